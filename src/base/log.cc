@@ -1,0 +1,108 @@
+#include "base/log.h"
+
+#include <fmt/format.h>
+#include <spdlog/logger.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
+
+#include <memory>
+#include <utility>
+
+namespace gs::log {
+namespace {
+
+spdlog::level::level_enum toSpdlog(Level level) {
+  switch (level) {
+    case Level::Debug: return spdlog::level::debug;
+    case Level::Info: return spdlog::level::info;
+    case Level::Warn: return spdlog::level::warn;
+    case Level::Error: return spdlog::level::err;
+  }
+  return spdlog::level::err;
+}
+
+std::string_view levelName(Level level) {
+  switch (level) {
+    case Level::Debug: return "debug";
+    case Level::Info: return "info";
+    case Level::Warn: return "warn";
+    case Level::Error: return "error";
+  }
+  return "error";
+}
+
+// Never destroyed: threads may log while the process exits.
+spdlog::logger& logger() {
+  static spdlog::logger& instance = *[] {
+    auto made = std::make_unique<spdlog::logger>("gs", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    made->set_formatter(std::make_unique<spdlog::pattern_formatter>("ts=%Y-%m-%dT%H:%M:%S.%eZ %v",
+                                                                    spdlog::pattern_time_type::utc));
+    made->flush_on(spdlog::level::debug);
+    return made.release();
+  }();
+  return instance;
+}
+
+bool isPlain(std::string_view text) {
+  if (text.empty()) { return false; }
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte <= 0x20 || byte == 0x7f || c == '"' || c == '=' || c == '\\') { return false; }
+  }
+  return true;
+}
+
+void appendQuoted(std::string& line, std::string_view text) {
+  line += '"';
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '"' || c == '\\') {
+      line += '\\';
+      line += c;
+    } else if (c == '\n') {
+      line += "\\n";
+    } else if (c == '\t') {
+      line += "\\t";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      fmt::format_to(std::back_inserter(line), "\\x{:02x}", byte);
+    } else {
+      line += c;
+    }
+  }
+  line += '"';
+}
+
+void appendValue(std::string& line, std::string_view text) {
+  if (isPlain(text)) {
+    line += text;
+  } else {
+    appendQuoted(line, text);
+  }
+}
+
+}  // namespace
+
+void setLevel(Level level) { logger().set_level(toSpdlog(level)); }
+
+bool enabled(Level level) { return logger().should_log(toSpdlog(level)); }
+
+void write(Level level, std::string_view message, std::span<const Field> fields) {
+  if (!enabled(level)) { return; }
+  logger().log(toSpdlog(level), formatLine(level, message, fields));
+}
+
+std::string formatLine(Level level, std::string_view message, std::span<const Field> fields) {
+  std::string line = "level=";
+  line += levelName(level);
+  line += " msg=";
+  appendValue(line, message);
+  for (const Field& field : fields) {
+    line += ' ';
+    line += field.key;
+    line += '=';
+    appendValue(line, field.value);
+  }
+  return line;
+}
+
+}  // namespace gs::log

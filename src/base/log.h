@@ -1,0 +1,53 @@
+// key=value lines on stderr, one event each:
+//   ts=2025-06-15T15:06:40.123Z level=info msg="pod bound" pod=team-a/train-0 node=node-a
+// Values are quoted when they hold anything but plain text, and control characters are escaped: text from outside
+// cannot forge a line. Any thread may log; lines never mix. Machines do not log: they give log lines as effects.
+#pragma once
+
+#include <concepts>
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace gs::log {
+
+enum class Level { Debug, Info, Warn, Error };
+
+struct Field {
+  std::string key;
+  std::string value;
+
+  Field(std::string_view k, std::string_view v) : key{k}, value{v} {}
+  Field(std::string_view k, const std::string& v) : key{k}, value{v} {}
+  Field(std::string_view k, const char* v) : key{k}, value{v} {}
+  Field(std::string_view k, bool v) : key{k}, value{v ? "true" : "false"} {}
+  template <class Number>
+    requires(std::integral<Number> || std::floating_point<Number>)
+  Field(std::string_view k, Number v) : key{k}, value{std::to_string(v)} {}
+};
+
+/// Lines below `level` are dropped; Info until this is called.
+void setLevel(Level level);
+/// True when a line of `level` would be written: asked before fields that cost something to make.
+[[nodiscard]] bool enabled(Level level);
+
+void write(Level level, std::string_view message, std::span<const Field> fields);
+
+inline void debug(std::string_view message, std::initializer_list<Field> fields = {}) {
+  write(Level::Debug, message, {fields.begin(), fields.size()});
+}
+inline void info(std::string_view message, std::initializer_list<Field> fields = {}) {
+  write(Level::Info, message, {fields.begin(), fields.size()});
+}
+inline void warn(std::string_view message, std::initializer_list<Field> fields = {}) {
+  write(Level::Warn, message, {fields.begin(), fields.size()});
+}
+inline void error(std::string_view message, std::initializer_list<Field> fields = {}) {
+  write(Level::Error, message, {fields.begin(), fields.size()});
+}
+
+/// The line without its time: `level=info msg=... key=value`. Pure.
+[[nodiscard]] std::string formatLine(Level level, std::string_view message, std::span<const Field> fields);
+
+}  // namespace gs::log

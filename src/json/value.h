@@ -1,0 +1,119 @@
+// A JSON document as a plain value, and the one door to the JSON library (parsing is the library's, in value.cc).
+//
+// Invariants: object members keep their order (printing gives what was read) and keys are unique (a repeated key: the
+// last wins); integers keep 64 bits, other numbers are double. Reading never fails: a missing member or a wrong type
+// reads as null / "" / nullopt, so decoding outside input needs no checks before each step.
+// Parsing refuses depth > 100 and text over the given size; the error says where.
+// Equality is by content: object member order does not matter, 1 == 1 whatever integer type, 1 != 1.0.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+
+namespace gs::json {
+
+class Value;
+using Array = std::vector<Value>;
+using Member = std::pair<std::string, Value>;
+
+/// Members in order of insertion; look-up is linear (objects here have few members).
+class Object {
+ public:
+  Object();
+  Object(std::initializer_list<Member> members);
+  Object(const Object&);
+  Object(Object&&) noexcept;
+  Object& operator=(const Object&);
+  Object& operator=(Object&&) noexcept;
+  ~Object();
+  [[nodiscard]] const Value* find(std::string_view key) const;
+  [[nodiscard]] Value* find(std::string_view key);
+  Value& operator[](std::string_view key);  // inserts null
+  bool erase(std::string_view key);
+  void append(std::string key, Value value);  // the caller knows that the key is new
+  [[nodiscard]] std::size_t size() const;
+  [[nodiscard]] bool empty() const;
+  [[nodiscard]] Member* begin();
+  [[nodiscard]] Member* end();
+  [[nodiscard]] const Member* begin() const;
+  [[nodiscard]] const Member* end() const;
+  friend bool operator==(const Object& a, const Object& b);
+
+ private:
+  std::vector<Member> members_;
+};
+
+class Value {
+ public:
+  Value() = default;
+  Value(std::nullptr_t) {}
+  Value(bool v) : data_{v} {}
+  Value(int v) : data_{std::int64_t{v}} {}
+  Value(long v) : data_{std::int64_t{v}} {}
+  Value(long long v) : data_{std::int64_t{v}} {}
+  Value(unsigned v) : data_{std::int64_t{v}} {}
+  Value(unsigned long v);
+  Value(double v) : data_{v} {}
+  Value(const char* v) : data_{std::string{v}} {}
+  Value(std::string_view v) : data_{std::string{v}} {}
+  Value(std::string v) : data_{std::move(v)} {}
+  Value(Array v) : data_{std::move(v)} {}
+  Value(Object v) : data_{std::move(v)} {}
+
+  [[nodiscard]] bool isNull() const { return std::holds_alternative<std::monostate>(data_); }
+  [[nodiscard]] bool isObject() const { return std::holds_alternative<Object>(data_); }
+  [[nodiscard]] bool isArray() const { return std::holds_alternative<Array>(data_); }
+  [[nodiscard]] bool isString() const { return std::holds_alternative<std::string>(data_); }
+  [[nodiscard]] bool isBool() const { return std::holds_alternative<bool>(data_); }
+  [[nodiscard]] bool isInt() const { return std::holds_alternative<std::int64_t>(data_); }
+  [[nodiscard]] bool isNumber() const { return isInt() || std::holds_alternative<double>(data_); }
+
+  // Reading, never failing.
+  [[nodiscard]] const Value& operator[](std::string_view key) const;  // null when absent
+  [[nodiscard]] const Value& operator[](const char* key) const { return (*this)[std::string_view{key}]; }
+  [[nodiscard]] const Value& at(std::size_t index) const;             // null when out of range
+  [[nodiscard]] std::string_view str() const;                         // "" unless a string
+  [[nodiscard]] std::optional<std::int64_t> integer() const;          // only whole numbers
+  [[nodiscard]] std::int64_t intOr(std::int64_t fallback) const { return integer().value_or(fallback); }
+  [[nodiscard]] std::optional<double> number() const;
+  [[nodiscard]] bool boolOr(bool fallback) const;
+  [[nodiscard]] const Array& items() const;     // empty unless an array
+  [[nodiscard]] const Object& members() const;  // empty unless an object
+  [[nodiscard]] const Value* find(std::string_view key) const;  // nullptr when absent or not an object
+
+  // Changing. `child` turns null into an object; on any other type it is a bug of the caller.
+  Value& child(std::string_view key);
+  void set(std::string_view key, Value v) { child(key) = std::move(v); }
+  bool erase(std::string_view key);
+  Array& array();    // turns null into []
+  Object& object();  // turns null into {}
+
+  friend bool operator==(const Value& a, const Value& b);
+
+ private:
+  std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object> data_;
+  friend std::string print(const Value&);
+};
+
+/// One JSON text. Error: Code::Invalid with the offset and what was expected.
+[[nodiscard]] Result<Value> parse(std::string_view text, std::size_t max_bytes = std::size_t{256} << 20);
+
+/// Compact text. Escapes like Go's encoder (\u003c \u003e \u0026 for < > &), which wire-compatible peers expect.
+/// NaN and infinities print as null. Invalid UTF-8 prints as U+FFFD.
+[[nodiscard]] std::string print(const Value& value);
+/// Two-space indented, as kubectl -o json shows it (four spaces there; `indent` chooses).
+[[nodiscard]] std::string printPretty(const Value& value, int indent = 4);
+
+/// {"a":"b"} from a map of strings.
+[[nodiscard]] Value fromStrings(const std::map<std::string, std::string>& strings);
+
+}  // namespace gs::json

@@ -1,0 +1,37 @@
+// JSON -> the values of model/. Reads only the fields that we use, and never refuses an object: what is missing gets its
+// Kubernetes default, what has a wrong type reads as absent, and what matters and cannot be read is said in the value
+// itself (GpuClaim::invalid, Lease::malformed, Pod::unsupported). Quantities that cannot be read make a pod unsupported
+// ("spec.containers[0].resources.requests.cpu") and count as 0 on a node.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "json/value.h"
+#include "kapi/call.h"
+#include "model/object.h"
+
+namespace gs::kapi {
+
+[[nodiscard]] model::Pod decodePod(const json::Value& v);
+[[nodiscard]] model::Node decodeNode(const json::Value& v);
+[[nodiscard]] model::GpuClaim decodeClaim(const json::Value& v);
+[[nodiscard]] model::GpuNodeStatus decodeGpuNodeStatus(const json::Value& v);
+[[nodiscard]] model::Lease decodeLease(const json::Value& v);
+[[nodiscard]] model::Crd decodeCrd(const json::Value& v);
+
+/// The right one of the above as a shared value; monostate for Event.
+[[nodiscard]] model::Object decodeObject(model::Kind kind, const json::Value& v);
+[[nodiscard]] model::ObjectKey objectKey(const json::Value& v);
+[[nodiscard]] model::Revision objectRevision(const json::Value& v);
+[[nodiscard]] model::ObjectKey keyOf(const model::Object& o);
+[[nodiscard]] const model::Uid& uidOf(const model::Object& o);  // of a non-empty object
+[[nodiscard]] model::Revision revisionOf(const model::Object& o);
+
+/// An HTTP answer -> Outcome. `status` 0 with `message`: nothing came back (`sent` says whether the request left).
+[[nodiscard]] Outcome decodeAnswer(const Call& call, int status, std::string_view body, Duration retry_after);
+/// One line of a watch -> WatchEvent, or WatchEnded for an ERROR event or a line that is no JSON.
+[[nodiscard]] std::variant<WatchEvent, WatchEnded> decodeWatchLine(Token stream, model::Kind kind, std::string_view line);
+[[nodiscard]] std::variant<WatchEvent, WatchEnded> decodeWatchValue(Token stream, model::Kind kind, const json::Value& line);
+
+}  // namespace gs::kapi

@@ -1,0 +1,59 @@
+// Leader election on a coordination.k8s.io/v1 Lease as a pure machine; record and timing rules are client-go's
+// (tools/leaderelection): holderIdentity, leaseDurationSeconds, acquireTime, renewTime (micro time), leaseTransitions.
+//
+// Facts: another holder's lease counts as alive until `lease_duration` after the moment at which WE last saw the record
+// change (no comparison of clocks of two machines). Every write is an Update with the resourceVersion read, so two
+// cannot both win. We lead from the answer to our write on; `until` = the moment we SENT the last renewal that was
+// applied + renew_deadline, by our monotonic clock; a renewal of unknown outcome does not move it.
+// The machine asks the owner thread for a sign of life (Output::ping) each retry period while leading; without pong()
+// for renew_deadline it stops renewing and says lost. stop() releases the lease (holderIdentity "", duration 1) so the next one may begin at once.
+// One thread: its own. Tokens carry `owner` in the high byte.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "kapi/call.h"
+
+namespace gs::kapi {
+
+class Election {
+ public:
+  struct Config {
+    model::ObjectKey lease;
+    std::string identity;
+    Duration lease_duration = std::chrono::seconds{5};
+    Duration renew_deadline = std::chrono::seconds{3};
+    Duration retry_period = std::chrono::milliseconds{500};
+    std::uint8_t owner = 100;
+    std::map<std::string, std::string> annotations;  // written on the lease, e.g. gpu.scheduling/address
+  };
+  struct Output {
+    Effects effects;
+    bool ping = false;                     // ask the owner thread; its answer comes as pong()
+    std::optional<Leadership> leadership;  // changed or renewed
+    bool released = false;                 // after stop(): the lease was given back, or could not be
+  };
+
+  Election(Config config, Rng rng);
+  [[nodiscard]] Output start(Now now);
+  [[nodiscard]] Output handle(const Outcome& outcome, Now now);
+  [[nodiscard]] Output tick(Now now);
+  void pong(Now now);
+  [[nodiscard]] Output stop(Now now);
+  [[nodiscard]] bool leading() const { return leadership_.leading; }
+  /// Who holds the lease as last read, "" when nobody.
+  [[nodiscard]] const std::string& holder() const { return holder_; }
+
+ private:
+  Config config_;
+  Rng rng_;
+  Leadership leadership_;
+  std::string holder_;
+  // the implementer adds what it needs
+};
+
+}  // namespace gs::kapi

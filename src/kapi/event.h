@@ -1,0 +1,41 @@
+// Events as kube-scheduler writes them (events.k8s.io/v1), and their aggregation into series: a pure recorder.
+//
+// The first occurrence of (object uid, type, reason, note) is a Create; a repeat within 6 minutes a PATCH of `series`
+// (count, lastObservedTime), at most one write a `min_gap` per event. At most `max_tracked` are remembered (the oldest goes).
+// Source: client-go tools/events (isomorphic key, series started at count 2).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+
+#include "base/random.h"
+#include "kapi/call.h"
+
+namespace gs::kapi {
+
+struct EventNote {
+  model::Kind kind = model::Kind::Pod;
+  model::ObjectKey object;
+  model::Uid uid;
+  model::Revision revision = 0;
+  bool warning = false;
+  std::string reason;  // "Scheduled", "FailedScheduling", ...
+  std::string action;  // "Binding", "Scheduling"
+  std::string note;    // at most 1024 bytes; cut by the recorder
+};
+
+class EventRecorder {
+ public:
+  /// `controller` e.g. "gpu-scheduler" (reportingController), `instance` e.g. "gpu-scheduler-<hostname>".
+  EventRecorder(std::string controller, std::string instance, Rng rng);
+  /// The call to make (guarded, lane "", no token set), or nothing when the repeat came too soon.
+  [[nodiscard]] std::optional<Call> record(const EventNote& note, Now now);
+
+ private:
+  std::string controller_;
+  std::string instance_;
+  Rng rng_;
+};
+
+}  // namespace gs::kapi

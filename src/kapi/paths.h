@@ -1,0 +1,32 @@
+// Kind -> API group, resource name and URL path; and back. One table.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "kapi/call.h"
+
+namespace gs::kapi {
+
+struct KindInfo {
+  model::Kind kind;
+  const char* group;     // "" for core
+  const char* version;
+  const char* resource;  // "pods"
+  const char* name;      // "Pod"
+  bool namespaced;
+};
+
+[[nodiscard]] const KindInfo& kindInfo(model::Kind kind);
+/// "coordination.k8s.io/v1" or "v1"
+[[nodiscard]] std::string apiVersion(model::Kind kind);
+/// Path and query of a call: "/api/v1/namespaces/ns/pods/p/binding?...". List and Create of a namespaced kind with
+/// key.ns "" address all namespaces. Every segment is percent-encoded.
+[[nodiscard]] std::string target(const Call& call);
+[[nodiscard]] std::string target(const OpenWatch& watch);
+[[nodiscard]] const char* httpMethod(Verb verb);
+[[nodiscard]] const char* contentType(Verb verb);  // of the body
+[[nodiscard]] std::string percentEncode(std::string_view text);
+
+}  // namespace gs::kapi

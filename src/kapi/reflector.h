@@ -1,0 +1,83 @@
+// List+watch of one kind as a pure machine: pages in, watch lines in; changes out, each exactly once and in order.
+//
+// States: Listing (pages of `page_size`, resourceVersion "" = the latest) -> Watching from the list's revision, with
+// bookmarks. A watch that ends normally is opened again from the last revision; 410 or an ERROR 410 lists again (with
+// jittered backoff 0.8 s .. 30 s when that repeats) and the difference to what is known becomes changes: a vanished object a deletion
+// (with its last known uid), a new uid under an old name a deletion followed by an addition.
+// Floor rule: an event at or below `progress()` is dropped, so a second stream (catchUp) can never apply anything twice
+// or bring an object back.
+// Memory: one entry (key, uid, revision) per known object.
+// Tokens: calls and streams carry makeToken(owner, n); route outcomes back by tokenOwner. One thread.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "kapi/call.h"
+
+namespace gs::kapi {
+
+/// One change of one object. `object` is monostate when it is gone (then `last_uid` says who was there).
+struct Change {
+  model::Kind kind{};
+  model::ObjectKey key;
+  model::Uid last_uid;
+  model::Object object;
+  model::Revision revision = 0;
+};
+
+class Reflector {
+ public:
+  struct Config {
+    model::Kind kind{};
+    std::uint8_t owner = 1;  // high byte of tokens
+    std::string ns;          // "" all namespaces
+    std::string selector;    // labelSelector, "" none
+    int page_size = 500;
+  };
+  struct Output {
+    Effects effects;
+    std::vector<Change> changes;
+    bool synced_now = false;     // the first list is complete with this output (said once)
+    bool caught_up_now = false;  // the pending catchUp reached its revision with this output
+  };
+
+  Reflector(Config config, Rng rng);
+
+  /// Begins listing. Call once.
+  [[nodiscard]] Output start(Now now);
+  [[nodiscard]] Output handle(const Outcome& outcome, Now now);
+  [[nodiscard]] Output handle(const WatchEvent& event, Now now);
+  [[nodiscard]] Output handle(const WatchEnded& ended, Now now);
+  /// Timers: call at every TimerDue; nothing due does nothing.
+  [[nodiscard]] Output tick(Now now);
+
+  /// Design 3.5: says caught_up_now once everything up to `revision` was applied. Already there: at once. Else a second
+  /// watch from progress() with allowWatchBookmarks=true&timeoutSeconds=3; 3 s without a bookmark at or past it: list again.
+  /// A second call replaces the first.
+  [[nodiscard]] Output catchUp(model::Revision revision, Now now);
+
+  [[nodiscard]] bool synced() const { return synced_; }
+  /// Everything up to here was applied (list revision, event or bookmark).
+  [[nodiscard]] model::Revision progress() const { return progress_; }
+  /// The last error of list or watch, "" when the stream runs; for /readyz.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+
+ private:
+  struct Known {
+    model::Uid uid;
+    model::Revision revision = 0;
+  };
+  Config config_;
+  Rng rng_;
+  bool synced_ = false;
+  model::Revision progress_ = 0;
+  std::string trouble_;
+  std::unordered_map<model::ObjectKey, Known> known_;
+  // the implementer adds what it needs
+};
+
+}  // namespace gs::kapi

@@ -1,0 +1,59 @@
+// Builders of the writes and reads that our components make. Each returns a complete Call; the caller sets token, lane
+// and timeout. Bodies carry their preconditions (uid, resourceVersion), so nobody can forget one.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kapi/call.h"
+#include "model/lease.h"
+#include "model/pod.h"
+
+namespace gs::kapi {
+
+[[nodiscard]] Call getObject(model::Kind kind, model::ObjectKey key);
+/// `limit` 0: none. `selector` is a labelSelector, not yet encoded.
+[[nodiscard]] Call listObjects(model::Kind kind, std::string ns, int limit, const std::string& continue_token = {},
+                               const std::string& selector = {});
+
+/// POST pods/p/binding with metadata.uid, metadata.resourceVersion and the annotations (design 3.1, 3.4).
+[[nodiscard]] Call bindPod(const model::Pod& pod, const model::NodeName& node,
+                           const std::map<std::string, std::string>& annotations);
+/// PATCH pods/p/status (merge) with the uid, setting gpu.scheduling/fence.
+[[nodiscard]] Call fencePod(const model::ObjectKey& key, const model::Uid& uid, const std::string& value);
+/// PATCH pods/p/status (strategic) with the uid: condition PodScheduled=False.
+[[nodiscard]] Call setUnschedulable(const model::Pod& pod, const std::string& reason, const std::string& message, Wall now);
+
+/// A new lease of format 1; `lease.key`, annotations and holder as in the value. Create carries no preconditions.
+[[nodiscard]] Call createLease(const model::Lease& lease);
+/// PUT with uid and resourceVersion of `lease`.
+[[nodiscard]] Call updateLease(const model::Lease& lease);
+/// DELETE with preconditions uid and resourceVersion.
+[[nodiscard]] Call deleteLease(const model::ObjectKey& key, const model::Uid& uid, model::Revision revision);
+
+struct ClaimAllocation {
+  std::string pod;
+  model::Uid uid;
+  model::NodeName node;
+  std::vector<int> ids;
+  Wall bound_at{};
+  friend bool operator==(const ClaimAllocation&, const ClaimAllocation&) = default;
+};
+/// What design 3.6 writes; fields as in the CRD. Empty members are left out (server-side apply then clears them).
+struct ClaimStatus {
+  std::string phase;  // Pending, Reserved, Bound, Failed
+  std::string message;
+  std::vector<ClaimAllocation> allocations;  // all of them, any order; the builder sorts (bound_at, uid) and cuts at 256
+  friend bool operator==(const ClaimStatus&, const ClaimStatus&) = default;
+};
+/// The text of status.allocated: up to 8 joined by "; ", then " (+N more)".
+[[nodiscard]] std::string allocatedText(const std::vector<ClaimAllocation>& sorted);
+/// Server-side apply of gpuclaims/status, field manager gpu-scheduler, force.
+[[nodiscard]] Call applyClaimStatus(const model::ObjectKey& claim, const ClaimStatus& status);
+
+/// PATCH (merge) of the CRD with its resourceVersion: the record of the lease namespace.
+[[nodiscard]] Call recordLeaseNamespace(const model::Crd& crd, const std::string& ns);
+
+}  // namespace gs::kapi

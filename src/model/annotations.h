@@ -1,0 +1,45 @@
+// The annotation, label and lease-name grammars of design.md 3.1 and 3.3. Parse and print, nothing else.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "model/ids.h"
+#include "model/lease.h"
+
+namespace gs::model {
+
+// Keys a user writes.
+inline constexpr const char* kClaimKey = "gpu.scheduling/claim";
+inline constexpr const char* kMapKey = "gpu-scheduling-map";
+inline constexpr const char* kEnforcerLabel = "gpu.scheduling/enforcer";
+// Keys that only we write.
+inline constexpr const char* kAllocatedKey = "gpu.scheduling/allocated";
+inline constexpr const char* kVisibleDevicesKey = "gpu.scheduling/visible-devices";
+inline constexpr const char* kFenceKey = "gpu.scheduling/fence";
+inline constexpr const char* kLeaseNamespaceKey = "gpu.scheduling/lease-namespace";
+inline constexpr const char* kManagedLabel = "gpu.scheduling/managed";
+inline constexpr const char* kPodLabel = "gpu.scheduling/pod";
+
+/// `node` is "" when the bare form "0,1" was read. `ids` ascending, unique, 0..1023.
+struct Allocation {
+  NodeName node;
+  std::vector<int> ids;
+  friend bool operator==(const Allocation&, const Allocation&) = default;
+};
+
+/// "node-a:0,1" or "0,1". Error Invalid: names the value and the grammar. Ids may come in any order.
+[[nodiscard]] Result<Allocation> parseAllocation(std::string_view text);
+/// "node-a:0,1"
+[[nodiscard]] std::string printAllocation(const NodeName& node, const std::vector<int>& ids);
+/// "0,1"
+[[nodiscard]] std::string printIds(const std::vector<int>& ids);
+
+/// design 3.3: gpu-<node>-<id>, shortened with a hash when longer than 253. Names are never parsed back.
+[[nodiscard]] std::string leaseName(const NodeName& node, int gpu);
+/// design 3.3: the pod's name, shortened with a hash when longer than 63.
+[[nodiscard]] std::string podLabel(std::string_view pod_name);
+
+}  // namespace gs::model

@@ -1,0 +1,55 @@
+// A coordination.k8s.io Lease as a value: both the GPU leases (design 3.3) and election records are read through it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/ids.h"
+
+namespace gs::model {
+
+/// One entry of `gpu.scheduling/holders`: a pod that shares the device.
+struct ShareHolder {
+  Uid uid;
+  ObjectKey pod;
+  std::int64_t milli = 0;
+  std::int64_t mib = 0;
+  ReservationId reservation;
+  std::string devices;  // the whole reservation, "<node>:<ids>"
+  friend auto operator<=>(const ShareHolder&, const ShareHolder&) = default;
+};
+
+struct Lease {
+  ObjectKey key;
+  Uid uid;
+  Revision revision = 0;
+  bool managed = false;  // label gpu.scheduling/managed=true
+  std::string holder;    // spec.holderIdentity
+  // From annotations; format 0 = none of ours (an ancestor's lease)
+  int format = 0;
+  NodeName node;
+  int gpu = -1;
+  std::string uuid;
+  ObjectKey pod;
+  Uid pod_uid;
+  ReservationId reservation;
+  std::string devices;
+  /// The election's part of the record (kapi/election.h); zero on GPU leases.
+  struct Record {
+    std::int64_t duration_s = 0;
+    std::int64_t transitions = 0;
+    std::string acquire_time;  // RFC 3339 with microseconds, compared only for change
+    std::string renew_time;
+    friend bool operator==(const Record&, const Record&) = default;
+  } record;
+  std::vector<ShareHolder> holders;  // non-empty only for a shared lease; sorted by uid
+  /// "" or why the annotations of a format-1 lease cannot be read. Such a lease still holds its device when node and gpu are known.
+  std::string malformed;
+
+  [[nodiscard]] bool shared() const { return holder == "shared"; }
+  friend bool operator==(const Lease&, const Lease&) = default;
+};
+
+}  // namespace gs::model

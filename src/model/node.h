@@ -1,0 +1,71 @@
+// A Node and its GpuNodeStatus as values.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/ids.h"
+#include "model/resources.h"
+
+namespace gs::model {
+
+struct Taint {
+  std::string key;
+  std::string value;
+  std::string effect;  // NoSchedule, PreferNoSchedule, NoExecute
+  friend auto operator<=>(const Taint&, const Taint&) = default;
+};
+
+struct Node {
+  NodeName name;
+  Uid uid;
+  Revision revision = 0;
+  std::map<std::string, std::string> labels;
+  std::vector<Taint> taints;
+  bool unschedulable = false;
+  bool ready = false;  // condition Ready=True; absent counts as not ready
+  Resources allocatable;
+  std::int64_t allocatable_pods = 0;
+  std::int64_t vcuda_core_capacity = 0;  // status.capacity, decides the enforcer
+  friend bool operator==(const Node&, const Node&) = default;
+};
+
+enum class Health : std::uint8_t { Healthy, Unhealthy, Unknown };
+
+/// `gbps` between this device and device `to`.
+struct Link {
+  int to = 0;
+  std::int64_t gbps = 0;
+  friend auto operator<=>(const Link&, const Link&) = default;
+};
+
+/// One GPU as the agent reports it (design 3.8).
+struct Device {
+  int id = 0;  // PCI order; unique on the node
+  std::string uuid;
+  std::string model;
+  std::int64_t memory_mib = 0;
+  Health health = Health::Unknown;
+  std::string health_reason;
+  std::string island;
+  std::int64_t bandwidth_gbps = 0;  // the worst pair inside the island
+  std::vector<Link> links;          // empty: every pair of one island has bandwidth_gbps, all others 0
+  bool partitioned = false;         // status lists MIG partitions
+  std::vector<Uid> in_use_by;       // pods whose containers hold it, sorted
+  friend bool operator==(const Device&, const Device&) = default;
+};
+
+struct GpuNodeStatus {
+  NodeName node;
+  Uid uid;
+  Revision revision = 0;
+  std::vector<Device> devices;  // sorted by id
+  std::string observed_time;    // "" : made by hand. Compared only for change (the agent's clock is nobody else's)
+  friend bool operator==(const GpuNodeStatus&, const GpuNodeStatus&) = default;
+};
+
+}  // namespace gs::model

@@ -1,0 +1,75 @@
+// A pod as the scheduler reads it: about 1 KB instead of its JSON. Made by kapi/decode.h; shared as const.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/ids.h"
+#include "model/resources.h"
+
+namespace gs::model {
+
+enum class PodPhase : std::uint8_t { Pending, Running, Succeeded, Failed, Unknown };
+
+struct Toleration {
+  std::string key;  // "" with Exists tolerates everything
+  std::string value;
+  std::string effect;  // "" matches every effect
+  bool exists = false;
+  friend auto operator<=>(const Toleration&, const Toleration&) = default;
+};
+
+/// What PodScheduled says now; `status` is "True", "False" or "" (absent).
+struct ScheduledCondition {
+  std::string status;
+  std::string reason;
+  std::string message;
+  friend bool operator==(const ScheduledCondition&, const ScheduledCondition&) = default;
+};
+
+struct Pod {
+  ObjectKey key;
+  Uid uid;
+  Revision revision = 0;
+  Wall created{};
+  std::string scheduler_name;
+  NodeName node;  // "" while unbound
+  PodPhase phase = PodPhase::Pending;
+  bool deleting = false;  // metadata.deletionTimestamp is set
+  /// Every container that ever started is reported terminated (or none started). False when unsure.
+  bool containers_terminated = false;
+  bool ready = false;           // condition Ready=True
+  bool is_agent = false;        // label app=gpu-scheduler-agent
+  std::int32_t priority = 0;
+  Wall bound_at{};              // PodScheduled=True lastTransitionTime, else zero
+
+  /// Only the keys that some door or rule reads: prefixes `gpu.scheduling/`, `tencent.com/`, and `gpu-scheduling-map`.
+  std::map<std::string, std::string> annotations;
+
+  /// What the pod asks of a node: max(init containers, sum of containers + sidecars) + overhead. Counts as kube-scheduler's.
+  Resources requests;
+  std::map<std::string, std::string> node_selector;
+  std::vector<Toleration> tolerations;
+  std::vector<std::string> scheduling_gates;
+  /// Fields used that we do not count yet, as their paths ("spec.affinity", "spec.containers[].ports[].hostPort" ...),
+  /// sorted, unique. Such a pod is Unschedulable with that reason (design 3.11).
+  std::vector<std::string> unsupported;
+  ScheduledCondition scheduled;
+
+  [[nodiscard]] bool finished() const { return phase == PodPhase::Succeeded || phase == PodPhase::Failed; }
+  [[nodiscard]] bool bound() const { return !node.empty(); }
+  [[nodiscard]] const std::string* annotation(const std::string& name) const {
+    const auto it = annotations.find(name);
+    return it == annotations.end() ? nullptr : &it->second;
+  }
+  friend bool operator==(const Pod&, const Pod&) = default;
+};
+
+using PodPtr = std::shared_ptr<const Pod>;
+
+}  // namespace gs::model

@@ -1,0 +1,30 @@
+// Amounts of a node's or a pod's ordinary resources, in whole units that never lose a digit.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace gs::model {
+
+/// cpu in milli, memory and ephemeral storage in bytes, everything else in whole units by its full name
+/// (`nvidia.com/gpu`, `hugepages-2Mi` in bytes). A zero in `extended` is never stored.
+struct Resources {
+  std::int64_t cpu_milli = 0;
+  std::int64_t memory = 0;
+  std::int64_t ephemeral = 0;
+  std::map<std::string, std::int64_t> extended;
+
+  Resources& operator+=(const Resources& o);
+  Resources& operator-=(const Resources& o);
+  /// The larger of each.
+  void raiseTo(const Resources& o);
+  [[nodiscard]] std::int64_t get(const std::string& extended_name) const;
+  friend bool operator==(const Resources&, const Resources&) = default;
+};
+
+inline constexpr const char* kNvidiaGpu = "nvidia.com/gpu";
+inline constexpr const char* kVcudaCore = "tencent.com/vcuda-core";
+inline constexpr const char* kVcudaMemory = "tencent.com/vcuda-memory";
+
+}  // namespace gs::model
