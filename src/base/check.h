@@ -14,9 +14,9 @@ namespace gs {
 }  // namespace gs
 
 // The arguments after the condition are evaluated only when it is false.
-#define GS_CHECK(cond, ...)                                                                             \
-  do {                                                                                                  \
-    if (!(cond)) [[unlikely]] {                                                                         \
+#define GS_CHECK(cond, ...)                                                                              \
+  do {                                                                                                   \
+    if (!(cond)) [[unlikely]] {                                                                          \
       ::gs::checkFailed(__FILE__, __LINE__, #cond, std::string{__VA_OPT__(::fmt::format(__VA_ARGS__))}); \
-    }                                                                                                   \
+    }                                                                                                    \
   } while (false)

@@ -12,6 +12,9 @@
 
 namespace gs::log {
 
+template <class T>
+concept Numeric = std::integral<T> || std::floating_point<T>;
+
 enum class Level { Debug, Info, Warn, Error };
 
 struct Field {
@@ -22,8 +25,7 @@ struct Field {
   Field(std::string_view k, const std::string& v) : key{k}, value{v} {}
   Field(std::string_view k, const char* v) : key{k}, value{v} {}
   Field(std::string_view k, bool v) : key{k}, value{v ? "true" : "false"} {}
-  template <class Number>
-    requires(std::integral<Number> || std::floating_point<Number>)
+  template <Numeric Number>
   Field(std::string_view k, Number v) : key{k}, value{std::to_string(v)} {}
 };
 

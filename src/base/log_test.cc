@@ -9,7 +9,8 @@ namespace {
 
 TEST(LogLine, PlainValuesStayBare) {
   const std::vector<Field> fields{{"pod", "team-a/train-0"}, {"gpus", 4}, {"leader", true}};
-  EXPECT_EQ(formatLine(Level::Info, "bound", fields), "level=info msg=bound pod=team-a/train-0 gpus=4 leader=true");
+  EXPECT_EQ(formatLine(Level::Info, "bound", fields),
+            "level=info msg=bound pod=team-a/train-0 gpus=4 leader=true");
 }
 
 TEST(LogLine, SpacesEqualsQuotesAndEmptyAreQuoted) {
@@ -19,7 +20,7 @@ TEST(LogLine, SpacesEqualsQuotesAndEmptyAreQuoted) {
 }
 
 TEST(LogLine, OutsideTextCannotForgeALine) {
-  const std::vector<Field> fields{{"name", std::string{"x\nts=1 level=error\x1b[31m\t\x00", 26}}};
+  const std::vector<Field> fields{{"name", std::string{"x\nts=1 level=error\x1b[31m\t\x00", 25}}};
   EXPECT_EQ(formatLine(Level::Error, "bad", fields),
             R"(level=error msg=bad name="x\nts=1 level=error\x1b[31m\t\x00")");
 }

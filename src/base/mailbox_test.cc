@@ -8,7 +8,7 @@
 namespace gs {
 namespace {
 
-constexpr Mono kPast{};                                // looks once, never waits
+constexpr Mono kPast{};                                    // looks once, never waits
 const Mono kNever = Mono::max() - std::chrono::hours{24};  // no test gets there
 
 TEST(Mailbox, GivesBackInOrder) {

@@ -31,8 +31,8 @@ struct Metrics::Families {
   prometheus::Registry registry;
 
   template <class T, class Builder>
-  prometheus::Family<T>& family(ByName<T>& known, Builder build, const std::string& name, const std::string& help)
-      GS_REQUIRES(mutex) {
+  prometheus::Family<T>& family(ByName<T>& known, Builder build, const std::string& name,
+                                const std::string& help) GS_REQUIRES(mutex) {
     auto& found = known[name];
     if (found == nullptr) {
       const auto kinds = counters.count(name) + gauges.count(name) + histograms.count(name);
@@ -56,8 +56,8 @@ Gauge Metrics::gauge(const std::string& name, const std::string& help, const Lab
   return Gauge{families_->family(families_->gauges, prometheus::BuildGauge, name, help).Add(labels)};
 }
 
-Histogram Metrics::histogram(const std::string& name, const std::string& help, const std::vector<double>& buckets,
-                             const Labels& labels) {
+Histogram Metrics::histogram(const std::string& name, const std::string& help,
+                             const std::vector<double>& buckets, const Labels& labels) {
   MutexLock lock{families_->mutex};
   auto& family = families_->family(families_->histograms, prometheus::BuildHistogram, name, help);
   return Histogram{family.Add(labels, buckets)};

@@ -32,7 +32,9 @@ class GS_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
 /// Holds the mutex for its own lifetime.
 class GS_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
  public:
-  explicit MutexLock(Mutex& mutex) GS_THREAD_ATTRIBUTE(acquire_capability(mutex)) : mutex_{mutex} { mutex_.lock(); }
+  explicit MutexLock(Mutex& mutex) GS_THREAD_ATTRIBUTE(acquire_capability(mutex)) : mutex_{mutex} {
+    mutex_.lock();
+  }
   ~MutexLock() GS_THREAD_ATTRIBUTE(release_capability()) { mutex_.unlock(); }
   MutexLock(const MutexLock&) = delete;
   MutexLock& operator=(const MutexLock&) = delete;

@@ -40,7 +40,7 @@ double Rng::unit() { return static_cast<double>(next() >> 11U) * 0x1.0p-53; }
 
 std::string Rng::uuid() {
   constexpr std::string_view kHex = "0123456789abcdef";
-  const std::array<std::uint64_t, 2> words{(next() & ~0xf000ULL) | 0x4000ULL,         // version 4
+  const std::array<std::uint64_t, 2> words{(next() & ~0xf000ULL) | 0x4000ULL,           // version 4
                                            (next() & ~(3ULL << 62U)) | (2ULL << 62U)};  // RFC 4122 variant
   std::string text;
   text.reserve(36);

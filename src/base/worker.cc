@@ -11,12 +11,14 @@
 namespace gs {
 namespace {
 
-void runBody(std::stop_token stop, const std::string& name, const std::function<void(std::stop_token)>& body) {
+void runBody(std::stop_token stop, const std::string& name,
+             const std::function<void(std::stop_token)>& body) {
   ::pthread_setname_np(::pthread_self(), name.substr(0, 15).c_str());
   try {
     body(std::move(stop));
   } catch (const std::exception& problem) {
-    log::error("a thread ended with an exception; stopping the process", {{"thread", name}, {"what", problem.what()}});
+    log::error("a thread ended with an exception; stopping the process",
+               {{"thread", name}, {"what", problem.what()}});
     std::_Exit(EXIT_FAILURE);
   }
 }

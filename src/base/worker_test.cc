@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <stdexcept>
 
 #include "base/mailbox.h"
@@ -44,12 +45,11 @@ TEST(Worker, EndsWhenItsMailboxIsClosed) {
 
 TEST(WorkerDeathTest, AnExceptionEndsTheProcess) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
-  EXPECT_EXIT(
-      {
-        Worker worker{"thrower", [](const std::stop_token&) { throw std::runtime_error{"no way on"}; }};
-        worker.join();
-      },
-      testing::ExitedWithCode(EXIT_FAILURE), "thread=thrower what=\"no way on\"");
+  const auto throwInside = [] {
+    Worker worker{"thrower", [](const std::stop_token&) { throw std::runtime_error{"no way on"}; }};
+    worker.join();
+  };
+  EXPECT_EXIT(throwInside(), testing::ExitedWithCode(EXIT_FAILURE), "thread=thrower what=\"no way on\"");
 }
 
 }  // namespace

@@ -28,3 +28,145 @@ tool() {
 
 # load is ours and has no version: its sources' hash is one.
 load_version() { cat "$TESTBED"/modules/load/{go.mod,go.sum,*.go} | sha256sum | cut -c1-12; }
+
+# A testbed is a folder DIR (absolute), and each component of it is three files there:
+#   NAME.args  its command line, one argument a line, the program first
+#   NAME.pid   the process, as seen in the namespace where it was started
+#   NAME.log   stdout and stderr of all its runs
+# In the order in which they are started; stopped in reverse.
+COMPONENTS=(etcd apiserver controller-manager kube-scheduler kwok gpu-scheduler)
+
+# define DIR NAME PROGRAM ARG...
+define() {
+  local dir=$1 name=$2
+  shift 2
+  printf '%s\n' "$@" >"$dir/$name.args"
+}
+
+# A pid file may outlive its process, and pids are used again: only a process whose command line names
+# this testbed's folder counts. (All of ours do, and a zombie has no command line.)
+alive() {
+  local dir=$1 name=$2 pid
+  [[ -f $dir/$name.pid ]] || return 1
+  pid=$(<"$dir/$name.pid")
+  tr '\0' '\n' 2>/dev/null <"/proc/$pid/cmdline" | grep -qF -- "$dir/"
+}
+
+start() {
+  local dir=$1 name=$2 command
+  if alive "$dir" "$name"; then return; fi
+  [[ -f $dir/$name.args ]] || die "$dir has no $name"
+  mapfile -t command <"$dir/$name.args"
+  # A session of its own: it outlives this script, and Ctrl-C in the shell does not reach it.
+  setsid "${command[@]}" >>"$dir/$name.log" 2>&1 </dev/null &
+  echo $! >"$dir/$name.pid"
+  # Until it has become the program, `alive` does not know it.
+  local tries
+  for ((tries = 0; tries < 100; tries++)); do
+    if alive "$dir" "$name"; then return; fi
+    sleep 0.01
+  done
+  die "$name ended at once: $(tail -n 3 "$dir/$name.log")"
+}
+
+# stop DIR NAME [SIGNAL]: returns when the process is gone; after 20 s it is killed.
+stop() {
+  local dir=$1 name=$2 signal=${3:-TERM} tries
+  for ((tries = 0; tries < 500; tries++)); do
+    if ! alive "$dir" "$name"; then
+      rm -f "$dir/$name.pid"
+      return
+    fi
+    if ((tries == 400)); then
+      signal=KILL
+      say "$name did not end in 20 s: killed"
+    fi
+    if ((tries % 400 == 0)); then signal_component "$dir" "$name" "$signal"; fi
+    sleep 0.05
+  done
+  die "$name can't be stopped"
+}
+
+# It may end between the look and the signal; then there is nothing left to do.
+signal_component() {
+  local dir=$1 name=$2 signal=$3
+  if alive "$dir" "$name" && ! kill -s "$signal" "$(<"$dir/$name.pid")"; then say "$name had just ended"; fi
+}
+
+# get DIR PATH: the API server's answer to an anonymous GET; fails unless it is 2xx.
+get() {
+  curl --silent --fail --max-time 2 --cacert "$1/pki/ca.crt" "$(<"$1/server")$2"
+}
+
+wait_ready() {
+  local dir=$1 tries
+  for ((tries = 0; tries < 1200; tries++)); do
+    if get "$dir" /readyz >/dev/null; then return; fi
+    alive "$dir" apiserver || die "kube-apiserver ended: $(tail -n 3 "$dir/apiserver.log")"
+    sleep 0.05
+  done
+  die "kube-apiserver is not ready after 60 s: see $dir/apiserver.log"
+}
+
+# certificate DIR FILE SUBJECT EXTENSIONS...: DIR/pki/FILE.crt and .key, signed by the testbed's CA.
+# Elliptic curve keys: making an RSA key takes longer than all the rest.
+certificate() {
+  local dir=$1 file=$1/pki/$2 subject=$3
+  shift 3
+  openssl req -new -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj "$subject" -keyout "$file.key" 2>/dev/null |
+    openssl x509 -req -CA "$dir/pki/ca.crt" -CAkey "$dir/pki/ca.key" -CAcreateserial -days 3650 \
+      -extfile <(printf '%s\n' "$@") -out "$file.crt" 2>/dev/null
+}
+
+# user_kubeconfig DIR NAMESPACE USER [GROUP...]: stdout gets a kubeconfig that stands alone.
+user_kubeconfig() {
+  local dir=$1 namespace=$2 user=$3 subject group
+  shift 3
+  subject="/CN=$user"
+  for group in "$@"; do subject+="/O=$group"; done
+  # Names like system:kube-scheduler are fine for a file; a slash is not.
+  local file=user-${user//\//_}
+  certificate "$dir" "$file" "$subject" "extendedKeyUsage=clientAuth"
+  kubeconfig "$dir" "$namespace" \
+    "client-certificate-data: $(base64 -w0 "$dir/pki/$file.crt")" "client-key-data: $(base64 -w0 "$dir/pki/$file.key")"
+}
+
+# kubeconfig DIR NAMESPACE USER-LINE...
+kubeconfig() {
+  local dir=$1 namespace=$2
+  shift 2
+  cat <<YAML
+apiVersion: v1
+kind: Config
+clusters:
+- name: testbed
+  cluster:
+    server: $(<"$dir/server")
+    certificate-authority-data: $(base64 -w0 "$dir/pki/ca.crt")
+contexts:
+- name: testbed
+  context: {cluster: testbed, user: testbed, namespace: $namespace}
+current-context: testbed
+users:
+- name: testbed
+  user:
+$(printf '    %s\n' "$@")
+YAML
+}
+
+kubectl_admin() {
+  local dir=$1
+  shift
+  "$(tool kubectl)" --kubeconfig "$dir/admin.kubeconfig" "$@"
+}
+
+# free_ports N: N TCP ports of 127.0.0.1 that nobody listens on, below those that the kernel hands out.
+free_ports() {
+  local count=$1 port
+  local -A found=()
+  while ((${#found[@]} < count)); do
+    port=$((20000 + RANDOM % 12000))
+    if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then found[$port]=1; fi
+  done
+  echo "${!found[@]}"
+}

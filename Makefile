@@ -1,0 +1,81 @@
+# Two commands do everything on a fresh Debian 12, as root or with sudo: `make demo` and `make test`.
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+STEP := tools/step
+
+.PHONY: help
+help: ## this list
+	@echo "gpu-scheduler: make <target>"
+	@sed -nE 's/^([a-z-]+):.*## (.*)/\1|\2/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "  %-13s %s\n", $$1, $$2}'
+
+.PHONY: packages
+packages:
+	@$(STEP) "Debian packages" tools/install-packages
+
+.PHONY: demo
+demo: packages ## the quick start: a whole cluster in one process, with the usage guide's examples
+	@$(STEP) "build gpu-sandbox" tools/build release gpu-sandbox
+	@$(STEP) "demo" build/release/bin/gpu-sandbox demo
+
+.PHONY: test
+test: packages static ## everything: format, layers, unit, property, World and fuzz-corpus tests, then a real Kubernetes
+	@$(STEP) "build" tools/build release
+	@tools/test
+
+.PHONY: build
+build: packages ## all programs, in build/release/bin
+	@$(STEP) "build" tools/build release
+
+.PHONY: check
+check: static ## the fast loop while editing: format, layers, unit tests (preset dev)
+	@$(STEP) "build" tools/build dev
+	@tools/ctest dev -LE 'real|world'
+
+.PHONY: static
+static:
+	@$(STEP) "format" tools/format --check
+	@$(STEP) "layers" tools/check_layers.py
+	@$(STEP) "layer check self-test" tools/check_layers.py --self-test
+
+.PHONY: cluster-up
+cluster-up: packages ## a real kube-apiserver, controller-manager and etcd with simulated GPU nodes; prints KUBECONFIG
+	@$(STEP) "build the scheduler" tools/build release gpu-scheduler
+	@$(STEP) "build the real control plane (once per version, then cached)" test/testbed/build
+	@test/testbed/up
+
+.PHONY: cluster-down
+cluster-down: ## stops what cluster-up started
+	@test/testbed/down
+
+.PHONY: asan
+asan: packages ## all but the real-cluster tests under AddressSanitizer and UndefinedBehaviorSanitizer
+	@$(STEP) "build (asan, ubsan)" tools/build asan
+	@tools/ctest asan -LE real
+
+.PHONY: tsan
+tsan: packages ## the same under ThreadSanitizer
+	@$(STEP) "build (tsan)" tools/build tsan
+	@tools/ctest tsan -LE real
+
+.PHONY: clang
+clang: packages ## compile everything with clang 14 (second compiler, -Wthread-safety)
+	@$(STEP) "build (clang)" tools/build clang
+
+.PHONY: fuzz
+fuzz: packages ## fuzz every parser of outside bytes for FUZZ_SECONDS (30) each
+	@$(STEP) "build (libFuzzer)" tools/build fuzz all_fuzz
+	@tools/fuzz
+
+.PHONY: bench
+bench: packages ## benchmarks, compared with bench/baseline.json
+	@$(STEP) "build" tools/build release all_bench
+	@$(STEP) "bench" tools/bench
+
+.PHONY: format
+format: ## format all C++ with clang-format-14
+	@tools/format
+
+.PHONY: clean
+clean: ## remove build/
+	@rm -rf build

@@ -1,0 +1,132 @@
+#include "engine/cache.h"
+
+#include "sched/doors/door.h"
+
+namespace gs::engine {
+namespace {
+
+template <class Map, class Key>
+auto* findIn(const Map& map, const Key& key) {
+  const auto it = map.find(key);
+  return it == map.end() ? nullptr : it->second.get();
+}
+
+template <class Index, class Key, class Item>
+void eraseIndexed(Index& index, const Key& key, const Item& item) {
+  const auto it = index.find(key);
+  if (it == index.end()) { return; }
+  it->second.erase(item);
+  if (it->second.empty()) { index.erase(it); }
+}
+
+model::ObjectKey claimKey(const model::Pod& pod) { return {pod.key.ns, sched::claimName(pod)}; }
+
+}  // namespace
+
+std::vector<model::Uid> holdersOf(const model::Lease& lease) {
+  std::vector<model::Uid> out;
+  if (lease.shared()) {
+    for (const auto& h : lease.holders) { out.push_back(h.uid); }
+  } else if (!lease.pod_uid.empty()) {
+    out.push_back(lease.pod_uid);
+  } else if (!lease.holder.empty()) {
+    out.emplace_back(lease.holder);
+  }
+  return out;
+}
+
+const model::Pod* Cache::pod(const model::Uid& uid) const { return findIn(pods_, uid); }
+const model::GpuClaim* Cache::claim(const model::ObjectKey& key) const { return findIn(claims_, key); }
+const model::GpuNodeStatus* Cache::status(const model::NodeName& name) const { return findIn(statuses_, name); }
+const model::Lease* Cache::lease(const model::ObjectKey& key) const { return findIn(leases_, key); }
+
+const model::Pod* Cache::podAt(const model::ObjectKey& key) const {
+  const auto it = pod_by_key_.find(key);
+  return it == pod_by_key_.end() ? nullptr : pod(it->second);
+}
+
+const std::set<model::Uid>& Cache::podsOfClaim(const model::ObjectKey& claim) const {
+  static const std::set<model::Uid> none;
+  const auto it = pods_of_claim_.find(claim);
+  return it == pods_of_claim_.end() ? none : it->second;
+}
+
+const std::set<model::ObjectKey>& Cache::leasesOf(const model::Uid& pod) const {
+  static const std::set<model::ObjectKey> none;
+  const auto it = leases_of_.find(pod);
+  return it == leases_of_.end() ? none : it->second;
+}
+
+Cache::PodChange Cache::putPod(model::PodPtr pod) {
+  if (gone_.contains(pod->uid)) { return {}; }
+  auto& slot = pods_[pod->uid];
+  if (slot && slot->revision >= pod->revision) { return {slot, false}; }
+  model::PodPtr before = std::move(slot);
+  if (before && !claimKey(*before).name.empty()) { eraseIndexed(pods_of_claim_, claimKey(*before), before->uid); }
+  if (!claimKey(*pod).name.empty()) { pods_of_claim_[claimKey(*pod)].insert(pod->uid); }
+  pod_by_key_[pod->key] = pod->uid;
+  slot = std::move(pod);
+  return {std::move(before), true};
+}
+
+model::PodPtr Cache::removePod(const model::Uid& uid) {
+  gone_.add(uid);
+  const auto it = pods_.find(uid);
+  if (it == pods_.end()) { return nullptr; }
+  model::PodPtr before = std::move(it->second);
+  pods_.erase(it);
+  const auto key = pod_by_key_.find(before->key);
+  if (key != pod_by_key_.end() && key->second == uid) { pod_by_key_.erase(key); }
+  if (!claimKey(*before).name.empty()) { eraseIndexed(pods_of_claim_, claimKey(*before), uid); }
+  return before;
+}
+
+bool Cache::putClaim(model::Ptr<model::GpuClaim> claim) {
+  auto& slot = claims_[claim->key];
+  if (slot && slot->uid == claim->uid && slot->revision >= claim->revision) { return false; }
+  slot = std::move(claim);
+  return true;
+}
+
+bool Cache::removeClaim(const model::ObjectKey& key) { return claims_.erase(key) > 0; }
+
+bool Cache::putStatus(model::Ptr<model::GpuNodeStatus> status) {
+  auto& slot = statuses_[status->node];
+  if (slot && slot->uid == status->uid && slot->revision >= status->revision) { return false; }
+  slot = std::move(status);
+  return true;
+}
+
+bool Cache::removeStatus(const model::NodeName& name) { return statuses_.erase(name) > 0; }
+
+void Cache::indexLease(const model::Lease& lease, bool add) {
+  for (const auto& uid : holdersOf(lease)) {
+    if (add) { leases_of_[uid].insert(lease.key); } else { eraseIndexed(leases_of_, uid, lease.key); }
+  }
+}
+
+Cache::LeaseChange Cache::putLease(model::Ptr<model::Lease> lease) {
+  if (gone_.contains(lease->uid)) { return {}; }
+  auto& slot = leases_[lease->key];
+  if (slot && slot->revision >= lease->revision) { return {slot, false}; }
+  model::Ptr<model::Lease> before = std::move(slot);
+  if (before) { indexLease(*before, false); }
+  indexLease(*lease, true);
+  slot = std::move(lease);
+  return {std::move(before), true};
+}
+
+model::Ptr<model::Lease> Cache::removeLease(const model::ObjectKey& key, const model::Uid& uid) {
+  const auto it = leases_.find(key);
+  if (it == leases_.end() || (!uid.empty() && it->second->uid != uid)) {
+    if (!uid.empty()) { gone_.add(uid); }
+    return nullptr;
+  }
+  model::Ptr<model::Lease> before = std::move(it->second);
+  leases_.erase(it);
+  indexLease(*before, false);
+  gone_.add(before->uid);
+  return before;
+}
+
+}  // namespace gs::engine

@@ -1,0 +1,85 @@
+// The objects that the watches brought, as values, with the indexes that decisions need. One thread.
+//
+// Two sources feed it: watch changes and answers to our own calls (which may be newer than the watch). An object is
+// replaced only by a higher revision; a pod or lease that is known to be gone is not brought back by older events or
+// answers (Tombstones). A pod that is gone was said to be gone by the API server (a DELETED event, a consistent list, or a live GET answered
+// 404 or with another uid): uids never come back.
+#pragma once
+
+#include <set>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "kapi/reflector.h"
+#include "model/object.h"
+
+namespace gs::engine {
+
+/// Uids that are known to be gone, so that an answer or event that is late cannot bring them back. Remembers at least the last
+/// `kGeneration` of them, at most twice that.
+class Tombstones {
+ public:
+  static constexpr std::size_t kGeneration = 1 << 16;
+  void add(const model::Uid& uid) {
+    if (young_.size() >= kGeneration) {
+      old_ = std::move(young_);
+      young_.clear();
+    }
+    young_.insert(uid);
+  }
+  [[nodiscard]] bool contains(const model::Uid& uid) const { return young_.contains(uid) || old_.contains(uid); }
+
+ private:
+  std::unordered_set<model::Uid> young_;
+  std::unordered_set<model::Uid> old_;
+};
+
+class Cache {
+ public:
+  [[nodiscard]] const model::Pod* pod(const model::Uid& uid) const;
+  [[nodiscard]] const model::Pod* podAt(const model::ObjectKey& key) const;
+  [[nodiscard]] const model::GpuClaim* claim(const model::ObjectKey& key) const;
+  [[nodiscard]] const model::GpuNodeStatus* status(const model::NodeName& name) const;
+  [[nodiscard]] const model::Lease* lease(const model::ObjectKey& key) const;
+
+  /// Pods (uids) of the namespace that name this claim, ascending.
+  [[nodiscard]] const std::set<model::Uid>& podsOfClaim(const model::ObjectKey& claim) const;
+  /// Leases (keys) in which this pod is the holder or one of the holders, ascending.
+  [[nodiscard]] const std::set<model::ObjectKey>& leasesOf(const model::Uid& pod) const;
+  [[nodiscard]] const std::unordered_map<model::Uid, model::PodPtr>& pods() const { return pods_; }
+  [[nodiscard]] const std::unordered_map<model::ObjectKey, model::Ptr<model::Lease>>& leases() const { return leases_; }
+  [[nodiscard]] const std::unordered_map<model::ObjectKey, model::Ptr<model::GpuClaim>>& claims() const { return claims_; }
+
+  // Each returns what was there before (nullptr: nothing), and whether anything changed.
+  struct PodChange { model::PodPtr before; bool changed = false; };
+  PodChange putPod(model::PodPtr pod);
+  /// Gone for good; false when it was not known.
+  model::PodPtr removePod(const model::Uid& uid);
+  bool putClaim(model::Ptr<model::GpuClaim> claim);
+  bool removeClaim(const model::ObjectKey& key);
+  bool putStatus(model::Ptr<model::GpuNodeStatus> status);
+  bool removeStatus(const model::NodeName& name);
+  struct LeaseChange { model::Ptr<model::Lease> before; bool changed = false; };
+  LeaseChange putLease(model::Ptr<model::Lease> lease);
+  /// `uid` empty: whatever is there. The uid stays gone.
+  model::Ptr<model::Lease> removeLease(const model::ObjectKey& key, const model::Uid& uid);
+  [[nodiscard]] bool knownGone(const model::Uid& uid) const { return gone_.contains(uid); }
+
+ private:
+  void indexLease(const model::Lease& lease, bool add);
+
+  std::unordered_map<model::Uid, model::PodPtr> pods_;
+  std::unordered_map<model::ObjectKey, model::Uid> pod_by_key_;
+  std::unordered_map<model::ObjectKey, std::set<model::Uid>> pods_of_claim_;
+  std::unordered_map<model::ObjectKey, model::Ptr<model::GpuClaim>> claims_;
+  std::unordered_map<model::NodeName, model::Ptr<model::GpuNodeStatus>> statuses_;
+  std::unordered_map<model::ObjectKey, model::Ptr<model::Lease>> leases_;
+  std::unordered_map<model::Uid, std::set<model::ObjectKey>> leases_of_;
+  Tombstones gone_;  // pods and leases
+};
+
+/// The pods that hold something through this lease: the holder, or all sharers. An ancestor's lease: its holderIdentity.
+[[nodiscard]] std::vector<model::Uid> holdersOf(const model::Lease& lease);
+
+}  // namespace gs::engine

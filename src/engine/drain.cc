@@ -1,0 +1,121 @@
+#include "engine/drain.h"
+
+#include <algorithm>
+
+namespace gs::engine {
+
+using sched::Source;
+
+void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids, bool clean, Mono now) {
+  if (const auto it = ended_.find(uid); it != ended_.end()) {
+    if (clean) { it->second.wait_observations = false; }
+    review(it->second.node, now);
+    return;
+  }
+  agents_.try_emplace(node, Agents{{}, now, now, false});
+  ended_.emplace(uid, Ended{node, ids, !clean, 0});
+  on_node_[node].insert(uid);
+  for (const int id : ids) { ledger_.hold(node, id, uid, Source::Draining, {}); }
+  review(node, now);
+}
+
+bool Drain::watched(const model::NodeName& node, Mono now) const {
+  const sched::NodeState* state = ledger_.find(node);
+  if (state == nullptr || !state->exists || state->enforcer != sched::Enforcer::Agent) { return false; }
+  const auto seen = observed_.find(node);
+  if (seen == observed_.end() || seen->second.time.empty()) { return false; }
+  const auto agents = agents_.find(node);
+  return agents == agents_.end() || !agents->second.ready.empty() || now - agents->second.absent_since < kAgentGone;
+}
+
+bool Drain::inUse(const Ended& e, const model::Uid& uid) const {
+  const auto seen = observed_.find(e.node);
+  if (seen == observed_.end()) { return false; }
+  return std::any_of(seen->second.in_use.begin(), seen->second.in_use.end(), [&](const auto& device) {
+    return std::find(device.second.begin(), device.second.end(), uid) != device.second.end();
+  });
+}
+
+void Drain::free(const model::Uid& uid) {
+  const auto it = ended_.find(uid);
+  for (const int id : it->second.ids) { ledger_.release(it->second.node, id, uid, Source::Draining); }
+  const auto node = on_node_.find(it->second.node);
+  node->second.erase(uid);
+  if (node->second.empty()) { on_node_.erase(node); }
+  ended_.erase(it);
+  freed_.push_back(uid);
+}
+
+void Drain::review(const model::NodeName& node, Mono now) {
+  const auto here = on_node_.find(node);
+  if (here == on_node_.end()) { return; }
+  const bool is_watched = watched(node, now);
+  const std::vector<model::Uid> uids{here->second.begin(), here->second.end()};
+  for (const auto& uid : uids) {
+    const Ended& e = ended_.at(uid);
+    const bool proven = !inUse(e, uid) && (!e.wait_observations || e.observations >= 2);
+    if (!is_watched || proven) { free(uid); }
+  }
+}
+
+void Drain::statusChanged(const model::GpuNodeStatus& status, Mono now) {
+  Observed& seen = observed_[status.node];
+  const bool new_look = !status.observed_time.empty() && status.observed_time != seen.time;
+  seen.time = status.observed_time;
+  seen.in_use.clear();
+  for (const auto& device : status.devices) {
+    if (!device.in_use_by.empty()) { seen.in_use[device.id] = device.in_use_by; }
+  }
+  agents_.try_emplace(status.node, Agents{{}, now, now, false});
+  if (const auto here = on_node_.find(status.node); new_look && here != on_node_.end()) {
+    for (const auto& uid : here->second) { ++ended_.at(uid).observations; }
+  }
+  review(status.node, now);
+}
+
+void Drain::statusGone(const model::NodeName& node, Mono now) {
+  observed_.erase(node);
+  review(node, now);
+}
+
+void Drain::nodeChanged(const model::NodeName& node, Mono now) { review(node, now); }
+
+void Drain::agentChanged(const model::NodeName& node, const model::Uid& agent, bool present, bool ready, Mono now) {
+  const auto [it, fresh] = agents_.try_emplace(node, Agents{{}, now, now, false});
+  Agents& a = it->second;
+  const bool was_ready = std::any_of(a.ready.begin(), a.ready.end(), [](const auto& p) { return p.second; });
+  const bool was_present = !a.ready.empty();
+  if (present) { a.ready[agent] = ready; } else { a.ready.erase(agent); }
+  if (was_present && a.ready.empty()) { a.absent_since = now; }
+  const bool is_ready = std::any_of(a.ready.begin(), a.ready.end(), [](const auto& p) { return p.second; });
+  if ((was_ready || !was_present) && !is_ready) { a.not_ready_since = now; }
+  refreshStale(node, a, now);
+}
+
+void Drain::refreshStale(const model::NodeName& node, Agents& a, Mono now) {
+  const bool is_ready = std::any_of(a.ready.begin(), a.ready.end(), [](const auto& p) { return p.second; });
+  const bool stale = !a.ready.empty() && !is_ready && now - a.not_ready_since >= kAgentStale;
+  if (stale == a.stale) { return; }
+  a.stale = stale;
+  ledger_.setAgentStale(node, stale);
+}
+
+void Drain::tick(Mono now) {
+  for (auto& [node, agents] : agents_) { refreshStale(node, agents, now); }
+  std::vector<model::NodeName> nodes;
+  for (const auto& [node, uids] : on_node_) { nodes.push_back(node); }
+  for (const auto& node : nodes) { review(node, now); }
+}
+
+std::optional<Mono> Drain::nextDue() const {
+  std::optional<Mono> due;
+  const auto sooner = [&due](Mono at) { due = due ? std::min(*due, at) : at; };
+  for (const auto& [node, a] : agents_) {
+    const bool is_ready = std::any_of(a.ready.begin(), a.ready.end(), [](const auto& p) { return p.second; });
+    if (!a.ready.empty() && !is_ready && !a.stale) { sooner(a.not_ready_since + kAgentStale); }
+    if (a.ready.empty() && on_node_.contains(node)) { sooner(a.absent_since + kAgentGone); }
+  }
+  return due;
+}
+
+}  // namespace gs::engine

@@ -1,0 +1,81 @@
+// When is the device of an ended pod free again? (design 3.9) A pure machine over what agents report.
+//
+// A node counts as watched by an agent when its enforcer is `agent`, its GpuNodeStatus has an observedTime, the Node is
+// there, and an agent pod was there within the last 5 minutes. On any other node a device is free as soon as its pod ended.
+// On a watched node it stays Draining while `inUseBy` names the ended pod and, when the pod ended without all its
+// containers reported terminated, until the second observedTime that is new since the end shows it without that uid.
+// The agent's times are compared only with each other, and only for change.
+// Also kept here: agents that are not Ready for 60 s (their devices count as Unknown). One thread; times are arguments.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/node.h"
+#include "model/pod.h"
+#include "sched/ledger.h"
+
+namespace gs::engine {
+
+inline constexpr Duration kAgentGone = std::chrono::minutes{5};
+inline constexpr Duration kAgentStale = std::chrono::seconds{60};
+
+class Drain {
+ public:
+  explicit Drain(sched::Ledger& ledger) : ledger_{ledger} {}
+
+  /// The pod ended holding these devices. `clean`: all its containers are reported terminated. Again for the same uid: no effect,
+  /// except that a clean end lifts the wait for observations.
+  void ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids, bool clean, Mono now);
+  void statusChanged(const model::GpuNodeStatus& status, Mono now);
+  void statusGone(const model::NodeName& node, Mono now);
+  void nodeChanged(const model::NodeName& node, Mono now);
+  /// An agent pod bound to `node` changed; `present` false when it ended or went.
+  void agentChanged(const model::NodeName& node, const model::Uid& agent, bool present, bool ready, Mono now);
+  void tick(Mono now);
+  [[nodiscard]] std::optional<Mono> nextDue() const;
+
+  /// No device of this pod is Draining.
+  [[nodiscard]] bool drained(const model::Uid& uid) const { return !ended_.contains(uid); }
+  /// Pods whose devices all became free since the last call.
+  [[nodiscard]] std::vector<model::Uid> takeFreed() { return std::exchange(freed_, {}); }
+
+ private:
+  struct Ended {
+    model::NodeName node;
+    std::vector<int> ids;
+    bool wait_observations = false;
+    int observations = 0;  // new observedTimes since the end
+  };
+  struct Agents {
+    std::map<model::Uid, bool> ready;  // agent pods there -> Ready
+    Mono absent_since{};
+    Mono not_ready_since{};
+    bool stale = false;
+  };
+  struct Observed {
+    std::string time;
+    std::map<int, std::vector<model::Uid>> in_use;  // device -> uids
+  };
+
+  [[nodiscard]] bool watched(const model::NodeName& node, Mono now) const;
+  [[nodiscard]] bool inUse(const Ended& e, const model::Uid& uid) const;
+  void review(const model::NodeName& node, Mono now);
+  void free(const model::Uid& uid);
+  void refreshStale(const model::NodeName& node, Agents& agents, Mono now);
+
+  sched::Ledger& ledger_;
+  std::unordered_map<model::Uid, Ended> ended_;
+  std::map<model::NodeName, std::set<model::Uid>> on_node_;
+  std::map<model::NodeName, Observed> observed_;
+  std::map<model::NodeName, Agents> agents_;
+  std::vector<model::Uid> freed_;
+};
+
+}  // namespace gs::engine

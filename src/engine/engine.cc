@@ -1,0 +1,224 @@
+#include "engine/engine.h"
+
+#include "model/annotations.h"
+#include "sched/doors/door.h"
+
+namespace gs::engine {
+
+using model::Kind;
+using sched::Source;
+
+std::optional<std::vector<int>> allocatedIds(const model::Pod& pod) {
+  const std::string* text = pod.annotation(model::kAllocatedKey);
+  if (text == nullptr || !pod.bound()) { return std::nullopt; }
+  auto allocation = model::parseAllocation(*text);
+  if (!allocation || (!allocation->node.empty() && allocation->node != pod.node)) { return std::nullopt; }
+  return std::move(allocation->ids);
+}
+
+Engine::Engine() : drain_{ledger_}, decider_{ledger_} {}
+
+bool Engine::ended(const model::Uid& uid) const {
+  const model::Pod* pod = cache_.pod(uid);
+  return pod == nullptr || pod->finished();
+}
+
+std::optional<std::pair<model::NodeName, int>> Engine::deviceOf(const model::Lease& lease) const {
+  if (!lease.node.empty() && lease.gpu >= 0) { return std::pair{lease.node, lease.gpu}; }
+  const auto it = placed_leases_.find(lease.key);
+  return it == placed_leases_.end() ? std::nullopt : std::optional{it->second};
+}
+
+/// A pod's annotation does not say how much it holds; its lease does, else its claim.
+sched::Amount Engine::amountOf(const model::Pod& pod, const model::NodeName& node, int id) const {
+  for (const auto& key : cache_.leasesOf(pod.uid)) {
+    const model::Lease& lease = *cache_.lease(key);
+    const auto device = deviceOf(lease);
+    if (!device || device->first != node || device->second != id) { continue; }
+    if (!lease.shared()) { return {}; }
+    for (const auto& h : lease.holders) {
+      if (h.uid == pod.uid) { return {true, h.milli, h.mib}; }
+    }
+  }
+  const model::GpuClaim* claim = cache_.claim({pod.key.ns, sched::claimName(pod)});
+  return {claim != nullptr && claim->exclusivity == model::Exclusivity::Shared, 0, 0};
+}
+
+Engine::Holds Engine::holdsOf(const model::Uid& uid) const {
+  Holds holds;
+  for (const auto& key : cache_.leasesOf(uid)) {
+    const model::Lease& lease = *cache_.lease(key);
+    const auto device = deviceOf(lease);
+    if (!device) { continue; }
+    sched::Amount amount{lease.shared(), 0, 0};
+    for (const auto& h : lease.holders) {
+      if (h.uid == uid) { amount = {true, h.milli, h.mib}; }
+    }
+    holds[{device->first, device->second, Source::Lease}] = amount;
+  }
+  const model::Pod* pod = cache_.pod(uid);
+  if (pod == nullptr || pod->finished()) { return holds; }
+  if (const auto ids = allocatedIds(*pod)) {
+    for (const int id : *ids) { holds[{pod->node, id, Source::BoundPod}] = amountOf(*pod, pod->node, id); }
+  }
+  return holds;
+}
+
+void Engine::derive(const model::Uid& uid) {
+  Holds want = holdsOf(uid);
+  const auto it = derived_.find(uid);
+  if (it != derived_.end()) {
+    for (const auto& [hold, amount] : it->second) {
+      if (!want.contains(hold)) { ledger_.release(hold.node, hold.id, uid, hold.source); }
+    }
+  }
+  for (const auto& [hold, amount] : want) { ledger_.hold(hold.node, hold.id, uid, hold.source, amount); }
+  if (want.empty()) { derived_.erase(uid); } else { derived_[uid] = std::move(want); }
+}
+
+void Engine::touchClaimOf(const model::Pod& pod) {
+  const std::string claim = sched::claimName(pod);
+  if (!claim.empty()) { touched_claims_.insert({pod.key.ns, claim}); }
+}
+
+void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mono now) {
+  const model::Pod& any = after != nullptr ? *after : *before;
+  const model::Uid uid = any.uid;
+  const bool used = before && before->bound() && !before->finished();
+  const bool uses = after != nullptr && after->bound() && !after->finished();
+  if (used && (!uses || after->node != before->node)) { ledger_.unusePod(before->node, uid, Source::BoundPod); }
+  if (uses) {
+    const std::int64_t anonymous = allocatedIds(*after) ? 0 : after->requests.get(model::kNvidiaGpu);
+    ledger_.usePod(after->node, uid, Source::BoundPod, after->requests, anonymous);
+  }
+  const bool over = after == nullptr || after->finished();
+  if (over && any.bound()) {
+    const bool clean = after != nullptr ? after->containers_terminated : before->containers_terminated;
+    if (const auto ids = allocatedIds(any)) { drain_.ended(uid, any.node, *ids, clean, now); }
+  }
+  if (any.is_agent && any.bound()) { drain_.agentChanged(any.node, uid, !over, any.ready, now); }
+  derive(uid);
+  touch(uid);
+  touchClaimOf(any);
+}
+
+void Engine::putPod(model::PodPtr pod, Mono now) {
+  const auto [before, changed] = cache_.putPod(pod);
+  if (changed) { podChanged(before, pod.get(), now); }
+}
+
+void Engine::podGone(const model::Uid& uid, Mono now) {
+  if (const auto before = cache_.removePod(uid)) { podChanged(before, nullptr, now); } else { touch(uid); }
+}
+
+void Engine::assumeEnded(const model::Uid& uid, Mono now) {
+  std::map<model::NodeName, std::vector<int>> held;
+  for (const auto& key : cache_.leasesOf(uid)) {
+    if (const auto device = deviceOf(*cache_.lease(key))) { held[device->first].push_back(device->second); }
+  }
+  for (const auto& [node, ids] : held) { drain_.ended(uid, node, ids, false, now); }
+  touch(uid);
+}
+
+void Engine::applyPod(const kapi::Change& change, Mono now) {
+  if (const auto* pod = std::get_if<model::PodPtr>(&change.object)) { putPod(*pod, now); } else { podGone(change.last_uid, now); }
+}
+
+void Engine::applyNode(const kapi::Change& change, Mono now) {
+  if (const auto* node = std::get_if<model::Ptr<model::Node>>(&change.object)) {
+    ledger_.upsertNode(**node);
+  } else {
+    ledger_.removeNode(model::NodeName{change.key.name});
+  }
+  drain_.nodeChanged(model::NodeName{change.key.name}, now);
+}
+
+void Engine::applyStatus(const kapi::Change& change, Mono now) {
+  const model::NodeName name{change.key.name};
+  if (const auto* status = std::get_if<model::Ptr<model::GpuNodeStatus>>(&change.object)) {
+    if (!cache_.putStatus(*status)) { return; }
+    ledger_.upsertStatus(**status);
+    drain_.statusChanged(**status, now);
+  } else if (cache_.removeStatus(name)) {
+    ledger_.removeStatus(name);
+    drain_.statusGone(name, now);
+  }
+}
+
+void Engine::applyClaim(const kapi::Change& change) {
+  if (const auto* claim = std::get_if<model::Ptr<model::GpuClaim>>(&change.object)) {
+    if (!cache_.putClaim(*claim)) { return; }
+  } else {
+    cache_.removeClaim(change.key);
+  }
+  touched_claims_.insert(change.key);
+  for (const auto& uid : cache_.podsOfClaim(change.key)) {
+    derive(uid);  // how much a pod holds may depend on its claim
+    touch(uid);
+  }
+}
+
+void Engine::putLease(model::Ptr<model::Lease> lease) {
+  if (!lease->managed) { return; }
+  const auto [before, changed] = cache_.putLease(lease);
+  if (!changed) { return; }
+  std::set<model::Uid> concerned;
+  if (before) { for (auto& uid : holdersOf(*before)) { concerned.insert(uid); } }
+  for (auto& uid : holdersOf(*lease)) { concerned.insert(uid); }
+  for (const auto& uid : concerned) {
+    derive(uid);
+    touch(uid);
+  }
+}
+
+void Engine::leaseRemoved(const model::Ptr<model::Lease>& before) {
+  if (!before) { return; }
+  placed_leases_.erase(before->key);
+  for (const auto& uid : holdersOf(*before)) {
+    derive(uid);
+    touch(uid);
+  }
+}
+
+void Engine::applyLease(const kapi::Change& change) {
+  if (const auto* lease = std::get_if<model::Ptr<model::Lease>>(&change.object)) {
+    putLease(*lease);
+  } else {
+    leaseRemoved(cache_.removeLease(change.key, change.last_uid));
+  }
+}
+
+void Engine::leaseGone(const model::ObjectKey& key, const model::Uid& uid, Mono) { leaseRemoved(cache_.removeLease(key, uid)); }
+
+void Engine::placeLease(const model::ObjectKey& key, const model::NodeName& node, int gpu) {
+  placed_leases_[key] = {node, gpu};
+  if (const model::Lease* lease = cache_.lease(key)) {
+    for (const auto& uid : holdersOf(*lease)) { derive(uid); }
+  }
+}
+
+void Engine::apply(const kapi::Change& change, Mono now) {
+  switch (change.kind) {
+    case Kind::Pod: applyPod(change, now); break;
+    case Kind::Node: applyNode(change, now); break;
+    case Kind::GpuNodeStatus: applyStatus(change, now); break;
+    case Kind::GpuClaim: applyClaim(change); break;
+    case Kind::Lease: applyLease(change); break;
+    case Kind::Crd:
+    case Kind::Event: break;
+  }
+  for (auto& uid : drain_.takeFreed()) { touch(uid); }
+}
+
+void Engine::learn(const model::Object& object, Mono now) {
+  if (const auto* pod = std::get_if<model::PodPtr>(&object)) { putPod(*pod, now); }
+  if (const auto* lease = std::get_if<model::Ptr<model::Lease>>(&object)) { putLease(*lease); }
+  for (auto& uid : drain_.takeFreed()) { touch(uid); }
+}
+
+void Engine::tick(Mono now) {
+  drain_.tick(now);
+  for (auto& uid : drain_.takeFreed()) { touch(uid); }
+}
+
+}  // namespace gs::engine

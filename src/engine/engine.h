@@ -1,0 +1,102 @@
+// The engine: caches, ledger, drains, decider and queue wired together. What every front door sits on.
+//
+// It turns changes of the API's objects into holdings of the ledger, level-triggered: after any change the holdings of
+// the pods concerned are derived anew from the cache (pod, leases) and only the difference is applied. So the ledger is a function of
+// the cache, whatever order the changes came in; rebuild() makes the same ledger from nothing (tests, the World's checker).
+// What each object holds:
+//   a lease with node and gpu known     Source::Lease for each holder
+//   a bound, unfinished pod             Source::BoundPod for the ids of `gpu.scheduling/allocated`; its resources; nvidia.com/gpu
+//                                       without an allocation: anonymous devices
+//   an ended pod                        Source::Draining until the agent proves its containers gone (drain.h)
+// One thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "engine/cache.h"
+#include "engine/drain.h"
+#include "sched/decider.h"
+#include "sched/ledger.h"
+#include "sched/queue.h"
+
+namespace gs::engine {
+
+/// The devices that a bound pod's annotation gives it; nullopt when it has none or it names another node.
+[[nodiscard]] std::optional<std::vector<int>> allocatedIds(const model::Pod& pod);
+
+class Engine {
+ public:
+  Engine();
+
+  /// A change that a watch or a consistent list brought.
+  void apply(const kapi::Change& change, Mono now);
+  /// An object in the answer to a call of ours; older than what is known: ignored.
+  void learn(const model::Object& object, Mono now);
+  /// A live GET said that this pod is gone (404 or another uid).
+  void podGone(const model::Uid& uid, Mono now);
+  /// Our DELETE was applied, or the lease was not there.
+  void leaseGone(const model::ObjectKey& key, const model::Uid& uid, Mono now);
+  /// An ancestor's lease (no annotations) stands under the name of this device: count it as holding it.
+  void placeLease(const model::ObjectKey& key, const model::NodeName& node, int gpu);
+  /// A lease of a pod that we never saw: it ended at some time before, uncleanly for all we know.
+  void assumeEnded(const model::Uid& uid, Mono now);
+  void tick(Mono now);
+  [[nodiscard]] std::optional<Mono> nextDue() const { return drain_.nextDue(); }
+
+  /// The pod ended (finished or gone for good).
+  [[nodiscard]] bool ended(const model::Uid& uid) const;
+  [[nodiscard]] bool drained(const model::Uid& uid) const { return drain_.drained(uid); }
+
+  [[nodiscard]] const Cache& cache() const { return cache_; }
+  [[nodiscard]] sched::Ledger& ledger() { return ledger_; }
+  [[nodiscard]] const sched::Ledger& ledger() const { return ledger_; }
+  [[nodiscard]] sched::Decider& decider() { return decider_; }
+  [[nodiscard]] sched::Queue& queue() { return queue_; }
+
+  /// Pods that something changed for (itself, its claim, its leases, its drain), since the last call; ascending.
+  [[nodiscard]] std::set<model::Uid> takeTouched() { return std::exchange(touched_, {}); }
+  /// Claims whose spec or whose pods changed, since the last call.
+  [[nodiscard]] std::set<model::ObjectKey> takeTouchedClaims() { return std::exchange(touched_claims_, {}); }
+
+ private:
+  struct Hold {
+    model::NodeName node;
+    int id = 0;
+    sched::Source source{};
+    friend auto operator<=>(const Hold&, const Hold&) = default;
+  };
+  using Holds = std::map<Hold, sched::Amount>;
+
+  void podChanged(const model::PodPtr& before, const model::Pod* after, Mono now);
+  void putPod(model::PodPtr pod, Mono now);
+  void putLease(model::Ptr<model::Lease> lease);
+  void leaseRemoved(const model::Ptr<model::Lease>& before);
+  void applyPod(const kapi::Change& change, Mono now);
+  void applyNode(const kapi::Change& change, Mono now);
+  void applyStatus(const kapi::Change& change, Mono now);
+  void applyClaim(const kapi::Change& change);
+  void applyLease(const kapi::Change& change);
+  [[nodiscard]] Holds holdsOf(const model::Uid& uid) const;
+  [[nodiscard]] sched::Amount amountOf(const model::Pod& pod, const model::NodeName& node, int id) const;
+  void derive(const model::Uid& uid);
+  void touch(const model::Uid& uid) { touched_.insert(uid); }
+  void touchClaimOf(const model::Pod& pod);
+  [[nodiscard]] std::optional<std::pair<model::NodeName, int>> deviceOf(const model::Lease& lease) const;
+
+  Cache cache_;
+  sched::Ledger ledger_;
+  Drain drain_;
+  sched::Decider decider_;
+  sched::Queue queue_;
+  std::unordered_map<model::Uid, Holds> derived_;
+  std::unordered_map<model::ObjectKey, std::pair<model::NodeName, int>> placed_leases_;  // ancestors'
+  std::unordered_map<model::NodeName, model::Uid> node_uids_;
+  std::set<model::Uid> touched_;
+  std::set<model::ObjectKey> touched_claims_;
+};
+
+}  // namespace gs::engine

@@ -1,0 +1,57 @@
+// HTTP messages as plain values, and what answers them. A component that serves HTTP is a Handler: it sees no socket,
+// no thread of ours, and no library. Std only, so that everybody may include it.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace gs::net {
+
+using Header = std::pair<std::string, std::string>;
+using Headers = std::vector<Header>;
+
+/// The first value of `name` (any case), or nullptr.
+[[nodiscard]] inline const std::string* findHeader(const Headers& headers, std::string_view name) {
+  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
+  for (const Header& header : headers) {
+    if (header.first.size() != name.size()) { continue; }
+    std::size_t i = 0;
+    while (i < name.size() && lower(header.first[i]) == lower(name[i])) { ++i; }
+    if (i == name.size()) { return &header.second; }
+  }
+  return nullptr;
+}
+
+struct Request {
+  std::string method;  // "GET"
+  std::string target;  // path and query as sent: "/metrics?x=1"
+  Headers headers;
+  std::string body;
+
+  [[nodiscard]] std::string_view path() const {
+    return std::string_view{target}.substr(0, std::string_view{target}.find('?'));
+  }
+};
+
+/// Content-Length and Connection are the server's business; a header with a line break in it is left out.
+struct Response {
+  int status = 200;
+  Headers headers;
+  std::string body;
+};
+
+/// Called by several threads at once. An exception out of it answers 500.
+using Handler = std::function<Response(const Request&)>;
+
+[[nodiscard]] inline Response textResponse(int status, std::string body) {
+  return Response{status, {{"Content-Type", "text/plain; charset=utf-8"}}, std::move(body)};
+}
+[[nodiscard]] inline Response jsonResponse(int status, std::string body) {
+  return Response{status, {{"Content-Type", "application/json"}}, std::move(body)};
+}
+
+}  // namespace gs::net

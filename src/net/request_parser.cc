@@ -1,0 +1,128 @@
+#include "net/request_parser.h"
+
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/rfc7230.hpp>
+#include <boost/beast/http/status.hpp>
+#include <boost/beast/http/string_body.hpp>
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+namespace gs::net {
+
+namespace http = boost::beast::http;
+
+struct RequestParser::Library {
+  http::request_parser<http::string_body> parser;
+
+  explicit Library(const RequestLimits& limits) {
+    parser.header_limit(static_cast<std::uint32_t>(
+        std::min<std::size_t>(limits.header_bytes, std::numeric_limits<std::uint32_t>::max())));
+    parser.body_limit(limits.body_bytes);
+    parser.eager(true);
+  }
+};
+
+RequestParser::RequestParser(RequestLimits limits)
+    : limits_{limits}, library_{std::make_unique<Library>(limits)} {}
+RequestParser::RequestParser(RequestParser&&) noexcept = default;
+RequestParser& RequestParser::operator=(RequestParser&&) noexcept = default;
+RequestParser::~RequestParser() = default;
+
+namespace {
+
+int statusFor(const boost::beast::error_code& ec) {
+  if (ec == http::error::header_limit || ec == http::error::buffer_overflow) { return 431; }
+  if (ec == http::error::body_limit) { return 413; }
+  return 400;
+}
+
+/// A line break in a header would let text from outside forge further headers.
+bool isPlain(std::string_view text) {
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\t') || byte == 0x7f) { return false; }
+  }
+  return true;
+}
+
+}  // namespace
+
+void RequestParser::feed(std::string_view bytes) {
+  if (bad_ != 0) { return; }
+  pending_.append(bytes);
+  if (!ready_) { advance(); }
+}
+
+void RequestParser::advance() {
+  auto& parser = library_->parser;
+  // The library takes what it can; a header only when it is complete.
+  std::size_t used = 0;
+  while (used < pending_.size() && !parser.is_done()) {
+    boost::beast::error_code ec;
+    const std::size_t took =
+        parser.put(boost::asio::const_buffer{pending_.data() + used, pending_.size() - used}, ec);
+    used += took;
+    if (ec == http::error::need_more) { break; }
+    if (ec) {
+      bad_ = statusFor(ec);
+      return;
+    }
+    if (took == 0) { break; }
+  }
+  pending_.erase(0, used);
+  if (!parser.is_header_done() && pending_.size() > limits_.header_bytes) { bad_ = 431; }
+  ready_ = parser.is_done();
+}
+
+bool RequestParser::begun() const {
+  return !ready_ && (!pending_.empty() || library_->parser.is_header_done());
+}
+
+bool RequestParser::wantsContinue() {
+  const auto& parser = library_->parser;
+  if (continue_said_ || ready_ || bad_ != 0 || !parser.is_header_done()) { return false; }
+  const auto& message = parser.get();
+  if (message.version() < 11 || !boost::beast::iequals(message[http::field::expect], "100-continue")) {
+    return false;
+  }
+  continue_said_ = true;
+  return true;
+}
+
+bool RequestParser::keepAlive() const { return library_->parser.get().keep_alive(); }
+
+Request RequestParser::take() {
+  auto message = library_->parser.release();
+  Request request;
+  request.method = std::string{message.method_string()};
+  request.target = std::string{message.target()};
+  for (const auto& field : message) {
+    request.headers.emplace_back(std::string{field.name_string()}, std::string{field.value()});
+  }
+  request.body = std::move(message.body());
+  library_ = std::make_unique<Library>(limits_);
+  ready_ = false;
+  continue_said_ = false;
+  advance();
+  return request;
+}
+
+const char* statusText(int status) {
+  return http::obsolete_reason(static_cast<http::status>(status)).data();
+}
+
+std::string renderResponse(const Response& response, bool keep_alive, bool head) {
+  std::string out = "HTTP/1.1 " + std::to_string(response.status) + " " + statusText(response.status) + "\r\n";
+  for (const auto& [name, value] : response.headers) {
+    if (!name.empty() && isPlain(name) && isPlain(value)) { out += name + ": " + value + "\r\n"; }
+  }
+  out += "Content-Length: " + std::to_string(response.body.size()) + "\r\n";
+  if (!keep_alive) { out += "Connection: close\r\n"; }
+  out += "\r\n";
+  if (!head) { out += response.body; }
+  return out;
+}
+
+}  // namespace gs::net

@@ -1,0 +1,51 @@
+// The few socket calls that the server needs: an owned descriptor, listening, and reads and writes with a deadline.
+// Descriptors are non-blocking and close-on-exec.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/result.h"
+
+namespace gs::net {
+
+/// Owns a file descriptor; -1: none.
+class Fd {
+ public:
+  Fd() = default;
+  explicit Fd(int fd) : fd_{fd} {}
+  Fd(Fd&& o) noexcept : fd_{std::exchange(o.fd_, -1)} {}
+  Fd& operator=(Fd&& o) noexcept {
+    if (this != &o) {
+      reset();
+      fd_ = std::exchange(o.fd_, -1);
+    }
+    return *this;
+  }
+  ~Fd() { reset(); }
+  [[nodiscard]] int get() const { return fd_; }
+  [[nodiscard]] bool valid() const { return fd_ >= 0; }
+  void reset();
+
+ private:
+  int fd_ = -1;
+};
+
+/// Listens on "127.0.0.1:8080", "[::1]:8080", ":8080" or "0.0.0.0:8080"; port 0: any free one.
+/// Error Invalid: not such an address; Unavailable: the system refused (in use, no right).
+[[nodiscard]] Result<Fd> listenTcp(const std::string& address);
+[[nodiscard]] std::uint16_t localPort(int fd);
+
+enum class Io : std::uint8_t { Ok, Closed, Timeout, Failed };
+
+/// Appends what is there to `out`, at most `limit` bytes; waits for the first byte until `deadline` (steady clock).
+/// Closed: the peer ended its side.
+[[nodiscard]] Io readSome(int fd, std::string& out, std::size_t limit, Mono deadline);
+/// All of `data`, or not Ok.
+[[nodiscard]] Io writeAll(int fd, std::string_view data, Mono deadline);
+
+}  // namespace gs::net

@@ -1,0 +1,53 @@
+// The claim door: annotation gpu.scheduling/claim names a GpuClaim of the pod's namespace (design 3.6).
+#include <fmt/format.h>
+
+#include "sched/doors/door.h"
+
+namespace gs::sched {
+namespace {
+
+/// Design 1: a claim pod with nvidia.com/gpu limits must name the claim's count, and a shared one must have none.
+std::optional<Blocked> limitsDisagree(const model::Pod& pod, const model::GpuClaim& claim) {
+  const std::int64_t limit = pod.requests.get(model::kNvidiaGpu);
+  if (limit == 0) { return std::nullopt; }
+  if (claim.exclusivity == model::Exclusivity::Shared) {
+    return Blocked{"LimitOnShared", fmt::format("claim {} is Shared, but the pod sets resources.limits[\"{}\"]={}; remove the limit",
+                                                claim.key.name, model::kNvidiaGpu, limit)};
+  }
+  if (limit != claim.count) {
+    return Blocked{"LimitNotCount",
+                   fmt::format("resources.limits[\"{}\"]={} but claim {} has spec.devices.count={}; make them equal",
+                               model::kNvidiaGpu, limit, claim.key.name, claim.count)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+DoorResult claimDoor(const model::Pod& pod, const model::GpuClaim* claim, PodRequest base) {
+  if (claimName(pod).empty()) {
+    return Blocked{"ClaimNameEmpty", fmt::format("annotation gpu.scheduling/claim is empty; write the name of a GpuClaim in "
+                                                 "namespace {}", pod.key.ns)};
+  }
+  if (claim == nullptr) {
+    return Blocked{"ClaimMissing", fmt::format("gpuclaim \"{}\" not found in namespace {}; create it", claimName(pod), pod.key.ns)};
+  }
+  if (!claim->invalid.empty()) {
+    return Blocked{"ClaimInvalid", fmt::format("gpuclaim \"{}\" is invalid: {}", claim->key.name, claim->invalid)};
+  }
+  if (!claim->gang_ref.empty()) { return Blocked{"Gang", "gangs are not supported yet"}; }
+  if (auto blocked = limitsDisagree(pod, *claim)) { return *std::move(blocked); }
+  base.door = Door::Claim;
+  base.match_labels = claim->match_labels;
+  DeviceRequest d;
+  d.count = claim->count;
+  d.policy = claim->policy;
+  if (claim->policy == model::Policy::PreferIds) { d.prefer_ids = claim->prefer_ids; }
+  d.shared = claim->exclusivity == model::Exclusivity::Shared;
+  d.topology = claim->topology;
+  d.min_bandwidth_gbps = claim->topology ? claim->min_bandwidth_gbps : 0;
+  base.devices = std::move(d);
+  return base;
+}
+
+}  // namespace gs::sched

@@ -1,0 +1,94 @@
+#include "scheduler/claim_status.h"
+
+#include <algorithm>
+
+#include "engine/engine.h"
+
+namespace gs::scheduler {
+
+kapi::ClaimStatus ClaimStatusWriter::compute(const model::GpuClaim& claim) const {
+  kapi::ClaimStatus s;
+  std::string waiting;
+  bool reserved = false;
+  for (const auto& uid : cache_.podsOfClaim(claim.key)) {
+    const model::Pod& pod = *cache_.pod(uid);
+    if (pod.finished()) { continue; }
+    if (!pod.bound()) {
+      if (waiting.empty()) { waiting = view_.why_waiting(uid); }
+      reserved |= view_.reserved(uid);
+      continue;
+    }
+    if (auto ids = engine::allocatedIds(pod)) {
+      s.allocations.push_back({pod.key.name, pod.uid, pod.node, *std::move(ids), pod.bound_at});
+    }
+  }
+  if (!claim.invalid.empty()) {
+    s.phase = "Failed";
+    s.message = claim.invalid;
+  } else if (!s.allocations.empty()) {
+    s.phase = "Bound";
+  } else {
+    s.phase = reserved ? "Reserved" : "Pending";
+    s.message = waiting;
+  }
+  return s;
+}
+
+void ClaimStatusWriter::pump(Mono now, kapi::Effects& out) {
+  while (!later_.empty() && later_.begin()->first <= now) {
+    dirty_.insert(later_.begin()->second);
+    later_.erase(later_.begin());
+  }
+  for (auto it = dirty_.begin(); it != dirty_.end() && calls_.size() < kMaxInFlight;) {
+    const model::GpuClaim* claim = cache_.claim(*it);
+    if (claim == nullptr) {
+      written_.erase(*it);
+      it = dirty_.erase(it);
+      continue;
+    }
+    Written& w = written_[*it];
+    if (w.in_flight != 0) { ++it; continue; }
+    if (w.at != Mono{} && now - w.at < kGap) {
+      later_.emplace(w.at + kGap, *it);
+      it = dirty_.erase(it);
+      continue;
+    }
+    kapi::ClaimStatus status = compute(*claim);
+    if (!w.known || status != w.status) {
+      kapi::Call call = kapi::applyClaimStatus(*it, status);
+      call.token = kapi::makeToken(kOwner, next_++);
+      call.guarded = true;
+      w = {std::move(status), now, false, call.token};
+      calls_[call.token] = *it;
+      out.emplace_back(std::move(call));
+    }
+    it = dirty_.erase(it);
+  }
+}
+
+bool ClaimStatusWriter::handle(const kapi::Outcome& outcome, Mono now) {
+  const auto it = calls_.find(outcome.token);
+  if (it == calls_.end()) { return false; }
+  const model::ObjectKey key = it->second;
+  calls_.erase(it);
+  Written& w = written_[key];
+  w.in_flight = 0;
+  w.known = outcome.fate == kapi::Fate::Applied;
+  if (!w.known && outcome.http != 404) {
+    later_.emplace(now + std::max<Duration>(std::chrono::seconds{5}, outcome.retry_after), key);
+  }
+  return true;
+}
+
+std::optional<Mono> ClaimStatusWriter::nextDue() const {
+  return later_.empty() ? std::nullopt : std::optional{later_.begin()->first};
+}
+
+void ClaimStatusWriter::reset() {
+  dirty_.clear();
+  later_.clear();
+  written_.clear();
+  calls_.clear();
+}
+
+}  // namespace gs::scheduler

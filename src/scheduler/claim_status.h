@@ -1,0 +1,57 @@
+// Writes GpuClaim status: off the critical path, at most one write a second per claim, never read as truth (design 3.6). A pure machine.
+//
+// A touched claim's status is computed from the cache (its pods) when it is written. Server-side apply, so a write needs no
+// read and repeating it does no harm: an outcome that is unknown or refused is tried again after a while. At most kMaxInFlight at once.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <unordered_map>
+
+#include "engine/cache.h"
+#include "kapi/call.h"
+#include "kapi/write.h"
+
+namespace gs::scheduler {
+
+class ClaimStatusWriter {
+ public:
+  static constexpr std::uint8_t kOwner = 22;
+  static constexpr Duration kGap = std::chrono::seconds{1};
+  static constexpr int kMaxInFlight = 4;
+
+  /// What else a status says about unbound pods: why one waits, and whether a Binding has been unresolved for over a second.
+  struct View {
+    std::function<std::string(const model::Uid&)> why_waiting;  // "" unknown
+    std::function<bool(const model::Uid&)> reserved;
+  };
+
+  ClaimStatusWriter(const engine::Cache& cache, View view) : cache_{cache}, view_{std::move(view)} {}
+
+  void touched(const model::ObjectKey& claim) { dirty_.insert(claim); }
+  void pump(Mono now, kapi::Effects& out);
+  bool handle(const kapi::Outcome& outcome, Mono now);
+  [[nodiscard]] std::optional<Mono> nextDue() const;
+  void reset();
+
+  [[nodiscard]] kapi::ClaimStatus compute(const model::GpuClaim& claim) const;
+
+ private:
+  struct Written {
+    kapi::ClaimStatus status;
+    Mono at{};
+    bool known = false;  // the API has `status` for all we know
+    kapi::Token in_flight = 0;
+  };
+  const engine::Cache& cache_;
+  View view_;
+  std::set<model::ObjectKey> dirty_;
+  std::multimap<Mono, model::ObjectKey> later_;
+  std::unordered_map<model::ObjectKey, Written> written_;
+  std::unordered_map<kapi::Token, model::ObjectKey> calls_;
+  std::uint64_t next_ = 1;
+};
+
+}  // namespace gs::scheduler

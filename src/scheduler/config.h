@@ -1,0 +1,20 @@
+// What the scheduler component is told at start.
+#pragma once
+
+#include <string>
+
+namespace gs::scheduler {
+
+struct Config {
+  std::string scheduler_name = "gpu-scheduler";
+  std::string instance = "gpu-scheduler-0";  // reportingInstance of events
+  std::string lease_namespace = "default";
+  bool visible_uuids = false;     // --visible-devices=uuid
+  int max_open_grants = 256;      // placements whose writes are under way at once
+  int max_pending_writes = 16;    // conditions and FailedScheduling events in flight at once
+};
+
+/// The name of our leader lease, in the lease namespace (design 3.3).
+inline constexpr const char* kLeaderLease = "scheduler.gpu.scheduling";
+
+}  // namespace gs::scheduler

@@ -1,0 +1,48 @@
+// One decision of ours under way: from "these devices for this pod" to the pod being seen bound, or everything given back.
+//
+//   Leasing --all Held--> Binding --201--> Bound --pod seen bound--> (gone)
+//      |                    | 409: Reading (live GET) -> Binding again, at most 3 times
+//      |                    | unknown: Fencing -> Releasing, or Bound when the fence's answer shows it bound
+//      +--Lost, Refused, doomed--> Releasing --all Gone--> (gone; the pod is queued again)
+//
+// Invariant (design 3.4): Releasing is entered only when no Binding was sent, every Binding sent was refused, or after a
+// fence whose answer shows the pod unbound (or the pod is gone).
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "kapi/call.h"
+#include "model/ids.h"
+#include "sched/decider.h"
+#include "sched/ledger.h"
+
+namespace gs::scheduler {
+
+enum class Stage : std::uint8_t { Leasing, Binding, Reading, Fencing, Releasing, Bound };
+
+struct Grant {
+  model::ReservationId id;
+  model::Uid uid;
+  model::ObjectKey pod;
+  model::NodeName node;
+  std::vector<int> ids;       // ascending; empty: no exact devices
+  bool shared = false;
+  std::string fence;          // the pod's fence value when this was decided
+  sched::Reservation hold;
+  Stage stage = Stage::Leasing;
+  std::set<model::ObjectKey> open_leases;  // Leasing: not yet Held; Releasing: not yet Gone
+  bool unknown_lease = false;  // some lease write was unknown: all are read back before the Binding
+  int sends = 0;               // Bindings sent on 409s
+  int refusals = 0;            // failures of the present stage that are tried again
+  kapi::Token call = 0;        // Binding, read or fence in flight
+  Mono not_before{};
+  Mono binding_since{};
+  std::string fence_value;     // the fence in flight
+  std::string why;             // Releasing: what went wrong, for the log
+  bool back_off = false;       // Releasing: wait before trying again
+};
+
+}  // namespace gs::scheduler

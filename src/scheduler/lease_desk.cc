@@ -1,0 +1,268 @@
+#include "scheduler/lease_desk.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "kapi/write.h"
+
+namespace gs::scheduler {
+namespace {
+
+using kapi::Fate;
+using kapi::Verb;
+using What = LeaseNotice::What;
+
+const model::ShareHolder* sharer(const model::Lease& lease, const model::Uid& uid) {
+  for (const auto& h : lease.holders) {
+    if (h.uid == uid) { return &h; }
+  }
+  return nullptr;
+}
+
+/// The lease names this pod with this reservation.
+bool namesExactly(const model::Lease& lease, const Claimant& c) {
+  if (lease.shared()) {
+    const auto* h = sharer(lease, c.uid);
+    return c.shared && h != nullptr && h->reservation == c.reservation;
+  }
+  return !c.shared && lease.pod_uid == c.uid && lease.reservation == c.reservation;
+}
+
+bool namesPod(const model::Lease& lease, const model::Uid& uid) {
+  const auto uids = engine::holdersOf(lease);
+  return std::find(uids.begin(), uids.end(), uid) != uids.end();
+}
+
+model::ShareHolder shareOf(const Claimant& c) { return {c.uid, c.pod, 0, 0, c.reservation, c.devices}; }
+
+model::Lease newLease(const model::ObjectKey& key, const Claimant& c) {
+  model::Lease l;
+  l.key = key;
+  l.managed = true;
+  l.format = 1;
+  l.node = c.node;
+  l.gpu = c.gpu;
+  l.uuid = c.gpu_uuid;
+  l.pod = c.pod;
+  l.pod_uid = c.uid;
+  l.reservation = c.reservation;
+  l.devices = c.devices;
+  l.holder = c.shared ? "shared" : c.uid.text;
+  return l;
+}
+
+void putShare(std::vector<model::ShareHolder>& holders, model::ShareHolder share) {
+  std::erase_if(holders, [&](const auto& h) { return h.uid == share.uid; });
+  holders.push_back(std::move(share));
+  std::sort(holders.begin(), holders.end());
+}
+
+}  // namespace
+
+void LeaseDesk::take(const model::ObjectKey& lease, Claimant claimant, bool confirm) {
+  const model::Uid uid = claimant.uid;
+  Desk& desk = desks_[lease];
+  desk.wishes[uid] = Wish{std::move(claimant), confirm, false, false};
+  desk.must_read |= confirm;
+  active_.insert(lease);
+}
+
+void LeaseDesk::give(const model::ObjectKey& lease, const model::Uid& uid) {
+  Desk& desk = desks_[lease];
+  Wish& wish = desk.wishes[uid];
+  if (wish.take) { wish = Wish{}; }
+  active_.insert(lease);
+}
+
+bool LeaseDesk::idle(const model::ObjectKey& lease, const model::Uid& uid) const {
+  const auto it = desks_.find(lease);
+  return it == desks_.end() || !it->second.wishes.contains(uid);
+}
+
+void LeaseDesk::notify(What what, const model::ObjectKey& key, const model::Uid& uid, bool was_unknown, std::string why) {
+  notices_.push_back({what, key, uid, was_unknown, std::move(why)});
+}
+
+bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::Uid& uid, Wish& wish, const model::Lease* lease) {
+  if (!wish.take) {
+    if (lease != nullptr && namesPod(*lease, uid)) { return false; }
+    notify(What::Gone, key, uid, false, "");
+    return true;
+  }
+  const bool read = wish.confirmed;
+  if (desk.occupied && read) {
+    notify(What::Lost, key, uid, false, fmt::format("a Lease {} exists that is not managed by this scheduler", key.text()));
+    return true;
+  }
+  if (lease == nullptr) { return false; }
+  if (namesExactly(*lease, *wish.take)) {
+    if (wish.confirm && !read) { desk.must_read = true; return false; }
+    notify(What::Held, key, uid, wish.was_unknown, "");
+    return true;
+  }
+  const bool joins = lease->shared() && wish.take->shared && lease->holders.size() < kMaxSharers;
+  const bool own = !lease->shared() && !wish.take->shared && lease->pod_uid == uid && lease->format > 0;
+  if (joins || own) { return false; }
+  if (!read) { desk.must_read = true; return false; }  // the cache may be behind
+  if (lease->node.empty()) { engine_.placeLease(key, wish.take->node, wish.take->gpu); }
+  notify(What::Lost, key, uid, false, fmt::format("GPU {} of node {} is held by {}", wish.take->gpu, wish.take->node.text,
+                                                  lease->pod.name.empty() ? "pod uid " + lease->holder : "pod " + lease->pod.text()));
+  return true;
+}
+
+void LeaseDesk::settle(const model::ObjectKey& key, Desk& desk, const model::Lease* lease) {
+  for (auto it = desk.wishes.begin(); it != desk.wishes.end();) {
+    if (settleOne(key, desk, it->first, it->second, lease)) { it = desk.wishes.erase(it); } else { ++it; }
+  }
+}
+
+/// The one write that brings the lease closest to all wishes, from its newest known state.
+std::optional<kapi::Call> LeaseDesk::plan(const model::ObjectKey& key, const Desk& desk, const model::Lease* lease) const {
+  const auto take = std::find_if(desk.wishes.begin(), desk.wishes.end(), [](const auto& w) { return w.second.take.has_value(); });
+  if (lease == nullptr) {
+    if (take == desk.wishes.end()) { return std::nullopt; }
+    model::Lease fresh = newLease(key, *take->second.take);
+    for (const auto& [uid, w] : desk.wishes) {
+      if (w.take && w.take->shared && fresh.shared()) { putShare(fresh.holders, shareOf(*w.take)); }
+    }
+    return kapi::createLease(fresh);
+  }
+  if (!lease->shared()) {
+    if (take != desk.wishes.end() && take->second.take->uid == lease->pod_uid) {  // our own, of another reservation
+      model::Lease next = newLease(key, *take->second.take);
+      next.uid = lease->uid;
+      next.revision = lease->revision;
+      return kapi::updateLease(next);
+    }
+    return kapi::deleteLease(key, lease->uid, lease->revision);
+  }
+  model::Lease next = *lease;
+  for (const auto& [uid, w] : desk.wishes) {
+    if (!w.take) { std::erase_if(next.holders, [&u = uid](const auto& h) { return h.uid == u; }); }
+    if (w.take && w.take->shared && next.holders.size() < kMaxSharers) { putShare(next.holders, shareOf(*w.take)); }
+  }
+  if (next.holders.empty()) { return kapi::deleteLease(key, lease->uid, lease->revision); }
+  return kapi::updateLease(next);
+}
+
+void LeaseDesk::send(const model::ObjectKey& key, Desk& desk, kapi::Call call, kapi::Effects& out) {
+  call.token = kapi::makeToken(kOwner, next_++);
+  call.guarded = call.verb != Verb::Get;
+  desk.in_flight = call.token;
+  desk.verb = call.verb;
+  if (const auto* known = engine_.cache().lease(key)) { desk.target = known->uid; }
+  calls_[call.token] = key;
+  out.emplace_back(std::move(call));
+}
+
+void LeaseDesk::step(const model::ObjectKey& key, Desk& desk, Mono now, kapi::Effects& out) {
+  if (desk.in_flight != 0 || now < desk.not_before) { return; }
+  settle(key, desk, engine_.cache().lease(key));
+  if (desk.wishes.empty()) { return; }
+  if (desk.must_read) {
+    desk.must_read = false;
+    send(key, desk, kapi::getObject(model::Kind::Lease, key), out);
+    return;
+  }
+  const model::Lease* lease = engine_.cache().lease(key);
+  // What is left of takes that this lease cannot serve was settled as Lost; gives of other holders do not get here.
+  if (auto call = plan(key, desk, lease)) { send(key, desk, *std::move(call), out); }
+}
+
+void LeaseDesk::pump(Mono now, kapi::Effects& out) {
+  for (const auto& key : std::exchange(active_, {})) {
+    const auto it = desks_.find(key);
+    if (it == desks_.end()) { continue; }
+    step(key, it->second, now, out);
+    if (it->second.wishes.empty() && it->second.in_flight == 0) { desks_.erase(it); continue; }
+    if (it->second.in_flight == 0) { active_.insert(key); }
+  }
+}
+
+std::optional<Mono> LeaseDesk::nextDue() const {
+  std::optional<Mono> due;
+  for (const auto& key : active_) {
+    const auto it = desks_.find(key);
+    if (it != desks_.end()) { due = due ? std::min(*due, it->second.not_before) : it->second.not_before; }
+  }
+  return due;
+}
+
+void LeaseDesk::backOff(Desk& desk, const kapi::Outcome& outcome, Mono now) {
+  desk.failures = std::min(desk.failures + 1, 6);
+  const Duration wait = std::chrono::milliseconds{100} * (1 << desk.failures);
+  desk.not_before = now + std::max(wait, outcome.retry_after);
+}
+
+void LeaseDesk::refuse(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now) {
+  for (auto it = desk.wishes.begin(); it != desk.wishes.end();) {
+    if (!it->second.take) { ++it; continue; }
+    notify(What::Refused, key, it->first, it->second.was_unknown,
+           fmt::format("lease {} was refused: {} {}", key.text(), outcome.http, outcome.message));
+    it = desk.wishes.erase(it);
+  }
+  backOff(desk, outcome, now);
+}
+
+void LeaseDesk::readAnswered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now) {
+  if (outcome.fate == Fate::Applied || outcome.http == 404) {
+    const auto* read = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
+    desk.occupied = read != nullptr && !(*read)->managed;
+    if (read != nullptr) { engine_.learn(outcome.object, now); } else { engine_.leaseGone(key, {}, now); }
+    for (auto& [uid, wish] : desk.wishes) { wish.confirmed = true; }
+    desk.failures = 0;
+    return;
+  }
+  desk.must_read = true;
+  backOff(desk, outcome, now);
+}
+
+void LeaseDesk::answered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now) {
+  switch (outcome.fate) {
+    case Fate::Applied:
+      desk.failures = 0;
+      if (desk.verb == Verb::Delete) { engine_.leaseGone(key, desk.target, now); } else { engine_.learn(outcome.object, now); }
+      return;
+    case Fate::Unknown:
+      for (auto& [uid, wish] : desk.wishes) {
+        wish.was_unknown = true;
+        wish.confirmed = false;
+        wish.confirm = true;
+      }
+      desk.must_read = true;
+      backOff(desk, outcome, now);
+      return;
+    case Fate::NotSent: backOff(desk, outcome, now); return;
+    case Fate::Refused: break;
+  }
+  if (outcome.http == 409) {
+    for (auto& [uid, wish] : desk.wishes) { wish.confirmed = false; }
+    desk.must_read = true;
+  } else if (outcome.http == 404 && desk.verb != Verb::Create) {
+    engine_.leaseGone(key, desk.target, now);
+  } else if (outcome.http == 429 || outcome.http == 401) {
+    backOff(desk, outcome, now);
+  } else {
+    refuse(key, desk, outcome, now);
+  }
+}
+
+void LeaseDesk::handle(const kapi::Outcome& outcome, Mono now) {
+  const auto call = calls_.find(outcome.token);
+  if (call == calls_.end()) { return; }  // of an earlier term
+  const model::ObjectKey key = call->second;
+  calls_.erase(call);
+  Desk& desk = desks_[key];
+  desk.in_flight = 0;
+  if (desk.verb == Verb::Get) { readAnswered(key, desk, outcome, now); } else { answered(key, desk, outcome, now); }
+  active_.insert(key);
+}
+
+void LeaseDesk::reset() {
+  desks_.clear();
+  active_.clear();
+  calls_.clear();
+  notices_.clear();
+}
+
+}  // namespace gs::scheduler

@@ -1,0 +1,104 @@
+// Every write to GPU leases goes through this desk: at most one call per lease is in flight, bodies are made from the newest
+// known state when they are sent, and what is not known is read before it is acted on (design 3.3, 3.4). A pure machine.
+//
+// The scheduler says what it wants of a lease (take: this pod holds it; give: this pod holds it no more); the desk gets
+// there by Create, Update and Delete with uid and resourceVersion, and tells the outcome once per wish:
+//   Held     the lease names the pod and the reservation (read back from the API, when `confirm` or when a write was unknown)
+//   Lost     another holder has it (read live, not from the cache)
+//   Refused  the API refuses the write for good (403, 422, namespace missing); the text says why
+//   Gone     the pod's part of it is gone
+// A take replaces the pod's earlier wish for that lease and the other way round. Unknown outcomes are read; a write is never simply repeated.
+// One thread. Tokens carry kOwner.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "kapi/call.h"
+
+namespace gs::scheduler {
+
+inline constexpr std::size_t kMaxSharers = 64;
+
+/// One pod's part of one device's lease.
+struct Claimant {
+  model::Uid uid;
+  model::ObjectKey pod;
+  model::ReservationId reservation;
+  model::NodeName node;
+  int gpu = 0;
+  std::string gpu_uuid;
+  std::string devices;  // the whole reservation, "<node>:<ids>"
+  bool shared = false;
+};
+
+struct LeaseNotice {
+  enum class What : std::uint8_t { Held, Lost, Refused, Gone };
+  What what{};
+  model::ObjectKey lease;
+  model::Uid uid;
+  bool was_unknown = false;  // Held: some write of it had an unknown outcome
+  std::string why;
+};
+
+class LeaseDesk {
+ public:
+  static constexpr std::uint8_t kOwner = 20;
+
+  explicit LeaseDesk(engine::Engine& engine) : engine_{engine} {}
+
+  void take(const model::ObjectKey& lease, Claimant claimant, bool confirm);
+  void give(const model::ObjectKey& lease, const model::Uid& uid);
+  /// No wish of that pod for that lease is open.
+  [[nodiscard]] bool idle(const model::ObjectKey& lease, const model::Uid& uid) const;
+
+  /// Issues what can be issued now for leases that something happened to.
+  void pump(Mono now, kapi::Effects& out);
+  void handle(const kapi::Outcome& outcome, Mono now);
+  [[nodiscard]] std::vector<LeaseNotice> takeNotices() { return std::exchange(notices_, {}); }
+  [[nodiscard]] std::optional<Mono> nextDue() const;
+  /// Leadership is lost: every wish is dropped; outcomes of calls in flight are ignored.
+  void reset();
+
+ private:
+  struct Wish {
+    std::optional<Claimant> take;  // nullopt: give
+    bool confirm = false;          // a live read must come before Held
+    bool confirmed = false;        // the newest read came after the wish
+    bool was_unknown = false;
+  };
+  struct Desk {
+    std::map<model::Uid, Wish> wishes;
+    kapi::Token in_flight = 0;
+    kapi::Verb verb{};
+    model::Uid target;       // uid of the lease that a Delete in flight names
+    bool must_read = false;
+    bool occupied = false;   // a live read found an object of that name that is not a lease of ours
+    Mono not_before{};
+    int failures = 0;
+  };
+
+  void step(const model::ObjectKey& key, Desk& desk, Mono now, kapi::Effects& out);
+  /// Settles the wishes that the known lease already answers; true when nothing is left.
+  void settle(const model::ObjectKey& key, Desk& desk, const model::Lease* lease);
+  [[nodiscard]] bool settleOne(const model::ObjectKey& key, Desk& desk, const model::Uid& uid, Wish& wish, const model::Lease* lease);
+  [[nodiscard]] std::optional<kapi::Call> plan(const model::ObjectKey& key, const Desk& desk, const model::Lease* lease) const;
+  void send(const model::ObjectKey& key, Desk& desk, kapi::Call call, kapi::Effects& out);
+  void answered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now);
+  void readAnswered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now);
+  void refuse(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now);
+  void backOff(Desk& desk, const kapi::Outcome& outcome, Mono now);
+  void notify(LeaseNotice::What what, const model::ObjectKey& key, const model::Uid& uid, bool was_unknown, std::string why);
+
+  engine::Engine& engine_;
+  std::map<model::ObjectKey, Desk> desks_;
+  std::set<model::ObjectKey> active_;  // to be looked at by pump()
+  std::unordered_map<kapi::Token, model::ObjectKey> calls_;
+  std::uint64_t next_ = 1;
+  std::vector<LeaseNotice> notices_;
+};
+
+}  // namespace gs::scheduler

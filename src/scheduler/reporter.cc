@@ -1,0 +1,110 @@
+#include "scheduler/reporter.h"
+
+#include <algorithm>
+
+#include "kapi/write.h"
+
+namespace gs::scheduler {
+
+void Reporter::waiting(const model::Uid& uid, const std::string& kind, std::shared_ptr<const std::string> text) {
+  Report& r = reports_[uid];
+  r.kind = kind;
+  r.text = std::move(text);
+  r.wished = true;
+  wished_.insert(uid);
+}
+
+void Reporter::silent(const model::Uid& uid, bool gone) {
+  const auto it = reports_.find(uid);
+  if (it == reports_.end()) { return; }
+  it->second.wished = false;
+  wished_.erase(uid);
+  if (gone && it->second.in_flight == 0) { reports_.erase(it); }
+}
+
+bool Reporter::writing(const model::Uid& uid) const {
+  const auto it = reports_.find(uid);
+  return it != reports_.end() && it->second.in_flight != 0;
+}
+
+bool Reporter::due(const Report& r, const model::Pod& pod, Mono now) const {
+  const bool says_it = pod.scheduled.status == "False" && pod.scheduled.reason == "Unschedulable" && pod.scheduled.message == *r.text;
+  if (says_it) { return false; }
+  return r.written_kind != r.kind || now - r.written_at >= kSameKindGap;
+}
+
+void Reporter::write(const model::Pod& pod, Report& r, Now now, kapi::Effects& out) {
+  kapi::Call call = kapi::setUnschedulable(pod, "Unschedulable", *r.text, now.wall);
+  call.token = kapi::makeToken(kOwner, next_++);
+  call.lane = "pod/" + pod.uid.text;
+  call.guarded = true;
+  r.in_flight = call.token;
+  r.written_kind = r.kind;
+  r.written_text = r.text;
+  r.written_at = now.mono;
+  calls_[call.token] = pod.uid;
+  ++in_flight_;
+  out.emplace_back(std::move(call));
+  kapi::EventNote note{model::Kind::Pod, pod.key, pod.uid, pod.revision, true, "FailedScheduling", "Scheduling", *r.text};
+  if (auto event = events_.record(note, now)) {
+    event->token = kapi::makeToken(kOwner, next_++);
+    calls_[event->token] = {};
+    ++in_flight_;
+    out.emplace_back(*std::move(event));
+  }
+}
+
+void Reporter::pump(Mono mono, Now now, const std::function<bool(const model::Uid&)>& open, kapi::Effects& out) {
+  while (!later_.empty() && later_.begin()->first <= mono) {
+    wished_.insert(later_.begin()->second);
+    later_.erase(later_.begin());
+  }
+  for (auto it = wished_.begin(); it != wished_.end() && in_flight_ < max_in_flight_;) {
+    const auto found = reports_.find(*it);
+    const model::Pod* pod = cache_.pod(*it);
+    if (found == reports_.end() || !found->second.wished || pod == nullptr || pod->bound() || pod->deleting) {
+      it = wished_.erase(it);
+      continue;
+    }
+    Report& r = found->second;
+    if (r.in_flight != 0 || open(*it)) { ++it; continue; }
+    if (due(r, *pod, mono)) {
+      write(*pod, r, now, out);
+    } else if (r.written_kind == r.kind && r.written_text != r.text && *r.written_text != *r.text) {
+      later_.emplace(r.written_at + kSameKindGap, *it);
+    }
+    it = wished_.erase(it);
+  }
+}
+
+std::optional<model::Uid> Reporter::handle(const kapi::Outcome& outcome, Now) {
+  const auto it = calls_.find(outcome.token);
+  if (it == calls_.end()) { return std::nullopt; }
+  const model::Uid uid = it->second;
+  calls_.erase(it);
+  --in_flight_;
+  const auto found = reports_.find(uid);
+  if (found == reports_.end()) { return uid; }
+  Report& r = found->second;
+  r.in_flight = 0;
+  if (outcome.fate != kapi::Fate::Applied && outcome.http != 404 && outcome.http != 422) {
+    later_.emplace(r.written_at + std::max<Duration>(std::chrono::seconds{5}, outcome.retry_after), uid);
+    r.written_kind.clear();
+  }
+  if (cache_.pod(uid) == nullptr) { reports_.erase(found); }
+  return uid;
+}
+
+std::optional<Mono> Reporter::nextDue() const {
+  return later_.empty() ? std::nullopt : std::optional{later_.begin()->first};
+}
+
+void Reporter::reset() {
+  reports_.clear();
+  wished_.clear();
+  later_.clear();
+  calls_.clear();
+  in_flight_ = 0;
+}
+
+}  // namespace gs::scheduler

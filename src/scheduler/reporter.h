@@ -1,0 +1,67 @@
+// Says why pods wait: the PodScheduled condition and the FailedScheduling event (design 3.10). A pure machine.
+//
+// A report is a wish; it is written when no other write to that pod is open, when its kind differs from the last one written, or
+// (same kind, other text) a minute after it. Nothing is written when the pod's condition says it already. At most
+// Config::max_pending_writes are in flight, so a wave of refusals never stands before Bindings. One thread; tokens carry kOwner.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+
+#include "engine/cache.h"
+#include "kapi/call.h"
+#include "kapi/event.h"
+
+namespace gs::scheduler {
+
+class Reporter {
+ public:
+  static constexpr std::uint8_t kOwner = 21;
+  static constexpr Duration kSameKindGap = std::chrono::minutes{1};
+
+  Reporter(const engine::Cache& cache, kapi::EventRecorder& events, int max_in_flight)
+      : cache_{cache}, events_{events}, max_in_flight_{max_in_flight} {}
+
+  /// The pod waits; `kind` is stable over numbers. Replaces an earlier wish.
+  void waiting(const model::Uid& uid, const std::string& kind, std::shared_ptr<const std::string> text);
+  /// Nothing to say any more (it is being placed, or gone). Forgets it when `gone`.
+  void silent(const model::Uid& uid, bool gone);
+  /// A condition write to this pod is in flight.
+  [[nodiscard]] bool writing(const model::Uid& uid) const;
+  /// Issues what may be written now. `open(uid)`: a Binding or fence of the pod is open.
+  void pump(Mono mono, Now now, const std::function<bool(const model::Uid&)>& open, kapi::Effects& out);
+  /// The pod that was written to, if this outcome is of ours.
+  std::optional<model::Uid> handle(const kapi::Outcome& outcome, Now now);
+  [[nodiscard]] std::optional<Mono> nextDue() const;
+  void reset();
+
+ private:
+  struct Report {
+    std::string kind;
+    std::shared_ptr<const std::string> text;
+    std::string written_kind;
+    std::shared_ptr<const std::string> written_text;
+    Mono written_at{};
+    bool wished = false;
+    kapi::Token in_flight = 0;
+  };
+  [[nodiscard]] bool due(const Report& r, const model::Pod& pod, Mono now) const;
+  void write(const model::Pod& pod, Report& r, Now now, kapi::Effects& out);
+
+  const engine::Cache& cache_;
+  kapi::EventRecorder& events_;
+  int max_in_flight_;
+  int in_flight_ = 0;
+  std::unordered_map<model::Uid, Report> reports_;
+  std::set<model::Uid> wished_;
+  std::multimap<Mono, model::Uid> later_;
+  std::unordered_map<kapi::Token, model::Uid> calls_;
+  std::uint64_t next_ = 1;
+};
+
+}  // namespace gs::scheduler

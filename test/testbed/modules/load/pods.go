@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/fields"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/tools/cache"
+)
+
+// podSpec is one kind of pod; at most one of claim and gpus is set, none means a pod without GPUs.
+type podSpec struct {
+	namespace, name, scheduler, claim string
+	gpus                              int
+}
+
+func podsCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientset) error {
+	count := flags.Int("count", 1, "how many pods")
+	prefix := flags.String("prefix", "pod-", "pods are called <prefix>0, <prefix>1 ...")
+	workers := flags.Int("connections", 32, "parallel connections")
+	plain := flags.Bool("plain", false, "pods without GPUs")
+	var spec podSpec
+	flags.StringVar(&spec.namespace, "namespace", "default", "their namespace, which must exist")
+	flags.StringVar(&spec.scheduler, "scheduler", "gpu-scheduler", "their schedulerName")
+	flags.StringVar(&spec.claim, "claim", "", "pods that name this GpuClaim")
+	flags.IntVar(&spec.gpus, "gpus", 0, "pods with so many nvidia.com/gpu")
+	return func(ctx context.Context, client *kubernetes.Clientset) error {
+		kinds := 0
+		for _, given := range []bool{*plain, spec.claim != "", spec.gpus > 0} {
+			if given {
+				kinds++
+			}
+		}
+		if kinds != 1 {
+			return errors.New("give one of --claim, --gpus, --plain")
+		}
+		started := time.Now()
+		_, err := makePods(ctx, client, spec, *prefix, *count, *workers)
+		if err == nil {
+			printRate("created", *count, time.Since(started))
+		}
+		return err
+	}
+}
+
+// makePods creates <prefix>0 .. and returns them as the API server made them.
+func makePods(ctx context.Context, client *kubernetes.Clientset, spec podSpec, prefix string, count, workers int) ([]*corev1.Pod, error) {
+	pods := make([]*corev1.Pod, count)
+	err := parallel(count, workers, func(i int) (err error) {
+		one := spec
+		one.name = fmt.Sprintf("%s%d", prefix, i)
+		pods[i], err = client.CoreV1().Pods(one.namespace).Create(ctx, podObject(one), metav1.CreateOptions{})
+		return err
+	})
+	return pods, err
+}
+
+func podObject(spec podSpec) *corev1.Pod {
+	requests := corev1.ResourceList{"cpu": resource.MustParse("10m"), "memory": resource.MustParse("16Mi")}
+	limits := corev1.ResourceList{}
+	if spec.gpus > 0 {
+		limits["nvidia.com/gpu"] = *resource.NewQuantity(int64(spec.gpus), resource.DecimalSI)
+	}
+	pod := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Name: spec.name, Namespace: spec.namespace},
+		Spec: corev1.PodSpec{
+			SchedulerName: spec.scheduler,
+			Containers: []corev1.Container{{
+				Name: "main", Image: "pause",
+				Resources: corev1.ResourceRequirements{Requests: requests, Limits: limits},
+			}},
+		},
+	}
+	if spec.claim != "" {
+		pod.Annotations = map[string]string{claimAnnotation: spec.claim}
+	}
+	return pod
+}
+
+func waitBoundCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientset) error {
+	count := flags.Int("count", 1, "how many bound pods to wait for")
+	namespace := flags.String("namespace", "", "only pods of this namespace")
+	timeout := flags.Duration("timeout", 5*time.Minute, "give up after")
+	return func(ctx context.Context, client *kubernetes.Clientset) error {
+		ctx, cancel := context.WithTimeout(ctx, *timeout)
+		defer cancel()
+		return waitBound(ctx, client, *namespace, *count)
+	}
+}
+
+// waitBound counts pods by uid at the moment when their watch event arrives here. Pods that were bound
+// before it started count as bound at the start.
+func waitBound(ctx context.Context, client *kubernetes.Clientset, namespace string, count int) error {
+	bound := make(chan types.UID, 1024)
+	note := func(thing any) {
+		if pod := thing.(*corev1.Pod); pod.Spec.NodeName != "" {
+			select {
+			case bound <- pod.UID:
+			case <-ctx.Done():
+			}
+		}
+	}
+	source := cache.NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", namespace, fields.Everything())
+	informer := cache.NewSharedInformer(source, &corev1.Pod{}, 0)
+	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
+		AddFunc: note, UpdateFunc: func(_, now any) { note(now) },
+	}); err != nil {
+		return err
+	}
+	go informer.Run(ctx.Done())
+
+	var first, last time.Time
+	seen := map[types.UID]bool{}
+	for len(seen) < count {
+		select {
+		case uid := <-bound:
+			if seen[uid] {
+				continue
+			}
+			seen[uid] = true
+			last = time.Now()
+			if first.IsZero() {
+				first = last
+			}
+		case <-ctx.Done():
+			return fmt.Errorf("%d of %d pods are bound: %w", len(seen), count, ctx.Err())
+		}
+	}
+	fmt.Printf("first=%s last=%s ", first.UTC().Format(time.RFC3339Nano), last.UTC().Format(time.RFC3339Nano))
+	printRate("bound", count, last.Sub(first))
+	return nil
+}
+
+func printRate(what string, count int, took time.Duration) {
+	fmt.Printf("%s=%d seconds=%.3f pods_per_second=%.1f\n", what, count, took.Seconds(), float64(count)/took.Seconds())
+}

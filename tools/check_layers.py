@@ -1,0 +1,275 @@
+#!/usr/bin/env python3
+"""Checks every #include against the layer table (CONTRIBUTING.md): includes go down only.
+
+For each file of src/, fuzz/, bench/ and test/world/ it checks
+  - which folders of ours it may include,
+  - which third-party headers it may include, and the heavy ones in one .cc only,
+  - what of the standard library its folder may not use (threads, clocks, random devices, streams),
+  - that it is not longer than 600 lines (tests may be).
+Prints file:line, the rule and the fix; exits 1 when anything was found.
+`--self-test` plants one violation per rule in a temporary tree and fails unless each one is found.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+import tempfile
+
+# ---- The table. folder: (folders it may include, third-party groups it may include, what of std it may not use).
+PURE = ["threads", "clock", "random", "streams"]
+LAYERS = {
+    "base":      ("",                                                             "fmt expected",  []),
+    "model":     ("base",                                                         "fmt expected",  PURE),
+    "json":      ("base",                                                         "fmt expected",  PURE),
+    "yaml":      ("base",                                                         "fmt expected",  PURE),
+    "net":       ("base",                                                         "fmt expected curl openssl asio", []),
+    "sched":     ("model base",                                                   "fmt expected",  PURE),
+    "kapi":      ("json model base",                                              "fmt expected",  PURE),
+    "k8s":       ("kapi json yaml net model base",                                "fmt expected",  ["random", "clock"]),
+    "engine":    ("sched model kapi base",                                        "fmt expected",  PURE),
+    "scheduler": ("engine sched model kapi json net/http_types.h base",           "fmt expected",  PURE),
+    "sandbox":   ("scheduler engine sched kapi json yaml net model base",         "fmt expected",  ["random", "clock"]),
+    "testing":   ("model kapi base",                                              "fmt expected",  PURE),
+    "apps":      ("*",                                                            "fmt expected cli11", []),
+}
+MAX_LINES = 600
+ANYTHING = ("fuzz", "bench", "test/world")  # may include every folder; no std rules
+
+# Included from one file only: these cost seconds per file that sees them, or must stay behind one header of ours.
+ONE_FILE = {
+    "spdlog": "src/base/log.cc",
+    "prometheus": "src/base/metrics.cc",
+    "boost-json": "src/json/value.cc",
+    "sha": "src/base/hash.cc",
+}
+ONE_FOLDER = {"yaml-cpp": "src/yaml", "curl": "src/net", "asio": "src/net", "openssl": "src/net", "cli11": "src/apps"}
+
+# Which group a header belongs to: the first pattern that matches. Unknown third-party headers are refused.
+GROUPS = [
+    ("fmt", r"fmt/"),
+    ("expected", r"tl/expected"),
+    ("spdlog", r"spdlog/"),
+    ("prometheus", r"prometheus/"),
+    ("boost-json", r"boost/json"),
+    ("asio", r"boost/(asio|beast|system)"),
+    ("yaml-cpp", r"yaml-cpp/"),
+    ("curl", r"curl/"),
+    ("sha", r"openssl/sha\.h"),
+    ("openssl", r"openssl/"),
+    ("cli11", r"CLI/"),
+    ("test", r"(gtest|rapidcheck)"),
+    ("gmock", r"gmock/"),
+    ("bench", r"benchmark/"),
+]
+
+# What of the standard library a rule name stands for: headers, and words in the code.
+STD_RULES = {
+    "threads": (r"(thread|mutex|shared_mutex|condition_variable|future|semaphore|latch|barrier|atomic|pthread\.h)",
+                r"\bstd::(jthread|thread|mutex|async|atomic)\b|\bsleep_(for|until)\b",
+                "this folder has no threads: pass values, or move the code to k8s/ or net/"),
+    "clock":   (r"(ctime|time\.h|sys/time\.h)",
+                r"_clock::now\s*\(|\b(clock_gettime|gettimeofday)\s*\(|\bstd::time\s*\(|[^:\w.>]time\s*\(\s*(NULL|nullptr|0)\s*\)",
+                "this folder reads no clock: take gs::Now as an argument"),
+    "random":  (r"(random|stdlib\.h)", r"\bstd::random_device\b|\bs?rand\s*\(|\bstd::mt19937",
+                "randomness is a gs::Rng (base/random.h) given by the caller; seeds are drawn in apps"),
+    "streams": (r"(iostream|fstream|ostream|istream|sstream|cstdio|stdio\.h)", r"\b(std::)?(cout|cerr|printf|fprintf)\b",
+                "this folder does no I/O: return the text, or give a log effect"),
+}
+BANNED_EVERYWHERE = {
+    "regex": "std::regex is slow to compile and to run, and overflows the stack on long input: write the few lines",
+    "bits/stdc++.h": "include what is used",
+}
+SYSTEM_OK = {"base", "net", "k8s", "sandbox", "apps"}  # may use POSIX headers such as <unistd.h>
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', re.S)
+
+
+class Checker:
+    def __init__(self, root):
+        self.root = pathlib.Path(root)
+        self.found = []
+
+    def report(self, path, line, rule, fix):
+        self.found.append(f"{path}:{line}: {rule}\n    fix: {fix}")
+
+    def run(self):
+        src = self.root / "src"
+        for folder in sorted(p.name for p in src.iterdir() if p.is_dir()) if src.is_dir() else []:
+            if folder not in LAYERS:
+                self.report(f"src/{folder}", 0, "this folder is not in the layer table",
+                            "add it to LAYERS in tools/check_layers.py, to CMakeLists.txt and to CONTRIBUTING.md")
+        for top in ("src", *ANYTHING):
+            for path in sorted((self.root / top).rglob("*")):
+                if path.suffix in (".h", ".cc") and path.is_file():
+                    self.check_file(path.relative_to(self.root).as_posix(), path.read_text(errors="replace"))
+        return self.found
+
+    def check_file(self, name, text):
+        parts = name.split("/")
+        folder = parts[1] if parts[0] == "src" else None
+        if folder is not None and folder not in LAYERS:
+            return
+        is_test = name.endswith("_test.cc") or folder is None or folder == "testing"
+        for number, line in enumerate(text.splitlines(), 1):
+            match = INCLUDE.match(line)
+            if match:
+                self.check_include(name, number, folder, is_test, match.group(1) == '"', match.group(2))
+        if folder is not None and not name.endswith("_test.cc"):
+            self.check_words(name, folder, text)
+        lines = text.count("\n")
+        if folder is not None and not name.endswith("_test.cc") and lines > MAX_LINES:
+            self.report(name, lines, f"a file of {lines} lines; at most {MAX_LINES}", "split it by concept")
+        if name.endswith(".h") and "#pragma once" not in text:
+            self.report(name, 1, "a header without #pragma once", "add it below the header comment")
+
+    def check_include(self, name, line, folder, is_test, ours, header):
+        if ours:
+            self.check_ours(name, line, folder, is_test, header)
+            return
+        group = next((g for g, pattern in GROUPS if re.match(pattern, header)), None)
+        if group is not None:
+            self.check_third_party(name, line, folder, is_test, group, header)
+        elif header in BANNED_EVERYWHERE:
+            self.report(name, line, f"<{header}> is banned", BANNED_EVERYWHERE[header])
+        elif folder is not None and not name.endswith("_test.cc"):
+            for rule in LAYERS[folder][2]:
+                headers, _, fix = STD_RULES[rule]
+                if re.fullmatch(headers, header):
+                    self.report(name, line, f"src/{folder} may not include <{header}>", fix)
+                    return
+            if ("/" in header or header.endswith(".h")) and folder not in SYSTEM_OK:
+                self.report(name, line, f"src/{folder} may not include the system header <{header}>",
+                            f"only {', '.join(sorted(SYSTEM_OK))} talk to the operating system")
+
+    def check_ours(self, name, line, folder, is_test, header):
+        if folder is None:
+            return
+        target = header.split("/")[0]
+        if "/" not in header or (target not in LAYERS):
+            self.report(name, line, f'"{header}" is not a path below src/', 'write #include "<folder>/<file>.h"')
+        elif target == "apps":
+            self.report(name, line, "nobody may include apps/", "apps are mains; move what is shared into a folder")
+        elif target == "testing" and folder != "testing":
+            if not is_test:
+                self.report(name, line, "testing/ is for tests", "include it from _test.cc, fuzz/, bench/, test/ only")
+        elif target != folder:
+            allowed = LAYERS[folder][0].split()
+            if "*" not in allowed and target not in allowed and header not in allowed:
+                self.report(name, line, f'src/{folder} may not include "{header}"; it may include: '
+                            + (", ".join(allowed) or "nothing of ours"),
+                            "includes go down only: move the code to the layer that may see both, or pass a value in")
+
+    def check_third_party(self, name, line, folder, is_test, group, header):
+        if group == "gmock":
+            self.report(name, line, "<gmock/...> is not used here", "write a fake")
+        elif group == "test":
+            if not is_test:
+                self.report(name, line, f"<{header}> outside of a test", "include it from _test.cc files only")
+        elif group == "bench":
+            if not name.startswith("bench/"):
+                self.report(name, line, f"<{header}> outside of bench/", "move the benchmark to bench/")
+        elif group in ONE_FILE:
+            if name != ONE_FILE[group]:
+                self.report(name, line, f"<{header}> outside of {ONE_FILE[group]}",
+                            "use the header of ours that stands before this library")
+        elif group in ONE_FOLDER:
+            home = ONE_FOLDER[group]
+            if not name.startswith(home + "/"):
+                self.report(name, line, f"<{header}> outside of {home}/",
+                            "use the header of ours that stands before this library")
+            elif name.endswith(".h"):
+                self.report(name, line, f"<{header}> in a header", "keep it in the .cc (pimpl), so that users of this "
+                            "header do not compile the library")
+        elif folder is not None and group not in LAYERS[folder][1].split():
+            self.report(name, line, f"src/{folder} may not include <{header}>",
+                        "see LAYERS in tools/check_layers.py")
+
+    def check_words(self, name, folder, text):
+        code = COMMENT_OR_STRING.sub(lambda m: re.sub(r"[^\n]", " ", m.group(0)), text)
+        for rule in LAYERS[folder][2]:
+            _, words, fix = STD_RULES[rule]
+            for match in re.finditer(words, code):
+                self.report(name, code.count("\n", 0, match.start()) + 1,
+                            f"src/{folder} may not use {match.group(0).strip()}", fix)
+
+
+# ---- Self-test: file, content, what the report must contain; None: must be clean.
+PLANTS = [
+    ("src/base/a.h", '#pragma once\n#include "model/ids.h"\n', 'src/base may not include "model/ids.h"'),
+    ("src/sched/a.cc", '#include "kapi/decode.h"\n', 'src/sched may not include "kapi/decode.h"'),
+    ("src/scheduler/a.cc", '#include "net/http_server.h"\n', 'src/scheduler may not include "net/http_server.h"'),
+    ("src/kapi/a.cc", '#include "sched/ledger.h"\n', 'src/kapi may not include "sched/ledger.h"'),
+    ("src/k8s/a.cc", '#include "engine/engine.h"\n', 'src/k8s may not include "engine/engine.h"'),
+    ("src/sandbox/a.cc", '#include "k8s/client.h"\n', 'src/sandbox may not include "k8s/client.h"'),
+    ("src/engine/a.cc", '#include "testing/builders.h"\n', "testing/ is for tests"),
+    ("src/net/a.cc", '#include "apps/x.h"\n', "nobody may include apps/"),
+    ("src/model/a.cc", '#include "ids.h"\n', '"ids.h" is not a path below src/'),
+    ("src/sched/b.cc", "#include <thread>\n", "may not include <thread>"),
+    ("src/sched/c.cc", "#include <mutex>\n", "may not include <mutex>"),
+    ("src/model/b.cc", "#include <iostream>\n", "may not include <iostream>"),
+    ("src/model/c.cc", "#include <fstream>\n", "may not include <fstream>"),
+    ("src/model/d.cc", "#include <random>\n", "may not include <random>"),
+    ("src/sched/d.cc", "auto t = std::chrono::steady_clock::now();\n", "may not use _clock::now("),
+    ("src/kapi/b.cc", "int x = 1;\nauto t = std::time(nullptr);\n", "src/kapi/b.cc:2: src/kapi may not use std::time("),
+    ("src/engine/b.cc", "std::mt19937 g;\n", "may not use std::mt19937"),
+    ("src/scheduler/b.cc", "std::this_thread::sleep_for(x);\n", "may not use sleep_for"),
+    ("src/sched/e.cc", "#include <unistd.h>\n", "may not include the system header <unistd.h>"),
+    ("src/apps/a.cc", "#include <regex>\n", "<regex> is banned"),
+    ("src/base/b.cc", "#include <spdlog/spdlog.h>\n", "outside of src/base/log.cc"),
+    ("src/base/c.cc", "#include <prometheus/registry.h>\n", "outside of src/base/metrics.cc"),
+    ("src/kapi/c.cc", "#include <boost/json.hpp>\n", "outside of src/json/value.cc"),
+    ("src/sandbox/b.cc", "#include <yaml-cpp/yaml.h>\n", "outside of src/yaml/"),
+    ("src/k8s/b.cc", "#include <curl/curl.h>\n", "outside of src/net/"),
+    ("src/k8s/c.cc", "#include <boost/asio.hpp>\n", "outside of src/net/"),
+    ("src/net/a.h", "#pragma once\n#include <boost/beast.hpp>\n", "in a header"),
+    ("src/scheduler/c.cc", "#include <CLI/CLI.hpp>\n", "outside of src/apps/"),
+    ("src/sched/f.cc", "#include <gtest/gtest.h>\n", "outside of a test"),
+    ("src/sched/f_test.cc", "#include <gmock/gmock.h>\n", "write a fake"),
+    ("src/sched/g_test.cc", "#include <benchmark/benchmark.h>\n", "outside of bench/"),
+    ("src/utils/a.cc", "", "this folder is not in the layer table"),
+    ("src/sched/h.h", "int f();\n", "a header without #pragma once"),
+    ("src/sched/long.cc", "\n" * 601, "a file of 601 lines"),
+    ("src/sandbox/c.cc", "auto t = std::chrono::system_clock::now();\n", "may not use _clock::now("),
+    ("src/sched/ok.cc", '#include <fmt/core.h>\n#include <vector>\n#include "base/check.h"\n#include "model/ids.h"\n'
+                        '#include "sched/ok.h"\n// std::thread, steady_clock::now()\nauto s = "std::cout";\n', None),
+    ("src/sched/ok_test.cc", '#include <gtest/gtest.h>\n#include <thread>\n#include "testing/builders.h"\n', None),
+    ("src/scheduler/ok.cc", '#include "net/http_types.h"\n', None),
+    ("test/world/ok_test.cc", '#include "k8s/client.h"\n#include <thread>\n', None),
+    ("bench/ok_bench.cc", '#include <benchmark/benchmark.h>\n#include "sched/ledger.h"\n', None),
+]
+
+
+def self_test():
+    failures = []
+    for name, content, expected in PLANTS:
+        with tempfile.TemporaryDirectory() as root:
+            path = pathlib.Path(root) / name
+            path.parent.mkdir(parents=True)
+            path.write_text(content)
+            found = Checker(root).run()
+            if expected is None and found:
+                failures.append(f"{name}: expected nothing, found {found}")
+            if expected is not None and (len(found) != 1 or expected not in found[0]):
+                failures.append(f"{name}: expected one finding with '{expected}', found {found}")
+    for failure in failures:
+        print(failure)
+    print(f"layer check self-test: {len(PLANTS) - len(failures)} of {len(PLANTS)} plants answered rightly")
+    return 1 if failures else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--self-test", action="store_true", help="plant violations and see each one found")
+    args = parser.parse_args()
+    if args.self_test:
+        return self_test()
+    found = Checker(pathlib.Path(__file__).resolve().parent.parent).run()
+    for finding in found:
+        print(finding)
+    print(f"layer check: {len(found)} finding(s)" if found else "layer check: clean")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
