@@ -3,6 +3,8 @@ SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 STEP := tools/step
+# Where cluster-up keeps its state.
+CLUSTER ?= $(CURDIR)/build/cluster
 
 .PHONY: help
 help: ## this list
@@ -42,11 +44,11 @@ static:
 cluster-up: packages ## a real kube-apiserver, controller-manager and etcd with simulated GPU nodes; prints KUBECONFIG
 	@$(STEP) "build the scheduler" tools/build release gpu-scheduler
 	@$(STEP) "build the real control plane (once per version, then cached)" test/testbed/build
-	@test/testbed/up
+	@test/testbed/cluster-up $(CLUSTER)
 
 .PHONY: cluster-down
 cluster-down: ## stops what cluster-up started
-	@test/testbed/down
+	@test/testbed/down --delete $(CLUSTER)
 
 .PHONY: asan
 asan: packages ## all but the real-cluster tests under AddressSanitizer and UndefinedBehaviorSanitizer

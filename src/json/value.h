@@ -5,6 +5,7 @@
 // reads as null / "" / nullopt, so decoding outside input needs no checks before each step.
 // Parsing refuses depth > 100 and text over the given size; the error says where.
 // Equality is by content: object member order does not matter, 1 == 1 whatever integer type, 1 != 1.0.
+// A double prints as Go prints it, but a whole one keeps ".0" (so that parse(print(v)) == v).
 #pragma once
 
 #include <cstdint>
@@ -40,6 +41,7 @@ class Object {
   Value& operator[](std::string_view key);  // inserts null
   bool erase(std::string_view key);
   void append(std::string key, Value value);  // the caller knows that the key is new
+  void reserve(std::size_t members);
   [[nodiscard]] std::size_t size() const;
   [[nodiscard]] bool empty() const;
   [[nodiscard]] Member* begin();
@@ -61,7 +63,8 @@ class Value {
   Value(long v) : data_{std::int64_t{v}} {}
   Value(long long v) : data_{std::int64_t{v}} {}
   Value(unsigned v) : data_{std::int64_t{v}} {}
-  Value(unsigned long v);
+  Value(unsigned long v) : Value{static_cast<unsigned long long>(v)} {}
+  Value(unsigned long long v);  // over 2^63 - 1: a double
   Value(double v) : data_{v} {}
   Value(const char* v) : data_{std::string{v}} {}
   Value(std::string_view v) : data_{std::string{v}} {}
@@ -80,14 +83,14 @@ class Value {
   // Reading, never failing.
   [[nodiscard]] const Value& operator[](std::string_view key) const;  // null when absent
   [[nodiscard]] const Value& operator[](const char* key) const { return (*this)[std::string_view{key}]; }
-  [[nodiscard]] const Value& at(std::size_t index) const;             // null when out of range
-  [[nodiscard]] std::string_view str() const;                         // "" unless a string
-  [[nodiscard]] std::optional<std::int64_t> integer() const;          // only whole numbers
+  [[nodiscard]] const Value& at(std::size_t index) const;     // null when out of range
+  [[nodiscard]] std::string_view str() const;                 // "" unless a string
+  [[nodiscard]] std::optional<std::int64_t> integer() const;  // only whole numbers
   [[nodiscard]] std::int64_t intOr(std::int64_t fallback) const { return integer().value_or(fallback); }
   [[nodiscard]] std::optional<double> number() const;
   [[nodiscard]] bool boolOr(bool fallback) const;
-  [[nodiscard]] const Array& items() const;     // empty unless an array
-  [[nodiscard]] const Object& members() const;  // empty unless an object
+  [[nodiscard]] const Array& items() const;                     // empty unless an array
+  [[nodiscard]] const Object& members() const;                  // empty unless an object
   [[nodiscard]] const Value* find(std::string_view key) const;  // nullptr when absent or not an object
 
   // Changing. `child` turns null into an object; on any other type it is a bug of the caller.
@@ -101,8 +104,15 @@ class Value {
 
  private:
   std::variant<std::monostate, bool, std::int64_t, double, std::string, Array, Object> data_;
-  friend std::string print(const Value&);
 };
+
+// Here because they need a complete Value.
+inline std::size_t Object::size() const { return members_.size(); }
+inline bool Object::empty() const { return members_.empty(); }
+inline Member* Object::begin() { return members_.data(); }
+inline Member* Object::end() { return members_.data() + members_.size(); }
+inline const Member* Object::begin() const { return members_.data(); }
+inline const Member* Object::end() const { return members_.data() + members_.size(); }
 
 /// One JSON text. Error: Code::Invalid with the offset and what was expected.
 [[nodiscard]] Result<Value> parse(std::string_view text, std::size_t max_bytes = std::size_t{256} << 20);
@@ -110,7 +120,7 @@ class Value {
 /// Compact text. Escapes like Go's encoder (\u003c \u003e \u0026 for < > &), which wire-compatible peers expect.
 /// NaN and infinities print as null. Invalid UTF-8 prints as U+FFFD.
 [[nodiscard]] std::string print(const Value& value);
-/// Two-space indented, as kubectl -o json shows it (four spaces there; `indent` chooses).
+/// Indented as Go's MarshalIndent does it; kubectl -o json uses four spaces.
 [[nodiscard]] std::string printPretty(const Value& value, int indent = 4);
 
 /// {"a":"b"} from a map of strings.

@@ -25,7 +25,7 @@ class HttpServer {
  public:
   struct Options {
     std::string address = "127.0.0.1:0";  // see listenTcp
-    RequestLimits limits;
+    RequestLimits limits{};
     Duration idle_timeout = std::chrono::seconds{60};
     Duration request_timeout = std::chrono::seconds{10};
     Duration stop_grace = std::chrono::milliseconds{500};

@@ -1,36 +1,45 @@
-// Why a node cannot take a pod. The first that applies, in this order, is the node's reason.
+// Why a node cannot take a pod. The first that applies, in this order, is the node's reason. The words that a user reads
+// are made in sched/explain.h.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
+#include "base/result.h"
+
 namespace gs::sched {
 
 enum class Reason : std::uint8_t {
-  Unschedulable,      // "node(s) were unschedulable"
-  NotReady,           // "node(s) were not ready"                     (design 3.9)
-  SelectorMismatch,   // "node(s) didn't match Pod's node affinity/selector"
+  Unschedulable,          // "node(s) were unschedulable"
+  NotReady,               // "node(s) were not ready"                     (design 3.9)
+  SelectorMismatch,       // "node(s) didn't match Pod's node affinity/selector"
   ClaimSelectorMismatch,  // "node(s) didn't match the claim's selector"
-  UntoleratedTaint,   // "node(s) had untolerated taint {key: value}"
-  ManagedByOther,     // "node(s) is managed by gpu-manager" -> text "node(s) were managed by gpu-manager"
-  TooManyPods,        // "Too many pods"
+  UntoleratedTaint,       // "node(s) had untolerated taint {key: value}"
+  ManagedByOther,         // "node(s) were managed by gpu-manager"
+  TooManyPods,            // "Too many pods"
   InsufficientResource,   // "Insufficient cpu"
-  NoGpuStatus,        // "node(s) had no GpuNodeStatus"
-  NoGpu,              // "node(s) had no GPU"
-  TooFewGpus,         // "node(s) had too few GPUs: need 16 and the largest has 8"          never fits there
-  TooFewHealthy,      // "node(s) had too few healthy GPUs: need 4 and most healthy is 3"
-  TooFewFree,         // "node(s) had too few free GPUs: need 4 and most free is 2"
-  TopologyUnmet,      // "node(s) had no island with enough bandwidth: need 4 GPUs with 900 GB/s per pair and best is 600" or "... too few free GPUs in one island: need 4 and most free is 3"
+  NoGpuStatus,            // "node(s) had no GpuNodeStatus"
+  NoGpu,                  // "node(s) had no GPU"
+  TooFewGpus,             // "node(s) had too few GPUs: need 16 and the largest has 8"          never fits there
+  TooFewHealthy,          // "node(s) had too few healthy GPUs: need 4 and most healthy is 3"
+  TooFewFree,             // "node(s) had too few free GPUs: need 4 and most free is 2"
+  TopologyUnmet,          // "node(s) had no island with enough bandwidth: need 4 GPUs with 900 GB/s per pair and best is 600"
+                          // or "node(s) had too few free GPUs in one island: need 4 and most free is 3"
 };
 
-/// One node's refusal. `text_key` is what is shown after the count (label, taint, resource); need/have are numbers that
-/// the aggregation joins (largest `have` wins). Both empty/0 where a reason has none.
+/// One node's refusal. need/have are numbers that the aggregation joins (the largest `have` wins); 0 where a reason has none.
 struct Misfit {
   Reason reason{};
-  std::string detail;  // taint, resource, enforcer
+  /// Part of the reason's text: taint, resource, enforcer. TopologyUnmet: "" when too few are free in one island (need, have count
+  /// devices), else how many devices are wanted (need, have are GB/s).
+  std::string detail;
   std::int64_t need = 0;
   std::int64_t have = 0;
   friend bool operator==(const Misfit&, const Misfit&) = default;
 };
+
+/// The value, or why there is none: a refusal is a value, never an error.
+template <class T>
+using Verdict = tl::expected<T, Misfit>;
 
 }  // namespace gs::sched

@@ -39,7 +39,7 @@ void ClaimStatusWriter::pump(Mono now, kapi::Effects& out) {
     dirty_.insert(later_.begin()->second);
     later_.erase(later_.begin());
   }
-  for (auto it = dirty_.begin(); it != dirty_.end() && calls_.size() < kMaxInFlight;) {
+  for (auto it = dirty_.begin(); it != dirty_.end() && calls_.size() < std::size_t{kMaxInFlight};) {
     const model::GpuClaim* claim = cache_.claim(*it);
     if (claim == nullptr) {
       written_.erase(*it);

@@ -1,0 +1,196 @@
+#include <charconv>
+#include <cmath>
+#include <string>
+#include <string_view>
+
+#include "json/value.h"
+
+namespace gs::json {
+namespace {
+
+constexpr char kHex[] = "0123456789abcdef";
+
+/// Length of the valid UTF-8 sequence at the start of `s`, 0 when there is none.
+std::size_t sequenceLength(std::string_view s) {
+  const auto byte = [&](std::size_t i) { return i < s.size() ? static_cast<unsigned char>(s[i]) : 0U; };
+  const auto tail = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
+  const unsigned b = byte(0);
+  if (b < 0x80) { return 1; }
+  if (b >= 0xC2 && b <= 0xDF) { return tail(1) ? 2 : 0; }
+  if (b >= 0xE0 && b <= 0xEF) {
+    const unsigned low = b == 0xE0 ? 0xA0 : 0x80;   // no overlong form
+    const unsigned high = b == 0xED ? 0x9F : 0xBF;  // no surrogate
+    return byte(1) >= low && byte(1) <= high && tail(2) ? 3 : 0;
+  }
+  if (b >= 0xF0 && b <= 0xF4) {
+    const unsigned low = b == 0xF0 ? 0x90 : 0x80;
+    const unsigned high = b == 0xF4 ? 0x8F : 0xBF;  // nothing over U+10FFFF
+    return byte(1) >= low && byte(1) <= high && tail(2) && tail(3) ? 4 : 0;
+  }
+  return 0;
+}
+
+/// What Go writes for this ASCII character inside a string; "" when it stays as it is.
+std::string_view escapeOf(char c) {
+  switch (c) {
+    case '"': return "\\\"";
+    case '\\': return "\\\\";
+    case '\b': return "\\b";
+    case '\f': return "\\f";
+    case '\n': return "\\n";
+    case '\r': return "\\r";
+    case '\t': return "\\t";
+    case '<': return "\\u003c";
+    case '>': return "\\u003e";
+    case '&': return "\\u0026";
+    default: return {};
+  }
+}
+
+void printAscii(std::string& out, char c) {
+  const std::string_view escaped = escapeOf(c);
+  if (!escaped.empty()) {
+    out += escaped;
+  } else if (static_cast<unsigned char>(c) < 0x20) {
+    out += "\\u00";
+    out += kHex[static_cast<unsigned char>(c) >> 4U];
+    out += kHex[static_cast<unsigned char>(c) & 15U];
+  } else {
+    out += c;
+  }
+}
+
+bool isPlain(char c) {
+  return c >= 0x20 && static_cast<unsigned char>(c) < 0x80 && c != '"' && c != '\\' && c != '<' && c != '>' &&
+         c != '&';
+}
+
+void printString(std::string& out, std::string_view s) {
+  out += '"';
+  while (!s.empty()) {
+    std::size_t plain = 0;
+    while (plain < s.size() && isPlain(s[plain])) { ++plain; }
+    out += s.substr(0, plain);
+    s.remove_prefix(plain);
+    if (s.empty()) { break; }
+    const std::size_t length = sequenceLength(s);
+    if (length == 0) {
+      out += "\\ufffd";
+    } else if (length == 1) {
+      printAscii(out, s[0]);
+    } else if (s.substr(0, length) == "\u2028") {
+      out += "\\u2028";
+    } else if (s.substr(0, length) == "\u2029") {
+      out += "\\u2029";
+    } else {
+      out += s.substr(0, length);
+    }
+    s.remove_prefix(length == 0 ? 1 : length);
+  }
+  out += '"';
+}
+
+/// The fewest digits that read back as `d`: plain from 1e-6 to below 1e21, else with an exponent, as Go does it.
+void printDouble(std::string& out, double d) {
+  if (!std::isfinite(d)) {
+    out += "null";
+    return;
+  }
+  const double size = std::abs(d);
+  const bool exponent = size != 0 && (size < 1e-6 || size >= 1e21);
+  char buffer[64];
+  const auto form = exponent ? std::chars_format::scientific : std::chars_format::fixed;
+  std::string_view text{
+      buffer, static_cast<std::size_t>(std::to_chars(buffer, buffer + sizeof buffer, d, form).ptr - buffer)};
+  if (!exponent) {
+    out += text;
+    if (text.find('.') == std::string_view::npos) { out += ".0"; }
+    return;
+  }
+  // "1e-09" -> "1e-9"
+  const std::size_t sign = text.find('e') + 1;
+  out += text.substr(0, sign + 1);
+  out += text.substr(text[sign + 1] == '0' ? sign + 2 : sign + 1);
+}
+
+/// `step` 0: compact.
+class Printer {
+ public:
+  Printer(std::string& out, int step) : out_{out}, step_{step} {}
+
+  void print(const Value& v) {
+    if (v.isObject()) {
+      printObject(v.members());
+    } else if (v.isArray()) {
+      printArray(v.items());
+    } else if (v.isString()) {
+      printString(out_, v.str());
+    } else if (v.isInt()) {
+      out_ += std::to_string(v.intOr(0));
+    } else if (v.isNumber()) {
+      printDouble(out_, v.number().value_or(0));
+    } else if (v.isBool()) {
+      out_ += v.boolOr(false) ? "true" : "false";
+    } else {
+      out_ += "null";
+    }
+  }
+
+ private:
+  void newLine() {
+    if (step_ == 0) { return; }
+    out_ += '\n';
+    out_.append(static_cast<std::size_t>(level_) * static_cast<std::size_t>(step_), ' ');
+  }
+  void open(char c) {
+    out_ += c;
+    ++level_;
+  }
+  void close(char c, bool empty) {
+    --level_;
+    if (!empty) { newLine(); }
+    out_ += c;
+  }
+  void printArray(const Array& array) {
+    open('[');
+    bool first = true;
+    for (const Value& item : array) {
+      if (!std::exchange(first, false)) { out_ += ','; }
+      newLine();
+      print(item);
+    }
+    close(']', array.empty());
+  }
+  void printObject(const Object& object) {
+    open('{');
+    bool first = true;
+    for (const auto& [key, value] : object) {
+      if (!std::exchange(first, false)) { out_ += ','; }
+      newLine();
+      printString(out_, key);
+      out_ += step_ == 0 ? ":" : ": ";
+      print(value);
+    }
+    close('}', object.empty());
+  }
+
+  std::string& out_;
+  int step_;
+  int level_ = 0;
+};
+
+}  // namespace
+
+std::string print(const Value& value) {
+  std::string out;
+  Printer{out, 0}.print(value);
+  return out;
+}
+
+std::string printPretty(const Value& value, int indent) {
+  std::string out;
+  Printer{out, indent}.print(value);
+  return out;
+}
+
+}  // namespace gs::json

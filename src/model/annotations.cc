@@ -1,0 +1,108 @@
+#include "model/annotations.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+
+#include "base/hash.h"
+
+namespace gs::model {
+namespace {
+
+constexpr int kMaxId = 1023;
+constexpr std::size_t kMaxName = 253;   // of an object
+constexpr std::size_t kMaxLabel = 63;   // of a label's value
+constexpr std::size_t kShortNode = 200;
+constexpr std::size_t kShortPod = 52;
+constexpr std::size_t kHashDigits = 10;
+
+bool isAlphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
+
+/// The characters of a Kubernetes node name; its exact form is the API server's business.
+bool isNodeName(std::string_view s) {
+  return !s.empty() && s.size() <= kMaxName &&
+         std::all_of(s.begin(), s.end(), [](char c) { return isAlphanumeric(c) || c == '-' || c == '.'; });
+}
+
+std::string_view trimmed(std::string_view s) {
+  while (!s.empty() && s.front() == ' ') { s.remove_prefix(1); }
+  while (!s.empty() && s.back() == ' ') { s.remove_suffix(1); }
+  return s;
+}
+
+std::optional<int> idOf(std::string_view s) {
+  int id = -1;
+  const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), id);
+  if (error != std::errc{} || end != s.data() + s.size() || id < 0 || id > kMaxId) { return std::nullopt; }
+  return id;
+}
+
+/// Everything up to the last character that a name may end with.
+std::string_view withoutTail(std::string_view s) {
+  while (!s.empty() && !isAlphanumeric(s.back())) { s.remove_suffix(1); }
+  return s;
+}
+
+}  // namespace
+
+Result<Allocation> parseAllocation(std::string_view text) {
+  const auto malformed = [&](const char* what) {
+    return fail(Code::Invalid,
+                fmt::format("allocation '{}' {}; the form is <node>:<id>,<id> or <id>,<id> with ids 0 to {}",
+                            text.substr(0, 300), what, kMaxId));
+  };
+  Allocation out;
+  std::string_view rest = text;
+  if (const auto colon = rest.find(':'); colon != std::string_view::npos) {
+    const std::string_view node = trimmed(rest.substr(0, colon));
+    if (!isNodeName(node)) { return malformed("does not begin with a node name"); }
+    out.node = NodeName{node};
+    rest.remove_prefix(colon + 1);
+  }
+  for (bool more = true; more;) {
+    const auto comma = rest.find(',');
+    more = comma != std::string_view::npos;
+    const std::string_view word = trimmed(rest.substr(0, comma));
+    rest.remove_prefix(more ? comma + 1 : rest.size());
+    if (word.find('/') != std::string_view::npos) { return malformed("names a MIG partition, which is not supported yet"); }
+    const auto id = idOf(word);
+    if (!id) { return malformed("has something else than ids"); }
+    out.ids.push_back(*id);
+  }
+  std::sort(out.ids.begin(), out.ids.end());
+  out.ids.erase(std::unique(out.ids.begin(), out.ids.end()), out.ids.end());
+  return out;
+}
+
+std::string printAllocation(const NodeName& node, const std::vector<int>& ids) {
+  return node.text + ":" + printIds(ids);
+}
+
+std::string printIds(const std::vector<int>& ids) {
+  std::string out;
+  for (const int id : ids) {
+    if (!out.empty()) { out += ','; }
+    out += std::to_string(id);
+  }
+  return out;
+}
+
+std::string leaseName(const NodeName& node, int gpu) {
+  std::string name = fmt::format("gpu-{}-{}", node.text, gpu);
+  if (name.size() <= kMaxName) { return name; }
+  std::string_view shortened = std::string_view{node.text}.substr(0, kShortNode);
+  while (!shortened.empty() && (shortened.back() == '-' || shortened.back() == '.')) { shortened.remove_suffix(1); }
+  return fmt::format("gpu-{}-{}-{}", shortened, sha256Hex(node.text).substr(0, kHashDigits), gpu);
+}
+
+std::string podLabel(std::string_view pod_name) {
+  if (pod_name.size() <= kMaxLabel) { return std::string{pod_name}; }
+  return fmt::format("{}-{}", withoutTail(pod_name.substr(0, kShortPod)),
+                     sha256Hex(pod_name).substr(0, kHashDigits));
+}
+
+}  // namespace gs::model

@@ -1,0 +1,227 @@
+#include "net/http_server.h"
+
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+
+#include <latch>
+#include <stdexcept>
+#include <thread>
+
+#include "net/http_client.h"
+#include "net/socket.h"
+
+namespace gs::net {
+namespace {
+
+Fd connectTo(std::uint16_t port) {
+  Fd fd{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)};
+  sockaddr_in to{};
+  to.sin_family = AF_INET;
+  to.sin_port = htons(port);
+  to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(::connect(fd.get(), reinterpret_cast<const sockaddr*>(&to), sizeof to), 0);
+  return fd;
+}
+
+void put(const Fd& fd, std::string_view bytes) { EXPECT_EQ(writeAll(fd.get(), bytes, Mono::max()), Io::Ok); }
+
+/// All that comes until the server closes.
+std::string readToEnd(const Fd& fd) {
+  std::string bytes;
+  while (readSome(fd.get(), bytes, 4096, Mono::max()) == Io::Ok) {}
+  return bytes;
+}
+
+/// Until `count` bytes have come.
+std::string readBytes(const Fd& fd, std::size_t count) {
+  std::string bytes;
+  while (bytes.size() < count && readSome(fd.get(), bytes, count - bytes.size(), Mono::max()) == Io::Ok) {}
+  return bytes;
+}
+
+std::unique_ptr<HttpServer> serve(Handler handler, HttpServer::Options options = HttpServer::Options{}) {
+  auto server = HttpServer::start(std::move(options), std::move(handler));
+  EXPECT_TRUE(server.has_value());
+  return std::move(*server);
+}
+
+Response echo(const Request& request) { return textResponse(200, request.method + " " + request.target + request.body); }
+
+constexpr const char* kGet = "GET /a HTTP/1.1\r\n\r\n";
+const std::string kAnswer = renderResponse(textResponse(200, "GET /a"), true, false);
+
+TEST(HttpServer, AnswersOverAKeptAliveConnection) {
+  const auto server = serve(echo);
+  HttpClient client{{}};
+  ClientRequest request;
+  request.url = "http://127.0.0.1:" + std::to_string(server->port()) + "/x?y";
+  for (int i = 0; i < 3; ++i) { EXPECT_EQ(client.send(request).body, "GET /x?y"); }
+  request.method = "POST";
+  request.body = "!";
+  EXPECT_EQ(client.send(request).body, "POST /x?y!");
+  EXPECT_EQ(server->connections(), 1U);
+}
+
+TEST(HttpServer, AnswersPipelinedRequestsInOrderAndClosesWhenAsked) {
+  const auto server = serve(echo);
+  const Fd fd = connectTo(server->port());
+  put(fd, "GET /a HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(readToEnd(fd), kAnswer + renderResponse(textResponse(200, "GET /b"), false, false));
+}
+
+TEST(HttpServer, HeadHasNoBody) {
+  const auto server = serve(echo);
+  const Fd fd = connectTo(server->port());
+  put(fd, "HEAD /a HTTP/1.1\r\nConnection: close\r\n\r\n");
+  EXPECT_TRUE(readToEnd(fd).ends_with("\r\n\r\n"));
+}
+
+TEST(HttpServer, SaysContinueToAPeerThatWaits) {
+  const auto server = serve(echo);
+  const Fd fd = connectTo(server->port());
+  put(fd, "POST /a HTTP/1.1\r\nContent-Length: 1\r\nExpect: 100-continue\r\n\r\n");
+  const std::string go_on = "HTTP/1.1 100 Continue\r\n\r\n";
+  EXPECT_EQ(readBytes(fd, go_on.size()), go_on);
+  put(fd, "x");
+  const std::string answer = renderResponse(textResponse(200, "POST /ax"), true, false);
+  EXPECT_EQ(readBytes(fd, answer.size()), answer);
+}
+
+TEST(HttpServer, RefusesWhatIsOverTheLimits) {
+  const auto server = serve(echo, {.limits = {.header_bytes = 256, .body_bytes = 100}});
+  for (const auto& [bytes, status] : std::vector<std::pair<std::string, std::string>>{
+           {"POST / HTTP/1.1\r\nContent-Length: 101\r\n\r\n" + std::string(101, 'x'), "413"},
+           {"GET /" + std::string(300, 'a') + " HTTP/1.1\r\n\r\n", "431"},
+           {"rubbish\r\n\r\n", "400"},
+       }) {
+    const Fd fd = connectTo(server->port());
+    put(fd, bytes);
+    EXPECT_TRUE(readToEnd(fd).starts_with("HTTP/1.1 " + status)) << bytes;
+  }
+}
+
+TEST(HttpServer, HandlerThatThrowsAnswers500AndTheNextRequestWorks) {
+  bool first = true;
+  const auto server = serve([&](const Request& request) {
+    if (std::exchange(first, false)) { throw std::runtime_error{"no"}; }
+    return echo(request);
+  });
+  const Fd fd = connectTo(server->port());
+  const std::string failed = renderResponse(textResponse(500, "internal error\n"), true, false);
+  put(fd, kGet);
+  EXPECT_EQ(readBytes(fd, failed.size()), failed);
+  put(fd, kGet);
+  EXPECT_EQ(readBytes(fd, kAnswer.size()), kAnswer);
+}
+
+TEST(HttpServer, IdleConnectionsNeedNoWorker) {
+  const auto server = serve(echo, {.max_workers = 2});
+  std::vector<Fd> idle;
+  for (int i = 0; i < 200; ++i) {
+    idle.push_back(connectTo(server->port()));
+    put(idle.back(), kGet);
+    EXPECT_EQ(readBytes(idle.back(), kAnswer.size()), kAnswer);
+  }
+  EXPECT_EQ(server->connections(), 200U);
+  EXPECT_LE(server->workers(), 2U);
+  for (const Fd& fd : idle) {
+    put(fd, kGet);
+    EXPECT_EQ(readBytes(fd, kAnswer.size()), kAnswer);
+  }
+}
+
+TEST(HttpServer, CutsOffAnIdlePeerAndASlowOne) {
+  const auto server = serve(echo, {.idle_timeout = std::chrono::milliseconds{30},
+                                   .request_timeout = std::chrono::milliseconds{30}});
+  const Fd idle = connectTo(server->port());
+  EXPECT_EQ(readToEnd(idle), "");
+  const Fd slow = connectTo(server->port());
+  put(slow, "GET /a HT");
+  EXPECT_EQ(readToEnd(slow), "");
+}
+
+TEST(HttpServer, AnswersBusyWhenAllWorkersAreTakenAndEnoughWait) {
+  std::latch entered{1};
+  std::latch release{1};
+  const auto server = serve(
+      [&](const Request& request) {
+        if (request.path() == "/block") {
+          entered.count_down();
+          release.wait();
+        }
+        return echo(request);
+      },
+      {.max_workers = 1, .max_waiting = 1});
+  const Fd blocked = connectTo(server->port());
+  put(blocked, "GET /block HTTP/1.1\r\nConnection: close\r\n\r\n");
+  entered.wait();
+  // One may wait, so of these two exactly one is answered 503, at once; the other when the worker is free.
+  const Fd a = connectTo(server->port());
+  const Fd b = connectTo(server->port());
+  put(a, "GET /a HTTP/1.1\r\nConnection: close\r\n\r\n");
+  put(b, "GET /a HTTP/1.1\r\nConnection: close\r\n\r\n");
+  while (server->connections() > 2) { std::this_thread::yield(); }
+  release.count_down();
+  int busy = 0;
+  for (const Fd* fd : {&a, &b}) { busy += readToEnd(*fd).starts_with("HTTP/1.1 503") ? 1 : 0; }
+  EXPECT_EQ(busy, 1);
+  EXPECT_TRUE(readToEnd(blocked).starts_with("HTTP/1.1 200"));
+}
+
+TEST(HttpServer, ClosesConnectionsOverTheLimit) {
+  const auto server = serve(echo, {.max_connections = 1});
+  const Fd first = connectTo(server->port());
+  put(first, kGet);
+  EXPECT_EQ(readBytes(first, kAnswer.size()), kAnswer);
+  EXPECT_EQ(readToEnd(connectTo(server->port())), "");
+}
+
+TEST(HttpServer, StopAnswersTheRequestInProgressAndClosesTheRest) {
+  std::latch entered{1};
+  std::latch release{1};
+  const auto server = serve([&](const Request& request) {
+    entered.count_down();
+    release.wait();
+    return echo(request);
+  });
+  const Fd idle = connectTo(server->port());
+  const Fd running = connectTo(server->port());
+  put(running, kGet);
+  entered.wait();
+  std::jthread stopper{[&] { server->stop(); }};
+  EXPECT_EQ(readToEnd(idle), "");
+  release.count_down();
+  EXPECT_EQ(readToEnd(running), renderResponse(textResponse(200, "GET /a"), false, false));
+  stopper.join();
+  server->stop();  // does nothing
+}
+
+TEST(HttpServer, StopDoesNotWaitForAPeerThatSendsHalfARequest) {
+  const auto server = serve(echo, {.request_timeout = std::chrono::hours{1}, .stop_grace = std::chrono::milliseconds{10}});
+  const Fd half = connectTo(server->port());
+  put(half, "GET /a");
+  server->stop();
+  EXPECT_EQ(readToEnd(half), "");
+}
+
+TEST(ListenTcp, RefusesWhatIsNoAddressAndSaysWhatIsOne) {
+  for (const char* bad : {"", "8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "::1:80", "[::1:80",
+                          "no such host:80"}) {
+    const auto fd = listenTcp(bad);
+    ASSERT_FALSE(fd.has_value()) << bad;
+    EXPECT_EQ(fd.error().code, Code::Invalid);
+    EXPECT_NE(fd.error().message.find(bad), std::string::npos);
+  }
+}
+
+TEST(ListenTcp, SaysThatThePortIsTaken) {
+  const auto first = listenTcp("127.0.0.1:0");
+  ASSERT_TRUE(first.has_value());
+  const auto second = listenTcp("127.0.0.1:" + std::to_string(localPort(first->get())));
+  ASSERT_FALSE(second.has_value());
+  EXPECT_EQ(second.error().code, Code::Unavailable);
+}
+
+}  // namespace
+}  // namespace gs::net

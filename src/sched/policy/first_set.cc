@@ -1,0 +1,66 @@
+#include "sched/policy/first_set.h"
+
+namespace gs::sched {
+namespace {
+
+class Search {
+ public:
+  Search(const Topology& t, const std::vector<int>& order, const Terms& terms) : t_{t}, order_{order}, terms_{terms} {}
+
+  std::optional<Mask> run(Mask must) {
+    Mask allowed = 0;
+    for (const int i : order_) { allowed |= bit(i); }
+    allowed &= ~must;
+    if (!terms_.allows(t_, must)) { return std::nullopt; }
+    for (Mask m = must; m != 0; m &= m - 1) { allowed &= friendsOf(lowestOf(m)); }
+    return grow(must, allowed, 0) ? std::optional{found_} : std::nullopt;
+  }
+
+ private:
+  /// Those that may be in one set with this device.
+  [[nodiscard]] Mask friendsOf(int device) const {
+    Mask friends = t_.islandOf(device);
+    if (terms_.min_gbps <= 0) { return friends; }
+    for (Mask m = friends; m != 0; m &= m - 1) {
+      const int other = lowestOf(m);
+      if (other != device && t_.gbps(device, other) < terms_.min_gbps) { friends &= ~bit(other); }
+    }
+    return friends;
+  }
+
+  bool grow(Mask set, Mask allowed, std::size_t from) {
+    if (countOf(set) == terms_.count) {
+      found_ = set;
+      return true;
+    }
+    for (std::size_t at = from; at < order_.size(); ++at) {
+      if (countOf(set) + countOf(allowed) < terms_.count || ++steps_ > kFirstSetSteps) { return false; }
+      const Mask next = bit(order_[at]);
+      if ((allowed & next) == 0) { continue; }
+      allowed &= ~next;
+      if (grow(set | next, allowed & friendsOf(order_[at]), at + 1)) { return true; }
+    }
+    return false;
+  }
+
+  const Topology& t_;
+  const std::vector<int>& order_;
+  const Terms& terms_;
+  Mask found_ = 0;
+  int steps_ = 0;
+};
+
+}  // namespace
+
+std::optional<Mask> firstSet(const Topology& t, const std::vector<int>& order, const Terms& terms, Mask must) {
+  if (countOf(must) > terms.count) { return std::nullopt; }
+  if (terms.required && terms.count > 1) { return Search{t, order, terms}.run(must); }
+  Mask set = must;
+  for (const int i : order) {
+    if (countOf(set) == terms.count) { break; }
+    set |= bit(i);
+  }
+  return countOf(set) == terms.count ? std::optional{set} : std::nullopt;
+}
+
+}  // namespace gs::sched

@@ -1,0 +1,274 @@
+// A grant's way from its leases to the Binding, and back (grant.h has the states).
+#include <fmt/format.h>
+
+#include "kapi/write.h"
+#include "model/annotations.h"
+#include "scheduler/metrics.h"
+#include "scheduler/scheduler.h"
+
+namespace gs::scheduler {
+namespace {
+
+using kapi::Fate;
+constexpr int kMaxBindSends = 3;
+
+/// Waits of a failing step: 200 ms doubling to 10 s, at least what the server asked for.
+Duration retryWait(int failures, Duration retry_after) {
+  const Duration wait = std::chrono::milliseconds{200} * (1 << std::min(failures, 6));
+  return std::max(std::min<Duration>(wait, std::chrono::seconds{10}), retry_after);
+}
+
+}  // namespace
+
+Grant* Scheduler::grantOf(const model::Uid& uid) {
+  const auto it = grants_.find(uid);
+  return it == grants_.end() ? nullptr : &it->second;
+}
+
+model::ObjectKey Scheduler::leaseKey(const model::NodeName& node, int id) const {
+  return {config_.lease_namespace, model::leaseName(node, id)};
+}
+
+std::string Scheduler::fenceOf(const model::Pod& pod) const {
+  const std::string* value = pod.annotation(model::kFenceKey);
+  return value == nullptr ? std::string{} : *value;
+}
+
+Claimant Scheduler::claimant(const model::Pod& pod, const model::ReservationId& reservation, const std::vector<int>& ids, int id,
+                             bool shared) const {
+  return claimant(Grant{reservation, pod.uid, pod.key, pod.node, ids, shared, {}, {}, {}, {}, false, 0, 0, 0, {}, {}, {}, {}, false}, id);
+}
+
+Claimant Scheduler::claimant(const Grant& grant, int id) const {
+  Claimant c;
+  c.uid = grant.uid;
+  c.pod = grant.pod;
+  c.reservation = grant.id;
+  c.node = grant.node;
+  c.gpu = id;
+  c.devices = model::printAllocation(grant.node, grant.ids);
+  c.shared = grant.shared;
+  if (const auto* status = engine_.cache().status(grant.node)) {
+    for (const auto& device : status->devices) {
+      if (device.id == id) { c.gpu_uuid = device.uuid; }
+    }
+  }
+  return c;
+}
+
+void Scheduler::takeLeases(Grant& grant, bool confirm) {
+  grant.stage = Stage::Leasing;
+  grant.unknown_lease = false;
+  for (const int id : grant.ids) {
+    const auto key = leaseKey(grant.node, id);
+    grant.open_leases.insert(key);
+    desk_.take(key, claimant(grant, id), confirm);
+  }
+}
+
+void Scheduler::noticed(const LeaseNotice& notice) {
+  using What = LeaseNotice::What;
+  Grant* grant = grantOf(notice.uid);
+  review_.insert(notice.uid);
+  if (grant == nullptr || !grant->open_leases.contains(notice.lease)) {
+    const model::Pod* pod = engine_.cache().pod(notice.uid);
+    if (pod == nullptr || !pod->bound()) { return; }
+    if (notice.what == What::Held) {
+      warnOnce(*pod, "GpuLeaseRewritten", fmt::format("lease {} was missing and was written again", notice.lease.text()));
+    } else if (notice.what == What::Lost) {
+      warnOnce(*pod, "GpuHeldByOther", notice.why);
+    }
+    return;
+  }
+  switch (notice.what) {
+    case What::Held:
+      if (grant->stage != Stage::Leasing) { return; }
+      grant->unknown_lease |= notice.was_unknown;
+      grant->open_leases.erase(notice.lease);
+      break;
+    case What::Lost: release(*grant, notice.why, false); break;
+    case What::Refused: release(*grant, notice.why, true); break;
+    case What::Gone:
+      if (grant->stage != Stage::Releasing) { return; }
+      grant->open_leases.erase(notice.lease);
+      if (grant->open_leases.empty()) { finishRelease(notice.uid); }
+      break;
+  }
+}
+
+/// The next step of a grant whose pod is unbound as far as we know. Called whenever anything about it may have changed.
+void Scheduler::advance(Grant& grant) {
+  const model::Pod* pod = engine_.cache().pod(grant.uid);
+  if (pod == nullptr || grant.call != 0 || now_.mono < grant.not_before) { return; }
+  switch (grant.stage) {
+    case Stage::Leasing:
+      if (pod->deleting) { release(grant, "the pod is being deleted", false); return; }
+      if (fenceOf(*pod) != grant.fence) { release(grant, "the pod was fenced", false); return; }
+      if (!grant.open_leases.empty()) { return; }
+      if (grant.unknown_lease) { takeLeases(grant, true); return; }
+      bind(grant);
+      return;
+    case Stage::Binding:  // a refused one is sent again
+      if (fenceOf(*pod) != grant.fence || pod->deleting) { release(grant, "the pod changed before it was bound", false); return; }
+      bind(grant);
+      return;
+    case Stage::Reading:
+      call(kapi::getObject(model::Kind::Pod, grant.pod), Purpose::ReadAfterConflict, grant.uid);
+      return;
+    case Stage::Fencing: fence(grant); return;
+    case Stage::Releasing:
+    case Stage::Bound: return;
+  }
+}
+
+bool Scheduler::podWriteOpen(const model::Uid& uid) const {
+  const auto grant = grants_.find(uid);
+  if (grant != grants_.end() && grant->second.stage != Stage::Leasing && grant->second.stage != Stage::Releasing) { return true; }
+  const auto repair = repairs_.find(uid);
+  return repair != repairs_.end() && repair->second.call != 0;
+}
+
+void Scheduler::bind(Grant& grant) {
+  if (reporter_.writing(grant.uid)) { return; }  // its answer brings a newer version; then again
+  const model::Pod& pod = *engine_.cache().pod(grant.uid);
+  std::map<std::string, std::string> annotations;
+  if (!grant.ids.empty()) {
+    annotations[model::kAllocatedKey] = model::printAllocation(grant.node, grant.ids);
+    annotations[model::kVisibleDevicesKey] = model::printIds(grant.ids);
+    if (config_.visible_uuids) {
+      std::vector<std::string> uuids;
+      for (const int id : grant.ids) { uuids.push_back(claimant(grant, id).gpu_uuid); }
+      annotations[model::kVisibleDevicesKey] = fmt::format("{}", fmt::join(uuids, ","));
+    }
+  }
+  grant.stage = Stage::Binding;
+  if (grant.binding_since == Mono{}) { grant.binding_since = now_.mono; }
+  call(kapi::bindPod(pod, grant.node, annotations), Purpose::Bind, grant.uid);
+}
+
+void Scheduler::bindApplied(Grant& grant) {
+  grant.stage = Stage::Bound;
+  grant.call = 0;
+  grant.not_before = now_.mono;
+  scheduledEvent(grant);
+  count(kScheduleAttempts, {{"result", "scheduled"}, {"profile", config_.scheduler_name}});
+  if (const auto seen = first_seen_.find(grant.uid); seen != first_seen_.end()) {
+    const double s = std::chrono::duration<double>(now_.mono - seen->second).count();
+    out_.emplace_back(kapi::Metric{kapi::MetricOp::Observe, kSchedulingSli, {{"attempts", std::to_string(grant.sends + 1)}}, s});
+    first_seen_.erase(seen);
+  }
+  engine_.queue().forgetFailures(grant.uid);
+  reporter_.silent(grant.uid, true);
+  waiting_text_.erase(grant.uid);
+}
+
+void Scheduler::scheduledEvent(const Grant& grant) {
+  std::string note = fmt::format("Successfully assigned {} to {}", grant.pod.text(), grant.node.text);
+  if (!grant.ids.empty()) { note += fmt::format(" with GPUs {}", model::printIds(grant.ids)); }
+  const model::Pod* pod = engine_.cache().pod(grant.uid);
+  events_.send({model::Kind::Pod, grant.pod, grant.uid, pod == nullptr ? 0 : pod->revision, false, "Scheduled", "Binding", note}, now_, out_);
+}
+
+void Scheduler::bindAnswered(Grant& grant, const kapi::Outcome& outcome) {
+  switch (outcome.fate) {
+    case Fate::Applied: bindApplied(grant); return;
+    case Fate::Unknown:
+      grant.stage = Stage::Fencing;
+      advance(grant);
+      return;
+    case Fate::NotSent:
+      grant.not_before = now_.mono + retryWait(++grant.refusals, outcome.retry_after);
+      return;
+    case Fate::Refused: break;
+  }
+  if (outcome.http == 409) {
+    grant.stage = Stage::Reading;
+    advance(grant);
+  } else if (outcome.http == 429) {
+    grant.not_before = now_.mono + retryWait(++grant.refusals, outcome.retry_after);
+  } else {
+    count(kScheduleAttempts, {{"result", "error"}, {"profile", config_.scheduler_name}});
+    release(grant, fmt::format("the Binding was refused: {} {}", outcome.http, outcome.message), true);
+  }
+}
+
+/// A live look at the pod: after a 409 (every Binding so far was refused) or by a fence's answer (no Binding can land any more).
+void Scheduler::judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fence) {
+  const auto ids = engine::allocatedIds(pod);
+  if (pod.bound()) {
+    const bool as_decided = pod.node == grant.node && (grant.ids.empty() ? !ids : ids == grant.ids);
+    if (as_decided) { bindApplied(grant); } else { release(grant, "the pod was bound to node " + pod.node.text, false); }
+  } else if (after_fence || pod.deleting || fenceOf(pod) != grant.fence) {
+    release(grant, after_fence ? "the outcome of its Binding was unknown; fenced" : "the pod changed before it was bound", false);
+  } else if (++grant.sends < kMaxBindSends) {
+    grant.stage = Stage::Binding;
+    bind(grant);
+  } else {
+    grant.stage = Stage::Fencing;
+    advance(grant);
+  }
+}
+
+void Scheduler::conflictRead(Grant& grant, const kapi::Outcome& outcome) {
+  const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
+  if (outcome.http == 404 || (pod != nullptr && (*pod)->uid != grant.uid)) {
+    engine_.podGone(grant.uid, now_.mono);
+  } else if (outcome.fate != Fate::Applied || pod == nullptr) {
+    grant.not_before = now_.mono + retryWait(++grant.refusals, outcome.retry_after);
+  } else {
+    engine_.learn(outcome.object, now_.mono);
+    judgeLivePod(grant, **pod, false);
+  }
+}
+
+void Scheduler::fence(Grant& grant) {
+  if (reporter_.writing(grant.uid)) { return; }
+  grant.fence_value = rng_.uuid();
+  count(kFences, {{"why", "grant"}});
+  call(kapi::fencePod(grant.pod, grant.uid, grant.fence_value), Purpose::FenceGrant, grant.uid);
+}
+
+void Scheduler::fenceAnswered(Grant& grant, const kapi::Outcome& outcome) {
+  const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
+  if (outcome.fate == Fate::Applied && pod != nullptr && (*pod)->uid == grant.uid && fenceOf(**pod) == grant.fence_value) {
+    engine_.learn(outcome.object, now_.mono);
+    judgeLivePod(grant, **pod, true);
+  } else if (outcome.fate == Fate::Refused && (outcome.http == 404 || outcome.http == 422)) {
+    proveGone(grant.uid);  // another uid or none: a live GET says which
+    grant.not_before = now_.mono + retryWait(++grant.refusals, outcome.retry_after);
+  } else {
+    grant.not_before = now_.mono + retryWait(++grant.refusals, outcome.retry_after);
+  }
+}
+
+void Scheduler::release(Grant& grant, std::string why, bool back_off) {
+  if (grant.stage == Stage::Releasing) { return; }
+  grant.stage = Stage::Releasing;
+  grant.why = std::move(why);
+  grant.back_off = back_off;
+  grant.open_leases.clear();
+  log(kapi::Level::Info, "placement dropped", {{"pod", grant.pod.text()}, {"node", grant.node.text}, {"why", grant.why}});
+  for (const int id : grant.ids) {
+    const auto key = leaseKey(grant.node, id);
+    grant.open_leases.insert(key);
+    desk_.give(key, grant.uid);
+  }
+  if (grant.ids.empty()) { finishRelease(grant.uid); }
+}
+
+void Scheduler::finishRelease(const model::Uid& uid) {
+  const auto it = grants_.find(uid);
+  const bool back_off = it->second.back_off;
+  grants_.erase(it);
+  const model::Pod* pod = engine_.cache().pod(uid);
+  if (pod == nullptr || pod->bound() || !back_off) { review_.insert(uid); return; }
+  const auto door = readDoor(*pod);
+  if (const auto* request = std::get_if<sched::PodRequest>(&door)) {
+    auto& queue = engine_.queue();
+    const sched::Queue::Item item{uid, pod->priority, pod->created.time_since_epoch().count(), engine_.decider().classOf(*request)};
+    queued_[uid] = item;
+    queue.backOff(item, now_.mono.time_since_epoch().count() + queue.nextBackoffNs(uid));
+  }
+}
+
+}  // namespace gs::scheduler

@@ -1,0 +1,50 @@
+#include "scheduler/event_sender.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace gs::scheduler {
+
+void EventSender::post(Sent sent, kapi::Effects& out) {
+  sent.call.token = kapi::makeToken(kOwner, next_++);
+  ++sent.tries;
+  out.emplace_back(sent.call);
+  const auto token = sent.call.token;
+  in_flight_.emplace(token, std::move(sent));
+}
+
+void EventSender::send(const kapi::EventNote& note, Now now, kapi::Effects& out) {
+  if (auto call = recorder_.record(note, now)) { post({*std::move(call), 0}, out); }
+}
+
+bool EventSender::handle(const kapi::Outcome& outcome, Mono now) {
+  const auto it = in_flight_.find(outcome.token);
+  if (it == in_flight_.end()) { return false; }
+  Sent sent = std::move(it->second);
+  in_flight_.erase(it);
+  const bool again = outcome.fate == kapi::Fate::Unknown || outcome.fate == kapi::Fate::NotSent || outcome.http == 429;
+  if (again && sent.tries < kTries) {
+    const Duration wait = std::chrono::milliseconds{250} * (1 << sent.tries);
+    later_.emplace(now + std::max(wait, outcome.retry_after), std::move(sent));
+  }
+  return true;
+}
+
+void EventSender::tick(Mono now, kapi::Effects& out) {
+  while (!later_.empty() && later_.begin()->first <= now) {
+    Sent sent = std::move(later_.begin()->second);
+    later_.erase(later_.begin());
+    post(std::move(sent), out);
+  }
+}
+
+std::optional<Mono> EventSender::nextDue() const {
+  return later_.empty() ? std::nullopt : std::optional{later_.begin()->first};
+}
+
+void EventSender::reset() {
+  in_flight_.clear();
+  later_.clear();
+}
+
+}  // namespace gs::scheduler

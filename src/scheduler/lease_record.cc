@@ -1,0 +1,108 @@
+#include "scheduler/lease_record.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "kapi/write.h"
+#include "scheduler/config.h"
+
+namespace gs::scheduler {
+namespace {
+
+constexpr const char* kClaimCrd = "gpuclaims.gpu.scheduling";
+
+}  // namespace
+
+void LeaseRecord::send(kapi::Call call, State state) {
+  call.token = kapi::makeToken(kOwner, next_++);
+  call.guarded = call.verb != kapi::Verb::Get;
+  call_ = call.token;
+  state_ = state;
+  due_.reset();
+  next_call_ = std::move(call);
+}
+
+void LeaseRecord::readCrd() { send(kapi::getObject(model::Kind::Crd, {"", kClaimCrd}), State::Reading); }
+
+void LeaseRecord::start(kapi::Effects& out) {
+  trouble_ = "the record of the lease namespace was not read yet";
+  readCrd();
+  tick(Mono{}, out);
+}
+
+void LeaseRecord::write() { send(kapi::recordLeaseNamespace(*crd_, ns_), State::Writing); }
+
+void LeaseRecord::crdRead(const kapi::Outcome& outcome, Mono now) {
+  const auto* crd = std::get_if<model::Ptr<model::Crd>>(&outcome.object);
+  if (outcome.http == 404) {
+    state_ = State::Absent;
+    trouble_.clear();
+    retry(now + kAbsentRetry);
+  } else if (outcome.fate != kapi::Fate::Applied || crd == nullptr) {
+    trouble_ = fmt::format("cannot read CRD {}: {} {}", kClaimCrd, outcome.http, outcome.message);
+    retry(now + std::max(kRetry, outcome.retry_after));
+  } else {
+    crd_ = **crd;
+    if (crd_->lease_namespace == ns_) {
+      state_ = State::Ours;
+      trouble_.clear();
+    } else if (crd_->lease_namespace.empty()) {
+      write();
+    } else {
+      send(kapi::getObject(model::Kind::Lease, {crd_->lease_namespace, kLeaderLease}), State::Looking);
+    }
+  }
+}
+
+void LeaseRecord::leaderRead(const kapi::Outcome& outcome, Mono now) {
+  const auto* lease = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
+  if (outcome.http == 404) { write(); return; }
+  if (outcome.fate != kapi::Fate::Applied || lease == nullptr) {
+    trouble_ = fmt::format("cannot read lease {}/{}: {} {}", crd_->lease_namespace, kLeaderLease, outcome.http, outcome.message);
+    state_ = State::Reading;
+    retry(now + std::max(kRetry, outcome.retry_after));
+    return;
+  }
+  if ((*lease)->holder.empty()) { write(); return; }
+  if (state_ == State::LookingAgain && (*lease)->record.renew_time == renewed_) { write(); return; }
+  renewed_ = (*lease)->record.renew_time;
+  trouble_ = fmt::format("GPU leases are recorded in namespace {} (CRD {}, annotation gpu.scheduling/lease-namespace) and its leader {} "
+                         "may be alive; stop that scheduler or run this one with --lease-namespace={}",
+                         crd_->lease_namespace, kClaimCrd, (*lease)->holder, crd_->lease_namespace);
+  state_ = State::Waiting;
+  const auto duration = std::max<std::int64_t>((*lease)->record.duration_s, 1);
+  retry(now + 2 * std::chrono::seconds{std::min<std::int64_t>(duration, 60)});
+}
+
+void LeaseRecord::handle(const kapi::Outcome& outcome, Mono now) {
+  if (outcome.token != call_) { return; }
+  call_ = 0;
+  switch (state_) {
+    case State::Reading: crdRead(outcome, now); return;
+    case State::Looking:
+    case State::LookingAgain: leaderRead(outcome, now); return;
+    case State::Writing:  // whatever came of it, the record is read again
+      state_ = State::Reading;
+      retry(outcome.fate == kapi::Fate::Applied ? now : now + std::max(kRetry, outcome.retry_after));
+      return;
+    case State::Idle:
+    case State::Waiting:
+    case State::Ours:
+    case State::Absent: return;
+  }
+}
+
+void LeaseRecord::tick(Mono now, kapi::Effects& out) {
+  if (call_ == 0 && due_ && *due_ <= now) {
+    if (state_ == State::Waiting) {
+      send(kapi::getObject(model::Kind::Lease, {crd_->lease_namespace, kLeaderLease}), State::LookingAgain);
+    } else {
+      readCrd();
+    }
+  }
+  if (next_call_) { out.emplace_back(*std::exchange(next_call_, std::nullopt)); }
+}
+
+std::optional<Mono> LeaseRecord::nextDue() const { return call_ == 0 ? due_ : std::nullopt; }
+
+}  // namespace gs::scheduler

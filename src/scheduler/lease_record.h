@@ -1,0 +1,56 @@
+// Which namespace holds the GPU leases: the record on the GpuClaim CRD (design 3.3). A pure machine, run once per term.
+//
+// Before the first lease is written the CRD's annotation names our lease namespace. Another name there: its leader lease is watched
+// for two lease durations; renewed meanwhile: somebody else schedules GPUs, we stay unready and keep looking; not renewed: the record is
+// rewritten (PATCH with resourceVersion) and that namespace's leases are taken over like an ancestor's. No CRD: no lease is
+// written, asked again every 10 s. One thread; tokens carry kOwner.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "kapi/call.h"
+
+namespace gs::scheduler {
+
+class LeaseRecord {
+ public:
+  static constexpr std::uint8_t kOwner = 31;
+  static constexpr Duration kRetry = std::chrono::seconds{1};
+  static constexpr Duration kAbsentRetry = std::chrono::seconds{10};
+
+  explicit LeaseRecord(std::string lease_namespace) : ns_{std::move(lease_namespace)} {}
+
+  void start(kapi::Effects& out);
+  void handle(const kapi::Outcome& outcome, Mono now);
+  void tick(Mono now, kapi::Effects& out);
+  void reset() { state_ = State::Idle; call_ = 0; }
+  /// The record is ours, or there is no CRD to keep it: the barrier may pass.
+  [[nodiscard]] bool settled() const { return state_ == State::Ours || state_ == State::Absent; }
+  /// Leases may be written.
+  [[nodiscard]] bool ours() const { return state_ == State::Ours; }
+  /// Why not, for /readyz; "" when settled.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  [[nodiscard]] std::optional<Mono> nextDue() const;
+
+ private:
+  enum class State : std::uint8_t { Idle, Reading, Looking, Waiting, LookingAgain, Writing, Ours, Absent };
+  void send(kapi::Call call, State state);
+  void readCrd() ;
+  void crdRead(const kapi::Outcome& outcome, Mono now);
+  void leaderRead(const kapi::Outcome& outcome, Mono now);
+  void retry(Mono at) { due_ = at; }
+  void write();
+
+  std::string ns_;
+  State state_ = State::Idle;
+  std::optional<model::Crd> crd_;
+  std::string renewed_;  // the other leader's renewTime when first looked at
+  std::string trouble_;
+  std::optional<Mono> due_;
+  std::optional<kapi::Call> next_call_;
+  kapi::Token call_ = 0;
+  std::uint64_t next_ = 1;
+};
+
+}  // namespace gs::scheduler

@@ -1,0 +1,110 @@
+// Queue and decisions: which pod next, where, and what to say when nowhere.
+#include <fmt/format.h>
+
+#include "model/annotations.h"
+#include "scheduler/metrics.h"
+#include "scheduler/scheduler.h"
+
+namespace gs::scheduler {
+
+sched::DoorResult Scheduler::readDoor(const model::Pod& pod) const {
+  return sched::readPod(pod, engine_.cache().claim({pod.key.ns, sched::claimName(pod)}));
+}
+
+void Scheduler::enqueue(const model::Pod& pod) {
+  if (pod.deleting || !taking_) { dequeue(pod.uid); return; }
+  const auto door = readDoor(pod);
+  if (const auto* blocked = std::get_if<sched::Blocked>(&door)) {
+    dequeue(pod.uid);
+    if (blocked->kind == "SchedulingGated") { return; }
+    waiting_text_[pod.uid] = blocked->text;
+    reporter_.waiting(pod.uid, blocked->kind, std::make_shared<const std::string>(blocked->text));
+    return;
+  }
+  const sched::Queue::Item item{pod.uid, pod.priority, pod.created.time_since_epoch().count(),
+                                engine_.decider().classOf(std::get<sched::PodRequest>(door))};
+  const auto [known, fresh] = queued_.try_emplace(pod.uid, item);
+  if (!fresh && known->second.pod_class == item.pod_class && known->second.priority == item.priority) { return; }
+  known->second = item;
+  engine_.queue().add(item);
+}
+
+/// Parked classes that something now fits become ready again. Looked at only when the ledger changed.
+void Scheduler::unparkFitting() {
+  const auto end = engine_.ledger().changesEnd();
+  if (end == checked_changes_) { return; }
+  checked_changes_ = end;
+  for (const auto pod_class : engine_.queue().parkedClasses()) {
+    if (engine_.decider().fits(pod_class)) { engine_.queue().unpark(pod_class); }
+  }
+}
+
+void Scheduler::scheduleSome() {
+  constexpr int kPerRound = 256;  // keeps one handle() short
+  engine_.queue().tick(now_.mono.time_since_epoch().count());
+  unparkFitting();
+  for (int i = 0; i < kPerRound && static_cast<int>(grants_.size()) < config_.max_open_grants && taking_; ++i) {
+    const auto item = engine_.queue().pop();
+    if (!item) { return; }
+    decideOne(*item);
+  }
+}
+
+void Scheduler::decideOne(const sched::Queue::Item& item) {
+  const model::Pod* pod = engine_.cache().pod(item.uid);
+  queued_.erase(item.uid);
+  if (pod == nullptr || pod->bound() || pod->deleting || grants_.contains(item.uid) || repairs_.contains(item.uid)) { return; }
+  const auto placed = engine_.decider().decide(item.pod_class);
+  if (!placed) {
+    queued_[item.uid] = item;
+    engine_.queue().park(item.pod_class);
+    engine_.queue().add(item);
+    count(kScheduleAttempts, {{"result", "unschedulable"}, {"profile", config_.scheduler_name}});
+    refuse(item.pod_class);
+    return;
+  }
+  if (!placed->ids.empty() && !record_.ours()) {
+    queued_[item.uid] = item;
+    engine_.queue().backOff(item, now_.mono.time_since_epoch().count() + Duration{std::chrono::seconds{1}}.count());
+    const auto text = std::make_shared<const std::string>("no GPU lease can be written yet: the GpuClaim CRD is missing; apply the CRDs");
+    reporter_.waiting(item.uid, "NoLeaseRecord", text);
+    return;
+  }
+  grantTo(*pod, item.pod_class, *placed);
+}
+
+/// Everybody of that class waits, and for the same reason.
+void Scheduler::refuse(sched::ClassId pod_class) {
+  const sched::PodRequest& request = engine_.decider().request(pod_class);
+  const auto text = std::make_shared<const std::string>(sched::refusalText(engine_.ledger(), request));
+  const std::string kind = sched::refusalKind(engine_.ledger(), request);
+  for (const auto& uid : engine_.queue().parkedPods(pod_class)) {
+    waiting_text_[uid] = *text;
+    reporter_.waiting(uid, kind, text);
+    if (const model::Pod* pod = engine_.cache().pod(uid)) {
+      if (const auto claim = sched::claimName(*pod); !claim.empty()) { claims_.touched({pod->key.ns, claim}); }
+    }
+  }
+}
+
+void Scheduler::refreshParked() {
+  for (const auto pod_class : engine_.queue().parkedClasses()) { refuse(pod_class); }
+}
+
+void Scheduler::grantTo(const model::Pod& pod, sched::ClassId pod_class, const sched::Placed& placed) {
+  const sched::PodRequest& request = engine_.decider().request(pod_class);
+  Grant grant;
+  grant.id = model::ReservationId{rng_.uuid()};
+  grant.uid = pod.uid;
+  grant.pod = pod.key;
+  grant.node = placed.node;
+  grant.ids = placed.ids;
+  grant.shared = request.devices && request.devices->shared;
+  grant.fence = fenceOf(pod);
+  grant.hold = engine_.ledger().reserve(placed.node, pod.uid, request, placed.ids);
+  reporter_.silent(pod.uid, false);
+  Grant& kept = grants_.emplace(pod.uid, std::move(grant)).first->second;
+  if (kept.ids.empty()) { advance(kept); } else { takeLeases(kept, false); }
+}
+
+}  // namespace gs::scheduler

@@ -1,0 +1,248 @@
+// review(uid): the next right thing for one pod, from what is known now.
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "kapi/write.h"
+#include "model/annotations.h"
+#include "scheduler/metrics.h"
+#include "scheduler/scheduler.h"
+
+namespace gs::scheduler {
+namespace {
+
+using kapi::Fate;
+
+/// What a lease says of one of its holders: reservation and devices.
+struct Entry {
+  model::ReservationId reservation;
+  std::string devices;
+  bool shared = false;
+};
+
+std::optional<Entry> entryOf(const model::Lease& lease, const model::Uid& uid) {
+  if (!lease.shared()) { return Entry{lease.reservation, lease.devices, false}; }
+  for (const auto& h : lease.holders) {
+    if (h.uid == uid) { return Entry{h.reservation, h.devices, true}; }
+  }
+  return std::nullopt;
+}
+
+bool names(const model::Lease* lease, const model::Uid& uid) {
+  if (lease == nullptr) { return false; }
+  const auto uids = engine::holdersOf(*lease);
+  return std::find(uids.begin(), uids.end(), uid) != uids.end();
+}
+
+}  // namespace
+
+void Scheduler::review(const model::Uid& uid) {
+  const model::Pod* pod = engine_.cache().pod(uid);
+  if (pod == nullptr || pod->finished()) {
+    reviewEnded(uid);
+  } else if (pod->bound()) {
+    reviewBound(*pod);
+  } else {
+    reviewUnbound(*pod);
+  }
+}
+
+void Scheduler::dequeue(const model::Uid& uid) {
+  if (queued_.erase(uid) > 0) { engine_.queue().remove(uid); }
+}
+
+void Scheduler::reviewEnded(const model::Uid& uid) {
+  dequeue(uid);
+  engine_.queue().forgetFailures(uid);
+  reporter_.silent(uid, true);
+  waiting_text_.erase(uid);
+  first_seen_.erase(uid);
+  repairs_.erase(uid);
+  std::erase_if(warned_, [&](const auto& w) { return w.first == uid; });
+  if (const Grant* grant = grantOf(uid)) {
+    for (const int id : grant->ids) { desk_.give(leaseKey(grant->node, id), uid); }
+    grants_.erase(uid);
+  }
+  const std::set<model::ObjectKey> leases = engine_.cache().leasesOf(uid);
+  if (leases.empty()) { return; }
+  if (engine_.cache().pod(uid) == nullptr && !engine_.cache().knownGone(uid)) { proveGone(uid); return; }
+  if (!engine_.drained(uid)) { return; }
+  for (const auto& key : leases) { desk_.give(key, uid); }
+}
+
+/// A pod that only a lease speaks of: absence is proven by a live GET (design 3.4).
+void Scheduler::proveGone(const model::Uid& uid) {
+  if (proving_.contains(uid)) { return; }
+  model::ObjectKey key;
+  if (const Grant* grant = grantOf(uid)) { key = grant->pod; }
+  if (const model::Pod* pod = engine_.cache().pod(uid)) { key = pod->key; }
+  for (const auto& lease_key : engine_.cache().leasesOf(uid)) {
+    const model::Lease& lease = *engine_.cache().lease(lease_key);
+    if (!lease.shared() && key.name.empty()) { key = lease.pod; }
+    for (const auto& h : lease.holders) {
+      if (h.uid == uid && key.name.empty()) { key = h.pod; }
+    }
+  }
+  if (key.name.empty()) {
+    log(kapi::Level::Warn, "a lease names no pod, so its end cannot be proven; delete the lease by hand", {{"uid", uid.text}});
+    return;
+  }
+  proving_.insert(uid);
+  call(kapi::getObject(model::Kind::Pod, key), Purpose::ProveGone, uid);
+}
+
+void Scheduler::goneProven(const model::Uid& uid, const kapi::Outcome& outcome) {
+  proving_.erase(uid);
+  const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
+  if (outcome.http == 404 || (outcome.fate == Fate::Applied && pod != nullptr && (*pod)->uid != uid)) {
+    const bool seen = engine_.cache().pod(uid) != nullptr;
+    engine_.podGone(uid, now_.mono);
+    if (!seen) { engine_.assumeEnded(uid, now_.mono); }
+  } else if (outcome.fate == Fate::Applied && pod != nullptr) {
+    engine_.learn(outcome.object, now_.mono);
+  } else {
+    prove_again_.insert(uid);
+    prove_at_ = now_.mono + std::max<Duration>(std::chrono::seconds{1}, outcome.retry_after);
+  }
+}
+
+void Scheduler::reviewBound(const model::Pod& pod) {
+  dequeue(pod.uid);
+  repairs_.erase(pod.uid);
+  const auto ids = engine::allocatedIds(pod);
+  if (Grant* grant = grantOf(pod.uid)) {
+    const bool as_decided = pod.node == grant->node && (grant->ids.empty() ? !ids : ids == grant->ids);
+    if (as_decided && grant->stage != Stage::Bound) { bindApplied(*grant); }
+    grants_.erase(pod.uid);
+  }
+  reporter_.silent(pod.uid, true);
+  waiting_text_.erase(pod.uid);
+  first_seen_.erase(pod.uid);
+  if (!ours(pod)) {
+    if (ids) {
+      warnOnce(pod, "GpuHeldByForeignPod", fmt::format("annotation {} is set on a pod of scheduler {}; its GPUs count as held",
+                                                       model::kAllocatedKey, pod.scheduler_name));
+    }
+    dropStrayLeases(pod, {});
+    return;
+  }
+  if (ids) { keepLeases(pod, *ids); }
+  dropStrayLeases(pod, ids.value_or(std::vector<int>{}));
+}
+
+/// Every device that `allocated` names has a lease that names the pod, unless another pod's lease holds it.
+void Scheduler::keepLeases(const model::Pod& pod, const std::vector<int>& ids) {
+  if (!record_.ours()) { return; }
+  std::optional<model::ReservationId> reservation;
+  for (const int id : ids) {
+    const auto key = leaseKey(pod.node, id);
+    if (names(engine_.cache().lease(key), pod.uid) || !desk_.idle(key, pod.uid)) { continue; }
+    if (warned_.contains({pod.uid, "GpuHeldByOther"})) { continue; }  // asked, and another holds it
+    const model::GpuClaim* claim = engine_.cache().claim({pod.key.ns, sched::claimName(pod)});
+    const bool shared = claim != nullptr && claim->exclusivity == model::Exclusivity::Shared;
+    if (!reservation) { reservation = model::ReservationId{rng_.uuid()}; }
+    desk_.take(key, claimant(pod, *reservation, ids, id, shared), false);
+  }
+}
+
+/// Leases of a bound pod on other nodes or ids landed late; an ancestor's lease goes once ours is there (design 3.3, 3.4).
+void Scheduler::dropStrayLeases(const model::Pod& pod, const std::vector<int>& ids) {
+  std::set<std::string> kept;
+  for (const int id : ids) { kept.insert(model::leaseName(pod.node, id)); }
+  const std::set<model::ObjectKey> leases = engine_.cache().leasesOf(pod.uid);
+  for (const auto& key : leases) {
+    if (kept.contains(key.name)) {
+      if (key.ns == config_.lease_namespace) { continue; }
+      if (!names(engine_.cache().lease({config_.lease_namespace, key.name}), pod.uid)) { continue; }
+    }
+    desk_.give(key, pod.uid);
+  }
+}
+
+void Scheduler::warnOnce(const model::Pod& pod, const std::string& reason, const std::string& note) {
+  if (!warned_.insert({pod.uid, reason}).second) { return; }
+  events_.send({model::Kind::Pod, pod.key, pod.uid, pod.revision, true, reason, "Scheduling", note}, now_, out_);
+}
+
+void Scheduler::reviewUnbound(const model::Pod& pod) {
+  if (ours(pod)) { first_seen_.try_emplace(pod.uid, now_.mono); }
+  if (Grant* grant = grantOf(pod.uid)) { advance(*grant); return; }
+  if (repairs_.contains(pod.uid)) { repair(pod); return; }
+  if (!engine_.cache().leasesOf(pod.uid).empty()) {
+    if (!ours(pod) || !adopt(pod)) { repair(pod); }
+    return;
+  }
+  if (ours(pod)) { enqueue(pod); }
+}
+
+/// Takes over a complete set of leases that an earlier leader wrote for this pod (design 3.4): true when it did.
+bool Scheduler::adopt(const model::Pod& pod) {
+  const std::set<model::ObjectKey>& keys = engine_.cache().leasesOf(pod.uid);
+  if (pod.deleting || !record_.ours() || keys.empty()) { return false; }
+  const auto first = entryOf(*engine_.cache().lease(*keys.begin()), pod.uid);
+  if (!first || first->reservation.empty()) { return false; }
+  const auto devices = model::parseAllocation(first->devices);
+  if (!devices || devices->node.empty()) { return false; }
+  std::set<model::ObjectKey> complete;
+  for (const int id : devices->ids) { complete.insert(leaseKey(devices->node, id)); }
+  if (complete != keys) { return false; }
+  for (const auto& key : keys) {
+    const auto entry = entryOf(*engine_.cache().lease(key), pod.uid);
+    if (!entry || entry->reservation != first->reservation || entry->devices != first->devices) { return false; }
+  }
+  const auto door = readDoor(pod);
+  const auto* request = std::get_if<sched::PodRequest>(&door);
+  const sched::NodeState* node = engine_.ledger().find(devices->node);
+  if (request == nullptr || node == nullptr || !request->devices || request->devices->shared != first->shared) { return false; }
+  if (sched::misfitOn(*node, *request, pod.uid, &devices->ids)) { return false; }
+  Grant grant;
+  grant.id = first->reservation;
+  grant.uid = pod.uid;
+  grant.pod = pod.key;
+  grant.node = devices->node;
+  grant.ids = devices->ids;
+  grant.shared = first->shared;
+  grant.fence = fenceOf(pod);
+  grant.hold = engine_.ledger().adopt(devices->node, pod.uid, *request, devices->ids);
+  dequeue(pod.uid);
+  count(kAdoptions);
+  log(kapi::Level::Info, "adopted leases of an earlier leader", {{"pod", pod.key.text()}, {"devices", first->devices}});
+  advance(grants_.emplace(pod.uid, std::move(grant)).first->second);
+  return true;
+}
+
+/// Leases of an unbound pod that are nobody's: fence, then delete them, then the pod is queued again.
+void Scheduler::repair(const model::Pod& pod) {
+  dequeue(pod.uid);
+  Repair& r = repairs_[pod.uid];
+  if (r.fenced) {
+    const std::set<model::ObjectKey> leases = engine_.cache().leasesOf(pod.uid);
+    for (const auto& key : leases) { desk_.give(key, pod.uid); }
+    if (leases.empty()) {
+      repairs_.erase(pod.uid);
+      review_.insert(pod.uid);
+    }
+    return;
+  }
+  if (r.call != 0 || now_.mono < r.not_before || reporter_.writing(pod.uid)) { return; }
+  r.fence_value = rng_.uuid();
+  count(kFences, {{"why", "leases"}});
+  call(kapi::fencePod(pod.key, pod.uid, r.fence_value), Purpose::FenceRepair, pod.uid);
+}
+
+void Scheduler::repairFenced(const model::Uid& uid, const kapi::Outcome& outcome) {
+  const auto it = repairs_.find(uid);
+  if (it == repairs_.end()) { return; }
+  Repair& r = it->second;
+  r.call = 0;
+  const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
+  if (outcome.fate == Fate::Applied && pod != nullptr && (*pod)->uid == uid && fenceOf(**pod) == r.fence_value) {
+    engine_.learn(outcome.object, now_.mono);
+    r.fenced = !(*pod)->bound();  // bound: the review of a bound pod takes over
+    return;
+  }
+  if (outcome.fate == Fate::Refused && (outcome.http == 404 || outcome.http == 422)) { proveGone(uid); }
+  const Duration wait = std::chrono::milliseconds{200} * (1 << std::min(++r.failures, 6));
+  r.not_before = now_.mono + std::max(wait, outcome.retry_after);
+}
+
+}  // namespace gs::scheduler

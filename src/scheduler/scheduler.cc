@@ -1,0 +1,361 @@
+// Events in, effects out; leadership. The work on one pod is in review.cc, placing.cc and binding.cc.
+#include "scheduler/scheduler.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+#include "kapi/paths.h"
+#include "kapi/write.h"
+#include "model/annotations.h"
+#include "scheduler/metrics.h"
+
+namespace gs::scheduler {
+namespace {
+
+using model::Kind;
+
+constexpr Duration kSweepEvery = std::chrono::seconds{30};
+constexpr Duration kCensusEvery = std::chrono::minutes{10};
+constexpr Duration kBoundUnseen = std::chrono::seconds{10};
+constexpr int kSweepStep = 1000;  // pods reviewed per event
+
+constexpr Kind kWatched[] = {Kind::Pod, Kind::Node, Kind::GpuClaim, Kind::GpuNodeStatus, Kind::Lease};
+
+kapi::Reflector makeReflector(Kind kind, const Config& config, Rng& rng) {
+  kapi::Reflector::Config c;
+  c.kind = kind;
+  c.owner = static_cast<std::uint8_t>(1 + static_cast<int>(kind));
+  if (kind == Kind::Lease) {
+    c.ns = config.lease_namespace;
+    c.selector = std::string{model::kManagedLabel} + "=true";
+  }
+  return {c, Rng{rng.next()}};
+}
+
+}  // namespace
+
+Scheduler::Scheduler(Config config, Rng rng)
+    : config_{std::move(config)},
+      rng_{rng},
+      record_{config_.lease_namespace},
+      desk_{engine_},
+      recorder_{config_.scheduler_name, config_.instance, Rng{rng_.next()}},
+      events_{recorder_},
+      reporter_{engine_.cache(), recorder_, config_.max_pending_writes},
+      claims_{engine_.cache(),
+              {[this](const model::Uid& uid) {
+                 const auto it = waiting_text_.find(uid);
+                 return it == waiting_text_.end() ? std::string{} : it->second;
+               },
+               [this](const model::Uid& uid) {
+                 const Grant* g = grantOf(uid);
+                 return g != nullptr && g->binding_since != Mono{} && now_.mono - g->binding_since > std::chrono::seconds{1};
+               }}} {
+  for (const Kind kind : kWatched) { reflectors_.push_back(makeReflector(kind, config_, rng_)); }
+}
+
+kapi::Effects Scheduler::start(Now now) {
+  now_ = now;
+  for (std::size_t i = 0; i < reflectors_.size(); ++i) { reflect(reflectors_[i], kWatched[i], reflectors_[i].start(now)); }
+  wakeAtNextDue();
+  return std::exchange(out_, {});
+}
+
+void Scheduler::reflect(kapi::Reflector&, Kind kind, kapi::Reflector::Output output) {
+  for (auto& effect : output.effects) { out_.push_back(std::move(effect)); }
+  for (const auto& change : output.changes) { engine_.apply(change, now_.mono); }
+  if (output.caught_up_now) { barrier_.caughtUp(kind); }
+}
+
+kapi::Effects Scheduler::handle(const Event& event, Now now) {
+  now_ = now;
+  const auto reflectorOf = [this](kapi::Token token) -> kapi::Reflector* {
+    const int kind = kapi::tokenOwner(token) - 1;
+    for (std::size_t i = 0; i < reflectors_.size(); ++i) {
+      if (static_cast<int>(kWatched[i]) == kind) { return &reflectors_[i]; }
+    }
+    return nullptr;
+  };
+  const auto kindOf = [](kapi::Token token) { return static_cast<Kind>(kapi::tokenOwner(token) - 1); };
+  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
+    const auto owner = kapi::tokenOwner(outcome->token);
+    auto* reflector = owner >= 1 && owner <= model::kKinds ? reflectorOf(outcome->token) : nullptr;
+    if (reflector != nullptr) { reflect(*reflector, kindOf(outcome->token), reflector->handle(*outcome, now)); } else { route(*outcome); }
+  } else if (const auto* watch = std::get_if<kapi::WatchEvent>(&event)) {
+    if (auto* r = reflectorOf(watch->stream)) { reflect(*r, kindOf(watch->stream), r->handle(*watch, now)); }
+  } else if (const auto* ended = std::get_if<kapi::WatchEnded>(&event)) {
+    if (auto* r = reflectorOf(ended->stream)) { reflect(*r, kindOf(ended->stream), r->handle(*ended, now)); }
+  } else if (const auto* leadership = std::get_if<kapi::Leadership>(&event)) {
+    led(*leadership);
+  } else {
+    tick();
+  }
+  settle();
+  wakeAtNextDue();
+  return std::exchange(out_, {});
+}
+
+void Scheduler::route(const kapi::Outcome& outcome) {
+  switch (kapi::tokenOwner(outcome.token)) {
+    case Barrier::kOwner: barrier_.handle(outcome, now_.mono, out_); return;
+    case LeaseRecord::kOwner: record_.handle(outcome, now_.mono); return;
+    case LeaseDesk::kOwner: desk_.handle(outcome, now_.mono); return;
+    case EventSender::kOwner: events_.handle(outcome, now_.mono); return;
+    case ClaimStatusWriter::kOwner: claims_.handle(outcome, now_.mono); return;
+    case Reporter::kOwner:
+      if (const auto uid = reporter_.handle(outcome, now_); uid && !uid->empty()) {
+        engine_.learn(outcome.object, now_.mono);
+        review_.insert(*uid);
+      }
+      return;
+    default: break;
+  }
+  const auto it = calls_.find(outcome.token);
+  if (it == calls_.end()) { return; }  // of an earlier term
+  const Pending pending = it->second;
+  calls_.erase(it);
+  review_.insert(pending.uid);
+  if (pending.purpose == Purpose::ProveGone) { goneProven(pending.uid, outcome); return; }
+  if (pending.purpose == Purpose::FenceRepair) { repairFenced(pending.uid, outcome); return; }
+  Grant* grant = grantOf(pending.uid);
+  if (grant == nullptr || grant->call != outcome.token) { return; }
+  grant->call = 0;
+  switch (pending.purpose) {
+    case Purpose::Bind: bindAnswered(*grant, outcome); break;
+    case Purpose::ReadAfterConflict: conflictRead(*grant, outcome); break;
+    case Purpose::FenceGrant: fenceAnswered(*grant, outcome); break;
+    case Purpose::ReadBound: engine_.learn(outcome.object, now_.mono); break;
+    case Purpose::ProveGone:
+    case Purpose::FenceRepair: break;
+  }
+}
+
+void Scheduler::call(kapi::Call c, Purpose purpose, const model::Uid& uid) {
+  c.token = nextToken();
+  c.guarded = c.verb != kapi::Verb::Get;
+  if (c.guarded) { c.lane = "pod/" + uid.text; }
+  calls_[c.token] = {purpose, uid};
+  if (purpose == Purpose::FenceRepair) {
+    repairs_[uid].call = c.token;
+  } else if (purpose != Purpose::ProveGone) {
+    grantOf(uid)->call = c.token;
+  }
+  out_.emplace_back(std::move(c));
+}
+
+void Scheduler::led(const kapi::Leadership& leadership) {
+  if (!leadership.leading) {
+    if (phase_ != Phase::Standby) { lose(); }
+  } else if (phase_ == Phase::Standby || leadership.term != term_) {
+    if (phase_ != Phase::Standby) { lose(); }
+    term_ = leadership.term;
+    begin();
+  }
+}
+
+void Scheduler::begin() {
+  phase_ = Phase::Recovering;
+  log(kapi::Level::Info, "leading; catching up before deciding", {{"term", std::to_string(term_)}});
+  barrier_.start(out_);
+  record_.start(out_);
+}
+
+void Scheduler::lose() {
+  log(kapi::Level::Warn, "no longer leading; what was under way is dropped", {{"grants", std::to_string(grants_.size())}});
+  phase_ = Phase::Standby;
+  for (const auto& [uid, item] : queued_) { engine_.queue().remove(uid); }
+  queued_.clear();
+  grants_.clear();
+  repairs_.clear();
+  calls_.clear();
+  proving_.clear();
+  prove_again_.clear();
+  warned_.clear();
+  waiting_text_.clear();
+  sweep_.clear();
+  review_.clear();
+  desk_.reset();
+  events_.reset();
+  reporter_.reset();
+  claims_.reset();
+  barrier_.reset();
+  record_.reset();
+}
+
+/// The barrier is passed: everybody is reviewed, which adopts or fences what an earlier leader left.
+void Scheduler::recover() {
+  phase_ = Phase::Leading;
+  log(kapi::Level::Info, "deciding", {{"pods", std::to_string(engine_.cache().pods().size())}});
+  next_sweep_ = now_.mono + kSweepEvery;
+  next_census_ = now_.mono + kCensusEvery;
+  for (const auto& [uid, pod] : engine_.cache().pods()) {
+    if (ours(*pod) && !pod->finished()) { review_.insert(uid); }
+  }
+  for (const auto& [key, lease] : engine_.cache().leases()) {
+    for (auto& uid : engine::holdersOf(*lease)) { review_.insert(uid); }
+  }
+  for (const auto& [key, claim] : engine_.cache().claims()) { claims_.touched(key); }
+}
+
+/// Every managed lease of every namespace, as one consistent list: what is not in it and not newer is gone.
+void Scheduler::takeCensus(const Barrier::Census& census) {
+  std::set<model::ObjectKey> listed;
+  for (const auto& lease : census.leases) {
+    listed.insert(lease->key);
+    engine_.learn(model::Object{lease}, now_.mono);
+  }
+  std::vector<std::pair<model::ObjectKey, model::Uid>> gone;
+  for (const auto& [key, lease] : engine_.cache().leases()) {
+    if (lease->revision <= census.revision && !listed.contains(key)) { gone.emplace_back(key, lease->uid); }
+  }
+  for (const auto& [key, uid] : gone) { engine_.leaseGone(key, uid, now_.mono); }
+}
+
+void Scheduler::tick() {
+  for (std::size_t i = 0; i < reflectors_.size(); ++i) { reflect(reflectors_[i], kWatched[i], reflectors_[i].tick(now_)); }
+  engine_.tick(now_.mono);
+  if (phase_ == Phase::Standby) { return; }
+  barrier_.tick(now_.mono, out_);
+  record_.tick(now_.mono, out_);
+  events_.tick(now_.mono, out_);
+  if (phase_ != Phase::Leading) { return; }
+  for (auto& [uid, grant] : grants_) {
+    if (grant.call == 0) { review_.insert(uid); }
+  }
+  for (auto& [uid, repair] : repairs_) { review_.insert(uid); }
+  if (prove_at_ <= now_.mono) {
+    for (const auto& uid : std::exchange(prove_again_, {})) { review_.insert(uid); }
+  }
+  if (next_census_ <= now_.mono && !barrier_.censusRunning()) {
+    next_census_ = now_.mono + kCensusEvery;
+    barrier_.startCensus(out_);
+  }
+  if (next_sweep_ <= now_.mono && sweep_.empty()) {
+    next_sweep_ = now_.mono + kSweepEvery;
+    for (const auto& [uid, pod] : engine_.cache().pods()) {
+      if (ours(*pod) && !pod->finished()) { sweep_.push_back(uid); }
+    }
+    for (const auto& [key, lease] : engine_.cache().leases()) {
+      for (auto& uid : engine::holdersOf(*lease)) { sweep_.push_back(uid); }
+    }
+    std::sort(sweep_.begin(), sweep_.end(), std::greater<>{});
+    refreshParked();
+  }
+}
+
+void Scheduler::sweepSome() {
+  for (int i = 0; i < kSweepStep && !sweep_.empty(); ++i) {
+    const model::Uid uid = std::move(sweep_.back());
+    sweep_.pop_back();
+    review(uid);
+    Grant* grant = grantOf(uid);
+    if (grant != nullptr && grant->stage == Stage::Bound && grant->call == 0 && now_.mono - grant->not_before > kBoundUnseen) {
+      call(kapi::getObject(model::Kind::Pod, grant->pod), Purpose::ReadBound, uid);  // its event is overdue
+    }
+  }
+}
+
+/// Carries on until nothing is left to do now.
+void Scheduler::settle() {
+  if (auto census = barrier_.takeCensus()) { takeCensus(*census); }
+  for (const auto& want : barrier_.takeCatchUps()) {
+    for (std::size_t i = 0; i < reflectors_.size(); ++i) {
+      if (kWatched[i] == want.kind) { reflect(reflectors_[i], want.kind, reflectors_[i].catchUp(want.revision, now_)); }
+    }
+  }
+  if (phase_ != Phase::Standby) { record_.tick(now_.mono, out_); }
+  if (phase_ == Phase::Recovering && barrier_.done() && record_.settled()) { recover(); }
+  if (phase_ != Phase::Leading) {
+    (void)engine_.takeTouched();
+    (void)engine_.takeTouchedClaims();
+    return;
+  }
+  sweepSome();
+  for (;;) {
+    review_.merge(engine_.takeTouched());
+    while (!review_.empty()) {
+      review(review_.extract(review_.begin()).value());
+      if (review_.empty()) { review_.merge(engine_.takeTouched()); }
+    }
+    scheduleSome();
+    desk_.pump(now_.mono, out_);
+    const auto notices = desk_.takeNotices();
+    for (const auto& notice : notices) { noticed(notice); }
+    if (notices.empty() && review_.empty()) { break; }
+  }
+  for (const auto& claim : engine_.takeTouchedClaims()) { claims_.touched(claim); }
+  reporter_.pump(now_.mono, now_, [this](const model::Uid& uid) { return podWriteOpen(uid); }, out_);
+  claims_.pump(now_.mono, out_);
+  queue_sizes_ = engine_.queue().sizes();
+}
+
+void Scheduler::wakeAtNextDue() {
+  std::optional<Mono> due;
+  const auto sooner = [&](std::optional<Mono> at) {
+    if (at) { due = due ? std::min(*due, *at) : *at; }
+  };
+  sooner(engine_.nextDue());
+  for (const auto& r : reflectors_) { sooner(r.nextDue()); }
+  if (phase_ != Phase::Standby) {
+    sooner(barrier_.nextDue());
+    sooner(record_.nextDue());
+  }
+  if (phase_ == Phase::Leading) {
+    sooner(desk_.nextDue());
+    sooner(events_.nextDue());
+    sooner(reporter_.nextDue());
+    sooner(claims_.nextDue());
+    if (const auto ns = engine_.queue().nextDueNs()) { sooner(Mono{Duration{*ns}}); }
+    for (const auto& [uid, g] : grants_) {
+      if (g.call == 0 && g.not_before > now_.mono) { sooner(g.not_before); }
+    }
+    for (const auto& [uid, r] : repairs_) {
+      if (r.call == 0 && r.not_before > now_.mono) { sooner(r.not_before); }
+    }
+    if (!prove_again_.empty()) { sooner(prove_at_); }
+    sooner(next_sweep_);
+    sooner(next_census_);
+    const bool more = !sweep_.empty() || (engine_.queue().ready() && static_cast<int>(grants_.size()) < config_.max_open_grants);
+    if (more) { sooner(now_.mono); }
+  }
+  if (due) { out_.emplace_back(kapi::Wake{std::max(*due, now_.mono)}); }
+}
+
+bool Scheduler::quiet() const {
+  return phase_ == Phase::Leading && grants_.empty() && repairs_.empty() && review_.empty() && calls_.empty();
+}
+
+Readiness Scheduler::readiness() const {
+  Readiness r;
+  r.leading = phase_ == Phase::Leading;
+  bool ok = true;
+  for (std::size_t i = 0; i < reflectors_.size(); ++i) {
+    const auto& reflector = reflectors_[i];
+    const std::string name = fmt::format("cache/{}", kapi::kindInfo(kWatched[i]).resource);
+    const bool fine = reflector.synced() || reflector.absent();
+    ok &= fine;
+    r.checks.emplace_back(name, fine ? (reflector.absent() ? "ok (not served by the API server)" : "ok")
+                                     : (reflector.trouble().empty() ? "not listed yet" : reflector.trouble()));
+  }
+  const char* role = phase_ == Phase::Standby ? "standby" : phase_ == Phase::Leading ? "leader" : "leader, recovering";
+  r.checks.emplace_back("role", role);
+  if (phase_ != Phase::Standby && !record_.settled()) {
+    ok = false;
+    r.checks.emplace_back("lease-namespace", record_.trouble());
+  }
+  if (phase_ == Phase::Recovering) {
+    if (const auto text = barrier_.trouble(); !text.empty()) { r.checks.emplace_back("barrier", text); }
+  }
+  r.ready = ok;
+  return r;
+}
+
+void Scheduler::log(kapi::Level level, std::string message, std::vector<std::pair<std::string, std::string>> fields) {
+  out_.emplace_back(kapi::Log{level, std::move(message), std::move(fields)});
+}
+
+void Scheduler::count(const char* metric, std::vector<std::pair<std::string, std::string>> labels, double by) {
+  out_.emplace_back(kapi::Metric{kapi::MetricOp::Add, metric, std::move(labels), by});
+}
+
+}  // namespace gs::scheduler

@@ -1,0 +1,181 @@
+// The scheduler component: pods of our schedulerName get exact devices, by way of leases and a Binding (design 3.1-3.11).
+// A state machine without I/O: handle(Event, Now) -> Effects.
+//
+// Level-triggered: whatever happens, the pods it concerns are reviewed, and review(uid) does the next right thing for
+// that pod from what is known now (its object, its leases, its grant). So events may be late, doubled or missing;
+// the sweep reviews everybody every 30 s.
+//   unbound, no leases of it       -> queued (doors, decider), then a Grant (grant.h)
+//   unbound, leases without a grant -> adopted when the set is complete and fits, else fenced and deleted (design 3.4)
+//   bound                          -> its leases are as `allocated` says: missing ones written, others deleted
+//   ended                          -> its leases are deleted once its devices are drained (design 3.9)
+// A standby applies all events and decides nothing; a new leader decides after the barrier (barrier.h, lease_record.h).
+// Writes are sent guarded (kapi/call.h); after a loss of leadership everything under way is dropped and its outcomes ignored.
+// One thread. Tokens: 0 own, 1..7 reflectors, 20.. the parts.
+#pragma once
+
+#include <array>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <variant>
+#include <vector>
+
+#include "base/random.h"
+#include "engine/engine.h"
+#include "kapi/event.h"
+#include "kapi/reflector.h"
+#include "scheduler/barrier.h"
+#include "scheduler/claim_status.h"
+#include "scheduler/config.h"
+#include "scheduler/event_sender.h"
+#include "scheduler/grant.h"
+#include "scheduler/lease_desk.h"
+#include "scheduler/lease_record.h"
+#include "scheduler/reporter.h"
+
+namespace gs::scheduler {
+
+using Event = std::variant<kapi::Outcome, kapi::WatchEvent, kapi::WatchEnded, kapi::TimerDue, kapi::Leadership>;
+
+/// What /readyz says: `what` -> "ok" or why not.
+struct Readiness {
+  bool ready = false;
+  bool leading = false;
+  std::vector<std::pair<std::string, std::string>> checks;
+};
+
+class Scheduler {
+ public:
+  Scheduler(Config config, Rng rng);
+
+  [[nodiscard]] kapi::Effects start(Now now);
+  [[nodiscard]] kapi::Effects handle(const Event& event, Now now);
+  /// SIGTERM: no new decisions; what is under way goes on.
+  void stopTaking() { taking_ = false; }
+
+  [[nodiscard]] Readiness readiness() const;
+  [[nodiscard]] bool leading() const { return phase_ == Phase::Leading; }
+  [[nodiscard]] const engine::Engine& engine() const { return engine_; }
+  [[nodiscard]] sched::Queue::Sizes pending() const { return queue_sizes_; }
+  /// Nothing is under way: no grant, repair or wish (tests and the World's quiet points).
+  [[nodiscard]] bool quiet() const;
+
+ private:
+  enum class Phase : std::uint8_t { Standby, Recovering, Leading };
+  /// Leases of an unbound pod that are to be deleted: fence first.
+  struct Repair {
+    kapi::Token call = 0;
+    std::string fence_value;
+    bool fenced = false;
+    int failures = 0;
+    Mono not_before{};
+  };
+  enum class Purpose : std::uint8_t { Bind, ReadAfterConflict, FenceGrant, FenceRepair, ProveGone, ReadBound };
+  struct Pending {
+    Purpose purpose{};
+    model::Uid uid;
+  };
+
+  // scheduler.cc: events in, effects out, leadership
+  void route(const kapi::Outcome& outcome);
+  void reflect(kapi::Reflector& reflector, model::Kind kind, kapi::Reflector::Output output);
+  void led(const kapi::Leadership& leadership);
+  void begin();
+  void recover();
+  void lose();
+  void tick();
+  void settle();
+  void takeCensus(const Barrier::Census& census);
+  void wakeAtNextDue();
+  [[nodiscard]] kapi::Token nextToken() { return kapi::makeToken(0, next_++); }
+  void call(kapi::Call c, Purpose purpose, const model::Uid& uid);
+  void log(kapi::Level level, std::string message, std::vector<std::pair<std::string, std::string>> fields);
+  void count(const char* metric, std::vector<std::pair<std::string, std::string>> labels = {}, double by = 1);
+  void sweepSome();
+
+  // review.cc: one pod, level-triggered
+  void review(const model::Uid& uid);
+  void reviewEnded(const model::Uid& uid);
+  void reviewBound(const model::Pod& pod);
+  void reviewUnbound(const model::Pod& pod);
+  void keepLeases(const model::Pod& pod, const std::vector<int>& ids);
+  void dropStrayLeases(const model::Pod& pod, const std::vector<int>& ids);
+  void proveGone(const model::Uid& uid);
+  bool adopt(const model::Pod& pod);
+  void repair(const model::Pod& pod);
+  void goneProven(const model::Uid& uid, const kapi::Outcome& outcome);
+  void repairFenced(const model::Uid& uid, const kapi::Outcome& outcome);
+  void warnOnce(const model::Pod& pod, const std::string& reason, const std::string& note);
+
+  // placing.cc: queue and decisions
+  void enqueue(const model::Pod& pod);
+  void unparkFitting();
+  void scheduleSome();
+  void decideOne(const sched::Queue::Item& item);
+  void refuse(sched::ClassId pod_class);
+  void refreshParked();
+  void grantTo(const model::Pod& pod, sched::ClassId pod_class, const sched::Placed& placed);
+  void dequeue(const model::Uid& uid);
+  [[nodiscard]] sched::DoorResult readDoor(const model::Pod& pod) const;
+
+  // binding.cc: a grant's way to the Binding
+  void advance(Grant& grant);
+  void takeLeases(Grant& grant, bool confirm);
+  void noticed(const LeaseNotice& notice);
+  void bind(Grant& grant);
+  void bindAnswered(Grant& grant, const kapi::Outcome& outcome);
+  void conflictRead(Grant& grant, const kapi::Outcome& outcome);
+  void fence(Grant& grant);
+  void fenceAnswered(Grant& grant, const kapi::Outcome& outcome);
+  void bindApplied(Grant& grant);
+  void release(Grant& grant, std::string why, bool back_off);
+  void finishRelease(const model::Uid& uid);
+  void judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fence);
+  [[nodiscard]] Claimant claimant(const Grant& grant, int id) const;
+  [[nodiscard]] Claimant claimant(const model::Pod& pod, const model::ReservationId& reservation, const std::vector<int>& ids, int id, bool shared) const;
+  [[nodiscard]] model::ObjectKey leaseKey(const model::NodeName& node, int id) const;
+  [[nodiscard]] std::string fenceOf(const model::Pod& pod) const;
+  [[nodiscard]] bool ours(const model::Pod& pod) const { return pod.scheduler_name == config_.scheduler_name; }
+  [[nodiscard]] bool podWriteOpen(const model::Uid& uid) const;
+  void scheduledEvent(const Grant& grant);
+  Grant* grantOf(const model::Uid& uid);
+
+  Config config_;
+  Rng rng_;
+  engine::Engine engine_;
+  std::vector<kapi::Reflector> reflectors_;
+  Barrier barrier_;
+  LeaseRecord record_;
+  LeaseDesk desk_;
+  kapi::EventRecorder recorder_;
+  EventSender events_;
+  Reporter reporter_;
+  ClaimStatusWriter claims_;
+
+  Phase phase_ = Phase::Standby;
+  std::uint64_t term_ = 0;
+  bool taking_ = true;
+  std::map<model::Uid, Grant> grants_;
+  std::map<model::Uid, Repair> repairs_;
+  std::unordered_map<model::Uid, sched::Queue::Item> queued_;
+  std::unordered_map<model::Uid, std::string> waiting_text_;  // why a pod waits, for its claim's status
+  std::unordered_map<model::Uid, Mono> first_seen_;           // unbound pods of ours, for the latency metric
+  std::set<std::pair<model::Uid, std::string>> warned_;
+  std::set<model::Uid> proving_;       // live GETs under way
+  std::set<model::Uid> prove_again_;   // a live GET failed
+  std::unordered_map<kapi::Token, Pending> calls_;
+  sched::Queue::Sizes queue_sizes_{};
+  std::uint64_t checked_changes_ = 0;  // ledger change position up to which parked classes were looked at
+  std::vector<model::Uid> sweep_;      // what is left of the sweep under way
+  std::set<model::Uid> review_;        // to be reviewed before handle() returns
+  Mono next_sweep_{};
+  Mono next_census_{};
+  Mono prove_at_{};
+  std::uint64_t next_ = 1;
+  Now now_{};
+  kapi::Effects out_;
+};
+
+}  // namespace gs::scheduler
