@@ -9,6 +9,11 @@ using sched::Source;
 void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids, bool clean, Mono now) {
   if (const auto it = ended_.find(uid); it != ended_.end()) {
     if (clean) { it->second.wait_observations = false; }
+    for (const int id : ids) {
+      if (std::find(it->second.ids.begin(), it->second.ids.end(), id) != it->second.ids.end()) { continue; }
+      it->second.ids.push_back(id);
+      ledger_.hold(it->second.node, id, uid, Source::Draining, {});
+    }
     review(it->second.node, now);
     return;
   }

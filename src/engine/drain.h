@@ -30,8 +30,8 @@ class Drain {
  public:
   explicit Drain(sched::Ledger& ledger) : ledger_{ledger} {}
 
-  /// The pod ended holding these devices. `clean`: all its containers are reported terminated. Again for the same uid: no effect,
-  /// except that a clean end lifts the wait for observations.
+  /// The pod ended holding these devices. `clean`: all its containers are reported terminated. Again for the same uid: devices are
+  /// added, and a clean end lifts the wait for observations.
   void ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids, bool clean, Mono now);
   void statusChanged(const model::GpuNodeStatus& status, Mono now);
   void statusGone(const model::NodeName& node, Mono now);

@@ -139,9 +139,18 @@ void Engine::applyStatus(const kapi::Change& change, Mono now) {
     if (!cache_.putStatus(*status)) { return; }
     ledger_.upsertStatus(**status);
     drain_.statusChanged(**status, now);
+    if (pods_synced_) { drainUnknown(**status, now); }
   } else if (cache_.removeStatus(name)) {
     ledger_.removeStatus(name);
     drain_.statusGone(name, now);
+  }
+}
+
+void Engine::drainUnknown(const model::GpuNodeStatus& status, Mono now) {
+  for (const auto& device : status.devices) {
+    for (const auto& uid : device.in_use_by) {
+      if (cache_.pod(uid) == nullptr) { drain_.ended(uid, status.node, {device.id}, true, now); }
+    }
   }
 }
 

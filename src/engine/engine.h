@@ -44,6 +44,8 @@ class Engine {
   void placeLease(const model::ObjectKey& key, const model::NodeName& node, int gpu);
   /// A lease of a pod that we never saw: it ended at some time before, uncleanly for all we know.
   void assumeEnded(const model::Uid& uid, Mono now);
+  /// The pods are listed: a uid in `inUseBy` that is not among them is an ended pod's.
+  void podsSynced() { pods_synced_ = true; }
   void tick(Mono now);
   [[nodiscard]] std::optional<Mono> nextDue() const { return drain_.nextDue(); }
 
@@ -83,6 +85,7 @@ class Engine {
   [[nodiscard]] Holds holdsOf(const model::Uid& uid) const;
   [[nodiscard]] sched::Amount amountOf(const model::Pod& pod, const model::NodeName& node, int id) const;
   void derive(const model::Uid& uid);
+  void drainUnknown(const model::GpuNodeStatus& status, Mono now);
   void touch(const model::Uid& uid) { touched_.insert(uid); }
   void touchClaimOf(const model::Pod& pod);
   [[nodiscard]] std::optional<std::pair<model::NodeName, int>> deviceOf(const model::Lease& lease) const;
@@ -95,6 +98,7 @@ class Engine {
   std::unordered_map<model::Uid, Holds> derived_;
   std::unordered_map<model::ObjectKey, std::pair<model::NodeName, int>> placed_leases_;  // ancestors'
   std::unordered_map<model::NodeName, model::Uid> node_uids_;
+  bool pods_synced_ = false;
   std::set<model::Uid> touched_;
   std::set<model::ObjectKey> touched_claims_;
 };

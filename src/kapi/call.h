@@ -66,7 +66,8 @@ struct Outcome {
 struct OpenWatch {
   Token stream = 0;
   model::Kind kind{};
-  std::string query;  // resourceVersion, allowWatchBookmarks, timeoutSeconds, selectors
+  std::string ns;     // "" all namespaces
+  std::string query;  // resourceVersion, allowWatchBookmarks, timeoutSeconds, selectors; target() adds watch=true
 };
 struct CloseWatch {
   Token stream = 0;

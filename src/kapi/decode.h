@@ -28,9 +28,11 @@ namespace gs::kapi {
 [[nodiscard]] const model::Uid& uidOf(const model::Object& o);  // of a non-empty object
 [[nodiscard]] model::Revision revisionOf(const model::Object& o);
 
-/// An HTTP answer -> Outcome. `status` 0 with `message`: nothing came back (`sent` says whether the request left).
+/// An HTTP answer -> Outcome. `status` 0: the request left and nothing came back, `body` says what happened (Unknown).
+/// A 2xx answer to a read whose body is not what was asked for is Unknown too; to a write it is Applied without object.
 [[nodiscard]] Outcome decodeAnswer(const Call& call, int status, std::string_view body, Duration retry_after);
-/// One line of a watch -> WatchEvent, or WatchEnded for an ERROR event or a line that is no JSON.
+/// One line of a watch -> WatchEvent, or WatchEnded for an ERROR event (its code) and for a line that cannot be used:
+/// no JSON, no known type, no name or resourceVersion (http 0).
 [[nodiscard]] std::variant<WatchEvent, WatchEnded> decodeWatchLine(Token stream, model::Kind kind, std::string_view line);
 [[nodiscard]] std::variant<WatchEvent, WatchEnded> decodeWatchValue(Token stream, model::Kind kind, const json::Value& line);
 

@@ -53,7 +53,31 @@ class Election {
   Rng rng_;
   Leadership leadership_;
   std::string holder_;
-  // the implementer adds what it needs
+
+  enum class State : std::uint8_t { Idle, Reading, Writing, Waiting, Stopped };
+  void read(Output& out);
+  void readAnswered(const Outcome& outcome, Now now, Output& out);
+  void writeAnswered(const Outcome& outcome, Now now, Output& out);
+  void consider(const model::Lease* lease, Now now, Output& out);
+  void write(const model::Lease* lease, bool release, Now now, Output& out);
+  void waitRetry(Duration at_least, Now now, Output& out);
+  void seen(const model::Lease& lease, Now now);
+  void lead(Now now, Output& out);
+  void lose(Output& out);
+  [[nodiscard]] bool expired(Now now) const { return leadership_.leading && now.mono >= leadership_.until; }
+  [[nodiscard]] bool ownerHangs(Now now) const { return leadership_.leading && now.mono - last_pong_ >= config_.renew_deadline; }
+
+  State state_ = State::Idle;
+  bool stopping_ = false;
+  bool writing_release_ = false;
+  bool create_ = false;
+  Token call_ = 0;
+  Mono sent_{};                        // when the write in flight was sent
+  std::optional<model::Lease> known_;  // as last read or written
+  Mono changed_{};                     // when we last saw the record change
+  Mono last_pong_{};
+  std::optional<Mono> due_;
+  std::uint64_t next_ = 1;
 };
 
 }  // namespace gs::kapi

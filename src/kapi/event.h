@@ -5,6 +5,7 @@
 // Source: client-go tools/events (isomorphic key, series started at count 2).
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -36,6 +37,21 @@ class EventRecorder {
   std::string controller_;
   std::string instance_;
   Rng rng_;
+
+  struct Series {
+    std::string ns;
+    std::string name;  // of the Event object
+    std::int64_t count = 1;
+    std::int64_t written = 1;  // the count that the API has
+    Mono last{};
+    Mono written_at{};
+  };
+  [[nodiscard]] Call create(const EventNote& note, const std::string& name, Now now) const;
+  [[nodiscard]] static Call patchSeries(const Series& series, Now now);
+  void forgetOld(Mono now);
+
+  std::unordered_map<std::string, Series> series_;  // by uid, type, reason, note
+  std::deque<std::pair<Mono, std::string>> order_;  // by first occurrence
 };
 
 }  // namespace gs::kapi

@@ -11,7 +11,7 @@ namespace gs::kapi {
 
 struct KindInfo {
   model::Kind kind;
-  const char* group;     // "" for core
+  const char* group;  // "" for core
   const char* version;
   const char* resource;  // "pods"
   const char* name;      // "Pod"

@@ -10,6 +10,7 @@
 // Tokens: calls and streams carry makeToken(owner, n); route outcomes back by tokenOwner. One thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -61,6 +62,8 @@ class Reflector {
   [[nodiscard]] Output catchUp(model::Revision revision, Now now);
 
   [[nodiscard]] bool synced() const { return synced_; }
+  /// The last list was answered 404: the kind is not served (its CRD is missing). Listed again every 10 s; such a kind is empty.
+  [[nodiscard]] bool absent() const { return absent_; }
   /// Everything up to here was applied (list revision, event or bookmark).
   [[nodiscard]] model::Revision progress() const { return progress_; }
   /// The last error of list or watch, "" when the stream runs; for /readyz.
@@ -74,10 +77,41 @@ class Reflector {
   Config config_;
   Rng rng_;
   bool synced_ = false;
+  bool absent_ = false;
   model::Revision progress_ = 0;
   std::string trouble_;
   std::unordered_map<model::ObjectKey, Known> known_;
-  // the implementer adds what it needs
+
+  enum class State : std::uint8_t { Idle, Listing, Watching, Waiting };
+  void list(Now now, Output& out);
+  void askPage(const std::string& continue_token, Output& out);
+  void page(const Outcome& outcome, Now now, Output& out);
+  void listComplete(Now now, Output& out);
+  void listFailed(const Outcome& outcome, Now now, Output& out);
+  void watch(Output& out);
+  void probe(Now now, Output& out);
+  void streamEnded(const WatchEnded& ended, Now now, Output& out);
+  void wait(Duration at_least, Now now, Output& out);
+  void upsert(const model::Object& object, model::Revision revision, Output& out);
+  void remove(const model::ObjectKey& key, model::Revision revision, Output& out);
+  void advance(model::Revision revision, Output& out);
+  void closeProbe(Output& out);
+  [[nodiscard]] Token token() { return makeToken(config_.owner, next_++); }
+
+  State state_ = State::Idle;
+  Token list_call_ = 0;
+  Token stream_ = 0;
+  Token probe_ = 0;                        // the second watch of catchUp
+  std::optional<model::Revision> target_;  // of the pending catchUp
+  std::optional<Mono> probe_deadline_;
+  std::vector<model::Object> listed_;      // pages of the list under way
+  model::Revision list_revision_ = 0;
+  bool stream_brought_ = false;            // the present stream brought something
+  Mono stream_opened_{};
+  bool relist_ = false;                    // after the wait: list, not watch
+  int failures_ = 0;
+  std::optional<Mono> due_;
+  std::uint64_t next_ = 1;
 };
 
 }  // namespace gs::kapi

@@ -53,6 +53,10 @@ struct ClaimStatus {
 /// Server-side apply of gpuclaims/status, field manager gpu-scheduler, force.
 [[nodiscard]] Call applyClaimStatus(const model::ObjectKey& claim, const ClaimStatus& status);
 
+/// Create (POST) or Update (PUT with uid and resourceVersion) of a leader election record: spec holderIdentity, leaseDurationSeconds,
+/// acquireTime, renewTime, leaseTransitions from `lease`; `annotations` on the object. No managed label.
+[[nodiscard]] Call writeElection(const model::Lease& lease, const std::map<std::string, std::string>& annotations, bool create);
+
 /// PATCH (merge) of the CRD with its resourceVersion: the record of the lease namespace.
 [[nodiscard]] Call recordLeaseNamespace(const model::Crd& crd, const std::string& ns);
 

@@ -12,8 +12,8 @@ namespace gs::model {
 namespace {
 
 constexpr int kMaxId = 1023;
-constexpr std::size_t kMaxName = 253;   // of an object
-constexpr std::size_t kMaxLabel = 63;   // of a label's value
+constexpr std::size_t kMaxName = 253;  // of an object
+constexpr std::size_t kMaxLabel = 63;  // of a label's value
 constexpr std::size_t kShortNode = 200;
 constexpr std::size_t kShortPod = 52;
 constexpr std::size_t kHashDigits = 10;
@@ -68,7 +68,9 @@ Result<Allocation> parseAllocation(std::string_view text) {
     more = comma != std::string_view::npos;
     const std::string_view word = trimmed(rest.substr(0, comma));
     rest.remove_prefix(more ? comma + 1 : rest.size());
-    if (word.find('/') != std::string_view::npos) { return malformed("names a MIG partition, which is not supported yet"); }
+    if (word.find('/') != std::string_view::npos) {
+      return malformed("names a MIG partition, which is not supported yet");
+    }
     const auto id = idOf(word);
     if (!id) { return malformed("has something else than ids"); }
     out.ids.push_back(*id);
@@ -95,7 +97,9 @@ std::string leaseName(const NodeName& node, int gpu) {
   std::string name = fmt::format("gpu-{}-{}", node.text, gpu);
   if (name.size() <= kMaxName) { return name; }
   std::string_view shortened = std::string_view{node.text}.substr(0, kShortNode);
-  while (!shortened.empty() && (shortened.back() == '-' || shortened.back() == '.')) { shortened.remove_suffix(1); }
+  while (!shortened.empty() && (shortened.back() == '-' || shortened.back() == '.')) {
+    shortened.remove_suffix(1);
+  }
   return fmt::format("gpu-{}-{}-{}", shortened, sha256Hex(node.text).substr(0, kHashDigits), gpu);
 }
 

@@ -145,6 +145,7 @@ void HttpClient::Core::setTls() {
   set(CURLOPT_SSL_VERIFYPEER, tls.insecure ? 0L : 1L);
   set(CURLOPT_SSL_VERIFYHOST, tls.insecure ? 0L : 2L);
   set(CURLOPT_CA_CACHE_TIMEOUT, 60L);
+  set(CURLOPT_SSL_SESSIONID_CACHE, 0L);  // a resumed session would go on with the old client certificate
   if (!tls.ca_pem.empty()) {
     setBlob(easy_, CURLOPT_CAINFO_BLOB, tls.ca_pem);
   } else if (!tls.ca_file.empty()) {

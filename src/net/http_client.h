@@ -33,21 +33,21 @@ enum class Failure : std::uint8_t {
 
 struct ClientRequest {
   std::string method = "GET";
-  std::string url;
-  Headers headers;
-  std::string body;
+  std::string url{};
+  Headers headers{};
+  std::string body{};
   /// For all of it, connecting included; of a stream too, where zero means no limit.
   Duration timeout = std::chrono::seconds{10};
   /// Of the answer; of a stream, one line's.
   std::size_t max_body = std::size_t{16} << 20;
   /// Asked when the connection stands, directly before the first byte is sent; false: nothing is sent.
-  std::function<bool()> before_send;
+  std::function<bool()> before_send{};
 };
 
 struct Answer {
   int status = 0;  // 0: no complete answer
-  Headers headers;
-  std::string body;
+  Headers headers{};
+  std::string body{};
   Duration retry_after{};  // of a Retry-After header, else zero
   Failure failure = Failure::None;
   /// Without a complete answer: whether the server may have seen the request.
@@ -58,8 +58,8 @@ struct Answer {
 class HttpClient {
  public:
   struct Options {
-    ClientTls tls;
-    std::string proxy;  // "http://host:port"; "": the environment's
+    ClientTls tls{};
+    std::string proxy{};  // "http://host:port"; "": the environment's
     Duration connect_timeout = std::chrono::seconds{5};
     /// A connection unused for longer is not used again: below the 90 s after which an API server closes it.
     Duration max_idle = std::chrono::seconds{60};

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <latch>
 #include <stdexcept>
 #include <thread>
@@ -161,7 +163,8 @@ TEST(HttpServer, AnswersBusyWhenAllWorkersAreTakenAndEnoughWait) {
   const Fd b = connectTo(server->port());
   put(a, "GET /a HTTP/1.1\r\nConnection: close\r\n\r\n");
   put(b, "GET /a HTTP/1.1\r\nConnection: close\r\n\r\n");
-  while (server->connections() > 2) { std::this_thread::yield(); }
+  std::array<pollfd, 2> both{pollfd{a.get(), POLLIN, 0}, pollfd{b.get(), POLLIN, 0}};
+  EXPECT_EQ(::poll(both.data(), both.size(), -1), 1);
   release.count_down();
   int busy = 0;
   for (const Fd* fd : {&a, &b}) { busy += readToEnd(*fd).starts_with("HTTP/1.1 503") ? 1 : 0; }

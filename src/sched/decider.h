@@ -2,10 +2,12 @@
 //
 // Equal requests form a class. A class keeps, for every node, whether it fits and with what score, ordered by
 // (score descending, fewer free devices, name); between decisions only nodes that the ledger's change log names are
-// looked at again. A decision costs O(changed nodes * devices + log nodes), not O(nodes).
-// Rules: what refuses a node is in reason order (sched/reason.h); score and device choice are sched/placement.h. Ties across nodes:
+// looked at again, and of those only what is used there, unless the node's facts changed. A decision costs O(changed nodes * log nodes), not O(nodes).
+// Device choices are remembered by (devices' topology, free devices, what is asked), so nodes of one make share them.
+// Rules: what refuses a node is sched/fit.h; score and device choice are sched/placement.h. Ties across nodes:
 // best score, then fewer free devices, then name. One answer for one state, whatever order led to it.
-// At most kMaxClasses classes are remembered; the least recently used goes (it is rebuilt by a full scan when it comes back).
+// The node orders of at most kMaxOrders classes are kept, fewer when there are very many nodes (kMaxOrderedNodes in all, but never fewer than 8 classes);
+// the least recently used goes (it is rebuilt by a full scan when it comes back). Requests themselves are kept until retire().
 // One thread. The Ledger must outlive it.
 #pragma once
 
@@ -15,6 +17,8 @@
 #include <string>
 #include <vector>
 
+#include "sched/explain.h"
+#include "sched/fit.h"
 #include "sched/ledger.h"
 #include "sched/reason.h"
 #include "sched/request.h"
@@ -22,11 +26,14 @@
 namespace gs::sched {
 
 using ClassId = std::uint32_t;
+inline constexpr std::size_t kMaxOrders = 256;
+inline constexpr std::size_t kMaxOrderedNodes = 1U << 21;
 
 struct Placed {
   model::NodeName node;
   std::vector<int> ids;  // ascending; empty when no exact devices are chosen
   std::int64_t score = 0;
+  friend bool operator==(const Placed&, const Placed&) = default;
 };
 
 class Decider {
@@ -34,11 +41,13 @@ class Decider {
   explicit Decider(const Ledger& ledger);
   ~Decider();
 
-  /// The class of `request`; the same id for equal requests for the Decider's life.
+  /// The class of `request`; the same id for equal requests until it is retired. Ids are never used again.
   ClassId classOf(const PodRequest& request);
   [[nodiscard]] const PodRequest& request(ClassId id) const;
+  /// No pod has this class any more: what is known of it is forgotten. An unknown id: no effect.
+  void retire(ClassId id);
 
-  /// nullopt: fits nowhere now; explain() says why.
+  /// nullopt: fits nowhere now; refusalText() (sched/explain.h) says why.
   [[nodiscard]] std::optional<Placed> decide(ClassId id);
   /// Would decide() place it? Cheap when nothing changed.
   [[nodiscard]] bool fits(ClassId id);
@@ -47,18 +56,5 @@ class Decider {
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
-
-/// Does this request fit that node now, and with which ids? (adoption, design 3.4; also the reference for tests). `self`: holdings of this
-/// uid do not count against it. With `exact`, the ids must be exactly those.
-[[nodiscard]] std::optional<Misfit> misfitOn(const NodeState& node, const PodRequest& request, const model::Uid& self = model::Uid{},
-                                             const std::vector<int>* exact = nullptr);
-
-/// Why it fits nowhere: one entry per node that exists, in the ledger's index order.
-[[nodiscard]] std::vector<Misfit> misfits(const Ledger& ledger, const PodRequest& request);
-/// "0/5 nodes are available: 3 node(s) had too few free GPUs: need 4 and most free is 2, 2 node(s) had untolerated taint {k: v}."
-/// One aggregated text per reason, most nodes first then by text, no comma inside a reason; with no nodes "no nodes available to schedule pods".
-[[nodiscard]] std::string refusalText(const Ledger& ledger, const PodRequest& request);
-/// Which kinds of reasons apply, without numbers: changes only when the kind of refusal changes (design 3.10).
-[[nodiscard]] std::string refusalKind(const Ledger& ledger, const PodRequest& request);
 
 }  // namespace gs::sched

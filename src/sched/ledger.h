@@ -9,7 +9,9 @@
 // Nodes, statuses and holdings come in any order: a holding on a node not yet known is kept and counts when it appears;
 // a node that goes keeps its holdings.
 // Anonymous devices (design 1): pods that use nvidia.com/gpu without an allocation of ours hold that many devices, we do not know which.
-// Units: whole devices by id; shares in milli-GPU and MiB. One thread. Indexes are stable for the ledger's life.
+// Units: whole devices by id; shares in milli-GPU and MiB. One thread. An index means the same node as long as anything is known of
+// it (node, status, holding, use); then it is given to another one (namings()).
+// Cost: O(log holders) per change of a holding, O(log pods of the node) per change of use, O(devices^2) per changed status.
 #pragma once
 
 #include <cstdint>
@@ -19,49 +21,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "model/node.h"
-#include "sched/request.h"
+#include "sched/node_state.h"
 
 namespace gs::sched {
-
-enum class Source : std::uint8_t { Reservation = 1, Lease = 2, BoundPod = 4, Draining = 8 };
-
-/// How much of a device a holder takes. Exclusive: all of it.
-struct Amount {
-  bool shared = false;
-  std::int64_t milli = 0;
-  std::int64_t mib = 0;
-  friend auto operator<=>(const Amount&, const Amount&) = default;
-};
-
-struct Holder {
-  model::Uid uid;
-  std::uint8_t sources = 0;  // bits of Source
-  Amount amount;
-  friend bool operator==(const Holder&, const Holder&) = default;
-};
-
-enum class DeviceUse : std::uint8_t { Free, Held, Draining };  // Draining: only Source::Draining holds it
-
-struct DeviceState {
-  model::Device facts;
-  bool listed = false;          // in the node's GpuNodeStatus now; holdings may name devices that are not
-  std::vector<Holder> holders;  // sorted by uid
-  [[nodiscard]] DeviceUse use() const;
-};
-
-/// One node as policies read it.
-struct NodeState {
-  bool exists = false;  // a Node object is there
-  bool has_status = false;
-  bool agent_stale = false;  // design 3.9: agent not Ready for 60 s, every device counts as Unknown
-  Enforcer enforcer = Enforcer::Kubelet;
-  model::Node node;  // name always set
-  std::vector<DeviceState> devices;  // sorted by facts.id
-  model::Resources used;
-  std::int64_t used_pods = 0;
-  std::int64_t anonymous = 0;
-};
 
 class Ledger;
 
@@ -72,7 +34,7 @@ class [[nodiscard]] Reservation {
   Reservation() = default;
   Reservation(Reservation&& o) noexcept;
   Reservation& operator=(Reservation&& o) noexcept;
-  ~Reservation();
+  ~Reservation() { release(); }
   void release();
   [[nodiscard]] bool active() const { return ledger_ != nullptr; }
   [[nodiscard]] const model::NodeName& node() const { return node_; }
@@ -102,39 +64,84 @@ class Ledger {
   void setAgentStale(const model::NodeName& name, bool stale);
 
   // Holdings of devices. hold() again with another amount changes it.
-  void hold(const model::NodeName& node, int id, const model::Uid& uid, Source source, Amount amount);
+  void hold(const model::NodeName& node, int id, const model::Uid& uid, Source source, const Amount& amount);
   void release(const model::NodeName& node, int id, const model::Uid& uid, Source source);
 
-  // Use of ordinary resources by a pod (Source::BoundPod or Source::Reservation; counted once if both). `anonymous`: how many
-  // devices it holds that we cannot name; only a BoundPod has such.
+  // Use of ordinary resources by a pod (Source::BoundPod or Source::Reservation; counted once if both: what BoundPod says). `anonymous`: how
+  // many devices it holds that we cannot name; only a BoundPod has such.
   void usePod(const model::NodeName& node, const model::Uid& uid, Source source, const model::Resources& r, std::int64_t anonymous);
   void unusePod(const model::NodeName& node, const model::Uid& uid, Source source);
 
-  /// Sets aside what a decision chose. The decision was made on this state (no event in between): that it fits is CHECKed.
+  /// Sets aside what a decision chose. The decision was made on this state (no event in between): that devices, resources and pods
+  /// suffice is CHECKed, and that this uid has no other reservation there.
   Reservation reserve(const model::NodeName& node, const model::Uid& uid, const PodRequest& request, const std::vector<int>& ids);
   /// As reserve(), for a set of devices that an adopted reservation already holds by Source::Lease of the same uid (not CHECKed against other holders' facts).
   Reservation adopt(const model::NodeName& node, const model::Uid& uid, const PodRequest& request, const std::vector<int>& ids);
 
+  /// nullptr: nothing is known of it.
   [[nodiscard]] const NodeState* find(const model::NodeName& name) const;
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }        // indexes 0..size()-1
   [[nodiscard]] const NodeState& at(NodeIndex i) const { return *nodes_[i]; }  // exists may be false
   [[nodiscard]] std::size_t existing() const { return existing_; }        // Node objects there now
 
-  /// Every change of a node appends its index here; readers keep a position. Trimmed when every reader is told to start anew
-  /// (position below changesBegin()).
-  [[nodiscard]] std::uint64_t changesBegin() const;
-  [[nodiscard]] std::uint64_t changesEnd() const;
-  [[nodiscard]] NodeIndex changedAt(std::uint64_t position) const;
+  /// Every change of a node that may alter a decision, or the use() of a device, appends its index here; readers keep a position. Trimmed: a reader
+  /// whose position is below changesBegin() looks at all nodes anew (NodeState::version says which changed).
+  [[nodiscard]] std::uint64_t changesBegin() const { return changes_begin_; }
+  [[nodiscard]] std::uint64_t changesEnd() const { return changes_begin_ + changes_.size(); }
+  [[nodiscard]] NodeIndex changedAt(std::uint64_t position) const { return changes_[static_cast<std::size_t>(position - changes_begin_)]; }
+  /// The indexes that were given to a node, or taken from one, in order. Never trimmed.
+  [[nodiscard]] const std::vector<NodeIndex>& namings() const { return namings_; }
 
   /// Canonical text of everything (sorted), for equality in tests, debug endpoints and the World's checker. `with_reservations` false
-  /// leaves Source::Reservation out.
+  /// leaves Source::Reservation out. Revisions and what follows from the rest are not in it.
   [[nodiscard]] std::string dump(bool with_reservations = true) const;
 
  private:
+  /// What one source says that a pod uses on a node.
+  struct Use {
+    model::Resources resources;
+    std::int64_t anonymous = 0;
+    friend bool operator==(const Use&, const Use&) = default;
+  };
+  struct UseKey {
+    model::Uid uid;
+    Source source{};
+  };
+  struct UseKeyRef {
+    const model::Uid& uid;
+    Source source{};
+  };
+  struct UseOrder {
+    using is_transparent = void;
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      const int c = a.uid.text.compare(b.uid.text);
+      return c != 0 ? c < 0 : a.source < b.source;
+    }
+  };
+  using Uses = std::map<UseKey, Use, UseOrder>;
+
+  NodeIndex indexFor(const model::NodeName& name);
+  NodeState* known(const model::NodeName& name, NodeIndex& i);
+  void count(NodeState& n, const Use& use, int sign);
+  void changed(NodeIndex i);
+  void factsChanged(NodeIndex i);
+  void holdersChanged(NodeIndex i, DeviceState& d);
+  void forgetIfNothing(NodeIndex i);
+  void checkRoom(const NodeState& n, const model::Uid& uid, const PodRequest& request, const std::vector<int>& ids) const;
+  Reservation setAside(const model::NodeName& node, const model::Uid& uid, const PodRequest& request, const std::vector<int>& ids);
+  void dumpNode(const NodeState& n, const Uses& uses, bool with_reservations, std::string& out) const;
+
   std::vector<std::unique_ptr<NodeState>> nodes_;
+  std::vector<Uses> uses_;  // by index, as nodes_
   std::unordered_map<model::NodeName, NodeIndex> index_;
+  std::vector<NodeIndex> vacant_;
   std::size_t existing_ = 0;
-  // the implementer adds what it needs
+  TopologyPool topologies_;
+  std::uint64_t version_ = 0;
+  std::uint64_t changes_begin_ = 0;
+  std::vector<NodeIndex> changes_;
+  std::vector<NodeIndex> namings_;
 };
 
 }  // namespace gs::sched

@@ -1,6 +1,8 @@
 // What to try next. Pods wait in three places: ready (by priority, then time of creation, then uid), backing off (until a
 // given instant; 1 s doubling to 10 s as kube-scheduler's), or parked with their class because nothing fits it.
-// A parked class costs nothing until it is unparked as a whole. No clock is read; instants are opaque integers (ns).
+// A parked class costs nothing until it is unparked as a whole: parking and unparking are O(log classes), however many pods it has.
+// No clock is read; instants are opaque integers (ns).
+// A parked class whose last pod is removed is forgotten: its next pod is ready, and costs one decision.
 // Keys: a pod's uid. add() of a known uid replaces it (its place may change). One thread.
 #pragma once
 
@@ -24,30 +26,62 @@ class Queue {
     std::int32_t priority = 0;
     std::int64_t created_us = 0;
     ClassId pod_class = 0;
+    friend bool operator==(const Item&, const Item&) = default;
   };
 
-  void add(const Item& item);            // ready, or parked when its class is parked
+  /// Ready, or parked when its class is parked: true then, and the next park() of the class returns it.
+  bool add(const Item& item);
   void remove(const model::Uid& uid);
   /// The next to try; it leaves the queue (the caller adds it again, backs it off or parks its class).
   [[nodiscard]] std::optional<Item> pop();
-  /// Tries again at `until_ns` (by tick()); the delay is the caller's through backoffNs().
+  /// Tries again at `until_ns` (by tick()); the delay is the caller's through nextBackoffNs().
   void backOff(const Item& item, std::int64_t until_ns);
   /// 1 s, 2 s, 4 s, 8 s, 10 s ... for the n-th failure of this uid; counts it.
   [[nodiscard]] std::int64_t nextBackoffNs(const model::Uid& uid);
   void forgetFailures(const model::Uid& uid);
-  /// Everything of that class, now and later, waits until unpark(). Returns the uids that are newly parked.
+  /// Everything of that class, now and later, waits until unpark(); those backing off join when they are due. Returns, in queue order, the
+  /// uids that no park() returned since they were added: a class that is unparked and parked again costs only what was touched.
   std::vector<model::Uid> park(ClassId pod_class);
   void unpark(ClassId pod_class);
   [[nodiscard]] std::vector<ClassId> parkedClasses() const;  // with at least one pod, ascending
   [[nodiscard]] std::vector<model::Uid> parkedPods(ClassId pod_class) const;  // in queue order
-  void tick(std::int64_t now_ns);        // backed-off pods that are due become ready
+  void tick(std::int64_t now_ns);        // backed-off pods that are due become ready, or parked with their class
   [[nodiscard]] std::optional<std::int64_t> nextDueNs() const;
-  [[nodiscard]] bool ready() const;
-  struct Sizes { std::size_t ready = 0, backoff = 0, parked = 0; };
-  [[nodiscard]] Sizes sizes() const;
+  [[nodiscard]] bool ready() const { return !fronts_.empty(); }
+  struct Sizes {
+    std::size_t ready = 0, backoff = 0, parked = 0;
+    friend bool operator==(const Sizes&, const Sizes&) = default;
+  };
+  [[nodiscard]] Sizes sizes() const { return sizes_; }
 
  private:
-  // the implementer adds what it needs
+  struct Before {
+    bool operator()(const Item* a, const Item* b) const;
+  };
+  using Items = std::set<const Item*, Before>;
+  struct Class {
+    Items waiting;
+    Items untold;  // of those: no park() returned them
+    bool parked = false;
+  };
+  struct Entry {
+    Item item;
+    std::optional<std::int64_t> until_ns;  // set: backing off
+  };
+
+  bool leave(const model::Uid& uid);
+  Entry& put(const Item& item);
+  void enter(Entry& entry);
+  void showFront(Class& c);
+  void hideFront(const Class& c);
+  void forgetIfEmpty(ClassId id);
+
+  std::unordered_map<model::Uid, Entry> entries_;
+  std::unordered_map<ClassId, Class> classes_;
+  Items fronts_;  // the first of each class that is not parked
+  std::set<std::pair<std::int64_t, model::Uid>> backing_off_;
+  std::unordered_map<model::Uid, int> failures_;
+  Sizes sizes_;
 };
 
 }  // namespace gs::sched

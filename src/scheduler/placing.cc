@@ -17,8 +17,7 @@ void Scheduler::enqueue(const model::Pod& pod) {
   if (const auto* blocked = std::get_if<sched::Blocked>(&door)) {
     dequeue(pod.uid);
     if (blocked->kind == "SchedulingGated") { return; }
-    waiting_text_[pod.uid] = blocked->text;
-    reporter_.waiting(pod.uid, blocked->kind, std::make_shared<const std::string>(blocked->text));
+    tell(pod, {blocked->kind, std::make_shared<const std::string>(blocked->text)});
     return;
   }
   const sched::Queue::Item item{pod.uid, pod.priority, pod.created.time_since_epoch().count(),
@@ -27,6 +26,13 @@ void Scheduler::enqueue(const model::Pod& pod) {
   if (!fresh && known->second.pod_class == item.pod_class && known->second.priority == item.priority) { return; }
   known->second = item;
   engine_.queue().add(item);
+  if (const auto parked = parked_.find(item.pod_class); parked != parked_.end()) { tell(pod, parked->second); }
+}
+
+void Scheduler::tell(const model::Pod& pod, const Refusal& refusal) {
+  waiting_text_[pod.uid] = *refusal.text;
+  reporter_.waiting(pod.uid, refusal.kind, refusal.text);
+  touchClaimOf(pod.uid);
 }
 
 /// Parked classes that something now fits become ready again. Looked at only when the ledger changed.
@@ -35,7 +41,9 @@ void Scheduler::unparkFitting() {
   if (end == checked_changes_) { return; }
   checked_changes_ = end;
   for (const auto pod_class : engine_.queue().parkedClasses()) {
-    if (engine_.decider().fits(pod_class)) { engine_.queue().unpark(pod_class); }
+    if (!engine_.decider().fits(pod_class)) { continue; }
+    engine_.queue().unpark(pod_class);
+    parked_.erase(pod_class);
   }
 }
 
@@ -76,14 +84,10 @@ void Scheduler::decideOne(const sched::Queue::Item& item) {
 /// Everybody of that class waits, and for the same reason.
 void Scheduler::refuse(sched::ClassId pod_class) {
   const sched::PodRequest& request = engine_.decider().request(pod_class);
-  const auto text = std::make_shared<const std::string>(sched::refusalText(engine_.ledger(), request));
-  const std::string kind = sched::refusalKind(engine_.ledger(), request);
+  const Refusal& refusal = parked_[pod_class] = {sched::refusalKind(engine_.ledger(), request),
+                                                 std::make_shared<const std::string>(sched::refusalText(engine_.ledger(), request))};
   for (const auto& uid : engine_.queue().parkedPods(pod_class)) {
-    waiting_text_[uid] = *text;
-    reporter_.waiting(uid, kind, text);
-    if (const model::Pod* pod = engine_.cache().pod(uid)) {
-      if (const auto claim = sched::claimName(*pod); !claim.empty()) { claims_.touched({pod->key.ns, claim}); }
-    }
+    if (const model::Pod* pod = engine_.cache().pod(uid)) { tell(*pod, refusal); }
   }
 }
 

@@ -135,8 +135,10 @@ void Scheduler::keepLeases(const model::Pod& pod, const std::vector<int>& ids) {
   std::optional<model::ReservationId> reservation;
   for (const int id : ids) {
     const auto key = leaseKey(pod.node, id);
-    if (names(engine_.cache().lease(key), pod.uid) || !desk_.idle(key, pod.uid)) { continue; }
-    if (warned_.contains({pod.uid, "GpuHeldByOther"})) { continue; }  // asked, and another holds it
+    const model::Lease* lease = engine_.cache().lease(key);
+    if (names(lease, pod.uid) || !desk_.idle(key, pod.uid)) { continue; }
+    const bool others = lease != nullptr && !lease->shared();
+    if (others && warned_.contains({pod.uid, "GpuHeldByOther"})) { continue; }  // said already
     const model::GpuClaim* claim = engine_.cache().claim({pod.key.ns, sched::claimName(pod)});
     const bool shared = claim != nullptr && claim->exclusivity == model::Exclusivity::Shared;
     if (!reservation) { reservation = model::ReservationId{rng_.uuid()}; }

@@ -16,6 +16,7 @@ using model::Kind;
 
 constexpr Duration kSweepEvery = std::chrono::seconds{30};
 constexpr Duration kCensusEvery = std::chrono::minutes{10};
+constexpr Duration kReservedAfter = std::chrono::seconds{1};
 constexpr Duration kBoundUnseen = std::chrono::seconds{10};
 constexpr int kSweepStep = 1000;  // pods reviewed per event
 
@@ -49,7 +50,7 @@ Scheduler::Scheduler(Config config, Rng rng)
                },
                [this](const model::Uid& uid) {
                  const Grant* g = grantOf(uid);
-                 return g != nullptr && g->binding_since != Mono{} && now_.mono - g->binding_since > std::chrono::seconds{1};
+                 return g != nullptr && g->binding_since != Mono{} && now_.mono - g->binding_since >= kReservedAfter;
                }}} {
   for (const Kind kind : kWatched) { reflectors_.push_back(makeReflector(kind, config_, rng_)); }
 }
@@ -64,6 +65,7 @@ kapi::Effects Scheduler::start(Now now) {
 void Scheduler::reflect(kapi::Reflector&, Kind kind, kapi::Reflector::Output output) {
   for (auto& effect : output.effects) { out_.push_back(std::move(effect)); }
   for (const auto& change : output.changes) { engine_.apply(change, now_.mono); }
+  if (output.synced_now && kind == Kind::Pod) { engine_.podsSynced(); }
   if (output.caught_up_now) { barrier_.caughtUp(kind); }
 }
 
@@ -172,6 +174,7 @@ void Scheduler::lose() {
   prove_again_.clear();
   warned_.clear();
   waiting_text_.clear();
+  parked_.clear();
   sweep_.clear();
   review_.clear();
   desk_.reset();
@@ -195,6 +198,12 @@ void Scheduler::recover() {
     for (auto& uid : engine::holdersOf(*lease)) { review_.insert(uid); }
   }
   for (const auto& [key, claim] : engine_.cache().claims()) { claims_.touched(key); }
+}
+
+void Scheduler::touchClaimOf(const model::Uid& uid) {
+  const model::Pod* pod = engine_.cache().pod(uid);
+  if (pod == nullptr) { return; }
+  if (auto claim = sched::claimName(*pod); !claim.empty()) { claims_.touched({pod->key.ns, std::move(claim)}); }
 }
 
 /// Every managed lease of every namespace, as one consistent list: what is not in it and not newer is gone.
@@ -221,6 +230,7 @@ void Scheduler::tick() {
   if (phase_ != Phase::Leading) { return; }
   for (auto& [uid, grant] : grants_) {
     if (grant.call == 0) { review_.insert(uid); }
+    if (grant.binding_since != Mono{}) { touchClaimOf(uid); }  // Reserved, after a second
   }
   for (auto& [uid, repair] : repairs_) { review_.insert(uid); }
   if (prove_at_ <= now_.mono) {
@@ -295,7 +305,6 @@ void Scheduler::wakeAtNextDue() {
     if (at) { due = due ? std::min(*due, *at) : *at; }
   };
   sooner(engine_.nextDue());
-  for (const auto& r : reflectors_) { sooner(r.nextDue()); }
   if (phase_ != Phase::Standby) {
     sooner(barrier_.nextDue());
     sooner(record_.nextDue());
@@ -308,6 +317,8 @@ void Scheduler::wakeAtNextDue() {
     if (const auto ns = engine_.queue().nextDueNs()) { sooner(Mono{Duration{*ns}}); }
     for (const auto& [uid, g] : grants_) {
       if (g.call == 0 && g.not_before > now_.mono) { sooner(g.not_before); }
+      const Mono reserved = g.binding_since + kReservedAfter;
+      if (g.binding_since != Mono{} && reserved > now_.mono) { sooner(reserved); }
     }
     for (const auto& [uid, r] : repairs_) {
       if (r.call == 0 && r.not_before > now_.mono) { sooner(r.not_before); }

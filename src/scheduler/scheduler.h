@@ -34,6 +34,7 @@
 #include "scheduler/lease_desk.h"
 #include "scheduler/lease_record.h"
 #include "scheduler/reporter.h"
+#include "sched/doors/door.h"
 
 namespace gs::scheduler {
 
@@ -72,6 +73,11 @@ class Scheduler {
     int failures = 0;
     Mono not_before{};
   };
+  /// What a waiting pod is told.
+  struct Refusal {
+    std::string kind;  // stable over numbers
+    std::shared_ptr<const std::string> text;
+  };
   enum class Purpose : std::uint8_t { Bind, ReadAfterConflict, FenceGrant, FenceRepair, ProveGone, ReadBound };
   struct Pending {
     Purpose purpose{};
@@ -107,10 +113,12 @@ class Scheduler {
   void repair(const model::Pod& pod);
   void goneProven(const model::Uid& uid, const kapi::Outcome& outcome);
   void repairFenced(const model::Uid& uid, const kapi::Outcome& outcome);
+  void touchClaimOf(const model::Uid& uid);
   void warnOnce(const model::Pod& pod, const std::string& reason, const std::string& note);
 
   // placing.cc: queue and decisions
   void enqueue(const model::Pod& pod);
+  void tell(const model::Pod& pod, const Refusal& refusal);
   void unparkFitting();
   void scheduleSome();
   void decideOne(const sched::Queue::Item& item);
@@ -160,6 +168,7 @@ class Scheduler {
   std::map<model::Uid, Grant> grants_;
   std::map<model::Uid, Repair> repairs_;
   std::unordered_map<model::Uid, sched::Queue::Item> queued_;
+  std::map<sched::ClassId, Refusal> parked_;                  // what pods of a parked class are told
   std::unordered_map<model::Uid, std::string> waiting_text_;  // why a pod waits, for its claim's status
   std::unordered_map<model::Uid, Mono> first_seen_;           // unbound pods of ours, for the latency metric
   std::set<std::pair<model::Uid, std::string>> warned_;

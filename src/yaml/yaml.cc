@@ -2,12 +2,11 @@
 
 #include <fmt/core.h>
 #include <yaml-cpp/eventhandler.h>
-#include <yaml-cpp/exceptions.h>
-#include <yaml-cpp/parser.h>
+#include <yaml-cpp/yaml.h>  // brings std::istringstream, which its parser wants
 
+#include <algorithm>
 #include <exception>
 #include <set>
-#include <sstream>
 #include <unordered_map>
 #include <utility>
 
@@ -28,6 +27,27 @@ struct Refused : std::exception {
 
 [[noreturn]] void refuse(const YAML::Mark& mark, std::string_view what) {
   throw Refused{fmt::format("YAML line {}, column {}: {}", mark.line + 1, mark.column + 1, what)};
+}
+
+/// How many levels of brackets this JSON text has.
+std::size_t depthOf(std::string_view json) {
+  std::size_t depth = 0;
+  std::size_t deepest = 0;
+  bool in_string = false;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    const char c = json[i];
+    if (in_string) {
+      if (c == '\\') { ++i; }
+      in_string = c != '"';
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '[' || c == '{') {
+      deepest = std::max(deepest, ++depth);
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return deepest;
 }
 
 /// Writes JSON text while the library's parser walks the YAML: no tree is built. An anchor remembers the piece of the
@@ -60,6 +80,9 @@ class Writer final : public YAML::EventHandler {
     const auto [begin, size] = found->second;
     checkRoom(mark, size);
     const std::string piece = out_.substr(begin, size);
+    if (open_.size() + depthOf(piece) > kMaxDepth) {
+      refuse(mark, fmt::format("more than {} levels deep", kMaxDepth));
+    }
     if (!atKey()) {
       beforeValue(mark);
       out_ += piece;
@@ -93,7 +116,9 @@ class Writer final : public YAML::EventHandler {
     std::set<std::string> keys;
   };
 
-  [[nodiscard]] bool atKey() const { return !open_.empty() && open_.back().bracket == '{' && open_.back().key_next; }
+  [[nodiscard]] bool atKey() const {
+    return !open_.empty() && open_.back().bracket == '{' && open_.back().key_next;
+  }
 
   void checkRoom(const YAML::Mark& mark, std::size_t more) const {
     if (done_ + out_.size() + more > max_out_) {
@@ -111,22 +136,28 @@ class Writer final : public YAML::EventHandler {
     if (!open_.empty() && open_.back().bracket == '{') { open_.back().key_next = !open_.back().key_next; }
   }
 
-  void key(const YAML::Mark& mark, const std::string& text) {
+  /// Gives the place of the key in out_.
+  std::size_t key(const YAML::Mark& mark, const std::string& text) {
     checkRoom(mark, text.size());
     if (text == "\"<<\"") { refuse(mark, "merge keys (<<) are not supported; write the fields out"); }
-    if (!open_.back().keys.insert(text).second) { refuse(mark, fmt::format("the key {} is there twice", text)); }
+    if (!open_.back().keys.insert(text).second) {
+      refuse(mark, fmt::format("the key {} is there twice", text));
+    }
     if (!std::exchange(open_.back().empty, false)) { out_ += ','; }
     out_ += text;
     out_ += ':';
+    return out_.size() - 1 - text.size();
   }
 
-  void scalar(const YAML::Mark& mark, YAML::anchor_t anchor, const std::string& tag, const std::string& value) {
+  void scalar(const YAML::Mark& mark, YAML::anchor_t anchor, const std::string& tag,
+              const std::string& value) {
     auto text = scalarToJson(tag, value);
     if (!text) { refuse(mark, text.error().message); }
     if (atKey()) {
       if (*text == "null") { refuse(mark, "a key must not be empty or null"); }
-      key(mark, text->front() == '"' ? *text : quoted(value));
-      if (anchor != 0) { anchors_[anchor] = {out_.size() - 1 - quotedSize(), quotedSize()}; }
+      const std::string name = text->front() == '"' ? *text : quoted(value);
+      const std::size_t begin = key(mark, name);
+      if (anchor != 0) { anchors_[anchor] = {begin, name.size()}; }
     } else {
       checkRoom(mark, text->size());
       beforeValue(mark);
@@ -134,18 +165,6 @@ class Writer final : public YAML::EventHandler {
       out_ += *text;
     }
     afterValue();
-  }
-
-  /// Of the key just written, which is the last thing in out_ before ':'.
-  [[nodiscard]] std::size_t quotedSize() const {
-    std::size_t begin = out_.size() - 2;
-    do { --begin; } while (out_[begin] != '"' || isEscaped(begin));
-    return out_.size() - 1 - begin;
-  }
-  [[nodiscard]] bool isEscaped(std::size_t at) const {
-    std::size_t slashes = 0;
-    while (at > slashes && out_[at - slashes - 1] == '\\') { ++slashes; }
-    return slashes % 2 == 1;
   }
 
   void open(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, char bracket,
@@ -184,7 +203,8 @@ class Writer final : public YAML::EventHandler {
 
 Result<std::vector<std::string>> toJson(std::string_view text, std::size_t max_bytes) {
   if (text.size() > max_bytes) {
-    return fail(Code::Invalid, fmt::format("YAML of {} bytes is over the limit of {}", text.size(), max_bytes));
+    return fail(Code::Invalid,
+                fmt::format("YAML of {} bytes is over the limit of {}", text.size(), max_bytes));
   }
   if (!isUtf8(text)) { return fail(Code::Invalid, "YAML is not UTF-8 text"); }
   try {
@@ -196,9 +216,7 @@ Result<std::vector<std::string>> toJson(std::string_view text, std::size_t max_b
   } catch (const YAML::Exception& e) {
     return fail(Code::Invalid,
                 fmt::format("YAML line {}, column {}: {}", e.mark.line + 1, e.mark.column + 1, e.msg));
-  } catch (const std::exception& e) {
-    return fail(Code::Invalid, e.what());
-  }
+  } catch (const std::exception& e) { return fail(Code::Invalid, e.what()); }
 }
 
 }  // namespace gs::yaml

@@ -11,6 +11,7 @@
 namespace gs::yaml {
 
 /// One JSON text per document. Error Invalid: line and column, what is wrong.
-[[nodiscard]] Result<std::vector<std::string>> toJson(std::string_view text, std::size_t max_bytes = std::size_t{4} << 20);
+[[nodiscard]] Result<std::vector<std::string>> toJson(std::string_view text,
+                                                      std::size_t max_bytes = std::size_t{4} << 20);
 
 }  // namespace gs::yaml

@@ -1,5 +1,5 @@
 # Shared by the scripts of this folder; sourced, never run. Callers have set -euo pipefail.
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2034 # names for the callers
 
 KUBERNETES_VERSION=v1.33.13
 ETCD_VERSION=v3.6.16
@@ -69,19 +69,17 @@ start() {
   die "$name ended at once: $(tail -n 3 "$dir/$name.log")"
 }
 
-# stop DIR NAME [SIGNAL]: returns when the process is gone; after 20 s it is killed.
+# stop DIR NAME [SIGNAL]: returns when the process is gone; after 5 s it is killed. (An API server that is told
+# to end closes its port at once, and then waits up to a minute for its watchers to leave.)
 stop() {
   local dir=$1 name=$2 signal=${3:-TERM} tries
-  for ((tries = 0; tries < 500; tries++)); do
+  for ((tries = 0; tries < 200; tries++)); do
     if ! alive "$dir" "$name"; then
       rm -f "$dir/$name.pid"
       return
     fi
-    if ((tries == 400)); then
-      signal=KILL
-      say "$name did not end in 20 s: killed"
-    fi
-    if ((tries % 400 == 0)); then signal_component "$dir" "$name" "$signal"; fi
+    if ((tries == 100)); then signal=KILL; fi
+    if ((tries % 100 == 0)); then signal_component "$dir" "$name" "$signal"; fi
     sleep 0.05
   done
   die "$name can't be stopped"

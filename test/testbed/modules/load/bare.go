@@ -10,18 +10,23 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
+const bareGPUs = 8
+
 // bareCommand is the yardstick for throughput: what this API server takes on this machine from a client
 // that only writes. A scheduler's figure is given as a share of it.
 func bareCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientset) error {
 	podCount := flags.Int("pods", 2000, "how many pods to bind")
-	nodeCount := flags.Int("nodes", 500, "over how many nodes, of 8 GPUs each")
+	nodeCount := flags.Int("nodes", 500, fmt.Sprintf("over how many nodes, of %d GPUs each", bareGPUs))
 	workers := flags.Int("connections", 32, "parallel connections")
 	events := flags.Bool("events", true, "write the Scheduled event of each pod too")
 	leases := flags.Bool("leases", false, "write the lease of each pod's GPU too")
 	return func(ctx context.Context, client *kubernetes.Clientset) error {
+		if *podCount > *nodeCount*bareGPUs {
+			return fmt.Errorf("%d pods don't fit %d nodes of %d GPUs", *podCount, *nodeCount, bareGPUs)
+		}
 		run := fmt.Sprintf("bare-%x", time.Now().Unix()) // two runs on one cluster don't clash
 		err := parallel(*nodeCount, *workers, func(i int) error {
-			return makeNode(ctx, client, nodeSpec{name: fmt.Sprintf("%s-%d", run, i), gpus: 8})
+			return makeNode(ctx, client, nodeSpec{name: fmt.Sprintf("%s-%d", run, i), gpus: bareGPUs})
 		})
 		if err != nil {
 			return err

@@ -1,0 +1,263 @@
+// How fast decisions are (issue: scale). One core, no I/O: decide, reserve, then the bound pod takes the reservation's place.
+//
+//   decide_bench [google-benchmark flags]     the benchmarks by name
+//   decide_bench --json FILE                  the figures with their goals, as one flat JSON object
+//     decide_per_s         one-GPU claims, 5,000 nodes x 8, from empty to full
+//     decide_mixed_per_s   the same nodes; claims of 1, 2, 4, 8 with selectors and tolerations, two priorities, through the queue
+//     decide_growth        cost per decision at 50,000 nodes / at 500
+//     decide_misfit_ratio  cost of a pod that fits nowhere / of one that fits, with a change elsewhere before each
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "sched/decider.h"
+#include "sched/queue.h"
+
+namespace gs::sched {
+namespace {
+
+constexpr int kGpus = 8;
+constexpr int kMixedPods = 11'500;  // of 3.75 GPUs on average: a little more than 5,000 nodes hold
+
+model::Node benchNode(int i) {
+  model::Node n;
+  n.name = model::NodeName{fmt::format("node-{:05}", i)};
+  n.ready = true;
+  n.labels = {{"kubernetes.io/hostname", n.name.text}, {"zone", fmt::format("zone-{}", i % 4)}, {"gpu-type", i % 2 == 0 ? "a100" : "h100"}};
+  if (i % 4 == 3) { n.taints = {{"team", "research", "NoSchedule"}}; }
+  n.allocatable = {96'000, std::int64_t{512} << 30, std::int64_t{900} << 30, {{model::kNvidiaGpu, kGpus}}};
+  n.allocatable_pods = 110;
+  return n;
+}
+
+model::GpuNodeStatus benchStatus(const model::NodeName& node) {
+  model::GpuNodeStatus s;
+  s.node = node;
+  for (int id = 0; id < kGpus; ++id) {
+    model::Device d;
+    d.id = id;
+    d.uuid = fmt::format("GPU-{}-{}", node.text, id);
+    d.model = "NVIDIA A100-SXM4-80GB";
+    d.memory_mib = 81'920;
+    d.health = model::Health::Healthy;
+    d.island = id < kGpus / 2 ? "nvlink-0" : "nvlink-1";
+    d.bandwidth_gbps = 600;
+    s.devices.push_back(std::move(d));
+  }
+  return s;
+}
+
+struct Cluster {
+  Ledger ledger;
+  Decider decider{ledger};
+
+  explicit Cluster(int nodes) {
+    for (int i = 0; i < nodes; ++i) {
+      const model::Node n = benchNode(i);
+      ledger.upsertNode(n);
+      ledger.upsertStatus(benchStatus(n.name));
+    }
+  }
+
+  /// A decision and all that the ledger learns of it until the pod is bound. False: fits nowhere.
+  bool placeOne(ClassId c, const model::Uid& uid) {
+    const auto placed = decider.decide(c);
+    if (!placed) { return false; }
+    const PodRequest& request = decider.request(c);
+    Reservation r = ledger.reserve(placed->node, uid, request, placed->ids);
+    for (const int id : placed->ids) { ledger.hold(placed->node, id, uid, Source::BoundPod, {}); }
+    ledger.usePod(placed->node, uid, Source::BoundPod, request.resources, 0);
+    r.release();
+    return true;
+  }
+};
+
+PodRequest benchRequest(std::int64_t gpus) {
+  PodRequest r;
+  r.door = Door::Claim;
+  r.devices.emplace();
+  r.devices->count = gpus;
+  r.resources = {1'000 * gpus, gpus << 30, 0, {{model::kNvidiaGpu, gpus}}};
+  return r;
+}
+
+std::vector<model::Uid> benchUids(std::size_t count) {
+  Rng rng{1};
+  std::vector<model::Uid> uids;
+  for (std::size_t i = 0; i < count; ++i) { uids.emplace_back(rng.uuid()); }
+  return uids;
+}
+
+double secondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+/// Seconds for one-GPU claims from empty to full, and how many that were.
+struct Run {
+  double seconds = 0;
+  double decisions = 0;
+};
+
+Run fillWithSingles(int nodes, const std::vector<model::Uid>& uids) {
+  const auto cluster = std::make_unique<Cluster>(nodes);
+  const ClassId one = cluster->decider.classOf(benchRequest(1));
+  const auto start = std::chrono::steady_clock::now();
+  std::size_t placed = 0;
+  while (cluster->placeOne(one, uids[placed])) { ++placed; }
+  return {secondsSince(start), static_cast<double>(placed + 1)};
+}
+
+/// 24 classes: counts 1, 2, 4, 8; no selector, a claim's selector or a pod's; tolerating the taint or not.
+std::vector<ClassId> mixedClasses(Decider& decider) {
+  std::vector<ClassId> classes;
+  for (const std::int64_t gpus : {1, 2, 4, 8}) {
+    for (int selector = 0; selector < 3; ++selector) {
+      for (const bool tolerates : {false, true}) {
+        PodRequest r = benchRequest(gpus);
+        if (selector == 1) { r.match_labels = {{"gpu-type", "h100"}}; }
+        if (selector == 2) { r.node_selector = {{"zone", "zone-0"}}; }
+        if (tolerates) { r.tolerations = {{"team", "research", "NoSchedule", false}}; }
+        classes.push_back(decider.classOf(r));
+      }
+    }
+  }
+  return classes;
+}
+
+/// A class is parked once nothing fits it; ends when all are.
+Run fillMixed(int nodes, const std::vector<model::Uid>& uids) {
+  const auto cluster = std::make_unique<Cluster>(nodes);
+  const std::vector<ClassId> classes = mixedClasses(cluster->decider);
+  Rng rng{2};
+  std::vector<Queue::Item> pods;
+  for (std::size_t i = 0; i < uids.size(); ++i) {
+    pods.push_back({uids[i], rng.chance(20) ? 100 : 0, static_cast<std::int64_t>(i), classes[rng.below(classes.size())]});
+  }
+  const auto start = std::chrono::steady_clock::now();
+  Queue queue;
+  for (const auto& pod : pods) { queue.add(pod); }
+  double decisions = 0;
+  while (const auto pod = queue.pop()) {
+    ++decisions;
+    if (!cluster->placeOne(pod->pod_class, pod->uid)) {
+      queue.add(*pod);
+      (void)queue.park(pod->pod_class);
+    }
+  }
+  return {secondsSince(start), decisions};
+}
+
+/// Decisions for a pod that fits nowhere (or does), each after a pod came or went somewhere; only the decisions are timed.
+Run decideAfterChanges(const PodRequest& request, const std::vector<model::Uid>& uids) {
+  const auto cluster = std::make_unique<Cluster>(5'000);
+  const ClassId one = cluster->decider.classOf(benchRequest(1));
+  const ClassId asked = cluster->decider.classOf(request);
+  for (std::size_t i = 0; i < 20'000; ++i) { cluster->placeOne(one, uids[i]); }
+  (void)cluster->decider.decide(asked);
+  Rng rng{3};
+  Run run;
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 200'000; ++i) {
+    const model::NodeName& node = cluster->ledger.at(static_cast<Ledger::NodeIndex>(rng.below(2'500))).node.name;
+    cluster->ledger.release(node, 0, uids[30'000], Source::Lease);
+    cluster->ledger.hold(node, 0, uids[30'000], Source::Lease, {});
+    benchmark::DoNotOptimize(cluster->decider.decide(asked));
+    ++run.decisions;
+  }
+  run.seconds = secondsSince(start);
+  return run;
+}
+
+PodRequest impossible() {
+  PodRequest r = benchRequest(4);
+  r.devices->topology = model::TopologyMode::Required;
+  r.devices->min_bandwidth_gbps = 900;
+  return r;
+}
+
+// ---- as google benchmarks
+
+void report(benchmark::State& state, const Run& run) { state.SetIterationTime(run.seconds); }
+
+template <class Fill>
+void timeFill(benchmark::State& state, const Fill& fill, int nodes, std::size_t pods) {
+  const auto uids = benchUids(pods);
+  double decisions = 0;
+  for (auto _ : state) {
+    const Run run = fill(nodes, uids);
+    decisions += run.decisions;
+    report(state, run);
+  }
+  state.SetItemsProcessed(static_cast<std::int64_t>(decisions));
+}
+
+void BM_DecideSingles(benchmark::State& state) {
+  timeFill(state, fillWithSingles, static_cast<int>(state.range(0)), static_cast<std::size_t>(state.range(0)) * kGpus + 1);
+}
+BENCHMARK(BM_DecideSingles)->Arg(500)->Arg(5'000)->Arg(50'000)->UseManualTime()->Unit(benchmark::kMillisecond);
+
+void BM_DecideMixed(benchmark::State& state) { timeFill(state, fillMixed, 5'000, kMixedPods); }
+BENCHMARK(BM_DecideMixed)->UseManualTime()->Unit(benchmark::kMillisecond);
+
+void BM_RefusalText(benchmark::State& state) {
+  Cluster cluster{static_cast<int>(state.range(0))};
+  const PodRequest request = impossible();
+  for (auto _ : state) { benchmark::DoNotOptimize(refusalText(cluster.ledger, request)); }
+  state.SetItemsProcessed(state.iterations() * state.range(0));
+}
+BENCHMARK(BM_RefusalText)->Arg(5'000)->Unit(benchmark::kMicrosecond);
+
+// ---- as figures
+
+/// The cheapest of some runs: the one that was disturbed least.
+template <class Make>
+double costPerDecision(int runs, const Make& make) {
+  double best = 1e9;
+  for (int i = 0; i < runs; ++i) {
+    const Run run = make();
+    best = std::min(best, run.seconds / run.decisions);
+  }
+  return best;
+}
+
+int writeFigures(const char* path) {
+  const auto uids = benchUids(50'000 * kGpus + 1);
+  const std::vector<model::Uid> mixed_uids{uids.begin(), uids.begin() + kMixedPods};
+  const auto fill = [&](int nodes) { return [&uids, nodes] { return fillWithSingles(nodes, uids); }; };
+  const double single = costPerDecision(5, fill(5'000));
+  const double mixed = costPerDecision(5, [&] { return fillMixed(5'000, mixed_uids); });
+  const double growth = costPerDecision(3, fill(50'000)) / costPerDecision(20, fill(500));
+  const double misfit = costPerDecision(3, [&] { return decideAfterChanges(impossible(), uids); }) /
+                        costPerDecision(3, [&] { return decideAfterChanges(benchRequest(4), uids); });
+  const std::string text = fmt::format(
+      "{{\"decide_per_s\": {:.0f}, \"decide_per_s_goal\": 50000, \"decide_mixed_per_s\": {:.0f}, \"decide_mixed_per_s_goal\": 30000, "
+      "\"decide_growth\": {:.2f}, \"decide_growth_goal\": 2, \"decide_misfit_ratio\": {:.2f}, \"decide_misfit_ratio_goal\": 1}}\n",
+      1 / single, 1 / mixed, growth, misfit);
+  std::fputs(text.c_str(), stdout);
+  std::FILE* file = std::fopen(path, "w");
+  if (file == nullptr) {
+    std::fprintf(stderr, "decide_bench: cannot write %s\n", path);
+    return 1;
+  }
+  std::fputs(text.c_str(), file);
+  return std::fclose(file) == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace gs::sched
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "--json") == 0) { return gs::sched::writeFigures(argv[2]); }
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) { return 1; }
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}

@@ -1,0 +1,127 @@
+#include "engine/drain.h"
+
+#include <gtest/gtest.h>
+
+#include "testing/builders.h"
+
+namespace gs::engine {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// node-a with two GPUs, watched by an agent that reported once.
+class DrainTest : public ::testing::Test {
+ protected:
+  DrainTest() {
+    ledger.upsertNode(testing::makeNode("node-a"));
+    look("t0", {});
+    drain.agentChanged(node, model::Uid{"agent"}, true, true, now);
+  }
+  /// The agent looks: `uids` have containers on GPU 0.
+  void look(const char* time, std::vector<model::Uid> uids) {
+    model::GpuNodeStatus s = testing::makeStatus("node-a", 2);
+    s.observed_time = time;
+    s.devices[0].in_use_by = std::move(uids);
+    ledger.upsertStatus(s);
+    drain.statusChanged(s, now);
+  }
+  void end(bool clean) { drain.ended(pod, node, {0}, clean, now); }
+  [[nodiscard]] sched::DeviceUse use() const { return ledger.find(node)->devices.at(0).use(); }
+  void pass(Duration by) {
+    now += by;
+    drain.tick(now);
+  }
+
+  const model::NodeName node{"node-a"};
+  const model::Uid pod{"pod-1"};
+  Mono now{1h};
+  sched::Ledger ledger;
+  Drain drain{ledger};
+};
+
+TEST_F(DrainTest, ACleanEndFreesAtOnce) {
+  end(true);
+  EXPECT_TRUE(drain.drained(pod));
+  EXPECT_EQ(use(), sched::DeviceUse::Free);
+  EXPECT_EQ(drain.takeFreed(), std::vector{pod});
+}
+
+TEST_F(DrainTest, WhileTheContainerHoldsItTheDeviceDrains) {
+  look("t1", {pod});
+  end(true);
+  EXPECT_EQ(use(), sched::DeviceUse::Draining);
+  look("t2", {pod});
+  EXPECT_FALSE(drain.drained(pod));
+  look("t3", {});
+  EXPECT_TRUE(drain.drained(pod));
+  EXPECT_EQ(use(), sched::DeviceUse::Free);
+}
+
+TEST_F(DrainTest, AForceDeletedPodNeedsTheSecondNewLook) {
+  end(false);
+  EXPECT_EQ(use(), sched::DeviceUse::Draining);
+  look("t0", {});  // the same look again is not a new one
+  look("t1", {});
+  EXPECT_FALSE(drain.drained(pod));
+  look("t2", {});
+  EXPECT_TRUE(drain.drained(pod));
+}
+
+TEST_F(DrainTest, ALookThatStillShowsItKeepsItDraining) {
+  end(false);
+  look("t1", {pod});
+  look("t2", {pod});
+  look("t3", {pod});
+  EXPECT_FALSE(drain.drained(pod));
+  look("t4", {});
+  EXPECT_TRUE(drain.drained(pod));
+}
+
+TEST_F(DrainTest, ALateReportOfTerminatedContainersLiftsTheWait) {
+  end(false);
+  end(true);
+  EXPECT_TRUE(drain.drained(pod));
+}
+
+TEST_F(DrainTest, WithoutAnAgentForFiveMinutesItIsFree) {
+  end(false);
+  drain.agentChanged(node, model::Uid{"agent"}, false, false, now);
+  pass(4min + 59s);
+  EXPECT_FALSE(drain.drained(pod));
+  ASSERT_EQ(drain.nextDue(), now + 1s);
+  pass(1s);
+  EXPECT_TRUE(drain.drained(pod));
+}
+
+TEST_F(DrainTest, ADeletedNodeFreesIt) {
+  end(false);
+  ledger.removeNode(node);
+  drain.nodeChanged(node, now);
+  EXPECT_TRUE(drain.drained(pod));
+}
+
+TEST_F(DrainTest, AHandMadeStatusFreesAtOnce) {
+  look("", {});
+  end(false);
+  EXPECT_TRUE(drain.drained(pod));
+}
+
+TEST_F(DrainTest, ADeletedStatusFreesIt) {
+  end(false);
+  ledger.removeStatus(node);
+  drain.statusGone(node, now);
+  EXPECT_TRUE(drain.drained(pod));
+}
+
+TEST_F(DrainTest, AnAgentNotReadyForAMinuteMakesDevicesUnknown) {
+  drain.agentChanged(node, model::Uid{"agent"}, true, false, now);
+  pass(59s);
+  EXPECT_FALSE(ledger.find(node)->agent_stale);
+  pass(1s);
+  EXPECT_TRUE(ledger.find(node)->agent_stale);
+  drain.agentChanged(node, model::Uid{"agent"}, true, true, now);
+  EXPECT_FALSE(ledger.find(node)->agent_stale);
+}
+
+}  // namespace
+}  // namespace gs::engine

@@ -1,0 +1,86 @@
+#include "k8s/call_queue.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace gs::k8s {
+namespace {
+
+constexpr Duration kLongestHold = std::chrono::minutes{1};
+
+}  // namespace
+
+void CallQueue::submit(Ticket ticket) {
+  ++size_;
+  if (!ticket.call.lane.empty()) {
+    const auto [lane, is_new] = lanes_.try_emplace(ticket.call.lane);
+    if (!is_new) {
+      lane->second.push_back(std::move(ticket));
+      return;
+    }
+  }
+  ready_.push_back(std::move(ticket));
+}
+
+std::optional<Ticket> CallQueue::next(Mono now) {
+  for (auto hold = holds_.begin(); hold != holds_.end();) {
+    auto& [until, waiting] = hold->second;
+    if (until <= now) {
+      for (auto& [overdue_at, ticket] : waiting) { ready_.push_back(std::move(ticket)); }
+      hold = holds_.erase(hold);
+      continue;
+    }
+    if (!waiting.empty() && waiting.begin()->first <= now) {
+      Ticket ticket = std::move(waiting.begin()->second);
+      waiting.erase(waiting.begin());
+      ticket.overdue = true;
+      ticket.held_for = until - now;
+      --size_;
+      return ticket;
+    }
+    ++hold;
+  }
+  while (!ready_.empty()) {
+    Ticket ticket = std::move(ready_.front());
+    ready_.pop_front();
+    const auto hold = holds_.find(writeKind(ticket.call));
+    if (hold == holds_.end()) {
+      --size_;
+      return ticket;
+    }
+    const Mono overdue_at = now + ticket.call.timeout;
+    hold->second.waiting.emplace(overdue_at, std::move(ticket));
+  }
+  return std::nullopt;
+}
+
+Mono CallQueue::nextChange() const {
+  Mono next = Mono::max();
+  for (const auto& [kind, hold] : holds_) {
+    if (hold.waiting.empty()) { continue; }
+    next = std::min({next, hold.until, hold.waiting.begin()->first});
+  }
+  return next;
+}
+
+void CallQueue::answered(const kapi::Call& call, const kapi::Outcome& outcome, Mono now) {
+  if (outcome.http != 429 || outcome.retry_after <= Duration::zero()) { return; }
+  Hold& hold = holds_[writeKind(call)];
+  hold.until = std::max(hold.until, now + std::min(outcome.retry_after, kLongestHold));
+}
+
+void CallQueue::finished(const kapi::Call& call) {
+  if (call.lane.empty()) { return; }
+  const auto lane = lanes_.find(call.lane);
+  GS_CHECK(lane != lanes_.end(), "a call of lane {} finished twice", call.lane);
+  if (lane->second.empty()) {
+    lanes_.erase(lane);
+    return;
+  }
+  ready_.push_back(std::move(lane->second.front()));
+  lane->second.pop_front();
+}
+
+}  // namespace gs::k8s

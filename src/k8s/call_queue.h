@@ -1,0 +1,59 @@
+// CallQueue: which call may start next. Pure: no threads, no clock; call_pool.h adds those.
+//
+// Lanes: of the calls of one lane one is out at a time, in the order given; lane "" has no order.
+// Holds: after an answer 429 with Retry-After, further calls of the same kind of write (kind, subresource, verb) wait until
+// then, others go on. A call that would wait in a hold for longer than its own timeout comes out overdue, to be reported
+// NotSent with what is left of the hold.
+// Each call that goes in comes out of next() exactly once; answered() and then finished() must follow.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+
+#include "base/clock.h"
+#include "kapi/call.h"
+
+namespace gs::k8s {
+
+/// A call with the term in which it was decided (LeaderGate).
+struct Ticket {
+  kapi::Call call;
+  std::uint64_t term = 0;
+  bool overdue = false;  // held back for longer than its timeout: do not send
+  Duration held_for{};   // then: what is left of the hold
+};
+
+class CallQueue {
+ public:
+  void submit(Ticket ticket);
+  /// The next call that may start. Mono::max(): all holds are over.
+  [[nodiscard]] std::optional<Ticket> next(Mono now);
+  /// When next() may have something without a further submit() or finished(); Mono::max(): never.
+  [[nodiscard]] Mono nextChange() const;
+  /// A 429 with retry_after begins a hold, of at most a minute.
+  void answered(const kapi::Call& call, const kapi::Outcome& outcome, Mono now);
+  /// Frees the call's lane: its outcome was given back.
+  void finished(const kapi::Call& call);
+  /// Calls that have not come out yet.
+  [[nodiscard]] std::size_t size() const { return size_; }
+
+ private:
+  using WriteKind = std::tuple<model::Kind, std::string, kapi::Verb>;
+  struct Hold {
+    Mono until{};
+    std::multimap<Mono, Ticket> waiting;  // by when they are overdue
+  };
+  static WriteKind writeKind(const kapi::Call& call) { return {call.kind, call.subresource, call.verb}; }
+
+  std::deque<Ticket> ready_;
+  std::unordered_map<std::string, std::deque<Ticket>> lanes_;  // those with a call ready, held or out
+  std::map<WriteKind, Hold> holds_;
+  std::size_t size_ = 0;
+};
+
+}  // namespace gs::k8s

@@ -1,0 +1,73 @@
+// ElectionThread: drives the election machine on a thread and a connection of its own, so that nothing that the component
+// does, and no 429 to it, can keep a renewal waiting. Sets the LeaderGate, then tells the owner loop.
+//
+// Two threads: one for the machine and its timers, one that carries out its call, so that the deadline is seen to pass
+// while a call hangs. Pings the owner loop; a loop whose mailbox is full or that does not answer gives no sign of life.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+
+#include "base/clock.h"
+#include "base/mailbox.h"
+#include "base/mutex.h"
+#include "base/worker.h"
+#include "k8s/call_pool.h"
+#include "k8s/leader_gate.h"
+#include "k8s/owner_loop.h"
+#include "k8s/wake_times.h"
+#include "kapi/election.h"
+
+namespace gs::k8s {
+
+class ElectionThread {
+ public:
+  /// All must outlive it. The loop must be started.
+  struct Wiring {
+    Connect connect;
+    OwnerLoop& loop;
+    LeaderGate& gate;
+    const Clock& clock;
+  };
+  ElectionThread(kapi::Election election, Wiring wiring);
+  ElectionThread(const ElectionThread&) = delete;
+  ElectionThread& operator=(const ElectionThread&) = delete;
+  /// As stop() with no time.
+  ~ElectionThread();
+
+  /// Shuts the gate, gives the lease back if we hold it, and joins; what takes longer than `limit` is cancelled. A second
+  /// call does nothing.
+  void stop(Duration limit);
+
+  /// Who holds the lease as last read; "" nobody.
+  [[nodiscard]] std::string holder() const;
+
+ private:
+  struct Pong {
+    Now at{};
+  };
+  struct Stop {};
+  using Message = std::variant<kapi::Outcome, Pong, Stop>;
+
+  void run();
+  [[nodiscard]] kapi::Election::Output react(Message& message, Now now);
+  void carryOut(kapi::Election::Output output);
+  void ping();
+
+  const Wiring wiring_;
+  // Questions to the loop that are answered late hold on to it.
+  const std::shared_ptr<Mailbox<Message>> mailbox_;
+  mutable Mutex mutex_;
+  Signal ended_changed_;
+  bool ended_ GS_GUARDED_BY(mutex_) = false;
+  std::string holder_ GS_GUARDED_BY(mutex_);
+  // The machine's thread's own:
+  kapi::Election election_;
+  WakeTimes wake_times_;
+  bool released_ = false;
+  CallPool calls_;
+  std::unique_ptr<Worker> worker_;
+};
+
+}  // namespace gs::k8s

@@ -1,0 +1,79 @@
+#include "k8s/metric_sink.h"
+
+#include <utility>
+
+#include "base/log.h"
+
+namespace gs::k8s {
+namespace {
+
+Metrics::Labels labelsOf(const kapi::Metric& metric) { return {metric.labels.begin(), metric.labels.end()}; }
+
+std::string handleKey(const kapi::Metric& metric) {
+  std::string key = metric.name;
+  for (const auto& [name, value] : metric.labels) {
+    key += '\0';
+    key += name;
+    key += '\0';
+    key += value;
+  }
+  return key;
+}
+
+}  // namespace
+
+MetricSink::MetricSink(Metrics& metrics, const std::vector<MetricSpec>& specs) : metrics_{metrics} {
+  for (const MetricSpec& spec : specs) { specs_.emplace(spec.name, spec); }
+}
+
+MetricSink::Handle* MetricSink::find(const kapi::Metric& metric) {
+  std::string key = handleKey(metric);
+  if (const auto known = handles_.find(key); known != handles_.end()) { return &known->second; }
+  const auto spec = specs_.find(metric.name);
+  if (spec == specs_.end()) { return nullptr; }
+  const auto make = [&]() -> Handle {
+    switch (spec->second.kind) {
+      case MetricKind::Counter: return metrics_.counter(metric.name, spec->second.help, labelsOf(metric));
+      case MetricKind::Gauge: return metrics_.gauge(metric.name, spec->second.help, labelsOf(metric));
+      case MetricKind::Histogram: break;
+    }
+    return metrics_.histogram(metric.name, spec->second.help, spec->second.buckets, labelsOf(metric));
+  };
+  return &handles_.emplace(std::move(key), make()).first->second;
+}
+
+void MetricSink::apply(const kapi::Metric& metric) {
+  if (metric.op == kapi::MetricOp::Remove) {
+    const auto spec = specs_.find(metric.name);
+    if (spec == specs_.end() || spec->second.kind != MetricKind::Gauge) {
+      misused(metric);
+      return;
+    }
+    handles_.erase(handleKey(metric));
+    metrics_.dropGauge(metric.name, labelsOf(metric));
+    return;
+  }
+  Handle* handle = find(metric);
+  if (handle == nullptr) {
+    misused(metric);
+  } else if (auto* counter = std::get_if<Counter>(handle); counter != nullptr && metric.op == kapi::MetricOp::Add) {
+    counter->add(metric.value);
+  } else if (auto* gauge = std::get_if<Gauge>(handle); gauge != nullptr && metric.op == kapi::MetricOp::Add) {
+    gauge->add(metric.value);
+  } else if (gauge != nullptr && metric.op == kapi::MetricOp::Set) {
+    gauge->set(metric.value);
+  } else if (auto* histogram = std::get_if<Histogram>(handle);
+             histogram != nullptr && metric.op == kapi::MetricOp::Observe) {
+    histogram->observe(metric.value);
+  } else {
+    misused(metric);
+  }
+}
+
+void MetricSink::misused(const kapi::Metric& metric) {
+  if (misused_.insert(metric.name).second) {
+    log::error("a metric that is not in the table, or is of another kind there; ignored", {{"metric", metric.name}});
+  }
+}
+
+}  // namespace gs::k8s

@@ -1,0 +1,92 @@
+// OwnerLoop: the one thread on which a machine lives. Takes events from a bounded mailbox, gives them to the machine with
+// the time, hands on its effects; keeps its timers; answers questions about it.
+//
+// Order: begin() first; the events of one poster in the order in which they were posted; changes of leadership before
+// whatever waits in the mailbox. Effects of one event are handed on before the next event is given.
+// post() waits while the mailbox is full and must not be called from the loop's own thread; postLeadership() and ask()
+// never wait. After stop() events are dropped, questions that were accepted are still answered.
+// The machine, reached through `handle` and questions only, must outlive the loop.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/mailbox.h"
+#include "base/mutex.h"
+#include "base/worker.h"
+#include "k8s/wake_times.h"
+#include "kapi/call.h"
+
+namespace gs::k8s {
+
+using Event = std::variant<kapi::Outcome, kapi::WatchEvent, kapi::WatchEnded, kapi::TimerDue, kapi::Leadership>;
+
+class OwnerLoop {
+ public:
+  struct Machine {
+    std::function<kapi::Effects(Now)> begin;
+    std::function<kapi::Effects(const Event&, Now)> handle;
+  };
+  /// Carries out everything but Wake; never waits. `term`: of the last Leadership that the machine was given, 0 while it
+  /// does not lead.
+  using Output = std::function<void(kapi::Effects, std::uint64_t term)>;
+
+  explicit OwnerLoop(const Clock& clock, std::size_t capacity = 4096);
+  OwnerLoop(const OwnerLoop&) = delete;
+  OwnerLoop& operator=(const OwnerLoop&) = delete;
+  ~OwnerLoop() { stop(); }
+
+  /// Call once.
+  void start(Machine machine, Output output);
+
+  /// False: stopped.
+  bool post(Event event);
+  void postLeadership(kapi::Leadership leadership);
+  /// Runs `question` on the loop's thread, after what is in the mailbox now. False: the mailbox is full, or stopped.
+  bool ask(std::function<void()> question);
+  /// As ask(), and waits for the answer. nullopt: none within `limit` (the thread hangs), or refused. A question that is
+  /// answered later still runs then: it must not refer to things of the asker that may be gone by then.
+  template <class Question>
+  auto answer(Question question, Duration limit) -> std::optional<decltype(question())> {
+    auto task = std::make_shared<std::packaged_task<decltype(question())()>>(std::move(question));
+    auto result = task->get_future();
+    if (!ask([task] { (*task)(); }) || result.wait_for(limit) != std::future_status::ready) { return std::nullopt; }
+    return result.get();
+  }
+
+  [[nodiscard]] std::size_t backlog() const { return mailbox_.size(); }
+  /// Ends after the event in progress, and joins. A second call does nothing.
+  void stop();
+
+ private:
+  struct Nudge {};
+  using Message = std::variant<Event, std::function<void()>, Nudge>;
+
+  void run();
+  void give(const Event& event);
+  void carryOut(kapi::Effects effects);
+  void giveLeadership() GS_EXCLUDES(mutex_);
+  void giveTimer();
+
+  const Clock& clock_;
+  Mailbox<Message> mailbox_;
+  Mutex mutex_;
+  std::deque<kapi::Leadership> leadership_ GS_GUARDED_BY(mutex_);
+  bool stopping_ GS_GUARDED_BY(mutex_) = false;
+  // The loop's thread's own:
+  Machine machine_;
+  Output output_;
+  WakeTimes wake_times_;
+  std::uint64_t term_ = 0;
+  std::unique_ptr<Worker> worker_;
+};
+
+}  // namespace gs::k8s

@@ -1,0 +1,120 @@
+#include <fmt/core.h>
+
+#include <set>
+
+#include "kapi/decode.h"
+#include "kapi/fields.h"
+
+namespace gs::kapi {
+namespace {
+
+using json::Value;
+using model::GpuClaim;
+
+constexpr std::int64_t kMaxCount = 1024;
+constexpr std::int64_t kMaxInt32 = 2147483647;
+
+/// Keeps the first complaint.
+void complain(GpuClaim& claim, const char* field, const Value& seen, const char* rule) {
+  if (!claim.invalid.empty()) { return; }
+  claim.invalid = fmt::format("{} is {}: {}", field, json::print(seen).substr(0, 100), rule);
+}
+
+void readCount(const Value& devices, GpuClaim& claim) {
+  const Value& v = devices["count"];
+  if (v.isNull()) { return; }
+  const auto count = v.integer();
+  if (!count || *count < 1 || *count > kMaxCount) {
+    complain(claim, "spec.devices.count", v, "write a whole number from 1 to 1024");
+  }
+  claim.count = count.value_or(1);
+}
+
+void readPolicy(const Value& devices, GpuClaim& claim) {
+  const Value& v = devices["policy"];
+  if (v.isNull() || v.str() == "contiguous") {
+    claim.policy = model::Policy::Contiguous;
+  } else if (v.str() == "spread") {
+    claim.policy = model::Policy::Spread;
+  } else if (v.str() == "preferIds") {
+    claim.policy = model::Policy::PreferIds;
+  } else {
+    complain(claim, "spec.devices.policy", v, "write contiguous, spread or preferIds");
+  }
+}
+
+void readPreferIds(const Value& devices, GpuClaim& claim) {
+  std::set<std::int64_t> seen;
+  const Value& ids = devices["preferIds"];
+  if (!ids.isNull() && !ids.isArray()) {
+    complain(claim, "spec.devices.preferIds", ids, "write a list of ids");
+  }
+  for (const Value& v : ids.items()) {
+    const auto id = v.integer();
+    if (!id || *id < 0 || *id > kMaxInt32) {
+      complain(claim, "spec.devices.preferIds[]", v, "write GPU ids from 0 on");
+    } else if (!seen.insert(*id).second) {
+      complain(claim, "spec.devices.preferIds[]", v, "the id is there twice; name each once");
+    } else {
+      claim.prefer_ids.push_back(static_cast<int>(*id));
+    }
+  }
+}
+
+void readExclusivity(const Value& devices, GpuClaim& claim) {
+  const Value& v = devices["exclusivity"];
+  if (v.isNull() || v.str() == "Exclusive") {
+    claim.exclusivity = model::Exclusivity::Exclusive;
+  } else if (v.str() == "Shared") {
+    claim.exclusivity = model::Exclusivity::Shared;
+  } else if (v.str() == "MIG") {
+    claim.exclusivity = model::Exclusivity::Mig;
+    complain(claim, "spec.devices.exclusivity", v,
+             "MIG partitions are not supported yet: write Exclusive or Shared");
+  } else {
+    complain(claim, "spec.devices.exclusivity", v, "write Exclusive or Shared");
+  }
+}
+
+void readTopology(const Value& topology, GpuClaim& claim) {
+  if (!topology.isObject()) { return; }
+  const Value& mode = topology["mode"];
+  claim.topology = model::TopologyMode::Preferred;
+  if (mode.str() == "Required") {
+    claim.topology = model::TopologyMode::Required;
+  } else if (mode.str() == "Ignore") {
+    claim.topology = model::TopologyMode::Ignore;
+  } else if (!mode.isNull() && mode.str() != "Preferred") {
+    complain(claim, "spec.topology.mode", mode, "write Required, Preferred or Ignore");
+  }
+  const Value& bandwidth = topology["minBandwidthGBps"];
+  claim.min_bandwidth_gbps = bounded(bandwidth, kMaxInt32);
+  if (!bandwidth.isNull() && claim.min_bandwidth_gbps != bandwidth.intOr(-1)) {
+    complain(claim, "spec.topology.minBandwidthGBps", bandwidth, "write a whole number of GB/s from 0 on");
+  }
+}
+
+}  // namespace
+
+GpuClaim decodeClaim(const Value& v) {
+  const Value& spec = v["spec"];
+  GpuClaim claim;
+  claim.key = objectKey(v);
+  claim.uid = uidField(v);
+  claim.revision = objectRevision(v);
+  const Value& labels = spec["selector"]["matchLabels"];
+  claim.match_labels = stringMap(labels);
+  if (claim.match_labels.size() != labels.members().size()) {
+    complain(claim, "spec.selector.matchLabels", labels, "write texts as values; quote numbers and true");
+  }
+  readCount(spec["devices"], claim);
+  readPolicy(spec["devices"], claim);
+  readPreferIds(spec["devices"], claim);
+  readExclusivity(spec["devices"], claim);
+  readTopology(spec["topology"], claim);
+  const Value& gang = spec["gangRef"];
+  claim.gang_ref = gang.isString() || gang.isNull() ? text(gang) : json::print(gang).substr(0, 100);
+  return claim;
+}
+
+}  // namespace gs::kapi

@@ -1,0 +1,88 @@
+#include <algorithm>
+#include <limits>
+
+#include "kapi/decode.h"
+#include "kapi/fields.h"
+#include "kapi/quantity.h"
+
+namespace gs::kapi {
+namespace {
+
+using json::Value;
+
+constexpr std::int64_t kMaxId = 1023;
+constexpr std::int64_t kMost =
+    std::numeric_limits<std::int64_t>::max() / 4096;  // sums of these do not overflow
+
+model::Health healthOf(std::string_view text) {
+  if (text == "Healthy") { return model::Health::Healthy; }
+  return text == "Unhealthy" ? model::Health::Unhealthy : model::Health::Unknown;
+}
+
+model::Device deviceOf(const Value& v) {
+  model::Device d;
+  d.id = static_cast<int>(bounded(v["id"], kMaxId, -1));
+  d.uuid = text(v["uuid"]);
+  d.model = text(v["model"]);
+  d.memory_mib = bounded(v["memoryMiB"], kMost);
+  d.health = healthOf(v["health"].str());
+  d.health_reason = text(v["healthReason"]);
+  d.island = text(v["island"]);
+  d.bandwidth_gbps = bounded(v["bandwidthGBps"], kMost);
+  for (const Value& link : v["links"].items()) {
+    const auto to = bounded(link["to"], kMaxId, -1);
+    if (to >= 0) { d.links.push_back({static_cast<int>(to), bounded(link["gbps"], kMost)}); }
+  }
+  d.partitioned = !v["partitions"].items().empty();
+  for (const Value& uid : v["inUseBy"].items()) {
+    if (!uid.str().empty()) { d.in_use_by.emplace_back(uid.str()); }
+  }
+  std::sort(d.in_use_by.begin(), d.in_use_by.end());
+  d.in_use_by.erase(std::unique(d.in_use_by.begin(), d.in_use_by.end()), d.in_use_by.end());
+  return d;
+}
+
+}  // namespace
+
+model::Node decodeNode(const Value& v) {
+  model::Node node;
+  node.name = model::NodeName{objectKey(v).name};
+  node.uid = uidField(v);
+  node.revision = objectRevision(v);
+  node.labels = stringMap(v["metadata"]["labels"]);
+  for (const Value& t : v["spec"]["taints"].items()) {
+    node.taints.push_back({text(t["key"]), text(t["value"]), text(t["effect"])});
+  }
+  node.unschedulable = v["spec"]["unschedulable"].boolOr(false);
+  const Value& status = v["status"];
+  for (const Value& c : status["conditions"].items()) {
+    if (c["type"].str() == "Ready") { node.ready = c["status"].str() == "True"; }
+  }
+  // The API server's default: what there is can be given.
+  const Value& allocatable = status[status["allocatable"].isObject() ? "allocatable" : "capacity"];
+  for (const auto& [name, quantity] : allocatable.members()) {
+    (void)addAmount(node.allocatable, name, quantity);
+  }
+  node.allocatable_pods = std::max<std::int64_t>(0, quantityUnits(allocatable["pods"]).value_or(0));
+  node.vcuda_core_capacity =
+      std::max<std::int64_t>(0, quantityUnits(status["capacity"][model::kVcudaCore]).value_or(0));
+  return node;
+}
+
+model::GpuNodeStatus decodeGpuNodeStatus(const Value& v) {
+  model::GpuNodeStatus out;
+  out.node = model::NodeName{objectKey(v).name};
+  out.uid = uidField(v);
+  out.revision = objectRevision(v);
+  for (const Value& device : v["status"]["devices"].items()) {
+    if (auto d = deviceOf(device); d.id >= 0) { out.devices.push_back(std::move(d)); }
+  }
+  const auto by_id = [](const model::Device& a, const model::Device& b) { return a.id < b.id; };
+  const auto same_id = [](const model::Device& a, const model::Device& b) { return a.id == b.id; };
+  std::stable_sort(out.devices.begin(), out.devices.end(), by_id);
+  out.devices.erase(std::unique(out.devices.begin(), out.devices.end(), same_id), out.devices.end());
+  out.observed_time = text(v["status"]["observedTime"]);
+  return out;
+}
+
+}  // namespace gs::kapi

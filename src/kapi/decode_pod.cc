@@ -1,0 +1,159 @@
+#include <algorithm>
+#include <set>
+
+#include "kapi/decode.h"
+#include "kapi/fields.h"
+#include "kapi/pod_requests.h"
+#include "kapi/time.h"
+
+namespace gs::kapi {
+namespace {
+
+using json::Value;
+
+constexpr const char* kRequiredTerms = "requiredDuringSchedulingIgnoredDuringExecution";
+
+bool startsWith(std::string_view s, std::string_view prefix) { return s.substr(0, prefix.size()) == prefix; }
+
+bool isReadAnnotation(std::string_view key) {
+  return startsWith(key, "gpu.scheduling/") || startsWith(key, "tencent.com/") || key == "gpu-scheduling-map";
+}
+
+model::PodPhase phaseOf(std::string_view text) {
+  if (text == "Running") { return model::PodPhase::Running; }
+  if (text == "Succeeded") { return model::PodPhase::Succeeded; }
+  if (text == "Failed") { return model::PodPhase::Failed; }
+  if (text == "Unknown") { return model::PodPhase::Unknown; }
+  return model::PodPhase::Pending;
+}
+
+/// A toleration with an operator that we do not know tolerates nothing.
+std::vector<model::Toleration> tolerationsOf(const Value& spec) {
+  std::vector<model::Toleration> out;
+  for (const Value& t : spec["tolerations"].items()) {
+    const std::string_view op = t["operator"].str();
+    if (!op.empty() && op != "Equal" && op != "Exists") { continue; }
+    out.push_back({text(t["key"]), text(t["value"]), text(t["effect"]), op == "Exists"});
+  }
+  return out;
+}
+
+bool usesHostPort(const Value& container) {
+  const auto& ports = container["ports"].items();
+  return std::any_of(ports.begin(), ports.end(), [](const Value& p) { return p["hostPort"].intOr(0) != 0; });
+}
+
+void addUnsupportedVolumes(const Value& spec, std::set<std::string>& out) {
+  // The first two bind late or to a zone; two pods on one node cannot share the others.
+  static constexpr const char* kTypes[] = {"persistentVolumeClaim", "ephemeral", "gcePersistentDisk",
+                                           "awsElasticBlockStore",  "rbd",       "iscsi"};
+  for (const Value& volume : spec["volumes"].items()) {
+    for (const char* type : kTypes) {
+      if (volume[type].isObject()) { out.insert(std::string{"spec.volumes[]."} + type); }
+    }
+  }
+}
+
+/// What kube-scheduler's default filters would look at and we do not (design 3.11).
+void addUnsupported(const Value& spec, std::set<std::string>& out) {
+  for (const char* kind : {"nodeAffinity", "podAffinity", "podAntiAffinity"}) {
+    const Value& required = spec["affinity"][kind][kRequiredTerms];
+    if (!required.members().empty() || !required.items().empty()) {
+      out.insert(std::string{"spec.affinity."} + kind);
+    }
+  }
+  for (const Value& constraint : spec["topologySpreadConstraints"].items()) {
+    if (constraint["whenUnsatisfiable"].str() != "ScheduleAnyway") {
+      out.insert("spec.topologySpreadConstraints");
+    }
+  }
+  for (const Value& container : spec["containers"].items()) {
+    if (usesHostPort(container)) { out.insert("spec.containers[].ports[].hostPort"); }
+  }
+  for (const Value& container : spec["initContainers"].items()) {
+    if (usesHostPort(container)) { out.insert("spec.initContainers[].ports[].hostPort"); }
+  }
+  if (!spec["resourceClaims"].items().empty()) { out.insert("spec.resourceClaims"); }
+  if (!spec["resources"].members().empty()) { out.insert("spec.resources"); }
+  addUnsupportedVolumes(spec, out);
+}
+
+bool isDone(const Value& status) {
+  if (status["state"]["terminated"].isObject()) { return true; }
+  const bool never_started = !status["state"]["running"].isObject() &&
+                             status["lastState"].members().empty() && !status["started"].boolOr(false) &&
+                             status["restartCount"].intOr(0) == 0;
+  return never_started;
+}
+
+bool hasTrueCondition(const Value& status, std::initializer_list<std::string_view> types) {
+  for (const Value& c : status["conditions"].items()) {
+    if (c["status"].str() == "True" &&
+        std::find(types.begin(), types.end(), c["type"].str()) != types.end()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool containersTerminated(const Value& status, model::PodPhase phase) {
+  bool any = false;
+  for (const char* list : {"containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"}) {
+    for (const Value& container : status[list].items()) {
+      any = true;
+      if (!isDone(container)) { return false; }
+    }
+  }
+  if (any) { return true; }
+  // No container was ever reported. A pod that got past its init containers had some all the same.
+  return phase != model::PodPhase::Running && phase != model::PodPhase::Unknown &&
+         !hasTrueCondition(status, {"Initialized", "ContainersReady", "Ready"});
+}
+
+void readStatus(const Value& status, model::Pod& pod) {
+  pod.phase = phaseOf(status["phase"].str());
+  pod.containers_terminated = containersTerminated(status, pod.phase);
+  pod.ready = hasTrueCondition(status, {"Ready"});
+  for (const Value& c : status["conditions"].items()) {
+    if (c["type"].str() != "PodScheduled") { continue; }
+    pod.scheduled = {text(c["status"]), text(c["reason"]), text(c["message"])};
+    if (pod.scheduled.status == "True") {
+      pod.bound_at = parseTime(c["lastTransitionTime"].str()).value_or(Wall{});
+    }
+  }
+}
+
+}  // namespace
+
+model::Pod decodePod(const Value& v) {
+  const Value& meta = v["metadata"];
+  const Value& spec = v["spec"];
+  model::Pod pod;
+  pod.key = objectKey(v);
+  pod.uid = uidField(v);
+  pod.revision = objectRevision(v);
+  pod.created = parseTime(meta["creationTimestamp"].str()).value_or(Wall{});
+  pod.deleting = !meta["deletionTimestamp"].isNull();
+  pod.is_agent = meta["labels"]["app"].str() == "gpu-scheduler-agent";
+  for (const auto& [key, value] : meta["annotations"].members()) {
+    if (isReadAnnotation(key) && value.isString()) { pod.annotations.emplace(key, value.str()); }
+  }
+  pod.scheduler_name = text(spec["schedulerName"]);
+  if (pod.scheduler_name.empty()) { pod.scheduler_name = "default-scheduler"; }
+  pod.node = model::NodeName{spec["nodeName"].str()};
+  const std::int64_t priority = spec["priority"].intOr(0);
+  pod.priority = static_cast<std::int32_t>(std::clamp<std::int64_t>(priority, INT32_MIN, INT32_MAX));
+  pod.node_selector = stringMap(spec["nodeSelector"]);
+  pod.tolerations = tolerationsOf(spec);
+  for (const Value& gate : spec["schedulingGates"].items()) {
+    pod.scheduling_gates.push_back(text(gate["name"]));
+  }
+  std::set<std::string> unsupported;
+  pod.requests = podRequests(v, unsupported);
+  addUnsupported(spec, unsupported);
+  pod.unsupported.assign(unsupported.begin(), unsupported.end());
+  readStatus(v["status"], pod);
+  return pod;
+}
+
+}  // namespace gs::kapi

@@ -1,0 +1,170 @@
+#include "kapi/election.h"
+
+#include <algorithm>
+
+#include "kapi/time.h"
+#include "kapi/write.h"
+
+namespace gs::kapi {
+
+Election::Election(Config config, Rng rng) : config_{std::move(config)}, rng_{rng} {}
+
+Election::Output Election::start(Now now) {
+  Output out;
+  last_pong_ = now.mono;
+  read(out);
+  return out;
+}
+
+void Election::pong(Now now) { last_pong_ = now.mono; }
+
+void Election::read(Output& out) {
+  Call call = getObject(model::Kind::Lease, config_.lease);
+  call.token = call_ = makeToken(config_.owner, next_++);
+  call.timeout = config_.renew_deadline;
+  state_ = State::Reading;
+  due_.reset();
+  out.effects.emplace_back(std::move(call));
+}
+
+void Election::waitRetry(Duration at_least, Now now, Output& out) {
+  state_ = State::Waiting;
+  // client-go: retry_period, jittered by 1.2 while it does not lead
+  const auto spread = static_cast<std::uint64_t>(config_.retry_period.count() / 5 + 1);
+  const Duration jitter = leadership_.leading ? Duration{} : Duration{static_cast<Duration::rep>(rng_.below(spread))};
+  due_ = now.mono + std::max(config_.retry_period + jitter, leadership_.leading ? Duration{} : at_least);
+  out.effects.emplace_back(Wake{*due_});
+  if (leadership_.leading) { out.effects.emplace_back(Wake{leadership_.until}); }
+}
+
+/// The moment of a change is ours: clocks of two machines are never compared.
+void Election::seen(const model::Lease& lease, Now now) {
+  const bool same = known_ && known_->holder == lease.holder && known_->record == lease.record && known_->uid == lease.uid;
+  if (!same) { changed_ = now.mono; }
+  known_ = lease;
+  holder_ = lease.holder;
+}
+
+Election::Output Election::handle(const Outcome& outcome, Now now) {
+  Output out;
+  if (outcome.token != call_ || call_ == 0) { return out; }
+  call_ = 0;
+  if (expired(now) || ownerHangs(now)) { lose(out); }
+  if (state_ == State::Reading) { readAnswered(outcome, now, out); } else { writeAnswered(outcome, now, out); }
+  return out;
+}
+
+void Election::readAnswered(const Outcome& outcome, Now now, Output& out) {
+  if (stopping_) {
+    state_ = State::Stopped;
+    out.released = true;
+    return;
+  }
+  const auto* lease = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
+  if (outcome.http == 404) {
+    known_.reset();
+    holder_.clear();
+    write(nullptr, false, now, out);
+  } else if (outcome.fate == Fate::Applied && lease != nullptr) {
+    seen(**lease, now);
+    consider(lease->get(), now, out);
+  } else {
+    waitRetry(outcome.retry_after, now, out);
+  }
+}
+
+void Election::consider(const model::Lease* lease, Now now, Output& out) {
+  const bool free = lease->holder.empty() || lease->holder == config_.identity;
+  const Duration theirs = std::max<Duration>(config_.lease_duration, std::chrono::seconds{std::clamp<std::int64_t>(lease->record.duration_s, 0, 3600)});
+  if (!free && leadership_.leading) { lose(out); }
+  if (!free && now.mono - changed_ < theirs) { waitRetry({}, now, out); return; }
+  if (ownerHangs(now)) { waitRetry({}, now, out); return; }
+  write(lease, false, now, out);
+}
+
+void Election::write(const model::Lease* lease, bool release, Now now, Output& out) {
+  model::Lease next = lease == nullptr ? model::Lease{} : *lease;
+  const bool takes_over = lease != nullptr && lease->holder != config_.identity;
+  next.key = config_.lease;
+  next.record.renew_time = microTimeText(now.wall);
+  if (lease == nullptr || takes_over) { next.record.acquire_time = next.record.renew_time; }
+  if (takes_over) { ++next.record.transitions; }
+  next.holder = release ? "" : config_.identity;
+  next.record.duration_s = release ? 1 : std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(config_.lease_duration).count());
+  Call call = writeElection(next, config_.annotations, lease == nullptr);
+  call.token = call_ = makeToken(config_.owner, next_++);
+  call.timeout = config_.renew_deadline;
+  create_ = lease == nullptr;
+  writing_release_ = release;
+  sent_ = now.mono;
+  state_ = State::Writing;
+  due_.reset();
+  if (leadership_.leading && !release) { out.effects.emplace_back(Wake{leadership_.until}); }
+  out.effects.emplace_back(std::move(call));
+}
+
+void Election::writeAnswered(const Outcome& outcome, Now now, Output& out) {
+  if (writing_release_ || stopping_) {
+    if (!writing_release_ && outcome.fate == Fate::Applied) {  // stop() came while a renewal was in flight
+      const auto* lease = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
+      if (lease != nullptr) { write(lease->get(), true, now, out); return; }
+    }
+    state_ = State::Stopped;
+    out.released = true;
+    return;
+  }
+  const auto* lease = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
+  if (outcome.fate == Fate::Applied && lease != nullptr) {
+    seen(**lease, now);
+    lead(now, out);
+    waitRetry({}, now, out);
+  } else if (outcome.http == 409 || outcome.http == 404) {
+    read(out);
+  } else if (outcome.fate == Fate::Unknown) {
+    read(out);  // it may have been applied: the next write needs the newest revision
+  } else {
+    waitRetry(outcome.retry_after, now, out);
+  }
+}
+
+void Election::lead(Now now, Output& out) {
+  const Mono until = sent_ + config_.renew_deadline;
+  if (until <= now.mono || ownerHangs(now)) { return; }  // answered too late to act on
+  if (!leadership_.leading) { ++leadership_.term; }
+  if (!leadership_.leading) { last_pong_ = now.mono; }
+  leadership_.leading = true;
+  leadership_.until = until;
+  out.leadership = leadership_;
+}
+
+void Election::lose(Output& out) {
+  leadership_.leading = false;
+  out.leadership = leadership_;
+}
+
+Election::Output Election::tick(Now now) {
+  Output out;
+  if (expired(now) || ownerHangs(now)) { lose(out); }
+  if (state_ == State::Waiting && due_ && *due_ <= now.mono) {
+    out.ping = leadership_.leading;
+    if (leadership_.leading && known_) { write(&*known_, false, now, out); } else { read(out); }
+  }
+  return out;
+}
+
+Election::Output Election::stop(Now now) {
+  Output out;
+  const bool led = leadership_.leading && known_;
+  stopping_ = true;
+  if (leadership_.leading) { lose(out); }
+  if (call_ != 0) { return out; }  // its answer goes on
+  if (led) {
+    write(&*known_, true, now, out);
+  } else {
+    state_ = State::Stopped;
+    out.released = true;
+  }
+  return out;
+}
+
+}  // namespace gs::kapi

@@ -1,0 +1,98 @@
+#include "kapi/event.h"
+
+#include <fmt/format.h>
+
+#include "kapi/paths.h"
+#include "kapi/time.h"
+#include "kapi/write.h"
+
+namespace gs::kapi {
+namespace {
+
+constexpr Duration kSeriesWindow = std::chrono::minutes{6};
+constexpr Duration kMinGap = std::chrono::seconds{10};
+constexpr std::size_t kMaxTracked = 4096;
+constexpr std::size_t kMaxNote = 1024;
+
+/// At most 1024 bytes, cut before a character that would be split.
+std::string cutNote(std::string note) {
+  if (note.size() <= kMaxNote) { return note; }
+  std::size_t end = kMaxNote - 3;
+  while (end > 0 && (static_cast<unsigned char>(note[end]) & 0xC0U) == 0x80U) { --end; }
+  return note.substr(0, end) + "...";
+}
+
+std::string keyOfSeries(const EventNote& n) {
+  return fmt::format("{}\n{}\n{}\n{}", n.uid.text, n.warning ? "W" : "N", n.reason, n.note);
+}
+
+}  // namespace
+
+EventRecorder::EventRecorder(std::string controller, std::string instance, Rng rng)
+    : controller_{std::move(controller)}, instance_{std::move(instance)}, rng_{rng} {}
+
+void EventRecorder::forgetOld(Mono now) {
+  while (!order_.empty() && (order_.size() > kMaxTracked || now - order_.front().first > kSeriesWindow)) {
+    const auto it = series_.find(order_.front().second);
+    const bool alive = it != series_.end() && now - it->second.last <= kSeriesWindow && order_.size() <= kMaxTracked;
+    if (alive) { order_.emplace_back(it->second.last, it->first); } else if (it != series_.end()) { series_.erase(it); }
+    order_.pop_front();
+  }
+}
+
+std::optional<Call> EventRecorder::record(const EventNote& note, Now now) {
+  forgetOld(now.mono);
+  const std::string key = keyOfSeries(note);
+  const auto it = series_.find(key);
+  if (it == series_.end() || now.mono - it->second.last > kSeriesWindow) {
+    // client-go: <object>.<hex>; the object part is cut so that the whole stays a valid name
+    const std::string name = fmt::format("{}.{:016x}", note.object.name.substr(0, 230), rng_.next());
+    if (it == series_.end()) { order_.emplace_back(now.mono, key); }
+    series_[key] = Series{note.object.ns.empty() ? "default" : note.object.ns, name, 1, 1, now.mono, now.mono};
+    return create(note, name, now);
+  }
+  Series& s = it->second;
+  ++s.count;
+  s.last = now.mono;
+  if (now.mono - s.written_at < kMinGap) { return std::nullopt; }
+  s.written = s.count;
+  s.written_at = now.mono;
+  return patchSeries(s, now);
+}
+
+Call EventRecorder::create(const EventNote& note, const std::string& name, Now now) const {
+  const std::string ns = note.object.ns.empty() ? "default" : note.object.ns;
+  json::Object regarding{{"kind", kindInfo(note.kind).name}, {"name", note.object.name}, {"uid", note.uid.text},
+                         {"apiVersion", apiVersion(note.kind)}};
+  if (!note.object.ns.empty()) { regarding["namespace"] = note.object.ns; }
+  if (note.revision != 0) { regarding["resourceVersion"] = std::to_string(note.revision); }
+  Call call;
+  call.verb = Verb::Create;
+  call.kind = model::Kind::Event;
+  call.key = {ns, ""};
+  call.guarded = true;
+  call.body = json::Object{{"apiVersion", "events.k8s.io/v1"},
+                           {"kind", "Event"},
+                           {"metadata", json::Object{{"name", name}, {"namespace", ns}}},
+                           {"eventTime", microTimeText(now.wall)},
+                           {"reportingController", controller_},
+                           {"reportingInstance", instance_.substr(0, 128)},
+                           {"action", note.action},
+                           {"reason", note.reason},
+                           {"regarding", std::move(regarding)},
+                           {"note", cutNote(note.note)},
+                           {"type", note.warning ? "Warning" : "Normal"}};
+  return call;
+}
+
+Call EventRecorder::patchSeries(const Series& series, Now now) {
+  Call call;
+  call.verb = Verb::MergePatch;
+  call.kind = model::Kind::Event;
+  call.key = {series.ns, series.name};
+  call.guarded = true;
+  call.body = json::Object{{"series", json::Object{{"count", series.count}, {"lastObservedTime", microTimeText(now.wall)}}}};
+  return call;
+}
+
+}  // namespace gs::kapi

@@ -1,0 +1,38 @@
+#include "kapi/fields.h"
+
+#include "kapi/quantity.h"
+
+namespace gs::kapi {
+
+std::map<std::string, std::string> stringMap(const json::Value& v) {
+  std::map<std::string, std::string> out;
+  for (const auto& [key, value] : v.members()) {
+    if (value.isString()) { out.emplace(key, value.str()); }
+  }
+  return out;
+}
+
+std::int64_t bounded(const json::Value& v, std::int64_t most, std::int64_t fallback) {
+  const auto n = v.integer();
+  return n && *n >= 0 && *n <= most ? *n : fallback;
+}
+
+bool addAmount(model::Resources& to, const std::string& name, const json::Value& quantity) {
+  if (name == "pods") { return true; }
+  const auto amount = name == "cpu" ? quantityMilli(quantity) : quantityUnits(quantity);
+  if (!amount || *amount < 0) { return false; }
+  model::Resources one;
+  if (name == "cpu") {
+    one.cpu_milli = *amount;
+  } else if (name == "memory") {
+    one.memory = *amount;
+  } else if (name == "ephemeral-storage") {
+    one.ephemeral = *amount;
+  } else if (*amount > 0) {
+    one.extended.emplace(name, *amount);
+  }
+  to += one;
+  return true;
+}
+
+}  // namespace gs::kapi

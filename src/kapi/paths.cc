@@ -1,0 +1,110 @@
+#include "kapi/paths.h"
+
+#include <fmt/core.h>
+
+#include "base/check.h"
+
+namespace gs::kapi {
+namespace {
+
+using model::Kind;
+
+// In the order of model::Kind.
+constexpr KindInfo kKindTable[model::kKinds] = {
+    {Kind::Pod, "", "v1", "pods", "Pod", true},
+    {Kind::Node, "", "v1", "nodes", "Node", false},
+    {Kind::GpuClaim, "gpu.scheduling", "v1", "gpuclaims", "GpuClaim", true},
+    {Kind::GpuNodeStatus, "gpu.scheduling", "v1", "gpunodestatuses", "GpuNodeStatus", false},
+    {Kind::Lease, "coordination.k8s.io", "v1", "leases", "Lease", true},
+    {Kind::Crd, "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false},
+    {Kind::Event, "events.k8s.io", "v1", "events", "Event", true},
+};
+
+bool isUnreserved(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+         c == '_' || c == '~';
+}
+
+std::string path(Kind kind, const std::string& ns, const std::string& name, const std::string& subresource) {
+  const KindInfo& info = kindInfo(kind);
+  std::string out = info.group[0] == '\0' ? fmt::format("/api/{}", info.version)
+                                          : fmt::format("/apis/{}/{}", info.group, info.version);
+  if (info.namespaced && !ns.empty()) { out += "/namespaces/" + percentEncode(ns); }
+  out += '/';
+  out += info.resource;
+  if (!name.empty()) { out += "/" + percentEncode(name); }
+  if (!name.empty() && !subresource.empty()) { out += "/" + percentEncode(subresource); }
+  return out;
+}
+
+std::string withQuery(std::string path, const std::string& query) {
+  return query.empty() ? path : path + "?" + query;
+}
+
+}  // namespace
+
+const KindInfo& kindInfo(Kind kind) {
+  const auto i = static_cast<std::size_t>(kind);
+  GS_CHECK(i < std::size(kKindTable) && kKindTable[i].kind == kind, "kind {} is not in the table", i);
+  return kKindTable[i];
+}
+
+std::string apiVersion(Kind kind) {
+  const KindInfo& info = kindInfo(kind);
+  return info.group[0] == '\0' ? info.version : fmt::format("{}/{}", info.group, info.version);
+}
+
+std::string target(const Call& call) {
+  const bool to_collection =
+      call.verb == Verb::List || (call.verb == Verb::Create && call.subresource.empty());
+  return withQuery(
+      path(call.kind, call.key.ns, to_collection ? std::string{} : call.key.name, call.subresource),
+      call.query);
+}
+
+std::string target(const OpenWatch& watch) {
+  return withQuery(path(watch.kind, watch.ns, {}, {}),
+                   watch.query.empty() ? "watch=true" : "watch=true&" + watch.query);
+}
+
+const char* httpMethod(Verb verb) {
+  switch (verb) {
+    case Verb::Get:
+    case Verb::List: return "GET";
+    case Verb::Create: return "POST";
+    case Verb::Update: return "PUT";
+    case Verb::MergePatch:
+    case Verb::StrategicPatch:
+    case Verb::Apply: return "PATCH";
+    case Verb::Delete: return "DELETE";
+  }
+  return "GET";
+}
+
+const char* contentType(Verb verb) {
+  switch (verb) {
+    case Verb::MergePatch: return "application/merge-patch+json";
+    case Verb::StrategicPatch: return "application/strategic-merge-patch+json";
+    case Verb::Apply: return "application/apply-patch+yaml";
+    default: return "application/json";
+  }
+}
+
+std::string percentEncode(std::string_view text) {
+  static constexpr char kDigits[] = "0123456789ABCDEF";
+  // A segment "." or ".." would be resolved away on the path; the API server answers 404 to these names.
+  const bool dots = text == "." || text == "..";
+  std::string out;
+  for (const char c : text) {
+    if (isUnreserved(c) && !dots) {
+      out += c;
+      continue;
+    }
+    out += '%';
+    out += kDigits[static_cast<unsigned char>(c) >> 4U];
+    out += kDigits[static_cast<unsigned char>(c) & 15U];
+  }
+  return out;
+}
+
+}  // namespace gs::kapi

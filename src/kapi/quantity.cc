@@ -1,0 +1,149 @@
+#include "kapi/quantity.h"
+
+#include <fmt/core.h>
+
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <string>
+
+namespace gs::kapi {
+namespace {
+
+__extension__ using Wide = unsigned __int128;
+
+constexpr std::size_t kMaxDigits = 19;  // significant ones; so a mantissa fits in 64 bits
+constexpr int kMaxPower = 38;           // 10^38 fits in 128 bits
+
+/// mantissa * 10^ten * 2^two
+struct Number {
+  bool negative = false;
+  std::uint64_t mantissa = 0;
+  int ten = 0;
+  int two = 0;
+};
+
+bool isDigitChar(char c) { return c >= '0' && c <= '9'; }
+
+/// "12.50" -> 125 * 10^-1. Takes it off the front of `s`.
+std::optional<Number> takeDecimal(std::string_view& s) {
+  Number n;
+  if (!s.empty() && (s[0] == '+' || s[0] == '-')) {
+    n.negative = s[0] == '-';
+    s.remove_prefix(1);
+  }
+  std::string digits;
+  bool any = false;
+  bool point = false;
+  while (!s.empty() && (isDigitChar(s[0]) || (s[0] == '.' && !point))) {
+    if (s[0] == '.') {
+      point = true;
+    } else {
+      any = true;
+      if (!digits.empty() || s[0] != '0') { digits += s[0]; }
+      if (point && n.ten > -10'000) { --n.ten; }
+      if (digits.size() > 1000) { return std::nullopt; }
+    }
+    s.remove_prefix(1);
+  }
+  while (!digits.empty() && digits.back() == '0') {
+    digits.pop_back();
+    ++n.ten;
+  }
+  if (!any || digits.size() > kMaxDigits) { return std::nullopt; }
+  std::from_chars(digits.data(), digits.data() + digits.size(), n.mantissa);
+  return n;
+}
+
+/// "e-3", "E3"
+std::optional<int> exponentOf(std::string_view s) {
+  if (s.size() < 2 || (s[0] != 'e' && s[0] != 'E')) { return std::nullopt; }
+  s.remove_prefix(1);
+  if (s[0] == '+') { s.remove_prefix(1); }
+  int exponent = 0;
+  const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), exponent);
+  if (error != std::errc{} || end != s.data() + s.size() || exponent < -1000 || exponent > 1000) {
+    return std::nullopt;
+  }
+  return exponent;
+}
+
+bool applySuffix(Number& n, std::string_view suffix) {
+  struct Suffix {
+    std::string_view text;
+    int ten;
+    int two;
+  };
+  static constexpr Suffix kSuffixes[] = {{"", 0, 0},    {"n", -9, 0},  {"u", -6, 0},  {"m", -3, 0},
+                                         {"k", 3, 0},   {"M", 6, 0},   {"G", 9, 0},   {"T", 12, 0},
+                                         {"P", 15, 0},  {"E", 18, 0},  {"Ki", 0, 10}, {"Mi", 0, 20},
+                                         {"Gi", 0, 30}, {"Ti", 0, 40}, {"Pi", 0, 50}, {"Ei", 0, 60}};
+  for (const Suffix& known : kSuffixes) {
+    if (known.text == suffix) {
+      n.ten += known.ten;
+      n.two = known.two;
+      return true;
+    }
+  }
+  const auto exponent = exponentOf(suffix);
+  n.ten += exponent.value_or(0);
+  return exponent.has_value();
+}
+
+Wide powerOfTen(int power) {
+  Wide result = 1;
+  for (int i = 0; i < power; ++i) { result *= 10; }
+  return result;
+}
+
+/// Rounded away from zero; nullopt when it does not fit.
+std::optional<std::int64_t> wholeOf(const Number& n) {
+  if (n.mantissa == 0) { return 0; }
+  Wide size = Wide{n.mantissa} << static_cast<unsigned>(n.two);  // below 2^124
+  if (n.ten >= 0) {
+    if (n.ten > kMaxPower || __builtin_mul_overflow(size, powerOfTen(n.ten), &size)) { return std::nullopt; }
+  } else if (-n.ten > kMaxPower) {
+    size = 1;  // 10^38 is over 2^124
+  } else {
+    const Wide divisor = powerOfTen(-n.ten);
+    size = size / divisor + (size % divisor == 0 ? 0 : 1);
+  }
+  const Wide limit = Wide{1} << 63U;
+  if (size > limit || (size == limit && !n.negative)) { return std::nullopt; }
+  if (size == limit) { return std::numeric_limits<std::int64_t>::min(); }
+  const auto whole = static_cast<std::int64_t>(size);
+  return n.negative ? -whole : whole;
+}
+
+Result<std::int64_t> quantity(std::string_view text, int scale) {
+  std::string_view rest = text;
+  auto n = takeDecimal(rest);
+  if (!n || !applySuffix(*n, rest)) {
+    return fail(Code::Invalid,
+                fmt::format("'{}' is not a quantity; write a number with at most 19 digits and one of "
+                            "the suffixes n u m k M G T P E Ki Mi Gi Ti Pi Ei",
+                            text.substr(0, 80)));
+  }
+  n->ten += scale;
+  const auto whole = wholeOf(*n);
+  if (!whole) {
+    return fail(Code::Invalid, fmt::format("quantity '{}' is over 64 bits", text.substr(0, 80)));
+  }
+  return *whole;
+}
+
+Result<std::int64_t> quantity(const json::Value& v, int scale) {
+  if (v.isString()) { return quantity(v.str(), scale); }
+  if (v.isNumber()) { return quantity(std::string_view{json::print(v)}, scale); }
+  return fail(Code::Invalid, fmt::format("{} is not a quantity; write a text such as \"500m\"",
+                                         json::print(v).substr(0, 80)));
+}
+
+}  // namespace
+
+Result<std::int64_t> quantityMilli(std::string_view text) { return quantity(text, 3); }
+Result<std::int64_t> quantityUnits(std::string_view text) { return quantity(text, 0); }
+Result<std::int64_t> quantityMilli(const json::Value& v) { return quantity(v, 3); }
+Result<std::int64_t> quantityUnits(const json::Value& v) { return quantity(v, 0); }
+
+}  // namespace gs::kapi

@@ -1,0 +1,246 @@
+#include "kapi/reflector.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <unordered_set>
+
+#include "kapi/decode.h"
+#include "kapi/paths.h"
+#include "kapi/write.h"
+
+namespace gs::kapi {
+namespace {
+
+constexpr Duration kFirstWait = std::chrono::milliseconds{800};
+constexpr Duration kLongestWait = std::chrono::seconds{30};
+constexpr Duration kAbsentWait = std::chrono::seconds{10};
+constexpr Duration kProbeTime = std::chrono::seconds{3};
+constexpr Duration kShortStream = std::chrono::seconds{1};
+constexpr int kWatchSeconds = 300;  // + up to as much again by chance, as client-go
+
+std::string watchQuery(const std::string& selector, model::Revision from, int timeout_s) {
+  std::string query = fmt::format("allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={}", from, timeout_s);
+  if (!selector.empty()) { query += "&labelSelector=" + percentEncode(selector); }
+  return query;
+}
+
+}  // namespace
+
+Reflector::Reflector(Config config, Rng rng) : config_{std::move(config)}, rng_{rng} {}
+
+Reflector::Output Reflector::start(Now now) {
+  Output out;
+  list(now, out);
+  return out;
+}
+
+void Reflector::list(Now, Output& out) {
+  if (stream_ != 0) { out.effects.emplace_back(CloseWatch{stream_}); }
+  stream_ = 0;
+  due_.reset();
+  state_ = State::Listing;
+  listed_.clear();
+  list_revision_ = 0;
+  askPage("", out);
+}
+
+void Reflector::askPage(const std::string& continue_token, Output& out) {
+  Call call = listObjects(config_.kind, config_.ns, config_.page_size, continue_token, config_.selector);
+  call.token = token();
+  call.timeout = std::chrono::seconds{60};
+  list_call_ = call.token;
+  out.effects.emplace_back(std::move(call));
+}
+
+Reflector::Output Reflector::handle(const Outcome& outcome, Now now) {
+  Output out;
+  if (outcome.token != list_call_ || state_ != State::Listing) { return out; }
+  list_call_ = 0;
+  if (outcome.fate == Fate::Applied) { page(outcome, now, out); } else { listFailed(outcome, now, out); }
+  return out;
+}
+
+void Reflector::page(const Outcome& outcome, Now now, Output& out) {
+  if (list_revision_ == 0) { list_revision_ = outcome.list_revision; }
+  listed_.insert(listed_.end(), outcome.items.begin(), outcome.items.end());
+  if (!outcome.continue_token.empty()) { askPage(outcome.continue_token, out); return; }
+  listComplete(now, out);
+}
+
+void Reflector::listFailed(const Outcome& outcome, Now now, Output& out) {
+  absent_ = outcome.http == 404;
+  trouble_ = fmt::format("list of {}: {} {}", kindInfo(config_.kind).resource, outcome.http, outcome.message);
+  if (absent_) {
+    listed_.clear();
+    for (auto& [key, known] : std::exchange(known_, {})) { out.changes.push_back({config_.kind, key, known.uid, {}, progress_}); }
+  }
+  wait(absent_ ? kAbsentWait : outcome.retry_after, now, out);
+}
+
+/// The difference between what was known and the list, deletions first (a name may have a new uid).
+void Reflector::listComplete(Now now, Output& out) {
+  absent_ = false;
+  trouble_.clear();
+  std::unordered_map<model::ObjectKey, const model::Object*> listed;
+  for (const auto& object : listed_) { listed.emplace(keyOf(object), &object); }
+  std::vector<model::ObjectKey> vanished;
+  for (const auto& [key, known] : known_) {
+    const auto it = listed.find(key);
+    if (it == listed.end() && known.revision <= list_revision_) { vanished.push_back(key); }
+  }
+  std::sort(vanished.begin(), vanished.end());
+  for (const auto& key : vanished) { remove(key, list_revision_, out); }
+  for (const auto& object : listed_) { upsert(object, revisionOf(object), out); }
+  listed_.clear();
+  listed_.shrink_to_fit();
+  out.synced_now = !synced_;
+  synced_ = true;
+  failures_ = 0;
+  advance(list_revision_, out);
+  stream_opened_ = now.mono;
+  watch(out);
+  if (target_) { probe(now, out); }
+}
+
+void Reflector::watch(Output& out) {
+  state_ = State::Watching;
+  stream_ = token();
+  stream_brought_ = false;
+  const int timeout_s = kWatchSeconds + static_cast<int>(rng_.below(kWatchSeconds));
+  out.effects.emplace_back(OpenWatch{stream_, config_.kind, config_.ns, watchQuery(config_.selector, progress_, timeout_s)});
+}
+
+void Reflector::upsert(const model::Object& object, model::Revision revision, Output& out) {
+  if (std::holds_alternative<std::monostate>(object)) { return; }
+  const model::ObjectKey key = keyOf(object);
+  const model::Uid& uid = uidOf(object);
+  const auto [it, fresh] = known_.try_emplace(key, Known{uid, 0});
+  if (!fresh && it->second.uid != uid) {
+    out.changes.push_back({config_.kind, key, it->second.uid, {}, revision});
+    it->second = {uid, 0};
+  }
+  if (it->second.revision >= revision && revision != 0) { return; }
+  it->second.revision = revision;
+  out.changes.push_back({config_.kind, key, uid, object, revision});
+}
+
+void Reflector::remove(const model::ObjectKey& key, model::Revision revision, Output& out) {
+  const auto it = known_.find(key);
+  if (it == known_.end()) { return; }
+  out.changes.push_back({config_.kind, key, it->second.uid, {}, revision});
+  known_.erase(it);
+}
+
+void Reflector::advance(model::Revision revision, Output& out) {
+  progress_ = std::max(progress_, revision);
+  if (!target_ || progress_ < *target_) { return; }
+  target_.reset();
+  out.caught_up_now = true;
+  closeProbe(out);
+}
+
+void Reflector::closeProbe(Output& out) {
+  if (probe_ != 0) { out.effects.emplace_back(CloseWatch{probe_}); }
+  probe_ = 0;
+  probe_deadline_.reset();
+}
+
+Reflector::Output Reflector::handle(const WatchEvent& event, Now) {
+  Output out;
+  if (event.stream == 0 || (event.stream != stream_ && event.stream != probe_)) { return out; }
+  if (event.stream == stream_) { stream_brought_ = true; }
+  if (event.revision <= progress_) { return out; }  // the floor rule
+  if (event.type == WatchType::Deleted) {
+    remove(event.key, event.revision, out);
+  } else if (event.type != WatchType::Bookmark) {
+    upsert(event.object, event.revision, out);
+  }
+  failures_ = 0;
+  trouble_.clear();
+  advance(event.revision, out);
+  return out;
+}
+
+Reflector::Output Reflector::handle(const WatchEnded& ended, Now now) {
+  Output out;
+  if (ended.stream != 0 && ended.stream == probe_) {
+    probe_ = 0;  // tick() lists again at the deadline unless the first watch catches up
+    if (ended.http == 410) {
+      probe_deadline_.reset();
+      list(now, out);
+    }
+  } else if (ended.stream != 0 && ended.stream == stream_) {
+    stream_ = 0;
+    streamEnded(ended, now, out);
+  }
+  return out;
+}
+
+void Reflector::streamEnded(const WatchEnded& ended, Now now, Output& out) {
+  if (ended.http == 410) {
+    if (failures_++ == 0) { list(now, out); return; }
+    trouble_ = "watch: 410 too old resource version";
+    wait({}, now, out);
+    relist_ = true;
+    return;
+  }
+  const bool fruitless = !stream_brought_ && now.mono - stream_opened_ < kShortStream;
+  if (ended.http == 200 && !fruitless) {
+    stream_opened_ = now.mono;
+    watch(out);
+    return;
+  }
+  trouble_ = fmt::format("watch of {}: {} {}", kindInfo(config_.kind).resource, ended.http, ended.message);
+  relist_ = ended.http == 404 || ended.http == 400;
+  wait({}, now, out);
+}
+
+void Reflector::wait(Duration at_least, Now now, Output& out) {
+  const Duration base = std::min(kLongestWait, kFirstWait * (1 << std::min(failures_, 6)));
+  ++failures_;
+  const Duration jitter{static_cast<Duration::rep>(rng_.below(static_cast<std::uint64_t>(base.count())))};
+  state_ = State::Waiting;
+  due_ = now.mono + std::max(base / 2 + jitter / 2, at_least);
+  out.effects.emplace_back(Wake{*due_});
+}
+
+Reflector::Output Reflector::tick(Now now) {
+  Output out;
+  if (probe_deadline_ && *probe_deadline_ <= now.mono) {
+    closeProbe(out);
+    if (target_ && state_ != State::Listing) { list(now, out); }
+  }
+  if (state_ == State::Waiting && due_ && *due_ <= now.mono) {
+    due_.reset();
+    if (!synced_ || absent_ || std::exchange(relist_, false)) {
+      list(now, out);
+    } else {
+      stream_opened_ = now.mono;
+      watch(out);
+    }
+  }
+  return out;
+}
+
+Reflector::Output Reflector::catchUp(model::Revision revision, Now now) {
+  Output out;
+  closeProbe(out);
+  target_ = revision;
+  if (synced_ && progress_ >= revision) {
+    advance(progress_, out);
+    return out;
+  }
+  if (state_ == State::Listing) { return out; }  // listComplete() goes on
+  if (!synced_) { list(now, out); } else { probe(now, out); }
+  return out;
+}
+
+/// A second watch from where we are: the server sends it a bookmark about a second in, however quiet the kind is.
+void Reflector::probe(Now now, Output& out) {
+  probe_ = token();
+  probe_deadline_ = now.mono + kProbeTime;
+  out.effects.emplace_back(OpenWatch{probe_, config_.kind, config_.ns, watchQuery(config_.selector, progress_, 3)});
+  out.effects.emplace_back(Wake{*probe_deadline_});
+}
+
+}  // namespace gs::kapi

@@ -1,0 +1,24 @@
+// Built-in objects through Go's eyes: what decoding into the API's struct and writing it back makes of a body.
+//
+// Unknown fields are dropped and named; zero values of fields with omitempty go, structs and times that Go always
+// writes come ("lastProbeTime": null); quantities and times get their canonical text. A wrong type is an error with
+// Go's words. Decoding its own result changes nothing.
+#pragma once
+
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "json/value.h"
+#include "sandbox/schema.h"
+
+namespace gs::sandbox {
+
+struct Decoded {
+  json::Value object;
+  std::vector<std::string> unknown;  // paths, "spec.containers[0].bogus", sorted
+};
+
+[[nodiscard]] tl::expected<Decoded, std::string> goDecode(const Schema& type, const json::Value& in);
+
+}  // namespace gs::sandbox

@@ -1,0 +1,370 @@
+#include "sandbox/world.h"
+
+#include <algorithm>
+#include <deque>
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "kapi/paths.h"
+
+namespace gs::sandbox {
+namespace {
+
+constexpr std::uint8_t kElectionOwner = 100;
+constexpr Duration kFirstBookmark = std::chrono::seconds{1};  // a real server's, on a watch of timeoutSeconds=3
+constexpr Duration kBookmarkEvery = std::chrono::seconds{60};
+
+bool isWrite(const kapi::Call& call) { return call.verb != kapi::Verb::Get && call.verb != kapi::Verb::List; }
+
+kapi::Outcome failed(const kapi::Call& call, kapi::Fate fate, std::string why) {
+  kapi::Outcome o;
+  o.token = call.token;
+  o.fate = fate;
+  o.message = std::move(why);
+  return o;
+}
+
+/// timeoutSeconds of a watch's query; 300 when absent.
+Duration watchTime(const std::string& query) {
+  const auto at = query.find("timeoutSeconds=");
+  return std::chrono::seconds{at == std::string::npos ? 300 : std::stoi(query.substr(at + 15))};
+}
+
+}  // namespace
+
+struct World::Replica {
+  ReplicaId id = 0;
+  std::uint64_t life = 0;  // counts starts; 0 before the first
+  bool alive = false;
+  bool frozen = false;
+  std::vector<std::function<void(Replica&)>> while_frozen;
+  scheduler::Config config;
+  std::unique_ptr<scheduler::Scheduler> machine;
+  std::unique_ptr<kapi::Election> election;
+  kapi::Leadership gate;
+  std::map<std::string, std::deque<kapi::Call>> lanes;  // busy lanes with what waits behind
+  std::set<kapi::Token> streams;
+  std::set<Mono> wakes;
+};
+
+World::World(Options options)
+    : options_{std::move(options)},
+      rng_{options_.seed},
+      api_{std::make_unique<Api>(Rng{rng_.next()}, clock_.now())},
+      port_{*api_},
+      kubelet_{std::make_unique<Kubelet>(*api_)},
+      agents_{std::make_unique<NodeAgents>(*api_, *kubelet_, options_.nodes, options_.agents)} {
+  changed();
+}
+
+World::~World() = default;
+
+void World::at(Mono when, Action action) { actions_.emplace(std::pair{std::max(when, clock_.now().mono), seq_++}, std::move(action)); }
+
+bool World::step(Mono until) {
+  if (actions_.empty() || actions_.begin()->first.first > until) { return false; }
+  auto node = actions_.extract(actions_.begin());
+  clock_.advance(node.key().first - clock_.now().mono);
+  node.mapped()();
+  return true;
+}
+
+void World::run(Duration by) {
+  const Mono until = clock_.now().mono + by;
+  while (step(until)) {}
+  clock_.advance(until - clock_.now().mono);
+}
+
+bool World::runUntil(const std::function<bool()>& done, Duration limit) {
+  const Mono until = clock_.now().mono + limit;
+  while (!done()) {
+    if (!step(until)) {
+      clock_.advance(until - clock_.now().mono);
+      return done();
+    }
+  }
+  return true;
+}
+
+// ---------------------------------------------------------------- replicas
+
+ReplicaId World::startReplica(scheduler::Config config) {
+  auto r = std::make_unique<Replica>();
+  r->id = static_cast<ReplicaId>(replicas_.size());
+  config.instance = fmt::format("{}-{}", config.scheduler_name, r->id);
+  r->config = std::move(config);
+  replicas_.push_back(std::move(r));
+  begin(*replicas_.back());
+  return replicas_.back()->id;
+}
+
+void World::begin(Replica& r) {
+  ++r.life;
+  r.alive = true;
+  r.frozen = false;
+  r.gate = {};
+  r.machine = std::make_unique<scheduler::Scheduler>(r.config, Rng{rng_.next()});
+  kapi::Election::Config election;
+  election.lease = {r.config.lease_namespace, scheduler::kLeaderLease};
+  election.identity = fmt::format("{}_{}", r.config.instance, r.life);
+  election.owner = kElectionOwner;
+  r.election = std::make_unique<kapi::Election>(std::move(election), Rng{rng_.next()});
+  carry(r, r.machine->start(clock_.now()));
+  elected(r, r.election->start(clock_.now()));
+}
+
+void World::crash(ReplicaId id) {
+  Replica& r = replica(id);
+  r.alive = false;
+  port_.closeAll(id);
+  r.streams.clear();
+  r.lanes.clear();
+  r.wakes.clear();
+  r.while_frozen.clear();
+}
+
+void World::restart(ReplicaId id) {
+  if (!replica(id).alive) { begin(replica(id)); }
+}
+
+void World::freeze(ReplicaId id, bool frozen) {
+  Replica& r = replica(id);
+  r.frozen = frozen;
+  if (frozen) { return; }
+  for (auto& action : std::exchange(r.while_frozen, {})) {
+    if (r.alive) { action(r); }
+  }
+}
+
+void World::stop(ReplicaId id) {
+  Replica& r = replica(id);
+  r.machine->stopTaking();
+  elected(r, r.election->stop(clock_.now()));
+}
+
+bool World::alive(ReplicaId id) const { return replicas_.at(static_cast<std::size_t>(id))->alive; }
+const scheduler::Scheduler& World::scheduler(ReplicaId id) const { return *replicas_.at(static_cast<std::size_t>(id))->machine; }
+
+std::optional<ReplicaId> World::leader() const {
+  for (const auto& r : replicas_) {
+    if (r->alive && r->machine->leading()) { return r->id; }
+  }
+  return std::nullopt;
+}
+
+void World::inReplica(ReplicaId id, std::uint64_t life, std::function<void(Replica&)> action) {
+  Replica& r = replica(id);
+  if (!r.alive || r.life != life) { return; }
+  if (r.frozen) { r.while_frozen.push_back(std::move(action)); return; }
+  action(r);
+}
+
+void World::post(Replica& r, const scheduler::Event& event) { carry(r, r.machine->handle(event, clock_.now())); }
+
+void World::carry(Replica& r, kapi::Effects effects) {
+  const auto life = r.life;
+  for (auto& effect : effects) {
+    if (!r.alive || r.life != life) { return; }
+    if (auto* call = std::get_if<kapi::Call>(&effect)) {
+      submit(r, std::move(*call));
+    } else if (const auto* watch = std::get_if<kapi::OpenWatch>(&effect)) {
+      openWatch(r, *watch);
+    } else if (const auto* close = std::get_if<kapi::CloseWatch>(&effect)) {
+      port_.close(r.id, close->stream);
+      r.streams.erase(close->stream);
+    } else if (const auto* wake = std::get_if<kapi::Wake>(&effect)) {
+      if (!r.wakes.insert(wake->at).second) { continue; }
+      at(wake->at, [this, id = r.id, life, when = wake->at] {
+        inReplica(id, life, [this, when](Replica& woken) {
+          woken.wakes.erase(when);
+          elected(woken, woken.election->tick(clock_.now()));
+          if (woken.alive) { post(woken, kapi::TimerDue{}); }
+        });
+      });
+    } else if (const auto* log = std::get_if<kapi::Log>(&effect)) {
+      line(r, *log);
+    }
+  }
+}
+
+void World::line(const Replica& r, const kapi::Log& log) {
+  std::string text = fmt::format("{} {} {}", r.id, static_cast<int>(log.level), log.message);
+  for (const auto& [key, value] : log.fields) { text += fmt::format(" {}={}", key, value); }
+  log_.push_back(std::move(text));
+}
+
+void World::elected(Replica& r, kapi::Election::Output output) {
+  if (output.ping) { r.election->pong(clock_.now()); }
+  carry(r, std::move(output.effects));
+  if (output.leadership) {
+    r.gate = *output.leadership;
+    post(r, *output.leadership);
+  }
+  if (output.released) { crash(r.id); }
+}
+
+// ---------------------------------------------------------------- calls
+
+void World::submit(Replica& r, kapi::Call call) {
+  if (call.lane.empty()) { send(r, std::move(call)); return; }
+  const auto [it, idle] = r.lanes.try_emplace(call.lane);
+  if (idle) { send(r, std::move(call)); } else { it->second.push_back(std::move(call)); }
+}
+
+void World::send(Replica& r, kapi::Call call) {
+  const auto life = r.life;
+  const bool shut = call.guarded && !(r.gate.leading && clock_.now().mono < r.gate.until);
+  if (shut || api_away_) {
+    auto o = failed(call, kapi::Fate::NotSent, shut ? "not leading" : "connection refused");
+    after({}, [this, id = r.id, life, call = std::move(call), o = std::move(o)]() mutable { deliver(id, life, call, std::move(o)); });
+    return;
+  }
+  const CallFate fate = judge_ ? judge_(r.id, call) : CallFate{};
+  if (fate.crash_before) { crash(r.id); return; }
+  after(options_.latency, [this, id = r.id, life, call = std::move(call), fate] { arrive(id, life, call, fate); });
+}
+
+void World::arrive(ReplicaId id, std::uint64_t life, const kapi::Call& call, CallFate fate) {
+  using How = CallFate::How;
+  kapi::Outcome o = failed(call, kapi::Fate::Unknown, "timed out");
+  if (isWrite(call) && tokenOwner(call.token) != kElectionOwner) {
+    writes_.push_back(fmt::format("{} {}{}{} {}", kapi::httpMethod(call.verb), kapi::kindInfo(call.kind).resource,
+                                  call.subresource.empty() ? "" : "/", call.subresource, call.key.text()));
+  }
+  if (fate.how == How::Normal || fate.how == How::LostAfter) {
+    kapi::Outcome answer = port_.call(call, clock_.now());
+    changed();
+    if (fate.how == How::Normal) { o = std::move(answer); }
+  } else if (fate.how == How::Refused) {
+    o.fate = fate.http >= 500 ? kapi::Fate::Unknown : kapi::Fate::Refused;
+    o.http = fate.http;
+    o.message = "refused by the judge";
+  } else if (fate.how == How::Late) {
+    after(fate.delay, [this, call] {
+      (void)port_.call(call, clock_.now());
+      changed();
+    });
+  }
+  if (fate.crash_after) {
+    if (replica(id).life == life) { crash(id); }
+    return;
+  }
+  after(options_.latency, [this, id, life, call, o = std::move(o)]() mutable { deliver(id, life, call, std::move(o)); });
+}
+
+void World::deliver(ReplicaId id, std::uint64_t life, const kapi::Call& call, kapi::Outcome o) {
+  inReplica(id, life, [this, lane = call.lane, o = std::move(o)](Replica& r) {
+    if (!lane.empty()) {
+      const auto it = r.lanes.find(lane);
+      if (it != r.lanes.end() && !it->second.empty()) {
+        kapi::Call next = std::move(it->second.front());
+        it->second.pop_front();
+        send(r, std::move(next));
+      } else if (it != r.lanes.end()) {
+        r.lanes.erase(it);
+      }
+    }
+    if (r.alive) { outcome(r, o); }
+  });
+}
+
+void World::outcome(Replica& r, const kapi::Outcome& o) {
+  if (kapi::tokenOwner(o.token) == kElectionOwner) { elected(r, r.election->handle(o, clock_.now())); } else { post(r, o); }
+}
+
+// ---------------------------------------------------------------- streams
+
+void World::openWatch(Replica& r, const kapi::OpenWatch& watch) {
+  const auto life = r.life;
+  std::optional<kapi::WatchEnded> refused;
+  if (api_away_) { refused = kapi::WatchEnded{watch.stream, 0, "connection refused"}; } else { refused = port_.open(r.id, watch, clock_.now()); }
+  if (refused) {
+    after(options_.latency, [this, id = r.id, life, ended = *refused] {
+      inReplica(id, life, [this, ended](Replica& there) { post(there, ended); });
+    });
+    return;
+  }
+  r.streams.insert(watch.stream);
+  const Duration time = watchTime(watch.query);
+  const bool probe = time <= std::chrono::seconds{10};
+  streamLives(r.id, life, watch.stream, probe ? kFirstBookmark : kBookmarkEvery, clock_.now().mono + time);
+  changed();
+}
+
+/// Bookmarks while it lives, and its end in time.
+void World::streamLives(ReplicaId id, std::uint64_t life, kapi::Token stream, Duration bookmark_every, Mono end) {
+  const Mono next = std::min(clock_.now().mono + bookmark_every, end);
+  at(next, [=, this] {
+    Replica& r = replica(id);
+    if (!r.alive || r.life != life || !r.streams.contains(stream)) { return; }
+    if (next < end) {
+      port_.bookmark(id, stream);
+      changed();
+      streamLives(id, life, stream, bookmark_every, end);
+      return;
+    }
+    drainStreams();
+    port_.close(id, stream);
+    r.streams.erase(stream);
+    inReplica(id, life, [this, stream](Replica& there) { post(there, kapi::WatchEnded{stream, 200, ""}); });
+  });
+}
+
+void World::changed() {
+  if (!drain_due_) {
+    drain_due_ = true;
+    after(options_.latency, [this] { drainStreams(); });
+  }
+  const auto due = std::min(kubelet_->nextDue(clock_.now()).value_or(Mono::max()), agents_->nextDue(clock_.now()).value_or(Mono::max()));
+  if (due == Mono::max() || (simulate_at_ && *simulate_at_ <= due)) { return; }
+  simulate_at_ = due;
+  at(due, [this, due] {
+    if (simulate_at_ == due) { simulate(); }
+  });
+}
+
+void World::simulate() {
+  simulate_at_.reset();
+  kubelet_->tick(clock_.now());
+  agents_->tick(clock_.now());
+  changed();
+}
+
+void World::drainStreams() {
+  drain_due_ = false;
+  for (const auto& r : replicas_) {
+    const std::vector<kapi::Token> streams{r->streams.begin(), r->streams.end()};
+    for (const auto stream : streams) {
+      while (auto event = port_.poll(r->id, stream)) {
+        if (std::holds_alternative<kapi::WatchEnded>(*event)) { r->streams.erase(stream); }
+        inReplica(r->id, r->life, [this, e = *std::move(event)](Replica& there) {
+          std::visit([&](const auto& each) { post(there, each); }, e);
+        });
+        if (!r->alive) { break; }
+      }
+    }
+  }
+}
+
+void World::setApiAway(bool away) {
+  api_away_ = away;
+  if (!away) { return; }
+  for (const auto& r : replicas_) {
+    for (const auto stream : std::exchange(r->streams, {})) {
+      port_.close(r->id, stream);
+      inReplica(r->id, r->life, [this, stream](Replica& there) { post(there, kapi::WatchEnded{stream, 0, "connection lost"}); });
+    }
+  }
+}
+
+// ---------------------------------------------------------------- a user
+
+Response World::request(std::string method, std::string target, json::Value body, std::string content_type) {
+  Response response = api_->handle({std::move(method), std::move(target), std::move(content_type), std::move(body)}, clock_.now());
+  changed();
+  return response;
+}
+
+json::Value World::get(const std::string& path) { return request("GET", path).body; }
+
+}  // namespace gs::sandbox

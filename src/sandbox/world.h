@@ -1,0 +1,148 @@
+// The World: a whole cluster in one thread on virtual time, deterministic for one seed.
+//
+// An API server in memory (api.h), simulated kubelets and node agents, and any number of scheduler replicas, each with
+// its scheduler and election machines, run by the World as k8s/ runs them in a process: calls take time, lanes are kept, guarded calls pass
+// the replica's gate, streams deliver in order. What happens to a call is decided by a Judge, so tests and seeds can
+// refuse, lose, delay or cut at any point. Same options and same Judge: the same bytes.
+//
+// Time moves only in run() and runUntil(); between two events nothing happens. One thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "kapi/election.h"
+#include "kapi/node_file.h"
+#include "sandbox/api.h"
+#include "sandbox/api_port.h"
+#include "sandbox/kubelet.h"
+#include "sandbox/node_agent.h"
+#include "scheduler/scheduler.h"
+
+namespace gs::sandbox {
+
+using ReplicaId = int;
+
+/// What becomes of one call on its way.
+struct CallFate {
+  enum class How : std::uint8_t {
+    Normal,      // carried out, answered
+    Refused,     // answered with `http`, not carried out
+    LostBefore,  // never carried out; the caller hears nothing: Unknown
+    LostAfter,   // carried out; the caller hears nothing: Unknown
+    Late,        // the caller hears Unknown now; carried out `delay` later
+  };
+  How how = How::Normal;
+  int http = 500;
+  Duration delay{};
+  bool crash_before = false;  // the sender dies as it sends this (nothing was sent)
+  bool crash_after = false;   // the sender dies when the server has decided (the answer is never read)
+};
+
+class World {
+ public:
+  struct Options {
+    std::uint64_t seed = 1;
+    std::vector<kapi::SimNode> nodes = kapi::defaultNodes();
+    bool agents = true;  // false: GpuNodeStatus made by hand (no observedTime)
+    Duration latency = std::chrono::milliseconds{1};
+  };
+  using Judge = std::function<CallFate(ReplicaId, const kapi::Call&)>;
+
+  explicit World(Options options);
+  ~World();
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
+
+  // The cluster, as a user with every right sees it. Bodies as kubectl sends them.
+  [[nodiscard]] Api& api() { return *api_; }
+  Response request(std::string method, std::string target, json::Value body = {}, std::string content_type = "application/json");
+  /// POSTs each object to where its kind and namespace belong; CHECKs that it was accepted.
+  void create(const json::Value& object);
+  [[nodiscard]] json::Value get(const std::string& path);
+
+  // Scheduler replicas.
+  ReplicaId startReplica(scheduler::Config config = {});
+  /// Gone without a word: its streams and timers end, calls that left go on at the server.
+  void crash(ReplicaId id);
+  /// A crashed one starts again, with nothing remembered.
+  void restart(ReplicaId id);
+  /// Takes nothing in and lets no timer run until thawed (SIGSTOP).
+  void freeze(ReplicaId id, bool frozen);
+  /// SIGTERM: releases the leader lease and ends.
+  void stop(ReplicaId id);
+  [[nodiscard]] bool alive(ReplicaId id) const;
+  [[nodiscard]] const scheduler::Scheduler& scheduler(ReplicaId id) const;
+  [[nodiscard]] std::optional<ReplicaId> leader() const;  // the lowest that leads and decides
+
+  void setJudge(Judge judge) { judge_ = std::move(judge); }
+  /// Every request fails to connect while true; streams end.
+  void setApiAway(bool away);
+
+  // Nodes.
+  [[nodiscard]] Kubelet& kubelet() { return *kubelet_; }
+  [[nodiscard]] NodeAgents& agents() { return *agents_; }
+
+  // Time.
+  [[nodiscard]] Now now() const { return clock_.now(); }
+  void run(Duration by);
+  /// Runs until `done()` or `limit` has passed; true when done.
+  bool runUntil(const std::function<bool()>& done, Duration limit);
+
+  /// Log lines of all replicas so far ("replica level message k=v ...").
+  [[nodiscard]] const std::vector<std::string>& log() const { return log_; }
+  /// Writes that left a replica: "verb kind/sub ns/name", in order of arrival at the server.
+  [[nodiscard]] const std::vector<std::string>& writes() const { return writes_; }
+
+ private:
+  struct Replica;
+  using Action = std::function<void()>;
+
+  void at(Mono when, Action action);
+  void after(Duration by, Action action) { at(clock_.now().mono + by, std::move(action)); }
+  bool step(Mono until);
+  Replica& replica(ReplicaId id) { return *replicas_.at(static_cast<std::size_t>(id)); }
+  /// Runs `action` if that life of the replica still goes on; a frozen one gets it when thawed.
+  void inReplica(ReplicaId id, std::uint64_t life, std::function<void(Replica&)> action);
+  void begin(Replica& r);
+  void post(Replica& r, const scheduler::Event& event);
+  void carry(Replica& r, kapi::Effects effects);
+  void submit(Replica& r, kapi::Call call);
+  void send(Replica& r, kapi::Call call);
+  void arrive(ReplicaId id, std::uint64_t life, const kapi::Call& call, CallFate fate);
+  void deliver(ReplicaId id, std::uint64_t life, const kapi::Call& call, kapi::Outcome outcome);
+  void outcome(Replica& r, const kapi::Outcome& o);
+  void elected(Replica& r, kapi::Election::Output output);
+  void openWatch(Replica& r, const kapi::OpenWatch& watch);
+  void streamLives(ReplicaId id, std::uint64_t life, kapi::Token stream, Duration bookmark_every, Mono end);
+  void drainStreams();
+  void changed();
+  void simulate();
+  void line(const Replica& r, const kapi::Log& log);
+
+  Options options_;
+  ManualClock clock_;
+  Rng rng_;
+  std::unique_ptr<Api> api_;
+  ApiPort port_;
+  std::unique_ptr<Kubelet> kubelet_;
+  std::unique_ptr<NodeAgents> agents_;
+  std::vector<std::unique_ptr<Replica>> replicas_;
+  Judge judge_;
+  bool api_away_ = false;
+  std::map<std::pair<Mono, std::uint64_t>, Action> actions_;
+  std::uint64_t seq_ = 0;
+  bool drain_due_ = false;
+  std::optional<Mono> simulate_at_;
+  std::vector<std::string> log_;
+  std::vector<std::string> writes_;
+};
+
+}  // namespace gs::sandbox

@@ -1,0 +1,106 @@
+#include "sched/doors/door.h"
+
+#include <gtest/gtest.h>
+
+#include "testing/builders.h"
+
+namespace gs::sched {
+namespace {
+
+using testing::makeClaim;
+using testing::PodBuilder;
+
+struct BlockedCase {
+  const char* name;
+  model::Pod pod;
+  std::optional<model::GpuClaim> claim;
+  const char* kind;
+  const char* says;  // a part of the text that names field and fix
+};
+
+model::GpuClaim claimWith(std::int64_t count, auto change) {
+  model::GpuClaim c = makeClaim("c", count);
+  change(c);
+  return c;
+}
+
+class DoorRefuses : public ::testing::TestWithParam<BlockedCase> {};
+
+TEST_P(DoorRefuses, SayingWhy) {
+  const auto& c = GetParam();
+  const auto result = readPod(c.pod, c.claim ? &*c.claim : nullptr);
+  const auto* blocked = std::get_if<Blocked>(&result);
+  ASSERT_NE(blocked, nullptr);
+  EXPECT_EQ(blocked->kind, c.kind);
+  EXPECT_NE(blocked->text.find(c.says), std::string::npos) << blocked->text;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Table, DoorRefuses,
+    ::testing::Values(
+        BlockedCase{"Gated", PodBuilder("p").gate("g1").value(), {}, "SchedulingGated", "g1"},
+        BlockedCase{"TwoDoors", PodBuilder("p").claim("c").annotate("gpu-scheduling-map", "a=0").value(), {}, "TwoDoors",
+                    "gpu.scheduling/claim and annotation gpu-scheduling-map"},
+        BlockedCase{"Unsupported", PodBuilder("p").unsupported("spec.affinity").value(), {}, "Unsupported:spec.affinity",
+                    "spec.affinity is not supported"},
+        BlockedCase{"EmptyName", PodBuilder("p").claim("").value(), {}, "ClaimNameEmpty", "write the name"},
+        BlockedCase{"NoClaim", PodBuilder("p").claim("c").value(), {}, "ClaimMissing", "\"c\" not found in namespace default"},
+        BlockedCase{"Invalid", PodBuilder("p").claim("c").value(), claimWith(1, [](auto& c) { c.invalid = "spec.devices.count=0"; }),
+                    "ClaimInvalid", "spec.devices.count=0"},
+        BlockedCase{"Gang", PodBuilder("p").claim("c").value(), claimWith(1, [](auto& c) { c.gang_ref = "g"; }), "Gang",
+                    "gangs are not supported yet"},
+        BlockedCase{"OtherLimit", PodBuilder("p").claim("c").gpus(2).value(), claimWith(4, [](auto&) {}), "LimitNotCount",
+                    "=2 but claim c has spec.devices.count=4"},
+        BlockedCase{"SharedLimit", PodBuilder("p").claim("c").gpus(1).value(),
+                    claimWith(1, [](auto& c) { c.exclusivity = model::Exclusivity::Shared; }), "LimitOnShared", "remove the limit"},
+        BlockedCase{"Map", PodBuilder("p").annotate("gpu-scheduling-map", "a=0").value(), {}, "NoSuchDoor", "gpu-scheduling-map"}),
+    [](const auto& info) { return std::string{info.param.name}; });
+
+TEST(ClaimDoor, CarriesTheClaimIntoTheRequest) {
+  const auto claim = claimWith(4, [](auto& c) {
+    c.policy = model::Policy::PreferIds;
+    c.prefer_ids = {3, 1};
+    c.match_labels = {{"gpu-type", "a100"}};
+    c.topology = model::TopologyMode::Required;
+    c.min_bandwidth_gbps = 600;
+  });
+  const auto result = readPod(PodBuilder("p").claim("c").gpus(4).value(), &claim);
+  const auto* request = std::get_if<PodRequest>(&result);
+  ASSERT_NE(request, nullptr);
+  EXPECT_EQ(request->door, Door::Claim);
+  EXPECT_EQ(request->match_labels, claim.match_labels);
+  ASSERT_TRUE(request->devices);
+  EXPECT_EQ(request->devices->count, 4);
+  EXPECT_EQ(request->devices->prefer_ids, (std::vector<int>{3, 1}));
+  EXPECT_EQ(request->devices->min_bandwidth_gbps, 600);
+}
+
+TEST(ClaimDoor, PreferIdsCountOnlyUnderTheirPolicy) {
+  const auto claim = claimWith(1, [](auto& c) { c.prefer_ids = {3}; });
+  const auto result = readPod(PodBuilder("p").claim("c").value(), &claim);
+  EXPECT_TRUE(std::get<PodRequest>(result).devices->prefer_ids.empty());
+}
+
+TEST(PlainDoor, TakesTheCountOfTheLimit) {
+  const auto result = readPod(PodBuilder("p").gpus(2).value(), nullptr);
+  const auto& request = std::get<PodRequest>(result);
+  EXPECT_EQ(request.door, Door::Plain);
+  EXPECT_EQ(request.devices->count, 2);
+}
+
+TEST(NoDoor, AnOrdinaryPodAsksForNoDevices) {
+  const auto result = readPod(PodBuilder("p").cpu(500).value(), nullptr);
+  const auto& request = std::get<PodRequest>(result);
+  EXPECT_EQ(request.door, Door::None);
+  EXPECT_FALSE(request.devices);
+  EXPECT_EQ(request.resources.cpu_milli, 500);
+}
+
+TEST(Doors, PodsThatAskTheSameGetEqualRequests) {
+  const auto claim = claimWith(1, [](auto&) {});
+  EXPECT_EQ(std::get<PodRequest>(readPod(PodBuilder("a").claim("c").value(), &claim)),
+            std::get<PodRequest>(readPod(PodBuilder("b").claim("c").value(), &claim)));
+}
+
+}  // namespace
+}  // namespace gs::sched

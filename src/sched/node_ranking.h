@@ -1,0 +1,45 @@
+// The best of many nodes, kept as their keys change: a tournament over all of them, O(log nodes) per change.
+// Order: score (higher first), then free devices (fewer first), then rank (lower first: by name). One thread.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace gs::sched {
+
+class NodeRanking {
+ public:
+  using Node = std::uint32_t;
+  /// By node; no two are equal. Given by the caller each time, so that many rankings share one.
+  using Ranks = std::vector<std::uint32_t>;
+
+  struct Key {
+    std::int64_t score = 0;
+    std::int32_t free = 0;
+    bool fits = false;  // nodes that do not fit are never the best
+    friend bool operator==(const Key&, const Key&) = default;
+  };
+
+  /// Keys that are set one by one, and more nodes (that do not fit), count from the next rebuild() on.
+  void prepare(Node node, const Key& key) { keys_[node] = key; }
+  void resize(std::size_t nodes) { keys_.resize(nodes); }
+  /// After prepare(), resize(), or another order of ranks. O(nodes).
+  void rebuild(const Ranks& ranks);
+
+  void set(Node node, const Key& key, const Ranks& ranks);
+  [[nodiscard]] std::optional<Node> best() const;
+  [[nodiscard]] const Key& key(Node node) const { return keys_[node]; }
+  [[nodiscard]] std::size_t size() const { return keys_.size(); }
+
+ private:
+  static constexpr Node kNone = ~Node{0};
+  [[nodiscard]] Node leaf(std::size_t i) const { return i < keys_.size() && keys_[i].fits ? static_cast<Node>(i) : kNone; }
+  [[nodiscard]] Node winnerBelow(std::size_t match, const Ranks& ranks) const;
+  [[nodiscard]] bool isBetter(Node a, Node b, const Ranks& ranks) const;
+
+  std::vector<Key> keys_;
+  std::vector<Node> winner_;  // winner_[1]: of all; match m is between matches 2m and 2m+1; matches from size() on are single nodes
+};
+
+}  // namespace gs::sched

@@ -1,0 +1,70 @@
+#include "sched/node_state.h"
+
+#include <algorithm>
+
+#include "sched/derive.h"
+
+namespace gs::sched {
+
+DeviceUse DeviceState::use() const {
+  if (holders.empty()) { return DeviceUse::Free; }
+  const auto draining = static_cast<std::uint8_t>(Source::Draining);
+  const bool only = std::all_of(holders.begin(), holders.end(), [&](const Holder& h) { return h.sources == draining; });
+  return only ? DeviceUse::Draining : DeviceUse::Held;
+}
+
+const DeviceState* NodeState::device(int id) const {
+  const auto it = std::lower_bound(devices.begin(), devices.end(), id,
+                                   [](const DeviceState& d, int wanted) { return d.facts.id < wanted; });
+  return it == devices.end() || it->facts.id != id ? nullptr : &*it;
+}
+
+namespace {
+
+/// Numbers the whole devices; null when there are none or too many.
+TopologyPtr numberDevices(NodeState& n, TopologyPool* pool) {
+  Topology::Devices whole;
+  n.whole = 0;
+  for (auto& d : n.devices) {
+    d.bit = -1;
+    if (!d.listed || d.facts.partitioned) { continue; }
+    if (++n.whole <= kMaxDevices) {
+      d.bit = static_cast<std::int16_t>(n.whole - 1);
+      whole.push_back(&d.facts);
+    }
+  }
+  if (n.isWide()) {
+    for (auto& d : n.devices) { d.bit = -1; }
+  }
+  if (whole.empty() || n.isWide()) { return nullptr; }
+  return pool != nullptr ? pool->share(whole) : std::make_shared<const Topology>(whole);
+}
+
+}  // namespace
+
+void deriveDevices(NodeState& n, TopologyPool* pool) {
+  n.topology = numberDevices(n, pool);
+  n.healthy = n.unknown = n.held = 0;
+  for (const auto& d : n.devices) {
+    if (d.bit < 0) { continue; }
+    if (!d.holders.empty()) { n.held |= bit(d.bit); }
+    if (!d.givable()) { continue; }
+    const bool trusted = d.facts.health == model::Health::Healthy && !n.agent_stale;
+    (trusted ? n.healthy : n.unknown) |= bit(d.bit);
+  }
+}
+
+void deriveFree(NodeState& n) {
+  std::int64_t free = 0;
+  if (!n.has_status) {
+    free = n.node.allocatable.get(model::kNvidiaGpu) - n.used.get(model::kNvidiaGpu);
+  } else if (n.isWide()) {
+    free = std::count_if(n.devices.begin(), n.devices.end(),
+                         [](const DeviceState& d) { return d.givable() && d.holders.empty(); }) - n.anonymous;
+  } else {
+    free = countOf((n.healthy | n.unknown) & ~n.held) - n.anonymous;
+  }
+  n.free_devices = std::max<std::int64_t>(0, free);
+}
+
+}  // namespace gs::sched

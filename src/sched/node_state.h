@@ -1,0 +1,74 @@
+// One node as policies read it: its facts, its devices and who holds them, and what is used there. Made and changed only by
+// the Ledger (sched/ledger.h), which also keeps the derived part, so that a policy need not walk the devices.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "model/node.h"
+#include "sched/request.h"
+#include "sched/topology.h"
+
+namespace gs::sched {
+
+/// Who says that a pod holds a device. Bits.
+enum class Source : std::uint8_t { Reservation = 1, Lease = 2, BoundPod = 4, Draining = 8 };
+
+/// How much of a device a holder takes. Exclusive: all of it.
+struct Amount {
+  bool shared = false;
+  std::int64_t milli = 0;
+  std::int64_t mib = 0;
+  friend auto operator<=>(const Amount&, const Amount&) = default;
+};
+
+struct Holder {
+  model::Uid uid;
+  std::uint8_t sources = 0;  // bits of Source
+  /// What counts: the word of the Lease, else of the BoundPod, the Reservation, Draining.
+  Amount amount;
+  std::array<Amount, 4> said{};  // by source (its bit's position); zero for a source that is not set
+  friend bool operator==(const Holder&, const Holder&) = default;
+};
+
+enum class DeviceUse : std::uint8_t { Free, Held, Draining };  // Draining: only Source::Draining holds it
+
+struct DeviceState {
+  model::Device facts;
+  bool listed = false;          // in the node's GpuNodeStatus now; holdings may name devices that are not
+  std::int16_t bit = -1;        // in NodeState::topology; -1: not there
+  std::vector<Holder> holders;  // sorted by uid
+  [[nodiscard]] DeviceUse use() const;
+  /// Could it ever be given: listed, not cut up by MIG, not Unhealthy.
+  [[nodiscard]] bool givable() const { return listed && !facts.partitioned && facts.health != model::Health::Unhealthy; }
+};
+
+struct NodeState {
+  bool exists = false;  // a Node object is there
+  bool has_status = false;
+  bool agent_stale = false;  // design 3.9: agent not Ready for 60 s, every device counts as Unknown
+  Enforcer enforcer = Enforcer::Kubelet;
+  model::Node node;                  // name always set
+  std::vector<DeviceState> devices;  // sorted by facts.id
+  model::Resources used;
+  std::int64_t used_pods = 0;
+  /// Devices held by pods that use nvidia.com/gpu without an allocation of ours: we do not know which ones. They count against the
+  /// devices that may be given (design 1: held by id + anonymous <= healthy).
+  std::int64_t anonymous = 0;
+
+  // Derived.
+  std::int64_t whole = 0;   // devices listed and not cut up by MIG
+  TopologyPtr topology;     // of those; null when there are none or more than kMaxDevices ("wide")
+  Mask healthy = 0;         // of those: may be given
+  Mask unknown = 0;         // of those: only when nothing healthy fits
+  Mask held = 0;            // of those: somebody holds it
+  std::int64_t free_devices = 0;    // not held, not Unhealthy, less the anonymous; without a status: allocatable - used of nvidia.com/gpu
+  std::uint64_t version = 0;        // of the last change that may alter a decision; grows over the whole ledger
+  std::uint64_t facts_version = 0;  // of the last one of what is not use: labels, taints, status, health ...
+
+  [[nodiscard]] const DeviceState* device(int id) const;
+  [[nodiscard]] bool isWide() const { return whole > kMaxDevices; }
+};
+
+}  // namespace gs::sched

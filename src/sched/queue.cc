@@ -1,0 +1,160 @@
+#include "sched/queue.h"
+
+#include <algorithm>
+
+namespace gs::sched {
+namespace {
+
+constexpr std::int64_t kSecondNs = 1'000'000'000;
+constexpr std::int64_t kLongestBackoffNs = 10 * kSecondNs;
+
+}  // namespace
+
+bool Queue::Before::operator()(const Item* a, const Item* b) const {
+  if (a->priority != b->priority) { return a->priority > b->priority; }
+  if (a->created_us != b->created_us) { return a->created_us < b->created_us; }
+  return a->uid < b->uid;
+}
+
+/// Around every change of an unparked class's `waiting`: fronts_ holds its first item, and no other of it.
+void Queue::hideFront(const Class& c) {
+  if (!c.parked && !c.waiting.empty()) { fronts_.erase(*c.waiting.begin()); }
+}
+
+void Queue::showFront(Class& c) {
+  if (!c.parked && !c.waiting.empty()) { fronts_.insert(*c.waiting.begin()); }
+}
+
+void Queue::forgetIfEmpty(ClassId id) {
+  const auto it = classes_.find(id);
+  if (it != classes_.end() && it->second.waiting.empty()) { classes_.erase(it); }
+}
+
+void Queue::enter(Entry& entry) {
+  Class& c = classes_[entry.item.pod_class];
+  hideFront(c);
+  c.waiting.insert(&entry.item);
+  c.untold.insert(&entry.item);
+  showFront(c);
+  ++(c.parked ? sizes_.parked : sizes_.ready);
+}
+
+/// Takes it out of its place; the entry is still there.
+bool Queue::leave(const model::Uid& uid) {
+  const auto it = entries_.find(uid);
+  if (it == entries_.end()) { return false; }
+  const Entry& entry = it->second;
+  if (entry.until_ns) {
+    backing_off_.erase({*entry.until_ns, uid});
+    --sizes_.backoff;
+    return true;
+  }
+  Class& c = classes_.at(entry.item.pod_class);
+  hideFront(c);
+  c.waiting.erase(&entry.item);
+  c.untold.erase(&entry.item);
+  showFront(c);
+  --(c.parked ? sizes_.parked : sizes_.ready);
+  return true;
+}
+
+/// The entry of this uid as it is to be, in no place yet.
+Queue::Entry& Queue::put(const Item& item) {
+  std::optional<ClassId> old_class;
+  if (leave(item.uid)) { old_class = entries_.at(item.uid).item.pod_class; }
+  Entry& entry = entries_[item.uid];
+  entry = Entry{item, std::nullopt};
+  if (old_class && *old_class != item.pod_class) { forgetIfEmpty(*old_class); }
+  return entry;
+}
+
+bool Queue::add(const Item& item) {
+  enter(put(item));
+  return classes_.at(item.pod_class).parked;
+}
+
+void Queue::remove(const model::Uid& uid) {
+  if (!leave(uid)) { return; }
+  const auto it = entries_.find(uid);
+  forgetIfEmpty(it->second.item.pod_class);
+  entries_.erase(it);
+}
+
+std::optional<Queue::Item> Queue::pop() {
+  if (fronts_.empty()) { return std::nullopt; }
+  Item item = **fronts_.begin();
+  remove(item.uid);
+  return item;
+}
+
+void Queue::backOff(const Item& item, std::int64_t until_ns) {
+  put(item).until_ns = until_ns;
+  backing_off_.insert({until_ns, item.uid});
+  ++sizes_.backoff;
+}
+
+std::int64_t Queue::nextBackoffNs(const model::Uid& uid) {
+  int& failures = failures_[uid];
+  failures = std::min(failures + 1, 5);
+  return std::min(kLongestBackoffNs, kSecondNs << (failures - 1));
+}
+
+void Queue::forgetFailures(const model::Uid& uid) { failures_.erase(uid); }
+
+std::vector<model::Uid> Queue::park(ClassId pod_class) {
+  Class& c = classes_[pod_class];
+  if (!c.parked) {
+    hideFront(c);
+    c.parked = true;
+    sizes_.ready -= c.waiting.size();
+    sizes_.parked += c.waiting.size();
+  }
+  std::vector<model::Uid> told;
+  for (const Item* item : c.untold) { told.push_back(item->uid); }
+  c.untold.clear();
+  return told;
+}
+
+void Queue::unpark(ClassId pod_class) {
+  const auto it = classes_.find(pod_class);
+  if (it == classes_.end() || !it->second.parked) { return; }
+  Class& c = it->second;
+  c.parked = false;
+  showFront(c);
+  sizes_.parked -= c.waiting.size();
+  sizes_.ready += c.waiting.size();
+  forgetIfEmpty(pod_class);
+}
+
+std::vector<ClassId> Queue::parkedClasses() const {
+  std::vector<ClassId> out;
+  for (const auto& [id, c] : classes_) {
+    if (c.parked && !c.waiting.empty()) { out.push_back(id); }
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+std::vector<model::Uid> Queue::parkedPods(ClassId pod_class) const {
+  std::vector<model::Uid> out;
+  const auto it = classes_.find(pod_class);
+  if (it == classes_.end() || !it->second.parked) { return out; }
+  for (const Item* item : it->second.waiting) { out.push_back(item->uid); }
+  return out;
+}
+
+void Queue::tick(std::int64_t now_ns) {
+  while (!backing_off_.empty() && backing_off_.begin()->first <= now_ns) {
+    Entry& entry = entries_.at(backing_off_.begin()->second);
+    backing_off_.erase(backing_off_.begin());
+    --sizes_.backoff;
+    entry.until_ns.reset();
+    enter(entry);
+  }
+}
+
+std::optional<std::int64_t> Queue::nextDueNs() const {
+  return backing_off_.empty() ? std::nullopt : std::optional{backing_off_.begin()->first};
+}
+
+}  // namespace gs::sched
