@@ -19,7 +19,7 @@ endif()
 set(gs_warnings -Wall -Wextra -Wpedantic -Werror)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   # GCC 12: false alarms from its own std::string at -O2 (GCC bug 105651).
-  list(APPEND gs_warnings -Wno-restrict)
+  list(APPEND gs_warnings -Wno-restrict -Wno-subobject-linkage)
   if(GS_SANITIZE)
     # GCC says itself that these are unreliable in instrumented code; -Wtsan speaks about fences inside Asio.
     list(APPEND gs_warnings -Wno-maybe-uninitialized -Wno-stringop-overflow -Wno-array-bounds)

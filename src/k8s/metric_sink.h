@@ -24,7 +24,7 @@ struct MetricSpec {
 
 class MetricSink {
  public:
-  /// `metrics` must outlive it. Metrics without labels appear at once, with 0.
+  /// `metrics` must outlive it.
   MetricSink(Metrics& metrics, const std::vector<MetricSpec>& specs);
 
   /// A name that is not in the table, or an operation that its kind does not have, is logged once and ignored.

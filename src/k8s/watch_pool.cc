@@ -40,7 +40,7 @@ void WatchPool::close(kapi::Token stream) {
     const auto found = streams_.find(stream);
     if (found != streams_.end() && !found->second->closed) {
       found->second->closed = true;
-      if (!found->second->done) { found->second->client->cancel(); }
+      if (found->second->client) { found->second->client->cancel(); }
     }
   }
   reap();
@@ -53,24 +53,27 @@ void WatchPool::stop() {
     stopped_ = true;
     for (auto& [token, stream] : streams_) {
       stream->closed = true;
-      if (!stream->done) { stream->client->cancel(); }
+      if (stream->client) { stream->client->cancel(); }
     }
     ending.swap(streams_);
   }
   ending.clear();  // joins
 }
 
-/// The stream's thread. Nobody but it and reap() touches the stream's client after the end.
+/// The stream's thread. The connection is free for the next watch before the machine hears of the end.
 void WatchPool::follow(Stream& stream) {
   auto ended = stream.client->watch(stream.watch, [&](kapi::WatchEvent event) {
     return !isClosed(stream) && sink_(std::move(event));
   });
-  if (!isClosed(stream)) { sink_(std::move(ended)); }
+  bool closed = false;
+  {
+    MutexLock lock{mutex_};
+    closed = stream.closed;
+    if (!closed && unused_.size() < kMaxUnused) { unused_.push_back(std::move(stream.client)); }
+  }
+  if (!closed) { sink_(std::move(ended)); }
   MutexLock lock{mutex_};
   stream.done = true;
-  if (!stream.closed && !stream.client->cancelled() && unused_.size() < kMaxUnused) {
-    unused_.push_back(std::move(stream.client));
-  }
 }
 
 bool WatchPool::isClosed(const Stream& stream) const {

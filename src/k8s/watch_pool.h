@@ -38,7 +38,7 @@ class WatchPool {
  private:
   struct Stream {
     kapi::OpenWatch watch;
-    std::unique_ptr<Client> client;
+    std::unique_ptr<Client> client;  // nullptr: free for another watch
     bool closed = false;
     bool done = false;
     std::unique_ptr<Worker> worker;

@@ -63,9 +63,9 @@ model::Node decodeNode(const Value& v) {
   for (const auto& [name, quantity] : allocatable.members()) {
     (void)addAmount(node.allocatable, name, quantity);
   }
-  node.allocatable_pods = std::max<std::int64_t>(0, quantityUnits(allocatable["pods"]).value_or(0));
+  node.allocatable_pods = std::max<std::int64_t>(0, unitsOf(allocatable["pods"]).value_or(0));
   node.vcuda_core_capacity =
-      std::max<std::int64_t>(0, quantityUnits(status["capacity"][model::kVcudaCore]).value_or(0));
+      std::max<std::int64_t>(0, unitsOf(status["capacity"][model::kVcudaCore]).value_or(0));
   return node;
 }
 

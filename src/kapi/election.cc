@@ -16,13 +16,17 @@ Election::Output Election::start(Now now) {
   return out;
 }
 
-void Election::pong(Now now) { last_pong_ = now.mono; }
+void Election::pong(Now now) {
+  last_pong_ = now.mono;
+  silent_ = false;
+}
 
 void Election::read(Output& out) {
   Call call = getObject(model::Kind::Lease, config_.lease);
   call.token = call_ = makeToken(config_.owner, next_++);
   call.timeout = config_.renew_deadline;
   state_ = State::Reading;
+  reread_ = false;
   due_.reset();
   out.effects.emplace_back(std::move(call));
 }
@@ -49,7 +53,7 @@ Election::Output Election::handle(const Outcome& outcome, Now now) {
   Output out;
   if (outcome.token != call_ || call_ == 0) { return out; }
   call_ = 0;
-  if (expired(now) || ownerHangs(now)) { lose(out); }
+  checkLife(now, out);
   if (state_ == State::Reading) { readAnswered(outcome, now, out); } else { writeAnswered(outcome, now, out); }
   return out;
 }
@@ -78,7 +82,7 @@ void Election::consider(const model::Lease* lease, Now now, Output& out) {
   const Duration theirs = std::max<Duration>(config_.lease_duration, std::chrono::seconds{std::clamp<std::int64_t>(lease->record.duration_s, 0, 3600)});
   if (!free && leadership_.leading) { lose(out); }
   if (!free && now.mono - changed_ < theirs) { waitRetry({}, now, out); return; }
-  if (ownerHangs(now)) { waitRetry({}, now, out); return; }
+  if (silent_) { waitRetry({}, now, out); return; }
   write(lease, false, now, out);
 }
 
@@ -121,7 +125,8 @@ void Election::writeAnswered(const Outcome& outcome, Now now, Output& out) {
   } else if (outcome.http == 409 || outcome.http == 404) {
     read(out);
   } else if (outcome.fate == Fate::Unknown) {
-    read(out);  // it may have been applied: the next write needs the newest revision
+    reread_ = true;  // it may have been applied: the next write needs the newest revision
+    waitRetry(outcome.retry_after, now, out);
   } else {
     waitRetry(outcome.retry_after, now, out);
   }
@@ -129,12 +134,18 @@ void Election::writeAnswered(const Outcome& outcome, Now now, Output& out) {
 
 void Election::lead(Now now, Output& out) {
   const Mono until = sent_ + config_.renew_deadline;
-  if (until <= now.mono || ownerHangs(now)) { return; }  // answered too late to act on
+  if (until <= now.mono || silent_) { return; }  // answered too late to act on
   if (!leadership_.leading) { ++leadership_.term; }
   if (!leadership_.leading) { last_pong_ = now.mono; }
   leadership_.leading = true;
   leadership_.until = until;
   out.leadership = leadership_;
+}
+
+/// An owner that hung does not lead again before it gave a sign of life.
+void Election::checkLife(Now now, Output& out) {
+  silent_ = silent_ || ownerHangs(now);
+  if (expired(now) || ownerHangs(now)) { lose(out); }
 }
 
 void Election::lose(Output& out) {
@@ -144,10 +155,11 @@ void Election::lose(Output& out) {
 
 Election::Output Election::tick(Now now) {
   Output out;
-  if (expired(now) || ownerHangs(now)) { lose(out); }
+  checkLife(now, out);
   if (state_ == State::Waiting && due_ && *due_ <= now.mono) {
-    out.ping = leadership_.leading;
-    if (leadership_.leading && known_) { write(&*known_, false, now, out); } else { read(out); }
+    out.ping = leadership_.leading || silent_;
+    const bool renew = leadership_.leading && known_ && !reread_;
+    if (renew) { write(&*known_, false, now, out); } else { read(out); }
   }
   return out;
 }

@@ -6,7 +6,7 @@
 // cannot both win. We lead from the answer to our write on; `until` = the moment we SENT the last renewal that was
 // applied + renew_deadline, by our monotonic clock; a renewal of unknown outcome does not move it.
 // The machine asks the owner thread for a sign of life (Output::ping) each retry period while leading; without pong()
-// for renew_deadline it stops renewing and says lost. stop() releases the lease (holderIdentity "", duration 1) so the next one may begin at once.
+// for renew_deadline it stops renewing and says lost, and does not try again before a pong(). stop() releases the lease (holderIdentity "", duration 1) so the next one may begin at once.
 // One thread: its own. Tokens carry `owner` in the high byte.
 #pragma once
 
@@ -64,6 +64,7 @@ class Election {
   void seen(const model::Lease& lease, Now now);
   void lead(Now now, Output& out);
   void lose(Output& out);
+  void checkLife(Now now, Output& out);
   [[nodiscard]] bool expired(Now now) const { return leadership_.leading && now.mono >= leadership_.until; }
   [[nodiscard]] bool ownerHangs(Now now) const { return leadership_.leading && now.mono - last_pong_ >= config_.renew_deadline; }
 
@@ -76,6 +77,8 @@ class Election {
   std::optional<model::Lease> known_;  // as last read or written
   Mono changed_{};                     // when we last saw the record change
   Mono last_pong_{};
+  bool silent_ = false;  // the owner hung, and has given no sign of life since
+  bool reread_ = false;  // a write of unknown outcome: read before the next one
   std::optional<Mono> due_;
   std::uint64_t next_ = 1;
 };

@@ -19,7 +19,7 @@ std::int64_t bounded(const json::Value& v, std::int64_t most, std::int64_t fallb
 
 bool addAmount(model::Resources& to, const std::string& name, const json::Value& quantity) {
   if (name == "pods") { return true; }
-  const auto amount = name == "cpu" ? quantityMilli(quantity) : quantityUnits(quantity);
+  const auto amount = name == "cpu" ? milliOf(quantity) : unitsOf(quantity);
   if (!amount || *amount < 0) { return false; }
   model::Resources one;
   if (name == "cpu") {

@@ -116,7 +116,7 @@ class NodeReader {
   void readAllocatable(const Value& v, SimNode& node) {
     if (!v.isNull() && !v.isObject()) { wrong("allocatable", v, "write a map of quantities"); }
     for (const auto& [name, quantity] : v.members()) {
-      const auto amount = quantityMilli(quantity);
+      const auto amount = milliOf(quantity);
       if (name.empty() || !amount || *amount < 0) {
         wrong("allocatable." + name, quantity, "write a quantity such as \"64\" or 512Gi");
       }

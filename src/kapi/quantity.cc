@@ -59,7 +59,10 @@ std::optional<Number> takeDecimal(std::string_view& s) {
 std::optional<int> exponentOf(std::string_view s) {
   if (s.size() < 2 || (s[0] != 'e' && s[0] != 'E')) { return std::nullopt; }
   s.remove_prefix(1);
-  if (s[0] == '+') { s.remove_prefix(1); }
+  if (s[0] == '+') {
+    s.remove_prefix(1);
+    if (!s.empty() && s[0] == '-') { return std::nullopt; }
+  }
   int exponent = 0;
   const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), exponent);
   if (error != std::errc{} || end != s.data() + s.size() || exponent < -1000 || exponent > 1000) {
@@ -132,9 +135,9 @@ Result<std::int64_t> quantity(std::string_view text, int scale) {
   return *whole;
 }
 
-Result<std::int64_t> quantity(const json::Value& v, int scale) {
+Result<std::int64_t> ofValue(const json::Value& v, int scale) {
   if (v.isString()) { return quantity(v.str(), scale); }
-  if (v.isNumber()) { return quantity(std::string_view{json::print(v)}, scale); }
+  if (v.isNumber()) { return quantity(json::print(v), scale); }
   return fail(Code::Invalid, fmt::format("{} is not a quantity; write a text such as \"500m\"",
                                          json::print(v).substr(0, 80)));
 }
@@ -143,7 +146,7 @@ Result<std::int64_t> quantity(const json::Value& v, int scale) {
 
 Result<std::int64_t> quantityMilli(std::string_view text) { return quantity(text, 3); }
 Result<std::int64_t> quantityUnits(std::string_view text) { return quantity(text, 0); }
-Result<std::int64_t> quantityMilli(const json::Value& v) { return quantity(v, 3); }
-Result<std::int64_t> quantityUnits(const json::Value& v) { return quantity(v, 0); }
+Result<std::int64_t> milliOf(const json::Value& v) { return ofValue(v, 3); }
+Result<std::int64_t> unitsOf(const json::Value& v) { return ofValue(v, 0); }
 
 }  // namespace gs::kapi

@@ -13,8 +13,8 @@ namespace gs::kapi {
 [[nodiscard]] Result<std::int64_t> quantityMilli(std::string_view text);
 /// In whole units, rounded up ("100m" -> 1, "1Ki" -> 1024).
 [[nodiscard]] Result<std::int64_t> quantityUnits(std::string_view text);
-/// A JSON string or number.
-[[nodiscard]] Result<std::int64_t> quantityMilli(const json::Value& v);
-[[nodiscard]] Result<std::int64_t> quantityUnits(const json::Value& v);
+/// A JSON string or number. (Another name: a text would convert to both.)
+[[nodiscard]] Result<std::int64_t> milliOf(const json::Value& v);
+[[nodiscard]] Result<std::int64_t> unitsOf(const json::Value& v);
 
 }  // namespace gs::kapi

@@ -39,15 +39,15 @@ void Queue::enter(Entry& entry) {
   ++(c.parked ? sizes_.parked : sizes_.ready);
 }
 
-/// Takes it out of its place; the entry is still there.
-bool Queue::leave(const model::Uid& uid) {
+/// Takes it out of its place; its entry stays. Returns the class whose `waiting` it left.
+std::optional<ClassId> Queue::leave(const model::Uid& uid) {
   const auto it = entries_.find(uid);
-  if (it == entries_.end()) { return false; }
+  if (it == entries_.end()) { return std::nullopt; }
   const Entry& entry = it->second;
   if (entry.until_ns) {
     backing_off_.erase({*entry.until_ns, uid});
     --sizes_.backoff;
-    return true;
+    return std::nullopt;
   }
   Class& c = classes_.at(entry.item.pod_class);
   hideFront(c);
@@ -55,16 +55,15 @@ bool Queue::leave(const model::Uid& uid) {
   c.untold.erase(&entry.item);
   showFront(c);
   --(c.parked ? sizes_.parked : sizes_.ready);
-  return true;
+  return entry.item.pod_class;
 }
 
 /// The entry of this uid as it is to be, in no place yet.
 Queue::Entry& Queue::put(const Item& item) {
-  std::optional<ClassId> old_class;
-  if (leave(item.uid)) { old_class = entries_.at(item.uid).item.pod_class; }
+  const std::optional<ClassId> left = leave(item.uid);
   Entry& entry = entries_[item.uid];
   entry = Entry{item, std::nullopt};
-  if (old_class && *old_class != item.pod_class) { forgetIfEmpty(*old_class); }
+  if (left && *left != item.pod_class) { forgetIfEmpty(*left); }
   return entry;
 }
 
@@ -74,10 +73,9 @@ bool Queue::add(const Item& item) {
 }
 
 void Queue::remove(const model::Uid& uid) {
-  if (!leave(uid)) { return; }
-  const auto it = entries_.find(uid);
-  forgetIfEmpty(it->second.item.pod_class);
-  entries_.erase(it);
+  const std::optional<ClassId> left = leave(uid);
+  entries_.erase(uid);
+  if (left) { forgetIfEmpty(*left); }
 }
 
 std::optional<Queue::Item> Queue::pop() {

@@ -69,7 +69,7 @@ class Queue {
     std::optional<std::int64_t> until_ns;  // set: backing off
   };
 
-  bool leave(const model::Uid& uid);
+  std::optional<ClassId> leave(const model::Uid& uid);
   Entry& put(const Item& item);
   void enter(Entry& entry);
   void showFront(Class& c);

@@ -101,7 +101,8 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
     return true;
   }
   const bool joins = lease->shared() && wish.take->shared && lease->holders.size() < kMaxSharers;
-  const bool own = !lease->shared() && !wish.take->shared && lease->pod_uid == uid && lease->format > 0;
+  // Its own under another reservation, or an ancestor's without annotations: written over.
+  const bool own = !lease->shared() && !wish.take->shared && namesPod(*lease, uid);
   if (joins || own) { return false; }
   if (!read) { desk.must_read = true; return false; }  // the cache may be behind
   if (lease->node.empty()) { engine_.placeLease(key, wish.take->node, wish.take->gpu); }
@@ -128,8 +129,10 @@ std::optional<kapi::Call> LeaseDesk::plan(const model::ObjectKey& key, const Des
     return kapi::createLease(fresh);
   }
   if (!lease->shared()) {
-    if (take != desk.wishes.end() && take->second.take->uid == lease->pod_uid) {  // our own, of another reservation
-      model::Lease next = newLease(key, *take->second.take);
+    const auto own = std::find_if(desk.wishes.begin(), desk.wishes.end(),
+                                  [&](const auto& w) { return w.second.take && namesPod(*lease, w.first); });
+    if (own != desk.wishes.end()) {
+      model::Lease next = newLease(key, *own->second.take);
       next.uid = lease->uid;
       next.revision = lease->revision;
       return kapi::updateLease(next);

@@ -136,8 +136,9 @@ void Scheduler::keepLeases(const model::Pod& pod, const std::vector<int>& ids) {
   for (const int id : ids) {
     const auto key = leaseKey(pod.node, id);
     const model::Lease* lease = engine_.cache().lease(key);
-    if (names(lease, pod.uid) || !desk_.idle(key, pod.uid)) { continue; }
-    const bool others = lease != nullptr && !lease->shared();
+    const bool written = names(lease, pod.uid) && lease->format > 0;  // an ancestor's has no annotations
+    if (written || !desk_.idle(key, pod.uid)) { continue; }
+    const bool others = lease != nullptr && !lease->shared() && !names(lease, pod.uid);
     if (others && warned_.contains({pod.uid, "GpuHeldByOther"})) { continue; }  // said already
     const model::GpuClaim* claim = engine_.cache().claim({pod.key.ns, sched::claimName(pod)});
     const bool shared = claim != nullptr && claim->exclusivity == model::Exclusivity::Shared;

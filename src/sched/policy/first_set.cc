@@ -11,8 +11,11 @@ class Search {
     Mask allowed = 0;
     for (const int i : order_) { allowed |= bit(i); }
     allowed &= ~must;
-    if (!terms_.allows(t_, must)) { return std::nullopt; }
-    for (Mask m = must; m != 0; m &= m - 1) { allowed &= friendsOf(lowestOf(m)); }
+    for (Mask m = must; m != 0; m &= m - 1) {
+      const Mask friends = friendsOf(lowestOf(m));
+      if ((must & ~friends) != 0) { return std::nullopt; }
+      allowed &= friends;
+    }
     return grow(must, allowed, 0) ? std::optional{found_} : std::nullopt;
   }
 

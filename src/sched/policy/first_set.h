@@ -13,7 +13,7 @@ namespace gs::sched {
 
 inline constexpr int kFirstSetSteps = 200'000;
 
-/// `order`: bits, each once, best first. Not required: simply the first ones.
+/// `order`: bits, each once, best first. Not required: simply the first ones. Contains `must`; the rest is out of `order`.
 [[nodiscard]] std::optional<Mask> firstSet(const Topology& t, const std::vector<int>& order, const Terms& terms, Mask must = 0);
 
 }  // namespace gs::sched

@@ -1,0 +1,188 @@
+#include "k8s/call_pool.h"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "base/system_clock.h"
+#include "k8s/fake_client.h"
+
+namespace gs::k8s {
+namespace {
+
+using namespace std::chrono_literals;
+
+class CallPoolTest : public testing::Test {
+ protected:
+  std::unique_ptr<CallPool> makePool(std::size_t connections = 4) {
+    return std::make_unique<CallPool>(
+        CallPool::Options{connections, "call"}, api_.connect(),
+        [this](kapi::Outcome outcome) { received_.add(std::move(outcome)); }, clock_, &gate_);
+  }
+  static kapi::Call call(kapi::Token token, std::string lane = {}, bool guarded = false) {
+    kapi::Call made;
+    made.token = token;
+    made.verb = kapi::Verb::Update;
+    made.kind = model::Kind::Lease;
+    made.lane = std::move(lane);
+    made.guarded = guarded;
+    made.timeout = 1h;
+    return made;
+  }
+  void lead(std::uint64_t term) { gate_.set({true, term, Mono::max()}); }
+
+  SystemClock clock_;
+  LeaderGate gate_;
+  FakeApi api_;
+  Received received_;
+};
+
+TEST_F(CallPoolTest, CarriesCallsOutSideBySide) {
+  const auto pool = makePool();
+  for (kapi::Token t = 1; t <= 4; ++t) { pool->submit(call(t), 0); }
+  std::set<kapi::Token> tokens;
+  for (int i = 0; i < 4; ++i) { tokens.insert(api_.nextCall().token); }  // none of them was answered yet
+  EXPECT_EQ(tokens.size(), 4U);
+  for (const kapi::Token t : tokens) { api_.answer(t); }
+  EXPECT_EQ(received_.waitFor(4).size(), 4U);
+}
+
+TEST_F(CallPoolTest, NeverMoreThanTheGivenConnections) {
+  const auto pool = makePool(2);
+  for (kapi::Token t = 1; t <= 20; ++t) { pool->submit(call(t), 0); }
+  for (int i = 0; i < 20; ++i) { api_.answer(api_.nextCall().token); }
+  received_.waitFor(20);
+  EXPECT_LE(api_.clients(), 2);
+}
+
+TEST_F(CallPoolTest, OneLaneGoesInOrderAndItsOutcomesComeInOrder) {
+  const auto pool = makePool();
+  for (kapi::Token t = 1; t <= 5; ++t) { pool->submit(call(t, "pod-a"), 0); }
+  pool->submit(call(6, "pod-b"), 0);
+  std::set<kapi::Token> first{api_.nextCall().token, api_.nextCall().token};
+  EXPECT_EQ(first, (std::set<kapi::Token>{1, 6}));
+  for (kapi::Token t = 1; t <= 5; ++t) {
+    api_.answer(t);
+    if (t < 5) { EXPECT_EQ(api_.nextCall().token, t + 1); }
+  }
+  const auto outcomes = received_.waitFor(5);
+  for (std::size_t i = 0; i < 5; ++i) { EXPECT_EQ(outcomes[i].token, i + 1); }
+  api_.answer(6);
+}
+
+TEST_F(CallPoolTest, GuardedCallIsSentOnlyInItsTerm) {
+  const auto pool = makePool();
+  pool->submit(call(1, "", true), 1);  // nobody leads yet
+  EXPECT_EQ(received_.waitFor(1)[0].fate, kapi::Fate::NotSent);
+  lead(2);
+  pool->submit(call(2, "", true), 1);  // decided in an earlier term
+  EXPECT_EQ(received_.waitFor(2)[1].fate, kapi::Fate::NotSent);
+  pool->submit(call(3, "", true), 2);
+  EXPECT_EQ(api_.nextCall().token, 3U);
+  api_.answer(3);
+  EXPECT_EQ(received_.waitFor(3)[2].fate, kapi::Fate::Applied);
+  gate_.set({true, 2, clock_.now().mono});  // the renew deadline is over
+  pool->submit(call(4, "", true), 2);
+  EXPECT_EQ(received_.waitFor(4)[3].fate, kapi::Fate::NotSent);
+  EXPECT_TRUE(api_.nothingArrived());
+}
+
+TEST_F(CallPoolTest, GuardedCallThatWaitedInItsLaneWhileLeadershipWasLostIsNotSent) {
+  const auto pool = makePool();
+  lead(1);
+  pool->submit(call(1, "a", true), 1);
+  pool->submit(call(2, "a", true), 1);
+  EXPECT_EQ(api_.nextCall().token, 1U);
+  lead(2);
+  api_.answer(1);
+  const auto outcomes = received_.waitFor(2);
+  EXPECT_EQ(outcomes[1].token, 2U);
+  EXPECT_EQ(outcomes[1].fate, kapi::Fate::NotSent);
+}
+
+TEST_F(CallPoolTest, WithoutAGateGuardedCallsAreNeverSent) {
+  CallPool pool{{}, api_.connect(), [this](kapi::Outcome o) { received_.add(std::move(o)); }, clock_, nullptr};
+  pool.submit(call(1, "", true), 0);
+  EXPECT_EQ(received_.waitFor(1)[0].fate, kapi::Fate::NotSent);
+}
+
+TEST_F(CallPoolTest, BusyAnswerHoldsTheNextCallOfThatKindUntilItMayGo) {
+  const auto pool = makePool();
+  pool->submit(call(1), 0);
+  api_.nextCall();
+  api_.answer(1, 429, 20ms);
+  EXPECT_EQ(received_.waitFor(1)[0].retry_after, 20ms);  // the machine decides about the call itself
+  pool->submit(call(2), 0);
+  kapi::Call other = call(3);
+  other.verb = kapi::Verb::Delete;
+  pool->submit(other, 0);
+  EXPECT_EQ(api_.nextCall().token, 3U);
+  EXPECT_EQ(api_.nextCall().token, 2U);  // by itself, when its time has come
+  api_.answer(2);
+  api_.answer(3);
+}
+
+TEST_F(CallPoolTest, CallHeldForLongerThanItsTimeoutComesBackNotSent) {
+  const auto pool = makePool();
+  pool->submit(call(1), 0);
+  api_.nextCall();
+  api_.answer(1, 429, 30s);
+  received_.waitFor(1);
+  kapi::Call impatient = call(2, "a");
+  impatient.timeout = 5ms;
+  pool->submit(impatient, 0);
+  const auto outcome = received_.waitFor(2)[1];
+  EXPECT_EQ(outcome.fate, kapi::Fate::NotSent);
+  EXPECT_GT(outcome.retry_after, Duration::zero());
+  EXPECT_EQ(pool->open(), 0U);
+}
+
+TEST_F(CallPoolTest, DrainWaitsForWhatIsOutAndRefusesTheRest) {
+  const auto pool = makePool(1);
+  pool->submit(call(1, "a"), 0);
+  pool->submit(call(2, "a"), 0);
+  pool->submit(call(3), 0);
+  EXPECT_EQ(api_.nextCall().token, 1U);
+  std::jthread drainer{[&] { pool->drain(1h); }};
+  api_.answer(1);
+  drainer.join();
+  const auto outcomes = received_.waitFor(3);
+  EXPECT_EQ(outcomes[0].fate, kapi::Fate::Applied);
+  EXPECT_EQ(outcomes[1].fate, kapi::Fate::NotSent);
+  EXPECT_EQ(outcomes[2].fate, kapi::Fate::NotSent);
+  EXPECT_TRUE(api_.nothingArrived());
+  pool->drain(1h);  // again: nothing to do
+  pool->submit(call(4), 0);
+  EXPECT_EQ(received_.waitFor(4)[3].fate, kapi::Fate::NotSent);
+}
+
+TEST_F(CallPoolTest, DrainCancelsWhatGetsNoAnswerInTime) {
+  const auto pool = makePool();
+  pool->submit(call(1), 0);
+  pool->submit(call(2), 0);
+  api_.nextCall();
+  api_.nextCall();
+  pool->drain(1ms);  // returns, though nothing was answered
+  for (const auto& outcome : received_.waitFor(2)) { EXPECT_EQ(outcome.fate, kapi::Fate::Unknown); }
+}
+
+TEST_F(CallPoolTest, DrainGivesBackHeldCalls) {
+  const auto pool = makePool();
+  pool->submit(call(1), 0);
+  api_.nextCall();
+  api_.answer(1, 429, 30s);
+  received_.waitFor(1);
+  pool->submit(call(2), 0);
+  pool->drain(1h);
+  EXPECT_EQ(received_.waitFor(2)[1].fate, kapi::Fate::NotSent);
+}
+
+TEST_F(CallPoolTest, DestructionDoesNotWaitForAnswers) {
+  auto pool = makePool();
+  for (kapi::Token t = 1; t <= 10; ++t) { pool->submit(call(t), 0); }
+  api_.nextCall();
+  pool.reset();
+}
+
+}  // namespace
+}  // namespace gs::k8s

@@ -1,0 +1,185 @@
+#include "k8s/call_queue.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <set>
+
+namespace gs::k8s {
+namespace {
+
+using namespace std::chrono_literals;
+
+const Mono kStart{1000s};
+
+Ticket ticket(kapi::Token token, std::string lane = {}, kapi::Verb verb = kapi::Verb::Update,
+              model::Kind kind = model::Kind::Lease) {
+  Ticket made;
+  made.call.token = token;
+  made.call.lane = std::move(lane);
+  made.call.verb = verb;
+  made.call.kind = kind;
+  made.call.timeout = 10s;
+  return made;
+}
+
+kapi::Outcome busy(Duration retry_after) {
+  kapi::Outcome outcome;
+  outcome.http = 429;
+  outcome.retry_after = retry_after;
+  return outcome;
+}
+
+/// 0: nothing may start.
+kapi::Token nextToken(CallQueue& queue, Mono now = kStart) {
+  const auto next = queue.next(now);
+  return next ? next->call.token : 0;
+}
+
+TEST(CallQueue, CallsWithoutLaneStartInOrderAndSideBySide) {
+  CallQueue queue;
+  for (kapi::Token t = 1; t <= 3; ++t) { queue.submit(ticket(t)); }
+  EXPECT_EQ(queue.size(), 3U);
+  EXPECT_EQ(nextToken(queue), 1U);
+  EXPECT_EQ(nextToken(queue), 2U);
+  EXPECT_EQ(nextToken(queue), 3U);
+  EXPECT_EQ(nextToken(queue), 0U);
+  EXPECT_EQ(queue.size(), 0U);
+  EXPECT_EQ(queue.nextChange(), Mono::max());
+}
+
+TEST(CallQueue, OneLaneHasOneCallOut) {
+  CallQueue queue;
+  queue.submit(ticket(1, "a"));
+  queue.submit(ticket(2, "a"));
+  queue.submit(ticket(3, "b"));
+  EXPECT_EQ(nextToken(queue), 1U);
+  EXPECT_EQ(nextToken(queue), 3U);
+  EXPECT_EQ(nextToken(queue), 0U);
+  queue.finished(ticket(1, "a").call);
+  EXPECT_EQ(nextToken(queue), 2U);
+  queue.finished(ticket(2, "a").call);
+  queue.submit(ticket(4, "a"));
+  EXPECT_EQ(nextToken(queue), 4U);
+}
+
+TEST(CallQueue, BusyHoldsThatKindOfWriteAndNoOther) {
+  CallQueue queue;
+  queue.answered(ticket(1).call, busy(5s), kStart);
+  queue.submit(ticket(2));
+  queue.submit(ticket(3, "", kapi::Verb::Delete));
+  queue.submit(ticket(4, "", kapi::Verb::Update, model::Kind::Pod));
+  Ticket status = ticket(5);
+  status.call.subresource = "status";
+  queue.submit(status);
+  EXPECT_EQ(nextToken(queue), 3U);
+  EXPECT_EQ(nextToken(queue), 4U);
+  EXPECT_EQ(nextToken(queue), 5U);
+  EXPECT_EQ(nextToken(queue), 0U);
+  EXPECT_EQ(queue.nextChange(), kStart + 5s);
+  EXPECT_EQ(nextToken(queue, kStart + 5s - 1ns), 0U);
+  EXPECT_EQ(nextToken(queue, kStart + 5s), 2U);
+}
+
+TEST(CallQueue, AHeldCallHoldsItsLane) {
+  CallQueue queue;
+  queue.answered(ticket(1).call, busy(5s), kStart);
+  queue.submit(ticket(2, "a"));
+  queue.submit(ticket(3, "a", kapi::Verb::Delete));
+  EXPECT_EQ(nextToken(queue), 0U);
+  EXPECT_EQ(nextToken(queue, kStart + 5s), 2U);
+  EXPECT_EQ(nextToken(queue, kStart + 5s), 0U);
+}
+
+TEST(CallQueue, AHoldLongerThanTheCallMayTakeGivesItBackOverdue) {
+  CallQueue queue;
+  queue.answered(ticket(1).call, busy(30s), kStart);
+  queue.submit(ticket(2, "a"));
+  EXPECT_EQ(nextToken(queue), 0U);
+  EXPECT_EQ(queue.nextChange(), kStart + 10s);
+  const auto overdue = queue.next(kStart + 10s);
+  ASSERT_TRUE(overdue);
+  EXPECT_TRUE(overdue->overdue);
+  EXPECT_EQ(overdue->held_for, 20s);
+  queue.finished(overdue->call);
+  EXPECT_EQ(queue.size(), 0U);
+}
+
+TEST(CallQueue, AHoldIsNeverLongerThanAMinuteAndALaterShorterOneDoesNotShortenIt) {
+  CallQueue queue;
+  queue.answered(ticket(1).call, busy(24h), kStart);
+  queue.answered(ticket(2).call, busy(1s), kStart);
+  Ticket patient = ticket(3);
+  patient.call.timeout = 1h;
+  queue.submit(patient);
+  EXPECT_EQ(nextToken(queue), 0U);
+  EXPECT_EQ(queue.nextChange(), kStart + 1min);
+}
+
+TEST(CallQueue, OtherAnswersHoldNothing) {
+  CallQueue queue;
+  kapi::Outcome outcome = busy(0s);
+  queue.answered(ticket(1).call, outcome, kStart);
+  outcome.http = 503;
+  outcome.retry_after = 5s;
+  queue.answered(ticket(1).call, outcome, kStart);
+  queue.submit(ticket(2));
+  EXPECT_EQ(nextToken(queue), 2U);
+}
+
+TEST(CallQueue, EndOfTimeEndsAllHolds) {
+  CallQueue queue;
+  queue.answered(ticket(1).call, busy(5s), kStart);
+  queue.submit(ticket(2));
+  EXPECT_EQ(nextToken(queue), 0U);
+  const auto next = queue.next(Mono::max());
+  ASSERT_TRUE(next);
+  EXPECT_FALSE(next->overdue);
+}
+
+TEST(CallQueueProperty, EachCallComesOutOnceAndALaneKeepsItsOrder) {
+  EXPECT_TRUE(rc::check([](const std::vector<std::uint8_t>& steps) {
+    CallQueue queue;
+    Mono now = kStart;
+    std::vector<Ticket> out;
+    std::map<std::string, kapi::Token> last;
+    std::set<kapi::Token> seen;
+    kapi::Token submitted = 0;
+    const auto takeAll = [&] {
+      while (auto next = queue.next(now)) {
+        const std::string lane = next->call.lane;
+        RC_ASSERT(seen.insert(next->call.token).second);
+        for (const Ticket& other : out) { RC_ASSERT(lane.empty() || other.call.lane != lane); }
+        if (!lane.empty()) { RC_ASSERT(std::exchange(last[lane], next->call.token) < next->call.token); }
+        out.push_back(std::move(*next));
+      }
+    };
+    for (const std::uint8_t step : steps) {
+      switch (step % 4) {
+        case 0:
+        case 1:
+          queue.submit(ticket(++submitted, step % 3 == 0 ? "" : std::string(1, static_cast<char>('a' + step % 5)),
+                              step % 7 == 0 ? kapi::Verb::Delete : kapi::Verb::Update));
+          break;
+        case 2: now += std::chrono::seconds{step % 16}; break;
+        default:
+          if (!out.empty()) {
+            const std::size_t which = step % out.size();
+            if (step % 5 == 0) { queue.answered(out[which].call, busy(std::chrono::seconds{step % 32}), now); }
+            queue.finished(out[which].call);
+            out.erase(out.begin() + static_cast<std::ptrdiff_t>(which));
+          }
+      }
+      takeAll();
+    }
+    while (!out.empty() || queue.size() > 0) {  // everything comes out in the end
+      for (const Ticket& one : std::exchange(out, {})) { queue.finished(one.call); }
+      now += 1min;
+      takeAll();
+    }
+    RC_ASSERT(seen.size() == submitted);
+  }));
+}
+
+}  // namespace
+}  // namespace gs::k8s

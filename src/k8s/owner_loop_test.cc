@@ -1,0 +1,197 @@
+#include "k8s/owner_loop.h"
+
+#include <gtest/gtest.h>
+
+#include <latch>
+#include <thread>
+
+#include "base/system_clock.h"
+#include "k8s/fake_client.h"
+
+namespace gs::k8s {
+namespace {
+
+using namespace std::chrono_literals;
+
+kapi::Outcome outcome(kapi::Token token) {
+  kapi::Outcome made;
+  made.token = token;
+  return made;
+}
+
+kapi::Call call(kapi::Token token) {
+  kapi::Call made;
+  made.token = token;
+  return made;
+}
+
+class OwnerLoopTest : public testing::Test {
+ protected:
+  /// A machine that writes down what it was given and does what `reaction` says.
+  void start(std::function<kapi::Effects(const Event&, Now)> reaction = {}) {
+    loop_.start({.begin = [](Now) { return kapi::Effects{}; },
+                 .handle =
+                     [this, reaction = std::move(reaction)](const Event& event, Now now) {
+                       given_.push_back(event);
+                       return reaction ? reaction(event, now) : kapi::Effects{};
+                     }},
+                [this](kapi::Effects effects, std::uint64_t term) {
+                  for (auto& effect : effects) { effects_.emplace_back(std::move(effect), term); }
+                });
+  }
+  /// After everything that was posted before.
+  template <class Question>
+  auto answer(Question question) {
+    return *loop_.answer(std::move(question), 1h);
+  }
+  std::vector<kapi::Token> tokens() {
+    return answer([this] {
+      std::vector<kapi::Token> all;
+      for (const Event& event : given_) {
+        if (const auto* one = std::get_if<kapi::Outcome>(&event)) { all.push_back(one->token); }
+      }
+      return all;
+    });
+  }
+
+  SystemClock clock_;
+  std::vector<Event> given_;
+  std::vector<std::pair<kapi::Effect, std::uint64_t>> effects_;
+  OwnerLoop loop_{clock_, 16};
+};
+
+TEST_F(OwnerLoopTest, GivesEventsInOrderAndHandsOnTheEffects) {
+  start([](const Event& event, Now) { return kapi::Effects{call(std::get<kapi::Outcome>(event).token)}; });
+  for (kapi::Token t = 1; t <= 100; ++t) { EXPECT_TRUE(loop_.post(outcome(t))); }
+  EXPECT_EQ(tokens().size(), 100U);
+  answer([&] {
+    EXPECT_EQ(effects_.size(), 100U);
+    for (kapi::Token t = 1; t <= 100; ++t) { EXPECT_EQ(std::get<kapi::Call>(effects_[t - 1].first).token, t); }
+    return true;
+  });
+}
+
+TEST_F(OwnerLoopTest, BeginsBeforeTheFirstEvent) {
+  loop_.post(outcome(1));
+  std::vector<int> order;
+  loop_.start({.begin =
+                   [&](Now) {
+                     order.push_back(0);
+                     return kapi::Effects{call(7)};
+                   },
+               .handle =
+                   [&](const Event&, Now) {
+                     order.push_back(1);
+                     return kapi::Effects{};
+                   }},
+              [&](kapi::Effects effects, std::uint64_t) { order.push_back(static_cast<int>(effects.size())); });
+  EXPECT_EQ(answer([&] { return order; }), (std::vector<int>{0, 1, 1}));
+}
+
+TEST_F(OwnerLoopTest, WakesTheMachineAtTheTimesItAskedFor) {
+  std::latch woken{3};
+  start([&](const Event& event, Now now) {
+    if (std::holds_alternative<kapi::TimerDue>(event)) { woken.count_down(); }
+    if (!std::holds_alternative<kapi::Outcome>(event)) { return kapi::Effects{}; }
+    return kapi::Effects{kapi::Wake{now.mono + 2ms}, kapi::Wake{now.mono + 10ms}, kapi::Wake{now.mono + 20ms},
+                         kapi::Wake{Mono::max()}};
+  });
+  loop_.post(outcome(1));
+  woken.wait();
+  answer([&] {
+    EXPECT_TRUE(effects_.empty());  // Wake is not handed on
+    return true;
+  });
+}
+
+TEST_F(OwnerLoopTest, LeadershipOvertakesWhatWaitsAndRenewalsAreJoined) {
+  std::latch entered{1};
+  std::latch release{1};
+  start([&](const Event& event, Now) {
+    if (const auto* one = std::get_if<kapi::Outcome>(&event); one != nullptr && one->token == 1) {
+      entered.count_down();
+      release.wait();
+    }
+    return kapi::Effects{call(1)};
+  });
+  loop_.post(outcome(1));
+  entered.wait();
+  loop_.post(outcome(2));
+  loop_.postLeadership({true, 1, Mono{1s}});
+  loop_.postLeadership({true, 1, Mono{2s}});
+  loop_.postLeadership({false, 1, Mono{2s}});
+  loop_.postLeadership({true, 2, Mono{9s}});
+  release.count_down();
+  answer([&] {
+    EXPECT_EQ(given_.size(), 5U);
+    EXPECT_EQ(std::get<kapi::Leadership>(given_[1]).until, Mono{2s});
+    EXPECT_FALSE(std::get<kapi::Leadership>(given_[2]).leading);
+    EXPECT_EQ(std::get<kapi::Leadership>(given_[3]).term, 2U);
+    EXPECT_EQ(std::get<kapi::Outcome>(given_[4]).token, 2U);
+    // Effects carry the term that the machine knew of.
+    EXPECT_EQ(effects_[0].second, 0U);
+    EXPECT_EQ(effects_[1].second, 1U);
+    EXPECT_EQ(effects_[2].second, 0U);
+    EXPECT_EQ(effects_[4].second, 2U);
+    return true;
+  });
+}
+
+TEST_F(OwnerLoopTest, AFullMailboxRefusesQuestionsAndTakesLeadership) {
+  std::latch entered{1};
+  std::latch release{1};
+  start([&](const Event& event, Now) {
+    if (std::holds_alternative<kapi::Outcome>(event) && given_.size() == 1) {
+      entered.count_down();
+      release.wait();
+    }
+    return kapi::Effects{};
+  });
+  loop_.post(outcome(0));
+  entered.wait();
+  for (kapi::Token t = 1; t <= 16; ++t) { loop_.post(outcome(t)); }
+  EXPECT_FALSE(loop_.ask([] {}));
+  EXPECT_EQ(loop_.answer([] { return 1; }, 1h), std::nullopt);
+  loop_.postLeadership({true, 1, Mono::max()});
+  std::jthread waiting{[&] { EXPECT_TRUE(loop_.post(outcome(17))); }};
+  release.count_down();
+  waiting.join();
+  EXPECT_EQ(tokens().size(), 18U);
+}
+
+TEST_F(OwnerLoopTest, AHungMachineGivesNoAnswer) {
+  std::latch release{1};
+  start([&](const Event&, Now) {
+    release.wait();
+    return kapi::Effects{};
+  });
+  loop_.post(outcome(1));
+  EXPECT_EQ(loop_.answer([] { return 1; }, 1ms), std::nullopt);
+  release.count_down();
+}
+
+TEST_F(OwnerLoopTest, StopDropsEventsAnswersQuestionsAndRefusesMore) {
+  std::latch entered{1};
+  std::latch release{1};
+  start([&](const Event&, Now) {
+    entered.count_down();
+    release.wait();
+    return kapi::Effects{};
+  });
+  loop_.post(outcome(1));
+  entered.wait();
+  loop_.post(outcome(2));
+  bool answered = false;
+  EXPECT_TRUE(loop_.ask([&] { answered = true; }));
+  std::jthread stopper{[&] { loop_.stop(); }};
+  while (loop_.post(outcome(3))) {}  // until the mailbox is closed
+  release.count_down();
+  stopper.join();
+  EXPECT_TRUE(answered);
+  EXPECT_EQ(given_.size(), 1U);
+  EXPECT_FALSE(loop_.ask([] {}));
+  loop_.stop();
+}
+
+}  // namespace
+}  // namespace gs::k8s

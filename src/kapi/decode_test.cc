@@ -1,0 +1,357 @@
+#include "kapi/decode.h"
+
+#include <gtest/gtest.h>
+
+#include "kapi/time.h"
+
+namespace gs::kapi {
+namespace {
+
+using model::Kind;
+
+json::Value parsed(std::string_view text) {
+  auto v = json::parse(text);
+  EXPECT_TRUE(v) << text << "\n" << (v ? "" : v.error().message);
+  return v ? *v : json::Value{};
+}
+
+// ---- pods
+
+constexpr const char* kPod = R"({
+  "apiVersion":"v1","kind":"Pod",
+  "metadata":{"namespace":"team-a","name":"train-0","uid":"u-1","resourceVersion":"42",
+    "creationTimestamp":"2025-06-15T15:06:40Z","labels":{"app":"train"},
+    "annotations":{"gpu.scheduling/claim":"four","tencent.com/vcuda-core-limit":"50","gpu-scheduling-map":"0=n:1",
+      "kubectl.kubernetes.io/last-applied-configuration":"{}","gpu-scheduling-mapx":"no"}},
+  "spec":{"schedulerName":"gpu-scheduler","nodeName":"node-a","priority":7,"nodeSelector":{"disk":"ssd"},
+    "tolerations":[{"key":"k","operator":"Equal","value":"v","effect":"NoSchedule"},{"operator":"Exists"},
+      {"key":"n","value":"5","operator":"Gt"}],
+    "schedulingGates":[{"name":"quota"}],
+    "containers":[{"name":"c","resources":{"limits":{"cpu":"2","nvidia.com/gpu":"1"}}}]},
+  "status":{"phase":"Running","conditions":[
+    {"type":"PodScheduled","status":"True","lastTransitionTime":"2025-06-15T15:06:41Z"},
+    {"type":"Ready","status":"True"}],
+    "containerStatuses":[{"name":"c","state":{"running":{}},"started":true}]}})";
+
+TEST(DecodePod, ReadsTheFieldsThatWeUse) {
+  const model::Pod pod = decodePod(parsed(kPod));
+  EXPECT_EQ(pod.key, (model::ObjectKey{"team-a", "train-0"}));
+  EXPECT_EQ(pod.uid, model::Uid{"u-1"});
+  EXPECT_EQ(pod.revision, 42U);
+  EXPECT_EQ(pod.created, parseTime("2025-06-15T15:06:40Z"));
+  EXPECT_EQ(pod.scheduler_name, "gpu-scheduler");
+  EXPECT_EQ(pod.node, model::NodeName{"node-a"});
+  EXPECT_EQ(pod.phase, model::PodPhase::Running);
+  EXPECT_FALSE(pod.deleting);
+  EXPECT_FALSE(pod.containers_terminated);
+  EXPECT_TRUE(pod.ready);
+  EXPECT_FALSE(pod.is_agent);
+  EXPECT_EQ(pod.priority, 7);
+  EXPECT_EQ(pod.bound_at, parseTime("2025-06-15T15:06:41Z"));
+  EXPECT_EQ(pod.node_selector, (std::map<std::string, std::string>{{"disk", "ssd"}}));
+  EXPECT_EQ(pod.scheduling_gates, std::vector<std::string>{"quota"});
+  EXPECT_EQ(pod.requests.cpu_milli, 2000);
+  EXPECT_EQ(pod.requests.get(model::kNvidiaGpu), 1);
+  EXPECT_EQ(pod.scheduled, (model::ScheduledCondition{"True", "", ""}));
+  EXPECT_TRUE(pod.unsupported.empty());
+}
+
+TEST(DecodePod, KeepsOnlyTheAnnotationsThatSomebodyReads) {
+  EXPECT_EQ(decodePod(parsed(kPod)).annotations,
+            (std::map<std::string, std::string>{{"gpu.scheduling/claim", "four"},
+                                                {"tencent.com/vcuda-core-limit", "50"},
+                                                {"gpu-scheduling-map", "0=n:1"}}));
+}
+
+TEST(DecodePod, ATolerationWithAnUnknownOperatorToleratesNothing) {
+  EXPECT_EQ(decodePod(parsed(kPod)).tolerations,
+            (std::vector<model::Toleration>{{"k", "v", "NoSchedule", false}, {"", "", "", true}}));
+}
+
+TEST(DecodePod, AnEmptyObjectHasDefaults) {
+  const model::Pod pod = decodePod(parsed("{}"));
+  EXPECT_EQ(pod.scheduler_name, "default-scheduler");
+  EXPECT_EQ(pod.phase, model::PodPhase::Pending);
+  EXPECT_FALSE(pod.bound());
+  EXPECT_EQ(pod.revision, 0U);
+  EXPECT_EQ(decodePod(parsed("[1]")), pod);
+  EXPECT_EQ(decodePod(parsed(R"({"metadata":5,"spec":"x","status":[]})")), pod);
+}
+
+TEST(DecodePod, AWrongTypeReadsAsAbsent) {
+  const model::Pod pod = decodePod(parsed(R"({"metadata":{"name":7,"resourceVersion":"-3","annotations":
+    {"gpu.scheduling/claim":5},"deletionTimestamp":null},"spec":{"priority":99999999999,"tolerations":{},"nodeName":[]}})"));
+  EXPECT_EQ(pod.key.name, "");
+  EXPECT_EQ(pod.revision, 0U);
+  EXPECT_TRUE(pod.annotations.empty());
+  EXPECT_FALSE(pod.deleting);
+  EXPECT_EQ(pod.priority, INT32_MAX);
+}
+
+TEST(DecodePod, DeletingAgentAndUnschedulable) {
+  const model::Pod pod = decodePod(parsed(R"({"metadata":{"deletionTimestamp":"2025-06-15T15:06:40Z",
+    "labels":{"app":"gpu-scheduler-agent"}},"status":{"conditions":[{"type":"PodScheduled","status":"False",
+    "reason":"Unschedulable","message":"no","lastTransitionTime":"2025-06-15T15:06:40Z"}]}})"));
+  EXPECT_TRUE(pod.deleting);
+  EXPECT_TRUE(pod.is_agent);
+  EXPECT_EQ(pod.scheduled, (model::ScheduledCondition{"False", "Unschedulable", "no"}));
+  EXPECT_EQ(pod.bound_at, Wall{});
+}
+
+struct UnsupportedCase {
+  const char* name;
+  const char* spec;
+  std::vector<std::string> paths;
+};
+class PodUnsupported : public testing::TestWithParam<UnsupportedCase> {};
+TEST_P(PodUnsupported, NamesTheField) {
+  EXPECT_EQ(decodePod(parsed("{\"spec\":" + std::string{GetParam().spec} + "}")).unsupported,
+            GetParam().paths);
+}
+#define REQUIRED "requiredDuringSchedulingIgnoredDuringExecution"
+#define PREFERRED "preferredDuringSchedulingIgnoredDuringExecution"
+INSTANTIATE_TEST_SUITE_P(
+    Table, PodUnsupported,
+    testing::Values(
+        UnsupportedCase{"NodeAffinity",
+                        R"({"affinity":{"nodeAffinity":{")" REQUIRED R"(":{"nodeSelectorTerms":[{}]}}}})",
+                        {"spec.affinity.nodeAffinity"}},
+        UnsupportedCase{"PodAffinity",
+                        R"({"affinity":{"podAffinity":{")" REQUIRED R"(":[{"topologyKey":"x"}]}}})",
+                        {"spec.affinity.podAffinity"}},
+        UnsupportedCase{"PodAntiAffinity",
+                        R"({"affinity":{"podAntiAffinity":{")" REQUIRED R"(":[{}]}}})",
+                        {"spec.affinity.podAntiAffinity"}},
+        UnsupportedCase{"PreferencesOnly",
+                        R"({"affinity":{"nodeAffinity":{")" PREFERRED R"(":[{}]},"podAffinity":{")" PREFERRED
+                        R"(":[{}]},"podAntiAffinity":{")" PREFERRED R"(":[{}],")" REQUIRED R"(":[]}}})",
+                        {}},
+        UnsupportedCase{"Spread",
+                        R"({"topologySpreadConstraints":[{"whenUnsatisfiable":"DoNotSchedule"}]})",
+                        {"spec.topologySpreadConstraints"}},
+        UnsupportedCase{
+            "SoftSpread", R"({"topologySpreadConstraints":[{"whenUnsatisfiable":"ScheduleAnyway"}]})", {}},
+        UnsupportedCase{
+            "Volumes",
+            R"({"volumes":[{"name":"a","persistentVolumeClaim":{"claimName":"x"}},{"ephemeral":{}},
+                        {"configMap":{}},{"emptyDir":{}},{"projected":{}},{"hostPath":{}},{"iscsi":{}}]})",
+            {"spec.volumes[].ephemeral", "spec.volumes[].iscsi", "spec.volumes[].persistentVolumeClaim"}},
+        UnsupportedCase{"HostPort",
+                        R"({"containers":[{"ports":[{"containerPort":80}]},{"ports":[{"hostPort":80}]}],
+                        "initContainers":[{"ports":[{"hostPort":81}]}]})",
+                        {"spec.containers[].ports[].hostPort", "spec.initContainers[].ports[].hostPort"}},
+        UnsupportedCase{
+            "NoHostPort", R"({"containers":[{"ports":[{"containerPort":80,"hostPort":0}]}]})", {}},
+        UnsupportedCase{"ResourceClaims", R"({"resourceClaims":[{"name":"x"}]})", {"spec.resourceClaims"}},
+        UnsupportedCase{"PodLevel", R"({"resources":{"requests":{"cpu":"1"}}})", {"spec.resources"}},
+        UnsupportedCase{"NodeName", R"({"nodeName":"n"})", {}},
+        UnsupportedCase{"Quantity",
+                        R"({"containers":[{"resources":{"requests":{"cpu":"lots"}}}]})",
+                        {"spec.containers[0].resources.requests.cpu"}}),
+    [](const auto& info) { return std::string{info.param.name}; });
+
+struct TerminatedCase {
+  const char* name;
+  const char* status;
+  bool terminated;
+};
+class PodContainers : public testing::TestWithParam<TerminatedCase> {};
+TEST_P(PodContainers, AreAllTerminated) {
+  EXPECT_EQ(decodePod(parsed("{\"status\":" + std::string{GetParam().status} + "}")).containers_terminated,
+            GetParam().terminated);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, PodContainers,
+    testing::Values(
+        TerminatedCase{"NewPod", R"({"phase":"Pending"})", true}, TerminatedCase{"NoStatus", "{}", true},
+        TerminatedCase{"RunningWithoutStatuses", R"({"phase":"Running"})", false},
+        TerminatedCase{"UnknownWithoutStatuses", R"({"phase":"Unknown"})", false},
+        TerminatedCase{"RefusedByTheKubelet", R"({"phase":"Failed","reason":"OutOfcpu"})", true},
+        TerminatedCase{"FailedAfterItsContainersBegan",
+                       R"({"phase":"Failed","conditions":[{"type":"Initialized","status":"True"}]})", false},
+        TerminatedCase{"SucceededWithoutStatuses", R"({"phase":"Succeeded"})", true},
+        TerminatedCase{"AllTerminated",
+                       R"({"phase":"Succeeded","containerStatuses":[{"state":{"terminated":{"exitCode":0}}}],
+                       "initContainerStatuses":[{"state":{"terminated":{}}}]})",
+                       true},
+        TerminatedCase{
+            "OneRuns",
+            R"({"phase":"Failed","containerStatuses":[{"state":{"terminated":{}}},{"state":{"running":{}}}]})",
+            false},
+        TerminatedCase{"ASidecarRuns",
+                       R"({"phase":"Failed","containerStatuses":[{"state":{"terminated":{}}}],
+                       "initContainerStatuses":[{"state":{"running":{}}}]})",
+                       false},
+        TerminatedCase{
+            "NeverStarted",
+            R"({"phase":"Failed","containerStatuses":[{"state":{"waiting":{"reason":"ContainerCreating"}},
+                       "lastState":{},"started":false,"restartCount":0}]})",
+            true},
+        TerminatedCase{
+            "WaitsAfterACrash",
+            R"({"phase":"Running","containerStatuses":[{"state":{"waiting":{"reason":"CrashLoopBackOff"}},
+                       "lastState":{"terminated":{}},"started":false}]})",
+            false},
+        TerminatedCase{"WaitsAfterARestart",
+                       R"({"containerStatuses":[{"state":{"waiting":{}},"restartCount":1}]})", false},
+        TerminatedCase{"StartedAndUnclear", R"({"containerStatuses":[{"state":{},"started":true}]})", false}),
+    [](const auto& info) { return std::string{info.param.name}; });
+
+// ---- nodes and their GPUs
+
+TEST(DecodeNode, ReadsTheFieldsThatWeUse) {
+  const model::Node node =
+      decodeNode(parsed(R"({"metadata":{"name":"node-a","uid":"n-1","resourceVersion":"9",
+    "labels":{"gpu-type":"a100"}},"spec":{"unschedulable":true,"taints":[{"key":"k","value":"v","effect":"NoSchedule"}]},
+    "status":{"allocatable":{"cpu":"63500m","memory":"500Gi","pods":"110","nvidia.com/gpu":"8","x":"bad"},
+    "capacity":{"cpu":"64","tencent.com/vcuda-core":"800"},
+    "conditions":[{"type":"MemoryPressure","status":"False"},{"type":"Ready","status":"True"}]}})"));
+  EXPECT_EQ(node.name, model::NodeName{"node-a"});
+  EXPECT_EQ(node.revision, 9U);
+  EXPECT_EQ(node.labels.at("gpu-type"), "a100");
+  EXPECT_EQ(node.taints, (std::vector<model::Taint>{{"k", "v", "NoSchedule"}}));
+  EXPECT_TRUE(node.unschedulable);
+  EXPECT_TRUE(node.ready);
+  EXPECT_EQ(node.allocatable.cpu_milli, 63500);
+  EXPECT_EQ(node.allocatable.extended, (std::map<std::string, std::int64_t>{{"nvidia.com/gpu", 8}}));
+  EXPECT_EQ(node.allocatable_pods, 110);
+  EXPECT_EQ(node.vcuda_core_capacity, 800);
+}
+
+TEST(DecodeNode, WithoutReadyConditionIsNotReady) {
+  EXPECT_FALSE(decodeNode(parsed("{}")).ready);
+  EXPECT_FALSE(
+      decodeNode(parsed(R"({"status":{"conditions":[{"type":"Ready","status":"Unknown"}]}})")).ready);
+}
+
+TEST(DecodeNode, CapacityStandsInForAbsentAllocatable) {
+  const model::Node node = decodeNode(parsed(R"({"status":{"capacity":{"cpu":"4","pods":"5"}}})"));
+  EXPECT_EQ(node.allocatable.cpu_milli, 4000);
+  EXPECT_EQ(node.allocatable_pods, 5);
+}
+
+TEST(DecodeGpuNodeStatus, ReadsDevicesInOrderOfTheirIds) {
+  const auto s = decodeGpuNodeStatus(parsed(R"({"metadata":{"name":"node-a","resourceVersion":"3"},
+    "spec":{"nodeName":"other"},"status":{"observedTime":"2025-06-15T15:06:40Z","devices":[
+    {"id":1,"uuid":"GPU-1","model":"A100","memoryMiB":81920,"health":"Healthy","island":"0","bandwidthGBps":600,
+     "links":[{"to":0,"gbps":600,"type":"nvlink"},{"to":-1,"gbps":1},{"to":2,"gbps":-5}],
+     "partitions":[{"uuid":"MIG-1"}],"inUseBy":["u-2","u-1","u-2",""]},
+    {"id":0,"health":"Unhealthy","healthReason":"XID 79"},{"id":0,"uuid":"twice"},{"id":2,"health":"Sick"},
+    {"id":-1},{"id":1024},{"id":"x"},{}]}})"));
+  EXPECT_EQ(s.node, model::NodeName{"node-a"});
+  EXPECT_EQ(s.observed_time, "2025-06-15T15:06:40Z");
+  ASSERT_EQ(s.devices.size(), 3U);
+  EXPECT_EQ(s.devices[0].health, model::Health::Unhealthy);
+  EXPECT_EQ(s.devices[0].health_reason, "XID 79");
+  EXPECT_EQ(s.devices[0].uuid, "");
+  const model::Device& d = s.devices[1];
+  EXPECT_EQ(d.id, 1);
+  EXPECT_EQ(d.memory_mib, 81920);
+  EXPECT_EQ(d.links, (std::vector<model::Link>{{0, 600}, {2, 0}}));
+  EXPECT_TRUE(d.partitioned);
+  EXPECT_EQ(d.in_use_by, (std::vector<model::Uid>{model::Uid{"u-1"}, model::Uid{"u-2"}}));
+  EXPECT_EQ(s.devices[2].health, model::Health::Unknown);
+}
+
+// ---- claims
+
+model::GpuClaim claimOf(std::string_view spec) {
+  return decodeClaim(
+      parsed(R"({"metadata":{"namespace":"a","name":"c","uid":"u","resourceVersion":"1"},"spec":)" +
+             std::string{spec} + "}"));
+}
+
+TEST(DecodeClaim, AnEmptySpecHasTheCrdsDefaults) {
+  const auto c = claimOf("{}");
+  EXPECT_EQ(c.count, 1);
+  EXPECT_EQ(c.policy, model::Policy::Contiguous);
+  EXPECT_EQ(c.exclusivity, model::Exclusivity::Exclusive);
+  EXPECT_EQ(c.topology, std::nullopt);
+  EXPECT_EQ(c.invalid, "");
+}
+
+TEST(DecodeClaim, ReadsEverything) {
+  const auto c =
+      claimOf(R"({"selector":{"matchLabels":{"gpu-type":"a100"}},"devices":{"count":4,"policy":"preferIds",
+    "preferIds":[3,1],"exclusivity":"Shared"},"topology":{"mode":"Required","minBandwidthGBps":300},"gangRef":"g"})");
+  EXPECT_EQ(c.match_labels, (std::map<std::string, std::string>{{"gpu-type", "a100"}}));
+  EXPECT_EQ(c.count, 4);
+  EXPECT_EQ(c.policy, model::Policy::PreferIds);
+  EXPECT_EQ(c.prefer_ids, (std::vector<int>{3, 1}));
+  EXPECT_EQ(c.exclusivity, model::Exclusivity::Shared);
+  EXPECT_EQ(c.topology, model::TopologyMode::Required);
+  EXPECT_EQ(c.min_bandwidth_gbps, 300);
+  EXPECT_EQ(c.gang_ref, "g");
+  EXPECT_EQ(c.invalid, "");
+}
+
+TEST(DecodeClaim, ATopologyWithoutModeIsPreferred) {
+  EXPECT_EQ(claimOf(R"({"topology":{}})").topology, model::TopologyMode::Preferred);
+  EXPECT_EQ(claimOf(R"({"topology":null})").topology, std::nullopt);
+}
+
+struct InvalidClaim {
+  const char* name;
+  const char* spec;
+  const char* begins;
+};
+class ClaimInvalid : public testing::TestWithParam<InvalidClaim> {};
+TEST_P(ClaimInvalid, NamesFieldAndValue) {
+  const auto c = claimOf(GetParam().spec);
+  EXPECT_EQ(c.invalid.substr(0, std::string_view{GetParam().begins}.size()), GetParam().begins) << c.invalid;
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, ClaimInvalid,
+    testing::Values(
+        InvalidClaim{"CountZero", R"({"devices":{"count":0}})", "spec.devices.count is 0: write a whole"},
+        InvalidClaim{"CountHuge", R"({"devices":{"count":1025}})", "spec.devices.count is 1025:"},
+        InvalidClaim{"CountText", R"({"devices":{"count":"4"}})", "spec.devices.count is \"4\":"},
+        InvalidClaim{"CountHalf", R"({"devices":{"count":1.5}})", "spec.devices.count is 1.5:"},
+        InvalidClaim{"Policy", R"({"devices":{"policy":"best"}})", "spec.devices.policy is \"best\":"},
+        InvalidClaim{"PolicyType", R"({"devices":{"policy":5}})", "spec.devices.policy is 5:"},
+        InvalidClaim{"Exclusivity", R"({"devices":{"exclusivity":"shared"}})",
+                     "spec.devices.exclusivity is \"shared\":"},
+        InvalidClaim{"Mig", R"({"devices":{"exclusivity":"MIG"}})",
+                     "spec.devices.exclusivity is \"MIG\": MIG partitions are not supported yet:"},
+        InvalidClaim{"NegativeId", R"({"devices":{"preferIds":[0,-1]}})", "spec.devices.preferIds[] is -1:"},
+        InvalidClaim{"DoubledId", R"({"devices":{"preferIds":[2,2]}})",
+                     "spec.devices.preferIds[] is 2: the id is there twice"},
+        InvalidClaim{"IdsNoList", R"({"devices":{"preferIds":"0,1"}})", "spec.devices.preferIds is"},
+        InvalidClaim{"Mode", R"({"topology":{"mode":"required"}})", "spec.topology.mode is \"required\":"},
+        InvalidClaim{"Bandwidth", R"({"topology":{"minBandwidthGBps":-1}})",
+                     "spec.topology.minBandwidthGBps is -1:"},
+        InvalidClaim{"LabelNumber", R"({"selector":{"matchLabels":{"gpus":8}}})",
+                     "spec.selector.matchLabels is {\"gpus\":8}:"},
+        InvalidClaim{"GangIsHandledElsewhere", R"({"gangRef":"g"})", ""}),
+    [](const auto& info) { return std::string{info.param.name}; });
+
+// ---- the closed set
+
+TEST(DecodeObject, EveryKindKnowsItsKeyUidAndRevision) {
+  const auto v = parsed(R"({"metadata":{"namespace":"ns","name":"x","uid":"u","resourceVersion":"7",
+    "annotations":{"gpu.scheduling/lease-namespace":"gs"}}})");
+  for (const Kind kind :
+       {Kind::Pod, Kind::Node, Kind::GpuClaim, Kind::GpuNodeStatus, Kind::Lease, Kind::Crd}) {
+    const model::Object o = decodeObject(kind, v);
+    EXPECT_EQ(keyOf(o).name, "x");
+    EXPECT_EQ(uidOf(o), model::Uid{"u"});
+    EXPECT_EQ(revisionOf(o), 7U);
+  }
+  EXPECT_EQ(keyOf(decodeObject(Kind::Pod, v)).ns, "ns");
+  EXPECT_EQ(keyOf(decodeObject(Kind::Node, v)).ns, "");
+  EXPECT_EQ(decodeCrd(v).lease_namespace, "gs");
+  EXPECT_EQ(decodeObject(Kind::Event, v).index(), 0U);
+  EXPECT_EQ(decodeObject(Kind::Pod, json::Value{}).index(), 0U);
+  EXPECT_EQ(revisionOf(model::Object{}), 0U);
+}
+
+TEST(ObjectRevision, IsADecimalNumberOrNone) {
+  EXPECT_EQ(objectRevision(parsed(R"({"metadata":{"resourceVersion":"18446744073709551615"}})")), UINT64_MAX);
+  for (const char* text : {"\"\"", "\"-1\"", "\"1x\"", "\"18446744073709551616\"", "5", "null"}) {
+    EXPECT_EQ(objectRevision(parsed("{\"metadata\":{\"resourceVersion\":" + std::string{text} + "}}")), 0U)
+        << text;
+  }
+}
+
+}  // namespace
+}  // namespace gs::kapi

@@ -1,0 +1,112 @@
+#include "kapi/paths.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include "kapi/write.h"
+
+namespace gs::kapi {
+namespace {
+
+using model::Kind;
+
+struct Case {
+  const char* name;
+  Verb verb;
+  Kind kind;
+  const char* ns;
+  const char* object;
+  const char* subresource;
+  const char* query;
+  const char* target;
+};
+class Target : public testing::TestWithParam<Case> {};
+TEST_P(Target, Is) {
+  const Case& c = GetParam();
+  Call call;
+  call.verb = c.verb;
+  call.kind = c.kind;
+  call.key = {c.ns, c.object};
+  call.subresource = c.subresource;
+  call.query = c.query;
+  EXPECT_EQ(target(call), c.target);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, Target,
+    testing::Values(
+        Case{"GetPod", Verb::Get, Kind::Pod, "ns", "p", "", "", "/api/v1/namespaces/ns/pods/p"},
+        Case{"Bind", Verb::Create, Kind::Pod, "ns", "p", "binding", "",
+             "/api/v1/namespaces/ns/pods/p/binding"},
+        Case{"PatchStatus", Verb::MergePatch, Kind::Pod, "ns", "p", "status", "",
+             "/api/v1/namespaces/ns/pods/p/status"},
+        Case{"ListEverywhere", Verb::List, Kind::Pod, "", "", "", "limit=500", "/api/v1/pods?limit=500"},
+        Case{"ListInNamespace", Verb::List, Kind::Lease, "gs", "", "", "",
+             "/apis/coordination.k8s.io/v1/namespaces/gs/leases"},
+        Case{"CreateIgnoresTheName", Verb::Create, Kind::Lease, "gs", "x", "", "",
+             "/apis/coordination.k8s.io/v1/namespaces/gs/leases"},
+        Case{"Node", Verb::Get, Kind::Node, "ignored", "node-a", "", "", "/api/v1/nodes/node-a"},
+        Case{"Claim", Verb::Apply, Kind::GpuClaim, "ns", "c", "status", "fieldManager=x&force=true",
+             "/apis/gpu.scheduling/v1/namespaces/ns/gpuclaims/c/status?fieldManager=x&force=true"},
+        Case{"Status", Verb::Get, Kind::GpuNodeStatus, "", "node-a", "", "",
+             "/apis/gpu.scheduling/v1/gpunodestatuses/node-a"},
+        Case{"Crd", Verb::Get, Kind::Crd, "", "gpuclaims.gpu.scheduling", "", "",
+             "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gpuclaims.gpu.scheduling"},
+        Case{"Event", Verb::Create, Kind::Event, "ns", "", "", "",
+             "/apis/events.k8s.io/v1/namespaces/ns/events"},
+        Case{"Encoded", Verb::Get, Kind::Pod, "a/b", "x?y=../z", "", "",
+             "/api/v1/namespaces/a%2Fb/pods/x%3Fy%3D..%2Fz"},
+        Case{"DotsDoNotClimb", Verb::Get, Kind::Pod, "..", "..", "", "",
+             "/api/v1/namespaces/%2E%2E/pods/%2E%2E"}),
+    [](const auto& info) { return std::string{info.param.name}; });
+
+TEST(Target, OfAWatchSaysWatch) {
+  EXPECT_EQ(target(OpenWatch{1, Kind::Pod, "", "resourceVersion=5"}),
+            "/api/v1/pods?watch=true&resourceVersion=5");
+  EXPECT_EQ(target(OpenWatch{1, Kind::Lease, "gs", ""}),
+            "/apis/coordination.k8s.io/v1/namespaces/gs/leases?watch=true");
+}
+
+TEST(KindInfo, EveryKindHasItsRow) {
+  for (int i = 0; i < model::kKinds; ++i) {
+    EXPECT_EQ(static_cast<int>(kindInfo(static_cast<Kind>(i)).kind), i);
+  }
+  EXPECT_EQ(apiVersion(Kind::Pod), "v1");
+  EXPECT_EQ(apiVersion(Kind::Lease), "coordination.k8s.io/v1");
+}
+
+TEST(HttpMethod, FollowsTheVerb) {
+  EXPECT_STREQ(httpMethod(Verb::List), "GET");
+  EXPECT_STREQ(httpMethod(Verb::Create), "POST");
+  EXPECT_STREQ(httpMethod(Verb::Update), "PUT");
+  EXPECT_STREQ(httpMethod(Verb::Apply), "PATCH");
+  EXPECT_STREQ(httpMethod(Verb::Delete), "DELETE");
+  EXPECT_STREQ(contentType(Verb::MergePatch), "application/merge-patch+json");
+  EXPECT_STREQ(contentType(Verb::StrategicPatch), "application/strategic-merge-patch+json");
+  EXPECT_STREQ(contentType(Verb::Apply), "application/apply-patch+yaml");
+  EXPECT_STREQ(contentType(Verb::Delete), "application/json");
+}
+
+std::string decoded(std::string_view s) {
+  std::string out;
+  for (std::size_t i = 0; i < s.size(); ++i) {
+    if (s[i] == '%') {
+      out += static_cast<char>(std::stoi(std::string{s.substr(i + 1, 2)}, nullptr, 16));
+      i += 2;
+    } else {
+      out += s[i];
+    }
+  }
+  return out;
+}
+
+TEST(PercentEncodeProperty, DecodesToTheSameAndHoldsNothingWithAMeaning) {
+  EXPECT_TRUE(rc::check([](const std::string& text) {
+    const std::string encoded = percentEncode(text);
+    RC_ASSERT(decoded(encoded) == text);
+    RC_ASSERT(encoded.find_first_of("/?#&=+ \"<>\\") == std::string::npos);
+    RC_ASSERT(encoded != "." && encoded != "..");
+  }));
+}
+
+}  // namespace
+}  // namespace gs::kapi

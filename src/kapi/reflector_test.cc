@@ -1,0 +1,711 @@
+#include "kapi/reflector.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <deque>
+#include <map>
+#include <set>
+
+#include "kapi/decode.h"
+#include "kapi/paths.h"
+
+namespace gs::kapi {
+namespace {
+
+using model::Kind;
+using model::ObjectKey;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr Kind kWatchedKind = Kind::Lease;
+
+model::Object leaseObject(const ObjectKey& key, const std::string& uid, model::Revision revision) {
+  auto lease = std::make_shared<model::Lease>();
+  lease->key = key;
+  lease->uid = model::Uid{uid};
+  lease->revision = revision;
+  return model::Object{model::Ptr<model::Lease>{lease}};
+}
+
+ObjectKey keyed(const std::string& name) { return {"ns", name}; }
+
+/// Plays the runner by hand: keeps the last effects and finds what a test wants to see.
+class Hand {
+ public:
+  explicit Hand(int page_size = 500) : machine_{{kWatchedKind, 9, "ns", "a=b", page_size}, Rng{1}} {}
+
+  Reflector& machine() { return machine_; }
+  Now now() const { return clock_.now(); }
+  void advance(Duration by) { clock_.advance(by); }
+
+  const Reflector::Output& take(Reflector::Output out) {
+    last_ = std::move(out);
+    for (const Effect& e : last_.effects) {
+      if (const auto* call = std::get_if<Call>(&e)) { call_ = *call; }
+      if (const auto* open = std::get_if<OpenWatch>(&e)) { open_ = *open; }
+      if (const auto* wake = std::get_if<Wake>(&e)) { wake_ = wake->at; }
+    }
+    return last_;
+  }
+  const Reflector::Output& start() { return take(machine_.start(now())); }
+  const Reflector::Output& tick() { return take(machine_.tick(now())); }
+  const Reflector::Output& catchUp(model::Revision r) { return take(machine_.catchUp(r, now())); }
+  const Reflector::Output& listed(model::Revision revision, std::vector<model::Object> items,
+                                  std::string more = {}) {
+    Outcome o;
+    o.token = call_.token;
+    o.fate = Fate::Applied;
+    o.http = 200;
+    o.list_revision = revision;
+    o.items = std::move(items);
+    o.continue_token = std::move(more);
+    return take(machine_.handle(o, now()));
+  }
+  const Reflector::Output& listFails(int http, Duration retry_after = {}) {
+    Outcome o;
+    o.token = call_.token;
+    o.fate = http == 404 ? Fate::Refused : Fate::Unknown;
+    o.http = http;
+    o.message = "broken";
+    o.retry_after = retry_after;
+    return take(machine_.handle(o, now()));
+  }
+  const Reflector::Output& event(Token stream, WatchType type, const std::string& name,
+                                 const std::string& uid, model::Revision revision) {
+    return take(machine_.handle(
+        WatchEvent{stream, type, leaseObject(keyed(name), uid, revision), keyed(name), revision}, now()));
+  }
+  const Reflector::Output& bookmark(Token stream, model::Revision revision) {
+    return take(machine_.handle(WatchEvent{stream, WatchType::Bookmark, {}, {}, revision}, now()));
+  }
+  const Reflector::Output& ended(Token stream, int http) {
+    return take(machine_.handle(WatchEnded{stream, http, http == 200 ? "" : "broken"}, now()));
+  }
+  /// Listed at revision 10 with object "a", and watching.
+  void begin() {
+    start();
+    listed(10, {leaseObject(keyed("a"), "u-a", 5)});
+  }
+
+  template <class T>
+  int count() const {
+    int n = 0;
+    for (const Effect& e : last_.effects) { n += std::holds_alternative<T>(e) ? 1 : 0; }
+    return n;
+  }
+  const Call& call() const { return call_; }
+  const OpenWatch& open() const { return open_; }
+  Duration untilWake() const { return wake_ - now().mono; }
+
+ private:
+  Reflector machine_;
+  ManualClock clock_;
+  Reflector::Output last_;
+  Call call_;
+  OpenWatch open_;
+  Mono wake_{};
+};
+
+TEST(Reflector, ListsThenWatchesFromTheListsRevision) {
+  Hand h;
+  h.start();
+  EXPECT_EQ(target(h.call()),
+            "/apis/coordination.k8s.io/v1/namespaces/ns/leases?limit=500&labelSelector=a%3Db");
+  EXPECT_EQ(tokenOwner(h.call().token), 9);
+  EXPECT_FALSE(h.machine().synced());
+  const auto& out = h.listed(10, {leaseObject(keyed("a"), "u", 5)});
+  EXPECT_TRUE(out.synced_now);
+  ASSERT_EQ(out.changes.size(), 1U);
+  EXPECT_EQ(out.changes[0].key, keyed("a"));
+  EXPECT_EQ(out.changes[0].revision, 5U);
+  EXPECT_TRUE(h.machine().synced());
+  EXPECT_EQ(h.machine().progress(), 10U);
+  EXPECT_EQ(h.open().ns, "ns");
+  EXPECT_NE(h.open().query.find("resourceVersion=10&"), std::string::npos);
+  EXPECT_NE(h.open().query.find("allowWatchBookmarks=true"), std::string::npos);
+  EXPECT_NE(h.open().query.find("labelSelector=a%3Db"), std::string::npos);
+}
+
+TEST(Reflector, ReadsAllPagesBeforeItSpeaks) {
+  Hand h{2};
+  h.start();
+  EXPECT_TRUE(h.listed(10, {leaseObject(keyed("a"), "u", 5)}, "more+1").changes.empty());
+  EXPECT_EQ(
+      target(h.call()),
+      "/apis/coordination.k8s.io/v1/namespaces/ns/leases?limit=2&continue=more%2B1&labelSelector=a%3Db");
+  const auto& out = h.listed(10, {leaseObject(keyed("b"), "v", 6)});
+  EXPECT_EQ(out.changes.size(), 2U);
+  EXPECT_TRUE(out.synced_now);
+}
+
+TEST(Reflector, AnExpiredContinueListsAgainFromTheBeginning) {
+  Hand h{2};
+  h.start();
+  h.listed(10, {leaseObject(keyed("a"), "u", 5)}, "more");
+  h.listFails(410);
+  EXPECT_EQ(h.count<Call>(), 0);
+  h.advance(h.untilWake());
+  h.tick();
+  EXPECT_EQ(h.count<Call>(), 1);
+  EXPECT_EQ(h.call().query.find("continue"), std::string::npos);
+  EXPECT_EQ(h.listed(12, {leaseObject(keyed("b"), "v", 6)}).changes.size(),
+            1U);  // nothing of the first page is left
+}
+
+TEST(Reflector, EventsBecomeChanges) {
+  Hand h;
+  h.begin();
+  EXPECT_EQ(h.event(h.open().stream, WatchType::Added, "b", "u-b", 11).changes.size(), 1U);
+  EXPECT_EQ(h.event(h.open().stream, WatchType::Modified, "a", "u-a", 12).changes.size(), 1U);
+  const auto& gone = h.event(h.open().stream, WatchType::Deleted, "a", "u-a", 13);
+  ASSERT_EQ(gone.changes.size(), 1U);
+  EXPECT_EQ(gone.changes[0].object.index(), 0U);
+  EXPECT_EQ(gone.changes[0].last_uid, model::Uid{"u-a"});
+  EXPECT_EQ(h.machine().progress(), 13U);
+}
+
+TEST(Reflector, AnEventAtOrBelowTheFloorIsDropped) {
+  Hand h;
+  h.begin();
+  EXPECT_TRUE(h.event(h.open().stream, WatchType::Modified, "a", "u-a", 10).changes.empty());
+  EXPECT_TRUE(h.event(h.open().stream, WatchType::Deleted, "a", "u-a", 9).changes.empty());
+}
+
+TEST(Reflector, ADeletionOfSomethingUnknownIsNoChange) {
+  Hand h;
+  h.begin();
+  EXPECT_TRUE(h.event(h.open().stream, WatchType::Deleted, "zz", "u", 11).changes.empty());
+  EXPECT_EQ(h.machine().progress(), 11U);
+}
+
+TEST(Reflector, ANewUidUnderAnOldNameIsADeletionAndAnAddition) {
+  Hand h;
+  h.begin();
+  const auto& out = h.event(h.open().stream, WatchType::Modified, "a", "u-2", 11);
+  ASSERT_EQ(out.changes.size(), 2U);
+  EXPECT_EQ(out.changes[0].object.index(), 0U);
+  EXPECT_EQ(out.changes[0].last_uid, model::Uid{"u-a"});
+  EXPECT_NE(out.changes[1].object.index(), 0U);
+}
+
+TEST(Reflector, EventsOfAnotherStreamAreIgnored) {
+  Hand h;
+  h.begin();
+  EXPECT_TRUE(h.event(h.open().stream + 77, WatchType::Added, "b", "u-b", 11).changes.empty());
+  EXPECT_TRUE(h.ended(h.open().stream + 77, 410).effects.empty());
+  EXPECT_EQ(h.machine().progress(), 10U);
+}
+
+TEST(Reflector, AWatchThatEndsInTimeIsOpenedAgainFromTheLastRevision) {
+  Hand h;
+  h.begin();
+  h.bookmark(h.open().stream, 20);
+  h.ended(h.open().stream, 200);
+  EXPECT_EQ(h.count<OpenWatch>(), 1);
+  EXPECT_NE(h.open().query.find("resourceVersion=20&"), std::string::npos);
+}
+
+TEST(Reflector, AWatchThatEndsAtOnceWithoutEventsBacksOffMoreAndMore) {
+  Hand h;
+  h.begin();
+  Duration longest{};
+  for (int i = 0; i < 10; ++i) {
+    h.ended(h.open().stream, 200);
+    EXPECT_EQ(h.count<OpenWatch>(), 0) << i;
+    EXPECT_GE(h.untilWake(), milliseconds{400});
+    EXPECT_LE(h.untilWake(), seconds{30});
+    longest = std::max(longest, h.untilWake());
+    h.advance(h.untilWake());
+    h.tick();
+    EXPECT_EQ(h.count<OpenWatch>() + h.count<Call>(), 1);
+    if (h.count<Call>() == 1) { h.listed(20 + static_cast<model::Revision>(i), {}); }
+  }
+  EXPECT_GE(longest, seconds{15});
+}
+
+TEST(Reflector, AWatchThatLivedIsOpenedAgainAtOnce) {
+  Hand h;
+  h.begin();
+  h.advance(seconds{1});
+  h.ended(h.open().stream, 200);
+  EXPECT_EQ(h.count<OpenWatch>(), 1);
+}
+
+TEST(Reflector, ExpiredListsAgainAndTheDifferenceBecomesChanges) {
+  Hand h;
+  h.start();
+  h.listed(10, {leaseObject(keyed("stays"), "s", 1), leaseObject(keyed("goes"), "g", 2),
+                leaseObject(keyed("moves"), "m", 3), leaseObject(keyed("again"), "old", 4)});
+  h.ended(h.open().stream, 410);
+  ASSERT_EQ(h.count<Call>(), 1);
+  const auto& out =
+      h.listed(20, {leaseObject(keyed("stays"), "s", 1), leaseObject(keyed("moves"), "m", 15),
+                    leaseObject(keyed("again"), "new", 16), leaseObject(keyed("fresh"), "f", 17)});
+  EXPECT_FALSE(out.synced_now);
+  std::vector<std::string> seen;
+  for (const Change& c : out.changes) {
+    seen.push_back(c.key.name + (c.object.index() == 0 ? "-" : "+") + c.last_uid.text);
+  }
+  EXPECT_EQ(seen, (std::vector<std::string>{"goes-g", "moves+m", "again-old", "again+new", "fresh+f"}));
+}
+
+TEST(Reflector, RepeatedExpiryBacksOff) {
+  Hand h;
+  h.begin();
+  h.ended(h.open().stream, 410);
+  EXPECT_EQ(h.count<Call>(), 1);  // at once, the first time
+  Duration waited{};
+  for (int i = 0; i < 6; ++i) {
+    h.listed(20 + static_cast<model::Revision>(i), {});
+    h.ended(h.open().stream, 410);
+    EXPECT_EQ(h.count<Call>(), 0) << i;
+    waited = h.untilWake();
+    h.advance(waited);
+    h.tick();
+    EXPECT_EQ(h.count<Call>(), 1);
+  }
+  EXPECT_GE(waited, seconds{10});
+}
+
+TEST(Reflector, AFailedListIsTriedAgainWithBackoff) {
+  Hand h;
+  h.start();
+  for (int i = 0; i < 10; ++i) {
+    h.listFails(500);
+    EXPECT_NE(h.machine().trouble(), "");
+    EXPECT_GE(h.untilWake(), milliseconds{400});
+    EXPECT_LE(h.untilWake(), seconds{30});
+    h.advance(h.untilWake());
+    h.tick();
+    EXPECT_EQ(h.count<Call>(), 1);
+  }
+  h.listed(10, {});
+  EXPECT_EQ(h.machine().trouble(), "");
+}
+
+TEST(Reflector, RetryAfterIsKept) {
+  Hand h;
+  h.start();
+  h.listFails(429, seconds{25});
+  EXPECT_GE(h.untilWake(), seconds{25});
+}
+
+TEST(Reflector, ARelistThatFailsIsListedAgainAndNotWatched) {
+  Hand h;
+  h.begin();
+  h.ended(h.open().stream, 410);
+  h.listFails(500);
+  h.advance(h.untilWake());
+  h.tick();
+  EXPECT_EQ(h.count<Call>(), 1);
+  EXPECT_EQ(h.count<OpenWatch>(), 0);
+}
+
+TEST(Reflector, AKindThatIsNotServedIsEmptyAndAskedForAgain) {
+  Hand h;
+  h.begin();
+  h.ended(h.open().stream, 404);
+  h.advance(h.untilWake());
+  h.tick();
+  const auto& out = h.listFails(404);
+  EXPECT_TRUE(h.machine().absent());
+  ASSERT_EQ(out.changes.size(), 1U);
+  EXPECT_EQ(out.changes[0].object.index(), 0U);
+  h.advance(h.untilWake());
+  h.tick();
+  EXPECT_EQ(h.listed(30, {leaseObject(keyed("a"), "u-a", 5)}).changes.size(), 1U);
+  EXPECT_FALSE(h.machine().absent());
+}
+
+TEST(Reflector, ALostConnectionWatchesAgainWithoutAList) {
+  Hand h;
+  h.begin();
+  h.ended(h.open().stream, 0);
+  EXPECT_NE(h.machine().trouble(), "");
+  h.advance(h.untilWake());
+  h.tick();
+  EXPECT_EQ(h.count<OpenWatch>(), 1);
+  EXPECT_EQ(h.count<Call>(), 0);
+  h.bookmark(h.open().stream, 10);  // even one that says nothing new shows that the stream runs
+  EXPECT_EQ(h.machine().trouble(), "");
+}
+
+TEST(Reflector, AnErrorThatComesBackAgainAndAgainListsAnew) {
+  Hand h;
+  h.begin();
+  int lists = 0;
+  for (int i = 0; i < 5 && lists == 0; ++i) {
+    h.ended(h.open().stream, 500);
+    h.advance(h.untilWake());
+    h.tick();
+    lists += h.count<Call>();
+  }
+  EXPECT_EQ(lists, 1);
+}
+
+// ---- catching up
+
+TEST(ReflectorCatchUp, IsSaidAtOnceWhenAlreadyThere) {
+  Hand h;
+  h.begin();
+  EXPECT_TRUE(h.catchUp(10).caught_up_now);
+  EXPECT_EQ(h.count<OpenWatch>(), 0);
+}
+
+TEST(ReflectorCatchUp, OpensASecondWatchWithAShortTimeout) {
+  Hand h;
+  h.begin();
+  const Token first = h.open().stream;
+  EXPECT_FALSE(h.catchUp(15).caught_up_now);
+  EXPECT_EQ(h.count<OpenWatch>(), 1);
+  EXPECT_NE(h.open().stream, first);
+  EXPECT_NE(h.open().query.find("resourceVersion=10&"), std::string::npos);
+  EXPECT_NE(h.open().query.find("timeoutSeconds=3"), std::string::npos);
+  EXPECT_EQ(h.event(h.open().stream, WatchType::Added, "b", "u-b", 12).changes.size(), 1U);
+  EXPECT_TRUE(
+      h.event(first, WatchType::Added, "b", "u-b", 12).changes.empty());  // the same by the first watch
+  const auto& out = h.bookmark(h.open().stream, 15);
+  EXPECT_TRUE(out.caught_up_now);
+  EXPECT_EQ(h.count<CloseWatch>(), 1);
+  EXPECT_EQ(h.machine().progress(), 15U);
+}
+
+TEST(ReflectorCatchUp, TheFirstWatchMayGetThereFirst) {
+  Hand h;
+  h.begin();
+  const Token first = h.open().stream;
+  h.catchUp(15);
+  EXPECT_TRUE(h.event(first, WatchType::Added, "b", "u-b", 15).caught_up_now);
+}
+
+TEST(ReflectorCatchUp, WithoutABookmarkIn3SecondsListsAgain) {
+  Hand h;
+  h.begin();
+  h.catchUp(15);
+  h.advance(milliseconds{2999});
+  EXPECT_EQ(h.tick().effects.size(), 0U);
+  h.advance(milliseconds{1});
+  h.tick();
+  EXPECT_EQ(h.count<Call>(), 1);
+  EXPECT_EQ(h.count<CloseWatch>(), 2);
+  EXPECT_TRUE(h.listed(16, {}).caught_up_now);
+}
+
+TEST(ReflectorCatchUp, GoesOnWhenThatListFails) {
+  Hand h;
+  h.begin();
+  h.catchUp(15);
+  h.advance(seconds{3});
+  h.tick();
+  h.listFails(500);
+  h.advance(h.untilWake());
+  h.tick();
+  ASSERT_EQ(h.count<Call>(), 1);
+  EXPECT_TRUE(h.listed(16, {}).caught_up_now);
+}
+
+TEST(ReflectorCatchUp, DuringAListWaitsForIt) {
+  Hand h;
+  h.start();
+  EXPECT_FALSE(h.catchUp(10).caught_up_now);
+  EXPECT_EQ(h.count<Call>(), 0);
+  EXPECT_TRUE(h.listed(10, {}).caught_up_now);
+}
+
+TEST(ReflectorCatchUp, ASecondCallReplacesTheFirst) {
+  Hand h;
+  h.begin();
+  h.catchUp(15);
+  const Token second = h.open().stream;
+  h.catchUp(20);
+  EXPECT_EQ(h.count<CloseWatch>(), 1);
+  EXPECT_NE(h.open().stream, second);
+  EXPECT_FALSE(h.bookmark(h.open().stream, 15).caught_up_now);
+  EXPECT_TRUE(h.bookmark(h.open().stream, 20).caught_up_now);
+}
+
+// A watch that is still open while a list is under way knows of deletions that the list does not.
+TEST(ReflectorCatchUp, AListClosesTheSecondWatch) {
+  Hand h;
+  h.begin();
+  const Token first = h.open().stream;
+  h.catchUp(15);
+  const Token second = h.open().stream;
+  h.ended(first, 410);
+  ASSERT_EQ(h.count<Call>(), 1);
+  EXPECT_TRUE(h.event(second, WatchType::Deleted, "a", "u-a", 20).changes.empty());
+  EXPECT_EQ(h.machine().progress(), 10U);
+}
+
+// ---- whatever happens, what was replayed is what the server has
+
+struct Stored {
+  std::string uid;
+  model::Revision revision = 0;
+  friend bool operator==(const Stored&, const Stored&) = default;
+};
+using State = std::map<ObjectKey, Stored>;
+
+/// A tiny API server: history, compaction, paged lists from snapshots, watches. Everything takes as long as it likes.
+class Server {
+ public:
+  struct Record {
+    model::Revision revision;
+    WatchType type;
+    ObjectKey key;
+    std::string uid;
+  };
+
+  void change(Rng& rng) {
+    ++revision_;
+    if (rng.chance(30)) { return; }  // another kind
+    const ObjectKey key = keyed("o" + std::to_string(rng.below(6)));
+    const auto it = state_.find(key);
+    if (it == state_.end()) {
+      const std::string uid = "u" + std::to_string(revision_);
+      state_[key] = {uid, revision_};
+      history_.push_back({revision_, WatchType::Added, key, uid});
+    } else if (rng.chance(40)) {
+      history_.push_back({revision_, WatchType::Deleted, key, it->second.uid});
+      state_.erase(it);
+    } else {
+      it->second.revision = revision_;
+      history_.push_back({revision_, WatchType::Modified, key, it->second.uid});
+    }
+  }
+  void compact(Rng& rng) {
+    floor_ = std::max(floor_, revision_ - rng.below(std::min<std::uint64_t>(revision_, 5) + 1));
+  }
+
+  State stateAt(model::Revision revision) const {
+    State out;
+    for (const Record& r : history_) {
+      if (r.revision > revision) { break; }
+      if (r.type == WatchType::Deleted) {
+        out.erase(r.key);
+      } else {
+        out[r.key] = {r.uid, r.revision};
+      }
+    }
+    return out;
+  }
+
+  Outcome list(const Call& call) const {
+    Outcome o;
+    o.token = call.token;
+    const auto at = call.query.find("continue=");
+    model::Revision revision = revision_;
+    std::size_t offset = 0;
+    if (at != std::string::npos) {
+      const std::string token = call.query.substr(at + 9);
+      revision = std::stoull(token);
+      offset = std::stoull(token.substr(token.find('-') + 1));
+      if (revision < floor_) {
+        o.http = 410;
+        return o;
+      }
+    }
+    o.fate = Fate::Applied;
+    o.http = 200;
+    o.list_revision = revision;
+    std::size_t i = 0;
+    for (const auto& [key, stored] : stateAt(revision)) {
+      if (i >= offset && i < offset + 2) { o.items.push_back(leaseObject(key, stored.uid, stored.revision)); }
+      ++i;
+    }
+    if (i > offset + 2) { o.continue_token = std::to_string(revision) + "-" + std::to_string(offset + 2); }
+    return o;
+  }
+
+  /// The next thing that a watch which has seen everything up to `from` gets; nullopt: nothing yet.
+  std::optional<Record> next(model::Revision from) const {
+    for (const Record& r : history_) {
+      if (r.revision > from) { return r; }
+    }
+    return std::nullopt;
+  }
+  bool expired(model::Revision from) const { return from < floor_; }
+  model::Revision revision() const { return revision_; }
+  const State& state() const { return state_; }
+
+ private:
+  model::Revision revision_ = 1;
+  model::Revision floor_ = 0;
+  State state_;
+  std::vector<Record> history_;
+};
+
+/// The runner with a bad network between the machine and the server.
+class BadNetwork {
+ public:
+  explicit BadNetwork(std::uint64_t seed) : rng_{seed}, machine_{{kWatchedKind, 9, "ns", "", 2}, Rng{seed + 1}} {
+    for (int i = 0; i < 5; ++i) { server_.change(rng_); }
+    take(machine_.start(now()));
+  }
+
+  void disturb() {
+    switch (rng_.below(12)) {
+      case 0:
+      case 1:
+      case 2: server_.change(rng_); break;
+      case 3: server_.compact(rng_); break;
+      case 4: serveList(rng_.chance(20)); break;
+      case 5: deliverList(); break;
+      case 6: endStream(); break;
+      case 7: catchUp(); break;
+      case 8:
+        clock_.advance(milliseconds{rng_.below(rng_.chance(30) ? 2000 : 100)});
+        take(machine_.tick(now()));
+        break;
+      default: feedStream(); break;
+    }
+  }
+
+  /// From here on everything works.
+  void settle() {
+    while (target_ && server_.revision() < *target_) { server_.change(rng_); }
+    for (int i = 0; i < 500; ++i) {
+      while (!asked_.empty() || !answered_.empty()) {
+        serveList(false);
+        deliverList();
+      }
+      bool fed = true;
+      while (fed) { fed = feedStream(); }
+      clock_.advance(seconds{1});
+      take(machine_.tick(now()));
+    }
+  }
+
+  void check() const { RC_ASSERT(!machine_.synced() || replayed_ == server_.stateAt(machine_.progress())); }
+  void checkSettled() const {
+    RC_ASSERT(machine_.synced());
+    RC_ASSERT(replayed_ == server_.state());
+    RC_ASSERT(!target_.has_value());
+  }
+
+ private:
+  Now now() const { return clock_.now(); }
+
+  void take(Reflector::Output out) {
+    for (Effect& e : out.effects) {
+      if (auto* call = std::get_if<Call>(&e)) { asked_.push_back(*call); }
+      if (auto* open = std::get_if<OpenWatch>(&e)) {
+        const auto at = open->query.find("resourceVersion=");
+        streams_[open->stream] = {std::stoull(open->query.substr(at + 16)), false};
+      }
+      if (auto* close = std::get_if<CloseWatch>(&e)) { streams_[close->stream].closed = true; }
+    }
+    for (const Change& c : out.changes) { replay(c); }
+    if (out.caught_up_now) {
+      RC_ASSERT(target_.has_value());
+      RC_ASSERT(machine_.progress() >= *target_);
+      target_.reset();
+    }
+  }
+
+  void replay(const Change& c) {
+    const auto it = replayed_.find(c.key);
+    if (c.object.index() == 0) {
+      RC_ASSERT(it != replayed_.end());
+      RC_ASSERT(it->second.uid == c.last_uid.text);
+      replayed_.erase(it);
+    } else {
+      const Stored stored{uidOf(c.object).text, revisionOf(c.object)};
+      if (it != replayed_.end()) {
+        RC_ASSERT(it->second.uid == stored.uid);           // else a deletion comes first
+        RC_ASSERT(it->second.revision < stored.revision);  // nothing twice, nothing backwards
+      }
+      replayed_[c.key] = stored;
+    }
+  }
+
+  void serveList(bool fail) {
+    if (asked_.empty()) { return; }
+    Outcome o = server_.list(asked_.front());
+    if (fail) {
+      o = Outcome{};
+      o.token = asked_.front().token;
+    }
+    asked_.pop_front();
+    answered_.push_back(std::move(o));
+  }
+  void deliverList() {
+    if (answered_.empty()) { return; }
+    const Outcome o = std::move(answered_.front());
+    answered_.pop_front();
+    take(machine_.handle(o, now()));
+  }
+
+  struct Stream {
+    model::Revision seen = 0;
+    bool closed = false;
+  };
+  std::optional<Token> pickStream() {
+    if (streams_.empty()) { return std::nullopt; }
+    auto it = streams_.begin();
+    std::advance(it, static_cast<std::ptrdiff_t>(rng_.below(streams_.size())));
+    return it->first;
+  }
+  /// One event, bookmark or 410 on one stream. Closed ones still bring what is under way.
+  bool feedStream() {
+    const auto token = pickStream();
+    if (!token) { return false; }
+    Stream& s = streams_[*token];
+    if (s.closed && rng_.chance(30)) {
+      streams_.erase(*token);
+      return true;
+    }
+    if (server_.expired(s.seen)) {
+      streams_.erase(*token);
+      take(machine_.handle(WatchEnded{*token, 410, "too old"}, now()));
+      return true;
+    }
+    if (const auto r = server_.next(s.seen)) {
+      s.seen = r->revision;
+      take(machine_.handle(
+          WatchEvent{*token, r->type, leaseObject(r->key, r->uid, r->revision), r->key, r->revision}, now()));
+      return true;
+    }
+    if (s.seen == server_.revision()) { return s.closed; }
+    s.seen = server_.revision();
+    take(machine_.handle(WatchEvent{*token, WatchType::Bookmark, {}, {}, s.seen}, now()));
+    return true;
+  }
+  void endStream() {
+    const auto token = pickStream();
+    if (!token) { return; }
+    static constexpr int kCodes[] = {200, 200, 0, 500, 404, 429};
+    streams_.erase(*token);
+    take(machine_.handle(WatchEnded{*token, kCodes[rng_.below(6)], "x"}, now()));
+  }
+  void catchUp() {
+    target_ = server_.revision() + rng_.below(6);  // some are reached only later
+    take(machine_.catchUp(*target_, now()));
+  }
+
+  Rng rng_;
+  ManualClock clock_;
+  Server server_;
+  Reflector machine_;
+  std::deque<Call> asked_;
+  std::deque<Outcome> answered_;
+  std::map<Token, Stream> streams_;
+  State replayed_;
+  std::optional<model::Revision> target_;
+};
+
+TEST(ReflectorProperty, ReplayedChangesAreTheServersStateAndNoneIsDoubled) {
+  EXPECT_TRUE(rc::check([](std::uint64_t seed) {
+    BadNetwork run{seed};
+    for (int i = 0; i < 400; ++i) {
+      run.disturb();
+      run.check();
+    }
+    run.settle();
+    run.checkSettled();
+  }));
+}
+
+}  // namespace
+}  // namespace gs::kapi

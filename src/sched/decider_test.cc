@@ -1,0 +1,224 @@
+#include "sched/decider.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <tuple>
+
+#include "sched/test_facts.h"
+
+namespace gs::sched {
+namespace {
+
+std::optional<Placed> decideOnce(const Ledger& ledger, const PodRequest& request) {
+  Decider d{ledger};
+  return d.decide(d.classOf(request));
+}
+
+/// The rule, node by node: best score, then fewer free devices, then name.
+std::optional<Placed> decideByTheRule(const Ledger& ledger, const PodRequest& request) {
+  std::optional<Placed> best;
+  std::tuple<std::int64_t, std::int64_t, std::string> place;
+  for (Ledger::NodeIndex i = 0; i < ledger.size(); ++i) {
+    const NodeState& n = ledger.at(i);
+    const auto fit = fitOn(n, request);
+    if (!n.exists || !fit) { continue; }
+    const std::tuple here{-fit->score, n.free_devices, n.node.name.text};
+    if (!best || here < place) {
+      best = Placed{n.node.name, fit->ids, fit->score};
+      place = here;
+    }
+  }
+  return best;
+}
+
+std::string nodeFor(const Ledger& ledger, const PodRequest& request) {
+  const auto placed = decideOnce(ledger, request);
+  return placed ? placed->node.text : "none";
+}
+
+TEST(Decider, TheFullerNodeThenTheName) {
+  Ledger l;
+  testNode("c").gpus(4).addTo(l);
+  testNode("b").gpus(8).addTo(l);
+  testNode("a").gpus(8).addTo(l);
+  EXPECT_EQ(nodeFor(l, testClaim(1)), "c");
+  EXPECT_EQ(nodeFor(l, testClaim(5)), "a");
+  for (int id = 0; id < 5; ++id) { l.hold(model::NodeName{"b"}, id, model::Uid{"p"}, Source::Lease, {}); }
+  EXPECT_EQ(nodeFor(l, testClaim(1)), "b");
+}
+
+TEST(Decider, TheBetterPlacementBeatsTheFullerNode) {
+  Ledger l;
+  testNode("full").gpus(2, "x", 300).addTo(l);
+  testNode("fast").gpus(8, "x", 900).addTo(l);
+  EXPECT_EQ(nodeFor(l, testClaim(2)), "fast");
+  EXPECT_EQ(nodeFor(l, testClaim(1)), "full") << "for one device bandwidth is no part of the score";
+  PodRequest ignoring = testClaim(2);
+  ignoring.devices->topology = model::TopologyMode::Ignore;
+  EXPECT_EQ(nodeFor(l, ignoring), "full");
+}
+
+TEST(Decider, HealthyDevicesElsewhereBeatUnknownOnes) {
+  Ledger l;
+  testNode("a").gpus(1).health(0, model::Health::Unknown).addTo(l);
+  testNode("b").gpus(8).addTo(l);
+  EXPECT_EQ(nodeFor(l, testClaim(1)), "b");
+}
+
+TEST(Decider, AnOrdinaryPodGoesWhereNoGpuIsFree) {
+  Ledger l;
+  testNode("a").gpus(8).addTo(l);
+  testNode("b").withoutStatus().addTo(l);
+  PodRequest ordinary;
+  EXPECT_EQ(nodeFor(l, ordinary), "b");
+}
+
+TEST(Decider, TheUsageGuidesExamples) {
+  Ledger l;
+  testNode("node-a").gpus(4).addTo(l);
+  testNode("node-b").gpus(4, "nvlink-0").gpus(4, "nvlink-1").label("gpu-type", "a100").addTo(l);
+  std::vector<Reservation> running;
+  Decider d{l};
+  const auto run = [&](const PodRequest& request, const char* uid) {
+    const auto placed = d.decide(d.classOf(request));
+    running.push_back(l.reserve(placed->node, model::Uid{uid}, request, placed->ids));
+    return std::pair{placed->node.text, placed->ids};
+  };
+  EXPECT_EQ(run(testClaim(1), "gpu-test"), (std::pair{std::string{"node-a"}, std::vector<int>{0}}));
+  EXPECT_EQ(run(testClaim(4), "training-job"), (std::pair{std::string{"node-b"}, std::vector<int>{0, 1, 2, 3}}));
+  PodRequest pinned = testClaim(testDevices(2, model::Policy::PreferIds));
+  pinned.devices->prefer_ids = {0, 1};
+  EXPECT_EQ(run(pinned, "pinned"), (std::pair{std::string{"node-a"}, std::vector<int>{1, 2}})) << "0 is taken, 1 is not";
+  PodRequest eight = testClaim(8);
+  eight.match_labels["gpu-type"] = "a100";
+  EXPECT_EQ(d.decide(d.classOf(eight)), std::nullopt);
+  running.erase(running.begin() + 1);
+  EXPECT_EQ(run(eight, "specific"), (std::pair{std::string{"node-b"}, std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}}));
+}
+
+TEST(Decider, EqualRequestsAreOneClass) {
+  Ledger l;
+  Decider d{l};
+  const ClassId one = d.classOf(testClaim(1));
+  EXPECT_EQ(d.classOf(testClaim(1)), one);
+  EXPECT_NE(d.classOf(testClaim(2)), one);
+  PodRequest other = testClaim(1);
+  other.resources.ephemeral = 1;
+  EXPECT_NE(d.classOf(other), one);
+  EXPECT_EQ(d.request(one), testClaim(1));
+}
+
+TEST(Decider, ARetiredClassComesBackUnderAnotherId) {
+  Ledger l;
+  testNode("a").gpus(2).addTo(l);
+  Decider d{l};
+  const ClassId first = d.classOf(testClaim(2));
+  EXPECT_TRUE(d.fits(first));
+  d.retire(first);
+  d.retire(first);
+  const ClassId second = d.classOf(testClaim(2));
+  EXPECT_NE(second, first);
+  EXPECT_TRUE(d.fits(second));
+}
+
+TEST(Decider, NodesMayComeAndGoBetweenDecisions) {
+  Ledger l;
+  Decider d{l};
+  const ClassId c = d.classOf(testClaim(1));
+  EXPECT_FALSE(d.fits(c));
+  testNode("b").gpus(1).addTo(l);
+  EXPECT_EQ(d.decide(c)->node.text, "b");
+  testNode("a").gpus(1).addTo(l);
+  EXPECT_EQ(d.decide(c)->node.text, "a");
+  l.removeNode(model::NodeName{"a"});
+  l.removeStatus(model::NodeName{"a"});
+  EXPECT_EQ(d.decide(c)->node.text, "b");
+  testNode("c").gpus(1).addTo(l);  // has the index that "a" had
+  EXPECT_EQ(d.decide(c)->node.text, "b");
+}
+
+TEST(Decider, MoreClassesThanOrdersAreKept) {
+  Ledger l;
+  for (int i = 0; i < 20; ++i) { testNode("node-" + std::to_string(i)).gpus(8).cpu(1'000 + i).addTo(l); }
+  Decider d{l};
+  std::vector<ClassId> classes;
+  for (std::size_t i = 0; i < kMaxOrders + 50; ++i) {
+    PodRequest r = testClaim(1);
+    r.resources.cpu_milli = static_cast<std::int64_t>(990 + i % 30);
+    r.resources.memory = static_cast<std::int64_t>(i);
+    classes.push_back(d.classOf(r));
+  }
+  Rng rng{1};
+  for (int i = 0; i < 2'000; ++i) {
+    const ClassId c = classes[rng.below(classes.size())];
+    EXPECT_EQ(d.decide(c), decideByTheRule(l, d.request(c)));
+    const auto node = l.at(static_cast<Ledger::NodeIndex>(rng.below(20))).node.name;
+    if (rng.chance(50)) {
+      l.hold(node, static_cast<int>(rng.below(8)), model::Uid{"p"}, Source::Lease, {});
+    } else {
+      l.release(node, static_cast<int>(rng.below(8)), model::Uid{"p"}, Source::Lease);
+    }
+  }
+}
+
+TEST(Decider, AReaderThatFellBehindTheLogLooksAtAllNodes) {
+  Ledger l;
+  testNode("a").gpus(2).addTo(l);
+  testNode("b").gpus(2).addTo(l);
+  Decider d{l};
+  const ClassId c = d.classOf(testClaim(2));
+  EXPECT_EQ(d.decide(c)->node.text, "a");
+  l.hold(model::NodeName{"a"}, 0, model::Uid{"p"}, Source::Lease, {});
+  for (int i = 0; i < 10'000; ++i) {
+    l.hold(model::NodeName{"b"}, 0, model::Uid{"p"}, Source::Lease, {});
+    l.release(model::NodeName{"b"}, 0, model::Uid{"p"}, Source::Lease);
+  }
+  EXPECT_GT(l.changesBegin(), 0U);
+  EXPECT_EQ(d.decide(c)->node.text, "b");
+}
+
+TEST(DeciderDeathTest, ARequestForNoDevicesIsABug) {
+  Ledger l;
+  Decider d{l};
+  EXPECT_DEATH((void)d.classOf(testClaim(0)), "a request for 0 devices");
+}
+
+// ---- Laws
+
+RC_GTEST_PROP(DeciderProperty, EqualsOneThatStartsAnewAfterAnyChanges, (std::uint64_t seed)) {
+  Ledger l;
+  TestFacts facts{l, seed};
+  Decider d{l};
+  std::vector<ClassId> classes;
+  for (int i = 0; i < 6; ++i) { classes.push_back(d.classOf(drawRequest(facts.rng()))); }
+  if (facts.rng().chance(70)) { facts.fill(); }
+  int placed = 0;
+  for (int i = 0; i < 60; ++i) {
+    for (std::uint64_t n = facts.rng().below(4); n > 0; --n) { facts.step(); }
+    const ClassId c = classes[facts.rng().below(classes.size())];
+    const auto answer = d.decide(c);
+    placed += answer ? 1 : 0;
+    RC_ASSERT(answer == decideOnce(l, d.request(c)));
+    RC_ASSERT(answer == decideByTheRule(l, d.request(c)));
+    RC_ASSERT(d.fits(c) == answer.has_value());
+  }
+  RC_CLASSIFY(placed > 20, "many placed");
+}
+
+RC_GTEST_PROP(DeciderProperty, OneAnswerInWhateverOrderTheNodesCame, (std::uint64_t seed)) {
+  Ledger l;
+  TestFacts facts{l, seed};
+  facts.fill();
+  for (std::uint64_t i = facts.rng().below(40); i > 0; --i) { facts.step(); }
+  const PodRequest request = drawRequest(facts.rng());
+  Ledger other;
+  facts.retell(other, facts.rng());
+  const auto answer = decideOnce(l, request);
+  RC_CLASSIFY(answer.has_value(), "placed");
+  RC_ASSERT(answer == decideOnce(other, request));
+  RC_ASSERT(refusalText(l, request) == refusalText(other, request));
+}
+
+}  // namespace
+}  // namespace gs::sched

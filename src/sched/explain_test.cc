@@ -1,0 +1,95 @@
+#include "sched/explain.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <regex>
+
+#include "sched/test_facts.h"
+
+namespace gs::sched {
+namespace {
+
+TEST(RefusalText, WithoutNodes) {
+  EXPECT_EQ(refusalText(Ledger{}, testClaim(1)), "no nodes available to schedule pods");
+  EXPECT_EQ(refusalKind(Ledger{}, testClaim(1)), "NoNodes");
+}
+
+TEST(RefusalText, JoinsNodesByReasonWithTheLargestNumber) {
+  Ledger l;
+  for (const char* name : {"a", "b", "c"}) { testNode(name).gpus(4).addTo(l); }
+  for (const char* name : {"d", "e"}) { testNode(name).gpus(4).taint("team", "research", "NoSchedule").addTo(l); }
+  for (int id = 0; id < 4; ++id) { l.hold(model::NodeName{"a"}, id, model::Uid{"p"}, Source::Lease, {}); }
+  for (int id = 0; id < 2; ++id) { l.hold(model::NodeName{"b"}, id, model::Uid{"p"}, Source::Lease, {}); }
+  l.hold(model::NodeName{"c"}, 0, model::Uid{"p"}, Source::Lease, {});
+  EXPECT_EQ(refusalText(l, testClaim(4)),
+            "0/5 nodes are available: 3 node(s) had too few free GPUs: need 4 and most free is 3, "
+            "2 node(s) had untolerated taint {team: research}.");
+  EXPECT_EQ(refusalKind(l, testClaim(4)), "UntoleratedTaint,TooFewFree");
+}
+
+struct TextCase {
+  const char* name;
+  Misfit misfit;
+  std::string expect;
+};
+class RefusalWords : public testing::TestWithParam<TextCase> {};
+TEST_P(RefusalWords, Are) {
+  EXPECT_EQ(refusalText({GetParam().misfit}, 1), "0/1 nodes are available: 1 " + GetParam().expect + ".");
+}
+INSTANTIATE_TEST_SUITE_P(Table, RefusalWords, testing::Values(
+    TextCase{"Unschedulable", {Reason::Unschedulable, "", 0, 0}, "node(s) were unschedulable"},
+    TextCase{"NotReady", {Reason::NotReady, "", 0, 0}, "node(s) were not ready"},
+    TextCase{"Selector", {Reason::SelectorMismatch, "", 0, 0}, "node(s) didn't match Pod's node affinity/selector"},
+    TextCase{"ClaimSelector", {Reason::ClaimSelectorMismatch, "", 0, 0}, "node(s) didn't match the claim's selector"},
+    TextCase{"Taint", {Reason::UntoleratedTaint, "k: v", 0, 0}, "node(s) had untolerated taint {k: v}"},
+    TextCase{"EmptyTaint", {Reason::UntoleratedTaint, "k: ", 0, 0}, "node(s) had untolerated taint {k: }"},
+    TextCase{"Managed", {Reason::ManagedByOther, "gpu-manager", 0, 0}, "node(s) were managed by gpu-manager"},
+    TextCase{"Pods", {Reason::TooManyPods, "", 0, 0}, "Too many pods"},
+    TextCase{"Cpu", {Reason::InsufficientResource, "cpu", 0, 0}, "Insufficient cpu"},
+    TextCase{"NoStatus", {Reason::NoGpuStatus, "", 0, 0}, "node(s) had no GpuNodeStatus"},
+    TextCase{"NoGpu", {Reason::NoGpu, "", 0, 0}, "node(s) had no GPU"},
+    TextCase{"TooFew", {Reason::TooFewGpus, "", 16, 8}, "node(s) had too few GPUs: need 16 and the largest has 8"},
+    TextCase{"Healthy", {Reason::TooFewHealthy, "", 4, 3}, "node(s) had too few healthy GPUs: need 4 and most healthy is 3"},
+    TextCase{"Free", {Reason::TooFewFree, "", 4, 2}, "node(s) had too few free GPUs: need 4 and most free is 2"},
+    TextCase{"Island", {Reason::TopologyUnmet, "", 4, 3}, "node(s) had too few free GPUs in one island: need 4 and most free is 3"},
+    TextCase{"Bandwidth", {Reason::TopologyUnmet, "4", 900, 600},
+             "node(s) had no island with enough bandwidth: need 4 GPUs with 900 GB/s per pair and best is 600"},
+    TextCase{"NoCommaInside", {Reason::UntoleratedTaint, "k: a,b", 0, 0}, "node(s) had untolerated taint {k: a;b}"}),
+    [](const auto& info) { return std::string{info.param.name}; });
+
+TEST(RefusalText, MostNodesFirstThenByText) {
+  const std::vector<Misfit> misfits{{Reason::UntoleratedTaint, "b: 1", 0, 0}, {Reason::InsufficientResource, "cpu", 0, 0},
+                                    {Reason::UntoleratedTaint, "a: 1", 0, 0}, {Reason::NotReady, "", 0, 0},
+                                    {Reason::NotReady, "", 0, 0}};
+  EXPECT_EQ(refusalText(misfits, 5),
+            "0/5 nodes are available: 2 node(s) were not ready, 1 Insufficient cpu, 1 node(s) had untolerated taint {a: 1}, "
+            "1 node(s) had untolerated taint {b: 1}.");
+}
+
+TEST(RefusalKind, DoesNotChangeWithNumbersOrDetails) {
+  const std::vector<Misfit> before{{Reason::TooFewFree, "", 4, 2}, {Reason::UntoleratedTaint, "a: 1", 0, 0}};
+  const std::vector<Misfit> after{{Reason::UntoleratedTaint, "b: 1", 0, 0}, {Reason::TooFewFree, "", 4, 3}, {Reason::TooFewFree, "", 4, 0}};
+  EXPECT_EQ(refusalKind(before), refusalKind(after));
+  EXPECT_NE(refusalKind(before), refusalKind({before[0]}));
+}
+
+RC_GTEST_PROP(RefusalTextProperty, HasKubeSchedulersForm, (std::uint64_t seed)) {
+  static const std::regex form{R"(0/(\d+) nodes are available(: (\d+ [^,.]+[^,]*)(, \d+ [^,]+)*)?\.)"};
+  Ledger l;
+  TestFacts facts{l, seed};
+  facts.fill();
+  PodRequest request = drawRequest(facts.rng());
+  request.resources.extended["example.com/nobody-has-it"] = 1;
+  const std::string text = refusalText(l, request);
+  RC_ASSERT(std::regex_match(text, form));
+  // The counts add up to the nodes: no node is passed over in silence.
+  std::int64_t sum = 0;
+  static const std::regex count{R"((: |, )(\d+) (node\(s\)|Insufficient|Too many))"};
+  for (auto it = std::sregex_iterator(text.begin(), text.end(), count); it != std::sregex_iterator{}; ++it) { sum += std::stoll((*it)[2]); }
+  RC_ASSERT(sum == static_cast<std::int64_t>(l.existing()));
+}
+
+}  // namespace
+}  // namespace gs::sched

@@ -1,0 +1,54 @@
+#include "sched/policy/best_set.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "sched/test_nodes.h"
+
+namespace gs::sched {
+namespace {
+
+TEST(BestSet, TiesGoToTheLowestIds) {
+  const Topology t = topologyOf(testNode("a").gpus(8).status.devices);
+  EXPECT_EQ(bestSet(t, 0b11101100, 3), Mask{0b101100});
+}
+
+TEST(BestSet, ContainsWhatItMust) {
+  const Topology t = topologyOf(testNode("a").gpus(4, "x").gpus(4, "y").status.devices);
+  EXPECT_EQ(bestSet(t, 0xff, 2, bit(6)), bit(4) | bit(6)) << "the lowest one of its island";
+  EXPECT_EQ(bestSet(t, 0xff, 1, bit(0) | bit(1)), std::nullopt);
+  EXPECT_EQ(bestSet(t, 0b11, 3), std::nullopt);
+}
+
+TEST(BestSet, IsBoundedAndSensibleForMany) {
+  // 60 devices in 15 linked quads: C(60, 4) is far beyond kExactSets.
+  auto node = testNode("a").gpus(60, "x", 0);
+  for (int quad = 0; quad < 60; quad += 4) {
+    for (int a = quad; a < quad + 4; ++a) {
+      for (int b = a + 1; b < quad + 4; ++b) { node.link(a, b, quad == 32 ? 900 : 300); }
+    }
+  }
+  const Topology t = topologyOf(node.status.devices);
+  EXPECT_EQ(bestSet(t, t.all(), 4), Mask{0b1111} << 32);
+  EXPECT_EQ(bestSet(t, t.all(), 4, bit(9)), Mask{0b1111} << 8);
+  EXPECT_EQ(countOf(*bestSet(t, t.all(), 30)), 30);
+}
+
+RC_GTEST_PROP(BestSetProperty, IsTheBestOfAllSetsOfUpTo16Devices, (std::uint64_t seed, std::uint16_t free_bits)) {
+  Rng rng{seed};
+  const Topology t = topologyOf(drawDevices(rng, 16));
+  const Mask free = (free_bits | (rng.chance(30) ? 0xffff : 0)) & t.all();
+  RC_PRE(free != 0);
+  const auto count = static_cast<int>(1 + rng.below(static_cast<std::uint64_t>(countOf(free))));
+  const Mask must = rng.chance(30) ? lowest(free, 1) : 0;
+  std::optional<Mask> best;
+  eachSet(free, count, [&](Mask set) {
+    if ((must & ~set) != 0) { return; }
+    const auto c = t.connectionOf(set);
+    if (!best || c > t.connectionOf(*best) || (c == t.connectionOf(*best) && idsBefore(set, *best))) { best = set; }
+  });
+  RC_ASSERT(bestSet(t, free, count, must) == best);
+}
+
+}  // namespace
+}  // namespace gs::sched

@@ -1,0 +1,261 @@
+# shellcheck shell=bash
+# What the contract cases are written with; sourced by run-case. Cases see the cluster through $KUBECONFIG only.
+#
+# A case is a list of steps: `step "what holds"`, then commands. Any command that fails, fails the step. Nothing waits
+# for a fixed time: `eventually` polls, generously, and says what it saw last.
+
+PATIENCE=90 # seconds that `eventually` waits; a limit for broken programs, never a measure
+GS_BIN=${GS_BIN:-$REPO/build/release/bin}
+
+# --- steps -------------------------------------------------------------------
+
+STEP='' STEP_BEGAN=0 FAILED_AT=''
+
+# Lines for the reader go to the case's stdout and to steps.log, from inside $(...) too.
+print_line() { printf '%s\n' "$*" | tee -a "$CASE_DIR/steps.log" >&3; }
+
+elapsed_ms() { echo $(((${EPOCHREALTIME/./} - $1) / 1000)); }
+
+begin_case() {
+  exec 3>&1
+  [[ -x $GS_BIN/gpu-scheduler ]] || die "no $GS_BIN/gpu-scheduler: make build, or set GS_BIN"
+  export KUBECACHEDIR=$CASE_DIR/kubectl-cache # what other clusters serve is not for us
+  CASE_BEGAN=${EPOCHREALTIME/./}
+  trap 'FAILED_AT="${BASH_SOURCE[0]##*/}:$LINENO: $BASH_COMMAND"' ERR
+  trap 'on_exit $?' EXIT
+}
+
+step() {
+  finish_step
+  STEP=$1 STEP_BEGAN=${EPOCHREALTIME/./}
+}
+
+finish_step() {
+  if [[ -n $STEP ]]; then print_line "ok      $STEP ($(elapsed_ms "$STEP_BEGAN") ms)"; fi
+  STEP=''
+}
+
+# note TEXT: a figure to report, never judged.
+note() { print_line "        $*"; }
+
+fail() {
+  : >"$CASE_DIR/failed"
+  print_line "FAILED  ${STEP:-$CASE}: $*"
+  exit 1
+}
+
+on_exit() {
+  local status=$1 name
+  trap - ERR
+  set +e
+  if ((status != 0)); then
+    if [[ ! -f $CASE_DIR/failed ]]; then print_line "FAILED  ${STEP:-$CASE}: status $status of $FAILED_AT"; fi
+    provider_save
+    for name in "${!SCHEDULER_PID[@]}"; do
+      print_line "        last lines of $name.log:"
+      tail -n 5 "$CASE_DIR/$name.log" | cut -c1-300 | tee -a "$CASE_DIR/steps.log" >&3
+    done
+    print_line "        all logs are in ${CASE_DIR#"$REPO"/}"
+  fi
+  rm -rf "$KUBECACHEDIR"
+}
+
+# The last step of every case: whatever it did, the scheduler asked for nothing that its role does not give.
+end_case() {
+  if [[ -n ${KUBECONFIG:-} ]]; then
+    step "no request of the scheduler was forbidden"
+    expect "requests answered 401 or 403" "" "$(provider_audit | awk '$6 == 401 || $6 == 403' | sort | uniq -c)"
+  fi
+  finish_step
+  print_line "passed  $CASE in $(elapsed_ms "$CASE_BEGAN") ms"
+  provider_save
+}
+
+# --- expectations ------------------------------------------------------------
+
+# expect WHAT WANTED GOT
+expect() { [[ $2 == "$3" ]] || fail "$1: expected '$2', got '$3'"; }
+
+# expect_like WHAT REGEX GOT: an extended regular expression, found anywhere.
+expect_like() { [[ $3 =~ $2 ]] || fail "$1: expected /$2/, got '$3'"; }
+
+# expect_words WHAT WANTED GOT: line by line and word by word; spacing does not count, ages are written AGE.
+expect_words() { expect "$1" "$(words <<<"$2")" "$(words <<<"$3")"; }
+words() { sed -E 's/[[:space:]]+/ /g; s/^ //; s/ $//; s/ ([0-9]+[smhd])+$/ AGE/' | sed '/^$/d'; }
+
+# eventually WHAT WANTED COMMAND...: until the output of COMMAND, errors included, is WANTED.
+eventually() { poll "$1" expect_same "${@:2}"; }
+# eventually_like WHAT REGEX COMMAND...
+eventually_like() { poll "$1" expect_found "${@:2}"; }
+expect_same() { [[ $2 == "$1" ]]; }
+expect_found() { [[ $2 =~ $1 ]]; }
+
+poll() {
+  local what=$1 holds=$2 wanted=$3 got deadline=$((SECONDS + PATIENCE))
+  shift 3
+  while true; do
+    if ! got=$("$@" 2>&1); then got+=" (failed)"; fi
+    if "$holds" "$wanted" "$got"; then return; fi
+    ((SECONDS < deadline)) || fail "$what: expected '$wanted', after $PATIENCE s still '$got'"
+    sleep 0.15
+  done
+}
+
+# expect_refused WHAT REGEX COMMAND...: COMMAND fails and says so.
+expect_refused() {
+  local what=$1 regex=$2 got
+  shift 2
+  if got=$("$@" 2>&1); then fail "$what: expected a refusal like /$regex/, but it was accepted: '$got'"; fi
+  expect_like "$what" "$regex" "$got"
+}
+
+# --- objects -----------------------------------------------------------------
+
+# claim NAME DEVICES [SPEC]: a GpuClaim; DEVICES and SPEC are the inside of YAML's {}.
+claim() {
+  cat <<YAML
+---
+{apiVersion: gpu.scheduling/v1, kind: GpuClaim, metadata: {name: $1}, spec: {devices: {$2}${3:+, $3}}}
+YAML
+}
+
+# pod NAME [CLAIM [OPTION VALUE]...]: a pod of ours; VALUE is the inside of YAML's {}. CLAIM '' for none.
+#   annotations, limits (of its container), spec
+pod() {
+  local name=$1 claim=${2:-} annotations='' limits='' spec=''
+  if (($# > 1)); then shift 2; else shift; fi
+  while (($# > 0)); do
+    case $1 in
+      annotations) annotations=$2 ;;
+      limits) limits=$2 ;;
+      spec) spec=$2 ;;
+      *) fail "pod $name: unknown option $1" ;;
+    esac
+    shift 2
+  done
+  if [[ -n $claim ]]; then annotations="gpu.scheduling/claim: $claim${annotations:+, $annotations}"; fi
+  cat <<YAML
+---
+apiVersion: v1
+kind: Pod
+metadata: {name: $name, annotations: {$annotations}}
+spec: {schedulerName: gpu-scheduler, containers: [{name: main, image: pause, resources: {limits: {$limits}}}]${spec:+, $spec}}
+YAML
+}
+
+# create [KUBECTL-OPTION...]: what stdin describes. Read before it is sent, so that a broken writer fails the step.
+create() { kubectl create "$@" -f - >/dev/null; }
+
+# No kubelet runs: a pod that was bound stays Pending until somebody says that it ended.
+# finish_pod NAME [KUBECTL-OPTION...]
+finish_pod() { kubectl patch pod "$@" --subresource=status --type=merge -p '{"status": {"phase": "Succeeded"}}' >/dev/null; }
+
+# delete_pods NAME... [KUBECTL-OPTION...]: at once, as a kubelet would after the grace period.
+delete_pods() { kubectl delete pods --force --grace-period=0 "$@" >/dev/null 2>&1; }
+
+field() { kubectl get "$1" -o jsonpath="{$2}" "${@:3}"; } # KIND/NAME PATH [KUBECTL-OPTION...]
+allocated() { field "pod/$1" '.metadata.annotations.gpu\.scheduling/allocated' "${@:2}"; }
+node_of() { field "pod/$1" .spec.nodeName "${@:2}"; }
+uid_of() { field "$1" .metadata.uid "${@:2}"; }
+# The reason and the message of a pod's condition PodScheduled.
+waits() { field "pod/$1" '.status.conditions[?(@.type=="PodScheduled")].reason' "${@:2}"; }
+why() { field "pod/$1" '.status.conditions[?(@.type=="PodScheduled")].message' "${@:2}"; }
+
+expect_waiting() { # NAME REGEX-OF-THE-MESSAGE [KUBECTL-OPTION...]
+  eventually_like "why pod $1 waits" "$2" why "$1" "${@:3}"
+  expect "reason of pod $1's condition" Unschedulable "$(waits "$1" "${@:3}")"
+  expect "node of pod $1" "" "$(node_of "$1" "${@:3}")"
+}
+
+expect_allocated() { # NAME NODE:IDS [KUBECTL-OPTION...]
+  eventually "allocation of pod $1" "$2" allocated "$1" "${@:3}"
+  expect "node of pod $1" "${2%:*}" "$(node_of "$1" "${@:3}")"
+}
+
+# The names of the GPU leases, in the lease namespace or where KUBECTL-OPTIONs say; sorted, in one line.
+gpu_leases() { kubectl get leases -l gpu.scheduling/managed=true -o name "$@" | sed 's|.*/||' | sort | tr '\n' ' '; }
+# The uids in a shared lease, one a line.
+holders_of() { field "lease/$1" '.metadata.annotations.gpu\.scheduling/holders' "${@:2}" | jq -r '.[].uid'; }
+eventually_leases() { eventually "GPU leases" "$1" gpu_leases "${@:2}"; } # "NAME NAME " [KUBECTL-OPTION...]
+
+# Pods that are bound, of those that KUBECTL-OPTIONs choose.
+bound_count() { kubectl get pods -o jsonpath='{range .items[?(@.spec.nodeName)]}x{end}' "$@" | tr -d '\n' | wc -c; }
+
+# events_of POD REASON [KUBECTL-OPTION...]: type and message of each
+events_of() {
+  kubectl get events --field-selector "involvedObject.name=$1,reason=$2" \
+    -o jsonpath='{range .items[*]}{.type} {.message}{"\n"}{end}' "${@:3}"
+}
+
+# No GPU is given twice, no lease is without its pod; `load judge` reads nothing but the API.
+expect_sound() { "$TESTBED/load" judge --within 90s >"$CASE_DIR/judge.log" 2>&1 || fail "the judge: $(<"$CASE_DIR/judge.log")"; }
+
+# --- cluster and schedulers --------------------------------------------------
+
+CRDS=$REPO/charts/gpu-scheduler/crds/crds.yaml
+
+# new_cluster [UP-OPTION...]: the CRDs, the guides' nodes, and the account that the scheduler runs under.
+new_cluster() {
+  provider_up "$@" 2>>"$CASE_DIR/up.log"
+  install_crds "$CRDS"
+  "$TESTBED/nodes"
+  scheduler_account
+}
+
+install_crds() {
+  kubectl apply -f "$1" >/dev/null
+  kubectl wait --for=condition=Established --timeout="${PATIENCE}s" -f "$1" >/dev/null
+}
+
+scheduler_account() {
+  kubectl apply -f "$REPO/deploy/rbac/scheduler.yaml" >/dev/null
+  provider_kubeconfig >"$CASE_DIR/scheduler.kubeconfig"
+}
+
+declare -A SCHEDULER_PID=() SCHEDULER_PORT=()
+
+# start_scheduler NAME [LEASE-NAMESPACE]: returns at once.
+start_scheduler() {
+  local name=$1 port
+  if [[ -z ${SCHEDULER_PORT[$name]:-} ]]; then SCHEDULER_PORT[$name]=$((10259 + ${#SCHEDULER_PORT[@]})); fi
+  port=${SCHEDULER_PORT[$name]}
+  "$GS_BIN/gpu-scheduler" --kubeconfig="$CASE_DIR/scheduler.kubeconfig" --scheduler-name=gpu-scheduler \
+    --identity="$name" --leader-elect=true --leader-elect-lease-duration=5s --leader-elect-renew-deadline=3s \
+    --leader-elect-retry-period=500ms --metrics-address="127.0.0.1:$port" --lease-namespace="${2:-default}" \
+    >>"$CASE_DIR/$name.log" 2>&1 3>&- </dev/null &
+  SCHEDULER_PID[$name]=$!
+}
+
+# page NAME PATH: what the scheduler serves there, whatever the status code.
+page() { curl --silent --max-time 5 "http://127.0.0.1:${SCHEDULER_PORT[$1]}$2"; }
+ready_code() { curl --silent --max-time 5 --output /dev/null --write-out '%{http_code}' "http://127.0.0.1:${SCHEDULER_PORT[$1]}/readyz"; }
+leading() { page "$1" /metrics | awk '$1 == "gpu_scheduler_leading" { print $2 }'; }
+
+expect_ready() { eventually "/readyz of $1" 200 ready_code "$1"; }
+expect_leading() { eventually "gpu_scheduler_leading of $1" 1 leading "$1"; }
+
+# run_scheduler NAME [LEASE-NAMESPACE]: start it; returns when it decides.
+run_scheduler() {
+  start_scheduler "$@"
+  expect_leading "$1"
+  expect_ready "$1"
+}
+
+# signal_scheduler NAME SIGNAL
+signal_scheduler() { kill -s "$2" "${SCHEDULER_PID[$1]}"; }
+
+# expect_end NAME STATUS: it has ended or will, with this exit status.
+expect_end() {
+  local name=$1 status=0 deadline=$((SECONDS + PATIENCE))
+  # No fixed limit on its end; but one that never ends must not hang the suite.
+  while kill -0 "${SCHEDULER_PID[$name]}" 2>/dev/null; do
+    ((SECONDS < deadline)) || fail "scheduler $name: expected to end, after $PATIENCE s it still runs"
+    sleep 0.05
+  done
+  wait "${SCHEDULER_PID[$name]}" || status=$?
+  unset "SCHEDULER_PID[$name]"
+  expect "exit status of scheduler $name" "$2" "$status"
+}
+
+stop_scheduler() { signal_scheduler "$1" TERM; expect_end "$1" 0; }
+kill_scheduler() { signal_scheduler "$1" KILL; expect_end "$1" 137; }

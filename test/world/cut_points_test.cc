@@ -1,0 +1,131 @@
+// Every cut point (design 3.4, 3.5): the leader dies before or after each single write of a placement and of a release, and
+// the write that was in flight is applied, refused, or applied after the next leader began. The next leader repairs all of
+// them: no double grant, no leak, no pod stuck.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "world/objects.h"
+#include "world/truth.h"
+
+namespace gs::test {
+namespace {
+
+using namespace std::chrono_literals;
+using sandbox::CallFate;
+using sandbox::World;
+using How = CallFate::How;
+
+enum class Cut { DiesBefore, DiesApplied, DiesRefused, DiesLate, LivesLost, LivesLostApplied, LivesLate, LivesRefused };
+constexpr Cut kCuts[] = {Cut::DiesBefore, Cut::DiesApplied, Cut::DiesRefused, Cut::DiesLate,
+                         Cut::LivesLost, Cut::LivesLostApplied, Cut::LivesLate, Cut::LivesRefused};
+
+CallFate fateOf(Cut cut) {
+  switch (cut) {
+    case Cut::DiesBefore: return {How::Normal, 0, {}, true, false};
+    case Cut::DiesApplied: return {How::Normal, 0, {}, false, true};
+    case Cut::DiesRefused: return {How::Refused, 429, {}, false, true};
+    case Cut::DiesLate: return {How::Late, 0, 9s, false, true};
+    case Cut::LivesLost: return {How::LostBefore, 0, {}, false, false};
+    case Cut::LivesLostApplied: return {How::LostAfter, 0, {}, false, false};
+    case Cut::LivesLate: return {How::Late, 0, 3s, false, false};
+    case Cut::LivesRefused: return {How::Refused, 429, {}, false, false};
+  }
+  return {};
+}
+
+const char* nameOf(Cut cut) {
+  switch (cut) {
+    case Cut::DiesBefore: return "dies before sending";
+    case Cut::DiesApplied: return "dies, applied";
+    case Cut::DiesRefused: return "dies, refused";
+    case Cut::DiesLate: return "dies, applied after the next leader began";
+    case Cut::LivesLost: return "never applied, no answer";
+    case Cut::LivesLostApplied: return "applied, no answer";
+    case Cut::LivesLate: return "applied later, no answer";
+    case Cut::LivesRefused: return "429";
+  }
+  return "";
+}
+
+/// A pod of two GPUs is placed, runs and ends; then a pod that needs every GPU of node-b shows that nothing leaked.
+class Run {
+ public:
+  Run(std::size_t at, std::optional<Cut> cut, bool shared) : at_{at}, cut_{cut}, shared_{shared}, world_{World::Options{}} {
+    world_.setJudge([this](sandbox::ReplicaId id, const kapi::Call& call) { return judge(id, call); });
+  }
+
+  /// "" or what went wrong.
+  std::string play() {
+    world_.startReplica();
+    world_.startReplica();
+    if (!until([&] { return world_.leader().has_value(); })) { return "nobody leads"; }
+    victim_ = *world_.leader();
+    world_.create(claim("two", 2, shared_ ? json::Object{{"exclusivity", "Shared"}} : json::Object{}));
+    world_.create(claim("eight", 8));
+    world_.create(pod("worker", "two"));
+    if (!until([&] { return isBound("worker"); })) { return "the pod was never bound"; }
+    (void)settle();
+    world_.kubelet().finish("default", "worker");
+    world_.create(pod("big", "eight"));
+    if (!until([&] { return isBound("big"); })) { return "the big pod was never bound"; }
+    return settle();
+  }
+  [[nodiscard]] std::size_t writes() const { return seen_; }
+
+ private:
+  CallFate judge(sandbox::ReplicaId id, const kapi::Call& call) {
+    const bool counted = call.guarded && id == victim_;
+    if (!counted) { return {}; }
+    return seen_++ == at_ && cut_ ? fateOf(*cut_) : CallFate{};
+  }
+  bool until(const std::function<bool()>& done) {
+    return world_.runUntil(
+        [&] {
+          const Truth truth = readTruth(world_);
+          if (!truth.problems.empty()) { problem_ = truth.problems.front(); }
+          return !problem_.empty() || done();
+        },
+        120s) && problem_.empty();
+  }
+  bool isBound(const std::string& name) {
+    return !world_.get("/api/v1/namespaces/default/pods/" + name)["spec"]["nodeName"].str().empty();
+  }
+  /// Two sweeps later nothing may be left over.
+  std::string settle() {
+    world_.run(70s);
+    const Truth truth = readTruth(world_);
+    if (!problem_.empty()) { return problem_; }
+    if (!truth.problems.empty()) { return truth.problems.front(); }
+    return truth.unsettled.empty() ? "" : truth.unsettled.front();
+  }
+
+  std::size_t at_;
+  std::optional<Cut> cut_;
+  bool shared_;
+  std::size_t seen_ = 0;
+  sandbox::ReplicaId victim_ = -1;
+  std::string problem_;
+  World world_;
+};
+
+class CutPoints : public ::testing::TestWithParam<bool> {};
+
+TEST_P(CutPoints, TheNextLeaderRepairsEveryOne) {
+  const bool shared = GetParam();
+  Run plain{0, std::nullopt, shared};
+  ASSERT_EQ(plain.play(), "");
+  const std::size_t writes = plain.writes();
+  ASSERT_GE(writes, 8U) << "leases, Binding, event, status, and the leases again";
+  for (std::size_t at = 0; at < writes; ++at) {
+    for (const Cut cut : kCuts) {
+      Run run{at, cut, shared};
+      EXPECT_EQ(run.play(), "") << "write " << at << " of " << writes << ": " << nameOf(cut);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Claims, CutPoints, ::testing::Values(false, true),
+                         [](const auto& info) { return info.param ? "Shared" : "Exclusive"; });
+
+}  // namespace
+}  // namespace gs::test
