@@ -206,6 +206,21 @@ void Engine::placeLease(const model::ObjectKey& key, const model::NodeName& node
   }
 }
 
+namespace {
+
+const model::Uid kNobody{"(a lease that names no pod)"};
+
+}  // namespace
+
+void Engine::blockDevice(const model::NodeName& node, int gpu) {
+  blocked_.emplace(node, gpu);
+  ledger_.hold(node, gpu, kNobody, Source::Lease, {});
+}
+
+void Engine::unblockDevices() {
+  for (const auto& [node, gpu] : std::exchange(blocked_, {})) { ledger_.release(node, gpu, kNobody, Source::Lease); }
+}
+
 void Engine::apply(const kapi::Change& change, Mono now) {
   switch (change.kind) {
     case Kind::Pod: applyPod(change, now); break;

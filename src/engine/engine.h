@@ -42,6 +42,10 @@ class Engine {
   void leaseGone(const model::ObjectKey& key, const model::Uid& uid, Mono now);
   /// An ancestor's lease (no annotations) stands under the name of this device: count it as holding it.
   void placeLease(const model::ObjectKey& key, const model::NodeName& node, int gpu);
+  /// Something stands under the lease name of this device that names no pod (not ours, or unreadable): the device counts
+  /// as held until unblockDevices().
+  void blockDevice(const model::NodeName& node, int gpu);
+  void unblockDevices();
   /// A lease of a pod that we never saw: it ended at some time before, uncleanly for all we know.
   void assumeEnded(const model::Uid& uid, Mono now);
   /// The pods are listed: a uid in `inUseBy` that is not among them is an ended pod's.
@@ -97,7 +101,7 @@ class Engine {
   sched::Queue queue_;
   std::unordered_map<model::Uid, Holds> derived_;
   std::unordered_map<model::ObjectKey, std::pair<model::NodeName, int>> placed_leases_;  // ancestors'
-  std::unordered_map<model::NodeName, model::Uid> node_uids_;
+  std::set<std::pair<model::NodeName, int>> blocked_;
   bool pods_synced_ = false;
   std::set<model::Uid> touched_;
   std::set<model::ObjectKey> touched_claims_;

@@ -102,7 +102,7 @@ std::optional<Ticket> CallPool::take() {
 
 kapi::Outcome CallPool::carryOut(Client& client, const Ticket& ticket) {
   const kapi::Call& call = ticket.call;
-  if (!mayStillSend()) { return notSent(call, "not sent: this process is stopping"); }
+  if (draining()) { return notSent(call, "not sent: this process is stopping"); }
   if (ticket.overdue) {
     auto outcome = notSent(call, "not sent: the API server asked to wait (429) for longer than this call may take");
     outcome.retry_after = ticket.held_for;
@@ -128,9 +128,9 @@ void CallPool::finish(const Ticket& ticket, kapi::Outcome outcome) {
   changed_.notifyOne();
 }
 
-bool CallPool::mayStillSend() const {
+bool CallPool::draining() const {
   MutexLock lock{mutex_};
-  return !draining_;
+  return draining_;
 }
 
 }  // namespace gs::k8s

@@ -43,6 +43,7 @@ class CallPool {
   /// at most `limit`, then cancels what is still out. May be called again.
   void drain(Duration limit);
 
+  [[nodiscard]] bool draining() const;
   /// Calls whose outcome was not given back yet.
   [[nodiscard]] std::size_t open() const;
 
@@ -51,7 +52,6 @@ class CallPool {
   [[nodiscard]] std::optional<Ticket> take();
   [[nodiscard]] kapi::Outcome carryOut(Client& client, const Ticket& ticket);
   void finish(const Ticket& ticket, kapi::Outcome outcome);
-  [[nodiscard]] bool mayStillSend() const;
 
   const Options options_;
   const Connect connect_;

@@ -144,6 +144,7 @@ TEST_F(CallPoolTest, DrainWaitsForWhatIsOutAndRefusesTheRest) {
   pool->submit(call(3), 0);
   EXPECT_EQ(api_.nextCall().token, 1U);
   std::jthread drainer{[&] { pool->drain(1h); }};
+  while (!pool->draining()) { std::this_thread::yield(); }
   api_.answer(1);
   drainer.join();
   const auto outcomes = received_.waitFor(3);

@@ -32,7 +32,7 @@ namespace gs::kapi {
 /// A 2xx answer to a read whose body is not what was asked for is Unknown too; to a write it is Applied without object.
 [[nodiscard]] Outcome decodeAnswer(const Call& call, int status, std::string_view body, Duration retry_after);
 /// One line of a watch -> WatchEvent, or WatchEnded for an ERROR event (its code) and for a line that cannot be used:
-/// no JSON, no known type, no name or resourceVersion (http 0).
+/// no JSON, no known type, no name or resourceVersion (http 500).
 [[nodiscard]] std::variant<WatchEvent, WatchEnded> decodeWatchLine(Token stream, model::Kind kind, std::string_view line);
 [[nodiscard]] std::variant<WatchEvent, WatchEnded> decodeWatchValue(Token stream, model::Kind kind, const json::Value& line);
 

@@ -14,6 +14,8 @@ using json::Value;
 
 constexpr std::array kRefusals = {400, 401, 403, 404, 405, 409, 413, 415, 422, 429};
 constexpr std::int64_t kMostRetrySeconds = 3600;
+constexpr int kUnusable =
+    500;  // how a watch ends whose lines make no sense: not by itself, and trying again may help
 constexpr std::size_t kShown = 300;  // bytes of a body that is no Status
 
 bool isRead(Verb verb) { return verb == Verb::Get || verb == Verb::List; }
@@ -108,7 +110,9 @@ Outcome decodeAnswer(const Call& call, int status, std::string_view body, Durati
 
 std::variant<WatchEvent, WatchEnded> decodeWatchLine(Token stream, model::Kind kind, std::string_view line) {
   const auto json = json::parse(line);
-  if (!json) { return ended(stream, 0, "a line of the watch cannot be read: " + json.error().message); }
+  if (!json) {
+    return ended(stream, kUnusable, "a line of the watch cannot be read: " + json.error().message);
+  }
   return decodeWatchValue(stream, kind, *json);
 }
 
@@ -132,7 +136,8 @@ std::variant<WatchEvent, WatchEnded> decodeWatchValue(Token stream, model::Kind 
   } else if (type == "DELETED") {
     event.type = WatchType::Deleted;
   } else {
-    return ended(stream, 0, fmt::format("the watch brought an event of the unknown type '{}'", shown(type)));
+    return ended(stream, kUnusable,
+                 fmt::format("the watch brought an event of the unknown type '{}'", shown(type)));
   }
   if (event.revision == 0 || (event.type != WatchType::Bookmark && event.key.name.empty())) {
     return ended(stream, 0,

@@ -171,7 +171,7 @@ TEST(DecodeWatchLine, ALineThatCannotBeUsedEndsTheStream) {
         lineOf("MODIFIED", R"({"metadata":{"resourceVersion":"7"}})"), lineOf("BOOKMARK", "{}")}) {
     const auto out = decodeWatchLine(5, Kind::Pod, line);
     ASSERT_TRUE(std::holds_alternative<WatchEnded>(out)) << line;
-    EXPECT_EQ(std::get<WatchEnded>(out).http, 0);
+    EXPECT_EQ(std::get<WatchEnded>(out).http, 500);
     EXPECT_NE(std::get<WatchEnded>(out).message, "");
     EXPECT_EQ(std::get<WatchEnded>(out).stream, 5U);
   }

@@ -154,7 +154,11 @@ Lease decodeLease(const Value& v) {
                   bounded(spec["leaseTransitions"], INT32_MAX), text(spec["acquireTime"]),
                   text(spec["renewTime"])};
   const Annotations annotations{meta};
-  if (annotations.has("format")) { readGpuLease(annotations, lease); }
+  if (annotations.has("format")) {
+    readGpuLease(annotations, lease);
+  } else if (lease.managed) {  // an ancestor's: it stands in its pod's namespace and has the pod's name as a label
+    lease.pod = {lease.key.ns, text(meta["labels"][model::kPodLabel])};
+  }
   return lease;
 }
 

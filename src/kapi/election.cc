@@ -122,12 +122,10 @@ void Election::writeAnswered(const Outcome& outcome, Now now, Output& out) {
     seen(**lease, now);
     lead(now, out);
     waitRetry({}, now, out);
-  } else if (outcome.http == 409 || outcome.http == 404) {
+  } else if (outcome.http == 409) {
     read(out);
-  } else if (outcome.fate == Fate::Unknown) {
-    reread_ = true;  // it may have been applied: the next write needs the newest revision
-    waitRetry(outcome.retry_after, now, out);
   } else {
+    reread_ = true;  // it may have been applied: the next write needs the newest revision
     waitRetry(outcome.retry_after, now, out);
   }
 }

@@ -16,6 +16,7 @@ constexpr Duration kLongestWait = std::chrono::seconds{30};
 constexpr Duration kAbsentWait = std::chrono::seconds{10};
 constexpr Duration kProbeTime = std::chrono::seconds{3};
 constexpr Duration kShortStream = std::chrono::seconds{1};
+constexpr int kErrorsBeforeList = 2;
 constexpr int kWatchSeconds = 300;  // + up to as much again by chance, as client-go
 
 std::string watchQuery(const std::string& selector, model::Revision from, int timeout_s) {
@@ -28,16 +29,20 @@ std::string watchQuery(const std::string& selector, model::Revision from, int ti
 
 Reflector::Reflector(Config config, Rng rng) : config_{std::move(config)}, rng_{rng} {}
 
-Reflector::Output Reflector::start(Now now) {
+Reflector::Output Reflector::start(Now) {
   Output out;
-  list(now, out);
+  list(out);
   return out;
 }
 
-void Reflector::list(Now, Output& out) {
+/// While a list is under way nothing is watched: a watch would know of deletions that the list does not, and the list
+/// would bring the objects back.
+void Reflector::list(Output& out) {
   if (stream_ != 0) { out.effects.emplace_back(CloseWatch{stream_}); }
   stream_ = 0;
+  closeProbe(out);
   due_.reset();
+  relist_ = true;  // until one is complete
   state_ = State::Listing;
   listed_.clear();
   list_revision_ = 0;
@@ -95,7 +100,7 @@ void Reflector::listComplete(Now now, Output& out) {
   listed_.shrink_to_fit();
   out.synced_now = !synced_;
   synced_ = true;
-  failures_ = 0;
+  relist_ = false;
   advance(list_revision_, out);
   stream_opened_ = now.mono;
   watch(out);
@@ -149,14 +154,14 @@ Reflector::Output Reflector::handle(const WatchEvent& event, Now) {
   Output out;
   if (event.stream == 0 || (event.stream != stream_ && event.stream != probe_)) { return out; }
   if (event.stream == stream_) { stream_brought_ = true; }
+  failures_ = 0;
+  trouble_.clear();
   if (event.revision <= progress_) { return out; }  // the floor rule
   if (event.type == WatchType::Deleted) {
     remove(event.key, event.revision, out);
   } else if (event.type != WatchType::Bookmark) {
     upsert(event.object, event.revision, out);
   }
-  failures_ = 0;
-  trouble_.clear();
   advance(event.revision, out);
   return out;
 }
@@ -165,10 +170,7 @@ Reflector::Output Reflector::handle(const WatchEnded& ended, Now now) {
   Output out;
   if (ended.stream != 0 && ended.stream == probe_) {
     probe_ = 0;  // tick() lists again at the deadline unless the first watch catches up
-    if (ended.http == 410) {
-      probe_deadline_.reset();
-      list(now, out);
-    }
+    if (ended.http == 410) { list(out); }
   } else if (ended.stream != 0 && ended.stream == stream_) {
     stream_ = 0;
     streamEnded(ended, now, out);
@@ -178,20 +180,22 @@ Reflector::Output Reflector::handle(const WatchEnded& ended, Now now) {
 
 void Reflector::streamEnded(const WatchEnded& ended, Now now, Output& out) {
   if (ended.http == 410) {
-    if (failures_++ == 0) { list(now, out); return; }
-    trouble_ = "watch: 410 too old resource version";
-    wait({}, now, out);
+    if (failures_++ == 0) { list(out); return; }
+    trouble_ = fmt::format("watch of {}: 410 {}", kindInfo(config_.kind).resource, ended.message);
     relist_ = true;
+    wait({}, now, out);
     return;
   }
   const bool fruitless = !stream_brought_ && now.mono - stream_opened_ < kShortStream;
   if (ended.http == 200 && !fruitless) {
+    failures_ = 0;
+    trouble_.clear();
     stream_opened_ = now.mono;
     watch(out);
     return;
   }
   trouble_ = fmt::format("watch of {}: {} {}", kindInfo(config_.kind).resource, ended.http, ended.message);
-  relist_ = ended.http == 404 || ended.http == 400;
+  relist_ = ended.http == 404 || ended.http == 400 || (ended.http >= 500 && failures_ >= kErrorsBeforeList);
   wait({}, now, out);
 }
 
@@ -200,20 +204,17 @@ void Reflector::wait(Duration at_least, Now now, Output& out) {
   ++failures_;
   const Duration jitter{static_cast<Duration::rep>(rng_.below(static_cast<std::uint64_t>(base.count())))};
   state_ = State::Waiting;
-  due_ = now.mono + std::max(base / 2 + jitter / 2, at_least);
+  due_ = now.mono + std::max(std::min(kLongestWait, base + jitter / 2), at_least);
   out.effects.emplace_back(Wake{*due_});
 }
 
 Reflector::Output Reflector::tick(Now now) {
   Output out;
-  if (probe_deadline_ && *probe_deadline_ <= now.mono) {
-    closeProbe(out);
-    if (target_ && state_ != State::Listing) { list(now, out); }
-  }
+  if (probe_deadline_ && *probe_deadline_ <= now.mono) { list(out); }
   if (state_ == State::Waiting && due_ && *due_ <= now.mono) {
     due_.reset();
-    if (!synced_ || absent_ || std::exchange(relist_, false)) {
-      list(now, out);
+    if (!synced_ || relist_) {
+      list(out);
     } else {
       stream_opened_ = now.mono;
       watch(out);
@@ -231,7 +232,7 @@ Reflector::Output Reflector::catchUp(model::Revision revision, Now now) {
     return out;
   }
   if (state_ == State::Listing) { return out; }  // listComplete() goes on
-  if (!synced_) { list(now, out); } else { probe(now, out); }
+  if (!synced_) { list(out); } else { probe(now, out); }
   return out;
 }
 

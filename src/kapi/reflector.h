@@ -83,7 +83,7 @@ class Reflector {
   std::unordered_map<model::ObjectKey, Known> known_;
 
   enum class State : std::uint8_t { Idle, Listing, Watching, Waiting };
-  void list(Now now, Output& out);
+  void list(Output& out);
   void askPage(const std::string& continue_token, Output& out);
   void page(const Outcome& outcome, Now now, Output& out);
   void listComplete(Now now, Output& out);
@@ -108,7 +108,7 @@ class Reflector {
   model::Revision list_revision_ = 0;
   bool stream_brought_ = false;            // the present stream brought something
   Mono stream_opened_{};
-  bool relist_ = false;                    // after the wait: list, not watch
+  bool relist_ = false;                    // after the wait: list, not watch. True until a list is complete
   int failures_ = 0;
   std::optional<Mono> due_;
   std::uint64_t next_ = 1;

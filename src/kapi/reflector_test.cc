@@ -213,7 +213,7 @@ TEST(Reflector, AWatchThatEndsAtOnceWithoutEventsBacksOffMoreAndMore) {
   for (int i = 0; i < 10; ++i) {
     h.ended(h.open().stream, 200);
     EXPECT_EQ(h.count<OpenWatch>(), 0) << i;
-    EXPECT_GE(h.untilWake(), milliseconds{400});
+    EXPECT_GE(h.untilWake(), milliseconds{800});
     EXPECT_LE(h.untilWake(), seconds{30});
     longest = std::max(longest, h.untilWake());
     h.advance(h.untilWake());
@@ -274,7 +274,7 @@ TEST(Reflector, AFailedListIsTriedAgainWithBackoff) {
   for (int i = 0; i < 10; ++i) {
     h.listFails(500);
     EXPECT_NE(h.machine().trouble(), "");
-    EXPECT_GE(h.untilWake(), milliseconds{400});
+    EXPECT_GE(h.untilWake(), milliseconds{800});
     EXPECT_LE(h.untilWake(), seconds{30});
     h.advance(h.untilWake());
     h.tick();
@@ -539,27 +539,48 @@ class Server {
 /// The runner with a bad network between the machine and the server.
 class BadNetwork {
  public:
-  explicit BadNetwork(std::uint64_t seed) : rng_{seed}, machine_{{kWatchedKind, 9, "ns", "", 2}, Rng{seed + 1}} {
+  explicit BadNetwork(std::uint64_t seed)
+      : rng_{seed}, machine_{{kWatchedKind, 9, "ns", "", 2}, Rng{seed + 1}} {
     for (int i = 0; i < 5; ++i) { server_.change(rng_); }
     take(machine_.start(now()));
   }
 
   void disturb() {
-    switch (rng_.below(12)) {
-      case 0:
-      case 1:
-      case 2: server_.change(rng_); break;
-      case 3: server_.compact(rng_); break;
-      case 4: serveList(rng_.chance(20)); break;
-      case 5: deliverList(); break;
-      case 6: endStream(); break;
-      case 7: catchUp(); break;
-      case 8:
-        clock_.advance(milliseconds{rng_.below(rng_.chance(30) ? 2000 : 100)});
-        take(machine_.tick(now()));
-        break;
-      default: feedStream(); break;
+    const auto dice = rng_.below(100);
+    if (dice < 20) {
+      server_.change(rng_);
+      return;
     }
+    if (dice < 21) {
+      server_.compact(rng_);
+      return;
+    }
+    if (dice < 36) {
+      serveList(rng_.chance(5));
+      return;
+    }
+    if (dice < 51) {
+      deliverList();
+      return;
+    }
+    if (dice < 55) {
+      endStream();
+      return;
+    }
+    if (dice < 63) {
+      catchUp();
+      return;
+    }
+    if (dice < 70) {
+      passTime();
+      return;
+    }
+    feedStream();
+  }
+  void passTime() {
+    if (rng_.chance(10) && wake_ > now().mono) { clock_.advance(wake_ - now().mono); }
+    clock_.advance(milliseconds{rng_.below(100)});
+    take(machine_.tick(now()));
   }
 
   /// From here on everything works.
@@ -595,6 +616,7 @@ class BadNetwork {
         streams_[open->stream] = {std::stoull(open->query.substr(at + 16)), false};
       }
       if (auto* close = std::get_if<CloseWatch>(&e)) { streams_[close->stream].closed = true; }
+      if (auto* wake = std::get_if<Wake>(&e)) { wake_ = wake->at; }
     }
     for (const Change& c : out.changes) { replay(c); }
     if (out.caught_up_now) {
@@ -675,12 +697,12 @@ class BadNetwork {
   void endStream() {
     const auto token = pickStream();
     if (!token) { return; }
-    static constexpr int kCodes[] = {200, 200, 0, 500, 404, 429};
+    static constexpr int kCodes[] = {200, 200, 0, 410, 404, 500};
     streams_.erase(*token);
     take(machine_.handle(WatchEnded{*token, kCodes[rng_.below(6)], "x"}, now()));
   }
   void catchUp() {
-    target_ = server_.revision() + rng_.below(6);  // some are reached only later
+    target_ = server_.revision() + rng_.below(rng_.chance(50) ? 3 : 40);  // some are reached only later
     take(machine_.catchUp(*target_, now()));
   }
 
@@ -693,12 +715,13 @@ class BadNetwork {
   std::map<Token, Stream> streams_;
   State replayed_;
   std::optional<model::Revision> target_;
+  Mono wake_{};
 };
 
 TEST(ReflectorProperty, ReplayedChangesAreTheServersStateAndNoneIsDoubled) {
   EXPECT_TRUE(rc::check([](std::uint64_t seed) {
     BadNetwork run{seed};
-    for (int i = 0; i < 400; ++i) {
+    for (int i = 0; i < 1200; ++i) {
       run.disturb();
       run.check();
     }

@@ -32,7 +32,7 @@ struct Lease {
   NodeName node;
   int gpu = -1;
   std::string uuid;
-  ObjectKey pod;
+  ObjectKey pod;  // format 0: from the lease's namespace and label
   Uid pod_uid;
   ReservationId reservation;
   std::string devices;

@@ -39,7 +39,7 @@ PodRequest tolerating(PodRequest r, model::Toleration t) {
 Misfit bare(Reason r, const std::string& detail = "") { return {r, detail, 0, 0}; }
 TestNode tainted(const char* effect = "NoSchedule") { return testNode("a").gpus(4).taint("team", "research", effect); }
 
-class Fit : public testing::TestWithParam<FitCase> {};
+class Fit : public ::testing::TestWithParam<FitCase> {};
 TEST_P(Fit, Says) {
   Ledger l;
   GetParam().node.addTo(l);
@@ -48,7 +48,7 @@ TEST_P(Fit, Says) {
 
 constexpr const char* kCordon = "node.kubernetes.io/unschedulable";
 
-INSTANTIATE_TEST_SUITE_P(Facts, Fit, testing::Values(
+INSTANTIATE_TEST_SUITE_P(Facts, Fit, ::testing::Values(
     //      name                    node                              request                       expected
     FitCase{"Fits",                 testNode("a").gpus(1), testClaim(1), std::nullopt},
     FitCase{"Unschedulable",        testNode("a").unschedulable(), ordinary(), bare(Reason::Unschedulable)},
@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Facts, Fit, testing::Values(
 
 TestNode managedBy(const char* who) { return testNode("a").gpus(2).resource(model::kNvidiaGpu, 2).label("gpu.scheduling/enforcer", who); }
 
-INSTANTIATE_TEST_SUITE_P(Enforcers, Fit, testing::Values(
+INSTANTIATE_TEST_SUITE_P(Enforcers, Fit, ::testing::Values(
     FitCase{"ClaimOnAgent",      managedBy("agent"), testClaim(1), std::nullopt},
     FitCase{"ClaimOnKubelet",    managedBy("kubelet"), testClaim(1), std::nullopt},
     FitCase{"ClaimOnGpuManager", managedBy("gpu-manager"), testClaim(1), bare(Reason::ManagedByOther, "gpu-manager")},
@@ -85,7 +85,7 @@ INSTANTIATE_TEST_SUITE_P(Enforcers, Fit, testing::Values(
     FitCase{"OrdinaryAnywhere",  managedBy("hami"), ordinary(), std::nullopt}),
     [](const auto& info) { return std::string{info.param.name}; });
 
-INSTANTIATE_TEST_SUITE_P(Amounts, Fit, testing::Values(
+INSTANTIATE_TEST_SUITE_P(Amounts, Fit, ::testing::Values(
     FitCase{"TooManyPods",       testNode("a").pods(0), ordinary(), bare(Reason::TooManyPods)},
     FitCase{"Cpu",               testNode("a").cpu(499), ordinary(), bare(Reason::InsufficientResource, "cpu")},
     FitCase{"CpuJustEnough",     testNode("a").cpu(500), ordinary(), std::nullopt},

@@ -139,7 +139,7 @@ struct EnforcerCase {
   bool status;
   Enforcer expect;
 };
-class LedgerEnforcer : public testing::TestWithParam<EnforcerCase> {};
+class LedgerEnforcer : public ::testing::TestWithParam<EnforcerCase> {};
 TEST_P(LedgerEnforcer, Derived) {
   const auto& c = GetParam();
   Ledger l;
@@ -150,7 +150,7 @@ TEST_P(LedgerEnforcer, Derived) {
   t.addTo(l);
   EXPECT_EQ(stateOf(l, "a").enforcer, c.expect);
 }
-INSTANTIATE_TEST_SUITE_P(Table, LedgerEnforcer, testing::Values(
+INSTANTIATE_TEST_SUITE_P(Table, LedgerEnforcer, ::testing::Values(
     //           name            label          vcuda status expected
     EnforcerCase{"Nothing",      "",            0,    false, Enforcer::Kubelet},
     EnforcerCase{"Status",       "",            0,    true,  Enforcer::Agent},

@@ -46,7 +46,7 @@ struct PlaceCase {
   DeviceRequest request;
   std::string expect;
 };
-class Place : public testing::TestWithParam<PlaceCase> {};
+class Place : public ::testing::TestWithParam<PlaceCase> {};
 TEST_P(Place, Gives) {
   const auto& c = GetParam();
   Ledger l;
@@ -57,7 +57,7 @@ TEST_P(Place, Gives) {
 
 TestNode quads() { return testNode("a").gpus(4, "x", 300).gpus(4, "y", 600); }
 
-INSTANTIATE_TEST_SUITE_P(Table, Place, testing::Values(
+INSTANTIATE_TEST_SUITE_P(Table, Place, ::testing::Values(
     //        name                       node                    held     request    expected
     PlaceCase{"OneTakesTheLowestId",     quads(), {0}, testDevices(1), "1"},
     PlaceCase{"ContiguousTakesTheFastIsland", quads(), {}, testDevices(2), "4,5"},
@@ -182,7 +182,7 @@ TEST(PlaceAnonymous, AListedIdIsKeptAmongWhatSharersMayTouch) {
 
 // ---- Shared
 
-class PlaceShared : public testing::Test {
+class PlaceShared : public ::testing::Test {
  protected:
   void share(int id, const std::string& uid, Amount amount = {true, 0, 0}) {
     l_.hold(model::NodeName{"a"}, id, model::Uid{uid}, Source::Lease, amount);

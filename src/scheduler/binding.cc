@@ -86,7 +86,7 @@ void Scheduler::noticed(const LeaseNotice& notice) {
       grant->unknown_lease |= notice.was_unknown;
       grant->open_leases.erase(notice.lease);
       break;
-    case What::Lost: release(*grant, notice.why, false); break;
+    case What::Lost: release(*grant, notice.why, true); break;
     case What::Refused: release(*grant, notice.why, true); break;
     case What::Gone:
       if (grant->stage != Stage::Releasing) { return; }

@@ -91,6 +91,7 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
   }
   const bool read = wish.confirmed;
   if (desk.occupied && read) {
+    engine_.blockDevice(wish.take->node, wish.take->gpu);
     notify(What::Lost, key, uid, false, fmt::format("a Lease {} exists that is not managed by this scheduler", key.text()));
     return true;
   }
@@ -105,6 +106,7 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
   const bool own = !lease->shared() && !wish.take->shared && namesPod(*lease, uid);
   if (joins || own) { return false; }
   if (!read) { desk.must_read = true; return false; }  // the cache may be behind
+  if (engine::holdersOf(*lease).empty()) { engine_.blockDevice(wish.take->node, wish.take->gpu); }
   if (lease->node.empty()) { engine_.placeLease(key, wish.take->node, wish.take->gpu); }
   notify(What::Lost, key, uid, false, fmt::format("GPU {} of node {} is held by {}", wish.take->gpu, wish.take->node.text,
                                                   lease->pod.name.empty() ? "pod uid " + lease->holder : "pod " + lease->pod.text()));

@@ -165,6 +165,7 @@ void Scheduler::begin() {
 void Scheduler::lose() {
   log(kapi::Level::Warn, "no longer leading; what was under way is dropped", {{"grants", std::to_string(grants_.size())}});
   phase_ = Phase::Standby;
+  for (const auto pod_class : engine_.queue().parkedClasses()) { engine_.queue().unpark(pod_class); }
   for (const auto& [uid, item] : queued_) { engine_.queue().remove(uid); }
   queued_.clear();
   grants_.clear();
@@ -208,6 +209,7 @@ void Scheduler::touchClaimOf(const model::Uid& uid) {
 
 /// Every managed lease of every namespace, as one consistent list: what is not in it and not newer is gone.
 void Scheduler::takeCensus(const Barrier::Census& census) {
+  engine_.unblockDevices();
   std::set<model::ObjectKey> listed;
   for (const auto& lease : census.leases) {
     listed.insert(lease->key);

@@ -150,8 +150,9 @@ create() { kubectl create "$@" -f - >/dev/null; }
 # finish_pod NAME [KUBECTL-OPTION...]
 finish_pod() { kubectl patch pod "$@" --subresource=status --type=merge -p '{"status": {"phase": "Succeeded"}}' >/dev/null; }
 
-# delete_pods NAME... [KUBECTL-OPTION...]: at once, as a kubelet would after the grace period.
-delete_pods() { kubectl delete pods --force --grace-period=0 "$@" >/dev/null 2>&1; }
+# delete_pods NAME... [KUBECTL-OPTION...]: at once, as a kubelet would after the grace period; they are gone when it
+# returns. (kubectl's own wait takes 100 ms for each of them.)
+delete_pods() { kubectl delete pods --force --grace-period=0 --wait=false "$@" >/dev/null 2>&1; }
 
 field() { kubectl get "$1" -o jsonpath="{$2}" "${@:3}"; } # KIND/NAME PATH [KUBECTL-OPTION...]
 allocated() { field "pod/$1" '.metadata.annotations.gpu\.scheduling/allocated' "${@:2}"; }
@@ -174,6 +175,7 @@ expect_allocated() { # NAME NODE:IDS [KUBECTL-OPTION...]
 
 # The names of the GPU leases, in the lease namespace or where KUBECTL-OPTIONs say; sorted, in one line.
 gpu_leases() { kubectl get leases -l gpu.scheduling/managed=true -o name "$@" | sed 's|.*/||' | sort | tr '\n' ' '; }
+lease_count() { gpu_leases "$@" | wc -w; }
 # The uids in a shared lease, one a line.
 holders_of() { field "lease/$1" '.metadata.annotations.gpu\.scheduling/holders' "${@:2}" | jq -r '.[].uid'; }
 eventually_leases() { eventually "GPU leases" "$1" gpu_leases "${@:2}"; } # "NAME NAME " [KUBECTL-OPTION...]

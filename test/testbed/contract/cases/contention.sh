@@ -42,7 +42,7 @@ for name in $waiting; do
   expect "reason" Unschedulable "$(waits "$name")"
   eventually "event of pod $name" "Warning $text" events_of "$name" FailedScheduling
 done
-expect "leases" 8 "$(gpu_leases | wc -w)"
+expect "leases" 8 "$(lease_count)"
 expect_sound
 
 step "those that wait take over one by one as others end"
@@ -51,7 +51,7 @@ for i in 9 10 11 12; do
   finish_pod "$first"
   eventually "pods bound so far" "$i" bound_count
 done
-expect "leases" 8 "$(gpu_leases | wc -w)"
+expect "leases" 8 "$(lease_count)"
 expect_sound
 delete_pods --all
 eventually_leases ""

@@ -1,0 +1,206 @@
+#include "scheduler/lease_desk.h"
+
+#include <gtest/gtest.h>
+
+#include "testing/builders.h"
+
+namespace gs::scheduler {
+namespace {
+
+using namespace std::chrono_literals;
+using kapi::Fate;
+using kapi::Verb;
+using What = LeaseNotice::What;
+
+class LeaseDeskTest : public ::testing::Test {
+ protected:
+  Claimant claimant(const char* pod, const char* reservation, bool shared = false) {
+    return {model::Uid{pod}, {"default", pod}, model::ReservationId{reservation}, model::NodeName{"node-a"}, 0, "GPU-0", "node-a:0", shared};
+  }
+  kapi::Call sent() {
+    kapi::Effects out;
+    desk.pump(now, out);
+    EXPECT_EQ(out.size(), 1U);
+    return out.empty() ? kapi::Call{} : std::get<kapi::Call>(out.at(0));
+  }
+  bool silent() {
+    kapi::Effects out;
+    desk.pump(now, out);
+    return out.empty();
+  }
+  void answer(const kapi::Call& call, Fate fate, int http, model::Object object = {}) {
+    kapi::Outcome o;
+    o.token = call.token;
+    o.fate = fate;
+    o.http = http;
+    o.object = std::move(object);
+    desk.handle(o, now);
+  }
+  /// A lease of the API as an answer: `holders` empty: exclusive of `pod`.
+  model::Object lease(const char* pod, const char* reservation, model::Revision revision, std::vector<const char*> holders = {}) {
+    model::Lease l = testing::makeLease("node-a", 0, testing::PodBuilder(pod).uid(pod).value(), reservation, "node-a:0");
+    l.revision = revision;
+    if (!holders.empty()) {
+      l.holder = "shared";
+      for (const char* h : holders) {
+        l.holders.push_back({model::Uid{h}, {"default", h}, 0, 0, model::ReservationId{reservation}, "node-a:0"});
+      }
+    }
+    return std::make_shared<const model::Lease>(l);
+  }
+  /// What the desk told, one line.
+  std::string told() {
+    (void)silent();
+    std::string text;
+    for (const auto& n : desk.takeNotices()) {
+      static const char* names[] = {"held", "lost", "refused", "gone"};
+      text += std::string{names[static_cast<int>(n.what)]} + ":" + n.uid.text + (n.was_unknown ? "?" : "") + " ";
+    }
+    return text;
+  }
+
+  engine::Engine engine;
+  LeaseDesk desk{engine};
+  const model::ObjectKey key{"default", "gpu-node-a-0"};
+  Mono now{1h};
+};
+
+TEST_F(LeaseDeskTest, TakingAFreeDeviceIsOneCreate) {
+  desk.take(key, claimant("p", "r"), false);
+  const auto create = sent();
+  EXPECT_EQ(create.verb, Verb::Create);
+  EXPECT_TRUE(create.guarded);
+  answer(create, Fate::Applied, 201, lease("p", "r", 5));
+  EXPECT_EQ(told(), "held:p ");
+  EXPECT_TRUE(desk.idle(key, model::Uid{"p"}));
+}
+
+TEST_F(LeaseDeskTest, ACreateThatMeetsAnotherHolderIsLostAfterALiveRead) {
+  desk.take(key, claimant("p", "r"), false);
+  answer(sent(), Fate::Refused, 409);
+  const auto read = sent();
+  EXPECT_EQ(read.verb, Verb::Get);
+  answer(read, Fate::Applied, 200, lease("other", "x", 5));
+  EXPECT_EQ(told(), "lost:p ");
+}
+
+TEST_F(LeaseDeskTest, ACreateThatMeetsItselfIsHeld) {
+  desk.take(key, claimant("p", "r"), false);
+  answer(sent(), Fate::Refused, 409);
+  answer(sent(), Fate::Applied, 200, lease("p", "r", 5));
+  EXPECT_EQ(told(), "held:p ");
+}
+
+TEST_F(LeaseDeskTest, AnUnknownCreateIsReadAndSaidToHaveBeenUnknown) {
+  desk.take(key, claimant("p", "r"), false);
+  answer(sent(), Fate::Unknown, 0);
+  EXPECT_TRUE(silent());  // not at once
+  now += 1s;
+  const auto read = sent();
+  EXPECT_EQ(read.verb, Verb::Get);
+  answer(read, Fate::Applied, 200, lease("p", "r", 5));
+  EXPECT_EQ(told(), "held:p? ");
+}
+
+TEST_F(LeaseDeskTest, AnUnknownCreateThatIsNotThereIsMadeAgain) {
+  desk.take(key, claimant("p", "r"), false);
+  answer(sent(), Fate::Unknown, 0);
+  now += 1s;
+  answer(sent(), Fate::Refused, 404);
+  const auto again = sent();
+  EXPECT_EQ(again.verb, Verb::Create);
+  answer(again, Fate::Applied, 201, lease("p", "r", 5));
+  EXPECT_EQ(told(), "held:p? ");
+}
+
+TEST_F(LeaseDeskTest, GivingDeletesWithUidAndRevision) {
+  engine.learn(lease("p", "r", 5), now);
+  desk.give(key, model::Uid{"p"});
+  const auto del = sent();
+  EXPECT_EQ(del.verb, Verb::Delete);
+  EXPECT_EQ(del.body["preconditions"]["resourceVersion"].str(), "5");
+  EXPECT_EQ(del.body["preconditions"]["uid"].str(), "lease-gpu-node-a-0");
+  answer(del, Fate::Applied, 200);
+  EXPECT_EQ(told(), "gone:p ");
+  EXPECT_EQ(engine.cache().lease(key), nullptr);
+}
+
+TEST_F(LeaseDeskTest, GivingWhatAnotherHoldsTouchesNothing) {
+  engine.learn(lease("other", "x", 5), now);
+  desk.give(key, model::Uid{"p"});
+  EXPECT_EQ(told(), "gone:p ");
+}
+
+TEST_F(LeaseDeskTest, ADeletedLeaseIsNotBroughtBackByALateAnswer) {
+  engine.learn(lease("p", "r", 5), now);
+  desk.give(key, model::Uid{"p"});
+  answer(sent(), Fate::Applied, 200);
+  engine.learn(lease("p", "r", 5), now);
+  EXPECT_EQ(engine.cache().lease(key), nullptr);
+}
+
+TEST_F(LeaseDeskTest, SharersJoinByUpdateWithTheRevisionRead) {
+  engine.learn(lease("a", "ra", 5, {"a"}), now);
+  desk.take(key, claimant("b", "rb", true), false);
+  const auto put = sent();
+  EXPECT_EQ(put.verb, Verb::Update);
+  EXPECT_EQ(put.body["metadata"]["resourceVersion"].str(), "5");
+}
+
+TEST_F(LeaseDeskTest, ASharersUpdateThatConflictsIsMadeFromTheNewState) {
+  engine.learn(lease("a", "ra", 5, {"a"}), now);
+  desk.take(key, claimant("b", "rb", true), false);
+  answer(sent(), Fate::Refused, 409);
+  answer(sent(), Fate::Applied, 200, lease("a", "ra", 6, {"a", "c"}));
+  const auto put = sent();
+  EXPECT_EQ(put.verb, Verb::Update);
+  EXPECT_EQ(put.body["metadata"]["resourceVersion"].str(), "6");
+  EXPECT_NE(put.body["metadata"]["annotations"]["gpu.scheduling/holders"].str().find("\"c\""), std::string_view::npos);
+}
+
+TEST_F(LeaseDeskTest, TheLastSharerDeletesTheLease) {
+  engine.learn(lease("a", "ra", 5, {"a"}), now);
+  desk.give(key, model::Uid{"a"});
+  EXPECT_EQ(sent().verb, Verb::Delete);
+}
+
+TEST_F(LeaseDeskTest, ARefusalForGoodIsTold) {
+  desk.take(key, claimant("p", "r"), false);
+  answer(sent(), Fate::Refused, 403);
+  EXPECT_EQ(told(), "refused:p ");
+}
+
+TEST_F(LeaseDeskTest, ABusyServerIsAskedAgainWhenItSaid) {
+  desk.take(key, claimant("p", "r"), false);
+  const auto call = sent();
+  kapi::Outcome busy;
+  busy.token = call.token;
+  busy.fate = Fate::Refused;
+  busy.http = 429;
+  busy.retry_after = 5s;
+  desk.handle(busy, now);
+  EXPECT_TRUE(silent());
+  EXPECT_EQ(desk.nextDue(), now + 5s);
+  now += 5s;
+  EXPECT_EQ(sent().verb, Verb::Create);
+}
+
+TEST_F(LeaseDeskTest, OneCallPerLeaseIsInFlight) {
+  desk.take(key, claimant("a", "ra", true), false);
+  const auto create = sent();
+  desk.take(key, claimant("b", "rb", true), false);
+  EXPECT_TRUE(silent());
+  answer(create, Fate::Applied, 201, lease("a", "ra", 5, {"a"}));
+  EXPECT_EQ(sent().verb, Verb::Update);
+}
+
+TEST_F(LeaseDeskTest, AfterALossOfLeadershipLateOutcomesAreIgnored) {
+  desk.take(key, claimant("p", "r"), false);
+  const auto create = sent();
+  desk.reset();
+  answer(create, Fate::Applied, 201, lease("p", "r", 5));
+  EXPECT_EQ(told(), "");
+}
+
+}  // namespace
+}  // namespace gs::scheduler

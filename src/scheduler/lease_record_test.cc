@@ -1,0 +1,118 @@
+#include "scheduler/lease_record.h"
+
+#include <gtest/gtest.h>
+
+namespace gs::scheduler {
+namespace {
+
+using namespace std::chrono_literals;
+using kapi::Fate;
+
+/// Drives the machine by hand: each call it makes is answered by the test.
+class LeaseRecordTest : public ::testing::Test {
+ protected:
+  kapi::Call sent() {
+    EXPECT_EQ(out.size(), 1U);
+    auto call = std::get<kapi::Call>(out.at(0));
+    out.clear();
+    return call;
+  }
+  void answer(const kapi::Call& call, int http, model::Object object = {}) {
+    kapi::Outcome o;
+    o.token = call.token;
+    o.http = http;
+    o.fate = http == 0 ? Fate::Unknown : http < 300 ? Fate::Applied : Fate::Refused;
+    o.object = std::move(object);
+    record.handle(o, now);
+    record.tick(now, out);
+  }
+  static model::Object crd(const char* ns) {
+    return std::make_shared<const model::Crd>(model::Crd{"gpuclaims.gpu.scheduling", model::Uid{"u"}, 7, ns});
+  }
+  static model::Object leader(const char* holder, const char* renewed) {
+    model::Lease l;
+    l.holder = holder;
+    l.record.duration_s = 5;
+    l.record.renew_time = renewed;
+    return std::make_shared<const model::Lease>(l);
+  }
+  void pass(Duration by) {
+    now += by;
+    record.tick(now, out);
+  }
+  void startWith(model::Object object) {
+    record.start(out);
+    answer(sent(), 200, std::move(object));
+  }
+
+  LeaseRecord record{"gpu-system"};
+  kapi::Effects out;
+  Mono now{1h};
+};
+
+TEST_F(LeaseRecordTest, OursIsSettledAtOnce) {
+  startWith(crd("gpu-system"));
+  EXPECT_TRUE(record.ours());
+  EXPECT_TRUE(out.empty());
+}
+
+TEST_F(LeaseRecordTest, AnEmptyRecordIsWrittenWithItsRevisionAndReadAgain) {
+  startWith(crd(""));
+  const auto write = sent();
+  EXPECT_EQ(write.verb, kapi::Verb::MergePatch);
+  EXPECT_TRUE(write.guarded);
+  EXPECT_EQ(write.body["metadata"]["resourceVersion"].str(), "7");
+  EXPECT_FALSE(record.settled());
+  answer(write, 200, crd("gpu-system"));
+  answer(sent(), 200, crd("gpu-system"));
+  EXPECT_TRUE(record.ours());
+}
+
+TEST_F(LeaseRecordTest, WithoutTheCrdTheBarrierPassesButNoLeaseIsWritten) {
+  record.start(out);
+  answer(sent(), 404);
+  EXPECT_TRUE(record.settled());
+  EXPECT_FALSE(record.ours());
+  pass(10s);
+  EXPECT_EQ(sent().verb, kapi::Verb::Get);
+}
+
+TEST_F(LeaseRecordTest, AnotherNamespaceWhoseLeaderRenewsKeepsUsUnreadySayingSo) {
+  startWith(crd("other"));
+  answer(sent(), 200, leader("them", "t1"));
+  EXPECT_FALSE(record.settled());
+  EXPECT_NE(record.trouble().find("namespace other"), std::string::npos);
+  pass(10s);
+  answer(sent(), 200, leader("them", "t2"));  // renewed meanwhile
+  EXPECT_FALSE(record.settled());
+  pass(10s);
+  EXPECT_EQ(sent().key.ns, "other");  // and we go on looking
+}
+
+TEST_F(LeaseRecordTest, AnotherNamespaceWhoseLeaderIsSilentForTwoDurationsIsTakenOver) {
+  startWith(crd("other"));
+  answer(sent(), 200, leader("them", "t1"));
+  pass(9s);
+  EXPECT_TRUE(out.empty());
+  pass(1s);
+  answer(sent(), 200, leader("them", "t1"));
+  EXPECT_EQ(sent().verb, kapi::Verb::MergePatch);
+}
+
+TEST_F(LeaseRecordTest, AnotherNamespaceWithoutALeaderIsTakenOverAtOnce) {
+  startWith(crd("other"));
+  answer(sent(), 404);
+  EXPECT_EQ(sent().verb, kapi::Verb::MergePatch);
+}
+
+TEST_F(LeaseRecordTest, AFailedReadIsMadeAgain) {
+  record.start(out);
+  answer(sent(), 0);
+  EXPECT_FALSE(record.settled());
+  pass(1s);
+  answer(sent(), 200, crd("gpu-system"));
+  EXPECT_TRUE(record.ours());
+}
+
+}  // namespace
+}  // namespace gs::scheduler

@@ -1,0 +1,82 @@
+# shellcheck shell=bash
+# Leader and standby: a kill -9 in the middle of a stream of pods, and an orderly end. Times are reported, not judged.
+
+step "a control plane with 30 nodes of 8 GPUs; one of two schedulers leads, both are ready"
+provider_up 2>>"$CASE_DIR/up.log"
+install_crds "$CRDS"
+"$TESTBED/nodes" --count 30
+scheduler_account
+claim one 'count: 1' | create
+claim two 'count: 2' | create
+run_scheduler alpha
+start_scheduler beta
+expect_ready beta
+expect "gpu_scheduler_leading of the standby" 0 "$(leading beta)"
+expect_like "/readyz of the standby" 'role: standby' "$(page beta '/readyz?verbose')"
+
+# stream NAME COUNT: so many pods, half of them by claim and half plain, at the pace of 2 connections each.
+stream() {
+  "$TESTBED/load" pods --claim one --count $(($2 / 2)) --prefix "$1-claim-" --connections 2 >>"$CASE_DIR/load.log"
+  "$TESTBED/load" pods --gpus 1 --count $(($2 / 2)) --prefix "$1-plain-" --connections 2 >>"$CASE_DIR/load.log"
+}
+
+# kill_in_stream LEADER STANDBY COUNT: LEADER is killed when a third of the pods is bound.
+kill_in_stream() {
+  local leader=$1 standby=$2 count=$3 before killed
+  before=$(bound_count)
+  stream "under-$leader" "$count" 3>&- &
+  until (($(bound_count) >= before + count / 3)); do sleep 0.02; done
+  kill_scheduler "$leader"
+  killed=${EPOCHREALTIME/./}
+  note "$(($(bound_count) - before)) of $count pods were bound when $leader was killed"
+  wait $!
+  expect_leading "$standby"
+  note "$standby decides $(elapsed_ms "$killed") ms later"
+  eventually "pods bound" $((before + count)) bound_count
+  note "all pods are bound $(elapsed_ms "$killed") ms after the kill"
+}
+
+step "kill -9 of the leader in the middle of 120 pods: the standby goes on, nothing is given twice, nothing leaks"
+kill_in_stream alpha beta 120
+expect_sound
+eventually "leases" 120 lease_count
+
+step "again, with the one that was killed as standby"
+start_scheduler alpha
+expect_ready alpha
+kill_in_stream beta alpha 80
+expect_sound
+eventually "leases" 200 lease_count
+expect_like "the standby took over" '"?leading' "$(grep -o 'leading; catching up' "$CASE_DIR/alpha.log")"
+
+step "pods that ended while nobody led give back their GPUs"
+kill_scheduler alpha
+delete_pods $(kubectl get pods -o name | head -50 | sed 's|pod/||')
+run_scheduler alpha
+eventually "leases" 150 lease_count
+expect_sound
+
+step "SIGTERM: the leader ends with 0 and the standby leads at once"
+start_scheduler beta
+expect_ready beta
+told=${EPOCHREALTIME/./}
+signal_scheduler alpha TERM
+expect_end alpha 0
+note "alpha ended $(elapsed_ms "$told") ms after SIGTERM"
+expect_leading beta
+note "beta decides $(elapsed_ms "$told") ms after it"
+{ pod after two; } | create
+eventually_like "allocation" '^node-[0-9]+:[0-7],[0-7]$' allocated after
+note "and its first pod is placed $(elapsed_ms "$told") ms after it"
+expect_sound
+
+step "SIGTERM in the middle of 60 pods: every one is placed by the next, none twice"
+start_scheduler alpha
+expect_ready alpha
+"$TESTBED/load" pods --claim one --count 60 --prefix last- --connections 2 >>"$CASE_DIR/load.log" 3>&- &
+creator=$!
+until (($(bound_count) >= 170)); do sleep 0.02; done
+stop_scheduler beta
+wait "$creator"
+eventually "pods bound" 211 bound_count
+expect_sound
