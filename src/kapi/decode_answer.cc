@@ -140,7 +140,7 @@ std::variant<WatchEvent, WatchEnded> decodeWatchValue(Token stream, model::Kind 
                  fmt::format("the watch brought an event of the unknown type '{}'", shown(type)));
   }
   if (event.revision == 0 || (event.type != WatchType::Bookmark && event.key.name.empty())) {
-    return ended(stream, 0,
+    return ended(stream, kUnusable,
                  fmt::format("the watch brought an event without name or resourceVersion: {}",
                              shown(json::print(line))));
   }

@@ -7,6 +7,12 @@
 
 namespace gs::scheduler {
 
+namespace {
+
+constexpr Duration kRefusalGap = std::chrono::seconds{1};  // between two looks at what parked pods are told
+
+}  // namespace
+
 sched::DoorResult Scheduler::readDoor(const model::Pod& pod) const {
   return sched::readPod(pod, engine_.cache().claim({pod.key.ns, sched::claimName(pod)}));
 }
@@ -41,7 +47,10 @@ void Scheduler::unparkFitting() {
   if (end == checked_changes_) { return; }
   checked_changes_ = end;
   for (const auto pod_class : engine_.queue().parkedClasses()) {
-    if (!engine_.decider().fits(pod_class)) { continue; }
+    if (!engine_.decider().fits(pod_class)) {
+      if (!refresh_at_) { refresh_at_ = now_.mono + kRefusalGap; }
+      continue;
+    }
     engine_.queue().unpark(pod_class);
     parked_.erase(pod_class);
   }
@@ -91,8 +100,15 @@ void Scheduler::refuse(sched::ClassId pod_class) {
   }
 }
 
-void Scheduler::refreshParked() {
-  for (const auto pod_class : engine_.queue().parkedClasses()) { refuse(pod_class); }
+/// What parked pods are told follows the cluster: at once when the kind of refusal changed, by the sweep when only numbers did.
+void Scheduler::refreshParked(bool numbers_too) {
+  refresh_at_.reset();
+  for (const auto pod_class : engine_.queue().parkedClasses()) {
+    const auto told = parked_.find(pod_class);
+    const bool same = told != parked_.end() &&
+                      told->second.kind == sched::refusalKind(engine_.ledger(), engine_.decider().request(pod_class));
+    if (!same || numbers_too) { refuse(pod_class); }
+  }
 }
 
 void Scheduler::grantTo(const model::Pod& pod, sched::ClassId pod_class, const sched::Placed& placed) {

@@ -176,6 +176,7 @@ void Scheduler::lose() {
   warned_.clear();
   waiting_text_.clear();
   parked_.clear();
+  refresh_at_.reset();
   sweep_.clear();
   review_.clear();
   desk_.reset();
@@ -238,6 +239,7 @@ void Scheduler::tick() {
   if (prove_at_ <= now_.mono) {
     for (const auto& uid : std::exchange(prove_again_, {})) { review_.insert(uid); }
   }
+  if (refresh_at_ && *refresh_at_ <= now_.mono) { refreshParked(false); }
   if (next_census_ <= now_.mono && !barrier_.censusRunning()) {
     next_census_ = now_.mono + kCensusEvery;
     barrier_.startCensus(out_);
@@ -251,7 +253,7 @@ void Scheduler::tick() {
       for (auto& uid : engine::holdersOf(*lease)) { sweep_.push_back(uid); }
     }
     std::sort(sweep_.begin(), sweep_.end(), std::greater<>{});
-    refreshParked();
+    refreshParked(true);
   }
 }
 
@@ -326,6 +328,7 @@ void Scheduler::wakeAtNextDue() {
       if (r.call == 0 && r.not_before > now_.mono) { sooner(r.not_before); }
     }
     if (!prove_again_.empty()) { sooner(prove_at_); }
+    sooner(refresh_at_);
     sooner(next_sweep_);
     sooner(next_census_);
     const bool more = !sweep_.empty() || (engine_.queue().ready() && static_cast<int>(grants_.size()) < config_.max_open_grants);

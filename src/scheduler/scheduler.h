@@ -123,7 +123,7 @@ class Scheduler {
   void scheduleSome();
   void decideOne(const sched::Queue::Item& item);
   void refuse(sched::ClassId pod_class);
-  void refreshParked();
+  void refreshParked(bool numbers_too);
   void grantTo(const model::Pod& pod, sched::ClassId pod_class, const sched::Placed& placed);
   void dequeue(const model::Uid& uid);
   [[nodiscard]] sched::DoorResult readDoor(const model::Pod& pod) const;
@@ -179,6 +179,7 @@ class Scheduler {
   std::uint64_t checked_changes_ = 0;  // ledger change position up to which parked classes were looked at
   std::vector<model::Uid> sweep_;      // what is left of the sweep under way
   std::set<model::Uid> review_;        // to be reviewed before handle() returns
+  std::optional<Mono> refresh_at_;     // parked classes may be refused for another reason now
   Mono next_sweep_{};
   Mono next_census_{};
   Mono prove_at_{};

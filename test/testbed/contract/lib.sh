@@ -51,7 +51,7 @@ on_exit() {
   if ((status != 0)); then
     if [[ ! -f $CASE_DIR/failed ]]; then print_line "FAILED  ${STEP:-$CASE}: status $status of $FAILED_AT"; fi
     provider_save
-    for name in "${!SCHEDULER_PID[@]}"; do
+    for name in "${!SCHEDULER_PORT[@]}"; do
       print_line "        last lines of $name.log:"
       tail -n 5 "$CASE_DIR/$name.log" | cut -c1-300 | tee -a "$CASE_DIR/steps.log" >&3
     done
@@ -118,6 +118,9 @@ claim() {
 {apiVersion: gpu.scheduling/v1, kind: GpuClaim, metadata: {name: $1}, spec: {devices: {$2}${3:+, $3}}}
 YAML
 }
+
+# on NODE: the part of a claim's spec that allows this node only.
+on() { echo "selector: {matchLabels: {kubernetes.io/hostname: $1}}"; }
 
 # pod NAME [CLAIM [OPTION VALUE]...]: a pod of ours; VALUE is the inside of YAML's {}. CLAIM '' for none.
 #   annotations, limits (of its container), spec
@@ -221,11 +224,25 @@ start_scheduler() {
   local name=$1 port
   if [[ -z ${SCHEDULER_PORT[$name]:-} ]]; then SCHEDULER_PORT[$name]=$((10259 + ${#SCHEDULER_PORT[@]})); fi
   port=${SCHEDULER_PORT[$name]}
-  "$GS_BIN/gpu-scheduler" --kubeconfig="$CASE_DIR/scheduler.kubeconfig" --scheduler-name=gpu-scheduler \
+  rm -f "$CASE_DIR/$name".{pid,status}
+  run_recorded "$CASE_DIR/$name" "$GS_BIN/gpu-scheduler" \
+    --kubeconfig="$CASE_DIR/scheduler.kubeconfig" --scheduler-name=gpu-scheduler --lease-namespace="${2:-default}" \
     --identity="$name" --leader-elect=true --leader-elect-lease-duration=5s --leader-elect-renew-deadline=3s \
-    --leader-elect-retry-period=500ms --metrics-address="127.0.0.1:$port" --lease-namespace="${2:-default}" \
+    --leader-elect-retry-period=500ms --metrics-address="127.0.0.1:$port" \
     >>"$CASE_DIR/$name.log" 2>&1 3>&- </dev/null &
-  SCHEDULER_PID[$name]=$!
+  until [[ -s $CASE_DIR/$name.pid ]]; do sleep 0.01; done
+  SCHEDULER_PID[$name]=$(<"$CASE_DIR/$name.pid")
+}
+
+# run_recorded FILE COMMAND...: in the background; FILE.pid and, once it has ended, FILE.status. (A shell of its own,
+# because bash tells on stderr when a child of its is killed.)
+run_recorded() {
+  trap - ERR
+  "${@:2}" &
+  echo $! >"$1.pid"
+  local status=0
+  wait $! || status=$?
+  echo "$status" >"$1.status"
 }
 
 # page NAME PATH: what the scheduler serves there, whatever the status code.
@@ -248,16 +265,11 @@ signal_scheduler() { kill -s "$2" "${SCHEDULER_PID[$1]}"; }
 
 # expect_end NAME STATUS: it has ended or will, with this exit status.
 expect_end() {
-  local name=$1 status=0 deadline=$((SECONDS + PATIENCE))
-  # No fixed limit on its end; but one that never ends must not hang the suite.
-  while kill -0 "${SCHEDULER_PID[$name]}" 2>/dev/null; do
-    ((SECONDS < deadline)) || fail "scheduler $name: expected to end, after $PATIENCE s it still runs"
-    sleep 0.05
-  done
-  wait "${SCHEDULER_PID[$name]}" || status=$?
-  unset "SCHEDULER_PID[$name]"
-  expect "exit status of scheduler $name" "$2" "$status"
+  eventually "scheduler $1 has ended" yes has_ended "$1"
+  unset "SCHEDULER_PID[$1]"
+  expect "exit status of scheduler $1" "$2" "$(<"$CASE_DIR/$1.status")"
 }
+has_ended() { if [[ -s $CASE_DIR/$1.status ]]; then echo yes; else echo no; fi; }
 
 stop_scheduler() { signal_scheduler "$1" TERM; expect_end "$1" 0; }
 kill_scheduler() { signal_scheduler "$1" KILL; expect_end "$1" 137; }

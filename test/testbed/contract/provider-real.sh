@@ -43,8 +43,8 @@ provider_audit() {
 }
 
 provider_save() {
-  if "$TESTBED/ctl" "$CASE_DIR/cluster" status 2>/dev/null | grep -q apiserver; then
-    timeout 10 kubectl get nodes,pods,leases,gpuclaims,gpunodestatuses,events -A -o yaml >"$CASE_DIR/objects.yaml" 2>&1 || true
+  if alive "$CASE_DIR/cluster" apiserver; then
+    timeout 20 kubectl get nodes,pods,leases,gpuclaims,gpunodestatuses,events -A -o yaml >"$CASE_DIR/objects.yaml" 2>&1 || true
   fi
   rm -rf "$CASE_DIR/cluster/etcd"
 }

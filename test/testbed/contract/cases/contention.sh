@@ -9,13 +9,13 @@ step "two namespaces that ask for the same GPUs never share one"
 for namespace in team-a team-b; do
   kubectl create namespace "$namespace" >/dev/null
   eventually "service account of $namespace" serviceaccount/default kubectl get serviceaccount default -n "$namespace" -o name
-  { claim same 'count: 2, policy: preferIds, preferIds: [0, 1]' 'selector: {matchLabels: {kubernetes.io/hostname: node-a}}'
+  { claim same 'count: 2, policy: preferIds, preferIds: [0, 1]' "$(on node-a)"
     pod worker same; } | create -n "$namespace"
 done
 eventually "pods bound" 2 bound_count -A
 both=$(printf '%s ' "$(allocated worker -n team-a)" "$(allocated worker -n team-b)")
 expect_like "one has 0,1 and the other 2,3" '^(node-a:0,1 node-a:2,3 |node-a:2,3 node-a:0,1 )$' "$both"
-{ claim same 'count: 2, policy: preferIds, preferIds: [0, 1]' 'selector: {matchLabels: {kubernetes.io/hostname: node-a}}'
+{ claim same 'count: 2, policy: preferIds, preferIds: [0, 1]' "$(on node-a)"
   pod worker same; } | create
 expect_waiting worker "^0/2 nodes are available: .*1 node\(s\) had too few free GPUs: need 2 and most free is 0"
 expect_sound
@@ -102,8 +102,7 @@ expect_sound
 step "Shared: two pods have one GPU, Exclusive ones keep off it, the last one's end frees it"
 delete_pods --all
 eventually_leases ""
-on_a='selector: {matchLabels: {kubernetes.io/hostname: node-a}}'
-{ claim shared 'count: 1, exclusivity: Shared' "$on_a"; pod s1 shared; } | create
+{ claim shared 'count: 1, exclusivity: Shared' "$(on node-a)"; pod s1 shared; } | create
 expect_allocated s1 node-a:0
 pod s2 shared | create
 expect_allocated s2 node-a:1
@@ -112,7 +111,7 @@ expect_allocated s5 node-a:0
 expect "holder of the shared lease" shared "$(field lease/gpu-node-a-0 .spec.holderIdentity)"
 expect "its holders" "$(printf '%s\n' "$(uid_of pod/s1)" "$(uid_of pod/s5)" | sort)" \
   "$(holders_of gpu-node-a-0)"
-{ claim own 'count: 1' "$on_a"; pod own own; } | create
+{ claim own 'count: 1' "$(on node-a)"; pod own own; } | create
 expect_waiting own 'need 1 and most free is 0'
 delete_pods s1
 eventually "holders when one is gone" "$(uid_of pod/s5)" holders_of gpu-node-a-0

@@ -10,8 +10,6 @@ observe() {
   patch_status "$1" '[{"op": "add", "path": "/status/observedTime", "value": "2025-06-01T10:'"$2"':00Z"},
     {"op": "add", "path": "/status/devices/0/inUseBy", "value": ['"${3:+\"$3\"}"']}]'
 }
-# on NODE: the part of a claim that allows one node only.
-on() { echo "selector: {matchLabels: {kubernetes.io/hostname: $1}}"; }
 # settled: a pod that was created now is placed, so the scheduler has seen all that was written before.
 settled() {
   pod "settled-$1" | create

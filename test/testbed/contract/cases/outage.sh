@@ -4,7 +4,7 @@
 step "a control plane with node-a and node-b, and a scheduler that serves a pod"
 new_cluster
 run_scheduler scheduler
-{ claim one 'count: 1'; claim eight 'count: 8'; pod early one; } | create
+{ claim one 'count: 1' "$(on node-a)"; claim eight 'count: 8'; pod early one; } | create
 expect_allocated early node-a:0
 
 step "the API server is away for 20 s: the scheduler lives, and says that it can't lead"
@@ -35,7 +35,7 @@ provider_stop_api
 provider_start_api
 delete_pods waiting after-outage
 kubectl delete lease gpu-node-a-0 >/dev/null
-{ pod unseen one; claim late 'count: 1'; pod late late; } | create
+{ pod unseen one; claim late 'count: 1' "$(on node-a)"; pod late late; } | create
 kubectl label node node-a unseen=yes >/dev/null
 provider_forget_history
 gone=$(kubectl get --raw "/api/v1/pods?watch=true&resourceVersion=$seen&timeoutSeconds=5" 2>&1 | head -c 600 || true)
