@@ -24,7 +24,7 @@ void Election::pong(Now now) {
 void Election::read(Output& out) {
   Call call = getObject(model::Kind::Lease, config_.lease);
   call.token = call_ = makeToken(config_.owner, next_++);
-  call.timeout = config_.renew_deadline;
+  call.timeout = config_.renew_deadline / 2;  // one that is lost leaves time for another
   state_ = State::Reading;
   reread_ = false;
   due_.reset();
@@ -59,16 +59,15 @@ Election::Output Election::handle(const Outcome& outcome, Now now) {
 }
 
 void Election::readAnswered(const Outcome& outcome, Now now, Output& out) {
-  if (stopping_) {
-    state_ = State::Stopped;
-    out.released = true;
-    return;
-  }
   const auto* lease = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
-  if (outcome.http == 404) {
-    known_.reset();
-    holder_.clear();
-    write(nullptr, false, now, out);
+  if (stopping_) {
+    if (lease != nullptr && (*lease)->holder == config_.identity) {
+      write(lease->get(), true, now, out);
+    } else {
+      finish(out);
+    }
+  } else if (outcome.http == 404) {
+    vanished(now, out);
   } else if (outcome.fate == Fate::Applied && lease != nullptr) {
     seen(**lease, now);
     consider(lease->get(), now, out);
@@ -77,9 +76,37 @@ void Election::readAnswered(const Outcome& outcome, Now now, Output& out) {
   }
 }
 
+/// There is no lease: never was, or somebody deleted it by hand. Whoever held it (not always the one whom we saw last) may
+/// lead on for a while, so its going counts as a change of the record: a lease duration passes before we write a new one.
+void Election::vanished(Now now, Output& out) {
+  const bool was_there = known_ && !leadership_.leading;
+  if (was_there) {
+    model::Lease gone = *known_;
+    gone.uid = {};
+    seen(gone, now);
+  }
+  if (silent_ || (was_there && now.mono - changed_ < lifeOf(*known_))) {
+    waitRetry({}, now, out);
+    return;
+  }
+  known_.reset();
+  holder_.clear();
+  write(nullptr, false, now, out);
+}
+
+Duration Election::lifeOf(const model::Lease& lease) const {
+  const std::chrono::seconds recorded{std::clamp<std::int64_t>(lease.record.duration_s, 0, 3600)};
+  return std::max<Duration>(config_.lease_duration, recorded);
+}
+
+void Election::finish(Output& out) {
+  state_ = State::Stopped;
+  out.released = true;
+}
+
 void Election::consider(const model::Lease* lease, Now now, Output& out) {
   const bool free = lease->holder.empty() || lease->holder == config_.identity;
-  const Duration theirs = std::max<Duration>(config_.lease_duration, std::chrono::seconds{std::clamp<std::int64_t>(lease->record.duration_s, 0, 3600)});
+  const Duration theirs = lifeOf(*lease);
   if (!free && leadership_.leading) { lose(out); }
   if (!free && now.mono - changed_ < theirs) { waitRetry({}, now, out); return; }
   if (silent_) { waitRetry({}, now, out); return; }
@@ -97,7 +124,7 @@ void Election::write(const model::Lease* lease, bool release, Now now, Output& o
   next.record.duration_s = release ? 1 : std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(config_.lease_duration).count());
   Call call = writeElection(next, config_.annotations, lease == nullptr);
   call.token = call_ = makeToken(config_.owner, next_++);
-  call.timeout = config_.renew_deadline;
+  call.timeout = config_.renew_deadline / 2;
   create_ = lease == nullptr;
   writing_release_ = release;
   sent_ = now.mono;
@@ -108,16 +135,21 @@ void Election::write(const model::Lease* lease, bool release, Now now, Output& o
 }
 
 void Election::writeAnswered(const Outcome& outcome, Now now, Output& out) {
-  if (writing_release_ || stopping_) {
-    if (!writing_release_ && outcome.fate == Fate::Applied) {  // stop() came while a renewal was in flight
-      const auto* lease = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
-      if (lease != nullptr) { write(lease->get(), true, now, out); return; }
-    }
-    state_ = State::Stopped;
-    out.released = true;
+  const auto* lease = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
+  if (writing_release_) {
+    finish(out);
     return;
   }
-  const auto* lease = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
+  if (stopping_) {  // stop() came while a renewal was in flight
+    if (outcome.fate == Fate::Applied && lease != nullptr) {
+      write(lease->get(), true, now, out);
+    } else if (outcome.fate == Fate::Refused) {
+      finish(out);
+    } else {
+      read(out);
+    }
+    return;
+  }
   if (outcome.fate == Fate::Applied && lease != nullptr) {
     seen(**lease, now);
     lead(now, out);
@@ -168,11 +200,12 @@ Election::Output Election::stop(Now now) {
   stopping_ = true;
   if (leadership_.leading) { lose(out); }
   if (call_ != 0) { return out; }  // its answer goes on
-  if (led) {
+  if (led && reread_) {
+    read(out);
+  } else if (led) {
     write(&*known_, true, now, out);
   } else {
-    state_ = State::Stopped;
-    out.released = true;
+    finish(out);
   }
   return out;
 }

@@ -62,6 +62,9 @@ class Election {
   void write(const model::Lease* lease, bool release, Now now, Output& out);
   void waitRetry(Duration at_least, Now now, Output& out);
   void seen(const model::Lease& lease, Now now);
+  void vanished(Now now, Output& out);
+  void finish(Output& out);
+  [[nodiscard]] Duration lifeOf(const model::Lease& lease) const;
   void lead(Now now, Output& out);
   void lose(Output& out);
   void checkLife(Now now, Output& out);

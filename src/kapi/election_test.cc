@@ -1,0 +1,573 @@
+#include "kapi/election.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+
+#include "kapi/decode.h"
+#include "kapi/paths.h"
+#include "kapi/time.h"
+
+namespace gs::kapi {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+Election::Config configOf(const std::string& identity) {
+  Election::Config c;
+  c.lease = {"gs", "scheduler.gpu.scheduling"};
+  c.identity = identity;
+  c.annotations = {{"gpu.scheduling/address", "http://" + identity}};
+  return c;
+}
+
+/// One lease on an API server, as far as elections use it.
+class LeaseServer {
+ public:
+  Outcome serve(const Call& call) {
+    Outcome o;
+    o.token = call.token;
+    const auto refuse = [&o](int http) {
+      o.fate = Fate::Refused;
+      o.http = http;
+      return o;
+    };
+    if (call.verb == Verb::Get && !lease_) { return refuse(404); }
+    if (call.verb == Verb::Create && lease_) { return refuse(409); }
+    if (call.verb == Verb::Update) {
+      if (!lease_) { return refuse(404); }
+      const bool fresh = objectRevision(call.body) == lease_->revision &&
+                         call.body["metadata"]["uid"].str() == lease_->uid.text;
+      if (!fresh) { return refuse(409); }
+    }
+    if (call.verb != Verb::Get) {
+      model::Lease next = decodeLease(call.body);
+      next.uid = lease_ ? lease_->uid : model::Uid{"uid-" + std::to_string(revision_)};
+      next.revision = ++revision_;
+      lease_ = next;
+      body_ = call.body;
+    }
+    o.fate = Fate::Applied;
+    o.http = 200;
+    o.object = std::make_shared<const model::Lease>(*lease_);
+    return o;
+  }
+  void remove() { lease_.reset(); }
+  /// Somebody else's write.
+  void put(const std::string& holder, std::int64_t duration_s, const std::string& renewed) {
+    model::Lease l = lease_.value_or(model::Lease{});
+    if (!lease_) { l.uid = model::Uid{"foreign"}; }
+    l.key = configOf("").lease;
+    l.holder = holder;
+    l.record.duration_s = duration_s;
+    l.record.renew_time = renewed;
+    l.revision = ++revision_;
+    lease_ = l;
+  }
+  const std::optional<model::Lease>& lease() const { return lease_; }
+  const json::Value& body() const { return body_; }
+
+ private:
+  model::Revision revision_ = 1;
+  std::optional<model::Lease> lease_;
+  json::Value body_;
+};
+
+/// One candidate and the server, moved by hand. Calls are carried out and answered at once unless `cut`.
+class One {
+ public:
+  explicit One(const std::string& identity = "me") : machine_{configOf(identity), Rng{3}} {}
+
+  void start() { take(machine_.start(now())); }
+  void stop() { take(machine_.stop(now())); }
+  void run(Duration how_long) {
+    const Mono end = now().mono + how_long;
+    while (now().mono < end) {
+      clock_.advance(milliseconds{50});
+      take(machine_.tick(now()));
+    }
+  }
+  /// Answers the call that waits while cut.
+  void answer(Fate fate, bool apply) {
+    ASSERT_TRUE(waiting_.has_value());
+    Outcome o;
+    if (apply) { o = server.serve(*waiting_); }
+    if (fate != Fate::Applied) {
+      o = Outcome{};
+      o.token = waiting_->token;
+      o.fate = fate;
+    }
+    waiting_.reset();
+    take(machine_.handle(o, now()));
+  }
+  void advance(Duration by) { clock_.advance(by); }
+  Now now() const { return clock_.now(); }
+  bool leads() const { return machine_.leading(); }
+  Election& machine() { return machine_; }
+
+  LeaseServer server;
+  bool cut = false;          // calls stay under way
+  bool owner_hangs = false;  // no pong
+  int pings = 0;
+  int calls = 0;
+  bool released = false;
+  std::optional<Leadership> leadership;
+  std::vector<Duration> timeouts;
+
+ private:
+  void take(Election::Output out) {
+    if (out.leadership) { leadership = out.leadership; }
+    released |= out.released;
+    if (out.ping) {
+      ++pings;
+      if (!owner_hangs) { machine_.pong(now()); }
+    }
+    for (const Effect& e : out.effects) {
+      const auto* call = std::get_if<Call>(&e);
+      if (call == nullptr) { continue; }
+      ++calls;
+      timeouts.push_back(call->timeout);
+      if (cut) {
+        waiting_ = *call;
+      } else {
+        take(machine_.handle(server.serve(*call), now()));
+      }
+    }
+  }
+
+  Election machine_;
+  ManualClock clock_;
+  std::optional<Call> waiting_;
+};
+
+TEST(Election, TakesALeaseThatIsNotThere) {
+  One one;
+  one.start();
+  EXPECT_TRUE(one.leads());
+  EXPECT_EQ(one.leadership->term, 1U);
+  EXPECT_EQ(one.leadership->until, one.now().mono + seconds{3});
+  ASSERT_TRUE(one.server.lease());
+  EXPECT_EQ(one.server.lease()->holder, "me");
+  EXPECT_EQ(one.server.lease()->record.duration_s, 5);
+  EXPECT_EQ(one.server.lease()->record.transitions, 0);
+  EXPECT_EQ(one.server.lease()->record.acquire_time, microTimeText(one.now().wall));
+  EXPECT_EQ(one.server.body()["metadata"]["annotations"]["gpu.scheduling/address"].str(), "http://me");
+  EXPECT_EQ(one.machine().holder(), "me");
+}
+
+TEST(Election, RenewsEveryRetryPeriodWithoutReading) {
+  One one;
+  one.start();
+  const auto acquired = one.server.lease()->record.acquire_time;
+  one.calls = 0;
+  one.run(seconds{10});
+  EXPECT_TRUE(one.leads());
+  EXPECT_GE(one.calls, 18);
+  EXPECT_LE(one.calls, 20);
+  EXPECT_EQ(one.leadership->term, 1U);
+  EXPECT_EQ(one.server.lease()->record.acquire_time, acquired);
+  EXPECT_NE(one.server.lease()->record.renew_time, acquired);
+}
+
+TEST(Election, WaitsForALiveHolder) {
+  One one;
+  one.server.put("other", 5, "r0");
+  one.start();
+  one.run(milliseconds{4900});
+  EXPECT_FALSE(one.leads());
+  EXPECT_EQ(one.machine().holder(), "other");
+  one.run(milliseconds{900});
+  EXPECT_TRUE(one.leads());
+  EXPECT_EQ(one.server.lease()->record.transitions, 1);
+}
+
+TEST(Election, AHolderThatRenewsIsAlive) {
+  One one;
+  one.server.put("other", 5, "r0");
+  one.start();
+  for (int i = 1; i < 10; ++i) {
+    one.run(seconds{3});
+    one.server.put("other", 5, "r" + std::to_string(i));
+  }
+  EXPECT_FALSE(one.leads());
+}
+
+TEST(Election, AHolderWithALongerLeaseIsGivenThatLong) {
+  One one;
+  one.server.put("other", 15, "r0");
+  one.start();
+  one.run(milliseconds{14900});
+  EXPECT_FALSE(one.leads());
+  one.run(seconds{1});
+  EXPECT_TRUE(one.leads());
+}
+
+TEST(Election, AReleasedLeaseIsTakenAtOnce) {
+  One one;
+  one.server.put("", 1, "r0");
+  one.start();
+  EXPECT_TRUE(one.leads());
+}
+
+TEST(Election, ALeaseDeletedByHandIsNotTakenBeforeItsHolderIsGone) {
+  One one;
+  one.server.put("other", 5, "r0");
+  one.start();
+  one.run(seconds{4});
+  one.server.remove();
+  one.run(milliseconds{4900});
+  EXPECT_FALSE(one.leads());
+  one.run(milliseconds{1200});
+  EXPECT_TRUE(one.leads());
+}
+
+TEST(Election, ALeaderWhoseLeaseIsDeletedWritesItAgain) {
+  One one;
+  one.start();
+  one.server.remove();
+  one.run(seconds{2});
+  EXPECT_TRUE(one.leads());
+  EXPECT_EQ(one.leadership->term, 1U);
+  EXPECT_TRUE(one.server.lease());
+}
+
+TEST(Election, LosesAtTheDeadlineOfTheLastRenewalThatWasApplied) {
+  One one;
+  one.start();
+  one.run(milliseconds{400});
+  const Mono until = one.leadership->until;
+  one.cut = true;
+  while (one.now().mono < until - milliseconds{50}) { one.run(milliseconds{50}); }
+  EXPECT_TRUE(one.leads());
+  one.run(milliseconds{50});
+  EXPECT_FALSE(one.leads());
+  EXPECT_FALSE(one.leadership->leading);
+}
+
+TEST(Election, ARenewalOfUnknownOutcomeDoesNotMoveTheDeadline) {
+  One one;
+  one.start();
+  const Mono until = one.leadership->until;
+  one.cut = true;
+  one.run(seconds{1});
+  one.answer(Fate::Unknown, /*apply=*/true);
+  EXPECT_EQ(one.leadership->until, until);
+  one.cut = false;
+  one.run(seconds{1});  // reads, sees its own write, renews
+  EXPECT_TRUE(one.leads());
+  EXPECT_EQ(one.leadership->term, 1U);
+  EXPECT_GT(one.leadership->until, until);
+}
+
+TEST(Election, OneLostCallDoesNotCostTheLeadership) {
+  One one;
+  one.start();
+  for (const Duration timeout : one.timeouts) { EXPECT_LE(timeout, milliseconds{1500}); }
+  one.run(milliseconds{300});
+  one.cut = true;
+  one.run(milliseconds{250});  // the renewal is under way
+  one.run(one.timeouts.back());
+  one.cut = false;
+  one.answer(Fate::Unknown, false);
+  one.run(seconds{1});
+  EXPECT_TRUE(one.leads());
+  EXPECT_EQ(one.leadership->term, 1U);
+}
+
+TEST(Election, AnAcquisitionAnsweredTooLateIsNotLedOn) {
+  One one;
+  one.cut = true;
+  one.start();
+  one.answer(Fate::Applied, true);  // 404; now the create is under way
+  one.advance(seconds{3});
+  one.answer(Fate::Applied, true);
+  EXPECT_FALSE(one.leads());
+  one.cut = false;
+  one.run(seconds{1});  // its own lease: no need to wait
+  EXPECT_TRUE(one.leads());
+}
+
+TEST(Election, SomebodyElsesWriteEndsTheLeadership) {
+  One one;
+  one.start();
+  one.server.put("other", 5, "r0");
+  one.run(milliseconds{600});
+  EXPECT_FALSE(one.leads());
+  EXPECT_EQ(one.machine().holder(), "other");
+}
+
+TEST(Election, ANewTermCountsOneMore) {
+  One one;
+  one.start();
+  one.server.put("other", 5, "r0");
+  one.run(seconds{7});
+  EXPECT_TRUE(one.leads());
+  EXPECT_EQ(one.leadership->term, 2U);
+}
+
+TEST(Election, AnOwnerThatHangsIsPingedAndLosesTheLeadership) {
+  One one;
+  one.start();
+  one.run(seconds{5});
+  EXPECT_GE(one.pings, 8);
+  EXPECT_TRUE(one.leads());
+  one.owner_hangs = true;
+  one.run(milliseconds{3600});
+  EXPECT_FALSE(one.leads());
+  const auto renewed = one.server.lease()->record.renew_time;
+  one.run(seconds{20});
+  EXPECT_FALSE(one.leads());
+  EXPECT_EQ(one.server.lease()->record.renew_time, renewed);  // so another may take it
+  one.server.remove();
+  one.run(seconds{20});
+  EXPECT_FALSE(one.server.lease());
+  one.owner_hangs = false;
+  one.run(seconds{2});
+  EXPECT_TRUE(one.leads());
+}
+
+TEST(Election, StopGivesTheLeaseBack) {
+  One one;
+  one.start();
+  one.stop();
+  EXPECT_FALSE(one.leads());
+  EXPECT_FALSE(one.leadership->leading);
+  EXPECT_TRUE(one.released);
+  EXPECT_EQ(one.server.lease()->holder, "");
+  EXPECT_EQ(one.server.lease()->record.duration_s, 1);
+  one.calls = 0;
+  one.run(seconds{10});
+  EXPECT_EQ(one.calls, 0);
+}
+
+TEST(Election, StopDuringARenewalGivesTheLeaseBackAfterIt) {
+  One one;
+  one.start();
+  one.cut = true;
+  one.run(milliseconds{600});
+  one.stop();
+  EXPECT_FALSE(one.leads());
+  EXPECT_FALSE(one.released);
+  one.cut = false;
+  one.answer(Fate::Applied, true);
+  EXPECT_TRUE(one.released);
+  EXPECT_EQ(one.server.lease()->holder, "");
+}
+
+TEST(Election, StopDuringARenewalOfUnknownOutcomeReadsAndGivesBack) {
+  One one;
+  one.start();
+  one.cut = true;
+  one.run(milliseconds{600});
+  one.stop();
+  one.cut = false;
+  one.answer(Fate::Unknown, true);
+  EXPECT_TRUE(one.released);
+  EXPECT_EQ(one.server.lease()->holder, "");
+}
+
+TEST(Election, StopOfAStandbyWritesNothing) {
+  One one;
+  one.server.put("other", 5, "r0");
+  one.start();
+  one.stop();
+  EXPECT_TRUE(one.released);
+  EXPECT_EQ(one.server.lease()->holder, "other");
+}
+
+TEST(Election, StopWhileAStandbyReadsWritesNothing) {
+  One one;
+  one.server.put("other", 5, "r0");
+  one.cut = true;
+  one.start();
+  one.stop();
+  EXPECT_FALSE(one.released);
+  one.answer(Fate::Applied, true);
+  EXPECT_TRUE(one.released);
+  EXPECT_EQ(one.server.lease()->holder, "other");
+}
+
+TEST(Election, AnAnswerToAnEarlierCallIsIgnored) {
+  One one;
+  one.start();
+  Outcome o;
+  o.token = makeToken(100, 1);
+  o.fate = Fate::Refused;
+  o.http = 409;
+  EXPECT_TRUE(one.machine().handle(o, one.now()).effects.empty());
+}
+
+// ---- several candidates, a bad network
+
+class Parliament {
+ public:
+  explicit Parliament(std::uint64_t seed) : rng_{seed}, may_remove_{rng_.chance(50)} {
+    for (std::size_t i = 0; i < 3; ++i) { join(i); }
+  }
+
+  void step(bool calm) {
+    clock_ += milliseconds{25};
+    arrive();
+    answer();
+    if (!calm) { disturb(); }
+    for (std::size_t i = 0; i < seats_.size(); ++i) {
+      Seat& s = seats_[i];
+      if (calm) { s.owner_hangs = false; }
+      if (s.machine) { take(i, s.machine->tick(nowOf(s))); }
+    }
+    check();
+  }
+  void setCalm() {
+    calm_ = true;
+    for (const std::size_t i : stopped_) { join(i); }
+  }
+  int leaders() const {
+    return static_cast<int>(
+        std::count_if(seats_.begin(), seats_.end(), [this](const Seat& s) { return leads(s); }));
+  }
+  int terms() const { return terms_; }
+
+ private:
+  struct Seat {
+    std::unique_ptr<Election> machine;
+    Duration offset{};  // its monotonic clock against the others'
+    std::uint64_t life = 0;
+    bool owner_hangs = false;
+    Leadership leadership;
+  };
+  struct Flight {
+    std::size_t seat;
+    std::uint64_t life;
+    Call call;
+    std::optional<Mono> arrives;  // nullopt: it was lost or has arrived
+    std::optional<Mono> answered;
+    Outcome outcome;
+    Mono deadline;
+    bool reported = false;
+  };
+
+  Now nowOf(const Seat& s) const {
+    return {Mono{clock_} + s.offset,
+            Wall{std::chrono::microseconds{1}} +
+                std::chrono::duration_cast<std::chrono::microseconds>(clock_ + s.offset)};
+  }
+  bool leads(const Seat& s) const {
+    return s.machine && s.leadership.leading && nowOf(s).mono < s.leadership.until;
+  }
+
+  void join(std::size_t i) {
+    Seat s;
+    s.life = ++lives_;
+    s.offset = milliseconds{rng_.below(100'000)};
+    s.machine = std::make_unique<Election>(configOf("m" + std::to_string(s.life)), rng_.split());
+    if (i < seats_.size()) {
+      seats_[i] = std::move(s);
+    } else {
+      seats_.push_back(std::move(s));
+    }
+    take(i, seats_[i].machine->start(nowOf(seats_[i])));
+  }
+
+  Duration delay() {
+    if (calm_ || rng_.chance(80)) { return milliseconds{rng_.below(60)}; }
+    return milliseconds{rng_.below(9000)};
+  }
+
+  void take(std::size_t i, Election::Output out) {
+    Seat& s = seats_[i];
+    if (out.leadership) {
+      if (out.leadership->leading && !s.leadership.leading) { ++terms_; }
+      RC_ASSERT(out.leadership->term >= s.leadership.term);
+      s.leadership = *out.leadership;
+    }
+    if (out.ping && !s.owner_hangs) { s.machine->pong(nowOf(s)); }
+    for (const Effect& e : out.effects) {
+      const auto* call = std::get_if<Call>(&e);
+      if (call == nullptr) { continue; }
+      Flight f{i, s.life, *call, {}, {}, {}, Mono{clock_} + call->timeout};
+      if (calm_ || !rng_.chance(5)) { f.arrives = Mono{clock_} + delay(); }
+      flights_.push_back(std::move(f));
+    }
+  }
+
+  /// Requests reach the server whenever they like, also long after their sender gave them up.
+  void arrive() {
+    for (Flight& f : flights_) {
+      if (!f.arrives || *f.arrives > Mono{clock_}) { continue; }
+      f.arrives.reset();
+      f.outcome = server_.serve(f.call);
+      if (calm_ || !rng_.chance(5)) { f.answered = Mono{clock_} + delay(); }
+    }
+  }
+  void answer() {
+    for (std::size_t i = 0; i < flights_.size(); ++i) {
+      Flight& f = flights_[i];
+      const bool here = f.answered && *f.answered <= Mono{clock_};
+      if (f.reported || (!here && f.deadline > Mono{clock_})) { continue; }
+      f.reported = true;
+      Outcome o = f.outcome;
+      if (!here) {
+        o = Outcome{};
+        o.token = f.call.token;
+      }
+      const std::size_t seat = f.seat;
+      if (seats_[seat].machine && seats_[seat].life == f.life) {
+        take(seat, seats_[seat].machine->handle(o, nowOf(seats_[seat])));
+      }
+    }
+    std::erase_if(flights_, [](const Flight& f) { return f.reported && !f.arrives; });
+  }
+
+  void disturb() {
+    Seat& s = seats_[rng_.below(seats_.size())];
+    const auto dice = rng_.below(2000);
+    if (dice < 20) { s.owner_hangs = !s.owner_hangs; }
+    if (dice < 4 && may_remove_ && clock_ > seconds{20} && !std::exchange(removed_, true)) {
+      server_.remove();
+    }
+    if (dice >= 20 && dice < 26 && !may_remove_) {
+      join(static_cast<std::size_t>(&s - seats_.data()));
+    }  // a crash
+    if (dice >= 30 && dice < 36 && !may_remove_ && s.machine) {
+      take(static_cast<std::size_t>(&s - seats_.data()), s.machine->stop(nowOf(s)));
+      stopped_.push_back(static_cast<std::size_t>(&s - seats_.data()));
+    }
+    if (dice >= 40 && dice < 60 && !stopped_.empty()) {
+      join(stopped_.back());
+      stopped_.pop_back();
+    }
+  }
+
+  void check() const { RC_ASSERT(leaders() <= 1); }
+
+  Rng rng_;
+  // By hand, once, when all know of the lease; then nobody starts afresh, who could not know of the holder.
+  bool may_remove_;
+  bool removed_ = false;
+  bool calm_ = false;
+  Duration clock_{};
+  LeaseServer server_;
+  std::vector<Seat> seats_;
+  std::vector<Flight> flights_;
+  std::vector<std::size_t> stopped_;
+  std::uint64_t lives_ = 0;
+  int terms_ = 0;
+};
+
+TEST(ElectionProperty, TwoNeverLeadAndOneLeadsInTheEnd) {
+  EXPECT_TRUE(rc::check([](std::uint64_t seed) {
+    Parliament p{seed};
+    for (int i = 0; i < 2400; ++i) { p.step(false); }  // a minute
+    RC_ASSERT(p.terms() > 0);
+    p.setCalm();
+    for (int i = 0; i < 1000; ++i) { p.step(true); }
+    RC_ASSERT(p.leaders() == 1);
+  }));
+}
+
+}  // namespace
+}  // namespace gs::kapi

@@ -1,0 +1,96 @@
+// Watches: initial state, then history, seen through selectors.
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "sandbox/api.h"
+
+namespace gs::sandbox {
+namespace {
+
+json::Value event(const char* type, json::Value object) { return json::Object{{"type", type}, {"object", std::move(object)}}; }
+
+/// The object as a watcher sees it when it leaves a selector: the old state with the new revision.
+json::Value asLeft(const json::Value& before, std::uint64_t revision) {
+  json::Value gone = before;
+  gone.child("metadata").set("resourceVersion", std::to_string(revision));
+  return gone;
+}
+
+}  // namespace
+
+Answer<WatchId> Api::watch(std::string_view target) {
+  auto route = resources_.route(target);
+  if (!route) { return tl::unexpected(route.error()); }
+  const auto query = [&](const char* key) {
+    const auto it = route->query.find(key);
+    return it == route->query.end() ? std::string{} : it->second;
+  };
+  Watch w;
+  w.resource = route->resource;
+  w.ns = route->ns;
+  auto labels = Selector::labels(query("labelSelector"));
+  if (!labels) { return tl::unexpected(labels.error()); }
+  auto fields = Selector::fields(query("fieldSelector"), route->resource->id());
+  if (!fields) { return tl::unexpected(fields.error()); }
+  w.labels = *std::move(labels);
+  w.fields = *std::move(fields);
+  const std::string from = query("resourceVersion");
+  std::from_chars(from.data(), from.data() + from.size(), w.from);
+  if (w.from == 0) {
+    const auto [begin, end] = store_.range(w.resource->id());
+    for (auto it = begin; it != end; ++it) {
+      const auto& object = *it->second.object;
+      if ((w.ns.empty() || it->first.ns == w.ns) && w.labels.matches(object) && w.fields.matches(object)) {
+        w.first.push_back(event("ADDED", object));
+      }
+    }
+    w.from = store_.revision();
+  }
+  w.too_old = w.from < store_.oldest();
+  w.position = store_.positionAfter(w.from);
+  const WatchId id = next_watch_++;
+  watches_.emplace(id, std::move(w));
+  return id;
+}
+
+std::optional<json::Value> Api::eventOf(const Watch& w, const HistoryEntry& e) const {
+  if (e.key.resource != w.resource->id() || (!w.ns.empty() && e.key.ns != w.ns)) { return std::nullopt; }
+  const auto sees = [&](const ObjectPtr& o) { return o != nullptr && w.labels.matches(*o) && w.fields.matches(*o); };
+  const bool before = sees(e.before);
+  if (e.after == nullptr) { return before ? std::optional{event("DELETED", *e.last)} : std::nullopt; }
+  const bool after = sees(e.after);
+  if (after) { return event(before ? "MODIFIED" : "ADDED", *e.after); }
+  return before ? std::optional{event("DELETED", asLeft(*e.before, e.revision))} : std::nullopt;
+}
+
+std::optional<json::Value> Api::poll(WatchId id) {
+  const auto it = watches_.find(id);
+  if (it == watches_.end()) { return std::nullopt; }
+  Watch& w = it->second;
+  if (!w.first.empty()) {
+    json::Value next = std::move(w.first.front());
+    w.first.pop_front();
+    return next;
+  }
+  if (w.too_old || (w.position < store_.historyEnd() && store_.entry(w.position) == nullptr)) {
+    ApiError error{410, "Expired", fmt::format("too old resource version: {} ({})", w.from, store_.revision()), {}, {}, false};
+    watches_.erase(it);
+    return event("ERROR", statusBody(error));
+  }
+  while (const HistoryEntry* entry = store_.entry(w.position)) {
+    ++w.position;
+    if (auto seen = eventOf(w, *entry)) { return seen; }
+  }
+  if (!w.bookmark_due) { return std::nullopt; }
+  w.bookmark_due = false;
+  return event("BOOKMARK", json::Object{{"kind", w.resource->kind},
+                                        {"apiVersion", w.resource->apiVersion()},
+                                        {"metadata", json::Object{{"resourceVersion", std::to_string(store_.revision())}}}});
+}
+
+void Api::bookmark(WatchId id) {
+  if (const auto it = watches_.find(id); it != watches_.end()) { it->second.bookmark_due = true; }
+}
+
+}  // namespace gs::sandbox

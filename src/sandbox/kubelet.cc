@@ -1,0 +1,360 @@
+#include "sandbox/kubelet.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <tuple>
+
+#include "model/annotations.h"
+#include "sandbox/api.h"
+#include "sandbox/forms.h"
+
+namespace gs::sandbox {
+namespace {
+
+using json::Array;
+using json::Object;
+using json::Value;
+
+constexpr const char* kPods = "/pods";
+constexpr const char* kNodes = "/nodes";
+constexpr int kStoppedBySignal = 143;  // SIGTERM
+
+std::string pathOf(const model::ObjectKey& pod, const char* subresource = "") {
+  return fmt::format("/api/v1/namespaces/{}/pods/{}{}", pod.ns, pod.name, subresource);
+}
+
+bool isFinished(const Value& pod) {
+  const std::string_view phase = pod["status"]["phase"].str();
+  return phase == "Succeeded" || phase == "Failed";
+}
+
+bool isDeleting(const Value& pod) { return pod["metadata"].find("deletionTimestamp") != nullptr; }
+
+/// "node-a:0,1" and "0,1" -> "0,1"
+std::string devicesOf(const Value& pod) {
+  const Value& notes = pod["metadata"]["annotations"];
+  if (const std::string_view ids = notes[model::kVisibleDevicesKey].str(); !ids.empty()) { return std::string{ids}; }
+  const std::string_view allocated = notes[model::kAllocatedKey].str();
+  const std::size_t colon = allocated.rfind(':');
+  return std::string{colon == std::string_view::npos ? allocated : allocated.substr(colon + 1)};
+}
+
+int gpusOf(const Value& pod) {
+  int out = 0;
+  for (const Value& container : pod["spec"]["containers"].items()) {
+    const auto milli = quantityInMilli(container["resources"]["limits"]["nvidia.com/gpu"].str());
+    out += static_cast<int>(std::clamp<std::int64_t>(milli.value_or(0) / 1000, 0, 1024));
+  }
+  return out;
+}
+
+Value condition(const char* type, bool is, const std::string& since, const char* reason = nullptr) {
+  Value out = Object{{"type", type}, {"status", is ? "True" : "False"}, {"lastTransitionTime", since}};
+  if (reason != nullptr) { out.set("reason", reason); }
+  return out;
+}
+
+Array conditions(bool ready, const std::string& now, const char* reason) {
+  Array out;
+  out.push_back(condition("Initialized", true, now));
+  out.push_back(condition("Ready", ready, now, reason));
+  out.push_back(condition("ContainersReady", ready, now, reason));
+  return out;
+}
+
+Value statusOf(const Value& container, bool ready, Value state) {
+  return Object{{"name", container["name"]},   {"image", container["image"]},
+                {"imageID", ""},               {"ready", ready},
+                {"started", ready},            {"restartCount", 0},
+                {"state", std::move(state)}};
+}
+
+Value terminated(int exit_code, const std::string& started, const std::string& now) {
+  return Object{{"terminated", Object{{"exitCode", exit_code},
+                                      {"reason", exit_code == 0 ? "Completed" : "Error"},
+                                      {"startedAt", started.empty() ? now : started},
+                                      {"finishedAt", now}}}};
+}
+
+Array initStatuses(const Value& pod, const std::string& now) {
+  Array out;
+  for (const Value& container : pod["spec"]["initContainers"].items()) {
+    out.push_back(statusOf(container, true, terminated(0, now, now)));
+  }
+  return out;
+}
+
+}  // namespace
+
+Kubelet::Kubelet(Api& api, Config config) : api_{api}, config_{config} { position_ = api_.store().positionAfter(0); }
+
+// ---- seeing what changed
+
+std::optional<Mono> Kubelet::nextDue(Now now) {
+  observe(now);
+  if (due_.empty()) { return std::nullopt; }
+  return due_.begin()->first;
+}
+
+void Kubelet::observe(Now now) {
+  const Store& store = api_.store();
+  for (; position_ < store.historyEnd(); ++position_) {
+    const HistoryEntry* entry = store.entry(position_);
+    if (entry == nullptr) {
+      resync(now);
+      return;
+    }
+    if (entry->key.resource == kNodes) {
+      nodeChanged(entry->key.name, entry->after != nullptr, now);
+    } else if (entry->key.resource == kPods) {
+      const std::string gone{entry->after == nullptr ? (*entry->before)["metadata"]["uid"].str() : std::string_view{}};
+      if (entry->after != nullptr) { podChanged(*entry->after, entry->after, now); }
+      if (!gone.empty()) { podGone(gone, now); }
+    }
+  }
+}
+
+/// The history was compacted away under us: compare with what is there.
+void Kubelet::resync(Now now) {
+  const Store& store = api_.store();
+  position_ = store.historyEnd();
+  std::set<std::string> there;
+  const auto [first, last] = store.range(kPods);
+  for (auto it = first; it != last; ++it) {
+    there.emplace((*it->second.object)["metadata"]["uid"].str());
+    podChanged(*it->second.object, it->second.object, now);
+  }
+  std::vector<std::string> gone;
+  for (const auto& entry : sims_) {
+    if (!there.contains(entry.first)) { gone.push_back(entry.first); }
+  }
+  for (const std::string& uid : gone) { podGone(uid, now); }
+}
+
+void Kubelet::podChanged(const Value& pod, const ObjectPtr& shared, Now now) {
+  const std::string uid{pod["metadata"]["uid"].str()};
+  const std::string node{pod["spec"]["nodeName"].str()};
+  if (node.empty()) { return; }
+  const auto [at, is_new] = sims_.try_emplace(uid);
+  Sim& sim = at->second;
+  sim.pod = shared;
+  sim.finished = isFinished(pod);
+  if (is_new) {
+    sim.key = {std::string{pod["metadata"]["namespace"].str()}, std::string{pod["metadata"]["name"].str()}};
+    sim.node = node;
+    sim.phase = sim.finished ? Phase::Over : Phase::Waiting;
+    if (!sim.finished) { plan(sim, uid, now.mono + (nodeExists(node) ? config_.start_after : config_.orphan_after)); }
+  }
+  if (isDeleting(pod) && sim.phase != Phase::Stopping) {
+    const std::chrono::seconds grace{pod["metadata"]["deletionGracePeriodSeconds"].intOr(30)};
+    const bool runs = sim.phase == Phase::Runs;
+    if (runs) { sim.phase = Phase::Stopping; }
+    plan(sim, uid, now.mono + (runs ? std::min<Duration>(config_.stop_takes, grace) : Duration{}));
+  } else if (sim.finished && sim.phase == Phase::Runs && !sim.exit_code) {
+    sim.exit_code = kStoppedBySignal;  // somebody else ended the pod (eviction): its containers are stopped
+    plan(sim, uid, now.mono + config_.stop_takes);
+  }
+}
+
+void Kubelet::podGone(const std::string& uid, Now now) {
+  const auto at = sims_.find(uid);
+  if (at == sims_.end()) { return; }
+  Sim& sim = at->second;
+  const bool containers = sim.phase == Phase::Runs || sim.phase == Phase::Stopping;
+  if (!containers || (config_.linger == Duration{} && !down_.contains(sim.node))) {
+    plan(sim, uid, std::nullopt);
+    sims_.erase(at);
+    return;
+  }
+  sim.phase = Phase::Lingering;
+  plan(sim, uid, now.mono + config_.linger);
+}
+
+void Kubelet::nodeChanged(const std::string& node, bool exists, Now now) {
+  std::vector<std::string> gone;
+  for (auto& [uid, sim] : sims_) {
+    if (sim.node != node) { continue; }
+    if (exists && sim.phase == Phase::Waiting && !sim.running.ended) {
+      const Mono start = now.mono + config_.start_after;
+      if (sim.due && *sim.due > start) { plan(sim, uid, start); }
+    }
+    if (exists) { continue; }
+    if (sim.phase == Phase::Lingering) { gone.push_back(uid); }
+    if (sim.phase == Phase::Runs || sim.phase == Phase::Stopping) { sim.phase = Phase::Waiting; }
+    if (sim.phase == Phase::Waiting) { plan(sim, uid, now.mono + config_.orphan_after); }
+  }
+  for (const std::string& uid : gone) {
+    plan(sims_.at(uid), uid, std::nullopt);
+    sims_.erase(uid);
+  }
+}
+
+/// Replaces what is due for this pod. A node that is down has nothing due.
+void Kubelet::plan(Sim& sim, const std::string& uid, std::optional<Mono> due) {
+  if (sim.due) { due_.erase({*sim.due, uid}); }
+  sim.due = due;
+  if (due && !down_.contains(sim.node)) { due_.emplace(*due, uid); }
+}
+
+// ---- acting
+
+void Kubelet::tick(Now now) {
+  observe(now);
+  while (!due_.empty() && due_.begin()->first <= now.mono) {
+    const auto at = sims_.find(due_.begin()->second);
+    plan(at->second, at->first, std::nullopt);
+    act(at, now);
+    observe(now);
+  }
+}
+
+void Kubelet::act(Sims::iterator at, Now now) {
+  const std::string uid = at->first;
+  Sim& sim = at->second;
+  if (sim.phase == Phase::Lingering) {
+    sims_.erase(at);
+    return;
+  }
+  if (!nodeExists(sim.node)) {
+    orphan(sim, uid, now);
+    return;
+  }
+  switch (sim.phase) {
+    case Phase::Stopping: stopForDeletion(sim, uid, now); break;
+    case Phase::Waiting:
+    case Phase::Over:
+      if (isDeleting(*sim.pod)) {
+        remove(sim, uid, now);
+      } else if (sim.phase == Phase::Waiting) {
+        start(sim, uid, now);
+      }
+      break;
+    case Phase::Runs: end(sim, uid, sim.exit_code.value_or(0), now); break;
+    case Phase::Lingering: break;
+  }
+}
+
+void Kubelet::start(Sim& sim, const std::string& uid, Now now) {
+  const ObjectPtr pod = sim.pod;
+  const std::string time = timeText(now.wall);
+  sim.phase = Phase::Runs;
+  sim.started_at = time;
+  sim.running = {uid, sim.key, devicesOf(*pod), gpusOf(*pod), false};
+  const std::string address = fmt::format("10.244.{}.{}", addresses_ / 250 % 250, addresses_ % 250 + 2);
+  ++addresses_;
+  auto& envs = envs_[uid];
+  envs.clear();
+  Array statuses;
+  for (const Value& container : (*pod)["spec"]["containers"].items()) {
+    envs.emplace_back(container["name"].str(), resolveEnv(*pod, container));
+    statuses.push_back(statusOf(container, true, Object{{"running", Object{{"startedAt", time}}}}));
+  }
+  Value status = Object{{"phase", "Running"},
+                        {"startTime", time},
+                        {"podIP", address},
+                        {"podIPs", Array{Value{Object{{"ip", address}}}}},
+                        {"conditions", conditions(true, time, nullptr)},
+                        {"containerStatuses", std::move(statuses)}};
+  if (Array init = initStatuses(*pod, time); !init.empty()) { status.set("initContainerStatuses", std::move(init)); }
+  if (!patchStatus(sim, uid, std::move(status), now)) { return; }
+  const auto told = to_finish_.find(sim.key);
+  if (told != to_finish_.end()) {
+    sim.exit_code = told->second;
+    to_finish_.erase(told);
+    plan(sim, uid, now.mono);
+  } else if (const auto time_to_run = parseDuration((*pod)["metadata"]["annotations"][kRunForKey].str())) {
+    plan(sim, uid, now.mono + *time_to_run);
+  }
+}
+
+void Kubelet::end(Sim& sim, const std::string& uid, int exit_code, Now now) {
+  const ObjectPtr pod = sim.pod;
+  const std::string time = timeText(now.wall);
+  sim.phase = Phase::Over;
+  Array statuses;
+  for (const Value& container : (*pod)["spec"]["containers"].items()) {
+    statuses.push_back(statusOf(container, false, terminated(exit_code, sim.started_at, time)));
+  }
+  const char* phase = exit_code == 0 ? "Succeeded" : "Failed";
+  const char* reason = exit_code == 0 ? "PodCompleted" : "PodFailed";
+  Value status = Object{{"conditions", conditions(false, time, reason)}, {"containerStatuses", std::move(statuses)}};
+  if (!isFinished(*pod)) { status.set("phase", phase); }
+  (void)patchStatus(sim, uid, std::move(status), now);
+}
+
+/// The containers ended within the grace: say so, then the pod may go.
+void Kubelet::stopForDeletion(Sim& sim, const std::string& uid, Now now) {
+  end(sim, uid, sim.exit_code.value_or(kStoppedBySignal), now);
+  remove(sim, uid, now);
+}
+
+void Kubelet::remove(const Sim& sim, const std::string& uid, Now now) {
+  (void)api_.handle({"DELETE", pathOf(sim.key), "application/json",
+                     Object{{"gracePeriodSeconds", 0}, {"preconditions", Object{{"uid", uid}}}}},
+                    now);
+}
+
+void Kubelet::orphan(const Sim& sim, const std::string& uid, Now now) {
+  const model::ObjectKey key = sim.key;
+  if (!sim.finished) { (void)patchStatus(sim, uid, Object{{"phase", "Failed"}}, now); }
+  (void)api_.handle({"DELETE", pathOf(key), "application/json",
+                     Object{{"gracePeriodSeconds", 0}, {"preconditions", Object{{"uid", uid}}}}},
+                    now);
+}
+
+bool Kubelet::patchStatus(const Sim& sim, const std::string& uid, Value status, Now now) {
+  Value body = Object{{"metadata", Object{{"uid", uid}}}};
+  body.set("status", std::move(status));
+  return api_
+             .handle({"PATCH", pathOf(sim.key, "/status"), "application/strategic-merge-patch+json", std::move(body)},
+                     now)
+             .code == 200;
+}
+
+bool Kubelet::nodeExists(const std::string& node) const { return api_.store().find({kNodes, "", node}) != nullptr; }
+
+// ---- commands and questions
+
+void Kubelet::finish(const std::string& ns, const std::string& name, int exit_code) {
+  const model::ObjectKey key{ns, name};
+  for (auto& [uid, sim] : sims_) {
+    if (sim.key != key || sim.phase != Phase::Runs) { continue; }
+    sim.exit_code = exit_code;
+    plan(sim, uid, Mono::min());
+    return;
+  }
+  to_finish_[key] = exit_code;
+}
+
+void Kubelet::setNodeDown(const std::string& node, bool down) {
+  if (down) {
+    down_.insert(node);
+  } else {
+    down_.erase(node);
+  }
+  for (auto& [uid, sim] : sims_) {
+    if (sim.node == node) { plan(sim, uid, sim.due); }
+  }
+}
+
+std::vector<Kubelet::Running> Kubelet::running(const std::string& node) const {
+  std::vector<Running> out;
+  for (const auto& [uid, sim] : sims_) {
+    const bool containers = sim.phase == Phase::Runs || sim.phase == Phase::Stopping || sim.phase == Phase::Lingering;
+    if (!containers || sim.node != node) { continue; }
+    out.push_back(sim.running);
+    out.back().ended = sim.finished || sim.phase == Phase::Lingering;
+  }
+  return out;
+}
+
+const Env* Kubelet::envOf(const std::string& uid, const std::string& container) const {
+  const auto pod = envs_.find(uid);
+  if (pod == envs_.end()) { return nullptr; }
+  const auto at = std::find_if(pod->second.begin(), pod->second.end(),
+                               [&](const auto& c) { return container.empty() || c.first == container; });
+  return at == pod->second.end() ? nullptr : &at->second;
+}
+
+}  // namespace gs::sandbox

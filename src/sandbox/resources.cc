@@ -1,0 +1,134 @@
+#include "sandbox/resources.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "sandbox/builtin_types.h"
+#include "sandbox/crd_schema.h"
+
+namespace gs::sandbox {
+namespace {
+
+int hexDigit(char c) {
+  if (c >= '0' && c <= '9') { return c - '0'; }
+  if (c >= 'a' && c <= 'f') { return c - 'a' + 10; }
+  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+std::map<std::string, std::string> readQuery(std::string_view text) {
+  std::map<std::string, std::string> out;
+  while (!text.empty()) {
+    const auto end = text.find('&');
+    const auto part = text.substr(0, end);
+    const auto eq = part.find('=');
+    if (!part.empty()) {
+      out[percentDecode(part.substr(0, eq), true)] = eq == std::string_view::npos ? "" : percentDecode(part.substr(eq + 1), true);
+    }
+    text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string percentDecode(std::string_view text, bool plus_is_space) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '%' && i + 2 < text.size() && hexDigit(text[i + 1]) >= 0 && hexDigit(text[i + 2]) >= 0) {
+      out += static_cast<char>(hexDigit(text[i + 1]) * 16 + hexDigit(text[i + 2]));
+      i += 2;
+    } else {
+      out += plus_is_space && text[i] == '+' ? ' ' : text[i];
+    }
+  }
+  return out;
+}
+
+Resources::Resources() {
+  builtin("", "v1", "namespaces", "Namespace", false, true, false);
+  builtin("", "v1", "pods", "Pod", true, true, false);
+  builtin("", "v1", "nodes", "Node", false, true, false);
+  builtin("", "v1", "configmaps", "ConfigMap", true, false, false);
+  builtin("coordination.k8s.io", "v1", "leases", "Lease", true, false, true);
+  builtin("events.k8s.io", "v1", "events", "Event", true, false, true);
+  builtin("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false, true, false);
+}
+
+void Resources::builtin(std::string group, std::string version, std::string plural, std::string kind, bool namespaced, bool status,
+                        bool upsert) {
+  const SchemaPtr schema = builtinType(kind == "CustomResourceDefinition" ? "Crd" : kind);
+  Resource r{group, std::move(version), plural, std::move(kind), namespaced, false, status, upsert, schema, {}};
+  all_[{group, plural}] = std::move(r);
+}
+
+const Resource* Resources::find(std::string_view group, std::string_view plural) const {
+  const auto it = all_.find(std::pair{std::string{group}, std::string{plural}});
+  return it == all_.end() ? nullptr : &it->second;
+}
+
+const Resource* Resources::ofKind(std::string_view api_version, std::string_view kind) const {
+  for (const auto& [key, r] : all_) {
+    if (r.apiVersion() == api_version && r.kind == kind) { return &r; }
+  }
+  return nullptr;
+}
+
+void Resources::serve(const json::Value& crd) {
+  const auto& spec = crd["spec"];
+  const auto& names = spec["names"];
+  for (const auto& version : spec["versions"].items()) {
+    if (!version["served"].boolOr(false)) { continue; }
+    Resource r;
+    r.group = spec["group"].str();
+    r.version = version["name"].str();
+    r.plural = names["plural"].str();
+    r.kind = names["kind"].str();
+    r.namespaced = spec["scope"].str() == "Namespaced";
+    r.custom = true;
+    r.has_status = version["subresources"].find("status") != nullptr;
+    r.schema = compileCrdSchema(version["schema"]["openAPIV3Schema"]);
+    r.columns = version["additionalPrinterColumns"];
+    all_[{r.group, r.plural}] = std::move(r);
+    return;
+  }
+}
+
+void Resources::forget(const json::Value& crd) {
+  all_.erase({std::string{crd["spec"]["group"].str()}, std::string{crd["spec"]["names"]["plural"].str()}});
+}
+
+Answer<Route> Resources::route(std::string_view target) const {
+  const auto mark = target.find('?');
+  Route out;
+  if (mark != std::string_view::npos) { out.query = readQuery(target.substr(mark + 1)); }
+  std::vector<std::string> steps;
+  for (std::string_view path = target.substr(0, mark); !path.empty();) {
+    path.remove_prefix(path.front() == '/' ? 1 : 0);
+    const auto end = std::min(path.find('/'), path.size());
+    if (end > 0) { steps.push_back(percentDecode(path.substr(0, end), false)); }
+    path.remove_prefix(end);
+  }
+  std::size_t at = 0;
+  std::string group;
+  if (steps.size() > 2 && steps[0] == "api" && steps[1] == "v1") {
+    at = 2;
+  } else if (steps.size() > 3 && steps[0] == "apis") {
+    group = steps[1];
+    at = 3;
+  } else {
+    return noSuchPage();
+  }
+  const bool scoped = steps[at] == "namespaces" && steps.size() > at + 2 && !(group.empty() && steps[at + 2] == "status");
+  if (scoped) {
+    out.ns = steps[at + 1];
+    at += 2;
+  }
+  out.resource = find(group, steps[at]);
+  if (out.resource == nullptr || (scoped && !out.resource->namespaced)) { return noSuchResource(); }
+  if (steps.size() > at + 1) { out.name = steps[at + 1]; }
+  if (steps.size() > at + 2) { out.subresource = steps[at + 2]; }
+  if (steps.size() > at + 3 || (!out.name.empty() && out.resource->namespaced && out.ns.empty())) { return noSuchResource(); }
+  return out;
+}
+
+}  // namespace gs::sandbox

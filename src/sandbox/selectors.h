@@ -1,0 +1,33 @@
+// Label and field selectors of list and watch, as values.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "json/value.h"
+#include "sandbox/answer.h"
+
+namespace gs::sandbox {
+
+/// Every requirement must hold. `!=` and `notin` match an object without the key.
+class Selector {
+ public:
+  /// "a=b,c in (x,y),!d". Error 400 with the server's words.
+  static Answer<Selector> labels(std::string_view text);
+  /// "spec.nodeName=n1,status.phase!=Failed"; `resource` "group/plural" says which fields may be named.
+  static Answer<Selector> fields(std::string_view text, const std::string& resource);
+  [[nodiscard]] bool matches(const json::Value& object) const;
+  [[nodiscard]] bool everything() const { return requirements_.empty(); }
+
+ private:
+  enum class Op : std::uint8_t { In, NotIn, Exists, Absent };
+  struct Requirement {
+    std::vector<std::string> path;
+    Op op{};
+    std::vector<std::string> values;
+  };
+  std::vector<Requirement> requirements_;
+};
+
+}  // namespace gs::sandbox

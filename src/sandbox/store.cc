@@ -1,0 +1,65 @@
+#include "sandbox/store.h"
+
+#include <algorithm>
+
+namespace gs::sandbox {
+namespace {
+
+constexpr std::size_t kMaxHistory = 200'000;
+
+ObjectPtr withRevision(json::Value object, std::uint64_t revision) {
+  object.child("metadata").set("resourceVersion", std::to_string(revision));
+  return std::make_shared<const json::Value>(std::move(object));
+}
+
+}  // namespace
+
+const StoredObject* Store::find(const StoreKey& key) const {
+  const auto it = objects_.find(key);
+  return it == objects_.end() ? nullptr : &it->second;
+}
+
+ObjectPtr Store::put(const StoreKey& key, json::Value object, OwnersPtr owners) {
+  ObjectPtr after = withRevision(std::move(object), ++revision_);
+  StoredObject& slot = objects_[key];
+  history_.push_back({revision_, key, slot.object, after, nullptr});
+  slot = {after, std::move(owners)};
+  if (history_.size() > kMaxHistory) {
+    oldest_ = history_.front().revision;
+    history_.pop_front();
+    ++first_;
+  }
+  return after;
+}
+
+ObjectPtr Store::remove(const StoreKey& key) {
+  const auto it = objects_.find(key);
+  if (it == objects_.end()) { return nullptr; }
+  ObjectPtr before = it->second.object;
+  ObjectPtr last = withRevision(*before, ++revision_);
+  objects_.erase(it);
+  history_.push_back({revision_, key, before, nullptr, last});
+  return last;
+}
+
+std::pair<Store::Map::const_iterator, Store::Map::const_iterator> Store::range(const std::string& resource) const {
+  return {objects_.lower_bound({resource, "", ""}), objects_.lower_bound({resource + '\x01', "", ""})};
+}
+
+std::uint64_t Store::positionAfter(std::uint64_t revision) const {
+  const auto it = std::upper_bound(history_.begin(), history_.end(), revision,
+                                   [](std::uint64_t r, const HistoryEntry& e) { return r < e.revision; });
+  return first_ + static_cast<std::uint64_t>(it - history_.begin());
+}
+
+const HistoryEntry* Store::entry(std::uint64_t position) const {
+  return position < first_ || position >= historyEnd() ? nullptr : &history_[position - first_];
+}
+
+void Store::compact() {
+  first_ = historyEnd();
+  history_.clear();
+  oldest_ = revision_;
+}
+
+}  // namespace gs::sandbox

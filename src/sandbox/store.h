@@ -1,0 +1,73 @@
+// The API server's storage in memory: objects with one global resourceVersion, and the history that watches read.
+//
+// An object is an immutable value that history, watches and answers share. Every change takes the next revision and one
+// history entry; revisions start at 1 and never repeat. compact() forgets history: reading from before it is "too old".
+// One thread; no clock, no validation (api.h does that).
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+
+#include "json/value.h"
+#include "sandbox/apply.h"
+
+namespace gs::sandbox {
+
+using ObjectPtr = std::shared_ptr<const json::Value>;
+
+/// `resource` is "group/plural" ("/pods" for core).
+struct StoreKey {
+  std::string resource;
+  std::string ns;
+  std::string name;
+  friend auto operator<=>(const StoreKey&, const StoreKey&) = default;
+};
+
+struct StoredObject {
+  ObjectPtr object;
+  OwnersPtr owners;
+};
+
+struct HistoryEntry {
+  std::uint64_t revision = 0;
+  StoreKey key;
+  ObjectPtr before;  // null: it was created
+  ObjectPtr after;   // null: it was deleted; then `last` has the last state with the deletion's revision
+  ObjectPtr last;
+};
+
+class Store {
+ public:
+  using Map = std::map<StoreKey, StoredObject>;
+
+  [[nodiscard]] const StoredObject* find(const StoreKey& key) const;
+  /// Creates or replaces; sets metadata.resourceVersion. Returns what is stored.
+  ObjectPtr put(const StoreKey& key, json::Value object, OwnersPtr owners);
+  /// Returns the last state with the new revision.
+  ObjectPtr remove(const StoreKey& key);
+  [[nodiscard]] std::uint64_t revision() const { return revision_; }
+  [[nodiscard]] const Map& objects() const { return objects_; }
+  /// All of a resource, in one namespace or ("") in all; ordered by namespace and name.
+  [[nodiscard]] std::pair<Map::const_iterator, Map::const_iterator> range(const std::string& resource) const;
+
+  /// The first entry after `revision`, as an absolute position for entry(); entries end at historyEnd().
+  [[nodiscard]] std::uint64_t positionAfter(std::uint64_t revision) const;
+  [[nodiscard]] std::uint64_t historyEnd() const { return first_ + history_.size(); }
+  [[nodiscard]] const HistoryEntry* entry(std::uint64_t position) const;  // null: forgotten
+  /// The oldest revision that a watch may start from.
+  [[nodiscard]] std::uint64_t oldest() const { return oldest_; }
+  void compact();
+
+ private:
+  std::uint64_t revision_ = 0;
+  std::uint64_t oldest_ = 0;
+  Map objects_;
+  std::deque<HistoryEntry> history_;
+  std::uint64_t first_ = 0;  // position of history_.front()
+};
+
+}  // namespace gs::sandbox
