@@ -68,6 +68,10 @@ kapi::Election::Output ElectionThread::react(Message& message, Now now) {
 
 /// The gate before the news: it must be shut when the component hears of a loss, and open when it begins to write.
 void ElectionThread::carryOut(kapi::Election::Output output) {
+  {
+    MutexLock lock{mutex_};
+    holder_ = election_.holder();
+  }
   if (output.leadership) {
     wiring_.gate.set(*output.leadership);
     wiring_.loop.postLeadership(*output.leadership);
@@ -83,8 +87,6 @@ void ElectionThread::carryOut(kapi::Election::Output output) {
   }
   if (output.ping) { ping(); }
   released_ = released_ || output.released;
-  MutexLock lock{mutex_};
-  holder_ = election_.holder();
 }
 
 void ElectionThread::ping() {

@@ -2,7 +2,7 @@
 // does, and no 429 to it, can keep a renewal waiting. Sets the LeaderGate, then tells the owner loop.
 //
 // Two threads: one for the machine and its timers, one that carries out its call, so that the deadline is seen to pass
-// while a call hangs. Pings the owner loop; a loop whose mailbox is full or that does not answer gives no sign of life.
+// while a call hangs. The owner loop's sign of life is its answer to a question.
 #pragma once
 
 #include <memory>

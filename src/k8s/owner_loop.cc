@@ -5,6 +5,11 @@
 #include "base/check.h"
 
 namespace gs::k8s {
+namespace {
+
+constexpr std::size_t kMaxQuestions = 256;
+
+}  // namespace
 
 OwnerLoop::OwnerLoop(const Clock& clock, std::size_t capacity) : clock_{clock}, mailbox_{capacity} {}
 
@@ -21,15 +26,24 @@ void OwnerLoop::postLeadership(kapi::Leadership leadership) {
   {
     MutexLock lock{mutex_};
     // A renewal takes the place of the one that was not given yet.
-    const bool renewal = !leadership_.empty() && leadership_.back().leading == leadership.leading &&
-                         leadership_.back().term == leadership.term;
-    if (renewal) { leadership_.pop_back(); }
-    leadership_.push_back(leadership);
+    const auto* last = urgent_.empty() ? nullptr : std::get_if<kapi::Leadership>(&urgent_.back());
+    if (last != nullptr && last->leading == leadership.leading && last->term == leadership.term) {
+      urgent_.pop_back();
+    }
+    urgent_.emplace_back(leadership);
   }
   mailbox_.tryPush(Nudge{});  // when it is full the thread is awake anyway
 }
 
-bool OwnerLoop::ask(std::function<void()> question) { return mailbox_.tryPush(std::move(question)); }
+bool OwnerLoop::ask(std::function<void()> question) {
+  {
+    MutexLock lock{mutex_};
+    if (stopping_ || urgent_.size() >= kMaxQuestions) { return false; }
+    urgent_.emplace_back(std::move(question));
+  }
+  mailbox_.tryPush(Nudge{});
+  return true;
+}
 
 void OwnerLoop::stop() {
   {
@@ -44,20 +58,17 @@ void OwnerLoop::run() {
   carryOut(machine_.begin(clock_.now()));
   std::vector<Message> batch;
   while (!mailbox_.drained()) {
+    takeUrgent();
     mailbox_.popAll(batch, wake_times_.next());
     for (Message& message : batch) {
-      giveLeadership();
+      takeUrgent();
       giveTimer();
-      if (auto* event = std::get_if<Event>(&message)) {
-        give(*event);
-      } else if (auto* question = std::get_if<std::function<void()>>(&message)) {
-        (*question)();
-      }
+      if (auto* event = std::get_if<Event>(&message)) { give(*event); }
     }
     batch.clear();
-    giveLeadership();
     giveTimer();
   }
+  takeUrgent();
 }
 
 void OwnerLoop::give(const Event& event) {
@@ -68,18 +79,23 @@ void OwnerLoop::give(const Event& event) {
   carryOut(machine_.handle(event, clock_.now()));
 }
 
-void OwnerLoop::giveLeadership() {
-  for (;;) {
-    kapi::Leadership next;
-    {
-      MutexLock lock{mutex_};
-      if (leadership_.empty()) { return; }
-      next = leadership_.front();
-      leadership_.pop_front();
+void OwnerLoop::takeUrgent() {
+  while (auto next = nextUrgent()) {
+    if (const auto* leadership = std::get_if<kapi::Leadership>(&*next)) {
+      term_ = leadership->leading ? leadership->term : 0;
+      give(*leadership);
+    } else {
+      std::get<std::function<void()>>(*next)();
     }
-    term_ = next.leading ? next.term : 0;
-    give(next);
   }
+}
+
+std::optional<OwnerLoop::Urgent> OwnerLoop::nextUrgent() {
+  MutexLock lock{mutex_};
+  if (urgent_.empty()) { return std::nullopt; }
+  Urgent next = std::move(urgent_.front());
+  urgent_.pop_front();
+  return next;
 }
 
 void OwnerLoop::giveTimer() {

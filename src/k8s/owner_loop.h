@@ -1,8 +1,9 @@
 // OwnerLoop: the one thread on which a machine lives. Takes events from a bounded mailbox, gives them to the machine with
 // the time, hands on its effects; keeps its timers; answers questions about it.
 //
-// Order: begin() first; the events of one poster in the order in which they were posted; changes of leadership before
-// whatever waits in the mailbox. Effects of one event are handed on before the next event is given.
+// Order: begin() first; the events of one poster in the order in which they were posted; changes of leadership and
+// questions, in their own order, before whatever waits in the mailbox: a flood of events delays them by one event only.
+// Effects of one event are handed on before the next event is given.
 // post() waits while the mailbox is full and must not be called from the loop's own thread; postLeadership() and ask()
 // never wait. After stop() events are dropped, questions that were accepted are still answered.
 // The machine, reached through `handle` and questions only, must outlive the loop.
@@ -50,7 +51,7 @@ class OwnerLoop {
   /// False: stopped.
   bool post(Event event);
   void postLeadership(kapi::Leadership leadership);
-  /// Runs `question` on the loop's thread, after what is in the mailbox now. False: the mailbox is full, or stopped.
+  /// Runs `question` on the loop's thread, between two events. False: too many wait (the thread hangs), or stopped.
   bool ask(std::function<void()> question);
   /// As ask(), and waits for the answer. nullopt: none within `limit` (the thread hangs), or refused. A question that is
   /// answered later still runs then: it must not refer to things of the asker that may be gone by then.
@@ -68,18 +69,20 @@ class OwnerLoop {
 
  private:
   struct Nudge {};
-  using Message = std::variant<Event, std::function<void()>, Nudge>;
+  using Message = std::variant<Event, Nudge>;
+  using Urgent = std::variant<kapi::Leadership, std::function<void()>>;
 
   void run();
   void give(const Event& event);
   void carryOut(kapi::Effects effects);
-  void giveLeadership() GS_EXCLUDES(mutex_);
+  void takeUrgent() GS_EXCLUDES(mutex_);
+  [[nodiscard]] std::optional<Urgent> nextUrgent() GS_EXCLUDES(mutex_);
   void giveTimer();
 
   const Clock& clock_;
   Mailbox<Message> mailbox_;
   Mutex mutex_;
-  std::deque<kapi::Leadership> leadership_ GS_GUARDED_BY(mutex_);
+  std::deque<Urgent> urgent_ GS_GUARDED_BY(mutex_);
   bool stopping_ GS_GUARDED_BY(mutex_) = false;
   // The loop's thread's own:
   Machine machine_;

@@ -6,7 +6,10 @@
 // cannot both win. We lead from the answer to our write on; `until` = the moment we SENT the last renewal that was
 // applied + renew_deadline, by our monotonic clock; a renewal of unknown outcome does not move it.
 // The machine asks the owner thread for a sign of life (Output::ping) each retry period while leading; without pong()
-// for renew_deadline it stops renewing and says lost, and does not try again before a pong(). stop() releases the lease (holderIdentity "", duration 1) so the next one may begin at once.
+// for renew_deadline it stops renewing and says lost, and does not try again before a pong(). stop() releases the lease
+// (holderIdentity "", duration 1) so the next one may begin at once.
+// A lease that is deleted by hand under a leader is written anew by it at once; a standby that knew of the lease waits a
+// lease duration first (one that starts just then cannot know).
 // One thread: its own. Tokens carry `owner` in the high byte.
 #pragma once
 

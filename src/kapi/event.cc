@@ -13,6 +13,7 @@ constexpr Duration kSeriesWindow = std::chrono::minutes{6};
 constexpr Duration kMinGap = std::chrono::seconds{10};
 constexpr std::size_t kMaxTracked = 4096;
 constexpr std::size_t kMaxNote = 1024;
+constexpr std::size_t kMaxNamePart = 253 - 17;
 
 /// At most 1024 bytes, cut before a character that would be split.
 std::string cutNote(std::string note) {
@@ -24,6 +25,14 @@ std::string cutNote(std::string note) {
 
 std::string keyOfSeries(const EventNote& n) {
   return fmt::format("{}\n{}\n{}\n{}", n.uid.text, n.warning ? "W" : "N", n.reason, n.note);
+}
+
+/// An object's name, cut so that a dot and 16 digits behind it still make a valid one.
+std::string namePart(std::string name) {
+  if (name.size() <= kMaxNamePart) { return name; }
+  name.resize(kMaxNamePart);
+  while (!name.empty() && (name.back() == '.' || name.back() == '-')) { name.pop_back(); }
+  return name;
 }
 
 }  // namespace
@@ -45,8 +54,7 @@ std::optional<Call> EventRecorder::record(const EventNote& note, Now now) {
   const std::string key = keyOfSeries(note);
   const auto it = series_.find(key);
   if (it == series_.end() || now.mono - it->second.last > kSeriesWindow) {
-    // client-go: <object>.<hex>; the object part is cut so that the whole stays a valid name
-    const std::string name = fmt::format("{}.{:016x}", note.object.name.substr(0, 230), rng_.next());
+    const std::string name = fmt::format("{}.{:016x}", namePart(note.object.name), rng_.next());  // as client-go
     if (it == series_.end()) { order_.emplace_back(now.mono, key); }
     series_[key] = Series{note.object.ns.empty() ? "default" : note.object.ns, name, 1, 1, now.mono, now.mono};
     return create(note, name, now);

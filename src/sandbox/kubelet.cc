@@ -106,7 +106,8 @@ void Kubelet::observe(Now now) {
       return;
     }
     if (entry->key.resource == kNodes) {
-      nodeChanged(entry->key.name, entry->after != nullptr, now);
+      const bool came_or_went = entry->before == nullptr || entry->after == nullptr;
+      if (came_or_went) { nodeChanged(entry->key.name, entry->after != nullptr, now); }
     } else if (entry->key.resource == kPods) {
       const std::string gone{entry->after == nullptr ? (*entry->before)["metadata"]["uid"].str() : std::string_view{}};
       if (entry->after != nullptr) { podChanged(*entry->after, entry->after, now); }
@@ -139,6 +140,7 @@ void Kubelet::podChanged(const Value& pod, const ObjectPtr& shared, Now now) {
   const auto [at, is_new] = sims_.try_emplace(uid);
   Sim& sim = at->second;
   sim.pod = shared;
+  if (sim.finished != isFinished(pod)) { ++changes_; }
   sim.finished = isFinished(pod);
   if (is_new) {
     sim.key = {std::string{pod["metadata"]["namespace"].str()}, std::string{pod["metadata"]["name"].str()}};
@@ -162,6 +164,7 @@ void Kubelet::podGone(const std::string& uid, Now now) {
   if (at == sims_.end()) { return; }
   Sim& sim = at->second;
   const bool containers = sim.phase == Phase::Runs || sim.phase == Phase::Stopping;
+  if (containers) { ++changes_; }
   if (!containers || (config_.linger == Duration{} && !down_.contains(sim.node))) {
     plan(sim, uid, std::nullopt);
     sims_.erase(at);
@@ -172,6 +175,7 @@ void Kubelet::podGone(const std::string& uid, Now now) {
 }
 
 void Kubelet::nodeChanged(const std::string& node, bool exists, Now now) {
+  ++changes_;
   std::vector<std::string> gone;
   for (auto& [uid, sim] : sims_) {
     if (sim.node != node) { continue; }
@@ -213,6 +217,7 @@ void Kubelet::act(Sims::iterator at, Now now) {
   const std::string uid = at->first;
   Sim& sim = at->second;
   if (sim.phase == Phase::Lingering) {
+    ++changes_;
     sims_.erase(at);
     return;
   }
@@ -238,6 +243,7 @@ void Kubelet::act(Sims::iterator at, Now now) {
 void Kubelet::start(Sim& sim, const std::string& uid, Now now) {
   const ObjectPtr pod = sim.pod;
   const std::string time = timeText(now.wall);
+  ++changes_;
   sim.phase = Phase::Runs;
   sim.started_at = time;
   sim.running = {uid, sim.key, devicesOf(*pod), gpusOf(*pod), false};
@@ -271,6 +277,7 @@ void Kubelet::start(Sim& sim, const std::string& uid, Now now) {
 void Kubelet::end(Sim& sim, const std::string& uid, int exit_code, Now now) {
   const ObjectPtr pod = sim.pod;
   const std::string time = timeText(now.wall);
+  ++changes_;
   sim.phase = Phase::Over;
   Array statuses;
   for (const Value& container : (*pod)["spec"]["containers"].items()) {

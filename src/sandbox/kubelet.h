@@ -60,6 +60,8 @@ class Kubelet {
   };
   /// Ordered by uid.
   [[nodiscard]] std::vector<Running> running(const std::string& node) const;
+  /// Counts changes of what running() says; equal counts, equal answers.
+  [[nodiscard]] std::uint64_t changes() const { return changes_; }
   /// The env that the container got when it started; nullptr when it did not start. "" : the first container.
   /// Kept after the end.
   [[nodiscard]] const Env* envOf(const std::string& uid, const std::string& container = "") const;
@@ -103,6 +105,7 @@ class Kubelet {
   std::map<model::ObjectKey, int> to_finish_;
   std::map<std::string, std::vector<std::pair<std::string, Env>>> envs_;  // uid -> containers in their order
   std::uint32_t addresses_ = 0;
+  std::uint64_t changes_ = 0;
 };
 
 }  // namespace gs::sandbox

@@ -6,6 +6,7 @@
 
 #include "base/check.h"
 #include "kapi/paths.h"
+#include "sandbox/crds.h"
 
 namespace gs::sandbox {
 namespace {
@@ -47,10 +48,24 @@ struct World::Replica {
   std::set<Mono> wakes;
 };
 
+namespace {
+
+/// An API server with the chart's CRDs.
+std::unique_ptr<Api> makeApi(Rng rng, Now now) {
+  auto api = std::make_unique<Api>(rng, now);
+  for (const auto& crd : crds()) {
+    const auto answer = api->handle({"POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "application/json", crd}, now);
+    GS_CHECK(answer.code == 201, "the built-in CRD was refused: {}", json::print(answer.body));
+  }
+  return api;
+}
+
+}  // namespace
+
 World::World(Options options)
     : options_{std::move(options)},
       rng_{options_.seed},
-      api_{std::make_unique<Api>(Rng{rng_.next()}, clock_.now())},
+      api_{makeApi(rng_.split(), clock_.now())},
       port_{*api_},
       kubelet_{std::make_unique<Kubelet>(*api_)},
       agents_{std::make_unique<NodeAgents>(*api_, *kubelet_, options_.nodes, options_.agents)} {
@@ -363,6 +378,18 @@ Response World::request(std::string method, std::string target, json::Value body
   Response response = api_->handle({std::move(method), std::move(target), std::move(content_type), std::move(body)}, clock_.now());
   changed();
   return response;
+}
+
+void World::create(const json::Value& object) {
+  const Resource* r = api_->resources().ofKind(object["apiVersion"].str(), object["kind"].str());
+  GS_CHECK(r != nullptr, "nothing serves kind {} of {}", object["kind"].str(), object["apiVersion"].str());
+  std::string path = (r->group.empty() ? "/api/" : "/apis/" + r->group + "/") + r->version;
+  if (r->namespaced) {
+    const auto ns = object["metadata"]["namespace"].str();
+    path += "/namespaces/" + std::string{ns.empty() ? "default" : ns};
+  }
+  const Response answer = request("POST", path + "/" + r->plural, object);
+  GS_CHECK(answer.code == 201, "refused: {}", json::print(answer.body));
 }
 
 json::Value World::get(const std::string& path) { return request("GET", path).body; }

@@ -85,6 +85,8 @@ class World {
   void setJudge(Judge judge) { judge_ = std::move(judge); }
   /// Every request fails to connect while true; streams end.
   void setApiAway(bool away);
+  /// The API server forgets its history: watches from before now get 410.
+  void compact() { api_->compact(); }
 
   // Nodes.
   [[nodiscard]] Kubelet& kubelet() { return *kubelet_; }

@@ -21,6 +21,12 @@ JSON
   if [[ -n $3 ]]; then kubectl annotate pod "$1" -n "$ns" "gpu.scheduling/allocated=$3" >/dev/null; fi
 }
 
+# copy_lease NAME CHANGE-ANNOTATIONS [CHANGE]: like gpu-node-a-0, but for what jq changes.
+copy_lease() {
+  kubectl get lease gpu-node-a-0 -o json | jq 'del(.metadata.uid, .metadata.resourceVersion, .metadata.managedFields)
+    | .metadata.name = "'"$1"'" | .metadata.annotations |= ('"$2"') | '"${3:-.}" | create
+}
+
 annotation() { field "lease/$1" ".metadata.annotations.gpu\\.scheduling/$2" "${@:3}"; }
 
 step "a control plane with node-a and node-b, and what an ancestor left there"
@@ -93,18 +99,17 @@ for i in {7..9}; do pod "wave-$i" one; done | create
 eventually "pods bound" 8 bound_count
 expect_sound
 
-step "a lease without a pod, and one that names a pod wrongly, do not stay"
+step "a lease without a pod, and one of a pod that has another GPU, do not stay"
 delete_pods --all
 delete_pods --all -n team-a
 eventually_leases "" -A
 pod one-more one | create
 eventually_like "allocation" '^node-a:0$' allocated one-more
-# As after an unknown write that landed late: another GPU, same pod, another reservation.
-kubectl get lease gpu-node-a-0 -o json | jq 'del(.metadata.uid, .metadata.resourceVersion, .metadata.managedFields)
-  | .metadata.name = "gpu-node-a-1" | .metadata.annotations["gpu.scheduling/gpu"] = "1"
-  | .metadata.annotations["gpu.scheduling/devices"] = "node-a:1"
-  | .metadata.annotations["gpu.scheduling/reservation"] = "99999999-2222-4333-8444-555555555555"' | create
-ancestor_lease gpu-node-a-3 nobody 11111111-2222-4333-8444-555555555555
+stray='99999999-2222-4333-8444-555555555555'
+# As after an unknown write that landed late: the same pod, another GPU and reservation.
+copy_lease gpu-node-a-1 '.["gpu.scheduling/gpu"] = "1" | .["gpu.scheduling/devices"] = "node-a:1" | .["gpu.scheduling/reservation"] = "'$stray'"'
+copy_lease gpu-node-a-3 '.["gpu.scheduling/gpu"] = "3" | .["gpu.scheduling/devices"] = "node-a:3" | .["gpu.scheduling/reservation"] = "'$stray'"
+  | .["gpu.scheduling/pod-name"] = "nobody" | .["gpu.scheduling/pod-uid"] = "'$stray'"' '.spec.holderIdentity = "'$stray'"'
 eventually_leases "gpu-node-a-0 "
 expect "the pod's GPU" node-a:0 "$(allocated one-more)"
 
@@ -117,3 +122,19 @@ expect_sound
 step "the leader lease is not among what the guide's grep shows"
 expect "leases with gpu-" "gpu-node-a-0 gpu-node-a-1 " "$(kubectl get leases --no-headers | grep gpu- | awk '{ print $1 }' | tr '\n' ' ')"
 expect "holder of the leader lease" scheduler "$(field lease/scheduler.gpu.scheduling .spec.holderIdentity)"
+
+step "another scheduler's pod with our annotation holds its GPU, with a Warning and no lease"
+create <<YAML
+apiVersion: v1
+kind: Pod
+metadata: {name: foreign}
+spec: {schedulerName: other, containers: [{name: main, image: pause}]}
+YAML
+bind foreign node-a node-a:2
+eventually_like "event" '^Warning .*allocated' events_of foreign GpuHeldByForeignPod
+{ claim two-here 'count: 2' "$(on node-a)"; pod needs-two two-here; } | create
+expect_waiting needs-two 'need 2 and most free is 1'
+expect "GPU leases" "gpu-node-a-0 gpu-node-a-1 " "$(gpu_leases)"
+delete_pods foreign
+expect_allocated needs-two node-a:2,3
+expect_sound

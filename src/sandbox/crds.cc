@@ -1,0 +1,20 @@
+#include "sandbox/crds.h"
+
+#include "base/check.h"
+#include "yaml/yaml.h"
+
+namespace gs::sandbox {
+
+std::vector<json::Value> crds() {
+  const auto documents = yaml::toJson(crdsText());
+  GS_CHECK(documents.has_value(), "the built-in CRDs: {}", documents ? "" : documents.error().message);
+  std::vector<json::Value> out;
+  for (const auto& text : *documents) {
+    auto value = json::parse(text);
+    GS_CHECK(value.has_value(), "the built-in CRDs are no JSON after all");
+    out.push_back(*std::move(value));
+  }
+  return out;
+}
+
+}  // namespace gs::sandbox

@@ -1,0 +1,275 @@
+#include "sandbox/node_agent.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+
+#include "sandbox/api.h"
+#include "sandbox/forms.h"
+
+namespace gs::sandbox {
+namespace {
+
+using json::Array;
+using json::Object;
+using json::Value;
+
+constexpr Duration kCalm = std::chrono::seconds{60};
+constexpr Duration kDraining = std::chrono::seconds{10};
+constexpr Duration kRetry = std::chrono::seconds{1};
+constexpr const char* kAgentNamespace = "kube-system";
+constexpr const char* kMerge = "application/merge-patch+json";
+constexpr const char* kStrategic = "application/strategic-merge-patch+json";
+constexpr const char* kApply = "application/apply-patch+yaml";
+
+std::string agentPod(const kapi::SimNode& node) { return "gpu-scheduler-agent-" + node.name.text; }
+
+/// "0,2" or uuids -> ids of devices that are there.
+std::vector<int> idsOf(std::string_view text, const std::vector<model::Device>& devices) {
+  std::vector<int> out;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    const std::string_view one = text.substr(0, comma);
+    for (const auto& d : devices) {
+      if (one == std::to_string(d.id) || one == d.uuid) { out.push_back(d.id); }
+    }
+    text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
+  }
+  return out;
+}
+
+/// The lowest ids that nobody uses, as a device plugin would hand them out.
+std::vector<int> lowestFree(const std::vector<model::Device>& devices, const std::set<int>& used, int count) {
+  std::vector<int> out;
+  for (const auto& d : devices) {
+    if (static_cast<int>(out.size()) < count && !used.contains(d.id)) { out.push_back(d.id); }
+  }
+  return out;
+}
+
+}  // namespace
+
+NodeAgents::NodeAgents(Api& api, Kubelet& kubelet, std::vector<kapi::SimNode> nodes, bool agents)
+    : api_{api}, kubelet_{kubelet}, agents_{agents} {
+  for (auto& node : nodes) { addNode(std::move(node)); }
+}
+
+// ---- commands
+
+NodeAgents::Machine* NodeAgents::find(const std::string& node) {
+  const auto at = machines_.find(node);
+  if (at == machines_.end()) { return nullptr; }
+  commanded_ = true;
+  return &at->second;
+}
+
+void NodeAgents::addNode(kapi::SimNode node) {
+  Machine& m = machines_[node.name.text];
+  m = Machine{};
+  m.sim = std::move(node);
+  commanded_ = true;
+}
+
+void NodeAgents::removeNode(const std::string& node) {
+  machines_.erase(node);
+  to_remove_.push_back(node);
+  commanded_ = true;
+}
+
+void NodeAgents::setHealth(const std::string& node, int gpu, model::Health health, const std::string& reason) {
+  Machine* m = find(node);
+  if (m == nullptr) { return; }
+  for (auto& d : m->sim.devices) {
+    if (d.id != gpu) { continue; }
+    d.health = health;
+    d.health_reason = reason;
+    m->dirty = true;
+  }
+}
+
+void NodeAgents::setDevices(const std::string& node, std::vector<model::Device> devices) {
+  if (Machine* m = find(node)) {
+    m->sim.devices = std::move(devices);
+    m->dirty = true;
+  }
+}
+
+void NodeAgents::setAgentDown(const std::string& node, bool down) {
+  if (Machine* m = find(node)) {
+    m->agent_down = down;
+    m->agent_ready = !down;
+    m->dirty = m->dirty || !down;
+  }
+}
+
+void NodeAgents::setNodeReady(const std::string& node, bool ready) {
+  if (Machine* m = find(node)) { m->ready = ready; }
+}
+
+// ---- acting
+
+std::optional<Mono> NodeAgents::nextDue(Now now) {
+  if (commanded_ || kubelet_.changes() != seen_changes_) { return now.mono; }
+  std::optional<Mono> due;
+  for (const auto& entry : machines_) {
+    const auto& next = entry.second.next;
+    if (next && (!due || *next < *due)) { due = next; }
+  }
+  return due;
+}
+
+void NodeAgents::tick(Now now) {
+  commanded_ = false;
+  seen_changes_ = kubelet_.changes();
+  for (const std::string& node : std::exchange(to_remove_, {})) {
+    (void)send("DELETE", "/api/v1/nodes/" + node, {}, now);
+    if (agents_) {
+      (void)send("DELETE", fmt::format("/api/v1/namespaces/{}/pods/gpu-scheduler-agent-{}", kAgentNamespace, node),
+                 Object{{"gracePeriodSeconds", 0}}, now);
+    }
+  }
+  for (auto& [name, m] : machines_) {
+    if (!m.created) { create(m, now); }
+    carryOut(m, now);
+    look(m, now);
+  }
+}
+
+void NodeAgents::create(Machine& m, Now now) {
+  m.created = true;
+  Value node = kapi::encodeNode(m.sim);
+  (void)send("POST", "/api/v1/nodes", std::move(node), now);
+  if (agents_) { createAgentPod(m, now); }
+}
+
+void NodeAgents::createAgentPod(const Machine& m, Now now) {
+  Value pod = Object{{"apiVersion", "v1"}, {"kind", "Pod"}};
+  pod.set("metadata", Object{{"name", agentPod(m.sim)},
+                             {"labels", Object{{"app", "gpu-scheduler-agent"}}}});
+  pod.set("spec", Object{{"nodeName", m.sim.name.text},
+                         {"tolerations", Array{Value{Object{{"operator", "Exists"}}}}},
+                         {"containers", Array{Value{Object{{"name", "agent"}, {"image", "gpu-scheduler-agent"}}}}}});
+  (void)send("POST", fmt::format("/api/v1/namespaces/{}/pods", kAgentNamespace), std::move(pod), now);
+}
+
+/// Ready conditions that a command asked for.
+void NodeAgents::carryOut(Machine& m, Now now) {
+  const auto conditions = [](bool ready) {
+    return Object{{"status", Object{{"conditions", Array{Value{Object{{"type", "Ready"},
+                                                                      {"status", ready ? "True" : "False"}}}}}}}};
+  };
+  if (m.ready) {
+    (void)send("PATCH", "/api/v1/nodes/" + m.sim.name.text + "/status", conditions(*m.ready), now, kStrategic);
+    m.ready.reset();
+  }
+  if (m.agent_ready && agents_) {
+    (void)send("PATCH", fmt::format("/api/v1/namespaces/{}/pods/{}/status", kAgentNamespace, agentPod(m.sim)),
+               conditions(*m.agent_ready), now, kStrategic);
+    m.agent_ready.reset();
+  }
+}
+
+/// One look of the agent at its node: publishes when something changed or it is time.
+void NodeAgents::look(Machine& m, Now now) {
+  if (m.agent_down) {
+    m.next.reset();
+    return;
+  }
+  bool draining = false;
+  std::vector<model::Device> devices = agents_ ? withUsers(m, draining) : m.sim.devices;
+  const bool changed = m.dirty || devices != m.published;
+  const bool due = agents_ && m.next && *m.next <= now.mono;
+  const Duration pace = draining ? kDraining : kCalm;
+  if (!changed && !due) {
+    if (m.next && *m.next > now.mono + pace) { m.next = now.mono + pace; }
+    return;
+  }
+  if (m.dirty && !m.sim.devices.empty()) { setAllocatable(m, now); }
+  if (!publish(m, devices, agents_, now)) {
+    m.dirty = true;
+    m.next = now.mono + (m.owner_uid.empty() ? kRetry : kCalm);  // not served yet, or the Node went
+    return;
+  }
+  m.published = std::move(devices);
+  m.dirty = false;
+  m.next = agents_ ? std::optional{now.mono + pace} : std::nullopt;
+}
+
+bool NodeAgents::publish(Machine& m, const std::vector<model::Device>& devices, bool with_time, Now now) {
+  if (!own(m, now)) { return false; }
+  kapi::SimNode seen = m.sim;
+  seen.devices = devices;
+  Value body = kapi::encodeGpuNodeStatus(seen, with_time ? microTimeText(now.wall) : std::string{});
+  body.erase("spec");
+  return send("PATCH",
+              fmt::format("/apis/gpu.scheduling/v1/gpunodestatuses/{}/status?fieldManager=gpu-agent-status&force=true",
+                          m.sim.name.text),
+              std::move(body), now, kApply);
+}
+
+/// The object itself, owned by the Node as it is now. False: no such Node, or its kind is not served yet.
+bool NodeAgents::own(Machine& m, Now now) {
+  const StoredObject* node = api_.store().find({"/nodes", "", m.sim.name.text});
+  if (node == nullptr) { return false; }
+  const std::string uid{(*node->object)["metadata"]["uid"].str()};
+  const bool there = api_.store().find({"gpu.scheduling/gpunodestatuses", "", m.sim.name.text}) != nullptr;
+  if (there && uid == m.owner_uid) { return true; }
+  Value body = kapi::encodeGpuNodeStatus(m.sim, {});
+  body.erase("status");
+  body.child("metadata").set("ownerReferences", Array{Value{Object{{"apiVersion", "v1"},
+                                                                    {"kind", "Node"},
+                                                                    {"name", m.sim.name.text},
+                                                                    {"uid", uid}}}});
+  if (!send("PATCH",
+            fmt::format("/apis/gpu.scheduling/v1/gpunodestatuses/{}?fieldManager=gpu-agent&force=true",
+                        m.sim.name.text),
+            std::move(body), now, kApply)) {
+    return false;
+  }
+  m.owner_uid = uid;
+  return true;
+}
+
+/// nvidia.com/gpu as the kubelet counts it: the healthy devices.
+void NodeAgents::setAllocatable(const Machine& m, Now now) {
+  const auto healthy = std::count_if(m.sim.devices.begin(), m.sim.devices.end(),
+                                     [](const auto& d) { return d.health == model::Health::Healthy; });
+  (void)send("PATCH", "/api/v1/nodes/" + m.sim.name.text + "/status",
+             Object{{"status", Object{{"capacity", Object{{model::kNvidiaGpu, std::to_string(m.sim.devices.size())}}},
+                                      {"allocatable", Object{{model::kNvidiaGpu, std::to_string(healthy)}}}}}},
+             now, kMerge);
+}
+
+std::vector<model::Device> NodeAgents::withUsers(Machine& m, bool& draining) const {
+  std::vector<model::Device> devices = m.sim.devices;
+  const auto running = kubelet_.running(m.sim.name.text);
+  std::set<int> used;
+  std::set<std::string> alive;
+  for (const auto& r : running) {
+    alive.insert(r.uid);
+    for (const int id : idsOf(r.devices, devices)) { used.insert(id); }
+  }
+  std::erase_if(m.anonymous, [&](const auto& entry) { return !alive.contains(entry.first); });
+  for (const auto& entry : m.anonymous) { used.insert(entry.second.begin(), entry.second.end()); }
+  for (const auto& r : running) {
+    std::vector<int> ids = idsOf(r.devices, devices);
+    if (ids.empty() && r.gpus > 0) {
+      const auto [at, is_new] = m.anonymous.try_emplace(r.uid);
+      if (is_new) { at->second = lowestFree(devices, used, r.gpus); }
+      ids = at->second;
+      used.insert(ids.begin(), ids.end());
+    }
+    draining = draining || (r.ended && !ids.empty());
+    for (auto& d : devices) {
+      if (std::find(ids.begin(), ids.end(), d.id) != ids.end()) { d.in_use_by.emplace_back(r.uid); }
+    }
+  }
+  return devices;  // running() is ordered by uid, so inUseBy is too
+}
+
+bool NodeAgents::send(std::string method, std::string target, json::Value body, Now now, std::string type) {
+  return api_.handle({std::move(method), std::move(target), std::move(type), std::move(body)}, now).code < 300;
+}
+
+}  // namespace gs::sandbox

@@ -1,0 +1,76 @@
+// A World with one scheduler that decides, and what its tests ask of it.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "kapi/decode.h"
+#include "world/objects.h"
+#include "world/truth.h"
+
+namespace gs::test {
+
+class Cluster : public ::testing::Test {
+ protected:
+  explicit Cluster(sandbox::World::Options options = {}) : world{std::move(options)} {}
+
+  void startOne() {
+    world.startReplica();
+    ASSERT_TRUE(world.runUntil([&] { return world.leader().has_value(); }, std::chrono::seconds{30}));
+  }
+  [[nodiscard]] json::Value podObject(const std::string& name, const std::string& ns = "default") {
+    return world.get("/api/v1/namespaces/" + ns + "/pods/" + name);
+  }
+  [[nodiscard]] std::string allocated(const std::string& name, const std::string& ns = "default") {
+    return std::string{podObject(name, ns)["metadata"]["annotations"]["gpu.scheduling/allocated"].str()};
+  }
+  [[nodiscard]] std::string nodeOf(const std::string& name, const std::string& ns = "default") {
+    return std::string{podObject(name, ns)["spec"]["nodeName"].str()};
+  }
+  /// The message of PodScheduled=False, "" when there is none.
+  [[nodiscard]] std::string whyWaiting(const std::string& name, const std::string& ns = "default") {
+    for (const auto& c : podObject(name, ns)["status"]["conditions"].items()) {
+      if (c["type"].str() == "PodScheduled" && c["status"].str() == "False") { return std::string{c["message"].str()}; }
+    }
+    return "";
+  }
+  [[nodiscard]] json::Value claimStatus(const std::string& name) {
+    return world.get("/apis/gpu.scheduling/v1/namespaces/default/gpuclaims/" + name)["status"];
+  }
+  [[nodiscard]] std::size_t leases() { return readTruth(world).leases.size(); }
+  bool eventually(const std::function<bool()>& fact, Duration limit = std::chrono::seconds{60}) { return world.runUntil(fact, limit); }
+  void finish(const std::string& name, const std::string& ns = "default") { world.kubelet().finish(ns, name); }
+  void deletePod(const std::string& name, bool force = false) {
+    const auto answer = world.request("DELETE", "/api/v1/namespaces/default/pods/" + name,
+                                      force ? json::Value{json::Object{{"gracePeriodSeconds", 0}}} : json::Value{json::Object{}});
+    ASSERT_EQ(answer.code, 200);
+  }
+  /// Nothing is given twice, and nothing is left over two sweeps later.
+  void expectSettled() {
+    world.run(std::chrono::seconds{70});
+    const Truth truth = readTruth(world);
+    EXPECT_EQ(truth.problems, std::vector<std::string>{});
+    EXPECT_EQ(truth.unsettled, std::vector<std::string>{});
+  }
+  /// The ledger that a fresh engine makes of the API's objects alone.
+  [[nodiscard]] std::string rebuiltLedger() {
+    engine::Engine fresh;
+    const auto feed = [&](const std::string& path, model::Kind kind) {
+      for (const auto& item : world.get(path)["items"].items()) {
+        model::Object object = kapi::decodeObject(kind, item);
+        fresh.apply({kind, kapi::keyOf(object), kapi::uidOf(object), object, kapi::revisionOf(object)}, world.now().mono);
+      }
+    };
+    feed("/api/v1/nodes", model::Kind::Node);
+    feed("/apis/gpu.scheduling/v1/gpunodestatuses", model::Kind::GpuNodeStatus);
+    feed("/apis/gpu.scheduling/v1/gpuclaims", model::Kind::GpuClaim);
+    feed("/apis/coordination.k8s.io/v1/leases?labelSelector=gpu.scheduling%2Fmanaged%3Dtrue", model::Kind::Lease);
+    feed("/api/v1/pods", model::Kind::Pod);
+    return fresh.ledger().dump(false);
+  }
+
+  sandbox::World world;
+};
+
+}  // namespace gs::test

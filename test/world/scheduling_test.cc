@@ -1,0 +1,225 @@
+// One scheduler in a World: claims, plain and ordinary pods, and what they are told when they wait.
+#include "world/cluster.h"
+
+namespace gs::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+class Scheduling : public Cluster {
+ protected:
+  Scheduling() { startOne(); }
+};
+
+TEST_F(Scheduling, AClaimPodGetsExactDevicesALeaseAStatusAndAnEvent) {
+  world.create(claim("one", 1));
+  world.create(pod("p", "one", 1));
+  ASSERT_TRUE(eventually([&] { return claimStatus("one")["phase"].str() == "Bound"; }));
+  EXPECT_EQ(allocated("p"), "node-a:0");
+  EXPECT_EQ(podObject("p")["metadata"]["annotations"]["gpu.scheduling/visible-devices"].str(), "0");
+  const auto status = claimStatus("one");
+  EXPECT_EQ(status["nodeName"].str(), "node-a");
+  EXPECT_EQ(status["allocated"].str(), "node-a:0");
+  EXPECT_EQ(status["allocationsTotal"].intOr(0), 1);
+  const auto lease = world.get("/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0");
+  EXPECT_EQ(lease["spec"]["holderIdentity"].str(), podObject("p")["metadata"]["uid"].str());
+  EXPECT_EQ(lease["metadata"]["labels"]["gpu.scheduling/pod"].str(), "p");
+  EXPECT_EQ(lease["metadata"]["annotations"]["gpu.scheduling/devices"].str(), "node-a:0");
+  const auto events = world.get("/apis/events.k8s.io/v1/namespaces/default/events")["items"];
+  ASSERT_EQ(events.items().size(), 1U);
+  EXPECT_EQ(events.at(0)["reason"].str(), "Scheduled");
+  expectSettled();
+}
+
+TEST_F(Scheduling, AnEndedPodGivesEverythingBack) {
+  world.create(claim("two", 2));
+  world.create(pod("p", "two"));
+  ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
+  EXPECT_EQ(leases(), 2U);
+  finish("p");
+  EXPECT_TRUE(eventually([&] { return leases() == 0; }));
+  EXPECT_TRUE(eventually([&] { return claimStatus("two")["phase"].str() == "Pending"; }));
+  EXPECT_TRUE(claimStatus("two")["allocated"].isNull());
+}
+
+TEST_F(Scheduling, TwelvePodsForTwelveGpusAndTheRestWaitTakingOverAsOthersEnd) {
+  world.create(claim("one", 1));
+  for (int i = 0; i < 16; ++i) { world.create(pod("p" + std::to_string(i), "one")); }
+  ASSERT_TRUE(eventually([&] { return readTruth(world).bound.size() == 12; }));
+  world.run(5s);
+  EXPECT_EQ(readTruth(world).waiting.size(), 4U);
+  for (int i = 0; i < 16; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    if (nodeOf(name).empty()) {
+      EXPECT_EQ(whyWaiting(name), "0/2 nodes are available: 2 node(s) had too few free GPUs: need 1 and most free is 0.");
+    }
+  }
+  for (int i = 0; i < 16; ++i) {
+    if (!nodeOf("p" + std::to_string(i)).empty() && i < 8) { finish("p" + std::to_string(i)); }
+  }
+  EXPECT_TRUE(eventually([&] { return readTruth(world).waiting.empty(); }));
+  expectSettled();
+}
+
+TEST_F(Scheduling, MoreThanAnyNodeHasSaysSo) {
+  world.create(claim("big", 16));
+  world.create(pod("p", "big"));
+  ASSERT_TRUE(eventually([&] { return !whyWaiting("p").empty(); }));
+  EXPECT_EQ(whyWaiting("p"), "0/2 nodes are available: 2 node(s) had too few GPUs: need 16 and the largest has 8.");
+  EXPECT_EQ(claimStatus("big")["phase"].str(), "Pending");
+  EXPECT_TRUE(eventually([&] { return !claimStatus("big")["message"].str().empty(); }));
+}
+
+TEST_F(Scheduling, AClaimThatComesLaterIsPickedUp) {
+  world.create(pod("p", "later"));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("p").find("\"later\" not found") != std::string::npos; }));
+  world.create(claim("later", 1));
+  EXPECT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
+}
+
+TEST_F(Scheduling, AClaimThatShrinksLetsItsPodIn) {
+  world.create(claim("c", 9));
+  world.create(pod("p", "c"));
+  ASSERT_TRUE(eventually([&] { return !whyWaiting("p").empty(); }));
+  const auto answer = world.request("PATCH", "/apis/gpu.scheduling/v1/namespaces/default/gpuclaims/c",
+                                    json::Object{{"spec", json::Object{{"devices", json::Object{{"count", 3}}}}}}, "application/merge-patch+json");
+  ASSERT_EQ(answer.code, 200);
+  EXPECT_TRUE(eventually([&] { return allocated("p") == "node-a:0,1,2"; }));
+}
+
+TEST_F(Scheduling, ADeletedClaimLeavesItsRunningPodItsDevices) {
+  world.create(claim("c", 2));
+  world.create(pod("p", "c"));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
+  ASSERT_EQ(world.request("DELETE", "/apis/gpu.scheduling/v1/namespaces/default/gpuclaims/c").code, 200);
+  world.run(70s);
+  EXPECT_EQ(leases(), 2U);
+  expectSettled();
+}
+
+TEST_F(Scheduling, ALeaseDeletedByHandIsWrittenAgainAndSaidSo) {
+  world.create(claim("c", 1));
+  world.create(pod("p", "c"));
+  ASSERT_TRUE(eventually([&] { return leases() == 1; }));
+  world.run(2s);
+  ASSERT_EQ(world.request("DELETE", "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0").code, 200);
+  world.create(pod("q", "c"));
+  ASSERT_TRUE(eventually([&] { return allocated("q") == "node-a:1"; }));
+  EXPECT_TRUE(eventually([&] { return leases() == 2; }));
+  bool said = false;
+  for (const auto& e : world.get("/apis/events.k8s.io/v1/namespaces/default/events")["items"].items()) {
+    said |= e["reason"].str() == "GpuLeaseRewritten" && e["type"].str() == "Warning";
+  }
+  EXPECT_TRUE(said);
+  expectSettled();
+}
+
+TEST_F(Scheduling, APlainPodGetsExactDevicesAndALease) {
+  world.create(pod("p", "", 2));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
+  EXPECT_EQ(allocated("p"), "node-a:0,1");
+  EXPECT_EQ(leases(), 2U);
+  expectSettled();
+}
+
+TEST_F(Scheduling, AnOrdinaryPodIsBoundWithoutAnnotations) {
+  world.create(pod("p", ""));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
+  EXPECT_EQ(allocated("p"), "");
+  EXPECT_EQ(leases(), 0U);
+}
+
+TEST_F(Scheduling, SharersShareOneLease) {
+  world.create(claim("s", 1, {{"exclusivity", "Shared"}}));
+  world.create(pod("a", "s"));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("a").empty(); }));
+  world.run(5s);
+  for (const char* name : {"b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m"}) { world.create(pod(name, "s")); }
+  ASSERT_TRUE(eventually([&] { return readTruth(world).waiting.empty(); }));
+  const auto truth = readTruth(world);
+  std::size_t most = 0;
+  for (const auto& [device, uids] : truth.devices) { most = std::max(most, uids.size()); }
+  EXPECT_EQ(most, 2U) << "13 sharers on 12 devices";
+  EXPECT_EQ(leases(), 12U);
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m"}) { finish(name); }
+  EXPECT_TRUE(eventually([&] { return leases() == 0; }));
+}
+
+TEST_F(Scheduling, AnUnhealthyDeviceIsNotGiven) {
+  world.agents().setHealth("node-a", 0, "Unhealthy", "XID 79");
+  world.run(2s);
+  world.create(claim("one", 1));
+  world.create(pod("p", "one"));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
+  EXPECT_EQ(allocated("p"), "node-a:1");
+}
+
+TEST_F(Scheduling, AForceDeletedPodsDeviceDrainsUntilTheAgentSawItGone) {
+  world.kubelet().setConfig({500ms, 100ms, 20s, 40s});  // containers linger
+  world.create(claim("four", 4));
+  world.create(pod("p", "four"));
+  ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
+  ASSERT_EQ(nodeOf("p"), "node-a");
+  world.run(70s);  // the agent has looked
+  deletePod("p", true);
+  world.create(claim("eight", 8));
+  world.create(pod("filler", "eight"));
+  world.create(pod("next", "four"));
+  world.run(15s);
+  EXPECT_EQ(nodeOf("next"), "") << "its containers still run";
+  EXPECT_TRUE(eventually([&] { return nodeOf("next") == "node-a"; }, 120s));
+  expectSettled();
+}
+
+TEST_F(Scheduling, ALedgerRebuiltFromTheApiEqualsTheLiveOne) {
+  world.create(claim("one", 1));
+  world.create(claim("shared", 1, {{"exclusivity", "Shared"}}));
+  for (int i = 0; i < 6; ++i) { world.create(pod("p" + std::to_string(i), i % 2 == 0 ? "one" : "shared")); }
+  world.create(pod("plain", "", 2));
+  world.create(pod("ordinary", ""));
+  ASSERT_TRUE(eventually([&] { return readTruth(world).waiting.empty(); }));
+  finish("p0");
+  world.run(70s);
+  EXPECT_EQ(world.scheduler(0).engine().ledger().dump(false), rebuiltLedger());
+}
+
+TEST_F(Scheduling, ARestartedSchedulerGoesOnWhereItWas) {
+  world.create(claim("two", 2));
+  for (int i = 0; i < 4; ++i) { world.create(pod("p" + std::to_string(i), "two")); }
+  ASSERT_TRUE(eventually([&] { return readTruth(world).waiting.empty(); }));
+  world.crash(0);
+  finish("p1");
+  world.run(10s);
+  world.restart(0);
+  world.create(pod("q", "two"));
+  EXPECT_TRUE(eventually([&] { return !nodeOf("q").empty(); }));
+  expectSettled();
+}
+
+TEST_F(Scheduling, HistoryThatIsForgottenLosesNothing) {
+  world.create(claim("one", 1));
+  world.setApiAway(true);
+  world.run(3s);
+  world.create(pod("p", "one"));
+  world.compact();
+  world.setApiAway(false);
+  EXPECT_TRUE(eventually([&] { return !nodeOf("p").empty(); }, 120s));
+  expectSettled();
+}
+
+TEST(Determinism, TheSameSeedWritesTheSameCalls) {
+  const auto play = [](std::uint64_t seed) {
+    sandbox::World world{{.seed = seed}};
+    world.startReplica();
+    world.startReplica();
+    world.create(claim("two", 2));
+    for (int i = 0; i < 5; ++i) { world.create(pod("p" + std::to_string(i), "two")); }
+    world.run(60s);
+    return std::pair{world.writes(), world.log()};
+  };
+  EXPECT_EQ(play(7), play(7));
+  EXPECT_FALSE(play(7).first.empty());
+}
+
+}  // namespace
+}  // namespace gs::test
