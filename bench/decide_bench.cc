@@ -1,11 +1,13 @@
-// How fast decisions are. One core, no I/O, CPU seconds: decide, reserve, then the bound pod takes the reservation's place.
+// How fast decisions are. One core, no I/O, CPU seconds: decide, reserve, then the bound pod takes the
+// reservation's place.
 //
 //   decide_bench [google-benchmark flags]     the benchmarks by name
 //   decide_bench --json FILE                  the figures with their goals, as one flat JSON object
 //     decide_per_s         one-GPU claims, 5,000 nodes x 8, from empty to full
-//     decide_mixed_per_s   the same nodes; claims of 1, 2, 4, 8 with selectors and tolerations, two priorities, through the queue
-//     decide_growth        cost per decision at 50,000 nodes / at 500
-//     decide_misfit_ratio  cost of a pod that fits nowhere / of one that fits, with a change elsewhere before each
+//     decide_mixed_per_s   the same nodes; claims of 1, 2, 4, 8 with selectors and tolerations, two
+// priorities, through the queue     decide_growth        cost per decision at 50,000 nodes / at 500
+//     decide_misfit_ratio  cost of a pod that fits nowhere / of one that fits, with a change elsewhere before
+// each
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
@@ -31,7 +33,9 @@ model::Node benchNode(int i) {
   model::Node n;
   n.name = model::NodeName{fmt::format("node-{:05}", i)};
   n.ready = true;
-  n.labels = {{"kubernetes.io/hostname", n.name.text}, {"zone", fmt::format("zone-{}", i % 4)}, {"gpu-type", i % 2 == 0 ? "a100" : "h100"}};
+  n.labels = {{"kubernetes.io/hostname", n.name.text},
+              {"zone", fmt::format("zone-{}", i % 4)},
+              {"gpu-type", i % 2 == 0 ? "a100" : "h100"}};
   if (i % 4 == 3) { n.taints = {{"team", "research", "NoSchedule"}}; }
   n.allocatable = {96'000, std::int64_t{512} << 30, std::int64_t{900} << 30, {{model::kNvidiaGpu, kGpus}}};
   n.allocatable_pods = 110;
@@ -142,7 +146,8 @@ Run fillMixed(int nodes, const std::vector<model::Uid>& uids) {
   Rng rng{2};
   std::vector<Queue::Item> pods;
   for (std::size_t i = 0; i < uids.size(); ++i) {
-    pods.push_back({uids[i], rng.chance(20) ? 100 : 0, static_cast<std::int64_t>(i), classes[rng.below(classes.size())]});
+    pods.push_back({uids[i], rng.chance(20) ? 100 : 0, static_cast<std::int64_t>(i),
+                    classes[rng.below(classes.size())]});
   }
   const double start = cpuSeconds();
   Queue queue;
@@ -158,7 +163,8 @@ Run fillMixed(int nodes, const std::vector<model::Uid>& uids) {
   return {cpuSeconds() - start, decisions};
 }
 
-/// Decisions for a pod that fits nowhere (or does), each after a pod came or went somewhere; only the decisions are timed.
+/// Decisions for a pod that fits nowhere (or does), each after a pod came or went somewhere; only the
+/// decisions are timed.
 Run decideAfterChanges(const PodRequest& request, const std::vector<model::Uid>& uids) {
   const auto cluster = std::make_unique<Cluster>(5'000);
   const ClassId one = cluster->decider.classOf(benchRequest(1));
@@ -169,7 +175,8 @@ Run decideAfterChanges(const PodRequest& request, const std::vector<model::Uid>&
   Run run;
   const double start = cpuSeconds();
   for (int i = 0; i < 200'000; ++i) {
-    const model::NodeName& node = cluster->ledger.at(static_cast<Ledger::NodeIndex>(rng.below(2'500))).node.name;
+    const model::NodeName& node =
+        cluster->ledger.at(static_cast<Ledger::NodeIndex>(rng.below(2'500))).node.name;
     cluster->ledger.release(node, 0, uids[30'000], Source::Lease);
     cluster->ledger.hold(node, 0, uids[30'000], Source::Lease, {});
     benchmark::DoNotOptimize(cluster->decider.decide(asked));
@@ -203,9 +210,15 @@ void timeFill(benchmark::State& state, const Fill& fill, int nodes, std::size_t 
 }
 
 void BM_DecideSingles(benchmark::State& state) {
-  timeFill(state, fillWithSingles, static_cast<int>(state.range(0)), static_cast<std::size_t>(state.range(0)) * kGpus + 1);
+  timeFill(state, fillWithSingles, static_cast<int>(state.range(0)),
+           static_cast<std::size_t>(state.range(0)) * kGpus + 1);
 }
-BENCHMARK(BM_DecideSingles)->Arg(500)->Arg(5'000)->Arg(50'000)->UseManualTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(BM_DecideSingles)
+    ->Arg(500)
+    ->Arg(5'000)
+    ->Arg(50'000)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
 
 void BM_DecideMixed(benchmark::State& state) { timeFill(state, fillMixed, 5'000, kMixedPods); }
 BENCHMARK(BM_DecideMixed)->UseManualTime()->Unit(benchmark::kMillisecond);
@@ -241,8 +254,10 @@ int writeFigures(const char* path) {
   const double misfit = costPerDecision(3, [&] { return decideAfterChanges(impossible(), uids); }) /
                         costPerDecision(3, [&] { return decideAfterChanges(benchRequest(4), uids); });
   const std::string text = fmt::format(
-      "{{\"decide_per_s\": {:.0f}, \"decide_per_s_goal\": 50000, \"decide_mixed_per_s\": {:.0f}, \"decide_mixed_per_s_goal\": 30000, "
-      "\"decide_growth\": {:.2f}, \"decide_growth_goal\": 2, \"decide_misfit_ratio\": {:.2f}, \"decide_misfit_ratio_goal\": 1}}\n",
+      "{{\"decide_per_s\": {:.0f}, \"decide_per_s_goal\": 50000, \"decide_mixed_per_s\": {:.0f}, "
+      "\"decide_mixed_per_s_goal\": 30000, "
+      "\"decide_growth\": {:.2f}, \"decide_growth_goal\": 2, \"decide_misfit_ratio\": {:.2f}, "
+      "\"decide_misfit_ratio_goal\": 1}}\n",
       1 / single, 1 / mixed, growth, misfit);
   std::fputs(text.c_str(), stdout);
   std::FILE* file = std::fopen(path, "w");

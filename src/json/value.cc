@@ -213,22 +213,22 @@ Value::Value(unsigned long long v) {
   }
 }
 
-const Value& Value::operator[](std::string_view key) const {
+const Value& Value::operator[](std::string_view key) const& {
   const Value* found = find(key);
   return found == nullptr ? kNull : *found;
 }
 
-const Value* Value::find(std::string_view key) const {
+const Value* Value::find(std::string_view key) const& {
   const auto* object = std::get_if<Object>(&data_);
   return object == nullptr ? nullptr : object->find(key);
 }
 
-const Value& Value::at(std::size_t index) const {
+const Value& Value::at(std::size_t index) const& {
   const auto* array = std::get_if<Array>(&data_);
   return array == nullptr || index >= array->size() ? kNull : (*array)[index];
 }
 
-std::string_view Value::str() const {
+std::string_view Value::str() const& {
   const auto* text = std::get_if<std::string>(&data_);
   return text == nullptr ? std::string_view{} : std::string_view{*text};
 }
@@ -254,12 +254,12 @@ bool Value::boolOr(bool fallback) const {
   return yes == nullptr ? fallback : *yes;
 }
 
-const Array& Value::items() const {
+const Array& Value::items() const& {
   const auto* array = std::get_if<Array>(&data_);
   return array == nullptr ? kNoItems : *array;
 }
 
-const Object& Value::members() const {
+const Object& Value::members() const& {
   const auto* object = std::get_if<Object>(&data_);
   return object == nullptr ? kNoMembers : *object;
 }

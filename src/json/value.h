@@ -81,17 +81,25 @@ class Value {
   [[nodiscard]] bool isNumber() const { return isInt() || std::holds_alternative<double>(data_); }
 
   // Reading, never failing.
-  [[nodiscard]] const Value& operator[](std::string_view key) const;  // null when absent
-  [[nodiscard]] const Value& operator[](const char* key) const { return (*this)[std::string_view{key}]; }
-  [[nodiscard]] const Value& at(std::size_t index) const;     // null when out of range
-  [[nodiscard]] std::string_view str() const;                 // "" unless a string
+  // On a temporary they return values, so `get()["items"].items()` is safe in a range-for.
+  [[nodiscard]] const Value& operator[](std::string_view key) const&;  // null when absent
+  [[nodiscard]] const Value& operator[](const char* key) const& { return (*this)[std::string_view{key}]; }
+  [[nodiscard]] Value operator[](std::string_view key) && { return std::as_const(*this)[key]; }
+  [[nodiscard]] Value operator[](const char* key) && { return std::as_const(*this)[std::string_view{key}]; }
+  [[nodiscard]] const Value& at(std::size_t index) const&;     // null when out of range
+  [[nodiscard]] std::string_view str() const&;                 // "" unless a string
   [[nodiscard]] std::optional<std::int64_t> integer() const;  // only whole numbers
   [[nodiscard]] std::int64_t intOr(std::int64_t fallback) const { return integer().value_or(fallback); }
   [[nodiscard]] std::optional<double> number() const;
   [[nodiscard]] bool boolOr(bool fallback) const;
-  [[nodiscard]] const Array& items() const;                     // empty unless an array
-  [[nodiscard]] const Object& members() const;                  // empty unless an object
-  [[nodiscard]] const Value* find(std::string_view key) const;  // nullptr when absent or not an object
+  [[nodiscard]] const Array& items() const&;                     // empty unless an array
+  [[nodiscard]] const Object& members() const&;                  // empty unless an object
+  [[nodiscard]] Value at(std::size_t index) && { return std::as_const(*this).at(index); }
+  [[nodiscard]] std::string str() && { return std::string{std::as_const(*this).str()}; }
+  [[nodiscard]] Array items() && { return std::as_const(*this).items(); }
+  [[nodiscard]] Object members() && { return std::as_const(*this).members(); }
+  [[nodiscard]] const Value* find(std::string_view key) const&;  // nullptr when absent or not an object
+  const Value* find(std::string_view key) && = delete;
 
   // Changing. `child` turns null into an object; on any other type it is a bug of the caller.
   Value& child(std::string_view key);

@@ -202,6 +202,11 @@ bool NodeAgents::publish(Machine& m, const std::vector<model::Device>& devices, 
   seen.devices = devices;
   Value body = kapi::encodeGpuNodeStatus(seen, with_time ? microTimeText(now.wall) : std::string{});
   body.erase("spec");
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    Value& users = body.child("status").child("devices").array()[i].child("inUseBy");
+    users = Array{};
+    for (const auto& uid : devices[i].in_use_by) { users.array().emplace_back(uid.text); }
+  }
   return send("PATCH",
               fmt::format("/apis/gpu.scheduling/v1/gpunodestatuses/{}/status?fieldManager=gpu-agent-status&force=true",
                           m.sim.name.text),

@@ -92,13 +92,17 @@ void World::run(Duration by) {
 
 bool World::runUntil(const std::function<bool()>& done, Duration limit) {
   const Mono until = clock_.now().mono + limit;
-  while (!done()) {
-    if (!step(until)) {
-      clock_.advance(until - clock_.now().mono);
-      return done();
-    }
+  const auto facts = [this] { return std::pair{api_->store().revision(), leader()}; };
+  auto looked = facts();
+  if (done()) { return true; }
+  while (step(until)) {
+    const auto now = facts();
+    if (now == looked) { continue; }  // looking is dear, and nothing that can be seen changed
+    looked = now;
+    if (done()) { return true; }
   }
-  return true;
+  clock_.advance(until - clock_.now().mono);
+  return done();
 }
 
 // ---------------------------------------------------------------- replicas
@@ -242,7 +246,7 @@ void World::send(Replica& r, kapi::Call call) {
 void World::arrive(ReplicaId id, std::uint64_t life, const kapi::Call& call, CallFate fate) {
   using How = CallFate::How;
   kapi::Outcome o = failed(call, kapi::Fate::Unknown, "timed out");
-  if (isWrite(call) && tokenOwner(call.token) != kElectionOwner) {
+  if (isWrite(call) && kapi::tokenOwner(call.token) != kElectionOwner) {
     writes_.push_back(fmt::format("{} {}{}{} {}", kapi::httpMethod(call.verb), kapi::kindInfo(call.kind).resource,
                                   call.subresource.empty() ? "" : "/", call.subresource, call.key.text()));
   }

@@ -95,7 +95,7 @@ class World {
   // Time.
   [[nodiscard]] Now now() const { return clock_.now(); }
   void run(Duration by);
-  /// Runs until `done()` or `limit` has passed; true when done.
+  /// Runs until `done()` or `limit` has passed; true when done. Asked when an object or the leader changed.
   bool runUntil(const std::function<bool()>& done, Duration limit);
 
   /// Log lines of all replicas so far ("replica level message k=v ...").

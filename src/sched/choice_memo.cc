@@ -14,7 +14,8 @@ void ChoiceMemo::leave(const DeviceRequest& request) {
   if (it != shapes_.end() && --it->second.users == 0) { shapes_.erase(it); }
 }
 
-std::optional<Choice> ChoiceMemo::choose(ShapeId shape, const DeviceRequest& request, const Topology& t, Mask free) {
+std::optional<Choice> ChoiceMemo::choose(ShapeId shape, const DeviceRequest& request, const Topology& t,
+                                         Mask free) {
   // One device, or no serial: nothing to save, or nothing to know it by.
   const bool cheap = request.count == 1 && request.policy != model::Policy::PreferIds;
   if (cheap || t.serial() == 0) { return chooseWhole(t, free, request); }

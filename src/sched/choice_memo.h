@@ -1,5 +1,5 @@
-// Remembers device choices: chooseWhole() is a function of topology, free devices and request, and nodes of one make with
-// the same devices free are common. Bounded: starts over when it is full. One thread.
+// Remembers device choices: chooseWhole() is a function of topology, free devices and request, and nodes of
+// one make with the same devices free are common. Bounded: starts over when it is full. One thread.
 #pragma once
 
 #include <cstdint>

@@ -20,14 +20,19 @@ std::size_t mix(std::size_t h, const std::string& v) { return mix(h, std::hash<s
 std::size_t hashOf(const PodRequest& r) {
   std::size_t h = mix(static_cast<std::size_t>(r.door), static_cast<std::size_t>(r.resources.cpu_milli));
   h = mix(h, static_cast<std::size_t>(r.resources.memory));
-  for (const auto& [name, amount] : r.resources.extended) { h = mix(mix(h, name), static_cast<std::size_t>(amount)); }
+  for (const auto& [name, amount] : r.resources.extended) {
+    h = mix(mix(h, name), static_cast<std::size_t>(amount));
+  }
   for (const auto& [key, value] : r.node_selector) { h = mix(mix(h, key), value); }
   for (const auto& [key, value] : r.match_labels) { h = mix(mix(h, key), value); }
   for (const auto& t : r.tolerations) { h = mix(mix(h, t.key), t.value); }
-  return r.devices ? mix(mix(h, static_cast<std::size_t>(r.devices->count)), static_cast<std::size_t>(r.devices->policy)) : h;
+  return r.devices ? mix(mix(h, static_cast<std::size_t>(r.devices->count)),
+                         static_cast<std::size_t>(r.devices->policy))
+                   : h;
 }
 
-/// Places of nodes by name, shared by all orders. Their relative order only changes when an index is given to another node.
+/// Places of nodes by name, shared by all orders. Their relative order only changes when an index is given to
+/// another node.
 class NameRanks {
  public:
   [[nodiscard]] const NodeRanking::Ranks& ranks() const { return ranks_; }
@@ -37,13 +42,16 @@ class NameRanks {
   void catchUp(const Ledger& ledger) {
     const auto& namings = ledger.namings();
     if (position_ == namings.size()) { return; }
-    const std::vector<NodeIndex> renamed{namings.begin() + static_cast<std::ptrdiff_t>(position_), namings.end()};
+    const std::vector<NodeIndex> renamed{namings.begin() + static_cast<std::ptrdiff_t>(position_),
+                                         namings.end()};
     position_ = namings.size();
     ranks_.resize(ledger.size());
     std::vector<bool> moves(ledger.size(), false);
     for (const NodeIndex i : renamed) { moves[i] = true; }
     std::erase_if(by_name_, [&](NodeIndex i) { return moves[i]; });
-    const auto before = [&](NodeIndex a, NodeIndex b) { return ledger.at(a).node.name < ledger.at(b).node.name; };
+    const auto before = [&](NodeIndex a, NodeIndex b) {
+      return ledger.at(a).node.name < ledger.at(b).node.name;
+    };
     const auto kept = static_cast<std::ptrdiff_t>(by_name_.size());
     for (NodeIndex i = 0; i < moves.size(); ++i) {
       if (moves[i] && !ledger.at(i).node.name.empty()) { by_name_.push_back(i); }
@@ -108,8 +116,9 @@ struct Decider::Impl {
       const auto placed = tryPlace(n, *r.devices);
       return placed ? std::optional{Choice{0, placed->score}} : std::nullopt;
     }
-    return offerWhole(n, n.held, r.devices->count,
-                      [&](const Topology& t, Mask free) { return memo.choose(c.shape, *r.devices, t, free); });
+    return offerWhole(n, n.held, r.devices->count, [&](const Topology& t, Mask free) {
+      return memo.choose(c.shape, *r.devices, t, free);
+    });
   }
 
   NodeRanking::Key keyOf(Class& c, NodeIndex i) {
@@ -119,7 +128,8 @@ struct Decider::Impl {
     order.seen[i] = n.version;
     if (order.facts_ok[i] == 0) { return {}; }
     const auto choice = offer(c, n);
-    const auto free = static_cast<std::int32_t>(std::min<std::int64_t>(n.free_devices, std::numeric_limits<std::int32_t>::max()));
+    const auto free = static_cast<std::int32_t>(
+        std::min<std::int64_t>(n.free_devices, std::numeric_limits<std::int32_t>::max()));
     return choice ? NodeRanking::Key{choice->score, free, true} : NodeRanking::Key{};
   }
 
@@ -156,8 +166,13 @@ struct Decider::Impl {
       order.facts_ok.resize(ledger.size());
       order.epoch = names.epoch();
     }
-    const bool behind = order.position < ledger.changesBegin() || ledger.changesEnd() - order.position > ledger.size();
-    if (moved || behind) { scanAll(c); } else { readChanges(c); }
+    const bool behind =
+        order.position < ledger.changesBegin() || ledger.changesEnd() - order.position > ledger.size();
+    if (moved || behind) {
+      scanAll(c);
+    } else {
+      readChanges(c);
+    }
     order.position = ledger.changesEnd();
     return order;
   }
@@ -190,7 +205,8 @@ Decider::Decider(const Ledger& ledger) : impl_{std::make_unique<Impl>(ledger)} {
 Decider::~Decider() = default;
 
 ClassId Decider::classOf(const PodRequest& request) {
-  GS_CHECK(!request.devices || request.devices->count > 0, "a request for {} devices", request.devices->count);
+  GS_CHECK(!request.devices || request.devices->count > 0, "a request for {} devices",
+           request.devices->count);
   const std::size_t hash = hashOf(request);
   const auto [begin, end] = impl_->by_hash.equal_range(hash);
   for (auto it = begin; it != end; ++it) {

@@ -1,13 +1,15 @@
 // One decision: which node and which devices, or why none. Pure over the ledger; incremental.
 //
 // Equal requests form a class. A class keeps, for every node, whether it fits and with what score, ordered by
-// (score descending, fewer free devices, name); between decisions only nodes that the ledger's change log names are
-// looked at again, and of those only what is used there, unless the node's facts changed. A decision costs O(changed nodes * log nodes), not O(nodes).
-// Device choices are remembered by (devices' topology, free devices, what is asked), so nodes of one make share them.
-// Rules: what refuses a node is sched/fit.h; score and device choice are sched/placement.h. Ties across nodes:
-// best score, then fewer free devices, then name. One answer for one state, whatever order led to it.
-// The node orders of at most kMaxOrders classes are kept, fewer when there are very many nodes (kMaxOrderedNodes in all, but never fewer than 8 classes);
-// the least recently used goes (it is rebuilt by a full scan when it comes back). Requests themselves are kept until retire().
+// (score descending, fewer free devices, name); between decisions only nodes that the ledger's change log
+// names are looked at again, and of those only what is used there, unless the node's facts changed. A
+// decision costs O(changed nodes * log nodes), not O(nodes). Device choices are remembered by (devices'
+// topology, free devices, what is asked), so nodes of one make share them.
+// Rules: what refuses a node is sched/fit.h; score and device choice are sched/placement.h. Ties across
+// nodes: best score, then fewer free devices, then name. One answer for one state, whatever order led to it.
+// The node orders of at most kMaxOrders classes are kept, fewer when there are very many nodes
+// (kMaxOrderedNodes in all, but never fewer than 8 classes); the least recently used goes (it is rebuilt by a
+// full scan when it comes back). Requests themselves are kept until retire().
 // One thread. The Ledger must outlive it.
 #pragma once
 

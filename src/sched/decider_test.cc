@@ -86,15 +86,18 @@ TEST(Decider, TheUsageGuidesExamples) {
     return std::pair{placed->node.text, placed->ids};
   };
   EXPECT_EQ(run(testClaim(1), "gpu-test"), (std::pair{std::string{"node-a"}, std::vector<int>{0}}));
-  EXPECT_EQ(run(testClaim(4), "training-job"), (std::pair{std::string{"node-b"}, std::vector<int>{0, 1, 2, 3}}));
+  EXPECT_EQ(run(testClaim(4), "training-job"),
+            (std::pair{std::string{"node-b"}, std::vector<int>{0, 1, 2, 3}}));
   PodRequest pinned = testClaim(testDevices(2, model::Policy::PreferIds));
   pinned.devices->prefer_ids = {0, 1};
-  EXPECT_EQ(run(pinned, "pinned"), (std::pair{std::string{"node-a"}, std::vector<int>{1, 2}})) << "0 is taken, 1 is not";
+  EXPECT_EQ(run(pinned, "pinned"), (std::pair{std::string{"node-a"}, std::vector<int>{1, 2}}))
+      << "0 is taken, 1 is not";
   PodRequest eight = testClaim(8);
   eight.match_labels["gpu-type"] = "a100";
   EXPECT_EQ(d.decide(d.classOf(eight)), std::nullopt);
   running.erase(running.begin() + 1);
-  EXPECT_EQ(run(eight, "specific"), (std::pair{std::string{"node-b"}, std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}}));
+  EXPECT_EQ(run(eight, "specific"),
+            (std::pair{std::string{"node-b"}, std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}}));
 }
 
 TEST(Decider, EqualRequestsAreOneClass) {
@@ -136,6 +139,42 @@ TEST(Decider, NodesMayComeAndGoBetweenDecisions) {
   EXPECT_EQ(d.decide(c)->node.text, "b");
   testNode("c").gpus(1).addTo(l);  // has the index that "a" had
   EXPECT_EQ(d.decide(c)->node.text, "b");
+}
+
+TEST(Decider, AnIndexThatChangedItsNodeIsRankedByItsNewName) {
+  Ledger l;
+  testNode("m").gpus(1).addTo(l);
+  testNode("n").gpus(1).addTo(l);
+  for (int i = 0; i < 20; ++i) {
+    testNode("other-" + std::to_string(i)).addTo(l);
+  }  // so that not all are looked at anew
+  Decider d{l};
+  const ClassId c = d.classOf(testClaim(1));
+  EXPECT_EQ(d.decide(c)->node.text, "m");
+  l.removeNode(model::NodeName{"m"});
+  l.removeStatus(model::NodeName{"m"});
+  testNode("z").gpus(1).addTo(l);  // the same index, the same score
+  ASSERT_EQ(l.size(), 22U);
+  EXPECT_EQ(d.decide(c)->node.text, "n");
+}
+
+TEST(Decider, AHolderThatChangesItsAmountIsNoticed) {
+  Ledger l;
+  testNode("a").gpus(1).addTo(l);
+  const model::NodeName a{"a"};
+  const model::Uid p{"p"};
+  l.hold(a, 0, p, Source::Lease, {true, 0, 0});
+  PodRequest shared = testClaim(1);
+  shared.devices->shared = true;
+  Decider d{l};
+  const ClassId c = d.classOf(shared);
+  EXPECT_TRUE(d.fits(c));
+  l.hold(a, 0, p, Source::Lease, {});
+  EXPECT_FALSE(d.fits(c));
+  l.hold(a, 0, p, Source::BoundPod, {true, 0, 0});
+  EXPECT_FALSE(d.fits(c));
+  l.release(a, 0, p, Source::Lease);
+  EXPECT_TRUE(d.fits(c)) << "what is left says that it shares";
 }
 
 TEST(Decider, MoreClassesThanOrdersAreKept) {

@@ -5,7 +5,8 @@
 
 namespace gs::sched {
 
-/// whole, topology, healthy, unknown, held, from the devices and agent_stale. Without a pool the topology is nobody else's.
+/// whole, topology, healthy, unknown, held, from the devices and agent_stale. Without a pool the topology is
+/// nobody else's.
 void deriveDevices(NodeState& n, TopologyPool* pool);
 /// free_devices, from all others.
 void deriveFree(NodeState& n);

@@ -42,15 +42,20 @@ std::string textOf(const Misfit& m) {
     case Reason::InsufficientResource: return fmt::format("Insufficient {}", m.detail);
     case Reason::NoGpuStatus: return "node(s) had no GpuNodeStatus";
     case Reason::NoGpu: return "node(s) had no GPU";
-    case Reason::TooFewGpus: return fmt::format("node(s) had too few GPUs: need {} and the largest has {}", m.need, m.have);
+    case Reason::TooFewGpus:
+      return fmt::format("node(s) had too few GPUs: need {} and the largest has {}", m.need, m.have);
     case Reason::TooFewHealthy:
       return fmt::format("node(s) had too few healthy GPUs: need {} and most healthy is {}", m.need, m.have);
-    case Reason::TooFewFree: return fmt::format("node(s) had too few free GPUs: need {} and most free is {}", m.need, m.have);
+    case Reason::TooFewFree:
+      return fmt::format("node(s) had too few free GPUs: need {} and most free is {}", m.need, m.have);
     case Reason::TopologyUnmet:
       return m.detail.empty()
-                 ? fmt::format("node(s) had too few free GPUs in one island: need {} and most free is {}", m.need, m.have)
-                 : fmt::format("node(s) had no island with enough bandwidth: need {} GPUs with {} GB/s per pair and best is {}",
-                               m.detail, m.need, m.have);
+                 ? fmt::format("node(s) had too few free GPUs in one island: need {} and most free is {}",
+                               m.need, m.have)
+                 : fmt::format(
+                       "node(s) had no island with enough bandwidth: need {} GPUs with {} GB/s per pair and "
+                       "best is {}",
+                       m.detail, m.need, m.have);
   }
   return "?";
 }
@@ -104,6 +109,8 @@ std::string refusalText(const Ledger& ledger, const PodRequest& request) {
   return refusalText(misfits(ledger, request), ledger.existing());
 }
 
-std::string refusalKind(const Ledger& ledger, const PodRequest& request) { return refusalKind(misfits(ledger, request)); }
+std::string refusalKind(const Ledger& ledger, const PodRequest& request) {
+  return refusalKind(misfits(ledger, request));
+}
 
 }  // namespace gs::sched

@@ -19,7 +19,9 @@ TEST(RefusalText, WithoutNodes) {
 TEST(RefusalText, JoinsNodesByReasonWithTheLargestNumber) {
   Ledger l;
   for (const char* name : {"a", "b", "c"}) { testNode(name).gpus(4).addTo(l); }
-  for (const char* name : {"d", "e"}) { testNode(name).gpus(4).taint("team", "research", "NoSchedule").addTo(l); }
+  for (const char* name : {"d", "e"}) {
+    testNode(name).gpus(4).taint("team", "research", "NoSchedule").addTo(l);
+  }
   for (int id = 0; id < 4; ++id) { l.hold(model::NodeName{"a"}, id, model::Uid{"p"}, Source::Lease, {}); }
   for (int id = 0; id < 2; ++id) { l.hold(model::NodeName{"b"}, id, model::Uid{"p"}, Source::Lease, {}); }
   l.hold(model::NodeName{"c"}, 0, model::Uid{"p"}, Source::Lease, {});
@@ -38,6 +40,7 @@ class RefusalWords : public ::testing::TestWithParam<TextCase> {};
 TEST_P(RefusalWords, Are) {
   EXPECT_EQ(refusalText({GetParam().misfit}, 1), "0/1 nodes are available: 1 " + GetParam().expect + ".");
 }
+// clang-format off
 INSTANTIATE_TEST_SUITE_P(Table, RefusalWords, ::testing::Values(
     TextCase{"Unschedulable", {Reason::Unschedulable, "", 0, 0}, "node(s) were unschedulable"},
     TextCase{"NotReady", {Reason::NotReady, "", 0, 0}, "node(s) were not ready"},
@@ -58,19 +61,25 @@ INSTANTIATE_TEST_SUITE_P(Table, RefusalWords, ::testing::Values(
              "node(s) had no island with enough bandwidth: need 4 GPUs with 900 GB/s per pair and best is 600"},
     TextCase{"NoCommaInside", {Reason::UntoleratedTaint, "k: a,b", 0, 0}, "node(s) had untolerated taint {k: a;b}"}),
     [](const auto& info) { return std::string{info.param.name}; });
+// clang-format on
 
 TEST(RefusalText, MostNodesFirstThenByText) {
-  const std::vector<Misfit> misfits{{Reason::UntoleratedTaint, "b: 1", 0, 0}, {Reason::InsufficientResource, "cpu", 0, 0},
-                                    {Reason::UntoleratedTaint, "a: 1", 0, 0}, {Reason::NotReady, "", 0, 0},
+  const std::vector<Misfit> misfits{{Reason::UntoleratedTaint, "b: 1", 0, 0},
+                                    {Reason::InsufficientResource, "cpu", 0, 0},
+                                    {Reason::UntoleratedTaint, "a: 1", 0, 0},
+                                    {Reason::NotReady, "", 0, 0},
                                     {Reason::NotReady, "", 0, 0}};
   EXPECT_EQ(refusalText(misfits, 5),
-            "0/5 nodes are available: 2 node(s) were not ready, 1 Insufficient cpu, 1 node(s) had untolerated taint {a: 1}, "
+            "0/5 nodes are available: 2 node(s) were not ready, 1 Insufficient cpu, 1 node(s) had "
+            "untolerated taint {a: 1}, "
             "1 node(s) had untolerated taint {b: 1}.");
 }
 
 TEST(RefusalKind, DoesNotChangeWithNumbersOrDetails) {
   const std::vector<Misfit> before{{Reason::TooFewFree, "", 4, 2}, {Reason::UntoleratedTaint, "a: 1", 0, 0}};
-  const std::vector<Misfit> after{{Reason::UntoleratedTaint, "b: 1", 0, 0}, {Reason::TooFewFree, "", 4, 3}, {Reason::TooFewFree, "", 4, 0}};
+  const std::vector<Misfit> after{{Reason::UntoleratedTaint, "b: 1", 0, 0},
+                                  {Reason::TooFewFree, "", 4, 3},
+                                  {Reason::TooFewFree, "", 4, 0}};
   EXPECT_EQ(refusalKind(before), refusalKind(after));
   EXPECT_NE(refusalKind(before), refusalKind({before[0]}));
 }
@@ -82,7 +91,10 @@ std::int64_t sumOfCounts(std::string_view parts) {
     const std::size_t end = std::min(parts.find(", "), parts.size());
     const std::string_view part = parts.substr(0, end);
     const std::size_t digits = part.find_first_not_of("0123456789");
-    if (digits == 0 || digits == std::string_view::npos || part[digits] != ' ' || part.find(',') != std::string_view::npos) { return -1; }
+    if (digits == 0 || digits == std::string_view::npos || part[digits] != ' ' ||
+        part.find(',') != std::string_view::npos) {
+      return -1;
+    }
     sum += std::stoll(std::string{part.substr(0, digits)});
     parts.remove_prefix(std::min(end + 2, parts.size()));
   }
@@ -99,7 +111,8 @@ RC_GTEST_PROP(RefusalTextProperty, HasKubeSchedulersFormAndNamesEveryNode, (std:
   const std::string head = "0/" + std::to_string(l.existing()) + " nodes are available: ";
   RC_ASSERT(text.starts_with(head));
   RC_ASSERT(text.ends_with("."));
-  RC_ASSERT(sumOfCounts(std::string_view{text}.substr(head.size(), text.size() - head.size() - 1)) == static_cast<std::int64_t>(l.existing()));
+  RC_ASSERT(sumOfCounts(std::string_view{text}.substr(head.size(), text.size() - head.size() - 1)) ==
+            static_cast<std::int64_t>(l.existing()));
 }
 
 }  // namespace

@@ -13,7 +13,8 @@ bool tolerates(const model::Toleration& t, const model::Taint& taint) {
 }
 
 bool toleratesAny(const std::vector<model::Toleration>& tolerations, const model::Taint& taint) {
-  return std::any_of(tolerations.begin(), tolerations.end(), [&](const auto& t) { return tolerates(t, taint); });
+  return std::any_of(tolerations.begin(), tolerations.end(),
+                     [&](const auto& t) { return tolerates(t, taint); });
 }
 
 bool hasLabels(const model::Node& node, const std::map<std::string, std::string>& wanted) {
@@ -23,7 +24,8 @@ bool hasLabels(const model::Node& node, const std::map<std::string, std::string>
   });
 }
 
-const model::Taint* untoleratedTaint(const model::Node& node, const std::vector<model::Toleration>& tolerations) {
+const model::Taint* untoleratedTaint(const model::Node& node,
+                                     const std::vector<model::Toleration>& tolerations) {
   for (const auto& taint : node.taints) {
     if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") { continue; }
     if (!toleratesAny(tolerations, taint)) { return &taint; }
@@ -37,7 +39,9 @@ bool understands(Enforcer enforcer, Door door) {
 }
 
 /// Only what is asked for has to be there.
-bool isShort(std::int64_t asked, std::int64_t allocatable, std::int64_t used) { return asked > 0 && asked > allocatable - used; }
+bool isShort(std::int64_t asked, std::int64_t allocatable, std::int64_t used) {
+  return asked > 0 && asked > allocatable - used;
+}
 
 /// The one that comes first in the order of reasons; of one reason the one that leaves less.
 std::optional<Misfit> firstOf(std::optional<Misfit> a, std::optional<Misfit> b) {
@@ -50,14 +54,18 @@ std::optional<Misfit> firstOf(std::optional<Misfit> a, std::optional<Misfit> b) 
 
 std::optional<Misfit> refuseFacts(const NodeState& n, const PodRequest& r) {
   static const model::Taint kCordoned{"node.kubernetes.io/unschedulable", "", "NoSchedule"};
-  if (n.node.unschedulable && !toleratesAny(r.tolerations, kCordoned)) { return Misfit{Reason::Unschedulable, "", 0, 0}; }
+  if (n.node.unschedulable && !toleratesAny(r.tolerations, kCordoned)) {
+    return Misfit{Reason::Unschedulable, "", 0, 0};
+  }
   if (!n.exists || !n.node.ready) { return Misfit{Reason::NotReady, "", 0, 0}; }
   if (!hasLabels(n.node, r.node_selector)) { return Misfit{Reason::SelectorMismatch, "", 0, 0}; }
   if (!hasLabels(n.node, r.match_labels)) { return Misfit{Reason::ClaimSelectorMismatch, "", 0, 0}; }
   if (const model::Taint* taint = untoleratedTaint(n.node, r.tolerations)) {
     return Misfit{Reason::UntoleratedTaint, taint->key + ": " + taint->value, 0, 0};
   }
-  if (!understands(n.enforcer, r.door)) { return Misfit{Reason::ManagedByOther, enforcerName(n.enforcer), 0, 0}; }
+  if (!understands(n.enforcer, r.door)) {
+    return Misfit{Reason::ManagedByOther, enforcerName(n.enforcer), 0, 0};
+  }
   return std::nullopt;
 }
 
@@ -67,9 +75,13 @@ std::optional<Misfit> refuseUse(const NodeState& n, const PodRequest& r) {
   const auto lacking = [](const char* what) { return Misfit{Reason::InsufficientResource, what, 0, 0}; };
   if (isShort(r.resources.cpu_milli, have.cpu_milli, n.used.cpu_milli)) { return lacking("cpu"); }
   if (isShort(r.resources.memory, have.memory, n.used.memory)) { return lacking("memory"); }
-  if (isShort(r.resources.ephemeral, have.ephemeral, n.used.ephemeral)) { return lacking("ephemeral-storage"); }
+  if (isShort(r.resources.ephemeral, have.ephemeral, n.used.ephemeral)) {
+    return lacking("ephemeral-storage");
+  }
   for (const auto& [name, asked] : r.resources.extended) {
-    if (name != model::kNvidiaGpu && isShort(asked, have.get(name), n.used.get(name))) { return lacking(name.c_str()); }
+    if (name != model::kNvidiaGpu && isShort(asked, have.get(name), n.used.get(name))) {
+      return lacking(name.c_str());
+    }
   }
   return std::nullopt;
 }
@@ -81,8 +93,10 @@ std::optional<Misfit> refuseCounted(const NodeState& n, const PodRequest& r) {
   const std::int64_t used = n.used.get(model::kNvidiaGpu);
   if (!isShort(asked, total, used)) { return std::nullopt; }
   if (total <= 0) {
-    // Devices, but nobody who offers them as a resource: that is the device plugin's absence, not a lack of GPUs.
-    return n.whole > 0 ? Misfit{Reason::InsufficientResource, model::kNvidiaGpu, 0, 0} : Misfit{Reason::NoGpu, "", 0, 0};
+    // Devices, but nobody who offers them as a resource: that is the device plugin's absence, not a lack of
+    // GPUs.
+    return n.whole > 0 ? Misfit{Reason::InsufficientResource, model::kNvidiaGpu, 0, 0}
+                       : Misfit{Reason::NoGpu, "", 0, 0};
   }
   if (asked > total) { return Misfit{Reason::TooFewGpus, "", asked, total}; }
   return Misfit{Reason::TooFewFree, "", asked, std::max<std::int64_t>(0, total - used)};
@@ -95,7 +109,9 @@ namespace {
 std::optional<Misfit> refuseOrdinary(const NodeState& n, const PodRequest& r) {
   if (auto misfit = refuseFacts(n, r)) { return misfit; }
   if (auto misfit = refuseUse(n, r)) { return misfit; }
-  if (r.door == Door::Claim && !n.has_status) { return firstOf(Misfit{Reason::NoGpuStatus, "", 0, 0}, refuseCounted(n, r)); }
+  if (r.door == Door::Claim && !n.has_status) {
+    return firstOf(Misfit{Reason::NoGpuStatus, "", 0, 0}, refuseCounted(n, r));
+  }
   return std::nullopt;
 }
 
@@ -103,13 +119,15 @@ std::optional<Misfit> refuseOrdinary(const NodeState& n, const PodRequest& r) {
 
 Verdict<Placement> fitOn(const NodeState& n, const PodRequest& r, const model::Uid& self) {
   if (auto misfit = refuseOrdinary(n, r)) { return tl::unexpected(*std::move(misfit)); }
-  Verdict<Placement> placed = takesDevices(n, r) ? place(n, *r.devices, self) : Verdict<Placement>{Placement{}};
+  Verdict<Placement> placed =
+      takesDevices(n, r) ? place(n, *r.devices, self) : Verdict<Placement>{Placement{}};
   auto misfit = firstOf(refuseCounted(n, r), placed ? std::nullopt : std::optional{placed.error()});
   if (misfit) { return tl::unexpected(*std::move(misfit)); }
   return placed;
 }
 
-std::optional<Misfit> misfitOn(const NodeState& n, const PodRequest& r, const model::Uid& self, const std::vector<int>* exact) {
+std::optional<Misfit> misfitOn(const NodeState& n, const PodRequest& r, const model::Uid& self,
+                               const std::vector<int>* exact) {
   if (exact == nullptr || !takesDevices(n, r)) {
     auto fit = fitOn(n, r, self);
     return fit ? std::nullopt : std::optional{std::move(fit.error())};

@@ -37,7 +37,9 @@ PodRequest tolerating(PodRequest r, model::Toleration t) {
   return r;
 }
 Misfit bare(Reason r, const std::string& detail = "") { return {r, detail, 0, 0}; }
-TestNode tainted(const char* effect = "NoSchedule") { return testNode("a").gpus(4).taint("team", "research", effect); }
+TestNode tainted(const char* effect = "NoSchedule") {
+  return testNode("a").gpus(4).taint("team", "research", effect);
+}
 
 class Fit : public ::testing::TestWithParam<FitCase> {};
 TEST_P(Fit, Says) {
@@ -48,6 +50,7 @@ TEST_P(Fit, Says) {
 
 constexpr const char* kCordon = "node.kubernetes.io/unschedulable";
 
+// clang-format off
 INSTANTIATE_TEST_SUITE_P(Facts, Fit, ::testing::Values(
     //      name                    node                              request                       expected
     FitCase{"Fits",                 testNode("a").gpus(1), testClaim(1), std::nullopt},
@@ -72,9 +75,13 @@ INSTANTIATE_TEST_SUITE_P(Facts, Fit, ::testing::Values(
     FitCase{"ToleratesAnotherEffect", tainted(), tolerating(testClaim(1), {"team", "", "NoExecute", true}), bare(Reason::UntoleratedTaint, "team: research")},
     FitCase{"FirstUntoleratedTaint", tainted().taint("z", "1", "NoSchedule"), tolerating(testClaim(1), {"team", "", "", true}), bare(Reason::UntoleratedTaint, "z: 1")}),
     [](const auto& info) { return std::string{info.param.name}; });
+// clang-format on
 
-TestNode managedBy(const char* who) { return testNode("a").gpus(2).resource(model::kNvidiaGpu, 2).label("gpu.scheduling/enforcer", who); }
+TestNode managedBy(const char* who) {
+  return testNode("a").gpus(2).resource(model::kNvidiaGpu, 2).label("gpu.scheduling/enforcer", who);
+}
 
+// clang-format off
 INSTANTIATE_TEST_SUITE_P(Enforcers, Fit, ::testing::Values(
     FitCase{"ClaimOnAgent",      managedBy("agent"), testClaim(1), std::nullopt},
     FitCase{"ClaimOnKubelet",    managedBy("kubelet"), testClaim(1), std::nullopt},
@@ -84,7 +91,9 @@ INSTANTIATE_TEST_SUITE_P(Enforcers, Fit, ::testing::Values(
     FitCase{"PlainOnGpushare",   managedBy("gpushare"), testPlain(1), bare(Reason::ManagedByOther, "gpushare")},
     FitCase{"OrdinaryAnywhere",  managedBy("hami"), ordinary(), std::nullopt}),
     [](const auto& info) { return std::string{info.param.name}; });
+// clang-format on
 
+// clang-format off
 INSTANTIATE_TEST_SUITE_P(Amounts, Fit, ::testing::Values(
     FitCase{"TooManyPods",       testNode("a").pods(0), ordinary(), bare(Reason::TooManyPods)},
     FitCase{"Cpu",               testNode("a").cpu(499), ordinary(), bare(Reason::InsufficientResource, "cpu")},
@@ -107,10 +116,18 @@ INSTANTIATE_TEST_SUITE_P(Amounts, Fit, ::testing::Values(
     FitCase{"PlainTooFewGpus",   testNode("a").resource(model::kNvidiaGpu, 2).withoutStatus(), testPlain(3), Misfit{Reason::TooFewGpus, "", 3, 2}},
     FitCase{"PlainStatusWithoutDevices", testNode("a").resource(model::kNvidiaGpu, 2), testPlain(1), bare(Reason::NoGpu)}),
     [](const auto& info) { return std::string{info.param.name}; });
+// clang-format on
 
 TEST(FitOrder, TheFirstReasonOfTheListIsTold) {
   // One thing after the other is mended; the reason is always the next of the list.
-  TestNode t = testNode("a").unschedulable().notReady().taint("k", "v", "NoSchedule").label("gpu.scheduling/enforcer", "hami").pods(0).cpu(1).withoutStatus();
+  TestNode t = testNode("a")
+                   .unschedulable()
+                   .notReady()
+                   .taint("k", "v", "NoSchedule")
+                   .label("gpu.scheduling/enforcer", "hami")
+                   .pods(0)
+                   .cpu(1)
+                   .withoutStatus();
   const PodRequest request = claiming(selecting(testClaim(4), "zone", "east"), "gpu", "h100");
   PodRequest asks_cpu = request;
   asks_cpu.resources.cpu_milli = 2;
@@ -135,9 +152,11 @@ TEST(FitOrder, TheFirstReasonOfTheListIsTold) {
   then([&] { t.has_status = true; });
   then([&] { t.gpus(3); });
   then([&] { t.gpus(1).health(0, model::Health::Unhealthy); });
-  EXPECT_EQ(told, (std::vector<Reason>{Reason::Unschedulable, Reason::NotReady, Reason::SelectorMismatch, Reason::ClaimSelectorMismatch,
-                                       Reason::UntoleratedTaint, Reason::ManagedByOther, Reason::TooManyPods, Reason::InsufficientResource,
-                                       Reason::NoGpuStatus, Reason::NoGpu, Reason::TooFewGpus, Reason::TooFewHealthy}));
+  EXPECT_EQ(told, (std::vector<Reason>{Reason::Unschedulable, Reason::NotReady, Reason::SelectorMismatch,
+                                       Reason::ClaimSelectorMismatch, Reason::UntoleratedTaint,
+                                       Reason::ManagedByOther, Reason::TooManyPods,
+                                       Reason::InsufficientResource, Reason::NoGpuStatus, Reason::NoGpu,
+                                       Reason::TooFewGpus, Reason::TooFewHealthy}));
 }
 
 TEST(FitUse, CountsWhatOthersUse) {
@@ -170,6 +189,28 @@ TEST(FitUse, FreeIsTheSmallerOfResourceAndDevices) {
   EXPECT_EQ(fitOn(stateOf(l, "a"), testPlain(1))->ids, (std::vector<int>{2}));
 }
 
+TEST(FitUse, OfTwoReasonsForGpusTheFirstAndTheSmallerIsTold) {
+  const auto told = [](int gpus, int held, std::int64_t allocatable, std::int64_t used, std::int64_t asked) {
+    Ledger l;
+    testNode("a").gpus(gpus).resource(model::kNvidiaGpu, allocatable).addTo(l);
+    for (int id = 0; id < held; ++id) {
+      l.hold(model::NodeName{"a"}, id, model::Uid{"p"}, Source::Lease, {});
+    }
+    model::Resources r;
+    r.extended[model::kNvidiaGpu] = used;
+    l.usePod(model::NodeName{"a"}, model::Uid{"q"}, Source::BoundPod, r, 0);
+    return misfitOn(stateOf(l, "a"), testPlain(asked));
+  };
+  EXPECT_EQ(told(4, 2, 4, 3, 3), (Misfit{Reason::TooFewFree, "", 3, 1}))
+      << "the resource leaves one, the devices two";
+  EXPECT_EQ(told(4, 3, 4, 2, 3), (Misfit{Reason::TooFewFree, "", 3, 1}))
+      << "the devices leave one, the resource two";
+  EXPECT_EQ(told(2, 0, 4, 3, 3), (Misfit{Reason::TooFewGpus, "", 3, 2}))
+      << "two devices; the resource says only that one is free";
+  EXPECT_EQ(told(4, 2, 2, 0, 3), (Misfit{Reason::TooFewGpus, "", 3, 2}))
+      << "two in all by the resource; two free by the devices";
+}
+
 TEST(FitPlain, ExactIdsWithAStatusNoneWithout) {
   Ledger l;
   testNode("a").gpus(4).resource(model::kNvidiaGpu, 4).addTo(l);
@@ -186,7 +227,8 @@ TEST(FitExact, IsForAdoption) {
   const std::vector<int> own{2};
   const std::vector<int> none{7};
   EXPECT_EQ(misfitOn(stateOf(l, "a"), testClaim(1), p, &own), std::nullopt);
-  EXPECT_EQ(misfitOn(stateOf(l, "a"), testClaim(1), model::Uid{"q"}, &own), (Misfit{Reason::TooFewFree, "", 1, 0}));
+  EXPECT_EQ(misfitOn(stateOf(l, "a"), testClaim(1), model::Uid{"q"}, &own),
+            (Misfit{Reason::TooFewFree, "", 1, 0}));
   EXPECT_EQ(misfitOn(stateOf(l, "a"), testClaim(1), p, &none), (Misfit{Reason::TooFewGpus, "", 1, 0}));
   PodRequest hungry = testClaim(1);
   hungry.resources.cpu_milli = 200;

@@ -27,7 +27,8 @@ Amount amountOf(const Holder& h) {
 /// The label gpu.scheduling/enforcer (model/annotations.h), or what the node looks like.
 Enforcer enforcerOf(const NodeState& n) {
   if (const auto it = n.node.labels.find("gpu.scheduling/enforcer"); it != n.node.labels.end()) {
-    for (const Enforcer e : {Enforcer::Agent, Enforcer::Kubelet, Enforcer::GpuManager, Enforcer::Hami, Enforcer::Gpushare}) {
+    for (const Enforcer e :
+         {Enforcer::Agent, Enforcer::Kubelet, Enforcer::GpuManager, Enforcer::Hami, Enforcer::Gpushare}) {
       if (it->second == enforcerName(e)) { return e; }
     }
   }
@@ -37,8 +38,9 @@ Enforcer enforcerOf(const NodeState& n) {
 
 /// Differ they only in what no decision looks at?
 bool sameForDecisions(const model::Node& a, const model::Node& b) {
-  return a.unschedulable == b.unschedulable && a.ready == b.ready && a.allocatable_pods == b.allocatable_pods &&
-         a.vcuda_core_capacity == b.vcuda_core_capacity && a.allocatable == b.allocatable && a.taints == b.taints && a.labels == b.labels;
+  return a.unschedulable == b.unschedulable && a.ready == b.ready &&
+         a.allocatable_pods == b.allocatable_pods && a.vcuda_core_capacity == b.vcuda_core_capacity &&
+         a.allocatable == b.allocatable && a.taints == b.taints && a.labels == b.labels;
 }
 
 bool sameForDecisions(const model::Device& a, const model::Device& b) {
@@ -47,11 +49,13 @@ bool sameForDecisions(const model::Device& a, const model::Device& b) {
 }
 
 auto deviceAt(std::vector<DeviceState>& devices, int id) {
-  return std::lower_bound(devices.begin(), devices.end(), id, [](const DeviceState& d, int wanted) { return d.facts.id < wanted; });
+  return std::lower_bound(devices.begin(), devices.end(), id,
+                          [](const DeviceState& d, int wanted) { return d.facts.id < wanted; });
 }
 
 auto holderAt(std::vector<Holder>& holders, const model::Uid& uid) {
-  return std::lower_bound(holders.begin(), holders.end(), uid, [](const Holder& h, const model::Uid& wanted) { return h.uid < wanted; });
+  return std::lower_bound(holders.begin(), holders.end(), uid,
+                          [](const Holder& h, const model::Uid& wanted) { return h.uid < wanted; });
 }
 
 /// Sums stay exact, so that taking away what was added restores them: no node has more than this of anything.
@@ -79,7 +83,10 @@ DeviceState unlistedDevice(int id) {
 // ---- Reservation
 
 Reservation::Reservation(Reservation&& o) noexcept
-    : ledger_{std::exchange(o.ledger_, nullptr)}, node_{std::move(o.node_)}, uid_{std::move(o.uid_)}, ids_{std::move(o.ids_)} {}
+    : ledger_{std::exchange(o.ledger_, nullptr)},
+      node_{std::move(o.node_)},
+      uid_{std::move(o.uid_)},
+      ids_{std::move(o.ids_)} {}
 
 Reservation& Reservation::operator=(Reservation&& o) noexcept {
   if (this != &o) {
@@ -188,14 +195,17 @@ void Ledger::upsertStatus(const model::GpuNodeStatus& status) {
   std::size_t listed = 0;
   for (const auto& facts : status.devices) {
     auto it = deviceAt(n.devices, facts.id);
-    if (it == n.devices.end() || it->facts.id != facts.id) { it = n.devices.insert(it, unlistedDevice(facts.id)); }
+    if (it == n.devices.end() || it->facts.id != facts.id) {
+      it = n.devices.insert(it, unlistedDevice(facts.id));
+    }
     same = same && it->listed && sameForDecisions(it->facts, facts);
     it->listed = true;
     it->facts = facts;
     ++listed;
   }
   const auto gone = [&](const DeviceState& d) {
-    return d.listed && std::none_of(status.devices.begin(), status.devices.end(), [&](const auto& s) { return s.id == d.facts.id; });
+    return d.listed && std::none_of(status.devices.begin(), status.devices.end(),
+                                    [&](const auto& s) { return s.id == d.facts.id; });
   };
   for (auto& d : n.devices) {
     if (!gone(d)) { continue; }
@@ -239,7 +249,8 @@ void Ledger::holdersChanged(NodeIndex i, DeviceState& d) {
   changed(i);
 }
 
-void Ledger::hold(const model::NodeName& node, int id, const model::Uid& uid, Source source, const Amount& amount) {
+void Ledger::hold(const model::NodeName& node, int id, const model::Uid& uid, Source source,
+                  const Amount& amount) {
   const NodeIndex i = indexFor(node);
   auto device = deviceAt(nodes_[i]->devices, id);
   if (device == nodes_[i]->devices.end() || device->facts.id != id) {
@@ -264,7 +275,9 @@ void Ledger::release(const model::NodeName& node, int id, const model::Uid& uid,
   auto device = deviceAt(n->devices, id);
   if (device == n->devices.end() || device->facts.id != id) { return; }
   auto holder = holderAt(device->holders, uid);
-  if (holder == device->holders.end() || holder->uid != uid || (holder->sources & bitsOf(source)) == 0) { return; }
+  if (holder == device->holders.end() || holder->uid != uid || (holder->sources & bitsOf(source)) == 0) {
+    return;
+  }
   const DeviceUse use_before = device->use();
   holder->sources &= static_cast<std::uint8_t>(~bitsOf(source));
   holder->said[positionOf(source)] = {};
@@ -283,13 +296,19 @@ void Ledger::release(const model::NodeName& node, int id, const model::Uid& uid,
 // ---- Use
 
 void Ledger::count(NodeState& n, const Use& use, int sign) {
-  if (sign > 0) { n.used += use.resources; } else { n.used -= use.resources; }
+  if (sign > 0) {
+    n.used += use.resources;
+  } else {
+    n.used -= use.resources;
+  }
   n.used_pods += sign;
   n.anonymous += sign * use.anonymous;
 }
 
-void Ledger::usePod(const model::NodeName& node, const model::Uid& uid, Source source, const model::Resources& r, std::int64_t anonymous) {
-  GS_CHECK(source == Source::BoundPod || (source == Source::Reservation && anonymous == 0), "source {}", bitsOf(source));
+void Ledger::usePod(const model::NodeName& node, const model::Uid& uid, Source source,
+                    const model::Resources& r, std::int64_t anonymous) {
+  GS_CHECK(source == Source::BoundPod || (source == Source::Reservation && anonymous == 0), "source {}",
+           bitsOf(source));
   const NodeIndex i = indexFor(node);
   Uses& uses = uses_[i];
   const Use next{countable(r), countable(anonymous)};
@@ -297,7 +316,9 @@ void Ledger::usePod(const model::NodeName& node, const model::Uid& uid, Source s
   const auto mine = source == Source::BoundPod ? bound : uses.find(UseKeyRef{uid, source});
   if (mine != uses.end() && mine->second == next) { return; }
   const bool counts = source == Source::BoundPod || bound == uses.end();
-  const auto other = counts && source == Source::BoundPod && mine == uses.end() ? uses.find(UseKeyRef{uid, Source::Reservation}) : mine;
+  const auto other = counts && source == Source::BoundPod && mine == uses.end()
+                         ? uses.find(UseKeyRef{uid, Source::Reservation})
+                         : mine;
   const Use* before = counts && other != uses.end() ? &other->second : nullptr;
   const bool matters = counts && (before == nullptr || *before != next);
   if (matters) {
@@ -315,7 +336,8 @@ void Ledger::unusePod(const model::NodeName& node, const model::Uid& uid, Source
   Uses& uses = uses_[i];
   const auto mine = uses.find(UseKeyRef{uid, source});
   if (mine == uses.end()) { return; }
-  const auto other = uses.find(UseKeyRef{uid, source == Source::BoundPod ? Source::Reservation : Source::BoundPod});
+  const auto other =
+      uses.find(UseKeyRef{uid, source == Source::BoundPod ? Source::Reservation : Source::BoundPod});
   const bool counted = source == Source::BoundPod || other == uses.end();
   const bool takes_over = counted && other != uses.end();
   const bool matters = counted && !(takes_over && other->second == mine->second);
@@ -331,7 +353,8 @@ void Ledger::unusePod(const model::NodeName& node, const model::Uid& uid, Source
 // ---- Reservations
 
 /// A bug, were there less room than the decision saw.
-void Ledger::checkRoom(const NodeState& n, const model::Uid& uid, const PodRequest& r, const std::vector<int>& ids) const {
+void Ledger::checkRoom(const NodeState& n, const model::Uid& uid, const PodRequest& r,
+                       const std::vector<int>& ids) const {
   for (const int id : ids) {
     const DeviceState* d = n.device(id);
     GS_CHECK(d != nullptr && d->listed, "{}: device {} is not there", n.node.name.text, id);
@@ -339,23 +362,34 @@ void Ledger::checkRoom(const NodeState& n, const model::Uid& uid, const PodReque
     std::size_t others = 0;
     for (const auto& h : d->holders) {
       others += h.uid == uid ? 0 : 1;
-      GS_CHECK(h.uid == uid || (shared && h.amount.shared), "{}: device {} is held by {}", n.node.name.text, id, h.uid.text);
+      GS_CHECK(h.uid == uid || (shared && h.amount.shared), "{}: device {} is held by {}", n.node.name.text,
+               id, h.uid.text);
     }
     GS_CHECK(others < kMaxSharers, "{}: device {} has {} holders", n.node.name.text, id, others);
   }
   const model::Resources& have = n.node.allocatable;
   const model::Resources& want = r.resources;
-  const auto enough = [](std::int64_t asked, std::int64_t there, std::int64_t used) { return asked <= 0 || asked <= there - used; };
-  bool fits = n.used_pods < n.node.allocatable_pods && enough(want.cpu_milli, have.cpu_milli, n.used.cpu_milli) &&
-              enough(want.memory, have.memory, n.used.memory) && enough(want.ephemeral, have.ephemeral, n.used.ephemeral);
-  for (const auto& [name, asked] : want.extended) { fits = fits && enough(asked, have.get(name), n.used.get(name)); }
+  const auto enough = [](std::int64_t asked, std::int64_t there, std::int64_t used) {
+    return asked <= 0 || asked <= there - used;
+  };
+  bool fits = n.used_pods < n.node.allocatable_pods &&
+              enough(want.cpu_milli, have.cpu_milli, n.used.cpu_milli) &&
+              enough(want.memory, have.memory, n.used.memory) &&
+              enough(want.ephemeral, have.ephemeral, n.used.ephemeral);
+  for (const auto& [name, asked] : want.extended) {
+    fits = fits && enough(asked, have.get(name), n.used.get(name));
+  }
   GS_CHECK(fits, "{}: no room for the resources of {}", n.node.name.text, uid.text);
 }
 
-Reservation Ledger::setAside(const model::NodeName& node, const model::Uid& uid, const PodRequest& request, const std::vector<int>& ids) {
+Reservation Ledger::setAside(const model::NodeName& node, const model::Uid& uid, const PodRequest& request,
+                             const std::vector<int>& ids) {
   const NodeIndex i = indexFor(node);
-  GS_CHECK(!uses_[i].contains(UseKeyRef{uid, Source::Reservation}), "{}: {} is reserved there already", node.text, uid.text);
-  for (const int id : ids) { hold(node, id, uid, Source::Reservation, Amount{request.devices && request.devices->shared, 0, 0}); }
+  GS_CHECK(!uses_[i].contains(UseKeyRef{uid, Source::Reservation}), "{}: {} is reserved there already",
+           node.text, uid.text);
+  for (const int id : ids) {
+    hold(node, id, uid, Source::Reservation, Amount{request.devices && request.devices->shared, 0, 0});
+  }
   usePod(node, uid, Source::Reservation, request.resources, 0);
   Reservation r;
   r.ledger_ = this;
@@ -365,14 +399,16 @@ Reservation Ledger::setAside(const model::NodeName& node, const model::Uid& uid,
   return r;
 }
 
-Reservation Ledger::reserve(const model::NodeName& node, const model::Uid& uid, const PodRequest& request, const std::vector<int>& ids) {
+Reservation Ledger::reserve(const model::NodeName& node, const model::Uid& uid, const PodRequest& request,
+                            const std::vector<int>& ids) {
   const NodeState* n = find(node);
   GS_CHECK(n != nullptr && n->exists, "node {} is not there", node.text);
   checkRoom(*n, uid, request, ids);
   return setAside(node, uid, request, ids);
 }
 
-Reservation Ledger::adopt(const model::NodeName& node, const model::Uid& uid, const PodRequest& request, const std::vector<int>& ids) {
+Reservation Ledger::adopt(const model::NodeName& node, const model::Uid& uid, const PodRequest& request,
+                          const std::vector<int>& ids) {
   return setAside(node, uid, request, ids);
 }
 

@@ -1,17 +1,21 @@
 // The ledger: every GPU on every node and who holds it, plus the ordinary resources that pods use there.
 //
-// A holding is (node, device id, pod uid) with a set of sources that say so: a reservation of ours in flight, a Lease in
-// the API, a bound pod's annotation, an ended pod whose containers are not proven gone. Each source is set and cleared
-// on its own, in any order, any number of times; the holding is there while at least one source is. So the ledger is a
-// function of the API's objects plus our reservations: rebuilt from them it equals the live one (dump()).
-// Facts win over capacity: what the API says is counted even if a device is then over its capacity (a foreign scheduler);
-// reserve() never takes a device beyond it.
-// Nodes, statuses and holdings come in any order: a holding on a node not yet known is kept and counts when it appears;
-// a node that goes keeps its holdings.
-// Anonymous devices (design 1): pods that use nvidia.com/gpu without an allocation of ours hold that many devices, we do not know which.
-// Units: whole devices by id; shares in milli-GPU and MiB. One thread. An index means the same node as long as anything is known of
-// it (node, status, holding, use); then it is given to another one (namings()).
-// Cost: O(log holders) per change of a holding, O(log pods of the node) per change of use, O(devices^2) per changed status.
+// A holding is (node, device id, pod uid) with a set of sources that say so: a reservation of ours in flight,
+// a Lease in the API, a bound pod's annotation, an ended pod whose containers are not proven gone. Each
+// source is set and cleared on its own, in any order, any number of times; the holding is there while at
+// least one source is. So the ledger is a function of the API's objects plus our reservations: rebuilt from
+// them it equals the live one (dump()).
+// Facts win over capacity: what the API says is counted even if a device is then over its capacity (a foreign
+// scheduler); reserve() never takes a device beyond it.
+// Nodes, statuses and holdings come in any order: a holding on a node not yet known is kept and counts when
+// it appears; a node that goes keeps its holdings.
+// Anonymous devices (design 1): pods that use nvidia.com/gpu without an allocation of ours hold that many
+// devices, we do not know which.
+// Units: whole devices by id; shares in milli-GPU and MiB. One thread.
+// An index means the same node as long as anything is known of it (node, status, holding, use); then it is
+// given to another one (namings()).
+// Cost: O(log holders) per change of a holding, O(log pods of the node) per change of use, O(devices^2) per
+// changed status.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +31,9 @@ namespace gs::sched {
 
 class Ledger;
 
-/// Devices and resources set aside for one pod on one node until release() or destruction, whichever comes first (Source::Reservation
-/// of that uid). Once a lease write or a Binding was sent the owner keeps it in its table. The Ledger must outlive it.
+/// Devices and resources set aside for one pod on one node until release() or destruction, whichever comes
+/// first (Source::Reservation of that uid). Once a lease write or a Binding was sent the owner keeps it in
+/// its table. The Ledger must outlive it.
 class [[nodiscard]] Reservation {
  public:
   Reservation() = default;
@@ -67,33 +72,41 @@ class Ledger {
   void hold(const model::NodeName& node, int id, const model::Uid& uid, Source source, const Amount& amount);
   void release(const model::NodeName& node, int id, const model::Uid& uid, Source source);
 
-  // Use of ordinary resources by a pod (Source::BoundPod or Source::Reservation; counted once if both: what BoundPod says). `anonymous`: how
-  // many devices it holds that we cannot name; only a BoundPod has such.
-  void usePod(const model::NodeName& node, const model::Uid& uid, Source source, const model::Resources& r, std::int64_t anonymous);
+  // Use of ordinary resources by a pod (Source::BoundPod or Source::Reservation; counted once if both: what
+  // BoundPod says). `anonymous`: how many devices it holds that we cannot name; only a BoundPod has such.
+  void usePod(const model::NodeName& node, const model::Uid& uid, Source source, const model::Resources& r,
+              std::int64_t anonymous);
   void unusePod(const model::NodeName& node, const model::Uid& uid, Source source);
 
-  /// Sets aside what a decision chose. The decision was made on this state (no event in between): that devices, resources and pods
-  /// suffice is CHECKed, and that this uid has no other reservation there.
-  Reservation reserve(const model::NodeName& node, const model::Uid& uid, const PodRequest& request, const std::vector<int>& ids);
-  /// As reserve(), for a set of devices that an adopted reservation already holds by Source::Lease of the same uid (not CHECKed against other holders' facts).
-  Reservation adopt(const model::NodeName& node, const model::Uid& uid, const PodRequest& request, const std::vector<int>& ids);
+  /// Sets aside what a decision chose. The decision was made on this state (no event in between): that
+  /// devices, resources and pods suffice is CHECKed, and that this uid has no other reservation there.
+  Reservation reserve(const model::NodeName& node, const model::Uid& uid, const PodRequest& request,
+                      const std::vector<int>& ids);
+  /// As reserve(), for a set of devices that an adopted reservation already holds by Source::Lease of the
+  /// same uid (not CHECKed against other holders' facts).
+  Reservation adopt(const model::NodeName& node, const model::Uid& uid, const PodRequest& request,
+                    const std::vector<int>& ids);
 
   /// nullptr: nothing is known of it.
   [[nodiscard]] const NodeState* find(const model::NodeName& name) const;
-  [[nodiscard]] std::size_t size() const { return nodes_.size(); }        // indexes 0..size()-1
+  [[nodiscard]] std::size_t size() const { return nodes_.size(); }             // indexes 0..size()-1
   [[nodiscard]] const NodeState& at(NodeIndex i) const { return *nodes_[i]; }  // exists may be false
-  [[nodiscard]] std::size_t existing() const { return existing_; }        // Node objects there now
+  [[nodiscard]] std::size_t existing() const { return existing_; }             // Node objects there now
 
-  /// Every change of a node that may alter a decision, or the use() of a device, appends its index here; readers keep a position. Trimmed: a reader
-  /// whose position is below changesBegin() looks at all nodes anew (NodeState::version says which changed).
+  /// Every change of a node that may alter a decision, or the use() of a device, appends its index here;
+  /// readers keep a position. Trimmed: a reader whose position is below changesBegin() looks at all nodes
+  /// anew (NodeState::version says which changed).
   [[nodiscard]] std::uint64_t changesBegin() const { return changes_begin_; }
   [[nodiscard]] std::uint64_t changesEnd() const { return changes_begin_ + changes_.size(); }
-  [[nodiscard]] NodeIndex changedAt(std::uint64_t position) const { return changes_[static_cast<std::size_t>(position - changes_begin_)]; }
+  [[nodiscard]] NodeIndex changedAt(std::uint64_t position) const {
+    return changes_[static_cast<std::size_t>(position - changes_begin_)];
+  }
   /// The indexes that were given to a node, or taken from one, in order. Never trimmed.
   [[nodiscard]] const std::vector<NodeIndex>& namings() const { return namings_; }
 
-  /// Canonical text of everything (sorted), for equality in tests, debug endpoints and the World's checker. `with_reservations` false
-  /// leaves Source::Reservation out. Revisions and what follows from the rest are not in it.
+  /// Canonical text of everything (sorted), for equality in tests, debug endpoints and the World's checker.
+  /// `with_reservations` false leaves Source::Reservation out. Revisions and what follows from the rest are
+  /// not in it.
   [[nodiscard]] std::string dump(bool with_reservations = true) const;
 
  private:
@@ -128,8 +141,10 @@ class Ledger {
   void factsChanged(NodeIndex i);
   void holdersChanged(NodeIndex i, DeviceState& d);
   void forgetIfNothing(NodeIndex i);
-  void checkRoom(const NodeState& n, const model::Uid& uid, const PodRequest& request, const std::vector<int>& ids) const;
-  Reservation setAside(const model::NodeName& node, const model::Uid& uid, const PodRequest& request, const std::vector<int>& ids);
+  void checkRoom(const NodeState& n, const model::Uid& uid, const PodRequest& request,
+                 const std::vector<int>& ids) const;
+  Reservation setAside(const model::NodeName& node, const model::Uid& uid, const PodRequest& request,
+                       const std::vector<int>& ids);
   void dumpNode(const NodeState& n, const Uses& uses, bool with_reservations, std::string& out) const;
 
   std::vector<std::unique_ptr<NodeState>> nodes_;

@@ -16,7 +16,9 @@ const char* healthName(model::Health h) {
 
 std::string resourcesText(const model::Resources& r) {
   std::string out = fmt::format("cpu={}m memory={} ephemeral={}", r.cpu_milli, r.memory, r.ephemeral);
-  for (const auto& [name, amount] : r.extended) { fmt::format_to(std::back_inserter(out), " {}={}", name, amount); }
+  for (const auto& [name, amount] : r.extended) {
+    fmt::format_to(std::back_inserter(out), " {}={}", name, amount);
+  }
   return out;
 }
 
@@ -29,15 +31,17 @@ std::string sourcesText(std::uint8_t sources) {
   return fmt::format("{}", fmt::join(names, ","));
 }
 
-std::string amountText(const Amount& a) { return a.shared ? fmt::format("shared milli={} mib={}", a.milli, a.mib) : "exclusive"; }
+std::string amountText(const Amount& a) {
+  return a.shared ? fmt::format("shared milli={} mib={}", a.milli, a.mib) : "exclusive";
+}
 
 void dumpFacts(const NodeState& n, std::string& out) {
   const auto to = std::back_inserter(out);
-  fmt::format_to(to, "node {} exists={} status={} stale={} enforcer={}\n", n.node.name.text, n.exists, n.has_status, n.agent_stale,
-                 enforcerName(n.enforcer));
+  fmt::format_to(to, "node {} exists={} status={} stale={} enforcer={}\n", n.node.name.text, n.exists,
+                 n.has_status, n.agent_stale, enforcerName(n.enforcer));
   if (!n.exists) { return; }
-  fmt::format_to(to, "  ready={} unschedulable={} pods={} vcuda={} {}\n", n.node.ready, n.node.unschedulable, n.node.allocatable_pods,
-                 n.node.vcuda_core_capacity, resourcesText(n.node.allocatable));
+  fmt::format_to(to, "  ready={} unschedulable={} pods={} vcuda={} {}\n", n.node.ready, n.node.unschedulable,
+                 n.node.allocatable_pods, n.node.vcuda_core_capacity, resourcesText(n.node.allocatable));
   for (const auto& [key, value] : n.node.labels) { fmt::format_to(to, "  label {}={}\n", key, value); }
   for (const auto& t : n.node.taints) { fmt::format_to(to, "  taint {}={}:{}\n", t.key, t.value, t.effect); }
 }
@@ -46,11 +50,14 @@ void dumpDevice(const DeviceState& d, bool with_reservations, std::string& out) 
   const auto to = std::back_inserter(out);
   std::string holders;
   for (const auto& h : d.holders) {
-    const auto sources = static_cast<std::uint8_t>(with_reservations ? h.sources : h.sources & ~kReservationBit);
+    const auto sources =
+        static_cast<std::uint8_t>(with_reservations ? h.sources : h.sources & ~kReservationBit);
     if (sources == 0) { continue; }
     fmt::format_to(std::back_inserter(holders), "    holder {} by {}:", h.uid.text, sourcesText(sources));
     for (const std::size_t at : {1U, 2U, 0U, 3U}) {
-      if ((sources >> at & 1U) != 0) { fmt::format_to(std::back_inserter(holders), " {}", amountText(h.said[at])); }
+      if ((sources >> at & 1U) != 0) {
+        fmt::format_to(std::back_inserter(holders), " {}", amountText(h.said[at]));
+      }
     }
     holders += '\n';
   }
@@ -59,8 +66,10 @@ void dumpDevice(const DeviceState& d, bool with_reservations, std::string& out) 
   if (!d.listed) {
     fmt::format_to(to, "  device {} not listed\n", f.id);
   } else {
-    fmt::format_to(to, "  device {} uuid={} model={} memory={} health={} reason={} island={} gbps={} partitioned={}", f.id, f.uuid,
-                   f.model, f.memory_mib, healthName(f.health), f.health_reason, f.island, f.bandwidth_gbps, f.partitioned);
+    fmt::format_to(
+        to, "  device {} uuid={} model={} memory={} health={} reason={} island={} gbps={} partitioned={}",
+        f.id, f.uuid, f.model, f.memory_mib, healthName(f.health), f.health_reason, f.island,
+        f.bandwidth_gbps, f.partitioned);
     for (const auto& link : f.links) { fmt::format_to(to, " {}:{}", link.to, link.gbps); }
     for (const auto& uid : f.in_use_by) { fmt::format_to(to, " in-use-by={}", uid.text); }
     out += '\n';
@@ -77,10 +86,11 @@ void Ledger::dumpNode(const NodeState& n, const Uses& uses, bool with_reservatio
     const auto& [key, use] = *it;
     if (key.source == Source::Reservation && !with_reservations) { continue; }
     const char* source = key.source == Source::BoundPod ? "bound" : "reservation";
-    fmt::format_to(std::back_inserter(body), "  pod {} {} {} anonymous={}\n", key.uid.text, source, resourcesText(use.resources),
-                   use.anonymous);
+    fmt::format_to(std::back_inserter(body), "  pod {} {} {} anonymous={}\n", key.uid.text, source,
+                   resourcesText(use.resources), use.anonymous);
     const auto next = std::next(it);
-    const bool overruled = next != uses.end() && next->first.uid == key.uid;  // BoundPod comes after Reservation
+    const bool overruled =
+        next != uses.end() && next->first.uid == key.uid;  // BoundPod comes after Reservation
     if (!overruled) {
       counted.used += use.resources;
       counted.used_pods += 1;
@@ -95,15 +105,16 @@ void Ledger::dumpNode(const NodeState& n, const Uses& uses, bool with_reservatio
   for (const auto& d : n.devices) { dumpDevice(d, with_reservations, body); }
   if (body.empty() && !n.exists && !n.has_status && !n.agent_stale) { return; }
   dumpFacts(n, out);
-  fmt::format_to(std::back_inserter(out), "  used pods={} anonymous={} {}\n", counted.used_pods, counted.anonymous,
-                 resourcesText(counted.used));
+  fmt::format_to(std::back_inserter(out), "  used pods={} anonymous={} {}\n", counted.used_pods,
+                 counted.anonymous, resourcesText(counted.used));
   out += body;
 }
 
 std::string Ledger::dump(bool with_reservations) const {
   std::vector<NodeIndex> order;
   for (const auto& [name, i] : index_) { order.push_back(i); }
-  std::sort(order.begin(), order.end(), [&](NodeIndex a, NodeIndex b) { return nodes_[a]->node.name < nodes_[b]->node.name; });
+  std::sort(order.begin(), order.end(),
+            [&](NodeIndex a, NodeIndex b) { return nodes_[a]->node.name < nodes_[b]->node.name; });
   std::string out;
   for (const NodeIndex i : order) { dumpNode(*nodes_[i], uses_[i], with_reservations, out); }
   return out;

@@ -125,7 +125,9 @@ TEST(Ledger, AbsurdRequestsDoNotBendTheSums) {
   model::Resources absurd;
   absurd.memory = std::numeric_limits<std::int64_t>::max();
   absurd.cpu_milli = -7;
-  for (const char* uid : {"p", "q", "r"}) { l.usePod(kNodeA, model::Uid{uid}, Source::BoundPod, absurd, absurd.memory); }
+  for (const char* uid : {"p", "q", "r"}) {
+    l.usePod(kNodeA, model::Uid{uid}, Source::BoundPod, absurd, absurd.memory);
+  }
   EXPECT_EQ(stateOf(l, "a").used.cpu_milli, 0);
   EXPECT_EQ(stateOf(l, "a").free_devices, 0);
   for (const char* uid : {"p", "q", "r"}) { l.unusePod(kNodeA, model::Uid{uid}, Source::BoundPod); }
@@ -150,6 +152,7 @@ TEST_P(LedgerEnforcer, Derived) {
   t.addTo(l);
   EXPECT_EQ(stateOf(l, "a").enforcer, c.expect);
 }
+// clang-format off
 INSTANTIATE_TEST_SUITE_P(Table, LedgerEnforcer, ::testing::Values(
     //           name            label          vcuda status expected
     EnforcerCase{"Nothing",      "",            0,    false, Enforcer::Kubelet},
@@ -162,6 +165,7 @@ INSTANTIATE_TEST_SUITE_P(Table, LedgerEnforcer, ::testing::Values(
     EnforcerCase{"LabelShare",   "gpushare",    0,    true,  Enforcer::Gpushare},
     EnforcerCase{"UnknownLabel", "Agent",       0,    false, Enforcer::Kubelet}),
     [](const auto& info) { return std::string{info.param.name}; });
+// clang-format on
 
 TEST(Ledger, TheEnforcerFollowsTheStatus) {
   Ledger l;
@@ -203,6 +207,9 @@ TEST(Ledger, WhatNoDecisionLooksAtIsNoChange) {
   l.hold(kNodeA, 0, kPodP, Source::BoundPod, {});
   l.release(kNodeA, 0, kPodP, Source::Reservation);
   EXPECT_EQ(l.changesEnd(), end + 1) << "the same holding by another source";
+  l.hold(kNodeA, 0, kPodP, Source::Draining, {});
+  l.release(kNodeA, 0, kPodP, Source::BoundPod);
+  EXPECT_EQ(l.changesEnd(), end + 2) << "Held became Draining";
 }
 
 TEST(Ledger, TheChangeLogIsTrimmed) {
@@ -289,6 +296,49 @@ TEST(LedgerDeathTest, ReservingWhatIsNotThereIsABug) {
   EXPECT_DEATH((void)l.reserve(kNodeA, kPodP, PodRequest{}, {}), "no room|reserved there already");
 }
 
+TEST(Ledger, DumpTellsEverything) {
+  Ledger l;
+  auto t = testNode("b").gpus(2, "x", 300).link(0, 1, 900).health(1, model::Health::Unhealthy).partitioned(0);
+  t.label("zone", "east").taint("team", "research", "NoSchedule").resource(model::kNvidiaGpu, 2);
+  t.status.devices[0].model = "H100";
+  t.status.devices[0].in_use_by = {kPodP};
+  t.status.devices[1].health_reason = "XID 79";
+  t.addTo(l);
+  l.setAgentStale(model::NodeName{"b"}, true);
+  model::Resources r;
+  r.cpu_milli = 500;
+  l.usePod(model::NodeName{"b"}, kPodP, Source::BoundPod, r, 1);
+  l.usePod(model::NodeName{"b"}, kPodQ, Source::Reservation, r, 0);
+  l.hold(model::NodeName{"b"}, 0, kPodP, Source::BoundPod, {});
+  l.hold(model::NodeName{"b"}, 0, kPodP, Source::Lease, {true, 500, 1'024});
+  l.hold(kNodeA, 3, kPodQ, Source::Reservation, {});
+  l.hold(kNodeA, 4, kPodQ, Source::Draining, {});
+  EXPECT_EQ(l.dump(),
+            "node a exists=false status=false stale=false enforcer=kubelet\n"
+            "  used pods=0 anonymous=0 cpu=0m memory=0 ephemeral=0\n"
+            "  device 3 not listed\n"
+            "    holder q by reservation: exclusive\n"
+            "  device 4 not listed\n"
+            "    holder q by draining: exclusive\n"
+            "node b exists=true status=true stale=true enforcer=agent\n"
+            "  ready=true unschedulable=false pods=110 vcuda=0 cpu=64000m memory=1099511627776 "
+            "ephemeral=1099511627776 nvidia.com/gpu=2\n"
+            "  label zone=east\n"
+            "  taint team=research:NoSchedule\n"
+            "  used pods=2 anonymous=1 cpu=1000m memory=0 ephemeral=0\n"
+            "  pod p bound cpu=500m memory=0 ephemeral=0 anonymous=1\n"
+            "  pod q reservation cpu=500m memory=0 ephemeral=0 anonymous=0\n"
+            "  device 0 uuid=GPU-b-0 model=H100 memory=81920 health=Healthy reason= island=x gbps=300 "
+            "partitioned=true 1:900 in-use-by=p\n"
+            "    holder p by lease,bound: shared milli=500 mib=1024 exclusive\n"
+            "  device 1 uuid=GPU-b-1 model= memory=81920 health=Unhealthy reason=XID 79 island=x gbps=300 "
+            "partitioned=false 0:900\n");
+  const std::string others = l.dump(false);
+  EXPECT_EQ(others.find("reservation"), std::string::npos);
+  EXPECT_NE(others.find("used pods=1 anonymous=1 cpu=500m"), std::string::npos);
+  EXPECT_EQ(others.find("device 3"), std::string::npos);
+}
+
 // ---- Laws
 
 /// The derived part of a node, as it follows from the rest.
@@ -299,7 +349,8 @@ void checkDerived(const NodeState& n) {
   std::int64_t whole = 0;
   for (const auto& d : n.devices) {
     RC_ASSERT(d.listed || !d.holders.empty());
-    RC_ASSERT(std::is_sorted(d.holders.begin(), d.holders.end(), [](const auto& a, const auto& b) { return a.uid < b.uid; }));
+    RC_ASSERT(std::is_sorted(d.holders.begin(), d.holders.end(),
+                             [](const auto& a, const auto& b) { return a.uid < b.uid; }));
     if (!d.listed || d.facts.partitioned) { continue; }
     RC_ASSERT(d.bit == whole);
     RC_ASSERT(n.topology->id(d.bit) == d.facts.id);
@@ -315,12 +366,14 @@ void checkDerived(const NodeState& n) {
   RC_ASSERT(n.held == held);
   RC_ASSERT(n.healthy == healthy);
   RC_ASSERT(n.unknown == unknown);
-  const std::int64_t free = n.has_status ? countOf((healthy | unknown) & ~held) - n.anonymous
-                                         : n.node.allocatable.get(model::kNvidiaGpu) - n.used.get(model::kNvidiaGpu);
+  const std::int64_t free = n.has_status
+                                ? countOf((healthy | unknown) & ~held) - n.anonymous
+                                : n.node.allocatable.get(model::kNvidiaGpu) - n.used.get(model::kNvidiaGpu);
   RC_ASSERT(n.free_devices == std::max<std::int64_t>(0, free));
 }
 
-RC_GTEST_PROP(LedgerProperty, IsAFunctionOfTheFactsInWhateverOrder, (std::uint64_t seed, std::uint8_t steps)) {
+RC_GTEST_PROP(LedgerProperty, IsAFunctionOfTheFactsInWhateverOrder,
+              (std::uint64_t seed, std::uint8_t steps)) {
   Ledger live;
   TestFacts facts{live, seed};
   for (int i = 0; i < steps; ++i) { facts.step(); }
@@ -341,7 +394,9 @@ RC_GTEST_PROP(LedgerProperty, EveryChangeIsInTheLog, (std::uint64_t seed, std::u
     const std::uint64_t from = l.changesEnd();
     facts.step();
     std::set<Ledger::NodeIndex> logged;
-    for (std::uint64_t p = std::max(from, l.changesBegin()); p < l.changesEnd(); ++p) { logged.insert(l.changedAt(p)); }
+    for (std::uint64_t p = std::max(from, l.changesBegin()); p < l.changesEnd(); ++p) {
+      logged.insert(l.changedAt(p));
+    }
     for (Ledger::NodeIndex n = 0; n < l.size(); ++n) {
       const bool differs = n >= versions.size() || versions[n] != l.at(n).version;
       RC_ASSERT(differs == logged.contains(n));
@@ -350,7 +405,8 @@ RC_GTEST_PROP(LedgerProperty, EveryChangeIsInTheLog, (std::uint64_t seed, std::u
   }
 }
 
-RC_GTEST_PROP(LedgerProperty, WhatIsReservedAndReleasedLeavesNoTrace, (std::uint64_t seed, std::uint8_t steps)) {
+RC_GTEST_PROP(LedgerProperty, WhatIsReservedAndReleasedLeavesNoTrace,
+              (std::uint64_t seed, std::uint8_t steps)) {
   Ledger l;
   TestFacts facts{l, seed};
   facts.fill();
@@ -374,15 +430,22 @@ RC_GTEST_PROP(LedgerProperty, ReservationsNeverExceedADevice, (std::uint64_t see
   Ledger l;
   Rng rng{seed};
   for (const char* name : {"a", "b", "c"}) {
-    auto t = testNode(name).gpus(static_cast<int>(1 + rng.below(3)), "x").gpus(static_cast<int>(rng.below(4)), "y");
+    auto t = testNode(name)
+                 .gpus(static_cast<int>(1 + rng.below(3)), "x")
+                 .gpus(static_cast<int>(rng.below(4)), "y");
     if (rng.chance(50)) { t.health(0, model::Health::Unknown); }
     t.addTo(l);
-    if (rng.chance(50)) { l.usePod(t.node.name, model::Uid{"foreign"}, Source::BoundPod, {}, static_cast<std::int64_t>(rng.below(3))); }
+    if (rng.chance(50)) {
+      l.usePod(t.node.name, model::Uid{"foreign"}, Source::BoundPod, {},
+               static_cast<std::int64_t>(rng.below(3)));
+    }
   }
   Decider decider{l};
   std::vector<Reservation> kept;
   for (int i = 0; i < 150; ++i) {
-    if (!kept.empty() && rng.chance(25)) { kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(rng.below(kept.size()))); }
+    if (!kept.empty() && rng.chance(25)) {
+      kept.erase(kept.begin() + static_cast<std::ptrdiff_t>(rng.below(kept.size())));
+    }
     PodRequest request = testClaim(static_cast<std::int64_t>(1 + rng.below(2)));
     request.devices->shared = rng.chance(60);
     const auto placed = decider.decide(decider.classOf(request));
@@ -392,7 +455,8 @@ RC_GTEST_PROP(LedgerProperty, ReservationsNeverExceedADevice, (std::uint64_t see
     for (const char* name : {"a", "b", "c"}) {
       std::int64_t free = 0;
       for (const auto& d : stateOf(l, name).devices) {
-        const bool exclusive = std::any_of(d.holders.begin(), d.holders.end(), [](const auto& h) { return !h.amount.shared; });
+        const bool exclusive =
+            std::any_of(d.holders.begin(), d.holders.end(), [](const auto& h) { return !h.amount.shared; });
         RC_ASSERT(d.holders.size() <= (exclusive ? 1U : kMaxSharers));
         free += d.holders.empty() ? 1 : 0;
       }

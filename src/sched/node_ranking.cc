@@ -25,7 +25,9 @@ NodeRanking::Node NodeRanking::winnerBelow(std::size_t match, const Ranks& ranks
 
 void NodeRanking::rebuild(const Ranks& ranks) {
   winner_.assign(std::bit_ceil(std::max<std::size_t>(2, keys_.size())), kNone);
-  for (std::size_t match = winner_.size() - 1; match > 0; --match) { winner_[match] = winnerBelow(match, ranks); }
+  for (std::size_t match = winner_.size() - 1; match > 0; --match) {
+    winner_[match] = winnerBelow(match, ranks);
+  }
 }
 
 void NodeRanking::set(Node node, const Key& key, const Ranks& ranks) {

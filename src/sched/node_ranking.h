@@ -34,12 +34,15 @@ class NodeRanking {
 
  private:
   static constexpr Node kNone = ~Node{0};
-  [[nodiscard]] Node leaf(std::size_t i) const { return i < keys_.size() && keys_[i].fits ? static_cast<Node>(i) : kNone; }
+  [[nodiscard]] Node leaf(std::size_t i) const {
+    return i < keys_.size() && keys_[i].fits ? static_cast<Node>(i) : kNone;
+  }
   [[nodiscard]] Node winnerBelow(std::size_t match, const Ranks& ranks) const;
   [[nodiscard]] bool isBetter(Node a, Node b, const Ranks& ranks) const;
 
   std::vector<Key> keys_;
-  std::vector<Node> winner_;  // winner_[1]: of all; match m is between matches 2m and 2m+1; matches from size() on are single nodes
+  /// winner_[1]: of all. Match m is between matches 2m and 2m+1; from size() on they are single nodes.
+  std::vector<Node> winner_;
 };
 
 }  // namespace gs::sched

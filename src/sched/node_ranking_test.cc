@@ -50,10 +50,13 @@ RC_GTEST_PROP(NodeRankingProperty, KnowsTheBestOfAllAfterAnyChange, (std::uint64
       r.rebuild(ranks);
     }
     const auto node = static_cast<NodeRanking::Node>(rng.below(keys.size()));
-    keys[node] = {static_cast<std::int64_t>(rng.below(3)), static_cast<std::int32_t>(rng.below(3)), rng.chance(70)};
+    keys[node] = {static_cast<std::int64_t>(rng.below(3)), static_cast<std::int32_t>(rng.below(3)),
+                  rng.chance(70)};
     r.set(node, keys[node], ranks);
     std::optional<NodeRanking::Node> best;
-    const auto place = [&](NodeRanking::Node n) { return std::tuple{-keys[n].score, keys[n].free, ranks[n]}; };
+    const auto place = [&](NodeRanking::Node n) {
+      return std::tuple{-keys[n].score, keys[n].free, ranks[n]};
+    };
     for (NodeRanking::Node n = 0; n < keys.size(); ++n) {
       if (keys[n].fits && (!best || place(n) < place(*best))) { best = n; }
     }

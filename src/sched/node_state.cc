@@ -9,7 +9,8 @@ namespace gs::sched {
 DeviceUse DeviceState::use() const {
   if (holders.empty()) { return DeviceUse::Free; }
   const auto draining = static_cast<std::uint8_t>(Source::Draining);
-  const bool only = std::all_of(holders.begin(), holders.end(), [&](const Holder& h) { return h.sources == draining; });
+  const bool only =
+      std::all_of(holders.begin(), holders.end(), [&](const Holder& h) { return h.sources == draining; });
   return only ? DeviceUse::Draining : DeviceUse::Held;
 }
 
@@ -60,7 +61,8 @@ void deriveFree(NodeState& n) {
     free = n.node.allocatable.get(model::kNvidiaGpu) - n.used.get(model::kNvidiaGpu);
   } else if (n.isWide()) {
     free = std::count_if(n.devices.begin(), n.devices.end(),
-                         [](const DeviceState& d) { return d.givable() && d.holders.empty(); }) - n.anonymous;
+                         [](const DeviceState& d) { return d.givable() && d.holders.empty(); }) -
+           n.anonymous;
   } else {
     free = countOf((n.healthy | n.unknown) & ~n.held) - n.anonymous;
   }

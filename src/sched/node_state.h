@@ -1,5 +1,6 @@
-// One node as policies read it: its facts, its devices and who holds them, and what is used there. Made and changed only by
-// the Ledger (sched/ledger.h), which also keeps the derived part, so that a policy need not walk the devices.
+// One node as policies read it: its facts, its devices and who holds them, and what is used there. Made and
+// changed only by the Ledger (sched/ledger.h), which also keeps the derived part, so that a policy need not
+// walk the devices.
 #pragma once
 
 #include <array>
@@ -41,7 +42,9 @@ struct DeviceState {
   std::vector<Holder> holders;  // sorted by uid
   [[nodiscard]] DeviceUse use() const;
   /// Could it ever be given: listed, not cut up by MIG, not Unhealthy.
-  [[nodiscard]] bool givable() const { return listed && !facts.partitioned && facts.health != model::Health::Unhealthy; }
+  [[nodiscard]] bool givable() const {
+    return listed && !facts.partitioned && facts.health != model::Health::Unhealthy;
+  }
 };
 
 struct NodeState {
@@ -53,18 +56,19 @@ struct NodeState {
   std::vector<DeviceState> devices;  // sorted by facts.id
   model::Resources used;
   std::int64_t used_pods = 0;
-  /// Devices held by pods that use nvidia.com/gpu without an allocation of ours: we do not know which ones. They count against the
-  /// devices that may be given (design 1: held by id + anonymous <= healthy).
+  /// Devices held by pods that use nvidia.com/gpu without an allocation of ours: we do not know which ones.
+  /// They count against the devices that may be given (design 1: held by id + anonymous <= healthy).
   std::int64_t anonymous = 0;
 
   // Derived.
-  std::int64_t whole = 0;   // devices listed and not cut up by MIG
-  TopologyPtr topology;     // of those; null when there are none or more than kMaxDevices ("wide")
-  Mask healthy = 0;         // of those: may be given
-  Mask unknown = 0;         // of those: only when nothing healthy fits
-  Mask held = 0;            // of those: somebody holds it
-  std::int64_t free_devices = 0;    // not held, not Unhealthy, less the anonymous; without a status: allocatable - used of nvidia.com/gpu
-  std::uint64_t version = 0;        // of the last change that may alter a decision; grows over the whole ledger
+  std::int64_t whole = 0;  // devices listed and not cut up by MIG
+  TopologyPtr topology;    // of those; null when there are none or more than kMaxDevices ("wide")
+  Mask healthy = 0;        // of those: may be given
+  Mask unknown = 0;        // of those: only when nothing healthy fits
+  Mask held = 0;           // of those: somebody holds it
+  /// Not held, not Unhealthy, less the anonymous. Without a status: allocatable less used of nvidia.com/gpu.
+  std::int64_t free_devices = 0;
+  std::uint64_t version = 0;  // of the last change that may alter a decision; grows over the whole ledger
   std::uint64_t facts_version = 0;  // of the last one of what is not use: labels, taints, status, health ...
 
   [[nodiscard]] const DeviceState* device(int id) const;

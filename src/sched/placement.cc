@@ -23,7 +23,8 @@ constexpr std::int64_t kWorstPairScore = 10'000'000;  // GB/s are at most 1,000,
 
 Terms termsOf(const DeviceRequest& r) {
   const bool ignore = r.topology == model::TopologyMode::Ignore;
-  return {static_cast<int>(r.count), r.topology == model::TopologyMode::Required, ignore ? 0 : r.min_bandwidth_gbps};
+  return {static_cast<int>(r.count), r.topology == model::TopologyMode::Required,
+          ignore ? 0 : r.min_bandwidth_gbps};
 }
 
 bool looksAtTopology(const DeviceRequest& r) { return r.topology != model::TopologyMode::Ignore; }
@@ -37,7 +38,8 @@ std::int64_t scoreOf(const Topology& t, Mask set, const DeviceRequest& r) {
   if (r.count < 2) { return score; }
   if (r.policy == model::Policy::Spread) { return score + kListedScore * islandsOf(t, set); }
   const std::int64_t pairs = r.count * (r.count - 1) / 2;
-  return score + kLayoutScore * static_cast<std::int64_t>(layoutOf(t, set)) + kWorstPairScore * c.worst + c.sum / pairs;
+  return score + kLayoutScore * static_cast<std::int64_t>(layoutOf(t, set)) + kWorstPairScore * c.worst +
+         c.sum / pairs;
 }
 
 std::vector<int> ascending(Mask set) {
@@ -94,17 +96,23 @@ Mask heldByOthers(const NodeState& n, const model::Uid& self) {
   return held;
 }
 
-/// Bits of the devices that may be shared, fewest holders first. Of those that nobody holds only as many as are surely not
-/// anonymous pods', listed ids before others.
-std::vector<int> sharingOrder(const NodeState& n, Mask health, const DeviceRequest& r, const model::Uid& self) {
+/// Bits of the devices that may be shared, fewest holders first. Of those that nobody holds only as many as
+/// are surely not anonymous pods', listed ids before others.
+std::vector<int> sharingOrder(const NodeState& n, Mask health, const DeviceRequest& r,
+                              const model::Uid& self) {
   std::vector<std::pair<std::size_t, int>> joined;
   Mask untouched = 0;
   for (const auto& d : n.devices) {
     if (d.bit < 0 || (health & bit(d.bit)) == 0 || !isShareable(d, self)) { continue; }
     const std::size_t others = othersOn(d, self);
-    if (others == 0) { untouched |= bit(d.bit); } else { joined.emplace_back(others, d.bit); }
+    if (others == 0) {
+      untouched |= bit(d.bit);
+    } else {
+      joined.emplace_back(others, d.bit);
+    }
   }
-  const auto all_untouched = std::count_if(n.devices.begin(), n.devices.end(), [&](const auto& d) { return isFree(d, self); });
+  const auto all_untouched =
+      std::count_if(n.devices.begin(), n.devices.end(), [&](const auto& d) { return isFree(d, self); });
   const auto spare = static_cast<int>(std::clamp<std::int64_t>(all_untouched - n.anonymous, 0, kMaxDevices));
   Mask listed = 0;
   for (const int i : listedIn(*n.topology, untouched, r.prefer_ids)) { listed |= bit(i); }
@@ -123,7 +131,8 @@ std::optional<Choice> offerShared(const NodeState& n, const DeviceRequest& r, co
     if (static_cast<std::int64_t>(order.size()) < r.count) { continue; }
     const auto set = sharedSet(*n.topology, order, r, termsOf(r));
     if (!set) { continue; }
-    const std::int64_t score = looksAtTopology(r) ? scoreOf(*n.topology, *set, r) : scoreOf(n.topology->flat(), *set, r);
+    const std::int64_t score =
+        looksAtTopology(r) ? scoreOf(*n.topology, *set, r) : scoreOf(n.topology->flat(), *set, r);
     return Choice{*set, score + ((*set & n.unknown) == 0 ? kHealthyScore : 0)};
   }
   return std::nullopt;
@@ -131,17 +140,22 @@ std::optional<Choice> offerShared(const NodeState& n, const DeviceRequest& r, co
 
 std::optional<Choice> offer(const NodeState& n, const DeviceRequest& r, const model::Uid& self) {
   if (r.shared) { return offerShared(n, r, self); }
-  return offerWhole(n, heldByOthers(n, self), r.count, [&](const Topology& t, Mask free) { return chooseWhole(t, free, r); });
+  return offerWhole(n, heldByOthers(n, self), r.count,
+                    [&](const Topology& t, Mask free) { return chooseWhole(t, free, r); });
 }
 
-/// A wide node with only the first kMaxDevices devices that may be given to this request, of one island if named.
-NodeState narrowed(const NodeState& n, const DeviceRequest& r, const model::Uid& self, const std::string* island) {
+/// A wide node with only the first kMaxDevices devices that may be given to this request, of one island if
+/// named.
+NodeState narrowed(const NodeState& n, const DeviceRequest& r, const model::Uid& self,
+                   const std::string* island) {
   NodeState out;
   out.has_status = true;
   out.agent_stale = n.agent_stale;
   for (const auto& d : n.devices) {
     const bool may = r.shared ? isShareable(d, self) : isFree(d, self);
-    if (may && (island == nullptr || d.facts.island == *island) && out.devices.size() < kMaxDevices) { out.devices.push_back(d); }
+    if (may && (island == nullptr || d.facts.island == *island) && out.devices.size() < kMaxDevices) {
+      out.devices.push_back(d);
+    }
   }
   deriveDevices(out, nullptr);
   return out;
@@ -154,7 +168,9 @@ std::optional<Placement> placeWide(const NodeState& n, const DeviceRequest& r, c
     const auto choice = offer(part, r, self);
     if (!choice) { return; }
     Placement p{part.topology->ids(choice->set), choice->score};
-    if (!best || p.score > best->score || (p.score == best->score && p.ids < best->ids)) { best = std::move(p); }
+    if (!best || p.score > best->score || (p.score == best->score && p.ids < best->ids)) {
+      best = std::move(p);
+    }
   };
   if (availableFor(n, r, self) < r.count) { return best; }
   look(nullptr);
@@ -196,7 +212,8 @@ std::optional<Misfit> countMisfit(const NodeState& n, const DeviceRequest& r, co
   const std::int64_t most = std::min<std::int64_t>(n.whole, r.count > kMaxDevices ? kMaxDevices : n.whole);
   if (n.whole == 0) { return Misfit{Reason::NoGpu, "", 0, 0}; }
   if (most < r.count) { return Misfit{Reason::TooFewGpus, "", r.count, most}; }
-  const auto usable = std::count_if(n.devices.begin(), n.devices.end(), [](const DeviceState& d) { return d.givable(); });
+  const auto usable =
+      std::count_if(n.devices.begin(), n.devices.end(), [](const DeviceState& d) { return d.givable(); });
   if (usable < r.count) { return Misfit{Reason::TooFewHealthy, "", r.count, usable}; }
   const std::int64_t free = availableFor(n, r, self);
   if (free < r.count) { return Misfit{Reason::TooFewFree, "", r.count, free}; }
@@ -218,7 +235,8 @@ std::optional<Choice> chooseWhole(const Topology& t, Mask free, const DeviceRequ
   return set ? std::optional{Choice{*set, scoreOf(t, *set, r)}} : std::nullopt;
 }
 
-std::optional<Placement> tryPlace(const NodeState& node, const DeviceRequest& request, const model::Uid& self) {
+std::optional<Placement> tryPlace(const NodeState& node, const DeviceRequest& request,
+                                  const model::Uid& self) {
   if (node.isWide()) { return placeWide(node, request, self); }
   const auto choice = offer(node, request, self);
   return choice ? std::optional{Placement{node.topology->ids(choice->set), choice->score}} : std::nullopt;
@@ -230,8 +248,8 @@ Verdict<Placement> place(const NodeState& node, const DeviceRequest& request, co
   return tl::unexpected(topologyMisfit(node, request, self));
 }
 
-std::optional<Misfit> refuseExact(const NodeState& node, const DeviceRequest& request, const std::vector<int>& ids,
-                                  const model::Uid& self) {
+std::optional<Misfit> refuseExact(const NodeState& node, const DeviceRequest& request,
+                                  const std::vector<int>& ids, const model::Uid& self) {
   const std::set<int> wanted{ids.begin(), ids.end()};
   std::int64_t there = 0;
   std::int64_t usable = 0;
@@ -247,14 +265,17 @@ std::optional<Misfit> refuseExact(const NodeState& node, const DeviceRequest& re
   }
   const std::int64_t need = request.count;
   if (node.whole == 0) { return Misfit{Reason::NoGpu, "", 0, 0}; }
-  if (there != need || static_cast<std::int64_t>(wanted.size()) != need) { return Misfit{Reason::TooFewGpus, "", need, there}; }
+  if (there != need || static_cast<std::int64_t>(wanted.size()) != need) {
+    return Misfit{Reason::TooFewGpus, "", need, there};
+  }
   if (usable < need) { return Misfit{Reason::TooFewHealthy, "", need, usable}; }
   free = std::min(free, availableFor(node, request, self));
   if (free < need) { return Misfit{Reason::TooFewFree, "", need, free}; }
   const Topology t{devices};
   if (termsOf(request).allows(t, t.all())) { return std::nullopt; }
   if (t.inOneIsland(t.all())) {
-    return Misfit{Reason::TopologyUnmet, std::to_string(need), request.min_bandwidth_gbps, t.connectionOf(t.all()).worst};
+    return Misfit{Reason::TopologyUnmet, std::to_string(need), request.min_bandwidth_gbps,
+                  t.connectionOf(t.all()).worst};
   }
   int most = 0;
   for (const Mask island : t.islands()) { most = std::max(most, countOf(island)); }

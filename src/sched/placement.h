@@ -1,18 +1,23 @@
-// Which devices of one node a request gets (design 3.7). Pure over the node's state; the policies are in sched/policy/.
+// Which devices of one node a request gets (design 3.7). Pure over the node's state; the policies are in
+// sched/policy/.
 //
-// What may be given: devices that the status lists, not Unhealthy, not cut up by MIG, and not held (Exclusive) or held only by
-// sharers without amounts, fewer than kMaxSharers (Shared). Devices of Unknown health (all, when the agent is stale) are looked at only
-// when the Healthy ones do not suffice or allow no set.
-// Anonymous devices (NodeState::anonymous) are some of the free ones: that many fewer may be given, whichever they are. Shared requests may still join
-// devices that have sharers, which anonymous pods cannot be on.
-// topology: Required refuses; Preferred and absent are scored, also a minimum bandwidth; Ignore is as if nothing were known of islands and
-// bandwidth, but for the policy spread, which is made of them.
-// Score, compared across nodes: all Healthy; minimum bandwidth reached; listed ids (preferIds) or islands (spread) in it; layout (consecutive in one
-// island, one island, neither; not for spread); worst pair; mean pair. One device: only the first and the listed id. Equal within a node: lowest ids.
-// Not for spread: nothing of bandwidth counts there.
-// Bounded time: see policy/best_set.h and first_set.h. A node with more than kMaxDevices devices is looked at through its kMaxDevices lowest
-// free ids and those of each island; more than kMaxDevices devices for one pod are refused as too many.
-// nvidia.com/gpu, the counted resource, is not looked at here: see sched/fit.h.
+// What may be given: devices that the status lists, not Unhealthy, not cut up by MIG, and not held
+// (Exclusive) or held only by sharers without amounts, fewer than kMaxSharers (Shared). Devices of Unknown
+// health (all, when the agent is stale) are looked at only when the Healthy ones do not suffice or allow no
+// set.
+// Anonymous devices (NodeState::anonymous) are some of the free ones: that many fewer may be given, whichever
+// they are. Shared requests may still join devices that have sharers, which anonymous pods cannot be on.
+//
+// topology: Required refuses; Preferred and absent are scored, also a minimum bandwidth; Ignore is as if
+// nothing were known of islands and bandwidth, but for the policy spread, which is made of them.
+// Score, compared across nodes, the first that differs: all Healthy; minimum bandwidth reached; how many
+// listed ids (preferIds) or islands (spread); layout (consecutive in one island, one island, neither); worst
+// pair; mean pair. The last three not for spread. One device: only the first and whether it is listed.
+// Equal within a node: lowest ids.
+//
+// Bounded time: see policy/best_set.h and first_set.h. A node with more than kMaxDevices devices is looked at
+// through its kMaxDevices lowest free ids and those of each island; more than kMaxDevices devices for one pod
+// are refused as too many. nvidia.com/gpu, the counted resource, is not looked at here: see sched/fit.h.
 #pragma once
 
 #include <cstdint>
@@ -33,11 +38,14 @@ struct Placement {
 };
 
 /// `self`: holdings of this uid do not count.
-[[nodiscard]] Verdict<Placement> place(const NodeState& node, const DeviceRequest& request, const model::Uid& self = model::Uid{});
+[[nodiscard]] Verdict<Placement> place(const NodeState& node, const DeviceRequest& request,
+                                       const model::Uid& self = model::Uid{});
 /// The same without the reason, which costs more than the choice.
-[[nodiscard]] std::optional<Placement> tryPlace(const NodeState& node, const DeviceRequest& request, const model::Uid& self = model::Uid{});
+[[nodiscard]] std::optional<Placement> tryPlace(const NodeState& node, const DeviceRequest& request,
+                                                const model::Uid& self = model::Uid{});
 /// Could it get exactly these (Unknown ones too)? nullopt: yes.
-[[nodiscard]] std::optional<Misfit> refuseExact(const NodeState& node, const DeviceRequest& request, const std::vector<int>& ids,
+[[nodiscard]] std::optional<Misfit> refuseExact(const NodeState& node, const DeviceRequest& request,
+                                                const std::vector<int>& ids,
                                                 const model::Uid& self = model::Uid{});
 
 // The parts of place() for whole devices of a node that is not wide, for a caller that remembers choices.
@@ -54,7 +62,8 @@ inline constexpr std::int64_t kHealthyScore = 1'000'000'000'000'000'000;
 
 /// place() for whole devices without the reason: `choose(topology, free)` stands for chooseWhole().
 template <class Choose>
-[[nodiscard]] std::optional<Choice> offerWhole(const NodeState& node, Mask held, std::int64_t count, const Choose& choose) {
+[[nodiscard]] std::optional<Choice> offerWhole(const NodeState& node, Mask held, std::int64_t count,
+                                               const Choose& choose) {
   if (node.topology == nullptr) { return std::nullopt; }
   const Mask healthy = node.healthy & ~held;
   const Mask any = (node.healthy | node.unknown) & ~held;

@@ -18,8 +18,9 @@ using model::TopologyMode;
 /// What place() says, as text: "0,1", or the misfit's numbers.
 std::string placedText(const Verdict<Placement>& v) {
   if (!v) {
-    return std::to_string(static_cast<int>(v.error().reason)) + " need " + std::to_string(v.error().need) + " have " +
-           std::to_string(v.error().have) + (v.error().detail.empty() ? "" : " (" + v.error().detail + ")");
+    return std::to_string(static_cast<int>(v.error().reason)) + " need " + std::to_string(v.error().need) +
+           " have " + std::to_string(v.error().have) +
+           (v.error().detail.empty() ? "" : " (" + v.error().detail + ")");
   }
   std::string out;
   for (const int id : v->ids) { out += (out.empty() ? "" : ",") + std::to_string(id); }
@@ -30,8 +31,8 @@ std::string misfitText(Reason r, std::int64_t need, std::int64_t have, const std
   return placedText(tl::unexpected(Misfit{r, detail, need, have}));
 }
 
-DeviceRequest with(std::int64_t count, std::optional<TopologyMode> mode, std::int64_t min_gbps, Policy policy = Policy::Contiguous,
-                   std::vector<int> ids = {}) {
+DeviceRequest with(std::int64_t count, std::optional<TopologyMode> mode, std::int64_t min_gbps,
+                   Policy policy = Policy::Contiguous, std::vector<int> ids = {}) {
   DeviceRequest r = testDevices(count, policy);
   r.topology = mode;
   r.min_bandwidth_gbps = min_gbps;
@@ -57,6 +58,7 @@ TEST_P(Place, Gives) {
 
 TestNode quads() { return testNode("a").gpus(4, "x", 300).gpus(4, "y", 600); }
 
+// clang-format off
 INSTANTIATE_TEST_SUITE_P(Table, Place, ::testing::Values(
     //        name                       node                    held     request    expected
     PlaceCase{"OneTakesTheLowestId",     quads(), {0}, testDevices(1), "1"},
@@ -85,19 +87,22 @@ INSTANTIATE_TEST_SUITE_P(Table, Place, ::testing::Values(
     PlaceCase{"TooFewFree",              quads(), {0, 1, 2, 3, 4, 5}, testDevices(4), misfitText(Reason::TooFewFree, 4, 2)},
     PlaceCase{"RequiredIslandTooFull",   quads(), {0, 4}, with(4, TopologyMode::Required, 0), misfitText(Reason::TopologyUnmet, 4, 3)},
     PlaceCase{"RequiredBandwidthUnmet",  quads(), {}, with(4, TopologyMode::Required, 900), misfitText(Reason::TopologyUnmet, 900, 600, "4")},
+    PlaceCase{"RequiredBandwidthTellsTheBestIsland", testNode("a").gpus(2, "x", 600).gpus(2, "y", 300), {},
+                                         with(2, TopologyMode::Required, 900), misfitText(Reason::TopologyUnmet, 900, 600, "2")},
     PlaceCase{"RequiredBandwidthUnmetForNow", quads(), {4}, with(4, TopologyMode::Required, 600), misfitText(Reason::TopologyUnmet, 600, 300, "4")},
     PlaceCase{"RequiredListAcrossIslands", quads(), {}, with(2, TopologyMode::Required, 0, Policy::PreferIds, {0, 4}),
                                          misfitText(Reason::TopologyUnmet, 2, 1)}),
     [](const auto& info) { return std::string{info.param.name}; });
+// clang-format on
 
 TEST(PlaceScore, ComparesAcrossNodesInTheOrderOfTheHeader) {
   // Each node is worse than the one before it, for three devices.
   const std::vector<TestNode> best_first{
-      testNode("a").gpus(4, "x", 900),                                            // consecutive, fast
-      testNode("a").gpus(4, "x", 600),                                            // slower
-      testNode("a").gpus(2, "x", 900).gpus(1, "y").gpus(2, "x", 900),             // one island, not consecutive
-      testNode("a").gpus(2, "x", 900).gpus(2, "y", 900),                          // scattered
-      testNode("a").gpus(2, "x", 300).gpus(2, "y", 300),                          // scattered and slow
+      testNode("a").gpus(4, "x", 900),                                 // consecutive, fast
+      testNode("a").gpus(4, "x", 600),                                 // slower
+      testNode("a").gpus(2, "x", 900).gpus(1, "y").gpus(2, "x", 900),  // one island, not consecutive
+      testNode("a").gpus(2, "x", 900).gpus(2, "y", 900),               // scattered
+      testNode("a").gpus(2, "x", 300).gpus(2, "y", 300),               // scattered and slow
       testNode("a").gpus(4, "x", 900).health(0, Health::Unknown).health(1, Health::Unknown)};  // in doubt
   std::int64_t before = std::numeric_limits<std::int64_t>::max();
   for (const auto& node : best_first) {
@@ -117,27 +122,32 @@ std::int64_t scoreOn(const TestNode& node, const DeviceRequest& request) {
 }
 
 TEST(PlaceScore, ForOneDeviceBandwidthIsNoPart) {
-  EXPECT_EQ(scoreOn(testNode("a").gpus(4, "x", 900), testDevices(1)), scoreOn(testNode("a").gpus(1, "y", 0), testDevices(1)));
+  EXPECT_EQ(scoreOn(testNode("a").gpus(4, "x", 900), testDevices(1)),
+            scoreOn(testNode("a").gpus(1, "y", 0), testDevices(1)));
 }
 
 TEST(PlaceScore, IgnoreMakesIslandsAndBandwidthEqual) {
   const auto request = with(2, TopologyMode::Ignore, 900);
-  EXPECT_EQ(scoreOn(testNode("a").gpus(4, "x", 900), request), scoreOn(testNode("a").gpus(1, "x", 0).gpus(1, "y", 0), request));
+  EXPECT_EQ(scoreOn(testNode("a").gpus(4, "x", 900), request),
+            scoreOn(testNode("a").gpus(1, "x", 0).gpus(1, "y", 0), request));
 }
 
 TEST(PlaceScore, TheWishedBandwidthOutweighsTheLayout) {
   const auto request = with(2, TopologyMode::Preferred, 500);
-  EXPECT_GT(scoreOn(testNode("a").gpus(1, "x", 600).gpus(1, "y").gpus(1, "x", 600), request), scoreOn(testNode("a").gpus(2, "x", 400), request));
+  EXPECT_GT(scoreOn(testNode("a").gpus(1, "x", 600).gpus(1, "y").gpus(1, "x", 600), request),
+            scoreOn(testNode("a").gpus(2, "x", 400), request));
 }
 
 TEST(PlaceScore, MoreListedIdsAreBetterForPreferIds) {
   const auto request = with(2, std::nullopt, 0, Policy::PreferIds, {6, 7});
-  EXPECT_GT(scoreOn(testNode("a").gpus(8, "x", 300), request), scoreOn(testNode("a").gpus(7, "x", 900), request));
+  EXPECT_GT(scoreOn(testNode("a").gpus(8, "x", 300), request),
+            scoreOn(testNode("a").gpus(7, "x", 900), request));
 }
 
 TEST(PlaceScore, MoreIslandsAreBetterForSpread) {
   const auto request = testDevices(3, Policy::Spread);
-  EXPECT_GT(scoreOn(testNode("a").gpus(1, "x", 0).gpus(1, "y", 0).gpus(1, "z", 0), request), scoreOn(testNode("a").gpus(2, "x").gpus(2, "y"), request));
+  EXPECT_GT(scoreOn(testNode("a").gpus(1, "x", 0).gpus(1, "y", 0).gpus(1, "z", 0), request),
+            scoreOn(testNode("a").gpus(2, "x").gpus(2, "y"), request));
 }
 
 // ---- Anonymous holders
@@ -155,8 +165,25 @@ TEST(PlaceAnonymous, UnknownDevicesDoNotMakeUpForThem) {
   Ledger l;
   testNode("a").gpus(2).health(1, Health::Unknown).addTo(l);
   l.usePod(model::NodeName{"a"}, model::Uid{"foreign"}, Source::BoundPod, {}, 1);
-  EXPECT_EQ(placedText(place(stateOf(l, "a"), testDevices(1))), "0") << "one of two is surely free, the healthy one is as likely as the other";
+  EXPECT_EQ(placedText(place(stateOf(l, "a"), testDevices(1))), "0")
+      << "one of two is surely free, the healthy one is as likely as the other";
   EXPECT_EQ(placedText(place(stateOf(l, "a"), testDevices(2))), misfitText(Reason::TooFewFree, 2, 1));
+}
+
+TEST(PlaceAnonymous, HealthyOnesThatMayBeTheirsDoNotSuffice) {
+  Ledger l;
+  testNode("a").gpus(3).health(0, Health::Unknown).addTo(l);
+  l.usePod(model::NodeName{"a"}, model::Uid{"foreign"}, Source::BoundPod, {}, 1);
+  EXPECT_EQ(placedText(place(stateOf(l, "a"), testDevices(1))), "1");
+  EXPECT_EQ(placedText(place(stateOf(l, "a"), testDevices(2))), "0,1") << "of two Healthy ones one is theirs";
+}
+
+TEST(PlaceAnonymous, ExactIdsNeedRoomBesideThem) {
+  Ledger l;
+  testNode("a").gpus(2).addTo(l);
+  l.usePod(model::NodeName{"a"}, model::Uid{"foreign"}, Source::BoundPod, {}, 1);
+  EXPECT_EQ(refuseExact(stateOf(l, "a"), testDevices(1), {1}), std::nullopt);
+  EXPECT_EQ(refuseExact(stateOf(l, "a"), testDevices(2), {0, 1}), (Misfit{Reason::TooFewFree, "", 2, 1}));
 }
 
 TEST(PlaceAnonymous, SharersMayStillJoinSharedDevices) {
@@ -215,7 +242,8 @@ TEST_F(PlaceShared, NotWithExclusiveOrFractionalHolders) {
   EXPECT_EQ(give(testDevices(1)), "2");
   EXPECT_EQ(give(testDevices(2)), misfitText(Reason::TooFewFree, 2, 1));
   share(2, "r");
-  EXPECT_EQ(placedText(place(stateOf(l_, "a"), testDevices(1))), misfitText(Reason::TooFewFree, 1, 0)) << "a shared device is not free for Exclusive";
+  EXPECT_EQ(placedText(place(stateOf(l_, "a"), testDevices(1))), misfitText(Reason::TooFewFree, 1, 0))
+      << "a shared device is not free for Exclusive";
 }
 
 TEST_F(PlaceShared, AtMostKMaxSharers) {
@@ -275,7 +303,8 @@ TEST(RefuseExact, AsksTheSameOfTheGivenIds) {
   EXPECT_EQ(refusal(testDevices(2), {0, 3}), misfitText(Reason::TooFewHealthy, 2, 1));
   EXPECT_EQ(refusal(testDevices(2), {0, 5}), misfitText(Reason::TooFewFree, 2, 1));
   EXPECT_EQ(refusal(with(2, TopologyMode::Required, 0), {0, 4}), misfitText(Reason::TopologyUnmet, 2, 1));
-  EXPECT_EQ(refusal(with(2, TopologyMode::Required, 900), {0, 1}), misfitText(Reason::TopologyUnmet, 900, 600, "2"));
+  EXPECT_EQ(refusal(with(2, TopologyMode::Required, 900), {0, 1}),
+            misfitText(Reason::TopologyUnmet, 900, 600, "2"));
   EXPECT_EQ(refusal(with(2, TopologyMode::Required, 600), {0, 1}), "fits");
 }
 
@@ -288,8 +317,10 @@ TEST(PlaceWide, TheSameRulesOnMoreThan64Devices) {
   ASSERT_TRUE(n.isWide());
   EXPECT_EQ(n.free_devices, 100);
   EXPECT_EQ(placedText(place(n, testDevices(1))), "0");
-  EXPECT_EQ(placedText(place(n, testDevices(3))), "70,71,72") << "the fast island is beyond the first 64 devices";
-  EXPECT_EQ(placedText(place(n, with(2, TopologyMode::Required, 1'000))), misfitText(Reason::TopologyUnmet, 1'000, 300, "2"));
+  EXPECT_EQ(placedText(place(n, testDevices(3))), "70,71,72")
+      << "the fast island is beyond the first 64 devices";
+  EXPECT_EQ(placedText(place(n, with(2, TopologyMode::Required, 1'000))),
+            misfitText(Reason::TopologyUnmet, 1'000, 300, "2"));
   EXPECT_EQ(placedText(place(n, testDevices(65))), misfitText(Reason::TooFewGpus, 65, 64));
   for (int id = 0; id < 100; ++id) {
     if (id != 64 && id != 99) { l.hold(model::NodeName{"a"}, id, model::Uid{"p"}, Source::Lease, {}); }
@@ -313,7 +344,9 @@ struct DrawnNode {
     facts.fill();
     for (std::uint64_t i = facts.rng().below(60); i > 0; --i) { facts.step(); }
   }
-  [[nodiscard]] const NodeState& any() { return ledger.at(static_cast<Ledger::NodeIndex>(facts.rng().below(ledger.size()))); }
+  [[nodiscard]] const NodeState& any() {
+    return ledger.at(static_cast<Ledger::NodeIndex>(facts.rng().below(ledger.size())));
+  }
 };
 
 RC_GTEST_PROP(PlaceProperty, GivesOnlyWhatMayBeGivenOrSaysWhyNot, (std::uint64_t seed)) {
@@ -358,7 +391,8 @@ RC_GTEST_PROP(PlaceProperty, RequiredIsRefusedExactlyWhenNoSetIsAllowed, (std::u
   RC_PRE(static_cast<bool>(n.topology));
   Rng& rng = drawn.facts.rng();
   const auto policy = rng.chance(50) ? Policy::Contiguous : Policy::Spread;
-  const auto r = with(static_cast<std::int64_t>(1 + rng.below(4)), TopologyMode::Required, static_cast<std::int64_t>(150 * rng.below(6)), policy);
+  const auto r = with(static_cast<std::int64_t>(1 + rng.below(4)), TopologyMode::Required,
+                      static_cast<std::int64_t>(150 * rng.below(6)), policy);
   const auto placed = place(n, r);
   RC_CLASSIFY(placed.has_value(), "placed");
   RC_ASSERT(placed.has_value() == anySetIsAllowed(n, r));
@@ -369,7 +403,8 @@ RC_GTEST_PROP(PlaceProperty, OtherModesRefuseOnlyForTooFew, (std::uint64_t seed)
   const NodeState& n = drawn.any();
   Rng& rng = drawn.facts.rng();
   const auto mode = rng.chance(50) ? std::optional{TopologyMode::Preferred} : std::nullopt;
-  const auto r = with(static_cast<std::int64_t>(1 + rng.below(4)), mode, static_cast<std::int64_t>(300 * rng.below(4)), static_cast<Policy>(rng.below(3)));
+  const auto r = with(static_cast<std::int64_t>(1 + rng.below(4)), mode,
+                      static_cast<std::int64_t>(300 * rng.below(4)), static_cast<Policy>(rng.below(3)));
   const std::int64_t free = countOf((n.healthy | n.unknown) & ~n.held) - n.anonymous;
   RC_ASSERT(place(n, r).has_value() == (free >= r.count));
 }
@@ -378,12 +413,15 @@ RC_GTEST_PROP(PlaceProperty, PreferIdsHoldsAlsoWithHealthAndSharing, (std::uint6
   DrawnNode drawn{seed};
   const NodeState& n = drawn.any();
   Rng& rng = drawn.facts.rng();
-  auto r = with(static_cast<std::int64_t>(1 + rng.below(4)), std::nullopt, 0, Policy::PreferIds,
-                {static_cast<int>(rng.below(9)), static_cast<int>(rng.below(9)), static_cast<int>(rng.below(9))});
+  auto r =
+      with(static_cast<std::int64_t>(1 + rng.below(4)), std::nullopt, 0, Policy::PreferIds,
+           {static_cast<int>(rng.below(9)), static_cast<int>(rng.below(9)), static_cast<int>(rng.below(9))});
   r.shared = rng.chance(50);
   const auto placed = place(n, r);
   if (!placed) { return; }
-  const auto has = [](const std::vector<int>& list, int id) { return std::find(list.begin(), list.end(), id) != list.end(); };
+  const auto has = [](const std::vector<int>& list, int id) {
+    return std::find(list.begin(), list.end(), id) != list.end();
+  };
   const bool all_healthy = placed->score >= kHealthyScore;  // then Unknown ones were not offered
   for (const int id : placed->ids) {
     if (has(r.prefer_ids, id)) { continue; }

@@ -1,7 +1,7 @@
-// What to try next. Pods wait in three places: ready (by priority, then time of creation, then uid), backing off (until a
-// given instant; 1 s doubling to 10 s as kube-scheduler's), or parked with their class because nothing fits it.
-// A parked class costs nothing until it is unparked as a whole: parking and unparking are O(log classes), however many pods it has.
-// No clock is read; instants are opaque integers (ns).
+// What to try next. Pods wait in three places: ready (by priority, then time of creation, then uid), backing
+// off (until a given instant; 1 s doubling to 10 s as kube-scheduler's), or parked with their class because
+// nothing fits it. A parked class costs nothing until it is unparked as a whole: parking and unparking are
+// O(log classes), however many pods it has. No clock is read; instants are opaque integers (ns).
 // A parked class whose last pod is removed is forgotten: its next pod is ready, and costs one decision.
 // Keys: a pod's uid. add() of a known uid replaces it (its place may change). One thread.
 #pragma once
@@ -39,13 +39,14 @@ class Queue {
   /// 1 s, 2 s, 4 s, 8 s, 10 s ... for the n-th failure of this uid; counts it.
   [[nodiscard]] std::int64_t nextBackoffNs(const model::Uid& uid);
   void forgetFailures(const model::Uid& uid);
-  /// Everything of that class, now and later, waits until unpark(); those backing off join when they are due. Returns, in queue order, the
-  /// uids that no park() returned since they were added: a class that is unparked and parked again costs only what was touched.
+  /// Everything of that class, now and later, waits until unpark(); those backing off join when they are due.
+  /// Returns, in queue order, the uids that no park() returned since they were added: a class that is
+  /// unparked and parked again costs only what was touched.
   std::vector<model::Uid> park(ClassId pod_class);
   void unpark(ClassId pod_class);
   [[nodiscard]] std::vector<ClassId> parkedClasses() const;  // with at least one pod, ascending
   [[nodiscard]] std::vector<model::Uid> parkedPods(ClassId pod_class) const;  // in queue order
-  void tick(std::int64_t now_ns);        // backed-off pods that are due become ready, or parked with their class
+  void tick(std::int64_t now_ns);  // backed-off pods that are due become ready, or parked with their class
   [[nodiscard]] std::optional<std::int64_t> nextDueNs() const;
   [[nodiscard]] bool ready() const { return !fronts_.empty(); }
   struct Sizes {

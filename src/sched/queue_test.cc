@@ -13,7 +13,8 @@ namespace {
 
 constexpr std::int64_t kSec = 1'000'000'000;
 
-Queue::Item item(const std::string& uid, std::int32_t priority = 0, std::int64_t created = 0, ClassId pod_class = 0) {
+Queue::Item item(const std::string& uid, std::int32_t priority = 0, std::int64_t created = 0,
+                 ClassId pod_class = 0) {
   return {model::Uid{uid}, priority, created, pod_class};
 }
 
@@ -31,7 +32,9 @@ std::string joinedUids(const std::vector<model::Uid>& uids) {
 
 TEST(Queue, PriorityThenTimeThenUid) {
   Queue q;
-  for (const auto& i : {item("d", 0, 5), item("c", 0, 1, 7), item("b", 0, 1, 8), item("a", 9, 99, 7)}) { q.add(i); }
+  for (const auto& i : {item("d", 0, 5), item("c", 0, 1, 7), item("b", 0, 1, 8), item("a", 9, 99, 7)}) {
+    q.add(i);
+  }
   EXPECT_EQ(q.sizes(), (Queue::Sizes{4, 0, 0}));
   EXPECT_EQ(popped(q), "abcd");
   EXPECT_FALSE(q.ready());
@@ -149,7 +152,9 @@ struct SimpleQueue {
     std::optional<Queue::Item> best;
     const auto place = [](const Queue::Item& i) { return std::tuple{-i.priority, i.created_us, i.uid}; };
     for (const auto& [uid, e] : pods) {
-      if (!e.until && !parked.contains(e.item.pod_class) && (!best || place(e.item) < place(*best))) { best = e.item; }
+      if (!e.until && !parked.contains(e.item.pod_class) && (!best || place(e.item) < place(*best))) {
+        best = e.item;
+      }
     }
     return best;
   }
@@ -158,11 +163,16 @@ struct SimpleQueue {
     return it == pods.end() || it->second.until ? std::nullopt : std::optional{it->second.item.pod_class};
   }
   void forgetEmpty(ClassId c) {
-    if (std::none_of(pods.begin(), pods.end(), [&](const auto& p) { return p.second.item.pod_class == c && !p.second.until; })) { parked.erase(c); }
+    if (std::none_of(pods.begin(), pods.end(),
+                     [&](const auto& p) { return p.second.item.pod_class == c && !p.second.until; })) {
+      parked.erase(c);
+    }
   }
   [[nodiscard]] Queue::Sizes sizes() const {
     Queue::Sizes s;
-    for (const auto& [uid, e] : pods) { ++(e.until ? s.backoff : parked.contains(e.item.pod_class) ? s.parked : s.ready); }
+    for (const auto& [uid, e] : pods) {
+      ++(e.until ? s.backoff : parked.contains(e.item.pod_class) ? s.parked : s.ready);
+    }
     return s;
   }
 };
@@ -173,8 +183,9 @@ RC_GTEST_PROP(QueueProperty, DoesWhatASimpleOneDoes, (std::uint64_t seed)) {
   SimpleQueue simple;
   std::int64_t now = 0;
   for (int step = 0; step < 200; ++step) {
-    const Queue::Item any = item("uid-" + std::to_string(rng.below(12)), static_cast<std::int32_t>(rng.below(2)),
-                                 static_cast<std::int64_t>(rng.below(3)), static_cast<ClassId>(rng.below(4)));
+    const Queue::Item any =
+        item("uid-" + std::to_string(rng.below(12)), static_cast<std::int32_t>(rng.below(2)),
+             static_cast<std::int64_t>(rng.below(3)), static_cast<ClassId>(rng.below(4)));
     const std::optional<ClassId> old_class = simple.waitingIn(any.uid);
     const bool leaves = old_class.has_value() && old_class.value_or(0) != any.pod_class;
     switch (rng.below(8)) {
@@ -222,7 +233,10 @@ RC_GTEST_PROP(QueueProperty, DoesWhatASimpleOneDoes, (std::uint64_t seed)) {
     RC_ASSERT(q.sizes() == simple.sizes());
     std::vector<ClassId> parked;
     for (const ClassId c : simple.parked) {
-      if (std::any_of(simple.pods.begin(), simple.pods.end(), [&](const auto& p) { return !p.second.until && p.second.item.pod_class == c; })) { parked.push_back(c); }
+      if (std::any_of(simple.pods.begin(), simple.pods.end(),
+                      [&](const auto& p) { return !p.second.until && p.second.item.pod_class == c; })) {
+        parked.push_back(c);
+      }
     }
     RC_ASSERT(q.parkedClasses() == parked);
   }

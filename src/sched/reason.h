@@ -1,5 +1,5 @@
-// Why a node cannot take a pod. The first that applies, in this order, is the node's reason. The words that a user reads
-// are made in sched/explain.h.
+// Why a node cannot take a pod. The first that applies, in this order, is the node's reason. The words that a
+// user reads are made in sched/explain.h.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +20,20 @@ enum class Reason : std::uint8_t {
   InsufficientResource,   // "Insufficient cpu"
   NoGpuStatus,            // "node(s) had no GpuNodeStatus"
   NoGpu,                  // "node(s) had no GPU"
-  TooFewGpus,             // "node(s) had too few GPUs: need 16 and the largest has 8"          never fits there
-  TooFewHealthy,          // "node(s) had too few healthy GPUs: need 4 and most healthy is 3"
-  TooFewFree,             // "node(s) had too few free GPUs: need 4 and most free is 2"
-  TopologyUnmet,          // "node(s) had no island with enough bandwidth: need 4 GPUs with 900 GB/s per pair and best is 600"
-                          // or "node(s) had too few free GPUs in one island: need 4 and most free is 3"
+  TooFewGpus,     // "node(s) had too few GPUs: need 16 and the largest has 8"          never fits there
+  TooFewHealthy,  // "node(s) had too few healthy GPUs: need 4 and most healthy is 3"
+  TooFewFree,     // "node(s) had too few free GPUs: need 4 and most free is 2"
+  /// "node(s) had no island with enough bandwidth: need 4 GPUs with 900 GB/s per pair and best is 600"
+  /// or "node(s) had too few free GPUs in one island: need 4 and most free is 3"
+  TopologyUnmet,
 };
 
-/// One node's refusal. need/have are numbers that the aggregation joins (the largest `have` wins); 0 where a reason has none.
+/// One node's refusal. need/have are numbers that the aggregation joins (the largest `have` wins); 0 where a
+/// reason has none.
 struct Misfit {
   Reason reason{};
-  /// Part of the reason's text: taint, resource, enforcer. TopologyUnmet: "" when too few are free in one island (need, have count
-  /// devices), else how many devices are wanted (need, have are GB/s).
+  /// Part of the reason's text: taint, resource, enforcer. TopologyUnmet: "" when too few are free in one
+  /// island (need, have count devices), else how many devices are wanted (need, have are GB/s).
   std::string detail;
   std::int64_t need = 0;
   std::int64_t have = 0;

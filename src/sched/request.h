@@ -1,5 +1,5 @@
-// What a pod asks for, after its front door has read it: everything that decides where it may run, and nothing else.
-// Two pods with equal requests get equal verdicts, so they share their work (sched/decider.h).
+// What a pod asks for, after its front door has read it: everything that decides where it may run, and
+// nothing else. Two pods with equal requests get equal verdicts, so they share their work (sched/decider.h).
 #pragma once
 
 #include <cstdint>
@@ -33,12 +33,13 @@ struct DeviceRequest {
 
 struct PodRequest {
   Door door = Door::None;
-  /// Claim: always. Plain: the count of nvidia.com/gpu; a node without a GpuNodeStatus then counts the resource only.
+  /// Claim: always. Plain: the count of nvidia.com/gpu; a node without a GpuNodeStatus then counts the
+  /// resource only.
   std::optional<DeviceRequest> devices;
   model::Resources resources;
-  std::map<std::string, std::string> node_selector;   // the pod's
-  std::map<std::string, std::string> match_labels;    // the claim's selector
-  std::vector<model::Toleration> tolerations;         // sorted, unique
+  std::map<std::string, std::string> node_selector;  // the pod's
+  std::map<std::string, std::string> match_labels;   // the claim's selector
+  std::vector<model::Toleration> tolerations;        // sorted, unique
   friend bool operator==(const PodRequest&, const PodRequest&) = default;
 };
 

@@ -1,5 +1,5 @@
-// What the API could say, drawn at random, told to a ledger step by step and remembered beside it: so that a test can
-// tell a second ledger the same in another order. Included by tests only.
+// What the API could say, drawn at random, told to a ledger step by step and remembered beside it: so that a
+// test can tell a second ledger the same in another order. Included by tests only.
 #pragma once
 
 #include <functional>
@@ -44,14 +44,24 @@ class TestFacts {
   /// Tells another ledger all of it, in an order drawn at random.
   void retell(Ledger& other, Rng& rng) const {
     std::vector<std::function<void()>> told;
-    for (const auto& [name, node] : nodes_) { told.push_back([&, n = node] { other.upsertNode(n); }); }
-    for (const auto& [name, status] : statuses_) { told.push_back([&, s = status] { other.upsertStatus(s); }); }
-    for (const auto& name : stale_) { told.push_back([&, n = name] { other.setAgentStale(n, true); }); }
+    for (const auto& [name, node] : nodes_) {
+      told.push_back([&, n = node] { other.upsertNode(n); });
+    }
+    for (const auto& [name, status] : statuses_) {
+      told.push_back([&, s = status] { other.upsertStatus(s); });
+    }
+    for (const auto& name : stale_) {
+      told.push_back([&, n = name] { other.setAgentStale(n, true); });
+    }
     for (const auto& [key, amount] : holds_) {
-      told.push_back([&, k = key, a = amount] { other.hold(std::get<0>(k), std::get<1>(k), std::get<2>(k), std::get<3>(k), a); });
+      told.push_back([&, k = key, a = amount] {
+        other.hold(std::get<0>(k), std::get<1>(k), std::get<2>(k), std::get<3>(k), a);
+      });
     }
     for (const auto& [key, used] : uses_) {
-      told.push_back([&, k = key, u = used] { other.usePod(std::get<0>(k), std::get<1>(k), std::get<2>(k), u.first, u.second); });
+      told.push_back([&, k = key, u = used] {
+        other.usePod(std::get<0>(k), std::get<1>(k), std::get<2>(k), u.first, u.second);
+      });
     }
     while (!told.empty()) {
       const auto at = static_cast<std::ptrdiff_t>(rng.below(told.size()));
@@ -78,7 +88,8 @@ class TestFacts {
 
   void putNode() {
     TestNode t = testNode(drawName().text);
-    t.cpu(static_cast<std::int64_t>(1'000 * (1 + rng_.below(8)))).pods(static_cast<std::int64_t>(2 + rng_.below(6)));
+    t.cpu(static_cast<std::int64_t>(1'000 * (1 + rng_.below(8))))
+        .pods(static_cast<std::int64_t>(2 + rng_.below(6)));
     t.node.revision = rng_.next();
     if (rng_.chance(10)) { t.notReady(); }
     if (rng_.chance(10)) { t.unschedulable(); }
@@ -118,7 +129,11 @@ class TestFacts {
   void turnStale() {
     const auto name = drawName();
     const bool stale = rng_.chance(30);
-    if (stale) { stale_.insert(name); } else { stale_.erase(name); }
+    if (stale) {
+      stale_.insert(name);
+    } else {
+      stale_.erase(name);
+    }
     ledger_.setAgentStale(name, stale);
   }
 
@@ -131,7 +146,8 @@ class TestFacts {
   }
 
   void release() {
-    const HoldKey key = holds_.empty() || rng_.chance(20) ? HoldKey{drawName(), 0, drawUid(), drawSource()} : drawKey(holds_);
+    const HoldKey key =
+        holds_.empty() || rng_.chance(20) ? HoldKey{drawName(), 0, drawUid(), drawSource()} : drawKey(holds_);
     holds_.erase(key);
     ledger_.release(std::get<0>(key), std::get<1>(key), std::get<2>(key), std::get<3>(key));
   }
@@ -176,7 +192,9 @@ inline PodRequest drawRequest(Rng& rng) {
   if (r.door == Door::Plain || rng.chance(30)) { r.resources.extended[model::kNvidiaGpu] = d.count; }
   if (r.door == Door::Claim) {
     d.policy = static_cast<model::Policy>(rng.below(3));
-    if (d.policy == model::Policy::PreferIds) { d.prefer_ids = {static_cast<int>(rng.below(8)), static_cast<int>(rng.below(8))}; }
+    if (d.policy == model::Policy::PreferIds) {
+      d.prefer_ids = {static_cast<int>(rng.below(8)), static_cast<int>(rng.below(8))};
+    }
     d.shared = rng.chance(30);
     if (rng.chance(60)) { d.topology = static_cast<model::TopologyMode>(rng.below(3)); }
     if (d.topology) { d.min_bandwidth_gbps = static_cast<std::int64_t>(300 * rng.below(4)); }

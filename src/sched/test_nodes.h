@@ -10,7 +10,8 @@
 
 namespace gs::sched {
 
-/// testNode("a").gpus(4, "x", 600).gpus(4, "y", 300): ids 0-3 and 4-7. Ready, with plenty of cpu, memory and pods.
+/// testNode("a").gpus(4, "x", 600).gpus(4, "y", 300): ids 0-3 and 4-7. Ready, with plenty of cpu, memory and
+/// pods.
 struct TestNode {
   model::Node node;
   model::GpuNodeStatus status;
@@ -29,19 +30,27 @@ struct TestNode {
     }
     return *this;
   }
-  TestNode& health(int id, model::Health h) { return status.devices.at(static_cast<std::size_t>(id)).health = h, *this; }
-  TestNode& partitioned(int id) { return status.devices.at(static_cast<std::size_t>(id)).partitioned = true, *this; }
+  TestNode& health(int id, model::Health h) {
+    return status.devices.at(static_cast<std::size_t>(id)).health = h, *this;
+  }
+  TestNode& partitioned(int id) {
+    return status.devices.at(static_cast<std::size_t>(id)).partitioned = true, *this;
+  }
   TestNode& link(int a, int b, std::int64_t gbps) {
     status.devices.at(static_cast<std::size_t>(a)).links.push_back({b, gbps});
     status.devices.at(static_cast<std::size_t>(b)).links.push_back({a, gbps});
     return *this;
   }
-  TestNode& label(const std::string& key, const std::string& value) { return node.labels[key] = value, *this; }
+  TestNode& label(const std::string& key, const std::string& value) {
+    return node.labels[key] = value, *this;
+  }
   TestNode& taint(const std::string& key, const std::string& value, const std::string& effect) {
     return node.taints.push_back({key, value, effect}), *this;
   }
   TestNode& cpu(std::int64_t milli) { return node.allocatable.cpu_milli = milli, *this; }
-  TestNode& resource(const std::string& name, std::int64_t amount) { return node.allocatable.extended[name] = amount, *this; }
+  TestNode& resource(const std::string& name, std::int64_t amount) {
+    return node.allocatable.extended[name] = amount, *this;
+  }
   TestNode& pods(std::int64_t most) { return node.allocatable_pods = most, *this; }
   TestNode& notReady() { return node.ready = false, *this; }
   TestNode& unschedulable() { return node.unschedulable = true, *this; }
@@ -85,7 +94,9 @@ inline PodRequest testPlain(std::int64_t count) {
   return r;
 }
 
-inline const NodeState& stateOf(const Ledger& ledger, const std::string& name) { return *ledger.find(model::NodeName{name}); }
+inline const NodeState& stateOf(const Ledger& ledger, const std::string& name) {
+  return *ledger.find(model::NodeName{name});
+}
 
 /// Devices drawn by a generator: 1 to `most`, in up to 4 islands, some ids missing, sometimes with links.
 inline std::vector<model::Device> drawDevices(Rng& rng, int most) {
@@ -101,14 +112,17 @@ inline std::vector<model::Device> drawDevices(Rng& rng, int most) {
     id += rng.chance(15) ? 2 : 1;
     d.health = model::Health::Healthy;
     const std::uint64_t island =
-        mixed ? rng.below(islands) : static_cast<std::uint64_t>(i) * islands / static_cast<std::uint64_t>(count);
+        mixed ? rng.below(islands)
+              : static_cast<std::uint64_t>(i) * islands / static_cast<std::uint64_t>(count);
     d.island = "island-" + std::to_string(island);
     d.bandwidth_gbps = static_cast<std::int64_t>(300 * (1 + island % 3));
     devices.push_back(std::move(d));
   }
   for (auto& a : devices) {
     for (const auto& b : devices) {
-      if (linked && a.id != b.id && rng.chance(60)) { a.links.push_back({b.id, static_cast<std::int64_t>(100 * rng.below(8))}); }
+      if (linked && a.id != b.id && rng.chance(60)) {
+        a.links.push_back({b.id, static_cast<std::int64_t>(100 * rng.below(8))});
+      }
     }
   }
   return devices;
@@ -124,7 +138,9 @@ inline Topology topologyOf(const std::vector<model::Device>& devices) {
 template <class Visit>
 void eachSet(Mask free, int count, const Visit& visit, Mask chosen = 0) {
   if (count == 0) { return visit(chosen); }
-  for (Mask m = free; countOf(m) >= count; m &= m - 1) { eachSet(m & (m - 1), count - 1, visit, chosen | (m & -m)); }
+  for (Mask m = free; countOf(m) >= count; m &= m - 1) {
+    eachSet(m & (m - 1), count - 1, visit, chosen | (m & -m));
+  }
 }
 
 }  // namespace gs::sched

@@ -46,7 +46,9 @@ Topology::Topology(const Devices& devices) {
     if (known == names.end()) { names.emplace_back(d->island); }
   }
   for (const auto* a : devices) {
-    for (const auto* b : devices) { gbps_.push_back(a == b ? 0 : static_cast<std::int32_t>(pairGbps(*a, *b))); }
+    for (const auto* b : devices) {
+      gbps_.push_back(a == b ? 0 : static_cast<std::int32_t>(pairGbps(*a, *b)));
+    }
   }
   finish();
 }

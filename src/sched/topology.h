@@ -1,6 +1,7 @@
-// How up to 64 devices hang together: their islands and the bandwidth of every pair (design 3.8). An immutable value;
-// nodes of the same make share one (TopologyPool), so a cluster of equal nodes keeps it once.
-// Devices are bits: bit i is the i-th device by ascending id. A device that names no island is in the island "".
+// How up to 64 devices hang together: their islands and the bandwidth of every pair (design 3.8). An
+// immutable value; nodes of the same make share one (TopologyPool), so a cluster of equal nodes keeps it
+// once. Devices are bits: bit i is the i-th device by ascending id. A device that names no island is in the
+// island "".
 #pragma once
 
 #include <bit>
@@ -37,8 +38,8 @@ struct Connection {
   friend auto operator<=>(const Connection&, const Connection&) = default;
 };
 
-/// GB/s between two devices of one node: what the links of either say (the smaller if both do, 0 if neither), or where neither
-/// has links the island's bandwidth, 0 across islands.
+/// GB/s between two devices of one node: what the links of either say (the smaller if both do, 0 if neither),
+/// or where neither has links the island's bandwidth, 0 across islands.
 [[nodiscard]] std::int64_t pairGbps(const model::Device& a, const model::Device& b);
 
 class Topology {
@@ -58,12 +59,16 @@ class Topology {
   [[nodiscard]] const std::vector<Mask>& islands() const { return islands_; }
   [[nodiscard]] Mask islandOf(int i) const { return islands_[island_of_[static_cast<std::size_t>(i)]]; }
   [[nodiscard]] bool inOneIsland(Mask set) const { return set == 0 || (set & ~islandOf(lowestOf(set))) == 0; }
-  /// Bits whose predecessor has the id before theirs and is in the same island: a run of them, and the bit before, is consecutive.
+  /// Bits whose predecessor has the id before theirs and is in the same island: a run of them, and the bit
+  /// before, is consecutive.
   [[nodiscard]] Mask joined() const { return joined_; }
 
-  [[nodiscard]] std::int64_t gbps(int a, int b) const { return gbps_[static_cast<std::size_t>(a * size() + b)]; }
+  [[nodiscard]] std::int64_t gbps(int a, int b) const {
+    return gbps_[static_cast<std::size_t>(a * size() + b)];
+  }
   [[nodiscard]] Connection connectionOf(Mask set) const;
-  /// Known to have the same bandwidth for each of its pairs (so any subset is as good as another of its size).
+  /// Known to have the same bandwidth for each of its pairs (so any subset is as good as another of its
+  /// size).
   [[nodiscard]] bool isEven(Mask set) const;
 
   /// The same devices with nothing known of them: one island, no bandwidth.

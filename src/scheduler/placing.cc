@@ -6,9 +6,9 @@
 #include "scheduler/scheduler.h"
 
 namespace gs::scheduler {
-
 namespace {
 
+constexpr Duration kClaimGrace = std::chrono::seconds{1};
 constexpr Duration kRefusalGap = std::chrono::seconds{1};  // between two looks at what parked pods are told
 
 }  // namespace
@@ -23,6 +23,12 @@ void Scheduler::enqueue(const model::Pod& pod) {
   if (const auto* blocked = std::get_if<sched::Blocked>(&door)) {
     dequeue(pod.uid);
     if (blocked->kind == "SchedulingGated") { return; }
+    // Pod and claim are often applied together, and come by two watches: a moment before anybody is told.
+    const auto seen = first_seen_.find(pod.uid);
+    if (blocked->kind == "ClaimMissing" && seen != first_seen_.end() && now_.mono < seen->second + kClaimGrace) {
+      review_later_.emplace(seen->second + kClaimGrace, pod.uid);
+      return;
+    }
     tell(pod, {blocked->kind, std::make_shared<const std::string>(blocked->text)});
     return;
   }

@@ -177,6 +177,7 @@ void Scheduler::lose() {
   waiting_text_.clear();
   parked_.clear();
   refresh_at_.reset();
+  review_later_.clear();
   sweep_.clear();
   review_.clear();
   desk_.reset();
@@ -236,6 +237,9 @@ void Scheduler::tick() {
     if (grant.binding_since != Mono{}) { touchClaimOf(uid); }  // Reserved, after a second
   }
   for (auto& [uid, repair] : repairs_) { review_.insert(uid); }
+  while (!review_later_.empty() && review_later_.begin()->first <= now_.mono) {
+    review_.insert(review_later_.extract(review_later_.begin()).mapped());
+  }
   if (prove_at_ <= now_.mono) {
     for (const auto& uid : std::exchange(prove_again_, {})) { review_.insert(uid); }
   }
@@ -329,6 +333,7 @@ void Scheduler::wakeAtNextDue() {
     }
     if (!prove_again_.empty()) { sooner(prove_at_); }
     sooner(refresh_at_);
+    if (!review_later_.empty()) { sooner(review_later_.begin()->first); }
     sooner(next_sweep_);
     sooner(next_census_);
     const bool more = !sweep_.empty() || (engine_.queue().ready() && static_cast<int>(grants_.size()) < config_.max_open_grants);

@@ -179,6 +179,7 @@ class Scheduler {
   std::uint64_t checked_changes_ = 0;  // ledger change position up to which parked classes were looked at
   std::vector<model::Uid> sweep_;      // what is left of the sweep under way
   std::set<model::Uid> review_;        // to be reviewed before handle() returns
+  std::multimap<Mono, model::Uid> review_later_;
   std::optional<Mono> refresh_at_;     // parked classes may be refused for another reason now
   Mono next_sweep_{};
   Mono next_census_{};

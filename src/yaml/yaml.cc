@@ -58,7 +58,11 @@ class Writer final : public YAML::EventHandler {
 
   std::vector<std::string> take() { return std::move(documents_); }
 
-  void OnDocumentStart(const YAML::Mark&) override {
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    // The library does not step over a stray ',' between documents: it would bring empty ones for ever.
+    if (std::exchange(document_at_, mark.pos) == mark.pos) {
+      refuse(mark, "something that belongs to no value");
+    }
     out_.clear();
     open_.clear();
     anchors_.clear();
@@ -193,6 +197,7 @@ class Writer final : public YAML::EventHandler {
 
   std::size_t max_out_;
   std::size_t done_ = 0;  // bytes in documents_
+  int document_at_ = -1;  // where the last document began
   std::vector<std::string> documents_;
   std::string out_;
   std::vector<Level> open_;
@@ -206,7 +211,10 @@ Result<std::vector<std::string>> toJson(std::string_view text, std::size_t max_b
     return fail(Code::Invalid,
                 fmt::format("YAML of {} bytes is over the limit of {}", text.size(), max_bytes));
   }
-  if (!isUtf8(text)) { return fail(Code::Invalid, "YAML is not UTF-8 text"); }
+  // The library would take a NUL byte for a sign of UTF-16 or UTF-32.
+  if (!isUtf8(text) || text.find('\0') != std::string_view::npos) {
+    return fail(Code::Invalid, "YAML is not UTF-8 text");
+  }
   try {
     std::istringstream in{std::string{text}};
     YAML::Parser parser{in};

@@ -117,11 +117,13 @@ INSTANTIATE_TEST_SUITE_P(
                     BadYaml{"Unclosed", "a: [1, 2\n", "line 2"}, BadYaml{"Tab", "a:\n\t- b\n", "line 2"},
                     BadYaml{"UnknownAlias", "a: *x\n", "line 1, column 4"},
                     BadYaml{"AliasInsideItself", "a: &x [*x]\n", "an alias inside the value"},
+                    BadYaml{"StrayComma", "{a: b}, c", "line 1, column 7: something that belongs"},
                     BadYaml{"AliasBomb", bomb(), "aliases make this more than 16 times"},
                     BadYaml{"TooDeep", std::string(101, '[') + std::string(101, ']'), "100 levels"},
                     BadYaml{"TooDeepByAliases", deepByAliases(), "100 levels"},
                     BadYaml{"VeryDeep", std::string(100'000, '['), ""},
-                    BadYaml{"NotUtf8", "a: \xff\n", "UTF-8"}),
+                    BadYaml{"NotUtf8", "a: \xff\n", "UTF-8"},
+                    BadYaml{"Utf32", std::string{"2\0\0\0\"[\"[,1{\"\"", 13}, "UTF-8"}),
     [](const auto& info) { return std::string{info.param.name}; });
 
 TEST(Yaml, RefusesTextOverTheLimit) {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "kapi/decode.h"
-#include "world/objects.h"
-#include "world/truth.h"
+#include "test/world/objects.h"
+#include "test/world/truth.h"
 
 namespace gs::test {
 

@@ -4,8 +4,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "world/objects.h"
-#include "world/truth.h"
+#include "test/world/objects.h"
+#include "test/world/truth.h"
 
 namespace gs::test {
 namespace {
@@ -48,14 +48,14 @@ const char* nameOf(Cut cut) {
 }
 
 /// A pod of two GPUs is placed, runs and ends; then a pod that needs every GPU of node-b shows that nothing leaked.
-class Run {
+class Play {
  public:
-  Run(std::size_t at, std::optional<Cut> cut, bool shared) : at_{at}, cut_{cut}, shared_{shared}, world_{World::Options{}} {
+  Play(std::size_t at, std::optional<Cut> cut, bool shared) : at_{at}, cut_{cut}, shared_{shared}, world_{World::Options{}} {
     world_.setJudge([this](sandbox::ReplicaId id, const kapi::Call& call) { return judge(id, call); });
   }
 
   /// "" or what went wrong.
-  std::string play() {
+  std::string toTheEnd() {
     world_.startReplica();
     world_.startReplica();
     if (!until([&] { return world_.leader().has_value(); })) { return "nobody leads"; }
@@ -112,14 +112,14 @@ class CutPoints : public ::testing::TestWithParam<bool> {};
 
 TEST_P(CutPoints, TheNextLeaderRepairsEveryOne) {
   const bool shared = GetParam();
-  Run plain{0, std::nullopt, shared};
-  ASSERT_EQ(plain.play(), "");
+  Play plain{0, std::nullopt, shared};
+  ASSERT_EQ(plain.toTheEnd(), "");
   const std::size_t writes = plain.writes();
   ASSERT_GE(writes, 8U) << "leases, Binding, event, status, and the leases again";
   for (std::size_t at = 0; at < writes; ++at) {
     for (const Cut cut : kCuts) {
-      Run run{at, cut, shared};
-      EXPECT_EQ(run.play(), "") << "write " << at << " of " << writes << ": " << nameOf(cut);
+      Play run{at, cut, shared};
+      EXPECT_EQ(run.toTheEnd(), "") << "write " << at << " of " << writes << ": " << nameOf(cut);
     }
   }
 }

@@ -1,4 +1,4 @@
-#include "world/truth.h"
+#include "test/world/truth.h"
 
 #include <fmt/format.h>
 

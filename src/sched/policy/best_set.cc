@@ -1,6 +1,7 @@
 #include "sched/policy/best_set.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 namespace gs::sched {
@@ -36,14 +37,15 @@ struct Growing {
   }
 };
 
-bool isBetter(const Growing& a, const Growing& b) { return a.c != b.c ? a.c > b.c : idsBefore(a.set, b.set); }
-
-/// Tries sets in the order of their ids, so that the first of equals is kept; leaves out what cannot be better any more.
+/// Tries sets in the order of their ids, so that the first of equals is kept; leaves out what cannot be
+/// better any more.
 class ExactSearch {
  public:
   ExactSearch(const Topology& t, Mask candidates) : t_{t} {
     for (Mask a = candidates; a != 0; a &= a - 1) {
-      for (Mask b = candidates; b != 0; b &= b - 1) { fastest_ = std::max(fastest_, t.gbps(lowestOf(a), lowestOf(b))); }
+      for (Mask b = candidates; b != 0; b &= b - 1) {
+        fastest_ = std::max(fastest_, t.gbps(lowestOf(a), lowestOf(b)));
+      }
     }
   }
 
@@ -73,17 +75,31 @@ class ExactSearch {
   Growing best_;
 };
 
+/// Adds the device that leaves the set best connected, until there are enough. O(devices * count).
 Mask greedySet(const Topology& t, const Growing& start, Mask candidates, int count) {
-  Growing g = start;
-  while (countOf(g.set) < count) {
-    Growing best;
-    for (Mask m = candidates & ~g.set; m != 0; m &= m - 1) {
-      const Growing next = g.with(t, lowestOf(m));
-      if (best.set == 0 || isBetter(next, best)) { best = next; }
-    }
-    g = best;
+  Mask set = start.set;
+  std::array<Connection, kMaxDevices> joining{};  // of each candidate to all of the set
+  for (Mask m = candidates; m != 0; m &= m - 1) {
+    const Growing with = Growing{start.set, {kNoPair, 0}}.with(t, lowestOf(m));
+    joining[static_cast<std::size_t>(lowestOf(m))] = with.c;
   }
-  return g.set;
+  for (Mask left = candidates & ~set; countOf(set) < count;) {
+    int best = -1;
+    for (Mask m = left; m != 0; m &= m - 1) {
+      const int i = lowestOf(m);
+      if (best < 0 || joining[static_cast<std::size_t>(i)] > joining[static_cast<std::size_t>(best)]) {
+        best = i;
+      }
+    }
+    set |= bit(best);
+    left &= ~bit(best);
+    for (Mask m = left; m != 0; m &= m - 1) {
+      Connection& c = joining[static_cast<std::size_t>(lowestOf(m))];
+      c.worst = std::min(c.worst, t.gbps(best, lowestOf(m)));
+      c.sum += t.gbps(best, lowestOf(m));
+    }
+  }
+  return set;
 }
 
 Mask greedySearch(const Topology& t, const Growing& start, Mask candidates, int count) {

@@ -1,7 +1,8 @@
-// The best-connected set: of all sets of `count` devices, the one whose worst pair is fastest, then whose pairs add up to
-// most; ties to the lowest ids.
-// Exact while there are at most kExactSets sets to choose from (any set out of 16 devices; 3 out of 49), and whenever all pairs are equal.
-// Beyond that a greedy search from every device, O(devices^2 * count^2): it may miss the best, never runs long.
+// The best-connected set: of all sets of `count` devices, the one whose worst pair is fastest, then whose
+// pairs add up to most; ties to the lowest ids.
+// Exact while there are at most kExactSets sets to choose from (any set out of 16 devices; 3 out of 50), and
+// whenever all pairs are equal. Beyond that a greedy search from every device, O(devices^2 * count): it may
+// miss the best, never runs long.
 #pragma once
 
 #include <optional>

@@ -45,7 +45,9 @@ RC_GTEST_PROP(BestSetProperty, IsTheBestOfAllSetsOfUpTo16Devices, (std::uint64_t
   eachSet(free, count, [&](Mask set) {
     if ((must & ~set) != 0) { return; }
     const auto c = t.connectionOf(set);
-    if (!best || c > t.connectionOf(*best) || (c == t.connectionOf(*best) && idsBefore(set, *best))) { best = set; }
+    if (!best || c > t.connectionOf(*best) || (c == t.connectionOf(*best) && idsBefore(set, *best))) {
+      best = set;
+    }
   });
   RC_ASSERT(bestSet(t, free, count, must) == best);
 }

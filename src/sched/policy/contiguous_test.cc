@@ -32,8 +32,10 @@ TEST_P(Contiguous, Picks) {
 TestNode twoIslands() { return testNode("a").gpus(4, "x", 400).gpus(4, "y", 200); }
 TestNode fasterSecond() { return testNode("a").gpus(4, "x", 200).gpus(4, "y", 400); }
 
+// clang-format off
 INSTANTIATE_TEST_SUITE_P(Table, Contiguous, ::testing::Values(
-    //             name                              node                     held          count required min   expect
+    //             name                              node                     held          count required min
+    //   expect
     ContiguousCase{"GuideExampleTwo",                testNode("b").gpus(4, "p").gpus(4, "q"), {}, {4, false, 0}, {0, 1, 2, 3}},
     ContiguousCase{"WireD3TwoOfFour",                testNode("a").gpus(2, "x", 400).gpus(2, "y", 200), {}, {2, false, 0}, {0, 1}},
     ContiguousCase{"WireD3ThreeHaveNoWindow",        testNode("a").gpus(2, "x", 400).gpus(2, "y", 200), {}, {3, false, 0}, {0, 1, 2}},
@@ -57,6 +59,7 @@ INSTANTIATE_TEST_SUITE_P(Table, Contiguous, ::testing::Values(
     ContiguousCase{"LinksDecideInsideAnIsland",      testNode("a").gpus(4, "x").link(0, 1, 100).link(1, 2, 300).link(2, 3, 300),
                                                      {}, {2, false, 0}, {1, 2}}),
     [](const auto& info) { return std::string{info.param.name}; });
+// clang-format on
 
 /// What the header promises, as a comparison.
 std::tuple<bool, Layout, Connection> worth(const Topology& t, Mask set, const Terms& terms) {

@@ -5,7 +5,8 @@ namespace {
 
 class Search {
  public:
-  Search(const Topology& t, const std::vector<int>& order, const Terms& terms) : t_{t}, order_{order}, terms_{terms} {}
+  Search(const Topology& t, const std::vector<int>& order, const Terms& terms)
+      : t_{t}, order_{order}, terms_{terms} {}
 
   std::optional<Mask> run(Mask must) {
     Mask allowed = 0;
@@ -55,7 +56,8 @@ class Search {
 
 }  // namespace
 
-std::optional<Mask> firstSet(const Topology& t, const std::vector<int>& order, const Terms& terms, Mask must) {
+std::optional<Mask> firstSet(const Topology& t, const std::vector<int>& order, const Terms& terms,
+                             Mask must) {
   if (countOf(must) > terms.count) { return std::nullopt; }
   if (terms.required && terms.count > 1) { return Search{t, order, terms}.run(must); }
   Mask set = must;

@@ -16,7 +16,8 @@ TEST(PreferIds, TakesTheFreeOnesInTheOrderGiven) {
   const Topology t = preferNode();
   EXPECT_EQ(preferIds(t, t.all(), {5, 1, 0}, {2, false, 0}), bit(5) | bit(1));
   EXPECT_EQ(preferIds(t, t.all() & ~bit(5), {5, 1, 0}, {2, false, 0}), bit(1) | bit(0));
-  EXPECT_EQ(preferIds(t, t.all(), {5, 5, 99, -1, 1}, {2, false, 0}), bit(5) | bit(1)) << "doubled and unknown ids count for nothing";
+  EXPECT_EQ(preferIds(t, t.all(), {5, 5, 99, -1, 1}, {2, false, 0}), bit(5) | bit(1))
+      << "doubled and unknown ids count for nothing";
 }
 
 TEST(PreferIds, TheRestIsContiguousWithWhatWasTaken) {
@@ -29,7 +30,8 @@ TEST(PreferIds, TheRestIsContiguousWithWhatWasTaken) {
 TEST(PreferIds, RequiredPassesOverListedIdsOnlyForOtherListedOnes) {
   const Topology t = preferNode();
   EXPECT_EQ(t.ids(*preferIds(t, t.all(), {0, 4, 5}, {2, true, 0})), (std::vector<int>{4, 5}));
-  EXPECT_EQ(preferIds(t, t.all(), {0, 4}, {2, true, 0}), std::nullopt) << "0 and 1 would be allowed, but 4 is listed and free";
+  EXPECT_EQ(preferIds(t, t.all(), {0, 4}, {2, true, 0}), std::nullopt)
+      << "0 and 1 would be allowed, but 4 is listed and free";
   EXPECT_EQ(preferIds(t, t.all(), {0, 4}, {3, true, 0}), std::nullopt);
   EXPECT_EQ(t.ids(*preferIds(t, t.all(), {3}, {2, true, 600})), (std::vector<int>{2, 3}));
 }

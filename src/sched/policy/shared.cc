@@ -6,7 +6,8 @@
 
 namespace gs::sched {
 
-std::optional<Mask> sharedSet(const Topology& t, const std::vector<int>& order, const DeviceRequest& request, const Terms& terms) {
+std::optional<Mask> sharedSet(const Topology& t, const std::vector<int>& order, const DeviceRequest& request,
+                              const Terms& terms) {
   if (request.policy == model::Policy::Spread) { return spread(t, order, terms); }
   if (request.policy != model::Policy::PreferIds) { return firstSet(t, order, terms); }
   Mask shareable = 0;

@@ -23,7 +23,8 @@ std::optional<Mask> spread(const Topology& t, const std::vector<int>& order, con
 }
 
 int islandsOf(const Topology& t, Mask set) {
-  return static_cast<int>(std::count_if(t.islands().begin(), t.islands().end(), [&](Mask island) { return (island & set) != 0; }));
+  return static_cast<int>(std::count_if(t.islands().begin(), t.islands().end(),
+                                        [&](Mask island) { return (island & set) != 0; }));
 }
 
 }  // namespace gs::sched

@@ -41,7 +41,9 @@ RC_GTEST_PROP(SpreadProperty, UsesAsManyIslandsAsAnySetAndTheLowestIdsOfEach, (s
   eachSet(t.all(), count, [&](Mask other) { most = std::max(most, islandsOf(t, other)); });
   RC_ASSERT(countOf(set) == count);
   RC_ASSERT(islandsOf(t, set) == most);
-  for (const Mask island : t.islands()) { RC_ASSERT((set & island) == lowest(island, countOf(set & island))); }
+  for (const Mask island : t.islands()) {
+    RC_ASSERT((set & island) == lowest(island, countOf(set & island)));
+  }
 }
 
 }  // namespace

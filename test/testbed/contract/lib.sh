@@ -146,8 +146,10 @@ spec: {schedulerName: gpu-scheduler, containers: [{name: main, image: pause, res
 YAML
 }
 
-# create [KUBECTL-OPTION...]: what stdin describes. Read before it is sent, so that a broken writer fails the step.
-create() { kubectl create "$@" -f - >/dev/null; }
+# create [KUBECTL-OPTION...]: what stdin describes. (Its warnings, such as those about long names, are kept in a file.)
+create() {
+  kubectl create "$@" -f - >/dev/null 2>>"$CASE_DIR/kubectl.log" || fail "kubectl create: $(tail -n 1 "$CASE_DIR/kubectl.log")"
+}
 
 # No kubelet runs: a pod that was bound stays Pending until somebody says that it ended.
 # finish_pod NAME [KUBECTL-OPTION...]
@@ -219,14 +221,14 @@ scheduler_account() {
 
 declare -A SCHEDULER_PID=() SCHEDULER_PORT=()
 
-# start_scheduler NAME [LEASE-NAMESPACE]: returns at once.
+# start_scheduler NAME [LEASE-NAMESPACE [KUBECONFIG]]: returns at once.
 start_scheduler() {
   local name=$1 port
   if [[ -z ${SCHEDULER_PORT[$name]:-} ]]; then SCHEDULER_PORT[$name]=$((10259 + ${#SCHEDULER_PORT[@]})); fi
   port=${SCHEDULER_PORT[$name]}
   rm -f "$CASE_DIR/$name".{pid,status}
   run_recorded "$CASE_DIR/$name" "$GS_BIN/gpu-scheduler" \
-    --kubeconfig="$CASE_DIR/scheduler.kubeconfig" --scheduler-name=gpu-scheduler --lease-namespace="${2:-default}" \
+    --kubeconfig="${3:-$CASE_DIR/scheduler.kubeconfig}" --scheduler-name=gpu-scheduler --lease-namespace="${2:-default}" \
     --identity="$name" --leader-elect=true --leader-elect-lease-duration=5s --leader-elect-renew-deadline=3s \
     --leader-elect-retry-period=500ms --metrics-address="127.0.0.1:$port" \
     >>"$CASE_DIR/$name.log" 2>&1 3>&- </dev/null &
@@ -253,7 +255,7 @@ leading() { page "$1" /metrics | awk '$1 == "gpu_scheduler_leading" { print $2 }
 expect_ready() { eventually "/readyz of $1" 200 ready_code "$1"; }
 expect_leading() { eventually "gpu_scheduler_leading of $1" 1 leading "$1"; }
 
-# run_scheduler NAME [LEASE-NAMESPACE]: start it; returns when it decides.
+# run_scheduler NAME [LEASE-NAMESPACE [KUBECONFIG]]: start it; returns when it decides.
 run_scheduler() {
   start_scheduler "$@"
   expect_leading "$1"

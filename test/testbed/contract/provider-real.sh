@@ -6,8 +6,8 @@
 #   provider_start_api            returns when it answers again, with the objects of before
 #   provider_forget_history       every watch from a resourceVersion of before is answered 410
 #   provider_kubeconfig           prints a kubeconfig for ServiceAccount default/gpu-scheduler
-#   provider_audit                prints "verb resource subresource namespace name code" of each finished request of
-#                                 that account; nothing where requests aren't recorded
+#   provider_audit                prints "verb resource.group subresource namespace name code" of each request of that
+#                                 account, "-" for what it has not; nothing where requests aren't recorded
 #   provider_save                 keeps what helps to understand a failure, and throws away what is big
 # What they are given: CASE_DIR, an empty folder; TESTBED.
 
@@ -38,7 +38,7 @@ provider_audit() {
   # -R: the last line may be half written.
   jq -rR 'fromjson? | select(.stage == "ResponseComplete" or .stage == "ResponseStarted" and .verb == "watch")
     | select(.user.username == "'"$SCHEDULER_ACCOUNT"'" and .objectRef != null)
-    | [.verb, .objectRef.resource, .objectRef.subresource // "-", .objectRef.namespace // "-", .objectRef.name // "-",
+    | [.verb, ([.objectRef.resource, .objectRef.apiGroup // empty] | join(".")), .objectRef.subresource // "-", .objectRef.namespace // "-", .objectRef.name // "-",
        .responseStatus.code // 0] | join(" ")' "$CASE_DIR/cluster/audit.log"
 }
 

@@ -33,7 +33,7 @@ expect_waiting waits-for-status '1 node\(s\) had no GpuNodeStatus'
 step "when the GpuNodeStatus comes, the claim is served beside the GPU that is only counted"
 "$TESTBED/load" nodes --name node-c --gpus 2
 eventually_like "allocation" '^node-c:[01]$' allocated waits-for-status
-expect "node of the one that needs both" "" "$(node_of waits-for-both)"
+expect_waiting waits-for-both 'need 2 and most free is [01]'
 expect_sound
 delete_pods counted waits-for-status
 expect_allocated waits-for-both node-c:0,1

@@ -63,7 +63,7 @@ step "the first, started again, waits in turn"
 start_scheduler first
 eventually_like "/readyz" 'lease-namespace: GPU leases are recorded in namespace elsewhere .*second' page first '/readyz?verbose'
 
-step "a leader that ends in good order is followed at once"
+step "a leader that ends in good order is followed too"
 stop_scheduler second
 expect_leading first
 expect "record" default "$(record)"

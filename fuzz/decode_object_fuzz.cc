@@ -1,0 +1,48 @@
+// Any bytes as an object of every kind and as the answer to every verb: no crash; leases survive being written again.
+#include <cstdint>
+#include <string_view>
+
+#include "kapi/decode.h"
+#include "kapi/paths.h"
+#include "kapi/write.h"
+
+namespace {
+
+using namespace gs;
+
+void writeAgain(const model::Lease& lease) {
+  if (lease.format != 1 || !lease.malformed.empty()) { return; }
+  json::Value body = kapi::updateLease(lease).body;
+  model::Lease again = kapi::decodeLease(body);
+  again.managed = lease.managed;
+  again.record = lease.record;
+  again.uid = lease.uid;
+  again.revision = lease.revision;
+  if (!(again == lease)) { __builtin_trap(); }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view in{reinterpret_cast<const char*>(data), size};
+  if (const auto v = json::parse(in)) {
+    for (int k = 0; k < model::kKinds; ++k) {
+      const auto object = kapi::decodeObject(static_cast<model::Kind>(k), *v);
+      static_cast<void>(kapi::keyOf(object));
+      static_cast<void>(kapi::revisionOf(object));
+    }
+    writeAgain(kapi::decodeLease(*v));
+  }
+  for (const auto verb : {kapi::Verb::Get, kapi::Verb::List, kapi::Verb::Create, kapi::Verb::Delete}) {
+    for (const int status : {0, 200, 409, 500}) {
+      kapi::Call call;
+      call.verb = verb;
+      call.kind = static_cast<model::Kind>(size % model::kKinds);
+      call.key = {"ns", "name"};
+      const auto outcome = kapi::decodeAnswer(call, status, in, {});
+      if (status == 409 && outcome.fate != kapi::Fate::Refused) { __builtin_trap(); }
+      if ((status == 0 || status == 500) && outcome.fate != kapi::Fate::Unknown) { __builtin_trap(); }
+    }
+  }
+  return 0;
+}

@@ -1,0 +1,16 @@
+// Any bytes: no crash, no hang; what was read prints to a text that reads to the same.
+#include <cstdint>
+#include <string_view>
+
+#include "json/value.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view in{reinterpret_cast<const char*>(data), size};
+  const auto v = gs::json::parse(in);
+  if (!v) { return 0; }
+  const auto again = gs::json::parse(gs::json::print(*v));
+  if (!again || !(*again == *v)) { __builtin_trap(); }
+  const auto pretty = gs::json::parse(gs::json::printPretty(*v));
+  if (!pretty || !(*pretty == *v)) { __builtin_trap(); }
+  return 0;
+}

@@ -1,0 +1,41 @@
+# shellcheck shell=bash
+# The suite itself: each kind of check fails when it should, and says what it saw. Needs no cluster.
+
+mkdir -p "$CASE_DIR/cases"
+
+# fails WHAT REGEX COMMANDS: a case of these commands fails, and its report matches.
+fails() {
+  local status=0
+  printf '%s\n' 'PATIENCE=1; step inner' "$3" 'step never' >"$CASE_DIR/cases/harness-inner.sh"
+  CONTRACT_CASES=$CASE_DIR/cases "$CONTRACT/run-case" harness-inner >"$CASE_DIR/inner.out" 2>&1 3>&- || status=$?
+  ((status != 0)) || fail "$1: expected a failure, but the case passed: $(<"$CASE_DIR/inner.out")"
+  expect_like "$1" "FAILED  inner: $2" "$(<"$CASE_DIR/inner.out")"
+}
+
+step "a case whose checks hold passes"
+printf '%s\n' 'step inner; expect a 1 1; expect_like b "^x+$" xx; expect_words c "a  b 3s" " a b   12m"' \
+  'eventually d done echo done; expect_refused e "No such" ls /nonexistent' >"$CASE_DIR/cases/harness-inner.sh"
+out=$(CONTRACT_CASES=$CASE_DIR/cases "$CONTRACT/run-case" harness-inner 2>&1 3>&-)
+expect_like "its report" $'^ok      inner .*passed  harness-inner in [0-9]+ ms$' "$out"
+
+step "each check fails when it should"
+fails "expect" "a: expected '1', got '2'" 'expect a 1 2'
+fails "expect_like" "a: expected /\^x\\$/, got 'xx'" 'expect_like a "^x$" xx'
+fails "expect_words" "a: expected 'b c', got 'b d'" 'expect_words a "b  c" "b   d"'
+fails "expect_words and rows" "a: expected 'b" 'expect_words a "b" "b
+c"'
+fails "eventually" "a: expected 'y', after 1 s still 'n'" 'eventually a y echo n'
+fails "eventually with a failing command" "a: expected 'y', after 1 s still .*No such file.*\(failed\)" 'eventually a y ls /nonexistent'
+fails "eventually_like" "a: expected '\^y', after 1 s still 'ny'" 'eventually_like a ^y echo ny'
+fails "expect_refused, but accepted" "a: expected a refusal" 'expect_refused a x echo x'
+fails "expect_refused for another reason" "a: expected /quux/, got .*No such" 'expect_refused a quux ls /nonexistent'
+fails "a command" 'status 1 of harness-inner.sh:[0-9]+: false' 'false'
+fails "a command inside \$()" 'status 1 of ' 'x=$(false)'
+fails "the writer of a pipe" 'pod p: unknown option bad' 'pod p "" bad 1 | cat >/dev/null'
+fails "a check inside \$()" "a: expected '1', got '2'" 'x=$(expect a 1 2)'
+fails "an unset name" 'status 1 of ' 'echo "$nobody_sets_this"'
+
+step "a scheduler's exit status is seen"
+fails "expect_end" "exit status of scheduler s: expected '0', got '2'" \
+  'start_scheduler s default /nonexistent; expect_end s 0'
+rm -rf "${CASE_DIR%/*}/harness-inner"
