@@ -19,6 +19,7 @@ elapsed_ms() { echo $(((${EPOCHREALTIME/./} - $1) / 1000)); }
 begin_case() {
   exec 3>&1
   [[ -x $GS_BIN/gpu-scheduler ]] || die "no $GS_BIN/gpu-scheduler: make build, or set GS_BIN"
+  unset KUBECONFIG # of the caller: cases only ever see the cluster of provider_up
   export KUBECACHEDIR=$CASE_DIR/kubectl-cache # what other clusters serve is not for us
   CASE_BEGAN=${EPOCHREALTIME/./}
   trap 'FAILED_AT="${BASH_SOURCE[0]##*/}:$LINENO: $BASH_COMMAND"' ERR
@@ -63,6 +64,7 @@ on_exit() {
 # The last step of every case: whatever it did, the scheduler asked for nothing that its role does not give.
 end_case() {
   if [[ -n ${KUBECONFIG:-} ]]; then
+    expect_schedulers
     step "no request of the scheduler was forbidden"
     expect "requests answered 401 or 403" "" "$(provider_audit | awk '$6 == 401 || $6 == 403' | sort | uniq -c)"
   fi
@@ -96,6 +98,7 @@ poll() {
   while true; do
     if ! got=$("$@" 2>&1); then got+=" (failed)"; fi
     if "$holds" "$wanted" "$got"; then return; fi
+    expect_schedulers
     ((SECONDS < deadline)) || fail "$what: expected '$wanted', after $PATIENCE s still '$got'"
     sleep 0.15
   done
@@ -157,7 +160,7 @@ finish_pod() { kubectl patch pod "$@" --subresource=status --type=merge -p '{"st
 
 # delete_pods NAME... [KUBECTL-OPTION...]: at once, as a kubelet would after the grace period; they are gone when it
 # returns. (kubectl's own wait takes 100 ms for each of them.)
-delete_pods() { kubectl delete pods --force --grace-period=0 --wait=false "$@" >/dev/null 2>&1; }
+delete_pods() { kubectl delete pods --force --grace-period=0 --wait=false "$@" >/dev/null 2>>"$CASE_DIR/kubectl.log"; }
 
 field() { kubectl get "$1" -o jsonpath="{$2}" "${@:3}"; } # KIND/NAME PATH [KUBECTL-OPTION...]
 allocated() { field "pod/$1" '.metadata.annotations.gpu\.scheduling/allocated' "${@:2}"; }
@@ -267,9 +270,16 @@ signal_scheduler() { kill -s "$2" "${SCHEDULER_PID[$1]}"; }
 
 # expect_end NAME STATUS: it has ended or will, with this exit status.
 expect_end() {
-  eventually "scheduler $1 has ended" yes has_ended "$1"
   unset "SCHEDULER_PID[$1]"
+  eventually "scheduler $1 has ended" yes has_ended "$1"
   expect "exit status of scheduler $1" "$2" "$(<"$CASE_DIR/$1.status")"
+}
+# Those that nobody told to end still run.
+expect_schedulers() {
+  local name
+  for name in "${!SCHEDULER_PID[@]}"; do
+    if [[ -s $CASE_DIR/$name.status ]]; then fail "scheduler $name ended by itself with status $(<"$CASE_DIR/$name.status")"; fi
+  done
 }
 has_ended() { if [[ -s $CASE_DIR/$1.status ]]; then echo yes; else echo no; fi; }
 

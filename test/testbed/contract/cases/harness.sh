@@ -35,7 +35,8 @@ fails "the writer of a pipe" 'pod p: unknown option bad' 'pod p "" bad 1 | cat >
 fails "a check inside \$()" "a: expected '1', got '2'" 'x=$(expect a 1 2)'
 fails "an unset name" 'status 1 of ' 'echo "$nobody_sets_this"'
 
-step "a scheduler's exit status is seen"
+step "a scheduler's exit status is seen, and so is one that ends by itself"
 fails "expect_end" "exit status of scheduler s: expected '0', got '2'" \
   'start_scheduler s default /nonexistent; expect_end s 0'
+fails "a crash" "scheduler s ended by itself with status 2" 'start_scheduler s default /nonexistent; expect_leading s'
 rm -rf "${CASE_DIR%/*}/harness-inner"
