@@ -22,7 +22,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!config) { return 0; }
   auto merged = *config;
   gs::k8s::mergeKubeconfig(merged, *config);
-  if (merged.contexts.size() > config->contexts.size()) { __builtin_trap(); }  // merging a file with itself adds nothing
+  if (merged.contexts.size() > config->contexts.size()) {
+    __builtin_trap();
+  }  // merging a file with itself adds nothing
   for (const auto& context : config->contexts) {
     const auto access = gs::k8s::resolveAccess(*config, context.name);
     if (!access) {
@@ -30,7 +32,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       continue;
     }
     const bool url = access->server.starts_with("http://") || access->server.starts_with("https://");
-    if (!url || !isPlain(access->server) || !isPlain(access->token) || access->ns.empty()) { __builtin_trap(); }
+    if (!url || !isPlain(access->server) || !isPlain(access->token) || access->ns.empty()) {
+      __builtin_trap();
+    }
   }
   return 0;
 }

@@ -110,15 +110,15 @@ class Checker:
         folder = parts[1] if parts[0] == "src" else None
         if folder is not None and folder not in LAYERS:
             return
-        is_test = name.endswith("_test.cc") or folder is None or folder == "testing"
+        is_test = name.endswith(("_test.cc", "_test.h")) or folder is None or folder == "testing"
         for number, line in enumerate(text.splitlines(), 1):
             match = INCLUDE.match(line)
             if match:
                 self.check_include(name, number, folder, is_test, match.group(1) == '"', match.group(2))
-        if folder is not None and not name.endswith("_test.cc"):
+        if folder is not None and not name.endswith(("_test.cc", "_test.h")):
             self.check_words(name, folder, text)
         lines = text.count("\n")
-        if folder is not None and not name.endswith("_test.cc") and lines > MAX_LINES:
+        if folder is not None and not name.endswith(("_test.cc", "_test.h")) and lines > MAX_LINES:
             self.report(name, lines, f"a file of {lines} lines; at most {MAX_LINES}", "split it by concept")
         if name.endswith(".h") and "#pragma once" not in text:
             self.report(name, 1, "a header without #pragma once", "add it below the header comment")
@@ -132,7 +132,7 @@ class Checker:
             self.check_third_party(name, line, folder, is_test, group, header)
         elif header in BANNED_EVERYWHERE:
             self.report(name, line, f"<{header}> is banned", BANNED_EVERYWHERE[header])
-        elif folder is not None and not name.endswith("_test.cc"):
+        elif folder is not None and not name.endswith(("_test.cc", "_test.h")):
             for rule in LAYERS[folder][2]:
                 headers, _, fix = STD_RULES[rule]
                 if re.fullmatch(headers, header):

@@ -23,18 +23,24 @@ Result<std::vector<kapi::SimNode>> nodesFrom(const std::string& path) {
   std::ostringstream text;
   text << file.rdbuf();
   const auto documents = yaml::toJson(text.str(), kMaxNodeFile);
-  if (!documents) { return fail(Code::Invalid, fmt::format("--nodes={}: {}", path, documents.error().message)); }
-  if (documents->size() != 1) { return fail(Code::Invalid, fmt::format("--nodes={}: write one YAML document", path)); }
+  if (!documents) {
+    return fail(Code::Invalid, fmt::format("--nodes={}: {}", path, documents.error().message));
+  }
+  if (documents->size() != 1) {
+    return fail(Code::Invalid, fmt::format("--nodes={}: write one YAML document", path));
+  }
   const auto value = json::parse(documents->front());
   if (!value) { return tl::unexpected(value.error()); }
   return kapi::readNodeFile(*value);
 }
 
 int run(int argc, char** argv) {
-  CLI::App app{"A GPU cluster in one process: API server, nodes and scheduler, without Docker or Kubernetes.", "gpu-sandbox"};
+  CLI::App app{"A GPU cluster in one process: API server, nodes and scheduler, without Docker or Kubernetes.",
+               "gpu-sandbox"};
   app.require_subcommand(1);
   CLI::App* demo = app.add_subcommand("demo", "Plays the usage guide's examples and checks what comes out");
-  CLI::App* nodes = app.add_subcommand("nodes", "Reads a node file and prints its nodes, or says what is wrong");
+  CLI::App* nodes =
+      app.add_subcommand("nodes", "Reads a node file and prints its nodes, or says what is wrong");
   std::string node_file;
   nodes->add_option("--nodes", node_file, "A node file; without it the two built-in nodes");
   CLI11_PARSE(app, argc, argv);
@@ -44,7 +50,9 @@ int run(int argc, char** argv) {
     std::cerr << read.error().message << '\n';
     return 2;
   }
-  for (const auto& node : *read) { std::cout << fmt::format("{}: {} GPUs\n", node.name.text, node.devices.size()); }
+  for (const auto& node : *read) {
+    std::cout << fmt::format("{}: {} GPUs\n", node.name.text, node.devices.size());
+  }
   return 0;
 }
 

@@ -48,8 +48,14 @@ Duration parseDuration(const std::string& text) {
     std::size_t used = 0;
     const double n = std::stod(text.substr(at), &used);
     const std::string unit = text.substr(at + used, text.find_first_of("0123456789.", at + used) - at - used);
-    const double scale = unit == "ms" ? 1e6 : unit == "s" ? 1e9 : unit == "m" ? 60e9 : unit == "h" ? 3600e9 : -1;
-    if (scale < 0 || n < 0) { throw CLI::ValidationError("duration", "'" + text + "' is not a duration; write such as 5s or 500ms"); }
+    const double scale = unit == "ms"  ? 1e6
+                         : unit == "s" ? 1e9
+                         : unit == "m" ? 60e9
+                         : unit == "h" ? 3600e9
+                                       : -1;
+    if (scale < 0 || n < 0) {
+      throw CLI::ValidationError("duration", "'" + text + "' is not a duration; write such as 5s or 500ms");
+    }
     total += Duration{static_cast<Duration::rep>(n * scale)};
     at += used + unit.size();
   }
@@ -58,30 +64,46 @@ Duration parseDuration(const std::string& text) {
 
 void addDuration(CLI::App& app, const char* name, Duration& into, const char* help) {
   app.add_option_function<std::string>(
-      name, [&into, name](const std::string& text) {
+      name,
+      [&into, name](const std::string& text) {
         try {
           into = parseDuration(text);
         } catch (const std::logic_error&) {
           throw CLI::ValidationError(name, "'" + text + "' is not a duration; write such as 5s or 500ms");
         }
-      }, help);
+      },
+      help);
 }
 
 void describe(CLI::App& app, Flags& f) {
-  app.add_option("--kubeconfig", f.kubeconfig, "Path of a kubeconfig; without it KUBECONFIG, the pod's service account, ~/.kube/config");
+  app.add_option("--kubeconfig", f.kubeconfig,
+                 "Path of a kubeconfig; without it KUBECONFIG, the pod's service account, ~/.kube/config");
   app.add_option("--context", f.context, "Context of the kubeconfig; without it the current one");
-  app.add_option("--scheduler-name", f.scheduler.scheduler_name, "Pods with this spec.schedulerName are ours")->capture_default_str();
-  app.add_option("--lease-namespace", f.scheduler.lease_namespace, "Namespace of all GPU leases and of the leader lease; default: our own");
-  app.add_option("--visible-devices", f.visible_devices, "What gpu.scheduling/visible-devices holds: ids or uuid")
-      ->check(CLI::IsMember({"ids", "uuid"}))->capture_default_str();
-  app.add_option("--metrics-address,--bind-address", f.metrics_address, "Address of /healthz, /readyz and /metrics")->capture_default_str();
-  app.add_option("--connections", f.connections, "Connections to the API server for calls")->check(CLI::Range(1, 256))->capture_default_str();
+  app.add_option("--scheduler-name", f.scheduler.scheduler_name, "Pods with this spec.schedulerName are ours")
+      ->capture_default_str();
+  app.add_option("--lease-namespace", f.scheduler.lease_namespace,
+                 "Namespace of all GPU leases and of the leader lease; default: our own");
+  app.add_option("--visible-devices", f.visible_devices,
+                 "What gpu.scheduling/visible-devices holds: ids or uuid")
+      ->check(CLI::IsMember({"ids", "uuid"}))
+      ->capture_default_str();
+  app.add_option("--metrics-address,--bind-address", f.metrics_address,
+                 "Address of /healthz, /readyz and /metrics")
+      ->capture_default_str();
+  app.add_option("--connections", f.connections, "Connections to the API server for calls")
+      ->check(CLI::Range(1, 256))
+      ->capture_default_str();
   app.add_option("--identity", f.identity, "Name in the leader lease; default: host name and a random part");
-  app.add_flag("--leader-elect,!--no-leader-elect", f.leader_elect, "Decide only while holding the leader lease");
-  addDuration(app, "--leader-elect-lease-duration", f.lease_duration, "How long others wait for a silent leader (5s)");
-  addDuration(app, "--leader-elect-renew-deadline", f.renew_deadline, "A leader that could not renew for so long stops writing (3s)");
-  addDuration(app, "--leader-elect-retry-period", f.retry_period, "Between two tries to take or renew the lease (500ms)");
-  app.add_option("--log-level", f.log_level, "debug, info, warn or error")->check(CLI::IsMember({"debug", "info", "warn", "error"}));
+  app.add_flag("--leader-elect,!--no-leader-elect", f.leader_elect,
+               "Decide only while holding the leader lease");
+  addDuration(app, "--leader-elect-lease-duration", f.lease_duration,
+              "How long others wait for a silent leader (5s)");
+  addDuration(app, "--leader-elect-renew-deadline", f.renew_deadline,
+              "A leader that could not renew for so long stops writing (3s)");
+  addDuration(app, "--leader-elect-retry-period", f.retry_period,
+              "Between two tries to take or renew the lease (500ms)");
+  app.add_option("--log-level", f.log_level, "debug, info, warn or error")
+      ->check(CLI::IsMember({"debug", "info", "warn", "error"}));
 }
 
 std::string hostName() {
@@ -98,8 +120,11 @@ Rng randomSeed() {
 std::vector<k8s::MetricSpec> metricSpecs() {
   using Kind = k8s::MetricKind;
   return {{scheduler::kScheduleAttempts, Kind::Counter, "Attempts to place a pod, by result.", {}},
-          {scheduler::kSchedulingSli, Kind::Histogram, "Seconds from first seeing a pod to its Binding.",
-           {0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84, 327.68}},
+          {scheduler::kSchedulingSli,
+           Kind::Histogram,
+           "Seconds from first seeing a pod to its Binding.",
+           {0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84,
+            327.68}},
           {scheduler::kFences, Kind::Counter, "Fences written to pods, by why.", {}},
           {scheduler::kAdoptions, Kind::Counter, "Lease sets of an earlier leader taken over.", {}}};
 }
@@ -123,10 +148,12 @@ int serve(const Flags& flags, k8s::Access access, sigset_t& signals) {
   const auto connect = [&api] { return api.connect(); };
   k8s::EffectRunner runner{{connect, loop, clock, &gate, &sink, {flags.connections, "call"}}};
   scheduler::StatusPage page{
-      {.ask = [&](auto question) { return loop.answer([&machine, question] { return question(machine); }, 2s); },
+      {.ask =
+           [&](auto question) { return loop.answer([&machine, question] { return question(machine); }, 2s); },
        .unauthorized = [&] { return api.health().state().unauthorized; },
        .metrics = [&] { return metrics.text(); }}};
-  auto server = net::HttpServer::start({.address = flags.metrics_address}, [&page](const net::Request& r) { return page.answer(r); });
+  auto server = net::HttpServer::start({.address = flags.metrics_address},
+                                       [&page](const net::Request& r) { return page.answer(r); });
   if (!server) {
     log::error("cannot serve health and metrics", {{"error", server.error().message}});
     return 1;
@@ -142,12 +169,15 @@ int serve(const Flags& flags, k8s::Access access, sigset_t& signals) {
     config.lease_duration = flags.lease_duration;
     config.renew_deadline = flags.renew_deadline;
     config.retry_period = flags.retry_period;
-    election.emplace(kapi::Election{config, rng.split()}, k8s::ElectionThread::Wiring{connect, loop, gate, clock});
+    election.emplace(kapi::Election{config, rng.split()},
+                     k8s::ElectionThread::Wiring{connect, loop, gate, clock});
   } else {
     leadAlone(gate, loop);
   }
-  log::info("running", {{"scheduler", flags.scheduler.scheduler_name}, {"server", api.access().server},
-                        {"lease_namespace", flags.scheduler.lease_namespace}, {"health", (*server)->port()}});
+  log::info("running", {{"scheduler", flags.scheduler.scheduler_name},
+                        {"server", api.access().server},
+                        {"lease_namespace", flags.scheduler.lease_namespace},
+                        {"health", (*server)->port()}});
   int signal = 0;
   sigwait(&signals, &signal);
   log::info("stopping", {{"signal", signal}});
@@ -161,7 +191,10 @@ int serve(const Flags& flags, k8s::Access access, sigset_t& signals) {
 }
 
 void setLogLevel(const std::string& level) {
-  log::setLevel(level == "debug" ? log::Level::Debug : level == "warn" ? log::Level::Warn : level == "error" ? log::Level::Error : log::Level::Info);
+  log::setLevel(level == "debug"   ? log::Level::Debug
+                : level == "warn"  ? log::Level::Warn
+                : level == "error" ? log::Level::Error
+                                   : log::Level::Info);
 }
 
 int run(int argc, char** argv) {
@@ -172,12 +205,15 @@ int run(int argc, char** argv) {
   pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before any thread: they all inherit it
   Flags flags;
   flags.scheduler.lease_namespace.clear();
-  CLI::App app{"Gives each pod exact GPUs: leases, Bindings, and the reason when it cannot.", "gpu-scheduler"};
+  CLI::App app{"Gives each pod exact GPUs: leases, Bindings, and the reason when it cannot.",
+               "gpu-scheduler"};
   describe(app, flags);
   CLI11_PARSE(app, argc, argv);
   setLogLevel(flags.log_level);
   if (!(flags.retry_period < flags.renew_deadline && flags.renew_deadline < flags.lease_duration)) {
-    log::error("--leader-elect-retry-period < --leader-elect-renew-deadline < --leader-elect-lease-duration must hold");
+    log::error(
+        "--leader-elect-retry-period < --leader-elect-renew-deadline < --leader-elect-lease-duration must "
+        "hold");
     return 2;
   }
   auto access = k8s::loadAccess(flags.kubeconfig, flags.context, k8s::Surroundings::ofProcess());

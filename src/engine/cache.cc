@@ -37,7 +37,9 @@ std::vector<model::Uid> holdersOf(const model::Lease& lease) {
 
 const model::Pod* Cache::pod(const model::Uid& uid) const { return findIn(pods_, uid); }
 const model::GpuClaim* Cache::claim(const model::ObjectKey& key) const { return findIn(claims_, key); }
-const model::GpuNodeStatus* Cache::status(const model::NodeName& name) const { return findIn(statuses_, name); }
+const model::GpuNodeStatus* Cache::status(const model::NodeName& name) const {
+  return findIn(statuses_, name);
+}
 const model::Lease* Cache::lease(const model::ObjectKey& key) const { return findIn(leases_, key); }
 
 const model::Pod* Cache::podAt(const model::ObjectKey& key) const {
@@ -62,7 +64,9 @@ Cache::PodChange Cache::putPod(model::PodPtr pod) {
   auto& slot = pods_[pod->uid];
   if (slot && slot->revision >= pod->revision) { return {slot, false}; }
   model::PodPtr before = std::move(slot);
-  if (before && !claimKey(*before).name.empty()) { eraseIndexed(pods_of_claim_, claimKey(*before), before->uid); }
+  if (before && !claimKey(*before).name.empty()) {
+    eraseIndexed(pods_of_claim_, claimKey(*before), before->uid);
+  }
   if (!claimKey(*pod).name.empty()) { pods_of_claim_[claimKey(*pod)].insert(pod->uid); }
   pod_by_key_[pod->key] = pod->uid;
   slot = std::move(pod);
@@ -101,7 +105,11 @@ bool Cache::removeStatus(const model::NodeName& name) { return statuses_.erase(n
 
 void Cache::indexLease(const model::Lease& lease, bool add) {
   for (const auto& uid : holdersOf(lease)) {
-    if (add) { leases_of_[uid].insert(lease.key); } else { eraseIndexed(leases_of_, uid, lease.key); }
+    if (add) {
+      leases_of_[uid].insert(lease.key);
+    } else {
+      eraseIndexed(leases_of_, uid, lease.key);
+    }
   }
 }
 

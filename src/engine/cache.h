@@ -28,7 +28,9 @@ class Tombstones {
     }
     young_.insert(uid);
   }
-  [[nodiscard]] bool contains(const model::Uid& uid) const { return young_.contains(uid) || old_.contains(uid); }
+  [[nodiscard]] bool contains(const model::Uid& uid) const {
+    return young_.contains(uid) || old_.contains(uid);
+  }
 
  private:
   std::unordered_set<model::Uid> young_;
@@ -48,11 +50,18 @@ class Cache {
   /// Leases (keys) in which this pod is the holder or one of the holders, ascending.
   [[nodiscard]] const std::set<model::ObjectKey>& leasesOf(const model::Uid& pod) const;
   [[nodiscard]] const std::unordered_map<model::Uid, model::PodPtr>& pods() const { return pods_; }
-  [[nodiscard]] const std::unordered_map<model::ObjectKey, model::Ptr<model::Lease>>& leases() const { return leases_; }
-  [[nodiscard]] const std::unordered_map<model::ObjectKey, model::Ptr<model::GpuClaim>>& claims() const { return claims_; }
+  [[nodiscard]] const std::unordered_map<model::ObjectKey, model::Ptr<model::Lease>>& leases() const {
+    return leases_;
+  }
+  [[nodiscard]] const std::unordered_map<model::ObjectKey, model::Ptr<model::GpuClaim>>& claims() const {
+    return claims_;
+  }
 
   // Each returns what was there before (nullptr: nothing), and whether anything changed.
-  struct PodChange { model::PodPtr before; bool changed = false; };
+  struct PodChange {
+    model::PodPtr before;
+    bool changed = false;
+  };
   PodChange putPod(model::PodPtr pod);
   /// Gone for good; false when it was not known.
   model::PodPtr removePod(const model::Uid& uid);
@@ -60,7 +69,10 @@ class Cache {
   bool removeClaim(const model::ObjectKey& key);
   bool putStatus(model::Ptr<model::GpuNodeStatus> status);
   bool removeStatus(const model::NodeName& name);
-  struct LeaseChange { model::Ptr<model::Lease> before; bool changed = false; };
+  struct LeaseChange {
+    model::Ptr<model::Lease> before;
+    bool changed = false;
+  };
   LeaseChange putLease(model::Ptr<model::Lease> lease);
   /// `uid` empty: whatever is there. The uid stays gone.
   model::Ptr<model::Lease> removeLease(const model::ObjectKey& key, const model::Uid& uid);

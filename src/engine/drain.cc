@@ -6,7 +6,8 @@ namespace gs::engine {
 
 using sched::Source;
 
-void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids, bool clean, Mono now) {
+void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids, bool clean,
+                  Mono now) {
   if (const auto it = ended_.find(uid); it != ended_.end()) {
     if (clean) { it->second.wait_observations = false; }
     for (const int id : ids) {
@@ -30,7 +31,8 @@ bool Drain::watched(const model::NodeName& node, Mono now) const {
   const auto seen = observed_.find(node);
   if (seen == observed_.end() || seen->second.time.empty()) { return false; }
   const auto agents = agents_.find(node);
-  return agents == agents_.end() || !agents->second.ready.empty() || now - agents->second.absent_since < kAgentGone;
+  return agents == agents_.end() || !agents->second.ready.empty() ||
+         now - agents->second.absent_since < kAgentGone;
 }
 
 bool Drain::inUse(const Ended& e, const model::Uid& uid) const {
@@ -85,12 +87,17 @@ void Drain::statusGone(const model::NodeName& node, Mono now) {
 
 void Drain::nodeChanged(const model::NodeName& node, Mono now) { review(node, now); }
 
-void Drain::agentChanged(const model::NodeName& node, const model::Uid& agent, bool present, bool ready, Mono now) {
+void Drain::agentChanged(const model::NodeName& node, const model::Uid& agent, bool present, bool ready,
+                         Mono now) {
   const auto [it, fresh] = agents_.try_emplace(node, Agents{{}, now, now, false});
   Agents& a = it->second;
   const bool was_ready = std::any_of(a.ready.begin(), a.ready.end(), [](const auto& p) { return p.second; });
   const bool was_present = !a.ready.empty();
-  if (present) { a.ready[agent] = ready; } else { a.ready.erase(agent); }
+  if (present) {
+    a.ready[agent] = ready;
+  } else {
+    a.ready.erase(agent);
+  }
   if (was_present && a.ready.empty()) { a.absent_since = now; }
   const bool is_ready = std::any_of(a.ready.begin(), a.ready.end(), [](const auto& p) { return p.second; });
   if ((was_ready || !was_present) && !is_ready) { a.not_ready_since = now; }

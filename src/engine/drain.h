@@ -32,7 +32,8 @@ class Drain {
 
   /// The pod ended holding these devices. `clean`: all its containers are reported terminated. Again for the same uid: devices are
   /// added, and a clean end lifts the wait for observations.
-  void ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids, bool clean, Mono now);
+  void ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids, bool clean,
+             Mono now);
   void statusChanged(const model::GpuNodeStatus& status, Mono now);
   void statusGone(const model::NodeName& node, Mono now);
   void nodeChanged(const model::NodeName& node, Mono now);

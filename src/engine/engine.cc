@@ -73,7 +73,11 @@ void Engine::derive(const model::Uid& uid) {
     }
   }
   for (const auto& [hold, amount] : want) { ledger_.hold(hold.node, hold.id, uid, hold.source, amount); }
-  if (want.empty()) { derived_.erase(uid); } else { derived_[uid] = std::move(want); }
+  if (want.empty()) {
+    derived_.erase(uid);
+  } else {
+    derived_[uid] = std::move(want);
+  }
 }
 
 void Engine::touchClaimOf(const model::Pod& pod) {
@@ -86,7 +90,9 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
   const model::Uid uid = any.uid;
   const bool used = before && before->bound() && !before->finished();
   const bool uses = after != nullptr && after->bound() && !after->finished();
-  if (used && (!uses || after->node != before->node)) { ledger_.unusePod(before->node, uid, Source::BoundPod); }
+  if (used && (!uses || after->node != before->node)) {
+    ledger_.unusePod(before->node, uid, Source::BoundPod);
+  }
   if (uses) {
     const std::int64_t anonymous = allocatedIds(*after) ? 0 : after->requests.get(model::kNvidiaGpu);
     ledger_.usePod(after->node, uid, Source::BoundPod, after->requests, anonymous);
@@ -108,7 +114,11 @@ void Engine::putPod(model::PodPtr pod, Mono now) {
 }
 
 void Engine::podGone(const model::Uid& uid, Mono now) {
-  if (const auto before = cache_.removePod(uid)) { podChanged(before, nullptr, now); } else { touch(uid); }
+  if (const auto before = cache_.removePod(uid)) {
+    podChanged(before, nullptr, now);
+  } else {
+    touch(uid);
+  }
 }
 
 void Engine::assumeEnded(const model::Uid& uid, Mono now) {
@@ -121,7 +131,11 @@ void Engine::assumeEnded(const model::Uid& uid, Mono now) {
 }
 
 void Engine::applyPod(const kapi::Change& change, Mono now) {
-  if (const auto* pod = std::get_if<model::PodPtr>(&change.object)) { putPod(*pod, now); } else { podGone(change.last_uid, now); }
+  if (const auto* pod = std::get_if<model::PodPtr>(&change.object)) {
+    putPod(*pod, now);
+  } else {
+    podGone(change.last_uid, now);
+  }
 }
 
 void Engine::applyNode(const kapi::Change& change, Mono now) {
@@ -172,7 +186,9 @@ void Engine::putLease(model::Ptr<model::Lease> lease) {
   const auto [before, changed] = cache_.putLease(lease);
   if (!changed) { return; }
   std::set<model::Uid> concerned;
-  if (before) { for (auto& uid : holdersOf(*before)) { concerned.insert(uid); } }
+  if (before) {
+    for (auto& uid : holdersOf(*before)) { concerned.insert(uid); }
+  }
   for (auto& uid : holdersOf(*lease)) { concerned.insert(uid); }
   for (const auto& uid : concerned) {
     derive(uid);
@@ -197,7 +213,9 @@ void Engine::applyLease(const kapi::Change& change) {
   }
 }
 
-void Engine::leaseGone(const model::ObjectKey& key, const model::Uid& uid, Mono) { leaseRemoved(cache_.removeLease(key, uid)); }
+void Engine::leaseGone(const model::ObjectKey& key, const model::Uid& uid, Mono) {
+  leaseRemoved(cache_.removeLease(key, uid));
+}
 
 void Engine::placeLease(const model::ObjectKey& key, const model::NodeName& node, int gpu) {
   placed_leases_[key] = {node, gpu};
@@ -218,7 +236,9 @@ void Engine::blockDevice(const model::NodeName& node, int gpu) {
 }
 
 void Engine::unblockDevices() {
-  for (const auto& [node, gpu] : std::exchange(blocked_, {})) { ledger_.release(node, gpu, kNobody, Source::Lease); }
+  for (const auto& [node, gpu] : std::exchange(blocked_, {})) {
+    ledger_.release(node, gpu, kNobody, Source::Lease);
+  }
 }
 
 void Engine::apply(const kapi::Change& change, Mono now) {

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string>
@@ -9,6 +10,7 @@
 namespace gs::json {
 namespace {
 
+constexpr double kTwoTo53 = 9007199254740992.0;
 constexpr char kHex[] = "0123456789abcdef";
 
 /// Length of the valid UTF-8 sequence at the start of `s`, 0 when there is none.
@@ -91,27 +93,38 @@ void printString(std::string& out, std::string_view s) {
   out += '"';
 }
 
+std::string digitsOf(double d, std::chars_format form) {
+  char buffer[64];
+  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, d, form).ptr};
+}
+
 /// The fewest digits that read back as `d`: plain from 1e-6 to below 1e21, else with an exponent, as Go does it.
 void printDouble(std::string& out, double d) {
+  const double size = std::abs(d);
   if (!std::isfinite(d)) {
     out += "null";
-    return;
-  }
-  const double size = std::abs(d);
-  const bool exponent = size != 0 && (size < 1e-6 || size >= 1e21);
-  char buffer[64];
-  const auto form = exponent ? std::chars_format::scientific : std::chars_format::fixed;
-  std::string_view text{
-      buffer, static_cast<std::size_t>(std::to_chars(buffer, buffer + sizeof buffer, d, form).ptr - buffer)};
-  if (!exponent) {
+  } else if (size != 0 && (size < 1e-6 || size >= 1e21)) {
+    const std::string text = digitsOf(d, std::chars_format::scientific);
+    const std::size_t power = text.find('e') + 2;  // behind the sign: "1e-09" -> "1e-9"
+    out += text.substr(0, power);
+    out += text.substr(text[power] == '0' ? power + 1 : power);
+  } else if (size >= kTwoTo53) {  // whole; the standard would print digits that are not needed
+    const std::string text = digitsOf(d, std::chars_format::scientific);
+    const std::size_t e = text.find('e');
+    std::string digits = text.substr(0, e);
+    std::size_t zeros = static_cast<std::size_t>(std::stoi(text.substr(e + 1)));
+    if (const std::size_t point = digits.find('.'); point != std::string::npos) {
+      zeros -= std::min(zeros, digits.size() - point - 1);
+      digits.erase(point, 1);
+    }
+    out += digits;
+    out.append(zeros, '0');
+    out += ".0";
+  } else {
+    const std::string text = digitsOf(d, std::chars_format::fixed);
     out += text;
-    if (text.find('.') == std::string_view::npos) { out += ".0"; }
-    return;
+    if (text.find('.') == std::string::npos) { out += ".0"; }
   }
-  // "1e-09" -> "1e-9"
-  const std::size_t sign = text.find('e') + 1;
-  out += text.substr(0, sign + 1);
-  out += text.substr(text[sign + 1] == '0' ? sign + 2 : sign + 1);
 }
 
 /// `step` 0: compact.

@@ -86,14 +86,14 @@ class Value {
   [[nodiscard]] const Value& operator[](const char* key) const& { return (*this)[std::string_view{key}]; }
   [[nodiscard]] Value operator[](std::string_view key) && { return std::as_const(*this)[key]; }
   [[nodiscard]] Value operator[](const char* key) && { return std::as_const(*this)[std::string_view{key}]; }
-  [[nodiscard]] const Value& at(std::size_t index) const&;     // null when out of range
-  [[nodiscard]] std::string_view str() const&;                 // "" unless a string
+  [[nodiscard]] const Value& at(std::size_t index) const&;    // null when out of range
+  [[nodiscard]] std::string_view str() const&;                // "" unless a string
   [[nodiscard]] std::optional<std::int64_t> integer() const;  // only whole numbers
   [[nodiscard]] std::int64_t intOr(std::int64_t fallback) const { return integer().value_or(fallback); }
   [[nodiscard]] std::optional<double> number() const;
   [[nodiscard]] bool boolOr(bool fallback) const;
-  [[nodiscard]] const Array& items() const&;                     // empty unless an array
-  [[nodiscard]] const Object& members() const&;                  // empty unless an object
+  [[nodiscard]] const Array& items() const&;     // empty unless an array
+  [[nodiscard]] const Object& members() const&;  // empty unless an object
   [[nodiscard]] Value at(std::size_t index) && { return std::as_const(*this).at(index); }
   [[nodiscard]] std::string str() && { return std::string{std::as_const(*this).str()}; }
   [[nodiscard]] Array items() && { return std::as_const(*this).items(); }

@@ -8,7 +8,7 @@
 namespace gs::k8s {
 
 struct Access {
-  std::string server;      // "https://10.0.0.1:6443", without a slash at the end
+  std::string server;  // "https://10.0.0.1:6443", without a slash at the end
   net::ClientTls tls;
   std::string proxy;       // "" : the environment's
   std::string token;       // "" : none

@@ -17,7 +17,8 @@ using namespace std::chrono_literals;
 using net::ScriptedServer;
 using Peer = ScriptedServer::Peer;
 
-constexpr const char* kPod = R"({"kind":"Pod","metadata":{"name":"p","namespace":"ns","uid":"u1","resourceVersion":"7"}})";
+constexpr const char* kPod =
+    R"({"kind":"Pod","metadata":{"name":"p","namespace":"ns","uid":"u1","resourceVersion":"7"}})";
 
 class ApiTest : public testing::Test {
  protected:
@@ -35,9 +36,7 @@ class ApiTest : public testing::Test {
     return call;
   }
   static kapi::Call read() { return patient(kapi::getObject(model::Kind::Pod, {"ns", "p"})); }
-  static kapi::Call write() {
-    return patient(kapi::deleteLease({"ns", "gpu-a-0"}, model::Uid{"u1"}, 7));
-  }
+  static kapi::Call write() { return patient(kapi::deleteLease({"ns", "gpu-a-0"}, model::Uid{"u1"}, 7)); }
   static kapi::OpenWatch watchPods() {
     kapi::OpenWatch watch;
     watch.stream = 9;
@@ -74,7 +73,8 @@ TEST_F(ApiTest, WriteCarriesItsBodyAndType) {
   }};
   const auto client = apiOf(server).connect();
   EXPECT_EQ(client->run(write(), {}).fate, kapi::Fate::Applied);
-  EXPECT_EQ(client->run(patient(kapi::fencePod({"ns", "p"}, model::Uid{"u1"}, "f")), {}).fate, kapi::Fate::Applied);
+  EXPECT_EQ(client->run(patient(kapi::fencePod({"ns", "p"}, model::Uid{"u1"}, "f")), {}).fate,
+            kapi::Fate::Applied);
   const auto seen = server.requests();
   EXPECT_EQ(seen[0].method, "DELETE");
   EXPECT_NE(seen[0].body.find("preconditions"), std::string::npos);
@@ -91,8 +91,9 @@ class ApiFate : public ApiTest, public testing::WithParamInterface<Answered> {};
 TEST_P(ApiFate, OfAWriteByItsStatus) {
   ScriptedServer server{[](Peer& peer) {
     while (peer.readRequest()) {
-      peer.write("HTTP/1.1 " + std::to_string(GetParam().status) +
-                 " X\r\nRetry-After: 3\r\nContent-Length: 34\r\n\r\n{\"kind\":\"Status\",\"message\":\"because\"}");
+      peer.write(
+          "HTTP/1.1 " + std::to_string(GetParam().status) +
+          " X\r\nRetry-After: 3\r\nContent-Length: 34\r\n\r\n{\"kind\":\"Status\",\"message\":\"because\"}");
     }
   }};
   const kapi::Outcome outcome = apiOf(server).connect()->run(write(), {});
@@ -101,13 +102,14 @@ TEST_P(ApiFate, OfAWriteByItsStatus) {
   EXPECT_EQ(outcome.retry_after, 3s);
   EXPECT_EQ(server.requests().size(), 1U);  // whatever the answer: sent once
 }
-INSTANTIATE_TEST_SUITE_P(Table, ApiFate,
-                         testing::Values(Answered{200, kapi::Fate::Applied}, Answered{201, kapi::Fate::Applied},
-                                         Answered{400, kapi::Fate::Refused}, Answered{401, kapi::Fate::Refused},
-                                         Answered{409, kapi::Fate::Refused}, Answered{422, kapi::Fate::Refused},
-                                         Answered{429, kapi::Fate::Refused}, Answered{500, kapi::Fate::Unknown},
-                                         Answered{502, kapi::Fate::Unknown}, Answered{503, kapi::Fate::Unknown},
-                                         Answered{504, kapi::Fate::Unknown}));
+INSTANTIATE_TEST_SUITE_P(
+    Table, ApiFate,
+    testing::Values(Answered{200, kapi::Fate::Applied}, Answered{201, kapi::Fate::Applied},
+                    Answered{400, kapi::Fate::Refused}, Answered{401, kapi::Fate::Refused},
+                    Answered{409, kapi::Fate::Refused}, Answered{422, kapi::Fate::Refused},
+                    Answered{429, kapi::Fate::Refused}, Answered{500, kapi::Fate::Unknown},
+                    Answered{502, kapi::Fate::Unknown}, Answered{503, kapi::Fate::Unknown},
+                    Answered{504, kapi::Fate::Unknown}));
 
 TEST_F(ApiTest, WriteThatGetsNoAnswerInTimeIsUnknown) {
   ScriptedServer server{[](Peer& peer) {
@@ -214,7 +216,8 @@ TEST_F(ApiTest, WatchGivesEventsAndItsEnd) {
     static_cast<void>(peer.readRequest());
     peer.streamHead();
     peer.chunk(std::string{R"({"type":"ADDED","object":)"} + kPod + "}\n");
-    peer.chunk("{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"11\"}}}\n");
+    peer.chunk(
+        "{\"type\":\"BOOKMARK\",\"object\":{\"kind\":\"Pod\",\"metadata\":{\"resourceVersion\":\"11\"}}}\n");
     peer.chunk("");
     peer.waitForClose();
   }};

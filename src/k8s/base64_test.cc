@@ -16,7 +16,8 @@ TEST(Base64, DecodesWithPaddingAndLineBreaks) {
 }
 
 TEST(Base64, RefusesEverythingElse) {
-  for (const char* bad : {"Z", "Zg", "Zg=", "Zg===", "Zm9v=", "=", "====", "Zg==Zg==", "Z g=", "Zm9_", "Zm-v", "Zg=a"}) {
+  for (const char* bad :
+       {"Z", "Zg", "Zg=", "Zg===", "Zm9v=", "=", "====", "Zg==Zg==", "Z g=", "Zm9_", "Zm-v", "Zg=a"}) {
     EXPECT_EQ(decodeBase64(bad), std::nullopt) << bad;
   }
 }

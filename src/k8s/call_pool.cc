@@ -104,7 +104,8 @@ kapi::Outcome CallPool::carryOut(Client& client, const Ticket& ticket) {
   const kapi::Call& call = ticket.call;
   if (draining()) { return notSent(call, "not sent: this process is stopping"); }
   if (ticket.overdue) {
-    auto outcome = notSent(call, "not sent: the API server asked to wait (429) for longer than this call may take");
+    auto outcome =
+        notSent(call, "not sent: the API server asked to wait (429) for longer than this call may take");
     outcome.retry_after = ticket.held_for;
     return outcome;
   }

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "base/system_clock.h"
-#include "k8s/fake_client.h"
+#include "k8s/fake_client_test.h"
 
 namespace gs::k8s {
 namespace {
@@ -101,7 +101,8 @@ TEST_F(CallPoolTest, GuardedCallThatWaitedInItsLaneWhileLeadershipWasLostIsNotSe
 }
 
 TEST_F(CallPoolTest, WithoutAGateGuardedCallsAreNeverSent) {
-  CallPool pool{{}, api_.connect(), [this](kapi::Outcome o) { received_.add(std::move(o)); }, clock_, nullptr};
+  CallPool pool{
+      {}, api_.connect(), [this](kapi::Outcome o) { received_.add(std::move(o)); }, clock_, nullptr};
   pool.submit(call(1, "", true), 0);
   EXPECT_EQ(received_.waitFor(1)[0].fate, kapi::Fate::NotSent);
 }

@@ -158,14 +158,17 @@ TEST(CallQueueProperty, EachCallComesOutOnceAndALaneKeepsItsOrder) {
       switch (step % 4) {
         case 0:
         case 1:
-          queue.submit(ticket(++submitted, step % 3 == 0 ? "" : std::string(1, static_cast<char>('a' + step % 5)),
+          queue.submit(ticket(++submitted,
+                              step % 3 == 0 ? "" : std::string(1, static_cast<char>('a' + step % 5)),
                               step % 7 == 0 ? kapi::Verb::Delete : kapi::Verb::Update));
           break;
         case 2: now += std::chrono::seconds{step % 16}; break;
         default:
           if (!out.empty()) {
             const std::size_t which = step % out.size();
-            if (step % 5 == 0) { queue.answered(out[which].call, busy(std::chrono::seconds{step % 32}), now); }
+            if (step % 5 == 0) {
+              queue.answered(out[which].call, busy(std::chrono::seconds{step % 32}), now);
+            }
             queue.finished(out[which].call);
             out.erase(out.begin() + static_cast<std::ptrdiff_t>(which));
           }

@@ -18,8 +18,8 @@ namespace gs::k8s {
 class EffectRunner {
  public:
   struct Wiring {
-    Connect connect;                   // Api::connect
-    OwnerLoop& loop;                   // gets the events
+    Connect connect;  // Api::connect
+    OwnerLoop& loop;  // gets the events
     const Clock& clock;
     const LeaderGate* gate = nullptr;  // nullptr: guarded calls are never sent
     MetricSink* metrics = nullptr;     // nullptr: metrics are dropped

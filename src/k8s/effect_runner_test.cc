@@ -27,9 +27,10 @@ class EffectRunnerTest : public testing::Test {
     api_ = std::make_unique<Api>(access, "test/1", clock_);
     runner_ = std::make_unique<EffectRunner>(EffectRunner::Wiring{
         .connect = [this] { return api_->connect(); }, .loop = loop_, .clock = clock_, .gate = &gate_});
-    loop_.start({.begin = [](Now) { return kapi::Effects{}; },
-                 .handle = [this](const Event& event, Now) { return handle(event); }},
-                [this](kapi::Effects effects, std::uint64_t term) { runner_->submit(std::move(effects), term); });
+    loop_.start(
+        {.begin = [](Now) { return kapi::Effects{}; },
+         .handle = [this](const Event& event, Now) { return handle(event); }},
+        [this](kapi::Effects effects, std::uint64_t term) { runner_->submit(std::move(effects), term); });
   }
   void TearDown() override {
     runner_->drain(0s);
@@ -110,8 +111,8 @@ TEST_F(EffectRunnerTest, WatchEventsComeInOrderThroughASmallMailbox) {
     static_cast<void>(peer.readRequest());
     peer.streamHead();
     for (int i = 1; i <= 500; ++i) {
-      peer.chunk(R"({"type":"ADDED","object":{"metadata":{"name":"n","resourceVersion":")" + std::to_string(i) +
-                 "\"}}}\n");
+      peer.chunk(R"({"type":"ADDED","object":{"metadata":{"name":"n","resourceVersion":")" +
+                 std::to_string(i) + "\"}}}\n");
     }
     peer.chunk("");
     peer.waitForClose();

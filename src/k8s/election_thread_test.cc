@@ -19,8 +19,8 @@ using namespace std::chrono_literals;
 class LeaseServer {
  public:
   LeaseServer()
-      : server_{std::move(
-            *net::HttpServer::start(net::HttpServer::Options{}, [this](const net::Request& r) { return answer(r); }))} {}
+      : server_{std::move(*net::HttpServer::start(net::HttpServer::Options{},
+                                                  [this](const net::Request& r) { return answer(r); }))} {}
   [[nodiscard]] std::string url() const { return "http://127.0.0.1:" + std::to_string(server_->port()); }
   [[nodiscard]] std::string holder() const {
     MutexLock lock{mutex_};
@@ -43,8 +43,9 @@ class LeaseServer {
     }
     json::Value sent = *json::parse(request.body);
     const bool create = request.method == "POST";
-    const bool stale = create ? !lease_.isNull()
-                              : sent["metadata"]["resourceVersion"].str() != lease_["metadata"]["resourceVersion"].str();
+    const bool stale =
+        create ? !lease_.isNull()
+               : sent["metadata"]["resourceVersion"].str() != lease_["metadata"]["resourceVersion"].str();
     if (stale) { return net::jsonResponse(409, R"({"kind":"Status","reason":"Conflict"})"); }
     sent.child("metadata").set("resourceVersion", std::to_string(++revision_));
     sent.child("metadata").set("uid", "u1");

@@ -15,7 +15,9 @@ Result<std::string> readFile(const std::string& path, std::size_t max_bytes) {
     const Code code = errno == ENOENT || errno == ENOTDIR ? Code::NotFound : Code::Unavailable;
     return fail(code, fmt::format("cannot read {}: {}", path, std::strerror(errno)));
   }
-  if (S_ISDIR(what.st_mode)) { return fail(Code::Unavailable, fmt::format("cannot read {}: it is a folder", path)); }
+  if (S_ISDIR(what.st_mode)) {
+    return fail(Code::Unavailable, fmt::format("cannot read {}: it is a folder", path));
+  }
   std::ifstream in{path, std::ios::binary};
   std::string text(max_bytes + 1, '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));

@@ -160,7 +160,8 @@ std::string keyPairProblem(const Kubeconfig::User& user) {
 
 Status useCluster(const Kubeconfig::Cluster& cluster, Access& access) {
   const auto wrong = [&](const std::string& what) {
-    return fail(Code::Invalid, fmt::format("kubeconfig {}: cluster {}: {}", cluster.file, cluster.name, what));
+    return fail(Code::Invalid,
+                fmt::format("kubeconfig {}: cluster {}: {}", cluster.file, cluster.name, what));
   };
   access.server = serverUrl(cluster.server);
   if (access.server.empty()) {
@@ -182,13 +183,16 @@ Status useUser(const Kubeconfig::User& user, Access& access) {
     return fail(Code::Invalid, fmt::format("kubeconfig {}: user {} {}", user.file, user.name, what));
   };
   if (!user.unsupported.empty()) {
-    return wrong(fmt::format("uses {}, which is not supported; use a client certificate, or `token` with what "
-                             "`kubectl create token SERVICEACCOUNT` prints, or `tokenFile`",
-                             user.unsupported));
+    return wrong(
+        fmt::format("uses {}, which is not supported; use a client certificate, or `token` with what "
+                    "`kubectl create token SERVICEACCOUNT` prints, or `tokenFile`",
+                    user.unsupported));
   }
   if (const std::string problem = keyPairProblem(user); !problem.empty()) { return wrong(problem); }
   for (const char c : user.token) {
-    if (c <= ' ' || c > '~') { return wrong("has a token with spaces or line breaks in it; write it on one line"); }
+    if (c <= ' ' || c > '~') {
+      return wrong("has a token with spaces or line breaks in it; write it on one line");
+    }
   }
   access.tls.cert_pem = user.cert_pem;
   access.tls.cert_file = user.cert_pem.empty() ? user.cert_file : "";
@@ -207,7 +211,9 @@ Result<Kubeconfig> parseKubeconfig(std::string_view text, const std::string& fil
   };
   const auto documents = yaml::toJson(text);
   if (!documents) { return bad(documents.error().message); }
-  if (documents->size() > 1) { return bad("more than one YAML document; keep the first, list the files in KUBECONFIG"); }
+  if (documents->size() > 1) {
+    return bad("more than one YAML document; keep the first, list the files in KUBECONFIG");
+  }
   Kubeconfig config;
   config.files = file;
   if (documents->empty()) { return config; }
@@ -242,20 +248,22 @@ void mergeKubeconfig(Kubeconfig& into, Kubeconfig next) {
 Result<Access> resolveAccess(const Kubeconfig& config, const std::string& context_name) {
   const std::string& name = context_name.empty() ? config.current_context : context_name;
   if (name.empty()) {
-    return fail(Code::NotFound, fmt::format("kubeconfig {} has no current-context; run `kubectl config use-context "
-                                            "NAME` with one of: {}",
-                                            config.files, namesOf(config.contexts)));
+    return fail(Code::NotFound,
+                fmt::format("kubeconfig {} has no current-context; run `kubectl config use-context "
+                            "NAME` with one of: {}",
+                            config.files, namesOf(config.contexts)));
   }
   const auto* context = findNamed(config.contexts, name);
   if (context == nullptr) {
-    return fail(Code::NotFound, fmt::format("kubeconfig {} has no context {}; there are: {}", config.files, name,
-                                            namesOf(config.contexts)));
+    return fail(Code::NotFound, fmt::format("kubeconfig {} has no context {}; there are: {}", config.files,
+                                            name, namesOf(config.contexts)));
   }
   const auto* cluster = findNamed(config.clusters, context->cluster);
   const auto* user = findNamed(config.users, context->user);
   const auto missing = [&](const char* what, const std::string& which) {
-    return fail(Code::NotFound, fmt::format("kubeconfig {}: context {} names the {} '{}', which does not exist",
-                                            context->file, name, what, which));
+    return fail(Code::NotFound,
+                fmt::format("kubeconfig {}: context {} names the {} '{}', which does not exist",
+                            context->file, name, what, which));
   };
   if (cluster == nullptr) { return missing("cluster", context->cluster); }
   if (user == nullptr && !context->user.empty()) { return missing("user", context->user); }

@@ -88,10 +88,12 @@ TEST(Kubeconfig, TokensAndNobody) {
 
 TEST(Kubeconfig, TheFirstFileThatNamesSomethingWins) {
   auto first = *parseKubeconfig(
-      "clusters: [{name: a, cluster: {server: https://first}}]\ncontexts: [{name: c, context: {cluster: a, user: u}}]\n",
+      "clusters: [{name: a, cluster: {server: https://first}}]\ncontexts: [{name: c, context: {cluster: a, "
+      "user: u}}]\n",
       "/one/f");
   auto second = *parseKubeconfig(
-      "current-context: c\nclusters: [{name: a, cluster: {server: https://second}}, {name: b, cluster: {server: x}}]\n"
+      "current-context: c\nclusters: [{name: a, cluster: {server: https://second}}, {name: b, cluster: "
+      "{server: x}}]\n"
       "users: [{name: u, user: {tokenFile: t}}]\ncontexts: [{name: c, context: {cluster: b}}]\n",
       "/two/f");
   mergeKubeconfig(first, second);
@@ -122,18 +124,24 @@ TEST_P(KubeconfigRefuses, AndNamesFileFieldAndFix) {
 INSTANTIATE_TEST_SUITE_P(
     Table, KubeconfigRefuses,
     testing::Values(
-        Bad{"Empty", "", {"no current-context", "use-context"}},
-        Bad{"NoYaml", "a: [", {"kubeconfig"}},
+        Bad{"Empty", "", {"no current-context", "use-context"}}, Bad{"NoYaml", "a: [", {"kubeconfig"}},
         Bad{"AList", "- a\n", {"is not a kubeconfig"}},
         Bad{"TwoDocuments", "a: 1\n---\nb: 1\n", {"more than one"}},
-        Bad{"ContextUnknown", "current-context: x\ncontexts: [{name: c}]\n", {"no context x", "there are: c"}},
+        Bad{"ContextUnknown",
+            "current-context: x\ncontexts: [{name: c}]\n",
+            {"no context x", "there are: c"}},
         Bad{"ClusterUnknown", GS_CONTEXT, {"cluster 'k'", "does not exist"}},
         Bad{"UserUnknown", GS_CONTEXT GS_CLUSTER, {"user 'u'", "does not exist"}},
-        Bad{"ServerMissing", GS_CONTEXT "clusters: [{name: k}]\nusers: [{name: u}]\n", {"cluster k", "https://HOST:PORT"}},
-        Bad{"ServerNoUrl", GS_CONTEXT "clusters: [{name: k, cluster: {server: 'ftp://h'}}]\nusers: [{name: u}]\n",
+        Bad{"ServerMissing",
+            GS_CONTEXT "clusters: [{name: k}]\nusers: [{name: u}]\n",
+            {"cluster k", "https://HOST:PORT"}},
+        Bad{"ServerNoUrl",
+            GS_CONTEXT "clusters: [{name: k, cluster: {server: 'ftp://h'}}]\nusers: [{name: u}]\n",
             {"'ftp://h'"}},
-        Bad{"ServerWithBlank", GS_CONTEXT "clusters: [{name: k, cluster: {server: \"https://h\\r\\nX: y\"}}]\n"
-                                         "users: [{name: u}]\n", {"is not a URL"}},
+        Bad{"ServerWithBlank",
+            GS_CONTEXT "clusters: [{name: k, cluster: {server: \"https://h\\r\\nX: y\"}}]\n"
+                       "users: [{name: u}]\n",
+            {"is not a URL"}},
         Bad{"InsecureWithCa",
             GS_CONTEXT "clusters: [{name: k, cluster: {server: https://h, certificate-authority: x, "
                        "insecure-skip-tls-verify: true}}]\nusers: [{name: u}]\n",
@@ -141,22 +149,30 @@ INSTANTIATE_TEST_SUITE_P(
         Bad{"NoName", "clusters: [{cluster: {}}]\n", {"clusters[0].name", "missing"}},
         Bad{"NotAList", "users: {a: b}\n", {"users", "is not a list"}},
         Bad{"TokenIsANumber", "users: [{name: u, user: {token: 123}}]\n", {"users[0].user.token", "quotes"}},
-        Bad{"FlagIsText", "clusters: [{name: k, cluster: {insecure-skip-tls-verify: maybe}}]\n",
+        Bad{"FlagIsText",
+            "clusters: [{name: k, cluster: {insecure-skip-tls-verify: maybe}}]\n",
             {"insecure-skip-tls-verify", "true nor false"}},
-        Bad{"NoBase64", "clusters: [{name: k, cluster: {certificate-authority-data: 'a b'}}]\n",
+        Bad{"NoBase64",
+            "clusters: [{name: k, cluster: {certificate-authority-data: 'a b'}}]\n",
             {"certificate-authority-data", "base64"}},
-        Bad{"Exec", GS_CONTEXT GS_CLUSTER "users: [{name: u, user: {exec: {command: aws}}}]\n",
+        Bad{"Exec",
+            GS_CONTEXT GS_CLUSTER "users: [{name: u, user: {exec: {command: aws}}}]\n",
             {"exec", "not supported", "kubectl create token"}},
-        Bad{"AuthProvider", GS_CONTEXT GS_CLUSTER "users: [{name: u, user: {auth-provider: {name: gcp}}}]\n",
+        Bad{"AuthProvider",
+            GS_CONTEXT GS_CLUSTER "users: [{name: u, user: {auth-provider: {name: gcp}}}]\n",
             {"auth-provider", "not supported"}},
-        Bad{"Password", GS_CONTEXT GS_CLUSTER "users: [{name: u, user: {username: a, password: b}}]\n",
+        Bad{"Password",
+            GS_CONTEXT GS_CLUSTER "users: [{name: u, user: {username: a, password: b}}]\n",
             {"username", "not supported"}},
         Bad{"Impersonation", GS_CONTEXT GS_CLUSTER "users: [{name: u, user: {as: admin}}]\n", {"uses as,"}},
-        Bad{"CertWithoutKey", GS_CONTEXT GS_CLUSTER "users: [{name: u, user: {client-certificate: a}}]\n",
+        Bad{"CertWithoutKey",
+            GS_CONTEXT GS_CLUSTER "users: [{name: u, user: {client-certificate: a}}]\n",
             {"no key", "client-key"}},
-        Bad{"KeyWithoutCert", GS_CONTEXT GS_CLUSTER "users: [{name: u, user: {client-key-data: S0VZ}}]\n",
+        Bad{"KeyWithoutCert",
+            GS_CONTEXT GS_CLUSTER "users: [{name: u, user: {client-key-data: S0VZ}}]\n",
             {"no certificate"}},
-        Bad{"TokenWithLineBreak", GS_CONTEXT GS_CLUSTER "users: [{name: u, user: {token: \"a\\nX: y\"}}]\n",
+        Bad{"TokenWithLineBreak",
+            GS_CONTEXT GS_CLUSTER "users: [{name: u, user: {token: \"a\\nX: y\"}}]\n",
             {"line breaks"}}),
     [](const auto& info) { return std::string{info.param.name}; });
 
@@ -178,7 +194,8 @@ class LoadAccess : public testing::Test {
     std::ofstream{dir_ + "/" + name} << text;
   }
   static std::string config(const std::string& server) {
-    return "current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\nclusters: [{name: k, cluster: {server: '" +
+    return "current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\nclusters: [{name: k, cluster: "
+           "{server: '" +
            server + "'}}]\n";
   }
   void bePod() {

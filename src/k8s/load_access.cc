@@ -39,9 +39,10 @@ Result<Access> fromFiles(const std::vector<std::string>& paths, bool must_exist,
   if (merged.files.empty()) {
     std::string all;
     for (const std::string& path : paths) { all += (all.empty() ? "" : ":") + path; }
-    return fail(Code::NotFound, fmt::format("KUBECONFIG='{}' names no file that exists; set it to a kubeconfig file, or "
-                                            "pass --kubeconfig=FILE",
-                                            all));
+    return fail(Code::NotFound,
+                fmt::format("KUBECONFIG='{}' names no file that exists; set it to a kubeconfig file, or "
+                            "pass --kubeconfig=FILE",
+                            all));
   }
   return resolveAccess(merged, context);
 }
@@ -61,16 +62,19 @@ Result<Access> inClusterAccess(const Surroundings& surroundings) {
   const std::string host = envOr(surroundings, "KUBERNETES_SERVICE_HOST");
   const std::string port = envOr(surroundings, "KUBERNETES_SERVICE_PORT");
   if (host.empty() || port.empty()) {
-    return fail(Code::NotFound, "not in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set");
+    return fail(Code::NotFound,
+                "not in a pod: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set");
   }
   const std::string& dir = surroundings.service_account_dir;
   for (const char* needed : {"/token", "/ca.crt"}) {
     const auto there = readFile(dir + needed);
     if (!there) {
-      return fail(Code::Unavailable,
-                  fmt::format("in a pod, but {}; give the pod a service account and leave automountServiceAccountToken "
-                              "on, or pass --kubeconfig=FILE",
-                              there.error().message));
+      return fail(
+          Code::Unavailable,
+          fmt::format(
+              "in a pod, but {}; give the pod a service account and leave automountServiceAccountToken "
+              "on, or pass --kubeconfig=FILE",
+              there.error().message));
     }
   }
   Access access;
@@ -93,9 +97,10 @@ Result<Access> loadAccess(const std::string& kubeconfig_flag, const std::string&
   if (in_cluster || in_cluster.error().code != Code::NotFound) { return in_cluster; }
   const std::string home = envOr(surroundings, "HOME") + "/.kube/config";
   if (readFile(home)) { return fromFiles({home}, true, context); }
-  return fail(Code::NotFound, fmt::format("no way to reach a cluster: no --kubeconfig, KUBECONFIG is not set, {}, and "
-                                          "{} cannot be read; pass --kubeconfig=FILE",
-                                          in_cluster.error().message, home));
+  return fail(Code::NotFound,
+              fmt::format("no way to reach a cluster: no --kubeconfig, KUBECONFIG is not set, {}, and "
+                          "{} cannot be read; pass --kubeconfig=FILE",
+                          in_cluster.error().message, home));
 }
 
 }  // namespace gs::k8s

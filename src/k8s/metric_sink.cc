@@ -56,7 +56,8 @@ void MetricSink::apply(const kapi::Metric& metric) {
   Handle* handle = find(metric);
   if (handle == nullptr) {
     misused(metric);
-  } else if (auto* counter = std::get_if<Counter>(handle); counter != nullptr && metric.op == kapi::MetricOp::Add) {
+  } else if (auto* counter = std::get_if<Counter>(handle);
+             counter != nullptr && metric.op == kapi::MetricOp::Add) {
     counter->add(metric.value);
   } else if (auto* gauge = std::get_if<Gauge>(handle); gauge != nullptr && metric.op == kapi::MetricOp::Add) {
     gauge->add(metric.value);
@@ -72,7 +73,8 @@ void MetricSink::apply(const kapi::Metric& metric) {
 
 void MetricSink::misused(const kapi::Metric& metric) {
   if (misused_.insert(metric.name).second) {
-    log::error("a metric that is not in the table, or is of another kind there; ignored", {{"metric", metric.name}});
+    log::error("a metric that is not in the table, or is of another kind there; ignored",
+               {{"metric", metric.name}});
   }
 }
 

@@ -85,7 +85,7 @@ void OwnerLoop::takeUrgent() {
       term_ = leadership->leading ? leadership->term : 0;
       give(*leadership);
     } else {
-      std::get<std::function<void()>>(*next)();
+      std::get<std::function<void()>> (*next)();
     }
   }
 }

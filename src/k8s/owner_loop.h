@@ -28,7 +28,8 @@
 
 namespace gs::k8s {
 
-using Event = std::variant<kapi::Outcome, kapi::WatchEvent, kapi::WatchEnded, kapi::TimerDue, kapi::Leadership>;
+using Event =
+    std::variant<kapi::Outcome, kapi::WatchEvent, kapi::WatchEnded, kapi::TimerDue, kapi::Leadership>;
 
 class OwnerLoop {
  public:
@@ -59,7 +60,9 @@ class OwnerLoop {
   auto answer(Question question, Duration limit) -> std::optional<decltype(question())> {
     auto task = std::make_shared<std::packaged_task<decltype(question())()>>(std::move(question));
     auto result = task->get_future();
-    if (!ask([task] { (*task)(); }) || result.wait_for(limit) != std::future_status::ready) { return std::nullopt; }
+    if (!ask([task] { (*task)(); }) || result.wait_for(limit) != std::future_status::ready) {
+      return std::nullopt;
+    }
     return result.get();
   }
 

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "base/system_clock.h"
-#include "k8s/fake_client.h"
+#include "k8s/fake_client_test.h"
 
 namespace gs::k8s {
 namespace {
@@ -76,7 +76,9 @@ TEST_F(OwnerLoopTest, GivesEventsInOrderAndHandsOnTheEffects) {
   EXPECT_EQ(tokens().size(), 100U);
   answer([&] {
     EXPECT_EQ(effects_.size(), 100U);
-    for (kapi::Token t = 1; t <= 100; ++t) { EXPECT_EQ(std::get<kapi::Call>(effects_[t - 1].first).token, t); }
+    for (kapi::Token t = 1; t <= 100; ++t) {
+      EXPECT_EQ(std::get<kapi::Call>(effects_[t - 1].first).token, t);
+    }
     return true;
   });
 }

@@ -11,7 +11,9 @@ namespace gs::k8s {
 class WakeTimes {
  public:
   void add(Mono at) {
-    if (at < Mono::max() - std::chrono::hours{1}) { times_.insert(std::chrono::ceil<std::chrono::milliseconds>(at)); }
+    if (at < Mono::max() - std::chrono::hours{1}) {
+      times_.insert(std::chrono::ceil<std::chrono::milliseconds>(at));
+    }
   }
   /// Mono::max(): none.
   [[nodiscard]] Mono next() const { return times_.empty() ? Mono::max() : *times_.begin(); }

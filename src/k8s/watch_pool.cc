@@ -31,7 +31,8 @@ void WatchPool::open(kapi::OpenWatch watch) {
   Stream& placed = *stream;
   const bool is_new = streams_.emplace(token, std::move(stream)).second;
   GS_CHECK(is_new, "watch {} opened twice", token);
-  placed.worker = std::make_unique<Worker>("watch", [this, &placed](const std::stop_token&) { follow(placed); });
+  placed.worker =
+      std::make_unique<Worker>("watch", [this, &placed](const std::stop_token&) { follow(placed); });
 }
 
 void WatchPool::close(kapi::Token stream) {
@@ -62,9 +63,8 @@ void WatchPool::stop() {
 
 /// The stream's thread. The connection is free for the next watch before the machine hears of the end.
 void WatchPool::follow(Stream& stream) {
-  auto ended = stream.client->watch(stream.watch, [&](kapi::WatchEvent event) {
-    return !isClosed(stream) && sink_(std::move(event));
-  });
+  auto ended = stream.client->watch(
+      stream.watch, [&](kapi::WatchEvent event) { return !isClosed(stream) && sink_(std::move(event)); });
   bool closed = false;
   {
     MutexLock lock{mutex_};

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/mailbox.h"
-#include "k8s/fake_client.h"
+#include "k8s/fake_client_test.h"
 
 namespace gs::k8s {
 namespace {

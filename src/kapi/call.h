@@ -51,9 +51,9 @@ enum class Fate : std::uint8_t {
 struct Outcome {
   Token token = 0;
   Fate fate = Fate::Unknown;
-  int http = 0;         // 0 when there was no answer
-  std::string reason;   // Status.reason: "Conflict", "AlreadyExists", "Expired" ...
-  std::string message;  // Status.message, or what happened to the connection
+  int http = 0;            // 0 when there was no answer
+  std::string reason;      // Status.reason: "Conflict", "AlreadyExists", "Expired" ...
+  std::string message;     // Status.message, or what happened to the connection
   Duration retry_after{};  // 429/503 with Retry-After
   model::Object object;    // the decoded answer of Get and of writes, when it is of a kind that we decode
   // Lists
@@ -66,8 +66,9 @@ struct Outcome {
 struct OpenWatch {
   Token stream = 0;
   model::Kind kind{};
-  std::string ns;     // "" all namespaces
-  std::string query;  // resourceVersion, allowWatchBookmarks, timeoutSeconds, selectors; target() adds watch=true
+  std::string ns;  // "" all namespaces
+  std::string
+      query;  // resourceVersion, allowWatchBookmarks, timeoutSeconds, selectors; target() adds watch=true
 };
 struct CloseWatch {
   Token stream = 0;

@@ -156,7 +156,8 @@ Lease decodeLease(const Value& v) {
   const Annotations annotations{meta};
   if (annotations.has("format")) {
     readGpuLease(annotations, lease);
-  } else if (lease.managed) {  // an ancestor's: it stands in its pod's namespace and has the pod's name as a label
+  } else if (
+      lease.managed) {  // an ancestor's: it stands in its pod's namespace and has the pod's name as a label
     lease.pod = {lease.key.ns, text(meta["labels"][model::kPodLabel])};
   }
   return lease;

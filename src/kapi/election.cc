@@ -35,7 +35,8 @@ void Election::waitRetry(Duration at_least, Now now, Output& out) {
   state_ = State::Waiting;
   // client-go: retry_period, jittered by 1.2 while it does not lead
   const auto spread = static_cast<std::uint64_t>(config_.retry_period.count() / 5 + 1);
-  const Duration jitter = leadership_.leading ? Duration{} : Duration{static_cast<Duration::rep>(rng_.below(spread))};
+  const Duration jitter =
+      leadership_.leading ? Duration{} : Duration{static_cast<Duration::rep>(rng_.below(spread))};
   due_ = now.mono + std::max(config_.retry_period + jitter, leadership_.leading ? Duration{} : at_least);
   out.effects.emplace_back(Wake{*due_});
   if (leadership_.leading) { out.effects.emplace_back(Wake{leadership_.until}); }
@@ -43,7 +44,8 @@ void Election::waitRetry(Duration at_least, Now now, Output& out) {
 
 /// The moment of a change is ours: clocks of two machines are never compared.
 void Election::seen(const model::Lease& lease, Now now) {
-  const bool same = known_ && known_->holder == lease.holder && known_->record == lease.record && known_->uid == lease.uid;
+  const bool same =
+      known_ && known_->holder == lease.holder && known_->record == lease.record && known_->uid == lease.uid;
   if (!same) { changed_ = now.mono; }
   known_ = lease;
   holder_ = lease.holder;
@@ -54,7 +56,11 @@ Election::Output Election::handle(const Outcome& outcome, Now now) {
   if (outcome.token != call_ || call_ == 0) { return out; }
   call_ = 0;
   checkLife(now, out);
-  if (state_ == State::Reading) { readAnswered(outcome, now, out); } else { writeAnswered(outcome, now, out); }
+  if (state_ == State::Reading) {
+    readAnswered(outcome, now, out);
+  } else {
+    writeAnswered(outcome, now, out);
+  }
   return out;
 }
 
@@ -108,8 +114,14 @@ void Election::consider(const model::Lease* lease, Now now, Output& out) {
   const bool free = lease->holder.empty() || lease->holder == config_.identity;
   const Duration theirs = lifeOf(*lease);
   if (!free && leadership_.leading) { lose(out); }
-  if (!free && now.mono - changed_ < theirs) { waitRetry({}, now, out); return; }
-  if (silent_) { waitRetry({}, now, out); return; }
+  if (!free && now.mono - changed_ < theirs) {
+    waitRetry({}, now, out);
+    return;
+  }
+  if (silent_) {
+    waitRetry({}, now, out);
+    return;
+  }
   write(lease, false, now, out);
 }
 
@@ -121,7 +133,10 @@ void Election::write(const model::Lease* lease, bool release, Now now, Output& o
   if (lease == nullptr || takes_over) { next.record.acquire_time = next.record.renew_time; }
   if (takes_over) { ++next.record.transitions; }
   next.holder = release ? "" : config_.identity;
-  next.record.duration_s = release ? 1 : std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::seconds>(config_.lease_duration).count());
+  next.record.duration_s =
+      release ? 1
+              : std::max<std::int64_t>(
+                    1, std::chrono::ceil<std::chrono::seconds>(config_.lease_duration).count());
   Call call = writeElection(next, config_.annotations, lease == nullptr);
   call.token = call_ = makeToken(config_.owner, next_++);
   call.timeout = config_.renew_deadline / 2;
@@ -189,7 +204,11 @@ Election::Output Election::tick(Now now) {
   if (state_ == State::Waiting && due_ && *due_ <= now.mono) {
     out.ping = leadership_.leading || silent_;
     const bool renew = leadership_.leading && known_ && !reread_;
-    if (renew) { write(&*known_, false, now, out); } else { read(out); }
+    if (renew) {
+      write(&*known_, false, now, out);
+    } else {
+      read(out);
+    }
   }
   return out;
 }

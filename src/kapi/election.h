@@ -72,7 +72,9 @@ class Election {
   void lose(Output& out);
   void checkLife(Now now, Output& out);
   [[nodiscard]] bool expired(Now now) const { return leadership_.leading && now.mono >= leadership_.until; }
-  [[nodiscard]] bool ownerHangs(Now now) const { return leadership_.leading && now.mono - last_pong_ >= config_.renew_deadline; }
+  [[nodiscard]] bool ownerHangs(Now now) const {
+    return leadership_.leading && now.mono - last_pong_ >= config_.renew_deadline;
+  }
 
   State state_ = State::Idle;
   bool stopping_ = false;

@@ -43,8 +43,13 @@ EventRecorder::EventRecorder(std::string controller, std::string instance, Rng r
 void EventRecorder::forgetOld(Mono now) {
   while (!order_.empty() && (order_.size() > kMaxTracked || now - order_.front().first > kSeriesWindow)) {
     const auto it = series_.find(order_.front().second);
-    const bool alive = it != series_.end() && now - it->second.last <= kSeriesWindow && order_.size() <= kMaxTracked;
-    if (alive) { order_.emplace_back(it->second.last, it->first); } else if (it != series_.end()) { series_.erase(it); }
+    const bool alive =
+        it != series_.end() && now - it->second.last <= kSeriesWindow && order_.size() <= kMaxTracked;
+    if (alive) {
+      order_.emplace_back(it->second.last, it->first);
+    } else if (it != series_.end()) {
+      series_.erase(it);
+    }
     order_.pop_front();
   }
 }
@@ -54,9 +59,11 @@ std::optional<Call> EventRecorder::record(const EventNote& note, Now now) {
   const std::string key = keyOfSeries(note);
   const auto it = series_.find(key);
   if (it == series_.end() || now.mono - it->second.last > kSeriesWindow) {
-    const std::string name = fmt::format("{}.{:016x}", namePart(note.object.name), rng_.next());  // as client-go
+    const std::string name =
+        fmt::format("{}.{:016x}", namePart(note.object.name), rng_.next());  // as client-go
     if (it == series_.end()) { order_.emplace_back(now.mono, key); }
-    series_[key] = Series{note.object.ns.empty() ? "default" : note.object.ns, name, 1, 1, now.mono, now.mono};
+    series_[key] =
+        Series{note.object.ns.empty() ? "default" : note.object.ns, name, 1, 1, now.mono, now.mono};
     return create(note, name, now);
   }
   Series& s = it->second;
@@ -70,7 +77,9 @@ std::optional<Call> EventRecorder::record(const EventNote& note, Now now) {
 
 Call EventRecorder::create(const EventNote& note, const std::string& name, Now now) const {
   const std::string ns = note.object.ns.empty() ? "default" : note.object.ns;
-  json::Object regarding{{"kind", kindInfo(note.kind).name}, {"name", note.object.name}, {"uid", note.uid.text},
+  json::Object regarding{{"kind", kindInfo(note.kind).name},
+                         {"name", note.object.name},
+                         {"uid", note.uid.text},
                          {"apiVersion", apiVersion(note.kind)}};
   if (!note.object.ns.empty()) { regarding["namespace"] = note.object.ns; }
   if (note.revision != 0) { regarding["resourceVersion"] = std::to_string(note.revision); }
@@ -99,7 +108,8 @@ Call EventRecorder::patchSeries(const Series& series, Now now) {
   call.kind = model::Kind::Event;
   call.key = {series.ns, series.name};
   call.guarded = true;
-  call.body = json::Object{{"series", json::Object{{"count", series.count}, {"lastObservedTime", microTimeText(now.wall)}}}};
+  call.body = json::Object{
+      {"series", json::Object{{"count", series.count}, {"lastObservedTime", microTimeText(now.wall)}}}};
   return call;
 }
 

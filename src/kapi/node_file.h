@@ -30,7 +30,7 @@ struct SimNode {
   std::map<std::string, std::string> labels;
   std::vector<model::Taint> taints;
   std::map<std::string, std::string> allocatable;  // quantities as text
-  std::vector<model::Device> devices;              // uuids are made from node name and id: the same on every run
+  std::vector<model::Device> devices;  // uuids are made from node name and id: the same on every run
 };
 
 /// Error Invalid: names the node, the field, the value and the fix. Unknown fields are refused.

@@ -1,7 +1,7 @@
 #include "kapi/reflector.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 #include <unordered_set>
 
 #include "kapi/decode.h"
@@ -20,7 +20,8 @@ constexpr int kErrorsBeforeList = 2;
 constexpr int kWatchSeconds = 300;  // + up to as much again by chance, as client-go
 
 std::string watchQuery(const std::string& selector, model::Revision from, int timeout_s) {
-  std::string query = fmt::format("allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={}", from, timeout_s);
+  std::string query =
+      fmt::format("allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={}", from, timeout_s);
   if (!selector.empty()) { query += "&labelSelector=" + percentEncode(selector); }
   return query;
 }
@@ -61,14 +62,21 @@ Reflector::Output Reflector::handle(const Outcome& outcome, Now now) {
   Output out;
   if (outcome.token != list_call_ || state_ != State::Listing) { return out; }
   list_call_ = 0;
-  if (outcome.fate == Fate::Applied) { page(outcome, now, out); } else { listFailed(outcome, now, out); }
+  if (outcome.fate == Fate::Applied) {
+    page(outcome, now, out);
+  } else {
+    listFailed(outcome, now, out);
+  }
   return out;
 }
 
 void Reflector::page(const Outcome& outcome, Now now, Output& out) {
   if (list_revision_ == 0) { list_revision_ = outcome.list_revision; }
   listed_.insert(listed_.end(), outcome.items.begin(), outcome.items.end());
-  if (!outcome.continue_token.empty()) { askPage(outcome.continue_token, out); return; }
+  if (!outcome.continue_token.empty()) {
+    askPage(outcome.continue_token, out);
+    return;
+  }
   listComplete(now, out);
 }
 
@@ -77,7 +85,9 @@ void Reflector::listFailed(const Outcome& outcome, Now now, Output& out) {
   trouble_ = fmt::format("list of {}: {} {}", kindInfo(config_.kind).resource, outcome.http, outcome.message);
   if (absent_) {
     listed_.clear();
-    for (auto& [key, known] : std::exchange(known_, {})) { out.changes.push_back({config_.kind, key, known.uid, {}, progress_}); }
+    for (auto& [key, known] : std::exchange(known_, {})) {
+      out.changes.push_back({config_.kind, key, known.uid, {}, progress_});
+    }
   }
   wait(absent_ ? kAbsentWait : outcome.retry_after, now, out);
 }
@@ -112,7 +122,8 @@ void Reflector::watch(Output& out) {
   stream_ = token();
   stream_brought_ = false;
   const int timeout_s = kWatchSeconds + static_cast<int>(rng_.below(kWatchSeconds));
-  out.effects.emplace_back(OpenWatch{stream_, config_.kind, config_.ns, watchQuery(config_.selector, progress_, timeout_s)});
+  out.effects.emplace_back(
+      OpenWatch{stream_, config_.kind, config_.ns, watchQuery(config_.selector, progress_, timeout_s)});
 }
 
 void Reflector::upsert(const model::Object& object, model::Revision revision, Output& out) {
@@ -180,7 +191,10 @@ Reflector::Output Reflector::handle(const WatchEnded& ended, Now now) {
 
 void Reflector::streamEnded(const WatchEnded& ended, Now now, Output& out) {
   if (ended.http == 410) {
-    if (failures_++ == 0) { list(out); return; }
+    if (failures_++ == 0) {
+      list(out);
+      return;
+    }
     trouble_ = fmt::format("watch of {}: 410 {}", kindInfo(config_.kind).resource, ended.message);
     relist_ = true;
     wait({}, now, out);
@@ -232,7 +246,11 @@ Reflector::Output Reflector::catchUp(model::Revision revision, Now now) {
     return out;
   }
   if (state_ == State::Listing) { return out; }  // listComplete() goes on
-  if (!synced_) { list(out); } else { probe(now, out); }
+  if (!synced_) {
+    list(out);
+  } else {
+    probe(now, out);
+  }
   return out;
 }
 
@@ -240,7 +258,8 @@ Reflector::Output Reflector::catchUp(model::Revision revision, Now now) {
 void Reflector::probe(Now now, Output& out) {
   probe_ = token();
   probe_deadline_ = now.mono + kProbeTime;
-  out.effects.emplace_back(OpenWatch{probe_, config_.kind, config_.ns, watchQuery(config_.selector, progress_, 3)});
+  out.effects.emplace_back(
+      OpenWatch{probe_, config_.kind, config_.ns, watchQuery(config_.selector, progress_, 3)});
   out.effects.emplace_back(Wake{*probe_deadline_});
 }
 

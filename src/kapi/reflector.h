@@ -104,11 +104,11 @@ class Reflector {
   Token probe_ = 0;                        // the second watch of catchUp
   std::optional<model::Revision> target_;  // of the pending catchUp
   std::optional<Mono> probe_deadline_;
-  std::vector<model::Object> listed_;      // pages of the list under way
+  std::vector<model::Object> listed_;  // pages of the list under way
   model::Revision list_revision_ = 0;
-  bool stream_brought_ = false;            // the present stream brought something
+  bool stream_brought_ = false;  // the present stream brought something
   Mono stream_opened_{};
-  bool relist_ = false;                    // after the wait: list, not watch. True until a list is complete
+  bool relist_ = false;  // after the wait: list, not watch. True until a list is complete
   int failures_ = 0;
   std::optional<Mono> due_;
   std::uint64_t next_ = 1;

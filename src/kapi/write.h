@@ -15,8 +15,8 @@ namespace gs::kapi {
 
 [[nodiscard]] Call getObject(model::Kind kind, model::ObjectKey key);
 /// `limit` 0: none. `selector` is a labelSelector, not yet encoded.
-[[nodiscard]] Call listObjects(model::Kind kind, std::string ns, int limit, const std::string& continue_token = {},
-                               const std::string& selector = {});
+[[nodiscard]] Call listObjects(model::Kind kind, std::string ns, int limit,
+                               const std::string& continue_token = {}, const std::string& selector = {});
 
 /// POST pods/p/binding with metadata.uid, metadata.resourceVersion and the annotations (design 3.1, 3.4).
 [[nodiscard]] Call bindPod(const model::Pod& pod, const model::NodeName& node,
@@ -24,7 +24,8 @@ namespace gs::kapi {
 /// PATCH pods/p/status (merge) with the uid, setting gpu.scheduling/fence.
 [[nodiscard]] Call fencePod(const model::ObjectKey& key, const model::Uid& uid, const std::string& value);
 /// PATCH pods/p/status (strategic) with the uid: condition PodScheduled=False.
-[[nodiscard]] Call setUnschedulable(const model::Pod& pod, const std::string& reason, const std::string& message, Wall now);
+[[nodiscard]] Call setUnschedulable(const model::Pod& pod, const std::string& reason,
+                                    const std::string& message, Wall now);
 
 /// A new lease of format 1; `lease.key`, annotations and holder as in the value. Create carries no preconditions.
 [[nodiscard]] Call createLease(const model::Lease& lease);
@@ -45,7 +46,8 @@ struct ClaimAllocation {
 struct ClaimStatus {
   std::string phase;  // Pending, Reserved, Bound, Failed
   std::string message;
-  std::vector<ClaimAllocation> allocations;  // all of them, any order; the builder sorts (bound_at, uid) and cuts at 256
+  std::vector<ClaimAllocation>
+      allocations;  // all of them, any order; the builder sorts (bound_at, uid) and cuts at 256
   friend bool operator==(const ClaimStatus&, const ClaimStatus&) = default;
 };
 /// The text of status.allocated: up to 8 joined by "; ", then " (+N more)".
@@ -55,7 +57,8 @@ struct ClaimStatus {
 
 /// Create (POST) or Update (PUT with uid and resourceVersion) of a leader election record: spec holderIdentity, leaseDurationSeconds,
 /// acquireTime, renewTime, leaseTransitions from `lease`; `annotations` on the object. No managed label.
-[[nodiscard]] Call writeElection(const model::Lease& lease, const std::map<std::string, std::string>& annotations, bool create);
+[[nodiscard]] Call writeElection(const model::Lease& lease,
+                                 const std::map<std::string, std::string>& annotations, bool create);
 
 /// PATCH (merge) of the CRD with its resourceVersion: the record of the lease namespace.
 [[nodiscard]] Call recordLeaseNamespace(const model::Crd& crd, const std::string& ns);

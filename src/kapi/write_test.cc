@@ -60,9 +60,8 @@ TEST(Write, SetUnschedulableKeepsTheTimeOfTheLastChange) {
             R"("reason":"Unschedulable","message":"0/1 nodes","lastProbeTime":null,)"
             R"("lastTransitionTime":"2025-06-15T15:06:40Z"}]}})");
   pod.scheduled.status = "False";
-  EXPECT_EQ(
-      setUnschedulable(pod, "a", "b", kNow).body["status"]["conditions"].at(0).find("lastTransitionTime"),
-      nullptr);
+  const Call again = setUnschedulable(pod, "a", "b", kNow);
+  EXPECT_EQ(again.body["status"]["conditions"].at(0).find("lastTransitionTime"), nullptr);
 }
 
 model::Lease gpuLease() {

@@ -24,7 +24,7 @@ struct Name {
 };
 
 using NodeName = Name<struct NodeNameTag>;
-using Uid = Name<struct UidTag>;                  // metadata.uid
+using Uid = Name<struct UidTag>;                    // metadata.uid
 using ReservationId = Name<struct ReservationTag>;  // a random UUID; one decision of ours for one pod
 
 /// namespace/name of a namespaced object; ns is "" for cluster-scoped ones.
@@ -43,7 +43,9 @@ using Revision = std::uint64_t;
 
 template <class Tag>
 struct std::hash<gs::model::Name<Tag>> {
-  std::size_t operator()(const gs::model::Name<Tag>& n) const noexcept { return std::hash<std::string>{}(n.text); }
+  std::size_t operator()(const gs::model::Name<Tag>& n) const noexcept {
+    return std::hash<std::string>{}(n.text);
+  }
 };
 template <>
 struct std::hash<gs::model::ObjectKey> {

@@ -64,7 +64,8 @@ struct GpuNodeStatus {
   Uid uid;
   Revision revision = 0;
   std::vector<Device> devices;  // sorted by id
-  std::string observed_time;    // "" : made by hand. Compared only for change (the agent's clock is nobody else's)
+  std::string
+      observed_time;  // "" : made by hand. Compared only for change (the agent's clock is nobody else's)
   friend bool operator==(const GpuNodeStatus&, const GpuNodeStatus&) = default;
 };
 

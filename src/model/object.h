@@ -30,6 +30,7 @@ template <class T>
 using Ptr = std::shared_ptr<const T>;
 
 /// monostate: nothing (no body, or a kind that we do not decode).
-using Object = std::variant<std::monostate, Ptr<Pod>, Ptr<Node>, Ptr<GpuClaim>, Ptr<GpuNodeStatus>, Ptr<Lease>, Ptr<Crd>>;
+using Object = std::variant<std::monostate, Ptr<Pod>, Ptr<Node>, Ptr<GpuClaim>, Ptr<GpuNodeStatus>,
+                            Ptr<Lease>, Ptr<Crd>>;
 
 }  // namespace gs::model

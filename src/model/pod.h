@@ -43,10 +43,10 @@ struct Pod {
   bool deleting = false;  // metadata.deletionTimestamp is set
   /// Every container that ever started is reported terminated (or none started). False when unsure.
   bool containers_terminated = false;
-  bool ready = false;           // condition Ready=True
-  bool is_agent = false;        // label app=gpu-scheduler-agent
+  bool ready = false;     // condition Ready=True
+  bool is_agent = false;  // label app=gpu-scheduler-agent
   std::int32_t priority = 0;
-  Wall bound_at{};              // PodScheduled=True lastTransitionTime, else zero
+  Wall bound_at{};  // PodScheduled=True lastTransitionTime, else zero
 
   /// Only the keys that some door or rule reads: prefixes `gpu.scheduling/`, `tencent.com/`, and `gpu-scheduling-map`.
   std::map<std::string, std::string> annotations;

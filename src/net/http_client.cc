@@ -21,14 +21,17 @@ void initialiseOnce() {
   static const bool done = [] {
     GS_CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK, "libcurl does not start");
     struct sigaction now {};
-    if (::sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) { std::signal(SIGPIPE, SIG_IGN); }
+    if (::sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
+      std::signal(SIGPIPE, SIG_IGN);
+    }
     return true;
   }();
   static_cast<void>(done);
 }
 
 long millis(Duration d) {
-  return static_cast<long>(std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::milliseconds>(d).count()));
+  return static_cast<long>(
+      std::max<std::int64_t>(1, std::chrono::ceil<std::chrono::milliseconds>(d).count()));
 }
 
 /// Noticing a peer that is gone: 15 s of silence, then 3 probes 5 s apart; unacknowledged bytes for 30 s.
@@ -84,10 +87,10 @@ class HttpClient::Core {
     const ClientRequest* request = nullptr;
     const std::function<bool(std::string_view)>* on_line = nullptr;
     Answer answer;
-    std::string line;           // the beginning of one that is not complete
-    int attempts = 0;           // how often libcurl was about to send it
-    long sent_before = 0;       // bytes that libcurl counted before the first attempt (CONNECT to a proxy)
-    bool stopped = false;       // on_line said so
+    std::string line;             // the beginning of one that is not complete
+    int attempts = 0;             // how often libcurl was about to send it
+    long sent_before = 0;         // bytes that libcurl counted before the first attempt (CONNECT to a proxy)
+    bool stopped = false;         // on_line said so
     Failure why = Failure::None;  // set where a callback ends the transfer
   };
 
@@ -124,7 +127,8 @@ HttpClient::Core::Core(Options options)
   set(CURLOPT_TCP_KEEPIDLE, 15L);
   set(CURLOPT_TCP_KEEPINTVL, 5L);
   set(CURLOPT_SOCKOPTFUNCTION, &tuneSocket);
-  set(CURLOPT_MAXAGE_CONN, static_cast<long>(std::chrono::floor<std::chrono::seconds>(options_.max_idle).count()));
+  set(CURLOPT_MAXAGE_CONN,
+      static_cast<long>(std::chrono::floor<std::chrono::seconds>(options_.max_idle).count()));
   set(CURLOPT_CONNECTTIMEOUT_MS, millis(options_.connect_timeout));
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   set(CURLOPT_ERRORBUFFER, error_.data());
@@ -207,7 +211,8 @@ void HttpClient::Core::prepare(const ClientRequest& request, Slist& headers, Sli
   set(CURLOPT_TIMEOUT_MS, request.timeout > Duration::zero() ? millis(request.timeout) : 0L);
 }
 
-Answer HttpClient::Core::run(const ClientRequest& request, const std::function<bool(std::string_view)>* on_line) {
+Answer HttpClient::Core::run(const ClientRequest& request,
+                             const std::function<bool(std::string_view)>* on_line) {
   transfer_ = Transfer{};
   transfer_.request = &request;
   transfer_.on_line = on_line;
@@ -281,7 +286,8 @@ Answer HttpClient::Core::conclude(CURLcode code) {
 
 /// Called when the connection stands and the request would be sent next: again when libcurl wants to send it once more
 /// on a new connection because the kept-alive one died. Only a read may be sent twice.
-int HttpClient::Core::beforeRequest(void* self, char* /*ip*/, char* /*local*/, int /*port*/, int /*local_port*/) {
+int HttpClient::Core::beforeRequest(void* self, char* /*ip*/, char* /*local*/, int /*port*/,
+                                    int /*local_port*/) {
   auto& core = *static_cast<Core*>(self);
   Transfer& transfer = core.transfer_;
   const std::string& method = transfer.request->method;
@@ -358,7 +364,8 @@ HttpClient::~HttpClient() = default;
 
 Answer HttpClient::send(const ClientRequest& request) { return core_->run(request, nullptr); }
 
-Answer HttpClient::stream(const ClientRequest& request, const std::function<bool(std::string_view)>& on_line) {
+Answer HttpClient::stream(const ClientRequest& request,
+                          const std::function<bool(std::string_view)>& on_line) {
   return core_->run(request, &on_line);
 }
 

@@ -75,7 +75,8 @@ class HttpClient {
   /// As send(), but a 200 answer is given to `on_line` line by line as it comes (without '\n'; empty lines left out) and
   /// has no body. Ends when the server ends it or when on_line answers false: status 200. A peer that is gone without
   /// a word is noticed by TCP keep-alive after about half a minute. on_line may wait: the server is then not read.
-  [[nodiscard]] Answer stream(const ClientRequest& request, const std::function<bool(std::string_view)>& on_line);
+  [[nodiscard]] Answer stream(const ClientRequest& request,
+                              const std::function<bool(std::string_view)>& on_line);
 
   /// Ends the request in progress, if any, and refuses all later ones. For good; any thread.
   void cancel();

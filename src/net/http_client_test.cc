@@ -24,7 +24,9 @@ ClientRequest requestTo(const ScriptedServer& server, std::string method, std::s
 
 /// Answers every request with 200 and its number on this connection.
 void answerAll(Peer& peer) {
-  for (int i = 0; peer.readRequest(); ++i) { peer.answer(200, std::to_string(peer.number()) + "." + std::to_string(i)); }
+  for (int i = 0; peer.readRequest(); ++i) {
+    peer.answer(200, std::to_string(peer.number()) + "." + std::to_string(i));
+  }
 }
 
 TEST(HttpClient, SendsEachMethodAsItIsOverOneConnection) {
@@ -49,7 +51,8 @@ TEST(HttpClient, SendsEachMethodAsItIsOverOneConnection) {
 TEST(HttpClient, GivesStatusHeadersAndRetryAfter) {
   ScriptedServer server{[](Peer& peer) {
     while (peer.readRequest()) {
-      peer.write("HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nX-A:  b \r\nContent-Length: 2\r\n\r\nno");
+      peer.write(
+          "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 7\r\nX-A:  b \r\nContent-Length: 2\r\n\r\nno");
     }
   }};
   HttpClient client{{}};
@@ -79,7 +82,8 @@ TEST_P(LostWrite, OnAKeptAliveConnectionIsNotRepeated) {
     EXPECT_EQ(lost.failure, Failure::Lost);
     EXPECT_TRUE(lost.sent);
     EXPECT_EQ(server.requests().size(), 2U) << "with_reset " << with_reset;
-    EXPECT_EQ(client.send(requestTo(server, GetParam(), "{}")).status, 200);  // a new one goes out on a new connection
+    EXPECT_EQ(client.send(requestTo(server, GetParam(), "{}")).status,
+              200);  // a new one goes out on a new connection
     EXPECT_EQ(server.requests().size(), 3U);
   }
 }
@@ -195,7 +199,9 @@ TEST(HttpClient, BeforeSendIsAskedOncePerRequestAndNoKeepsItBack) {
 
 TEST(HttpClient, RedirectIsAnAnswer) {
   ScriptedServer server{[](Peer& peer) {
-    while (peer.readRequest()) { peer.write("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n"); }
+    while (peer.readRequest()) {
+      peer.write("HTTP/1.1 302 Found\r\nLocation: /x\r\nContent-Length: 0\r\n\r\n");
+    }
   }};
   HttpClient client{{}};
   EXPECT_EQ(client.send(requestTo(server, "GET")).status, 302);
@@ -239,7 +245,8 @@ TEST(HttpClientStream, EndsWhenTheCalleeHasEnough) {
   }};
   HttpClient client{{}};
   int lines = 0;
-  const Answer answer = client.stream(requestTo(server, "GET"), [&](std::string_view) { return ++lines < 2; });
+  const Answer answer =
+      client.stream(requestTo(server, "GET"), [&](std::string_view) { return ++lines < 2; });
   EXPECT_EQ(answer.status, 200);
   EXPECT_EQ(lines, 2);
 }
@@ -252,7 +259,8 @@ TEST(HttpClientStream, CutStreamIsLost) {
   }};
   HttpClient client{{}};
   int lines = 0;
-  const Answer answer = client.stream(requestTo(server, "GET"), [&](std::string_view) { return ++lines > 0; });
+  const Answer answer =
+      client.stream(requestTo(server, "GET"), [&](std::string_view) { return ++lines > 0; });
   EXPECT_EQ(answer.status, 0);
   EXPECT_EQ(answer.failure, Failure::Lost);
   EXPECT_EQ(lines, 1);

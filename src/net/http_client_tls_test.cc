@@ -37,7 +37,8 @@ struct Identity {
     return pem([&](BIO* out) { PEM_write_bio_X509(out, cert.get()); });
   }
   [[nodiscard]] std::string keyPem() const {
-    return pem([&](BIO* out) { PEM_write_bio_PrivateKey(out, key.get(), nullptr, nullptr, 0, nullptr, nullptr); });
+    return pem(
+        [&](BIO* out) { PEM_write_bio_PrivateKey(out, key.get(), nullptr, nullptr, 0, nullptr, nullptr); });
   }
 
  private:
@@ -80,13 +81,17 @@ Identity makeIdentity(const char* name, const std::string& san, const Identity* 
 class TlsServer {
  public:
   TlsServer(const Identity& identity, const Identity& client_ca)
-      : context_{SSL_CTX_new(TLS_server_method())}, server_{[this](ScriptedServer::Peer& peer) { serve(peer); }} {
+      : context_{SSL_CTX_new(TLS_server_method())}, server_{[this](ScriptedServer::Peer& peer) {
+          serve(peer);
+        }} {
     SSL_CTX_use_certificate(context_.get(), identity.cert.get());
     SSL_CTX_use_PrivateKey(context_.get(), identity.key.get());
     X509_STORE_add_cert(SSL_CTX_get_cert_store(context_.get()), client_ca.cert.get());
     SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
   }
-  [[nodiscard]] std::string url() const { return "https://127.0.0.1:" + std::to_string(server_.port()) + "/"; }
+  [[nodiscard]] std::string url() const {
+    return "https://127.0.0.1:" + std::to_string(server_.port()) + "/";
+  }
 
  private:
   void serve(const ScriptedServer::Peer& peer) {
@@ -151,7 +156,8 @@ TEST_F(HttpClientTls, RefusesACertificateForAnotherHostUnlessItsNameIsGiven) {
   const Answer named = get(server.url(), {.ca_pem = ca_.certPem(), .server_name = "api.example"});
   EXPECT_EQ(named.status, 200) << named.message;
   EXPECT_EQ(named.body, "api.example|");
-  EXPECT_EQ(get(server.url(), {.ca_pem = ca_.certPem(), .server_name = "other"}).failure, Failure::Unreachable);
+  EXPECT_EQ(get(server.url(), {.ca_pem = ca_.certPem(), .server_name = "other"}).failure,
+            Failure::Unreachable);
 }
 
 TEST_F(HttpClientTls, InsecureAcceptsAnything) {

@@ -169,7 +169,8 @@ bool HttpServer::Core::watch(int fd, void* tag, std::uint32_t events, int op) co
 void HttpServer::Core::waitForPeers() {
   std::array<epoll_event, 256> events{};
   while (!stopping()) {
-    const int count = ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), waitMillis());
+    const int count =
+        ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), waitMillis());
     for (int i = 0; i < count; ++i) {
       void* tag = events.at(static_cast<std::size_t>(i)).data.ptr;
       if (tag == &listener_) {
@@ -280,8 +281,11 @@ bool HttpServer::Core::serve(Connection& connection) {
     const Mono deadline = monoNow() + options_.request_timeout;
     if (!readRequest(connection, deadline)) { return false; }
     if (parser.bad() != 0) {
-      const auto refusal = renderResponse(textResponse(parser.bad(), "the request was refused\n"), false, false);
-      if (writeAll(connection.fd.get(), refusal, deadline) == Io::Ok) { lingerAfterRefusal(connection.fd.get()); }
+      const auto refusal =
+          renderResponse(textResponse(parser.bad(), "the request was refused\n"), false, false);
+      if (writeAll(connection.fd.get(), refusal, deadline) == Io::Ok) {
+        lingerAfterRefusal(connection.fd.get());
+      }
       return false;
     }
     const bool peer_keeps = parser.keepAlive();

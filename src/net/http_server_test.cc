@@ -48,7 +48,9 @@ std::unique_ptr<HttpServer> serve(Handler handler, HttpServer::Options options =
   return std::move(*server);
 }
 
-Response echo(const Request& request) { return textResponse(200, request.method + " " + request.target + request.body); }
+Response echo(const Request& request) {
+  return textResponse(200, request.method + " " + request.target + request.body);
+}
 
 constexpr const char* kGet = "GET /a HTTP/1.1\r\n\r\n";
 const std::string kAnswer = renderResponse(textResponse(200, "GET /a"), true, false);
@@ -201,7 +203,8 @@ TEST(HttpServer, StopAnswersTheRequestInProgressAndClosesTheRest) {
 }
 
 TEST(HttpServer, StopDoesNotWaitForAPeerThatSendsHalfARequest) {
-  const auto server = serve(echo, {.request_timeout = std::chrono::hours{1}, .stop_grace = std::chrono::milliseconds{10}});
+  const auto server =
+      serve(echo, {.request_timeout = std::chrono::hours{1}, .stop_grace = std::chrono::milliseconds{10}});
   const Fd half = connectTo(server->port());
   put(half, "GET /a");
   server->stop();
@@ -209,8 +212,8 @@ TEST(HttpServer, StopDoesNotWaitForAPeerThatSendsHalfARequest) {
 }
 
 TEST(ListenTcp, RefusesWhatIsNoAddressAndSaysWhatIsOne) {
-  for (const char* bad : {"", "8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "::1:80", "[::1:80",
-                          "no such host:80"}) {
+  for (const char* bad : {"", "8080", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "::1:80",
+                          "[::1:80", "no such host:80"}) {
     const auto fd = listenTcp(bad);
     ASSERT_FALSE(fd.has_value()) << bad;
     EXPECT_EQ(fd.error().code, Code::Invalid);

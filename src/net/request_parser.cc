@@ -1,10 +1,10 @@
 #include "net/request_parser.h"
 
+#include <algorithm>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/rfc7230.hpp>
 #include <boost/beast/http/status.hpp>
 #include <boost/beast/http/string_body.hpp>
-#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <utility>
@@ -17,10 +17,8 @@ struct RequestParser::Library {
   http::request_parser<http::string_body> parser;
 
   explicit Library(const RequestLimits& limits) {
-    parser.header_limit(static_cast<std::uint32_t>(
-        std::min<std::size_t>(limits.header_bytes, std::numeric_limits<std::uint32_t>::max())));
+    parser.header_limit(std::numeric_limits<std::uint32_t>::max());  // advance() watches over it
     parser.body_limit(limits.body_bytes);
-    parser.eager(true);
   }
 };
 
@@ -55,25 +53,32 @@ void RequestParser::feed(std::string_view bytes) {
   if (!ready_) { advance(); }
 }
 
+/// The header's limit is counted here, and holds however the bytes were cut on their way. The library takes a chunk header
+/// or trailer only when it is complete: a piece of header_bytes of which it takes nothing is one that is too long.
 void RequestParser::advance() {
   auto& parser = library_->parser;
-  // The library takes what it can; a header only when it is complete.
   std::size_t used = 0;
-  while (used < pending_.size() && !parser.is_done()) {
+  while (used < pending_.size() && !parser.is_done() && bad_ == 0) {
+    const bool in_header = !parser.is_header_done();
+    const std::size_t piece = std::min(pending_.size() - used, limits_.header_bytes);
     boost::beast::error_code ec;
-    const std::size_t took =
-        parser.put(boost::asio::const_buffer{pending_.data() + used, pending_.size() - used}, ec);
+    const std::size_t took = parser.put(boost::asio::const_buffer{pending_.data() + used, piece}, ec);
     used += took;
-    if (ec == http::error::need_more) { break; }
-    if (ec) {
+    if (in_header) { header_size_ += took; }
+    const bool header_ended = in_header && parser.is_header_done();
+    const std::size_t waiting = pending_.size() - used;
+    if (ec && ec != http::error::need_more) {
       bad_ = statusFor(ec);
-      return;
+    } else if (header_ended ? header_size_ > limits_.header_bytes
+                            : in_header && header_size_ + waiting >= limits_.header_bytes) {
+      bad_ = 431;
+    } else if (took == 0) {
+      if (piece == limits_.header_bytes) { bad_ = 431; }
+      break;
     }
-    if (took == 0) { break; }
   }
   pending_.erase(0, used);
-  if (!parser.is_header_done() && pending_.size() > limits_.header_bytes) { bad_ = 431; }
-  ready_ = parser.is_done();
+  ready_ = bad_ == 0 && parser.is_done();
 }
 
 bool RequestParser::begun() const {
@@ -105,16 +110,16 @@ Request RequestParser::take() {
   library_ = std::make_unique<Library>(limits_);
   ready_ = false;
   continue_said_ = false;
+  header_size_ = 0;
   advance();
   return request;
 }
 
-const char* statusText(int status) {
-  return http::obsolete_reason(static_cast<http::status>(status)).data();
-}
+const char* statusText(int status) { return http::obsolete_reason(static_cast<http::status>(status)).data(); }
 
 std::string renderResponse(const Response& response, bool keep_alive, bool head) {
-  std::string out = "HTTP/1.1 " + std::to_string(response.status) + " " + statusText(response.status) + "\r\n";
+  std::string out =
+      "HTTP/1.1 " + std::to_string(response.status) + " " + statusText(response.status) + "\r\n";
   for (const auto& [name, value] : response.headers) {
     if (!name.empty() && isPlain(name) && isPlain(value)) { out += name + ": " + value + "\r\n"; }
   }

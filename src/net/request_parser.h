@@ -45,7 +45,8 @@ class RequestParser {
 
   RequestLimits limits_;
   std::unique_ptr<Library> library_;
-  std::string pending_;  // not yet given to the library, or given back by it
+  std::string pending_;          // not yet given to the library, or given back by it
+  std::size_t header_size_ = 0;  // of the request being read, as far as the library took it
   bool ready_ = false;
   bool continue_said_ = false;
   int bad_ = 0;

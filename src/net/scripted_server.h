@@ -76,7 +76,9 @@ class ScriptedServer {
   using Script = std::function<void(Peer&)>;
 
   explicit ScriptedServer(Script script)
-      : script_{std::move(script)}, listener_{std::move(*listenTcp("127.0.0.1:0"))}, port_{localPort(listener_.get())} {
+      : script_{std::move(script)},
+        listener_{std::move(*listenTcp("127.0.0.1:0"))},
+        port_{localPort(listener_.get())} {
     acceptor_ = std::jthread{[this](const std::stop_token& stop) { acceptAll(stop); }};
   }
   ScriptedServer(const ScriptedServer&) = delete;

@@ -48,7 +48,8 @@ Result<HostPort> splitAddress(const std::string& address) {
 
 /// -1: errno says why.
 int listenOn(const addrinfo& where) {
-  const int fd = ::socket(where.ai_family, where.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, where.ai_protocol);
+  const int fd =
+      ::socket(where.ai_family, where.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, where.ai_protocol);
   if (fd < 0) { return -1; }
   const int on = 1;
   ::setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -66,7 +67,8 @@ int listenOn(const addrinfo& where) {
 /// Waits for `events` on fd. Ok: something is there, perhaps an error to be read.
 Io waitFor(int fd, short events, Mono deadline) {
   for (;;) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     if (left.count() <= 0) { return Io::Timeout; }
     pollfd one{fd, events, 0};
     const int ready = ::poll(&one, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 60'000)));

@@ -7,14 +7,15 @@
 namespace gs::net {
 
 struct ClientTls {
-  std::string ca_pem{};   // trusted certificates; both empty: the system's
+  std::string ca_pem{};  // trusted certificates; both empty: the system's
   std::string ca_file{};
   std::string cert_pem{};  // what the client shows; both empty: nothing
   std::string cert_file{};
   std::string key_pem{};
   std::string key_file{};
-  std::string server_name{};  // the name that the certificate must carry and that is asked for (SNI); "": the URL's host
-  bool insecure = false;    // accept any certificate
+  std::string
+      server_name{};  // the name that the certificate must carry and that is asked for (SNI); "": the URL's host
+  bool insecure = false;  // accept any certificate
   friend bool operator==(const ClientTls&, const ClientTls&) = default;
 };
 

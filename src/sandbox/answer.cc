@@ -41,7 +41,8 @@ json::Value subjectDetails(std::string_view name, std::string_view group, std::s
 }
 
 Refused about(const Subject& s, std::string_view name, int code, std::string reason, std::string message) {
-  ApiError error{code, std::move(reason), std::move(message), subjectDetails(name, s.group, s.resource), {}, false};
+  ApiError error{code, std::move(reason), std::move(message), subjectDetails(name, s.group, s.resource), {},
+                 false};
   return Refused{std::move(error)};
 }
 
@@ -61,7 +62,8 @@ FieldError fieldInvalid(std::string field, const json::Value& value, std::string
   return fieldInvalid(std::move(field), shownValue(value), detail);
 }
 
-FieldError fieldNotSupported(std::string field, const json::Value& value, const std::vector<std::string>& supported) {
+FieldError fieldNotSupported(std::string field, const json::Value& value,
+                             const std::vector<std::string>& supported) {
   std::string list;
   for (const std::string& s : supported) { list += (list.empty() ? "" : ", ") + goQuote(s); }
   return {std::move(field), "NotSupported",
@@ -88,12 +90,14 @@ Refused notFound(const Subject& s, std::string_view name) {
 }
 
 Refused alreadyExists(const Subject& s, std::string_view name) {
-  return about(s, name, 409, "AlreadyExists", fmt::format("{} \"{}\" already exists", s.qualifiedResource(), name));
+  return about(s, name, 409, "AlreadyExists",
+               fmt::format("{} \"{}\" already exists", s.qualifiedResource(), name));
 }
 
 Refused conflict(const Subject& s, std::string_view name, std::string_view why) {
-  return about(s, name, 409, "Conflict",
-               fmt::format("Operation cannot be fulfilled on {} \"{}\": {}", s.qualifiedResource(), name, why));
+  return about(
+      s, name, 409, "Conflict",
+      fmt::format("Operation cannot be fulfilled on {} \"{}\": {}", s.qualifiedResource(), name, why));
 }
 
 Refused modified(const Subject& s, std::string_view name) {
@@ -102,14 +106,16 @@ Refused modified(const Subject& s, std::string_view name) {
 }
 
 Refused forbidden(const Subject& s, std::string_view name, std::string_view why) {
-  return about(s, name, 403, "Forbidden", fmt::format("{} \"{}\" is forbidden: {}", s.qualifiedResource(), name, why));
+  return about(s, name, 403, "Forbidden",
+               fmt::format("{} \"{}\" is forbidden: {}", s.qualifiedResource(), name, why));
 }
 
 Refused invalid(const Subject& s, std::string_view name, const FieldErrors& errors) {
   return invalidKind(s.kind, s.group, name, errors);
 }
 
-Refused invalidKind(std::string_view kind, std::string_view group, std::string_view name, const FieldErrors& errors) {
+Refused invalidKind(std::string_view kind, std::string_view group, std::string_view name,
+                    const FieldErrors& errors) {
   json::Value causes = json::Array{};
   std::vector<std::string> texts;
   for (const FieldError& e : errors) {
@@ -125,21 +131,26 @@ Refused invalidKind(std::string_view kind, std::string_view group, std::string_v
   for (const std::string& t : texts) { all += (all.empty() ? "" : ", ") + t; }
   if (texts.size() > 1) { all = fmt::format("[{}]", all); }
   ApiError error{422, "Invalid", {}, subjectDetails(name, group, kind), {}, false};
-  error.message = fmt::format("{}{}{} \"{}\" is invalid: {}", kind, group.empty() ? "" : ".", group, name, all);
+  error.message =
+      fmt::format("{}{}{} \"{}\" is invalid: {}", kind, group.empty() ? "" : ".", group, name, all);
   error.details.set("causes", std::move(causes));
   return Refused{std::move(error)};
 }
 
 Refused noSuchResource() {
-  return Refused{
-      ApiError{404, "NotFound", "the server could not find the requested resource", json::Object{}, {}, false}};
+  return Refused{ApiError{
+      404, "NotFound", "the server could not find the requested resource", json::Object{}, {}, false}};
 }
 
 Refused noSuchPage() { return Refused{ApiError{404, "", "404 page not found", {}, {}, true}}; }
 
 Refused methodNotAllowed() {
-  return Refused{ApiError{405, "MethodNotAllowed", "the server does not allow this method on the requested resource",
-                          json::Object{}, {}, false}};
+  return Refused{ApiError{405,
+                          "MethodNotAllowed",
+                          "the server does not allow this method on the requested resource",
+                          json::Object{},
+                          {},
+                          false}};
 }
 
 Refused expired(std::string message) { return refuse(410, "Expired", std::move(message)); }

@@ -16,7 +16,7 @@ namespace gs::sandbox {
 
 struct ApiError {
   int code = 500;
-  std::string reason;    // "NotFound"; "" where the real server gives none
+  std::string reason;  // "NotFound"; "" where the real server gives none
   std::string message;
   json::Value details;   // null: no member `details`
   json::Value metadata;  // of the Status (a fresh continue token), null: {}
@@ -53,7 +53,9 @@ struct Subject {
   std::string group;
   std::string resource;
   std::string kind;
-  [[nodiscard]] std::string qualifiedResource() const { return group.empty() ? resource : resource + "." + group; }
+  [[nodiscard]] std::string qualifiedResource() const {
+    return group.empty() ? resource : resource + "." + group;
+  }
   [[nodiscard]] std::string qualifiedKind() const { return group.empty() ? kind : kind + "." + group; }
 };
 

@@ -14,7 +14,8 @@ namespace gs::sandbox {
 namespace {
 
 json::Value namespaceObject(const char* name) {
-  return json::Object{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", json::Object{{"name", name}}}};
+  return json::Object{
+      {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", json::Object{{"name", name}}}};
 }
 
 /// Items of a built-in list carry no kind and apiVersion, those of custom resources do.
@@ -39,8 +40,8 @@ std::string queryOr(const Route& route, const std::string& key, std::string fall
 
 /// Only fields that nobody may set are left to the server; what a body says of them is dropped.
 void dropServerFields(json::Value& meta) {
-  for (const char* field : {"uid", "resourceVersion", "creationTimestamp", "generation", "selfLink", "deletionTimestamp",
-                            "deletionGracePeriodSeconds", "managedFields"}) {
+  for (const char* field : {"uid", "resourceVersion", "creationTimestamp", "generation", "selfLink",
+                            "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields"}) {
     meta.erase(field);
   }
 }
@@ -67,10 +68,14 @@ Api::Result Api::dispatch(const Request& request, Now now) {
     if (method != "POST") { return methodNotAllowed(); }
     return bind(*route, request.body, now);
   }
-  if (!route->subresource.empty() && (route->subresource != "status" || !route->resource->has_status)) { return noSuchResource(); }
+  if (!route->subresource.empty() && (route->subresource != "status" || !route->resource->has_status)) {
+    return noSuchResource();
+  }
   if (method == "GET") { return route->name.empty() ? list(*route) : get(*route); }
   if (method == "POST" && route->name.empty()) { return create(*route, request.body, now); }
-  if (method == "DELETE") { return route->name.empty() ? removeAll(*route, request.body, now) : remove(*route, request.body, now); }
+  if (method == "DELETE") {
+    return route->name.empty() ? removeAll(*route, request.body, now) : remove(*route, request.body, now);
+  }
   if (route->name.empty()) { return methodNotAllowed(); }
   if (method == "PUT") { return update(*route, request.body); }
   if (method == "PATCH") { return patch(*route, request, now); }
@@ -97,10 +102,14 @@ Api::Result Api::list(const Route& route) const {
   StoreKey after{r.id(), "", ""};
   if (!token.empty()) {
     const auto second = slash == std::string::npos ? slash : token.find('/', slash + 1);
-    if (second == std::string::npos) { return badRequest("continue key is not valid: invalid continue token"); }
+    if (second == std::string::npos) {
+      return badRequest("continue key is not valid: invalid continue token");
+    }
     revision = number(token);
     if (revision < store_.oldest()) {
-      return expired("The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue parameter.");
+      return expired(
+          "The provided continue parameter is too old to display a consistent list result. You can start a "
+          "new list without the continue parameter.");
     }
     after = {r.id(), token.substr(slash + 1, second - slash - 1), token.substr(second + 1)};
   }
@@ -125,7 +134,10 @@ Api::Result Api::list(const Route& route) const {
     meta["continue"] = next;
     meta["remainingItemCount"] = static_cast<std::int64_t>(remaining);
   }
-  return Response{200, json::Object{{"kind", r.kind + "List"}, {"apiVersion", r.apiVersion()}, {"metadata", std::move(meta)}, {"items", std::move(items)}}};
+  return Response{200, json::Object{{"kind", r.kind + "List"},
+                                    {"apiVersion", r.apiVersion()},
+                                    {"metadata", std::move(meta)},
+                                    {"items", std::move(items)}}};
 }
 
 /// Decoding (built-in) or pruning, defaults and validation (custom); metadata checks for both.
@@ -145,7 +157,8 @@ Answer<json::Value> Api::shape(const Resource& r, json::Value object, const json
     object.set("apiVersion", r.apiVersion());
     object.set("kind", r.kind);
   }
-  const auto errors = checkMeta(object["metadata"], r.plural == "namespaces" ? NameRule::Label : NameRule::Subdomain);
+  const auto errors =
+      checkMeta(object["metadata"], r.plural == "namespaces" ? NameRule::Label : NameRule::Subdomain);
   if (!errors.empty()) { return invalid(r.subject(), name, errors); }
   if (r.id() == "/pods" && object["spec"]["containers"].items().empty()) {
     return invalid(r.subject(), name, {fieldRequired("spec.containers")});
@@ -163,11 +176,17 @@ void Api::stamp(const Route& route, json::Value& object, Now now) {
     for (int i = 0; i < 5; ++i) { name += kSuffix[rng_.below(kSuffix.size())]; }
     meta.set("name", name);
   }
-  if (route.resource->namespaced) { meta.set("namespace", route.ns); } else { meta.erase("namespace"); }
+  if (route.resource->namespaced) {
+    meta.set("namespace", route.ns);
+  } else {
+    meta.erase("namespace");
+  }
   meta.set("uid", rng_.uuid());
   meta.set("creationTimestamp", timeText(now.wall));
   const std::string id = route.resource->id();
-  if (route.resource->custom || id == "/pods" || id == "apiextensions.k8s.io/customresourcedefinitions") { meta.set("generation", 1); }
+  if (route.resource->custom || id == "/pods" || id == "apiextensions.k8s.io/customresourcedefinitions") {
+    meta.set("generation", 1);
+  }
   if (route.resource->has_status && route.resource->custom) { object.erase("status"); }
   if (id == "/pods") { object.erase("status"); }
   if (id == "/namespaces") {
@@ -178,15 +197,21 @@ void Api::stamp(const Route& route, json::Value& object, Now now) {
 
 Api::Result Api::create(const Route& route, json::Value body, Now now) {
   const Resource& r = *route.resource;
-  if (!body.isObject()) { return badRequest("the object provided is unrecognized: the body is not a JSON object"); }
+  if (!body.isObject()) {
+    return badRequest("the object provided is unrecognized: the body is not a JSON object");
+  }
   const auto body_ns = body["metadata"]["namespace"].str();
   if (r.namespaced && !body_ns.empty() && body_ns != route.ns) {
-    return badRequest("the namespace of the provided object does not match the namespace sent on the request");
+    return badRequest(
+        "the namespace of the provided object does not match the namespace sent on the request");
   }
   if (!body["kind"].isNull() && body["kind"].str() != r.kind) {
-    return badRequest(fmt::format("{} in version \"{}\" cannot be handled as a {}", body["kind"].str(), r.version, r.kind));
+    return badRequest(
+        fmt::format("{} in version \"{}\" cannot be handled as a {}", body["kind"].str(), r.version, r.kind));
   }
-  if (r.namespaced && store_.find({"/namespaces", "", route.ns}) == nullptr) { return notFound({"", "namespaces", "Namespace"}, route.ns); }
+  if (r.namespaced && store_.find({"/namespaces", "", route.ns}) == nullptr) {
+    return notFound({"", "namespaces", "Namespace"}, route.ns);
+  }
   stamp(route, body, now);
   if (body["metadata"]["name"].str().empty()) {
     return invalid(r.subject(), "", {fieldRequired("metadata.name", "name or generateName is required")});
@@ -208,11 +233,16 @@ void Api::finish(const Resource& r, const json::Value& object) {
   if (!object["status"]["conditions"].items().empty()) { return; }
   json::Value next = object;
   const auto condition = [&](const char* type, const char* reason) {
-    return json::Value{json::Object{{"type", type}, {"status", "True"}, {"reason", reason}, {"lastTransitionTime", object["metadata"]["creationTimestamp"]}}};
+    return json::Value{json::Object{{"type", type},
+                                    {"status", "True"},
+                                    {"reason", reason},
+                                    {"lastTransitionTime", object["metadata"]["creationTimestamp"]}}};
   };
-  next.set("status", json::Object{{"acceptedNames", object["spec"]["names"]},
-                                  {"conditions", json::Array{condition("NamesAccepted", "NoConflicts"), condition("Established", "InitialNamesAccepted")}},
-                                  {"storedVersions", json::Array{json::Value{"v1"}}}});
+  next.set("status",
+           json::Object{{"acceptedNames", object["spec"]["names"]},
+                        {"conditions", json::Array{condition("NamesAccepted", "NoConflicts"),
+                                                   condition("Established", "InitialNamesAccepted")}},
+                        {"storedVersions", json::Array{json::Value{"v1"}}}});
   const StoreKey key{r.id(), "", std::string{object["metadata"]["name"].str()}};
   store_.put(key, std::move(next), nullptr);
 }

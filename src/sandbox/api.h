@@ -85,13 +85,18 @@ class Api {
   [[nodiscard]] Result remove(const Route& route, const json::Value& options, Now now);
   [[nodiscard]] Result removeAll(const Route& route, const json::Value& options, Now now);
   [[nodiscard]] Result bind(const Route& route, const json::Value& binding, Now now);
-  [[nodiscard]] Result removeStored(const Route& route, const StoredObject& stored, const json::Value& options, Now now);
+  [[nodiscard]] Result removeStored(const Route& route, const StoredObject& stored,
+                                    const json::Value& options, Now now);
   /// Admits `next` as the new state of what is stored: subresource rules, generation, validation, no-op.
-  [[nodiscard]] Result replace(const Route& route, const StoredObject& stored, json::Value next, OwnersPtr owners);
-  [[nodiscard]] Answer<json::Value> shape(const Resource& r, json::Value object, const json::Value& old) const;
+  [[nodiscard]] Result replace(const Route& route, const StoredObject& stored, json::Value next,
+                               OwnersPtr owners);
+  [[nodiscard]] Answer<json::Value> shape(const Resource& r, json::Value object,
+                                          const json::Value& old) const;
   void stamp(const Route& route, json::Value& object, Now now);
   void finish(const Resource& r, const json::Value& object);
-  [[nodiscard]] StoreKey keyOf(const Route& route) const { return {route.resource->id(), route.ns, route.name}; }
+  [[nodiscard]] StoreKey keyOf(const Route& route) const {
+    return {route.resource->id(), route.ns, route.name};
+  }
   [[nodiscard]] std::optional<json::Value> eventOf(const Watch& w, const HistoryEntry& entry) const;
 
   Rng rng_;
@@ -105,6 +110,7 @@ class Api {
 void defaultPod(json::Value& pod);
 /// The new object with what this kind of write may not change taken from the old one: the main resource keeps status,
 /// `/status` keeps all but status (a pod's also takes metadata labels and annotations).
-void keepOtherPart(const Resource& resource, const std::string& subresource, const json::Value& old, json::Value& next);
+void keepOtherPart(const Resource& resource, const std::string& subresource, const json::Value& old,
+                   json::Value& next);
 
 }  // namespace gs::sandbox

@@ -9,7 +9,8 @@ void setDefault(json::Value& object, const char* key, json::Value value) {
 }
 
 json::Value notReadyToleration(const char* key) {
-  return json::Object{{"key", key}, {"operator", "Exists"}, {"effect", "NoExecute"}, {"tolerationSeconds", 300}};
+  return json::Object{
+      {"key", key}, {"operator", "Exists"}, {"effect", "NoExecute"}, {"tolerationSeconds", 300}};
 }
 
 void defaultContainer(json::Value& container) {

@@ -28,7 +28,10 @@ void ApiPort::close(int client, kapi::Token stream) {
 
 void ApiPort::closeAll(int client) {
   for (auto it = streams_.begin(); it != streams_.end();) {
-    if (it->first.first != client) { ++it; continue; }
+    if (it->first.first != client) {
+      ++it;
+      continue;
+    }
     api_.close(it->second.id);
     it = streams_.erase(it);
   }

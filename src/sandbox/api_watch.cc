@@ -8,7 +8,9 @@
 namespace gs::sandbox {
 namespace {
 
-json::Value event(const char* type, json::Value object) { return json::Object{{"type", type}, {"object", std::move(object)}}; }
+json::Value event(const char* type, json::Value object) {
+  return json::Object{{"type", type}, {"object", std::move(object)}};
+}
 
 /// The object as a watcher sees it when it leaves a selector: the old state with the new revision.
 json::Value asLeft(const json::Value& before, std::uint64_t revision) {
@@ -56,7 +58,9 @@ Answer<WatchId> Api::watch(std::string_view target) {
 
 std::optional<json::Value> Api::eventOf(const Watch& w, const HistoryEntry& e) const {
   if (e.key.resource != w.resource->id() || (!w.ns.empty() && e.key.ns != w.ns)) { return std::nullopt; }
-  const auto sees = [&](const ObjectPtr& o) { return o != nullptr && w.labels.matches(*o) && w.fields.matches(*o); };
+  const auto sees = [&](const ObjectPtr& o) {
+    return o != nullptr && w.labels.matches(*o) && w.fields.matches(*o);
+  };
   const bool before = sees(e.before);
   if (e.after == nullptr) { return before ? std::optional{event("DELETED", *e.last)} : std::nullopt; }
   const bool after = sees(e.after);
@@ -74,7 +78,9 @@ std::optional<json::Value> Api::poll(WatchId id) {
     return next;
   }
   if (w.too_old || (w.position < store_.historyEnd() && store_.entry(w.position) == nullptr)) {
-    ApiError error{410, "Expired", fmt::format("too old resource version: {} ({})", w.from, store_.revision()), {}, {}, false};
+    ApiError error{
+        410, "Expired", fmt::format("too old resource version: {} ({})", w.from, store_.revision()),
+        {},  {},        false};
     watches_.erase(it);
     return event("ERROR", statusBody(error));
   }
@@ -84,9 +90,11 @@ std::optional<json::Value> Api::poll(WatchId id) {
   }
   if (!w.bookmark_due) { return std::nullopt; }
   w.bookmark_due = false;
-  return event("BOOKMARK", json::Object{{"kind", w.resource->kind},
-                                        {"apiVersion", w.resource->apiVersion()},
-                                        {"metadata", json::Object{{"resourceVersion", std::to_string(store_.revision())}}}});
+  return event(
+      "BOOKMARK",
+      json::Object{{"kind", w.resource->kind},
+                   {"apiVersion", w.resource->apiVersion()},
+                   {"metadata", json::Object{{"resourceVersion", std::to_string(store_.revision())}}}});
 }
 
 void Api::bookmark(WatchId id) {

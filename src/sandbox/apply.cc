@@ -19,8 +19,9 @@ void strip(FieldSet& set, const std::string& subresource) {
   set.children.erase(subresource == "status" ? "f:spec" : "f:status");
   const auto meta = set.children.find("f:metadata");
   if (meta == set.children.end()) { return; }
-  for (const char* name : {"f:name", "f:namespace", "f:uid", "f:resourceVersion", "f:creationTimestamp", "f:selfLink",
-                           "f:generation", "f:managedFields", "f:deletionTimestamp", "f:deletionGracePeriodSeconds"}) {
+  for (const char* name :
+       {"f:name", "f:namespace", "f:uid", "f:resourceVersion", "f:creationTimestamp", "f:selfLink",
+        "f:generation", "f:managedFields", "f:deletionTimestamp", "f:deletionGracePeriodSeconds"}) {
     meta->second.children.erase(name);
   }
   meta->second.member = false;
@@ -42,7 +43,9 @@ class ConfigCheck {
  private:
   void checkMembers(const Value& v, const Schema& schema, const std::string& path, bool root) {
     if (schema.type != Schema::Type::Object && schema.type != Schema::Type::Map) {
-      if (schema.type != Schema::Type::Any) { error = fmt::format("{}: expected {}, got {}", path, expected(schema), "&{map}"); }
+      if (schema.type != Schema::Type::Any) {
+        error = fmt::format("{}: expected {}, got {}", path, expected(schema), "&{map}");
+      }
       return;
     }
     for (const auto& [name, member] : v.members()) {
@@ -70,9 +73,10 @@ class ConfigCheck {
       if (schema.list == ListKind::Map) {
         for (const std::string& key : schema.keys) {
           if (item.find(key) == nullptr && key != "protocol") {
-            error = fmt::format("{}: element {}: associative list with keys has an element that omits key field \"{}\" "
-                                "(and doesn't have default value)",
-                                path, i, key);
+            error = fmt::format(
+                "{}: element {}: associative list with keys has an element that omits key field \"{}\" "
+                "(and doesn't have default value)",
+                path, i, key);
             return;
           }
         }

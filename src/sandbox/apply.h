@@ -35,8 +35,9 @@ struct Applied {
 
 /// `live` is {} with apiVersion, kind and metadata for an object that does not exist yet. Error 409 names the managers
 /// and fields in conflict, 500 a configuration that does not fit the schema.
-[[nodiscard]] Answer<Applied> serverSideApply(const json::Value& live, const json::Value& config, const Schema& schema,
-                                              const Owners& owners, const Manager& manager, bool force);
+[[nodiscard]] Answer<Applied> serverSideApply(const json::Value& live, const json::Value& config,
+                                              const Schema& schema, const Owners& owners,
+                                              const Manager& manager, bool force);
 
 /// Ownership after `manager` changed `old` into `now` by a create, update or patch. True: something changed hands.
 bool trackUpdate(Owners& owners, const Manager& manager, const json::Value& old, const json::Value& now,

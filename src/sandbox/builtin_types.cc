@@ -135,10 +135,11 @@ class Compiler {
 
   SchemaPtr named(std::string_view word) const {
     static const std::map<std::string_view, Schema::Type> kLeaves{
-        {"string", Schema::Type::String},   {"bool", Schema::Type::Boolean},      {"int32", Schema::Type::Integer},
-        {"int64", Schema::Type::Integer},   {"float", Schema::Type::Number},      {"any", Schema::Type::Any},
-        {"quantity", Schema::Type::Quantity}, {"intstr", Schema::Type::IntOrString}, {"time", Schema::Type::Time},
-        {"microtime", Schema::Type::MicroTime}};
+        {"string", Schema::Type::String},     {"bool", Schema::Type::Boolean},
+        {"int32", Schema::Type::Integer},     {"int64", Schema::Type::Integer},
+        {"float", Schema::Type::Number},      {"any", Schema::Type::Any},
+        {"quantity", Schema::Type::Quantity}, {"intstr", Schema::Type::IntOrString},
+        {"time", Schema::Type::Time},         {"microtime", Schema::Type::MicroTime}};
     const auto leaf = kLeaves.find(word);
     if (leaf == kLeaves.end()) { return type(word); }
     auto schema = std::make_shared<Schema>();

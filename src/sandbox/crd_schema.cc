@@ -52,9 +52,10 @@ std::vector<SchemaPtr> compileAll(const Value& list, int depth) {
 
 bool hasLimits(const Value& api) {
   constexpr std::array<std::string_view, 20> kNames{
-      "minimum",       "maximum",       "multipleOf", "minLength", "maxLength", "minItems", "maxItems",
-      "minProperties", "maxProperties", "pattern",    "format",    "enum",      "required", "allOf",
-      "anyOf",         "oneOf",         "not",        "exclusiveMinimum", "exclusiveMaximum", "uniqueItems"};
+      "minimum",          "maximum",       "multipleOf",    "minLength", "maxLength", "minItems",
+      "maxItems",         "minProperties", "maxProperties", "pattern",   "format",    "enum",
+      "required",         "allOf",         "anyOf",         "oneOf",     "not",       "exclusiveMinimum",
+      "exclusiveMaximum", "uniqueItems"};
   const auto& members = api.members();
   return std::any_of(members.begin(), members.end(), [&](const auto& m) {
     return std::find(kNames.begin(), kNames.end(), m.first) != kNames.end();
@@ -104,7 +105,8 @@ SchemaPtr compile(const Value& api, int depth) {
   for (const auto& [name, property] : api["properties"].members()) {
     out->fields.push_back({name, compile(property, depth + 1), false, false});
   }
-  std::sort(out->fields.begin(), out->fields.end(), [](const Field& a, const Field& b) { return a.name < b.name; });
+  std::sort(out->fields.begin(), out->fields.end(),
+            [](const Field& a, const Field& b) { return a.name < b.name; });
   if (out->type == Type::Map) { out->element = compile(api["additionalProperties"], depth + 1); }
   if (out->type == Type::List) { out->element = compile(api["items"], depth + 1); }
   readLists(api, *out);
@@ -174,10 +176,12 @@ void checkNode(const Value& api, const std::string& field, bool root, int depth,
   if (api["items"].isObject()) { checkNode(api["items"], field + ".items", false, depth + 1, errors); }
   const bool untyped = api["type"].str().empty() && !api["x-kubernetes-int-or-string"].boolOr(false) &&
                        !api["x-kubernetes-preserve-unknown-fields"].boolOr(false);
-  const std::string_view what = root ? "must not be empty at the root"
+  const std::string_view what = root                        ? "must not be empty at the root"
                                 : field.ends_with(".items") ? "must not be empty for specified array items"
                                                             : "must not be empty for specified object fields";
-  if (untyped || (root && api["type"].str().empty())) { errors.push_back(fieldRequired(field + ".type", what)); }
+  if (untyped || (root && api["type"].str().empty())) {
+    errors.push_back(fieldRequired(field + ".type", what));
+  }
   if (root && !api["type"].str().empty() && api["type"].str() != "object") {
     errors.push_back(fieldInvalid(field + ".type", api["type"], "must be object at the root"));
   }
@@ -201,7 +205,8 @@ SchemaPtr compileCrdSchema(const json::Value& openapi) {
   setField(*root, "apiVersion", text);
   setField(*root, "kind", text);
   setField(*root, "metadata", builtinType("ObjectMeta"));
-  std::sort(root->fields.begin(), root->fields.end(), [](const Field& a, const Field& b) { return a.name < b.name; });
+  std::sort(root->fields.begin(), root->fields.end(),
+            [](const Field& a, const Field& b) { return a.name < b.name; });
   return root;
 }
 

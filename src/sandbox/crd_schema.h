@@ -23,6 +23,7 @@ namespace gs::sandbox {
 std::vector<std::string> prune(const Schema& schema, json::Value& object);
 void applyDefaults(const Schema& schema, json::Value& object);
 /// `old` null on create. Values that did not change since `old` are not looked at again (the server's ratcheting).
-[[nodiscard]] FieldErrors validateSchema(const Schema& schema, const json::Value& object, const json::Value& old);
+[[nodiscard]] FieldErrors validateSchema(const Schema& schema, const json::Value& object,
+                                         const json::Value& old);
 
 }  // namespace gs::sandbox

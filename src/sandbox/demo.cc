@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <ostream>
 #include <iterator>
+#include <ostream>
 #include <sstream>
 
 #include "base/check.h"
@@ -67,11 +67,13 @@ spec:
   schedulerName: gpu-scheduler
   containers:
   - {{name: main, image: cuda}}
-)", name, claim);
+)",
+                     name, claim);
 }
 
 std::string claimOf(const char* name, const char* spec) {
-  return fmt::format("\napiVersion: gpu.scheduling/v1\nkind: GpuClaim\nmetadata: {{name: {}}}\nspec: {}\n", name, spec);
+  return fmt::format("\napiVersion: gpu.scheduling/v1\nkind: GpuClaim\nmetadata: {{name: {}}}\nspec: {}\n",
+                     name, spec);
 }
 
 std::vector<std::string> words(const std::string& text) {
@@ -91,12 +93,15 @@ class Demo {
   void apply(const char* file, const std::string& yaml);
   /// Prints command and output. `want`: the output word by word; "?" stands for any word (an age, a uid).
   void show(const std::string& command, const std::string& output, const std::string& want);
-  void get(const std::string& what, const std::string& path, const char* group, const char* plural, const std::string& want, bool gpu_leases = false);
+  void get(const std::string& what, const std::string& path, const char* group, const char* plural,
+           const std::string& want, bool gpu_leases = false);
   void jsonpath(const std::string& pod, const std::string& want);
   void reason(const std::string& pod, const std::string& want);
   void waitFor(const char* what, const std::function<bool()>& fact);
   void bound(const std::string& pod);
-  [[nodiscard]] json::Value pod(const std::string& name) { return world_.get("/api/v1/namespaces/default/pods/" + name); }
+  [[nodiscard]] json::Value pod(const std::string& name) {
+    return world_.get("/api/v1/namespaces/default/pods/" + name);
+  }
   [[nodiscard]] std::string allocated(const std::string& name) {
     return std::string{pod(name)["metadata"]["annotations"]["gpu.scheduling/allocated"].str()};
   }
@@ -111,7 +116,8 @@ void Demo::show(const std::string& command, const std::string& output, const std
   const auto got = words(output);
   const auto wanted = words(want);
   const bool same = got.size() == wanted.size() &&
-                    std::equal(got.begin(), got.end(), wanted.begin(), [](const auto& g, const auto& w) { return w == "?" || g == w; });
+                    std::equal(got.begin(), got.end(), wanted.begin(),
+                               [](const auto& g, const auto& w) { return w == "?" || g == w; });
   if (same) { return; }
   right_ = false;
   out_ << "!! this is not what it should be:\n" << want << '\n';
@@ -126,13 +132,14 @@ void Demo::apply(const char* file, const std::string& yaml) {
     if (object->isNull()) { continue; }
     world_.create(*object);
     const bool is_pod = (*object)["kind"].str() == "Pod";
-    output += fmt::format("{}/{} created\n", is_pod ? "pod" : "gpuclaim.gpu.scheduling", (*object)["metadata"]["name"].str());
+    output += fmt::format("{}/{} created\n", is_pod ? "pod" : "gpuclaim.gpu.scheduling",
+                          (*object)["metadata"]["name"].str());
   }
   show(fmt::format("kubectl apply -f {}", file), output, output);
 }
 
-void Demo::get(const std::string& what, const std::string& path, const char* group, const char* plural, const std::string& want,
-               bool gpu_leases) {
+void Demo::get(const std::string& what, const std::string& path, const char* group, const char* plural,
+               const std::string& want, bool gpu_leases) {
   const Resource* resource = world_.api().resources().find(group, plural);
   const json::Value table = tableOfAnswer(*resource, world_.get(path), world_.now().wall);
   std::string text = printTable(table);
@@ -148,14 +155,18 @@ void Demo::get(const std::string& what, const std::string& path, const char* gro
 }
 
 void Demo::jsonpath(const std::string& name, const std::string& want) {
-  show(fmt::format("kubectl get pod {} -o jsonpath='{{.metadata.annotations.gpu\\.scheduling/allocated}}'", name), allocated(name), want);
+  show(fmt::format("kubectl get pod {} -o jsonpath='{{.metadata.annotations.gpu\\.scheduling/allocated}}'",
+                   name),
+       allocated(name), want);
 }
 
 void Demo::reason(const std::string& name, const std::string& want) {
   const json::Value object = pod(name);
   for (const auto& c : object["status"]["conditions"].items()) {
     if (c["type"].str() == "PodScheduled") {
-      show(fmt::format("kubectl get pod {} -o jsonpath='{{.status.conditions[?(@.type==\"PodScheduled\")].message}}'", name),
+      show(fmt::format(
+               "kubectl get pod {} -o jsonpath='{{.status.conditions[?(@.type==\"PodScheduled\")].message}}'",
+               name),
            std::string{c["message"].str()}, want);
       return;
     }
@@ -189,19 +200,24 @@ bool Demo::play() {
   apply("multi-gpu.yaml", kMultiGpu);
   bound("training-job");
   get("gpuclaim", "/apis/gpu.scheduling/v1/namespaces/default/gpuclaims", "gpu.scheduling", "gpuclaims",
-      "NAME REQ POLICY TOPOLOGY ALLOCATED multi-gpu 4 contiguous Preferred node-b:0,1,2,3 single-gpu 1 contiguous node-a:0");
-  get("leases | grep gpu-", "/apis/coordination.k8s.io/v1/namespaces/default/leases", "coordination.k8s.io", "leases",
-      "gpu-node-a-0 ? ? gpu-node-b-0 ? ? gpu-node-b-1 ? ? gpu-node-b-2 ? ? gpu-node-b-3 ? ?", true);
+      "NAME REQ POLICY TOPOLOGY ALLOCATED multi-gpu 4 contiguous Preferred node-b:0,1,2,3 single-gpu 1 "
+      "contiguous node-a:0");
+  get("leases | grep gpu-", "/apis/coordination.k8s.io/v1/namespaces/default/leases", "coordination.k8s.io",
+      "leases", "gpu-node-a-0 ? ? gpu-node-b-0 ? ? gpu-node-b-1 ? ? gpu-node-b-2 ? ? gpu-node-b-3 ? ?", true);
 
   title("Example 3: these GPUs if they are free. GPU 0 of node-a is not.");
-  apply("pinned-gpus.yaml", claimOf("pinned-gpus", "{devices: {count: 2, policy: preferIds, preferIds: [0, 1], exclusivity: Exclusive}}") +
-                                "---" + podOf("pinned-job", "pinned-gpus"));
+  apply("pinned-gpus.yaml",
+        claimOf("pinned-gpus",
+                "{devices: {count: 2, policy: preferIds, preferIds: [0, 1], exclusivity: Exclusive}}") +
+            "---" + podOf("pinned-job", "pinned-gpus"));
   bound("pinned-job");
   jsonpath("pinned-job", "node-a:1,2");
 
   title("Example 4: a whole node of a kind, once training-job has ended.");
   world_.kubelet().finish("default", "training-job");
-  apply("specific-node.yaml", claimOf("specific-node", "{selector: {matchLabels: {gpu-type: a100, topology: nvlink}}, devices: {count: 8, policy: contiguous}}") +
+  apply("specific-node.yaml", claimOf("specific-node",
+                                      "{selector: {matchLabels: {gpu-type: a100, topology: nvlink}}, "
+                                      "devices: {count: 8, policy: contiguous}}") +
                                   "---" + podOf("big-job", "specific-node"));
   bound("big-job");
   jsonpath("big-job", "node-b:0,1,2,3,4,5,6,7");
@@ -215,7 +231,8 @@ bool Demo::play() {
   bound("late-job");
   jsonpath("late-job", "node-a:0,3");
   get("pods", "/api/v1/namespaces/default/pods", "", "pods",
-      "NAME READY STATUS RESTARTS AGE big-job 1/1 Running 0 ? gpu-test 0/1 Completed 0 ? late-job 1/1 Running 0 ? pinned-job 1/1 Running 0 ? "
+      "NAME READY STATUS RESTARTS AGE big-job 1/1 Running 0 ? gpu-test 0/1 Completed 0 ? late-job 1/1 "
+      "Running 0 ? pinned-job 1/1 Running 0 ? "
       "training-job 0/1 Completed 0 ?");
   out_ << (right_ ? "\nEverything was as it should be.\n" : "\nSomething was not as it should be.\n");
   return right_;

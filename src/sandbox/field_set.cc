@@ -41,7 +41,8 @@ void branch(FieldSet& a, FieldSet& b, const std::string& step, Fill fill) {
   if (!sub_b.empty()) { b.children[step].unite(sub_b); }
 }
 
-void compareMembers(const Value& old, const Value& now, const Schema* schema, FieldSet& changed, FieldSet& removed) {
+void compareMembers(const Value& old, const Value& now, const Schema* schema, FieldSet& changed,
+                    FieldSet& removed) {
   for (const auto& [name, member] : now.members()) {
     const Value* before = old.find(name);
     if (before != nullptr && *before == member) { continue; }
@@ -60,7 +61,8 @@ void compareMembers(const Value& old, const Value& now, const Schema* schema, Fi
   }
 }
 
-void compareItems(const Value& old, const Value& now, const Schema& schema, FieldSet& changed, FieldSet& removed) {
+void compareItems(const Value& old, const Value& now, const Schema& schema, FieldSet& changed,
+                  FieldSet& removed) {
   std::map<std::string, const Value*> before;
   for (const Value& item : old.items()) { before.emplace(itemStep(schema, item), &item); }
   for (const Value& item : now.items()) {
@@ -102,7 +104,9 @@ std::string shown(const std::string& step) {
   std::string out;
   const auto keys = json::parse(step.substr(2));
   if (!keys) { return "[" + step + "]"; }
-  for (const auto& [name, value] : keys->members()) { out += (out.empty() ? "" : ",") + name + "=" + json::print(value); }
+  for (const auto& [name, value] : keys->members()) {
+    out += (out.empty() ? "" : ",") + name + "=" + json::print(value);
+  }
   return "[" + out + "]";
 }
 

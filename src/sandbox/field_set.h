@@ -40,6 +40,7 @@ struct FieldChanges {
   FieldSet changed;
   FieldSet removed;
 };
-[[nodiscard]] FieldChanges compareFields(const json::Value& old, const json::Value& now, const Schema* schema);
+[[nodiscard]] FieldChanges compareFields(const json::Value& old, const json::Value& now,
+                                         const Schema* schema);
 
 }  // namespace gs::sandbox

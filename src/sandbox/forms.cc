@@ -17,8 +17,8 @@ std::string dateTime(Wall at, std::chrono::microseconds& rest) {
   rest = duration_cast<std::chrono::microseconds>(at - day - seconds);
   const long s = seconds.count();
   return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}", static_cast<int>(date.year()),
-                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), s / 3600, s / 60 % 60,
-                     s % 60);
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), s / 3600,
+                     s / 60 % 60, s % 60);
 }
 
 /// Takes exactly `digits` digits off the front; -1 when they are not there.
@@ -91,11 +91,13 @@ std::optional<Wall> parseTime(std::string_view text) {
   const int second = takeNumber(text, 2);
   const long micros = takeFraction(text);
   const auto offset = takeOffset(text);
-  const std::chrono::year_month_day date{std::chrono::year{year}, std::chrono::month{static_cast<unsigned>(month)},
+  const std::chrono::year_month_day date{std::chrono::year{year},
+                                         std::chrono::month{static_cast<unsigned>(month)},
                                          std::chrono::day{static_cast<unsigned>(day)}};
   if (second < 0 || second > 59 || micros < 0 || !offset || !date.ok()) { return std::nullopt; }
-  return Wall{std::chrono::sys_days{date}} + std::chrono::hours{hour} + std::chrono::minutes{minute - *offset} +
-         std::chrono::seconds{second} + std::chrono::microseconds{micros};
+  return Wall{std::chrono::sys_days{date}} + std::chrono::hours{hour} +
+         std::chrono::minutes{minute - *offset} + std::chrono::seconds{second} +
+         std::chrono::microseconds{micros};
 }
 
 std::string ageText(Duration age) {

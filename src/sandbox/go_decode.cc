@@ -17,9 +17,9 @@ using Type = Schema::Type;
 /// Where we are, as a chain on the stack; turned into text only when something is wrong.
 struct Place {
   const Place* up = nullptr;
-  std::string_view name;   // "" for the root and list elements
-  long index = -1;         // of a list element
-  bool is_field = true;    // false for map keys and list elements: Go leaves them out of error paths
+  std::string_view name;          // "" for the root and list elements
+  long index = -1;                // of a list element
+  bool is_field = true;           // false for map keys and list elements: Go leaves them out of error paths
   const Schema* owner = nullptr;  // the struct that declares this field
 };
 
@@ -77,13 +77,14 @@ class Decoder {
     const Place* field = &at;
     while (field->up != nullptr && !field->is_field) { field = field->up; }
     if (field->up == nullptr || field->owner == nullptr) {
-      error = fmt::format("json: cannot unmarshal {}{} into Go value of type {}", jsonKind(in), shown, type.go_name);
+      error = fmt::format("json: cannot unmarshal {}{} into Go value of type {}", jsonKind(in), shown,
+                          type.go_name);
       return false;
     }
     std::string_view owner = field->owner->go_name;
     owner.remove_prefix(std::min(owner.size(), owner.rfind('.') + 1));
-    error = fmt::format("json: cannot unmarshal {}{} into Go struct field {}.{} of type {}", jsonKind(in), shown,
-                        owner, goPath(&at), type.go_name);
+    error = fmt::format("json: cannot unmarshal {}{} into Go struct field {}.{} of type {}", jsonKind(in),
+                        shown, owner, goPath(&at), type.go_name);
     return false;
   }
 
@@ -94,7 +95,9 @@ class Decoder {
   }
 
   bool decodeInteger(const Schema& type, const Value& in, const Place& at, Value& out) {
-    if (!in.isInt()) { return wrongType(type, in, at, in.isNumber() ? " " + json::print(in) : std::string{}); }
+    if (!in.isInt()) {
+      return wrongType(type, in, at, in.isNumber() ? " " + json::print(in) : std::string{});
+    }
     const std::int64_t v = *in.integer();
     if (type.go_name == "int32" &&
         (v > std::numeric_limits<std::int32_t>::max() || v < std::numeric_limits<std::int32_t>::min())) {
@@ -119,9 +122,10 @@ class Decoder {
   }
 
   bool badTime(const Value& in, std::string_view layout) {
-    error = in.isString() ? fmt::format("parsing time {} as {}: cannot parse {} as \"2006\"", json::print(in), layout,
-                                        json::print(in))
-                          : fmt::format("json: cannot unmarshal {} into Go value of type string", jsonKind(in));
+    error = in.isString()
+                ? fmt::format("parsing time {} as {}: cannot parse {} as \"2006\"", json::print(in), layout,
+                              json::print(in))
+                : fmt::format("json: cannot unmarshal {} into Go value of type string", jsonKind(in));
     return false;
   }
 

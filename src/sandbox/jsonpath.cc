@@ -56,7 +56,9 @@ std::optional<JsonPath::Step> JsonPath::bracket(std::string_view inside) {
     step.name = *name;
     return step;
   }
-  if (inside.starts_with("?(@.") && inside.ends_with(")")) { return filter(inside.substr(4, inside.size() - 5)); }
+  if (inside.starts_with("?(@.") && inside.ends_with(")")) {
+    return filter(inside.substr(4, inside.size() - 5));
+  }
   step.kind = Step::Kind::Index;
   const auto [end, error] = std::from_chars(inside.data(), inside.data() + inside.size(), step.index);
   if (error != std::errc{} || end != inside.data() + inside.size()) { return std::nullopt; }

@@ -34,7 +34,9 @@ bool isDeleting(const Value& pod) { return pod["metadata"].find("deletionTimesta
 /// "node-a:0,1" and "0,1" -> "0,1"
 std::string devicesOf(const Value& pod) {
   const Value& notes = pod["metadata"]["annotations"];
-  if (const std::string_view ids = notes[model::kVisibleDevicesKey].str(); !ids.empty()) { return std::string{ids}; }
+  if (const std::string_view ids = notes[model::kVisibleDevicesKey].str(); !ids.empty()) {
+    return std::string{ids};
+  }
   const std::string_view allocated = notes[model::kAllocatedKey].str();
   const std::size_t colon = allocated.rfind(':');
   return std::string{colon == std::string_view::npos ? allocated : allocated.substr(colon + 1)};
@@ -64,9 +66,12 @@ Array conditions(bool ready, const std::string& now, const char* reason) {
 }
 
 Value statusOf(const Value& container, bool ready, Value state) {
-  return Object{{"name", container["name"]},   {"image", container["image"]},
-                {"imageID", ""},               {"ready", ready},
-                {"started", ready},            {"restartCount", 0},
+  return Object{{"name", container["name"]},
+                {"image", container["image"]},
+                {"imageID", ""},
+                {"ready", ready},
+                {"started", ready},
+                {"restartCount", 0},
                 {"state", std::move(state)}};
 }
 
@@ -87,7 +92,9 @@ Array initStatuses(const Value& pod, const std::string& now) {
 
 }  // namespace
 
-Kubelet::Kubelet(Api& api, Config config) : api_{api}, config_{config} { position_ = api_.store().positionAfter(0); }
+Kubelet::Kubelet(Api& api, Config config) : api_{api}, config_{config} {
+  position_ = api_.store().positionAfter(0);
+}
 
 // ---- seeing what changed
 
@@ -109,7 +116,8 @@ void Kubelet::observe(Now now) {
       const bool came_or_went = entry->before == nullptr || entry->after == nullptr;
       if (came_or_went) { nodeChanged(entry->key.name, entry->after != nullptr, now); }
     } else if (entry->key.resource == kPods) {
-      const std::string gone{entry->after == nullptr ? (*entry->before)["metadata"]["uid"].str() : std::string_view{}};
+      const std::string gone{entry->after == nullptr ? (*entry->before)["metadata"]["uid"].str()
+                                                     : std::string_view{}};
       if (entry->after != nullptr) { podChanged(*entry->after, entry->after, now); }
       if (!gone.empty()) { podGone(gone, now); }
     }
@@ -146,7 +154,9 @@ void Kubelet::podChanged(const Value& pod, const ObjectPtr& shared, Now now) {
     sim.key = {std::string{pod["metadata"]["namespace"].str()}, std::string{pod["metadata"]["name"].str()}};
     sim.node = node;
     sim.phase = sim.finished ? Phase::Over : Phase::Waiting;
-    if (!sim.finished) { plan(sim, uid, now.mono + (nodeExists(node) ? config_.start_after : config_.orphan_after)); }
+    if (!sim.finished) {
+      plan(sim, uid, now.mono + (nodeExists(node) ? config_.start_after : config_.orphan_after));
+    }
   }
   if (isDeleting(pod) && sim.phase != Phase::Stopping) {
     const std::chrono::seconds grace{pod["metadata"]["deletionGracePeriodSeconds"].intOr(30)};
@@ -262,7 +272,9 @@ void Kubelet::start(Sim& sim, const std::string& uid, Now now) {
                         {"podIPs", Array{Value{Object{{"ip", address}}}}},
                         {"conditions", conditions(true, time, nullptr)},
                         {"containerStatuses", std::move(statuses)}};
-  if (Array init = initStatuses(*pod, time); !init.empty()) { status.set("initContainerStatuses", std::move(init)); }
+  if (Array init = initStatuses(*pod, time); !init.empty()) {
+    status.set("initContainerStatuses", std::move(init));
+  }
   if (!patchStatus(sim, uid, std::move(status), now)) { return; }
   const auto told = to_finish_.find(sim.key);
   if (told != to_finish_.end()) {
@@ -285,7 +297,8 @@ void Kubelet::end(Sim& sim, const std::string& uid, int exit_code, Now now) {
   }
   const char* phase = exit_code == 0 ? "Succeeded" : "Failed";
   const char* reason = exit_code == 0 ? "PodCompleted" : "PodFailed";
-  Value status = Object{{"conditions", conditions(false, time, reason)}, {"containerStatuses", std::move(statuses)}};
+  Value status =
+      Object{{"conditions", conditions(false, time, reason)}, {"containerStatuses", std::move(statuses)}};
   if (!isFinished(*pod)) { status.set("phase", phase); }
   (void)patchStatus(sim, uid, std::move(status), now);
 }
@@ -313,13 +326,15 @@ void Kubelet::orphan(const Sim& sim, const std::string& uid, Now now) {
 bool Kubelet::patchStatus(const Sim& sim, const std::string& uid, Value status, Now now) {
   Value body = Object{{"metadata", Object{{"uid", uid}}}};
   body.set("status", std::move(status));
-  return api_
-             .handle({"PATCH", pathOf(sim.key, "/status"), "application/strategic-merge-patch+json", std::move(body)},
+  return api_.handle({"PATCH", pathOf(sim.key, "/status"), "application/strategic-merge-patch+json",
+                      std::move(body)},
                      now)
              .code == 200;
 }
 
-bool Kubelet::nodeExists(const std::string& node) const { return api_.store().find({kNodes, "", node}) != nullptr; }
+bool Kubelet::nodeExists(const std::string& node) const {
+  return api_.store().find({kNodes, "", node}) != nullptr;
+}
 
 // ---- commands and questions
 
@@ -348,7 +363,8 @@ void Kubelet::setNodeDown(const std::string& node, bool down) {
 std::vector<Kubelet::Running> Kubelet::running(const std::string& node) const {
   std::vector<Running> out;
   for (const auto& [uid, sim] : sims_) {
-    const bool containers = sim.phase == Phase::Runs || sim.phase == Phase::Stopping || sim.phase == Phase::Lingering;
+    const bool containers =
+        sim.phase == Phase::Runs || sim.phase == Phase::Stopping || sim.phase == Phase::Lingering;
     if (!containers || sim.node != node) { continue; }
     out.push_back(sim.running);
     out.back().ended = sim.finished || sim.phase == Phase::Lingering;

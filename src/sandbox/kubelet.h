@@ -54,9 +54,10 @@ class Kubelet {
   struct Running {
     std::string uid;
     model::ObjectKey pod;
-    std::string devices;     // gpu.scheduling/visible-devices, else the ids of gpu.scheduling/allocated, at the start
-    int gpus = 0;            // limits nvidia.com/gpu, all containers
-    bool ended = false;      // the API says that its pod ended or went
+    std::string
+        devices;   // gpu.scheduling/visible-devices, else the ids of gpu.scheduling/allocated, at the start
+    int gpus = 0;  // limits nvidia.com/gpu, all containers
+    bool ended = false;  // the API says that its pod ended or went
   };
   /// Ordered by uid.
   [[nodiscard]] std::vector<Running> running(const std::string& node) const;

@@ -19,19 +19,25 @@ TEST(PodEnv, ReadsDurationsAsGoWritesThem) {
   EXPECT_EQ(parseDuration("30s"), Duration{30s});
   EXPECT_EQ(parseDuration("1h2m"), Duration{62min});
   EXPECT_EQ(parseDuration("1.5s"), Duration{1500ms});
-  for (const char* bad : {"", "30", "s", "-1s", "1x", "1e9s", "99999999999h"}) { EXPECT_FALSE(parseDuration(bad)) << bad; }
+  for (const char* bad : {"", "30", "s", "-1s", "1x", "1e9s", "99999999999h"}) {
+    EXPECT_FALSE(parseDuration(bad)) << bad;
+  }
 }
 
 TEST(PodEnv, ResolvesLiteralsAndTheDownwardApi) {
-  const Value pod = Object{{"metadata", Object{{"name", "p"}, {"namespace", "d"}, {"annotations", Object{{"a/b", "0,1"}}}}},
-                           {"spec", Object{{"nodeName", "n1"}}}};
+  const Value pod =
+      Object{{"metadata", Object{{"name", "p"}, {"namespace", "d"}, {"annotations", Object{{"a/b", "0,1"}}}}},
+             {"spec", Object{{"nodeName", "n1"}}}};
   const auto from = [](const char* name, const char* path) {
     return Value{Object{{"name", name}, {"valueFrom", Object{{"fieldRef", Object{{"fieldPath", path}}}}}}};
   };
-  const Value container = Object{{"env", Array{Value{Object{{"name", "A"}, {"value", "x"}}}, from("B", "metadata.annotations['a/b']"),
-                                               from("C", "metadata.annotations['none']"), from("D", "spec.nodeName"), from("E", "metadata.name"),
-                                               Value{Object{{"name", "F"}, {"value", "$(A)-$(D)-$(no)-$$(A)-$x"}}}}}};
-  const Env expected{{"A", "x"}, {"B", "0,1"}, {"C", ""}, {"D", "n1"}, {"E", "p"}, {"F", "x-n1-$(no)-$(A)-$x"}};
+  const Value container = Object{
+      {"env", Array{Value{Object{{"name", "A"}, {"value", "x"}}}, from("B", "metadata.annotations['a/b']"),
+                    from("C", "metadata.annotations['none']"), from("D", "spec.nodeName"),
+                    from("E", "metadata.name"),
+                    Value{Object{{"name", "F"}, {"value", "$(A)-$(D)-$(no)-$$(A)-$x"}}}}}};
+  const Env expected{{"A", "x"},  {"B", "0,1"}, {"C", ""},
+                     {"D", "n1"}, {"E", "p"},   {"F", "x-n1-$(no)-$(A)-$x"}};
   EXPECT_EQ(resolveEnv(pod, container), expected);
 }
 
@@ -39,29 +45,45 @@ TEST(PodEnv, ResolvesLiteralsAndTheDownwardApi) {
 class NodesTest : public testing::Test {
  protected:
   NodesTest() {
-    for (const Value& crd : crds()) { send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd); }
+    for (const Value& crd : crds()) {
+      send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
+    }
     settle(Duration{});
   }
 
-  Value send(const char* method, const std::string& target, Value body = {}, const char* type = "application/json") {
+  Value send(const char* method, const std::string& target, Value body = {},
+             const char* type = "application/json") {
     const Response r = api_.handle({method, target, type, std::move(body)}, clock_.now());
     EXPECT_LT(r.code, 300) << method << " " << target << " " << json::print(r.body);
     return r.body;
   }
   Value get(const std::string& target) { return api_.handle({"GET", target, "", {}}, clock_.now()).body; }
   Value getPod(const std::string& name) { return get("/api/v1/namespaces/default/pods/" + name); }
-  Value status(const std::string& node) { return get("/apis/gpu.scheduling/v1/gpunodestatuses/" + node)["status"]; }
+  Value status(const std::string& node) {
+    return get("/apis/gpu.scheduling/v1/gpunodestatuses/" + node)["status"];
+  }
 
   /// A pod bound to node-a with these annotations.
   std::string bound(const std::string& name, Object annotations, int gpus = 0, const char* node = "node-a") {
-    Object container{{"name", "c"}, {"image", "i"},
-                     {"env", Array{Value{Object{{"name", "CUDA_VISIBLE_DEVICES"},
-                                                {"valueFrom", Object{{"fieldRef", Object{{"fieldPath", "metadata.annotations['gpu.scheduling/visible-devices']"}}}}}}}}}};
-    if (gpus > 0) { container["resources"] = Object{{"limits", Object{{"nvidia.com/gpu", std::to_string(gpus)}}}}; }
+    Object container{
+        {"name", "c"},
+        {"image", "i"},
+        {"env",
+         Array{Value{Object{
+             {"name", "CUDA_VISIBLE_DEVICES"},
+             {"valueFrom",
+              Object{{"fieldRef",
+                      Object{{"fieldPath", "metadata.annotations['gpu.scheduling/visible-devices']"}}}}}}}}}};
+    if (gpus > 0) {
+      container["resources"] = Object{{"limits", Object{{"nvidia.com/gpu", std::to_string(gpus)}}}};
+    }
     send("POST", "/api/v1/namespaces/default/pods",
-         Object{{"metadata", Object{{"name", name}}}, {"spec", Object{{"restartPolicy", "Never"}, {"containers", Array{Value{std::move(container)}}}}}});
+         Object{{"metadata", Object{{"name", name}}},
+                {"spec",
+                 Object{{"restartPolicy", "Never"}, {"containers", Array{Value{std::move(container)}}}}}});
     send("POST", "/api/v1/namespaces/default/pods/" + name + "/binding",
-         Object{{"metadata", Object{{"name", name}, {"annotations", std::move(annotations)}}}, {"target", Object{{"kind", "Node"}, {"name", node}}}});
+         Object{{"metadata", Object{{"name", name}, {"annotations", std::move(annotations)}}},
+                {"target", Object{{"kind", "Node"}, {"name", node}}}});
     return std::string{getPod(name)["metadata"]["uid"].str()};
   }
 
@@ -70,7 +92,8 @@ class NodesTest : public testing::Test {
     const Mono until = clock_.now().mono + by;
     for (int steps = 0; steps < 10'000; ++steps) {
       const Now now = clock_.now();
-      const Mono due = std::min(kubelet_.nextDue(now).value_or(Mono::max()), agents_.nextDue(now).value_or(Mono::max()));
+      const Mono due =
+          std::min(kubelet_.nextDue(now).value_or(Mono::max()), agents_.nextDue(now).value_or(Mono::max()));
       if (due > until) { break; }
       clock_.advance(std::max(due, now.mono) - now.mono);
       kubelet_.tick(clock_.now());
@@ -140,7 +163,8 @@ TEST_F(NodesTest, ADeletionStopsTheContainersThenThePodGoes) {
   for (std::uint64_t at = before; at < api_.store().historyEnd(); ++at) {
     const HistoryEntry& e = *api_.store().entry(at);
     if (e.key.name == "p" && e.after != nullptr) {
-      terminated_first = terminated_first || (*e.after)["status"]["containerStatuses"].at(0)["state"]["terminated"].isObject();
+      terminated_first = terminated_first ||
+                         (*e.after)["status"]["containerStatuses"].at(0)["state"]["terminated"].isObject();
     }
   }
   EXPECT_TRUE(terminated_first) << "a deleted pod must be reported terminated before it goes";
@@ -179,11 +203,13 @@ TEST_F(NodesTest, AgentsPublishTheirDevicesOwnedByTheNode) {
   const Value object = get("/apis/gpu.scheduling/v1/gpunodestatuses/node-b");
   EXPECT_EQ(object["status"]["total"].intOr(0), 8);
   EXPECT_EQ(object["spec"]["nodeName"].str(), "node-b");
-  EXPECT_EQ(object["metadata"]["ownerReferences"].at(0)["uid"], get("/api/v1/nodes/node-b")["metadata"]["uid"]);
+  EXPECT_EQ(object["metadata"]["ownerReferences"].at(0)["uid"],
+            get("/api/v1/nodes/node-b")["metadata"]["uid"]);
   EXPECT_FALSE(object["status"]["observedTime"].str().empty());
   EXPECT_EQ(get("/api/v1/nodes/node-b")["status"]["allocatable"]["nvidia.com/gpu"].str(), "8");
   settle(1s);
-  EXPECT_EQ(get("/api/v1/namespaces/kube-system/pods/gpu-scheduler-agent-node-b")["status"]["phase"].str(), "Running");
+  EXPECT_EQ(get("/api/v1/namespaces/kube-system/pods/gpu-scheduler-agent-node-b")["status"]["phase"].str(),
+            "Running");
 }
 
 TEST_F(NodesTest, InUseByNamesWhoseContainersHoldADevice) {
@@ -268,13 +294,16 @@ TEST(NodesByHand, HaveAStatusWithoutObservedTime) {
   ManualClock clock;
   Api api{Rng{1}, clock.now()};
   for (const Value& crd : crds()) {
-    (void)api.handle({"POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "application/json", crd}, clock.now());
+    (void)api.handle(
+        {"POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "application/json", crd},
+        clock.now());
   }
   Kubelet kubelet{api};
   NodeAgents agents{api, kubelet, kapi::defaultNodes(), false};
   EXPECT_EQ(agents.nextDue(clock.now()), clock.now().mono);
   agents.tick(clock.now());
-  const Value object = api.handle({"GET", "/apis/gpu.scheduling/v1/gpunodestatuses/node-a", "", {}}, clock.now()).body;
+  const Value object =
+      api.handle({"GET", "/apis/gpu.scheduling/v1/gpunodestatuses/node-a", "", {}}, clock.now()).body;
   EXPECT_EQ(object["status"]["total"].intOr(0), 4);
   EXPECT_EQ(object["status"].find("observedTime"), nullptr);
   EXPECT_FALSE(agents.nextDue(clock.now() /* the kubelet saw the Nodes come */) > clock.now().mono);

@@ -27,30 +27,37 @@ bool isDnsSubdomain(std::string_view s) {
 
 /// ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]
 bool isNamePart(std::string_view s) {
-  return !s.empty() && isAlnum(s.front()) && isAlnum(s.back()) &&
-         std::all_of(s.begin(), s.end(), [](char c) { return isAlnum(c) || c == '-' || c == '_' || c == '.'; });
+  return !s.empty() && isAlnum(s.front()) && isAlnum(s.back()) && std::all_of(s.begin(), s.end(), [](char c) {
+    return isAlnum(c) || c == '-' || c == '_' || c == '.';
+  });
 }
 
 std::string maxLength(std::size_t n) { return fmt::format("must be no more than {} characters", n); }
 
 constexpr const char* kSubdomainRule =
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must "
+    "start and "
     "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
 constexpr const char* kLabelRule =
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with "
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start "
+    "and end with "
     "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
 constexpr const char* kNameRule =
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character "
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+    "character "
     "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
     "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 constexpr const char* kValueRule =
-    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start and "
-    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is "
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must "
+    "start and "
+    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for "
+    "validation is "
     "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
 constexpr const char* kKeyRule =
-    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or 'KEY_NAME',  or "
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or "
+    "'KEY_NAME',  or "
     "'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
 
 void addInvalid(FieldErrors& errors, const std::string& field, const json::Value& value,
@@ -94,12 +101,14 @@ void checkOwners(const json::Value& owners, FieldErrors& errors) {
   for (const json::Value& owner : owners.items()) {
     const std::string_view version = owner["apiVersion"].str();
     if (version.empty() || version.back() == '/') {
-      errors.push_back(fieldInvalid(field + ".apiVersion", owner["apiVersion"].isString() ? owner["apiVersion"] : "",
+      errors.push_back(fieldInvalid(field + ".apiVersion",
+                                    owner["apiVersion"].isString() ? owner["apiVersion"] : "",
                                     "version must not be empty"));
     }
     for (const char* name : {"kind", "name", "uid"}) {
       if (owner[name].str().empty()) {
-        errors.push_back(fieldInvalid(field + "." + name, json::Value{""}, fmt::format("{} must not be empty", name)));
+        errors.push_back(
+            fieldInvalid(field + "." + name, json::Value{""}, fmt::format("{} must not be empty", name)));
       }
     }
     controllers += owner["controller"].boolOr(false) ? 1 : 0;
@@ -133,10 +142,10 @@ void checkFinalizersAdded(const json::Value& meta, const json::Value& old, Field
     }
   }
   if (!added.empty()) {
-    errors.push_back(fieldForbidden(
-        "metadata.finalizers",
-        fmt::format("no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
-                    added)));
+    errors.push_back(fieldForbidden("metadata.finalizers",
+                                    fmt::format("no new finalizers can be added if the object is being "
+                                                "deleted, found new finalizers []string{{{}}}",
+                                                added)));
   }
 }
 
@@ -160,8 +169,9 @@ std::vector<std::string> qualifiedNameErrors(std::string_view name) {
   std::vector<std::string> out;
   const auto slashes = std::count(name.begin(), name.end(), '/');
   if (slashes > 1) {
-    return {fmt::format("a qualified name {} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
-                        kNameRule)};
+    return {fmt::format(
+        "a qualified name {} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+        kNameRule)};
   }
   if (slashes == 1) {
     const std::string_view prefix = name.substr(0, name.find('/'));
@@ -223,8 +233,8 @@ FieldErrors checkMeta(const json::Value& meta, NameRule rule) {
 
 FieldErrors checkMetaUpdate(const json::Value& meta, const json::Value& old) {
   FieldErrors errors;
-  for (const char* name : {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp",
-                           "deletionGracePeriodSeconds"}) {
+  for (const char* name :
+       {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"}) {
     if (meta[name] != old[name]) {
       errors.push_back(fieldInvalid(std::string{"metadata."} + name, meta[name], "field is immutable"));
     }

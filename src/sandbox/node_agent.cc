@@ -77,7 +77,8 @@ void NodeAgents::removeNode(const std::string& node) {
   commanded_ = true;
 }
 
-void NodeAgents::setHealth(const std::string& node, int gpu, model::Health health, const std::string& reason) {
+void NodeAgents::setHealth(const std::string& node, int gpu, model::Health health,
+                           const std::string& reason) {
   Machine* m = find(node);
   if (m == nullptr) { return; }
   for (auto& d : m->sim.devices) {
@@ -125,7 +126,8 @@ void NodeAgents::tick(Now now) {
   for (const std::string& node : std::exchange(to_remove_, {})) {
     (void)send("DELETE", "/api/v1/nodes/" + node, {}, now);
     if (agents_) {
-      (void)send("DELETE", fmt::format("/api/v1/namespaces/{}/pods/gpu-scheduler-agent-{}", kAgentNamespace, node),
+      (void)send("DELETE",
+                 fmt::format("/api/v1/namespaces/{}/pods/gpu-scheduler-agent-{}", kAgentNamespace, node),
                  Object{{"gracePeriodSeconds", 0}}, now);
     }
   }
@@ -145,22 +147,24 @@ void NodeAgents::create(Machine& m, Now now) {
 
 void NodeAgents::createAgentPod(const Machine& m, Now now) {
   Value pod = Object{{"apiVersion", "v1"}, {"kind", "Pod"}};
-  pod.set("metadata", Object{{"name", agentPod(m.sim)},
-                             {"labels", Object{{"app", "gpu-scheduler-agent"}}}});
-  pod.set("spec", Object{{"nodeName", m.sim.name.text},
-                         {"tolerations", Array{Value{Object{{"operator", "Exists"}}}}},
-                         {"containers", Array{Value{Object{{"name", "agent"}, {"image", "gpu-scheduler-agent"}}}}}});
+  pod.set("metadata", Object{{"name", agentPod(m.sim)}, {"labels", Object{{"app", "gpu-scheduler-agent"}}}});
+  pod.set("spec",
+          Object{{"nodeName", m.sim.name.text},
+                 {"tolerations", Array{Value{Object{{"operator", "Exists"}}}}},
+                 {"containers", Array{Value{Object{{"name", "agent"}, {"image", "gpu-scheduler-agent"}}}}}});
   (void)send("POST", fmt::format("/api/v1/namespaces/{}/pods", kAgentNamespace), std::move(pod), now);
 }
 
 /// Ready conditions that a command asked for.
 void NodeAgents::carryOut(Machine& m, Now now) {
   const auto conditions = [](bool ready) {
-    return Object{{"status", Object{{"conditions", Array{Value{Object{{"type", "Ready"},
-                                                                      {"status", ready ? "True" : "False"}}}}}}}};
+    return Object{
+        {"status", Object{{"conditions",
+                           Array{Value{Object{{"type", "Ready"}, {"status", ready ? "True" : "False"}}}}}}}};
   };
   if (m.ready) {
-    (void)send("PATCH", "/api/v1/nodes/" + m.sim.name.text + "/status", conditions(*m.ready), now, kStrategic);
+    (void)send("PATCH", "/api/v1/nodes/" + m.sim.name.text + "/status", conditions(*m.ready), now,
+               kStrategic);
     m.ready.reset();
   }
   if (m.agent_ready && agents_) {
@@ -207,10 +211,12 @@ bool NodeAgents::publish(Machine& m, const std::vector<model::Device>& devices, 
     users = Array{};
     for (const auto& uid : devices[i].in_use_by) { users.array().emplace_back(uid.text); }
   }
-  return send("PATCH",
-              fmt::format("/apis/gpu.scheduling/v1/gpunodestatuses/{}/status?fieldManager=gpu-agent-status&force=true",
-                          m.sim.name.text),
-              std::move(body), now, kApply);
+  return send(
+      "PATCH",
+      fmt::format(
+          "/apis/gpu.scheduling/v1/gpunodestatuses/{}/status?fieldManager=gpu-agent-status&force=true",
+          m.sim.name.text),
+      std::move(body), now, kApply);
 }
 
 /// The object itself, owned by the Node as it is now. False: no such Node, or its kind is not served yet.
@@ -222,10 +228,10 @@ bool NodeAgents::own(Machine& m, Now now) {
   if (there && uid == m.owner_uid) { return true; }
   Value body = kapi::encodeGpuNodeStatus(m.sim, {});
   body.erase("status");
-  body.child("metadata").set("ownerReferences", Array{Value{Object{{"apiVersion", "v1"},
-                                                                    {"kind", "Node"},
-                                                                    {"name", m.sim.name.text},
-                                                                    {"uid", uid}}}});
+  body.child("metadata")
+      .set("ownerReferences",
+           Array{Value{
+               Object{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", m.sim.name.text}, {"uid", uid}}}});
   if (!send("PATCH",
             fmt::format("/apis/gpu.scheduling/v1/gpunodestatuses/{}?fieldManager=gpu-agent&force=true",
                         m.sim.name.text),
@@ -241,8 +247,9 @@ void NodeAgents::setAllocatable(const Machine& m, Now now) {
   const auto healthy = std::count_if(m.sim.devices.begin(), m.sim.devices.end(),
                                      [](const auto& d) { return d.health == model::Health::Healthy; });
   (void)send("PATCH", "/api/v1/nodes/" + m.sim.name.text + "/status",
-             Object{{"status", Object{{"capacity", Object{{model::kNvidiaGpu, std::to_string(m.sim.devices.size())}}},
-                                      {"allocatable", Object{{model::kNvidiaGpu, std::to_string(healthy)}}}}}},
+             Object{{"status",
+                     Object{{"capacity", Object{{model::kNvidiaGpu, std::to_string(m.sim.devices.size())}}},
+                            {"allocatable", Object{{model::kNvidiaGpu, std::to_string(healthy)}}}}}},
              now, kMerge);
 }
 
@@ -274,7 +281,8 @@ std::vector<model::Device> NodeAgents::withUsers(Machine& m, bool& draining) con
 }
 
 bool NodeAgents::send(std::string method, std::string target, json::Value body, Now now, std::string type) {
-  return api_.handle({std::move(method), std::move(target), std::move(type), std::move(body)}, now).code < 300;
+  return api_.handle({std::move(method), std::move(target), std::move(type), std::move(body)}, now).code <
+         300;
 }
 
 }  // namespace gs::sandbox

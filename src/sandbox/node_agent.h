@@ -52,9 +52,9 @@ class NodeAgents {
     std::optional<bool> ready;  // a command to carry out
     std::optional<bool> agent_ready;
     bool agent_down = false;
-    bool dirty = true;          // devices changed by a command
+    bool dirty = true;  // devices changed by a command
     std::vector<model::Device> published;
-    std::optional<Mono> next;   // when it looks again
+    std::optional<Mono> next;                           // when it looks again
     std::map<std::string, std::vector<int>> anonymous;  // pods without named devices -> what they got
   };
 
@@ -67,7 +67,8 @@ class NodeAgents {
   void setAllocatable(const Machine& m, Now now);
   [[nodiscard]] std::vector<model::Device> withUsers(Machine& m, bool& draining) const;
   [[nodiscard]] Machine* find(const std::string& node);
-  bool send(std::string method, std::string target, json::Value body, Now now, std::string type = "application/json");
+  bool send(std::string method, std::string target, json::Value body, Now now,
+            std::string type = "application/json");
 
   Api& api_;
   Kubelet& kubelet_;

@@ -17,8 +17,12 @@ constexpr std::size_t kMaxCopied = std::size_t{3} << 20;
 constexpr std::size_t kMaxPathDepth = 100;
 
 Refused rejected() {
-  return Refused{
-      ApiError{422, "Invalid", "the server rejected our request due to an error in our request", json::Object{}, {}, false}};
+  return Refused{ApiError{422,
+                          "Invalid",
+                          "the server rejected our request due to an error in our request",
+                          json::Object{},
+                          {},
+                          false}};
 }
 
 /// "/a~1b/0" -> {"a/b", "0"}; nothing when malformed.
@@ -179,9 +183,10 @@ class JsonPatcher {
 
 Done applyJsonPatch(json::Value& target, const json::Value& patch) {
   if (patch.items().size() > kMaxOperations) {
-    return refuse(413, "RequestEntityTooLarge",
-                  fmt::format("Request entity too large: The allowed maximum operations in a JSON patch is {}, got {}",
-                              kMaxOperations, patch.items().size()));
+    return refuse(
+        413, "RequestEntityTooLarge",
+        fmt::format("Request entity too large: The allowed maximum operations in a JSON patch is {}, got {}",
+                    kMaxOperations, patch.items().size()));
   }
   JsonPatcher patcher{target};
   for (const Value& op : patch.items()) {

@@ -367,8 +367,8 @@ std::optional<Pattern> Pattern::compile(std::string_view text) {
 }
 
 /// Adds `start` and all that is reached from it without a character. `mark` keeps each instruction once per step.
-void Pattern::follow(std::vector<std::uint32_t>& threads, std::vector<std::uint32_t>& mark, std::uint32_t generation,
-                     std::uint32_t start, bool at_begin, bool at_end) const {
+void Pattern::follow(std::vector<std::uint32_t>& threads, std::vector<std::uint32_t>& mark,
+                     std::uint32_t generation, std::uint32_t start, bool at_begin, bool at_end) const {
   std::vector<std::uint32_t> todo{start};
   while (!todo.empty()) {
     const std::uint32_t pc = todo.back();
@@ -412,7 +412,8 @@ bool Pattern::matches(std::string_view text) const {
     next.clear();
     for (const std::uint32_t pc : threads) {
       const Ranges& set = sets_[program_[pc].x];
-      const bool hit = std::any_of(set.begin(), set.end(), [c](const auto& r) { return r.first <= c && c <= r.second; });
+      const bool hit =
+          std::any_of(set.begin(), set.end(), [c](const auto& r) { return r.first <= c && c <= r.second; });
       if (hit) { follow(next, mark, generation, pc + 1, begin, text.empty()); }
     }
     follow(next, mark, generation, 0, begin, text.empty());  // it may also start here

@@ -59,7 +59,9 @@ std::string expand(std::string_view text, const Env& known) {
 
 std::optional<std::string> fieldRef(const json::Value& pod, std::string_view path) {
   const json::Value& meta = pod["metadata"];
-  if (const auto key = subscript(path, "metadata.annotations")) { return std::string{meta["annotations"][*key].str()}; }
+  if (const auto key = subscript(path, "metadata.annotations")) {
+    return std::string{meta["annotations"][*key].str()};
+  }
   if (const auto key = subscript(path, "metadata.labels")) { return std::string{meta["labels"][*key].str()}; }
   if (path == "metadata.annotations") { return wholeMap(meta["annotations"]); }
   if (path == "metadata.labels") { return wholeMap(meta["labels"]); }
@@ -95,13 +97,18 @@ std::optional<Duration> parseDuration(std::string_view text) {
   double total = 0;
   while (!text.empty()) {
     double number = 0;
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
+    const auto [end, error] =
+        std::from_chars(text.data(), text.data() + text.size(), number, std::chars_format::fixed);
     if (error != std::errc{} || number < 0) { return std::nullopt; }
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
     std::size_t unit = 0;
     while (unit < text.size() && text[unit] >= 'a' && text[unit] <= 'z') { ++unit; }
     const std::string_view name = text.substr(0, unit);
-    const double seconds = name == "h" ? 3600 : name == "m" ? 60 : name == "s" ? 1 : name == "ms" ? 0.001 : -1;
+    const double seconds = name == "h"    ? 3600
+                           : name == "m"  ? 60
+                           : name == "s"  ? 1
+                           : name == "ms" ? 0.001
+                                          : -1;
     if (seconds < 0) { return std::nullopt; }
     total += number * seconds;
     text.remove_prefix(unit);

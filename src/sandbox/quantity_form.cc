@@ -155,8 +155,9 @@ std::optional<std::int64_t> quantityInMilli(std::string_view text) {
   const auto q = parse(text);
   if (!q) { return std::nullopt; }
   const Wide milli = (q->nano + 999'999) / 1'000'000;
-  const auto capped = static_cast<std::int64_t>(
-      milli > std::numeric_limits<std::int64_t>::max() ? Wide{std::numeric_limits<std::int64_t>::max()} : milli);
+  const auto capped = static_cast<std::int64_t>(milli > std::numeric_limits<std::int64_t>::max()
+                                                    ? Wide{std::numeric_limits<std::int64_t>::max()}
+                                                    : milli);
   return q->negative ? -capped : capped;
 }
 

@@ -22,7 +22,8 @@ std::map<std::string, std::string> readQuery(std::string_view text) {
     const auto part = text.substr(0, end);
     const auto eq = part.find('=');
     if (!part.empty()) {
-      out[percentDecode(part.substr(0, eq), true)] = eq == std::string_view::npos ? "" : percentDecode(part.substr(eq + 1), true);
+      out[percentDecode(part.substr(0, eq), true)] =
+          eq == std::string_view::npos ? "" : percentDecode(part.substr(eq + 1), true);
     }
     text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
   }
@@ -51,13 +52,15 @@ Resources::Resources() {
   builtin("", "v1", "configmaps", "ConfigMap", true, false, false);
   builtin("coordination.k8s.io", "v1", "leases", "Lease", true, false, true);
   builtin("events.k8s.io", "v1", "events", "Event", true, false, true);
-  builtin("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false, true, false);
+  builtin("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false, true,
+          false);
 }
 
-void Resources::builtin(std::string group, std::string version, std::string plural, std::string kind, bool namespaced, bool status,
-                        bool upsert) {
+void Resources::builtin(std::string group, std::string version, std::string plural, std::string kind,
+                        bool namespaced, bool status, bool upsert) {
   const SchemaPtr schema = builtinType(kind == "CustomResourceDefinition" ? "Crd" : kind);
-  Resource r{group, std::move(version), plural, std::move(kind), namespaced, false, status, upsert, schema, {}};
+  Resource r{group, std::move(version), plural, std::move(kind), namespaced, false, status, upsert, schema,
+             {}};
   all_[{group, plural}] = std::move(r);
 }
 
@@ -118,7 +121,8 @@ Answer<Route> Resources::route(std::string_view target) const {
   } else {
     return noSuchPage();
   }
-  const bool scoped = steps[at] == "namespaces" && steps.size() > at + 2 && !(group.empty() && steps[at + 2] == "status");
+  const bool scoped =
+      steps[at] == "namespaces" && steps.size() > at + 2 && !(group.empty() && steps[at + 2] == "status");
   if (scoped) {
     out.ns = steps[at + 1];
     at += 2;
@@ -127,7 +131,9 @@ Answer<Route> Resources::route(std::string_view target) const {
   if (out.resource == nullptr || (scoped && !out.resource->namespaced)) { return noSuchResource(); }
   if (steps.size() > at + 1) { out.name = steps[at + 1]; }
   if (steps.size() > at + 2) { out.subresource = steps[at + 2]; }
-  if (steps.size() > at + 3 || (!out.name.empty() && out.resource->namespaced && out.ns.empty())) { return noSuchResource(); }
+  if (steps.size() > at + 3 || (!out.name.empty() && out.resource->namespaced && out.ns.empty())) {
+    return noSuchResource();
+  }
   return out;
 }
 

@@ -22,7 +22,7 @@ struct Resource {
   bool has_status = false;  // a status subresource
   bool upsert = false;      // PUT creates what is missing (leases, events)
   SchemaPtr schema;
-  json::Value columns;      // additionalPrinterColumns of a CRD's version
+  json::Value columns;  // additionalPrinterColumns of a CRD's version
 
   [[nodiscard]] std::string id() const { return group + "/" + plural; }  // key of the store
   [[nodiscard]] std::string apiVersion() const { return group.empty() ? version : group + "/" + version; }
@@ -50,7 +50,8 @@ class Resources {
   void forget(const json::Value& crd);
 
  private:
-  void builtin(std::string group, std::string version, std::string plural, std::string kind, bool namespaced, bool status, bool upsert);
+  void builtin(std::string group, std::string version, std::string plural, std::string kind, bool namespaced,
+               bool status, bool upsert);
   std::map<std::pair<std::string, std::string>, Resource, std::less<>> all_;  // (group, plural)
 };
 

@@ -63,7 +63,7 @@ struct Schema {
     MicroTime,
   };
   Type type = Type::Any;
-  std::string go_name;        // as Go names the type in decode errors: "v1.PodSpec", "[]v1.Container", "int32"
+  std::string go_name;  // as Go names the type in decode errors: "v1.PodSpec", "[]v1.Container", "int32"
   std::vector<Field> fields;  // sorted by name
   SchemaPtr element;          // of Map and List
   ListKind list = ListKind::Atomic;

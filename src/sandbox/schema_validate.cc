@@ -85,14 +85,14 @@ class Validator {
  private:
   void typeInvalid(const Spot& at, const std::string& type, const std::string& value) {
     errors.push_back({at.text(false), "TypeInvalid",
-                      fmt::format("Invalid value: {}: {} in body must be of type {}: {}", value, at.text(true), type,
-                                  value)});
+                      fmt::format("Invalid value: {}: {} in body must be of type {}: {}", value,
+                                  at.text(true), type, value)});
   }
 
   void wrongType(const Schema& schema, const Value& v, const Spot& at) {
-    const std::string type = schema.type == Type::IntOrString ? "integer,string"
+    const std::string type = schema.type == Type::IntOrString                          ? "integer,string"
                              : schema.type == Type::Map || schema.type == Type::Object ? "object"
-                                                                                      : schema.go_name;
+                                                                                       : schema.go_name;
     typeInvalid(at, type, "\"" + typeName(v) + "\"");
   }
 
@@ -113,7 +113,9 @@ class Validator {
     if (!l.one_of_values.empty() &&
         std::find(l.one_of_values.begin(), l.one_of_values.end(), v) == l.one_of_values.end()) {
       std::vector<std::string> names;
-      for (const Value& e : l.one_of_values) { names.emplace_back(e.isString() ? std::string{e.str()} : json::print(e)); }
+      for (const Value& e : l.one_of_values) {
+        names.emplace_back(e.isString() ? std::string{e.str()} : json::print(e));
+      }
       errors.push_back(fieldNotSupported(at.text(false), v, names));
     }
     checkCombinations(l, v, old, at);
@@ -125,7 +127,8 @@ class Validator {
       outside(v, at, fmt::format("should be at least {} chars long", *l.min_length));
     }
     if (l.max_length && length > *l.max_length) {
-      errors.push_back({at.text(false), "TooLong", fmt::format("Too long: may not be more than {} bytes", *l.max_length)});
+      errors.push_back(
+          {at.text(false), "TooLong", fmt::format("Too long: may not be more than {} bytes", *l.max_length)});
     }
     if (l.compiled != nullptr && !l.compiled->matches(v.str())) {
       outside(v, at, fmt::format("should match '{}'", l.pattern));
@@ -136,12 +139,14 @@ class Validator {
   void checkNumber(const Limits& l, const Value& v, const Spot& at) {
     const double n = *v.number();
     if (l.minimum && (n < *l.minimum || (l.exclusive_minimum && n <= *l.minimum))) {
-      outside(v, at, fmt::format("should be greater than {}{}", l.exclusive_minimum ? "" : "or equal to ",
+      outside(v, at,
+              fmt::format("should be greater than {}{}", l.exclusive_minimum ? "" : "or equal to ",
                           shownLimit(*l.minimum, v)));
     }
     if (l.maximum && (n > *l.maximum || (l.exclusive_maximum && n >= *l.maximum))) {
-      outside(v, at, fmt::format("should be less than {}{}", l.exclusive_maximum ? "" : "or equal to ",
-                                           shownLimit(*l.maximum, v)));
+      outside(v, at,
+              fmt::format("should be less than {}{}", l.exclusive_maximum ? "" : "or equal to ",
+                          shownLimit(*l.maximum, v)));
     }
     if (l.multiple_of && *l.multiple_of > 0) {
       const double ratio = n / *l.multiple_of;
@@ -151,12 +156,13 @@ class Validator {
     }
   }
 
-  void checkSize(const std::optional<std::int64_t>& min, const std::optional<std::int64_t>& max, std::size_t size,
-                 std::string_view what, const Spot& at) {
+  void checkSize(const std::optional<std::int64_t>& min, const std::optional<std::int64_t>& max,
+                 std::size_t size, std::string_view what, const Spot& at) {
     const auto n = static_cast<std::int64_t>(size);
     if (min && n < *min) { outside(Value{n}, at, fmt::format("should have at least {} {}", *min, what)); }
     if (max && n > *max) {
-      errors.push_back({at.text(false), "TooMany", fmt::format("Too many: {}: must have at most {} items", n, *max)});
+      errors.push_back(
+          {at.text(false), "TooMany", fmt::format("Too many: {}: must have at most {} items", n, *max)});
     }
   }
 
@@ -166,13 +172,16 @@ class Validator {
       return std::count_if(all.begin(), all.end(), [&](const SchemaPtr& s) { return valid(*s, v); });
     };
     const auto bad = [&](std::string_view rule) {
-      errors.push_back({at.text(false), "Invalid", fmt::format("Invalid value: \"{}\": {}", at.text(true), rule)});
+      errors.push_back(
+          {at.text(false), "Invalid", fmt::format("Invalid value: \"{}\": {}", at.text(true), rule)});
     };
     if (!l.any_of.empty() && count(l.any_of) == 0) { bad("must validate at least one schema (anyOf)"); }
     if (!l.one_of.empty()) {
       const auto n = count(l.one_of);
       if (n == 0) { bad("must validate one and only one schema (oneOf). Found none valid"); }
-      if (n > 1) { bad(fmt::format("must validate one and only one schema (oneOf). Found {} valid alternatives", n)); }
+      if (n > 1) {
+        bad(fmt::format("must validate one and only one schema (oneOf). Found {} valid alternatives", n));
+      }
     }
     if (l.none_of != nullptr && valid(*l.none_of, v)) { bad("must not validate the schema (not)"); }
   }
@@ -206,7 +215,9 @@ class Validator {
     const bool root = at.up == nullptr;
     for (const auto& [name, member] : v.members()) {
       const Schema* type = schema.child(name);
-      if (type == nullptr || (root && (name == "metadata" || name == "apiVersion" || name == "kind"))) { continue; }
+      if (type == nullptr || (root && (name == "metadata" || name == "apiVersion" || name == "kind"))) {
+        continue;
+      }
       const bool is_new = !old.isNull() && old.find(name) == nullptr;
       check(*type, member, old[name], Spot{&at, name, -1, is_new});
     }

@@ -46,10 +46,19 @@ std::vector<std::string> splitPath(std::string_view path) {
 }
 
 bool knownField(const std::string& resource, std::string_view field) {
-  static constexpr std::array kPods{"spec.nodeName", "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
-                                    "spec.hostNetwork", "status.phase", "status.podIP", "status.nominatedNodeName"};
-  static constexpr std::array kEvents{"involvedObject.kind", "involvedObject.namespace", "involvedObject.name", "involvedObject.uid",
-                                      "regarding.kind", "regarding.namespace", "regarding.name", "regarding.uid", "reason", "type",
+  static constexpr std::array kPods{
+      "spec.nodeName",    "spec.restartPolicy", "spec.schedulerName", "spec.serviceAccountName",
+      "spec.hostNetwork", "status.phase",       "status.podIP",       "status.nominatedNodeName"};
+  static constexpr std::array kEvents{"involvedObject.kind",
+                                      "involvedObject.namespace",
+                                      "involvedObject.name",
+                                      "involvedObject.uid",
+                                      "regarding.kind",
+                                      "regarding.namespace",
+                                      "regarding.name",
+                                      "regarding.uid",
+                                      "reason",
+                                      "type",
                                       "reportingController"};
   const auto in = [&](const auto& list) { return std::find(list.begin(), list.end(), field) != list.end(); };
   if (field == "metadata.name" || field == "metadata.namespace") { return true; }
@@ -60,7 +69,9 @@ bool knownField(const std::string& resource, std::string_view field) {
   return false;
 }
 
-std::string textOf(const json::Value& v) { return v.isString() ? std::string{v.str()} : v.isNull() ? std::string{} : json::print(v); }
+std::string textOf(const json::Value& v) {
+  return v.isString() ? std::string{v.str()} : v.isNull() ? std::string{} : json::print(v);
+}
 
 }  // namespace
 
@@ -82,17 +93,21 @@ Answer<Selector> Selector::labels(std::string_view text) {
       const auto list = part.substr(open + 1, part.size() - open - 2);
       const bool negated = head.size() > 6 && head.substr(head.size() - 6) == " notin";
       const bool positive = !negated && head.size() > 3 && head.substr(head.size() - 3) == " in";
-      if (!negated && !positive) { return badRequest(fmt::format("unable to parse requirement: found '{}' expected: in, notin", head)); }
+      if (!negated && !positive) {
+        return badRequest(fmt::format("unable to parse requirement: found '{}' expected: in, notin", head));
+      }
       add(head.substr(0, head.size() - (negated ? 6 : 3)), negated ? Op::NotIn : Op::In, values(list));
     } else if (ne != std::string_view::npos) {
       add(part.substr(0, ne), Op::NotIn, {std::string{trim(part.substr(ne + 2))}});
     } else if (eq != std::string_view::npos) {
       const auto rest = part.substr(eq + 1);
-      add(part.substr(0, eq), Op::In, {std::string{trim(!rest.empty() && rest.front() == '=' ? rest.substr(1) : rest)}});
+      add(part.substr(0, eq), Op::In,
+          {std::string{trim(!rest.empty() && rest.front() == '=' ? rest.substr(1) : rest)}});
     } else if (part.front() == '!') {
       add(part.substr(1), Op::Absent, {});
     } else if (const auto space = part.find(' '); space != std::string_view::npos) {
-      return badRequest(fmt::format("unable to parse requirement: found '{}' expected: '('", trim(part.substr(space))));
+      return badRequest(
+          fmt::format("unable to parse requirement: found '{}' expected: '('", trim(part.substr(space))));
     } else {
       add(part, Op::Exists, {});
     }
@@ -106,12 +121,16 @@ Answer<Selector> Selector::fields(std::string_view text, const std::string& reso
   for (const auto part : splitTop(text)) {
     const auto ne = part.find("!=");
     const auto eq = part.find('=');
-    if (eq == std::string_view::npos) { return badRequest(fmt::format("invalid selector: '{}'; can't understand '{}'", text, part)); }
+    if (eq == std::string_view::npos) {
+      return badRequest(fmt::format("invalid selector: '{}'; can't understand '{}'", text, part));
+    }
     const bool negated = ne != std::string_view::npos && ne + 1 == eq;
     const auto field = trim(part.substr(0, negated ? ne : eq));
     auto value = part.substr(eq + 1);
     if (!value.empty() && value.front() == '=') { value.remove_prefix(1); }
-    if (!knownField(resource, field)) { return badRequest(fmt::format("field label not supported: {}", field)); }
+    if (!knownField(resource, field)) {
+      return badRequest(fmt::format("field label not supported: {}", field));
+    }
     s.requirements_.push_back({splitPath(field), negated ? Op::NotIn : Op::In, {std::string{trim(value)}}});
   }
   return s;

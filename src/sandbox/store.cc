@@ -42,7 +42,8 @@ ObjectPtr Store::remove(const StoreKey& key) {
   return last;
 }
 
-std::pair<Store::Map::const_iterator, Store::Map::const_iterator> Store::range(const std::string& resource) const {
+std::pair<Store::Map::const_iterator, Store::Map::const_iterator> Store::range(
+    const std::string& resource) const {
   return {objects_.lower_bound({resource, "", ""}), objects_.lower_bound({resource + '\x01', "", ""})};
 }
 

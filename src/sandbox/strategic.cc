@@ -49,8 +49,9 @@ class ListMerge {
       if (auto done = directives(); !done || replaced_) { return done; }
     }
     if (order != nullptr && !orderMatches(*order)) {
-      return plainError(fmt::format("The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
-                                    json::print(Value{patch_}), json::print(Value{*order})));
+      return plainError(
+          fmt::format("The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
+                      json::print(Value{patch_}), json::print(Value{*order})));
     }
     const Array before = live_;
     if (auto done = mergeItems(); !done) { return done; }
@@ -61,11 +62,13 @@ class ListMerge {
  private:
   [[nodiscard]] const Value& identity(const Value& v) const { return key_.empty() ? v : v[key_]; }
   [[nodiscard]] Value* find(Array& in, const Value& like) const {
-    const auto at = std::find_if(in.begin(), in.end(), [&](const Value& v) { return identity(v) == identity(like); });
+    const auto at =
+        std::find_if(in.begin(), in.end(), [&](const Value& v) { return identity(v) == identity(like); });
     return at == in.end() ? nullptr : &*at;
   }
   [[nodiscard]] long place(const Array& in, const Value& like) const {
-    const auto at = std::find_if(in.begin(), in.end(), [&](const Value& v) { return identity(v) == identity(like); });
+    const auto at =
+        std::find_if(in.begin(), in.end(), [&](const Value& v) { return identity(v) == identity(like); });
     return at == in.end() ? -1 : at - in.begin();
   }
 
@@ -136,7 +139,8 @@ class ListMerge {
         wanted.emplace_back(at, i);
       }
     }
-    std::stable_sort(wanted.begin(), wanted.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+    std::stable_sort(wanted.begin(), wanted.end(),
+                     [](const auto& a, const auto& b) { return a.first < b.first; });
     for (const auto& w : wanted) { ordered.push_back(live_[w.second]); }
     live_.clear();
     std::size_t l = 0;
@@ -170,7 +174,8 @@ Done mergeList(Value& live, const Value& patch, const Schema* schema, const Arra
     return {};
   }
   const bool by_key = schema->list == ListKind::Map;
-  return ListMerge{live.array(), patch.items(), by_key ? schema->keys.front() : "", elementOf(schema)}.run(order);
+  return ListMerge{live.array(), patch.items(), by_key ? schema->keys.front() : "", elementOf(schema)}.run(
+      order);
 }
 
 void deleteFromPrimitives(Value& target, const std::string& name, const Value& gone) {
@@ -195,7 +200,9 @@ void retainKeys(Value& target, const Value& keep) {
 Done besideDirectives(Value& target, const Value& patch, const Schema* schema) {
   if (const Value* keep = patch.find(kRetain)) { retainKeys(target, *keep); }
   for (const auto& [name, value] : patch.members()) {
-    if (name.starts_with(kDeleteFrom)) { deleteFromPrimitives(target, name.substr(kDeleteFrom.size()), value); }
+    if (name.starts_with(kDeleteFrom)) {
+      deleteFromPrimitives(target, name.substr(kDeleteFrom.size()), value);
+    }
     if (!name.starts_with(kOrder)) { continue; }
     const std::string field = name.substr(kOrder.size());
     Value* live = target.object().find(field);

@@ -16,8 +16,10 @@ using json::Array;
 using json::Object;
 using json::Value;
 
-Value column(std::string_view name, int priority = 0, std::string_view type = "string", std::string_view format = "") {
-  return Object{{"name", name}, {"type", type}, {"format", format}, {"description", ""}, {"priority", priority}};
+Value column(std::string_view name, int priority = 0, std::string_view type = "string",
+             std::string_view format = "") {
+  return Object{
+      {"name", name}, {"type", type}, {"format", format}, {"description", ""}, {"priority", priority}};
 }
 
 Value nameColumn(int priority = 0) { return column("Name", priority, "string", "name"); }
@@ -35,15 +37,17 @@ Array columns(const Names& names) {
 }
 
 Array eventColumns() {
-  return {column("Last Seen"),    column("Type"),    column("Reason"),        column("Object"),   column("Subobject", 1),
-          column("Source", 1),    column("Message"), column("First Seen", 1), column("Count", 1), nameColumn(1)};
+  return {column("Last Seen"),    column("Type"),      column("Reason"),  column("Object"),
+          column("Subobject", 1), column("Source", 1), column("Message"), column("First Seen", 1),
+          column("Count", 1),     nameColumn(1)};
 }
 
 Array customColumns(const Resource& r) {
   Array out{nameColumn()};
   if (r.columns.items().empty()) { out.push_back(column("Age", 0, "date")); }
   for (const Value& c : r.columns.items()) {
-    Value made = column(c["name"].str(), static_cast<int>(c["priority"].intOr(0)), c["type"].str(), c["format"].str());
+    Value made =
+        column(c["name"].str(), static_cast<int>(c["priority"].intOr(0)), c["type"].str(), c["format"].str());
     made.set("description", c["description"].str());
     out.push_back(std::move(made));
   }
@@ -62,7 +66,9 @@ Value customCell(std::string_view type, const Value& found, Wall now) {
 
 Array customCells(const Resource& r, const Value& object, Wall now) {
   Array out{object["metadata"]["name"]};
-  if (r.columns.items().empty()) { out.emplace_back(ageSince(object["metadata"]["creationTimestamp"].str(), now)); }
+  if (r.columns.items().empty()) {
+    out.emplace_back(ageSince(object["metadata"]["creationTimestamp"].str(), now));
+  }
   for (const Value& c : r.columns.items()) {
     const auto path = JsonPath::compile(c["jsonPath"].str());
     const auto found = path ? path->find(object) : std::vector<const Value*>{};
@@ -73,7 +79,8 @@ Array customCells(const Resource& r, const Value& object, Wall now) {
 
 Value rowObject(const Value& object, RowObject rows) {
   if (rows == RowObject::Object) { return object; }
-  return Object{{"kind", "PartialObjectMetadata"}, {"apiVersion", "meta.k8s.io/v1"}, {"metadata", object["metadata"]}};
+  return Object{
+      {"kind", "PartialObjectMetadata"}, {"apiVersion", "meta.k8s.io/v1"}, {"metadata", object["metadata"]}};
 }
 
 /// kubectl is told that such pods are over.
@@ -82,7 +89,9 @@ void addPodConditions(const Resource& r, const Value& object, Value& row) {
   const std::string_view phase = object["status"]["phase"].str();
   if (phase != "Succeeded" && phase != "Failed") { return; }
   const char* message = phase == "Succeeded" ? "The pod has completed successfully." : "The pod failed.";
-  row.set("conditions", Array{Value{Object{{"type", "Completed"}, {"status", "True"}, {"reason", phase}, {"message", message}}}});
+  row.set("conditions",
+          Array{Value{
+              Object{{"type", "Completed"}, {"status", "True"}, {"reason", phase}, {"message", message}}}});
 }
 
 }  // namespace
@@ -90,7 +99,8 @@ void addPodConditions(const Resource& r, const Value& object, Value& row) {
 json::Array columnsOf(const Resource& r) {
   if (r.custom) { return customColumns(r); }
   if (r.plural == "pods") {
-    return columns({{"Ready", "Status", "Restarts", "Age"}, {"IP", "Node", "Nominated Node", "Readiness Gates"}});
+    return columns(
+        {{"Ready", "Status", "Restarts", "Age"}, {"IP", "Node", "Nominated Node", "Readiness Gates"}});
   }
   if (r.plural == "nodes") {
     return columns({{"Status", "Roles", "Age", "Version"},
@@ -113,13 +123,14 @@ json::Array cellsOf(const Resource& r, const json::Value& object, Wall now) {
   if (r.plural == "namespaces") { return {meta["name"], Value{object["status"]["phase"].str()}, age}; }
   if (r.plural == "leases") { return {meta["name"], Value{object["spec"]["holderIdentity"].str()}, age}; }
   if (r.plural == "configmaps") {
-    return {meta["name"], Value{object["data"].members().size() + object["binaryData"].members().size()}, age};
+    return {meta["name"], Value{object["data"].members().size() + object["binaryData"].members().size()},
+            age};
   }
   return {meta["name"], meta["creationTimestamp"]};
 }
 
-json::Value makeTable(const Resource& resource, const std::vector<const json::Value*>& objects, json::Value list_meta,
-                      Wall now, RowObject rows) {
+json::Value makeTable(const Resource& resource, const std::vector<const json::Value*>& objects,
+                      json::Value list_meta, Wall now, RowObject rows) {
   Array made;
   for (const Value* object : objects) {
     Value row = Object{{"cells", cellsOf(resource, *object, now)}};
@@ -142,7 +153,8 @@ json::Value tableOfAnswer(const Resource& resource, const json::Value& body, Wal
     return makeTable(resource, objects, body["metadata"], now, rows);
   }
   objects.push_back(&body);
-  return makeTable(resource, objects, Object{{"resourceVersion", body["metadata"]["resourceVersion"]}}, now, rows);
+  return makeTable(resource, objects, Object{{"resourceVersion", body["metadata"]["resourceVersion"]}}, now,
+                   rows);
 }
 
 }  // namespace gs::sandbox

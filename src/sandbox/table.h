@@ -25,8 +25,8 @@ enum class RowObject : std::uint8_t { Metadata, Object, None };
                                         RowObject rows = RowObject::Metadata);
 
 struct PrintTable {
-  bool wide = false;         // -o wide: also columns with priority > 0
-  bool namespaces = false;   // -A: NAMESPACE first
+  bool wide = false;        // -o wide: also columns with priority > 0
+  bool namespaces = false;  // -A: NAMESPACE first
   bool headers = true;
 };
 /// As `kubectl get` prints it; "" for a table without rows (see noResources).

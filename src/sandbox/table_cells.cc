@@ -36,7 +36,9 @@ class PodSummary {
     const Value& status = pod["status"];
     reason_ = orElse(status["reason"], status["phase"].str().empty() ? "" : text(status["phase"]).c_str());
     for (const Value& c : status["conditions"].items()) {
-      if (c["type"].str() == "PodScheduled" && c["reason"].str() == "SchedulingGated") { reason_ = "SchedulingGated"; }
+      if (c["type"].str() == "PodScheduled" && c["reason"].str() == "SchedulingGated") {
+        reason_ = "SchedulingGated";
+      }
     }
     total_ = pod["spec"]["containers"].items().size();
     const bool initializing = initContainers();
@@ -60,7 +62,9 @@ class PodSummary {
 
   static std::string ended(const Value& terminated) {
     if (!terminated["reason"].str().empty()) { return text(terminated["reason"]); }
-    if (const auto signal = terminated["signal"].intOr(0); signal != 0) { return fmt::format("Signal:{}", signal); }
+    if (const auto signal = terminated["signal"].intOr(0); signal != 0) {
+      return fmt::format("Signal:{}", signal);
+    }
     return fmt::format("ExitCode:{}", terminated["exitCode"].intOr(0));
   }
 
@@ -134,8 +138,9 @@ class PodSummary {
 std::string readinessGates(const Value& pod) {
   const auto& gates = pod["spec"]["readinessGates"].items();
   if (gates.empty()) { return "<none>"; }
-  const auto open = std::count_if(gates.begin(), gates.end(),
-                                  [&](const Value& g) { return hasCondition(pod, g["conditionType"].str()); });
+  const auto open = std::count_if(gates.begin(), gates.end(), [&](const Value& g) {
+    return hasCondition(pod, g["conditionType"].str());
+  });
   return fmt::format("{}/{}", open, gates.size());
 }
 
@@ -168,7 +173,9 @@ std::string nodeAddress(const Value& node, std::string_view type) {
 }
 
 /// The first of these members that is there: events come in two forms (core and events.k8s.io).
-const Value& either(const Value& v, const char* a, const char* b) { return v.find(a) != nullptr ? v[a] : v[b]; }
+const Value& either(const Value& v, const char* a, const char* b) {
+  return v.find(a) != nullptr ? v[a] : v[b];
+}
 
 std::string eventSource(const Value& event) {
   const Value& source = either(event, "source", "deprecatedSource");
@@ -221,7 +228,8 @@ json::Array nodeCells(const json::Value& node, Wall now) {
 json::Array eventCells(const json::Value& event, Wall now) {
   const Value& first_time = either(event, "firstTimestamp", "deprecatedFirstTimestamp");
   const Value& last_time = either(event, "lastTimestamp", "deprecatedLastTimestamp");
-  const std::string first = ageSince(first_time.isString() ? first_time.str() : event["eventTime"].str(), now);
+  const std::string first =
+      ageSince(first_time.isString() ? first_time.str() : event["eventTime"].str(), now);
   std::string last = last_time.isString() ? ageSince(last_time.str(), now) : first;
   std::int64_t count = either(event, "count", "deprecatedCount").intOr(1);
   if (event["series"].isObject()) {

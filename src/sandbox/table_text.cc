@@ -24,7 +24,9 @@ std::string upper(std::string_view name) {
 std::string cellText(const Value& cell) {
   if (cell.isNull()) { return {}; }
   std::string out = cell.isString() ? std::string{cell.str()} : json::print(cell);
-  if (const std::size_t end = out.find_first_of("\r\n"); end != std::string::npos) { out = out.substr(0, end) + "..."; }
+  if (const std::size_t end = out.find_first_of("\r\n"); end != std::string::npos) {
+    out = out.substr(0, end) + "...";
+  }
   return out;
 }
 
@@ -56,7 +58,9 @@ std::string printTable(const json::Value& table, PrintTable how) {
   const auto& columns = table["columnDefinitions"].items();
   const auto& rows = table["rows"].items();
   if (rows.empty()) { return {}; }
-  const auto shown = [&](std::size_t i) { return i < columns.size() && (how.wide || columns[i]["priority"].intOr(0) == 0); };
+  const auto shown = [&](std::size_t i) {
+    return i < columns.size() && (how.wide || columns[i]["priority"].intOr(0) == 0);
+  };
   std::vector<Line> lines;
   if (how.headers) {
     lines.emplace_back();

@@ -1,8 +1,8 @@
 #include "sandbox/world.h"
 
+#include <fmt/format.h>
 #include <algorithm>
 #include <deque>
-#include <fmt/format.h>
 
 #include "base/check.h"
 #include "kapi/paths.h"
@@ -12,7 +12,8 @@ namespace gs::sandbox {
 namespace {
 
 constexpr std::uint8_t kElectionOwner = 100;
-constexpr Duration kFirstBookmark = std::chrono::seconds{1};  // a real server's, on a watch of timeoutSeconds=3
+constexpr Duration kFirstBookmark =
+    std::chrono::seconds{1};  // a real server's, on a watch of timeoutSeconds=3
 constexpr Duration kBookmarkEvery = std::chrono::seconds{60};
 
 bool isWrite(const kapi::Call& call) { return call.verb != kapi::Verb::Get && call.verb != kapi::Verb::List; }
@@ -54,7 +55,8 @@ namespace {
 std::unique_ptr<Api> makeApi(Rng rng, Now now) {
   auto api = std::make_unique<Api>(rng, now);
   for (const auto& crd : crds()) {
-    const auto answer = api->handle({"POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "application/json", crd}, now);
+    const auto answer = api->handle(
+        {"POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "application/json", crd}, now);
     GS_CHECK(answer.code == 201, "the built-in CRD was refused: {}", json::print(answer.body));
   }
   return api;
@@ -74,7 +76,9 @@ World::World(Options options)
 
 World::~World() = default;
 
-void World::at(Mono when, Action action) { actions_.emplace(std::pair{std::max(when, clock_.now().mono), seq_++}, std::move(action)); }
+void World::at(Mono when, Action action) {
+  actions_.emplace(std::pair{std::max(when, clock_.now().mono), seq_++}, std::move(action));
+}
 
 bool World::step(Mono until) {
   if (actions_.empty() || actions_.begin()->first.first > until) { return false; }
@@ -162,7 +166,9 @@ void World::stop(ReplicaId id) {
 }
 
 bool World::alive(ReplicaId id) const { return replicas_.at(static_cast<std::size_t>(id))->alive; }
-const scheduler::Scheduler& World::scheduler(ReplicaId id) const { return *replicas_.at(static_cast<std::size_t>(id))->machine; }
+const scheduler::Scheduler& World::scheduler(ReplicaId id) const {
+  return *replicas_.at(static_cast<std::size_t>(id))->machine;
+}
 
 std::optional<ReplicaId> World::leader() const {
   for (const auto& r : replicas_) {
@@ -174,11 +180,16 @@ std::optional<ReplicaId> World::leader() const {
 void World::inReplica(ReplicaId id, std::uint64_t life, std::function<void(Replica&)> action) {
   Replica& r = replica(id);
   if (!r.alive || r.life != life) { return; }
-  if (r.frozen) { r.while_frozen.push_back(std::move(action)); return; }
+  if (r.frozen) {
+    r.while_frozen.push_back(std::move(action));
+    return;
+  }
   action(r);
 }
 
-void World::post(Replica& r, const scheduler::Event& event) { carry(r, r.machine->handle(event, clock_.now())); }
+void World::post(Replica& r, const scheduler::Event& event) {
+  carry(r, r.machine->handle(event, clock_.now()));
+}
 
 void World::carry(Replica& r, kapi::Effects effects) {
   const auto life = r.life;
@@ -225,9 +236,16 @@ void World::elected(Replica& r, kapi::Election::Output output) {
 // ---------------------------------------------------------------- calls
 
 void World::submit(Replica& r, kapi::Call call) {
-  if (call.lane.empty()) { send(r, std::move(call)); return; }
+  if (call.lane.empty()) {
+    send(r, std::move(call));
+    return;
+  }
   const auto [it, idle] = r.lanes.try_emplace(call.lane);
-  if (idle) { send(r, std::move(call)); } else { it->second.push_back(std::move(call)); }
+  if (idle) {
+    send(r, std::move(call));
+  } else {
+    it->second.push_back(std::move(call));
+  }
 }
 
 void World::send(Replica& r, kapi::Call call) {
@@ -235,20 +253,27 @@ void World::send(Replica& r, kapi::Call call) {
   const bool shut = call.guarded && !(r.gate.leading && clock_.now().mono < r.gate.until);
   if (shut || api_away_) {
     auto o = failed(call, kapi::Fate::NotSent, shut ? "not leading" : "connection refused");
-    after({}, [this, id = r.id, life, call = std::move(call), o = std::move(o)]() mutable { deliver(id, life, call, std::move(o)); });
+    after({}, [this, id = r.id, life, call = std::move(call), o = std::move(o)]() mutable {
+      deliver(id, life, call, std::move(o));
+    });
     return;
   }
   const CallFate fate = judge_ ? judge_(r.id, call) : CallFate{};
-  if (fate.crash_before) { crash(r.id); return; }
-  after(options_.latency, [this, id = r.id, life, call = std::move(call), fate] { arrive(id, life, call, fate); });
+  if (fate.crash_before) {
+    crash(r.id);
+    return;
+  }
+  after(options_.latency,
+        [this, id = r.id, life, call = std::move(call), fate] { arrive(id, life, call, fate); });
 }
 
 void World::arrive(ReplicaId id, std::uint64_t life, const kapi::Call& call, CallFate fate) {
   using How = CallFate::How;
   kapi::Outcome o = failed(call, kapi::Fate::Unknown, "timed out");
   if (isWrite(call) && kapi::tokenOwner(call.token) != kElectionOwner) {
-    writes_.push_back(fmt::format("{} {}{}{} {}", kapi::httpMethod(call.verb), kapi::kindInfo(call.kind).resource,
-                                  call.subresource.empty() ? "" : "/", call.subresource, call.key.text()));
+    writes_.push_back(fmt::format("{} {}{}{} {}", kapi::httpMethod(call.verb),
+                                  kapi::kindInfo(call.kind).resource, call.subresource.empty() ? "" : "/",
+                                  call.subresource, call.key.text()));
   }
   if (fate.how == How::Normal || fate.how == How::LostAfter) {
     kapi::Outcome answer = port_.call(call, clock_.now());
@@ -268,7 +293,8 @@ void World::arrive(ReplicaId id, std::uint64_t life, const kapi::Call& call, Cal
     if (replica(id).life == life) { crash(id); }
     return;
   }
-  after(options_.latency, [this, id, life, call, o = std::move(o)]() mutable { deliver(id, life, call, std::move(o)); });
+  after(options_.latency,
+        [this, id, life, call, o = std::move(o)]() mutable { deliver(id, life, call, std::move(o)); });
 }
 
 void World::deliver(ReplicaId id, std::uint64_t life, const kapi::Call& call, kapi::Outcome o) {
@@ -288,7 +314,11 @@ void World::deliver(ReplicaId id, std::uint64_t life, const kapi::Call& call, ka
 }
 
 void World::outcome(Replica& r, const kapi::Outcome& o) {
-  if (kapi::tokenOwner(o.token) == kElectionOwner) { elected(r, r.election->handle(o, clock_.now())); } else { post(r, o); }
+  if (kapi::tokenOwner(o.token) == kElectionOwner) {
+    elected(r, r.election->handle(o, clock_.now()));
+  } else {
+    post(r, o);
+  }
 }
 
 // ---------------------------------------------------------------- streams
@@ -296,7 +326,11 @@ void World::outcome(Replica& r, const kapi::Outcome& o) {
 void World::openWatch(Replica& r, const kapi::OpenWatch& watch) {
   const auto life = r.life;
   std::optional<kapi::WatchEnded> refused;
-  if (api_away_) { refused = kapi::WatchEnded{watch.stream, 0, "connection refused"}; } else { refused = port_.open(r.id, watch, clock_.now()); }
+  if (api_away_) {
+    refused = kapi::WatchEnded{watch.stream, 0, "connection refused"};
+  } else {
+    refused = port_.open(r.id, watch, clock_.now());
+  }
   if (refused) {
     after(options_.latency, [this, id = r.id, life, ended = *refused] {
       inReplica(id, life, [this, ended](Replica& there) { post(there, ended); });
@@ -311,7 +345,8 @@ void World::openWatch(Replica& r, const kapi::OpenWatch& watch) {
 }
 
 /// Bookmarks while it lives, and its end in time.
-void World::streamLives(ReplicaId id, std::uint64_t life, kapi::Token stream, Duration bookmark_every, Mono end) {
+void World::streamLives(ReplicaId id, std::uint64_t life, kapi::Token stream, Duration bookmark_every,
+                        Mono end) {
   const Mono next = std::min(clock_.now().mono + bookmark_every, end);
   at(next, [=, this] {
     Replica& r = replica(id);
@@ -334,7 +369,8 @@ void World::changed() {
     drain_due_ = true;
     after(options_.latency, [this] { drainStreams(); });
   }
-  const auto due = std::min(kubelet_->nextDue(clock_.now()).value_or(Mono::max()), agents_->nextDue(clock_.now()).value_or(Mono::max()));
+  const auto due = std::min(kubelet_->nextDue(clock_.now()).value_or(Mono::max()),
+                            agents_->nextDue(clock_.now()).value_or(Mono::max()));
   if (due == Mono::max() || (simulate_at_ && *simulate_at_ <= due)) { return; }
   simulate_at_ = due;
   at(due, [this, due] {
@@ -371,7 +407,9 @@ void World::setApiAway(bool away) {
   for (const auto& r : replicas_) {
     for (const auto stream : std::exchange(r->streams, {})) {
       port_.close(r->id, stream);
-      inReplica(r->id, r->life, [this, stream](Replica& there) { post(there, kapi::WatchEnded{stream, 0, "connection lost"}); });
+      inReplica(r->id, r->life, [this, stream](Replica& there) {
+        post(there, kapi::WatchEnded{stream, 0, "connection lost"});
+      });
     }
   }
 }
@@ -379,7 +417,8 @@ void World::setApiAway(bool away) {
 // ---------------------------------------------------------------- a user
 
 Response World::request(std::string method, std::string target, json::Value body, std::string content_type) {
-  Response response = api_->handle({std::move(method), std::move(target), std::move(content_type), std::move(body)}, clock_.now());
+  Response response = api_->handle(
+      {std::move(method), std::move(target), std::move(content_type), std::move(body)}, clock_.now());
   changed();
   return response;
 }

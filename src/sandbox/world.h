@@ -63,7 +63,8 @@ class World {
 
   // The cluster, as a user with every right sees it. Bodies as kubectl sends them.
   [[nodiscard]] Api& api() { return *api_; }
-  Response request(std::string method, std::string target, json::Value body = {}, std::string content_type = "application/json");
+  Response request(std::string method, std::string target, json::Value body = {},
+                   std::string content_type = "application/json");
   /// POSTs each object to where its kind and namespace belong; CHECKs that it was accepted.
   void create(const json::Value& object);
   [[nodiscard]] json::Value get(const std::string& path);

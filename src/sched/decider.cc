@@ -80,6 +80,7 @@ struct Class {
   PodRequest request;
   ChoiceMemo::ShapeId shape = 0;
   std::unique_ptr<Order> order;
+  std::unique_ptr<RefusalBoard> board;  // once it was refused; goes with the order
   std::uint64_t used = 0;
 };
 
@@ -100,6 +101,7 @@ struct Decider::Impl {
       if (c.order && (oldest == nullptr || c.used < oldest->used)) { oldest = &c; }
     }
     oldest->order.reset();
+    oldest->board.reset();
     --orders;
   }
 
@@ -177,6 +179,12 @@ struct Decider::Impl {
     return order;
   }
 
+  Refusal refusal(Class& c) {
+    (void)catchUp(c);  // counts the board among the orders that are kept
+    if (!c.board) { c.board = std::make_unique<RefusalBoard>(); }
+    return c.board->explain(ledger, c.request);
+  }
+
   std::optional<Placed> decide(Class& c) {
     const auto best = catchUp(c).ranking.best();
     if (!best) { return std::nullopt; }
@@ -213,7 +221,7 @@ ClassId Decider::classOf(const PodRequest& request) {
     if (impl_->at(it->second).request == request) { return it->second; }
   }
   const ClassId id = impl_->next++;
-  Class c{request, 0, nullptr, 0};
+  Class c{request, 0, nullptr, nullptr, 0};
   if (request.devices) { c.shape = impl_->memo.join(*request.devices); }
   impl_->classes.emplace(id, std::move(c));
   impl_->by_hash.emplace(hash, id);
@@ -233,6 +241,7 @@ void Decider::retire(ClassId id) {
   impl_->classes.erase(it);
 }
 
+Refusal Decider::refusal(ClassId id) { return impl_->refusal(impl_->at(id)); }
 std::optional<Placed> Decider::decide(ClassId id) { return impl_->decide(impl_->at(id)); }
 bool Decider::fits(ClassId id) { return impl_->catchUp(impl_->at(id)).ranking.best().has_value(); }
 

@@ -49,10 +49,13 @@ class Decider {
   /// No pod has this class any more: what is known of it is forgotten. An unknown id: no effect.
   void retire(ClassId id);
 
-  /// nullopt: fits nowhere now; refusalText() (sched/explain.h) says why.
+  /// nullopt: fits nowhere now; refusal() says why.
   [[nodiscard]] std::optional<Placed> decide(ClassId id);
   /// Would decide() place it? Cheap when nothing changed.
   [[nodiscard]] bool fits(ClassId id);
+  /// Why it fits nowhere (sched/explain.h). Asking again costs a look at the nodes that changed since, and a
+  /// pass over the numbers of all nodes.
+  [[nodiscard]] Refusal refusal(ClassId id);
 
  private:
   struct Impl;

@@ -201,6 +201,20 @@ TEST(Decider, MoreClassesThanOrdersAreKept) {
   }
 }
 
+TEST(Decider, ARefusalFollowsTheNodesAndForgetsOldDetails) {
+  Ledger l;
+  testNode("a").gpus(4).addTo(l);
+  Decider d{l};
+  const ClassId c = d.classOf(testClaim(8));
+  EXPECT_EQ(d.refusal(c).text,
+            "0/1 nodes are available: 1 node(s) had too few GPUs: need 8 and the largest has 4.");
+  for (int i = 0; i < 3'000; ++i) {
+    testNode("b").gpus(8).taint("key", std::to_string(i), "NoSchedule").addTo(l);
+    EXPECT_EQ(d.refusal(c), explainRefusal(l, d.request(c)));
+  }
+  EXPECT_EQ(d.refusal(c).kind, "UntoleratedTaint,TooFewGpus");
+}
+
 TEST(Decider, AReaderThatFellBehindTheLogLooksAtAllNodes) {
   Ledger l;
   testNode("a").gpus(2).addTo(l);
@@ -241,6 +255,7 @@ RC_GTEST_PROP(DeciderProperty, EqualsOneThatStartsAnewAfterAnyChanges, (std::uin
     RC_ASSERT(answer == decideOnce(l, d.request(c)));
     RC_ASSERT(answer == decideByTheRule(l, d.request(c)));
     RC_ASSERT(d.fits(c) == answer.has_value());
+    if (!answer && facts.rng().chance(50)) { RC_ASSERT(d.refusal(c) == explainRefusal(l, d.request(c))); }
   }
   RC_CLASSIFY(placed > 20, "many placed");
 }

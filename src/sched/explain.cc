@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 
 namespace gs::sched {
 namespace {
@@ -60,26 +59,26 @@ std::string textOf(const Misfit& m) {
   return "?";
 }
 
-struct Group {
+/// All nodes that say the same.
+struct ReasonGroup {
   std::int64_t nodes = 0;
   std::int64_t need = 0;
   std::int64_t have = 0;
+
+  void add(std::int64_t node_need, std::int64_t node_have) {
+    ++nodes;
+    need = std::max(need, node_need);
+    have = std::max(have, node_have);
+  }
 };
 
-}  // namespace
+using ReasonGroups = std::map<std::pair<Reason, std::string>, ReasonGroup>;
 
-std::string refusalText(const std::vector<Misfit>& misfits, std::size_t nodes) {
+std::string textOf(const ReasonGroups& groups, std::size_t nodes) {
   if (nodes == 0) { return "no nodes available to schedule pods"; }
-  std::map<std::pair<Reason, std::string>, Group> groups;
-  for (const auto& m : misfits) {
-    Group& g = groups[{m.reason, m.detail}];
-    ++g.nodes;
-    g.need = std::max(g.need, m.need);
-    g.have = std::max(g.have, m.have);
-  }
   std::vector<std::pair<std::int64_t, std::string>> parts;  // negative count, text
   for (const auto& [key, g] : groups) {
-    std::string text = textOf({key.first, key.second, g.need, g.have});
+    std::string text = textOf(Misfit{key.first, key.second, g.need, g.have});
     std::replace(text.begin(), text.end(), ',', ';');  // a comma parts reasons
     parts.emplace_back(-g.nodes, std::move(text));
   }
@@ -93,24 +92,67 @@ std::string refusalText(const std::vector<Misfit>& misfits, std::size_t nodes) {
   return out + ".";
 }
 
-std::string refusalKind(const std::vector<Misfit>& misfits) {
-  std::set<Reason> kinds;
-  for (const auto& m : misfits) { kinds.insert(m.reason); }
-  if (kinds.empty()) { return "NoNodes"; }
+std::string kindOf(const ReasonGroups& groups) {
+  if (groups.empty()) { return "NoNodes"; }
   std::string out;
-  for (const Reason r : kinds) {
-    if (!out.empty()) { out += ','; }
-    out += kindOf(r);
+  Reason last{};
+  for (const auto& [key, group] : groups) {  // in the order of reasons
+    if (!out.empty() && key.first == last) { continue; }
+    out += (out.empty() ? "" : ",") + std::string{kindOf(key.first)};
+    last = key.first;
   }
   return out;
 }
 
-std::string refusalText(const Ledger& ledger, const PodRequest& request) {
-  return refusalText(misfits(ledger, request), ledger.existing());
+}  // namespace
+
+Refusal explainMisfits(const std::vector<Misfit>& misfits, std::size_t nodes) {
+  ReasonGroups groups;
+  for (const auto& m : misfits) { groups[{m.reason, m.detail}].add(m.need, m.have); }
+  return {kindOf(groups), textOf(groups, nodes)};
 }
 
+Refusal explainRefusal(const Ledger& ledger, const PodRequest& request) {
+  return explainMisfits(misfits(ledger, request), ledger.existing());
+}
+
+std::string refusalText(const Ledger& ledger, const PodRequest& request) {
+  return explainRefusal(ledger, request).text;
+}
 std::string refusalKind(const Ledger& ledger, const PodRequest& request) {
-  return refusalKind(misfits(ledger, request));
+  return explainRefusal(ledger, request).kind;
+}
+
+void RefusalBoard::look(const NodeState& node, const PodRequest& request, Entry& entry) {
+  entry = {node.version, 0, 0, 0};
+  auto misfit = node.exists ? misfitOn(node, request) : std::nullopt;
+  if (!misfit) { return; }
+  entry.need = misfit->need;
+  entry.have = misfit->have;
+  const auto next = static_cast<std::uint32_t>(groups_.size() + 1);
+  entry.group = groups_.try_emplace({misfit->reason, std::move(misfit->detail)}, next).first->second;
+}
+
+Refusal RefusalBoard::explain(const Ledger& ledger, const PodRequest& request) {
+  constexpr std::size_t kMostGroups =
+      1024;  // details that no node has any more add up: then all is read anew
+  if (groups_.size() > kMostGroups) {
+    groups_.clear();
+    entries_.clear();
+  }
+  entries_.resize(ledger.size());
+  for (Ledger::NodeIndex i = 0; i < ledger.size(); ++i) {
+    if (entries_[i].seen != ledger.at(i).version) { look(ledger.at(i), request, entries_[i]); }
+  }
+  std::vector<ReasonGroup> counted(groups_.size() + 1);
+  for (const auto& e : entries_) {
+    if (e.group != 0) { counted[e.group].add(e.need, e.have); }
+  }
+  ReasonGroups groups;
+  for (const auto& [key, group] : groups_) {
+    if (counted[group].nodes > 0) { groups.emplace(key, counted[group]); }
+  }
+  return {kindOf(groups), textOf(groups, ledger.existing())};
 }
 
 }  // namespace gs::sched

@@ -1,25 +1,53 @@
-// Refusals in words: the same for conditions, events and the CLI, in kube-scheduler's form (design 3.10).
-// Pure over the ledger. Each call looks at all nodes: make the text when it is written, not for every
-// attempt.
+// Refusals in words: the same for conditions, events and the CLI, in kube-scheduler's form (design 3.10). Pure
+// over the ledger. The free functions look at all nodes; RefusalBoard, which the Decider keeps per class, only
+// at those that changed since it was last asked.
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sched/fit.h"
 
 namespace gs::sched {
 
-/// "0/5 nodes are available: 3 node(s) had too few free GPUs: need 4 and most free is 2, 2 node(s) had
-/// untolerated taint {k: v}." One aggregated text per reason, most nodes first then by text, no comma inside
-/// a reason; with no nodes "no nodes available to schedule pods".
+struct Refusal {
+  /// Which kinds of reasons apply, without numbers: changes only when the kind of refusal changes.
+  std::string kind;
+  /// "0/5 nodes are available: 3 node(s) had too few free GPUs: need 4 and most free is 2, 2 node(s) had
+  /// untolerated taint {k: v}." One aggregated text per reason, most nodes first then by text, no comma
+  /// inside a reason; with no nodes "no nodes available to schedule pods".
+  std::string text;
+  friend bool operator==(const Refusal&, const Refusal&) = default;
+};
+
+[[nodiscard]] Refusal explainRefusal(const Ledger& ledger, const PodRequest& request);
 [[nodiscard]] std::string refusalText(const Ledger& ledger, const PodRequest& request);
-/// Which kinds of reasons apply, without numbers: changes only when the kind of refusal changes (design
-/// 3.10).
 [[nodiscard]] std::string refusalKind(const Ledger& ledger, const PodRequest& request);
 
-/// The parts of both. `nodes`: how many there are.
-[[nodiscard]] std::string refusalText(const std::vector<Misfit>& misfits, std::size_t nodes);
-[[nodiscard]] std::string refusalKind(const std::vector<Misfit>& misfits);
+/// The words for these nodes' reasons; `nodes`: how many there are.
+[[nodiscard]] Refusal explainMisfits(const std::vector<Misfit>& misfits, std::size_t nodes);
+
+/// Remembers each node's reason to refuse one request. Always for the same ledger and request.
+class RefusalBoard {
+ public:
+  /// As explainRefusal(). Costs a look at the nodes that changed, and a pass over the numbers of all.
+  Refusal explain(const Ledger& ledger, const PodRequest& request);
+
+ private:
+  struct Entry {
+    std::uint64_t seen = 0;  // NodeState::version
+    std::int64_t need = 0;
+    std::int64_t have = 0;
+    std::uint32_t group = 0;  // 0: does not refuse
+  };
+  using GroupKey = std::pair<Reason, std::string>;  // and detail
+
+  void look(const NodeState& node, const PodRequest& request, Entry& entry);
+
+  std::vector<Entry> entries_;  // by the ledger's index
+  std::map<GroupKey, std::uint32_t> groups_;
+};
 
 }  // namespace gs::sched

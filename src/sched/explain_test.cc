@@ -38,7 +38,8 @@ struct TextCase {
 };
 class RefusalWords : public ::testing::TestWithParam<TextCase> {};
 TEST_P(RefusalWords, Are) {
-  EXPECT_EQ(refusalText({GetParam().misfit}, 1), "0/1 nodes are available: 1 " + GetParam().expect + ".");
+  EXPECT_EQ(explainMisfits({GetParam().misfit}, 1).text,
+            "0/1 nodes are available: 1 " + GetParam().expect + ".");
 }
 // clang-format off
 INSTANTIATE_TEST_SUITE_P(Table, RefusalWords, ::testing::Values(
@@ -69,7 +70,7 @@ TEST(RefusalText, MostNodesFirstThenByText) {
                                     {Reason::UntoleratedTaint, "a: 1", 0, 0},
                                     {Reason::NotReady, "", 0, 0},
                                     {Reason::NotReady, "", 0, 0}};
-  EXPECT_EQ(refusalText(misfits, 5),
+  EXPECT_EQ(explainMisfits(misfits, 5).text,
             "0/5 nodes are available: 2 node(s) were not ready, 1 Insufficient cpu, 1 node(s) had "
             "untolerated taint {a: 1}, "
             "1 node(s) had untolerated taint {b: 1}.");
@@ -80,8 +81,8 @@ TEST(RefusalKind, DoesNotChangeWithNumbersOrDetails) {
   const std::vector<Misfit> after{{Reason::UntoleratedTaint, "b: 1", 0, 0},
                                   {Reason::TooFewFree, "", 4, 3},
                                   {Reason::TooFewFree, "", 4, 0}};
-  EXPECT_EQ(refusalKind(before), refusalKind(after));
-  EXPECT_NE(refusalKind(before), refusalKind({before[0]}));
+  EXPECT_EQ(explainMisfits(before, 2).kind, explainMisfits(after, 3).kind);
+  EXPECT_NE(explainMisfits(before, 2).kind, explainMisfits({before[0]}, 1).kind);
 }
 
 /// Reads "N text, N text" back; -1 where it has another form.

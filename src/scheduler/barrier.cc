@@ -1,7 +1,7 @@
 #include "scheduler/barrier.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "kapi/write.h"
 #include "model/annotations.h"
@@ -41,7 +41,8 @@ void Barrier::ask(Kind kind, kapi::Effects& out) {
 }
 
 void Barrier::askCensus(const std::string& continue_token, kapi::Effects& out) {
-  kapi::Call call = kapi::listObjects(Kind::Lease, "", kPage, continue_token, fmt::format("{}=true", model::kManagedLabel));
+  kapi::Call call =
+      kapi::listObjects(Kind::Lease, "", kPage, continue_token, fmt::format("{}=true", model::kManagedLabel));
   call.token = kapi::makeToken(kOwner, next_++);
   census_call_ = call.token;
   out.emplace_back(std::move(call));
@@ -70,9 +71,14 @@ void Barrier::censusPage(const kapi::Outcome& outcome, Mono now, kapi::Effects& 
   }
   if (census_.revision == 0) { census_.revision = outcome.list_revision; }
   for (const auto& item : outcome.items) {
-    if (const auto* lease = std::get_if<model::Ptr<model::Lease>>(&item)) { census_.leases.push_back(*lease); }
+    if (const auto* lease = std::get_if<model::Ptr<model::Lease>>(&item)) {
+      census_.leases.push_back(*lease);
+    }
   }
-  if (!outcome.continue_token.empty()) { askCensus(outcome.continue_token, out); return; }
+  if (!outcome.continue_token.empty()) {
+    askCensus(outcome.continue_token, out);
+    return;
+  }
   census_open_ = false;
   census_done_ = true;
   complete_census_ = std::exchange(census_, {});
@@ -92,9 +98,14 @@ void Barrier::kindListed(Kind kind, const kapi::Outcome& outcome, Mono now) {
 }
 
 void Barrier::handle(const kapi::Outcome& outcome, Mono now, kapi::Effects& out) {
-  if (outcome.token == census_call_) { censusPage(outcome, now, out); return; }
+  if (outcome.token == census_call_) {
+    censusPage(outcome, now, out);
+    return;
+  }
   for (const Kind kind : kCaughtUpKinds) {
-    if (asked_[slot(kind)] == outcome.token && kinds_[slot(kind)] == Progress::Asked) { kindListed(kind, outcome, now); }
+    if (asked_[slot(kind)] == outcome.token && kinds_[slot(kind)] == Progress::Asked) {
+      kindListed(kind, outcome, now);
+    }
   }
 }
 
@@ -120,7 +131,9 @@ std::string Barrier::trouble() const {
   if (done()) { return ""; }
   if (!last_error_.empty()) { return last_error_; }
   for (const Kind kind : kCaughtUpKinds) {
-    if (kinds_[slot(kind)] != Progress::Done) { return fmt::format("{} have not caught up yet", kindText(kind)); }
+    if (kinds_[slot(kind)] != Progress::Done) {
+      return fmt::format("{} have not caught up yet", kindText(kind));
+    }
   }
   return "leases were not listed yet";
 }

@@ -22,8 +22,14 @@ class Barrier {
   static constexpr Duration kRetry = std::chrono::seconds{1};
   static constexpr int kPage = 500;
 
-  struct CatchUp { model::Kind kind{}; model::Revision revision = 0; };
-  struct Census { std::vector<model::Ptr<model::Lease>> leases; model::Revision revision = 0; };
+  struct CatchUp {
+    model::Kind kind{};
+    model::Revision revision = 0;
+  };
+  struct Census {
+    std::vector<model::Ptr<model::Lease>> leases;
+    model::Revision revision = 0;
+  };
 
   void start(kapi::Effects& out);
   void startCensus(kapi::Effects& out);

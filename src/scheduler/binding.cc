@@ -34,9 +34,28 @@ std::string Scheduler::fenceOf(const model::Pod& pod) const {
   return value == nullptr ? std::string{} : *value;
 }
 
-Claimant Scheduler::claimant(const model::Pod& pod, const model::ReservationId& reservation, const std::vector<int>& ids, int id,
-                             bool shared) const {
-  return claimant(Grant{reservation, pod.uid, pod.key, pod.node, ids, shared, {}, {}, {}, {}, false, 0, 0, 0, {}, {}, {}, {}, false}, id);
+Claimant Scheduler::claimant(const model::Pod& pod, const model::ReservationId& reservation,
+                             const std::vector<int>& ids, int id, bool shared) const {
+  return claimant(Grant{reservation,
+                        pod.uid,
+                        pod.key,
+                        pod.node,
+                        ids,
+                        shared,
+                        {},
+                        {},
+                        {},
+                        {},
+                        false,
+                        0,
+                        0,
+                        0,
+                        {},
+                        {},
+                        {},
+                        {},
+                        false},
+                  id);
 }
 
 Claimant Scheduler::claimant(const Grant& grant, int id) const {
@@ -74,7 +93,8 @@ void Scheduler::noticed(const LeaseNotice& notice) {
     const model::Pod* pod = engine_.cache().pod(notice.uid);
     if (pod == nullptr || !pod->bound()) { return; }
     if (notice.what == What::Held) {
-      warnOnce(*pod, "GpuLeaseRewritten", fmt::format("lease {} was missing and was written again", notice.lease.text()));
+      warnOnce(*pod, "GpuLeaseRewritten",
+               fmt::format("lease {} was missing and was written again", notice.lease.text()));
     } else if (notice.what == What::Lost) {
       warnOnce(*pod, "GpuHeldByOther", notice.why);
     }
@@ -102,14 +122,26 @@ void Scheduler::advance(Grant& grant) {
   if (pod == nullptr || grant.call != 0 || now_.mono < grant.not_before) { return; }
   switch (grant.stage) {
     case Stage::Leasing:
-      if (pod->deleting) { release(grant, "the pod is being deleted", false); return; }
-      if (fenceOf(*pod) != grant.fence) { release(grant, "the pod was fenced", false); return; }
+      if (pod->deleting) {
+        release(grant, "the pod is being deleted", false);
+        return;
+      }
+      if (fenceOf(*pod) != grant.fence) {
+        release(grant, "the pod was fenced", false);
+        return;
+      }
       if (!grant.open_leases.empty()) { return; }
-      if (grant.unknown_lease) { takeLeases(grant, true); return; }
+      if (grant.unknown_lease) {
+        takeLeases(grant, true);
+        return;
+      }
       bind(grant);
       return;
     case Stage::Binding:  // a refused one is sent again
-      if (fenceOf(*pod) != grant.fence || pod->deleting) { release(grant, "the pod changed before it was bound", false); return; }
+      if (fenceOf(*pod) != grant.fence || pod->deleting) {
+        release(grant, "the pod changed before it was bound", false);
+        return;
+      }
       bind(grant);
       return;
     case Stage::Reading:
@@ -123,7 +155,10 @@ void Scheduler::advance(Grant& grant) {
 
 bool Scheduler::podWriteOpen(const model::Uid& uid) const {
   const auto grant = grants_.find(uid);
-  if (grant != grants_.end() && grant->second.stage != Stage::Leasing && grant->second.stage != Stage::Releasing) { return true; }
+  if (grant != grants_.end() && grant->second.stage != Stage::Leasing &&
+      grant->second.stage != Stage::Releasing) {
+    return true;
+  }
   const auto repair = repairs_.find(uid);
   return repair != repairs_.end() && repair->second.call != 0;
 }
@@ -154,7 +189,8 @@ void Scheduler::bindApplied(Grant& grant) {
   count(kScheduleAttempts, {{"result", "scheduled"}, {"profile", config_.scheduler_name}});
   if (const auto seen = first_seen_.find(grant.uid); seen != first_seen_.end()) {
     const double s = std::chrono::duration<double>(now_.mono - seen->second).count();
-    out_.emplace_back(kapi::Metric{kapi::MetricOp::Observe, kSchedulingSli, {{"attempts", std::to_string(grant.sends + 1)}}, s});
+    out_.emplace_back(kapi::Metric{
+        kapi::MetricOp::Observe, kSchedulingSli, {{"attempts", std::to_string(grant.sends + 1)}}, s});
     first_seen_.erase(seen);
   }
   engine_.queue().forgetFailures(grant.uid);
@@ -166,7 +202,9 @@ void Scheduler::scheduledEvent(const Grant& grant) {
   std::string note = fmt::format("Successfully assigned {} to {}", grant.pod.text(), grant.node.text);
   if (!grant.ids.empty()) { note += fmt::format(" with GPUs {}", model::printIds(grant.ids)); }
   const model::Pod* pod = engine_.cache().pod(grant.uid);
-  events_.send({model::Kind::Pod, grant.pod, grant.uid, pod == nullptr ? 0 : pod->revision, false, "Scheduled", "Binding", note}, now_, out_);
+  events_.send({model::Kind::Pod, grant.pod, grant.uid, pod == nullptr ? 0 : pod->revision, false,
+                "Scheduled", "Binding", note},
+               now_, out_);
 }
 
 void Scheduler::bindAnswered(Grant& grant, const kapi::Outcome& outcome) {
@@ -197,9 +235,16 @@ void Scheduler::judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fen
   const auto ids = engine::allocatedIds(pod);
   if (pod.bound()) {
     const bool as_decided = pod.node == grant.node && (grant.ids.empty() ? !ids : ids == grant.ids);
-    if (as_decided) { bindApplied(grant); } else { release(grant, "the pod was bound to node " + pod.node.text, false); }
+    if (as_decided) {
+      bindApplied(grant);
+    } else {
+      release(grant, "the pod was bound to node " + pod.node.text, false);
+    }
   } else if (after_fence || pod.deleting || fenceOf(pod) != grant.fence) {
-    release(grant, after_fence ? "the outcome of its Binding was unknown; fenced" : "the pod changed before it was bound", false);
+    release(grant,
+            after_fence ? "the outcome of its Binding was unknown; fenced"
+                        : "the pod changed before it was bound",
+            false);
   } else if (++grant.sends < kMaxBindSends) {
     grant.stage = Stage::Binding;
     bind(grant);
@@ -230,7 +275,8 @@ void Scheduler::fence(Grant& grant) {
 
 void Scheduler::fenceAnswered(Grant& grant, const kapi::Outcome& outcome) {
   const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
-  if (outcome.fate == Fate::Applied && pod != nullptr && (*pod)->uid == grant.uid && fenceOf(**pod) == grant.fence_value) {
+  if (outcome.fate == Fate::Applied && pod != nullptr && (*pod)->uid == grant.uid &&
+      fenceOf(**pod) == grant.fence_value) {
     engine_.learn(outcome.object, now_.mono);
     judgeLivePod(grant, **pod, true);
   } else if (outcome.fate == Fate::Refused && (outcome.http == 404 || outcome.http == 422)) {
@@ -247,7 +293,8 @@ void Scheduler::release(Grant& grant, std::string why, bool back_off) {
   grant.why = std::move(why);
   grant.back_off = back_off;
   grant.open_leases.clear();
-  log(kapi::Level::Info, "placement dropped", {{"pod", grant.pod.text()}, {"node", grant.node.text}, {"why", grant.why}});
+  log(kapi::Level::Info, "placement dropped",
+      {{"pod", grant.pod.text()}, {"node", grant.node.text}, {"why", grant.why}});
   for (const int id : grant.ids) {
     const auto key = leaseKey(grant.node, id);
     grant.open_leases.insert(key);
@@ -261,11 +308,15 @@ void Scheduler::finishRelease(const model::Uid& uid) {
   const bool back_off = it->second.back_off;
   grants_.erase(it);
   const model::Pod* pod = engine_.cache().pod(uid);
-  if (pod == nullptr || pod->bound() || !back_off) { review_.insert(uid); return; }
+  if (pod == nullptr || pod->bound() || !back_off) {
+    review_.insert(uid);
+    return;
+  }
   const auto door = readDoor(*pod);
   if (const auto* request = std::get_if<sched::PodRequest>(&door)) {
     auto& queue = engine_.queue();
-    const sched::Queue::Item item{uid, pod->priority, pod->created.time_since_epoch().count(), engine_.decider().classOf(*request)};
+    const sched::Queue::Item item{uid, pod->priority, pod->created.time_since_epoch().count(),
+                                  engine_.decider().classOf(*request)};
     queued_[uid] = item;
     queue.backOff(item, now_.mono.time_since_epoch().count() + queue.nextBackoffNs(uid));
   }

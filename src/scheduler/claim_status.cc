@@ -47,7 +47,10 @@ void ClaimStatusWriter::pump(Mono now, kapi::Effects& out) {
       continue;
     }
     Written& w = written_[*it];
-    if (w.in_flight != 0) { ++it; continue; }
+    if (w.in_flight != 0) {
+      ++it;
+      continue;
+    }
     if (w.at != Mono{} && now - w.at < kGap) {
       later_.emplace(w.at + kGap, *it);
       it = dirty_.erase(it);

@@ -22,7 +22,8 @@ bool EventSender::handle(const kapi::Outcome& outcome, Mono now) {
   if (it == in_flight_.end()) { return false; }
   Sent sent = std::move(it->second);
   in_flight_.erase(it);
-  const bool again = outcome.fate == kapi::Fate::Unknown || outcome.fate == kapi::Fate::NotSent || outcome.http == 429;
+  const bool again =
+      outcome.fate == kapi::Fate::Unknown || outcome.fate == kapi::Fate::NotSent || outcome.http == 429;
   if (again && sent.tries < kTries) {
     const Duration wait = std::chrono::milliseconds{250} * (1 << sent.tries);
     later_.emplace(now + std::max(wait, outcome.retry_after), std::move(sent));

@@ -28,9 +28,9 @@ struct Grant {
   model::Uid uid;
   model::ObjectKey pod;
   model::NodeName node;
-  std::vector<int> ids;       // ascending; empty: no exact devices
+  std::vector<int> ids;  // ascending; empty: no exact devices
   bool shared = false;
-  std::string fence;          // the pod's fence value when this was decided
+  std::string fence;  // the pod's fence value when this was decided
   sched::Reservation hold;
   Stage stage = Stage::Leasing;
   std::set<model::ObjectKey> open_leases;  // Leasing: not yet Held; Releasing: not yet Gone
@@ -40,9 +40,9 @@ struct Grant {
   kapi::Token call = 0;        // Binding, read or fence in flight
   Mono not_before{};
   Mono binding_since{};
-  std::string fence_value;     // the fence in flight
-  std::string why;             // Releasing: what went wrong, for the log
-  bool back_off = false;       // Releasing: wait before trying again
+  std::string fence_value;  // the fence in flight
+  std::string why;          // Releasing: what went wrong, for the log
+  bool back_off = false;    // Releasing: wait before trying again
 };
 
 }  // namespace gs::scheduler

@@ -1,7 +1,7 @@
 #include "scheduler/lease_desk.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "kapi/write.h"
 
@@ -79,11 +79,13 @@ bool LeaseDesk::idle(const model::ObjectKey& lease, const model::Uid& uid) const
   return it == desks_.end() || !it->second.wishes.contains(uid);
 }
 
-void LeaseDesk::notify(What what, const model::ObjectKey& key, const model::Uid& uid, bool was_unknown, std::string why) {
+void LeaseDesk::notify(What what, const model::ObjectKey& key, const model::Uid& uid, bool was_unknown,
+                       std::string why) {
   notices_.push_back({what, key, uid, was_unknown, std::move(why)});
 }
 
-bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::Uid& uid, Wish& wish, const model::Lease* lease) {
+bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::Uid& uid, Wish& wish,
+                          const model::Lease* lease) {
   if (!wish.take) {
     if (lease != nullptr && namesPod(*lease, uid)) { return false; }
     notify(What::Gone, key, uid, false, "");
@@ -92,12 +94,16 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
   const bool read = wish.confirmed;
   if (desk.occupied && read) {
     engine_.blockDevice(wish.take->node, wish.take->gpu);
-    notify(What::Lost, key, uid, false, fmt::format("a Lease {} exists that is not managed by this scheduler", key.text()));
+    notify(What::Lost, key, uid, false,
+           fmt::format("a Lease {} exists that is not managed by this scheduler", key.text()));
     return true;
   }
   if (lease == nullptr) { return false; }
   if (namesExactly(*lease, *wish.take)) {
-    if (wish.confirm && !read) { desk.must_read = true; return false; }
+    if (wish.confirm && !read) {
+      desk.must_read = true;
+      return false;
+    }
     notify(What::Held, key, uid, wish.was_unknown, "");
     return true;
   }
@@ -105,23 +111,33 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
   // Its own under another reservation, or an ancestor's without annotations: written over.
   const bool own = !lease->shared() && !wish.take->shared && namesPod(*lease, uid);
   if (joins || own) { return false; }
-  if (!read) { desk.must_read = true; return false; }  // the cache may be behind
+  if (!read) {
+    desk.must_read = true;
+    return false;
+  }  // the cache may be behind
   if (engine::holdersOf(*lease).empty()) { engine_.blockDevice(wish.take->node, wish.take->gpu); }
   if (lease->node.empty()) { engine_.placeLease(key, wish.take->node, wish.take->gpu); }
-  notify(What::Lost, key, uid, false, fmt::format("GPU {} of node {} is held by {}", wish.take->gpu, wish.take->node.text,
-                                                  lease->pod.name.empty() ? "pod uid " + lease->holder : "pod " + lease->pod.text()));
+  notify(What::Lost, key, uid, false,
+         fmt::format("GPU {} of node {} is held by {}", wish.take->gpu, wish.take->node.text,
+                     lease->pod.name.empty() ? "pod uid " + lease->holder : "pod " + lease->pod.text()));
   return true;
 }
 
 void LeaseDesk::settle(const model::ObjectKey& key, Desk& desk, const model::Lease* lease) {
   for (auto it = desk.wishes.begin(); it != desk.wishes.end();) {
-    if (settleOne(key, desk, it->first, it->second, lease)) { it = desk.wishes.erase(it); } else { ++it; }
+    if (settleOne(key, desk, it->first, it->second, lease)) {
+      it = desk.wishes.erase(it);
+    } else {
+      ++it;
+    }
   }
 }
 
 /// The one write that brings the lease closest to all wishes, from its newest known state.
-std::optional<kapi::Call> LeaseDesk::plan(const model::ObjectKey& key, const Desk& desk, const model::Lease* lease) const {
-  const auto take = std::find_if(desk.wishes.begin(), desk.wishes.end(), [](const auto& w) { return w.second.take.has_value(); });
+std::optional<kapi::Call> LeaseDesk::plan(const model::ObjectKey& key, const Desk& desk,
+                                          const model::Lease* lease) const {
+  const auto take = std::find_if(desk.wishes.begin(), desk.wishes.end(),
+                                 [](const auto& w) { return w.second.take.has_value(); });
   if (lease == nullptr) {
     if (take == desk.wishes.end()) { return std::nullopt; }
     model::Lease fresh = newLease(key, *take->second.take);
@@ -143,8 +159,12 @@ std::optional<kapi::Call> LeaseDesk::plan(const model::ObjectKey& key, const Des
   }
   model::Lease next = *lease;
   for (const auto& [uid, w] : desk.wishes) {
-    if (!w.take) { std::erase_if(next.holders, [&u = uid](const auto& h) { return h.uid == u; }); }
-    if (w.take && w.take->shared && next.holders.size() < kMaxSharers) { putShare(next.holders, shareOf(*w.take)); }
+    if (!w.take) {
+      std::erase_if(next.holders, [&u = uid](const auto& h) { return h.uid == u; });
+    }
+    if (w.take && w.take->shared && next.holders.size() < kMaxSharers) {
+      putShare(next.holders, shareOf(*w.take));
+    }
   }
   if (next.holders.empty()) { return kapi::deleteLease(key, lease->uid, lease->revision); }
   return kapi::updateLease(next);
@@ -179,7 +199,10 @@ void LeaseDesk::pump(Mono now, kapi::Effects& out) {
     const auto it = desks_.find(key);
     if (it == desks_.end()) { continue; }
     step(key, it->second, now, out);
-    if (it->second.wishes.empty() && it->second.in_flight == 0) { desks_.erase(it); continue; }
+    if (it->second.wishes.empty() && it->second.in_flight == 0) {
+      desks_.erase(it);
+      continue;
+    }
     if (it->second.in_flight == 0) { active_.insert(key); }
   }
 }
@@ -201,7 +224,10 @@ void LeaseDesk::backOff(Desk& desk, const kapi::Outcome& outcome, Mono now) {
 
 void LeaseDesk::refuse(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now) {
   for (auto it = desk.wishes.begin(); it != desk.wishes.end();) {
-    if (!it->second.take) { ++it; continue; }
+    if (!it->second.take) {
+      ++it;
+      continue;
+    }
     notify(What::Refused, key, it->first, it->second.was_unknown,
            fmt::format("lease {} was refused: {} {}", key.text(), outcome.http, outcome.message));
     it = desk.wishes.erase(it);
@@ -209,11 +235,16 @@ void LeaseDesk::refuse(const model::ObjectKey& key, Desk& desk, const kapi::Outc
   backOff(desk, outcome, now);
 }
 
-void LeaseDesk::readAnswered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now) {
+void LeaseDesk::readAnswered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome,
+                             Mono now) {
   if (outcome.fate == Fate::Applied || outcome.http == 404) {
     const auto* read = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
     desk.occupied = read != nullptr && !(*read)->managed;
-    if (read != nullptr) { engine_.learn(outcome.object, now); } else { engine_.leaseGone(key, {}, now); }
+    if (read != nullptr) {
+      engine_.learn(outcome.object, now);
+    } else {
+      engine_.leaseGone(key, {}, now);
+    }
     for (auto& [uid, wish] : desk.wishes) { wish.confirmed = true; }
     desk.failures = 0;
     return;
@@ -226,7 +257,11 @@ void LeaseDesk::answered(const model::ObjectKey& key, Desk& desk, const kapi::Ou
   switch (outcome.fate) {
     case Fate::Applied:
       desk.failures = 0;
-      if (desk.verb == Verb::Delete) { engine_.leaseGone(key, desk.target, now); } else { engine_.learn(outcome.object, now); }
+      if (desk.verb == Verb::Delete) {
+        engine_.leaseGone(key, desk.target, now);
+      } else {
+        engine_.learn(outcome.object, now);
+      }
       return;
     case Fate::Unknown:
       for (auto& [uid, wish] : desk.wishes) {
@@ -259,7 +294,11 @@ void LeaseDesk::handle(const kapi::Outcome& outcome, Mono now) {
   calls_.erase(call);
   Desk& desk = desks_[key];
   desk.in_flight = 0;
-  if (desk.verb == Verb::Get) { readAnswered(key, desk, outcome, now); } else { answered(key, desk, outcome, now); }
+  if (desk.verb == Verb::Get) {
+    readAnswered(key, desk, outcome, now);
+  } else {
+    answered(key, desk, outcome, now);
+  }
   active_.insert(key);
 }
 

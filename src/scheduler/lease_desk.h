@@ -74,9 +74,9 @@ class LeaseDesk {
     std::map<model::Uid, Wish> wishes;
     kapi::Token in_flight = 0;
     kapi::Verb verb{};
-    model::Uid target;       // uid of the lease that a Delete in flight names
+    model::Uid target;  // uid of the lease that a Delete in flight names
     bool must_read = false;
-    bool occupied = false;   // a live read found an object of that name that is not a lease of ours
+    bool occupied = false;  // a live read found an object of that name that is not a lease of ours
     Mono not_before{};
     int failures = 0;
   };
@@ -84,14 +84,17 @@ class LeaseDesk {
   void step(const model::ObjectKey& key, Desk& desk, Mono now, kapi::Effects& out);
   /// Settles the wishes that the known lease already answers; true when nothing is left.
   void settle(const model::ObjectKey& key, Desk& desk, const model::Lease* lease);
-  [[nodiscard]] bool settleOne(const model::ObjectKey& key, Desk& desk, const model::Uid& uid, Wish& wish, const model::Lease* lease);
-  [[nodiscard]] std::optional<kapi::Call> plan(const model::ObjectKey& key, const Desk& desk, const model::Lease* lease) const;
+  [[nodiscard]] bool settleOne(const model::ObjectKey& key, Desk& desk, const model::Uid& uid, Wish& wish,
+                               const model::Lease* lease);
+  [[nodiscard]] std::optional<kapi::Call> plan(const model::ObjectKey& key, const Desk& desk,
+                                               const model::Lease* lease) const;
   void send(const model::ObjectKey& key, Desk& desk, kapi::Call call, kapi::Effects& out);
   void answered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now);
   void readAnswered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now);
   void refuse(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now);
   void backOff(Desk& desk, const kapi::Outcome& outcome, Mono now);
-  void notify(LeaseNotice::What what, const model::ObjectKey& key, const model::Uid& uid, bool was_unknown, std::string why);
+  void notify(LeaseNotice::What what, const model::ObjectKey& key, const model::Uid& uid, bool was_unknown,
+              std::string why);
 
   engine::Engine& engine_;
   std::map<model::ObjectKey, Desk> desks_;

@@ -15,7 +15,14 @@ using What = LeaseNotice::What;
 class LeaseDeskTest : public ::testing::Test {
  protected:
   Claimant claimant(const char* pod, const char* reservation, bool shared = false) {
-    return {model::Uid{pod}, {"default", pod}, model::ReservationId{reservation}, model::NodeName{"node-a"}, 0, "GPU-0", "node-a:0", shared};
+    return {model::Uid{pod},
+            {"default", pod},
+            model::ReservationId{reservation},
+            model::NodeName{"node-a"},
+            0,
+            "GPU-0",
+            "node-a:0",
+            shared};
   }
   kapi::Call sent() {
     kapi::Effects out;
@@ -37,13 +44,16 @@ class LeaseDeskTest : public ::testing::Test {
     desk.handle(o, now);
   }
   /// A lease of the API as an answer: `holders` empty: exclusive of `pod`.
-  model::Object lease(const char* pod, const char* reservation, model::Revision revision, std::vector<const char*> holders = {}) {
-    model::Lease l = testing::makeLease("node-a", 0, testing::PodBuilder(pod).uid(pod).value(), reservation, "node-a:0");
+  model::Object lease(const char* pod, const char* reservation, model::Revision revision,
+                      std::vector<const char*> holders = {}) {
+    model::Lease l =
+        testing::makeLease("node-a", 0, testing::PodBuilder(pod).uid(pod).value(), reservation, "node-a:0");
     l.revision = revision;
     if (!holders.empty()) {
       l.holder = "shared";
       for (const char* h : holders) {
-        l.holders.push_back({model::Uid{h}, {"default", h}, 0, 0, model::ReservationId{reservation}, "node-a:0"});
+        l.holders.push_back(
+            {model::Uid{h}, {"default", h}, 0, 0, model::ReservationId{reservation}, "node-a:0"});
       }
     }
     return std::make_shared<const model::Lease>(l);
@@ -54,7 +64,8 @@ class LeaseDeskTest : public ::testing::Test {
     std::string text;
     for (const auto& n : desk.takeNotices()) {
       static const char* names[] = {"held", "lost", "refused", "gone"};
-      text += std::string{names[static_cast<int>(n.what)]} + ":" + n.uid.text + (n.was_unknown ? "?" : "") + " ";
+      text +=
+          std::string{names[static_cast<int>(n.what)]} + ":" + n.uid.text + (n.was_unknown ? "?" : "") + " ";
     }
     return text;
   }
@@ -155,7 +166,8 @@ TEST_F(LeaseDeskTest, ASharersUpdateThatConflictsIsMadeFromTheNewState) {
   const auto put = sent();
   EXPECT_EQ(put.verb, Verb::Update);
   EXPECT_EQ(put.body["metadata"]["resourceVersion"].str(), "6");
-  EXPECT_NE(put.body["metadata"]["annotations"]["gpu.scheduling/holders"].str().find("\"c\""), std::string_view::npos);
+  EXPECT_NE(put.body["metadata"]["annotations"]["gpu.scheduling/holders"].str().find("\"c\""),
+            std::string_view::npos);
 }
 
 TEST_F(LeaseDeskTest, TheLastSharerDeletesTheLease) {

@@ -1,7 +1,7 @@
 #include "scheduler/lease_record.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "kapi/write.h"
 #include "scheduler/config.h"
@@ -56,19 +56,31 @@ void LeaseRecord::crdRead(const kapi::Outcome& outcome, Mono now) {
 
 void LeaseRecord::leaderRead(const kapi::Outcome& outcome, Mono now) {
   const auto* lease = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
-  if (outcome.http == 404) { write(); return; }
+  if (outcome.http == 404) {
+    write();
+    return;
+  }
   if (outcome.fate != kapi::Fate::Applied || lease == nullptr) {
-    trouble_ = fmt::format("cannot read lease {}/{}: {} {}", crd_->lease_namespace, kLeaderLease, outcome.http, outcome.message);
+    trouble_ = fmt::format("cannot read lease {}/{}: {} {}", crd_->lease_namespace, kLeaderLease,
+                           outcome.http, outcome.message);
     state_ = State::Reading;
     retry(now + std::max(kRetry, outcome.retry_after));
     return;
   }
-  if ((*lease)->holder.empty()) { write(); return; }
-  if (state_ == State::LookingAgain && (*lease)->record.renew_time == renewed_) { write(); return; }
+  if ((*lease)->holder.empty()) {
+    write();
+    return;
+  }
+  if (state_ == State::LookingAgain && (*lease)->record.renew_time == renewed_) {
+    write();
+    return;
+  }
   renewed_ = (*lease)->record.renew_time;
-  trouble_ = fmt::format("GPU leases are recorded in namespace {} (CRD {}, annotation gpu.scheduling/lease-namespace) and its leader {} "
-                         "may be alive; stop that scheduler or run this one with --lease-namespace={}",
-                         crd_->lease_namespace, kClaimCrd, (*lease)->holder, crd_->lease_namespace);
+  trouble_ = fmt::format(
+      "GPU leases are recorded in namespace {} (CRD {}, annotation gpu.scheduling/lease-namespace) and its "
+      "leader {} "
+      "may be alive; stop that scheduler or run this one with --lease-namespace={}",
+      crd_->lease_namespace, kClaimCrd, (*lease)->holder, crd_->lease_namespace);
   state_ = State::Waiting;
   const auto duration = std::max<std::int64_t>((*lease)->record.duration_s, 1);
   retry(now + 2 * std::chrono::seconds{std::min<std::int64_t>(duration, 60)});

@@ -24,7 +24,10 @@ class LeaseRecord {
   void start(kapi::Effects& out);
   void handle(const kapi::Outcome& outcome, Mono now);
   void tick(Mono now, kapi::Effects& out);
-  void reset() { state_ = State::Idle; call_ = 0; }
+  void reset() {
+    state_ = State::Idle;
+    call_ = 0;
+  }
   /// The record is ours, or there is no CRD to keep it: the barrier may pass.
   [[nodiscard]] bool settled() const { return state_ == State::Ours || state_ == State::Absent; }
   /// Leases may be written.
@@ -36,7 +39,7 @@ class LeaseRecord {
  private:
   enum class State : std::uint8_t { Idle, Reading, Looking, Waiting, LookingAgain, Writing, Ours, Absent };
   void send(kapi::Call call, State state);
-  void readCrd() ;
+  void readCrd();
   void crdRead(const kapi::Outcome& outcome, Mono now);
   void leaderRead(const kapi::Outcome& outcome, Mono now);
   void retry(Mono at) { due_ = at; }

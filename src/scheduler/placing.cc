@@ -18,14 +18,18 @@ sched::DoorResult Scheduler::readDoor(const model::Pod& pod) const {
 }
 
 void Scheduler::enqueue(const model::Pod& pod) {
-  if (pod.deleting || !taking_) { dequeue(pod.uid); return; }
+  if (pod.deleting || !taking_) {
+    dequeue(pod.uid);
+    return;
+  }
   const auto door = readDoor(pod);
   if (const auto* blocked = std::get_if<sched::Blocked>(&door)) {
     dequeue(pod.uid);
     if (blocked->kind == "SchedulingGated") { return; }
     // Pod and claim are often applied together, and come by two watches: a moment before anybody is told.
     const auto seen = first_seen_.find(pod.uid);
-    if (blocked->kind == "ClaimMissing" && seen != first_seen_.end() && now_.mono < seen->second + kClaimGrace) {
+    if (blocked->kind == "ClaimMissing" && seen != first_seen_.end() &&
+        now_.mono < seen->second + kClaimGrace) {
       review_later_.emplace(seen->second + kClaimGrace, pod.uid);
       return;
     }
@@ -35,10 +39,14 @@ void Scheduler::enqueue(const model::Pod& pod) {
   const sched::Queue::Item item{pod.uid, pod.priority, pod.created.time_since_epoch().count(),
                                 engine_.decider().classOf(std::get<sched::PodRequest>(door))};
   const auto [known, fresh] = queued_.try_emplace(pod.uid, item);
-  if (!fresh && known->second.pod_class == item.pod_class && known->second.priority == item.priority) { return; }
+  if (!fresh && known->second.pod_class == item.pod_class && known->second.priority == item.priority) {
+    return;
+  }
   known->second = item;
   engine_.queue().add(item);
-  if (const auto parked = parked_.find(item.pod_class); parked != parked_.end()) { tell(pod, parked->second); }
+  if (const auto parked = parked_.find(item.pod_class); parked != parked_.end()) {
+    tell(pod, parked->second);
+  }
 }
 
 void Scheduler::tell(const model::Pod& pod, const Refusal& refusal) {
@@ -66,7 +74,8 @@ void Scheduler::scheduleSome() {
   constexpr int kPerRound = 256;  // keeps one handle() short
   engine_.queue().tick(now_.mono.time_since_epoch().count());
   unparkFitting();
-  for (int i = 0; i < kPerRound && static_cast<int>(grants_.size()) < config_.max_open_grants && taking_; ++i) {
+  for (int i = 0; i < kPerRound && static_cast<int>(grants_.size()) < config_.max_open_grants && taking_;
+       ++i) {
     const auto item = engine_.queue().pop();
     if (!item) { return; }
     decideOne(*item);
@@ -76,7 +85,10 @@ void Scheduler::scheduleSome() {
 void Scheduler::decideOne(const sched::Queue::Item& item) {
   const model::Pod* pod = engine_.cache().pod(item.uid);
   queued_.erase(item.uid);
-  if (pod == nullptr || pod->bound() || pod->deleting || grants_.contains(item.uid) || repairs_.contains(item.uid)) { return; }
+  if (pod == nullptr || pod->bound() || pod->deleting || grants_.contains(item.uid) ||
+      repairs_.contains(item.uid)) {
+    return;
+  }
   const auto placed = engine_.decider().decide(item.pod_class);
   if (!placed) {
     queued_[item.uid] = item;
@@ -88,8 +100,10 @@ void Scheduler::decideOne(const sched::Queue::Item& item) {
   }
   if (!placed->ids.empty() && !record_.ours()) {
     queued_[item.uid] = item;
-    engine_.queue().backOff(item, now_.mono.time_since_epoch().count() + Duration{std::chrono::seconds{1}}.count());
-    const auto text = std::make_shared<const std::string>("no GPU lease can be written yet: the GpuClaim CRD is missing; apply the CRDs");
+    engine_.queue().backOff(item,
+                            now_.mono.time_since_epoch().count() + Duration{std::chrono::seconds{1}}.count());
+    const auto text = std::make_shared<const std::string>(
+        "no GPU lease can be written yet: the GpuClaim CRD is missing; apply the CRDs");
     reporter_.waiting(item.uid, "NoLeaseRecord", text);
     return;
   }
@@ -99,8 +113,9 @@ void Scheduler::decideOne(const sched::Queue::Item& item) {
 /// Everybody of that class waits, and for the same reason.
 void Scheduler::refuse(sched::ClassId pod_class) {
   const sched::PodRequest& request = engine_.decider().request(pod_class);
-  const Refusal& refusal = parked_[pod_class] = {sched::refusalKind(engine_.ledger(), request),
-                                                 std::make_shared<const std::string>(sched::refusalText(engine_.ledger(), request))};
+  const Refusal& refusal = parked_[pod_class] = {
+      sched::refusalKind(engine_.ledger(), request),
+      std::make_shared<const std::string>(sched::refusalText(engine_.ledger(), request))};
   for (const auto& uid : engine_.queue().parkedPods(pod_class)) {
     if (const model::Pod* pod = engine_.cache().pod(uid)) { tell(*pod, refusal); }
   }
@@ -111,8 +126,9 @@ void Scheduler::refreshParked(bool numbers_too) {
   refresh_at_.reset();
   for (const auto pod_class : engine_.queue().parkedClasses()) {
     const auto told = parked_.find(pod_class);
-    const bool same = told != parked_.end() &&
-                      told->second.kind == sched::refusalKind(engine_.ledger(), engine_.decider().request(pod_class));
+    const bool same =
+        told != parked_.end() &&
+        told->second.kind == sched::refusalKind(engine_.ledger(), engine_.decider().request(pod_class));
     if (!same || numbers_too) { refuse(pod_class); }
   }
 }
@@ -130,7 +146,11 @@ void Scheduler::grantTo(const model::Pod& pod, sched::ClassId pod_class, const s
   grant.hold = engine_.ledger().reserve(placed.node, pod.uid, request, placed.ids);
   reporter_.silent(pod.uid, false);
   Grant& kept = grants_.emplace(pod.uid, std::move(grant)).first->second;
-  if (kept.ids.empty()) { advance(kept); } else { takeLeases(kept, false); }
+  if (kept.ids.empty()) {
+    advance(kept);
+  } else {
+    takeLeases(kept, false);
+  }
 }
 
 }  // namespace gs::scheduler

@@ -6,7 +6,8 @@
 
 namespace gs::scheduler {
 
-void Reporter::waiting(const model::Uid& uid, const std::string& kind, std::shared_ptr<const std::string> text) {
+void Reporter::waiting(const model::Uid& uid, const std::string& kind,
+                       std::shared_ptr<const std::string> text) {
   Report& r = reports_[uid];
   r.kind = kind;
   r.text = std::move(text);
@@ -28,7 +29,8 @@ bool Reporter::writing(const model::Uid& uid) const {
 }
 
 bool Reporter::due(const Report& r, const model::Pod& pod, Mono now) const {
-  const bool says_it = pod.scheduled.status == "False" && pod.scheduled.reason == "Unschedulable" && pod.scheduled.message == *r.text;
+  const bool says_it = pod.scheduled.status == "False" && pod.scheduled.reason == "Unschedulable" &&
+                       pod.scheduled.message == *r.text;
   if (says_it) { return false; }
   return r.written_kind != r.kind || now - r.written_at >= kSameKindGap;
 }
@@ -45,7 +47,8 @@ void Reporter::write(const model::Pod& pod, Report& r, Now now, kapi::Effects& o
   calls_[call.token] = pod.uid;
   ++in_flight_;
   out.emplace_back(std::move(call));
-  kapi::EventNote note{model::Kind::Pod, pod.key, pod.uid, pod.revision, true, "FailedScheduling", "Scheduling", *r.text};
+  kapi::EventNote note{model::Kind::Pod,   pod.key,      pod.uid, pod.revision, true,
+                       "FailedScheduling", "Scheduling", *r.text};
   if (auto event = events_.record(note, now)) {
     event->token = kapi::makeToken(kOwner, next_++);
     calls_[event->token] = {};
@@ -54,7 +57,8 @@ void Reporter::write(const model::Pod& pod, Report& r, Now now, kapi::Effects& o
   }
 }
 
-void Reporter::pump(Mono mono, Now now, const std::function<bool(const model::Uid&)>& open, kapi::Effects& out) {
+void Reporter::pump(Mono mono, Now now, const std::function<bool(const model::Uid&)>& open,
+                    kapi::Effects& out) {
   while (!later_.empty() && later_.begin()->first <= mono) {
     wished_.insert(later_.begin()->second);
     later_.erase(later_.begin());
@@ -67,7 +71,10 @@ void Reporter::pump(Mono mono, Now now, const std::function<bool(const model::Ui
       continue;
     }
     Report& r = found->second;
-    if (r.in_flight != 0 || open(*it)) { ++it; continue; }
+    if (r.in_flight != 0 || open(*it)) {
+      ++it;
+      continue;
+    }
     if (due(r, *pod, mono)) {
       write(*pod, r, now, out);
     } else if (r.written_kind == r.kind && r.written_text != r.text && *r.written_text != *r.text) {

@@ -1,6 +1,6 @@
 // review(uid): the next right thing for one pod, from what is known now.
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "kapi/write.h"
 #include "model/annotations.h"
@@ -64,7 +64,10 @@ void Scheduler::reviewEnded(const model::Uid& uid) {
   }
   const std::set<model::ObjectKey> leases = engine_.cache().leasesOf(uid);
   if (leases.empty()) { return; }
-  if (engine_.cache().pod(uid) == nullptr && !engine_.cache().knownGone(uid)) { proveGone(uid); return; }
+  if (engine_.cache().pod(uid) == nullptr && !engine_.cache().knownGone(uid)) {
+    proveGone(uid);
+    return;
+  }
   if (!engine_.drained(uid)) { return; }
   for (const auto& key : leases) { desk_.give(key, uid); }
 }
@@ -83,7 +86,8 @@ void Scheduler::proveGone(const model::Uid& uid) {
     }
   }
   if (key.name.empty()) {
-    log(kapi::Level::Warn, "a lease names no pod, so its end cannot be proven; delete the lease by hand", {{"uid", uid.text}});
+    log(kapi::Level::Warn, "a lease names no pod, so its end cannot be proven; delete the lease by hand",
+        {{"uid", uid.text}});
     return;
   }
   proving_.insert(uid);
@@ -119,8 +123,9 @@ void Scheduler::reviewBound(const model::Pod& pod) {
   first_seen_.erase(pod.uid);
   if (!ours(pod)) {
     if (ids) {
-      warnOnce(pod, "GpuHeldByForeignPod", fmt::format("annotation {} is set on a pod of scheduler {}; its GPUs count as held",
-                                                       model::kAllocatedKey, pod.scheduler_name));
+      warnOnce(pod, "GpuHeldByForeignPod",
+               fmt::format("annotation {} is set on a pod of scheduler {}; its GPUs count as held",
+                           model::kAllocatedKey, pod.scheduler_name));
     }
     dropStrayLeases(pod, {});
     return;
@@ -163,13 +168,20 @@ void Scheduler::dropStrayLeases(const model::Pod& pod, const std::vector<int>& i
 
 void Scheduler::warnOnce(const model::Pod& pod, const std::string& reason, const std::string& note) {
   if (!warned_.insert({pod.uid, reason}).second) { return; }
-  events_.send({model::Kind::Pod, pod.key, pod.uid, pod.revision, true, reason, "Scheduling", note}, now_, out_);
+  events_.send({model::Kind::Pod, pod.key, pod.uid, pod.revision, true, reason, "Scheduling", note}, now_,
+               out_);
 }
 
 void Scheduler::reviewUnbound(const model::Pod& pod) {
   if (ours(pod)) { first_seen_.try_emplace(pod.uid, now_.mono); }
-  if (Grant* grant = grantOf(pod.uid)) { advance(*grant); return; }
-  if (repairs_.contains(pod.uid)) { repair(pod); return; }
+  if (Grant* grant = grantOf(pod.uid)) {
+    advance(*grant);
+    return;
+  }
+  if (repairs_.contains(pod.uid)) {
+    repair(pod);
+    return;
+  }
   if (!engine_.cache().leasesOf(pod.uid).empty()) {
     if (!ours(pod) || !adopt(pod)) { repair(pod); }
     return;
@@ -190,12 +202,17 @@ bool Scheduler::adopt(const model::Pod& pod) {
   if (complete != keys) { return false; }
   for (const auto& key : keys) {
     const auto entry = entryOf(*engine_.cache().lease(key), pod.uid);
-    if (!entry || entry->reservation != first->reservation || entry->devices != first->devices) { return false; }
+    if (!entry || entry->reservation != first->reservation || entry->devices != first->devices) {
+      return false;
+    }
   }
   const auto door = readDoor(pod);
   const auto* request = std::get_if<sched::PodRequest>(&door);
   const sched::NodeState* node = engine_.ledger().find(devices->node);
-  if (request == nullptr || node == nullptr || !request->devices || request->devices->shared != first->shared) { return false; }
+  if (request == nullptr || node == nullptr || !request->devices ||
+      request->devices->shared != first->shared) {
+    return false;
+  }
   if (sched::misfitOn(*node, *request, pod.uid, &devices->ids)) { return false; }
   Grant grant;
   grant.id = first->reservation;
@@ -208,7 +225,8 @@ bool Scheduler::adopt(const model::Pod& pod) {
   grant.hold = engine_.ledger().adopt(devices->node, pod.uid, *request, devices->ids);
   dequeue(pod.uid);
   count(kAdoptions);
-  log(kapi::Level::Info, "adopted leases of an earlier leader", {{"pod", pod.key.text()}, {"devices", first->devices}});
+  log(kapi::Level::Info, "adopted leases of an earlier leader",
+      {{"pod", pod.key.text()}, {"devices", first->devices}});
   advance(grants_.emplace(pod.uid, std::move(grant)).first->second);
   return true;
 }
@@ -238,7 +256,8 @@ void Scheduler::repairFenced(const model::Uid& uid, const kapi::Outcome& outcome
   Repair& r = it->second;
   r.call = 0;
   const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
-  if (outcome.fate == Fate::Applied && pod != nullptr && (*pod)->uid == uid && fenceOf(**pod) == r.fence_value) {
+  if (outcome.fate == Fate::Applied && pod != nullptr && (*pod)->uid == uid &&
+      fenceOf(**pod) == r.fence_value) {
     engine_.learn(outcome.object, now_.mono);
     r.fenced = !(*pod)->bound();  // bound: the review of a bound pod takes over
     return;

@@ -1,8 +1,8 @@
 // Events in, effects out; leadership. The work on one pod is in review.cc, placing.cc and binding.cc.
 #include "scheduler/scheduler.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "kapi/paths.h"
 #include "kapi/write.h"
@@ -50,14 +50,17 @@ Scheduler::Scheduler(Config config, Rng rng)
                },
                [this](const model::Uid& uid) {
                  const Grant* g = grantOf(uid);
-                 return g != nullptr && g->binding_since != Mono{} && now_.mono - g->binding_since >= kReservedAfter;
+                 return g != nullptr && g->binding_since != Mono{} &&
+                        now_.mono - g->binding_since >= kReservedAfter;
                }}} {
   for (const Kind kind : kWatched) { reflectors_.push_back(makeReflector(kind, config_, rng_)); }
 }
 
 kapi::Effects Scheduler::start(Now now) {
   now_ = now;
-  for (std::size_t i = 0; i < reflectors_.size(); ++i) { reflect(reflectors_[i], kWatched[i], reflectors_[i].start(now)); }
+  for (std::size_t i = 0; i < reflectors_.size(); ++i) {
+    reflect(reflectors_[i], kWatched[i], reflectors_[i].start(now));
+  }
   wakeAtNextDue();
   return std::exchange(out_, {});
 }
@@ -82,7 +85,11 @@ kapi::Effects Scheduler::handle(const Event& event, Now now) {
   if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
     const auto owner = kapi::tokenOwner(outcome->token);
     auto* reflector = owner >= 1 && owner <= model::kKinds ? reflectorOf(outcome->token) : nullptr;
-    if (reflector != nullptr) { reflect(*reflector, kindOf(outcome->token), reflector->handle(*outcome, now)); } else { route(*outcome); }
+    if (reflector != nullptr) {
+      reflect(*reflector, kindOf(outcome->token), reflector->handle(*outcome, now));
+    } else {
+      route(*outcome);
+    }
   } else if (const auto* watch = std::get_if<kapi::WatchEvent>(&event)) {
     if (auto* r = reflectorOf(watch->stream)) { reflect(*r, kindOf(watch->stream), r->handle(*watch, now)); }
   } else if (const auto* ended = std::get_if<kapi::WatchEnded>(&event)) {
@@ -117,8 +124,14 @@ void Scheduler::route(const kapi::Outcome& outcome) {
   const Pending pending = it->second;
   calls_.erase(it);
   review_.insert(pending.uid);
-  if (pending.purpose == Purpose::ProveGone) { goneProven(pending.uid, outcome); return; }
-  if (pending.purpose == Purpose::FenceRepair) { repairFenced(pending.uid, outcome); return; }
+  if (pending.purpose == Purpose::ProveGone) {
+    goneProven(pending.uid, outcome);
+    return;
+  }
+  if (pending.purpose == Purpose::FenceRepair) {
+    repairFenced(pending.uid, outcome);
+    return;
+  }
   Grant* grant = grantOf(pending.uid);
   if (grant == nullptr || grant->call != outcome.token) { return; }
   grant->call = 0;
@@ -158,12 +171,14 @@ void Scheduler::led(const kapi::Leadership& leadership) {
 void Scheduler::begin() {
   phase_ = Phase::Recovering;
   log(kapi::Level::Info, "leading; catching up before deciding", {{"term", std::to_string(term_)}});
-  barrier_.start(out_);
-  record_.start(out_);
+  barrier_open_ = false;
+  record_.start(
+      out_);  // the barrier comes after it: while another scheduler may still write, no census is worth anything
 }
 
 void Scheduler::lose() {
-  log(kapi::Level::Warn, "no longer leading; what was under way is dropped", {{"grants", std::to_string(grants_.size())}});
+  log(kapi::Level::Warn, "no longer leading; what was under way is dropped",
+      {{"grants", std::to_string(grants_.size())}});
   phase_ = Phase::Standby;
   for (const auto pod_class : engine_.queue().parkedClasses()) { engine_.queue().unpark(pod_class); }
   for (const auto& [uid, item] : queued_) { engine_.queue().remove(uid); }
@@ -206,7 +221,9 @@ void Scheduler::recover() {
 void Scheduler::touchClaimOf(const model::Uid& uid) {
   const model::Pod* pod = engine_.cache().pod(uid);
   if (pod == nullptr) { return; }
-  if (auto claim = sched::claimName(*pod); !claim.empty()) { claims_.touched({pod->key.ns, std::move(claim)}); }
+  if (auto claim = sched::claimName(*pod); !claim.empty()) {
+    claims_.touched({pod->key.ns, std::move(claim)});
+  }
 }
 
 /// Every managed lease of every namespace, as one consistent list: what is not in it and not newer is gone.
@@ -225,7 +242,9 @@ void Scheduler::takeCensus(const Barrier::Census& census) {
 }
 
 void Scheduler::tick() {
-  for (std::size_t i = 0; i < reflectors_.size(); ++i) { reflect(reflectors_[i], kWatched[i], reflectors_[i].tick(now_)); }
+  for (std::size_t i = 0; i < reflectors_.size(); ++i) {
+    reflect(reflectors_[i], kWatched[i], reflectors_[i].tick(now_));
+  }
   engine_.tick(now_.mono);
   if (phase_ == Phase::Standby) { return; }
   barrier_.tick(now_.mono, out_);
@@ -267,7 +286,8 @@ void Scheduler::sweepSome() {
     sweep_.pop_back();
     review(uid);
     Grant* grant = grantOf(uid);
-    if (grant != nullptr && grant->stage == Stage::Bound && grant->call == 0 && now_.mono - grant->not_before > kBoundUnseen) {
+    if (grant != nullptr && grant->stage == Stage::Bound && grant->call == 0 &&
+        now_.mono - grant->not_before > kBoundUnseen) {
       call(kapi::getObject(model::Kind::Pod, grant->pod), Purpose::ReadBound, uid);  // its event is overdue
     }
   }
@@ -278,11 +298,16 @@ void Scheduler::settle() {
   if (auto census = barrier_.takeCensus()) { takeCensus(*census); }
   for (const auto& want : barrier_.takeCatchUps()) {
     for (std::size_t i = 0; i < reflectors_.size(); ++i) {
-      if (kWatched[i] == want.kind) { reflect(reflectors_[i], want.kind, reflectors_[i].catchUp(want.revision, now_)); }
+      if (kWatched[i] == want.kind) {
+        reflect(reflectors_[i], want.kind, reflectors_[i].catchUp(want.revision, now_));
+      }
     }
   }
   if (phase_ != Phase::Standby) { record_.tick(now_.mono, out_); }
-  if (phase_ == Phase::Recovering && barrier_.done() && record_.settled()) { recover(); }
+  if (phase_ == Phase::Recovering && record_.settled() && !std::exchange(barrier_open_, true)) {
+    barrier_.start(out_);
+  }
+  if (phase_ == Phase::Recovering && barrier_open_ && barrier_.done() && record_.settled()) { recover(); }
   if (phase_ != Phase::Leading) {
     (void)engine_.takeTouched();
     (void)engine_.takeTouchedClaims();
@@ -302,7 +327,8 @@ void Scheduler::settle() {
     if (notices.empty() && review_.empty()) { break; }
   }
   for (const auto& claim : engine_.takeTouchedClaims()) { claims_.touched(claim); }
-  reporter_.pump(now_.mono, now_, [this](const model::Uid& uid) { return podWriteOpen(uid); }, out_);
+  reporter_.pump(
+      now_.mono, now_, [this](const model::Uid& uid) { return podWriteOpen(uid); }, out_);
   claims_.pump(now_.mono, out_);
   queue_sizes_ = engine_.queue().sizes();
 }
@@ -336,7 +362,8 @@ void Scheduler::wakeAtNextDue() {
     if (!review_later_.empty()) { sooner(review_later_.begin()->first); }
     sooner(next_sweep_);
     sooner(next_census_);
-    const bool more = !sweep_.empty() || (engine_.queue().ready() && static_cast<int>(grants_.size()) < config_.max_open_grants);
+    const bool more = !sweep_.empty() ||
+                      (engine_.queue().ready() && static_cast<int>(grants_.size()) < config_.max_open_grants);
     if (more) { sooner(now_.mono); }
   }
   if (due) { out_.emplace_back(kapi::Wake{std::max(*due, now_.mono)}); }
@@ -355,10 +382,13 @@ Readiness Scheduler::readiness() const {
     const std::string name = fmt::format("cache/{}", kapi::kindInfo(kWatched[i]).resource);
     const bool fine = reflector.synced() || reflector.absent();
     ok &= fine;
-    r.checks.emplace_back(name, fine ? (reflector.absent() ? "ok (not served by the API server)" : "ok")
-                                     : (reflector.trouble().empty() ? "not listed yet" : reflector.trouble()));
+    r.checks.emplace_back(name, fine
+                                    ? (reflector.absent() ? "ok (not served by the API server)" : "ok")
+                                    : (reflector.trouble().empty() ? "not listed yet" : reflector.trouble()));
   }
-  const char* role = phase_ == Phase::Standby ? "standby" : phase_ == Phase::Leading ? "leader" : "leader, recovering";
+  const char* role = phase_ == Phase::Standby   ? "standby"
+                     : phase_ == Phase::Leading ? "leader"
+                                                : "leader, recovering";
   r.checks.emplace_back("role", role);
   if (phase_ != Phase::Standby && !record_.settled()) {
     ok = false;
@@ -371,11 +401,13 @@ Readiness Scheduler::readiness() const {
   return r;
 }
 
-void Scheduler::log(kapi::Level level, std::string message, std::vector<std::pair<std::string, std::string>> fields) {
+void Scheduler::log(kapi::Level level, std::string message,
+                    std::vector<std::pair<std::string, std::string>> fields) {
   out_.emplace_back(kapi::Log{level, std::move(message), std::move(fields)});
 }
 
-void Scheduler::count(const char* metric, std::vector<std::pair<std::string, std::string>> labels, double by) {
+void Scheduler::count(const char* metric, std::vector<std::pair<std::string, std::string>> labels,
+                      double by) {
   out_.emplace_back(kapi::Metric{kapi::MetricOp::Add, metric, std::move(labels), by});
 }
 

@@ -26,6 +26,7 @@
 #include "engine/engine.h"
 #include "kapi/event.h"
 #include "kapi/reflector.h"
+#include "sched/doors/door.h"
 #include "scheduler/barrier.h"
 #include "scheduler/claim_status.h"
 #include "scheduler/config.h"
@@ -34,11 +35,11 @@
 #include "scheduler/lease_desk.h"
 #include "scheduler/lease_record.h"
 #include "scheduler/reporter.h"
-#include "sched/doors/door.h"
 
 namespace gs::scheduler {
 
-using Event = std::variant<kapi::Outcome, kapi::WatchEvent, kapi::WatchEnded, kapi::TimerDue, kapi::Leadership>;
+using Event =
+    std::variant<kapi::Outcome, kapi::WatchEvent, kapi::WatchEnded, kapi::TimerDue, kapi::Leadership>;
 
 /// What /readyz says: `what` -> "ok" or why not.
 struct Readiness {
@@ -78,7 +79,14 @@ class Scheduler {
     std::string kind;  // stable over numbers
     std::shared_ptr<const std::string> text;
   };
-  enum class Purpose : std::uint8_t { Bind, ReadAfterConflict, FenceGrant, FenceRepair, ProveGone, ReadBound };
+  enum class Purpose : std::uint8_t {
+    Bind,
+    ReadAfterConflict,
+    FenceGrant,
+    FenceRepair,
+    ProveGone,
+    ReadBound
+  };
   struct Pending {
     Purpose purpose{};
     model::Uid uid;
@@ -142,10 +150,13 @@ class Scheduler {
   void finishRelease(const model::Uid& uid);
   void judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fence);
   [[nodiscard]] Claimant claimant(const Grant& grant, int id) const;
-  [[nodiscard]] Claimant claimant(const model::Pod& pod, const model::ReservationId& reservation, const std::vector<int>& ids, int id, bool shared) const;
+  [[nodiscard]] Claimant claimant(const model::Pod& pod, const model::ReservationId& reservation,
+                                  const std::vector<int>& ids, int id, bool shared) const;
   [[nodiscard]] model::ObjectKey leaseKey(const model::NodeName& node, int id) const;
   [[nodiscard]] std::string fenceOf(const model::Pod& pod) const;
-  [[nodiscard]] bool ours(const model::Pod& pod) const { return pod.scheduler_name == config_.scheduler_name; }
+  [[nodiscard]] bool ours(const model::Pod& pod) const {
+    return pod.scheduler_name == config_.scheduler_name;
+  }
   [[nodiscard]] bool podWriteOpen(const model::Uid& uid) const;
   void scheduledEvent(const Grant& grant);
   Grant* grantOf(const model::Uid& uid);
@@ -165,6 +176,7 @@ class Scheduler {
   Phase phase_ = Phase::Standby;
   std::uint64_t term_ = 0;
   bool taking_ = true;
+  bool barrier_open_ = false;  // the barrier of this term was begun
   std::map<model::Uid, Grant> grants_;
   std::map<model::Uid, Repair> repairs_;
   std::unordered_map<model::Uid, sched::Queue::Item> queued_;
@@ -172,15 +184,15 @@ class Scheduler {
   std::unordered_map<model::Uid, std::string> waiting_text_;  // why a pod waits, for its claim's status
   std::unordered_map<model::Uid, Mono> first_seen_;           // unbound pods of ours, for the latency metric
   std::set<std::pair<model::Uid, std::string>> warned_;
-  std::set<model::Uid> proving_;       // live GETs under way
-  std::set<model::Uid> prove_again_;   // a live GET failed
+  std::set<model::Uid> proving_;      // live GETs under way
+  std::set<model::Uid> prove_again_;  // a live GET failed
   std::unordered_map<kapi::Token, Pending> calls_;
   sched::Queue::Sizes queue_sizes_{};
   std::uint64_t checked_changes_ = 0;  // ledger change position up to which parked classes were looked at
   std::vector<model::Uid> sweep_;      // what is left of the sweep under way
   std::set<model::Uid> review_;        // to be reviewed before handle() returns
   std::multimap<Mono, model::Uid> review_later_;
-  std::optional<Mono> refresh_at_;     // parked classes may be refused for another reason now
+  std::optional<Mono> refresh_at_;  // parked classes may be refused for another reason now
   Mono next_sweep_{};
   Mono next_census_{};
   Mono prove_at_{};

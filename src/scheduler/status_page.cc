@@ -27,9 +27,11 @@ std::string stateMetrics(const Scheduler& scheduler) {
   const auto add = std::back_inserter(out);
   const auto pending = scheduler.pending();
   fmt::format_to(add, "# HELP {0} Pods of ours that wait, by queue.\n# TYPE {0} gauge\n", kPendingPods);
-  fmt::format_to(add, "{0}{{queue=\"active\"}} {1}\n{0}{{queue=\"backoff\"}} {2}\n{0}{{queue=\"unschedulable\"}} {3}\n", kPendingPods,
-                 pending.ready, pending.backoff, pending.parked);
-  fmt::format_to(add, "# HELP {0} 1 while this process decides.\n# TYPE {0} gauge\n{0} {1}\n", kLeading, scheduler.leading() ? 1 : 0);
+  fmt::format_to(
+      add, "{0}{{queue=\"active\"}} {1}\n{0}{{queue=\"backoff\"}} {2}\n{0}{{queue=\"unschedulable\"}} {3}\n",
+      kPendingPods, pending.ready, pending.backoff, pending.parked);
+  fmt::format_to(add, "# HELP {0} 1 while this process decides.\n# TYPE {0} gauge\n{0} {1}\n", kLeading,
+                 scheduler.leading() ? 1 : 0);
   fmt::format_to(add, "# HELP {0} GPUs by node and state.\n# TYPE {0} gauge\n", kDevices);
   const sched::Ledger& ledger = scheduler.engine().ledger();
   for (std::size_t i = 0; i < ledger.size(); ++i) {
@@ -55,7 +57,9 @@ net::Response StatusPage::ready(bool verbose) const {
     const Readiness r = s.readiness();
     std::string out = r.ready && !unauthorized ? "1" : "0";
     for (const auto& [what, state] : r.checks) { out += fmt::format("{}: {}\n", what, state); }
-    out += fmt::format("token: {}\n", unauthorized ? "the API server answers 401 Unauthorized; give this process a valid token" : "ok");
+    out += fmt::format(
+        "token: {}\n",
+        unauthorized ? "the API server answers 401 Unauthorized; give this process a valid token" : "ok");
     return out;
   });
   if (!text) { return net::textResponse(500, kNoAnswer); }
@@ -70,7 +74,9 @@ net::Response StatusPage::metrics() const {
 }
 
 net::Response StatusPage::answer(const net::Request& request) const {
-  if (request.method != "GET" && request.method != "HEAD") { return net::textResponse(405, "only GET is served here\n"); }
+  if (request.method != "GET" && request.method != "HEAD") {
+    return net::textResponse(405, "only GET is served here\n");
+  }
   if (request.path() == "/healthz" || request.path() == "/livez") { return health(); }
   if (request.path() == "/readyz") { return ready(request.target.find("verbose") != std::string::npos); }
   if (request.path() == "/metrics") { return metrics(); }

@@ -21,24 +21,61 @@ class PodBuilder {
     pod_.scheduler_name = "gpu-scheduler";
     pod_.containers_terminated = true;
   }
-  PodBuilder& uid(const char* uid) { pod_.uid = model::Uid{uid}; return *this; }
-  PodBuilder& revision(model::Revision r) { pod_.revision = r; return *this; }
+  PodBuilder& uid(const char* uid) {
+    pod_.uid = model::Uid{uid};
+    return *this;
+  }
+  PodBuilder& revision(model::Revision r) {
+    pod_.revision = r;
+    return *this;
+  }
   PodBuilder& claim(const char* name) { return annotate(model::kClaimKey, name); }
-  PodBuilder& annotate(const char* key, std::string value) { pod_.annotations[key] = std::move(value); return *this; }
-  PodBuilder& gpus(std::int64_t n) { pod_.requests.extended[model::kNvidiaGpu] = n; return *this; }
-  PodBuilder& cpu(std::int64_t milli) { pod_.requests.cpu_milli = milli; return *this; }
-  PodBuilder& on(const char* node) { pod_.node = model::NodeName{node}; return *this; }
+  PodBuilder& annotate(const char* key, std::string value) {
+    pod_.annotations[key] = std::move(value);
+    return *this;
+  }
+  PodBuilder& gpus(std::int64_t n) {
+    pod_.requests.extended[model::kNvidiaGpu] = n;
+    return *this;
+  }
+  PodBuilder& cpu(std::int64_t milli) {
+    pod_.requests.cpu_milli = milli;
+    return *this;
+  }
+  PodBuilder& on(const char* node) {
+    pod_.node = model::NodeName{node};
+    return *this;
+  }
   PodBuilder& allocated(std::string text) { return annotate(model::kAllocatedKey, std::move(text)); }
-  PodBuilder& phase(model::PodPhase p) { pod_.phase = p; return *this; }
+  PodBuilder& phase(model::PodPhase p) {
+    pod_.phase = p;
+    return *this;
+  }
   PodBuilder& running() {
     pod_.containers_terminated = false;
     return phase(model::PodPhase::Running);
   }
-  PodBuilder& scheduler(const char* name) { pod_.scheduler_name = name; return *this; }
-  PodBuilder& gate(const char* name) { pod_.scheduling_gates.emplace_back(name); return *this; }
-  PodBuilder& unsupported(const char* path) { pod_.unsupported.emplace_back(path); return *this; }
-  PodBuilder& agent(bool ready) { pod_.is_agent = true; pod_.ready = ready; return *this; }
-  PodBuilder& priority(std::int32_t p) { pod_.priority = p; return *this; }
+  PodBuilder& scheduler(const char* name) {
+    pod_.scheduler_name = name;
+    return *this;
+  }
+  PodBuilder& gate(const char* name) {
+    pod_.scheduling_gates.emplace_back(name);
+    return *this;
+  }
+  PodBuilder& unsupported(const char* path) {
+    pod_.unsupported.emplace_back(path);
+    return *this;
+  }
+  PodBuilder& agent(bool ready) {
+    pod_.is_agent = true;
+    pod_.ready = ready;
+    return *this;
+  }
+  PodBuilder& priority(std::int32_t p) {
+    pod_.priority = p;
+    return *this;
+  }
   [[nodiscard]] model::PodPtr make() const { return std::make_shared<const model::Pod>(pod_); }
   [[nodiscard]] const model::Pod& value() const { return pod_; }
 
@@ -89,8 +126,8 @@ class PodBuilder {
 }
 
 /// A format-1 lease of `ns` that gives one device to one pod.
-[[nodiscard]] inline model::Lease makeLease(const std::string& node, int gpu, const model::Pod& pod, const std::string& reservation,
-                                            const std::string& devices) {
+[[nodiscard]] inline model::Lease makeLease(const std::string& node, int gpu, const model::Pod& pod,
+                                            const std::string& reservation, const std::string& devices) {
   model::Lease l;
   l.key = {"default", model::leaseName(model::NodeName{node}, gpu)};
   l.uid = model::Uid{"lease-" + l.key.name};

@@ -31,7 +31,9 @@ class Cluster : public ::testing::Test {
   /// The message of PodScheduled=False, "" when there is none.
   [[nodiscard]] std::string whyWaiting(const std::string& name, const std::string& ns = "default") {
     for (const auto& c : podObject(name, ns)["status"]["conditions"].items()) {
-      if (c["type"].str() == "PodScheduled" && c["status"].str() == "False") { return std::string{c["message"].str()}; }
+      if (c["type"].str() == "PodScheduled" && c["status"].str() == "False") {
+        return std::string{c["message"].str()};
+      }
     }
     return "";
   }
@@ -39,11 +41,16 @@ class Cluster : public ::testing::Test {
     return world.get("/apis/gpu.scheduling/v1/namespaces/default/gpuclaims/" + name)["status"];
   }
   [[nodiscard]] std::size_t leases() { return readTruth(world).leases.size(); }
-  bool eventually(const std::function<bool()>& fact, Duration limit = std::chrono::seconds{60}) { return world.runUntil(fact, limit); }
-  void finish(const std::string& name, const std::string& ns = "default") { world.kubelet().finish(ns, name); }
+  bool eventually(const std::function<bool()>& fact, Duration limit = std::chrono::seconds{60}) {
+    return world.runUntil(fact, limit);
+  }
+  void finish(const std::string& name, const std::string& ns = "default") {
+    world.kubelet().finish(ns, name);
+  }
   void deletePod(const std::string& name, bool force = false) {
-    const auto answer = world.request("DELETE", "/api/v1/namespaces/default/pods/" + name,
-                                      force ? json::Value{json::Object{{"gracePeriodSeconds", 0}}} : json::Value{json::Object{}});
+    const auto answer = world.request(
+        "DELETE", "/api/v1/namespaces/default/pods/" + name,
+        force ? json::Value{json::Object{{"gracePeriodSeconds", 0}}} : json::Value{json::Object{}});
     ASSERT_EQ(answer.code, 200);
   }
   /// Nothing is given twice, and nothing is left over two sweeps later.
@@ -59,13 +66,15 @@ class Cluster : public ::testing::Test {
     const auto feed = [&](const std::string& path, model::Kind kind) {
       for (const auto& item : world.get(path)["items"].items()) {
         model::Object object = kapi::decodeObject(kind, item);
-        fresh.apply({kind, kapi::keyOf(object), kapi::uidOf(object), object, kapi::revisionOf(object)}, world.now().mono);
+        fresh.apply({kind, kapi::keyOf(object), kapi::uidOf(object), object, kapi::revisionOf(object)},
+                    world.now().mono);
       }
     };
     feed("/api/v1/nodes", model::Kind::Node);
     feed("/apis/gpu.scheduling/v1/gpunodestatuses", model::Kind::GpuNodeStatus);
     feed("/apis/gpu.scheduling/v1/gpuclaims", model::Kind::GpuClaim);
-    feed("/apis/coordination.k8s.io/v1/leases?labelSelector=gpu.scheduling%2Fmanaged%3Dtrue", model::Kind::Lease);
+    feed("/apis/coordination.k8s.io/v1/leases?labelSelector=gpu.scheduling%2Fmanaged%3Dtrue",
+         model::Kind::Lease);
     feed("/api/v1/pods", model::Kind::Pod);
     return fresh.ledger().dump(false);
   }

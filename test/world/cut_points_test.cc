@@ -15,9 +15,18 @@ using sandbox::CallFate;
 using sandbox::World;
 using How = CallFate::How;
 
-enum class Cut { DiesBefore, DiesApplied, DiesRefused, DiesLate, LivesLost, LivesLostApplied, LivesLate, LivesRefused };
-constexpr Cut kCuts[] = {Cut::DiesBefore, Cut::DiesApplied, Cut::DiesRefused, Cut::DiesLate,
-                         Cut::LivesLost, Cut::LivesLostApplied, Cut::LivesLate, Cut::LivesRefused};
+enum class Cut {
+  DiesBefore,
+  DiesApplied,
+  DiesRefused,
+  DiesLate,
+  LivesLost,
+  LivesLostApplied,
+  LivesLate,
+  LivesRefused
+};
+constexpr Cut kCuts[] = {Cut::DiesBefore, Cut::DiesApplied,      Cut::DiesRefused, Cut::DiesLate,
+                         Cut::LivesLost,  Cut::LivesLostApplied, Cut::LivesLate,   Cut::LivesRefused};
 
 CallFate fateOf(Cut cut) {
   switch (cut) {
@@ -50,7 +59,8 @@ const char* nameOf(Cut cut) {
 /// A pod of two GPUs is placed, runs and ends; then a pod that needs every GPU of node-b shows that nothing leaked.
 class Play {
  public:
-  Play(std::size_t at, std::optional<Cut> cut, bool shared) : at_{at}, cut_{cut}, shared_{shared}, world_{World::Options{}} {
+  Play(std::size_t at, std::optional<Cut> cut, bool shared)
+      : at_{at}, cut_{cut}, shared_{shared}, world_{World::Options{}} {
     world_.setJudge([this](sandbox::ReplicaId id, const kapi::Call& call) { return judge(id, call); });
   }
 
@@ -80,12 +90,13 @@ class Play {
   }
   bool until(const std::function<bool()>& done) {
     return world_.runUntil(
-        [&] {
-          const Truth truth = readTruth(world_);
-          if (!truth.problems.empty()) { problem_ = truth.problems.front(); }
-          return !problem_.empty() || done();
-        },
-        120s) && problem_.empty();
+               [&] {
+                 const Truth truth = readTruth(world_);
+                 if (!truth.problems.empty()) { problem_ = truth.problems.front(); }
+                 return !problem_.empty() || done();
+               },
+               120s) &&
+           problem_.empty();
   }
   bool isBound(const std::string& name) {
     return !world_.get("/api/v1/namespaces/default/pods/" + name)["spec"]["nodeName"].str().empty();

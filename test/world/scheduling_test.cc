@@ -51,7 +51,8 @@ TEST_F(Scheduling, TwelvePodsForTwelveGpusAndTheRestWaitTakingOverAsOthersEnd) {
   for (int i = 0; i < 16; ++i) {
     const std::string name = "p" + std::to_string(i);
     if (nodeOf(name).empty()) {
-      EXPECT_EQ(whyWaiting(name), "0/2 nodes are available: 2 node(s) had too few free GPUs: need 1 and most free is 0.");
+      EXPECT_EQ(whyWaiting(name),
+                "0/2 nodes are available: 2 node(s) had too few free GPUs: need 1 and most free is 0.");
     }
   }
   for (int i = 0; i < 16; ++i) {
@@ -65,7 +66,8 @@ TEST_F(Scheduling, MoreThanAnyNodeHasSaysSo) {
   world.create(claim("big", 16));
   world.create(pod("p", "big"));
   ASSERT_TRUE(eventually([&] { return !whyWaiting("p").empty(); }));
-  EXPECT_EQ(whyWaiting("p"), "0/2 nodes are available: 2 node(s) had too few GPUs: need 16 and the largest has 8.");
+  EXPECT_EQ(whyWaiting("p"),
+            "0/2 nodes are available: 2 node(s) had too few GPUs: need 16 and the largest has 8.");
   EXPECT_TRUE(eventually([&] { return claimStatus("big")["phase"].str() == "Pending"; }));
   EXPECT_TRUE(eventually([&] { return !claimStatus("big")["message"].str().empty(); }));
 }
@@ -81,8 +83,10 @@ TEST_F(Scheduling, AClaimThatShrinksLetsItsPodIn) {
   world.create(claim("c", 9));
   world.create(pod("p", "c"));
   ASSERT_TRUE(eventually([&] { return !whyWaiting("p").empty(); }));
-  const auto answer = world.request("PATCH", "/apis/gpu.scheduling/v1/namespaces/default/gpuclaims/c",
-                                    json::Object{{"spec", json::Object{{"devices", json::Object{{"count", 3}}}}}}, "application/merge-patch+json");
+  const auto answer =
+      world.request("PATCH", "/apis/gpu.scheduling/v1/namespaces/default/gpuclaims/c",
+                    json::Object{{"spec", json::Object{{"devices", json::Object{{"count", 3}}}}}},
+                    "application/merge-patch+json");
   ASSERT_EQ(answer.code, 200);
   EXPECT_TRUE(eventually([&] { return allocated("p") == "node-b:0,1,2"; }));
 }
@@ -102,14 +106,17 @@ TEST_F(Scheduling, ALeaseDeletedByHandIsWrittenAgainAndSaidSo) {
   world.create(pod("p", "c"));
   ASSERT_TRUE(eventually([&] { return leases() == 1; }));
   world.run(2s);
-  ASSERT_EQ(world.request("DELETE", "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0").code, 200);
+  ASSERT_EQ(
+      world.request("DELETE", "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0").code,
+      200);
   world.create(pod("q", "c"));
   ASSERT_TRUE(eventually([&] { return allocated("q") == "node-a:1"; }));
   EXPECT_TRUE(eventually([&] { return leases() == 2; }));
   EXPECT_TRUE(eventually([&] {
     const auto events = world.get("/apis/events.k8s.io/v1/namespaces/default/events")["items"].items();
-    return std::any_of(events.begin(), events.end(),
-                       [](const auto& e) { return e["reason"].str() == "GpuLeaseRewritten" && e["type"].str() == "Warning"; });
+    return std::any_of(events.begin(), events.end(), [](const auto& e) {
+      return e["reason"].str() == "GpuLeaseRewritten" && e["type"].str() == "Warning";
+    });
   }));
   expectSettled();
 }
@@ -134,7 +141,9 @@ TEST_F(Scheduling, SharersShareOneLease) {
   world.create(pod("a", "s"));
   ASSERT_TRUE(eventually([&] { return !nodeOf("a").empty(); }));
   world.run(5s);
-  for (const char* name : {"b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m"}) { world.create(pod(name, "s")); }
+  for (const char* name : {"b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l", "m"}) {
+    world.create(pod(name, "s"));
+  }
   ASSERT_TRUE(eventually([&] { return readTruth(world).waiting.empty(); }));
   const auto truth = readTruth(world);
   std::size_t most = 0;

@@ -29,34 +29,47 @@ Truth readTruth(sandbox::World& world) {
   Truth t;
   std::map<std::string, std::string> holder_of;  // device -> lease holder
   std::set<std::string> alive;
-  for (const auto& lease : world.get("/apis/coordination.k8s.io/v1/leases?labelSelector=gpu.scheduling%2Fmanaged%3Dtrue")["items"].items()) {
+  for (const auto& lease :
+       world.get("/apis/coordination.k8s.io/v1/leases?labelSelector=gpu.scheduling%2Fmanaged%3Dtrue")["items"]
+           .items()) {
     const auto& meta = lease["metadata"];
     const std::string holder{lease["spec"]["holderIdentity"].str()};
     t.leases[fmt::format("{}/{}", meta["namespace"].str(), meta["name"].str())] = holder;
     const auto& notes = meta["annotations"];
-    holder_of[fmt::format("{}:{}", notes["gpu.scheduling/node"].str(), notes["gpu.scheduling/gpu"].str())] = holder;
+    holder_of[fmt::format("{}:{}", notes["gpu.scheduling/node"].str(), notes["gpu.scheduling/gpu"].str())] =
+        holder;
   }
   for (const auto& pod : world.get("/api/v1/pods")["items"].items()) {
     const std::string uid{pod["metadata"]["uid"].str()};
     const std::string node{pod["spec"]["nodeName"].str()};
     if (finished(pod)) { continue; }
     alive.insert(uid);
-    if (node.empty()) { t.waiting.insert(uid); continue; }
+    if (node.empty()) {
+      t.waiting.insert(uid);
+      continue;
+    }
     t.bound.insert(uid);
     const auto allocated = pod["metadata"]["annotations"]["gpu.scheduling/allocated"].str();
     for (const auto& device : devicesOf(node, allocated)) {
       t.devices[device].insert(uid);
       if (holder_of[device] != uid && holder_of[device] != "shared") {
-        t.unsettled.push_back(fmt::format("pod {} has {} but its lease says '{}'", pod["metadata"]["name"].str(), device, holder_of[device]));
+        t.unsettled.push_back(fmt::format("pod {} has {} but its lease says '{}'",
+                                          pod["metadata"]["name"].str(), device, holder_of[device]));
       }
     }
   }
   for (const auto& [device, uids] : t.devices) {
-    if (uids.size() > 1 && holder_of[device] != "shared") { t.problems.push_back(fmt::format("{} is given to {} pods", device, uids.size())); }
+    if (uids.size() > 1 && holder_of[device] != "shared") {
+      t.problems.push_back(fmt::format("{} is given to {} pods", device, uids.size()));
+    }
   }
   for (const auto& [lease, holder] : t.leases) {
-    if (holder != "shared" && !alive.contains(holder)) { t.unsettled.push_back(fmt::format("lease {} has no pod", lease)); }
-    if (holder != "shared" && t.waiting.contains(holder)) { t.unsettled.push_back(fmt::format("lease {} of an unbound pod", lease)); }
+    if (holder != "shared" && !alive.contains(holder)) {
+      t.unsettled.push_back(fmt::format("lease {} has no pod", lease));
+    }
+    if (holder != "shared" && t.waiting.contains(holder)) {
+      t.unsettled.push_back(fmt::format("lease {} of an unbound pod", lease));
+    }
   }
   return t;
 }

@@ -11,13 +11,16 @@ std::optional<Blocked> limitsDisagree(const model::Pod& pod, const model::GpuCla
   const std::int64_t limit = pod.requests.get(model::kNvidiaGpu);
   if (limit == 0) { return std::nullopt; }
   if (claim.exclusivity == model::Exclusivity::Shared) {
-    return Blocked{"LimitOnShared", fmt::format("claim {} is Shared, but the pod sets resources.limits[\"{}\"]={}; remove the limit",
-                                                claim.key.name, model::kNvidiaGpu, limit)};
+    return Blocked{
+        "LimitOnShared",
+        fmt::format("claim {} is Shared, but the pod sets resources.limits[\"{}\"]={}; remove the limit",
+                    claim.key.name, model::kNvidiaGpu, limit)};
   }
   if (limit != claim.count) {
-    return Blocked{"LimitNotCount",
-                   fmt::format("resources.limits[\"{}\"]={} but claim {} has spec.devices.count={}; make them equal",
-                               model::kNvidiaGpu, limit, claim.key.name, claim.count)};
+    return Blocked{
+        "LimitNotCount",
+        fmt::format("resources.limits[\"{}\"]={} but claim {} has spec.devices.count={}; make them equal",
+                    model::kNvidiaGpu, limit, claim.key.name, claim.count)};
   }
   return std::nullopt;
 }
@@ -26,14 +29,18 @@ std::optional<Blocked> limitsDisagree(const model::Pod& pod, const model::GpuCla
 
 DoorResult claimDoor(const model::Pod& pod, const model::GpuClaim* claim, PodRequest base) {
   if (claimName(pod).empty()) {
-    return Blocked{"ClaimNameEmpty", fmt::format("annotation gpu.scheduling/claim is empty; write the name of a GpuClaim in "
-                                                 "namespace {}", pod.key.ns)};
+    return Blocked{"ClaimNameEmpty",
+                   fmt::format("annotation gpu.scheduling/claim is empty; write the name of a GpuClaim in "
+                               "namespace {}",
+                               pod.key.ns)};
   }
   if (claim == nullptr) {
-    return Blocked{"ClaimMissing", fmt::format("gpuclaim \"{}\" not found in namespace {}; create it", claimName(pod), pod.key.ns)};
+    return Blocked{"ClaimMissing", fmt::format("gpuclaim \"{}\" not found in namespace {}; create it",
+                                               claimName(pod), pod.key.ns)};
   }
   if (!claim->invalid.empty()) {
-    return Blocked{"ClaimInvalid", fmt::format("gpuclaim \"{}\" is invalid: {}", claim->key.name, claim->invalid)};
+    return Blocked{"ClaimInvalid",
+                   fmt::format("gpuclaim \"{}\" is invalid: {}", claim->key.name, claim->invalid)};
   }
   if (!claim->gang_ref.empty()) { return Blocked{"Gang", "gangs are not supported yet"}; }
   if (auto blocked = limitsDisagree(pod, *claim)) { return *std::move(blocked); }

@@ -1,7 +1,7 @@
 #include "sched/doors/door.h"
 
-#include <algorithm>
 #include <fmt/format.h>
+#include <algorithm>
 
 #include "model/annotations.h"
 
@@ -18,15 +18,24 @@ PodRequest baseRequest(const model::Pod& pod) {
   return r;
 }
 
-std::string joined(const std::vector<std::string>& parts) { return fmt::format("{}", fmt::join(parts, ", ")); }
+std::string joined(const std::vector<std::string>& parts) {
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
 
 /// The conventions that this pod uses besides plain nvidia.com/gpu, by the key that says so.
 std::vector<std::string> doorsUsed(const model::Pod& pod) {
   std::vector<std::string> used;
-  if (pod.annotation(model::kClaimKey) != nullptr) { used.push_back(fmt::format("annotation {}", model::kClaimKey)); }
-  if (pod.annotation(model::kMapKey) != nullptr) { used.push_back(fmt::format("annotation {}", model::kMapKey)); }
+  if (pod.annotation(model::kClaimKey) != nullptr) {
+    used.push_back(fmt::format("annotation {}", model::kClaimKey));
+  }
+  if (pod.annotation(model::kMapKey) != nullptr) {
+    used.push_back(fmt::format("annotation {}", model::kMapKey));
+  }
   for (const char* resource : {model::kVcudaCore, model::kVcudaMemory}) {
-    if (pod.requests.get(resource) > 0) { used.push_back(fmt::format("resource {}", resource)); break; }
+    if (pod.requests.get(resource) > 0) {
+      used.push_back(fmt::format("resource {}", resource));
+      break;
+    }
   }
   return used;
 }
@@ -40,7 +49,8 @@ std::string claimName(const model::Pod& pod) {
 
 DoorResult readPod(const model::Pod& pod, const model::GpuClaim* claim) {
   if (!pod.scheduling_gates.empty()) {
-    return Blocked{"SchedulingGated", fmt::format("waiting for scheduling gates: {}", joined(pod.scheduling_gates))};
+    return Blocked{"SchedulingGated",
+                   fmt::format("waiting for scheduling gates: {}", joined(pod.scheduling_gates))};
   }
   const std::vector<std::string> used = doorsUsed(pod);
   if (used.size() > 1) {
@@ -48,9 +58,10 @@ DoorResult readPod(const model::Pod& pod, const model::GpuClaim* claim) {
                                            fmt::join(used, " and "))};
   }
   if (!pod.unsupported.empty()) {
-    return Blocked{"Unsupported:" + joined(pod.unsupported),
-                   fmt::format("{} is not supported by this scheduler yet; remove it or use another schedulerName",
-                               fmt::join(pod.unsupported, " and "))};
+    return Blocked{
+        "Unsupported:" + joined(pod.unsupported),
+        fmt::format("{} is not supported by this scheduler yet; remove it or use another schedulerName",
+                    fmt::join(pod.unsupported, " and "))};
   }
   if (pod.annotation(model::kClaimKey) != nullptr) { return claimDoor(pod, claim, baseRequest(pod)); }
   if (!used.empty()) {

@@ -5,6 +5,8 @@
 #   provider_stop_api             the API server answers nothing, and its connections are closed
 #   provider_start_api            returns when it answers again, with the objects of before
 #   provider_forget_history       every watch from a resourceVersion of before is answered 410
+#   provider_delay_bindings N     from now on a Binding takes effect N seconds after it was sent (1 to 30)
+#   provider_bindings_at_once     no longer so; those under way stay as late as they are
 #   provider_kubeconfig           prints a kubeconfig for ServiceAccount default/gpu-scheduler
 #   provider_audit                prints "verb resource.group subresource namespace name code" of each request of that
 #                                 account, "-" for what it has not; nothing where requests aren't recorded
@@ -30,6 +32,41 @@ provider_forget_history() {
   provider_stop_api
   provider_start_api
 }
+
+# By a validating webhook that never answers and may be ignored when its time is over. Behind it is a program that
+# listens, but was stopped.
+provider_delay_bindings() {
+  local status port=8444 pki=$CASE_DIR/cluster/pki tries
+  if [[ ! -f $CASE_DIR/mute.pid ]]; then
+    openssl s_server -quiet -accept 127.0.0.1:$port -cert "$pki/apiserver.crt" -key "$pki/apiserver.key" \
+      >"$CASE_DIR/mute.log" 2>&1 3>&- </dev/null &
+    echo $! >"$CASE_DIR/mute.pid"
+    until (exec 4<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do sleep 0.05; done
+    kill -s STOP "$(<"$CASE_DIR/mute.pid")"
+  fi
+  kubectl apply -f - >/dev/null <<YAML
+apiVersion: admissionregistration.k8s.io/v1
+kind: ValidatingWebhookConfiguration
+metadata: {name: mute}
+webhooks:
+- name: mute.example.com
+  clientConfig: {url: "https://127.0.0.1:$port/", caBundle: $(base64 -w0 "$pki/ca.crt")}
+  rules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE], resources: [pods/binding]}]
+  admissionReviewVersions: [v1]
+  sideEffects: None
+  failurePolicy: Ignore
+  timeoutSeconds: $1
+YAML
+  # It works once the Binding of a pod that is not there is not refused at once.
+  for ((tries = 0; tries < 300; tries++)); do
+    status=0
+    timeout 0.9 kubectl create --raw /api/v1/namespaces/default/pods/nobody/binding -f - >/dev/null 2>&1 <<<'{
+      "apiVersion": "v1", "kind": "Binding", "metadata": {"name": "nobody"}, "target": {"kind": "Node", "name": "none"}}' || status=$?
+    if ((status == 124)); then return; fi
+  done
+  fail "Bindings are not delayed"
+}
+provider_bindings_at_once() { kubectl delete validatingwebhookconfiguration mute >/dev/null; }
 
 provider_kubeconfig() { "$TESTBED/kubeconfig-for" "$CASE_DIR/cluster" serviceaccount default gpu-scheduler; }
 

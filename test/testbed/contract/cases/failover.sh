@@ -96,3 +96,36 @@ stop_scheduler beta
 wait "$creator"
 eventually "pods bound" 211 bound_count
 expect_sound
+
+step "a Binding that is late by a change of leaders finds the fence of the next one, and is refused"
+delete_pods --all
+eventually_leases ""
+"$TESTBED/load" nodes --name narrow --gpus 1
+start_scheduler beta
+expect_ready beta
+cat <<YAML | create
+{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: urgent}, value: 1000}
+YAML
+provider_delay_bindings 30
+{ claim narrow 'count: 1' "$(on narrow)"; pod late narrow; } | create
+eventually_leases "gpu-narrow-0 "
+signal_scheduler alpha STOP
+# Its set of leases is complete, but it no longer fits: so it is not adopted.
+kubectl cordon narrow >/dev/null
+expect_leading beta
+eventually_leases ""
+expect_like "fence on the pod" '^[0-9a-f]{8}-' "$(field pod/late '.metadata.annotations.gpu\.scheduling/fence')"
+expect_waiting late 'were unschedulable'
+provider_bindings_at_once
+pod next narrow spec 'priorityClassName: urgent' | create
+kubectl uncordon narrow >/dev/null
+expect_allocated next narrow:0
+late_bindings() { provider_audit | awk '$3 == "binding" && $5 == "late" { print $6 }' | sort | uniq -c | xargs; }
+eventually "Bindings of pod late, by status code" "1 409" late_bindings
+expect "its node" "" "$(node_of late)"
+expect_sound
+signal_scheduler alpha CONT
+eventually "gpu_scheduler_leading of the old leader" 0 leading alpha
+delete_pods next
+expect_allocated late narrow:0
+expect_sound
