@@ -1,6 +1,9 @@
 #include "k8s/api.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
 
 #include <fstream>
 #include <thread>
@@ -166,7 +169,7 @@ TEST_F(ApiTest, CancelledWriteIsUnknownAndLaterOnesAreNotSent) {
 }
 
 TEST_F(ApiTest, After401AReadIsSentAgainWithTheNewTokenAWriteIsNot) {
-  const std::string file = testing::TempDir() + "gs_api_token";
+  const std::string file = testing::TempDir() + "gs_api_token" + std::to_string(getpid());
   std::ofstream{file} << "old";
   ScriptedServer server{[&](Peer& peer) {
     while (const auto request = peer.readRequest()) {

@@ -1,6 +1,9 @@
 #include "k8s/kubeconfig.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
 
 #include <filesystem>
 #include <fstream>
@@ -207,7 +210,7 @@ class LoadAccess : public testing::Test {
   }
   Result<Access> load(const std::string& flag = {}) { return loadAccess(flag, "", surroundings_); }
 
-  const std::string dir_ = testing::TempDir() + "gs_load_access";
+  const std::string dir_ = testing::TempDir() + "gs_load_access" + std::to_string(getpid());
   std::map<std::string, std::string> env_;
   Surroundings surroundings_;
 };

@@ -1,6 +1,9 @@
 #include "k8s/token_source.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <string>
 
 #include <cstdio>
 #include <fstream>
@@ -15,7 +18,7 @@ class TokenFile : public testing::Test {
   TokenFile() { std::remove(path_.c_str()); }
   void write(const std::string& text) const { std::ofstream{path_} << text; }
 
-  const std::string path_ = testing::TempDir() + "gs_token";
+  const std::string path_ = testing::TempDir() + "gs_token" + std::to_string(getpid());
   ManualClock clock_;
 };
 

@@ -1,10 +1,13 @@
 // TLS as the client does it, against a server of OpenSSL with certificates made here.
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
+
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
+#include <string>
 
 #include <cstdio>
 #include <filesystem>
@@ -127,7 +130,8 @@ class HttpClientTls : public testing::Test {
     return client.send(request);
   }
   static std::string writeFile(const std::string& name, const std::string& text) {
-    const auto path = std::filesystem::path{testing::TempDir()} / ("gs_tls_" + name);
+    const auto path =
+        std::filesystem::path{testing::TempDir()} / ("gs_tls_" + std::to_string(getpid()) + name);
     std::ofstream{path} << text;
     return path.string();
   }
