@@ -1,0 +1,17 @@
+// What `make demo` prints is right, word by word.
+#include "sandbox/demo.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace gs::test {
+namespace {
+
+TEST(Demo, EveryOutputIsAsItShouldBe) {
+  std::ostringstream out;
+  EXPECT_TRUE(sandbox::runDemo(out)) << out.str();
+}
+
+}  // namespace
+}  // namespace gs::test
