@@ -14,7 +14,7 @@ struct Access {
   std::string token;       // "" : none
   std::string token_file;  // wins over `token` while it can be read; read again as it changes
   std::string ns;          // the default namespace, never ""
-  std::string origin;      // for messages: "context kind of /root/.kube/config", "the pod's service account"
+  std::string origin;      // for messages: "context kind of ~/.kube/config", "the pod's service account"
 };
 
 }  // namespace gs::k8s
