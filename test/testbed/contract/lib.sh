@@ -53,12 +53,18 @@ on_exit() {
     if [[ ! -f $CASE_DIR/failed ]]; then print_line "FAILED  ${STEP:-$CASE}: status $status of $FAILED_AT"; fi
     provider_save
     for name in "${!SCHEDULER_PORT[@]}"; do
-      print_line "        last lines of $name.log:"
+      print_line "        scheduler $name: $(state_of "$name"); the last lines of its log:"
       tail -n 5 "$CASE_DIR/$name.log" | cut -c1-300 | tee -a "$CASE_DIR/steps.log" >&3
     done
     print_line "        all logs are in ${CASE_DIR#"$REPO"/}"
   fi
   rm -rf "$KUBECACHEDIR"
+}
+
+# state_of SCHEDULER: ended, or what the kernel says. (Stopped, and not by the case? Then by somebody on this machine.)
+state_of() {
+  sed -n 's/^State:[[:space:]]*//p' "/proc/$(<"$CASE_DIR/$1.pid")/status" 2>/dev/null ||
+    echo "ended with status $(<"$CASE_DIR/$1.status")"
 }
 
 # The last step of every case: whatever it did, the scheduler asked for nothing that its role does not give.
@@ -159,7 +165,7 @@ create() {
 finish_pod() { kubectl patch pod "$@" --subresource=status --type=merge -p '{"status": {"phase": "Succeeded"}}' >/dev/null; }
 
 # delete_pods NAME... [KUBECTL-OPTION...]: at once, as a kubelet would after the grace period; they are gone when it
-# returns. (kubectl's own wait takes 100 ms for each of them.)
+# returns, so kubectl need not wait for each of them.
 delete_pods() { kubectl delete pods --force --grace-period=0 --wait=false "$@" >/dev/null 2>>"$CASE_DIR/kubectl.log"; }
 
 field() { kubectl get "$1" -o jsonpath="{$2}" "${@:3}"; } # KIND/NAME PATH [KUBECTL-OPTION...]
