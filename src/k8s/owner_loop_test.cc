@@ -100,6 +100,7 @@ TEST_F(OwnerLoopTest, BeginsBeforeTheFirstEvent) {
                    }},
               [&](kapi::Effects, std::uint64_t) { order.push_back(1); });
   done.wait();
+  loop_.stop();
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
 }
 
@@ -188,6 +189,7 @@ TEST_F(OwnerLoopTest, TooManyQuestionsAreRefused) {
   while (loop_.ask([] {})) { ++accepted; }
   EXPECT_EQ(accepted, 256);
   release.count_down();
+  loop_.stop();  // before what its thread waits on goes
 }
 
 TEST_F(OwnerLoopTest, AHungMachineGivesNoAnswer) {
@@ -199,6 +201,7 @@ TEST_F(OwnerLoopTest, AHungMachineGivesNoAnswer) {
   loop_.post(outcome(1));
   while (loop_.answer([] { return 1; }, 1ms)) {}  // until it hangs
   release.count_down();
+  loop_.stop();
 }
 
 TEST_F(OwnerLoopTest, StopDropsEventsAnswersQuestionsAndRefusesMore) {

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
 #include <charconv>
 #include <limits>
 #include <optional>
@@ -15,12 +17,16 @@ __extension__ using Wide = unsigned __int128;
 constexpr std::size_t kMaxDigits = 19;  // significant ones; so a mantissa fits in 64 bits
 constexpr int kMaxPower = 38;           // 10^38 fits in 128 bits
 
+/// How a quantity was written; its canonical text keeps the form.
+enum class Form : std::uint8_t { Decimal, Exponent, Binary };
+
 /// mantissa * 10^ten * 2^two
 struct Number {
   bool negative = false;
   std::uint64_t mantissa = 0;
   int ten = 0;
   int two = 0;
+  Form form = Form::Decimal;
 };
 
 bool isDigitChar(char c) { return c >= '0' && c <= '9'; }
@@ -85,11 +91,13 @@ bool applySuffix(Number& n, std::string_view suffix) {
     if (known.text == suffix) {
       n.ten += known.ten;
       n.two = known.two;
+      n.form = known.two > 0 ? Form::Binary : Form::Decimal;
       return true;
     }
   }
   const auto exponent = exponentOf(suffix);
   n.ten += exponent.value_or(0);
+  n.form = Form::Exponent;
   return exponent.has_value();
 }
 
@@ -99,29 +107,48 @@ Wide powerOfTen(int power) {
   return result;
 }
 
-/// Rounded away from zero; nullopt when it does not fit.
-std::optional<std::int64_t> wholeOf(const Number& n) {
+/// Without its sign, rounded up; nullopt when it is over 128 bits.
+std::optional<Wide> sizeOf(const Number& n) {
   if (n.mantissa == 0) { return 0; }
   Wide size = Wide{n.mantissa} << static_cast<unsigned>(n.two);  // below 2^124
   if (n.ten >= 0) {
     if (n.ten > kMaxPower || __builtin_mul_overflow(size, powerOfTen(n.ten), &size)) { return std::nullopt; }
-  } else if (-n.ten > kMaxPower) {
-    size = 1;  // 10^38 is over 2^124
-  } else {
-    const Wide divisor = powerOfTen(-n.ten);
-    size = size / divisor + (size % divisor == 0 ? 0 : 1);
+    return size;
   }
+  if (-n.ten > kMaxPower) { return 1; }  // 10^38 is over 2^124
+  const Wide divisor = powerOfTen(-n.ten);
+  return size / divisor + (size % divisor == 0 ? 0 : 1);
+}
+
+/// Rounded away from zero; nullopt when it does not fit.
+std::optional<std::int64_t> wholeOf(const Number& n) {
+  const auto size = sizeOf(n);
   const Wide limit = Wide{1} << 63U;
-  if (size > limit || (size == limit && !n.negative)) { return std::nullopt; }
-  if (size == limit) { return std::numeric_limits<std::int64_t>::min(); }
-  const auto whole = static_cast<std::int64_t>(size);
+  if (!size || *size > limit || (*size == limit && !n.negative)) { return std::nullopt; }
+  if (*size == limit) { return std::numeric_limits<std::int64_t>::min(); }
+  const auto whole = static_cast<std::int64_t>(*size);
   return n.negative ? -whole : whole;
 }
 
+/// `size` in thousands of thousands (or of 1024) with the largest suffix that leaves a whole number.
+template <std::size_t N>
+std::string withSuffix(Wide size, Wide step, const std::array<const char*, N>& suffixes) {
+  std::size_t i = 0;
+  while (size % step == 0 && i + 1 < N) {
+    size /= step;
+    ++i;
+  }
+  return std::to_string(static_cast<std::uint64_t>(size)) + suffixes[i];
+}
+
+std::optional<Number> parse(std::string_view text) {
+  auto n = takeDecimal(text);
+  return n && applySuffix(*n, text) ? n : std::nullopt;
+}
+
 Result<std::int64_t> quantity(std::string_view text, int scale) {
-  std::string_view rest = text;
-  auto n = takeDecimal(rest);
-  if (!n || !applySuffix(*n, rest)) {
+  auto n = parse(text);
+  if (!n) {
     return fail(Code::Invalid,
                 fmt::format("'{}' is not a quantity; write a number with at most 19 digits and one of "
                             "the suffixes n u m k M G T P E Ki Mi Gi Ti Pi Ei",
@@ -148,5 +175,25 @@ Result<std::int64_t> quantityMilli(std::string_view text) { return quantity(text
 Result<std::int64_t> quantityUnits(std::string_view text) { return quantity(text, 0); }
 Result<std::int64_t> milliOf(const json::Value& v) { return ofValue(v, 3); }
 Result<std::int64_t> unitsOf(const json::Value& v) { return ofValue(v, 0); }
+
+std::optional<std::string> canonicalQuantity(std::string_view text) {
+  constexpr Wide kNano = 1'000'000'000;
+  constexpr Wide kMaxNano = Wide{std::numeric_limits<std::int64_t>::max()} * kNano;
+  constexpr std::array<const char*, 10> kDecimal{"n", "u", "m", "", "k", "M", "G", "T", "P", "E"};
+  constexpr std::array<const char*, 10> kExponent{"e-9", "e-6", "e-3", "",    "e3",
+                                                  "e6",  "e9",  "e12", "e15", "e18"};
+  constexpr std::array<const char*, 7> kBinary{"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+  auto n = parse(text);
+  if (!n) { return std::nullopt; }
+  n->ten += 9;
+  const Wide nano = std::min(sizeOf(*n).value_or(kMaxNano), kMaxNano);
+  if (nano == 0) { return "0"; }
+  const std::string sign = n->negative ? "-" : "";
+  // Binary form is kept from 1024 on, and only for whole numbers.
+  if (n->form == Form::Binary && nano >= 1024 * kNano && nano % kNano == 0) {
+    return sign + withSuffix(nano / kNano, 1024, kBinary);
+  }
+  return sign + withSuffix(nano, 1000, n->form == Form::Exponent ? kExponent : kDecimal);
+}
 
 }  // namespace gs::kapi

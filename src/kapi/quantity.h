@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "base/result.h"
@@ -16,5 +18,9 @@ namespace gs::kapi {
 /// A JSON string or number. (Another name: a text would convert to both.)
 [[nodiscard]] Result<std::int64_t> milliOf(const json::Value& v);
 [[nodiscard]] Result<std::int64_t> unitsOf(const json::Value& v);
+
+/// As Quantity.String() gives it ("0.5" -> "500m", "1024Mi" -> "1Gi", "1000m" -> "1"), at most 2^63-1 units; nothing when
+/// malformed or of more than 19 significant digits.
+[[nodiscard]] std::optional<std::string> canonicalQuantity(std::string_view text);
 
 }  // namespace gs::kapi

@@ -5,6 +5,8 @@
 
 #include <limits>
 #include <optional>
+#include <string>
+#include <vector>
 
 namespace gs::kapi {
 namespace {
@@ -99,6 +101,35 @@ TEST(QuantityProperty, BinaryFractionsAreExact) {
     static const char* const kQuarter[] = {"", ".25", ".5", ".75"};
     const std::string text = std::to_string(quarters / 4) + kQuarter[quarters % 4] + "Gi";
     RC_ASSERT(*quantityUnits(text) == quarters * (std::int64_t{1} << 28));
+  }));
+}
+
+struct FormCase {
+  const char* text;
+  const char* canonical;
+};
+class QuantityForm : public testing::TestWithParam<FormCase> {};
+TEST_P(QuantityForm, IsThatOfTheApiServer) {
+  EXPECT_EQ(canonicalQuantity(GetParam().text), GetParam().canonical) << GetParam().text;
+}
+INSTANTIATE_TEST_SUITE_P(
+    Canonical, QuantityForm,
+    testing::Values(FormCase{"1Ki", "1Ki"}, FormCase{"1024", "1024"}, FormCase{"0.5Gi", "512Mi"},
+                    FormCase{"1024Mi", "1Gi"}, FormCase{"1000", "1k"}, FormCase{"1000m", "1"},
+                    FormCase{"0.5", "500m"}, FormCase{"-0.5", "-500m"}, FormCase{"0.0001", "100u"},
+                    FormCase{"1.1n", "2n"}, FormCase{"1e3", "1e3"}, FormCase{"1000e3", "1e6"},
+                    FormCase{"0.5Ki", "512"}, FormCase{"1.7Ki", "1740800m"}, FormCase{"0Ki", "0"},
+                    FormCase{"0e7", "0"}, FormCase{"1E", "1E"}, FormCase{"100Ei", "9223372036854775807"}));
+
+TEST(QuantityFormProperty, SaysTheSameAndIsItsOwn) {
+  EXPECT_TRUE(rc::check([] {
+    static const std::vector<std::string> kSuffix{"", "m", "k", "M", "G", "Ki", "Mi", "Gi", "e3", "e-3"};
+    const auto n = *rc::gen::inRange<std::int64_t>(-1'000'000, 1'000'000);
+    const std::string text = std::to_string(n) + *rc::gen::elementOf(kSuffix);
+    const auto canonical = canonicalQuantity(text);
+    RC_ASSERT(canonical.has_value());
+    RC_ASSERT(quantityMilli(*canonical).value() == quantityMilli(text).value());
+    RC_ASSERT(canonicalQuantity(*canonical) == canonical);
   }));
 }
 

@@ -82,7 +82,7 @@ std::optional<Wall> parseTime(std::string_view s) {
   const bool colon2 = takeOne(s, ":");
   const int second = takeNumber(s, 2);
   if (!dash1 || !dash2 || !middle || !colon1 || !colon2) { return std::nullopt; }
-  if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 60) {
+  if (hour < 0 || hour > 23 || minute < 0 || minute > 59 || second < 0 || second > 59) {
     return std::nullopt;
   }
   const std::chrono::year_month_day date{std::chrono::year{year},

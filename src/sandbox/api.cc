@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "kapi/time.h"
 #include "sandbox/crd_schema.h"
-#include "sandbox/forms.h"
 #include "sandbox/go_decode.h"
 #include "sandbox/meta_check.h"
 
@@ -182,7 +182,7 @@ void Api::stamp(const Route& route, json::Value& object, Now now) {
     meta.erase("namespace");
   }
   meta.set("uid", rng_.uuid());
-  meta.set("creationTimestamp", timeText(now.wall));
+  meta.set("creationTimestamp", kapi::timeText(now.wall));
   const std::string id = route.resource->id();
   if (route.resource->custom || id == "/pods" || id == "apiextensions.k8s.io/customresourcedefinitions") {
     meta.set("generation", 1);

@@ -5,9 +5,9 @@
 #include <set>
 #include <vector>
 
+#include "kapi/time.h"
 #include "sandbox/api.h"
 #include "sandbox/apply.h"
-#include "sandbox/forms.h"
 #include "sandbox/meta_check.h"
 #include "sandbox/patch.h"
 
@@ -230,7 +230,7 @@ Api::Result Api::removeStored(const Route& route, const StoredObject& stored, co
         !meta["deletionGracePeriodSeconds"].isNull() && grace < meta["deletionGracePeriodSeconds"].intOr(0);
     if (!meta["deletionTimestamp"].isNull() && !shorter) { return Response{200, old}; }
     json::Value next = old;
-    next.child("metadata").set("deletionTimestamp", timeText(now.wall + std::chrono::seconds{grace}));
+    next.child("metadata").set("deletionTimestamp", kapi::timeText(now.wall + std::chrono::seconds{grace}));
     next.child("metadata").set("deletionGracePeriodSeconds", grace);
     if (isPods(r) || r.custom) { next.child("metadata").set("generation", meta["generation"].intOr(1) + 1); }
     return Response{200, *store_.put(keyOf(route), std::move(next), stored.owners)};
@@ -313,7 +313,7 @@ Api::Result Api::bind(const Route& route, const json::Value& binding, Now now) {
   conditions.emplace_back(json::Object{{"type", "PodScheduled"},
                                        {"status", "True"},
                                        {"lastProbeTime", nullptr},
-                                       {"lastTransitionTime", timeText(now.wall)}});
+                                       {"lastTransitionTime", kapi::timeText(now.wall)}});
   store_.put(keyOf(route), std::move(next), stored->owners);
   return Response{201, successBody({}, 201)};
 }

@@ -6,7 +6,8 @@
 #include <limits>
 #include <optional>
 
-#include "sandbox/forms.h"
+#include "kapi/quantity.h"
+#include "kapi/time.h"
 
 namespace gs::sandbox {
 namespace {
@@ -112,7 +113,8 @@ class Decoder {
       out = Value{"0"};
       return true;
     }
-    const auto text = in.isString() ? canonicalQuantity(in.str()) : canonicalQuantity(json::print(in));
+    const auto text =
+        in.isString() ? kapi::canonicalQuantity(in.str()) : kapi::canonicalQuantity(json::print(in));
     if (!text) {
       error = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'";
       return false;
@@ -130,18 +132,18 @@ class Decoder {
   }
 
   bool decodeTime(const Value& in, Value& out) {
-    const auto at = parseTime(in.str());
+    const auto at = kapi::parseTime(in.str());
     if (!at) { return badTime(in, "\"2006-01-02T15:04:05Z07:00\""); }
-    out = Value{timeText(*at)};
+    out = Value{kapi::timeText(*at)};
     return true;
   }
 
   bool decodeMicroTime(const Value& in, Value& out) {
-    const auto at = parseTime(in.str());
+    const auto at = kapi::parseTime(in.str());
     if (!at || in.str().find('.') == std::string_view::npos) {
       return badTime(in, "\"2006-01-02T15:04:05.000000Z07:00\"");
     }
-    out = Value{microTimeText(*at)};
+    out = Value{kapi::microTimeText(*at)};
     return true;
   }
 

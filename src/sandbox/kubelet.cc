@@ -5,9 +5,10 @@
 #include <algorithm>
 #include <tuple>
 
+#include "kapi/quantity.h"
+#include "kapi/time.h"
 #include "model/annotations.h"
 #include "sandbox/api.h"
-#include "sandbox/forms.h"
 
 namespace gs::sandbox {
 namespace {
@@ -45,8 +46,8 @@ std::string devicesOf(const Value& pod) {
 int gpusOf(const Value& pod) {
   int out = 0;
   for (const Value& container : pod["spec"]["containers"].items()) {
-    const auto milli = quantityInMilli(container["resources"]["limits"]["nvidia.com/gpu"].str());
-    out += static_cast<int>(std::clamp<std::int64_t>(milli.value_or(0) / 1000, 0, 1024));
+    const auto count = kapi::unitsOf(container["resources"]["limits"]["nvidia.com/gpu"]);
+    out += static_cast<int>(std::clamp<std::int64_t>(count.value_or(0), 0, 1024));
   }
   return out;
 }
@@ -252,7 +253,7 @@ void Kubelet::act(Sims::iterator at, Now now) {
 
 void Kubelet::start(Sim& sim, const std::string& uid, Now now) {
   const ObjectPtr pod = sim.pod;
-  const std::string time = timeText(now.wall);
+  const std::string time = kapi::timeText(now.wall);
   ++changes_;
   sim.phase = Phase::Runs;
   sim.started_at = time;
@@ -288,7 +289,7 @@ void Kubelet::start(Sim& sim, const std::string& uid, Now now) {
 
 void Kubelet::end(Sim& sim, const std::string& uid, int exit_code, Now now) {
   const ObjectPtr pod = sim.pod;
-  const std::string time = timeText(now.wall);
+  const std::string time = kapi::timeText(now.wall);
   ++changes_;
   sim.phase = Phase::Over;
   Array statuses;

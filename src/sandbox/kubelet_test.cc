@@ -4,7 +4,6 @@
 
 #include "sandbox/api.h"
 #include "sandbox/crds.h"
-#include "sandbox/forms.h"
 #include "sandbox/node_agent.h"
 
 namespace gs::sandbox {

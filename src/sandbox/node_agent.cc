@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <set>
 
+#include "kapi/time.h"
 #include "sandbox/api.h"
-#include "sandbox/forms.h"
 
 namespace gs::sandbox {
 namespace {
@@ -204,7 +204,7 @@ bool NodeAgents::publish(Machine& m, const std::vector<model::Device>& devices, 
   if (!own(m, now)) { return false; }
   kapi::SimNode seen = m.sim;
   seen.devices = devices;
-  Value body = kapi::encodeGpuNodeStatus(seen, with_time ? microTimeText(now.wall) : std::string{});
+  Value body = kapi::encodeGpuNodeStatus(seen, with_time ? kapi::microTimeText(now.wall) : std::string{});
   body.erase("spec");
   for (std::size_t i = 0; i < devices.size(); ++i) {
     Value& users = body.child("status").child("devices").array()[i].child("inUseBy");

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "kapi/time.h"
 #include "sandbox/crd_schema.h"
-#include "sandbox/forms.h"
 #include "sandbox/pattern.h"
 
 namespace gs::sandbox {
@@ -133,7 +133,9 @@ class Validator {
     if (l.compiled != nullptr && !l.compiled->matches(v.str())) {
       outside(v, at, fmt::format("should match '{}'", l.pattern));
     }
-    if (l.format == "date-time" && !parseTime(v.str())) { typeInvalid(at, "date-time", goQuote(v.str())); }
+    if (l.format == "date-time" && !kapi::parseTime(v.str())) {
+      typeInvalid(at, "date-time", goQuote(v.str()));
+    }
   }
 
   void checkNumber(const Limits& l, const Value& v, const Spot& at) {

@@ -6,7 +6,7 @@
 #include <initializer_list>
 #include <utility>
 
-#include "sandbox/forms.h"
+#include "sandbox/age.h"
 #include "sandbox/jsonpath.h"
 
 namespace gs::sandbox {

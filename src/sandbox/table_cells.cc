@@ -4,7 +4,7 @@
 #include <optional>
 #include <set>
 
-#include "sandbox/forms.h"
+#include "sandbox/age.h"
 #include "sandbox/table.h"
 
 namespace gs::sandbox {

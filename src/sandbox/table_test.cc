@@ -2,7 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "sandbox/forms.h"
+#include "kapi/time.h"
+#include "sandbox/age.h"
 #include "sandbox/jsonpath.h"
 
 namespace gs::sandbox {
@@ -17,7 +18,7 @@ Value read(std::string_view text) {
   return v.value_or(Value{});
 }
 
-const Wall kNow = *parseTime("2025-06-15T12:00:00Z");
+const Wall kNow = *kapi::parseTime("2025-06-15T12:00:00Z");
 
 struct FindCase {
   const char* path;
