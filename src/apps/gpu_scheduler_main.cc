@@ -136,6 +136,20 @@ void leadAlone(k8s::LeaderGate& gate, k8s::OwnerLoop& loop) {
   loop.postLeadership(always);
 }
 
+/// No new decisions, but what was decided comes to its end (leases, Bindings, their events), for at most `limit`. A second
+/// signal, or an owner thread that does not answer, ends the wait.
+void finishWhatIsUnderWay(scheduler::Scheduler& machine, k8s::OwnerLoop& loop,
+                          const k8s::EffectRunner& runner, const Clock& clock, const sigset_t& signals,
+                          Duration limit) {
+  constexpr timespec kLook{.tv_sec = 0, .tv_nsec = 10'000'000};
+  const Mono end = clock.now().mono + limit;
+  loop.ask([&machine] { machine.stopTaking(); });
+  do {
+    const auto under_way = loop.answer([&machine] { return machine.underWay(); }, 500ms);
+    if (!under_way || (!*under_way && runner.openCalls() == 0)) { return; }
+  } while (clock.now().mono < end && sigtimedwait(&signals, nullptr, &kLook) < 0);
+}
+
 int serve(const Flags& flags, k8s::Access access, sigset_t& signals) {
   const SystemClock clock;
   k8s::Api api{std::move(access), "gpu-scheduler/0.1", clock};
@@ -181,8 +195,8 @@ int serve(const Flags& flags, k8s::Access access, sigset_t& signals) {
   int signal = 0;
   sigwait(&signals, &signal);
   log::info("stopping", {{"signal", signal}});
-  loop.ask([&machine] { machine.stopTaking(); });
-  runner.drain(2s);
+  finishWhatIsUnderWay(machine, loop, runner, clock, signals, 2500ms);
+  runner.drain(300ms);
   if (election) { election->stop(1s); }
   (*server)->stop();
   loop.stop();

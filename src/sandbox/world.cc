@@ -15,6 +15,7 @@ constexpr std::uint8_t kElectionOwner = 100;
 constexpr Duration kFirstBookmark =
     std::chrono::seconds{1};  // a real server's, on a watch of timeoutSeconds=3
 constexpr Duration kBookmarkEvery = std::chrono::seconds{60};
+constexpr Duration kStopLimit = std::chrono::milliseconds{2500};
 
 bool isWrite(const kapi::Call& call) { return call.verb != kapi::Verb::Get && call.verb != kapi::Verb::List; }
 
@@ -160,9 +161,18 @@ void World::freeze(ReplicaId id, bool frozen) {
 }
 
 void World::stop(ReplicaId id) {
+  replica(id).machine->stopTaking();
+  stopWhenDone(id, clock_.now().mono + kStopLimit);
+}
+
+void World::stopWhenDone(ReplicaId id, Mono end) {
   Replica& r = replica(id);
-  r.machine->stopTaking();
-  elected(r, r.election->stop(clock_.now()));
+  if (!r.machine->underWay() || clock_.now().mono >= end) {
+    elected(r, r.election->stop(clock_.now()));
+    return;
+  }
+  const auto again = [this, id, end](Replica&) { stopWhenDone(id, end); };
+  after(std::chrono::milliseconds{10}, [this, id, life = r.life, again] { inReplica(id, life, again); });
 }
 
 bool World::alive(ReplicaId id) const { return replicas_.at(static_cast<std::size_t>(id))->alive; }

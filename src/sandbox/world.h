@@ -77,7 +77,7 @@ class World {
   void restart(ReplicaId id);
   /// Takes nothing in and lets no timer run until thawed (SIGSTOP).
   void freeze(ReplicaId id, bool frozen);
-  /// SIGTERM: releases the leader lease and ends.
+  /// SIGTERM: what is under way comes to its end (2.5 s at most), then the leader lease is released.
   void stop(ReplicaId id);
   [[nodiscard]] bool alive(ReplicaId id) const;
   [[nodiscard]] const scheduler::Scheduler& scheduler(ReplicaId id) const;
@@ -123,6 +123,7 @@ class World {
   void deliver(ReplicaId id, std::uint64_t life, const kapi::Call& call, kapi::Outcome outcome);
   void outcome(Replica& r, const kapi::Outcome& o);
   void elected(Replica& r, kapi::Election::Output output);
+  void stopWhenDone(ReplicaId id, Mono end);
   void openWatch(Replica& r, const kapi::OpenWatch& watch);
   void streamLives(ReplicaId id, std::uint64_t life, kapi::Token stream, Duration bookmark_every, Mono end);
   void drainStreams();

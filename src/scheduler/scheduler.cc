@@ -373,6 +373,11 @@ bool Scheduler::quiet() const {
   return phase_ == Phase::Leading && grants_.empty() && repairs_.empty() && review_.empty() && calls_.empty();
 }
 
+bool Scheduler::underWay() const {
+  return !calls_.empty() || std::any_of(grants_.begin(), grants_.end(),
+                                        [](const auto& grant) { return grant.second.stage != Stage::Bound; });
+}
+
 Readiness Scheduler::readiness() const {
   Readiness r;
   r.leading = phase_ == Phase::Leading;

@@ -56,6 +56,8 @@ class Scheduler {
   [[nodiscard]] kapi::Effects handle(const Event& event, Now now);
   /// SIGTERM: no new decisions; what is under way goes on.
   void stopTaking() { taking_ = false; }
+  /// Something that was decided has not come to its end yet: leases, a Binding, a fence.
+  [[nodiscard]] bool underWay() const;
 
   [[nodiscard]] Readiness readiness() const;
   [[nodiscard]] bool leading() const { return phase_ == Phase::Leading; }

@@ -213,6 +213,31 @@ TEST_F(Scheduling, HistoryThatIsForgottenLosesNothing) {
   expectSettled();
 }
 
+class SlowServer : public Cluster {
+ protected:
+  SlowServer() : Cluster{{.latency = 100ms}} { startOne(); }
+};
+
+TEST_F(SlowServer, AStoppedSchedulerBringsWhatItDecidedToItsEnd) {
+  world.create(claim("one", 1));
+  for (int i = 0; i < 6; ++i) { world.create(pod("p" + std::to_string(i), "one")); }
+  ASSERT_TRUE(world.runUntil([&] { return leases() > 0; }, 60s));
+  ASSERT_TRUE(readTruth(world).bound.empty());
+  world.stop(0);
+  world.create(pod("after", "one"));
+  world.run(4s);
+  const auto truth = readTruth(world);
+  EXPECT_FALSE(truth.bound.empty());
+  EXPECT_EQ(leases(), truth.bound.size()) << "no lease of a pod that is not bound";
+  EXPECT_EQ(nodeOf("after"), "");
+  std::size_t scheduled = 0;
+  for (const auto& event : world.get("/apis/events.k8s.io/v1/namespaces/default/events")["items"].items()) {
+    scheduled += event["reason"].str() == "Scheduled" ? 1U : 0U;
+  }
+  EXPECT_EQ(scheduled, truth.bound.size());
+  EXPECT_FALSE(world.leader().has_value());
+}
+
 TEST(Determinism, TheSameSeedWritesTheSameCalls) {
   const auto play = [](std::uint64_t seed) {
     sandbox::World world{{.seed = seed}};

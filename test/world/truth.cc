@@ -48,7 +48,7 @@ Truth readTruth(sandbox::World& world) {
       t.waiting.insert(uid);
       continue;
     }
-    t.bound.insert(uid);
+    if (pod["spec"]["schedulerName"].str() == "gpu-scheduler") { t.bound.insert(uid); }
     const auto allocated = pod["metadata"]["annotations"]["gpu.scheduling/allocated"].str();
     for (const auto& device : devicesOf(node, allocated)) {
       t.devices[device].insert(uid);

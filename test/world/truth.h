@@ -16,7 +16,7 @@ struct Truth {
   std::map<std::string, std::set<std::string>> devices;
   /// Lease name -> holderIdentity, of all managed leases in all namespaces ("ns/name").
   std::map<std::string, std::string> leases;
-  std::set<std::string> bound;    // uids of bound, unfinished pods
+  std::set<std::string> bound;    // uids of bound, unfinished pods of ours
   std::set<std::string> waiting;  // uids of unbound pods
   /// What is wrong at any time: a device of two exclusive pods. Empty: nothing.
   std::vector<std::string> problems;
