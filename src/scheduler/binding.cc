@@ -20,6 +20,11 @@ Duration retryWait(int failures, Duration retry_after) {
 
 }  // namespace
 
+void Scheduler::tryLater(Grant& grant, Duration retry_after) {
+  grant.not_before = now_.mono + retryWait(++grant.refusals, retry_after);
+  review_later_.emplace(grant.not_before, grant.uid);
+}
+
 Grant* Scheduler::grantOf(const model::Uid& uid) {
   const auto it = grants_.find(uid);
   return it == grants_.end() ? nullptr : &it->second;
@@ -177,7 +182,10 @@ void Scheduler::bind(Grant& grant) {
     }
   }
   grant.stage = Stage::Binding;
-  if (grant.binding_since == Mono{}) { grant.binding_since = now_.mono; }
+  if (grant.binding_since == Mono{}) {
+    grant.binding_since = now_.mono;
+    review_later_.emplace(now_.mono + kReservedAfter, grant.uid);  // its claim may have to say Reserved
+  }
   call(kapi::bindPod(pod, grant.node, annotations), Purpose::Bind, grant.uid);
 }
 
@@ -214,16 +222,14 @@ void Scheduler::bindAnswered(Grant& grant, const kapi::Outcome& outcome) {
       grant.stage = Stage::Fencing;
       advance(grant);
       return;
-    case Fate::NotSent:
-      grant.not_before = now_.mono + retryWait(++grant.refusals, outcome.retry_after);
-      return;
+    case Fate::NotSent: tryLater(grant, outcome.retry_after); return;
     case Fate::Refused: break;
   }
   if (outcome.http == 409) {
     grant.stage = Stage::Reading;
     advance(grant);
   } else if (outcome.http == 429) {
-    grant.not_before = now_.mono + retryWait(++grant.refusals, outcome.retry_after);
+    tryLater(grant, outcome.retry_after);
   } else {
     count(kScheduleAttempts, {{"result", "error"}, {"profile", config_.scheduler_name}});
     release(grant, fmt::format("the Binding was refused: {} {}", outcome.http, outcome.message), true);
@@ -259,7 +265,7 @@ void Scheduler::conflictRead(Grant& grant, const kapi::Outcome& outcome) {
   if (outcome.http == 404 || (pod != nullptr && (*pod)->uid != grant.uid)) {
     engine_.podGone(grant.uid, now_.mono);
   } else if (outcome.fate != Fate::Applied || pod == nullptr) {
-    grant.not_before = now_.mono + retryWait(++grant.refusals, outcome.retry_after);
+    tryLater(grant, outcome.retry_after);
   } else {
     engine_.learn(outcome.object, now_.mono);
     judgeLivePod(grant, **pod, false);
@@ -281,9 +287,9 @@ void Scheduler::fenceAnswered(Grant& grant, const kapi::Outcome& outcome) {
     judgeLivePod(grant, **pod, true);
   } else if (outcome.fate == Fate::Refused && (outcome.http == 404 || outcome.http == 422)) {
     proveGone(grant.uid);  // another uid or none: a live GET says which
-    grant.not_before = now_.mono + retryWait(++grant.refusals, outcome.retry_after);
+    tryLater(grant, outcome.retry_after);
   } else {
-    grant.not_before = now_.mono + retryWait(++grant.refusals, outcome.retry_after);
+    tryLater(grant, outcome.retry_after);
   }
 }
 

@@ -175,6 +175,7 @@ void Scheduler::warnOnce(const model::Pod& pod, const std::string& reason, const
 void Scheduler::reviewUnbound(const model::Pod& pod) {
   if (ours(pod)) { first_seen_.try_emplace(pod.uid, now_.mono); }
   if (Grant* grant = grantOf(pod.uid)) {
+    if (reserved(*grant)) { touchClaimOf(pod.uid); }
     advance(*grant);
     return;
   }
@@ -265,6 +266,7 @@ void Scheduler::repairFenced(const model::Uid& uid, const kapi::Outcome& outcome
   if (outcome.fate == Fate::Refused && (outcome.http == 404 || outcome.http == 422)) { proveGone(uid); }
   const Duration wait = std::chrono::milliseconds{200} * (1 << std::min(++r.failures, 6));
   r.not_before = now_.mono + std::max(wait, outcome.retry_after);
+  review_later_.emplace(r.not_before, uid);
 }
 
 }  // namespace gs::scheduler

@@ -16,7 +16,6 @@ using model::Kind;
 
 constexpr Duration kSweepEvery = std::chrono::seconds{30};
 constexpr Duration kCensusEvery = std::chrono::minutes{10};
-constexpr Duration kReservedAfter = std::chrono::seconds{1};
 constexpr Duration kBoundUnseen = std::chrono::seconds{10};
 constexpr int kSweepStep = 1000;  // pods reviewed per event
 
@@ -50,8 +49,7 @@ Scheduler::Scheduler(Config config, Rng rng)
                },
                [this](const model::Uid& uid) {
                  const Grant* g = grantOf(uid);
-                 return g != nullptr && g->binding_since != Mono{} &&
-                        now_.mono - g->binding_since >= kReservedAfter;
+                 return g != nullptr && reserved(*g);
                }}} {
   for (const Kind kind : kWatched) { reflectors_.push_back(makeReflector(kind, config_, rng_)); }
 }
@@ -251,11 +249,6 @@ void Scheduler::tick() {
   record_.tick(now_.mono, out_);
   events_.tick(now_.mono, out_);
   if (phase_ != Phase::Leading) { return; }
-  for (auto& [uid, grant] : grants_) {
-    if (grant.call == 0) { review_.insert(uid); }
-    if (grant.binding_since != Mono{}) { touchClaimOf(uid); }  // Reserved, after a second
-  }
-  for (auto& [uid, repair] : repairs_) { review_.insert(uid); }
   while (!review_later_.empty() && review_later_.begin()->first <= now_.mono) {
     review_.insert(review_later_.extract(review_later_.begin()).mapped());
   }
@@ -349,14 +342,6 @@ void Scheduler::wakeAtNextDue() {
     sooner(reporter_.nextDue());
     sooner(claims_.nextDue());
     if (const auto ns = engine_.queue().nextDueNs()) { sooner(Mono{Duration{*ns}}); }
-    for (const auto& [uid, g] : grants_) {
-      if (g.call == 0 && g.not_before > now_.mono) { sooner(g.not_before); }
-      const Mono reserved = g.binding_since + kReservedAfter;
-      if (g.binding_since != Mono{} && reserved > now_.mono) { sooner(reserved); }
-    }
-    for (const auto& [uid, r] : repairs_) {
-      if (r.call == 0 && r.not_before > now_.mono) { sooner(r.not_before); }
-    }
     if (!prove_again_.empty()) { sooner(prove_at_); }
     sooner(refresh_at_);
     if (!review_later_.empty()) { sooner(review_later_.begin()->first); }

@@ -140,6 +140,7 @@ class Scheduler {
 
   // binding.cc: a grant's way to the Binding
   void advance(Grant& grant);
+  void tryLater(Grant& grant, Duration retry_after);
   void takeLeases(Grant& grant, bool confirm);
   void noticed(const LeaseNotice& notice);
   void bind(Grant& grant);
@@ -162,6 +163,11 @@ class Scheduler {
   [[nodiscard]] bool podWriteOpen(const model::Uid& uid) const;
   void scheduledEvent(const Grant& grant);
   Grant* grantOf(const model::Uid& uid);
+  /// Its Binding is unresolved for so long that the claim's phase says so (design 3.6).
+  [[nodiscard]] bool reserved(const Grant& grant) const {
+    return grant.binding_since != Mono{} && now_.mono - grant.binding_since >= kReservedAfter;
+  }
+  static constexpr Duration kReservedAfter = std::chrono::seconds{1};
 
   Config config_;
   Rng rng_;
@@ -193,8 +199,8 @@ class Scheduler {
   std::uint64_t checked_changes_ = 0;  // ledger change position up to which parked classes were looked at
   std::vector<model::Uid> sweep_;      // what is left of the sweep under way
   std::set<model::Uid> review_;        // to be reviewed before handle() returns
-  std::multimap<Mono, model::Uid> review_later_;
-  std::optional<Mono> refresh_at_;  // parked classes may be refused for another reason now
+  std::multimap<Mono, model::Uid> review_later_;  // a step of theirs is due then
+  std::optional<Mono> refresh_at_;                // parked classes may be refused for another reason now
   Mono next_sweep_{};
   Mono next_census_{};
   Mono prove_at_{};
