@@ -18,11 +18,16 @@ void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std:
     review(it->second.node, now);
     return;
   }
-  agents_.try_emplace(node, Agents{{}, now, now, false});
+  agents_.try_emplace(node, Agents{{}, now, now, false, {}});
   ended_.emplace(uid, Ended{node, ids, !clean, 0});
   on_node_[node].insert(uid);
+  plan(node);
   for (const int id : ids) { ledger_.hold(node, id, uid, Source::Draining, {}); }
   review(node, now);
+}
+
+bool Drain::Agents::isReady() const {
+  return std::any_of(ready.begin(), ready.end(), [](const auto& agent) { return agent.second; });
 }
 
 bool Drain::watched(const model::NodeName& node, Mono now) const {
@@ -49,6 +54,7 @@ void Drain::free(const model::Uid& uid) {
   const auto node = on_node_.find(it->second.node);
   node->second.erase(uid);
   if (node->second.empty()) { on_node_.erase(node); }
+  plan(it->second.node);
   ended_.erase(it);
   freed_.push_back(uid);
 }
@@ -73,7 +79,7 @@ void Drain::statusChanged(const model::GpuNodeStatus& status, Mono now) {
   for (const auto& device : status.devices) {
     if (!device.in_use_by.empty()) { seen.in_use[device.id] = device.in_use_by; }
   }
-  agents_.try_emplace(status.node, Agents{{}, now, now, false});
+  agents_.try_emplace(status.node, Agents{{}, now, now, false, {}});
   if (const auto here = on_node_.find(status.node); new_look && here != on_node_.end()) {
     for (const auto& uid : here->second) { ++ended_.at(uid).observations; }
   }
@@ -85,13 +91,20 @@ void Drain::statusGone(const model::NodeName& node, Mono now) {
   review(node, now);
 }
 
-void Drain::nodeChanged(const model::NodeName& node, Mono now) { review(node, now); }
+void Drain::nodeChanged(const model::NodeName& node, Mono now) {
+  review(node, now);
+  const auto agents = agents_.find(node);
+  const bool gone = ledger_.find(node) == nullptr || !ledger_.find(node)->exists;
+  if (gone && agents != agents_.end() && agents->second.ready.empty() && !on_node_.contains(node)) {
+    agents_.erase(agents);  // plan() left it without a place in due_
+  }
+}
 
 void Drain::agentChanged(const model::NodeName& node, const model::Uid& agent, bool present, bool ready,
                          Mono now) {
-  const auto [it, fresh] = agents_.try_emplace(node, Agents{{}, now, now, false});
+  const auto [it, fresh] = agents_.try_emplace(node, Agents{{}, now, now, false, {}});
   Agents& a = it->second;
-  const bool was_ready = std::any_of(a.ready.begin(), a.ready.end(), [](const auto& p) { return p.second; });
+  const bool was_ready = a.isReady();
   const bool was_present = !a.ready.empty();
   if (present) {
     a.ready[agent] = ready;
@@ -99,35 +112,36 @@ void Drain::agentChanged(const model::NodeName& node, const model::Uid& agent, b
     a.ready.erase(agent);
   }
   if (was_present && a.ready.empty()) { a.absent_since = now; }
-  const bool is_ready = std::any_of(a.ready.begin(), a.ready.end(), [](const auto& p) { return p.second; });
-  if ((was_ready || !was_present) && !is_ready) { a.not_ready_since = now; }
+  if ((was_ready || !was_present) && !a.isReady()) { a.not_ready_since = now; }
   refreshStale(node, a, now);
+  plan(node);
 }
 
 void Drain::refreshStale(const model::NodeName& node, Agents& a, Mono now) {
-  const bool is_ready = std::any_of(a.ready.begin(), a.ready.end(), [](const auto& p) { return p.second; });
-  const bool stale = !a.ready.empty() && !is_ready && now - a.not_ready_since >= kAgentStale;
+  const bool stale = !a.ready.empty() && !a.isReady() && now - a.not_ready_since >= kAgentStale;
   if (stale == a.stale) { return; }
   a.stale = stale;
   ledger_.setAgentStale(node, stale);
 }
 
-void Drain::tick(Mono now) {
-  for (auto& [node, agents] : agents_) { refreshStale(node, agents, now); }
-  std::vector<model::NodeName> nodes;
-  for (const auto& [node, uids] : on_node_) { nodes.push_back(node); }
-  for (const auto& node : nodes) { review(node, now); }
+void Drain::plan(const model::NodeName& node) {
+  const auto it = agents_.find(node);
+  if (it == agents_.end()) { return; }
+  Agents& a = it->second;
+  if (a.due) { due_.erase({*a.due, node}); }
+  a.due.reset();
+  if (!a.ready.empty() && !a.isReady() && !a.stale) { a.due = a.not_ready_since + kAgentStale; }
+  if (a.ready.empty() && on_node_.contains(node)) { a.due = a.absent_since + kAgentGone; }
+  if (a.due) { due_.insert({*a.due, node}); }
 }
 
-std::optional<Mono> Drain::nextDue() const {
-  std::optional<Mono> due;
-  const auto sooner = [&due](Mono at) { due = due ? std::min(*due, at) : at; };
-  for (const auto& [node, a] : agents_) {
-    const bool is_ready = std::any_of(a.ready.begin(), a.ready.end(), [](const auto& p) { return p.second; });
-    if (!a.ready.empty() && !is_ready && !a.stale) { sooner(a.not_ready_since + kAgentStale); }
-    if (a.ready.empty() && on_node_.contains(node)) { sooner(a.absent_since + kAgentGone); }
+void Drain::tick(Mono now) {
+  while (!due_.empty() && due_.begin()->first <= now) {
+    const model::NodeName node = due_.begin()->second;
+    refreshStale(node, agents_.at(node), now);
+    review(node, now);
+    plan(node);
   }
-  return due;
 }
 
 }  // namespace gs::engine

@@ -40,7 +40,9 @@ class Drain {
   /// An agent pod bound to `node` changed; `present` false when it ended or went.
   void agentChanged(const model::NodeName& node, const model::Uid& agent, bool present, bool ready, Mono now);
   void tick(Mono now);
-  [[nodiscard]] std::optional<Mono> nextDue() const;
+  [[nodiscard]] std::optional<Mono> nextDue() const {
+    return due_.empty() ? std::nullopt : std::optional{due_.begin()->first};
+  }
 
   /// No device of this pod is Draining.
   [[nodiscard]] bool drained(const model::Uid& uid) const { return !ended_.contains(uid); }
@@ -59,6 +61,8 @@ class Drain {
     Mono absent_since{};
     Mono not_ready_since{};
     bool stale = false;
+    std::optional<Mono> due;  // its place in due_
+    [[nodiscard]] bool isReady() const;
   };
   struct Observed {
     std::string time;
@@ -70,12 +74,15 @@ class Drain {
   void review(const model::NodeName& node, Mono now);
   void free(const model::Uid& uid);
   void refreshStale(const model::NodeName& node, Agents& agents, Mono now);
+  /// When time alone changes something on that node.
+  void plan(const model::NodeName& node);
 
   sched::Ledger& ledger_;
   std::unordered_map<model::Uid, Ended> ended_;
   std::map<model::NodeName, std::set<model::Uid>> on_node_;
   std::map<model::NodeName, Observed> observed_;
   std::map<model::NodeName, Agents> agents_;
+  std::set<std::pair<Mono, model::NodeName>> due_;
   std::vector<model::Uid> freed_;
 };
 

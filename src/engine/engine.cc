@@ -170,7 +170,9 @@ void Engine::drainUnknown(const model::GpuNodeStatus& status, Mono now) {
 
 void Engine::applyClaim(const kapi::Change& change) {
   if (const auto* claim = std::get_if<model::Ptr<model::GpuClaim>>(&change.object)) {
-    if (!cache_.putClaim(*claim)) { return; }
+    const model::GpuClaim* known = cache_.claim(change.key);
+    const bool same = known != nullptr && known->sameBut(**claim);
+    if (!cache_.putClaim(*claim) || same) { return; }  // our own status write, for one
   } else {
     cache_.removeClaim(change.key);
   }
@@ -209,12 +211,12 @@ void Engine::applyLease(const kapi::Change& change) {
   if (const auto* lease = std::get_if<model::Ptr<model::Lease>>(&change.object)) {
     putLease(*lease);
   } else {
-    leaseRemoved(cache_.removeLease(change.key, change.last_uid));
+    leaseRemoved(cache_.removeLease(change.key, change.last_uid, change.revision));
   }
 }
 
-void Engine::leaseGone(const model::ObjectKey& key, const model::Uid& uid, Mono) {
-  leaseRemoved(cache_.removeLease(key, uid));
+void Engine::leaseGone(const model::ObjectKey& key, const model::Uid& uid, model::Revision revision) {
+  leaseRemoved(cache_.removeLease(key, uid, revision));
 }
 
 void Engine::placeLease(const model::ObjectKey& key, const model::NodeName& node, int gpu) {

@@ -39,7 +39,7 @@ class Engine {
   /// A live GET said that this pod is gone (404 or another uid).
   void podGone(const model::Uid& uid, Mono now);
   /// Our DELETE was applied, or the lease was not there.
-  void leaseGone(const model::ObjectKey& key, const model::Uid& uid, Mono now);
+  void leaseGone(const model::ObjectKey& key, const model::Uid& uid, model::Revision revision = 0);
   /// An ancestor's lease (no annotations) stands under the name of this device: count it as holding it.
   void placeLease(const model::ObjectKey& key, const model::NodeName& node, int gpu);
   /// Something stands under the lease name of this device that names no pod (not ours, or unreadable): the device counts

@@ -154,7 +154,7 @@ Call fencePod(const model::ObjectKey& key, const model::Uid& uid, const std::str
 Call setUnschedulable(const model::Pod& pod, const std::string& reason, const std::string& message,
                       Wall now) {
   Call call = callTo(Verb::StrategicPatch, Kind::Pod, pod.key, "status");
-  setPreconditions(call.body.child("metadata"), pod.uid, 0);
+  setPreconditions(call.body.child("metadata"), pod.uid, pod.revision);
   Object condition{{"type", "PodScheduled"},
                    {"status", "False"},
                    {"reason", reason},

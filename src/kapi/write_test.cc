@@ -55,10 +55,11 @@ TEST(Write, SetUnschedulableKeepsTheTimeOfTheLastChange) {
   const Call c = setUnschedulable(pod, "Unschedulable", "0/1 nodes", kNow);
   EXPECT_EQ(request(c), "PATCH /api/v1/namespaces/team-a/pods/train-0/status");
   EXPECT_EQ(c.verb, Verb::StrategicPatch);
-  EXPECT_EQ(json::print(c.body),
-            R"({"metadata":{"uid":"u-1"},"status":{"conditions":[{"type":"PodScheduled","status":"False",)"
-            R"("reason":"Unschedulable","message":"0/1 nodes","lastProbeTime":null,)"
-            R"("lastTransitionTime":"2025-06-15T15:06:40Z"}]}})");
+  EXPECT_EQ(
+      json::print(c.body),
+      R"({"metadata":{"uid":"u-1","resourceVersion":"42"},"status":{"conditions":[{"type":"PodScheduled","status":"False",)"
+      R"("reason":"Unschedulable","message":"0/1 nodes","lastProbeTime":null,)"
+      R"("lastTransitionTime":"2025-06-15T15:06:40Z"}]}})");
   pod.scheduled.status = "False";
   const Call again = setUnschedulable(pod, "a", "b", kNow);
   EXPECT_EQ(again.body["status"]["conditions"].at(0).find("lastTransitionTime"), nullptr);

@@ -15,7 +15,7 @@ constexpr std::uint8_t kElectionOwner = 100;
 constexpr Duration kFirstBookmark =
     std::chrono::seconds{1};  // a real server's, on a watch of timeoutSeconds=3
 constexpr Duration kBookmarkEvery = std::chrono::seconds{60};
-constexpr Duration kStopLimit = std::chrono::milliseconds{2500};
+constexpr Duration kStopLimit = std::chrono::seconds{2};
 
 bool isWrite(const kapi::Call& call) { return call.verb != kapi::Verb::Get && call.verb != kapi::Verb::List; }
 

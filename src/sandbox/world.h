@@ -77,7 +77,7 @@ class World {
   void restart(ReplicaId id);
   /// Takes nothing in and lets no timer run until thawed (SIGSTOP).
   void freeze(ReplicaId id, bool frozen);
-  /// SIGTERM: what is under way comes to its end (2.5 s at most), then the leader lease is released.
+  /// SIGTERM: what is under way comes to its end (2 s at most), then the leader lease is released.
   void stop(ReplicaId id);
   [[nodiscard]] bool alive(ReplicaId id) const;
   [[nodiscard]] const scheduler::Scheduler& scheduler(ReplicaId id) const;

@@ -365,7 +365,7 @@ void Ledger::checkRoom(const NodeState& n, const model::Uid& uid, const PodReque
       GS_CHECK(h.uid == uid || (shared && h.amount.shared), "{}: device {} is held by {}", n.node.name.text,
                id, h.uid.text);
     }
-    GS_CHECK(others < kMaxSharers, "{}: device {} has {} holders", n.node.name.text, id, others);
+    GS_CHECK(others < model::kMaxSharers, "{}: device {} has {} holders", n.node.name.text, id, others);
   }
   const model::Resources& have = n.node.allocatable;
   const model::Resources& want = r.resources;

@@ -55,6 +55,8 @@ class Barrier {
   std::array<Progress, model::kKinds> kinds_{};
   std::array<kapi::Token, model::kKinds> asked_{};
   kapi::Token census_call_ = 0;
+  std::string census_page_;  // continue token of the page that was asked for
+  int page_size_ = kPage;    // halved when a page is too large to take
   bool census_open_ = false;
   bool census_failed_ = false;
   bool census_done_ = false;

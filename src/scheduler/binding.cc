@@ -253,7 +253,7 @@ void Scheduler::judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fen
             false);
   } else if (++grant.sends < kMaxBindSends) {
     grant.stage = Stage::Binding;
-    bind(grant);
+    advance(grant);
   } else {
     grant.stage = Stage::Fencing;
     advance(grant);
@@ -262,7 +262,7 @@ void Scheduler::judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fen
 
 void Scheduler::conflictRead(Grant& grant, const kapi::Outcome& outcome) {
   const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
-  if (outcome.http == 404 || (pod != nullptr && (*pod)->uid != grant.uid)) {
+  if (outcome.notFound() || (pod != nullptr && (*pod)->uid != grant.uid)) {
     engine_.podGone(grant.uid, now_.mono);
   } else if (outcome.fate != Fate::Applied || pod == nullptr) {
     tryLater(grant, outcome.retry_after);

@@ -107,7 +107,7 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
     notify(What::Held, key, uid, wish.was_unknown, "");
     return true;
   }
-  const bool joins = lease->shared() && wish.take->shared && lease->holders.size() < kMaxSharers;
+  const bool joins = lease->shared() && wish.take->shared && lease->holders.size() < max_sharers_;
   // Its own under another reservation, or an ancestor's without annotations: written over.
   const bool own = !lease->shared() && !wish.take->shared && namesPod(*lease, uid);
   if (joins || own) { return false; }
@@ -162,7 +162,7 @@ std::optional<kapi::Call> LeaseDesk::plan(const model::ObjectKey& key, const Des
     if (!w.take) {
       std::erase_if(next.holders, [&u = uid](const auto& h) { return h.uid == u; });
     }
-    if (w.take && w.take->shared && next.holders.size() < kMaxSharers) {
+    if (w.take && w.take->shared && next.holders.size() < max_sharers_) {
       putShare(next.holders, shareOf(*w.take));
     }
   }
@@ -237,13 +237,13 @@ void LeaseDesk::refuse(const model::ObjectKey& key, Desk& desk, const kapi::Outc
 
 void LeaseDesk::readAnswered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome,
                              Mono now) {
-  if (outcome.fate == Fate::Applied || outcome.http == 404) {
+  if (outcome.fate == Fate::Applied || outcome.notFound()) {
     const auto* read = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
     desk.occupied = read != nullptr && !(*read)->managed;
     if (read != nullptr) {
       engine_.learn(outcome.object, now);
     } else {
-      engine_.leaseGone(key, {}, now);
+      engine_.leaseGone(key, {});
     }
     for (auto& [uid, wish] : desk.wishes) { wish.confirmed = true; }
     desk.failures = 0;
@@ -257,10 +257,14 @@ void LeaseDesk::answered(const model::ObjectKey& key, Desk& desk, const kapi::Ou
   switch (outcome.fate) {
     case Fate::Applied:
       desk.failures = 0;
-      if (desk.verb == Verb::Delete) {
-        engine_.leaseGone(key, desk.target, now);
-      } else {
+      desk.conflicts = 0;
+      if (desk.verb != Verb::Delete) {
         engine_.learn(outcome.object, now);
+      } else if (std::holds_alternative<model::Ptr<model::Lease>>(outcome.object)) {
+        engine_.learn(outcome.object, now);  // a finalizer keeps it
+        backOff(desk, outcome, now);
+      } else {
+        engine_.leaseGone(key, desk.target);
       }
       return;
     case Fate::Unknown:
@@ -278,8 +282,9 @@ void LeaseDesk::answered(const model::ObjectKey& key, Desk& desk, const kapi::Ou
   if (outcome.http == 409) {
     for (auto& [uid, wish] : desk.wishes) { wish.confirmed = false; }
     desk.must_read = true;
-  } else if (outcome.http == 404 && desk.verb != Verb::Create) {
-    engine_.leaseGone(key, desk.target, now);
+    if (++desk.conflicts > 1) { backOff(desk, outcome, now); }  // a read did not help
+  } else if (outcome.notFound() && desk.verb != Verb::Create) {
+    engine_.leaseGone(key, desk.target);
   } else if (outcome.http == 429 || outcome.http == 401) {
     backOff(desk, outcome, now);
   } else {

@@ -56,7 +56,7 @@ void LeaseRecord::crdRead(const kapi::Outcome& outcome, Mono now) {
 
 void LeaseRecord::leaderRead(const kapi::Outcome& outcome, Mono now) {
   const auto* lease = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
-  if (outcome.http == 404) {
+  if (outcome.notFound()) {
     write();
     return;
   }

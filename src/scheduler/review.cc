@@ -97,7 +97,7 @@ void Scheduler::proveGone(const model::Uid& uid) {
 void Scheduler::goneProven(const model::Uid& uid, const kapi::Outcome& outcome) {
   proving_.erase(uid);
   const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
-  if (outcome.http == 404 || (outcome.fate == Fate::Applied && pod != nullptr && (*pod)->uid != uid)) {
+  if (outcome.notFound() || (outcome.fate == Fate::Applied && pod != nullptr && (*pod)->uid != uid)) {
     const bool seen = engine_.cache().pod(uid) != nullptr;
     engine_.podGone(uid, now_.mono);
     if (!seen) { engine_.assumeEnded(uid, now_.mono); }

@@ -38,14 +38,14 @@ Scheduler::Scheduler(Config config, Rng rng)
     : config_{std::move(config)},
       rng_{rng},
       record_{config_.lease_namespace},
-      desk_{engine_},
+      desk_{engine_, config_.max_sharers},
       recorder_{config_.scheduler_name, config_.instance, Rng{rng_.next()}},
       events_{recorder_},
       reporter_{engine_.cache(), recorder_, config_.max_pending_writes},
       claims_{engine_.cache(),
               {[this](const model::Uid& uid) {
                  const auto it = waiting_text_.find(uid);
-                 return it == waiting_text_.end() ? std::string{} : it->second;
+                 return it == waiting_text_.end() ? std::string{} : *it->second;
                },
                [this](const model::Uid& uid) {
                  const Grant* g = grantOf(uid);
@@ -159,7 +159,7 @@ void Scheduler::call(kapi::Call c, Purpose purpose, const model::Uid& uid) {
 void Scheduler::led(const kapi::Leadership& leadership) {
   if (!leadership.leading) {
     if (phase_ != Phase::Standby) { lose(); }
-  } else if (phase_ == Phase::Standby || leadership.term != term_) {
+  } else if (taking_ && (phase_ == Phase::Standby || leadership.term != term_)) {
     if (phase_ != Phase::Standby) { lose(); }
     term_ = leadership.term;
     begin();
@@ -192,6 +192,8 @@ void Scheduler::lose() {
   refresh_at_.reset();
   review_later_.clear();
   sweep_.clear();
+  adopted_ = false;
+  unchecked_ = 0;
   review_.clear();
   desk_.reset();
   events_.reset();
@@ -201,18 +203,12 @@ void Scheduler::lose() {
   record_.reset();
 }
 
-/// The barrier is passed: everybody is reviewed, which adopts or fences what an earlier leader left.
+/// The barrier is passed: everybody is reviewed, which adopts or fences what an earlier leader left; then pods are placed.
 void Scheduler::recover() {
   phase_ = Phase::Leading;
   log(kapi::Level::Info, "deciding", {{"pods", std::to_string(engine_.cache().pods().size())}});
-  next_sweep_ = now_.mono + kSweepEvery;
   next_census_ = now_.mono + kCensusEvery;
-  for (const auto& [uid, pod] : engine_.cache().pods()) {
-    if (ours(*pod) && !pod->finished()) { review_.insert(uid); }
-  }
-  for (const auto& [key, lease] : engine_.cache().leases()) {
-    for (auto& uid : engine::holdersOf(*lease)) { review_.insert(uid); }
-  }
+  beginSweep();
   for (const auto& [key, claim] : engine_.cache().claims()) { claims_.touched(key); }
 }
 
@@ -236,7 +232,7 @@ void Scheduler::takeCensus(const Barrier::Census& census) {
   for (const auto& [key, lease] : engine_.cache().leases()) {
     if (lease->revision <= census.revision && !listed.contains(key)) { gone.emplace_back(key, lease->uid); }
   }
-  for (const auto& [key, uid] : gone) { engine_.leaseGone(key, uid, now_.mono); }
+  for (const auto& [key, uid] : gone) { engine_.leaseGone(key, uid, census.revision); }
 }
 
 void Scheduler::tick() {
@@ -256,21 +252,28 @@ void Scheduler::tick() {
     for (const auto& uid : std::exchange(prove_again_, {})) { review_.insert(uid); }
   }
   if (refresh_at_ && *refresh_at_ <= now_.mono) { refreshParked(false); }
+  if (!taking_) { return; }
   if (next_census_ <= now_.mono && !barrier_.censusRunning()) {
     next_census_ = now_.mono + kCensusEvery;
     barrier_.startCensus(out_);
   }
   if (next_sweep_ <= now_.mono && sweep_.empty()) {
-    next_sweep_ = now_.mono + kSweepEvery;
-    for (const auto& [uid, pod] : engine_.cache().pods()) {
-      if (ours(*pod) && !pod->finished()) { sweep_.push_back(uid); }
-    }
-    for (const auto& [key, lease] : engine_.cache().leases()) {
-      for (auto& uid : engine::holdersOf(*lease)) { sweep_.push_back(uid); }
-    }
-    std::sort(sweep_.begin(), sweep_.end(), std::greater<>{});
+    beginSweep();
     refreshParked(true);
+    retireClasses();
   }
+}
+
+/// Everybody is to be reviewed, some at each event, so that no event takes long.
+void Scheduler::beginSweep() {
+  next_sweep_ = now_.mono + kSweepEvery;
+  for (const auto& [uid, pod] : engine_.cache().pods()) {
+    if (ours(*pod) && !pod->finished()) { sweep_.push_back(uid); }
+  }
+  for (const auto& [key, lease] : engine_.cache().leases()) {
+    for (auto& uid : engine::holdersOf(*lease)) { sweep_.push_back(uid); }
+  }
+  std::sort(sweep_.begin(), sweep_.end(), std::greater<>{});
 }
 
 void Scheduler::sweepSome() {
@@ -284,6 +287,7 @@ void Scheduler::sweepSome() {
       call(kapi::getObject(model::Kind::Pod, grant->pod), Purpose::ReadBound, uid);  // its event is overdue
     }
   }
+  if (sweep_.empty()) { adopted_ = true; }
 }
 
 /// Carries on until nothing is left to do now.
@@ -296,7 +300,10 @@ void Scheduler::settle() {
       }
     }
   }
-  if (phase_ != Phase::Standby) { record_.tick(now_.mono, out_); }
+  if (phase_ != Phase::Standby) {
+    record_.tick(now_.mono, out_);
+    sayTrouble(record_.trouble().empty() ? barrier_.trouble() : record_.trouble());
+  }
   if (phase_ == Phase::Recovering && record_.settled() && !std::exchange(barrier_open_, true)) {
     barrier_.start(out_);
   }
@@ -320,8 +327,10 @@ void Scheduler::settle() {
     if (notices.empty() && review_.empty()) { break; }
   }
   for (const auto& claim : engine_.takeTouchedClaims()) { claims_.touched(claim); }
-  reporter_.pump(
-      now_.mono, now_, [this](const model::Uid& uid) { return podWriteOpen(uid); }, out_);
+  if (taking_) {
+    reporter_.pump(
+        now_.mono, now_, [this](const model::Uid& uid) { return podWriteOpen(uid); }, out_);
+  }
   claims_.pump(now_.mono, out_);
   queue_sizes_ = engine_.queue().sizes();
 }
@@ -347,7 +356,7 @@ void Scheduler::wakeAtNextDue() {
     if (!review_later_.empty()) { sooner(review_later_.begin()->first); }
     sooner(next_sweep_);
     sooner(next_census_);
-    const bool more = !sweep_.empty() ||
+    const bool more = !sweep_.empty() || unchecked_ > 0 ||
                       (engine_.queue().ready() && static_cast<int>(grants_.size()) < config_.max_open_grants);
     if (more) { sooner(now_.mono); }
   }
@@ -358,9 +367,16 @@ bool Scheduler::quiet() const {
   return phase_ == Phase::Leading && grants_.empty() && repairs_.empty() && review_.empty() && calls_.empty();
 }
 
+/// Why we do not decide yet: logged when it changes.
+void Scheduler::sayTrouble(const std::string& trouble) {
+  if (trouble != trouble_ && !trouble.empty()) { log(kapi::Level::Warn, trouble, {}); }
+  trouble_ = trouble;
+}
+
 bool Scheduler::underWay() const {
-  return !calls_.empty() || std::any_of(grants_.begin(), grants_.end(),
-                                        [](const auto& grant) { return grant.second.stage != Stage::Bound; });
+  return !calls_.empty() || events_.nextDue() ||
+         std::any_of(grants_.begin(), grants_.end(),
+                     [](const auto& grant) { return grant.second.stage != Stage::Bound; });
 }
 
 Readiness Scheduler::readiness() const {
@@ -373,7 +389,9 @@ Readiness Scheduler::readiness() const {
     const bool fine = reflector.synced() || reflector.absent();
     ok &= fine;
     r.checks.emplace_back(name, fine
-                                    ? (reflector.absent() ? "ok (not served by the API server)" : "ok")
+                                    ? (reflector.absent()            ? "ok (not served by the API server)"
+                                       : reflector.trouble().empty() ? "ok"
+                                                                     : "ok, but " + reflector.trouble())
                                     : (reflector.trouble().empty() ? "not listed yet" : reflector.trouble()));
   }
   const char* role = phase_ == Phase::Standby   ? "standby"

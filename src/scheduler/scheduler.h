@@ -105,10 +105,12 @@ class Scheduler {
   void settle();
   void takeCensus(const Barrier::Census& census);
   void wakeAtNextDue();
+  void sayTrouble(const std::string& trouble);
   [[nodiscard]] kapi::Token nextToken() { return kapi::makeToken(0, next_++); }
   void call(kapi::Call c, Purpose purpose, const model::Uid& uid);
   void log(kapi::Level level, std::string message, std::vector<std::pair<std::string, std::string>> fields);
   void count(const char* metric, std::vector<std::pair<std::string, std::string>> labels = {}, double by = 1);
+  void beginSweep();
   void sweepSome();
 
   // review.cc: one pod, level-triggered
@@ -130,6 +132,7 @@ class Scheduler {
   void enqueue(const model::Pod& pod);
   void tell(const model::Pod& pod, const Refusal& refusal);
   void unparkFitting();
+  void retireClasses();
   void scheduleSome();
   void decideOne(const sched::Queue::Item& item);
   void refuse(sched::ClassId pod_class);
@@ -188,22 +191,26 @@ class Scheduler {
   std::map<model::Uid, Grant> grants_;
   std::map<model::Uid, Repair> repairs_;
   std::unordered_map<model::Uid, sched::Queue::Item> queued_;
-  std::map<sched::ClassId, Refusal> parked_;                  // what pods of a parked class are told
-  std::unordered_map<model::Uid, std::string> waiting_text_;  // why a pod waits, for its claim's status
-  std::unordered_map<model::Uid, Mono> first_seen_;           // unbound pods of ours, for the latency metric
+  std::map<sched::ClassId, Refusal> parked_;  // what pods of a parked class are told
+  std::unordered_map<model::Uid, std::shared_ptr<const std::string>> waiting_text_;  // for its claim's status
+  std::unordered_map<model::Uid, Mono> first_seen_;  // unbound pods of ours, for the latency metric
   std::set<std::pair<model::Uid, std::string>> warned_;
   std::set<model::Uid> proving_;      // live GETs under way
   std::set<model::Uid> prove_again_;  // a live GET failed
   std::unordered_map<kapi::Token, Pending> calls_;
   sched::Queue::Sizes queue_sizes_{};
   std::uint64_t checked_changes_ = 0;  // ledger change position up to which parked classes were looked at
-  std::vector<model::Uid> sweep_;      // what is left of the sweep under way
-  std::set<model::Uid> review_;        // to be reviewed before handle() returns
+  std::size_t unchecked_ = 0;          // parked classes that were not looked at since
+  sched::ClassId last_checked_ = 0;
+  std::vector<model::Uid> sweep_;  // what is left of the sweep under way
+  bool adopted_ = false;  // the first sweep of this term is over: what was left is adopted, or being fenced
+  std::set<model::Uid> review_;                   // to be reviewed before handle() returns
   std::multimap<Mono, model::Uid> review_later_;  // a step of theirs is due then
   std::optional<Mono> refresh_at_;                // parked classes may be refused for another reason now
   Mono next_sweep_{};
   Mono next_census_{};
   Mono prove_at_{};
+  std::string trouble_;  // why we do not decide yet, as last logged
   std::uint64_t next_ = 1;
   Now now_{};
   kapi::Effects out_;
