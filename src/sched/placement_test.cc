@@ -254,6 +254,17 @@ TEST_F(PlaceShared, AtMostKMaxSharers) {
   EXPECT_EQ(give(testDevices(1)), misfitText(Reason::TooFewFree, 1, 0));
 }
 
+TEST_F(PlaceShared, AsManyAsTheRequestAllows) {
+  testNode("a").gpus(1).addTo(l_);
+  share(0, "p");
+  sched::DeviceRequest two = testDevices(1);
+  two.shared = true;
+  two.max_sharers = 2;
+  EXPECT_TRUE(tryPlace(stateOf(l_, "a"), two).has_value());
+  share(0, "q");
+  EXPECT_FALSE(tryPlace(stateOf(l_, "a"), two).has_value());
+}
+
 TEST_F(PlaceShared, KeepsPoliciesAndRequiredTopology) {
   testNode("a").gpus(2, "x", 300).gpus(2, "y", 600).addTo(l_);
   share(0, "p");
