@@ -36,6 +36,8 @@ void LeaseRecord::crdRead(const kapi::Outcome& outcome, Mono now) {
   const auto* crd = std::get_if<model::Ptr<model::Crd>>(&outcome.object);
   if (outcome.http == 404) {
     state_ = State::Absent;
+    ours_ = false;
+    absent_ = true;
     trouble_.clear();
     retry(now + kAbsentRetry);
   } else if (outcome.fate != kapi::Fate::Applied || crd == nullptr) {
@@ -43,12 +45,15 @@ void LeaseRecord::crdRead(const kapi::Outcome& outcome, Mono now) {
     retry(now + std::max(kRetry, outcome.retry_after));
   } else {
     crd_ = **crd;
+    absent_ = false;
     if (crd_->lease_namespace == ns_) {
       state_ = State::Ours;
+      ours_ = true;
       trouble_.clear();
     } else if (crd_->lease_namespace.empty()) {
       write();
     } else {
+      ours_ = false;
       send(kapi::getObject(model::Kind::Lease, {crd_->lease_namespace, kLeaderLease}), State::Looking);
     }
   }

@@ -78,6 +78,28 @@ TEST_F(LeaseRecordTest, WithoutTheCrdTheBarrierPassesButNoLeaseIsWritten) {
   EXPECT_EQ(sent().verb, kapi::Verb::Get);
 }
 
+TEST_F(LeaseRecordTest, ARecheckChangesNothingUntilAnAnswerDoes) {
+  startWith(crd("gpu-system"));
+  record.recheck(now);
+  record.tick(now, out);
+  EXPECT_TRUE(record.ours());
+  answer(sent(), 503);
+  EXPECT_TRUE(record.ours());
+  pass(1s);
+  answer(sent(), 200, crd(""));  // the CRD was replaced: written again
+  EXPECT_TRUE(record.ours());
+  EXPECT_EQ(sent().verb, kapi::Verb::MergePatch);
+}
+
+TEST_F(LeaseRecordTest, ARecheckThatFindsAnotherNamespaceStopsUs) {
+  startWith(crd("gpu-system"));
+  record.recheck(now);
+  record.tick(now, out);
+  answer(sent(), 200, crd("other"));
+  EXPECT_FALSE(record.settled());
+  EXPECT_EQ(sent().key.ns, "other");
+}
+
 TEST_F(LeaseRecordTest, AnotherNamespaceWhoseLeaderRenewsKeepsUsUnreadySayingSo) {
   startWith(crd("other"));
   answer(sent(), 200, leader("them", "t1"));

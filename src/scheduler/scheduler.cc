@@ -208,6 +208,7 @@ void Scheduler::recover() {
   phase_ = Phase::Leading;
   log(kapi::Level::Info, "deciding", {{"pods", std::to_string(engine_.cache().pods().size())}});
   next_census_ = now_.mono + kCensusEvery;
+  had_record_ = record_.ours();
   beginSweep();
   for (const auto& [key, claim] : engine_.cache().claims()) { claims_.touched(key); }
 }
@@ -256,6 +257,7 @@ void Scheduler::tick() {
   if (next_census_ <= now_.mono && !barrier_.censusRunning()) {
     next_census_ = now_.mono + kCensusEvery;
     barrier_.startCensus(out_);
+    record_.recheck(now_.mono);
   }
   if (next_sweep_ <= now_.mono && sweep_.empty()) {
     beginSweep();
@@ -303,6 +305,10 @@ void Scheduler::settle() {
   if (phase_ != Phase::Standby) {
     record_.tick(now_.mono, out_);
     sayTrouble(record_.trouble().empty() ? barrier_.trouble() : record_.trouble());
+  }
+  if (phase_ == Phase::Leading && record_.ours() && !had_record_) {
+    phase_ = Phase::Recovering;  // the CRD came: before the first lease, all leases are read again
+    barrier_open_ = false;
   }
   if (phase_ == Phase::Recovering && record_.settled() && !std::exchange(barrier_open_, true)) {
     barrier_.start(out_);

@@ -188,6 +188,7 @@ class Scheduler {
   std::uint64_t term_ = 0;
   bool taking_ = true;
   bool barrier_open_ = false;  // the barrier of this term was begun
+  bool had_record_ = false;    // at the end of the barrier the record of the lease namespace was ours
   std::map<model::Uid, Grant> grants_;
   std::map<model::Uid, Repair> repairs_;
   std::unordered_map<model::Uid, sched::Queue::Item> queued_;
