@@ -26,6 +26,12 @@ void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std:
   review(node, now);
 }
 
+void Drain::lives(const model::Uid& uid) {
+  if (!ended_.contains(uid)) { return; }
+  free(uid);
+  freed_.pop_back();
+}
+
 bool Drain::Agents::isReady() const {
   return std::any_of(ready.begin(), ready.end(), [](const auto& agent) { return agent.second; });
 }

@@ -34,6 +34,8 @@ class Drain {
   /// added, and a clean end lifts the wait for observations.
   void ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids, bool clean,
              Mono now);
+  /// The pod has not ended after all: an agent spoke of it before its own event came.
+  void lives(const model::Uid& uid);
   void statusChanged(const model::GpuNodeStatus& status, Mono now);
   void statusGone(const model::NodeName& node, Mono now);
   void nodeChanged(const model::NodeName& node, Mono now);

@@ -102,6 +102,7 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
     const bool clean = after != nullptr ? after->containers_terminated : before->containers_terminated;
     if (const auto ids = allocatedIds(any)) { drain_.ended(uid, any.node, *ids, clean, now); }
   }
+  if (!over) { drain_.lives(uid); }
   if (any.is_agent && any.bound()) { drain_.agentChanged(any.node, uid, !over, any.ready, now); }
   derive(uid);
   touch(uid);

@@ -43,6 +43,8 @@ class Barrier {
   [[nodiscard]] bool done() const;
   [[nodiscard]] bool censusRunning() const { return census_open_; }
   [[nodiscard]] std::string trouble() const;
+  /// The last call that failed, "" none.
+  [[nodiscard]] const std::string& error() const { return last_error_; }
   [[nodiscard]] std::optional<Mono> nextDue() const { return due_; }
 
  private:

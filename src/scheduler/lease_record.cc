@@ -10,6 +10,7 @@ namespace gs::scheduler {
 namespace {
 
 constexpr const char* kClaimCrd = "gpuclaims.gpu.scheduling";
+constexpr const char* kNotRead = "the record of the lease namespace was not read yet";
 
 }  // namespace
 
@@ -25,7 +26,7 @@ void LeaseRecord::send(kapi::Call call, State state) {
 void LeaseRecord::readCrd() { send(kapi::getObject(model::Kind::Crd, {"", kClaimCrd}), State::Reading); }
 
 void LeaseRecord::start(kapi::Effects& out) {
-  trouble_ = "the record of the lease namespace was not read yet";
+  trouble_ = kNotRead;
   readCrd();
   tick(Mono{}, out);
 }

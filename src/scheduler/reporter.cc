@@ -37,7 +37,7 @@ bool Reporter::writing(const model::Uid& uid) const {
 bool Reporter::due(const Report& r, const model::Pod& pod, Mono now) const {
   const bool says_it = pod.scheduled.status == "False" && pod.scheduled.reason == "Unschedulable" &&
                        pod.scheduled.message == *r.text;
-  if (says_it) { return false; }
+  if (says_it || now < r.not_before) { return false; }
   return r.written_kind != r.kind || now - r.written_at >= kSameKindGap;
 }
 
@@ -111,8 +111,9 @@ std::optional<model::Uid> Reporter::handle(const kapi::Outcome& outcome, Now) {
   r.in_flight = 0;
   if (outcome.fate != kapi::Fate::Applied && outcome.http != 404 && outcome.http != 422) {
     const Duration wait = outcome.http == 409 ? kAfterConflict : kAfterFailure;
+    r.not_before = r.written_at + std::max(wait, outcome.retry_after);
     r.later = false;  // sooner than what was planned
-    lookAgain(uid, r, r.written_at + std::max(wait, outcome.retry_after));
+    lookAgain(uid, r, r.not_before);
     r.written_kind.clear();
   }
   if (cache_.pod(uid) == nullptr) { reports_.erase(found); }

@@ -49,6 +49,7 @@ class Reporter {
     Mono written_at{};
     bool wished = false;
     bool later = false;  // stands in later_
+    Mono not_before{};   // after a failure, however often it is wished meanwhile
     kapi::Token in_flight = 0;
   };
   [[nodiscard]] bool due(const Report& r, const model::Pod& pod, Mono now) const;

@@ -304,7 +304,7 @@ void Scheduler::settle() {
   }
   if (phase_ != Phase::Standby) {
     record_.tick(now_.mono, out_);
-    sayTrouble(record_.trouble().empty() ? barrier_.trouble() : record_.trouble());
+    sayTrouble(record_.trouble().empty() ? barrier_.error() : record_.trouble());
   }
   if (phase_ == Phase::Leading && record_.ours() && !had_record_) {
     phase_ = Phase::Recovering;  // the CRD came: before the first lease, all leases are read again
