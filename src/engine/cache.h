@@ -69,6 +69,11 @@ class Cache {
     return claims_;
   }
 
+  [[nodiscard]] const std::unordered_map<model::NodeName, model::Ptr<model::GpuNodeStatus>>& statuses()
+      const {
+    return statuses_;
+  }
+
   // Each returns what was there before (nullptr: nothing), and whether anything changed.
   struct PodChange {
     model::PodPtr before;

@@ -8,27 +8,34 @@ using sched::Source;
 
 void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids, bool clean,
                   Mono now) {
-  if (const auto it = ended_.find(uid); it != ended_.end()) {
+  if (const auto it = ended_.find({uid, node}); it != ended_.end()) {
     if (clean) { it->second.wait_observations = false; }
     for (const int id : ids) {
       if (std::find(it->second.ids.begin(), it->second.ids.end(), id) != it->second.ids.end()) { continue; }
       it->second.ids.push_back(id);
-      ledger_.hold(it->second.node, id, uid, Source::Draining, {});
+      ledger_.hold(node, id, uid, Source::Draining, {});
     }
-    review(it->second.node, now);
+    review(node, now);
     return;
   }
   agents_.try_emplace(node, Agents{{}, now, now, false, {}});
-  ended_.emplace(uid, Ended{node, ids, !clean, 0});
+  ended_.emplace(Key{uid, node}, Ended{ids, !clean, 0});
   on_node_[node].insert(uid);
   plan(node);
   for (const int id : ids) { ledger_.hold(node, id, uid, Source::Draining, {}); }
   review(node, now);
 }
 
+void Drain::setComplete(bool complete, Mono now) {
+  complete_ = complete;
+  std::vector<model::NodeName> nodes;
+  for (const auto& [node, uids] : on_node_) { nodes.push_back(node); }
+  for (const auto& node : nodes) { review(node, now); }
+}
+
 void Drain::lives(const model::Uid& uid) {
-  if (!ended_.contains(uid)) { return; }
-  free(uid);
+  if (drained(uid)) { return; }
+  while (!drained(uid)) { free(Key{ended_.lower_bound({uid, {}})->first}); }
   freed_.pop_back();
 }
 
@@ -37,6 +44,7 @@ bool Drain::Agents::isReady() const {
 }
 
 bool Drain::watched(const model::NodeName& node, Mono now) const {
+  if (!complete_) { return true; }
   const sched::NodeState* state = ledger_.find(node);
   if (state == nullptr || !state->exists || state->enforcer != sched::Enforcer::Agent) { return false; }
   const auto seen = observed_.find(node);
@@ -46,23 +54,31 @@ bool Drain::watched(const model::NodeName& node, Mono now) const {
          now - agents->second.absent_since < kAgentGone;
 }
 
-bool Drain::inUse(const Ended& e, const model::Uid& uid) const {
-  const auto seen = observed_.find(e.node);
+bool Drain::inUse(const Key& key) const {
+  const auto& [uid, node] = key;
+  const auto seen = observed_.find(node);
   if (seen == observed_.end()) { return false; }
-  return std::any_of(seen->second.in_use.begin(), seen->second.in_use.end(), [&](const auto& device) {
-    return std::find(device.second.begin(), device.second.end(), uid) != device.second.end();
-  });
+  for (const auto& [device, uids] : seen->second.in_use) {
+    if (std::find(uids.begin(), uids.end(), uid) != uids.end()) { return true; }
+  }
+  return false;
 }
 
-void Drain::free(const model::Uid& uid) {
-  const auto it = ended_.find(uid);
-  for (const int id : it->second.ids) { ledger_.release(it->second.node, id, uid, Source::Draining); }
-  const auto node = on_node_.find(it->second.node);
-  node->second.erase(uid);
-  if (node->second.empty()) { on_node_.erase(node); }
-  plan(it->second.node);
+bool Drain::drained(const model::Uid& uid) const {
+  const auto it = ended_.lower_bound({uid, {}});
+  return it == ended_.end() || it->first.first != uid;
+}
+
+void Drain::free(const Key& key) {
+  const auto [uid, node] = key;
+  const auto it = ended_.find(key);
+  for (const int id : it->second.ids) { ledger_.release(node, id, uid, Source::Draining); }
   ended_.erase(it);
-  freed_.push_back(uid);
+  const auto here = on_node_.find(node);
+  here->second.erase(uid);
+  if (here->second.empty()) { on_node_.erase(here); }
+  plan(node);
+  if (drained(uid)) { freed_.push_back(uid); }
 }
 
 void Drain::review(const model::NodeName& node, Mono now) {
@@ -71,9 +87,9 @@ void Drain::review(const model::NodeName& node, Mono now) {
   const bool is_watched = watched(node, now);
   const std::vector<model::Uid> uids{here->second.begin(), here->second.end()};
   for (const auto& uid : uids) {
-    const Ended& e = ended_.at(uid);
-    const bool proven = !inUse(e, uid) && (!e.wait_observations || e.observations >= 2);
-    if (!is_watched || proven) { free(uid); }
+    const Ended& e = ended_.at({uid, node});
+    const bool proven = complete_ && !inUse({uid, node}) && (!e.wait_observations || e.observations >= 2);
+    if (!is_watched || proven) { free({uid, node}); }
   }
 }
 
@@ -87,7 +103,7 @@ void Drain::statusChanged(const model::GpuNodeStatus& status, Mono now) {
   }
   agents_.try_emplace(status.node, Agents{{}, now, now, false, {}});
   if (const auto here = on_node_.find(status.node); new_look && here != on_node_.end()) {
-    for (const auto& uid : here->second) { ++ended_.at(uid).observations; }
+    for (const auto& uid : here->second) { ++ended_.at({uid, status.node}).observations; }
   }
   review(status.node, now);
 }

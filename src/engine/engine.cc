@@ -16,7 +16,14 @@ std::optional<std::vector<int>> allocatedIds(const model::Pod& pod) {
   return std::move(allocation->ids);
 }
 
-Engine::Engine() : drain_{ledger_}, decider_{ledger_} {}
+Engine::Engine() : drain_{ledger_}, decider_{ledger_} { drain_.setComplete(false, Mono{}); }
+
+void Engine::synced(Mono now) {
+  if (std::exchange(synced_, true)) { return; }
+  for (const auto& [node, status] : cache_.statuses()) { drainUnknown(*status, now); }
+  drain_.setComplete(true, now);
+  for (auto& uid : drain_.takeFreed()) { touch(uid); }
+}
 
 bool Engine::ended(const model::Uid& uid) const {
   const model::Pod* pod = cache_.pod(uid);
@@ -98,9 +105,14 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
     ledger_.usePod(after->node, uid, Source::BoundPod, after->requests, anonymous);
   }
   const bool over = after == nullptr || after->finished();
-  if (over && any.bound()) {
-    const bool clean = after != nullptr ? after->containers_terminated : before->containers_terminated;
-    if (const auto ids = allocatedIds(any)) { drain_.ended(uid, any.node, *ids, clean, now); }
+  const bool was_over = before && before->finished();
+  if (over && any.bound() && !(was_over && drain_.drained(uid))) {
+    const bool clean = after != nullptr     ? after->containers_terminated
+                       : before->finished() ? before->containers_terminated
+                                            : before->containers_reported_terminated;
+    const std::vector<int> ids = devicesOf(any);
+    if (!ids.empty()) { drain_.ended(uid, any.node, ids, clean, now); }
+    orderly_.add(uid);
   }
   if (!over) { drain_.lives(uid); }
   if (any.is_agent && any.bound()) { drain_.agentChanged(any.node, uid, !over, any.ready, now); }
@@ -115,14 +127,19 @@ void Engine::putPod(model::PodPtr pod, Mono now) {
 }
 
 void Engine::podGone(const model::Uid& uid, Mono now) {
-  if (const auto before = cache_.removePod(uid)) {
+  const auto before = cache_.removePod(uid);
+  if (before) {
     podChanged(before, nullptr, now);
   } else {
     touch(uid);
   }
+  if (!orderly_.covers(uid, Tombstones::kForEver)) { assumeEnded(uid, now); }
 }
 
+/// A pod that we never saw bound, with leases: it may have been bound and have run, and ended uncleanly for all we know.
 void Engine::assumeEnded(const model::Uid& uid, Mono now) {
+  if (cache_.leasesOf(uid).empty()) { return; }
+  orderly_.add(uid);
   std::map<model::NodeName, std::vector<int>> held;
   for (const auto& key : cache_.leasesOf(uid)) {
     if (const auto device = deviceOf(*cache_.lease(key))) { held[device->first].push_back(device->second); }
@@ -154,7 +171,7 @@ void Engine::applyStatus(const kapi::Change& change, Mono now) {
     if (!cache_.putStatus(*status)) { return; }
     ledger_.upsertStatus(**status);
     drain_.statusChanged(**status, now);
-    if (pods_synced_) { drainUnknown(**status, now); }
+    if (synced_) { drainUnknown(**status, now); }
   } else if (cache_.removeStatus(name)) {
     ledger_.removeStatus(name);
     drain_.statusGone(name, now);
@@ -164,7 +181,7 @@ void Engine::applyStatus(const kapi::Change& change, Mono now) {
 void Engine::drainUnknown(const model::GpuNodeStatus& status, Mono now) {
   for (const auto& device : status.devices) {
     for (const auto& uid : device.in_use_by) {
-      if (cache_.pod(uid) == nullptr) { drain_.ended(uid, status.node, {device.id}, true, now); }
+      if (ended(uid)) { drain_.ended(uid, status.node, {device.id}, true, now); }
     }
   }
 }
@@ -184,7 +201,7 @@ void Engine::applyClaim(const kapi::Change& change) {
   }
 }
 
-void Engine::putLease(model::Ptr<model::Lease> lease) {
+void Engine::putLease(model::Ptr<model::Lease> lease, Mono now) {
   if (!lease->managed) { return; }
   const auto [before, changed] = cache_.putLease(lease);
   if (!changed) { return; }
@@ -194,9 +211,21 @@ void Engine::putLease(model::Ptr<model::Lease> lease) {
   }
   for (auto& uid : holdersOf(*lease)) { concerned.insert(uid); }
   for (const auto& uid : concerned) {
+    if (cache_.knownGone(uid) && !orderly_.covers(uid, Tombstones::kForEver)) { assumeEnded(uid, now); }
     derive(uid);
     touch(uid);
   }
+}
+
+/// What an ended pod held: what its annotation says, and what its leases on that node say.
+std::vector<int> Engine::devicesOf(const model::Pod& pod) const {
+  std::set<int> ids;
+  if (const auto allocated = allocatedIds(pod)) { ids.insert(allocated->begin(), allocated->end()); }
+  for (const auto& key : cache_.leasesOf(pod.uid)) {
+    const auto device = deviceOf(*cache_.lease(key));
+    if (device && device->first == pod.node) { ids.insert(device->second); }
+  }
+  return {ids.begin(), ids.end()};
 }
 
 void Engine::leaseRemoved(const model::Ptr<model::Lease>& before) {
@@ -208,9 +237,9 @@ void Engine::leaseRemoved(const model::Ptr<model::Lease>& before) {
   }
 }
 
-void Engine::applyLease(const kapi::Change& change) {
+void Engine::applyLease(const kapi::Change& change, Mono now) {
   if (const auto* lease = std::get_if<model::Ptr<model::Lease>>(&change.object)) {
-    putLease(*lease);
+    putLease(*lease, now);
   } else {
     leaseRemoved(cache_.removeLease(change.key, change.last_uid, change.revision));
   }
@@ -250,7 +279,7 @@ void Engine::apply(const kapi::Change& change, Mono now) {
     case Kind::Node: applyNode(change, now); break;
     case Kind::GpuNodeStatus: applyStatus(change, now); break;
     case Kind::GpuClaim: applyClaim(change); break;
-    case Kind::Lease: applyLease(change); break;
+    case Kind::Lease: applyLease(change, now); break;
     case Kind::Crd:
     case Kind::Event: break;
   }
@@ -259,7 +288,7 @@ void Engine::apply(const kapi::Change& change, Mono now) {
 
 void Engine::learn(const model::Object& object, Mono now) {
   if (const auto* pod = std::get_if<model::PodPtr>(&object)) { putPod(*pod, now); }
-  if (const auto* lease = std::get_if<model::Ptr<model::Lease>>(&object)) { putLease(*lease); }
+  if (const auto* lease = std::get_if<model::Ptr<model::Lease>>(&object)) { putLease(*lease, now); }
   for (auto& uid : drain_.takeFreed()) { touch(uid); }
 }
 

@@ -124,6 +124,7 @@ void Reflector::listComplete(Now now, Output& out) {
   listed_.clear();
   listed_.shrink_to_fit();
   out.synced_now = !synced_;
+  out.listed_at = list_revision_;
   synced_ = true;
   relist_ = false;
   advance(list_revision_, out);

@@ -42,7 +42,9 @@ class Reflector {
   struct Output {
     Effects effects;
     std::vector<Change> changes;
-    bool synced_now = false;     // the first list is complete with this output (said once)
+    bool synced_now = false;  // the first list is complete with this output (said once)
+    /// A list is complete with this output: whatever is not known() and not newer than this is gone.
+    std::optional<model::Revision> listed_at;
     bool caught_up_now = false;  // the pending catchUp reached its revision with this output
   };
 
@@ -62,6 +64,11 @@ class Reflector {
   [[nodiscard]] Output catchUp(model::Revision revision, Now now);
 
   [[nodiscard]] bool synced() const { return synced_; }
+  [[nodiscard]] bool knows(const model::ObjectKey& key, const model::Uid& uid) const {
+    const auto it = known_.find(key);
+    return it != known_.end() && it->second.uid == uid;
+  }
+  [[nodiscard]] const std::string& ns() const { return config_.ns; }
   /// The last list of a kind of ours was answered 404: its CRD is missing. Listed again every 10 s; such a kind is empty.
   [[nodiscard]] bool absent() const { return absent_; }
   /// Everything up to here was applied (list revision, event or bookmark).

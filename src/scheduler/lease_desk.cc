@@ -107,7 +107,8 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
     notify(What::Held, key, uid, wish.was_unknown, "");
     return true;
   }
-  const bool joins = lease->shared() && wish.take->shared && lease->holders.size() < max_sharers_;
+  const bool joins = lease->shared() && lease->malformed.empty() && wish.take->shared &&
+                     lease->holders.size() < max_sharers_;
   // Its own under another reservation, or an ancestor's without annotations: written over.
   const bool own = !lease->shared() && !wish.take->shared && namesPod(*lease, uid);
   if (joins || own) { return false; }

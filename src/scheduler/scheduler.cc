@@ -63,11 +63,36 @@ kapi::Effects Scheduler::start(Now now) {
   return std::exchange(out_, {});
 }
 
-void Scheduler::reflect(kapi::Reflector&, Kind kind, kapi::Reflector::Output output) {
+void Scheduler::reflect(kapi::Reflector& reflector, Kind kind, kapi::Reflector::Output output) {
   for (auto& effect : output.effects) { out_.push_back(std::move(effect)); }
   for (const auto& change : output.changes) { engine_.apply(change, now_.mono); }
-  if (output.synced_now && kind == Kind::Pod) { engine_.podsSynced(); }
+  if (output.listed_at) { forgetUnlisted(reflector, kind, *output.listed_at); }
+  if (!output.synced_now && !reflector.absent()) {
+    // nothing new about what is complete
+  } else if (std::all_of(reflectors_.begin(), reflectors_.end(),
+                         [](const auto& r) { return r.synced() || r.absent(); })) {
+    engine_.synced(now_.mono);
+  }
   if (output.caught_up_now) { barrier_.caughtUp(kind); }
+}
+
+/// The answers to our own calls may have brought objects that the watch never did; a list without them says that they went.
+void Scheduler::forgetUnlisted(const kapi::Reflector& reflector, Kind kind, model::Revision listed_at) {
+  if (kind == Kind::Pod) {
+    std::vector<model::Uid> gone;
+    for (const auto& [uid, pod] : engine_.cache().pods()) {
+      if (pod->revision <= listed_at && !reflector.knows(pod->key, uid)) { gone.push_back(uid); }
+    }
+    for (const auto& uid : gone) { engine_.podGone(uid, now_.mono); }
+  } else if (kind == Kind::Lease) {
+    std::vector<std::pair<model::ObjectKey, model::Uid>> gone;
+    for (const auto& [key, lease] : engine_.cache().leases()) {
+      if (key.ns == reflector.ns() && lease->revision <= listed_at && !reflector.knows(key, lease->uid)) {
+        gone.emplace_back(key, lease->uid);
+      }
+    }
+    for (const auto& [key, uid] : gone) { engine_.leaseGone(key, uid, listed_at); }
+  }
 }
 
 kapi::Effects Scheduler::handle(const Event& event, Now now) {

@@ -97,6 +97,7 @@ class Scheduler {
   // scheduler.cc: events in, effects out, leadership
   void route(const kapi::Outcome& outcome);
   void reflect(kapi::Reflector& reflector, model::Kind kind, kapi::Reflector::Output output);
+  void forgetUnlisted(const kapi::Reflector& reflector, model::Kind kind, model::Revision listed_at);
   void led(const kapi::Leadership& leadership);
   void begin();
   void recover();
@@ -119,6 +120,7 @@ class Scheduler {
   void reviewBound(const model::Pod& pod);
   void reviewUnbound(const model::Pod& pod);
   void keepLeases(const model::Pod& pod, const std::vector<int>& ids);
+  [[nodiscard]] bool sharesDevices(const model::Pod& pod) const;
   void dropStrayLeases(const model::Pod& pod, const std::vector<int>& ids);
   void proveGone(const model::Uid& uid);
   bool adopt(const model::Pod& pod);
@@ -153,11 +155,19 @@ class Scheduler {
   void fenceAnswered(Grant& grant, const kapi::Outcome& outcome);
   void bindApplied(Grant& grant);
   void release(Grant& grant, std::string why, bool back_off);
-  void finishRelease(const model::Uid& uid);
+  void finishRelease(model::Uid uid);
   void judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fence);
-  [[nodiscard]] Claimant claimant(const Grant& grant, int id) const;
-  [[nodiscard]] Claimant claimant(const model::Pod& pod, const model::ReservationId& reservation,
-                                  const std::vector<int>& ids, int id, bool shared) const;
+  void giveUp(Grant& grant, std::string why);
+  struct Placing {
+    model::NodeName node;
+    std::vector<int> ids;
+    bool shared = false;
+  };
+  [[nodiscard]] Claimant claimant(const model::Uid& uid, const model::ObjectKey& pod,
+                                  const model::ReservationId& reservation, const Placing& placing,
+                                  int id) const;
+  [[nodiscard]] std::string gpuUuid(const model::NodeName& node, int id) const;
+  [[nodiscard]] std::string visibleDevices(const Grant& grant) const;
   [[nodiscard]] model::ObjectKey leaseKey(const model::NodeName& node, int id) const;
   [[nodiscard]] std::string fenceOf(const model::Pod& pod) const;
   [[nodiscard]] bool ours(const model::Pod& pod) const {

@@ -381,6 +381,7 @@ class Play {
     feed("/apis/gpu.scheduling/v1/gpuclaims", model::Kind::GpuClaim);
     feed("/apis/coordination.k8s.io/v1/leases?labelSelector=gpu.scheduling%2Fmanaged%3Dtrue", model::Kind::Lease);
     feed("/api/v1/pods", model::Kind::Pod);
+    fresh.synced(world_.now().mono);
     return fresh.ledger().dump(false);
   }
 
