@@ -1,5 +1,7 @@
 #include "engine/engine.h"
 
+#include <algorithm>
+
 #include "model/annotations.h"
 #include "sched/doors/door.h"
 
@@ -51,6 +53,26 @@ sched::Amount Engine::amountOf(const model::Pod& pod, const model::NodeName& nod
   return {claim != nullptr && claim->exclusivity == model::Exclusivity::Shared, 0, 0};
 }
 
+/// The devices that the agent sees a bound pod without an allocation use: those that are no longer anonymous.
+std::vector<int> Engine::seenInUse(const model::Pod& pod) const {
+  std::vector<int> ids;
+  const model::GpuNodeStatus* status = cache_.status(pod.node);
+  if (status == nullptr || pod.requests.get(model::kNvidiaGpu) == 0) { return ids; }
+  for (const auto& device : status->devices) {
+    const auto& users = device.in_use_by;
+    if (std::find(users.begin(), users.end(), pod.uid) != users.end()) { ids.push_back(device.id); }
+  }
+  return ids;
+}
+
+/// What a bound pod takes of its node.
+void Engine::use(const model::Pod& pod) {
+  const auto allocated = allocatedIds(pod);
+  const std::size_t known = allocated ? allocated->size() : seenInUse(pod).size();
+  const auto anonymous = pod.requests.get(model::kNvidiaGpu) - static_cast<std::int64_t>(known);
+  ledger_.usePod(pod.node, pod.uid, Source::BoundPod, pod.requests, std::max<std::int64_t>(0, anonymous));
+}
+
 Engine::Holds Engine::holdsOf(const model::Uid& uid) const {
   Holds holds;
   for (const auto& key : cache_.leasesOf(uid)) {
@@ -67,6 +89,8 @@ Engine::Holds Engine::holdsOf(const model::Uid& uid) const {
   if (pod == nullptr || pod->finished()) { return holds; }
   if (const auto ids = allocatedIds(*pod)) {
     for (const int id : *ids) { holds[{pod->node, id, Source::BoundPod}] = amountOf(*pod, pod->node, id); }
+  } else {
+    for (const int id : seenInUse(*pod)) { holds[{pod->node, id, Source::BoundPod}] = {}; }
   }
   return holds;
 }
@@ -100,10 +124,7 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
   if (used && (!uses || after->node != before->node)) {
     ledger_.unusePod(before->node, uid, Source::BoundPod);
   }
-  if (uses) {
-    const std::int64_t anonymous = allocatedIds(*after) ? 0 : after->requests.get(model::kNvidiaGpu);
-    ledger_.usePod(after->node, uid, Source::BoundPod, after->requests, anonymous);
-  }
+  if (uses) { use(*after); }
   const bool over = after == nullptr || after->finished();
   const bool was_over = before && before->finished();
   if (over && any.bound() && !(was_over && drain_.drained(uid))) {
@@ -168,14 +189,34 @@ void Engine::applyNode(const kapi::Change& change, Mono now) {
 void Engine::applyStatus(const kapi::Change& change, Mono now) {
   const model::NodeName name{change.key.name};
   if (const auto* status = std::get_if<model::Ptr<model::GpuNodeStatus>>(&change.object)) {
+    std::set<model::Uid> users = usersOf(cache_.status(name));
     if (!cache_.putStatus(*status)) { return; }
     ledger_.upsertStatus(**status);
+    users.merge(usersOf(status->get()));
+    for (const auto& uid : users) { usersChanged(uid); }
     drain_.statusChanged(**status, now);
     if (synced_) { drainUnknown(**status, now); }
-  } else if (cache_.removeStatus(name)) {
+  } else if (const auto users = usersOf(cache_.status(name)); cache_.removeStatus(name)) {
     ledger_.removeStatus(name);
+    for (const auto& uid : users) { usersChanged(uid); }
     drain_.statusGone(name, now);
   }
+}
+
+std::set<model::Uid> Engine::usersOf(const model::GpuNodeStatus* status) {
+  std::set<model::Uid> users;
+  if (status == nullptr) { return users; }
+  for (const auto& device : status->devices) {
+    users.insert(device.in_use_by.begin(), device.in_use_by.end());
+  }
+  return users;
+}
+
+void Engine::usersChanged(const model::Uid& uid) {
+  const model::Pod* pod = cache_.pod(uid);
+  if (pod == nullptr || !pod->bound() || pod->finished() || allocatedIds(*pod)) { return; }
+  use(*pod);
+  derive(uid);
 }
 
 void Engine::drainUnknown(const model::GpuNodeStatus& status, Mono now) {
@@ -220,7 +261,8 @@ void Engine::putLease(model::Ptr<model::Lease> lease, Mono now) {
 /// What an ended pod held: what its annotation says, and what its leases on that node say.
 std::vector<int> Engine::devicesOf(const model::Pod& pod) const {
   std::set<int> ids;
-  if (const auto allocated = allocatedIds(pod)) { ids.insert(allocated->begin(), allocated->end()); }
+  const std::vector<int> told = allocatedIds(pod).value_or(seenInUse(pod));
+  ids.insert(told.begin(), told.end());
   for (const auto& key : cache_.leasesOf(pod.uid)) {
     const auto device = deviceOf(*cache_.lease(key));
     if (device && device->first == pod.node) { ids.insert(device->second); }

@@ -92,6 +92,10 @@ class Engine {
   [[nodiscard]] sched::Amount amountOf(const model::Pod& pod, const model::NodeName& node, int id) const;
   void derive(const model::Uid& uid);
   void assumeEnded(const model::Uid& uid, Mono now);
+  [[nodiscard]] std::vector<int> seenInUse(const model::Pod& pod) const;
+  [[nodiscard]] static std::set<model::Uid> usersOf(const model::GpuNodeStatus* status);
+  void usersChanged(const model::Uid& uid);
+  void use(const model::Pod& pod);
   void drainUnknown(const model::GpuNodeStatus& status, Mono now);
   void touch(const model::Uid& uid) { touched_.insert(uid); }
   void touchClaimOf(const model::Pod& pod);

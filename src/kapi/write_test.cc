@@ -163,7 +163,8 @@ ClaimAllocation allocation(int n, std::int64_t bound_at_s) {
 }
 
 TEST(ClaimStatus, IsAnApplyWithForce) {
-  const Call c = applyClaimStatus({"a", "four"}, {"Bound", "", {allocation(2, 20), allocation(1, 10)}});
+  const Call c = applyClaimStatus({"a", "four"}, model::Uid{"u-c"}, 8,
+                                  {"Bound", "", {allocation(2, 20), allocation(1, 10)}});
   EXPECT_EQ(
       request(c),
       "PATCH "
@@ -178,22 +179,24 @@ TEST(ClaimStatus, IsAnApplyWithForce) {
 }
 
 TEST(ClaimStatus, EmptyMembersAreLeftOut) {
-  EXPECT_EQ(json::print(applyClaimStatus({"a", "c"}, {"Pending", "no GPUs", {}}).body["status"]),
-            R"({"phase":"Pending","message":"no GPUs"})");
-  EXPECT_EQ(json::print(applyClaimStatus({"a", "c"}, {}).body["status"]), "{}");
+  EXPECT_EQ(
+      json::print(
+          applyClaimStatus({"a", "c"}, model::Uid{"u-c"}, 8, {"Pending", "no GPUs", {}}).body["status"]),
+      R"({"phase":"Pending","message":"no GPUs"})");
+  EXPECT_EQ(json::print(applyClaimStatus({"a", "c"}, model::Uid{"u-c"}, 8, {}).body["status"]), "{}");
 }
 
 TEST(ClaimStatus, OrderIsByTimeThenUid) {
-  const auto body =
-      applyClaimStatus({"a", "c"}, {"Bound", "", {allocation(3, 5), allocation(2, 5), allocation(1, 6)}})
-          .body;
+  const auto body = applyClaimStatus({"a", "c"}, model::Uid{"u-c"}, 8,
+                                     {"Bound", "", {allocation(3, 5), allocation(2, 5), allocation(1, 6)}})
+                        .body;
   EXPECT_EQ(body["status"]["allocated"].str(), "node-2:2; node-3:3; node-1:1");
 }
 
 TEST(ClaimStatus, IsCutAt256AndCountsAll) {
   ClaimStatus status{"Bound", "", {}};
   for (int i = 0; i < 300; ++i) { status.allocations.push_back(allocation(i, i)); }
-  const auto out = applyClaimStatus({"a", "c"}, status).body["status"];
+  const auto out = applyClaimStatus({"a", "c"}, model::Uid{"u-c"}, 8, status).body["status"];
   EXPECT_EQ(out["allocations"].items().size(), 256U);
   EXPECT_EQ(out["allocationsTotal"].integer(), 300);
   EXPECT_NE(out["allocated"].str().find("; node-7:7 (+292 more)"), std::string_view::npos);

@@ -61,10 +61,11 @@ void ClaimStatusWriter::pump(Mono now, kapi::Effects& out) {
     }
     kapi::ClaimStatus status = compute(*claim);
     if (!w.known || status != w.status || w.claim != claim->uid) {
-      kapi::Call call = kapi::applyClaimStatus(*it, status);
+      kapi::Call call =
+          kapi::applyClaimStatus(*it, claim->uid, std::max(claim->revision, w.revision), status);
       call.token = kapi::makeToken(kOwner, next_++);
       call.guarded = true;
-      w = {claim->uid, std::move(status), now, false, call.token, w.later};
+      w = {claim->uid, w.revision, std::move(status), now, false, call.token, w.later};
       calls_[call.token] = *it;
       out.emplace_back(std::move(call));
     }
@@ -85,8 +86,13 @@ bool ClaimStatusWriter::handle(const kapi::Outcome& outcome, Mono now) {
   Written& w = written_[key];
   w.in_flight = 0;
   w.known = outcome.fate == kapi::Fate::Applied;
+  if (const auto* claim = std::get_if<model::Ptr<model::GpuClaim>>(&outcome.object)) {
+    w.revision = std::max(w.revision, (*claim)->revision);
+  }
   if (!w.known && outcome.http != 404) {
-    lookAgain(key, w, now + std::max<Duration>(std::chrono::seconds{5}, outcome.retry_after));
+    // After a conflict the watch brings the newer claim.
+    const Duration wait = outcome.http == 409 ? kGap : Duration{std::chrono::seconds{5}};
+    lookAgain(key, w, now + std::max(wait, outcome.retry_after));
   }
   return true;
 }

@@ -40,7 +40,8 @@ class ClaimStatusWriter {
 
  private:
   struct Written {
-    model::Uid claim;  // another one of the same name has no status yet
+    model::Uid claim;              // another one of the same name has no status yet
+    model::Revision revision = 0;  // of the claim, by our last answer
     kapi::ClaimStatus status;
     Mono at{};
     bool known = false;  // the API has `status` for all we know

@@ -122,6 +122,9 @@ void Judge::give(const std::string& uid, const Pod& pod, const Device& device) {
   const auto gpu = gpus_.find(device);
   if (!agents_ || gpu == gpus_.end()) { return; }
   for (const auto& user : gpu->second.in_use) {
+    // Which devices a pod without an allocation got is its kubelet's choice: such pods are only counted (design 1).
+    const auto other = pods_.find(user);
+    if (other != pods_.end() && other->second.live() && other->second.ids.empty()) { continue; }
     if (user != uid && !(shared && lease->second.holders.contains(user))) {
       wrong(fmt::format("{} was given {}, which containers of pod {} still have", who, device.text(), user));
     }
