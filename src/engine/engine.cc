@@ -38,6 +38,11 @@ std::optional<std::pair<model::NodeName, int>> Engine::deviceOf(const model::Lea
   return it == placed_leases_.end() ? std::nullopt : std::optional{it->second};
 }
 
+std::optional<bool> Engine::shares(const model::Uid& pod) const {
+  const auto it = shares_.find(pod);
+  return it == shares_.end() ? std::nullopt : std::optional{it->second};
+}
+
 /// A pod's annotation does not say how much it holds; its lease does, else its claim.
 sched::Amount Engine::amountOf(const model::Pod& pod, const model::NodeName& node, int id) const {
   for (const auto& key : cache_.leasesOf(pod.uid)) {
@@ -49,6 +54,7 @@ sched::Amount Engine::amountOf(const model::Pod& pod, const model::NodeName& nod
       if (h.uid == pod.uid) { return {true, h.milli, h.mib}; }
     }
   }
+  if (const auto known = shares(pod.uid)) { return {*known, 0, 0}; }
   const model::GpuClaim* claim = cache_.claim({pod.key.ns, sched::claimName(pod)});
   return {claim != nullptr && claim->exclusivity == model::Exclusivity::Shared, 0, 0};
 }
@@ -136,6 +142,7 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
     orderly_.add(uid);
   }
   if (!over) { drain_.lives(uid); }
+  if (over) { shares_.erase(uid); }
   if (any.is_agent && any.bound()) { drain_.agentChanged(any.node, uid, !over, any.ready, now); }
   derive(uid);
   touch(uid);
@@ -231,7 +238,11 @@ void Engine::applyClaim(const kapi::Change& change) {
   if (const auto* claim = std::get_if<model::Ptr<model::GpuClaim>>(&change.object)) {
     const model::GpuClaim* known = cache_.claim(change.key);
     const bool same = known != nullptr && known->sameBut(**claim);
-    if (!cache_.putClaim(*claim) || same) { return; }  // our own status write, for one
+    if (!cache_.putClaim(*claim)) { return; }
+    if (same) {  // a status write, ours or somebody else's
+      touched_claims_.insert(change.key);
+      return;
+    }
   } else {
     cache_.removeClaim(change.key);
   }
@@ -250,7 +261,10 @@ void Engine::putLease(model::Ptr<model::Lease> lease, Mono now) {
   if (before) {
     for (auto& uid : holdersOf(*before)) { concerned.insert(uid); }
   }
-  for (auto& uid : holdersOf(*lease)) { concerned.insert(uid); }
+  for (auto& uid : holdersOf(*lease)) {
+    if (!ended(uid)) { shares_[uid] = lease->shared(); }
+    concerned.insert(uid);
+  }
   for (const auto& uid : concerned) {
     if (cache_.knownGone(uid) && !orderly_.covers(uid, Tombstones::kForEver)) { assumeEnded(uid, now); }
     derive(uid);

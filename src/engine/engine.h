@@ -46,6 +46,8 @@ class Engine {
   /// as held until unblockDevices().
   void blockDevice(const model::NodeName& node, int gpu);
   void unblockDevices();
+  /// Whether the pod shares its devices, as its last lease said; nullopt: none was seen.
+  [[nodiscard]] std::optional<bool> shares(const model::Uid& pod) const;
   /// No container of this pod ever ran, whatever its leases say.
   void neverRan(const model::Uid& uid) { drain_.lives(uid); }
   /// Every kind is listed, or not served. Until then no device drains: which nodes have agents is not known. A uid in
@@ -108,6 +110,7 @@ class Engine {
   sched::Decider decider_;
   sched::Queue queue_;
   std::unordered_map<model::Uid, Holds> derived_;
+  std::unordered_map<model::Uid, bool> shares_;  // of pods that have not ended
   std::unordered_map<model::ObjectKey, std::pair<model::NodeName, int>> placed_leases_;  // ancestors'
   std::set<std::pair<model::NodeName, int>> blocked_;
   bool synced_ = false;

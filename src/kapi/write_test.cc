@@ -172,7 +172,8 @@ TEST(ClaimStatus, IsAnApplyWithForce) {
   EXPECT_STREQ(contentType(c.verb), "application/apply-patch+yaml");
   EXPECT_EQ(
       json::print(c.body),
-      R"({"apiVersion":"gpu.scheduling/v1","kind":"GpuClaim","metadata":{"name":"four","namespace":"a"},)"
+      R"({"apiVersion":"gpu.scheduling/v1","kind":"GpuClaim","metadata":{"name":"four","namespace":"a",)"
+      R"("uid":"u-c","resourceVersion":"8"},)"
       R"("status":{"phase":"Bound","nodeName":"node-1","gpuIds":[1],"allocated":"node-1:1; node-2:2",)"
       R"("allocations":[{"pod":"pod-1","uid":"u-1001","node":"node-1","gpuIds":[1]},)"
       R"({"pod":"pod-2","uid":"u-1002","node":"node-2","gpuIds":[2]}],"allocationsTotal":2}})");

@@ -60,7 +60,8 @@ void ClaimStatusWriter::pump(Mono now, kapi::Effects& out) {
       continue;
     }
     kapi::ClaimStatus status = compute(*claim);
-    if (!w.known || status != w.status || w.claim != claim->uid) {
+    const bool overwritten = claim->revision > w.revision;  // by somebody, and status is never read
+    if (!w.known || status != w.status || w.claim != claim->uid || overwritten) {
       kapi::Call call =
           kapi::applyClaimStatus(*it, claim->uid, std::max(claim->revision, w.revision), status);
       call.token = kapi::makeToken(kOwner, next_++);

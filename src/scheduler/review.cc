@@ -136,9 +136,9 @@ void Scheduler::reviewBound(const model::Pod& pod) {
   dropStrayLeases(pod, ids.value_or(std::vector<int>{}));
 }
 
-/// As its leases say, wherever they are; without one as its claim says now.
+/// As its last lease said; without one as its claim says now.
 bool Scheduler::sharesDevices(const model::Pod& pod) const {
-  for (const auto& key : engine_.cache().leasesOf(pod.uid)) { return engine_.cache().lease(key)->shared(); }
+  if (const auto known = engine_.shares(pod.uid)) { return *known; }
   const model::GpuClaim* claim = engine_.cache().claim({pod.key.ns, sched::claimName(pod)});
   return claim != nullptr && claim->exclusivity == model::Exclusivity::Shared;
 }

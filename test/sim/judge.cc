@@ -231,8 +231,11 @@ bool Judge::shouldFit(const Pod& pod) const {
     const auto& [name, node] = entry;
     if (!node.ready) { return false; }
     if (count == 0) { return true; }
-    const auto free = freeOn(name);
-    return free >= count && (pod.claim.empty() ? node.allocatable >= count : true);
+    std::int64_t counted = 0;
+    for (const auto& [uid, other] : pods_) {
+      counted += other.live() && other.node == name ? other.gpus : 0;
+    }
+    return freeOn(name) >= count && (!pod.claim.empty() || node.allocatable - counted >= count);
   });
 }
 

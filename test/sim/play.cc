@@ -165,6 +165,7 @@ class Play {
   // ---- what becomes of calls and streams
 
   CallFate fateOf(const kapi::Call& call) {
+    if (tell_ && call.verb == kapi::Verb::Apply) { copyLog(); say("               apply " + json::print(call.body)); }
     if (tell_ && call.verb == kapi::Verb::List) { copyLog(); say("               read  " + kapi::target(call)); }
     if (call.subresource == "binding") {
       judge_.bindingSent(call);
