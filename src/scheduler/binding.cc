@@ -312,7 +312,7 @@ void Scheduler::release(Grant& grant, std::string why, bool back_off) {
   for (const int id : grant.ids) {
     const auto key = leaseKey(grant.node, id);
     grant.open_leases.insert(key);
-    desk_.give(key, grant.uid);
+    desk_.give(key, grant.uid, grant.id);
   }
   if (grant.ids.empty()) { finishRelease(grant.uid); }
 }

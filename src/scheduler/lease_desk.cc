@@ -33,6 +33,11 @@ bool namesPod(const model::Lease& lease, const model::Uid& uid) {
   return std::find(uids.begin(), uids.end(), uid) != uids.end();
 }
 
+model::ReservationId reservationOf(const model::Lease& lease, const model::Uid& uid) {
+  const auto* share = lease.shared() ? sharer(lease, uid) : nullptr;
+  return share != nullptr ? share->reservation : lease.reservation;
+}
+
 model::ShareHolder shareOf(const Claimant& c) { return {c.uid, c.pod, 0, 0, c.reservation, c.devices}; }
 
 model::Lease newLease(const model::ObjectKey& key, const Claimant& c) {
@@ -62,15 +67,17 @@ void putShare(std::vector<model::ShareHolder>& holders, model::ShareHolder share
 void LeaseDesk::take(const model::ObjectKey& lease, Claimant claimant, bool confirm) {
   const model::Uid uid = claimant.uid;
   Desk& desk = desks_[lease];
-  desk.wishes[uid] = Wish{std::move(claimant), confirm, false, false};
+  desk.wishes[uid] = Wish{std::move(claimant), {}, confirm, false, false};
   desk.must_read |= confirm;
   active_.insert(lease);
 }
 
-void LeaseDesk::give(const model::ObjectKey& lease, const model::Uid& uid) {
+void LeaseDesk::give(const model::ObjectKey& lease, const model::Uid& uid,
+                     const std::optional<model::ReservationId>& only) {
   Desk& desk = desks_[lease];
   Wish& wish = desk.wishes[uid];
   if (wish.take) { wish = Wish{}; }
+  wish.only = only;
   active_.insert(lease);
 }
 
@@ -87,7 +94,10 @@ void LeaseDesk::notify(What what, const model::ObjectKey& key, const model::Uid&
 bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::Uid& uid, Wish& wish,
                           const model::Lease* lease) {
   if (!wish.take) {
-    if (lease != nullptr && namesPod(*lease, uid)) { return false; }
+    if (lease != nullptr && namesPod(*lease, uid) &&
+        (!wish.only || reservationOf(*lease, uid) == *wish.only)) {
+      return false;
+    }
     notify(What::Gone, key, uid, false, "");
     return true;
   }

@@ -49,7 +49,9 @@ class LeaseDesk {
   LeaseDesk(engine::Engine& engine, std::size_t max_sharers) : engine_{engine}, max_sharers_{max_sharers} {}
 
   void take(const model::ObjectKey& lease, Claimant claimant, bool confirm);
-  void give(const model::ObjectKey& lease, const model::Uid& uid);
+  /// `only`: the entry of that reservation; under another one it is somebody else's by now, and stays.
+  void give(const model::ObjectKey& lease, const model::Uid& uid,
+            const std::optional<model::ReservationId>& only = {});
   /// No wish of that pod for that lease is open.
   [[nodiscard]] bool idle(const model::ObjectKey& lease, const model::Uid& uid) const;
 
@@ -63,9 +65,10 @@ class LeaseDesk {
 
  private:
   struct Wish {
-    std::optional<Claimant> take;  // nullopt: give
-    bool confirm = false;          // a live read must come before Held
-    bool confirmed = false;        // the newest read came after the wish
+    std::optional<Claimant> take;              // nullopt: give
+    std::optional<model::ReservationId> only;  // give: of this reservation
+    bool confirm = false;                      // a live read must come before Held
+    bool confirmed = false;                    // the newest read came after the wish
     bool was_unknown = false;
   };
   struct Desk {

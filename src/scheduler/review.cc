@@ -226,7 +226,8 @@ bool Scheduler::adopt(const model::Pod& pod) {
   }
   if (sched::misfitOn(*node, *request, pod.uid, &devices->ids)) { return false; }
   Grant grant;
-  grant.id = first->reservation;
+  grant.id =
+      model::ReservationId{rng_.uuid()};  // written anew: late deletions of the earlier leader miss them
   grant.uid = pod.uid;
   grant.pod = pod.key;
   grant.node = devices->node;
@@ -239,7 +240,7 @@ bool Scheduler::adopt(const model::Pod& pod) {
   count(kAdoptions);
   log(kapi::Level::Info, "adopted leases of an earlier leader",
       {{"pod", pod.key.text()}, {"devices", first->devices}});
-  advance(grants_.emplace(pod.uid, std::move(grant)).first->second);
+  takeLeases(grants_.emplace(pod.uid, std::move(grant)).first->second, false);
   return true;
 }
 
