@@ -12,7 +12,7 @@ namespace {
 
 constexpr Duration kClaimGrace = std::chrono::seconds{1};
 constexpr Duration kRefusalGap = std::chrono::seconds{1};  // between two looks at what parked pods are told
-constexpr std::size_t kParkedPerEvent = 64;                // parked classes looked at in one handle()
+constexpr std::size_t kNodesPerEvent = 200'000;            // looked at for parked classes in one handle()
 constexpr std::size_t kMaxClasses = 4096;                  // over it, those without a pod are forgotten
 
 }  // namespace
@@ -75,7 +75,8 @@ void Scheduler::unparkFitting() {
   const auto parked = engine_.queue().parkedClasses();
   unchecked_ = std::min(unchecked_, parked.size());
   auto next = std::upper_bound(parked.begin(), parked.end(), last_checked_);
-  for (std::size_t i = 0; i < kParkedPerEvent && unchecked_ > 0; ++i, --unchecked_) {
+  const std::size_t budget = parkedPerEvent();
+  for (std::size_t i = 0; i < budget && unchecked_ > 0; ++i, --unchecked_) {
     if (next == parked.end()) { next = parked.begin(); }
     last_checked_ = *next++;
     if (engine_.decider().fits(last_checked_)) {
@@ -150,10 +151,22 @@ void Scheduler::refuse(sched::ClassId pod_class) {
   }
 }
 
-/// What parked pods are told follows the cluster: at once when the kind of refusal changed, by the sweep when only numbers did.
+/// Classes that may be looked at in one event: for all we know each costs a look at every node.
+std::size_t Scheduler::parkedPerEvent() const {
+  return std::clamp<std::size_t>(kNodesPerEvent / std::max<std::size_t>(1, engine_.ledger().size()), 1, 64);
+}
+
+/// What parked pods are told follows the cluster: soon when the kind of refusal changed, by the sweep when only numbers did.
+/// In turn, some at a time.
 void Scheduler::refreshParked(bool numbers_too) {
   refresh_at_.reset();
-  for (const auto pod_class : engine_.queue().parkedClasses()) {
+  const auto parked = engine_.queue().parkedClasses();
+  auto next = std::upper_bound(parked.begin(), parked.end(), last_refreshed_);
+  const std::size_t budget = parkedPerEvent();
+  if (parked.size() > budget) { refresh_at_ = now_.mono + kRefusalGap; }
+  for (std::size_t i = 0; i < std::min(budget, parked.size()); ++i) {
+    if (next == parked.end()) { next = parked.begin(); }
+    const auto pod_class = last_refreshed_ = *next++;
     const auto told = parked_.find(pod_class);
     const bool same = told != parked_.end() && told->second.kind == engine_.decider().refusal(pod_class).kind;
     if (!same || numbers_too) { refuse(pod_class); }

@@ -16,6 +16,7 @@ using model::Kind;
 
 constexpr Duration kSweepEvery = std::chrono::seconds{30};
 constexpr Duration kCensusEvery = std::chrono::minutes{10};
+constexpr Duration kRecordEvery = std::chrono::seconds{10};
 constexpr Duration kBoundUnseen = std::chrono::seconds{10};
 constexpr int kSweepStep = 1000;  // pods reviewed per event
 
@@ -203,6 +204,13 @@ void Scheduler::lose() {
   log(kapi::Level::Warn, "no longer leading; what was under way is dropped",
       {{"grants", std::to_string(grants_.size())}});
   phase_ = Phase::Standby;
+  dropUnderWay();
+  barrier_.reset();
+  record_.reset();
+}
+
+/// What was decided is forgotten. Its leases stay, and are adopted or fenced by whoever leads next, we ourselves perhaps.
+void Scheduler::dropUnderWay() {
   for (const auto pod_class : engine_.queue().parkedClasses()) { engine_.queue().unpark(pod_class); }
   for (const auto& [uid, item] : queued_) { engine_.queue().remove(uid); }
   queued_.clear();
@@ -224,8 +232,6 @@ void Scheduler::lose() {
   events_.reset();
   reporter_.reset();
   claims_.reset();
-  barrier_.reset();
-  record_.reset();
 }
 
 /// The barrier is passed: everybody is reviewed, which adopts or fences what an earlier leader left; then pods are placed.
@@ -233,6 +239,7 @@ void Scheduler::recover() {
   phase_ = Phase::Leading;
   log(kapi::Level::Info, "deciding", {{"pods", std::to_string(engine_.cache().pods().size())}});
   next_census_ = now_.mono + kCensusEvery;
+  next_record_ = now_.mono + kRecordEvery;
   had_record_ = record_.ours();
   beginSweep();
   for (const auto& [key, claim] : engine_.cache().claims()) { claims_.touched(key); }
@@ -282,6 +289,9 @@ void Scheduler::tick() {
   if (next_census_ <= now_.mono && !barrier_.censusRunning()) {
     next_census_ = now_.mono + kCensusEvery;
     barrier_.startCensus(out_);
+  }
+  if (next_record_ <= now_.mono) {
+    next_record_ = now_.mono + kRecordEvery;
     record_.recheck(now_.mono);
   }
   if (next_sweep_ <= now_.mono && sweep_.empty()) {
@@ -331,8 +341,13 @@ void Scheduler::settle() {
     record_.tick(now_.mono, out_);
     sayTrouble(record_.trouble().empty() ? barrier_.error() : record_.trouble());
   }
-  if (phase_ == Phase::Leading && record_.ours() && !had_record_) {
-    phase_ = Phase::Recovering;  // the CRD came: before the first lease, all leases are read again
+  had_record_ = had_record_ && record_.ours();
+  const bool came = record_.ours() && !had_record_;
+  if (phase_ == Phase::Leading && (came || !record_.settled())) {
+    // The CRD came: before the first lease, all leases are read again. Or the record names another namespace: nothing more
+    // is decided until it is ours.
+    dropUnderWay();
+    phase_ = Phase::Recovering;
     barrier_open_ = false;
   }
   if (phase_ == Phase::Recovering && record_.settled() && !std::exchange(barrier_open_, true)) {
@@ -379,16 +394,21 @@ void Scheduler::wakeAtNextDue() {
   if (phase_ == Phase::Leading) {
     sooner(desk_.nextDue());
     sooner(events_.nextDue());
-    sooner(reporter_.nextDue());
     sooner(claims_.nextDue());
     if (const auto ns = engine_.queue().nextDueNs()) { sooner(Mono{Duration{*ns}}); }
     if (!prove_again_.empty()) { sooner(prove_at_); }
     sooner(refresh_at_);
     if (!review_later_.empty()) { sooner(review_later_.begin()->first); }
-    sooner(next_sweep_);
-    sooner(next_census_);
-    const bool more = !sweep_.empty() || unchecked_ > 0 ||
-                      (engine_.queue().ready() && static_cast<int>(grants_.size()) < config_.max_open_grants);
+    if (taking_) {
+      sooner(reporter_.nextDue());
+      sooner(next_sweep_);
+      sooner(next_census_);
+      sooner(next_record_);
+    }
+    const bool more =
+        !sweep_.empty() ||
+        (taking_ && (unchecked_ > 0 || (engine_.queue().ready() &&
+                                        static_cast<int>(grants_.size()) < config_.max_open_grants)));
     if (more) { sooner(now_.mono); }
   }
   if (due) { out_.emplace_back(kapi::Wake{std::max(*due, now_.mono)}); }

@@ -101,6 +101,7 @@ class Scheduler {
   void led(const kapi::Leadership& leadership);
   void begin();
   void recover();
+  void dropUnderWay();
   void lose();
   void tick();
   void settle();
@@ -135,6 +136,7 @@ class Scheduler {
   void tell(const model::Pod& pod, const Refusal& refusal);
   void unparkFitting();
   void retireClasses();
+  [[nodiscard]] std::size_t parkedPerEvent() const;
   void scheduleSome();
   void decideOne(const sched::Queue::Item& item);
   void refuse(sched::ClassId pod_class);
@@ -213,6 +215,7 @@ class Scheduler {
   std::uint64_t checked_changes_ = 0;  // ledger change position up to which parked classes were looked at
   std::size_t unchecked_ = 0;          // parked classes that were not looked at since
   sched::ClassId last_checked_ = 0;
+  sched::ClassId last_refreshed_ = 0;
   std::vector<model::Uid> sweep_;  // what is left of the sweep under way
   bool adopted_ = false;  // the first sweep of this term is over: what was left is adopted, or being fenced
   std::set<model::Uid> review_;                   // to be reviewed before handle() returns
@@ -220,6 +223,7 @@ class Scheduler {
   std::optional<Mono> refresh_at_;                // parked classes may be refused for another reason now
   Mono next_sweep_{};
   Mono next_census_{};
+  Mono next_record_{};
   Mono prove_at_{};
   std::string trouble_;  // why we do not decide yet, as last logged
   std::uint64_t next_ = 1;
