@@ -111,9 +111,9 @@ void Scheduler::goneProven(const model::Uid& uid, const kapi::Outcome& outcome) 
 void Scheduler::reviewBound(const model::Pod& pod) {
   dequeue(pod.uid);
   repairs_.erase(pod.uid);
-  const auto ids = engine::allocatedIds(pod);
+  const auto told = engine::allocatedIds(pod);
   if (Grant* grant = grantOf(pod.uid)) {
-    const bool as_decided = pod.node == grant->node && (grant->ids.empty() ? !ids : ids == grant->ids);
+    const bool as_decided = pod.node == grant->node && (grant->ids.empty() ? !told : told == grant->ids);
     if (as_decided && grant->stage != Stage::Bound) { bindApplied(*grant); }
     if (!as_decided) {
       for (const auto& key : grant->open_leases) { desk_.give(key, pod.uid); }
@@ -124,7 +124,7 @@ void Scheduler::reviewBound(const model::Pod& pod) {
   waiting_text_.erase(pod.uid);
   first_seen_.erase(pod.uid);
   if (!ours(pod)) {
-    if (ids) {
+    if (told) {
       warnOnce(pod, "GpuHeldByForeignPod",
                fmt::format("annotation {} is set on a pod of scheduler {}; its GPUs count as held",
                            model::kAllocatedKey, pod.scheduler_name));
@@ -132,8 +132,30 @@ void Scheduler::reviewBound(const model::Pod& pod) {
     dropStrayLeases(pod, {});
     return;
   }
+  const auto ids = devicesOf(pod, told);
+  if (ids != told) {
+    warnOnce(pod, "GpuAnnotationChanged",
+             fmt::format("annotation {} does not name the GPUs that the pod's leases name; the leases stand",
+                         model::kAllocatedKey));
+  }
   if (ids) { keepLeases(pod, *ids); }
   dropStrayLeases(pod, ids.value_or(std::vector<int>{}));
+}
+
+/// What a bound pod has. Its annotation says so when its leases agree, or are missing. When they name another whole set,
+/// somebody changed the annotation of a pod that runs: its containers were told what the leases say.
+std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
+                                                     const std::optional<std::vector<int>>& told) const {
+  const auto leased = [&](int id) { return names(engine_.cache().lease(leaseKey(pod.node, id)), pod.uid); };
+  if (told && std::all_of(told->begin(), told->end(), leased)) { return told; }
+  for (const auto& key : engine_.cache().leasesOf(pod.uid)) {
+    const auto entry = entryOf(*engine_.cache().lease(key), pod.uid);
+    const auto set = entry ? model::parseAllocation(entry->devices) : fail(Code::Invalid, "");
+    if (set && set->node == pod.node && std::all_of(set->ids.begin(), set->ids.end(), leased)) {
+      return set->ids;
+    }
+  }
+  return told;
 }
 
 /// As its last lease said; without one as its claim says now.

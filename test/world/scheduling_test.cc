@@ -213,6 +213,24 @@ TEST_F(Scheduling, HistoryThatIsForgottenLosesNothing) {
   expectSettled();
 }
 
+TEST_F(Scheduling, AChangedAnnotationOfARunningPodFreesNothing) {
+  world.create(claim("one", 1));
+  world.create(pod("p", "one"));
+  ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
+  const std::string uid = podObject("p")["metadata"]["uid"].str();
+  for (const json::Value& told : {json::Value{}, json::Value{"node-a:3"}, json::Value{"nonsense"}}) {
+    const auto answer = world.request(
+        "PATCH", "/api/v1/namespaces/default/pods/p",
+        json::Object{
+            {"metadata", json::Object{{"annotations", json::Object{{"gpu.scheduling/allocated", told}}}}}},
+        "application/merge-patch+json");
+    ASSERT_EQ(answer.code, 200);
+    world.run(40s);
+    const auto lease = world.get("/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0");
+    EXPECT_EQ(lease["spec"]["holderIdentity"].str(), uid) << json::print(told);
+  }
+}
+
 class SlowServer : public Cluster {
  protected:
   SlowServer() : Cluster{{.latency = 100ms}} { startOne(); }
