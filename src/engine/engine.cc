@@ -141,8 +141,12 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
     if (!ids.empty()) { drain_.ended(uid, any.node, ids, clean, now); }
     orderly_.add(uid);
   }
-  if (!over) { drain_.lives(uid); }
-  if (over) { shares_.erase(uid); }
+  if (over) {
+    shares_.erase(uid);
+  } else {
+    drain_.lives(uid);
+    for (const auto& key : cache_.leasesOf(uid)) { noteSharing(uid, *cache_.lease(key)); }
+  }
   if (any.is_agent && any.bound()) { drain_.agentChanged(any.node, uid, !over, any.ready, now); }
   derive(uid);
   touch(uid);
@@ -253,6 +257,10 @@ void Engine::applyClaim(const kapi::Change& change) {
   }
 }
 
+void Engine::noteSharing(const model::Uid& uid, const model::Lease& lease) {
+  if (!ended(uid)) { shares_[uid] = lease.shared(); }
+}
+
 void Engine::putLease(model::Ptr<model::Lease> lease, Mono now) {
   if (!lease->managed) { return; }
   const auto [before, changed] = cache_.putLease(lease);
@@ -262,7 +270,7 @@ void Engine::putLease(model::Ptr<model::Lease> lease, Mono now) {
     for (auto& uid : holdersOf(*before)) { concerned.insert(uid); }
   }
   for (auto& uid : holdersOf(*lease)) {
-    if (!ended(uid)) { shares_[uid] = lease->shared(); }
+    noteSharing(uid, *lease);
     concerned.insert(uid);
   }
   for (const auto& uid : concerned) {

@@ -83,6 +83,7 @@ class Engine {
   void podChanged(const model::PodPtr& before, const model::Pod* after, Mono now);
   void putPod(model::PodPtr pod, Mono now);
   void putLease(model::Ptr<model::Lease> lease, Mono now);
+  void noteSharing(const model::Uid& uid, const model::Lease& lease);
   void leaseRemoved(const model::Ptr<model::Lease>& before);
   void applyPod(const kapi::Change& change, Mono now);
   void applyNode(const kapi::Change& change, Mono now);
