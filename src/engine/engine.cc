@@ -18,7 +18,9 @@ std::optional<std::vector<int>> allocatedIds(const model::Pod& pod) {
   return std::move(allocation->ids);
 }
 
-Engine::Engine() : drain_{ledger_}, decider_{ledger_} { drain_.setComplete(false, Mono{}); }
+Engine::Engine() : keep_away_{ledger_}, drain_{ledger_}, decider_{ledger_} {
+  drain_.setComplete(false, Mono{});
+}
 
 void Engine::synced(Mono now) {
   if (std::exchange(synced_, true)) { return; }
@@ -132,6 +134,7 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
   }
   if (uses) { use(*after); }
   const bool over = after == nullptr || after->finished();
+  keepAway(any, !over && !uses, uses);
   const bool was_over = before && before->finished();
   if (over && any.bound() && !(was_over && drain_.drained(uid))) {
     const bool clean = after != nullptr     ? after->containers_terminated
@@ -151,6 +154,20 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
   derive(uid);
   touch(uid);
   touchClaimOf(any);
+}
+
+/// Whom it keeps away from its node while it runs there. A new rule may concern everybody who waits.
+void Engine::keepAway(const model::Pod& pod, bool waits, bool runs) {
+  if (waits) {
+    unbound_.insert(pod.uid);
+  } else {
+    unbound_.erase(pod.uid);
+  }
+  if (!runs) {
+    keep_away_.remove(pod.uid);
+  } else if (keep_away_.put(pod.uid, pod.node, pod.keeps_away)) {
+    touched_.insert(unbound_.begin(), unbound_.end());
+  }
 }
 
 void Engine::putPod(model::PodPtr pod, Mono now) {
@@ -194,6 +211,7 @@ void Engine::applyNode(const kapi::Change& change, Mono now) {
   } else {
     ledger_.removeNode(model::NodeName{change.key.name});
   }
+  keep_away_.nodeChanged(model::NodeName{change.key.name});
   drain_.nodeChanged(model::NodeName{change.key.name}, now);
 }
 

@@ -188,6 +188,19 @@ TEST_F(EngineTest, ABlockedDeviceIsHeldUntilUnblocked) {
   EXPECT_EQ(use(1), DeviceUse::Free);
 }
 
+TEST_F(EngineTest, ANewRuleOfABoundPodConcernsEverybodyWhoWaits) {
+  comes(PodBuilder("waits"));
+  comes(PodBuilder("runs").on("node-a").running());
+  (void)engine.takeTouched();
+  model::Pod away = PodBuilder("away").on("node-a").running().value();
+  away.keeps_away = {{"host", {}, {}}};
+  engine.apply({model::Kind::Pod, away.key, {}, shared(away), 1}, now);
+  EXPECT_EQ(engine.takeTouched(), (std::set<model::Uid>{model::Uid{"uid-away"}, model::Uid{"uid-waits"}}));
+  EXPECT_EQ(engine.keepAway().meaning("default", {}).size(), 1U);
+  goes(PodBuilder("away").revision(5));
+  EXPECT_TRUE(engine.keepAway().meaning("default", {}).empty());
+}
+
 TEST_F(EngineTest, AnswersThatAreOlderThanWhatIsKnownChangeNothing) {
   const auto pod = PodBuilder("p").revision(5).on("node-a").allocated("node-a:0").running();
   comes(pod);

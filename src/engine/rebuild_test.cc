@@ -106,6 +106,7 @@ class History {
     model::Pod pod = *known;
     if (!pod.bound()) {
       pod.node = model::NodeName{anyNode()};
+      if (rng_.chance(30)) { pod.keeps_away = {{"round", {}, {}}}; }
       if (rng_.chance(60)) {
         pod.annotations[model::kAllocatedKey] =
             (rng_.chance(80) ? pod.node.text + ":" : "") + std::to_string(rng_.below(3));
