@@ -45,16 +45,23 @@ std::optional<bool> Engine::shares(const model::Uid& pod) const {
   return it == shares_.end() ? std::nullopt : std::optional{it->second};
 }
 
+namespace {
+
+/// What this lease gives to one of its holders.
+sched::Amount amountIn(const model::Lease& lease, const model::Uid& uid) {
+  const auto part = lease.partOf(uid);
+  return part ? sched::Amount{lease.shared(), part->milli, part->mib} : sched::Amount{lease.shared(), 0, 0};
+}
+
+}  // namespace
+
 /// A pod's annotation does not say how much it holds; its lease does, else its claim.
 sched::Amount Engine::amountOf(const model::Pod& pod, const model::NodeName& node, int id) const {
   for (const auto& key : cache_.leasesOf(pod.uid)) {
     const model::Lease& lease = *cache_.lease(key);
     const auto device = deviceOf(lease);
     if (!device || device->first != node || device->second != id) { continue; }
-    if (!lease.shared()) { return {}; }
-    for (const auto& h : lease.holders) {
-      if (h.uid == pod.uid) { return {true, h.milli, h.mib}; }
-    }
+    return amountIn(lease, pod.uid);
   }
   if (const auto known = shares(pod.uid)) { return {*known, 0, 0}; }
   const model::GpuClaim* claim = cache_.claim({pod.key.ns, sched::claimName(pod)});
@@ -87,11 +94,7 @@ Engine::Holds Engine::holdsOf(const model::Uid& uid) const {
     const model::Lease& lease = *cache_.lease(key);
     const auto device = deviceOf(lease);
     if (!device) { continue; }
-    sched::Amount amount{lease.shared(), 0, 0};
-    for (const auto& h : lease.holders) {
-      if (h.uid == uid) { amount = {true, h.milli, h.mib}; }
-    }
-    holds[{device->first, device->second, Source::Lease}] = amount;
+    holds[{device->first, device->second, Source::Lease}] = amountIn(lease, uid);
   }
   const model::Pod* pod = cache_.pod(uid);
   if (pod == nullptr || pod->finished()) { return holds; }
@@ -285,9 +288,9 @@ void Engine::putLease(model::Ptr<model::Lease> lease, Mono now) {
   if (!changed) { return; }
   std::set<model::Uid> concerned;
   if (before) {
-    for (auto& uid : holdersOf(*before)) { concerned.insert(uid); }
+    for (auto& uid : before->uids()) { concerned.insert(uid); }
   }
-  for (auto& uid : holdersOf(*lease)) {
+  for (auto& uid : lease->uids()) {
     noteSharing(uid, *lease);
     concerned.insert(uid);
   }
@@ -313,7 +316,7 @@ std::vector<int> Engine::devicesOf(const model::Pod& pod) const {
 void Engine::leaseRemoved(const model::Ptr<model::Lease>& before) {
   if (!before) { return; }
   placed_leases_.erase(before->key);
-  for (const auto& uid : holdersOf(*before)) {
+  for (const auto& uid : before->uids()) {
     derive(uid);
     touch(uid);
   }
@@ -334,7 +337,7 @@ void Engine::leaseGone(const model::ObjectKey& key, const model::Uid& uid, model
 void Engine::placeLease(const model::ObjectKey& key, const model::NodeName& node, int gpu) {
   placed_leases_[key] = {node, gpu};
   if (const model::Lease* lease = cache_.lease(key)) {
-    for (const auto& uid : holdersOf(*lease)) { derive(uid); }
+    for (const auto& uid : lease->uids()) { derive(uid); }
   }
 }
 

@@ -38,8 +38,7 @@
 
 namespace gs::scheduler {
 
-using Event =
-    std::variant<kapi::Outcome, kapi::WatchEvent, kapi::WatchEnded, kapi::TimerDue, kapi::Leadership>;
+using Event = kapi::MachineEvent;
 
 /// What /readyz says: `what` -> "ok" or why not.
 struct Readiness {
