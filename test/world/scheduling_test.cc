@@ -1,5 +1,6 @@
 // One scheduler in a World: claims, plain and ordinary pods, and what they are told when they wait.
 #include "test/world/cluster.h"
+#include "test/world/rebuilt.h"
 
 namespace gs::test {
 namespace {
@@ -210,7 +211,7 @@ TEST_F(Scheduling, ALedgerRebuiltFromTheApiEqualsTheLiveOne) {
   ASSERT_TRUE(eventually([&] { return readTruth(world).waiting.empty(); }));
   finish("p0");
   world.run(70s);
-  EXPECT_EQ(world.scheduler(0).engine().ledger().dump(false), rebuiltLedger());
+  EXPECT_EQ(world.scheduler(0).engine().ledger().dump(false), rebuiltLedger(world));
 }
 
 TEST_F(Scheduling, ARestartedSchedulerGoesOnWhereItWas) {
