@@ -63,7 +63,7 @@ void Barrier::censusPage(const kapi::Outcome& outcome, Mono now, kapi::Effects& 
   if (outcome.fate != kapi::Fate::Applied) {
     last_error_ = fmt::format("cannot list leases: {} {}", outcome.http, outcome.message);
     census_failed_ = true;
-    due_ = now + std::max(kRetry, outcome.retry_after);
+    retry(outcome, now);
     return;
   }
   if (census_.revision == 0) { census_.revision = outcome.list_revision; }
@@ -81,6 +81,12 @@ void Barrier::censusPage(const kapi::Outcome& outcome, Mono now, kapi::Effects& 
   complete_census_ = std::exchange(census_, {});
 }
 
+/// All that failed is asked again together, at the latest of the times.
+void Barrier::retry(const kapi::Outcome& outcome, Mono now) {
+  const Mono at = now + std::max(kRetry, outcome.retry_after);
+  due_ = due_ ? std::max(*due_, at) : at;
+}
+
 void Barrier::kindListed(Kind kind, const kapi::Outcome& outcome, Mono now) {
   if (outcome.fate == kapi::Fate::Applied) {
     kinds_[slot(kind)] = Progress::Catching;
@@ -91,7 +97,7 @@ void Barrier::kindListed(Kind kind, const kapi::Outcome& outcome, Mono now) {
     last_error_ =
         fmt::format("cannot list {}: {} {}", kapi::kindInfo(kind).resource, outcome.http, outcome.message);
     kinds_[slot(kind)] = Progress::Failed;
-    due_ = now + std::max(kRetry, outcome.retry_after);
+    retry(outcome, now);
   }
 }
 

@@ -2,7 +2,7 @@
 //
 // It lists the managed leases of all namespaces in full (they are the authority), and for each other kind asks for a
 // list with limit=1, whose resourceVersion R its reflector must reach. Done when the census is complete and every kind has caught
-// up. A failed call is made again after a second. A kind whose CRD is missing (404) has nothing to catch up with.
+// up. Failed calls are made again after a second, or when the server said. A kind whose CRD is missing (404) has nothing to catch up with.
 // The census alone runs again every 10 minutes (leases of other namespaces are not watched). One thread; tokens carry kOwner.
 #pragma once
 
@@ -52,6 +52,7 @@ class Barrier {
   void ask(model::Kind kind, kapi::Effects& out);
   void askCensus(const std::string& continue_token, kapi::Effects& out);
   void censusPage(const kapi::Outcome& outcome, Mono now, kapi::Effects& out);
+  void retry(const kapi::Outcome& outcome, Mono now);
   void kindListed(model::Kind kind, const kapi::Outcome& outcome, Mono now);
 
   std::array<Progress, model::kKinds> kinds_{};

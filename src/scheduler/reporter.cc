@@ -9,6 +9,7 @@ namespace {
 
 constexpr Duration kAfterConflict = std::chrono::milliseconds{200};  // the watch brings the newer version
 constexpr Duration kAfterFailure = std::chrono::seconds{5};
+constexpr int kCallsPerWrite = 2;  // the condition and its event
 
 }  // namespace
 
@@ -78,7 +79,7 @@ void Reporter::pump(Mono mono, Now now, const std::function<bool(const model::Ui
       wished_.insert(uid);
     }
   }
-  for (auto it = wished_.begin(); it != wished_.end() && in_flight_ < max_in_flight_;) {
+  for (auto it = wished_.begin(); it != wished_.end() && in_flight_ + kCallsPerWrite <= max_in_flight_;) {
     const auto found = reports_.find(*it);
     const model::Pod* pod = cache_.pod(*it);
     if (found == reports_.end() || !found->second.wished || pod == nullptr || pod->bound() || pod->deleting) {
@@ -99,7 +100,7 @@ void Reporter::pump(Mono mono, Now now, const std::function<bool(const model::Ui
   }
 }
 
-std::optional<model::Uid> Reporter::handle(const kapi::Outcome& outcome, Now) {
+std::optional<model::Uid> Reporter::handle(const kapi::Outcome& outcome, Now now) {
   const auto it = calls_.find(outcome.token);
   if (it == calls_.end()) { return std::nullopt; }
   const model::Uid uid = it->second;
@@ -111,7 +112,7 @@ std::optional<model::Uid> Reporter::handle(const kapi::Outcome& outcome, Now) {
   r.in_flight = 0;
   if (outcome.fate != kapi::Fate::Applied && outcome.http != 404 && outcome.http != 422) {
     const Duration wait = outcome.http == 409 ? kAfterConflict : kAfterFailure;
-    r.not_before = r.written_at + std::max(wait, outcome.retry_after);
+    r.not_before = now.mono + std::max(wait, outcome.retry_after);
     r.later = false;  // sooner than what was planned
     lookAgain(uid, r, r.not_before);
     r.written_kind.clear();

@@ -24,6 +24,7 @@ class Reporter {
   static constexpr std::uint8_t kOwner = 21;
   static constexpr Duration kSameKindGap = std::chrono::minutes{1};
 
+  /// `max_in_flight`: at least 2, a condition and its event.
   Reporter(const engine::Cache& cache, kapi::EventRecorder& events, int max_in_flight)
       : cache_{cache}, events_{events}, max_in_flight_{max_in_flight} {}
 
