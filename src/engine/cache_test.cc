@@ -107,13 +107,10 @@ TEST_F(CacheTest, APodMadeAgainUnderItsNameIsAnotherPod) {
   cache.putPod(PodBuilder("p").uid("old").revision(5).claim("c").make());
   EXPECT_EQ(cache.putPod(PodBuilder("p").uid("new").revision(8).claim("c").make()).before, nullptr);
   EXPECT_EQ(cache.pod(model::Uid{"old"})->revision, 5U) << "until it is said to be gone";
-  EXPECT_EQ(cache.podAt(pod_key)->uid, model::Uid{"new"});
   EXPECT_EQ(podsOf("c"), "new old ");
   EXPECT_EQ(cache.removePod(model::Uid{"old"})->revision, 5U);
-  EXPECT_EQ(cache.podAt(pod_key)->uid, model::Uid{"new"});
   EXPECT_EQ(podsOf("c"), "new ");
   cache.removePod(model::Uid{"new"});
-  EXPECT_EQ(cache.podAt(pod_key), nullptr);
 }
 
 TEST_F(CacheTest, APodThatIsGoneNeverComesBack) {
@@ -168,7 +165,7 @@ TEST_F(CacheTest, AnAncestorsLeaseBelongsToItsHolderIdentity) {
   cache.putLease(std::make_shared<const model::Lease>(l));
   EXPECT_EQ(leasesOf("them"), 1U);
   l.holder = "";
-  EXPECT_TRUE(holdersOf(l).empty());
+  EXPECT_TRUE(l.uids().empty());
 }
 
 TEST_F(CacheTest, ALeaseThatWentComesBackOnlyWithAHigherRevision) {

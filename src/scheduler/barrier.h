@@ -43,8 +43,8 @@ class Barrier {
   [[nodiscard]] bool done() const;
   [[nodiscard]] bool censusRunning() const { return census_open_; }
   [[nodiscard]] std::string trouble() const;
-  /// The last call that failed, "" none.
-  [[nodiscard]] const std::string& error() const { return last_error_; }
+  /// A call that failed and has not gone through since; "" none.
+  [[nodiscard]] std::string error() const;
   [[nodiscard]] std::optional<Mono> nextDue() const { return due_; }
 
  private:
@@ -67,7 +67,7 @@ class Barrier {
   std::optional<Census> complete_census_;
   std::vector<CatchUp> catch_ups_;
   std::optional<Mono> due_;
-  std::string last_error_;
+  std::array<std::string, model::kKinds> errors_;  // why the last list of that kind failed; Lease: the census
   std::uint64_t next_ = 1;
 };
 

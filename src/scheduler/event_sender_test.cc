@@ -78,7 +78,7 @@ TEST_F(EventSenderTest, OnlyABusyServerOrAnUnknownOutcomeIsAReasonToSendAgain) {
 TEST_F(EventSenderTest, ItIsSentFourTimesInAllEachTimeLater) {
   const auto first = sent();
   auto call = first;
-  for (const Duration wait : {500ms, 1000ms, 2000ms}) {
+  for (const Duration wait : {200ms, 400ms, 800ms}) {
     answer(call, Fate::Unknown, 0);
     EXPECT_TRUE(after(wait - 1ms).empty());
     const auto again = after(1ms);
@@ -101,11 +101,11 @@ TEST_F(EventSenderTest, ABusyServerIsAskedAgainWhenItSaid) {
 TEST_F(EventSenderTest, EachEventWaitsForItself) {
   answer(sent("a"), Fate::Refused, 429, 3s);
   answer(sent("b"), Fate::Unknown, 0);
-  EXPECT_EQ(sender.nextDue(), now.mono + 500ms);
-  const auto b = after(500ms);
+  EXPECT_EQ(sender.nextDue(), now.mono + 200ms);
+  const auto b = after(200ms);
   ASSERT_EQ(b.size(), 1U);
   EXPECT_EQ(b[0].body["note"].str(), "b");
-  const auto a = after(2500ms);
+  const auto a = after(2800ms);
   ASSERT_EQ(a.size(), 1U);
   EXPECT_EQ(a[0].body["note"].str(), "a");
 }

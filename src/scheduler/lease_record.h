@@ -27,6 +27,8 @@ class LeaseRecord {
   void reset() {
     state_ = State::Idle;
     call_ = 0;
+    due_.reset();
+    next_call_.reset();
     ours_ = absent_ = false;
   }
   /// Reads it again: somebody may have replaced the CRD. Until an answer says otherwise all stays as it is.
