@@ -34,6 +34,7 @@ class EventSenderTest : public ::testing::Test {
     o.token = call.token;
     o.fate = fate;
     o.http = http;
+    if (http == 404) { o.reason = "NotFound"; }
     o.retry_after = retry_after;
     return sender.handle(o, now.mono);
   }
@@ -116,6 +117,16 @@ TEST_F(EventSenderTest, ARepeatThatComesTooSoonIsNotSent) {
   EXPECT_TRUE(taken().empty());
   now.mono += 10s;
   EXPECT_EQ(sent().verb, kapi::Verb::MergePatch);
+}
+
+TEST_F(EventSenderTest, AnEventThatTheServerHasNoMoreIsMadeAgain) {
+  answer(sent(), Fate::Applied, 201);
+  now.mono += 10s;
+  const auto again = sent();
+  ASSERT_EQ(again.verb, kapi::Verb::MergePatch);
+  answer(again, Fate::Refused, 404);
+  now.mono += 10s;
+  EXPECT_EQ(sent().verb, kapi::Verb::Create);
 }
 
 TEST_F(EventSenderTest, OnlyItsOwnAnswersAreTakenAndOnce) {

@@ -59,6 +59,7 @@ void Reporter::write(const model::Pod& pod, Report& r, Now now, kapi::Effects& o
   if (auto event = events_.record(note, now)) {
     event->token = kapi::makeToken(kOwner, next_++);
     calls_[event->token] = {};
+    if (event->verb == kapi::Verb::MergePatch) { series_[event->token] = event->key; }
     ++in_flight_;
     out.emplace_back(*std::move(event));
   }
@@ -106,6 +107,9 @@ std::optional<model::Uid> Reporter::handle(const kapi::Outcome& outcome, Now now
   const model::Uid uid = it->second;
   calls_.erase(it);
   --in_flight_;
+  if (const auto series = series_.extract(outcome.token); series && outcome.notFound()) {
+    events_.lost(series.mapped());
+  }
   const auto found = reports_.find(uid);
   if (found == reports_.end()) { return uid; }
   Report& r = found->second;
@@ -130,6 +134,7 @@ void Reporter::reset() {
   wished_.clear();
   later_.clear();
   calls_.clear();
+  series_.clear();
   in_flight_ = 0;
 }
 

@@ -65,6 +65,7 @@ class Reporter {
   std::set<model::Uid> wished_;
   std::multimap<Mono, model::Uid> later_;
   std::unordered_map<kapi::Token, model::Uid> calls_;
+  std::unordered_map<kapi::Token, model::ObjectKey> series_;  // PATCHes of events in flight
   std::uint64_t next_ = 1;
 };
 

@@ -22,12 +22,14 @@ class StatusPageTest : public ::testing::Test {
   }
   void start() { serve(scheduler->start(now)); }
   void lead() {
-    add(Kind::Crd, model::Crd{"gpuclaims.gpu.scheduling", model::Uid{"u"}, 1, "default"});
+    add(Kind::Crd, model::Crd{"gpuclaims.gpu.scheduling", model::Uid{"u"}, 1, "default", ""});
     serve(scheduler->handle(kapi::Leadership{true, 1, now.mono + 1h}, now));
   }
   void serve(kapi::Effects effects) {
     for (const auto& effect : effects) {
+      if (const auto* open = std::get_if<kapi::OpenWatch>(&effect)) { streams[open->kind] = open->stream; }
       const auto* call = std::get_if<kapi::Call>(&effect);
+      if (call != nullptr && call->kind == Kind::Crd && !kapi::isRead(call->verb)) { record(*call); }
       if (call == nullptr || !kapi::isRead(call->verb) || silent.contains(call->kind)) { continue; }
       kapi::Outcome o;
       o.token = call->token;
@@ -35,7 +37,7 @@ class StatusPageTest : public ::testing::Test {
       o.http = refused == refusals.end() ? 200 : refused->second;
       o.fate = o.http == 200 ? kapi::Fate::Applied : kapi::Fate::Refused;
       o.message = o.http == 200 ? "" : "no luck";
-      o.list_revision = 10;
+      o.list_revision = revision;
       if (call->verb == kapi::Verb::Get) {
         o.object = objects[call->kind].at(0);
       } else {
@@ -43,6 +45,17 @@ class StatusPageTest : public ::testing::Test {
       }
       serve(scheduler->handle(o, now));
     }
+  }
+  /// The record of the lease namespace is written as it should be.
+  void record(const kapi::Call& call) {
+    model::Crd crd = *std::get<model::Ptr<model::Crd>>(objects[Kind::Crd].at(0));
+    crd.lease_term = call.body["metadata"]["annotations"]["gpu.scheduling/lease-namespace-term"].str();
+    objects[Kind::Crd].at(0) = std::make_shared<const model::Crd>(crd);
+    kapi::Outcome o;
+    o.token = call.token;
+    o.fate = kapi::Fate::Applied;
+    o.http = 200;
+    serve(scheduler->handle(o, now));
   }
   net::Response get(const char* target, const char* method = "GET") {
     return page.answer({method, target, {}, ""});
@@ -61,6 +74,8 @@ class StatusPageTest : public ::testing::Test {
   std::map<Kind, std::vector<model::Object>> objects;
   std::map<Kind, int> refusals;  // kinds whose reads are answered so
   std::set<Kind> silent;         // kinds whose reads are not answered
+  std::map<Kind, kapi::Token> streams;
+  model::Revision revision = 10;  // of lists
   Now now{Mono{1h}, Wall{1'750'000'000s}};
   std::unique_ptr<Scheduler> scheduler = std::make_unique<Scheduler>(Config{}, Rng{1});
 
@@ -72,6 +87,19 @@ class StatusPageTest : public ::testing::Test {
        [this] { return unauthorized; }, [] { return std::string{"# counted\n"}; },
        [this] { return election; }}};
 };
+
+TEST_F(StatusPageTest, AServerThatWentBackInTimeMeansARestart) {
+  start();
+  lead();
+  EXPECT_EQ(get("/healthz").status, 200);
+  revision = 5;
+  serve(scheduler->handle(kapi::WatchEnded{streams[Kind::Pod], 410, "expired"}, now));
+  EXPECT_EQ(get("/healthz").status, 500);
+  EXPECT_TRUE(has(get("/healthz").body, "history of pods went back in time"));
+  EXPECT_FALSE(scheduler->leading());
+  serve(scheduler->handle(kapi::Leadership{true, 2, now.mono + 1h}, now));
+  EXPECT_FALSE(scheduler->leading()) << "it takes nothing more";
+}
 
 TEST_F(StatusPageTest, IsHealthyWhileTheThreadAnswers) {
   for (const char* path : {"/healthz", "/livez", "/healthz?x=1"}) {
