@@ -241,7 +241,9 @@ RC_GTEST_PROP(QueueProperty, DoesWhatASimpleOneDoes, (std::uint64_t seed)) {
     RC_ASSERT(q.parkedClasses() == parked);
     const auto next = q.nextParked(1);
     RC_ASSERT(next.has_value() == !parked.empty());
-    if (next) { RC_ASSERT(*next == (parked.upper_bound(1) == parked.end() ? *parked.begin() : *parked.upper_bound(1))); }
+    if (next) {
+      RC_ASSERT(*next == (parked.upper_bound(1) == parked.end() ? *parked.begin() : *parked.upper_bound(1)));
+    }
   }
 }
 

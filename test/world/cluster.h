@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
 #include "test/world/objects.h"
@@ -38,6 +39,13 @@ class Cluster : public ::testing::Test {
   }
   [[nodiscard]] json::Value claimStatus(const std::string& name) {
     return world.get("/apis/gpu.scheduling/v1/namespaces/default/gpuclaims/" + name)["status"];
+  }
+  /// A Warning event with that reason is there.
+  [[nodiscard]] bool warned(const std::string& reason) {
+    const auto events = world.get("/apis/events.k8s.io/v1/namespaces/default/events")["items"].items();
+    return std::any_of(events.begin(), events.end(), [&](const auto& e) {
+      return e["reason"].str() == reason && e["type"].str() == "Warning";
+    });
   }
   [[nodiscard]] std::size_t leases() { return readTruth(world).leases.size(); }
   bool eventually(const std::function<bool()>& fact, Duration limit = std::chrono::seconds{60}) {
