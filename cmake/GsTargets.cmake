@@ -85,6 +85,20 @@ function(gs_sim)
   target_link_libraries(sim_main PRIVATE sim)
   add_test(NAME sim_seeds COMMAND sim_main ${GS_SIM_SEEDS} 1)
   set_tests_properties(sim_seeds PROPERTIES LABELS world TIMEOUT 900)
+  # bin/planted: the same with bugs that are put in on purpose, one after the other; each must be found. Its engine and
+  # scheduler come first as objects, so that nothing is taken from the libraries.
+  foreach(folder engine scheduler)
+    get_target_property(sources ${folder} SOURCES)
+    add_library(${folder}_planted OBJECT ${sources})
+    target_compile_definitions(${folder}_planted PRIVATE GS_PLANTED_BUGS)
+    target_link_libraries(${folder}_planted PRIVATE gs_options ${folder})
+  endforeach()
+  add_executable(planted_main "${CMAKE_SOURCE_DIR}/test/sim/planted_main.cc" $<TARGET_OBJECTS:engine_planted>
+                              $<TARGET_OBJECTS:scheduler_planted>)
+  set_target_properties(planted_main PROPERTIES OUTPUT_NAME planted)
+  target_link_libraries(planted_main PRIVATE sim)
+  add_test(NAME planted_bugs COMMAND planted_main)
+  set_tests_properties(planted_bugs PROPERTIES LABELS world TIMEOUT 900)
 endfunction()
 
 # fuzz/<name>_fuzz.cc -> bin/<name>_fuzz: libFuzzer with the fuzz preset, else a replay of fuzz/corpus/<name>/ as the

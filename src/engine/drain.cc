@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/planted.h"
+
 namespace gs::engine {
 
 using sched::Source;
@@ -44,6 +46,7 @@ bool Drain::Agents::isReady() const {
 }
 
 bool Drain::watched(const model::NodeName& node, Mono now) const {
+  if (GS_PLANTED(FreesDraining)) { return false; }
   if (!complete_) { return true; }
   const sched::NodeState* state = ledger_.find(node);
   if (state == nullptr || !state->exists || state->enforcer != sched::Enforcer::Agent) { return false; }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/planted.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
 #include "scheduler/metrics.h"
@@ -176,7 +177,9 @@ void Scheduler::bind(Grant& grant) {
     grant.binding_since = now_.mono;
     review_later_.emplace(now_.mono + kReservedAfter, grant.uid);  // its claim may have to say Reserved
   }
-  call(kapi::bindPod(pod, grant.node, annotations), Purpose::Bind, grant.uid);
+  kapi::Call binding = kapi::bindPod(pod, grant.node, annotations);
+  if (GS_PLANTED(BindsBlindly)) { binding.body.child("metadata").erase("resourceVersion"); }
+  call(std::move(binding), Purpose::Bind, grant.uid);
 }
 
 void Scheduler::bindApplied(Grant& grant) {
@@ -209,6 +212,7 @@ void Scheduler::bindAnswered(Grant& grant, const kapi::Outcome& outcome) {
   switch (outcome.fate) {
     case Fate::Applied: bindApplied(grant); return;
     case Fate::Unknown:
+      if (GS_PLANTED(ReleaseOnUnknownBinding)) { return release(grant, "planted", true); }
       grant.stage = Stage::Fencing;
       advance(grant);
       return;
@@ -216,6 +220,7 @@ void Scheduler::bindAnswered(Grant& grant, const kapi::Outcome& outcome) {
     case Fate::Refused: break;
   }
   if (outcome.http == 409) {
+    if (GS_PLANTED(ConflictIsSuccess)) { return bindApplied(grant); }
     grant.stage = Stage::Reading;
     advance(grant);
   } else if (outcome.http == 429) {

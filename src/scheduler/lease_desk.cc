@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 
+#include "base/planted.h"
 #include "kapi/write.h"
 #include "scheduler/retry_wait.h"
 
@@ -105,7 +106,7 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
                      lease->holders.size() < max_sharers_;
   // Its own under another reservation, or an ancestor's without annotations: written over.
   const bool own = !lease->shared() && !wish.take->shared && lease->names(uid);
-  if (joins || own) { return false; }
+  if (joins || own || GS_PLANTED(TakesOthersLeases)) { return false; }
   if (!read) {
     desk.must_read = true;
     return false;
@@ -142,8 +143,9 @@ std::optional<kapi::Call> LeaseDesk::plan(const model::ObjectKey& key, const Des
     return kapi::createLease(fresh);
   }
   if (!lease->shared()) {
-    const auto own = std::find_if(desk.wishes.begin(), desk.wishes.end(),
-                                  [&](const auto& w) { return w.second.take && lease->names(w.first); });
+    const auto own = std::find_if(desk.wishes.begin(), desk.wishes.end(), [&](const auto& w) {
+      return w.second.take && (lease->names(w.first) || GS_PLANTED(TakesOthersLeases));
+    });
     if (own != desk.wishes.end()) {
       model::Lease next = newLease(key, *own->second.take);
       next.uid = lease->uid;
@@ -153,6 +155,7 @@ std::optional<kapi::Call> LeaseDesk::plan(const model::ObjectKey& key, const Des
     return kapi::deleteLease(key, lease->uid, lease->revision);
   }
   model::Lease next = *lease;
+  if (GS_PLANTED(ForgetsSharers)) { next.holders.clear(); }
   for (const auto& [uid, w] : desk.wishes) {
     if (!w.take) {
       std::erase_if(next.holders, [&u = uid](const auto& h) { return h.uid == u; });
@@ -168,6 +171,10 @@ std::optional<kapi::Call> LeaseDesk::plan(const model::ObjectKey& key, const Des
 void LeaseDesk::send(const model::ObjectKey& key, Desk& desk, kapi::Call call, kapi::Effects& out) {
   call.token = kapi::makeToken(kOwner, next_++);
   call.guarded = call.verb != Verb::Get;
+  if (GS_PLANTED(DeletesBlindly) && call.verb == Verb::Delete) { call.body.erase("preconditions"); }
+  if (GS_PLANTED(UpdatesBlindly) && call.verb == Verb::Update) {
+    call.body.child("metadata").erase("resourceVersion");
+  }
   desk.in_flight = call.token;
   desk.verb = call.verb;
   if (const auto* known = engine_.cache().lease(key)) { desk.target = known->uid; }

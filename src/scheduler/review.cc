@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 
+#include "base/planted.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
 #include "scheduler/metrics.h"
@@ -53,6 +54,8 @@ void Scheduler::reviewEnded(const model::Uid& uid) {
   }
   const std::set<model::ObjectKey> leases = engine_.cache().leasesOf(uid);
   if (leases.empty()) { return; }
+  if (GS_PLANTED(ForgetsOnEnd)) { return; }
+  if (GS_PLANTED(CacheSaysGone) && engine_.cache().pod(uid) == nullptr) { engine_.podGone(uid, now_.mono); }
   if (engine_.cache().pod(uid) == nullptr && !engine_.cache().knownGone(uid)) {
     proveGone(uid);
     return;
@@ -216,7 +219,7 @@ bool Scheduler::adopt(const model::Pod& pod) {
   if (!devices || devices->node.empty()) { return false; }
   std::set<model::ObjectKey> complete;
   for (const int id : devices->ids) { complete.insert(leaseKey(devices->node, id)); }
-  if (complete != keys) { return false; }
+  if (complete != keys && !GS_PLANTED(AdoptsParts)) { return false; }
   for (const auto& key : keys) {
     const model::Lease& lease = *engine_.cache().lease(key);
     const auto entry = lease.partOf(pod.uid);
@@ -255,6 +258,7 @@ bool Scheduler::adopt(const model::Pod& pod) {
 void Scheduler::repair(const model::Pod& pod) {
   dequeue(pod.uid);
   Repair& r = repairs_[pod.uid];
+  if (GS_PLANTED(NoFenceForLeftovers)) { r.fenced = true; }
   if (r.fenced) {
     const std::set<model::ObjectKey> leases = engine_.cache().leasesOf(pod.uid);
     for (const auto& key : leases) { desk_.give(key, pod.uid); }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 
+#include "base/planted.h"
 #include "kapi/paths.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
@@ -136,6 +137,10 @@ kapi::Effects Scheduler::handle(const Event& event, Now now) {
   }
   settle();
   wakeAtNextDue();
+  for (auto& effect : out_) {
+    if (!GS_PLANTED(WritesAfterLoss)) { break; }
+    if (auto* left = std::get_if<kapi::Call>(&effect)) { left->guarded = false; }
+  }
   return std::exchange(out_, {});
 }
 
@@ -307,7 +312,7 @@ void Scheduler::tick() {
     next_record_ = now_.mono + kRecordEvery;
     record_.recheck(now_.mono);
   }
-  if (next_sweep_ <= now_.mono && sweep_.empty()) {
+  if (next_sweep_ <= now_.mono && sweep_.empty() && !GS_PLANTED(NoSweep)) {
     beginSweep();
     refreshParked(true);
     retireClasses();
@@ -370,7 +375,10 @@ void Scheduler::settle() {
   if (phase_ == Phase::Recovering && record_.settled() && !std::exchange(barrier_open_, true)) {
     barrier_.start(out_);
   }
-  if (phase_ == Phase::Recovering && barrier_open_ && barrier_.done() && record_.settled()) { recover(); }
+  if (phase_ == Phase::Recovering && barrier_open_ && (barrier_.done() || GS_PLANTED(NoBarrier)) &&
+      record_.settled()) {
+    recover();
+  }
   if (phase_ != Phase::Leading) {
     (void)engine_.takeTouched();
     (void)engine_.takeTouchedClaims();

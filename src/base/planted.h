@@ -1,0 +1,35 @@
+// Bugs that can be put in on purpose, so that the simulation shows that it would find them (test/sim/planted_main.cc).
+// Only that program is compiled with GS_PLANTED_BUGS; everywhere else GS_PLANTED(X) is `false`, and the compiler leaves nothing of it.
+#pragma once
+
+#ifdef GS_PLANTED_BUGS
+#define GS_PLANTED(bug) (::gs::planted::isIn(::gs::planted::Bug::bug))
+#else
+#define GS_PLANTED(bug) false
+#endif
+
+namespace gs::planted {
+
+enum class Bug {
+  ReleaseOnUnknownBinding,  // no answer is taken for a refusal
+  ConflictIsSuccess,        // a 409 of a Binding is taken for 201
+  CacheSaysGone,            // a pod that the cache does not have is gone
+  NoFenceForLeftovers,      // leases of an unbound pod are deleted without a fence
+  NoBarrier,                // a new leader decides from what it has
+  ForgetsSharers,           // a new sharer replaces the others on the lease
+  FreesDraining,            // an ended pod's GPUs are free at once
+  ParsesLeaseNames,         // node and GPU of a lease are read from its name
+  DeletesBlindly,           // DELETE of a lease without uid and resourceVersion
+  UpdatesBlindly,           // PUT of a lease without resourceVersion
+  BindsBlindly,             // Binding without resourceVersion
+  AdoptsParts,              // a set of leases is adopted though some are missing
+  ForgetsOnEnd,             // an ended pod's leases stay
+  NoSweep,                  // what no event tells is never found
+  WritesAfterLoss,          // calls go out though another one leads
+  TakesOthersLeases,        // a lease of another pod is written over
+};
+
+/// Defined by the program that plants.
+bool isIn(Bug bug);
+
+}  // namespace gs::planted
