@@ -204,13 +204,6 @@ int serve(const Flags& flags, k8s::Access access, sigset_t& signals) {
   return 0;
 }
 
-void setLogLevel(const std::string& level) {
-  log::setLevel(level == "debug"   ? log::Level::Debug
-                : level == "warn"  ? log::Level::Warn
-                : level == "error" ? log::Level::Error
-                                   : log::Level::Info);
-}
-
 int run(int argc, char** argv) {
   sigset_t signals;
   sigemptyset(&signals);
@@ -223,7 +216,7 @@ int run(int argc, char** argv) {
                "gpu-scheduler"};
   describe(app, flags);
   CLI11_PARSE(app, argc, argv);
-  setLogLevel(flags.log_level);
+  log::setLevel(log::levelNamed(flags.log_level));
   if (!(flags.retry_period < flags.renew_deadline && flags.renew_deadline < flags.lease_duration)) {
     log::error(
         "--leader-elect-retry-period < --leader-elect-renew-deadline < --leader-elect-lease-duration must "

@@ -48,6 +48,11 @@ void dropServerFields(json::Value& meta) {
 
 }  // namespace
 
+Response toResponse(const ApiError& error) {
+  if (error.text) { return {error.code, {}, error.message + "\n"}; }
+  return {error.code, statusBody(error)};
+}
+
 Api::Api(Rng rng, Now now) : rng_{rng} {
   for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
     (void)handle({"POST", "/api/v1/namespaces", "application/json", namespaceObject(name)}, now);
@@ -57,7 +62,7 @@ Api::Api(Rng rng, Now now) : rng_{rng} {
 Response Api::handle(const Request& request, Now now) {
   auto result = dispatch(request, now);
   if (result) { return *std::move(result); }
-  return {result.error().code, statusBody(result.error())};
+  return toResponse(result.error());
 }
 
 Api::Result Api::dispatch(const Request& request, Now now) {

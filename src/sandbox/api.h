@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/result.h"
 #include "json/value.h"
 #include "sandbox/answer.h"
 #include "sandbox/resources.h"
@@ -29,19 +30,29 @@ struct Request {
   std::string method;  // GET POST PUT PATCH DELETE
   std::string target;  // path and query
   std::string content_type = "application/json";
-  json::Value body;
+  json::Value body{};
+  std::string bad_body{};  // why the body could not be read, in Go's words; then `body` is null
 };
 
 struct Response {
   int code = 200;
-  json::Value body;
+  json::Value body{};
+  std::string text{};  // when set: answered as plain text instead of `body`
+  std::vector<std::string> warnings{};
 };
+
+[[nodiscard]] Response toResponse(const ApiError& error);
 
 using WatchId = std::uint64_t;
 
 class Api {
  public:
   Api(Rng rng, Now now);
+  /// Everything that is stored and the revision, as plain JSON.
+  [[nodiscard]] json::Value save() const;
+  /// Takes over what save() gave, in place of all that is there; watches from before are "too old". Error: what is wrong
+  /// in it; then nothing changed.
+  [[nodiscard]] gs::Status restore(const json::Value& saved);
 
   [[nodiscard]] Response handle(const Request& request, Now now);
 
@@ -52,6 +63,10 @@ class Api {
   /// A bookmark after everything that poll() gives before it.
   void bookmark(WatchId id);
   void close(WatchId id) { watches_.erase(id); }
+  /// False: closed, or ended (an ERROR was given, or what it watched is no longer served).
+  [[nodiscard]] bool isOpen(WatchId id) const { return watches_.contains(id); }
+  /// The last so many changes are remembered for watches.
+  void keepHistory(std::size_t entries) { store_.keepHistory(entries); }
   /// Forgets history: watches and lists from before now are "too old".
   void compact() { store_.compact(); }
 

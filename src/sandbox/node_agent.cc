@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <set>
 
+#include "kapi/decode.h"
 #include "kapi/time.h"
+#include "model/resources.h"
 #include "sandbox/api.h"
 
 namespace gs::sandbox {
@@ -49,6 +51,28 @@ std::vector<int> lowestFree(const std::vector<model::Device>& devices, const std
 }
 
 }  // namespace
+
+std::vector<kapi::SimNode> machinesIn(const Api& api) {
+  std::vector<kapi::SimNode> out;
+  const auto [begin, end] = api.store().range("/nodes");
+  for (auto it = begin; it != end; ++it) {
+    const Value& node = *it->second.object;
+    kapi::SimNode sim;
+    sim.name = model::NodeName{it->first.name};
+    if (api.store().find({"/pods", kAgentNamespace, agentPod(sim)}) == nullptr) { continue; }
+    for (const auto& [key, value] : node["metadata"]["labels"].members()) { sim.labels[key] = value.str(); }
+    sim.taints = kapi::decodeNode(node).taints;
+    for (const auto& [name, amount] : node["status"]["allocatable"].members()) {
+      if (name != model::kNvidiaGpu) { sim.allocatable[name] = amount.str(); }
+    }
+    if (const auto* status = api.store().find({"gpu.scheduling/gpunodestatuses", "", sim.name.text})) {
+      sim.devices = kapi::decodeGpuNodeStatus(*status->object).devices;
+      for (auto& device : sim.devices) { device.in_use_by.clear(); }
+    }
+    out.push_back(std::move(sim));
+  }
+  return out;
+}
 
 NodeAgents::NodeAgents(Api& api, Kubelet& kubelet, std::vector<kapi::SimNode> nodes, bool agents)
     : api_{api}, kubelet_{kubelet}, agents_{agents} {

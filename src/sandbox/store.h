@@ -54,6 +54,9 @@ class Store {
   /// All of a resource, in one namespace or ("") in all; ordered by namespace and name.
   [[nodiscard]] std::pair<Map::const_iterator, Map::const_iterator> range(const std::string& resource) const;
 
+  /// Everything anew, as of `revision`; history is forgotten.
+  void reset(Map objects, std::uint64_t revision);
+
   /// The first entry after `revision`, as an absolute position for entry(); entries end at historyEnd().
   [[nodiscard]] std::uint64_t positionAfter(std::uint64_t revision) const;
   [[nodiscard]] std::uint64_t historyEnd() const { return first_ + history_.size(); }
@@ -61,11 +64,16 @@ class Store {
   /// The oldest revision that a watch may start from.
   [[nodiscard]] std::uint64_t oldest() const { return oldest_; }
   void compact();
+  /// At most so many entries of history, besides what compact() forgets.
+  void keepHistory(std::size_t entries) { max_history_ = entries; }
 
  private:
   std::uint64_t revision_ = 0;
   std::uint64_t oldest_ = 0;
   Map objects_;
+  void remember(HistoryEntry entry);
+
+  std::size_t max_history_ = 200'000;
   std::deque<HistoryEntry> history_;
   std::uint64_t first_ = 0;  // position of history_.front()
 };

@@ -5,7 +5,8 @@
 // the replica's gate, streams deliver in order. What happens to a call is decided by a Judge, so tests and seeds can
 // refuse, lose, delay or cut at any point. Same options and same Judge: the same bytes.
 //
-// Time moves only in run() and runUntil(); between two events nothing happens. One thread.
+// Time moves only in run() and runUntil(); between two events nothing happens. One thread. live.h runs one along the real
+// clock.
 #pragma once
 
 #include <functional>
@@ -53,6 +54,11 @@ class World {
     std::vector<kapi::SimNode> nodes = kapi::defaultNodes();
     bool agents = true;  // false: GpuNodeStatus made by hand (no observedTime)
     Duration latency = std::chrono::milliseconds{1};
+    Wall start = ManualClock{}.now().wall;
+    bool records = true;  // false: log() and writes() stay empty, so that a World can run for ever
+    std::function<void(ReplicaId, const kapi::Log&)> on_log{};
+    json::Value
+        restore{};  // what Api::save() gave: begins with these objects and their machines, not with `nodes`
   };
   using Judge = std::function<CallFate(ReplicaId, const kapi::Call&)>;
 
@@ -68,6 +74,8 @@ class World {
   /// POSTs each object to where its kind and namespace belong; CHECKs that it was accepted.
   void create(const json::Value& object);
   [[nodiscard]] json::Value get(const std::string& path);
+  /// To be called after changing something through api(), kubelet() or agents() directly.
+  void touch() { changed(); }
 
   // Scheduler replicas.
   ReplicaId startReplica(scheduler::Config config = {});
@@ -96,6 +104,10 @@ class World {
   // Time.
   [[nodiscard]] Now now() const { return clock_.now(); }
   void run(Duration by);
+  /// What is written into objects from now on; time itself does not move.
+  void setWall(Wall wall) { clock_.setWall(wall); }
+  /// When run() has something to do next.
+  [[nodiscard]] std::optional<Mono> nextDue() const;
   /// Runs until `done()` or `limit` has passed; true when done. Asked when an object or the leader changed.
   bool runUntil(const std::function<bool()>& done, Duration limit);
 

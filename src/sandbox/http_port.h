@@ -1,0 +1,34 @@
+// HTTP around the cluster: requests of kubectl and of clients in, the API server's answers out.
+//
+// Text only: bytes are read and printed on the caller's thread, what the API does is Api's (api.h) and happens on the
+// owner's thread of Live. JSON everywhere; Tables where asked for (as=Table); YAML bodies; protobuf bodies of two kinds
+// (protobuf_body.h). No authentication: whoever reaches the port may do everything.
+// Any thread; `live` must outlive it, and the streams that it answers with.
+#pragma once
+
+#include <string>
+
+#include "net/http_types.h"
+#include "sandbox/live.h"
+#include "sandbox/media.h"
+#include "sandbox/openapi.h"
+
+namespace gs::sandbox {
+
+class HttpPort {
+ public:
+  explicit HttpPort(Live& live) : live_{live} {}
+
+  [[nodiscard]] net::Response answer(const net::Request& request);
+
+ private:
+  [[nodiscard]] net::Response openApi(std::string_view path);
+  [[nodiscard]] net::Response resource(const net::Request& request, const std::vector<MediaRange>& accept);
+  [[nodiscard]] net::Response watch(const std::string& target, const Wanted& wanted);
+  [[nodiscard]] net::Response carryOut(const Request& request, const Wanted& wanted);
+
+  Live& live_;
+  OpenApi documents_;  // touched on the owner's thread only
+};
+
+}  // namespace gs::sandbox
