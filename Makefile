@@ -69,6 +69,13 @@ fuzz: packages ## fuzz every parser of outside bytes for FUZZ_SECONDS (30) each
 	@$(STEP) "build (libFuzzer)" tools/build fuzz all_fuzz
 	@tools/fuzz
 
+SEEDS ?= 10000
+FIRST_SEED ?= 1
+.PHONY: sim
+sim: packages ## whole clusters with every fault at random: SEEDS=n FIRST_SEED=k; prints a shortened plan of what fails
+	@$(STEP) "build" tools/build release sim_main
+	@$(STEP) "$(SEEDS) seeds from $(FIRST_SEED)" build/release/bin/sim $(SEEDS) $(FIRST_SEED)
+
 .PHONY: bench
 bench: packages ## benchmarks, compared with bench/baseline.json
 	@$(STEP) "build" tools/build release all_bench

@@ -72,6 +72,21 @@ function(gs_world_test)
   endif()
 endfunction()
 
+# test/sim: bin/sim plays seeds; the test sim_seeds plays the first of them.
+set(GS_SIM_SEEDS 500 CACHE STRING "seeds that the test sim_seeds plays")
+function(gs_sim)
+  get_property(folders GLOBAL PROPERTY GS_FOLDERS)
+  add_library(sim STATIC "${CMAKE_SOURCE_DIR}/test/sim/judge.cc" "${CMAKE_SOURCE_DIR}/test/sim/plan.cc"
+                         "${CMAKE_SOURCE_DIR}/test/sim/play.cc")
+  target_include_directories(sim PUBLIC "${CMAKE_SOURCE_DIR}")
+  target_link_libraries(sim PUBLIC gs_options ${folders})
+  add_executable(sim_main "${CMAKE_SOURCE_DIR}/test/sim/sim_main.cc")
+  set_target_properties(sim_main PROPERTIES OUTPUT_NAME sim)
+  target_link_libraries(sim_main PRIVATE sim)
+  add_test(NAME sim_seeds COMMAND sim_main ${GS_SIM_SEEDS} 1)
+  set_tests_properties(sim_seeds PROPERTIES LABELS world TIMEOUT 900)
+endfunction()
+
 # fuzz/<name>_fuzz.cc -> bin/<name>_fuzz: libFuzzer with the fuzz preset, else a replay of fuzz/corpus/<name>/ as the
 # ctest test fuzz_replay_<name>.
 function(gs_fuzz_targets)

@@ -34,7 +34,7 @@ LAYERS = {
     "apps":      ("*",                                                            "fmt expected cli11", []),
 }
 MAX_LINES = 600
-ANYTHING = ("fuzz", "bench", "test/world")  # may include every folder; no std rules
+ANYTHING = ("fuzz", "bench", "test/world", "test/sim")  # may include every folder; no std rules
 
 # Included from one file only: these cost seconds per file that sees them, or must stay behind one header of ours.
 ONE_FILE = {

@@ -217,7 +217,9 @@ int run(int argc, char** argv) {
       app.add_subcommand("nodes", "Reads a node file and prints its nodes, or says what is wrong");
   nodes->add_option("--nodes", flags.node_file, "A node file; without it the two built-in nodes");
   nodes->callback([&] { chosen = [&] { return printNodes(flags); }; });
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) { return app.exit(e) == 0 ? 0 : 2; }
   log::setLevel(log::levelNamed(flags.log_level));
   return chosen();
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <atomic>
 #include <chrono>
 #include <random>
 
@@ -40,6 +41,8 @@ struct Flags {
   scheduler::Config scheduler;
 };
 
+constexpr double kMaxFlagDuration = 24 * 3600e9;  // ns
+
 /// "5s", "500ms", "1m30s" as Go writes durations.
 Duration parseDuration(const std::string& text) {
   Duration total{};
@@ -56,8 +59,13 @@ Duration parseDuration(const std::string& text) {
     if (scale < 0 || n < 0) {
       throw CLI::ValidationError("duration", "'" + text + "' is not a duration; write such as 5s or 500ms");
     }
-    total += Duration{static_cast<Duration::rep>(n * scale)};
+    const double ns = n * scale;
+    if (!(ns <= kMaxFlagDuration)) { throw CLI::ValidationError("duration", "'" + text + "' is over a day"); }
+    total += Duration{static_cast<Duration::rep>(ns)};
     at += used + unit.size();
+  }
+  if (total <= Duration::zero()) {
+    throw CLI::ValidationError("duration", "'" + text + "' is no time at all");
   }
   return total;
 }
@@ -86,6 +94,9 @@ void describe(CLI::App& app, Flags& f) {
   app.add_option("--visible-devices", f.visible_devices,
                  "What gpu.scheduling/visible-devices holds: ids or uuid")
       ->check(CLI::IsMember({"ids", "uuid"}))
+      ->capture_default_str();
+  app.add_option("--max-sharers", f.scheduler.max_sharers, "Pods that may share one GPU of Shared claims")
+      ->check(CLI::Range(std::size_t{1}, model::kMaxSharers))
       ->capture_default_str();
   app.add_option("--metrics-address,--bind-address", f.metrics_address,
                  "Address of /healthz, /readyz and /metrics")
@@ -137,7 +148,7 @@ void leadAlone(k8s::LeaderGate& gate, k8s::OwnerLoop& loop) {
 }
 
 /// No new decisions, but what was decided comes to its end (leases, Bindings, their events), for at most `limit`. A second
-/// signal, or an owner thread that does not answer, ends the wait.
+/// signal ends the wait.
 void finishWhatIsUnderWay(scheduler::Scheduler& machine, k8s::OwnerLoop& loop,
                           const k8s::EffectRunner& runner, const Clock& clock, const sigset_t& signals,
                           Duration limit) {
@@ -146,7 +157,7 @@ void finishWhatIsUnderWay(scheduler::Scheduler& machine, k8s::OwnerLoop& loop,
   loop.ask([&machine] { machine.stopTaking(); });
   do {
     const auto under_way = loop.answer([&machine] { return machine.underWay(); }, 500ms);
-    if (!under_way || (!*under_way && runner.openCalls() == 0)) { return; }
+    if (under_way && !*under_way && runner.openCalls() == 0) { return; }
   } while (clock.now().mono < end && sigtimedwait(&signals, nullptr, &kLook) < 0);
 }
 
@@ -161,13 +172,21 @@ int serve(const Flags& flags, k8s::Access access, sigset_t& signals) {
   k8s::OwnerLoop loop{clock};
   const auto connect = [&api] { return api.connect(); };
   k8s::EffectRunner runner{{connect, loop, clock, &gate, &sink, {flags.connections, "call"}}};
+  std::atomic<const k8s::ElectionThread*> electing = nullptr;
   scheduler::StatusPage page{
       {.ask =
            [&](auto question) { return loop.answer([&machine, question] { return question(machine); }, 2s); },
        .unauthorized = [&] { return api.health().state().unauthorized; },
-       .metrics = [&] { return metrics.text(); }}};
-  auto server = net::HttpServer::start({.address = flags.metrics_address},
-                                       [&page](const net::Request& r) { return page.answer(r); });
+       .metrics = [&] { return metrics.text(); },
+       .election_trouble =
+           [&] {
+             const auto* thread = electing.load();
+             return thread == nullptr ? std::string{} : thread->trouble();
+           }}};
+  // Slow peers must not keep a kubelet's probe waiting.
+  auto server =
+      net::HttpServer::start({.address = flags.metrics_address, .request_timeout = 2s, .max_workers = 16},
+                             [&page](const net::Request& r) { return page.answer(r); });
   if (!server) {
     log::error("cannot serve health and metrics", {{"error", server.error().message}});
     return 1;
@@ -185,6 +204,7 @@ int serve(const Flags& flags, k8s::Access access, sigset_t& signals) {
     config.retry_period = flags.retry_period;
     election.emplace(kapi::Election{config, rng.split()},
                      k8s::ElectionThread::Wiring{connect, loop, gate, clock});
+    electing = &*election;
   } else {
     leadAlone(gate, loop);
   }
@@ -195,7 +215,8 @@ int serve(const Flags& flags, k8s::Access access, sigset_t& signals) {
   int signal = 0;
   sigwait(&signals, &signal);
   log::info("stopping", {{"signal", signal}});
-  finishWhatIsUnderWay(machine, loop, runner, clock, signals, 2500ms);
+  alarm(5);  // what hangs now is not waited for
+  finishWhatIsUnderWay(machine, loop, runner, clock, signals, 2s);
   runner.drain(300ms);
   if (election) { election->stop(1s); }
   (*server)->stop();
@@ -215,7 +236,9 @@ int run(int argc, char** argv) {
   CLI::App app{"Gives each pod exact GPUs: leases, Bindings, and the reason when it cannot.",
                "gpu-scheduler"};
   describe(app, flags);
-  CLI11_PARSE(app, argc, argv);
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& e) { return app.exit(e) == 0 ? 0 : 2; }
   log::setLevel(log::levelNamed(flags.log_level));
   if (!(flags.retry_period < flags.renew_deadline && flags.renew_deadline < flags.lease_duration)) {
     log::error(

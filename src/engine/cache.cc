@@ -60,7 +60,7 @@ const std::set<model::ObjectKey>& Cache::leasesOf(const model::Uid& pod) const {
 }
 
 Cache::PodChange Cache::putPod(model::PodPtr pod) {
-  if (gone_.contains(pod->uid)) { return {}; }
+  if (gone_.covers(pod->uid, pod->revision)) { return {}; }
   auto& slot = pods_[pod->uid];
   if (slot && slot->revision >= pod->revision) { return {slot, false}; }
   model::PodPtr before = std::move(slot);
@@ -114,7 +114,7 @@ void Cache::indexLease(const model::Lease& lease, bool add) {
 }
 
 Cache::LeaseChange Cache::putLease(model::Ptr<model::Lease> lease) {
-  if (gone_.contains(lease->uid)) { return {}; }
+  if (gone_.covers(lease->uid, lease->revision)) { return {}; }
   auto& slot = leases_[lease->key];
   if (slot && slot->revision >= lease->revision) { return {slot, false}; }
   model::Ptr<model::Lease> before = std::move(slot);
@@ -124,16 +124,18 @@ Cache::LeaseChange Cache::putLease(model::Ptr<model::Lease> lease) {
   return {std::move(before), true};
 }
 
-model::Ptr<model::Lease> Cache::removeLease(const model::ObjectKey& key, const model::Uid& uid) {
+model::Ptr<model::Lease> Cache::removeLease(const model::ObjectKey& key, const model::Uid& uid,
+                                            model::Revision revision) {
   const auto it = leases_.find(key);
   if (it == leases_.end() || (!uid.empty() && it->second->uid != uid)) {
-    if (!uid.empty()) { gone_.add(uid); }
+    if (!uid.empty()) { gone_.add(uid, revision); }
     return nullptr;
   }
+  if (revision != 0 && it->second->revision > revision) { return nullptr; }  // it is there again
   model::Ptr<model::Lease> before = std::move(it->second);
   leases_.erase(it);
   indexLease(*before, false);
-  gone_.add(before->uid);
+  gone_.add(before->uid, std::max(revision, before->revision));
   return before;
 }
 

@@ -6,9 +6,11 @@
 // 404 or with another uid): uids never come back.
 #pragma once
 
+#include <algorithm>
+#include <limits>
+#include <optional>
 #include <set>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "kapi/reflector.h"
@@ -21,20 +23,30 @@ namespace gs::engine {
 class Tombstones {
  public:
   static constexpr std::size_t kGeneration = 1 << 16;
-  void add(const model::Uid& uid) {
+  static constexpr model::Revision kForEver = std::numeric_limits<model::Revision>::max();
+
+  /// What is said of that uid up to `revision` is out of date.
+  void add(const model::Uid& uid, model::Revision revision = kForEver) {
     if (young_.size() >= kGeneration) {
       old_ = std::move(young_);
       young_.clear();
     }
-    young_.insert(uid);
+    model::Revision& until = young_[uid];
+    until = std::max(until, revision);
   }
-  [[nodiscard]] bool contains(const model::Uid& uid) const {
-    return young_.contains(uid) || old_.contains(uid);
+  [[nodiscard]] bool covers(const model::Uid& uid, model::Revision revision) const {
+    const auto until = [&uid](const auto& generation) {
+      const auto it = generation.find(uid);
+      return it == generation.end() ? std::optional<model::Revision>{} : it->second;
+    };
+    const auto young = until(young_);
+    const auto at = young ? young : until(old_);
+    return at && revision <= *at;
   }
 
  private:
-  std::unordered_set<model::Uid> young_;
-  std::unordered_set<model::Uid> old_;
+  std::unordered_map<model::Uid, model::Revision> young_;
+  std::unordered_map<model::Uid, model::Revision> old_;
 };
 
 class Cache {
@@ -57,6 +69,11 @@ class Cache {
     return claims_;
   }
 
+  [[nodiscard]] const std::unordered_map<model::NodeName, model::Ptr<model::GpuNodeStatus>>& statuses()
+      const {
+    return statuses_;
+  }
+
   // Each returns what was there before (nullptr: nothing), and whether anything changed.
   struct PodChange {
     model::PodPtr before;
@@ -74,9 +91,13 @@ class Cache {
     bool changed = false;
   };
   LeaseChange putLease(model::Ptr<model::Lease> lease);
-  /// `uid` empty: whatever is there. The uid stays gone.
-  model::Ptr<model::Lease> removeLease(const model::ObjectKey& key, const model::Uid& uid);
-  [[nodiscard]] bool knownGone(const model::Uid& uid) const { return gone_.contains(uid); }
+  /// `uid` empty: whatever is there. A lease may come back with a higher revision: one that lost our label leaves the
+  /// watch as if it were deleted, and one with a finalizer outlives its deletion.
+  model::Ptr<model::Lease> removeLease(const model::ObjectKey& key, const model::Uid& uid,
+                                       model::Revision revision);
+  [[nodiscard]] bool knownGone(const model::Uid& pod) const {
+    return gone_.covers(pod, Tombstones::kForEver);
+  }
 
  private:
   void indexLease(const model::Lease& lease, bool add);

@@ -8,24 +8,43 @@ using sched::Source;
 
 void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids, bool clean,
                   Mono now) {
-  if (const auto it = ended_.find(uid); it != ended_.end()) {
+  if (const auto it = ended_.find({uid, node}); it != ended_.end()) {
     if (clean) { it->second.wait_observations = false; }
     for (const int id : ids) {
       if (std::find(it->second.ids.begin(), it->second.ids.end(), id) != it->second.ids.end()) { continue; }
       it->second.ids.push_back(id);
-      ledger_.hold(it->second.node, id, uid, Source::Draining, {});
+      ledger_.hold(node, id, uid, Source::Draining, {});
     }
-    review(it->second.node, now);
+    review(node, now);
     return;
   }
-  agents_.try_emplace(node, Agents{{}, now, now, false});
-  ended_.emplace(uid, Ended{node, ids, !clean, 0});
+  agents_.try_emplace(node, Agents{{}, now, now, false, {}});
+  ended_.emplace(Key{uid, node}, Ended{ids, !clean, 0});
   on_node_[node].insert(uid);
+  plan(node);
   for (const int id : ids) { ledger_.hold(node, id, uid, Source::Draining, {}); }
   review(node, now);
 }
 
+void Drain::setComplete(bool complete, Mono now) {
+  complete_ = complete;
+  std::vector<model::NodeName> nodes;
+  for (const auto& [node, uids] : on_node_) { nodes.push_back(node); }
+  for (const auto& node : nodes) { review(node, now); }
+}
+
+void Drain::lives(const model::Uid& uid) {
+  if (drained(uid)) { return; }
+  while (!drained(uid)) { free(Key{ended_.lower_bound({uid, {}})->first}); }
+  freed_.pop_back();
+}
+
+bool Drain::Agents::isReady() const {
+  return std::any_of(ready.begin(), ready.end(), [](const auto& agent) { return agent.second; });
+}
+
 bool Drain::watched(const model::NodeName& node, Mono now) const {
+  if (!complete_) { return true; }
   const sched::NodeState* state = ledger_.find(node);
   if (state == nullptr || !state->exists || state->enforcer != sched::Enforcer::Agent) { return false; }
   const auto seen = observed_.find(node);
@@ -35,22 +54,31 @@ bool Drain::watched(const model::NodeName& node, Mono now) const {
          now - agents->second.absent_since < kAgentGone;
 }
 
-bool Drain::inUse(const Ended& e, const model::Uid& uid) const {
-  const auto seen = observed_.find(e.node);
+bool Drain::inUse(const Key& key) const {
+  const auto& [uid, node] = key;
+  const auto seen = observed_.find(node);
   if (seen == observed_.end()) { return false; }
-  return std::any_of(seen->second.in_use.begin(), seen->second.in_use.end(), [&](const auto& device) {
-    return std::find(device.second.begin(), device.second.end(), uid) != device.second.end();
-  });
+  for (const auto& [device, uids] : seen->second.in_use) {
+    if (std::find(uids.begin(), uids.end(), uid) != uids.end()) { return true; }
+  }
+  return false;
 }
 
-void Drain::free(const model::Uid& uid) {
-  const auto it = ended_.find(uid);
-  for (const int id : it->second.ids) { ledger_.release(it->second.node, id, uid, Source::Draining); }
-  const auto node = on_node_.find(it->second.node);
-  node->second.erase(uid);
-  if (node->second.empty()) { on_node_.erase(node); }
+bool Drain::drained(const model::Uid& uid) const {
+  const auto it = ended_.lower_bound({uid, {}});
+  return it == ended_.end() || it->first.first != uid;
+}
+
+void Drain::free(const Key& key) {
+  const auto [uid, node] = key;
+  const auto it = ended_.find(key);
+  for (const int id : it->second.ids) { ledger_.release(node, id, uid, Source::Draining); }
   ended_.erase(it);
-  freed_.push_back(uid);
+  const auto here = on_node_.find(node);
+  here->second.erase(uid);
+  if (here->second.empty()) { on_node_.erase(here); }
+  plan(node);
+  if (drained(uid)) { freed_.push_back(uid); }
 }
 
 void Drain::review(const model::NodeName& node, Mono now) {
@@ -59,9 +87,9 @@ void Drain::review(const model::NodeName& node, Mono now) {
   const bool is_watched = watched(node, now);
   const std::vector<model::Uid> uids{here->second.begin(), here->second.end()};
   for (const auto& uid : uids) {
-    const Ended& e = ended_.at(uid);
-    const bool proven = !inUse(e, uid) && (!e.wait_observations || e.observations >= 2);
-    if (!is_watched || proven) { free(uid); }
+    const Ended& e = ended_.at({uid, node});
+    const bool proven = complete_ && !inUse({uid, node}) && (!e.wait_observations || e.observations >= 2);
+    if (!is_watched || proven) { free({uid, node}); }
   }
 }
 
@@ -73,9 +101,9 @@ void Drain::statusChanged(const model::GpuNodeStatus& status, Mono now) {
   for (const auto& device : status.devices) {
     if (!device.in_use_by.empty()) { seen.in_use[device.id] = device.in_use_by; }
   }
-  agents_.try_emplace(status.node, Agents{{}, now, now, false});
+  agents_.try_emplace(status.node, Agents{{}, now, now, false, {}});
   if (const auto here = on_node_.find(status.node); new_look && here != on_node_.end()) {
-    for (const auto& uid : here->second) { ++ended_.at(uid).observations; }
+    for (const auto& uid : here->second) { ++ended_.at({uid, status.node}).observations; }
   }
   review(status.node, now);
 }
@@ -85,13 +113,20 @@ void Drain::statusGone(const model::NodeName& node, Mono now) {
   review(node, now);
 }
 
-void Drain::nodeChanged(const model::NodeName& node, Mono now) { review(node, now); }
+void Drain::nodeChanged(const model::NodeName& node, Mono now) {
+  review(node, now);
+  const auto agents = agents_.find(node);
+  const bool gone = ledger_.find(node) == nullptr || !ledger_.find(node)->exists;
+  if (gone && agents != agents_.end() && agents->second.ready.empty() && !on_node_.contains(node)) {
+    agents_.erase(agents);  // plan() left it without a place in due_
+  }
+}
 
 void Drain::agentChanged(const model::NodeName& node, const model::Uid& agent, bool present, bool ready,
                          Mono now) {
-  const auto [it, fresh] = agents_.try_emplace(node, Agents{{}, now, now, false});
+  const auto [it, fresh] = agents_.try_emplace(node, Agents{{}, now, now, false, {}});
   Agents& a = it->second;
-  const bool was_ready = std::any_of(a.ready.begin(), a.ready.end(), [](const auto& p) { return p.second; });
+  const bool was_ready = a.isReady();
   const bool was_present = !a.ready.empty();
   if (present) {
     a.ready[agent] = ready;
@@ -99,35 +134,36 @@ void Drain::agentChanged(const model::NodeName& node, const model::Uid& agent, b
     a.ready.erase(agent);
   }
   if (was_present && a.ready.empty()) { a.absent_since = now; }
-  const bool is_ready = std::any_of(a.ready.begin(), a.ready.end(), [](const auto& p) { return p.second; });
-  if ((was_ready || !was_present) && !is_ready) { a.not_ready_since = now; }
+  if ((was_ready || !was_present) && !a.isReady()) { a.not_ready_since = now; }
   refreshStale(node, a, now);
+  plan(node);
 }
 
 void Drain::refreshStale(const model::NodeName& node, Agents& a, Mono now) {
-  const bool is_ready = std::any_of(a.ready.begin(), a.ready.end(), [](const auto& p) { return p.second; });
-  const bool stale = !a.ready.empty() && !is_ready && now - a.not_ready_since >= kAgentStale;
+  const bool stale = !a.ready.empty() && !a.isReady() && now - a.not_ready_since >= kAgentStale;
   if (stale == a.stale) { return; }
   a.stale = stale;
   ledger_.setAgentStale(node, stale);
 }
 
-void Drain::tick(Mono now) {
-  for (auto& [node, agents] : agents_) { refreshStale(node, agents, now); }
-  std::vector<model::NodeName> nodes;
-  for (const auto& [node, uids] : on_node_) { nodes.push_back(node); }
-  for (const auto& node : nodes) { review(node, now); }
+void Drain::plan(const model::NodeName& node) {
+  const auto it = agents_.find(node);
+  if (it == agents_.end()) { return; }
+  Agents& a = it->second;
+  if (a.due) { due_.erase({*a.due, node}); }
+  a.due.reset();
+  if (!a.ready.empty() && !a.isReady() && !a.stale) { a.due = a.not_ready_since + kAgentStale; }
+  if (a.ready.empty() && on_node_.contains(node)) { a.due = a.absent_since + kAgentGone; }
+  if (a.due) { due_.insert({*a.due, node}); }
 }
 
-std::optional<Mono> Drain::nextDue() const {
-  std::optional<Mono> due;
-  const auto sooner = [&due](Mono at) { due = due ? std::min(*due, at) : at; };
-  for (const auto& [node, a] : agents_) {
-    const bool is_ready = std::any_of(a.ready.begin(), a.ready.end(), [](const auto& p) { return p.second; });
-    if (!a.ready.empty() && !is_ready && !a.stale) { sooner(a.not_ready_since + kAgentStale); }
-    if (a.ready.empty() && on_node_.contains(node)) { sooner(a.absent_since + kAgentGone); }
+void Drain::tick(Mono now) {
+  while (!due_.empty() && due_.begin()->first <= now) {
+    const model::NodeName node = due_.begin()->second;
+    refreshStale(node, agents_.at(node), now);
+    review(node, now);
+    plan(node);
   }
-  return due;
 }
 
 }  // namespace gs::engine

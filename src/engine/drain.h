@@ -30,26 +30,33 @@ class Drain {
  public:
   explicit Drain(sched::Ledger& ledger) : ledger_{ledger} {}
 
+  /// False: nodes or their statuses may still be missing, so every node counts as watched and nothing becomes free.
+  void setComplete(bool complete, Mono now);
+
   /// The pod ended holding these devices. `clean`: all its containers are reported terminated. Again for the same uid: devices are
   /// added, and a clean end lifts the wait for observations.
   void ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids, bool clean,
              Mono now);
+  /// The pod has not ended after all: an agent spoke of it before its own event came.
+  void lives(const model::Uid& uid);
   void statusChanged(const model::GpuNodeStatus& status, Mono now);
   void statusGone(const model::NodeName& node, Mono now);
   void nodeChanged(const model::NodeName& node, Mono now);
   /// An agent pod bound to `node` changed; `present` false when it ended or went.
   void agentChanged(const model::NodeName& node, const model::Uid& agent, bool present, bool ready, Mono now);
   void tick(Mono now);
-  [[nodiscard]] std::optional<Mono> nextDue() const;
+  [[nodiscard]] std::optional<Mono> nextDue() const {
+    return due_.empty() ? std::nullopt : std::optional{due_.begin()->first};
+  }
 
   /// No device of this pod is Draining.
-  [[nodiscard]] bool drained(const model::Uid& uid) const { return !ended_.contains(uid); }
+  [[nodiscard]] bool drained(const model::Uid& uid) const;
   /// Pods whose devices all became free since the last call.
   [[nodiscard]] std::vector<model::Uid> takeFreed() { return std::exchange(freed_, {}); }
 
  private:
+  using Key = std::pair<model::Uid, model::NodeName>;  // a pod's leases may be on two nodes
   struct Ended {
-    model::NodeName node;
     std::vector<int> ids;
     bool wait_observations = false;
     int observations = 0;  // new observedTimes since the end
@@ -59,6 +66,8 @@ class Drain {
     Mono absent_since{};
     Mono not_ready_since{};
     bool stale = false;
+    std::optional<Mono> due;  // its place in due_
+    [[nodiscard]] bool isReady() const;
   };
   struct Observed {
     std::string time;
@@ -66,16 +75,20 @@ class Drain {
   };
 
   [[nodiscard]] bool watched(const model::NodeName& node, Mono now) const;
-  [[nodiscard]] bool inUse(const Ended& e, const model::Uid& uid) const;
+  [[nodiscard]] bool inUse(const Key& key) const;
   void review(const model::NodeName& node, Mono now);
-  void free(const model::Uid& uid);
+  void free(const Key& key);
   void refreshStale(const model::NodeName& node, Agents& agents, Mono now);
+  /// When time alone changes something on that node.
+  void plan(const model::NodeName& node);
 
   sched::Ledger& ledger_;
-  std::unordered_map<model::Uid, Ended> ended_;
+  bool complete_ = true;
+  std::map<Key, Ended> ended_;
   std::map<model::NodeName, std::set<model::Uid>> on_node_;
   std::map<model::NodeName, Observed> observed_;
   std::map<model::NodeName, Agents> agents_;
+  std::set<std::pair<Mono, model::NodeName>> due_;
   std::vector<model::Uid> freed_;
 };
 

@@ -1,5 +1,7 @@
 #include "engine/engine.h"
 
+#include <algorithm>
+
 #include "model/annotations.h"
 #include "sched/doors/door.h"
 
@@ -16,7 +18,14 @@ std::optional<std::vector<int>> allocatedIds(const model::Pod& pod) {
   return std::move(allocation->ids);
 }
 
-Engine::Engine() : drain_{ledger_}, decider_{ledger_} {}
+Engine::Engine() : drain_{ledger_}, decider_{ledger_} { drain_.setComplete(false, Mono{}); }
+
+void Engine::synced(Mono now) {
+  if (std::exchange(synced_, true)) { return; }
+  for (const auto& [node, status] : cache_.statuses()) { drainUnknown(*status, now); }
+  drain_.setComplete(true, now);
+  for (auto& uid : drain_.takeFreed()) { touch(uid); }
+}
 
 bool Engine::ended(const model::Uid& uid) const {
   const model::Pod* pod = cache_.pod(uid);
@@ -27,6 +36,11 @@ std::optional<std::pair<model::NodeName, int>> Engine::deviceOf(const model::Lea
   if (!lease.node.empty() && lease.gpu >= 0) { return std::pair{lease.node, lease.gpu}; }
   const auto it = placed_leases_.find(lease.key);
   return it == placed_leases_.end() ? std::nullopt : std::optional{it->second};
+}
+
+std::optional<bool> Engine::shares(const model::Uid& pod) const {
+  const auto it = shares_.find(pod);
+  return it == shares_.end() ? std::nullopt : std::optional{it->second};
 }
 
 /// A pod's annotation does not say how much it holds; its lease does, else its claim.
@@ -40,8 +54,29 @@ sched::Amount Engine::amountOf(const model::Pod& pod, const model::NodeName& nod
       if (h.uid == pod.uid) { return {true, h.milli, h.mib}; }
     }
   }
+  if (const auto known = shares(pod.uid)) { return {*known, 0, 0}; }
   const model::GpuClaim* claim = cache_.claim({pod.key.ns, sched::claimName(pod)});
   return {claim != nullptr && claim->exclusivity == model::Exclusivity::Shared, 0, 0};
+}
+
+/// The devices that the agent sees a bound pod without an allocation use: those that are no longer anonymous.
+std::vector<int> Engine::seenInUse(const model::Pod& pod) const {
+  std::vector<int> ids;
+  const model::GpuNodeStatus* status = cache_.status(pod.node);
+  if (status == nullptr || pod.requests.get(model::kNvidiaGpu) == 0) { return ids; }
+  for (const auto& device : status->devices) {
+    const auto& users = device.in_use_by;
+    if (std::find(users.begin(), users.end(), pod.uid) != users.end()) { ids.push_back(device.id); }
+  }
+  return ids;
+}
+
+/// What a bound pod takes of its node.
+void Engine::use(const model::Pod& pod) {
+  const auto allocated = allocatedIds(pod);
+  const std::size_t known = allocated ? allocated->size() : seenInUse(pod).size();
+  const auto anonymous = pod.requests.get(model::kNvidiaGpu) - static_cast<std::int64_t>(known);
+  ledger_.usePod(pod.node, pod.uid, Source::BoundPod, pod.requests, std::max<std::int64_t>(0, anonymous));
 }
 
 Engine::Holds Engine::holdsOf(const model::Uid& uid) const {
@@ -60,6 +95,8 @@ Engine::Holds Engine::holdsOf(const model::Uid& uid) const {
   if (pod == nullptr || pod->finished()) { return holds; }
   if (const auto ids = allocatedIds(*pod)) {
     for (const int id : *ids) { holds[{pod->node, id, Source::BoundPod}] = amountOf(*pod, pod->node, id); }
+  } else {
+    for (const int id : seenInUse(*pod)) { holds[{pod->node, id, Source::BoundPod}] = {}; }
   }
   return holds;
 }
@@ -93,15 +130,19 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
   if (used && (!uses || after->node != before->node)) {
     ledger_.unusePod(before->node, uid, Source::BoundPod);
   }
-  if (uses) {
-    const std::int64_t anonymous = allocatedIds(*after) ? 0 : after->requests.get(model::kNvidiaGpu);
-    ledger_.usePod(after->node, uid, Source::BoundPod, after->requests, anonymous);
-  }
+  if (uses) { use(*after); }
   const bool over = after == nullptr || after->finished();
-  if (over && any.bound()) {
-    const bool clean = after != nullptr ? after->containers_terminated : before->containers_terminated;
-    if (const auto ids = allocatedIds(any)) { drain_.ended(uid, any.node, *ids, clean, now); }
+  const bool was_over = before && before->finished();
+  if (over && any.bound() && !(was_over && drain_.drained(uid))) {
+    const bool clean = after != nullptr     ? after->containers_terminated
+                       : before->finished() ? before->containers_terminated
+                                            : before->containers_reported_terminated;
+    const std::vector<int> ids = devicesOf(any);
+    if (!ids.empty()) { drain_.ended(uid, any.node, ids, clean, now); }
+    orderly_.add(uid);
   }
+  if (!over) { drain_.lives(uid); }
+  if (over) { shares_.erase(uid); }
   if (any.is_agent && any.bound()) { drain_.agentChanged(any.node, uid, !over, any.ready, now); }
   derive(uid);
   touch(uid);
@@ -114,14 +155,19 @@ void Engine::putPod(model::PodPtr pod, Mono now) {
 }
 
 void Engine::podGone(const model::Uid& uid, Mono now) {
-  if (const auto before = cache_.removePod(uid)) {
+  const auto before = cache_.removePod(uid);
+  if (before) {
     podChanged(before, nullptr, now);
   } else {
     touch(uid);
   }
+  if (!orderly_.covers(uid, Tombstones::kForEver)) { assumeEnded(uid, now); }
 }
 
+/// A pod that we never saw bound, with leases: it may have been bound and have run, and ended uncleanly for all we know.
 void Engine::assumeEnded(const model::Uid& uid, Mono now) {
+  if (cache_.leasesOf(uid).empty()) { return; }
+  orderly_.add(uid);
   std::map<model::NodeName, std::vector<int>> held;
   for (const auto& key : cache_.leasesOf(uid)) {
     if (const auto device = deviceOf(*cache_.lease(key))) { held[device->first].push_back(device->second); }
@@ -150,27 +196,53 @@ void Engine::applyNode(const kapi::Change& change, Mono now) {
 void Engine::applyStatus(const kapi::Change& change, Mono now) {
   const model::NodeName name{change.key.name};
   if (const auto* status = std::get_if<model::Ptr<model::GpuNodeStatus>>(&change.object)) {
+    std::set<model::Uid> users = usersOf(cache_.status(name));
     if (!cache_.putStatus(*status)) { return; }
     ledger_.upsertStatus(**status);
+    users.merge(usersOf(status->get()));
+    for (const auto& uid : users) { usersChanged(uid); }
     drain_.statusChanged(**status, now);
-    if (pods_synced_) { drainUnknown(**status, now); }
-  } else if (cache_.removeStatus(name)) {
+    if (synced_) { drainUnknown(**status, now); }
+  } else if (const auto users = usersOf(cache_.status(name)); cache_.removeStatus(name)) {
     ledger_.removeStatus(name);
+    for (const auto& uid : users) { usersChanged(uid); }
     drain_.statusGone(name, now);
   }
+}
+
+std::set<model::Uid> Engine::usersOf(const model::GpuNodeStatus* status) {
+  std::set<model::Uid> users;
+  if (status == nullptr) { return users; }
+  for (const auto& device : status->devices) {
+    users.insert(device.in_use_by.begin(), device.in_use_by.end());
+  }
+  return users;
+}
+
+void Engine::usersChanged(const model::Uid& uid) {
+  const model::Pod* pod = cache_.pod(uid);
+  if (pod == nullptr || !pod->bound() || pod->finished() || allocatedIds(*pod)) { return; }
+  use(*pod);
+  derive(uid);
 }
 
 void Engine::drainUnknown(const model::GpuNodeStatus& status, Mono now) {
   for (const auto& device : status.devices) {
     for (const auto& uid : device.in_use_by) {
-      if (cache_.pod(uid) == nullptr) { drain_.ended(uid, status.node, {device.id}, true, now); }
+      if (ended(uid)) { drain_.ended(uid, status.node, {device.id}, true, now); }
     }
   }
 }
 
 void Engine::applyClaim(const kapi::Change& change) {
   if (const auto* claim = std::get_if<model::Ptr<model::GpuClaim>>(&change.object)) {
+    const model::GpuClaim* known = cache_.claim(change.key);
+    const bool same = known != nullptr && known->sameBut(**claim);
     if (!cache_.putClaim(*claim)) { return; }
+    if (same) {  // a status write, ours or somebody else's
+      touched_claims_.insert(change.key);
+      return;
+    }
   } else {
     cache_.removeClaim(change.key);
   }
@@ -181,7 +253,7 @@ void Engine::applyClaim(const kapi::Change& change) {
   }
 }
 
-void Engine::putLease(model::Ptr<model::Lease> lease) {
+void Engine::putLease(model::Ptr<model::Lease> lease, Mono now) {
   if (!lease->managed) { return; }
   const auto [before, changed] = cache_.putLease(lease);
   if (!changed) { return; }
@@ -189,11 +261,27 @@ void Engine::putLease(model::Ptr<model::Lease> lease) {
   if (before) {
     for (auto& uid : holdersOf(*before)) { concerned.insert(uid); }
   }
-  for (auto& uid : holdersOf(*lease)) { concerned.insert(uid); }
+  for (auto& uid : holdersOf(*lease)) {
+    if (!ended(uid)) { shares_[uid] = lease->shared(); }
+    concerned.insert(uid);
+  }
   for (const auto& uid : concerned) {
+    if (cache_.knownGone(uid) && !orderly_.covers(uid, Tombstones::kForEver)) { assumeEnded(uid, now); }
     derive(uid);
     touch(uid);
   }
+}
+
+/// What an ended pod held: what its annotation says, and what its leases on that node say.
+std::vector<int> Engine::devicesOf(const model::Pod& pod) const {
+  std::set<int> ids;
+  const std::vector<int> told = allocatedIds(pod).value_or(seenInUse(pod));
+  ids.insert(told.begin(), told.end());
+  for (const auto& key : cache_.leasesOf(pod.uid)) {
+    const auto device = deviceOf(*cache_.lease(key));
+    if (device && device->first == pod.node) { ids.insert(device->second); }
+  }
+  return {ids.begin(), ids.end()};
 }
 
 void Engine::leaseRemoved(const model::Ptr<model::Lease>& before) {
@@ -205,16 +293,16 @@ void Engine::leaseRemoved(const model::Ptr<model::Lease>& before) {
   }
 }
 
-void Engine::applyLease(const kapi::Change& change) {
+void Engine::applyLease(const kapi::Change& change, Mono now) {
   if (const auto* lease = std::get_if<model::Ptr<model::Lease>>(&change.object)) {
-    putLease(*lease);
+    putLease(*lease, now);
   } else {
-    leaseRemoved(cache_.removeLease(change.key, change.last_uid));
+    leaseRemoved(cache_.removeLease(change.key, change.last_uid, change.revision));
   }
 }
 
-void Engine::leaseGone(const model::ObjectKey& key, const model::Uid& uid, Mono) {
-  leaseRemoved(cache_.removeLease(key, uid));
+void Engine::leaseGone(const model::ObjectKey& key, const model::Uid& uid, model::Revision revision) {
+  leaseRemoved(cache_.removeLease(key, uid, revision));
 }
 
 void Engine::placeLease(const model::ObjectKey& key, const model::NodeName& node, int gpu) {
@@ -247,7 +335,7 @@ void Engine::apply(const kapi::Change& change, Mono now) {
     case Kind::Node: applyNode(change, now); break;
     case Kind::GpuNodeStatus: applyStatus(change, now); break;
     case Kind::GpuClaim: applyClaim(change); break;
-    case Kind::Lease: applyLease(change); break;
+    case Kind::Lease: applyLease(change, now); break;
     case Kind::Crd:
     case Kind::Event: break;
   }
@@ -256,7 +344,7 @@ void Engine::apply(const kapi::Change& change, Mono now) {
 
 void Engine::learn(const model::Object& object, Mono now) {
   if (const auto* pod = std::get_if<model::PodPtr>(&object)) { putPod(*pod, now); }
-  if (const auto* lease = std::get_if<model::Ptr<model::Lease>>(&object)) { putLease(*lease); }
+  if (const auto* lease = std::get_if<model::Ptr<model::Lease>>(&object)) { putLease(*lease, now); }
   for (auto& uid : drain_.takeFreed()) { touch(uid); }
 }
 

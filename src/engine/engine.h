@@ -39,17 +39,20 @@ class Engine {
   /// A live GET said that this pod is gone (404 or another uid).
   void podGone(const model::Uid& uid, Mono now);
   /// Our DELETE was applied, or the lease was not there.
-  void leaseGone(const model::ObjectKey& key, const model::Uid& uid, Mono now);
+  void leaseGone(const model::ObjectKey& key, const model::Uid& uid, model::Revision revision = 0);
   /// An ancestor's lease (no annotations) stands under the name of this device: count it as holding it.
   void placeLease(const model::ObjectKey& key, const model::NodeName& node, int gpu);
   /// Something stands under the lease name of this device that names no pod (not ours, or unreadable): the device counts
   /// as held until unblockDevices().
   void blockDevice(const model::NodeName& node, int gpu);
   void unblockDevices();
-  /// A lease of a pod that we never saw: it ended at some time before, uncleanly for all we know.
-  void assumeEnded(const model::Uid& uid, Mono now);
-  /// The pods are listed: a uid in `inUseBy` that is not among them is an ended pod's.
-  void podsSynced() { pods_synced_ = true; }
+  /// Whether the pod shares its devices, as its last lease said; nullopt: none was seen.
+  [[nodiscard]] std::optional<bool> shares(const model::Uid& pod) const;
+  /// No container of this pod ever ran, whatever its leases say.
+  void neverRan(const model::Uid& uid) { drain_.lives(uid); }
+  /// Every kind is listed, or not served. Until then no device drains: which nodes have agents is not known. A uid in
+  /// `inUseBy` that is not among the pods is an ended pod's.
+  void synced(Mono now);
   void tick(Mono now);
   [[nodiscard]] std::optional<Mono> nextDue() const { return drain_.nextDue(); }
 
@@ -79,16 +82,22 @@ class Engine {
 
   void podChanged(const model::PodPtr& before, const model::Pod* after, Mono now);
   void putPod(model::PodPtr pod, Mono now);
-  void putLease(model::Ptr<model::Lease> lease);
+  void putLease(model::Ptr<model::Lease> lease, Mono now);
   void leaseRemoved(const model::Ptr<model::Lease>& before);
   void applyPod(const kapi::Change& change, Mono now);
   void applyNode(const kapi::Change& change, Mono now);
   void applyStatus(const kapi::Change& change, Mono now);
   void applyClaim(const kapi::Change& change);
-  void applyLease(const kapi::Change& change);
+  void applyLease(const kapi::Change& change, Mono now);
+  [[nodiscard]] std::vector<int> devicesOf(const model::Pod& pod) const;
   [[nodiscard]] Holds holdsOf(const model::Uid& uid) const;
   [[nodiscard]] sched::Amount amountOf(const model::Pod& pod, const model::NodeName& node, int id) const;
   void derive(const model::Uid& uid);
+  void assumeEnded(const model::Uid& uid, Mono now);
+  [[nodiscard]] std::vector<int> seenInUse(const model::Pod& pod) const;
+  [[nodiscard]] static std::set<model::Uid> usersOf(const model::GpuNodeStatus* status);
+  void usersChanged(const model::Uid& uid);
+  void use(const model::Pod& pod);
   void drainUnknown(const model::GpuNodeStatus& status, Mono now);
   void touch(const model::Uid& uid) { touched_.insert(uid); }
   void touchClaimOf(const model::Pod& pod);
@@ -97,12 +106,14 @@ class Engine {
   Cache cache_;
   sched::Ledger ledger_;
   Drain drain_;
+  Tombstones orderly_;  // pods whose end we saw, with all that they held
   sched::Decider decider_;
   sched::Queue queue_;
   std::unordered_map<model::Uid, Holds> derived_;
+  std::unordered_map<model::Uid, bool> shares_;  // of pods that have not ended
   std::unordered_map<model::ObjectKey, std::pair<model::NodeName, int>> placed_leases_;  // ancestors'
   std::set<std::pair<model::NodeName, int>> blocked_;
-  bool pods_synced_ = false;
+  bool synced_ = false;
   std::set<model::Uid> touched_;
   std::set<model::ObjectKey> touched_claims_;
 };

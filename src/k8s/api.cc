@@ -14,12 +14,10 @@
 namespace gs::k8s {
 namespace {
 
-constexpr std::size_t kMaxList = std::size_t{1} << 30;
+constexpr std::size_t kMaxList = std::size_t{64} << 20;
 constexpr std::size_t kMaxOther = std::size_t{16} << 20;
 /// How much later than it promised (timeoutSeconds) a server may end a watch before we do.
 constexpr auto kWatchGrace = std::chrono::seconds{30};
-
-bool isRead(kapi::Verb verb) { return verb == kapi::Verb::Get || verb == kapi::Verb::List; }
 
 /// timeoutSeconds=N of a query, plus grace; zero: no limit.
 Duration watchLimit(std::string_view query) {
@@ -53,15 +51,16 @@ class Api::HttpApiClient final : public Client {
     request.timeout = call.timeout;
     request.max_body = call.verb == kapi::Verb::List ? kMaxList : kMaxOther;
     request.before_send = may_send;
-    if (!isRead(call.verb) && !call.body.isNull()) { request.body = json::print(call.body); }
-    const char* content_type = isRead(call.verb) ? "" : kapi::contentType(call.verb);
-    const net::Answer answer = send(request, content_type, isRead(call.verb));
+    if (!kapi::isRead(call.verb) && !call.body.isNull()) { request.body = json::print(call.body); }
+    const char* content_type = kapi::isRead(call.verb) ? "" : kapi::contentType(call.verb);
+    const net::Answer answer = send(request, content_type, kapi::isRead(call.verb));
     if (answer.status != 0) {
       return kapi::decodeAnswer(call, answer.status, answer.body, answer.retry_after);
     }
     kapi::Outcome outcome;
     outcome.token = call.token;
     outcome.fate = answer.sent ? kapi::Fate::Unknown : kapi::Fate::NotSent;
+    outcome.too_large = answer.failure == net::Failure::TooLarge;
     outcome.message = describe(request, answer);
     return outcome;
   }

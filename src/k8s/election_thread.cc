@@ -44,6 +44,11 @@ std::string ElectionThread::holder() const {
   return holder_;
 }
 
+std::string ElectionThread::trouble() const {
+  MutexLock lock{mutex_};
+  return trouble_;
+}
+
 void ElectionThread::run() {
   carryOut(election_.start(wiring_.clock.now()));
   while (!released_ && !mailbox_->drained()) {
@@ -71,6 +76,7 @@ void ElectionThread::carryOut(kapi::Election::Output output) {
   {
     MutexLock lock{mutex_};
     holder_ = election_.holder();
+    trouble_ = election_.trouble();
   }
   if (output.leadership) {
     wiring_.gate.set(*output.leadership);

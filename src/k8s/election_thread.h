@@ -42,6 +42,8 @@ class ElectionThread {
 
   /// Who holds the lease as last read; "" nobody.
   [[nodiscard]] std::string holder() const;
+  /// Why the lease cannot be read or written; "" when it can.
+  [[nodiscard]] std::string trouble() const;
 
  private:
   struct Pong {
@@ -62,6 +64,7 @@ class ElectionThread {
   Signal ended_changed_;
   bool ended_ GS_GUARDED_BY(mutex_) = false;
   std::string holder_ GS_GUARDED_BY(mutex_);
+  std::string trouble_ GS_GUARDED_BY(mutex_);
   // The machine's thread's own:
   kapi::Election election_;
   WakeTimes wake_times_;

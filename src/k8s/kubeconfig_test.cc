@@ -265,6 +265,15 @@ TEST_F(LoadAccess, ElseTheHomeFileElseAllThatWasTriedIsNamed) {
   EXPECT_EQ(load()->server, "https://home");
 }
 
+TEST_F(LoadAccess, AMissingCertificateFileIsNamed) {
+  write("flag",
+        "current-context: c\ncontexts: [{name: c, context: {cluster: k}}]\n"
+        "clusters: [{name: k, cluster: {server: 'https://x', certificate-authority: none.crt}}]\n");
+  const auto access = load(dir_ + "/flag");
+  ASSERT_FALSE(access.has_value());
+  EXPECT_NE(access.error().message.find("none.crt"), std::string::npos) << access.error().message;
+}
+
 TEST_F(LoadAccess, UnreadableAndHugeFilesAreErrors) {
   EXPECT_NE(load(dir_).error().message.find("folder"), std::string::npos);
   write("huge", std::string((std::size_t{4} << 20) + 1, '#'));

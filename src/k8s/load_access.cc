@@ -44,7 +44,16 @@ Result<Access> fromFiles(const std::vector<std::string>& paths, bool must_exist,
                             "pass --kubeconfig=FILE",
                             all));
   }
-  return resolveAccess(merged, context);
+  auto access = resolveAccess(merged, context);
+  if (!access) { return access; }
+  // Named here, where it is known who names them; libcurl would only say that it could not connect.
+  for (const std::string& named : {access->tls.ca_file, access->tls.cert_file, access->tls.key_file}) {
+    if (named.empty()) { continue; }
+    if (const auto text = readFile(named); !text) {
+      return fail(text.error().code, fmt::format("{}: {}", access->origin, text.error().message));
+    }
+  }
+  return access;
 }
 
 }  // namespace

@@ -24,6 +24,7 @@ constexpr Token makeToken(std::uint8_t owner, std::uint64_t n) { return (Token{o
 constexpr std::uint8_t tokenOwner(Token t) { return static_cast<std::uint8_t>(t >> 56); }
 
 enum class Verb : std::uint8_t { Get, List, Create, Update, MergePatch, StrategicPatch, Apply, Delete };
+[[nodiscard]] inline bool isRead(Verb verb) { return verb == Verb::Get || verb == Verb::List; }
 
 /// One request. Preconditions are in `body` already (kapi/write.h builds it).
 struct Call {
@@ -60,6 +61,11 @@ struct Outcome {
   std::vector<model::Object> items;
   model::Revision list_revision = 0;
   std::string continue_token;
+  bool too_large = false;  // the answer was over our limit; a smaller page may not be
+
+  /// The API server says that there is no such object. (A 404 of a proxy on the way, or of a kind that is not served, says
+  /// nothing about an object.)
+  [[nodiscard]] bool notFound() const { return http == 404 && reason == "NotFound"; }
 };
 
 /// Streams. Events of one stream come in the server's order; after WatchEnded nothing more comes of it.

@@ -18,8 +18,6 @@ constexpr int kUnusable =
     500;  // how a watch ends whose lines make no sense: not by itself, and trying again may help
 constexpr std::size_t kShown = 300;  // bytes of a body that is no Status
 
-bool isRead(Verb verb) { return verb == Verb::Get || verb == Verb::List; }
-
 /// What follows the first bytes of a body in a message: printable, one line.
 std::string shown(std::string_view body) {
   std::string out{body.substr(0, kShown)};

@@ -13,10 +13,8 @@ namespace {
 using json::Value;
 using model::Lease;
 
-constexpr std::size_t kMaxHolders = 64;
 constexpr std::int64_t kMostMilli = 1'000'000;
 constexpr std::int64_t kMostMib = std::int64_t{1} << 40;
-constexpr int kHighestId = 1023;
 
 /// The lease's annotations by their names below gpu.scheduling/.
 class Annotations {
@@ -92,8 +90,9 @@ void readHolders(const std::string& json_text, Lease& lease) {
     malformed(lease, "holders names a pod twice");
   }
   if (lease.holders.empty()) { malformed(lease, "holders is empty"); }
-  if (lease.holders.size() > kMaxHolders) {
-    malformed(lease, fmt::format("holders has {} entries, more than {}", lease.holders.size(), kMaxHolders));
+  if (lease.holders.size() > model::kMaxSharers) {
+    malformed(lease,
+              fmt::format("holders has {} entries, more than {}", lease.holders.size(), model::kMaxSharers));
   }
 }
 
@@ -125,12 +124,12 @@ void readGpuLease(const Annotations& from, Lease& lease) {
     lease.format = std::max(lease.format, 1);
   }
   lease.node = model::NodeName{from.get("node")};
-  lease.gpu = smallNumber(from.get("gpu"), kHighestId).value_or(-1);
+  lease.gpu = smallNumber(from.get("gpu"), model::kMaxDeviceId).value_or(-1);
   lease.uuid = from.get("uuid");
   if (lease.node.empty()) { malformed(lease, "annotation gpu.scheduling/node is missing"); }
   if (lease.gpu < 0) {
     malformed(lease, fmt::format("annotation gpu.scheduling/gpu='{}' is not an id from 0 to {}",
-                                 from.get("gpu"), kHighestId));
+                                 from.get("gpu"), model::kMaxDeviceId));
   }
   if (lease.shared()) {
     readHolders(from.get("holders"), lease);

@@ -10,7 +10,6 @@ namespace {
 
 using json::Value;
 
-constexpr std::int64_t kMaxId = 1023;
 constexpr std::int64_t kMost =
     std::numeric_limits<std::int64_t>::max() / 4096;  // sums of these do not overflow
 
@@ -21,7 +20,7 @@ model::Health healthOf(std::string_view text) {
 
 model::Device deviceOf(const Value& v) {
   model::Device d;
-  d.id = static_cast<int>(bounded(v["id"], kMaxId, -1));
+  d.id = static_cast<int>(bounded(v["id"], model::kMaxDeviceId, -1));
   d.uuid = text(v["uuid"]);
   d.model = text(v["model"]);
   d.memory_mib = bounded(v["memoryMiB"], kMost);
@@ -30,7 +29,7 @@ model::Device deviceOf(const Value& v) {
   d.island = text(v["island"]);
   d.bandwidth_gbps = bounded(v["bandwidthGBps"], kMost);
   for (const Value& link : v["links"].items()) {
-    const auto to = bounded(link["to"], kMaxId, -1);
+    const auto to = bounded(link["to"], model::kMaxDeviceId, -1);
     if (to >= 0) { d.links.push_back({static_cast<int>(to), bounded(link["gbps"], kMost)}); }
   }
   d.partitioned = !v["partitions"].items().empty();

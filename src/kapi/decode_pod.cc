@@ -110,6 +110,16 @@ bool containersTerminated(const Value& status, model::PodPhase phase) {
          !hasTrueCondition(status, {"Initialized", "ContainersReady", "Ready"});
 }
 
+/// Every container was reported, and as terminated.
+bool allReportedTerminated(const Value& status, std::size_t containers) {
+  std::size_t reported = 0;
+  for (const Value& container : status["containerStatuses"].items()) {
+    if (!container["state"]["terminated"].isObject()) { return false; }
+    ++reported;
+  }
+  return reported >= containers;
+}
+
 void readStatus(const Value& status, model::Pod& pod) {
   pod.phase = phaseOf(status["phase"].str());
   pod.containers_terminated = containersTerminated(status, pod.phase);
@@ -153,6 +163,7 @@ model::Pod decodePod(const Value& v) {
   addUnsupported(spec, unsupported);
   pod.unsupported.assign(unsupported.begin(), unsupported.end());
   readStatus(v["status"], pod);
+  pod.containers_reported_terminated = allReportedTerminated(v["status"], spec["containers"].items().size());
   return pod;
 }
 

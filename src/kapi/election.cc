@@ -1,5 +1,7 @@
 #include "kapi/election.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "kapi/time.h"
@@ -75,9 +77,11 @@ void Election::readAnswered(const Outcome& outcome, Now now, Output& out) {
   } else if (outcome.http == 404) {
     vanished(now, out);
   } else if (outcome.fate == Fate::Applied && lease != nullptr) {
+    trouble_.clear();
     seen(**lease, now);
     consider(lease->get(), now, out);
   } else {
+    say("read", outcome, out);
     waitRetry(outcome.retry_after, now, out);
   }
 }
@@ -103,6 +107,13 @@ void Election::vanished(Now now, Output& out) {
 Duration Election::lifeOf(const model::Lease& lease) const {
   const std::chrono::seconds recorded{std::clamp<std::int64_t>(lease.record.duration_s, 0, 3600)};
   return std::max<Duration>(config_.lease_duration, recorded);
+}
+
+void Election::say(const char* verb, const Outcome& outcome, Output& out) {
+  auto trouble = fmt::format("cannot {} the leader lease {}: {} {}", verb, config_.lease.text(), outcome.http,
+                             outcome.message);
+  if (trouble != trouble_) { out.effects.emplace_back(Log{Level::Warn, trouble, {}}); }
+  trouble_ = std::move(trouble);
 }
 
 void Election::finish(Output& out) {
@@ -166,12 +177,14 @@ void Election::writeAnswered(const Outcome& outcome, Now now, Output& out) {
     return;
   }
   if (outcome.fate == Fate::Applied && lease != nullptr) {
+    trouble_.clear();
     seen(**lease, now);
     lead(now, out);
     waitRetry({}, now, out);
   } else if (outcome.http == 409) {
     read(out);
   } else {
+    say("write", outcome, out);
     reread_ = true;  // it may have been applied: the next write needs the newest revision
     waitRetry(outcome.retry_after, now, out);
   }

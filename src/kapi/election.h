@@ -50,12 +50,15 @@ class Election {
   [[nodiscard]] bool leading() const { return leadership_.leading; }
   /// Who holds the lease as last read, "" when nobody.
   [[nodiscard]] const std::string& holder() const { return holder_; }
+  /// Why the lease cannot be read or written, "" when it can; logged when it changes.
+  [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
  private:
   Config config_;
   Rng rng_;
   Leadership leadership_;
   std::string holder_;
+  std::string trouble_;
 
   enum class State : std::uint8_t { Idle, Reading, Writing, Waiting, Stopped };
   void read(Output& out);
@@ -67,6 +70,7 @@ class Election {
   void seen(const model::Lease& lease, Now now);
   void vanished(Now now, Output& out);
   void finish(Output& out);
+  void say(const char* verb, const Outcome& outcome, Output& out);
   [[nodiscard]] Duration lifeOf(const model::Lease& lease) const;
   void lead(Now now, Output& out);
   void lose(Output& out);

@@ -49,6 +49,8 @@ const KindInfo& kindInfo(Kind kind) {
   return kKindTable[i];
 }
 
+bool mayBeAbsent(model::Kind kind) { return kindInfo(kind).group == std::string_view{"gpu.scheduling"}; }
+
 std::string apiVersion(Kind kind) {
   const KindInfo& info = kindInfo(kind);
   return info.group[0] == '\0' ? info.version : fmt::format("{}/{}", info.group, info.version);

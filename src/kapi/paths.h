@@ -19,6 +19,8 @@ struct KindInfo {
 };
 
 [[nodiscard]] const KindInfo& kindInfo(model::Kind kind);
+/// Served by a CRD, which may not be there.
+[[nodiscard]] bool mayBeAbsent(model::Kind kind);
 /// "coordination.k8s.io/v1" or "v1"
 [[nodiscard]] std::string apiVersion(model::Kind kind);
 /// Path and query of a call: "/api/v1/namespaces/ns/pods/p/binding?...". List and Create of a namespaced kind with

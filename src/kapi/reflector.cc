@@ -28,7 +28,8 @@ std::string watchQuery(const std::string& selector, model::Revision from, int ti
 
 }  // namespace
 
-Reflector::Reflector(Config config, Rng rng) : config_{std::move(config)}, rng_{rng} {}
+Reflector::Reflector(Config config, Rng rng)
+    : config_{std::move(config)}, rng_{rng}, page_size_{config_.page_size} {}
 
 Reflector::Output Reflector::start(Now) {
   Output out;
@@ -39,6 +40,7 @@ Reflector::Output Reflector::start(Now) {
 /// While a list is under way nothing is watched: a watch would know of deletions that the list does not, and the list
 /// would bring the objects back.
 void Reflector::list(Output& out) {
+  from_cache_ = synced_ && !target_ && !list_failed_;
   if (stream_ != 0) { out.effects.emplace_back(CloseWatch{stream_}); }
   stream_ = 0;
   closeProbe(out);
@@ -50,8 +52,14 @@ void Reflector::list(Output& out) {
   askPage("", out);
 }
 
+/// A first list is consistent with everything written before it. A later one need not be newer than what we know, so the
+/// API server may answer from its cache, at a fraction of the price.
 void Reflector::askPage(const std::string& continue_token, Output& out) {
-  Call call = listObjects(config_.kind, config_.ns, config_.page_size, continue_token, config_.selector);
+  Call call = listObjects(config_.kind, config_.ns, page_size_, continue_token, config_.selector);
+  if (from_cache_ && continue_token.empty()) {
+    call.query += fmt::format("&resourceVersion={}&resourceVersionMatch=NotOlderThan", progress_);
+  }
+  page_token_ = continue_token;
   call.token = token();
   call.timeout = std::chrono::seconds{60};
   list_call_ = call.token;
@@ -81,8 +89,14 @@ void Reflector::page(const Outcome& outcome, Now now, Output& out) {
 }
 
 void Reflector::listFailed(const Outcome& outcome, Now now, Output& out) {
-  absent_ = outcome.http == 404;
-  trouble_ = fmt::format("list of {}: {} {}", kindInfo(config_.kind).resource, outcome.http, outcome.message);
+  if (outcome.too_large && page_size_ > 1) {
+    page_size_ /= 2;
+    askPage(page_token_, out);
+    return;
+  }
+  list_failed_ = true;
+  absent_ = outcome.http == 404 && mayBeAbsent(config_.kind);
+  say(fmt::format("list of {}: {} {}", kindInfo(config_.kind).resource, outcome.http, outcome.message), out);
   if (absent_) {
     listed_.clear();
     for (auto& [key, known] : std::exchange(known_, {})) {
@@ -95,6 +109,7 @@ void Reflector::listFailed(const Outcome& outcome, Now now, Output& out) {
 /// The difference between what was known and the list, deletions first (a name may have a new uid).
 void Reflector::listComplete(Now now, Output& out) {
   absent_ = false;
+  list_failed_ = false;
   trouble_.clear();
   std::unordered_map<model::ObjectKey, const model::Object*> listed;
   for (const auto& object : listed_) { listed.emplace(keyOf(object), &object); }
@@ -109,6 +124,7 @@ void Reflector::listComplete(Now now, Output& out) {
   listed_.clear();
   listed_.shrink_to_fit();
   out.synced_now = !synced_;
+  out.listed_at = list_revision_;
   synced_ = true;
   relist_ = false;
   advance(list_revision_, out);
@@ -195,7 +211,7 @@ void Reflector::streamEnded(const WatchEnded& ended, Now now, Output& out) {
       list(out);
       return;
     }
-    trouble_ = fmt::format("watch of {}: 410 {}", kindInfo(config_.kind).resource, ended.message);
+    say(fmt::format("watch of {}: 410 {}", kindInfo(config_.kind).resource, ended.message), out);
     relist_ = true;
     wait({}, now, out);
     return;
@@ -208,9 +224,15 @@ void Reflector::streamEnded(const WatchEnded& ended, Now now, Output& out) {
     watch(out);
     return;
   }
-  trouble_ = fmt::format("watch of {}: {} {}", kindInfo(config_.kind).resource, ended.http, ended.message);
+  say(fmt::format("watch of {}: {} {}", kindInfo(config_.kind).resource, ended.http, ended.message), out);
   relist_ = ended.http == 404 || ended.http == 400 || (ended.http >= 500 && failures_ >= kErrorsBeforeList);
   wait({}, now, out);
+}
+
+/// A new trouble is logged once; /readyz shows it as long as it lasts.
+void Reflector::say(std::string trouble, Output& out) {
+  if (trouble_.empty() || trouble_ != trouble) { out.effects.emplace_back(Log{Level::Warn, trouble, {}}); }
+  trouble_ = std::move(trouble);
 }
 
 void Reflector::wait(Duration at_least, Now now, Output& out) {

@@ -42,7 +42,9 @@ class Reflector {
   struct Output {
     Effects effects;
     std::vector<Change> changes;
-    bool synced_now = false;     // the first list is complete with this output (said once)
+    bool synced_now = false;  // the first list is complete with this output (said once)
+    /// A list is complete with this output: whatever is not known() and not newer than this is gone.
+    std::optional<model::Revision> listed_at;
     bool caught_up_now = false;  // the pending catchUp reached its revision with this output
   };
 
@@ -62,7 +64,12 @@ class Reflector {
   [[nodiscard]] Output catchUp(model::Revision revision, Now now);
 
   [[nodiscard]] bool synced() const { return synced_; }
-  /// The last list was answered 404: the kind is not served (its CRD is missing). Listed again every 10 s; such a kind is empty.
+  [[nodiscard]] bool knows(const model::ObjectKey& key, const model::Uid& uid) const {
+    const auto it = known_.find(key);
+    return it != known_.end() && it->second.uid == uid;
+  }
+  [[nodiscard]] const std::string& ns() const { return config_.ns; }
+  /// The last list of a kind of ours was answered 404: its CRD is missing. Listed again every 10 s; such a kind is empty.
   [[nodiscard]] bool absent() const { return absent_; }
   /// Everything up to here was applied (list revision, event or bookmark).
   [[nodiscard]] model::Revision progress() const { return progress_; }
@@ -88,6 +95,7 @@ class Reflector {
   void page(const Outcome& outcome, Now now, Output& out);
   void listComplete(Now now, Output& out);
   void listFailed(const Outcome& outcome, Now now, Output& out);
+  void say(std::string trouble, Output& out);
   void watch(Output& out);
   void probe(Now now, Output& out);
   void streamEnded(const WatchEnded& ended, Now now, Output& out);
@@ -105,6 +113,10 @@ class Reflector {
   std::optional<model::Revision> target_;  // of the pending catchUp
   std::optional<Mono> probe_deadline_;
   std::vector<model::Object> listed_;  // pages of the list under way
+  std::string page_token_;             // of the page that was asked for
+  int page_size_ = 0;                  // halved when a page is too large to take
+  bool from_cache_ = false;            // the list under way may come from the API server's cache
+  bool list_failed_ = false;           // the last one; the next is a consistent one
   model::Revision list_revision_ = 0;
   bool stream_brought_ = false;  // the present stream brought something
   Mono stream_opened_{};

@@ -33,7 +33,8 @@ ObjectKey keyed(const std::string& name) { return {"ns", name}; }
 /// Plays the runner by hand: keeps the last effects and finds what a test wants to see.
 class Hand {
  public:
-  explicit Hand(int page_size = 500) : machine_{{kWatchedKind, 9, "ns", "a=b", page_size}, Rng{1}} {}
+  explicit Hand(int page_size = 500, Kind kind = kWatchedKind)
+      : machine_{{kind, 9, "ns", "a=b", page_size}, Rng{1}} {}
 
   Reflector& machine() { return machine_; }
   Now now() const { return clock_.now(); }
@@ -69,6 +70,12 @@ class Hand {
     o.http = http;
     o.message = "broken";
     o.retry_after = retry_after;
+    return take(machine_.handle(o, now()));
+  }
+  const Reflector::Output& tooLarge() {
+    Outcome o;
+    o.token = call_.token;
+    o.too_large = true;
     return take(machine_.handle(o, now()));
   }
   const Reflector::Output& event(Token stream, WatchType type, const std::string& name,
@@ -302,8 +309,54 @@ TEST(Reflector, ARelistThatFailsIsListedAgainAndNotWatched) {
   EXPECT_EQ(h.count<OpenWatch>(), 0);
 }
 
-TEST(Reflector, AKindThatIsNotServedIsEmptyAndAskedForAgain) {
+TEST(Reflector, A404OfAKindThatIsAlwaysServedDeletesNothing) {
   Hand h;
+  h.begin();
+  h.ended(h.open().stream, 404);
+  h.advance(h.untilWake());
+  h.tick();
+  EXPECT_TRUE(h.listFails(404).changes.empty());
+  EXPECT_FALSE(h.machine().absent());
+  EXPECT_NE(h.machine().trouble(), "");
+}
+
+TEST(Reflector, APageThatIsTooLargeIsAskedForInHalves) {
+  Hand h{4};
+  h.start();
+  h.listed(10, {leaseObject(keyed("a"), "u-a", 5)}, "more");
+  for (const char* limit : {"limit=2&", "limit=1&"}) {
+    h.tooLarge();
+    EXPECT_NE(target(h.call()).find(limit), std::string::npos) << target(h.call());
+    EXPECT_NE(target(h.call()).find("continue=more"), std::string::npos);
+  }
+  h.tooLarge();  // one object is over the limit: an error as any other
+  EXPECT_EQ(h.count<Call>(), 0);
+  EXPECT_NE(h.machine().trouble(), "");
+}
+
+TEST(Reflector, ALaterListMayComeFromTheServersCacheUnlessOneFailed) {
+  Hand h;
+  h.begin();
+  EXPECT_EQ(h.call().query.find("resourceVersion"), std::string::npos);
+  h.ended(h.open().stream, 410);
+  EXPECT_NE(h.call().query.find("resourceVersion=10&resourceVersionMatch=NotOlderThan"), std::string::npos);
+  h.listFails(504);
+  h.advance(h.untilWake());
+  h.tick();
+  EXPECT_EQ(h.call().query.find("resourceVersion"), std::string::npos);
+}
+
+TEST(Reflector, ANewTroubleIsLoggedOnce) {
+  Hand h;
+  h.start();
+  EXPECT_EQ((h.listFails(403), h.count<Log>()), 1);
+  h.advance(h.untilWake());
+  h.tick();
+  EXPECT_EQ((h.listFails(403), h.count<Log>()), 0);
+}
+
+TEST(Reflector, AKindThatIsNotServedIsEmptyAndAskedForAgain) {
+  Hand h{500, Kind::GpuClaim};
   h.begin();
   h.ended(h.open().stream, 404);
   h.advance(h.untilWake());

@@ -154,7 +154,7 @@ Call fencePod(const model::ObjectKey& key, const model::Uid& uid, const std::str
 Call setUnschedulable(const model::Pod& pod, const std::string& reason, const std::string& message,
                       Wall now) {
   Call call = callTo(Verb::StrategicPatch, Kind::Pod, pod.key, "status");
-  setPreconditions(call.body.child("metadata"), pod.uid, 0);
+  setPreconditions(call.body.child("metadata"), pod.uid, pod.revision);
   Object condition{{"type", "PodScheduled"},
                    {"status", "False"},
                    {"reason", reason},
@@ -214,10 +214,12 @@ std::string allocatedText(const std::vector<ClaimAllocation>& sorted) {
   return out;
 }
 
-Call applyClaimStatus(const model::ObjectKey& claim, const ClaimStatus& status) {
+Call applyClaimStatus(const model::ObjectKey& claim, const model::Uid& uid, model::Revision revision,
+                      const ClaimStatus& status) {
   Call call = callTo(Verb::Apply, Kind::GpuClaim, claim, "status");
   call.query = fmt::format("fieldManager={}&force=true", kFieldManager);
   call.body = bodyOf(Kind::GpuClaim, claim);
+  setPreconditions(call.body.child("metadata"), uid, revision);
   Value& out = call.body.child("status");
   out = Object{};
   auto sorted = status.allocations;

@@ -53,7 +53,9 @@ struct ClaimStatus {
 /// The text of status.allocated: up to 8 joined by "; ", then " (+N more)".
 [[nodiscard]] std::string allocatedText(const std::vector<ClaimAllocation>& sorted);
 /// Server-side apply of gpuclaims/status, field manager gpu-scheduler, force.
-[[nodiscard]] Call applyClaimStatus(const model::ObjectKey& claim, const ClaimStatus& status);
+/// `uid` and `revision` (0: none) keep a write that lands late from putting an older status over a newer one.
+[[nodiscard]] Call applyClaimStatus(const model::ObjectKey& claim, const model::Uid& uid,
+                                    model::Revision revision, const ClaimStatus& status);
 
 /// Create (POST) or Update (PUT with uid and resourceVersion) of a leader election record: spec holderIdentity, leaseDurationSeconds,
 /// acquireTime, renewTime, leaseTransitions from `lease`; `annotations` on the object. No managed label.

@@ -55,10 +55,11 @@ TEST(Write, SetUnschedulableKeepsTheTimeOfTheLastChange) {
   const Call c = setUnschedulable(pod, "Unschedulable", "0/1 nodes", kNow);
   EXPECT_EQ(request(c), "PATCH /api/v1/namespaces/team-a/pods/train-0/status");
   EXPECT_EQ(c.verb, Verb::StrategicPatch);
-  EXPECT_EQ(json::print(c.body),
-            R"({"metadata":{"uid":"u-1"},"status":{"conditions":[{"type":"PodScheduled","status":"False",)"
-            R"("reason":"Unschedulable","message":"0/1 nodes","lastProbeTime":null,)"
-            R"("lastTransitionTime":"2025-06-15T15:06:40Z"}]}})");
+  EXPECT_EQ(
+      json::print(c.body),
+      R"({"metadata":{"uid":"u-1","resourceVersion":"42"},"status":{"conditions":[{"type":"PodScheduled","status":"False",)"
+      R"("reason":"Unschedulable","message":"0/1 nodes","lastProbeTime":null,)"
+      R"("lastTransitionTime":"2025-06-15T15:06:40Z"}]}})");
   pod.scheduled.status = "False";
   const Call again = setUnschedulable(pod, "a", "b", kNow);
   EXPECT_EQ(again.body["status"]["conditions"].at(0).find("lastTransitionTime"), nullptr);
@@ -162,7 +163,8 @@ ClaimAllocation allocation(int n, std::int64_t bound_at_s) {
 }
 
 TEST(ClaimStatus, IsAnApplyWithForce) {
-  const Call c = applyClaimStatus({"a", "four"}, {"Bound", "", {allocation(2, 20), allocation(1, 10)}});
+  const Call c = applyClaimStatus({"a", "four"}, model::Uid{"u-c"}, 8,
+                                  {"Bound", "", {allocation(2, 20), allocation(1, 10)}});
   EXPECT_EQ(
       request(c),
       "PATCH "
@@ -170,29 +172,32 @@ TEST(ClaimStatus, IsAnApplyWithForce) {
   EXPECT_STREQ(contentType(c.verb), "application/apply-patch+yaml");
   EXPECT_EQ(
       json::print(c.body),
-      R"({"apiVersion":"gpu.scheduling/v1","kind":"GpuClaim","metadata":{"name":"four","namespace":"a"},)"
+      R"({"apiVersion":"gpu.scheduling/v1","kind":"GpuClaim","metadata":{"name":"four","namespace":"a",)"
+      R"("uid":"u-c","resourceVersion":"8"},)"
       R"("status":{"phase":"Bound","nodeName":"node-1","gpuIds":[1],"allocated":"node-1:1; node-2:2",)"
       R"("allocations":[{"pod":"pod-1","uid":"u-1001","node":"node-1","gpuIds":[1]},)"
       R"({"pod":"pod-2","uid":"u-1002","node":"node-2","gpuIds":[2]}],"allocationsTotal":2}})");
 }
 
 TEST(ClaimStatus, EmptyMembersAreLeftOut) {
-  EXPECT_EQ(json::print(applyClaimStatus({"a", "c"}, {"Pending", "no GPUs", {}}).body["status"]),
-            R"({"phase":"Pending","message":"no GPUs"})");
-  EXPECT_EQ(json::print(applyClaimStatus({"a", "c"}, {}).body["status"]), "{}");
+  EXPECT_EQ(
+      json::print(
+          applyClaimStatus({"a", "c"}, model::Uid{"u-c"}, 8, {"Pending", "no GPUs", {}}).body["status"]),
+      R"({"phase":"Pending","message":"no GPUs"})");
+  EXPECT_EQ(json::print(applyClaimStatus({"a", "c"}, model::Uid{"u-c"}, 8, {}).body["status"]), "{}");
 }
 
 TEST(ClaimStatus, OrderIsByTimeThenUid) {
-  const auto body =
-      applyClaimStatus({"a", "c"}, {"Bound", "", {allocation(3, 5), allocation(2, 5), allocation(1, 6)}})
-          .body;
+  const auto body = applyClaimStatus({"a", "c"}, model::Uid{"u-c"}, 8,
+                                     {"Bound", "", {allocation(3, 5), allocation(2, 5), allocation(1, 6)}})
+                        .body;
   EXPECT_EQ(body["status"]["allocated"].str(), "node-2:2; node-3:3; node-1:1");
 }
 
 TEST(ClaimStatus, IsCutAt256AndCountsAll) {
   ClaimStatus status{"Bound", "", {}};
   for (int i = 0; i < 300; ++i) { status.allocations.push_back(allocation(i, i)); }
-  const auto out = applyClaimStatus({"a", "c"}, status).body["status"];
+  const auto out = applyClaimStatus({"a", "c"}, model::Uid{"u-c"}, 8, status).body["status"];
   EXPECT_EQ(out["allocations"].items().size(), 256U);
   EXPECT_EQ(out["allocationsTotal"].integer(), 300);
   EXPECT_NE(out["allocated"].str().find("; node-7:7 (+292 more)"), std::string_view::npos);

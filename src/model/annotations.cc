@@ -11,7 +11,6 @@
 namespace gs::model {
 namespace {
 
-constexpr int kMaxId = 1023;
 constexpr std::size_t kMaxName = 253;  // of an object
 constexpr std::size_t kMaxLabel = 63;  // of a label's value
 constexpr std::size_t kShortNode = 200;
@@ -37,7 +36,9 @@ std::string_view trimmed(std::string_view s) {
 std::optional<int> idOf(std::string_view s) {
   int id = -1;
   const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), id);
-  if (error != std::errc{} || end != s.data() + s.size() || id < 0 || id > kMaxId) { return std::nullopt; }
+  if (error != std::errc{} || end != s.data() + s.size() || id < 0 || id > kMaxDeviceId) {
+    return std::nullopt;
+  }
   return id;
 }
 
@@ -53,7 +54,7 @@ Result<Allocation> parseAllocation(std::string_view text) {
   const auto malformed = [&](const char* what) {
     return fail(Code::Invalid,
                 fmt::format("allocation '{}' {}; the form is <node>:<id>,<id> or <id>,<id> with ids 0 to {}",
-                            text.substr(0, 300), what, kMaxId));
+                            text.substr(0, 300), what, kMaxDeviceId));
   };
   Allocation out;
   std::string_view rest = text;

@@ -31,6 +31,11 @@ struct GpuClaim {
   /// "" or one sentence naming field, value and fix: the claim is Failed and its pods wait.
   std::string invalid;
   friend bool operator==(const GpuClaim&, const GpuClaim&) = default;
+  /// Equal but for the revision.
+  [[nodiscard]] bool sameBut(GpuClaim other) const {
+    other.revision = revision;
+    return *this == other;
+  }
 };
 
 }  // namespace gs::model

@@ -10,6 +10,9 @@
 
 namespace gs::model {
 
+/// The most holders of one lease.
+inline constexpr std::size_t kMaxSharers = 64;
+
 /// One entry of `gpu.scheduling/holders`: a pod that shares the device.
 struct ShareHolder {
   Uid uid;

@@ -43,6 +43,8 @@ struct Pod {
   bool deleting = false;  // metadata.deletionTimestamp is set
   /// Every container that ever started is reported terminated (or none started). False when unsure.
   bool containers_terminated = false;
+  /// Every container of the spec is reported terminated: what counts when the object went without reaching its end.
+  bool containers_reported_terminated = false;
   bool ready = false;     // condition Ready=True
   bool is_agent = false;  // label app=gpu-scheduler-agent
   std::int32_t priority = 0;

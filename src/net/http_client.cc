@@ -106,6 +106,7 @@ class HttpClient::Core {
   bool takeLines(std::string_view bytes);
 
   const Options options_;
+  int last_status_ = 0;
   CURL* const easy_;
   CURLM* const multi_;
   std::array<char, CURL_ERROR_SIZE> error_{};
@@ -129,6 +130,7 @@ HttpClient::Core::Core(Options options)
   set(CURLOPT_SOCKOPTFUNCTION, &tuneSocket);
   set(CURLOPT_MAXAGE_CONN,
       static_cast<long>(std::chrono::floor<std::chrono::seconds>(options_.max_idle).count()));
+  set(CURLOPT_MAXLIFETIME_CONN, 300L);  // a rotated certificate is shown, however busy the connection is
   set(CURLOPT_CONNECTTIMEOUT_MS, millis(options_.connect_timeout));
   set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1L);
   set(CURLOPT_ERRORBUFFER, error_.data());
@@ -193,6 +195,8 @@ void HttpClient::Core::prepare(const ClientRequest& request, Slist& headers, Sli
   if (!options_.tls.server_name.empty()) { url = renameHost(url, headers, connect_to); }
   for (const auto& [name, value] : request.headers) { headers.add(name + ": " + value); }
   headers.add("Expect:");  // never wait for "100 Continue"
+  // The server looks at the client certificate of the connection: after a 401 a renewed one gets its chance.
+  set(CURLOPT_FRESH_CONNECT, last_status_ == 401 ? 1L : 0L);
   set(CURLOPT_URL, url.c_str());
   set(CURLOPT_CONNECT_TO, connect_to.head);
   set(CURLOPT_NOBODY, 0L);
@@ -250,6 +254,7 @@ Answer HttpClient::Core::conclude(CURLcode code) {
   Answer answer = std::move(transfer_.answer);
   long status = 0;
   curl_easy_getinfo(easy_, CURLINFO_RESPONSE_CODE, &status);
+  last_status_ = static_cast<int>(status);
   if (code == CURLE_OK && !transfer_.line.empty()) { (*transfer_.on_line)(transfer_.line); }
   if ((code == CURLE_OK || transfer_.stopped) && status > 0) {
     answer.status = static_cast<int>(status);

@@ -43,7 +43,10 @@ void branch(FieldSet& a, FieldSet& b, const std::string& step, Fill fill) {
 
 void compareMembers(const Value& old, const Value& now, const Schema* schema, FieldSet& changed,
                     FieldSet& removed) {
-  for (const auto& [name, member] : now.members()) {
+  // No structured bindings here: clang 14's lambdas cannot capture them.
+  for (const auto& entry : now.members()) {
+    const auto& name = entry.first;
+    const Value& member = entry.second;
     const Value* before = old.find(name);
     if (before != nullptr && *before == member) { continue; }
     branch(changed, removed, fieldStep(name), [&](FieldSet& c, FieldSet& r) {
@@ -54,7 +57,9 @@ void compareMembers(const Value& old, const Value& now, const Schema* schema, Fi
       }
     });
   }
-  for (const auto& [name, member] : old.members()) {
+  for (const auto& entry : old.members()) {
+    const auto& name = entry.first;
+    const Value& member = entry.second;
     if (now.find(name) != nullptr) { continue; }
     branch(changed, removed, fieldStep(name),
            [&](FieldSet&, FieldSet& r) { collect(member, childOf(schema, name), r); });
@@ -78,10 +83,10 @@ void compareItems(const Value& old, const Value& now, const Schema& schema, Fiel
     });
     if (known != before.end()) { before.erase(known); }
   }
-  for (const auto& [step, item] : before) {
-    branch(changed, removed, step, [&](FieldSet&, FieldSet& r) {
+  for (const auto& entry : before) {
+    branch(changed, removed, entry.first, [&](FieldSet&, FieldSet& r) {
       r.member = true;
-      if (schema.list == ListKind::Map) { collect(*item, schema.element.get(), r); }
+      if (schema.list == ListKind::Map) { collect(*entry.second, schema.element.get(), r); }
     });
   }
 }

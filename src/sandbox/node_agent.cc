@@ -290,7 +290,7 @@ std::vector<model::Device> NodeAgents::withUsers(Machine& m, bool& draining) con
   for (const auto& entry : m.anonymous) { used.insert(entry.second.begin(), entry.second.end()); }
   for (const auto& r : running) {
     std::vector<int> ids = idsOf(r.devices, devices);
-    if (ids.empty() && r.gpus > 0) {
+    if (r.devices.empty() && r.gpus > 0) {  // named ones that are pulled out are nobody else's
       const auto [at, is_new] = m.anonymous.try_emplace(r.uid);
       if (is_new) { at->second = lowestFree(devices, used, r.gpus); }
       ids = at->second;

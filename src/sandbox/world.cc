@@ -15,7 +15,7 @@ constexpr std::uint8_t kElectionOwner = 100;
 constexpr Duration kFirstBookmark =
     std::chrono::seconds{1};  // a real server's, on a watch of timeoutSeconds=3
 constexpr Duration kBookmarkEvery = std::chrono::seconds{60};
-constexpr Duration kStopLimit = std::chrono::milliseconds{2500};
+constexpr Duration kStopLimit = std::chrono::seconds{2};
 
 bool isWrite(const kapi::Call& call) { return call.verb != kapi::Verb::Get && call.verb != kapi::Verb::List; }
 
@@ -48,6 +48,21 @@ struct World::Replica {
   std::map<std::string, std::deque<kapi::Call>> lanes;  // busy lanes with what waits behind
   std::set<kapi::Token> streams;
   std::set<Mono> wakes;
+  Duration lag{};  // its clock is so much behind
+  std::optional<Mono> stalled_from;
+  Mono stalled_until{};
+
+  /// What its clock shows. It never goes back.
+  [[nodiscard]] Now clock(Now world) {
+    Duration behind = lag;
+    if (stalled_from && world.mono >= stalled_until) {
+      lag += stalled_until - *std::exchange(stalled_from, std::nullopt);
+      behind = lag;
+    } else if (stalled_from) {
+      behind += world.mono - *stalled_from;
+    }
+    return {world.mono - behind, world.wall - std::chrono::duration_cast<Wall::duration>(behind)};
+  }
 };
 
 namespace {
@@ -144,9 +159,12 @@ void World::begin(Replica& r) {
   election.lease = {r.config.lease_namespace, scheduler::kLeaderLease};
   election.identity = fmt::format("{}_{}", r.config.instance, r.life);
   election.owner = kElectionOwner;
+  election.lease_duration = options_.lease_duration;
+  election.renew_deadline = options_.renew_deadline;
+  election.retry_period = options_.retry_period;
   r.election = std::make_unique<kapi::Election>(std::move(election), Rng{rng_.next()});
-  carry(r, r.machine->start(clock_.now()));
-  elected(r, r.election->start(clock_.now()));
+  carry(r, r.machine->start(r.clock(clock_.now())));
+  elected(r, r.election->start(r.clock(clock_.now())));
 }
 
 void World::crash(ReplicaId id) {
@@ -180,7 +198,7 @@ void World::stop(ReplicaId id) {
 void World::stopWhenDone(ReplicaId id, Mono end) {
   Replica& r = replica(id);
   if (!r.machine->underWay() || clock_.now().mono >= end) {
-    elected(r, r.election->stop(clock_.now()));
+    elected(r, r.election->stop(r.clock(clock_.now())));
     return;
   }
   const auto again = [this, id, end](Replica&) { stopWhenDone(id, end); };
@@ -210,7 +228,7 @@ void World::inReplica(ReplicaId id, std::uint64_t life, std::function<void(Repli
 }
 
 void World::post(Replica& r, const scheduler::Event& event) {
-  carry(r, r.machine->handle(event, clock_.now()));
+  carry(r, r.machine->handle(event, r.clock(clock_.now())));
 }
 
 void World::carry(Replica& r, kapi::Effects effects) {
@@ -225,18 +243,28 @@ void World::carry(Replica& r, kapi::Effects effects) {
       port_.close(r.id, close->stream);
       r.streams.erase(close->stream);
     } else if (const auto* wake = std::get_if<kapi::Wake>(&effect)) {
-      if (!r.wakes.insert(wake->at).second) { continue; }
-      at(wake->at, [this, id = r.id, life, when = wake->at] {
-        inReplica(id, life, [this, when](Replica& woken) {
-          woken.wakes.erase(when);
-          elected(woken, woken.election->tick(clock_.now()));
-          if (woken.alive) { post(woken, kapi::TimerDue{}); }
-        });
-      });
+      if (r.wakes.insert(wake->at).second) { wakeAt(r, wake->at); }
     } else if (const auto* log = std::get_if<kapi::Log>(&effect)) {
       line(r, *log);
     }
   }
+}
+
+/// At `when` by its own clock, which may stand still meanwhile.
+void World::wakeAt(Replica& r, Mono when) {
+  const Mono shown = r.clock(clock_.now()).mono;
+  at(clock_.now().mono + (when - shown), [this, id = r.id, life = r.life, when] {
+    inReplica(id, life, [this, when](Replica& woken) {
+      const Now now = woken.clock(clock_.now());
+      if (now.mono < when) {
+        wakeAt(woken, when);
+        return;
+      }
+      woken.wakes.erase(when);
+      elected(woken, woken.election->tick(now));
+      if (woken.alive) { post(woken, kapi::TimerDue{}); }
+    });
+  });
 }
 
 void World::line(const Replica& r, const kapi::Log& log) {
@@ -248,7 +276,7 @@ void World::line(const Replica& r, const kapi::Log& log) {
 }
 
 void World::elected(Replica& r, kapi::Election::Output output) {
-  if (output.ping) { r.election->pong(clock_.now()); }
+  if (output.ping) { r.election->pong(r.clock(clock_.now())); }
   carry(r, std::move(output.effects));
   if (output.leadership) {
     r.gate = *output.leadership;
@@ -274,7 +302,7 @@ void World::submit(Replica& r, kapi::Call call) {
 
 void World::send(Replica& r, kapi::Call call) {
   const auto life = r.life;
-  const bool shut = call.guarded && !(r.gate.leading && clock_.now().mono < r.gate.until);
+  const bool shut = call.guarded && !(r.gate.leading && r.clock(clock_.now()).mono < r.gate.until);
   if (shut || api_away_) {
     auto o = failed(call, kapi::Fate::NotSent, shut ? "not leading" : "connection refused");
     after({}, [this, id = r.id, life, call = std::move(call), o = std::move(o)]() mutable {
@@ -339,7 +367,7 @@ void World::deliver(ReplicaId id, std::uint64_t life, const kapi::Call& call, ka
 
 void World::outcome(Replica& r, const kapi::Outcome& o) {
   if (kapi::tokenOwner(o.token) == kElectionOwner) {
-    elected(r, r.election->handle(o, clock_.now()));
+    elected(r, r.election->handle(o, r.clock(clock_.now())));
   } else {
     post(r, o);
   }
@@ -414,6 +442,7 @@ void World::drainStreams() {
   for (const auto& r : replicas_) {
     const std::vector<kapi::Token> streams{r->streams.begin(), r->streams.end()};
     for (const auto stream : streams) {
+      if (held(r->id, stream)) { continue; }
       while (auto event = port_.poll(r->id, stream)) {
         if (std::holds_alternative<kapi::WatchEnded>(*event)) { r->streams.erase(stream); }
         inReplica(r->id, r->life, [this, e = *std::move(event)](Replica& there) {
@@ -425,17 +454,46 @@ void World::drainStreams() {
   }
 }
 
+/// What a stream has to give waits for as long as the stream judge says; then all of it comes.
+bool World::held(ReplicaId id, kapi::Token stream) {
+  if (!stream_judge_) { return false; }
+  const auto key = std::pair{id, stream};
+  const auto hold = holds_.find(key);
+  if (hold != holds_.end()) {
+    if (clock_.now().mono < hold->second) { return true; }
+    holds_.erase(hold);
+    return false;
+  }
+  const Duration by = stream_judge_(id, stream);
+  if (by <= Duration::zero()) { return false; }
+  holds_[key] = clock_.now().mono + by;
+  after(by, [this] { drainStreams(); });
+  return true;
+}
+
 void World::setApiAway(bool away) {
   api_away_ = away;
   if (!away) { return; }
-  for (const auto& r : replicas_) {
-    for (const auto stream : std::exchange(r->streams, {})) {
-      port_.close(r->id, stream);
-      inReplica(r->id, r->life, [this, stream](Replica& there) {
-        post(there, kapi::WatchEnded{stream, 0, "connection lost"});
-      });
-    }
+  for (const auto& r : replicas_) { endStreams(r->id, 0); }
+}
+
+void World::endStreams(ReplicaId id, int http) {
+  Replica& r = replica(id);
+  for (const auto stream : std::exchange(r.streams, {})) {
+    port_.close(id, stream);
+    holds_.erase({id, stream});
+    inReplica(id, r.life, [this, stream, http](Replica& there) {
+      post(there, kapi::WatchEnded{stream, http, "connection lost"});
+    });
   }
+}
+
+void World::stallClock(ReplicaId id, Duration by) {
+  Replica& r = replica(id);
+  (void)r.clock(clock_.now());
+  if (r.stalled_from) { return; }
+  r.stalled_from = clock_.now().mono;
+  r.stalled_until = clock_.now().mono + by;
 }
 
 // ---------------------------------------------------------------- a user

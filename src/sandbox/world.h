@@ -54,6 +54,9 @@ class World {
     std::vector<kapi::SimNode> nodes = kapi::defaultNodes();
     bool agents = true;  // false: GpuNodeStatus made by hand (no observedTime)
     Duration latency = std::chrono::milliseconds{1};
+    Duration lease_duration = std::chrono::seconds{5};
+    Duration renew_deadline = std::chrono::seconds{3};
+    Duration retry_period = std::chrono::milliseconds{500};
     Wall start = ManualClock{}.now().wall;
     bool records = true;  // false: log() and writes() stay empty, so that a World can run for ever
     std::function<void(ReplicaId, const kapi::Log&)> on_log{};
@@ -61,6 +64,8 @@ class World {
         restore{};  // what Api::save() gave: begins with these objects and their machines, not with `nodes`
   };
   using Judge = std::function<CallFate(ReplicaId, const kapi::Call&)>;
+  /// How long what a watch has to bring waits; asked when it has something.
+  using StreamJudge = std::function<Duration(ReplicaId, kapi::Token)>;
 
   explicit World(Options options);
   ~World();
@@ -85,13 +90,18 @@ class World {
   void restart(ReplicaId id);
   /// Takes nothing in and lets no timer run until thawed (SIGSTOP).
   void freeze(ReplicaId id, bool frozen);
-  /// SIGTERM: what is under way comes to its end (2.5 s at most), then the leader lease is released.
+  /// SIGTERM: what is under way comes to its end (2 s at most), then the leader lease is released.
   void stop(ReplicaId id);
   [[nodiscard]] bool alive(ReplicaId id) const;
   [[nodiscard]] const scheduler::Scheduler& scheduler(ReplicaId id) const;
   [[nodiscard]] std::optional<ReplicaId> leader() const;  // the lowest that leads and decides
 
   void setJudge(Judge judge) { judge_ = std::move(judge); }
+  void setStreamJudge(StreamJudge judge) { stream_judge_ = std::move(judge); }
+  /// All watches of this replica end with that answer (0: a lost connection; 410: relist).
+  void endStreams(ReplicaId id, int http);
+  /// Its clock stands still for so long, while it goes on working: then it is that much behind, for good.
+  void stallClock(ReplicaId id, Duration by);
   /// Every request fails to connect while true; streams end.
   void setApiAway(bool away);
   /// The API server forgets its history: watches from before now get 410.
@@ -100,6 +110,11 @@ class World {
   // Nodes.
   [[nodiscard]] Kubelet& kubelet() { return *kubelet_; }
   [[nodiscard]] NodeAgents& agents() { return *agents_; }
+
+  /// To be called after changing something through kubelet() or agents().
+  void touch() { changed(); }
+  /// Does it then, between two events.
+  void after(Duration by, std::function<void()> action) { at(clock_.now().mono + by, std::move(action)); }
 
   // Time.
   [[nodiscard]] Now now() const { return clock_.now(); }
@@ -121,7 +136,6 @@ class World {
   using Action = std::function<void()>;
 
   void at(Mono when, Action action);
-  void after(Duration by, Action action) { at(clock_.now().mono + by, std::move(action)); }
   bool step(Mono until);
   Replica& replica(ReplicaId id) { return *replicas_.at(static_cast<std::size_t>(id)); }
   /// Runs `action` if that life of the replica still goes on; a frozen one gets it when thawed.
@@ -136,9 +150,11 @@ class World {
   void outcome(Replica& r, const kapi::Outcome& o);
   void elected(Replica& r, kapi::Election::Output output);
   void stopWhenDone(ReplicaId id, Mono end);
+  void wakeAt(Replica& r, Mono when);
   void openWatch(Replica& r, const kapi::OpenWatch& watch);
   void streamLives(ReplicaId id, std::uint64_t life, kapi::Token stream, Duration bookmark_every, Mono end);
   void drainStreams();
+  [[nodiscard]] bool held(ReplicaId id, kapi::Token stream);
   void changed();
   void simulate();
   void line(const Replica& r, const kapi::Log& log);
@@ -152,6 +168,8 @@ class World {
   std::unique_ptr<NodeAgents> agents_;
   std::vector<std::unique_ptr<Replica>> replicas_;
   Judge judge_;
+  StreamJudge stream_judge_;
+  std::map<std::pair<ReplicaId, kapi::Token>, Mono> holds_;  // streams that wait
   bool api_away_ = false;
   std::map<std::pair<Mono, std::uint64_t>, Action> actions_;
   std::uint64_t seq_ = 0;

@@ -241,6 +241,16 @@ void Decider::retire(ClassId id) {
   impl_->classes.erase(it);
 }
 
+std::size_t Decider::classes() const { return impl_->classes.size(); }
+
+void Decider::retireAllBut(const std::function<bool(ClassId)>& wanted) {
+  std::vector<ClassId> unwanted;
+  for (const auto& [id, c] : impl_->classes) {
+    if (!wanted(id)) { unwanted.push_back(id); }
+  }
+  for (const ClassId id : unwanted) { retire(id); }
+}
+
 Refusal Decider::refusal(ClassId id) { return impl_->refusal(impl_->at(id)); }
 std::optional<Placed> Decider::decide(ClassId id) { return impl_->decide(impl_->at(id)); }
 bool Decider::fits(ClassId id) { return impl_->catchUp(impl_->at(id)).ranking.best().has_value(); }

@@ -14,6 +14,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -48,6 +49,9 @@ class Decider {
   [[nodiscard]] const PodRequest& request(ClassId id) const;
   /// No pod has this class any more: what is known of it is forgotten. An unknown id: no effect.
   void retire(ClassId id);
+
+  [[nodiscard]] std::size_t classes() const;
+  void retireAllBut(const std::function<bool(ClassId)>& wanted);
 
   /// nullopt: fits nowhere now; refusal() says why.
   [[nodiscard]] std::optional<Placed> decide(ClassId id);

@@ -307,8 +307,7 @@ void Ledger::count(NodeState& n, const Use& use, int sign) {
 
 void Ledger::usePod(const model::NodeName& node, const model::Uid& uid, Source source,
                     const model::Resources& r, std::int64_t anonymous) {
-  GS_CHECK(source == Source::BoundPod || (source == Source::Reservation && anonymous == 0), "source {}",
-           bitsOf(source));
+  GS_CHECK(source == Source::BoundPod || source == Source::Reservation, "source {}", bitsOf(source));
   const NodeIndex i = indexFor(node);
   Uses& uses = uses_[i];
   const Use next{countable(r), countable(anonymous)};
@@ -365,7 +364,7 @@ void Ledger::checkRoom(const NodeState& n, const model::Uid& uid, const PodReque
       GS_CHECK(h.uid == uid || (shared && h.amount.shared), "{}: device {} is held by {}", n.node.name.text,
                id, h.uid.text);
     }
-    GS_CHECK(others < kMaxSharers, "{}: device {} has {} holders", n.node.name.text, id, others);
+    GS_CHECK(others < model::kMaxSharers, "{}: device {} has {} holders", n.node.name.text, id, others);
   }
   const model::Resources& have = n.node.allocatable;
   const model::Resources& want = r.resources;
@@ -390,7 +389,8 @@ Reservation Ledger::setAside(const model::NodeName& node, const model::Uid& uid,
   for (const int id : ids) {
     hold(node, id, uid, Source::Reservation, Amount{request.devices && request.devices->shared, 0, 0});
   }
-  usePod(node, uid, Source::Reservation, request.resources, 0);
+  const std::int64_t anonymous = ids.empty() ? request.resources.get(model::kNvidiaGpu) : 0;
+  usePod(node, uid, Source::Reservation, request.resources, anonymous);
   Reservation r;
   r.ledger_ = this;
   r.node_ = node;

@@ -457,7 +457,7 @@ RC_GTEST_PROP(LedgerProperty, ReservationsNeverExceedADevice, (std::uint64_t see
       for (const auto& d : stateOf(l, name).devices) {
         const bool exclusive =
             std::any_of(d.holders.begin(), d.holders.end(), [](const auto& h) { return !h.amount.shared; });
-        RC_ASSERT(d.holders.size() <= (exclusive ? 1U : kMaxSharers));
+        RC_ASSERT(d.holders.size() <= (exclusive ? 1U : model::kMaxSharers));
         free += d.holders.empty() ? 1 : 0;
       }
       RC_ASSERT(free >= stateOf(l, name).anonymous || placed->node.text != name);

@@ -66,9 +66,9 @@ std::size_t othersOn(const DeviceState& d, const model::Uid& self) {
 bool isFree(const DeviceState& d, const model::Uid& self) { return d.givable() && othersOn(d, self) == 0; }
 
 /// Free, or held only by sharers without amounts and not too many of them.
-bool isShareable(const DeviceState& d, const model::Uid& self) {
+bool isShareable(const DeviceState& d, const DeviceRequest& request, const model::Uid& self) {
   static constexpr Amount kJustShared{true, 0, 0};
-  return d.givable() && othersOn(d, self) < kMaxSharers &&
+  return d.givable() && othersOn(d, self) < request.max_sharers &&
          std::all_of(d.holders.begin(), d.holders.end(),
                      [&](const Holder& h) { return h.uid == self || h.amount == kJustShared; });
 }
@@ -80,7 +80,7 @@ std::int64_t availableFor(const NodeState& n, const DeviceRequest& r, const mode
   for (const auto& d : n.devices) {
     if (isFree(d, self)) {
       ++untouched;
-    } else if (r.shared && isShareable(d, self)) {
+    } else if (r.shared && isShareable(d, r, self)) {
       ++joined;
     }
   }
@@ -103,7 +103,7 @@ std::vector<int> sharingOrder(const NodeState& n, Mask health, const DeviceReque
   std::vector<std::pair<std::size_t, int>> joined;
   Mask untouched = 0;
   for (const auto& d : n.devices) {
-    if (d.bit < 0 || (health & bit(d.bit)) == 0 || !isShareable(d, self)) { continue; }
+    if (d.bit < 0 || (health & bit(d.bit)) == 0 || !isShareable(d, r, self)) { continue; }
     const std::size_t others = othersOn(d, self);
     if (others == 0) {
       untouched |= bit(d.bit);
@@ -152,7 +152,7 @@ NodeState narrowed(const NodeState& n, const DeviceRequest& r, const model::Uid&
   out.has_status = true;
   out.agent_stale = n.agent_stale;
   for (const auto& d : n.devices) {
-    const bool may = r.shared ? isShareable(d, self) : isFree(d, self);
+    const bool may = r.shared ? isShareable(d, r, self) : isFree(d, self);
     if (may && (island == nullptr || d.facts.island == *island) && out.devices.size() < kMaxDevices) {
       out.devices.push_back(d);
     }
@@ -187,7 +187,7 @@ Misfit topologyMisfit(const NodeState& whole_node, const DeviceRequest& r, const
   const Topology& t = *n.topology;
   Mask free = 0;
   for (const auto& d : n.devices) {
-    if (d.bit >= 0 && (r.shared ? isShareable(d, self) : isFree(d, self))) { free |= bit(d.bit); }
+    if (d.bit >= 0 && (r.shared ? isShareable(d, r, self) : isFree(d, self))) { free |= bit(d.bit); }
   }
   Mask must = 0;  // listed ids that have to be in it
   if (r.policy == model::Policy::PreferIds) {
@@ -260,7 +260,7 @@ std::optional<Misfit> refuseExact(const NodeState& node, const DeviceRequest& re
     if (d == nullptr || !d->listed || d->facts.partitioned) { continue; }
     ++there;
     usable += d->givable() ? 1 : 0;
-    free += (request.shared ? isShareable(*d, self) : isFree(*d, self)) ? 1 : 0;
+    free += (request.shared ? isShareable(*d, request, self) : isFree(*d, self)) ? 1 : 0;
     if (devices.size() < kMaxDevices) { devices.push_back(&d->facts); }
   }
   const std::int64_t need = request.count;

@@ -2,7 +2,7 @@
 // sched/policy/.
 //
 // What may be given: devices that the status lists, not Unhealthy, not cut up by MIG, and not held
-// (Exclusive) or held only by sharers without amounts, fewer than kMaxSharers (Shared). Devices of Unknown
+// (Exclusive) or held only by sharers without amounts, fewer than the request allows (Shared). Devices of Unknown
 // health (all, when the agent is stale) are looked at only when the Healthy ones do not suffice or allow no
 // set.
 // Anonymous devices (NodeState::anonymous) are some of the free ones: that many fewer may be given, whichever
@@ -28,8 +28,6 @@
 #include "sched/reason.h"
 
 namespace gs::sched {
-
-inline constexpr std::size_t kMaxSharers = 64;
 
 struct Placement {
   std::vector<int> ids;  // ascending

@@ -248,10 +248,21 @@ TEST_F(PlaceShared, NotWithExclusiveOrFractionalHolders) {
 
 TEST_F(PlaceShared, AtMostKMaxSharers) {
   testNode("a").gpus(1).addTo(l_);
-  for (std::size_t i = 0; i + 1 < kMaxSharers; ++i) { share(0, "p" + std::to_string(i)); }
+  for (std::size_t i = 0; i + 1 < model::kMaxSharers; ++i) { share(0, "p" + std::to_string(i)); }
   EXPECT_EQ(give(testDevices(1)), "0");
   share(0, "last");
   EXPECT_EQ(give(testDevices(1)), misfitText(Reason::TooFewFree, 1, 0));
+}
+
+TEST_F(PlaceShared, AsManyAsTheRequestAllows) {
+  testNode("a").gpus(1).addTo(l_);
+  share(0, "p");
+  sched::DeviceRequest two = testDevices(1);
+  two.shared = true;
+  two.max_sharers = 2;
+  EXPECT_TRUE(tryPlace(stateOf(l_, "a"), two).has_value());
+  share(0, "q");
+  EXPECT_FALSE(tryPlace(stateOf(l_, "a"), two).has_value());
 }
 
 TEST_F(PlaceShared, KeepsPoliciesAndRequiredTopology) {

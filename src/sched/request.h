@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "model/claim.h"
+#include "model/lease.h"
 #include "model/pod.h"
 #include "model/resources.h"
 
@@ -26,7 +27,8 @@ struct DeviceRequest {
   std::vector<int> prefer_ids;
   /// Exclusive takes whole devices; Shared without amounts takes 0 milli and excludes Exclusive holders.
   bool shared = false;
-  std::optional<model::TopologyMode> topology;  // see model::GpuClaim
+  std::size_t max_sharers = model::kMaxSharers;  // of one device; Shared only
+  std::optional<model::TopologyMode> topology;   // see model::GpuClaim
   std::int64_t min_bandwidth_gbps = 0;
   friend auto operator<=>(const DeviceRequest&, const DeviceRequest&) = default;
 };

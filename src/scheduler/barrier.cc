@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 
+#include "kapi/paths.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
 
@@ -41,10 +42,11 @@ void Barrier::ask(Kind kind, kapi::Effects& out) {
 }
 
 void Barrier::askCensus(const std::string& continue_token, kapi::Effects& out) {
-  kapi::Call call =
-      kapi::listObjects(Kind::Lease, "", kPage, continue_token, fmt::format("{}=true", model::kManagedLabel));
+  kapi::Call call = kapi::listObjects(Kind::Lease, "", page_size_, continue_token,
+                                      fmt::format("{}=true", model::kManagedLabel));
   call.token = kapi::makeToken(kOwner, next_++);
   census_call_ = call.token;
+  census_page_ = continue_token;
   out.emplace_back(std::move(call));
 }
 
@@ -63,6 +65,11 @@ void Barrier::startCensus(kapi::Effects& out) {
 
 void Barrier::censusPage(const kapi::Outcome& outcome, Mono now, kapi::Effects& out) {
   census_call_ = 0;
+  if (outcome.too_large && page_size_ > 1) {
+    page_size_ /= 2;
+    askCensus(census_page_, out);
+    return;
+  }
   if (outcome.fate != kapi::Fate::Applied) {
     last_error_ = fmt::format("cannot list leases: {} {}", outcome.http, outcome.message);
     census_failed_ = true;
@@ -88,7 +95,7 @@ void Barrier::kindListed(Kind kind, const kapi::Outcome& outcome, Mono now) {
   if (outcome.fate == kapi::Fate::Applied) {
     kinds_[slot(kind)] = Progress::Catching;
     catch_ups_.push_back({kind, outcome.list_revision});
-  } else if (outcome.http == 404) {
+  } else if (outcome.http == 404 && kapi::mayBeAbsent(kind)) {
     kinds_[slot(kind)] = Progress::Done;
   } else {
     last_error_ = fmt::format("cannot list {}: {} {}", kindText(kind), outcome.http, outcome.message);

@@ -43,6 +43,8 @@ class Barrier {
   [[nodiscard]] bool done() const;
   [[nodiscard]] bool censusRunning() const { return census_open_; }
   [[nodiscard]] std::string trouble() const;
+  /// The last call that failed, "" none.
+  [[nodiscard]] const std::string& error() const { return last_error_; }
   [[nodiscard]] std::optional<Mono> nextDue() const { return due_; }
 
  private:
@@ -55,6 +57,8 @@ class Barrier {
   std::array<Progress, model::kKinds> kinds_{};
   std::array<kapi::Token, model::kKinds> asked_{};
   kapi::Token census_call_ = 0;
+  std::string census_page_;  // continue token of the page that was asked for
+  int page_size_ = kPage;    // halved when a page is too large to take
   bool census_open_ = false;
   bool census_failed_ = false;
   bool census_done_ = false;

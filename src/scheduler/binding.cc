@@ -1,6 +1,8 @@
 // A grant's way from its leases to the Binding, and back (grant.h has the states).
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "kapi/write.h"
 #include "model/annotations.h"
 #include "scheduler/metrics.h"
@@ -20,6 +22,11 @@ Duration retryWait(int failures, Duration retry_after) {
 
 }  // namespace
 
+void Scheduler::tryLater(Grant& grant, Duration retry_after) {
+  grant.not_before = now_.mono + retryWait(++grant.refusals, retry_after);
+  review_later_.emplace(grant.not_before, grant.uid);
+}
+
 Grant* Scheduler::grantOf(const model::Uid& uid) {
   const auto it = grants_.find(uid);
   return it == grants_.end() ? nullptr : &it->second;
@@ -34,45 +41,37 @@ std::string Scheduler::fenceOf(const model::Pod& pod) const {
   return value == nullptr ? std::string{} : *value;
 }
 
-Claimant Scheduler::claimant(const model::Pod& pod, const model::ReservationId& reservation,
-                             const std::vector<int>& ids, int id, bool shared) const {
-  return claimant(Grant{reservation,
-                        pod.uid,
-                        pod.key,
-                        pod.node,
-                        ids,
-                        shared,
-                        {},
-                        {},
-                        {},
-                        {},
-                        false,
-                        0,
-                        0,
-                        0,
-                        {},
-                        {},
-                        {},
-                        {},
-                        false},
-                  id);
+Claimant Scheduler::claimant(const model::Uid& uid, const model::ObjectKey& pod,
+                             const model::ReservationId& reservation, const Placing& placing, int id) const {
+  Claimant c;
+  c.uid = uid;
+  c.pod = pod;
+  c.reservation = reservation;
+  c.node = placing.node;
+  c.gpu = id;
+  c.devices = model::printAllocation(placing.node, placing.ids);
+  c.shared = placing.shared;
+  c.gpu_uuid = gpuUuid(placing.node, id);
+  return c;
 }
 
-Claimant Scheduler::claimant(const Grant& grant, int id) const {
-  Claimant c;
-  c.uid = grant.uid;
-  c.pod = grant.pod;
-  c.reservation = grant.id;
-  c.node = grant.node;
-  c.gpu = id;
-  c.devices = model::printAllocation(grant.node, grant.ids);
-  c.shared = grant.shared;
-  if (const auto* status = engine_.cache().status(grant.node)) {
-    for (const auto& device : status->devices) {
-      if (device.id == id) { c.gpu_uuid = device.uuid; }
-    }
+/// "" when its agent does not say.
+std::string Scheduler::gpuUuid(const model::NodeName& node, int id) const {
+  const auto* status = engine_.cache().status(node);
+  if (status == nullptr) { return ""; }
+  for (const auto& device : status->devices) {
+    if (device.id == id) { return device.uuid; }
   }
-  return c;
+  return "";
+}
+
+/// What CUDA_VISIBLE_DEVICES is to say. Ids, when a UUID is not known: an empty entry would hide all that follow.
+std::string Scheduler::visibleDevices(const Grant& grant) const {
+  std::vector<std::string> uuids;
+  for (const int id : grant.ids) { uuids.push_back(gpuUuid(grant.node, id)); }
+  const bool known = std::none_of(uuids.begin(), uuids.end(), [](const auto& u) { return u.empty(); });
+  return config_.visible_uuids && known ? fmt::format("{}", fmt::join(uuids, ","))
+                                        : model::printIds(grant.ids);
 }
 
 void Scheduler::takeLeases(Grant& grant, bool confirm) {
@@ -81,7 +80,8 @@ void Scheduler::takeLeases(Grant& grant, bool confirm) {
   for (const int id : grant.ids) {
     const auto key = leaseKey(grant.node, id);
     grant.open_leases.insert(key);
-    desk_.take(key, claimant(grant, id), confirm);
+    desk_.take(key, claimant(grant.uid, grant.pod, grant.id, {grant.node, grant.ids, grant.shared}, id),
+               confirm);
   }
 }
 
@@ -106,8 +106,8 @@ void Scheduler::noticed(const LeaseNotice& notice) {
       grant->unknown_lease |= notice.was_unknown;
       grant->open_leases.erase(notice.lease);
       break;
-    case What::Lost: release(*grant, notice.why, true); break;
-    case What::Refused: release(*grant, notice.why, true); break;
+    case What::Refused: grant->refused = true; [[fallthrough]];
+    case What::Lost: giveUp(*grant, notice.why); break;
     case What::Gone:
       if (grant->stage != Stage::Releasing) { return; }
       grant->open_leases.erase(notice.lease);
@@ -169,15 +169,18 @@ void Scheduler::bind(Grant& grant) {
   std::map<std::string, std::string> annotations;
   if (!grant.ids.empty()) {
     annotations[model::kAllocatedKey] = model::printAllocation(grant.node, grant.ids);
-    annotations[model::kVisibleDevicesKey] = model::printIds(grant.ids);
-    if (config_.visible_uuids) {
-      std::vector<std::string> uuids;
-      for (const int id : grant.ids) { uuids.push_back(claimant(grant, id).gpu_uuid); }
-      annotations[model::kVisibleDevicesKey] = fmt::format("{}", fmt::join(uuids, ","));
+    annotations[model::kVisibleDevicesKey] = visibleDevices(grant);
+  } else {
+    // What somebody else wrote there means nothing; bound with it, it would be believed.
+    for (const char* key : {model::kAllocatedKey, model::kVisibleDevicesKey}) {
+      if (pod.annotation(key) != nullptr) { annotations[key] = ""; }
     }
   }
   grant.stage = Stage::Binding;
-  if (grant.binding_since == Mono{}) { grant.binding_since = now_.mono; }
+  if (grant.binding_since == Mono{}) {
+    grant.binding_since = now_.mono;
+    review_later_.emplace(now_.mono + kReservedAfter, grant.uid);  // its claim may have to say Reserved
+  }
   call(kapi::bindPod(pod, grant.node, annotations), Purpose::Bind, grant.uid);
 }
 
@@ -214,20 +217,31 @@ void Scheduler::bindAnswered(Grant& grant, const kapi::Outcome& outcome) {
       grant.stage = Stage::Fencing;
       advance(grant);
       return;
-    case Fate::NotSent:
-      grant.not_before = now_.mono + retryWait(++grant.refusals, outcome.retry_after);
-      return;
+    case Fate::NotSent: tryLater(grant, outcome.retry_after); return;
     case Fate::Refused: break;
   }
   if (outcome.http == 409) {
     grant.stage = Stage::Reading;
     advance(grant);
   } else if (outcome.http == 429) {
-    grant.not_before = now_.mono + retryWait(++grant.refusals, outcome.retry_after);
+    tryLater(grant, outcome.retry_after);
   } else {
     count(kScheduleAttempts, {{"result", "error"}, {"profile", config_.scheduler_name}});
-    release(grant, fmt::format("the Binding was refused: {} {}", outcome.http, outcome.message), true);
+    grant.refused = true;
+    giveUp(grant, fmt::format("the Binding was refused: {} {}", outcome.http, outcome.message));
   }
+}
+
+/// Nothing of ours is on its way; a Binding of an earlier leader may be.
+void Scheduler::giveUp(Grant& grant, std::string why) {
+  if (grant.stage == Stage::Releasing || grant.stage == Stage::Fencing) { return; }
+  if (!grant.adopted) {
+    release(grant, std::move(why), true);
+    return;
+  }
+  grant.why = std::move(why);
+  grant.stage = Stage::Fencing;
+  advance(grant);
 }
 
 /// A live look at the pod: after a 409 (every Binding so far was refused) or by a fence's answer (no Binding can land any more).
@@ -247,7 +261,7 @@ void Scheduler::judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fen
             false);
   } else if (++grant.sends < kMaxBindSends) {
     grant.stage = Stage::Binding;
-    bind(grant);
+    advance(grant);
   } else {
     grant.stage = Stage::Fencing;
     advance(grant);
@@ -256,10 +270,10 @@ void Scheduler::judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fen
 
 void Scheduler::conflictRead(Grant& grant, const kapi::Outcome& outcome) {
   const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
-  if (outcome.http == 404 || (pod != nullptr && (*pod)->uid != grant.uid)) {
+  if (outcome.notFound() || (pod != nullptr && (*pod)->uid != grant.uid)) {
     engine_.podGone(grant.uid, now_.mono);
   } else if (outcome.fate != Fate::Applied || pod == nullptr) {
-    grant.not_before = now_.mono + retryWait(++grant.refusals, outcome.retry_after);
+    tryLater(grant, outcome.retry_after);
   } else {
     engine_.learn(outcome.object, now_.mono);
     judgeLivePod(grant, **pod, false);
@@ -281,9 +295,9 @@ void Scheduler::fenceAnswered(Grant& grant, const kapi::Outcome& outcome) {
     judgeLivePod(grant, **pod, true);
   } else if (outcome.fate == Fate::Refused && (outcome.http == 404 || outcome.http == 422)) {
     proveGone(grant.uid);  // another uid or none: a live GET says which
-    grant.not_before = now_.mono + retryWait(++grant.refusals, outcome.retry_after);
+    tryLater(grant, outcome.retry_after);
   } else {
-    grant.not_before = now_.mono + retryWait(++grant.refusals, outcome.retry_after);
+    tryLater(grant, outcome.retry_after);
   }
 }
 
@@ -298,14 +312,16 @@ void Scheduler::release(Grant& grant, std::string why, bool back_off) {
   for (const int id : grant.ids) {
     const auto key = leaseKey(grant.node, id);
     grant.open_leases.insert(key);
-    desk_.give(key, grant.uid);
+    desk_.give(key, grant.uid, grant.id);
   }
   if (grant.ids.empty()) { finishRelease(grant.uid); }
 }
 
-void Scheduler::finishRelease(const model::Uid& uid) {
+/// `uid` by value: the caller's may be the one in the grant that goes.
+void Scheduler::finishRelease(model::Uid uid) {
   const auto it = grants_.find(uid);
   const bool back_off = it->second.back_off;
+  const auto refusal = it->second.refused ? std::make_shared<const std::string>(it->second.why) : nullptr;
   grants_.erase(it);
   const model::Pod* pod = engine_.cache().pod(uid);
   if (pod == nullptr || pod->bound() || !back_off) {
@@ -319,6 +335,9 @@ void Scheduler::finishRelease(const model::Uid& uid) {
                                   engine_.decider().classOf(*request)};
     queued_[uid] = item;
     queue.backOff(item, now_.mono.time_since_epoch().count() + queue.nextBackoffNs(uid));
+    if (refusal != nullptr) { tell(*pod, {"WriteRefused", refusal}); }
+  } else {
+    review_.insert(uid);
   }
 }
 

@@ -36,6 +36,9 @@ kapi::ClaimStatus ClaimStatusWriter::compute(const model::GpuClaim& claim) const
 
 void ClaimStatusWriter::pump(Mono now, kapi::Effects& out) {
   while (!later_.empty() && later_.begin()->first <= now) {
+    if (const auto w = written_.find(later_.begin()->second); w != written_.end()) {
+      w->second.later = false;
+    }
     dirty_.insert(later_.begin()->second);
     later_.erase(later_.begin());
   }
@@ -52,21 +55,28 @@ void ClaimStatusWriter::pump(Mono now, kapi::Effects& out) {
       continue;
     }
     if (w.at != Mono{} && now - w.at < kGap) {
-      later_.emplace(w.at + kGap, *it);
+      lookAgain(*it, w, w.at + kGap);
       it = dirty_.erase(it);
       continue;
     }
     kapi::ClaimStatus status = compute(*claim);
-    if (!w.known || status != w.status) {
-      kapi::Call call = kapi::applyClaimStatus(*it, status);
+    const bool overwritten = claim->revision > w.revision;  // by somebody, and status is never read
+    if (!w.known || status != w.status || w.claim != claim->uid || overwritten) {
+      kapi::Call call =
+          kapi::applyClaimStatus(*it, claim->uid, std::max(claim->revision, w.revision), status);
       call.token = kapi::makeToken(kOwner, next_++);
       call.guarded = true;
-      w = {std::move(status), now, false, call.token};
+      w = {claim->uid, w.revision, std::move(status), now, false, call.token, w.later};
       calls_[call.token] = *it;
       out.emplace_back(std::move(call));
     }
     it = dirty_.erase(it);
   }
+}
+
+void ClaimStatusWriter::lookAgain(const model::ObjectKey& claim, Written& w, Mono at) {
+  if (!w.later) { later_.emplace(at, claim); }
+  w.later = true;
 }
 
 bool ClaimStatusWriter::handle(const kapi::Outcome& outcome, Mono now) {
@@ -77,8 +87,13 @@ bool ClaimStatusWriter::handle(const kapi::Outcome& outcome, Mono now) {
   Written& w = written_[key];
   w.in_flight = 0;
   w.known = outcome.fate == kapi::Fate::Applied;
+  if (const auto* claim = std::get_if<model::Ptr<model::GpuClaim>>(&outcome.object)) {
+    w.revision = std::max(w.revision, (*claim)->revision);
+  }
   if (!w.known && outcome.http != 404) {
-    later_.emplace(now + std::max<Duration>(std::chrono::seconds{5}, outcome.retry_after), key);
+    // After a conflict the watch brings the newer claim.
+    const Duration wait = outcome.http == 409 ? kGap : Duration{std::chrono::seconds{5}};
+    lookAgain(key, w, now + std::max(wait, outcome.retry_after));
   }
   return true;
 }

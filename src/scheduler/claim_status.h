@@ -40,11 +40,15 @@ class ClaimStatusWriter {
 
  private:
   struct Written {
+    model::Uid claim;              // another one of the same name has no status yet
+    model::Revision revision = 0;  // of the claim, by our last answer
     kapi::ClaimStatus status;
     Mono at{};
     bool known = false;  // the API has `status` for all we know
     kapi::Token in_flight = 0;
+    bool later = false;  // stands in later_
   };
+  void lookAgain(const model::ObjectKey& claim, Written& w, Mono at);
   const engine::Cache& cache_;
   View view_;
   std::set<model::ObjectKey> dirty_;

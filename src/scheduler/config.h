@@ -1,7 +1,10 @@
 // What the scheduler component is told at start.
 #pragma once
 
+#include <cstddef>
 #include <string>
+
+#include "model/lease.h"
 
 namespace gs::scheduler {
 
@@ -9,9 +12,10 @@ struct Config {
   std::string scheduler_name = "gpu-scheduler";
   std::string instance = "gpu-scheduler-0";  // reportingInstance of events
   std::string lease_namespace = "default";
-  bool visible_uuids = false;   // --visible-devices=uuid
-  int max_open_grants = 256;    // placements whose writes are under way at once
-  int max_pending_writes = 16;  // conditions and FailedScheduling events in flight at once
+  bool visible_uuids = false;                    // --visible-devices=uuid
+  std::size_t max_sharers = model::kMaxSharers;  // --max-sharers: pods on one Shared GPU
+  int max_open_grants = 256;                     // placements whose writes are under way at once
+  int max_pending_writes = 16;                   // conditions and FailedScheduling events in flight at once
 };
 
 /// The name of our leader lease, in the lease namespace (design 3.3).

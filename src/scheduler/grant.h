@@ -43,6 +43,10 @@ struct Grant {
   std::string fence_value;  // the fence in flight
   std::string why;          // Releasing: what went wrong, for the log
   bool back_off = false;    // Releasing: wait before trying again
+  bool refused = false;     // Releasing: the API server did not take a write; the pod is told
+  bool adopted = false;     // its leases are an earlier leader's, who may have sent a Binding too
+  /// Some Binding of it may have been, or may yet be, carried out.
+  [[nodiscard]] bool mayBeBound() const { return adopted || binding_since != Mono{}; }
 };
 
 }  // namespace gs::scheduler

@@ -33,6 +33,11 @@ bool namesPod(const model::Lease& lease, const model::Uid& uid) {
   return std::find(uids.begin(), uids.end(), uid) != uids.end();
 }
 
+model::ReservationId reservationOf(const model::Lease& lease, const model::Uid& uid) {
+  const auto* share = lease.shared() ? sharer(lease, uid) : nullptr;
+  return share != nullptr ? share->reservation : lease.reservation;
+}
+
 model::ShareHolder shareOf(const Claimant& c) { return {c.uid, c.pod, 0, 0, c.reservation, c.devices}; }
 
 model::Lease newLease(const model::ObjectKey& key, const Claimant& c) {
@@ -62,15 +67,17 @@ void putShare(std::vector<model::ShareHolder>& holders, model::ShareHolder share
 void LeaseDesk::take(const model::ObjectKey& lease, Claimant claimant, bool confirm) {
   const model::Uid uid = claimant.uid;
   Desk& desk = desks_[lease];
-  desk.wishes[uid] = Wish{std::move(claimant), confirm, false, false};
+  desk.wishes[uid] = Wish{std::move(claimant), {}, confirm, false, false};
   desk.must_read |= confirm;
   active_.insert(lease);
 }
 
-void LeaseDesk::give(const model::ObjectKey& lease, const model::Uid& uid) {
+void LeaseDesk::give(const model::ObjectKey& lease, const model::Uid& uid,
+                     const std::optional<model::ReservationId>& only) {
   Desk& desk = desks_[lease];
   Wish& wish = desk.wishes[uid];
   if (wish.take) { wish = Wish{}; }
+  wish.only = only;
   active_.insert(lease);
 }
 
@@ -87,7 +94,10 @@ void LeaseDesk::notify(What what, const model::ObjectKey& key, const model::Uid&
 bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::Uid& uid, Wish& wish,
                           const model::Lease* lease) {
   if (!wish.take) {
-    if (lease != nullptr && namesPod(*lease, uid)) { return false; }
+    if (lease != nullptr && namesPod(*lease, uid) &&
+        (!wish.only || reservationOf(*lease, uid) == *wish.only)) {
+      return false;
+    }
     notify(What::Gone, key, uid, false, "");
     return true;
   }
@@ -107,7 +117,8 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
     notify(What::Held, key, uid, wish.was_unknown, "");
     return true;
   }
-  const bool joins = lease->shared() && wish.take->shared && lease->holders.size() < kMaxSharers;
+  const bool joins = lease->shared() && lease->malformed.empty() && wish.take->shared &&
+                     lease->holders.size() < max_sharers_;
   // Its own under another reservation, or an ancestor's without annotations: written over.
   const bool own = !lease->shared() && !wish.take->shared && namesPod(*lease, uid);
   if (joins || own) { return false; }
@@ -162,7 +173,7 @@ std::optional<kapi::Call> LeaseDesk::plan(const model::ObjectKey& key, const Des
     if (!w.take) {
       std::erase_if(next.holders, [&u = uid](const auto& h) { return h.uid == u; });
     }
-    if (w.take && w.take->shared && next.holders.size() < kMaxSharers) {
+    if (w.take && w.take->shared && next.holders.size() < max_sharers_) {
       putShare(next.holders, shareOf(*w.take));
     }
   }
@@ -237,13 +248,13 @@ void LeaseDesk::refuse(const model::ObjectKey& key, Desk& desk, const kapi::Outc
 
 void LeaseDesk::readAnswered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome,
                              Mono now) {
-  if (outcome.fate == Fate::Applied || outcome.http == 404) {
+  if (outcome.fate == Fate::Applied || outcome.notFound()) {
     const auto* read = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
     desk.occupied = read != nullptr && !(*read)->managed;
     if (read != nullptr) {
       engine_.learn(outcome.object, now);
     } else {
-      engine_.leaseGone(key, {}, now);
+      engine_.leaseGone(key, {});
     }
     for (auto& [uid, wish] : desk.wishes) { wish.confirmed = true; }
     desk.failures = 0;
@@ -257,10 +268,14 @@ void LeaseDesk::answered(const model::ObjectKey& key, Desk& desk, const kapi::Ou
   switch (outcome.fate) {
     case Fate::Applied:
       desk.failures = 0;
-      if (desk.verb == Verb::Delete) {
-        engine_.leaseGone(key, desk.target, now);
-      } else {
+      desk.conflicts = 0;
+      if (desk.verb != Verb::Delete) {
         engine_.learn(outcome.object, now);
+      } else if (std::holds_alternative<model::Ptr<model::Lease>>(outcome.object)) {
+        engine_.learn(outcome.object, now);  // a finalizer keeps it
+        backOff(desk, outcome, now);
+      } else {
+        engine_.leaseGone(key, desk.target);
       }
       return;
     case Fate::Unknown:
@@ -278,8 +293,9 @@ void LeaseDesk::answered(const model::ObjectKey& key, Desk& desk, const kapi::Ou
   if (outcome.http == 409) {
     for (auto& [uid, wish] : desk.wishes) { wish.confirmed = false; }
     desk.must_read = true;
-  } else if (outcome.http == 404 && desk.verb != Verb::Create) {
-    engine_.leaseGone(key, desk.target, now);
+    if (++desk.conflicts > 1) { backOff(desk, outcome, now); }  // a read did not help
+  } else if (outcome.notFound() && desk.verb != Verb::Create) {
+    engine_.leaseGone(key, desk.target);
   } else if (outcome.http == 429 || outcome.http == 401) {
     backOff(desk, outcome, now);
   } else {

@@ -21,8 +21,6 @@
 
 namespace gs::scheduler {
 
-inline constexpr std::size_t kMaxSharers = 64;
-
 /// One pod's part of one device's lease.
 struct Claimant {
   model::Uid uid;
@@ -48,10 +46,12 @@ class LeaseDesk {
  public:
   static constexpr std::uint8_t kOwner = 20;
 
-  explicit LeaseDesk(engine::Engine& engine) : engine_{engine} {}
+  LeaseDesk(engine::Engine& engine, std::size_t max_sharers) : engine_{engine}, max_sharers_{max_sharers} {}
 
   void take(const model::ObjectKey& lease, Claimant claimant, bool confirm);
-  void give(const model::ObjectKey& lease, const model::Uid& uid);
+  /// `only`: the entry of that reservation; under another one it is somebody else's by now, and stays.
+  void give(const model::ObjectKey& lease, const model::Uid& uid,
+            const std::optional<model::ReservationId>& only = {});
   /// No wish of that pod for that lease is open.
   [[nodiscard]] bool idle(const model::ObjectKey& lease, const model::Uid& uid) const;
 
@@ -65,9 +65,10 @@ class LeaseDesk {
 
  private:
   struct Wish {
-    std::optional<Claimant> take;  // nullopt: give
-    bool confirm = false;          // a live read must come before Held
-    bool confirmed = false;        // the newest read came after the wish
+    std::optional<Claimant> take;              // nullopt: give
+    std::optional<model::ReservationId> only;  // give: of this reservation
+    bool confirm = false;                      // a live read must come before Held
+    bool confirmed = false;                    // the newest read came after the wish
     bool was_unknown = false;
   };
   struct Desk {
@@ -79,6 +80,7 @@ class LeaseDesk {
     bool occupied = false;  // a live read found an object of that name that is not a lease of ours
     Mono not_before{};
     int failures = 0;
+    int conflicts = 0;  // in a row
   };
 
   void step(const model::ObjectKey& key, Desk& desk, Mono now, kapi::Effects& out);
@@ -97,6 +99,7 @@ class LeaseDesk {
               std::string why);
 
   engine::Engine& engine_;
+  std::size_t max_sharers_;
   std::map<model::ObjectKey, Desk> desks_;
   std::set<model::ObjectKey> active_;  // to be looked at by pump()
   std::unordered_map<kapi::Token, model::ObjectKey> calls_;

@@ -40,6 +40,7 @@ class LeaseDeskTest : public ::testing::Test {
     o.token = call.token;
     o.fate = fate;
     o.http = http;
+    if (http == 404) { o.reason = "NotFound"; }
     o.object = std::move(object);
     desk.handle(o, now);
   }
@@ -71,7 +72,7 @@ class LeaseDeskTest : public ::testing::Test {
   }
 
   engine::Engine engine;
-  LeaseDesk desk{engine};
+  LeaseDesk desk{engine, model::kMaxSharers};
   const model::ObjectKey key{"default", "gpu-node-a-0"};
   Mono now{1h};
 };
@@ -122,6 +123,46 @@ TEST_F(LeaseDeskTest, AnUnknownCreateThatIsNotThereIsMadeAgain) {
   EXPECT_EQ(again.verb, Verb::Create);
   answer(again, Fate::Applied, 201, lease("p", "r", 5));
   EXPECT_EQ(told(), "held:p? ");
+}
+
+TEST_F(LeaseDeskTest, ALeaseThatLostOurLabelMayComeBack) {
+  engine.learn(lease("p", "r", 5), now);
+  engine.leaseGone(key, {}, 6);  // as the watch of labelled leases says it
+  engine.learn(lease("p", "r", 4), now);
+  EXPECT_EQ(engine.cache().lease(key), nullptr) << "late news";
+  engine.learn(lease("p", "r", 7), now);
+  EXPECT_NE(engine.cache().lease(key), nullptr);
+}
+
+TEST_F(LeaseDeskTest, ALeaseThatAFinalizerKeepsIsDeletedAgainLater) {
+  engine.learn(lease("p", "r", 5), now);
+  desk.give(key, model::Uid{"p"});
+  answer(sent(), Fate::Applied, 200, lease("p", "r", 6));
+  EXPECT_TRUE(silent());
+  now += 1s;
+  EXPECT_EQ(sent().verb, Verb::Delete);
+}
+
+TEST_F(LeaseDeskTest, ConflictsInARowAreNotAnsweredAtNetworkSpeed) {
+  desk.take(key, claimant("p", "r"), false);
+  answer(sent(), Fate::Refused, 409);
+  answer(sent(), Fate::Refused, 404);  // the read after it: nothing there
+  answer(sent(), Fate::Refused, 409);
+  EXPECT_TRUE(silent());
+  now += 1s;
+  EXPECT_EQ(sent().verb, Verb::Get);
+}
+
+TEST_F(LeaseDeskTest, A404OfAProxySaysNothingAboutALease) {
+  engine.learn(lease("p", "r", 5), now);
+  desk.give(key, model::Uid{"p"});
+  kapi::Outcome proxy;
+  proxy.token = sent().token;
+  proxy.fate = Fate::Refused;
+  proxy.http = 404;
+  desk.handle(proxy, now);
+  EXPECT_EQ(told(), "");
+  EXPECT_NE(engine.cache().lease(key), nullptr);
 }
 
 TEST_F(LeaseDeskTest, GivingDeletesWithUidAndRevision) {

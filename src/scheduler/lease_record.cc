@@ -10,6 +10,7 @@ namespace gs::scheduler {
 namespace {
 
 constexpr const char* kClaimCrd = "gpuclaims.gpu.scheduling";
+constexpr const char* kNotRead = "the record of the lease namespace was not read yet";
 
 }  // namespace
 
@@ -25,7 +26,7 @@ void LeaseRecord::send(kapi::Call call, State state) {
 void LeaseRecord::readCrd() { send(kapi::getObject(model::Kind::Crd, {"", kClaimCrd}), State::Reading); }
 
 void LeaseRecord::start(kapi::Effects& out) {
-  trouble_ = "the record of the lease namespace was not read yet";
+  trouble_ = kNotRead;
   readCrd();
   tick(Mono{}, out);
 }
@@ -36,6 +37,8 @@ void LeaseRecord::crdRead(const kapi::Outcome& outcome, Mono now) {
   const auto* crd = std::get_if<model::Ptr<model::Crd>>(&outcome.object);
   if (outcome.http == 404) {
     state_ = State::Absent;
+    ours_ = false;
+    absent_ = true;
     trouble_.clear();
     retry(now + kAbsentRetry);
   } else if (outcome.fate != kapi::Fate::Applied || crd == nullptr) {
@@ -43,12 +46,15 @@ void LeaseRecord::crdRead(const kapi::Outcome& outcome, Mono now) {
     retry(now + std::max(kRetry, outcome.retry_after));
   } else {
     crd_ = **crd;
+    absent_ = false;
     if (crd_->lease_namespace == ns_) {
       state_ = State::Ours;
+      ours_ = true;
       trouble_.clear();
     } else if (crd_->lease_namespace.empty()) {
       write();
     } else {
+      ours_ = false;
       send(kapi::getObject(model::Kind::Lease, {crd_->lease_namespace, kLeaderLease}), State::Looking);
     }
   }
@@ -56,7 +62,7 @@ void LeaseRecord::crdRead(const kapi::Outcome& outcome, Mono now) {
 
 void LeaseRecord::leaderRead(const kapi::Outcome& outcome, Mono now) {
   const auto* lease = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
-  if (outcome.http == 404) {
+  if (outcome.notFound()) {
     write();
     return;
   }

@@ -3,7 +3,7 @@
 // Before the first lease is written the CRD's annotation names our lease namespace. Another name there: its leader lease is watched
 // for two lease durations; renewed meanwhile: somebody else schedules GPUs, we stay unready and keep looking; not renewed: the record is
 // rewritten (PATCH with resourceVersion) and that namespace's leases are taken over like an ancestor's. No CRD: no lease is
-// written, asked again every 10 s. One thread; tokens carry kOwner.
+// written, asked again every 10 s. Read again now and then (recheck). One thread; tokens carry kOwner.
 #pragma once
 
 #include <optional>
@@ -27,11 +27,16 @@ class LeaseRecord {
   void reset() {
     state_ = State::Idle;
     call_ = 0;
+    ours_ = absent_ = false;
+  }
+  /// Reads it again: somebody may have replaced the CRD. Until an answer says otherwise all stays as it is.
+  void recheck(Mono now) {
+    if (call_ == 0) { due_ = now; }
   }
   /// The record is ours, or there is no CRD to keep it: the barrier may pass.
-  [[nodiscard]] bool settled() const { return state_ == State::Ours || state_ == State::Absent; }
+  [[nodiscard]] bool settled() const { return ours_ || absent_; }
   /// Leases may be written.
-  [[nodiscard]] bool ours() const { return state_ == State::Ours; }
+  [[nodiscard]] bool ours() const { return ours_; }
   /// Why not, for /readyz; "" when settled.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
   [[nodiscard]] std::optional<Mono> nextDue() const;
@@ -47,6 +52,8 @@ class LeaseRecord {
 
   std::string ns_;
   State state_ = State::Idle;
+  bool ours_ = false;    // as last read
+  bool absent_ = false;  // the CRD, as last read
   std::optional<model::Crd> crd_;
   std::string renewed_;  // the other leader's renewTime when first looked at
   std::string trouble_;

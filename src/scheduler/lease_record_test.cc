@@ -22,6 +22,7 @@ class LeaseRecordTest : public ::testing::Test {
     o.token = call.token;
     o.http = http;
     o.fate = http == 0 ? Fate::Unknown : http < 300 ? Fate::Applied : Fate::Refused;
+    if (http == 404) { o.reason = "NotFound"; }
     o.object = std::move(object);
     record.handle(o, now);
     record.tick(now, out);
@@ -77,6 +78,28 @@ TEST_F(LeaseRecordTest, WithoutTheCrdTheBarrierPassesButNoLeaseIsWritten) {
   EXPECT_EQ(sent().verb, kapi::Verb::Get);
 }
 
+TEST_F(LeaseRecordTest, ARecheckChangesNothingUntilAnAnswerDoes) {
+  startWith(crd("gpu-system"));
+  record.recheck(now);
+  record.tick(now, out);
+  EXPECT_TRUE(record.ours());
+  answer(sent(), 503);
+  EXPECT_TRUE(record.ours());
+  pass(1s);
+  answer(sent(), 200, crd(""));  // the CRD was replaced: written again
+  EXPECT_TRUE(record.ours());
+  EXPECT_EQ(sent().verb, kapi::Verb::MergePatch);
+}
+
+TEST_F(LeaseRecordTest, ARecheckThatFindsAnotherNamespaceStopsUs) {
+  startWith(crd("gpu-system"));
+  record.recheck(now);
+  record.tick(now, out);
+  answer(sent(), 200, crd("other"));
+  EXPECT_FALSE(record.settled());
+  EXPECT_EQ(sent().key.ns, "other");
+}
+
 TEST_F(LeaseRecordTest, AnotherNamespaceWhoseLeaderRenewsKeepsUsUnreadySayingSo) {
   startWith(crd("other"));
   answer(sent(), 200, leader("them", "t1"));
@@ -103,6 +126,19 @@ TEST_F(LeaseRecordTest, AnotherNamespaceWithoutALeaderIsTakenOverAtOnce) {
   startWith(crd("other"));
   answer(sent(), 404);
   EXPECT_EQ(sent().verb, kapi::Verb::MergePatch);
+}
+
+TEST_F(LeaseRecordTest, A404OfAProxyIsNoProofThatNobodyLeadsThere) {
+  startWith(crd("other"));
+  kapi::Outcome proxy;
+  proxy.token = sent().token;
+  proxy.fate = Fate::Refused;
+  proxy.http = 404;
+  proxy.message = "page not found";
+  record.handle(proxy, now);
+  record.tick(now, out);
+  EXPECT_TRUE(out.empty());
+  EXPECT_FALSE(record.settled());
 }
 
 TEST_F(LeaseRecordTest, AFailedReadIsMadeAgain) {

@@ -1,6 +1,8 @@
 // Queue and decisions: which pod next, where, and what to say when nowhere.
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "model/annotations.h"
 #include "scheduler/metrics.h"
 #include "scheduler/scheduler.h"
@@ -10,11 +12,17 @@ namespace {
 
 constexpr Duration kClaimGrace = std::chrono::seconds{1};
 constexpr Duration kRefusalGap = std::chrono::seconds{1};  // between two looks at what parked pods are told
+constexpr std::size_t kNodesPerEvent = 200'000;            // looked at for parked classes in one handle()
+constexpr std::size_t kMaxClasses = 4096;                  // over it, those without a pod are forgotten
 
 }  // namespace
 
 sched::DoorResult Scheduler::readDoor(const model::Pod& pod) const {
-  return sched::readPod(pod, engine_.cache().claim({pod.key.ns, sched::claimName(pod)}));
+  auto door = sched::readPod(pod, engine_.cache().claim({pod.key.ns, sched::claimName(pod)}));
+  if (auto* request = std::get_if<sched::PodRequest>(&door); request != nullptr && request->devices) {
+    request->devices->max_sharers = config_.max_sharers;
+  }
+  return door;
 }
 
 void Scheduler::enqueue(const model::Pod& pod) {
@@ -50,28 +58,48 @@ void Scheduler::enqueue(const model::Pod& pod) {
 }
 
 void Scheduler::tell(const model::Pod& pod, const Refusal& refusal) {
-  waiting_text_[pod.uid] = *refusal.text;
+  waiting_text_[pod.uid] = refusal.text;
   reporter_.waiting(pod.uid, refusal.kind, refusal.text);
   touchClaimOf(pod.uid);
 }
 
-/// Parked classes that something now fits become ready again. Looked at only when the ledger changed.
+/// Parked classes that something now fits become ready again. Looked at when the ledger changed, in turn, some at a time:
+/// each costs what changed, but there may be as many as there are pods.
 void Scheduler::unparkFitting() {
   const auto end = engine_.ledger().changesEnd();
-  if (end == checked_changes_) { return; }
-  checked_changes_ = end;
-  for (const auto pod_class : engine_.queue().parkedClasses()) {
-    if (!engine_.decider().fits(pod_class)) {
-      if (!refresh_at_) { refresh_at_ = now_.mono + kRefusalGap; }
-      continue;
-    }
-    engine_.queue().unpark(pod_class);
-    parked_.erase(pod_class);
+  if (end != checked_changes_) {
+    checked_changes_ = end;
+    unchecked_ = engine_.queue().parkedClasses().size();
   }
+  if (unchecked_ == 0) { return; }
+  const auto parked = engine_.queue().parkedClasses();
+  unchecked_ = std::min(unchecked_, parked.size());
+  auto next = std::upper_bound(parked.begin(), parked.end(), last_checked_);
+  const std::size_t budget = parkedPerEvent();
+  for (std::size_t i = 0; i < budget && unchecked_ > 0; ++i, --unchecked_) {
+    if (next == parked.end()) { next = parked.begin(); }
+    last_checked_ = *next++;
+    if (engine_.decider().fits(last_checked_)) {
+      engine_.queue().unpark(last_checked_);
+      parked_.erase(last_checked_);
+    } else if (!refresh_at_) {
+      refresh_at_ = now_.mono + kRefusalGap;
+    }
+  }
+}
+
+/// Requests that no pod makes any more are forgotten, when there are many.
+void Scheduler::retireClasses() {
+  if (engine_.decider().classes() <= kMaxClasses) { return; }
+  std::set<sched::ClassId> used;
+  for (const auto& [uid, item] : queued_) { used.insert(item.pod_class); }
+  engine_.decider().retireAllBut([&](sched::ClassId id) { return used.contains(id); });
+  std::erase_if(parked_, [&](const auto& parked) { return !used.contains(parked.first); });
 }
 
 void Scheduler::scheduleSome() {
   constexpr int kPerRound = 256;  // keeps one handle() short
+  if (!adopted_) { return; }
   engine_.queue().tick(now_.mono.time_since_epoch().count());
   unparkFitting();
   for (int i = 0; i < kPerRound && static_cast<int>(grants_.size()) < config_.max_open_grants && taking_;
@@ -92,7 +120,6 @@ void Scheduler::decideOne(const sched::Queue::Item& item) {
   const auto placed = engine_.decider().decide(item.pod_class);
   if (!placed) {
     queued_[item.uid] = item;
-    engine_.queue().park(item.pod_class);
     engine_.queue().add(item);
     count(kScheduleAttempts, {{"result", "unschedulable"}, {"profile", config_.scheduler_name}});
     refuse(item.pod_class);
@@ -110,25 +137,38 @@ void Scheduler::decideOne(const sched::Queue::Item& item) {
   grantTo(*pod, item.pod_class, *placed);
 }
 
-/// Everybody of that class waits, and for the same reason.
+/// Everybody of that class waits, and for the same reason. Who was told already is told again only when the words changed.
 void Scheduler::refuse(sched::ClassId pod_class) {
-  const sched::PodRequest& request = engine_.decider().request(pod_class);
-  const Refusal& refusal = parked_[pod_class] = {
-      sched::refusalKind(engine_.ledger(), request),
-      std::make_shared<const std::string>(sched::refusalText(engine_.ledger(), request))};
-  for (const auto& uid : engine_.queue().parkedPods(pod_class)) {
+  sched::Refusal now = engine_.decider().refusal(pod_class);
+  auto untold = engine_.queue().park(pod_class);
+  Refusal& refusal = parked_[pod_class];
+  if (refusal.text == nullptr || *refusal.text != now.text) {
+    refusal = {std::move(now.kind), std::make_shared<const std::string>(std::move(now.text))};
+    untold = engine_.queue().parkedPods(pod_class);
+  }
+  for (const auto& uid : untold) {
     if (const model::Pod* pod = engine_.cache().pod(uid)) { tell(*pod, refusal); }
   }
 }
 
-/// What parked pods are told follows the cluster: at once when the kind of refusal changed, by the sweep when only numbers did.
+/// Classes that may be looked at in one event: for all we know each costs a look at every node.
+std::size_t Scheduler::parkedPerEvent() const {
+  return std::clamp<std::size_t>(kNodesPerEvent / std::max<std::size_t>(1, engine_.ledger().size()), 1, 64);
+}
+
+/// What parked pods are told follows the cluster: soon when the kind of refusal changed, by the sweep when only numbers did.
+/// In turn, some at a time.
 void Scheduler::refreshParked(bool numbers_too) {
   refresh_at_.reset();
-  for (const auto pod_class : engine_.queue().parkedClasses()) {
+  const auto parked = engine_.queue().parkedClasses();
+  auto next = std::upper_bound(parked.begin(), parked.end(), last_refreshed_);
+  const std::size_t budget = parkedPerEvent();
+  if (parked.size() > budget) { refresh_at_ = now_.mono + kRefusalGap; }
+  for (std::size_t i = 0; i < std::min(budget, parked.size()); ++i) {
+    if (next == parked.end()) { next = parked.begin(); }
+    const auto pod_class = last_refreshed_ = *next++;
     const auto told = parked_.find(pod_class);
-    const bool same =
-        told != parked_.end() &&
-        told->second.kind == sched::refusalKind(engine_.ledger(), engine_.decider().request(pod_class));
+    const bool same = told != parked_.end() && told->second.kind == engine_.decider().refusal(pod_class).kind;
     if (!same || numbers_too) { refuse(pod_class); }
   }
 }

@@ -5,6 +5,12 @@
 #include "kapi/write.h"
 
 namespace gs::scheduler {
+namespace {
+
+constexpr Duration kAfterConflict = std::chrono::milliseconds{200};  // the watch brings the newer version
+constexpr Duration kAfterFailure = std::chrono::seconds{5};
+
+}  // namespace
 
 void Reporter::waiting(const model::Uid& uid, const std::string& kind,
                        std::shared_ptr<const std::string> text) {
@@ -31,7 +37,7 @@ bool Reporter::writing(const model::Uid& uid) const {
 bool Reporter::due(const Report& r, const model::Pod& pod, Mono now) const {
   const bool says_it = pod.scheduled.status == "False" && pod.scheduled.reason == "Unschedulable" &&
                        pod.scheduled.message == *r.text;
-  if (says_it) { return false; }
+  if (says_it || now < r.not_before) { return false; }
   return r.written_kind != r.kind || now - r.written_at >= kSameKindGap;
 }
 
@@ -57,11 +63,20 @@ void Reporter::write(const model::Pod& pod, Report& r, Now now, kapi::Effects& o
   }
 }
 
+void Reporter::lookAgain(const model::Uid& uid, Report& r, Mono at) {
+  if (!r.later) { later_.emplace(at, uid); }
+  r.later = true;
+}
+
 void Reporter::pump(Mono mono, Now now, const std::function<bool(const model::Uid&)>& open,
                     kapi::Effects& out) {
   while (!later_.empty() && later_.begin()->first <= mono) {
-    wished_.insert(later_.begin()->second);
+    const model::Uid uid = std::move(later_.begin()->second);
     later_.erase(later_.begin());
+    if (const auto report = reports_.find(uid); report != reports_.end()) {
+      report->second.later = false;
+      wished_.insert(uid);
+    }
   }
   for (auto it = wished_.begin(); it != wished_.end() && in_flight_ < max_in_flight_;) {
     const auto found = reports_.find(*it);
@@ -78,7 +93,7 @@ void Reporter::pump(Mono mono, Now now, const std::function<bool(const model::Ui
     if (due(r, *pod, mono)) {
       write(*pod, r, now, out);
     } else if (r.written_kind == r.kind && r.written_text != r.text && *r.written_text != *r.text) {
-      later_.emplace(r.written_at + kSameKindGap, *it);
+      lookAgain(*it, r, r.written_at + kSameKindGap);
     }
     it = wished_.erase(it);
   }
@@ -95,7 +110,10 @@ std::optional<model::Uid> Reporter::handle(const kapi::Outcome& outcome, Now) {
   Report& r = found->second;
   r.in_flight = 0;
   if (outcome.fate != kapi::Fate::Applied && outcome.http != 404 && outcome.http != 422) {
-    later_.emplace(r.written_at + std::max<Duration>(std::chrono::seconds{5}, outcome.retry_after), uid);
+    const Duration wait = outcome.http == 409 ? kAfterConflict : kAfterFailure;
+    r.not_before = r.written_at + std::max(wait, outcome.retry_after);
+    r.later = false;  // sooner than what was planned
+    lookAgain(uid, r, r.not_before);
     r.written_kind.clear();
   }
   if (cache_.pod(uid) == nullptr) { reports_.erase(found); }

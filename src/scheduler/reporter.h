@@ -48,9 +48,12 @@ class Reporter {
     std::shared_ptr<const std::string> written_text;
     Mono written_at{};
     bool wished = false;
+    bool later = false;  // stands in later_
+    Mono not_before{};   // after a failure, however often it is wished meanwhile
     kapi::Token in_flight = 0;
   };
   [[nodiscard]] bool due(const Report& r, const model::Pod& pod, Mono now) const;
+  void lookAgain(const model::Uid& uid, Report& r, Mono at);
   void write(const model::Pod& pod, Report& r, Now now, kapi::Effects& out);
 
   const engine::Cache& cache_;

@@ -59,7 +59,8 @@ void Scheduler::reviewEnded(const model::Uid& uid) {
   repairs_.erase(uid);
   std::erase_if(warned_, [&](const auto& w) { return w.first == uid; });
   if (const Grant* grant = grantOf(uid)) {
-    for (const int id : grant->ids) { desk_.give(leaseKey(grant->node, id), uid); }
+    if (!grant->mayBeBound()) { engine_.neverRan(uid); }
+    for (const auto& key : grant->open_leases) { desk_.give(key, uid); }  // what is not written yet
     grants_.erase(uid);
   }
   const std::set<model::ObjectKey> leases = engine_.cache().leasesOf(uid);
@@ -97,10 +98,8 @@ void Scheduler::proveGone(const model::Uid& uid) {
 void Scheduler::goneProven(const model::Uid& uid, const kapi::Outcome& outcome) {
   proving_.erase(uid);
   const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
-  if (outcome.http == 404 || (outcome.fate == Fate::Applied && pod != nullptr && (*pod)->uid != uid)) {
-    const bool seen = engine_.cache().pod(uid) != nullptr;
+  if (outcome.notFound() || (outcome.fate == Fate::Applied && pod != nullptr && (*pod)->uid != uid)) {
     engine_.podGone(uid, now_.mono);
-    if (!seen) { engine_.assumeEnded(uid, now_.mono); }
   } else if (outcome.fate == Fate::Applied && pod != nullptr) {
     engine_.learn(outcome.object, now_.mono);
   } else {
@@ -116,6 +115,9 @@ void Scheduler::reviewBound(const model::Pod& pod) {
   if (Grant* grant = grantOf(pod.uid)) {
     const bool as_decided = pod.node == grant->node && (grant->ids.empty() ? !ids : ids == grant->ids);
     if (as_decided && grant->stage != Stage::Bound) { bindApplied(*grant); }
+    if (!as_decided) {
+      for (const auto& key : grant->open_leases) { desk_.give(key, pod.uid); }
+    }
     grants_.erase(pod.uid);
   }
   reporter_.silent(pod.uid, true);
@@ -134,6 +136,13 @@ void Scheduler::reviewBound(const model::Pod& pod) {
   dropStrayLeases(pod, ids.value_or(std::vector<int>{}));
 }
 
+/// As its last lease said; without one as its claim says now.
+bool Scheduler::sharesDevices(const model::Pod& pod) const {
+  if (const auto known = engine_.shares(pod.uid)) { return *known; }
+  const model::GpuClaim* claim = engine_.cache().claim({pod.key.ns, sched::claimName(pod)});
+  return claim != nullptr && claim->exclusivity == model::Exclusivity::Shared;
+}
+
 /// Every device that `allocated` names has a lease that names the pod, unless another pod's lease holds it.
 void Scheduler::keepLeases(const model::Pod& pod, const std::vector<int>& ids) {
   if (!record_.ours()) { return; }
@@ -145,10 +154,9 @@ void Scheduler::keepLeases(const model::Pod& pod, const std::vector<int>& ids) {
     if (written || !desk_.idle(key, pod.uid)) { continue; }
     const bool others = lease != nullptr && !lease->shared() && !names(lease, pod.uid);
     if (others && warned_.contains({pod.uid, "GpuHeldByOther"})) { continue; }  // said already
-    const model::GpuClaim* claim = engine_.cache().claim({pod.key.ns, sched::claimName(pod)});
-    const bool shared = claim != nullptr && claim->exclusivity == model::Exclusivity::Shared;
+    const bool shared = sharesDevices(pod);
     if (!reservation) { reservation = model::ReservationId{rng_.uuid()}; }
-    desk_.take(key, claimant(pod, *reservation, ids, id, shared), false);
+    desk_.take(key, claimant(pod.uid, pod.key, *reservation, {pod.node, ids, shared}, id), false);
   }
 }
 
@@ -175,6 +183,7 @@ void Scheduler::warnOnce(const model::Pod& pod, const std::string& reason, const
 void Scheduler::reviewUnbound(const model::Pod& pod) {
   if (ours(pod)) { first_seen_.try_emplace(pod.uid, now_.mono); }
   if (Grant* grant = grantOf(pod.uid)) {
+    if (reserved(*grant)) { touchClaimOf(pod.uid); }
     advance(*grant);
     return;
   }
@@ -201,8 +210,10 @@ bool Scheduler::adopt(const model::Pod& pod) {
   for (const int id : devices->ids) { complete.insert(leaseKey(devices->node, id)); }
   if (complete != keys) { return false; }
   for (const auto& key : keys) {
-    const auto entry = entryOf(*engine_.cache().lease(key), pod.uid);
-    if (!entry || entry->reservation != first->reservation || entry->devices != first->devices) {
+    const model::Lease& lease = *engine_.cache().lease(key);
+    const auto entry = entryOf(lease, pod.uid);
+    if (lease.format != 1 || !lease.malformed.empty() || !entry || entry->reservation != first->reservation ||
+        entry->devices != first->devices) {
       return false;
     }
   }
@@ -215,19 +226,21 @@ bool Scheduler::adopt(const model::Pod& pod) {
   }
   if (sched::misfitOn(*node, *request, pod.uid, &devices->ids)) { return false; }
   Grant grant;
-  grant.id = first->reservation;
+  grant.id =
+      model::ReservationId{rng_.uuid()};  // written anew: late deletions of the earlier leader miss them
   grant.uid = pod.uid;
   grant.pod = pod.key;
   grant.node = devices->node;
   grant.ids = devices->ids;
   grant.shared = first->shared;
   grant.fence = fenceOf(pod);
+  grant.adopted = true;
   grant.hold = engine_.ledger().adopt(devices->node, pod.uid, *request, devices->ids);
   dequeue(pod.uid);
   count(kAdoptions);
   log(kapi::Level::Info, "adopted leases of an earlier leader",
       {{"pod", pod.key.text()}, {"devices", first->devices}});
-  advance(grants_.emplace(pod.uid, std::move(grant)).first->second);
+  takeLeases(grants_.emplace(pod.uid, std::move(grant)).first->second, false);
   return true;
 }
 
@@ -265,6 +278,7 @@ void Scheduler::repairFenced(const model::Uid& uid, const kapi::Outcome& outcome
   if (outcome.fate == Fate::Refused && (outcome.http == 404 || outcome.http == 422)) { proveGone(uid); }
   const Duration wait = std::chrono::milliseconds{200} * (1 << std::min(++r.failures, 6));
   r.not_before = now_.mono + std::max(wait, outcome.retry_after);
+  review_later_.emplace(r.not_before, uid);
 }
 
 }  // namespace gs::scheduler

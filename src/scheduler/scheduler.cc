@@ -16,7 +16,7 @@ using model::Kind;
 
 constexpr Duration kSweepEvery = std::chrono::seconds{30};
 constexpr Duration kCensusEvery = std::chrono::minutes{10};
-constexpr Duration kReservedAfter = std::chrono::seconds{1};
+constexpr Duration kRecordEvery = std::chrono::seconds{10};
 constexpr Duration kBoundUnseen = std::chrono::seconds{10};
 constexpr int kSweepStep = 1000;  // pods reviewed per event
 
@@ -39,19 +39,18 @@ Scheduler::Scheduler(Config config, Rng rng)
     : config_{std::move(config)},
       rng_{rng},
       record_{config_.lease_namespace},
-      desk_{engine_},
+      desk_{engine_, config_.max_sharers},
       recorder_{config_.scheduler_name, config_.instance, Rng{rng_.next()}},
       events_{recorder_},
       reporter_{engine_.cache(), recorder_, config_.max_pending_writes},
       claims_{engine_.cache(),
               {[this](const model::Uid& uid) {
                  const auto it = waiting_text_.find(uid);
-                 return it == waiting_text_.end() ? std::string{} : it->second;
+                 return it == waiting_text_.end() ? std::string{} : *it->second;
                },
                [this](const model::Uid& uid) {
                  const Grant* g = grantOf(uid);
-                 return g != nullptr && g->binding_since != Mono{} &&
-                        now_.mono - g->binding_since >= kReservedAfter;
+                 return g != nullptr && reserved(*g);
                }}} {
   for (const Kind kind : kWatched) { reflectors_.push_back(makeReflector(kind, config_, rng_)); }
 }
@@ -65,11 +64,36 @@ kapi::Effects Scheduler::start(Now now) {
   return std::exchange(out_, {});
 }
 
-void Scheduler::reflect(kapi::Reflector&, Kind kind, kapi::Reflector::Output output) {
+void Scheduler::reflect(kapi::Reflector& reflector, Kind kind, kapi::Reflector::Output output) {
   for (auto& effect : output.effects) { out_.push_back(std::move(effect)); }
   for (const auto& change : output.changes) { engine_.apply(change, now_.mono); }
-  if (output.synced_now && kind == Kind::Pod) { engine_.podsSynced(); }
+  if (output.listed_at) { forgetUnlisted(reflector, kind, *output.listed_at); }
+  if (!output.synced_now && !reflector.absent()) {
+    // nothing new about what is complete
+  } else if (std::all_of(reflectors_.begin(), reflectors_.end(),
+                         [](const auto& r) { return r.synced() || r.absent(); })) {
+    engine_.synced(now_.mono);
+  }
   if (output.caught_up_now) { barrier_.caughtUp(kind); }
+}
+
+/// The answers to our own calls may have brought objects that the watch never did; a list without them says that they went.
+void Scheduler::forgetUnlisted(const kapi::Reflector& reflector, Kind kind, model::Revision listed_at) {
+  if (kind == Kind::Pod) {
+    std::vector<model::Uid> gone;
+    for (const auto& [uid, pod] : engine_.cache().pods()) {
+      if (pod->revision <= listed_at && !reflector.knows(pod->key, uid)) { gone.push_back(uid); }
+    }
+    for (const auto& uid : gone) { engine_.podGone(uid, now_.mono); }
+  } else if (kind == Kind::Lease) {
+    std::vector<std::pair<model::ObjectKey, model::Uid>> gone;
+    for (const auto& [key, lease] : engine_.cache().leases()) {
+      if (key.ns == reflector.ns() && lease->revision <= listed_at && !reflector.knows(key, lease->uid)) {
+        gone.emplace_back(key, lease->uid);
+      }
+    }
+    for (const auto& [key, uid] : gone) { engine_.leaseGone(key, uid, listed_at); }
+  }
 }
 
 kapi::Effects Scheduler::handle(const Event& event, Now now) {
@@ -161,7 +185,7 @@ void Scheduler::call(kapi::Call c, Purpose purpose, const model::Uid& uid) {
 void Scheduler::led(const kapi::Leadership& leadership) {
   if (!leadership.leading) {
     if (phase_ != Phase::Standby) { lose(); }
-  } else if (phase_ == Phase::Standby || leadership.term != term_) {
+  } else if (taking_ && (phase_ == Phase::Standby || leadership.term != term_)) {
     if (phase_ != Phase::Standby) { lose(); }
     term_ = leadership.term;
     begin();
@@ -180,6 +204,13 @@ void Scheduler::lose() {
   log(kapi::Level::Warn, "no longer leading; what was under way is dropped",
       {{"grants", std::to_string(grants_.size())}});
   phase_ = Phase::Standby;
+  dropUnderWay();
+  barrier_.reset();
+  record_.reset();
+}
+
+/// What was decided is forgotten. Its leases stay, and are adopted or fenced by whoever leads next, we ourselves perhaps.
+void Scheduler::dropUnderWay() {
   for (const auto pod_class : engine_.queue().parkedClasses()) { engine_.queue().unpark(pod_class); }
   for (const auto& [uid, item] : queued_) { engine_.queue().remove(uid); }
   queued_.clear();
@@ -194,27 +225,23 @@ void Scheduler::lose() {
   refresh_at_.reset();
   review_later_.clear();
   sweep_.clear();
+  adopted_ = false;
+  unchecked_ = 0;
   review_.clear();
   desk_.reset();
   events_.reset();
   reporter_.reset();
   claims_.reset();
-  barrier_.reset();
-  record_.reset();
 }
 
-/// The barrier is passed: everybody is reviewed, which adopts or fences what an earlier leader left.
+/// The barrier is passed: everybody is reviewed, which adopts or fences what an earlier leader left; then pods are placed.
 void Scheduler::recover() {
   phase_ = Phase::Leading;
   log(kapi::Level::Info, "deciding", {{"pods", std::to_string(engine_.cache().pods().size())}});
-  next_sweep_ = now_.mono + kSweepEvery;
   next_census_ = now_.mono + kCensusEvery;
-  for (const auto& [uid, pod] : engine_.cache().pods()) {
-    if (ours(*pod) && !pod->finished()) { review_.insert(uid); }
-  }
-  for (const auto& [key, lease] : engine_.cache().leases()) {
-    for (auto& uid : engine::holdersOf(*lease)) { review_.insert(uid); }
-  }
+  next_record_ = now_.mono + kRecordEvery;
+  had_record_ = record_.ours();
+  beginSweep();
   for (const auto& [key, claim] : engine_.cache().claims()) { claims_.touched(key); }
 }
 
@@ -238,7 +265,7 @@ void Scheduler::takeCensus(const Barrier::Census& census) {
   for (const auto& [key, lease] : engine_.cache().leases()) {
     if (lease->revision <= census.revision && !listed.contains(key)) { gone.emplace_back(key, lease->uid); }
   }
-  for (const auto& [key, uid] : gone) { engine_.leaseGone(key, uid, now_.mono); }
+  for (const auto& [key, uid] : gone) { engine_.leaseGone(key, uid, census.revision); }
 }
 
 void Scheduler::tick() {
@@ -251,11 +278,6 @@ void Scheduler::tick() {
   record_.tick(now_.mono, out_);
   events_.tick(now_.mono, out_);
   if (phase_ != Phase::Leading) { return; }
-  for (auto& [uid, grant] : grants_) {
-    if (grant.call == 0) { review_.insert(uid); }
-    if (grant.binding_since != Mono{}) { touchClaimOf(uid); }  // Reserved, after a second
-  }
-  for (auto& [uid, repair] : repairs_) { review_.insert(uid); }
   while (!review_later_.empty() && review_later_.begin()->first <= now_.mono) {
     review_.insert(review_later_.extract(review_later_.begin()).mapped());
   }
@@ -263,21 +285,32 @@ void Scheduler::tick() {
     for (const auto& uid : std::exchange(prove_again_, {})) { review_.insert(uid); }
   }
   if (refresh_at_ && *refresh_at_ <= now_.mono) { refreshParked(false); }
+  if (!taking_) { return; }
   if (next_census_ <= now_.mono && !barrier_.censusRunning()) {
     next_census_ = now_.mono + kCensusEvery;
     barrier_.startCensus(out_);
   }
-  if (next_sweep_ <= now_.mono && sweep_.empty()) {
-    next_sweep_ = now_.mono + kSweepEvery;
-    for (const auto& [uid, pod] : engine_.cache().pods()) {
-      if (ours(*pod) && !pod->finished()) { sweep_.push_back(uid); }
-    }
-    for (const auto& [key, lease] : engine_.cache().leases()) {
-      for (auto& uid : engine::holdersOf(*lease)) { sweep_.push_back(uid); }
-    }
-    std::sort(sweep_.begin(), sweep_.end(), std::greater<>{});
-    refreshParked(true);
+  if (next_record_ <= now_.mono) {
+    next_record_ = now_.mono + kRecordEvery;
+    record_.recheck(now_.mono);
   }
+  if (next_sweep_ <= now_.mono && sweep_.empty()) {
+    beginSweep();
+    refreshParked(true);
+    retireClasses();
+  }
+}
+
+/// Everybody is to be reviewed, some at each event, so that no event takes long.
+void Scheduler::beginSweep() {
+  next_sweep_ = now_.mono + kSweepEvery;
+  for (const auto& [uid, pod] : engine_.cache().pods()) {
+    if (ours(*pod) && !pod->finished()) { sweep_.push_back(uid); }
+  }
+  for (const auto& [key, lease] : engine_.cache().leases()) {
+    for (auto& uid : engine::holdersOf(*lease)) { sweep_.push_back(uid); }
+  }
+  std::sort(sweep_.begin(), sweep_.end(), std::greater<>{});
 }
 
 void Scheduler::sweepSome() {
@@ -291,6 +324,7 @@ void Scheduler::sweepSome() {
       call(kapi::getObject(model::Kind::Pod, grant->pod), Purpose::ReadBound, uid);  // its event is overdue
     }
   }
+  if (sweep_.empty()) { adopted_ = true; }
 }
 
 /// Carries on until nothing is left to do now.
@@ -303,7 +337,19 @@ void Scheduler::settle() {
       }
     }
   }
-  if (phase_ != Phase::Standby) { record_.tick(now_.mono, out_); }
+  if (phase_ != Phase::Standby) {
+    record_.tick(now_.mono, out_);
+    sayTrouble(record_.trouble().empty() ? barrier_.error() : record_.trouble());
+  }
+  had_record_ = had_record_ && record_.ours();
+  const bool came = record_.ours() && !had_record_;
+  if (phase_ == Phase::Leading && (came || !record_.settled())) {
+    // The CRD came: before the first lease, all leases are read again. Or the record names another namespace: nothing more
+    // is decided until it is ours.
+    dropUnderWay();
+    phase_ = Phase::Recovering;
+    barrier_open_ = false;
+  }
   if (phase_ == Phase::Recovering && record_.settled() && !std::exchange(barrier_open_, true)) {
     barrier_.start(out_);
   }
@@ -327,8 +373,10 @@ void Scheduler::settle() {
     if (notices.empty() && review_.empty()) { break; }
   }
   for (const auto& claim : engine_.takeTouchedClaims()) { claims_.touched(claim); }
-  reporter_.pump(
-      now_.mono, now_, [this](const model::Uid& uid) { return podWriteOpen(uid); }, out_);
+  if (taking_) {
+    reporter_.pump(
+        now_.mono, now_, [this](const model::Uid& uid) { return podWriteOpen(uid); }, out_);
+  }
   claims_.pump(now_.mono, out_);
   queue_sizes_ = engine_.queue().sizes();
 }
@@ -346,24 +394,21 @@ void Scheduler::wakeAtNextDue() {
   if (phase_ == Phase::Leading) {
     sooner(desk_.nextDue());
     sooner(events_.nextDue());
-    sooner(reporter_.nextDue());
     sooner(claims_.nextDue());
     if (const auto ns = engine_.queue().nextDueNs()) { sooner(Mono{Duration{*ns}}); }
-    for (const auto& [uid, g] : grants_) {
-      if (g.call == 0 && g.not_before > now_.mono) { sooner(g.not_before); }
-      const Mono reserved = g.binding_since + kReservedAfter;
-      if (g.binding_since != Mono{} && reserved > now_.mono) { sooner(reserved); }
-    }
-    for (const auto& [uid, r] : repairs_) {
-      if (r.call == 0 && r.not_before > now_.mono) { sooner(r.not_before); }
-    }
     if (!prove_again_.empty()) { sooner(prove_at_); }
     sooner(refresh_at_);
     if (!review_later_.empty()) { sooner(review_later_.begin()->first); }
-    sooner(next_sweep_);
-    sooner(next_census_);
-    const bool more = !sweep_.empty() ||
-                      (engine_.queue().ready() && static_cast<int>(grants_.size()) < config_.max_open_grants);
+    if (taking_) {
+      sooner(reporter_.nextDue());
+      sooner(next_sweep_);
+      sooner(next_census_);
+      sooner(next_record_);
+    }
+    const bool more =
+        !sweep_.empty() ||
+        (taking_ && (unchecked_ > 0 || (engine_.queue().ready() &&
+                                        static_cast<int>(grants_.size()) < config_.max_open_grants)));
     if (more) { sooner(now_.mono); }
   }
   if (due) { out_.emplace_back(kapi::Wake{std::max(*due, now_.mono)}); }
@@ -373,9 +418,16 @@ bool Scheduler::quiet() const {
   return phase_ == Phase::Leading && grants_.empty() && repairs_.empty() && review_.empty() && calls_.empty();
 }
 
+/// Why we do not decide yet: logged when it changes.
+void Scheduler::sayTrouble(const std::string& trouble) {
+  if (trouble != trouble_ && !trouble.empty()) { log(kapi::Level::Warn, trouble, {}); }
+  trouble_ = trouble;
+}
+
 bool Scheduler::underWay() const {
-  return !calls_.empty() || std::any_of(grants_.begin(), grants_.end(),
-                                        [](const auto& grant) { return grant.second.stage != Stage::Bound; });
+  return !calls_.empty() || events_.nextDue() ||
+         std::any_of(grants_.begin(), grants_.end(),
+                     [](const auto& grant) { return grant.second.stage != Stage::Bound; });
 }
 
 Readiness Scheduler::readiness() const {
@@ -388,7 +440,9 @@ Readiness Scheduler::readiness() const {
     const bool fine = reflector.synced() || reflector.absent();
     ok &= fine;
     r.checks.emplace_back(name, fine
-                                    ? (reflector.absent() ? "ok (not served by the API server)" : "ok")
+                                    ? (reflector.absent()            ? "ok (not served by the API server)"
+                                       : reflector.trouble().empty() ? "ok"
+                                                                     : "ok, but " + reflector.trouble())
                                     : (reflector.trouble().empty() ? "not listed yet" : reflector.trouble()));
   }
   const char* role = phase_ == Phase::Standby   ? "standby"

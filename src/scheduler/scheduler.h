@@ -97,18 +97,22 @@ class Scheduler {
   // scheduler.cc: events in, effects out, leadership
   void route(const kapi::Outcome& outcome);
   void reflect(kapi::Reflector& reflector, model::Kind kind, kapi::Reflector::Output output);
+  void forgetUnlisted(const kapi::Reflector& reflector, model::Kind kind, model::Revision listed_at);
   void led(const kapi::Leadership& leadership);
   void begin();
   void recover();
+  void dropUnderWay();
   void lose();
   void tick();
   void settle();
   void takeCensus(const Barrier::Census& census);
   void wakeAtNextDue();
+  void sayTrouble(const std::string& trouble);
   [[nodiscard]] kapi::Token nextToken() { return kapi::makeToken(0, next_++); }
   void call(kapi::Call c, Purpose purpose, const model::Uid& uid);
   void log(kapi::Level level, std::string message, std::vector<std::pair<std::string, std::string>> fields);
   void count(const char* metric, std::vector<std::pair<std::string, std::string>> labels = {}, double by = 1);
+  void beginSweep();
   void sweepSome();
 
   // review.cc: one pod, level-triggered
@@ -117,6 +121,7 @@ class Scheduler {
   void reviewBound(const model::Pod& pod);
   void reviewUnbound(const model::Pod& pod);
   void keepLeases(const model::Pod& pod, const std::vector<int>& ids);
+  [[nodiscard]] bool sharesDevices(const model::Pod& pod) const;
   void dropStrayLeases(const model::Pod& pod, const std::vector<int>& ids);
   void proveGone(const model::Uid& uid);
   bool adopt(const model::Pod& pod);
@@ -130,6 +135,8 @@ class Scheduler {
   void enqueue(const model::Pod& pod);
   void tell(const model::Pod& pod, const Refusal& refusal);
   void unparkFitting();
+  void retireClasses();
+  [[nodiscard]] std::size_t parkedPerEvent() const;
   void scheduleSome();
   void decideOne(const sched::Queue::Item& item);
   void refuse(sched::ClassId pod_class);
@@ -140,6 +147,7 @@ class Scheduler {
 
   // binding.cc: a grant's way to the Binding
   void advance(Grant& grant);
+  void tryLater(Grant& grant, Duration retry_after);
   void takeLeases(Grant& grant, bool confirm);
   void noticed(const LeaseNotice& notice);
   void bind(Grant& grant);
@@ -149,11 +157,19 @@ class Scheduler {
   void fenceAnswered(Grant& grant, const kapi::Outcome& outcome);
   void bindApplied(Grant& grant);
   void release(Grant& grant, std::string why, bool back_off);
-  void finishRelease(const model::Uid& uid);
+  void finishRelease(model::Uid uid);
   void judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fence);
-  [[nodiscard]] Claimant claimant(const Grant& grant, int id) const;
-  [[nodiscard]] Claimant claimant(const model::Pod& pod, const model::ReservationId& reservation,
-                                  const std::vector<int>& ids, int id, bool shared) const;
+  void giveUp(Grant& grant, std::string why);
+  struct Placing {
+    model::NodeName node;
+    std::vector<int> ids;
+    bool shared = false;
+  };
+  [[nodiscard]] Claimant claimant(const model::Uid& uid, const model::ObjectKey& pod,
+                                  const model::ReservationId& reservation, const Placing& placing,
+                                  int id) const;
+  [[nodiscard]] std::string gpuUuid(const model::NodeName& node, int id) const;
+  [[nodiscard]] std::string visibleDevices(const Grant& grant) const;
   [[nodiscard]] model::ObjectKey leaseKey(const model::NodeName& node, int id) const;
   [[nodiscard]] std::string fenceOf(const model::Pod& pod) const;
   [[nodiscard]] bool ours(const model::Pod& pod) const {
@@ -162,6 +178,11 @@ class Scheduler {
   [[nodiscard]] bool podWriteOpen(const model::Uid& uid) const;
   void scheduledEvent(const Grant& grant);
   Grant* grantOf(const model::Uid& uid);
+  /// Its Binding is unresolved for so long that the claim's phase says so (design 3.6).
+  [[nodiscard]] bool reserved(const Grant& grant) const {
+    return grant.binding_since != Mono{} && now_.mono - grant.binding_since >= kReservedAfter;
+  }
+  static constexpr Duration kReservedAfter = std::chrono::seconds{1};
 
   Config config_;
   Rng rng_;
@@ -179,25 +200,32 @@ class Scheduler {
   std::uint64_t term_ = 0;
   bool taking_ = true;
   bool barrier_open_ = false;  // the barrier of this term was begun
+  bool had_record_ = false;    // at the end of the barrier the record of the lease namespace was ours
   std::map<model::Uid, Grant> grants_;
   std::map<model::Uid, Repair> repairs_;
   std::unordered_map<model::Uid, sched::Queue::Item> queued_;
-  std::map<sched::ClassId, Refusal> parked_;                  // what pods of a parked class are told
-  std::unordered_map<model::Uid, std::string> waiting_text_;  // why a pod waits, for its claim's status
-  std::unordered_map<model::Uid, Mono> first_seen_;           // unbound pods of ours, for the latency metric
+  std::map<sched::ClassId, Refusal> parked_;  // what pods of a parked class are told
+  std::unordered_map<model::Uid, std::shared_ptr<const std::string>> waiting_text_;  // for its claim's status
+  std::unordered_map<model::Uid, Mono> first_seen_;  // unbound pods of ours, for the latency metric
   std::set<std::pair<model::Uid, std::string>> warned_;
   std::set<model::Uid> proving_;      // live GETs under way
   std::set<model::Uid> prove_again_;  // a live GET failed
   std::unordered_map<kapi::Token, Pending> calls_;
   sched::Queue::Sizes queue_sizes_{};
   std::uint64_t checked_changes_ = 0;  // ledger change position up to which parked classes were looked at
-  std::vector<model::Uid> sweep_;      // what is left of the sweep under way
-  std::set<model::Uid> review_;        // to be reviewed before handle() returns
-  std::multimap<Mono, model::Uid> review_later_;
-  std::optional<Mono> refresh_at_;  // parked classes may be refused for another reason now
+  std::size_t unchecked_ = 0;          // parked classes that were not looked at since
+  sched::ClassId last_checked_ = 0;
+  sched::ClassId last_refreshed_ = 0;
+  std::vector<model::Uid> sweep_;  // what is left of the sweep under way
+  bool adopted_ = false;  // the first sweep of this term is over: what was left is adopted, or being fenced
+  std::set<model::Uid> review_;                   // to be reviewed before handle() returns
+  std::multimap<Mono, model::Uid> review_later_;  // a step of theirs is due then
+  std::optional<Mono> refresh_at_;                // parked classes may be refused for another reason now
   Mono next_sweep_{};
   Mono next_census_{};
+  Mono next_record_{};
   Mono prove_at_{};
+  std::string trouble_;  // why we do not decide yet, as last logged
   std::uint64_t next_ = 1;
   Now now_{};
   kapi::Effects out_;

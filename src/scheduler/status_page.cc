@@ -53,13 +53,15 @@ net::Response StatusPage::health() const {
 
 net::Response StatusPage::ready(bool verbose) const {
   const bool unauthorized = wiring_.unauthorized();
-  const auto text = wiring_.ask([unauthorized](const Scheduler& s) {
+  const std::string election = wiring_.election_trouble ? wiring_.election_trouble() : "";
+  const auto text = wiring_.ask([unauthorized, election](const Scheduler& s) {
     const Readiness r = s.readiness();
-    std::string out = r.ready && !unauthorized ? "1" : "0";
+    std::string out = r.ready && !unauthorized && election.empty() ? "1" : "0";
     for (const auto& [what, state] : r.checks) { out += fmt::format("{}: {}\n", what, state); }
     out += fmt::format(
         "token: {}\n",
         unauthorized ? "the API server answers 401 Unauthorized; give this process a valid token" : "ok");
+    if (!election.empty()) { out += fmt::format("leader-election: {}\n", election); }
     return out;
   });
   if (!text) { return net::textResponse(500, kNoAnswer); }

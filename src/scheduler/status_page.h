@@ -1,6 +1,6 @@
 // /healthz, /readyz and /metrics of a scheduler: a Handler over questions to the machine's thread.
 //   /healthz  200 while the owner thread answers within the time that `ask` waits, else 500
-//   /readyz   200 when caches are synced, the token is valid and the lease namespace is settled; `?verbose` or a failure lists each check
+//   /readyz   200 when caches are synced, the token is valid, the leader lease can be read and written, and the lease namespace is settled; `?verbose` or a failure lists each check
 //   /metrics  Prometheus text; devices by state and pending pods are counted when asked for
 // Thread-safe as far as `ask`, `unauthorized` and `metrics` are.
 #pragma once
@@ -21,6 +21,7 @@ class StatusPage {
     std::function<std::optional<std::string>(std::function<std::string(const Scheduler&)>)> ask;
     std::function<bool()> unauthorized;
     std::function<std::string()> metrics;
+    std::function<std::string()> election_trouble = nullptr;  // "" none; nullptr: no election
   };
   explicit StatusPage(Wiring wiring) : wiring_{std::move(wiring)} {}
   [[nodiscard]] net::Response answer(const net::Request& request) const;

@@ -155,6 +155,8 @@ class Writer final : public YAML::EventHandler {
 
   void scalar(const YAML::Mark& mark, YAML::anchor_t anchor, const std::string& tag,
               const std::string& value) {
+    // The library reads the escapes \N and \_ as single bytes.
+    if (!isUtf8(value)) { refuse(mark, "an escape that gives no UTF-8; write the character itself"); }
     auto text = scalarToJson(tag, value);
     if (!text) { refuse(mark, text.error().message); }
     if (atKey()) {

@@ -123,6 +123,7 @@ INSTANTIATE_TEST_SUITE_P(
                     BadYaml{"TooDeepByAliases", deepByAliases(), "100 levels"},
                     BadYaml{"VeryDeep", std::string(100'000, '['), ""},
                     BadYaml{"NotUtf8", "a: \xff\n", "UTF-8"},
+                    BadYaml{"EscapeWithoutUtf8", "a: \"x\\N\"\n", "line 1, column 4"},
                     BadYaml{"Utf32", std::string{"2\0\0\0\"[\"[,1{\"\"", 13}, "UTF-8"}),
     [](const auto& info) { return std::string{info.param.name}; });
 

@@ -76,6 +76,7 @@ class Cluster : public ::testing::Test {
     feed("/apis/coordination.k8s.io/v1/leases?labelSelector=gpu.scheduling%2Fmanaged%3Dtrue",
          model::Kind::Lease);
     feed("/api/v1/pods", model::Kind::Pod);
+    fresh.synced(world.now().mono);
     return fresh.ledger().dump(false);
   }
 

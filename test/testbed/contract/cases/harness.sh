@@ -40,3 +40,6 @@ fails "expect_end" "exit status of scheduler s: expected '0', got '2'" \
   'start_scheduler s default /nonexistent; expect_end s 0'
 fails "a crash" "scheduler s ended by itself with status 2" 'start_scheduler s default /nonexistent; expect_leading s'
 rm -rf "${CASE_DIR%/*}/harness-inner"
+
+step "the judge of the load program passes its own tests"
+go -C "$TESTBED/modules/load" test -mod=readonly ./... >"$CASE_DIR/go-test.out" 2>&1 || fail "go test: $(tail -n 20 "$CASE_DIR/go-test.out")"

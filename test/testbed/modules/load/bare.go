@@ -31,7 +31,7 @@ func bareCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientse
 		if err != nil {
 			return err
 		}
-		pods, err := makePods(ctx, client, podSpec{namespace: "default", scheduler: "bare"}, run+"-", *podCount, *workers)
+		pods, err := makePods(ctx, client, podSpec{namespace: "default", scheduler: "bare"}, run+"-", *podCount, 0, *workers)
 		if err != nil {
 			return err
 		}

@@ -20,6 +20,7 @@ import (
 type podSpec struct {
 	namespace, name, scheduler, claim string
 	gpus                              int
+	node                              string // bound from the start
 }
 
 func podsCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientset) error {
@@ -32,6 +33,7 @@ func podsCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientse
 	flags.StringVar(&spec.scheduler, "scheduler", "gpu-scheduler", "their schedulerName")
 	flags.StringVar(&spec.claim, "claim", "", "pods that name this GpuClaim")
 	flags.IntVar(&spec.gpus, "gpus", 0, "pods with so many nvidia.com/gpu")
+	boundTo := flags.Int("bound-to", 0, "create them bound, in turn to node-0 .. of so many nodes")
 	return func(ctx context.Context, client *kubernetes.Clientset) error {
 		kinds := 0
 		for _, given := range []bool{*plain, spec.claim != "", spec.gpus > 0} {
@@ -43,7 +45,7 @@ func podsCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientse
 			return errors.New("give one of --claim, --gpus, --plain")
 		}
 		started := time.Now()
-		_, err := makePods(ctx, client, spec, *prefix, *count, *workers)
+		_, err := makePods(ctx, client, spec, *prefix, *count, *boundTo, *workers)
 		if err == nil {
 			printRate("created", *count, time.Since(started))
 		}
@@ -52,11 +54,14 @@ func podsCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientse
 }
 
 // makePods creates <prefix>0 .. and returns them as the API server made them.
-func makePods(ctx context.Context, client *kubernetes.Clientset, spec podSpec, prefix string, count, workers int) ([]*corev1.Pod, error) {
+func makePods(ctx context.Context, client *kubernetes.Clientset, spec podSpec, prefix string, count, boundTo, workers int) ([]*corev1.Pod, error) {
 	pods := make([]*corev1.Pod, count)
 	err := parallel(count, workers, func(i int) (err error) {
 		one := spec
 		one.name = fmt.Sprintf("%s%d", prefix, i)
+		if boundTo > 0 {
+			one.node = fmt.Sprintf("node-%d", i%boundTo)
+		}
 		pods[i], err = client.CoreV1().Pods(one.namespace).Create(ctx, podObject(one), metav1.CreateOptions{})
 		return err
 	})
@@ -73,6 +78,7 @@ func podObject(spec podSpec) *corev1.Pod {
 		ObjectMeta: metav1.ObjectMeta{Name: spec.name, Namespace: spec.namespace},
 		Spec: corev1.PodSpec{
 			SchedulerName: spec.scheduler,
+			NodeName:      spec.node,
 			Containers: []corev1.Container{{
 				Name: "main", Image: "pause",
 				Resources: corev1.ResourceRequirements{Requests: requests, Limits: limits},

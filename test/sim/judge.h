@@ -1,0 +1,95 @@
+// The judge: what the API server's objects alone say about who has which GPU. Nothing of the scheduler's code is asked.
+//
+// watch() is called after every change and reads the store's history from where it was. What must hold at any time is
+// checked at the moment of each Binding and of each lease that goes; what must hold once everything is quiet by settled().
+// One thread; the Api must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "json/value.h"
+#include "kapi/call.h"
+#include "sandbox/api.h"
+
+namespace gs::sim {
+
+class Judge {
+ public:
+  /// `agents`: inUseBy is to be trusted.
+  Judge(sandbox::Api& api, bool agents) : api_{api}, agents_{agents} {}
+
+  /// Reads what changed. "" or the first thing that must never be; the same from then on.
+  const std::string& watch();
+  /// A Binding left a replica: the fence of the pod version that it was decided on is remembered.
+  void bindingSent(const kapi::Call& call);
+  /// Leases that go from now on were deleted by hand.
+  void handAtWork(bool yes) { hand_ = yes; }
+  /// Each of its holders is bound, and has that device.
+  [[nodiscard]] bool isOfRunningPod(const json::Value& lease) const;
+  /// Pods whose Binding is always refused are not expected to be placed.
+  void neverPlaced(const std::string& name) { never_placed_.insert(name); }
+
+  /// "" or what is not as it should be now that nothing happens any more.
+  [[nodiscard]] std::string settled() const;
+
+ private:
+  struct Device {
+    std::string node;
+    int id = 0;
+    friend auto operator<=>(const Device&, const Device&) = default;
+    [[nodiscard]] std::string text() const { return node + ":" + std::to_string(id); }
+  };
+  struct Pod {
+    std::string ns, name, scheduler, node, claim, fence;
+    std::vector<int> ids;
+    int gpus = 0;  // limits nvidia.com/gpu
+    bool finished = false, deleting = false, gated = false;
+    [[nodiscard]] bool has(const Device& d) const;
+    [[nodiscard]] bool live() const { return !node.empty() && !finished; }
+  };
+  struct Lease {
+    bool shared = false;
+    std::set<std::string> holders;
+  };
+  struct Gpu {
+    std::string health;
+    std::set<std::string> in_use;
+  };
+  struct Node {
+    bool ready = false, schedulable = true;
+    std::int64_t allocatable = 0;
+  };
+
+  static Pod podOf(const json::Value& object);
+  static std::pair<Device, Lease> leaseOf(const json::Value& object);
+  void podChanged(const sandbox::HistoryEntry& entry);
+  void leaseChanged(const sandbox::HistoryEntry& entry);
+  void statusChanged(const sandbox::HistoryEntry& entry);
+  void nodeChanged(const sandbox::HistoryEntry& entry);
+  void bound(const std::string& uid, const Pod& pod);
+  void give(const std::string& uid, const Pod& pod, const Device& device);
+  void wrong(std::string what);
+  [[nodiscard]] std::string claimWrong() const;
+  [[nodiscard]] bool shouldFit(const Pod& pod) const;
+  [[nodiscard]] std::int64_t freeOn(const std::string& node) const;
+
+  sandbox::Api& api_;
+  bool agents_;
+  bool hand_ = false;
+  std::uint64_t position_ = 0;
+  std::string problem_;
+  std::map<std::string, Pod> pods_;  // by uid
+  std::map<Device, Lease> leases_;
+  std::map<Device, Gpu> gpus_;
+  std::map<std::string, Node> nodes_;
+  std::map<std::pair<std::string, std::string>, std::string> fences_;  // (uid, resourceVersion) -> fence
+  std::map<std::string, std::set<std::string>> decided_;               // uid -> fences that Bindings were decided on
+  std::set<std::string> never_placed_;
+};
+
+}  // namespace gs::sim

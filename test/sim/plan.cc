@@ -1,0 +1,159 @@
+#include "test/sim/plan.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "base/random.h"
+
+namespace gs::sim {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr int kMaxSteps = 40;
+constexpr milliseconds kBusy{40'000};  // steps come in this time
+
+/// How often each kind of step is drawn.
+struct Weight {
+  Op op;
+  unsigned weight;
+};
+constexpr std::array kWeights{
+    Weight{Op::AddPod, 34},   Weight{Op::EndPod, 12},    Weight{Op::DeletePod, 6}, Weight{Op::KillPod, 5},
+    Weight{Op::MakeClaim, 2}, Weight{Op::DropClaim, 2},  Weight{Op::GpuHealth, 3}, Weight{Op::Resize, 2},
+    Weight{Op::NodeReady, 2}, Weight{Op::NodeGone, 1},   Weight{Op::NodeBack, 2},  Weight{Op::AgentDown, 2},
+    Weight{Op::Crash, 4},     Weight{Op::Start, 5},      Weight{Op::Stop, 2},      Weight{Op::Freeze, 3},
+    Weight{Op::Stall, 3},     Weight{Op::ApiAway, 2},    Weight{Op::Forget, 2},    Weight{Op::DropLease, 3},
+    Weight{Op::Foreign, 2},   Weight{Op::Faults, 7},     Weight{Op::Slow, 5},      Weight{Op::Break, 3},
+};
+
+int below(Rng& rng, int n) { return static_cast<int>(rng.below(static_cast<std::uint64_t>(n))); }
+
+Op drawOp(Rng& rng) {
+  unsigned total = 0;
+  for (const Weight& w : kWeights) { total += w.weight; }
+  auto at = static_cast<unsigned>(rng.below(total));
+  for (const Weight& w : kWeights) {
+    if (at < w.weight) { return w.op; }
+    at -= w.weight;
+  }
+  return Op::AddPod;
+}
+
+Step draw(Rng& rng) {
+  Step s;
+  s.at = milliseconds{below(rng, static_cast<int>(kBusy.count()))};
+  s.op = drawOp(rng);
+  switch (s.op) {
+    case Op::AddPod:
+      s.x = below(rng, kSlots);
+      s.y = below(rng, 10);
+      break;
+    case Op::EndPod:
+    case Op::DeletePod:
+    case Op::KillPod: s.x = below(rng, kSlots); break;
+    case Op::MakeClaim:
+    case Op::DropClaim:
+      s.x = below(rng, 5);
+      s.y = below(rng, 2);
+      break;
+    case Op::GpuHealth:
+      s.x = below(rng, kNodes);
+      s.y = below(rng, 4);
+      s.z = below(rng, 3);
+      break;
+    case Op::Resize:
+      s.x = below(rng, kNodes);
+      s.y = below(rng, 5);
+      break;
+    case Op::NodeReady:
+    case Op::AgentDown:
+      s.x = below(rng, kNodes);
+      s.y = below(rng, 2);
+      break;
+    case Op::NodeGone:
+    case Op::NodeBack: s.x = below(rng, kNodes); break;
+    case Op::Crash:
+    case Op::Start:
+    case Op::Stop: s.x = below(rng, kReplicas); break;
+    case Op::Freeze:
+    case Op::Stall:
+      s.x = below(rng, kReplicas);
+      s.y = 1 + below(rng, 9);
+      break;
+    case Op::ApiAway: s.y = 1 + below(rng, 8); break;
+    case Op::Forget: break;
+    case Op::DropLease: s.x = below(rng, 10); break;
+    case Op::Foreign:
+      s.x = below(rng, kSlots);
+      s.y = below(rng, kNodes);
+      break;
+    case Op::Faults:
+      s.y = 1 + below(rng, 10);
+      s.z = 20 + below(rng, 400);
+      break;
+    case Op::Slow:
+      s.y = 1 + below(rng, 10);
+      s.z = 50 + below(rng, 3000);
+      break;
+    case Op::Break:
+      s.x = below(rng, kReplicas);
+      s.y = below(rng, 3);
+      break;
+  }
+  return s;
+}
+
+std::string slotText(int slot) { return fmt::format("{}/p{}", slot % 2 == 0 ? "a" : "b", slot / 2); }
+
+std::string whatOf(const Step& s) {
+  switch (s.op) {
+    case Op::AddPod: return fmt::format("pod {} comes, flavour {}", slotText(s.x), s.y);
+    case Op::EndPod: return fmt::format("pod {} ends", slotText(s.x));
+    case Op::DeletePod: return fmt::format("pod {} is deleted", slotText(s.x));
+    case Op::KillPod: return fmt::format("pod {} is deleted by force", slotText(s.x));
+    case Op::MakeClaim: return fmt::format("claim {} comes in namespace {}", s.x, s.y);
+    case Op::DropClaim: return fmt::format("claim {} goes from namespace {}", s.x, s.y);
+    case Op::GpuHealth: return fmt::format("GPU {} of node {} has health {}", s.y, s.x, s.z);
+    case Op::Resize: return fmt::format("node {} has {} GPUs", s.x, s.y);
+    case Op::NodeReady: return fmt::format("node {} is {}", s.x, s.y != 0 ? "Ready" : "not Ready");
+    case Op::NodeGone: return fmt::format("node {} goes", s.x);
+    case Op::NodeBack: return fmt::format("node {} comes back", s.x);
+    case Op::AgentDown: return fmt::format("the agent of node {} is {}", s.x, s.y != 0 ? "down" : "up");
+    case Op::Crash: return fmt::format("replica {} crashes", s.x);
+    case Op::Start: return fmt::format("replica {} starts", s.x);
+    case Op::Stop: return fmt::format("replica {} is told to stop", s.x);
+    case Op::Freeze: return fmt::format("replica {} is frozen for {} s", s.x, s.y);
+    case Op::Stall: return fmt::format("the clock of replica {} stands still for {} s", s.x, s.y);
+    case Op::ApiAway: return fmt::format("the API server is away for {} s", s.y);
+    case Op::Forget: return "the API server forgets its history";
+    case Op::DropLease: return fmt::format("lease {} is deleted by hand", s.x);
+    case Op::Foreign: return fmt::format("another scheduler binds pod {} to node {}", slotText(s.x), s.y);
+    case Op::Faults: return fmt::format("{} permille of calls fail for {} s", s.z, s.y);
+    case Op::Slow: return fmt::format("watches are up to {} ms late for {} s", s.z, s.y);
+    case Op::Break: return fmt::format("the watches of replica {} end, kind {}", s.x, s.y);
+  }
+  return "";
+}
+
+}  // namespace
+
+Plan makePlan(std::uint64_t seed) {
+  Rng rng{seed};
+  Plan plan;
+  plan.seed = seed;
+  plan.agents = !rng.chance(20);
+  const int steps = 8 + below(rng, kMaxSteps - 8);
+  for (int i = 0; i < steps; ++i) { plan.steps.push_back(draw(rng)); }
+  std::stable_sort(plan.steps.begin(), plan.steps.end(),
+                   [](const Step& a, const Step& b) { return a.at < b.at; });
+  return plan;
+}
+
+std::string text(const Step& step) {
+  return fmt::format("{:9.3f}s {}", std::chrono::duration<double>(step.at).count(), whatOf(step));
+}
+
+}  // namespace gs::sim

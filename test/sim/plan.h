@@ -1,0 +1,66 @@
+// What happens in one simulated cluster, drawn from one seed: who comes and goes, what breaks, and when.
+//
+// A plan is a list of steps, so a failing one can be printed, shortened and played again: the same steps and the same seed
+// give the same bytes. Steps that make no sense when they come (a pod that is not there) do nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace gs::sim {
+
+inline constexpr int kNodes = 3;
+inline constexpr int kReplicas = 2;
+inline constexpr int kSlots = 16;  // pods there may be at once: 8 names in 2 namespaces
+
+enum class Op : std::uint8_t {
+  AddPod,     // x slot, y flavour
+  EndPod,     // x slot: its containers end by themselves
+  DeletePod,  // x slot
+  KillPod,    // x slot: deleted by force, its containers go on for a while
+  MakeClaim,  // x claim, y namespace
+  DropClaim,  // x claim, y namespace
+  GpuHealth,  // x node, y GPU, z 0 Healthy 1 Unhealthy 2 Unknown
+  Resize,     // x node, y GPUs from now on
+  NodeReady,  // x node, y 0 or 1
+  NodeGone,   // x node
+  NodeBack,   // x node
+  AgentDown,  // x node, y 0 or 1
+  Crash,      // x replica
+  Start,      // x replica
+  Stop,       // x replica: SIGTERM
+  Freeze,     // x replica, y seconds: as by SIGSTOP
+  Stall,      // x replica, y seconds: its clock stands still, it goes on
+  ApiAway,    // y seconds
+  Forget,     // the API server compacts its history
+  DropLease,  // x which: a GPU lease is deleted by hand
+  Foreign,    // x slot, y node: another scheduler binds that pod
+  Faults,     // y seconds, z permille: calls are refused, lost, late
+  Slow,       // y seconds, z ms at most: watches bring things late
+  Break,      // x replica, y how: its watches end
+};
+inline constexpr int kOps = static_cast<int>(Op::Break) + 1;
+
+struct Step {
+  Duration at{};
+  Op op{};
+  int x = 0;
+  int y = 0;
+  int z = 0;
+  friend bool operator==(const Step&, const Step&) = default;
+};
+
+struct Plan {
+  std::uint64_t seed = 0;
+  bool agents = true;  // false: each GpuNodeStatus is made by hand
+  std::vector<Step> steps;
+};
+
+[[nodiscard]] Plan makePlan(std::uint64_t seed);
+/// "  12.345s crash replica 1"
+[[nodiscard]] std::string text(const Step& step);
+
+}  // namespace gs::sim

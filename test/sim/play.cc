@@ -1,0 +1,426 @@
+#include "test/sim/play.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "kapi/decode.h"
+#include "kapi/paths.h"
+#include "sandbox/world.h"
+#include "test/sim/judge.h"
+#include "test/world/objects.h"
+
+namespace gs::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using json::Object;
+using json::Value;
+using sandbox::CallFate;
+using How = CallFate::How;
+
+constexpr Duration kCalm = 240s;    // after the last step, until everything must be settled
+constexpr Duration kLook = 5s;      // between two looks whether it is
+constexpr Duration kLinger = 15s;   // containers of a pod that was deleted by force
+constexpr const char* kNamespaces[] = {"a", "b"};
+constexpr const char* kPoison = "poison";  // its Bindings are always refused
+
+/// one, two, shared, near (Required topology), late (made by a step only).
+Value claimObject(int which, const std::string& ns) {
+  switch (which) {
+    case 0: return test::claim("one", 1, {}, ns);
+    case 1: return test::claim("two", 2, {}, ns);
+    case 2: return test::claim("shared", 1, {{"exclusivity", "Shared"}}, ns);
+    case 3: {
+      Value near = test::claim("near", 2, {}, ns);
+      near.child("spec").set("topology", Object{{"mode", "Required"}, {"minBandwidthGBps", 100}});
+      return near;
+    }
+    default: return test::claim("late", 1, {}, ns);
+  }
+}
+constexpr const char* kClaimNames[] = {"one", "two", "shared", "near", "late"};
+
+Value podObject(int slot, int flavour) {
+  const std::string name = fmt::format("p{}", slot / 2);
+  const std::string ns = kNamespaces[slot % 2];
+  switch (flavour) {
+    case 0:
+    case 1: return test::pod(name, "one", 0, ns);
+    case 2:
+    case 3: return test::pod(name, "two", 0, ns);
+    case 4: return test::pod(name, "shared", 0, ns);
+    case 5: return test::pod(name, "near", 0, ns);
+    case 6: return test::pod(name, "late", 0, ns);
+    case 7: return test::pod(name, "", 1, ns);
+    case 8: return test::pod(name, "", 2, ns);
+    default: return test::pod(name, "", 0, ns);
+  }
+}
+
+std::vector<model::Device> gpus(int node, int count) {
+  std::vector<model::Device> out;
+  for (int i = 0; i < count; ++i) {
+    model::Device d;
+    d.id = i;
+    d.uuid = fmt::format("GPU-{}-{}", node, i);
+    d.health = model::Health::Healthy;
+    d.island = "0";
+    d.bandwidth_gbps = node == 0 ? 0 : 300;
+    out.push_back(d);
+  }
+  return out;
+}
+
+std::string nodeName(int node) { return fmt::format("n{}", node); }
+
+kapi::SimNode simNode(int node) {
+  kapi::SimNode n;
+  n.name = model::NodeName{nodeName(node)};
+  n.allocatable = {{"cpu", "64"}, {"memory", "512Gi"}, {"pods", "110"}};
+  n.devices = gpus(node, node == 0 ? 2 : 4);
+  return n;
+}
+
+sandbox::World::Options optionsOf(const Plan& plan) {
+  sandbox::World::Options options;
+  options.seed = plan.seed;
+  options.agents = plan.agents;
+  options.nodes.clear();
+  for (int i = 0; i < kNodes; ++i) { options.nodes.push_back(simNode(i)); }
+  return options;
+}
+
+class Play {
+ public:
+  Play(const Plan& plan, bool tell)
+      : plan_{plan},
+        tell_{tell},
+        rng_{plan.seed ^ 0x5eed},
+        world_{optionsOf(plan)},
+        judge_{world_.api(), plan.agents} {
+    world_.setJudge([this](sandbox::ReplicaId, const kapi::Call& call) { return fateOf(call); });
+    world_.setStreamJudge([this](sandbox::ReplicaId, kapi::Token) { return lateness(); });
+    sandbox::Kubelet::Config kubelet;
+    kubelet.linger = kLinger;
+    world_.kubelet().setConfig(kubelet);
+    judge_.neverPlaced(kPoison);
+  }
+
+  Outcome run() {
+    begin();
+    for (const Step& step : plan_.steps) {
+      if (!upTo(step.at)) { break; }
+      if (tell_) { say(text(step)); }
+      carryOut(step);
+      if (!watch()) { break; }
+    }
+    if (out_.problem.empty()) { calmDown(); }
+    out_.writes = world_.writes().size();
+    if (!tell_) { out_.log = world_.log(); }
+    return std::move(out_);
+  }
+
+ private:
+  [[nodiscard]] Duration since() const { return world_.now().mono - began_; }
+  void say(std::string line) { out_.log.push_back(std::move(line)); }
+
+  /// False when something is wrong.
+  bool watch() {
+    const std::string& problem = judge_.watch();
+    if (problem.empty()) { return true; }
+    if (out_.problem.empty()) {
+      out_.problem = problem;
+      out_.at = since();
+    }
+    return false;
+  }
+  bool upTo(Duration at) {
+    const Duration left = at - since();
+    if (left > Duration::zero()) {
+      (void)world_.runUntil([this] { return !watch(); }, left);
+      copyLog();
+    }
+    return out_.problem.empty();
+  }
+  void copyLog() {
+    if (!tell_) { return; }
+    for (; told_ < world_.log().size(); ++told_) { say("             " + world_.log()[told_]); }
+    for (; told_writes_ < world_.writes().size(); ++told_writes_) {
+      say("               write " + world_.writes()[told_writes_]);
+    }
+  }
+
+  void begin() {
+    began_ = world_.now().mono;
+    for (const char* ns : kNamespaces) {
+      world_.create(Object{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", Object{{"name", ns}}}});
+      for (int c = 0; c < 4; ++c) { world_.create(claimObject(c, ns)); }
+    }
+    for (int i = 0; i < kReplicas; ++i) { world_.startReplica(); }
+    world_.create(test::pod(kPoison, "one", 0, "a"));
+  }
+
+  // ---- what becomes of calls and streams
+
+  CallFate fateOf(const kapi::Call& call) {
+    if (tell_ && call.verb == kapi::Verb::Apply) { copyLog(); say("               apply " + json::print(call.body)); }
+    if (tell_ && call.verb == kapi::Verb::List) { copyLog(); say("               read  " + kapi::target(call)); }
+    if (call.subresource == "binding") {
+      judge_.bindingSent(call);
+      if (call.key.name == kPoison) { return {How::Refused, 403, {}, false, false}; }
+    }
+    if (world_.now().mono >= faults_until_ || rng_.below(1000) >= fault_permille_) { return {}; }
+    switch (rng_.below(7)) {
+      case 0: return {How::Refused, 429, {}, false, false};
+      case 1: return {How::Refused, 500, {}, false, false};
+      case 2: return {How::Refused, call.verb == kapi::Verb::Get ? 500 : 409, {}, false, false};
+      case 3: return {How::LostBefore, 0, {}, false, false};
+      case 4: return {How::LostAfter, 0, {}, false, false};
+      case 5: return {How::Late, 0, Duration{50ms} * (1 + rng_.below(200)), false, false};
+      default:
+        return {How::Normal, 0, {}, call.guarded && rng_.chance(30), call.guarded && rng_.chance(30)};
+    }
+  }
+  Duration lateness() {
+    if (world_.now().mono >= slow_until_ || rng_.chance(40)) { return {}; }
+    return Duration{1ms} * static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(slow_ms_)));
+  }
+
+  // ---- steps
+
+  static std::string podPath(int slot) {
+    return fmt::format("/api/v1/namespaces/{}/pods/p{}", kNamespaces[slot % 2], slot / 2);
+  }
+  void request(std::string method, std::string target, Value body = Object{}) {
+    (void)world_.request(std::move(method), std::move(target), std::move(body));
+  }
+  void later(Duration by, std::function<void()> action) { world_.after(by, std::move(action)); }
+
+  void carryOut(const Step& s) {
+    switch (s.op) {
+      case Op::AddPod:
+        request("POST", fmt::format("/api/v1/namespaces/{}/pods", kNamespaces[s.x % 2]), podObject(s.x, s.y));
+        return;
+      case Op::EndPod:
+        world_.kubelet().finish(kNamespaces[s.x % 2], fmt::format("p{}", s.x / 2));
+        world_.touch();
+        return;
+      case Op::DeletePod: request("DELETE", podPath(s.x)); return;
+      case Op::KillPod: request("DELETE", podPath(s.x), Object{{"gracePeriodSeconds", 0}}); return;
+      case Op::MakeClaim:
+        request("POST", fmt::format("/apis/gpu.scheduling/v1/namespaces/{}/gpuclaims", kNamespaces[s.y]),
+                claimObject(s.x, kNamespaces[s.y]));
+        return;
+      case Op::DropClaim:
+        request("DELETE", fmt::format("/apis/gpu.scheduling/v1/namespaces/{}/gpuclaims/{}",
+                                      kNamespaces[s.y], kClaimNames[s.x]));
+        return;
+      case Op::GpuHealth:
+      case Op::Resize:
+      case Op::NodeReady:
+      case Op::NodeGone:
+      case Op::NodeBack:
+      case Op::AgentDown: changeNode(s); return;
+      case Op::Crash:
+      case Op::Start:
+      case Op::Stop:
+      case Op::Freeze:
+      case Op::Stall:
+      case Op::Break: changeReplica(s); return;
+      case Op::ApiAway:
+        world_.setApiAway(true);
+        later(std::chrono::seconds{s.y}, [this] { world_.setApiAway(false); });
+        return;
+      case Op::Forget:
+        (void)judge_.watch();
+        world_.compact();
+        return;
+      case Op::DropLease: dropLease(s.x); return;
+      case Op::Foreign:
+        request("POST", podPath(s.x) + "/binding",
+                Object{{"apiVersion", "v1"},
+                       {"kind", "Binding"},
+                       {"metadata", Object{{"name", fmt::format("p{}", s.x / 2)}}},
+                       {"target", Object{{"kind", "Node"}, {"name", nodeName(s.y)}}}});
+        return;
+      case Op::Faults:
+        faults_until_ = world_.now().mono + std::chrono::seconds{s.y};
+        fault_permille_ = static_cast<std::uint64_t>(s.z);
+        return;
+      case Op::Slow:
+        slow_until_ = world_.now().mono + std::chrono::seconds{s.y};
+        slow_ms_ = s.z;
+        return;
+    }
+  }
+
+  void changeNode(const Step& s) {
+    auto& agents = world_.agents();
+    const std::string node = nodeName(s.x);
+    const bool there = !gone_.contains(s.x);
+    if (s.op == Op::NodeBack) {
+      if (gone_.erase(s.x) > 0) { agents.addNode(simNode(s.x)); }
+    } else if (there && s.op == Op::NodeGone) {
+      gone_.insert(s.x);
+      agents.removeNode(node);
+    } else if (there && s.op == Op::GpuHealth) {
+      constexpr model::Health kHealth[] = {model::Health::Healthy, model::Health::Unhealthy,
+                                           model::Health::Unknown};
+      agents.setHealth(node, s.y, kHealth[s.z]);
+    } else if (there && s.op == Op::Resize) {
+      agents.setDevices(node, gpus(s.x, s.y));
+    } else if (there && s.op == Op::NodeReady) {
+      agents.setNodeReady(node, s.y != 0);
+    } else if (there && s.op == Op::AgentDown) {
+      agents.setAgentDown(node, s.y != 0);
+    }
+    world_.touch();
+  }
+
+  void changeReplica(const Step& s) {
+    if (s.op == Op::Start) {
+      world_.restart(s.x);
+      return;
+    }
+    if (!world_.alive(s.x)) { return; }
+    switch (s.op) {
+      case Op::Crash: world_.crash(s.x); return;
+      case Op::Stop: world_.stop(s.x); return;
+      case Op::Freeze:
+        world_.freeze(s.x, true);
+        later(std::chrono::seconds{s.y}, [this, id = s.x] { world_.freeze(id, false); });
+        return;
+      case Op::Stall: world_.stallClock(s.x, std::chrono::seconds{s.y}); return;
+      default: {
+        constexpr int kHow[] = {0, 410, 500};
+        world_.endStreams(s.x, kHow[s.y]);
+      }
+    }
+  }
+
+  /// The lease of a pod that runs: taking the lease of one that is being placed takes the authority itself away.
+  void dropLease(int which) {
+    std::vector<std::string> running;
+    for (const auto& item :
+         world_.get("/apis/coordination.k8s.io/v1/leases?labelSelector=gpu.scheduling%2Fmanaged%3Dtrue")["items"]
+             .items()) {
+      if (judge_.isOfRunningPod(item)) {
+        running.push_back(fmt::format("/apis/coordination.k8s.io/v1/namespaces/{}/leases/{}",
+                                      item["metadata"]["namespace"].str(), item["metadata"]["name"].str()));
+      }
+    }
+    if (running.empty()) { return; }
+    judge_.handAtWork(true);
+    request("DELETE", running[static_cast<std::size_t>(which) % running.size()]);
+    (void)judge_.watch();
+    judge_.handAtWork(false);
+  }
+
+  // ---- the end
+
+  /// All faults stop; then everything must come right.
+  void calmDown() {
+    faults_until_ = slow_until_ = Mono{};
+    world_.setApiAway(false);
+    for (int i = 0; i < kReplicas; ++i) {
+      if (world_.alive(i)) { world_.freeze(i, false); }
+      world_.restart(i);
+    }
+    for (int n = 0; n < kNodes; ++n) {
+      if (gone_.contains(n)) { world_.agents().addNode(simNode(n)); }
+      world_.agents().setAgentDown(nodeName(n), false);
+      world_.agents().setNodeReady(nodeName(n), true);
+    }
+    gone_.clear();
+    world_.touch();
+    const Duration end = since() + kCalm;
+    std::string wrong;
+    do {
+      if (!upTo(since() + kLook)) { return; }
+      for (int i = 0; i < kReplicas; ++i) { world_.restart(i); }  // one that was stopping has ended by now
+      wrong = notSettled();
+    } while (!wrong.empty() && since() < end);
+    if (!wrong.empty()) {
+      out_.problem = wrong;
+      out_.at = since();
+    }
+  }
+
+  std::string notSettled() {
+    const auto leader = world_.leader();
+    if (!leader) { return "nobody leads"; }
+    if (std::string wrong = judge_.settled(); !wrong.empty()) { return wrong; }
+    const std::string live = world_.scheduler(*leader).engine().ledger().dump(false);
+    const std::string rebuilt = rebuiltLedger();
+    return live == rebuilt ? "" : difference(live, rebuilt);
+  }
+
+  /// The first line that differs.
+  static std::string difference(std::string_view live, std::string_view rebuilt) {
+    const auto at = static_cast<std::size_t>(
+        std::mismatch(live.begin(), live.end(), rebuilt.begin(), rebuilt.end()).first - live.begin());
+    const auto line = [at](std::string_view text) {
+      const std::size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
+      return text.substr(begin, text.find('\n', at) - begin);
+    };
+    return fmt::format("the live ledger has '{}', the API's has '{}'", line(live), line(rebuilt));
+  }
+
+  std::string rebuiltLedger() {
+    engine::Engine fresh;
+    const auto feed = [&](const std::string& path, model::Kind kind) {
+      for (const auto& item : world_.get(path)["items"].items()) {
+        model::Object object = kapi::decodeObject(kind, item);
+        fresh.apply({kind, kapi::keyOf(object), kapi::uidOf(object), object, kapi::revisionOf(object)},
+                    world_.now().mono);
+      }
+    };
+    feed("/api/v1/nodes", model::Kind::Node);
+    feed("/apis/gpu.scheduling/v1/gpunodestatuses", model::Kind::GpuNodeStatus);
+    feed("/apis/gpu.scheduling/v1/gpuclaims", model::Kind::GpuClaim);
+    feed("/apis/coordination.k8s.io/v1/leases?labelSelector=gpu.scheduling%2Fmanaged%3Dtrue", model::Kind::Lease);
+    feed("/api/v1/pods", model::Kind::Pod);
+    fresh.synced(world_.now().mono);
+    return fresh.ledger().dump(false);
+  }
+
+  const Plan& plan_;
+  bool tell_;
+  Rng rng_;
+  sandbox::World world_;
+  Judge judge_;
+  Outcome out_;
+  Mono began_{};
+  std::size_t told_ = 0;
+  std::size_t told_writes_ = 0;
+  std::set<int> gone_;  // nodes
+  Mono faults_until_{};
+  std::uint64_t fault_permille_ = 0;
+  Mono slow_until_{};
+  int slow_ms_ = 1;
+};
+
+}  // namespace
+
+Outcome play(const Plan& plan, bool tell) { return Play{plan, tell}.run(); }
+
+Plan shorten(const Plan& plan) {
+  Plan best = plan;
+  for (std::size_t chunk = std::max<std::size_t>(1, plan.steps.size() / 2); chunk > 0; chunk /= 2) {
+    for (std::size_t at = 0; at + chunk <= best.steps.size();) {
+      Plan fewer = best;
+      const auto from = fewer.steps.begin() + static_cast<std::ptrdiff_t>(at);
+      fewer.steps.erase(from, from + static_cast<std::ptrdiff_t>(chunk));
+      if (play(fewer).problem.empty()) {
+        at += chunk;
+      } else {
+        best = std::move(fewer);
+      }
+    }
+  }
+  return best;
+}
+
+}  // namespace gs::sim

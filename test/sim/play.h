@@ -1,0 +1,25 @@
+// Plays a plan in a World, and says what went wrong. The same plan gives the same bytes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "test/sim/plan.h"
+
+namespace gs::sim {
+
+struct Outcome {
+  std::string problem;  // "" : nothing
+  Duration at{};        // when it was seen, since the start
+  std::size_t writes = 0;
+  std::size_t bound = 0;
+  std::vector<std::string> log;  // the scheduler's lines, and with `tell` each step and each write
+};
+
+[[nodiscard]] Outcome play(const Plan& plan, bool tell = false);
+
+/// The same problem with fewer steps: each that is not needed for some problem is left out.
+[[nodiscard]] Plan shorten(const Plan& plan);
+
+}  // namespace gs::sim

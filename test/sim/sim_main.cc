@@ -1,0 +1,54 @@
+// sim [SEEDS [FIRST_SEED]]: plays that many seeds; 1 when something went wrong, with a shortened plan of the first such seed.
+// sim --tell SEED: one seed, shortened if it fails: every step, log line and write.
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "test/sim/play.h"
+
+namespace {
+
+void report(const gs::sim::Plan& plan, const gs::sim::Outcome& found) {
+  fmt::print("seed {}: {}\n", plan.seed, found.problem);
+  const auto few = gs::sim::shorten(plan);
+  const auto again = gs::sim::play(few);
+  fmt::print("{} of {} steps are enough ({} GpuNodeStatus):\n", few.steps.size(), plan.steps.size(),
+             few.agents ? "agents write" : "by hand, no");
+  for (const auto& step : few.steps) { fmt::print("{}\n", gs::sim::text(step)); }
+  fmt::print("{:9.3f}s {}\n", std::chrono::duration<double>(again.at).count(), again.problem);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using gs::sim::makePlan;
+  using gs::sim::play;
+  if (argc == 3 && std::strcmp(argv[1], "--tell") == 0) {
+    auto plan = makePlan(std::strtoull(argv[2], nullptr, 10));
+    if (!play(plan).problem.empty()) { plan = gs::sim::shorten(plan); }
+    const auto found = play(plan, true);
+    for (const auto& line : found.log) { fmt::print("{}\n", line); }
+    fmt::print("{}\n", found.problem.empty() ? "all is well" : found.problem);
+    return found.problem.empty() ? 0 : 1;
+  }
+  const std::uint64_t seeds = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1000;
+  const std::uint64_t first = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
+  std::uint64_t failed = 0;
+  std::size_t writes = 0;
+  for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
+    const auto plan = makePlan(seed);
+    const auto found = play(plan);
+    writes += found.writes;
+    if (found.problem.empty()) { continue; }
+    if (failed++ == 0) {
+      report(plan, found);
+    } else {
+      fmt::print("seed {}: {}\n", seed, found.problem);
+    }
+  }
+  fmt::print("{} seeds from {}, {} failed, {} writes judged\n", seeds, first, failed, writes);
+  return failed == 0 ? 0 : 1;
+}
