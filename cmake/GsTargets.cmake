@@ -87,6 +87,18 @@ function(gs_sim)
   set_tests_properties(sim_seeds PROPERTIES LABELS world TIMEOUT 900)
 endfunction()
 
+# test/conformance: bin/conformance plays a table of requests; the test conformance_replay compares the sandbox with what a
+# real API server was recorded to answer, real/conformance with one that runs beside it.
+function(gs_conformance)
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/test/conformance/*.cc")
+  get_property(folders GLOBAL PROPERTY GS_FOLDERS)
+  add_executable(conformance ${sources})
+  target_include_directories(conformance PRIVATE "${CMAKE_SOURCE_DIR}")
+  target_link_libraries(conformance PRIVATE gs_options ${folders})
+  add_test(NAME conformance_replay COMMAND conformance replay WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+  set_tests_properties(conformance_replay PROPERTIES LABELS world TIMEOUT 300)
+endfunction()
+
 # fuzz/<name>_fuzz.cc -> bin/<name>_fuzz: libFuzzer with the fuzz preset, else a replay of fuzz/corpus/<name>/ as the
 # ctest test fuzz_replay_<name>.
 function(gs_fuzz_targets)

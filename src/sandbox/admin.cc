@@ -40,7 +40,7 @@ bool isNode(World& world, const std::string& name) {
 }
 
 Result addNodes(World& world, const Request& request) {
-  if (!request.bad_body.empty()) { return badRequest(request.bad_body); }
+  if (!request.bad_body.empty()) { return badRequest("the body is not JSON: " + request.bad_body); }
   const auto nodes = kapi::readNodeFile(request.body);
   if (!nodes) { return badRequest(nodes.error().message); }
   const auto [begin, end] = world.api().store().range("/nodes");

@@ -147,6 +147,8 @@ net::Response HttpPort::resource(const net::Request& in, const std::vector<Media
   if (!body) { return answerOf(toResponse(body.error())); }
   request.body = std::move(body->value);
   request.bad_body = std::move(body->bad);
+  request.shown_body = std::move(body->shown);
+  if (const std::string* agent = net::findHeader(in.headers, "User-Agent")) { request.user_agent = *agent; }
   return carryOut(request, wanted);
 }
 

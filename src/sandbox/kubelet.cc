@@ -167,6 +167,7 @@ void Kubelet::podChanged(const Value& pod, const ObjectPtr& shared, Now now) {
     const std::chrono::seconds grace{pod["metadata"]["deletionGracePeriodSeconds"].intOr(30)};
     const bool runs = sim.phase == Phase::Runs;
     if (runs) { sim.phase = Phase::Stopping; }
+    if (!runs && !nodeExists(sim.node) && sim.due) { return; }  // nobody is there to see it
     plan(sim, uid, now.mono + (runs ? std::min<Duration>(config_.stop_takes, grace) : Duration{}));
   } else if (sim.finished && sim.phase == Phase::Runs && !sim.exit_code) {
     sim.exit_code = kStoppedBySignal;  // somebody else ended the pod (eviction): its containers are stopped

@@ -50,6 +50,7 @@ Live::Live(Options options, const Clock& clock)
       origin_{clock.now()},
       world_{realTime(options_.world, origin_)} {
   world_.api().keepHistory(options_.history);
+  world_.api().compact();  // nobody watched before
   if (options_.scheduler) { world_.startReplica(*options_.scheduler); }
   owner_ = std::make_unique<Worker>("cluster", [this](const std::stop_token&) { run(); });
 }

@@ -60,25 +60,21 @@ std::string shownBytes(std::string_view bytes) {
   return bytes.size() > kMaxShown ? out + " ..." : out;
 }
 
-ReadBody badJson(std::string_view bytes, std::string_view why) {
-  return {{}, fmt::format("couldn't get version/kind; json parse error: {} ({})", why, shownBytes(bytes))};
-}
-
 ReadBody readJson(std::string_view bytes) {
   auto value = json::parse(bytes);
-  if (value) { return {*std::move(value), {}}; }
+  if (value && value->isObject()) { return {*std::move(value), {}, {}}; }
+  if (value) { return {*std::move(value), {}, shownBytes(bytes)}; }
   const std::string why = goJsonError(bytes);
-  return badJson(bytes, why.empty() ? value.error().message : why);
+  return {{}, why.empty() ? value.error().message : why, shownBytes(bytes)};
 }
 
 ReadBody readYaml(std::string_view bytes) {
   const auto documents = yaml::toJson(bytes);
   if (!documents) {
-    return {{},
-            fmt::format("couldn't get version/kind; error converting YAML to JSON: {}",
-                        documents.error().message)};
+    return {
+        {}, fmt::format("error converting YAML to JSON: {}", documents.error().message), shownBytes(bytes)};
   }
-  if (documents->empty()) { return badJson({}, "unexpected end of JSON input"); }
+  if (documents->empty()) { return {{}, "unexpected end of JSON input", shownBytes({})}; }
   return readJson(documents->front());
 }
 
@@ -113,7 +109,7 @@ Answer<ReadBody> readBody(std::string_view type, std::string_view bytes) {
   if (media == kProtobuf) {
     auto read = readProtobuf(bytes);
     if (!read) { return tl::unexpected(read.error()); }
-    return ReadBody{*std::move(read), {}};
+    return ReadBody{*std::move(read), {}, {}};
   }
   const bool yaml = media == "application/yaml" || media == "application/apply-patch+yaml";
   if (yaml) { return bytes.front() == '{' ? readJson(bytes) : readYaml(bytes); }

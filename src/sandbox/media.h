@@ -29,7 +29,8 @@ struct Wanted {
 
 struct ReadBody {
   json::Value value;
-  std::string bad;  // why it could not be read, in Go's words, with the bytes as the real server shows them
+  std::string bad;    // why it could not be read, in Go's words
+  std::string shown;  // the bytes as the real server shows them in a message; only where `value` is no object
 };
 /// `type` is the Content-Type. Empty bytes: null and no error. Error 415: not a form that we read.
 [[nodiscard]] Answer<ReadBody> readBody(std::string_view type, std::string_view bytes);

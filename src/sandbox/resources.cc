@@ -18,7 +18,8 @@ int hexDigit(char c) {
 }
 
 // group version plural Kind flags [short,names [categories]]; "-" stands for nothing.
-// Flags: c cluster-scoped, s status subresource, u upsert, p POST only. The type is the Kind's in builtin_types.cc.
+// Flags: c cluster-scoped, s status subresource, u upsert, p POST only. The type is called as the Kind in builtin_types.cc,
+// unless another name follows it.
 constexpr const char* kBuiltins = R"(
 - v1 namespaces Namespace cs ns
 - v1 pods Pod s po all
@@ -26,8 +27,10 @@ constexpr const char* kBuiltins = R"(
 - v1 configmaps ConfigMap - cm
 - v1 serviceaccounts ServiceAccount - sa
 coordination.k8s.io v1 leases Lease u
+- v1 bindings Binding p
+- v1 events Event=CoreEvent u ev
 events.k8s.io v1 events Event u ev
-apiextensions.k8s.io v1 customresourcedefinitions CustomResourceDefinition cs crd,crds api-extensions
+apiextensions.k8s.io v1 customresourcedefinitions CustomResourceDefinition=Crd cs crd,crds api-extensions
 policy v1 poddisruptionbudgets PodDisruptionBudget s pdb
 rbac.authorization.k8s.io v1 clusterroles ClusterRole c
 rbac.authorization.k8s.io v1 clusterrolebindings ClusterRoleBinding c
@@ -57,7 +60,9 @@ Resource builtinOf(const std::string& line) {
   r.has_status = has('s');
   r.upsert = has('u');
   r.create_only = has('p');
-  r.schema = builtinType(r.kind == "CustomResourceDefinition" ? "Crd" : r.kind);
+  const auto other = r.kind.find('=');
+  r.schema = builtinType(other == std::string::npos ? r.kind : r.kind.substr(other + 1));
+  r.kind = r.kind.substr(0, other);
   std::transform(r.kind.begin(), r.kind.end(), std::back_inserter(r.singular),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   r.list_kind = r.kind + "List";
@@ -157,6 +162,13 @@ void Resources::forget(const json::Value& crd) {
   all_.erase({std::string{crd["spec"]["group"].str()}, std::string{crd["spec"]["names"]["plural"].str()}});
 }
 
+bool Resources::servesBuiltins(std::string_view group, std::string_view version) const {
+  return std::any_of(all_.begin(), all_.end(), [&](const auto& entry) {
+    const Resource& r = entry.second;
+    return r.group == group && r.version == version && !r.custom;
+  });
+}
+
 Answer<Route> Resources::route(std::string_view target) const {
   const auto mark = target.find('?');
   Route out;
@@ -185,7 +197,10 @@ Answer<Route> Resources::route(std::string_view target) const {
     at += 2;
   }
   out.resource = find(group, steps[at]);
-  if (out.resource == nullptr || (scoped && !out.resource->namespaced)) { return noSuchResource(); }
+  const std::string version = steps[at - (scoped ? 2 : 0) - 1];
+  if (out.resource == nullptr || out.resource->version != version || (scoped && !out.resource->namespaced)) {
+    return servesBuiltins(group, version) ? Answer<Route>{noSuchResource()} : noSuchPage();
+  }
   if (steps.size() > at + 1) { out.name = steps[at + 1]; }
   if (steps.size() > at + 2) { out.subresource = steps[at + 2]; }
   if (steps.size() > at + 3 || (!out.name.empty() && out.resource->namespaced && out.ns.empty())) {

@@ -13,6 +13,8 @@
 
 namespace gs::sandbox {
 
+inline constexpr std::string_view kCrdsId = "apiextensions.k8s.io/customresourcedefinitions";
+
 struct Resource {
   std::string group;  // "" core
   std::string version;
@@ -31,7 +33,19 @@ struct Resource {
   std::vector<std::string> short_names;
   std::vector<std::string> categories;
 
-  [[nodiscard]] std::string id() const { return group + "/" + plural; }  // key of the store
+  [[nodiscard]] std::string id() const { return group + "/" + plural; }
+  /// Key of the store: events of both groups are one thing, kept in the form of events.k8s.io.
+  [[nodiscard]] std::string storeId() const { return coreEvents() ? "events.k8s.io/events" : id(); }
+  [[nodiscard]] bool coreEvents() const { return group.empty() && plural == "events"; }
+  /// The group that its validation errors name.
+  [[nodiscard]] std::string storeGroup() const { return plural == "events" && !custom ? "" : group; }
+  [[nodiscard]] bool isCrds() const { return id() == kCrdsId; }
+  /// metadata.generation counts changes of its spec.
+  [[nodiscard]] bool counted() const { return custom || isCrds() || id() == "/pods" || group == "policy"; }
+  /// A PUT may leave out the resourceVersion.
+  [[nodiscard]] bool unconditional() const {
+    return !custom && !isCrds() && group != "policy" && plural != "leases";
+  }
   [[nodiscard]] std::string apiVersion() const { return group.empty() ? version : group + "/" + version; }
   [[nodiscard]] Subject subject() const { return {group, plural, kind}; }
 };
@@ -61,6 +75,8 @@ class Resources {
   void forget(const json::Value& crd);
 
  private:
+  [[nodiscard]] bool servesBuiltins(std::string_view group, std::string_view version) const;
+
   Map all_;
   std::uint64_t changes_ = 0;
 };

@@ -47,6 +47,8 @@ class Store {
   [[nodiscard]] const StoredObject* find(const StoreKey& key) const;
   /// Creates or replaces; sets metadata.resourceVersion. Returns what is stored.
   ObjectPtr put(const StoreKey& key, json::Value object, OwnersPtr owners);
+  /// Who owns which field of what is stored: no change of the object.
+  void setOwners(const StoreKey& key, OwnersPtr owners) { objects_.at(key).owners = std::move(owners); }
   /// Returns the last state with the new revision.
   ObjectPtr remove(const StoreKey& key);
   [[nodiscard]] std::uint64_t revision() const { return revision_; }

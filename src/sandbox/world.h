@@ -79,8 +79,6 @@ class World {
   /// POSTs each object to where its kind and namespace belong; CHECKs that it was accepted.
   void create(const json::Value& object);
   [[nodiscard]] json::Value get(const std::string& path);
-  /// To be called after changing something through api(), kubelet() or agents() directly.
-  void touch() { changed(); }
 
   // Scheduler replicas.
   ReplicaId startReplica(scheduler::Config config = {});
