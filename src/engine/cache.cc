@@ -23,29 +23,12 @@ model::ObjectKey claimKey(const model::Pod& pod) { return {pod.key.ns, sched::cl
 
 }  // namespace
 
-std::vector<model::Uid> holdersOf(const model::Lease& lease) {
-  std::vector<model::Uid> out;
-  if (lease.shared()) {
-    for (const auto& h : lease.holders) { out.push_back(h.uid); }
-  } else if (!lease.pod_uid.empty()) {
-    out.push_back(lease.pod_uid);
-  } else if (!lease.holder.empty()) {
-    out.emplace_back(lease.holder);
-  }
-  return out;
-}
-
 const model::Pod* Cache::pod(const model::Uid& uid) const { return findIn(pods_, uid); }
 const model::GpuClaim* Cache::claim(const model::ObjectKey& key) const { return findIn(claims_, key); }
 const model::GpuNodeStatus* Cache::status(const model::NodeName& name) const {
   return findIn(statuses_, name);
 }
 const model::Lease* Cache::lease(const model::ObjectKey& key) const { return findIn(leases_, key); }
-
-const model::Pod* Cache::podAt(const model::ObjectKey& key) const {
-  const auto it = pod_by_key_.find(key);
-  return it == pod_by_key_.end() ? nullptr : pod(it->second);
-}
 
 const std::set<model::Uid>& Cache::podsOfClaim(const model::ObjectKey& claim) const {
   static const std::set<model::Uid> none;
@@ -68,7 +51,6 @@ Cache::PodChange Cache::putPod(model::PodPtr pod) {
     eraseIndexed(pods_of_claim_, claimKey(*before), before->uid);
   }
   if (!claimKey(*pod).name.empty()) { pods_of_claim_[claimKey(*pod)].insert(pod->uid); }
-  pod_by_key_[pod->key] = pod->uid;
   slot = std::move(pod);
   return {std::move(before), true};
 }
@@ -79,8 +61,6 @@ model::PodPtr Cache::removePod(const model::Uid& uid) {
   if (it == pods_.end()) { return nullptr; }
   model::PodPtr before = std::move(it->second);
   pods_.erase(it);
-  const auto key = pod_by_key_.find(before->key);
-  if (key != pod_by_key_.end() && key->second == uid) { pod_by_key_.erase(key); }
   if (!claimKey(*before).name.empty()) { eraseIndexed(pods_of_claim_, claimKey(*before), uid); }
   return before;
 }
@@ -104,7 +84,7 @@ bool Cache::putStatus(model::Ptr<model::GpuNodeStatus> status) {
 bool Cache::removeStatus(const model::NodeName& name) { return statuses_.erase(name) > 0; }
 
 void Cache::indexLease(const model::Lease& lease, bool add) {
-  for (const auto& uid : holdersOf(lease)) {
+  for (const auto& uid : lease.uids()) {
     if (add) {
       leases_of_[uid].insert(lease.key);
     } else {

@@ -52,7 +52,6 @@ class Tombstones {
 class Cache {
  public:
   [[nodiscard]] const model::Pod* pod(const model::Uid& uid) const;
-  [[nodiscard]] const model::Pod* podAt(const model::ObjectKey& key) const;
   [[nodiscard]] const model::GpuClaim* claim(const model::ObjectKey& key) const;
   [[nodiscard]] const model::GpuNodeStatus* status(const model::NodeName& name) const;
   [[nodiscard]] const model::Lease* lease(const model::ObjectKey& key) const;
@@ -103,7 +102,6 @@ class Cache {
   void indexLease(const model::Lease& lease, bool add);
 
   std::unordered_map<model::Uid, model::PodPtr> pods_;
-  std::unordered_map<model::ObjectKey, model::Uid> pod_by_key_;
   std::unordered_map<model::ObjectKey, std::set<model::Uid>> pods_of_claim_;
   std::unordered_map<model::ObjectKey, model::Ptr<model::GpuClaim>> claims_;
   std::unordered_map<model::NodeName, model::Ptr<model::GpuNodeStatus>> statuses_;
@@ -111,8 +109,5 @@ class Cache {
   std::unordered_map<model::Uid, std::set<model::ObjectKey>> leases_of_;
   Tombstones gone_;  // pods and leases
 };
-
-/// The pods that hold something through this lease: the holder, or all sharers. An ancestor's lease: its holderIdentity.
-[[nodiscard]] std::vector<model::Uid> holdersOf(const model::Lease& lease);
 
 }  // namespace gs::engine

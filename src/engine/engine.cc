@@ -18,7 +18,9 @@ std::optional<std::vector<int>> allocatedIds(const model::Pod& pod) {
   return std::move(allocation->ids);
 }
 
-Engine::Engine() : drain_{ledger_}, decider_{ledger_} { drain_.setComplete(false, Mono{}); }
+Engine::Engine() : keep_away_{ledger_}, drain_{ledger_}, decider_{ledger_} {
+  drain_.setComplete(false, Mono{});
+}
 
 void Engine::synced(Mono now) {
   if (std::exchange(synced_, true)) { return; }
@@ -43,16 +45,23 @@ std::optional<bool> Engine::shares(const model::Uid& pod) const {
   return it == shares_.end() ? std::nullopt : std::optional{it->second};
 }
 
+namespace {
+
+/// What this lease gives to one of its holders.
+sched::Amount amountIn(const model::Lease& lease, const model::Uid& uid) {
+  const auto part = lease.partOf(uid);
+  return part ? sched::Amount{lease.shared(), part->milli, part->mib} : sched::Amount{lease.shared(), 0, 0};
+}
+
+}  // namespace
+
 /// A pod's annotation does not say how much it holds; its lease does, else its claim.
 sched::Amount Engine::amountOf(const model::Pod& pod, const model::NodeName& node, int id) const {
   for (const auto& key : cache_.leasesOf(pod.uid)) {
     const model::Lease& lease = *cache_.lease(key);
     const auto device = deviceOf(lease);
     if (!device || device->first != node || device->second != id) { continue; }
-    if (!lease.shared()) { return {}; }
-    for (const auto& h : lease.holders) {
-      if (h.uid == pod.uid) { return {true, h.milli, h.mib}; }
-    }
+    return amountIn(lease, pod.uid);
   }
   if (const auto known = shares(pod.uid)) { return {*known, 0, 0}; }
   const model::GpuClaim* claim = cache_.claim({pod.key.ns, sched::claimName(pod)});
@@ -85,11 +94,7 @@ Engine::Holds Engine::holdsOf(const model::Uid& uid) const {
     const model::Lease& lease = *cache_.lease(key);
     const auto device = deviceOf(lease);
     if (!device) { continue; }
-    sched::Amount amount{lease.shared(), 0, 0};
-    for (const auto& h : lease.holders) {
-      if (h.uid == uid) { amount = {true, h.milli, h.mib}; }
-    }
-    holds[{device->first, device->second, Source::Lease}] = amount;
+    holds[{device->first, device->second, Source::Lease}] = amountIn(lease, uid);
   }
   const model::Pod* pod = cache_.pod(uid);
   if (pod == nullptr || pod->finished()) { return holds; }
@@ -132,6 +137,7 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
   }
   if (uses) { use(*after); }
   const bool over = after == nullptr || after->finished();
+  keepAway(any, !over && !uses, uses);
   const bool was_over = before && before->finished();
   if (over && any.bound() && !(was_over && drain_.drained(uid))) {
     const bool clean = after != nullptr     ? after->containers_terminated
@@ -141,12 +147,30 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
     if (!ids.empty()) { drain_.ended(uid, any.node, ids, clean, now); }
     orderly_.add(uid);
   }
-  if (!over) { drain_.lives(uid); }
-  if (over) { shares_.erase(uid); }
+  if (over) {
+    shares_.erase(uid);
+  } else {
+    drain_.lives(uid);
+    for (const auto& key : cache_.leasesOf(uid)) { noteSharing(uid, *cache_.lease(key)); }
+  }
   if (any.is_agent && any.bound()) { drain_.agentChanged(any.node, uid, !over, any.ready, now); }
   derive(uid);
   touch(uid);
   touchClaimOf(any);
+}
+
+/// Whom it keeps away from its node while it runs there. A new rule may concern everybody who waits.
+void Engine::keepAway(const model::Pod& pod, bool waits, bool runs) {
+  if (waits) {
+    unbound_.insert(pod.uid);
+  } else {
+    unbound_.erase(pod.uid);
+  }
+  if (!runs) {
+    keep_away_.remove(pod.uid);
+  } else if (keep_away_.put(pod.uid, pod.node, pod.keeps_away)) {
+    touched_.insert(unbound_.begin(), unbound_.end());
+  }
 }
 
 void Engine::putPod(model::PodPtr pod, Mono now) {
@@ -190,6 +214,7 @@ void Engine::applyNode(const kapi::Change& change, Mono now) {
   } else {
     ledger_.removeNode(model::NodeName{change.key.name});
   }
+  keep_away_.nodeChanged(model::NodeName{change.key.name});
   drain_.nodeChanged(model::NodeName{change.key.name}, now);
 }
 
@@ -253,16 +278,20 @@ void Engine::applyClaim(const kapi::Change& change) {
   }
 }
 
+void Engine::noteSharing(const model::Uid& uid, const model::Lease& lease) {
+  if (!ended(uid)) { shares_[uid] = lease.shared(); }
+}
+
 void Engine::putLease(model::Ptr<model::Lease> lease, Mono now) {
   if (!lease->managed) { return; }
   const auto [before, changed] = cache_.putLease(lease);
   if (!changed) { return; }
   std::set<model::Uid> concerned;
   if (before) {
-    for (auto& uid : holdersOf(*before)) { concerned.insert(uid); }
+    for (auto& uid : before->uids()) { concerned.insert(uid); }
   }
-  for (auto& uid : holdersOf(*lease)) {
-    if (!ended(uid)) { shares_[uid] = lease->shared(); }
+  for (auto& uid : lease->uids()) {
+    noteSharing(uid, *lease);
     concerned.insert(uid);
   }
   for (const auto& uid : concerned) {
@@ -287,7 +316,7 @@ std::vector<int> Engine::devicesOf(const model::Pod& pod) const {
 void Engine::leaseRemoved(const model::Ptr<model::Lease>& before) {
   if (!before) { return; }
   placed_leases_.erase(before->key);
-  for (const auto& uid : holdersOf(*before)) {
+  for (const auto& uid : before->uids()) {
     derive(uid);
     touch(uid);
   }
@@ -308,7 +337,7 @@ void Engine::leaseGone(const model::ObjectKey& key, const model::Uid& uid, model
 void Engine::placeLease(const model::ObjectKey& key, const model::NodeName& node, int gpu) {
   placed_leases_[key] = {node, gpu};
   if (const model::Lease* lease = cache_.lease(key)) {
-    for (const auto& uid : holdersOf(*lease)) { derive(uid); }
+    for (const auto& uid : lease->uids()) { derive(uid); }
   }
 }
 

@@ -20,6 +20,7 @@
 #include "engine/cache.h"
 #include "engine/drain.h"
 #include "sched/decider.h"
+#include "sched/keep_away.h"
 #include "sched/ledger.h"
 #include "sched/queue.h"
 
@@ -64,6 +65,7 @@ class Engine {
   [[nodiscard]] sched::Ledger& ledger() { return ledger_; }
   [[nodiscard]] const sched::Ledger& ledger() const { return ledger_; }
   [[nodiscard]] sched::Decider& decider() { return decider_; }
+  [[nodiscard]] const sched::KeepAway& keepAway() const { return keep_away_; }
   [[nodiscard]] sched::Queue& queue() { return queue_; }
 
   /// Pods that something changed for (itself, its claim, its leases, its drain), since the last call; ascending.
@@ -81,8 +83,10 @@ class Engine {
   using Holds = std::map<Hold, sched::Amount>;
 
   void podChanged(const model::PodPtr& before, const model::Pod* after, Mono now);
+  void keepAway(const model::Pod& pod, bool waits, bool runs);
   void putPod(model::PodPtr pod, Mono now);
   void putLease(model::Ptr<model::Lease> lease, Mono now);
+  void noteSharing(const model::Uid& uid, const model::Lease& lease);
   void leaseRemoved(const model::Ptr<model::Lease>& before);
   void applyPod(const kapi::Change& change, Mono now);
   void applyNode(const kapi::Change& change, Mono now);
@@ -105,6 +109,7 @@ class Engine {
 
   Cache cache_;
   sched::Ledger ledger_;
+  sched::KeepAway keep_away_;
   Drain drain_;
   Tombstones orderly_;  // pods whose end we saw, with all that they held
   sched::Decider decider_;
@@ -114,6 +119,7 @@ class Engine {
   std::unordered_map<model::ObjectKey, std::pair<model::NodeName, int>> placed_leases_;  // ancestors'
   std::set<std::pair<model::NodeName, int>> blocked_;
   bool synced_ = false;
+  std::set<model::Uid> unbound_;  // pods that wait for a node, anybody's
   std::set<model::Uid> touched_;
   std::set<model::ObjectKey> touched_claims_;
 };

@@ -28,8 +28,7 @@
 
 namespace gs::k8s {
 
-using Event =
-    std::variant<kapi::Outcome, kapi::WatchEvent, kapi::WatchEnded, kapi::TimerDue, kapi::Leadership>;
+using Event = kapi::MachineEvent;
 
 class OwnerLoop {
  public:

@@ -126,4 +126,7 @@ struct Leadership {
   Mono until{};
 };
 
+/// What happens to a machine: answers to its calls, what its watches bring, time, leadership.
+using MachineEvent = std::variant<Outcome, WatchEvent, WatchEnded, TimerDue, Leadership>;
+
 }  // namespace gs::kapi

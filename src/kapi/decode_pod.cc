@@ -13,6 +13,12 @@ using json::Value;
 
 constexpr const char* kRequiredTerms = "requiredDuringSchedulingIgnoredDuringExecution";
 
+template <class T>
+void sortUnique(std::vector<T>& list) {
+  std::sort(list.begin(), list.end());
+  list.erase(std::unique(list.begin(), list.end()), list.end());
+}
+
 bool startsWith(std::string_view s, std::string_view prefix) { return s.substr(0, prefix.size()) == prefix; }
 
 bool isReadAnnotation(std::string_view key) {
@@ -76,6 +82,44 @@ void addUnsupported(const Value& spec, std::set<std::string>& out) {
   if (!spec["resourceClaims"].items().empty()) { out.insert("spec.resourceClaims"); }
   if (!spec["resources"].members().empty()) { out.insert("spec.resources"); }
   addUnsupportedVolumes(spec, out);
+}
+
+/// A requirement with an operator that we do not know is left out: the term then keeps away too many, not too few.
+model::LabelSelector labelSelector(const Value& v) {
+  using Op = model::LabelRequirement::Op;
+  model::LabelSelector out;
+  for (const auto& [key, value] : v["matchLabels"].members()) {
+    out.requirements.push_back({std::string{key}, Op::In, {text(value)}});
+  }
+  for (const Value& e : v["matchExpressions"].items()) {
+    const std::string_view op = e["operator"].str();
+    if (op != "In" && op != "NotIn" && op != "Exists" && op != "DoesNotExist") { continue; }
+    model::LabelRequirement r{text(e["key"]), Op::Exists, {}};
+    r.op = op == "In" ? Op::In : op == "NotIn" ? Op::NotIn : op == "Exists" ? Op::Exists : Op::DoesNotExist;
+    for (const Value& value : e["values"].items()) { r.values.push_back(text(value)); }
+    sortUnique(r.values);
+    out.requirements.push_back(std::move(r));
+  }
+  sortUnique(out.requirements);
+  return out;
+}
+
+/// Whom a bound pod keeps away. A namespaceSelector counts as every namespace: namespaces are not read here, and too many
+/// refused is better than one placed wrongly. Without a labelSelector a term means nobody.
+std::vector<model::AntiAffinityTerm> antiAffinity(const Value& spec, const std::string& own_ns) {
+  std::vector<model::AntiAffinityTerm> out;
+  for (const Value& t : spec["affinity"]["podAntiAffinity"][kRequiredTerms].items()) {
+    if (!t["labelSelector"].isObject()) { continue; }
+    model::AntiAffinityTerm term{text(t["topologyKey"]), {}, labelSelector(t["labelSelector"])};
+    if (!t["namespaceSelector"].isObject()) {
+      for (const Value& ns : t["namespaces"].items()) { term.namespaces.push_back(text(ns)); }
+      if (term.namespaces.empty()) { term.namespaces.push_back(own_ns); }
+      sortUnique(term.namespaces);
+    }
+    out.push_back(std::move(term));
+  }
+  sortUnique(out);
+  return out;
 }
 
 bool isDone(const Value& status) {
@@ -162,6 +206,11 @@ model::Pod decodePod(const Value& v) {
   pod.requests = podRequests(v, unsupported);
   addUnsupported(spec, unsupported);
   pod.unsupported.assign(unsupported.begin(), unsupported.end());
+  if (pod.bound()) {
+    pod.keeps_away = antiAffinity(spec, pod.key.ns);
+  } else {
+    pod.labels = stringMap(meta["labels"]);
+  }
   readStatus(v["status"], pod);
   pod.containers_reported_terminated = allReportedTerminated(v["status"], spec["containers"].items().size());
   return pod;

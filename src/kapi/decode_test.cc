@@ -88,6 +88,26 @@ TEST(DecodePod, AWrongTypeReadsAsAbsent) {
   EXPECT_EQ(pod.priority, INT32_MAX);
 }
 
+TEST(DecodePod, ABoundPodSaysWhomItKeepsAwayAnUnboundOneItsLabels) {
+  const std::string spec =
+      R"("affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
+    {"topologyKey":"zone","namespaces":["b","a","b"],"labelSelector":{"matchLabels":{"app":"web"},"matchExpressions":[
+      {"key":"old","operator":"DoesNotExist"},{"key":"tier","operator":"NotIn","values":["y","x"]},{"key":"z","operator":"Like"}]}},
+    {"topologyKey":"host","labelSelector":{}},
+    {"topologyKey":"rack","namespaceSelector":{"matchLabels":{"team":"t"}},"namespaces":["a"],"labelSelector":{}},
+    {"topologyKey":"nobody"},{"topologyKey":"host","labelSelector":{}}]}})";
+  const std::string meta = R"("metadata":{"namespace":"team","labels":{"app":"db"}})";
+  const model::Pod bound = decodePod(parsed("{" + meta + R"(,"spec":{"nodeName":"n",)" + spec + "}}"));
+  std::vector<std::string> terms;
+  for (const auto& term : bound.keeps_away) { terms.push_back(model::print(term)); }
+  EXPECT_EQ(terms, (std::vector<std::string>{"host in team: ", "rack in *: ",
+                                             "zone in a,b: app in (web), !old, tier notin (x,y)"}));
+  EXPECT_TRUE(bound.labels.empty());
+  const model::Pod unbound = decodePod(parsed("{" + meta + R"(,"spec":{)" + spec + "}}"));
+  EXPECT_TRUE(unbound.keeps_away.empty());
+  EXPECT_EQ(unbound.labels, (model::Labels{{"app", "db"}}));
+}
+
 TEST(DecodePod, DeletingAgentAndUnschedulable) {
   const model::Pod pod = decodePod(parsed(R"({"metadata":{"deletionTimestamp":"2025-06-15T15:06:40Z",
     "labels":{"app":"gpu-scheduler-agent"}},"status":{"conditions":[{"type":"PodScheduled","status":"False",

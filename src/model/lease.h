@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,7 +53,15 @@ struct Lease {
   std::string malformed;
 
   [[nodiscard]] bool shared() const { return holder == "shared"; }
+  /// The pods that hold it, ascending where it is shared; none when it names nobody.
+  [[nodiscard]] std::vector<Uid> uids() const;
+  /// What it says of one of them, shared or not.
+  [[nodiscard]] std::optional<ShareHolder> partOf(const Uid& who) const;
+  [[nodiscard]] bool names(const Uid& who) const { return partOf(who).has_value(); }
   friend bool operator==(const Lease&, const Lease&) = default;
+
+ private:
+  [[nodiscard]] Uid soleHolder() const;
 };
 
 }  // namespace gs::model

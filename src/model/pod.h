@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "model/ids.h"
+#include "model/label_selector.h"
 #include "model/resources.h"
 
 namespace gs::model {
@@ -62,6 +63,8 @@ struct Pod {
   /// sorted, unique. Such a pod is Unschedulable with that reason (design 3.11).
   std::vector<std::string> unsupported;
   ScheduledCondition scheduled;
+  Labels labels;                             // kept while it is unbound
+  std::vector<AntiAffinityTerm> keeps_away;  // of a bound pod: required anti-affinity; sorted, unique
 
   [[nodiscard]] bool finished() const { return phase == PodPhase::Succeeded || phase == PodPhase::Failed; }
   [[nodiscard]] bool bound() const { return !node.empty(); }

@@ -18,6 +18,7 @@ const char* kindOf(Reason r) {
     case Reason::ManagedByOther: return "ManagedByOther";
     case Reason::TooManyPods: return "TooManyPods";
     case Reason::InsufficientResource: return "InsufficientResource";
+    case Reason::ExistingAntiAffinity: return "ExistingAntiAffinity";
     case Reason::NoGpuStatus: return "NoGpuStatus";
     case Reason::NoGpu: return "NoGpu";
     case Reason::TooFewGpus: return "TooFewGpus";
@@ -39,6 +40,7 @@ std::string textOf(const Misfit& m) {
     case Reason::ManagedByOther: return fmt::format("node(s) were managed by {}", m.detail);
     case Reason::TooManyPods: return "Too many pods";
     case Reason::InsufficientResource: return fmt::format("Insufficient {}", m.detail);
+    case Reason::ExistingAntiAffinity: return "node(s) didn't satisfy existing pods anti-affinity rules";
     case Reason::NoGpuStatus: return "node(s) had no GpuNodeStatus";
     case Reason::NoGpu: return "node(s) had no GPU";
     case Reason::TooFewGpus:

@@ -52,6 +52,8 @@ INSTANTIATE_TEST_SUITE_P(Table, RefusalWords, ::testing::Values(
     TextCase{"Managed", {Reason::ManagedByOther, "gpu-manager", 0, 0}, "node(s) were managed by gpu-manager"},
     TextCase{"Pods", {Reason::TooManyPods, "", 0, 0}, "Too many pods"},
     TextCase{"Cpu", {Reason::InsufficientResource, "cpu", 0, 0}, "Insufficient cpu"},
+    TextCase{"AntiAffinity", {Reason::ExistingAntiAffinity, "", 0, 0},
+             "node(s) didn't satisfy existing pods anti-affinity rules"},
     TextCase{"NoStatus", {Reason::NoGpuStatus, "", 0, 0}, "node(s) had no GpuNodeStatus"},
     TextCase{"NoGpu", {Reason::NoGpu, "", 0, 0}, "node(s) had no GPU"},
     TextCase{"TooFew", {Reason::TooFewGpus, "", 16, 8}, "node(s) had too few GPUs: need 16 and the largest has 8"},

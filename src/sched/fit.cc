@@ -43,6 +43,12 @@ bool isShort(std::int64_t asked, std::int64_t allocatable, std::int64_t used) {
   return asked > 0 && asked > allocatable - used;
 }
 
+bool isKeptAway(const NodeState& n, const PodRequest& r) {
+  return std::any_of(r.kept_away_by.begin(), r.kept_away_by.end(), [&](const auto& term) {
+    return std::binary_search(n.closed_to.begin(), n.closed_to.end(), term);
+  });
+}
+
 /// The one that comes first in the order of reasons; of one reason the one that leaves less.
 std::optional<Misfit> firstOf(std::optional<Misfit> a, std::optional<Misfit> b) {
   if (!a || !b) { return a ? a : b; }
@@ -83,6 +89,7 @@ std::optional<Misfit> refuseUse(const NodeState& n, const PodRequest& r) {
       return lacking(name.c_str());
     }
   }
+  if (isKeptAway(n, r)) { return Misfit{Reason::ExistingAntiAffinity, "", 0, 0}; }
   return std::nullopt;
 }
 

@@ -1,7 +1,7 @@
 // Does a request fit a node? The node filters, in the order of sched/reason.h; the first that refuses is the
 // reason. Pure over the node's state. What kube-scheduler's default filters refuse is refused here in its
 // way: selectors, taints and tolerations, unschedulable nodes, counts of pods and resources (a request of 0
-// always fits).
+// always fits), anti-affinity of pods that are there.
 //
 // nvidia.com/gpu, the counted resource, binds only pods that ask for it, besides the devices themselves: for
 // such a pod on a node with a GpuNodeStatus, free is the smaller of (allocatable - used of nvidia.com/gpu)
@@ -24,7 +24,7 @@ namespace gs::sched {
 
 /// What changes only with the node's facts: unschedulable, ready, selectors, taints, enforcer.
 [[nodiscard]] std::optional<Misfit> refuseFacts(const NodeState& node, const PodRequest& request);
-/// Pods and resources but for nvidia.com/gpu.
+/// Pods, resources but for nvidia.com/gpu, anti-affinity of pods that are there.
 [[nodiscard]] std::optional<Misfit> refuseUse(const NodeState& node, const PodRequest& request);
 /// nvidia.com/gpu as a counted resource.
 [[nodiscard]] std::optional<Misfit> refuseCounted(const NodeState& node, const PodRequest& request);

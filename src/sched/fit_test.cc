@@ -48,6 +48,21 @@ TEST_P(Fit, Says) {
   EXPECT_EQ(misfitOn(stateOf(l, "a"), GetParam().request), GetParam().expect);
 }
 
+TEST(FitAntiAffinity, OnlyWhomATermMeansIsKeptAway) {
+  const model::AntiAffinityTerm zone{"zone", {}, {}};
+  const model::AntiAffinityTerm host{"host", {}, {}};
+  Ledger l;
+  testNode("a").gpus(1).addTo(l);
+  PodRequest meant = testClaim(1);
+  meant.kept_away_by = {zone};
+  EXPECT_EQ(misfitOn(stateOf(l, "a"), meant), std::nullopt);
+  const auto before = stateOf(l, "a").version;
+  l.closeTo(model::NodeName{"a"}, {host, zone});
+  EXPECT_GT(stateOf(l, "a").version, before);
+  EXPECT_EQ(misfitOn(stateOf(l, "a"), meant), bare(Reason::ExistingAntiAffinity));
+  EXPECT_EQ(misfitOn(stateOf(l, "a"), testClaim(1)), std::nullopt);
+}
+
 constexpr const char* kCordon = "node.kubernetes.io/unschedulable";
 
 // clang-format off
@@ -131,9 +146,13 @@ TEST(FitOrder, TheFirstReasonOfTheListIsTold) {
   const PodRequest request = claiming(selecting(testClaim(4), "zone", "east"), "gpu", "h100");
   PodRequest asks_cpu = request;
   asks_cpu.resources.cpu_milli = 2;
+  const model::AntiAffinityTerm away{"zone", {}, {}};
+  asks_cpu.kept_away_by = {away};
+  bool kept_away = true;
   const auto reason = [&] {
     Ledger l;
     t.addTo(l);
+    if (kept_away) { l.closeTo(model::NodeName{"a"}, {away}); }
     return misfitOn(stateOf(l, "a"), asks_cpu)->reason;
   };
   std::vector<Reason> told{reason()};
@@ -149,14 +168,15 @@ TEST(FitOrder, TheFirstReasonOfTheListIsTold) {
   then([&] { t.node.labels["gpu.scheduling/enforcer"] = "agent"; });
   then([&] { t.pods(1); });
   then([&] { t.cpu(2); });
+  then([&] { kept_away = false; });
   then([&] { t.has_status = true; });
   then([&] { t.gpus(3); });
   then([&] { t.gpus(1).health(0, model::Health::Unhealthy); });
-  EXPECT_EQ(told, (std::vector<Reason>{Reason::Unschedulable, Reason::NotReady, Reason::SelectorMismatch,
-                                       Reason::ClaimSelectorMismatch, Reason::UntoleratedTaint,
-                                       Reason::ManagedByOther, Reason::TooManyPods,
-                                       Reason::InsufficientResource, Reason::NoGpuStatus, Reason::NoGpu,
-                                       Reason::TooFewGpus, Reason::TooFewHealthy}));
+  EXPECT_EQ(told, (std::vector<Reason>{
+                      Reason::Unschedulable, Reason::NotReady, Reason::SelectorMismatch,
+                      Reason::ClaimSelectorMismatch, Reason::UntoleratedTaint, Reason::ManagedByOther,
+                      Reason::TooManyPods, Reason::InsufficientResource, Reason::ExistingAntiAffinity,
+                      Reason::NoGpuStatus, Reason::NoGpu, Reason::TooFewGpus, Reason::TooFewHealthy}));
 }
 
 TEST(FitUse, CountsWhatOthersUse) {

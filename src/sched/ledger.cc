@@ -240,6 +240,14 @@ void Ledger::setAgentStale(const model::NodeName& name, bool stale) {
   forgetIfNothing(i);
 }
 
+void Ledger::closeTo(const model::NodeName& name, std::vector<model::AntiAffinityTerm> terms) {
+  NodeIndex i = 0;
+  NodeState* n = known(name, i);
+  if (n == nullptr || n->closed_to == terms) { return; }
+  n->closed_to = std::move(terms);
+  changed(i);
+}
+
 // ---- Holdings
 
 /// Holders of one device came, went or changed their amounts.

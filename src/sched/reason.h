@@ -18,6 +18,7 @@ enum class Reason : std::uint8_t {
   ManagedByOther,         // "node(s) were managed by gpu-manager"
   TooManyPods,            // "Too many pods"
   InsufficientResource,   // "Insufficient cpu"
+  ExistingAntiAffinity,   // "node(s) didn't satisfy existing pods anti-affinity rules"
   NoGpuStatus,            // "node(s) had no GpuNodeStatus"
   NoGpu,                  // "node(s) had no GPU"
   TooFewGpus,     // "node(s) had too few GPUs: need 16 and the largest has 8"          never fits there

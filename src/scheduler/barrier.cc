@@ -15,16 +15,6 @@ constexpr Kind kCaughtUpKinds[] = {Kind::Pod, Kind::Node, Kind::GpuClaim, Kind::
 
 std::size_t slot(Kind kind) { return static_cast<std::size_t>(kind); }
 
-const char* kindText(Kind kind) {
-  switch (kind) {
-    case Kind::Pod: return "pods";
-    case Kind::Node: return "nodes";
-    case Kind::GpuClaim: return "gpuclaims";
-    case Kind::GpuNodeStatus: return "gpunodestatuses";
-    default: return "other";
-  }
-}
-
 }  // namespace
 
 void Barrier::reset() {
@@ -98,7 +88,8 @@ void Barrier::kindListed(Kind kind, const kapi::Outcome& outcome, Mono now) {
   } else if (outcome.http == 404 && kapi::mayBeAbsent(kind)) {
     kinds_[slot(kind)] = Progress::Done;
   } else {
-    last_error_ = fmt::format("cannot list {}: {} {}", kindText(kind), outcome.http, outcome.message);
+    last_error_ =
+        fmt::format("cannot list {}: {} {}", kapi::kindInfo(kind).resource, outcome.http, outcome.message);
     kinds_[slot(kind)] = Progress::Failed;
     due_ = now + std::max(kRetry, outcome.retry_after);
   }
@@ -139,7 +130,7 @@ std::string Barrier::trouble() const {
   if (!last_error_.empty()) { return last_error_; }
   for (const Kind kind : kCaughtUpKinds) {
     if (kinds_[slot(kind)] != Progress::Done) {
-      return fmt::format("{} have not caught up yet", kindText(kind));
+      return fmt::format("{} have not caught up yet", kapi::kindInfo(kind).resource);
     }
   }
   return "leases were not listed yet";

@@ -6,6 +6,7 @@
 #include "kapi/write.h"
 #include "model/annotations.h"
 #include "scheduler/metrics.h"
+#include "scheduler/retry_wait.h"
 #include "scheduler/scheduler.h"
 
 namespace gs::scheduler {
@@ -13,12 +14,6 @@ namespace {
 
 using kapi::Fate;
 constexpr int kMaxBindSends = 3;
-
-/// Waits of a failing step: 200 ms doubling to 10 s, at least what the server asked for.
-Duration retryWait(int failures, Duration retry_after) {
-  const Duration wait = std::chrono::milliseconds{200} * (1 << std::min(failures, 6));
-  return std::max(std::min<Duration>(wait, std::chrono::seconds{10}), retry_after);
-}
 
 }  // namespace
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "scheduler/retry_wait.h"
+
 namespace gs::scheduler {
 
 void EventSender::post(Sent sent, kapi::Effects& out) {
@@ -25,8 +27,8 @@ bool EventSender::handle(const kapi::Outcome& outcome, Mono now) {
   const bool again =
       outcome.fate == kapi::Fate::Unknown || outcome.fate == kapi::Fate::NotSent || outcome.http == 429;
   if (again && sent.tries < kTries) {
-    const Duration wait = std::chrono::milliseconds{250} * (1 << sent.tries);
-    later_.emplace(now + std::max(wait, outcome.retry_after), std::move(sent));
+    const Mono at = now + retryWait(sent.tries, outcome.retry_after);
+    later_.emplace(at, std::move(sent));
   }
   return true;
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kapi/write.h"
+#include "scheduler/retry_wait.h"
 
 namespace gs::scheduler {
 namespace {
@@ -12,30 +13,10 @@ using kapi::Fate;
 using kapi::Verb;
 using What = LeaseNotice::What;
 
-const model::ShareHolder* sharer(const model::Lease& lease, const model::Uid& uid) {
-  for (const auto& h : lease.holders) {
-    if (h.uid == uid) { return &h; }
-  }
-  return nullptr;
-}
-
 /// The lease names this pod with this reservation.
 bool namesExactly(const model::Lease& lease, const Claimant& c) {
-  if (lease.shared()) {
-    const auto* h = sharer(lease, c.uid);
-    return c.shared && h != nullptr && h->reservation == c.reservation;
-  }
-  return !c.shared && lease.pod_uid == c.uid && lease.reservation == c.reservation;
-}
-
-bool namesPod(const model::Lease& lease, const model::Uid& uid) {
-  const auto uids = engine::holdersOf(lease);
-  return std::find(uids.begin(), uids.end(), uid) != uids.end();
-}
-
-model::ReservationId reservationOf(const model::Lease& lease, const model::Uid& uid) {
-  const auto* share = lease.shared() ? sharer(lease, uid) : nullptr;
-  return share != nullptr ? share->reservation : lease.reservation;
+  const auto part = lease.partOf(c.uid);
+  return part && lease.shared() == c.shared && part->reservation == c.reservation;
 }
 
 model::ShareHolder shareOf(const Claimant& c) { return {c.uid, c.pod, 0, 0, c.reservation, c.devices}; }
@@ -94,10 +75,8 @@ void LeaseDesk::notify(What what, const model::ObjectKey& key, const model::Uid&
 bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::Uid& uid, Wish& wish,
                           const model::Lease* lease) {
   if (!wish.take) {
-    if (lease != nullptr && namesPod(*lease, uid) &&
-        (!wish.only || reservationOf(*lease, uid) == *wish.only)) {
-      return false;
-    }
+    const auto part = lease == nullptr ? std::nullopt : lease->partOf(uid);
+    if (part && (!wish.only || part->reservation == *wish.only)) { return false; }
     notify(What::Gone, key, uid, false, "");
     return true;
   }
@@ -120,13 +99,13 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
   const bool joins = lease->shared() && lease->malformed.empty() && wish.take->shared &&
                      lease->holders.size() < max_sharers_;
   // Its own under another reservation, or an ancestor's without annotations: written over.
-  const bool own = !lease->shared() && !wish.take->shared && namesPod(*lease, uid);
+  const bool own = !lease->shared() && !wish.take->shared && lease->names(uid);
   if (joins || own) { return false; }
   if (!read) {
     desk.must_read = true;
     return false;
   }  // the cache may be behind
-  if (engine::holdersOf(*lease).empty()) { engine_.blockDevice(wish.take->node, wish.take->gpu); }
+  if (lease->uids().empty()) { engine_.blockDevice(wish.take->node, wish.take->gpu); }
   if (lease->node.empty()) { engine_.placeLease(key, wish.take->node, wish.take->gpu); }
   notify(What::Lost, key, uid, false,
          fmt::format("GPU {} of node {} is held by {}", wish.take->gpu, wish.take->node.text,
@@ -159,7 +138,7 @@ std::optional<kapi::Call> LeaseDesk::plan(const model::ObjectKey& key, const Des
   }
   if (!lease->shared()) {
     const auto own = std::find_if(desk.wishes.begin(), desk.wishes.end(),
-                                  [&](const auto& w) { return w.second.take && namesPod(*lease, w.first); });
+                                  [&](const auto& w) { return w.second.take && lease->names(w.first); });
     if (own != desk.wishes.end()) {
       model::Lease next = newLease(key, *own->second.take);
       next.uid = lease->uid;
@@ -206,31 +185,29 @@ void LeaseDesk::step(const model::ObjectKey& key, Desk& desk, Mono now, kapi::Ef
 }
 
 void LeaseDesk::pump(Mono now, kapi::Effects& out) {
+  while (!later_.empty() && later_.begin()->first <= now) {
+    active_.insert(later_.extract(later_.begin()).value().second);
+  }
   for (const auto& key : std::exchange(active_, {})) {
     const auto it = desks_.find(key);
     if (it == desks_.end()) { continue; }
-    step(key, it->second, now, out);
-    if (it->second.wishes.empty() && it->second.in_flight == 0) {
+    Desk& desk = it->second;
+    step(key, desk, now, out);
+    if (desk.in_flight != 0) { continue; }
+    if (desk.wishes.empty()) {
       desks_.erase(it);
-      continue;
+    } else {
+      later_.emplace(desk.not_before, key);
     }
-    if (it->second.in_flight == 0) { active_.insert(key); }
   }
 }
 
 std::optional<Mono> LeaseDesk::nextDue() const {
-  std::optional<Mono> due;
-  for (const auto& key : active_) {
-    const auto it = desks_.find(key);
-    if (it != desks_.end()) { due = due ? std::min(*due, it->second.not_before) : it->second.not_before; }
-  }
-  return due;
+  return later_.empty() ? std::nullopt : std::optional{later_.begin()->first};
 }
 
 void LeaseDesk::backOff(Desk& desk, const kapi::Outcome& outcome, Mono now) {
-  desk.failures = std::min(desk.failures + 1, 6);
-  const Duration wait = std::chrono::milliseconds{100} * (1 << desk.failures);
-  desk.not_before = now + std::max(wait, outcome.retry_after);
+  desk.not_before = now + retryWait(++desk.failures, outcome.retry_after);
 }
 
 void LeaseDesk::refuse(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now) {
@@ -321,6 +298,7 @@ void LeaseDesk::handle(const kapi::Outcome& outcome, Mono now) {
 void LeaseDesk::reset() {
   desks_.clear();
   active_.clear();
+  later_.clear();
   calls_.clear();
   notices_.clear();
 }

@@ -102,6 +102,8 @@ class LeaseDesk {
   std::size_t max_sharers_;
   std::map<model::ObjectKey, Desk> desks_;
   std::set<model::ObjectKey> active_;  // to be looked at by pump()
+  std::set<std::pair<Mono, model::ObjectKey>>
+      later_;  // those that wait; an entry may be older than its desk's wait
   std::unordered_map<kapi::Token, model::ObjectKey> calls_;
   std::uint64_t next_ = 1;
   std::vector<LeaseNotice> notices_;

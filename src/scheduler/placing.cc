@@ -19,8 +19,9 @@ constexpr std::size_t kMaxClasses = 4096;                  // over it, those wit
 
 sched::DoorResult Scheduler::readDoor(const model::Pod& pod) const {
   auto door = sched::readPod(pod, engine_.cache().claim({pod.key.ns, sched::claimName(pod)}));
-  if (auto* request = std::get_if<sched::PodRequest>(&door); request != nullptr && request->devices) {
-    request->devices->max_sharers = config_.max_sharers;
+  if (auto* request = std::get_if<sched::PodRequest>(&door)) {
+    if (request->devices) { request->devices->max_sharers = config_.max_sharers; }
+    request->kept_away_by = engine_.keepAway().meaning(pod.key.ns, pod.labels);
   }
   return door;
 }

@@ -5,6 +5,7 @@
 #include "kapi/write.h"
 #include "model/annotations.h"
 #include "scheduler/metrics.h"
+#include "scheduler/retry_wait.h"
 #include "scheduler/scheduler.h"
 
 namespace gs::scheduler {
@@ -12,26 +13,7 @@ namespace {
 
 using kapi::Fate;
 
-/// What a lease says of one of its holders: reservation and devices.
-struct Entry {
-  model::ReservationId reservation;
-  std::string devices;
-  bool shared = false;
-};
-
-std::optional<Entry> entryOf(const model::Lease& lease, const model::Uid& uid) {
-  if (!lease.shared()) { return Entry{lease.reservation, lease.devices, false}; }
-  for (const auto& h : lease.holders) {
-    if (h.uid == uid) { return Entry{h.reservation, h.devices, true}; }
-  }
-  return std::nullopt;
-}
-
-bool names(const model::Lease* lease, const model::Uid& uid) {
-  if (lease == nullptr) { return false; }
-  const auto uids = engine::holdersOf(*lease);
-  return std::find(uids.begin(), uids.end(), uid) != uids.end();
-}
+bool names(const model::Lease* lease, const model::Uid& uid) { return lease != nullptr && lease->names(uid); }
 
 }  // namespace
 
@@ -80,11 +62,8 @@ void Scheduler::proveGone(const model::Uid& uid) {
   if (const Grant* grant = grantOf(uid)) { key = grant->pod; }
   if (const model::Pod* pod = engine_.cache().pod(uid)) { key = pod->key; }
   for (const auto& lease_key : engine_.cache().leasesOf(uid)) {
-    const model::Lease& lease = *engine_.cache().lease(lease_key);
-    if (!lease.shared() && key.name.empty()) { key = lease.pod; }
-    for (const auto& h : lease.holders) {
-      if (h.uid == uid && key.name.empty()) { key = h.pod; }
-    }
+    const auto part = engine_.cache().lease(lease_key)->partOf(uid);
+    if (part && key.name.empty()) { key = part->pod; }
   }
   if (key.name.empty()) {
     log(kapi::Level::Warn, "a lease names no pod, so its end cannot be proven; delete the lease by hand",
@@ -111,9 +90,9 @@ void Scheduler::goneProven(const model::Uid& uid, const kapi::Outcome& outcome) 
 void Scheduler::reviewBound(const model::Pod& pod) {
   dequeue(pod.uid);
   repairs_.erase(pod.uid);
-  const auto ids = engine::allocatedIds(pod);
+  const auto told = engine::allocatedIds(pod);
   if (Grant* grant = grantOf(pod.uid)) {
-    const bool as_decided = pod.node == grant->node && (grant->ids.empty() ? !ids : ids == grant->ids);
+    const bool as_decided = pod.node == grant->node && (grant->ids.empty() ? !told : told == grant->ids);
     if (as_decided && grant->stage != Stage::Bound) { bindApplied(*grant); }
     if (!as_decided) {
       for (const auto& key : grant->open_leases) { desk_.give(key, pod.uid); }
@@ -124,7 +103,7 @@ void Scheduler::reviewBound(const model::Pod& pod) {
   waiting_text_.erase(pod.uid);
   first_seen_.erase(pod.uid);
   if (!ours(pod)) {
-    if (ids) {
+    if (told) {
       warnOnce(pod, "GpuHeldByForeignPod",
                fmt::format("annotation {} is set on a pod of scheduler {}; its GPUs count as held",
                            model::kAllocatedKey, pod.scheduler_name));
@@ -132,8 +111,30 @@ void Scheduler::reviewBound(const model::Pod& pod) {
     dropStrayLeases(pod, {});
     return;
   }
+  const auto ids = devicesOf(pod, told);
+  if (ids != told) {
+    warnOnce(pod, "GpuAnnotationChanged",
+             fmt::format("annotation {} does not name the GPUs that the pod's leases name; the leases stand",
+                         model::kAllocatedKey));
+  }
   if (ids) { keepLeases(pod, *ids); }
   dropStrayLeases(pod, ids.value_or(std::vector<int>{}));
+}
+
+/// What a bound pod has. Its annotation says so when its leases agree, or are missing. When they name another whole set,
+/// somebody changed the annotation of a pod that runs: its containers were told what the leases say.
+std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
+                                                     const std::optional<std::vector<int>>& told) const {
+  const auto leased = [&](int id) { return names(engine_.cache().lease(leaseKey(pod.node, id)), pod.uid); };
+  if (told && std::all_of(told->begin(), told->end(), leased)) { return told; }
+  for (const auto& key : engine_.cache().leasesOf(pod.uid)) {
+    const auto entry = engine_.cache().lease(key)->partOf(pod.uid);
+    const auto set = entry ? model::parseAllocation(entry->devices) : fail(Code::Invalid, "");
+    if (set && set->node == pod.node && std::all_of(set->ids.begin(), set->ids.end(), leased)) {
+      return set->ids;
+    }
+  }
+  return told;
 }
 
 /// As its last lease said; without one as its claim says now.
@@ -202,8 +203,9 @@ void Scheduler::reviewUnbound(const model::Pod& pod) {
 bool Scheduler::adopt(const model::Pod& pod) {
   const std::set<model::ObjectKey>& keys = engine_.cache().leasesOf(pod.uid);
   if (pod.deleting || !record_.ours() || keys.empty()) { return false; }
-  const auto first = entryOf(*engine_.cache().lease(*keys.begin()), pod.uid);
+  const auto first = engine_.cache().lease(*keys.begin())->partOf(pod.uid);
   if (!first || first->reservation.empty()) { return false; }
+  const bool shared = engine_.cache().lease(*keys.begin())->shared();
   const auto devices = model::parseAllocation(first->devices);
   if (!devices || devices->node.empty()) { return false; }
   std::set<model::ObjectKey> complete;
@@ -211,17 +213,16 @@ bool Scheduler::adopt(const model::Pod& pod) {
   if (complete != keys) { return false; }
   for (const auto& key : keys) {
     const model::Lease& lease = *engine_.cache().lease(key);
-    const auto entry = entryOf(lease, pod.uid);
-    if (lease.format != 1 || !lease.malformed.empty() || !entry || entry->reservation != first->reservation ||
-        entry->devices != first->devices) {
+    const auto entry = lease.partOf(pod.uid);
+    if (lease.format != 1 || !lease.malformed.empty() || lease.shared() != shared || !entry ||
+        entry->reservation != first->reservation || entry->devices != first->devices) {
       return false;
     }
   }
   const auto door = readDoor(pod);
   const auto* request = std::get_if<sched::PodRequest>(&door);
   const sched::NodeState* node = engine_.ledger().find(devices->node);
-  if (request == nullptr || node == nullptr || !request->devices ||
-      request->devices->shared != first->shared) {
+  if (request == nullptr || node == nullptr || !request->devices || request->devices->shared != shared) {
     return false;
   }
   if (sched::misfitOn(*node, *request, pod.uid, &devices->ids)) { return false; }
@@ -232,7 +233,7 @@ bool Scheduler::adopt(const model::Pod& pod) {
   grant.pod = pod.key;
   grant.node = devices->node;
   grant.ids = devices->ids;
-  grant.shared = first->shared;
+  grant.shared = shared;
   grant.fence = fenceOf(pod);
   grant.adopted = true;
   grant.hold = engine_.ledger().adopt(devices->node, pod.uid, *request, devices->ids);
@@ -276,8 +277,7 @@ void Scheduler::repairFenced(const model::Uid& uid, const kapi::Outcome& outcome
     return;
   }
   if (outcome.fate == Fate::Refused && (outcome.http == 404 || outcome.http == 422)) { proveGone(uid); }
-  const Duration wait = std::chrono::milliseconds{200} * (1 << std::min(++r.failures, 6));
-  r.not_before = now_.mono + std::max(wait, outcome.retry_after);
+  r.not_before = now_.mono + retryWait(++r.failures, outcome.retry_after);
   review_later_.emplace(r.not_before, uid);
 }
 

@@ -308,7 +308,11 @@ void Scheduler::beginSweep() {
     if (ours(*pod) && !pod->finished()) { sweep_.push_back(uid); }
   }
   for (const auto& [key, lease] : engine_.cache().leases()) {
-    for (auto& uid : engine::holdersOf(*lease)) { sweep_.push_back(uid); }
+    for (auto& uid : lease->uids()) { sweep_.push_back(uid); }
+    if (!lease->malformed.empty() && warned_.emplace(lease->uid, lease->malformed).second) {
+      log(kapi::Level::Warn, "a managed lease cannot be read; delete it by hand once no pod runs on its GPU",
+          {{"lease", key.text()}, {"why", lease->malformed}});
+    }
   }
   std::sort(sweep_.begin(), sweep_.end(), std::greater<>{});
 }

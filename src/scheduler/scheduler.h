@@ -38,8 +38,7 @@
 
 namespace gs::scheduler {
 
-using Event =
-    std::variant<kapi::Outcome, kapi::WatchEvent, kapi::WatchEnded, kapi::TimerDue, kapi::Leadership>;
+using Event = kapi::MachineEvent;
 
 /// What /readyz says: `what` -> "ok" or why not.
 struct Readiness {
@@ -121,6 +120,8 @@ class Scheduler {
   void reviewBound(const model::Pod& pod);
   void reviewUnbound(const model::Pod& pod);
   void keepLeases(const model::Pod& pod, const std::vector<int>& ids);
+  [[nodiscard]] std::optional<std::vector<int>> devicesOf(const model::Pod& pod,
+                                                          const std::optional<std::vector<int>>& told) const;
   [[nodiscard]] bool sharesDevices(const model::Pod& pod) const;
   void dropStrayLeases(const model::Pod& pod, const std::vector<int>& ids);
   void proveGone(const model::Uid& uid);

@@ -55,6 +55,10 @@ class PodBuilder {
     pod_.containers_terminated = false;
     return phase(model::PodPhase::Running);
   }
+  PodBuilder& terminated() {
+    pod_.containers_terminated = true;
+    return *this;
+  }
   PodBuilder& scheduler(const char* name) {
     pod_.scheduler_name = name;
     return *this;

@@ -46,10 +46,20 @@ define() {
 # A pid file may outlive its process, and pids are used again: only a process whose command line names
 # this testbed's folder counts. (All of ours do, and a zombie has no command line.)
 alive() {
-  local dir=$1 name=$2 pid
+  local dir=$1 name=$2 pid words tries
   [[ -f $dir/$name.pid ]] || return 1
   pid=$(<"$dir/$name.pid")
-  tr '\0' '\n' 2>/dev/null <"/proc/$pid/cmdline" | grep -qF -- "$dir/"
+  # For a moment, while it becomes another program, a process has no command line either.
+  for ((tries = 0; tries < 20; tries++)); do
+    words=$({ tr '\0' '\n' <"/proc/$pid/cmdline"; } 2>/dev/null) || return 1
+    if [[ -n $words ]]; then
+      grep -qF -- "$dir/" <<<"$words"
+      return
+    fi
+    grep -q '^State:[[:space:]]*Z' "/proc/$pid/status" 2>/dev/null && return 1
+    sleep 0.01
+  done
+  return 1
 }
 
 start() {

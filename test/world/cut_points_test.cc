@@ -56,11 +56,14 @@ const char* nameOf(Cut cut) {
   return "";
 }
 
-/// A pod of two GPUs is placed, runs and ends; then a pod that needs every GPU of node-b shows that nothing leaked.
+/// By which door the pod comes.
+enum class Way { Exclusive, Shared, Plain, Ordinary };
+
+/// A pod of two GPUs (an ordinary one: of none) is placed, runs and ends; then a pod that needs every GPU of node-b shows that nothing leaked.
 class Play {
  public:
-  Play(std::size_t at, std::optional<Cut> cut, bool shared)
-      : at_{at}, cut_{cut}, shared_{shared}, world_{World::Options{}} {
+  Play(std::size_t at, std::optional<Cut> cut, Way way)
+      : at_{at}, cut_{cut}, way_{way}, world_{World::Options{}} {
     world_.setJudge([this](sandbox::ReplicaId id, const kapi::Call& call) { return judge(id, call); });
   }
 
@@ -70,9 +73,11 @@ class Play {
     world_.startReplica();
     if (!until([&] { return world_.leader().has_value(); })) { return "nobody leads"; }
     victim_ = *world_.leader();
-    world_.create(claim("two", 2, shared_ ? json::Object{{"exclusivity", "Shared"}} : json::Object{}));
+    world_.create(
+        claim("two", 2, way_ == Way::Shared ? json::Object{{"exclusivity", "Shared"}} : json::Object{}));
     world_.create(claim("eight", 8));
-    world_.create(pod("worker", "two"));
+    const bool claims = way_ == Way::Exclusive || way_ == Way::Shared;
+    world_.create(pod("worker", claims ? "two" : "", way_ == Way::Plain ? 2 : 0));
     if (!until([&] { return isBound("worker"); })) { return "the pod was never bound"; }
     (void)settle();
     world_.kubelet().finish("default", "worker");
@@ -112,31 +117,40 @@ class Play {
 
   std::size_t at_;
   std::optional<Cut> cut_;
-  bool shared_;
+  Way way_;
   std::size_t seen_ = 0;
   sandbox::ReplicaId victim_ = -1;
   std::string problem_;
   World world_;
 };
 
-class CutPoints : public ::testing::TestWithParam<bool> {};
+class CutPoints : public ::testing::TestWithParam<Way> {};
 
 TEST_P(CutPoints, TheNextLeaderRepairsEveryOne) {
-  const bool shared = GetParam();
-  Play plain{0, std::nullopt, shared};
-  ASSERT_EQ(plain.toTheEnd(), "");
-  const std::size_t writes = plain.writes();
+  Play undisturbed{0, std::nullopt, GetParam()};
+  ASSERT_EQ(undisturbed.toTheEnd(), "");
+  const std::size_t writes = undisturbed.writes();
   ASSERT_GE(writes, 8U) << "leases, Binding, event, status, and the leases again";
   for (std::size_t at = 0; at < writes; ++at) {
     for (const Cut cut : kCuts) {
-      Play run{at, cut, shared};
+      Play run{at, cut, GetParam()};
       EXPECT_EQ(run.toTheEnd(), "") << "write " << at << " of " << writes << ": " << nameOf(cut);
     }
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Claims, CutPoints, ::testing::Values(false, true),
-                         [](const auto& info) { return info.param ? "Shared" : "Exclusive"; });
+std::string nameOf(Way way) {
+  switch (way) {
+    case Way::Exclusive: return "Exclusive";
+    case Way::Shared: return "Shared";
+    case Way::Plain: return "Plain";
+    case Way::Ordinary: return "Ordinary";
+  }
+  return "";
+}
+INSTANTIATE_TEST_SUITE_P(Pods, CutPoints,
+                         ::testing::Values(Way::Exclusive, Way::Shared, Way::Plain, Way::Ordinary),
+                         [](const auto& info) { return nameOf(info.param); });
 
 }  // namespace
 }  // namespace gs::test

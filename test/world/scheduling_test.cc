@@ -72,6 +72,30 @@ TEST_F(Scheduling, MoreThanAnyNodeHasSaysSo) {
   EXPECT_TRUE(eventually([&] { return !claimStatus("big")["message"].str().empty(); }));
 }
 
+TEST_F(Scheduling, ARunningPodThatWantsToBeAloneIsRespected) {
+  for (const char* node : {"node-a", "node-b"}) {
+    json::Value alone = pod(std::string{"alone-"} + node, "");
+    auto& spec = alone.child("spec");
+    spec.set("nodeName", node);
+    spec.set("schedulerName", "default-scheduler");
+    spec.set("affinity", json::parse(R"({"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
+      {"topologyKey":"kubernetes.io/hostname","labelSelector":{"matchLabels":{"noise":"loud"}}}]}})")
+                             .value());
+    world.create(alone);
+  }
+  world.create(claim("one", 1));
+  world.create(pod("quiet", "one"));
+  json::Value loud = pod("loud", "one");
+  loud.child("metadata").set("labels", json::Object{{"noise", "loud"}});
+  world.create(loud);
+  EXPECT_TRUE(eventually([&] { return !nodeOf("quiet").empty(); }));
+  ASSERT_TRUE(eventually([&] { return !whyWaiting("loud").empty(); }));
+  EXPECT_EQ(whyWaiting("loud"),
+            "0/2 nodes are available: 2 node(s) didn't satisfy existing pods anti-affinity rules.");
+  finish("alone-node-b");
+  EXPECT_TRUE(eventually([&] { return nodeOf("loud") == "node-b"; }));
+}
+
 TEST_F(Scheduling, AClaimThatComesLaterIsPickedUp) {
   world.create(pod("p", "later"));
   ASSERT_TRUE(eventually([&] { return whyWaiting("p").find("\"later\" not found") != std::string::npos; }));
@@ -211,6 +235,24 @@ TEST_F(Scheduling, HistoryThatIsForgottenLosesNothing) {
   world.setApiAway(false);
   EXPECT_TRUE(eventually([&] { return !nodeOf("p").empty(); }, 120s));
   expectSettled();
+}
+
+TEST_F(Scheduling, AChangedAnnotationOfARunningPodFreesNothing) {
+  world.create(claim("one", 1));
+  world.create(pod("p", "one"));
+  ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
+  const std::string uid = podObject("p")["metadata"]["uid"].str();
+  for (const json::Value& told : {json::Value{}, json::Value{"node-a:3"}, json::Value{"nonsense"}}) {
+    const auto answer = world.request(
+        "PATCH", "/api/v1/namespaces/default/pods/p",
+        json::Object{
+            {"metadata", json::Object{{"annotations", json::Object{{"gpu.scheduling/allocated", told}}}}}},
+        "application/merge-patch+json");
+    ASSERT_EQ(answer.code, 200);
+    world.run(40s);
+    const auto lease = world.get("/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0");
+    EXPECT_EQ(lease["spec"]["holderIdentity"].str(), uid) << json::print(told);
+  }
 }
 
 class SlowServer : public Cluster {

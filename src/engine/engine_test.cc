@@ -1,0 +1,233 @@
+#include "engine/engine.h"
+
+#include <gtest/gtest.h>
+
+#include "testing/builders.h"
+
+namespace gs::engine {
+namespace {
+
+using namespace std::chrono_literals;
+using sched::DeviceUse;
+using testing::PodBuilder;
+
+class EngineTest : public ::testing::Test {
+ protected:
+  EngineTest() {
+    nodeComes("node-a");
+    statusComes(testing::makeStatus("node-a", 4));
+    engine.synced(now);
+  }
+  template <class T>
+  static model::Ptr<T> shared(T value) {
+    return std::make_shared<const T>(std::move(value));
+  }
+  void nodeComes(const char* name) {
+    engine.apply({model::Kind::Node, {"", name}, {}, shared(testing::makeNode(name)), 1}, now);
+  }
+  void statusComes(const model::GpuNodeStatus& status) {
+    engine.apply({model::Kind::GpuNodeStatus, {"", status.node.text}, {}, shared(status), status.revision},
+                 now);
+  }
+  void comes(const PodBuilder& pod) {
+    engine.apply({model::Kind::Pod, pod.value().key, {}, pod.make(), pod.value().revision}, now);
+  }
+  void goes(const PodBuilder& pod) {
+    engine.apply({model::Kind::Pod, pod.value().key, pod.value().uid, {}, pod.value().revision + 1}, now);
+  }
+  void comes(const model::Lease& lease) {
+    engine.apply({model::Kind::Lease, lease.key, {}, shared(lease), lease.revision}, now);
+  }
+  void goes(const model::Lease& lease) {
+    engine.apply({model::Kind::Lease, lease.key, lease.uid, {}, lease.revision + 1}, now);
+  }
+  [[nodiscard]] static model::Lease leaseOf(const PodBuilder& pod, int gpu) {
+    return testing::makeLease("node-a", gpu, pod.value(), "r1", "node-a:" + std::to_string(gpu));
+  }
+  [[nodiscard]] const sched::NodeState& node() const {
+    return *engine.ledger().find(model::NodeName{"node-a"});
+  }
+  [[nodiscard]] DeviceUse use(int id) const { return node().device(id)->use(); }
+
+  Engine engine;
+  Mono now{1h};
+};
+
+TEST_F(EngineTest, LeaseAndBoundPodEachHoldTheDevice) {
+  const auto pod = PodBuilder("p").on("node-a").allocated("node-a:1").running();
+  comes(leaseOf(pod, 1));
+  EXPECT_EQ(use(1), DeviceUse::Held);
+  comes(pod);
+  goes(leaseOf(pod, 1));
+  EXPECT_EQ(use(1), DeviceUse::Held) << "deleted by hand: the pod has it";
+  comes(PodBuilder(pod).revision(9).phase(model::PodPhase::Succeeded).terminated());
+  EXPECT_EQ(use(1), DeviceUse::Free);
+}
+
+TEST_F(EngineTest, AnUnboundPodsAnnotationMeansNothing) {
+  comes(PodBuilder("p").allocated("node-a:1"));
+  EXPECT_EQ(use(1), DeviceUse::Free);
+  EXPECT_EQ(node().used_pods, 0);
+}
+
+TEST_F(EngineTest, AnAnnotationThatNamesAnotherNodeHoldsNothingThere) {
+  comes(PodBuilder("p").on("node-a").allocated("node-b:1").gpus(1).running());
+  EXPECT_EQ(node().anonymous, 1) << "it asks for one, and we do not know which";
+  EXPECT_EQ(use(1), DeviceUse::Free);
+}
+
+TEST_F(EngineTest, BareIdsCountOnThePodsNode) {
+  comes(PodBuilder("p").on("node-a").allocated("2,3").scheduler("other").running());
+  EXPECT_EQ(use(2), DeviceUse::Held);
+  EXPECT_EQ(use(3), DeviceUse::Held);
+  EXPECT_EQ(node().free_devices, 2);
+}
+
+TEST_F(EngineTest, WhatTheAgentSeesInUseIsNoLongerAnonymous) {
+  comes(PodBuilder("p").on("node-a").gpus(2).running());
+  EXPECT_EQ(node().anonymous, 2);
+  auto seen = testing::makeStatus("node-a", 4);
+  seen.revision = 2;
+  seen.devices[3].in_use_by = {model::Uid{"uid-p"}};
+  statusComes(seen);
+  EXPECT_EQ(node().anonymous, 1);
+  EXPECT_EQ(use(3), DeviceUse::Held);
+  EXPECT_EQ(node().free_devices, 2);
+  seen.revision = 3;
+  seen.devices[3].in_use_by.clear();
+  statusComes(seen);
+  EXPECT_EQ(node().anonymous, 2);
+  EXPECT_EQ(use(3), DeviceUse::Free);
+}
+
+TEST_F(EngineTest, TheLeaseSaysWhetherItIsShared) {
+  const auto pod = PodBuilder("p").on("node-a").allocated("node-a:0").running();
+  model::Lease lease = leaseOf(pod, 0);
+  lease.holder = "shared";
+  lease.holders = {{model::Uid{"uid-p"}, {"default", "p"}, 0, 0, model::ReservationId{"r1"}, "node-a:0"}};
+  comes(lease);
+  comes(pod);
+  EXPECT_TRUE(node().devices[0].holders[0].amount.shared);
+  goes(lease);
+  EXPECT_TRUE(node().devices[0].holders[0].amount.shared) << "as its last lease said";
+  EXPECT_EQ(engine.shares(model::Uid{"uid-p"}), true);
+}
+
+TEST_F(EngineTest, WithoutALeaseTheClaimSaysWhetherItIsShared) {
+  comes(PodBuilder("p").claim("c").on("node-a").allocated("node-a:0").running());
+  EXPECT_FALSE(node().devices[0].holders[0].amount.shared);
+  auto claim = testing::makeClaim("c");
+  claim.exclusivity = model::Exclusivity::Shared;
+  engine.apply({model::Kind::GpuClaim, claim.key, {}, shared(claim), 1}, now);
+  EXPECT_TRUE(node().devices[0].holders[0].amount.shared);
+}
+
+TEST_F(EngineTest, AStatusThatShrinksTakesNothingFromHolders) {
+  comes(PodBuilder("p").on("node-a").allocated("node-a:3").running());
+  auto less = testing::makeStatus("node-a", 2);
+  less.revision = 2;
+  statusComes(less);
+  EXPECT_EQ(use(3), DeviceUse::Held);
+  EXPECT_FALSE(node().device(3)->listed);
+  EXPECT_EQ(node().free_devices, 2);
+}
+
+TEST_F(EngineTest, BeforeAllIsListedAnEndedPodsDeviceDrains) {
+  Engine fresh;
+  const auto pod = PodBuilder("p").on("node-a").allocated("node-a:0").running();
+  fresh.apply({model::Kind::Node, {"", "node-a"}, {}, shared(testing::makeNode("node-a")), 1}, now);
+  fresh.apply({model::Kind::Pod, pod.value().key, {}, pod.make(), 1}, now);
+  fresh.apply({model::Kind::Pod, pod.value().key, pod.value().uid, {}, 2}, now);
+  EXPECT_FALSE(fresh.drained(pod.value().uid)) << "an agent may yet be listed";
+  fresh.synced(now);
+  EXPECT_TRUE(fresh.drained(pod.value().uid));
+}
+
+TEST_F(EngineTest, APodThatWasNeverSeenBoundMayHaveRun) {
+  auto seen = testing::makeStatus("node-a", 4);
+  seen.revision = 2;
+  seen.observed_time = "t0";
+  statusComes(seen);
+  engine.apply({model::Kind::Pod,
+                {"kube-system", "agent"},
+                {},
+                PodBuilder("agent").on("node-a").agent(true).make(),
+                1},
+               now);
+  const auto pod = PodBuilder("p");
+  comes(pod);
+  comes(leaseOf(pod, 0));
+  goes(pod);
+  EXPECT_FALSE(engine.drained(pod.value().uid))
+      << "bound and gone within a gap of the watch, for all we know";
+  goes(leaseOf(pod, 0));
+  EXPECT_EQ(use(0), DeviceUse::Draining);
+  engine.neverRan(pod.value().uid);
+  EXPECT_EQ(use(0), DeviceUse::Free);
+}
+
+TEST_F(EngineTest, AnAncestorsLeaseHoldsTheDeviceItIsPlacedOn) {
+  model::Lease old;
+  old.key = {"team", "gpu-node-a-2"};
+  old.uid = model::Uid{"old"};
+  old.revision = 3;
+  old.managed = true;
+  old.holder = "uid-p";
+  comes(old);
+  EXPECT_EQ(use(2), DeviceUse::Free) << "it says neither node nor device";
+  engine.placeLease(old.key, model::NodeName{"node-a"}, 2);
+  EXPECT_EQ(use(2), DeviceUse::Held);
+  goes(old);
+  EXPECT_EQ(use(2), DeviceUse::Free);
+}
+
+TEST_F(EngineTest, ABlockedDeviceIsHeldUntilUnblocked) {
+  engine.blockDevice(model::NodeName{"node-a"}, 1);
+  EXPECT_EQ(use(1), DeviceUse::Held);
+  engine.unblockDevices();
+  EXPECT_EQ(use(1), DeviceUse::Free);
+}
+
+TEST_F(EngineTest, ANewRuleOfABoundPodConcernsEverybodyWhoWaits) {
+  comes(PodBuilder("waits"));
+  comes(PodBuilder("runs").on("node-a").running());
+  (void)engine.takeTouched();
+  model::Pod away = PodBuilder("away").on("node-a").running().value();
+  away.keeps_away = {{"host", {}, {}}};
+  engine.apply({model::Kind::Pod, away.key, {}, shared(away), 1}, now);
+  EXPECT_EQ(engine.takeTouched(), (std::set<model::Uid>{model::Uid{"uid-away"}, model::Uid{"uid-waits"}}));
+  EXPECT_EQ(engine.keepAway().meaning("default", {}).size(), 1U);
+  goes(PodBuilder("away").revision(5));
+  EXPECT_TRUE(engine.keepAway().meaning("default", {}).empty());
+}
+
+TEST_F(EngineTest, AnswersThatAreOlderThanWhatIsKnownChangeNothing) {
+  const auto pod = PodBuilder("p").revision(5).on("node-a").allocated("node-a:0").running();
+  comes(pod);
+  (void)engine.takeTouched();
+  engine.learn(PodBuilder("p").revision(4).make(), now);
+  EXPECT_EQ(use(0), DeviceUse::Held);
+  EXPECT_TRUE(engine.takeTouched().empty());
+  goes(pod);
+  engine.learn(PodBuilder(pod).revision(90).make(), now);
+  EXPECT_EQ(use(0), DeviceUse::Free) << "a uid never comes back";
+}
+
+TEST_F(EngineTest, AClaimsStatusWriteTouchesNoPod) {
+  comes(PodBuilder("p").claim("c"));
+  auto claim = testing::makeClaim("c");
+  engine.apply({model::Kind::GpuClaim, claim.key, {}, shared(claim), 1}, now);
+  EXPECT_EQ(engine.takeTouched(), std::set<model::Uid>{model::Uid{"uid-p"}});
+  (void)engine.takeTouchedClaims();
+  claim.revision = 2;
+  engine.apply({model::Kind::GpuClaim, claim.key, {}, shared(claim), 2}, now);
+  EXPECT_TRUE(engine.takeTouched().empty());
+  EXPECT_EQ(engine.takeTouchedClaims(), std::set<model::ObjectKey>{claim.key});
+  claim.revision = 3;
+  claim.count = 2;
+  engine.apply({model::Kind::GpuClaim, claim.key, {}, shared(claim), 3}, now);
+  EXPECT_EQ(engine.takeTouched(), std::set<model::Uid>{model::Uid{"uid-p"}});
+}
+
+}  // namespace
+}  // namespace gs::engine

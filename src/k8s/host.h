@@ -1,0 +1,73 @@
+// Host: what a process needs to let one machine run against an API server: connections, the owner thread, the runner of its
+// effects, the leader election or none, and the end that lets what was decided come to its end.
+//
+// Threads: the owner's, the runner's and the election's. Everything here is called from the main thread; `ask`,
+// `unauthorized`, `electionTrouble` from any. The machine must outlive the Host; after stop() nothing calls it.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/metrics.h"
+#include "base/system_clock.h"
+#include "k8s/api.h"
+#include "k8s/effect_runner.h"
+#include "k8s/election_thread.h"
+
+namespace gs::k8s {
+
+class Host {
+ public:
+  struct Options {
+    std::string user_agent;
+    std::size_t connections = 32;
+    std::vector<MetricSpec> metrics;
+    /// nullopt: this process leads from the start, for ever.
+    std::optional<kapi::Election::Config> election;
+  };
+  struct Machine {
+    OwnerLoop::Machine run;
+    std::function<void()> stop_taking;  // no new decisions from now on
+    std::function<bool()> under_way;    // something that was decided has not come to its end
+  };
+
+  Host(Access access, Options options, Rng rng);
+
+  void start(Machine machine);
+  /// No new decisions; waits until what was decided came to its end, `give_up()` says true (asked every 10 ms), or `limit`
+  /// passed. Then the lease is given back, and all threads end.
+  void stop(Duration limit, const std::function<bool()>& give_up);
+
+  /// Runs `question` on the machine's thread; nullopt: no answer within 2 s.
+  template <class Question>
+  auto ask(Question question) {
+    return loop_.answer(std::move(question), std::chrono::seconds{2});
+  }
+  [[nodiscard]] std::string server() const { return api_.access().server; }
+  [[nodiscard]] bool unauthorized() const { return api_.health().state().unauthorized; }
+  /// Why the leader lease cannot be read or written; "" when it can, or without an election.
+  [[nodiscard]] std::string electionTrouble() const;
+  /// Prometheus text of what the machine counted.
+  [[nodiscard]] std::string metricsText() const { return metrics_.text(); }
+
+ private:
+  void finish(Duration limit, const std::function<bool()>& give_up);
+
+  const SystemClock clock_;
+  Options options_;
+  Rng rng_;
+  Api api_;
+  Metrics metrics_;
+  MetricSink sink_;
+  LeaderGate gate_;
+  OwnerLoop loop_;
+  EffectRunner runner_;
+  Machine machine_;
+  std::optional<ElectionThread> election_;
+  std::atomic<const ElectionThread*> electing_ = nullptr;  // set once, for other threads
+};
+
+}  // namespace gs::k8s

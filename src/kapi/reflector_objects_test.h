@@ -1,0 +1,24 @@
+// Objects that the tests of the reflector list and watch.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "model/object.h"
+
+namespace gs::kapi {
+
+inline constexpr model::Kind kWatchedKind = model::Kind::Lease;
+
+inline model::Object leaseObject(const model::ObjectKey& key, const std::string& uid,
+                                 model::Revision revision) {
+  auto lease = std::make_shared<model::Lease>();
+  lease->key = key;
+  lease->uid = model::Uid{uid};
+  lease->revision = revision;
+  return model::Object{model::Ptr<model::Lease>{lease}};
+}
+
+inline model::ObjectKey keyed(const std::string& name) { return {"ns", name}; }
+
+}  // namespace gs::kapi

@@ -1,0 +1,156 @@
+#include "sched/keep_away.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+
+#include "base/random.h"
+#include "testing/builders.h"
+
+namespace gs::sched {
+namespace {
+
+const model::AntiAffinityTerm kByZone{"zone", {"default"}, {}};
+const model::AntiAffinityTerm kByHost{"host", {"default"}, {}};
+
+class KeepAwayTest : public ::testing::Test {
+ protected:
+  void node(const std::string& name, model::Labels labels) {
+    model::Node n = testing::makeNode(name);
+    n.labels = std::move(labels);
+    ledger.upsertNode(n);
+    rules.nodeChanged(n.name);
+  }
+  void dropNode(const std::string& name) {
+    ledger.removeNode(model::NodeName{name});
+    rules.nodeChanged(model::NodeName{name});
+  }
+  bool put(const char* uid, const std::string& where, std::vector<model::AntiAffinityTerm> terms) {
+    return rules.put(model::Uid{uid}, model::NodeName{where}, terms);
+  }
+  [[nodiscard]] std::vector<model::AntiAffinityTerm> closedTo(const std::string& name) const {
+    const NodeState* state = ledger.find(model::NodeName{name});
+    return state == nullptr ? std::vector<model::AntiAffinityTerm>{} : state->closed_to;
+  }
+  using Terms = std::vector<model::AntiAffinityTerm>;
+
+  Ledger ledger;
+  KeepAway rules{ledger};
+};
+
+TEST_F(KeepAwayTest, ClosesAllNodesOfTheDomainWhileThePodIsThere) {
+  node("a", {{"zone", "1"}});
+  node("b", {{"zone", "1"}});
+  node("c", {{"zone", "2"}});
+  node("d", {});
+  EXPECT_TRUE(put("p", "a", {kByZone}));
+  EXPECT_EQ(closedTo("a"), Terms{kByZone});
+  EXPECT_EQ(closedTo("b"), Terms{kByZone});
+  EXPECT_EQ(closedTo("c"), Terms{});
+  EXPECT_EQ(closedTo("d"), Terms{});
+  rules.remove(model::Uid{"p"});
+  EXPECT_EQ(closedTo("b"), Terms{});
+}
+
+TEST_F(KeepAwayTest, StaysClosedUntilTheLastOfThemGoes) {
+  node("a", {{"host", "a"}});
+  EXPECT_TRUE(put("p", "a", {kByHost}));
+  EXPECT_FALSE(put("q", "a", {kByHost})) << "nobody new is meant";
+  rules.remove(model::Uid{"p"});
+  EXPECT_EQ(closedTo("a"), Terms{kByHost});
+  rules.remove(model::Uid{"q"});
+  rules.remove(model::Uid{"q"});
+  EXPECT_EQ(closedTo("a"), Terms{});
+}
+
+TEST_F(KeepAwayTest, NodesThatComeLaterAreClosedToo) {
+  put("p", "a", {kByZone});
+  node("b", {{"zone", "1"}});
+  EXPECT_EQ(closedTo("b"), Terms{}) << "nothing is known of the pod's node";
+  node("a", {{"zone", "1"}});
+  EXPECT_EQ(closedTo("b"), Terms{kByZone});
+  node("c", {{"zone", "1"}});
+  EXPECT_EQ(closedTo("c"), Terms{kByZone});
+}
+
+TEST_F(KeepAwayTest, FollowsTheLabelsOfThePodsNode) {
+  node("a", {{"zone", "1"}});
+  node("b", {{"zone", "2"}});
+  put("p", "a", {kByZone});
+  node("a", {{"zone", "2"}});
+  EXPECT_EQ(closedTo("b"), Terms{kByZone});
+  dropNode("a");
+  EXPECT_EQ(closedTo("b"), Terms{});
+  node("a", {{"zone", "2"}});
+  EXPECT_EQ(closedTo("b"), Terms{kByZone});
+}
+
+TEST_F(KeepAwayTest, SaysWhomTheTermsMean) {
+  const model::AntiAffinityTerm web{"zone", {}, {{{"app", model::LabelRequirement::Op::In, {"web"}}}}};
+  put("p", "a", {kByHost, web});
+  EXPECT_EQ(rules.meaning("default", {{"app", "web"}}), (Terms{kByHost, web}));
+  EXPECT_EQ(rules.meaning("other", {{"app", "web"}}), Terms{web});
+  EXPECT_EQ(rules.meaning("other", {}), Terms{});
+  put("p", "a", {});
+  EXPECT_EQ(rules.meaning("default", {{"app", "web"}}), Terms{});
+}
+
+/// Whatever happened before, a node is closed to a term exactly if some pod that says it is on a node of the same domain.
+RC_GTEST_FIXTURE_PROP(KeepAwayTest, ClosedIsWhatTheDefinitionSays, (std::uint64_t seed)) {
+  Rng rng{seed};
+  std::map<std::string, model::Labels> nodes;
+  std::map<std::string, std::pair<std::string, Terms>> pods;
+  const auto any = [&](std::initializer_list<const char*> of) {
+    return std::string{of.begin()[rng.below(of.size())]};
+  };
+  for (int i = 0; i < 80; ++i) {
+    const std::string name = any({"a", "b", "c"});
+    const std::string uid = any({"p", "q", "r"});
+    switch (rng.below(4)) {
+      case 0:
+        nodes.erase(name);
+        dropNode(name);
+        break;
+      case 1: {
+        model::Labels labels;
+        if (rng.chance(70)) { labels["zone"] = any({"1", "2"}); }
+        if (rng.chance(70)) { labels["host"] = name; }
+        nodes[name] = labels;
+        node(name, labels);
+        break;
+      }
+      case 2:
+        pods.erase(uid);
+        rules.remove(model::Uid{uid});
+        break;
+      default: {
+        Terms terms;
+        if (rng.chance(50)) { terms.push_back(kByHost); }
+        if (rng.chance(50)) { terms.push_back(kByZone); }
+        pods[uid] = {name, terms};
+        put(uid.c_str(), name, terms);
+      }
+    }
+    for (const auto& [at, labels] : nodes) {
+      Terms expected;
+      for (const auto& term : {kByHost, kByZone}) {
+        const auto closes = [&](const auto& pod) {
+          const auto& [where, terms] = pod.second;
+          const auto there = nodes.find(where);
+          if (there == nodes.end() || std::find(terms.begin(), terms.end(), term) == terms.end()) {
+            return false;
+          }
+          const auto mine = labels.find(term.topology_key);
+          const auto its = there->second.find(term.topology_key);
+          return mine != labels.end() && its != there->second.end() && mine->second == its->second;
+        };
+        if (std::any_of(pods.begin(), pods.end(), closes)) { expected.push_back(term); }
+      }
+      RC_ASSERT(closedTo(at) == expected);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gs::sched

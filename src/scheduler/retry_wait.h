@@ -1,0 +1,18 @@
+// How long until a write that did not go through is tried again: 200 ms, then twice that each time up to 10 s, and never
+// sooner than the server asked for (Retry-After).
+#pragma once
+
+#include <algorithm>
+
+#include "base/clock.h"
+
+namespace gs::scheduler {
+
+/// `failures` in a row so far, at least 1.
+[[nodiscard]] inline Duration retryWait(int failures, Duration asked_for) {
+  constexpr Duration kFirst = std::chrono::milliseconds{200};
+  constexpr Duration kLongest = std::chrono::seconds{10};
+  return std::max(std::min(kLongest, kFirst * (1 << std::clamp(failures - 1, 0, 10))), asked_for);
+}
+
+}  // namespace gs::scheduler
