@@ -141,10 +141,18 @@ function(gs_benchmarks)
   endforeach()
 endfunction()
 
-# Tests against a real Kubernetes, label `real`, one at a time: every line of `test/testbed/run-contract --list` is a case
-# that `run-contract CASE` runs. tools/test leaves them out where no control plane can be built.
+# Tests that need a real Kubernetes, or its kubectl: label `real`, one at a time. tools/test leaves them out where none can
+# be built. Every line of `test/testbed/run-contract --list` is a case that `run-contract CASE` runs, on the real server
+# and on the sandbox; then the tables of test/conformance on both.
+function(gs_real_test name)
+  add_test(NAME real/${name} COMMAND ${ARGN} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+  set_tests_properties(real/${name} PROPERTIES LABELS real RUN_SERIAL ON TIMEOUT 900)
+  set_property(TEST real/${name} APPEND PROPERTY ENVIRONMENT "GS_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+endfunction()
+
 function(gs_real_tests)
   set(runner "${CMAKE_SOURCE_DIR}/test/testbed/run-contract")
+  set(both "${CMAKE_SOURCE_DIR}/test/conformance/with-real")
   if(NOT EXISTS "${runner}" OR GS_FUZZ)
     return()
   endif()
@@ -156,8 +164,12 @@ function(gs_real_tests)
   string(STRIP "${cases}" cases)
   string(REPLACE "\n" ";" cases "${cases}")
   foreach(case IN LISTS cases)
-    add_test(NAME real/${case} COMMAND "${runner}" ${case})
-    set_tests_properties(real/${case} PROPERTIES LABELS real RUN_SERIAL ON TIMEOUT 900
-                         ENVIRONMENT "GS_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+    gs_real_test(${case} "${runner}" ${case})
+    if(NOT case STREQUAL "harness") # needs no server
+      gs_real_test(${case}-on-sandbox "${runner}" ${case})
+      set_property(TEST real/${case}-on-sandbox APPEND PROPERTY ENVIRONMENT GS_CONTRACT_PROVIDER=sandbox)
+    endif()
   endforeach()
+  gs_real_test(conformance "${both}" bash -c "$<TARGET_FILE:conformance> compare $REAL $SANDBOX")
+  gs_real_test(kubectl "${both}" bash -c "test/conformance/kubectl-compare $REAL $SANDBOX")
 endfunction()

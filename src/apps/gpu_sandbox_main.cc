@@ -35,6 +35,8 @@ struct Flags {
   std::string log_level = "warn";
   bool scheduler = true;
   bool open = false;
+  bool api_only = false;
+  std::string request_log;
   std::string node;
   int gpus = 8;
   int gpu = 0;
@@ -99,13 +101,20 @@ int serve(const Flags& flags) {
   std::random_device device;
   options.live.world.seed = (std::uint64_t{device()} << 32U) ^ device();
   options.live.world.on_log = [](sandbox::ReplicaId, const kapi::Log& line) { k8s::writeLog(line); };
-  if (!flags.scheduler) { options.live.scheduler.reset(); }
+  if (!flags.scheduler || flags.api_only) { options.live.scheduler.reset(); }
+  if (flags.api_only) {
+    options.live.world.nodes.clear();
+    options.live.world.kubelets = false;
+    options.live.world.crds = false;
+  }
+  options.request_log = flags.request_log;
   const SystemClock clock;
   const std::string kubeconfig = options.kubeconfig;
+  const bool scheduler = options.live.scheduler.has_value();
   auto server = sandbox::Server::start(std::move(options), clock);
   if (!server) { return complain(server.error()); }
   std::cout << fmt::format("# gpu-sandbox serves {} (no authentication{})\nexport KUBECONFIG={}\n",
-                           (*server)->url(), flags.scheduler ? "" : ", no scheduler inside", kubeconfig)
+                           (*server)->url(), scheduler ? "" : ", no scheduler inside", kubeconfig)
             << std::flush;
   int signal = 0;
   sigwait(&signals, &signal);
@@ -146,6 +155,12 @@ void describeServe(CLI::App& app, Flags& f, std::function<int()>& chosen) {
       "Where to write the kubeconfig; default: a file in the runtime folder, removed at the end");
   serve_app->add_option("--data", f.data_file, "Keep the state in this file over a restart");
   serve_app->add_flag("!--no-scheduler", f.scheduler, "No scheduler inside: run gpu-scheduler beside it");
+  serve_app->add_flag("--api-only", f.api_only,
+                      "The API server alone: no nodes, kubelets, scheduler or CRDs");
+  serve_app->add_option(
+      "--request-log", f.request_log,
+      "Append each request to this file: who (the bearer token, unchecked), verb, resource, "
+      "subresource, namespace, name, code");
   serve_app->add_flag("--i-know-it-is-open", f.open,
                       "Listen on an address that others reach: there is no authentication");
   serve_app->add_option("--log-level", f.log_level, "debug, info, warn or error")

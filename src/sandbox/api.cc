@@ -17,6 +17,23 @@ const char* optionsKind(const std::string& method) {
   return method == "POST" ? "CreateOptions" : method == "PUT" ? "UpdateOptions" : "PatchOptions";
 }
 
+/// Everybody may do everything.
+json::Value reviewOf(const std::string& kind) {
+  if (kind == "SelfSubjectAccessReview") {
+    return json::Object{{"allowed", true}, {"reason", "the sandbox allows everything"}};
+  }
+  if (kind == "SelfSubjectReview") {
+    return json::Object{{"userInfo", json::Object{{"username", "nobody asks who you are"},
+                                                  {"groups", json::Array{json::Value{"system:masters"}}}}}};
+  }
+  const json::Value all = json::Array{json::Value{"*"}};
+  return json::Object{
+      {"incomplete", false},
+      {"resourceRules",
+       json::Array{json::Value{json::Object{{"verbs", all}, {"apiGroups", all}, {"resources", all}}}}},
+      {"nonResourceRules", json::Array{json::Value{json::Object{{"verbs", all}, {"nonResourceURLs", all}}}}}};
+}
+
 }  // namespace
 
 Response toResponse(const ApiError& error) {
@@ -117,8 +134,8 @@ Api::Result Api::post(Call& call) {
   }
   auto body = readObject(call);
   if (!body) { return tl::unexpected(body.error()); }
-  if (call.resource().create_only) {  // a SelfSubjectAccessReview: everybody may do everything
-    body->set("status", json::Object{{"allowed", true}, {"reason", "the sandbox allows everything"}});
+  if (call.resource().create_only) {
+    body->set("status", reviewOf(call.resource().kind));
     return Response{201, *std::move(body)};
   }
   return create(call, *std::move(body));

@@ -46,6 +46,7 @@ struct Response {
 [[nodiscard]] Response toResponse(const ApiError& error);
 
 using WatchId = std::uint64_t;
+struct ListOptions;
 
 class Api {
  public:
@@ -114,6 +115,13 @@ class Api {
   [[nodiscard]] Done readOptions(Call& call) const;
   [[nodiscard]] Result get(const Call& call) const;
   [[nodiscard]] Result list(const Call& call) const;
+  /// Where a list begins, and as of when.
+  struct Span {
+    std::uint64_t revision = 0;
+    StoreKey after;
+    bool continues = false;  // after `after`
+  };
+  [[nodiscard]] Answer<Span> spanOf(const Resource& resource, const ListOptions& options) const;
 
   // POST and PUT.
   [[nodiscard]] Result post(Call& call);
@@ -163,6 +171,7 @@ class Api {
 
   /// Stores it, unless it is a dry run; returns it as it is (would be) stored.
   ObjectPtr commit(const Call& call, json::Value object, OwnersPtr owners);
+  void giveServiceAccount(const std::string& ns, Now now);
   /// A CRD is served from now on, and its status says so.
   void establish(const json::Value& crd, Now now);
   /// A stored object in the form of the resource that it is read by.

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "sandbox/api.h"
+#include "sandbox/last_applied.h"
 #include "sandbox/patch.h"
 
 namespace gs::sandbox {
@@ -152,9 +153,12 @@ Api::Result Api::apply(Call& call) {
   const Manager manager{call.query("fieldManager"), true, call.route.subresource, r.apiVersion()};
   static const Schema kAnything{};
   static const Owners kNobody;
-  auto applied = serverSideApply(live, config, r.schema ? *r.schema : kAnything,
-                                 there != nullptr && there->owners ? *there->owners : kNobody, manager,
-                                 call.query("force") == "true");
+  const Schema& schema = r.schema ? *r.schema : kAnything;
+  const Owners& before = there != nullptr && there->owners ? *there->owners : kNobody;
+  auto applied = serverSideApply(live, config, schema, before, manager, call.query("force") == "true");
+  if (!applied && manager.name == "kubectl" && mayTakeOver(live, schema, applied.error())) {
+    applied = serverSideApply(live, config, schema, before, manager, true);
+  }
   if (!applied) { return tl::unexpected(applied.error()); }
   auto object = decode(call, applied->object);
   if (!object) { return badOutcome(applied->object, object.error()); }

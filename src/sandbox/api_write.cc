@@ -202,7 +202,11 @@ Done Api::admit(const Call& call, json::Value& object) const {
       return refused;
     }
   }
-  return r.id() == "/pods" ? admitPriority(object) : Done{};
+  if (r.id() != "/pods") { return {}; }
+  const std::string wanted{object["spec"]["priorityClassName"].str()};
+  const auto* known =
+      wanted.empty() ? nullptr : store_.find({"scheduling.k8s.io/priorityclasses", "", wanted});
+  return admitPriority(object, known == nullptr ? Value{} : *known->object);
 }
 
 Api::Result Api::create(Call& call, json::Value object) {
@@ -224,6 +228,7 @@ Api::Result Api::create(Call& call, json::Value object) {
   OwnersPtr owners = call.owners ? std::move(call.owners) : owned(call, nullptr, {}, object);
   const auto object_ptr = commit(call, std::move(object), std::move(owners));
   if (r.isCrds() && !call.dry_run) { establish(*object_ptr, call.now); }
+  if (r.id() == "/namespaces" && !call.dry_run) { giveServiceAccount(call.route.name, call.now); }
   return Response{201, shown(r, *object_ptr)};
 }
 
@@ -268,6 +273,13 @@ Refused Api::preconditionFailed(const Call& call, const char* what, std::string_
                   "AdditionalErrorMsg: Precondition failed: {} in precondition: {}, {} in object meta: {}",
                   r.custom ? r.group : "", r.custom ? "/" : "", r.plural, call.route.ns, call.route.name,
                   what, want, what, have));
+}
+
+/// As the controller-manager does it.
+void Api::giveServiceAccount(const std::string& ns, Now now) {
+  const Request request{"POST", "/api/v1/namespaces/" + ns + "/serviceaccounts", "application/json",
+                        json::Object{{"metadata", json::Object{{"name", "default"}}}}};
+  (void)handle(request, now);
 }
 
 void Api::establish(const json::Value& crd, Now now) {

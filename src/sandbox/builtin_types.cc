@@ -67,6 +67,9 @@ PdbCondition v1.Condition type:!string status:!string observedGeneration:int64 l
 PdbStatus v1.PodDisruptionBudgetStatus observedGeneration:int64 disruptedPods:{time} disruptionsAllowed:!int32 currentHealthy:!int32 desiredHealthy:!int32 expectedPods:!int32 conditions:[PdbCondition]@type
 PodDisruptionBudget v1.PodDisruptionBudget kind:string apiVersion:string metadata:ObjectMeta spec:PdbSpec status:PdbStatus
 SelfSubjectAccessReview v1.SelfSubjectAccessReview kind:string apiVersion:string metadata:ObjectMeta spec:!any status:any
+SelfSubjectRulesReview v1.SelfSubjectRulesReview kind:string apiVersion:string metadata:ObjectMeta spec:!any status:any
+SelfSubjectReview v1.SelfSubjectReview kind:string apiVersion:string metadata:ObjectMeta status:any
+PriorityClass v1.PriorityClass kind:string apiVersion:string metadata:ObjectMeta value:!int32 globalDefault:bool description:string preemptionPolicy:*string
 Eviction v1.Eviction kind:string apiVersion:string metadata:ObjectMeta deleteOptions:*any
 LeaseSpec v1.LeaseSpec holderIdentity:*string leaseDurationSeconds:*int32 acquireTime:*microtime renewTime:*microtime leaseTransitions:*int32 strategy:*string preferredHolder:*string
 Lease v1.Lease kind:string apiVersion:string metadata:ObjectMeta spec:LeaseSpec

@@ -1,5 +1,7 @@
 #include "sandbox/http_port.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
@@ -12,6 +14,8 @@ namespace gs::sandbox {
 namespace {
 
 constexpr std::size_t kMaxChunk = std::size_t{1} << 20;
+constexpr const char* kLateBindings = "/sandbox/v1/faults/late-bindings";
+constexpr std::int64_t kMaxLate = 300;  // seconds
 
 net::Response asJson(int status, const json::Value& body) {
   net::Response out = net::jsonResponse(status, json::print(body) + "\n");
@@ -39,7 +43,10 @@ bool watches(std::string_view target) {
   return it != query.end() && (it->second == "true" || it->second == "1");
 }
 
+bool isBinding(std::string_view path) { return path.ends_with("/binding") || path.ends_with("/bindings"); }
+
 net::Response answerOf(const Response& response) {
+  if (response.code == 204) { return {.status = 204}; }
   net::Response out = response.text.empty() ? asJson(response.code, response.body)
                                             : net::textResponse(response.code, response.text);
   for (const auto& warning : response.warnings) {
@@ -115,7 +122,27 @@ net::Response HttpPort::answer(const net::Request& request) {
       return out;
     }
   }
-  return resource(request, accept);
+  if (path == kLateBindings) { return setLateBindings(request); }
+  net::Response out = resource(request, accept);
+  if (log_ != nullptr) { note(request, out.status); }
+  return out;
+}
+
+void HttpPort::note(const net::Request& request, int code) {
+  (void)live_.ask([&](World& w) {
+    if (const auto route = w.api().resources().route(request.target)) { log_->add(request, *route, code); }
+  });
+}
+
+net::Response HttpPort::setLateBindings(const net::Request& request) {
+  const auto body = json::parse(request.body);
+  const std::int64_t seconds = body ? (*body)["seconds"].intOr(-1) : -1;
+  if (request.method != "POST" || seconds < 0 || seconds > kMaxLate) {
+    return asError(badRequest(fmt::format("POST {{\"seconds\": N}}, N from 0 to {}, not {} {}", kMaxLate,
+                                          request.method, request.body.substr(0, 100))));
+  }
+  late_.setDelay(std::chrono::seconds{seconds});
+  return asJson(200, successBody({}));
 }
 
 net::Response HttpPort::openApi(std::string_view path) {
@@ -149,6 +176,7 @@ net::Response HttpPort::resource(const net::Request& in, const std::vector<Media
   request.bad_body = std::move(body->bad);
   request.shown_body = std::move(body->shown);
   if (const std::string* agent = net::findHeader(in.headers, "User-Agent")) { request.user_agent = *agent; }
+  if (request.method == "POST" && isBinding(in.path())) { late_.hold(live_.clock()); }
   return carryOut(request, wanted);
 }
 

@@ -24,8 +24,8 @@ void defaultPod(json::Value& pod);
 void beginPod(json::Value& pod, Now now);
 /// Guaranteed, Burstable or BestEffort.
 [[nodiscard]] const char* qosClass(const json::Value& pod);
-/// The admission of its priority class. Error 403.
-[[nodiscard]] Done admitPriority(json::Value& pod);
+/// The admission of its priority class, which is `stored` if it is no built-in one; null: there is none. Error 403.
+[[nodiscard]] Done admitPriority(json::Value& pod, const json::Value& stored);
 
 // Custom resource definitions (crd_checks.cc).
 [[nodiscard]] FieldErrors checkCrd(const json::Value& crd, const json::Value& old);

@@ -134,6 +134,29 @@ void NodeAgents::setNodeReady(const std::string& node, bool ready) {
 
 // ---- acting
 
+namespace {
+
+/// What `kubectl describe node` tells of a machine, beside what the scheduler reads.
+void describe(Value& node, std::size_t number, Now now) {
+  Value& status = node.child("status");
+  status.set("nodeInfo", Object{{"architecture", "amd64"},
+                                {"operatingSystem", "linux"},
+                                {"osImage", "gpu-sandbox"},
+                                {"kernelVersion", "simulated"},
+                                {"containerRuntimeVersion", "simulated://1"},
+                                {"kubeletVersion", "v1.33.0"}});
+  const std::string address = fmt::format("10.0.{}.{}", number / 250, number % 250 + 1);
+  status.set("addresses", Array{Value{Object{{"type", "InternalIP"}, {"address", address}}},
+                                Value{Object{{"type", "Hostname"}, {"address", node["metadata"]["name"]}}}});
+  for (Value& condition : status.child("conditions").array()) {
+    condition.set("lastHeartbeatTime", kapi::timeText(now.wall));
+    condition.set("lastTransitionTime", kapi::timeText(now.wall));
+    condition.set("message", "simulated");
+  }
+}
+
+}  // namespace
+
 std::optional<Mono> NodeAgents::nextDue(Now now) {
   if (commanded_ || kubelet_.changes() != seen_changes_) { return now.mono; }
   std::optional<Mono> due;
@@ -165,13 +188,17 @@ void NodeAgents::tick(Now now) {
 void NodeAgents::create(Machine& m, Now now) {
   m.created = true;
   Value node = kapi::encodeNode(m.sim);
+  describe(node, machines_.size(), now);
   (void)send("POST", "/api/v1/nodes", std::move(node), now);
   if (agents_) { createAgentPod(m, now); }
 }
 
 void NodeAgents::createAgentPod(const Machine& m, Now now) {
   Value pod = Object{{"apiVersion", "v1"}, {"kind", "Pod"}};
-  pod.set("metadata", Object{{"name", agentPod(m.sim)}, {"labels", Object{{"app", "gpu-scheduler-agent"}}}});
+  // A pod of the machine itself, so that draining leaves it alone.
+  pod.set("metadata", Object{{"name", agentPod(m.sim)},
+                             {"labels", Object{{"app", "gpu-scheduler-agent"}}},
+                             {"annotations", Object{{"kubernetes.io/config.mirror", "gpu-sandbox"}}}});
   pod.set("spec",
           Object{{"nodeName", m.sim.name.text},
                  {"tolerations", Array{Value{Object{{"operator", "Exists"}}}}},

@@ -159,7 +159,7 @@ void beginPod(json::Value& pod, Now now) {
                          {"message", "Scheduling is blocked due to non-empty scheduling gates"}}}});
 }
 
-Done admitPriority(json::Value& pod) {
+Done admitPriority(json::Value& pod, const json::Value& stored) {
   const Subject pods{"", "pods", "Pod"};
   const auto name = pod["metadata"]["name"].str();
   const auto wanted = pod["spec"]["priorityClassName"].str();
@@ -168,6 +168,8 @@ Done admitPriority(json::Value& pod) {
     priority = 2'000'001'000;
   } else if (wanted == "system-cluster-critical") {
     priority = 2'000'000'000;
+  } else if (!stored.isNull()) {
+    priority = stored["value"].intOr(0);
   } else if (!wanted.empty()) {
     return forbidden(pods, name, fmt::format("no PriorityClass with name {} was found", wanted));
   }
@@ -181,7 +183,9 @@ Done admitPriority(json::Value& pod) {
   }
   if (!pod["spec"].isObject() || (!given.isNull() && !given.isInt())) { return {}; }
   pod.child("spec").set("priority", priority);
-  setDefault(pod.child("spec"), "preemptionPolicy", "PreemptLowerPriority");
+  const Value& policy = stored["preemptionPolicy"];
+  setDefault(pod.child("spec"), "preemptionPolicy",
+             policy.isString() ? policy : Value{"PreemptLowerPriority"});
   return {};
 }
 

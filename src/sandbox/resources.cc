@@ -31,12 +31,15 @@ coordination.k8s.io v1 leases Lease u
 - v1 events Event=CoreEvent u ev
 events.k8s.io v1 events Event u ev
 apiextensions.k8s.io v1 customresourcedefinitions CustomResourceDefinition=Crd cs crd,crds api-extensions
+scheduling.k8s.io v1 priorityclasses PriorityClass c pc
 policy v1 poddisruptionbudgets PodDisruptionBudget s pdb
 rbac.authorization.k8s.io v1 clusterroles ClusterRole c
 rbac.authorization.k8s.io v1 clusterrolebindings ClusterRoleBinding c
 rbac.authorization.k8s.io v1 roles Role -
 rbac.authorization.k8s.io v1 rolebindings RoleBinding -
 authorization.k8s.io v1 selfsubjectaccessreviews SelfSubjectAccessReview cp
+authorization.k8s.io v1 selfsubjectrulesreviews SelfSubjectRulesReview cp
+authentication.k8s.io v1 selfsubjectreviews SelfSubjectReview cp
 )";
 
 std::vector<std::string> splitCommas(const std::string& text) {

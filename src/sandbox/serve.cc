@@ -42,7 +42,7 @@ net::HttpServer::Options httpOptions(const std::string& address) {
   http.limits.body_bytes = kMaxBody;
   http.limits.header_bytes = std::size_t{64} << 10;
   http.request_timeout = std::chrono::seconds{30};
-  http.max_workers = 8;
+  http.max_workers = 64;  // started as needed; late Bindings hold one each
   http.max_streams = kMaxWatches;
   return http;
 }
@@ -101,7 +101,12 @@ Result<std::unique_ptr<Server>> Server::start(Options options, const Clock& cloc
     };
   }
   server->live_ = std::make_unique<Live>(std::move(options.live), clock);
-  server->port_ = std::make_unique<HttpPort>(*server->live_);
+  if (!options.request_log.empty()) {
+    auto log = RequestLog::open(options.request_log);
+    if (!log) { return tl::unexpected(log.error()); }
+    server->log_ = *std::move(log);
+  }
+  server->port_ = std::make_unique<HttpPort>(*server->live_, server->log_.get());
   auto http =
       net::HttpServer::start(httpOptions(options.address),
                              [port = server->port_.get()](const net::Request& r) { return port->answer(r); });
@@ -117,6 +122,7 @@ Result<std::unique_ptr<Server>> Server::start(Options options, const Clock& cloc
 }
 
 void Server::stop() {
+  if (port_) { port_->release(); }
   if (live_) { live_->stop(); }  // ends the watches
   if (http_) { http_->stop(); }
   if (states_) { states_->close(); }

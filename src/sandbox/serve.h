@@ -22,9 +22,10 @@ class Server {
  public:
   struct Options {
     std::string address = "127.0.0.1:0";
-    bool open = false;       // any address may be listened on
-    std::string data_file;   // "": in memory only
-    std::string kubeconfig;  // is written here
+    bool open = false;        // any address may be listened on
+    std::string data_file;    // "": in memory only
+    std::string kubeconfig;   // is written here
+    std::string request_log;  // "": none (request_log.h)
     Live::Options live{};
   };
 
@@ -46,6 +47,7 @@ class Server {
   std::unique_ptr<Mailbox<std::shared_ptr<const json::Value>>> states_;
   std::unique_ptr<Worker> saver_;
   std::unique_ptr<Live> live_;
+  std::unique_ptr<RequestLog> log_;
   std::unique_ptr<HttpPort> port_;
   std::unique_ptr<net::HttpServer> http_;
 };

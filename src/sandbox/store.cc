@@ -49,6 +49,21 @@ std::pair<Store::Map::const_iterator, Store::Map::const_iterator> Store::range(
   return {objects_.lower_bound({resource, "", ""}), objects_.lower_bound({resource + '\x01', "", ""})};
 }
 
+std::map<StoreKey, ObjectPtr> Store::asOf(const std::string& resource, std::uint64_t revision) const {
+  std::map<StoreKey, ObjectPtr> out;
+  const auto [begin, end] = range(resource);
+  for (auto it = begin; it != end; ++it) { out.emplace(it->first, it->second.object); }
+  for (auto it = history_.rbegin(); it != history_.rend() && it->revision > revision; ++it) {
+    if (it->key.resource != resource) { continue; }
+    if (it->before == nullptr) {
+      out.erase(it->key);
+    } else {
+      out[it->key] = it->before;
+    }
+  }
+  return out;
+}
+
 std::uint64_t Store::positionAfter(std::uint64_t revision) const {
   const auto it = std::upper_bound(history_.begin(), history_.end(), revision,
                                    [](std::uint64_t r, const HistoryEntry& e) { return r < e.revision; });

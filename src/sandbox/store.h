@@ -56,6 +56,9 @@ class Store {
   /// All of a resource, in one namespace or ("") in all; ordered by namespace and name.
   [[nodiscard]] std::pair<Map::const_iterator, Map::const_iterator> range(const std::string& resource) const;
 
+  /// All of a resource as it was at `revision`, which is not before oldest() nor after revision().
+  [[nodiscard]] std::map<StoreKey, ObjectPtr> asOf(const std::string& resource, std::uint64_t revision) const;
+
   /// Everything anew, as of `revision`; history is forgotten.
   void reset(Map objects, std::uint64_t revision);
 

@@ -68,13 +68,14 @@ struct World::Replica {
 namespace {
 
 /// An API server with the chart's CRDs, or with what was saved.
-std::unique_ptr<Api> makeApi(Rng rng, Now now, const json::Value& saved) {
+std::unique_ptr<Api> makeApi(Rng rng, Now now, const json::Value& saved, bool with_crds) {
   auto api = std::make_unique<Api>(rng, now);
   if (!saved.isNull()) {
     const auto restored = api->restore(saved);
     GS_CHECK(restored.has_value(), "the saved state: {}", restored ? "" : restored.error().message);
     return api;
   }
+  if (!with_crds) { return api; }
   for (const auto& crd : crds()) {
     const auto answer = api->handle(
         {"POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "application/json", crd}, now);
@@ -89,7 +90,7 @@ World::World(Options options)
     : options_{std::move(options)},
       clock_{options_.start},
       rng_{options_.seed},
-      api_{makeApi(rng_.split(), clock_.now(), options_.restore)},
+      api_{makeApi(rng_.split(), clock_.now(), options_.restore, options_.crds)},
       port_{*api_},
       kubelet_{std::make_unique<Kubelet>(*api_)},
       agents_{std::make_unique<NodeAgents>(*api_, *kubelet_,
@@ -421,8 +422,9 @@ void World::changed() {
     drain_due_ = true;
     after(options_.latency, [this] { drainStreams(); });
   }
-  const auto due = std::min(kubelet_->nextDue(clock_.now()).value_or(Mono::max()),
-                            agents_->nextDue(clock_.now()).value_or(Mono::max()));
+  const auto running = options_.kubelets ? kubelet_->nextDue(clock_.now()) : std::nullopt;
+  const auto due =
+      std::min(running.value_or(Mono::max()), agents_->nextDue(clock_.now()).value_or(Mono::max()));
   if (due == Mono::max() || (simulate_at_ && *simulate_at_ <= due)) { return; }
   simulate_at_ = due;
   at(due, [this, due] {
@@ -432,7 +434,7 @@ void World::changed() {
 
 void World::simulate() {
   simulate_at_.reset();
-  kubelet_->tick(clock_.now());
+  if (options_.kubelets) { kubelet_->tick(clock_.now()); }
   agents_->tick(clock_.now());
   changed();
 }

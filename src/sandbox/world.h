@@ -52,7 +52,9 @@ class World {
   struct Options {
     std::uint64_t seed = 1;
     std::vector<kapi::SimNode> nodes = kapi::defaultNodes();
-    bool agents = true;  // false: GpuNodeStatus made by hand (no observedTime)
+    bool agents = true;    // false: GpuNodeStatus made by hand (no observedTime)
+    bool kubelets = true;  // false: nothing runs; a pod that was bound stays as it is
+    bool crds = true;      // false: without the chart's CRDs
     Duration latency = std::chrono::milliseconds{1};
     Duration lease_duration = std::chrono::seconds{5};
     Duration renew_deadline = std::chrono::seconds{3};
