@@ -32,7 +32,7 @@ struct Flags {
   std::string kubeconfig_out;
   std::string data_file;
   std::string kubeconfig;
-  std::string log_level = "warn";
+  std::string log_level = "error";
   bool scheduler = true;
   bool open = false;
   bool api_only = false;

@@ -129,7 +129,7 @@ Api::Result Api::post(Call& call) {
   }
   if (call.resource().id() == "/bindings") {
     call.route.resource = resources_.find("", "pods");
-    call.route.name = call.request.body["metadata"]["name"].str();
+    if (call.request.body.isObject()) { call.route.name = call.request.body["metadata"]["name"].str(); }
     return bind(call);
   }
   auto body = readObject(call);

@@ -160,6 +160,9 @@ Api::Result Api::apply(Call& call) {
     applied = serverSideApply(live, config, schema, before, manager, true);
   }
   if (!applied) { return tl::unexpected(applied.error()); }
+  if (manager.name == "kubectl" && call.route.subresource.empty()) {
+    refreshLastApplied(applied->object, config);
+  }
   auto object = decode(call, applied->object);
   if (!object) { return badOutcome(applied->object, object.error()); }
   auto owners = std::make_shared<const Owners>(std::move(applied->owners));

@@ -26,6 +26,15 @@ void assign(Value& pod, const Value& binding, Now now) {
                                        {"lastTransitionTime", kapi::timeText(now.wall)}});
 }
 
+/// A body that is no object of this kind at all.
+Done checkBody(const Request& request, const char* kind) {
+  const Value& body = request.body;
+  const Value& meta = body["metadata"];
+  if (request.bad_body.empty() && body.isObject() && (meta.isNull() || meta.isObject())) { return {}; }
+  const std::string why = request.bad_body.empty() ? "it is no object with metadata" : request.bad_body;
+  return badRequest(fmt::format("the object provided is unrecognized (must be of type {}): {}", kind, why));
+}
+
 /// What is wrong with the Binding itself.
 Done checkBinding(const Value& binding, const Route& route) {
   if (binding["metadata"]["name"].str() != route.name) {
@@ -50,6 +59,7 @@ Api::Result Api::bind(Call& call) {
   const Subject subject{"", "pods/binding", "Binding"};
   const Value& binding = call.request.body;
   const std::string& name = call.route.name;
+  if (auto fine = checkBody(call.request, "Binding"); !fine) { return tl::unexpected(fine.error()); }
   if (auto fine = checkBinding(binding, call.route); !fine) { return tl::unexpected(fine.error()); }
   const auto* there = stored(call);
   if (there == nullptr) { return notFound(call.resource().subject(), name); }
@@ -81,6 +91,7 @@ Api::Result Api::bind(Call& call) {
 }
 
 Api::Result Api::evict(Call& call) {
+  if (auto fine = checkBody(call.request, "Eviction"); !fine) { return tl::unexpected(fine.error()); }
   const Value& eviction = call.request.body;
   if (const auto name = eviction["metadata"]["name"].str(); !name.empty() && name != call.route.name) {
     return badRequest("name in URL does not match name in Eviction object: " + std::string{name});

@@ -1,4 +1,4 @@
-// From client-side to server-side apply: `kubectl apply --server-side` may take over what `kubectl apply` wrote before,
+// From client-side to server-side apply, and back: `kubectl apply --server-side` may take over what `kubectl apply` wrote before,
 // by what that left in the annotation kubectl.kubernetes.io/last-applied-configuration.
 #pragma once
 
@@ -10,5 +10,8 @@ namespace gs::sandbox {
 
 /// Whether each field of a refused apply's conflict is one that the annotation names and that still is as it says.
 [[nodiscard]] bool mayTakeOver(const json::Value& live, const Schema& schema, const ApiError& conflict);
+
+/// After such an apply the annotation, where there is one, says what was applied.
+void refreshLastApplied(json::Value& object, const json::Value& config);
 
 }  // namespace gs::sandbox
