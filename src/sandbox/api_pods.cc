@@ -94,7 +94,7 @@ Api::Result Api::evict(Call& call) {
   if (auto fine = checkBody(call.request, "Eviction"); !fine) { return tl::unexpected(fine.error()); }
   const Value& eviction = call.request.body;
   if (const auto name = eviction["metadata"]["name"].str(); !name.empty() && name != call.route.name) {
-    return badRequest("name in URL does not match name in Eviction object: " + std::string{name});
+    return badRequest("name in URL does not match name in Eviction object");
   }
   const auto* there = stored(call);
   if (there == nullptr) { return notFound(call.resource().subject(), call.route.name); }

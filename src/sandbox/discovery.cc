@@ -139,6 +139,9 @@ std::optional<Value> resourceList(const Resources& resources, std::string_view g
 
 std::vector<std::string_view> verbsOf(const Resource& r) {
   if (r.create_only) { return {"create"}; }
+  if (r.custom) {
+    return {"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"};
+  }
   if (r.id() == "/namespaces") { return {"create", "delete", "get", "list", "patch", "update", "watch"}; }
   return {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
 }

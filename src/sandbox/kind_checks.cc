@@ -168,7 +168,12 @@ void beginKind(const Resource& r, json::Value& object, Now now) {
   }
   if (r.kind == "Pod") { beginPod(object, now); }
   if (r.kind == "CustomResourceDefinition") { beginCrd(object); }
-  if (r.kind == "PodDisruptionBudget") { object.erase("status"); }
+  if (r.kind == "PodDisruptionBudget") {
+    object.set(
+        "status",
+        json::Object{
+            {"disruptionsAllowed", 0}, {"currentHealthy", 0}, {"desiredHealthy", 0}, {"expectedPods", 0}});
+  }
   if (r.kind != "Namespace") { return; }
   object.set("spec", json::Object{{"finalizers", json::Array{Value{"kubernetes"}}}});
   object.set("status", json::Object{{"phase", "Active"}});

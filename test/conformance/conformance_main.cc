@@ -92,7 +92,10 @@ int record(const Arguments& args) {
   if (!server || !cases) { return complain(server ? cases.error().message : server.error().message); }
   for (const Case& one : *cases) {
     std::ofstream out{fmt::format("{}/{}.jsonl", kRecorded, one.name)};
-    for (const auto& answer : play(one, *server)) { out << json::print(answer) << '\n'; }
+    const Answers answers = play(one, *server);
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      out << json::print(compared(one.steps[i], answers[i])) << '\n';
+    }
     if (!out) { return complain(fmt::format("{} can't be written", kRecorded)); }
   }
   return 0;

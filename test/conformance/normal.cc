@@ -150,6 +150,7 @@ json::Value Normal::object(const json::Value& v) {
         (name == "description" && !v["jsonPath"].isString() && v.find("priority") != nullptr)) {
       continue;
     }
+    if (name == "storageVersionHash") { continue; }
     if (name == "serviceAccount" || name == "serviceAccountName") { continue; }
     if (name == "metadata" && is_list) {
       Value meta = member->second;
@@ -165,6 +166,11 @@ json::Value Normal::object(const json::Value& v) {
     maskAges(out, columns_);
   }
   if (v["details"]["causes"].isArray()) { sortCauses(out); }
+  if (v["kind"].str() == "APIResourceList" && v["resources"].isArray()) {
+    auto& list = out["resources"].array();
+    std::sort(list.begin(), list.end(),
+              [](const Value& a, const Value& b) { return a["name"].str() < b["name"].str(); });
+  }
   return out;
 }
 

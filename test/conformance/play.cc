@@ -72,13 +72,16 @@ bool holds(const Value& until, int code, const Value& answer) {
   });
 }
 
-Value strip(const Value& answer, Compare compare) {
-  Value out = json::Object{{"code", answer["code"]}};
-  if (compare == Compare::Reason) { out.set("reason", answer["answer"]["reason"]); }
-  return compare == Compare::All ? answer : out;
-}
-
 }  // namespace
+
+json::Value compared(const Step& step, const json::Value& answer) {
+  if (step.compare == Compare::All) { return answer; }
+  Value out = json::Object{{"code", answer["code"]}};
+  if (step.compare == Compare::Reason) {
+    out.set("answer", json::Object{{"reason", answer["answer"]["reason"]}});
+  }
+  return out;
+}
 
 Server overHttp(const k8s::Access& access) {
   net::HttpClient::Options options;
@@ -143,7 +146,7 @@ Answers play(const Case& one, const Server& server) {
 }
 
 std::string differ(const Step& step, const json::Value& a, const json::Value& b) {
-  return difference(strip(a, step.compare), strip(b, step.compare));
+  return difference(compared(step, a), compared(step, b));
 }
 
 }  // namespace gs::conformance

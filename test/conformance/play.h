@@ -37,6 +37,8 @@ using Answers = std::vector<json::Value>;
 /// Makes the case's namespace first. An `until` that never holds is an answer like others.
 [[nodiscard]] Answers play(const Case& one, const Server& server);
 
+/// The part of an answer that counts.
+[[nodiscard]] json::Value compared(const Step& step, const json::Value& answer);
 /// "" or how they differ, as far as the step is compared.
 [[nodiscard]] std::string differ(const Step& step, const json::Value& a, const json::Value& b);
 
