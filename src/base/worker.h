@@ -16,7 +16,6 @@ class Worker {
   /// `name` is shown by ps and gdb, cut to 15 bytes.
   Worker(std::string name, std::function<void(std::stop_token)> body);
 
-  void requestStop() { thread_.request_stop(); }
   /// Waits for the body to return. A second call does nothing.
   void join();
 

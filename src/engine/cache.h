@@ -8,7 +8,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <optional>
 #include <set>
 #include <unordered_map>
 #include <vector>
@@ -35,13 +34,11 @@ class Tombstones {
     until = std::max(until, revision);
   }
   [[nodiscard]] bool covers(const model::Uid& uid, model::Revision revision) const {
-    const auto until = [&uid](const auto& generation) {
+    const auto in = [&](const auto& generation) {
       const auto it = generation.find(uid);
-      return it == generation.end() ? std::optional<model::Revision>{} : it->second;
+      return it != generation.end() && revision <= it->second;
     };
-    const auto young = until(young_);
-    const auto at = young ? young : until(old_);
-    return at && revision <= *at;
+    return in(young_) || in(old_);
   }
 
  private:

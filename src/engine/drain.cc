@@ -95,7 +95,9 @@ void Drain::review(const model::NodeName& node, Mono now) {
 
 void Drain::statusChanged(const model::GpuNodeStatus& status, Mono now) {
   Observed& seen = observed_[status.node];
-  const bool new_look = !status.observed_time.empty() && status.observed_time != seen.time;
+  // The first look that we hear of may be older than the end: it says nothing new.
+  const bool new_look =
+      !seen.time.empty() && !status.observed_time.empty() && status.observed_time != seen.time;
   seen.time = status.observed_time;
   seen.in_use.clear();
   for (const auto& device : status.devices) {

@@ -77,6 +77,27 @@ TEST_F(DrainTest, ALookThatStillShowsItKeepsItDraining) {
   EXPECT_TRUE(drain.drained(pod));
 }
 
+TEST_F(DrainTest, TheFirstLookThatWeHearOfMayBeOlderThanTheEnd) {
+  sched::Ledger fresh_ledger;
+  Drain fresh{fresh_ledger};
+  fresh_ledger.upsertNode(testing::makeNode("node-a"));
+  fresh.agentChanged(node, model::Uid{"agent"}, true, true, now);
+  model::GpuNodeStatus s = testing::makeStatus("node-a", 2);
+  const auto hears = [&](const char* time) {
+    s.observed_time = time;
+    fresh_ledger.upsertStatus(s);
+    fresh.statusChanged(s, now);
+  };
+  fresh.setComplete(false, now);
+  fresh.ended(pod, node, {0}, false, now);  // pods are listed before statuses
+  hears("t0");
+  fresh.setComplete(true, now);
+  hears("t1");
+  EXPECT_FALSE(fresh.drained(pod));
+  hears("t2");
+  EXPECT_TRUE(fresh.drained(pod));
+}
+
 TEST_F(DrainTest, ALateReportOfTerminatedContainersLiftsTheWait) {
   end(false);
   end(true);

@@ -159,7 +159,7 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
   touchClaimOf(any);
 }
 
-/// Whom it keeps away from its node while it runs there. A new rule may concern everybody who waits.
+/// Whom it keeps away from its node while it runs there. A new rule may concern pods that wait.
 void Engine::keepAway(const model::Pod& pod, bool waits, bool runs) {
   if (waits) {
     unbound_.insert(pod.uid);
@@ -169,7 +169,11 @@ void Engine::keepAway(const model::Pod& pod, bool waits, bool runs) {
   if (!runs) {
     keep_away_.remove(pod.uid);
   } else if (keep_away_.put(pod.uid, pod.node, pod.keeps_away)) {
-    touched_.insert(unbound_.begin(), unbound_.end());
+    for (const auto& uid : unbound_) {
+      const model::Pod& waiting = *cache_.pod(uid);
+      const auto means = [&](const auto& term) { return term.keepsAway(waiting.key.ns, waiting.labels); };
+      if (std::any_of(pod.keeps_away.begin(), pod.keeps_away.end(), means)) { touched_.insert(uid); }
+    }
   }
 }
 

@@ -188,12 +188,13 @@ TEST_F(EngineTest, ABlockedDeviceIsHeldUntilUnblocked) {
   EXPECT_EQ(use(1), DeviceUse::Free);
 }
 
-TEST_F(EngineTest, ANewRuleOfABoundPodConcernsEverybodyWhoWaits) {
+TEST_F(EngineTest, ANewRuleOfABoundPodConcernsThoseWhoWaitAndAreMeant) {
   comes(PodBuilder("waits"));
+  comes(PodBuilder("elsewhere", "other"));
   comes(PodBuilder("runs").on("node-a").running());
   (void)engine.takeTouched();
   model::Pod away = PodBuilder("away").on("node-a").running().value();
-  away.keeps_away = {{"host", {}, {}}};
+  away.keeps_away = {{"host", {"default"}, {}}};
   engine.apply({model::Kind::Pod, away.key, {}, shared(away), 1}, now);
   EXPECT_EQ(engine.takeTouched(), (std::set<model::Uid>{model::Uid{"uid-away"}, model::Uid{"uid-waits"}}));
   EXPECT_EQ(engine.keepAway().meaning("default", {}).size(), 1U);

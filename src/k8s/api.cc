@@ -113,7 +113,7 @@ class Api::HttpApiClient final : public Client {
   }
 
   void note(const net::Answer& answer) {
-    if (answer.status != 0) { api_.health_.answered(answer.status, api_.clock_.now().mono); }
+    if (answer.status != 0) { api_.health_.answered(answer.status); }
   }
 
   static std::string describe(const net::ClientRequest& request, const net::Answer& answer) {
@@ -129,7 +129,6 @@ class Api::HttpApiClient final : public Client {
 Api::Api(Access access, std::string user_agent, const Clock& clock)
     : access_{std::move(access)},
       user_agent_{std::move(user_agent)},
-      clock_{clock},
       token_{access_.token, access_.token_file, clock} {}
 
 std::unique_ptr<Client> Api::connect() { return std::make_unique<HttpApiClient>(*this); }

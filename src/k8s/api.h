@@ -26,7 +26,6 @@ class Api {
   class HttpApiClient;
   const Access access_;
   const std::string user_agent_;
-  const Clock& clock_;
   TokenSource token_;
   ApiHealth health_;
 };

@@ -200,7 +200,6 @@ TEST_F(ApiTest, HealthFollowsTheAnswers) {
   }};
   Api& api = apiOf(server);
   const auto client = api.connect();
-  EXPECT_EQ(api.health().state().last_answer, Mono{});
   static_cast<void>(client->run(read(), {}));
   EXPECT_TRUE(api.health().state().unauthorized);
   status = 500;  // says nothing about the token
@@ -209,7 +208,6 @@ TEST_F(ApiTest, HealthFollowsTheAnswers) {
   status = 404;
   static_cast<void>(client->run(read(), {}));
   EXPECT_FALSE(api.health().state().unauthorized);
-  EXPECT_NE(api.health().state().last_answer, Mono{});
 }
 
 // ---- Watches

@@ -20,7 +20,12 @@ Host::Host(Access access, Options options, Rng rng)
                &sink_,
                {options_.connections, "call"}}} {}
 
+Host::~Host() {
+  stop(Duration::zero(), [] { return true; });
+}
+
 void Host::start(Machine machine) {
+  runs_ = true;
   machine_ = std::move(machine);
   loop_.start(machine_.run, [this](kapi::Effects effects, std::uint64_t term) {
     runner_.submit(std::move(effects), term);
@@ -52,6 +57,7 @@ void Host::finish(Duration limit, const std::function<bool()>& give_up) {
 }
 
 void Host::stop(Duration limit, const std::function<bool()>& give_up) {
+  if (!std::exchange(runs_, false)) { return; }
   finish(limit, give_up);
   runner_.drain(300ms);
   if (election_) { election_->stop(1s); }

@@ -35,10 +35,12 @@ class Host {
   };
 
   Host(Access access, Options options, Rng rng);
+  /// As stop() with no time.
+  ~Host();
 
   void start(Machine machine);
   /// No new decisions; waits until what was decided came to its end, `give_up()` says true (asked every 10 ms), or `limit`
-  /// passed. Then the lease is given back, and all threads end.
+  /// passed. Then the lease is given back, and all threads end. A second call does nothing.
   void stop(Duration limit, const std::function<bool()>& give_up);
 
   /// Runs `question` on the machine's thread; nullopt: no answer within 2 s.
@@ -56,6 +58,7 @@ class Host {
  private:
   void finish(Duration limit, const std::function<bool()>& give_up);
 
+  bool runs_ = false;
   const SystemClock clock_;
   Options options_;
   Rng rng_;

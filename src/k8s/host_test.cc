@@ -57,6 +57,15 @@ TEST_F(HostTest, ItEndsWhenWhatWasDecidedHasEnded) {
   EXPECT_EQ(asked, 2) << "before each further look";
 }
 
+TEST_F(HostTest, ItsEndStopsIt) {
+  {
+    Host host{nowhere(), {.user_agent = "test", .metrics = {}, .election = {}}, Rng{1}};
+    host.start(machine());
+  }
+  EXPECT_TRUE(stopped_taking_);
+  const Host never_started{nowhere(), {.user_agent = "test", .metrics = {}, .election = {}}, Rng{1}};
+}
+
 TEST_F(HostTest, ASecondSignalEndsTheWait) {
   looks_ = 1'000'000;
   Host host{nowhere(), {.user_agent = "test", .metrics = {}, .election = {}}, Rng{1}};

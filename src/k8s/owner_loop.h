@@ -65,7 +65,6 @@ class OwnerLoop {
     return result.get();
   }
 
-  [[nodiscard]] std::size_t backlog() const { return mailbox_.size(); }
   /// Ends after the event in progress, and joins. A second call does nothing.
   void stop();
 

@@ -31,6 +31,7 @@ model::Crd decodeCrd(const json::Value& v) {
   crd.uid = uidField(v);
   crd.revision = objectRevision(v);
   crd.lease_namespace = text(v["metadata"]["annotations"][model::kLeaseNamespaceKey]);
+  crd.lease_term = text(v["metadata"]["annotations"][model::kLeaseTermKey]);
   return crd;
 }
 

@@ -13,6 +13,8 @@ using json::Value;
 
 constexpr const char* kRequiredTerms = "requiredDuringSchedulingIgnoredDuringExecution";
 
+constexpr std::size_t kMaxTerms = 64;  // of one pod's anti-affinity
+
 template <class T>
 void sortUnique(std::vector<T>& list) {
   std::sort(list.begin(), list.end());
@@ -104,6 +106,14 @@ model::LabelSelector labelSelector(const Value& v) {
   return out;
 }
 
+/// More terms than a pod can need: it keeps everybody away from all that they name.
+std::vector<model::AntiAffinityTerm> everybodyFrom(const std::vector<model::AntiAffinityTerm>& terms) {
+  std::vector<model::AntiAffinityTerm> out;
+  for (const auto& term : terms) { out.push_back({term.topology_key, {}, {}}); }
+  sortUnique(out);
+  return out;
+}
+
 /// Whom a bound pod keeps away. A namespaceSelector counts as every namespace: namespaces are not read here, and too many
 /// refused is better than one placed wrongly. Without a labelSelector a term means nobody.
 std::vector<model::AntiAffinityTerm> antiAffinity(const Value& spec, const std::string& own_ns) {
@@ -119,7 +129,7 @@ std::vector<model::AntiAffinityTerm> antiAffinity(const Value& spec, const std::
     out.push_back(std::move(term));
   }
   sortUnique(out);
-  return out;
+  return out.size() <= kMaxTerms ? out : everybodyFrom(out);
 }
 
 bool isDone(const Value& status) {

@@ -108,6 +108,18 @@ TEST(DecodePod, ABoundPodSaysWhomItKeepsAwayAnUnboundOneItsLabels) {
   EXPECT_EQ(unbound.labels, (model::Labels{{"app", "db"}}));
 }
 
+TEST(DecodePod, APodWithTooManyTermsKeepsEverybodyAwayFromWhatTheyName) {
+  std::string terms;
+  for (int i = 0; i < 65; ++i) {
+    terms += (i == 0 ? "" : ",") + std::string{R"({"topologyKey":")"} + (i % 2 == 0 ? "zone" : "host") +
+             R"(","labelSelector":{"matchLabels":{"n":")" + std::to_string(i) + "\"}}}";
+  }
+  const model::Pod pod = decodePod(parsed(
+      R"({"spec":{"nodeName":"n","affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[)" +
+      terms + "]}}}}"));
+  EXPECT_EQ(pod.keeps_away, (std::vector<model::AntiAffinityTerm>{{"host", {}, {}}, {"zone", {}, {}}}));
+}
+
 TEST(DecodePod, DeletingAgentAndUnschedulable) {
   const model::Pod pod = decodePod(parsed(R"({"metadata":{"deletionTimestamp":"2025-06-15T15:06:40Z",
     "labels":{"app":"gpu-scheduler-agent"}},"status":{"conditions":[{"type":"PodScheduled","status":"False",

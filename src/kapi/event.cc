@@ -75,6 +75,11 @@ std::optional<Call> EventRecorder::record(const EventNote& note, Now now) {
   return patchSeries(s, now);
 }
 
+void EventRecorder::lost(const model::ObjectKey& event) {
+  std::erase_if(series_,
+                [&](const auto& s) { return s.second.ns == event.ns && s.second.name == event.name; });
+}
+
 Call EventRecorder::create(const EventNote& note, const std::string& name, Now now) const {
   const std::string ns = note.object.ns.empty() ? "default" : note.object.ns;
   json::Object regarding{{"kind", kindInfo(note.kind).name},

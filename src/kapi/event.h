@@ -32,6 +32,8 @@ class EventRecorder {
   EventRecorder(std::string controller, std::string instance, Rng rng);
   /// The call to make (guarded, lane "", no token set), or nothing when the repeat came too soon.
   [[nodiscard]] std::optional<Call> record(const EventNote& note, Now now);
+  /// The API server does not have that event (any more): its next occurrence is a Create again.
+  void lost(const model::ObjectKey& event);
 
  private:
   std::string controller_;

@@ -127,6 +127,7 @@ void Reflector::listComplete(Now now, Output& out) {
   out.listed_at = list_revision_;
   synced_ = true;
   relist_ = false;
+  out.went_back = list_revision_ < progress_;
   advance(list_revision_, out);
   stream_opened_ = now.mono;
   watch(out);

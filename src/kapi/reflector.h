@@ -45,6 +45,9 @@ class Reflector {
     bool synced_now = false;  // the first list is complete with this output (said once)
     /// A list is complete with this output: whatever is not known() and not newer than this is gone.
     std::optional<model::Revision> listed_at;
+    /// That list is older than what was known: the server's history went back (etcd restored from a backup). What is known
+    /// is then worth nothing; start anew.
+    bool went_back = false;
     bool caught_up_now = false;  // the pending catchUp reached its revision with this output
   };
 

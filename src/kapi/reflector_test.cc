@@ -240,6 +240,18 @@ TEST(Reflector, ExpiredListsAgainAndTheDifferenceBecomesChanges) {
   EXPECT_EQ(seen, (std::vector<std::string>{"goes-g", "moves+m", "again-old", "again+new", "fresh+f"}));
 }
 
+TEST(Reflector, AListThatIsOlderThanWhatIsKnownIsSaid) {
+  Hand h;
+  h.begin();
+  h.event(h.open().stream, WatchType::Added, "b", "u-b", 20);
+  h.ended(h.open().stream, 410);
+  EXPECT_TRUE(h.listed(19, {}).went_back);
+  h.ended(h.open().stream, 410);
+  h.advance(seconds{60});
+  h.tick();
+  EXPECT_FALSE(h.listed(20, {}).went_back);
+}
+
 TEST(Reflector, RepeatedExpiryBacksOff) {
   Hand h;
   h.begin();

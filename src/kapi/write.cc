@@ -241,11 +241,12 @@ Call applyClaimStatus(const model::ObjectKey& claim, const model::Uid& uid, mode
   return call;
 }
 
-Call recordLeaseNamespace(const model::Crd& crd, const std::string& ns) {
+Call recordLeaseNamespace(const model::Crd& crd, const std::string& ns, const std::string& term) {
   Call call = callTo(Verb::MergePatch, Kind::Crd, {"", crd.name});
   Value& metadata = call.body.child("metadata");
   setPreconditions(metadata, crd.uid, crd.revision);
   metadata.child("annotations").set(model::kLeaseNamespaceKey, ns);
+  metadata.child("annotations").set(model::kLeaseTermKey, term);
   return call;
 }
 

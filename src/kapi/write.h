@@ -62,7 +62,9 @@ struct ClaimStatus {
 [[nodiscard]] Call writeElection(const model::Lease& lease,
                                  const std::map<std::string, std::string>& annotations, bool create);
 
-/// PATCH (merge) of the CRD with its resourceVersion: the record of the lease namespace.
-[[nodiscard]] Call recordLeaseNamespace(const model::Crd& crd, const std::string& ns);
+/// PATCH (merge) of the CRD with its resourceVersion: the record of the lease namespace, and of the term that it was written in,
+/// so that it always changes.
+[[nodiscard]] Call recordLeaseNamespace(const model::Crd& crd, const std::string& ns,
+                                        const std::string& term);
 
 }  // namespace gs::kapi

@@ -147,11 +147,12 @@ TEST(Write, ElectionRecord) {
 }
 
 TEST(Write, RecordLeaseNamespaceCarriesTheCrdsRevision) {
-  const Call c = recordLeaseNamespace({"gpuclaims.gpu.scheduling", model::Uid{"c"}, 3, ""}, "gs");
+  const Call c = recordLeaseNamespace({"gpuclaims.gpu.scheduling", model::Uid{"c"}, 3, "", ""}, "gs", "t");
   EXPECT_EQ(request(c),
             "PATCH /apis/apiextensions.k8s.io/v1/customresourcedefinitions/gpuclaims.gpu.scheduling");
   EXPECT_EQ(json::print(c.body), R"({"metadata":{"uid":"c","resourceVersion":"3","annotations":)"
-                                 R"({"gpu.scheduling/lease-namespace":"gs"}}})");
+                                 R"({"gpu.scheduling/lease-namespace":"gs",)"
+                                 R"("gpu.scheduling/lease-namespace-term":"t"}}})");
 }
 
 ClaimAllocation allocation(int n, std::int64_t bound_at_s) {

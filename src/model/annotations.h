@@ -20,6 +20,7 @@ inline constexpr const char* kAllocatedKey = "gpu.scheduling/allocated";
 inline constexpr const char* kVisibleDevicesKey = "gpu.scheduling/visible-devices";
 inline constexpr const char* kFenceKey = "gpu.scheduling/fence";
 inline constexpr const char* kLeaseNamespaceKey = "gpu.scheduling/lease-namespace";
+inline constexpr const char* kLeaseTermKey = "gpu.scheduling/lease-namespace-term";
 inline constexpr const char* kManagedLabel = "gpu.scheduling/managed";
 inline constexpr const char* kPodLabel = "gpu.scheduling/pod";
 

@@ -3,6 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
+
+#include "base/hash.h"
 
 namespace gs::model {
 namespace {
@@ -48,6 +51,13 @@ std::string print(const AntiAffinityTerm& term) {
   return fmt::format("{} in {}: {}", term.topology_key,
                      term.namespaces.empty() ? "*" : fmt::format("{}", fmt::join(term.namespaces, ",")),
                      fmt::join(parts, ", "));
+}
+
+TermId idOf(const AntiAffinityTerm& term) {
+  const std::string hex = sha256Hex(print(term)).substr(0, 16);
+  TermId id = 0;
+  std::from_chars(hex.data(), hex.data() + hex.size(), id, 16);
+  return id;
 }
 
 }  // namespace gs::model

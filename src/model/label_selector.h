@@ -33,7 +33,10 @@ struct AntiAffinityTerm {
   [[nodiscard]] bool keepsAway(const std::string& ns, const Labels& labels) const;
   friend auto operator<=>(const AntiAffinityTerm&, const AntiAffinityTerm&) = default;
 };
-/// One line for people and for comparing: "zone in default,team: app in (a,b), !old".
+/// A term's name: the same for equal terms only (64 bits of the SHA-256 of its text), so that it can be compared and sorted.
+using TermId = std::uint64_t;
+[[nodiscard]] TermId idOf(const AntiAffinityTerm& term);
+/// One line for people: "zone in default,team: app in (a,b), !old".
 [[nodiscard]] std::string print(const AntiAffinityTerm& term);
 
 }  // namespace gs::model

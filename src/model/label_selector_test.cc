@@ -40,6 +40,13 @@ TEST(AntiAffinity, MeansPodsOfItsNamespacesOnly) {
   EXPECT_TRUE((AntiAffinityTerm{"zone", {}, {}}).keepsAway("c", {})) << "every namespace";
 }
 
+TEST(AntiAffinity, EqualTermsAndOnlyTheyHaveTheSameId) {
+  const AntiAffinityTerm term{"zone", {"a"}, {}};
+  EXPECT_EQ(idOf(term), idOf(AntiAffinityTerm{"zone", {"a"}, {}}));
+  EXPECT_NE(idOf(term), idOf(AntiAffinityTerm{"zone", {}, {}}));
+  EXPECT_NE(idOf(term), idOf(AntiAffinityTerm{"zone", {"a"}, {{{"k", Op::Exists, {}}}}}));
+}
+
 TEST(AntiAffinity, PrintsOnOneLine) {
   const LabelSelector pods{
       {{"app", Op::In, {"a", "b"}}, {"old", Op::DoesNotExist, {}}, {"x", Op::NotIn, {"1"}}}};

@@ -23,6 +23,7 @@ struct Crd {
   Uid uid;
   Revision revision = 0;
   std::string lease_namespace;  // annotation gpu.scheduling/lease-namespace, "" when absent
+  std::string lease_term;       // annotation gpu.scheduling/lease-namespace-term
   friend bool operator==(const Crd&, const Crd&) = default;
 };
 

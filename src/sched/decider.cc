@@ -26,7 +26,7 @@ std::size_t hashOf(const PodRequest& r) {
   for (const auto& [key, value] : r.node_selector) { h = mix(mix(h, key), value); }
   for (const auto& [key, value] : r.match_labels) { h = mix(mix(h, key), value); }
   for (const auto& t : r.tolerations) { h = mix(mix(h, t.key), t.value); }
-  for (const auto& t : r.kept_away_by) { h = mix(h, t.topology_key); }
+  for (const auto& t : r.kept_away_by) { h = mix(h, static_cast<std::size_t>(t)); }
   return r.devices ? mix(mix(h, static_cast<std::size_t>(r.devices->count)),
                          static_cast<std::size_t>(r.devices->policy))
                    : h;

@@ -49,15 +49,15 @@ TEST_P(Fit, Says) {
 }
 
 TEST(FitAntiAffinity, OnlyWhomATermMeansIsKeptAway) {
-  const model::AntiAffinityTerm zone{"zone", {}, {}};
-  const model::AntiAffinityTerm host{"host", {}, {}};
+  constexpr model::TermId zone = 7;
+  constexpr model::TermId host = 3;
   Ledger l;
   testNode("a").gpus(1).addTo(l);
   PodRequest meant = testClaim(1);
   meant.kept_away_by = {zone};
   EXPECT_EQ(misfitOn(stateOf(l, "a"), meant), std::nullopt);
   const auto before = stateOf(l, "a").version;
-  l.closeTo(model::NodeName{"a"}, {host, zone});
+  l.setClosedTo(model::NodeName{"a"}, {host, zone});
   EXPECT_GT(stateOf(l, "a").version, before);
   EXPECT_EQ(misfitOn(stateOf(l, "a"), meant), bare(Reason::ExistingAntiAffinity));
   EXPECT_EQ(misfitOn(stateOf(l, "a"), testClaim(1)), std::nullopt);
@@ -146,13 +146,13 @@ TEST(FitOrder, TheFirstReasonOfTheListIsTold) {
   const PodRequest request = claiming(selecting(testClaim(4), "zone", "east"), "gpu", "h100");
   PodRequest asks_cpu = request;
   asks_cpu.resources.cpu_milli = 2;
-  const model::AntiAffinityTerm away{"zone", {}, {}};
-  asks_cpu.kept_away_by = {away};
+  constexpr model::TermId kAway = 7;
+  asks_cpu.kept_away_by = {kAway};
   bool kept_away = true;
   const auto reason = [&] {
     Ledger l;
     t.addTo(l);
-    if (kept_away) { l.closeTo(model::NodeName{"a"}, {away}); }
+    if (kept_away) { l.closeTo(model::NodeName{"a"}, kAway, true); }
     return misfitOn(stateOf(l, "a"), asks_cpu)->reason;
   };
   std::vector<Reason> told{reason()};

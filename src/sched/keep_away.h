@@ -2,10 +2,12 @@
 // kube-scheduler's InterPodAffinity filter that concerns pods which ask for no affinity themselves
 // (pkg/scheduler/framework/plugins/interpodaffinity: "existing pods' anti-affinity rules").
 //
-// Equal terms of many pods are one. A node is closed to a term while a pod that says it is bound to a node with the
-// same value of the term's topology key; a pod whose node is unknown, or has no such label, closes nothing.
+// Equal terms of many pods are one, known by its id. A node is closed to a term while a pod that says it is bound to a node
+// with the same value of the term's topology key; a pod whose node is unknown, or has no such label, closes nothing.
 // Who is closed where stands in the ledger (NodeState::closed_to), whom a term means in the request (PodRequest::kept_away_by).
-// Cost: O(terms of the pod) a change, and O(nodes of the domain) when a domain is closed or opened. One thread.
+// Cost, of a pod that comes or goes: O(log) for each of its terms, and one walk over the nodes of a domain for each domain
+// that is closed or opened by it; over all nodes when it is the first with some topology key. Of a node: O(what it is closed
+// to). A pod has few terms (kapi/decode_pod.cc bounds them). One thread.
 #pragma once
 
 #include <map>
@@ -31,31 +33,44 @@ class KeepAway {
   /// The node came, went, or has other labels. Call it after the ledger knows.
   void nodeChanged(const model::NodeName& node);
   /// The terms that mean such a pod, ascending.
-  [[nodiscard]] std::vector<model::AntiAffinityTerm> meaning(const std::string& ns,
-                                                             const model::Labels& labels) const;
+  [[nodiscard]] std::vector<model::TermId> meaning(const std::string& ns, const model::Labels& labels) const;
 
  private:
+  struct Term {
+    model::TermId id = 0;
+    int pods = 0;  // that say it
+  };
   struct Pod {
     model::NodeName node;
     std::vector<model::AntiAffinityTerm> terms;
   };
-  using Domain = std::pair<model::AntiAffinityTerm, std::string>;  // term, value of its topology key
+  /// The nodes with one value of a topology key.
+  struct Domain {
+    std::set<model::NodeName> nodes;
+    std::map<model::TermId, int> closed;  // by how many pods
+  };
+  struct Key {
+    int terms = 0;  // that have it
+    std::map<std::string, Domain> domains;
+  };
 
-  [[nodiscard]] const std::string* valueOn(const model::NodeName& node, const std::string& key) const;
-  void learnKey(const std::string& key);
-  void count(const model::AntiAffinityTerm& term, const std::string& value, int by);
-  void countAll(const Pod& pod, int by);
-  void refresh(const model::NodeName& node);
+  bool intern(const model::AntiAffinityTerm& term);
+  void forget(const model::AntiAffinityTerm& term);
+  void learnKeys(const std::set<std::string>& keys);
+  void forgetKey(const std::string& key);
+  /// The domain of that node for this key; nullptr: it has no such label, or is unknown.
+  [[nodiscard]] Domain* domainOf(const model::NodeName& node, const std::string& key);
+  void count(const Pod& pod, int by);
+  [[nodiscard]] std::vector<model::TermId> closedTo(const model::NodeName& node);
 
   Ledger& ledger_;
   std::unordered_map<model::Uid, Pod> pods_;
-  std::map<model::AntiAffinityTerm, int> said_;  // by how many pods
-  std::map<Domain, int> closed_;                 // by how many pods
-  std::map<std::string, std::map<std::string, std::set<model::NodeName>>>
-      nodes_;  // topology key -> value -> nodes
-  /// What was counted for a node: its labels of the topology keys, as they were then.
-  std::unordered_map<model::NodeName, model::Labels> known_;
   std::unordered_map<model::NodeName, std::set<model::Uid>> on_node_;
+  std::map<model::AntiAffinityTerm, Term> terms_;
+  /// By the namespace that they mean, "" for every one; the terms are those of terms_.
+  std::map<std::string, std::map<model::TermId, const model::AntiAffinityTerm*>> meant_;
+  std::map<std::string, Key> keys_;                           // by topology key
+  std::unordered_map<model::NodeName, model::Labels> known_;  // of keys_ only, as the domains have them
 };
 
 }  // namespace gs::sched

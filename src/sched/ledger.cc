@@ -240,11 +240,26 @@ void Ledger::setAgentStale(const model::NodeName& name, bool stale) {
   forgetIfNothing(i);
 }
 
-void Ledger::closeTo(const model::NodeName& name, std::vector<model::AntiAffinityTerm> terms) {
+void Ledger::setClosedTo(const model::NodeName& name, std::vector<model::TermId> terms) {
   NodeIndex i = 0;
   NodeState* n = known(name, i);
   if (n == nullptr || n->closed_to == terms) { return; }
   n->closed_to = std::move(terms);
+  changed(i);
+}
+
+void Ledger::closeTo(const model::NodeName& name, model::TermId term, bool closed) {
+  NodeIndex i = 0;
+  NodeState* n = known(name, i);
+  if (n == nullptr) { return; }
+  const auto at = std::lower_bound(n->closed_to.begin(), n->closed_to.end(), term);
+  const bool was = at != n->closed_to.end() && *at == term;
+  if (was == closed) { return; }
+  if (closed) {
+    n->closed_to.insert(at, term);
+  } else {
+    n->closed_to.erase(at);
+  }
   changed(i);
 }
 

@@ -68,7 +68,8 @@ class Ledger {
   void removeStatus(const model::NodeName& name);
   void setAgentStale(const model::NodeName& name, bool stale);
   /// Pods that these terms mean may not come there; sorted. Nothing is kept of a node that is not known.
-  void closeTo(const model::NodeName& name, std::vector<model::AntiAffinityTerm> terms);
+  void setClosedTo(const model::NodeName& name, std::vector<model::TermId> terms);
+  void closeTo(const model::NodeName& name, model::TermId term, bool closed);
 
   // Holdings of devices. hold() again with another amount changes it.
   void hold(const model::NodeName& node, int id, const model::Uid& uid, Source source, const Amount& amount);

@@ -44,7 +44,7 @@ void dumpFacts(const NodeState& n, std::string& out) {
                  n.node.allocatable_pods, n.node.vcuda_core_capacity, resourcesText(n.node.allocatable));
   for (const auto& [key, value] : n.node.labels) { fmt::format_to(to, "  label {}={}\n", key, value); }
   for (const auto& t : n.node.taints) { fmt::format_to(to, "  taint {}={}:{}\n", t.key, t.value, t.effect); }
-  for (const auto& term : n.closed_to) { fmt::format_to(to, "  closed to {}\n", model::print(term)); }
+  for (const auto& term : n.closed_to) { fmt::format_to(to, "  closed to {:016x}\n", term); }
 }
 
 void dumpDevice(const DeviceState& d, bool with_reservations, std::string& out) {

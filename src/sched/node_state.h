@@ -59,8 +59,7 @@ struct NodeState {
   /// Devices held by pods that use nvidia.com/gpu without an allocation of ours: we do not know which ones.
   /// They count against the devices that may be given (design 1: held by id + anonymous <= healthy).
   std::int64_t anonymous = 0;
-  std::vector<model::AntiAffinityTerm>
-      closed_to;  // pods that these mean may not come; sorted (sched/keep_away.h)
+  std::vector<model::TermId> closed_to;  // pods that these mean may not come; sorted (sched/keep_away.h)
 
   // Derived.
   std::int64_t whole = 0;  // devices listed and not cut up by MIG

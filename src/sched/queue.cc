@@ -25,6 +25,14 @@ void Queue::showFront(Class& c) {
   if (!c.parked && !c.waiting.empty()) { fronts_.insert(*c.waiting.begin()); }
 }
 
+void Queue::noteParked(ClassId id, const Class& c) {
+  if (c.parked && !c.waiting.empty()) {
+    parked_.insert(id);
+  } else {
+    parked_.erase(id);
+  }
+}
+
 void Queue::forgetIfEmpty(ClassId id) {
   const auto it = classes_.find(id);
   if (it != classes_.end() && it->second.waiting.empty()) { classes_.erase(it); }
@@ -37,6 +45,7 @@ void Queue::enter(Entry& entry) {
   c.untold.insert(&entry.item);
   showFront(c);
   ++(c.parked ? sizes_.parked : sizes_.ready);
+  noteParked(entry.item.pod_class, c);
 }
 
 /// Takes it out of its place; its entry stays. Returns the class whose `waiting` it left.
@@ -55,6 +64,7 @@ std::optional<ClassId> Queue::leave(const model::Uid& uid) {
   c.untold.erase(&entry.item);
   showFront(c);
   --(c.parked ? sizes_.parked : sizes_.ready);
+  noteParked(entry.item.pod_class, c);
   return entry.item.pod_class;
 }
 
@@ -106,6 +116,7 @@ std::vector<model::Uid> Queue::park(ClassId pod_class) {
     c.parked = true;
     sizes_.ready -= c.waiting.size();
     sizes_.parked += c.waiting.size();
+    noteParked(pod_class, c);
   }
   std::vector<model::Uid> told;
   for (const Item* item : c.untold) { told.push_back(item->uid); }
@@ -121,16 +132,14 @@ void Queue::unpark(ClassId pod_class) {
   showFront(c);
   sizes_.parked -= c.waiting.size();
   sizes_.ready += c.waiting.size();
+  noteParked(pod_class, c);
   forgetIfEmpty(pod_class);
 }
 
-std::vector<ClassId> Queue::parkedClasses() const {
-  std::vector<ClassId> out;
-  for (const auto& [id, c] : classes_) {
-    if (c.parked && !c.waiting.empty()) { out.push_back(id); }
-  }
-  std::sort(out.begin(), out.end());
-  return out;
+std::optional<ClassId> Queue::nextParked(ClassId id) const {
+  if (parked_.empty()) { return std::nullopt; }
+  const auto next = parked_.upper_bound(id);
+  return next == parked_.end() ? *parked_.begin() : *next;
 }
 
 std::vector<model::Uid> Queue::parkedPods(ClassId pod_class) const {

@@ -44,7 +44,10 @@ class Queue {
   /// unparked and parked again costs only what was touched.
   std::vector<model::Uid> park(ClassId pod_class);
   void unpark(ClassId pod_class);
-  [[nodiscard]] std::vector<ClassId> parkedClasses() const;  // with at least one pod, ascending
+  /// Parked classes with at least one pod, ascending.
+  [[nodiscard]] const std::set<ClassId>& parkedClasses() const { return parked_; }
+  /// The one after `id`, after the last one the first; nullopt: there is none.
+  [[nodiscard]] std::optional<ClassId> nextParked(ClassId id) const;
   [[nodiscard]] std::vector<model::Uid> parkedPods(ClassId pod_class) const;  // in queue order
   void tick(std::int64_t now_ns);  // backed-off pods that are due become ready, or parked with their class
   [[nodiscard]] std::optional<std::int64_t> nextDueNs() const;
@@ -76,10 +79,12 @@ class Queue {
   void showFront(Class& c);
   void hideFront(const Class& c);
   void forgetIfEmpty(ClassId id);
+  void noteParked(ClassId id, const Class& c);
 
   std::unordered_map<model::Uid, Entry> entries_;
   std::unordered_map<ClassId, Class> classes_;
   Items fronts_;  // the first of each class that is not parked
+  std::set<ClassId> parked_;
   std::set<std::pair<std::int64_t, model::Uid>> backing_off_;
   std::unordered_map<model::Uid, int> failures_;
   Sizes sizes_;

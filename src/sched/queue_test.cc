@@ -84,7 +84,7 @@ TEST(Queue, AParkedClassWaitsAsAWhole) {
   EXPECT_TRUE(q.add(item("d", 0, 0, 1)));
   EXPECT_FALSE(q.add(item("e", 0, 4, 2)));
   EXPECT_EQ(q.sizes(), (Queue::Sizes{2, 0, 3}));
-  EXPECT_EQ(q.parkedClasses(), (std::vector<ClassId>{1}));
+  EXPECT_EQ(q.parkedClasses(), (std::set<ClassId>{1}));
   EXPECT_EQ(joinedUids(q.parkedPods(1)), "dab");
   EXPECT_EQ(popped(q), "ce");
   q.unpark(1);
@@ -231,14 +231,19 @@ RC_GTEST_PROP(QueueProperty, DoesWhatASimpleOneDoes, (std::uint64_t seed)) {
         }
     }
     RC_ASSERT(q.sizes() == simple.sizes());
-    std::vector<ClassId> parked;
+    std::set<ClassId> parked;
     for (const ClassId c : simple.parked) {
       if (std::any_of(simple.pods.begin(), simple.pods.end(),
                       [&](const auto& p) { return !p.second.until && p.second.item.pod_class == c; })) {
-        parked.push_back(c);
+        parked.insert(c);
       }
     }
     RC_ASSERT(q.parkedClasses() == parked);
+    const auto next = q.nextParked(1);
+    RC_ASSERT(next.has_value() == !parked.empty());
+    if (next) {
+      RC_ASSERT(*next == (parked.upper_bound(1) == parked.end() ? *parked.begin() : *parked.upper_bound(1)));
+    }
   }
 }
 

@@ -39,10 +39,10 @@ struct PodRequest {
   /// resource only.
   std::optional<DeviceRequest> devices;
   model::Resources resources;
-  std::map<std::string, std::string> node_selector;   // the pod's
-  std::map<std::string, std::string> match_labels;    // the claim's selector
-  std::vector<model::Toleration> tolerations;         // sorted, unique
-  std::vector<model::AntiAffinityTerm> kept_away_by;  // terms of bound pods that mean this one; sorted
+  std::map<std::string, std::string> node_selector;  // the pod's
+  std::map<std::string, std::string> match_labels;   // the claim's selector
+  std::vector<model::Toleration> tolerations;        // sorted, unique
+  std::vector<model::TermId> kept_away_by;           // terms of bound pods that mean this one; sorted
   friend bool operator==(const PodRequest&, const PodRequest&) = default;
 };
 

@@ -61,11 +61,12 @@ void Barrier::censusPage(const kapi::Outcome& outcome, Mono now, kapi::Effects& 
     return;
   }
   if (outcome.fate != kapi::Fate::Applied) {
-    last_error_ = fmt::format("cannot list leases: {} {}", outcome.http, outcome.message);
+    errors_[slot(Kind::Lease)] = fmt::format("cannot list leases: {} {}", outcome.http, outcome.message);
     census_failed_ = true;
-    due_ = now + std::max(kRetry, outcome.retry_after);
+    retry(outcome, now);
     return;
   }
+  errors_[slot(Kind::Lease)].clear();
   if (census_.revision == 0) { census_.revision = outcome.list_revision; }
   for (const auto& item : outcome.items) {
     if (const auto* lease = std::get_if<model::Ptr<model::Lease>>(&item)) {
@@ -81,17 +82,25 @@ void Barrier::censusPage(const kapi::Outcome& outcome, Mono now, kapi::Effects& 
   complete_census_ = std::exchange(census_, {});
 }
 
+/// All that failed is asked again together, at the latest of the times.
+void Barrier::retry(const kapi::Outcome& outcome, Mono now) {
+  const Mono at = now + std::max(kRetry, outcome.retry_after);
+  due_ = due_ ? std::max(*due_, at) : at;
+}
+
 void Barrier::kindListed(Kind kind, const kapi::Outcome& outcome, Mono now) {
   if (outcome.fate == kapi::Fate::Applied) {
     kinds_[slot(kind)] = Progress::Catching;
+    errors_[slot(kind)].clear();
     catch_ups_.push_back({kind, outcome.list_revision});
   } else if (outcome.http == 404 && kapi::mayBeAbsent(kind)) {
     kinds_[slot(kind)] = Progress::Done;
+    errors_[slot(kind)].clear();
   } else {
-    last_error_ =
+    errors_[slot(kind)] =
         fmt::format("cannot list {}: {} {}", kapi::kindInfo(kind).resource, outcome.http, outcome.message);
     kinds_[slot(kind)] = Progress::Failed;
-    due_ = now + std::max(kRetry, outcome.retry_after);
+    retry(outcome, now);
   }
 }
 
@@ -120,6 +129,11 @@ void Barrier::caughtUp(Kind kind) {
   if (kinds_[slot(kind)] == Progress::Catching) { kinds_[slot(kind)] = Progress::Done; }
 }
 
+std::string Barrier::error() const {
+  const auto it = std::find_if(errors_.begin(), errors_.end(), [](const auto& e) { return !e.empty(); });
+  return it == errors_.end() ? "" : *it;
+}
+
 bool Barrier::done() const {
   return census_done_ && std::all_of(std::begin(kCaughtUpKinds), std::end(kCaughtUpKinds),
                                      [this](Kind k) { return kinds_[slot(k)] == Progress::Done; });
@@ -127,7 +141,7 @@ bool Barrier::done() const {
 
 std::string Barrier::trouble() const {
   if (done()) { return ""; }
-  if (!last_error_.empty()) { return last_error_; }
+  if (auto failed = error(); !failed.empty()) { return failed; }
   for (const Kind kind : kCaughtUpKinds) {
     if (kinds_[slot(kind)] != Progress::Done) {
       return fmt::format("{} have not caught up yet", kapi::kindInfo(kind).resource);

@@ -2,7 +2,7 @@
 //
 // It lists the managed leases of all namespaces in full (they are the authority), and for each other kind asks for a
 // list with limit=1, whose resourceVersion R its reflector must reach. Done when the census is complete and every kind has caught
-// up. A failed call is made again after a second. A kind whose CRD is missing (404) has nothing to catch up with.
+// up. Failed calls are made again after a second, or when the server said. A kind whose CRD is missing (404) has nothing to catch up with.
 // The census alone runs again every 10 minutes (leases of other namespaces are not watched). One thread; tokens carry kOwner.
 #pragma once
 
@@ -43,8 +43,8 @@ class Barrier {
   [[nodiscard]] bool done() const;
   [[nodiscard]] bool censusRunning() const { return census_open_; }
   [[nodiscard]] std::string trouble() const;
-  /// The last call that failed, "" none.
-  [[nodiscard]] const std::string& error() const { return last_error_; }
+  /// A call that failed and has not gone through since; "" none.
+  [[nodiscard]] std::string error() const;
   [[nodiscard]] std::optional<Mono> nextDue() const { return due_; }
 
  private:
@@ -52,6 +52,7 @@ class Barrier {
   void ask(model::Kind kind, kapi::Effects& out);
   void askCensus(const std::string& continue_token, kapi::Effects& out);
   void censusPage(const kapi::Outcome& outcome, Mono now, kapi::Effects& out);
+  void retry(const kapi::Outcome& outcome, Mono now);
   void kindListed(model::Kind kind, const kapi::Outcome& outcome, Mono now);
 
   std::array<Progress, model::kKinds> kinds_{};
@@ -66,7 +67,7 @@ class Barrier {
   std::optional<Census> complete_census_;
   std::vector<CatchUp> catch_ups_;
   std::optional<Mono> due_;
-  std::string last_error_;
+  std::array<std::string, model::kKinds> errors_;  // why the last list of that kind failed; Lease: the census
   std::uint64_t next_ = 1;
 };
 

@@ -54,8 +54,8 @@ void ClaimStatusWriter::pump(Mono now, kapi::Effects& out) {
       ++it;
       continue;
     }
-    if (w.at != Mono{} && now - w.at < kGap) {
-      lookAgain(*it, w, w.at + kGap);
+    if (now < w.not_before) {
+      lookAgain(*it, w, w.not_before);
       it = dirty_.erase(it);
       continue;
     }
@@ -66,7 +66,7 @@ void ClaimStatusWriter::pump(Mono now, kapi::Effects& out) {
           kapi::applyClaimStatus(*it, claim->uid, std::max(claim->revision, w.revision), status);
       call.token = kapi::makeToken(kOwner, next_++);
       call.guarded = true;
-      w = {claim->uid, w.revision, std::move(status), now, false, call.token, w.later};
+      w = {claim->uid, w.revision, std::move(status), now + kGap, false, call.token, w.later};
       calls_[call.token] = *it;
       out.emplace_back(std::move(call));
     }
@@ -93,7 +93,8 @@ bool ClaimStatusWriter::handle(const kapi::Outcome& outcome, Mono now) {
   if (!w.known && outcome.http != 404) {
     // After a conflict the watch brings the newer claim.
     const Duration wait = outcome.http == 409 ? kGap : Duration{std::chrono::seconds{5}};
-    lookAgain(key, w, now + std::max(wait, outcome.retry_after));
+    w.not_before = now + std::max(wait, outcome.retry_after);
+    lookAgain(key, w, w.not_before);
   }
   return true;
 }

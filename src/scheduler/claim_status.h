@@ -43,7 +43,7 @@ class ClaimStatusWriter {
     model::Uid claim;              // another one of the same name has no status yet
     model::Revision revision = 0;  // of the claim, by our last answer
     kapi::ClaimStatus status;
-    Mono at{};
+    Mono not_before{};   // a second after the last write, or when a failed one may be repeated
     bool known = false;  // the API has `status` for all we know
     kapi::Token in_flight = 0;
     bool later = false;  // stands in later_

@@ -24,6 +24,7 @@ bool EventSender::handle(const kapi::Outcome& outcome, Mono now) {
   if (it == in_flight_.end()) { return false; }
   Sent sent = std::move(it->second);
   in_flight_.erase(it);
+  if (sent.call.verb == kapi::Verb::MergePatch && outcome.notFound()) { recorder_.lost(sent.call.key); }
   const bool again =
       outcome.fate == kapi::Fate::Unknown || outcome.fate == kapi::Fate::NotSent || outcome.http == 429;
   if (again && sent.tries < kTries) {

@@ -62,6 +62,11 @@ void LeaseDesk::give(const model::ObjectKey& lease, const model::Uid& uid,
   active_.insert(lease);
 }
 
+void LeaseDesk::forget(const model::ObjectKey& lease, const model::Uid& uid) {
+  if (const auto it = desks_.find(lease); it != desks_.end()) { it->second.wishes.erase(uid); }
+  active_.insert(lease);
+}
+
 bool LeaseDesk::idle(const model::ObjectKey& lease, const model::Uid& uid) const {
   const auto it = desks_.find(lease);
   return it == desks_.end() || !it->second.wishes.contains(uid);

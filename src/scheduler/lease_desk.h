@@ -52,6 +52,8 @@ class LeaseDesk {
   /// `only`: the entry of that reservation; under another one it is somebody else's by now, and stays.
   void give(const model::ObjectKey& lease, const model::Uid& uid,
             const std::optional<model::ReservationId>& only = {});
+  /// Nothing more is wished of that pod's part; what is there stays.
+  void forget(const model::ObjectKey& lease, const model::Uid& uid);
   /// No wish of that pod for that lease is open.
   [[nodiscard]] bool idle(const model::ObjectKey& lease, const model::Uid& uid) const;
 

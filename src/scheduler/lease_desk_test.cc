@@ -77,6 +77,16 @@ class LeaseDeskTest : public ::testing::Test {
   Mono now{1h};
 };
 
+TEST_F(LeaseDeskTest, AForgottenWishWritesNothingMore) {
+  desk.take(key, claimant("a", "r1"), false);
+  const auto create = sent();
+  desk.forget(key, model::Uid{"a"});
+  answer(create, Fate::Applied, 201, lease("a", "r1", 5));
+  EXPECT_EQ(told(), "");
+  EXPECT_TRUE(desk.idle(key, model::Uid{"a"}));
+  EXPECT_TRUE(silent());
+}
+
 TEST_F(LeaseDeskTest, TakingAFreeDeviceIsOneCreate) {
   desk.take(key, claimant("p", "r"), false);
   const auto create = sent();

@@ -25,13 +25,15 @@ void LeaseRecord::send(kapi::Call call, State state) {
 
 void LeaseRecord::readCrd() { send(kapi::getObject(model::Kind::Crd, {"", kClaimCrd}), State::Reading); }
 
-void LeaseRecord::start(kapi::Effects& out) {
+void LeaseRecord::start(std::string term, kapi::Effects& out) {
+  term_ = std::move(term);
+  seen_ = {};
   trouble_ = kNotRead;
   readCrd();
   tick(Mono{}, out);
 }
 
-void LeaseRecord::write() { send(kapi::recordLeaseNamespace(*crd_, ns_), State::Writing); }
+void LeaseRecord::write() { send(kapi::recordLeaseNamespace(*crd_, ns_, term_), State::Writing); }
 
 void LeaseRecord::crdRead(const kapi::Outcome& outcome, Mono now) {
   const auto* crd = std::get_if<model::Ptr<model::Crd>>(&outcome.object);
@@ -47,11 +49,11 @@ void LeaseRecord::crdRead(const kapi::Outcome& outcome, Mono now) {
   } else {
     crd_ = **crd;
     absent_ = false;
-    if (crd_->lease_namespace == ns_) {
+    if (crd_->lease_namespace == ns_ && crd_->lease_term == term_) {
       state_ = State::Ours;
       ours_ = true;
       trouble_.clear();
-    } else if (crd_->lease_namespace.empty()) {
+    } else if (crd_->lease_namespace.empty() || crd_->lease_namespace == ns_) {
       write();
     } else {
       ours_ = false;
@@ -77,19 +79,23 @@ void LeaseRecord::leaderRead(const kapi::Outcome& outcome, Mono now) {
     write();
     return;
   }
-  if (state_ == State::LookingAgain && (*lease)->record.renew_time == renewed_) {
+  const Duration duration =
+      std::chrono::seconds{std::clamp<std::int64_t>((*lease)->record.duration_s, 1, 60)};
+  std::pair now_seen{crd_->lease_namespace, (*lease)->record.renew_time};
+  if (seen_ != now_seen) {
+    seen_ = std::move(now_seen);
+    silent_until_ = now + 2 * duration;
+  } else if (now >= silent_until_) {
     write();
     return;
   }
-  renewed_ = (*lease)->record.renew_time;
   trouble_ = fmt::format(
       "GPU leases are recorded in namespace {} (CRD {}, annotation gpu.scheduling/lease-namespace) and its "
       "leader {} "
       "may be alive; stop that scheduler or run this one with --lease-namespace={}",
       crd_->lease_namespace, kClaimCrd, (*lease)->holder, crd_->lease_namespace);
   state_ = State::Waiting;
-  const auto duration = std::max<std::int64_t>((*lease)->record.duration_s, 1);
-  retry(now + 2 * std::chrono::seconds{std::min<std::int64_t>(duration, 60)});
+  retry(silent_until_);
 }
 
 void LeaseRecord::handle(const kapi::Outcome& outcome, Mono now) {
@@ -97,8 +103,7 @@ void LeaseRecord::handle(const kapi::Outcome& outcome, Mono now) {
   call_ = 0;
   switch (state_) {
     case State::Reading: crdRead(outcome, now); return;
-    case State::Looking:
-    case State::LookingAgain: leaderRead(outcome, now); return;
+    case State::Looking: leaderRead(outcome, now); return;
     case State::Writing:  // whatever came of it, the record is read again
       state_ = State::Reading;
       retry(outcome.fate == kapi::Fate::Applied ? now : now + std::max(kRetry, outcome.retry_after));
@@ -111,13 +116,7 @@ void LeaseRecord::handle(const kapi::Outcome& outcome, Mono now) {
 }
 
 void LeaseRecord::tick(Mono now, kapi::Effects& out) {
-  if (call_ == 0 && due_ && *due_ <= now) {
-    if (state_ == State::Waiting) {
-      send(kapi::getObject(model::Kind::Lease, {crd_->lease_namespace, kLeaderLease}), State::LookingAgain);
-    } else {
-      readCrd();
-    }
-  }
+  if (call_ == 0 && due_ && *due_ <= now) { readCrd(); }
   if (next_call_) { out.emplace_back(*std::exchange(next_call_, std::nullopt)); }
 }
 

@@ -1,8 +1,10 @@
 // Which namespace holds the GPU leases: the record on the GpuClaim CRD (design 3.3). A pure machine, run once per term.
 //
-// Before the first lease is written the CRD's annotation names our lease namespace. Another name there: its leader lease is watched
-// for two lease durations; renewed meanwhile: somebody else schedules GPUs, we stay unready and keep looking; not renewed: the record is
-// rewritten (PATCH with resourceVersion) and that namespace's leases are taken over like an ancestor's. No CRD: no lease is
+// Before anything is decided in a term, the CRD's annotations name our lease namespace and our term, written by a PATCH with
+// resourceVersion and read back: of two leaders with different namespaces only one gets through, and what an earlier one left on
+// its way misses. Another namespace there: its leader lease is looked at, until it was not renewed for two of its durations; renewed
+// meanwhile: somebody else schedules GPUs, we stay unready and go on looking, at the record too. Then, or when nobody holds that
+// lease, the record is rewritten, and that namespace's leases are taken over like an ancestor's. No CRD: no lease is
 // written, asked again every 10 s. Read again now and then (recheck). One thread; tokens carry kOwner.
 #pragma once
 
@@ -21,12 +23,15 @@ class LeaseRecord {
 
   explicit LeaseRecord(std::string lease_namespace) : ns_{std::move(lease_namespace)} {}
 
-  void start(kapi::Effects& out);
+  /// `term`: never used before.
+  void start(std::string term, kapi::Effects& out);
   void handle(const kapi::Outcome& outcome, Mono now);
   void tick(Mono now, kapi::Effects& out);
   void reset() {
     state_ = State::Idle;
     call_ = 0;
+    due_.reset();
+    next_call_.reset();
     ours_ = absent_ = false;
   }
   /// Reads it again: somebody may have replaced the CRD. Until an answer says otherwise all stays as it is.
@@ -42,7 +47,7 @@ class LeaseRecord {
   [[nodiscard]] std::optional<Mono> nextDue() const;
 
  private:
-  enum class State : std::uint8_t { Idle, Reading, Looking, Waiting, LookingAgain, Writing, Ours, Absent };
+  enum class State : std::uint8_t { Idle, Reading, Looking, Waiting, Writing, Ours, Absent };
   void send(kapi::Call call, State state);
   void readCrd();
   void crdRead(const kapi::Outcome& outcome, Mono now);
@@ -55,7 +60,9 @@ class LeaseRecord {
   bool ours_ = false;    // as last read
   bool absent_ = false;  // the CRD, as last read
   std::optional<model::Crd> crd_;
-  std::string renewed_;  // the other leader's renewTime when first looked at
+  std::string term_;
+  std::pair<std::string, std::string> seen_;  // of the other leader: its namespace, its renewTime
+  Mono silent_until_{};                       // seen unchanged until then: it is gone
   std::string trouble_;
   std::optional<Mono> due_;
   std::optional<kapi::Call> next_call_;

@@ -27,8 +27,9 @@ class LeaseRecordTest : public ::testing::Test {
     record.handle(o, now);
     record.tick(now, out);
   }
-  static model::Object crd(const char* ns) {
-    return std::make_shared<const model::Crd>(model::Crd{"gpuclaims.gpu.scheduling", model::Uid{"u"}, 7, ns});
+  static model::Object crd(const char* ns, const char* term = "now") {
+    return std::make_shared<const model::Crd>(
+        model::Crd{"gpuclaims.gpu.scheduling", model::Uid{"u"}, 7, ns, term});
   }
   static model::Object leader(const char* holder, const char* renewed) {
     model::Lease l;
@@ -42,7 +43,7 @@ class LeaseRecordTest : public ::testing::Test {
     record.tick(now, out);
   }
   void startWith(model::Object object) {
-    record.start(out);
+    record.start("now", out);
     answer(sent(), 200, std::move(object));
   }
 
@@ -55,6 +56,21 @@ TEST_F(LeaseRecordTest, OursIsSettledAtOnce) {
   startWith(crd("gpu-system"));
   EXPECT_TRUE(record.ours());
   EXPECT_TRUE(out.empty());
+}
+
+TEST_F(LeaseRecordTest, OursOfAnEarlierTermIsWrittenAnewSoThatWhatIsOnItsWayMisses) {
+  startWith(crd("gpu-system", "before"));
+  EXPECT_FALSE(record.settled());
+  const auto write = sent();
+  EXPECT_EQ(write.verb, kapi::Verb::MergePatch);
+  EXPECT_EQ(write.body["metadata"]["resourceVersion"].str(), "7");
+  EXPECT_EQ(write.body["metadata"]["annotations"]["gpu.scheduling/lease-namespace-term"].str(), "now");
+  answer(write, 409);
+  EXPECT_TRUE(out.empty());
+  pass(1s);
+  answer(sent(), 200, crd("other", "theirs"));
+  EXPECT_EQ(sent().key.ns, "other") << "they were first";
+  EXPECT_FALSE(record.settled());
 }
 
 TEST_F(LeaseRecordTest, AnEmptyRecordIsWrittenWithItsRevisionAndReadAgain) {
@@ -70,7 +86,7 @@ TEST_F(LeaseRecordTest, AnEmptyRecordIsWrittenWithItsRevisionAndReadAgain) {
 }
 
 TEST_F(LeaseRecordTest, WithoutTheCrdTheBarrierPassesButNoLeaseIsWritten) {
-  record.start(out);
+  record.start("now", out);
   answer(sent(), 404);
   EXPECT_TRUE(record.settled());
   EXPECT_FALSE(record.ours());
@@ -106,10 +122,41 @@ TEST_F(LeaseRecordTest, AnotherNamespaceWhoseLeaderRenewsKeepsUsUnreadySayingSo)
   EXPECT_FALSE(record.settled());
   EXPECT_NE(record.trouble().find("namespace other"), std::string::npos);
   pass(10s);
+  answer(sent(), 200, crd("other"));
   answer(sent(), 200, leader("them", "t2"));  // renewed meanwhile
   EXPECT_FALSE(record.settled());
   pass(10s);
+  answer(sent(), 200, crd("other"));
   EXPECT_EQ(sent().key.ns, "other");  // and we go on looking
+}
+
+TEST_F(LeaseRecordTest, WhileItWaitsTheRecordMayBecomeOurs) {
+  startWith(crd("other"));
+  answer(sent(), 200, leader("them", "t1"));
+  pass(10s);
+  answer(sent(), 200, crd("gpu-system", "by hand"));
+  EXPECT_EQ(sent().verb, kapi::Verb::MergePatch);
+}
+
+TEST_F(LeaseRecordTest, AReadThatFailsMeanwhileDoesNotShortenTheWait) {
+  startWith(crd("other"));
+  answer(sent(), 200, leader("them", "t1"));
+  pass(10s);
+  answer(sent(), 503);
+  pass(1s);
+  answer(sent(), 200, crd("other"));
+  answer(sent(), 200, leader("them", "t2"));
+  pass(9s);
+  EXPECT_TRUE(out.empty());
+  pass(1s);
+  answer(sent(), 200, crd("other"));
+  answer(sent(), 503);
+  pass(1s);
+  answer(sent(), 200, crd("other"));
+  answer(sent(), 200, leader("them", "t3"));
+  pass(1s);
+  EXPECT_TRUE(out.empty());
+  EXPECT_FALSE(record.settled());
 }
 
 TEST_F(LeaseRecordTest, AnotherNamespaceWhoseLeaderIsSilentForTwoDurationsIsTakenOver) {
@@ -118,6 +165,7 @@ TEST_F(LeaseRecordTest, AnotherNamespaceWhoseLeaderIsSilentForTwoDurationsIsTake
   pass(9s);
   EXPECT_TRUE(out.empty());
   pass(1s);
+  answer(sent(), 200, crd("other"));
   answer(sent(), 200, leader("them", "t1"));
   EXPECT_EQ(sent().verb, kapi::Verb::MergePatch);
 }
@@ -142,7 +190,7 @@ TEST_F(LeaseRecordTest, A404OfAProxyIsNoProofThatNobodyLeadsThere) {
 }
 
 TEST_F(LeaseRecordTest, AFailedReadIsMadeAgain) {
-  record.start(out);
+  record.start("now", out);
   answer(sent(), 0);
   EXPECT_FALSE(record.settled());
   pass(1s);

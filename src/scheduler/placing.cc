@@ -72,14 +72,14 @@ void Scheduler::unparkFitting() {
     checked_changes_ = end;
     unchecked_ = engine_.queue().parkedClasses().size();
   }
-  if (unchecked_ == 0) { return; }
-  const auto parked = engine_.queue().parkedClasses();
-  unchecked_ = std::min(unchecked_, parked.size());
-  auto next = std::upper_bound(parked.begin(), parked.end(), last_checked_);
   const std::size_t budget = parkedPerEvent();
   for (std::size_t i = 0; i < budget && unchecked_ > 0; ++i, --unchecked_) {
-    if (next == parked.end()) { next = parked.begin(); }
-    last_checked_ = *next++;
+    const auto next = engine_.queue().nextParked(last_checked_);
+    if (!next) {
+      unchecked_ = 0;
+      return;
+    }
+    last_checked_ = *next;
     if (engine_.decider().fits(last_checked_)) {
       engine_.queue().unpark(last_checked_);
       parked_.erase(last_checked_);
@@ -161,13 +161,11 @@ std::size_t Scheduler::parkedPerEvent() const {
 /// In turn, some at a time.
 void Scheduler::refreshParked(bool numbers_too) {
   refresh_at_.reset();
-  const auto parked = engine_.queue().parkedClasses();
-  auto next = std::upper_bound(parked.begin(), parked.end(), last_refreshed_);
+  const std::size_t parked = engine_.queue().parkedClasses().size();
   const std::size_t budget = parkedPerEvent();
-  if (parked.size() > budget) { refresh_at_ = now_.mono + kRefusalGap; }
-  for (std::size_t i = 0; i < std::min(budget, parked.size()); ++i) {
-    if (next == parked.end()) { next = parked.begin(); }
-    const auto pod_class = last_refreshed_ = *next++;
+  if (parked > budget) { refresh_at_ = now_.mono + kRefusalGap; }
+  for (std::size_t i = 0; i < std::min(budget, parked); ++i) {
+    const auto pod_class = last_refreshed_ = *engine_.queue().nextParked(last_refreshed_);
     const auto told = parked_.find(pod_class);
     const bool same = told != parked_.end() && told->second.kind == engine_.decider().refusal(pod_class).kind;
     if (!same || numbers_too) { refuse(pod_class); }

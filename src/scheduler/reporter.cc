@@ -9,6 +9,7 @@ namespace {
 
 constexpr Duration kAfterConflict = std::chrono::milliseconds{200};  // the watch brings the newer version
 constexpr Duration kAfterFailure = std::chrono::seconds{5};
+constexpr int kCallsPerWrite = 2;  // the condition and its event
 
 }  // namespace
 
@@ -58,6 +59,7 @@ void Reporter::write(const model::Pod& pod, Report& r, Now now, kapi::Effects& o
   if (auto event = events_.record(note, now)) {
     event->token = kapi::makeToken(kOwner, next_++);
     calls_[event->token] = {};
+    if (event->verb == kapi::Verb::MergePatch) { series_[event->token] = event->key; }
     ++in_flight_;
     out.emplace_back(*std::move(event));
   }
@@ -78,7 +80,7 @@ void Reporter::pump(Mono mono, Now now, const std::function<bool(const model::Ui
       wished_.insert(uid);
     }
   }
-  for (auto it = wished_.begin(); it != wished_.end() && in_flight_ < max_in_flight_;) {
+  for (auto it = wished_.begin(); it != wished_.end() && in_flight_ + kCallsPerWrite <= max_in_flight_;) {
     const auto found = reports_.find(*it);
     const model::Pod* pod = cache_.pod(*it);
     if (found == reports_.end() || !found->second.wished || pod == nullptr || pod->bound() || pod->deleting) {
@@ -99,19 +101,22 @@ void Reporter::pump(Mono mono, Now now, const std::function<bool(const model::Ui
   }
 }
 
-std::optional<model::Uid> Reporter::handle(const kapi::Outcome& outcome, Now) {
+std::optional<model::Uid> Reporter::handle(const kapi::Outcome& outcome, Now now) {
   const auto it = calls_.find(outcome.token);
   if (it == calls_.end()) { return std::nullopt; }
   const model::Uid uid = it->second;
   calls_.erase(it);
   --in_flight_;
+  if (const auto series = series_.extract(outcome.token); series && outcome.notFound()) {
+    events_.lost(series.mapped());
+  }
   const auto found = reports_.find(uid);
   if (found == reports_.end()) { return uid; }
   Report& r = found->second;
   r.in_flight = 0;
   if (outcome.fate != kapi::Fate::Applied && outcome.http != 404 && outcome.http != 422) {
     const Duration wait = outcome.http == 409 ? kAfterConflict : kAfterFailure;
-    r.not_before = r.written_at + std::max(wait, outcome.retry_after);
+    r.not_before = now.mono + std::max(wait, outcome.retry_after);
     r.later = false;  // sooner than what was planned
     lookAgain(uid, r, r.not_before);
     r.written_kind.clear();
@@ -129,6 +134,7 @@ void Reporter::reset() {
   wished_.clear();
   later_.clear();
   calls_.clear();
+  series_.clear();
   in_flight_ = 0;
 }
 

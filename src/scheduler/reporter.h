@@ -24,6 +24,7 @@ class Reporter {
   static constexpr std::uint8_t kOwner = 21;
   static constexpr Duration kSameKindGap = std::chrono::minutes{1};
 
+  /// `max_in_flight`: at least 2, a condition and its event.
   Reporter(const engine::Cache& cache, kapi::EventRecorder& events, int max_in_flight)
       : cache_{cache}, events_{events}, max_in_flight_{max_in_flight} {}
 
@@ -64,6 +65,7 @@ class Reporter {
   std::set<model::Uid> wished_;
   std::multimap<Mono, model::Uid> later_;
   std::unordered_map<kapi::Token, model::Uid> calls_;
+  std::unordered_map<kapi::Token, model::ObjectKey> series_;  // PATCHes of events in flight
   std::uint64_t next_ = 1;
 };
 

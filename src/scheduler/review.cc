@@ -42,7 +42,13 @@ void Scheduler::reviewEnded(const model::Uid& uid) {
   std::erase_if(warned_, [&](const auto& w) { return w.first == uid; });
   if (const Grant* grant = grantOf(uid)) {
     if (!grant->mayBeBound()) { engine_.neverRan(uid); }
-    for (const auto& key : grant->open_leases) { desk_.give(key, uid); }  // what is not written yet
+    for (const auto& key : grant->open_leases) {
+      if (names(engine_.cache().lease(key), uid)) {
+        desk_.forget(key, uid);  // it goes when its device has drained
+      } else {
+        desk_.give(key, uid);  // not written yet, for all we know
+      }
+    }
     grants_.erase(uid);
   }
   const std::set<model::ObjectKey> leases = engine_.cache().leasesOf(uid);
@@ -202,7 +208,7 @@ void Scheduler::reviewUnbound(const model::Pod& pod) {
 /// Takes over a complete set of leases that an earlier leader wrote for this pod (design 3.4): true when it did.
 bool Scheduler::adopt(const model::Pod& pod) {
   const std::set<model::ObjectKey>& keys = engine_.cache().leasesOf(pod.uid);
-  if (pod.deleting || !record_.ours() || keys.empty()) { return false; }
+  if (pod.deleting || !taking_ || !record_.ours() || keys.empty()) { return false; }
   const auto first = engine_.cache().lease(*keys.begin())->partOf(pod.uid);
   if (!first || first->reservation.empty()) { return false; }
   const bool shared = engine_.cache().lease(*keys.begin())->shared();

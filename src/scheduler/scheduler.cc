@@ -67,6 +67,7 @@ kapi::Effects Scheduler::start(Now now) {
 void Scheduler::reflect(kapi::Reflector& reflector, Kind kind, kapi::Reflector::Output output) {
   for (auto& effect : output.effects) { out_.push_back(std::move(effect)); }
   for (const auto& change : output.changes) { engine_.apply(change, now_.mono); }
+  if (output.went_back) { historyWentBack(kind); }
   if (output.listed_at) { forgetUnlisted(reflector, kind, *output.listed_at); }
   if (!output.synced_now && !reflector.absent()) {
     // nothing new about what is complete
@@ -75,6 +76,16 @@ void Scheduler::reflect(kapi::Reflector& reflector, Kind kind, kapi::Reflector::
     engine_.synced(now_.mono);
   }
   if (output.caught_up_now) { barrier_.caughtUp(kind); }
+}
+
+/// The API server was restored from a backup, say. All that we know may be wrong, and revisions mean nothing any more.
+void Scheduler::historyWentBack(Kind kind) {
+  failure_ = fmt::format(
+      "the API server's history of {} went back in time (restored from a backup?); restart this process",
+      kapi::kindInfo(kind).resource);
+  log(kapi::Level::Error, failure_, {});
+  taking_ = false;
+  if (phase_ != Phase::Standby) { lose(); }
 }
 
 /// The answers to our own calls may have brought objects that the watch never did; a list without them says that they went.
@@ -197,6 +208,7 @@ void Scheduler::begin() {
   log(kapi::Level::Info, "leading; catching up before deciding", {{"term", std::to_string(term_)}});
   barrier_open_ = false;
   record_.start(
+      rng_.uuid(),
       out_);  // the barrier comes after it: while another scheduler may still write, no census is worth anything
 }
 
@@ -211,7 +223,8 @@ void Scheduler::lose() {
 
 /// What was decided is forgotten. Its leases stay, and are adopted or fenced by whoever leads next, we ourselves perhaps.
 void Scheduler::dropUnderWay() {
-  for (const auto pod_class : engine_.queue().parkedClasses()) { engine_.queue().unpark(pod_class); }
+  const std::set<sched::ClassId> parked = engine_.queue().parkedClasses();
+  for (const auto pod_class : parked) { engine_.queue().unpark(pod_class); }
   for (const auto& [uid, item] : queued_) { engine_.queue().remove(uid); }
   queued_.clear();
   grants_.clear();

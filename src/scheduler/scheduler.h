@@ -59,6 +59,8 @@ class Scheduler {
   [[nodiscard]] bool underWay() const;
 
   [[nodiscard]] Readiness readiness() const;
+  /// Why this process can do nothing more and must be restarted; "" while it can. It has stopped writing then.
+  [[nodiscard]] const std::string& failure() const { return failure_; }
   [[nodiscard]] bool leading() const { return phase_ == Phase::Leading; }
   [[nodiscard]] const engine::Engine& engine() const { return engine_; }
   [[nodiscard]] sched::Queue::Sizes pending() const { return queue_sizes_; }
@@ -96,6 +98,7 @@ class Scheduler {
   // scheduler.cc: events in, effects out, leadership
   void route(const kapi::Outcome& outcome);
   void reflect(kapi::Reflector& reflector, model::Kind kind, kapi::Reflector::Output output);
+  void historyWentBack(model::Kind kind);
   void forgetUnlisted(const kapi::Reflector& reflector, model::Kind kind, model::Revision listed_at);
   void led(const kapi::Leadership& leadership);
   void begin();
@@ -226,6 +229,7 @@ class Scheduler {
   Mono next_census_{};
   Mono next_record_{};
   Mono prove_at_{};
+  std::string failure_;
   std::string trouble_;  // why we do not decide yet, as last logged
   std::uint64_t next_ = 1;
   Now now_{};

@@ -47,8 +47,9 @@ std::string stateMetrics(const Scheduler& scheduler) {
 }
 
 net::Response StatusPage::health() const {
-  const auto alive = wiring_.ask([](const Scheduler&) { return std::string{"ok\n"}; });
-  return alive ? net::textResponse(200, *alive) : net::textResponse(500, kNoAnswer);
+  const auto failure = wiring_.ask([](const Scheduler& s) { return s.failure(); });
+  if (!failure) { return net::textResponse(500, kNoAnswer); }
+  return failure->empty() ? net::textResponse(200, "ok\n") : net::textResponse(500, *failure + "\n");
 }
 
 net::Response StatusPage::ready(bool verbose) const {

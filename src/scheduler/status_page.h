@@ -1,5 +1,5 @@
 // /healthz, /readyz and /metrics of a scheduler: a Handler over questions to the machine's thread.
-//   /healthz  200 while the owner thread answers within the time that `ask` waits, else 500
+//   /healthz  200 while the owner thread answers within the time that `ask` waits, and has not failed for good; else 500
 //   /readyz   200 when caches are synced, the token is valid, the leader lease can be read and written, and the lease namespace is settled; `?verbose` or a failure lists each check
 //   /metrics  Prometheus text; devices by state and pending pods are counted when asked for
 // Thread-safe as far as `ask`, `unauthorized` and `metrics` are.

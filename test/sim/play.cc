@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <functional>
 
-#include "kapi/decode.h"
 #include "kapi/paths.h"
 #include "sandbox/world.h"
 #include "test/sim/judge.h"
 #include "test/world/objects.h"
+#include "test/world/rebuilt.h"
 
 namespace gs::sim {
 namespace {
@@ -353,7 +353,7 @@ class Play {
     if (!leader) { return "nobody leads"; }
     if (std::string wrong = judge_.settled(); !wrong.empty()) { return wrong; }
     const std::string live = world_.scheduler(*leader).engine().ledger().dump(false);
-    const std::string rebuilt = rebuiltLedger();
+    const std::string rebuilt = test::rebuiltLedger(world_);
     return live == rebuilt ? "" : difference(live, rebuilt);
   }
 
@@ -366,24 +366,6 @@ class Play {
       return text.substr(begin, text.find('\n', at) - begin);
     };
     return fmt::format("the live ledger has '{}', the API's has '{}'", line(live), line(rebuilt));
-  }
-
-  std::string rebuiltLedger() {
-    engine::Engine fresh;
-    const auto feed = [&](const std::string& path, model::Kind kind) {
-      for (const auto& item : world_.get(path)["items"].items()) {
-        model::Object object = kapi::decodeObject(kind, item);
-        fresh.apply({kind, kapi::keyOf(object), kapi::uidOf(object), object, kapi::revisionOf(object)},
-                    world_.now().mono);
-      }
-    };
-    feed("/api/v1/nodes", model::Kind::Node);
-    feed("/apis/gpu.scheduling/v1/gpunodestatuses", model::Kind::GpuNodeStatus);
-    feed("/apis/gpu.scheduling/v1/gpuclaims", model::Kind::GpuClaim);
-    feed("/apis/coordination.k8s.io/v1/leases?labelSelector=gpu.scheduling%2Fmanaged%3Dtrue", model::Kind::Lease);
-    feed("/api/v1/pods", model::Kind::Pod);
-    fresh.synced(world_.now().mono);
-    return fresh.ledger().dump(false);
   }
 
   const Plan& plan_;

@@ -3,9 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
 
-#include "kapi/decode.h"
 #include "test/world/objects.h"
 #include "test/world/truth.h"
 
@@ -40,6 +40,13 @@ class Cluster : public ::testing::Test {
   [[nodiscard]] json::Value claimStatus(const std::string& name) {
     return world.get("/apis/gpu.scheduling/v1/namespaces/default/gpuclaims/" + name)["status"];
   }
+  /// A Warning event with that reason is there.
+  [[nodiscard]] bool warned(const std::string& reason) {
+    const auto events = world.get("/apis/events.k8s.io/v1/namespaces/default/events")["items"].items();
+    return std::any_of(events.begin(), events.end(), [&](const auto& e) {
+      return e["reason"].str() == reason && e["type"].str() == "Warning";
+    });
+  }
   [[nodiscard]] std::size_t leases() { return readTruth(world).leases.size(); }
   bool eventually(const std::function<bool()>& fact, Duration limit = std::chrono::seconds{60}) {
     return world.runUntil(fact, limit);
@@ -59,25 +66,6 @@ class Cluster : public ::testing::Test {
     const Truth truth = readTruth(world);
     EXPECT_EQ(truth.problems, std::vector<std::string>{});
     EXPECT_EQ(truth.unsettled, std::vector<std::string>{});
-  }
-  /// The ledger that a fresh engine makes of the API's objects alone.
-  [[nodiscard]] std::string rebuiltLedger() {
-    engine::Engine fresh;
-    const auto feed = [&](const std::string& path, model::Kind kind) {
-      for (const auto& item : world.get(path)["items"].items()) {
-        model::Object object = kapi::decodeObject(kind, item);
-        fresh.apply({kind, kapi::keyOf(object), kapi::uidOf(object), object, kapi::revisionOf(object)},
-                    world.now().mono);
-      }
-    };
-    feed("/api/v1/nodes", model::Kind::Node);
-    feed("/apis/gpu.scheduling/v1/gpunodestatuses", model::Kind::GpuNodeStatus);
-    feed("/apis/gpu.scheduling/v1/gpuclaims", model::Kind::GpuClaim);
-    feed("/apis/coordination.k8s.io/v1/leases?labelSelector=gpu.scheduling%2Fmanaged%3Dtrue",
-         model::Kind::Lease);
-    feed("/api/v1/pods", model::Kind::Pod);
-    fresh.synced(world.now().mono);
-    return fresh.ledger().dump(false);
   }
 
   sandbox::World world;

@@ -124,6 +124,85 @@ TEST_F(Record, ThatNamesAnotherNamespaceStopsEveryDecision) {
   EXPECT_TRUE(eventually([&] { return !nodeOf("after").empty(); }));
 }
 
+/// Two schedulers with different lease namespaces and scheduler names: X (default) and Y (other).
+class TwoNamespaces : public Record {
+ protected:
+  TwoNamespaces() {
+    world.create(json::Object{
+        {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", json::Object{{"name", "other"}}}});
+    x = world.startReplica({});
+    EXPECT_TRUE(eventually([&] { return world.scheduler(x).leading(); }));
+  }
+  void startY() {
+    scheduler::Config config;
+    config.lease_namespace = "other";
+    config.scheduler_name = "other-scheduler";
+    y = world.startReplica(config);
+  }
+  void createPods() {
+    world.create(pod("p", "", 1));
+    json::Value q = pod("q", "", 1);
+    q.child("spec").set("schedulerName", "other-scheduler");
+    world.create(q);
+  }
+  sandbox::ReplicaId x = -1;
+  sandbox::ReplicaId y = -1;
+};
+
+TEST_F(TwoNamespaces, TheRecordChangedByHandToTheOneThatWaitsLetsItLead) {
+  startY();
+  world.run(20s);
+  EXPECT_TRUE(world.scheduler(x).leading());
+  EXPECT_FALSE(world.scheduler(y).leading());
+  const json::Object annotations{{"gpu.scheduling/lease-namespace", "other"}};
+  const json::Object patch{{"metadata", json::Object{{"annotations", annotations}}}};
+  EXPECT_EQ(world.request("PATCH", kClaimCrd, patch, "application/merge-patch+json").code, 200);
+  createPods();
+  EXPECT_TRUE(eventually([&] { return !nodeOf("q").empty(); }, 120s));
+  EXPECT_TRUE(readTruth(world).problems.empty());
+}
+
+/// Y takes the record over while X is down; its write is late, and both come back at any time.
+TEST(TwoNamespacesWithALateWrite, NeverLeadTogether) {
+  class Run : public TwoNamespaces {
+   public:
+    void TestBody() override {}
+    std::string play(Duration late, Duration back) {
+      bool sent = false;
+      world.setJudge([&](sandbox::ReplicaId id, const kapi::Call& c) -> sandbox::CallFate {
+        const bool record = c.kind == model::Kind::Crd && c.verb == kapi::Verb::MergePatch;
+        if (id != y || !record || std::exchange(sent, true)) { return {}; }
+        return {sandbox::CallFate::How::Late, 0, late, false, true};
+      });
+      world.run(1s);
+      world.crash(x);
+      startY();
+      for (int i = 0; i < 1200 && !sent; ++i) { world.run(50ms); }
+      if (!sent) { return "Y never wrote the record"; }
+      world.restart(x);
+      world.run(back);
+      world.restart(y);
+      createPods();
+      for (int i = 0; i < 500; ++i) {
+        world.run(50ms);
+        if (world.scheduler(x).leading() && world.scheduler(y).leading()) { return "both lead"; }
+      }
+      const Truth truth = readTruth(world);
+      if (!truth.problems.empty()) { return truth.problems.front(); }
+      if (!eventually([&] { return !nodeOf("p").empty() || !nodeOf("q").empty(); })) {
+        return "nobody leads";
+      }
+      return "";
+    }
+  };
+  for (int late = 2; late <= 14; ++late) {
+    for (int back = 0; back <= 10; ++back) {
+      EXPECT_EQ(Run{}.play(std::chrono::seconds{late}, std::chrono::seconds{back}), "")
+          << "late by " << late << " s, Y back after " << back << " s";
+    }
+  }
+}
+
 TEST_F(Record, ALeaseThatCannotBeReadIsTold) {
   startOne();
   const auto lease = [](const char* name, json::Object annotations) {

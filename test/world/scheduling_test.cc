@@ -1,5 +1,6 @@
 // One scheduler in a World: claims, plain and ordinary pods, and what they are told when they wait.
 #include "test/world/cluster.h"
+#include "test/world/rebuilt.h"
 
 namespace gs::test {
 namespace {
@@ -136,12 +137,7 @@ TEST_F(Scheduling, ALeaseDeletedByHandIsWrittenAgainAndSaidSo) {
   world.create(pod("q", "c"));
   ASSERT_TRUE(eventually([&] { return allocated("q") == "node-a:1"; }));
   EXPECT_TRUE(eventually([&] { return leases() == 2; }));
-  EXPECT_TRUE(eventually([&] {
-    const auto events = world.get("/apis/events.k8s.io/v1/namespaces/default/events")["items"].items();
-    return std::any_of(events.begin(), events.end(), [](const auto& e) {
-      return e["reason"].str() == "GpuLeaseRewritten" && e["type"].str() == "Warning";
-    });
-  }));
+  EXPECT_TRUE(eventually([&] { return warned("GpuLeaseRewritten"); }));
   expectSettled();
 }
 
@@ -210,7 +206,7 @@ TEST_F(Scheduling, ALedgerRebuiltFromTheApiEqualsTheLiveOne) {
   ASSERT_TRUE(eventually([&] { return readTruth(world).waiting.empty(); }));
   finish("p0");
   world.run(70s);
-  EXPECT_EQ(world.scheduler(0).engine().ledger().dump(false), rebuiltLedger());
+  EXPECT_EQ(world.scheduler(0).engine().ledger().dump(false), rebuiltLedger(world));
 }
 
 TEST_F(Scheduling, ARestartedSchedulerGoesOnWhereItWas) {
@@ -253,6 +249,50 @@ TEST_F(Scheduling, AChangedAnnotationOfARunningPodFreesNothing) {
     const auto lease = world.get("/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0");
     EXPECT_EQ(lease["spec"]["holderIdentity"].str(), uid) << json::print(told);
   }
+  EXPECT_TRUE(warned("GpuAnnotationChanged"));
+}
+
+TEST_F(Scheduling, AGpuThatAnotherPodsLeaseHoldsIsSaid) {
+  world.create(claim("one", 1));
+  world.create(pod("p", "one"));
+  ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
+  json::Value liar = pod("liar", "one");
+  liar.child("spec").set("nodeName", "node-a");
+  liar.child("metadata").child("annotations").set("gpu.scheduling/allocated", "node-a:0");
+  world.create(liar);
+  EXPECT_TRUE(eventually([&] { return warned("GpuHeldByOther"); }));
+  const auto lease = world.get("/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0");
+  EXPECT_EQ(lease["spec"]["holderIdentity"].str(), podObject("p")["metadata"]["uid"].str())
+      << "the lease wins";
+}
+
+class Options : public Cluster {};
+
+TEST_F(Options, VisibleDevicesMayBeUuids) {
+  scheduler::Config config;
+  config.visible_uuids = true;
+  world.startReplica(config);
+  world.create(pod("p", "", 2));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
+  const auto devices = world.get("/apis/gpu.scheduling/v1/gpunodestatuses/node-b")["status"]["devices"];
+  EXPECT_EQ(allocated("p"), "node-b:0,1");
+  EXPECT_EQ(podObject("p")["metadata"]["annotations"]["gpu.scheduling/visible-devices"].str(),
+            std::string{devices.at(0)["uuid"].str()} + "," + std::string{devices.at(1)["uuid"].str()});
+}
+
+TEST_F(Options, NoMoreShareAGpuThanMaySo) {
+  scheduler::Config config;
+  config.max_sharers = 2;
+  world.startReplica(config);
+  json::Value all = claim("all", 4, json::Object{{"exclusivity", "Shared"}});
+  all.child("spec").set("selector",
+                        json::Object{{"matchLabels", json::Object{{"kubernetes.io/hostname", "node-a"}}}});
+  world.create(all);
+  for (const char* name : {"p", "q", "r"}) { world.create(pod(name, "all")); }
+  ASSERT_TRUE(eventually([&] { return readTruth(world).bound.size() == 2; }));
+  world.run(10s);
+  EXPECT_EQ(readTruth(world).bound.size(), 2U);
+  EXPECT_EQ(leases(), 4U);
 }
 
 class SlowServer : public Cluster {

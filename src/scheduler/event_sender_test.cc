@@ -1,0 +1,150 @@
+#include "scheduler/event_sender.h"
+
+#include <gtest/gtest.h>
+
+namespace gs::scheduler {
+namespace {
+
+using namespace std::chrono_literals;
+using kapi::Fate;
+
+class EventSenderTest : public ::testing::Test {
+ protected:
+  std::vector<kapi::Call> taken() {
+    std::vector<kapi::Call> calls;
+    for (auto& effect : std::exchange(out, {})) { calls.push_back(std::get<kapi::Call>(std::move(effect))); }
+    return calls;
+  }
+  void send(const char* text) {
+    kapi::EventNote note;
+    note.object = {"default", "p"};
+    note.uid = model::Uid{"uid-p"};
+    note.reason = "Scheduled";
+    note.note = text;
+    sender.send(note, now, out);
+  }
+  kapi::Call sent(const char* text = "to node-a") {
+    send(text);
+    const auto calls = taken();
+    EXPECT_EQ(calls.size(), 1U);
+    return calls.empty() ? kapi::Call{} : calls.at(0);
+  }
+  bool answer(const kapi::Call& call, Fate fate, int http, Duration retry_after = {}) {
+    kapi::Outcome o;
+    o.token = call.token;
+    o.fate = fate;
+    o.http = http;
+    if (http == 404) { o.reason = "NotFound"; }
+    o.retry_after = retry_after;
+    return sender.handle(o, now.mono);
+  }
+  std::vector<kapi::Call> after(Duration by) {
+    now.mono += by;
+    sender.tick(now.mono, out);
+    return taken();
+  }
+
+  kapi::EventRecorder recorder{"gpu-scheduler", "gpu-scheduler-0", Rng{1}};
+  EventSender sender{recorder};
+  kapi::Effects out;
+  Now now{Mono{1h}, Wall{1'750'000'000s}};
+};
+
+TEST_F(EventSenderTest, AnEventIsOneCreateOfOurs) {
+  const auto call = sent();
+  EXPECT_EQ(call.verb, kapi::Verb::Create);
+  EXPECT_TRUE(call.guarded);
+  EXPECT_EQ(kapi::tokenOwner(call.token), EventSender::kOwner);
+  EXPECT_EQ(call.body["note"].str(), "to node-a");
+}
+
+TEST_F(EventSenderTest, OnlyABusyServerOrAnUnknownOutcomeIsAReasonToSendAgain) {
+  struct Case {
+    Fate fate;
+    int http;
+    bool again;
+  };
+  int n = 0;
+  for (const Case& c :
+       {Case{Fate::Applied, 201, false}, Case{Fate::Unknown, 0, true}, Case{Fate::Unknown, 503, true},
+        Case{Fate::NotSent, 0, true}, Case{Fate::Refused, 429, true}, Case{Fate::Refused, 409, false},
+        Case{Fate::Refused, 403, false}, Case{Fate::Refused, 404, false}, Case{Fate::Refused, 422, false}}) {
+    sender.reset();
+    answer(sent(std::to_string(++n).c_str()), c.fate, c.http);
+    EXPECT_EQ(sender.nextDue().has_value(), c.again) << c.http;
+    EXPECT_EQ(after(1min).size(), c.again ? 1U : 0U) << c.http;
+  }
+}
+
+TEST_F(EventSenderTest, ItIsSentFourTimesInAllEachTimeLater) {
+  const auto first = sent();
+  auto call = first;
+  for (const Duration wait : {200ms, 400ms, 800ms}) {
+    answer(call, Fate::Unknown, 0);
+    EXPECT_TRUE(after(wait - 1ms).empty());
+    const auto again = after(1ms);
+    ASSERT_EQ(again.size(), 1U);
+    EXPECT_NE(again[0].token, call.token);
+    EXPECT_EQ(again[0].body, first.body) << "under the same name, so that a copy is refused";
+    call = again[0];
+  }
+  answer(call, Fate::Unknown, 0);
+  EXPECT_EQ(sender.nextDue(), std::nullopt);
+}
+
+TEST_F(EventSenderTest, ABusyServerIsAskedAgainWhenItSaid) {
+  answer(sent(), Fate::Refused, 429, 7s);
+  EXPECT_EQ(sender.nextDue(), now.mono + 7s);
+  EXPECT_TRUE(after(6s).empty());
+  EXPECT_EQ(after(1s).size(), 1U);
+}
+
+TEST_F(EventSenderTest, EachEventWaitsForItself) {
+  answer(sent("a"), Fate::Refused, 429, 3s);
+  answer(sent("b"), Fate::Unknown, 0);
+  EXPECT_EQ(sender.nextDue(), now.mono + 200ms);
+  const auto b = after(200ms);
+  ASSERT_EQ(b.size(), 1U);
+  EXPECT_EQ(b[0].body["note"].str(), "b");
+  const auto a = after(2800ms);
+  ASSERT_EQ(a.size(), 1U);
+  EXPECT_EQ(a[0].body["note"].str(), "a");
+}
+
+TEST_F(EventSenderTest, ARepeatThatComesTooSoonIsNotSent) {
+  answer(sent(), Fate::Applied, 201);
+  send("to node-a");
+  EXPECT_TRUE(taken().empty());
+  now.mono += 10s;
+  EXPECT_EQ(sent().verb, kapi::Verb::MergePatch);
+}
+
+TEST_F(EventSenderTest, AnEventThatTheServerHasNoMoreIsMadeAgain) {
+  answer(sent(), Fate::Applied, 201);
+  now.mono += 10s;
+  const auto again = sent();
+  ASSERT_EQ(again.verb, kapi::Verb::MergePatch);
+  answer(again, Fate::Refused, 404);
+  now.mono += 10s;
+  EXPECT_EQ(sent().verb, kapi::Verb::Create);
+}
+
+TEST_F(EventSenderTest, OnlyItsOwnAnswersAreTakenAndOnce) {
+  const auto call = sent();
+  EXPECT_FALSE(answer(kapi::Call{}, Fate::Unknown, 0));
+  EXPECT_TRUE(answer(call, Fate::Unknown, 0));
+  EXPECT_FALSE(answer(call, Fate::Unknown, 0));
+  EXPECT_EQ(after(1min).size(), 1U);
+}
+
+TEST_F(EventSenderTest, AfterALossOfLeadershipNothingIsSentAgain) {
+  const auto in_flight = sent("a");
+  answer(sent("b"), Fate::Unknown, 0);
+  sender.reset();
+  EXPECT_EQ(sender.nextDue(), std::nullopt);
+  EXPECT_FALSE(answer(in_flight, Fate::Unknown, 0));
+  EXPECT_TRUE(after(1min).empty());
+}
+
+}  // namespace
+}  // namespace gs::scheduler

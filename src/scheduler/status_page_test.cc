@@ -1,0 +1,257 @@
+#include "scheduler/status_page.h"
+
+#include <gtest/gtest.h>
+#include <map>
+#include <memory>
+#include <set>
+
+#include "testing/builders.h"
+
+namespace gs::scheduler {
+namespace {
+
+using namespace std::chrono_literals;
+using model::Kind;
+
+/// A scheduler, and a server that answers its reads from `objects` and leaves its writes unanswered.
+class StatusPageTest : public ::testing::Test {
+ protected:
+  template <class T>
+  void add(Kind kind, T object) {
+    objects[kind].emplace_back(std::make_shared<const T>(std::move(object)));
+  }
+  void start() { serve(scheduler->start(now)); }
+  void lead() {
+    add(Kind::Crd, model::Crd{"gpuclaims.gpu.scheduling", model::Uid{"u"}, 1, "default", ""});
+    serve(scheduler->handle(kapi::Leadership{true, 1, now.mono + 1h}, now));
+  }
+  void serve(kapi::Effects effects) {
+    for (const auto& effect : effects) {
+      if (const auto* open = std::get_if<kapi::OpenWatch>(&effect)) { streams[open->kind] = open->stream; }
+      const auto* call = std::get_if<kapi::Call>(&effect);
+      if (call != nullptr && call->kind == Kind::Crd && !kapi::isRead(call->verb)) { record(*call); }
+      if (call == nullptr || !kapi::isRead(call->verb) || silent.contains(call->kind)) { continue; }
+      kapi::Outcome o;
+      o.token = call->token;
+      const auto refused = refusals.find(call->kind);
+      o.http = refused == refusals.end() ? 200 : refused->second;
+      o.fate = o.http == 200 ? kapi::Fate::Applied : kapi::Fate::Refused;
+      o.message = o.http == 200 ? "" : "no luck";
+      o.list_revision = revision;
+      if (call->verb == kapi::Verb::Get) {
+        o.object = objects[call->kind].at(0);
+      } else {
+        o.items = objects[call->kind];
+      }
+      serve(scheduler->handle(o, now));
+    }
+  }
+  /// The record of the lease namespace is written as it should be.
+  void record(const kapi::Call& call) {
+    model::Crd crd = *std::get<model::Ptr<model::Crd>>(objects[Kind::Crd].at(0));
+    crd.lease_term = call.body["metadata"]["annotations"]["gpu.scheduling/lease-namespace-term"].str();
+    objects[Kind::Crd].at(0) = std::make_shared<const model::Crd>(crd);
+    kapi::Outcome o;
+    o.token = call.token;
+    o.fate = kapi::Fate::Applied;
+    o.http = 200;
+    serve(scheduler->handle(o, now));
+  }
+  net::Response get(const char* target, const char* method = "GET") {
+    return page.answer({method, target, {}, ""});
+  }
+  /// The body of a /readyz that fails, "200" else.
+  std::string unready() {
+    const auto response = get("/readyz");
+    if (response.status == 200) { return "200"; }
+    EXPECT_EQ(response.status, 503);
+    return response.body;
+  }
+  static bool has(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+  }
+
+  std::map<Kind, std::vector<model::Object>> objects;
+  std::map<Kind, int> refusals;  // kinds whose reads are answered so
+  std::set<Kind> silent;         // kinds whose reads are not answered
+  std::map<Kind, kapi::Token> streams;
+  model::Revision revision = 10;  // of lists
+  Now now{Mono{1h}, Wall{1'750'000'000s}};
+  std::unique_ptr<Scheduler> scheduler = std::make_unique<Scheduler>(Config{}, Rng{1});
+
+  bool answers = true;
+  bool unauthorized = false;
+  std::string election;
+  StatusPage page{
+      {[this](const auto& question) { return answers ? std::optional{question(*scheduler)} : std::nullopt; },
+       [this] { return unauthorized; }, [] { return std::string{"# counted\n"}; },
+       [this] { return election; }}};
+};
+
+TEST_F(StatusPageTest, AServerThatWentBackInTimeMeansARestart) {
+  start();
+  lead();
+  EXPECT_EQ(get("/healthz").status, 200);
+  revision = 5;
+  serve(scheduler->handle(kapi::WatchEnded{streams[Kind::Pod], 410, "expired"}, now));
+  EXPECT_EQ(get("/healthz").status, 500);
+  EXPECT_TRUE(has(get("/healthz").body, "history of pods went back in time"));
+  EXPECT_FALSE(scheduler->leading());
+  serve(scheduler->handle(kapi::Leadership{true, 2, now.mono + 1h}, now));
+  EXPECT_FALSE(scheduler->leading()) << "it takes nothing more";
+}
+
+TEST_F(StatusPageTest, IsHealthyWhileTheThreadAnswers) {
+  for (const char* path : {"/healthz", "/livez", "/healthz?x=1"}) {
+    EXPECT_EQ(get(path).status, 200);
+    EXPECT_EQ(get(path).body, "ok\n");
+  }
+  unauthorized = true;
+  election = "the lease cannot be written";
+  EXPECT_EQ(get("/healthz").status, 200) << "a restart would mend nothing";
+}
+
+TEST_F(StatusPageTest, AThreadThatDoesNotAnswerIsA500Everywhere) {
+  start();
+  answers = false;
+  for (const char* path : {"/healthz", "/livez", "/readyz", "/readyz?verbose", "/metrics"}) {
+    EXPECT_EQ(get(path).status, 500) << path;
+    EXPECT_EQ(get(path).body, "the scheduler's thread does not answer\n");
+  }
+}
+
+TEST_F(StatusPageTest, AStandbyThatIsSyncedIsReady) {
+  start();
+  EXPECT_EQ(get("/readyz").status, 200);
+  EXPECT_EQ(get("/readyz").body, "ok\n");
+  EXPECT_EQ(get("/readyz?verbose").status, 200);
+  EXPECT_EQ(get("/readyz?verbose").body,
+            "cache/pods: ok\ncache/nodes: ok\ncache/gpuclaims: ok\ncache/gpunodestatuses: ok\n"
+            "cache/leases: ok\nrole: standby\ntoken: ok\n");
+}
+
+TEST_F(StatusPageTest, EachKindMustBeListed) {
+  const std::pair<Kind, const char*> kinds[] = {{Kind::Pod, "pods"},
+                                                {Kind::Node, "nodes"},
+                                                {Kind::GpuClaim, "gpuclaims"},
+                                                {Kind::GpuNodeStatus, "gpunodestatuses"},
+                                                {Kind::Lease, "leases"}};
+  for (const auto& [kind, name] : kinds) {
+    scheduler = std::make_unique<Scheduler>(Config{}, Rng{1});
+    silent = {kind};
+    start();
+    EXPECT_TRUE(has(unready(), std::string{"cache/"} + name + ": not listed yet\n"));
+  }
+}
+
+TEST_F(StatusPageTest, AListThatFailsIsSaid) {
+  refusals[Kind::Node] = 403;
+  start();
+  const std::string text = unready();
+  EXPECT_TRUE(has(text, "cache/nodes: list of nodes: 403 no luck\n")) << text;
+  EXPECT_TRUE(has(text, "cache/pods: ok\n")) << "a failure lists every check";
+}
+
+TEST_F(StatusPageTest, AKindWhoseCrdIsMissingIsNoFailure) {
+  refusals[Kind::GpuClaim] = 404;
+  start();
+  EXPECT_EQ(unready(), "200");
+  EXPECT_TRUE(has(get("/readyz?verbose").body, "cache/gpuclaims: ok (not served by the API server)\n"));
+}
+
+TEST_F(StatusPageTest, AnInvalidTokenIsSaidWithWhatToDo) {
+  start();
+  unauthorized = true;
+  EXPECT_TRUE(
+      has(unready(), "token: the API server answers 401 Unauthorized; give this process a valid token\n"));
+}
+
+TEST_F(StatusPageTest, TroubleWithTheElectionIsAFailure) {
+  start();
+  election = "lease default/x cannot be written: 403";
+  EXPECT_TRUE(has(unready(), "leader-election: lease default/x cannot be written: 403\n"));
+}
+
+TEST_F(StatusPageTest, WithoutAnElectionThereIsNothingToFail) {
+  start();
+  const StatusPage alone{{[this](const auto& question) { return std::optional{question(*scheduler)}; },
+                          [] { return false; }, [] { return std::string{}; }}};
+  EXPECT_EQ(alone.answer({"GET", "/readyz", {}, ""}).status, 200);
+}
+
+TEST_F(StatusPageTest, ALeaderWhoseLeaseNamespaceIsNotSettledIsNotReady) {
+  start();
+  silent = {Kind::Crd};
+  lead();
+  const std::string text = unready();
+  EXPECT_TRUE(has(text, "role: leader, recovering\nlease-namespace: ")) << text;
+}
+
+TEST_F(StatusPageTest, ALeaderThatCatchesUpIsReadyAndSaysWhatItWaitsFor) {
+  start();
+  silent = {Kind::Pod};
+  lead();
+  EXPECT_EQ(unready(), "200");
+  EXPECT_TRUE(has(get("/readyz?verbose").body, "barrier: pods have not caught up yet\n"));
+}
+
+TEST_F(StatusPageTest, DevicesAreCountedByNodeAndState) {
+  add(Kind::Node, testing::makeNode("node-a"));
+  model::GpuNodeStatus status = testing::makeStatus("node-a", 4);
+  status.observed_time = "t0";
+  status.devices[1].in_use_by = {model::Uid{"ended"}};
+  status.devices[2].health = model::Health::Unhealthy;
+  add(Kind::GpuNodeStatus, status);
+  add(Kind::Node, testing::makeNode("node-b"));
+  add(Kind::GpuNodeStatus, testing::makeStatus("node-b", 2));
+  add(Kind::GpuNodeStatus, testing::makeStatus("without-a-node", 4));
+  add(Kind::Pod, testing::PodBuilder("agent").agent(true).on("node-a").running().value());
+  add(Kind::Lease, testing::makeLease("node-a", 0, testing::PodBuilder("p").value(), "r", "node-a:0"));
+  start();
+  const std::string text = get("/metrics").body;
+  EXPECT_TRUE(has(text,
+                  "# TYPE gpu_scheduler_devices gauge\n"
+                  "gpu_scheduler_devices{node=\"node-a\",state=\"draining\"} 1\n"
+                  "gpu_scheduler_devices{node=\"node-a\",state=\"free\"} 1\n"
+                  "gpu_scheduler_devices{node=\"node-a\",state=\"held\"} 1\n"
+                  "gpu_scheduler_devices{node=\"node-a\",state=\"unhealthy\"} 1\n"
+                  "gpu_scheduler_devices{node=\"node-b\",state=\"draining\"} 0\n"
+                  "gpu_scheduler_devices{node=\"node-b\",state=\"free\"} 2\n"
+                  "gpu_scheduler_devices{node=\"node-b\",state=\"held\"} 0\n"
+                  "gpu_scheduler_devices{node=\"node-b\",state=\"unhealthy\"} 0\n"))
+      << text;
+  EXPECT_FALSE(has(text, "without-a-node"));
+}
+
+TEST_F(StatusPageTest, MetricsAreThoseCountedThenTheState) {
+  start();
+  const auto response = get("/metrics");
+  EXPECT_EQ(response.status, 200);
+  EXPECT_EQ(*net::findHeader(response.headers, "content-type"), "text/plain; version=0.0.4; charset=utf-8");
+  EXPECT_TRUE(response.body.starts_with("# counted\n# HELP scheduler_pending_pods"));
+  EXPECT_TRUE(has(response.body, "\ngpu_scheduler_leading 0\n"));
+}
+
+TEST_F(StatusPageTest, ALeadersWaitingPodsAreCountedByQueue) {
+  for (const char* name : {"p", "q"}) { add(Kind::Pod, testing::PodBuilder(name).gpus(1).value()); }
+  start();
+  lead();
+  const std::string text = get("/metrics").body;
+  EXPECT_TRUE(has(text,
+                  "scheduler_pending_pods{queue=\"active\"} 0\n"
+                  "scheduler_pending_pods{queue=\"backoff\"} 0\n"
+                  "scheduler_pending_pods{queue=\"unschedulable\"} 2\n"))
+      << text;
+  EXPECT_TRUE(has(text, "\ngpu_scheduler_leading 1\n"));
+}
+
+TEST_F(StatusPageTest, OnlyReadsOfItsOwnPathsAreServed) {
+  EXPECT_EQ(get("/").status, 404);
+  EXPECT_EQ(get("/healthz/x").status, 404);
+  EXPECT_EQ(get("/healthz", "POST").status, 405);
+  EXPECT_EQ(get("/nowhere", "DELETE").status, 405);
+  EXPECT_EQ(get("/healthz", "HEAD").status, 200);
+}
+
+}  // namespace
+}  // namespace gs::scheduler
