@@ -141,12 +141,12 @@ function(gs_benchmarks)
   endforeach()
 endfunction()
 
-# Tests that need a real Kubernetes, or its kubectl: label `real`, one at a time. tools/test leaves them out where none can
-# be built. Every line of `test/testbed/run-contract --list` is a case that `run-contract CASE` runs, on the real server
+# Tests that need a real Kubernetes, or its kubectl: label `real`. At a time one that has a real server, and one on the
+# sandbox; not the same case. tools/test leaves them out where none can be built. Every line of `test/testbed/run-contract --list` is a case that `run-contract CASE` runs, on the real server
 # and on the sandbox; then the tables of test/conformance on both.
-function(gs_real_test name)
+function(gs_real_test name locks)
   add_test(NAME real/${name} COMMAND ${ARGN} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
-  set_tests_properties(real/${name} PROPERTIES LABELS real RUN_SERIAL ON TIMEOUT 900)
+  set_tests_properties(real/${name} PROPERTIES LABELS real RESOURCE_LOCK "${locks}" TIMEOUT 900)
   set_property(TEST real/${name} APPEND PROPERTY ENVIRONMENT "GS_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
 endfunction()
 
@@ -164,12 +164,13 @@ function(gs_real_tests)
   string(STRIP "${cases}" cases)
   string(REPLACE "\n" ";" cases "${cases}")
   foreach(case IN LISTS cases)
-    gs_real_test(${case} "${runner}" ${case})
+    gs_real_test(${case} "server;case-${case}" "${runner}" ${case})
     if(NOT case STREQUAL "harness") # needs no server
-      gs_real_test(${case}-on-sandbox "${runner}" ${case})
+      gs_real_test(${case}-on-sandbox "sandbox;case-${case}" "${runner}" ${case})
       set_property(TEST real/${case}-on-sandbox APPEND PROPERTY ENVIRONMENT GS_CONTRACT_PROVIDER=sandbox)
     endif()
   endforeach()
-  gs_real_test(conformance "${both}" bash -c "$<TARGET_FILE:conformance> compare $REAL $SANDBOX")
-  gs_real_test(kubectl "${both}" bash -c "test/conformance/kubectl-compare $REAL $SANDBOX")
+  gs_real_test(demo "sandbox" bash -c "source test/testbed/lib.sh && KUBECTL=$(tool kubectl) tools/demo")
+  gs_real_test(conformance "server;sandbox" "${both}" bash -c "$<TARGET_FILE:conformance> compare $REAL $SANDBOX")
+  gs_real_test(kubectl "server;sandbox" "${both}" bash -c "test/conformance/kubectl-compare $REAL $SANDBOX")
 endfunction()
