@@ -16,9 +16,9 @@ packages:
 	@$(STEP) "Debian packages" tools/install-packages
 
 .PHONY: demo
-demo: packages ## the quick start: a whole cluster in one process, with the usage guide's examples
+demo: packages ## the quick start: a whole cluster in one process, and a short tour of it; KEEP=1 stays up
 	@$(STEP) "build gpu-sandbox" tools/build release gpu-sandbox
-	@$(STEP) "demo" build/release/bin/gpu-sandbox demo
+	@KEEP=$(KEEP) $(STEP) "demo" tools/demo
 
 .PHONY: test
 test: packages static ## everything: format, layers, unit, property, World and fuzz-corpus tests, then a real Kubernetes

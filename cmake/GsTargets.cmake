@@ -101,6 +101,18 @@ function(gs_sim)
   set_tests_properties(planted_bugs PROPERTIES LABELS world TIMEOUT 900)
 endfunction()
 
+# test/conformance: bin/conformance plays a table of requests; the test conformance_replay compares the sandbox with what a
+# real API server was recorded to answer, real/conformance with one that runs beside it.
+function(gs_conformance)
+  file(GLOB sources CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/test/conformance/*.cc")
+  get_property(folders GLOBAL PROPERTY GS_FOLDERS)
+  add_executable(conformance ${sources})
+  target_include_directories(conformance PRIVATE "${CMAKE_SOURCE_DIR}")
+  target_link_libraries(conformance PRIVATE gs_options ${folders})
+  add_test(NAME conformance_replay COMMAND conformance replay WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+  set_tests_properties(conformance_replay PROPERTIES LABELS world TIMEOUT 300)
+endfunction()
+
 # fuzz/<name>_fuzz.cc -> bin/<name>_fuzz: libFuzzer with the fuzz preset, else a replay of fuzz/corpus/<name>/ as the
 # ctest test fuzz_replay_<name>.
 function(gs_fuzz_targets)
@@ -143,10 +155,18 @@ function(gs_benchmarks)
   endforeach()
 endfunction()
 
-# Tests against a real Kubernetes, label `real`, one at a time: every line of `test/testbed/run-contract --list` is a case
-# that `run-contract CASE` runs. tools/test leaves them out where no control plane can be built.
+# Tests that need a real Kubernetes, or its kubectl: label `real`. At a time one that has a real server, and one on the
+# sandbox; not the same case. tools/test leaves them out where none can be built. Every line of `test/testbed/run-contract --list` is a case that `run-contract CASE` runs, on the real server
+# and on the sandbox; then the tables of test/conformance on both.
+function(gs_real_test name locks)
+  add_test(NAME real/${name} COMMAND ${ARGN} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+  set_tests_properties(real/${name} PROPERTIES LABELS real RESOURCE_LOCK "${locks}" TIMEOUT 900)
+  set_property(TEST real/${name} APPEND PROPERTY ENVIRONMENT "GS_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+endfunction()
+
 function(gs_real_tests)
   set(runner "${CMAKE_SOURCE_DIR}/test/testbed/run-contract")
+  set(both "${CMAKE_SOURCE_DIR}/test/conformance/with-real")
   if(NOT EXISTS "${runner}" OR GS_FUZZ)
     return()
   endif()
@@ -158,8 +178,13 @@ function(gs_real_tests)
   string(STRIP "${cases}" cases)
   string(REPLACE "\n" ";" cases "${cases}")
   foreach(case IN LISTS cases)
-    add_test(NAME real/${case} COMMAND "${runner}" ${case})
-    set_tests_properties(real/${case} PROPERTIES LABELS real RUN_SERIAL ON TIMEOUT 900
-                         ENVIRONMENT "GS_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+    gs_real_test(${case} "server;case-${case}" "${runner}" ${case})
+    if(NOT case STREQUAL "harness") # needs no server
+      gs_real_test(${case}-on-sandbox "sandbox;case-${case}" "${runner}" ${case})
+      set_property(TEST real/${case}-on-sandbox APPEND PROPERTY ENVIRONMENT GS_CONTRACT_PROVIDER=sandbox)
+    endif()
   endforeach()
+  gs_real_test(demo "sandbox" bash -c "source test/testbed/lib.sh && KUBECTL=$(tool kubectl) tools/demo")
+  gs_real_test(conformance "server;sandbox" "${both}" bash -c "$<TARGET_FILE:conformance> compare $REAL $SANDBOX")
+  gs_real_test(kubectl "server;sandbox" "${both}" bash -c "test/conformance/kubectl-compare $REAL $SANDBOX")
 endfunction()

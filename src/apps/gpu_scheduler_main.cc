@@ -143,13 +143,6 @@ int serve(const Flags& flags, k8s::Access access, const sigset_t& signals) {
   return 0;
 }
 
-void setLogLevel(const std::string& level) {
-  log::setLevel(level == "debug"   ? log::Level::Debug
-                : level == "warn"  ? log::Level::Warn
-                : level == "error" ? log::Level::Error
-                                   : log::Level::Info);
-}
-
 int run(int argc, char** argv) {
   sigset_t signals;
   sigemptyset(&signals);
@@ -164,7 +157,7 @@ int run(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) { return app.exit(e) == 0 ? 0 : 2; }
-  setLogLevel(flags.log_level);
+  log::setLevel(log::levelNamed(flags.log_level));
   if (!(flags.election.retry_period < flags.election.renew_deadline &&
         flags.election.renew_deadline < flags.election.lease_duration)) {
     log::error(

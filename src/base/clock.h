@@ -27,6 +27,7 @@ class ManualClock final : public Clock {
  public:
   explicit ManualClock(Wall start = Wall{std::chrono::seconds{1'750'000'000}}) : now_{Mono{}, start} {}
   [[nodiscard]] Now now() const override { return now_; }
+  void setWall(Wall wall) { now_.wall = wall; }
   void advance(Duration by) {
     now_.mono += by;
     now_.wall += std::chrono::duration_cast<std::chrono::microseconds>(by);

@@ -82,6 +82,13 @@ void appendValue(std::string& line, std::string_view text) {
 
 }  // namespace
 
+Level levelNamed(std::string_view name) {
+  for (const Level level : {Level::Debug, Level::Warn, Level::Error}) {
+    if (levelName(level) == name) { return level; }
+  }
+  return Level::Info;
+}
+
 void setLevel(Level level) { logger().set_level(toSpdlog(level)); }
 
 bool enabled(Level level) { return logger().should_log(toSpdlog(level)); }

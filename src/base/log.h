@@ -29,6 +29,8 @@ struct Field {
   Field(std::string_view k, Number v) : key{k}, value{std::to_string(v)} {}
 };
 
+/// "debug", "info", "warn", "error"; anything else is Info.
+[[nodiscard]] Level levelNamed(std::string_view name);
 /// Lines below `level` are dropped; Info until this is called.
 void setLevel(Level level);
 /// True when a line of `level` would be written: asked before fields that cost something to make.

@@ -93,6 +93,9 @@ class HttpServer::Core {
   void work() GS_EXCLUDES(mutex_);
   [[nodiscard]] Connection* nextWaiting() GS_EXCLUDES(mutex_);
   bool serve(Connection& connection);
+  bool stream(int fd, const Response& response, bool keep, bool head) GS_EXCLUDES(mutex_);
+  [[nodiscard]] bool beginStream() GS_EXCLUDES(mutex_);
+  void startWorkers() GS_REQUIRES(mutex_);
   bool readRequest(Connection& connection, Mono deadline);
   void giveBack(Connection* connection, bool keep) GS_EXCLUDES(mutex_);
   [[nodiscard]] bool stopping() const {
@@ -115,7 +118,8 @@ class HttpServer::Core {
   std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_ GS_GUARDED_BY(mutex_);
   std::list<Connection*> idle_ GS_GUARDED_BY(mutex_);  // longest idle first
   std::deque<Connection*> waiting_ GS_GUARDED_BY(mutex_);
-  std::size_t resting_ GS_GUARDED_BY(mutex_) = 0;  // workers that wait for work
+  std::size_t resting_ GS_GUARDED_BY(mutex_) = 0;    // workers that wait for work
+  std::size_t streaming_ GS_GUARDED_BY(mutex_) = 0;  // workers that send a streamed answer
   std::vector<std::unique_ptr<Worker>> workers_ GS_GUARDED_BY(mutex_);
   std::unique_ptr<Worker> waiter_;
 };
@@ -241,10 +245,14 @@ void HttpServer::Core::dispatch(Connection* connection) {
     return;
   }
   waiting_.push_back(connection);
-  if (resting_ < waiting_.size() && workers_.size() < options_.max_workers && !stopping_) {
+  startWorkers();
+  arrived_.notifyOne();
+}
+
+void HttpServer::Core::startWorkers() {
+  if (resting_ < waiting_.size() && workers_.size() < options_.max_workers + streaming_ && !stopping_) {
     workers_.push_back(std::make_unique<Worker>("http-work", [this](const std::stop_token&) { work(); }));
   }
-  arrived_.notifyOne();
 }
 
 void HttpServer::Core::reapIdle() {
@@ -292,11 +300,50 @@ bool HttpServer::Core::serve(Connection& connection) {
     const Request request = parser.take();
     const Response response = callHandler(handler_, request);
     const bool keep = peer_keeps && !stopping();
+    if (response.stream) {
+      if (!stream(connection.fd.get(), response, keep, request.method == "HEAD") || !keep) { return false; }
+      continue;
+    }
     const auto bytes = renderResponse(response, keep, request.method == "HEAD");
     if (writeAll(connection.fd.get(), bytes, monoNow() + options_.request_timeout) != Io::Ok || !keep) {
       return false;
     }
   } while (parser.ready() || parser.begun() || parser.bad() != 0);
+  return true;
+}
+
+/// True: the stream came to its own end.
+bool HttpServer::Core::stream(int fd, const Response& response, bool keep, bool head) {
+  const auto put = [&](std::string_view bytes) {
+    return writeAll(fd, bytes, monoNow() + options_.request_timeout) == Io::Ok;
+  };
+  if (!beginStream()) {
+    Response busy = textResponse(429, "too many streams\n");
+    busy.headers.emplace_back("Retry-After", "1");
+    return put(renderResponse(busy, keep, head));
+  }
+  const Duration turn = std::min<Duration>(options_.stop_grace / 2, std::chrono::seconds{1});
+  bool ended = head;
+  bool alive = put(renderResponse(response, keep, head));
+  while (alive && !ended && !stopping()) {
+    const auto more = response.stream(turn);
+    if (!more) {
+      ended = true;
+    } else {
+      alive = more->empty() ? !peerLeft(fd) : put(renderChunk(*more));
+    }
+  }
+  if (ended && !head) { alive = alive && put(renderChunk({})); }
+  MutexLock lock{mutex_};
+  --streaming_;
+  return alive && ended;
+}
+
+bool HttpServer::Core::beginStream() {
+  MutexLock lock{mutex_};
+  if (streaming_ >= options_.max_streams) { return false; }
+  ++streaming_;
+  startWorkers();  // this one is taken
   return true;
 }
 

@@ -1,10 +1,13 @@
-// A small HTTP/1.1 server: a Handler answers, blocking and plain. For health and metrics, webhooks and the extender.
+// A small HTTP/1.1 server: a Handler answers, blocking and plain. For health and metrics, webhooks and the extender; with
+// streamed answers also for the sandbox's watches.
 //
 // Idle connections cost a descriptor and no thread: one thread waits for all of them, and hands a connection that has
 // something to say to a worker, which reads the request, calls the handler, writes the answer, and gives it back.
 // Workers are started as needed, at most `max_workers`; when all are busy up to `max_waiting` connections wait, and
 // further ones are answered 503 at once. A peer that is silent for `idle_timeout` between requests, or that takes
 // longer than `request_timeout` to send one or to read its answer, is cut off.
+// A streamed answer keeps a thread of its own beside the workers until it ends, at most `max_streams` of them, further
+// ones are answered 429; its peer may be silent for ever, but must read each piece within `request_timeout`.
 // Owns its threads: the destructor stops them. The handler must outlive it. A handler that never returns keeps stop()
 // waiting; everything else ends within `stop_grace`.
 #pragma once
@@ -30,6 +33,7 @@ class HttpServer {
     Duration request_timeout = std::chrono::seconds{10};
     Duration stop_grace = std::chrono::milliseconds{500};
     std::size_t max_workers = 4;
+    std::size_t max_streams = 256;
     std::size_t max_waiting = 256;
     std::size_t max_connections = 12'000;  // further ones are closed unread
   };

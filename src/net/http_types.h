@@ -2,8 +2,10 @@
 // no thread of ours, and no library. Std only, so that everybody may include it.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -37,11 +39,17 @@ struct Request {
   }
 };
 
-/// Content-Length and Connection are the server's business; a header with a line break in it is left out.
+/// More of a body that is made while it is sent; waits for it at most `wait`. "": nothing yet; nullopt: that was all.
+/// Called by one thread. Destroyed when the body ended, the peer left or the server stops.
+using BodyStream = std::function<std::optional<std::string>(std::chrono::nanoseconds wait)>;
+
+/// Content-Length, Transfer-Encoding and Connection are the server's business; a header with a line break in it is left
+/// out.
 struct Response {
   int status = 200;
-  Headers headers;
-  std::string body;
+  Headers headers{};
+  std::string body{};
+  BodyStream stream{};  // set: sent in chunks as they come, instead of `body`
 };
 
 /// Called by several threads at once. An exception out of it answers 500.

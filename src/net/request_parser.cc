@@ -123,11 +123,24 @@ std::string renderResponse(const Response& response, bool keep_alive, bool head)
   for (const auto& [name, value] : response.headers) {
     if (!name.empty() && isPlain(name) && isPlain(value)) { out += name + ": " + value + "\r\n"; }
   }
-  out += "Content-Length: " + std::to_string(response.body.size()) + "\r\n";
+  if (response.stream) {
+    out += "Transfer-Encoding: chunked\r\n";
+  } else {
+    out += "Content-Length: " + std::to_string(response.body.size()) + "\r\n";
+  }
   if (!keep_alive) { out += "Connection: close\r\n"; }
   out += "\r\n";
-  if (!head) { out += response.body; }
+  if (!head && !response.stream) { out += response.body; }
   return out;
+}
+
+std::string renderChunk(std::string_view bytes) {
+  static constexpr std::string_view kDigits = "0123456789abcdef";
+  std::string size;
+  for (std::size_t n = bytes.size(); n > 0 || size.empty(); n /= 16) { size.insert(0, 1, kDigits[n % 16]); }
+  std::string out = size + "\r\n";
+  out.append(bytes);
+  return out + "\r\n";
 }
 
 }  // namespace gs::net

@@ -52,8 +52,10 @@ class RequestParser {
   int bad_ = 0;
 };
 
-/// The bytes of an answer. HEAD: without its body.
+/// The bytes of an answer. HEAD: without its body. With a stream: the header only, announcing chunks.
 [[nodiscard]] std::string renderResponse(const Response& response, bool keep_alive, bool head);
+/// One chunk of a streamed body; "" is its end.
+[[nodiscard]] std::string renderChunk(std::string_view bytes);
 [[nodiscard]] const char* statusText(int status);
 
 }  // namespace gs::net

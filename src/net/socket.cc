@@ -133,6 +133,11 @@ Io readSome(int fd, std::string& out, std::size_t limit, Mono deadline) {
   }
 }
 
+bool peerLeft(int fd) {
+  pollfd one{fd, POLLRDHUP, 0};
+  return ::poll(&one, 1, 0) != 0;
+}
+
 Io writeAll(int fd, std::string_view data, Mono deadline) {
   while (!data.empty()) {
     const auto put = ::send(fd, data.data(), data.size(), MSG_NOSIGNAL);

@@ -45,6 +45,8 @@ enum class Io : std::uint8_t { Ok, Closed, Timeout, Failed };
 /// Appends what is there to `out`, at most `limit` bytes; waits for the first byte until `deadline` (steady clock).
 /// Closed: the peer ended its side.
 [[nodiscard]] Io readSome(int fd, std::string& out, std::size_t limit, Mono deadline);
+/// The peer closed the connection or its side of it, or it broke; unread bytes do not count.
+[[nodiscard]] bool peerLeft(int fd);
 /// All of `data`, or not Ok.
 [[nodiscard]] Io writeAll(int fd, std::string_view data, Mono deadline);
 

@@ -2,13 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <charconv>
-
-#include "kapi/time.h"
-#include "sandbox/crd_schema.h"
-#include "sandbox/go_decode.h"
-#include "sandbox/meta_check.h"
+#include "sandbox/event_form.h"
 
 namespace gs::sandbox {
 namespace {
@@ -18,35 +12,34 @@ json::Value namespaceObject(const char* name) {
       {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", json::Object{{"name", name}}}};
 }
 
-/// Items of a built-in list carry no kind and apiVersion, those of custom resources do.
-json::Value listed(const Resource& r, const json::Value& object) {
-  if (r.custom) { return object; }
-  json::Value copy = object;
-  copy.erase("kind");
-  copy.erase("apiVersion");
-  return copy;
+const char* optionsKind(const std::string& method) {
+  if (method == "DELETE") { return "DeleteOptions"; }
+  return method == "POST" ? "CreateOptions" : method == "PUT" ? "UpdateOptions" : "PatchOptions";
 }
 
-std::uint64_t number(const std::string& text) {
-  std::uint64_t n = 0;
-  std::from_chars(text.data(), text.data() + text.size(), n);
-  return n;
-}
-
-std::string queryOr(const Route& route, const std::string& key, std::string fallback = {}) {
-  const auto it = route.query.find(key);
-  return it == route.query.end() ? fallback : it->second;
-}
-
-/// Only fields that nobody may set are left to the server; what a body says of them is dropped.
-void dropServerFields(json::Value& meta) {
-  for (const char* field : {"uid", "resourceVersion", "creationTimestamp", "generation", "selfLink",
-                            "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields"}) {
-    meta.erase(field);
+/// Everybody may do everything.
+json::Value reviewOf(const std::string& kind) {
+  if (kind == "SelfSubjectAccessReview") {
+    return json::Object{{"allowed", true}, {"reason", "the sandbox allows everything"}};
   }
+  if (kind == "SelfSubjectReview") {
+    return json::Object{{"userInfo", json::Object{{"username", "nobody asks who you are"},
+                                                  {"groups", json::Array{json::Value{"system:masters"}}}}}};
+  }
+  const json::Value all = json::Array{json::Value{"*"}};
+  return json::Object{
+      {"incomplete", false},
+      {"resourceRules",
+       json::Array{json::Value{json::Object{{"verbs", all}, {"apiGroups", all}, {"resources", all}}}}},
+      {"nonResourceRules", json::Array{json::Value{json::Object{{"verbs", all}, {"nonResourceURLs", all}}}}}};
 }
 
 }  // namespace
+
+Response toResponse(const ApiError& error) {
+  if (error.text) { return {error.code, {}, error.message + "\n"}; }
+  return {error.code, statusBody(error)};
+}
 
 Api::Api(Rng rng, Now now) : rng_{rng} {
   for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
@@ -55,196 +48,103 @@ Api::Api(Rng rng, Now now) : rng_{rng} {
 }
 
 Response Api::handle(const Request& request, Now now) {
-  auto result = dispatch(request, now);
-  if (result) { return *std::move(result); }
-  return {result.error().code, statusBody(result.error())};
+  auto route = resources_.route(request.target);
+  if (!route) { return toResponse(route.error()); }
+  Call call{*std::move(route), request, now};
+  auto result = dispatch(call);
+  Response response = result ? *std::move(result) : toResponse(result.error());
+  response.warnings = std::move(call.warnings);
+  return response;
 }
 
-Api::Result Api::dispatch(const Request& request, Now now) {
-  auto route = resources_.route(request.target);
-  if (!route) { return tl::unexpected(route.error()); }
-  const std::string& method = request.method;
-  if (route->subresource == "binding") {
-    if (method != "POST") { return methodNotAllowed(); }
-    return bind(*route, request.body, now);
+Done Api::readOptions(Call& call) const {
+  const std::string dry = call.query("dryRun");
+  const std::string checking = call.query("fieldValidation");
+  const std::string& method = call.request.method;
+  FieldErrors errors;
+  if (!dry.empty() && dry != "All") {
+    errors.push_back(fieldNotSupported("dryRun", json::Value{dry}, {"All"}));
   }
-  if (!route->subresource.empty() && (route->subresource != "status" || !route->resource->has_status)) {
-    return noSuchResource();
+  if (!checking.empty() && checking != "Ignore" && checking != "Strict" && checking != "Warn") {
+    errors.push_back(
+        fieldNotSupported("fieldValidation", json::Value{checking}, {"", "Ignore", "Strict", "Warn"}));
   }
-  if (method == "GET") { return route->name.empty() ? list(*route) : get(*route); }
-  if (method == "POST" && route->name.empty()) { return create(*route, request.body, now); }
-  if (method == "DELETE") {
-    return route->name.empty() ? removeAll(*route, request.body, now) : remove(*route, request.body, now);
+  if (!errors.empty() && method != "GET") {
+    return invalidKind(optionsKind(method), "meta.k8s.io", "", errors);
   }
-  if (route->name.empty()) { return methodNotAllowed(); }
-  if (method == "PUT") { return update(*route, request.body); }
-  if (method == "PATCH") { return patch(*route, request, now); }
+  call.dry_run = dry == "All";
+  call.checking = checking == "Strict"   ? Checking::Strict
+                  : checking == "Ignore" ? Checking::Ignore
+                                         : Checking::Warn;
+  return {};
+}
+
+Api::Result Api::dispatch(Call& call) {
+  const std::string& method = call.request.method;
+  const bool named = !call.route.name.empty();
+  if (auto done = readOptions(call); !done) { return tl::unexpected(done.error()); }
+  if (!call.route.subresource.empty() &&
+      (call.route.subresource != "status" || !call.resource().has_status)) {
+    return dispatchSubresource(call);
+  }
+  if (call.resource().create_only) {
+    return method == "POST" && !named ? post(call) : Result{methodNotAllowed()};
+  }
+  if (method == "GET") { return named ? get(call) : list(call); }
+  if (method == "DELETE" && call.route.subresource.empty()) {
+    if (!call.request.bad_body.empty()) {
+      return plainError("couldn't get version/kind; json parse error: " + call.request.bad_body);
+    }
+    return named ? remove(call, call.request.body) : removeAll(call);
+  }
+  if (method == "POST" && !named) { return post(call); }
+  if (method == "PUT" && named) { return update(call); }
+  if (method == "PATCH" && named) { return patch(call); }
   return methodNotAllowed();
 }
 
-Api::Result Api::get(const Route& route) const {
-  const auto* stored = store_.find(keyOf(route));
-  if (stored == nullptr) { return notFound(route.resource->subject(), route.name); }
-  return Response{200, *stored->object};
+Api::Result Api::dispatchSubresource(Call& call) {
+  const Resource& r = call.resource();
+  const bool posts = call.request.method == "POST";
+  if (r.id() == "/pods" && call.route.subresource == "binding") {
+    return posts ? bind(call) : Result{methodNotAllowed()};
+  }
+  if (r.id() == "/pods" && call.route.subresource == "eviction") {
+    return posts ? evict(call) : Result{methodNotAllowed()};
+  }
+  if (r.custom) { return notFound(r.subject(), call.route.name); }
+  return noSuchResource();
 }
 
-Api::Result Api::list(const Route& route) const {
-  const Resource& r = *route.resource;
-  auto labels = Selector::labels(queryOr(route, "labelSelector"));
-  if (!labels) { return tl::unexpected(labels.error()); }
-  auto fields = Selector::fields(queryOr(route, "fieldSelector"), r.id());
-  if (!fields) { return tl::unexpected(fields.error()); }
-  const std::uint64_t limit = queryOr(route, "resourceVersion") == "0" ? 0 : number(queryOr(route, "limit"));
-  // A continue token is "<revision>/<ns>/<name of the last item>".
-  const std::string token = queryOr(route, "continue");
-  const auto slash = token.find('/');
-  std::uint64_t revision = store_.revision();
-  StoreKey after{r.id(), "", ""};
-  if (!token.empty()) {
-    const auto second = slash == std::string::npos ? slash : token.find('/', slash + 1);
-    if (second == std::string::npos) {
-      return badRequest("continue key is not valid: invalid continue token");
-    }
-    revision = number(token);
-    if (revision < store_.oldest()) {
-      return expired(
-          "The provided continue parameter is too old to display a consistent list result. You can start a "
-          "new list without the continue parameter.");
-    }
-    after = {r.id(), token.substr(slash + 1, second - slash - 1), token.substr(second + 1)};
-  }
-  json::Array items;
-  std::string next;
-  const auto [begin, end] = store_.range(r.id());
-  StoreKey last;
-  std::uint64_t remaining = 0;
-  for (auto it = begin; it != end; ++it) {
-    if (!token.empty() && it->first <= after) { continue; }
-    if (!route.ns.empty() && it->first.ns != route.ns) { continue; }
-    if (!labels->matches(*it->second.object) || !fields->matches(*it->second.object)) { continue; }
-    if (limit > 0 && items.size() == limit) {
-      if (remaining++ == 0) { next = fmt::format("{}/{}/{}", revision, last.ns, last.name); }
-      continue;
-    }
-    items.push_back(listed(r, *it->second.object));
-    last = it->first;
-  }
-  json::Object meta{{"resourceVersion", std::to_string(revision)}};
-  if (!next.empty()) {
-    meta["continue"] = next;
-    meta["remainingItemCount"] = static_cast<std::int64_t>(remaining);
-  }
-  return Response{200, json::Object{{"kind", r.kind + "List"},
-                                    {"apiVersion", r.apiVersion()},
-                                    {"metadata", std::move(meta)},
-                                    {"items", std::move(items)}}};
+Api::Result Api::get(const Call& call) const {
+  const auto* found = stored(call);
+  if (found == nullptr) { return notFound(call.resource().subject(), call.route.name); }
+  return Response{200, shown(call.resource(), *found->object)};
 }
 
-/// Decoding (built-in) or pruning, defaults and validation (custom); metadata checks for both.
-Answer<json::Value> Api::shape(const Resource& r, json::Value object, const json::Value& old) const {
-  object.set("apiVersion", r.apiVersion());
-  object.set("kind", r.kind);
-  const std::string name{object["metadata"]["name"].str()};
-  if (r.custom) {
-    (void)prune(*r.schema, object);
-    applyDefaults(*r.schema, object);
-    const auto errors = validateSchema(*r.schema, object, old);
-    if (!errors.empty()) { return invalid(r.subject(), name, errors); }
-  } else if (r.schema) {
-    auto decoded = goDecode(*r.schema, object);
-    if (!decoded) { return badRequest(decoded.error()); }
-    object = std::move(decoded->object);
-    object.set("apiVersion", r.apiVersion());
-    object.set("kind", r.kind);
+/// What is posted to a collection: a new object, or a question that is answered and forgotten.
+Api::Result Api::post(Call& call) {
+  if (call.resource().namespaced && call.route.ns.empty()) {
+    return call.resource().custom ? Result{noSuchPage()} : Result{methodNotAllowed()};
   }
-  const auto errors =
-      checkMeta(object["metadata"], r.plural == "namespaces" ? NameRule::Label : NameRule::Subdomain);
-  if (!errors.empty()) { return invalid(r.subject(), name, errors); }
-  if (r.id() == "/pods" && object["spec"]["containers"].items().empty()) {
-    return invalid(r.subject(), name, {fieldRequired("spec.containers")});
+  if (call.resource().id() == "/bindings") {
+    call.route.resource = resources_.find("", "pods");
+    if (call.request.body.isObject()) { call.route.name = call.request.body["metadata"]["name"].str(); }
+    return bind(call);
   }
-  return object;
+  auto body = readObject(call);
+  if (!body) { return tl::unexpected(body.error()); }
+  if (call.resource().create_only) {
+    body->set("status", reviewOf(call.resource().kind));
+    return Response{201, *std::move(body)};
+  }
+  return create(call, *std::move(body));
 }
 
-/// Identity and birth of a new object.
-void Api::stamp(const Route& route, json::Value& object, Now now) {
-  static constexpr std::string_view kSuffix = "bcdfghjklmnpqrstvwxz2456789";
-  json::Value& meta = object.child("metadata");
-  dropServerFields(meta);
-  if (meta["name"].str().empty() && !meta["generateName"].str().empty()) {
-    std::string name{meta["generateName"].str().substr(0, 58)};
-    for (int i = 0; i < 5; ++i) { name += kSuffix[rng_.below(kSuffix.size())]; }
-    meta.set("name", name);
-  }
-  if (route.resource->namespaced) {
-    meta.set("namespace", route.ns);
-  } else {
-    meta.erase("namespace");
-  }
-  meta.set("uid", rng_.uuid());
-  meta.set("creationTimestamp", kapi::timeText(now.wall));
-  const std::string id = route.resource->id();
-  if (route.resource->custom || id == "/pods" || id == "apiextensions.k8s.io/customresourcedefinitions") {
-    meta.set("generation", 1);
-  }
-  if (route.resource->has_status && route.resource->custom) { object.erase("status"); }
-  if (id == "/pods") { object.erase("status"); }
-  if (id == "/namespaces") {
-    meta.child("labels").set("kubernetes.io/metadata.name", meta["name"].str());
-    object.set("status", json::Object{{"phase", "Active"}});
-  }
-}
-
-Api::Result Api::create(const Route& route, json::Value body, Now now) {
-  const Resource& r = *route.resource;
-  if (!body.isObject()) {
-    return badRequest("the object provided is unrecognized: the body is not a JSON object");
-  }
-  const auto body_ns = body["metadata"]["namespace"].str();
-  if (r.namespaced && !body_ns.empty() && body_ns != route.ns) {
-    return badRequest(
-        "the namespace of the provided object does not match the namespace sent on the request");
-  }
-  if (!body["kind"].isNull() && body["kind"].str() != r.kind) {
-    return badRequest(
-        fmt::format("{} in version \"{}\" cannot be handled as a {}", body["kind"].str(), r.version, r.kind));
-  }
-  if (r.namespaced && store_.find({"/namespaces", "", route.ns}) == nullptr) {
-    return notFound({"", "namespaces", "Namespace"}, route.ns);
-  }
-  stamp(route, body, now);
-  if (body["metadata"]["name"].str().empty()) {
-    return invalid(r.subject(), "", {fieldRequired("metadata.name", "name or generateName is required")});
-  }
-  if (r.id() == "/pods") { defaultPod(body); }
-  auto shaped = shape(r, std::move(body), {});
-  if (!shaped) { return tl::unexpected(shaped.error()); }
-  const StoreKey key{r.id(), route.ns, std::string{(*shaped)["metadata"]["name"].str()}};
-  if (store_.find(key) != nullptr) { return alreadyExists(r.subject(), key.name); }
-  const auto object = store_.put(key, *std::move(shaped), nullptr);
-  finish(r, *object);
-  return Response{201, *store_.find(key)->object};
-}
-
-/// What follows from a stored CRD: it is established and served.
-void Api::finish(const Resource& r, const json::Value& object) {
-  if (r.id() != "apiextensions.k8s.io/customresourcedefinitions") { return; }
-  resources_.serve(object);
-  if (!object["status"]["conditions"].items().empty()) { return; }
-  json::Value next = object;
-  const auto condition = [&](const char* type, const char* reason) {
-    return json::Value{json::Object{{"type", type},
-                                    {"status", "True"},
-                                    {"reason", reason},
-                                    {"lastTransitionTime", object["metadata"]["creationTimestamp"]}}};
-  };
-  next.set("status",
-           json::Object{{"acceptedNames", object["spec"]["names"]},
-                        {"conditions", json::Array{condition("NamesAccepted", "NoConflicts"),
-                                                   condition("Established", "InitialNamesAccepted")}},
-                        {"storedVersions", json::Array{json::Value{"v1"}}}});
-  const StoreKey key{r.id(), "", std::string{object["metadata"]["name"].str()}};
-  store_.put(key, std::move(next), nullptr);
+ObjectPtr Api::commit(const Call& call, json::Value object, OwnersPtr owners) {
+  if (call.resource().coreEvents()) { object = fromCoreEvent(std::move(object)); }
+  if (call.dry_run) { return std::make_shared<const json::Value>(std::move(object)); }
+  return store_.put(keyOf(call), std::move(object), std::move(owners));
 }
 
 }  // namespace gs::sandbox

@@ -17,6 +17,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "base/result.h"
 #include "json/value.h"
 #include "sandbox/answer.h"
 #include "sandbox/resources.h"
@@ -29,19 +30,32 @@ struct Request {
   std::string method;  // GET POST PUT PATCH DELETE
   std::string target;  // path and query
   std::string content_type = "application/json";
-  json::Value body;
+  json::Value body{};
+  std::string bad_body{};    // why the bytes could not be read, in Go's words; then `body` is null
+  std::string shown_body{};  // and what a message shows of them
+  std::string user_agent{};  // owns what is written, where the query names no fieldManager; "": nobody does
 };
 
 struct Response {
   int code = 200;
-  json::Value body;
+  json::Value body{};
+  std::string text{};  // when set: answered as plain text instead of `body`
+  std::vector<std::string> warnings{};
 };
 
+[[nodiscard]] Response toResponse(const ApiError& error);
+
 using WatchId = std::uint64_t;
+struct ListOptions;
 
 class Api {
  public:
   Api(Rng rng, Now now);
+  /// Everything that is stored and the revision, as plain JSON.
+  [[nodiscard]] json::Value save() const;
+  /// Takes over what save() gave, in place of all that is there; watches from before are "too old". Error: what is wrong
+  /// in it; then nothing changed.
+  [[nodiscard]] gs::Status restore(const json::Value& saved);
 
   [[nodiscard]] Response handle(const Request& request, Now now);
 
@@ -52,6 +66,10 @@ class Api {
   /// A bookmark after everything that poll() gives before it.
   void bookmark(WatchId id);
   void close(WatchId id) { watches_.erase(id); }
+  /// False: closed, or ended (an ERROR was given, or what it watched is no longer served).
+  [[nodiscard]] bool isOpen(WatchId id) const { return watches_.contains(id); }
+  /// The last so many changes are remembered for watches.
+  void keepHistory(std::size_t entries) { store_.keepHistory(entries); }
   /// Forgets history: watches and lists from before now are "too old".
   void compact() { store_.compact(); }
 
@@ -74,28 +92,93 @@ class Api {
     bool too_old = false;
   };
   using Result = Answer<Response>;
+  enum class Checking : std::uint8_t { Ignore, Warn, Strict };  // of unknown fields
+  /// One request on its way through.
+  struct Call {
+    Route route;
+    const Request& request;
+    Now now;
+    bool dry_run = false;
+    Checking checking = Checking::Warn;
+    OwnersPtr owners{};  // of what an apply creates
+    std::vector<std::string> warnings{};
 
-  [[nodiscard]] Result dispatch(const Request& request, Now now);
-  [[nodiscard]] Result get(const Route& route) const;
-  [[nodiscard]] Result list(const Route& route) const;
-  [[nodiscard]] Result create(const Route& route, json::Value body, Now now);
-  [[nodiscard]] Result update(const Route& route, json::Value body);
-  [[nodiscard]] Result patch(const Route& route, const Request& request, Now now);
-  [[nodiscard]] Result apply(const Route& route, const json::Value& config, Now now);
-  [[nodiscard]] Result remove(const Route& route, const json::Value& options, Now now);
-  [[nodiscard]] Result removeAll(const Route& route, const json::Value& options, Now now);
-  [[nodiscard]] Result bind(const Route& route, const json::Value& binding, Now now);
-  [[nodiscard]] Result removeStored(const Route& route, const StoredObject& stored,
-                                    const json::Value& options, Now now);
+    [[nodiscard]] const Resource& resource() const { return *route.resource; }
+    [[nodiscard]] std::string query(const char* key) const {
+      const auto it = route.query.find(key);
+      return it == route.query.end() ? std::string{} : it->second;
+    }
+  };
+
+  [[nodiscard]] Result dispatch(Call& call);
+  [[nodiscard]] Result dispatchSubresource(Call& call);
+  [[nodiscard]] Done readOptions(Call& call) const;
+  [[nodiscard]] Result get(const Call& call) const;
+  [[nodiscard]] Result list(const Call& call) const;
+  /// Where a list begins, and as of when.
+  struct Span {
+    std::uint64_t revision = 0;
+    StoreKey after;
+    bool continues = false;  // after `after`
+  };
+  [[nodiscard]] Answer<Span> spanOf(const Resource& resource, const ListOptions& options) const;
+
+  // POST and PUT.
+  [[nodiscard]] Result post(Call& call);
+  [[nodiscard]] Result create(Call& call, json::Value object);
+  [[nodiscard]] Result update(Call& call);
+  /// The body: of the right kind and version, in the URL's namespace, decoded.
+  [[nodiscard]] Answer<json::Value> readObject(Call& call) const;
+  /// With defaults, and without unknown fields, which become warnings. Error: what a decoder says.
+  [[nodiscard]] tl::expected<json::Value, std::string> decode(Call& call, json::Value object) const;
+  [[nodiscard]] Done admit(const Call& call, json::Value& object) const;
+  void stamp(Call& call, json::Value& object);
+  /// Validation; `old` null: a new object.
+  [[nodiscard]] Done check(const Call& call, const json::Value& object, const json::Value& old) const;
+  [[nodiscard]] Done checkNameOnUrl(const Call& call, const json::Value& object) const;
+  [[nodiscard]] static Refused preconditionFailed(const Call& call, const char* what, std::string_view want,
+                                                  std::string_view have);
   /// Admits `next` as the new state of what is stored: subresource rules, generation, validation, no-op.
-  [[nodiscard]] Result replace(const Route& route, const StoredObject& stored, json::Value next,
-                               OwnersPtr owners);
-  [[nodiscard]] Answer<json::Value> shape(const Resource& r, json::Value object,
-                                          const json::Value& old) const;
-  void stamp(const Route& route, json::Value& object, Now now);
-  void finish(const Resource& r, const json::Value& object);
-  [[nodiscard]] StoreKey keyOf(const Route& route) const {
-    return {route.resource->id(), route.ns, route.name};
+  /// `owners` null: whoever writes owns what changed.
+  [[nodiscard]] Result replace(Call& call, const StoredObject& there, json::Value next, OwnersPtr owners);
+
+  // PATCH.
+  [[nodiscard]] Result patch(Call& call);
+  [[nodiscard]] Answer<json::Value> patched(Call& call, json::Value object) const;
+  [[nodiscard]] Result apply(Call& call);
+  [[nodiscard]] Done checkConfig(const Call& call, const json::Value& config) const;
+  [[nodiscard]] OwnersPtr owned(const Call& call, const OwnersPtr& before, const json::Value& old,
+                                const json::Value& next) const;
+
+  // DELETE.
+  [[nodiscard]] Result remove(Call& call, const json::Value& body);
+  [[nodiscard]] Result removeAll(Call& call);
+  [[nodiscard]] Result removeNow(Call& call, const StoredObject& there, const json::Value& options);
+  [[nodiscard]] Result terminate(Call& call, const StoredObject& there, std::int64_t grace);
+  [[nodiscard]] Result removeWithFinalizer(Call& call, const StoredObject& there, const char* finalizer);
+  [[nodiscard]] Result removeCrd(Call& call, const StoredObject& there);
+  [[nodiscard]] Result terminateNamespace(Call& call, const StoredObject& there);
+  void forgetCrd(const json::Value& crd, Now now);
+  /// Deletes what is in a namespace that is going, and the namespace once it is empty.
+  void emptyNamespace(const std::string& ns, Now now);
+  void disown(std::string_view uid);
+  ObjectPtr drop(const StoreKey& key, Now now);
+
+  // Pods.
+  [[nodiscard]] Result bind(Call& call);
+  [[nodiscard]] Result evict(Call& call);
+  void disrupt(const Call& call, const StoredObject& there);
+
+  /// Stores it, unless it is a dry run; returns it as it is (would be) stored.
+  ObjectPtr commit(const Call& call, json::Value object, OwnersPtr owners);
+  void giveServiceAccount(const std::string& ns, Now now);
+  /// A CRD is served from now on, and its status says so.
+  void establish(const json::Value& crd, Now now);
+  /// A stored object in the form of the resource that it is read by.
+  [[nodiscard]] static json::Value shown(const Resource& resource, const json::Value& object);
+  [[nodiscard]] const StoredObject* stored(const Call& call) const { return store_.find(keyOf(call)); }
+  [[nodiscard]] static StoreKey keyOf(const Call& call) {
+    return {call.route.resource->storeId(), call.route.ns, call.route.name};
   }
   [[nodiscard]] std::optional<json::Value> eventOf(const Watch& w, const HistoryEntry& entry) const;
 
@@ -104,10 +187,11 @@ class Api {
   Store store_;
   std::map<WatchId, Watch> watches_;
   WatchId next_watch_ = 1;
+  bool emptying_ = false;  // a namespace, right now
 };
 
-/// What the API server adds to a new pod, and its first status.
-void defaultPod(json::Value& pod);
+/// "converting (v1.Pod) to (core.ConfigMap): unknown conversion"
+[[nodiscard]] std::string noConversion(const Resource& to, std::string_view kind);
 /// The new object with what this kind of write may not change taken from the old one: the main resource keeps status,
 /// `/status` keeps all but status (a pod's also takes metadata labels and annotations).
 void keepOtherPart(const Resource& resource, const std::string& subresource, const json::Value& old,

@@ -1,9 +1,8 @@
 // Watches: initial state, then history, seen through selectors.
 #include <fmt/format.h>
 
-#include <charconv>
-
 #include "sandbox/api.h"
+#include "sandbox/list_options.h"
 
 namespace gs::sandbox {
 namespace {
@@ -37,14 +36,15 @@ Answer<WatchId> Api::watch(std::string_view target) {
   if (!fields) { return tl::unexpected(fields.error()); }
   w.labels = *std::move(labels);
   w.fields = *std::move(fields);
-  const std::string from = query("resourceVersion");
-  std::from_chars(from.data(), from.data() + from.size(), w.from);
+  const auto from = readWatchOptions(route->query);
+  if (!from) { return tl::unexpected(from.error()); }
+  w.from = *from;
   if (w.from == 0) {
-    const auto [begin, end] = store_.range(w.resource->id());
+    const auto [begin, end] = store_.range(w.resource->storeId());
     for (auto it = begin; it != end; ++it) {
       const auto& object = *it->second.object;
       if ((w.ns.empty() || it->first.ns == w.ns) && w.labels.matches(object) && w.fields.matches(object)) {
-        w.first.push_back(event("ADDED", object));
+        w.first.push_back(event("ADDED", shown(*w.resource, object)));
       }
     }
     w.from = store_.revision();
@@ -57,15 +57,21 @@ Answer<WatchId> Api::watch(std::string_view target) {
 }
 
 std::optional<json::Value> Api::eventOf(const Watch& w, const HistoryEntry& e) const {
-  if (e.key.resource != w.resource->id() || (!w.ns.empty() && e.key.ns != w.ns)) { return std::nullopt; }
+  if (e.revision <= w.from || e.key.resource != w.resource->storeId() ||
+      (!w.ns.empty() && e.key.ns != w.ns)) {
+    return std::nullopt;
+  }
   const auto sees = [&](const ObjectPtr& o) {
     return o != nullptr && w.labels.matches(*o) && w.fields.matches(*o);
   };
   const bool before = sees(e.before);
-  if (e.after == nullptr) { return before ? std::optional{event("DELETED", *e.last)} : std::nullopt; }
+  if (e.after == nullptr) {
+    return before ? std::optional{event("DELETED", shown(*w.resource, *e.last))} : std::nullopt;
+  }
   const bool after = sees(e.after);
-  if (after) { return event(before ? "MODIFIED" : "ADDED", *e.after); }
-  return before ? std::optional{event("DELETED", asLeft(*e.before, e.revision))} : std::nullopt;
+  if (after) { return event(before ? "MODIFIED" : "ADDED", shown(*w.resource, *e.after)); }
+  if (!before) { return std::nullopt; }
+  return event("DELETED", shown(*w.resource, asLeft(*e.before, e.revision)));
 }
 
 std::optional<json::Value> Api::poll(WatchId id) {

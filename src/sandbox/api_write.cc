@@ -1,337 +1,298 @@
-// Changing what is stored: PUT, PATCH, apply, DELETE, Binding.
+// POST and PUT: from a body to what is stored.
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
-#include <vector>
 
 #include "kapi/time.h"
 #include "sandbox/api.h"
-#include "sandbox/apply.h"
+#include "sandbox/builtin_types.h"
+#include "sandbox/crd_schema.h"
+#include "sandbox/event_form.h"
+#include "sandbox/go_decode.h"
+#include "sandbox/kind_checks.h"
 #include "sandbox/meta_check.h"
-#include "sandbox/patch.h"
 
 namespace gs::sandbox {
 namespace {
 
-bool isPods(const Resource& r) { return r.id() == "/pods"; }
+using json::Value;
 
-/// Everything but metadata and status: a change of it counts as a new generation.
-json::Value specPart(const json::Value& object) {
-  json::Value copy = object;
-  copy.erase("metadata");
-  copy.erase("status");
-  return copy;
+constexpr const char* kHeader =
+    "struct { APIVersion string \"json:\\\"apiVersion,omitempty\\\"\"; Kind string "
+    "\"json:\\\"kind,omitempty\\\"\" }";
+
+/// Only fields that nobody may set are left to the server; what a body says of them is dropped.
+void dropServerFields(Value& meta) {
+  for (const char* field : {"uid", "resourceVersion", "creationTimestamp", "generation", "selfLink",
+                            "deletionTimestamp", "deletionGracePeriodSeconds", "managedFields"}) {
+    meta.erase(field);
+  }
 }
 
-/// metadata that only the server sets, taken over from the stored object.
-void keepServerFields(const json::Value& old, json::Value& next) {
-  json::Value& meta = next.child("metadata");
-  for (const char* field : {"uid", "creationTimestamp", "generation", "deletionTimestamp",
-                            "deletionGracePeriodSeconds", "namespace"}) {
-    if (const auto* v = old["metadata"].find(field)) {
-      meta.set(field, *v);
-    } else {
-      meta.erase(field);
+Refused unrecognized(const Resource& r, const std::string& why, const std::string& shown) {
+  return badRequest(
+      fmt::format("the object provided is unrecognized (must be of type {}): {} ({})", r.kind, why, shown));
+}
+
+/// Whether the body's kind and version are those of the resource. Built-in kinds may leave them out.
+Done checkType(const Resource& r, const Value& body) {
+  const std::string kind{body["kind"].str()};
+  const std::string version{body["apiVersion"].str()};
+  if (r.custom) {
+    for (const char* field : {"kind", "apiVersion"}) {
+      if (!body[field].str().empty()) { continue; }
+      const std::string text = json::print(body);
+      return unrecognized(
+          r, fmt::format("Object '{}' is missing in '{}'", *field == 'k' ? "Kind" : field, text), text);
     }
+    if (version == r.apiVersion()) { return {}; }
+    return badRequest(
+        fmt::format("the API version in the data ({}) does not match the expected API version ({})", version,
+                    r.apiVersion()));
   }
-  meta.set("resourceVersion", old["metadata"]["resourceVersion"]);
-  meta.erase("managedFields");
+  if (!version.empty() && version != r.apiVersion()) {
+    return badRequest(fmt::format(
+        "{} in version \"{}\" cannot be handled as a {}: no kind \"{}\" is registered for version "
+        "\"{}\" in scheme \"pkg/runtime/scheme.go:110\"",
+        kind, version, r.kind, kind, version));
+  }
+  if (kind.empty() || kind == r.kind) { return {}; }
+  return badRequest(fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", kind, version, r.kind,
+                                noConversion(r, kind)));
+}
+
+Refused cannotHandle(const Resource& r, const std::string& why) {
+  return badRequest(
+      fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", r.kind, r.version, r.kind, why));
 }
 
 }  // namespace
 
-void keepOtherPart(const Resource& r, const std::string& subresource, const json::Value& old,
-                   json::Value& next) {
-  if (!r.has_status) { return; }
-  if (subresource.empty()) {
-    if (const auto* status = old.find("status")) {
-      next.set("status", *status);
-    } else {
-      next.erase("status");
-    }
-    return;
-  }
-  json::Value out = old;
-  if (const auto* status = next.find("status")) {
-    out.set("status", *status);
-  } else {
-    out.erase("status");
-  }
-  if (!r.custom) {
-    for (const char* field : {"labels", "annotations"}) {
-      if (const auto* v = next["metadata"].find(field)) {
-        out.child("metadata").set(field, *v);
-      } else {
-        out.child("metadata").erase(field);
-      }
-    }
-  }
-  next = std::move(out);
+std::string noConversion(const Resource& to, std::string_view kind) {
+  const std::string group = to.group.empty() ? "core" : to.group.substr(0, to.group.find('.'));
+  return fmt::format("converting ({}.{}) to ({}.{}): unknown conversion", to.version, kind, group, to.kind);
 }
 
-Api::Result Api::replace(const Route& route, const StoredObject& stored, json::Value next, OwnersPtr owners) {
-  const Resource& r = *route.resource;
-  const json::Value& old = *stored.object;
-  const auto uid = next["metadata"]["uid"].str();
-  const auto revision = next["metadata"]["resourceVersion"].str();
-  if (!revision.empty() && revision != old["metadata"]["resourceVersion"].str()) {
-    return modified(r.subject(), route.name);
+Answer<json::Value> Api::readObject(Call& call) const {
+  const Resource& r = call.resource();
+  const Request& request = call.request;
+  const std::string parse_error = "couldn't get version/kind; json parse error: ";
+  if (!request.bad_body.empty()) {
+    return unrecognized(r, parse_error + request.bad_body, request.shown_body);
   }
-  if (!uid.empty() && uid != old["metadata"]["uid"].str()) {
-    return invalid(r.subject(), route.name,
-                   {fieldInvalid("metadata.uid", goQuote(uid), "field is immutable")});
+  if (request.body.isNull()) {
+    return unrecognized(r, parse_error + "unexpected end of JSON input", "<empty>");
   }
-  keepServerFields(old, next);
-  keepOtherPart(r, route.subresource, old, next);
-  auto shaped = shape(r, std::move(next), old);
-  if (!shaped) { return tl::unexpected(shaped.error()); }
-  if (*shaped == old) { return Response{200, old}; }
-  const bool counted = r.custom || isPods(r);
-  if (counted && route.subresource.empty() && !(specPart(*shaped) == specPart(old))) {
-    shaped->child("metadata").set("generation", old["metadata"]["generation"].intOr(1) + 1);
+  if (!request.body.isObject()) {
+    return unrecognized(r,
+                        fmt::format("{}json: cannot unmarshal {} into Go value of type {}", parse_error,
+                                    request.body.isArray() ? "array" : "string", kHeader),
+                        request.shown_body);
   }
-  const bool last_finalizer = !old["metadata"]["deletionTimestamp"].isNull() &&
-                              (*shaped)["metadata"]["finalizers"].items().empty() &&
-                              !old["metadata"]["finalizers"].items().empty();
-  const auto object =
-      store_.put(keyOf(route), *std::move(shaped), owners ? std::move(owners) : stored.owners);
-  if (last_finalizer) {
-    store_.remove(keyOf(route));
-  } else {
-    finish(r, *object);
+  if (auto fine = checkType(r, request.body); !fine) { return tl::unexpected(fine.error()); }
+  const Value& meta = request.body["metadata"];
+  if (!meta.isNull() && !meta.isObject()) {
+    return cannotHandle(
+        r, fmt::format("json: cannot unmarshal {} into Go struct field {}.metadata of type v1.ObjectMeta",
+                       meta.isString()  ? "string"
+                       : meta.isArray() ? "array"
+                                        : "number",
+                       r.kind));
   }
-  return Response{200, *object};
-}
-
-Api::Result Api::update(const Route& route, json::Value body) {
-  const Resource& r = *route.resource;
-  const auto name = body["metadata"]["name"].str();
-  if (!name.empty() && name != route.name) {
+  auto object = decode(call, request.body);
+  if (!object) { return cannotHandle(r, object.error()); }
+  const auto ns = (*object)["metadata"]["namespace"].str();
+  if (r.namespaced && !ns.empty() && ns != call.route.ns) {
     return badRequest(
-        fmt::format("the name of the object ({}) does not match the name on the URL ({})", name, route.name));
+        "the namespace of the provided object does not match the namespace sent on the request");
   }
-  const auto* stored = store_.find(keyOf(route));
-  const std::string uid{body["metadata"]["uid"].str()};
-  if (stored == nullptr && r.upsert && uid.empty() && route.subresource.empty()) {
-    Route collection = route;
-    collection.name.clear();
-    body.child("metadata").set("name", route.name);
-    return create(collection, std::move(body), {});
+  return *std::move(object);
+}
+
+tl::expected<json::Value, std::string> Api::decode(Call& call, json::Value object) const {
+  const Resource& r = call.resource();
+  std::vector<std::string> unknown;
+  if (r.custom) {
+    unknown = prune(*r.schema, object);
+    applyDefaults(*r.schema, object);
+    static const SchemaPtr kMeta = builtinType("ObjectMeta");
+    if (object["metadata"].isObject()) {
+      auto meta = goDecode(*kMeta, object["metadata"]);
+      if (!meta) { return tl::unexpected(meta.error()); }
+      object.set("metadata", std::move(meta->object));
+      for (const auto& field : meta->unknown) { unknown.push_back("metadata." + field); }
+    }
+  } else {
+    defaultKind(r, object);
+    auto decoded = goDecode(*r.schema, object);
+    if (!decoded) { return tl::unexpected(decoded.error()); }
+    object = std::move(decoded->object);
+    unknown = std::move(decoded->unknown);
+    object.set("apiVersion", r.apiVersion());
+    object.set("kind", r.kind);
   }
-  if (stored == nullptr && r.upsert) {
-    return conflict(
-        r.subject(), route.name,
-        fmt::format("StorageError: invalid object, Code: 4, Key: /{}/{}/{}, ResourceVersion: 0, "
-                    "AdditionalErrorMsg: Precondition failed: UID in precondition: {}, UID in object meta: ",
-                    r.plural, route.ns, route.name, uid));
+  if (!unknown.empty() && call.checking == Checking::Strict) {
+    std::string text;
+    for (const auto& field : unknown) {
+      text += fmt::format("{}unknown field \"{}\"", text.empty() ? "" : ", ", field);
+    }
+    return tl::unexpected("strict decoding error: " + text);
   }
-  if (stored == nullptr) { return notFound(r.subject(), route.name); }
-  const auto stored_uid = (*stored->object)["metadata"]["uid"].str();
-  if (!uid.empty() && uid != stored_uid) {
-    return conflict(
-        r.subject(), route.name,
-        fmt::format("Precondition failed: UID in precondition: {}, UID in object meta: {}", uid, stored_uid));
+  for (const auto& field : unknown) {
+    if (call.checking == Checking::Warn) {
+      call.warnings.push_back(fmt::format("unknown field \"{}\"", field));
+    }
   }
-  if (r.custom && body["metadata"]["resourceVersion"].str().empty()) {
-    return invalid(
-        r.subject(), route.name,
+  return object;
+}
+
+/// What the server gives a new object: identity and birth.
+void Api::stamp(Call& call, json::Value& object) {
+  static constexpr std::string_view kSuffix = "bcdfghjklmnpqrstvwxz2456789";
+  const Resource& r = call.resource();
+  Value& meta = object.child("metadata");
+  dropServerFields(meta);
+  if (meta["name"].str().empty() && !meta["generateName"].str().empty()) {
+    std::string name{meta["generateName"].str().substr(0, 58)};
+    for (int i = 0; i < 5; ++i) { name += kSuffix[rng_.below(kSuffix.size())]; }
+    meta.set("name", name);
+  }
+  if (r.namespaced) {
+    meta.set("namespace", call.route.ns);
+  } else {
+    meta.erase("namespace");
+  }
+  meta.set("uid", rng_.uuid());
+  meta.set("creationTimestamp", kapi::timeText(call.now.wall));
+  if (r.counted()) { meta.set("generation", 1); }
+  if (r.id() == "/namespaces") { defaultKind(r, object); }  // its name may have been generated just now
+  beginKind(r, object, call.now);
+}
+
+Done Api::check(const Call& call, const json::Value& object, const json::Value& old) const {
+  const Resource& r = call.resource();
+  const std::string name{object["metadata"]["name"].str()};
+  if (r.custom && object["kind"].str() != r.kind) {
+    return invalidKind(object["kind"].str(), r.group, name,
+                       {fieldInvalid("kind", object["kind"], "must be " + r.kind)});
+  }
+  FieldErrors errors =
+      checkMeta(object["metadata"], r.id() == "/namespaces" ? NameRule::Label : NameRule::Subdomain);
+  const auto more = r.custom ? validateSchema(*r.schema, object, old) : checkKind(r, object, old);
+  errors.insert(errors.end(), more.begin(), more.end());
+  if (errors.empty()) { return {}; }
+  return invalidKind(r.kind, r.storeGroup(), name, errors);
+}
+
+Done Api::admit(const Call& call, json::Value& object) const {
+  const Resource& r = call.resource();
+  if (r.namespaced) {
+    const auto* space = store_.find({"/namespaces", "", call.route.ns});
+    if (space == nullptr) { return notFound({"", "namespaces", "Namespace"}, call.route.ns); }
+    if (!(*space->object)["metadata"]["deletionTimestamp"].isNull()) {
+      auto refused =
+          forbidden(r.subject(), object["metadata"]["name"].str(),
+                    fmt::format("unable to create new content in namespace {} because it is being terminated",
+                                call.route.ns));
+      refused.value().details.set(
+          "causes", json::Array{Value{json::Object{
+                        {"reason", "NamespaceTerminating"},
+                        {"message", fmt::format("namespace {} is being terminated", call.route.ns)},
+                        {"field", "metadata.namespace"}}}});
+      return refused;
+    }
+  }
+  if (r.id() != "/pods") { return {}; }
+  const std::string wanted{object["spec"]["priorityClassName"].str()};
+  const auto* known =
+      wanted.empty() ? nullptr : store_.find({"scheduling.k8s.io/priorityclasses", "", wanted});
+  return admitPriority(object, known == nullptr ? Value{} : *known->object);
+}
+
+Api::Result Api::create(Call& call, json::Value object) {
+  const Resource& r = call.resource();
+  if (!object["metadata"]["resourceVersion"].str().empty() && !r.upsert) {
+    return plainError("resourceVersion should not be set on objects to be created");
+  }
+  if (auto fine = admit(call, object); !fine) { return tl::unexpected(fine.error()); }
+  stamp(call, object);
+  if (auto fine = check(call, object, {}); !fine) { return tl::unexpected(fine.error()); }
+  call.route.name = object["metadata"]["name"].str();
+  if (const auto* there = stored(call)) {
+    auto refused = alreadyExists(r.subject(), call.route.name);
+    if (!(*there->object)["metadata"]["deletionTimestamp"].isNull()) {
+      refused.value().message.insert(0, "object is being deleted: ");
+    }
+    return refused;
+  }
+  OwnersPtr owners = call.owners ? std::move(call.owners) : owned(call, nullptr, {}, object);
+  const auto object_ptr = commit(call, std::move(object), std::move(owners));
+  if (r.isCrds() && !call.dry_run) { establish(*object_ptr, call.now); }
+  if (r.id() == "/namespaces" && !call.dry_run) { giveServiceAccount(call.route.name, call.now); }
+  return Response{201, shown(r, *object_ptr)};
+}
+
+Api::Result Api::update(Call& call) {
+  auto body = readObject(call);
+  if (!body) { return tl::unexpected(body.error()); }
+  const Resource& r = call.resource();
+  if (auto fine = checkNameOnUrl(call, *body); !fine) { return tl::unexpected(fine.error()); }
+  const Value& meta = (*body)["metadata"];
+  const std::string uid{meta["uid"].str()};
+  const auto* there = stored(call);
+  if (there == nullptr && !r.upsert) { return notFound(r.subject(), call.route.name); }
+  const std::string stored_uid{there == nullptr ? "" : (*there->object)["metadata"]["uid"].str()};
+  if (!uid.empty() && uid != stored_uid) { return preconditionFailed(call, "UID", uid, stored_uid); }
+  if (there == nullptr) { return create(call, *std::move(body)); }
+  if (!r.unconditional() && meta["resourceVersion"].str().empty()) {
+    return invalidKind(
+        r.plural, r.group, call.route.name,
         {fieldInvalid("metadata.resourceVersion", std::string{"0x0"}, "must be specified for an update")});
   }
-  return replace(route, *stored, std::move(body), nullptr);
+  return replace(call, *there, *std::move(body), nullptr);
 }
 
-Api::Result Api::patch(const Route& route, const Request& request, Now now) {
-  const Resource& r = *route.resource;
-  if (request.content_type == "application/apply-patch+yaml") { return apply(route, request.body, now); }
-  const auto* stored = store_.find(keyOf(route));
-  if (stored == nullptr) { return notFound(r.subject(), route.name); }
-  json::Value next = *stored->object;
-  if (request.content_type == "application/merge-patch+json") {
-    applyMergePatch(next, request.body);
-  } else if (request.content_type == "application/strategic-merge-patch+json" && !r.custom) {
-    if (auto done = applyStrategicPatch(next, request.body, r.schema.get()); !done) {
-      return tl::unexpected(done.error());
-    }
-  } else if (request.content_type == "application/json-patch+json") {
-    if (auto done = applyJsonPatch(next, request.body); !done) { return tl::unexpected(done.error()); }
-  } else {
-    return refuse(415, "UnsupportedMediaType",
-                  "the body of the request was in an unknown format - accepted media types include: "
-                  "application/json-patch+json, "
-                  "application/merge-patch+json, application/apply-patch+yaml");
+Done Api::checkNameOnUrl(const Call& call, const json::Value& object) const {
+  const auto name = object["metadata"]["name"].str();
+  if (name == call.route.name) { return {}; }
+  if (name.empty()) {
+    return badRequest(
+        fmt::format("the name of the object ({} based on URL) was undeterminable: name must be provided",
+                    call.route.name));
   }
-  return replace(route, *stored, std::move(next), nullptr);
+  return badRequest(fmt::format("the name of the object ({}) does not match the name on the URL ({})", name,
+                                call.route.name));
 }
 
-Api::Result Api::apply(const Route& route, const json::Value& config, Now now) {
-  const Resource& r = *route.resource;
-  const auto query = [&](const char* key) {
-    const auto it = route.query.find(key);
-    return it == route.query.end() ? std::string{} : it->second;
-  };
-  const auto* stored = store_.find(keyOf(route));
-  if (stored == nullptr && !route.subresource.empty()) { return notFound(r.subject(), route.name); }
-  const json::Value live = stored != nullptr
-                               ? *stored->object
-                               : json::Value{json::Object{{"apiVersion", r.apiVersion()},
-                                                          {"kind", r.kind},
-                                                          {"metadata", json::Object{{"name", route.name}}}}};
-  const Manager manager{query("fieldManager"), true, route.subresource, r.apiVersion()};
-  const Owners none;
-  static const Schema kAnything{};
-  auto applied = serverSideApply(live, config, r.schema ? *r.schema : kAnything,
-                                 stored != nullptr && stored->owners ? *stored->owners : none, manager,
-                                 query("force") == "true");
-  if (!applied) { return tl::unexpected(applied.error()); }
-  auto owners = std::make_shared<const Owners>(std::move(applied->owners));
-  if (stored != nullptr) { return replace(route, *stored, std::move(applied->object), std::move(owners)); }
-  Route collection = route;
-  collection.name.clear();
-  return create(collection, std::move(applied->object), now);
+Refused Api::preconditionFailed(const Call& call, const char* what, std::string_view want,
+                                std::string_view have) {
+  const Resource& r = call.resource();
+  return conflict(
+      r.subject(), call.route.name,
+      fmt::format("StorageError: invalid object, Code: 4, Key: /registry/{}{}{}/{}/{}, ResourceVersion: 0, "
+                  "AdditionalErrorMsg: Precondition failed: {} in precondition: {}, {} in object meta: {}",
+                  r.custom ? r.group : "", r.custom ? "/" : "", r.plural, call.route.ns, call.route.name,
+                  what, want, what, have));
 }
 
-Api::Result Api::remove(const Route& route, const json::Value& options, Now now) {
-  const auto* stored = store_.find(keyOf(route));
-  if (stored == nullptr) { return notFound(route.resource->subject(), route.name); }
-  return removeStored(route, *stored, options, now);
+/// As the controller-manager does it.
+void Api::giveServiceAccount(const std::string& ns, Now now) {
+  const Request request{"POST", "/api/v1/namespaces/" + ns + "/serviceaccounts", "application/json",
+                        json::Object{{"metadata", json::Object{{"name", "default"}}}}};
+  (void)handle(request, now);
 }
 
-Api::Result Api::removeStored(const Route& route, const StoredObject& stored, const json::Value& options,
-                              Now now) {
-  const Resource& r = *route.resource;
-  const json::Value& old = *stored.object;
-  const auto& meta = old["metadata"];
-  const Subject by_kind{"", r.kind, r.kind};
-  const auto want_uid = options["preconditions"]["uid"].str();
-  const auto want_revision = options["preconditions"]["resourceVersion"].str();
-  if (!want_uid.empty() && want_uid != meta["uid"].str()) {
-    return conflict(by_kind, route.name,
-                    fmt::format("the UID in the precondition ({}) does not match the UID in record ({}). The "
-                                "object might have been deleted and then recreated",
-                                want_uid, meta["uid"].str()));
-  }
-  if (!want_revision.empty() && want_revision != meta["resourceVersion"].str()) {
-    return conflict(by_kind, route.name,
-                    fmt::format("the ResourceVersion in the precondition ({}) does not match the "
-                                "ResourceVersion in record ({}). The object might have been modified",
-                                want_revision, meta["resourceVersion"].str()));
-  }
-  const bool scheduled_pod = isPods(r) && !old["spec"]["nodeName"].str().empty() &&
-                             old["status"]["phase"].str() != "Succeeded" &&
-                             old["status"]["phase"].str() != "Failed";
-  std::int64_t grace = 0;
-  if (scheduled_pod) {
-    grace = options["gracePeriodSeconds"].intOr(old["spec"]["terminationGracePeriodSeconds"].intOr(30));
-  }
-  const bool finalizers = !meta["finalizers"].items().empty();
-  if (grace > 0 || finalizers) {
-    const bool shorter =
-        !meta["deletionGracePeriodSeconds"].isNull() && grace < meta["deletionGracePeriodSeconds"].intOr(0);
-    if (!meta["deletionTimestamp"].isNull() && !shorter) { return Response{200, old}; }
-    json::Value next = old;
-    next.child("metadata").set("deletionTimestamp", kapi::timeText(now.wall + std::chrono::seconds{grace}));
-    next.child("metadata").set("deletionGracePeriodSeconds", grace);
-    if (isPods(r) || r.custom) { next.child("metadata").set("generation", meta["generation"].intOr(1) + 1); }
-    return Response{200, *store_.put(keyOf(route), std::move(next), stored.owners)};
-  }
-  const auto last = store_.remove(keyOf(route));
-  if (r.id() == "apiextensions.k8s.io/customresourcedefinitions") {
-    if (const auto* served =
-            resources_.find((*last)["spec"]["group"].str(), (*last)["spec"]["names"]["plural"].str())) {
-      std::vector<StoreKey> keys;
-      const auto [begin, end] = store_.range(served->id());
-      for (auto it = begin; it != end; ++it) { keys.push_back(it->first); }
-      for (const auto& key : keys) { store_.remove(key); }
-    }
-    std::erase_if(watches_, [&](const auto& w) { return w.second.resource->custom; });
-    resources_.forget(*last);
-  }
-  collectGarbage(now);
-  if (isPods(r)) { return Response{200, *last}; }
-  return Response{200, successBody(json::Object{
-                           {"name", route.name}, {"kind", r.plural}, {"uid", (*last)["metadata"]["uid"]}})};
+void Api::establish(const json::Value& crd, Now now) {
+  resources_.serve(crd);
+  json::Value next = crd;
+  next.set("status", establishedStatus(crd, now));
+  const StoreKey key{std::string{kCrdsId}, "", std::string{crd["metadata"]["name"].str()}};
+  const auto* there = store_.find(key);
+  if (next != *there->object) { store_.put(key, std::move(next), there->owners); }
 }
 
-Api::Result Api::removeAll(const Route& route, const json::Value& options, Now now) {
-  auto all = list(route);
-  if (!all) { return all; }
-  for (const auto& item : all->body["items"].items()) {
-    Route one = route;
-    one.ns = item["metadata"]["namespace"].str();
-    one.name = item["metadata"]["name"].str();
-    (void)remove(one, options, now);
-  }
-  return all;
-}
-
-Api::Result Api::bind(const Route& route, const json::Value& binding, Now now) {
-  if (!isPods(*route.resource)) { return noSuchResource(); }
-  const Subject subject{"", "pods/binding", "Binding"};
-  const auto node = binding["target"]["name"].str();
-  const auto name = binding["metadata"]["name"].str();
-  if (!name.empty() && name != route.name) {
-    return badRequest("name in URL does not match name in Binding object");
-  }
-  if (node.empty()) { return plainError("target.name: Required value"); }
-  const auto* stored = store_.find(keyOf(route));
-  if (stored == nullptr) { return notFound(route.resource->subject(), route.name); }
-  const json::Value& old = *stored->object;
-  const auto& meta = old["metadata"];
-  const auto precondition = [&](const char* what, std::string_view want, std::string_view have) {
-    return conflict(
-        route.resource->subject(), route.name,
-        fmt::format("StorageError: invalid object, Code: 4, Key: /pods/{}/{}, ResourceVersion: 0, "
-                    "AdditionalErrorMsg: Precondition failed: {} in precondition: {}, {} in object meta: {}",
-                    route.ns, route.name, what, want, what, have));
-  };
-  const auto uid = binding["metadata"]["uid"].str();
-  const auto revision = binding["metadata"]["resourceVersion"].str();
-  if (!uid.empty() && uid != meta["uid"].str()) { return precondition("UID", uid, meta["uid"].str()); }
-  if (!revision.empty() && revision != meta["resourceVersion"].str()) {
-    return precondition("ResourceVersion", revision, meta["resourceVersion"].str());
-  }
-  if (!meta["deletionTimestamp"].isNull()) {
-    return conflict(subject, route.name,
-                    fmt::format("pod {} is being deleted, cannot be assigned to a host", route.name));
-  }
-  if (const auto bound = old["spec"]["nodeName"].str(); !bound.empty()) {
-    return conflict(subject, route.name,
-                    fmt::format("pod {} is already assigned to node \"{}\"", route.name, bound));
-  }
-  if (!old["spec"]["schedulingGates"].items().empty()) {
-    return conflict(subject, route.name,
-                    fmt::format("pod {} has non-empty .spec.schedulingGates", route.name));
-  }
-  json::Value next = old;
-  next.child("spec").set("nodeName", node);
-  for (const auto& [key, value] : binding["metadata"]["annotations"].members()) {
-    next.child("metadata").child("annotations").set(key, value);
-  }
-  auto& conditions = next.child("status").child("conditions").array();
-  std::erase_if(conditions, [](const json::Value& c) { return c["type"].str() == "PodScheduled"; });
-  conditions.emplace_back(json::Object{{"type", "PodScheduled"},
-                                       {"status", "True"},
-                                       {"lastProbeTime", nullptr},
-                                       {"lastTransitionTime", kapi::timeText(now.wall)}});
-  store_.put(keyOf(route), std::move(next), stored->owners);
-  return Response{201, successBody({}, 201)};
-}
-
-void Api::collectGarbage(Now) {
-  std::set<std::string, std::less<>> uids;
-  for (const auto& [key, stored] : store_.objects()) {
-    uids.emplace((*stored.object)["metadata"]["uid"].str());
-  }
-  std::vector<StoreKey> orphans;
-  for (const auto& [key, stored] : store_.objects()) {
-    const auto& owners = (*stored.object)["metadata"]["ownerReferences"].items();
-    if (!owners.empty() && std::none_of(owners.begin(), owners.end(),
-                                        [&](const auto& o) { return uids.contains(o["uid"].str()); })) {
-      orphans.push_back(key);
-    }
-  }
-  for (const auto& key : orphans) { store_.remove(key); }
+json::Value Api::shown(const Resource& r, const json::Value& object) {
+  return r.coreEvents() ? toCoreEvent(object) : object;
 }
 
 }  // namespace gs::sandbox

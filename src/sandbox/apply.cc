@@ -162,7 +162,8 @@ bool takeAway(Value& v, const Schema* schema, const FieldSet& last, const FieldS
       const FieldSet& before = under(last, step);
       if (before.empty()) { continue; }
       const FieldSet& now = under(owned, step);
-      if (now.empty() || takeAway(member, childOf(schema, name), before, now)) { gone.push_back(name); }
+      const bool whole = now.empty() && (before.member || before.children.empty() || !member.isObject());
+      if (whole || takeAway(member, childOf(schema, name), before, now)) { gone.push_back(name); }
     }
     for (const std::string& name : gone) { v.erase(name); }
     return !gone.empty() && v.members().empty() && !owned.member;

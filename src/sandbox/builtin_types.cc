@@ -54,6 +54,23 @@ NamespaceSpec v1.NamespaceSpec finalizers:[string]
 NamespaceStatus v1.NamespaceStatus phase:string conditions:[any]@type
 Namespace v1.Namespace kind:string apiVersion:string metadata:ObjectMeta spec:NamespaceSpec status:NamespaceStatus
 ConfigMap v1.ConfigMap kind:string apiVersion:string metadata:ObjectMeta immutable:*bool data:{string} binaryData:{string}
+ServiceAccount v1.ServiceAccount kind:string apiVersion:string metadata:ObjectMeta secrets:[ObjectReference]@name imagePullSecrets:[LocalObjectReference] automountServiceAccountToken:*bool
+PolicyRule v1.PolicyRule verbs:![string] apiGroups:[string] resources:[string] resourceNames:[string] nonResourceURLs:[string]
+RbacSubject v1.Subject kind:!string apiGroup:string name:!string namespace:string
+RoleRef v1.RoleRef apiGroup:!string kind:!string name:!string
+ClusterRole v1.ClusterRole kind:string apiVersion:string metadata:ObjectMeta rules:![PolicyRule] aggregationRule:*any
+Role v1.Role kind:string apiVersion:string metadata:ObjectMeta rules:![PolicyRule]
+ClusterRoleBinding v1.ClusterRoleBinding kind:string apiVersion:string metadata:ObjectMeta subjects:[RbacSubject] roleRef:!RoleRef
+RoleBinding v1.RoleBinding kind:string apiVersion:string metadata:ObjectMeta subjects:[RbacSubject] roleRef:!RoleRef
+PdbSpec v1.PodDisruptionBudgetSpec minAvailable:*intstr selector:*any maxUnavailable:*intstr unhealthyPodEvictionPolicy:*string
+PdbCondition v1.Condition type:!string status:!string observedGeneration:int64 lastTransitionTime:time reason:!string message:!string
+PdbStatus v1.PodDisruptionBudgetStatus observedGeneration:int64 disruptedPods:{time} disruptionsAllowed:!int32 currentHealthy:!int32 desiredHealthy:!int32 expectedPods:!int32 conditions:[PdbCondition]@type
+PodDisruptionBudget v1.PodDisruptionBudget kind:string apiVersion:string metadata:ObjectMeta spec:PdbSpec status:PdbStatus
+SelfSubjectAccessReview v1.SelfSubjectAccessReview kind:string apiVersion:string metadata:ObjectMeta spec:!any status:any
+SelfSubjectRulesReview v1.SelfSubjectRulesReview kind:string apiVersion:string metadata:ObjectMeta spec:!any status:any
+SelfSubjectReview v1.SelfSubjectReview kind:string apiVersion:string metadata:ObjectMeta status:any
+PriorityClass v1.PriorityClass kind:string apiVersion:string metadata:ObjectMeta value:!int32 globalDefault:bool description:string preemptionPolicy:*string
+Eviction v1.Eviction kind:string apiVersion:string metadata:ObjectMeta deleteOptions:*any
 LeaseSpec v1.LeaseSpec holderIdentity:*string leaseDurationSeconds:*int32 acquireTime:*microtime renewTime:*microtime leaseTransitions:*int32 strategy:*string preferredHolder:*string
 Lease v1.Lease kind:string apiVersion:string metadata:ObjectMeta spec:LeaseSpec
 EventSource v1.EventSource component:string host:string

@@ -182,4 +182,24 @@ FieldChanges compareFields(const json::Value& old, const json::Value& now, const
   return out;
 }
 
+json::Value toJson(const FieldSet& set) {
+  json::Value out = json::Object{};
+  if (set.member && !set.children.empty()) { out.set(".", json::Object{}); }
+  for (const auto& [step, child] : set.children) { out.set(step, toJson(child)); }
+  return out;
+}
+
+FieldSet fieldSetFrom(const json::Value& fields) {
+  FieldSet out;
+  out.member = fields.members().empty();
+  for (const auto& [step, child] : fields.members()) {
+    if (step == ".") {
+      out.member = true;
+    } else {
+      out.children[step] = fieldSetFrom(child);
+    }
+  }
+  return out;
+}
+
 }  // namespace gs::sandbox

@@ -28,6 +28,10 @@ struct FieldSet {
   friend bool operator==(const FieldSet&, const FieldSet&) = default;
 };
 
+/// As managedFields writes a set (FieldsV1): {"f:spec":{"f:size":{}}}, "." for a member that has members.
+[[nodiscard]] json::Value toJson(const FieldSet& set);
+[[nodiscard]] FieldSet fieldSetFrom(const json::Value& fields);
+
 /// The step that names `item` in a list of `schema`.
 [[nodiscard]] std::string itemStep(const Schema& schema, const json::Value& item);
 /// The step of member `name`.

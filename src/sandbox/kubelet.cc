@@ -107,6 +107,8 @@ std::optional<Mono> Kubelet::nextDue(Now now) {
 
 void Kubelet::observe(Now now) {
   const Store& store = api_.store();
+  if (begins_ && store.oldest() > 0) { resync(now); }
+  begins_ = false;
   for (; position_ < store.historyEnd(); ++position_) {
     const HistoryEntry* entry = store.entry(position_);
     if (entry == nullptr) {
@@ -155,7 +157,9 @@ void Kubelet::podChanged(const Value& pod, const ObjectPtr& shared, Now now) {
     sim.key = {std::string{pod["metadata"]["namespace"].str()}, std::string{pod["metadata"]["name"].str()}};
     sim.node = node;
     sim.phase = sim.finished ? Phase::Over : Phase::Waiting;
-    if (!sim.finished) {
+    if (begins_ && pod["status"]["phase"].str() == "Running") {
+      adopt(sim, uid, now);
+    } else if (!sim.finished) {
       plan(sim, uid, now.mono + (nodeExists(node) ? config_.start_after : config_.orphan_after));
     }
   }
@@ -163,6 +167,7 @@ void Kubelet::podChanged(const Value& pod, const ObjectPtr& shared, Now now) {
     const std::chrono::seconds grace{pod["metadata"]["deletionGracePeriodSeconds"].intOr(30)};
     const bool runs = sim.phase == Phase::Runs;
     if (runs) { sim.phase = Phase::Stopping; }
+    if (!runs && !nodeExists(sim.node) && sim.due) { return; }  // nobody is there to see it
     plan(sim, uid, now.mono + (runs ? std::min<Duration>(config_.stop_takes, grace) : Duration{}));
   } else if (sim.finished && sim.phase == Phase::Runs && !sim.exit_code) {
     sim.exit_code = kStoppedBySignal;  // somebody else ended the pod (eviction): its containers are stopped
@@ -171,6 +176,7 @@ void Kubelet::podChanged(const Value& pod, const ObjectPtr& shared, Now now) {
 }
 
 void Kubelet::podGone(const std::string& uid, Now now) {
+  envs_.erase(uid);
   const auto at = sims_.find(uid);
   if (at == sims_.end()) { return; }
   Sim& sim = at->second;
@@ -257,14 +263,11 @@ void Kubelet::start(Sim& sim, const std::string& uid, Now now) {
   ++changes_;
   sim.phase = Phase::Runs;
   sim.started_at = time;
-  sim.running = {uid, sim.key, devicesOf(*pod), gpusOf(*pod), false};
+  holdContainers(sim, uid);
   const std::string address = fmt::format("10.244.{}.{}", addresses_ / 250 % 250, addresses_ % 250 + 2);
   ++addresses_;
-  auto& envs = envs_[uid];
-  envs.clear();
   Array statuses;
   for (const Value& container : (*pod)["spec"]["containers"].items()) {
-    envs.emplace_back(container["name"].str(), resolveEnv(*pod, container));
     statuses.push_back(statusOf(container, true, Object{{"running", Object{{"startedAt", time}}}}));
   }
   Value status = Object{{"phase", "Running"},
@@ -285,6 +288,27 @@ void Kubelet::start(Sim& sim, const std::string& uid, Now now) {
   } else if (const auto time_to_run = parseDuration((*pod)["metadata"]["annotations"][kRunForKey].str())) {
     plan(sim, uid, now.mono + *time_to_run);
   }
+}
+
+/// What the containers got, from the pod as it is now.
+void Kubelet::holdContainers(Sim& sim, const std::string& uid) {
+  const Value& pod = *sim.pod;
+  sim.running = {uid, sim.key, devicesOf(pod), gpusOf(pod), false};
+  auto& envs = envs_[uid];
+  envs.clear();
+  for (const Value& container : pod["spec"]["containers"].items()) {
+    envs.emplace_back(container["name"].str(), resolveEnv(pod, container));
+  }
+}
+
+void Kubelet::adopt(Sim& sim, const std::string& uid, Now now) {
+  ++changes_;
+  sim.phase = Phase::Runs;
+  sim.started_at = (*sim.pod)["status"]["startTime"].str();
+  holdContainers(sim, uid);
+  const auto time_to_run = parseDuration((*sim.pod)["metadata"]["annotations"][kRunForKey].str());
+  const auto began = kapi::parseTime(sim.started_at);
+  if (time_to_run && began) { plan(sim, uid, now.mono + (*began + *time_to_run - now.wall)); }
 }
 
 void Kubelet::end(Sim& sim, const std::string& uid, int exit_code, Now now) {
@@ -371,6 +395,12 @@ std::vector<Kubelet::Running> Kubelet::running(const std::string& node) const {
     out.back().ended = sim.finished || sim.phase == Phase::Lingering;
   }
   return out;
+}
+
+std::optional<std::string> Kubelet::devicesAtStart(const std::string& uid) const {
+  const auto at = sims_.find(uid);
+  if (at == sims_.end() || at->second.running.devices.empty()) { return std::nullopt; }
+  return at->second.running.devices;
 }
 
 const Env* Kubelet::envOf(const std::string& uid, const std::string& container) const {

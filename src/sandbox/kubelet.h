@@ -7,6 +7,7 @@
 // containers along; its pods are failed and deleted `orphan_after` later, as the controller-manager's pod GC does. A
 // node that is down (setNodeDown) keeps its containers but does and says nothing.
 //
+// Pods that run already when it begins (a restored store) are taken over as they are.
 // Reads the store's history since the last call; acts only in tick(). Same calls, same writes. One thread.
 #pragma once
 
@@ -64,8 +65,10 @@ class Kubelet {
   /// Counts changes of what running() says; equal counts, equal answers.
   [[nodiscard]] std::uint64_t changes() const { return changes_; }
   /// The env that the container got when it started; nullptr when it did not start. "" : the first container.
-  /// Kept after the end.
+  /// Kept after the end, while the pod is there.
   [[nodiscard]] const Env* envOf(const std::string& uid, const std::string& container = "") const;
+  /// Running::devices of a pod whose containers were started; nullopt: they were not, or it named none.
+  [[nodiscard]] std::optional<std::string> devicesAtStart(const std::string& uid) const;
 
  private:
   enum class Phase : std::uint8_t { Waiting, Runs, Stopping, Over, Lingering };
@@ -90,6 +93,8 @@ class Kubelet {
   void plan(Sim& sim, const std::string& uid, std::optional<Mono> due);
   void act(Sims::iterator at, Now now);
   void start(Sim& sim, const std::string& uid, Now now);
+  void adopt(Sim& sim, const std::string& uid, Now now);
+  void holdContainers(Sim& sim, const std::string& uid);
   void end(Sim& sim, const std::string& uid, int exit_code, Now now);
   void stopForDeletion(Sim& sim, const std::string& uid, Now now);
   void remove(const Sim& sim, const std::string& uid, Now now);
@@ -100,6 +105,7 @@ class Kubelet {
   Api& api_;
   Config config_;
   std::uint64_t position_ = 0;  // of the store's history
+  bool begins_ = true;          // nothing was looked at yet: pods that run are taken over
   Sims sims_;
   std::set<std::pair<Mono, std::string>> due_;
   std::set<std::string> down_;

@@ -231,12 +231,26 @@ FieldErrors checkMeta(const json::Value& meta, NameRule rule) {
   return errors;
 }
 
+namespace {
+
+/// 2024-01-01T00:00:00Z as Go's %v shows it.
+std::string goTime(std::string_view text) {
+  if (text.size() != 20) { return std::string{text}; }
+  return fmt::format("{} {} +0000 UTC", text.substr(0, 10), text.substr(11, 8));
+}
+
+}  // namespace
+
 FieldErrors checkMetaUpdate(const json::Value& meta, const json::Value& old) {
   FieldErrors errors;
   for (const char* name :
        {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"}) {
-    if (meta[name] != old[name]) {
-      errors.push_back(fieldInvalid(std::string{"metadata."} + name, meta[name], "field is immutable"));
+    if (meta[name] == old[name]) { continue; }
+    const std::string field = std::string{"metadata."} + name;
+    if (std::string_view{name}.ends_with("Timestamp")) {
+      errors.push_back(fieldInvalid(field, goTime(meta[name].str()), "field is immutable"));
+    } else {
+      errors.push_back(fieldInvalid(field, meta[name], "field is immutable"));
     }
   }
   if (old.find("deletionTimestamp") != nullptr) { checkFinalizersAdded(meta, old, errors); }

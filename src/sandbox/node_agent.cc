@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <set>
 
+#include "kapi/decode.h"
 #include "kapi/time.h"
+#include "model/resources.h"
 #include "sandbox/api.h"
 
 namespace gs::sandbox {
@@ -49,6 +51,28 @@ std::vector<int> lowestFree(const std::vector<model::Device>& devices, const std
 }
 
 }  // namespace
+
+std::vector<kapi::SimNode> machinesIn(const Api& api) {
+  std::vector<kapi::SimNode> out;
+  const auto [begin, end] = api.store().range("/nodes");
+  for (auto it = begin; it != end; ++it) {
+    const Value& node = *it->second.object;
+    kapi::SimNode sim;
+    sim.name = model::NodeName{it->first.name};
+    if (api.store().find({"/pods", kAgentNamespace, agentPod(sim)}) == nullptr) { continue; }
+    for (const auto& [key, value] : node["metadata"]["labels"].members()) { sim.labels[key] = value.str(); }
+    sim.taints = kapi::decodeNode(node).taints;
+    for (const auto& [name, amount] : node["status"]["allocatable"].members()) {
+      if (name != model::kNvidiaGpu) { sim.allocatable[name] = amount.str(); }
+    }
+    if (const auto* status = api.store().find({"gpu.scheduling/gpunodestatuses", "", sim.name.text})) {
+      sim.devices = kapi::decodeGpuNodeStatus(*status->object).devices;
+      for (auto& device : sim.devices) { device.in_use_by.clear(); }
+    }
+    out.push_back(std::move(sim));
+  }
+  return out;
+}
 
 NodeAgents::NodeAgents(Api& api, Kubelet& kubelet, std::vector<kapi::SimNode> nodes, bool agents)
     : api_{api}, kubelet_{kubelet}, agents_{agents} {
@@ -110,6 +134,29 @@ void NodeAgents::setNodeReady(const std::string& node, bool ready) {
 
 // ---- acting
 
+namespace {
+
+/// What `kubectl describe node` tells of a machine, beside what the scheduler reads.
+void describe(Value& node, std::size_t number, Now now) {
+  Value& status = node.child("status");
+  status.set("nodeInfo", Object{{"architecture", "amd64"},
+                                {"operatingSystem", "linux"},
+                                {"osImage", "gpu-sandbox"},
+                                {"kernelVersion", "simulated"},
+                                {"containerRuntimeVersion", "simulated://1"},
+                                {"kubeletVersion", "v1.33.0"}});
+  const std::string address = fmt::format("10.0.{}.{}", number / 250, number % 250 + 1);
+  status.set("addresses", Array{Value{Object{{"type", "InternalIP"}, {"address", address}}},
+                                Value{Object{{"type", "Hostname"}, {"address", node["metadata"]["name"]}}}});
+  for (Value& condition : status.child("conditions").array()) {
+    condition.set("lastHeartbeatTime", kapi::timeText(now.wall));
+    condition.set("lastTransitionTime", kapi::timeText(now.wall));
+    condition.set("message", "simulated");
+  }
+}
+
+}  // namespace
+
 std::optional<Mono> NodeAgents::nextDue(Now now) {
   if (commanded_ || kubelet_.changes() != seen_changes_) { return now.mono; }
   std::optional<Mono> due;
@@ -141,13 +188,17 @@ void NodeAgents::tick(Now now) {
 void NodeAgents::create(Machine& m, Now now) {
   m.created = true;
   Value node = kapi::encodeNode(m.sim);
+  describe(node, machines_.size(), now);
   (void)send("POST", "/api/v1/nodes", std::move(node), now);
   if (agents_) { createAgentPod(m, now); }
 }
 
 void NodeAgents::createAgentPod(const Machine& m, Now now) {
   Value pod = Object{{"apiVersion", "v1"}, {"kind", "Pod"}};
-  pod.set("metadata", Object{{"name", agentPod(m.sim)}, {"labels", Object{{"app", "gpu-scheduler-agent"}}}});
+  // A pod of the machine itself, so that draining leaves it alone.
+  pod.set("metadata", Object{{"name", agentPod(m.sim)},
+                             {"labels", Object{{"app", "gpu-scheduler-agent"}}},
+                             {"annotations", Object{{"kubernetes.io/config.mirror", "gpu-sandbox"}}}});
   pod.set("spec",
           Object{{"nodeName", m.sim.name.text},
                  {"tolerations", Array{Value{Object{{"operator", "Exists"}}}}},

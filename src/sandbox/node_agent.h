@@ -21,6 +21,9 @@ namespace gs::sandbox {
 
 class Api;
 
+/// The machines whose Nodes, GpuNodeStatuses and agent pods are in `api`: those that made them there.
+[[nodiscard]] std::vector<kapi::SimNode> machinesIn(const Api& api);
+
 class NodeAgents {
  public:
   /// `api` and `kubelet` must outlive it.

@@ -1,6 +1,8 @@
 #include "sandbox/resources.h"
 
 #include <algorithm>
+#include <iterator>
+#include <sstream>
 #include <vector>
 
 #include "sandbox/builtin_types.h"
@@ -15,7 +17,74 @@ int hexDigit(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-std::map<std::string, std::string> readQuery(std::string_view text) {
+// group version plural Kind flags [short,names [categories]]; "-" stands for nothing.
+// Flags: c cluster-scoped, s status subresource, u upsert, p POST only. The type is called as the Kind in builtin_types.cc,
+// unless another name follows it.
+constexpr const char* kBuiltins = R"(
+- v1 namespaces Namespace cs ns
+- v1 pods Pod s po all
+- v1 nodes Node cs no
+- v1 configmaps ConfigMap - cm
+- v1 serviceaccounts ServiceAccount - sa
+coordination.k8s.io v1 leases Lease u
+- v1 bindings Binding p
+- v1 events Event=CoreEvent u ev
+events.k8s.io v1 events Event u ev
+apiextensions.k8s.io v1 customresourcedefinitions CustomResourceDefinition=Crd cs crd,crds api-extensions
+scheduling.k8s.io v1 priorityclasses PriorityClass c pc
+policy v1 poddisruptionbudgets PodDisruptionBudget s pdb
+rbac.authorization.k8s.io v1 clusterroles ClusterRole c
+rbac.authorization.k8s.io v1 clusterrolebindings ClusterRoleBinding c
+rbac.authorization.k8s.io v1 roles Role -
+rbac.authorization.k8s.io v1 rolebindings RoleBinding -
+authorization.k8s.io v1 selfsubjectaccessreviews SelfSubjectAccessReview cp
+authorization.k8s.io v1 selfsubjectrulesreviews SelfSubjectRulesReview cp
+authentication.k8s.io v1 selfsubjectreviews SelfSubjectReview cp
+)";
+
+std::vector<std::string> splitCommas(const std::string& text) {
+  std::vector<std::string> out;
+  std::istringstream parts{text};
+  for (std::string part; std::getline(parts, part, ',');) { out.push_back(part); }
+  return out;
+}
+
+Resource builtinOf(const std::string& line) {
+  std::istringstream words{line};
+  std::string group;
+  std::string flags;
+  std::string shorts;
+  std::string categories;
+  Resource r;
+  words >> group >> r.version >> r.plural >> r.kind >> flags >> shorts >> categories;
+  const auto has = [&](char flag) { return flags.find(flag) != std::string::npos; };
+  r.group = group == "-" ? "" : group;
+  r.namespaced = !has('c');
+  r.has_status = has('s');
+  r.upsert = has('u');
+  r.create_only = has('p');
+  const auto other = r.kind.find('=');
+  r.schema = builtinType(other == std::string::npos ? r.kind : r.kind.substr(other + 1));
+  r.kind = r.kind.substr(0, other);
+  std::transform(r.kind.begin(), r.kind.end(), std::back_inserter(r.singular),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  r.list_kind = r.kind + "List";
+  r.short_names = splitCommas(shorts);
+  r.categories = splitCommas(categories);
+  return r;
+}
+
+std::vector<std::string> texts(const json::Value& list) {
+  std::vector<std::string> out;
+  for (const auto& item : list.items()) { out.emplace_back(item.str()); }
+  return out;
+}
+
+}  // namespace
+
+std::map<std::string, std::string> readQuery(std::string_view target) {
+  const auto mark = target.find('?');
+  std::string_view text = mark == std::string_view::npos ? std::string_view{} : target.substr(mark + 1);
   std::map<std::string, std::string> out;
   while (!text.empty()) {
     const auto end = text.find('&');
@@ -29,8 +98,6 @@ std::map<std::string, std::string> readQuery(std::string_view text) {
   }
   return out;
 }
-
-}  // namespace
 
 std::string percentDecode(std::string_view text, bool plus_is_space) {
   std::string out;
@@ -46,22 +113,13 @@ std::string percentDecode(std::string_view text, bool plus_is_space) {
 }
 
 Resources::Resources() {
-  builtin("", "v1", "namespaces", "Namespace", false, true, false);
-  builtin("", "v1", "pods", "Pod", true, true, false);
-  builtin("", "v1", "nodes", "Node", false, true, false);
-  builtin("", "v1", "configmaps", "ConfigMap", true, false, false);
-  builtin("coordination.k8s.io", "v1", "leases", "Lease", true, false, true);
-  builtin("events.k8s.io", "v1", "events", "Event", true, false, true);
-  builtin("apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false, true,
-          false);
-}
-
-void Resources::builtin(std::string group, std::string version, std::string plural, std::string kind,
-                        bool namespaced, bool status, bool upsert) {
-  const SchemaPtr schema = builtinType(kind == "CustomResourceDefinition" ? "Crd" : kind);
-  Resource r{group, std::move(version), plural, std::move(kind), namespaced, false, status, upsert, schema,
-             {}};
-  all_[{group, plural}] = std::move(r);
+  std::istringstream lines{kBuiltins};
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty()) { continue; }
+    Resource r = builtinOf(line);
+    std::pair key{r.group, r.plural};
+    all_.emplace(std::move(key), std::move(r));
+  }
 }
 
 const Resource* Resources::find(std::string_view group, std::string_view plural) const {
@@ -91,19 +149,33 @@ void Resources::serve(const json::Value& crd) {
     r.has_status = version["subresources"].find("status") != nullptr;
     r.schema = compileCrdSchema(version["schema"]["openAPIV3Schema"]);
     r.columns = version["additionalPrinterColumns"];
+    r.openapi = version["schema"]["openAPIV3Schema"];
+    r.singular = names["singular"].str();
+    r.list_kind = names["listKind"].str();
+    r.short_names = texts(names["shortNames"]);
+    r.categories = texts(names["categories"]);
+    ++changes_;
     all_[{r.group, r.plural}] = std::move(r);
     return;
   }
 }
 
 void Resources::forget(const json::Value& crd) {
+  ++changes_;
   all_.erase({std::string{crd["spec"]["group"].str()}, std::string{crd["spec"]["names"]["plural"].str()}});
+}
+
+bool Resources::servesBuiltins(std::string_view group, std::string_view version) const {
+  return std::any_of(all_.begin(), all_.end(), [&](const auto& entry) {
+    const Resource& r = entry.second;
+    return r.group == group && r.version == version && !r.custom;
+  });
 }
 
 Answer<Route> Resources::route(std::string_view target) const {
   const auto mark = target.find('?');
   Route out;
-  if (mark != std::string_view::npos) { out.query = readQuery(target.substr(mark + 1)); }
+  out.query = readQuery(target);
   std::vector<std::string> steps;
   for (std::string_view path = target.substr(0, mark); !path.empty();) {
     path.remove_prefix(path.front() == '/' ? 1 : 0);
@@ -128,7 +200,10 @@ Answer<Route> Resources::route(std::string_view target) const {
     at += 2;
   }
   out.resource = find(group, steps[at]);
-  if (out.resource == nullptr || (scoped && !out.resource->namespaced)) { return noSuchResource(); }
+  const std::string version = steps[at - (scoped ? 2 : 0) - 1];
+  if (out.resource == nullptr || out.resource->version != version || (scoped && !out.resource->namespaced)) {
+    return servesBuiltins(group, version) ? Answer<Route>{noSuchResource()} : noSuchPage();
+  }
   if (steps.size() > at + 1) { out.name = steps[at + 1]; }
   if (steps.size() > at + 2) { out.subresource = steps[at + 2]; }
   if (steps.size() > at + 3 || (!out.name.empty() && out.resource->namespaced && out.ns.empty())) {

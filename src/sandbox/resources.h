@@ -5,12 +5,15 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "json/value.h"
 #include "sandbox/answer.h"
 #include "sandbox/schema.h"
 
 namespace gs::sandbox {
+
+inline constexpr std::string_view kCrdsId = "apiextensions.k8s.io/customresourcedefinitions";
 
 struct Resource {
   std::string group;  // "" core
@@ -19,12 +22,30 @@ struct Resource {
   std::string kind;
   bool namespaced = true;
   bool custom = false;
-  bool has_status = false;  // a status subresource
-  bool upsert = false;      // PUT creates what is missing (leases, events)
+  bool has_status = false;   // a status subresource
+  bool upsert = false;       // PUT creates what is missing (leases, events)
+  bool create_only = false;  // POST answers, nothing is stored (reviews)
   SchemaPtr schema;
   json::Value columns;  // additionalPrinterColumns of a CRD's version
+  json::Value openapi;  // openAPIV3Schema of a CRD's version
+  std::string singular;
+  std::string list_kind;
+  std::vector<std::string> short_names;
+  std::vector<std::string> categories;
 
-  [[nodiscard]] std::string id() const { return group + "/" + plural; }  // key of the store
+  [[nodiscard]] std::string id() const { return group + "/" + plural; }
+  /// Key of the store: events of both groups are one thing, kept in the form of events.k8s.io.
+  [[nodiscard]] std::string storeId() const { return coreEvents() ? "events.k8s.io/events" : id(); }
+  [[nodiscard]] bool coreEvents() const { return group.empty() && plural == "events"; }
+  /// The group that its validation errors name.
+  [[nodiscard]] std::string storeGroup() const { return plural == "events" && !custom ? "" : group; }
+  [[nodiscard]] bool isCrds() const { return id() == kCrdsId; }
+  /// metadata.generation counts changes of its spec.
+  [[nodiscard]] bool counted() const { return custom || isCrds() || id() == "/pods" || group == "policy"; }
+  /// A PUT may leave out the resourceVersion.
+  [[nodiscard]] bool unconditional() const {
+    return !custom && !isCrds() && group != "policy" && plural != "leases";
+  }
   [[nodiscard]] std::string apiVersion() const { return group.empty() ? version : group + "/" + version; }
   [[nodiscard]] Subject subject() const { return {group, plural, kind}; }
 };
@@ -41,6 +62,10 @@ struct Route {
 class Resources {
  public:
   Resources();
+  using Map = std::map<std::pair<std::string, std::string>, Resource, std::less<>>;  // (group, plural)
+  [[nodiscard]] const Map& all() const { return all_; }
+  /// Counts changes of what is served.
+  [[nodiscard]] std::uint64_t changes() const { return changes_; }
   /// "/apis/g/v/namespaces/ns/plural/name/sub?query". Error 404 for what is not served, 400 for a bad query.
   [[nodiscard]] Answer<Route> route(std::string_view target) const;
   [[nodiscard]] const Resource* find(std::string_view group, std::string_view plural) const;
@@ -50,11 +75,14 @@ class Resources {
   void forget(const json::Value& crd);
 
  private:
-  void builtin(std::string group, std::string version, std::string plural, std::string kind, bool namespaced,
-               bool status, bool upsert);
-  std::map<std::pair<std::string, std::string>, Resource, std::less<>> all_;  // (group, plural)
+  [[nodiscard]] bool servesBuiltins(std::string_view group, std::string_view version) const;
+
+  Map all_;
+  std::uint64_t changes_ = 0;
 };
 
+/// The decoded query of "path?a=b&c=d".
+[[nodiscard]] std::map<std::string, std::string> readQuery(std::string_view target);
 /// Percent-decoding; '+' is a space in queries.
 [[nodiscard]] std::string percentDecode(std::string_view text, bool plus_is_space);
 

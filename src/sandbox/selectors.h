@@ -20,13 +20,14 @@ class Selector {
   [[nodiscard]] bool matches(const json::Value& object) const;
   [[nodiscard]] bool everything() const { return requirements_.empty(); }
 
- private:
-  enum class Op : std::uint8_t { In, NotIn, Exists, Absent };
+  enum class Op : std::uint8_t { In, NotIn, Exists, Absent, Greater, Less };
   struct Requirement {
     std::vector<std::string> path;
     Op op{};
     std::vector<std::string> values;
   };
+
+ private:
   std::vector<Requirement> requirements_;
 };
 

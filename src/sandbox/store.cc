@@ -5,8 +5,6 @@
 namespace gs::sandbox {
 namespace {
 
-constexpr std::size_t kMaxHistory = 200'000;
-
 ObjectPtr withRevision(json::Value object, std::uint64_t revision) {
   object.child("metadata").set("resourceVersion", std::to_string(revision));
   return std::make_shared<const json::Value>(std::move(object));
@@ -22,14 +20,18 @@ const StoredObject* Store::find(const StoreKey& key) const {
 ObjectPtr Store::put(const StoreKey& key, json::Value object, OwnersPtr owners) {
   ObjectPtr after = withRevision(std::move(object), ++revision_);
   StoredObject& slot = objects_[key];
-  history_.push_back({revision_, key, slot.object, after, nullptr});
+  remember({revision_, key, slot.object, after, nullptr});
   slot = {after, std::move(owners)};
-  if (history_.size() > kMaxHistory) {
+  return after;
+}
+
+void Store::remember(HistoryEntry entry) {
+  history_.push_back(std::move(entry));
+  while (history_.size() > max_history_) {
     oldest_ = history_.front().revision;
     history_.pop_front();
     ++first_;
   }
-  return after;
 }
 
 ObjectPtr Store::remove(const StoreKey& key) {
@@ -38,13 +40,28 @@ ObjectPtr Store::remove(const StoreKey& key) {
   ObjectPtr before = it->second.object;
   ObjectPtr last = withRevision(*before, ++revision_);
   objects_.erase(it);
-  history_.push_back({revision_, key, before, nullptr, last});
+  remember({revision_, key, before, nullptr, last});
   return last;
 }
 
 std::pair<Store::Map::const_iterator, Store::Map::const_iterator> Store::range(
     const std::string& resource) const {
   return {objects_.lower_bound({resource, "", ""}), objects_.lower_bound({resource + '\x01', "", ""})};
+}
+
+std::map<StoreKey, ObjectPtr> Store::asOf(const std::string& resource, std::uint64_t revision) const {
+  std::map<StoreKey, ObjectPtr> out;
+  const auto [begin, end] = range(resource);
+  for (auto it = begin; it != end; ++it) { out.emplace(it->first, it->second.object); }
+  for (auto it = history_.rbegin(); it != history_.rend() && it->revision > revision; ++it) {
+    if (it->key.resource != resource) { continue; }
+    if (it->before == nullptr) {
+      out.erase(it->key);
+    } else {
+      out[it->key] = it->before;
+    }
+  }
+  return out;
 }
 
 std::uint64_t Store::positionAfter(std::uint64_t revision) const {
@@ -55,6 +72,12 @@ std::uint64_t Store::positionAfter(std::uint64_t revision) const {
 
 const HistoryEntry* Store::entry(std::uint64_t position) const {
   return position < first_ || position >= historyEnd() ? nullptr : &history_[position - first_];
+}
+
+void Store::reset(Map objects, std::uint64_t revision) {
+  objects_ = std::move(objects);
+  revision_ = std::max(revision, revision_) + 1;
+  compact();
 }
 
 void Store::compact() {

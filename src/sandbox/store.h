@@ -47,12 +47,20 @@ class Store {
   [[nodiscard]] const StoredObject* find(const StoreKey& key) const;
   /// Creates or replaces; sets metadata.resourceVersion. Returns what is stored.
   ObjectPtr put(const StoreKey& key, json::Value object, OwnersPtr owners);
+  /// Who owns which field of what is stored: no change of the object.
+  void setOwners(const StoreKey& key, OwnersPtr owners) { objects_.at(key).owners = std::move(owners); }
   /// Returns the last state with the new revision.
   ObjectPtr remove(const StoreKey& key);
   [[nodiscard]] std::uint64_t revision() const { return revision_; }
   [[nodiscard]] const Map& objects() const { return objects_; }
   /// All of a resource, in one namespace or ("") in all; ordered by namespace and name.
   [[nodiscard]] std::pair<Map::const_iterator, Map::const_iterator> range(const std::string& resource) const;
+
+  /// All of a resource as it was at `revision`, which is not before oldest() nor after revision().
+  [[nodiscard]] std::map<StoreKey, ObjectPtr> asOf(const std::string& resource, std::uint64_t revision) const;
+
+  /// Everything anew, as of `revision`; history is forgotten.
+  void reset(Map objects, std::uint64_t revision);
 
   /// The first entry after `revision`, as an absolute position for entry(); entries end at historyEnd().
   [[nodiscard]] std::uint64_t positionAfter(std::uint64_t revision) const;
@@ -61,11 +69,16 @@ class Store {
   /// The oldest revision that a watch may start from.
   [[nodiscard]] std::uint64_t oldest() const { return oldest_; }
   void compact();
+  /// At most so many entries of history, besides what compact() forgets.
+  void keepHistory(std::size_t entries) { max_history_ = entries; }
 
  private:
   std::uint64_t revision_ = 0;
   std::uint64_t oldest_ = 0;
   Map objects_;
+  void remember(HistoryEntry entry);
+
+  std::size_t max_history_ = 200'000;
   std::deque<HistoryEntry> history_;
   std::uint64_t first_ = 0;  // position of history_.front()
 };

@@ -1,6 +1,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -38,6 +39,22 @@ Refused badDirective(const Value& v) {
 }
 
 /// Merges one list: by key (`key` not empty) or, for primitives, by value.
+/// A decoded value as Go's %v shows it: map[a:1 b:[x y]].
+std::string goPrint(const Value& v) {
+  std::string out;
+  if (v.isArray()) {
+    for (const Value& item : v.items()) { out += (out.empty() ? "" : " ") + goPrint(item); }
+    return "[" + out + "]";
+  }
+  if (!v.isObject()) { return v.isString() ? std::string{v.str()} : v.isNull() ? "<nil>" : json::print(v); }
+  std::map<std::string, const Value*> sorted;
+  for (const auto& [name, member] : v.members()) { sorted.emplace(name, &member); }
+  for (const auto& [name, member] : sorted) {
+    out += fmt::format("{}{}:{}", out.empty() ? "" : " ", name, goPrint(*member));
+  }
+  return "map[" + out + "]";
+}
+
 class ListMerge {
  public:
   ListMerge(Array& live, const Array& patch, std::string key, const Schema* item)
@@ -51,7 +68,7 @@ class ListMerge {
     if (order != nullptr && !orderMatches(*order)) {
       return plainError(
           fmt::format("The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n",
-                      json::print(Value{patch_}), json::print(Value{*order})));
+                      goPrint(Value{patch_}), goPrint(Value{*order})));
     }
     const Array before = live_;
     if (auto done = mergeItems(); !done) { return done; }

@@ -135,7 +135,7 @@ json::Value makeTable(const Resource& resource, const std::vector<const json::Va
   for (const Value* object : objects) {
     Value row = Object{{"cells", cellsOf(resource, *object, now)}};
     addPodConditions(resource, *object, row);
-    if (rows != RowObject::None) { row.set("object", rowObject(*object, rows)); }
+    row.set("object", rows == RowObject::None ? Value{} : rowObject(*object, rows));
     made.push_back(std::move(row));
   }
   return Object{{"kind", "Table"},
@@ -150,7 +150,9 @@ json::Value tableOfAnswer(const Resource& resource, const json::Value& body, Wal
   std::vector<const Value*> objects;
   if (body["items"].isArray()) {
     for (const Value& item : body["items"].items()) { objects.push_back(&item); }
-    return makeTable(resource, objects, body["metadata"], now, rows);
+    Value meta = body["metadata"];
+    if (meta["continue"].str().empty()) { meta.erase("continue"); }
+    return makeTable(resource, objects, std::move(meta), now, rows);
   }
   objects.push_back(&body);
   return makeTable(resource, objects, Object{{"resourceVersion", body["metadata"]["resourceVersion"]}}, now,

@@ -67,9 +67,15 @@ struct World::Replica {
 
 namespace {
 
-/// An API server with the chart's CRDs.
-std::unique_ptr<Api> makeApi(Rng rng, Now now) {
+/// An API server with the chart's CRDs, or with what was saved.
+std::unique_ptr<Api> makeApi(Rng rng, Now now, const json::Value& saved, bool with_crds) {
   auto api = std::make_unique<Api>(rng, now);
+  if (!saved.isNull()) {
+    const auto restored = api->restore(saved);
+    GS_CHECK(restored.has_value(), "the saved state: {}", restored ? "" : restored.error().message);
+    return api;
+  }
+  if (!with_crds) { return api; }
   for (const auto& crd : crds()) {
     const auto answer = api->handle(
         {"POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "application/json", crd}, now);
@@ -82,11 +88,14 @@ std::unique_ptr<Api> makeApi(Rng rng, Now now) {
 
 World::World(Options options)
     : options_{std::move(options)},
+      clock_{options_.start},
       rng_{options_.seed},
-      api_{makeApi(rng_.split(), clock_.now())},
+      api_{makeApi(rng_.split(), clock_.now(), options_.restore, options_.crds)},
       port_{*api_},
       kubelet_{std::make_unique<Kubelet>(*api_)},
-      agents_{std::make_unique<NodeAgents>(*api_, *kubelet_, options_.nodes, options_.agents)} {
+      agents_{std::make_unique<NodeAgents>(*api_, *kubelet_,
+                                           options_.restore.isNull() ? options_.nodes : machinesIn(*api_),
+                                           options_.agents)} {
   changed();
 }
 
@@ -108,6 +117,10 @@ void World::run(Duration by) {
   const Mono until = clock_.now().mono + by;
   while (step(until)) {}
   clock_.advance(until - clock_.now().mono);
+}
+
+std::optional<Mono> World::nextDue() const {
+  return actions_.empty() ? std::nullopt : std::optional{actions_.begin()->first.first};
 }
 
 bool World::runUntil(const std::function<bool()>& done, Duration limit) {
@@ -256,6 +269,8 @@ void World::wakeAt(Replica& r, Mono when) {
 }
 
 void World::line(const Replica& r, const kapi::Log& log) {
+  if (options_.on_log) { options_.on_log(r.id, log); }
+  if (!options_.records) { return; }
   std::string text = fmt::format("{} {} {}", r.id, static_cast<int>(log.level), log.message);
   for (const auto& [key, value] : log.fields) { text += fmt::format(" {}={}", key, value); }
   log_.push_back(std::move(text));
@@ -308,7 +323,7 @@ void World::send(Replica& r, kapi::Call call) {
 void World::arrive(ReplicaId id, std::uint64_t life, const kapi::Call& call, CallFate fate) {
   using How = CallFate::How;
   kapi::Outcome o = failed(call, kapi::Fate::Unknown, "timed out");
-  if (isWrite(call) && kapi::tokenOwner(call.token) != kElectionOwner) {
+  if (options_.records && isWrite(call) && kapi::tokenOwner(call.token) != kElectionOwner) {
     writes_.push_back(fmt::format("{} {}{}{} {}", kapi::httpMethod(call.verb),
                                   kapi::kindInfo(call.kind).resource, call.subresource.empty() ? "" : "/",
                                   call.subresource, call.key.text()));
@@ -407,8 +422,9 @@ void World::changed() {
     drain_due_ = true;
     after(options_.latency, [this] { drainStreams(); });
   }
-  const auto due = std::min(kubelet_->nextDue(clock_.now()).value_or(Mono::max()),
-                            agents_->nextDue(clock_.now()).value_or(Mono::max()));
+  const auto running = options_.kubelets ? kubelet_->nextDue(clock_.now()) : std::nullopt;
+  const auto due =
+      std::min(running.value_or(Mono::max()), agents_->nextDue(clock_.now()).value_or(Mono::max()));
   if (due == Mono::max() || (simulate_at_ && *simulate_at_ <= due)) { return; }
   simulate_at_ = due;
   at(due, [this, due] {
@@ -418,7 +434,7 @@ void World::changed() {
 
 void World::simulate() {
   simulate_at_.reset();
-  kubelet_->tick(clock_.now());
+  if (options_.kubelets) { kubelet_->tick(clock_.now()); }
   agents_->tick(clock_.now());
   changed();
 }

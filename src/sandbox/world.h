@@ -5,7 +5,8 @@
 // the replica's gate, streams deliver in order. What happens to a call is decided by a Judge, so tests and seeds can
 // refuse, lose, delay or cut at any point. Same options and same Judge: the same bytes.
 //
-// Time moves only in run() and runUntil(); between two events nothing happens. One thread.
+// Time moves only in run() and runUntil(); between two events nothing happens. One thread. live.h runs one along the real
+// clock.
 #pragma once
 
 #include <functional>
@@ -51,11 +52,18 @@ class World {
   struct Options {
     std::uint64_t seed = 1;
     std::vector<kapi::SimNode> nodes = kapi::defaultNodes();
-    bool agents = true;  // false: GpuNodeStatus made by hand (no observedTime)
+    bool agents = true;    // false: GpuNodeStatus made by hand (no observedTime)
+    bool kubelets = true;  // false: nothing runs; a pod that was bound stays as it is
+    bool crds = true;      // false: without the chart's CRDs
     Duration latency = std::chrono::milliseconds{1};
     Duration lease_duration = std::chrono::seconds{5};
     Duration renew_deadline = std::chrono::seconds{3};
     Duration retry_period = std::chrono::milliseconds{500};
+    Wall start = ManualClock{}.now().wall;
+    bool records = true;  // false: log() and writes() stay empty, so that a World can run for ever
+    std::function<void(ReplicaId, const kapi::Log&)> on_log{};
+    json::Value
+        restore{};  // what Api::save() gave: begins with these objects and their machines, not with `nodes`
   };
   using Judge = std::function<CallFate(ReplicaId, const kapi::Call&)>;
   /// How long what a watch has to bring waits; asked when it has something.
@@ -111,6 +119,10 @@ class World {
   // Time.
   [[nodiscard]] Now now() const { return clock_.now(); }
   void run(Duration by);
+  /// What is written into objects from now on; time itself does not move.
+  void setWall(Wall wall) { clock_.setWall(wall); }
+  /// When run() has something to do next.
+  [[nodiscard]] std::optional<Mono> nextDue() const;
   /// Runs until `done()` or `limit` has passed; true when done. Asked when an object or the leader changed.
   bool runUntil(const std::function<bool()>& done, Duration limit);
 

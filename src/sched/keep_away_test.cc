@@ -152,7 +152,7 @@ RC_GTEST_FIXTURE_PROP(KeepAwayTest, ClosedIsWhatTheDefinitionSays, (std::uint64_
     for (const auto& [at, labels] : nodes) {
       Terms expected;
       for (const auto& term : {kByHost, kByZone}) {
-        const auto closes = [&](const auto& pod) {
+        const auto closes = [&, &labels = labels](const auto& pod) {
           const auto& [where, terms] = pod.second;
           const auto there = nodes.find(where);
           if (there == nodes.end() || std::find(terms.begin(), terms.end(), term) == terms.end()) {

@@ -1,0 +1,295 @@
+// DELETE: preconditions, grace, finalizers, what goes with an object that went.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <vector>
+
+#include "kapi/time.h"
+#include "sandbox/api.h"
+#include "sandbox/builtin_types.h"
+#include "sandbox/go_decode.h"
+
+namespace gs::sandbox {
+namespace {
+
+using json::Value;
+
+constexpr const char* kOrphan = "orphan";
+constexpr const char* kCrdFinalizer = "customresourcecleanup.apiextensions.k8s.io";
+
+bool isPods(const Resource& r) { return r.id() == "/pods"; }
+
+Done checkPreconditions(const Resource& r, const std::string& name, const Value& meta, const Value& wanted) {
+  const Subject by_kind{r.storeGroup(), r.kind, r.kind};
+  const auto uid = wanted["uid"].str();
+  const auto revision = wanted["resourceVersion"].str();
+  if (!uid.empty() && uid != meta["uid"].str()) {
+    return conflict(
+        by_kind, name,
+        fmt::format(
+            "the UID in the precondition ({}) does not match the UID in record ({}). The object might "
+            "have been deleted and then recreated",
+            uid, meta["uid"].str()));
+  }
+  if (!revision.empty() && revision != meta["resourceVersion"].str()) {
+    return conflict(
+        by_kind, name,
+        fmt::format(
+            "the ResourceVersion in the precondition ({}) does not match the ResourceVersion in record "
+            "({}). The object might have been modified",
+            revision, meta["resourceVersion"].str()));
+  }
+  return {};
+}
+
+Done checkDeleteOptions(const Value& options) {
+  const auto policy = options["propagationPolicy"].str();
+  FieldErrors errors;
+  if (!policy.empty() && !options["orphanDependents"].isNull()) {
+    errors.push_back(fieldInvalid("propagationPolicy", options["propagationPolicy"],
+                                  "orphanDependents and deletionPropagation cannot be both set"));
+  }
+  if (!policy.empty() && policy != "Foreground" && policy != "Background" && policy != "Orphan") {
+    errors.push_back(fieldNotSupported("propagationPolicy", options["propagationPolicy"],
+                                       {"Foreground", "Background", "Orphan", "nil"}));
+  }
+  if (errors.empty()) { return {}; }
+  return invalidKind("DeleteOptions", "meta.k8s.io", "", errors);
+}
+
+/// Seconds that the object has left. Only a pod that runs somewhere has any.
+std::int64_t graceOf(const Resource& r, const Value& object, const Value& options) {
+  const auto phase = object["status"]["phase"].str();
+  if (!isPods(r) || object["spec"]["nodeName"].str().empty() || phase == "Succeeded" || phase == "Failed") {
+    return 0;
+  }
+  const std::int64_t wanted =
+      options["gracePeriodSeconds"].intOr(object["spec"]["terminationGracePeriodSeconds"].intOr(30));
+  return wanted < 0 ? 1 : wanted;
+}
+
+}  // namespace
+
+Api::Result Api::remove(Call& call, const json::Value& body) {
+  const Resource& r = call.resource();
+  if (!body.isNull() && !body.isObject()) {
+    return plainError("couldn't get version/kind; json parse error: not an object");
+  }
+  if (const auto kind = body["kind"].str(); !kind.empty() && kind != "DeleteOptions") {
+    return plainError(
+        fmt::format("no kind \"{}\" is registered for version \"{}\" in scheme \"pkg/runtime/scheme.go:110\"",
+                    kind, body["apiVersion"].str()));
+  }
+  static const SchemaPtr kOptions = builtinType("DeleteOptions");
+  auto options = goDecode(*kOptions, body.isNull() ? Value{json::Object{}} : body);
+  if (!options) { return plainError(options.error()); }
+  if (const std::string grace = call.query("gracePeriodSeconds"); !grace.empty()) {
+    options->object.set("gracePeriodSeconds", static_cast<std::int64_t>(std::atoll(grace.c_str())));
+  }
+  if (const std::string policy = call.query("propagationPolicy"); !policy.empty()) {
+    options->object.set("propagationPolicy", policy);
+  }
+  if (auto fine = checkDeleteOptions(options->object); !fine) { return tl::unexpected(fine.error()); }
+  if (!options->object["dryRun"].items().empty()) { call.dry_run = true; }
+  const auto* there = stored(call);
+  if (there == nullptr) { return notFound(r.subject(), call.route.name); }
+  return removeNow(call, *there, options->object);
+}
+
+Api::Result Api::removeNow(Call& call, const StoredObject& there, const json::Value& options) {
+  const Resource& r = call.resource();
+  const Value& old = *there.object;
+  if (r.id() == "/namespaces" && (call.route.name == "default" || call.route.name.starts_with("kube-"))) {
+    return forbidden(r.subject(), call.route.name, "this namespace may not be deleted");
+  }
+  if (auto fine = checkPreconditions(r, call.route.name, old["metadata"], options["preconditions"]); !fine) {
+    return tl::unexpected(fine.error());
+  }
+  if (r.id() == "/namespaces") { return terminateNamespace(call, there); }
+  if (r.isCrds()) { return removeCrd(call, there); }
+  const auto policy = options["propagationPolicy"].str();
+  if (!isPods(r) && old["metadata"]["deletionTimestamp"].isNull() &&
+      (policy == "Orphan" || policy == "Foreground")) {
+    return removeWithFinalizer(call, there, policy == "Orphan" ? kOrphan : "foregroundDeletion");
+  }
+  const std::int64_t grace = graceOf(r, old, options);
+  if (isPods(r) || grace > 0 || !old["metadata"]["finalizers"].items().empty()) {
+    return terminate(call, there, grace);
+  }
+  const Value uid = old["metadata"]["uid"];
+  if (!call.dry_run) { drop(keyOf(call), call.now); }
+  Value details = json::Object{{"name", call.route.name}};
+  if (!r.group.empty()) { details.set("group", r.group); }
+  details.set("kind", r.plural);
+  details.set("uid", uid);
+  return Response{200, successBody(std::move(details))};
+}
+
+/// Marks the object; what has neither time nor finalizers left goes at once. A longer grace than it has is ignored.
+Api::Result Api::terminate(Call& call, const StoredObject& there, std::int64_t grace) {
+  const Value& old = *there.object;
+  const Value& meta = old["metadata"];
+  const bool begun = !meta["deletionTimestamp"].isNull();
+  if (begun && grace >= meta["deletionGracePeriodSeconds"].intOr(0)) {
+    return Response{200, shown(call.resource(), old)};
+  }
+  Value next = old;
+  Value& next_meta = next.child("metadata");
+  next_meta.set("deletionTimestamp", kapi::timeText(call.now.wall + std::chrono::seconds{grace}));
+  next_meta.set("deletionGracePeriodSeconds", grace);
+  if (call.resource().counted() && !begun) { next_meta.set("generation", meta["generation"].intOr(1) + 1); }
+  const bool goes = grace == 0 && meta["finalizers"].items().empty();
+  if (call.dry_run) { return Response{200, shown(call.resource(), next)}; }
+  const auto object = store_.put(keyOf(call), std::move(next), there.owners);
+  if (!goes) { return Response{200, shown(call.resource(), *object)}; }
+  return Response{200, shown(call.resource(), *drop(keyOf(call), call.now))};
+}
+
+/// Foreground and orphaning: a finalizer marks it until its dependents are seen to, which is at once here.
+Api::Result Api::removeWithFinalizer(Call& call, const StoredObject& there, const char* finalizer) {
+  Value next = *there.object;
+  Value& meta = next.child("metadata");
+  meta.set("deletionTimestamp", kapi::timeText(call.now.wall));
+  meta.set("deletionGracePeriodSeconds", 0);
+  meta.child("finalizers").array().emplace_back(finalizer);
+  if (call.resource().counted()) { meta.set("generation", meta["generation"].intOr(1) + 1); }
+  if (call.dry_run) { return Response{200, shown(call.resource(), next)}; }
+  const auto object = store_.put(keyOf(call), std::move(next), there.owners);
+  if (finalizer == kOrphan) { disown((*object)["metadata"]["uid"].str()); }
+  if ((*object)["metadata"]["finalizers"].items().size() == 1) { drop(keyOf(call), call.now); }
+  return Response{200, shown(call.resource(), *object)};
+}
+
+/// Takes the owner out of all ownerReferences.
+void Api::disown(std::string_view uid) {
+  std::vector<std::pair<StoreKey, Value>> changed;
+  for (const auto& [key, stored] : store_.objects()) {
+    const auto& owners = (*stored.object)["metadata"]["ownerReferences"].items();
+    if (std::none_of(owners.begin(), owners.end(), [&](const Value& o) { return o["uid"].str() == uid; })) {
+      continue;
+    }
+    Value next = *stored.object;
+    auto& list = next.child("metadata").child("ownerReferences").array();
+    std::erase_if(list, [&](const Value& o) { return o["uid"].str() == uid; });
+    if (list.empty()) { next.child("metadata").erase("ownerReferences"); }
+    changed.emplace_back(key, std::move(next));
+  }
+  for (auto& [key, object] : changed) { store_.put(key, std::move(object), store_.find(key)->owners); }
+}
+
+Api::Result Api::removeCrd(Call& call, const StoredObject& there) {
+  Value next = *there.object;
+  next.child("metadata").set("deletionTimestamp", kapi::timeText(call.now.wall));
+  next.child("metadata").child("finalizers").array().emplace_back(kCrdFinalizer);
+  auto& conditions = next.child("status").child("conditions").array();
+  conditions.emplace_back(json::Object{
+      {"lastTransitionTime", kapi::timeText(call.now.wall)},
+      {"message", "CustomResourceDefinition marked for deletion; CustomResource deletion will begin soon"},
+      {"reason", "InstanceDeletionPending"},
+      {"status", "True"},
+      {"type", "Terminating"}});
+  if (call.dry_run) { return Response{200, std::move(next)}; }
+  const auto object = store_.put(keyOf(call), std::move(next), there.owners);
+  forgetCrd(*object, call.now);
+  drop(keyOf(call), call.now);
+  return Response{200, *object};
+}
+
+/// Its objects go, and nothing can be watched or asked for any more.
+void Api::forgetCrd(const json::Value& crd, Now now) {
+  const auto* served = resources_.find(crd["spec"]["group"].str(), crd["spec"]["names"]["plural"].str());
+  if (served == nullptr) { return; }
+  std::vector<StoreKey> keys;
+  const auto [begin, end] = store_.range(served->storeId());
+  for (auto it = begin; it != end; ++it) { keys.push_back(it->first); }
+  for (const auto& key : keys) { drop(key, now); }
+  std::erase_if(watches_, [&](const auto& w) { return w.second.resource == served; });
+  resources_.forget(crd);
+}
+
+Api::Result Api::terminateNamespace(Call& call, const StoredObject& there) {
+  if (!(*there.object)["metadata"]["deletionTimestamp"].isNull()) { return Response{200, *there.object}; }
+  Value next = *there.object;
+  next.child("metadata").set("deletionTimestamp", kapi::timeText(call.now.wall));
+  next.child("status").set("phase", "Terminating");
+  if (call.dry_run) { return Response{200, std::move(next)}; }
+  const auto object = store_.put(keyOf(call), std::move(next), there.owners);
+  emptyNamespace(call.route.name, call.now);
+  return Response{200, *object};
+}
+
+void Api::emptyNamespace(const std::string& ns, Now now) {
+  const auto* space = store_.find({"/namespaces", "", ns});
+  if (space == nullptr || (*space->object)["metadata"]["deletionTimestamp"].isNull()) { return; }
+  std::vector<std::pair<StoreKey, const Resource*>> inside;
+  for (const auto& [id, r] : resources_.all()) {
+    if (!r.namespaced || r.create_only || r.coreEvents()) { continue; }
+    const auto [begin, end] = store_.range(r.storeId());
+    for (auto it = begin; it != end; ++it) {
+      if (it->first.ns == ns) { inside.emplace_back(it->first, &r); }
+    }
+  }
+  bool left = false;
+  for (const auto& [key, resource] : inside) {
+    const auto* there = store_.find(key);
+    if (there == nullptr) { continue; }
+    if ((*there->object)["metadata"]["deletionTimestamp"].isNull()) {
+      static const Request kDelete{"DELETE", ""};
+      Call call{Route{resource, key.ns, key.name, "", {}}, kDelete, now};
+      (void)removeNow(call, *there, {});
+    }
+    left = left || store_.find(key) != nullptr;
+  }
+  if (!left && store_.find({"/namespaces", "", ns}) != nullptr) { store_.remove({"/namespaces", "", ns}); }
+}
+
+Api::Result Api::removeAll(Call& call) {
+  if (call.resource().id() == "/namespaces" || (call.resource().namespaced && call.route.ns.empty())) {
+    return methodNotAllowed();
+  }
+  auto all = list(call);
+  if (!all) { return all; }
+  for (const auto& item : all->body["items"].items()) {
+    Call one{call.route, call.request, call.now};
+    one.dry_run = call.dry_run;
+    one.route.ns = item["metadata"]["namespace"].str();
+    one.route.name = item["metadata"]["name"].str();
+    (void)remove(one, call.request.body);
+  }
+  return all;
+}
+
+/// What it owned goes with it, and its namespace if that waited for it only. Returns its last state.
+ObjectPtr Api::drop(const StoreKey& key, Now now) {
+  auto last = store_.remove(key);
+  collectGarbage(now);
+  if (key.ns.empty() || emptying_) { return last; }
+  emptying_ = true;
+  emptyNamespace(key.ns, now);
+  emptying_ = false;
+  return last;
+}
+
+void Api::collectGarbage(Now) {
+  std::set<std::string, std::less<>> uids;
+  std::vector<std::pair<StoreKey, const Value*>> owned;
+  for (const auto& [key, stored] : store_.objects()) {
+    const auto& owners = (*stored.object)["metadata"]["ownerReferences"];
+    if (!owners.items().empty()) { owned.emplace_back(key, &owners); }
+  }
+  if (owned.empty()) { return; }
+  for (const auto& [key, stored] : store_.objects()) {
+    uids.emplace((*stored.object)["metadata"]["uid"].str());
+  }
+  std::vector<StoreKey> orphans;
+  for (const auto& [key, owners] : owned) {
+    if (std::none_of(owners->items().begin(), owners->items().end(),
+                     [&](const auto& o) { return uids.contains(o["uid"].str()); })) {
+      orphans.push_back(key);
+    }
+  }
+  for (const auto& key : orphans) { store_.remove(key); }
+}
+
+}  // namespace gs::sandbox

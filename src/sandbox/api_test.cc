@@ -1,0 +1,190 @@
+#include "sandbox/api.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+namespace gs::sandbox {
+namespace {
+
+using json::Array;
+using json::Object;
+using json::Value;
+
+constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
+constexpr const char* kPods = "/api/v1/namespaces/default/pods";
+
+Value named(const char* name, Value meta = Object{}) {
+  meta.set("name", name);
+  return Object{{"metadata", std::move(meta)}};
+}
+
+class ApiTest : public testing::Test {
+ protected:
+  Response send(const char* method, std::string target, Value body = {},
+                std::string type = "application/json") {
+    Request request{method, std::move(target), std::move(type), std::move(body)};
+    request.user_agent = "kubectl/v1.33";
+    return api_.handle(request, clock_.now());
+  }
+  Value get(std::string target) { return send("GET", std::move(target)).body; }
+  void merge(std::string target, Value patch) {
+    EXPECT_EQ(send("PATCH", std::move(target), std::move(patch), "application/merge-patch+json").code, 200);
+  }
+  std::string names(const std::string& target) {
+    std::string out;
+    const Value list = get(target);
+    for (const Value& item : list["items"].items()) {
+      out += std::string{item["metadata"]["name"].str()} + " ";
+    }
+    return out;
+  }
+  /// A pod with label app=a that runs and is Ready.
+  void runningPod(const std::string& name) {
+    const Value container = Object{{"name", "c"}, {"image", "i"}};
+    Value pod = named(name.c_str(), Object{{"labels", Object{{"app", "a"}}}});
+    pod.set("spec", Object{{"nodeName", "n"}, {"containers", Array{container}}});
+    ASSERT_EQ(send("POST", kPods, std::move(pod)).code, 201);
+    const Value ready = Object{{"type", "Ready"}, {"status", "True"}};
+    merge(std::string{kPods} + "/" + name + "/status",
+          Object{{"status", Object{{"phase", "Running"}, {"conditions", Array{ready}}}}});
+  }
+  int evict(const std::string& name) {
+    return send("POST", std::string{kPods} + "/" + name + "/eviction", named(name.c_str())).code;
+  }
+
+  ManualClock clock_;
+  Api api_{Rng{1}, clock_.now()};
+};
+
+TEST_F(ApiTest, AnExactListShowsTheStateOfThen) {
+  (void)send("POST", kMaps, named("a"));
+  (void)send("POST", kMaps, named("b"));
+  const std::string then = std::to_string(api_.store().revision());
+  (void)send("DELETE", std::string{kMaps} + "/a");
+  (void)send("POST", kMaps, named("c"));
+  merge(std::string{kMaps} + "/b", Object{{"data", Object{{"k", "v"}}}});
+  const std::string exact = std::string{kMaps} + "?resourceVersionMatch=Exact&resourceVersion=" + then;
+  EXPECT_EQ(names(exact), "a b ");
+  EXPECT_TRUE(get(exact)["items"].at(1)["data"].isNull());
+  EXPECT_EQ(names(kMaps), "b c ");
+  api_.compact();
+  EXPECT_EQ(send("GET", exact).code, 410);
+}
+
+TEST_F(ApiTest, PagesGoOnAsOfTheFirst) {
+  for (const char* name : {"a", "b", "d"}) { (void)send("POST", kMaps, named(name)); }
+  const Value first = get(std::string{kMaps} + "?limit=1");
+  (void)send("POST", kMaps, named("c"));
+  (void)send("DELETE", std::string{kMaps} + "/d");
+  const std::string next =
+      std::string{kMaps} + "?continue=" + std::string{first["metadata"]["continue"].str()};
+  EXPECT_EQ(names(next), "b d ");
+  EXPECT_EQ(get(next)["metadata"]["resourceVersion"], first["metadata"]["resourceVersion"]);
+}
+
+TEST_F(ApiTest, ANamespaceGoesOnceItIsEmpty) {
+  ASSERT_EQ(send("POST", "/api/v1/namespaces", named("team")).code, 201);
+  EXPECT_EQ(get("/api/v1/namespaces/team/serviceaccounts/default")["kind"].str(), "ServiceAccount");
+  const std::string maps = "/api/v1/namespaces/team/configmaps";
+  (void)send("POST", maps, named("kept", Object{{"finalizers", Array{Value{"ex.io/f"}}}}));
+  (void)send("POST", maps, named("free"));
+  EXPECT_EQ(send("DELETE", "/api/v1/namespaces/team").body["status"]["phase"].str(), "Terminating");
+  EXPECT_EQ(names(maps), "kept ");
+  EXPECT_EQ(send("POST", maps, named("late")).code, 403);
+  merge(maps + "/kept", Object{{"metadata", Object{{"finalizers", nullptr}}}});
+  EXPECT_EQ(send("GET", "/api/v1/namespaces/team").code, 404);
+}
+
+TEST_F(ApiTest, ABudgetStopsEvictions) {
+  runningPod("p");
+  runningPod("q");
+  Value budget = named("pdb");
+  budget.set("spec",
+             Object{{"minAvailable", 2}, {"selector", Object{{"matchLabels", Object{{"app", "a"}}}}}});
+  const std::string budgets = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
+  ASSERT_EQ(send("POST", budgets, std::move(budget)).code, 201);
+  EXPECT_EQ(evict("p"), 429);
+  merge(budgets + "/pdb", Object{{"spec", Object{{"minAvailable", "50%"}}}});
+  EXPECT_EQ(evict("p"), 201);
+  EXPECT_FALSE(get(std::string{kPods} + "/p")["metadata"]["deletionTimestamp"].isNull());
+  EXPECT_EQ(evict("q"), 429);  // p is going, so q is the half that has to stay
+}
+
+TEST_F(ApiTest, ServerSideApplyOfKubectlTakesOverWhatItsClientSideApplyWrote) {
+  Value map = named("m", Object{{"annotations", Object{{"kubectl.kubernetes.io/last-applied-configuration",
+                                                        R"({"kind":"ConfigMap","data":{"a":"1"}})"}}}});
+  map.set("data", Object{{"a", "1"}});
+  ASSERT_EQ(send("POST", std::string{kMaps} + "?fieldManager=kubectl-client-side-apply", std::move(map)).code,
+            201);
+  Value config = named("m");
+  config.set("apiVersion", "v1");
+  config.set("kind", "ConfigMap");
+  config.set("data", Object{{"a", "2"}});
+  const auto apply = [&](const char* manager) {
+    return send("PATCH", std::string{kMaps} + "/m?fieldManager=" + manager, config,
+                "application/apply-patch+yaml")
+        .code;
+  };
+  EXPECT_EQ(apply("somebody"), 409);
+  EXPECT_EQ(apply("kubectl"), 200);
+  merge(std::string{kMaps} + "/m?fieldManager=kubectl-edit", Object{{"data", Object{{"a", "3"}}}});
+  config.child("data").set("a", "4");
+  EXPECT_EQ(apply("kubectl"), 409);  // no longer as it was applied
+}
+
+TEST_F(ApiTest, AnEventIsOneThingInTwoForms) {
+  Value event = named("e");
+  event.set("involvedObject", Object{{"kind", "Pod"}, {"name", "p"}, {"namespace", "default"}});
+  event.set("message", "hello");
+  ASSERT_EQ(send("POST", "/api/v1/namespaces/default/events", std::move(event)).code, 201);
+  EXPECT_EQ(get("/apis/events.k8s.io/v1/namespaces/default/events/e")["note"].str(), "hello");
+  EXPECT_EQ(names("/api/v1/events?fieldSelector=involvedObject.name%3Dp"), "e ");
+  const auto watch = api_.watch("/api/v1/events?watch=true");
+  ASSERT_TRUE(watch.has_value());
+  EXPECT_EQ((*api_.poll(*watch))["object"]["message"].str(), "hello");
+}
+
+TEST_F(ApiTest, NonsenseIsAnswered) {
+  struct Case {
+    const char* method;
+    std::string target;
+    Value body;
+    const char* type = "application/json";
+  };
+  const std::string node = "/api/v1/nodes/n";
+  ASSERT_EQ(send("POST", "/api/v1/nodes", named("n")).code, 201);
+  runningPod("p");
+  const std::vector<Case> cases{
+      {"POST", kPods, Value{5}},
+      {"POST", kPods, Object{{"metadata", 5}}},
+      {"POST", kPods, Object{{"metadata", Object{{"name", Array{}}}}}},
+      {"POST", kPods, Object{{"spec", Array{}}}},
+      {"POST", "/api/v1/namespaces/default/bindings", Value{"x"}},
+      {"POST", "/api/v1/namespaces/default/bindings", Object{{"metadata", 5}}},
+      {"POST", std::string{kPods} + "/p/eviction", Value{5}},
+      {"POST", std::string{kPods} + "/p/binding", Array{}},
+      {"DELETE", std::string{kPods} + "/p", Array{}},
+      {"DELETE", std::string{kPods} + "/p", Object{{"preconditions", 5}}},
+      {"PATCH", node, Object{{"metadata", nullptr}}, "application/merge-patch+json"},
+      {"PATCH", node, Object{{"metadata", "x"}}, "application/merge-patch+json"},
+      {"PATCH", node, Object{{"status", "x"}}, "application/merge-patch+json"},
+      {"PATCH", node, Object{{"metadata", Object{{"labels", 5}}}}, "application/strategic-merge-patch+json"},
+      {"PATCH", node, Array{Object{{"op", "replace"}, {"path", ""}, {"value", 5}}},
+       "application/json-patch+json"},
+      {"PATCH", node + "?fieldManager=m", Value{5}, "application/apply-patch+yaml"},
+      {"PATCH", node + "?fieldManager=m", Object{{"metadata", 5}, {"kind", "Node"}, {"apiVersion", "v1"}},
+       "application/apply-patch+yaml"},
+      {"POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
+       Object{{"spec", Object{{"names", 5}}}}},
+  };
+  for (const Case& c : cases) {
+    const Response answer = send(c.method, c.target, c.body, c.type);
+    EXPECT_GE(answer.code, 400) << c.method << ' ' << c.target << ' ' << json::print(c.body);
+    EXPECT_FALSE(answer.body["message"].str().empty()) << c.target;
+  }
+}
+
+}  // namespace
+}  // namespace gs::sandbox

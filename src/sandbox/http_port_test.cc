@@ -1,0 +1,113 @@
+#include "sandbox/http_port.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "base/system_clock.h"
+
+namespace gs::sandbox {
+namespace {
+
+using json::Object;
+using json::Value;
+
+Live::Options apiOnly() {
+  Live::Options options;
+  options.scheduler.reset();
+  options.world.nodes.clear();
+  options.world.kubelets = false;
+  return options;
+}
+
+class HttpPortTest : public testing::Test {
+ protected:
+  net::Response send(const char* method, std::string target, std::string body = {},
+                     const char* type = "application/json") {
+    return port_.answer({method,
+                         std::move(target),
+                         {{"Content-Type", type}, {"Authorization", "Bearer tester"}},
+                         std::move(body)});
+  }
+
+  SystemClock clock_;
+  Live live_{apiOnly(), clock_};
+  HttpPort port_{live_};
+};
+
+/// A protobuf field of bytes.
+std::string field(int number, std::string_view bytes) {
+  std::string out;
+  out += static_cast<char>(number << 3 | 2);
+  out += static_cast<char>(bytes.size());
+  return out.append(bytes);
+}
+
+std::string envelope(std::string_view version, std::string_view kind, std::string_view raw) {
+  return std::string{"k8s\0", 4} + field(1, field(1, version) + field(2, kind)) + field(2, raw);
+}
+
+TEST_F(HttpPortTest, AnAnswerWithoutContentHasNoBody) {
+  const char* pod = R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})";
+  ASSERT_EQ(send("POST", "/api/v1/namespaces/default/pods", pod).status, 201);
+  const net::Response log = send("GET", "/api/v1/namespaces/default/pods/p/log");
+  EXPECT_EQ(log.status, 204);
+  EXPECT_EQ(log.body, "");
+}
+
+TEST_F(HttpPortTest, ARoleComesAsProtobuf) {
+  const std::string rule = field(1, "get") + field(1, "list") + field(2, "") + field(3, "pods");
+  const std::string role = field(1, field(1, "reader")) + field(2, rule);
+  const auto made =
+      send("POST", "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles",
+           envelope("rbac.authorization.k8s.io/v1", "Role", role), "application/vnd.kubernetes.protobuf");
+  EXPECT_EQ(made.status, 201) << made.body;
+  EXPECT_NE(made.body.find(R"("rules":[{"verbs":["get","list"],"apiGroups":[""],"resources":["pods"]}])"),
+            std::string::npos)
+      << made.body;
+  const auto refused = send("POST", "/api/v1/namespaces/default/pods", envelope("v1", "Pod", ""),
+                            "application/vnd.kubernetes.protobuf");
+  EXPECT_EQ(refused.status, 415);
+}
+
+TEST_F(HttpPortTest, EachRequestIsALineOfTheLog) {
+  const auto path = std::filesystem::temp_directory_path() / "http_port_test_requests.log";
+  std::filesystem::remove(path);
+  auto log = RequestLog::open(path);
+  ASSERT_TRUE(log.has_value());
+  HttpPort port{live_, log->get()};
+  const net::Headers tester{{"Authorization", "Bearer tester"}};
+  (void)port.answer({"GET", "/api/v1/namespaces/default/pods/p", tester, ""});
+  (void)port.answer({"GET", "/apis/coordination.k8s.io/v1/leases?limit=1", {}, ""});
+  (void)port.answer({"PATCH", "/api/v1/nodes/n/status", tester, "{}"});
+  (void)port.answer({"GET", "/version", tester, ""});
+  std::stringstream lines;
+  lines << std::ifstream{path}.rdbuf();
+  EXPECT_EQ(lines.str(),
+            "tester get pods - default p 404\n"
+            "- list leases.coordination.k8s.io - - - 200\n"
+            "tester patch nodes status - n 415\n");
+  std::filesystem::remove(path);
+}
+
+TEST_F(HttpPortTest, ABindingThatIsLateIsLetGoWhenTheServerStops) {
+  ASSERT_EQ(send("POST", "/sandbox/v1/faults/late-bindings", R"({"seconds": 300})").status, 200);
+  port_.release();
+  const char* binding = R"({"metadata":{"name":"p"},"target":{"name":"n"}})";
+  EXPECT_EQ(send("POST", "/api/v1/namespaces/default/pods/p/binding", binding).status, 404);
+}
+
+TEST_F(HttpPortTest, TheDelayOfBindingsIsChecked) {
+  for (const char* body : {"", "5", R"({"seconds":-1})", R"({"seconds":301})", R"({"seconds":"5"})"}) {
+    EXPECT_EQ(send("POST", "/sandbox/v1/faults/late-bindings", body).status, 400) << body;
+  }
+}
+
+TEST_F(HttpPortTest, TheApiAloneHasNoNodes) {
+  EXPECT_NE(send("GET", "/api/v1/nodes").body.find(R"("items":[])"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace gs::sandbox

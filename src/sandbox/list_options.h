@@ -1,0 +1,24 @@
+// The query of a list or watch, checked with the API server's words. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "sandbox/answer.h"
+
+namespace gs::sandbox {
+
+struct ListOptions {
+  std::uint64_t limit = 0;  // 0: all
+  std::string token;        // continue
+  std::uint64_t exact = 0;  // 0: no certain revision is asked for
+};
+
+/// `now`: the newest revision. Error 400, 422 or (a revision that is still to come) 504.
+[[nodiscard]] Answer<ListOptions> readListOptions(const std::map<std::string, std::string>& query,
+                                                  std::uint64_t now);
+/// The revision that a watch begins at; 0: with what is there.
+[[nodiscard]] Answer<std::uint64_t> readWatchOptions(const std::map<std::string, std::string>& query);
+
+}  // namespace gs::sandbox

@@ -1,0 +1,191 @@
+#include "sandbox/live.h"
+
+#include <algorithm>
+#include <charconv>
+#include <future>
+
+namespace gs::sandbox {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kBookmarkEvery = 60s;
+constexpr Duration kBookmarkBeforeEnd = 2s;
+constexpr Duration kLongestWatch = 30min;
+constexpr Duration kLongestSleep = 60s;
+
+World::Options realTime(World::Options options, Now origin) {
+  options.start = origin.wall;
+  options.records = false;
+  return options;
+}
+
+Duration watchTime(const std::map<std::string, std::string>& query) {
+  const auto it = query.find("timeoutSeconds");
+  std::int64_t seconds = 0;
+  if (it != query.end()) {
+    std::from_chars(it->second.data(), it->second.data() + it->second.size(), seconds);
+  }
+  if (seconds <= 0) { return kLongestWatch; }
+  return std::min<Duration>(std::chrono::seconds{std::min<std::int64_t>(seconds, 86'400)}, 24h);
+}
+
+bool isTrue(const std::map<std::string, std::string>& query, const char* key) {
+  const auto it = query.find(key);
+  return it != query.end() && (it->second == "true" || it->second == "1");
+}
+
+/// As a real server: once a minute, and two seconds before the end if there is so much time.
+std::optional<Mono> nextBookmark(Mono now, Mono end) {
+  const Mono last = end - kBookmarkBeforeEnd;
+  if (last <= now) { return std::nullopt; }
+  return std::min(now + kBookmarkEvery, last);
+}
+
+}  // namespace
+
+Live::Live(Options options, const Clock& clock)
+    : options_{std::move(options)},
+      clock_{clock},
+      origin_{clock.now()},
+      world_{realTime(options_.world, origin_)} {
+  world_.api().keepHistory(options_.history);
+  world_.api().compact();  // nobody watched before
+  if (options_.scheduler) { world_.startReplica(*options_.scheduler); }
+  owner_ = std::make_unique<Worker>("cluster", [this](const std::stop_token&) { run(); });
+}
+
+void Live::stop() {
+  questions_.close();
+  owner_->join();
+}
+
+bool Live::ask(const Question& question) {
+  auto task = std::make_shared<std::packaged_task<void()>>([&] {
+    question(world_);
+    world_.touch();
+  });
+  auto done = task->get_future();
+  if (!questions_.push([task] { (*task)(); })) { return false; }
+  done.get();
+  return true;
+}
+
+Answer<std::shared_ptr<Feed>> Live::watch(const std::string& target) {
+  Answer<std::shared_ptr<Feed>> answer =
+      refuse(503, "ServiceUnavailable", "the server is stopping, please try again");
+  (void)ask([&](World&) { answer = open(target); });
+  return answer;
+}
+
+// ---- the owner's thread
+
+void Live::run() {
+  std::vector<std::function<void()>> asked;
+  while (!questions_.drained()) {
+    advance();
+    pump();
+    saveIfDue(false);
+    asked.clear();
+    if (questions_.popAll(asked, sleepUntil()) == 0) { continue; }
+    advance();
+    for (const auto& question : asked) { question(); }
+  }
+  if (options_.scheduler) { world_.stop(0); }
+  world_.run(4s);  // of its own time: what is under way ends
+  for (const OpenFeed& open : feeds_) {
+    if (const auto feed = open.feed.lock()) { feed->events.close(); }
+  }
+  saveIfDue(true);
+}
+
+void Live::advance() {
+  const Now now = clock_.now();
+  world_.setWall(now.wall);
+  world_.run((now.mono - origin_.mono) - world_.now().mono.time_since_epoch());
+}
+
+/// On the real clock.
+Mono Live::sleepUntil() const {
+  const Mono now = world_.now().mono;
+  Mono due = world_.nextDue().value_or(now + kLongestSleep);
+  for (const OpenFeed& open : feeds_) { due = std::min({due, open.end, open.bookmark.value_or(open.end)}); }
+  if (options_.save && next_save_ > now) { due = std::min(due, next_save_); }
+  return origin_.mono + std::min(due, now + kLongestSleep).time_since_epoch();
+}
+
+Answer<std::shared_ptr<Feed>> Live::open(const std::string& target) {
+  Api& api = world_.api();
+  auto route = api.resources().route(target);
+  if (!route) { return tl::unexpected(route.error()); }
+  const auto id = api.watch(target);
+  if (!id) { return tl::unexpected(id.error()); }
+  auto feed = std::make_shared<Feed>(*route->resource);
+  OpenFeed opened{*id, feed, std::nullopt, world_.now().mono + watchTime(route->query)};
+  if (isTrue(route->query, "allowWatchBookmarks")) {
+    opened.bookmark = nextBookmark(world_.now().mono, opened.end);
+  }
+  if (pumpOne(opened, *feed)) {
+    feeds_.push_back(std::move(opened));
+  } else {
+    feed->events.close();
+  }
+  return feed;
+}
+
+void Live::pump() {
+  const Mono now = world_.now().mono;
+  const bool changed = world_.api().store().revision() != pumped_;
+  pumped_ = world_.api().store().revision();
+  for (auto it = feeds_.begin(); it != feeds_.end();) {
+    const bool due = it->end <= now || (it->bookmark && *it->bookmark <= now);
+    if (!changed && !due) {
+      ++it;
+      continue;
+    }
+    const auto feed = it->feed.lock();
+    if (feed && pumpOne(*it, *feed)) {
+      ++it;
+      continue;
+    }
+    if (feed) { feed->events.close(); }
+    world_.api().close(it->id);
+    it = feeds_.erase(it);
+  }
+}
+
+bool Live::pumpOne(OpenFeed& open, Feed& feed) {
+  const Now now = world_.now();
+  Api& api = world_.api();
+  if (open.bookmark && *open.bookmark <= now.mono) {
+    api.bookmark(open.id);
+    open.bookmark = nextBookmark(now.mono, open.end);
+  }
+  while (auto event = api.poll(open.id)) {
+    const bool last = (*event)["type"].str() == "ERROR";
+    if (!feed.events.tryPush({*std::move(event), now.wall}) || last) { return false; }
+  }
+  return open.end > now.mono && api.isOpen(open.id);
+}
+
+// ---- keeping the state
+
+void Live::saveIfDue(bool now) {
+  if (!options_.save || (!now && world_.now().mono < next_save_) || !worthSaving()) { return; }
+  options_.save(world_.api().save());
+  next_save_ = world_.now().mono + options_.save_every;
+}
+
+/// A leader that only goes on leading is not worth a write.
+bool Live::worthSaving() {
+  const Store& store = world_.api().store();
+  bool worth = false;
+  for (; saved_ < store.historyEnd() && !worth; ++saved_) {
+    const HistoryEntry* entry = store.entry(saved_);
+    worth = entry == nullptr || entry->key.name != scheduler::kLeaderLease;
+  }
+  if (worth) { saved_ = store.historyEnd(); }
+  return worth;
+}
+
+}  // namespace gs::sandbox

@@ -1,0 +1,94 @@
+// Live: a World in real time. One thread owns it and steps it along the clock; other threads have it do things between
+// two steps, and are fed from it what they watch.
+//
+// Time of the World is time since the start; what it writes into objects is the clock's wall time. A watcher that falls
+// kMaxBehind events behind is cut off and has to list again. What changed is seen by watchers after the step (or the
+// request) that changed it. Stopping answers what was asked before, ends all feeds, and releases the leader lease.
+// Any thread may call ask() and watch(), but never from inside a question.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/mailbox.h"
+#include "base/worker.h"
+#include "sandbox/world.h"
+
+namespace gs::sandbox {
+
+/// What one watch has to say, handed from the owner to the thread that writes it out. Given back: the watch is closed.
+struct Feed {
+  static constexpr std::size_t kMaxBehind = 20'000;
+  struct Event {
+    json::Value event;  // {"type","object"}
+    Wall at;
+  };
+  explicit Feed(Resource r) : resource{std::move(r)} {}
+
+  const Resource resource;            // as it was served when the watch began
+  Mailbox<Event> events{kMaxBehind};  // closed: the watch ended
+};
+
+class Live {
+ public:
+  struct Options {
+    World::Options world{};                                            // `start` and `records` are set here
+    std::optional<scheduler::Config> scheduler = scheduler::Config{};  // nullopt: none inside
+    std::size_t history = 20'000;                                      // changes that a watch may look back
+    /// Called on the owner's thread with what Api::save() gives, after changes, at most once per `save_every`, and at
+    /// the end.
+    std::function<void(json::Value)> save{};
+    Duration save_every = std::chrono::seconds{1};
+  };
+  using Question = std::function<void(World&)>;
+
+  /// `clock` must outlive it.
+  Live(Options options, const Clock& clock);
+  Live(const Live&) = delete;
+  Live& operator=(const Live&) = delete;
+  ~Live() { stop(); }
+
+  /// Runs `question` on the owner's thread and waits for it. False: stopped, and it was not run.
+  bool ask(const Question& question);
+  /// Error 503: stopped.
+  [[nodiscard]] Answer<std::shared_ptr<Feed>> watch(const std::string& target);
+  /// A second call does nothing.
+  void stop();
+  [[nodiscard]] const Clock& clock() const { return clock_; }
+
+ private:
+  struct OpenFeed {
+    WatchId id = 0;
+    std::weak_ptr<Feed> feed;
+    std::optional<Mono> bookmark;
+    Mono end;
+  };
+
+  void run();
+  void advance();
+  [[nodiscard]] Mono sleepUntil() const;
+  [[nodiscard]] Answer<std::shared_ptr<Feed>> open(const std::string& target);
+  void pump();
+  /// False: it ended.
+  bool pumpOne(OpenFeed& open, Feed& feed);
+  void saveIfDue(bool now);
+  [[nodiscard]] bool worthSaving();
+
+  const Options options_;
+  const Clock& clock_;
+  const Now origin_;
+  World world_;  // the owner's, once it runs
+  Mailbox<std::function<void()>> questions_{1024};
+  std::list<OpenFeed> feeds_;
+  std::uint64_t pumped_ = 0;  // revision up to which the feeds were served
+  std::uint64_t saved_ = 0;   // position in the history up to which was saved
+  Mono next_save_{};
+  std::unique_ptr<Worker> owner_;
+};
+
+}  // namespace gs::sandbox

@@ -1,0 +1,60 @@
+// `gpu-sandbox serve`: the cluster in real time behind an HTTP port, with a kubeconfig for it and, when asked for, its
+// state kept in a file.
+//
+// No authentication, so only loopback addresses are accepted unless `open` says otherwise. The state file is replaced by
+// rename, so it is whole at any time; it is written by a thread of its own and complete when stop() returns.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/mailbox.h"
+#include "base/result.h"
+#include "base/worker.h"
+#include "net/http_server.h"
+#include "sandbox/http_port.h"
+#include "sandbox/live.h"
+
+namespace gs::sandbox {
+
+class Server {
+ public:
+  struct Options {
+    std::string address = "127.0.0.1:0";
+    bool open = false;        // any address may be listened on
+    std::string data_file;    // "": in memory only
+    std::string kubeconfig;   // is written here
+    std::string request_log;  // "": none (request_log.h)
+    Live::Options live{};
+  };
+
+  /// Error Invalid: an address that is not allowed, a state file that cannot be read; Unavailable: the system refused.
+  static Result<std::unique_ptr<Server>> start(Options options, const Clock& clock);
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+  ~Server() { stop(); }
+
+  [[nodiscard]] const std::string& url() const { return url_; }
+  [[nodiscard]] Live& live() { return *live_; }
+  /// A second call does nothing.
+  void stop();
+
+ private:
+  Server() = default;
+
+  std::string url_;
+  std::unique_ptr<Mailbox<std::shared_ptr<const json::Value>>> states_;
+  std::unique_ptr<Worker> saver_;
+  std::unique_ptr<Live> live_;
+  std::unique_ptr<RequestLog> log_;
+  std::unique_ptr<HttpPort> port_;
+  std::unique_ptr<net::HttpServer> http_;
+};
+
+/// A kubeconfig with one cluster, user and context, all named gpu-sandbox.
+[[nodiscard]] std::string kubeconfigFor(const std::string& url);
+/// "127.0.0.1:80", "[::1]:80", "localhost:80"
+[[nodiscard]] bool isLoopback(const std::string& address);
+
+}  // namespace gs::sandbox

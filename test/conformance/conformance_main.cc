@@ -1,0 +1,138 @@
+// conformance compare REAL-KUBECONFIG SANDBOX-KUBECONFIG [CASE...]   the table on both; every difference is printed
+// conformance record KUBECONFIG                                     the table on one; its answers into recorded/
+// conformance replay [CASE...]                                      the table on a sandbox in this process, against recorded/
+// Run in the repository's root. Exit status 1: they differ; 2: it could not be tried.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "base/system_clock.h"
+#include "k8s/kubeconfig.h"
+#include "sandbox/http_port.h"
+#include "sandbox/live.h"
+#include "test/conformance/play.h"
+
+namespace gs::conformance {
+namespace {
+
+constexpr const char* kCases = "test/conformance/cases";
+constexpr const char* kRecorded = "test/conformance/recorded";
+
+using Arguments = std::vector<std::string>;
+
+int complain(const std::string& what) {
+  fmt::print(stderr, "{}\n", what);
+  return 2;
+}
+
+/// Setup, and those that are named; all when none is.
+Result<std::vector<Case>> chosenCases(const Arguments& names) {
+  auto cases = readCases(kCases);
+  if (!cases || names.empty()) { return cases; }
+  for (const auto& name : names) {
+    if (std::none_of(cases->begin(), cases->end(), [&](const Case& c) { return c.name == name; })) {
+      return fail(Code::NotFound, fmt::format("no case is called {}", name));
+    }
+  }
+  std::erase_if(*cases, [&](const Case& c) {
+    return c.name != "setup" && std::find(names.begin(), names.end(), c.name) == names.end();
+  });
+  return cases;
+}
+
+/// Counts requests, and prints those whose answers differ.
+struct Tally {
+  int steps = 0;
+  int different = 0;
+
+  void add(const Case& one, const Answers& real, const Answers& ours) {
+    for (std::size_t i = 0; i < one.steps.size(); ++i) {
+      const Step& step = one.steps[i];
+      const std::string how = i < real.size() ? differ(step, real[i], ours[i]) : "nothing is recorded";
+      ++steps;
+      if (how.empty()) { continue; }
+      ++different;
+      fmt::print("{} {} {}\n    {}\n", step.where, step.method, step.target, how);
+    }
+  }
+  int report() const {
+    fmt::print("{} requests, {} answered differently\n", steps, different);
+    return different == 0 ? 0 : 1;
+  }
+};
+
+Result<Server> serverOf(const std::string& kubeconfig) {
+  const auto access = k8s::loadAccess(kubeconfig, "", k8s::Surroundings::ofProcess());
+  if (!access) { return tl::unexpected(access.error()); }
+  return overHttp(*access);
+}
+
+int compare(const Arguments& args) {
+  if (args.size() < 2) { return complain("compare needs two kubeconfigs"); }
+  const auto real = serverOf(args[0]);
+  const auto ours = serverOf(args[1]);
+  const auto cases = chosenCases({args.begin() + 2, args.end()});
+  for (const auto* error :
+       {real ? nullptr : &real.error(), ours ? nullptr : &ours.error(), cases ? nullptr : &cases.error()}) {
+    if (error != nullptr) { return complain(error->message); }
+  }
+  Tally tally;
+  for (const Case& one : *cases) { tally.add(one, play(one, *real), play(one, *ours)); }
+  return tally.report();
+}
+
+int record(const Arguments& args) {
+  const auto server =
+      args.empty() ? Result<Server>{fail(Code::Invalid, "record needs a kubeconfig")} : serverOf(args[0]);
+  const auto cases = chosenCases({});
+  if (!server || !cases) { return complain(server ? cases.error().message : server.error().message); }
+  for (const Case& one : *cases) {
+    std::ofstream out{fmt::format("{}/{}.jsonl", kRecorded, one.name)};
+    const Answers answers = play(one, *server);
+    for (std::size_t i = 0; i < answers.size(); ++i) {
+      out << json::print(compared(one.steps[i], answers[i])) << '\n';
+    }
+    if (!out) { return complain(fmt::format("{} can't be written", kRecorded)); }
+  }
+  return 0;
+}
+
+Answers recorded(const Case& one) {
+  Answers out;
+  std::ifstream in{fmt::format("{}/{}.jsonl", kRecorded, one.name)};
+  for (std::string line; std::getline(in, line);) {
+    out.push_back(json::parse(line).value_or(json::Value{}));
+  }
+  return out;
+}
+
+int replay(const Arguments& args) {
+  const auto cases = chosenCases(args);
+  if (!cases) { return complain(cases.error().message); }
+  const SystemClock clock;
+  sandbox::Live::Options options;
+  options.scheduler.reset();
+  sandbox::Live live{std::move(options), clock};
+  sandbox::HttpPort port{live};
+  Tally tally;
+  for (const Case& one : *cases) { tally.add(one, recorded(one), play(one, inProcess(port))); }
+  return tally.report();
+}
+
+int run(const Arguments& args) {
+  const std::string what = args.empty() ? "" : args[0];
+  const Arguments rest{args.begin() + (args.empty() ? 0 : 1), args.end()};
+  if (what == "compare") { return compare(rest); }
+  if (what == "record") { return record(rest); }
+  if (what == "replay") { return replay(rest); }
+  return complain("conformance compare REAL SANDBOX [CASE...] | record KUBECONFIG | replay [CASE...]");
+}
+
+}  // namespace
+}  // namespace gs::conformance
+
+int main(int argc, char** argv) { return gs::conformance::run({argv + 1, argv + argc}); }
