@@ -22,9 +22,12 @@ enum class Bug {
   DeletesBlindly,           // DELETE of a lease without uid and resourceVersion
   UpdatesBlindly,           // PUT of a lease without resourceVersion
   BindsBlindly,             // Binding without resourceVersion
-  AdoptsParts,              // a set of leases is adopted though some are missing
+  BindsEarly,               // a Binding is sent before all its leases are written
+  BelievesLeases,           // a lease whose write was unknown is not read back
+  BindsPastFences,          // a refused Binding is sent again on a version with another fence
+  SameFenceTwice,           // a fence value is used again: that PATCH changes nothing
+  KeepsStrays,              // leases of a bound pod that landed late stay
   ForgetsOnEnd,             // an ended pod's leases stay
-  NoSweep,                  // what no event tells is never found
   WritesAfterLoss,          // calls go out though another one leads
   TakesOthersLeases,        // a lease of another pod is written over
 };

@@ -31,6 +31,8 @@ namespace gs::kapi {
 /// An HTTP answer -> Outcome. `status` 0: the request left and nothing came back, `body` says what happened (Unknown).
 /// A 2xx answer to a read whose body is not what was asked for is Unknown too; to a write it is Applied without object.
 [[nodiscard]] Outcome decodeAnswer(const Call& call, int status, std::string_view body, Duration retry_after);
+/// The same of a body that is JSON already.
+[[nodiscard]] Outcome decodeAnswerValue(const Call& call, int status, const json::Value& body);
 /// One line of a watch -> WatchEvent, or WatchEnded for an ERROR event (its code) and for a line that cannot be used:
 /// no JSON, no known type, no name or resourceVersion (http 500).
 [[nodiscard]] std::variant<WatchEvent, WatchEnded> decodeWatchLine(Token stream, model::Kind kind,

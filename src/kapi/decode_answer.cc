@@ -57,33 +57,54 @@ bool isUsable(const Call& call, const Value& body, const Outcome& out) {
          !std::holds_alternative<std::monostate>(out.object);
 }
 
-void readSuccess(const Call& call, std::string_view body, Outcome& out) {
+/// An answer's body; `json` is null when it is none.
+struct Body {
+  const Value* json = nullptr;
+  std::string_view text;    // "": json printed
+  std::string_view reason;  // why there is no json
+  [[nodiscard]] std::string shown() const {
+    return kapi::shown(text.empty() && json != nullptr ? json::print(*json) : text);
+  }
+};
+
+void readSuccess(const Call& call, const Body& body, Outcome& out) {
   out.fate = Fate::Applied;
-  const auto json = json::parse(body);
-  if (json) { readBody(call, *json, out); }
-  if (isRead(call.verb) && (!json || !isUsable(call, *json, out))) {
+  if (body.json != nullptr) { readBody(call, *body.json, out); }
+  if (isRead(call.verb) && (body.json == nullptr || !isUsable(call, *body.json, out))) {
     out.fate = Fate::Unknown;
     out.object = {};
     out.items.clear();
-    out.message =
-        json ? fmt::format("the answer is not what was asked for: {}", shown(body)) : json.error().message;
+    out.message = body.json != nullptr ? "the answer is not what was asked for: " + body.shown()
+                                       : std::string{body.reason};
   }
 }
 
-void readFailure(std::string_view body, Outcome& out) {
+void readFailure(const Body& body, Outcome& out) {
   out.fate = std::find(kRefusals.begin(), kRefusals.end(), out.http) != kRefusals.end() ? Fate::Refused
                                                                                         : Fate::Unknown;
-  const auto json = json::parse(body);
-  if (!json || json->operator[]("kind").str() != "Status") {
-    out.message = shown(body);
+  if (body.json == nullptr || (*body.json)["kind"].str() != "Status") {
+    out.message = body.shown();
     return;
   }
-  out.reason = text((*json)["reason"]);
-  out.message = text((*json)["message"]);
+  out.reason = text((*body.json)["reason"]);
+  out.message = text((*body.json)["message"]);
   if (out.retry_after == Duration{}) {
     out.retry_after =
-        std::chrono::seconds{bounded((*json)["details"]["retryAfterSeconds"], kMostRetrySeconds)};
+        std::chrono::seconds{bounded((*body.json)["details"]["retryAfterSeconds"], kMostRetrySeconds)};
   }
+}
+
+Outcome read(const Call& call, int status, const Body& body, Duration retry_after) {
+  Outcome out;
+  out.token = call.token;
+  out.http = status;
+  out.retry_after = retry_after;
+  if (status >= 200 && status < 300) {
+    readSuccess(call, body, out);
+  } else {
+    readFailure(body, out);
+  }
+  return out;
 }
 
 WatchEnded ended(Token stream, int http, std::string message) { return {stream, http, std::move(message)}; }
@@ -91,19 +112,21 @@ WatchEnded ended(Token stream, int http, std::string message) { return {stream, 
 }  // namespace
 
 Outcome decodeAnswer(const Call& call, int status, std::string_view body, Duration retry_after) {
-  Outcome out;
-  out.token = call.token;
-  out.http = status;
-  out.retry_after = retry_after;
   if (status == 0) {
+    Outcome out;
+    out.token = call.token;
     out.fate = Fate::Unknown;
+    out.retry_after = retry_after;
     out.message = shown(body);
-  } else if (status >= 200 && status < 300) {
-    readSuccess(call, body, out);
-  } else {
-    readFailure(body, out);
+    return out;
   }
-  return out;
+  const auto json = json::parse(body);
+  return json ? read(call, status, {&*json, body, {}}, retry_after)
+              : read(call, status, {nullptr, body, json.error().message}, retry_after);
+}
+
+Outcome decodeAnswerValue(const Call& call, int status, const Value& body) {
+  return read(call, status, {&body, {}, {}}, {});
 }
 
 std::variant<WatchEvent, WatchEnded> decodeWatchLine(Token stream, model::Kind kind, std::string_view line) {

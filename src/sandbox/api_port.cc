@@ -9,7 +9,7 @@ namespace gs::sandbox {
 kapi::Outcome ApiPort::call(const kapi::Call& call, Now now) {
   Request request{kapi::httpMethod(call.verb), kapi::target(call), kapi::contentType(call.verb), call.body};
   const Response response = api_.handle(request, now);
-  return kapi::decodeAnswer(call, response.code, json::print(response.body), {});
+  return kapi::decodeAnswerValue(call, response.code, response.body);
 }
 
 std::optional<kapi::WatchEnded> ApiPort::open(int client, const kapi::OpenWatch& watch, Now) {

@@ -5,7 +5,9 @@
 
 namespace gs::sandbox {
 
-std::vector<json::Value> crds() {
+namespace {
+
+std::vector<json::Value> read() {
   const auto documents = yaml::toJson(crdsText());
   GS_CHECK(documents.has_value(), "the built-in CRDs: {}", documents ? "" : documents.error().message);
   std::vector<json::Value> out;
@@ -15,6 +17,13 @@ std::vector<json::Value> crds() {
     out.push_back(*std::move(value));
   }
   return out;
+}
+
+}  // namespace
+
+const std::vector<json::Value>& crds() {
+  static const std::vector<json::Value> all = read();
+  return all;
 }
 
 }  // namespace gs::sandbox

@@ -9,7 +9,7 @@ namespace gs::sandbox {
 
 /// The file's text.
 [[nodiscard]] const char* crdsText();
-/// Its documents.
-[[nodiscard]] std::vector<json::Value> crds();
+/// Its documents; read once.
+[[nodiscard]] const std::vector<json::Value>& crds();
 
 }  // namespace gs::sandbox

@@ -126,15 +126,15 @@ void Scheduler::advance(Grant& grant) {
         release(grant, "the pod was fenced", false);
         return;
       }
-      if (!grant.open_leases.empty()) { return; }
-      if (grant.unknown_lease) {
+      if (!grant.open_leases.empty() && !GS_PLANTED(BindsEarly)) { return; }
+      if (grant.unknown_lease && !GS_PLANTED(BelievesLeases)) {
         takeLeases(grant, true);
         return;
       }
       bind(grant);
       return;
     case Stage::Binding:  // a refused one is sent again
-      if (fenceOf(*pod) != grant.fence || pod->deleting) {
+      if ((fenceOf(*pod) != grant.fence && !GS_PLANTED(BindsPastFences)) || pod->deleting) {
         release(grant, "the pod changed before it was bound", false);
         return;
       }
@@ -254,7 +254,7 @@ void Scheduler::judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fen
     } else {
       release(grant, "the pod was bound to node " + pod.node.text, false);
     }
-  } else if (after_fence || pod.deleting || fenceOf(pod) != grant.fence) {
+  } else if (after_fence || pod.deleting || (fenceOf(pod) != grant.fence && !GS_PLANTED(BindsPastFences))) {
     release(grant,
             after_fence ? "the outcome of its Binding was unknown; fenced"
                         : "the pod changed before it was bound",
@@ -282,7 +282,7 @@ void Scheduler::conflictRead(Grant& grant, const kapi::Outcome& outcome) {
 
 void Scheduler::fence(Grant& grant) {
   if (reporter_.writing(grant.uid)) { return; }
-  grant.fence_value = rng_.uuid();
+  grant.fence_value = GS_PLANTED(SameFenceTwice) ? "fence" : rng_.uuid();
   count(kFences, {{"why", "grant"}});
   call(kapi::fencePod(grant.pod, grant.uid, grant.fence_value), Purpose::FenceGrant, grant.uid);
 }

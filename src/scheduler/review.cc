@@ -172,6 +172,7 @@ void Scheduler::keepLeases(const model::Pod& pod, const std::vector<int>& ids) {
 
 /// Leases of a bound pod on other nodes or ids landed late; an ancestor's lease goes once ours is there (design 3.3, 3.4).
 void Scheduler::dropStrayLeases(const model::Pod& pod, const std::vector<int>& ids) {
+  if (GS_PLANTED(KeepsStrays)) { return; }
   std::set<std::string> kept;
   for (const int id : ids) { kept.insert(model::leaseName(pod.node, id)); }
   const std::set<model::ObjectKey> leases = engine_.cache().leasesOf(pod.uid);
@@ -219,7 +220,7 @@ bool Scheduler::adopt(const model::Pod& pod) {
   if (!devices || devices->node.empty()) { return false; }
   std::set<model::ObjectKey> complete;
   for (const int id : devices->ids) { complete.insert(leaseKey(devices->node, id)); }
-  if (complete != keys && !GS_PLANTED(AdoptsParts)) { return false; }
+  if (complete != keys) { return false; }
   for (const auto& key : keys) {
     const model::Lease& lease = *engine_.cache().lease(key);
     const auto entry = lease.partOf(pod.uid);
@@ -269,7 +270,7 @@ void Scheduler::repair(const model::Pod& pod) {
     return;
   }
   if (r.call != 0 || now_.mono < r.not_before || reporter_.writing(pod.uid)) { return; }
-  r.fence_value = rng_.uuid();
+  r.fence_value = GS_PLANTED(SameFenceTwice) ? "fence" : rng_.uuid();
   count(kFences, {{"why", "leases"}});
   call(kapi::fencePod(pod.key, pod.uid, r.fence_value), Purpose::FenceRepair, pod.uid);
 }

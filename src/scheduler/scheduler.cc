@@ -312,7 +312,7 @@ void Scheduler::tick() {
     next_record_ = now_.mono + kRecordEvery;
     record_.recheck(now_.mono);
   }
-  if (next_sweep_ <= now_.mono && sweep_.empty() && !GS_PLANTED(NoSweep)) {
+  if (next_sweep_ <= now_.mono && sweep_.empty()) {
     beginSweep();
     refreshParked(true);
     retireClasses();

@@ -264,7 +264,9 @@ std::string Judge::settled() const {
   for (const auto& [device, lease] : leases_) {
     for (const auto& uid : lease.holders) {
       const auto pod = pods_.find(uid);
-      if (pod == pods_.end() || !pod->second.live() || !pod->second.has(device)) {
+      // Another scheduler bound the pod to the very node of its leases: they stand, as if its annotation had been taken away.
+      const bool theirs = pod != pods_.end() && pod->second.ids.empty() && pod->second.node == device.node;
+      if (pod == pods_.end() || !pod->second.live() || !(theirs || pod->second.has(device))) {
         return fmt::format("the lease of {} names pod {}, which does not have it", device.text(), uid);
       }
     }

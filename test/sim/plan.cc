@@ -12,8 +12,10 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr int kMaxSteps = 40;
+constexpr int kMostSteps = 56;
 constexpr milliseconds kBusy{40'000};  // steps come in this time
+constexpr milliseconds kHot{2'500};    // most of them close together: faults show where they meet
+constexpr int kMostHot = 3;
 
 /// How often each kind of step is drawn.
 struct Weight {
@@ -21,12 +23,13 @@ struct Weight {
   unsigned weight;
 };
 constexpr std::array kWeights{
-    Weight{Op::AddPod, 34},   Weight{Op::EndPod, 12},    Weight{Op::DeletePod, 6}, Weight{Op::KillPod, 5},
-    Weight{Op::MakeClaim, 2}, Weight{Op::DropClaim, 2},  Weight{Op::GpuHealth, 3}, Weight{Op::Resize, 2},
-    Weight{Op::NodeReady, 2}, Weight{Op::NodeGone, 1},   Weight{Op::NodeBack, 2},  Weight{Op::AgentDown, 2},
-    Weight{Op::Crash, 4},     Weight{Op::Start, 5},      Weight{Op::Stop, 2},      Weight{Op::Freeze, 3},
-    Weight{Op::Stall, 3},     Weight{Op::ApiAway, 2},    Weight{Op::Forget, 2},    Weight{Op::DropLease, 3},
-    Weight{Op::Foreign, 2},   Weight{Op::Faults, 7},     Weight{Op::Slow, 5},      Weight{Op::Break, 3},
+    Weight{Op::AddPod, 48},   Weight{Op::EndPod, 12},    Weight{Op::DeletePod, 6}, Weight{Op::KillPod, 6},
+    Weight{Op::MakeClaim, 2}, Weight{Op::DropClaim, 2},  Weight{Op::AlterClaim, 2}, Weight{Op::GpuHealth, 4},
+    Weight{Op::Resize, 2},    Weight{Op::NodeReady, 2},  Weight{Op::NodeGone, 1},  Weight{Op::NodeBack, 2},
+    Weight{Op::AgentDown, 2}, Weight{Op::Crash, 4},      Weight{Op::Start, 6},     Weight{Op::Stop, 2},
+    Weight{Op::Freeze, 4},    Weight{Op::Stall, 4},      Weight{Op::ApiAway, 2},   Weight{Op::Forget, 2},
+    Weight{Op::DropLease, 3}, Weight{Op::Foreign, 3},    Weight{Op::Faults, 7},    Weight{Op::Slow, 6},
+    Weight{Op::Break, 3},     Weight{Op::LastWord, 8},
 };
 
 int below(Rng& rng, int n) { return static_cast<int>(rng.below(static_cast<std::uint64_t>(n))); }
@@ -42,14 +45,18 @@ Op drawOp(Rng& rng) {
   return Op::AddPod;
 }
 
-Step draw(Rng& rng) {
+int any(Rng& rng, milliseconds below_this) { return below(rng, static_cast<int>(below_this.count())); }
+
+Step draw(Rng& rng, const std::vector<milliseconds>& hot) {
   Step s;
-  s.at = milliseconds{below(rng, static_cast<int>(kBusy.count()))};
+  s.at = hot.empty() || rng.chance(30)
+             ? milliseconds{any(rng, kBusy)}
+             : hot[rng.below(hot.size())] + milliseconds{any(rng, kHot)};
   s.op = drawOp(rng);
   switch (s.op) {
     case Op::AddPod:
       s.x = below(rng, kSlots);
-      s.y = below(rng, 10);
+      s.y = below(rng, 11);
       break;
     case Op::EndPod:
     case Op::DeletePod:
@@ -58,6 +65,11 @@ Step draw(Rng& rng) {
     case Op::DropClaim:
       s.x = below(rng, 5);
       s.y = below(rng, 2);
+      break;
+    case Op::AlterClaim:
+      s.x = below(rng, 3);
+      s.y = below(rng, 2);
+      s.z = 1 + below(rng, 2);
       break;
     case Op::GpuHealth:
       s.x = below(rng, kNodes);
@@ -102,6 +114,11 @@ Step draw(Rng& rng) {
       s.x = below(rng, kReplicas);
       s.y = below(rng, 3);
       break;
+    case Op::LastWord:
+      s.x = below(rng, kReplicas);
+      s.y = below(rng, 10);
+      s.z = 1 + below(rng, 12);
+      break;
   }
   return s;
 }
@@ -116,6 +133,7 @@ std::string whatOf(const Step& s) {
     case Op::KillPod: return fmt::format("pod {} is deleted by force", slotText(s.x));
     case Op::MakeClaim: return fmt::format("claim {} comes in namespace {}", s.x, s.y);
     case Op::DropClaim: return fmt::format("claim {} goes from namespace {}", s.x, s.y);
+    case Op::AlterClaim: return fmt::format("claim {} in namespace {} asks for {}", s.x, s.y, s.z);
     case Op::GpuHealth: return fmt::format("GPU {} of node {} has health {}", s.y, s.x, s.z);
     case Op::Resize: return fmt::format("node {} has {} GPUs", s.x, s.y);
     case Op::NodeReady: return fmt::format("node {} is {}", s.x, s.y != 0 ? "Ready" : "not Ready");
@@ -134,6 +152,11 @@ std::string whatOf(const Step& s) {
     case Op::Faults: return fmt::format("{} permille of calls fail for {} s", s.z, s.y);
     case Op::Slow: return fmt::format("watches are up to {} ms late for {} s", s.z, s.y);
     case Op::Break: return fmt::format("the watches of replica {} end, kind {}", s.x, s.y);
+    case Op::LastWord: {
+      constexpr const char* kWhat[] = {"Binding", "new lease", "lease written over", "lease deleted", "fence"};
+      return fmt::format("replica {} {} after its next {}, which lands {} writes later", s.x,
+                         s.y >= 5 ? "is frozen" : "crashes", kWhat[s.y % 5], s.z);
+    }
   }
   return "";
 }
@@ -145,8 +168,10 @@ Plan makePlan(std::uint64_t seed) {
   Plan plan;
   plan.seed = seed;
   plan.agents = !rng.chance(20);
-  const int steps = 8 + below(rng, kMaxSteps - 8);
-  for (int i = 0; i < steps; ++i) { plan.steps.push_back(draw(rng)); }
+  std::vector<milliseconds> hot(rng.below(kMostHot + 1));
+  for (auto& moment : hot) { moment = milliseconds{any(rng, kBusy - kHot)}; }
+  const int steps = 8 + below(rng, kMostSteps - 8);
+  for (int i = 0; i < steps; ++i) { plan.steps.push_back(draw(rng, hot)); }
   std::stable_sort(plan.steps.begin(), plan.steps.end(),
                    [](const Step& a, const Step& b) { return a.at < b.at; });
   return plan;

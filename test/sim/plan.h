@@ -23,6 +23,7 @@ enum class Op : std::uint8_t {
   KillPod,    // x slot: deleted by force, its containers go on for a while
   MakeClaim,  // x claim, y namespace
   DropClaim,  // x claim, y namespace
+  AlterClaim, // x claim, y namespace, z GPUs from now on
   GpuHealth,  // x node, y GPU, z 0 Healthy 1 Unhealthy 2 Unknown
   Resize,     // x node, y GPUs from now on
   NodeReady,  // x node, y 0 or 1
@@ -41,8 +42,9 @@ enum class Op : std::uint8_t {
   Faults,     // y seconds, z permille: calls are refused, lost, late
   Slow,       // y seconds, z ms at most: watches bring things late
   Break,      // x replica, y how: its watches end
+  LastWord,   // x replica, y which call, z writes: the next such call is its last for a while, and lands so many writes later
 };
-inline constexpr int kOps = static_cast<int>(Op::Break) + 1;
+inline constexpr int kOps = static_cast<int>(Op::LastWord) + 1;
 
 struct Step {
   Duration at{};

@@ -55,6 +55,11 @@ Value podObject(int slot, int flavour) {
     case 6: return test::pod(name, "late", 0, ns);
     case 7: return test::pod(name, "", 1, ns);
     case 8: return test::pod(name, "", 2, ns);
+    case 9: {  // another scheduler's, which counts GPUs and names none
+      Value theirs = test::pod(name, "", 1, ns);
+      theirs.child("spec").set("schedulerName", "default-scheduler");
+      return theirs;
+    }
     default: return test::pod(name, "", 0, ns);
   }
 }
@@ -73,7 +78,7 @@ std::vector<model::Device> gpus(int node, int count) {
   return out;
 }
 
-std::string nodeName(int node) { return fmt::format("n{}", node); }
+std::string nodeName(int node) { return fmt::format("n-{}", node); }
 
 kapi::SimNode simNode(int node) {
   kapi::SimNode n;
@@ -100,7 +105,7 @@ class Play {
         rng_{plan.seed ^ 0x5eed},
         world_{optionsOf(plan)},
         judge_{world_.api(), plan.agents} {
-    world_.setJudge([this](sandbox::ReplicaId, const kapi::Call& call) { return fateOf(call); });
+    world_.setJudge([this](sandbox::ReplicaId id, const kapi::Call& call) { return fateOf(id, call); });
     world_.setStreamJudge([this](sandbox::ReplicaId, kapi::Token) { return lateness(); });
     sandbox::Kubelet::Config kubelet;
     kubelet.linger = kLinger;
@@ -164,12 +169,59 @@ class Play {
 
   // ---- what becomes of calls and streams
 
-  CallFate fateOf(const kapi::Call& call) {
+  static bool isWord(const kapi::Call& call, int which) {
+    using kapi::Verb;
+    const bool lease = call.kind == model::Kind::Lease && call.guarded;
+    switch (which) {
+      case 0: return call.subresource == "binding";
+      case 1: return lease && call.verb == Verb::Create;
+      case 2: return lease && call.verb == Verb::Update;
+      case 3: return lease && call.verb == Verb::Delete;
+      default: return call.kind == model::Kind::Pod && call.subresource == "status";
+    }
+  }
+  void land(const kapi::Call& call) {
+    (void)world_.request(kapi::httpMethod(call.verb), kapi::target(call), call.body,
+                         kapi::contentType(call.verb));
+  }
+  /// Calls on their way land between the writes of others, not only at some time.
+  void countWrite() {
+    for (auto it = under_way_.begin(); it != under_way_.end();) {
+      if (--it->writes > 0) {
+        ++it;
+        continue;
+      }
+      later({}, [this, call = std::move(it->call)] { land(call); });
+      it = under_way_.erase(it);
+    }
+  }
+  /// The next such call of this replica leaves, and nothing else for a while.
+  bool isLastWord(sandbox::ReplicaId id, const kapi::Call& call) {
+    const auto it = std::find_if(last_words_.begin(), last_words_.end(), [&](const Step& s) {
+      return s.x == id && isWord(call, s.y % 5);
+    });
+    if (it == last_words_.end()) { return false; }
+    under_way_.push_back({call, it->z});
+    if (it->y >= 5) {
+      world_.freeze(id, true);
+      later(8s, [this, id] { world_.freeze(id, false); });
+    } else {
+      later({}, [this, id] { world_.crash(id); });
+    }
+    last_words_.erase(it);
+    return true;
+  }
+
+  CallFate fateOf(sandbox::ReplicaId id, const kapi::Call& call) {
     if (tell_ && call.verb == kapi::Verb::Apply) { copyLog(); say("               apply " + json::print(call.body)); }
     if (tell_ && call.verb == kapi::Verb::List) { copyLog(); say("               read  " + kapi::target(call)); }
     if (call.subresource == "binding") {
       judge_.bindingSent(call);
       if (call.key.name == kPoison) { return {How::Refused, 403, {}, false, false}; }
+    }
+    if (call.guarded) {
+      countWrite();
+      if (isLastWord(id, call)) { return {How::LostBefore, 0, {}, false, false}; }
     }
     if (world_.now().mono >= faults_until_ || rng_.below(1000) >= fault_permille_) { return {}; }
     switch (rng_.below(7)) {
@@ -178,7 +230,10 @@ class Play {
       case 2: return {How::Refused, call.verb == kapi::Verb::Get ? 500 : 409, {}, false, false};
       case 3: return {How::LostBefore, 0, {}, false, false};
       case 4: return {How::LostAfter, 0, {}, false, false};
-      case 5: return {How::Late, 0, Duration{50ms} * (1 + rng_.below(200)), false, false};
+      case 5:
+        if (rng_.chance(50)) { return {How::Late, 0, Duration{50ms} * (1 + rng_.below(200)), false, false}; }
+        if (call.guarded) { under_way_.push_back({call, static_cast<int>(1 + rng_.below(12))}); }
+        return {How::LostBefore, 0, {}, false, false};
       default:
         return {How::Normal, 0, {}, call.guarded && rng_.chance(30), call.guarded && rng_.chance(30)};
     }
@@ -217,6 +272,13 @@ class Play {
         request("DELETE", fmt::format("/apis/gpu.scheduling/v1/namespaces/{}/gpuclaims/{}",
                                       kNamespaces[s.y], kClaimNames[s.x]));
         return;
+      case Op::AlterClaim:
+        (void)world_.request("PATCH",
+                             fmt::format("/apis/gpu.scheduling/v1/namespaces/{}/gpuclaims/{}",
+                                         kNamespaces[s.y], kClaimNames[s.x]),
+                             Object{{"spec", Object{{"devices", Object{{"count", s.z}}}}}},
+                             "application/merge-patch+json");
+        return;
       case Op::GpuHealth:
       case Op::Resize:
       case Op::NodeReady:
@@ -249,6 +311,7 @@ class Play {
         faults_until_ = world_.now().mono + std::chrono::seconds{s.y};
         fault_permille_ = static_cast<std::uint64_t>(s.z);
         return;
+      case Op::LastWord: last_words_.push_back(s); return;
       case Op::Slow:
         slow_until_ = world_.now().mono + std::chrono::seconds{s.y};
         slow_ms_ = s.z;
@@ -323,6 +386,8 @@ class Play {
   /// All faults stop; then everything must come right.
   void calmDown() {
     faults_until_ = slow_until_ = Mono{};
+    last_words_.clear();
+    for (const auto& one : std::exchange(under_way_, {})) { land(one.call); }
     world_.setApiAway(false);
     for (int i = 0; i < kReplicas; ++i) {
       if (world_.alive(i)) { world_.freeze(i, false); }
@@ -377,6 +442,12 @@ class Play {
   Mono began_{};
   std::size_t told_ = 0;
   std::size_t told_writes_ = 0;
+  struct UnderWay {
+    kapi::Call call;
+    int writes;  // lands when so many other calls have left
+  };
+  std::vector<UnderWay> under_way_;
+  std::vector<Step> last_words_;
   std::set<int> gone_;  // nodes
   Mono faults_until_{};
   std::uint64_t fault_permille_ = 0;
