@@ -55,8 +55,8 @@ void Scheduler::reviewEnded(const model::Uid& uid) {
   const std::set<model::ObjectKey> leases = engine_.cache().leasesOf(uid);
   if (leases.empty()) { return; }
   if (GS_PLANTED(ForgetsOnEnd)) { return; }
-  if (GS_PLANTED(CacheSaysGone) && engine_.cache().pod(uid) == nullptr) { engine_.podGone(uid, now_.mono); }
   if (engine_.cache().pod(uid) == nullptr && !engine_.cache().knownGone(uid)) {
+    if (GS_PLANTED(CacheSaysGone)) { return engine_.podGone(uid, now_.mono); }
     proveGone(uid);
     return;
   }

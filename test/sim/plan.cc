@@ -24,7 +24,7 @@ struct Weight {
 };
 constexpr std::array kWeights{
     Weight{Op::AddPod, 48},   Weight{Op::EndPod, 12},    Weight{Op::DeletePod, 6}, Weight{Op::KillPod, 6},
-    Weight{Op::MakeClaim, 2}, Weight{Op::DropClaim, 2},  Weight{Op::AlterClaim, 2}, Weight{Op::GpuHealth, 4},
+    Weight{Op::MakeClaim, 2}, Weight{Op::DropClaim, 2},  Weight{Op::AlterClaim, 5}, Weight{Op::GpuHealth, 6},
     Weight{Op::Resize, 2},    Weight{Op::NodeReady, 2},  Weight{Op::NodeGone, 1},  Weight{Op::NodeBack, 2},
     Weight{Op::AgentDown, 2}, Weight{Op::Crash, 4},      Weight{Op::Start, 6},     Weight{Op::Stop, 2},
     Weight{Op::Freeze, 4},    Weight{Op::Stall, 4},      Weight{Op::ApiAway, 2},   Weight{Op::Forget, 2},

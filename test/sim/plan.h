@@ -42,7 +42,7 @@ enum class Op : std::uint8_t {
   Faults,     // y seconds, z permille: calls are refused, lost, late
   Slow,       // y seconds, z ms at most: watches bring things late
   Break,      // x replica, y how: its watches end
-  LastWord,   // x replica, y which call, z writes: the next such call is its last for a while, and lands so many writes later
+  LastWord,   // x replica, y which call, z writes: the next such call is its last for a while, and lands so many writes to pods and leases later
 };
 inline constexpr int kOps = static_cast<int>(Op::LastWord) + 1;
 

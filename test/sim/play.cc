@@ -220,7 +220,7 @@ class Play {
       if (call.key.name == kPoison) { return {How::Refused, 403, {}, false, false}; }
     }
     if (call.guarded) {
-      countWrite();
+      if (call.kind == model::Kind::Pod || call.kind == model::Kind::Lease) { countWrite(); }
       if (isLastWord(id, call)) { return {How::LostBefore, 0, {}, false, false}; }
     }
     if (world_.now().mono >= faults_until_ || rng_.below(1000) >= fault_permille_) { return {}; }

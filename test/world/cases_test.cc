@@ -1,0 +1,253 @@
+// Cases that broke other schedulers, by what they are about; docs/promises.md says which test shows which.
+#include <fmt/format.h>
+#include <malloc.h>
+
+#include "test/world/cluster.h"
+
+namespace gs::test {
+namespace {
+
+using namespace std::chrono_literals;
+using json::Object;
+using json::Value;
+
+kapi::SimNode gpuNode(const std::string& name, int gpus) {
+  kapi::SimNode node;
+  node.name = model::NodeName{name};
+  node.allocatable = {{"cpu", "64"}, {"memory", "512Gi"}, {"pods", "250"}};
+  for (int id = 0; id < gpus; ++id) {
+    model::Device d;
+    d.id = id;
+    d.uuid = fmt::format("GPU-{}-{}", name, id);
+    d.health = model::Health::Healthy;
+    d.island = "0";
+    node.devices.push_back(std::move(d));
+  }
+  return node;
+}
+
+sandbox::World::Options nodesOf8(int count) {
+  sandbox::World::Options options;
+  options.nodes.clear();
+  for (int i = 0; i < count; ++i) { options.nodes.push_back(gpuNode(fmt::format("n{}", i), 8)); }
+  return options;
+}
+
+// ---- many at once
+
+class Halves : public ::testing::TestWithParam<std::tuple<int, int, std::size_t>> {};
+
+/// Two may share a GPU: so many pods at once on so many nodes of 8 GPUs.
+TEST_P(Halves, ThatComeTogetherFillEachGpuToItsLimitAndNoFurther) {
+  const auto [nodes, pods, placed] = GetParam();
+  sandbox::World world{nodesOf8(nodes)};
+  scheduler::Config config;
+  config.max_sharers = 2;
+  world.create(claim("half", 1, Object{{"exclusivity", "Shared"}}));
+  for (int i = 0; i < pods; ++i) { world.create(pod(fmt::format("p{}", i), "half")); }
+  world.startReplica(config);
+  ASSERT_TRUE(world.runUntil([&] { return readTruth(world).bound.size() == placed; }, 120s));
+  world.run(10s);
+  const Truth truth = readTruth(world);
+  EXPECT_EQ(truth.bound.size(), placed);
+  EXPECT_EQ(truth.waiting.size(), static_cast<std::size_t>(pods) - placed);
+  std::size_t full = 0;
+  for (const auto& [device, users] : truth.devices) {
+    EXPECT_LE(users.size(), 2U) << device;
+    full += users.size() == 2 ? 1 : 0;
+  }
+  EXPECT_EQ(full, placed / 2) << "exactly two a GPU";
+}
+INSTANTIATE_TEST_SUITE_P(Cases, Halves,
+                         ::testing::Values(std::tuple{1, 16, 16U}, std::tuple{4, 64, 64U},
+                                           std::tuple{4, 256, 64U}));
+
+// ---- leaders
+
+class Leaders : public Cluster {
+ protected:
+  void leadBy(sandbox::ReplicaId id) {
+    ASSERT_TRUE(eventually([&] { return world.scheduler(id).leading(); }));
+  }
+};
+
+TEST_F(Leaders, FromAToBToAGiveNothingTwice) {
+  world.create(claim("one", 1));
+  world.startReplica();
+  leadBy(0);
+  world.startReplica();
+  int pods = 0;
+  const auto come = [&](int count) {
+    for (int i = 0; i < count; ++i) { world.create(pod(fmt::format("p{}", pods++), "one")); }
+  };
+  for (const int frozen : {0, 1, 0, 1}) {
+    come(3);
+    world.run(3ms);  // its writes are under way
+    world.freeze(frozen, true);
+    leadBy(1 - frozen);
+    come(1);
+    world.run(2s);
+    world.freeze(frozen, false);
+    world.run(1s);
+    EXPECT_EQ(readTruth(world).problems, std::vector<std::string>{});
+  }
+  EXPECT_TRUE(eventually([&] { return readTruth(world).bound.size() == 12; }));
+  expectSettled();
+  EXPECT_EQ(readTruth(world).waiting.size(), 4U) << "12 GPUs for 16 pods";
+}
+
+/// Which list it has to do without.
+class HalfACache : public Leaders, public ::testing::WithParamInterface<model::Kind> {};
+
+TEST_P(HalfACache, BindsNothing) {
+  world.create(claim("one", 1));
+  world.create(pod("p", "one"));
+  world.create(pod("ordinary", ""));
+  bool failing = true;
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+    const bool list = call.verb == kapi::Verb::List && call.kind == GetParam();
+    if (failing && list) { return {sandbox::CallFate::How::Refused, 500, {}, false, false}; }
+    return {};
+  });
+  world.startReplica();
+  world.run(60s);
+  EXPECT_EQ(nodeOf("p") + nodeOf("ordinary"), "");
+  EXPECT_EQ(leases(), 0U);
+  failing = false;
+  EXPECT_TRUE(eventually([&] { return !nodeOf("p").empty() && !nodeOf("ordinary").empty(); }));
+}
+INSTANTIATE_TEST_SUITE_P(Cases, HalfACache,
+                         ::testing::Values(model::Kind::Pod, model::Kind::Node, model::Kind::GpuClaim,
+                                           model::Kind::GpuNodeStatus, model::Kind::Lease));
+
+// ---- others on our nodes
+
+class OneLeader : public Cluster {
+ protected:
+  explicit OneLeader(sandbox::World::Options options = {}) : Cluster{std::move(options)} { startOne(); }
+};
+
+TEST_F(OneLeader, CountsGpuPodsThatAnotherSchedulerBinds) {
+  Value theirs = pod("theirs", "", 3);
+  theirs.child("spec").set("schedulerName", "default-scheduler");
+  theirs.child("spec").set("nodeName", "node-a");
+  world.create(theirs);
+  world.run(5s);
+  world.create(claim("two", 2, Object{}));
+  Value two = pod("two", "two");
+  two.child("spec").set("nodeSelector", Object{{"kubernetes.io/hostname", "node-a"}});
+  Value one = pod("one", "", 1);
+  one.child("spec").set("nodeSelector", Object{{"kubernetes.io/hostname", "node-a"}});
+  world.create(two);
+  world.run(10s);
+  EXPECT_EQ(nodeOf("two"), "") << "one GPU is left";
+  world.create(one);
+  EXPECT_TRUE(eventually([&] { return nodeOf("one") == "node-a"; }));
+  finish("theirs");
+  EXPECT_TRUE(eventually([&] { return nodeOf("two") == "node-a"; }));
+  expectSettled();
+}
+
+// ---- names
+
+TEST_F(OneLeader, KeepsPodsApartWhoseNamesBeginAlike) {
+  world.create(claim("one", 1));
+  world.create(claim("one-2", 2));
+  for (const char* name : {"p", "p-1", "p-1-0"}) { world.create(pod(name, "one")); }
+  world.create(pod("p-10", "one-2"));
+  ASSERT_TRUE(eventually([&] { return readTruth(world).waiting.empty(); }));
+  EXPECT_EQ(leases(), 5U);
+  finish("p-1");
+  EXPECT_TRUE(eventually([&] { return leases() == 4; }));
+  world.run(40s);
+  EXPECT_EQ(leases(), 4U);
+  EXPECT_EQ(claimStatus("one")["allocationsTotal"].intOr(0), 2);
+  EXPECT_EQ(claimStatus("one-2")["allocationsTotal"].intOr(0), 1);
+  EXPECT_EQ(readTruth(world).problems, std::vector<std::string>{});
+}
+
+TEST_F(OneLeader, APodCreatedAgainWithTheSameNameIsAnotherPod) {
+  world.create(claim("one", 1));
+  std::set<std::string> uids;
+  for (int round = 0; round < 5; ++round) {
+    world.create(pod("again", "one"));
+    ASSERT_TRUE(eventually([&] { return !nodeOf("again").empty(); }));
+    uids.insert(std::string{podObject("again")["metadata"]["uid"].str()});
+    deletePod("again", true);
+  }
+  world.create(pod("again", "one"));
+  uids.insert(std::string{podObject("again")["metadata"]["uid"].str()});
+  EXPECT_EQ(uids.size(), 6U);
+  EXPECT_TRUE(eventually([&] { return !nodeOf("again").empty(); }));
+  world.run(150s);
+  EXPECT_EQ(leases(), 1U);
+  EXPECT_EQ(readTruth(world).problems, std::vector<std::string>{});
+  EXPECT_EQ(readTruth(world).unsettled, std::vector<std::string>{});
+}
+
+// ---- fairness
+
+TEST_F(OneLeader, APodWhoseBindIsAlwaysRefusedStarvesNobody) {
+  world.setJudge([](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+    if (call.subresource != "binding" || !call.key.name.starts_with("poison")) { return {}; }
+    return {sandbox::CallFate::How::Refused, 403, {}, false, false};
+  });
+  world.create(claim("one", 1));
+  for (int i = 0; i < 12; ++i) {
+    world.create(pod(fmt::format("poison-{}", i), "one"));
+  }  // as many as there are GPUs
+  world.run(10s);
+  for (int i = 0; i < 6; ++i) { world.create(pod(fmt::format("p{}", i), "one")); }
+  EXPECT_TRUE(eventually([&] { return readTruth(world).bound.size() == 6; }));
+}
+
+// ---- a long day
+
+/// Bytes that are allocated and not freed; 0 under a sanitizer, which has an allocator of its own.
+std::size_t liveBytes() {
+  const struct mallinfo2 info = mallinfo2();
+  return info.uordblks + info.hblkhd;
+}
+
+class LongDay : public Cluster {
+ protected:
+  LongDay() : Cluster{{.records = false}} { startOne(); }
+
+  /// A quarter of an hour: pods with much in their environment come, run and end.
+  void quarter() {
+    for (int i = 0; i < 60; ++i) {
+      const std::string name = fmt::format("d{}", number_++);
+      Value object = pod(name, i % 3 == 0 ? "shared" : "one");
+      object.child("spec")
+          .child("containers")
+          .array()[0]
+          .set("env", json::Array{Value{Object{{"name", "BIG"}, {"value", std::string(8'000, 'x')}}}});
+      world.create(object);
+      world.run(10s);
+      finish(name);
+      world.run(5s);
+      deletePod(name);
+    }
+    world.run(150s);
+    (void)world.request("DELETE", "/apis/events.k8s.io/v1/namespaces/default/events");  // old ones expire
+    world.compact();
+  }
+
+ private:
+  int number_ = 0;
+};
+
+TEST_F(LongDay, OfChurnWithLargeEnvironmentsLeavesMemoryFlat) {
+  world.create(claim("one", 1));
+  world.create(claim("shared", 1, Object{{"exclusivity", "Shared"}}));
+  for (int i = 0; i < 2; ++i) { quarter(); }
+  const std::size_t before = liveBytes();
+  for (int i = 0; i < 6; ++i) { quarter(); }
+  const std::size_t after = liveBytes();
+  EXPECT_EQ(leases(), 0U);
+  // What may stay are the uids that are known to be gone, at most 131,072 of a kind (engine/cache.h); an environment is 8,000 bytes.
+  EXPECT_LE(after, before + 360 * std::size_t{500}) << "360 pods later";
+}
+
+}  // namespace
+}  // namespace gs::test
