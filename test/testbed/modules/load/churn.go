@@ -59,9 +59,9 @@ func fateOf(i int) fate {
 	case how < 2:
 		f.brief, f.after = true, between(0, 1500)
 	case how < 7:
-		f.ends, f.after, f.remove = true, between(3000, 15000), between(500, 3000)
+		f.ends, f.after, f.remove = true, between(2000, 9000), between(500, 2000)
 	default:
-		f.after = between(3000, 15000)
+		f.after = between(2000, 9000)
 	}
 	return f
 }
@@ -82,8 +82,8 @@ type churn struct {
 func churnCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientset) error {
 	count := flags.Int("count", 2000, "how many pods, at least")
 	until := flags.String("until", "", "go on until this file is there, too")
-	rate := flags.Float64("per-second", 20, "how many are created in a second")
-	alive := flags.Int("alive", 400, "create none while so many exist")
+	rate := flags.Float64("per-second", 30, "how many are created in a second")
+	alive := flags.Int("alive", 500, "create none while so many exist")
 	stay := flags.Int("stay", 100, "so many of them, the last ones, stay (label "+staysLabel+")")
 	return func(ctx context.Context, client *kubernetes.Clientset) error {
 		c := &churn{client: client, born: map[string]time.Time{}, bound: map[types.UID]time.Time{},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"slices"
 	"strconv"
@@ -98,6 +99,7 @@ func (f *follower) over() bool {
 }
 
 func (f *follower) follow(ctx context.Context) error {
+	said := ""
 	for {
 		ended, err := f.session(ctx)
 		switch {
@@ -107,47 +109,57 @@ func (f *follower) follow(ctx context.Context) error {
 			return err
 		case ended && err == nil:
 			return nil
-		case err != nil:
+		case err != nil && err.Error() != said:
+			said = err.Error()
 			fmt.Fprintf(os.Stderr, "follow: %v\n", err)
 		}
 		time.Sleep(pause)
 	}
 }
 
-// session: all that there is, what was missed before it, and then watches until one of them breaks or it is over.
+// session: watches both kinds from now on, reads back what was missed before, and ends when a watch breaks or all is over.
 func (f *follower) session(ctx context.Context) (ended bool, err error) {
 	now, err := f.listAt(ctx, 0)
 	if err != nil {
 		return false, err
 	}
-	if f.complete == 0 {
-		f.first, f.complete = now, now.revision
-		fmt.Fprintln(os.Stderr, "follow: watching")
-	} else if err := f.readGap(ctx, now); err != nil {
-		return false, err
-	}
-	s := stream{versions: now.versions}
-	s.last = [kinds]int64{now.revision, now.revision}
-	ctx, stop := context.WithCancel(ctx)
+	s := stream{versions: maps.Clone(now.versions), last: [kinds]int64{now.revision, now.revision}}
+	watching, stop := context.WithCancel(ctx)
 	var watchers sync.WaitGroup
 	for k := range kinds {
 		watchers.Add(1)
 		go func() {
 			defer watchers.Done()
 			defer stop() // what one misses, the other can't be judged without
-			if err := f.watch(ctx, k, now.revision, &s); err != nil && ctx.Err() == nil {
+			if err := f.watch(watching, k, now.revision, &s); err != nil && watching.Err() == nil {
 				fmt.Fprintf(os.Stderr, "follow: %v\n", err)
 			}
 		}()
 	}
-	until, ended := f.watchEnd(ctx, &s)
+	var until int64
+	if err = f.catchUp(ctx, now); err == nil {
+		until, ended = f.watchEnd(watching, &s)
+	}
 	stop()
 	watchers.Wait()
+	if err != nil {
+		return false, err
+	}
 	if !ended {
 		until = min(s.last[podKind], s.last[leaseKind])
+		fmt.Fprintf(os.Stderr, "follow: seen up to revisions %d (pods) and %d (leases)\n", s.last[podKind], s.last[leaseKind])
 	}
 	f.take(s.changes, until)
 	return ended, nil
+}
+
+func (f *follower) catchUp(ctx context.Context, now world) error {
+	if f.complete > 0 {
+		return f.readGap(ctx, now)
+	}
+	f.first, f.complete = now, now.revision
+	fmt.Fprintln(os.Stderr, "follow: watching")
+	return nil
 }
 
 // take adds what the watches brought; nothing is missing up to the revision `until`.
@@ -310,41 +322,42 @@ func (f *follower) listAt(ctx context.Context, revision int64) (world, error) {
 	return w, nil
 }
 
-// readGap adds what changed between f.complete and the world of now.
+// readGap adds what changed between f.complete and the world of now. What it found before an error stays found.
 func (f *follower) readGap(ctx context.Context, now world) error {
 	then, err := f.listAt(ctx, f.complete)
 	if err != nil {
 		return err
 	}
-	missed, err := between(then, now, func(revision int64) (world, error) { return f.listAt(ctx, revision) })
-	if err != nil {
-		return err
-	}
-	fmt.Fprintf(os.Stderr, "follow: %d changes between revisions %d and %d read back\n", len(missed), then.revision, now.revision)
-	f.changes, f.complete = append(f.changes, missed...), now.revision
-	f.gaps, f.readBack = f.gaps+1, f.readBack+len(missed)
-	return nil
+	known, began := len(f.changes), time.Now()
+	at := func(revision int64) (world, error) { return f.listAt(ctx, revision) }
+	err = between(then, now, at, func(changes []change, to int64) {
+		f.changes, f.complete = append(f.changes, changes...), to
+	})
+	f.gaps, f.readBack = f.gaps+1, f.readBack+len(f.changes)-known
+	fmt.Fprintf(os.Stderr, "follow: %d changes between revisions %d and %d read back in %v\n",
+		len(f.changes)-known, then.revision, f.complete, time.Since(began).Round(time.Millisecond))
+	return err
 }
 
 // between halves until two worlds are equal or one revision apart, and then differ by one write. (What came and went
-// between two equal ones is not seen.)
-func between(from, to world, at func(int64) (world, error)) ([]change, error) {
+// between two equal ones is not seen.) `found` is called in the order of revisions.
+func between(from, to world, at func(int64) (world, error), found func([]change, int64)) error {
 	if sameVersions(from.versions, to.versions) {
-		return nil, nil
+		found(nil, to.revision)
+		return nil
 	}
 	if to.revision-from.revision <= 1 {
-		return difference(from, to), nil
+		found(difference(from, to), to.revision)
+		return nil
 	}
 	middle, err := at((from.revision + to.revision) / 2)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	early, err := between(from, middle, at)
-	if err != nil {
-		return nil, err
+	if err := between(from, middle, at, found); err != nil {
+		return err
 	}
-	late, err := between(middle, to, at)
-	return append(early, late...), err
+	return between(middle, to, at, found)
 }
 
 func difference(from, to world) []change {

@@ -97,7 +97,11 @@ func TestBetweenFindsEveryWriteInOrder(t *testing.T) {
 	}
 	from, _ := at(0)
 	to, _ := at(7)
-	changes, err := between(from, to, at)
+	var changes []change
+	complete := int64(0)
+	err := between(from, to, at, func(found []change, revision int64) {
+		changes, complete = append(changes, found...), revision
+	})
 	got := ""
 	for _, c := range changes {
 		got += string(rune('0'+c.revision)) + string(c.uid)
@@ -105,7 +109,7 @@ func TestBetweenFindsEveryWriteInOrder(t *testing.T) {
 			got += "-"
 		}
 	}
-	if err != nil || got != "1a2b4a5a-7c" {
+	if err != nil || got != "1a2b4a5a-7c" || complete != 7 {
 		t.Fatalf("got %q, %v", got, err)
 	}
 }
