@@ -40,7 +40,7 @@ func followCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Client
 		for _, c := range f.changes {
 			r.apply(c)
 		}
-		fmt.Printf("changes=%d gaps=%d read_back=%d bound=%d findings=%d\n", len(f.changes), f.gaps, f.readBack, r.bindings, len(r.findings))
+		fmt.Printf("changes=%d gaps=%d read_back=%d bound=%d findings=%d\n", len(f.changes), f.gapCount, f.readBack, r.bindings, len(r.findings))
 		for _, finding := range r.findings {
 			fmt.Println(finding)
 		}
@@ -80,11 +80,15 @@ type follower struct {
 	client   *kubernetes.Clientset
 	until    string
 	first    world
-	changes  []change // all between first and complete, in order
-	complete int64
-	gaps     int
+	complete int64    // to which revision the watches brought all but the gaps
+	changes  []change // all after first, but for the gaps; those of a gap come last
+	gaps     []gap    // not read back yet
+	gapCount int
 	readBack int // changes that no watch brought
 }
+
+// gap: what changed after `from`, up to and with `to`.
+type gap struct{ from, to int64 }
 
 const pause = 100 * time.Millisecond
 
@@ -107,7 +111,8 @@ func (f *follower) follow(ctx context.Context) error {
 			return ctx.Err()
 		case err != nil && f.complete == 0:
 			return err
-		case ended && err == nil:
+		case ended:
+			slices.SortStableFunc(f.changes, func(a, b change) int { return cmp.Compare(a.revision, b.revision) })
 			return nil
 		case err != nil && err.Error() != said:
 			said = err.Error()
@@ -117,34 +122,29 @@ func (f *follower) follow(ctx context.Context) error {
 	}
 }
 
-// session: watches both kinds from now on, reads back what was missed before, and ends when a watch breaks or all is over.
+// session: watches both kinds from now on until a watch breaks, or all is over.
 func (f *follower) session(ctx context.Context) (ended bool, err error) {
 	now, err := f.listAt(ctx, 0)
 	if err != nil {
 		return false, err
 	}
+	f.begin(now)
 	s := stream{versions: maps.Clone(now.versions), last: [kinds]int64{now.revision, now.revision}}
-	watching, stop := context.WithCancel(ctx)
+	ctx, stop := context.WithCancel(ctx)
 	var watchers sync.WaitGroup
 	for k := range kinds {
 		watchers.Add(1)
 		go func() {
 			defer watchers.Done()
 			defer stop() // what one misses, the other can't be judged without
-			if err := f.watch(watching, k, now.revision, &s); err != nil && watching.Err() == nil {
+			if err := f.watch(ctx, k, now.revision, &s); err != nil && ctx.Err() == nil {
 				fmt.Fprintf(os.Stderr, "follow: %v\n", err)
 			}
 		}()
 	}
-	var until int64
-	if err = f.catchUp(ctx, now); err == nil {
-		until, ended = f.watchEnd(watching, &s)
-	}
+	until, ended := f.watchEnd(ctx, &s)
 	stop()
 	watchers.Wait()
-	if err != nil {
-		return false, err
-	}
 	if !ended {
 		until = min(s.last[podKind], s.last[leaseKind])
 		fmt.Fprintf(os.Stderr, "follow: seen up to revisions %d (pods) and %d (leases)\n", s.last[podKind], s.last[leaseKind])
@@ -153,18 +153,20 @@ func (f *follower) session(ctx context.Context) (ended bool, err error) {
 	return ended, nil
 }
 
-func (f *follower) catchUp(ctx context.Context, now world) error {
-	if f.complete > 0 {
-		return f.readGap(ctx, now)
+func (f *follower) begin(now world) {
+	switch {
+	case f.complete == 0:
+		f.first = now
+		fmt.Fprintln(os.Stderr, "follow: watching")
+	case now.revision > f.complete:
+		f.gaps = append(f.gaps, gap{f.complete, now.revision})
+		f.gapCount++
 	}
-	f.first, f.complete = now, now.revision
-	fmt.Fprintln(os.Stderr, "follow: watching")
-	return nil
+	f.complete = now.revision
 }
 
-// take adds what the watches brought; nothing is missing up to the revision `until`.
+// take adds what the watches brought; nothing is missing up to the revision `until`. What is later is in the next gap.
 func (f *follower) take(changes []change, until int64) {
-	slices.SortStableFunc(changes, func(a, b change) int { return cmp.Compare(a.revision, b.revision) })
 	for _, c := range changes {
 		if c.revision <= until {
 			f.changes = append(f.changes, c)
@@ -173,10 +175,11 @@ func (f *follower) take(changes []change, until int64) {
 	f.complete = until
 }
 
-// watchEnd returns when a watch broke, or when it is over and the watches brought all of it: up to which revision.
+// watchEnd returns when a watch broke, or when it is over and nothing is missing: up to which revision.
 func (f *follower) watchEnd(ctx context.Context, s *stream) (int64, bool) {
 	for ctx.Err() == nil {
-		if f.over() {
+		f.readGaps(ctx)
+		if f.over() && len(f.gaps) == 0 {
 			if last, err := f.listAt(ctx, 0); err == nil && s.equals(last) {
 				return last.revision, true
 			}
@@ -322,21 +325,34 @@ func (f *follower) listAt(ctx context.Context, revision int64) (world, error) {
 	return w, nil
 }
 
-// readGap adds what changed between f.complete and the world of now. What it found before an error stays found.
-func (f *follower) readGap(ctx context.Context, now world) error {
-	then, err := f.listAt(ctx, f.complete)
+// readGaps reads back as far as it gets; what a failed request leaves is read another time.
+func (f *follower) readGaps(ctx context.Context) {
+	for len(f.gaps) > 0 {
+		g, known, began := f.gaps[0], len(f.changes), time.Now()
+		err := f.readGap(ctx, &f.gaps[0])
+		f.readBack += len(f.changes) - known
+		fmt.Fprintf(os.Stderr, "follow: gap %d-%d: %d changes up to %d read back in %v: %v\n",
+			g.from, g.to, len(f.changes)-known, f.gaps[0].from, time.Since(began).Round(time.Millisecond), err)
+		if err != nil {
+			return
+		}
+		f.gaps = f.gaps[1:]
+	}
+}
+
+func (f *follower) readGap(ctx context.Context, g *gap) error {
+	from, err := f.listAt(ctx, g.from)
 	if err != nil {
 		return err
 	}
-	known, began := len(f.changes), time.Now()
+	to, err := f.listAt(ctx, g.to)
+	if err != nil {
+		return err
+	}
 	at := func(revision int64) (world, error) { return f.listAt(ctx, revision) }
-	err = between(then, now, at, func(changes []change, to int64) {
-		f.changes, f.complete = append(f.changes, changes...), to
+	return between(from, to, at, func(changes []change, revision int64) {
+		f.changes, g.from = append(f.changes, changes...), revision
 	})
-	f.gaps, f.readBack = f.gaps+1, f.readBack+len(f.changes)-known
-	fmt.Fprintf(os.Stderr, "follow: %d changes between revisions %d and %d read back in %v\n",
-		len(f.changes)-known, then.revision, f.complete, time.Since(began).Round(time.Millisecond))
-	return err
 }
 
 // between halves until two worlds are equal or one revision apart, and then differ by one write. (What came and went

@@ -115,10 +115,14 @@ func TestBetweenFindsEveryWriteInOrder(t *testing.T) {
 }
 
 func TestTakeStopsWhereAWatchMayHaveMissedSomething(t *testing.T) {
-	f := follower{}
+	f := follower{complete: 3}
 	f.take([]change{{revision: 5, kind: podKind}, {revision: 9, kind: podKind}, {revision: 4, kind: leaseKind}, {revision: 7, kind: leaseKind}}, 7)
-	if len(f.changes) != 3 || f.changes[0].revision != 4 || f.changes[2].revision != 7 || f.complete != 7 {
+	if len(f.changes) != 3 || f.complete != 7 {
 		t.Fatalf("got %v, complete to %d", f.changes, f.complete)
+	}
+	f.begin(world{revision: 12})
+	if len(f.gaps) != 1 || f.gaps[0] != (gap{7, 12}) || f.complete != 12 {
+		t.Fatalf("got gaps %v, complete to %d", f.gaps, f.complete)
 	}
 }
 
