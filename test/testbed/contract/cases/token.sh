@@ -82,7 +82,7 @@ bound=$(bound_count)
 pods=$(kubectl get pods -o name | wc -l)
 note "$bound pods are bound, $((pods - bound)) wait"
 expect "placements by alpha's metrics" "$bound" "$(said_placed alpha)"
-eventually "node of the last pod" "" node_of late
+expect "node of the last pod" "" "$(node_of late)"
 expect "its condition" "" "$(waits late)"
 (($(scheduled_events) <= bound)) || fail "$(scheduled_events) events say Scheduled, of $bound pods"
 facts >"$CASE_DIR/before"

@@ -331,9 +331,10 @@ func (f *follower) readGaps(ctx context.Context) {
 		g, known, began := f.gaps[0], len(f.changes), time.Now()
 		err := f.readGap(ctx, &f.gaps[0])
 		f.readBack += len(f.changes) - known
-		fmt.Fprintf(os.Stderr, "follow: gap %d-%d: %d changes up to %d read back in %v: %v\n",
-			g.from, g.to, len(f.changes)-known, f.gaps[0].from, time.Since(began).Round(time.Millisecond), err)
+		fmt.Fprintf(os.Stderr, "follow: %d changes after revision %d up to %d read back in %v\n",
+			len(f.changes)-known, g.from, f.gaps[0].from, time.Since(began).Round(time.Millisecond))
 		if err != nil {
+			fmt.Fprintf(os.Stderr, "follow: %v\n", err)
 			return
 		}
 		f.gaps = f.gaps[1:]
