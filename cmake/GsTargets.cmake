@@ -157,11 +157,24 @@ endfunction()
 
 # Tests that need a real Kubernetes, or its kubectl: label `real`. At a time one that has a real server, and one on the
 # sandbox; not the same case. tools/test leaves them out where none can be built. Every line of `test/testbed/run-contract --list` is a case that `run-contract CASE` runs, on the real server
-# and on the sandbox; then the tables of test/conformance on both.
+# and, unless its head says `Real server only`, on the sandbox; then the tables of test/conformance on both.
 function(gs_real_test name locks)
   add_test(NAME real/${name} COMMAND ${ARGN} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
   set_tests_properties(real/${name} PROPERTIES LABELS real RESOURCE_LOCK "${locks}" TIMEOUT 900)
   set_property(TEST real/${name} APPEND PROPERTY ENVIRONMENT "GS_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+endfunction()
+
+# The cases that can run on the provider.
+function(gs_cases result provider)
+  set(runner "${CMAKE_SOURCE_DIR}/test/testbed/run-contract")
+  execute_process(COMMAND ${CMAKE_COMMAND} -E env GS_CONTRACT_PROVIDER=${provider} "${runner}" --list
+                  OUTPUT_VARIABLE cases RESULT_VARIABLE failed)
+  if(failed)
+    message(FATAL_ERROR "test/testbed/run-contract --list failed: ${failed}")
+  endif()
+  string(STRIP "${cases}" cases)
+  string(REPLACE "\n" ";" cases "${cases}")
+  set(${result} "${cases}" PARENT_SCOPE)
 endfunction()
 
 function(gs_real_tests)
@@ -170,19 +183,15 @@ function(gs_real_tests)
   if(NOT EXISTS "${runner}" OR GS_FUZZ)
     return()
   endif()
-  execute_process(COMMAND "${runner}" --list OUTPUT_VARIABLE cases RESULT_VARIABLE failed)
-  if(failed)
-    message(FATAL_ERROR "test/testbed/run-contract --list failed: ${failed}")
-  endif()
   set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${runner}")
-  string(STRIP "${cases}" cases)
-  string(REPLACE "\n" ";" cases "${cases}")
+  gs_cases(cases real)
   foreach(case IN LISTS cases)
     gs_real_test(${case} "server;case-${case}" "${runner}" ${case})
-    if(NOT case STREQUAL "harness") # needs no server
-      gs_real_test(${case}-on-sandbox "sandbox;case-${case}" "${runner}" ${case})
-      set_property(TEST real/${case}-on-sandbox APPEND PROPERTY ENVIRONMENT GS_CONTRACT_PROVIDER=sandbox)
-    endif()
+  endforeach()
+  gs_cases(cases sandbox)
+  foreach(case IN LISTS cases)
+    gs_real_test(${case}-on-sandbox "sandbox;case-${case}" "${runner}" ${case})
+    set_property(TEST real/${case}-on-sandbox APPEND PROPERTY ENVIRONMENT GS_CONTRACT_PROVIDER=sandbox)
   endforeach()
   gs_real_test(demo "sandbox" bash -c "source test/testbed/lib.sh && KUBECTL=$(tool kubectl) tools/demo")
   gs_real_test(conformance "server;sandbox" "${both}" bash -c "$<TARGET_FILE:conformance> compare $REAL $SANDBOX")

@@ -82,9 +82,10 @@ start() {
 # stop DIR NAME [SIGNAL]: returns when the process is gone; after 5 s it is killed. (An API server that is told
 # to end closes its port at once, and then waits up to a minute for its watchers to leave.)
 stop() {
-  local dir=$1 name=$2 signal=${3:-TERM} tries
+  local dir=$1 name=$2 signal=${3:-TERM} tries pid=0
+  if alive "$dir" "$name"; then pid=$(<"$dir/$name.pid"); fi
   for ((tries = 0; tries < 200; tries++)); do
-    if ! alive "$dir" "$name"; then
+    if ! alive "$dir" "$name" && ! has_threads "$pid"; then
       rm -f "$dir/$name.pid"
       return
     fi
@@ -93,6 +94,12 @@ stop() {
     sleep 0.05
   done
   die "$name can't be stopped"
+}
+
+# A killed process becomes a zombie at once, but its ports are taken until the last of its other threads is gone.
+has_threads() {
+  local threads=("/proc/$1/task/"*)
+  ((${#threads[@]} > 1))
 }
 
 # It may end between the look and the signal; then there is nothing left to do.

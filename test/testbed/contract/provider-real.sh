@@ -4,6 +4,8 @@
 #   provider_up [UP-OPTION...]    an empty cluster; sets KUBECONFIG (may do everything) and puts a kubectl into PATH
 #   provider_stop_api             the API server answers nothing, and its connections are closed
 #   provider_start_api            returns when it answers again, with the objects of before
+#   provider_stop_store           what the API server keeps its objects in is killed (real only)
+#   provider_start_store          returns when the API server is ready again, with the objects of before
 #   provider_forget_history       every watch from a resourceVersion of before is answered 410
 #   provider_delay_bindings N     from now on a Binding takes effect N seconds after it was sent (1 to 30)
 #   provider_bindings_at_once     no longer so; those under way stay as late as they are
@@ -25,6 +27,12 @@ provider_stop_api() { "$TESTBED/ctl" "$CASE_DIR/cluster" kill apiserver; }
 provider_start_api() {
   date +%s >>"$CASE_DIR/cluster/api-starts"
   "$TESTBED/ctl" "$CASE_DIR/cluster" start apiserver
+}
+
+provider_stop_store() { "$TESTBED/ctl" "$CASE_DIR/cluster" kill etcd; }
+provider_start_store() {
+  date +%s >>"$CASE_DIR/cluster/api-starts"
+  "$TESTBED/ctl" "$CASE_DIR/cluster" start etcd
 }
 
 # etcd forgets all but its newest revision; the API server's own memory of changes goes with a restart.

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# The suite itself: each kind of check fails when it should, and says what it saw. Needs no cluster.
+# Real server only: needs no server, so once is enough.
+# The suite itself: each kind of check fails when it should, and says what it saw.
 
 mkdir -p "$CASE_DIR/cases"
 

@@ -27,6 +27,7 @@ const (
 	podNamespaceAnnotation = "gpu.scheduling/pod-namespace"
 	devicesAnnotation      = "gpu.scheduling/devices"
 	holdersAnnotation      = "gpu.scheduling/holders"
+	byHandAnnotation       = "testbed/by-hand"
 	sharedHolder           = "shared"
 	milliOfDevice          = 1000
 )
@@ -34,6 +35,7 @@ const (
 func judgeCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientset) error {
 	scheduler := flags.String("scheduler", "gpu-scheduler", "schedulerName of the pods whose leases are asked for")
 	within := flags.Duration("within", 0, "give what may settle (a lease of a pod that just ended) so long")
+	claims := flags.Bool("claims", false, "judge the status of GpuClaims too")
 	return func(ctx context.Context, client *kubernetes.Clientset) error {
 		deadline := time.Now().Add(*within)
 		for {
@@ -42,6 +44,13 @@ func judgeCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clients
 				return err
 			}
 			verdict := judge(seen, *scheduler)
+			if *claims {
+				read, err := listClaims(ctx, client)
+				if err != nil {
+					return err
+				}
+				verdict.checkClaims(read, seen.pods)
+			}
 			fatal := slices.ContainsFunc(verdict.findings, func(f finding) bool { return !f.maySettle })
 			if fatal || len(verdict.findings) == 0 || time.Now().After(deadline) {
 				return verdict.report(seen)
@@ -122,7 +131,7 @@ func judge(seen snapshot, scheduler string) *verdict {
 		}
 	}
 	for i := range seen.leases {
-		v.countLease(&seen.leases[i], live)
+		v.countLease(readLease(&seen.leases[i]), live)
 	}
 	anonymous := map[string]int{} // node -> GPUs of bound pods that have no exact devices
 	for uid, pod := range live {
@@ -142,33 +151,53 @@ type leaseHolder struct {
 	Milli                    int
 }
 
-func (v *verdict) countLease(lease *coordinationv1.Lease, live map[types.UID]*corev1.Pod) {
+// leaseFacts is what one of our leases says.
+type leaseFacts struct {
+	name    string // namespace/name
+	device  device
+	holders []leaseHolder
+	shared  bool
+	trouble string // why it can't be read; "" if it can
+	byHand  bool   // the testbed is about to delete it, as a person might
+}
+
+func readLease(lease *coordinationv1.Lease) leaseFacts {
 	notes := lease.Annotations
-	d := device{notes[nodeAnnotation], notes[gpuAnnotation]}
-	if d.node == "" || d.id == "" || lease.Spec.HolderIdentity == nil {
-		v.find(true, "lease %s/%s: no node, gpu or holder", lease.Namespace, lease.Name)
+	l := leaseFacts{
+		name: lease.Namespace + "/" + lease.Name, device: device{notes[nodeAnnotation], notes[gpuAnnotation]},
+		byHand: notes[byHandAnnotation] != "",
+	}
+	if l.device.node == "" || l.device.id == "" || lease.Spec.HolderIdentity == nil {
+		l.trouble = "no node, gpu or holder"
+		return l
+	}
+	l.shared = *lease.Spec.HolderIdentity == sharedHolder
+	if !l.shared {
+		l.holders = []leaseHolder{{
+			UID: types.UID(*lease.Spec.HolderIdentity), Namespace: notes[podNamespaceAnnotation], Name: notes[podNameAnnotation],
+			Devices: notes[devicesAnnotation], Milli: milliOfDevice,
+		}}
+	} else if err := json.Unmarshal([]byte(notes[holdersAnnotation]), &l.holders); err != nil || len(l.holders) == 0 {
+		l.trouble = fmt.Sprintf("shared, but its holders can't be read: %v", err)
+	}
+	return l
+}
+
+func (v *verdict) countLease(lease leaseFacts, live map[types.UID]*corev1.Pod) {
+	d := lease.device
+	if lease.trouble != "" {
+		v.find(!lease.shared, "lease %s: %s", lease.name, lease.trouble)
 		return
 	}
-	holders := []leaseHolder{{
-		UID: types.UID(*lease.Spec.HolderIdentity), Namespace: notes[podNamespaceAnnotation], Name: notes[podNameAnnotation],
-		Devices: notes[devicesAnnotation], Milli: milliOfDevice,
-	}}
-	shared := *lease.Spec.HolderIdentity == sharedHolder
-	if shared {
-		holders = nil
-		if err := json.Unmarshal([]byte(notes[holdersAnnotation]), &holders); err != nil || len(holders) == 0 {
-			v.find(false, "lease %s/%s: shared, but its holders can't be read: %v", lease.Namespace, lease.Name, err)
-		}
-	}
-	for _, holder := range holders {
+	for _, holder := range lease.holders {
 		name := holder.Namespace + "/" + holder.Name
 		pod := live[holder.UID]
 		switch {
 		case pod == nil:
-			v.find(true, "lease %s/%s: its pod %s (%s) is gone or ended", lease.Namespace, lease.Name, name, holder.UID)
+			v.find(true, "lease %s: its pod %s (%s) is gone or ended", lease.name, name, holder.UID)
 			continue // a device may be held for a pod that ended; who else holds it is checked by the others
 		case pod.Spec.NodeName != "" && pod.Spec.NodeName != d.node:
-			v.find(true, "lease %s/%s: its pod %s is bound to %s", lease.Namespace, lease.Name, name, pod.Spec.NodeName)
+			v.find(true, "lease %s: its pod %s is bound to %s", lease.name, name, pod.Spec.NodeName)
 		}
 		partition := ""
 		for _, one := range parseDevices(holder.Devices, d.node) {
@@ -176,7 +205,7 @@ func (v *verdict) countLease(lease *coordinationv1.Lease, live map[types.UID]*co
 				partition = one.partition
 			}
 		}
-		v.hold(d, holder.UID, holding{name, partition, shared, holder.Milli})
+		v.hold(d, holder.UID, holding{name, partition, lease.shared, holder.Milli})
 	}
 }
 

@@ -29,6 +29,9 @@ var subcommands = []subcommand{
 	{"pods", "create pods of one kind", podsCommand},
 	{"bare", "the fastest possible scheduler: bind pods without thinking, print pods per second", bareCommand},
 	{"wait-bound", "wait until so many pods are bound, print pods per second", waitBoundCommand},
+	{"churn", "pods of all kinds that come, run, end and go, however often the API server is away", churnCommand},
+	{"lose-leases", "delete some GPU leases, as a person might", loseLeasesCommand},
+	{"follow", "exit 1 if at any revision a GPU was given twice, or a pod bound without its leases", followCommand},
 	{"judge", "exit 1 if the API shows a device given twice, or a lease without a pod", judgeCommand},
 }
 

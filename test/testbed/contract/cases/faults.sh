@@ -1,0 +1,145 @@
+# shellcheck shell=bash
+# Real server only: the store under the API server is killed.
+# Two schedulers in a churn of 2,000 pods, while leader, API server and etcd die by kill -9, the leader stands still for
+# 30 s, and leases are deleted by hand. `load follow` reads nothing but the API and judges every change of pods and leases.
+
+step "40 nodes of 8 GPUs, two schedulers, a judge, and pods that come, run, end and go"
+provider_up 2>>"$CASE_DIR/up.log"
+install_crds "$CRDS"
+"$TESTBED/nodes" --count 40
+scheduler_account
+run_scheduler alpha
+start_scheduler beta
+expect_ready beta
+"$TESTBED/load" follow --until "$CASE_DIR/judged" >"$CASE_DIR/follow.log" 2>&1 3>&- &
+follower=$!
+eventually_like "the judge" watching cat "$CASE_DIR/follow.log"
+"$TESTBED/load" churn --count 2000 --per-second 30 --until "$CASE_DIR/enough" >"$CASE_DIR/churn.log" 2>&1 3>&- &
+churn=$!
+
+# newest_pod [JSONPATH-FILTER]: the highest number of a pod of the churn; they are created in this order.
+newest_pod() {
+  kubectl get pods -l testbed/churn -o jsonpath="{range .items[${1:-*}]}{.metadata.name}{\"\n\"}{end}" |
+    sed 's/churn-//' | sort -n | tail -n 1
+}
+newest_bound() { newest_pod '?(@.spec.nodeName)'; }
+
+# placed_since MOMENT: pods are created and placed again, 20 of them; it reports when.
+placed_since() {
+  local newest='' wanted='' deadline=$((SECONDS + PATIENCE))
+  until [[ -n $wanted ]] && ((newest >= wanted)); do
+    ((SECONDS < deadline)) || fail "expected pods to be placed up to churn-${wanted:-?}, but the newest that is bound is churn-${newest:-?}"
+    expect_schedulers
+    sleep 0.15
+    # An API server that has just come back may refuse.
+    if [[ -z $wanted ]] && newest=$(newest_pod 2>>"$CASE_DIR/kubectl.log"); then wanted=$((newest + 20)); fi
+    newest=$(newest_bound 2>>"$CASE_DIR/kubectl.log") || newest=''
+  done
+  note "churn-$newest is placed, $(elapsed_ms "$1") ms after it"
+}
+
+# One of the two, whichever leads.
+leader() {
+  local name
+  for name in alpha beta; do
+    if [[ $(leading "$name") == 1 ]]; then echo "$name"; fi
+  done
+}
+other() { if [[ $1 == alpha ]]; then echo beta; else echo alpha; fi; }
+a_leader() {
+  local name='' deadline=$((SECONDS + PATIENCE))
+  until [[ $name == alpha || $name == beta ]]; do
+    ((SECONDS < deadline)) || fail "expected one leader, got '$name'"
+    sleep 0.1
+    name=$(leader)
+  done
+  echo "$name"
+}
+now() { echo "${EPOCHREALTIME/./}"; }
+placed_since "$(now)"
+
+step "kill -9 of the leader"
+first=$(a_leader)
+at=$(now)
+kill_scheduler "$first"
+expect_leading "$(other "$first")"
+note "$(other "$first") leads $(elapsed_ms "$at") ms after it"
+placed_since "$at"
+start_scheduler "$first"
+expect_ready "$first"
+
+step "kill -9 of the API server, which is away for 5 s"
+at=$(now)
+provider_stop_api
+sleep 5 # the length of the outage
+provider_start_api
+note "it is back $(elapsed_ms "$at") ms after it"
+a_leader >/dev/null
+note "one of the two leads $(elapsed_ms "$at") ms after it"
+placed_since "$at"
+expect_ready alpha
+expect_ready beta
+
+step "kill -9 of etcd, which is away for 5 s"
+at=$(now)
+provider_stop_store
+sleep 5 # the length of the outage
+provider_start_store
+note "it is back $(elapsed_ms "$at") ms after it"
+a_leader >/dev/null
+note "one of the two leads $(elapsed_ms "$at") ms after it"
+placed_since "$at"
+expect_ready alpha
+expect_ready beta
+
+step "the leader stands still for 30 s, and wakes up when another one has long led; leases are deleted by hand meanwhile"
+stalled=$(a_leader)
+at=$(now)
+signal_scheduler "$stalled" STOP
+expect_leading "$(other "$stalled")"
+note "$(other "$stalled") leads $(elapsed_ms "$at") ms after it"
+placed_since "$at"
+for _ in 1 2 3; do note "deleted by hand: $("$TESTBED/load" lose-leases --count 25)"; done
+until (($(elapsed_ms "$at") >= 30000)); do sleep 0.2; done
+signal_scheduler "$stalled" CONT
+eventually "gpu_scheduler_leading of the old leader" 0 leading "$stalled"
+expect_ready "$stalled"
+
+step "the API server dies in the moment in which the leader does, and is back first"
+first=$(a_leader)
+at=$(now)
+kill_scheduler "$first"
+provider_stop_api
+provider_start_api
+expect_leading "$(other "$first")"
+note "$(other "$first") leads $(elapsed_ms "$at") ms after it"
+placed_since "$at"
+start_scheduler "$first"
+expect_ready "$first"
+
+step "when all is over, every pod that stays is placed, its GPUs are its own, and the claims say so"
+: >"$CASE_DIR/enough"
+wait "$churn" || fail "the churn: $(<"$CASE_DIR/churn.log")"
+note "$(tail -n 1 "$CASE_DIR/churn.log")"
+eventually "pods bound" 100 bound_count
+note "$(cat "$CASE_DIR"/{alpha,beta}.log | grep -c 'adopted leases') times a leader took over what another one had begun"
+note "$(provider_audit | awk '$3 == "binding" && $6 != 201' | wc -l) Bindings were refused"
+"$TESTBED/load" judge --claims --within 90s >"$CASE_DIR/judge.log" 2>&1 || fail "the judge: $(<"$CASE_DIR/judge.log")"
+note "$(tail -n 1 "$CASE_DIR/judge.log")"
+
+step "at no moment was a GPU given twice, or a pod bound without its leases"
+: >"$CASE_DIR/judged"
+wait "$follower" || fail "the judge: $(tail -n 20 "$CASE_DIR/follow.log")"
+note "$(tail -n 1 "$CASE_DIR/follow.log")"
+
+step "it would have been seen: a pod that somebody binds to a GPU which is taken"
+rm "$CASE_DIR/judged"
+"$TESTBED/load" follow --until "$CASE_DIR/judged" >"$CASE_DIR/follow-planted.log" 2>&1 3>&- &
+follower=$!
+eventually_like "the judge" watching cat "$CASE_DIR/follow-planted.log"
+taken=$(kubectl get pods -o json | jq -r '[.items[].metadata.annotations["gpu.scheduling/allocated"] // empty][0]')
+pod planted churn-one annotations "gpu.scheduling/allocated: '$taken'" spec "nodeName: ${taken%:*}" | create
+: >"$CASE_DIR/judged"
+if wait "$follower"; then fail "the judge: $(<"$CASE_DIR/follow-planted.log")"; fi
+expect_like "its finding" "pod default/planted: bound to ${taken%%,*}, which no lease of it holds" "$(<"$CASE_DIR/follow-planted.log")"
+expect_like "its finding" "pod default/planted: bound to ${taken%%,*}, which pod default/churn-[0-9]+ has" "$(<"$CASE_DIR/follow-planted.log")"
