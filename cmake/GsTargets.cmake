@@ -73,7 +73,7 @@ function(gs_world_test)
 endfunction()
 
 # test/sim: bin/sim plays seeds; the test sim_seeds plays the first of them.
-set(GS_SIM_SEEDS 500 CACHE STRING "seeds that the test sim_seeds plays")
+set(GS_SIM_SEEDS 2000 CACHE STRING "seeds that the test sim_seeds plays")
 function(gs_sim)
   get_property(folders GLOBAL PROPERTY GS_FOLDERS)
   add_library(sim STATIC "${CMAKE_SOURCE_DIR}/test/sim/judge.cc" "${CMAKE_SOURCE_DIR}/test/sim/plan.cc"

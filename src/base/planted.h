@@ -18,17 +18,14 @@ enum class Bug {
   NoBarrier,                // a new leader decides from what it has
   ForgetsSharers,           // a new sharer replaces the others on the lease
   FreesDraining,            // an ended pod's GPUs are free at once
-  ParsesLeaseNames,         // node and GPU of a lease are read from its name
   DeletesBlindly,           // DELETE of a lease without uid and resourceVersion
   UpdatesBlindly,           // PUT of a lease without resourceVersion
   BindsBlindly,             // Binding without resourceVersion
   BindsEarly,               // a Binding is sent before all its leases are written
-  BelievesLeases,           // a lease whose write was unknown is not read back
-  BindsPastFences,          // a refused Binding is sent again on a version with another fence
+  IgnoresFences,            // a Binding is sent on a version with another fence than it was decided on
   SameFenceTwice,           // a fence value is used again: that PATCH changes nothing
   KeepsStrays,              // leases of a bound pod that landed late stay
   ForgetsOnEnd,             // an ended pod's leases stay
-  WritesAfterLoss,          // calls go out though another one leads
   TakesOthersLeases,        // a lease of another pod is written over
 };
 

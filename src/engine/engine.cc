@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/planted.h"
 #include "model/annotations.h"
 #include "sched/doors/door.h"
 
@@ -36,12 +35,6 @@ bool Engine::ended(const model::Uid& uid) const {
 }
 
 std::optional<std::pair<model::NodeName, int>> Engine::deviceOf(const model::Lease& lease) const {
-  if (GS_PLANTED(ParsesLeaseNames)) {
-    const std::string& name = lease.key.name;  // gpu-<node>-<id>, or so they thought
-    const auto dash = name.find('-', 4);
-    return std::pair{model::NodeName{name.substr(4, dash - 4)},
-                     std::atoi(name.c_str() + name.rfind('-') + 1)};
-  }
   if (!lease.node.empty() && lease.gpu >= 0) { return std::pair{lease.node, lease.gpu}; }
   const auto it = placed_leases_.find(lease.key);
   return it == placed_leases_.end() ? std::nullopt : std::optional{it->second};

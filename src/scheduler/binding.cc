@@ -122,19 +122,19 @@ void Scheduler::advance(Grant& grant) {
         release(grant, "the pod is being deleted", false);
         return;
       }
-      if (fenceOf(*pod) != grant.fence) {
+      if (fenceOf(*pod) != grant.fence && !GS_PLANTED(IgnoresFences)) {
         release(grant, "the pod was fenced", false);
         return;
       }
       if (!grant.open_leases.empty() && !GS_PLANTED(BindsEarly)) { return; }
-      if (grant.unknown_lease && !GS_PLANTED(BelievesLeases)) {
+      if (grant.unknown_lease) {
         takeLeases(grant, true);
         return;
       }
       bind(grant);
       return;
     case Stage::Binding:  // a refused one is sent again
-      if ((fenceOf(*pod) != grant.fence && !GS_PLANTED(BindsPastFences)) || pod->deleting) {
+      if ((fenceOf(*pod) != grant.fence && !GS_PLANTED(IgnoresFences)) || pod->deleting) {
         release(grant, "the pod changed before it was bound", false);
         return;
       }
@@ -254,7 +254,7 @@ void Scheduler::judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fen
     } else {
       release(grant, "the pod was bound to node " + pod.node.text, false);
     }
-  } else if (after_fence || pod.deleting || (fenceOf(pod) != grant.fence && !GS_PLANTED(BindsPastFences))) {
+  } else if (after_fence || pod.deleting || (fenceOf(pod) != grant.fence && !GS_PLANTED(IgnoresFences))) {
     release(grant,
             after_fence ? "the outcome of its Binding was unknown; fenced"
                         : "the pod changed before it was bound",

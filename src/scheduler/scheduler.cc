@@ -137,10 +137,6 @@ kapi::Effects Scheduler::handle(const Event& event, Now now) {
   }
   settle();
   wakeAtNextDue();
-  for (auto& effect : out_) {
-    if (!GS_PLANTED(WritesAfterLoss)) { break; }
-    if (auto* left = std::get_if<kapi::Call>(&effect)) { left->guarded = false; }
-  }
   return std::exchange(out_, {});
 }
 

@@ -29,7 +29,7 @@ constexpr std::array kWeights{
     Weight{Op::AgentDown, 2}, Weight{Op::Crash, 4},      Weight{Op::Start, 6},     Weight{Op::Stop, 2},
     Weight{Op::Freeze, 4},    Weight{Op::Stall, 4},      Weight{Op::ApiAway, 2},   Weight{Op::Forget, 2},
     Weight{Op::DropLease, 3}, Weight{Op::Foreign, 3},    Weight{Op::Faults, 7},    Weight{Op::Slow, 6},
-    Weight{Op::Break, 3},     Weight{Op::LastWord, 8},
+    Weight{Op::Break, 3},     Weight{Op::LastWord, 8}, Weight{Op::Unlucky, 6},
 };
 
 int below(Rng& rng, int n) { return static_cast<int>(rng.below(static_cast<std::uint64_t>(n))); }
@@ -114,6 +114,11 @@ Step draw(Rng& rng, const std::vector<milliseconds>& hot) {
       s.x = below(rng, kReplicas);
       s.y = below(rng, 3);
       break;
+    case Op::Unlucky:
+      s.x = below(rng, kSlots);
+      s.y = 1 + below(rng, 3);
+      s.z = 1 + below(rng, 8);
+      break;
     case Op::LastWord:
       s.x = below(rng, kReplicas);
       s.y = below(rng, 10);
@@ -152,6 +157,9 @@ std::string whatOf(const Step& s) {
     case Op::Faults: return fmt::format("{} permille of calls fail for {} s", s.z, s.y);
     case Op::Slow: return fmt::format("watches are up to {} ms late for {} s", s.z, s.y);
     case Op::Break: return fmt::format("the watches of replica {} end, kind {}", s.x, s.y);
+    case Op::Unlucky:
+      return fmt::format("the next {} Bindings of pod {} get no answer and land {} writes later", s.y,
+                         slotText(s.x), s.z);
     case Op::LastWord: {
       constexpr const char* kWhat[] = {"Binding", "new lease", "lease written over", "lease deleted", "fence"};
       return fmt::format("replica {} {} after its next {}, which lands {} writes later", s.x,

@@ -43,8 +43,9 @@ enum class Op : std::uint8_t {
   Slow,       // y seconds, z ms at most: watches bring things late
   Break,      // x replica, y how: its watches end
   LastWord,   // x replica, y which call, z writes: the next such call is its last for a while, and lands so many writes to pods and leases later
+  Unlucky,  // x slot, y Bindings, z writes: so many Bindings of that pod get no answer and land so many writes later
 };
-inline constexpr int kOps = static_cast<int>(Op::LastWord) + 1;
+inline constexpr int kOps = static_cast<int>(Op::Unlucky) + 1;
 
 struct Step {
   Duration at{};

@@ -212,6 +212,14 @@ class Play {
     return true;
   }
 
+  bool isUnlucky(const kapi::Call& call) {
+    const auto it =
+        unlucky_.find(fmt::format("/api/v1/namespaces/{}/pods/{}", call.key.ns, call.key.name));
+    if (it == unlucky_.end()) { return false; }
+    under_way_.push_back({call, it->second.z});
+    if (--it->second.y == 0) { unlucky_.erase(it); }
+    return true;
+  }
   CallFate fateOf(sandbox::ReplicaId id, const kapi::Call& call) {
     if (tell_ && call.verb == kapi::Verb::Apply) { copyLog(); say("               apply " + json::print(call.body)); }
     if (tell_ && call.verb == kapi::Verb::List) { copyLog(); say("               read  " + kapi::target(call)); }
@@ -219,6 +227,7 @@ class Play {
       judge_.bindingSent(call);
       if (call.key.name == kPoison) { return {How::Refused, 403, {}, false, false}; }
     }
+    if (call.subresource == "binding" && isUnlucky(call)) { return {How::LostBefore, 0, {}, false, false}; }
     if (call.guarded) {
       if (call.kind == model::Kind::Pod || call.kind == model::Kind::Lease) { countWrite(); }
       if (isLastWord(id, call)) { return {How::LostBefore, 0, {}, false, false}; }
@@ -312,6 +321,7 @@ class Play {
         fault_permille_ = static_cast<std::uint64_t>(s.z);
         return;
       case Op::LastWord: last_words_.push_back(s); return;
+      case Op::Unlucky: unlucky_[podPath(s.x)] = s; return;
       case Op::Slow:
         slow_until_ = world_.now().mono + std::chrono::seconds{s.y};
         slow_ms_ = s.z;
@@ -387,6 +397,7 @@ class Play {
   void calmDown() {
     faults_until_ = slow_until_ = Mono{};
     last_words_.clear();
+    unlucky_.clear();
     for (const auto& one : std::exchange(under_way_, {})) { land(one.call); }
     world_.setApiAway(false);
     for (int i = 0; i < kReplicas; ++i) {
@@ -448,6 +459,7 @@ class Play {
   };
   std::vector<UnderWay> under_way_;
   std::vector<Step> last_words_;
+  std::map<std::string, Step> unlucky_;  // by the pod's path
   std::set<int> gone_;  // nodes
   Mono faults_until_{};
   std::uint64_t fault_permille_ = 0;
