@@ -18,6 +18,10 @@ constexpr int kUnusable =
     500;  // how a watch ends whose lines make no sense: not by itself, and trying again may help
 constexpr std::size_t kShown = 300;  // bytes of a body that is no Status
 
+/// No decoder looks at these arrays, and they are half of a pod.
+constexpr std::array<std::string_view, 5> kUnread = {"managedFields", "env", "volumeMounts", "command",
+                                                     "args"};
+
 /// What follows the first bytes of a body in a message: printable, one line.
 std::string shown(std::string_view body) {
   std::string out{body.substr(0, kShown)};
@@ -27,12 +31,10 @@ std::string shown(std::string_view body) {
   return out;
 }
 
-void readList(const Value& body, model::Kind kind, Outcome& out) {
+/// All but the items, which were decoded as they were read.
+void readList(const Value& body, Outcome& out) {
   out.list_revision = objectRevision(body);
   out.continue_token = text(body["metadata"]["continue"]);
-  const auto& items = body["items"].items();
-  out.items.reserve(items.size());
-  for (const Value& item : items) { out.items.push_back(decodeObject(kind, item)); }
 }
 
 /// The body of a 2xx answer.
@@ -42,7 +44,7 @@ void readBody(const Call& call, const Value& body, Outcome& out) {
     out.reason = text(body["reason"]);
     out.message = text(body["message"]);
   } else if (call.verb == Verb::List) {
-    readList(body, call.kind, out);
+    readList(body, out);
   } else if (kind.empty() || kind == kindInfo(call.kind).name) {
     out.object = decodeObject(call.kind, body);
   }
@@ -59,7 +61,12 @@ bool isUsable(const Call& call, const Value& body, const Outcome& out) {
 
 void readSuccess(const Call& call, std::string_view body, Outcome& out) {
   out.fate = Fate::Applied;
-  const auto json = json::parse(body);
+  json::Reading reading{kUnread, "", nullptr};
+  if (call.verb == Verb::List) {
+    reading.elements_of = "items";
+    reading.on_element = [&](const Value& item) { out.items.push_back(decodeObject(call.kind, item)); };
+  }
+  const auto json = json::parse(body, reading);
   if (json) { readBody(call, *json, out); }
   if (isRead(call.verb) && (!json || !isUsable(call, *json, out))) {
     out.fate = Fate::Unknown;
@@ -107,7 +114,7 @@ Outcome decodeAnswer(const Call& call, int status, std::string_view body, Durati
 }
 
 std::variant<WatchEvent, WatchEnded> decodeWatchLine(Token stream, model::Kind kind, std::string_view line) {
-  const auto json = json::parse(line);
+  const auto json = json::parse(line, {kUnread, "", nullptr});
   if (!json) {
     return ended(stream, kUnusable, "a line of the watch cannot be read: " + json.error().message);
   }
