@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <boost/json/basic_parser_impl.hpp>
 #include <charconv>
 #include <cmath>
@@ -39,13 +40,26 @@ class Builder {
   static constexpr std::size_t max_string_size = max_array_size;
   static constexpr std::size_t max_key_size = max_array_size;
 
+  explicit Builder(const Reading& reading) : reading_{reading} {}
+
   Value take() { return std::move(values_.back()); }
 
   bool on_document_begin(error_code&) { return true; }
   bool on_document_end(error_code&) { return true; }
-  bool on_array_begin(error_code&) { return true; }
-  bool on_object_begin(error_code&) { return true; }
+  bool on_array_begin(error_code&) {
+    begin();
+    if (unread_depth_ == 0 && depth_ == 2 && !keys_.empty() && keys_.back() == reading_.elements_of) {
+      in_elements_ = true;
+    }
+    return true;
+  }
+  bool on_object_begin(error_code&) {
+    begin();
+    return true;
+  }
   bool on_array_end(std::size_t n, error_code&) {
+    if (endUnread()) { return true; }
+    if (depth_ == 1) { in_elements_ = false; }
     const auto first = values_.end() - static_cast<std::ptrdiff_t>(n);
     Array array{std::make_move_iterator(first), std::make_move_iterator(values_.end())};
     values_.erase(first, values_.end());
@@ -53,6 +67,7 @@ class Builder {
     return true;
   }
   bool on_object_end(std::size_t n, error_code&) {
+    if (endUnread()) { return true; }
     Object object;
     object.reserve(n);
     if (n <= kSmallObject) {
@@ -62,30 +77,26 @@ class Builder {
     }
     values_.resize(values_.size() - n);
     keys_.resize(keys_.size() - n);
-    values_.emplace_back(std::move(object));
+    Value& value = values_.emplace_back(std::move(object));
+    if (in_elements_ && depth_ == 2) {
+      reading_.on_element(value);
+      value = {};
+    }
     return true;
   }
   bool on_key_part(Text s, std::size_t, error_code&) { return keep(s); }
   bool on_key(Text s, std::size_t, error_code&) {
-    keys_.push_back(whole(s));
+    if (unread_depth_ == 0) { keys_.push_back(whole(s)); }
     return true;
   }
   bool on_string_part(Text s, std::size_t, error_code&) { return keep(s); }
   bool on_string(Text s, std::size_t, error_code&) {
-    values_.emplace_back(whole(s));
+    if (unread_depth_ == 0) { values_.emplace_back(whole(s)); }
     return true;
   }
   bool on_number_part(Text s, error_code&) { return keep(s); }
-  bool on_int64(std::int64_t i, Text, error_code&) {
-    part_.clear();
-    values_.emplace_back(static_cast<long long>(i));
-    return true;
-  }
-  bool on_uint64(std::uint64_t u, Text, error_code&) {
-    part_.clear();
-    values_.emplace_back(static_cast<unsigned long long>(u));
-    return true;
-  }
+  bool on_int64(std::int64_t i, Text, error_code&) { return number(static_cast<long long>(i)); }
+  bool on_uint64(std::uint64_t u, Text, error_code&) { return number(static_cast<unsigned long long>(u)); }
   /// The library's own conversion is off by a digit now and then; the standard's is exact.
   bool on_double(double approximate, Text s, error_code& ec) {
     const std::string text = whole(s);
@@ -98,23 +109,47 @@ class Builder {
       }
       exact = 0;
     }
-    values_.emplace_back(exact);
-    return true;
+    return number(exact);
   }
   bool on_bool(bool b, error_code&) {
-    values_.emplace_back(b);
+    if (unread_depth_ == 0) { values_.emplace_back(b); }
     return true;
   }
   bool on_null(error_code&) {
-    values_.emplace_back();
+    if (unread_depth_ == 0) { values_.emplace_back(); }
     return true;
   }
   bool on_comment_part(Text, error_code&) { return true; }
   bool on_comment(Text, error_code&) { return true; }
 
  private:
+  [[nodiscard]] bool isUnread(std::string_view key) const {
+    return std::find(reading_.unread.begin(), reading_.unread.end(), key) != reading_.unread.end();
+  }
+  /// An array or object. The last key is the one that it, or the array around it, belongs to.
+  void begin() {
+    ++depth_;
+    if (unread_depth_ == 0 && !keys_.empty() && isUnread(keys_.back())) { unread_depth_ = depth_; }
+  }
+  /// What ends here was left out.
+  bool endUnread() {
+    const auto depth = depth_--;
+    if (unread_depth_ == 0) { return false; }
+    if (unread_depth_ == depth) {
+      unread_depth_ = 0;
+      values_.emplace_back();
+    }
+    return true;
+  }
   bool keep(Text s) {
-    part_.append(s.data(), s.size());
+    if (unread_depth_ == 0) { part_.append(s.data(), s.size()); }
+    return true;
+  }
+  template <class T>
+  bool number(T n) {
+    if (unread_depth_ != 0) { return true; }
+    part_.clear();
+    values_.emplace_back(n);
     return true;
   }
   std::string whole(Text s) {
@@ -148,10 +183,25 @@ class Builder {
     }
   }
 
+  const Reading& reading_;
   std::vector<Value> values_;
   std::vector<std::string> keys_;
   std::string part_;  // a string or number whose beginning the parser gave already
+  std::size_t depth_ = 0;
+  std::size_t unread_depth_ = 0;  // depth of what is left out now; 0: nothing
+  bool in_elements_ = false;      // in the array whose elements are handed on
 };
+
+Result<Value> build(std::string_view text, const Reading& reading) {
+  boost::json::parse_options options;
+  options.max_depth = kMaxDepth;
+  boost::json::basic_parser<Builder> parser{options, reading};
+  boost::json::error_code ec;
+  const std::size_t read = parser.write_some(false, text.data(), text.size(), ec);
+  if (!ec && read < text.size()) { ec = boost::json::make_error_code(boost::json::error::extra_data); }
+  if (ec) { return fail(Code::Invalid, fmt::format("JSON at byte {}: {}", read, ec.message())); }
+  return parser.handler().take();
+}
 
 }  // namespace
 
@@ -283,19 +333,14 @@ Object& Value::object() {
   return std::get<Object>(data_);
 }
 
+Result<Value> parse(std::string_view text, const Reading& reading) { return build(text, reading); }
+
 Result<Value> parse(std::string_view text, std::size_t max_bytes) {
   if (text.size() > max_bytes) {
     return fail(Code::Invalid,
                 fmt::format("JSON of {} bytes is over the limit of {}", text.size(), max_bytes));
   }
-  boost::json::parse_options options;
-  options.max_depth = kMaxDepth;
-  boost::json::basic_parser<Builder> parser{options};
-  boost::json::error_code ec;
-  const std::size_t read = parser.write_some(false, text.data(), text.size(), ec);
-  if (!ec && read < text.size()) { ec = boost::json::make_error_code(boost::json::error::extra_data); }
-  if (ec) { return fail(Code::Invalid, fmt::format("JSON at byte {}: {}", read, ec.message())); }
-  return parser.handler().take();
+  return build(text, {});
 }
 
 Value fromStrings(const std::map<std::string, std::string>& strings) {

@@ -9,9 +9,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <initializer_list>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -124,6 +126,17 @@ inline const Member* Object::end() const { return members_.data() + members_.siz
 
 /// One JSON text. Error: Code::Invalid with the offset and what was expected.
 [[nodiscard]] Result<Value> parse(std::string_view text, std::size_t max_bytes = std::size_t{256} << 20);
+
+/// What parse() need not build. All of the text is checked all the same.
+struct Reading {
+  /// Members with these names whose value is an array or an object (a label of that name has a string) read as null.
+  std::span<const std::string_view> unread;
+  /// Each object in the array of this member of the outermost object goes to `on_element` as soon as it is read, and is null
+  /// in the result: a long list never lies in memory as a whole. An error may come after that.
+  std::string_view elements_of;
+  std::function<void(const Value&)> on_element;
+};
+[[nodiscard]] Result<Value> parse(std::string_view text, const Reading& reading);
 
 /// Compact text. Escapes like Go's encoder (\u003c \u003e \u0026 for < > &), which wire-compatible peers expect.
 /// NaN and infinities print as null. Invalid UTF-8 prints as U+FFFD.

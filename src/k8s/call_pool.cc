@@ -126,7 +126,7 @@ void CallPool::finish(const Ticket& ticket, kapi::Outcome outcome) {
   queue_.finished(ticket.call);
   --out_;
   if (out_ + queue_.size() == 0) { settled_.notifyAll(); }
-  changed_.notifyOne();
+  if (queue_.size() > 0) { changed_.notifyOne(); }
 }
 
 bool CallPool::draining() const {

@@ -18,6 +18,11 @@ constexpr int kUnusable =
     500;  // how a watch ends whose lines make no sense: not by itself, and trying again may help
 constexpr std::size_t kShown = 300;  // bytes of a body that is no Status
 
+/// No decoder looks at these, and they are half of a pod and most of a node.
+constexpr auto kUnread = std::to_array<std::string_view>(
+    {"managedFields", "env", "volumeMounts", "command", "args", "projected", "configMap", "securityContext",
+     "livenessProbe", "readinessProbe", "podIPs", "hostIPs", "images"});
+
 /// What follows the first bytes of a body in a message: printable, one line.
 std::string shown(std::string_view body) {
   std::string out{body.substr(0, kShown)};
@@ -27,12 +32,10 @@ std::string shown(std::string_view body) {
   return out;
 }
 
-void readList(const Value& body, model::Kind kind, Outcome& out) {
+/// All but the items, which were decoded as they were read.
+void readList(const Value& body, Outcome& out) {
   out.list_revision = objectRevision(body);
   out.continue_token = text(body["metadata"]["continue"]);
-  const auto& items = body["items"].items();
-  out.items.reserve(items.size());
-  for (const Value& item : items) { out.items.push_back(decodeObject(kind, item)); }
 }
 
 /// The body of a 2xx answer.
@@ -42,7 +45,7 @@ void readBody(const Call& call, const Value& body, Outcome& out) {
     out.reason = text(body["reason"]);
     out.message = text(body["message"]);
   } else if (call.verb == Verb::List) {
-    readList(body, call.kind, out);
+    readList(body, out);
   } else if (kind.empty() || kind == kindInfo(call.kind).name) {
     out.object = decodeObject(call.kind, body);
   }
@@ -94,17 +97,14 @@ void readFailure(const Body& body, Outcome& out) {
   }
 }
 
-Outcome read(const Call& call, int status, const Body& body, Duration retry_after) {
-  Outcome out;
-  out.token = call.token;
-  out.http = status;
-  out.retry_after = retry_after;
-  if (status >= 200 && status < 300) {
+bool succeeded(int status) { return status >= 200 && status < 300; }
+
+void read(const Call& call, const Body& body, Outcome& out) {
+  if (succeeded(out.http)) {
     readSuccess(call, body, out);
   } else {
     readFailure(body, out);
   }
-  return out;
 }
 
 WatchEnded ended(Token stream, int http, std::string message) { return {stream, http, std::move(message)}; }
@@ -112,25 +112,38 @@ WatchEnded ended(Token stream, int http, std::string message) { return {stream, 
 }  // namespace
 
 Outcome decodeAnswer(const Call& call, int status, std::string_view body, Duration retry_after) {
+  Outcome out;
+  out.token = call.token;
+  out.http = status;
+  out.retry_after = retry_after;
   if (status == 0) {
-    Outcome out;
-    out.token = call.token;
     out.fate = Fate::Unknown;
-    out.retry_after = retry_after;
     out.message = shown(body);
     return out;
   }
-  const auto json = json::parse(body);
-  return json ? read(call, status, {&*json, body, {}}, retry_after)
-              : read(call, status, {nullptr, body, json.error().message}, retry_after);
+  json::Reading reading{kUnread, "", nullptr};
+  if (call.verb == Verb::List && succeeded(status)) {
+    reading.elements_of = "items";
+    reading.on_element = [&](const Value& item) { out.items.push_back(decodeObject(call.kind, item)); };
+  }
+  const auto json = json::parse(body, reading);
+  read(call, json ? Body{&*json, body, {}} : Body{nullptr, body, json.error().message}, out);
+  return out;
 }
 
 Outcome decodeAnswerValue(const Call& call, int status, const Value& body) {
-  return read(call, status, {&body, {}, {}}, {});
+  Outcome out;
+  out.token = call.token;
+  out.http = status;
+  if (call.verb == Verb::List && succeeded(status)) {
+    for (const Value& item : body["items"].items()) { out.items.push_back(decodeObject(call.kind, item)); }
+  }
+  read(call, {&body, {}, {}}, out);
+  return out;
 }
 
 std::variant<WatchEvent, WatchEnded> decodeWatchLine(Token stream, model::Kind kind, std::string_view line) {
-  const auto json = json::parse(line);
+  const auto json = json::parse(line, {kUnread, "", nullptr});
   if (!json) {
     return ended(stream, kUnusable, "a line of the watch cannot be read: " + json.error().message);
   }
