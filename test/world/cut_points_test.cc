@@ -4,6 +4,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <array>
+#include <ostream>
+
 #include "test/world/objects.h"
 #include "test/world/truth.h"
 
@@ -58,6 +61,9 @@ const char* nameOf(Cut cut) {
 
 /// By which door the pod comes.
 enum class Way { Exclusive, Shared, Plain, Ordinary };
+void PrintTo(Way way, std::ostream* out) {
+  *out << std::array{"Exclusive", "Shared", "Plain", "Ordinary"}.at(static_cast<std::size_t>(way));
+}
 
 /// A pod of two GPUs (an ordinary one: of none) is placed, runs and ends; then a pod that needs every GPU of node-b shows that nothing leaked.
 class Play {

@@ -70,6 +70,7 @@ func fateOf(i int) fate {
 // be done.
 type churn struct {
 	client  *kubernetes.Clientset
+	env     int
 	mutex   sync.Mutex
 	born    map[string]time.Time // creation, by name
 	bound   map[types.UID]time.Time
@@ -84,9 +85,10 @@ func churnCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clients
 	until := flags.String("until", "", "go on until this file is there, too")
 	rate := flags.Float64("per-second", 30, "how many are created in a second")
 	alive := flags.Int("alive", 500, "create none while so many exist")
+	env := flags.Int("env", 0, "environment variables of each, some 90 bytes of JSON each")
 	stay := flags.Int("stay", 100, "so many of them, the last ones, stay (label "+staysLabel+")")
 	return func(ctx context.Context, client *kubernetes.Clientset) error {
-		c := &churn{client: client, born: map[string]time.Time{}, bound: map[types.UID]time.Time{},
+		c := &churn{client: client, env: *env, born: map[string]time.Time{}, bound: map[types.UID]time.Time{},
 			ended: map[types.UID]time.Time{}, counts: map[string]int{}, numbers: map[string]int{}}
 		started := time.Now()
 		for _, one := range churnKinds {
@@ -146,6 +148,7 @@ func (c *churn) make(ctx context.Context, i int, stays bool, next <-chan time.Ti
 	kind := churnKinds[fateOf(i).kind]
 	pod := podObject(podSpec{
 		name: fmt.Sprintf("churn-%d", i), namespace: churnNamespace, scheduler: "gpu-scheduler", claim: kind.claim, gpus: kind.gpus,
+		env: c.env,
 	})
 	pod.Labels = map[string]string{churnLabel: "yes"}
 	if stays {
