@@ -207,19 +207,19 @@ model::Pod decodePod(const Value& v) {
   pod.node = model::NodeName{spec["nodeName"].str()};
   const std::int64_t priority = spec["priority"].intOr(0);
   pod.priority = static_cast<std::int32_t>(std::clamp<std::int64_t>(priority, INT32_MIN, INT32_MAX));
-  pod.node_selector = stringMap(spec["nodeSelector"]);
-  pod.tolerations = tolerationsOf(spec);
-  for (const Value& gate : spec["schedulingGates"].items()) {
-    pod.scheduling_gates.push_back(text(gate["name"]));
-  }
   std::set<std::string> unsupported;
   pod.requests = podRequests(v, unsupported);
-  addUnsupported(spec, unsupported);
-  pod.unsupported.assign(unsupported.begin(), unsupported.end());
   if (pod.bound()) {
     pod.keeps_away = antiAffinity(spec, pod.key.ns);
   } else {
     pod.labels = stringMap(meta["labels"]);
+    pod.node_selector = stringMap(spec["nodeSelector"]);
+    pod.tolerations = tolerationsOf(spec);
+    for (const Value& gate : spec["schedulingGates"].items()) {
+      pod.scheduling_gates.push_back(text(gate["name"]));
+    }
+    addUnsupported(spec, unsupported);
+    pod.unsupported.assign(unsupported.begin(), unsupported.end());
   }
   readStatus(v["status"], pod);
   pod.containers_reported_terminated = allReportedTerminated(v["status"], spec["containers"].items().size());

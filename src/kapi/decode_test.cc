@@ -33,6 +33,13 @@ constexpr const char* kPod = R"({
     {"type":"Ready","status":"True"}],
     "containerStatuses":[{"name":"c","state":{"running":{}},"started":true}]}})";
 
+/// The same before it was bound.
+std::string unboundPod() {
+  std::string text = kPod;
+  const std::string node = R"("nodeName":"node-a",)";
+  return text.erase(text.find(node), node.size());
+}
+
 TEST(DecodePod, ReadsTheFieldsThatWeUse) {
   const model::Pod pod = decodePod(parsed(kPod));
   EXPECT_EQ(pod.key, (model::ObjectKey{"team-a", "train-0"}));
@@ -48,12 +55,20 @@ TEST(DecodePod, ReadsTheFieldsThatWeUse) {
   EXPECT_FALSE(pod.is_agent);
   EXPECT_EQ(pod.priority, 7);
   EXPECT_EQ(pod.bound_at, parseTime("2025-06-15T15:06:41Z"));
-  EXPECT_EQ(pod.node_selector, (std::map<std::string, std::string>{{"disk", "ssd"}}));
-  EXPECT_EQ(pod.scheduling_gates, std::vector<std::string>{"quota"});
   EXPECT_EQ(pod.requests.cpu_milli, 2000);
   EXPECT_EQ(pod.requests.get(model::kNvidiaGpu), 1);
   EXPECT_EQ(pod.scheduled, (model::ScheduledCondition{"True", "", ""}));
   EXPECT_TRUE(pod.unsupported.empty());
+}
+
+TEST(DecodePod, KeepsWhatOnlyAPlacementAsksUntilItIsBound) {
+  const model::Pod pod = decodePod(parsed(unboundPod()));
+  EXPECT_EQ(pod.node_selector, (std::map<std::string, std::string>{{"disk", "ssd"}}));
+  EXPECT_EQ(pod.scheduling_gates, std::vector<std::string>{"quota"});
+  EXPECT_EQ(pod.labels, (model::Labels{{"app", "train"}}));
+  const model::Pod bound = decodePod(parsed(kPod));
+  EXPECT_TRUE(bound.node_selector.empty() && bound.scheduling_gates.empty() && bound.labels.empty() &&
+              bound.tolerations.empty());
 }
 
 TEST(DecodePod, KeepsOnlyTheAnnotationsThatSomebodyReads) {
@@ -64,7 +79,7 @@ TEST(DecodePod, KeepsOnlyTheAnnotationsThatSomebodyReads) {
 }
 
 TEST(DecodePod, ATolerationWithAnUnknownOperatorToleratesNothing) {
-  EXPECT_EQ(decodePod(parsed(kPod)).tolerations,
+  EXPECT_EQ(decodePod(parsed(unboundPod())).tolerations,
             (std::vector<model::Toleration>{{"k", "v", "NoSchedule", false}, {"", "", "", true}}));
 }
 

@@ -56,15 +56,17 @@ struct Pod {
 
   /// What the pod asks of a node: max(init containers, sum of containers + sidecars) + overhead. Counts as kube-scheduler's.
   Resources requests;
+  ScheduledCondition scheduled;
+  std::vector<AntiAffinityTerm> keeps_away;  // of a bound pod: required anti-affinity; sorted, unique
+
+  // What only a placement asks; empty once the pod is bound.
   std::map<std::string, std::string> node_selector;
   std::vector<Toleration> tolerations;
   std::vector<std::string> scheduling_gates;
+  Labels labels;
   /// Fields used that we do not count yet, as their paths ("spec.affinity", "spec.containers[].ports[].hostPort" ...),
   /// sorted, unique. Such a pod is Unschedulable with that reason (design 3.11).
   std::vector<std::string> unsupported;
-  ScheduledCondition scheduled;
-  Labels labels;                             // kept while it is unbound
-  std::vector<AntiAffinityTerm> keeps_away;  // of a bound pod: required anti-affinity; sorted, unique
 
   [[nodiscard]] bool finished() const { return phase == PodPhase::Succeeded || phase == PodPhase::Failed; }
   [[nodiscard]] bool bound() const { return !node.empty(); }
