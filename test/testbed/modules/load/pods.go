@@ -21,6 +21,7 @@ type podSpec struct {
 	namespace, name, scheduler, claim string
 	gpus                              int
 	node                              string // bound from the start
+	env                               int    // variables of its container, some 90 bytes of JSON each
 }
 
 func podsCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientset) error {
@@ -33,6 +34,7 @@ func podsCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientse
 	flags.StringVar(&spec.scheduler, "scheduler", "gpu-scheduler", "their schedulerName")
 	flags.StringVar(&spec.claim, "claim", "", "pods that name this GpuClaim")
 	flags.IntVar(&spec.gpus, "gpus", 0, "pods with so many nvidia.com/gpu")
+	flags.IntVar(&spec.env, "env", 0, "environment variables of their container, for the size of real pods")
 	boundTo := flags.Int("bound-to", 0, "create them bound, in turn to node-0 .. of so many nodes")
 	return func(ctx context.Context, client *kubernetes.Clientset) error {
 		kinds := 0
@@ -85,6 +87,10 @@ func podObject(spec podSpec) *corev1.Pod {
 			}},
 		},
 	}
+	for i := range spec.env {
+		pod.Spec.Containers[0].Env = append(pod.Spec.Containers[0].Env,
+			corev1.EnvVar{Name: fmt.Sprintf("TRAINER_OPTION_%02d", i), Value: "a value of some length"})
+	}
 	if spec.claim != "" {
 		pod.Annotations = map[string]string{claimAnnotation: spec.claim}
 	}
@@ -95,16 +101,42 @@ func waitBoundCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Cli
 	count := flags.Int("count", 1, "how many bound pods to wait for")
 	namespace := flags.String("namespace", "", "only pods of this namespace")
 	timeout := flags.Duration("timeout", 5*time.Minute, "give up after")
+	events := flags.Bool("events", false, "then wait, 30 s at most, for as many events in that namespace")
 	return func(ctx context.Context, client *kubernetes.Clientset) error {
 		ctx, cancel := context.WithTimeout(ctx, *timeout)
 		defer cancel()
-		return waitBound(ctx, client, *namespace, *count)
+		first, err := waitBound(ctx, client, *namespace, *count)
+		if err != nil || !*events {
+			return err
+		}
+		return waitEvents(ctx, client, *namespace, *count, first)
+	}
+}
+
+// waitEvents prints how many events there are, and how long after `first` the last of them was there.
+func waitEvents(ctx context.Context, client *kubernetes.Clientset, namespace string, count int, first time.Time) error {
+	deadline := time.Now().Add(30 * time.Second)
+	for {
+		// A page of one says how many remain, at next to no cost.
+		page, err := client.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{Limit: 1})
+		if err != nil {
+			return err
+		}
+		found := len(page.Items)
+		if page.RemainingItemCount != nil {
+			found += int(*page.RemainingItemCount)
+		}
+		if found >= count || time.Now().After(deadline) {
+			printRate("events", found, time.Since(first))
+			return nil
+		}
+		time.Sleep(10 * time.Millisecond)
 	}
 }
 
 // waitBound counts pods by uid at the moment when their watch event arrives here. Pods that were bound
 // before it started count as bound at the start.
-func waitBound(ctx context.Context, client *kubernetes.Clientset, namespace string, count int) error {
+func waitBound(ctx context.Context, client *kubernetes.Clientset, namespace string, count int) (first time.Time, err error) {
 	bound := make(chan types.UID, 1024)
 	note := func(thing any) {
 		if pod := thing.(*corev1.Pod); pod.Spec.NodeName != "" {
@@ -119,11 +151,11 @@ func waitBound(ctx context.Context, client *kubernetes.Clientset, namespace stri
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: note, UpdateFunc: func(_, now any) { note(now) },
 	}); err != nil {
-		return err
+		return first, err
 	}
 	go informer.Run(ctx.Done())
 
-	var first, last time.Time
+	var last time.Time
 	seen := map[types.UID]bool{}
 	for len(seen) < count {
 		select {
@@ -137,12 +169,12 @@ func waitBound(ctx context.Context, client *kubernetes.Clientset, namespace stri
 				first = last
 			}
 		case <-ctx.Done():
-			return fmt.Errorf("%d of %d pods are bound: %w", len(seen), count, ctx.Err())
+			return first, fmt.Errorf("%d of %d pods are bound: %w", len(seen), count, ctx.Err())
 		}
 	}
 	fmt.Printf("first=%s last=%s ", first.UTC().Format(time.RFC3339Nano), last.UTC().Format(time.RFC3339Nano))
 	printRate("bound", count, last.Sub(first))
-	return nil
+	return first, nil
 }
 
 func printRate(what string, count int, took time.Duration) {

@@ -1,0 +1,129 @@
+// How fast lists are decoded. One core, no I/O, CPU seconds: the bytes of an answer of the API server -> Outcome, by the
+// function that the client calls for every answer (kapi::decodeAnswer).
+//
+//   decode_bench [google-benchmark flags]   the benchmarks by name
+//   decode_bench --json FILE                the figure (docs/benchmarks.md) as a flat JSON object:
+//
+//   list_decode_mb_s   MB (10^6 bytes) of JSON per CPU second: 50,000 pods of 4 KB in pages of 500
+//
+// The pods are bench/pod.json, as kube-apiserver 1.33 gave it back, under other names. Run in the repository's root.
+#include <benchmark/benchmark.h>
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "json/value.h"
+#include "kapi/decode.h"
+#include "kapi/write.h"
+
+namespace gs::kapi {
+namespace {
+
+constexpr int kPods = 50'000;
+constexpr int kPage = 500;
+constexpr int kNodes = 5'000;
+constexpr const char* kPodFile = "bench/pod.json";
+
+json::Value podFile() {
+  std::ifstream file{kPodFile};
+  auto pod = json::parse(std::string{std::istreambuf_iterator<char>{file}, {}});
+  if (!pod) {
+    std::fprintf(stderr, "%s: %s; run in the repository's root\n", kPodFile, pod.error().message.c_str());
+    std::exit(1);
+  }
+  return *std::move(pod);
+}
+
+/// One page of a list, as bytes.
+std::string pageOf(json::Value pod, int first, int count, Rng& rng) {
+  json::Array items;
+  for (int i = first; i < first + count; ++i) {
+    json::Value& meta = pod.child("metadata");
+    meta.set("name", fmt::format("trainer-7c9d8b6f5-{:05}", i));
+    meta.set("uid", rng.uuid());
+    meta.set("resourceVersion", std::to_string(1'000'000 + i));
+    pod.child("spec").set("nodeName", fmt::format("node-{}", i % kNodes));
+    items.push_back(pod);
+  }
+  json::Object list{{"kind", "PodList"}, {"apiVersion", "v1"}};
+  list["metadata"] = json::Object{{"resourceVersion", "9000000"}, {"continue", "next"}};
+  list["items"] = std::move(items);
+  return json::print(json::Value{std::move(list)});
+}
+
+double cpuSeconds() {
+  timespec t{};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + static_cast<double>(t.tv_nsec) * 1e-9;
+}
+
+void BM_DecodePage(benchmark::State& state) {
+  Rng rng{1};
+  const std::string page = pageOf(podFile(), 0, kPage, rng);
+  const Call call = listObjects(model::Kind::Pod, "", kPage, "", "");
+  for (auto _ : state) { benchmark::DoNotOptimize(decodeAnswer(call, 200, page, {})); }
+  state.SetBytesProcessed(static_cast<std::int64_t>(page.size()) * state.iterations());
+}
+BENCHMARK(BM_DecodePage)->Unit(benchmark::kMillisecond);
+
+void BM_ParsePage(benchmark::State& state) {
+  Rng rng{1};
+  const std::string page = pageOf(podFile(), 0, kPage, rng);
+  for (auto _ : state) { benchmark::DoNotOptimize(json::parse(page)); }
+  state.SetBytesProcessed(static_cast<std::int64_t>(page.size()) * state.iterations());
+}
+BENCHMARK(BM_ParsePage)->Unit(benchmark::kMillisecond);
+
+/// All pages, one after the other; the pods are kept to the end, as a reflector keeps them.
+double megabytesPerSecond() {
+  const json::Value pod = podFile();
+  const Call call = listObjects(model::Kind::Pod, "", kPage, "", "");
+  Rng rng{1};
+  std::vector<model::Object> pods;
+  double bytes = 0;
+  double seconds = 0;
+  for (int first = 0; first < kPods; first += kPage) {
+    const std::string page = pageOf(pod, first, kPage, rng);
+    const double start = cpuSeconds();
+    Outcome outcome = decodeAnswer(call, 200, page, {});
+    pods.insert(pods.end(), outcome.items.begin(), outcome.items.end());
+    outcome = {};
+    seconds += cpuSeconds() - start;
+    bytes += static_cast<double>(page.size());
+  }
+  if (pods.size() != kPods) { std::exit(1); }
+  return bytes / 1e6 / seconds;
+}
+
+int writeFigures(const char* path) {
+  double best = 0;
+  for (int i = 0; i < 3; ++i) { best = std::max(best, megabytesPerSecond()); }
+  const std::string text = fmt::format("{{\"list_decode_mb_s\": {:.0f}}}\n", best);
+  std::fputs(text.c_str(), stdout);
+  std::FILE* file = std::fopen(path, "w");
+  if (file == nullptr) {
+    std::fprintf(stderr, "decode_bench: cannot write %s\n", path);
+    return 1;
+  }
+  std::fputs(text.c_str(), file);
+  return std::fclose(file) == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace gs::kapi
+
+int main(int argc, char** argv) {
+  if (argc == 3 && std::strcmp(argv[1], "--json") == 0) { return gs::kapi::writeFigures(argv[2]); }
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) { return 1; }
+  benchmark::RunSpecifiedBenchmarks();
+  return 0;
+}
