@@ -47,25 +47,19 @@ class Builder {
   bool on_document_begin(error_code&) { return true; }
   bool on_document_end(error_code&) { return true; }
   bool on_array_begin(error_code&) {
-    ++depth_;
-    if (unread_depth_ != 0 || keys_.empty()) { return true; }
-    if (isUnread(keys_.back())) { unread_depth_ = depth_; }
-    if (depth_ == 2 && keys_.back() == reading_.elements_of) { in_elements_ = true; }
+    begin();
+    if (unread_depth_ == 0 && depth_ == 2 && !keys_.empty() && keys_.back() == reading_.elements_of) {
+      in_elements_ = true;
+    }
     return true;
   }
   bool on_object_begin(error_code&) {
-    ++depth_;
+    begin();
     return true;
   }
   bool on_array_end(std::size_t n, error_code&) {
-    const auto depth = depth_--;
-    if (unread_depth_ == depth) {
-      unread_depth_ = 0;
-      values_.emplace_back();
-      return true;
-    }
-    if (unread_depth_ != 0) { return true; }
-    if (depth == 2) { in_elements_ = false; }
+    if (endUnread()) { return true; }
+    if (depth_ == 1) { in_elements_ = false; }
     const auto first = values_.end() - static_cast<std::ptrdiff_t>(n);
     Array array{std::make_move_iterator(first), std::make_move_iterator(values_.end())};
     values_.erase(first, values_.end());
@@ -73,8 +67,7 @@ class Builder {
     return true;
   }
   bool on_object_end(std::size_t n, error_code&) {
-    --depth_;
-    if (unread_depth_ != 0) { return true; }
+    if (endUnread()) { return true; }
     Object object;
     object.reserve(n);
     if (n <= kSmallObject) {
@@ -133,6 +126,21 @@ class Builder {
   [[nodiscard]] bool isUnread(std::string_view key) const {
     return std::find(reading_.unread.begin(), reading_.unread.end(), key) != reading_.unread.end();
   }
+  /// An array or object. The last key is the one that it, or the array around it, belongs to.
+  void begin() {
+    ++depth_;
+    if (unread_depth_ == 0 && !keys_.empty() && isUnread(keys_.back())) { unread_depth_ = depth_; }
+  }
+  /// What ends here was left out.
+  bool endUnread() {
+    const auto depth = depth_--;
+    if (unread_depth_ == 0) { return false; }
+    if (unread_depth_ == depth) {
+      unread_depth_ = 0;
+      values_.emplace_back();
+    }
+    return true;
+  }
   bool keep(Text s) {
     if (unread_depth_ == 0) { part_.append(s.data(), s.size()); }
     return true;
@@ -180,7 +188,7 @@ class Builder {
   std::vector<std::string> keys_;
   std::string part_;  // a string or number whose beginning the parser gave already
   std::size_t depth_ = 0;
-  std::size_t unread_depth_ = 0;  // depth of the array that is left out now
+  std::size_t unread_depth_ = 0;  // depth of what is left out now; 0: nothing
   bool in_elements_ = false;      // in the array whose elements are handed on
 };
 

@@ -129,7 +129,7 @@ inline const Member* Object::end() const { return members_.data() + members_.siz
 
 /// What parse() need not build. All of the text is checked all the same.
 struct Reading {
-  /// Members with these names whose value is an array (a label of that name has a string) read as null.
+  /// Members with these names whose value is an array or an object (a label of that name has a string) read as null.
   std::span<const std::string_view> unread;
   /// Each object in the array of this member of the outermost object goes to `on_element` as soon as it is read, and is null
   /// in the result: a long list never lies in memory as a whole. An error may come after that.

@@ -18,9 +18,10 @@ constexpr int kUnusable =
     500;  // how a watch ends whose lines make no sense: not by itself, and trying again may help
 constexpr std::size_t kShown = 300;  // bytes of a body that is no Status
 
-/// No decoder looks at these arrays, and they are half of a pod.
-constexpr std::array<std::string_view, 5> kUnread = {"managedFields", "env", "volumeMounts", "command",
-                                                     "args"};
+/// No decoder looks at these, and they are half of a pod and most of a node.
+constexpr auto kUnread = std::to_array<std::string_view>(
+    {"managedFields", "env", "volumeMounts", "command", "args", "projected", "configMap", "securityContext",
+     "livenessProbe", "readinessProbe", "podIPs", "hostIPs", "images"});
 
 /// What follows the first bytes of a body in a message: printable, one line.
 std::string shown(std::string_view body) {
