@@ -145,7 +145,7 @@ int serve(const Flags& flags, k8s::Access access, const sigset_t& signals) {
 }
 
 /// A page of a list is decoded on any of some forty threads, once. By itself glibc would keep an arena for each of them, as
-/// large as the largest page was: half of the process at 15,000 pods.
+/// large as the largest page was: half of the process at 12,000 pods.
 void keepMemorySmall() {
   mallopt(M_ARENA_MAX, 2);
   mallopt(M_TRIM_THRESHOLD, 1 << 20);

@@ -106,20 +106,27 @@ void Reflector::listFailed(const Outcome& outcome, Now now, Output& out) {
   wait(absent_ ? kAbsentWait : outcome.retry_after, now, out);
 }
 
+/// What is known and neither in the list nor newer than it.
+void Reflector::removeVanished(Output& out) {
+  if (known_.empty()) { return; }  // as at the first list, the longest of all
+  std::unordered_set<model::ObjectKey> listed;
+  for (const auto& object : listed_) { listed.insert(keyOf(object)); }
+  std::vector<model::ObjectKey> vanished;
+  for (const auto& [key, known] : known_) {
+    if (!listed.contains(key) && known.revision <= list_revision_) { vanished.push_back(key); }
+  }
+  std::sort(vanished.begin(), vanished.end());
+  for (const auto& key : vanished) { remove(key, list_revision_, out); }
+}
+
 /// The difference between what was known and the list, deletions first (a name may have a new uid).
 void Reflector::listComplete(Now now, Output& out) {
   absent_ = false;
   list_failed_ = false;
   trouble_.clear();
-  std::unordered_map<model::ObjectKey, const model::Object*> listed;
-  for (const auto& object : listed_) { listed.emplace(keyOf(object), &object); }
-  std::vector<model::ObjectKey> vanished;
-  for (const auto& [key, known] : known_) {
-    const auto it = listed.find(key);
-    if (it == listed.end() && known.revision <= list_revision_) { vanished.push_back(key); }
-  }
-  std::sort(vanished.begin(), vanished.end());
-  for (const auto& key : vanished) { remove(key, list_revision_, out); }
+  removeVanished(out);
+  known_.reserve(listed_.size());
+  out.changes.reserve(out.changes.size() + listed_.size());
   for (const auto& object : listed_) { upsert(object, revisionOf(object), out); }
   listed_.clear();
   listed_.shrink_to_fit();

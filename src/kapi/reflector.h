@@ -97,6 +97,7 @@ class Reflector {
   void askPage(const std::string& continue_token, Output& out);
   void page(const Outcome& outcome, Now now, Output& out);
   void listComplete(Now now, Output& out);
+  void removeVanished(Output& out);
   void listFailed(const Outcome& outcome, Now now, Output& out);
   void say(std::string trouble, Output& out);
   void watch(Output& out);
