@@ -46,7 +46,7 @@ TEST_P(Halves, ThatComeTogetherFillEachGpuToItsLimitAndNoFurther) {
   world.create(claim("half", 1, Object{{"exclusivity", "Shared"}}));
   for (int i = 0; i < pods; ++i) { world.create(pod(fmt::format("p{}", i), "half")); }
   world.startReplica(config);
-  ASSERT_TRUE(world.runUntil([&] { return readTruth(world).bound.size() == placed; }, 120s));
+  ASSERT_TRUE(world.runUntil([&, &all = placed] { return readTruth(world).bound.size() == all; }, 120s));
   world.run(10s);
   const Truth truth = readTruth(world);
   EXPECT_EQ(truth.bound.size(), placed);
