@@ -99,7 +99,7 @@ function(gs_sim)
   target_link_libraries(planted_main PRIVATE sim)
   set(quick "")
   if(GS_SANITIZE)  # ten times slower: those that show in the first seeds
-    set(quick BindsBlindly BindsEarly UpdatesBlindly ForgetsSharers ForgetsOnEnd)
+    set(quick BindsBlindly BindsEarly ForgetsSharers ForgetsOnEnd)
   endif()
   add_test(NAME planted_bugs COMMAND planted_main ${quick})
   set_tests_properties(planted_bugs PROPERTIES LABELS world TIMEOUT 900)
