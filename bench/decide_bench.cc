@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "bench/figures.h"
 #include "sched/decider.h"
 #include "sched/queue.h"
 
@@ -263,14 +264,7 @@ int writeFigures(const char* path) {
       "{{\"decide_per_s\": {:.0f}, \"decide_mixed_per_s\": {:.0f}, \"decide_growth\": {:.3f}, "
       "\"decide_misfit_ratio\": {:.3f}}}\n",
       1 / single, 1 / mixed, growth, misfit);
-  std::fputs(text.c_str(), stdout);
-  std::FILE* file = std::fopen(path, "w");
-  if (file == nullptr) {
-    std::fprintf(stderr, "decide_bench: cannot write %s\n", path);
-    return 1;
-  }
-  std::fputs(text.c_str(), file);
-  return std::fclose(file) == 0 ? 0 : 1;
+  return bench::writeFigures(text, path);
 }
 
 }  // namespace

@@ -23,6 +23,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "bench/figures.h"
 #include "json/value.h"
 #include "kapi/decode.h"
 #include "kapi/write.h"
@@ -118,14 +119,7 @@ int writeFigures(const char* path) {
   double best = 0;
   for (int i = 0; i < 3; ++i) { best = std::max(best, megabytesPerSecond()); }
   const std::string text = fmt::format("{{\"list_decode_mb_s\": {:.0f}}}\n", best);
-  std::fputs(text.c_str(), stdout);
-  std::FILE* file = std::fopen(path, "w");
-  if (file == nullptr) {
-    std::fprintf(stderr, "decode_bench: cannot write %s\n", path);
-    return 1;
-  }
-  std::fputs(text.c_str(), file);
-  return std::fclose(file) == 0 ? 0 : 1;
+  return bench::writeFigures(text, path);
 }
 
 }  // namespace

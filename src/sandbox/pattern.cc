@@ -369,24 +369,24 @@ std::optional<Pattern> Pattern::compile(std::string_view text) {
 /// Adds `start` and all that is reached from it without a character. `mark` keeps each instruction once per step.
 void Pattern::follow(std::vector<std::uint32_t>& threads, std::vector<std::uint32_t>& mark,
                      std::uint32_t generation, std::uint32_t start, bool at_begin, bool at_end) const {
-  std::vector<std::uint32_t> todo{start};
-  while (!todo.empty()) {
-    const std::uint32_t pc = todo.back();
-    todo.pop_back();
+  std::vector<std::uint32_t> reached{start};
+  while (!reached.empty()) {
+    const std::uint32_t pc = reached.back();
+    reached.pop_back();
     if (mark[pc] == generation) { continue; }
     mark[pc] = generation;
     const Instruction& in = program_[pc];
     switch (in.op) {
-      case Op::Jump: todo.push_back(in.x); break;
+      case Op::Jump: reached.push_back(in.x); break;
       case Op::Split:
-        todo.push_back(in.y);
-        todo.push_back(in.x);
+        reached.push_back(in.y);
+        reached.push_back(in.x);
         break;
       case Op::Begin:
-        if (at_begin) { todo.push_back(pc + 1); }
+        if (at_begin) { reached.push_back(pc + 1); }
         break;
       case Op::End:
-        if (at_end) { todo.push_back(pc + 1); }
+        if (at_end) { reached.push_back(pc + 1); }
         break;
       case Op::Char:
       case Op::Match: threads.push_back(pc); break;

@@ -98,6 +98,7 @@ provider_audit() {
 
 provider_save() {
   if alive "$CASE_DIR/cluster" apiserver; then
+    # For who reads a failure; the case is over, and its verdict is not changed by a server that is half gone.
     timeout 20 kubectl get nodes,pods,leases,gpuclaims,gpunodestatuses,events -A -o yaml >"$CASE_DIR/objects.yaml" 2>&1 || true
   fi
   rm -rf "$CASE_DIR/cluster/etcd"

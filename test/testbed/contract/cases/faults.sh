@@ -68,29 +68,23 @@ placed_since "$at"
 start_scheduler "$first"
 expect_ready "$first"
 
-step "kill -9 of the API server, which is away for 5 s"
-at=$(now)
-provider_stop_api
-sleep 5 # the length of the outage
-provider_start_api
-note "it is back $(elapsed_ms "$at") ms after it"
-a_leader >/dev/null
-note "one of the two leads $(elapsed_ms "$at") ms after it"
-placed_since "$at"
-expect_ready alpha
-expect_ready beta
+# outage WHAT STOP START: it is killed and comes back; then one of the two leads again.
+outage() {
+  step "kill -9 of $1, which is away for 5 s"
+  at=$(now)
+  "$2"
+  sleep 5 # the length of the outage
+  "$3"
+  note "it is back $(elapsed_ms "$at") ms after it"
+  a_leader >/dev/null
+  note "one of the two leads $(elapsed_ms "$at") ms after it"
+  placed_since "$at"
+  expect_ready alpha
+  expect_ready beta
+}
 
-step "kill -9 of etcd, which is away for 5 s"
-at=$(now)
-provider_stop_store
-sleep 5 # the length of the outage
-provider_start_store
-note "it is back $(elapsed_ms "$at") ms after it"
-a_leader >/dev/null
-note "one of the two leads $(elapsed_ms "$at") ms after it"
-placed_since "$at"
-expect_ready alpha
-expect_ready beta
+outage "the API server" provider_stop_api provider_start_api
+outage etcd provider_stop_store provider_start_store
 
 step "the leader stands still for 30 s, and wakes up when another one has long led; leases are deleted by hand meanwhile"
 stalled=$(a_leader)
