@@ -146,11 +146,25 @@ std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
   return told;
 }
 
-/// As its last lease said; without one as its claim says now.
-bool Scheduler::sharesDevices(const model::Pod& pod) const {
+/// As its last lease said; without one as its claim says now; with neither: when another pod of ours has a device too.
+bool Scheduler::sharesDevices(const model::Pod& pod, const std::vector<int>& ids) const {
   if (const auto known = engine_.shares(pod.uid)) { return *known; }
-  const model::GpuClaim* claim = engine_.cache().claim({pod.key.ns, sched::claimName(pod)});
-  return claim != nullptr && claim->exclusivity == model::Exclusivity::Shared;
+  if (const auto* claim = engine_.cache().claim({pod.key.ns, sched::claimName(pod)})) {
+    return claim->exclusivity == model::Exclusivity::Shared;
+  }
+  return std::any_of(ids.begin(), ids.end(), [&](int id) { return anotherOfOursHas(pod, id); });
+}
+
+/// Another running pod of ours holds this device of the pod's node.
+bool Scheduler::anotherOfOursHas(const model::Pod& pod, int id) const {
+  const sched::NodeState* node = engine_.ledger().find(pod.node);
+  const sched::DeviceState* device = node == nullptr ? nullptr : node->device(id);
+  if (device == nullptr) { return false; }
+  return std::any_of(device->holders.begin(), device->holders.end(), [&](const sched::Holder& holder) {
+    const model::Pod* other = engine_.cache().pod(holder.uid);
+    return other != nullptr && other->uid != pod.uid && ours(*other) && other->node == pod.node &&
+           !other->finished();
+  });
 }
 
 /// Every device that `allocated` names has a lease that names the pod, unless another pod's lease holds it.
@@ -164,7 +178,7 @@ void Scheduler::keepLeases(const model::Pod& pod, const std::vector<int>& ids) {
     if (written || !desk_.idle(key, pod.uid)) { continue; }
     const bool others = lease != nullptr && !lease->shared() && !names(lease, pod.uid);
     if (others && warned_.contains({pod.uid, "GpuHeldByOther"})) { continue; }  // said already
-    const bool shared = sharesDevices(pod);
+    const bool shared = sharesDevices(pod, ids);
     if (!reservation) { reservation = model::ReservationId{rng_.uuid()}; }
     desk_.take(key, claimant(pod.uid, pod.key, *reservation, {pod.node, ids, shared}, id), false);
   }

@@ -125,7 +125,8 @@ class Scheduler {
   void keepLeases(const model::Pod& pod, const std::vector<int>& ids);
   [[nodiscard]] std::optional<std::vector<int>> devicesOf(const model::Pod& pod,
                                                           const std::optional<std::vector<int>>& told) const;
-  [[nodiscard]] bool sharesDevices(const model::Pod& pod) const;
+  [[nodiscard]] bool sharesDevices(const model::Pod& pod, const std::vector<int>& ids) const;
+  [[nodiscard]] bool anotherOfOursHas(const model::Pod& pod, int id) const;
   void dropStrayLeases(const model::Pod& pod, const std::vector<int>& ids);
   void proveGone(const model::Uid& uid);
   bool adopt(const model::Pod& pod);

@@ -174,6 +174,29 @@ TEST_F(Scheduling, SharersShareOneLease) {
   EXPECT_TRUE(eventually([&] { return leases() == 0; }));
 }
 
+TEST_F(Scheduling, SharersKeepTheirDeviceWhenNothingSaysAnyMoreThatTheyShare) {
+  world.create(claim("s", 1, {{"exclusivity", "Shared"}}));
+  world.create(pod("a", "s"));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("a").empty(); }));
+  world.run(5s);
+  for (const char* name : {"b", "c", "d", "e"}) { world.create(pod(name, "s")); }
+  ASSERT_TRUE(eventually([&] { return readTruth(world).waiting.empty(); }));
+  const Truth before = readTruth(world);
+  ASSERT_TRUE(std::any_of(before.devices.begin(), before.devices.end(),
+                          [](const auto& device) { return device.second.size() == 2; }));
+  world.crash(0);
+  for (const auto& [name, holder] : before.leases) {
+    const auto at =
+        "/apis/coordination.k8s.io/v1/namespaces/default/leases/" + name.substr(name.find('/') + 1);
+    ASSERT_EQ(world.request("DELETE", at).code, 200);
+  }
+  ASSERT_EQ(world.request("DELETE", "/apis/gpu.scheduling/v1/namespaces/default/gpuclaims/s").code, 200);
+  world.restart(0);
+  expectSettled();
+  EXPECT_EQ(readTruth(world).devices, before.devices);
+  EXPECT_EQ(leases(), before.leases.size());
+}
+
 TEST_F(Scheduling, AnUnhealthyDeviceIsNotGiven) {
   world.agents().failGpu("node-a", 0, 79);
   world.run(2s);
