@@ -19,6 +19,7 @@ gs_find(GTest CONFIG)
 gs_find(rapidcheck CONFIG)
 gs_find(benchmark CONFIG)
 gs_find(Boost 1.81 CONFIG COMPONENTS json)
+gs_find(simdjson CONFIG)
 
 # Debian's package file for prometheus-cpp also wants the pull and push parts; the core library is all we use.
 if(NOT TARGET prometheus-cpp::core)

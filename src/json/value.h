@@ -1,4 +1,4 @@
-// A JSON document as a plain value, and the one door to the JSON library (parsing is the library's, in value.cc).
+// A JSON document as a plain value. Parsing is libraries' (document.cc, read_exact.cc).
 //
 // Invariants: object members keep their order (printing gives what was read) and keys are unique (a repeated key: the
 // last wins); integers keep 64 bits, other numbers are double. Reading never fails: a missing member or a wrong type
@@ -9,11 +9,9 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <initializer_list>
 #include <map>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -124,19 +122,10 @@ inline Member* Object::end() { return members_.data() + members_.size(); }
 inline const Member* Object::begin() const { return members_.data(); }
 inline const Member* Object::end() const { return members_.data() + members_.size(); }
 
-/// One JSON text. Error: Code::Invalid with the offset and what was expected.
-[[nodiscard]] Result<Value> parse(std::string_view text, std::size_t max_bytes = std::size_t{256} << 20);
+inline constexpr std::size_t kMaxText = std::size_t{256} << 20;
 
-/// What parse() need not build. All of the text is checked all the same.
-struct Reading {
-  /// Members with these names whose value is an array or an object (a label of that name has a string) read as null.
-  std::span<const std::string_view> unread;
-  /// Each object in the array of this member of the outermost object goes to `on_element` as soon as it is read, and is null
-  /// in the result: a long list never lies in memory as a whole. An error may come after that.
-  std::string_view elements_of;
-  std::function<void(const Value&)> on_element;
-};
-[[nodiscard]] Result<Value> parse(std::string_view text, const Reading& reading);
+/// One JSON text. Error: Code::Invalid with the offset and what was expected. To read it only: Document (document.h).
+[[nodiscard]] Result<Value> parse(std::string_view text, std::size_t max_bytes = kMaxText);
 
 /// Compact text. Escapes like Go's encoder (\u003c \u003e \u0026 for < > &), which wire-compatible peers expect.
 /// NaN and infinities print as null. Invalid UTF-8 prints as U+FFFD.

@@ -7,23 +7,23 @@
 #include <optional>
 #include <string_view>
 
-#include "json/value.h"
+#include "json/document.h"
 #include "kapi/call.h"
 #include "model/object.h"
 
 namespace gs::kapi {
 
-[[nodiscard]] model::Pod decodePod(const json::Value& v);
-[[nodiscard]] model::Node decodeNode(const json::Value& v);
-[[nodiscard]] model::GpuClaim decodeClaim(const json::Value& v);
-[[nodiscard]] model::GpuNodeStatus decodeGpuNodeStatus(const json::Value& v);
-[[nodiscard]] model::Lease decodeLease(const json::Value& v);
-[[nodiscard]] model::Crd decodeCrd(const json::Value& v);
+[[nodiscard]] model::Pod decodePod(const json::View& v);
+[[nodiscard]] model::Node decodeNode(const json::View& v);
+[[nodiscard]] model::GpuClaim decodeClaim(const json::View& v);
+[[nodiscard]] model::GpuNodeStatus decodeGpuNodeStatus(const json::View& v);
+[[nodiscard]] model::Lease decodeLease(const json::View& v);
+[[nodiscard]] model::Crd decodeCrd(const json::View& v);
 
 /// The right one of the above as a shared value; monostate for Event.
-[[nodiscard]] model::Object decodeObject(model::Kind kind, const json::Value& v);
-[[nodiscard]] model::ObjectKey objectKey(const json::Value& v);
-[[nodiscard]] model::Revision objectRevision(const json::Value& v);
+[[nodiscard]] model::Object decodeObject(model::Kind kind, const json::View& v);
+[[nodiscard]] model::ObjectKey objectKey(const json::View& v);
+[[nodiscard]] model::Revision objectRevision(const json::View& v);
 [[nodiscard]] model::ObjectKey keyOf(const model::Object& o);
 [[nodiscard]] const model::Uid& uidOf(const model::Object& o);  // of a non-empty object
 [[nodiscard]] model::Revision revisionOf(const model::Object& o);
@@ -32,12 +32,12 @@ namespace gs::kapi {
 /// A 2xx answer to a read whose body is not what was asked for is Unknown too; to a write it is Applied without object.
 [[nodiscard]] Outcome decodeAnswer(const Call& call, int status, std::string_view body, Duration retry_after);
 /// The same of a body that is JSON already.
-[[nodiscard]] Outcome decodeAnswerValue(const Call& call, int status, const json::Value& body);
+[[nodiscard]] Outcome decodeAnswerValue(const Call& call, int status, const json::View& body);
 /// One line of a watch -> WatchEvent, or WatchEnded for an ERROR event (its code) and for a line that cannot be used:
 /// no JSON, no known type, no name or resourceVersion (http 500).
 [[nodiscard]] std::variant<WatchEvent, WatchEnded> decodeWatchLine(Token stream, model::Kind kind,
                                                                    std::string_view line);
 [[nodiscard]] std::variant<WatchEvent, WatchEnded> decodeWatchValue(Token stream, model::Kind kind,
-                                                                    const json::Value& line);
+                                                                    const json::View& line);
 
 }  // namespace gs::kapi

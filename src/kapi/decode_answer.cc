@@ -10,18 +10,13 @@
 namespace gs::kapi {
 namespace {
 
-using json::Value;
+using json::View;
 
 constexpr std::array kRefusals = {400, 401, 403, 404, 405, 409, 413, 415, 422, 429};
 constexpr std::int64_t kMostRetrySeconds = 3600;
 constexpr int kUnusable =
     500;  // how a watch ends whose lines make no sense: not by itself, and trying again may help
 constexpr std::size_t kShown = 300;  // bytes of a body that is no Status
-
-/// No decoder looks at these, and they are half of a pod and most of a node.
-constexpr auto kUnread = std::to_array<std::string_view>(
-    {"managedFields", "env", "volumeMounts", "command", "args", "projected", "configMap", "securityContext",
-     "livenessProbe", "readinessProbe", "podIPs", "hostIPs", "images"});
 
 /// What follows the first bytes of a body in a message: printable, one line.
 std::string shown(std::string_view body) {
@@ -32,27 +27,29 @@ std::string shown(std::string_view body) {
   return out;
 }
 
-/// All but the items, which were decoded as they were read.
-void readList(const Value& body, Outcome& out) {
+void readList(const Call& call, const View& body, Outcome& out) {
+  const auto items = body["items"].items();
+  out.items.reserve(items.size());
+  for (const View item : items) { out.items.push_back(decodeObject(call.kind, item)); }
   out.list_revision = objectRevision(body);
   out.continue_token = text(body["metadata"]["continue"]);
 }
 
 /// The body of a 2xx answer.
-void readBody(const Call& call, const Value& body, Outcome& out) {
+void readBody(const Call& call, const View& body, Outcome& out) {
   const std::string_view kind = body["kind"].str();
   if (kind == "Status") {
     out.reason = text(body["reason"]);
     out.message = text(body["message"]);
   } else if (call.verb == Verb::List) {
-    readList(body, out);
+    readList(call, body, out);
   } else if (kind.empty() || kind == kindInfo(call.kind).name) {
     out.object = decodeObject(call.kind, body);
   }
 }
 
 /// A read is of use only when its answer is what was asked for.
-bool isUsable(const Call& call, const Value& body, const Outcome& out) {
+bool isUsable(const Call& call, const View& body, const Outcome& out) {
   if (call.verb == Verb::List) {
     return body["kind"].str() != "Status" && body["items"].isArray() && out.list_revision != 0;
   }
@@ -60,32 +57,32 @@ bool isUsable(const Call& call, const Value& body, const Outcome& out) {
          !std::holds_alternative<std::monostate>(out.object);
 }
 
-/// An answer's body; `json` is null when it is none.
+/// An answer's body.
 struct Body {
-  const Value* json = nullptr;
+  std::optional<View> json;
   std::string_view text;    // "": json printed
   std::string_view reason;  // why there is no json
   [[nodiscard]] std::string shown() const {
-    return kapi::shown(text.empty() && json != nullptr ? json::print(*json) : text);
+    return kapi::shown(text.empty() && json ? json::print(json->value()) : text);
   }
 };
 
 void readSuccess(const Call& call, const Body& body, Outcome& out) {
   out.fate = Fate::Applied;
-  if (body.json != nullptr) { readBody(call, *body.json, out); }
-  if (isRead(call.verb) && (body.json == nullptr || !isUsable(call, *body.json, out))) {
+  if (body.json) { readBody(call, *body.json, out); }
+  if (isRead(call.verb) && (!body.json || !isUsable(call, *body.json, out))) {
     out.fate = Fate::Unknown;
     out.object = {};
     out.items.clear();
-    out.message = body.json != nullptr ? "the answer is not what was asked for: " + body.shown()
-                                       : std::string{body.reason};
+    out.message =
+        body.json ? "the answer is not what was asked for: " + body.shown() : std::string{body.reason};
   }
 }
 
 void readFailure(const Body& body, Outcome& out) {
   out.fate = std::find(kRefusals.begin(), kRefusals.end(), out.http) != kRefusals.end() ? Fate::Refused
                                                                                         : Fate::Unknown;
-  if (body.json == nullptr || (*body.json)["kind"].str() != "Status") {
+  if (!body.json || (*body.json)["kind"].str() != "Status") {
     out.message = body.shown();
     return;
   }
@@ -121,38 +118,30 @@ Outcome decodeAnswer(const Call& call, int status, std::string_view body, Durati
     out.message = shown(body);
     return out;
   }
-  json::Reading reading{kUnread, "", nullptr};
-  if (call.verb == Verb::List && succeeded(status)) {
-    reading.elements_of = "items";
-    reading.on_element = [&](const Value& item) { out.items.push_back(decodeObject(call.kind, item)); };
-  }
-  const auto json = json::parse(body, reading);
-  read(call, json ? Body{&*json, body, {}} : Body{nullptr, body, json.error().message}, out);
+  const auto json = json::Document::read(body);
+  read(call, json ? Body{json->root(), body, {}} : Body{std::nullopt, body, json.error().message}, out);
   return out;
 }
 
-Outcome decodeAnswerValue(const Call& call, int status, const Value& body) {
+Outcome decodeAnswerValue(const Call& call, int status, const View& body) {
   Outcome out;
   out.token = call.token;
   out.http = status;
-  if (call.verb == Verb::List && succeeded(status)) {
-    for (const Value& item : body["items"].items()) { out.items.push_back(decodeObject(call.kind, item)); }
-  }
-  read(call, {&body, {}, {}}, out);
+  read(call, {body, {}, {}}, out);
   return out;
 }
 
 std::variant<WatchEvent, WatchEnded> decodeWatchLine(Token stream, model::Kind kind, std::string_view line) {
-  const auto json = json::parse(line, {kUnread, "", nullptr});
+  const auto json = json::Document::read(line);
   if (!json) {
     return ended(stream, kUnusable, "a line of the watch cannot be read: " + json.error().message);
   }
-  return decodeWatchValue(stream, kind, *json);
+  return decodeWatchValue(stream, kind, json->root());
 }
 
-std::variant<WatchEvent, WatchEnded> decodeWatchValue(Token stream, model::Kind kind, const Value& line) {
+std::variant<WatchEvent, WatchEnded> decodeWatchValue(Token stream, model::Kind kind, const View& line) {
   const std::string_view type = line["type"].str();
-  const Value& object = line["object"];
+  const View object = line["object"];
   if (type == "ERROR") {
     const auto code = bounded(object["code"], 599);
     return ended(stream, code == 0 ? 500 : static_cast<int>(code), text(object["message"]));
@@ -176,7 +165,7 @@ std::variant<WatchEvent, WatchEnded> decodeWatchValue(Token stream, model::Kind 
   if (event.revision == 0 || (event.type != WatchType::Bookmark && event.key.name.empty())) {
     return ended(stream, kUnusable,
                  fmt::format("the watch brought an event without name or resourceVersion: {}",
-                             shown(json::print(line))));
+                             shown(json::print(line.value()))));
   }
   if (event.type != WatchType::Bookmark) { event.object = decodeObject(kind, object); }
   return event;

@@ -8,20 +8,20 @@
 namespace gs::kapi {
 namespace {
 
-using json::Value;
+using json::View;
 using model::GpuClaim;
 
 constexpr std::int64_t kMaxCount = 1024;
 constexpr std::int64_t kMaxInt32 = 2147483647;
 
 /// Keeps the first complaint.
-void complain(GpuClaim& claim, const char* field, const Value& seen, const char* rule) {
+void complain(GpuClaim& claim, const char* field, const View& seen, const char* rule) {
   if (!claim.invalid.empty()) { return; }
-  claim.invalid = fmt::format("{} is {}: {}", field, json::print(seen).substr(0, 100), rule);
+  claim.invalid = fmt::format("{} is {}: {}", field, json::print(seen.value()).substr(0, 100), rule);
 }
 
-void readCount(const Value& devices, GpuClaim& claim) {
-  const Value& v = devices["count"];
+void readCount(const View& devices, GpuClaim& claim) {
+  const View v = devices["count"];
   if (v.isNull()) { return; }
   const auto count = v.integer();
   if (!count || *count < 1 || *count > kMaxCount) {
@@ -30,8 +30,8 @@ void readCount(const Value& devices, GpuClaim& claim) {
   claim.count = count.value_or(1);
 }
 
-void readPolicy(const Value& devices, GpuClaim& claim) {
-  const Value& v = devices["policy"];
+void readPolicy(const View& devices, GpuClaim& claim) {
+  const View v = devices["policy"];
   if (v.isNull() || v.str() == "contiguous") {
     claim.policy = model::Policy::Contiguous;
   } else if (v.str() == "spread") {
@@ -43,13 +43,13 @@ void readPolicy(const Value& devices, GpuClaim& claim) {
   }
 }
 
-void readPreferIds(const Value& devices, GpuClaim& claim) {
+void readPreferIds(const View& devices, GpuClaim& claim) {
   std::set<std::int64_t> seen;
-  const Value& ids = devices["preferIds"];
+  const View ids = devices["preferIds"];
   if (!ids.isNull() && !ids.isArray()) {
     complain(claim, "spec.devices.preferIds", ids, "write a list of ids");
   }
-  for (const Value& v : ids.items()) {
+  for (const View v : ids.items()) {
     const auto id = v.integer();
     if (!id || *id < 0 || *id > kMaxInt32) {
       complain(claim, "spec.devices.preferIds[]", v, "write GPU ids from 0 on");
@@ -61,8 +61,8 @@ void readPreferIds(const Value& devices, GpuClaim& claim) {
   }
 }
 
-void readExclusivity(const Value& devices, GpuClaim& claim) {
-  const Value& v = devices["exclusivity"];
+void readExclusivity(const View& devices, GpuClaim& claim) {
+  const View v = devices["exclusivity"];
   if (v.isNull() || v.str() == "Exclusive") {
     claim.exclusivity = model::Exclusivity::Exclusive;
   } else if (v.str() == "Shared") {
@@ -76,9 +76,9 @@ void readExclusivity(const Value& devices, GpuClaim& claim) {
   }
 }
 
-void readTopology(const Value& topology, GpuClaim& claim) {
+void readTopology(const View& topology, GpuClaim& claim) {
   if (!topology.isObject()) { return; }
-  const Value& mode = topology["mode"];
+  const View mode = topology["mode"];
   claim.topology = model::TopologyMode::Preferred;
   if (mode.str() == "Required") {
     claim.topology = model::TopologyMode::Required;
@@ -87,7 +87,7 @@ void readTopology(const Value& topology, GpuClaim& claim) {
   } else if (!mode.isNull() && mode.str() != "Preferred") {
     complain(claim, "spec.topology.mode", mode, "write Required, Preferred or Ignore");
   }
-  const Value& bandwidth = topology["minBandwidthGBps"];
+  const View bandwidth = topology["minBandwidthGBps"];
   claim.min_bandwidth_gbps = bounded(bandwidth, kMaxInt32);
   if (!bandwidth.isNull() && claim.min_bandwidth_gbps != bandwidth.intOr(-1)) {
     complain(claim, "spec.topology.minBandwidthGBps", bandwidth, "write a whole number of GB/s from 0 on");
@@ -96,13 +96,13 @@ void readTopology(const Value& topology, GpuClaim& claim) {
 
 }  // namespace
 
-GpuClaim decodeClaim(const Value& v) {
-  const Value& spec = v["spec"];
+GpuClaim decodeClaim(const View& v) {
+  const View spec = v["spec"];
   GpuClaim claim;
   claim.key = objectKey(v);
   claim.uid = uidField(v);
   claim.revision = objectRevision(v);
-  const Value& labels = spec["selector"]["matchLabels"];
+  const View labels = spec["selector"]["matchLabels"];
   claim.match_labels = stringMap(labels);
   if (claim.match_labels.size() != labels.members().size()) {
     complain(claim, "spec.selector.matchLabels", labels, "write texts as values; quote numbers and true");
@@ -112,8 +112,8 @@ GpuClaim decodeClaim(const Value& v) {
   readPreferIds(spec["devices"], claim);
   readExclusivity(spec["devices"], claim);
   readTopology(spec["topology"], claim);
-  const Value& gang = spec["gangRef"];
-  claim.gang_ref = gang.isString() || gang.isNull() ? text(gang) : json::print(gang).substr(0, 100);
+  const View gang = spec["gangRef"];
+  claim.gang_ref = gang.isString() || gang.isNull() ? text(gang) : json::print(gang.value()).substr(0, 100);
   return claim;
 }
 

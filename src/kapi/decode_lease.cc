@@ -10,7 +10,7 @@
 namespace gs::kapi {
 namespace {
 
-using json::Value;
+using json::View;
 using model::Lease;
 
 constexpr std::int64_t kMostMilli = 1'000'000;
@@ -19,18 +19,15 @@ constexpr std::int64_t kMostMib = std::int64_t{1} << 40;
 /// The lease's annotations by their names below gpu.scheduling/.
 class Annotations {
  public:
-  explicit Annotations(const Value& meta) : values_{meta["annotations"]} {}
-  [[nodiscard]] bool has(std::string_view name) const { return find(name) != nullptr; }
-  [[nodiscard]] std::string get(std::string_view name) const {
-    const Value* v = find(name);
-    return v == nullptr ? std::string{} : text(*v);
-  }
+  explicit Annotations(const View& meta) : values_{meta["annotations"]} {}
+  [[nodiscard]] bool has(std::string_view name) const { return find(name).has_value(); }
+  [[nodiscard]] std::string get(std::string_view name) const { return text(find(name).value_or(View{})); }
 
  private:
-  [[nodiscard]] const Value* find(std::string_view name) const {
+  [[nodiscard]] std::optional<View> find(std::string_view name) const {
     return values_.find("gpu.scheduling/" + std::string{name});
   }
-  const Value& values_;
+  View values_;
 };
 
 /// Keeps the first complaint.
@@ -55,7 +52,7 @@ std::string devicesTrouble(const Lease& lease, const std::string& devices) {
   return "";
 }
 
-void readShare(const Value& v, Lease& lease) {
+void readShare(const View& v, Lease& lease) {
   model::ShareHolder h;
   h.uid = model::Uid{v["uid"].str()};
   h.pod = {text(v["namespace"]), text(v["name"])};
@@ -67,7 +64,7 @@ void readShare(const Value& v, Lease& lease) {
       h.mib < 0) {
     malformed(lease,
               fmt::format("holders has an entry without uid, namespace, name, milli, mib or reservation: {}",
-                          json::print(v).substr(0, 200)));
+                          json::print(v.value()).substr(0, 200)));
   }
   if (auto trouble = devicesTrouble(lease, h.devices); !trouble.empty()) {
     malformed(lease, "holders: " + trouble);
@@ -83,7 +80,7 @@ void readHolders(const std::string& json_text, Lease& lease) {
     malformed(lease, fmt::format("holders is no JSON array: '{}'", json_text.substr(0, 200)));
     return;
   }
-  for (const Value& entry : list->items()) { readShare(entry, lease); }
+  for (const View entry : list->items()) { readShare(entry, lease); }
   std::sort(lease.holders.begin(), lease.holders.end());
   const auto same = [](const auto& a, const auto& b) { return a.uid == b.uid; };
   if (std::adjacent_find(lease.holders.begin(), lease.holders.end(), same) != lease.holders.end()) {
@@ -140,9 +137,9 @@ void readGpuLease(const Annotations& from, Lease& lease) {
 
 }  // namespace
 
-Lease decodeLease(const Value& v) {
-  const Value& meta = v["metadata"];
-  const Value& spec = v["spec"];
+Lease decodeLease(const View& v) {
+  const View meta = v["metadata"];
+  const View spec = v["spec"];
   Lease lease;
   lease.key = objectKey(v);
   lease.uid = uidField(v);

@@ -8,7 +8,7 @@
 namespace gs::kapi {
 namespace {
 
-using json::Value;
+using json::View;
 
 constexpr std::int64_t kMost =
     std::numeric_limits<std::int64_t>::max() / 4096;  // sums of these do not overflow
@@ -18,7 +18,7 @@ model::Health healthOf(std::string_view text) {
   return text == "Unhealthy" ? model::Health::Unhealthy : model::Health::Unknown;
 }
 
-model::Device deviceOf(const Value& v) {
+model::Device deviceOf(const View& v) {
   model::Device d;
   d.id = static_cast<int>(bounded(v["id"], model::kMaxDeviceId, -1));
   d.uuid = text(v["uuid"]);
@@ -28,12 +28,12 @@ model::Device deviceOf(const Value& v) {
   d.health_reason = text(v["healthReason"]);
   d.island = text(v["island"]);
   d.bandwidth_gbps = bounded(v["bandwidthGBps"], kMost);
-  for (const Value& link : v["links"].items()) {
+  for (const View link : v["links"].items()) {
     const auto to = bounded(link["to"], model::kMaxDeviceId, -1);
     if (to >= 0) { d.links.push_back({static_cast<int>(to), bounded(link["gbps"], kMost)}); }
   }
   d.partitioned = !v["partitions"].items().empty();
-  for (const Value& uid : v["inUseBy"].items()) {
+  for (const View uid : v["inUseBy"].items()) {
     if (!uid.str().empty()) { d.in_use_by.emplace_back(uid.str()); }
   }
   std::sort(d.in_use_by.begin(), d.in_use_by.end());
@@ -43,23 +43,23 @@ model::Device deviceOf(const Value& v) {
 
 }  // namespace
 
-model::Node decodeNode(const Value& v) {
+model::Node decodeNode(const View& v) {
   model::Node node;
   node.name = model::NodeName{objectKey(v).name};
   node.uid = uidField(v);
   node.revision = objectRevision(v);
   node.labels = stringMap(v["metadata"]["labels"]);
-  for (const Value& t : v["spec"]["taints"].items()) {
+  for (const View t : v["spec"]["taints"].items()) {
     node.taints.push_back({text(t["key"]), text(t["value"]), text(t["effect"])});
   }
   node.unschedulable = v["spec"]["unschedulable"].boolOr(false);
-  const Value& status = v["status"];
-  for (const Value& c : status["conditions"].items()) {
+  const View status = v["status"];
+  for (const View c : status["conditions"].items()) {
     if (c["type"].str() == "Ready") { node.ready = c["status"].str() == "True"; }
   }
   // The API server's default: what there is can be given.
-  const Value& allocatable = status[status["allocatable"].isObject() ? "allocatable" : "capacity"];
-  for (const auto& [name, quantity] : allocatable.members()) {
+  const View allocatable = status[status["allocatable"].isObject() ? "allocatable" : "capacity"];
+  for (const auto [name, quantity] : allocatable.members()) {
     (void)addAmount(node.allocatable, name, quantity);
   }
   node.allocatable_pods = std::max<std::int64_t>(0, unitsOf(allocatable["pods"]).value_or(0));
@@ -68,12 +68,12 @@ model::Node decodeNode(const Value& v) {
   return node;
 }
 
-model::GpuNodeStatus decodeGpuNodeStatus(const Value& v) {
+model::GpuNodeStatus decodeGpuNodeStatus(const View& v) {
   model::GpuNodeStatus out;
   out.node = model::NodeName{objectKey(v).name};
   out.uid = uidField(v);
   out.revision = objectRevision(v);
-  for (const Value& device : v["status"]["devices"].items()) {
+  for (const View device : v["status"]["devices"].items()) {
     if (auto d = deviceOf(device); d.id >= 0) { out.devices.push_back(std::move(d)); }
   }
   const auto by_id = [](const model::Device& a, const model::Device& b) { return a.id < b.id; };

@@ -25,7 +25,7 @@ model::ObjectKey keyOfValue(const T& o) {
 
 }  // namespace
 
-model::Crd decodeCrd(const json::Value& v) {
+model::Crd decodeCrd(const json::View& v) {
   model::Crd crd;
   crd.name = objectKey(v).name;
   crd.uid = uidField(v);
@@ -35,7 +35,7 @@ model::Crd decodeCrd(const json::Value& v) {
   return crd;
 }
 
-Object decodeObject(model::Kind kind, const json::Value& v) {
+Object decodeObject(model::Kind kind, const json::View& v) {
   if (!v.isObject()) { return {}; }
   switch (kind) {
     case model::Kind::Pod: return std::make_shared<const model::Pod>(decodePod(v));
@@ -50,12 +50,12 @@ Object decodeObject(model::Kind kind, const json::Value& v) {
   return {};
 }
 
-model::ObjectKey objectKey(const json::Value& v) {
-  const json::Value& meta = v["metadata"];
+model::ObjectKey objectKey(const json::View& v) {
+  const json::View meta = v["metadata"];
   return {text(meta["namespace"]), text(meta["name"])};
 }
 
-model::Revision objectRevision(const json::Value& v) {
+model::Revision objectRevision(const json::View& v) {
   const std::string_view s = v["metadata"]["resourceVersion"].str();
   model::Revision revision = 0;
   const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), revision);

@@ -1,4 +1,7 @@
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "kapi/decode.h"
@@ -9,7 +12,7 @@
 namespace gs::kapi {
 namespace {
 
-using json::Value;
+using json::View;
 
 constexpr const char* kRequiredTerms = "requiredDuringSchedulingIgnoredDuringExecution";
 
@@ -36,9 +39,9 @@ model::PodPhase phaseOf(std::string_view text) {
 }
 
 /// A toleration with an operator that we do not know tolerates nothing.
-std::vector<model::Toleration> tolerationsOf(const Value& spec) {
+std::vector<model::Toleration> tolerationsOf(const View& spec) {
   std::vector<model::Toleration> out;
-  for (const Value& t : spec["tolerations"].items()) {
+  for (const View t : spec["tolerations"].items()) {
     const std::string_view op = t["operator"].str();
     if (!op.empty() && op != "Equal" && op != "Exists") { continue; }
     out.push_back({text(t["key"]), text(t["value"]), text(t["effect"]), op == "Exists"});
@@ -46,39 +49,41 @@ std::vector<model::Toleration> tolerationsOf(const Value& spec) {
   return out;
 }
 
-bool usesHostPort(const Value& container) {
+bool usesHostPort(const View& container) {
   const auto& ports = container["ports"].items();
-  return std::any_of(ports.begin(), ports.end(), [](const Value& p) { return p["hostPort"].intOr(0) != 0; });
+  return std::any_of(ports.begin(), ports.end(), [](const View& p) { return p["hostPort"].intOr(0) != 0; });
 }
 
-void addUnsupportedVolumes(const Value& spec, std::set<std::string>& out) {
+void addUnsupportedVolumes(const View& spec, std::set<std::string>& out) {
   // The first two bind late or to a zone; two pods on one node cannot share the others.
-  static constexpr const char* kTypes[] = {"persistentVolumeClaim", "ephemeral", "gcePersistentDisk",
-                                           "awsElasticBlockStore",  "rbd",       "iscsi"};
-  for (const Value& volume : spec["volumes"].items()) {
-    for (const char* type : kTypes) {
-      if (volume[type].isObject()) { out.insert(std::string{"spec.volumes[]."} + type); }
+  static constexpr std::array<std::string_view, 6> kTypes{
+      "persistentVolumeClaim", "ephemeral", "gcePersistentDisk", "awsElasticBlockStore", "rbd", "iscsi"};
+  for (const View volume : spec["volumes"].items()) {
+    for (const auto [type, source] : volume.members()) {
+      if (source.isObject() && std::find(kTypes.begin(), kTypes.end(), type) != kTypes.end()) {
+        out.insert(fmt::format("spec.volumes[].{}", type));
+      }
     }
   }
 }
 
 /// What kube-scheduler's default filters would look at and we do not (design 3.11).
-void addUnsupported(const Value& spec, std::set<std::string>& out) {
+void addUnsupported(const View& spec, std::set<std::string>& out) {
   for (const char* kind : {"nodeAffinity", "podAffinity", "podAntiAffinity"}) {
-    const Value& required = spec["affinity"][kind][kRequiredTerms];
+    const View required = spec["affinity"][kind][kRequiredTerms];
     if (!required.members().empty() || !required.items().empty()) {
       out.insert(std::string{"spec.affinity."} + kind);
     }
   }
-  for (const Value& constraint : spec["topologySpreadConstraints"].items()) {
+  for (const View constraint : spec["topologySpreadConstraints"].items()) {
     if (constraint["whenUnsatisfiable"].str() != "ScheduleAnyway") {
       out.insert("spec.topologySpreadConstraints");
     }
   }
-  for (const Value& container : spec["containers"].items()) {
+  for (const View container : spec["containers"].items()) {
     if (usesHostPort(container)) { out.insert("spec.containers[].ports[].hostPort"); }
   }
-  for (const Value& container : spec["initContainers"].items()) {
+  for (const View container : spec["initContainers"].items()) {
     if (usesHostPort(container)) { out.insert("spec.initContainers[].ports[].hostPort"); }
   }
   if (!spec["resourceClaims"].items().empty()) { out.insert("spec.resourceClaims"); }
@@ -87,18 +92,18 @@ void addUnsupported(const Value& spec, std::set<std::string>& out) {
 }
 
 /// A requirement with an operator that we do not know is left out: the term then keeps away too many, not too few.
-model::LabelSelector labelSelector(const Value& v) {
+model::LabelSelector labelSelector(const View& v) {
   using Op = model::LabelRequirement::Op;
   model::LabelSelector out;
-  for (const auto& [key, value] : v["matchLabels"].members()) {
+  for (const auto [key, value] : v["matchLabels"].members()) {
     out.requirements.push_back({std::string{key}, Op::In, {text(value)}});
   }
-  for (const Value& e : v["matchExpressions"].items()) {
+  for (const View e : v["matchExpressions"].items()) {
     const std::string_view op = e["operator"].str();
     if (op != "In" && op != "NotIn" && op != "Exists" && op != "DoesNotExist") { continue; }
     model::LabelRequirement r{text(e["key"]), Op::Exists, {}};
     r.op = op == "In" ? Op::In : op == "NotIn" ? Op::NotIn : op == "Exists" ? Op::Exists : Op::DoesNotExist;
-    for (const Value& value : e["values"].items()) { r.values.push_back(text(value)); }
+    for (const View value : e["values"].items()) { r.values.push_back(text(value)); }
     sortUnique(r.values);
     out.requirements.push_back(std::move(r));
   }
@@ -116,13 +121,13 @@ std::vector<model::AntiAffinityTerm> everybodyFrom(const std::vector<model::Anti
 
 /// Whom a bound pod keeps away. A namespaceSelector counts as every namespace: namespaces are not read here, and too many
 /// refused is better than one placed wrongly. Without a labelSelector a term means nobody.
-std::vector<model::AntiAffinityTerm> antiAffinity(const Value& spec, const std::string& own_ns) {
+std::vector<model::AntiAffinityTerm> antiAffinity(const View& spec, const std::string& own_ns) {
   std::vector<model::AntiAffinityTerm> out;
-  for (const Value& t : spec["affinity"]["podAntiAffinity"][kRequiredTerms].items()) {
+  for (const View t : spec["affinity"]["podAntiAffinity"][kRequiredTerms].items()) {
     if (!t["labelSelector"].isObject()) { continue; }
     model::AntiAffinityTerm term{text(t["topologyKey"]), {}, labelSelector(t["labelSelector"])};
     if (!t["namespaceSelector"].isObject()) {
-      for (const Value& ns : t["namespaces"].items()) { term.namespaces.push_back(text(ns)); }
+      for (const View ns : t["namespaces"].items()) { term.namespaces.push_back(text(ns)); }
       if (term.namespaces.empty()) { term.namespaces.push_back(own_ns); }
       sortUnique(term.namespaces);
     }
@@ -132,7 +137,7 @@ std::vector<model::AntiAffinityTerm> antiAffinity(const Value& spec, const std::
   return out.size() <= kMaxTerms ? out : everybodyFrom(out);
 }
 
-bool isDone(const Value& status) {
+bool isDone(const View& status) {
   if (status["state"]["terminated"].isObject()) { return true; }
   const bool never_started = !status["state"]["running"].isObject() &&
                              status["lastState"].members().empty() && !status["started"].boolOr(false) &&
@@ -140,8 +145,8 @@ bool isDone(const Value& status) {
   return never_started;
 }
 
-bool hasTrueCondition(const Value& status, std::initializer_list<std::string_view> types) {
-  for (const Value& c : status["conditions"].items()) {
+bool hasTrueCondition(const View& status, std::initializer_list<std::string_view> types) {
+  for (const View c : status["conditions"].items()) {
     if (c["status"].str() == "True" &&
         std::find(types.begin(), types.end(), c["type"].str()) != types.end()) {
       return true;
@@ -150,10 +155,10 @@ bool hasTrueCondition(const Value& status, std::initializer_list<std::string_vie
   return false;
 }
 
-bool containersTerminated(const Value& status, model::PodPhase phase) {
+bool containersTerminated(const View& status, model::PodPhase phase) {
   bool any = false;
   for (const char* list : {"containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"}) {
-    for (const Value& container : status[list].items()) {
+    for (const View container : status[list].items()) {
       any = true;
       if (!isDone(container)) { return false; }
     }
@@ -165,20 +170,20 @@ bool containersTerminated(const Value& status, model::PodPhase phase) {
 }
 
 /// Every container was reported, and as terminated.
-bool allReportedTerminated(const Value& status, std::size_t containers) {
+bool allReportedTerminated(const View& status, std::size_t containers) {
   std::size_t reported = 0;
-  for (const Value& container : status["containerStatuses"].items()) {
+  for (const View container : status["containerStatuses"].items()) {
     if (!container["state"]["terminated"].isObject()) { return false; }
     ++reported;
   }
   return reported >= containers;
 }
 
-void readStatus(const Value& status, model::Pod& pod) {
+void readStatus(const View& status, model::Pod& pod) {
   pod.phase = phaseOf(status["phase"].str());
   pod.containers_terminated = containersTerminated(status, pod.phase);
   pod.ready = hasTrueCondition(status, {"Ready"});
-  for (const Value& c : status["conditions"].items()) {
+  for (const View c : status["conditions"].items()) {
     if (c["type"].str() != "PodScheduled") { continue; }
     pod.scheduled = {text(c["status"]), text(c["reason"]), text(c["message"])};
     if (pod.scheduled.status == "True") {
@@ -189,9 +194,9 @@ void readStatus(const Value& status, model::Pod& pod) {
 
 }  // namespace
 
-model::Pod decodePod(const Value& v) {
-  const Value& meta = v["metadata"];
-  const Value& spec = v["spec"];
+model::Pod decodePod(const View& v) {
+  const View meta = v["metadata"];
+  const View spec = v["spec"];
   model::Pod pod;
   pod.key = objectKey(v);
   pod.uid = uidField(v);
@@ -199,7 +204,7 @@ model::Pod decodePod(const Value& v) {
   pod.created = parseTime(meta["creationTimestamp"].str()).value_or(Wall{});
   pod.deleting = !meta["deletionTimestamp"].isNull();
   pod.is_agent = meta["labels"]["app"].str() == "gpu-scheduler-agent";
-  for (const auto& [key, value] : meta["annotations"].members()) {
+  for (const auto [key, value] : meta["annotations"].members()) {
     if (isReadAnnotation(key) && value.isString()) { pod.annotations.emplace(key, value.str()); }
   }
   pod.scheduler_name = text(spec["schedulerName"]);
@@ -215,7 +220,7 @@ model::Pod decodePod(const Value& v) {
     pod.labels = stringMap(meta["labels"]);
     pod.node_selector = stringMap(spec["nodeSelector"]);
     pod.tolerations = tolerationsOf(spec);
-    for (const Value& gate : spec["schedulingGates"].items()) {
+    for (const View gate : spec["schedulingGates"].items()) {
       pod.scheduling_gates.push_back(text(gate["name"]));
     }
     addUnsupported(spec, unsupported);

@@ -4,20 +4,20 @@
 
 namespace gs::kapi {
 
-std::map<std::string, std::string> stringMap(const json::Value& v) {
+std::map<std::string, std::string> stringMap(const json::View& v) {
   std::map<std::string, std::string> out;
-  for (const auto& [key, value] : v.members()) {
+  for (const auto [key, value] : v.members()) {
     if (value.isString()) { out.emplace(key, value.str()); }
   }
   return out;
 }
 
-std::int64_t bounded(const json::Value& v, std::int64_t most, std::int64_t fallback) {
+std::int64_t bounded(const json::View& v, std::int64_t most, std::int64_t fallback) {
   const auto n = v.integer();
   return n && *n >= 0 && *n <= most ? *n : fallback;
 }
 
-bool addAmount(model::Resources& to, const std::string& name, const json::Value& quantity) {
+bool addAmount(model::Resources& to, std::string_view name, const json::View& quantity) {
   if (name == "pods") { return true; }
   const auto amount = name == "cpu" ? milliOf(quantity) : unitsOf(quantity);
   if (!amount || *amount < 0) { return false; }

@@ -7,21 +7,21 @@
 #include <string>
 #include <string_view>
 
-#include "json/value.h"
+#include "json/document.h"
 #include "model/ids.h"
 #include "model/resources.h"
 
 namespace gs::kapi {
 
-[[nodiscard]] inline std::string text(const json::Value& v) { return std::string{v.str()}; }
-[[nodiscard]] std::map<std::string, std::string> stringMap(const json::Value& v);
-[[nodiscard]] inline model::Uid uidField(const json::Value& object) {
+[[nodiscard]] inline std::string text(const json::View& v) { return std::string{v.str()}; }
+[[nodiscard]] std::map<std::string, std::string> stringMap(const json::View& v);
+[[nodiscard]] inline model::Uid uidField(const json::View& object) {
   return model::Uid{object["metadata"]["uid"].str()};
 }
 /// A whole number from 0 to `most`; `fallback` for anything else.
-[[nodiscard]] std::int64_t bounded(const json::Value& v, std::int64_t most, std::int64_t fallback = 0);
+[[nodiscard]] std::int64_t bounded(const json::View& v, std::int64_t most, std::int64_t fallback = 0);
 
 /// Adds one entry of a ResourceList ("cpu": "500m") to `to`; "pods" is left out. False: it cannot be read or is negative.
-[[nodiscard]] bool addAmount(model::Resources& to, const std::string& name, const json::Value& quantity);
+[[nodiscard]] bool addAmount(model::Resources& to, std::string_view name, const json::View& quantity);
 
 }  // namespace gs::kapi

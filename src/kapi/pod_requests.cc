@@ -7,29 +7,29 @@
 namespace gs::kapi {
 namespace {
 
-using json::Value;
+using json::View;
 using model::Resources;
 using Paths = std::set<std::string>;
 
-void addList(Resources& to, const Value& list, const std::string& path, Paths& unreadable) {
-  for (const auto& [name, quantity] : list.members()) {
-    if (!addAmount(to, name, quantity)) { unreadable.insert(path + "." + name); }
+void addList(Resources& to, const View& list, const std::string& path, Paths& unreadable) {
+  for (const auto [name, quantity] : list.members()) {
+    if (!addAmount(to, name, quantity)) { unreadable.insert(fmt::format("{}.{}", path, name)); }
   }
 }
 
 /// `resources` has requests and limits; a limit stands in where its request is missing.
-Resources effective(const Value& resources, const std::string& path, Paths& unreadable) {
+Resources effective(const View& resources, const std::string& path, Paths& unreadable) {
   Resources out;
   addList(out, resources["requests"], path + ".requests", unreadable);
-  for (const auto& [name, quantity] : resources["limits"].members()) {
-    if (resources["requests"].find(name) != nullptr) { continue; }
-    if (!addAmount(out, name, quantity)) { unreadable.insert(path + ".limits." + name); }
+  for (const auto [name, quantity] : resources["limits"].members()) {
+    if (resources["requests"].find(name)) { continue; }
+    if (!addAmount(out, name, quantity)) { unreadable.insert(fmt::format("{}.limits.{}", path, name)); }
   }
   return out;
 }
 
-bool resizeIsInfeasible(const Value& pod) {
-  for (const Value& condition : pod["status"]["conditions"].items()) {
+bool resizeIsInfeasible(const View& pod) {
+  for (const View condition : pod["status"]["conditions"].items()) {
     if (condition["type"].str() == "PodResizePending" && condition["reason"].str() == "Infeasible") {
       return true;
     }
@@ -37,23 +37,22 @@ bool resizeIsInfeasible(const Value& pod) {
   return false;
 }
 
-const Value& statusOf(const Value& statuses, std::string_view container) {
-  static const Value kNone;
-  for (const Value& status : statuses.items()) {
+View statusOf(const View& statuses, std::string_view container) {
+  for (const View status : statuses.items()) {
     if (status["name"].str() == container) { return status; }
   }
-  return kNone;
+  return {};
 }
 
 /// What one container counts, given what the kubelet says that it has.
 class ContainerCount {
  public:
-  ContainerCount(const Value& pod, Paths& unreadable)
+  ContainerCount(const View& pod, Paths& unreadable)
       : infeasible_{resizeIsInfeasible(pod)}, unreadable_{unreadable} {}
 
-  Resources operator()(const Value& container, const Value& statuses, const std::string& path) const {
+  Resources operator()(const View& container, const View& statuses, const std::string& path) const {
     Resources asks = effective(container["resources"], path + ".resources", unreadable_);
-    const Value& status = statusOf(statuses, container["name"].str());
+    const View status = statusOf(statuses, container["name"].str());
     if (!status["resources"].isObject()) { return asks; }
     Paths ignored;
     Resources has;
@@ -71,7 +70,7 @@ class ContainerCount {
   Paths& unreadable_;
 };
 
-bool isPodLevel(const std::string& name) {
+bool isPodLevel(std::string_view name) {
   return name == "cpu" || name == "memory" || name.rfind("hugepages-", 0) == 0;
 }
 
@@ -86,29 +85,29 @@ void setAmount(Resources& r, const std::string& name, const Resources& from) {
   }
 }
 
-void applyPodLevel(Resources& r, const Value& resources, Paths& unreadable) {
+void applyPodLevel(Resources& r, const View& resources, Paths& unreadable) {
   const Resources level = effective(resources, "spec.resources", unreadable);
   for (const char* list : {"requests", "limits"}) {
-    for (const auto& [name, quantity] : resources[list].members()) {
-      if (isPodLevel(name)) { setAmount(r, name, level); }
+    for (const auto [name, quantity] : resources[list].members()) {
+      if (isPodLevel(name)) { setAmount(r, std::string{name}, level); }
     }
   }
 }
 
 }  // namespace
 
-Resources podRequests(const Value& pod, Paths& unreadable) {
-  const Value& spec = pod["spec"];
+Resources podRequests(const View& pod, Paths& unreadable) {
+  const View spec = pod["spec"];
   const ContainerCount count{pod, unreadable};
   Resources running;   // containers and all sidecars
   Resources sidecars;  // started so far
   Resources starting;  // the most that is there at once while init containers run
   std::size_t i = 0;
-  for (const Value& container : spec["containers"].items()) {
+  for (const View container : spec["containers"].items()) {
     running += count(container, pod["status"]["containerStatuses"], fmt::format("spec.containers[{}]", i++));
   }
   i = 0;
-  for (const Value& container : spec["initContainers"].items()) {
+  for (const View container : spec["initContainers"].items()) {
     Resources now =
         count(container, pod["status"]["initContainerStatuses"], fmt::format("spec.initContainers[{}]", i++));
     if (container["restartPolicy"].str() == "Always") {

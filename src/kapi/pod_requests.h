@@ -4,7 +4,7 @@
 #include <set>
 #include <string>
 
-#include "json/value.h"
+#include "json/document.h"
 #include "model/resources.h"
 
 namespace gs::kapi {
@@ -13,6 +13,6 @@ namespace gs::kapi {
 /// the sidecars before it. Overhead is added. A request that is missing takes its limit. A container that is being
 /// resized counts the larger of what it asks and what it has. spec.resources replaces the sum for the names it has.
 /// The paths of quantities that cannot be read are added to `unreadable`; they count as 0.
-[[nodiscard]] model::Resources podRequests(const json::Value& pod, std::set<std::string>& unreadable);
+[[nodiscard]] model::Resources podRequests(const json::View& pod, std::set<std::string>& unreadable);
 
 }  // namespace gs::kapi

@@ -162,19 +162,19 @@ Result<std::int64_t> quantity(std::string_view text, int scale) {
   return *whole;
 }
 
-Result<std::int64_t> ofValue(const json::Value& v, int scale) {
+Result<std::int64_t> ofValue(const json::View& v, int scale) {
   if (v.isString()) { return quantity(v.str(), scale); }
-  if (v.isNumber()) { return quantity(json::print(v), scale); }
+  if (v.isNumber()) { return quantity(json::print(v.value()), scale); }
   return fail(Code::Invalid, fmt::format("{} is not a quantity; write a text such as \"500m\"",
-                                         json::print(v).substr(0, 80)));
+                                         json::print(v.value()).substr(0, 80)));
 }
 
 }  // namespace
 
 Result<std::int64_t> quantityMilli(std::string_view text) { return quantity(text, 3); }
 Result<std::int64_t> quantityUnits(std::string_view text) { return quantity(text, 0); }
-Result<std::int64_t> milliOf(const json::Value& v) { return ofValue(v, 3); }
-Result<std::int64_t> unitsOf(const json::Value& v) { return ofValue(v, 0); }
+Result<std::int64_t> milliOf(const json::View& v) { return ofValue(v, 3); }
+Result<std::int64_t> unitsOf(const json::View& v) { return ofValue(v, 0); }
 
 std::optional<std::string> canonicalQuantity(std::string_view text) {
   constexpr Wide kNano = 1'000'000'000;

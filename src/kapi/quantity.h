@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "json/value.h"
+#include "json/document.h"
 
 namespace gs::kapi {
 
@@ -16,8 +16,8 @@ namespace gs::kapi {
 /// In whole units, rounded up ("100m" -> 1, "1Ki" -> 1024).
 [[nodiscard]] Result<std::int64_t> quantityUnits(std::string_view text);
 /// A JSON string or number. (Another name: a text would convert to both.)
-[[nodiscard]] Result<std::int64_t> milliOf(const json::Value& v);
-[[nodiscard]] Result<std::int64_t> unitsOf(const json::Value& v);
+[[nodiscard]] Result<std::int64_t> milliOf(const json::View& v);
+[[nodiscard]] Result<std::int64_t> unitsOf(const json::View& v);
 
 /// As Quantity.String() gives it ("0.5" -> "500m", "1024Mi" -> "1Gi", "1000m" -> "1"), at most 2^63-1 units; nothing when
 /// malformed or of more than 19 significant digits.
