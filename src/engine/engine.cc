@@ -40,6 +40,16 @@ std::optional<std::pair<model::NodeName, int>> Engine::deviceOf(const model::Lea
   return it == placed_leases_.end() ? std::nullopt : std::optional{it->second};
 }
 
+std::set<model::Uid> Engine::takeTouched() {
+  auto touched = std::exchange(touched_, {});
+  return {std::make_move_iterator(touched.begin()), std::make_move_iterator(touched.end())};
+}
+
+void Engine::forgetTouched() {
+  (void)std::exchange(touched_, {});  // its memory too
+  touched_claims_.clear();
+}
+
 std::optional<bool> Engine::shares(const model::Uid& pod) const {
   const auto it = shares_.find(pod);
   return it == shares_.end() ? std::nullopt : std::optional{it->second};
@@ -172,7 +182,7 @@ void Engine::keepAway(const model::Pod& pod, bool waits, bool runs) {
     for (const auto& uid : unbound_) {
       const model::Pod& waiting = *cache_.pod(uid);
       const auto means = [&](const auto& term) { return term.keepsAway(waiting.key.ns, waiting.labels); };
-      if (std::any_of(pod.keeps_away.begin(), pod.keeps_away.end(), means)) { touched_.insert(uid); }
+      if (std::any_of(pod.keeps_away.begin(), pod.keeps_away.end(), means)) { touch(uid); }
     }
   }
 }

@@ -69,9 +69,10 @@ class Engine {
   [[nodiscard]] sched::Queue& queue() { return queue_; }
 
   /// Pods that something changed for (itself, its claim, its leases, its drain), since the last call; ascending.
-  [[nodiscard]] std::set<model::Uid> takeTouched() { return std::exchange(touched_, {}); }
+  [[nodiscard]] std::set<model::Uid> takeTouched();
   /// Claims whose spec or whose pods changed, since the last call.
   [[nodiscard]] std::set<model::ObjectKey> takeTouchedClaims() { return std::exchange(touched_claims_, {}); }
+  void forgetTouched();
 
  private:
   struct Hold {
@@ -103,7 +104,7 @@ class Engine {
   void usersChanged(const model::Uid& uid);
   void use(const model::Pod& pod);
   void drainUnknown(const model::GpuNodeStatus& status, Mono now);
-  void touch(const model::Uid& uid) { touched_.insert(uid); }
+  void touch(const model::Uid& uid) { touched_.push_back(uid); }
   void touchClaimOf(const model::Pod& pod);
   [[nodiscard]] std::optional<std::pair<model::NodeName, int>> deviceOf(const model::Lease& lease) const;
 
@@ -120,7 +121,8 @@ class Engine {
   std::set<std::pair<model::NodeName, int>> blocked_;
   bool synced_ = false;
   std::set<model::Uid> unbound_;  // pods that wait for a node, anybody's
-  std::set<model::Uid> touched_;
+  std::vector<model::Uid>
+      touched_;  // as they came: a list of all pods would pay for order that nobody asks for
   std::set<model::ObjectKey> touched_claims_;
 };
 

@@ -9,6 +9,7 @@ namespace gs::k8s {
 namespace {
 
 constexpr Duration kLongestHold = std::chrono::minutes{1};
+constexpr int kBindingsInARow = 3;
 
 }  // namespace
 
@@ -21,14 +22,29 @@ void CallQueue::submit(Ticket ticket) {
       return;
     }
   }
-  ready_.push_back(std::move(ticket));
+  ready(std::move(ticket));
+}
+
+void CallQueue::ready(Ticket ticket) {
+  auto& queue = ticket.call.subresource == "binding" ? bindings_ : others_;
+  queue.push_back(std::move(ticket));
+}
+
+std::optional<Ticket> CallQueue::takeReady() {
+  if (bindings_.empty() && others_.empty()) { return std::nullopt; }
+  const bool binds = !bindings_.empty() && (others_.empty() || bindings_in_a_row_ < kBindingsInARow);
+  bindings_in_a_row_ = binds ? std::min(bindings_in_a_row_ + 1, kBindingsInARow) : 0;
+  auto& queue = binds ? bindings_ : others_;
+  Ticket ticket = std::move(queue.front());
+  queue.pop_front();
+  return ticket;
 }
 
 std::optional<Ticket> CallQueue::next(Mono now) {
   for (auto hold = holds_.begin(); hold != holds_.end();) {
     auto& [until, waiting] = hold->second;
     if (until <= now) {
-      for (auto& [overdue_at, ticket] : waiting) { ready_.push_back(std::move(ticket)); }
+      for (auto& [overdue_at, ticket] : waiting) { ready(std::move(ticket)); }
       hold = holds_.erase(hold);
       continue;
     }
@@ -42,16 +58,14 @@ std::optional<Ticket> CallQueue::next(Mono now) {
     }
     ++hold;
   }
-  while (!ready_.empty()) {
-    Ticket ticket = std::move(ready_.front());
-    ready_.pop_front();
-    const auto hold = holds_.find(writeKind(ticket.call));
+  while (auto ticket = takeReady()) {
+    const auto hold = holds_.find(writeKind(ticket->call));
     if (hold == holds_.end()) {
       --size_;
       return ticket;
     }
-    const Mono overdue_at = now + ticket.call.timeout;
-    hold->second.waiting.emplace(overdue_at, std::move(ticket));
+    const Mono overdue_at = now + ticket->call.timeout;
+    hold->second.waiting.emplace(overdue_at, *std::move(ticket));
   }
   return std::nullopt;
 }
@@ -79,7 +93,7 @@ void CallQueue::finished(const kapi::Call& call) {
     lanes_.erase(lane);
     return;
   }
-  ready_.push_back(std::move(lane->second.front()));
+  ready(std::move(lane->second.front()));
   lane->second.pop_front();
 }
 

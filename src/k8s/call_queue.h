@@ -1,6 +1,8 @@
 // CallQueue: which call may start next. Pure: no threads, no clock; call_pool.h adds those.
 //
 // Lanes: of the calls of one lane one is out at a time, in the order given; lane "" has no order.
+// Order: a Binding goes before what else is ready, because a pod waits for nothing but it; of four calls in a row one is
+// another all the same. Otherwise first come, first served.
 // Holds: after an answer 429 with Retry-After, further calls of the same kind of write (kind, subresource, verb) wait until
 // then, others go on. A call that would wait in a hold for longer than its own timeout comes out overdue, to be reported
 // NotSent with what is left of the hold.
@@ -48,9 +50,13 @@ class CallQueue {
     Mono until{};
     std::multimap<Mono, Ticket> waiting;  // by when they are overdue
   };
+  void ready(Ticket ticket);
+  [[nodiscard]] std::optional<Ticket> takeReady();
   static WriteKind writeKind(const kapi::Call& call) { return {call.kind, call.subresource, call.verb}; }
 
-  std::deque<Ticket> ready_;
+  std::deque<Ticket> bindings_;  // ready, as are `others_`
+  std::deque<Ticket> others_;
+  int bindings_in_a_row_ = 0;
   std::unordered_map<std::string, std::deque<Ticket>> lanes_;  // those with a call ready, held or out
   std::map<WriteKind, Hold> holds_;
   std::size_t size_ = 0;

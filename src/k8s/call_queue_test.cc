@@ -48,6 +48,19 @@ TEST(CallQueue, CallsWithoutLaneStartInOrderAndSideBySide) {
   EXPECT_EQ(queue.nextChange(), Mono::max());
 }
 
+TEST(CallQueue, BindingsGoFirstButOfFourCallsOneIsAnother) {
+  CallQueue queue;
+  for (kapi::Token t = 1; t <= 3; ++t) { queue.submit(ticket(t)); }
+  for (kapi::Token t = 11; t <= 17; ++t) {
+    Ticket binding = ticket(t, "", kapi::Verb::Create, model::Kind::Pod);
+    binding.call.subresource = "binding";
+    queue.submit(std::move(binding));
+  }
+  std::vector<kapi::Token> order;
+  while (const auto token = nextToken(queue)) { order.push_back(token); }
+  EXPECT_EQ(order, (std::vector<kapi::Token>{11, 12, 13, 1, 14, 15, 16, 2, 17, 3}));
+}
+
 TEST(CallQueue, OneLaneHasOneCallOut) {
   CallQueue queue;
   queue.submit(ticket(1, "a"));

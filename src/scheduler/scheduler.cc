@@ -376,8 +376,7 @@ void Scheduler::settle() {
     recover();
   }
   if (phase_ != Phase::Leading) {
-    (void)engine_.takeTouched();
-    (void)engine_.takeTouchedClaims();
+    engine_.forgetTouched();
     return;
   }
   sweepSome();
