@@ -2,7 +2,7 @@
 //
 // It turns changes of the API's objects into holdings of the ledger, level-triggered: after any change the holdings of
 // the pods concerned are derived anew from the cache (pod, leases) and only the difference is applied. So the ledger is a function of
-// the cache, whatever order the changes came in; rebuild() makes the same ledger from nothing (tests, the World's checker).
+// the cache, whatever order the changes came in: the same objects given to a new engine make the same ledger (test/world/rebuilt.h).
 // What each object holds:
 //   a lease with node and gpu known     Source::Lease for each holder
 //   a bound, unfinished pod             Source::BoundPod for the ids of `gpu.scheduling/allocated`; its resources; nvidia.com/gpu
@@ -49,8 +49,6 @@ class Engine {
   void unblockDevices();
   /// Whether the pod shares its devices, as its last lease said; nullopt: none was seen.
   [[nodiscard]] std::optional<bool> shares(const model::Uid& pod) const;
-  /// No container of this pod ever ran, whatever its leases say.
-  void neverRan(const model::Uid& uid) { drain_.lives(uid); }
   /// Every kind is listed, or not served. Until then no device drains: which nodes have agents is not known. A uid in
   /// `inUseBy` that is not among the pods is an ended pod's.
   void synced(Mono now);

@@ -162,8 +162,6 @@ TEST_F(EngineTest, APodThatWasNeverSeenBoundMayHaveRun) {
       << "bound and gone within a gap of the watch, for all we know";
   goes(leaseOf(pod, 0));
   EXPECT_EQ(use(0), DeviceUse::Draining);
-  engine.neverRan(pod.value().uid);
-  EXPECT_EQ(use(0), DeviceUse::Free);
 }
 
 TEST_F(EngineTest, AnAncestorsLeaseHoldsTheDeviceItIsPlacedOn) {

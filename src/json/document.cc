@@ -4,7 +4,9 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <array>
 #include <bit>
+#include <unordered_set>
 
 #include "json/members.h"
 #include "json/read_exact.h"
@@ -15,6 +17,7 @@ namespace {
 namespace dom = simdjson::dom;
 
 constexpr std::size_t kLeastCapacity = 64;
+constexpr std::size_t kFew = 16;
 
 // The library's handles are two words, and so is a Place.
 template <class Handle>
@@ -70,6 +73,22 @@ Value valueAt(dom::element element) {
     case dom::element_type::NULL_VALUE: return {};
     default: return numberAt(element);
   }
+}
+
+bool repeatsAKey(const dom::object& object) {
+  if (object.size() > kFew) {
+    std::unordered_set<std::string_view> keys;
+    return std::any_of(object.begin(), object.end(),
+                       [&](const auto& member) { return !keys.insert(member.key).second; });
+  }
+  std::array<std::string_view, kFew> keys;
+  std::size_t n = 0;
+  for (const auto member : object) {
+    const auto seen = keys.begin() + n;
+    if (std::find(keys.begin(), seen, member.key) != seen) { return true; }
+    keys.at(n++) = member.key;
+  }
+  return false;
 }
 
 }  // namespace
@@ -190,14 +209,20 @@ View::Items View::items() const {
 }
 
 View::MemberViews View::members() const {
-  if (value_ != nullptr) {
-    const Object& object = value_->members();
-    return {{object.begin(), {}}, {object.end(), {}}, object.size()};
-  }
+  if (value_ != nullptr) { return MemberViews{value_->members()}; }
   const auto object = as<dom::object>(place_);
   if (!object) { return {{nullptr, {}}, {nullptr, {}}, 0}; }
+  if (repeatsAKey(*object)) {
+    const auto copy = std::make_shared<const Value>(value());
+    MemberViews out{copy->members()};
+    out.without_repeats_ = copy;
+    return out;
+  }
   return {{nullptr, placeOf(object->begin())}, {nullptr, placeOf(object->end())}, object->size()};
 }
+
+View::MemberViews::MemberViews(const Object& object)
+    : begin_{object.begin(), {}}, end_{object.end(), {}}, size_{object.size()} {}
 
 View::Items::Iterator& View::Items::Iterator::operator++() {
   if (value_ != nullptr) {

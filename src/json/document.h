@@ -3,8 +3,7 @@
 //   Document   a text that was checked as a whole and is JSON; owns what its views look into
 //   View       a place in a Document or in a Value: the same reading functions as Value's, and they never fail either
 //
-// What holds for json::parse() (value.h) holds here: depth, errors, 64-bit integers, and [] finds the last of a repeated
-// key; only members() gives each of them. A view is three words to copy and is valid as long as what it looks into: the
+// What holds for json::parse() (value.h) holds here: depth, errors, 64-bit integers, the last of a repeated key. A view is three words to copy and is valid as long as what it looks into: the
 // Document (which may be moved), or the Value (which may not change). Looking a key up is linear.
 #pragma once
 
@@ -98,7 +97,7 @@ class View::Items {
   std::size_t size_;
 };
 
-/// The members of an object, in order.
+/// The members of an object, in order. What it gives is valid as long as it is itself.
 class View::MemberViews {
  public:
   class Iterator {
@@ -123,9 +122,11 @@ class View::MemberViews {
  private:
   friend class View;
   MemberViews(Iterator begin, Iterator end, std::size_t size) : begin_{begin}, end_{end}, size_{size} {}
+  explicit MemberViews(const Object& object);
   Iterator begin_;
   Iterator end_;
   std::size_t size_;
+  std::shared_ptr<const Value> without_repeats_;  // of an object in a Document that repeats a key
 };
 
 class Document {

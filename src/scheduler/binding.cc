@@ -131,14 +131,14 @@ void Scheduler::advance(Grant& grant) {
         takeLeases(grant, true);
         return;
       }
-      bind(grant);
+      bindOrTakeAgain(grant);
       return;
     case Stage::Binding:  // a refused one is sent again
       if ((fenceOf(*pod) != grant.fence && !GS_PLANTED(IgnoresFences)) || pod->deleting) {
         release(grant, "the pod changed before it was bound", false);
         return;
       }
-      bind(grant);
+      bindOrTakeAgain(grant);
       return;
     case Stage::Reading:
       call(kapi::getObject(model::Kind::Pod, grant.pod), Purpose::ReadAfterConflict, grant.uid);
@@ -146,6 +146,19 @@ void Scheduler::advance(Grant& grant) {
     case Stage::Fencing: fence(grant); return;
     case Stage::Releasing:
     case Stage::Bound: return;
+  }
+}
+
+/// A lease that was Held may have gone while others were waited for.
+void Scheduler::bindOrTakeAgain(Grant& grant) {
+  const auto held = reservationsOf(grant.uid);
+  const bool all = std::all_of(grant.ids.begin(), grant.ids.end(), [&](int id) {
+    return held.contains({leaseKey(grant.node, id), grant.id});
+  });
+  if (all || GS_PLANTED(BindsEarly)) {
+    bind(grant);
+  } else {
+    takeLeases(grant, false);
   }
 }
 

@@ -2,6 +2,7 @@
 //
 //   Leasing --all Held--> Binding --201--> Bound --pod seen bound--> (gone)
 //      |                    | 409: Reading (live GET) -> Binding again, at most 3 times
+//      |                    | a lease of it went meanwhile: Leasing
 //      |                    | unknown: Fencing -> Releasing, or Bound when the fence's answer shows it bound
 //      +--Lost, Refused, doomed--> Releasing --all Gone--> (gone; the pod is queued again)
 //
@@ -45,8 +46,6 @@ struct Grant {
   bool back_off = false;    // Releasing: wait before trying again
   bool refused = false;     // Releasing: the API server did not take a write; the pod is told
   bool adopted = false;     // its leases are an earlier leader's, who may have sent a Binding too
-  /// Some Binding of it may have been, or may yet be, carried out.
-  [[nodiscard]] bool mayBeBound() const { return adopted || binding_since != Mono{}; }
 };
 
 }  // namespace gs::scheduler

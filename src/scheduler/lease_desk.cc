@@ -64,8 +64,8 @@ void LeaseDesk::give(const model::ObjectKey& lease, const model::Uid& uid,
 }
 
 void LeaseDesk::forget(const model::ObjectKey& lease, const model::Uid& uid) {
-  if (const auto it = desks_.find(lease); it != desks_.end()) { it->second.wishes.erase(uid); }
-  active_.insert(lease);
+  const auto it = desks_.find(lease);
+  if (it != desks_.end() && it->second.wishes.erase(uid) > 0) { active_.insert(lease); }
 }
 
 bool LeaseDesk::idle(const model::ObjectKey& lease, const model::Uid& uid) const {

@@ -42,7 +42,6 @@ void Scheduler::reviewEnded(const model::Uid& uid) {
   repairs_.erase(uid);
   std::erase_if(warned_, [&](const auto& w) { return w.first == uid; });
   if (const Grant* grant = grantOf(uid)) {
-    if (!grant->mayBeBound()) { engine_.neverRan(uid); }
     for (const auto& key : grant->open_leases) {
       if (names(engine_.cache().lease(key), uid)) {
         desk_.forget(key, uid);  // it goes when its device has drained
@@ -104,7 +103,7 @@ void Scheduler::reviewBound(const model::Pod& pod) {
     const bool as_decided = pod.node == grant->node && (grant->ids.empty() ? !told : told == grant->ids);
     if (as_decided && grant->stage != Stage::Bound) { bindApplied(*grant); }
     if (!as_decided) {
-      for (const auto& key : grant->open_leases) { desk_.give(key, pod.uid); }
+      for (const auto& key : grant->open_leases) { desk_.give(key, pod.uid, grant->id); }
     }
     grants_.erase(pod.uid);
   }
@@ -147,12 +146,14 @@ std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
 }
 
 /// As its last lease said; without one as its claim says now; with neither: when another pod of ours has a device too.
+/// Only pods with a claim ever share.
 bool Scheduler::sharesDevices(const model::Pod& pod, const std::vector<int>& ids) const {
   if (const auto known = engine_.shares(pod.uid)) { return *known; }
   if (const auto* claim = engine_.cache().claim({pod.key.ns, sched::claimName(pod)})) {
     return claim->exclusivity == model::Exclusivity::Shared;
   }
-  return std::any_of(ids.begin(), ids.end(), [&](int id) { return anotherOfOursHas(pod, id); });
+  return !sched::claimName(pod).empty() &&
+         std::any_of(ids.begin(), ids.end(), [&](int id) { return anotherOfOursHas(pod, id); });
 }
 
 /// Another running pod of ours holds this device of the pod's node.
@@ -269,15 +270,20 @@ bool Scheduler::adopt(const model::Pod& pod) {
   return true;
 }
 
-/// Leases of an unbound pod that are nobody's: fence, then delete them, then the pod is queued again.
+/// Leases of an unbound pod that are nobody's: fence, then delete them, then the pod is looked at again. Only those that
+/// were there when the fence was sent: another leader may have decided after it, and then its Binding can land.
 void Scheduler::repair(const model::Pod& pod) {
   dequeue(pod.uid);
   Repair& r = repairs_[pod.uid];
-  if (GS_PLANTED(NoFenceForLeftovers)) { r.fenced = true; }
+  if (GS_PLANTED(NoFenceForLeftovers) && !r.fenced) {
+    r.leftovers = reservationsOf(pod.uid);
+    r.fenced = true;
+  }
   if (r.fenced) {
-    const std::set<model::ObjectKey> leases = engine_.cache().leasesOf(pod.uid);
-    for (const auto& key : leases) { desk_.give(key, pod.uid); }
-    if (leases.empty()) {
+    const auto now_there = reservationsOf(pod.uid);
+    std::erase_if(r.leftovers, [&](const auto& leftover) { return !now_there.contains(leftover); });
+    for (const auto& [key, reservation] : r.leftovers) { desk_.give(key, pod.uid, reservation); }
+    if (r.leftovers.empty()) {
       repairs_.erase(pod.uid);
       review_.insert(pod.uid);
     }
@@ -285,8 +291,19 @@ void Scheduler::repair(const model::Pod& pod) {
   }
   if (r.call != 0 || now_.mono < r.not_before || reporter_.writing(pod.uid)) { return; }
   r.fence_value = GS_PLANTED(SameFenceTwice) ? "fence" : rng_.uuid();
+  r.leftovers = reservationsOf(pod.uid);
   count(kFences, {{"why", "leases"}});
   call(kapi::fencePod(pod.key, pod.uid, r.fence_value), Purpose::FenceRepair, pod.uid);
+}
+
+/// The leases that name this pod, and under which reservation.
+Scheduler::LeaseReservations Scheduler::reservationsOf(const model::Uid& uid) const {
+  LeaseReservations out;
+  for (const auto& key : engine_.cache().leasesOf(uid)) {
+    const auto part = engine_.cache().lease(key)->partOf(uid);
+    out.emplace(key, part ? part->reservation : model::ReservationId{});
+  }
+  return out;
 }
 
 void Scheduler::repairFenced(const model::Uid& uid, const kapi::Outcome& outcome) {

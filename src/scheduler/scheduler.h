@@ -70,7 +70,9 @@ class Scheduler {
  private:
   enum class Phase : std::uint8_t { Standby, Recovering, Leading };
   /// Leases of an unbound pod that are to be deleted: fence first.
+  using LeaseReservations = std::set<std::pair<model::ObjectKey, model::ReservationId>>;
   struct Repair {
+    LeaseReservations leftovers;  // known when the fence was sent
     kapi::Token call = 0;
     std::string fence_value;
     bool fenced = false;
@@ -126,6 +128,8 @@ class Scheduler {
   [[nodiscard]] std::optional<std::vector<int>> devicesOf(const model::Pod& pod,
                                                           const std::optional<std::vector<int>>& told) const;
   [[nodiscard]] bool sharesDevices(const model::Pod& pod, const std::vector<int>& ids) const;
+  [[nodiscard]] LeaseReservations reservationsOf(const model::Uid& uid) const;
+  void bindOrTakeAgain(Grant& grant);
   [[nodiscard]] bool anotherOfOursHas(const model::Pod& pod, int id) const;
   void dropStrayLeases(const model::Pod& pod, const std::vector<int>& ids);
   void proveGone(const model::Uid& uid);

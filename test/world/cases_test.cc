@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 #include <malloc.h>
 
+#include "kapi/decode.h"
+#include "kapi/write.h"
+#include "model/annotations.h"
 #include "test/world/cluster.h"
 
 namespace gs::test {
@@ -145,6 +148,92 @@ TEST_F(OneLeader, CountsGpuPodsThatAnotherSchedulerBinds) {
   EXPECT_TRUE(eventually([&] { return nodeOf("one") == "node-a"; }));
   finish("theirs");
   EXPECT_TRUE(eventually([&] { return nodeOf("two") == "node-a"; }));
+  expectSettled();
+}
+
+// ---- leases that change under a placement
+
+class Leased : public Cluster {
+ protected:
+  static constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+
+  [[nodiscard]] std::set<std::string> leaseNames() {
+    std::set<std::string> names;
+    for (const auto& [name, holder] : readTruth(world).leases) {
+      names.insert(name.substr(name.find('/') + 1));
+    }
+    return names;
+  }
+  void deleteLease(const std::string& name) {
+    ASSERT_EQ(world.request("DELETE", std::string{kLeases} + "/" + name).code, 200);
+  }
+  /// As a leader writes the first of two: GPUs 0 and 1 of node-a for pod p. Over what is there.
+  void writeFirstLease(const std::string& reservation) {
+    model::Lease lease;
+    lease.key = {"default", model::leaseName(model::NodeName{"node-a"}, 0)};
+    lease.node = model::NodeName{"node-a"};
+    lease.gpu = 0;
+    lease.pod = {"default", "p"};
+    lease.pod_uid = model::Uid{podObject("p")["metadata"]["uid"].str()};
+    lease.holder = lease.pod_uid.text;
+    lease.reservation = model::ReservationId{reservation};
+    lease.devices = "node-a:0,1";
+    const std::string path = std::string{kLeases} + "/" + lease.key.name;
+    const Value there = world.get(path);
+    if (there["kind"].str() != "Lease") {
+      ASSERT_EQ(world.request("POST", kLeases, kapi::createLease(lease).body).code, 201);
+      return;
+    }
+    lease.uid = model::Uid{there["metadata"]["uid"].str()};
+    lease.revision = kapi::objectRevision(there);
+    ASSERT_EQ(world.request("PUT", path, kapi::updateLease(lease).body).code, 200);
+  }
+  [[nodiscard]] std::string fence() {
+    return std::string{podObject("p")["metadata"]["annotations"]["gpu.scheduling/fence"].str()};
+  }
+};
+
+/// Another leader, who does not know yet that it is none, decides anew after our fence: its Binding would land.
+TEST_F(Leased, LeasesFromAfterAFenceAreNotDeletedByIt) {
+  world.create(claim("two", 2));
+  world.create(pod("p", "two"));
+  writeFirstLease("r1");
+  std::string fence_before;
+  int deletes = 0;
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+    if (call.verb != kapi::Verb::Delete || call.kind != model::Kind::Lease) { return {}; }
+    if (++deletes > 1) {
+      EXPECT_NE(fence(), fence_before) << "a lease from after the fence is deleted";
+      return {};
+    }
+    fence_before = fence();
+    writeFirstLease("r2");
+    return {sandbox::CallFate::How::Refused, 500, {}, false, false};
+  });
+  startOne();
+  EXPECT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
+  EXPECT_FALSE(fence_before.empty());
+  EXPECT_GE(deletes, 2);
+  expectSettled();
+}
+
+TEST_F(Leased, ALeaseThatWentBeforeTheBindingIsTakenAgain) {
+  world.create(claim("two", 2));
+  int leases_written = 0;
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+    if (call.subresource == "binding") {
+      EXPECT_EQ(leaseNames().size(), 2U) << "a Binding without its leases";
+    }
+    const bool gpu_lease = call.verb == kapi::Verb::Create && call.body["metadata"]["labels"].isObject();
+    if (!gpu_lease || call.kind != model::Kind::Lease || ++leases_written != 2) { return {}; }
+    // The first one is there; while the second one waits, somebody deletes it.
+    world.after(50ms, [&] { deleteLease(*leaseNames().begin()); });
+    return {sandbox::CallFate::How::Refused, 429, {}, false, false};
+  });
+  startOne();
+  world.create(pod("p", "two"));
+  EXPECT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
+  EXPECT_GE(leases_written, 4);
   expectSettled();
 }
 
