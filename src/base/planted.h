@@ -27,6 +27,8 @@ enum class Bug {
   KeepsStrays,              // leases of a bound pod that landed late stay
   ForgetsOnEnd,             // an ended pod's leases stay
   TakesOthersLeases,        // a lease of another pod is written over
+  ForgetsCounted,           // GPUs of pods without an allocation are not counted
+  FenceCoversAll,           // leases from after a fence are deleted by it too
 };
 
 /// Defined by the program that plants.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/planted.h"
 #include "model/annotations.h"
 #include "sched/doors/door.h"
 
@@ -94,7 +95,8 @@ std::vector<int> Engine::seenInUse(const model::Pod& pod) const {
 void Engine::use(const model::Pod& pod) {
   const auto allocated = allocatedIds(pod);
   const std::size_t known = allocated ? allocated->size() : seenInUse(pod).size();
-  const auto anonymous = pod.requests.get(model::kNvidiaGpu) - static_cast<std::int64_t>(known);
+  const auto anonymous =
+      GS_PLANTED(ForgetsCounted) ? 0 : pod.requests.get(model::kNvidiaGpu) - static_cast<std::int64_t>(known);
   ledger_.usePod(pod.node, pod.uid, Source::BoundPod, pod.requests, std::max<std::int64_t>(0, anonymous));
 }
 

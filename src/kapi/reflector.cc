@@ -16,6 +16,8 @@ constexpr Duration kLongestWait = std::chrono::seconds{30};
 constexpr Duration kAbsentWait = std::chrono::seconds{10};
 constexpr Duration kProbeTime = std::chrono::seconds{3};
 constexpr Duration kShortStream = std::chrono::seconds{1};
+constexpr Duration kSteadyStream =
+    std::chrono::seconds{10};  // it worked, whether or not there was anything to bring
 constexpr int kErrorsBeforeList = 2;
 constexpr int kWatchSeconds = 300;  // + up to as much again by chance, as client-go
 
@@ -214,6 +216,7 @@ Reflector::Output Reflector::handle(const WatchEnded& ended, Now now) {
 }
 
 void Reflector::streamEnded(const WatchEnded& ended, Now now, Output& out) {
+  if (now.mono - stream_opened_ >= kSteadyStream) { failures_ = 0; }
   if (ended.http == 410) {
     if (failures_++ == 0) {
       list(out);

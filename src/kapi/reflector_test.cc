@@ -252,6 +252,22 @@ TEST(Reflector, AListThatIsOlderThanWhatIsKnownIsSaid) {
   EXPECT_FALSE(h.listed(20, {}).went_back);
 }
 
+TEST(Reflector, AStreamThatWasSteadyEndsTheBackOffThoughItBroughtNothing) {
+  for (const auto& [lived, lists_at_once] : {std::pair{seconds{9}, 0}, std::pair{seconds{10}, 1}}) {
+    Hand h;
+    h.begin();
+    h.ended(h.open().stream, 410);
+    h.listed(20, {});
+    h.ended(h.open().stream, 410);
+    h.advance(h.untilWake());
+    h.tick();
+    h.listed(21, {});
+    h.advance(lived);
+    h.ended(h.open().stream, 410);
+    EXPECT_EQ(h.count<Call>(), lists_at_once) << lived.count() << " s";
+  }
+}
+
 TEST(Reflector, RepeatedExpiryBacksOff) {
   Hand h;
   h.begin();

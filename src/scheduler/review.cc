@@ -281,6 +281,7 @@ void Scheduler::repair(const model::Pod& pod) {
   }
   if (r.fenced) {
     const auto now_there = reservationsOf(pod.uid);
+    if (GS_PLANTED(FenceCoversAll)) { r.leftovers = now_there; }
     std::erase_if(r.leftovers, [&](const auto& leftover) { return !now_there.contains(leftover); });
     for (const auto& [key, reservation] : r.leftovers) { desk_.give(key, pod.uid, reservation); }
     if (r.leftovers.empty()) {

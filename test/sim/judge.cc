@@ -1,6 +1,7 @@
 #include "test/sim/judge.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -17,6 +18,8 @@ constexpr std::string_view kLeasesId = "coordination.k8s.io/leases";
 constexpr std::string_view kStatusesId = "gpu.scheduling/gpunodestatuses";
 constexpr std::string_view kClaimsId = "gpu.scheduling/gpuclaims";
 constexpr const char* kOurs = "gpu-scheduler";
+/// What was bound so long before a Binding was decided was known to whom decided it, however late its watches are.
+constexpr Duration kKnown = std::chrono::seconds{20};
 
 std::string str(const Value& v) { return std::string{v.str()}; }
 
@@ -39,7 +42,8 @@ void Judge::wrong(std::string what) {
   if (problem_.empty()) { problem_ = std::move(what); }
 }
 
-const std::string& Judge::watch() {
+const std::string& Judge::watch(Mono now) {
+  now_ = now;
   const sandbox::Store& store = api_.store();
   for (; position_ < store.historyEnd(); ++position_) {
     const sandbox::HistoryEntry* entry = store.entry(position_);
@@ -68,6 +72,7 @@ Judge::Pod Judge::podOf(const Value& object) {
   pod.node = str(object["spec"]["nodeName"]);
   pod.claim = str(notes["gpu.scheduling/claim"]);
   pod.fence = str(notes["gpu.scheduling/fence"]);
+  pod.visible = str(notes["gpu.scheduling/visible-devices"]);
   pod.deleting = !meta["deletionTimestamp"].isNull();
   const auto phase = object["status"]["phase"].str();
   pod.finished = phase == "Succeeded" || phase == "Failed";
@@ -81,6 +86,7 @@ Judge::Pod Judge::podOf(const Value& object) {
 }
 
 void Judge::podChanged(const sandbox::HistoryEntry& entry) {
+  last_change_ = now_;
   if (entry.after == nullptr) {
     pods_.erase(str((*entry.before)["metadata"]["uid"]));
     return;
@@ -92,12 +98,32 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
   const auto known = pods_.find(uid);
   const bool bound_now = !pod.node.empty() && (known == pods_.end() || known->second.node.empty());
   const std::string fence_before = known == pods_.end() ? "" : known->second.fence;
+  pod.bound_at = bound_now || known == pods_.end() ? now_ : known->second.bound_at;
   pods_[uid] = pod;
   if (!bound_now || pod.scheduler != kOurs || pod.ids.empty()) { return; }
-  if (!decided_[uid].contains(fence_before)) {
+  const auto decided = decided_[uid].find(fence_before);
+  if (decided == decided_[uid].end()) {
     wrong(fmt::format("a Binding of pod {}/{} landed after its fence", pod.ns, pod.name));
+  } else {
+    countOn(pod, decided->second);
   }
   bound(uid, pod);
+}
+
+/// Pods without an allocation hold GPUs that nobody can name (design 1): all together the node has no more than its GPUs.
+void Judge::countOn(const Pod& pod, Mono decided) {
+  std::set<int> named;
+  std::int64_t counted = 0;
+  for (const auto& [uid, other] : pods_) {
+    if (!other.live() || other.node != pod.node) { continue; }
+    named.insert(other.ids.begin(), other.ids.end());
+    if (other.ids.empty() && other.bound_at + kKnown < decided) { counted += other.gpus; }
+  }
+  const std::int64_t most = nodes_[pod.node].most_allocatable;
+  if (counted > 0 && static_cast<std::int64_t>(named.size()) + counted > most) {
+    wrong(fmt::format("pod {}/{} was bound to {}, where {} GPUs are named and {} counted, of {}", pod.ns, pod.name,
+                      pod.node, named.size(), counted, most));
+  }
 }
 
 /// The moment at which a pod becomes the owner of devices.
@@ -138,17 +164,17 @@ std::pair<Judge::Device, Judge::Lease> Judge::leaseOf(const Value& object) {
   const std::string holder = str(object["spec"]["holderIdentity"]);
   out.second.shared = holder == "shared";
   if (!out.second.shared) {
-    out.second.holders.insert(holder);
+    out.second.holders[holder] = str(notes["gpu.scheduling/devices"]);
   } else if (const auto list = json::parse(notes["gpu.scheduling/holders"].str())) {
-    for (const Value& h : list->items()) { out.second.holders.insert(str(h["uid"])); }
+    for (const Value& h : list->items()) { out.second.holders[str(h["uid"])] = str(h["devices"]); }
   }
   return out;
 }
 
 bool Judge::isOfRunningPod(const Value& object) const {
   const auto [device, lease] = leaseOf(object);
-  return std::all_of(lease.holders.begin(), lease.holders.end(), [&, &d = device](const auto& uid) {
-    const auto pod = pods_.find(uid);
+  return std::all_of(lease.holders.begin(), lease.holders.end(), [&, &d = device](const auto& holder) {
+    const auto pod = pods_.find(holder.first);
     return pod != pods_.end() && pod->second.live() && pod->second.has(d);
   });
 }
@@ -156,9 +182,10 @@ bool Judge::isOfRunningPod(const Value& object) const {
 void Judge::leaseChanged(const sandbox::HistoryEntry& entry) {
   const Value& object = entry.after != nullptr ? *entry.after : *entry.before;
   if (object["metadata"]["labels"]["gpu.scheduling/managed"].str() != "true") { return; }
+  last_change_ = now_;
   auto [device, now] = leaseOf(object);
   if (entry.after == nullptr) { now = {}; }
-  for (const auto& uid : leases_[device].holders) {
+  for (const auto& [uid, devices] : leases_[device].holders) {
     const auto pod = pods_.find(uid);
     if (hand_ || now.holders.contains(uid) || pod == pods_.end()) { continue; }
     if (pod->second.live() && pod->second.has(device)) {
@@ -174,6 +201,7 @@ void Judge::leaseChanged(const sandbox::HistoryEntry& entry) {
 }
 
 void Judge::statusChanged(const sandbox::HistoryEntry& entry) {
+  last_change_ = now_;
   std::erase_if(gpus_, [&](const auto& gpu) { return gpu.first.node == entry.key.name; });
   if (entry.after == nullptr) { return; }
   for (const Value& d : (*entry.after)["status"]["devices"].items()) {
@@ -184,6 +212,7 @@ void Judge::statusChanged(const sandbox::HistoryEntry& entry) {
 }
 
 void Judge::nodeChanged(const sandbox::HistoryEntry& entry) {
+  last_change_ = now_;
   if (entry.after == nullptr) {
     nodes_.erase(entry.key.name);
     return;
@@ -192,13 +221,14 @@ void Judge::nodeChanged(const sandbox::HistoryEntry& entry) {
   node.ready = conditionOf(*entry.after, "Ready") == "True";
   const auto allocatable = (*entry.after)["status"]["allocatable"]["nvidia.com/gpu"].str();
   node.allocatable = allocatable.empty() ? 0 : number(std::string{allocatable});
+  node.most_allocatable = std::max(node.most_allocatable, node.allocatable);
 }
 
-void Judge::bindingSent(const kapi::Call& call) {
+void Judge::bindingSent(const kapi::Call& call, Mono now) {
   const std::string uid = str(call.body["metadata"]["uid"]);
   const auto version = fences_.find({uid, str(call.body["metadata"]["resourceVersion"])});
   // Without a version of the pod in it a Binding may land at any time, whatever it was decided on.
-  decided_[uid].insert(version == fences_.end() ? "(not decided on a version)" : version->second);
+  decided_[uid].try_emplace(version == fences_.end() ? "(not decided on a version)" : version->second, now);
 }
 
 std::int64_t Judge::freeOn(const std::string& name) const {
@@ -215,22 +245,35 @@ std::int64_t Judge::freeOn(const std::string& name) const {
   return free;
 }
 
+/// Devices that one more sharer may join.
+std::int64_t Judge::joinableOn(const std::string& name) const {
+  return std::count_if(leases_.begin(), leases_.end(), [&](const auto& entry) {
+    const auto& [device, lease] = entry;
+    const auto gpu = gpus_.find(device);
+    return device.node == name && lease.shared && lease.holders.size() < model::kMaxSharers && gpu != gpus_.end() &&
+           gpu->second.health != "Unhealthy";
+  });
+}
+
 /// By counting alone, for the requests that the plan makes.
 bool Judge::shouldFit(const Pod& pod) const {
   std::int64_t count = pod.gpus;
+  bool shared = false;
+  bool near = false;
   if (!pod.claim.empty()) {
     const auto* claim = api_.store().find({std::string{kClaimsId}, pod.ns, pod.claim});
     if (claim == nullptr) { return false; }
     const Value& devices = (*claim->object)["spec"]["devices"];
-    if (devices["exclusivity"].str() == "Shared" || (*claim->object)["spec"]["topology"]["mode"].isString()) {
-      return false;  // not counted here
-    }
+    shared = devices["exclusivity"].str() == "Shared";
+    near = (*claim->object)["spec"]["topology"]["mode"].isString();
     count = devices["count"].intOr(1);
   }
   return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
     const auto& [name, node] = entry;
     if (!node.ready) { return false; }
     if (count == 0) { return true; }
+    if (near && name == "n-0") { return false; }  // no links there; elsewhere all are linked to all
+    if (shared && joinableOn(name) >= count) { return true; }
     std::int64_t counted = 0;
     for (const auto& [uid, other] : pods_) {
       counted += other.live() && other.node == name ? other.gpus : 0;
@@ -239,52 +282,83 @@ bool Judge::shouldFit(const Pod& pod) const {
   });
 }
 
-std::string Judge::claimWrong() const {
+/// What the live pods of a claim have, as its status is to say it.
+std::string Judge::allocationsOf(const sandbox::StoreKey& claim) const {
+  std::set<std::string> out;
+  for (const auto& [uid, pod] : pods_) {
+    if (!pod.live() || pod.ids.empty() || pod.ns != claim.ns || pod.claim != claim.name) { continue; }
+    out.insert(fmt::format("{} {} {}", pod.name, uid, model::printAllocation(model::NodeName{pod.node}, pod.ids)));
+  }
+  return fmt::format("{}", fmt::join(out, "; "));
+}
+
+std::string Judge::claimsWrong() const {
   const auto [first, last] = api_.store().range(std::string{kClaimsId});
   for (auto it = first; it != last; ++it) {
     const auto& [key, stored] = *it;
     const Value& status = (*stored.object)["status"];
-    std::int64_t have = 0;
-    for (const auto& [uid, pod] : pods_) {
-      have += pod.live() && pod.ns == key.ns && pod.claim == key.name && !pod.ids.empty() ? 1 : 0;
+    std::set<std::string> says;
+    for (const Value& a : status["allocations"].items()) {
+      std::vector<int> ids;
+      for (const Value& id : a["gpuIds"].items()) { ids.push_back(static_cast<int>(id.intOr(-1))); }
+      says.insert(fmt::format("{} {} {}", a["pod"].str(), a["uid"].str(),
+                              model::printAllocation(model::NodeName{a["node"].str()}, ids)));
     }
-    if (status["allocationsTotal"].intOr(0) != have) {
-      return fmt::format("claim {}/{} says {} allocations, there are {}", key.ns, key.name,
-                         status["allocationsTotal"].intOr(0), have);
+    const std::string said = fmt::format("{}", fmt::join(says, "; "));
+    const std::string have = allocationsOf(key);
+    if (said != have || status["allocationsTotal"].intOr(0) != static_cast<std::int64_t>(says.size())) {
+      return fmt::format("claim {}/{} says '{}', there is '{}'", key.ns, key.name, said, have);
     }
     const auto phase = status["phase"].str();
-    if (!status.isNull() && (have > 0) != (phase == "Bound") && phase != "Failed") {
-      return fmt::format("claim {}/{} is {} with {} allocations", key.ns, key.name, phase, have);
+    if (!status.isNull() && !have.empty() != (phase == "Bound") && phase != "Failed") {
+      return fmt::format("claim {}/{} is {} with '{}'", key.ns, key.name, phase, have);
     }
   }
   return "";
 }
 
-std::string Judge::settled() const {
+std::string Judge::leasesWrong() const {
   for (const auto& [device, lease] : leases_) {
-    for (const auto& uid : lease.holders) {
+    for (const auto& [uid, devices] : lease.holders) {
       const auto pod = pods_.find(uid);
       // Another scheduler bound the pod to the very node of its leases: they stand, as if its annotation had been taken away.
       const bool theirs = pod != pods_.end() && pod->second.ids.empty() && pod->second.node == device.node;
       if (pod == pods_.end() || !pod->second.live() || !(theirs || pod->second.has(device))) {
         return fmt::format("the lease of {} names pod {}, which does not have it", device.text(), uid);
       }
-    }
-  }
-  for (const auto& [uid, pod] : pods_) {
-    if (pod.scheduler != kOurs) { continue; }
-    for (const int id : pod.ids) {
-      const auto lease = leases_.find({pod.node, id});
-      if (pod.live() && (lease == leases_.end() || !lease->second.holders.contains(uid))) {
-        return fmt::format("pod {}/{} has {}:{} without a lease", pod.ns, pod.name, pod.node, id);
+      const auto has = model::printAllocation(model::NodeName{pod->second.node}, pod->second.ids);
+      if (!theirs && devices != has) {
+        return fmt::format("the lease of {} says that pod {} has {}, it has {}", device.text(), uid, devices, has);
       }
     }
-    const bool waits = pod.node.empty() && !pod.deleting && !pod.finished;
-    if (waits && !never_placed_.contains(pod.name) && shouldFit(pod)) {
-      return fmt::format("pod {}/{} waits, and there is room", pod.ns, pod.name);
+  }
+  return "";
+}
+
+std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
+  for (const int id : pod.ids) {
+    const auto lease = leases_.find({pod.node, id});
+    if (pod.live() && (lease == leases_.end() || !lease->second.holders.contains(uid))) {
+      return fmt::format("pod {}/{} has {}:{} without a lease", pod.ns, pod.name, pod.node, id);
     }
   }
-  return claimWrong();
+  if (pod.live() && pod.visible != model::printIds(pod.ids)) {
+    return fmt::format("pod {}/{} has GPUs {} and sees {}", pod.ns, pod.name, model::printIds(pod.ids), pod.visible);
+  }
+  const bool waits = pod.node.empty() && !pod.deleting && !pod.finished;
+  if (waits && !never_placed_.contains(pod.name) && shouldFit(pod)) {
+    return fmt::format("pod {}/{} waits, and there is room", pod.ns, pod.name);
+  }
+  return "";
+}
+
+std::string Judge::settled() const {
+  if (std::string wrong = leasesWrong(); !wrong.empty()) { return wrong; }
+  for (const auto& [uid, pod] : pods_) {
+    if (pod.scheduler != kOurs) { continue; }
+    if (std::string wrong = podWrong(uid, pod); !wrong.empty()) { return wrong; }
+  }
+  return claimsWrong();
 }
 
 }  // namespace gs::sim

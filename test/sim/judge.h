@@ -24,9 +24,11 @@ class Judge {
   Judge(sandbox::Api& api, bool agents) : api_{api}, agents_{agents} {}
 
   /// Reads what changed. "" or the first thing that must never be; the same from then on.
-  const std::string& watch();
-  /// A Binding left a replica: the fence of the pod version that it was decided on is remembered.
-  void bindingSent(const kapi::Call& call);
+  const std::string& watch(Mono now);
+  /// When something last changed that a scheduler would look at.
+  [[nodiscard]] Mono lastChange() const { return last_change_; }
+  /// A Binding left a replica: when, and the fence of the pod version that it was decided on, are remembered.
+  void bindingSent(const kapi::Call& call, Mono now);
   /// Leases that go from now on were deleted by hand.
   void handAtWork(bool yes) { hand_ = yes; }
   /// Each of its holders is bound, and has that device.
@@ -45,24 +47,26 @@ class Judge {
     [[nodiscard]] std::string text() const { return node + ":" + std::to_string(id); }
   };
   struct Pod {
-    std::string ns, name, scheduler, node, claim, fence;
+    std::string ns, name, scheduler, node, claim, fence, visible;
     std::vector<int> ids;
     int gpus = 0;  // limits nvidia.com/gpu
-    bool finished = false, deleting = false, gated = false;
+    bool finished = false, deleting = false;
+    Mono bound_at{};
     [[nodiscard]] bool has(const Device& d) const;
     [[nodiscard]] bool live() const { return !node.empty() && !finished; }
   };
   struct Lease {
     bool shared = false;
-    std::set<std::string> holders;
+    std::map<std::string, std::string> holders;  // uid -> devices of its whole reservation
   };
   struct Gpu {
     std::string health;
     std::set<std::string> in_use;
   };
   struct Node {
-    bool ready = false, schedulable = true;
+    bool ready = false;
     std::int64_t allocatable = 0;
+    std::int64_t most_allocatable = 0;  // that it ever had
   };
 
   static Pod podOf(const json::Value& object);
@@ -73,10 +77,15 @@ class Judge {
   void nodeChanged(const sandbox::HistoryEntry& entry);
   void bound(const std::string& uid, const Pod& pod);
   void give(const std::string& uid, const Pod& pod, const Device& device);
+  void countOn(const Pod& pod, Mono decided);
   void wrong(std::string what);
-  [[nodiscard]] std::string claimWrong() const;
+  [[nodiscard]] std::string claimsWrong() const;
+  [[nodiscard]] std::string allocationsOf(const sandbox::StoreKey& claim) const;
+  [[nodiscard]] std::string leasesWrong() const;
+  [[nodiscard]] std::string podWrong(const std::string& uid, const Pod& pod) const;
   [[nodiscard]] bool shouldFit(const Pod& pod) const;
   [[nodiscard]] std::int64_t freeOn(const std::string& node) const;
+  [[nodiscard]] std::int64_t joinableOn(const std::string& node) const;
 
   sandbox::Api& api_;
   bool agents_;
@@ -88,7 +97,10 @@ class Judge {
   std::map<Device, Gpu> gpus_;
   std::map<std::string, Node> nodes_;
   std::map<std::pair<std::string, std::string>, std::string> fences_;  // (uid, resourceVersion) -> fence
-  std::map<std::string, std::set<std::string>> decided_;               // uid -> fences that Bindings were decided on
+  /// uid -> fences that Bindings were decided on, and when the first such Binding left
+  std::map<std::string, std::map<std::string, Mono>> decided_;
+  Mono now_{};
+  Mono last_change_{};
   std::set<std::string> never_placed_;
 };
 

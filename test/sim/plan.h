@@ -45,7 +45,6 @@ enum class Op : std::uint8_t {
   LastWord,   // x replica, y which call, z writes: the next such call is its last for a while, and lands so many writes to pods and leases later
   Unlucky,  // x slot, y Bindings, z writes: so many Bindings of that pod get no answer and land so many writes later
 };
-inline constexpr int kOps = static_cast<int>(Op::Unlucky) + 1;
 
 struct Step {
   Duration at{};

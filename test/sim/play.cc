@@ -21,6 +21,8 @@ using sandbox::CallFate;
 using How = CallFate::How;
 
 constexpr Duration kCalm = 240s;    // after the last step, until everything must be settled
+constexpr Duration kQuiet = 1s;     // since the last change: everybody has heard of it
+constexpr Duration kTrouble = 45s;  // after a fault: the longest wait of a reflector, and some more
 constexpr Duration kLook = 5s;      // between two looks whether it is
 constexpr Duration kLinger = 15s;   // containers of a pod that was deleted by force
 constexpr const char* kNamespaces[] = {"a", "b"};
@@ -133,7 +135,7 @@ class Play {
 
   /// False when something is wrong.
   bool watch() {
-    const std::string& problem = judge_.watch();
+    const std::string& problem = judge_.watch(world_.now().mono);
     if (problem.empty()) { return true; }
     if (out_.problem.empty()) {
       out_.problem = problem;
@@ -147,6 +149,7 @@ class Play {
       (void)world_.runUntil([this] { return !watch(); }, left);
       copyLog();
     }
+    compareLedgers();
     return out_.problem.empty();
   }
   void copyLog() {
@@ -224,7 +227,7 @@ class Play {
     if (tell_ && call.verb == kapi::Verb::Apply) { copyLog(); say("               apply " + json::print(call.body)); }
     if (tell_ && call.verb == kapi::Verb::List) { copyLog(); say("               read  " + kapi::target(call)); }
     if (call.subresource == "binding") {
-      judge_.bindingSent(call);
+      judge_.bindingSent(call, world_.now().mono);
       if (call.key.name == kPoison) { return {How::Refused, 403, {}, false, false}; }
     }
     if (call.subresource == "binding" && isUnlucky(call)) { return {How::LostBefore, 0, {}, false, false}; }
@@ -263,6 +266,9 @@ class Play {
   void later(Duration by, std::function<void()> action) { world_.after(by, std::move(action)); }
 
   void carryOut(const Step& s) {
+    if (s.op >= Op::Crash && s.op != Op::DropLease && s.op != Op::Foreign) {
+      trouble_until_ = std::max(trouble_until_, world_.now().mono + kTrouble + std::chrono::seconds{s.y});
+    }
     switch (s.op) {
       case Op::AddPod:
         request("POST", fmt::format("/api/v1/namespaces/{}/pods", kNamespaces[s.x % 2]), podObject(s.x, s.y));
@@ -305,7 +311,7 @@ class Play {
         later(std::chrono::seconds{s.y}, [this] { world_.setApiAway(false); });
         return;
       case Op::Forget:
-        (void)judge_.watch();
+        (void)watch();
         world_.compact();
         return;
       case Op::DropLease: dropLease(s.x); return;
@@ -387,7 +393,7 @@ class Play {
     if (running.empty()) { return; }
     judge_.handAtWork(true);
     request("DELETE", running[static_cast<std::size_t>(which) % running.size()]);
-    (void)judge_.watch();
+    (void)watch();
     judge_.handAtWork(false);
   }
 
@@ -428,9 +434,31 @@ class Play {
     const auto leader = world_.leader();
     if (!leader) { return "nobody leads"; }
     if (std::string wrong = judge_.settled(); !wrong.empty()) { return wrong; }
-    const std::string live = world_.scheduler(*leader).engine().ledger().dump(false);
+    return notRebuilt(*leader);
+  }
+
+  std::string notRebuilt(sandbox::ReplicaId leader) {
+    const std::string live = world_.scheduler(leader).engine().ledger().dump(false);
     const std::string rebuilt = test::rebuiltLedger(world_);
     return live == rebuilt ? "" : difference(live, rebuilt);
+  }
+
+  /// What an ended pod's containers still have is known from how it ended, which no object says any more.
+  [[nodiscard]] bool drains(sandbox::ReplicaId leader) const {
+    return world_.scheduler(leader).engine().ledger().dump(false).find("draining") != std::string::npos;
+  }
+
+  /// In the midst of it, at a quiet point: nothing is under way, and nothing has happened that it may not know yet.
+  void compareLedgers() {
+    const Mono now = world_.now().mono;
+    if (!out_.problem.empty() || now < trouble_until_ || now < judge_.lastChange() + kQuiet || !under_way_.empty()) {
+      return;
+    }
+    const auto leader = world_.leader();
+    if (!leader || !world_.scheduler(*leader).quiet() || drains(*leader)) { return; }
+    ++out_.quiet_points;
+    out_.problem = notRebuilt(*leader);
+    out_.at = since();
   }
 
   /// The first line that differs.
@@ -464,6 +492,7 @@ class Play {
   Mono faults_until_{};
   std::uint64_t fault_permille_ = 0;
   Mono slow_until_{};
+  Mono trouble_until_{};  // replicas, calls or watches may be behind until then
   int slow_ms_ = 1;
 };
 

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 #include "test/sim/play.h"
 
@@ -38,10 +39,16 @@ int main(int argc, char** argv) {
   const std::uint64_t first = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
   std::uint64_t failed = 0;
   std::size_t writes = 0;
+  std::size_t quiet_points = 0;
+  if (seeds == 0) {
+    fmt::print(stderr, "sim: how many seeds? a whole number over 0\n");
+    return 2;
+  }
   for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
     const auto plan = makePlan(seed);
     const auto found = play(plan);
     writes += found.writes;
+    quiet_points += found.quiet_points;
     if (found.problem.empty()) { continue; }
     if (failed++ == 0) {
       report(plan, found);
@@ -49,6 +56,8 @@ int main(int argc, char** argv) {
       fmt::print("seed {}: {}\n", seed, found.problem);
     }
   }
-  fmt::print("{} seeds from {}, {} failed, {} writes judged\n", seeds, first, failed, writes);
+  const double cpu = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
+  fmt::print("{} seeds from {}, {} failed, {} writes judged, {} quiet points compared, {:.0f} s of CPU\n", seeds, first,
+             failed, writes, quiet_points, cpu);
   return failed == 0 ? 0 : 1;
 }
