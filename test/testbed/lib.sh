@@ -54,7 +54,7 @@ alive() {
     words=$({ tr '\0' '\n' <"/proc/$pid/cmdline"; } 2>/dev/null) || return 1
     if [[ -n $words ]]; then
       grep -qF -- "$dir/" <<<"$words"
-      return
+      return $? # in an EXIT trap, a bare return gives the status of before the trap
     fi
     grep -q '^State:[[:space:]]*Z' "/proc/$pid/status" 2>/dev/null && return 1
     sleep 0.01

@@ -12,6 +12,8 @@
 #   provider_kubeconfig           prints a kubeconfig for ServiceAccount default/gpu-scheduler
 #   provider_audit                prints "verb resource.group subresource namespace name code" of each request of that
 #                                 account, "-" for what it has not; nothing where requests aren't recorded
+#   provider_created_by FILE      prints "resource subresource name" of each object that was created by the token in FILE,
+#                                 "-" for no subresource (real only)
 #   provider_save                 keeps what helps to understand a failure, and throws away what is big
 # What they are given: CASE_DIR, an empty folder; TESTBED.
 
@@ -94,6 +96,15 @@ provider_audit() {
     | select(.user.username == "'"$SCHEDULER_ACCOUNT"'" and .objectRef != null)
     | [.verb, ([.objectRef.resource, .objectRef.apiGroup // empty] | join(".")), .objectRef.subresource // "-", .objectRef.namespace // "-", .objectRef.name // "-",
        .responseStatus.code // 0] | join(" ")' "$CASE_DIR/cluster/audit.log"
+}
+
+provider_created_by() {
+  local id
+  id=$(jq -rR 'split(".")[1] | gsub("-"; "+") | gsub("_"; "/") | @base64d | fromjson | .jti' "$1")
+  jq -rR --arg id "JTI=$id" 'fromjson?
+    | select(.stage == "ResponseComplete" and .verb == "create" and .responseStatus.code == 201)
+    | select(.user.extra["authentication.kubernetes.io/credential-id"] == [$id])
+    | [.objectRef.resource, .objectRef.subresource // "-", .objectRef.name] | join(" ")' "$CASE_DIR/cluster/audit.log"
 }
 
 provider_save() {

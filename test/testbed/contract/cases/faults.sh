@@ -1,15 +1,18 @@
 # shellcheck shell=bash
 # Real server only: the store under the API server is killed.
-# Two schedulers in a churn of 2,000 pods, while leader, API server and etcd die by kill -9, the leader stands still for
-# 30 s, and leases are deleted by hand. `load follow` reads nothing but the API and judges every change of pods and leases.
+# Two schedulers in a churn of 2,000 pods, while the leader's token is revoked, leader, API server and etcd die by kill -9,
+# the leader stands still for 30 s, and leases are deleted by hand. `load follow` reads nothing but the API and judges every change of pods and leases.
 
 step "40 nodes of 8 GPUs, two schedulers, a judge, and pods that come, run, end and go"
 provider_up 2>>"$CASE_DIR/up.log"
 install_crds "$CRDS"
 "$TESTBED/nodes" --count 40
 scheduler_account
-run_scheduler alpha
-start_scheduler beta
+with_token_file alpha
+with_token_file beta
+start_with_token() { start_scheduler "$1" default "$CASE_DIR/$1.kubeconfig"; }
+run_scheduler alpha default "$CASE_DIR/alpha.kubeconfig"
+start_with_token beta
 expect_ready beta
 "$TESTBED/load" follow --until "$CASE_DIR/judged" >"$CASE_DIR/follow.log" 2>&1 3>&- &
 follower=$!
@@ -58,6 +61,32 @@ a_leader() {
 now() { echo "${EPOCHREALTIME/./}"; }
 placed_since "$(now)"
 
+step "the leader's token is revoked: it is unready and gives up leading, and the other one goes on"
+first=$(a_leader)
+at=$(now)
+revoke_token "$first"
+expect_unready "$first"
+eventually "gpu_scheduler_leading of $first" 0 leading "$first"
+said=$(said_placed "$first")
+expect_leading "$(other "$first")"
+note "$(other "$first") leads $(elapsed_ms "$at") ms after it"
+placed_since "$at"
+
+step "nothing was pretended: of what it says that it placed, the API server took the Binding by its token"
+provider_created_by "$CASE_DIR/$first.token" >"$CASE_DIR/created-by-it"
+bound=$(sed -n 's/^pods binding //p' "$CASE_DIR/created-by-it" | sort)
+told=$(comm -12 <(sed -n 's/^events - //p' "$CASE_DIR/created-by-it" | sort) \
+  <(kubectl get events --field-selector reason=Scheduled -o name | sed 's|.*/||' | sort) | sed 's/[.].*//' | sort)
+note "$(wc -l <<<"$bound") Bindings, $(wc -l <<<"$told") events, $said placements by its metrics"
+[[ -n $told ]] || fail "no event of $first says Scheduled"
+expect "pods of its events that it did not bind" "" "$(comm -13 <(echo "$bound") <(echo "$told"))"
+# Not equal: of a pod that goes before its Binding is answered, it says nothing.
+((said <= $(wc -l <<<"$bound"))) || fail "$first says that it placed $said pods"
+expect "placements by its metrics, after it gave up" "$said" "$(said_placed "$first")"
+expect "/readyz of $first" 503 "$(ready_code "$first")"
+give_token "$first"
+expect_ready "$first"
+
 step "kill -9 of the leader"
 first=$(a_leader)
 at=$(now)
@@ -65,7 +94,7 @@ kill_scheduler "$first"
 expect_leading "$(other "$first")"
 note "$(other "$first") leads $(elapsed_ms "$at") ms after it"
 placed_since "$at"
-start_scheduler "$first"
+start_with_token "$first"
 expect_ready "$first"
 
 # outage WHAT STOP START: it is killed and comes back; then one of the two leads again.
@@ -108,7 +137,7 @@ provider_start_api
 expect_leading "$(other "$first")"
 note "$(other "$first") leads $(elapsed_ms "$at") ms after it"
 placed_since "$at"
-start_scheduler "$first"
+start_with_token "$first"
 expect_ready "$first"
 
 step "when all is over, every pod that stays is placed, its GPUs are its own, and the claims say so"

@@ -7,25 +7,6 @@ provider_up 2>>"$CASE_DIR/up.log"
 install_crds "$CRDS"
 "$TESTBED/nodes" --count 25
 scheduler_account
-declare -A SECRET=()
-
-# give_token NAME: a token that lives as long as a Secret of its own does, into the file that scheduler NAME reads.
-give_token() {
-  SECRET[$1]=$1-$RANDOM$RANDOM
-  kubectl create secret generic "${SECRET[$1]}" >/dev/null
-  kubectl create token gpu-scheduler --duration 24h --bound-object-kind Secret --bound-object-name "${SECRET[$1]}" \
-    >"$CASE_DIR/$1.token.new"
-  mv "$CASE_DIR/$1.token.new" "$CASE_DIR/$1.token"
-}
-revoke_token() { kubectl delete secret "${SECRET[$1]}" >/dev/null; }
-
-# with_token_file NAME: a kubeconfig for it.
-with_token_file() {
-  give_token "$1"
-  sed "s|^    token: .*|    tokenFile: $CASE_DIR/$1.token|" "$CASE_DIR/scheduler.kubeconfig" >"$CASE_DIR/$1.kubeconfig"
-  expect "token files in the kubeconfig" 1 "$(grep -c "^    tokenFile: " "$CASE_DIR/$1.kubeconfig")"
-}
-
 with_token_file alpha
 with_token_file beta
 run_scheduler alpha default "$CASE_DIR/alpha.kubeconfig"
@@ -34,18 +15,6 @@ expect_ready beta
 { claim one 'count: 1'; pod early one; } | create
 expect_allocated early node-0:0
 
-# The API server takes a token's word for 10 s. What is promised is to be unready within 30 s, so that is waited.
-expect_unready() {
-  local at=${EPOCHREALTIME/./}
-  PATIENCE=30
-  eventually "/readyz of $1" 503 ready_code "$1"
-  PATIENCE=90
-  note "$1 is unready $(elapsed_ms "$at") ms after its token was revoked"
-  expect_like "/readyz of $1" 'token: the API server answers 401 Unauthorized; give this process a valid token' "$(page "$1" /readyz)"
-  expect "/healthz of $1" ok "$(page "$1" /healthz)"
-}
-# How many placements a scheduler says that it made.
-said_placed() { page "$1" /metrics | awk '/^scheduler_schedule_attempts_total.*result="scheduled"/ { print $2 }'; }
 scheduled_events() { kubectl get events --field-selector reason=Scheduled -o name | wc -l; }
 
 step "the standby's token is revoked: it is unready, and the leader does not mind"

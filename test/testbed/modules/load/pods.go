@@ -10,10 +10,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/fields"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
-	"k8s.io/client-go/tools/cache"
 )
 
 // podSpec is one kind of pod; at most one of claim and gpus is set, none means a pod without GPUs.
@@ -95,86 +92,6 @@ func podObject(spec podSpec) *corev1.Pod {
 		pod.Annotations = map[string]string{claimAnnotation: spec.claim}
 	}
 	return pod
-}
-
-func waitBoundCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientset) error {
-	count := flags.Int("count", 1, "how many bound pods to wait for")
-	namespace := flags.String("namespace", "", "only pods of this namespace")
-	timeout := flags.Duration("timeout", 5*time.Minute, "give up after")
-	events := flags.Bool("events", false, "then wait, 30 s at most, for as many events in that namespace")
-	return func(ctx context.Context, client *kubernetes.Clientset) error {
-		ctx, cancel := context.WithTimeout(ctx, *timeout)
-		defer cancel()
-		first, err := waitBound(ctx, client, *namespace, *count)
-		if err != nil || !*events {
-			return err
-		}
-		return waitEvents(ctx, client, *namespace, *count, first)
-	}
-}
-
-// waitEvents prints how many events there are, and how long after `first` the last of them was there.
-func waitEvents(ctx context.Context, client *kubernetes.Clientset, namespace string, count int, first time.Time) error {
-	deadline := time.Now().Add(30 * time.Second)
-	for {
-		// A page of one says how many remain, at next to no cost.
-		page, err := client.CoreV1().Events(namespace).List(ctx, metav1.ListOptions{Limit: 1})
-		if err != nil {
-			return err
-		}
-		found := len(page.Items)
-		if page.RemainingItemCount != nil {
-			found += int(*page.RemainingItemCount)
-		}
-		if found >= count || time.Now().After(deadline) {
-			printRate("events", found, time.Since(first))
-			return nil
-		}
-		time.Sleep(10 * time.Millisecond)
-	}
-}
-
-// waitBound counts pods by uid at the moment when their watch event arrives here. Pods that were bound
-// before it started count as bound at the start.
-func waitBound(ctx context.Context, client *kubernetes.Clientset, namespace string, count int) (first time.Time, err error) {
-	bound := make(chan types.UID, 1024)
-	note := func(thing any) {
-		if pod := thing.(*corev1.Pod); pod.Spec.NodeName != "" {
-			select {
-			case bound <- pod.UID:
-			case <-ctx.Done():
-			}
-		}
-	}
-	source := cache.NewListWatchFromClient(client.CoreV1().RESTClient(), "pods", namespace, fields.Everything())
-	informer := cache.NewSharedInformer(source, &corev1.Pod{}, 0)
-	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
-		AddFunc: note, UpdateFunc: func(_, now any) { note(now) },
-	}); err != nil {
-		return first, err
-	}
-	go informer.Run(ctx.Done())
-
-	var last time.Time
-	seen := map[types.UID]bool{}
-	for len(seen) < count {
-		select {
-		case uid := <-bound:
-			if seen[uid] {
-				continue
-			}
-			seen[uid] = true
-			last = time.Now()
-			if first.IsZero() {
-				first = last
-			}
-		case <-ctx.Done():
-			return first, fmt.Errorf("%d of %d pods are bound: %w", len(seen), count, ctx.Err())
-		}
-	}
-	fmt.Printf("first=%s last=%s ", first.UTC().Format(time.RFC3339Nano), last.UTC().Format(time.RFC3339Nano))
-	printRate("bound", count, last.Sub(first))
-	return first, nil
 }
 
 func printRate(what string, count int, took time.Duration) {
