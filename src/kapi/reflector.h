@@ -2,7 +2,7 @@
 //
 // States: Listing (pages of `page_size`, resourceVersion "" = the latest) -> Watching from the list's revision, with
 // bookmarks. A watch that ends normally is opened again from the last revision; 410 or an ERROR 410 lists again (with
-// jittered backoff 0.8 s .. 30 s when that repeats) and the difference to what is known becomes changes: a vanished object a deletion
+// jittered backoff 0.8 s .. 30 s when that repeats before anything came, or 10 s went by) and the difference to what is known becomes changes: a vanished object a deletion
 // (with its last known uid), a new uid under an old name a deletion followed by an addition.
 // Floor rule: an event at or below `progress()` is dropped, so a second stream (catchUp) can never apply anything twice
 // or bring an object back.

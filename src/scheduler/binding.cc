@@ -76,8 +76,9 @@ void Scheduler::takeLeases(Grant& grant, bool confirm) {
   for (const int id : grant.ids) {
     const auto key = leaseKey(grant.node, id);
     grant.open_leases.insert(key);
-    desk_.take(key, claimant(grant.uid, grant.pod, grant.id, {grant.node, grant.ids, grant.shared}, id),
-               confirm);
+    Claimant c = claimant(grant.uid, grant.pod, grant.id, {grant.node, grant.ids, grant.shared}, id);
+    c.over_own = grant.adopted;
+    desk_.take(key, std::move(c), confirm);
   }
 }
 

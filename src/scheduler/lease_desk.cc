@@ -102,10 +102,10 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
     notify(What::Held, key, uid, wish.was_unknown, "");
     return true;
   }
+  const bool own_part = lease->names(uid);
   const bool joins = lease->shared() && lease->malformed.empty() && wish.take->shared &&
-                     lease->holders.size() < max_sharers_;
-  // Its own under another reservation, or an ancestor's without annotations: written over.
-  const bool own = !lease->shared() && !wish.take->shared && lease->names(uid);
+                     lease->holders.size() < max_sharers_ && (!own_part || wish.take->over_own);
+  const bool own = !lease->shared() && !wish.take->shared && own_part && wish.take->over_own;
   if (joins || own || GS_PLANTED(TakesOthersLeases)) { return false; }
   if (!read) {
     desk.must_read = true;
@@ -177,7 +177,8 @@ void LeaseDesk::send(const model::ObjectKey& key, Desk& desk, kapi::Call call, k
   }
   desk.in_flight = call.token;
   desk.verb = call.verb;
-  if (const auto* known = engine_.cache().lease(key)) { desk.target = known->uid; }
+  const auto* known = engine_.cache().lease(key);
+  desk.target = known == nullptr ? model::Uid{} : known->uid;
   calls_[call.token] = key;
   out.emplace_back(std::move(call));
 }
@@ -242,8 +243,8 @@ void LeaseDesk::readAnswered(const model::ObjectKey& key, Desk& desk, const kapi
     desk.occupied = read != nullptr && !(*read)->managed;
     if (read != nullptr) {
       engine_.learn(outcome.object, now);
-    } else {
-      engine_.leaseGone(key, {});
+    } else if (!desk.target.empty()) {  // one that the watch brought since the read left may be newer
+      engine_.leaseGone(key, desk.target);
     }
     for (auto& [uid, wish] : desk.wishes) { wish.confirmed = true; }
     desk.failures = 0;

@@ -31,6 +31,9 @@ struct Claimant {
   std::string gpu_uuid;
   std::string devices;  // the whole reservation, "<node>:<ids>"
   bool shared = false;
+  /// Writes over the pod's own part under another reservation (an earlier leader's, an ancestor's). Otherwise that is another
+  /// leader's decision for the same pod, and Lost.
+  bool over_own = false;
 };
 
 struct LeaseNotice {
@@ -77,7 +80,7 @@ class LeaseDesk {
     std::map<model::Uid, Wish> wishes;
     kapi::Token in_flight = 0;
     kapi::Verb verb{};
-    model::Uid target;  // uid of the lease that a Delete in flight names
+    model::Uid target;  // uid of the lease that was known when the call in flight left
     bool must_read = false;
     bool occupied = false;  // a live read found an object of that name that is not a lease of ours
     Mono not_before{};

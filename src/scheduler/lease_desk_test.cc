@@ -113,6 +113,36 @@ TEST_F(LeaseDeskTest, ACreateThatMeetsItselfIsHeld) {
   EXPECT_EQ(told(), "held:p ");
 }
 
+TEST_F(LeaseDeskTest, ItsOwnPartUnderAnotherReservationIsAnotherLeadersDecision) {
+  for (const bool shared : {false, true}) {
+    const model::Revision base = shared ? 20 : 10;
+    const std::vector<const char*> holders = shared ? std::vector{"p"} : std::vector<const char*>{};
+    Claimant ours = claimant("p", "r2", shared);
+    desk.take(key, ours, false);
+    answer(sent(), Fate::Refused, 409);
+    answer(sent(), Fate::Applied, 200, lease("p", "r1", base, holders));
+    EXPECT_EQ(told(), "lost:p ") << shared;
+    ours.over_own = true;  // as when an earlier leader's are adopted
+    desk.take(key, ours, false);
+    const auto put = sent();
+    EXPECT_EQ(put.verb, Verb::Update);
+    answer(put, Fate::Applied, 200, lease("p", "r2", base + 1, holders));
+    EXPECT_EQ(told(), "held:p ") << shared;
+    engine.leaseGone(key, {}, base + 2);
+  }
+}
+
+TEST_F(LeaseDeskTest, A404ThatIsOlderThanWhatTheWatchBroughtSinceIsNotBelieved) {
+  desk.take(key, claimant("p", "r"), false);
+  answer(sent(), Fate::Refused, 409);
+  const auto read = sent();
+  engine.learn(lease("other", "x", 9), now);  // created after the server looked, and the watch was quicker
+  answer(read, Fate::Refused, 404);
+  EXPECT_EQ(told(), "lost:p ");
+  ASSERT_NE(engine.cache().lease(key), nullptr);
+  EXPECT_EQ(engine.cache().lease(key)->holder, "other");
+}
+
 TEST_F(LeaseDeskTest, AnUnknownCreateIsReadAndSaidToHaveBeenUnknown) {
   desk.take(key, claimant("p", "r"), false);
   answer(sent(), Fate::Unknown, 0);

@@ -181,7 +181,9 @@ void Scheduler::keepLeases(const model::Pod& pod, const std::vector<int>& ids) {
     if (others && warned_.contains({pod.uid, "GpuHeldByOther"})) { continue; }  // said already
     const bool shared = sharesDevices(pod, ids);
     if (!reservation) { reservation = model::ReservationId{rng_.uuid()}; }
-    desk_.take(key, claimant(pod.uid, pod.key, *reservation, {pod.node, ids, shared}, id), false);
+    Claimant c = claimant(pod.uid, pod.key, *reservation, {pod.node, ids, shared}, id);
+    c.over_own = true;
+    desk_.take(key, std::move(c), false);
   }
 }
 

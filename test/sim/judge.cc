@@ -76,6 +76,9 @@ Judge::Pod Judge::podOf(const Value& object) {
   pod.deleting = !meta["deletionTimestamp"].isNull();
   const auto phase = object["status"]["phase"].str();
   pod.finished = phase == "Succeeded" || phase == "Failed";
+  for (const Value& c : object["status"]["conditions"].items()) {
+    pod.told |= c["type"].str() == "PodScheduled" && c["status"].str() == "False" && !c["message"].str().empty();
+  }
   for (const Value& c : object["spec"]["containers"].items()) {
     const auto limit = c["resources"]["limits"]["nvidia.com/gpu"].str();
     if (!limit.empty()) { pod.gpus += number(std::string{limit}); }
@@ -100,6 +103,7 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
   const std::string fence_before = known == pods_.end() ? "" : known->second.fence;
   pod.bound_at = bound_now || known == pods_.end() ? now_ : known->second.bound_at;
   pods_[uid] = pod;
+  if (pod.finished) { clean_.insert(uid); }
   if (!bound_now || pod.scheduler != kOurs || pod.ids.empty()) { return; }
   const auto decided = decided_[uid].find(fence_before);
   if (decided == decided_[uid].end()) {
@@ -149,6 +153,7 @@ void Judge::give(const std::string& uid, const Pod& pod, const Device& device) {
   if (!agents_ || gpu == gpus_.end()) { return; }
   for (const auto& user : gpu->second.in_use) {
     // Which devices a pod without an allocation got is its kubelet's choice: such pods are only counted (design 1).
+    if (clean_.contains(user)) { continue; }
     const auto other = pods_.find(user);
     if (other != pods_.end() && other->second.live() && other->second.ids.empty()) { continue; }
     if (user != uid && !(shared && lease->second.holders.contains(user))) {
@@ -349,6 +354,7 @@ std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
   if (waits && !never_placed_.contains(pod.name) && shouldFit(pod)) {
     return fmt::format("pod {}/{} waits, and there is room", pod.ns, pod.name);
   }
+  if (waits && !pod.told) { return fmt::format("pod {}/{} waits and is not told why", pod.ns, pod.name); }
   return "";
 }
 

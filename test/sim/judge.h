@@ -51,6 +51,7 @@ class Judge {
     std::vector<int> ids;
     int gpus = 0;  // limits nvidia.com/gpu
     bool finished = false, deleting = false;
+    bool told = false;  // why it waits
     Mono bound_at{};
     [[nodiscard]] bool has(const Device& d) const;
     [[nodiscard]] bool live() const { return !node.empty() && !finished; }
@@ -93,6 +94,7 @@ class Judge {
   std::uint64_t position_ = 0;
   std::string problem_;
   std::map<std::string, Pod> pods_;  // by uid
+  std::set<std::string> clean_;      // pods that ended with all their containers: an agent may not know it yet
   std::map<Device, Lease> leases_;
   std::map<Device, Gpu> gpus_;
   std::map<std::string, Node> nodes_;
