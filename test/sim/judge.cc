@@ -114,14 +114,22 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
   bound(uid, pod);
 }
 
-/// Pods without an allocation hold GPUs that nobody can name (design 1): all together the node has no more than its GPUs.
+/// Pods without an allocation hold GPUs that nobody can name (design 1), but for those that the agent sees them use: all
+/// together the node has no more than its GPUs.
 void Judge::countOn(const Pod& pod, Mono decided) {
   std::set<int> named;
   std::int64_t counted = 0;
   for (const auto& [uid, other] : pods_) {
     if (!other.live() || other.node != pod.node) { continue; }
     named.insert(other.ids.begin(), other.ids.end());
-    if (other.ids.empty() && other.bound_at + kKnown < decided) { counted += other.gpus; }
+    if (!other.ids.empty() || other.bound_at + kKnown >= decided) { continue; }
+    std::int64_t seen = 0;
+    for (const auto& [device, gpu] : gpus_) {
+      if (device.node != pod.node || !gpu.in_use.contains(uid)) { continue; }
+      named.insert(device.id);
+      ++seen;
+    }
+    counted += std::max<std::int64_t>(0, other.gpus - seen);
   }
   const std::int64_t most = nodes_[pod.node].most_allocatable;
   if (counted > 0 && static_cast<std::int64_t>(named.size()) + counted > most) {

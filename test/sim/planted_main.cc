@@ -24,6 +24,7 @@ struct Case {
   const char* name;
   std::vector<Bug> bugs;  // the first is the one; the others are layers that would hide it
   bool hidden = false;    // other layers hide it: asked with --hidden only, and not expected to be found
+  std::uint64_t from = 1;  // the first seed that is played: those before it do not show it, and take minutes
 };
 
 const std::vector<Case>& cases() {
@@ -41,7 +42,7 @@ const std::vector<Case>& cases() {
       {"FreesDraining", {Bug::FreesDraining}},
       {"ForgetsOnEnd", {Bug::ForgetsOnEnd}},
       {"KeepsStrays", {Bug::KeepsStrays}},
-      {"ForgetsCounted", {Bug::ForgetsCounted}},
+      {"ForgetsCounted", {Bug::ForgetsCounted}, false, 4200},
       {"CacheSaysGone+NoBarrier", {Bug::CacheSaysGone, Bug::NoBarrier}},
       {"NoBarrier+TakesOthersLeases", {Bug::NoBarrier, Bug::TakesOthersLeases}},
       {"FenceCoversAll", {Bug::FenceCoversAll}, true},
@@ -65,7 +66,7 @@ bool isShortened(const sim::Plan& plan) {
 /// True when some seed shows it.
 bool find(const Case& c, std::uint64_t most) {
   planted = {c.bugs.begin(), c.bugs.end()};
-  for (std::uint64_t seed = 1; seed <= most; ++seed) {
+  for (std::uint64_t seed = c.from; seed <= most; ++seed) {
     const auto found = sim::play(sim::makePlan(seed));
     if (found.problem.empty()) { continue; }
     fmt::print("{:34} seed {:5}  {}\n", c.name, seed, found.problem);
