@@ -130,7 +130,19 @@ class OneLeader : public Cluster {
   explicit OneLeader(sandbox::World::Options options = {}) : Cluster{std::move(options)} { startOne(); }
 };
 
-TEST_F(OneLeader, CountsGpuPodsThatAnotherSchedulerBinds) {
+sandbox::World::Options withAgents(bool agents) {
+  sandbox::World::Options options;
+  options.agents = agents;
+  return options;
+}
+
+/// Agents see which GPUs such a pod uses; without them it is only counted.
+class ForeignPods : public OneLeader, public ::testing::WithParamInterface<bool> {
+ protected:
+  ForeignPods() : OneLeader{withAgents(GetParam())} {}
+};
+
+TEST_P(ForeignPods, AreCounted) {
   Value theirs = pod("theirs", "", 3);
   theirs.child("spec").set("schedulerName", "default-scheduler");
   theirs.child("spec").set("nodeName", "node-a");
@@ -150,6 +162,7 @@ TEST_F(OneLeader, CountsGpuPodsThatAnotherSchedulerBinds) {
   EXPECT_TRUE(eventually([&] { return nodeOf("two") == "node-a"; }));
   expectSettled();
 }
+INSTANTIATE_TEST_SUITE_P(Cases, ForeignPods, ::testing::Bool());
 
 // ---- leases that change under a placement
 
