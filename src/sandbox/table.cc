@@ -77,8 +77,16 @@ Array customCells(const Resource& r, const Value& object, Wall now) {
   return out;
 }
 
-Value rowObject(const Value& object, RowObject rows) {
-  if (rows == RowObject::Object) { return object; }
+/// kubectl sorts by what is in here, and reads it by its kind, which is not kept in objects.
+Value wholeObject(const Resource& r, const Value& object) {
+  Value out = object;
+  out.set("kind", r.kind);
+  out.set("apiVersion", r.apiVersion());
+  return out;
+}
+
+Value rowObject(const Resource& r, const Value& object, RowObject rows) {
+  if (rows == RowObject::Object) { return wholeObject(r, object); }
   return Object{
       {"kind", "PartialObjectMetadata"}, {"apiVersion", "meta.k8s.io/v1"}, {"metadata", object["metadata"]}};
 }
@@ -135,7 +143,7 @@ json::Value makeTable(const Resource& resource, const std::vector<const json::Va
   for (const Value* object : objects) {
     Value row = Object{{"cells", cellsOf(resource, *object, now)}};
     addPodConditions(resource, *object, row);
-    row.set("object", rows == RowObject::None ? Value{} : rowObject(*object, rows));
+    row.set("object", rows == RowObject::None ? Value{} : rowObject(resource, *object, rows));
     made.push_back(std::move(row));
   }
   return Object{{"kind", "Table"},
