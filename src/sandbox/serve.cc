@@ -40,10 +40,11 @@ void writeState(const std::string& path, const json::Value& state) {
 
 /// A Status, as the real server answers.
 net::Response notRead(int status) {
-  const auto refused = status == 413 ? refuse(413, "RequestEntityTooLarge",
-                                              fmt::format("Request entity too large: limit is {}", kMaxBody))
-                                     : refuse(status, status == 400 ? "BadRequest" : "",
-                                              "the request was refused: it is no HTTP request");
+  const auto refused = status == 413
+                           ? refuse(413, "RequestEntityTooLarge",
+                                    fmt::format("Request entity too large: limit is {}", kMaxBody))
+                           : refuse(status, status == 400 ? "BadRequest" : "",
+                                    "the request was refused: it is malformed, or its header is too long");
   return net::jsonResponse(status, json::print(statusBody(refused.value())) + "\n");
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
 #include <utility>
 
 #include "sandbox/age.h"
@@ -118,6 +119,18 @@ json::Array columnsOf(const Resource& r) {
   if (r.plural == "leases") { return columns({{"Holder", "Age"}, {}}); }
   if (r.plural == "configmaps") { return columns({{"Data", "Age"}, {}}); }
   if (r.plural == "events") { return eventColumns(); }
+  if (r.plural == "serviceaccounts") { return columns({{"Secrets", "Age"}, {}}); }
+  if (r.plural == "priorityclasses") {
+    return {nameColumn(), column("Value", 0, "integer"), column("Global-Default", 0, "boolean"),
+            column("Age"), column("PreemptionPolicy")};
+  }
+  if (r.plural == "rolebindings" || r.plural == "clusterrolebindings") {
+    return columns({{"Role", "Age"}, {"Users", "Groups", "ServiceAccounts"}});
+  }
+  if (r.plural == "poddisruptionbudgets") {
+    return {nameColumn(), column("Min Available"), column("Max Unavailable"),
+            column("Allowed Disruptions", 0, "integer"), column("Age")};
+  }
   return {nameColumn(), column("Created At", 0, "date")};
 }
 
@@ -134,7 +147,13 @@ json::Array cellsOf(const Resource& r, const json::Value& object, Wall now) {
     return {meta["name"], Value{object["data"].members().size() + object["binaryData"].members().size()},
             age};
   }
-  return {meta["name"], meta["creationTimestamp"]};
+  auto few = fewCells(r.plural, object);
+  if (!few) { return {meta["name"], meta["creationTimestamp"]}; }
+  Array out{meta["name"]};
+  std::move(few->before_age.begin(), few->before_age.end(), std::back_inserter(out));
+  out.push_back(age);
+  std::move(few->after_age.begin(), few->after_age.end(), std::back_inserter(out));
+  return out;
 }
 
 json::Value makeTable(const Resource& resource, const std::vector<const json::Value*>& objects,
