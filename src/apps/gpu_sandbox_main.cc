@@ -24,6 +24,8 @@
 namespace gs {
 namespace {
 
+constexpr int kMaxTimeout = 86'400;
+constexpr int kMaxGpuId = 1'000;
 constexpr std::size_t kMaxNodeFile = std::size_t{4} << 20;
 
 struct Flags {
@@ -113,6 +115,11 @@ int serve(const Flags& flags) {
   const bool scheduler = options.live.scheduler.has_value();
   auto server = sandbox::Server::start(std::move(options), clock);
   if (!server) { return complain(server.error()); }
+  if ((*server)->restored() && !flags.node_file.empty()) {
+    std::cout << fmt::format(
+        "# {} holds nodes of its own: those of {} were not made (gpu-sandbox node add makes them)\n",
+        flags.data_file, flags.node_file);
+  }
   std::cout << fmt::format("# gpu-sandbox serves {} (no authentication{})\nexport KUBECONFIG={}\n",
                            (*server)->url(), scheduler ? "" : ", no scheduler inside", kubeconfig)
             << std::flush;
@@ -174,6 +181,7 @@ void describeRemote(CLI::App& app, Flags& f, std::function<int()>& chosen) {
   CLI::App* gpu = app.add_subcommand("gpu", "Breaks or repairs a GPU of a running sandbox");
   for (CLI::App* one : {node, gpu}) {
     one->require_subcommand(1);
+    one->fallthrough();  // --kubeconfig may come after the subcommand
     one->add_option("--kubeconfig", f.kubeconfig, "Of the sandbox; without it KUBECONFIG");
   }
   const auto on = [&f, &chosen](CLI::App* parent, const char* name, const char* help, auto what) {
@@ -192,20 +200,25 @@ void describeRemote(CLI::App& app, Flags& f, std::function<int()>& chosen) {
     (void)add;
     chosen = [&f] { return addNodes(f); };
   });
-  on(node, "remove", "The machine goes, and all that runs on it",
+  on(node, "remove", "The machine goes at once; its pods go 40 s later",
      [](const Flags& flags, sandbox::Remote& s) { return s.removeNode(flags.node); })
       ->add_option("name", f.node)
       ->required();
-  on(node, "drain", "Cordons it and evicts its pods, until it is empty",
-     [](const Flags& flags, sandbox::Remote& s) {
-       const SystemClock clock;
-       return s.drainNode(flags.node, std::chrono::seconds{flags.timeout_s}, clock);
-     })
-      ->add_option("name", f.node)
-      ->required();
+  CLI::App* drain = on(node, "drain", "Cordons it and evicts its pods, until it is empty",
+                       [](const Flags& flags, sandbox::Remote& s) {
+                         const SystemClock clock;
+                         const auto waits = [](const std::string& left) {
+                           std::cout << "waiting for " << left << '\n' << std::flush;
+                         };
+                         return s.drainNode(flags.node, std::chrono::seconds{flags.timeout_s}, clock, waits);
+                       });
+  drain->add_option("name", f.node)->required();
+  drain->add_option("--timeout", f.timeout_s, "Seconds; then it says who is left and exits with 2")
+      ->capture_default_str()
+      ->check(CLI::Range(0, kMaxTimeout));
   const auto gpu_of = [&f](CLI::App* sub) {
     sub->add_option("node", f.node)->required();
-    sub->add_option("id", f.gpu)->required()->check(CLI::NonNegativeNumber);
+    sub->add_option("id", f.gpu)->required()->check(CLI::Range(0, kMaxGpuId));
     return sub;
   };
   gpu_of(

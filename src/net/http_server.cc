@@ -289,8 +289,9 @@ bool HttpServer::Core::serve(Connection& connection) {
     const Mono deadline = monoNow() + options_.request_timeout;
     if (!readRequest(connection, deadline)) { return false; }
     if (parser.bad() != 0) {
-      const auto refusal =
-          renderResponse(textResponse(parser.bad(), "the request was refused\n"), false, false);
+      const Response refused = options_.refusal ? options_.refusal(parser.bad())
+                                                : textResponse(parser.bad(), "the request was refused\n");
+      const auto refusal = renderResponse(refused, false, false);
       if (writeAll(connection.fd.get(), refusal, deadline) == Io::Ok) {
         lingerAfterRefusal(connection.fd.get());
       }

@@ -36,6 +36,8 @@ class HttpServer {
     std::size_t max_streams = 256;
     std::size_t max_waiting = 256;
     std::size_t max_connections = 12'000;  // further ones are closed unread
+    /// The answer to what was not read, by its status (request_parser.h); none: a line of text.
+    std::function<Response(int)> refusal{};
   };
 
   /// Listens and begins to serve. Errors are listenTcp's.

@@ -87,8 +87,17 @@ Result drain(World& world, const std::string& node) {
   return Response{200, Object{{"left", std::move(left)}}};
 }
 
+Refused notSimulated(const std::string& node) {
+  return refuse(
+      404, "NotFound",
+      fmt::format("node \"{}\" is not simulated: no machine is behind this Node, so nothing can be done to "
+                  "its GPUs; `gpu-sandbox node add` adds one that has them",
+                  node));
+}
+
 Result changeGpu(World& world, const std::string& node, const std::string& gpu, const std::string& what,
                  const Request& request) {
+  if (!world.agents().has(node)) { return notSimulated(node); }
   int id = -1;
   std::from_chars(gpu.data(), gpu.data() + gpu.size(), id);
   const auto* status = world.api().store().find({"gpu.scheduling/gpunodestatuses", "", node});

@@ -56,7 +56,6 @@ struct Subject {
   [[nodiscard]] std::string qualifiedResource() const {
     return group.empty() ? resource : resource + "." + group;
   }
-  [[nodiscard]] std::string qualifiedKind() const { return group.empty() ? kind : kind + "." + group; }
 };
 
 [[nodiscard]] Refused refuse(int code, std::string reason, std::string message);

@@ -112,8 +112,30 @@ Api::Result Api::dispatchSubresource(Call& call) {
   if (r.id() == "/pods" && call.route.subresource == "eviction") {
     return posts ? evict(call) : Result{methodNotAllowed()};
   }
-  if (r.custom) { return notFound(r.subject(), call.route.name); }
-  return noSuchResource();
+  if (auto none = noSubresource(call.route)) { return tl::unexpected(*std::move(none)); }
+  return methodNotAllowed();  // its log is only read, and not here
+}
+
+std::optional<ApiError> Api::noSubresource(const Route& route) const {
+  const Resource& r = *route.resource;
+  const std::string& sub = route.subresource;
+  if (sub.empty() || (sub == "status" && r.has_status)) { return std::nullopt; }
+  if (r.id() == "/pods") {
+    if (sub == "binding" || sub == "eviction" || sub == "log") { return std::nullopt; }
+    const auto* pod = store_.find({"/pods", route.ns, route.name});
+    const bool enters = sub == "exec" || sub == "attach" || sub == "portforward";
+    if (enters && pod != nullptr && (*pod->object)["spec"]["nodeName"].str().empty()) {
+      return badRequest(fmt::format("pod {} does not have a host assigned", route.name)).value();
+    }
+  }
+  // As the real server words what a CRD does not declare. A scale that it does declare is missing here.
+  if (r.custom && !(sub == "scale" && r.scales)) { return notFound(r.subject(), route.name).value(); }
+  return noSuchResource().value();
+}
+
+std::optional<ApiError> Api::nowhere(std::string_view target) const {
+  const auto route = resources_.route(target);
+  return route ? noSubresource(*route) : std::optional{route.error()};
 }
 
 Api::Result Api::get(const Call& call) const {

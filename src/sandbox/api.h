@@ -59,6 +59,9 @@ class Api {
 
   [[nodiscard]] Response handle(const Request& request, Now now);
 
+  /// What every write to `target` is answered where nothing is served; nullopt: something is.
+  [[nodiscard]] std::optional<ApiError> nowhere(std::string_view target) const;
+
   /// Opens a watch of "path?watch=true&resourceVersion=..."; absent or 0: ADDED for all that is there, then live.
   [[nodiscard]] Answer<WatchId> watch(std::string_view target);
   /// The next event {"type","object"}; nothing: none yet. An ERROR event (410) is the last.
@@ -112,6 +115,7 @@ class Api {
 
   [[nodiscard]] Result dispatch(Call& call);
   [[nodiscard]] Result dispatchSubresource(Call& call);
+  [[nodiscard]] std::optional<ApiError> noSubresource(const Route& route) const;
   [[nodiscard]] Done readOptions(Call& call) const;
   [[nodiscard]] Result get(const Call& call) const;
   [[nodiscard]] Result list(const Call& call) const;

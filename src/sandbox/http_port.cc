@@ -16,6 +16,8 @@ namespace {
 constexpr std::size_t kMaxChunk = std::size_t{1} << 20;
 constexpr const char* kLateBindings = "/sandbox/v1/faults/late-bindings";
 constexpr std::int64_t kMaxLate = 300;  // seconds
+// What kubectl asks for, with any Accept.
+constexpr const char* kOpenApiV2 = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
 
 net::Response asJson(int status, const json::Value& body) {
   net::Response out = net::jsonResponse(status, json::print(body) + "\n");
@@ -56,6 +58,14 @@ net::Response answerOf(const Response& response) {
 }
 
 net::Response asError(const Refused& refused) { return answerOf(toResponse(refused.value())); }
+
+/// An empty protobuf message is a document that describes nothing. kubectl takes it, and checks no kind against it: it asks
+/// for version 2 about kinds that version 3 does not describe, a List among them.
+net::Response openApiV2() {
+  net::Response out;
+  out.headers = {{"Content-Type", kOpenApiV2}};
+  return out;
+}
 
 net::Response stopping() {
   return asError(refuse(503, "ServiceUnavailable", "the server is stopping, please try again"));
@@ -105,12 +115,13 @@ class WatchBody {
 
 net::Response HttpPort::answer(const net::Request& request) {
   const std::string path{request.path()};
+  const bool reading = request.method == "GET" || request.method == "HEAD";
   if (path == "/healthz" || path == "/livez" || path == "/readyz") { return net::textResponse(200, "ok"); }
   if (path == "/version" || path == "/version/") { return asJson(200, versionBody()); }
+  if (path == "/openapi/v2" && reading) { return openApiV2(); }
   if (path == "/openapi/v3" || path.starts_with("/openapi/v3/")) { return openApi(path); }
   const std::string* header = net::findHeader(request.headers, "Accept");
   const auto accept = parseAccept(header == nullptr ? std::string_view{} : *header);
-  const bool reading = request.method == "GET" || request.method == "HEAD";
   if (reading && path.starts_with("/api")) {
     std::optional<Discovered> found;
     if (!live_.ask([&](World& w) { found = discover(w.api().resources(), path, accept); })) {
@@ -171,13 +182,21 @@ net::Response HttpPort::resource(const net::Request& in, const std::vector<Media
     return watches(in.target) ? watch(in.target, wanted) : carryOut(request, wanted);
   }
   auto body = readBody(request.content_type, in.body);
-  if (!body) { return answerOf(toResponse(body.error())); }
+  if (!body) { return unreadable(request, body.error()); }
   request.body = std::move(body->value);
   request.bad_body = std::move(body->bad);
   request.shown_body = std::move(body->shown);
   if (const std::string* agent = net::findHeader(in.headers, "User-Agent")) { request.user_agent = *agent; }
   if (request.method == "POST" && isBinding(in.path())) { late_.hold(live_.clock()); }
   return carryOut(request, wanted);
+}
+
+/// Where nothing is served, that is the answer: how to send it better would be no help.
+net::Response HttpPort::unreadable(const Request& request, const ApiError& why) {
+  std::optional<ApiError> nowhere;
+  const bool asked = live_.ask([&](World& w) { nowhere = w.api().nowhere(request.target); });
+  if (!asked) { return stopping(); }
+  return answerOf(toResponse(nowhere.value_or(why)));
 }
 
 net::Response HttpPort::watch(const std::string& target, const Wanted& wanted) {

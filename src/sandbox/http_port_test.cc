@@ -72,6 +72,63 @@ TEST_F(HttpPortTest, ARoleComesAsProtobuf) {
   EXPECT_EQ(refused.status, 415);
 }
 
+TEST_F(HttpPortTest, AProtobufBodyOfAKindThatIsNotServedIsNoPage) {
+  const std::string body = envelope("apps/v1", "Deployment", "");
+  const auto refused = send("POST", "/apis/apps/v1/namespaces/default/deployments", body,
+                            "application/vnd.kubernetes.protobuf");
+  EXPECT_EQ(refused.status, 404) << refused.body;
+}
+
+TEST_F(HttpPortTest, OpenApiV2IsAnEmptyProtobufDocument) {
+  const auto answer = port_.answer({"GET", "/openapi/v2?timeout=32s", {{"Accept", "application/other"}}, ""});
+  EXPECT_EQ(answer.status, 200);
+  EXPECT_EQ(answer.body, "");
+  const std::string* type = net::findHeader(answer.headers, "Content-Type");
+  ASSERT_NE(type, nullptr);
+  EXPECT_EQ(*type, "application/com.github.proto-openapi.spec.v2.v1.0+protobuf");
+}
+
+TEST_F(HttpPortTest, RowsHoldWholeObjectsWithTheirKind) {
+  ASSERT_EQ(send("POST", "/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"c"}})").status,
+            201);
+  const auto answer = port_.answer({"GET",
+                                    "/api/v1/namespaces/default/configmaps?includeObject=Object",
+                                    {{"Accept", "application/json;as=Table;v=v1;g=meta.k8s.io"}},
+                                    ""});
+  const auto table = json::parse(answer.body);
+  ASSERT_TRUE(table) << answer.body;
+  const Value& row = (*table)["rows"].at(0)["object"];
+  EXPECT_EQ(row["kind"].str(), "ConfigMap");
+  EXPECT_EQ(row["apiVersion"].str(), "v1");
+  EXPECT_EQ(row["metadata"]["name"].str(), "c");
+}
+
+TEST_F(HttpPortTest, ADeclaredScaleIsNotServed) {
+  const char* crd = R"({"apiVersion":"apiextensions.k8s.io/v1","kind":"CustomResourceDefinition",
+    "metadata":{"name":"gears.ex.io"},"spec":{"group":"ex.io","scope":"Namespaced",
+    "names":{"plural":"gears","singular":"gear","kind":"Gear","listKind":"GearList"},
+    "versions":[{"name":"v1","served":true,"storage":true,"schema":{"openAPIV3Schema":{"type":"object",
+    "x-kubernetes-preserve-unknown-fields":true}},"subresources":{"scale":{"specReplicasPath":".spec.replicas",
+    "statusReplicasPath":".status.replicas"}}}]}})";
+  const auto made = send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
+  ASSERT_EQ(made.status, 201) << made.body;
+  const std::string gears = "/apis/ex.io/v1/namespaces/default/gears";
+  ASSERT_EQ(send("POST", gears, R"({"apiVersion":"ex.io/v1","kind":"Gear","metadata":{"name":"g1"}})").status,
+            201);
+  const auto scale = send("GET", gears + "/g1/scale");
+  EXPECT_EQ(scale.status, 404);
+  EXPECT_NE(scale.body.find("the server could not find the requested resource"), std::string::npos)
+      << scale.body;
+}
+
+TEST_F(HttpPortTest, NobodyEntersAPodThatHasNoNode) {
+  const char* pod = R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})";
+  ASSERT_EQ(send("POST", "/api/v1/namespaces/default/pods", pod).status, 201);
+  const auto answer = send("POST", "/api/v1/namespaces/default/pods/p/exec?command=ls");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_NE(answer.body.find("pod p does not have a host assigned"), std::string::npos) << answer.body;
+}
+
 TEST_F(HttpPortTest, EachRequestIsALineOfTheLog) {
   const auto path = std::filesystem::temp_directory_path() / "http_port_test_requests.log";
   std::filesystem::remove(path);

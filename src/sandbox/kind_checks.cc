@@ -144,6 +144,9 @@ void defaultKind(const Resource& r, json::Value& object) {
   if (r.custom || !object.isObject()) { return; }
   if (r.kind == "Pod") { defaultPod(object); }
   if (r.kind == "CustomResourceDefinition") { defaultCrd(object); }
+  if (r.kind == "PriorityClass" && object["preemptionPolicy"].isNull()) {
+    object.set("preemptionPolicy", "PreemptLowerPriority");
+  }
   const Value& labels = object["metadata"]["labels"];
   if (r.kind == "Namespace" && (labels.isNull() || labels.isObject())) {
     object.child("metadata")
@@ -168,6 +171,7 @@ void beginKind(const Resource& r, json::Value& object, Now now) {
   }
   if (r.kind == "Pod") { beginPod(object, now); }
   if (r.kind == "CustomResourceDefinition") { beginCrd(object); }
+  if (r.kind == "PriorityClass") { object.child("metadata").set("generation", 1); }
   if (r.kind == "PodDisruptionBudget") {
     object.set(
         "status",

@@ -9,6 +9,7 @@
 #include "kapi/time.h"
 #include "model/annotations.h"
 #include "sandbox/api.h"
+#include "sandbox/pod_event.h"
 
 namespace gs::sandbox {
 namespace {
@@ -95,6 +96,8 @@ Array initStatuses(const Value& pod, const std::string& now) {
 
 Kubelet::Kubelet(Api& api, Config config) : api_{api}, config_{config} {
   position_ = api_.store().positionAfter(0);
+  const auto [first, last] = api_.store().range(kPods);
+  for (auto it = first; it != last; ++it) { addresses_.inUse((*it->second.object)["status"]["podIP"].str()); }
 }
 
 // ---- seeing what changed
@@ -264,8 +267,7 @@ void Kubelet::start(Sim& sim, const std::string& uid, Now now) {
   sim.phase = Phase::Runs;
   sim.started_at = time;
   holdContainers(sim, uid);
-  const std::string address = fmt::format("10.244.{}.{}", addresses_ / 250 % 250, addresses_ % 250 + 2);
-  ++addresses_;
+  const std::string address = addresses_.next();
   Array statuses;
   for (const Value& container : (*pod)["spec"]["containers"].items()) {
     statuses.push_back(statusOf(container, true, Object{{"running", Object{{"startedAt", time}}}}));
@@ -276,6 +278,10 @@ void Kubelet::start(Sim& sim, const std::string& uid, Now now) {
                         {"podIPs", Array{Value{Object{{"ip", address}}}}},
                         {"conditions", conditions(true, time, nullptr)},
                         {"containerStatuses", std::move(statuses)}};
+  if (const std::string host = addressOf(sim.node); !host.empty()) {
+    status.set("hostIP", host);
+    status.set("hostIPs", Array{Value{Object{{"ip", host}}}});
+  }
   if (Array init = initStatuses(*pod, time); !init.empty()) {
     status.set("initContainerStatuses", std::move(init));
   }
@@ -285,9 +291,26 @@ void Kubelet::start(Sim& sim, const std::string& uid, Now now) {
     sim.exit_code = told->second;
     to_finish_.erase(told);
     plan(sim, uid, now.mono);
-  } else if (const auto time_to_run = parseDuration((*pod)["metadata"]["annotations"][kRunForKey].str())) {
+  } else if (const auto time_to_run = timeToRun(*pod, now)) {
     plan(sim, uid, now.mono + *time_to_run);
   }
+}
+
+/// Of its annotation. One that cannot be read is told, and the pod runs until somebody ends it.
+std::optional<Duration> Kubelet::timeToRun(const Value& pod, Now now) {
+  const Value* wanted = pod["metadata"]["annotations"].find(kRunForKey);
+  if (wanted == nullptr) { return std::nullopt; }
+  const auto out = parseDuration(wanted->str());
+  if (!out) {
+    warnAbout(
+        api_, pod, "BadRunFor",
+        fmt::format(
+            "annotation {}: \"{}\" is no duration; write one such as 30s, 5m or 1h30m (at most 270000h); "
+            "the pod runs until it is deleted",
+            kRunForKey, wanted->str()),
+        now);
+  }
+  return out;
 }
 
 /// What the containers got, from the pod as it is now.
@@ -355,6 +378,16 @@ bool Kubelet::patchStatus(const Sim& sim, const std::string& uid, Value status, 
                       std::move(body)},
                      now)
              .code == 200;
+}
+
+/// Its InternalIP; "" when it has none.
+std::string Kubelet::addressOf(const std::string& node) const {
+  const auto* there = api_.store().find({kNodes, "", node});
+  if (there == nullptr) { return {}; }
+  for (const Value& address : (*there->object)["status"]["addresses"].items()) {
+    if (address["type"].str() == "InternalIP") { return std::string{address["address"].str()}; }
+  }
+  return {};
 }
 
 bool Kubelet::nodeExists(const std::string& node) const {

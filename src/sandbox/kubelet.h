@@ -20,6 +20,7 @@
 
 #include "base/clock.h"
 #include "model/ids.h"
+#include "sandbox/addresses.h"
 #include "sandbox/pod_env.h"
 #include "sandbox/store.h"
 
@@ -100,6 +101,8 @@ class Kubelet {
   void remove(const Sim& sim, const std::string& uid, Now now);
   void orphan(const Sim& sim, const std::string& uid, Now now);
   bool patchStatus(const Sim& sim, const std::string& uid, json::Value status, Now now);
+  [[nodiscard]] std::optional<Duration> timeToRun(const json::Value& pod, Now now);
+  [[nodiscard]] std::string addressOf(const std::string& node) const;
   [[nodiscard]] bool nodeExists(const std::string& node) const;
 
   Api& api_;
@@ -111,7 +114,7 @@ class Kubelet {
   std::set<std::string> down_;
   std::map<model::ObjectKey, int> to_finish_;
   std::map<std::string, std::vector<std::pair<std::string, Env>>> envs_;  // uid -> containers in their order
-  std::uint32_t addresses_ = 0;
+  Addresses addresses_{"10.244"};
   std::uint64_t changes_ = 0;
 };
 

@@ -52,6 +52,7 @@ Live::Live(Options options, const Clock& clock)
   world_.api().keepHistory(options_.history);
   world_.api().compact();  // nobody watched before
   if (options_.scheduler) { world_.startReplica(*options_.scheduler); }
+  if (options_.scheduler) { strays_.emplace(world_.api()); }
   owner_ = std::make_unique<Worker>("cluster", [this](const std::stop_token&) { run(); });
 }
 
@@ -90,6 +91,7 @@ void Live::run() {
     if (questions_.popAll(asked, sleepUntil()) == 0) { continue; }
     advance();
     for (const auto& question : asked) { question(); }
+    if (strays_) { strays_->look(world_.now()); }
   }
   if (options_.scheduler) { world_.stop(0); }
   world_.run(4s);  // of its own time: what is under way ends

@@ -17,6 +17,7 @@
 #include "base/clock.h"
 #include "base/mailbox.h"
 #include "base/worker.h"
+#include "sandbox/pod_event.h"
 #include "sandbox/world.h"
 
 namespace gs::sandbox {
@@ -82,7 +83,8 @@ class Live {
   const Options options_;
   const Clock& clock_;
   const Now origin_;
-  World world_;  // the owner's, once it runs
+  World world_;                   // the owner's, once it runs
+  std::optional<Strays> strays_;  // with a scheduler inside only: else another may come
   Mailbox<std::function<void()>> questions_{1024};
   std::list<OpenFeed> feeds_;
   std::uint64_t pumped_ = 0;  // revision up to which the feeds were served

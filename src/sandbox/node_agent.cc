@@ -77,6 +77,12 @@ std::vector<kapi::SimNode> machinesIn(const Api& api) {
 NodeAgents::NodeAgents(Api& api, Kubelet& kubelet, std::vector<kapi::SimNode> nodes, bool agents)
     : api_{api}, kubelet_{kubelet}, agents_{agents} {
   for (auto& node : nodes) { addNode(std::move(node)); }
+  const auto [first, last] = api_.store().range("/nodes");
+  for (auto it = first; it != last; ++it) {
+    for (const Value& address : (*it->second.object)["status"]["addresses"].items()) {
+      addresses_.inUse(address["address"].str());
+    }
+  }
 }
 
 // ---- commands
@@ -137,7 +143,7 @@ void NodeAgents::setNodeReady(const std::string& node, bool ready) {
 namespace {
 
 /// What `kubectl describe node` tells of a machine, beside what the scheduler reads.
-void describe(Value& node, std::size_t number, Now now) {
+void describe(Value& node, const std::string& address, Now now) {
   Value& status = node.child("status");
   status.set("nodeInfo", Object{{"architecture", "amd64"},
                                 {"operatingSystem", "linux"},
@@ -145,7 +151,6 @@ void describe(Value& node, std::size_t number, Now now) {
                                 {"kernelVersion", "simulated"},
                                 {"containerRuntimeVersion", "simulated://1"},
                                 {"kubeletVersion", "v1.33.0"}});
-  const std::string address = fmt::format("10.0.{}.{}", number / 250, number % 250 + 1);
   status.set("addresses", Array{Value{Object{{"type", "InternalIP"}, {"address", address}}},
                                 Value{Object{{"type", "Hostname"}, {"address", node["metadata"]["name"]}}}});
   for (Value& condition : status.child("conditions").array()) {
@@ -180,6 +185,7 @@ void NodeAgents::tick(Now now) {
   }
   for (auto& [name, m] : machines_) {
     if (!m.created) { create(m, now); }
+    if (agents_) { keepAgentPod(m, now); }
     carryOut(m, now);
     look(m, now);
   }
@@ -188,9 +194,15 @@ void NodeAgents::tick(Now now) {
 void NodeAgents::create(Machine& m, Now now) {
   m.created = true;
   Value node = kapi::encodeNode(m.sim);
-  describe(node, machines_.size(), now);
+  describe(node, addresses_.next(), now);
   (void)send("POST", "/api/v1/nodes", std::move(node), now);
-  if (agents_) { createAgentPod(m, now); }
+}
+
+/// As a DaemonSet does: one on the node, again when somebody deleted it.
+void NodeAgents::keepAgentPod(const Machine& m, Now now) {
+  const bool there = api_.store().find({"/pods", kAgentNamespace, agentPod(m.sim)}) != nullptr;
+  const bool node = api_.store().find({"/nodes", "", m.sim.name.text}) != nullptr;
+  if (node && !there) { createAgentPod(m, now); }
 }
 
 void NodeAgents::createAgentPod(const Machine& m, Now now) {

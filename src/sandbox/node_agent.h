@@ -15,6 +15,7 @@
 
 #include "base/clock.h"
 #include "kapi/node_file.h"
+#include "sandbox/addresses.h"
 #include "sandbox/kubelet.h"
 
 namespace gs::sandbox {
@@ -32,6 +33,8 @@ class NodeAgents {
   void tick(Now now);
   [[nodiscard]] std::optional<Mono> nextDue(Now now);
 
+  /// A machine of ours, not only a Node that somebody wrote.
+  [[nodiscard]] bool has(const std::string& node) const { return machines_.contains(node); }
   void addNode(kapi::SimNode node);
   /// The machine goes and its Node is deleted (the GpuNodeStatus goes with it, by its owner).
   void removeNode(const std::string& node);
@@ -62,6 +65,7 @@ class NodeAgents {
   };
 
   void create(Machine& m, Now now);
+  void keepAgentPod(const Machine& m, Now now);
   void createAgentPod(const Machine& m, Now now);
   void carryOut(Machine& m, Now now);
   void look(Machine& m, Now now);
@@ -78,6 +82,7 @@ class NodeAgents {
   bool agents_;
   std::map<std::string, Machine> machines_;
   std::vector<std::string> to_remove_;
+  Addresses addresses_{"10.0"};
   std::uint64_t seen_changes_ = 0;
   bool commanded_ = true;
 };

@@ -187,6 +187,11 @@ FieldErrors checkPodUpdate(const json::Value& pod, const json::Value& old) {
       names(spec["containers"]) != names(old["spec"]["containers"])) {
     return {fieldForbidden("spec.containers", "pod updates may not add or remove containers")};
   }
+  for (std::size_t i = 0; i < spec["containers"].items().size(); ++i) {
+    if (spec["containers"].items()[i]["image"].str().empty()) {
+      errors.push_back(fieldRequired(fmt::format("spec.containers[{}].image", i)));
+    }
+  }
   const Value& deadline = spec["activeDeadlineSeconds"];
   if (deadline.isNull() && !old["spec"]["activeDeadlineSeconds"].isNull()) {
     errors.push_back(fieldInvalid("spec.activeDeadlineSeconds", std::string{"\"null\""},

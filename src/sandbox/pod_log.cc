@@ -6,14 +6,25 @@
 #include <charconv>
 #include <set>
 
+#include "kapi/quantity.h"
+#include "kapi/time.h"
+#include "model/resources.h"
+
 namespace gs::sandbox {
 namespace {
+
+constexpr std::int64_t kMaxSince = 1'000'000'000;  // seconds: further back nothing was
 
 using json::Value;
 
 std::string queryOf(const Route& route, const char* key) {
   const auto it = route.query.find(key);
   return it == route.query.end() ? std::string{} : it->second;
+}
+
+bool isTrue(const Route& route, const char* key) {
+  const std::string value = queryOf(route, key);
+  return value == "true" || value == "1";
 }
 
 /// The container that was asked for, or the only one. Error 400 as the real server words it.
@@ -50,25 +61,49 @@ bool usedBy(const Value& device, std::string_view uid) {
   return std::any_of(users.begin(), users.end(), [&](const Value& u) { return u.str() == uid; });
 }
 
+const Value& containerOf(const Value& pod, std::string_view name) {
+  static const Value kNone;
+  for (const char* part : {"initContainers", "containers"}) {
+    for (const Value& c : pod["spec"][part].items()) {
+      if (c["name"].str() == name) { return c; }
+    }
+  }
+  return kNone;
+}
+
+/// What says which GPUs a container sees.
+struct Sight {
+  bool by_use = false;  // those that its node says its pod uses
+  bool all = false;
+  std::set<std::string> names{};  // ids or UUIDs
+};
+
+/// The env decides. Without one, who asked for nvidia.com/gpu is given GPUs by the node: those of the pod's annotation at
+/// the start, or any free ones; who did not ask sees none.
+Sight sightOf(World& world, const Value& pod, const Value& container, const Env& env) {
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"}) {
+    if (const auto it = env.find(name); it != env.end()) {
+      return {.all = it->second == "all", .names = commaList(it->second)};
+    }
+  }
+  if (kapi::unitsOf(container["resources"]["limits"][model::kNvidiaGpu]).value_or(0) <= 0) { return {}; }
+  const auto given = world.kubelet().devicesAtStart(std::string{pod["metadata"]["uid"].str()});
+  return given ? Sight{.names = commaList(*given)} : Sight{.by_use = true};
+}
+
 /// `nvidia-smi -L` in a container with this env.
-std::string listDevices(World& world, const Value& pod, const Env& env) {
+std::string listDevices(World& world, const Value& pod, const Value& container, const Env& env) {
   const auto* status = world.api().store().find(
       {"gpu.scheduling/gpunodestatuses", "", std::string{pod["spec"]["nodeName"].str()}});
-  const auto uid = pod["metadata"]["uid"].str();
-  std::optional<std::string> names;
-  for (const char* name : {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"}) {
-    if (const auto it = env.find(name); it != env.end() && !names) { names = it->second; }
-  }
-  if (!names) { names = world.kubelet().devicesAtStart(std::string{uid}); }
-  const auto chosen = commaList(names.value_or(""));
-  const bool all = names && *names == "all";
-  std::string out;
   if (status == nullptr) { return "No devices found.\n"; }
+  const auto uid = pod["metadata"]["uid"].str();
+  const Sight sight = sightOf(world, pod, container, env);
+  std::string out;
   for (const Value& d : (*status->object)["status"]["devices"].items()) {
     const std::string id = std::to_string(d["id"].intOr(-1));
     const std::string uuid{d["uuid"].str()};
-    const bool seen =
-        all || (names && !names->empty() ? chosen.contains(id) || chosen.contains(uuid) : usedBy(d, uid));
+    const bool seen = sight.all || sight.names.contains(id) || sight.names.contains(uuid) ||
+                      (sight.by_use && usedBy(d, uid));
     if (seen) { out += fmt::format("GPU {}: {} (UUID: {})\n", id, d["model"].str(), uuid); }
   }
   return out.empty() ? "No devices found.\n" : out;
@@ -87,6 +122,39 @@ std::string lastLines(std::string text, const std::string& count) {
   return lines == 0 ? std::string{} : text.substr(at);
 }
 
+/// When the container began; "" when its status does not say. All its lines are of that moment.
+std::string beganAt(const Value& pod, std::string_view container) {
+  for (const Value& c : pod["status"]["containerStatuses"].items()) {
+    if (c["name"].str() != container) { continue; }
+    for (const char* state : {"running", "terminated"}) {
+      if (const auto at = c["state"][state]["startedAt"].str(); !at.empty()) { return std::string{at}; }
+    }
+  }
+  return {};
+}
+
+/// Whether sinceSeconds or sinceTime leaves out what was written at `began`.
+bool before(const Route& route, const std::string& began, Now now) {
+  const auto at = kapi::parseTime(began);
+  if (!at) { return false; }
+  const std::string seconds = queryOf(route, "sinceSeconds");
+  std::int64_t count = 0;
+  std::from_chars(seconds.data(), seconds.data() + seconds.size(), count);
+  if (count > 0 && count < kMaxSince && *at < now.wall - std::chrono::seconds{count}) { return true; }
+  const auto since = kapi::parseTime(queryOf(route, "sinceTime"));
+  return since && *at < *since;
+}
+
+std::string stamped(const std::string& text, const std::string& time) {
+  std::string out;
+  for (std::size_t at = 0; at < text.size();) {
+    const auto end = std::min(text.find('\n', at), text.size() - 1) + 1;
+    out += fmt::format("{} {}", time, text.substr(at, end - at));
+    at = end;
+  }
+  return out;
+}
+
 Answer<Response> logOf(World& world, const Route& route) {
   const auto* stored = world.api().store().find({"/pods", route.ns, route.name});
   if (stored == nullptr) { return notFound(route.resource->subject(), route.name); }
@@ -94,13 +162,21 @@ Answer<Response> logOf(World& world, const Route& route) {
   const auto container = chosenContainer(pod, route);
   if (!container) { return tl::unexpected(container.error()); }
   if (pod["spec"]["nodeName"].str().empty()) { return Response{204, {}}; }
+  if (isTrue(route, "previous")) {  // no container is ever started again
+    return badRequest(
+        fmt::format("previous terminated container \"{}\" in pod \"{}\" not found", *container, route.name));
+  }
   const Env* env = world.kubelet().envOf(std::string{pod["metadata"]["uid"].str()}, *container);
   if (env == nullptr) {
     return badRequest(fmt::format("container \"{}\" in pod \"{}\" is waiting to start: ContainerCreating",
                                   *container, route.name));
   }
+  const std::string began = beganAt(pod, *container);
   Response out;
-  out.text = lastLines(listDevices(world, pod, *env), queryOf(route, "tailLines"));
+  if (before(route, began, world.now())) { return Response{204, {}}; }
+  out.text =
+      lastLines(listDevices(world, pod, containerOf(pod, *container), *env), queryOf(route, "tailLines"));
+  if (isTrue(route, "timestamps") && !began.empty()) { out.text = stamped(out.text, began); }
   return out;
 }
 

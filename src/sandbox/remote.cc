@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "base/mailbox.h"
 
 namespace gs::sandbox {
@@ -61,7 +63,9 @@ Result<Value> Remote::send(const char* method, const std::string& path, const Va
 Status Remote::addNodes(const Value& file) { return onlyStatus(send("POST", "/sandbox/v1/nodes", file)); }
 Status Remote::removeNode(const std::string& node) { return onlyStatus(send("DELETE", nodePath(node))); }
 
-Status Remote::drainNode(const std::string& node, Duration limit, const Clock& clock) {
+Status Remote::drainNode(const std::string& node, Duration limit, const Clock& clock,
+                         const std::function<void(const std::string&)>& waits) {
+  std::string told;
   const Mono end = clock.now().mono + limit;
   Mailbox<int> nothing{1};  // to wait with
   for (;;) {
@@ -69,9 +73,11 @@ Status Remote::drainNode(const std::string& node, Duration limit, const Clock& c
     if (!answer) { return tl::unexpected(answer.error()); }
     const Value& left = (*answer)["left"];
     if (left.items().empty()) { return {}; }
+    const std::string names = whoIsLeft(left);
     if (clock.now().mono >= end) {
-      return fail(Code::Deadline, fmt::format("node {} is not empty yet: {}", node, whoIsLeft(left)));
+      return fail(Code::Deadline, fmt::format("node {} is not empty yet: {}", node, names));
     }
+    if (waits && std::exchange(told, names) != names) { waits(names); }
     (void)nothing.pop(clock.now().mono + kBetweenTries);
   }
 }

@@ -2,6 +2,7 @@
 // Errors are the server's own words, or say that no sandbox answered there.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "base/clock.h"
@@ -20,7 +21,9 @@ class Remote {
   Status addNodes(const json::Value& file);
   Status removeNode(const std::string& node);
   /// Evicts again until the node is empty; error Deadline names who is left after `limit`.
-  Status drainNode(const std::string& node, Duration limit, const Clock& clock);
+  /// `waits` is told of them whenever they are others.
+  Status drainNode(const std::string& node, Duration limit, const Clock& clock,
+                   const std::function<void(const std::string&)>& waits = {});
   Status failGpu(const std::string& node, int gpu, int xid);
   Status repairGpu(const std::string& node, int gpu);
 

@@ -147,6 +147,7 @@ void Resources::serve(const json::Value& crd) {
     r.namespaced = spec["scope"].str() == "Namespaced";
     r.custom = true;
     r.has_status = version["subresources"].find("status") != nullptr;
+    r.scales = version["subresources"].find("scale") != nullptr;
     r.schema = compileCrdSchema(version["schema"]["openAPIV3Schema"]);
     r.columns = version["additionalPrinterColumns"];
     r.openapi = version["schema"]["openAPIV3Schema"];

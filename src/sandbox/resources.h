@@ -23,6 +23,7 @@ struct Resource {
   bool namespaced = true;
   bool custom = false;
   bool has_status = false;   // a status subresource
+  bool scales = false;       // a CRD that declares a scale subresource; it is not served
   bool upsert = false;       // PUT creates what is missing (leases, events)
   bool create_only = false;  // POST answers, nothing is stored (reviews)
   SchemaPtr schema;

@@ -1,6 +1,8 @@
 #include "sandbox/serve.h"
 
+#include <arpa/inet.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
 
 #include "base/log.h"
 #include "sandbox/whole_file.h"
@@ -36,6 +38,16 @@ void writeState(const std::string& path, const json::Value& state) {
   }
 }
 
+/// A Status, as the real server answers.
+net::Response notRead(int status) {
+  const auto refused = status == 413
+                           ? refuse(413, "RequestEntityTooLarge",
+                                    fmt::format("Request entity too large: limit is {}", kMaxBody))
+                           : refuse(status, status == 400 ? "BadRequest" : "",
+                                    "the request was refused: it is malformed, or its header is too long");
+  return net::jsonResponse(status, json::print(statusBody(refused.value())) + "\n");
+}
+
 net::HttpServer::Options httpOptions(const std::string& address) {
   net::HttpServer::Options http;
   http.address = address;
@@ -44,14 +56,22 @@ net::HttpServer::Options httpOptions(const std::string& address) {
   http.request_timeout = std::chrono::seconds{30};
   http.max_workers = 64;  // started as needed; late Bindings hold one each
   http.max_streams = kMaxWatches;
+  http.refusal = notRead;
   return http;
 }
 
 /// "127.0.0.1:0" and the port that it became.
 std::string urlOf(const std::string& address, std::uint16_t port) {
   std::string host = address.substr(0, address.rfind(':'));
-  if (host.empty() || host == "0.0.0.0" || host == "[::]") { host = "127.0.0.1"; }
+  if (host.empty() || host == "*" || host == "0.0.0.0" || host == "[::]") { host = "127.0.0.1"; }
   return fmt::format("http://{}:{}", host, port);
+}
+
+std::string openWarning(const std::string& address) {
+  return fmt::format(
+      "the sandbox has no authentication: whoever reaches '{}' may do everything in it; listen "
+      "on 127.0.0.1, or say --i-know-it-is-open",
+      address);
 }
 
 }  // namespace
@@ -74,54 +94,84 @@ current-context: gpu-sandbox
 }
 
 bool isLoopback(const std::string& address) {
-  const std::string host = address.substr(0, address.rfind(':'));
-  return host.starts_with("127.") || host == "localhost" || host == "[::1]";
+  std::string host = address.substr(0, address.rfind(':'));
+  if (host == "localhost") { return true; }
+  in_addr v4{};
+  if (::inet_pton(AF_INET, host.c_str(), &v4) == 1) { return ntohl(v4.s_addr) >> 24U == 127; }
+  if (!host.starts_with('[') || !host.ends_with(']')) { return false; }
+  host = host.substr(1, host.size() - 2);
+  in6_addr v6{};
+  return ::inet_pton(AF_INET6, host.c_str(), &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
 Result<std::unique_ptr<Server>> Server::start(Options options, const Clock& clock) {
-  if (!options.open && !isLoopback(options.address)) {
-    return fail(
-        Code::Invalid,
-        fmt::format("the sandbox has no authentication: whoever reaches '{}' may do everything in it; listen "
-                    "on 127.0.0.1, or say --i-know-it-is-open",
-                    options.address));
-  }
   std::unique_ptr<Server> server{new Server};
-  if (!options.data_file.empty()) {
-    auto state = readState(options.data_file);
-    if (!state) { return tl::unexpected(state.error()); }
-    options.live.world.restore = *std::move(state);
-    auto* states = (server->states_ = std::make_unique<Mailbox<std::shared_ptr<const json::Value>>>(2)).get();
-    server->saver_ =
-        std::make_unique<Worker>("state", [states, path = options.data_file](const std::stop_token&) {
-          while (const auto state = states->pop()) { writeState(path, **state); }
-        });
-    options.live.save = [states](json::Value state) {
-      states->push(std::make_shared<const json::Value>(std::move(state)));
-    };
-  }
-  server->live_ = std::make_unique<Live>(std::move(options.live), clock);
-  if (!options.request_log.empty()) {
-    auto log = RequestLog::open(options.request_log);
-    if (!log) { return tl::unexpected(log.error()); }
-    server->log_ = *std::move(log);
-  }
-  server->port_ = std::make_unique<HttpPort>(*server->live_, server->log_.get());
-  auto http =
-      net::HttpServer::start(httpOptions(options.address),
-                             [port = server->port_.get()](const net::Request& r) { return port->answer(r); });
-  if (!http) { return tl::unexpected(http.error()); }
-  server->http_ = std::move(*http);
-  server->url_ = urlOf(options.address, server->http_->port());
-  if (!options.kubeconfig.empty()) {
-    if (auto wrote = replaceFile(options.kubeconfig, kubeconfigFor(server->url_)); !wrote) {
-      return tl::unexpected(wrote.error());
-    }
-  }
+  if (const auto begun = server->begin(options, clock); !begun) { return tl::unexpected(begun.error()); }
   return server;
 }
 
+/// What can be refused comes first: a server that does not come up has changed nothing.
+Status Server::begin(Options& options, const Clock& clock) {
+  if (!options.open && !isLoopback(options.address)) {
+    return fail(Code::Invalid, openWarning(options.address));
+  }
+  if (!options.data_file.empty()) {
+    if (auto kept = keepStateIn(options); !kept) { return kept; }
+  }
+  if (!options.request_log.empty()) {
+    auto log = RequestLog::open(options.request_log);
+    if (!log) { return tl::unexpected(log.error()); }
+    log_ = *std::move(log);
+  }
+  if (auto listens = listen(options.address); !listens) { return listens; }
+  live_ = std::make_unique<Live>(std::move(options.live), clock);
+  port_ = std::make_unique<HttpPort>(*live_, log_.get());
+  answers_.set_value(port_.get());
+  answering_ = true;
+  return options.kubeconfig.empty() ? Status{} : replaceFile(options.kubeconfig, kubeconfigFor(url_));
+}
+
+Status Server::listen(const std::string& address) {
+  auto http = net::HttpServer::start(
+      httpOptions(address), [answers = answers_.get_future().share()](const net::Request& request) {
+        HttpPort* port = answers.get();  // the cluster is being made
+        return port != nullptr ? port->answer(request) : net::textResponse(503, "the server is stopping\n");
+      });
+  if (!http && http.error().code == Code::Invalid) {
+    return fail(Code::Invalid, fmt::format("'{}' is not an address to listen on; write HOST:PORT, such as "
+                                           "127.0.0.1:8001 or [::1]:8001, or 127.0.0.1:0 for any free port",
+                                           address));
+  }
+  if (!http) { return tl::unexpected(http.error()); }
+  http_ = std::move(*http);
+  url_ = urlOf(address, http_->port());
+  return {};
+}
+
+/// The state that is there, for `options.live` to begin with, and a thread that writes each next one.
+Status Server::keepStateIn(Options& options) {
+  const std::string path = behindLinks(options.data_file);
+  auto lock = lockBeside(path);
+  if (!lock) { return tl::unexpected(lock.error()); }
+  data_lock_ = *std::move(lock);
+  auto state = readState(path);
+  if (!state) { return tl::unexpected(state.error()); }
+  if (auto writes = tryReplacing(path); !writes) { return writes; }
+  restored_ = !state->isNull();
+  options.live.world.restore = *std::move(state);
+  auto* states = (states_ = std::make_unique<Mailbox<std::shared_ptr<const json::Value>>>(2)).get();
+  saver_ = std::make_unique<Worker>("state", [states, path](const std::stop_token&) {
+    while (const auto next = states->pop()) { writeState(path, **next); }
+  });
+  options.live.save = [states](json::Value next) {
+    states->push(std::make_shared<const json::Value>(std::move(next)));
+  };
+  return {};
+}
+
 void Server::stop() {
+  if (!answering_) { answers_.set_value(nullptr); }
+  answering_ = true;
   if (port_) { port_->release(); }
   if (live_) { live_->stop(); }  // ends the watches
   if (http_) { http_->stop(); }

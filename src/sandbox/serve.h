@@ -2,9 +2,11 @@
 // state kept in a file.
 //
 // No authentication, so only loopback addresses are accepted unless `open` says otherwise. The state file is replaced by
-// rename, so it is whole at any time; it is written by a thread of its own and complete when stop() returns.
+// rename, so it is whole at any time; it is written by a thread of its own and complete when stop() returns. One server
+// at a time has it: a lock beside it says so.
 #pragma once
 
+#include <future>
 #include <memory>
 #include <string>
 
@@ -13,6 +15,7 @@
 #include "base/result.h"
 #include "base/worker.h"
 #include "net/http_server.h"
+#include "net/socket.h"
 #include "sandbox/http_port.h"
 #include "sandbox/live.h"
 
@@ -37,13 +40,22 @@ class Server {
 
   [[nodiscard]] const std::string& url() const { return url_; }
   [[nodiscard]] Live& live() { return *live_; }
+  /// It began with a state of --data, whose nodes are its own: those of the options were not made.
+  [[nodiscard]] bool restored() const { return restored_; }
   /// A second call does nothing.
   void stop();
 
  private:
   Server() = default;
+  Status begin(Options& options, const Clock& clock);
+  Status keepStateIn(Options& options);
+  Status listen(const std::string& address);
 
   std::string url_;
+  bool restored_ = false;
+  net::Fd data_lock_;
+  std::promise<HttpPort*> answers_;  // null: it never came up
+  bool answering_ = false;           // that was said
   std::unique_ptr<Mailbox<std::shared_ptr<const json::Value>>> states_;
   std::unique_ptr<Worker> saver_;
   std::unique_ptr<Live> live_;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <initializer_list>
+#include <iterator>
 #include <utility>
 
 #include "sandbox/age.h"
@@ -77,8 +78,16 @@ Array customCells(const Resource& r, const Value& object, Wall now) {
   return out;
 }
 
-Value rowObject(const Value& object, RowObject rows) {
-  if (rows == RowObject::Object) { return object; }
+/// kubectl sorts by what is in here, and reads it by its kind, which is not kept in objects.
+Value wholeObject(const Resource& r, const Value& object) {
+  Value out = object;
+  out.set("kind", r.kind);
+  out.set("apiVersion", r.apiVersion());
+  return out;
+}
+
+Value rowObject(const Resource& r, const Value& object, RowObject rows) {
+  if (rows == RowObject::Object) { return wholeObject(r, object); }
   return Object{
       {"kind", "PartialObjectMetadata"}, {"apiVersion", "meta.k8s.io/v1"}, {"metadata", object["metadata"]}};
 }
@@ -110,6 +119,18 @@ json::Array columnsOf(const Resource& r) {
   if (r.plural == "leases") { return columns({{"Holder", "Age"}, {}}); }
   if (r.plural == "configmaps") { return columns({{"Data", "Age"}, {}}); }
   if (r.plural == "events") { return eventColumns(); }
+  if (r.plural == "serviceaccounts") { return columns({{"Secrets", "Age"}, {}}); }
+  if (r.plural == "priorityclasses") {
+    return {nameColumn(), column("Value", 0, "integer"), column("Global-Default", 0, "boolean"),
+            column("Age"), column("PreemptionPolicy")};
+  }
+  if (r.plural == "rolebindings" || r.plural == "clusterrolebindings") {
+    return columns({{"Role", "Age"}, {"Users", "Groups", "ServiceAccounts"}});
+  }
+  if (r.plural == "poddisruptionbudgets") {
+    return {nameColumn(), column("Min Available"), column("Max Unavailable"),
+            column("Allowed Disruptions", 0, "integer"), column("Age")};
+  }
   return {nameColumn(), column("Created At", 0, "date")};
 }
 
@@ -126,7 +147,13 @@ json::Array cellsOf(const Resource& r, const json::Value& object, Wall now) {
     return {meta["name"], Value{object["data"].members().size() + object["binaryData"].members().size()},
             age};
   }
-  return {meta["name"], meta["creationTimestamp"]};
+  auto few = fewCells(r.plural, object);
+  if (!few) { return {meta["name"], meta["creationTimestamp"]}; }
+  Array out{meta["name"]};
+  std::move(few->before_age.begin(), few->before_age.end(), std::back_inserter(out));
+  out.push_back(age);
+  std::move(few->after_age.begin(), few->after_age.end(), std::back_inserter(out));
+  return out;
 }
 
 json::Value makeTable(const Resource& resource, const std::vector<const json::Value*>& objects,
@@ -135,7 +162,7 @@ json::Value makeTable(const Resource& resource, const std::vector<const json::Va
   for (const Value* object : objects) {
     Value row = Object{{"cells", cellsOf(resource, *object, now)}};
     addPodConditions(resource, *object, row);
-    row.set("object", rows == RowObject::None ? Value{} : rowObject(*object, rows));
+    row.set("object", rows == RowObject::None ? Value{} : rowObject(resource, *object, rows));
     made.push_back(std::move(row));
   }
   return Object{{"kind", "Table"},

@@ -4,6 +4,7 @@
 // resources (additionalPrinterColumns); ages are made here, from the time given. Pure.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -42,5 +43,11 @@ struct PrintTable {
 [[nodiscard]] json::Array podCells(const json::Value& pod, Wall now);
 [[nodiscard]] json::Array nodeCells(const json::Value& node, Wall now);
 [[nodiscard]] json::Array eventCells(const json::Value& event, Wall now);
+/// Of kinds with few columns (table_few.cc): the cells between name and age, and those after it. nullopt: none of them.
+struct FewCells {
+  json::Array before_age;
+  json::Array after_age;
+};
+[[nodiscard]] std::optional<FewCells> fewCells(const std::string& plural, const json::Value& object);
 
 }  // namespace gs::sandbox

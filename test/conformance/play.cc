@@ -18,7 +18,6 @@ using json::Value;
 using namespace std::chrono_literals;
 
 constexpr const char* kAgent = "conformance/1";
-constexpr const char* kTable = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 constexpr int kPatience = 300;  // times that an `until` is asked, 0.1 s apart
 
 /// 299 - "text"
@@ -62,8 +61,7 @@ Value readAnswer(const Got& got, bool watch) {
 Sent requestOf(const Step& step, const Saved& saved) {
   const std::string body = fill(step.body, saved);
   const bool writes = step.method != "GET";
-  return {step.method, fill(step.target, saved), writes ? step.content_type : "",
-          step.table ? kTable : "application/json", body};
+  return {step.method, fill(step.target, saved), writes ? step.content_type : "", step.accept, body};
 }
 
 bool holds(const Value& until, int code, const Value& answer) {
@@ -77,8 +75,8 @@ bool holds(const Value& until, int code, const Value& answer) {
 json::Value compared(const Step& step, const json::Value& answer) {
   if (step.compare == Compare::All) { return answer; }
   Value out = json::Object{{"code", answer["code"]}};
-  if (step.compare == Compare::Reason) {
-    out.set("answer", json::Object{{"reason", answer["answer"]["reason"]}});
+  for (const auto& [how, member] : {std::pair{Compare::Reason, "reason"}, std::pair{Compare::Kind, "kind"}}) {
+    if (step.compare == how) { out.set("answer", json::Object{{member, answer["answer"][member]}}); }
   }
   return out;
 }

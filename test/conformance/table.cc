@@ -6,11 +6,14 @@
 #include <charconv>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 
 namespace gs::conformance {
 namespace {
 
 using json::Value;
+
+constexpr const char* kTable = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
 
 bool isNamePart(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
 
@@ -22,12 +25,40 @@ std::string contentType(std::string_view type) {
   return type.empty() ? "application/json" : std::string{type};
 }
 
+/// nullopt: not base64.
+std::optional<std::string> fromBase64(std::string_view text) {
+  static constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  while (text.ends_with('=')) { text.remove_suffix(1); }
+  std::string out;
+  std::uint32_t bits = 0;
+  int count = 0;
+  for (const char c : text) {
+    const auto digit = kDigits.find(c);
+    if (digit == std::string_view::npos) { return std::nullopt; }
+    bits = bits << 6U | static_cast<std::uint32_t>(digit);
+    count += 6;
+    if (count < 8) { continue; }
+    count -= 8;
+    out += static_cast<char>(bits >> static_cast<unsigned>(count) & 0xffU);
+  }
+  return out;
+}
+
+Result<std::string> bodyOf(const Value& line, const std::string& where) {
+  if (line.find("text") != nullptr) { return std::string{line["text"].str()}; }
+  if (line.find("base64") == nullptr) { return line["body"].isNull() ? "" : json::print(line["body"]); }
+  auto bytes = fromBase64(line["base64"].str());
+  if (!bytes) { return fail(Code::Invalid, fmt::format("{}: 'base64' is none", where)); }
+  return *std::move(bytes);
+}
+
 Result<Step> readStep(const Value& line, const std::string& where) {
   static const std::map<std::string_view, Compare> kCompare{
-      {"", Compare::All}, {"reason", Compare::Reason}, {"code", Compare::Code}};
+      {"", Compare::All}, {"reason", Compare::Reason}, {"kind", Compare::Kind}, {"code", Compare::Code}};
   for (const auto& member : line.members()) {
-    static constexpr const char* kKnown[] = {"do",      "type", "body",  "text", "table",
-                                             "compare", "save", "until", "note"};
+    static constexpr const char* kKnown[] = {"do",     "type",    "body", "text",  "base64", "table",
+                                             "accept", "compare", "save", "until", "note"};
     if (std::find(std::begin(kKnown), std::end(kKnown), member.first) == std::end(kKnown)) {
       return fail(Code::Invalid, fmt::format("{}: no member is called '{}'", where, member.first));
     }
@@ -38,16 +69,17 @@ Result<Step> readStep(const Value& line, const std::string& where) {
   if (space == std::string::npos || compare == kCompare.end()) {
     return fail(
         Code::Invalid,
-        fmt::format("{}: write \"do\": \"METHOD /path\", and compare reason, code or nothing", where));
+        fmt::format("{}: write \"do\": \"METHOD /path\", and compare reason, kind, code or nothing", where));
   }
   Step step;
   step.method = what.substr(0, space);
   step.target = what.substr(space + 1);
   step.content_type = contentType(line["type"].str());
-  step.body = line.find("text") != nullptr ? std::string{line["text"].str()}
-              : line["body"].isNull()      ? ""
-                                           : json::print(line["body"]);
-  step.table = line["table"].boolOr(false);
+  auto body = bodyOf(line, where);
+  if (!body) { return tl::unexpected(body.error()); }
+  step.body = *std::move(body);
+  step.accept = line["table"].boolOr(false) ? kTable : "application/json";
+  if (line.find("accept") != nullptr) { step.accept = line["accept"].str(); }
   step.compare = compare->second;
   step.save = line["save"];
   step.until = line["until"];

@@ -14,14 +14,14 @@
 namespace gs::conformance {
 
 /// How much of an answer is compared.
-enum class Compare : std::uint8_t { All, Reason, Code };
+enum class Compare : std::uint8_t { All, Reason, Kind, Code };
 
 struct Step {
   std::string method;
   std::string target;
   std::string content_type;
   std::string body;
-  bool table = false;  // Accept: a Table
+  std::string accept;
   Compare compare = Compare::All;
   json::Value save;       // {"name": "path.of.the.answer"}
   json::Value until;      // {"path": value}: asked again until the answer has it; "code" is the status code

@@ -1,4 +1,4 @@
-// What `make demo` prints is right, word by word.
+// What `gpu-sandbox demo` prints is right, word by word: the tour of `make demo` where there is no kubectl.
 #include "sandbox/demo.h"
 
 #include <gtest/gtest.h>
