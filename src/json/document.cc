@@ -111,6 +111,7 @@ Result<Document> Document::read(std::string_view text, std::size_t max_bytes) {
   }
   auto checked = std::make_unique<Checked>();
   const bool taken =
+      !text.empty() &&  // it may have no address, which memcpy must not see
       checked->parser.allocate(std::max(text.size(), kLeastCapacity), kMaxDepth) == simdjson::SUCCESS &&
       checked->parser.parse(text.data(), text.size()).get(checked->root) == simdjson::SUCCESS;
   if (!taken) {

@@ -133,6 +133,8 @@ TEST(JsonDocument, ViewsOutliveAMoveOfTheDocument) {
   }
 }
 
+TEST(JsonDocument, RefusesNothingAtAll) { EXPECT_FALSE(Document::read(std::string_view{})); }
+
 TEST(JsonDocument, RefusesDepthOver100AndTextOverTheLimit) {
   EXPECT_TRUE(Document::read(std::string(100, '[') + std::string(100, ']')));
   EXPECT_FALSE(Document::read(std::string(101, '[') + std::string(101, ']')));
