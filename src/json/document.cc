@@ -210,45 +210,46 @@ View::Items View::items() const {
 }
 
 View::MemberViews View::members() const {
-  if (value_ != nullptr) { return MemberViews{value_->members()}; }
+  if (value_ != nullptr) {
+    const Object& object = value_->members();
+    return {{object.begin(), {}}, {object.end(), {}}, object.size()};
+  }
   const auto object = as<dom::object>(place_);
   if (!object) { return {{nullptr, {}}, {nullptr, {}}, 0}; }
   if (repeatsAKey(*object)) {
     const auto copy = std::make_shared<const Value>(value());
-    MemberViews out{copy->members()};
+    MemberViews out = View{*copy}.members();
     out.without_repeats_ = copy;
     return out;
   }
   return {{nullptr, placeOf(object->begin())}, {nullptr, placeOf(object->end())}, object->size()};
 }
 
-View::MemberViews::MemberViews(const Object& object)
-    : begin_{object.begin(), {}}, end_{object.end(), {}}, size_{object.size()} {}
-
-View::Items::Iterator& View::Items::Iterator::operator++() {
-  if (value_ != nullptr) {
-    ++value_;
+template <class Element>
+View::Iterator<Element>& View::Iterator<Element>::operator++() {
+  using Library = std::conditional_t<std::is_same_v<Element, Value>, dom::array, dom::object>;
+  if (element_ != nullptr) {
+    ++element_;
   } else {
-    auto it = handle<dom::array::iterator>(place_);
+    auto it = handle<typename Library::iterator>(place_);
     place_ = placeOf(++it);
   }
   return *this;
 }
 
-std::pair<std::string_view, View> View::MemberViews::Iterator::operator*() const {
-  if (member_ != nullptr) { return {member_->first, View{member_->second}}; }
+template <>
+View View::Iterator<Value>::operator*() const {
+  return element_ != nullptr ? View{*element_} : View{place_};
+}
+
+template <>
+std::pair<std::string_view, View> View::Iterator<Member>::operator*() const {
+  if (element_ != nullptr) { return {element_->first, View{element_->second}}; }
   const auto it = handle<dom::object::iterator>(place_);
   return {it.key(), View{placeOf(it.value())}};
 }
 
-View::MemberViews::Iterator& View::MemberViews::Iterator::operator++() {
-  if (member_ != nullptr) {
-    ++member_;
-  } else {
-    auto it = handle<dom::object::iterator>(place_);
-    place_ = placeOf(++it);
-  }
-  return *this;
-}
+template class View::Iterator<Value>;
+template class View::Iterator<Member>;
 
 }  // namespace gs::json

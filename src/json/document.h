@@ -11,6 +11,7 @@
 #include <iterator>
 #include <memory>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 
 #include "json/value.h"
@@ -19,8 +20,12 @@ namespace gs::json {
 
 class View {
  public:
-  class Items;
-  class MemberViews;
+  template <class Element>
+  class Iterator;
+  template <class Element>
+  class Range;
+  using Items = Range<Value>;
+  using MemberViews = Range<Member>;
   /// In a Document; only document.cc knows what it means.
   struct Place {
     const void* document = nullptr;
@@ -52,8 +57,6 @@ class View {
   [[nodiscard]] Value value() const;
 
  private:
-  friend class Items;
-  friend class MemberViews;
   enum class Type { Null, Bool, Number, String, Array, Object };
   [[nodiscard]] Type type() const;
 
@@ -61,70 +64,49 @@ class View {
   Place place_;
 };
 
-/// The elements of an array, in order.
-class View::Items {
+/// Over Values (gives views) or Members (gives keys with views), or over what stands for them in a Document.
+template <class Element>
+class View::Iterator {
  public:
-  class Iterator {
-   public:
-    using iterator_category = std::input_iterator_tag;
-    using difference_type = std::ptrdiff_t;
-    using value_type = View;
-    using reference = View;
-    using pointer = void;
+  using iterator_category = std::input_iterator_tag;
+  using difference_type = std::ptrdiff_t;
+  using value_type =
+      std::conditional_t<std::is_same_v<Element, Value>, View, std::pair<std::string_view, View>>;
+  using reference = value_type;
+  using pointer = void;
 
-    Iterator(const Value* value, Place place) : value_{value}, place_{place} {}
-    View operator*() const { return value_ != nullptr ? View{*value_} : View{place_}; }
-    Iterator& operator++();
-    friend bool operator==(const Iterator& a, const Iterator& b) {
-      return a.value_ == b.value_ && a.place_.at == b.place_.at;
-    }
-
-   private:
-    const Value* value_;
-    Place place_;
-  };
-
-  [[nodiscard]] Iterator begin() const { return begin_; }
-  [[nodiscard]] Iterator end() const { return end_; }
-  [[nodiscard]] bool empty() const { return begin_ == end_; }
-  [[nodiscard]] std::size_t size() const { return size_; }
+  Iterator(const Element* element, Place place) : element_{element}, place_{place} {}
+  value_type operator*() const;
+  Iterator& operator++();
+  friend bool operator==(const Iterator& a, const Iterator& b) {
+    return a.element_ == b.element_ && a.place_.at == b.place_.at;
+  }
 
  private:
-  friend class View;
-  Items(Iterator begin, Iterator end, std::size_t size) : begin_{begin}, end_{end}, size_{size} {}
-  Iterator begin_;
-  Iterator end_;
-  std::size_t size_;
+  const Element* element_;  // else `place_`
+  Place place_;
 };
 
-/// The members of an object, in order. What it gives is valid as long as it is itself.
-class View::MemberViews {
+template <>
+View View::Iterator<Value>::operator*() const;
+template <>
+std::pair<std::string_view, View> View::Iterator<Member>::operator*() const;
+
+/// The elements of an array or the members of an object, in order. What it gives is valid as long as it is itself.
+template <class Element>
+class View::Range {
  public:
-  class Iterator {
-   public:
-    Iterator(const Member* member, Place place) : member_{member}, place_{place} {}
-    std::pair<std::string_view, View> operator*() const;
-    Iterator& operator++();
-    friend bool operator==(const Iterator& a, const Iterator& b) {
-      return a.member_ == b.member_ && a.place_.at == b.place_.at;
-    }
-
-   private:
-    const Member* member_;
-    Place place_;
-  };
-
-  [[nodiscard]] Iterator begin() const { return begin_; }
-  [[nodiscard]] Iterator end() const { return end_; }
+  [[nodiscard]] Iterator<Element> begin() const { return begin_; }
+  [[nodiscard]] Iterator<Element> end() const { return end_; }
   [[nodiscard]] bool empty() const { return begin_ == end_; }
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
   friend class View;
-  MemberViews(Iterator begin, Iterator end, std::size_t size) : begin_{begin}, end_{end}, size_{size} {}
-  explicit MemberViews(const Object& object);
-  Iterator begin_;
-  Iterator end_;
+  Range(Iterator<Element> begin, Iterator<Element> end, std::size_t size)
+      : begin_{begin}, end_{end}, size_{size} {}
+  Iterator<Element> begin_;
+  Iterator<Element> end_;
   std::size_t size_;
   std::shared_ptr<const Value> without_repeats_;  // of an object in a Document that repeats a key
 };

@@ -159,7 +159,7 @@ TEST_F(StatusPageTest, AKindWhoseCrdIsMissingIsNoFailure) {
   EXPECT_TRUE(has(get("/readyz?verbose").body, "cache/gpuclaims: ok (not served by the API server)\n"));
 }
 
-TEST_F(StatusPageTest, AnInvalidTokenIsSaidWithWhatToDo) {
+TEST_F(StatusPageTest, AnInvalidTokenIsSaidAndTheFixNamed) {
   start();
   unauthorized = true;
   EXPECT_TRUE(
