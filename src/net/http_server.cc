@@ -25,6 +25,7 @@ namespace {
 
 constexpr std::size_t kReadSize = std::size_t{64} << 10;
 constexpr auto kAcceptPause = std::chrono::milliseconds{100};
+constexpr auto kLinger = std::chrono::seconds{2};
 
 Mono monoNow() { return std::chrono::steady_clock::now(); }
 
@@ -37,12 +38,12 @@ struct Connection {
 };
 
 /// Closing with unread bytes resets the connection, and the peer may lose the answer: say that no more is coming, and
-/// read a little of what it is still sending.
+/// read what it is still sending until it has seen the answer. Bounded in time only: kLinger of a worker.
 void lingerAfterRefusal(int fd) {
   ::shutdown(fd, SHUT_WR);
-  const Mono deadline = monoNow() + std::chrono::milliseconds{200};
+  const Mono deadline = monoNow() + kLinger;
   std::string bytes;
-  for (int i = 0; i < 32 && readSome(fd, bytes, kReadSize, deadline) == Io::Ok; ++i) { bytes.clear(); }
+  while (readSome(fd, bytes, kReadSize, deadline) == Io::Ok) { bytes.clear(); }
 }
 
 Response callHandler(const Handler& handler, const Request& request) {

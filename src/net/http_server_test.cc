@@ -105,6 +105,15 @@ TEST(HttpServer, RefusesWhatIsOverTheLimits) {
   }
 }
 
+TEST(HttpServer, ARefusalReachesAPeerThatSendsAllOfALargeBodyBeforeItReads) {
+  const auto server = serve(echo, {.limits = {.header_bytes = 256, .body_bytes = 100}});
+  const std::string body(std::size_t{32} << 20, 'x');
+  const Fd fd = connectTo(server->port());
+  put(fd, "POST / HTTP/1.1\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n");
+  put(fd, body);
+  EXPECT_TRUE(readToEnd(fd).starts_with("HTTP/1.1 413"));
+}
+
 TEST(HttpServer, HandlerThatThrowsAnswers500AndTheNextRequestWorks) {
   bool first = true;
   const auto server = serve([&](const Request& request) {
