@@ -129,20 +129,21 @@ void Scheduler::reviewBound(const model::Pod& pod) {
   dropStrayLeases(pod, ids.value_or(std::vector<int>{}));
 }
 
-/// What a bound pod has. Its annotation says so when its leases agree, or are missing. When they name another whole set,
-/// somebody changed the annotation of a pod that runs: its containers were told what the leases say.
+/// What a bound pod has. Its annotation says so when its leases agree, one of them at least, or are missing. When they name
+/// another whole set, somebody changed the annotation of a pod that runs: its containers were told what the leases say.
 std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
                                                      const std::optional<std::vector<int>>& told) const {
   const auto leased = [&](int id) { return names(engine_.cache().lease(leaseKey(pod.node, id)), pod.uid); };
   if (told && std::all_of(told->begin(), told->end(), leased)) { return told; }
+  std::optional<std::vector<int>> another;
   for (const auto& key : engine_.cache().leasesOf(pod.uid)) {
     const auto entry = engine_.cache().lease(key)->partOf(pod.uid);
-    const auto set = entry ? model::parseAllocation(entry->devices) : fail(Code::Invalid, "");
-    if (set && set->node == pod.node && std::all_of(set->ids.begin(), set->ids.end(), leased)) {
-      return set->ids;
-    }
+    auto set = entry ? model::parseAllocation(entry->devices) : fail(Code::Invalid, "");
+    if (!set || set->node != pod.node) { continue; }
+    if (set->ids == told) { return told; }
+    if (std::all_of(set->ids.begin(), set->ids.end(), leased)) { another = std::move(set->ids); }
   }
-  return told;
+  return another ? another : told;
 }
 
 /// As its last lease said; without one as its claim says now; with neither: when another pod of ours has a device too.

@@ -275,6 +275,37 @@ TEST_F(Scheduling, AChangedAnnotationOfARunningPodFreesNothing) {
   EXPECT_TRUE(warned("GpuAnnotationChanged"));
 }
 
+TEST_F(Scheduling, AWholeSetOfLateLeasesDoesNotOutweighTheLeaseThatAgreesWithTheAnnotation) {
+  world.create(claim("two", 2));
+  world.create(pod("p", "two"));
+  ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
+  ASSERT_EQ(podObject("p")["metadata"]["annotations"]["gpu.scheduling/allocated"].str(), "node-b:0,1");
+  const std::string uid = podObject("p")["metadata"]["uid"].str();
+  const std::string leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases/";
+  world.crash(0);
+  json::Value late = world.get(leases + "gpu-node-b-0");
+  ASSERT_EQ(world.request("DELETE", leases + "gpu-node-b-1").code, 200);
+  for (const char* id : {"2", "3"}) {  // an earlier decision for the same pod, by a leader that was cut off
+    json::Value& meta = late.child("metadata");
+    meta = json::Object{{"name", std::string{"gpu-node-b-"} + id},
+                        {"namespace", "default"},
+                        {"labels", meta["labels"]},
+                        {"annotations", meta["annotations"]}};
+    meta.child("annotations").set("gpu.scheduling/gpu", id);
+    meta.child("annotations").set("gpu.scheduling/devices", "node-b:2,3");
+    meta.child("annotations").set("gpu.scheduling/reservation", "another");
+    world.create(late);
+  }
+  world.restart(0);
+  const auto holder = [&](const char* id) {
+    return world.get(leases + "gpu-node-b-" + id)["spec"]["holderIdentity"].str();
+  };
+  EXPECT_TRUE(eventually([&] { return holder("1") == uid && holder("2").empty() && holder("3").empty(); }));
+  EXPECT_EQ(holder("0"), uid);
+  EXPECT_FALSE(warned("GpuAnnotationChanged"));
+  expectSettled();
+}
+
 TEST_F(Scheduling, AGpuThatAnotherPodsLeaseHoldsIsSaid) {
   world.create(claim("one", 1));
   world.create(pod("p", "one"));
