@@ -191,7 +191,7 @@ Reflector::Output Reflector::handle(const WatchEvent& event, Now) {
   Output out;
   if (event.stream == 0 || (event.stream != stream_ && event.stream != probe_)) { return out; }
   if (event.stream == stream_) { stream_brought_ = true; }
-  failures_ = 0;
+  worked();
   trouble_.clear();
   if (event.revision <= progress_) { return out; }  // the floor rule
   if (event.type == WatchType::Deleted) {
@@ -215,10 +215,16 @@ Reflector::Output Reflector::handle(const WatchEnded& ended, Now now) {
   return out;
 }
 
+void Reflector::worked() {
+  failures_ = 0;
+  expired_ = false;
+}
+
 void Reflector::streamEnded(const WatchEnded& ended, Now now, Output& out) {
-  if (now.mono - stream_opened_ >= kSteadyStream) { failures_ = 0; }
+  if (now.mono - stream_opened_ >= kSteadyStream) { worked(); }
   if (ended.http == 410) {
-    if (failures_++ == 0) {
+    if (!std::exchange(expired_, true)) {
+      ++failures_;
       list(out);
       return;
     }
@@ -229,7 +235,7 @@ void Reflector::streamEnded(const WatchEnded& ended, Now now, Output& out) {
   }
   const bool fruitless = !stream_brought_ && now.mono - stream_opened_ < kShortStream;
   if (ended.http == 200 && !fruitless) {
-    failures_ = 0;
+    worked();
     trouble_.clear();
     stream_opened_ = now.mono;
     watch(out);

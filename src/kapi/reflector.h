@@ -102,6 +102,8 @@ class Reflector {
   void say(std::string trouble, Output& out);
   void watch(Output& out);
   void probe(Now now, Output& out);
+  /// A stream did what it is for: neither errors nor 410s are in a row any more.
+  void worked();
   void streamEnded(const WatchEnded& ended, Now now, Output& out);
   void wait(Duration at_least, Now now, Output& out);
   void upsert(const model::Object& object, model::Revision revision, Output& out);
@@ -126,6 +128,7 @@ class Reflector {
   Mono stream_opened_{};
   bool relist_ = false;  // after the wait: list, not watch. True until a list is complete
   int failures_ = 0;
+  bool expired_ = false;  // a 410 came since a stream worked
   std::optional<Mono> due_;
   std::uint64_t next_ = 1;
 };

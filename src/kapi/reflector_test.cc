@@ -395,6 +395,18 @@ TEST(Reflector, ALostConnectionWatchesAgainWithoutAList) {
   EXPECT_EQ(h.machine().trouble(), "");
 }
 
+TEST(Reflector, AHistoryForgottenDuringAnOutageIsListedAtOnce) {
+  Hand h;
+  h.begin();
+  for (int i = 0; i < 5; ++i) {
+    h.ended(h.open().stream, 0);
+    h.advance(h.untilWake());
+    h.tick();
+  }
+  h.ended(h.open().stream, 410);
+  EXPECT_EQ(h.count<Call>(), 1);
+}
+
 TEST(Reflector, AnErrorThatComesBackAgainAndAgainListsAnew) {
   Hand h;
   h.begin();
