@@ -124,6 +124,7 @@ struct Leadership {
   bool leading = false;
   std::uint64_t term = 0;  // counts our own terms; 0 before the first
   Mono until{};
+  bool soon = false;  // not leading, but whoever holds the lease is silent: we shall try to lead in a moment
 };
 
 /// What happens to a machine: answers to its calls, what its watches bring, time, leadership.

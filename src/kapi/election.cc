@@ -40,6 +40,10 @@ void Election::waitRetry(Duration at_least, Now now, Output& out) {
   const Duration jitter =
       leadership_.leading ? Duration{} : Duration{static_cast<Duration::rep>(rng_.below(spread))};
   due_ = now.mono + std::max(config_.retry_period + jitter, leadership_.leading ? Duration{} : at_least);
+  if (const auto silent_at = holderSilentAt(); silent_at && *silent_at > now.mono) {
+    if (at_least == Duration{}) { due_ = std::min(*due_, *silent_at); }
+    if (!forewarned_) { out.effects.emplace_back(Wake{std::max(now.mono, *silent_at - kForewarning)}); }
+  }
   out.effects.emplace_back(Wake{*due_});
   if (leadership_.leading) { out.effects.emplace_back(Wake{leadership_.until}); }
 }
@@ -48,7 +52,10 @@ void Election::waitRetry(Duration at_least, Now now, Output& out) {
 void Election::seen(const model::Lease& lease, Now now) {
   const bool same =
       known_ && known_->holder == lease.holder && known_->record == lease.record && known_->uid == lease.uid;
-  if (!same) { changed_ = now.mono; }
+  if (!same) {
+    changed_ = now.mono;
+    forewarned_ = false;
+  }
   known_ = lease;
   holder_ = lease.holder;
 }
@@ -211,9 +218,26 @@ void Election::lose(Output& out) {
   out.leadership = leadership_;
 }
 
+/// When the holder, if it is another, counts as gone unless it renews until then.
+std::optional<Mono> Election::holderSilentAt() const {
+  if (leadership_.leading || !known_ || holder_.empty() || holder_ == config_.identity) {
+    return std::nullopt;
+  }
+  return changed_ + lifeOf(*known_);
+}
+
+void Election::forewarn(Now now, Output& out) {
+  const auto silent_at = holderSilentAt();
+  if (stopping_ || silent_ || forewarned_ || !silent_at || now.mono < *silent_at - kForewarning) { return; }
+  forewarned_ = true;
+  out.leadership = leadership_;
+  out.leadership->soon = true;
+}
+
 Election::Output Election::tick(Now now) {
   Output out;
   checkLife(now, out);
+  forewarn(now, out);
   if (state_ == State::Waiting && due_ && *due_ <= now.mono) {
     out.ping = leadership_.leading || silent_;
     const bool renew = leadership_.leading && known_ && !reread_;

@@ -8,6 +8,7 @@
 // The machine asks the owner thread for a sign of life (Output::ping) each retry period while leading; without pong()
 // for renew_deadline it stops renewing and says lost, and does not try again before a pong(). stop() releases the lease
 // (holderIdentity "", duration 1) so the next one may begin at once.
+// A standby reads again at the very end of that time, and says `soon` kForewarning before it.
 // A lease that is deleted by hand under a leader is written anew by it at once; a standby that knew of the lease waits a
 // lease duration first (one that starts just then cannot know).
 // One thread: its own. Tokens carry `owner` in the high byte.
@@ -25,6 +26,8 @@ namespace gs::kapi {
 
 class Election {
  public:
+  static constexpr Duration kForewarning = std::chrono::milliseconds{600};
+
   struct Config {
     model::ObjectKey lease;
     std::string identity;
@@ -75,6 +78,8 @@ class Election {
   void lead(Now now, Output& out);
   void lose(Output& out);
   void checkLife(Now now, Output& out);
+  void forewarn(Now now, Output& out);
+  [[nodiscard]] std::optional<Mono> holderSilentAt() const;
   [[nodiscard]] bool expired(Now now) const { return leadership_.leading && now.mono >= leadership_.until; }
   [[nodiscard]] bool ownerHangs(Now now) const {
     return leadership_.leading && now.mono - last_pong_ >= config_.renew_deadline;
@@ -89,8 +94,9 @@ class Election {
   std::optional<model::Lease> known_;  // as last read or written
   Mono changed_{};                     // when we last saw the record change
   Mono last_pong_{};
-  bool silent_ = false;  // the owner hung, and has given no sign of life since
-  bool reread_ = false;  // a write of unknown outcome: read before the next one
+  bool forewarned_ = false;  // `soon` was said since then
+  bool silent_ = false;      // the owner hung, and has given no sign of life since
+  bool reread_ = false;      // a write of unknown outcome: read before the next one
   std::optional<Mono> due_;
   std::uint64_t next_ = 1;
 };

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "kapi/decode.h"
 #include "kapi/paths.h"
@@ -183,6 +184,66 @@ TEST(Election, WaitsForALiveHolder) {
   one.run(milliseconds{900});
   EXPECT_TRUE(one.leads());
   EXPECT_EQ(one.server.lease()->record.transitions, 1);
+}
+
+TEST(Election, ASilentHolderIsForetoldOnceAndReplacedAtTheVeryEndOfItsTime) {
+  One one;
+  one.server.put("other", 5, "r0");
+  one.start();
+  one.run(milliseconds{4350});
+  EXPECT_FALSE(one.leadership);
+  one.run(milliseconds{50});
+  ASSERT_TRUE(one.leadership);
+  EXPECT_TRUE(one.leadership->soon);
+  EXPECT_FALSE(one.leadership->leading);
+  one.leadership.reset();
+  one.run(milliseconds{550});
+  EXPECT_FALSE(one.leadership) << "said once";
+  one.run(milliseconds{50});
+  EXPECT_TRUE(one.leads());
+  EXPECT_FALSE(one.leadership->soon);
+}
+
+TEST(Election, AHolderThatIsHeardOfAgainIsForetoldAgain) {
+  One one;
+  one.server.put("other", 5, "r0");
+  one.start();
+  one.run(milliseconds{4600});
+  ASSERT_TRUE(one.leadership);
+  one.leadership.reset();
+  one.server.put("other", 5, "r1");
+  one.run(seconds{4});
+  EXPECT_FALSE(one.leadership);
+  one.run(seconds{2});
+  EXPECT_TRUE(one.leadership);
+}
+
+/// Not only a tick that happens to come: it asks to be woken then.
+TEST(Election, AsksToBeWokenWhenTheHoldersTimeIsOver) {
+  LeaseServer server;
+  server.put("other", 5, "r0");
+  Election machine{configOf("me"), Rng{3}};
+  ManualClock clock;
+  const auto started = clock.now().mono;
+  auto out = machine.start(clock.now());
+  std::set<Duration> wakes;
+  while (!machine.leading() && clock.now().mono - started < seconds{6}) {
+    std::optional<Call> call;
+    for (const Effect& e : out.effects) {
+      if (const auto* wake = std::get_if<Wake>(&e)) { wakes.insert(wake->at - started); }
+      if (const auto* one = std::get_if<Call>(&e)) { call = *one; }
+    }
+    if (call) {
+      out = machine.handle(server.serve(*call), clock.now());
+      continue;
+    }
+    const auto due = wakes.upper_bound(clock.now().mono - started);
+    ASSERT_NE(due, wakes.end());
+    clock.advance(*due - (clock.now().mono - started));
+    out = machine.tick(clock.now());
+  }
+  EXPECT_EQ(clock.now().mono - started, seconds{5});
+  EXPECT_TRUE(wakes.contains(seconds{5} - Election::kForewarning));
 }
 
 TEST(Election, AHolderThatRenewsIsAlive) {

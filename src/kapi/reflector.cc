@@ -15,6 +15,7 @@ constexpr Duration kFirstWait = std::chrono::milliseconds{800};
 constexpr Duration kLongestWait = std::chrono::seconds{30};
 constexpr Duration kAbsentWait = std::chrono::seconds{10};
 constexpr Duration kProbeTime = std::chrono::seconds{3};
+constexpr Duration kFirstBookmark = std::chrono::seconds{1};  // not sooner after a probe was opened
 constexpr Duration kShortStream = std::chrono::seconds{1};
 constexpr Duration kSteadyStream =
     std::chrono::seconds{10};  // it worked, whether or not there was anything to bring
@@ -278,7 +279,6 @@ Reflector::Output Reflector::tick(Now now) {
 
 Reflector::Output Reflector::catchUp(model::Revision revision, Now now) {
   Output out;
-  closeProbe(out);
   target_ = revision;
   if (synced_ && progress_ >= revision) {
     advance(progress_, out);
@@ -287,18 +287,36 @@ Reflector::Output Reflector::catchUp(model::Revision revision, Now now) {
   if (state_ == State::Listing) { return out; }  // listComplete() goes on
   if (!synced_) {
     list(out);
-  } else {
+  } else if (probe_ == 0 || probe_deadline_ || now.mono - probe_opened_ >= kFirstBookmark) {
+    closeProbe(out);
     probe(now, out);
+  } else {
+    awaitProbe(now, out);
   }
+  return out;
+}
+
+Reflector::Output Reflector::expectCatchUp(Now now) {
+  Output out;
+  if (synced_ && state_ != State::Listing && probe_ == 0) { openProbe(now, out); }
   return out;
 }
 
 /// A second watch from where we are: the server sends it a bookmark about a second in, however quiet the kind is.
 void Reflector::probe(Now now, Output& out) {
+  openProbe(now, out);
+  awaitProbe(now, out);
+}
+
+void Reflector::openProbe(Now now, Output& out) {
   probe_ = token();
-  probe_deadline_ = now.mono + kProbeTime;
+  probe_opened_ = now.mono;
   out.effects.emplace_back(
       OpenWatch{probe_, config_.kind, config_.ns, watchQuery(config_.selector, progress_, 3)});
+}
+
+void Reflector::awaitProbe(Now now, Output& out) {
+  probe_deadline_ = now.mono + kProbeTime;
   out.effects.emplace_back(Wake{*probe_deadline_});
 }
 

@@ -64,7 +64,10 @@ class Reflector {
   /// Design 3.5: says caught_up_now once everything up to `revision` was applied. Already there: at once. Else a second
   /// watch from progress() with allowWatchBookmarks=true&timeoutSeconds=3; 3 s without a bookmark at or past it: list again.
   /// A second call replaces the first.
+  /// The server sends that bookmark 1 to 2 s after the watch was opened, so one opened beforehand by expectCatchUp() saves
+  /// time; it serves while it is younger than that, else another one is opened.
   [[nodiscard]] Output catchUp(model::Revision revision, Now now);
+  [[nodiscard]] Output expectCatchUp(Now now);
 
   [[nodiscard]] bool synced() const { return synced_; }
   [[nodiscard]] bool knows(const model::ObjectKey& key, const model::Uid& uid) const {
@@ -102,6 +105,8 @@ class Reflector {
   void say(std::string trouble, Output& out);
   void watch(Output& out);
   void probe(Now now, Output& out);
+  void openProbe(Now now, Output& out);
+  void awaitProbe(Now now, Output& out);
   /// A stream did what it is for: neither errors nor 410s are in a row any more.
   void worked();
   void streamEnded(const WatchEnded& ended, Now now, Output& out);
@@ -115,7 +120,8 @@ class Reflector {
   State state_ = State::Idle;
   Token list_call_ = 0;
   Token stream_ = 0;
-  Token probe_ = 0;                        // the second watch of catchUp
+  Token probe_ = 0;  // the second watch of catchUp
+  Mono probe_opened_{};
   std::optional<model::Revision> target_;  // of the pending catchUp
   std::optional<Mono> probe_deadline_;
   std::vector<model::Object> listed_;  // pages of the list under way

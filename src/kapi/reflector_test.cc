@@ -34,6 +34,7 @@ class Hand {
   }
   const Reflector::Output& start() { return take(machine_.start(now())); }
   const Reflector::Output& tick() { return take(machine_.tick(now())); }
+  const Reflector::Output& expectCatchUp() { return take(machine_.expectCatchUp(now())); }
   const Reflector::Output& catchUp(model::Revision r) { return take(machine_.catchUp(r, now())); }
   const Reflector::Output& listed(model::Revision revision, std::vector<model::Object> items,
                                   std::string more = {}) {
@@ -499,6 +500,61 @@ TEST(ReflectorCatchUp, ASecondCallReplacesTheFirst) {
   EXPECT_NE(h.open().stream, second);
   EXPECT_FALSE(h.bookmark(h.open().stream, 15).caught_up_now);
   EXPECT_TRUE(h.bookmark(h.open().stream, 20).caught_up_now);
+}
+
+TEST(ReflectorCatchUp, OneThatWasExpectedHasItsWatchAlready) {
+  Hand h;
+  h.begin();
+  h.expectCatchUp();
+  EXPECT_EQ(h.count<OpenWatch>(), 1);
+  const Token early = h.open().stream;
+  h.expectCatchUp();
+  EXPECT_EQ(h.count<OpenWatch>(), 0) << "one is enough";
+  h.advance(milliseconds{999});
+  h.catchUp(15);
+  EXPECT_EQ(h.count<OpenWatch>(), 0);
+  EXPECT_EQ(h.untilWake(), seconds{3}) << "and is waited for";
+  const auto& out = h.bookmark(early, 15);
+  EXPECT_TRUE(out.caught_up_now);
+  EXPECT_EQ(h.count<CloseWatch>(), 1);
+}
+
+TEST(ReflectorCatchUp, AWatchThatMayHaveHadItsBookmarkIsReplaced) {
+  Hand h;
+  h.begin();
+  h.expectCatchUp();
+  const Token early = h.open().stream;
+  h.advance(seconds{1});
+  h.catchUp(15);
+  EXPECT_EQ(h.count<CloseWatch>(), 1);
+  EXPECT_EQ(h.count<OpenWatch>(), 1);
+  EXPECT_NE(h.open().stream, early);
+  EXPECT_TRUE(h.bookmark(h.open().stream, 15).caught_up_now);
+}
+
+TEST(ReflectorCatchUp, WhatWasExpectedAndDidNotComeCostsNoList) {
+  Hand h;
+  h.begin();
+  h.expectCatchUp();
+  const Token early = h.open().stream;
+  h.bookmark(early, 12);
+  h.advance(seconds{3});
+  h.ended(early, 200);
+  h.advance(seconds{10});
+  h.tick();
+  EXPECT_EQ(h.count<Call>(), 0);
+  EXPECT_EQ(h.machine().progress(), 12U);
+}
+
+TEST(ReflectorCatchUp, DuringAListNothingIsExpected) {
+  Hand h;
+  h.start();
+  h.expectCatchUp();
+  EXPECT_EQ(h.count<OpenWatch>(), 0);
+  h.listed(10, {});
+  h.ended(h.open().stream, 410);
+  h.expectCatchUp();
+  EXPECT_EQ(h.count<OpenWatch>(), 0);
 }
 
 // A watch that is still open while a list is under way knows of deletions that the list does not.

@@ -197,6 +197,7 @@ void Scheduler::call(kapi::Call c, Purpose purpose, const model::Uid& uid) {
 void Scheduler::led(const kapi::Leadership& leadership) {
   if (!leadership.leading) {
     if (phase_ != Phase::Standby) { lose(); }
+    if (leadership.soon && taking_) { expectBarrier(); }
   } else if (taking_ && (phase_ == Phase::Standby || leadership.term != term_)) {
     if (phase_ != Phase::Standby) { lose(); }
     term_ = leadership.term;
@@ -204,8 +205,18 @@ void Scheduler::led(const kapi::Leadership& leadership) {
   }
 }
 
+/// What the barrier will wait for longest is begun: a second watch of each kind.
+void Scheduler::expectBarrier() {
+  for (std::size_t i = 0; i < reflectors_.size(); ++i) {
+    if (kWatched[i] != Kind::Lease) {
+      reflect(reflectors_[i], kWatched[i], reflectors_[i].expectCatchUp(now_));
+    }
+  }
+}
+
 void Scheduler::begin() {
   phase_ = Phase::Recovering;
+  expectBarrier();
   log(kapi::Level::Info, "leading; catching up before deciding", {{"term", std::to_string(term_)}});
   barrier_open_ = false;
   record_.start(

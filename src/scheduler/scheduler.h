@@ -104,6 +104,7 @@ class Scheduler {
   void forgetUnlisted(const kapi::Reflector& reflector, model::Kind kind, model::Revision listed_at);
   void led(const kapi::Leadership& leadership);
   void begin();
+  void expectBarrier();
   void recover();
   void dropUnderWay();
   void lose();

@@ -159,11 +159,13 @@ void Judge::give(const std::string& uid, const Pod& pod, const Device& device) {
   }
   const auto gpu = gpus_.find(device);
   if (!agents_ || gpu == gpus_.end()) { return; }
-  for (const auto& user : gpu->second.in_use) {
-    // Which devices a pod without an allocation got is its kubelet's choice: such pods are only counted (design 1).
+  for (const auto& [user, used_since] : gpu->second.in_use) {
+    // Which devices a pod without an allocation got is its kubelet's choice: such pods are only counted (design 1), and
+    // a Binding may be on its way when such a pod comes and goes.
     if (clean_.contains(user)) { continue; }
     const auto other = pods_.find(user);
     if (other != pods_.end() && other->second.live() && other->second.ids.empty()) { continue; }
+    if (lease->second.since.at(uid) <= used_since) { continue; }
     if (user != uid && !(shared && lease->second.holders.contains(user))) {
       wrong(fmt::format("{} was given {}, which containers of pod {} still have", who, device.text(), user));
     }
@@ -208,19 +210,30 @@ void Judge::leaseChanged(const sandbox::HistoryEntry& entry) {
   }
   if (now.holders.empty()) {
     leases_.erase(device);
-  } else {
-    leases_[device] = std::move(now);
+    return;
   }
+  const auto before = std::exchange(leases_[device].since, {});
+  for (const auto& [uid, devices] : now.holders) {
+    const auto known = before.find(uid);
+    now.since[uid] = known == before.end() ? now_ : known->second;
+  }
+  leases_[device] = std::move(now);
 }
 
 void Judge::statusChanged(const sandbox::HistoryEntry& entry) {
   last_change_ = now_;
+  const auto before = gpus_;
   std::erase_if(gpus_, [&](const auto& gpu) { return gpu.first.node == entry.key.name; });
   if (entry.after == nullptr) { return; }
   for (const Value& d : (*entry.after)["status"]["devices"].items()) {
-    Gpu& gpu = gpus_[{entry.key.name, static_cast<int>(d["id"].intOr(-1))}];
+    const Device device{entry.key.name, static_cast<int>(d["id"].intOr(-1))};
+    Gpu& gpu = gpus_[device];
     gpu.health = str(d["health"]);
-    for (const Value& uid : d["inUseBy"].items()) { gpu.in_use.insert(str(uid)); }
+    const auto was = before.find(device);
+    for (const Value& uid : d["inUseBy"].items()) {
+      const bool known = was != before.end() && was->second.in_use.contains(str(uid));
+      gpu.in_use[str(uid)] = known ? was->second.in_use.at(str(uid)) : now_;
+    }
   }
 }
 

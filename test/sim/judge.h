@@ -59,10 +59,11 @@ class Judge {
   struct Lease {
     bool shared = false;
     std::map<std::string, std::string> holders;  // uid -> devices of its whole reservation
+    std::map<std::string, Mono> since;           // uid -> when it became one
   };
   struct Gpu {
     std::string health;
-    std::set<std::string> in_use;
+    std::map<std::string, Mono> in_use;  // uid -> since when
   };
   struct Node {
     bool ready = false;
