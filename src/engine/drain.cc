@@ -21,7 +21,7 @@ void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std:
     return;
   }
   agents_.try_emplace(node, Agents{{}, now, now, false, {}});
-  ended_.emplace(Key{uid, node}, Ended{ids, !clean, 0});
+  ended_.emplace(Key{uid, node}, Ended{ids, !clean && !GS_PLANTED(FreesUnobserved), 0});
   on_node_[node].insert(uid);
   plan(node);
   for (const int id : ids) { ledger_.hold(node, id, uid, Source::Draining, {}); }
@@ -58,6 +58,7 @@ bool Drain::watched(const model::NodeName& node, Mono now) const {
 }
 
 bool Drain::inUse(const Key& key) const {
+  if (GS_PLANTED(FreesInUse)) { return false; }
   const auto& [uid, node] = key;
   const auto seen = observed_.find(node);
   if (seen == observed_.end()) { return false; }

@@ -220,6 +220,11 @@ void Engine::applyPod(const kapi::Change& change, Mono now) {
   if (const auto* pod = std::get_if<model::PodPtr>(&change.object)) {
     putPod(*pod, now);
   } else {
+    const auto* last = std::get_if<model::PodPtr>(&change.last);
+    if (last != nullptr && (*last)->uid == change.last_uid) {
+      putPod(*last, now);
+      if (!(*last)->bound()) { orderly_.add(change.last_uid); }  // nor can it be any more: it never ran
+    }
     podGone(change.last_uid, now);
   }
 }

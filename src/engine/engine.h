@@ -110,7 +110,7 @@ class Engine {
   sched::Ledger ledger_;
   sched::KeepAway keep_away_;
   Drain drain_;
-  Tombstones orderly_;  // pods whose end we saw, with all that they held
+  Tombstones orderly_;  // pods whose end we saw, with all that they held, or that they held nothing
   sched::Decider decider_;
   sched::Queue queue_;
   std::unordered_map<model::Uid, Holds> derived_;

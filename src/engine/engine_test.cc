@@ -41,6 +41,20 @@ class EngineTest : public ::testing::Test {
   void goes(const model::Lease& lease) {
     engine.apply({model::Kind::Lease, lease.key, lease.uid, {}, lease.revision + 1}, now);
   }
+  /// The watch says so, and how it was then.
+  void goesAs(const PodBuilder& pod) {
+    engine.apply({model::Kind::Pod, pod.value().key, pod.value().uid, {}, pod.value().revision, pod.make()},
+                 now);
+  }
+  /// An ended pod's GPUs are free when the agent no longer sees it.
+  void agentLooks() {
+    auto seen = testing::makeStatus("node-a", 4);
+    seen.revision = 2;
+    seen.observed_time = "t0";
+    statusComes(seen);
+    const auto agent = PodBuilder("agent").on("node-a").agent(true).make();
+    engine.apply({model::Kind::Pod, {"kube-system", "agent"}, {}, agent, 1}, now);
+  }
   [[nodiscard]] static model::Lease leaseOf(const PodBuilder& pod, int gpu) {
     return testing::makeLease("node-a", gpu, pod.value(), "r1", "node-a:" + std::to_string(gpu));
   }
@@ -62,6 +76,25 @@ TEST_F(EngineTest, LeaseAndBoundPodEachHoldTheDevice) {
   EXPECT_EQ(use(1), DeviceUse::Held) << "deleted by hand: the pod has it";
   comes(PodBuilder(pod).revision(9).phase(model::PodPhase::Succeeded).terminated());
   EXPECT_EQ(use(1), DeviceUse::Free);
+}
+
+TEST_F(EngineTest, APodThatWasNeverBoundFreesItsDevicesAtOnce) {
+  agentLooks();
+  comes(PodBuilder("p"));
+  comes(leaseOf(PodBuilder("p"), 1));
+  goesAs(PodBuilder("p").revision(9));
+  EXPECT_EQ(use(1), DeviceUse::Held) << "by its lease";
+  goes(leaseOf(PodBuilder("p"), 1));
+  EXPECT_EQ(use(1), DeviceUse::Free);
+}
+
+TEST_F(EngineTest, APodThatWasBoundWhenItWentMayHaveRun) {
+  agentLooks();
+  comes(PodBuilder("p"));
+  comes(leaseOf(PodBuilder("p"), 1));
+  goesAs(PodBuilder("p").revision(9).on("node-a").allocated("node-a:1"));
+  goes(leaseOf(PodBuilder("p"), 1));
+  EXPECT_EQ(use(1), DeviceUse::Draining);
 }
 
 TEST_F(EngineTest, AnUnboundPodsAnnotationMeansNothing) {
@@ -144,16 +177,7 @@ TEST_F(EngineTest, BeforeAllIsListedAnEndedPodsDeviceDrains) {
 }
 
 TEST_F(EngineTest, APodThatWasNeverSeenBoundMayHaveRun) {
-  auto seen = testing::makeStatus("node-a", 4);
-  seen.revision = 2;
-  seen.observed_time = "t0";
-  statusComes(seen);
-  engine.apply({model::Kind::Pod,
-                {"kube-system", "agent"},
-                {},
-                PodBuilder("agent").on("node-a").agent(true).make(),
-                1},
-               now);
+  agentLooks();
   const auto pod = PodBuilder("p");
   comes(pod);
   comes(leaseOf(pod, 0));

@@ -32,8 +32,8 @@ class View {
     std::size_t at = 0;
   };
 
-  View() = default;  // null
-  View(const Value& value) : value_{&value} {}
+  View() = default;                             // null
+  View(const Value& value) : value_{&value} {}  // of a temporary: for the statement, as a std::string_view
   explicit View(Place place) : place_{place} {}
 
   [[nodiscard]] bool isNull() const { return type() == Type::Null; }

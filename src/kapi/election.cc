@@ -42,7 +42,7 @@ void Election::waitRetry(Duration at_least, Now now, Output& out) {
   due_ = now.mono + std::max(config_.retry_period + jitter, leadership_.leading ? Duration{} : at_least);
   if (const auto silent_at = holderSilentAt(); silent_at && *silent_at > now.mono) {
     if (at_least == Duration{}) { due_ = std::min(*due_, *silent_at); }
-    if (!forewarned_) { out.effects.emplace_back(Wake{std::max(now.mono, *silent_at - kForewarning)}); }
+    if (!forewarned_) { out.effects.emplace_back(Wake{std::max(now.mono, forewarnAt(*silent_at))}); }
   }
   out.effects.emplace_back(Wake{*due_});
   if (leadership_.leading) { out.effects.emplace_back(Wake{leadership_.until}); }
@@ -226,9 +226,13 @@ std::optional<Mono> Election::holderSilentAt() const {
   return changed_ + lifeOf(*known_);
 }
 
+Mono Election::forewarnAt(Mono silent_at) const {
+  return std::max(silent_at - kForewarning, std::min(silent_at, changed_ + 3 * config_.retry_period));
+}
+
 void Election::forewarn(Now now, Output& out) {
   const auto silent_at = holderSilentAt();
-  if (stopping_ || silent_ || forewarned_ || !silent_at || now.mono < *silent_at - kForewarning) { return; }
+  if (stopping_ || silent_ || forewarned_ || !silent_at || now.mono < forewarnAt(*silent_at)) { return; }
   forewarned_ = true;
   out.leadership = leadership_;
   out.leadership->soon = true;

@@ -2,13 +2,13 @@
 // (tools/leaderelection): holderIdentity, leaseDurationSeconds, acquireTime, renewTime (micro time), leaseTransitions.
 //
 // Facts: another holder's lease counts as alive until `lease_duration` after the moment at which WE last saw the record
-// change (no comparison of clocks of two machines). Every write is an Update with the resourceVersion read, so two
+// change (no comparison of clocks of two machines). A standby reads again at the very end of that time, and says `soon`
+// kForewarning before it, when the holder missed three retry periods at least. Every write is an Update with the resourceVersion read, so two
 // cannot both win. We lead from the answer to our write on; `until` = the moment we SENT the last renewal that was
 // applied + renew_deadline, by our monotonic clock; a renewal of unknown outcome does not move it.
 // The machine asks the owner thread for a sign of life (Output::ping) each retry period while leading; without pong()
 // for renew_deadline it stops renewing and says lost, and does not try again before a pong(). stop() releases the lease
 // (holderIdentity "", duration 1) so the next one may begin at once.
-// A standby reads again at the very end of that time, and says `soon` kForewarning before it.
 // A lease that is deleted by hand under a leader is written anew by it at once; a standby that knew of the lease waits a
 // lease duration first (one that starts just then cannot know).
 // One thread: its own. Tokens carry `owner` in the high byte.
@@ -26,7 +26,8 @@ namespace gs::kapi {
 
 class Election {
  public:
-  static constexpr Duration kForewarning = std::chrono::milliseconds{600};
+  static constexpr Duration kForewarning =
+      std::chrono::milliseconds{600};  // less when renewals are that rare
 
   struct Config {
     model::ObjectKey lease;
@@ -80,6 +81,7 @@ class Election {
   void checkLife(Now now, Output& out);
   void forewarn(Now now, Output& out);
   [[nodiscard]] std::optional<Mono> holderSilentAt() const;
+  [[nodiscard]] Mono forewarnAt(Mono silent_at) const;
   [[nodiscard]] bool expired(Now now) const { return leadership_.leading && now.mono >= leadership_.until; }
   [[nodiscard]] bool ownerHangs(Now now) const {
     return leadership_.leading && now.mono - last_pong_ >= config_.renew_deadline;

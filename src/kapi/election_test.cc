@@ -81,7 +81,8 @@ class LeaseServer {
 /// One candidate and the server, moved by hand. Calls are carried out and answered at once unless `cut`.
 class One {
  public:
-  explicit One(const std::string& identity = "me") : machine_{configOf(identity), Rng{3}} {}
+  explicit One(const std::string& identity = "me") : One{configOf(identity)} {}
+  explicit One(Election::Config config) : machine_{std::move(config), Rng{3}} {}
 
   void start() { take(machine_.start(now())); }
   void stop() { take(machine_.stop(now())); }
@@ -102,6 +103,17 @@ class One {
       o.token = waiting_->token;
       o.fate = fate;
     }
+    waiting_.reset();
+    take(machine_.handle(o, now()));
+  }
+  /// The call that waits is answered 429.
+  void busy(Duration retry_after) {
+    ASSERT_TRUE(waiting_.has_value());
+    Outcome o;
+    o.token = waiting_->token;
+    o.fate = Fate::Refused;
+    o.http = 429;
+    o.retry_after = retry_after;
     waiting_.reset();
     take(machine_.handle(o, now()));
   }
@@ -216,6 +228,36 @@ TEST(Election, AHolderThatIsHeardOfAgainIsForetoldAgain) {
   EXPECT_FALSE(one.leadership);
   one.run(seconds{2});
   EXPECT_TRUE(one.leadership);
+}
+
+TEST(Election, AServerThatIsBusyIsNotAskedAtTheEndOfTheHoldersTime) {
+  One one;
+  one.server.put("other", 5, "r0");
+  one.start();
+  one.run(milliseconds{4300});
+  one.cut = true;
+  one.run(milliseconds{600});
+  one.busy(seconds{3});
+  one.cut = false;
+  one.calls = 0;
+  one.run(milliseconds{2900});
+  EXPECT_EQ(one.calls, 0);
+  one.run(milliseconds{200});
+  EXPECT_TRUE(one.leads());
+}
+
+/// With a short lease and rare renewals every renewal would be foretold as the last.
+TEST(Election, AHolderThatRenewsInTimeIsNotForetold) {
+  auto config = configOf("me");
+  config.lease_duration = seconds{1};
+  config.retry_period = milliseconds{300};
+  One one{config};
+  for (int i = 0; i < 20; ++i) {
+    one.server.put("other", 1, "r" + std::to_string(i));
+    if (i == 0) { one.start(); }
+    one.run(milliseconds{400});
+  }
+  EXPECT_FALSE(one.leadership);
 }
 
 /// Not only a tick that happens to come: it asks to be woken then.

@@ -103,7 +103,7 @@ void Reflector::listFailed(const Outcome& outcome, Now now, Output& out) {
   if (absent_) {
     listed_.clear();
     for (auto& [key, known] : std::exchange(known_, {})) {
-      out.changes.push_back({config_.kind, key, known.uid, {}, progress_});
+      out.changes.push_back({config_.kind, key, known.uid, {}, progress_, {}});
     }
   }
   wait(absent_ ? kAbsentWait : outcome.retry_after, now, out);
@@ -119,7 +119,7 @@ void Reflector::removeVanished(Output& out) {
     if (!listed.contains(key) && known.revision <= list_revision_) { vanished.push_back(key); }
   }
   std::sort(vanished.begin(), vanished.end());
-  for (const auto& key : vanished) { remove(key, list_revision_, out); }
+  for (const auto& key : vanished) { remove(key, list_revision_, {}, out); }
 }
 
 /// The difference between what was known and the list, deletions first (a name may have a new uid).
@@ -159,18 +159,19 @@ void Reflector::upsert(const model::Object& object, model::Revision revision, Ou
   const model::Uid& uid = uidOf(object);
   const auto [it, fresh] = known_.try_emplace(key, Known{uid, 0});
   if (!fresh && it->second.uid != uid) {
-    out.changes.push_back({config_.kind, key, it->second.uid, {}, revision});
+    out.changes.push_back({config_.kind, key, it->second.uid, {}, revision, {}});
     it->second = {uid, 0};
   }
   if (it->second.revision >= revision && revision != 0) { return; }
   it->second.revision = revision;
-  out.changes.push_back({config_.kind, key, uid, object, revision});
+  out.changes.push_back({config_.kind, key, uid, object, revision, {}});
 }
 
-void Reflector::remove(const model::ObjectKey& key, model::Revision revision, Output& out) {
+void Reflector::remove(const model::ObjectKey& key, model::Revision revision, const model::Object& last,
+                       Output& out) {
   const auto it = known_.find(key);
   if (it == known_.end()) { return; }
-  out.changes.push_back({config_.kind, key, it->second.uid, {}, revision});
+  out.changes.push_back({config_.kind, key, it->second.uid, {}, revision, last});
   known_.erase(it);
 }
 
@@ -196,7 +197,7 @@ Reflector::Output Reflector::handle(const WatchEvent& event, Now) {
   trouble_.clear();
   if (event.revision <= progress_) { return out; }  // the floor rule
   if (event.type == WatchType::Deleted) {
-    remove(event.key, event.revision, out);
+    remove(event.key, event.revision, event.object, out);
   } else if (event.type != WatchType::Bookmark) {
     upsert(event.object, event.revision, out);
   }
@@ -207,8 +208,12 @@ Reflector::Output Reflector::handle(const WatchEvent& event, Now) {
 Reflector::Output Reflector::handle(const WatchEnded& ended, Now now) {
   Output out;
   if (ended.stream != 0 && ended.stream == probe_) {
-    probe_ = 0;  // tick() lists again at the deadline unless the first watch catches up
-    if (ended.http == 410) { list(out); }
+    probe_ = 0;
+    if (ended.http == 410) {
+      list(out);
+    } else if (ended.http == 200 && probe_deadline_ && now.mono < *probe_deadline_) {
+      openProbe(now, out);  // its bookmark came before the target was written
+    }
   } else if (ended.stream != 0 && ended.stream == stream_) {
     stream_ = 0;
     streamEnded(ended, now, out);
@@ -222,7 +227,8 @@ void Reflector::worked() {
 }
 
 void Reflector::streamEnded(const WatchEnded& ended, Now now, Output& out) {
-  if (now.mono - stream_opened_ >= kSteadyStream) { worked(); }
+  const bool refused = ended.http >= 400 && ended.http != 410;
+  if (!refused && now.mono - stream_opened_ >= kSteadyStream) { worked(); }
   if (ended.http == 410) {
     if (!std::exchange(expired_, true)) {
       ++failures_;

@@ -28,6 +28,7 @@ struct Change {
   model::Uid last_uid;
   model::Object object;
   model::Revision revision = 0;
+  model::Object last{};  // gone, and the watch said so: as it was then
 };
 
 class Reflector {
@@ -62,7 +63,7 @@ class Reflector {
   [[nodiscard]] Output tick(Now now);
 
   /// Design 3.5: says caught_up_now once everything up to `revision` was applied. Already there: at once. Else a second
-  /// watch from progress() with allowWatchBookmarks=true&timeoutSeconds=3; 3 s without a bookmark at or past it: list again.
+  /// watch from progress() with allowWatchBookmarks=true&timeoutSeconds=3, and another when that ends; 3 s without a bookmark at or past it: list again.
   /// A second call replaces the first.
   /// The server sends that bookmark 1 to 2 s after the watch was opened, so one opened beforehand by expectCatchUp() saves
   /// time; it serves while it is younger than that, else another one is opened.
@@ -112,7 +113,7 @@ class Reflector {
   void streamEnded(const WatchEnded& ended, Now now, Output& out);
   void wait(Duration at_least, Now now, Output& out);
   void upsert(const model::Object& object, model::Revision revision, Output& out);
-  void remove(const model::ObjectKey& key, model::Revision revision, Output& out);
+  void remove(const model::ObjectKey& key, model::Revision revision, const model::Object& last, Output& out);
   void advance(model::Revision revision, Output& out);
   void closeProbe(Output& out);
   [[nodiscard]] Token token() { return makeToken(config_.owner, next_++); }

@@ -11,7 +11,6 @@ namespace gs::scheduler {
 namespace {
 
 using model::Kind;
-constexpr Kind kCaughtUpKinds[] = {Kind::Pod, Kind::Node, Kind::GpuClaim, Kind::GpuNodeStatus};
 
 std::size_t slot(Kind kind) { return static_cast<std::size_t>(kind); }
 

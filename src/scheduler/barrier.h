@@ -16,6 +16,10 @@
 
 namespace gs::scheduler {
 
+/// Whose caches must reach the present; of leases the census is the present.
+inline constexpr model::Kind kCaughtUpKinds[] = {model::Kind::Pod, model::Kind::Node, model::Kind::GpuClaim,
+                                                 model::Kind::GpuNodeStatus};
+
 class Barrier {
  public:
   static constexpr std::uint8_t kOwner = 30;

@@ -115,7 +115,9 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
   if (lease->node.empty()) { engine_.placeLease(key, wish.take->node, wish.take->gpu); }
   notify(What::Lost, key, uid, false,
          fmt::format("GPU {} of node {} is held by {}", wish.take->gpu, wish.take->node.text,
-                     lease->pod.name.empty() ? "pod uid " + lease->holder : "pod " + lease->pod.text()));
+                     own_part                  ? "another decision for this pod"
+                     : lease->pod.name.empty() ? "pod uid " + lease->holder
+                                               : "pod " + lease->pod.text()));
   return true;
 }
 

@@ -46,7 +46,7 @@ void Scheduler::reviewEnded(const model::Uid& uid) {
       if (names(engine_.cache().lease(key), uid)) {
         desk_.forget(key, uid);  // it goes when its device has drained
       } else {
-        desk_.give(key, uid);  // not written yet, for all we know
+        desk_.give(key, uid, grant->id);  // not written yet, for all we know
       }
     }
     grants_.erase(uid);
@@ -116,7 +116,7 @@ void Scheduler::reviewBound(const model::Pod& pod) {
                fmt::format("annotation {} is set on a pod of scheduler {}; its GPUs count as held",
                            model::kAllocatedKey, pod.scheduler_name));
     }
-    dropStrayLeases(pod, {});
+    dropStrayLeases(pod, std::vector<int>{});
     return;
   }
   const auto ids = devicesOf(pod, told);
@@ -126,24 +126,27 @@ void Scheduler::reviewBound(const model::Pod& pod) {
                          model::kAllocatedKey));
   }
   if (ids) { keepLeases(pod, *ids); }
-  dropStrayLeases(pod, ids.value_or(std::vector<int>{}));
+  dropStrayLeases(pod, ids);
 }
 
-/// What a bound pod has. Its annotation says so when its leases agree, one of them at least, or are missing. When they name
-/// another whole set, somebody changed the annotation of a pod that runs: its containers were told what the leases say.
+/// What a bound pod has. Its annotation says so when its leases agree, one of them at least, or when there are none. When
+/// they say something else, somebody changed the annotation of a pod that runs: its containers were told what the leases say
+/// (a whole set of them before one of which a lease is missing).
 std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
                                                      const std::optional<std::vector<int>>& told) const {
   const auto leased = [&](int id) { return names(engine_.cache().lease(leaseKey(pod.node, id)), pod.uid); };
   if (told && std::all_of(told->begin(), told->end(), leased)) { return told; }
-  std::optional<std::vector<int>> another;
+  std::optional<std::vector<int>> whole;
+  std::optional<std::vector<int>> part;
   for (const auto& key : engine_.cache().leasesOf(pod.uid)) {
     const auto entry = engine_.cache().lease(key)->partOf(pod.uid);
     auto set = entry ? model::parseAllocation(entry->devices) : fail(Code::Invalid, "");
     if (!set || set->node != pod.node) { continue; }
     if (set->ids == told) { return told; }
-    if (std::all_of(set->ids.begin(), set->ids.end(), leased)) { another = std::move(set->ids); }
+    auto& found = std::all_of(set->ids.begin(), set->ids.end(), leased) ? whole : part;
+    if (!found) { found = std::move(set->ids); }
   }
-  return another ? another : told;
+  return whole ? whole : part ? part : told;
 }
 
 /// As its last lease said; without one as its claim says now; with neither: when another pod of ours has a device too.
@@ -157,7 +160,7 @@ bool Scheduler::sharesDevices(const model::Pod& pod, const std::vector<int>& ids
          std::any_of(ids.begin(), ids.end(), [&](int id) { return anotherOfOursHas(pod, id); });
 }
 
-/// Another running pod of ours holds this device of the pod's node.
+/// Another running pod of ours holds this device of the pod's node, and is not known to have it alone.
 bool Scheduler::anotherOfOursHas(const model::Pod& pod, int id) const {
   const sched::NodeState* node = engine_.ledger().find(pod.node);
   const sched::DeviceState* device = node == nullptr ? nullptr : node->device(id);
@@ -165,7 +168,7 @@ bool Scheduler::anotherOfOursHas(const model::Pod& pod, int id) const {
   return std::any_of(device->holders.begin(), device->holders.end(), [&](const sched::Holder& holder) {
     const model::Pod* other = engine_.cache().pod(holder.uid);
     return other != nullptr && other->uid != pod.uid && ours(*other) && other->node == pod.node &&
-           !other->finished();
+           !other->finished() && engine_.shares(other->uid).value_or(true);
   });
 }
 
@@ -189,12 +192,15 @@ void Scheduler::keepLeases(const model::Pod& pod, const std::vector<int>& ids) {
 }
 
 /// Leases of a bound pod on other nodes or ids landed late; an ancestor's lease goes once ours is there (design 3.3, 3.4).
-void Scheduler::dropStrayLeases(const model::Pod& pod, const std::vector<int>& ids) {
+/// While nothing says what the pod has (no `ids`), those on its own node stay: it may be using them.
+void Scheduler::dropStrayLeases(const model::Pod& pod, const std::optional<std::vector<int>>& ids) {
   if (GS_PLANTED(KeepsStrays)) { return; }
   std::set<std::string> kept;
-  for (const int id : ids) { kept.insert(model::leaseName(pod.node, id)); }
+  for (const int id : ids.value_or(std::vector<int>{})) { kept.insert(model::leaseName(pod.node, id)); }
   const std::set<model::ObjectKey> leases = engine_.cache().leasesOf(pod.uid);
   for (const auto& key : leases) {
+    const model::NodeName& on = engine_.cache().lease(key)->node;  // empty: an ancestor's, which does not say
+    if (!ids && (on.empty() || on == pod.node)) { continue; }
     if (kept.contains(key.name)) {
       if (key.ns == config_.lease_namespace) { continue; }
       if (!names(engine_.cache().lease({config_.lease_namespace, key.name}), pod.uid)) { continue; }

@@ -208,7 +208,7 @@ void Scheduler::led(const kapi::Leadership& leadership) {
 /// What the barrier will wait for longest is begun: a second watch of each kind.
 void Scheduler::expectBarrier() {
   for (std::size_t i = 0; i < reflectors_.size(); ++i) {
-    if (kWatched[i] != Kind::Lease) {
+    if (std::count(std::begin(kCaughtUpKinds), std::end(kCaughtUpKinds), kWatched[i]) > 0) {
       reflect(reflectors_[i], kWatched[i], reflectors_[i].expectCatchUp(now_));
     }
   }

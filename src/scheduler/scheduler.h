@@ -69,8 +69,8 @@ class Scheduler {
 
  private:
   enum class Phase : std::uint8_t { Standby, Recovering, Leading };
-  /// Leases of an unbound pod that are to be deleted: fence first.
   using LeaseReservations = std::set<std::pair<model::ObjectKey, model::ReservationId>>;
+  /// Leases of an unbound pod that are to be deleted: fence first.
   struct Repair {
     LeaseReservations leftovers;  // known when the fence was sent
     kapi::Token call = 0;
@@ -130,9 +130,8 @@ class Scheduler {
                                                           const std::optional<std::vector<int>>& told) const;
   [[nodiscard]] bool sharesDevices(const model::Pod& pod, const std::vector<int>& ids) const;
   [[nodiscard]] LeaseReservations reservationsOf(const model::Uid& uid) const;
-  void bindOrTakeAgain(Grant& grant);
   [[nodiscard]] bool anotherOfOursHas(const model::Pod& pod, int id) const;
-  void dropStrayLeases(const model::Pod& pod, const std::vector<int>& ids);
+  void dropStrayLeases(const model::Pod& pod, const std::optional<std::vector<int>>& ids);
   void proveGone(const model::Uid& uid);
   bool adopt(const model::Pod& pod);
   void repair(const model::Pod& pod);
@@ -160,6 +159,7 @@ class Scheduler {
   void tryLater(Grant& grant, Duration retry_after);
   void takeLeases(Grant& grant, bool confirm);
   void noticed(const LeaseNotice& notice);
+  void bindOrTakeAgain(Grant& grant);
   void bind(Grant& grant);
   void bindAnswered(Grant& grant, const kapi::Outcome& outcome);
   void conflictRead(Grant& grant, const kapi::Outcome& outcome);

@@ -28,6 +28,7 @@ class StatusPageTest : public ::testing::Test {
   void serve(kapi::Effects effects) {
     for (const auto& effect : effects) {
       const auto* open = std::get_if<kapi::OpenWatch>(&effect);
+      if (open != nullptr) { opened.insert({open->kind, open->query.ends_with("timeoutSeconds=3")}); }
       // The short ones are for catching up.
       if (open != nullptr && !open->query.ends_with("timeoutSeconds=3")) {
         streams[open->kind] = open->stream;
@@ -79,7 +80,8 @@ class StatusPageTest : public ::testing::Test {
   std::map<Kind, int> refusals;  // kinds whose reads are answered so
   std::set<Kind> silent;         // kinds whose reads are not answered
   std::map<Kind, kapi::Token> streams;
-  model::Revision revision = 10;  // of lists
+  std::set<std::pair<Kind, bool>> opened;  // streams: whether for catching up
+  model::Revision revision = 10;           // of lists
   Now now{Mono{1h}, Wall{1'750'000'000s}};
   std::unique_ptr<Scheduler> scheduler = std::make_unique<Scheduler>(Config{}, Rng{1});
 
@@ -103,6 +105,29 @@ TEST_F(StatusPageTest, AServerThatWentBackInTimeMeansARestart) {
   EXPECT_FALSE(scheduler->leading());
   serve(scheduler->handle(kapi::Leadership{true, 2, now.mono + 1h}, now));
   EXPECT_FALSE(scheduler->leading()) << "it takes nothing more";
+}
+
+TEST_F(StatusPageTest, AStandbyBeginsToCatchUpWhenTheLeaderFallsSilent) {
+  using Opened = std::set<std::pair<Kind, bool>>;
+  start();
+  opened.clear();
+  serve(scheduler->handle(kapi::Leadership{false, 0, {}, true}, now));
+  EXPECT_EQ(
+      opened,
+      (Opened{{Kind::Pod, true}, {Kind::Node, true}, {Kind::GpuClaim, true}, {Kind::GpuNodeStatus, true}}));
+  EXPECT_FALSE(scheduler->leading());
+  opened.clear();
+  lead();
+  EXPECT_EQ(opened, Opened{}) << "they are open";
+  EXPECT_TRUE(scheduler->leading());
+}
+
+TEST_F(StatusPageTest, OneThatIsStoppingDoesNotCatchUp) {
+  start();
+  opened.clear();
+  scheduler->stopTaking();
+  serve(scheduler->handle(kapi::Leadership{false, 0, {}, true}, now));
+  EXPECT_TRUE(opened.empty());
 }
 
 TEST_F(StatusPageTest, IsHealthyWhileTheThreadAnswers) {

@@ -77,14 +77,14 @@ Judge::Pod Judge::podOf(const Value& object) {
   const auto phase = object["status"]["phase"].str();
   pod.finished = phase == "Succeeded" || phase == "Failed";
   for (const Value& c : object["status"]["conditions"].items()) {
-    pod.told |= c["type"].str() == "PodScheduled" && c["status"].str() == "False" && !c["message"].str().empty();
+    if (c["type"].str() == "PodScheduled" && c["status"].str() == "False") { pod.told = str(c["message"]); }
   }
   for (const Value& c : object["spec"]["containers"].items()) {
     const auto limit = c["resources"]["limits"]["nvidia.com/gpu"].str();
     if (!limit.empty()) { pod.gpus += number(std::string{limit}); }
   }
-  const auto allocated = notes["gpu.scheduling/allocated"].str();
-  if (const auto read = model::parseAllocation(allocated); !allocated.empty() && read) { pod.ids = read->ids; }
+  pod.allocated = str(notes["gpu.scheduling/allocated"]);
+  if (const auto read = model::parseAllocation(pod.allocated); !pod.allocated.empty() && read) { pod.ids = read->ids; }
   return pod;
 }
 
@@ -104,12 +104,15 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
   pod.bound_at = bound_now || known == pods_.end() ? now_ : known->second.bound_at;
   pods_[uid] = pod;
   if (pod.finished) { clean_.insert(uid); }
+  if (pod.live() && pod.ids.empty()) { unnamed_.insert(uid); }
   if (!bound_now || pod.scheduler != kOurs || pod.ids.empty()) { return; }
   const auto decided = decided_[uid].find(fence_before);
   if (decided == decided_[uid].end()) {
     wrong(fmt::format("a Binding of pod {}/{} landed after its fence", pod.ns, pod.name));
+  } else if (const auto sent = decided->second.find(pod.allocated); sent != decided->second.end()) {
+    countOn(pod, sent->second);
   } else {
-    countOn(pod, decided->second);
+    wrong(fmt::format("pod {}/{} was bound with {}, as no Binding said", pod.ns, pod.name, pod.allocated));
   }
   bound(uid, pod);
 }
@@ -131,7 +134,7 @@ void Judge::countOn(const Pod& pod, Mono decided) {
     }
     counted += std::max<std::int64_t>(0, other.gpus - seen);
   }
-  const std::int64_t most = nodes_[pod.node].most_allocatable;
+  const std::int64_t most = most_allocatable_[pod.node];
   if (counted > 0 && static_cast<std::int64_t>(named.size()) + counted > most) {
     wrong(fmt::format("pod {}/{} was bound to {}, where {} GPUs are named and {} counted, of {}", pod.ns, pod.name,
                       pod.node, named.size(), counted, most));
@@ -160,12 +163,12 @@ void Judge::give(const std::string& uid, const Pod& pod, const Device& device) {
   const auto gpu = gpus_.find(device);
   if (!agents_ || gpu == gpus_.end()) { return; }
   for (const auto& [user, used_since] : gpu->second.in_use) {
-    // Which devices a pod without an allocation got is its kubelet's choice: such pods are only counted (design 1), and
-    // a Binding may be on its way when such a pod comes and goes.
-    if (clean_.contains(user)) { continue; }
+    // Which devices a pod without an allocation got is its kubelet's choice: such pods are only counted (design 1). When one
+    // comes and goes, or one has ended with all its containers, whoever decided may not have heard of the use.
     const auto other = pods_.find(user);
     if (other != pods_.end() && other->second.live() && other->second.ids.empty()) { continue; }
-    if (lease->second.since.at(uid) <= used_since) { continue; }
+    const bool unheard = lease->second.since.at(uid) <= used_since + kKnown;
+    if (unheard && (clean_.contains(user) || unnamed_.contains(user))) { continue; }
     if (user != uid && !(shared && lease->second.holders.contains(user))) {
       wrong(fmt::format("{} was given {}, which containers of pod {} still have", who, device.text(), user));
     }
@@ -247,14 +250,16 @@ void Judge::nodeChanged(const sandbox::HistoryEntry& entry) {
   node.ready = conditionOf(*entry.after, "Ready") == "True";
   const auto allocatable = (*entry.after)["status"]["allocatable"]["nvidia.com/gpu"].str();
   node.allocatable = allocatable.empty() ? 0 : number(std::string{allocatable});
-  node.most_allocatable = std::max(node.most_allocatable, node.allocatable);
+  std::int64_t& most = most_allocatable_[entry.key.name];
+  most = std::max(most, node.allocatable);
 }
 
 void Judge::bindingSent(const kapi::Call& call, Mono now) {
   const std::string uid = str(call.body["metadata"]["uid"]);
   const auto version = fences_.find({uid, str(call.body["metadata"]["resourceVersion"])});
   // Without a version of the pod in it a Binding may land at any time, whatever it was decided on.
-  decided_[uid].try_emplace(version == fences_.end() ? "(not decided on a version)" : version->second, now);
+  const std::string fence = version == fences_.end() ? "(not decided on a version)" : version->second;
+  decided_[uid][fence].try_emplace(str(call.body["metadata"]["annotations"]["gpu.scheduling/allocated"]), now);
 }
 
 std::int64_t Judge::freeOn(const std::string& name) const {
@@ -279,6 +284,10 @@ std::int64_t Judge::joinableOn(const std::string& name) const {
     return device.node == name && lease.shared && lease.holders.size() < model::kMaxSharers && gpu != gpus_.end() &&
            gpu->second.health != "Unhealthy";
   });
+}
+
+bool Judge::hasClaim(const Pod& pod) const {
+  return api_.store().find({std::string{kClaimsId}, pod.ns, pod.claim}) != nullptr;
 }
 
 /// By counting alone, for the requests that the plan makes.
@@ -375,7 +384,12 @@ std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
   if (waits && !never_placed_.contains(pod.name) && shouldFit(pod)) {
     return fmt::format("pod {}/{} waits, and there is room", pod.ns, pod.name);
   }
-  if (waits && !pod.told) { return fmt::format("pod {}/{} waits and is not told why", pod.ns, pod.name); }
+  if (waits && pod.told.empty()) { return fmt::format("pod {}/{} waits and is not told why", pod.ns, pod.name); }
+  const bool missing = pod.told.find("not found in namespace") != std::string::npos;
+  if (waits && !pod.claim.empty() && missing == hasClaim(pod)) {
+    return fmt::format("pod {}/{} is told '{}', and its claim is {}", pod.ns, pod.name, pod.told,
+                       missing ? "there" : "missing");
+  }
   return "";
 }
 

@@ -47,11 +47,11 @@ class Judge {
     [[nodiscard]] std::string text() const { return node + ":" + std::to_string(id); }
   };
   struct Pod {
-    std::string ns, name, scheduler, node, claim, fence, visible;
+    std::string ns, name, scheduler, node, claim, fence, allocated, visible;
     std::vector<int> ids;
     int gpus = 0;  // limits nvidia.com/gpu
     bool finished = false, deleting = false;
-    bool told = false;  // why it waits
+    std::string told;  // why it waits
     Mono bound_at{};
     [[nodiscard]] bool has(const Device& d) const;
     [[nodiscard]] bool live() const { return !node.empty() && !finished; }
@@ -68,7 +68,6 @@ class Judge {
   struct Node {
     bool ready = false;
     std::int64_t allocatable = 0;
-    std::int64_t most_allocatable = 0;  // that it ever had
   };
 
   static Pod podOf(const json::Value& object);
@@ -86,6 +85,7 @@ class Judge {
   [[nodiscard]] std::string leasesWrong() const;
   [[nodiscard]] std::string podWrong(const std::string& uid, const Pod& pod) const;
   [[nodiscard]] bool shouldFit(const Pod& pod) const;
+  [[nodiscard]] bool hasClaim(const Pod& pod) const;
   [[nodiscard]] std::int64_t freeOn(const std::string& node) const;
   [[nodiscard]] std::int64_t joinableOn(const std::string& node) const;
 
@@ -96,12 +96,14 @@ class Judge {
   std::string problem_;
   std::map<std::string, Pod> pods_;  // by uid
   std::set<std::string> clean_;      // pods that ended with all their containers: an agent may not know it yet
+  std::set<std::string> unnamed_;    // pods that ran without an allocation
   std::map<Device, Lease> leases_;
   std::map<Device, Gpu> gpus_;
   std::map<std::string, Node> nodes_;
+  std::map<std::string, std::int64_t> most_allocatable_;  // by node: that it ever had
   std::map<std::pair<std::string, std::string>, std::string> fences_;  // (uid, resourceVersion) -> fence
-  /// uid -> fences that Bindings were decided on, and when the first such Binding left
-  std::map<std::string, std::map<std::string, Mono>> decided_;
+  /// uid -> fences that Bindings were decided on, and their GPUs -> when the first such Binding left
+  std::map<std::string, std::map<std::string, std::map<std::string, Mono>>> decided_;
   Mono now_{};
   Mono last_change_{};
   std::set<std::string> never_placed_;

@@ -40,6 +40,8 @@ const std::vector<Case>& cases() {
       {"UpdatesBlindly", {Bug::UpdatesBlindly}},
       {"ForgetsSharers", {Bug::ForgetsSharers}},
       {"FreesDraining", {Bug::FreesDraining}},
+      {"FreesUnobserved", {Bug::FreesUnobserved}},
+      {"FreesInUse", {Bug::FreesInUse}},
       {"ForgetsOnEnd", {Bug::ForgetsOnEnd}},
       {"KeepsStrays", {Bug::KeepsStrays}},
       {"ForgetsCounted", {Bug::ForgetsCounted}, false, 4200},

@@ -22,7 +22,9 @@ using How = CallFate::How;
 
 constexpr Duration kCalm = 240s;    // after the last step, until everything must be settled
 constexpr Duration kQuiet = 1s;     // since the last change: everybody has heard of it
-constexpr Duration kTrouble = 45s;  // after a fault: the longest wait of a reflector, and some more
+constexpr Duration kRelist = 45s;   // after a fault that a reflector may wait for: its longest wait, and some more
+constexpr Duration kTakeover = 3s;  // after one that it does not see
+constexpr Duration kLastFreeze = 8s;
 constexpr Duration kLook = 5s;      // between two looks whether it is
 constexpr Duration kLinger = 15s;   // containers of a pod that was deleted by force
 constexpr const char* kNamespaces[] = {"a", "b"};
@@ -205,9 +207,10 @@ class Play {
     });
     if (it == last_words_.end()) { return false; }
     under_way_.push_back({call, it->z});
+    trouble(kTakeover + kLastFreeze);
     if (it->y >= 5) {
       world_.freeze(id, true);
-      later(8s, [this, id] { world_.freeze(id, false); });
+      later(kLastFreeze, [this, id] { world_.freeze(id, false); });
     } else {
       later({}, [this, id] { world_.crash(id); });
     }
@@ -266,9 +269,7 @@ class Play {
   void later(Duration by, std::function<void()> action) { world_.after(by, std::move(action)); }
 
   void carryOut(const Step& s) {
-    if (s.op >= Op::Crash && s.op != Op::DropLease && s.op != Op::Foreign) {
-      trouble_until_ = std::max(trouble_until_, world_.now().mono + kTrouble + std::chrono::seconds{s.y});
-    }
+    if (const auto how_long = troubleOf(s)) { trouble(*how_long); }
     switch (s.op) {
       case Op::AddPod:
         request("POST", fmt::format("/api/v1/namespaces/{}/pods", kNamespaces[s.x % 2]), podObject(s.x, s.y));
@@ -333,6 +334,27 @@ class Play {
         slow_ms_ = s.z;
         return;
     }
+  }
+
+  /// How long the live ledger may be behind because of it.
+  static std::optional<Duration> troubleOf(const Step& s) {
+    switch (s.op) {
+      case Op::Crash:
+      case Op::Start:
+      case Op::Stop: return kTakeover;
+      case Op::Freeze:
+      case Op::Stall: return kTakeover + std::chrono::seconds{s.y};
+      case Op::ApiAway:
+      case Op::Faults:
+      case Op::Slow: return kRelist + std::chrono::seconds{s.y};
+      case Op::Break:
+      case Op::Forget: return kRelist;
+      default: return std::nullopt;  // what waits to land is known, see under_way_
+    }
+  }
+  void trouble(Duration how_long) {
+    had_trouble_ = true;
+    trouble_until_ = std::max(trouble_until_, world_.now().mono + how_long);
   }
 
   void changeNode(const Step& s) {
@@ -457,6 +479,7 @@ class Play {
     const auto leader = world_.leader();
     if (!leader || !world_.scheduler(*leader).quiet() || drains(*leader)) { return; }
     ++out_.quiet_points;
+    if (had_trouble_) { ++out_.after_trouble; }
     out_.problem = notRebuilt(*leader);
     out_.at = since();
   }
@@ -492,6 +515,7 @@ class Play {
   Mono faults_until_{};
   std::uint64_t fault_permille_ = 0;
   Mono slow_until_{};
+  bool had_trouble_ = false;
   Mono trouble_until_{};  // replicas, calls or watches may be behind until then
   int slow_ms_ = 1;
 };

@@ -13,7 +13,8 @@ struct Outcome {
   std::string problem;  // "" : nothing
   Duration at{};        // when it was seen, since the start
   std::size_t writes = 0;
-  std::size_t quiet_points = 0;  // at which the ledgers were compared, before the end
+  std::size_t quiet_points = 0;   // at which the ledgers were compared, before the end
+  std::size_t after_trouble = 0;  // those of them that came after a fault
   std::vector<std::string> log;  // the scheduler's lines, and with `tell` each step and each write
 };
 

@@ -250,6 +250,23 @@ TEST_F(Leased, ALeaseThatWentBeforeTheBindingIsTakenAgain) {
   expectSettled();
 }
 
+TEST_F(Leased, ALeaseThatWentWhileTheServerWasBusyIsTakenAgain) {
+  world.create(claim("two", 2));
+  int bindings = 0;
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+    if (call.subresource != "binding") { return {}; }
+    EXPECT_EQ(leaseNames().size(), 2U) << "a Binding without its leases";
+    if (++bindings > 1) { return {}; }
+    world.after(50ms, [&] { deleteLease(*leaseNames().begin()); });
+    return {sandbox::CallFate::How::Refused, 429, {}, false, false};
+  });
+  startOne();
+  world.create(pod("p", "two"));
+  EXPECT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
+  EXPECT_EQ(bindings, 2);
+  expectSettled();
+}
+
 // ---- names
 
 TEST_F(OneLeader, KeepsPodsApartWhoseNamesBeginAlike) {

@@ -197,6 +197,32 @@ TEST_F(Scheduling, SharersKeepTheirDeviceWhenNothingSaysAnyMoreThatTheyShare) {
   EXPECT_EQ(leases(), before.leases.size());
 }
 
+TEST_F(Scheduling, AnAnnotationChangedByHandMakesNobodyShare) {
+  world.create(claim("one", 1));
+  for (const char* name : {"p", "q"}) {
+    world.create(pod(name, "one"));
+    ASSERT_TRUE(eventually([&] { return !nodeOf(name).empty(); }));
+  }
+  ASSERT_EQ(allocated("p"), "node-a:0");
+  ASSERT_EQ(allocated("q"), "node-a:1");
+  const std::string lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0";
+  const std::string uid = podObject("p")["metadata"]["uid"].str();
+  world.crash(0);
+  ASSERT_EQ(world.request("DELETE", lease).code, 200);
+  ASSERT_EQ(world.request("DELETE", "/apis/gpu.scheduling/v1/namespaces/default/gpuclaims/one").code, 200);
+  ASSERT_EQ(world
+                .request("PATCH", "/api/v1/namespaces/default/pods/q",
+                         json::Object{{"metadata",
+                                       json::Object{{"annotations", json::Object{{"gpu.scheduling/allocated",
+                                                                                  "node-a:0"}}}}}},
+                         "application/merge-patch+json")
+                .code,
+            200);
+  world.restart(0);
+  world.run(40s);
+  EXPECT_EQ(world.get(lease)["spec"]["holderIdentity"].str(), uid) << "it has it alone";
+}
+
 TEST_F(Scheduling, AnUnhealthyDeviceIsNotGiven) {
   world.agents().failGpu("node-a", 0, 79);
   world.run(2s);
@@ -271,6 +297,33 @@ TEST_F(Scheduling, AChangedAnnotationOfARunningPodFreesNothing) {
     world.run(40s);
     const auto lease = world.get("/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0");
     EXPECT_EQ(lease["spec"]["holderIdentity"].str(), uid) << json::print(told);
+  }
+  EXPECT_TRUE(warned("GpuAnnotationChanged"));
+}
+
+TEST_F(Scheduling, AChangedAnnotationAndAMissingLeaseFreeNothing) {
+  world.create(claim("two", 2));
+  world.create(pod("p", "two"));
+  ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
+  ASSERT_EQ(allocated("p"), "node-b:0,1");
+  const std::string uid = podObject("p")["metadata"]["uid"].str();
+  const std::string leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-b-";
+  for (const json::Value& told : {json::Value{}, json::Value{"node-b:5"}, json::Value{"nonsense"}}) {
+    ASSERT_EQ(world
+                  .request("PATCH", "/api/v1/namespaces/default/pods/p",
+                           json::Object{{"metadata",
+                                         json::Object{{"annotations",
+                                                       json::Object{{"gpu.scheduling/allocated", told}}}}}},
+                           "application/merge-patch+json")
+                  .code,
+              200);
+    world.run(2s);
+    ASSERT_EQ(world.request("DELETE", leases + "1").code, 200);
+    world.run(40s);
+    for (const char* id : {"0", "1"}) {
+      EXPECT_EQ(world.get(leases + id)["spec"]["holderIdentity"].str(), uid)
+          << json::print(told) << " " << id;
+    }
   }
   EXPECT_TRUE(warned("GpuAnnotationChanged"));
 }
