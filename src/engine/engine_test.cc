@@ -91,9 +91,7 @@ TEST_F(EngineTest, APodThatWasNeverBoundFreesItsDevicesAtOnce) {
 TEST_F(EngineTest, APodThatWasBoundWhenItWentMayHaveRun) {
   agentLooks();
   comes(PodBuilder("p"));
-  comes(leaseOf(PodBuilder("p"), 1));
   goesAs(PodBuilder("p").revision(9).on("node-a").allocated("node-a:1"));
-  goes(leaseOf(PodBuilder("p"), 1));
   EXPECT_EQ(use(1), DeviceUse::Draining);
 }
 

@@ -83,17 +83,24 @@ TEST_F(Leaders, FromAToBToAGiveNothingTwice) {
   const auto come = [&](int count) {
     for (int i = 0; i < count; ++i) { world.create(pod(fmt::format("p{}", pods++), "one")); }
   };
-  for (const int frozen : {0, 1, 0, 1}) {
+  bool freezes = false;  // whoever sends the next Binding; it lands when the other one leads
+  world.setJudge([&](sandbox::ReplicaId id, const kapi::Call& call) -> sandbox::CallFate {
+    if (call.subresource != "binding" || !std::exchange(freezes, false)) { return {}; }
+    world.after({}, [&world = world, id] { world.freeze(id, true); });
+    return {sandbox::CallFate::How::Late, 0, 7s, false, false};
+  });
+  for (const int frozen : {0, 1, 0}) {
+    freezes = true;
     come(3);
-    world.run(3ms);  // its writes are under way
-    world.freeze(frozen, true);
     leadBy(1 - frozen);
     come(1);
-    world.run(2s);
+    world.run(3s);
+    EXPECT_FALSE(freezes);
     world.freeze(frozen, false);
     world.run(1s);
     EXPECT_EQ(readTruth(world).problems, std::vector<std::string>{});
   }
+  come(4);
   EXPECT_TRUE(eventually([&] { return readTruth(world).bound.size() == 12; }));
   expectSettled();
   EXPECT_EQ(readTruth(world).waiting.size(), 4U) << "12 GPUs for 16 pods";
