@@ -118,8 +118,13 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
 }
 
 /// Pods without an allocation hold GPUs that nobody can name (design 1), but for those that the agent sees them use: all
-/// together the node has no more than its GPUs.
+/// together the node has no more than its GPUs. Who joins GPUs that others share takes none.
 void Judge::countOn(const Pod& pod, Mono decided) {
+  const bool joins = std::all_of(pod.ids.begin(), pod.ids.end(), [&](int id) {
+    const auto lease = leases_.find({pod.node, id});
+    return lease != leases_.end() && lease->second.shared && lease->second.holders.size() > 1;
+  });
+  if (joins) { return; }
   std::set<int> named;
   std::int64_t counted = 0;
   for (const auto& [uid, other] : pods_) {
