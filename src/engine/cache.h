@@ -12,26 +12,31 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/clock.h"
 #include "kapi/reflector.h"
 #include "model/object.h"
 
 namespace gs::engine {
 
-/// Uids that are known to be gone, so that an answer or event that is late cannot bring them back. Remembers at least the last
-/// `kGeneration` of them, at most twice that.
+/// Uids that are known to be gone, so that an answer or event that is late cannot bring them back. Remembers each for `kLife`
+/// at least (a call takes a minute at most), and twice that at most; when there are very many, at least the last
+/// `kGeneration` of them, and at most twice that.
 class Tombstones {
  public:
+  static constexpr Duration kLife = std::chrono::minutes{2};
   static constexpr std::size_t kGeneration = 1 << 16;
   static constexpr model::Revision kForEver = std::numeric_limits<model::Revision>::max();
 
   /// What is said of that uid up to `revision` is out of date.
   void add(const model::Uid& uid, model::Revision revision = kForEver) {
-    if (young_.size() >= kGeneration) {
-      old_ = std::move(young_);
-      young_.clear();
-    }
+    if (young_.size() >= kGeneration) { old_ = std::exchange(young_, {}); }
     model::Revision& until = young_[uid];
     until = std::max(until, revision);
+  }
+  void forgetOld(Mono now) {
+    if (now - turned_ < kLife) { return; }
+    old_ = std::exchange(young_, {});
+    turned_ = now;
   }
   [[nodiscard]] bool covers(const model::Uid& uid, model::Revision revision) const {
     const auto in = [&](const auto& generation) {
@@ -44,10 +49,14 @@ class Tombstones {
  private:
   std::unordered_map<model::Uid, model::Revision> young_;
   std::unordered_map<model::Uid, model::Revision> old_;
+  Mono turned_{};
 };
 
 class Cache {
  public:
+  /// Of time to time: what is gone for long is forgotten.
+  void forgetOld(Mono now) { gone_.forgetOld(now); }
+
   [[nodiscard]] const model::Pod* pod(const model::Uid& uid) const;
   [[nodiscard]] const model::GpuClaim* claim(const model::ObjectKey& key) const;
   [[nodiscard]] const model::GpuNodeStatus* status(const model::NodeName& name) const;

@@ -217,6 +217,20 @@ TEST(Tombstones, CoverUpToTheHighestRevision) {
   EXPECT_TRUE(gone.covers(uid, Tombstones::kForEver));
 }
 
+TEST(Tombstones, AreRememberedForTheirLifeAtLeastAndTwiceThatAtMost) {
+  using namespace std::chrono_literals;
+  Tombstones gone;
+  const Mono start{1h};
+  gone.forgetOld(start);
+  gone.forgetOld(start + Tombstones::kLife - 1ns);
+  gone.add(model::Uid{"u"});
+  gone.forgetOld(start + Tombstones::kLife);
+  gone.forgetOld(start + 2 * Tombstones::kLife - 1ns);
+  EXPECT_TRUE(gone.covers(model::Uid{"u"}, 1)) << "it came just before the first turn";
+  gone.forgetOld(start + 2 * Tombstones::kLife);
+  EXPECT_FALSE(gone.covers(model::Uid{"u"}, 1));
+}
+
 TEST(Tombstones, RememberTheLastGenerationAtLeastAndTwoAtMost) {
   Tombstones gone;
   const model::Uid uid{"u"};

@@ -380,6 +380,8 @@ void Engine::unblockDevices() {
 }
 
 void Engine::apply(const kapi::Change& change, Mono now) {
+  cache_.forgetOld(now);
+  orderly_.forgetOld(now);
   switch (change.kind) {
     case Kind::Pod: applyPod(change, now); break;
     case Kind::Node: applyNode(change, now); break;

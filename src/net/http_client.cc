@@ -124,6 +124,7 @@ HttpClient::Core::Core(Options options)
   set(CURLOPT_PROTOCOLS_STR, "http,https");
   set(CURLOPT_HTTP_VERSION, long{CURL_HTTP_VERSION_1_1});
   set(CURLOPT_FOLLOWLOCATION, 0L);
+  set(CURLOPT_UPLOAD_BUFFERSIZE, 16'384L);  // bodies are a few KB, and there are many clients
   set(CURLOPT_TCP_KEEPALIVE, 1L);
   set(CURLOPT_TCP_KEEPIDLE, 15L);
   set(CURLOPT_TCP_KEEPINTVL, 5L);

@@ -51,8 +51,10 @@ Live::Live(Options options, const Clock& clock)
       world_{realTime(options_.world, origin_)} {
   world_.api().keepHistory(options_.history);
   world_.api().compact();  // nobody watched before
-  if (options_.scheduler) { world_.startReplica(*options_.scheduler); }
-  if (options_.scheduler) { strays_.emplace(world_.api()); }
+  if (options_.scheduler) {
+    world_.startReplica(*options_.scheduler);
+    strays_.emplace(world_.api());
+  }
   owner_ = std::make_unique<Worker>("cluster", [this](const std::stop_token&) { run(); });
 }
 
