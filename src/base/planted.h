@@ -18,7 +18,7 @@ enum class Bug {
   NoBarrier,                // a new leader decides from what it has
   ForgetsSharers,           // a new sharer replaces the others on the lease
   FreesDraining,            // an ended pod's GPUs are free at once
-  FreesUnobserved,          // nor are two looks of the agent waited for after an unclean end
+  FreesUnobserved,          // two looks of the agent are not waited for after an unclean end
   FreesInUse,               // an ended pod's GPUs are free though the agent still sees them in use
   DeletesBlindly,           // DELETE of a lease without uid and resourceVersion
   UpdatesBlindly,           // PUT of a lease without resourceVersion

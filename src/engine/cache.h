@@ -10,6 +10,7 @@
 #include <limits>
 #include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -54,7 +55,7 @@ class Tombstones {
 
 class Cache {
  public:
-  /// Of time to time: what is gone for long is forgotten.
+  /// From time to time: what is gone for long is forgotten.
   void forgetOld(Mono now) { gone_.forgetOld(now); }
 
   [[nodiscard]] const model::Pod* pod(const model::Uid& uid) const;

@@ -1,0 +1,74 @@
+// What the tests of the election share: a candidate's configuration, and one lease on an API server.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kapi/decode.h"
+#include "kapi/election.h"
+#include "kapi/paths.h"
+
+namespace gs::kapi {
+
+inline Election::Config configOf(const std::string& identity) {
+  Election::Config c;
+  c.lease = {"gs", "scheduler.gpu.scheduling"};
+  c.identity = identity;
+  c.annotations = {{"gpu.scheduling/address", "http://" + identity}};
+  return c;
+}
+
+/// One lease on an API server, as far as elections use it.
+class LeaseServer {
+ public:
+  Outcome serve(const Call& call) {
+    Outcome o;
+    o.token = call.token;
+    const auto refuse = [&o](int http) {
+      o.fate = Fate::Refused;
+      o.http = http;
+      return o;
+    };
+    if (call.verb == Verb::Get && !lease_) { return refuse(404); }
+    if (call.verb == Verb::Create && lease_) { return refuse(409); }
+    if (call.verb == Verb::Update) {
+      if (!lease_) { return refuse(404); }
+      const bool fresh = objectRevision(call.body) == lease_->revision &&
+                         call.body["metadata"]["uid"].str() == lease_->uid.text;
+      if (!fresh) { return refuse(409); }
+    }
+    if (call.verb != Verb::Get) {
+      model::Lease next = decodeLease(call.body);
+      next.uid = lease_ ? lease_->uid : model::Uid{"uid-" + std::to_string(revision_)};
+      next.revision = ++revision_;
+      lease_ = next;
+      body_ = call.body;
+    }
+    o.fate = Fate::Applied;
+    o.http = 200;
+    o.object = std::make_shared<const model::Lease>(*lease_);
+    return o;
+  }
+  void remove() { lease_.reset(); }
+  /// Somebody else's write.
+  void put(const std::string& holder, std::int64_t duration_s, const std::string& renewed) {
+    model::Lease l = lease_.value_or(model::Lease{});
+    if (!lease_) { l.uid = model::Uid{"foreign"}; }
+    l.key = configOf("").lease;
+    l.holder = holder;
+    l.record.duration_s = duration_s;
+    l.record.renew_time = renewed;
+    l.revision = ++revision_;
+    lease_ = l;
+  }
+  const std::optional<model::Lease>& lease() const { return lease_; }
+  const json::Value& body() const { return body_; }
+
+ private:
+  model::Revision revision_ = 1;
+  std::optional<model::Lease> lease_;
+  json::Value body_;
+};
+
+}  // namespace gs::kapi

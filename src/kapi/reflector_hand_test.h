@@ -1,0 +1,98 @@
+// A reflector whose runner is the test: effects are kept and looked at, answers and events are given by hand.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kapi/reflector.h"
+#include "kapi/reflector_objects_test.h"
+
+namespace gs::kapi {
+
+/// Plays the runner by hand: keeps the last effects and finds what a test wants to see.
+class Hand {
+ public:
+  explicit Hand(int page_size = 500, model::Kind kind = kWatchedKind)
+      : machine_{{kind, 9, "ns", "a=b", page_size}, Rng{1}} {}
+
+  Reflector& machine() { return machine_; }
+  Now now() const { return clock_.now(); }
+  void advance(Duration by) { clock_.advance(by); }
+
+  const Reflector::Output& take(Reflector::Output out) {
+    last_ = std::move(out);
+    for (const Effect& e : last_.effects) {
+      if (const auto* call = std::get_if<Call>(&e)) { call_ = *call; }
+      if (const auto* open = std::get_if<OpenWatch>(&e)) { open_ = *open; }
+      if (const auto* wake = std::get_if<Wake>(&e)) { wake_ = wake->at; }
+    }
+    return last_;
+  }
+  const Reflector::Output& start() { return take(machine_.start(now())); }
+  const Reflector::Output& tick() { return take(machine_.tick(now())); }
+  const Reflector::Output& expectCatchUp() { return take(machine_.expectCatchUp(now())); }
+  const Reflector::Output& catchUp(model::Revision r) { return take(machine_.catchUp(r, now())); }
+  const Reflector::Output& listed(model::Revision revision, std::vector<model::Object> items,
+                                  std::string more = {}) {
+    Outcome o;
+    o.token = call_.token;
+    o.fate = Fate::Applied;
+    o.http = 200;
+    o.list_revision = revision;
+    o.items = std::move(items);
+    o.continue_token = std::move(more);
+    return take(machine_.handle(o, now()));
+  }
+  const Reflector::Output& listFails(int http, Duration retry_after = {}) {
+    Outcome o;
+    o.token = call_.token;
+    o.fate = http == 404 ? Fate::Refused : Fate::Unknown;
+    o.http = http;
+    o.message = "broken";
+    o.retry_after = retry_after;
+    return take(machine_.handle(o, now()));
+  }
+  const Reflector::Output& tooLarge() {
+    Outcome o;
+    o.token = call_.token;
+    o.too_large = true;
+    return take(machine_.handle(o, now()));
+  }
+  const Reflector::Output& event(Token stream, WatchType type, const std::string& name,
+                                 const std::string& uid, model::Revision revision) {
+    return take(machine_.handle(
+        WatchEvent{stream, type, leaseObject(keyed(name), uid, revision), keyed(name), revision}, now()));
+  }
+  const Reflector::Output& bookmark(Token stream, model::Revision revision) {
+    return take(machine_.handle(WatchEvent{stream, WatchType::Bookmark, {}, {}, revision}, now()));
+  }
+  const Reflector::Output& ended(Token stream, int http) {
+    return take(machine_.handle(WatchEnded{stream, http, http == 200 ? "" : "broken"}, now()));
+  }
+  /// Listed at revision 10 with object "a", and watching.
+  void begin() {
+    start();
+    listed(10, {leaseObject(keyed("a"), "u-a", 5)});
+  }
+
+  template <class T>
+  int count() const {
+    int n = 0;
+    for (const Effect& e : last_.effects) { n += std::holds_alternative<T>(e) ? 1 : 0; }
+    return n;
+  }
+  const Call& call() const { return call_; }
+  const OpenWatch& open() const { return open_; }
+  Duration untilWake() const { return wake_ - now().mono; }
+
+ private:
+  Reflector machine_;
+  ManualClock clock_;
+  Reflector::Output last_;
+  Call call_;
+  OpenWatch open_;
+  Mono wake_{};
+};
+
+}  // namespace gs::kapi
