@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <string_view>
+#include <utility>
 
 #include "base/check.h"
 
@@ -18,47 +19,105 @@ const Object kNoMembers;
 
 Object::Object() = default;
 Object::Object(std::initializer_list<Member> members) {
-  members_.reserve(members.size());
-  for (const Member& m : members) { (*this)[m.first] = m.second; }
+  reserve(members.size());
+  for (const Member& m : members) { set(m.first, m.second); }
 }
-Object::Object(const Object&) = default;
-Object::Object(Object&&) noexcept = default;
-Object& Object::operator=(const Object&) = default;
-Object& Object::operator=(Object&&) noexcept = default;
-Object::~Object() = default;
+
+Object::Object(const Object& other) {
+  if (other.body_ == nullptr) { return; }
+  if (other.lent_) {
+    body_ = new Body{1, other.body_->members};
+    return;
+  }
+  body_ = other.body_;
+  body_->owners.fetch_add(1, std::memory_order_relaxed);
+}
+
+Object::Object(Object&& other) noexcept
+    : body_{std::exchange(other.body_, nullptr)}, lent_{std::exchange(other.lent_, false)} {}
+
+Object& Object::operator=(const Object& other) { return *this = Object{other}; }
+
+Object& Object::operator=(Object&& other) noexcept {
+  Object taken{std::move(other)};
+  std::swap(body_, taken.body_);
+  std::swap(lent_, taken.lent_);
+  return *this;
+}
+
+Object::~Object() { drop(); }
+
+void Object::drop() noexcept {
+  if (body_ != nullptr && body_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) { delete body_; }
+}
+
+std::vector<Member>& Object::own() {
+  if (body_ == nullptr) {
+    body_ = new Body;
+  } else if (body_->owners.load(std::memory_order_acquire) > 1) {
+    auto* mine = new Body{1, body_->members};
+    drop();
+    body_ = mine;
+  }
+  return body_->members;
+}
+
+std::vector<Member>& Object::lend() {
+  lent_ = true;
+  return own();
+}
+
+std::optional<std::size_t> Object::place(std::string_view key) const {
+  for (std::size_t i = 0; i < size(); ++i) {
+    if (body_->members[i].first == key) { return i; }
+  }
+  return std::nullopt;
+}
 
 const Value* Object::find(std::string_view key) const {
-  for (const Member& m : members_) {
-    if (m.first == key) { return &m.second; }
-  }
-  return nullptr;
+  const auto at = place(key);
+  return at ? &body_->members[*at].second : nullptr;
 }
 
 Value* Object::find(std::string_view key) {
-  for (Member& m : members_) {
-    if (m.first == key) { return &m.second; }
-  }
-  return nullptr;
+  const auto at = place(key);
+  return at ? &lend()[*at].second : nullptr;
 }
 
 Value& Object::operator[](std::string_view key) {
   if (Value* known = find(key)) { return *known; }
-  return members_.emplace_back(std::string{key}, Value{}).second;
+  return lend().emplace_back(std::string{key}, Value{}).second;
+}
+
+void Object::set(std::string_view key, Value value) {
+  if (const auto at = place(key)) {
+    own()[*at].second = std::move(value);
+  } else {
+    own().emplace_back(std::string{key}, std::move(value));
+  }
 }
 
 bool Object::erase(std::string_view key) {
-  return std::erase_if(members_, [key](const Member& m) { return m.first == key; }) > 0;
+  const auto at = place(key);
+  if (!at) { return false; }
+  auto& members = own();
+  members.erase(members.begin() + static_cast<std::ptrdiff_t>(*at));
+  return true;
 }
 
-void Object::append(std::string key, Value value) { members_.emplace_back(std::move(key), std::move(value)); }
-void Object::reserve(std::size_t members) { members_.reserve(members); }
+void Object::append(std::string key, Value value) { own().emplace_back(std::move(key), std::move(value)); }
+void Object::reserve(std::size_t members) { own().reserve(members); }
+Member* Object::begin() { return empty() ? nullptr : lend().data(); }
+Member* Object::end() { return empty() ? nullptr : lend().data() + size(); }
 
 bool operator==(const Object& a, const Object& b) {
+  if (a.body_ == b.body_) { return true; }
   if (a.size() != b.size()) { return false; }
-  for (std::size_t i = 0; i < a.members_.size(); ++i) {
-    const auto& [key, value] = a.members_[i];
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const auto& [key, value] = a.body_->members[i];
     // Mostly the order is the same; then no search is needed.
-    const Value* other = b.members_[i].first == key ? &b.members_[i].second : b.find(key);
+    const Member& beside = b.body_->members[i];
+    const Value* other = beside.first == key ? &beside.second : b.find(key);
     if (other == nullptr || !(value == *other)) { return false; }
   }
   return true;

@@ -8,6 +8,7 @@
 // A double prints as Go prints it, but a whole one keeps ".0" (so that parse(print(v)) == v).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
@@ -27,6 +28,9 @@ using Array = std::vector<Value>;
 using Member = std::pair<std::string, Value>;
 
 /// Members in order of insertion; look-up is linear (objects here have few members).
+/// Copies are cheap: they share the members until one of them is changed, also across threads. What was handed out to
+/// be written to (a reference, an iterator) belongs to this object alone: an object with such a thing out is copied
+/// for real. It is good until the object is moved from, or a member comes or goes.
 class Object {
  public:
   Object();
@@ -40,6 +44,7 @@ class Object {
   [[nodiscard]] Value* find(std::string_view key);
   Value& operator[](std::string_view key);  // inserts null
   bool erase(std::string_view key);
+  void set(std::string_view key, Value value);
   void append(std::string key, Value value);  // the caller knows that the key is new
   void reserve(std::size_t members);
   [[nodiscard]] std::size_t size() const;
@@ -51,7 +56,14 @@ class Object {
   friend bool operator==(const Object& a, const Object& b);
 
  private:
-  std::vector<Member> members_;
+  struct Body;
+  [[nodiscard]] std::optional<std::size_t> place(std::string_view key) const;
+  std::vector<Member>& own();   // alone on them from here on
+  std::vector<Member>& lend();  // the same, and a reference into them goes out
+  void drop() noexcept;
+
+  Body* body_ = nullptr;  // null: no members
+  bool lent_ = false;
 };
 
 class Value {
@@ -103,7 +115,7 @@ class Value {
 
   // Changing. `child` turns null into an object; on any other type it is a bug of the caller.
   Value& child(std::string_view key);
-  void set(std::string_view key, Value v) { child(key) = std::move(v); }
+  void set(std::string_view key, Value v) { object().set(key, std::move(v)); }
   bool erase(std::string_view key);
   Array& array();    // turns null into []
   Object& object();  // turns null into {}
@@ -115,12 +127,14 @@ class Value {
 };
 
 // Here because they need a complete Value.
-inline std::size_t Object::size() const { return members_.size(); }
-inline bool Object::empty() const { return members_.empty(); }
-inline Member* Object::begin() { return members_.data(); }
-inline Member* Object::end() { return members_.data() + members_.size(); }
-inline const Member* Object::begin() const { return members_.data(); }
-inline const Member* Object::end() const { return members_.data() + members_.size(); }
+struct Object::Body {
+  std::atomic<std::uint32_t> owners{1};
+  std::vector<Member> members;
+};
+inline std::size_t Object::size() const { return body_ == nullptr ? 0 : body_->members.size(); }
+inline bool Object::empty() const { return size() == 0; }
+inline const Member* Object::begin() const { return body_ == nullptr ? nullptr : body_->members.data(); }
+inline const Member* Object::end() const { return begin() + size(); }
 
 inline constexpr std::size_t kMaxText = std::size_t{256} << 20;
 

@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <limits>
+#include <thread>
 
 #include "json/read_exact.h"
 
@@ -190,6 +193,76 @@ TEST(JsonValueDeathTest, ChildOfATextIsABug) {
 
 TEST(JsonObject, InitialiserKeepsTheLastOfARepeatedKey) {
   EXPECT_EQ(print(Value{Object{{"a", 1}, {"b", 2}, {"a", 3}}}), R"({"a":3,"b":2})");
+}
+
+/// Everything that changes an object, on a copy of it and with a copy taken in the midst.
+TEST(JsonObject, CopiesNeverSeeEachOthersChanges) {
+  const Value inner = Object{{"x", 1}, {"y", Array{Object{{"z", 2}}}}};
+  const Value before = Object{{"a", inner}, {"b", "text"}};
+  const std::string text = print(before);
+  const std::vector<std::function<void(Value&)>> changes = {
+      [](Value& v) { v.set("a", 5); },
+      [](Value& v) { v.set("new", 5); },
+      [](Value& v) { v.erase("a"); },
+      [](Value& v) { v.object().append("new", 5); },
+      [](Value& v) { v.child("a").set("x", 9); },
+      [](Value& v) { v.child("a").child("y").array()[0].set("z", 9); },
+      [](Value& v) { v.object().find("a")->set("x", 9); },
+      [](Value& v) { v.object()["b"] = 7; },
+      [](Value& v) { v.object().begin()->second = 7; },
+      [](Value& v) { std::for_each(v.object().begin(), v.object().end(), [](Member& m) { m.second = 7; }); },
+      [](Value& v) { v = Value{v.child("a")}; },
+      [](Value& v) { v = std::move(v.child("a")); },
+  };
+  for (std::size_t i = 0; i < changes.size(); ++i) {
+    Value changed = before;
+    const Value beside = changed;
+    changes[i](changed);
+    EXPECT_NE(print(changed), text) << i;
+    EXPECT_EQ(print(before), text) << i;
+    EXPECT_EQ(print(beside), text) << i;
+  }
+}
+
+TEST(JsonObject, WritingThroughAReferenceChangesOnlyWhereItCameFrom) {
+  Value first = Object{{"a", Object{{"b", 1}}}};
+  Value& a = first.child("a");
+  Value& b = a.child("b");
+  const Value copy = first;
+  const Value copy_of_a = a;
+  b = 3;
+  a.set("c", 2);
+  EXPECT_EQ(print(copy), R"({"a":{"b":1}})");
+  EXPECT_EQ(print(copy_of_a), R"({"b":1})");
+  EXPECT_EQ(print(first), R"({"a":{"b":3,"c":2}})");
+}
+
+TEST(JsonObject, MovedFromIsEmpty) {
+  Object from{{"a", 1}};
+  Object to{{"b", 2}};
+  to = std::move(from);
+  EXPECT_EQ(print(to), R"({"a":1})");
+  EXPECT_TRUE(from.empty());  // NOLINT(bugprone-use-after-move): this is what is asked
+  from.set("c", 3);
+  EXPECT_EQ(print(from), R"({"c":3})");
+}
+
+TEST(JsonObject, CopiesMayBeReadAndChangedOnOtherThreads) {
+  const Value shared = Object{{"a", Object{{"b", 1}}}, {"c", "text"}};
+  std::vector<std::thread> threads;
+  threads.reserve(4);
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([mine = shared, t]() mutable {
+      for (int i = 0; i < 1000; ++i) {
+        Value next = mine;
+        next.child("a").set("b", t * 1000 + i);
+        mine = std::move(next);
+      }
+      EXPECT_EQ(mine["a"]["b"].intOr(0), t * 1000 + 999);
+    });
+  }
+  for (auto& thread : threads) { thread.join(); }
+  EXPECT_EQ(print(shared), R"({"a":{"b":1},"c":"text"})");
 }
 
 TEST(JsonObject, FromStringsIsAnObjectOfStrings) {
