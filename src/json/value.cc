@@ -24,59 +24,41 @@ Object::Object(std::initializer_list<Member> members) {
 }
 
 Object::Object(const Object& other) {
-  if (other.body_ == nullptr) { return; }
   if (other.lent_) {
-    body_ = new Body{1, other.body_->members};
-    return;
+    members_.write() = *other.members_.read();
+  } else {
+    members_ = other.members_;
   }
-  body_ = other.body_;
-  body_->owners.fetch_add(1, std::memory_order_relaxed);
 }
 
 Object::Object(Object&& other) noexcept
-    : body_{std::exchange(other.body_, nullptr)}, lent_{std::exchange(other.lent_, false)} {}
+    : members_{std::move(other.members_)}, lent_{std::exchange(other.lent_, false)} {}
 
 Object& Object::operator=(const Object& other) { return *this = Object{other}; }
 
 Object& Object::operator=(Object&& other) noexcept {
-  Object taken{std::move(other)};
-  std::swap(body_, taken.body_);
-  std::swap(lent_, taken.lent_);
+  lent_ = std::exchange(other.lent_, false);  // first: `other` may be one of our members
+  members_ = std::move(other.members_);
   return *this;
 }
 
-Object::~Object() { drop(); }
-
-void Object::drop() noexcept {
-  if (body_ != nullptr && body_->owners.fetch_sub(1, std::memory_order_acq_rel) == 1) { delete body_; }
-}
-
-std::vector<Member>& Object::own() {
-  if (body_ == nullptr) {
-    body_ = new Body;
-  } else if (body_->owners.load(std::memory_order_acquire) > 1) {
-    auto* mine = new Body{1, body_->members};
-    drop();
-    body_ = mine;
-  }
-  return body_->members;
-}
+Object::~Object() = default;
 
 std::vector<Member>& Object::lend() {
   lent_ = true;
-  return own();
+  return members_.write();
 }
 
 std::optional<std::size_t> Object::place(std::string_view key) const {
   for (std::size_t i = 0; i < size(); ++i) {
-    if (body_->members[i].first == key) { return i; }
+    if (begin()[i].first == key) { return i; }
   }
   return std::nullopt;
 }
 
 const Value* Object::find(std::string_view key) const {
   const auto at = place(key);
-  return at ? &body_->members[*at].second : nullptr;
+  return at ? &begin()[*at].second : nullptr;
 }
 
 Value* Object::find(std::string_view key) {
@@ -91,32 +73,34 @@ Value& Object::operator[](std::string_view key) {
 
 void Object::set(std::string_view key, Value value) {
   if (const auto at = place(key)) {
-    own()[*at].second = std::move(value);
+    members_.write()[*at].second = std::move(value);
   } else {
-    own().emplace_back(std::string{key}, std::move(value));
+    members_.write().emplace_back(std::string{key}, std::move(value));
   }
 }
 
 bool Object::erase(std::string_view key) {
   const auto at = place(key);
   if (!at) { return false; }
-  auto& members = own();
+  auto& members = members_.write();
   members.erase(members.begin() + static_cast<std::ptrdiff_t>(*at));
   return true;
 }
 
-void Object::append(std::string key, Value value) { own().emplace_back(std::move(key), std::move(value)); }
-void Object::reserve(std::size_t members) { own().reserve(members); }
+void Object::append(std::string key, Value value) {
+  members_.write().emplace_back(std::move(key), std::move(value));
+}
+void Object::reserve(std::size_t members) { members_.write().reserve(members); }
 Member* Object::begin() { return empty() ? nullptr : lend().data(); }
 Member* Object::end() { return empty() ? nullptr : lend().data() + size(); }
 
 bool operator==(const Object& a, const Object& b) {
-  if (a.body_ == b.body_) { return true; }
+  if (a.members_.sameAs(b.members_)) { return true; }
   if (a.size() != b.size()) { return false; }
   for (std::size_t i = 0; i < a.size(); ++i) {
-    const auto& [key, value] = a.body_->members[i];
+    const auto& [key, value] = a.begin()[i];
     // Mostly the order is the same; then no search is needed.
-    const Member& beside = b.body_->members[i];
+    const Member& beside = b.begin()[i];
     const Value* other = beside.first == key ? &beside.second : b.find(key);
     if (other == nullptr || !(value == *other)) { return false; }
   }

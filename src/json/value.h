@@ -8,7 +8,6 @@
 // A double prints as Go prints it, but a whole one keeps ".0" (so that parse(print(v)) == v).
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <initializer_list>
 #include <map>
@@ -19,6 +18,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/cow.h"
 #include "base/result.h"
 
 namespace gs::json {
@@ -56,14 +56,11 @@ class Object {
   friend bool operator==(const Object& a, const Object& b);
 
  private:
-  struct Body;
   [[nodiscard]] std::optional<std::size_t> place(std::string_view key) const;
-  std::vector<Member>& own();   // alone on them from here on
-  std::vector<Member>& lend();  // the same, and a reference into them goes out
-  void drop() noexcept;
+  std::vector<Member>& lend();
 
-  Body* body_ = nullptr;  // null: no members
-  bool lent_ = false;
+  Cow<std::vector<Member>> members_;
+  bool lent_ = false;  // a reference into them went out
 };
 
 class Value {
@@ -127,13 +124,11 @@ class Value {
 };
 
 // Here because they need a complete Value.
-struct Object::Body {
-  std::atomic<std::uint32_t> owners{1};
-  std::vector<Member> members;
-};
-inline std::size_t Object::size() const { return body_ == nullptr ? 0 : body_->members.size(); }
+inline std::size_t Object::size() const { return members_.read() == nullptr ? 0 : members_.read()->size(); }
 inline bool Object::empty() const { return size() == 0; }
-inline const Member* Object::begin() const { return body_ == nullptr ? nullptr : body_->members.data(); }
+inline const Member* Object::begin() const {
+  return members_.read() == nullptr ? nullptr : members_.read()->data();
+}
 inline const Member* Object::end() const { return begin() + size(); }
 
 inline constexpr std::size_t kMaxText = std::size_t{256} << 20;
