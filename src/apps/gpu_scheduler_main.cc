@@ -117,9 +117,8 @@ int serve(const Flags& flags, k8s::Access access, const sigset_t& signals) {
        .unauthorized = [&] { return host.unauthorized(); },
        .metrics = [&] { return host.metricsText(); },
        .election_trouble = [&] { return host.electionTrouble(); }}};
-  // Slow peers must not keep a kubelet's probe waiting.
   auto server =
-      net::HttpServer::start({.address = flags.metrics_address, .request_timeout = 2s, .max_workers = 16},
+      net::HttpServer::start({.address = flags.metrics_address, .connection = {.request_timeout = 2s}},
                              [&page](const net::Request& r) { return page.answer(r); });
   if (!server) {
     log::error("cannot serve health and metrics", {{"error", server.error().message}});

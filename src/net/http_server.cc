@@ -1,5 +1,7 @@
 #include "net/http_server.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
@@ -10,7 +12,8 @@
 #include <cerrno>
 #include <deque>
 #include <exception>
-#include <list>
+#include <map>
+#include <span>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -23,28 +26,26 @@
 namespace gs::net {
 namespace {
 
-constexpr std::size_t kReadSize = std::size_t{64} << 10;
+constexpr std::size_t kScratch = std::size_t{256} << 10;
+constexpr std::size_t kSmall = std::size_t{64}
+                               << 10;  // an unfinished request up to this is never one too many
 constexpr auto kAcceptPause = std::chrono::milliseconds{100};
-constexpr auto kLinger = std::chrono::seconds{2};
+constexpr Duration kLongestWait = std::chrono::seconds{1};
+
+using Turn = HttpConnection::Turn;
 
 Mono monoNow() { return std::chrono::steady_clock::now(); }
 
-/// Always in exactly one place: armed in epoll and in the list of idle ones, in the queue, or with a worker.
-struct Connection {
-  Fd fd;
-  RequestParser parser;
-  Mono idle_since{};
-  std::list<Connection*>::iterator idle_at{};  // while idle
-};
+struct Peer;
+using Due = std::multimap<Mono, Peer*>;
 
-/// Closing with unread bytes resets the connection, and the peer may lose the answer: say that no more is coming, and
-/// read what it is still sending until it has seen the answer. Bounded in time only: kLinger of a worker.
-void lingerAfterRefusal(int fd) {
-  ::shutdown(fd, SHUT_WR);
-  const Mono deadline = monoNow() + kLinger;
-  std::string bytes;
-  while (readSome(fd, bytes, kReadSize, deadline) == Io::Ok) { bytes.clear(); }
-}
+/// Always in exactly one place: parked (armed in epoll and in a Due), in the queue, or with a worker.
+struct Peer {
+  HttpConnection http;
+  Due* parked_in = nullptr;
+  Due::iterator parked_at{};
+  std::size_t held = 0;  // as counted in Core::held_
+};
 
 Response callHandler(const Handler& handler, const Request& request) {
   try {
@@ -73,7 +74,7 @@ class HttpServer::Core {
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] std::size_t connections() const {
     MutexLock lock{mutex_};
-    return connections_.size();
+    return peers_.size();
   }
   [[nodiscard]] std::size_t workers() const {
     MutexLock lock{mutex_};
@@ -81,27 +82,36 @@ class HttpServer::Core {
   }
 
  private:
+  enum class State : std::uint8_t { Serving, Stopping, Ended };  // Stopping: what was asked is answered
+
   // The waiting thread.
   void waitForPeers();
   [[nodiscard]] int waitMillis() GS_EXCLUDES(mutex_);
   void acceptAll() GS_EXCLUDES(mutex_);
+  void takeIn(Fd socket) GS_EXCLUDES(mutex_);
   void pauseAccepting();
-  void dispatch(Connection* connection) GS_EXCLUDES(mutex_);
-  void reapIdle() GS_EXCLUDES(mutex_);
+  void dispatch(Peer* peer) GS_EXCLUDES(mutex_);
+  void cutOffLate() GS_EXCLUDES(mutex_);
+  void closeUnasked() GS_EXCLUDES(mutex_);
   bool watch(int fd, void* tag, std::uint32_t events, int op) const;
+  void wakeUp() const;
 
   // Workers.
   void work() GS_EXCLUDES(mutex_);
-  [[nodiscard]] Connection* nextWaiting() GS_EXCLUDES(mutex_);
-  bool serve(Connection& connection);
-  bool stream(int fd, const Response& response, bool keep, bool head) GS_EXCLUDES(mutex_);
+  [[nodiscard]] Peer* nextWaiting() GS_EXCLUDES(mutex_);
+  void serve(Peer& peer, std::span<char> scratch) GS_EXCLUDES(mutex_);
+  void respond(Peer& peer) GS_EXCLUDES(mutex_);
+  void stream(Peer& peer, const Response& response, bool keep) GS_EXCLUDES(mutex_);
   [[nodiscard]] bool beginStream() GS_EXCLUDES(mutex_);
   void startWorkers() GS_REQUIRES(mutex_);
-  bool readRequest(Connection& connection, Mono deadline);
-  void giveBack(Connection* connection, bool keep) GS_EXCLUDES(mutex_);
-  [[nodiscard]] bool stopping() const {
+  [[nodiscard]] bool holdsTooMuch(Peer& peer) GS_EXCLUDES(mutex_);
+
+  void park(Peer* peer, std::uint32_t events, int op) GS_REQUIRES(mutex_);
+  void unpark(Peer* peer) GS_REQUIRES(mutex_);
+  void close(Peer* peer) GS_REQUIRES(mutex_);
+  [[nodiscard]] State state() const {
     MutexLock lock{mutex_};
-    return stopping_;
+    return state_;
   }
 
   const Options options_;
@@ -113,13 +123,15 @@ class HttpServer::Core {
   Mono accept_again_{};  // the waiting thread's: not zero while accepting is paused
 
   mutable Mutex mutex_;
-  Signal arrived_;   // for workers: something waits, or stop
+  Signal arrived_;   // for workers: somebody waits, or the end
   Signal finished_;  // for stop(): a connection is gone
-  bool stopping_ GS_GUARDED_BY(mutex_) = false;
-  std::unordered_map<Connection*, std::unique_ptr<Connection>> connections_ GS_GUARDED_BY(mutex_);
-  std::list<Connection*> idle_ GS_GUARDED_BY(mutex_);  // longest idle first
-  std::deque<Connection*> waiting_ GS_GUARDED_BY(mutex_);
-  std::size_t resting_ GS_GUARDED_BY(mutex_) = 0;    // workers that wait for work
+  State state_ GS_GUARDED_BY(mutex_) = State::Serving;
+  std::unordered_map<Peer*, std::unique_ptr<Peer>> peers_ GS_GUARDED_BY(mutex_);
+  Due resting_ GS_GUARDED_BY(mutex_);  // nothing was begun; longest idle first
+  Due slow_ GS_GUARDED_BY(mutex_);     // in the midst of a request or an answer
+  std::deque<Peer*> waiting_ GS_GUARDED_BY(mutex_);
+  std::size_t held_ GS_GUARDED_BY(mutex_) = 0;  // bytes of unfinished requests
+  std::size_t idle_workers_ GS_GUARDED_BY(mutex_) = 0;
   std::size_t streaming_ GS_GUARDED_BY(mutex_) = 0;  // workers that send a streamed answer
   std::vector<std::unique_ptr<Worker>> workers_ GS_GUARDED_BY(mutex_);
   std::unique_ptr<Worker> waiter_;
@@ -137,29 +149,24 @@ Status HttpServer::Core::begin() {
 }
 
 void HttpServer::Core::stop() {
-  {
-    MutexLock lock{mutex_};
-    if (stopping_) { return; }
-    stopping_ = true;
-    arrived_.notifyAll();
-  }
-  const std::uint64_t one = 1;
-  [[maybe_unused]] const auto put = ::write(wake_.get(), &one, sizeof one);
-  if (waiter_) { waiter_->join(); }
-  listener_.reset();
   std::vector<std::unique_ptr<Worker>> workers;
   {
     MutexLock lock{mutex_};
-    while (!idle_.empty()) {
-      connections_.erase(idle_.front());
-      idle_.pop_front();
-    }
+    if (state_ != State::Serving) { return; }
+    state_ = State::Stopping;
+    wakeUp();
     const Mono deadline = monoNow() + options_.stop_grace;
-    while (!connections_.empty() && finished_.waitUntil(mutex_, deadline)) {}
-    for (const auto& [connection, owned] : connections_) { ::shutdown(connection->fd.get(), SHUT_RDWR); }
+    while (!peers_.empty() && finished_.waitUntil(mutex_, deadline)) {}
+    state_ = State::Ended;
+    for (const auto& [peer, owned] : peers_) { ::shutdown(peer->http.transport().fd(), SHUT_RDWR); }
     workers.swap(workers_);
+    arrived_.notifyAll();
+    wakeUp();
   }
+  if (waiter_) { waiter_->join(); }
   workers.clear();  // joins
+  MutexLock lock{mutex_};
+  while (!peers_.empty()) { close(peers_.begin()->first); }
 }
 
 // ---- The waiting thread
@@ -171,20 +178,35 @@ bool HttpServer::Core::watch(int fd, void* tag, std::uint32_t events, int op) co
   return ::epoll_ctl(epoll_.get(), op, fd, &event) == 0;
 }
 
+void HttpServer::Core::wakeUp() const {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto put = ::write(wake_.get(), &one, sizeof one);
+}
+
 void HttpServer::Core::waitForPeers() {
   std::array<epoll_event, 256> events{};
-  while (!stopping()) {
+  for (State state = State::Serving; state != State::Ended; state = this->state()) {
+    if (state == State::Stopping && listener_.valid()) {
+      listener_.reset();
+      closeUnasked();
+    }
     const int count =
         ::epoll_wait(epoll_.get(), events.data(), static_cast<int>(events.size()), waitMillis());
+    bool somebody_new = false;
     for (int i = 0; i < count; ++i) {
       void* tag = events.at(static_cast<std::size_t>(i)).data.ptr;
       if (tag == &listener_) {
-        acceptAll();
+        somebody_new = true;
       } else if (tag != nullptr) {
-        dispatch(static_cast<Connection*>(tag));
+        dispatch(static_cast<Peer*>(tag));
+      } else {
+        std::uint64_t woken = 0;
+        [[maybe_unused]] const auto got = ::read(wake_.get(), &woken, sizeof woken);
       }
     }
-    reapIdle();
+    // After the events: no peer that one of them names may be closed before.
+    if (somebody_new) { acceptAll(); }
+    cutOffLate();
     if (accept_again_ != Mono{} && monoNow() >= accept_again_) {
       accept_again_ = Mono{};
       watch(listener_.get(), &listener_, EPOLLIN, EPOLL_CTL_MOD);
@@ -192,40 +214,51 @@ void HttpServer::Core::waitForPeers() {
   }
 }
 
-/// Until the longest idle connection is to be cut off, or accepting goes on. Never longer than the idle timeout: a
-/// connection that a worker gives back meanwhile does not wake this thread, and is cut off at most that much late.
+/// Until the first deadline, or until accepting goes on. Who is parked meanwhile does not wake this thread, and is cut
+/// off at most the longest wait late.
 int HttpServer::Core::waitMillis() {
+  const ConnectionRules& rules = options_.connection;
   const Mono now = monoNow();
-  Mono next = now + options_.idle_timeout;
+  Mono next = now + std::min({rules.idle_timeout, rules.request_timeout, kLongestWait});
   if (accept_again_ != Mono{}) { next = std::min(next, accept_again_); }
   {
     MutexLock lock{mutex_};
-    if (!idle_.empty()) { next = std::min(next, idle_.front()->idle_since + options_.idle_timeout); }
+    for (const Due* due : {&resting_, &slow_}) {
+      if (!due->empty()) { next = std::min(next, due->begin()->first); }
+    }
   }
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(next - now).count();
-  return static_cast<int>(std::clamp<std::int64_t>(left, 0, 60'000));
+  return static_cast<int>(std::max<std::int64_t>(left, 0));
 }
 
 void HttpServer::Core::acceptAll() {
   for (;;) {
-    Fd peer{::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
-    if (!peer.valid()) {
+    Fd socket{::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC)};
+    if (!socket.valid()) {
       if (errno == ECONNABORTED || errno == EINTR) { continue; }
       if (errno != EAGAIN && errno != EWOULDBLOCK) { pauseAccepting(); }
       return;
     }
-    MutexLock lock{mutex_};
-    if (stopping_ || connections_.size() >= options_.max_connections) { continue; }
-    auto owned = std::make_unique<Connection>(
-        Connection{std::move(peer), RequestParser{options_.limits}, monoNow(), idle_.end()});
-    Connection* connection = owned.get();
-    connection->idle_at = idle_.insert(idle_.end(), connection);
-    if (!watch(connection->fd.get(), connection, EPOLLIN | EPOLLRDHUP | EPOLLONESHOT, EPOLL_CTL_ADD)) {
-      idle_.pop_back();
-      continue;
-    }
-    connections_.emplace(connection, std::move(owned));
+    const int on = 1;
+    ::setsockopt(socket.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    takeIn(std::move(socket));
   }
+}
+
+void HttpServer::Core::takeIn(Fd socket) {
+  MutexLock lock{mutex_};
+  if (state_ != State::Serving) { return; }
+  if (peers_.size() >= options_.max_connections) {
+    if (resting_.empty()) { return; }
+    Peer* longest_idle = resting_.begin()->second;
+    unpark(longest_idle);
+    close(longest_idle);
+  }
+  auto owned = std::make_unique<Peer>(
+      Peer{HttpConnection{plainTransport(std::move(socket)), options_.connection, monoNow()}});
+  Peer* peer = owned.get();
+  peers_.emplace(peer, std::move(owned));
+  park(peer, EPOLLIN, EPOLL_CTL_ADD);
 }
 
 /// Out of descriptors: the peers wait in the kernel meanwhile. Without a pause this thread would spin.
@@ -235,110 +268,161 @@ void HttpServer::Core::pauseAccepting() {
   accept_again_ = monoNow() + kAcceptPause;
 }
 
-void HttpServer::Core::dispatch(Connection* connection) {
+void HttpServer::Core::dispatch(Peer* peer) {
   MutexLock lock{mutex_};
-  idle_.erase(connection->idle_at);
+  unpark(peer);
   if (waiting_.size() >= options_.max_waiting) {
     static const std::string busy = renderResponse(textResponse(503, "too many requests\n"), false, false);
-    [[maybe_unused]] const auto put =
-        ::send(connection->fd.get(), busy.data(), busy.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    connections_.erase(connection);
+    std::size_t took = 0;
+    if (!peer->http.writing()) { static_cast<void>(peer->http.transport().write(busy, false, took)); }
+    close(peer);
     return;
   }
-  waiting_.push_back(connection);
+  waiting_.push_back(peer);
   startWorkers();
   arrived_.notifyOne();
 }
 
 void HttpServer::Core::startWorkers() {
-  if (resting_ < waiting_.size() && workers_.size() < options_.max_workers + streaming_ && !stopping_) {
+  if (idle_workers_ < waiting_.size() && workers_.size() < options_.max_workers + streaming_ &&
+      state_ != State::Ended) {
     workers_.push_back(std::make_unique<Worker>("http-work", [this](const std::stop_token&) { work(); }));
   }
 }
 
-void HttpServer::Core::reapIdle() {
-  const Mono oldest = monoNow() - options_.idle_timeout;
+void HttpServer::Core::cutOffLate() {
+  const Mono now = monoNow();
   MutexLock lock{mutex_};
-  while (!idle_.empty() && idle_.front()->idle_since <= oldest) {
-    connections_.erase(idle_.front());
-    idle_.pop_front();
+  for (Due* due : {&resting_, &slow_}) {
+    while (!due->empty() && due->begin()->first <= now) {
+      Peer* late = due->begin()->second;
+      unpark(late);
+      close(late);
+    }
   }
+}
+
+/// Everybody who was not promised an answer.
+void HttpServer::Core::closeUnasked() {
+  MutexLock lock{mutex_};
+  std::vector<Peer*> unasked;
+  for (const auto& [peer, owned] : peers_) {
+    if (peer->parked_in != nullptr && !peer->http.writing()) { unasked.push_back(peer); }
+  }
+  for (Peer* peer : unasked) {
+    unpark(peer);
+    close(peer);
+  }
+}
+
+// ---- Peers
+
+void HttpServer::Core::park(Peer* peer, std::uint32_t events, int op) {
+  peer->parked_in = peer->http.resting() ? &resting_ : &slow_;
+  peer->parked_at = peer->parked_in->emplace(peer->http.deadline(), peer);
+  const bool goes_on = state_ == State::Serving || peer->http.writing();
+  if (goes_on && watch(peer->http.transport().fd(), peer, events | EPOLLONESHOT, op)) { return; }
+  unpark(peer);
+  close(peer);
+}
+
+void HttpServer::Core::unpark(Peer* peer) {
+  peer->parked_in->erase(peer->parked_at);
+  peer->parked_in = nullptr;
+}
+
+void HttpServer::Core::close(Peer* peer) {
+  held_ -= peer->held;
+  peers_.erase(peer);
+  finished_.notifyAll();
 }
 
 // ---- Workers
 
 void HttpServer::Core::work() {
-  while (Connection* connection = nextWaiting()) { giveBack(connection, serve(*connection)); }
+  std::vector<char> scratch(kScratch);
+  while (Peer* peer = nextWaiting()) { serve(*peer, scratch); }
 }
 
-/// nullptr: stopping, and nothing waits any more.
-Connection* HttpServer::Core::nextWaiting() {
+/// nullptr: the end, and nobody waits any more.
+Peer* HttpServer::Core::nextWaiting() {
   MutexLock lock{mutex_};
-  ++resting_;
-  while (waiting_.empty() && !stopping_) { arrived_.wait(mutex_); }
-  --resting_;
+  ++idle_workers_;
+  while (waiting_.empty() && state_ != State::Ended) { arrived_.wait(mutex_); }
+  --idle_workers_;
   if (waiting_.empty()) { return nullptr; }
-  Connection* connection = waiting_.front();
+  Peer* peer = waiting_.front();
   waiting_.pop_front();
-  return connection;
+  return peer;
 }
 
-/// Answers all requests that have come. True: keep the connection.
-bool HttpServer::Core::serve(Connection& connection) {
-  RequestParser& parser = connection.parser;
-  do {
-    const Mono deadline = monoNow() + options_.request_timeout;
-    if (!readRequest(connection, deadline)) { return false; }
-    if (parser.bad() != 0) {
-      const Response refused = options_.refusal ? options_.refusal(parser.bad())
-                                                : textResponse(parser.bad(), "the request was refused\n");
-      const auto refusal = renderResponse(refused, false, false);
-      if (writeAll(connection.fd.get(), refusal, deadline) == Io::Ok) {
-        lingerAfterRefusal(connection.fd.get());
-      }
-      return false;
-    }
-    const bool peer_keeps = parser.keepAlive();
-    const Request request = parser.take();
-    const Response response = callHandler(handler_, request);
-    const bool keep = peer_keeps && !stopping();
-    if (response.stream) {
-      if (!stream(connection.fd.get(), response, keep, request.method == "HEAD") || !keep) { return false; }
+/// Until it has to wait for its peer, or is closed.
+void HttpServer::Core::serve(Peer& peer, std::span<char> scratch) {
+  for (;;) {
+    const Turn turn = peer.http.advance(monoNow(), scratch);
+    if (turn == Turn::Answer) {
+      respond(peer);
       continue;
     }
-    const auto bytes = renderResponse(response, keep, request.method == "HEAD");
-    if (writeAll(connection.fd.get(), bytes, monoNow() + options_.request_timeout) != Io::Ok || !keep) {
-      return false;
+    if (turn == Turn::Input && holdsTooMuch(peer)) {
+      peer.http.refuse(503, monoNow());
+      continue;
     }
-  } while (parser.ready() || parser.begun() || parser.bad() != 0);
-  return true;
+    MutexLock lock{mutex_};
+    if (turn == Turn::Over) {
+      close(&peer);
+    } else {
+      park(&peer, turn == Turn::Input ? EPOLLIN : EPOLLOUT, EPOLL_CTL_MOD);
+    }
+    return;
+  }
 }
 
-/// True: the stream came to its own end.
-bool HttpServer::Core::stream(int fd, const Response& response, bool keep, bool head) {
-  const auto put = [&](std::string_view bytes) {
-    return writeAll(fd, bytes, monoNow() + options_.request_timeout) == Io::Ok;
-  };
+bool HttpServer::Core::holdsTooMuch(Peer& peer) {
+  const std::size_t held = peer.http.held();
+  MutexLock lock{mutex_};
+  held_ = held_ - peer.held + held;
+  peer.held = held;
+  return held_ > options_.max_held && held > kSmall;
+}
+
+void HttpServer::Core::respond(Peer& peer) {
+  const Request request = peer.http.take();
+  Response response = callHandler(handler_, request);
+  const bool keep = peer.http.peerKeeps() && state() == State::Serving;
+  if (response.stream) {
+    stream(peer, response, keep);
+  } else {
+    peer.http.answer(std::move(response), keep, monoNow());
+  }
+}
+
+void HttpServer::Core::stream(Peer& peer, const Response& response, bool keep) {
   if (!beginStream()) {
     Response busy = textResponse(429, "too many streams\n");
     busy.headers.emplace_back("Retry-After", "1");
-    return put(renderResponse(busy, keep, head));
+    peer.http.answer(std::move(busy), keep, monoNow());
+    return;
   }
+  Transport& transport = peer.http.transport();
+  const auto put = [&](std::string_view bytes) {
+    return writeAll(transport, bytes, monoNow() + options_.connection.request_timeout) == Io::Ok;
+  };
   const Duration turn = std::min<Duration>(options_.stop_grace / 2, std::chrono::seconds{1});
-  bool ended = head;
-  bool alive = put(renderResponse(response, keep, head));
-  while (alive && !ended && !stopping()) {
+  bool ended = peer.http.isHead();
+  bool alive = put(renderHead(response, keep));
+  while (alive && !ended && state() == State::Serving) {
     const auto more = response.stream(turn);
     if (!more) {
       ended = true;
+      alive = put(renderChunk({}));
     } else {
-      alive = more->empty() ? !peerLeft(fd) : put(renderChunk(*more));
+      alive = more->empty() ? !peerLeft(transport.fd()) : put(renderChunk(*more));
     }
   }
-  if (ended && !head) { alive = alive && put(renderChunk({})); }
+  peer.http.answered(alive && ended && keep, monoNow());
   MutexLock lock{mutex_};
   --streaming_;
-  return alive && ended;
 }
 
 bool HttpServer::Core::beginStream() {
@@ -347,36 +431,6 @@ bool HttpServer::Core::beginStream() {
   ++streaming_;
   startWorkers();  // this one is taken
   return true;
-}
-
-/// Until the parser is ready or has refused. False: the peer left, or was too slow.
-bool HttpServer::Core::readRequest(Connection& connection, Mono deadline) {
-  RequestParser& parser = connection.parser;
-  std::string bytes;
-  while (!parser.ready() && parser.bad() == 0) {
-    bytes.clear();
-    if (readSome(connection.fd.get(), bytes, kReadSize, deadline) != Io::Ok) { return false; }
-    parser.feed(bytes);
-    if (parser.wantsContinue() &&
-        writeAll(connection.fd.get(), "HTTP/1.1 100 Continue\r\n\r\n", deadline) != Io::Ok) {
-      return false;
-    }
-  }
-  return true;
-}
-
-void HttpServer::Core::giveBack(Connection* connection, bool keep) {
-  MutexLock lock{mutex_};
-  if (keep && !stopping_) {
-    connection->idle_since = monoNow();
-    connection->idle_at = idle_.insert(idle_.end(), connection);
-    if (watch(connection->fd.get(), connection, EPOLLIN | EPOLLRDHUP | EPOLLONESHOT, EPOLL_CTL_MOD)) {
-      return;
-    }
-    idle_.pop_back();
-  }
-  connections_.erase(connection);
-  finished_.notifyAll();
 }
 
 // ---- The door

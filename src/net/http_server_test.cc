@@ -93,7 +93,7 @@ TEST(HttpServer, SaysContinueToAPeerThatWaits) {
 }
 
 TEST(HttpServer, RefusesWhatIsOverTheLimits) {
-  const auto server = serve(echo, {.limits = {.header_bytes = 256, .body_bytes = 100}});
+  const auto server = serve(echo, {.connection = {.limits = {.header_bytes = 256, .body_bytes = 100}}});
   for (const auto& [bytes, status] : std::vector<std::pair<std::string, std::string>>{
            {"POST / HTTP/1.1\r\nContent-Length: 101\r\n\r\n" + std::string(101, 'x'), "413"},
            {"GET /" + std::string(300, 'a') + " HTTP/1.1\r\n\r\n", "431"},
@@ -106,7 +106,7 @@ TEST(HttpServer, RefusesWhatIsOverTheLimits) {
 }
 
 TEST(HttpServer, ARefusalReachesAPeerThatSendsAllOfALargeBodyBeforeItReads) {
-  const auto server = serve(echo, {.limits = {.header_bytes = 256, .body_bytes = 100}});
+  const auto server = serve(echo, {.connection = {.limits = {.header_bytes = 256, .body_bytes = 100}}});
   const std::string body(std::size_t{32} << 20, 'x');
   const Fd fd = connectTo(server->port());
   put(fd, "POST / HTTP/1.1\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n");
@@ -129,14 +129,15 @@ TEST(HttpServer, HandlerThatThrowsAnswers500AndTheNextRequestWorks) {
 }
 
 TEST(HttpServer, IdleConnectionsNeedNoWorker) {
+  constexpr std::size_t kMany = 4000;
   const auto server = serve(echo, {.max_workers = 2});
   std::vector<Fd> idle;
-  for (int i = 0; i < 200; ++i) {
+  for (std::size_t i = 0; i < kMany; ++i) {
     idle.push_back(connectTo(server->port()));
     put(idle.back(), kGet);
     EXPECT_EQ(readBytes(idle.back(), kAnswer.size()), kAnswer);
   }
-  EXPECT_EQ(server->connections(), 200U);
+  EXPECT_EQ(server->connections(), kMany);
   EXPECT_LE(server->workers(), 2U);
   for (const Fd& fd : idle) {
     put(fd, kGet);
@@ -145,8 +146,8 @@ TEST(HttpServer, IdleConnectionsNeedNoWorker) {
 }
 
 TEST(HttpServer, CutsOffAnIdlePeerAndASlowOne) {
-  const auto server = serve(echo, {.idle_timeout = std::chrono::milliseconds{30},
-                                   .request_timeout = std::chrono::milliseconds{30}});
+  const auto server = serve(echo, {.connection = {.idle_timeout = std::chrono::milliseconds{30},
+                                                  .request_timeout = std::chrono::milliseconds{30}}});
   const Fd idle = connectTo(server->port());
   EXPECT_EQ(readToEnd(idle), "");
   const Fd slow = connectTo(server->port());
@@ -183,12 +184,94 @@ TEST(HttpServer, AnswersBusyWhenAllWorkersAreTakenAndEnoughWait) {
   EXPECT_TRUE(readToEnd(blocked).starts_with("HTTP/1.1 200"));
 }
 
-TEST(HttpServer, ClosesConnectionsOverTheLimit) {
+TEST(HttpServer, SlowSendersKeepNobodyFromBeingServed) {
+  const auto server = serve(echo, {.max_workers = 1});
+  std::vector<Fd> slow;
+  for (int i = 0; i < 100; ++i) {
+    slow.push_back(connectTo(server->port()));
+    put(slow.back(), "POST /a HTTP/1.1\r\nContent-Length: 4\r\n\r\nab");
+  }
+  const Fd quick = connectTo(server->port());
+  put(quick, kGet);
+  EXPECT_EQ(readBytes(quick, kAnswer.size()), kAnswer);
+  const std::string answer = renderResponse(textResponse(200, "POST /aabcd"), true, false);
+  for (const Fd& fd : slow) { put(fd, "cd"); }
+  for (const Fd& fd : slow) { EXPECT_EQ(readBytes(fd, answer.size()), answer); }
+}
+
+TEST(HttpServer, SlowReadersKeepNobodyFromBeingServed) {
+  const std::string large(std::size_t{32} << 20, 'x');
+  const auto server = serve(
+      [&](const Request& request) {
+        return request.path() == "/large" ? textResponse(200, large) : echo(request);
+      },
+      {.max_workers = 1});
+  std::vector<Fd> slow;
+  for (int i = 0; i < 3; ++i) {
+    slow.push_back(connectTo(server->port()));
+    put(slow.back(), "GET /large HTTP/1.1\r\n\r\n");
+    readBytes(slow.back(), 1);  // it is being written
+  }
+  const Fd quick = connectTo(server->port());
+  put(quick, kGet);
+  EXPECT_EQ(readBytes(quick, kAnswer.size()), kAnswer);
+  const std::size_t size = renderResponse(textResponse(200, large), true, false).size();
+  for (const Fd& fd : slow) { EXPECT_TRUE(readBytes(fd, size - 1).ends_with("xx")); }
+  put(slow.front(), kGet);
+  EXPECT_EQ(readBytes(slow.front(), kAnswer.size()), kAnswer);
+}
+
+TEST(HttpServer, StopGoesOnWithAnAnswerThatIsOnItsWay) {
+  const std::string large(std::size_t{32} << 20, 'x');
+  const auto server =
+      serve([&](const Request&) { return textResponse(200, large); }, {.stop_grace = std::chrono::hours{1}});
+  const Fd slow = connectTo(server->port());
+  put(slow, kGet);
+  const std::string first = readBytes(slow, 1);
+  std::jthread stopper{[&] { server->stop(); }};
+  EXPECT_EQ(first.size() + readToEnd(slow).size(),
+            renderResponse(textResponse(200, large), true, false).size());
+}
+
+TEST(HttpServer, AtTheLimitTheLongestIdleMakesRoom) {
+  const auto server = serve(echo, {.max_connections = 2});
+  const Fd first = connectTo(server->port());
+  put(first, kGet);
+  EXPECT_EQ(readBytes(first, kAnswer.size()), kAnswer);
+  const Fd second = connectTo(server->port());
+  put(second, kGet);
+  EXPECT_EQ(readBytes(second, kAnswer.size()), kAnswer);
+  const Fd third = connectTo(server->port());
+  EXPECT_EQ(readToEnd(first), "");
+  for (const Fd* fd : {&second, &third}) {
+    put(*fd, kGet);
+    EXPECT_EQ(readBytes(*fd, kAnswer.size()), kAnswer);
+  }
+}
+
+TEST(HttpServer, AtTheLimitWithNoneIdleTheNewOneIsClosed) {
   const auto server = serve(echo, {.max_connections = 1});
   const Fd first = connectTo(server->port());
   put(first, kGet);
   EXPECT_EQ(readBytes(first, kAnswer.size()), kAnswer);
+  put(first, "POST /a HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n");
+  readBytes(first, 1);  // it has begun
   EXPECT_EQ(readToEnd(connectTo(server->port())), "");
+}
+
+TEST(HttpServer, TooManyBytesOfUnfinishedRequestsAreRefusedButNotSmallOnes) {
+  const auto server = serve(echo, {.max_held = std::size_t{100} << 10});
+  const Fd large = connectTo(server->port());
+  put(large, "POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n" + std::string(std::size_t{90} << 10, 'x'));
+  const Fd other = connectTo(server->port());
+  put(other, "POST / HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n" + std::string(std::size_t{90} << 10, 'x'));
+  std::array<pollfd, 2> both{pollfd{large.get(), POLLIN, 0}, pollfd{other.get(), POLLIN, 0}};
+  EXPECT_EQ(::poll(both.data(), both.size(), -1), 1);
+  const Fd& refused = both[0].revents != 0 ? large : other;
+  EXPECT_TRUE(readToEnd(refused).starts_with("HTTP/1.1 503"));
+  const Fd small = connectTo(server->port());
+  put(small, kGet);
+  EXPECT_EQ(readBytes(small, kAnswer.size()), kAnswer);
 }
 
 TEST(HttpServer, StopAnswersTheRequestInProgressAndClosesTheRest) {
@@ -212,8 +295,8 @@ TEST(HttpServer, StopAnswersTheRequestInProgressAndClosesTheRest) {
 }
 
 TEST(HttpServer, StopDoesNotWaitForAPeerThatSendsHalfARequest) {
-  const auto server =
-      serve(echo, {.request_timeout = std::chrono::hours{1}, .stop_grace = std::chrono::milliseconds{10}});
+  const auto server = serve(echo, {.connection = {.request_timeout = std::chrono::hours{1}},
+                                   .stop_grace = std::chrono::milliseconds{10}});
   const Fd half = connectTo(server->port());
   put(half, "GET /a");
   server->stop();

@@ -49,8 +49,20 @@ bool isPlain(std::string_view text) {
 
 void RequestParser::feed(std::string_view bytes) {
   if (bad_ != 0) { return; }
+  if (pending_.empty()) { bytes.remove_prefix(takeBody(bytes)); }  // large bodies are moved once
+  if (bytes.empty()) { return; }
   pending_.append(bytes);
   if (!ready_) { advance(); }
+}
+
+/// How many of the bytes are the body's.
+std::size_t RequestParser::takeBody(std::string_view bytes) {
+  const std::size_t taken = std::min(bytes.size(), body_size_ - body_.size());
+  if (taken == 0 || ready_) { return 0; }
+  if (body_.empty()) { body_.reserve(body_size_); }
+  body_.append(bytes.substr(0, taken));
+  ready_ = body_.size() == body_size_;
+  return taken;
 }
 
 /// The header's limit is counted here, and holds however the bytes were cut on their way. The library takes a chunk header
@@ -58,7 +70,7 @@ void RequestParser::feed(std::string_view bytes) {
 void RequestParser::advance() {
   auto& parser = library_->parser;
   std::size_t used = 0;
-  while (used < pending_.size() && !parser.is_done() && bad_ == 0) {
+  while (used < pending_.size() && !parser.is_done() && bad_ == 0 && body_size_ == 0) {
     const bool in_header = !parser.is_header_done();
     const std::size_t piece = std::min(pending_.size() - used, limits_.header_bytes);
     boost::beast::error_code ec;
@@ -76,13 +88,22 @@ void RequestParser::advance() {
       if (piece == limits_.header_bytes) { bad_ = 431; }
       break;
     }
+    if (header_ended && bad_ == 0 && !parser.chunked()) {
+      body_size_ = static_cast<std::size_t>(parser.content_length().value_or(0));
+    }
+  }
+  if (bad_ == 0 && body_size_ > 0) {
+    used += takeBody(std::string_view{pending_}.substr(used));
+  } else {
+    ready_ = bad_ == 0 && parser.is_done();
   }
   pending_.erase(0, used);
-  ready_ = bad_ == 0 && parser.is_done();
 }
 
-bool RequestParser::begun() const {
-  return !ready_ && (!pending_.empty() || library_->parser.is_header_done());
+bool RequestParser::begun() const { return !ready_ && (!pending_.empty() || header_size_ > 0); }
+
+std::size_t RequestParser::held() const {
+  return pending_.size() + header_size_ + body_.size() + library_->parser.get().body().size();
 }
 
 bool RequestParser::wantsContinue() {
@@ -106,7 +127,9 @@ Request RequestParser::take() {
   for (const auto& field : message) {
     request.headers.emplace_back(std::string{field.name_string()}, std::string{field.value()});
   }
-  request.body = std::move(message.body());
+  request.body = body_size_ > 0 ? std::move(body_) : std::move(message.body());
+  body_ = {};
+  body_size_ = 0;
   library_ = std::make_unique<Library>(limits_);
   ready_ = false;
   continue_said_ = false;
@@ -117,7 +140,7 @@ Request RequestParser::take() {
 
 const char* statusText(int status) { return http::obsolete_reason(static_cast<http::status>(status)).data(); }
 
-std::string renderResponse(const Response& response, bool keep_alive, bool head) {
+std::string renderHead(const Response& response, bool keep_alive) {
   std::string out =
       "HTTP/1.1 " + std::to_string(response.status) + " " + statusText(response.status) + "\r\n";
   for (const auto& [name, value] : response.headers) {
@@ -129,7 +152,11 @@ std::string renderResponse(const Response& response, bool keep_alive, bool head)
     out += "Content-Length: " + std::to_string(response.body.size()) + "\r\n";
   }
   if (!keep_alive) { out += "Connection: close\r\n"; }
-  out += "\r\n";
+  return out + "\r\n";
+}
+
+std::string renderResponse(const Response& response, bool keep_alive, bool head) {
+  std::string out = renderHead(response, keep_alive);
   if (!head && !response.stream) { out += response.body; }
   return out;
 }

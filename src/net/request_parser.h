@@ -32,6 +32,8 @@ class RequestParser {
   [[nodiscard]] int bad() const { return bad_; }
   /// Bytes of a request have come, but not all.
   [[nodiscard]] bool begun() const;
+  /// How many bytes are kept, of whatever has come and was not taken.
+  [[nodiscard]] std::size_t held() const;
   /// The header is complete and the peer waits for "100 Continue" before it sends the body. Said once a request.
   [[nodiscard]] bool wantsContinue();
   /// The complete request; call when ready(), and read keepAlive() first. Then reads on with what came after it.
@@ -42,17 +44,21 @@ class RequestParser {
  private:
   struct Library;
   void advance();
+  std::size_t takeBody(std::string_view bytes);
 
   RequestLimits limits_;
   std::unique_ptr<Library> library_;
   std::string pending_;          // not yet given to the library, or given back by it
   std::size_t header_size_ = 0;  // of the request being read, as far as the library took it
+  std::string body_;             // of a request whose length was announced: the library does not see it
+  std::size_t body_size_ = 0;    // announced; 0: the library reads the body, if any
   bool ready_ = false;
   bool continue_said_ = false;
   int bad_ = 0;
 };
 
-/// The bytes of an answer. HEAD: without its body. With a stream: the header only, announcing chunks.
+/// The bytes of an answer: its header, and with its body. HEAD: without it. With a stream: the header only, announcing chunks.
+[[nodiscard]] std::string renderHead(const Response& response, bool keep_alive);
 [[nodiscard]] std::string renderResponse(const Response& response, bool keep_alive, bool head);
 /// One chunk of a streamed body; "" is its end.
 [[nodiscard]] std::string renderChunk(std::string_view bytes);

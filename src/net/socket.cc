@@ -64,19 +64,6 @@ int listenOn(const addrinfo& where) {
   return -1;
 }
 
-/// Waits for `events` on fd. Ok: something is there, perhaps an error to be read.
-Io waitFor(int fd, short events, Mono deadline) {
-  for (;;) {
-    const auto left =
-        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-    if (left.count() <= 0) { return Io::Timeout; }
-    pollfd one{fd, events, 0};
-    const int ready = ::poll(&one, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 60'000)));
-    if (ready > 0) { return Io::Ok; }
-    if (ready < 0 && errno != EINTR) { return Io::Failed; }
-  }
-}
-
 bool wouldBlock() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
 
 }  // namespace
@@ -119,6 +106,18 @@ std::uint16_t localPort(int fd) {
   return ntohs(reinterpret_cast<const sockaddr_in&>(name).sin_port);
 }
 
+Io waitFor(int fd, bool to_write, Mono deadline) {
+  for (;;) {
+    const auto left =
+        std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    if (left.count() <= 0) { return Io::Timeout; }
+    pollfd one{fd, static_cast<short>(to_write ? POLLOUT : POLLIN), 0};
+    const int ready = ::poll(&one, 1, static_cast<int>(std::min<std::int64_t>(left.count(), 60'000)));
+    if (ready > 0) { return Io::Ok; }
+    if (ready < 0 && errno != EINTR) { return Io::Failed; }
+  }
+}
+
 Io readSome(int fd, std::string& out, std::size_t limit, Mono deadline) {
   const std::size_t before = out.size();
   out.resize(before + limit);
@@ -128,7 +127,7 @@ Io readSome(int fd, std::string& out, std::size_t limit, Mono deadline) {
     if (got > 0) { return Io::Ok; }
     if (got == 0) { return Io::Closed; }
     if (!wouldBlock()) { return Io::Failed; }
-    if (const Io waited = waitFor(fd, POLLIN, deadline); waited != Io::Ok) { return waited; }
+    if (const Io waited = waitFor(fd, false, deadline); waited != Io::Ok) { return waited; }
     out.resize(before + limit);
   }
 }
@@ -145,7 +144,7 @@ Io writeAll(int fd, std::string_view data, Mono deadline) {
       data.remove_prefix(static_cast<std::size_t>(put));
     } else if (!wouldBlock()) {
       return Io::Failed;
-    } else if (const Io waited = waitFor(fd, POLLOUT, deadline); waited != Io::Ok) {
+    } else if (const Io waited = waitFor(fd, true, deadline); waited != Io::Ok) {
       return waited;
     }
   }

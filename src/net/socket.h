@@ -42,6 +42,8 @@ class Fd {
 
 enum class Io : std::uint8_t { Ok, Closed, Timeout, Failed };
 
+/// Until something can be read (`to_write`: written) or the connection broke; Ok, or Timeout.
+[[nodiscard]] Io waitFor(int fd, bool to_write, Mono deadline);
 /// Appends what is there to `out`, at most `limit` bytes; waits for the first byte until `deadline` (steady clock).
 /// Closed: the peer ended its side.
 [[nodiscard]] Io readSome(int fd, std::string& out, std::size_t limit, Mono deadline);

@@ -51,12 +51,12 @@ net::Response notRead(int status) {
 net::HttpServer::Options httpOptions(const std::string& address) {
   net::HttpServer::Options http;
   http.address = address;
-  http.limits.body_bytes = kMaxBody;
-  http.limits.header_bytes = std::size_t{64} << 10;
-  http.request_timeout = std::chrono::seconds{30};
+  http.connection.limits.body_bytes = kMaxBody;
+  http.connection.limits.header_bytes = std::size_t{64} << 10;
+  http.connection.request_timeout = std::chrono::seconds{30};
   http.max_workers = 64;  // started as needed; late Bindings hold one each
   http.max_streams = kMaxWatches;
-  http.refusal = notRead;
+  http.connection.refusal = notRead;
   return http;
 }
 
