@@ -234,7 +234,8 @@ TEST(HttpServer, StopGoesOnWithAnAnswerThatIsOnItsWay) {
 }
 
 TEST(HttpServer, AtTheLimitTheLongestIdleMakesRoom) {
-  const auto server = serve(echo, {.max_connections = 2});
+  const auto server =
+      serve(echo, {.max_workers = 1, .max_connections = 2});  // one: it parks one before the next
   const Fd first = connectTo(server->port());
   put(first, kGet);
   EXPECT_EQ(readBytes(first, kAnswer.size()), kAnswer);

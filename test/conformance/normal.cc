@@ -77,7 +77,14 @@ std::string withoutObjects(std::string text) {
   return text;
 }
 
-/// Ages stand in the columns of these names.
+/// "3 (2d ago)" -> "3 (<age> ago)": how long ago a container was restarted last.
+void maskRestart(Value& cell) {
+  const std::string text{cell.str()};
+  const auto open = text.find(" (");
+  if (open != std::string::npos && text.ends_with(" ago)")) { cell = text.substr(0, open) + " (<age> ago)"; }
+}
+
+/// Ages stand in the columns of these names, and beside restarts.
 void maskAges(json::Object& table, const Value& columns) {
   static constexpr std::array kAges{"Age", "Last Seen", "First Seen"};
   std::vector<bool> ages;
@@ -91,6 +98,7 @@ void maskAges(json::Object& table, const Value& columns) {
     auto& cells = row.child("cells").array();
     for (std::size_t i = 0; i < cells.size() && i < ages.size(); ++i) {
       if (ages[i] && !cells[i].isNull() && cells[i].str() != "<unknown>") { cells[i] = "<age>"; }
+      maskRestart(cells[i]);
     }
   }
 }
