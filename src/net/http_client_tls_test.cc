@@ -1,12 +1,10 @@
 // TLS as the client does it, against a server of OpenSSL with certificates made here.
 #include <fcntl.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
-
-#include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
+#include <unistd.h>
+
 #include <string>
 
 #include <cstdio>
@@ -14,82 +12,39 @@
 #include <fstream>
 
 #include "net/http_client.h"
+#include "net/identity_test.h"
 #include "net/scripted_server.h"
 
 namespace gs::net {
 namespace {
 
-template <auto free_function>
-struct Freer {
-  template <class T>
-  void operator()(T* p) const {
-    free_function(p);
-  }
-};
-using Key = std::unique_ptr<EVP_PKEY, Freer<EVP_PKEY_free>>;
-using Cert = std::unique_ptr<X509, Freer<X509_free>>;
-using Context = std::unique_ptr<SSL_CTX, Freer<SSL_CTX_free>>;
-using Session = std::unique_ptr<SSL, Freer<SSL_free>>;
-using MemoryBio = std::unique_ptr<BIO, Freer<BIO_free>>;
-
-struct Identity {
-  Key key;
-  Cert cert;
-
-  [[nodiscard]] std::string certPem() const {
-    return pem([&](BIO* out) { PEM_write_bio_X509(out, cert.get()); });
-  }
-  [[nodiscard]] std::string keyPem() const {
-    return pem(
-        [&](BIO* out) { PEM_write_bio_PrivateKey(out, key.get(), nullptr, nullptr, 0, nullptr, nullptr); });
-  }
-
- private:
-  template <class Write>
-  static std::string pem(const Write& write) {
-    const MemoryBio out{BIO_new(BIO_s_mem())};
-    write(out.get());
-    char* text = nullptr;
-    const long size = BIO_get_mem_data(out.get(), &text);
-    return {text, static_cast<std::size_t>(size)};
-  }
-};
-
-/// `san` as OpenSSL writes it: "IP:127.0.0.1,DNS:api"; `signer` nullptr: a certificate authority.
-Identity makeIdentity(const char* name, const std::string& san, const Identity* signer) {
-  Identity made{Key{EVP_EC_gen("P-256")}, Cert{X509_new()}};
-  X509* cert = made.cert.get();
-  static long serial = 0;
-  X509_set_version(cert, 2);
-  ASN1_INTEGER_set(X509_get_serialNumber(cert), ++serial);
-  X509_gmtime_adj(X509_getm_notBefore(cert), -3600);
-  X509_gmtime_adj(X509_getm_notAfter(cert), 3600);
-  X509_set_pubkey(cert, made.key.get());
-  X509_NAME_add_entry_by_txt(X509_get_subject_name(cert), "CN", MBSTRING_ASC,
-                             reinterpret_cast<const unsigned char*>(name), -1, -1, 0);
-  const X509* issuer = signer != nullptr ? signer->cert.get() : cert;
-  X509_set_issuer_name(cert, X509_get_subject_name(issuer));
-  const auto extend = [&](int nid, const std::string& value) {
-    X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, nullptr, nid, value.c_str());
-    X509_add_ext(cert, extension, -1);
-    X509_EXTENSION_free(extension);
-  };
-  extend(NID_basic_constraints, signer == nullptr ? "critical,CA:TRUE" : "CA:FALSE");
-  if (!san.empty()) { extend(NID_subject_alt_name, san); }
-  X509_sign(cert, signer != nullptr ? signer->key.get() : made.key.get(), EVP_sha256());
-  return made;
-}
-
 /// Answers one request per connection with "<asked server name>|<name in the client's certificate>".
 class TlsServer {
+  struct Free {
+    void operator()(SSL_CTX* p) const { SSL_CTX_free(p); }
+    void operator()(SSL* p) const { SSL_free(p); }
+    void operator()(X509* p) const { X509_free(p); }
+    void operator()(EVP_PKEY* p) const { EVP_PKEY_free(p); }
+  };
+  template <class T>
+  using Owned = std::unique_ptr<T, Free>;
+  template <class T>
+  static Owned<T> parsed(T* (*read)(BIO*, T**, pem_password_cb*, void*), const std::string& pem) {
+    BIO* text = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
+    Owned<T> out{read(text, nullptr, nullptr, nullptr)};
+    BIO_free(text);
+    return out;
+  }
+
  public:
   TlsServer(const Identity& identity, const Identity& client_ca)
       : context_{SSL_CTX_new(TLS_server_method())}, server_{[this](ScriptedServer::Peer& peer) {
           serve(peer);
         }} {
-    SSL_CTX_use_certificate(context_.get(), identity.cert.get());
-    SSL_CTX_use_PrivateKey(context_.get(), identity.key.get());
-    X509_STORE_add_cert(SSL_CTX_get_cert_store(context_.get()), client_ca.cert.get());
+    SSL_CTX_use_certificate(context_.get(), parsed(PEM_read_bio_X509, identity.cert_pem).get());
+    SSL_CTX_use_PrivateKey(context_.get(), parsed(PEM_read_bio_PrivateKey, identity.key_pem).get());
+    X509_STORE_add_cert(SSL_CTX_get_cert_store(context_.get()),
+                        parsed(PEM_read_bio_X509, client_ca.cert_pem).get());
     SSL_CTX_set_verify(context_.get(), SSL_VERIFY_PEER, nullptr);
   }
   [[nodiscard]] std::string url() const {
@@ -99,7 +54,7 @@ class TlsServer {
  private:
   void serve(const ScriptedServer::Peer& peer) {
     ::fcntl(peer.fd(), F_SETFL, ::fcntl(peer.fd(), F_GETFL) & ~O_NONBLOCK);
-    const Session session{SSL_new(context_.get())};
+    const Owned<SSL> session{SSL_new(context_.get())};
     SSL_set_fd(session.get(), peer.fd());
     if (SSL_accept(session.get()) != 1) { return; }
     std::string head;
@@ -107,7 +62,7 @@ class TlsServer {
     while (!head.ends_with("\r\n\r\n") && SSL_read(session.get(), &byte, 1) == 1) { head += byte; }
     const char* asked = SSL_get_servername(session.get(), TLSEXT_NAMETYPE_host_name);
     std::string body = std::string{asked != nullptr ? asked : ""} + "|";
-    if (const Cert shown{SSL_get1_peer_certificate(session.get())}) {
+    if (const Owned<X509> shown{SSL_get1_peer_certificate(session.get())}) {
       char name[64];
       X509_NAME_get_text_by_NID(X509_get_subject_name(shown.get()), NID_commonName, name, sizeof name);
       body += name;
@@ -117,7 +72,7 @@ class TlsServer {
     SSL_shutdown(session.get());
   }
 
-  Context context_;
+  Owned<SSL_CTX> context_;
   ScriptedServer server_;
 };
 
@@ -143,10 +98,10 @@ class HttpClientTls : public testing::Test {
 
 TEST_F(HttpClientTls, TrustsTheGivenAuthorityAndNoOther) {
   TlsServer server{makeIdentity("api", "IP:127.0.0.1", &ca_), ca_};
-  const Answer good = get(server.url(), {.ca_pem = ca_.certPem()});
+  const Answer good = get(server.url(), {.ca_pem = ca_.cert_pem});
   EXPECT_EQ(good.status, 200) << good.message;
   EXPECT_EQ(good.body, "|");
-  for (const ClientTls& tls : {ClientTls{.ca_pem = other_ca_.certPem()}, ClientTls{}}) {
+  for (const ClientTls& tls : {ClientTls{.ca_pem = other_ca_.cert_pem}, ClientTls{}}) {
     const Answer refused = get(server.url(), tls);
     EXPECT_EQ(refused.failure, Failure::Unreachable);
     EXPECT_FALSE(refused.sent);
@@ -156,11 +111,11 @@ TEST_F(HttpClientTls, TrustsTheGivenAuthorityAndNoOther) {
 
 TEST_F(HttpClientTls, RefusesACertificateForAnotherHostUnlessItsNameIsGiven) {
   TlsServer server{makeIdentity("api", "DNS:api.example", &ca_), ca_};
-  EXPECT_EQ(get(server.url(), {.ca_pem = ca_.certPem()}).failure, Failure::Unreachable);
-  const Answer named = get(server.url(), {.ca_pem = ca_.certPem(), .server_name = "api.example"});
+  EXPECT_EQ(get(server.url(), {.ca_pem = ca_.cert_pem}).failure, Failure::Unreachable);
+  const Answer named = get(server.url(), {.ca_pem = ca_.cert_pem, .server_name = "api.example"});
   EXPECT_EQ(named.status, 200) << named.message;
   EXPECT_EQ(named.body, "api.example|");
-  EXPECT_EQ(get(server.url(), {.ca_pem = ca_.certPem(), .server_name = "other"}).failure,
+  EXPECT_EQ(get(server.url(), {.ca_pem = ca_.cert_pem, .server_name = "other"}).failure,
             Failure::Unreachable);
 }
 
@@ -171,26 +126,26 @@ TEST_F(HttpClientTls, InsecureAcceptsAnything) {
 
 TEST_F(HttpClientTls, ShowsTheClientsCertificateFromTextOrFile) {
   TlsServer server{makeIdentity("api", "IP:127.0.0.1", &ca_), ca_};
-  const ClientTls text{.ca_pem = ca_.certPem(), .cert_pem = client_.certPem(), .key_pem = client_.keyPem()};
+  const ClientTls text{.ca_pem = ca_.cert_pem, .cert_pem = client_.cert_pem, .key_pem = client_.key_pem};
   EXPECT_EQ(get(server.url(), text).body, "|somebody");
-  const ClientTls files{.ca_file = writeFile("ca.crt", ca_.certPem()),
-                        .cert_file = writeFile("client.crt", client_.certPem()),
-                        .key_file = writeFile("client.key", client_.keyPem())};
+  const ClientTls files{.ca_file = writeFile("ca.crt", ca_.cert_pem),
+                        .cert_file = writeFile("client.crt", client_.cert_pem),
+                        .key_file = writeFile("client.key", client_.key_pem)};
   EXPECT_EQ(get(server.url(), files).body, "|somebody");
 }
 
 TEST_F(HttpClientTls, ReadsARotatedCertificateFileForTheNextConnection) {
   TlsServer server{makeIdentity("api", "IP:127.0.0.1", &ca_), ca_};
   const Identity next = makeIdentity("rotated", "", &ca_);
-  const ClientTls files{.ca_pem = ca_.certPem(),
-                        .cert_file = writeFile("rotating.crt", client_.certPem()),
-                        .key_file = writeFile("rotating.key", client_.keyPem())};
+  const ClientTls files{.ca_pem = ca_.cert_pem,
+                        .cert_file = writeFile("rotating.crt", client_.cert_pem),
+                        .key_file = writeFile("rotating.key", client_.key_pem)};
   HttpClient client{{.tls = files}};
   ClientRequest request;
   request.url = server.url();
   EXPECT_EQ(client.send(request).body, "|somebody");
-  writeFile("rotating.crt", next.certPem());
-  writeFile("rotating.key", next.keyPem());
+  writeFile("rotating.crt", next.cert_pem);
+  writeFile("rotating.key", next.key_pem);
   EXPECT_EQ(client.send(request).body, "|rotated");
 }
 

@@ -22,6 +22,7 @@
 #include "base/mutex.h"
 #include "base/worker.h"
 #include "net/socket.h"
+#include "net/tls_acceptor.h"
 
 namespace gs::net {
 namespace {
@@ -60,9 +61,10 @@ Response callHandler(const Handler& handler, const Request& request) {
 
 class HttpServer::Core {
  public:
-  Core(Options options, Handler handler, Fd listener)
+  Core(Options options, Handler handler, Fd listener, std::unique_ptr<TlsAcceptor> tls)
       : options_{std::move(options)},
         handler_{std::move(handler)},
+        tls_{std::move(tls)},
         listener_{std::move(listener)},
         port_{localPort(listener_.get())},
         epoll_{::epoll_create1(EPOLL_CLOEXEC)},
@@ -116,6 +118,7 @@ class HttpServer::Core {
 
   const Options options_;
   const Handler handler_;
+  const std::unique_ptr<TlsAcceptor> tls_;  // the waiting thread's; nullptr: none
   Fd listener_;
   const std::uint16_t port_;
   const Fd epoll_;
@@ -254,8 +257,10 @@ void HttpServer::Core::takeIn(Fd socket) {
     unpark(longest_idle);
     close(longest_idle);
   }
-  auto owned = std::make_unique<Peer>(
-      Peer{HttpConnection{plainTransport(std::move(socket)), options_.connection, monoNow()}});
+  const Mono now = monoNow();
+  auto transport = tls_ ? tls_->accept(std::move(socket), now) : plainTransport(std::move(socket));
+  if (transport == nullptr) { return; }
+  auto owned = std::make_unique<Peer>(Peer{HttpConnection{std::move(transport), options_.connection, now}});
   Peer* peer = owned.get();
   peers_.emplace(peer, std::move(owned));
   park(peer, EPOLLIN, EPOLL_CTL_ADD);
@@ -442,7 +447,14 @@ HttpServer::~HttpServer() { stop(); }
 Result<std::unique_ptr<HttpServer>> HttpServer::start(Options options, Handler handler) {
   auto listener = listenTcp(options.address);
   if (!listener) { return tl::unexpected(listener.error()); }
-  auto core = std::make_unique<Core>(std::move(options), std::move(handler), std::move(*listener));
+  std::unique_ptr<TlsAcceptor> tls;
+  if (options.tls) {
+    auto loaded = TlsAcceptor::load(*options.tls, monoNow());
+    if (!loaded) { return tl::unexpected(loaded.error()); }
+    tls = *std::move(loaded);
+  }
+  auto core =
+      std::make_unique<Core>(std::move(options), std::move(handler), std::move(*listener), std::move(tls));
   if (auto begun = core->begin(); !begun) { return tl::unexpected(begun.error()); }
   return std::unique_ptr<HttpServer>{new HttpServer{std::move(core)}};
 }

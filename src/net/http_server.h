@@ -18,12 +18,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
 #include "base/result.h"
 #include "net/http_connection.h"
 #include "net/http_types.h"
+#include "net/tls.h"
 
 namespace gs::net {
 
@@ -32,6 +34,7 @@ class HttpServer {
   struct Options {
     std::string address = "127.0.0.1:0";  // see listenTcp
     ConnectionRules connection{};
+    std::optional<ServerTls> tls{};
     Duration stop_grace = std::chrono::milliseconds{500};
     std::size_t max_workers = 4;
     std::size_t max_streams = 256;
@@ -40,7 +43,7 @@ class HttpServer {
     std::size_t max_held = std::size_t{512} << 20;
   };
 
-  /// Listens and begins to serve. Errors are listenTcp's.
+  /// Listens and begins to serve. Errors are listenTcp's and TlsAcceptor's.
   static Result<std::unique_ptr<HttpServer>> start(Options options, Handler handler);
   HttpServer(const HttpServer&) = delete;
   HttpServer& operator=(const HttpServer&) = delete;

@@ -1,4 +1,4 @@
-// The bytes of one connection, without waiting: a TCP socket (TLS goes beside it).
+// The bytes of one connection, without waiting: a TCP socket, or TLS on one (tls_acceptor.h).
 //
 // An operation does what it can now and says what it would have to wait for. One thread at a time.
 #pragma once
