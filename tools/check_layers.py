@@ -41,10 +41,9 @@ ONE_FILE = {
     "spdlog": "src/base/log.cc",
     "prometheus": "src/base/metrics.cc",
     "boost-json": "src/json/read_exact.cc",
-    "simdjson": "src/json/document.cc",
     "sha": "src/base/hash.cc",
 }
-ONE_FOLDER = {"yaml-cpp": "src/yaml", "curl": "src/net", "asio": "src/net", "openssl": "src/net", "cli11": "src/apps"}
+ONE_FOLDER = {"simdjson": "src/json", "yaml-cpp": "src/yaml", "curl": "src/net", "asio": "src/net", "openssl": "src/net", "cli11": "src/apps"}
 
 # Which group a header belongs to: the first pattern that matches. Unknown third-party headers are refused.
 GROUPS = [
