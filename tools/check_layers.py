@@ -29,6 +29,7 @@ LAYERS = {
     "k8s":       ("kapi json yaml net model base",                                "fmt expected",  ["random", "clock"]),
     "engine":    ("sched model kapi base",                                        "fmt expected",  PURE),
     "scheduler": ("engine sched model kapi json net/http_types.h base",           "fmt expected",  PURE),
+    "extender":  ("engine sched model kapi json net/http_types.h base",           "fmt expected",  PURE),
     "sandbox":   ("scheduler engine sched kapi json yaml net model base",         "fmt expected",  ["random", "clock"]),
     "testing":   ("model kapi base",                                              "fmt expected",  PURE),
     "apps":      ("*",                                                            "fmt expected cli11", []),

@@ -2,7 +2,7 @@
 //
 //   Scanner   reads texts, one after the other; keeps memory for the largest it has seen. One thread
 //   Cursor    a value of the text being read; good inside the callback that it was given to, and for one use: members(),
-//             items(), raw(), str(), or nothing, which skips it
+//             items(), raw(), str(), or nothing, which skips it; a value of another type is not used by asking
 //
 // What is read is checked; of what is skipped only that its brackets and quotes are balanced (raw() is skipped text,
 // too: hand it to json::parse() or Document::read() to have it checked). Depth is not limited: nothing here recurses.
@@ -34,7 +34,9 @@ class Cursor {
   /// False, and nothing is called: it is no object (no array).
   bool members(const Member& each);
   bool items(const Item& each);
-  /// The value's own bytes, in the text.
+  /// After members() or items() said true: the bytes of the value, in the text.
+  [[nodiscard]] std::string_view seen();
+  /// The value's own bytes, in the text, without looking at it.
   [[nodiscard]] std::string_view raw();
   /// Good until the scan ends. nullopt: it is no string.
   [[nodiscard]] std::optional<std::string_view> str();

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <algorithm>
+#include <functional>
 #include <vector>
 
 #include "json/value.h"
@@ -55,6 +57,25 @@ TEST(JsonScanner, GivesMembersItemsTextsAndBytes) {
   });
   EXPECT_TRUE(done.has_value()) << done.error().message;
   EXPECT_EQ(seen, (std::vector<std::string>{"a", "1", "b", "x\ny", "null", "skipped", "d", R"({"e" : 1})"}));
+}
+
+TEST(JsonScanner, WhatWasGoneThroughGivesItsBytesToo) {
+  for (const char* around : {R"([%,5])", R"([1, % ])", R"({"a":%})", R"(  % )", R"({"a":% , "b":[]})"}) {
+    for (const std::string inner : {R"({"x": [1 ,{}], "y":"z"})", "{}", R"([ {"x":1} , 2 ])", "[ ]"}) {
+      std::string text = around;
+      text.replace(text.find('%'), 1, inner);
+      std::vector<std::string_view> seen;
+      const std::function<void(Cursor&)> look = [&](Cursor& at) {
+        if (at.members([&](std::string_view, Cursor& value) { look(value); }) ||
+            at.items([&](Cursor& value) { look(value); })) {
+          seen.push_back(at.seen());
+        }
+      };
+      Scanner scanner;
+      EXPECT_TRUE(scanner.scan(text, look).has_value()) << text;
+      EXPECT_NE(std::find(seen.begin(), seen.end(), inner), seen.end()) << text;
+    }
+  }
 }
 
 TEST(JsonScanner, AWrongTypeIsSaidAndNoProblem) {

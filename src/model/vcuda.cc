@@ -1,0 +1,109 @@
+#include "model/vcuda.h"
+
+#include <algorithm>
+#include <charconv>
+#include <limits>
+
+#include "model/annotations.h"
+
+namespace gs::model {
+namespace {
+
+constexpr int kMaxContainerIndex = 10'000;  // far more than a pod can have
+
+/// As Go's strconv: digits, nothing around them; a sign is read where the type has one.
+template <class Number>
+std::optional<Number> numberOf(std::string_view text) {
+  if (text.starts_with('+') && text.size() > 1 && text[1] != '-') { text.remove_prefix(1); }
+  Number n{};
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  return error == std::errc{} && end == text.data() + text.size() ? std::optional{n} : std::nullopt;
+}
+
+/// "0,1"; nullopt: some word is no number. Numbers that no device can have are left out.
+std::optional<std::vector<int>> idsOf(std::string_view text) {
+  std::vector<int> ids;
+  for (bool more = true; more;) {
+    const auto comma = text.find(',');
+    more = comma != std::string_view::npos;
+    const auto id = numberOf<std::int64_t>(text.substr(0, comma));
+    if (!id) { return std::nullopt; }
+    if (*id >= 0 && *id <= kMaxDeviceId) { ids.push_back(static_cast<int>(*id)); }
+    text.remove_prefix(more ? comma + 1 : text.size());
+  }
+  return ids;
+}
+
+/// The container that an ids key is about.
+std::optional<int> containerOf(std::string_view key) {
+  if (!key.starts_with(kVcudaIdsKey)) { return std::nullopt; }
+  const auto digits = key.substr(std::string_view{kVcudaIdsKey}.size());
+  const auto index = digits.starts_with('+') ? std::nullopt : numberOf<int>(digits);
+  return index && *index >= 0 && *index <= kMaxContainerIndex ? index : std::nullopt;
+}
+
+const std::string* valueOf(const Annotations& annotations, const char* key) {
+  const auto it = annotations.find(key);
+  return it == annotations.end() ? nullptr : &it->second;
+}
+
+std::int64_t saturatingSum(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(a, b, &sum)) { return sum; }
+  return b > 0 ? std::numeric_limits<std::int64_t>::max() : std::numeric_limits<std::int64_t>::min();
+}
+
+}  // namespace
+
+VcudaLimits sumOf(const std::vector<VcudaLimits>& containers) {
+  VcudaLimits sum;
+  for (const VcudaLimits& one : containers) {
+    sum.cores = saturatingSum(sum.cores, one.cores);
+    sum.memory = saturatingSum(sum.memory, one.memory);
+  }
+  return sum;
+}
+
+VcudaNote readVcudaNote(const Annotations& annotations) {
+  VcudaNote note;
+  if (const auto* node = valueOf(annotations, kVcudaNodeKey)) { note.node = NodeName{*node}; }
+  if (const auto* time = valueOf(annotations, kVcudaTimeKey)) { note.time = numberOf<std::uint64_t>(*time); }
+  const auto* assigned = valueOf(annotations, kVcudaAssignedKey);
+  note.assigned = assigned != nullptr && *assigned != "false";
+  for (auto it = annotations.lower_bound(kVcudaIdsKey);
+       it != annotations.end() && it->first.starts_with(kVcudaIdsKey); ++it) {
+    const auto container = containerOf(it->first);
+    auto ids = idsOf(it->second);
+    if (container && ids) { note.ids[*container] = *std::move(ids); }
+  }
+  return note;
+}
+
+Annotations printVcudaNote(const VcudaNote& note) {
+  Annotations out{{kVcudaNodeKey, note.node.text}, {kVcudaAssignedKey, "false"}};
+  if (note.time) { out[kVcudaTimeKey] = std::to_string(*note.time); }
+  for (const auto& [container, ids] : note.ids) {
+    out[kVcudaIdsKey + std::to_string(container)] = printIds(ids);
+  }
+  return out;
+}
+
+std::vector<std::string> staleVcudaKeys(const Annotations& annotations, const VcudaNote& note) {
+  const Annotations written = printVcudaNote(note);
+  std::vector<std::string> stale;
+  for (const auto& [key, value] : annotations) {
+    const bool ours = key == kVcudaNodeKey || key == kVcudaTimeKey || key == kVcudaAssignedKey ||
+                      key.starts_with(kVcudaIdsKey);
+    if (ours && !written.contains(key)) { stale.push_back(key); }
+  }
+  return stale;
+}
+
+bool wasPredicated(const Annotations& annotations) {
+  return std::any_of(annotations.begin(), annotations.end(), [](const auto& annotation) {
+    const auto has = [&](const char* key) { return annotation.first.find(key) != std::string::npos; };
+    return has(kVcudaAssignedKey) || has(kVcudaTimeKey) || has(kVcudaIdsKey);
+  });
+}
+
+}  // namespace gs::model

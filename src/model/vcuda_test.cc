@@ -1,0 +1,103 @@
+#include "model/vcuda.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck.h>
+
+#include <limits>
+
+namespace gs::model {
+namespace {
+
+TEST(VcudaLimits, WantsAGpuByWholeOnesOrByCoresWithMemory) {
+  struct Row {
+    VcudaLimits limits;
+    bool wants;
+    std::int64_t whole;
+  };
+  for (const Row& row : std::vector<Row>{
+           {{0, 0}, false, 0},
+           {{0, 8}, false, 0},  // memory alone
+           {{-5, 8}, false, 0},
+           {{99, 0}, false, 0},
+           {{99, 1}, true, 0},
+           {{1, 1}, true, 0},
+           {{100, 0}, true, 1},
+           {{150, 0}, true, 1},  // as the ancestor; gpu-manager refuses it later
+           {{200, 10}, true, 2},
+       }) {
+    EXPECT_EQ(row.limits.wantsGpu(), row.wants) << row.limits.cores << "/" << row.limits.memory;
+    EXPECT_EQ(row.limits.wholeGpus(), row.whole) << row.limits.cores;
+  }
+}
+
+TEST(VcudaLimits, APodWantsOneByTheSumOfItsContainers) {
+  EXPECT_TRUE(sumOf({{60, 0}, {60, 0}}).wantsGpu());
+  EXPECT_FALSE(sumOf({{60, 0}, {30, 0}}).wantsGpu());
+  EXPECT_FALSE(sumOf({}).wantsGpu());
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  EXPECT_EQ(sumOf({{kMost, kMost}, {kMost, 1}}), (VcudaLimits{kMost, kMost}));
+}
+
+TEST(VcudaNote, ReadsWhatIsWrittenAndPassesOverTheRest) {
+  struct Row {
+    const char* name;
+    Annotations annotations;
+    VcudaNote note;
+  };
+  const std::string ids = kVcudaIdsKey;
+  for (const Row& row : std::vector<Row>{
+           {"Nothing", {}, {}},
+           {"OtherKeys", {{"a", "b"}, {"tencent.com/vcuda-core-limit", "5"}}, {}},
+           {"All",
+            {{kVcudaNodeKey, "n"},
+             {kVcudaTimeKey, "1700000000000000000"},
+             {kVcudaAssignedKey, "false"},
+             {ids + "0", "0"},
+             {ids + "2", "3,1"}},
+            {NodeName{"n"}, {{0, {0}}, {2, {3, 1}}}, 1'700'000'000'000'000'000, false}},
+           {"Assigned", {{kVcudaAssignedKey, "true"}}, {{}, {}, {}, true}},
+           {"AssignedIsAllButFalse", {{kVcudaAssignedKey, "False"}}, {{}, {}, {}, true}},
+           {"IdsThatAreNone",
+            {{ids + "0", "x"}, {ids + "1", ""}, {ids + "2", "0, 1"}, {ids + "3", "1,"}},
+            {}},
+           {"IdsThatNoDeviceHas", {{ids + "0", "-1,7,99999999999"}}, {{}, {{0, {7}}}, {}, false}},
+           {"ContainersThatAreNone",
+            {{ids + "x", "0"}, {ids + "-1", "0"}, {ids, "0"}, {ids + "999999", "0"}},
+            {}},
+           {"TimesThatAreNone", {{kVcudaTimeKey, "-1"}}, {}},
+       }) {
+    EXPECT_EQ(readVcudaNote(row.annotations), row.note) << row.name;
+  }
+}
+
+TEST(VcudaNote, StaleKeysAreThoseThatAreNotWrittenAgain) {
+  const std::string ids = kVcudaIdsKey;
+  const Annotations before{{kVcudaNodeKey, "a"}, {ids + "0", "0"}, {ids + "1", "1"}, {"other", "x"}};
+  const VcudaNote next{NodeName{"b"}, {{0, {1}}}, 5, false};
+  EXPECT_EQ(staleVcudaKeys(before, next), (std::vector<std::string>{ids + "1"}));
+}
+
+TEST(VcudaNote, WasPredicatedByAnyKeyButTheNodes) {
+  EXPECT_FALSE(wasPredicated({}));
+  EXPECT_FALSE(wasPredicated({{kVcudaNodeKey, "n"}}));
+  for (const std::string key : {kVcudaAssignedKey, kVcudaTimeKey, kVcudaIdsKey}) {
+    EXPECT_TRUE(wasPredicated({{key, ""}})) << key;
+    EXPECT_TRUE(wasPredicated({{"x/" + key + "-y", ""}})) << key;
+  }
+}
+
+TEST(VcudaNoteProperty, WhatIsPrintedReadsTheSame) {
+  EXPECT_TRUE(rc::check([](std::uint64_t time) {
+    VcudaNote note{NodeName{"n"}, {}, time, false};
+    const auto containers = *rc::gen::inRange(0, 4);
+    for (int i = 0; i < containers; ++i) {
+      note.ids[*rc::gen::inRange(0, 20)] =
+          *rc::gen::nonEmpty(rc::gen::container<std::vector<int>>(rc::gen::inRange(0, kMaxDeviceId + 1)));
+    }
+    RC_ASSERT(readVcudaNote(printVcudaNote(note)) == note);
+    RC_ASSERT(staleVcudaKeys(printVcudaNote(note), note).empty());
+  }));
+}
+
+}  // namespace
+}  // namespace gs::model
