@@ -18,6 +18,8 @@ inline constexpr const char* kEnforcerLabel = "gpu.scheduling/enforcer";
 // Keys that only we write.
 inline constexpr const char* kAllocatedKey = "gpu.scheduling/allocated";
 inline constexpr const char* kVisibleDevicesKey = "gpu.scheduling/visible-devices";
+/// On a bound pod: the reservation that its Binding was made for, and the leases that were written for it.
+inline constexpr const char* kReservationKey = "gpu.scheduling/reservation";
 inline constexpr const char* kFenceKey = "gpu.scheduling/fence";
 inline constexpr const char* kLeaseNamespaceKey = "gpu.scheduling/lease-namespace";
 inline constexpr const char* kLeaseTermKey = "gpu.scheduling/lease-namespace-term";

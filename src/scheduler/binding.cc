@@ -180,9 +180,10 @@ void Scheduler::bind(Grant& grant) {
   if (!grant.ids.empty()) {
     annotations[model::kAllocatedKey] = model::printAllocation(grant.node, grant.ids);
     annotations[model::kVisibleDevicesKey] = visibleDevices(grant);
+    annotations[model::kReservationKey] = grant.id.text;
   } else {
     // What somebody else wrote there means nothing; bound with it, it would be believed.
-    for (const char* key : {model::kAllocatedKey, model::kVisibleDevicesKey}) {
+    for (const char* key : {model::kAllocatedKey, model::kVisibleDevicesKey, model::kReservationKey}) {
       if (pod.annotation(key) != nullptr) { annotations[key] = ""; }
     }
   }

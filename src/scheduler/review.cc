@@ -129,23 +129,28 @@ void Scheduler::reviewBound(const model::Pod& pod) {
   dropStrayLeases(pod, ids);
 }
 
-/// What a bound pod has. Its annotation says so when its leases agree, one of them at least, or when there are none. When
-/// they say something else, somebody changed the annotation of a pod that runs: its containers were told what the leases say
-/// (a whole set of them before one of which a lease is missing).
+/// What a bound pod has: what the leases of the reservation say that it was bound for, one of them at least; else its
+/// annotation, and other leases landed late (design 3.4). When the reservation's leases say something else than the
+/// annotation, somebody changed that of a pod that runs: its containers were told what the leases say.
+/// A pod that does not say its reservation (bound by an earlier version, or it was taken away): its annotation when one of
+/// its leases agrees, else a whole set of leases before one of which some are missing, else the annotation.
 std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
                                                      const std::optional<std::vector<int>>& told) const {
   const auto leased = [&](int id) { return names(engine_.cache().lease(leaseKey(pod.node, id)), pod.uid); };
-  if (told && std::all_of(told->begin(), told->end(), leased)) { return told; }
+  const std::string* bound_for = pod.annotation(model::kReservationKey);
+  bool agrees = told && std::all_of(told->begin(), told->end(), leased);
   std::optional<std::vector<int>> whole;
   std::optional<std::vector<int>> part;
   for (const auto& key : engine_.cache().leasesOf(pod.uid)) {
     const auto entry = engine_.cache().lease(key)->partOf(pod.uid);
     auto set = entry ? model::parseAllocation(entry->devices) : fail(Code::Invalid, "");
     if (!set || set->node != pod.node) { continue; }
-    if (set->ids == told) { return told; }
+    if (bound_for != nullptr && entry->reservation.text == *bound_for) { return std::move(set->ids); }
+    agrees = agrees || set->ids == told;
     auto& found = std::all_of(set->ids.begin(), set->ids.end(), leased) ? whole : part;
     if (!found) { found = std::move(set->ids); }
   }
+  if (agrees || (told && bound_for != nullptr)) { return told; }
   return whole ? whole : part ? part : told;
 }
 

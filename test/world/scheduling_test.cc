@@ -328,17 +328,21 @@ TEST_F(Scheduling, AChangedAnnotationAndAMissingLeaseFreeNothing) {
   EXPECT_TRUE(warned("GpuAnnotationChanged"));
 }
 
-TEST_F(Scheduling, AWholeSetOfLateLeasesDoesNotOutweighTheLeaseThatAgreesWithTheAnnotation) {
+/// An earlier decision for the same pod, by a leader that was cut off, lands while nobody leads, and the pod's own leases
+/// (one, or all of them) are deleted by hand.
+class LateLeases : public Scheduling, public testing::WithParamInterface<std::vector<std::string>> {};
+
+TEST_P(LateLeases, DoNotOutweighWhatThePodWasBoundWith) {
   world.create(claim("two", 2));
   world.create(pod("p", "two"));
   ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
   ASSERT_EQ(podObject("p")["metadata"]["annotations"]["gpu.scheduling/allocated"].str(), "node-b:0,1");
   const std::string uid = podObject("p")["metadata"]["uid"].str();
-  const std::string leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases/";
+  const std::string leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-b-";
   world.crash(0);
-  json::Value late = world.get(leases + "gpu-node-b-0");
-  ASSERT_EQ(world.request("DELETE", leases + "gpu-node-b-1").code, 200);
-  for (const char* id : {"2", "3"}) {  // an earlier decision for the same pod, by a leader that was cut off
+  json::Value late = world.get(leases + "0");
+  for (const std::string& id : GetParam()) { ASSERT_EQ(world.request("DELETE", leases + id).code, 200); }
+  for (const char* id : {"2", "3"}) {
     json::Value& meta = late.child("metadata");
     meta = json::Object{{"name", std::string{"gpu-node-b-"} + id},
                         {"namespace", "default"},
@@ -350,13 +354,27 @@ TEST_F(Scheduling, AWholeSetOfLateLeasesDoesNotOutweighTheLeaseThatAgreesWithThe
     world.create(late);
   }
   world.restart(0);
-  const auto holder = [&](const char* id) {
-    return world.get(leases + "gpu-node-b-" + id)["spec"]["holderIdentity"].str();
-  };
+  const auto holder = [&](const char* id) { return world.get(leases + id)["spec"]["holderIdentity"].str(); };
   EXPECT_TRUE(eventually([&] { return holder("1") == uid && holder("2").empty() && holder("3").empty(); }));
   EXPECT_EQ(holder("0"), uid);
   EXPECT_FALSE(warned("GpuAnnotationChanged"));
   expectSettled();
+}
+INSTANTIATE_TEST_SUITE_P(Deleted, LateLeases,
+                         testing::Values(std::vector<std::string>{"1"}, std::vector<std::string>{"0"},
+                                         std::vector<std::string>{"0", "1"}));
+
+TEST_F(Scheduling, WhatAPodWasBoundWithIsKnownByItsReservation) {
+  world.create(claim("two", 2));
+  world.create(pod("p", "two"));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
+  const auto reservation = podObject("p")["metadata"]["annotations"]["gpu.scheduling/reservation"];
+  EXPECT_FALSE(reservation.str().empty());
+  for (const char* id : {"0", "1"}) {
+    const auto lease =
+        world.get(std::string{"/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-b-"} + id);
+    EXPECT_EQ(lease["metadata"]["annotations"]["gpu.scheduling/reservation"], reservation);
+  }
 }
 
 TEST_F(Scheduling, AGpuThatAnotherPodsLeaseHoldsIsSaid) {

@@ -80,6 +80,7 @@ func (b bareBinding) binding() object {
 	if b.gpu >= 0 {
 		metadata["annotations"] = object{
 			allocatedAnnotation: b.allocated(), "gpu.scheduling/visible-devices": fmt.Sprint(b.gpu),
+			"gpu.scheduling/reservation": b.pod.UID,
 		}
 	}
 	return object{
