@@ -150,7 +150,10 @@ std::vector<VictimsArg> victimsOf(Reader& reader, Cursor& value, bool meta) {
   reader.object(value, "the map of victims", [&](std::string_view node, Cursor& victims) {
     out.push_back({std::string{node}, {}, 0});
     reader.object(victims, "a node's victims", [&](std::string_view key, Cursor& inner) {
-      if (isKey(key, "Pods")) { reader.array(inner, "a node's Pods", pod); }
+      if (isKey(key, "Pods")) {
+        out.back().uids.clear();
+        reader.array(inner, "a node's Pods", pod);
+      }
       if (isKey(key, "NumPDBViolations")) {
         out.back().pdb_violations = reader.integer(inner, "a node's NumPDBViolations");
       }

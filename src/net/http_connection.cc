@@ -6,6 +6,7 @@ namespace gs::net {
 namespace {
 
 constexpr auto kLeave = std::chrono::seconds{2};
+constexpr int kReadsInARow = 64;  // then others get their turn, and the deadline is looked at
 constexpr const char* kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
 
 using Turn = HttpConnection::Turn;
@@ -64,7 +65,7 @@ std::optional<Turn> HttpConnection::write() {
 }
 
 std::optional<Turn> HttpConnection::read(Mono now, std::span<char> scratch) {
-  for (;;) {
+  for (int reads = 0;; ++reads) {
     if (parser_.bad() != 0) {
       refuse(parser_.bad(), now);
       return std::nullopt;
@@ -78,6 +79,7 @@ std::optional<Turn> HttpConnection::read(Mono now, std::span<char> scratch) {
       put(kContinue, {});
       return std::nullopt;
     }
+    if (reads == kReadsInARow) { return Turn::Again; }
     std::size_t got = 0;
     const Went went = transport_->read(scratch, got);
     if (went != Went::Ok) { return turnAfter(went); }
@@ -86,11 +88,12 @@ std::optional<Turn> HttpConnection::read(Mono now, std::span<char> scratch) {
 }
 
 Turn HttpConnection::leave(std::span<char> scratch) {
-  for (;;) {
+  for (int reads = 0; reads < kReadsInARow; ++reads) {
     std::size_t got = 0;
     const Went went = transport_->read(scratch, got);
     if (went != Went::Ok) { return turnAfter(went); }
   }
+  return Turn::Again;
 }
 
 Request HttpConnection::take() {
@@ -102,8 +105,8 @@ Request HttpConnection::take() {
 }
 
 void HttpConnection::put(std::string head, std::string body) {
-  head_ = std::move(head);
-  body_ = std::move(body);
+  head_.swap(head);  // the memory of what was there goes, too
+  body_.swap(body);
   written_ = 0;
 }
 
@@ -120,6 +123,7 @@ void HttpConnection::answered(bool keep, Mono now) {
 }
 
 void HttpConnection::refuse(int status, Mono now) {
+  parser_ = RequestParser{rules_.limits};  // nothing more is read as a request
   is_head_ = false;
   answer(rules_.refusal ? rules_.refusal(status) : textResponse(status, "the request was refused\n"), false,
          now);

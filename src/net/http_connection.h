@@ -38,6 +38,7 @@ class HttpConnection {
   enum class Turn : std::uint8_t {
     Input,   // wait for the peer to send
     Room,    // wait for the peer to take
+    Again,   // others may go first: it could go on for long
     Answer,  // a request is complete: take() it
     Over,    // close it
   };

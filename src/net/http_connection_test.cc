@@ -140,6 +140,16 @@ TEST_F(HttpConnectionTest, ARefusalInTheMidstOfARequestSaysItsStatus) {
   EXPECT_TRUE(script.written.starts_with("HTTP/1.1 503"));
 }
 
+TEST_F(HttpConnectionTest, WhoAlwaysHasMoreLetsOthersGoFirst) {
+  script.reads.emplace_back(kPost);
+  for (int i = 0; i < 100; ++i) { script.reads.emplace_back(""); }
+  EXPECT_EQ(advance(), Turn::Again);
+  connection.refuse(503, now);
+  for (int i = 0; i < 100; ++i) { script.reads.emplace_back("x"); }
+  EXPECT_EQ(advance(), Turn::Again);
+  EXPECT_EQ(connection.held(), 0U);
+}
+
 TEST_F(HttpConnectionTest, SaysContinueBeforeItReadsOn) {
   script.reads.emplace_back("POST / HTTP/1.1\r\nExpect: 100-continue\r\n");
   script.reads.emplace_back("Content-Length: 4\r\n\r\n");

@@ -276,10 +276,15 @@ void HttpServer::Core::pauseAccepting() {
 void HttpServer::Core::dispatch(Peer* peer) {
   MutexLock lock{mutex_};
   unpark(peer);
+  if (peer->http.deadline() <= monoNow()) {  // a peer that sends a little now and then
+    close(peer);
+    return;
+  }
   if (waiting_.size() >= options_.max_waiting) {
     static const std::string busy = renderResponse(textResponse(503, "too many requests\n"), false, false);
     std::size_t took = 0;
-    if (!peer->http.writing()) { static_cast<void>(peer->http.transport().write(busy, false, took)); }
+    const bool may_say = !tls_ && !peer->http.writing();  // TLS could have a handshake to make first
+    if (may_say) { static_cast<void>(peer->http.transport().write(busy, false, took)); }
     close(peer);
     return;
   }
@@ -349,13 +354,13 @@ void HttpServer::Core::work() {
   while (Peer* peer = nextWaiting()) { serve(*peer, scratch); }
 }
 
-/// nullptr: the end, and nobody waits any more.
+/// nullptr: the end.
 Peer* HttpServer::Core::nextWaiting() {
   MutexLock lock{mutex_};
   ++idle_workers_;
   while (waiting_.empty() && state_ != State::Ended) { arrived_.wait(mutex_); }
   --idle_workers_;
-  if (waiting_.empty()) { return nullptr; }
+  if (state_ == State::Ended) { return nullptr; }
   Peer* peer = waiting_.front();
   waiting_.pop_front();
   return peer;
@@ -369,15 +374,19 @@ void HttpServer::Core::serve(Peer& peer, std::span<char> scratch) {
       respond(peer);
       continue;
     }
-    if (turn == Turn::Input && holdsTooMuch(peer)) {
+    if (turn != Turn::Over && holdsTooMuch(peer)) {
       peer.http.refuse(503, monoNow());
       continue;
     }
     MutexLock lock{mutex_};
-    if (turn == Turn::Over) {
+    const bool late = peer.http.deadline() <= monoNow();
+    if (turn == Turn::Over || late) {
       close(&peer);
+    } else if (turn == Turn::Again && state_ != State::Ended) {
+      waiting_.push_back(&peer);
+      arrived_.notifyOne();
     } else {
-      park(&peer, turn == Turn::Input ? EPOLLIN : EPOLLOUT, EPOLL_CTL_MOD);
+      park(&peer, turn == Turn::Room ? EPOLLOUT : EPOLLIN, EPOLL_CTL_MOD);
     }
     return;
   }

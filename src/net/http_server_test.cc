@@ -155,6 +155,23 @@ TEST(HttpServer, CutsOffAnIdlePeerAndASlowOne) {
   EXPECT_EQ(readToEnd(slow), "");
 }
 
+TEST(HttpServer, CutsOffAPeerThatAlwaysSendsALittle) {
+  const auto server = serve(echo, {.connection = {.request_timeout = std::chrono::milliseconds{30}}});
+  const Fd slow = connectTo(server->port());
+  put(slow, "POST /a HTTP/1.1\r\nContent-Length: 1000000\r\n\r\n");
+  int sent = 0;
+  while (sent < 1'000'000 && writeAll(slow.get(), "x", Mono::max()) == Io::Ok) { ++sent; }
+  EXPECT_LT(sent, 1'000'000);
+}
+
+TEST(HttpServer, CutsOffAPeerThatGoesOnAndOnAfterARefusal) {
+  const auto server = serve(echo);
+  const Fd endless = connectTo(server->port());
+  put(endless, "rubbish\r\n\r\n");
+  const std::string more(std::size_t{64} << 10, 'x');
+  while (writeAll(endless.get(), more, Mono::max()) == Io::Ok) {}  // ends after two seconds
+}
+
 TEST(HttpServer, AnswersBusyWhenAllWorkersAreTakenAndEnoughWait) {
   std::latch entered{1};
   std::latch release{1};
@@ -269,6 +286,7 @@ TEST(HttpServer, TooManyBytesOfUnfinishedRequestsAreRefusedButNotSmallOnes) {
   std::array<pollfd, 2> both{pollfd{large.get(), POLLIN, 0}, pollfd{other.get(), POLLIN, 0}};
   EXPECT_EQ(::poll(both.data(), both.size(), -1), 1);
   const Fd& refused = both[0].revents != 0 ? large : other;
+  put(refused, std::string(std::size_t{800} << 10, 'x'));  // it is told also when it goes on sending
   EXPECT_TRUE(readToEnd(refused).starts_with("HTTP/1.1 503"));
   const Fd small = connectTo(server->port());
   put(small, kGet);

@@ -30,6 +30,8 @@ RequestParser::~RequestParser() = default;
 
 namespace {
 
+constexpr std::size_t kReserve = std::size_t{16} << 20;  // of a body that is announced
+
 int statusFor(const boost::beast::error_code& ec) {
   if (ec == http::error::header_limit || ec == http::error::buffer_overflow) { return 431; }
   if (ec == http::error::body_limit) { return 413; }
@@ -59,7 +61,7 @@ void RequestParser::feed(std::string_view bytes) {
 std::size_t RequestParser::takeBody(std::string_view bytes) {
   const std::size_t taken = std::min(bytes.size(), body_size_ - body_.size());
   if (taken == 0 || ready_) { return 0; }
-  if (body_.empty()) { body_.reserve(body_size_); }
+  if (body_.empty()) { body_.reserve(std::min(body_size_, kReserve)); }
   body_.append(bytes.substr(0, taken));
   ready_ = body_.size() == body_size_;
   return taken;
@@ -97,7 +99,11 @@ void RequestParser::advance() {
   } else {
     ready_ = bad_ == 0 && parser.is_done();
   }
-  pending_.erase(0, used);
+  if (used == pending_.size()) {
+    std::string{}.swap(pending_);  // an idle connection keeps no memory
+  } else {
+    pending_.erase(0, used);
+  }
 }
 
 bool RequestParser::begun() const { return !ready_ && (!pending_.empty() || header_size_ > 0); }

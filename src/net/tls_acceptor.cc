@@ -10,6 +10,7 @@
 #include <array>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/log.h"
@@ -72,6 +73,10 @@ Result<Context> load(const ServerTls& tls) {
                                              tls.client_ca_file, libraryError()));
     }
     SSL_CTX_set_verify(c, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+    // Without one the library refuses clients that resume a session.
+    constexpr std::string_view kName = "gpu-scheduler";
+    SSL_CTX_set_session_id_context(c, reinterpret_cast<const unsigned char*>(kName.data()),
+                                   static_cast<unsigned>(kName.size()));
   }
   return context;
 }

@@ -145,12 +145,14 @@ std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
     const auto entry = engine_.cache().lease(key)->partOf(pod.uid);
     auto set = entry ? model::parseAllocation(entry->devices) : fail(Code::Invalid, "");
     if (!set || set->node != pod.node) { continue; }
-    if (bound_for != nullptr && entry->reservation.text == *bound_for) { return std::move(set->ids); }
+    if (bound_for != nullptr && !bound_for->empty() && entry->reservation.text == *bound_for) {
+      return std::move(set->ids);
+    }
     agrees = agrees || set->ids == told;
     auto& found = std::all_of(set->ids.begin(), set->ids.end(), leased) ? whole : part;
     if (!found) { found = std::move(set->ids); }
   }
-  if (agrees || (told && bound_for != nullptr)) { return told; }
+  if (agrees || (told && bound_for != nullptr && !bound_for->empty())) { return told; }
   return whole ? whole : part ? part : told;
 }
 
@@ -177,14 +179,20 @@ bool Scheduler::anotherOfOursHas(const model::Pod& pod, int id) const {
   });
 }
 
-/// Every device that `allocated` names has a lease that names the pod, unless another pod's lease holds it.
+/// Every device that the pod has has a lease that names it, of the reservation that it was bound for, unless another
+/// pod's lease holds it.
 void Scheduler::keepLeases(const model::Pod& pod, const std::vector<int>& ids) {
   if (!record_.ours()) { return; }
+  const std::string* bound_for = pod.annotation(model::kReservationKey);
   std::optional<model::ReservationId> reservation;
+  if (bound_for != nullptr && !bound_for->empty()) { reservation = model::ReservationId{*bound_for}; }
+  const bool says_reservation = reservation.has_value();
   for (const int id : ids) {
     const auto key = leaseKey(pod.node, id);
     const model::Lease* lease = engine_.cache().lease(key);
-    const bool written = names(lease, pod.uid) && lease->format > 0;  // an ancestor's has no annotations
+    const auto part = lease == nullptr ? std::nullopt : lease->partOf(pod.uid);
+    const bool written = part && lease->format > 0 &&  // an ancestor's has no annotations
+                         (!says_reservation || part->reservation == *reservation);
     if (written || !desk_.idle(key, pod.uid)) { continue; }
     const bool others = lease != nullptr && !lease->shared() && !names(lease, pod.uid);
     if (others && warned_.contains({pod.uid, "GpuHeldByOther"})) { continue; }  // said already

@@ -364,6 +364,42 @@ INSTANTIATE_TEST_SUITE_P(Deleted, LateLeases,
                          testing::Values(std::vector<std::string>{"1"}, std::vector<std::string>{"0"},
                                          std::vector<std::string>{"0", "1"}));
 
+/// The pod's lease is written again as often as it is deleted, and still nothing is freed by an annotation.
+TEST_F(Scheduling, AChangedAnnotationFreesNothingAfterTheLeaseWasWrittenAgain) {
+  world.create(claim("one", 1));
+  world.create(pod("p", "one"));
+  ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
+  const std::string uid = podObject("p")["metadata"]["uid"].str();
+  const std::string lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0";
+  ASSERT_EQ(world.request("DELETE", lease).code, 200);
+  ASSERT_TRUE(eventually([&] { return world.get(lease)["spec"]["holderIdentity"].str() == uid; }));
+  ASSERT_EQ(world
+                .request("PATCH", "/api/v1/namespaces/default/pods/p",
+                         json::Object{{"metadata",
+                                       json::Object{{"annotations", json::Object{{"gpu.scheduling/allocated",
+                                                                                  "node-a:3"}}}}}},
+                         "application/merge-patch+json")
+                .code,
+            200);
+  world.run(40s);
+  EXPECT_EQ(world.get(lease)["spec"]["holderIdentity"].str(), uid);
+  EXPECT_TRUE(warned("GpuAnnotationChanged"));
+}
+
+TEST_F(Scheduling, ALeaseOfARunningPodThatNamesAnotherReservationIsWrittenAnew) {
+  world.create(claim("one", 1));
+  world.create(pod("p", "one"));
+  ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
+  const auto reservation = podObject("p")["metadata"]["annotations"]["gpu.scheduling/reservation"];
+  const std::string path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0";
+  json::Value lease = world.get(path);
+  lease.child("metadata").child("annotations").set("gpu.scheduling/reservation", "of-an-adoption");
+  ASSERT_EQ(world.request("PUT", path, lease).code, 200);
+  EXPECT_TRUE(eventually([&] {
+    return world.get(path)["metadata"]["annotations"]["gpu.scheduling/reservation"] == reservation;
+  }));
+}
+
 TEST_F(Scheduling, WhatAPodWasBoundWithIsKnownByItsReservation) {
   world.create(claim("two", 2));
   world.create(pod("p", "two"));

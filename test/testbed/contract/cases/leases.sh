@@ -79,12 +79,13 @@ expect "annotations but the reservation" "devices=$mine format=1 gpu=$id node=$n
      | "\(.key | ltrimstr("gpu.scheduling/"))=\(.value)") | sort | join(" ")')"
 reservation=$(annotation "gpu-$node-$id" reservation)
 expect_like "reservation" '^[0-9a-f-]{36}$' "$reservation"
+expect "the pod's reservation" "$reservation" "$(field pod/mine '.metadata.annotations.gpu\.scheduling/reservation')"
 expect "labels" "true mine" "$(field "lease/gpu-$node-$id" '.metadata.labels.gpu\.scheduling/managed} {.metadata.labels.gpu\.scheduling/pod')"
 
-step "a lease deleted by hand while its pod runs is written again, with a new reservation and a Warning"
+step "a lease deleted by hand while its pod runs is written again, for the same reservation, with a Warning"
 kubectl delete lease "gpu-$node-$id" >/dev/null
 eventually "holder" "$(uid_of pod/mine)" field "lease/gpu-$node-$id" .spec.holderIdentity
-[[ $(annotation "gpu-$node-$id" reservation) != "$reservation" ]] || fail "the reservation id is the old one"
+expect "reservation" "$reservation" "$(annotation "gpu-$node-$id" reservation)"
 eventually_like "event" '^Warning .*gpu-'"$node-$id" events_of mine GpuLeaseRewritten
 expect "the pod keeps its GPUs" "$mine" "$(allocated mine)"
 expect_sound
