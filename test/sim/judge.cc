@@ -110,7 +110,7 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
   if (decided == decided_[uid].end()) {
     wrong(fmt::format("a Binding of pod {}/{} landed after its fence", pod.ns, pod.name));
   } else if (const auto sent = decided->second.find(pod.allocated); sent != decided->second.end()) {
-    countOn(pod, sent->second);
+    countOn(uid, pod, sent->second);
   } else {
     wrong(fmt::format("pod {}/{} was bound with {}, as no Binding said", pod.ns, pod.name, pod.allocated));
   }
@@ -118,11 +118,11 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
 }
 
 /// Pods without an allocation hold GPUs that nobody can name (design 1), but for those that the agent sees them use: all
-/// together the node has no more than its GPUs. Who joins GPUs that others share takes none.
-void Judge::countOn(const Pod& pod, Mono decided) {
+/// together the node has no more than its GPUs. Who joins GPUs that others share takes none, also when they end meanwhile.
+void Judge::countOn(const std::string& owner, const Pod& pod, Mono decided) {
   const bool joins = std::all_of(pod.ids.begin(), pod.ids.end(), [&](int id) {
     const auto lease = leases_.find({pod.node, id});
-    return lease != leases_.end() && lease->second.shared && lease->second.holders.size() > 1;
+    return lease != leases_.end() && (lease->second.joined.contains(owner) || lease->second.holders.size() > 1);
   });
   if (joins) { return; }
   std::set<int> named;
@@ -220,10 +220,12 @@ void Judge::leaseChanged(const sandbox::HistoryEntry& entry) {
     leases_.erase(device);
     return;
   }
-  const auto before = std::exchange(leases_[device].since, {});
+  const Lease& before = leases_[device];
   for (const auto& [uid, devices] : now.holders) {
-    const auto known = before.find(uid);
-    now.since[uid] = known == before.end() ? now_ : known->second;
+    const auto known = before.since.find(uid);
+    const bool is_new = known == before.since.end();
+    now.since[uid] = is_new ? now_ : known->second;
+    if (is_new ? now.shared && !before.holders.empty() : before.joined.contains(uid)) { now.joined.insert(uid); }
   }
   leases_[device] = std::move(now);
 }

@@ -60,6 +60,7 @@ class Judge {
     bool shared = false;
     std::map<std::string, std::string> holders;  // uid -> devices of its whole reservation
     std::map<std::string, Mono> since;           // uid -> when it became one
+    std::set<std::string> joined;                // those that came when others were there
   };
   struct Gpu {
     std::string health;
@@ -78,7 +79,7 @@ class Judge {
   void nodeChanged(const sandbox::HistoryEntry& entry);
   void bound(const std::string& uid, const Pod& pod);
   void give(const std::string& uid, const Pod& pod, const Device& device);
-  void countOn(const Pod& pod, Mono decided);
+  void countOn(const std::string& uid, const Pod& pod, Mono decided);
   void wrong(std::string what);
   [[nodiscard]] std::string claimsWrong() const;
   [[nodiscard]] std::string allocationsOf(const sandbox::StoreKey& claim) const;
