@@ -262,6 +262,7 @@ void Scheduler::dropUnderWay() {
 /// The barrier is passed: everybody is reviewed, which adopts or fences what an earlier leader left; then pods are placed.
 void Scheduler::recover() {
   phase_ = Phase::Leading;
+  engine_.synced(now_.mono);  // the census has the leases, though the reflector may not have listed them yet
   log(kapi::Level::Info, "deciding", {{"pods", std::to_string(engine_.cache().pods().size())}});
   next_census_ = now_.mono + kCensusEvery;
   next_record_ = now_.mono + kRecordEvery;

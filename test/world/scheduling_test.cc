@@ -246,6 +246,36 @@ TEST_F(Scheduling, AForceDeletedPodsDeviceDrainsUntilTheAgentSawItGone) {
   expectSettled();
 }
 
+/// Its leases were deleted by hand, too, and the new leader cannot list leases but for the census that it must have.
+TEST_F(Scheduling, WhatTheAgentSeesInUseIsNotGivenByALeaderThatKnowsItFromTheBarrierOnly) {
+  world.kubelet().setConfig({500ms, 100ms, 20s, 40s});  // containers linger
+  world.create(claim("eight", 8));
+  world.create(pod("p", "eight"));
+  ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
+  world.run(70s);  // the agent has looked
+  world.crash(0);
+  deletePod("p", true);
+  for (int id = 0; id < 8; ++id) {
+    const std::string lease =
+        "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-b-" + std::to_string(id);
+    ASSERT_EQ(world.request("DELETE", lease).code, 200);
+  }
+  world.setJudge([](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+    const bool watched =
+        call.kind == model::Kind::Lease && call.verb == kapi::Verb::List && !call.key.ns.empty();
+    return watched ? sandbox::CallFate{sandbox::CallFate::How::Refused, 500, {}, false, false}
+                   : sandbox::CallFate{};
+  });
+  world.create(pod("next", "eight"));
+  world.restart(0);
+  ASSERT_TRUE(eventually([&] { return world.leader().has_value(); }));
+  world.run(10s);
+  EXPECT_EQ(nodeOf("next"), "") << "its containers still run";
+  world.setJudge({});
+  EXPECT_TRUE(eventually([&] { return nodeOf("next") == "node-b"; }, 120s));
+  expectSettled();
+}
+
 TEST_F(Scheduling, ALedgerRebuiltFromTheApiEqualsTheLiveOne) {
   world.create(claim("one", 1));
   world.create(claim("shared", 1, {{"exclusivity", "Shared"}}));
