@@ -69,8 +69,11 @@ std::string_view trimmed(std::string_view token) {
 
 bool Cursor::isNull() {
   const Place& place = placeAt(place_);
+  if (place.value == nullptr || *place.begin != 'n') {
+    return false;
+  }  // the library must not be asked of the root
   bool null = false;
-  return place.value != nullptr && place.value->is_null().get(null) == simdjson::SUCCESS && null;
+  return place.value->is_null().get(null) == simdjson::SUCCESS && null;
 }
 
 bool Cursor::members(const Member& each) {
