@@ -69,9 +69,8 @@ std::string_view trimmed(std::string_view token) {
 
 bool Cursor::isNull() {
   const Place& place = placeAt(place_);
-  if (place.value == nullptr || *place.begin != 'n') {
-    return false;
-  }  // the library must not be asked of the root
+  // The library must not be asked of the root, which is never null here.
+  if (place.value == nullptr || *place.begin != 'n') { return false; }
   bool null = false;
   return place.value->is_null().get(null) == simdjson::SUCCESS && null;
 }

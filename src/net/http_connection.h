@@ -3,7 +3,7 @@
 //
 //   Resting   nothing of a request has come                  until idle_timeout
 //   Reading   a request has begun                            until request_timeout after its first byte
-//   Working   take() was called, answer() or hold() follows  no deadline
+//   Working   take() was called, answer() or answered() follows  no deadline
 //   Writing   an answer is on its way                        until request_timeout after answer()
 //   Leaving   a refusal is written, what the peer still sends is read and dropped, so that no reset overtakes the
 //             refusal                                        2 s
