@@ -12,6 +12,17 @@ class Scheduling : public Cluster {
   Scheduling() { startOne(); }
 };
 
+/// As somebody who may edit pods does it by hand. The answer's code.
+int changeAllocated(sandbox::World& world, const std::string& pod_name, json::Value to) {
+  return world
+      .request("PATCH", "/api/v1/namespaces/default/pods/" + pod_name,
+               json::Object{
+                   {"metadata", json::Object{{"annotations",
+                                              json::Object{{"gpu.scheduling/allocated", std::move(to)}}}}}},
+               "application/merge-patch+json")
+      .code;
+}
+
 TEST_F(Scheduling, AClaimPodGetsExactDevicesALeaseAStatusAndAnEvent) {
   world.create(claim("one", 1));
   world.create(pod("p", "one", 1));
@@ -210,14 +221,7 @@ TEST_F(Scheduling, AnAnnotationChangedByHandMakesNobodyShare) {
   world.crash(0);
   ASSERT_EQ(world.request("DELETE", lease).code, 200);
   ASSERT_EQ(world.request("DELETE", "/apis/gpu.scheduling/v1/namespaces/default/gpuclaims/one").code, 200);
-  ASSERT_EQ(world
-                .request("PATCH", "/api/v1/namespaces/default/pods/q",
-                         json::Object{{"metadata",
-                                       json::Object{{"annotations", json::Object{{"gpu.scheduling/allocated",
-                                                                                  "node-a:0"}}}}}},
-                         "application/merge-patch+json")
-                .code,
-            200);
+  ASSERT_EQ(changeAllocated(world, "q", "node-a:0"), 200);
   world.restart(0);
   world.run(40s);
   EXPECT_EQ(world.get(lease)["spec"]["holderIdentity"].str(), uid) << "it has it alone";
@@ -339,14 +343,7 @@ TEST_F(Scheduling, AChangedAnnotationAndAMissingLeaseFreeNothing) {
   const std::string uid = podObject("p")["metadata"]["uid"].str();
   const std::string leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-b-";
   for (const json::Value& told : {json::Value{}, json::Value{"node-b:5"}, json::Value{"nonsense"}}) {
-    ASSERT_EQ(world
-                  .request("PATCH", "/api/v1/namespaces/default/pods/p",
-                           json::Object{{"metadata",
-                                         json::Object{{"annotations",
-                                                       json::Object{{"gpu.scheduling/allocated", told}}}}}},
-                           "application/merge-patch+json")
-                  .code,
-              200);
+    ASSERT_EQ(changeAllocated(world, "p", told), 200);
     world.run(2s);
     ASSERT_EQ(world.request("DELETE", leases + "1").code, 200);
     world.run(40s);
@@ -403,14 +400,7 @@ TEST_F(Scheduling, AChangedAnnotationFreesNothingAfterTheLeaseWasWrittenAgain) {
   const std::string lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0";
   ASSERT_EQ(world.request("DELETE", lease).code, 200);
   ASSERT_TRUE(eventually([&] { return world.get(lease)["spec"]["holderIdentity"].str() == uid; }));
-  ASSERT_EQ(world
-                .request("PATCH", "/api/v1/namespaces/default/pods/p",
-                         json::Object{{"metadata",
-                                       json::Object{{"annotations", json::Object{{"gpu.scheduling/allocated",
-                                                                                  "node-a:3"}}}}}},
-                         "application/merge-patch+json")
-                .code,
-            200);
+  ASSERT_EQ(changeAllocated(world, "p", "node-a:3"), 200);
   world.run(40s);
   EXPECT_EQ(world.get(lease)["spec"]["holderIdentity"].str(), uid);
   EXPECT_TRUE(warned("GpuAnnotationChanged"));
