@@ -49,7 +49,9 @@ void putShare(std::vector<model::ShareHolder>& holders, model::ShareHolder share
 void LeaseDesk::take(const model::ObjectKey& lease, Claimant claimant, bool confirm) {
   const model::Uid uid = claimant.uid;
   Desk& desk = desks_[lease];
-  desk.wishes[uid] = Wish{std::move(claimant), {}, confirm, false, false};
+  const model::Lease* known = engine_.cache().lease(lease);
+  const bool joins = claimant.shared && !claimant.over_own && known != nullptr && known->shared();
+  desk.wishes[uid] = Wish{std::move(claimant), {}, confirm, false, false, joins};
   desk.must_read |= confirm;
   active_.insert(lease);
 }
@@ -91,6 +93,10 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
     engine_.blockDevice(wish.take->node, wish.take->gpu);
     notify(What::Lost, key, uid, false,
            fmt::format("a Lease {} exists that is not managed by this scheduler", key.text()));
+    return true;
+  }
+  if (lease == nullptr && wish.joins) {
+    notify(What::Lost, key, uid, false, fmt::format("the shared lease {} is gone", key.text()));
     return true;
   }
   if (lease == nullptr) { return false; }

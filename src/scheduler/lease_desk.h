@@ -4,7 +4,8 @@
 // The scheduler says what it wants of a lease (take: this pod holds it; give: this pod holds it no more); the desk gets
 // there by Create, Update and Delete with uid and resourceVersion, and tells the outcome once per wish:
 //   Held     the lease names the pod and the reservation (read back from the API, when `confirm` or when a write was unknown)
-//   Lost     another holder has it, or the same pod by another decision (read live, not from the cache)
+//   Lost     another holder has it, or the same pod by another decision (read live, not from the cache); or the shared lease that
+//            it was to join is gone, and with it what was known of the sharers
 //   Refused  the API refuses the write for good (403, 422, namespace missing); the text says why
 //   Gone     the pod's part of it is gone
 // A take replaces the pod's earlier wish for that lease and the other way round. Unknown outcomes are read; a write is never simply repeated.
@@ -75,6 +76,7 @@ class LeaseDesk {
     bool confirm = false;                      // a live read must come before Held
     bool confirmed = false;                    // the newest read came after the wish
     bool was_unknown = false;
+    bool joins = false;  // decided on a shared lease that was there: without it, it has to be decided anew
   };
   struct Desk {
     std::map<model::Uid, Wish> wishes;

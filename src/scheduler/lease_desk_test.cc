@@ -106,6 +106,34 @@ TEST_F(LeaseDeskTest, ACreateThatMeetsAnotherHolderIsLostAfterALiveRead) {
   EXPECT_EQ(told(), "lost:p ");
 }
 
+// Who shared the device may have ended since, and its containers may still be there.
+TEST_F(LeaseDeskTest, AJoinerWhoseLeaseIsGoneHasToBeDecidedAnew) {
+  engine.learn(lease("a", "r", 5, {"a"}), now);
+  desk.take(key, claimant("p", "q", true), false);
+  const auto join = sent();
+  EXPECT_EQ(join.verb, Verb::Update);
+  answer(join, Fate::Refused, 404);
+  EXPECT_EQ(told(), "lost:p ");
+  EXPECT_TRUE(silent());
+}
+
+TEST_F(LeaseDeskTest, SoHasOneWhoseLeaseGoesBeforeItIsWritten) {
+  engine.learn(lease("a", "r", 5, {"a"}), now);
+  desk.take(key, claimant("p", "q", true), false);
+  engine.leaseGone(key, {});
+  EXPECT_EQ(told(), "lost:p ");
+  EXPECT_TRUE(silent());
+}
+
+TEST_F(LeaseDeskTest, ASharerThatRunsGetsItsLeaseAgainWhenItIsGone) {
+  engine.learn(lease("a", "r", 5, {"a", "p"}), now);
+  Claimant runs = claimant("p", "q", true);
+  runs.over_own = true;  // as keepLeases() does
+  desk.take(key, runs, false);
+  answer(sent(), Fate::Refused, 404);
+  EXPECT_EQ(sent().verb, Verb::Create);
+}
+
 TEST_F(LeaseDeskTest, ACreateThatMeetsItselfIsHeld) {
   desk.take(key, claimant("p", "r"), false);
   answer(sent(), Fate::Refused, 409);
