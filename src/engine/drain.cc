@@ -21,11 +21,16 @@ void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std:
     return;
   }
   agents_.try_emplace(node, Agents{{}, now, now, false, {}});
-  ended_.emplace(Key{uid, node}, Ended{ids, !clean && !GS_PLANTED(FreesUnobserved), 0});
+  hold({uid, node}, Ended{ids, !clean && !GS_PLANTED(FreesUnobserved), 0});
+  review(node, now);
+}
+
+void Drain::hold(const Key& key, Ended ended) {
+  const auto& [uid, node] = key;
+  for (const int id : ended.ids) { ledger_.hold(node, id, uid, Source::Draining, {}); }
+  ended_.insert_or_assign(key, std::move(ended));
   on_node_[node].insert(uid);
   plan(node);
-  for (const int id : ids) { ledger_.hold(node, id, uid, Source::Draining, {}); }
-  review(node, now);
 }
 
 void Drain::setComplete(bool complete, Mono now) {
@@ -36,6 +41,7 @@ void Drain::setComplete(bool complete, Mono now) {
 }
 
 void Drain::lives(const model::Uid& uid) {
+  for (auto& [node, away] : away_) { away.ended.erase(uid); }
   if (drained(uid)) { return; }
   while (!drained(uid)) { free(Key{ended_.lower_bound({uid, {}})->first}); }
   freed_.pop_back();
@@ -43,6 +49,24 @@ void Drain::lives(const model::Uid& uid) {
 
 bool Drain::Agents::isReady() const {
   return std::any_of(ready.begin(), ready.end(), [](const auto& agent) { return agent.second; });
+}
+
+/// From now on what is freed there is remembered.
+void Drain::goAway(const model::NodeName& node, Mono now) {
+  std::erase_if(away_, [&](const auto& away) { return now - away.second.since >= kAgentGone; });
+  away_.try_emplace(node, Away{now, {}});
+}
+
+Drain::Away* Drain::awayOf(const model::NodeName& node, Mono now) {
+  const auto away = away_.find(node);
+  return away == away_.end() || now - away->second.since >= kAgentGone ? nullptr : &away->second;
+}
+
+void Drain::comeBack(const model::NodeName& node, Mono now) {
+  const auto away = away_.extract(node);
+  if (away.empty() || now - away.mapped().since >= kAgentGone) { return; }
+  agents_.try_emplace(node, Agents{{}, now, now, false, {}});
+  for (auto& [uid, ended] : away.mapped().ended) { hold({uid, node}, std::move(ended)); }
 }
 
 bool Drain::watched(const model::NodeName& node, Mono now) const {
@@ -86,13 +110,15 @@ void Drain::free(const Key& key) {
 }
 
 void Drain::review(const model::NodeName& node, Mono now) {
+  const bool is_watched = watched(node, now);
+  if (is_watched) { comeBack(node, now); }
   const auto here = on_node_.find(node);
   if (here == on_node_.end()) { return; }
-  const bool is_watched = watched(node, now);
   const std::vector<model::Uid> uids{here->second.begin(), here->second.end()};
   for (const auto& uid : uids) {
     const Ended& e = ended_.at({uid, node});
     const bool proven = complete_ && !inUse({uid, node}) && (!e.wait_observations || e.observations >= 2);
+    if (Away* away = awayOf(node, now); away != nullptr && !is_watched && !proven) { away->ended[uid] = e; }
     if (!is_watched || proven) { free({uid, node}); }
   }
 }
@@ -116,13 +142,15 @@ void Drain::statusChanged(const model::GpuNodeStatus& status, Mono now) {
 
 void Drain::statusGone(const model::NodeName& node, Mono now) {
   observed_.erase(node);
+  goAway(node, now);
   review(node, now);
 }
 
 void Drain::nodeChanged(const model::NodeName& node, Mono now) {
+  const bool gone = ledger_.find(node) == nullptr || !ledger_.find(node)->exists;
+  if (gone) { goAway(node, now); }
   review(node, now);
   const auto agents = agents_.find(node);
-  const bool gone = ledger_.find(node) == nullptr || !ledger_.find(node)->exists;
   if (gone && agents != agents_.end() && agents->second.ready.empty() && !on_node_.contains(node)) {
     agents_.erase(agents);  // plan() left it without a place in due_
   }

@@ -5,6 +5,8 @@
 // On a watched node it stays Draining while `inUseBy` names the ended pod and, when the pod ended without all its
 // containers reported terminated, until the second observedTime that is new since the end shows it without that uid.
 // The agent's times are compared only with each other, and only for change.
+// A Node or a status that went may come back, with the containers of before: when it does within kAgentGone, what was freed
+// because it was away drains on. (Nothing is given there while it is away.)
 // Also kept here: agents that are not Ready for 60 s (their devices count as Unknown). One thread; times are arguments.
 #pragma once
 
@@ -74,10 +76,20 @@ class Drain {
     std::map<int, std::vector<model::Uid>> in_use;  // device -> uids
   };
 
+  /// A node that went, or whose status did, and what was freed there for that reason.
+  struct Away {
+    Mono since{};
+    std::map<model::Uid, Ended> ended;
+  };
+
   [[nodiscard]] bool watched(const model::NodeName& node, Mono now) const;
   [[nodiscard]] bool inUse(const Key& key) const;
   void review(const model::NodeName& node, Mono now);
+  void hold(const Key& key, Ended ended);
   void free(const Key& key);
+  void goAway(const model::NodeName& node, Mono now);
+  [[nodiscard]] Away* awayOf(const model::NodeName& node, Mono now);
+  void comeBack(const model::NodeName& node, Mono now);
   void refreshStale(const model::NodeName& node, Agents& agents, Mono now);
   /// When time alone changes something on that node.
   void plan(const model::NodeName& node);
@@ -86,6 +98,7 @@ class Drain {
   bool complete_ = true;
   std::map<Key, Ended> ended_;
   std::map<model::NodeName, std::set<model::Uid>> on_node_;
+  std::map<model::NodeName, Away> away_;
   std::map<model::NodeName, Observed> observed_;
   std::map<model::NodeName, Agents> agents_;
   std::set<std::pair<Mono, model::NodeName>> due_;

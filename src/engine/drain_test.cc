@@ -121,6 +121,53 @@ TEST_F(DrainTest, ADeletedNodeFreesIt) {
   EXPECT_TRUE(drain.drained(pod));
 }
 
+TEST_F(DrainTest, ADeletedNodeThatComesBackDrainsOn) {
+  end(false);
+  ledger.removeNode(node);
+  drain.nodeChanged(node, now);
+  pass(4min);
+  ledger.upsertNode(testing::makeNode("node-a"));
+  drain.nodeChanged(node, now);
+  EXPECT_FALSE(drain.drained(pod));
+  EXPECT_EQ(use(), sched::DeviceUse::Draining);
+  look("t1", {});
+  look("t2", {});
+  EXPECT_TRUE(drain.drained(pod));
+  EXPECT_EQ(use(), sched::DeviceUse::Free);
+}
+
+TEST_F(DrainTest, OneThatComesBackLaterIsAnotherMachine) {
+  end(false);
+  ledger.removeNode(node);
+  drain.nodeChanged(node, now);
+  pass(5min);
+  ledger.upsertNode(testing::makeNode("node-a"));
+  drain.nodeChanged(node, now);
+  EXPECT_TRUE(drain.drained(pod));
+  EXPECT_EQ(use(), sched::DeviceUse::Free);
+}
+
+TEST_F(DrainTest, AStatusThatComesBackDrainsOn) {
+  end(false);
+  ledger.removeStatus(node);
+  drain.statusGone(node, now);
+  look("t1", {});
+  EXPECT_FALSE(drain.drained(pod));
+  look("t2", {});
+  look("t3", {});
+  EXPECT_TRUE(drain.drained(pod));
+}
+
+TEST_F(DrainTest, WhoLivesAfterAllDoesNotDrainWhenItsNodeComesBack) {
+  end(false);
+  ledger.removeNode(node);
+  drain.nodeChanged(node, now);
+  drain.lives(pod);
+  ledger.upsertNode(testing::makeNode("node-a"));
+  drain.nodeChanged(node, now);
+  EXPECT_TRUE(drain.drained(pod));
+}
+
 TEST_F(DrainTest, AHandMadeStatusFreesAtOnce) {
   look("", {});
   end(false);

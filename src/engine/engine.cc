@@ -230,13 +230,19 @@ void Engine::applyPod(const kapi::Change& change, Mono now) {
 }
 
 void Engine::applyNode(const kapi::Change& change, Mono now) {
+  const model::NodeName name{change.key.name};
+  const sched::NodeState* before = ledger_.find(name);
+  const bool was_there = before != nullptr && before->exists;
   if (const auto* node = std::get_if<model::Ptr<model::Node>>(&change.object)) {
     ledger_.upsertNode(**node);
   } else {
-    ledger_.removeNode(model::NodeName{change.key.name});
+    ledger_.removeNode(name);
   }
-  keep_away_.nodeChanged(model::NodeName{change.key.name});
-  drain_.nodeChanged(model::NodeName{change.key.name}, now);
+  keep_away_.nodeChanged(name);
+  drain_.nodeChanged(name, now);
+  // Who ended while it was away may still have containers there.
+  const model::GpuNodeStatus* status = cache_.status(name);
+  if (!was_there && synced_ && status != nullptr) { drainUnknown(*status, now); }
 }
 
 void Engine::applyStatus(const kapi::Change& change, Mono now) {

@@ -95,6 +95,19 @@ TEST_F(EngineTest, APodThatWasBoundWhenItWentMayHaveRun) {
   EXPECT_EQ(use(1), DeviceUse::Draining);
 }
 
+TEST_F(EngineTest, WhatIsInUseOnANodeThatComesBackDrains) {
+  agentLooks();
+  engine.apply({model::Kind::Node, {"", "node-a"}, model::Uid{"uid-node-a"}, {}, 5}, now);
+  auto seen = testing::makeStatus("node-a", 4);
+  seen.revision = 3;
+  seen.observed_time = "t1";
+  seen.devices[1].in_use_by = {model::Uid{"gone"}};  // ended before this process knew it
+  statusComes(seen);
+  EXPECT_EQ(use(1), DeviceUse::Free) << "its node is deleted";
+  nodeComes("node-a");
+  EXPECT_EQ(use(1), DeviceUse::Draining);
+}
+
 TEST_F(EngineTest, AnUnboundPodsAnnotationMeansNothing) {
   comes(PodBuilder("p").allocated("node-a:1"));
   EXPECT_EQ(use(1), DeviceUse::Free);
