@@ -35,11 +35,11 @@ bool Reporter::writing(const model::Uid& uid) const {
   return it != reports_.end() && it->second.in_flight != 0;
 }
 
-bool Reporter::due(const Report& r, const model::Pod& pod, Mono now) const {
+std::optional<Mono> Reporter::writableAt(const Report& r, const model::Pod& pod) {
   const bool says_it = pod.scheduled.status == "False" && pod.scheduled.reason == "Unschedulable" &&
                        pod.scheduled.message == *r.text;
-  if (says_it || now < r.not_before) { return false; }
-  return r.written_kind != r.kind || now - r.written_at >= kSameKindGap;
+  if (says_it) { return std::nullopt; }
+  return r.written_kind == r.kind ? std::max(r.not_before, r.written_at + kSameKindGap) : r.not_before;
 }
 
 void Reporter::write(const model::Pod& pod, Report& r, Now now, kapi::Effects& out) {
@@ -92,10 +92,12 @@ void Reporter::pump(Mono mono, Now now, const std::function<bool(const model::Ui
       ++it;
       continue;
     }
-    if (due(r, *pod, mono)) {
+    const auto at = writableAt(r, *pod);
+    const bool as_written = r.written_kind == r.kind && *r.written_text == *r.text;
+    if (at && *at <= mono) {
       write(*pod, r, now, out);
-    } else if (r.written_kind == r.kind && r.written_text != r.text && *r.written_text != *r.text) {
-      lookAgain(*it, r, r.written_at + kSameKindGap);
+    } else if (at && !as_written) {
+      lookAgain(*it, r, *at);
     }
     it = wished_.erase(it);
   }

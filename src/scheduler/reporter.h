@@ -53,7 +53,8 @@ class Reporter {
     Mono not_before{};   // after a failure, however often it is wished meanwhile
     kapi::Token in_flight = 0;
   };
-  [[nodiscard]] bool due(const Report& r, const model::Pod& pod, Mono now) const;
+  /// From when on what is wished may be written; nullopt: there is nothing to write.
+  [[nodiscard]] static std::optional<Mono> writableAt(const Report& r, const model::Pod& pod);
   void lookAgain(const model::Uid& uid, Report& r, Mono at);
   void write(const model::Pod& pod, Report& r, Now now, kapi::Effects& out);
 

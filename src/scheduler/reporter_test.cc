@@ -104,6 +104,28 @@ TEST_F(ReporterTest, NothingIsWrittenThatTheConditionSaysAlready) {
   }
 }
 
+// The condition was written by somebody else, or by a write of ours that had no answer.
+TEST_F(ReporterTest, ThereIsNothingToWaitForWhenTheConditionSaysItByNow) {
+  waits("p", "TooFewFree", "most free is 2");
+  EXPECT_EQ(said(), "p: most free is 2; ");
+  answerAll();
+  pass(2min);
+  put("p", 2, {"False", "Unschedulable", "most free is 1"});
+  waits("p", "TooFewFree", "most free is 1");
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(reporter.nextDue(), std::nullopt);
+}
+
+TEST_F(ReporterTest, AReasonThatChangesAfterABusyAnswerIsLookedAtWhenTheServerSaid) {
+  waits("p", "TooFewFree", "most free is 2");
+  EXPECT_EQ(said(), "p: most free is 2; ");
+  answer(last.at(0), Fate::Refused, 429, 10min);
+  waits("p", "TooFewFree", "most free is 1");
+  pass(2min);
+  EXPECT_EQ(said(), "");
+  EXPECT_EQ(reporter.nextDue(), now.mono + 8min);
+}
+
 TEST_F(ReporterTest, AnotherKindOfReasonIsWrittenAtOnce) {
   waits("p", "TooFewGpus", "need 4");
   EXPECT_EQ(said(), "p: need 4; ");
