@@ -21,7 +21,9 @@ void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std:
     return;
   }
   agents_.try_emplace(node, Agents{{}, now, now, false, {}});
-  hold({uid, node}, Ended{ids, !clean && !GS_PLANTED(FreesUnobserved), 0});
+  Ended end{ids, !clean && !GS_PLANTED(FreesUnobserved), 0, 0, {}};
+  if (end.wait_observations) { end.number = ++unclean_ends_; }
+  hold({uid, node}, std::move(end));
   review(node, now);
 }
 
@@ -135,9 +137,23 @@ void Drain::statusChanged(const model::GpuNodeStatus& status, Mono now) {
   }
   agents_.try_emplace(status.node, Agents{{}, now, now, false, {}});
   if (const auto here = on_node_.find(status.node); new_look && here != on_node_.end()) {
-    for (const auto& uid : here->second) { ++ended_.at({uid, status.node}).observations; }
+    for (const auto& uid : here->second) {
+      Ended& e = ended_.at({uid, status.node});
+      if (e.floor && status.revision > *e.floor) { ++e.observations; }
+    }
   }
   review(status.node, now);
+}
+
+void Drain::setFloor(std::uint64_t number, model::Revision revision) {
+  const auto set = [&](Ended& e) {
+    if (e.wait_observations && !e.floor && e.number <= number) { e.floor = revision; }
+  };
+  for (auto& [key, e] : ended_) { set(e); }
+  for (auto& [node, away] : away_) {
+    for (auto& [uid, e] : away.ended) { set(e); }
+  }
+  floored_ = std::max(floored_, number);
 }
 
 void Drain::statusGone(const model::NodeName& node, Mono now) {

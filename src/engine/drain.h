@@ -4,7 +4,8 @@
 // there, and an agent pod was there within the last 5 minutes. On any other node a device is free as soon as its pod ended.
 // On a watched node it stays Draining while `inUseBy` names the ended pod and, when the pod ended without all its
 // containers reported terminated, until the second observedTime that is new since the end shows it without that uid.
-// The agent's times are compared only with each other, and only for change.
+// The agent's times are compared only with each other, and only for change. A watch may be late, so a look counts only when it was
+// written after the end: its revision is above one that the statuses had when somebody asked after the end (wantsFloor()).
 // A Node or a status that went may come back, with the containers of before: when it does within kAgentGone, what was freed
 // because it was away drains on. (Nothing is given there while it is away.)
 // Also kept here: agents that are not Ready for 60 s (their devices count as Unknown). One thread; times are arguments.
@@ -46,6 +47,12 @@ class Drain {
   void nodeChanged(const model::NodeName& node, Mono now);
   /// An agent pod bound to `node` changed; `present` false when it ended or went.
   void agentChanged(const model::NodeName& node, const model::Uid& agent, bool present, bool ready, Mono now);
+  /// Some end waits for looks: the revision of a list of GpuNodeStatuses that is made from now on is to be told with this
+  /// number. nullopt: none does.
+  [[nodiscard]] std::optional<std::uint64_t> wantsFloor() const {
+    return unclean_ends_ > floored_ ? std::optional{unclean_ends_} : std::nullopt;
+  }
+  void setFloor(std::uint64_t number, model::Revision revision);
   void tick(Mono now);
   [[nodiscard]] std::optional<Mono> nextDue() const {
     return due_.empty() ? std::nullopt : std::optional{due_.begin()->first};
@@ -61,7 +68,9 @@ class Drain {
   struct Ended {
     std::vector<int> ids;
     bool wait_observations = false;
-    int observations = 0;  // new observedTimes since the end
+    int observations = 0;                  // new observedTimes since the end
+    std::uint64_t number = 0;              // of the unclean ends
+    std::optional<model::Revision> floor;  // looks above it were written after the end
   };
   struct Agents {
     std::map<model::Uid, bool> ready;  // agent pods there -> Ready
@@ -103,6 +112,8 @@ class Drain {
   std::map<model::NodeName, Agents> agents_;
   std::set<std::pair<Mono, model::NodeName>> due_;
   std::vector<model::Uid> freed_;
+  std::uint64_t unclean_ends_ = 0;
+  std::uint64_t floored_ = 0;  // how many of them have their floor
 };
 
 }  // namespace gs::engine

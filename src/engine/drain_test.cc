@@ -20,12 +20,16 @@ class DrainTest : public ::testing::Test {
   /// The agent looks: `uids` have containers on GPU 0.
   void look(const char* time, std::vector<model::Uid> uids) {
     model::GpuNodeStatus s = testing::makeStatus("node-a", 2);
+    s.revision = ++revision;
     s.observed_time = time;
     s.devices[0].in_use_by = std::move(uids);
     ledger.upsertStatus(s);
     drain.statusChanged(s, now);
   }
-  void end(bool clean) { drain.ended(pod, node, {0}, clean, now); }
+  void end(bool clean) {
+    drain.ended(pod, node, {0}, clean, now);
+    if (const auto number = drain.wantsFloor()) { drain.setFloor(*number, revision); }
+  }
   [[nodiscard]] sched::DeviceUse use() const { return ledger.find(node)->devices.at(0).use(); }
   void pass(Duration by) {
     now += by;
@@ -35,6 +39,7 @@ class DrainTest : public ::testing::Test {
   const model::NodeName node{"node-a"};
   const model::Uid pod{"pod-1"};
   Mono now{1h};
+  model::Revision revision = 10;
   sched::Ledger ledger;
   Drain drain{ledger};
 };
@@ -67,6 +72,37 @@ TEST_F(DrainTest, AForceDeletedPodNeedsTheSecondNewLook) {
   EXPECT_TRUE(drain.drained(pod));
 }
 
+// The watch of statuses may be late: what it brings may have been written before the end.
+TEST_F(DrainTest, LooksFromBeforeTheEndSayNothing) {
+  drain.ended(pod, node, {0}, false, now);
+  look("t1", {});
+  look("t2", {});
+  EXPECT_FALSE(drain.drained(pod)) << "nobody knows yet when they were written";
+  const auto number = drain.wantsFloor();
+  ASSERT_TRUE(number.has_value());
+  drain.setFloor(*number, revision + 2);
+  EXPECT_EQ(drain.wantsFloor(), std::nullopt);
+  look("t3", {});
+  look("t4", {});
+  EXPECT_FALSE(drain.drained(pod)) << "these were late";
+  look("t5", {});
+  look("t6", {});
+  EXPECT_TRUE(drain.drained(pod));
+}
+
+TEST_F(DrainTest, AFloorThatWasAskedForBeforeAnEndIsNotItsOwn) {
+  end(false);
+  const std::uint64_t earlier = 1;
+  const model::Uid other{"pod-2"};
+  drain.ended(other, node, {1}, false, now);
+  drain.setFloor(earlier, revision);
+  look("t1", {});
+  look("t2", {});
+  EXPECT_TRUE(drain.drained(pod));
+  EXPECT_FALSE(drain.drained(other));
+  EXPECT_EQ(drain.wantsFloor(), 2U);
+}
+
 TEST_F(DrainTest, ALookThatStillShowsItKeepsItDraining) {
   end(false);
   look("t1", {pod});
@@ -84,12 +120,14 @@ TEST_F(DrainTest, TheFirstLookThatWeHearOfMayBeOlderThanTheEnd) {
   fresh.agentChanged(node, model::Uid{"agent"}, true, true, now);
   model::GpuNodeStatus s = testing::makeStatus("node-a", 2);
   const auto hears = [&](const char* time) {
+    s.revision = ++revision;
     s.observed_time = time;
     fresh_ledger.upsertStatus(s);
     fresh.statusChanged(s, now);
   };
   fresh.setComplete(false, now);
   fresh.ended(pod, node, {0}, false, now);  // pods are listed before statuses
+  fresh.setFloor(fresh.wantsFloor().value(), revision);
   hears("t0");
   fresh.setComplete(true, now);
   hears("t1");

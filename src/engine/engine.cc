@@ -201,18 +201,30 @@ void Engine::podGone(const model::Uid& uid, Mono now) {
   } else {
     touch(uid);
   }
-  if (!orderly_.covers(uid, Tombstones::kForEver)) { assumeEnded(uid, now); }
+  if (!endIsKnown(uid)) { assumeEnded(uid, now); }
+}
+
+bool Engine::endIsKnown(const model::Uid& uid) const {
+  return orderly_.covers(uid, Tombstones::kForEver) || assumed_.covers(uid, Tombstones::kForEver);
 }
 
 /// A pod that we never saw bound, with leases: it may have been bound and have run, and ended uncleanly for all we know.
 void Engine::assumeEnded(const model::Uid& uid, Mono now) {
   if (cache_.leasesOf(uid).empty()) { return; }
-  orderly_.add(uid);
+  assumed_.add(uid);
   std::map<model::NodeName, std::vector<int>> held;
   for (const auto& key : cache_.leasesOf(uid)) {
     if (const auto device = deviceOf(*cache_.lease(key))) { held[device->first].push_back(device->second); }
   }
   for (const auto& [node, ids] : held) { drain_.ended(uid, node, ids, false, now); }
+  touch(uid);
+}
+
+void Engine::mayHaveRun(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids,
+                        Mono now) {
+  if (orderly_.covers(uid, Tombstones::kForEver)) { return; }
+  assumed_.add(uid);
+  drain_.ended(uid, node, ids, false, now);
   touch(uid);
 }
 
@@ -322,7 +334,7 @@ void Engine::putLease(model::Ptr<model::Lease> lease, Mono now) {
     concerned.insert(uid);
   }
   for (const auto& uid : concerned) {
-    if (cache_.knownGone(uid) && !orderly_.covers(uid, Tombstones::kForEver)) { assumeEnded(uid, now); }
+    if (cache_.knownGone(uid) && !endIsKnown(uid)) { assumeEnded(uid, now); }
     derive(uid);
     touch(uid);
   }
@@ -388,6 +400,7 @@ void Engine::unblockDevices() {
 void Engine::apply(const kapi::Change& change, Mono now) {
   cache_.forgetOld(now);
   orderly_.forgetOld(now);
+  assumed_.forgetOld(now);
   switch (change.kind) {
     case Kind::Pod: applyPod(change, now); break;
     case Kind::Node: applyNode(change, now); break;

@@ -39,6 +39,8 @@ class Engine {
   void learn(const model::Object& object, Mono now);
   /// A live GET said that this pod is gone (404 or another uid).
   void podGone(const model::Uid& uid, Mono now);
+  /// A pod that is gone may have run there, for all that was sent: as if it had ended uncleanly, unless its end was seen.
+  void mayHaveRun(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids, Mono now);
   /// Our DELETE was applied, or the lease was not there.
   void leaseGone(const model::ObjectKey& key, const model::Uid& uid, model::Revision revision = 0);
   /// An ancestor's lease (no annotations) stands under the name of this device: count it as holding it.
@@ -54,6 +56,11 @@ class Engine {
   void synced(Mono now);
   void tick(Mono now);
   [[nodiscard]] std::optional<Mono> nextDue() const { return drain_.nextDue(); }
+  /// See Drain.
+  [[nodiscard]] std::optional<std::uint64_t> wantsStatusRevision() const { return drain_.wantsFloor(); }
+  void tellStatusRevision(std::uint64_t number, model::Revision revision) {
+    drain_.setFloor(number, revision);
+  }
 
   /// The pod ended (finished or gone for good).
   [[nodiscard]] bool ended(const model::Uid& uid) const;
@@ -96,6 +103,7 @@ class Engine {
   [[nodiscard]] Holds holdsOf(const model::Uid& uid) const;
   [[nodiscard]] sched::Amount amountOf(const model::Pod& pod, const model::NodeName& node, int id) const;
   void derive(const model::Uid& uid);
+  [[nodiscard]] bool endIsKnown(const model::Uid& uid) const;
   void assumeEnded(const model::Uid& uid, Mono now);
   [[nodiscard]] std::vector<int> seenInUse(const model::Pod& pod) const;
   [[nodiscard]] static std::set<model::Uid> usersOf(const model::GpuNodeStatus* status);
@@ -111,6 +119,7 @@ class Engine {
   sched::KeepAway keep_away_;
   Drain drain_;
   Tombstones orderly_;  // pods whose end we saw, with all that they held, or that they held nothing
+  Tombstones assumed_;  // others that are gone, as far as assumeEnded() knew what they held
   sched::Decider decider_;
   sched::Queue queue_;
   std::unordered_map<model::Uid, Holds> derived_;

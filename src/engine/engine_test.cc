@@ -95,6 +95,24 @@ TEST_F(EngineTest, APodThatWasBoundWhenItWentMayHaveRun) {
   EXPECT_EQ(use(1), DeviceUse::Draining);
 }
 
+TEST_F(EngineTest, APodThatMayHaveRunDrainsEverywhereItMayHave) {
+  agentLooks();
+  comes(PodBuilder("p"));
+  comes(leaseOf(PodBuilder("p"), 1));  // that of GPU 2 was deleted by hand
+  goes(PodBuilder("p"));
+  EXPECT_EQ(use(1), DeviceUse::Held);
+  engine.mayHaveRun(PodBuilder("p").value().uid, model::NodeName{"node-a"}, {1, 2}, now);
+  EXPECT_EQ(use(2), DeviceUse::Draining);
+}
+
+TEST_F(EngineTest, APodThatWasSeenToEndUnboundNeverRan) {
+  agentLooks();
+  comes(PodBuilder("p"));
+  goesAs(PodBuilder("p").revision(9));
+  engine.mayHaveRun(PodBuilder("p").value().uid, model::NodeName{"node-a"}, {1}, now);
+  EXPECT_EQ(use(1), DeviceUse::Free);
+}
+
 TEST_F(EngineTest, WhatIsInUseOnANodeThatComesBackDrains) {
   agentLooks();
   engine.apply({model::Kind::Node, {"", "node-a"}, model::Uid{"uid-node-a"}, {}, 5}, now);

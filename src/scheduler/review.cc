@@ -49,6 +49,10 @@ void Scheduler::reviewEnded(const model::Uid& uid) {
         desk_.give(key, uid, grant->id);  // not written yet, for all we know
       }
     }
+    const bool bound_perhaps = grant->stage != Stage::Leasing && grant->stage != Stage::Releasing;
+    if (bound_perhaps && !grant->ids.empty() && engine_.cache().knownGone(uid)) {
+      engine_.mayHaveRun(uid, grant->node, grant->ids, now_.mono);
+    }
     grants_.erase(uid);
   }
   const std::set<model::ObjectKey> leases = engine_.cache().leasesOf(uid);

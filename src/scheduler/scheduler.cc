@@ -155,6 +155,7 @@ void Scheduler::route(const kapi::Outcome& outcome) {
       return;
     default: break;
   }
+  if (outcome.token == status_call_) { return statusRevisionTold(outcome); }
   const auto it = calls_.find(outcome.token);
   if (it == calls_.end()) { return; }  // of an earlier term
   const Pending pending = it->second;
@@ -294,6 +295,25 @@ void Scheduler::takeCensus(const Barrier::Census& census) {
   for (const auto& [key, uid] : gone) { engine_.leaseGone(key, uid, census.revision); }
 }
 
+/// Pods ended without a word on their containers: what agents see counts from now on only.
+void Scheduler::askStatusRevision() {
+  const auto number = engine_.wantsStatusRevision();
+  if (!number || status_call_ != 0 || now_.mono < status_call_not_before_) { return; }
+  kapi::Call call = kapi::listObjects(Kind::GpuNodeStatus, "", 1);
+  call.token = status_call_ = nextToken();
+  status_number_ = *number;
+  out_.emplace_back(std::move(call));
+}
+
+void Scheduler::statusRevisionTold(const kapi::Outcome& outcome) {
+  status_call_ = 0;
+  if (outcome.fate == kapi::Fate::Applied) {
+    engine_.tellStatusRevision(status_number_, outcome.list_revision);
+  } else {
+    status_call_not_before_ = now_.mono + std::max<Duration>(std::chrono::seconds{1}, outcome.retry_after);
+  }
+}
+
 void Scheduler::tick() {
   for (std::size_t i = 0; i < reflectors_.size(); ++i) {
     reflect(reflectors_[i], kWatched[i], reflectors_[i].tick(now_));
@@ -359,6 +379,7 @@ void Scheduler::sweepSome() {
 
 /// Carries on until nothing is left to do now.
 void Scheduler::settle() {
+  askStatusRevision();
   if (auto census = barrier_.takeCensus()) { takeCensus(*census); }
   for (const auto& want : barrier_.takeCatchUps()) {
     for (std::size_t i = 0; i < reflectors_.size(); ++i) {
@@ -419,6 +440,7 @@ void Scheduler::wakeAtNextDue() {
     if (at) { due = due ? std::min(*due, *at) : *at; }
   };
   sooner(engine_.nextDue());
+  if (engine_.wantsStatusRevision() && status_call_ == 0) { sooner(status_call_not_before_); }
   if (phase_ != Phase::Standby) {
     sooner(barrier_.nextDue());
     sooner(record_.nextDue());

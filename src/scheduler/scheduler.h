@@ -111,6 +111,8 @@ class Scheduler {
   void tick();
   void settle();
   void takeCensus(const Barrier::Census& census);
+  void askStatusRevision();
+  void statusRevisionTold(const kapi::Outcome& outcome);
   void wakeAtNextDue();
   void sayTrouble(const std::string& trouble);
   [[nodiscard]] kapi::Token nextToken() { return kapi::makeToken(0, next_++); }
@@ -231,6 +233,9 @@ class Scheduler {
   std::set<model::Uid> review_;                   // to be reviewed before handle() returns
   std::multimap<Mono, model::Uid> review_later_;  // a step of theirs is due then
   std::optional<Mono> refresh_at_;                // parked classes may be refused for another reason now
+  kapi::Token status_call_ = 0;                   // asks what revision the statuses have now, in every phase
+  std::uint64_t status_number_ = 0;               // for whom (engine::Drain)
+  Mono status_call_not_before_{};
   Mono next_sweep_{};
   Mono next_census_{};
   Mono next_record_{};

@@ -280,6 +280,36 @@ TEST_F(Scheduling, WhatTheAgentSeesInUseIsNotGivenByALeaderThatKnowsItFromTheBar
   expectSettled();
 }
 
+// Nobody saw it bound, its leases were deleted by hand, and what the agent sees has not come.
+TEST_F(Scheduling, WhatWasBoundAndWentUnseenIsNotGivenWhileItsContainersMayRun) {
+  world.kubelet().setConfig({500ms, 100ms, 20s, 40s});  // containers linger
+  world.create(claim("eight", 8));
+  world.run(70s);  // the agent has looked
+  world.create(pod("p", "eight"));
+  ASSERT_TRUE(eventually([&] { return nodeOf("p") == "node-b"; }));
+  world.setStreamJudge([](sandbox::ReplicaId, kapi::Token) { return Duration{1h}; });
+  world.run(1s);
+  deletePod("p", true);
+  for (int id = 0; id < 8; ++id) {
+    const std::string lease =
+        "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-b-" + std::to_string(id);
+    ASSERT_EQ(world.request("DELETE", lease).code, 200);
+  }
+  world.setJudge([](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+    const bool looks = call.kind == model::Kind::GpuNodeStatus && call.verb == kapi::Verb::List;
+    return looks ? sandbox::CallFate{sandbox::CallFate::How::Refused, 500, {}, false, false}
+                 : sandbox::CallFate{};
+  });
+  world.create(pod("next", "eight"));
+  world.setStreamJudge({});
+  world.endStreams(0, 410);
+  world.run(10s);
+  EXPECT_EQ(nodeOf("next"), "") << "the containers of p still run";
+  world.setJudge({});
+  EXPECT_TRUE(eventually([&] { return nodeOf("next") == "node-b"; }, 120s));
+  expectSettled();
+}
+
 TEST_F(Scheduling, ALedgerRebuiltFromTheApiEqualsTheLiveOne) {
   world.create(claim("one", 1));
   world.create(claim("shared", 1, {{"exclusivity", "Shared"}}));
