@@ -1,4 +1,6 @@
 // One scheduler in a World: claims, plain and ordinary pods, and what they are told when they wait.
+#include <set>
+
 #include "test/world/cluster.h"
 #include "test/world/rebuilt.h"
 
@@ -285,24 +287,31 @@ TEST_F(Scheduling, WhatWasBoundAndWentUnseenIsNotGivenWhileItsContainersMayRun) 
   world.kubelet().setConfig({500ms, 100ms, 20s, 40s});  // containers linger
   world.create(claim("eight", 8));
   world.run(70s);  // the agent has looked
+  world.setJudge([this](sandbox::ReplicaId, const kapi::Call& call) {
+    if (call.subresource == "binding") {
+      world.setStreamJudge([](sandbox::ReplicaId, kapi::Token) { return Duration{1h}; });
+    }
+    return sandbox::CallFate{};
+  });
   world.create(pod("p", "eight"));
-  ASSERT_TRUE(eventually([&] { return nodeOf("p") == "node-b"; }));
-  world.setStreamJudge([](sandbox::ReplicaId, kapi::Token) { return Duration{1h}; });
-  world.run(1s);
+  ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
   deletePod("p", true);
   for (int id = 0; id < 8; ++id) {
     const std::string lease =
         "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-b-" + std::to_string(id);
     ASSERT_EQ(world.request("DELETE", lease).code, 200);
   }
-  world.setJudge([](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
-    const bool looks = call.kind == model::Kind::GpuNodeStatus && call.verb == kapi::Verb::List;
-    return looks ? sandbox::CallFate{sandbox::CallFate::How::Refused, 500, {}, false, false}
-                 : sandbox::CallFate{};
+  std::set<model::Kind> unlisted{model::Kind::GpuNodeStatus, model::Kind::Pod};
+  world.setJudge([&unlisted](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+    const bool refused = call.verb == kapi::Verb::List && unlisted.contains(call.kind);
+    return refused ? sandbox::CallFate{sandbox::CallFate::How::Refused, 500, {}, false, false}
+                   : sandbox::CallFate{};
   });
   world.create(pod("next", "eight"));
   world.setStreamJudge({});
   world.endStreams(0, 410);
+  world.run(5s);  // that the leases are gone is known first
+  unlisted.erase(model::Kind::Pod);
   world.run(10s);
   EXPECT_EQ(nodeOf("next"), "") << "the containers of p still run";
   world.setJudge({});
