@@ -5,6 +5,7 @@
 #include "base/planted.h"
 #include "model/annotations.h"
 #include "sched/doors/door.h"
+#include "sched/shares.h"
 
 namespace gs::engine {
 
@@ -91,13 +92,28 @@ std::vector<int> Engine::seenInUse(const model::Pod& pod) const {
   return ids;
 }
 
+namespace {
+
+/// It was given shares by its annotations, and gpu-manager has not picked their devices yet.
+bool isOnTheWay(const model::Pod& pod) {
+  return !pod.vcuda.empty() && pod.phase == model::PodPhase::Pending && !pod.taken_by_kubelet &&
+         !model::readVcudaNote(pod.annotations).assigned;
+}
+
+}  // namespace
+
 /// What a bound pod takes of its node.
 void Engine::use(const model::Pod& pod) {
   const auto allocated = allocatedIds(pod);
   const std::size_t known = allocated ? allocated->size() : seenInUse(pod).size();
   const auto anonymous =
       GS_PLANTED(ForgetsCounted) ? 0 : pod.requests.get(model::kNvidiaGpu) - static_cast<std::int64_t>(known);
-  ledger_.usePod(pod.node, pod.uid, Source::BoundPod, pod.requests, std::max<std::int64_t>(0, anonymous));
+  const auto whole = std::max<std::int64_t>(pod.requests.get(model::kNvidiaGpu),
+                                            allocated ? static_cast<std::int64_t>(allocated->size()) : 0);
+  ledger_.usePod(pod.node, pod.uid, Source::BoundPod, pod.requests, std::max<std::int64_t>(0, anonymous),
+                 {pod.key.ns, whole * sched::kWholeMilli + sched::vcudaMilli(pod)});
+  ledger_.setInFlight(pod.node, pod.uid, Source::BoundPod,
+                      isOnTheWay(pod) ? sched::vcudaPicks(pod) : sched::SharePicks{});
 }
 
 Engine::Holds Engine::holdsOf(const model::Uid& uid) const {
@@ -114,6 +130,11 @@ Engine::Holds Engine::holdsOf(const model::Uid& uid) const {
     for (const int id : *ids) { holds[{pod->node, id, Source::BoundPod}] = amountOf(*pod, pod->node, id); }
   } else {
     for (const int id : seenInUse(*pod)) { holds[{pod->node, id, Source::BoundPod}] = {}; }
+  }
+  if (pod->bound()) {
+    for (const auto& [id, amount] : sched::amountsOf(sched::vcudaPicks(*pod))) {
+      holds[{pod->node, id, Source::BoundPod}] = amount;
+    }
   }
   return holds;
 }
@@ -146,6 +167,7 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
   const bool uses = after != nullptr && after->bound() && !after->finished();
   if (used && (!uses || after->node != before->node)) {
     ledger_.unusePod(before->node, uid, Source::BoundPod);
+    ledger_.setInFlight(before->node, uid, Source::BoundPod, {});
   }
   if (uses) { use(*after); }
   const bool over = after == nullptr || after->finished();

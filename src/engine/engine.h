@@ -6,7 +6,8 @@
 // What each object holds:
 //   a lease with node and gpu known     Source::Lease for each holder
 //   a bound, unfinished pod             Source::BoundPod for the ids of `gpu.scheduling/allocated`; its resources; nvidia.com/gpu
-//                                       without an allocation: anonymous devices
+//                                       without an allocation: anonymous devices; vcuda shares by their annotations,
+//                                       in flight until the kubelet took it
 //   an ended pod                        Source::Draining until the agent proves its containers gone (drain.h)
 // One thread.
 #pragma once

@@ -63,8 +63,11 @@ model::Node decodeNode(const View& v) {
     (void)addAmount(node.allocatable, name, quantity);
   }
   node.allocatable_pods = std::max<std::int64_t>(0, unitsOf(allocatable["pods"]).value_or(0));
-  node.vcuda_core_capacity =
-      std::max<std::int64_t>(0, unitsOf(status["capacity"][model::kVcudaCore]).value_or(0));
+  const auto capacity = [&](const char* name) {
+    return std::max<std::int64_t>(0, unitsOf(status["capacity"][name]).value_or(0));
+  };
+  node.vcuda_core_capacity = capacity(model::kVcudaCore);
+  if (node.vcuda_core_capacity > 0) { node.vcuda_memory_capacity = capacity(model::kVcudaMemory); }
   return node;
 }
 

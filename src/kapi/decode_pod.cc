@@ -7,6 +7,7 @@
 #include "kapi/decode.h"
 #include "kapi/fields.h"
 #include "kapi/pod_requests.h"
+#include "kapi/quantity.h"
 #include "kapi/time.h"
 
 namespace gs::kapi {
@@ -137,6 +138,17 @@ std::vector<model::AntiAffinityTerm> antiAffinity(const View& spec, const std::s
   return out.size() <= kMaxTerms ? out : everybodyFrom(out);
 }
 
+/// Limits only, of ordinary containers only: what gpu-manager looks at.
+std::vector<model::VcudaLimits> vcudaLimits(const View& spec) {
+  std::vector<model::VcudaLimits> out;
+  for (const View container : spec["containers"].items()) {
+    const View limits = container["resources"]["limits"];
+    const auto amount = [&](const char* name) { return unitsOf(limits[name]).value_or(0); };
+    out.push_back({amount(model::kVcudaCore), amount(model::kVcudaMemory)});
+  }
+  return out;
+}
+
 bool isDone(const View& status) {
   if (status["state"]["terminated"].isObject()) { return true; }
   const bool never_started = !status["state"]["running"].isObject() &&
@@ -214,6 +226,10 @@ model::Pod decodePod(const View& v) {
   pod.priority = static_cast<std::int32_t>(std::clamp<std::int64_t>(priority, INT32_MIN, INT32_MAX));
   std::set<std::string> unsupported;
   pod.requests = podRequests(v, unsupported);
+  if (pod.requests.get(model::kVcudaCore) > 0 || pod.requests.get(model::kVcudaMemory) > 0) {
+    pod.vcuda = vcudaLimits(spec);
+    pod.taken_by_kubelet = !v["status"]["startTime"].str().empty();
+  }
   if (pod.bound()) {
     pod.keeps_away = antiAffinity(spec, pod.key.ns);
   } else {

@@ -31,6 +31,7 @@ struct Node {
   Resources allocatable;
   std::int64_t allocatable_pods = 0;
   std::int64_t vcuda_core_capacity = 0;  // status.capacity, decides the enforcer
+  std::int64_t vcuda_memory_capacity = 0;
   friend bool operator==(const Node&, const Node&) = default;
 };
 

@@ -12,6 +12,7 @@
 #include "model/ids.h"
 #include "model/label_selector.h"
 #include "model/resources.h"
+#include "model/vcuda.h"
 
 namespace gs::model {
 
@@ -56,6 +57,9 @@ struct Pod {
 
   /// What the pod asks of a node: max(init containers, sum of containers + sidecars) + overhead. Counts as kube-scheduler's.
   Resources requests;
+  /// What each container's limits ask of gpu-manager, by index in spec.containers; empty: none asks for anything.
+  std::vector<VcudaLimits> vcuda;
+  bool taken_by_kubelet = false;  // status.startTime is set: devices were allocated. Read of such pods only
   ScheduledCondition scheduled;
   std::vector<AntiAffinityTerm> keeps_away;  // of a bound pod: required anti-affinity; sorted, unique
 

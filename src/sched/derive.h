@@ -8,7 +8,9 @@ namespace gs::sched {
 /// whole, topology, healthy, unknown, held, from the devices and agent_stale. Without a pool the topology is
 /// nobody else's.
 void deriveDevices(NodeState& n, TopologyPool* pool);
-/// free_devices, from all others.
+/// share_devices and share_mib, from the enforcer and the capacity.
+void deriveShares(NodeState& n);
+/// free_devices, free_milli and free_mib, from all others.
 void deriveFree(NodeState& n);
 
 }  // namespace gs::sched

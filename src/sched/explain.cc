@@ -16,6 +16,7 @@ const char* kindOf(Reason r) {
     case Reason::ClaimSelectorMismatch: return "ClaimSelectorMismatch";
     case Reason::UntoleratedTaint: return "UntoleratedTaint";
     case Reason::ManagedByOther: return "ManagedByOther";
+    case Reason::ExceedsQuota: return "ExceedsQuota";
     case Reason::TooManyPods: return "TooManyPods";
     case Reason::InsufficientResource: return "InsufficientResource";
     case Reason::ExistingAntiAffinity: return "ExistingAntiAffinity";
@@ -25,6 +26,7 @@ const char* kindOf(Reason r) {
     case Reason::TooFewHealthy: return "TooFewHealthy";
     case Reason::TooFewFree: return "TooFewFree";
     case Reason::TopologyUnmet: return "TopologyUnmet";
+    case Reason::NotTakenYet: return "NotTakenYet";
   }
   return "?";
 }
@@ -38,6 +40,7 @@ std::string textOf(const Misfit& m) {
     case Reason::ClaimSelectorMismatch: return "node(s) didn't match the claim's selector";
     case Reason::UntoleratedTaint: return fmt::format("node(s) had untolerated taint {{{}}}", m.detail);
     case Reason::ManagedByOther: return fmt::format("node(s) were managed by {}", m.detail);
+    case Reason::ExceedsQuota: return "ExceedsGPUQuota";
     case Reason::TooManyPods: return "Too many pods";
     case Reason::InsufficientResource: return fmt::format("Insufficient {}", m.detail);
     case Reason::ExistingAntiAffinity: return "node(s) didn't satisfy existing pods anti-affinity rules";
@@ -49,6 +52,7 @@ std::string textOf(const Misfit& m) {
       return fmt::format("node(s) had too few healthy GPUs: need {} and most healthy is {}", m.need, m.have);
     case Reason::TooFewFree:
       return fmt::format("node(s) had too few free GPUs: need {} and most free is {}", m.need, m.have);
+    case Reason::NotTakenYet: return "node(s) had pods that gpu-manager has not taken yet";
     case Reason::TopologyUnmet:
       return m.detail.empty()
                  ? fmt::format("node(s) had too few free GPUs in one island: need {} and most free is {}",

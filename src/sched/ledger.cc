@@ -40,7 +40,8 @@ Enforcer enforcerOf(const NodeState& n) {
 bool sameForDecisions(const model::Node& a, const model::Node& b) {
   return a.unschedulable == b.unschedulable && a.ready == b.ready &&
          a.allocatable_pods == b.allocatable_pods && a.vcuda_core_capacity == b.vcuda_core_capacity &&
-         a.allocatable == b.allocatable && a.taints == b.taints && a.labels == b.labels;
+         a.vcuda_memory_capacity == b.vcuda_memory_capacity && a.allocatable == b.allocatable &&
+         a.taints == b.taints && a.labels == b.labels;
 }
 
 bool sameForDecisions(const model::Device& a, const model::Device& b) {
@@ -102,6 +103,7 @@ Reservation& Reservation::operator=(Reservation&& o) noexcept {
 void Reservation::release() {
   if (Ledger* ledger = std::exchange(ledger_, nullptr)) {
     for (const int id : ids_) { ledger->release(node_, id, uid_, Source::Reservation); }
+    ledger->setInFlight(node_, uid_, Source::Reservation, {});
     ledger->unusePod(node_, uid_, Source::Reservation);
   }
 }
@@ -140,7 +142,10 @@ Ledger::NodeIndex Ledger::indexFor(const model::NodeName& name) {
 /// Nothing is known of it any more: the index is free for another node.
 void Ledger::forgetIfNothing(NodeIndex i) {
   NodeState& n = *nodes_[i];
-  if (n.exists || n.has_status || n.agent_stale || !n.devices.empty() || !uses_[i].empty()) { return; }
+  if (n.exists || n.has_status || n.agent_stale || !n.devices.empty() || !uses_[i].empty() ||
+      !n.in_flight.empty()) {
+    return;
+  }
   index_.erase(n.node.name);
   n = NodeState{};
   vacant_.push_back(i);
@@ -161,6 +166,7 @@ void Ledger::changed(NodeIndex i) {
 
 void Ledger::factsChanged(NodeIndex i) {
   nodes_[i]->enforcer = enforcerOf(*nodes_[i]);
+  deriveShares(*nodes_[i]);
   changed(i);
   nodes_[i]->facts_version = version_;
 }
@@ -171,8 +177,14 @@ void Ledger::upsertNode(const model::Node& node) {
   const bool same = n.exists && sameForDecisions(n.node, node);
   existing_ += n.exists ? 0 : 1;
   n.exists = true;
+  if (same) {
+    n.node = node;
+    return;
+  }
+  chargeAll(i, modelOf(n), -1);
   n.node = node;
-  if (!same) { factsChanged(i); }
+  chargeAll(i, modelOf(n), +1);
+  factsChanged(i);
 }
 
 void Ledger::removeNode(const model::NodeName& name) {
@@ -180,9 +192,11 @@ void Ledger::removeNode(const model::NodeName& name) {
   NodeState* n = known(name, i);
   if (n == nullptr || !n->exists) { return; }
   --existing_;
+  chargeAll(i, modelOf(*n), -1);
   n->exists = false;
   n->node = model::Node{};
   n->node.name = name;
+  chargeAll(i, "", +1);
   factsChanged(i);
   forgetIfNothing(i);
 }
@@ -326,14 +340,15 @@ void Ledger::count(NodeState& n, const Use& use, int sign) {
   }
   n.used_pods += sign;
   n.anonymous += sign * use.anonymous;
+  charge(modelOf(n), use.charge, sign);
 }
 
 void Ledger::usePod(const model::NodeName& node, const model::Uid& uid, Source source,
-                    const model::Resources& r, std::int64_t anonymous) {
+                    const model::Resources& r, std::int64_t anonymous, const GpuCharge& charge) {
   GS_CHECK(source == Source::BoundPod || source == Source::Reservation, "source {}", bitsOf(source));
   const NodeIndex i = indexFor(node);
   Uses& uses = uses_[i];
-  const Use next{countable(r), countable(anonymous)};
+  const Use next{countable(r), countable(anonymous), {charge.ns, countable(charge.milli)}};
   const auto bound = uses.find(UseKeyRef{uid, Source::BoundPod});
   const auto mine = source == Source::BoundPod ? bound : uses.find(UseKeyRef{uid, source});
   if (mine != uses.end() && mine->second == next) { return; }

@@ -11,6 +11,8 @@
 // it appears; a node that goes keeps its holdings.
 // Anonymous devices (design 1): pods that use nvidia.com/gpu without an allocation of ours hold that many
 // devices, we do not know which.
+// Nodes of gpu-manager have as many devices as their capacity says, given by shares (sched/shares.h).
+// GPUs are also counted by namespace and by the model of the node (a label of it), for quotas.
 // Units: whole devices by id; shares in milli-GPU and MiB. One thread.
 // An index means the same node as long as anything is known of it (node, status, holding, use); then it is
 // given to another one (namings()).
@@ -30,6 +32,13 @@
 namespace gs::sched {
 
 class Ledger;
+
+/// What a pod counts against its namespace's quota of GPUs.
+struct GpuCharge {
+  std::string ns;
+  std::int64_t milli = 0;
+  friend bool operator==(const GpuCharge&, const GpuCharge&) = default;
+};
 
 /// Devices and resources set aside for one pod on one node until release() or destruction, whichever comes
 /// first (Source::Reservation of that uid). Once a lease write or a Binding was sent the owner keeps it in
@@ -78,8 +87,19 @@ class Ledger {
   // Use of ordinary resources by a pod (Source::BoundPod or Source::Reservation; counted once if both: what
   // BoundPod says). `anonymous`: how many devices it holds that we cannot name; only a BoundPod has such.
   void usePod(const model::NodeName& node, const model::Uid& uid, Source source, const model::Resources& r,
-              std::int64_t anonymous);
+              std::int64_t anonymous, const GpuCharge& charge = {});
   void unusePod(const model::NodeName& node, const model::Uid& uid, Source source);
+
+  /// The pod is on its way there (sched/shares.h), says this source (BoundPod or Reservation); empty: it is not.
+  void setInFlight(const model::NodeName& node, const model::Uid& uid, Source source,
+                   const SharePicks& picks);
+
+  /// The node label that names the model of its GPUs; what is used is counted anew.
+  void setModelLabel(std::string label);
+  /// Milli-GPU that pods of this namespace use on nodes of that model; "": on nodes without that label.
+  [[nodiscard]] std::int64_t gpuUse(const std::string& ns, const std::string& model) const;
+  using GpuUse = std::map<std::string, std::map<std::string, std::int64_t>>;  // namespace, model -> milli
+  [[nodiscard]] const GpuUse& gpuUse() const { return gpu_use_; }
 
   /// Sets aside what a decision chose. The decision was made on this state (no event in between): that
   /// devices, resources and pods suffice is CHECKed, and that this uid has no other reservation there.
@@ -89,6 +109,11 @@ class Ledger {
   /// same uid (not CHECKed against other holders' facts).
   Reservation adopt(const model::NodeName& node, const model::Uid& uid, const PodRequest& request,
                     const std::vector<int>& ids);
+
+  /// As reserve(), of shares; the pod is in flight until the reservation ends. Nothing is CHECKed: the decision may
+  /// rest on a Node that somebody else knew first.
+  Reservation reserveShares(const model::NodeName& node, const model::Uid& uid, const SharePicks& picks,
+                            const GpuCharge& charge);
 
   /// nullptr: nothing is known of it.
   [[nodiscard]] const NodeState* find(const model::NodeName& name) const;
@@ -117,6 +142,7 @@ class Ledger {
   struct Use {
     model::Resources resources;
     std::int64_t anonymous = 0;
+    GpuCharge charge;
     friend bool operator==(const Use&, const Use&) = default;
   };
   struct UseKey {
@@ -140,6 +166,9 @@ class Ledger {
   NodeIndex indexFor(const model::NodeName& name);
   NodeState* known(const model::NodeName& name, NodeIndex& i);
   void count(NodeState& n, const Use& use, int sign);
+  void charge(const std::string& model, const GpuCharge& charge, int sign);
+  void chargeAll(NodeIndex i, const std::string& model, int sign);
+  [[nodiscard]] const std::string& modelOf(const NodeState& n) const;
   void changed(NodeIndex i);
   void factsChanged(NodeIndex i);
   void holdersChanged(NodeIndex i, DeviceState& d);
@@ -156,6 +185,8 @@ class Ledger {
   std::vector<NodeIndex> vacant_;
   std::size_t existing_ = 0;
   TopologyPool topologies_;
+  std::string model_label_;
+  GpuUse gpu_use_;  // without zeros
   std::uint64_t version_ = 0;
   std::uint64_t changes_begin_ = 0;
   std::vector<NodeIndex> changes_;

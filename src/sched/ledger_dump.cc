@@ -40,8 +40,9 @@ void dumpFacts(const NodeState& n, std::string& out) {
   fmt::format_to(to, "node {} exists={} status={} stale={} enforcer={}\n", n.node.name.text, n.exists,
                  n.has_status, n.agent_stale, enforcerName(n.enforcer));
   if (!n.exists) { return; }
-  fmt::format_to(to, "  ready={} unschedulable={} pods={} vcuda={} {}\n", n.node.ready, n.node.unschedulable,
-                 n.node.allocatable_pods, n.node.vcuda_core_capacity, resourcesText(n.node.allocatable));
+  fmt::format_to(to, "  ready={} unschedulable={} pods={} vcuda={}/{} {}\n", n.node.ready,
+                 n.node.unschedulable, n.node.allocatable_pods, n.node.vcuda_core_capacity,
+                 n.node.vcuda_memory_capacity, resourcesText(n.node.allocatable));
   for (const auto& [key, value] : n.node.labels) { fmt::format_to(to, "  label {}={}\n", key, value); }
   for (const auto& t : n.node.taints) { fmt::format_to(to, "  taint {}={}:{}\n", t.key, t.value, t.effect); }
   for (const auto& term : n.closed_to) { fmt::format_to(to, "  closed to {:016x}\n", term); }
@@ -78,6 +79,17 @@ void dumpDevice(const DeviceState& d, bool with_reservations, std::string& out) 
   out += holders;
 }
 
+void dumpFlight(const InFlight& flight, bool with_reservations, std::string& out) {
+  if (flight.source == Source::Reservation && !with_reservations) { return; }
+  fmt::format_to(std::back_inserter(out), "  in flight {} by {}:", flight.uid.text,
+                 sourcesText(static_cast<std::uint8_t>(flight.source)));
+  for (const auto& pick : flight.picks) {
+    fmt::format_to(std::back_inserter(out), " {}/{}/{}->{}", pick.asked.whole, pick.asked.milli,
+                   pick.asked.mib, fmt::join(pick.ids, ","));
+  }
+  out += '\n';
+}
+
 }  // namespace
 
 void Ledger::dumpNode(const NodeState& n, const Uses& uses, bool with_reservations, std::string& out) const {
@@ -87,8 +99,8 @@ void Ledger::dumpNode(const NodeState& n, const Uses& uses, bool with_reservatio
     const auto& [key, use] = *it;
     if (key.source == Source::Reservation && !with_reservations) { continue; }
     const char* source = key.source == Source::BoundPod ? "bound" : "reservation";
-    fmt::format_to(std::back_inserter(body), "  pod {} {} {} anonymous={}\n", key.uid.text, source,
-                   resourcesText(use.resources), use.anonymous);
+    fmt::format_to(std::back_inserter(body), "  pod {} {} {} anonymous={} charge={}:{}\n", key.uid.text,
+                   source, resourcesText(use.resources), use.anonymous, use.charge.ns, use.charge.milli);
     const auto next = std::next(it);
     const bool overruled =
         next != uses.end() && next->first.uid == key.uid;  // BoundPod comes after Reservation
@@ -104,6 +116,7 @@ void Ledger::dumpNode(const NodeState& n, const Uses& uses, bool with_reservatio
     counted.anonymous = n.anonymous;
   }
   for (const auto& d : n.devices) { dumpDevice(d, with_reservations, body); }
+  for (const auto& flight : n.in_flight) { dumpFlight(flight, with_reservations, body); }
   if (body.empty() && !n.exists && !n.has_status && !n.agent_stale) { return; }
   dumpFacts(n, out);
   fmt::format_to(std::back_inserter(out), "  used pods={} anonymous={} {}\n", counted.used_pods,

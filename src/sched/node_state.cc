@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "model/vcuda.h"
 #include "sched/derive.h"
+#include "sched/shares.h"
 
 namespace gs::sched {
 
@@ -55,7 +57,30 @@ void deriveDevices(NodeState& n, TopologyPool* pool) {
   }
 }
 
+void deriveShares(NodeState& n) {
+  constexpr std::int64_t kMostMemory = std::int64_t{1} << 40;  // in vcuda-memory
+  n.share_devices = n.share_mib = 0;
+  const std::int64_t devices = n.node.vcuda_core_capacity / model::kVcudaCoresPerGpu;
+  if (devices <= 0) { return; }
+  n.share_devices = std::min<std::int64_t>(devices, model::kMaxDeviceId + 1);
+  n.share_mib = std::min(n.node.vcuda_memory_capacity / devices, kMostMemory) * model::kMibPerVcudaMemory;
+}
+
+namespace {
+
+void deriveFreeShares(NodeState& n) {
+  n.free_milli = n.free_mib = 0;
+  if (n.share_devices == 0) { return; }
+  for (const FreeShare& d : freeShares(n)) {
+    n.free_milli += d.milli;
+    n.free_mib += d.mib;
+  }
+}
+
+}  // namespace
+
 void deriveFree(NodeState& n) {
+  deriveFreeShares(n);
   std::int64_t free = 0;
   if (!n.has_status) {
     free = n.node.allocatable.get(model::kNvidiaGpu) - n.used.get(model::kNvidiaGpu);

@@ -47,6 +47,14 @@ struct DeviceState {
   }
 };
 
+/// A pod that was placed here by shares and that the kubelet has not taken yet (sched/shares.h), and who says so.
+struct InFlight {
+  model::Uid uid;
+  Source source{};  // Reservation or BoundPod; of a pod with both the latter counts
+  SharePicks picks;
+  friend bool operator==(const InFlight&, const InFlight&) = default;
+};
+
 struct NodeState {
   bool exists = false;  // a Node object is there
   bool has_status = false;
@@ -60,6 +68,7 @@ struct NodeState {
   /// They count against the devices that may be given (design 1: held by id + anonymous <= healthy).
   std::int64_t anonymous = 0;
   std::vector<model::TermId> closed_to;  // pods that these mean may not come; sorted (sched/keep_away.h)
+  std::vector<InFlight> in_flight;       // sorted by uid, source
 
   // Derived.
   std::int64_t whole = 0;  // devices listed and not cut up by MIG
@@ -69,6 +78,11 @@ struct NodeState {
   Mask held = 0;           // of those: somebody holds it
   /// Not held, not Unhealthy, less the anonymous. Without a status: allocatable less used of nvidia.com/gpu.
   std::int64_t free_devices = 0;
+  /// Devices that gpu-manager gives by shares, ids 0 to share_devices - 1; not those that a GpuNodeStatus lists.
+  std::int64_t share_devices = 0;
+  std::int64_t share_mib = 0;   // of each
+  std::int64_t free_milli = 0;  // of all
+  std::int64_t free_mib = 0;
   std::uint64_t version = 0;  // of the last change that may alter a decision; grows over the whole ledger
   std::uint64_t facts_version = 0;  // of the last one of what is not use: labels, taints, status, health ...
 

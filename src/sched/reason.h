@@ -16,6 +16,7 @@ enum class Reason : std::uint8_t {
   ClaimSelectorMismatch,  // "node(s) didn't match the claim's selector"
   UntoleratedTaint,       // "node(s) had untolerated taint {key: value}"
   ManagedByOther,         // "node(s) were managed by gpu-manager"
+  ExceedsQuota,           // "ExceedsGPUQuota": the namespace may not have (more) GPUs of this model
   TooManyPods,            // "Too many pods"
   InsufficientResource,   // "Insufficient cpu"
   ExistingAntiAffinity,   // "node(s) didn't satisfy existing pods anti-affinity rules"
@@ -27,6 +28,7 @@ enum class Reason : std::uint8_t {
   /// "node(s) had no island with enough bandwidth: need 4 GPUs with 900 GB/s per pair and best is 600"
   /// or "node(s) had too few free GPUs in one island: need 4 and most free is 3"
   TopologyUnmet,
+  NotTakenYet,  // "node(s) had pods that gpu-manager has not taken yet"          (sched/shares.h)
 };
 
 /// One node's refusal. need/have are numbers that the aggregation joins (the largest `have` wins); 0 where a

@@ -15,7 +15,7 @@
 
 namespace gs::sched {
 
-enum class Door : std::uint8_t { None, Claim, Plain };  // Map and Vcuda come with their doors
+enum class Door : std::uint8_t { None, Claim, Plain, Vcuda };  // Map comes with its door
 
 /// Who hands devices to containers on a node (design 1).
 enum class Enforcer : std::uint8_t { Agent, Kubelet, GpuManager, Hami, Gpushare };
@@ -33,11 +33,39 @@ struct DeviceRequest {
   friend auto operator<=>(const DeviceRequest&, const DeviceRequest&) = default;
 };
 
+/// What a container asks for: whole devices, or a share of one, or (all zero) nothing.
+struct ContainerShare {
+  std::int64_t whole = 0;
+  std::int64_t milli = 0;
+  std::int64_t mib = 0;
+  friend auto operator<=>(const ContainerShare&, const ContainerShare&) = default;
+};
+
+/// And the devices that it gets, in the order in which they were chosen.
+struct SharePick {
+  ContainerShare asked;
+  std::vector<int> ids;
+  friend bool operator==(const SharePick&, const SharePick&) = default;
+};
+using SharePicks = std::vector<SharePick>;  // by container
+
+/// Nodes that the quota of the pod's namespace leaves to it now (sched/quota.h). Sorted.
+struct QuotaTerms {
+  std::string model_label;
+  std::vector<std::string> models;
+  std::string pool_label;
+  std::vector<std::string> pools;  // empty: any
+  friend bool operator==(const QuotaTerms&, const QuotaTerms&) = default;
+};
+
 struct PodRequest {
   Door door = Door::None;
   /// Claim: always. Plain: the count of nvidia.com/gpu; a node without a GpuNodeStatus then counts the
   /// resource only.
   std::optional<DeviceRequest> devices;
+  std::vector<ContainerShare> shares;  // Vcuda, by container
+  bool only_certain = true;            // Vcuda: see sched/shares.h
+  std::optional<QuotaTerms> quota;     // Vcuda, and others when they ask for devices
   model::Resources resources;
   std::map<std::string, std::string> node_selector;  // the pod's
   std::map<std::string, std::string> match_labels;   // the claim's selector

@@ -1,5 +1,5 @@
 // Front doors: a pod (and the objects it names) -> PodRequest, or why not yet. One file per convention; a new one is a
-// new file and a line in readPod(). Pure.
+// new file and a line in readPod() (docs/front-doors.md). Pure.
 #pragma once
 
 #include <string>
@@ -32,5 +32,15 @@ using DoorResult = std::variant<PodRequest, Blocked>;
 // The doors. Each presumes that no other door applies.
 [[nodiscard]] DoorResult claimDoor(const model::Pod& pod, const model::GpuClaim* claim, PodRequest base);
 [[nodiscard]] DoorResult plainDoor(const model::Pod& pod, PodRequest base);
+
+// The vcuda door. Its pods are other schedulers'; the extender reads them. That is why it is no part of readPod(), and looks at
+// nothing but shares: what else a pod asks of a node, its scheduler has seen to.
+[[nodiscard]] bool wantsVcuda(const model::Pod& pod);
+/// `any_count`: 150 cores are taken for one GPU, as the ancestor does.
+[[nodiscard]] DoorResult vcudaDoor(const model::Pod& pod, bool any_count = false, PodRequest base = {});
+/// What its annotations say that each container gets; ids empty where they say nothing.
+[[nodiscard]] SharePicks vcudaPicks(const model::Pod& pod);
+/// What its limits ask for in all, in milli-GPU.
+[[nodiscard]] std::int64_t vcudaMilli(const model::Pod& pod);
 
 }  // namespace gs::sched

@@ -10,6 +10,8 @@
 #include <optional>
 #include <vector>
 
+#include "sched/request.h"
+
 namespace gs::sched {
 
 inline constexpr std::int64_t kWholeMilli = 1000;
@@ -20,14 +22,6 @@ struct FreeShare {
   std::int64_t milli = 0;  // 0..1000
   std::int64_t mib = 0;
   friend bool operator==(const FreeShare&, const FreeShare&) = default;
-};
-
-/// What a container asks for: whole devices, or a share of one, or (all zero) nothing.
-struct ContainerShare {
-  std::int64_t whole = 0;
-  std::int64_t milli = 0;
-  std::int64_t mib = 0;
-  friend auto operator<=>(const ContainerShare&, const ContainerShare&) = default;
 };
 
 /// By container, the ids in the order in which they were chosen; empty for one that asks for nothing.

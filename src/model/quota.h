@@ -1,0 +1,28 @@
+// Quotas of GPUs by namespace and model of GPU (gpu-admission's convention), as values. Read by kapi/quota.h.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+namespace gs::model {
+
+/// Of one namespace. Models that are not named are forbidden.
+struct Quota {
+  std::map<std::string, std::int64_t> gpus;  // by model, whole GPUs
+  std::set<std::string> pools;               // empty: any
+  friend bool operator==(const Quota&, const Quota&) = default;
+};
+
+/// By namespace; one that is not named may have what there is.
+using Quotas = std::map<std::string, Quota>;
+
+/// The node labels that say what its GPUs are, and whose they are.
+struct QuotaLabels {
+  std::string model = "gaia.tencent.com/gpu-model";
+  std::string pool = "gaia.tencent.com/gpu-pool";
+  friend bool operator==(const QuotaLabels&, const QuotaLabels&) = default;
+};
+
+}  // namespace gs::model

@@ -1,0 +1,37 @@
+#include "sched/quota.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "sched/policy/tightest.h"
+
+namespace gs::sched {
+namespace {
+
+constexpr std::int64_t kMostGpus = std::numeric_limits<std::int64_t>::max() / kWholeMilli;
+
+bool isOneOf(const model::Node& node, const std::string& label, const std::vector<std::string>& values) {
+  const auto it = node.labels.find(label);
+  return it != node.labels.end() && std::binary_search(values.begin(), values.end(), it->second);
+}
+
+}  // namespace
+
+std::optional<QuotaTerms> quotaTerms(const model::Quotas& quotas, const model::QuotaLabels& labels,
+                                     const Ledger& ledger, const std::string& ns, std::int64_t milli) {
+  const auto quota = quotas.find(ns);
+  if (quota == quotas.end()) { return std::nullopt; }
+  QuotaTerms terms{labels.model, {}, labels.pool, {quota->second.pools.begin(), quota->second.pools.end()}};
+  for (const auto& [model, gpus] : quota->second.gpus) {
+    const std::int64_t limit = std::clamp<std::int64_t>(gpus, 0, kMostGpus) * kWholeMilli;
+    if (milli <= limit - ledger.gpuUse(ns, model)) { terms.models.push_back(model); }
+  }
+  return terms;
+}
+
+bool passesQuota(const model::Node& node, const QuotaTerms& terms) {
+  return isOneOf(node, terms.model_label, terms.models) &&
+         (terms.pools.empty() || isOneOf(node, terms.pool_label, terms.pools));
+}
+
+}  // namespace gs::sched

@@ -1,0 +1,24 @@
+// Which nodes a namespace's quota leaves to one of its pods. Pure over the ledger's count of GPUs.
+//
+// A model may be used while what pods of the namespace use of it (Ledger::gpuUse: bound or reserved), and what the pod asks, is at
+// most its limit; in milli-GPU, so parts count as parts. A node passes when its model may be used and, if the quota names
+// pools, its pool is one of them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "model/quota.h"
+#include "sched/ledger.h"
+#include "sched/request.h"
+
+namespace gs::sched {
+
+/// nullopt: the namespace has no quota. What the pod itself already holds must not be in the ledger.
+[[nodiscard]] std::optional<QuotaTerms> quotaTerms(const model::Quotas& quotas,
+                                                   const model::QuotaLabels& labels, const Ledger& ledger,
+                                                   const std::string& ns, std::int64_t milli);
+[[nodiscard]] bool passesQuota(const model::Node& node, const QuotaTerms& terms);
+
+}  // namespace gs::sched

@@ -1,0 +1,209 @@
+#include "sched/shares.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+
+#include "base/check.h"
+#include "sched/quota.h"
+
+namespace gs::sched {
+namespace {
+
+constexpr std::size_t kMostSubsets = 8;  // pods in flight on one device; with more nothing is certain there
+
+bool isUntouched(const FreeShare& d) { return d.milli == kWholeMilli; }
+bool hasRoom(const FreeShare& d, const ContainerShare& asked) {
+  return d.milli >= asked.milli && d.mib >= asked.mib;
+}
+bool isTighter(const FreeShare& a, const FreeShare& b) {
+  return std::tie(a.milli, a.mib, a.id) < std::tie(b.milli, b.mib, b.id);
+}
+
+void take(FreeShare& d, const Amount& amount) {
+  d.milli = amount.shared ? std::max<std::int64_t>(0, d.milli - amount.milli) : 0;
+  d.mib = amount.shared ? std::max<std::int64_t>(0, d.mib - amount.mib) : 0;
+}
+
+/// A sharer without amounts may use all of it.
+Amount counted(const Amount& a) { return a.milli == 0 && a.mib == 0 ? Amount{} : a; }
+
+template <class Counts>
+std::vector<FreeShare> freeBut(const NodeState& n, const Counts& counts) {
+  std::vector<FreeShare> free(static_cast<std::size_t>(n.share_devices));
+  for (std::size_t id = 0; id < free.size(); ++id) {
+    free[id] = {static_cast<int>(id), kWholeMilli, n.share_mib};
+  }
+  for (const DeviceState& d : n.devices) {
+    if (d.facts.id < 0 || d.facts.id >= n.share_devices) { continue; }
+    FreeShare& left = free[static_cast<std::size_t>(d.facts.id)];
+    for (const Holder& h : d.holders) {
+      if (counts(h.uid)) { take(left, counted(h.amount)); }
+    }
+    if (d.listed && !d.givable()) { take(left, {}); }
+  }
+  return free;
+}
+
+/// One node's devices as the kubelet has left them, and the shares on their way to each.
+class Prospect {
+ public:
+  Prospect(const NodeState& n, const model::Uid& self) : flights_(static_cast<std::size_t>(n.share_devices)) {
+    const auto isOnTheWay = [&](const model::Uid& uid) {
+      return std::any_of(n.in_flight.begin(), n.in_flight.end(),
+                         [&](const auto& flight) { return flight.uid == uid; });
+    };
+    settled_ = freeBut(n, [&](const model::Uid& uid) { return uid != self && !isOnTheWay(uid); });
+    for (auto it = n.in_flight.begin(); it != n.in_flight.end(); ++it) {
+      const auto next = std::next(it);
+      const bool overruled = next != n.in_flight.end() && next->uid == it->uid;
+      if (it->uid != self && !overruled) { add(it->picks); }
+    }
+  }
+
+  [[nodiscard]] bool isCertain(const SharePicks& wanted) {
+    if (unknown_) { return false; }
+    if (shares_.empty() && whole_ == 0) { return true; }
+    return enoughWhole(wanted) && ownHold(wanted) && othersHold(wanted);
+  }
+
+ private:
+  struct Share {
+    ContainerShare asked;
+    int id = 0;
+  };
+
+  [[nodiscard]] bool exists(int id) const { return id >= 0 && id < static_cast<int>(settled_.size()); }
+  static FreeShare& at(std::vector<FreeShare>& devices, int id) {
+    return devices[static_cast<std::size_t>(id)];
+  }
+
+  void add(const SharePicks& picks) {
+    for (const auto& [id, amount] : amountsOf(picks)) {
+      if (exists(id) && amount.shared) { flights_[static_cast<std::size_t>(id)].push_back(amount); }
+    }
+    for (const auto& pick : picks) {
+      whole_ += pick.asked.whole;
+      if (pick.asked.whole > 0 || pick.asked == ContainerShare{}) { continue; }
+      if (pick.ids.size() == 1 && exists(pick.ids[0])) {
+        shares_.push_back({pick.asked, pick.ids[0]});
+      } else {
+        unknown_ = true;
+      }
+    }
+  }
+
+  /// Could device `d`, with some of its flights landed, be picked for `asked` instead of `chosen`?
+  [[nodiscard]] bool mayBePreferred(const FreeShare& d, const ContainerShare& asked,
+                                    const FreeShare& chosen) const {
+    const auto& flights = flights_[static_cast<std::size_t>(d.id)];
+    if (flights.size() > kMostSubsets) { return true; }
+    for (std::uint32_t landed = 0; landed < (1U << flights.size()); ++landed) {
+      FreeShare left = d;
+      for (std::size_t i = 0; i < flights.size(); ++i) {
+        if ((landed >> i & 1U) != 0) { take(left, flights[i]); }
+      }
+      if (hasRoom(left, asked) && isTighter(left, chosen)) { return true; }
+    }
+    return false;
+  }
+  [[nodiscard]] bool isPicked(const std::vector<FreeShare>& devices, const ContainerShare& asked,
+                              int id) const {
+    const FreeShare& chosen = devices[static_cast<std::size_t>(id)];
+    return std::none_of(devices.begin(), devices.end(),
+                        [&](const FreeShare& d) { return d.id != id && mayBePreferred(d, asked, chosen); });
+  }
+
+  /// A device that was meant for a pod in flight may have been given to another one: what counts is how many are left.
+  [[nodiscard]] bool enoughWhole(const SharePicks& wanted) const {
+    std::int64_t asked = whole_;
+    for (const auto& pick : wanted) { asked += pick.asked.whole; }
+    return asked <= std::count_if(settled_.begin(), settled_.end(), isUntouched);
+  }
+
+  /// The pod's own containers, one after the other, get what was chosen.
+  [[nodiscard]] bool ownHold(const SharePicks& wanted) const {
+    std::vector<FreeShare> devices = settled_;
+    for (const auto& pick : wanted) {
+      if (pick.asked.whole > 0 || pick.ids.empty()) { continue; }
+      FreeShare& chosen = at(devices, pick.ids[0]);
+      if (whole_ > 0 && isUntouched(chosen)) { return false; }
+      if (!isPicked(devices, pick.asked, chosen.id)) { return false; }
+      take(chosen, {true, pick.asked.milli, pick.asked.mib});
+    }
+    return true;
+  }
+
+  /// Those in flight get what was chosen for them, this pod being one more of them.
+  [[nodiscard]] bool othersHold(const SharePicks& wanted) {
+    const auto untouched = [&](const Share& share) { return isUntouched(at(settled_, share.id)); };
+    const bool takes_whole =
+        std::any_of(wanted.begin(), wanted.end(), [](const auto& p) { return p.asked.whole > 0; });
+    if (takes_whole && std::any_of(shares_.begin(), shares_.end(), untouched)) { return false; }
+    const std::vector<Share> others = shares_;
+    add(wanted);
+    const auto keepsItsPick = [&](const Share& share, const FreeShare& d) {
+      return d.id == share.id || !mayBePreferred(d, share.asked, at(settled_, share.id));
+    };
+    const std::vector<DeviceShare> own = amountsOf(wanted);
+    return std::all_of(own.begin(), own.end(), [&](const DeviceShare& d) {
+      return std::all_of(others.begin(), others.end(),
+                         [&](const Share& share) { return keepsItsPick(share, at(settled_, d.id)); });
+    });
+  }
+
+  std::vector<FreeShare> settled_;
+  std::vector<std::vector<Amount>> flights_;  // by device, one for each pod
+  std::vector<Share> shares_;                 // of all pods in flight
+  std::int64_t whole_ = 0;                    // devices for whole ones in flight
+  bool unknown_ = false;                      // some takes a share of we do not know which
+};
+
+}  // namespace
+
+std::vector<FreeShare> freeShares(const NodeState& n, const model::Uid& self) {
+  return freeBut(n, [&](const model::Uid& uid) { return uid != self; });
+}
+
+std::vector<DeviceShare> amountsOf(const SharePicks& picks) {
+  std::map<int, Amount> sums;
+  for (const auto& pick : picks) {
+    for (const int id : pick.ids) {
+      const auto [sum, fresh] =
+          sums.try_emplace(id, Amount{pick.asked.whole == 0, pick.asked.milli, pick.asked.mib});
+      if (fresh) { continue; }
+      sum->second.shared = sum->second.shared && pick.asked.whole == 0;
+      sum->second.milli += pick.asked.milli;
+      sum->second.mib += pick.asked.mib;
+    }
+  }
+  std::vector<DeviceShare> out;
+  for (const auto& [id, amount] : sums) { out.push_back({id, amount.shared ? amount : Amount{}}); }
+  return out;
+}
+
+SharePicks picksOf(const std::vector<ContainerShare>& asked, const ShareChoice& choice) {
+  GS_CHECK(asked.size() == choice.size(), "{} containers, {} choices", asked.size(), choice.size());
+  SharePicks picks;
+  for (std::size_t i = 0; i < asked.size(); ++i) { picks.push_back({asked[i], choice[i]}); }
+  return picks;
+}
+
+Verdict<ShareChoice> fitShares(const NodeState& n, const PodRequest& r, const model::Uid& self) {
+  const auto refused = [](Reason reason, const char* detail = "") {
+    return tl::unexpected(Misfit{reason, detail, 0, 0});
+  };
+  if (r.quota && !passesQuota(n.node, *r.quota)) { return refused(Reason::ExceedsQuota); }
+  if (n.share_devices == 0) { return refused(Reason::NoGpu); }
+  if (n.enforcer != Enforcer::GpuManager) {
+    return refused(Reason::ManagedByOther, enforcerName(n.enforcer));
+  }
+  auto choice = tightestFit(freeShares(n, self), r.shares);
+  if (!choice) { return refused(Reason::TooFewFree); }
+  if (r.only_certain && !Prospect{n, self}.isCertain(picksOf(r.shares, *choice))) {
+    return refused(Reason::NotTakenYet);
+  }
+  return *std::move(choice);
+}
+
+}  // namespace gs::sched

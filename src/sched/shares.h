@@ -1,0 +1,42 @@
+// Shares of GPUs on nodes that gpu-manager manages: what is free there, what fits, and whether the choice is certain.
+//
+// Devices are those of the node's capacity (100 vcuda-core make one), ids from 0; all have the same part of its
+// vcuda-memory. Who holds a device otherwise (Exclusive, or Shared without amounts) leaves nothing of it.
+//
+// Certain: gpu-manager picks the device of a share itself when the kubelet takes the pod, by the rule of policy/tightest.h
+// over what it has given so far, and fails the pod when its pick is not the annotated one. Pods that were placed but not
+// taken yet are in flight (NodeState::in_flight); the kubelet may take them in any order. A choice is certain when
+// gpu-manager comes to it, and to those of all pods in flight, whichever of them it has taken by then. For containers of
+// whole GPUs it takes any untouched ones, whatever the annotation says: so no share is certain on an untouched device
+// beside those of other pods; a pod that asks for both in one has to be lucky, waiting would not help it. The check errs
+// towards not certain. Source: gpu-manager's allocator (docs/front-doors.md).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sched/node_state.h"
+#include "sched/policy/tightest.h"
+#include "sched/reason.h"
+
+namespace gs::sched {
+
+/// By id. `self`: what this uid holds counts as free.
+[[nodiscard]] std::vector<FreeShare> freeShares(const NodeState& node, const model::Uid& self = model::Uid{});
+
+/// The tightest choice, if there is one and it is certain (unless the request takes others too). Refuses as ExceedsQuota, NoGpu,
+/// ManagedByOther, TooFewFree or NotTakenYet, the first that applies, without numbers. Nothing else of a Vcuda request
+/// is looked at: its scheduler has.
+[[nodiscard]] Verdict<ShareChoice> fitShares(const NodeState& node, const PodRequest& request,
+                                             const model::Uid& self = model::Uid{});
+
+/// What of each device the pod gets, shares of one device added up; by id.
+struct DeviceShare {
+  int id = 0;
+  Amount amount;
+  friend bool operator==(const DeviceShare&, const DeviceShare&) = default;
+};
+[[nodiscard]] std::vector<DeviceShare> amountsOf(const SharePicks& picks);
+[[nodiscard]] SharePicks picksOf(const std::vector<ContainerShare>& asked, const ShareChoice& choice);
+
+}  // namespace gs::sched
