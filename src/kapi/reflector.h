@@ -75,6 +75,7 @@ class Reflector {
     const auto it = known_.find(key);
     return it != known_.end() && it->second.uid == uid;
   }
+  [[nodiscard]] model::Kind kind() const { return config_.kind; }
   [[nodiscard]] const std::string& ns() const { return config_.ns; }
   /// The last list of a kind of ours was answered 404: its CRD is missing. Listed again every 10 s; such a kind is empty.
   [[nodiscard]] bool absent() const { return absent_; }

@@ -8,30 +8,19 @@
 #include "model/annotations.h"
 
 namespace gs::scheduler {
-namespace {
-
-using model::Kind;
-
-std::size_t slot(Kind kind) { return static_cast<std::size_t>(kind); }
-
-}  // namespace
 
 void Barrier::reset() {
-  const auto next = next_;  // tokens of an earlier term are never used again
-  *this = Barrier{};
-  next_ = next;
-}
-
-void Barrier::ask(Kind kind, kapi::Effects& out) {
-  kapi::Call call = kapi::listObjects(kind, "", 1);
-  call.token = kapi::makeToken(kOwner, next_++);
-  asked_[slot(kind)] = call.token;
-  kinds_[slot(kind)] = Progress::Asked;
-  out.emplace_back(std::move(call));
+  kinds_.reset();
+  census_call_ = 0;  // tokens of an earlier term are never used again
+  page_size_ = kPage;
+  census_open_ = census_done_ = false;
+  complete_census_.reset();
+  census_due_.reset();
+  census_error_.clear();
 }
 
 void Barrier::askCensus(const std::string& continue_token, kapi::Effects& out) {
-  kapi::Call call = kapi::listObjects(Kind::Lease, "", page_size_, continue_token,
+  kapi::Call call = kapi::listObjects(model::Kind::Lease, "", page_size_, continue_token,
                                       fmt::format("{}=true", model::kManagedLabel));
   call.token = kapi::makeToken(kOwner, next_++);
   census_call_ = call.token;
@@ -41,14 +30,14 @@ void Barrier::askCensus(const std::string& continue_token, kapi::Effects& out) {
 
 void Barrier::start(kapi::Effects& out) {
   reset();
-  for (const Kind kind : kCaughtUpKinds) { ask(kind, out); }
+  kinds_.start(out);
   startCensus(out);
 }
 
 void Barrier::startCensus(kapi::Effects& out) {
   census_ = {};
   census_open_ = true;
-  census_failed_ = false;
+  census_due_.reset();
   askCensus("", out);
 }
 
@@ -60,12 +49,11 @@ void Barrier::censusPage(const kapi::Outcome& outcome, Mono now, kapi::Effects& 
     return;
   }
   if (outcome.fate != kapi::Fate::Applied) {
-    errors_[slot(Kind::Lease)] = fmt::format("cannot list leases: {} {}", outcome.http, outcome.message);
-    census_failed_ = true;
-    retry(outcome, now);
+    census_error_ = fmt::format("cannot list leases: {} {}", outcome.http, outcome.message);
+    census_due_ = now + std::max(engine::CatchUp::kRetry, outcome.retry_after);
     return;
   }
-  errors_[slot(Kind::Lease)].clear();
+  census_error_.clear();
   if (census_.revision == 0) { census_.revision = outcome.list_revision; }
   for (const auto& item : outcome.items) {
     if (const auto* lease = std::get_if<model::Ptr<model::Lease>>(&item)) {
@@ -81,72 +69,34 @@ void Barrier::censusPage(const kapi::Outcome& outcome, Mono now, kapi::Effects& 
   complete_census_ = std::exchange(census_, {});
 }
 
-/// All that failed is asked again together, at the latest of the times.
-void Barrier::retry(const kapi::Outcome& outcome, Mono now) {
-  const Mono at = now + std::max(kRetry, outcome.retry_after);
-  due_ = due_ ? std::max(*due_, at) : at;
-}
-
-void Barrier::kindListed(Kind kind, const kapi::Outcome& outcome, Mono now) {
-  if (outcome.fate == kapi::Fate::Applied) {
-    kinds_[slot(kind)] = Progress::Catching;
-    errors_[slot(kind)].clear();
-    catch_ups_.push_back({kind, outcome.list_revision});
-  } else if (outcome.http == 404 && kapi::mayBeAbsent(kind)) {
-    kinds_[slot(kind)] = Progress::Done;
-    errors_[slot(kind)].clear();
-  } else {
-    errors_[slot(kind)] =
-        fmt::format("cannot list {}: {} {}", kapi::kindInfo(kind).resource, outcome.http, outcome.message);
-    kinds_[slot(kind)] = Progress::Failed;
-    retry(outcome, now);
-  }
-}
-
 void Barrier::handle(const kapi::Outcome& outcome, Mono now, kapi::Effects& out) {
   if (outcome.token == census_call_) {
     censusPage(outcome, now, out);
-    return;
-  }
-  for (const Kind kind : kCaughtUpKinds) {
-    if (asked_[slot(kind)] == outcome.token && kinds_[slot(kind)] == Progress::Asked) {
-      kindListed(kind, outcome, now);
-    }
+  } else {
+    kinds_.handle(outcome, now);
   }
 }
 
 void Barrier::tick(Mono now, kapi::Effects& out) {
-  if (!due_ || *due_ > now) { return; }
-  due_.reset();
-  for (const Kind kind : kCaughtUpKinds) {
-    if (kinds_[slot(kind)] == Progress::Failed) { ask(kind, out); }
-  }
-  if (census_failed_) { startCensus(out); }
-}
-
-void Barrier::caughtUp(Kind kind) {
-  if (kinds_[slot(kind)] == Progress::Catching) { kinds_[slot(kind)] = Progress::Done; }
+  kinds_.tick(now, out);
+  if (census_due_ && *census_due_ <= now) { startCensus(out); }
 }
 
 std::string Barrier::error() const {
-  const auto it = std::find_if(errors_.begin(), errors_.end(), [](const auto& e) { return !e.empty(); });
-  return it == errors_.end() ? "" : *it;
+  auto failed = kinds_.error();
+  return failed.empty() ? census_error_ : failed;
 }
 
-bool Barrier::done() const {
-  return census_done_ && std::all_of(std::begin(kCaughtUpKinds), std::end(kCaughtUpKinds),
-                                     [this](Kind k) { return kinds_[slot(k)] == Progress::Done; });
+std::optional<Mono> Barrier::nextDue() const {
+  const auto kinds = kinds_.nextDue();
+  return kinds && census_due_ ? std::min(*kinds, *census_due_) : kinds ? kinds : census_due_;
 }
 
 std::string Barrier::trouble() const {
   if (done()) { return ""; }
   if (auto failed = error(); !failed.empty()) { return failed; }
-  for (const Kind kind : kCaughtUpKinds) {
-    if (kinds_[slot(kind)] != Progress::Done) {
-      return fmt::format("{} have not caught up yet", kapi::kindInfo(kind).resource);
-    }
-  }
-  return "leases were not listed yet";
+  const auto behind = kinds_.trouble();
+  return behind.empty() ? "leases were not listed yet" : behind;
 }
 
 }  // namespace gs::scheduler

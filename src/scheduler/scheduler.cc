@@ -21,17 +21,12 @@ constexpr Duration kRecordEvery = std::chrono::seconds{10};
 constexpr Duration kBoundUnseen = std::chrono::seconds{10};
 constexpr int kSweepStep = 1000;  // pods reviewed per event
 
-constexpr Kind kWatched[] = {Kind::Pod, Kind::Node, Kind::GpuClaim, Kind::GpuNodeStatus, Kind::Lease};
-
-kapi::Reflector makeReflector(Kind kind, const Config& config, Rng& rng) {
-  kapi::Reflector::Config c;
-  c.kind = kind;
-  c.owner = static_cast<std::uint8_t>(1 + static_cast<int>(kind));
-  if (kind == Kind::Lease) {
-    c.ns = config.lease_namespace;
-    c.selector = std::string{model::kManagedLabel} + "=true";
-  }
-  return {c, Rng{rng.next()}};
+std::vector<engine::Feed::Source> watched(const Config& config) {
+  return {{Kind::Pod, "", ""},
+          {Kind::Node, "", ""},
+          {Kind::GpuClaim, "", ""},
+          {Kind::GpuNodeStatus, "", ""},
+          {Kind::Lease, config.lease_namespace, std::string{model::kManagedLabel} + "=true"}};
 }
 
 }  // namespace
@@ -52,87 +47,36 @@ Scheduler::Scheduler(Config config, Rng rng)
                [this](const model::Uid& uid) {
                  const Grant* g = grantOf(uid);
                  return g != nullptr && reserved(*g);
-               }}} {
-  for (const Kind kind : kWatched) { reflectors_.push_back(makeReflector(kind, config_, rng_)); }
-}
+               }}},
+      feed_{engine_, watched(config_), rng_} {}
 
 kapi::Effects Scheduler::start(Now now) {
   now_ = now;
-  for (std::size_t i = 0; i < reflectors_.size(); ++i) {
-    reflect(reflectors_[i], kWatched[i], reflectors_[i].start(now));
-  }
+  feed_.start(now, out_);
+  fed();
   wakeAtNextDue();
   return std::exchange(out_, {});
 }
 
-void Scheduler::reflect(kapi::Reflector& reflector, Kind kind, kapi::Reflector::Output output) {
-  for (auto& effect : output.effects) { out_.push_back(std::move(effect)); }
-  for (const auto& change : output.changes) { engine_.apply(change, now_.mono); }
-  if (output.went_back) { historyWentBack(kind); }
-  if (output.listed_at) { forgetUnlisted(reflector, kind, *output.listed_at); }
-  if (!output.synced_now && !reflector.absent()) {
-    // nothing new about what is complete
-  } else if (std::all_of(reflectors_.begin(), reflectors_.end(),
-                         [](const auto& r) { return r.synced() || r.absent(); })) {
-    engine_.synced(now_.mono);
-  }
-  if (output.caught_up_now) { barrier_.caughtUp(kind); }
-}
-
-/// The API server was restored from a backup, say. All that we know may be wrong, and revisions mean nothing any more.
-void Scheduler::historyWentBack(Kind kind) {
-  failure_ = fmt::format(
-      "the API server's history of {} went back in time (restored from a backup?); restart this process",
-      kapi::kindInfo(kind).resource);
-  log(kapi::Level::Error, failure_, {});
-  taking_ = false;
-  if (phase_ != Phase::Standby) { lose(); }
-}
-
-/// The answers to our own calls may have brought objects that the watch never did; a list without them says that they went.
-void Scheduler::forgetUnlisted(const kapi::Reflector& reflector, Kind kind, model::Revision listed_at) {
-  if (kind == Kind::Pod) {
-    std::vector<model::Uid> gone;
-    for (const auto& [uid, pod] : engine_.cache().pods()) {
-      if (pod->revision <= listed_at && !reflector.knows(pod->key, uid)) { gone.push_back(uid); }
-    }
-    for (const auto& uid : gone) { engine_.podGone(uid, now_.mono); }
-  } else if (kind == Kind::Lease) {
-    std::vector<std::pair<model::ObjectKey, model::Uid>> gone;
-    for (const auto& [key, lease] : engine_.cache().leases()) {
-      if (key.ns == reflector.ns() && lease->revision <= listed_at && !reflector.knows(key, lease->uid)) {
-        gone.emplace_back(key, lease->uid);
-      }
-    }
-    for (const auto& [key, uid] : gone) { engine_.leaseGone(key, uid, listed_at); }
+/// What the feed has to say besides the changes that it brought.
+void Scheduler::fed() {
+  for (const Kind kind : feed_.takeCaughtUp()) { barrier_.caughtUp(kind); }
+  if (!failure().empty() && (taking_ || phase_ != Phase::Standby)) {
+    log(kapi::Level::Error, failure(), {});
+    taking_ = false;
+    if (phase_ != Phase::Standby) { lose(); }
   }
 }
 
 kapi::Effects Scheduler::handle(const Event& event, Now now) {
   now_ = now;
-  const auto reflectorOf = [this](kapi::Token token) -> kapi::Reflector* {
-    const int kind = kapi::tokenOwner(token) - 1;
-    for (std::size_t i = 0; i < reflectors_.size(); ++i) {
-      if (static_cast<int>(kWatched[i]) == kind) { return &reflectors_[i]; }
-    }
-    return nullptr;
-  };
-  const auto kindOf = [](kapi::Token token) { return static_cast<Kind>(kapi::tokenOwner(token) - 1); };
-  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
-    const auto owner = kapi::tokenOwner(outcome->token);
-    auto* reflector = owner >= 1 && owner <= model::kKinds ? reflectorOf(outcome->token) : nullptr;
-    if (reflector != nullptr) {
-      reflect(*reflector, kindOf(outcome->token), reflector->handle(*outcome, now));
-    } else {
-      route(*outcome);
-    }
-  } else if (const auto* watch = std::get_if<kapi::WatchEvent>(&event)) {
-    if (auto* r = reflectorOf(watch->stream)) { reflect(*r, kindOf(watch->stream), r->handle(*watch, now)); }
-  } else if (const auto* ended = std::get_if<kapi::WatchEnded>(&event)) {
-    if (auto* r = reflectorOf(ended->stream)) { reflect(*r, kindOf(ended->stream), r->handle(*ended, now)); }
+  if (feed_.handle(event, now, out_)) {
+    fed();
+  } else if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
+    route(*outcome);
   } else if (const auto* leadership = std::get_if<kapi::Leadership>(&event)) {
     led(*leadership);
-  } else {
+  } else if (std::holds_alternative<kapi::TimerDue>(event)) {
     tick();
   }
   settle();
@@ -208,11 +152,8 @@ void Scheduler::led(const kapi::Leadership& leadership) {
 
 /// What the barrier will wait for longest is begun: a second watch of each kind.
 void Scheduler::expectBarrier() {
-  for (std::size_t i = 0; i < reflectors_.size(); ++i) {
-    if (std::count(std::begin(kCaughtUpKinds), std::end(kCaughtUpKinds), kWatched[i]) > 0) {
-      reflect(reflectors_[i], kWatched[i], reflectors_[i].expectCatchUp(now_));
-    }
-  }
+  feed_.expectCatchUp(barrier_.caughtUpKinds(), now_, out_);
+  fed();
 }
 
 void Scheduler::begin() {
@@ -315,9 +256,8 @@ void Scheduler::statusRevisionTold(const kapi::Outcome& outcome) {
 }
 
 void Scheduler::tick() {
-  for (std::size_t i = 0; i < reflectors_.size(); ++i) {
-    reflect(reflectors_[i], kWatched[i], reflectors_[i].tick(now_));
-  }
+  feed_.tick(now_, out_);
+  fed();
   engine_.tick(now_.mono);
   if (phase_ == Phase::Standby) { return; }
   barrier_.tick(now_.mono, out_);
@@ -382,11 +322,8 @@ void Scheduler::settle() {
   askStatusRevision();
   if (auto census = barrier_.takeCensus()) { takeCensus(*census); }
   for (const auto& want : barrier_.takeCatchUps()) {
-    for (std::size_t i = 0; i < reflectors_.size(); ++i) {
-      if (kWatched[i] == want.kind) {
-        reflect(reflectors_[i], want.kind, reflectors_[i].catchUp(want.revision, now_));
-      }
-    }
+    feed_.catchUp(want.kind, want.revision, now_, out_);
+    fed();
   }
   if (phase_ != Phase::Standby) {
     record_.tick(now_.mono, out_);
@@ -487,18 +424,7 @@ bool Scheduler::underWay() const {
 Readiness Scheduler::readiness() const {
   Readiness r;
   r.leading = phase_ == Phase::Leading;
-  bool ok = true;
-  for (std::size_t i = 0; i < reflectors_.size(); ++i) {
-    const auto& reflector = reflectors_[i];
-    const std::string name = fmt::format("cache/{}", kapi::kindInfo(kWatched[i]).resource);
-    const bool fine = reflector.synced() || reflector.absent();
-    ok &= fine;
-    r.checks.emplace_back(name, fine
-                                    ? (reflector.absent()            ? "ok (not served by the API server)"
-                                       : reflector.trouble().empty() ? "ok"
-                                                                     : "ok, but " + reflector.trouble())
-                                    : (reflector.trouble().empty() ? "not listed yet" : reflector.trouble()));
-  }
+  bool ok = feed_.check(r.checks);
   const char* role = phase_ == Phase::Standby   ? "standby"
                      : phase_ == Phase::Leading ? "leader"
                                                 : "leader, recovering";

@@ -10,7 +10,7 @@
 //   ended                          -> its leases are deleted once its devices are drained (design 3.9)
 // A standby applies all events and decides nothing; a new leader decides after the barrier (barrier.h, lease_record.h).
 // Writes are sent guarded (kapi/call.h); after a loss of leadership everything under way is dropped and its outcomes ignored.
-// One thread. Tokens: 0 own, 1..7 reflectors, 20.. the parts.
+// One thread. Tokens: 0 own, 1..7 the feed's, 20.. the parts.
 #pragma once
 
 #include <array>
@@ -24,8 +24,8 @@
 
 #include "base/random.h"
 #include "engine/engine.h"
+#include "engine/feed.h"
 #include "kapi/event.h"
-#include "kapi/reflector.h"
 #include "sched/doors/door.h"
 #include "scheduler/barrier.h"
 #include "scheduler/claim_status.h"
@@ -60,7 +60,7 @@ class Scheduler {
 
   [[nodiscard]] Readiness readiness() const;
   /// Why this process can do nothing more and must be restarted; "" while it can. It has stopped writing then.
-  [[nodiscard]] const std::string& failure() const { return failure_; }
+  [[nodiscard]] const std::string& failure() const { return feed_.failure(); }
   [[nodiscard]] bool leading() const { return phase_ == Phase::Leading; }
   [[nodiscard]] const engine::Engine& engine() const { return engine_; }
   [[nodiscard]] sched::Queue::Sizes pending() const { return queue_sizes_; }
@@ -99,9 +99,7 @@ class Scheduler {
 
   // scheduler.cc: events in, effects out, leadership
   void route(const kapi::Outcome& outcome);
-  void reflect(kapi::Reflector& reflector, model::Kind kind, kapi::Reflector::Output output);
-  void historyWentBack(model::Kind kind);
-  void forgetUnlisted(const kapi::Reflector& reflector, model::Kind kind, model::Revision listed_at);
+  void fed();
   void led(const kapi::Leadership& leadership);
   void begin();
   void expectBarrier();
@@ -199,7 +197,6 @@ class Scheduler {
   Config config_;
   Rng rng_;
   engine::Engine engine_;
-  std::vector<kapi::Reflector> reflectors_;
   Barrier barrier_;
   LeaseRecord record_;
   LeaseDesk desk_;
@@ -207,6 +204,7 @@ class Scheduler {
   EventSender events_;
   Reporter reporter_;
   ClaimStatusWriter claims_;
+  engine::Feed feed_;
 
   Phase phase_ = Phase::Standby;
   std::uint64_t term_ = 0;
@@ -240,7 +238,6 @@ class Scheduler {
   Mono next_census_{};
   Mono next_record_{};
   Mono prove_at_{};
-  std::string failure_;
   std::string trouble_;  // why we do not decide yet, as last logged
   std::uint64_t next_ = 1;
   Now now_{};

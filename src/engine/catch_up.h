@@ -1,0 +1,67 @@
+// Are the caches up to date? For each kind a list with limit=1, whose resourceVersion R its reflector must reach (design
+// 3.5). A pure machine, run once per term of leadership. Failed calls are made again after a second, or when the server
+// said. A kind whose CRD is missing (404) has nothing to catch up with. One thread; tokens carry the owner that it is given.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kapi/call.h"
+#include "model/object.h"
+
+namespace gs::engine {
+
+class CatchUp {
+ public:
+  static constexpr Duration kRetry = std::chrono::seconds{1};
+
+  struct Want {
+    model::Kind kind{};
+    model::Revision revision = 0;
+  };
+
+  /// `first`: where its tokens begin to count, for an owner that has tokens of its own.
+  CatchUp(std::uint8_t owner, std::vector<model::Kind> kinds, std::uint64_t first = 1)
+      : owner_{owner}, kinds_{std::move(kinds)}, next_{first} {}
+
+  void start(kapi::Effects& out);
+  void handle(const kapi::Outcome& outcome, Mono now);
+  void tick(Mono now, kapi::Effects& out);
+  /// Its reflector reached what was wanted.
+  void caughtUp(model::Kind kind);
+  void reset();
+
+  /// For the reflectors.
+  [[nodiscard]] std::vector<Want> takeWants() { return std::exchange(wants_, {}); }
+  [[nodiscard]] bool done() const;
+  /// A call that failed and has not gone through since; "" none.
+  [[nodiscard]] std::string error() const;
+  /// What is missing; "" when done.
+  [[nodiscard]] std::string trouble() const;
+  [[nodiscard]] std::optional<Mono> nextDue() const { return due_; }
+  [[nodiscard]] const std::vector<model::Kind>& kinds() const { return kinds_; }
+
+ private:
+  enum class Progress : std::uint8_t { Idle, Asked, Failed, Catching, Done };
+  struct State {
+    Progress progress = Progress::Idle;
+    kapi::Token asked = 0;
+    std::string error;  // why the last list failed
+  };
+  State& of(model::Kind kind) { return states_[static_cast<std::size_t>(kind)]; }
+  [[nodiscard]] const State& of(model::Kind kind) const { return states_[static_cast<std::size_t>(kind)]; }
+  void ask(model::Kind kind, kapi::Effects& out);
+  void listed(model::Kind kind, const kapi::Outcome& outcome, Mono now);
+
+  std::uint8_t owner_;
+  std::vector<model::Kind> kinds_;
+  std::array<State, model::kKinds> states_{};
+  std::vector<Want> wants_;
+  std::optional<Mono> due_;
+  std::uint64_t next_;
+};
+
+}  // namespace gs::engine

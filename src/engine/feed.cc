@@ -1,0 +1,128 @@
+#include "engine/feed.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+
+#include "kapi/paths.h"
+
+namespace gs::engine {
+namespace {
+
+using model::Kind;
+
+std::uint8_t ownerOf(Kind kind) { return static_cast<std::uint8_t>(1 + static_cast<int>(kind)); }
+
+kapi::Reflector makeReflector(const Feed::Source& source, Rng& rng) {
+  kapi::Reflector::Config c;
+  c.kind = source.kind;
+  c.owner = ownerOf(source.kind);
+  c.ns = source.ns;
+  c.selector = source.selector;
+  return {c, Rng{rng.next()}};
+}
+
+}  // namespace
+
+Feed::Feed(Engine& engine, const std::vector<Source>& sources, Rng& rng) : engine_{engine} {
+  for (const Source& source : sources) {
+    reflectors_[static_cast<std::size_t>(source.kind)] = makeReflector(source, rng);
+  }
+}
+
+kapi::Reflector* Feed::find(Kind kind) {
+  auto& reflector = reflectors_[static_cast<std::size_t>(kind)];
+  return reflector ? &*reflector : nullptr;
+}
+
+bool Feed::complete() const {
+  return std::all_of(reflectors_.begin(), reflectors_.end(),
+                     [](const auto& r) { return !r || r->synced() || r->absent(); });
+}
+
+void Feed::take(Kind kind, kapi::Reflector::Output output, Now now, kapi::Effects& out) {
+  kapi::Reflector& reflector = *find(kind);
+  for (auto& effect : output.effects) { out.push_back(std::move(effect)); }
+  for (const auto& change : output.changes) { engine_.apply(change, now.mono); }
+  if (output.went_back) {
+    failure_ = fmt::format(
+        "the API server's history of {} went back in time (restored from a backup?); restart this process",
+        kapi::kindInfo(kind).resource);
+  }
+  if (output.listed_at) { forgetUnlisted(reflector, kind, *output.listed_at, now); }
+  if ((output.synced_now || reflector.absent()) && complete()) { engine_.synced(now.mono); }
+  if (output.caught_up_now) { caught_up_.push_back(kind); }
+}
+
+/// The answers to our own calls may have brought objects that the watch never did; a list without them says that they went.
+void Feed::forgetUnlisted(const kapi::Reflector& reflector, Kind kind, model::Revision listed_at, Now now) {
+  if (kind == Kind::Pod) {
+    std::vector<model::Uid> gone;
+    for (const auto& [uid, pod] : engine_.cache().pods()) {
+      if (pod->revision <= listed_at && !reflector.knows(pod->key, uid)) { gone.push_back(uid); }
+    }
+    for (const auto& uid : gone) { engine_.podGone(uid, now.mono); }
+  } else if (kind == Kind::Lease) {
+    std::vector<std::pair<model::ObjectKey, model::Uid>> gone;
+    for (const auto& [key, lease] : engine_.cache().leases()) {
+      if (key.ns == reflector.ns() && lease->revision <= listed_at && !reflector.knows(key, lease->uid)) {
+        gone.emplace_back(key, lease->uid);
+      }
+    }
+    for (const auto& [key, uid] : gone) { engine_.leaseGone(key, uid, listed_at); }
+  }
+}
+
+void Feed::start(Now now, kapi::Effects& out) {
+  for (auto& reflector : reflectors_) {
+    if (reflector) { take(reflector->kind(), reflector->start(now), now, out); }
+  }
+}
+
+bool Feed::handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out) {
+  const auto give = [&](kapi::Token token, const auto& what) {
+    const int kind = kapi::tokenOwner(token) - 1;
+    if (kind < 0 || kind >= model::kKinds) { return false; }
+    if (auto* reflector = find(static_cast<Kind>(kind))) {
+      take(reflector->kind(), reflector->handle(what, now), now, out);
+    }
+    return true;
+  };
+  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) { return give(outcome->token, *outcome); }
+  if (const auto* watch = std::get_if<kapi::WatchEvent>(&event)) { return give(watch->stream, *watch); }
+  if (const auto* ended = std::get_if<kapi::WatchEnded>(&event)) { return give(ended->stream, *ended); }
+  return false;
+}
+
+void Feed::tick(Now now, kapi::Effects& out) {
+  for (auto& reflector : reflectors_) {
+    if (reflector) { take(reflector->kind(), reflector->tick(now), now, out); }
+  }
+}
+
+void Feed::expectCatchUp(const std::vector<Kind>& kinds, Now now, kapi::Effects& out) {
+  for (auto& reflector : reflectors_) {
+    if (reflector && std::count(kinds.begin(), kinds.end(), reflector->kind()) > 0) {
+      take(reflector->kind(), reflector->expectCatchUp(now), now, out);
+    }
+  }
+}
+
+void Feed::catchUp(Kind kind, model::Revision revision, Now now, kapi::Effects& out) {
+  if (auto* reflector = find(kind)) { take(kind, reflector->catchUp(revision, now), now, out); }
+}
+
+bool Feed::check(std::vector<std::pair<std::string, std::string>>& checks) const {
+  for (const auto& reflector : reflectors_) {
+    if (!reflector) { continue; }
+    const bool fine = reflector->synced() || reflector->absent();
+    const std::string& trouble = reflector->trouble();
+    checks.emplace_back(fmt::format("cache/{}", kapi::kindInfo(reflector->kind()).resource),
+                        !fine                 ? (trouble.empty() ? "not listed yet" : trouble)
+                        : reflector->absent() ? "ok (not served by the API server)"
+                        : trouble.empty()     ? "ok"
+                                              : "ok, but " + trouble);
+  }
+  return complete();
+}
+
+}  // namespace gs::engine

@@ -1,0 +1,57 @@
+// What feeds the engine: a reflector for each kind that is watched. A pure machine, a part of its component's.
+//
+// Changes go to the engine as they come. What a component has to know besides is taken from here: that a kind caught up, that
+// the API server's history went back. Tokens: 1 + the kind's number. One thread; the engine must outlive it.
+#pragma once
+
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "engine/engine.h"
+#include "kapi/call.h"
+#include "kapi/reflector.h"
+
+namespace gs::engine {
+
+class Feed {
+ public:
+  struct Source {
+    model::Kind kind{};
+    std::string ns;        // "" all namespaces
+    std::string selector;  // labelSelector, "" none
+  };
+  Feed(Engine& engine, const std::vector<Source>& sources, Rng& rng);
+
+  void start(Now now, kapi::Effects& out);
+  /// False: it is no event of these reflectors.
+  bool handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out);
+  void tick(Now now, kapi::Effects& out);
+
+  /// See Reflector. Kinds that are not watched have nothing to catch up with, and are not said to have.
+  void expectCatchUp(const std::vector<model::Kind>& kinds, Now now, kapi::Effects& out);
+  void catchUp(model::Kind kind, model::Revision revision, Now now, kapi::Effects& out);
+  [[nodiscard]] std::vector<model::Kind> takeCaughtUp() { return std::exchange(caught_up_, {}); }
+
+  /// Why nothing that is known can be trusted any more (restored from a backup, say): the process must start anew. "" else.
+  [[nodiscard]] const std::string& failure() const { return failure_; }
+
+  /// "cache/pods" -> "ok" or why not. True: everything is listed, or not served.
+  bool check(std::vector<std::pair<std::string, std::string>>& checks) const;
+
+ private:
+  kapi::Reflector* find(model::Kind kind);
+  void take(model::Kind kind, kapi::Reflector::Output output, Now now, kapi::Effects& out);
+  void forgetUnlisted(const kapi::Reflector& reflector, model::Kind kind, model::Revision listed_at, Now now);
+  [[nodiscard]] bool complete() const;
+
+  Engine& engine_;
+  std::array<std::optional<kapi::Reflector>, model::kKinds> reflectors_;  // by kind
+  std::vector<model::Kind> caught_up_;
+  std::string failure_;
+};
+
+}  // namespace gs::engine
