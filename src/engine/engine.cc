@@ -190,6 +190,7 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
   if (any.is_agent && any.bound()) { drain_.agentChanged(any.node, uid, !over, any.ready, now); }
   derive(uid);
   touch(uid);
+  if (notes_shares_ && !any.vcuda.empty()) { touched_shares_.insert(uid); }
   touchClaimOf(any);
 }
 
@@ -222,6 +223,7 @@ void Engine::podGone(const model::Uid& uid, Mono now) {
     podChanged(before, nullptr, now);
   } else {
     touch(uid);
+    if (notes_shares_) { touched_shares_.insert(uid); }
   }
   if (!endIsKnown(uid)) { assumeEnded(uid, now); }
 }

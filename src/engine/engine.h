@@ -20,6 +20,7 @@
 
 #include "engine/cache.h"
 #include "engine/drain.h"
+#include "model/quota.h"
 #include "sched/decider.h"
 #include "sched/keep_away.h"
 #include "sched/ledger.h"
@@ -79,6 +80,14 @@ class Engine {
   /// Claims whose spec or whose pods changed, since the last call.
   [[nodiscard]] std::set<model::ObjectKey> takeTouchedClaims() { return std::exchange(touched_claims_, {}); }
   void forgetTouched();
+  /// As takeTouched(), of pods that ask for shares (and of such as only their callers knew), for the extender: from
+  /// noteShares() on.
+  void noteShares() { notes_shares_ = true; }
+  [[nodiscard]] std::set<model::Uid> takeTouchedShares() { return std::exchange(touched_shares_, {}); }
+
+  /// The quotas of GPUs that bind pods of every door; nullptr: none were given. Outlived by what is made of them.
+  void setQuotas(std::optional<model::Quotas> quotas) { quotas_ = std::move(quotas); }
+  [[nodiscard]] const model::Quotas* quotas() const { return quotas_ ? &*quotas_ : nullptr; }
 
  private:
   struct Hold {
@@ -132,6 +141,9 @@ class Engine {
   std::vector<model::Uid>
       touched_;  // as they came: a list of all pods would pay for order that nobody asks for
   std::set<model::ObjectKey> touched_claims_;
+  bool notes_shares_ = false;
+  std::set<model::Uid> touched_shares_;
+  std::optional<model::Quotas> quotas_;
 };
 
 }  // namespace gs::engine

@@ -151,6 +151,17 @@ Call fencePod(const model::ObjectKey& key, const model::Uid& uid, const std::str
   return call;
 }
 
+Call annotatePod(const model::Pod& pod, const std::map<std::string, std::string>& set,
+                 const std::vector<std::string>& remove) {
+  Call call = callTo(Verb::MergePatch, Kind::Pod, pod.key, "status");
+  Value& metadata = call.body.child("metadata");
+  setPreconditions(metadata, pod.uid, pod.revision);
+  Value& annotations = metadata.child("annotations");
+  for (const auto& key : remove) { annotations.set(key, nullptr); }
+  for (const auto& [key, value] : set) { annotations.set(key, value); }
+  return call;
+}
+
 Call setUnschedulable(const model::Pod& pod, const std::string& reason, const std::string& message,
                       Wall now) {
   Call call = callTo(Verb::StrategicPatch, Kind::Pod, pod.key, "status");

@@ -23,6 +23,9 @@ namespace gs::kapi {
                            const std::map<std::string, std::string>& annotations);
 /// PATCH pods/p/status (merge) with the uid, setting gpu.scheduling/fence.
 [[nodiscard]] Call fencePod(const model::ObjectKey& key, const model::Uid& uid, const std::string& value);
+/// PATCH pods/p/status (merge) with the uid and the resourceVersion of `pod`: sets and removes annotations.
+[[nodiscard]] Call annotatePod(const model::Pod& pod, const std::map<std::string, std::string>& set,
+                               const std::vector<std::string>& remove);
 /// PATCH pods/p/status (strategic) with the uid: condition PodScheduled=False.
 [[nodiscard]] Call setUnschedulable(const model::Pod& pod, const std::string& reason,
                                     const std::string& message, Wall now);

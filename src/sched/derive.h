@@ -8,8 +8,8 @@ namespace gs::sched {
 /// whole, topology, healthy, unknown, held, from the devices and agent_stale. Without a pool the topology is
 /// nobody else's.
 void deriveDevices(NodeState& n, TopologyPool* pool);
-/// share_devices and share_mib, from the enforcer and the capacity.
-void deriveShares(NodeState& n);
+/// enforcer, share_devices and share_mib, from the node's facts.
+void deriveFacts(NodeState& n);
 /// free_devices, free_milli and free_mib, from all others.
 void deriveFree(NodeState& n);
 

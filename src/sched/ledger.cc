@@ -24,18 +24,6 @@ Amount amountOf(const Holder& h) {
   return {};
 }
 
-/// The label gpu.scheduling/enforcer (model/annotations.h), or what the node looks like.
-Enforcer enforcerOf(const NodeState& n) {
-  if (const auto it = n.node.labels.find("gpu.scheduling/enforcer"); it != n.node.labels.end()) {
-    for (const Enforcer e :
-         {Enforcer::Agent, Enforcer::Kubelet, Enforcer::GpuManager, Enforcer::Hami, Enforcer::Gpushare}) {
-      if (it->second == enforcerName(e)) { return e; }
-    }
-  }
-  if (n.node.vcuda_core_capacity > 0) { return Enforcer::GpuManager; }
-  return n.has_status ? Enforcer::Agent : Enforcer::Kubelet;
-}
-
 /// Differ they only in what no decision looks at?
 bool sameForDecisions(const model::Node& a, const model::Node& b) {
   return a.unschedulable == b.unschedulable && a.ready == b.ready &&
@@ -165,8 +153,7 @@ void Ledger::changed(NodeIndex i) {
 }
 
 void Ledger::factsChanged(NodeIndex i) {
-  nodes_[i]->enforcer = enforcerOf(*nodes_[i]);
-  deriveShares(*nodes_[i]);
+  deriveFacts(*nodes_[i]);
   changed(i);
   nodes_[i]->facts_version = version_;
 }

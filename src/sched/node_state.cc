@@ -57,7 +57,24 @@ void deriveDevices(NodeState& n, TopologyPool* pool) {
   }
 }
 
-void deriveShares(NodeState& n) {
+namespace {
+
+/// The label gpu.scheduling/enforcer (model/annotations.h), or what the node looks like.
+Enforcer enforcerOf(const NodeState& n) {
+  if (const auto it = n.node.labels.find("gpu.scheduling/enforcer"); it != n.node.labels.end()) {
+    for (const Enforcer e :
+         {Enforcer::Agent, Enforcer::Kubelet, Enforcer::GpuManager, Enforcer::Hami, Enforcer::Gpushare}) {
+      if (it->second == enforcerName(e)) { return e; }
+    }
+  }
+  if (n.node.vcuda_core_capacity > 0) { return Enforcer::GpuManager; }
+  return n.has_status ? Enforcer::Agent : Enforcer::Kubelet;
+}
+
+}  // namespace
+
+void deriveFacts(NodeState& n) {
+  n.enforcer = enforcerOf(n);
   constexpr std::int64_t kMostMemory = std::int64_t{1} << 40;  // in vcuda-memory
   n.share_devices = n.share_mib = 0;
   const std::int64_t devices = n.node.vcuda_core_capacity / model::kVcudaCoresPerGpu;

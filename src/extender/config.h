@@ -1,0 +1,26 @@
+// What the extender component is told at start.
+#pragma once
+
+#include "base/clock.h"
+#include "model/quota.h"
+
+namespace gs::extender {
+
+struct Config {
+  /// --compat=strict: a pod that has annotations of an earlier call is an error, 150 cores are one GPU, quota counts bound
+  /// pods only, and choices that are not certain are given.
+  bool strict = false;
+  bool quota = false;  // a table of quotas is to be read before pods are placed
+  model::QuotaLabels labels{};
+  /// A caller is told that its pod's annotations could not be written yet. Schedulers wait for 5 s by default.
+  Duration answer_within = std::chrono::seconds{4};
+};
+
+// When a reservation ends (design 3.13).
+inline constexpr Duration kGivenUpAfter =
+    std::chrono::seconds{10};  // since its scheduler wrote PodScheduled=False
+inline constexpr Duration kForgottenAfter = std::chrono::minutes{15};
+/// Volcano without allocateFunc: another node is not offered to the pod for so long.
+inline constexpr Duration kHeldForPredicate = std::chrono::seconds{5};
+
+}  // namespace gs::extender

@@ -1,0 +1,376 @@
+// Questions: who is asked for what, and which node it gets. What comes of it is in grants.cc.
+#include "extender/extender.h"
+
+#include <fmt/format.h>
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "kapi/write.h"
+#include "sched/doors/door.h"
+#include "sched/quota.h"
+#include "sched/what_if.h"
+
+namespace gs::extender {
+namespace {
+
+using Kind = Answer::Kind;
+
+std::string nameOf(const model::Pod& pod) { return fmt::format("pod {}", pod.key.text()); }
+
+/// Where the caller asks about this node; nullopt: it does not.
+std::optional<std::size_t> positionOf(const Candidates& c, const model::NodeName& node) {
+  const NodeTable::Index wanted = c.table->find(node.text);
+  for (std::size_t i = 0; i < c.nodes.size(); ++i) {
+    if (c.nodes[i] == wanted && wanted != NodeTable::kUnknown) { return i; }
+  }
+  for (const auto& [i, object] : c.objects) {
+    if (object->name == node) { return i; }
+  }
+  return std::nullopt;
+}
+
+model::NodeName nodeAt(const Candidates& c, std::size_t i) {
+  const auto object = c.objects.find(i);
+  return object != c.objects.end() ? object->second->name : model::NodeName{c.table->name(c.nodes[i])};
+}
+
+const sched::NodeStanding kNoSuchNode{0, 0, sched::Reason::NoGpu};
+
+const sched::NodeStanding& standingAt(const Answer& a, const Candidates& c, std::size_t i) {
+  const auto object = a.of_objects.find(i);
+  if (object != a.of_objects.end()) { return object->second; }
+  return c.nodes[i] == NodeTable::kUnknown ? kNoSuchNode : (*a.standings)[c.nodes[i]];
+}
+
+/// The tightest that fits.
+std::optional<std::size_t> bestOf(const Answer& a, const Candidates& c) {
+  std::optional<std::size_t> best;
+  const auto isBefore = [&](std::size_t i, std::size_t j) {
+    const auto& x = standingAt(a, c, i);
+    const auto& y = standingAt(a, c, j);
+    const auto free = [](const sched::NodeStanding& s) { return std::tie(s.free_milli, s.free_mib); };
+    return free(x) != free(y) ? free(x) < free(y) : nodeAt(c, i) < nodeAt(c, j);
+  };
+  for (std::size_t i = 0; i < c.nodes.size(); ++i) {
+    if (!standingAt(a, c, i).refused && (!best || isBefore(i, *best))) { best = i; }
+  }
+  return best;
+}
+
+}  // namespace
+
+Extender::Extender(engine::Engine& engine, Config config, Rng rng)
+    : engine_{engine}, config_{std::move(config)}, rng_{rng}, board_{engine.ledger()} {
+  engine_.ledger().setModelLabel(config_.labels.model);
+  engine_.noteShares();
+}
+
+void Extender::lead(Now now) {
+  now_ = now;
+  leading_ = true;
+  for (const auto& [uid, pod] : engine_.cache().pods()) { review(uid); }
+}
+
+void Extender::standBy(std::string why) {
+  leading_ = false;
+  why_not_ = std::move(why);
+  const auto refuse = [&](const std::vector<Waiting>& waiting) {
+    for (const auto& w : waiting) { answer(w.ticket, Kind::Unavailable, why_not_); }
+  };
+  for (const auto& [uid, grant] : grants_) {
+    refuse(grant.joined);
+    refuse(grant.after);
+  }
+  for (const auto& [uid, waiting] : binding_) { refuse(waiting); }
+  grants_.clear();
+  due_.clear();
+  binding_.clear();
+  calls_.clear();
+}
+
+const NodeTablePtr& Extender::table() {
+  if (table_ == nullptr || table_->version() != engine_.ledger().namings().size()) {
+    table_ = std::make_shared<const NodeTable>(engine_.ledger());
+  }
+  return table_;
+}
+
+void Extender::answer(Ticket ticket, Kind kind, std::string text) {
+  Answer a;
+  a.kind = kind;
+  a.text = std::move(text);
+  answer(ticket, std::move(a));
+}
+
+bool Extender::usesThisTable(const Waiting& w) {
+  if (w.question.candidates.table == table()) { return true; }
+  Answer a;
+  a.kind = Kind::NewTable;
+  a.table = table();
+  answer(w.ticket, std::move(a));
+  return false;
+}
+
+void Extender::ask(Ticket ticket, Question question, Now now) {
+  now_ = now;
+  if (!leading_) { return answer(ticket, Kind::Unavailable, why_not_); }
+  Waiting w{ticket, std::move(question), now.mono + config_.answer_within};
+  const Verb verb = w.question.verb;
+  if (verb == Verb::Deallocate) { return deallocate(w); }
+  if (!usesThisTable(w) || needsObjects(w)) { return; }
+  const model::Uid uid = w.question.pod->uid;
+  switch (verb) {
+    case Verb::Filter:
+    case Verb::Predicate:
+    case Verb::Allocate: place(std::move(w)); break;
+    case Verb::Look: look(w); break;
+    case Verb::Preempt: preempt(w); break;
+    case Verb::Bind: bind(std::move(w)); break;
+    case Verb::Deallocate: break;
+  }
+  plan(uid);
+}
+
+/// Some node in the body is newer than what is known of it: the caller is to read it.
+bool Extender::needsObjects(const Waiting& w) {
+  const Candidates& c = w.question.candidates;
+  Answer a;
+  a.kind = Kind::SendObjects;
+  for (std::size_t i = 0; i < c.revisions.size(); ++i) {
+    if (c.revisions[i] == 0 && c.nodes[i] != NodeTable::kUnknown) { continue; }
+    const bool older = c.nodes[i] == NodeTable::kUnknown || !engine_.ledger().at(c.nodes[i]).exists ||
+                       engine_.ledger().at(c.nodes[i]).node.revision < c.revisions[i];
+    if (older && !c.objects.contains(i)) { a.kept.push_back(i); }
+  }
+  if (a.kept.empty()) { return false; }
+  answer(w.ticket, std::move(a));
+  return true;
+}
+
+model::PodPtr Extender::newest(const model::PodPtr& pod) const {
+  const auto known = engine_.cache().pods().find(pod->uid);
+  return known != engine_.cache().pods().end() && known->second->revision >= pod->revision ? known->second
+                                                                                           : pod;
+}
+
+sched::DoorResult Extender::readDoor(const model::Pod& pod) const {
+  auto door = sched::vcudaDoor(pod, config_.strict);
+  if (auto* request = std::get_if<sched::PodRequest>(&door)) {
+    request->only_certain = !config_.strict;
+    if (const model::Quotas* quotas = engine_.quotas()) {
+      request->quota =
+          sched::quotaTerms(*quotas, config_.labels, engine_.ledger(), pod.key.ns, sched::vcudaMilli(pod));
+    }
+  }
+  return door;
+}
+
+bool Extender::isAnswered(const Waiting& w, const model::Pod& pod) {
+  const auto fail = [&](std::string why) {
+    answer(w.ticket, Kind::Failed, std::move(why));
+    return true;
+  };
+  if (config_.strict && model::wasPredicated(pod.annotations)) {
+    return fail(fmt::format("pod {} had been predicated!", pod.key.name));
+  }
+  if (!sched::wantsVcuda(pod)) {
+    answer(w.ticket, Kind::Untouched);
+    return true;
+  }
+  if (config_.quota && engine_.quotas() == nullptr) {
+    return fail("GPU quota has not been synced, please retry later");
+  }
+  if (engine_.cache().knownGone(pod.uid) || pod.deleting || pod.finished()) {
+    return fail(fmt::format("{} has ended or is being deleted", nameOf(pod)));
+  }
+  if (!pod.bound()) { return false; }
+  const auto position = positionOf(w.question.candidates, pod.node);
+  if (!position) { return fail(fmt::format("{} is bound to {}", nameOf(pod), pod.node.text)); }
+  Answer a;
+  a.kind = Kind::Chosen;
+  a.chosen = *position;
+  answer(w.ticket, std::move(a));
+  return true;
+}
+
+void Extender::place(Waiting w) {
+  const model::PodPtr pod = newest(w.question.pod);
+  if (isAnswered(w, *pod)) { return; }
+  Grant* grant = grantOf(pod->uid);
+  if (grant == nullptr) { return choose(std::move(w), *pod); }
+  grant->asked = now_.mono;
+  grant->given_up.reset();
+  const auto position = positionOf(w.question.candidates, grant->note.node);
+  if (position && grant->stage != Stage::Removing && holdsUp(*grant)) {
+    return join(*grant, std::move(w), *position);
+  }
+  const bool just_given =
+      w.question.verb == Verb::Predicate && now_.mono - grant->decided < kHeldForPredicate;
+  if (!position && just_given && grant->stage != Stage::Removing) {
+    Answer a;
+    a.kind = Kind::Nowhere;
+    a.text = fmt::format("pod {} has already been matched to another node", pod->uid.text);
+    return answer(w.ticket, std::move(a));
+  }
+  if (grant->call != 0) {
+    grant->after.push_back(std::move(w));  // one write of a pod at a time
+    return;
+  }
+  choose(std::move(w), *pod);
+}
+
+sched::NodeState Extender::stateOf(const Candidates& c, std::size_t i) const {
+  const sched::NodeState* known = engine_.ledger().find(nodeAt(c, i));
+  const auto object = c.objects.find(i);
+  const sched::NodeState state = known != nullptr ? *known : sched::NodeState{};
+  return object != c.objects.end() ? sched::withFacts(state, *object->second) : state;
+}
+
+Answer Extender::standingsFor(const Candidates& c, const sched::PodRequest& request) {
+  Answer a;
+  a.standings = board_.standings(request);
+  for (const auto& [i, object] : c.objects) { a.of_objects[i] = sched::standingOf(stateOf(c, i), request); }
+  return a;
+}
+
+/// A decision. What the pod holds of an earlier one does not stand in its own way.
+void Extender::choose(Waiting w, const model::Pod& pod) {
+  const Candidates& c = w.question.candidates;
+  Grant* before = grantOf(pod.uid);
+  if (before != nullptr) { before->hold.release(); }
+  const auto door = readDoor(pod);
+  const auto* request = std::get_if<sched::PodRequest>(&door);
+  Answer a;
+  std::optional<std::size_t> best;
+  if (request != nullptr) {
+    a = standingsFor(c, *request);
+    best = bestOf(a, c);
+  } else {
+    a.text = std::get<sched::Blocked>(door).text;
+  }
+  if (best) {
+    a.kind = Kind::Chosen;
+    a.chosen = *best;
+    a.chosen_standing = standingAt(a, c, *best);
+    return grant(std::move(w), pod, *request, a);
+  }
+  a.kind = Kind::Nowhere;
+  answer(w.ticket, std::move(a));
+  if (before == nullptr) { return; }
+  before->hold = engine_.ledger().reserveShares(before->note.node, pod.uid, before->picks, chargeOf(pod));
+  remove(*before);  // the node that it had is none of those that it may have now
+}
+
+void Extender::look(const Waiting& w) {
+  const model::PodPtr pod = newest(w.question.pod);
+  if (isAnswered(w, *pod)) { return; }
+  const auto door = readDoor(*pod);
+  const auto* request = std::get_if<sched::PodRequest>(&door);
+  Answer a;
+  if (request != nullptr) {
+    a = standingsFor(w.question.candidates, *request);
+  } else {
+    a.text = std::get<sched::Blocked>(door).text;
+  }
+  // What it holds there itself is free for it.
+  const Grant* grant = grantOf(pod->uid);
+  const auto own = grant != nullptr ? positionOf(w.question.candidates, grant->note.node) : std::nullopt;
+  if (own && request != nullptr) {
+    a.of_objects[*own] = sched::standingOf(stateOf(w.question.candidates, *own), *request, pod->uid);
+  }
+  const auto best = request != nullptr ? bestOf(a, w.question.candidates) : std::nullopt;
+  a.kind = best ? Kind::Chosen : Kind::Nowhere;
+  a.chosen = best.value_or(0);
+  answer(w.ticket, std::move(a));
+}
+
+/// Nodes where the pod would fit once the victims were gone.
+void Extender::preempt(const Waiting& w) {
+  const model::PodPtr pod = newest(w.question.pod);
+  Answer a;
+  a.kind = Kind::Kept;
+  const auto door = readDoor(*pod);
+  const auto* request = std::get_if<sched::PodRequest>(&door);
+  for (std::size_t i = 0; i < w.question.victims.size(); ++i) {
+    const Victims& victims = w.question.victims[i];
+    bool fits = !sched::wantsVcuda(*pod);
+    if (!fits && request != nullptr && victims.node != NodeTable::kUnknown) {
+      const std::set<model::Uid> gone{victims.uids.begin(), victims.uids.end()};
+      const auto state = sched::withoutPods(engine_.ledger().at(victims.node), gone);
+      fits = sched::fitShares(state, *request, pod->uid).has_value();
+    }
+    if (fits) { a.kept.push_back(i); }
+  }
+  answer(w.ticket, std::move(a));
+}
+
+void Extender::deallocate(const Waiting& w) {
+  const model::Uid uid = w.question.pod->uid;
+  if (Grant* grant = grantOf(uid)) { remove(*grant); }
+  answer(w.ticket, Kind::Done);
+  plan(uid);
+}
+
+// ---- Bindings
+
+/// Its annotations are written first, when it has none of that node.
+void Extender::bind(Waiting w) {
+  const model::Uid uid = w.question.pod->uid;
+  const model::NodeName node = nodeAt(w.question.candidates, 0);
+  const model::Pod* pod = engine_.cache().pod(uid);
+  if (const auto under_way = binding_.find(uid); under_way != binding_.end()) {
+    return answer(w.ticket, Kind::Failed, "a Binding of this pod is under way");
+  }
+  if (pod == nullptr) {
+    call(kapi::getObject(model::Kind::Pod, w.question.pod->key), Purpose::ReadForBind, uid);
+    binding_[uid].push_back(std::move(w));
+    return;
+  }
+  if (pod->bound()) {
+    const bool there = pod->node == node;
+    return answer(w.ticket, there ? Kind::Done : Kind::Failed,
+                  there ? "" : fmt::format("{} is bound to {}", nameOf(*pod), pod->node.text));
+  }
+  const Grant* grant = grantOf(uid);
+  const bool has_it = grant != nullptr && grant->stage == Stage::Written && grant->note.node == node;
+  if (sched::wantsVcuda(*pod) && !has_it) {
+    w.question.pod = std::make_shared<const model::Pod>(*pod);
+    return place(std::move(w));  // comes back once it has
+  }
+  sendBinding(std::move(w), *pod);
+}
+
+void Extender::sendBinding(Waiting w, const model::Pod& pod) {
+  const Grant* grant = grantOf(pod.uid);
+  const auto annotations = grant != nullptr ? model::printVcudaNote(grant->note) : model::Annotations{};
+  call(kapi::bindPod(pod, nodeAt(w.question.candidates, 0), annotations), Purpose::Bind, pod.uid);
+  binding_[pod.uid].push_back(std::move(w));
+}
+
+void Extender::bindAnswered(const Pending& pending, const kapi::Outcome& outcome) {
+  if (Grant* grant = grantOf(pending.uid); grant != nullptr && grant->call == outcome.token) {
+    grant->call = 0;
+  }
+  const auto node = binding_.extract(pending.uid);
+  if (node.empty()) { return; }
+  const bool done = outcome.fate == kapi::Fate::Applied;
+  if (done) { engine_.learn(outcome.object, now_.mono); }
+  for (auto& w : node.mapped()) {
+    const bool read =
+        done && pending.purpose == Purpose::ReadForBind && engine_.cache().pod(pending.uid) != nullptr;
+    if (read) {
+      bind(std::move(w));
+    } else if (done && pending.purpose == Purpose::Bind) {
+      answer(w.ticket, Kind::Done);
+    } else {
+      answer(w.ticket, Kind::Failed,
+             fmt::format(
+                 "pod {}: {}: {} {}", w.question.pod->key.text(),
+                 pending.purpose == Purpose::Bind ? "its Binding was not confirmed" : "it cannot be read",
+                 outcome.http, outcome.message));
+    }
+  }
+}
+
+}  // namespace gs::extender

@@ -1,0 +1,163 @@
+// The extender component: which node and which shares of its devices a pod of another scheduler gets (design 3.13).
+// A machine without I/O over an engine that somebody else feeds: questions, answers to its calls and time go in; calls and
+// answers come out.
+//
+// A pod that got a node has a Grant until it is bound, gone, or given up. It is the reservation in the ledger and the annotations
+// on the pod, which are the truth that outlives us: an unbound pod with annotations and without a grant gets one.
+// Every PATCH carries the uid and the resourceVersion of a pod version that was seen unbound, so of several only one can
+// take effect, and none after a Binding; a PATCH whose outcome is unknown is settled by one that changes the pod.
+// A caller is answered once its pod's annotations are known to be written. One write of a pod is under way at a time; a
+// question that needs another one waits for it.
+// Decides only between lead() and standBy(). One thread; the engine must outlive it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "base/random.h"
+#include "engine/engine.h"
+#include "extender/config.h"
+#include "extender/question.h"
+#include "kapi/call.h"
+#include "model/vcuda.h"
+
+namespace gs::extender {
+
+class Extender {
+ public:
+  static constexpr std::uint8_t kOwner = 40;
+
+  Extender(engine::Engine& engine, Config config, Rng rng);
+
+  void lead(Now now);
+  /// What is under way is forgotten; every question is answered Unavailable with this.
+  void standBy(std::string why);
+  [[nodiscard]] bool leading() const { return leading_; }
+
+  void ask(Ticket ticket, Question question, Now now);
+  /// False: it is no answer to a call of ours.
+  bool handle(const kapi::Outcome& outcome, Now now);
+  /// After every event: pods that changed, what is due.
+  void settle(Now now);
+
+  [[nodiscard]] kapi::Effects takeEffects() { return std::exchange(out_, {}); }
+  [[nodiscard]] std::vector<std::pair<Ticket, Answer>> takeAnswers() { return std::exchange(answers_, {}); }
+  [[nodiscard]] std::optional<Mono> nextDue() const;
+  /// For reading names of nodes.
+  [[nodiscard]] const NodeTablePtr& table();
+
+  struct Sizes {
+    std::size_t writing = 0;
+    std::size_t written = 0;
+    std::size_t removing = 0;
+  };
+  [[nodiscard]] Sizes grants() const;
+
+ private:
+  enum class Stage : std::uint8_t { Writing, Written, Removing };
+  struct Waiting {
+    Ticket ticket = 0;
+    Question question;
+    Mono until{};
+    Answer answer{};  // once it is known what it will be
+  };
+  struct Grant {
+    model::Uid uid;
+    model::ObjectKey pod;
+    sched::PodRequest request;
+    sched::SharePicks picks;
+    model::VcudaNote note;
+    sched::Reservation hold;
+    Stage stage = Stage::Writing;
+    model::PodPtr seen;       // as its caller had it; the cache may not have it yet
+    kapi::Token call = 0;     // 0: nothing is under way
+    bool read_first = false;  // what the API has is to be read before the next write
+    bool unsettled = false;   // some PATCH may still land
+    int failures = 0;
+    Mono not_before{};
+    Mono asked{};  // last
+    Mono decided{};
+    model::ScheduledCondition told;  // PodScheduled when the annotations were written
+    std::optional<Mono> given_up;    // its scheduler said since that it is not scheduled
+    std::vector<Waiting> joined;     // are answered once it is written
+    std::vector<Waiting> after;      // need another decision: once the call is answered
+    std::optional<Mono> due;         // its place in due_
+  };
+  enum class Purpose : std::uint8_t { Write, Remove, Read, ReadForBind, Bind };
+  struct Pending {
+    Purpose purpose{};
+    model::Uid uid;
+  };
+
+  // extender.cc: questions
+  void answer(Ticket ticket, Answer::Kind kind, std::string text = {});
+  void answer(Ticket ticket, Answer answer) { answers_.emplace_back(ticket, std::move(answer)); }
+  bool usesThisTable(const Waiting& w);
+  void place(Waiting w);
+  void look(const Waiting& w);
+  void preempt(const Waiting& w);
+  void deallocate(const Waiting& w);
+  void bind(Waiting w);
+  void sendBinding(Waiting w, const model::Pod& pod);
+  void bindAnswered(const Pending& pending, const kapi::Outcome& outcome);
+  [[nodiscard]] model::PodPtr newest(const model::PodPtr& pod) const;
+  /// Answers for a pod that cannot or need not be given anything; false: it can.
+  bool isAnswered(const Waiting& w, const model::Pod& pod);
+  [[nodiscard]] sched::DoorResult readDoor(const model::Pod& pod) const;
+  bool needsObjects(const Waiting& w);
+  void choose(Waiting w, const model::Pod& pod);
+  [[nodiscard]] Answer standingsFor(const Candidates& candidates, const sched::PodRequest& request);
+  [[nodiscard]] sched::NodeState stateOf(const Candidates& candidates, std::size_t position) const;
+
+  // grants.cc: from a decision to the annotations, and their end
+  Grant* grantOf(const model::Uid& uid);
+  [[nodiscard]] const model::Pod* versionOf(const Grant& grant) const;
+  [[nodiscard]] sched::GpuCharge chargeOf(const model::Pod& pod) const;
+  void grant(Waiting w, const model::Pod& pod, const sched::PodRequest& request, const Answer& chosen);
+  void adopt(const model::Pod& pod);
+  [[nodiscard]] bool holdsUp(const Grant& grant) const;
+  void join(Grant& grant, Waiting w, std::size_t position);
+  void advance(Grant& grant);
+  void call(kapi::Call c, Purpose purpose, const model::Uid& uid);
+  void writeAnswered(Grant& grant, const kapi::Outcome& outcome);
+  void removeAnswered(Grant& grant, const kapi::Outcome& outcome);
+  void readAnswered(Grant& grant, const kapi::Outcome& outcome);
+  bool failed(Grant& grant, const kapi::Outcome& outcome);
+  void refused(Grant& grant, std::string why);
+  void tryLater(Grant& grant, Duration at_least);
+  void written(Grant& grant, const model::Pod& pod);
+  void remove(Grant& grant);
+  void failAll(std::vector<Waiting> waiting, const std::string& why);
+  void askAgain(Grant& grant);
+  void review(const model::Uid& uid);
+  void reviewUnbound(Grant& grant, const model::Pod& pod);
+  void tick();
+  void tick(Grant& grant);
+  [[nodiscard]] static Mono dueOf(const Grant& grant);
+  void plan(const model::Uid& uid);
+
+  engine::Engine& engine_;
+  Config config_;
+  Rng rng_;
+  sched::ShareBoard board_;
+  NodeTablePtr table_;
+  bool leading_ = false;
+  std::string why_not_ = "this extender does not lead yet";
+  std::map<model::Uid, Grant> grants_;
+  std::unordered_map<kapi::Token, Pending> calls_;
+  std::map<model::Uid, std::vector<Waiting>>
+      binding_;                                // questions whose Binding, or the read before it, is under way
+  std::set<std::pair<Mono, model::Uid>> due_;  // when something of a grant is to be done
+  std::uint64_t last_time_ = 0;                // of a note, nanoseconds
+  std::uint64_t next_ = 1;
+  Now now_{};
+  kapi::Effects out_;
+  std::vector<std::pair<Ticket, Answer>> answers_;
+};
+
+}  // namespace gs::extender

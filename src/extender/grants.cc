@@ -1,0 +1,415 @@
+// A grant's way: reservation, annotations, and its end.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "extender/extender.h"
+#include "kapi/write.h"
+#include "model/annotations.h"
+#include "sched/doors/door.h"
+
+namespace gs::extender {
+namespace {
+
+using Kind = Answer::Kind;
+
+constexpr Duration kRetry = std::chrono::milliseconds{200};
+constexpr Duration kSlowRetry = std::chrono::seconds{5};
+constexpr Duration kCallTimeout = std::chrono::seconds{3};  // a waiting scheduler gives up after 5
+constexpr Duration kKeptAtLeast = kHeldForPredicate;
+
+std::uint64_t nanosecondsOf(Wall t) {
+  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
+  return ns > 0 ? static_cast<std::uint64_t>(ns) : 0;
+}
+
+std::map<int, std::vector<int>> idsOf(const sched::SharePicks& picks) {
+  std::map<int, std::vector<int>> ids;
+  for (std::size_t i = 0; i < picks.size(); ++i) {
+    if (!picks[i].ids.empty()) { ids[static_cast<int>(i)] = picks[i].ids; }
+  }
+  return ids;
+}
+
+/// Every container has as many devices as it asks for.
+bool isComplete(const sched::SharePicks& picks) {
+  return std::all_of(picks.begin(), picks.end(), [](const sched::SharePick& pick) {
+    const bool is_share = pick.asked.milli > 0;
+    return static_cast<std::int64_t>(pick.ids.size()) == (is_share ? 1 : pick.asked.whole);
+  });
+}
+
+bool isGone(const kapi::Outcome& outcome, const model::Uid& uid) {
+  if (outcome.notFound()) { return true; }
+  const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
+  return pod != nullptr && (*pod)->uid != uid;
+}
+
+}  // namespace
+
+Extender::Grant* Extender::grantOf(const model::Uid& uid) {
+  const auto it = grants_.find(uid);
+  return it == grants_.end() ? nullptr : &it->second;
+}
+
+Extender::Sizes Extender::grants() const {
+  Sizes sizes;
+  for (const auto& [uid, grant] : grants_) {
+    ++(grant.stage == Stage::Writing   ? sizes.writing
+       : grant.stage == Stage::Written ? sizes.written
+                                       : sizes.removing);
+  }
+  return sizes;
+}
+
+/// Under --compat=strict only bound pods count.
+sched::GpuCharge Extender::chargeOf(const model::Pod& pod) const {
+  return config_.strict ? sched::GpuCharge{} : sched::GpuCharge{pod.key.ns, sched::vcudaMilli(pod)};
+}
+
+/// The decision becomes the pod's grant, in the place of an earlier one.
+void Extender::grant(Waiting w, const model::Pod& pod, const sched::PodRequest& request,
+                     const Answer& chosen) {
+  const Candidates& c = w.question.candidates;
+  const sched::NodeState node = stateOf(c, chosen.chosen);
+  Grant& g = grants_[pod.uid];
+  g.uid = pod.uid;
+  g.pod = pod.key;
+  g.picks = sched::picksOf(request.shares, *sched::fitShares(node, request));
+  last_time_ = std::max(nanosecondsOf(now_.wall), last_time_ + 1);
+  g.note = {node.node.name, idsOf(g.picks), last_time_, false};
+  g.hold = engine_.ledger().reserveShares(g.note.node, g.uid, g.picks, chargeOf(pod));
+  g.seen = w.question.pod;
+  g.stage = Stage::Writing;
+  g.failures = 0;
+  g.not_before = {};
+  g.asked = g.decided = now_.mono;
+  g.given_up.reset();
+  w.answer = chosen;
+  g.joined.push_back(std::move(w));
+  advance(g);
+}
+
+/// An unbound pod with annotations and no grant: an earlier process of ours, or an ancestor, chose that.
+void Extender::adopt(const model::Pod& pod) {
+  const model::VcudaNote note = model::readVcudaNote(pod.annotations);
+  if (note.node.empty() || pod.bound() || pod.finished() || !sched::wantsVcuda(pod)) { return; }
+  Grant& g = grants_[pod.uid];
+  g.uid = pod.uid;
+  g.pod = pod.key;
+  g.picks = sched::vcudaPicks(pod);
+  g.note = note;
+  g.hold = engine_.ledger().reserveShares(note.node, pod.uid, g.picks, chargeOf(pod));
+  g.stage = Stage::Written;
+  g.asked = now_.mono;
+  g.decided = now_.mono - kKeptAtLeast;
+  g.told = pod.scheduled;
+}
+
+/// Its devices are there and have room for it beside all others.
+bool Extender::holdsUp(const Grant& g) const {
+  const sched::NodeState* node = engine_.ledger().find(g.note.node);
+  if (node == nullptr || !isComplete(g.picks)) { return false; }
+  const std::vector<sched::FreeShare> free = sched::freeShares(*node, g.uid);
+  const std::vector<sched::DeviceShare> held = sched::amountsOf(g.picks);
+  return std::all_of(held.begin(), held.end(), [&](const sched::DeviceShare& d) {
+    if (d.id < 0 || d.id >= static_cast<int>(free.size())) { return false; }
+    const sched::FreeShare& left = free[static_cast<std::size_t>(d.id)];
+    return d.amount.shared ? left.milli >= d.amount.milli && left.mib >= d.amount.mib
+                           : left.milli == sched::kWholeMilli;
+  });
+}
+
+/// The same question again, of the same scheduler or another one.
+void Extender::join(Grant& g, Waiting w, std::size_t position) {
+  w.answer = Answer{};
+  w.answer.kind = Kind::Chosen;
+  w.answer.chosen = position;
+  if (g.stage == Stage::Written) { return answer(w.ticket, std::move(w.answer)); }
+  g.joined.push_back(std::move(w));
+}
+
+// ---- Writes
+
+void Extender::call(kapi::Call c, Purpose purpose, const model::Uid& uid) {
+  c.token = kapi::makeToken(kOwner, next_++);
+  c.timeout = kCallTimeout;
+  c.guarded = c.verb != kapi::Verb::Get;
+  if (c.guarded) { c.lane = "pod/" + uid.text; }
+  calls_[c.token] = {purpose, uid};
+  if (Grant* g = grantOf(uid)) { g->call = c.token; }
+  out_.emplace_back(std::move(c));
+}
+
+/// The version that the next write is based on: the newest that is known.
+const model::Pod* Extender::versionOf(const Grant& g) const {
+  const model::Pod* known = engine_.cache().pod(g.uid);
+  const model::Pod* seen = g.seen.get();
+  return known == nullptr || (seen != nullptr && seen->revision > known->revision) ? seen : known;
+}
+
+/// The next write, unless one is under way.
+void Extender::advance(Grant& g) {
+  if (g.call != 0 || g.stage == Stage::Written || now_.mono < g.not_before) { return; }
+  const model::Pod* pod = versionOf(g);
+  if (g.read_first || pod == nullptr || pod->revision == 0) {
+    return call(kapi::getObject(model::Kind::Pod, g.pod), Purpose::Read, g.uid);
+  }
+  if (pod->bound()) { return; }  // its review ends the grant
+  if (g.stage == Stage::Writing) {
+    const auto stale = model::staleVcudaKeys(pod->annotations, g.note);
+    return call(kapi::annotatePod(*pod, model::printVcudaNote(g.note), stale), Purpose::Write, g.uid);
+  }
+  // With a PATCH that may still land something has to change, so that it cannot.
+  model::Annotations fence;
+  if (g.unsettled) { fence[model::kFenceKey] = rng_.uuid(); }
+  call(kapi::annotatePod(*pod, fence, model::staleVcudaKeys(pod->annotations, {})), Purpose::Remove, g.uid);
+}
+
+bool Extender::handle(const kapi::Outcome& outcome, Now now) {
+  if (kapi::tokenOwner(outcome.token) != kOwner) { return false; }
+  now_ = now;
+  const auto it = calls_.find(outcome.token);
+  if (it == calls_.end()) { return true; }  // of an earlier term
+  const Pending pending = it->second;
+  calls_.erase(it);
+  if (pending.purpose == Purpose::Bind || pending.purpose == Purpose::ReadForBind) {
+    bindAnswered(pending, outcome);
+    plan(pending.uid);
+    return true;
+  }
+  Grant* g = grantOf(pending.uid);
+  if (g == nullptr || g->call != outcome.token) { return true; }
+  g->call = 0;
+  switch (pending.purpose) {
+    case Purpose::Write: writeAnswered(*g, outcome); break;
+    case Purpose::Remove: removeAnswered(*g, outcome); break;
+    case Purpose::Read: readAnswered(*g, outcome); break;
+    case Purpose::Bind:
+    case Purpose::ReadForBind: break;
+  }
+  if (Grant* still = grantOf(pending.uid)) { advance(*still); }
+  plan(pending.uid);
+  return true;
+}
+
+void Extender::tryLater(Grant& g, Duration at_least) {
+  const Duration wait = ++g.failures > 10 ? kSlowRetry : kRetry;
+  g.not_before = now_.mono + std::max(wait, at_least);
+}
+
+/// What every write of ours may meet: true when it did not take effect, or may not have.
+bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
+  if (outcome.fate == kapi::Fate::Applied && std::holds_alternative<model::PodPtr>(outcome.object)) {
+    g.unsettled = false;  // whatever was sent before carries a resourceVersion of the past
+    g.failures = 0;
+    return false;
+  }
+  if (outcome.fate == kapi::Fate::Refused && outcome.http != 429) {
+    if (outcome.http == 409 || outcome.http == 404 || outcome.http == 422) {
+      g.read_first = true;  // another version, another uid, or gone
+      if (++g.failures > 3) { tryLater(g, {}); }
+    } else {
+      refused(g, fmt::format("cannot annotate pod {}: {} {}; the account needs patch on pods/status",
+                             g.pod.text(), outcome.http, outcome.message));
+    }
+    return true;
+  }
+  if (outcome.fate != kapi::Fate::NotSent && outcome.http != 429) { g.unsettled = g.read_first = true; }
+  tryLater(g, outcome.retry_after);
+  return true;
+}
+
+/// The API server will not have it. What was never written needs no removal.
+void Extender::refused(Grant& g, std::string why) {
+  failAll(std::exchange(g.joined, {}), why);
+  failAll(std::exchange(g.after, {}), why);
+  out_.emplace_back(kapi::Log{kapi::Level::Error, std::move(why), {}});
+  if (g.stage == Stage::Writing && !g.unsettled) {
+    grants_.erase(g.uid);
+  } else {
+    tryLater(g, kSlowRetry);
+  }
+}
+
+void Extender::writeAnswered(Grant& g, const kapi::Outcome& outcome) {
+  if (failed(g, outcome)) { return; }
+  const auto& pod = std::get<model::PodPtr>(outcome.object);
+  engine_.learn(outcome.object, now_.mono);
+  if (g.stage == Stage::Writing && pod->uid == g.uid && !pod->bound()) {
+    written(g, *pod);
+  } else if (!g.after.empty()) {
+    askAgain(g);
+  }
+}
+
+void Extender::written(Grant& g, const model::Pod& pod) {
+  g.stage = Stage::Written;
+  g.seen.reset();
+  g.told = pod.scheduled;
+  for (auto& w : std::exchange(g.joined, {})) {
+    if (w.question.verb == Verb::Bind) {
+      bind(std::move(w));
+    } else {
+      answer(w.ticket, std::move(w.answer));
+    }
+  }
+  if (g.call == 0) { askAgain(g); }
+}
+
+void Extender::readAnswered(Grant& g, const kapi::Outcome& outcome) {
+  if (isGone(outcome, g.uid)) {
+    engine_.podGone(g.uid, now_.mono);
+    return;  // its review ends the grant
+  }
+  const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
+  if (outcome.fate != kapi::Fate::Applied || pod == nullptr) { return tryLater(g, outcome.retry_after); }
+  engine_.learn(outcome.object, now_.mono);
+  g.read_first = false;
+  if ((*pod)->bound()) { return; }
+  if (g.stage == Stage::Writing && model::readVcudaNote((*pod)->annotations) == g.note) {
+    g.unsettled = false;  // it has taken effect
+    written(g, **pod);
+  } else if (!g.after.empty()) {
+    askAgain(g);
+  }
+}
+
+// ---- The end
+
+/// Its annotations are to go; the devices are free once they have.
+void Extender::remove(Grant& g) {
+  if (g.stage == Stage::Removing) { return; }
+  failAll(std::exchange(g.joined, {}), "what was reserved for this pod has been given up; ask again");
+  g.stage = Stage::Removing;
+  g.failures = 0;
+  g.not_before = {};
+  advance(g);
+}
+
+void Extender::removeAnswered(Grant& g, const kapi::Outcome& outcome) {
+  if (failed(g, outcome)) { return; }
+  const auto& pod = std::get<model::PodPtr>(outcome.object);
+  engine_.learn(outcome.object, now_.mono);
+  if (pod->uid != g.uid || pod->bound()) { return; }
+  auto after = std::move(g.after);
+  grants_.erase(g.uid);
+  for (auto& w : after) { place(std::move(w)); }
+}
+
+void Extender::failAll(std::vector<Waiting> waiting, const std::string& why) {
+  for (const auto& w : waiting) { answer(w.ticket, Kind::Failed, why); }
+}
+
+/// Questions that had to wait for a write of this pod.
+void Extender::askAgain(Grant& g) {
+  for (auto& w : std::exchange(g.after, {})) { place(std::move(w)); }
+}
+
+// ---- Reviews
+
+void Extender::review(const model::Uid& uid) {
+  const model::Pod* pod = engine_.cache().pod(uid);
+  Grant* g = grantOf(uid);
+  if (g == nullptr) {
+    if (pod != nullptr && !pod->vcuda.empty()) { adopt(*pod); }
+    return;
+  }
+  if (pod != nullptr && !pod->bound() && !pod->finished()) { return reviewUnbound(*g, *pod); }
+  if (pod == nullptr && !engine_.cache().knownGone(uid)) { return; }  // its caller saw it before us
+  auto waiting = std::move(g->joined);
+  std::move(g->after.begin(), g->after.end(), std::back_inserter(waiting));
+  const model::NodeName node = g->note.node;
+  grants_.erase(uid);  // what a bound pod holds, the engine knows
+  for (auto& w : waiting) {
+    if (pod == nullptr) {
+      answer(w.ticket, Kind::Failed, "the pod is gone");
+    } else {
+      place(std::move(w));  // it is bound: answered at once
+    }
+  }
+}
+
+void Extender::reviewUnbound(Grant& g, const model::Pod& pod) {
+  if (g.stage == Stage::Written && model::readVcudaNote(pod.annotations) != g.note) {
+    g.stage = Stage::Writing;  // changed by hand, or by what landed late
+    g.not_before = {};
+  }
+  if (g.stage == Stage::Written && !g.given_up && pod.scheduled.status == "False" &&
+      pod.scheduled != g.told) {
+    g.given_up = now_.mono;
+  }
+  advance(g);
+}
+
+// ---- Time
+
+Mono Extender::dueOf(const Grant& g) {
+  Mono due = Mono::max();
+  for (const auto* list : {&g.joined, &g.after}) {
+    for (const auto& w : *list) { due = std::min(due, w.until); }
+  }
+  if (g.call == 0 && g.stage != Stage::Written) { due = std::min(due, g.not_before); }
+  if (g.stage == Stage::Written) {
+    due = std::min(due, g.asked + kForgottenAfter);
+    if (g.given_up) { due = std::min(due, *g.given_up + kGivenUpAfter); }
+  }
+  return due;
+}
+
+/// After anything was done with this pod's grant.
+void Extender::plan(const model::Uid& uid) {
+  Grant* g = grantOf(uid);
+  if (g == nullptr) { return; }
+  const Mono due = dueOf(*g);
+  if (g->due == due) { return; }
+  if (g->due) { due_.erase({*g->due, uid}); }
+  g->due = due;
+  due_.emplace(due, uid);
+}
+
+std::optional<Mono> Extender::nextDue() const {
+  return due_.empty() || due_.begin()->first == Mono::max() ? std::nullopt
+                                                            : std::optional{due_.begin()->first};
+}
+
+void Extender::tick(Grant& g) {
+  for (auto* list : {&g.joined, &g.after}) {
+    const auto late = std::stable_partition(list->begin(), list->end(),
+                                            [&](const Waiting& w) { return now_.mono < w.until; });
+    failAll({std::make_move_iterator(late), std::make_move_iterator(list->end())},
+            fmt::format("the annotations of pod {} are not written yet; ask again", g.pod.text()));
+    list->erase(late, list->end());
+  }
+  const bool given_up = g.given_up && now_.mono >= *g.given_up + kGivenUpAfter;
+  if (g.stage == Stage::Written && g.call == 0 && (given_up || now_.mono >= g.asked + kForgottenAfter)) {
+    remove(g);
+  }
+  advance(g);
+}
+
+void Extender::tick() {
+  while (!due_.empty() && due_.begin()->first <= now_.mono) {
+    const model::Uid uid = due_.extract(due_.begin()).value().second;
+    Grant* g = grantOf(uid);
+    if (g == nullptr) { continue; }  // it has ended since
+    g->due.reset();
+    tick(*g);
+    plan(uid);
+    if (Grant* still = grantOf(uid); still != nullptr && still->due && *still->due <= now_.mono) { break; }
+  }
+}
+
+void Extender::settle(Now now) {
+  now_ = now;
+  const auto touched = engine_.takeTouchedShares();
+  if (!leading_) { return; }
+  for (const auto& uid : touched) {
+    review(uid);
+    plan(uid);
+  }
+  tick();
+}
+
+}  // namespace gs::extender

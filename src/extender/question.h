@@ -1,0 +1,75 @@
+// What schedulers ask the extender's machine and what it answers, as values: without JSON and without the words of a
+// dialect (answers.h has those).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "extender/node_table.h"
+#include "model/object.h"
+#include "sched/share_board.h"
+
+namespace gs::extender {
+
+/// Which nodes a caller asks about, in its order; names are numbers of `table`.
+struct Candidates {
+  NodeTablePtr table;
+  std::vector<NodeTable::Index> nodes;     // NodeTable::kUnknown: it has no such name
+  std::vector<model::Revision> revisions;  // of the objects in the body, 0: none; empty: names only
+  /// The objects of those, by position, that the machine said are newer than what it knows (Answer::Kind::SendObjects).
+  std::map<std::size_t, model::Ptr<model::Node>> objects;
+};
+
+enum class Verb : std::uint8_t {
+  Filter,      // give it one of the candidates
+  Predicate,   // Volcano before 1.13: the same of one node; others are refused for a while
+  Look,        // Volcano 1.13: would it fit? Nothing is given
+  Allocate,    // Volcano 1.13: give it this node
+  Deallocate,  // Volcano 1.13: it does not get it after all
+  Bind,
+  Preempt,  // which nodes would have room without the victims?
+};
+
+struct Victims {
+  NodeTable::Index node = NodeTable::kUnknown;
+  std::vector<model::Uid> uids;
+};
+
+struct Question {
+  Verb verb{};
+  /// As the caller has it. Bind: key and uid only.
+  model::PodPtr pod;
+  /// Filter, Preempt: any number. Others, but Deallocate: one.
+  Candidates candidates;
+  std::vector<Victims> victims;  // Preempt
+};
+
+struct Answer {
+  enum class Kind : std::uint8_t {
+    Untouched,    // it asks for no GPU: all candidates are as good as before
+    Chosen,       // candidate `chosen`
+    Nowhere,      // no candidate; `text`, if any, is why, of the pod itself
+    Done,         // Allocate, Deallocate, Bind
+    Kept,         // Preempt: `kept`
+    Failed,       // `text`; ask again
+    Unavailable,  // we do not decide now; `text`
+    NewTable,     // `table` is another one: look the names up again
+    SendObjects,  // `kept`: positions of nodes that the machine knows older, or not at all
+  };
+  Kind kind{};
+  std::string text;
+  std::size_t chosen = 0;
+  sched::NodeStanding chosen_standing;
+  /// How the nodes stood when that was decided; null when it was decided earlier.
+  std::shared_ptr<const sched::Standings> standings;
+  std::map<std::size_t, sched::NodeStanding> of_objects;  // by position, instead of those
+  std::vector<std::size_t> kept;
+  NodeTablePtr table;
+};
+
+using Ticket = std::uint64_t;  // names a question
+
+}  // namespace gs::extender

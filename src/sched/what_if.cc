@@ -1,0 +1,25 @@
+#include "sched/what_if.h"
+
+#include "sched/derive.h"
+
+namespace gs::sched {
+
+NodeState withFacts(NodeState n, const model::Node& facts) {
+  n.exists = true;
+  n.node = facts;
+  deriveFacts(n);
+  deriveFree(n);
+  return n;
+}
+
+NodeState withoutPods(NodeState n, const std::set<model::Uid>& gone) {
+  for (DeviceState& d : n.devices) {
+    std::erase_if(d.holders, [&](const Holder& h) { return gone.contains(h.uid); });
+  }
+  std::erase_if(n.in_flight, [&](const InFlight& f) { return gone.contains(f.uid); });
+  deriveDevices(n, nullptr);
+  deriveFree(n);
+  return n;
+}
+
+}  // namespace gs::sched

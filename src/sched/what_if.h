@@ -1,0 +1,15 @@
+// A node as it would be: for questions about a state that is not, or not yet, the ledger's. Pure.
+#pragma once
+
+#include <set>
+
+#include "sched/node_state.h"
+
+namespace gs::sched {
+
+/// If the Node object said this.
+[[nodiscard]] NodeState withFacts(NodeState node, const model::Node& facts);
+/// If these pods were gone. What is used of ordinary resources stays as it is.
+[[nodiscard]] NodeState withoutPods(NodeState node, const std::set<model::Uid>& gone);
+
+}  // namespace gs::sched
