@@ -25,6 +25,7 @@
 #include "extender/question.h"
 #include "kapi/call.h"
 #include "model/vcuda.h"
+#include "sched/doors/door.h"
 
 namespace gs::extender {
 
