@@ -158,13 +158,14 @@ void Extender::advance(Grant& g) {
   }
   if (pod->bound()) { return; }  // its review ends the grant
   if (g.stage == Stage::Writing) {
-    const auto stale = model::staleVcudaKeys(pod->annotations, g.note);
-    return call(kapi::annotatePod(*pod, model::printVcudaNote(g.note), stale), Purpose::Write, g.uid);
+    const model::Annotations note = model::printVcudaNote(g.note);
+    return call(kapi::annotatePod(*pod, note, model::vcudaKeys(pod->annotations, note)), Purpose::Write,
+                g.uid);
   }
   // With a PATCH that may still land something has to change, so that it cannot.
   model::Annotations fence;
   if (g.unsettled) { fence[model::kFenceKey] = rng_.uuid(); }
-  call(kapi::annotatePod(*pod, fence, model::staleVcudaKeys(pod->annotations, {})), Purpose::Remove, g.uid);
+  call(kapi::annotatePod(*pod, fence, model::vcudaKeys(pod->annotations)), Purpose::Remove, g.uid);
 }
 
 bool Extender::handle(const kapi::Outcome& outcome, Now now) {

@@ -88,15 +88,14 @@ Annotations printVcudaNote(const VcudaNote& note) {
   return out;
 }
 
-std::vector<std::string> staleVcudaKeys(const Annotations& annotations, const VcudaNote& note) {
-  const Annotations written = printVcudaNote(note);
-  std::vector<std::string> stale;
+std::vector<std::string> vcudaKeys(const Annotations& annotations, const Annotations& but) {
+  std::vector<std::string> keys;
   for (const auto& [key, value] : annotations) {
     const bool ours = key == kVcudaNodeKey || key == kVcudaTimeKey || key == kVcudaAssignedKey ||
                       key.starts_with(kVcudaIdsKey);
-    if (ours && !written.contains(key)) { stale.push_back(key); }
+    if (ours && !but.contains(key)) { keys.push_back(key); }
   }
-  return stale;
+  return keys;
 }
 
 bool wasPredicated(const Annotations& annotations) {

@@ -58,8 +58,8 @@ using Annotations = std::map<std::string, std::string>;
 [[nodiscard]] VcudaNote readVcudaNote(const Annotations& annotations);
 /// The annotations of a pod that was placed; `assigned` is written as "false" whatever it is.
 [[nodiscard]] Annotations printVcudaNote(const VcudaNote& note);
-/// Keys of this convention among `annotations` that printVcudaNote(note) does not write: left by an earlier placement.
-[[nodiscard]] std::vector<std::string> staleVcudaKeys(const Annotations& annotations, const VcudaNote& note);
+/// Keys of this convention among `annotations`, but those that `but` has: left by an earlier placement.
+[[nodiscard]] std::vector<std::string> vcudaKeys(const Annotations& annotations, const Annotations& but = {});
 /// Some key holds one of the convention's by which the ancestor knew a pod that "had been predicated": all but
 /// predicate-node, anywhere in the key.
 [[nodiscard]] bool wasPredicated(const Annotations& annotations);

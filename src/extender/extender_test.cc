@@ -1,0 +1,701 @@
+#include "extender/extender.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <deque>
+
+#include "testing/builders.h"
+
+namespace gs::extender {
+namespace {
+
+using namespace std::chrono_literals;
+using AnswerKind = Answer::Kind;
+using kapi::Fate;
+using model::VcudaLimits;
+
+/// Pods as the API server has them, and what PATCHes, reads and Bindings do to them.
+class PodServer {
+ public:
+  model::Pod& add(const model::Pod& pod) {
+    model::Pod& added = pods[pod.key.name] = pod;
+    added.revision = ++revision;
+    return added;
+  }
+  kapi::Outcome carryOut(const kapi::Call& call) {
+    kapi::Outcome o;
+    o.token = call.token;
+    const auto it = pods.find(call.key.name);
+    if (it == pods.end()) { return refuse(o, 404, "NotFound"); }
+    model::Pod& pod = it->second;
+    const json::Value& meta = call.body["metadata"];
+    if (!meta["uid"].str().empty() && meta["uid"].str() != pod.uid.text) {
+      return refuse(o, 409, "Conflict");
+    }
+    if (!meta["resourceVersion"].str().empty() &&
+        meta["resourceVersion"].str() != std::to_string(pod.revision)) {
+      return refuse(o, 409, "Conflict");
+    }
+    if (call.subresource == "binding") {
+      if (pod.bound()) { return refuse(o, 409, "Conflict"); }
+      pod.node = model::NodeName{call.body["target"]["name"].str()};
+    }
+    const model::Pod before = pod;
+    for (const auto& [key, value] : meta["annotations"].members()) {
+      if (value.isNull()) {
+        pod.annotations.erase(key);
+      } else {
+        pod.annotations[key] = value.str();
+      }
+    }
+    if (kapi::isRead(call.verb) || (pod == before && call.subresource != "binding")) {
+      // nothing changes
+    } else {
+      pod.revision = ++revision;
+      ++writes;
+    }
+    o.fate = Fate::Applied;
+    o.http = 200;
+    if (call.subresource != "binding") { o.object = std::make_shared<const model::Pod>(pod); }
+    return o;
+  }
+
+  std::map<std::string, model::Pod> pods;
+  model::Revision revision = 100;
+  int writes = 0;
+
+ private:
+  static kapi::Outcome refuse(kapi::Outcome o, int http, const char* reason) {
+    o.fate = Fate::Refused;
+    o.http = http;
+    o.reason = reason;
+    o.message = "no";
+    return o;
+  }
+};
+
+model::Node gpuNode(const std::string& name, int devices, int memory_each = 4) {
+  model::Node n;
+  n.name = model::NodeName{name};
+  n.revision = 1;
+  n.vcuda_core_capacity = 100 * devices;
+  n.vcuda_memory_capacity = memory_each * devices;
+  return n;
+}
+
+model::Pod vcudaPod(const std::string& name, std::vector<VcudaLimits> limits) {
+  model::Pod pod = testing::PodBuilder(name).scheduler("default-scheduler").value();
+  pod.vcuda = std::move(limits);
+  return pod;
+}
+
+class ExtenderTest : public ::testing::Test {
+ protected:
+  explicit ExtenderTest(Config config = {}) : extender{engine, config, Rng{1}} {}
+
+  void lead() { extender.lead(now); }
+  void addNode(const model::Node& node) {
+    engine.apply({model::Kind::Node,
+                  {"", node.name.text},
+                  {},
+                  std::make_shared<const model::Node>(node),
+                  ++server.revision},
+                 now.mono);
+  }
+  /// The watch brings what the server has.
+  void watchBrings(const std::string& name) {
+    const auto it = server.pods.find(name);
+    if (it != server.pods.end()) {
+      engine.apply({model::Kind::Pod,
+                    it->second.key,
+                    {},
+                    std::make_shared<const model::Pod>(it->second),
+                    it->second.revision},
+                   now.mono);
+    }
+    settle();
+  }
+  void watchRemoves(const model::Pod& pod) {
+    engine.apply(
+        {model::Kind::Pod, pod.key, pod.uid, {}, ++server.revision, std::make_shared<const model::Pod>(pod)},
+        now.mono);
+    settle();
+  }
+  model::Pod create(const std::string& name, std::vector<VcudaLimits> limits) {
+    server.add(vcudaPod(name, std::move(limits)));
+    watchBrings(name);
+    return server.pods[name];
+  }
+  void bindTo(const std::string& name, const std::string& node, bool running = true) {
+    model::Pod& pod = server.pods.at(name);
+    pod.node = model::NodeName{node};
+    if (running) { pod.phase = model::PodPhase::Running; }
+    pod.revision = ++server.revision;
+    watchBrings(name);
+  }
+  void settle() {
+    extender.settle(now);
+    for (auto& effect : extender.takeEffects()) {
+      if (auto* call = std::get_if<kapi::Call>(&effect)) { calls.push_back(std::move(*call)); }
+    }
+    for (auto& [ticket, answer] : extender.takeAnswers()) { answers[ticket] = std::move(answer); }
+  }
+  /// Each call is answered as the server does, until there is none.
+  void run() {
+    settle();
+    while (!calls.empty()) {
+      const kapi::Call call = calls.front();
+      calls.pop_front();
+      give(server.carryOut(call));
+    }
+  }
+  void give(const kapi::Outcome& outcome) {
+    extender.handle(outcome, now);
+    settle();
+  }
+  kapi::Call sent() {
+    settle();
+    EXPECT_EQ(calls.size(), 1U);
+    const kapi::Call call = calls.empty() ? kapi::Call{} : calls.front();
+    calls.clear();
+    return call;
+  }
+  void pass(Duration by) {
+    now.mono += by;
+    now.wall += std::chrono::duration_cast<Wall::duration>(by);
+    settle();
+  }
+
+  Question question(Verb verb, const model::Pod& pod, const std::vector<std::string>& nodes) {
+    Question q;
+    q.verb = verb;
+    q.pod = std::make_shared<const model::Pod>(pod);
+    q.candidates.table = extender.table();
+    for (const auto& name : nodes) { q.candidates.nodes.push_back(q.candidates.table->find(name)); }
+    return q;
+  }
+  Ticket ask(Verb verb, const model::Pod& pod, const std::vector<std::string>& nodes) {
+    extender.ask(++last, question(verb, pod, nodes), now);
+    settle();
+    return last;
+  }
+  Answer filter(const model::Pod& pod, const std::vector<std::string>& nodes) {
+    const Ticket ticket = ask(Verb::Filter, pod, nodes);
+    run();
+    return answers[ticket];
+  }
+  /// The node that it got, or why none; "" no answer yet.
+  std::string got(Ticket ticket, const std::vector<std::string>& nodes) const {
+    const auto it = answers.find(ticket);
+    if (it == answers.end()) { return ""; }
+    return it->second.kind == AnswerKind::Chosen ? nodes.at(it->second.chosen) : "(" + it->second.text + ")";
+  }
+  std::string note(const std::string& pod, const char* key) {
+    const auto& annotations = server.pods.at(pod).annotations;
+    const auto it = annotations.find(key);
+    return it == annotations.end() ? "-" : it->second;
+  }
+
+  engine::Engine engine;
+  Extender extender;
+  PodServer server;
+  Now now{Mono{1h}, Wall{1000h}};
+  std::deque<kapi::Call> calls;
+  std::map<Ticket, Answer> answers;
+  Ticket last = 0;
+};
+
+constexpr const char* kIds0 = "tencent.com/predicate-gpu-idx-0";
+constexpr const char* kIds1 = "tencent.com/predicate-gpu-idx-1";
+constexpr const char* kNode = "tencent.com/predicate-node";
+
+// The ancestor's own table: each pod is bound and runs before the next one comes.
+TEST_F(ExtenderTest, TheAncestorsTableOfPlacements) {
+  for (const char* name : {"testnode0", "testnode1", "testnode2"}) { addNode(gpuNode(name, 2)); }
+  lead();
+  const std::vector<std::string> nodes{"testnode0", "testnode1", "testnode2"};
+  struct Row {
+    const char* pod;
+    std::vector<VcudaLimits> limits;
+    const char* node;
+    const char* first;
+    const char* second;
+  };
+  for (const Row& row : {Row{"pod-0", {{10, 1}, {10, 1}}, "testnode0", "0", "0"},
+                         Row{"pod-1", {{100, 3}, {80, 3}}, "testnode1", "0", "1"},
+                         Row{"pod-2", {{200, 10}, {0, 0}}, "testnode2", "0,1", "-"},
+                         Row{"pod-3", {{10, 2}, {0, 0}}, "testnode0", "0", "-"}}) {
+    const Answer a = filter(create(row.pod, row.limits), nodes);
+    ASSERT_EQ(a.kind, AnswerKind::Chosen) << row.pod;
+    EXPECT_EQ(nodes[a.chosen], row.node) << row.pod;
+    EXPECT_EQ(note(row.pod, kNode), row.node);
+    EXPECT_EQ(note(row.pod, kIds0), row.first) << row.pod;
+    EXPECT_EQ(note(row.pod, kIds1), row.second) << row.pod;
+    EXPECT_EQ(note(row.pod, "tencent.com/gpu-assigned"), "false");
+    bindTo(row.pod, row.node);
+  }
+}
+
+TEST_F(ExtenderTest, APodThatAsksForNoGpuIsLeftAlone) {
+  addNode(gpuNode("a", 1));
+  lead();
+  EXPECT_EQ(filter(create("p", {{99, 0}}), {"a"}).kind, AnswerKind::Untouched);
+  EXPECT_EQ(server.writes, 0);
+}
+
+TEST_F(ExtenderTest, TwoContainersThatTogetherWantAGpuGetANodeAndNoDevice) {
+  addNode(gpuNode("a", 1));
+  lead();
+  EXPECT_EQ(filter(create("p", {{60, 0}, {60, 0}}), {"a"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(note("p", kNode), "a");
+  EXPECT_EQ(note("p", kIds0), "-");
+}
+
+TEST_F(ExtenderTest, NowhereSaysHowEachNodeStands) {
+  addNode(gpuNode("a", 1));
+  addNode(gpuNode("cpu", 0));
+  lead();
+  const Answer a = filter(create("p", {{300, 0}}), {"a", "cpu", "unknown"});
+  EXPECT_EQ(a.kind, AnswerKind::Nowhere);
+  const auto& table = *extender.table();
+  EXPECT_EQ((*a.standings)[table.find("a")].refused, sched::Reason::TooFewFree);
+  EXPECT_EQ((*a.standings)[table.find("cpu")].refused, sched::Reason::NoGpu);
+}
+
+TEST_F(ExtenderTest, PartsOfSeveralGpusAreRefusedNamingTheField) {
+  addNode(gpuNode("a", 2));
+  lead();
+  const Answer a = filter(create("p", {{150, 0}}), {"a"});
+  EXPECT_EQ(a.kind, AnswerKind::Nowhere);
+  EXPECT_NE(a.text.find("spec.containers[0].resources.limits[\"tencent.com/vcuda-core\"]=150"),
+            std::string::npos)
+      << a.text;
+}
+
+// ---- The same pod again
+
+TEST_F(ExtenderTest, TheSameQuestionGetsTheSameAnswerAndWritesOnce) {
+  addNode(gpuNode("a", 1));
+  addNode(gpuNode("b", 1));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  const Answer first = filter(pod, {"a", "b"});
+  const Answer again = filter(pod, {"b", "a"});
+  EXPECT_EQ(first.chosen, 0U);
+  EXPECT_EQ(again.chosen, 1U);
+  EXPECT_EQ(server.writes, 1);
+}
+
+TEST_F(ExtenderTest, QuestionsSideBySideWaitForOneWrite) {
+  addNode(gpuNode("a", 1));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  const Ticket one = ask(Verb::Filter, pod, {"a"});
+  const Ticket two = ask(Verb::Filter, pod, {"a"});
+  EXPECT_TRUE(answers.empty());
+  run();
+  EXPECT_EQ(got(one, {"a"}), "a");
+  EXPECT_EQ(got(two, {"a"}), "a");
+  EXPECT_EQ(server.writes, 1);
+}
+
+TEST_F(ExtenderTest, WithoutItsNodeAmongTheCandidatesItMovesAndLeavesNothingBehind) {
+  addNode(gpuNode("a", 2));
+  addNode(gpuNode("b", 2));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}, {50, 1}});
+  server.pods["p"].annotations["tencent.com/predicate-gpu-idx-7"] = "1";
+  server.pods["p"].revision = ++server.revision;
+  watchBrings("p");
+  ASSERT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(note("p", "tencent.com/predicate-gpu-idx-7"), "-") << "left by another placement";
+  ASSERT_EQ(filter(pod, {"b"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(note("p", kNode), "b");
+  EXPECT_EQ(engine.ledger().find(model::NodeName{"a"})->free_milli, 2000);
+  EXPECT_EQ(engine.ledger().find(model::NodeName{"b"})->free_milli, 1000);
+}
+
+TEST_F(ExtenderTest, AMoveWaitsForTheWriteUnderWay) {
+  addNode(gpuNode("a", 1));
+  addNode(gpuNode("b", 1));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  const Ticket one = ask(Verb::Filter, pod, {"a"});
+  const Ticket two = ask(Verb::Filter, pod, {"b"});
+  EXPECT_EQ(calls.size(), 1U);
+  run();
+  EXPECT_EQ(got(one, {"a"}), "a");
+  EXPECT_EQ(got(two, {"b"}), "b");
+  EXPECT_EQ(note("p", kNode), "b");
+}
+
+TEST_F(ExtenderTest, MovedToNowhereItGivesBackWhatItHad) {
+  addNode(gpuNode("a", 1));
+  addNode(gpuNode("b", 0));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  ASSERT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(filter(pod, {"b"}).kind, AnswerKind::Nowhere);
+  EXPECT_EQ(note("p", kNode), "-");
+  EXPECT_EQ(engine.ledger().find(model::NodeName{"a"})->free_milli, 1000);
+}
+
+// ---- What others see of it
+
+TEST_F(ExtenderTest, WhatIsReservedIsNotGivenToAnother) {
+  addNode(gpuNode("a", 1));
+  lead();
+  ASSERT_EQ(filter(create("p", {{100, 0}}), {"a"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(filter(create("q", {{10, 1}}), {"a"}).kind, AnswerKind::Nowhere);
+  bindTo("p", "a");
+  EXPECT_EQ(filter(create("r", {{10, 1}}), {"a"}).kind, AnswerKind::Nowhere);
+  watchRemoves(server.pods["p"]);
+  EXPECT_EQ(filter(server.pods["q"], {"a"}).kind, AnswerKind::Chosen);
+}
+
+TEST_F(ExtenderTest, AnnotationsOfAnEarlierProcessAreKept) {
+  addNode(gpuNode("a", 2));
+  addNode(gpuNode("b", 1));
+  server.add(vcudaPod("p", {{50, 1}}));
+  server.pods["p"].annotations = {{kNode, "a"},
+                                  {kIds0, "1"},
+                                  {"tencent.com/predicate-time", "17"},
+                                  {"tencent.com/gpu-assigned", "false"}};
+  watchBrings("p");
+  lead();
+  EXPECT_EQ(engine.ledger().find(model::NodeName{"a"})->free_milli, 1500);
+  const std::vector<std::string> nodes{"b", "a"};
+  EXPECT_EQ(nodes[filter(server.pods["p"], nodes).chosen], "a");
+  EXPECT_EQ(server.writes, 0);
+}
+
+TEST_F(ExtenderTest, AnnotationsThatCannotBeTrueAreReplaced) {
+  addNode(gpuNode("a", 2));
+  lead();
+  for (const char* ids : {"7", "0,1", "x"}) {
+    const std::string name = std::string{"p"} + ids;
+    server.add(vcudaPod(name, {{50, 1}}));
+    server.pods[name].annotations = {{kNode, "a"}, {kIds0, ids}};
+    watchBrings(name);
+    ASSERT_EQ(filter(server.pods[name], {"a"}).kind, AnswerKind::Chosen) << ids;
+    EXPECT_EQ(note(name, kIds0), "0") << ids;
+    watchRemoves(server.pods[name]);
+  }
+}
+
+TEST_F(ExtenderTest, TheAgentsWordCountsOnceItHasAssigned) {
+  addNode(gpuNode("a", 2));
+  lead();
+  ASSERT_EQ(filter(create("p", {{100, 0}}), {"a"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(note("p", kIds0), "0");
+  model::Pod& pod = server.pods["p"];
+  pod.annotations[kIds0] = "1";
+  pod.annotations["tencent.com/gpu-assigned"] = "true";
+  bindTo("p", "a");
+  EXPECT_EQ(sched::freeShares(*engine.ledger().find(model::NodeName{"a"}))[0].milli, 1000);
+}
+
+// ---- Volcano before 1.13: one node at a time, several at once
+
+TEST_F(ExtenderTest, OfSeveralNodesAskedAtOnceOneIsGiven) {
+  std::vector<std::string> nodes;
+  for (int i = 0; i < 16; ++i) {
+    nodes.push_back("n" + std::to_string(i));
+    addNode(gpuNode(nodes.back(), 1));
+  }
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  std::map<std::string, Ticket> tickets;
+  for (const auto& node : nodes) { tickets[node] = ask(Verb::Predicate, pod, {node}); }
+  run();
+  EXPECT_EQ(got(tickets["n0"], {"n0"}), "n0");
+  for (int i = 1; i < 16; ++i) {
+    EXPECT_EQ(got(tickets[nodes[static_cast<std::size_t>(i)]], {""}),
+              "(pod uid-p has already been matched to another node)");
+  }
+  EXPECT_EQ(server.writes, 1);
+  pass(5s);
+  const Ticket later = ask(Verb::Predicate, pod, {"n3"});
+  run();
+  EXPECT_EQ(got(later, {"n3"}), "n3") << "it was not bound in time";
+}
+
+TEST_F(ExtenderTest, LookingGivesNothing) {
+  addNode(gpuNode("a", 1));
+  lead();
+  const model::Pod pod = create("p", {{100, 0}});
+  const Ticket looked = ask(Verb::Look, pod, {"a"});
+  run();
+  EXPECT_EQ(got(looked, {"a"}), "a");
+  EXPECT_EQ(server.writes, 0);
+  const Ticket allocated = ask(Verb::Allocate, pod, {"a"});
+  run();
+  EXPECT_EQ(got(allocated, {"a"}), "a");
+  EXPECT_EQ(note("p", kNode), "a");
+  const Ticket again = ask(Verb::Look, pod, {"a"});
+  run();
+  EXPECT_EQ(got(again, {"a"}), "a") << "what it has there is not in its way";
+  ask(Verb::Deallocate, pod, {});
+  run();
+  EXPECT_EQ(note("p", kNode), "-");
+  EXPECT_EQ(extender.grants().written, 0U);
+}
+
+// ---- Writes that fail
+
+TEST_F(ExtenderTest, AWriteOnAnOlderVersionIsMadeAgainOnTheNewOne) {
+  addNode(gpuNode("a", 1));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  server.pods["p"].revision = ++server.revision;  // a condition was written, say
+  EXPECT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(note("p", kNode), "a");
+}
+
+TEST_F(ExtenderTest, APodThatIsGoneGetsNothing) {
+  addNode(gpuNode("a", 1));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  server.pods.erase("p");
+  EXPECT_EQ(filter(pod, {"a"}).kind, AnswerKind::Failed);
+  EXPECT_EQ(engine.ledger().find(model::NodeName{"a"})->free_milli, 1000);
+}
+
+TEST_F(ExtenderTest, APodThatNobodyHasHoldsNothing) {
+  addNode(gpuNode("a", 1));
+  lead();
+  model::Pod forged = vcudaPod("forged", {{100, 0}});
+  forged.revision = 7;
+  EXPECT_EQ(filter(forged, {"a"}).kind, AnswerKind::Failed);
+  EXPECT_EQ(engine.ledger().find(model::NodeName{"a"})->free_milli, 1000);
+}
+
+TEST_F(ExtenderTest, AWriteWithoutAnAnswerIsReadBackBeforeAnybodyIsAnswered) {
+  for (const bool applied : {false, true}) {
+    const std::string name = applied ? "q" : "p";
+    addNode(gpuNode(name, 1));
+    lead();
+    const Ticket ticket = ask(Verb::Filter, create(name, {{50, 1}}), {name});
+    const kapi::Call write = sent();
+    if (applied) { (void)server.carryOut(write); }
+    kapi::Outcome lost;
+    lost.token = write.token;
+    lost.fate = Fate::Unknown;
+    give(lost);
+    EXPECT_EQ(got(ticket, {name}), "");
+    pass(1s);
+    run();
+    EXPECT_EQ(got(ticket, {name}), name) << applied;
+    EXPECT_EQ(note(name, kNode), name);
+  }
+}
+
+TEST_F(ExtenderTest, AWriteThatLandsLateChangesNothingAnyMore) {
+  addNode(gpuNode("a", 1));
+  addNode(gpuNode("b", 1));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  ask(Verb::Filter, pod, {"a"});
+  const kapi::Call late = sent();
+  kapi::Outcome lost;
+  lost.token = late.token;
+  lost.fate = Fate::Unknown;
+  give(lost);
+  pass(1s);
+  EXPECT_EQ(filter(pod, {"b"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(note("p", kNode), "b");
+  EXPECT_EQ(server.carryOut(late).http, 409);
+  EXPECT_EQ(note("p", kNode), "b");
+}
+
+TEST_F(ExtenderTest, WithoutTheRightToPatchItSaysSoAndKeepsNothing) {
+  addNode(gpuNode("a", 1));
+  lead();
+  const Ticket ticket = ask(Verb::Filter, create("p", {{50, 1}}), {"a"});
+  kapi::Outcome forbidden;
+  forbidden.token = sent().token;
+  forbidden.fate = Fate::Refused;
+  forbidden.http = 403;
+  forbidden.message = "pods/status is forbidden";
+  give(forbidden);
+  EXPECT_NE(got(ticket, {"a"}).find("needs patch on pods/status"), std::string::npos) << got(ticket, {"a"});
+  EXPECT_EQ(engine.ledger().find(model::NodeName{"a"})->free_milli, 1000);
+}
+
+TEST_F(ExtenderTest, ASchedulerIsAnsweredBeforeItGivesUp) {
+  addNode(gpuNode("a", 1));
+  lead();
+  const Ticket ticket = ask(Verb::Filter, create("p", {{50, 1}}), {"a"});
+  const kapi::Call slow = sent();
+  EXPECT_EQ(extender.nextDue(), now.mono + 4s);
+  pass(4s);
+  EXPECT_EQ(answers[ticket].kind, AnswerKind::Failed);
+  EXPECT_NE(answers[ticket].text.find("not written yet"), std::string::npos);
+  give(server.carryOut(slow));
+  const Ticket again = ask(Verb::Filter, server.pods["p"], {"a"});
+  EXPECT_EQ(got(again, {"a"}), "a") << "and finds it done";
+}
+
+// ---- The end of a reservation
+
+TEST_F(ExtenderTest, ItEndsTenSecondsAfterItsSchedulerGaveUp) {
+  addNode(gpuNode("a", 1));
+  lead();
+  ASSERT_EQ(filter(create("p", {{50, 1}}), {"a"}).kind, AnswerKind::Chosen);
+  model::Pod& pod = server.pods["p"];
+  pod.scheduled = {"False", "Unschedulable", "0/1 nodes are available"};
+  pod.revision = ++server.revision;
+  watchBrings("p");
+  pass(9s);
+  EXPECT_EQ(note("p", kNode), "a");
+  pass(1s);
+  run();
+  EXPECT_EQ(note("p", kNode), "-");
+  EXPECT_EQ(engine.ledger().find(model::NodeName{"a"})->free_milli, 1000);
+}
+
+TEST_F(ExtenderTest, AskingAgainKeepsIt) {
+  addNode(gpuNode("a", 1));
+  lead();
+  ASSERT_EQ(filter(create("p", {{50, 1}}), {"a"}).kind, AnswerKind::Chosen);
+  model::Pod& pod = server.pods["p"];
+  pod.scheduled = {"False", "Unschedulable", "0/1 nodes are available"};
+  pod.revision = ++server.revision;
+  watchBrings("p");
+  pass(9s);
+  ASSERT_EQ(filter(server.pods["p"], {"a"}).kind, AnswerKind::Chosen);
+  pass(10s);
+  run();
+  EXPECT_EQ(note("p", kNode), "a");
+}
+
+TEST_F(ExtenderTest, ItEndsAfterAQuarterOfAnHourWithoutAWord) {
+  addNode(gpuNode("a", 1));
+  lead();
+  ASSERT_EQ(filter(create("p", {{50, 1}}), {"a"}).kind, AnswerKind::Chosen);
+  pass(15min);
+  run();
+  EXPECT_EQ(note("p", kNode), "-");
+}
+
+TEST_F(ExtenderTest, APodThatIsBoundWhileItIsGivenUpKeepsItsDevices) {
+  addNode(gpuNode("a", 1));
+  lead();
+  ASSERT_EQ(filter(create("p", {{100, 0}}), {"a"}).kind, AnswerKind::Chosen);
+  pass(15min);
+  const kapi::Call removal = sent();
+  server.pods["p"].node = model::NodeName{"a"};
+  server.pods["p"].revision = ++server.revision;
+  give(server.carryOut(removal));
+  run();
+  EXPECT_EQ(note("p", kNode), "a");
+  EXPECT_EQ(engine.ledger().find(model::NodeName{"a"})->free_milli, 0);
+}
+
+// ---- Bindings and preemption
+
+TEST_F(ExtenderTest, BindsWithTheAnnotations) {
+  addNode(gpuNode("a", 1));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  const Ticket ticket = ask(Verb::Bind, pod, {"a"});
+  run();
+  EXPECT_EQ(answers[ticket].kind, AnswerKind::Done) << answers[ticket].text;
+  EXPECT_EQ(server.pods["p"].node.text, "a");
+  EXPECT_EQ(note("p", kIds0), "0");
+}
+
+TEST_F(ExtenderTest, BindsWhatAsksForNoGpu) {
+  addNode(gpuNode("a", 1));
+  lead();
+  const Ticket ticket = ask(Verb::Bind, create("p", {}), {"a"});
+  run();
+  EXPECT_EQ(answers[ticket].kind, AnswerKind::Done);
+  EXPECT_EQ(server.pods["p"].node.text, "a");
+}
+
+TEST_F(ExtenderTest, KeepsNodesWhereTheVictimsMakeRoom) {
+  addNode(gpuNode("a", 1));
+  addNode(gpuNode("b", 1));
+  lead();
+  for (const char* name : {"a", "b"}) {
+    ASSERT_EQ(filter(create(std::string{"on-"} + name, {{80, 1}}), {name}).kind, AnswerKind::Chosen);
+    bindTo(std::string{"on-"} + name, name);
+  }
+  Question q = question(Verb::Preempt, create("p", {{100, 0}}), {});
+  q.victims = {{q.candidates.table->find("a"), {model::Uid{"uid-on-a"}}},
+               {q.candidates.table->find("b"), {model::Uid{"uid-x"}}}};
+  extender.ask(++last, q, now);
+  settle();
+  EXPECT_EQ(answers[last].kept, (std::vector<std::size_t>{0}));
+}
+
+// ---- Nodes that the caller knows better
+
+TEST_F(ExtenderTest, ANodeThatIsNewerInTheBodyIsAskedForAndCounts) {
+  addNode(gpuNode("a", 0));
+  lead();
+  Question q = question(Verb::Filter, create("p", {{50, 1}}), {"a", "new"});
+  q.candidates.revisions = {5, 1};
+  extender.ask(++last, q, now);
+  settle();
+  ASSERT_EQ(answers[last].kind, AnswerKind::SendObjects);
+  EXPECT_EQ(answers[last].kept, (std::vector<std::size_t>{0, 1}));
+  model::Node newer = gpuNode("a", 1);
+  newer.revision = 5;
+  q.candidates.objects = {{0, std::make_shared<const model::Node>(newer)},
+                          {1, std::make_shared<const model::Node>(gpuNode("new", 0))}};
+  extender.ask(++last, q, now);
+  run();
+  EXPECT_EQ(got(last, {"a", "new"}), "a");
+}
+
+TEST_F(ExtenderTest, NamesOfAnOlderTableAreLookedUpAgain) {
+  addNode(gpuNode("a", 1));
+  lead();
+  const Question q = question(Verb::Filter, create("p", {{50, 1}}), {"a"});
+  addNode(gpuNode("b", 1));
+  extender.ask(++last, q, now);
+  settle();
+  EXPECT_EQ(answers[last].kind, AnswerKind::NewTable);
+  EXPECT_EQ(answers[last].table->find("b"), 1U);
+}
+
+// ---- Leadership
+
+TEST_F(ExtenderTest, AStandbyAnswersThatItDoesNotDecide) {
+  addNode(gpuNode("a", 1));
+  EXPECT_EQ(filter(create("p", {{50, 1}}), {"a"}).kind, AnswerKind::Unavailable);
+  lead();
+  const Ticket waiting = ask(Verb::Filter, server.pods["p"], {"a"});
+  extender.standBy("another replica leads");
+  run();
+  EXPECT_EQ(got(waiting, {}), "(another replica leads)");
+  EXPECT_EQ(engine.ledger().find(model::NodeName{"a"})->free_milli, 1000);
+}
+
+// ---- Strict
+
+class StrictExtenderTest : public ExtenderTest {
+ protected:
+  StrictExtenderTest()
+      : ExtenderTest{[] {
+          Config c;
+          c.strict = true;
+          return c;
+        }()} {}
+};
+
+TEST_F(StrictExtenderTest, APodThatHasAnnotationsHadBeenPredicated) {
+  addNode(gpuNode("a", 2));
+  lead();
+  ASSERT_EQ(filter(create("p", {{150, 0}}), {"a"}).kind, AnswerKind::Chosen) << "for one GPU";
+  const Answer again = filter(server.pods["p"], {"a"});
+  EXPECT_EQ(again.kind, AnswerKind::Failed);
+  EXPECT_EQ(again.text, "pod p had been predicated!");
+}
+
+}  // namespace
+}  // namespace gs::extender
