@@ -201,8 +201,13 @@ void Extender::place(Waiting w) {
   if (grant == nullptr) { return choose(std::move(w), *pod); }
   grant->asked = now_.mono;
   grant->given_up.reset();
+  if (!grant->after.empty()) {
+    grant->after.push_back(std::move(w));  // in order: who asked last decides
+    return;
+  }
   const auto position = positionOf(w.question.candidates, grant->note.node);
   if (position && grant->stage != Stage::Removing && holdsUp(*grant)) {
+    if (grant->adopted) { write(*grant); }
     return join(*grant, std::move(w), *position);
   }
   const bool just_given =
@@ -256,10 +261,11 @@ void Extender::choose(Waiting w, const model::Pod& pod) {
     return grant(std::move(w), pod, *request, a);
   }
   a.kind = Kind::Nowhere;
+  const bool others_follow = w.question.verb == Verb::Predicate;  // this node was one of many
   answer(w.ticket, std::move(a));
   if (before == nullptr) { return; }
   before->hold = engine_.ledger().reserveShares(before->note.node, pod.uid, before->picks, chargeOf(pod));
-  remove(*before);  // the node that it had is none of those that it may have now
+  if (!others_follow) { remove(*before); }  // the node that it had is none of those that it may have now
 }
 
 void Extender::look(const Waiting& w) {

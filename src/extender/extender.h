@@ -79,6 +79,7 @@ class Extender {
     kapi::Token call = 0;     // 0: nothing is under way
     bool read_first = false;  // what the API has is to be read before the next write
     bool unsettled = false;   // some PATCH may still land
+    bool adopted = false;     // an earlier process wrote it, and may have another PATCH under way
     int failures = 0;
     Mono not_before{};
     Mono asked{};  // last
@@ -121,6 +122,8 @@ class Extender {
   [[nodiscard]] sched::GpuCharge chargeOf(const model::Pod& pod) const;
   void grant(Waiting w, const model::Pod& pod, const sched::PodRequest& request, const Answer& chosen);
   void adopt(const model::Pod& pod);
+  void write(Grant& grant);
+  [[nodiscard]] std::uint64_t nextTime();
   [[nodiscard]] bool holdsUp(const Grant& grant) const;
   void join(Grant& grant, Waiting w, std::size_t position);
   void advance(Grant& grant);

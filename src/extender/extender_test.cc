@@ -6,7 +6,8 @@
 #include <algorithm>
 #include <deque>
 
-#include "testing/builders.h"
+#include "extender/test_server.h"
+#include "kapi/write.h"
 
 namespace gs::extender {
 namespace {
@@ -15,81 +16,6 @@ using namespace std::chrono_literals;
 using AnswerKind = Answer::Kind;
 using kapi::Fate;
 using model::VcudaLimits;
-
-/// Pods as the API server has them, and what PATCHes, reads and Bindings do to them.
-class PodServer {
- public:
-  model::Pod& add(const model::Pod& pod) {
-    model::Pod& added = pods[pod.key.name] = pod;
-    added.revision = ++revision;
-    return added;
-  }
-  kapi::Outcome carryOut(const kapi::Call& call) {
-    kapi::Outcome o;
-    o.token = call.token;
-    const auto it = pods.find(call.key.name);
-    if (it == pods.end()) { return refuse(o, 404, "NotFound"); }
-    model::Pod& pod = it->second;
-    const json::Value& meta = call.body["metadata"];
-    if (!meta["uid"].str().empty() && meta["uid"].str() != pod.uid.text) {
-      return refuse(o, 409, "Conflict");
-    }
-    if (!meta["resourceVersion"].str().empty() &&
-        meta["resourceVersion"].str() != std::to_string(pod.revision)) {
-      return refuse(o, 409, "Conflict");
-    }
-    if (call.subresource == "binding") {
-      if (pod.bound()) { return refuse(o, 409, "Conflict"); }
-      pod.node = model::NodeName{call.body["target"]["name"].str()};
-    }
-    const model::Pod before = pod;
-    for (const auto& [key, value] : meta["annotations"].members()) {
-      if (value.isNull()) {
-        pod.annotations.erase(key);
-      } else {
-        pod.annotations[key] = value.str();
-      }
-    }
-    if (kapi::isRead(call.verb) || (pod == before && call.subresource != "binding")) {
-      // nothing changes
-    } else {
-      pod.revision = ++revision;
-      ++writes;
-    }
-    o.fate = Fate::Applied;
-    o.http = 200;
-    if (call.subresource != "binding") { o.object = std::make_shared<const model::Pod>(pod); }
-    return o;
-  }
-
-  std::map<std::string, model::Pod> pods;
-  model::Revision revision = 100;
-  int writes = 0;
-
- private:
-  static kapi::Outcome refuse(kapi::Outcome o, int http, const char* reason) {
-    o.fate = Fate::Refused;
-    o.http = http;
-    o.reason = reason;
-    o.message = "no";
-    return o;
-  }
-};
-
-model::Node gpuNode(const std::string& name, int devices, int memory_each = 4) {
-  model::Node n;
-  n.name = model::NodeName{name};
-  n.revision = 1;
-  n.vcuda_core_capacity = 100 * devices;
-  n.vcuda_memory_capacity = memory_each * devices;
-  return n;
-}
-
-model::Pod vcudaPod(const std::string& name, std::vector<VcudaLimits> limits) {
-  model::Pod pod = testing::PodBuilder(name).scheduler("default-scheduler").value();
-  pod.vcuda = std::move(limits);
-  return pod;
-}
 
 class ExtenderTest : public ::testing::Test {
  protected:
@@ -368,7 +294,19 @@ TEST_F(ExtenderTest, AnnotationsOfAnEarlierProcessAreKept) {
   EXPECT_EQ(engine.ledger().find(model::NodeName{"a"})->free_milli, 1500);
   const std::vector<std::string> nodes{"b", "a"};
   EXPECT_EQ(nodes[filter(server.pods["p"], nodes).chosen], "a");
-  EXPECT_EQ(server.writes, 0);
+  EXPECT_EQ(note("p", kIds0), "1");
+}
+
+TEST_F(ExtenderTest, AWriteThatAnEarlierProcessLeftUnderWayIsToNoEffect) {
+  addNode(gpuNode("a", 1));
+  addNode(gpuNode("b", 1));
+  server.add(vcudaPod("p", {{50, 1}}));
+  server.pods["p"].annotations = {{kNode, "a"}, {kIds0, "0"}};
+  watchBrings("p");
+  const kapi::Call late = kapi::annotatePod(server.pods["p"], {{kNode, "b"}}, {});
+  lead();
+  ASSERT_EQ(filter(server.pods["p"], {"a"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(server.carryOut(late).http, 409);
 }
 
 TEST_F(ExtenderTest, AnnotationsThatCannotBeTrueAreReplaced) {

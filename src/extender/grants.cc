@@ -17,7 +17,6 @@ using Kind = Answer::Kind;
 constexpr Duration kRetry = std::chrono::milliseconds{200};
 constexpr Duration kSlowRetry = std::chrono::seconds{5};
 constexpr Duration kCallTimeout = std::chrono::seconds{3};  // a waiting scheduler gives up after 5
-constexpr Duration kKeptAtLeast = kHeldForPredicate;
 
 std::uint64_t nanosecondsOf(Wall t) {
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
@@ -77,17 +76,29 @@ void Extender::grant(Waiting w, const model::Pod& pod, const sched::PodRequest& 
   g.uid = pod.uid;
   g.pod = pod.key;
   g.picks = sched::picksOf(request.shares, *sched::fitShares(node, request));
-  last_time_ = std::max(nanosecondsOf(now_.wall), last_time_ + 1);
-  g.note = {node.node.name, idsOf(g.picks), last_time_, false};
+  g.note = {node.node.name, idsOf(g.picks), nextTime(), false};
   g.hold = engine_.ledger().reserveShares(g.note.node, g.uid, g.picks, chargeOf(pod));
   g.seen = w.question.pod;
-  g.stage = Stage::Writing;
-  g.failures = 0;
-  g.not_before = {};
   g.asked = g.decided = now_.mono;
   g.given_up.reset();
   w.answer = chosen;
   g.joined.push_back(std::move(w));
+  write(g);
+}
+
+/// Kubelets serve pods in this order, so no two are equal.
+std::uint64_t Extender::nextTime() {
+  last_time_ = std::max(nanosecondsOf(now_.wall), last_time_ + 1);
+  return last_time_;
+}
+
+/// Its annotations are to be on the pod. Those of an earlier process are written again, so that a PATCH of it that is still
+/// under way cannot take effect after somebody was answered.
+void Extender::write(Grant& g) {
+  if (std::exchange(g.adopted, false)) { g.note.time = nextTime(); }
+  g.stage = Stage::Writing;
+  g.failures = 0;
+  g.not_before = {};
   advance(g);
 }
 
@@ -102,8 +113,9 @@ void Extender::adopt(const model::Pod& pod) {
   g.note = note;
   g.hold = engine_.ledger().reserveShares(note.node, pod.uid, g.picks, chargeOf(pod));
   g.stage = Stage::Written;
+  g.adopted = true;
   g.asked = now_.mono;
-  g.decided = now_.mono - kKeptAtLeast;
+  g.decided = now_.mono - kHeldForPredicate;
   g.told = pod.scheduled;
 }
 
@@ -336,6 +348,7 @@ void Extender::reviewUnbound(Grant& g, const model::Pod& pod) {
   if (g.stage == Stage::Written && model::readVcudaNote(pod.annotations) != g.note) {
     g.stage = Stage::Writing;  // changed by hand, or by what landed late
     g.not_before = {};
+    g.adopted = false;
   }
   if (g.stage == Stage::Written && !g.given_up && pod.scheduled.status == "False" &&
       pod.scheduled != g.told) {
