@@ -35,30 +35,31 @@ model::NodeName nodeAt(const Candidates& c, std::size_t i) {
   return object != c.objects.end() ? object->second->name : model::NodeName{c.table->name(c.nodes[i])};
 }
 
-const sched::NodeStanding kNoSuchNode{0, 0, sched::Reason::NoGpu};
-
-const sched::NodeStanding& standingAt(const Answer& a, const Candidates& c, std::size_t i) {
-  const auto object = a.of_objects.find(i);
-  if (object != a.of_objects.end()) { return object->second; }
-  return c.nodes[i] == NodeTable::kUnknown ? kNoSuchNode : (*a.standings)[c.nodes[i]];
-}
-
 /// The tightest that fits.
 std::optional<std::size_t> bestOf(const Answer& a, const Candidates& c) {
   std::optional<std::size_t> best;
   const auto isBefore = [&](std::size_t i, std::size_t j) {
-    const auto& x = standingAt(a, c, i);
-    const auto& y = standingAt(a, c, j);
-    const auto free = [](const sched::NodeStanding& s) { return std::tie(s.free_milli, s.free_mib); };
-    return free(x) != free(y) ? free(x) < free(y) : nodeAt(c, i) < nodeAt(c, j);
+    const auto free = [&](std::size_t k) {
+      const sched::NodeStanding& s = *standingAt(a, c, k);
+      return std::tuple{s.free_milli, s.free_mib};
+    };
+    return free(i) != free(j) ? free(i) < free(j) : nodeAt(c, i) < nodeAt(c, j);
   };
   for (std::size_t i = 0; i < c.nodes.size(); ++i) {
-    if (!standingAt(a, c, i).refused && (!best || isBefore(i, *best))) { best = i; }
+    const sched::NodeStanding* standing = standingAt(a, c, i);
+    if (standing != nullptr && !standing->refused && (!best || isBefore(i, *best))) { best = i; }
   }
   return best;
 }
 
 }  // namespace
+
+const sched::NodeStanding* standingAt(const Answer& a, const Candidates& c, std::size_t i) {
+  const auto object = a.of_objects.find(i);
+  if (object != a.of_objects.end()) { return &object->second; }
+  const bool known = a.standings != nullptr && c.nodes[i] < a.standings->size();
+  return known ? &(*a.standings)[c.nodes[i]] : nullptr;
+}
 
 Extender::Extender(engine::Engine& engine, Config config, Rng rng)
     : engine_{engine}, config_{std::move(config)}, rng_{rng}, board_{engine.ledger()} {
@@ -119,12 +120,13 @@ void Extender::ask(Ticket ticket, Question question, Now now) {
   const Verb verb = w.question.verb;
   if (verb == Verb::Deallocate) { return deallocate(w); }
   if (!usesThisTable(w) || needsObjects(w)) { return; }
-  const model::Uid uid = w.question.pod->uid;
+  const model::Uid uid = verb == Verb::Rank ? model::Uid{} : w.question.pod->uid;
   switch (verb) {
     case Verb::Filter:
     case Verb::Predicate:
     case Verb::Allocate: place(std::move(w)); break;
     case Verb::Look: look(w); break;
+    case Verb::Rank: rank(w); break;
     case Verb::Preempt: preempt(w); break;
     case Verb::Bind: bind(std::move(w)); break;
     case Verb::Deallocate: break;
@@ -257,7 +259,7 @@ void Extender::choose(Waiting w, const model::Pod& pod) {
   if (best) {
     a.kind = Kind::Chosen;
     a.chosen = *best;
-    a.chosen_standing = standingAt(a, c, *best);
+    a.chosen_standing = *standingAt(a, c, *best);
     return grant(std::move(w), pod, *request, a);
   }
   a.kind = Kind::Nowhere;
@@ -291,6 +293,14 @@ void Extender::look(const Waiting& w) {
   answer(w.ticket, std::move(a));
 }
 
+void Extender::rank(const Waiting& w) {
+  sched::PodRequest nothing;
+  nothing.door = sched::Door::Vcuda;
+  Answer a = standingsFor(w.question.candidates, nothing);
+  a.kind = Kind::Ranked;
+  answer(w.ticket, std::move(a));
+}
+
 /// Nodes where the pod would fit once the victims were gone.
 void Extender::preempt(const Waiting& w) {
   const model::PodPtr pod = newest(w.question.pod);
@@ -301,9 +311,10 @@ void Extender::preempt(const Waiting& w) {
   for (std::size_t i = 0; i < w.question.victims.size(); ++i) {
     const Victims& victims = w.question.victims[i];
     bool fits = !sched::wantsVcuda(*pod);
-    if (!fits && request != nullptr && victims.node != NodeTable::kUnknown) {
+    const NodeTable::Index node = w.question.candidates.nodes.at(i);
+    if (!fits && request != nullptr && node != NodeTable::kUnknown) {
       const std::set<model::Uid> gone{victims.uids.begin(), victims.uids.end()};
-      const auto state = sched::withoutPods(engine_.ledger().at(victims.node), gone);
+      const auto state = sched::withoutPods(engine_.ledger().at(node), gone);
       fits = sched::fitShares(state, *request, pod->uid).has_value();
     }
     if (fits) { a.kept.push_back(i); }

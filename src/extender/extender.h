@@ -102,6 +102,7 @@ class Extender {
   bool usesThisTable(const Waiting& w);
   void place(Waiting w);
   void look(const Waiting& w);
+  void rank(const Waiting& w);
   void preempt(const Waiting& w);
   void deallocate(const Waiting& w);
   void bind(Waiting w);

@@ -562,9 +562,8 @@ TEST_F(ExtenderTest, KeepsNodesWhereTheVictimsMakeRoom) {
     ASSERT_EQ(filter(create(std::string{"on-"} + name, {{80, 1}}), {name}).kind, AnswerKind::Chosen);
     bindTo(std::string{"on-"} + name, name);
   }
-  Question q = question(Verb::Preempt, create("p", {{100, 0}}), {});
-  q.victims = {{q.candidates.table->find("a"), {model::Uid{"uid-on-a"}}},
-               {q.candidates.table->find("b"), {model::Uid{"uid-x"}}}};
+  Question q = question(Verb::Preempt, create("p", {{100, 0}}), {"a", "b"});
+  q.victims = {{{model::Uid{"uid-on-a"}}}, {{model::Uid{"uid-x"}}}};
   extender.ask(++last, q, now);
   settle();
   EXPECT_EQ(answers[last].kept, (std::vector<std::size_t>{0}));

@@ -27,14 +27,15 @@ enum class Verb : std::uint8_t {
   Filter,      // give it one of the candidates
   Predicate,   // Volcano before 1.13: the same of one node; others are refused for a while
   Look,        // Volcano 1.13: would it fit? Nothing is given
+  Rank,        // how full are the nodes? No pod is asked about
   Allocate,    // Volcano 1.13: give it this node
   Deallocate,  // Volcano 1.13: it does not get it after all
   Bind,
   Preempt,  // which nodes would have room without the victims?
 };
 
+/// Of the candidate at the same position.
 struct Victims {
-  NodeTable::Index node = NodeTable::kUnknown;
   std::vector<model::Uid> uids;
 };
 
@@ -52,7 +53,8 @@ struct Answer {
     Untouched,    // it asks for no GPU: all candidates are as good as before
     Chosen,       // candidate `chosen`
     Nowhere,      // no candidate; `text`, if any, is why, of the pod itself
-    Done,         // Allocate, Deallocate, Bind
+    Ranked,       // Rank
+    Done,         // Deallocate, Bind
     Kept,         // Preempt: `kept`
     Failed,       // `text`; ask again
     Unavailable,  // we do not decide now; `text`
@@ -69,6 +71,9 @@ struct Answer {
   std::vector<std::size_t> kept;
   NodeTablePtr table;
 };
+
+/// How candidate `i` stood; nullptr: nothing is known of it, or it was decided earlier.
+[[nodiscard]] const sched::NodeStanding* standingAt(const Answer& a, const Candidates& c, std::size_t i);
 
 using Ticket = std::uint64_t;  // names a question
 

@@ -68,7 +68,9 @@ bool isPlain(char c) {
          c != '&';
 }
 
-void printString(std::string& out, std::string_view s) {
+}  // namespace
+
+void appendString(std::string& out, std::string_view s) {
   out += '"';
   while (!s.empty()) {
     std::size_t plain = 0;
@@ -92,6 +94,8 @@ void printString(std::string& out, std::string_view s) {
   }
   out += '"';
 }
+
+namespace {
 
 std::string digitsOf(double d, std::chars_format form) {
   char buffer[64];
@@ -138,7 +142,7 @@ class Printer {
     } else if (v.isArray()) {
       printArray(v.items());
     } else if (v.isString()) {
-      printString(out_, v.str());
+      appendString(out_, v.str());
     } else if (v.isInt()) {
       out_ += std::to_string(v.intOr(0));
     } else if (v.isNumber()) {
@@ -181,7 +185,7 @@ class Printer {
     for (const auto& [key, value] : object) {
       if (!std::exchange(first, false)) { out_ += ','; }
       newLine();
-      printString(out_, key);
+      appendString(out_, key);
       out_ += step_ == 0 ? ":" : ": ";
       print(value);
     }

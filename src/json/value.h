@@ -139,6 +139,8 @@ inline constexpr std::size_t kMaxText = std::size_t{256} << 20;
 /// Compact text. Escapes like Go's encoder (\u003c \u003e \u0026 for < > &), which wire-compatible peers expect.
 /// NaN and infinities print as null. Invalid UTF-8 prints as U+FFFD.
 [[nodiscard]] std::string print(const Value& value);
+/// Appends `text` as print() prints a string.
+void appendString(std::string& out, std::string_view text);
 /// Indented as Go's MarshalIndent does it; kubectl -o json uses four spaces.
 [[nodiscard]] std::string printPretty(const Value& value, int indent = 4);
 

@@ -6,7 +6,8 @@ namespace gs::sched {
 
 NodeStanding standingOf(const NodeState& n, const PodRequest& r, const model::Uid& self) {
   const auto fit = fitShares(n, r, self);
-  return {n.free_milli, n.free_mib, fit ? std::nullopt : std::optional{fit.error().reason}};
+  return {n.free_milli, n.free_mib, fit ? std::nullopt : std::optional{fit.error().reason}, n.enforcer,
+          n.share_devices};
 }
 
 /// `own`: the table is not the one that others may be reading.

@@ -24,6 +24,8 @@ struct NodeStanding {
   std::int64_t free_milli = 0;
   std::int64_t free_mib = 0;
   std::optional<Reason> refused;  // nullopt: it fits
+  Enforcer enforcer = Enforcer::Kubelet;
+  std::int64_t devices = 0;  // that gpu-manager gives
   friend bool operator==(const NodeStanding&, const NodeStanding&) = default;
 };
 [[nodiscard]] NodeStanding standingOf(const NodeState& node, const PodRequest& request,

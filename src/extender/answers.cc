@@ -1,0 +1,211 @@
+#include "extender/answers.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <tuple>
+
+#include "json/value.h"
+#include "sched/policy/tightest.h"
+
+namespace gs::extender {
+namespace {
+
+using Kind = Answer::Kind;
+
+std::string quoted(std::string_view text) {
+  std::string out;
+  json::appendString(out, text);
+  return out;
+}
+
+std::string alreadyMatched(std::string_view uid) {
+  return quoted(fmt::format("pod {} has already been matched to another node", uid));
+}
+
+/// Writes the reason of every candidate that is not the pod's. Reasons are few and nodes many: each is made once.
+class FailedNodes {
+ public:
+  FailedNodes(const FilterArgs& args, const Candidates& c, const Answer& a, std::string_view uid)
+      : args_{args}, c_{c}, a_{a}, uid_{uid}, matched_{alreadyMatched(uid)} {}
+
+  void appendTo(std::string& out) {
+    out += '{';
+    bool first = true;
+    for (std::size_t i = 0; i < args_.nodes.size(); ++i) {
+      if (a_.kind == Kind::Chosen && i == a_.chosen) { continue; }
+      if (!first) { out += ','; }
+      first = false;
+      out += '"';
+      out += args_.nodes[i].name;
+      out += "\":";
+      out += reasonOf(i);
+    }
+    out += '}';
+  }
+
+ private:
+  const std::string& reasonOf(std::size_t i) {
+    if (!a_.text.empty()) {
+      return once(own_, [&] { return a_.text; });
+    }
+    const sched::NodeStanding* standing = standingAt(a_, c_, i);
+    const bool matched =
+        a_.kind == Kind::Chosen && (standing == nullptr ? a_.standings == nullptr : comesAfter(i, *standing));
+    if (matched) { return matched_; }
+    const auto slot = standing == nullptr
+                          ? reasons_.size() - 1
+                          : static_cast<std::size_t>(standing->refused.value_or(sched::Reason::TooFewFree));
+    return once(reasons_.at(slot), [&] { return misfitOf(standing, uid_).text; });
+  }
+  template <class Make>
+  static const std::string& once(std::string& slot, const Make& make) {
+    if (slot.empty()) { slot = quoted(make()); }
+    return slot;
+  }
+  /// It was not looked at, since the chosen one came before it.
+  [[nodiscard]] bool comesAfter(std::size_t i, const sched::NodeStanding& standing) const {
+    if (standing.refused == sched::Reason::NoGpu || standing.refused == sched::Reason::ExceedsQuota ||
+        standing.refused == sched::Reason::ManagedByOther) {
+      return false;
+    }
+    const sched::NodeStanding& chosen = a_.chosen_standing;
+    const auto free = [](const sched::NodeStanding& s) { return std::tie(s.free_milli, s.free_mib); };
+    return free(standing) != free(chosen) ? free(chosen) < free(standing)
+                                          : args_.nodes[a_.chosen].name < args_.nodes[i].name;
+  }
+
+  const FilterArgs& args_;
+  const Candidates& c_;
+  const Answer& a_;
+  std::string_view uid_;
+  std::string matched_;
+  std::string own_;
+  std::array<std::string, 32> reasons_;  // by sched::Reason, the last for nodes that are not known
+};
+
+std::string filterResult(std::string_view nodes, std::string_view names, std::string_view failed,
+                         std::string_view error) {
+  std::string out;
+  out.reserve(nodes.size() + names.size() + failed.size() + 128);
+  out += "{\"Nodes\":";
+  out += nodes;
+  out += ",\"NodeNames\":";
+  out += names;
+  out += ",\"FailedNodes\":";
+  out += failed;
+  out += ",\"FailedAndUnresolvableNodes\":null,\"Error\":";
+  json::appendString(out, error);
+  out += '}';
+  return out;
+}
+
+std::string allNames(const FilterArgs& args) {
+  std::string out = "[";
+  for (const NodeArg& node : args.nodes) {
+    out += fmt::format("{}\"{}\"", out.size() > 1 ? "," : "", node.name);
+  }
+  return out + "]";
+}
+
+std::string list(std::string_view items) {
+  return fmt::format("{{\"metadata\":{{}},\"items\":[{}]}}", items);
+}
+
+}  // namespace
+
+Misfit misfitOf(const sched::NodeStanding* standing, std::string_view uid) {
+  if (standing == nullptr) { return {MisfitCode::Unschedulable, "node is not known to this extender yet"}; }
+  switch (standing->refused.value_or(sched::Reason::TooFewFree)) {
+    case sched::Reason::NoGpu: return {MisfitCode::Unresolvable, "no GPU device"};
+    case sched::Reason::ManagedByOther:
+      return {MisfitCode::Unresolvable, "GPUs of this node are not given by gpu-manager"};
+    case sched::Reason::ExceedsQuota: return {MisfitCode::Unresolvable, "ExceedsGPUQuota"};
+    case sched::Reason::NotTakenYet:
+      return {MisfitCode::Unschedulable,
+              "gpu-manager of this node has not taken the pods before this one yet"};
+    default: return {MisfitCode::Unschedulable, fmt::format("pod {} does not match with this node", uid)};
+  }
+}
+
+std::string filterError(std::string_view error) { return filterResult("null", "null", "null", error); }
+
+std::string filterReply(const FilterArgs& args, const Candidates& c, const Answer& a, std::string_view uid) {
+  if (a.kind == Kind::Failed) { return filterError(a.text); }
+  if (a.kind == Kind::Untouched) {
+    return filterResult(args.with_objects ? args.nodes_object : "null",
+                        args.by_name ? allNames(args) : "null", "null", "");
+  }
+  std::string failed;
+  FailedNodes{args, c, a, uid}.appendTo(failed);
+  std::string_view node;
+  std::string name;
+  if (a.kind == Kind::Chosen) {
+    node = args.nodes[a.chosen].object;
+    name = fmt::format("\"{}\"", args.nodes[a.chosen].name);
+  }
+  if (args.by_name) { return filterResult("null", "[" + name + "]", failed, ""); }
+  return filterResult(args.with_objects ? list(node) : "null", "null", failed, "");
+}
+
+std::string prioritiesReply(const FilterArgs& args, const Candidates& c, const Answer& ranked) {
+  if (args.nodes.empty()) { return "null"; }
+  std::string out = "[";
+  for (std::size_t i = 0; i < args.nodes.size(); ++i) {
+    const sched::NodeStanding* standing = standingAt(ranked, c, i);
+    const bool has_gpu = standing != nullptr && standing->devices > 0;
+    out += fmt::format("{}{{\"Host\":\"{}\",\"Score\":{}}}", i > 0 ? "," : "", args.nodes[i].name,
+                       has_gpu ? 0 : 1);
+  }
+  return out + "]";
+}
+
+std::string preemptReply(const PreemptArgs& args, const std::vector<std::size_t>& kept) {
+  std::string out = "{\"NodeNameToMetaVictims\":{";
+  for (const std::size_t i : kept) {
+    const VictimsArg& victims = args.victims[i];
+    out += out.back() == '{' ? "" : ",";
+    json::appendString(out, victims.node);
+    out += ":{\"Pods\":[";
+    for (std::size_t k = 0; k < victims.uids.size(); ++k) {
+      out += fmt::format("{}{{\"UID\":\"{}\"}}", k > 0 ? "," : "", victims.uids[k]);
+    }
+    out += fmt::format("],\"NumPDBViolations\":{}}}", victims.pdb_violations);
+  }
+  return out + "}}";
+}
+
+std::string bindReply(std::string_view error) { return fmt::format("{{\"Error\":{}}}", quoted(error)); }
+
+std::string errorMessageReply(std::string_view error) {
+  return fmt::format("{{\"errorMessage\":{}}}", quoted(error));
+}
+
+std::string predicateReply(Dialect dialect, const std::optional<Misfit>& misfit) {
+  const std::string text = quoted(misfit ? misfit->text : "");
+  const int code = misfit ? static_cast<int>(misfit->code) : 0;
+  switch (dialect) {
+    case Dialect::V1_6: return fmt::format("{{\"errorMessage\":{}}}", text);
+    case Dialect::V1_8:
+      return fmt::format("{{\"status\":[{{\"Code\":{},\"Reason\":{}}}]}}", code,
+                         misfit ? text : "\"success\"");
+    case Dialect::V1_10: return fmt::format("{{\"status\":{},\"code\":{}}}", text, code);
+    case Dialect::Superset: break;
+  }
+  if (!misfit) { return "{}"; }
+  return fmt::format("{{\"errorMessage\":{0},\"status\":[{{\"Code\":{1},\"Reason\":{0}}}]}}", text, code);
+}
+
+std::string nodeScoreReply(const TaskArgs& args, const Candidates& c, const Answer& ranked, bool wants_gpu) {
+  std::string out = "{\"nodeScore\":{";
+  for (std::size_t i = 0; i < args.nodes.size(); ++i) {
+    const sched::NodeStanding* standing = standingAt(ranked, c, i);
+    const std::int64_t milli = standing == nullptr ? 0 : standing->devices * sched::kWholeMilli;
+    const std::int64_t used = milli == 0 ? 0 : 100 * (milli - standing->free_milli) / milli;
+    const std::int64_t score = wants_gpu ? used : milli == 0 ? 100 : 0;
+    out += fmt::format("{}\"{}\":{}", i > 0 ? "," : "", args.nodes[i].name, score);
+  }
+  return out + "},\"errorMessage\":\"\"}";
+}
+
+}  // namespace gs::extender

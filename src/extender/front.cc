@@ -1,0 +1,297 @@
+#include "extender/front.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+
+#include "json/document.h"
+#include "kapi/decode.h"
+#include "sched/doors/door.h"
+
+namespace gs::extender {
+namespace {
+
+using Kind = Answer::Kind;
+
+constexpr std::string_view kPrefix = "/scheduler/";
+constexpr int kMostRounds = 5;  // of one question: names changed, objects were asked for
+
+/// One request, from its body to its reply.
+class Exchange {
+ public:
+  Exchange(std::string body, json::Scanner& scanner, Asker& asker, VolcanoRules rules)
+      : body_{std::move(body)}, scanner_{scanner}, asker_{asker}, rules_{rules} {}
+
+  net::Response filter();
+  net::Response priorities();
+  net::Response preempt();
+  net::Response bind();
+  net::Response predicate();
+  net::Response prioritize();
+  net::Response allocate(Verb verb);
+
+ private:
+  Answer ask(Verb verb, const std::vector<NodeArg>& nodes);
+  void lookUp(Candidates& c, const std::vector<NodeArg>& nodes) const;
+  Status readObjects(Candidates& c, const std::vector<NodeArg>& nodes,
+                     const std::vector<std::size_t>& wanted) const;
+  Status readPod(std::string_view text);
+  Status checkPod() const;
+
+  std::string body_;
+  json::Scanner& scanner_;
+  Asker& asker_;
+  VolcanoRules rules_;
+  model::PodPtr pod_;
+  Question question_;
+};
+
+net::Response ok(std::string body) { return net::jsonResponse(200, std::move(body)); }
+net::Response unavailable(const Answer& a) { return net::textResponse(503, a.text + "\n"); }
+
+void Exchange::lookUp(Candidates& c, const std::vector<NodeArg>& nodes) const {
+  c = {};
+  c.table = asker_.table();
+  c.nodes.reserve(nodes.size());
+  bool objects = false;
+  for (const NodeArg& node : nodes) {
+    c.nodes.push_back(c.table->find(node.name));
+    objects = objects || !node.object.empty();
+  }
+  if (!objects) { return; }
+  for (const NodeArg& node : nodes) { c.revisions.push_back(node.object.empty() ? 0 : node.revision); }
+}
+
+Status Exchange::readObjects(Candidates& c, const std::vector<NodeArg>& nodes,
+                             const std::vector<std::size_t>& wanted) const {
+  for (const std::size_t i : wanted) {
+    const auto read = json::Document::read(nodes[i].object);
+    if (!read) {
+      return fail(Code::Invalid, fmt::format("node {}: {}", nodes[i].name, read.error().message));
+    }
+    c.objects[i] = std::make_shared<const model::Node>(kapi::decodeNode(read->root()));
+  }
+  return {};
+}
+
+Answer Exchange::ask(Verb verb, const std::vector<NodeArg>& nodes) {
+  Answer a;
+  question_.verb = verb;
+  question_.pod = pod_;
+  lookUp(question_.candidates, nodes);
+  for (int round = 0; round < kMostRounds; ++round) {
+    a = asker_.ask(question_);
+    if (a.kind == Kind::NewTable) {
+      lookUp(question_.candidates, nodes);
+    } else if (a.kind == Kind::SendObjects) {
+      if (const Status read = readObjects(question_.candidates, nodes, a.kept); !read) {
+        a.kind = Kind::Failed;
+        a.text = read.error().message;
+        return a;
+      }
+    } else {
+      return a;
+    }
+  }
+  a.kind = Kind::Unavailable;
+  a.text = "the nodes of the cluster change too fast; ask again";
+  return a;
+}
+
+Status Exchange::readPod(std::string_view text) {
+  if (text.empty()) { return fail(Code::Invalid, "Pod is missing"); }
+  const auto read = json::Document::read(text);
+  if (!read) { return fail(Code::Invalid, fmt::format("Pod: {}", read.error().message)); }
+  pod_ = std::make_shared<const model::Pod>(kapi::decodePod(read->root()));
+  return {};
+}
+
+Status Exchange::checkPod() const {
+  if (pod_->key.name.empty()) { return fail(Code::Invalid, "Pod.metadata.name is missing"); }
+  if (pod_->uid.empty()) { return fail(Code::Invalid, "Pod.metadata.uid is missing"); }
+  return {};
+}
+
+net::Response Exchange::filter() {
+  const auto args = readFilterArgs(scanner_, body_);
+  if (!args) { return ok(filterError(args.error().message)); }
+  if (const Status read = readPod(args->pod); !read) { return ok(filterError(read.error().message)); }
+  Answer a;
+  a.kind = Kind::Untouched;
+  if (sched::wantsVcuda(*pod_)) {
+    if (const Status named = checkPod(); !named) { return ok(filterError(named.error().message)); }
+    a = ask(Verb::Filter, args->nodes);
+    if (a.kind == Kind::Unavailable) { return unavailable(a); }
+  }
+  return ok(filterReply(*args, question_.candidates, a, pod_->uid.text));
+}
+
+net::Response Exchange::priorities() {
+  const auto args = readFilterArgs(scanner_, body_);
+  if (!args) { return {400}; }
+  const Answer a = ask(Verb::Rank, args->nodes);
+  return a.kind == Kind::Ranked ? ok(prioritiesReply(*args, question_.candidates, a)) : unavailable(a);
+}
+
+net::Response Exchange::preempt() {
+  const auto args = readPreemptArgs(scanner_, body_);
+  if (!args) { return net::textResponse(400, args.error().message + "\n"); }
+  if (const Status read = readPod(args->pod); !read) {
+    return net::textResponse(400, read.error().message + "\n");
+  }
+  std::vector<NodeArg> nodes;
+  for (const VictimsArg& v : args->victims) { nodes.push_back({v.node, {}, 0}); }
+  for (const VictimsArg& v : args->victims) {
+    Victims victims;
+    for (const auto uid : v.uids) { victims.uids.emplace_back(uid); }
+    question_.victims.push_back(std::move(victims));
+  }
+  const Answer a = ask(Verb::Preempt, nodes);
+  return a.kind == Kind::Kept ? ok(preemptReply(*args, a.kept)) : unavailable(a);
+}
+
+net::Response Exchange::bind() {
+  const auto args = readBindArgs(scanner_, body_);
+  if (!args) { return ok(bindReply(args.error().message)); }
+  if (args->uid.empty() || args->pod.name.empty() || args->node.empty()) {
+    return ok(bindReply("PodName, PodUID and Node are needed"));
+  }
+  model::Pod pod;
+  pod.key = args->pod;
+  pod.uid = args->uid;
+  pod_ = std::make_shared<const model::Pod>(std::move(pod));
+  const Answer a = ask(Verb::Bind, {{args->node.text, {}, 0}});
+  if (a.kind == Kind::Unavailable) { return unavailable(a); }
+  return ok(bindReply(a.kind == Kind::Done ? ""
+                      : a.text.empty()     ? "the pod does not fit there any more"
+                                           : a.text));
+}
+
+net::Response Exchange::predicate() {
+  const auto misfit = [&](std::string text) {
+    return ok(predicateReply(rules_.dialect, Misfit{MisfitCode::Error, std::move(text)}));
+  };
+  const auto args = readTaskArgs(scanner_, body_);
+  if (!args) { return misfit(args.error().message); }
+  if (args->nodes.size() != 1 || args->nodes[0].name.empty()) { return misfit("node is missing"); }
+  if (const Status read = readPod(args->pod); !read) { return misfit("task." + read.error().message); }
+  if (!sched::wantsVcuda(*pod_)) { return ok(predicateReply(rules_.dialect, std::nullopt)); }
+  if (const Status named = checkPod(); !named) { return misfit("task." + named.error().message); }
+  const Answer a = ask(rules_.allocates ? Verb::Look : Verb::Predicate, args->nodes);
+  switch (a.kind) {
+    case Kind::Unavailable: return unavailable(a);
+    case Kind::Untouched:
+    case Kind::Chosen: return ok(predicateReply(rules_.dialect, std::nullopt));
+    case Kind::Nowhere: break;
+    default: return misfit(a.text);
+  }
+  if (!a.text.empty()) {
+    return ok(predicateReply(rules_.dialect, Misfit{MisfitCode::Unschedulable, a.text}));
+  }
+  return ok(predicateReply(rules_.dialect, misfitOf(standingAt(a, question_.candidates, 0), pod_->uid.text)));
+}
+
+net::Response Exchange::prioritize() {
+  const auto args = readTaskArgs(scanner_, body_);
+  if (!args) { return net::textResponse(400, args.error().message + "\n"); }
+  if (const Status read = readPod(args->pod); !read) {
+    return net::textResponse(400, read.error().message + "\n");
+  }
+  const Answer a = ask(Verb::Rank, args->nodes);
+  if (a.kind != Kind::Ranked) { return unavailable(a); }
+  return ok(nodeScoreReply(*args, question_.candidates, a, sched::wantsVcuda(*pod_)));
+}
+
+net::Response Exchange::allocate(Verb verb) {
+  const auto args = readTaskArgs(scanner_, body_);
+  if (!args) { return ok(errorMessageReply(args.error().message)); }
+  if (const Status read = readPod(args->pod); !read) { return ok(errorMessageReply(read.error().message)); }
+  if (!sched::wantsVcuda(*pod_)) { return ok(errorMessageReply("")); }
+  if (const Status named = checkPod(); !named) { return ok(errorMessageReply(named.error().message)); }
+  // The pod is not bound yet: at this time its nodeName is what Volcano means to do.
+  if (verb == Verb::Allocate && pod_->bound()) {
+    model::Pod unbound = *pod_;
+    unbound.node = {};
+    pod_ = std::make_shared<const model::Pod>(std::move(unbound));
+  }
+  std::vector<NodeArg> nodes;
+  if (verb == Verb::Allocate) { nodes.push_back({args->on_node, {}, 0}); }
+  const Answer a = ask(verb, nodes);
+  if (a.kind == Kind::Unavailable) { return unavailable(a); }
+  if (a.kind == Kind::Chosen || a.kind == Kind::Done || a.kind == Kind::Untouched) {
+    return ok(errorMessageReply(""));
+  }
+  if (a.kind == Kind::Nowhere && a.text.empty()) {
+    return ok(errorMessageReply(misfitOf(standingAt(a, question_.candidates, 0), pod_->uid.text).text));
+  }
+  return ok(errorMessageReply(a.text));
+}
+
+/// What Volcano asks besides: the extender abstains.
+std::optional<std::string> abstention(std::string_view verb) {
+  if (verb == "onSessionOpen" || verb == "onSessionClose" || verb == "jobEnqueued") { return "{}"; }
+  if (verb == "preemptable" || verb == "reclaimable") { return R"({"status":0,"victims":null})"; }
+  if (verb == "jobEnqueueable") { return R"({"status":0})"; }
+  if (verb == "queueOverused") { return R"({"overused":false})"; }
+  if (verb == "jobReady") { return R"({"status":true})"; }
+  return std::nullopt;
+}
+
+net::Response notFound() { return net::textResponse(404, "404 page not found\n"); }
+
+}  // namespace
+
+std::optional<VolcanoRules> volcanoRules(std::string_view version) {
+  if (version.empty()) { return VolcanoRules{}; }
+  if (!version.starts_with("1.")) { return std::nullopt; }
+  int minor = 0;
+  const char* end = version.data() + version.size();
+  const auto [read, error] = std::from_chars(version.data() + 2, end, minor);
+  if (error != std::errc{} || read != end || minor < 6) { return std::nullopt; }
+  return VolcanoRules{minor < 8 ? Dialect::V1_6 : minor < 10 ? Dialect::V1_8 : Dialect::V1_10, minor >= 13};
+}
+
+net::Response Front::answer(net::Request request, json::Scanner& scanner, Asker& asker) const {
+  const std::string path{request.path()};
+  const bool is_get = request.method == "GET" || request.method == "HEAD";
+  const auto only = [](bool allowed, const auto& make) {
+    return allowed ? make() : net::textResponse(405, "Method Not Allowed\n");
+  };
+  if (path == "/version") {
+    return only(is_get, [&] { return net::textResponse(200, config_.version); });
+  }
+  if (path == "/hello") {
+    return only(is_get, [&] { return net::textResponse(200, "Hello, World!"); });
+  }
+  if (!path.starts_with(kPrefix)) { return notFound(); }
+  std::string_view verb = std::string_view{path}.substr(kPrefix.size());
+  VolcanoRules rules = config_.volcano;
+  constexpr std::string_view kVolcano = "volcano-";
+  if (verb.starts_with(kVolcano)) {
+    const auto slash = verb.find('/');
+    const auto named = slash == std::string_view::npos
+                           ? std::nullopt
+                           : volcanoRules(verb.substr(kVolcano.size(), slash - kVolcano.size()));
+    if (!named) { return notFound(); }
+    rules = *named;
+    verb.remove_prefix(slash + 1);
+  }
+  const auto abstains = abstention(verb);
+  const bool known = abstains || verb == "predicates" || verb == "filter" || verb == "priorities" ||
+                     verb == "preempt" || verb == "bind" || verb == "vpredicates" || verb == "predicate" ||
+                     verb == "prioritize" || verb == "allocateFunc" || verb == "deallocateFunc";
+  if (!known) { return notFound(); }
+  if (request.method != "POST") { return net::textResponse(405, "Method Not Allowed\n"); }
+  if (abstains) { return ok(*abstains); }
+  Exchange exchange{std::move(request.body), scanner, asker, rules};
+  if (verb == "predicates" || verb == "filter") { return exchange.filter(); }
+  if (verb == "priorities") { return exchange.priorities(); }
+  if (verb == "preempt") { return exchange.preempt(); }
+  if (verb == "bind") { return exchange.bind(); }
+  if (verb == "prioritize") { return exchange.prioritize(); }
+  if (verb == "allocateFunc") { return exchange.allocate(Verb::Allocate); }
+  if (verb == "deallocateFunc") { return exchange.allocate(Verb::Deallocate); }
+  return exchange.predicate();
+}
+
+}  // namespace gs::extender

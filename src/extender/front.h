@@ -1,0 +1,55 @@
+// The extender's HTTP: paths and bodies in, replies out. No state, no socket; the machine is asked through Asker.
+//
+//   POST /scheduler/predicates, filter, priorities, preempt, bind        kube-scheduler
+//   POST /scheduler/vpredicates, prioritize, allocateFunc, deallocateFunc, onSessionOpen ...      Volcano
+//   POST /scheduler/volcano-1.6/..., -1.8, -1.10, -1.13                   the same in what that Volcano reads
+//   GET  /version, /hello
+// Other paths are 404, other methods 405. A body that cannot be read is answered as the ancestor did where a scheduler reads
+// it (200 with Error, or 400). From Volcano 1.13 on a predicate only looks and allocateFunc gives; before, predicates give.
+// For the other callbacks of Volcano the extender has no opinion.
+// answer() may be called by many threads, each with a scanner of its own.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "extender/answers.h"
+#include "extender/question.h"
+#include "json/scanner.h"
+#include "net/http_types.h"
+
+namespace gs::extender {
+
+/// Asks the machine, and waits.
+class Asker {
+ public:
+  virtual ~Asker() = default;
+  /// The table of the last answer that had one.
+  [[nodiscard]] virtual NodeTablePtr table() = 0;
+  /// Kind Unavailable when nothing came in time.
+  [[nodiscard]] virtual Answer ask(Question question) = 0;
+};
+
+/// How plain paths speak to Volcano.
+struct VolcanoRules {
+  Dialect dialect = Dialect::Superset;
+  bool allocates = false;  // it calls allocateFunc: predicates only look
+};
+/// "", "1.6" .. "1.9", "1.10" and later; nullopt: no such Volcano.
+[[nodiscard]] std::optional<VolcanoRules> volcanoRules(std::string_view version);
+
+class Front {
+ public:
+  struct Config {
+    std::string version;
+    VolcanoRules volcano{};
+  };
+  explicit Front(Config config) : config_{std::move(config)} {}
+
+  [[nodiscard]] net::Response answer(net::Request request, json::Scanner& scanner, Asker& asker) const;
+
+ private:
+  Config config_;
+};
+
+}  // namespace gs::extender
