@@ -1,0 +1,322 @@
+#include "extender/front.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+
+#include "extender/extender.h"
+#include "extender/test_server.h"
+#include "json/value.h"
+#include "kapi/decode.h"
+
+namespace gs::extender {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// A machine and an API server behind one front, without threads: a question is answered when nothing is left to be done.
+class FrontTest : public ::testing::Test, public Asker {
+ protected:
+  explicit FrontTest(Config config = {}) : extender{engine, config, Rng{1}} { extender.lead(now); }
+
+  NodeTablePtr table() override { return table_ ? table_ : extender.table(); }
+  Answer ask(Question question) override {
+    ++questions;
+    extender.ask(++last_, std::move(question), now);
+    for (;;) {
+      extender.settle(now);
+      std::vector<kapi::Call> calls;
+      for (auto& effect : extender.takeEffects()) {
+        if (auto* call = std::get_if<kapi::Call>(&effect)) { calls.push_back(std::move(*call)); }
+      }
+      if (calls.empty()) { break; }
+      for (const auto& call : calls) { extender.handle(server.carryOut(call), now); }
+    }
+    Answer mine;
+    for (auto& [ticket, answer] : extender.takeAnswers()) {
+      if (ticket == last_) { mine = std::move(answer); }
+    }
+    if (mine.table) { table_ = mine.table; }
+    return mine;
+  }
+
+  void addNode(const model::Node& node) {
+    engine.apply({model::Kind::Node,
+                  {"", node.name.text},
+                  {},
+                  std::make_shared<const model::Node>(node),
+                  ++server.revision},
+                 now.mono);
+  }
+  /// A pod of namespace ml, as the API server has it.
+  void addPod(const std::string& name, const std::string& uid, std::vector<model::VcudaLimits> limits) {
+    model::Pod pod = vcudaPod(name, std::move(limits));
+    pod.key.ns = "ml";
+    pod.uid = model::Uid{uid};
+    server.add(pod);
+    watchBrings(name);
+  }
+  void watchBrings(const std::string& name) {
+    const model::Pod& pod = server.pods.at(name);
+    engine.apply({model::Kind::Pod, pod.key, {}, std::make_shared<const model::Pod>(pod), pod.revision},
+                 now.mono);
+    extender.settle(now);
+  }
+  net::Response post(const std::string& path, std::string body) {
+    return front.answer({"POST", path, {}, std::move(body)}, scanner, *this);
+  }
+  std::string reply(const std::string& path, std::string body) { return post(path, std::move(body)).body; }
+
+  engine::Engine engine;
+  Extender extender;
+  PodServer server;
+  Front front{{"v1-test", {}}};
+  json::Scanner scanner;
+  Now now{Mono{1h}, Wall{1000h}};
+  int questions = 0;
+
+ private:
+  NodeTablePtr table_;
+  Ticket last_ = 0;
+};
+
+constexpr const char* kPod =
+    R"({"metadata":{"name":"train-a","namespace":"ml","uid":"u-77"},"spec":{"containers":[{"name":"c0","resources":{"limits":{"tencent.com/vcuda-core":"60","tencent.com/vcuda-memory":"20"}}}]},"status":{"phase":"Pending"}})";
+constexpr const char* kBig =
+    R"({"metadata":{"name":"n-big"},"status":{"capacity":{"tencent.com/vcuda-core":"400","tencent.com/vcuda-memory":"240"}}})";
+constexpr const char* kCpu = R"({"metadata":{"name":"n-cpu"},"status":{"capacity":{"cpu":"8"}}})";
+constexpr const char* kSmall =
+    R"({"metadata":{"name":"n-small"},"status":{"capacity":{"tencent.com/vcuda-core":"100","tencent.com/vcuda-memory":"60"}}})";
+
+std::string objectsBody(const std::string& pod, const std::vector<std::string>& nodes) {
+  std::string items;
+  for (const auto& node : nodes) { items += (items.empty() ? "" : ",") + node; }
+  return fmt::format(R"({{"Pod":{},"Nodes":{{"metadata":{{}},"items":[{}]}},"NodeNames":null}})", pod, items);
+}
+
+class Cluster : public FrontTest {
+ protected:
+  Cluster() {
+    addNode(gpuNode("n-big", 4, 60));
+    addNode(gpuNode("n-cpu", 0));
+    addNode(gpuNode("n-small", 1, 60));
+    addPod("train-a", "u-77", {{60, 20}});
+  }
+};
+
+TEST_F(Cluster, FilterAnswersWithTheNodeAsItWasSent) {
+  EXPECT_EQ(
+      reply("/scheduler/predicates", objectsBody(kPod, {kBig, kCpu, kSmall})),
+      fmt::format(
+          R"({{"Nodes":{{"metadata":{{}},"items":[{}]}},"NodeNames":null,"FailedNodes":{{"n-big":"pod u-77 has already been matched to another node","n-cpu":"no GPU device"}},"FailedAndUnresolvableNodes":null,"Error":""}})",
+          kSmall));
+  EXPECT_EQ(server.pods["train-a"].annotations["tencent.com/predicate-node"], "n-small");
+  EXPECT_EQ(server.pods["train-a"].annotations["tencent.com/predicate-gpu-idx-0"], "0");
+}
+
+TEST_F(Cluster, FilterByNames) {
+  const std::string body =
+      fmt::format(R"({{"pod":{},"nodes":null,"nodenames":["n-cpu","n-big","nobody"]}})", kPod);
+  EXPECT_EQ(
+      reply("/scheduler/filter", body),
+      R"({"Nodes":null,"NodeNames":["n-big"],"FailedNodes":{"n-cpu":"no GPU device","nobody":"node is not known to this extender yet"},"FailedAndUnresolvableNodes":null,"Error":""})");
+}
+
+TEST_F(Cluster, FilterFindsNoNode) {
+  EXPECT_EQ(
+      reply("/scheduler/predicates", objectsBody(kPod, {kCpu})),
+      R"({"Nodes":{"metadata":{},"items":[]},"NodeNames":null,"FailedNodes":{"n-cpu":"no GPU device"},"FailedAndUnresolvableNodes":null,"Error":""})");
+}
+
+TEST_F(Cluster, TheSameCallAgainGetsTheSameNode) {
+  const std::string body = objectsBody(kPod, {kBig, kSmall});
+  const std::string first = reply("/scheduler/predicates", body);
+  EXPECT_EQ(reply("/scheduler/predicates", body), first);
+  EXPECT_EQ(server.writes, 1);
+}
+
+TEST_F(Cluster, APodWithoutGpusGetsItsNodesBackWithoutAQuestion) {
+  const std::string pod = R"({"metadata":{"name":"web"},"spec":{"containers":[{"name":"a<b"}]}})";
+  EXPECT_EQ(
+      reply("/scheduler/predicates", objectsBody(pod, {kBig, kCpu})),
+      fmt::format(
+          R"({{"Nodes":{{"metadata":{{}},"items":[{},{}]}},"NodeNames":null,"FailedNodes":null,"FailedAndUnresolvableNodes":null,"Error":""}})",
+          kBig, kCpu));
+  EXPECT_EQ(
+      reply("/scheduler/predicates", fmt::format(R"({{"Pod":{},"NodeNames":["a","b"]}})", pod)),
+      R"({"Nodes":null,"NodeNames":["a","b"],"FailedNodes":null,"FailedAndUnresolvableNodes":null,"Error":""})");
+  EXPECT_EQ(questions, 0);
+}
+
+TEST_F(Cluster, ANodeThatTheCacheDoesNotHaveYetIsReadFromTheBody) {
+  const std::string fresh =
+      R"({"metadata":{"name":"n-new","resourceVersion":"9000"},"status":{"capacity":{"tencent.com/vcuda-core":"100","tencent.com/vcuda-memory":"60"}}})";
+  EXPECT_NE(reply("/scheduler/predicates", objectsBody(kPod, {kCpu, fresh}))
+                .find("\"items\":[{\"metadata\":{\"name\":\"n-new\""),
+            std::string::npos);
+}
+
+TEST_F(Cluster, Priorities) {
+  EXPECT_EQ(reply("/scheduler/priorities", objectsBody(kPod, {kBig, kCpu})),
+            R"([{"Host":"n-big","Score":0},{"Host":"n-cpu","Score":1}])");
+  EXPECT_EQ(reply("/scheduler/priorities", objectsBody(kPod, {})), "null");
+  const auto bad = post("/scheduler/priorities", "{");
+  EXPECT_EQ(bad.status, 400);
+  EXPECT_EQ(bad.body, "");
+}
+
+TEST_F(Cluster, Preempt) {
+  addPod("v", "v1", {{100, 0}});
+  server.pods["v"].node = model::NodeName{"n-small"};
+  server.pods["v"].phase = model::PodPhase::Running;
+  server.pods["v"].annotations = {{"tencent.com/predicate-gpu-idx-0", "0"}};
+  server.pods["v"].revision = ++server.revision;
+  watchBrings("v");
+  EXPECT_EQ(
+      reply(
+          "/scheduler/preempt",
+          fmt::format(
+              R"({{"Pod":{},"NodeNameToVictims":null,"NodeNameToMetaVictims":{{"n-small":{{"Pods":[{{"UID":"v1"}}],"NumPDBViolations":0}},"n-cpu":{{"Pods":[{{"UID":"v2"}}],"NumPDBViolations":1}}}}}})",
+              kPod)),
+      R"({"NodeNameToMetaVictims":{"n-small":{"Pods":[{"UID":"v1"}],"NumPDBViolations":0}}})");
+  EXPECT_EQ(reply("/scheduler/preempt", fmt::format(R"({{"Pod":{},"NodeNameToVictims":{{}}}})", kPod)),
+            R"({"NodeNameToMetaVictims":{}})");
+}
+
+TEST_F(Cluster, Bind) {
+  EXPECT_EQ(reply("/scheduler/bind",
+                  R"({"PodName":"train-a","PodNamespace":"ml","PodUID":"u-77","Node":"n-small"})"),
+            R"({"Error":""})");
+  EXPECT_EQ(server.pods["train-a"].node.text, "n-small");
+  EXPECT_EQ(
+      reply("/scheduler/bind", R"({"PodName":"gone","PodNamespace":"ml","PodUID":"x","Node":"n-small"})"),
+      R"({"Error":"pod ml/gone: it cannot be read: 404 no"})");
+}
+
+struct BadBody {
+  const char* body;
+  const char* error;
+};
+TEST_F(Cluster, ABodyThatCannotBeReadIsSaid) {
+  for (
+      const BadBody& c :
+      {BadBody{"", "EOF"}, BadBody{"{\"Pod\":{", "unexpected EOF"},
+       BadBody{R"({"Pod":7})", "Pod is not an object"}, BadBody{R"({})", "Pod is missing"},
+       BadBody{
+           R"({"Pod":{"metadata":{},"spec":{"containers":[{"resources":{"limits":{"tencent.com/vcuda-core":100}}}]}}})",
+           "Pod.metadata.name is missing"}}) {
+    const auto r = post("/scheduler/predicates", c.body);
+    EXPECT_EQ(r.status, 200);
+    EXPECT_EQ(
+        r.body,
+        fmt::format(
+            R"({{"Nodes":null,"NodeNames":null,"FailedNodes":null,"FailedAndUnresolvableNodes":null,"Error":"{}"}})",
+            c.error));
+  }
+}
+
+// ---- Volcano
+
+std::string taskBody(const std::string& pod, const std::string& node, const std::string& object) {
+  return fmt::format(
+      R"({{"task":{{"UID":"u-77","Job":"ml/pg-1","NodeName":"{1}","Pod":{0}}},"node":{{"Name":"{1}","Node":{2},"Tasks":{{}}}}}})",
+      pod, node, object);
+}
+
+struct DialectCase {
+  const char* path;
+  const char* fits;
+  const char* misfit;
+};
+class Dialects : public Cluster, public ::testing::WithParamInterface<DialectCase> {};
+
+TEST_P(Dialects, PredicateSaysFitAndMisfit) {
+  EXPECT_EQ(reply(GetParam().path, taskBody(kPod, "n-cpu", kCpu)), GetParam().misfit);
+  EXPECT_EQ(reply(GetParam().path, taskBody(kPod, "n-small", kSmall)), GetParam().fits);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Volcano, Dialects,
+    ::testing::Values(
+        DialectCase{"/scheduler/vpredicates", "{}",
+                    R"({"errorMessage":"no GPU device","status":[{"Code":3,"Reason":"no GPU device"}]})"},
+        DialectCase{"/scheduler/volcano-1.7/predicate", R"({"errorMessage":""})",
+                    R"({"errorMessage":"no GPU device"})"},
+        DialectCase{"/scheduler/volcano-1.8/predicate", R"({"status":[{"Code":0,"Reason":"success"}]})",
+                    R"({"status":[{"Code":3,"Reason":"no GPU device"}]})"},
+        DialectCase{"/scheduler/volcano-1.10/predicate", R"({"status":"","code":0})",
+                    R"({"status":"no GPU device","code":3})"},
+        DialectCase{"/scheduler/volcano-1.14/predicate", R"({"status":"","code":0})",
+                    R"({"status":"no GPU device","code":3})"}));
+
+TEST_F(Cluster, BeforeAllocateFuncAPredicateGivesAndOthersWait) {
+  EXPECT_EQ(reply("/scheduler/volcano-1.8/predicate", taskBody(kPod, "n-small", kSmall)),
+            R"({"status":[{"Code":0,"Reason":"success"}]})");
+  EXPECT_EQ(reply("/scheduler/volcano-1.8/predicate", taskBody(kPod, "n-big", kBig)),
+            R"({"status":[{"Code":2,"Reason":"pod u-77 has already been matched to another node"}]})");
+  EXPECT_EQ(server.writes, 1);
+}
+
+TEST_F(Cluster, WithAllocateFuncAPredicateOnlyLooks) {
+  for (const auto& [node, object] : {std::pair{"n-small", kSmall}, std::pair{"n-big", kBig}}) {
+    EXPECT_EQ(reply("/scheduler/volcano-1.14/predicate", taskBody(kPod, node, object)),
+              R"({"status":"","code":0})");
+  }
+  EXPECT_EQ(server.writes, 0);
+  EXPECT_EQ(reply("/scheduler/volcano-1.14/allocateFunc",
+                  fmt::format(R"({{"task":{{"NodeName":"n-big","Pod":{}}}}})", kPod)),
+            R"({"errorMessage":""})");
+  EXPECT_EQ(server.pods["train-a"].annotations["tencent.com/predicate-node"], "n-big");
+  EXPECT_EQ(reply("/scheduler/volcano-1.14/allocateFunc",
+                  fmt::format(R"({{"task":{{"NodeName":"n-cpu","Pod":{}}}}})", kPod)),
+            R"({"errorMessage":"no GPU device"})");
+  EXPECT_EQ(reply("/scheduler/volcano-1.14/deallocateFunc",
+                  fmt::format(R"({{"task":{{"NodeName":"n-big","Pod":{}}}}})", kPod)),
+            R"({"errorMessage":""})");
+  EXPECT_FALSE(server.pods["train-a"].annotations.contains("tencent.com/predicate-node"));
+}
+
+TEST_F(Cluster, PrioritizePrefersFullerNodes) {
+  addPod("other", "u-1", {{50, 1}});
+  server.pods["other"].node = model::NodeName{"n-small"};
+  server.pods["other"].phase = model::PodPhase::Running;
+  server.pods["other"].annotations = {{"tencent.com/predicate-gpu-idx-0", "0"}};
+  server.pods["other"].revision = ++server.revision;
+  watchBrings("other");
+  const std::string nodes = R"([{"Name":"n-big"},{"Name":"n-cpu"},{"Name":"n-small"}])";
+  EXPECT_EQ(reply("/scheduler/prioritize", fmt::format(R"({{"task":{{"Pod":{}}},"nodes":{}}})", kPod, nodes)),
+            R"({"nodeScore":{"n-big":0,"n-cpu":0,"n-small":50},"errorMessage":""})");
+  EXPECT_EQ(reply("/scheduler/prioritize", fmt::format(R"({{"task":{{"Pod":{{}}}},"nodes":{}}})", nodes)),
+            R"({"nodeScore":{"n-big":0,"n-cpu":100,"n-small":0},"errorMessage":""})");
+}
+
+TEST_F(Cluster, WhatElseVolcanoAsksIsAbstainedFrom) {
+  EXPECT_EQ(reply("/scheduler/onSessionOpen", R"({"Jobs":{}})"), "{}");
+  EXPECT_EQ(reply("/scheduler/jobEnqueueable", "{}"), R"({"status":0})");
+  EXPECT_EQ(reply("/scheduler/jobReady", "{}"), R"({"status":true})");
+  EXPECT_EQ(reply("/scheduler/queueOverused", "{}"), R"({"overused":false})");
+  EXPECT_EQ(reply("/scheduler/preemptable", "{}"), R"({"status":0,"victims":null})");
+}
+
+// ---- Paths
+
+TEST_F(FrontTest, TextsPathsAndMethods) {
+  const auto get = [&](const char* path) { return front.answer({"GET", path, {}, ""}, scanner, *this); };
+  EXPECT_EQ(get("/version").body, "v1-test");
+  EXPECT_EQ(get("/hello").body, "Hello, World!");
+  EXPECT_EQ(get("/nothing").status, 404);
+  EXPECT_EQ(get("/scheduler/nothing").status, 404);
+  EXPECT_EQ(get("/scheduler/volcano-1.5/predicate").status, 404);
+  EXPECT_EQ(get("/scheduler/predicates").status, 405);
+  EXPECT_EQ(post("/version", "").status, 405);
+}
+
+TEST_F(Cluster, AStandbySaysSo) {
+  extender.standBy("no leader");
+  const auto r = post("/scheduler/predicates", objectsBody(kPod, {kBig}));
+  EXPECT_EQ(r.status, 503);
+  EXPECT_EQ(r.body, "no leader\n");
+}
+
+}  // namespace
+}  // namespace gs::extender
