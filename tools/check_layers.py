@@ -30,6 +30,7 @@ LAYERS = {
     "engine":    ("sched model kapi base",                                        "fmt expected",  PURE),
     "scheduler": ("engine sched model kapi json net/http_types.h base",           "fmt expected",  PURE),
     "extender":  ("engine sched model kapi json net/http_types.h base",           "fmt expected",  PURE),
+    "serve":     ("extender engine sched model kapi k8s json net base",           "fmt expected",  ["random", "clock"]),
     "sandbox":   ("scheduler engine sched kapi json yaml net model base",         "fmt expected",  ["random", "clock"]),
     "testing":   ("model kapi base",                                              "fmt expected",  PURE),
     "apps":      ("*",                                                            "fmt expected cli11", []),

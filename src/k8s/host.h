@@ -48,6 +48,8 @@ class Host {
   auto ask(Question question) {
     return loop_.answer(std::move(question), std::chrono::seconds{2});
   }
+  /// Runs `action` on the machine's thread and carries out its effects. False: too many wait, or it has stopped.
+  bool act(std::function<kapi::Effects(Now)> action) { return loop_.act(std::move(action)); }
   [[nodiscard]] std::string server() const { return api_.access().server; }
   [[nodiscard]] bool unauthorized() const { return api_.health().state().unauthorized; }
   /// Why the leader lease cannot be read or written; "" when it can, or without an election.

@@ -35,15 +35,18 @@ void OwnerLoop::postLeadership(kapi::Leadership leadership) {
   mailbox_.tryPush(Nudge{});  // when it is full the thread is awake anyway
 }
 
-bool OwnerLoop::ask(std::function<void()> question) {
+bool OwnerLoop::urge(Urgent urgent) {
   {
     MutexLock lock{mutex_};
     if (stopping_ || urgent_.size() >= kMaxQuestions) { return false; }
-    urgent_.emplace_back(std::move(question));
+    urgent_.push_back(std::move(urgent));
   }
   mailbox_.tryPush(Nudge{});
   return true;
 }
+
+bool OwnerLoop::ask(std::function<void()> question) { return urge(std::move(question)); }
+bool OwnerLoop::act(std::function<kapi::Effects(Now)> action) { return urge(std::move(action)); }
 
 void OwnerLoop::stop() {
   {
@@ -84,8 +87,10 @@ void OwnerLoop::takeUrgent() {
     if (const auto* leadership = std::get_if<kapi::Leadership>(&*next)) {
       term_ = leadership->leading ? leadership->term : 0;
       give(*leadership);
+    } else if (const auto* question = std::get_if<Question>(&*next)) {
+      (*question)();
     } else {
-      std::get<std::function<void()>> (*next)();
+      carryOut(std::get<Action>(*next)(clock_.now()));
     }
   }
 }

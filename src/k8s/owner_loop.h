@@ -2,10 +2,10 @@
 // the time, hands on its effects; keeps its timers; answers questions about it.
 //
 // Order: begin() first; the events of one poster in the order in which they were posted; changes of leadership and
-// questions, in their own order, before whatever waits in the mailbox: a flood of events delays them by one event only.
+// questions and actions, in their own order, before whatever waits in the mailbox: a flood of events delays them by one event only.
 // Effects of one event are handed on before the next event is given.
-// post() waits while the mailbox is full and must not be called from the loop's own thread; postLeadership() and ask()
-// never wait. After stop() events are dropped, questions that were accepted are still answered.
+// post() waits while the mailbox is full and must not be called from the loop's own thread; postLeadership(), ask() and
+// act() never wait. After stop() events are dropped, questions that were accepted are still answered.
 // The machine, reached through `handle` and questions only, must outlive the loop.
 #pragma once
 
@@ -53,6 +53,8 @@ class OwnerLoop {
   void postLeadership(kapi::Leadership leadership);
   /// Runs `question` on the loop's thread, between two events. False: too many wait (the thread hangs), or stopped.
   bool ask(std::function<void()> question);
+  /// As ask(), for what changes the machine: its effects are carried out.
+  bool act(std::function<kapi::Effects(Now)> action);
   /// As ask(), and waits for the answer. nullopt: none within `limit` (the thread hangs), or refused. A question that is
   /// answered later still runs then: it must not refer to things of the asker that may be gone by then.
   template <class Question>
@@ -71,11 +73,14 @@ class OwnerLoop {
  private:
   struct Nudge {};
   using Message = std::variant<Event, Nudge>;
-  using Urgent = std::variant<kapi::Leadership, std::function<void()>>;
+  using Question = std::function<void()>;
+  using Action = std::function<kapi::Effects(Now)>;
+  using Urgent = std::variant<kapi::Leadership, Question, Action>;
 
   void run();
   void give(const Event& event);
   void carryOut(kapi::Effects effects);
+  bool urge(Urgent urgent) GS_EXCLUDES(mutex_);
   void takeUrgent() GS_EXCLUDES(mutex_);
   [[nodiscard]] std::optional<Urgent> nextUrgent() GS_EXCLUDES(mutex_);
   void giveTimer();

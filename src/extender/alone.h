@@ -1,0 +1,60 @@
+// gpu-admission's machine: an extender with an engine of its own, fed by watches of pods and nodes.
+//
+// A standby applies all events and answers nothing. A new leader decides once both kinds have caught up with what the API
+// server had when it began to lead (engine/catch_up.h): what an earlier leader wrote is then known. One thread.
+// Tokens: 1.. the feed's, 39 the catching up, 40 the extender's.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "engine/catch_up.h"
+#include "engine/feed.h"
+#include "extender/extender.h"
+#include "kapi/call.h"
+
+namespace gs::extender {
+
+class Alone {
+ public:
+  Alone(Config config, Rng rng);
+
+  [[nodiscard]] kapi::Effects start(Now now);
+  [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now);
+  [[nodiscard]] kapi::Effects ask(Ticket ticket, Question question, Now now);
+  /// After each of the above.
+  [[nodiscard]] std::vector<std::pair<Ticket, Answer>> takeAnswers() { return extender_.takeAnswers(); }
+  /// SIGTERM: nothing new is decided.
+  void stopTaking();
+  [[nodiscard]] bool underWay() const { return extender_.grants().writing > 0; }
+
+  struct Readiness {
+    bool ready = false;
+    bool leading = false;
+    std::vector<std::pair<std::string, std::string>> checks;
+  };
+  [[nodiscard]] Readiness readiness() const;
+  [[nodiscard]] const std::string& failure() const { return feed_.failure(); }
+  [[nodiscard]] const Extender& extender() const { return extender_; }
+  [[nodiscard]] const engine::Engine& engine() const { return engine_; }
+
+ private:
+  static constexpr std::uint8_t kCatchUpOwner = 39;
+  void led(const kapi::Leadership& leadership);
+  void settle();
+  void log(kapi::Level level, std::string message);
+
+  engine::Engine engine_;
+  Rng rng_;
+  engine::Feed feed_;
+  engine::CatchUp catch_up_;
+  Extender extender_;
+  bool leads_ = false;  // we hold the leader lease
+  bool taking_ = true;
+  std::uint64_t term_ = 0;
+  Now now_{};
+  kapi::Effects out_;
+};
+
+}  // namespace gs::extender

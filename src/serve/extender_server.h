@@ -1,0 +1,54 @@
+// The extender over HTTP: the threads between net::HttpServer's workers, which wait for an answer, and the machine's one.
+// A worker reads the body, asks the machine (k8s/host.h), and writes the reply; many wait side by side.
+// Owns the server; what it was made from must outlive it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "extender/front.h"
+#include "kapi/call.h"
+#include "net/http_server.h"
+
+namespace gs::serve {
+
+class ExtenderServer {
+ public:
+  /// Runs an action on the machine's thread and carries out its effects; false: it does not take any now.
+  using Act = std::function<bool(std::function<kapi::Effects(Now)>)>;
+  /// On the machine's thread.
+  using AskMachine = std::function<kapi::Effects(extender::Ticket, extender::Question, Now)>;
+  using ReadTable = std::function<extender::NodeTablePtr()>;
+
+  struct Wiring {
+    Act act;
+    AskMachine ask;
+    ReadTable table;
+    /// Paths that are not the extender's: health, metrics. nullptr: 404.
+    net::Handler others = nullptr;
+  };
+
+  ExtenderServer(extender::Front::Config config, Wiring wiring);
+  ExtenderServer(const ExtenderServer&) = delete;
+  ExtenderServer& operator=(const ExtenderServer&) = delete;
+  ~ExtenderServer();
+
+  [[nodiscard]] Status start(net::HttpServer::Options options);
+  void stop();
+  [[nodiscard]] std::uint16_t port() const;
+  /// An answer of the machine, on its thread.
+  void deliver(extender::Ticket ticket, extender::Answer answer);
+
+ private:
+  class Desk;
+  net::Response answer(const net::Request& request);
+
+  extender::Front front_;
+  net::Handler others_;
+  std::unique_ptr<Desk> desk_;
+  std::unique_ptr<net::HttpServer> server_;
+};
+
+}  // namespace gs::serve
