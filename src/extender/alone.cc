@@ -3,16 +3,11 @@
 #include <algorithm>
 
 namespace gs::extender {
-namespace {
-
-using model::Kind;
-
-}  // namespace
 
 Alone::Alone(Config config, Rng rng)
     : rng_{rng},
-      feed_{engine_, {{Kind::Pod, "", ""}, {Kind::Node, "", ""}}, rng_},
-      catch_up_{kCatchUpOwner, {Kind::Pod, Kind::Node}},
+      feed_{engine_, {{model::Kind::Pod, "", ""}, {model::Kind::Node, "", ""}}, rng_},
+      catch_up_{kCatchUpOwner, {model::Kind::Pod, model::Kind::Node}},
       extender_{engine_, std::move(config), Rng{rng_.next()}} {}
 
 void Alone::log(kapi::Level level, std::string message) {
@@ -77,7 +72,7 @@ void Alone::stopTaking() {
 /// Carries on until nothing is left to do now.
 void Alone::settle() {
   for (const auto& want : catch_up_.takeWants()) { feed_.catchUp(want.kind, want.revision, now_, out_); }
-  for (const Kind kind : feed_.takeCaughtUp()) { catch_up_.caughtUp(kind); }
+  for (const model::Kind kind : feed_.takeCaughtUp()) { catch_up_.caughtUp(kind); }
   if (!failure().empty() && leads_) {
     log(kapi::Level::Error, failure());
     leads_ = taking_ = false;

@@ -9,7 +9,7 @@
 
 #include "base/random.h"
 #include "extender/extender.h"
-#include "extender/test_server.h"
+#include "extender/pod_server_test.h"
 #include "sched/doors/door.h"
 
 namespace gs::extender {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <deque>
 
-#include "extender/test_server.h"
+#include "extender/pod_server_test.h"
 #include "kapi/write.h"
 
 namespace gs::extender {

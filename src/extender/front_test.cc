@@ -6,7 +6,7 @@
 #include <deque>
 
 #include "extender/extender.h"
-#include "extender/test_server.h"
+#include "extender/pod_server_test.h"
 #include "json/value.h"
 #include "kapi/decode.h"
 

@@ -38,7 +38,7 @@ Value parsed(std::string_view text) {
   return value ? *std::move(value) : Value{};
 }
 
-class WireTest : public testing::Test {
+class WireTest : public ::testing::Test {
  protected:
   json::Scanner scanner;
 };

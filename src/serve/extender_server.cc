@@ -40,10 +40,10 @@ class ExtenderServer::Desk : public extender::Asker {
 
   extender::Answer ask(extender::Question question) override {
     auto [ticket, came] = open();
-    const bool asked = wiring_.act(
-        [machine = wiring_.ask, ticket = ticket, q = std::make_shared<extender::Question>(std::move(question))](Now now) {
-          return machine(ticket, std::move(*q), now);
-        });
+    const bool asked = wiring_.act([machine = wiring_.ask, ticket = ticket,
+                                    q = std::make_shared<extender::Question>(std::move(question))](Now now) {
+      return machine(ticket, std::move(*q), now);
+    });
     if (asked && came.wait_for(kLongest) == std::future_status::ready) {
       extender::Answer answer = came.get();
       if (answer.table != nullptr) {
@@ -88,7 +88,8 @@ ExtenderServer::ExtenderServer(extender::Front::Config config, Wiring wiring)
 ExtenderServer::~ExtenderServer() { stop(); }
 
 Status ExtenderServer::start(net::HttpServer::Options options) {
-  auto server = net::HttpServer::start(std::move(options), [this](const net::Request& r) { return answer(r); });
+  auto server =
+      net::HttpServer::start(std::move(options), [this](const net::Request& r) { return answer(r); });
   if (!server) { return tl::unexpected(server.error()); }
   server_ = *std::move(server);
   return {};
@@ -106,7 +107,8 @@ void ExtenderServer::deliver(extender::Ticket ticket, extender::Answer answer) {
 
 net::Response ExtenderServer::answer(const net::Request& request) {
   thread_local json::Scanner scanner;  // keeps memory for the largest body that its worker has seen
-  if (others_ && (request.path() == "/metrics" || request.path() == "/healthz" || request.path() == "/readyz")) {
+  if (others_ &&
+      (request.path() == "/metrics" || request.path() == "/healthz" || request.path() == "/readyz")) {
     return others_(request);
   }
   return front_.answer(request, scanner, *desk_);
