@@ -307,8 +307,9 @@ TEST(Ledger, DumpTellsEverything) {
   l.setAgentStale(model::NodeName{"b"}, true);
   model::Resources r;
   r.cpu_milli = 500;
-  l.usePod(model::NodeName{"b"}, kPodP, Source::BoundPod, r, 1);
+  l.usePod(model::NodeName{"b"}, kPodP, Source::BoundPod, r, 1, {"ml", 1500});
   l.usePod(model::NodeName{"b"}, kPodQ, Source::Reservation, r, 0);
+  l.setInFlight(model::NodeName{"b"}, kPodP, Source::BoundPod, {{{0, 500, 256}, {1}}});
   l.hold(model::NodeName{"b"}, 0, kPodP, Source::BoundPod, {});
   l.hold(model::NodeName{"b"}, 0, kPodP, Source::Lease, {true, 500, 1'024});
   l.hold(kNodeA, 3, kPodQ, Source::Reservation, {});
@@ -321,18 +322,19 @@ TEST(Ledger, DumpTellsEverything) {
             "  device 4 not listed\n"
             "    holder q by draining: exclusive\n"
             "node b exists=true status=true stale=true enforcer=agent\n"
-            "  ready=true unschedulable=false pods=110 vcuda=0 cpu=64000m memory=1099511627776 "
+            "  ready=true unschedulable=false pods=110 vcuda=0/0 cpu=64000m memory=1099511627776 "
             "ephemeral=1099511627776 nvidia.com/gpu=2\n"
             "  label zone=east\n"
             "  taint team=research:NoSchedule\n"
             "  used pods=2 anonymous=1 cpu=1000m memory=0 ephemeral=0\n"
-            "  pod p bound cpu=500m memory=0 ephemeral=0 anonymous=1\n"
-            "  pod q reservation cpu=500m memory=0 ephemeral=0 anonymous=0\n"
+            "  pod p bound cpu=500m memory=0 ephemeral=0 anonymous=1 charge=ml:1500\n"
+            "  pod q reservation cpu=500m memory=0 ephemeral=0 anonymous=0 charge=:0\n"
             "  device 0 uuid=GPU-b-0 model=H100 memory=81920 health=Healthy reason= island=x gbps=300 "
             "partitioned=true 1:900 in-use-by=p\n"
             "    holder p by lease,bound: shared milli=500 mib=1024 exclusive\n"
             "  device 1 uuid=GPU-b-1 model= memory=81920 health=Unhealthy reason=XID 79 island=x gbps=300 "
-            "partitioned=false 0:900\n");
+            "partitioned=false 0:900\n"
+            "  in flight p by bound: 0/500/256->1\n");
   const std::string others = l.dump(false);
   EXPECT_EQ(others.find("reservation"), std::string::npos);
   EXPECT_NE(others.find("used pods=1 anonymous=1 cpu=500m"), std::string::npos);
