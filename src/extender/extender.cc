@@ -190,7 +190,7 @@ bool Extender::isAnswered(const Waiting& w, const model::Pod& pod) {
   const auto position = positionOf(w.question.candidates, pod.node);
   if (!position) { return fail(fmt::format("{} is bound to {}", nameOf(pod), pod.node.text)); }
   Answer a;
-  a.kind = Kind::Chosen;
+  a.kind = w.question.verb == Verb::Bind ? Kind::Done : Kind::Chosen;
   a.chosen = *position;
   answer(w.ticket, std::move(a));
   return true;

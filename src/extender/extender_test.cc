@@ -545,6 +545,14 @@ TEST_F(ExtenderTest, BindsWithTheAnnotations) {
   EXPECT_EQ(note("p", kIds0), "0");
 }
 
+TEST_F(ExtenderTest, APodThatIsBoundThereMeanwhileIsBound) {
+  addNode(gpuNode("a", 1));
+  lead();
+  const Ticket ticket = ask(Verb::Bind, create("p", {{50, 1}}), {"a"});
+  bindTo("p", "a");
+  EXPECT_EQ(answers[ticket].kind, AnswerKind::Done);
+}
+
 TEST_F(ExtenderTest, BindsWhatAsksForNoGpu) {
   addNode(gpuNode("a", 1));
   lead();
