@@ -85,7 +85,7 @@ class Engine {
   void noteShares() { notes_shares_ = true; }
   [[nodiscard]] std::set<model::Uid> takeTouchedShares() { return std::exchange(touched_shares_, {}); }
 
-  /// The quotas of GPUs that bind pods of every door; nullptr: none were given. Outlived by what is made of them.
+  /// The quotas of GPUs that bind pods of every door; nullptr: none were given.
   void setQuotas(std::optional<model::Quotas> quotas) { quotas_ = std::move(quotas); }
   [[nodiscard]] const model::Quotas* quotas() const { return quotas_ ? &*quotas_ : nullptr; }
 

@@ -70,7 +70,6 @@ class Extender {
   struct Grant {
     model::Uid uid;
     model::ObjectKey pod;
-    sched::PodRequest request;
     sched::SharePicks picks;
     model::VcudaNote note;
     sched::Reservation hold;

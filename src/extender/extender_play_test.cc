@@ -215,8 +215,6 @@ class ExtenderPlay {
   }
 
   void checkRoom(const std::string& node) {
-    sched::Ledger fresh;
-    fresh.upsertNode(gpuNode(node, devices_[node], kMemoryEach));
     std::map<int, sched::Amount> used;
     for (const auto& [name, pod] : server_.pods) {
       if (pod.node.text != node) { continue; }

@@ -1,141 +1,11 @@
-#include "extender/extender.h"
-
-#include <fmt/format.h>
-#include <gtest/gtest.h>
-
-#include <algorithm>
-#include <deque>
-
-#include "extender/pod_server_test.h"
+#include "extender/extender_hand_test.h"
 #include "kapi/write.h"
 
 namespace gs::extender {
 namespace {
 
 using namespace std::chrono_literals;
-using AnswerKind = Answer::Kind;
-using kapi::Fate;
 using model::VcudaLimits;
-
-class ExtenderTest : public ::testing::Test {
- protected:
-  explicit ExtenderTest(Config config = {}) : extender{engine, config, Rng{1}} {}
-
-  void lead() { extender.lead(now); }
-  void addNode(const model::Node& node) {
-    engine.apply({model::Kind::Node,
-                  {"", node.name.text},
-                  {},
-                  std::make_shared<const model::Node>(node),
-                  ++server.revision},
-                 now.mono);
-  }
-  /// The watch brings what the server has.
-  void watchBrings(const std::string& name) {
-    const auto it = server.pods.find(name);
-    if (it != server.pods.end()) {
-      engine.apply({model::Kind::Pod,
-                    it->second.key,
-                    {},
-                    std::make_shared<const model::Pod>(it->second),
-                    it->second.revision},
-                   now.mono);
-    }
-    settle();
-  }
-  void watchRemoves(const model::Pod& pod) {
-    engine.apply(
-        {model::Kind::Pod, pod.key, pod.uid, {}, ++server.revision, std::make_shared<const model::Pod>(pod)},
-        now.mono);
-    settle();
-  }
-  model::Pod create(const std::string& name, std::vector<VcudaLimits> limits) {
-    server.add(vcudaPod(name, std::move(limits)));
-    watchBrings(name);
-    return server.pods[name];
-  }
-  void bindTo(const std::string& name, const std::string& node, bool running = true) {
-    model::Pod& pod = server.pods.at(name);
-    pod.node = model::NodeName{node};
-    if (running) { pod.phase = model::PodPhase::Running; }
-    pod.revision = ++server.revision;
-    watchBrings(name);
-  }
-  void settle() {
-    extender.settle(now);
-    for (auto& effect : extender.takeEffects()) {
-      if (auto* call = std::get_if<kapi::Call>(&effect)) { calls.push_back(std::move(*call)); }
-    }
-    for (auto& [ticket, answer] : extender.takeAnswers()) { answers[ticket] = std::move(answer); }
-  }
-  /// Each call is answered as the server does, until there is none.
-  void run() {
-    settle();
-    while (!calls.empty()) {
-      const kapi::Call call = calls.front();
-      calls.pop_front();
-      give(server.carryOut(call));
-    }
-  }
-  void give(const kapi::Outcome& outcome) {
-    extender.handle(outcome, now);
-    settle();
-  }
-  kapi::Call sent() {
-    settle();
-    EXPECT_EQ(calls.size(), 1U);
-    const kapi::Call call = calls.empty() ? kapi::Call{} : calls.front();
-    calls.clear();
-    return call;
-  }
-  void pass(Duration by) {
-    now.mono += by;
-    now.wall += std::chrono::duration_cast<Wall::duration>(by);
-    settle();
-  }
-
-  Question question(Verb verb, const model::Pod& pod, const std::vector<std::string>& nodes) {
-    Question q;
-    q.verb = verb;
-    q.pod = std::make_shared<const model::Pod>(pod);
-    q.candidates.table = extender.table();
-    for (const auto& name : nodes) { q.candidates.nodes.push_back(q.candidates.table->find(name)); }
-    return q;
-  }
-  Ticket ask(Verb verb, const model::Pod& pod, const std::vector<std::string>& nodes) {
-    extender.ask(++last, question(verb, pod, nodes), now);
-    settle();
-    return last;
-  }
-  Answer filter(const model::Pod& pod, const std::vector<std::string>& nodes) {
-    const Ticket ticket = ask(Verb::Filter, pod, nodes);
-    run();
-    return answers[ticket];
-  }
-  /// The node that it got, or why none; "" no answer yet.
-  std::string got(Ticket ticket, const std::vector<std::string>& nodes) const {
-    const auto it = answers.find(ticket);
-    if (it == answers.end()) { return ""; }
-    return it->second.kind == AnswerKind::Chosen ? nodes.at(it->second.chosen) : "(" + it->second.text + ")";
-  }
-  std::string note(const std::string& pod, const char* key) {
-    const auto& annotations = server.pods.at(pod).annotations;
-    const auto it = annotations.find(key);
-    return it == annotations.end() ? "-" : it->second;
-  }
-
-  engine::Engine engine;
-  Extender extender;
-  PodServer server;
-  Now now{Mono{1h}, Wall{1000h}};
-  std::deque<kapi::Call> calls;
-  std::map<Ticket, Answer> answers;
-  Ticket last = 0;
-};
-
-constexpr const char* kIds0 = "tencent.com/predicate-gpu-idx-0";
-constexpr const char* kIds1 = "tencent.com/predicate-gpu-idx-1";
-constexpr const char* kNode = "tencent.com/predicate-node";
 
 // The ancestor's own table: each pod is bound and runs before the next one comes.
 TEST_F(ExtenderTest, TheAncestorsTableOfPlacements) {
@@ -239,8 +109,8 @@ TEST_F(ExtenderTest, WithoutItsNodeAmongTheCandidatesItMovesAndLeavesNothingBehi
   EXPECT_EQ(note("p", "tencent.com/predicate-gpu-idx-7"), "-") << "left by another placement";
   ASSERT_EQ(filter(pod, {"b"}).kind, AnswerKind::Chosen);
   EXPECT_EQ(note("p", kNode), "b");
-  EXPECT_EQ(engine.ledger().find(model::NodeName{"a"})->free_milli, 2000);
-  EXPECT_EQ(engine.ledger().find(model::NodeName{"b"})->free_milli, 1000);
+  EXPECT_EQ(freeMilli("a"), 2000);
+  EXPECT_EQ(freeMilli("b"), 1000);
 }
 
 TEST_F(ExtenderTest, AMoveWaitsForTheWriteUnderWay) {
@@ -265,7 +135,7 @@ TEST_F(ExtenderTest, MovedToNowhereItGivesBackWhatItHad) {
   ASSERT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
   EXPECT_EQ(filter(pod, {"b"}).kind, AnswerKind::Nowhere);
   EXPECT_EQ(note("p", kNode), "-");
-  EXPECT_EQ(engine.ledger().find(model::NodeName{"a"})->free_milli, 1000);
+  EXPECT_EQ(freeMilli("a"), 1000);
 }
 
 // ---- What others see of it
@@ -291,7 +161,7 @@ TEST_F(ExtenderTest, AnnotationsOfAnEarlierProcessAreKept) {
                                   {"tencent.com/gpu-assigned", "false"}};
   watchBrings("p");
   lead();
-  EXPECT_EQ(engine.ledger().find(model::NodeName{"a"})->free_milli, 1500);
+  EXPECT_EQ(freeMilli("a"), 1500);
   const std::vector<std::string> nodes{"b", "a"};
   EXPECT_EQ(nodes[filter(server.pods["p"], nodes).chosen], "a");
   EXPECT_EQ(note("p", kIds0), "1");
@@ -381,157 +251,6 @@ TEST_F(ExtenderTest, LookingGivesNothing) {
   EXPECT_EQ(extender.grants().written, 0U);
 }
 
-// ---- Writes that fail
-
-TEST_F(ExtenderTest, AWriteOnAnOlderVersionIsMadeAgainOnTheNewOne) {
-  addNode(gpuNode("a", 1));
-  lead();
-  const model::Pod pod = create("p", {{50, 1}});
-  server.pods["p"].revision = ++server.revision;  // a condition was written, say
-  EXPECT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
-  EXPECT_EQ(note("p", kNode), "a");
-}
-
-TEST_F(ExtenderTest, APodThatIsGoneGetsNothing) {
-  addNode(gpuNode("a", 1));
-  lead();
-  const model::Pod pod = create("p", {{50, 1}});
-  server.pods.erase("p");
-  EXPECT_EQ(filter(pod, {"a"}).kind, AnswerKind::Failed);
-  EXPECT_EQ(engine.ledger().find(model::NodeName{"a"})->free_milli, 1000);
-}
-
-TEST_F(ExtenderTest, APodThatNobodyHasHoldsNothing) {
-  addNode(gpuNode("a", 1));
-  lead();
-  model::Pod forged = vcudaPod("forged", {{100, 0}});
-  forged.revision = 7;
-  EXPECT_EQ(filter(forged, {"a"}).kind, AnswerKind::Failed);
-  EXPECT_EQ(engine.ledger().find(model::NodeName{"a"})->free_milli, 1000);
-}
-
-TEST_F(ExtenderTest, AWriteWithoutAnAnswerIsReadBackBeforeAnybodyIsAnswered) {
-  for (const bool applied : {false, true}) {
-    const std::string name = applied ? "q" : "p";
-    addNode(gpuNode(name, 1));
-    lead();
-    const Ticket ticket = ask(Verb::Filter, create(name, {{50, 1}}), {name});
-    const kapi::Call write = sent();
-    if (applied) { (void)server.carryOut(write); }
-    kapi::Outcome lost;
-    lost.token = write.token;
-    lost.fate = Fate::Unknown;
-    give(lost);
-    EXPECT_EQ(got(ticket, {name}), "");
-    pass(1s);
-    run();
-    EXPECT_EQ(got(ticket, {name}), name) << applied;
-    EXPECT_EQ(note(name, kNode), name);
-  }
-}
-
-TEST_F(ExtenderTest, AWriteThatLandsLateChangesNothingAnyMore) {
-  addNode(gpuNode("a", 1));
-  addNode(gpuNode("b", 1));
-  lead();
-  const model::Pod pod = create("p", {{50, 1}});
-  ask(Verb::Filter, pod, {"a"});
-  const kapi::Call late = sent();
-  kapi::Outcome lost;
-  lost.token = late.token;
-  lost.fate = Fate::Unknown;
-  give(lost);
-  pass(1s);
-  EXPECT_EQ(filter(pod, {"b"}).kind, AnswerKind::Chosen);
-  EXPECT_EQ(note("p", kNode), "b");
-  EXPECT_EQ(server.carryOut(late).http, 409);
-  EXPECT_EQ(note("p", kNode), "b");
-}
-
-TEST_F(ExtenderTest, WithoutTheRightToPatchItSaysSoAndKeepsNothing) {
-  addNode(gpuNode("a", 1));
-  lead();
-  const Ticket ticket = ask(Verb::Filter, create("p", {{50, 1}}), {"a"});
-  kapi::Outcome forbidden;
-  forbidden.token = sent().token;
-  forbidden.fate = Fate::Refused;
-  forbidden.http = 403;
-  forbidden.message = "pods/status is forbidden";
-  give(forbidden);
-  EXPECT_NE(got(ticket, {"a"}).find("needs patch on pods/status"), std::string::npos) << got(ticket, {"a"});
-  EXPECT_EQ(engine.ledger().find(model::NodeName{"a"})->free_milli, 1000);
-}
-
-TEST_F(ExtenderTest, ASchedulerIsAnsweredBeforeItGivesUp) {
-  addNode(gpuNode("a", 1));
-  lead();
-  const Ticket ticket = ask(Verb::Filter, create("p", {{50, 1}}), {"a"});
-  const kapi::Call slow = sent();
-  EXPECT_EQ(extender.nextDue(), now.mono + 4s);
-  pass(4s);
-  EXPECT_EQ(answers[ticket].kind, AnswerKind::Failed);
-  EXPECT_NE(answers[ticket].text.find("not written yet"), std::string::npos);
-  give(server.carryOut(slow));
-  const Ticket again = ask(Verb::Filter, server.pods["p"], {"a"});
-  EXPECT_EQ(got(again, {"a"}), "a") << "and finds it done";
-}
-
-// ---- The end of a reservation
-
-TEST_F(ExtenderTest, ItEndsTenSecondsAfterItsSchedulerGaveUp) {
-  addNode(gpuNode("a", 1));
-  lead();
-  ASSERT_EQ(filter(create("p", {{50, 1}}), {"a"}).kind, AnswerKind::Chosen);
-  model::Pod& pod = server.pods["p"];
-  pod.scheduled = {"False", "Unschedulable", "0/1 nodes are available"};
-  pod.revision = ++server.revision;
-  watchBrings("p");
-  pass(9s);
-  EXPECT_EQ(note("p", kNode), "a");
-  pass(1s);
-  run();
-  EXPECT_EQ(note("p", kNode), "-");
-  EXPECT_EQ(engine.ledger().find(model::NodeName{"a"})->free_milli, 1000);
-}
-
-TEST_F(ExtenderTest, AskingAgainKeepsIt) {
-  addNode(gpuNode("a", 1));
-  lead();
-  ASSERT_EQ(filter(create("p", {{50, 1}}), {"a"}).kind, AnswerKind::Chosen);
-  model::Pod& pod = server.pods["p"];
-  pod.scheduled = {"False", "Unschedulable", "0/1 nodes are available"};
-  pod.revision = ++server.revision;
-  watchBrings("p");
-  pass(9s);
-  ASSERT_EQ(filter(server.pods["p"], {"a"}).kind, AnswerKind::Chosen);
-  pass(10s);
-  run();
-  EXPECT_EQ(note("p", kNode), "a");
-}
-
-TEST_F(ExtenderTest, ItEndsAfterAQuarterOfAnHourWithoutAWord) {
-  addNode(gpuNode("a", 1));
-  lead();
-  ASSERT_EQ(filter(create("p", {{50, 1}}), {"a"}).kind, AnswerKind::Chosen);
-  pass(15min);
-  run();
-  EXPECT_EQ(note("p", kNode), "-");
-}
-
-TEST_F(ExtenderTest, APodThatIsBoundWhileItIsGivenUpKeepsItsDevices) {
-  addNode(gpuNode("a", 1));
-  lead();
-  ASSERT_EQ(filter(create("p", {{100, 0}}), {"a"}).kind, AnswerKind::Chosen);
-  pass(15min);
-  const kapi::Call removal = sent();
-  server.pods["p"].node = model::NodeName{"a"};
-  server.pods["p"].revision = ++server.revision;
-  give(server.carryOut(removal));
-  run();
-  EXPECT_EQ(note("p", kNode), "a");
-  EXPECT_EQ(engine.ledger().find(model::NodeName{"a"})->free_milli, 0);
-}
-
 // ---- Bindings and preemption
 
 TEST_F(ExtenderTest, BindsWithTheAnnotations) {
@@ -618,7 +337,7 @@ TEST_F(ExtenderTest, AStandbyAnswersThatItDoesNotDecide) {
   extender.standBy("another replica leads");
   run();
   EXPECT_EQ(got(waiting, {}), "(another replica leads)");
-  EXPECT_EQ(engine.ledger().find(model::NodeName{"a"})->free_milli, 1000);
+  EXPECT_EQ(freeMilli("a"), 1000);
 }
 
 // ---- Strict

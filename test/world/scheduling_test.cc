@@ -25,6 +25,15 @@ int changeAllocated(sandbox::World& world, const std::string& pod_name, json::Va
       .code;
 }
 
+/// Of all eight GPUs of node-b.
+void deleteLeasesByHand(sandbox::World& world) {
+  for (int id = 0; id < 8; ++id) {
+    const std::string lease =
+        "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-b-" + std::to_string(id);
+    ASSERT_EQ(world.request("DELETE", lease).code, 200);
+  }
+}
+
 TEST_F(Scheduling, AClaimPodGetsExactDevicesALeaseAStatusAndAnEvent) {
   world.create(claim("one", 1));
   world.create(pod("p", "one", 1));
@@ -261,11 +270,7 @@ TEST_F(Scheduling, WhatTheAgentSeesInUseIsNotGivenByALeaderThatKnowsItFromTheBar
   world.run(70s);  // the agent has looked
   world.crash(0);
   deletePod("p", true);
-  for (int id = 0; id < 8; ++id) {
-    const std::string lease =
-        "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-b-" + std::to_string(id);
-    ASSERT_EQ(world.request("DELETE", lease).code, 200);
-  }
+  deleteLeasesByHand(world);
   world.setJudge([](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
     const bool watched =
         call.kind == model::Kind::Lease && call.verb == kapi::Verb::List && !call.key.ns.empty();
@@ -296,11 +301,7 @@ TEST_F(Scheduling, WhatWasBoundAndWentUnseenIsNotGivenWhileItsContainersMayRun) 
   world.create(pod("p", "eight"));
   ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
   deletePod("p", true);
-  for (int id = 0; id < 8; ++id) {
-    const std::string lease =
-        "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-b-" + std::to_string(id);
-    ASSERT_EQ(world.request("DELETE", lease).code, 200);
-  }
+  deleteLeasesByHand(world);
   std::set<model::Kind> unlisted{model::Kind::GpuNodeStatus, model::Kind::Pod};
   world.setJudge([&unlisted](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
     const bool refused = call.verb == kapi::Verb::List && unlisted.contains(call.kind);

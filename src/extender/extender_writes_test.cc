@@ -1,0 +1,155 @@
+#include "extender/extender_hand_test.h"
+
+namespace gs::extender {
+namespace {
+
+using namespace std::chrono_literals;
+using kapi::Fate;
+
+// ---- Writes that fail
+
+TEST_F(ExtenderTest, AWriteOnAnOlderVersionIsMadeAgainOnTheNewOne) {
+  addNode(gpuNode("a", 1));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  server.pods["p"].revision = ++server.revision;  // a condition was written, say
+  EXPECT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(note("p", kNode), "a");
+}
+
+TEST_F(ExtenderTest, APodThatIsGoneGetsNothing) {
+  addNode(gpuNode("a", 1));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  server.pods.erase("p");
+  EXPECT_EQ(filter(pod, {"a"}).kind, AnswerKind::Failed);
+  EXPECT_EQ(freeMilli("a"), 1000);
+}
+
+TEST_F(ExtenderTest, APodThatNobodyHasHoldsNothing) {
+  addNode(gpuNode("a", 1));
+  lead();
+  model::Pod forged = vcudaPod("forged", {{100, 0}});
+  forged.revision = 7;
+  EXPECT_EQ(filter(forged, {"a"}).kind, AnswerKind::Failed);
+  EXPECT_EQ(freeMilli("a"), 1000);
+}
+
+TEST_F(ExtenderTest, AWriteWithoutAnAnswerIsReadBackBeforeAnybodyIsAnswered) {
+  for (const bool applied : {false, true}) {
+    const std::string name = applied ? "q" : "p";
+    addNode(gpuNode(name, 1));
+    lead();
+    const Ticket ticket = ask(Verb::Filter, create(name, {{50, 1}}), {name});
+    const kapi::Call write = sent();
+    if (applied) { (void)server.carryOut(write); }
+    kapi::Outcome lost;
+    lost.token = write.token;
+    lost.fate = Fate::Unknown;
+    give(lost);
+    EXPECT_EQ(got(ticket, {name}), "");
+    pass(1s);
+    run();
+    EXPECT_EQ(got(ticket, {name}), name) << applied;
+    EXPECT_EQ(note(name, kNode), name);
+  }
+}
+
+TEST_F(ExtenderTest, AWriteThatLandsLateChangesNothingAnyMore) {
+  addNode(gpuNode("a", 1));
+  addNode(gpuNode("b", 1));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  ask(Verb::Filter, pod, {"a"});
+  const kapi::Call late = sent();
+  kapi::Outcome lost;
+  lost.token = late.token;
+  lost.fate = Fate::Unknown;
+  give(lost);
+  pass(1s);
+  EXPECT_EQ(filter(pod, {"b"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(note("p", kNode), "b");
+  EXPECT_EQ(server.carryOut(late).http, 409);
+  EXPECT_EQ(note("p", kNode), "b");
+}
+
+TEST_F(ExtenderTest, WithoutTheRightToPatchItSaysSoAndKeepsNothing) {
+  addNode(gpuNode("a", 1));
+  lead();
+  const Ticket ticket = ask(Verb::Filter, create("p", {{50, 1}}), {"a"});
+  kapi::Outcome forbidden;
+  forbidden.token = sent().token;
+  forbidden.fate = Fate::Refused;
+  forbidden.http = 403;
+  forbidden.message = "pods/status is forbidden";
+  give(forbidden);
+  EXPECT_NE(got(ticket, {"a"}).find("needs patch on pods/status"), std::string::npos) << got(ticket, {"a"});
+  EXPECT_EQ(freeMilli("a"), 1000);
+}
+
+TEST_F(ExtenderTest, ASchedulerIsAnsweredBeforeItGivesUp) {
+  addNode(gpuNode("a", 1));
+  lead();
+  const Ticket ticket = ask(Verb::Filter, create("p", {{50, 1}}), {"a"});
+  const kapi::Call slow = sent();
+  EXPECT_EQ(extender.nextDue(), now.mono + 4s);
+  pass(4s);
+  EXPECT_EQ(answers[ticket].kind, AnswerKind::Failed);
+  EXPECT_NE(answers[ticket].text.find("not written yet"), std::string::npos);
+  give(server.carryOut(slow));
+  const Ticket again = ask(Verb::Filter, server.pods["p"], {"a"});
+  EXPECT_EQ(got(again, {"a"}), "a") << "and finds it done";
+}
+
+// ---- The end of a reservation
+
+TEST_F(ExtenderTest, ItEndsTenSecondsAfterItsSchedulerGaveUp) {
+  addNode(gpuNode("a", 1));
+  lead();
+  ASSERT_EQ(filter(create("p", {{50, 1}}), {"a"}).kind, AnswerKind::Chosen);
+  isGivenUp("p");
+  pass(9s);
+  EXPECT_EQ(note("p", kNode), "a");
+  pass(1s);
+  run();
+  EXPECT_EQ(note("p", kNode), "-");
+  EXPECT_EQ(freeMilli("a"), 1000);
+}
+
+TEST_F(ExtenderTest, AskingAgainKeepsIt) {
+  addNode(gpuNode("a", 1));
+  lead();
+  ASSERT_EQ(filter(create("p", {{50, 1}}), {"a"}).kind, AnswerKind::Chosen);
+  isGivenUp("p");
+  pass(9s);
+  ASSERT_EQ(filter(server.pods["p"], {"a"}).kind, AnswerKind::Chosen);
+  pass(10s);
+  run();
+  EXPECT_EQ(note("p", kNode), "a");
+}
+
+TEST_F(ExtenderTest, ItEndsAfterAQuarterOfAnHourWithoutAWord) {
+  addNode(gpuNode("a", 1));
+  lead();
+  ASSERT_EQ(filter(create("p", {{50, 1}}), {"a"}).kind, AnswerKind::Chosen);
+  pass(15min);
+  run();
+  EXPECT_EQ(note("p", kNode), "-");
+}
+
+TEST_F(ExtenderTest, APodThatIsBoundWhileItIsGivenUpKeepsItsDevices) {
+  addNode(gpuNode("a", 1));
+  lead();
+  ASSERT_EQ(filter(create("p", {{100, 0}}), {"a"}).kind, AnswerKind::Chosen);
+  pass(15min);
+  const kapi::Call removal = sent();
+  server.pods["p"].node = model::NodeName{"a"};
+  server.pods["p"].revision = ++server.revision;
+  give(server.carryOut(removal));
+  run();
+  EXPECT_EQ(note("p", kNode), "a");
+  EXPECT_EQ(freeMilli("a"), 0);
+}
+
+}  // namespace
+}  // namespace gs::extender
