@@ -30,8 +30,9 @@ LAYERS = {
     "engine":    ("sched model kapi base",                                        "fmt expected",  PURE),
     "scheduler": ("engine sched model kapi json net/http_types.h base",           "fmt expected",  PURE),
     "extender":  ("engine sched model kapi json net/http_types.h base",           "fmt expected",  PURE),
-    "serve":     ("extender engine sched model kapi k8s json net base",           "fmt expected",  ["random", "clock"]),
+    "serve":     ("scheduler extender engine sched model kapi k8s json net base",           "fmt expected",  ["random", "clock"]),
     "sandbox":   ("scheduler engine sched kapi json yaml net model base",         "fmt expected",  ["random", "clock"]),
+    "process":   ("kapi model base",                                              "fmt expected cli11", []),
     "testing":   ("model kapi base",                                              "fmt expected",  PURE),
     "apps":      ("*",                                                            "fmt expected cli11", []),
 }
@@ -45,7 +46,7 @@ ONE_FILE = {
     "boost-json": "src/json/read_exact.cc",
     "sha": "src/base/hash.cc",
 }
-ONE_FOLDER = {"simdjson": "src/json", "yaml-cpp": "src/yaml", "curl": "src/net", "asio": "src/net", "openssl": "src/net", "cli11": "src/apps"}
+ONE_FOLDER = {"simdjson": "src/json", "yaml-cpp": "src/yaml", "curl": "src/net", "asio": "src/net", "openssl": "src/net", "cli11": "src/apps src/process"}
 
 # Which group a header belongs to: the first pattern that matches. Unknown third-party headers are refused.
 GROUPS = [
@@ -83,7 +84,7 @@ BANNED_EVERYWHERE = {
     "regex": "std::regex is slow to compile and to run, and overflows the stack on long input: write the few lines",
     "bits/stdc++.h": "include what is used",
 }
-SYSTEM_OK = {"base", "net", "k8s", "sandbox", "apps"}  # may use POSIX headers such as <unistd.h>
+SYSTEM_OK = {"base", "net", "k8s", "sandbox", "process", "apps"}  # may use POSIX headers such as <unistd.h>
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', re.S)
 
@@ -177,9 +178,9 @@ class Checker:
                 self.report(name, line, f"<{header}> outside of {ONE_FILE[group]}",
                             "use the header of ours that stands before this library")
         elif group in ONE_FOLDER:
-            home = ONE_FOLDER[group]
-            if not name.startswith(home + "/"):
-                self.report(name, line, f"<{header}> outside of {home}/",
+            homes = ONE_FOLDER[group].split()
+            if not name.startswith(tuple(home + "/" for home in homes)):
+                self.report(name, line, f"<{header}> outside of {'/ and '.join(homes)}/",
                             "use the header of ours that stands before this library")
             elif name.endswith(".h"):
                 self.report(name, line, f"<{header}> in a header", "keep it in the .cc (pimpl), so that users of this "

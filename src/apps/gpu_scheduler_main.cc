@@ -1,19 +1,16 @@
 // gpu-scheduler: flags, wiring, run. The machine is scheduler/scheduler.h, its rim k8s/.
-#include <malloc.h>
-#include <signal.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <random>
 
-#include "base/duration.h"
 #include "base/log.h"
 #include "k8s/host.h"
 #include "k8s/kubeconfig.h"
 #include "net/http_server.h"
+#include "process/flags.h"
+#include "process/process.h"
 #include "scheduler/metrics.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/status_page.h"
+#include "serve/health_page.h"
 
 namespace gs {
 namespace {
@@ -26,22 +23,10 @@ struct Flags {
   std::string metrics_address = "0.0.0.0:10259";
   std::string visible_devices = "ids";
   std::string log_level = "info";
-  bool leader_elect = true;
-  kapi::Election::Config election;
+  process::ElectionFlags election;
   std::size_t connections = 32;
   scheduler::Config scheduler;
 };
-
-void addDuration(CLI::App& app, const char* name, Duration& into, const char* help) {
-  app.add_option_function<std::string>(
-      name,
-      [&into, name](const std::string& text) {
-        const auto read = parseDuration(text);
-        if (!read) { throw CLI::ValidationError(name, read.error().message); }
-        into = *read;
-      },
-      help);
-}
 
 void describe(CLI::App& app, Flags& f) {
   app.add_option("--kubeconfig", f.kubeconfig,
@@ -64,28 +49,9 @@ void describe(CLI::App& app, Flags& f) {
   app.add_option("--connections", f.connections, "Connections to the API server for calls")
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
-  app.add_option("--identity", f.election.identity,
-                 "Name in the leader lease; default: host name and a random part");
-  app.add_flag("--leader-elect,!--no-leader-elect", f.leader_elect,
-               "Decide only while holding the leader lease");
-  addDuration(app, "--leader-elect-lease-duration", f.election.lease_duration,
-              "How long others wait for a silent leader (5s)");
-  addDuration(app, "--leader-elect-renew-deadline", f.election.renew_deadline,
-              "A leader that could not renew for so long stops writing (3s)");
-  addDuration(app, "--leader-elect-retry-period", f.election.retry_period,
-              "Between two tries to take or renew the lease (500ms)");
+  process::addElection(app, f.election);
   app.add_option("--log-level", f.log_level, "debug, info, warn or error")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}));
-}
-
-std::string hostName() {
-  char name[256] = {};
-  return gethostname(name, sizeof name - 1) == 0 && name[0] != '\0' ? name : "unknown";
-}
-
-Rng randomSeed() {
-  std::random_device device;
-  return Rng{(std::uint64_t{device()} << 32U) ^ device()};
 }
 
 /// Metrics that the machine gives as effects; kube-scheduler's buckets for its histogram.
@@ -101,22 +67,25 @@ std::vector<k8s::MetricSpec> metricSpecs() {
           {scheduler::kAdoptions, Kind::Counter, "Lease sets of an earlier leader taken over.", {}}};
 }
 
-k8s::Host::Options hostOptions(const Flags& flags) {
+k8s::Host::Options hostOptions(const Flags& flags, std::optional<kapi::Election::Config> election) {
   return {.user_agent = "gpu-scheduler/0.1",
           .connections = flags.connections,
           .metrics = metricSpecs(),
-          .election = flags.leader_elect ? std::optional{flags.election} : std::nullopt};
+          .election = std::move(election)};
 }
 
-int serve(const Flags& flags, k8s::Access access, const sigset_t& signals) {
-  Rng rng = randomSeed();
+int runMachine(const Flags& flags, k8s::Access access, std::optional<kapi::Election::Config> election,
+               const process::StopSignals& signals) {
+  Rng rng = process::randomSeed();
   scheduler::Scheduler machine{flags.scheduler, rng.split()};
-  k8s::Host host{std::move(access), hostOptions(flags), rng.split()};
-  const scheduler::StatusPage page{
-      {.ask = [&](auto question) { return host.ask([&machine, question] { return question(machine); }); },
+  k8s::Host host{std::move(access), hostOptions(flags, std::move(election)), rng.split()};
+  const serve::HealthPage page{
+      {.failure = [&] { return host.ask([&machine] { return machine.failure(); }); },
+       .readiness = [&] { return host.ask([&machine] { return scheduler::readinessText(machine); }); },
+       .state = [&] { return host.ask([&machine] { return scheduler::stateMetrics(machine); }); },
        .unauthorized = [&] { return host.unauthorized(); },
        .metrics = [&] { return host.metricsText(); },
-       .election_trouble = [&] { return host.electionTrouble(); }}};
+       .election = [&] { return host.election(); }}};
   auto server =
       net::HttpServer::start({.address = flags.metrics_address, .connection = {.request_timeout = 2s}},
                              [&page](const net::Request& r) { return page.answer(r); });
@@ -132,31 +101,16 @@ int serve(const Flags& flags, k8s::Access access, const sigset_t& signals) {
                         {"server", host.server()},
                         {"lease_namespace", flags.scheduler.lease_namespace},
                         {"health", (*server)->port()}});
-  int signal = 0;
-  sigwait(&signals, &signal);
-  log::info("stopping", {{"signal", signal}});
-  alarm(5);  // what hangs now is not waited for
-  constexpr timespec kNow{};
-  host.stop(2s, [&] { return sigtimedwait(&signals, nullptr, &kNow) > 0; });  // a second signal ends the wait
+  signals.wait();
+  host.stop(2s, [&] { return signals.again(); });  // a second signal ends the wait
   (*server)->stop();
   log::info("stopped");
   return 0;
 }
 
-/// A page of a list is decoded on any of some forty threads, once. By itself glibc would keep an arena for each of them, as
-/// large as the largest page was: half of the process at 12,000 pods.
-void keepMemorySmall() {
-  mallopt(M_ARENA_MAX, 2);
-  mallopt(M_TRIM_THRESHOLD, 1 << 20);
-}
-
 int run(int argc, char** argv) {
-  keepMemorySmall();  // before any thread
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGTERM);
-  sigaddset(&signals, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);  // before any thread: they all inherit it
+  process::keepMemorySmall();
+  const process::StopSignals signals;
   Flags flags;
   flags.scheduler.lease_namespace.clear();
   CLI::App app{"Gives each pod exact GPUs: leases, Bindings, and the reason when it cannot.",
@@ -166,13 +120,6 @@ int run(int argc, char** argv) {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& e) { return app.exit(e) == 0 ? 0 : 2; }
   log::setLevel(log::levelNamed(flags.log_level));
-  if (!(flags.election.retry_period < flags.election.renew_deadline &&
-        flags.election.renew_deadline < flags.election.lease_duration)) {
-    log::error(
-        "--leader-elect-retry-period < --leader-elect-renew-deadline < --leader-elect-lease-duration must "
-        "hold");
-    return 2;
-  }
   auto access = k8s::loadAccess(flags.kubeconfig, flags.context, k8s::Surroundings::ofProcess());
   if (!access) {
     log::error("cannot reach a cluster", {{"error", access.error().message}});
@@ -180,10 +127,14 @@ int run(int argc, char** argv) {
   }
   if (flags.scheduler.lease_namespace.empty()) { flags.scheduler.lease_namespace = access->ns; }
   flags.scheduler.visible_uuids = flags.visible_devices == "uuid";
-  flags.election.lease = {flags.scheduler.lease_namespace, scheduler::kLeaderLease};
-  if (flags.election.identity.empty()) { flags.election.identity = hostName() + "_" + randomSeed().uuid(); }
-  flags.scheduler.instance = flags.scheduler.scheduler_name + "-" + hostName();
-  return serve(flags, *std::move(access), signals);
+  auto election =
+      process::electionOf(flags.election, {flags.scheduler.lease_namespace, scheduler::kLeaderLease});
+  if (!election) {
+    log::error(election.error().message);
+    return 2;
+  }
+  flags.scheduler.instance = flags.scheduler.scheduler_name + "-" + process::hostName();
+  return runMachine(flags, *std::move(access), *std::move(election), signals);
 }
 
 }  // namespace

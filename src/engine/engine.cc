@@ -431,6 +431,7 @@ void Engine::apply(const kapi::Change& change, Mono now) {
     case Kind::GpuNodeStatus: applyStatus(change, now); break;
     case Kind::GpuClaim: applyClaim(change); break;
     case Kind::Lease: applyLease(change, now); break;
+    case Kind::ConfigMap: quota_.apply(change); break;
     case Kind::Crd:
     case Kind::Event: break;
   }

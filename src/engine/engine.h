@@ -20,7 +20,7 @@
 
 #include "engine/cache.h"
 #include "engine/drain.h"
-#include "model/quota.h"
+#include "engine/quota_table.h"
 #include "sched/decider.h"
 #include "sched/keep_away.h"
 #include "sched/ledger.h"
@@ -85,9 +85,9 @@ class Engine {
   void noteShares() { notes_shares_ = true; }
   [[nodiscard]] std::set<model::Uid> takeTouchedShares() { return std::exchange(touched_shares_, {}); }
 
-  /// The quotas of GPUs that bind pods of every door; nullptr: none were given.
-  void setQuotas(std::optional<model::Quotas> quotas) { quotas_ = std::move(quotas); }
-  [[nodiscard]] const model::Quotas* quotas() const { return quotas_ ? &*quotas_ : nullptr; }
+  /// The quotas of GPUs that bind pods of every door.
+  [[nodiscard]] QuotaTable& quota() { return quota_; }
+  [[nodiscard]] const QuotaTable& quota() const { return quota_; }
 
  private:
   struct Hold {
@@ -143,7 +143,7 @@ class Engine {
   std::set<model::ObjectKey> touched_claims_;
   bool notes_shares_ = false;
   std::set<model::Uid> touched_shares_;
-  std::optional<model::Quotas> quotas_;
+  QuotaTable quota_;
 };
 
 }  // namespace gs::engine

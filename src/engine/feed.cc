@@ -17,8 +17,15 @@ kapi::Reflector makeReflector(const Feed::Source& source, Rng& rng) {
   c.kind = source.kind;
   c.owner = ownerOf(source.kind);
   c.ns = source.ns;
-  c.selector = source.selector;
+  c.selectors = source.selectors;
+  c.optional = source.optional;
   return {c, Rng{rng.next()}};
+}
+
+/// Why a kind that is absent does not keep us from being ready.
+std::string absence(const kapi::Reflector& reflector) {
+  return kapi::mayBeAbsent(reflector.kind()) ? "ok (not served by the API server)"
+                                             : "ok, without it: " + reflector.trouble();
 }
 
 }  // namespace
@@ -50,6 +57,8 @@ void Feed::take(Kind kind, kapi::Reflector::Output output, Now now, kapi::Effect
   }
   if (output.listed_at) { forgetUnlisted(reflector, kind, *output.listed_at, now); }
   if ((output.synced_now || reflector.absent()) && complete()) { engine_.synced(now.mono); }
+  const bool listed = output.listed_at || reflector.absent();
+  if (kind == Kind::ConfigMap && listed) { engine_.quota().listed(reflector.absent()); }
   if (output.caught_up_now) { caught_up_.push_back(kind); }
 }
 
@@ -118,7 +127,7 @@ bool Feed::check(std::vector<std::pair<std::string, std::string>>& checks) const
     const std::string& trouble = reflector->trouble();
     checks.emplace_back(fmt::format("cache/{}", kapi::kindInfo(reflector->kind()).resource),
                         !fine                 ? (trouble.empty() ? "not listed yet" : trouble)
-                        : reflector->absent() ? "ok (not served by the API server)"
+                        : reflector->absent() ? absence(*reflector)
                         : trouble.empty()     ? "ok"
                                               : "ok, but " + trouble);
   }

@@ -21,8 +21,9 @@ class Feed {
  public:
   struct Source {
     model::Kind kind{};
-    std::string ns;        // "" all namespaces
-    std::string selector;  // labelSelector, "" none
+    std::string ns{};  // "" all namespaces
+    kapi::Selectors selectors{};
+    bool optional = false;
   };
   Feed(Engine& engine, const std::vector<Source>& sources, Rng& rng);
 

@@ -1,14 +1,36 @@
 #include "extender/alone.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace gs::extender {
+namespace {
+
+constexpr const char* kController = "gpu-admission";
+
+std::vector<engine::Feed::Source> watched(const Config& config) {
+  std::vector<engine::Feed::Source> sources{{.kind = model::Kind::Pod}, {.kind = model::Kind::Node}};
+  if (config.hasQuota()) {
+    sources.push_back({.kind = model::Kind::ConfigMap,
+                       .ns = config.quota_map.ns,
+                       .selectors = {"", "metadata.name=" + config.quota_map.name},
+                       .optional = true});
+  }
+  return sources;
+}
+
+}  // namespace
 
 Alone::Alone(Config config, Rng rng)
     : rng_{rng},
-      feed_{engine_, {{model::Kind::Pod, "", ""}, {model::Kind::Node, "", ""}}, rng_},
+      feed_{engine_, watched(config), rng_},
+      recorder_{kController, config.instance, Rng{rng_.next()}},
+      events_{recorder_},
       catch_up_{kCatchUpOwner, {model::Kind::Pod, model::Kind::Node}},
-      extender_{engine_, std::move(config), Rng{rng_.next()}} {}
+      extender_{engine_, std::move(config), Rng{rng_.next()}} {
+  engine_.quota().setFallback(extender_.config().quotas_if_forbidden);
+}
 
 void Alone::log(kapi::Level level, std::string message) {
   out_.emplace_back(kapi::Log{level, std::move(message), {}});
@@ -26,13 +48,16 @@ kapi::Effects Alone::handle(const kapi::MachineEvent& event, Now now) {
   if (feed_.handle(event, now, out_)) {
     // the engine knows
   } else if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
-    if (!extender_.handle(*outcome, now)) { catch_up_.handle(*outcome, now.mono); }
+    if (!extender_.handle(*outcome, now) && !events_.handle(*outcome, now.mono)) {
+      catch_up_.handle(*outcome, now.mono);
+    }
   } else if (const auto* leadership = std::get_if<kapi::Leadership>(&event)) {
     led(*leadership);
   } else if (std::holds_alternative<kapi::TimerDue>(event)) {
     feed_.tick(now, out_);
     engine_.tick(now.mono);
     catch_up_.tick(now.mono, out_);
+    events_.tick(now.mono, out_);
   }
   settle();
   return std::exchange(out_, {});
@@ -50,6 +75,7 @@ void Alone::led(const kapi::Leadership& leadership) {
     if (std::exchange(leads_, false)) {
       extender_.standBy("another replica leads");
       catch_up_.reset();
+      events_.reset();
       log(kapi::Level::Warn, "no longer leading; what was under way is dropped");
     }
     if (leadership.soon && taking_) { feed_.expectCatchUp(catch_up_.kinds(), now_, out_); }
@@ -84,12 +110,47 @@ void Alone::settle() {
   }
   extender_.settle(now_);
   engine_.forgetTouched();
+  report();
   for (auto& effect : extender_.takeEffects()) { out_.push_back(std::move(effect)); }
   std::optional<Mono> due;
-  for (const auto at : {engine_.nextDue(), catch_up_.nextDue(), extender_.nextDue()}) {
+  for (const auto at : {engine_.nextDue(), catch_up_.nextDue(), extender_.nextDue(), events_.nextDue()}) {
     if (at) { due = due ? std::min(*due, *at) : *at; }
   }
   if (due) { out_.emplace_back(kapi::Wake{std::max(*due, now_.mono)}); }
+}
+
+/// What users are to know.
+void Alone::report() {
+  for (const auto& note : extender_.takeNotes()) { events_.send(note, now_, out_); }
+  const auto& bad = engine_.quota().unusable();
+  if (!extender_.leading() || bad == nullptr || bad->revision == told_quota_) { return; }
+  told_quota_ = bad->revision;
+  std::string text = fmt::format("{}. {}", bad->malformed, quotaState());
+  log(kapi::Level::Warn, fmt::format("ConfigMap {}: {}", bad->key.text(), text));
+  events_.send({.kind = model::Kind::ConfigMap,
+                .object = bad->key,
+                .uid = bad->uid,
+                .revision = bad->revision,
+                .warning = true,
+                .reason = "InvalidQuota",
+                .action = "ReadingQuota",
+                .note = std::move(text)},
+               now_, out_);
+}
+
+std::string Alone::quotaState() const {
+  const engine::QuotaTable& quota = engine_.quota();
+  if (!extender_.config().hasQuota()) { return "off"; }
+  if (quota.unusable() != nullptr) {
+    return quota.quotas() != nullptr ? "The quotas that were read before count"
+                                     : "No pod gets a GPU before this is mended";
+  }
+  if (quota.forbidden()) {
+    return extender_.config().quotas_if_forbidden.empty()
+               ? "off: the ConfigMap may not be read"
+               : "those of the configuration file: the ConfigMap may not be read";
+  }
+  return quota.quotas() != nullptr ? "ok" : "not read yet";
 }
 
 Alone::Readiness Alone::readiness() const {
@@ -97,6 +158,9 @@ Alone::Readiness Alone::readiness() const {
   r.leading = extender_.leading();
   r.ready = feed_.check(r.checks);
   r.checks.emplace_back("role", !leads_ ? "standby" : extender_.leading() ? "leader" : "leader, catching up");
+  const auto& bad = engine_.quota().unusable();
+  r.checks.emplace_back("quota",
+                        bad != nullptr ? fmt::format("{}. {}", bad->malformed, quotaState()) : quotaState());
   if (leads_ && !catch_up_.trouble().empty()) { r.checks.emplace_back("catching-up", catch_up_.trouble()); }
   return r;
 }

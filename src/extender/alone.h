@@ -2,7 +2,7 @@
 //
 // A standby applies all events and answers nothing. A new leader decides once both kinds have caught up with what the API
 // server had when it began to lead (engine/catch_up.h): what an earlier leader wrote is then known. One thread.
-// Tokens: 1.. the feed's, 39 the catching up, 40 the extender's.
+// Tokens: 1.. the feed's, 23 the events', 39 the catching up, 40 the extender's.
 #pragma once
 
 #include <string>
@@ -13,6 +13,7 @@
 #include "engine/feed.h"
 #include "extender/extender.h"
 #include "kapi/call.h"
+#include "kapi/event_sender.h"
 
 namespace gs::extender {
 
@@ -23,6 +24,7 @@ class Alone {
   [[nodiscard]] kapi::Effects start(Now now);
   [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now);
   [[nodiscard]] kapi::Effects ask(Ticket ticket, Question question, Now now);
+  [[nodiscard]] NodeTablePtr table() { return extender_.table(); }
   /// After each of the above.
   [[nodiscard]] std::vector<std::pair<Ticket, Answer>> takeAnswers() { return extender_.takeAnswers(); }
   /// SIGTERM: nothing new is decided.
@@ -44,15 +46,20 @@ class Alone {
   void led(const kapi::Leadership& leadership);
   void settle();
   void log(kapi::Level level, std::string message);
+  void report();
+  [[nodiscard]] std::string quotaState() const;
 
   engine::Engine engine_;
   Rng rng_;
   engine::Feed feed_;
+  kapi::EventRecorder recorder_;
+  kapi::EventSender events_;
   engine::CatchUp catch_up_;
   Extender extender_;
   bool leads_ = false;  // we hold the leader lease
   bool taking_ = true;
   std::uint64_t term_ = 0;
+  model::Revision told_quota_ = 0;  // of the ConfigMap that users were told cannot be read
   Now now_{};
   kapi::Effects out_;
 };

@@ -88,6 +88,7 @@ void Extender::standBy(std::string why) {
   due_.clear();
   binding_.clear();
   calls_.clear();
+  taken_back_.clear();
 }
 
 const NodeTablePtr& Extender::table() {
@@ -160,7 +161,7 @@ sched::DoorResult Extender::readDoor(const model::Pod& pod) const {
   auto door = sched::vcudaDoor(pod, config_.strict);
   if (auto* request = std::get_if<sched::PodRequest>(&door)) {
     request->only_certain = !config_.strict;
-    if (const model::Quotas* quotas = engine_.quotas()) {
+    if (const model::Quotas* quotas = engine_.quota().quotas()) {
       request->quota =
           sched::quotaTerms(*quotas, config_.labels, engine_.ledger(), pod.key.ns, sched::vcudaMilli(pod));
     }
@@ -180,7 +181,7 @@ bool Extender::isAnswered(const Waiting& w, const model::Pod& pod) {
     answer(w.ticket, Kind::Untouched);
     return true;
   }
-  if (config_.quota && engine_.quotas() == nullptr) {
+  if (config_.hasQuota() && engine_.quota().quotas() == nullptr) {
     return fail("GPU quota has not been synced, please retry later");
   }
   if (engine_.cache().knownGone(pod.uid) || pod.deleting || pod.finished()) {

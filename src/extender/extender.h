@@ -24,6 +24,7 @@
 #include "extender/config.h"
 #include "extender/question.h"
 #include "kapi/call.h"
+#include "kapi/event.h"
 #include "model/vcuda.h"
 #include "sched/doors/door.h"
 
@@ -39,6 +40,7 @@ class Extender {
   /// What is under way is forgotten; every question is answered Unavailable with this.
   void standBy(std::string why);
   [[nodiscard]] bool leading() const { return leading_; }
+  [[nodiscard]] const Config& config() const { return config_; }
 
   void ask(Ticket ticket, Question question, Now now);
   /// False: it is no answer to a call of ours.
@@ -48,6 +50,8 @@ class Extender {
 
   [[nodiscard]] kapi::Effects takeEffects() { return std::exchange(out_, {}); }
   [[nodiscard]] std::vector<std::pair<Ticket, Answer>> takeAnswers() { return std::exchange(answers_, {}); }
+  /// Events for users, to be sent.
+  [[nodiscard]] std::vector<kapi::EventNote> takeNotes() { return std::exchange(notes_, {}); }
   [[nodiscard]] std::optional<Mono> nextDue() const;
   /// For reading names of nodes.
   [[nodiscard]] const NodeTablePtr& table();
@@ -139,6 +143,7 @@ class Extender {
   void failAll(std::vector<Waiting> waiting, const std::string& why);
   void askAgain(Grant& grant);
   void review(const model::Uid& uid);
+  void bound(const Grant* grant, const model::Pod& pod);
   void reviewUnbound(Grant& grant, const model::Pod& pod);
   void tick();
   void tick(Grant& grant);
@@ -157,11 +162,13 @@ class Extender {
   std::map<model::Uid, std::vector<Waiting>>
       binding_;                                // questions whose Binding, or the read before it, is under way
   std::set<std::pair<Mono, model::Uid>> due_;  // when something of a grant is to be done
+  std::set<model::Uid> taken_back_;            // unbound pods whose reservation was ended
   std::uint64_t last_time_ = 0;                // of a note, nanoseconds
   std::uint64_t next_ = 1;
   Now now_{};
   kapi::Effects out_;
   std::vector<std::pair<Ticket, Answer>> answers_;
+  std::vector<kapi::EventNote> notes_;
 };
 
 }  // namespace gs::extender

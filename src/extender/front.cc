@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <map>
 
 #include "json/document.h"
 #include "kapi/decode.h"
@@ -29,8 +30,11 @@ class Exchange {
   net::Response predicate();
   net::Response prioritize();
   net::Response allocate(Verb verb);
+  [[nodiscard]] std::string_view result() const { return result_; }
 
  private:
+  Answer decide(Verb verb, const std::vector<NodeArg>& nodes);
+  bool wantsNone();
   Answer ask(Verb verb, const std::vector<NodeArg>& nodes);
   void lookUp(Candidates& c, const std::vector<NodeArg>& nodes) const;
   Status readObjects(Candidates& c, const std::vector<NodeArg>& nodes,
@@ -44,7 +48,22 @@ class Exchange {
   VolcanoRules rules_;
   model::PodPtr pod_;
   Question question_;
+  std::string_view result_ = "invalid";
 };
+
+/// For metrics.
+std::string_view resultOf(Kind kind) {
+  switch (kind) {
+    case Kind::Untouched: return "untouched";
+    case Kind::Chosen: return "placed";
+    case Kind::Nowhere: return "misfit";
+    case Kind::Ranked:
+    case Kind::Done:
+    case Kind::Kept: return "done";
+    case Kind::Failed: return "failed";
+    default: return "unavailable";
+  }
+}
 
 net::Response ok(std::string body) { return net::jsonResponse(200, std::move(body)); }
 net::Response unavailable(const Answer& a) { return net::textResponse(503, a.text + "\n"); }
@@ -75,6 +94,19 @@ Status Exchange::readObjects(Candidates& c, const std::vector<NodeArg>& nodes,
 }
 
 Answer Exchange::ask(Verb verb, const std::vector<NodeArg>& nodes) {
+  Answer a = decide(verb, nodes);
+  result_ = resultOf(a.kind);
+  return a;
+}
+
+/// It asks for no GPU.
+bool Exchange::wantsNone() {
+  if (sched::wantsVcuda(*pod_)) { return false; }
+  result_ = resultOf(Kind::Untouched);
+  return true;
+}
+
+Answer Exchange::decide(Verb verb, const std::vector<NodeArg>& nodes) {
   Answer a;
   question_.verb = verb;
   question_.pod = pod_;
@@ -118,7 +150,7 @@ net::Response Exchange::filter() {
   if (const Status read = readPod(args->pod); !read) { return ok(filterError(read.error().message)); }
   Answer a;
   a.kind = Kind::Untouched;
-  if (sched::wantsVcuda(*pod_)) {
+  if (!wantsNone()) {
     if (const Status named = checkPod(); !named) { return ok(filterError(named.error().message)); }
     a = ask(Verb::Filter, args->nodes);
     if (a.kind == Kind::Unavailable) { return unavailable(a); }
@@ -175,7 +207,7 @@ net::Response Exchange::predicate() {
   if (!args) { return misfit(args.error().message); }
   if (args->nodes.size() != 1 || args->nodes[0].name.empty()) { return misfit("node is missing"); }
   if (const Status read = readPod(args->pod); !read) { return misfit("task." + read.error().message); }
-  if (!sched::wantsVcuda(*pod_)) { return ok(predicateReply(rules_.dialect, std::nullopt)); }
+  if (wantsNone()) { return ok(predicateReply(rules_.dialect, std::nullopt)); }
   if (const Status named = checkPod(); !named) { return misfit("task." + named.error().message); }
   const Answer a = ask(rules_.allocates ? Verb::Look : Verb::Predicate, args->nodes);
   switch (a.kind) {
@@ -206,7 +238,7 @@ net::Response Exchange::allocate(Verb verb) {
   const auto args = readTaskArgs(scanner_, body_);
   if (!args) { return ok(errorMessageReply(args.error().message)); }
   if (const Status read = readPod(args->pod); !read) { return ok(errorMessageReply(read.error().message)); }
-  if (!sched::wantsVcuda(*pod_)) { return ok(errorMessageReply("")); }
+  if (wantsNone()) { return ok(errorMessageReply("")); }
   if (const Status named = checkPod(); !named) { return ok(errorMessageReply(named.error().message)); }
   // The pod is not bound yet: at this time its nodeName is what Volcano means to do.
   if (verb == Verb::Allocate && pod_->bound()) {
@@ -238,6 +270,43 @@ std::optional<std::string> abstention(std::string_view verb) {
 }
 
 net::Response notFound() { return net::textResponse(404, "404 page not found\n"); }
+net::Response notAllowed() { return net::textResponse(405, "Method Not Allowed\n"); }
+
+/// Of the paths below kPrefix, with the rules that its path or else the configuration names.
+struct Route {
+  std::string_view verb;
+  VolcanoRules rules;
+};
+std::optional<Route> routeOf(std::string_view path, VolcanoRules rules) {
+  if (!path.starts_with(kPrefix)) { return std::nullopt; }
+  path.remove_prefix(kPrefix.size());
+  constexpr std::string_view kVolcano = "volcano-";
+  if (!path.starts_with(kVolcano)) { return Route{path, rules}; }
+  const auto slash = path.find('/');
+  if (slash == std::string_view::npos) { return std::nullopt; }
+  const auto named = volcanoRules(path.substr(kVolcano.size(), slash - kVolcano.size()));
+  return named ? std::optional{Route{path.substr(slash + 1), *named}} : std::nullopt;
+}
+
+using Handling = net::Response (*)(Exchange&);
+
+/// What asks the machine.
+Handling handlingOf(std::string_view verb) {
+  static const std::map<std::string_view, Handling> kHandlings = {
+      {"predicates", [](Exchange& e) { return e.filter(); }},
+      {"filter", [](Exchange& e) { return e.filter(); }},
+      {"priorities", [](Exchange& e) { return e.priorities(); }},
+      {"preempt", [](Exchange& e) { return e.preempt(); }},
+      {"bind", [](Exchange& e) { return e.bind(); }},
+      {"vpredicates", [](Exchange& e) { return e.predicate(); }},
+      {"predicate", [](Exchange& e) { return e.predicate(); }},
+      {"prioritize", [](Exchange& e) { return e.prioritize(); }},
+      {"allocateFunc", [](Exchange& e) { return e.allocate(Verb::Allocate); }},
+      {"deallocateFunc", [](Exchange& e) { return e.allocate(Verb::Deallocate); }},
+  };
+  const auto it = kHandlings.find(verb);
+  return it == kHandlings.end() ? nullptr : it->second;
+}
 
 }  // namespace
 
@@ -251,47 +320,23 @@ std::optional<VolcanoRules> volcanoRules(std::string_view version) {
   return VolcanoRules{minor < 8 ? Dialect::V1_6 : minor < 10 ? Dialect::V1_8 : Dialect::V1_10, minor >= 13};
 }
 
-net::Response Front::answer(net::Request request, json::Scanner& scanner, Asker& asker) const {
+Front::Served Front::answer(net::Request request, json::Scanner& scanner, Asker& asker) const {
   const std::string path{request.path()};
-  const bool is_get = request.method == "GET" || request.method == "HEAD";
-  const auto only = [](bool allowed, const auto& make) {
-    return allowed ? make() : net::textResponse(405, "Method Not Allowed\n");
-  };
-  if (path == "/version") {
-    return only(is_get, [&] { return net::textResponse(200, config_.version); });
+  if (path == "/version" || path == "/hello") {
+    const bool reads = request.method == "GET" || request.method == "HEAD";
+    if (!reads) { return {notAllowed()}; }
+    return {net::textResponse(200, path == "/version" ? config_.version : "Hello, World!")};
   }
-  if (path == "/hello") {
-    return only(is_get, [&] { return net::textResponse(200, "Hello, World!"); });
-  }
-  if (!path.starts_with(kPrefix)) { return notFound(); }
-  std::string_view verb = std::string_view{path}.substr(kPrefix.size());
-  VolcanoRules rules = config_.volcano;
-  constexpr std::string_view kVolcano = "volcano-";
-  if (verb.starts_with(kVolcano)) {
-    const auto slash = verb.find('/');
-    const auto named = slash == std::string_view::npos
-                           ? std::nullopt
-                           : volcanoRules(verb.substr(kVolcano.size(), slash - kVolcano.size()));
-    if (!named) { return notFound(); }
-    rules = *named;
-    verb.remove_prefix(slash + 1);
-  }
-  const auto abstains = abstention(verb);
-  const bool known = abstains || verb == "predicates" || verb == "filter" || verb == "priorities" ||
-                     verb == "preempt" || verb == "bind" || verb == "vpredicates" || verb == "predicate" ||
-                     verb == "prioritize" || verb == "allocateFunc" || verb == "deallocateFunc";
-  if (!known) { return notFound(); }
-  if (request.method != "POST") { return net::textResponse(405, "Method Not Allowed\n"); }
-  if (abstains) { return ok(*abstains); }
-  Exchange exchange{std::move(request.body), scanner, asker, rules};
-  if (verb == "predicates" || verb == "filter") { return exchange.filter(); }
-  if (verb == "priorities") { return exchange.priorities(); }
-  if (verb == "preempt") { return exchange.preempt(); }
-  if (verb == "bind") { return exchange.bind(); }
-  if (verb == "prioritize") { return exchange.prioritize(); }
-  if (verb == "allocateFunc") { return exchange.allocate(Verb::Allocate); }
-  if (verb == "deallocateFunc") { return exchange.allocate(Verb::Deallocate); }
-  return exchange.predicate();
+  const auto route = routeOf(path, config_.volcano);
+  if (!route) { return {notFound()}; }
+  const auto abstains = abstention(route->verb);
+  const Handling handling = handlingOf(route->verb);
+  if (!abstains && handling == nullptr) { return {notFound()}; }
+  if (request.method != "POST") { return {notAllowed(), std::string{route->verb}}; }
+  if (abstains) { return {ok(*abstains), std::string{route->verb}, "done"}; }
+  Exchange exchange{std::move(request.body), scanner, asker, route->rules};
+  net::Response response = handling(exchange);
+  return {std::move(response), std::string{route->verb}, exchange.result()};
 }
 
 }  // namespace gs::extender

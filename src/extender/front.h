@@ -46,7 +46,14 @@ class Front {
   };
   explicit Front(Config config) : config_{std::move(config)} {}
 
-  [[nodiscard]] net::Response answer(net::Request request, json::Scanner& scanner, Asker& asker) const;
+  /// `verb` is "" for what is none of ours; `result` is one of: placed, misfit, untouched (no GPU is asked for), done, failed,
+  /// unavailable, invalid.
+  struct Served {
+    net::Response response;
+    std::string verb{};
+    std::string_view result = "invalid";
+  };
+  [[nodiscard]] Served answer(net::Request request, json::Scanner& scanner, Asker& asker) const;
 
  private:
   Config config_;

@@ -64,7 +64,7 @@ class FrontTest : public ::testing::Test, public Asker {
     extender.settle(now);
   }
   net::Response post(const std::string& path, std::string body) {
-    return front.answer({"POST", path, {}, std::move(body)}, scanner, *this);
+    return front.answer({"POST", path, {}, std::move(body)}, scanner, *this).response;
   }
   std::string reply(const std::string& path, std::string body) { return post(path, std::move(body)).body; }
 
@@ -301,7 +301,9 @@ TEST_F(Cluster, WhatElseVolcanoAsksIsAbstainedFrom) {
 // ---- Paths
 
 TEST_F(FrontTest, TextsPathsAndMethods) {
-  const auto get = [&](const char* path) { return front.answer({"GET", path, {}, ""}, scanner, *this); };
+  const auto get = [&](const char* path) {
+    return front.answer({"GET", path, {}, ""}, scanner, *this).response;
+  };
   EXPECT_EQ(get("/version").body, "v1-test");
   EXPECT_EQ(get("/hello").body, "Hello, World!");
   EXPECT_EQ(get("/nothing").status, 404);

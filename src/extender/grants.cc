@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "extender/extender.h"
+#include "extender/metrics.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
 #include "sched/doors/door.h"
@@ -72,6 +73,7 @@ void Extender::grant(Waiting w, const model::Pod& pod, const sched::PodRequest& 
                      const Answer& chosen) {
   const Candidates& c = w.question.candidates;
   const sched::NodeState node = stateOf(c, chosen.chosen);
+  taken_back_.erase(pod.uid);
   Grant& g = grants_[pod.uid];
   g.uid = pod.uid;
   g.pod = pod.key;
@@ -123,14 +125,7 @@ void Extender::adopt(const model::Pod& pod) {
 bool Extender::holdsUp(const Grant& g) const {
   const sched::NodeState* node = engine_.ledger().find(g.note.node);
   if (node == nullptr || !isComplete(g.picks)) { return false; }
-  const std::vector<sched::FreeShare> free = sched::freeShares(*node, g.uid);
-  const std::vector<sched::DeviceShare> held = sched::amountsOf(g.picks);
-  return std::all_of(held.begin(), held.end(), [&](const sched::DeviceShare& d) {
-    if (d.id < 0 || d.id >= static_cast<int>(free.size())) { return false; }
-    const sched::FreeShare& left = free[static_cast<std::size_t>(d.id)];
-    return d.amount.shared ? left.milli >= d.amount.milli && left.mib >= d.amount.mib
-                           : left.milli == sched::kWholeMilli;
-  });
+  return sched::haveRoom(*node, g.uid, g.picks);
 }
 
 /// The same question again, of the same scheduler or another one.
@@ -307,6 +302,7 @@ void Extender::removeAnswered(Grant& g, const kapi::Outcome& outcome) {
   engine_.learn(outcome.object, now_.mono);
   if (pod->uid != g.uid || pod->bound()) { return; }
   auto after = std::move(g.after);
+  taken_back_.insert(g.uid);
   grants_.erase(g.uid);
   for (auto& w : after) { place(std::move(w)); }
 }
@@ -325,6 +321,8 @@ void Extender::askAgain(Grant& g) {
 void Extender::review(const model::Uid& uid) {
   const model::Pod* pod = engine_.cache().pod(uid);
   Grant* g = grantOf(uid);
+  if (pod != nullptr && pod->bound()) { bound(g, *pod); }
+  if (pod == nullptr || pod->bound() || pod->finished()) { taken_back_.erase(uid); }
   if (g == nullptr) {
     if (pod != nullptr && !pod->vcuda.empty()) { adopt(*pod); }
     return;
@@ -342,6 +340,26 @@ void Extender::review(const model::Uid& uid) {
       place(std::move(w));  // it is bound: answered at once
     }
   }
+}
+
+/// Other schedulers' Bindings cannot be fenced: one may come after its reservation was ended, or for a node that the pod had
+/// before it moved.
+void Extender::bound(const Grant* g, const model::Pod& pod) {
+  const bool late = g != nullptr ? g->note.node != pod.node : taken_back_.contains(pod.uid);
+  if (!late) { return; }
+  out_.emplace_back(kapi::Metric{kapi::MetricOp::Add, kLateForeignBinds, {}, 1});
+  const sched::NodeState* node = engine_.ledger().find(pod.node);
+  const bool overlaps = node == nullptr || !sched::haveRoom(*node, pod.uid, sched::vcudaPicks(pod));
+  if (!overlaps) { return; }
+  notes_.push_back({.object = pod.key,
+                    .uid = pod.uid,
+                    .revision = pod.revision,
+                    .warning = true,
+                    .reason = "LateForeignBinding",
+                    .action = "Binding",
+                    .note = fmt::format("Bound to {} by its scheduler after its GPU shares were given up; "
+                                        "they are held by other pods as well. Delete one of the pods.",
+                                        pod.node.text)});
 }
 
 void Extender::reviewUnbound(Grant& g, const model::Pod& pod) {

@@ -1,4 +1,4 @@
-// /healthz, /readyz and /metrics of an extender that runs alone: texts of its state.
+// What an extender says of itself, as texts: for /readyz and /metrics (serve/health_page.h).
 #pragma once
 
 #include <string>
@@ -7,9 +7,9 @@
 
 namespace gs::extender {
 
-/// One line per check; the first character is 1 when it is ready, else 0.
+/// '1' when it is ready, else '0', then a line for each check.
 [[nodiscard]] std::string readinessText(const Alone& machine);
-/// Prometheus text of gpu_admission_reservations{state} and gpu_admission_leading.
-[[nodiscard]] std::string stateMetrics(const Alone& machine);
+/// Prometheus text of reservations{state}, leading, quotas and their use by namespace and model.
+[[nodiscard]] std::string stateMetrics(const Extender& extender, const engine::Engine& engine);
 
 }  // namespace gs::extender

@@ -6,6 +6,7 @@
 #include <charconv>
 #include <optional>
 
+#include "base/ascii.h"
 #include "json/value.h"
 
 namespace gs::extender {
@@ -13,13 +14,8 @@ namespace {
 
 using json::Cursor;
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-/// As Go matches a key with a field: in any case.
-bool isKey(std::string_view key, std::string_view field) {
-  return key.size() == field.size() && std::equal(key.begin(), key.end(), field.begin(),
-                                                  [](char a, char b) { return lower(a) == lower(b); });
-}
+/// As Go matches a key with a field.
+bool isKey(std::string_view key, std::string_view field) { return equalInAnyCase(key, field); }
 
 /// Reads one body: the first thing that is wrong is kept, and what comes after it is not read.
 class Reader {

@@ -39,14 +39,9 @@ void ElectionThread::stop(Duration limit) {
   wiring_.gate.set({});
 }
 
-std::string ElectionThread::holder() const {
+ElectionThread::View ElectionThread::view() const {
   MutexLock lock{mutex_};
-  return holder_;
-}
-
-std::string ElectionThread::trouble() const {
-  MutexLock lock{mutex_};
-  return trouble_;
+  return view_;
 }
 
 void ElectionThread::run() {
@@ -75,8 +70,7 @@ kapi::Election::Output ElectionThread::react(Message& message, Now now) {
 void ElectionThread::carryOut(kapi::Election::Output output) {
   {
     MutexLock lock{mutex_};
-    holder_ = election_.holder();
-    trouble_ = election_.trouble();
+    view_ = {election_.holder(), election_.address(), election_.trouble(), election_.alone()};
   }
   if (output.leadership) {
     wiring_.gate.set(*output.leadership);

@@ -40,10 +40,14 @@ class ElectionThread {
   /// call does nothing.
   void stop(Duration limit);
 
-  /// Who holds the lease as last read; "" nobody.
-  [[nodiscard]] std::string holder() const;
-  /// Why the lease cannot be read or written; "" when it can.
-  [[nodiscard]] std::string trouble() const;
+  /// As the election last saw it.
+  struct View {
+    std::string holder;   // "" nobody
+    std::string address;  // where the holder listens, "" not said
+    std::string trouble;  // why the lease cannot be read or written, "" when it can
+    bool alone = false;   // leads without the lease
+  };
+  [[nodiscard]] View view() const;
 
  private:
   struct Pong {
@@ -63,8 +67,7 @@ class ElectionThread {
   mutable Mutex mutex_;
   Signal ended_changed_;
   bool ended_ GS_GUARDED_BY(mutex_) = false;
-  std::string holder_ GS_GUARDED_BY(mutex_);
-  std::string trouble_ GS_GUARDED_BY(mutex_);
+  View view_ GS_GUARDED_BY(mutex_);
   // The machine's thread's own:
   kapi::Election election_;
   WakeTimes wake_times_;

@@ -133,7 +133,7 @@ TEST_F(ElectionThreadTest, TakesAFreeLeaseAndGivesItBackAtStop) {
   EXPECT_TRUE(a.gate().open(1, clock_.now().mono));
   EXPECT_GT(told.until, Mono{});
   EXPECT_EQ(server_.holder(), "a");
-  EXPECT_EQ(a.thread().holder(), "a");
+  EXPECT_EQ(a.thread().view().holder, "a");
   a.thread().stop(1h);
   EXPECT_EQ(server_.holder(), "");
   EXPECT_FALSE(a.gate().open(1, clock_.now().mono));
@@ -146,7 +146,7 @@ TEST_F(ElectionThreadTest, StandbyTakesOverWhatIsGivenBackLongBeforeItRunsOut) {
   a.run(1h, 30min);
   a.waitUntil(true, 1);
   b.run(1h, 30min);
-  while (b.thread().holder() != "a") {}
+  while (b.thread().view().holder != "a") {}
   EXPECT_FALSE(b.gate().leadership().leading);
   a.thread().stop(1h);
   b.waitUntil(true, 1);

@@ -41,9 +41,9 @@ void Host::start(Machine machine) {
   loop_.postLeadership(always);
 }
 
-std::string Host::electionTrouble() const {
+ElectionThread::View Host::election() const {
   const auto* thread = electing_.load();
-  return thread == nullptr ? std::string{} : thread->trouble();
+  return thread == nullptr ? ElectionThread::View{} : thread->view();
 }
 
 void Host::finish(Duration limit, const std::function<bool()>& give_up) {

@@ -2,7 +2,7 @@
 // effects, the leader election or none, and the end that lets what was decided come to its end.
 //
 // Threads: the owner's, the runner's and the election's. Everything here is called from the main thread; `ask`,
-// `unauthorized`, `electionTrouble` from any. The machine must outlive the Host; after stop() nothing calls it.
+// `act`, `unauthorized`, `election` from any. The machine must outlive the Host; after stop() nothing calls it.
 #pragma once
 
 #include <atomic>
@@ -52,8 +52,8 @@ class Host {
   bool act(std::function<kapi::Effects(Now)> action) { return loop_.act(std::move(action)); }
   [[nodiscard]] std::string server() const { return api_.access().server; }
   [[nodiscard]] bool unauthorized() const { return api_.health().state().unauthorized; }
-  /// Why the leader lease cannot be read or written; "" when it can, or without an election.
-  [[nodiscard]] std::string electionTrouble() const;
+  /// Of the leader election; nothing without one.
+  [[nodiscard]] ElectionThread::View election() const;
   /// Prometheus text of what the machine counted.
   [[nodiscard]] std::string metricsText() const { return metrics_.text(); }
 

@@ -41,7 +41,7 @@ TEST_F(HostTest, WithoutAnElectionItLeadsFromTheStart) {
   Host host{nowhere(), {.user_agent = "test", .metrics = {}, .election = {}}, Rng{1}};
   host.start(machine());
   EXPECT_TRUE(led_.get_future().get());
-  EXPECT_EQ(host.electionTrouble(), "");
+  EXPECT_EQ(host.election().trouble, "");
   EXPECT_EQ(host.ask([] { return 7; }), 7);
   host.stop(0s, [] { return false; });
 }

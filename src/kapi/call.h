@@ -68,6 +68,12 @@ struct Outcome {
   [[nodiscard]] bool notFound() const { return http == 404 && reason == "NotFound"; }
 };
 
+/// What of a kind is listed or watched; not yet encoded. "" all.
+struct Selectors {
+  std::string labels;
+  std::string fields;
+};
+
 /// Streams. Events of one stream come in the server's order; after WatchEnded nothing more comes of it.
 struct OpenWatch {
   Token stream = 0;

@@ -1,6 +1,6 @@
 // JSON -> the values of model/. Reads only the fields that we use, and never refuses an object: what is missing gets its
 // Kubernetes default, what has a wrong type reads as absent, and what matters and cannot be read is said in the value
-// itself (GpuClaim::invalid, Lease::malformed, Pod::unsupported). Quantities that cannot be read make a pod unsupported
+// itself (GpuClaim::invalid, Lease::malformed, QuotaMap::malformed, Pod::unsupported). Quantities that cannot be read make a pod unsupported
 // ("spec.containers[0].resources.requests.cpu") and count as 0 on a node.
 #pragma once
 
@@ -19,6 +19,7 @@ namespace gs::kapi {
 [[nodiscard]] model::GpuNodeStatus decodeGpuNodeStatus(const json::View& v);
 [[nodiscard]] model::Lease decodeLease(const json::View& v);
 [[nodiscard]] model::Crd decodeCrd(const json::View& v);
+[[nodiscard]] model::QuotaMap decodeQuotaMap(const json::View& v);
 
 /// The right one of the above as a shared value; monostate for Event.
 [[nodiscard]] model::Object decodeObject(model::Kind kind, const json::View& v);

@@ -148,7 +148,7 @@ Lease decodeLease(const View& v) {
   lease.holder = text(spec["holderIdentity"]);
   lease.record = {bounded(spec["leaseDurationSeconds"], INT32_MAX),
                   bounded(spec["leaseTransitions"], INT32_MAX), text(spec["acquireTime"]),
-                  text(spec["renewTime"])};
+                  text(spec["renewTime"]), text(meta["annotations"][model::kAddressKey])};
   const Annotations annotations{meta};
   if (annotations.has("format")) {
     readGpuLease(annotations, lease);

@@ -1,8 +1,11 @@
+#include <fmt/core.h>
+
 #include <charconv>
 
 #include "base/check.h"
 #include "kapi/decode.h"
 #include "kapi/fields.h"
+#include "kapi/quota.h"
 #include "model/annotations.h"
 
 namespace gs::kapi {
@@ -35,6 +38,19 @@ model::Crd decodeCrd(const json::View& v) {
   return crd;
 }
 
+model::QuotaMap decodeQuotaMap(const json::View& v) {
+  model::QuotaMap map{objectKey(v), uidField(v), objectRevision(v), {}, {}};
+  const auto written = v["data"].find(kQuotaKey);
+  Result<model::Quotas> quotas = fail(Code::Invalid, fmt::format("key {} not found", kQuotaKey));
+  if (written && written->isString()) { quotas = parseQuotas(written->str()); }
+  if (quotas) {
+    map.quotas = *std::move(quotas);
+  } else {
+    map.malformed = quotas.error().message;
+  }
+  return map;
+}
+
 Object decodeObject(model::Kind kind, const json::View& v) {
   if (!v.isObject()) { return {}; }
   switch (kind) {
@@ -45,6 +61,7 @@ Object decodeObject(model::Kind kind, const json::View& v) {
       return std::make_shared<const model::GpuNodeStatus>(decodeGpuNodeStatus(v));
     case model::Kind::Lease: return std::make_shared<const model::Lease>(decodeLease(v));
     case model::Kind::Crd: return std::make_shared<const model::Crd>(decodeCrd(v));
+    case model::Kind::ConfigMap: return std::make_shared<const model::QuotaMap>(decodeQuotaMap(v));
     case model::Kind::Event: break;
   }
   return {};

@@ -65,6 +65,10 @@ Election::Output Election::handle(const Outcome& outcome, Now now) {
   if (outcome.token != call_ || call_ == 0) { return out; }
   call_ = 0;
   checkLife(now, out);
+  if (outcome.fate == Fate::Applied) {
+    allowed_ = true;
+    forbidden_since_.reset();
+  }
   if (state_ == State::Reading) {
     readAnswered(outcome, now, out);
   } else {
@@ -88,8 +92,7 @@ void Election::readAnswered(const Outcome& outcome, Now now, Output& out) {
     seen(**lease, now);
     consider(lease->get(), now, out);
   } else {
-    say("read", outcome, out);
-    waitRetry(outcome.retry_after, now, out);
+    unreadable("read", outcome, now, out);
   }
 }
 
@@ -123,6 +126,18 @@ void Election::say(const char* verb, const Outcome& outcome, Output& out) {
   trouble_ = std::move(trouble);
 }
 
+void Election::unreadable(const char* verb, const Outcome& outcome, Now now, Output& out) {
+  say(verb, outcome, out);
+  if (config_.alone_when_forbidden && outcome.http == 403 && !allowed_) {
+    if (!forbidden_since_) { forbidden_since_ = now.mono; }
+    if (now.mono - *forbidden_since_ >= config_.lease_duration) {
+      sent_ = now.mono;
+      lead(now, out);
+    }
+  }
+  waitRetry(outcome.retry_after, now, out);
+}
+
 void Election::finish(Output& out) {
   state_ = State::Stopped;
   out.released = true;
@@ -147,6 +162,7 @@ void Election::write(const model::Lease* lease, bool release, Now now, Output& o
   model::Lease next = lease == nullptr ? model::Lease{} : *lease;
   const bool takes_over = lease != nullptr && lease->holder != config_.identity;
   next.key = config_.lease;
+  next.record.address = config_.address;
   next.record.renew_time = microTimeText(now.wall);
   if (lease == nullptr || takes_over) { next.record.acquire_time = next.record.renew_time; }
   if (takes_over) { ++next.record.transitions; }
@@ -155,7 +171,7 @@ void Election::write(const model::Lease* lease, bool release, Now now, Output& o
       release ? 1
               : std::max<std::int64_t>(
                     1, std::chrono::ceil<std::chrono::seconds>(config_.lease_duration).count());
-  Call call = writeElection(next, config_.annotations, lease == nullptr);
+  Call call = writeElection(next, lease == nullptr);
   call.token = call_ = makeToken(config_.owner, next_++);
   call.timeout = config_.renew_deadline / 2;
   create_ = lease == nullptr;
@@ -191,9 +207,8 @@ void Election::writeAnswered(const Outcome& outcome, Now now, Output& out) {
   } else if (outcome.http == 409) {
     read(out);
   } else {
-    say("write", outcome, out);
     reread_ = true;  // it may have been applied: the next write needs the newest revision
-    waitRetry(outcome.retry_after, now, out);
+    unreadable("write", outcome, now, out);
   }
 }
 

@@ -11,10 +11,12 @@
 // (holderIdentity "", duration 1) so the next one may begin at once.
 // A lease that is deleted by hand under a leader is written anew by it at once; a standby that knew of the lease waits a
 // lease duration first (one that starts just then cannot know).
+// alone_when_forbidden: reading or writing the lease was answered 403 for a lease duration, and nothing ever went through: we
+// lead, and each further 403 renews that. (An API server that has just started answers 403 for a moment; who has read the
+// lease once never leads so.)
 // One thread: its own. Tokens carry `owner` in the high byte.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <string>
 
@@ -36,7 +38,9 @@ class Election {
     Duration renew_deadline = std::chrono::seconds{3};
     Duration retry_period = std::chrono::milliseconds{500};
     std::uint8_t owner = 100;
-    std::map<std::string, std::string> annotations;  // written on the lease, e.g. gpu.scheduling/address
+    std::string address;  // written on the lease: where others reach the leader, "" nothing
+    /// For who may run as one replica without a right to the lease: see above.
+    bool alone_when_forbidden = false;
   };
   struct Output {
     Effects effects;
@@ -54,6 +58,12 @@ class Election {
   [[nodiscard]] bool leading() const { return leadership_.leading; }
   /// Who holds the lease as last read, "" when nobody.
   [[nodiscard]] const std::string& holder() const { return holder_; }
+  /// What the lease says of where its holder listens, "" when it does not or nobody holds it.
+  [[nodiscard]] std::string address() const {
+    return known_ && !holder_.empty() ? known_->record.address : std::string{};
+  }
+  /// Leads without the lease, which it may not have.
+  [[nodiscard]] bool alone() const { return leadership_.leading && forbidden_since_.has_value(); }
   /// Why the lease cannot be read or written, "" when it can; logged when it changes.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
 
@@ -75,6 +85,7 @@ class Election {
   void vanished(Now now, Output& out);
   void finish(Output& out);
   void say(const char* verb, const Outcome& outcome, Output& out);
+  void unreadable(const char* verb, const Outcome& outcome, Now now, Output& out);
   [[nodiscard]] Duration lifeOf(const model::Lease& lease) const;
   void lead(Now now, Output& out);
   void lose(Output& out);
@@ -96,9 +107,11 @@ class Election {
   std::optional<model::Lease> known_;  // as last read or written
   Mono changed_{};                     // when we last saw the record change
   Mono last_pong_{};
-  bool forewarned_ = false;  // `soon` was said since then
-  bool silent_ = false;      // the owner hung, and has given no sign of life since
-  bool reread_ = false;      // a write of unknown outcome: read before the next one
+  bool forewarned_ = false;              // `soon` was said since then
+  bool silent_ = false;                  // the owner hung, and has given no sign of life since
+  std::optional<Mono> forbidden_since_;  // the first 403; nothing went through since
+  bool allowed_ = false;                 // something went through, once
+  bool reread_ = false;                  // a write of unknown outcome: read before the next one
   std::optional<Mono> due_;
   std::uint64_t next_ = 1;
 };

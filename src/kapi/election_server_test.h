@@ -15,7 +15,7 @@ inline Election::Config configOf(const std::string& identity) {
   Election::Config c;
   c.lease = {"gs", "scheduler.gpu.scheduling"};
   c.identity = identity;
-  c.annotations = {{"gpu.scheduling/address", "http://" + identity}};
+  c.address = "http://" + identity;
   return c;
 }
 
@@ -30,6 +30,7 @@ class LeaseServer {
       o.http = http;
       return o;
     };
+    if (forbidden || (no_writes && call.verb != Verb::Get)) { return refuse(403); }
     if (call.verb == Verb::Get && !lease_) { return refuse(404); }
     if (call.verb == Verb::Create && lease_) { return refuse(409); }
     if (call.verb == Verb::Update) {
@@ -50,6 +51,8 @@ class LeaseServer {
     o.object = std::make_shared<const model::Lease>(*lease_);
     return o;
   }
+  bool forbidden = false;  // our role says nothing of it
+  bool no_writes = false;  // our role lets us read it only
   void remove() { lease_.reset(); }
   /// Somebody else's write.
   void put(const std::string& holder, std::int64_t duration_s, const std::string& renewed) {

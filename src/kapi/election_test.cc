@@ -16,6 +16,13 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+/// A candidate that may lead without a right to the lease.
+Election::Config alone() {
+  Election::Config c = configOf("me");
+  c.alone_when_forbidden = true;
+  return c;
+}
+
 /// One candidate and the server, moved by hand. Calls are carried out and answered at once unless `cut`.
 class One {
  public:
@@ -108,6 +115,73 @@ TEST(Election, TakesALeaseThatIsNotThere) {
   EXPECT_EQ(one.server.lease()->record.acquire_time, microTimeText(one.now().wall));
   EXPECT_EQ(one.server.body()["metadata"]["annotations"]["gpu.scheduling/address"].str(), "http://me");
   EXPECT_EQ(one.machine().holder(), "me");
+}
+
+TEST(Election, SaysWhereTheHolderListens) {
+  One one;
+  EXPECT_EQ(one.machine().address(), "");
+  one.start();
+  EXPECT_EQ(one.machine().address(), "http://me");
+}
+
+TEST(Election, AForbiddenLeaseIsATroubleUnlessOneMayRunAlone) {
+  One one;
+  one.server.forbidden = true;
+  one.start();
+  one.run(seconds{20});
+  EXPECT_FALSE(one.leads());
+  EXPECT_NE(one.machine().trouble().find("403"), std::string::npos);
+}
+
+TEST(Election, RunsAloneWhereTheLeaseIsForbiddenForALeaseDuration) {
+  One one{alone()};
+  one.server.forbidden = true;
+  one.start();
+  one.run(milliseconds{4900});
+  EXPECT_FALSE(one.leads());
+  one.run(seconds{1});
+  EXPECT_TRUE(one.leads());
+  EXPECT_TRUE(one.machine().alone());
+  one.run(seconds{60});
+  EXPECT_TRUE(one.leads());
+  EXPECT_EQ(one.leadership->term, 1U);
+  one.cut = true;  // the API server does not say any more that it forbids it
+  one.run(seconds{4});
+  EXPECT_FALSE(one.leads());
+}
+
+TEST(Election, ALeaseThatMayBeReadButNotMadeIsForbiddenToo) {
+  One one{alone()};
+  one.server.no_writes = true;
+  one.start();
+  one.run(seconds{6});
+  EXPECT_TRUE(one.machine().alone());
+}
+
+TEST(Election, WhoReadTheLeaseOnceNeverRunsAlone) {
+  One one{alone()};
+  one.server.put("other", 5, "r0");
+  one.start();
+  one.server.forbidden = true;  // as an API server says for a moment when it starts
+  one.run(seconds{60});
+  EXPECT_FALSE(one.leads());
+}
+
+TEST(Election, WhoRanAloneElectsOnceItMay) {
+  One one{alone()};
+  one.server.forbidden = true;
+  one.start();
+  one.run(seconds{10});
+  ASSERT_TRUE(one.machine().alone());
+  one.server.forbidden = false;
+  one.server.put("other", 5, "r0");
+  one.run(seconds{1});
+  EXPECT_FALSE(one.leads());  // another one has it
+  EXPECT_EQ(one.machine().address(), "");
+  one.run(seconds{10});
+  EXPECT_TRUE(one.leads());
+  EXPECT_FALSE(one.machine().alone());
+  EXPECT_EQ(one.server.lease()->holder, "me");
 }
 
 TEST(Election, RenewsEveryRetryPeriodWithoutReading) {

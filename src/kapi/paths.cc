@@ -18,6 +18,7 @@ constexpr KindInfo kKindTable[model::kKinds] = {
     {Kind::Lease, "coordination.k8s.io", "v1", "leases", "Lease", true},
     {Kind::Crd, "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false},
     {Kind::Event, "events.k8s.io", "v1", "events", "Event", true},
+    {Kind::ConfigMap, "", "v1", "configmaps", "ConfigMap", true},
 };
 
 bool isUnreserved(char c) {

@@ -10,7 +10,7 @@ namespace {
 
 using model::Kind;
 
-struct Case {
+struct PathCase {
   const char* name;
   Verb verb;
   Kind kind;
@@ -20,9 +20,9 @@ struct Case {
   const char* query;
   const char* target;
 };
-class Target : public testing::TestWithParam<Case> {};
+class Target : public testing::TestWithParam<PathCase> {};
 TEST_P(Target, Is) {
-  const Case& c = GetParam();
+  const PathCase& c = GetParam();
   Call call;
   call.verb = c.verb;
   call.kind = c.kind;
@@ -34,29 +34,29 @@ TEST_P(Target, Is) {
 INSTANTIATE_TEST_SUITE_P(
     Table, Target,
     testing::Values(
-        Case{"GetPod", Verb::Get, Kind::Pod, "ns", "p", "", "", "/api/v1/namespaces/ns/pods/p"},
-        Case{"Bind", Verb::Create, Kind::Pod, "ns", "p", "binding", "",
-             "/api/v1/namespaces/ns/pods/p/binding"},
-        Case{"PatchStatus", Verb::MergePatch, Kind::Pod, "ns", "p", "status", "",
-             "/api/v1/namespaces/ns/pods/p/status"},
-        Case{"ListEverywhere", Verb::List, Kind::Pod, "", "", "", "limit=500", "/api/v1/pods?limit=500"},
-        Case{"ListInNamespace", Verb::List, Kind::Lease, "gs", "", "", "",
-             "/apis/coordination.k8s.io/v1/namespaces/gs/leases"},
-        Case{"CreateIgnoresTheName", Verb::Create, Kind::Lease, "gs", "x", "", "",
-             "/apis/coordination.k8s.io/v1/namespaces/gs/leases"},
-        Case{"Node", Verb::Get, Kind::Node, "ignored", "node-a", "", "", "/api/v1/nodes/node-a"},
-        Case{"Claim", Verb::Apply, Kind::GpuClaim, "ns", "c", "status", "fieldManager=x&force=true",
-             "/apis/gpu.scheduling/v1/namespaces/ns/gpuclaims/c/status?fieldManager=x&force=true"},
-        Case{"Status", Verb::Get, Kind::GpuNodeStatus, "", "node-a", "", "",
-             "/apis/gpu.scheduling/v1/gpunodestatuses/node-a"},
-        Case{"Crd", Verb::Get, Kind::Crd, "", "gpuclaims.gpu.scheduling", "", "",
-             "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gpuclaims.gpu.scheduling"},
-        Case{"Event", Verb::Create, Kind::Event, "ns", "", "", "",
-             "/apis/events.k8s.io/v1/namespaces/ns/events"},
-        Case{"Encoded", Verb::Get, Kind::Pod, "a/b", "x?y=../z", "", "",
-             "/api/v1/namespaces/a%2Fb/pods/x%3Fy%3D..%2Fz"},
-        Case{"DotsDoNotClimb", Verb::Get, Kind::Pod, "..", "..", "", "",
-             "/api/v1/namespaces/%2E%2E/pods/%2E%2E"}),
+        PathCase{"GetPod", Verb::Get, Kind::Pod, "ns", "p", "", "", "/api/v1/namespaces/ns/pods/p"},
+        PathCase{"Bind", Verb::Create, Kind::Pod, "ns", "p", "binding", "",
+                 "/api/v1/namespaces/ns/pods/p/binding"},
+        PathCase{"PatchStatus", Verb::MergePatch, Kind::Pod, "ns", "p", "status", "",
+                 "/api/v1/namespaces/ns/pods/p/status"},
+        PathCase{"ListEverywhere", Verb::List, Kind::Pod, "", "", "", "limit=500", "/api/v1/pods?limit=500"},
+        PathCase{"ListInNamespace", Verb::List, Kind::Lease, "gs", "", "", "",
+                 "/apis/coordination.k8s.io/v1/namespaces/gs/leases"},
+        PathCase{"CreateIgnoresTheName", Verb::Create, Kind::Lease, "gs", "x", "", "",
+                 "/apis/coordination.k8s.io/v1/namespaces/gs/leases"},
+        PathCase{"Node", Verb::Get, Kind::Node, "ignored", "node-a", "", "", "/api/v1/nodes/node-a"},
+        PathCase{"Claim", Verb::Apply, Kind::GpuClaim, "ns", "c", "status", "fieldManager=x&force=true",
+                 "/apis/gpu.scheduling/v1/namespaces/ns/gpuclaims/c/status?fieldManager=x&force=true"},
+        PathCase{"Status", Verb::Get, Kind::GpuNodeStatus, "", "node-a", "", "",
+                 "/apis/gpu.scheduling/v1/gpunodestatuses/node-a"},
+        PathCase{"Crd", Verb::Get, Kind::Crd, "", "gpuclaims.gpu.scheduling", "", "",
+                 "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gpuclaims.gpu.scheduling"},
+        PathCase{"Event", Verb::Create, Kind::Event, "ns", "", "", "",
+                 "/apis/events.k8s.io/v1/namespaces/ns/events"},
+        PathCase{"Encoded", Verb::Get, Kind::Pod, "a/b", "x?y=../z", "", "",
+                 "/api/v1/namespaces/a%2Fb/pods/x%3Fy%3D..%2Fz"},
+        PathCase{"DotsDoNotClimb", Verb::Get, Kind::Pod, "..", "..", "", "",
+                 "/api/v1/namespaces/%2E%2E/pods/%2E%2E"}),
     [](const auto& info) { return std::string{info.param.name}; });
 
 TEST(Target, OfAWatchSaysWatch) {

@@ -15,12 +15,12 @@ constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t kLeast = std::numeric_limits<std::int64_t>::min();
 using Maybe = std::optional<std::int64_t>;
 
-struct Case {
+struct QuantityCase {
   const char* text;
   Maybe units;
   Maybe milli;
 };
-class QuantityTable : public testing::TestWithParam<Case> {};
+class QuantityTable : public testing::TestWithParam<QuantityCase> {};
 TEST_P(QuantityTable, Reads) {
   const auto units = quantityUnits(GetParam().text);
   const auto milli = quantityMilli(GetParam().text);
@@ -30,42 +30,50 @@ TEST_P(QuantityTable, Reads) {
 INSTANTIATE_TEST_SUITE_P(
     Forms, QuantityTable,
     testing::Values(
-        Case{"0", 0, 0}, Case{"1", 1, 1000}, Case{"100m", 1, 100}, Case{"1001m", 2, 1001},
-        Case{"0.5", 1, 500}, Case{".5", 1, 500}, Case{"5.", 5, 5000}, Case{"0.0001", 1, 1},
-        Case{"1.0001", 2, 1001}, Case{"1n", 1, 1}, Case{"999999999n", 1, 1000}, Case{"1u", 1, 1},
-        Case{"1500u", 1, 2}, Case{"2k", 2000, 2'000'000}, Case{"1Ki", 1024, 1'024'000},
-        Case{"1.5Ki", 1536, 1'536'000}, Case{"0.1Ki", 103, 102'400}, Case{"1Mi", 1 << 20, 1'048'576'000},
-        Case{"1M", 1'000'000, 1'000'000'000}, Case{"512Gi", 549'755'813'888, 549'755'813'888'000},
-        Case{"1Ti", 1LL << 40, 1'099'511'627'776'000}, Case{"1Pi", 1LL << 50, 1'125'899'906'842'624'000},
-        Case{"2e3", 2000, 2'000'000}, Case{"2E3", 2000, 2'000'000}, Case{"2e+3", 2000, 2'000'000},
-        Case{"2e-3", 1, 2}, Case{"1E", 1'000'000'000'000'000'000, std::nullopt}, Case{"1e0", 1, 1000},
-        Case{"+5", 5, 5000}, Case{"-5", -5, -5000}, Case{"-1m", -1, -1}, Case{"-1500m", -2, -1500},
-        Case{"00012", 12, 12'000}, Case{"1.50", 2, 1500}, Case{"0e1000", 0, 0}, Case{"1e-1000", 1, 1}));
+        QuantityCase{"0", 0, 0}, QuantityCase{"1", 1, 1000}, QuantityCase{"100m", 1, 100},
+        QuantityCase{"1001m", 2, 1001}, QuantityCase{"0.5", 1, 500}, QuantityCase{".5", 1, 500},
+        QuantityCase{"5.", 5, 5000}, QuantityCase{"0.0001", 1, 1}, QuantityCase{"1.0001", 2, 1001},
+        QuantityCase{"1n", 1, 1}, QuantityCase{"999999999n", 1, 1000}, QuantityCase{"1u", 1, 1},
+        QuantityCase{"1500u", 1, 2}, QuantityCase{"2k", 2000, 2'000'000},
+        QuantityCase{"1Ki", 1024, 1'024'000}, QuantityCase{"1.5Ki", 1536, 1'536'000},
+        QuantityCase{"0.1Ki", 103, 102'400}, QuantityCase{"1Mi", 1 << 20, 1'048'576'000},
+        QuantityCase{"1M", 1'000'000, 1'000'000'000},
+        QuantityCase{"512Gi", 549'755'813'888, 549'755'813'888'000},
+        QuantityCase{"1Ti", 1LL << 40, 1'099'511'627'776'000},
+        QuantityCase{"1Pi", 1LL << 50, 1'125'899'906'842'624'000}, QuantityCase{"2e3", 2000, 2'000'000},
+        QuantityCase{"2E3", 2000, 2'000'000}, QuantityCase{"2e+3", 2000, 2'000'000},
+        QuantityCase{"2e-3", 1, 2}, QuantityCase{"1E", 1'000'000'000'000'000'000, std::nullopt},
+        QuantityCase{"1e0", 1, 1000}, QuantityCase{"+5", 5, 5000}, QuantityCase{"-5", -5, -5000},
+        QuantityCase{"-1m", -1, -1}, QuantityCase{"-1500m", -2, -1500}, QuantityCase{"00012", 12, 12'000},
+        QuantityCase{"1.50", 2, 1500}, QuantityCase{"0e1000", 0, 0}, QuantityCase{"1e-1000", 1, 1}));
 INSTANTIATE_TEST_SUITE_P(Edges, QuantityTable,
-                         testing::Values(Case{"9223372036854775807", kMost, std::nullopt},
-                                         Case{"9223372036854775808", {}, {}},
-                                         Case{"-9223372036854775808", kLeast, std::nullopt},
-                                         Case{"-9223372036854775809", {}, {}},
-                                         Case{"9223372036854775807m", 9'223'372'036'854'776, kMost},
-                                         Case{"9223372036854775808m", 9'223'372'036'854'776, {}},
-                                         Case{"9223372036854775.807", 9'223'372'036'854'776, kMost},
-                                         Case{"9223372036854775.8071", {}, {}},  // 20 digits
-                                         Case{"9223372036854775.808", 9'223'372'036'854'776, {}},
-                                         Case{"7Ei", 8'070'450'532'247'928'832, {}}, Case{"8Ei", {}, {}},
-                                         Case{"-8Ei", kLeast, {}}, Case{"9E", 9'000'000'000'000'000'000, {}},
-                                         Case{"10E", {}, {}}, Case{"9223372036854775806.5", {}, {}},
-                                         Case{"92233720368547758.65", 92'233'720'368'547'759, {}},
-                                         Case{"1e18", 1'000'000'000'000'000'000, {}}, Case{"1e19", {}, {}},
-                                         Case{"1e1000", {}, {}}));
-INSTANTIATE_TEST_SUITE_P(Malformed, QuantityTable,
-                         testing::Values(Case{"", {}, {}}, Case{".", {}, {}}, Case{"-", {}, {}},
-                                         Case{"m", {}, {}}, Case{"1 ", {}, {}}, Case{" 1", {}, {}},
-                                         Case{"1K", {}, {}}, Case{"1ki", {}, {}}, Case{"1mi", {}, {}},
-                                         Case{"1e", {}, {}}, Case{"1e+", {}, {}}, Case{"1e1.5", {}, {}},
-                                         Case{"1.2.3", {}, {}}, Case{"0x10", {}, {}}, Case{"--1", {}, {}},
-                                         Case{"1Gi2", {}, {}}, Case{"e5", {}, {}}, Case{"1e--5", {}, {}},
-                                         Case{"1e+-5", {}, {}}, Case{"1e9999999999999", {}, {}},
-                                         Case{"∞", {}, {}}));
+                         testing::Values(QuantityCase{"9223372036854775807", kMost, std::nullopt},
+                                         QuantityCase{"9223372036854775808", {}, {}},
+                                         QuantityCase{"-9223372036854775808", kLeast, std::nullopt},
+                                         QuantityCase{"-9223372036854775809", {}, {}},
+                                         QuantityCase{"9223372036854775807m", 9'223'372'036'854'776, kMost},
+                                         QuantityCase{"9223372036854775808m", 9'223'372'036'854'776, {}},
+                                         QuantityCase{"9223372036854775.807", 9'223'372'036'854'776, kMost},
+                                         QuantityCase{"9223372036854775.8071", {}, {}},  // 20 digits
+                                         QuantityCase{"9223372036854775.808", 9'223'372'036'854'776, {}},
+                                         QuantityCase{"7Ei", 8'070'450'532'247'928'832, {}},
+                                         QuantityCase{"8Ei", {}, {}}, QuantityCase{"-8Ei", kLeast, {}},
+                                         QuantityCase{"9E", 9'000'000'000'000'000'000, {}},
+                                         QuantityCase{"10E", {}, {}},
+                                         QuantityCase{"9223372036854775806.5", {}, {}},
+                                         QuantityCase{"92233720368547758.65", 92'233'720'368'547'759, {}},
+                                         QuantityCase{"1e18", 1'000'000'000'000'000'000, {}},
+                                         QuantityCase{"1e19", {}, {}}, QuantityCase{"1e1000", {}, {}}));
+INSTANTIATE_TEST_SUITE_P(
+    Malformed, QuantityTable,
+    testing::Values(QuantityCase{"", {}, {}}, QuantityCase{".", {}, {}}, QuantityCase{"-", {}, {}},
+                    QuantityCase{"m", {}, {}}, QuantityCase{"1 ", {}, {}}, QuantityCase{" 1", {}, {}},
+                    QuantityCase{"1K", {}, {}}, QuantityCase{"1ki", {}, {}}, QuantityCase{"1mi", {}, {}},
+                    QuantityCase{"1e", {}, {}}, QuantityCase{"1e+", {}, {}}, QuantityCase{"1e1.5", {}, {}},
+                    QuantityCase{"1.2.3", {}, {}}, QuantityCase{"0x10", {}, {}}, QuantityCase{"--1", {}, {}},
+                    QuantityCase{"1Gi2", {}, {}}, QuantityCase{"e5", {}, {}}, QuantityCase{"1e--5", {}, {}},
+                    QuantityCase{"1e+-5", {}, {}}, QuantityCase{"1e9999999999999", {}, {}},
+                    QuantityCase{"∞", {}, {}}));
 
 TEST(Quantity, ReadsAJsonTextOrNumber) {
   EXPECT_EQ(unitsOf(json::Value{"2Ki"}), 2048);

@@ -22,10 +22,11 @@ constexpr Duration kSteadyStream =
 constexpr int kErrorsBeforeList = 2;
 constexpr int kWatchSeconds = 300;  // + up to as much again by chance, as client-go
 
-std::string watchQuery(const std::string& selector, model::Revision from, int timeout_s) {
+std::string watchQuery(const Selectors& selectors, model::Revision from, int timeout_s) {
   std::string query =
       fmt::format("allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={}", from, timeout_s);
-  if (!selector.empty()) { query += "&labelSelector=" + percentEncode(selector); }
+  if (!selectors.labels.empty()) { query += "&labelSelector=" + percentEncode(selectors.labels); }
+  if (!selectors.fields.empty()) { query += "&fieldSelector=" + percentEncode(selectors.fields); }
   return query;
 }
 
@@ -58,7 +59,7 @@ void Reflector::list(Output& out) {
 /// A first list is consistent with everything written before it. A later one need not be newer than what we know, so the
 /// API server may answer from its cache, at a fraction of the price.
 void Reflector::askPage(const std::string& continue_token, Output& out) {
-  Call call = listObjects(config_.kind, config_.ns, page_size_, continue_token, config_.selector);
+  Call call = listObjects(config_.kind, config_.ns, page_size_, continue_token, config_.selectors);
   if (from_cache_ && continue_token.empty()) {
     call.query += fmt::format("&resourceVersion={}&resourceVersionMatch=NotOlderThan", progress_);
   }
@@ -98,9 +99,10 @@ void Reflector::listFailed(const Outcome& outcome, Now now, Output& out) {
     return;
   }
   list_failed_ = true;
-  absent_ = outcome.http == 404 && mayBeAbsent(config_.kind);
+  const bool not_served = outcome.http == 404 && mayBeAbsent(config_.kind);
+  absent_ = not_served || (outcome.http == 403 && config_.optional);
   say(fmt::format("list of {}: {} {}", kindInfo(config_.kind).resource, outcome.http, outcome.message), out);
-  if (absent_) {
+  if (not_served) {
     listed_.clear();
     for (auto& [key, known] : std::exchange(known_, {})) {
       out.changes.push_back({config_.kind, key, known.uid, {}, progress_, {}});
@@ -150,7 +152,7 @@ void Reflector::watch(Output& out) {
   stream_brought_ = false;
   const int timeout_s = kWatchSeconds + static_cast<int>(rng_.below(kWatchSeconds));
   out.effects.emplace_back(
-      OpenWatch{stream_, config_.kind, config_.ns, watchQuery(config_.selector, progress_, timeout_s)});
+      OpenWatch{stream_, config_.kind, config_.ns, watchQuery(config_.selectors, progress_, timeout_s)});
 }
 
 void Reflector::upsert(const model::Object& object, model::Revision revision, Output& out) {
@@ -318,7 +320,7 @@ void Reflector::openProbe(Now now, Output& out) {
   probe_ = token();
   probe_opened_ = now.mono;
   out.effects.emplace_back(
-      OpenWatch{probe_, config_.kind, config_.ns, watchQuery(config_.selector, progress_, 3)});
+      OpenWatch{probe_, config_.kind, config_.ns, watchQuery(config_.selectors, progress_, 3)});
 }
 
 void Reflector::awaitProbe(Now now, Output& out) {

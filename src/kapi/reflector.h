@@ -37,7 +37,9 @@ class Reflector {
     model::Kind kind{};
     std::uint8_t owner = 1;  // high byte of tokens
     std::string ns;          // "" all namespaces
-    std::string selector;    // labelSelector, "" none
+    Selectors selectors{};
+    /// What we may do without: that it is forbidden is as good as that it is not there.
+    bool optional = false;
     int page_size = 500;
   };
   struct Output {
@@ -77,7 +79,8 @@ class Reflector {
   }
   [[nodiscard]] model::Kind kind() const { return config_.kind; }
   [[nodiscard]] const std::string& ns() const { return config_.ns; }
-  /// The last list of a kind of ours was answered 404: its CRD is missing. Listed again every 10 s; such a kind is empty.
+  /// The last list of a kind of ours was answered 404: its CRD is missing. Such a kind is empty. Or that of an optional one
+  /// was answered 403: what was known stays. Listed again every 10 s.
   [[nodiscard]] bool absent() const { return absent_; }
   /// Everything up to here was applied (list revision, event or bookmark).
   [[nodiscard]] model::Revision progress() const { return progress_; }

@@ -14,7 +14,7 @@ namespace gs::kapi {
 class Hand {
  public:
   explicit Hand(int page_size = 500, model::Kind kind = kWatchedKind)
-      : machine_{{kind, 9, "ns", "a=b", page_size}, Rng{1}} {}
+      : machine_{{kind, 9, "ns", {"a=b", ""}, false, page_size}, Rng{1}} {}
 
   Reflector& machine() { return machine_; }
   Now now() const { return clock_.now(); }

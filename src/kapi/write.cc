@@ -122,11 +122,12 @@ Value allocationValue(const ClaimAllocation& a) {
 Call getObject(Kind kind, model::ObjectKey key) { return callTo(Verb::Get, kind, std::move(key)); }
 
 Call listObjects(Kind kind, std::string ns, int limit, const std::string& continue_token,
-                 const std::string& selector) {
+                 const Selectors& selectors) {
   Call call = callTo(Verb::List, kind, {std::move(ns), {}});
   if (limit > 0) { addParameter(call.query, "limit", std::to_string(limit)); }
   if (!continue_token.empty()) { addParameter(call.query, "continue", continue_token); }
-  if (!selector.empty()) { addParameter(call.query, "labelSelector", selector); }
+  if (!selectors.labels.empty()) { addParameter(call.query, "labelSelector", selectors.labels); }
+  if (!selectors.fields.empty()) { addParameter(call.query, "fieldSelector", selectors.fields); }
   return call;
 }
 
@@ -197,13 +198,14 @@ Call deleteLease(const model::ObjectKey& key, const model::Uid& uid, model::Revi
   return call;
 }
 
-Call writeElection(const model::Lease& lease, const std::map<std::string, std::string>& annotations,
-                   bool create) {
+Call writeElection(const model::Lease& lease, bool create) {
   Call call = create ? callTo(Verb::Create, Kind::Lease, {lease.key.ns, {}})
                      : callTo(Verb::Update, Kind::Lease, lease.key);
   call.body = bodyOf(Kind::Lease, lease.key);
   Value& metadata = call.body.child("metadata");
-  if (!annotations.empty()) { metadata.set("annotations", json::fromStrings(annotations)); }
+  if (!lease.record.address.empty()) {
+    metadata.set("annotations", Object{{model::kAddressKey, lease.record.address}});
+  }
   if (!create) { setPreconditions(metadata, lease.uid, lease.revision); }
   Value& spec = call.body.child("spec");
   spec.set("holderIdentity", lease.holder);

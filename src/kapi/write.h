@@ -14,9 +14,9 @@
 namespace gs::kapi {
 
 [[nodiscard]] Call getObject(model::Kind kind, model::ObjectKey key);
-/// `limit` 0: none. `selector` is a labelSelector, not yet encoded.
+/// `limit` 0: none. See Selectors.
 [[nodiscard]] Call listObjects(model::Kind kind, std::string ns, int limit,
-                               const std::string& continue_token = {}, const std::string& selector = {});
+                               const std::string& continue_token = {}, const Selectors& selectors = {});
 
 /// POST pods/p/binding with metadata.uid, metadata.resourceVersion and the annotations (design 3.1, 3.4).
 [[nodiscard]] Call bindPod(const model::Pod& pod, const model::NodeName& node,
@@ -61,9 +61,8 @@ struct ClaimStatus {
                                     model::Revision revision, const ClaimStatus& status);
 
 /// Create (POST) or Update (PUT with uid and resourceVersion) of a leader election record: spec holderIdentity, leaseDurationSeconds,
-/// acquireTime, renewTime, leaseTransitions from `lease`; `annotations` on the object. No managed label.
-[[nodiscard]] Call writeElection(const model::Lease& lease,
-                                 const std::map<std::string, std::string>& annotations, bool create);
+/// acquireTime, renewTime, leaseTransitions from `lease`; its address as an annotation. No managed label.
+[[nodiscard]] Call writeElection(const model::Lease& lease, bool create);
 
 /// PATCH (merge) of the CRD with its resourceVersion: the record of the lease namespace, and of the term that it was written in,
 /// so that it always changes.

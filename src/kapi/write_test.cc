@@ -26,9 +26,11 @@ std::string request(const Call& c) { return std::string{httpMethod(c.verb)} + " 
 TEST(Write, GetAndList) {
   EXPECT_EQ(request(getObject(Kind::Pod, {"ns", "p"})), "GET /api/v1/namespaces/ns/pods/p");
   EXPECT_EQ(request(listObjects(Kind::Pod, "", 0)), "GET /api/v1/pods");
-  EXPECT_EQ(request(listObjects(Kind::Lease, "gs", 500, "a+b=", "gpu.scheduling/managed=true")),
+  EXPECT_EQ(request(listObjects(Kind::Lease, "gs", 500,
+                                "a+b=", {"gpu.scheduling/managed=true", "metadata.name=q"})),
             "GET /apis/coordination.k8s.io/v1/namespaces/gs/"
-            "leases?limit=500&continue=a%2Bb%3D&labelSelector=gpu.scheduling%2Fmanaged%3Dtrue");
+            "leases?limit=500&continue=a%2Bb%3D&labelSelector=gpu.scheduling%2Fmanaged%3Dtrue"
+            "&fieldSelector=metadata.name%3Dq");
 }
 
 TEST(Write, BindPodCarriesUidRevisionAndAnnotations) {
@@ -128,7 +130,8 @@ TEST(Write, ElectionRecord) {
   l.key = {"gs", "scheduler.gpu.scheduling"};
   l.holder = "me";
   l.record = {5, 2, "2025-06-15T15:06:40.000000Z", "2025-06-15T15:06:41.000000Z"};
-  const Call create = writeElection(l, {{"gpu.scheduling/address", "http://a"}}, true);
+  l.record.address = "http://a";
+  const Call create = writeElection(l, true);
   EXPECT_EQ(request(create), "POST /apis/coordination.k8s.io/v1/namespaces/gs/leases");
   EXPECT_EQ(json::print(create.body["spec"]),
             R"({"holderIdentity":"me","leaseDurationSeconds":5,"acquireTime":"2025-06-15T15:06:40.000000Z",)"
@@ -138,7 +141,7 @@ TEST(Write, ElectionRecord) {
   EXPECT_EQ(create.body["metadata"].find("resourceVersion"), nullptr);
   l.uid = model::Uid{"l"};
   l.revision = 7;
-  const Call update = writeElection(l, {}, false);
+  const Call update = writeElection(l, false);
   EXPECT_EQ(request(update),
             "PUT /apis/coordination.k8s.io/v1/namespaces/gs/leases/scheduler.gpu.scheduling");
   EXPECT_EQ(update.body["metadata"]["uid"].str(), "l");

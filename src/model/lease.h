@@ -46,6 +46,7 @@ struct Lease {
     std::int64_t transitions = 0;
     std::string acquire_time;  // RFC 3339 with microseconds, compared only for change
     std::string renew_time;
+    std::string address{};  // gpu.scheduling/address: where its holder listens, "" not said
     friend bool operator==(const Record&, const Record&) = default;
   } record;
   std::vector<ShareHolder> holders;  // non-empty only for a shared lease; sorted by uid

@@ -10,12 +10,13 @@
 #include "model/lease.h"
 #include "model/node.h"
 #include "model/pod.h"
+#include "model/quota.h"
 
 namespace gs::model {
 
 /// The kinds that we watch or write. Order: index into tables, and the order in which caches are named in messages.
-enum class Kind : std::uint8_t { Pod, Node, GpuClaim, GpuNodeStatus, Lease, Crd, Event };
-inline constexpr int kKinds = 7;
+enum class Kind : std::uint8_t { Pod, Node, GpuClaim, GpuNodeStatus, Lease, Crd, Event, ConfigMap };
+inline constexpr int kKinds = 8;
 
 /// What we read of a CustomResourceDefinition: the record of the lease namespace (design 3.3).
 struct Crd {
@@ -32,6 +33,6 @@ using Ptr = std::shared_ptr<const T>;
 
 /// monostate: nothing (no body, or a kind that we do not decode).
 using Object = std::variant<std::monostate, Ptr<Pod>, Ptr<Node>, Ptr<GpuClaim>, Ptr<GpuNodeStatus>,
-                            Ptr<Lease>, Ptr<Crd>>;
+                            Ptr<Lease>, Ptr<Crd>, Ptr<QuotaMap>>;
 
 }  // namespace gs::model

@@ -3,8 +3,11 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+
+#include "model/ids.h"
 
 namespace gs::model {
 
@@ -17,6 +20,16 @@ struct Quota {
 
 /// By namespace; one that is not named may have what there is.
 using Quotas = std::map<std::string, Quota>;
+
+/// What we read of the ConfigMap that holds them.
+struct QuotaMap {
+  ObjectKey key;
+  Uid uid;
+  Revision revision = 0;
+  std::optional<Quotas> quotas;
+  std::string malformed;  // why there are none
+  friend bool operator==(const QuotaMap&, const QuotaMap&) = default;
+};
 
 /// The node labels that say what its GPUs are, and whose they are.
 struct QuotaLabels {

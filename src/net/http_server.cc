@@ -48,11 +48,12 @@ struct Peer {
   std::size_t held = 0;  // as counted in Core::held_
 };
 
-Response callHandler(const Handler& handler, const Request& request) {
+Response callHandler(const Handler& handler, Request request) {
+  const std::string path{request.path()};
   try {
-    return handler(request);
+    return handler(std::move(request));
   } catch (const std::exception& problem) {
-    log::error("an HTTP handler failed", {{"path", request.path()}, {"what", problem.what()}});
+    log::error("an HTTP handler failed", {{"path", path}, {"what", problem.what()}});
     return textResponse(500, "internal error\n");
   }
 }
@@ -401,8 +402,7 @@ bool HttpServer::Core::holdsTooMuch(Peer& peer) {
 }
 
 void HttpServer::Core::respond(Peer& peer) {
-  const Request request = peer.http.take();
-  Response response = callHandler(handler_, request);
+  Response response = callHandler(handler_, peer.http.take());
   const bool keep = peer.http.peerKeeps() && state() == State::Serving;
   if (response.stream) {
     stream(peer, response, keep);

@@ -1,5 +1,5 @@
 // HTTP messages as plain values, and what answers them. A component that serves HTTP is a Handler: it sees no socket,
-// no thread of ours, and no library. Std only, so that everybody may include it.
+// no thread of ours, and no library. Of ours base/ only, so that everybody may include it.
 #pragma once
 
 #include <chrono>
@@ -11,6 +11,8 @@
 #include <utility>
 #include <vector>
 
+#include "base/ascii.h"
+
 namespace gs::net {
 
 using Header = std::pair<std::string, std::string>;
@@ -18,12 +20,8 @@ using Headers = std::vector<Header>;
 
 /// The first value of `name` (any case), or nullptr.
 [[nodiscard]] inline const std::string* findHeader(const Headers& headers, std::string_view name) {
-  const auto lower = [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; };
   for (const Header& header : headers) {
-    if (header.first.size() != name.size()) { continue; }
-    std::size_t i = 0;
-    while (i < name.size() && lower(header.first[i]) == lower(name[i])) { ++i; }
-    if (i == name.size()) { return &header.second; }
+    if (equalInAnyCase(header.first, name)) { return &header.second; }
   }
   return nullptr;
 }
@@ -53,7 +51,7 @@ struct Response {
 };
 
 /// Called by several threads at once. An exception out of it answers 500.
-using Handler = std::function<Response(const Request&)>;
+using Handler = std::function<Response(Request)>;
 
 [[nodiscard]] inline Response textResponse(int status, std::string body) {
   return Response{status, {{"Content-Type", "text/plain; charset=utf-8"}}, std::move(body)};

@@ -182,6 +182,17 @@ std::vector<DeviceShare> amountsOf(const SharePicks& picks) {
   return out;
 }
 
+bool haveRoom(const NodeState& n, const model::Uid& self, const SharePicks& picks) {
+  const std::vector<FreeShare> free = freeShares(n, self);
+  const std::vector<DeviceShare> held = amountsOf(picks);
+  return std::all_of(held.begin(), held.end(), [&](const DeviceShare& d) {
+    if (d.id < 0 || d.id >= static_cast<int>(free.size())) { return false; }
+    const FreeShare& left = free[static_cast<std::size_t>(d.id)];
+    return d.amount.shared ? left.milli >= d.amount.milli && left.mib >= d.amount.mib
+                           : left.milli == kWholeMilli;
+  });
+}
+
 SharePicks picksOf(const std::vector<ContainerShare>& asked, const ShareChoice& choice) {
   GS_CHECK(asked.size() == choice.size(), "{} containers, {} choices", asked.size(), choice.size());
   SharePicks picks;

@@ -37,6 +37,8 @@ struct DeviceShare {
   friend bool operator==(const DeviceShare&, const DeviceShare&) = default;
 };
 [[nodiscard]] std::vector<DeviceShare> amountsOf(const SharePicks& picks);
+/// Each of these devices exists and has room for its part beside what all but `self` hold.
+[[nodiscard]] bool haveRoom(const NodeState& node, const model::Uid& self, const SharePicks& picks);
 [[nodiscard]] SharePicks picksOf(const std::vector<ContainerShare>& asked, const ShareChoice& choice);
 
 }  // namespace gs::sched

@@ -21,7 +21,7 @@ void Barrier::reset() {
 
 void Barrier::askCensus(const std::string& continue_token, kapi::Effects& out) {
   kapi::Call call = kapi::listObjects(model::Kind::Lease, "", page_size_, continue_token,
-                                      fmt::format("{}=true", model::kManagedLabel));
+                                      {fmt::format("{}=true", model::kManagedLabel), ""});
   call.token = kapi::makeToken(kOwner, next_++);
   census_call_ = call.token;
   census_page_ = continue_token;

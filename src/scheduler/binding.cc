@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "base/planted.h"
+#include "kapi/retry_wait.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
 #include "scheduler/metrics.h"
-#include "scheduler/retry_wait.h"
 #include "scheduler/scheduler.h"
 
 namespace gs::scheduler {
@@ -19,7 +19,7 @@ constexpr int kMaxBindSends = 3;
 }  // namespace
 
 void Scheduler::tryLater(Grant& grant, Duration retry_after) {
-  grant.not_before = now_.mono + retryWait(++grant.refusals, retry_after);
+  grant.not_before = now_.mono + kapi::retryWait(++grant.refusals, retry_after);
   review_later_.emplace(grant.not_before, grant.uid);
 }
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "base/planted.h"
+#include "kapi/retry_wait.h"
 #include "kapi/write.h"
-#include "scheduler/retry_wait.h"
 
 namespace gs::scheduler {
 namespace {
@@ -228,7 +228,7 @@ std::optional<Mono> LeaseDesk::nextDue() const {
 }
 
 void LeaseDesk::backOff(Desk& desk, const kapi::Outcome& outcome, Mono now) {
-  desk.not_before = now + retryWait(++desk.failures, outcome.retry_after);
+  desk.not_before = now + kapi::retryWait(++desk.failures, outcome.retry_after);
 }
 
 void LeaseDesk::refuse(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now) {

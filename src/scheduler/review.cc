@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "base/planted.h"
+#include "kapi/retry_wait.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
 #include "scheduler/metrics.h"
-#include "scheduler/retry_wait.h"
 #include "scheduler/scheduler.h"
 
 namespace gs::scheduler {
@@ -346,7 +346,7 @@ void Scheduler::repairFenced(const model::Uid& uid, const kapi::Outcome& outcome
     return;
   }
   if (outcome.fate == Fate::Refused && (outcome.http == 404 || outcome.http == 422)) { proveGone(uid); }
-  r.not_before = now_.mono + retryWait(++r.failures, outcome.retry_after);
+  r.not_before = now_.mono + kapi::retryWait(++r.failures, outcome.retry_after);
   review_later_.emplace(r.not_before, uid);
 }
 

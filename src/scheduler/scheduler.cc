@@ -22,11 +22,13 @@ constexpr Duration kBoundUnseen = std::chrono::seconds{10};
 constexpr int kSweepStep = 1000;  // pods reviewed per event
 
 std::vector<engine::Feed::Source> watched(const Config& config) {
-  return {{Kind::Pod, "", ""},
-          {Kind::Node, "", ""},
-          {Kind::GpuClaim, "", ""},
-          {Kind::GpuNodeStatus, "", ""},
-          {Kind::Lease, config.lease_namespace, std::string{model::kManagedLabel} + "=true"}};
+  return {{.kind = Kind::Pod},
+          {.kind = Kind::Node},
+          {.kind = Kind::GpuClaim},
+          {.kind = Kind::GpuNodeStatus},
+          {.kind = Kind::Lease,
+           .ns = config.lease_namespace,
+           .selectors = {std::string{model::kManagedLabel} + "=true", ""}}};
 }
 
 }  // namespace
@@ -89,7 +91,7 @@ void Scheduler::route(const kapi::Outcome& outcome) {
     case Barrier::kOwner: barrier_.handle(outcome, now_.mono, out_); return;
     case LeaseRecord::kOwner: record_.handle(outcome, now_.mono); return;
     case LeaseDesk::kOwner: desk_.handle(outcome, now_.mono); return;
-    case EventSender::kOwner: events_.handle(outcome, now_.mono); return;
+    case kapi::EventSender::kOwner: events_.handle(outcome, now_.mono); return;
     case ClaimStatusWriter::kOwner: claims_.handle(outcome, now_.mono); return;
     case Reporter::kOwner:
       if (const auto uid = reporter_.handle(outcome, now_); uid && !uid->empty()) {

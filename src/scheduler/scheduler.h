@@ -26,11 +26,11 @@
 #include "engine/engine.h"
 #include "engine/feed.h"
 #include "kapi/event.h"
+#include "kapi/event_sender.h"
 #include "sched/doors/door.h"
 #include "scheduler/barrier.h"
 #include "scheduler/claim_status.h"
 #include "scheduler/config.h"
-#include "scheduler/event_sender.h"
 #include "scheduler/grant.h"
 #include "scheduler/lease_desk.h"
 #include "scheduler/lease_record.h"
@@ -201,7 +201,7 @@ class Scheduler {
   LeaseRecord record_;
   LeaseDesk desk_;
   kapi::EventRecorder recorder_;
-  EventSender events_;
+  kapi::EventSender events_;
   Reporter reporter_;
   ClaimStatusWriter claims_;
   engine::Feed feed_;

@@ -8,8 +8,6 @@
 namespace gs::scheduler {
 namespace {
 
-constexpr const char* kNoAnswer = "the scheduler's thread does not answer\n";
-
 const char* useText(const sched::DeviceState& device) {
   if (device.facts.health == model::Health::Unhealthy) { return "unhealthy"; }
   switch (device.use()) {
@@ -46,44 +44,11 @@ std::string stateMetrics(const Scheduler& scheduler) {
   return out;
 }
 
-net::Response StatusPage::health() const {
-  const auto failure = wiring_.ask([](const Scheduler& s) { return s.failure(); });
-  if (!failure) { return net::textResponse(500, kNoAnswer); }
-  return failure->empty() ? net::textResponse(200, "ok\n") : net::textResponse(500, *failure + "\n");
-}
-
-net::Response StatusPage::ready(bool verbose) const {
-  const bool unauthorized = wiring_.unauthorized();
-  const std::string election = wiring_.election_trouble ? wiring_.election_trouble() : "";
-  const auto text = wiring_.ask([unauthorized, election](const Scheduler& s) {
-    const Readiness r = s.readiness();
-    std::string out = r.ready && !unauthorized && election.empty() ? "1" : "0";
-    for (const auto& [what, state] : r.checks) { out += fmt::format("{}: {}\n", what, state); }
-    out += fmt::format(
-        "token: {}\n",
-        unauthorized ? "the API server answers 401 Unauthorized; give this process a valid token" : "ok");
-    if (!election.empty()) { out += fmt::format("leader-election: {}\n", election); }
-    return out;
-  });
-  if (!text) { return net::textResponse(500, kNoAnswer); }
-  const bool ok = text->front() == '1';
-  return net::textResponse(ok ? 200 : 503, ok && !verbose ? "ok\n" : text->substr(1));
-}
-
-net::Response StatusPage::metrics() const {
-  const auto state = wiring_.ask([](const Scheduler& s) { return stateMetrics(s); });
-  if (!state) { return net::textResponse(500, kNoAnswer); }
-  return {200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, wiring_.metrics() + *state};
-}
-
-net::Response StatusPage::answer(const net::Request& request) const {
-  if (request.method != "GET" && request.method != "HEAD") {
-    return net::textResponse(405, "only GET is served here\n");
-  }
-  if (request.path() == "/healthz" || request.path() == "/livez") { return health(); }
-  if (request.path() == "/readyz") { return ready(request.target.find("verbose") != std::string::npos); }
-  if (request.path() == "/metrics") { return metrics(); }
-  return net::textResponse(404, "not found; try /healthz, /readyz?verbose or /metrics\n");
+std::string readinessText(const Scheduler& scheduler) {
+  const Readiness r = scheduler.readiness();
+  std::string out = r.ready ? "1" : "0";
+  for (const auto& [what, state] : r.checks) { out += fmt::format("{}: {}\n", what, state); }
+  return out;
 }
 
 }  // namespace gs::scheduler

@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "base/mutex.h"
+#include "base/system_clock.h"
+#include "extender/metrics.h"
 
 namespace gs::serve {
 namespace {
@@ -12,6 +14,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kLongest = 6s;  // the machine answers within 4
+constexpr const char* kQuestions = "/scheduler/";
+
+bool isHealth(std::string_view path) {
+  return path == "/metrics" || path == "/healthz" || path == "/livez" || path == "/readyz";
+}
 
 }  // namespace
 
@@ -82,14 +89,19 @@ class ExtenderServer::Desk : public extender::Asker {
   extender::Ticket last_ GS_GUARDED_BY(mutex_) = 0;
 };
 
-ExtenderServer::ExtenderServer(extender::Front::Config config, Wiring wiring)
-    : front_{std::move(config)}, others_{wiring.others}, desk_{std::make_unique<Desk>(std::move(wiring))} {}
+ExtenderServer::ExtenderServer(extender::Front::Config config, Wiring wiring, Forwarder forwarder,
+                               Metrics& metrics)
+    : front_{std::move(config)},
+      wiring_{std::move(wiring)},
+      forwarder_{std::move(forwarder)},
+      metrics_{metrics},
+      desk_{std::make_unique<Desk>(wiring_)} {}
 
 ExtenderServer::~ExtenderServer() { stop(); }
 
 Status ExtenderServer::start(net::HttpServer::Options options) {
   auto server =
-      net::HttpServer::start(std::move(options), [this](const net::Request& r) { return answer(r); });
+      net::HttpServer::start(std::move(options), [this](net::Request r) { return answer(std::move(r)); });
   if (!server) { return tl::unexpected(server.error()); }
   server_ = *std::move(server);
   return {};
@@ -105,13 +117,34 @@ void ExtenderServer::deliver(extender::Ticket ticket, extender::Answer answer) {
   desk_->deliver(ticket, std::move(answer));
 }
 
-net::Response ExtenderServer::answer(const net::Request& request) {
-  thread_local json::Scanner scanner;  // keeps memory for the largest body that its worker has seen
-  if (others_ &&
-      (request.path() == "/metrics" || request.path() == "/healthz" || request.path() == "/readyz")) {
-    return others_(request);
+net::Response ExtenderServer::answer(net::Request request) {
+  if (request.path().starts_with(kQuestions) && !Forwarder::wasForwarded(request)) {
+    const std::string leader = wiring_.leader();
+    if (!leader.empty()) { return forwarder_.forward(leader, std::move(request)); }
   }
-  return front_.answer(request, scanner, *desk_);
+  return serve(std::move(request));
+}
+
+net::Response ExtenderServer::serve(net::Request request) {
+  thread_local json::Scanner scanner;  // keeps memory for the largest body that its worker has seen
+  if (isHealth(request.path())) { return wiring_.others(std::move(request)); }
+  const SystemClock clock;
+  const Mono began = clock.now().mono;
+  auto served = front_.answer(std::move(request), scanner, *desk_);
+  if (!served.verb.empty()) { count(served.verb, served.result, clock.now().mono - began); }
+  return std::move(served.response);
+}
+
+void ExtenderServer::count(std::string_view verb, std::string_view result, Duration took) {
+  static const std::vector<double> kBuckets = {0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05,
+                                               0.1,    0.2,   0.5,   1,     2,    5};
+  const std::string name{verb};
+  metrics_
+      .counter(extender::kRequests, "Requests of schedulers, by verb and result.",
+               {{"verb", name}, {"result", std::string{result}}})
+      .add();
+  metrics_.histogram(extender::kRequestSeconds, "Seconds to answer one, by verb.", kBuckets, {{"verb", name}})
+      .observe(std::chrono::duration<double>{took}.count());
 }
 
 }  // namespace gs::serve

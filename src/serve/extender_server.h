@@ -1,5 +1,6 @@
 // The extender over HTTP: the threads between net::HttpServer's workers, which wait for an answer, and the machine's one.
 // A worker reads the body, asks the machine (k8s/host.h), and writes the reply; many wait side by side.
+// Questions go to the replica that leads when that is another one.
 // Owns the server; what it was made from must outlive it.
 #pragma once
 
@@ -7,10 +8,12 @@
 #include <memory>
 #include <string>
 
+#include "base/metrics.h"
 #include "base/result.h"
 #include "extender/front.h"
 #include "kapi/call.h"
 #include "net/http_server.h"
+#include "serve/forwarder.h"
 
 namespace gs::serve {
 
@@ -26,11 +29,14 @@ class ExtenderServer {
     Act act;
     AskMachine ask;
     ReadTable table;
-    /// Paths that are not the extender's: health, metrics. nullptr: 404.
-    net::Handler others = nullptr;
+    /// Health and metrics.
+    net::Handler others;
+    /// Where the replica that leads listens; "" when it is this one, or nobody knows.
+    std::function<std::string()> leader;
   };
 
-  ExtenderServer(extender::Front::Config config, Wiring wiring);
+  /// Requests are counted in `metrics`, which must outlive it.
+  ExtenderServer(extender::Front::Config config, Wiring wiring, Forwarder forwarder, Metrics& metrics);
   ExtenderServer(const ExtenderServer&) = delete;
   ExtenderServer& operator=(const ExtenderServer&) = delete;
   ~ExtenderServer();
@@ -43,10 +49,14 @@ class ExtenderServer {
 
  private:
   class Desk;
-  net::Response answer(const net::Request& request);
+  net::Response answer(net::Request request);
+  net::Response serve(net::Request request);
+  void count(std::string_view verb, std::string_view result, Duration took);
 
   extender::Front front_;
-  net::Handler others_;
+  Wiring wiring_;
+  Forwarder forwarder_;
+  Metrics& metrics_;
   std::unique_ptr<Desk> desk_;
   std::unique_ptr<net::HttpServer> server_;
 };

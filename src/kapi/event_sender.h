@@ -10,32 +10,32 @@
 #include "kapi/call.h"
 #include "kapi/event.h"
 
-namespace gs::scheduler {
+namespace gs::kapi {
 
 class EventSender {
  public:
   static constexpr std::uint8_t kOwner = 23;
   static constexpr int kTries = 4;
 
-  explicit EventSender(kapi::EventRecorder& recorder) : recorder_{recorder} {}
+  explicit EventSender(EventRecorder& recorder) : recorder_{recorder} {}
 
-  void send(const kapi::EventNote& note, Now now, kapi::Effects& out);
-  bool handle(const kapi::Outcome& outcome, Mono now);
-  void tick(Mono now, kapi::Effects& out);
+  void send(const EventNote& note, Now now, Effects& out);
+  bool handle(const Outcome& outcome, Mono now);
+  void tick(Mono now, Effects& out);
   [[nodiscard]] std::optional<Mono> nextDue() const;
   void reset();
 
  private:
   struct Sent {
-    kapi::Call call;
+    Call call;
     int tries = 0;
   };
-  void post(Sent sent, kapi::Effects& out);
+  void post(Sent sent, Effects& out);
 
-  kapi::EventRecorder& recorder_;
-  std::unordered_map<kapi::Token, Sent> in_flight_;
+  EventRecorder& recorder_;
+  std::unordered_map<Token, Sent> in_flight_;
   std::multimap<Mono, Sent> later_;
   std::uint64_t next_ = 1;
 };
 
-}  // namespace gs::scheduler
+}  // namespace gs::kapi

@@ -1,29 +1,32 @@
-#include "scheduler/status_page.h"
+#include "serve/health_page.h"
 
 #include <gtest/gtest.h>
 #include <map>
 #include <memory>
 #include <set>
 
+#include "scheduler/status_page.h"
 #include "testing/builders.h"
 
-namespace gs::scheduler {
+namespace gs::serve {
 namespace {
 
 using namespace std::chrono_literals;
 using model::Kind;
+using scheduler::Config;
+using scheduler::Scheduler;
 
 /// A scheduler, and a server that answers its reads from `objects` and leaves its writes unanswered.
-class StatusPageTest : public ::testing::Test {
+class HealthPageTest : public ::testing::Test {
  protected:
   template <class T>
   void add(Kind kind, T object) {
     objects[kind].emplace_back(std::make_shared<const T>(std::move(object)));
   }
-  void start() { serve(scheduler->start(now)); }
+  void start() { serve(machine->start(now)); }
   void lead() {
     add(Kind::Crd, model::Crd{"gpuclaims.gpu.scheduling", model::Uid{"u"}, 1, "default", ""});
-    serve(scheduler->handle(kapi::Leadership{true, 1, now.mono + 1h}, now));
+    serve(machine->handle(kapi::Leadership{true, 1, now.mono + 1h}, now));
   }
   void serve(kapi::Effects effects) {
     for (const auto& effect : effects) {
@@ -48,7 +51,7 @@ class StatusPageTest : public ::testing::Test {
       } else {
         o.items = objects[call->kind];
       }
-      serve(scheduler->handle(o, now));
+      serve(machine->handle(o, now));
     }
   }
   /// The record of the lease namespace is written as it should be.
@@ -60,7 +63,7 @@ class StatusPageTest : public ::testing::Test {
     o.token = call.token;
     o.fate = kapi::Fate::Applied;
     o.http = 200;
-    serve(scheduler->handle(o, now));
+    serve(machine->handle(o, now));
   }
   net::Response get(const char* target, const char* method = "GET") {
     return page.answer({method, target, {}, ""});
@@ -83,73 +86,84 @@ class StatusPageTest : public ::testing::Test {
   std::set<std::pair<Kind, bool>> opened;  // streams: whether for catching up
   model::Revision revision = 10;           // of lists
   Now now{Mono{1h}, Wall{1'750'000'000s}};
-  std::unique_ptr<Scheduler> scheduler = std::make_unique<Scheduler>(Config{}, Rng{1});
+  std::unique_ptr<Scheduler> machine = std::make_unique<Scheduler>(Config{}, Rng{1});
 
   bool answers = true;
   bool unauthorized = false;
-  std::string election;
-  StatusPage page{
-      {[this](const auto& question) { return answers ? std::optional{question(*scheduler)} : std::nullopt; },
-       [this] { return unauthorized; }, [] { return std::string{"# counted\n"}; },
-       [this] { return election; }}};
+  k8s::ElectionThread::View election;
+  HealthPage page{wiring()};
+
+ private:
+  template <class Question>
+  HealthPage::Ask asks(Question question) {
+    return [this, question] { return answers ? std::optional{question(*machine)} : std::nullopt; };
+  }
+  HealthPage::Wiring wiring() {
+    return {.failure = asks([](const Scheduler& s) { return s.failure(); }),
+            .readiness = asks(scheduler::readinessText),
+            .state = asks(scheduler::stateMetrics),
+            .unauthorized = [this] { return unauthorized; },
+            .metrics = [] { return std::string{"# counted\n"}; },
+            .election = [this] { return election; }};
+  }
 };
 
-TEST_F(StatusPageTest, AServerThatWentBackInTimeMeansARestart) {
+TEST_F(HealthPageTest, AServerThatWentBackInTimeMeansARestart) {
   start();
   lead();
   EXPECT_EQ(get("/healthz").status, 200);
   revision = 5;
-  serve(scheduler->handle(kapi::WatchEnded{streams[Kind::Pod], 410, "expired"}, now));
+  serve(machine->handle(kapi::WatchEnded{streams[Kind::Pod], 410, "expired"}, now));
   EXPECT_EQ(get("/healthz").status, 500);
   EXPECT_TRUE(has(get("/healthz").body, "history of pods went back in time"));
-  EXPECT_FALSE(scheduler->leading());
-  serve(scheduler->handle(kapi::Leadership{true, 2, now.mono + 1h}, now));
-  EXPECT_FALSE(scheduler->leading()) << "it takes nothing more";
+  EXPECT_FALSE(machine->leading());
+  serve(machine->handle(kapi::Leadership{true, 2, now.mono + 1h}, now));
+  EXPECT_FALSE(machine->leading()) << "it takes nothing more";
 }
 
-TEST_F(StatusPageTest, AStandbyBeginsToCatchUpWhenTheLeaderFallsSilent) {
+TEST_F(HealthPageTest, AStandbyBeginsToCatchUpWhenTheLeaderFallsSilent) {
   using Opened = std::set<std::pair<Kind, bool>>;
   start();
   opened.clear();
-  serve(scheduler->handle(kapi::Leadership{false, 0, {}, true}, now));
+  serve(machine->handle(kapi::Leadership{false, 0, {}, true}, now));
   EXPECT_EQ(
       opened,
       (Opened{{Kind::Pod, true}, {Kind::Node, true}, {Kind::GpuClaim, true}, {Kind::GpuNodeStatus, true}}));
-  EXPECT_FALSE(scheduler->leading());
+  EXPECT_FALSE(machine->leading());
   opened.clear();
   lead();
   EXPECT_EQ(opened, Opened{}) << "they are open";
-  EXPECT_TRUE(scheduler->leading());
+  EXPECT_TRUE(machine->leading());
 }
 
-TEST_F(StatusPageTest, OneThatIsStoppingDoesNotCatchUp) {
+TEST_F(HealthPageTest, OneThatIsStoppingDoesNotCatchUp) {
   start();
   opened.clear();
-  scheduler->stopTaking();
-  serve(scheduler->handle(kapi::Leadership{false, 0, {}, true}, now));
+  machine->stopTaking();
+  serve(machine->handle(kapi::Leadership{false, 0, {}, true}, now));
   EXPECT_TRUE(opened.empty());
 }
 
-TEST_F(StatusPageTest, IsHealthyWhileTheThreadAnswers) {
+TEST_F(HealthPageTest, IsHealthyWhileTheThreadAnswers) {
   for (const char* path : {"/healthz", "/livez", "/healthz?x=1"}) {
     EXPECT_EQ(get(path).status, 200);
     EXPECT_EQ(get(path).body, "ok\n");
   }
   unauthorized = true;
-  election = "the lease cannot be written";
+  election.trouble = "the lease cannot be written";
   EXPECT_EQ(get("/healthz").status, 200) << "a restart would mend nothing";
 }
 
-TEST_F(StatusPageTest, AThreadThatDoesNotAnswerIsA500Everywhere) {
+TEST_F(HealthPageTest, AThreadThatDoesNotAnswerIsA500Everywhere) {
   start();
   answers = false;
   for (const char* path : {"/healthz", "/livez", "/readyz", "/readyz?verbose", "/metrics"}) {
     EXPECT_EQ(get(path).status, 500) << path;
-    EXPECT_EQ(get(path).body, "the scheduler's thread does not answer\n");
+    EXPECT_EQ(get(path).body, "the owner thread does not answer\n");
   }
 }
 
-TEST_F(StatusPageTest, AStandbyThatIsSyncedIsReady) {
+TEST_F(HealthPageTest, AStandbyThatIsSyncedIsReady) {
   start();
   EXPECT_EQ(get("/readyz").status, 200);
   EXPECT_EQ(get("/readyz").body, "ok\n");
@@ -159,21 +173,21 @@ TEST_F(StatusPageTest, AStandbyThatIsSyncedIsReady) {
             "cache/leases: ok\nrole: standby\ntoken: ok\n");
 }
 
-TEST_F(StatusPageTest, EachKindMustBeListed) {
+TEST_F(HealthPageTest, EachKindMustBeListed) {
   const std::pair<Kind, const char*> kinds[] = {{Kind::Pod, "pods"},
                                                 {Kind::Node, "nodes"},
                                                 {Kind::GpuClaim, "gpuclaims"},
                                                 {Kind::GpuNodeStatus, "gpunodestatuses"},
                                                 {Kind::Lease, "leases"}};
   for (const auto& [kind, name] : kinds) {
-    scheduler = std::make_unique<Scheduler>(Config{}, Rng{1});
+    machine = std::make_unique<Scheduler>(Config{}, Rng{1});
     silent = {kind};
     start();
     EXPECT_TRUE(has(unready(), std::string{"cache/"} + name + ": not listed yet\n"));
   }
 }
 
-TEST_F(StatusPageTest, AListThatFailsIsSaid) {
+TEST_F(HealthPageTest, AListThatFailsIsSaid) {
   refusals[Kind::Node] = 403;
   start();
   const std::string text = unready();
@@ -181,34 +195,36 @@ TEST_F(StatusPageTest, AListThatFailsIsSaid) {
   EXPECT_TRUE(has(text, "cache/pods: ok\n")) << "a failure lists every check";
 }
 
-TEST_F(StatusPageTest, AKindWhoseCrdIsMissingIsNoFailure) {
+TEST_F(HealthPageTest, AKindWhoseCrdIsMissingIsNoFailure) {
   refusals[Kind::GpuClaim] = 404;
   start();
   EXPECT_EQ(unready(), "200");
   EXPECT_TRUE(has(get("/readyz?verbose").body, "cache/gpuclaims: ok (not served by the API server)\n"));
 }
 
-TEST_F(StatusPageTest, AnInvalidTokenIsSaidAndTheFixNamed) {
+TEST_F(HealthPageTest, AnInvalidTokenIsSaidAndTheFixNamed) {
   start();
   unauthorized = true;
   EXPECT_TRUE(
       has(unready(), "token: the API server answers 401 Unauthorized; give this process a valid token\n"));
 }
 
-TEST_F(StatusPageTest, TroubleWithTheElectionIsAFailure) {
+TEST_F(HealthPageTest, TroubleWithTheElectionIsAFailure) {
   start();
-  election = "lease default/x cannot be written: 403";
+  election.trouble = "lease default/x cannot be written: 403";
   EXPECT_TRUE(has(unready(), "leader-election: lease default/x cannot be written: 403\n"));
 }
 
-TEST_F(StatusPageTest, WithoutAnElectionThereIsNothingToFail) {
+TEST_F(HealthPageTest, WhoRunsAloneIsReadyWithoutTheLease) {
   start();
-  const StatusPage alone{{[this](const auto& question) { return std::optional{question(*scheduler)}; },
-                          [] { return false; }, [] { return std::string{}; }}};
-  EXPECT_EQ(alone.answer({"GET", "/readyz", {}, ""}).status, 200);
+  election.trouble = "lease default/x cannot be read: 403";
+  election.alone = true;
+  EXPECT_EQ(get("/readyz").status, 200);
+  EXPECT_TRUE(
+      has(get("/readyz?verbose").body, "leader-election: ok, alone: lease default/x cannot be read: 403\n"));
 }
 
-TEST_F(StatusPageTest, ALeaderWhoseLeaseNamespaceIsNotSettledIsNotReady) {
+TEST_F(HealthPageTest, ALeaderWhoseLeaseNamespaceIsNotSettledIsNotReady) {
   start();
   silent = {Kind::Crd};
   lead();
@@ -216,7 +232,7 @@ TEST_F(StatusPageTest, ALeaderWhoseLeaseNamespaceIsNotSettledIsNotReady) {
   EXPECT_TRUE(has(text, "role: leader, recovering\nlease-namespace: ")) << text;
 }
 
-TEST_F(StatusPageTest, ALeaderThatCatchesUpIsReadyAndSaysWhatItWaitsFor) {
+TEST_F(HealthPageTest, ALeaderThatCatchesUpIsReadyAndSaysWhatItWaitsFor) {
   start();
   silent = {Kind::Pod};
   lead();
@@ -224,7 +240,7 @@ TEST_F(StatusPageTest, ALeaderThatCatchesUpIsReadyAndSaysWhatItWaitsFor) {
   EXPECT_TRUE(has(get("/readyz?verbose").body, "barrier: pods have not caught up yet\n"));
 }
 
-TEST_F(StatusPageTest, DevicesAreCountedByNodeAndState) {
+TEST_F(HealthPageTest, DevicesAreCountedByNodeAndState) {
   add(Kind::Node, testing::makeNode("node-a"));
   model::GpuNodeStatus status = testing::makeStatus("node-a", 4);
   status.observed_time = "t0";
@@ -252,7 +268,7 @@ TEST_F(StatusPageTest, DevicesAreCountedByNodeAndState) {
   EXPECT_FALSE(has(text, "without-a-node"));
 }
 
-TEST_F(StatusPageTest, MetricsAreThoseCountedThenTheState) {
+TEST_F(HealthPageTest, MetricsAreThoseCountedThenTheState) {
   start();
   const auto response = get("/metrics");
   EXPECT_EQ(response.status, 200);
@@ -261,7 +277,7 @@ TEST_F(StatusPageTest, MetricsAreThoseCountedThenTheState) {
   EXPECT_TRUE(has(response.body, "\ngpu_scheduler_leading 0\n"));
 }
 
-TEST_F(StatusPageTest, ALeadersWaitingPodsAreCountedByQueue) {
+TEST_F(HealthPageTest, ALeadersWaitingPodsAreCountedByQueue) {
   for (const char* name : {"p", "q"}) { add(Kind::Pod, testing::PodBuilder(name).gpus(1).value()); }
   start();
   lead();
@@ -274,7 +290,7 @@ TEST_F(StatusPageTest, ALeadersWaitingPodsAreCountedByQueue) {
   EXPECT_TRUE(has(text, "\ngpu_scheduler_leading 1\n"));
 }
 
-TEST_F(StatusPageTest, OnlyReadsOfItsOwnPathsAreServed) {
+TEST_F(HealthPageTest, OnlyReadsOfItsOwnPathsAreServed) {
   EXPECT_EQ(get("/").status, 404);
   EXPECT_EQ(get("/healthz/x").status, 404);
   EXPECT_EQ(get("/healthz", "POST").status, 405);
@@ -283,4 +299,4 @@ TEST_F(StatusPageTest, OnlyReadsOfItsOwnPathsAreServed) {
 }
 
 }  // namespace
-}  // namespace gs::scheduler
+}  // namespace gs::serve

@@ -1,32 +1,31 @@
-#include "scheduler/event_sender.h"
+#include "kapi/event_sender.h"
 
 #include <algorithm>
 #include <utility>
 
-#include "scheduler/retry_wait.h"
+#include "kapi/retry_wait.h"
 
-namespace gs::scheduler {
+namespace gs::kapi {
 
-void EventSender::post(Sent sent, kapi::Effects& out) {
-  sent.call.token = kapi::makeToken(kOwner, next_++);
+void EventSender::post(Sent sent, Effects& out) {
+  sent.call.token = makeToken(kOwner, next_++);
   ++sent.tries;
   out.emplace_back(sent.call);
   const auto token = sent.call.token;
   in_flight_.emplace(token, std::move(sent));
 }
 
-void EventSender::send(const kapi::EventNote& note, Now now, kapi::Effects& out) {
+void EventSender::send(const EventNote& note, Now now, Effects& out) {
   if (auto call = recorder_.record(note, now)) { post({*std::move(call), 0}, out); }
 }
 
-bool EventSender::handle(const kapi::Outcome& outcome, Mono now) {
+bool EventSender::handle(const Outcome& outcome, Mono now) {
   const auto it = in_flight_.find(outcome.token);
   if (it == in_flight_.end()) { return false; }
   Sent sent = std::move(it->second);
   in_flight_.erase(it);
-  if (sent.call.verb == kapi::Verb::MergePatch && outcome.notFound()) { recorder_.lost(sent.call.key); }
-  const bool again =
-      outcome.fate == kapi::Fate::Unknown || outcome.fate == kapi::Fate::NotSent || outcome.http == 429;
+  if (sent.call.verb == Verb::MergePatch && outcome.notFound()) { recorder_.lost(sent.call.key); }
+  const bool again = outcome.fate == Fate::Unknown || outcome.fate == Fate::NotSent || outcome.http == 429;
   if (again && sent.tries < kTries) {
     const Mono at = now + retryWait(sent.tries, outcome.retry_after);
     later_.emplace(at, std::move(sent));
@@ -34,7 +33,7 @@ bool EventSender::handle(const kapi::Outcome& outcome, Mono now) {
   return true;
 }
 
-void EventSender::tick(Mono now, kapi::Effects& out) {
+void EventSender::tick(Mono now, Effects& out) {
   while (!later_.empty() && later_.begin()->first <= now) {
     Sent sent = std::move(later_.begin()->second);
     later_.erase(later_.begin());
@@ -51,4 +50,4 @@ void EventSender::reset() {
   later_.clear();
 }
 
-}  // namespace gs::scheduler
+}  // namespace gs::kapi

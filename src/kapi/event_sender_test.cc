@@ -1,36 +1,35 @@
-#include "scheduler/event_sender.h"
+#include "kapi/event_sender.h"
 
 #include <gtest/gtest.h>
 
-namespace gs::scheduler {
+namespace gs::kapi {
 namespace {
 
 using namespace std::chrono_literals;
-using kapi::Fate;
 
 class EventSenderTest : public ::testing::Test {
  protected:
-  std::vector<kapi::Call> taken() {
-    std::vector<kapi::Call> calls;
-    for (auto& effect : std::exchange(out, {})) { calls.push_back(std::get<kapi::Call>(std::move(effect))); }
+  std::vector<Call> taken() {
+    std::vector<Call> calls;
+    for (auto& effect : std::exchange(out, {})) { calls.push_back(std::get<Call>(std::move(effect))); }
     return calls;
   }
   void send(const char* text) {
-    kapi::EventNote note;
+    EventNote note;
     note.object = {"default", "p"};
     note.uid = model::Uid{"uid-p"};
     note.reason = "Scheduled";
     note.note = text;
     sender.send(note, now, out);
   }
-  kapi::Call sent(const char* text = "to node-a") {
+  Call sent(const char* text = "to node-a") {
     send(text);
     const auto calls = taken();
     EXPECT_EQ(calls.size(), 1U);
-    return calls.empty() ? kapi::Call{} : calls.at(0);
+    return calls.empty() ? Call{} : calls.at(0);
   }
-  bool answer(const kapi::Call& call, Fate fate, int http, Duration retry_after = {}) {
-    kapi::Outcome o;
+  bool answer(const Call& call, Fate fate, int http, Duration retry_after = {}) {
+    Outcome o;
     o.token = call.token;
     o.fate = fate;
     o.http = http;
@@ -38,23 +37,23 @@ class EventSenderTest : public ::testing::Test {
     o.retry_after = retry_after;
     return sender.handle(o, now.mono);
   }
-  std::vector<kapi::Call> after(Duration by) {
+  std::vector<Call> after(Duration by) {
     now.mono += by;
     sender.tick(now.mono, out);
     return taken();
   }
 
-  kapi::EventRecorder recorder{"gpu-scheduler", "gpu-scheduler-0", Rng{1}};
+  EventRecorder recorder{"gpu-scheduler", "gpu-scheduler-0", Rng{1}};
   EventSender sender{recorder};
-  kapi::Effects out;
+  Effects out;
   Now now{Mono{1h}, Wall{1'750'000'000s}};
 };
 
 TEST_F(EventSenderTest, AnEventIsOneCreateOfOurs) {
   const auto call = sent();
-  EXPECT_EQ(call.verb, kapi::Verb::Create);
+  EXPECT_EQ(call.verb, Verb::Create);
   EXPECT_TRUE(call.guarded);
-  EXPECT_EQ(kapi::tokenOwner(call.token), EventSender::kOwner);
+  EXPECT_EQ(tokenOwner(call.token), EventSender::kOwner);
   EXPECT_EQ(call.body["note"].str(), "to node-a");
 }
 
@@ -116,22 +115,22 @@ TEST_F(EventSenderTest, ARepeatThatComesTooSoonIsNotSent) {
   send("to node-a");
   EXPECT_TRUE(taken().empty());
   now.mono += 10s;
-  EXPECT_EQ(sent().verb, kapi::Verb::MergePatch);
+  EXPECT_EQ(sent().verb, Verb::MergePatch);
 }
 
 TEST_F(EventSenderTest, AnEventThatTheServerHasNoMoreIsMadeAgain) {
   answer(sent(), Fate::Applied, 201);
   now.mono += 10s;
   const auto again = sent();
-  ASSERT_EQ(again.verb, kapi::Verb::MergePatch);
+  ASSERT_EQ(again.verb, Verb::MergePatch);
   answer(again, Fate::Refused, 404);
   now.mono += 10s;
-  EXPECT_EQ(sent().verb, kapi::Verb::Create);
+  EXPECT_EQ(sent().verb, Verb::Create);
 }
 
 TEST_F(EventSenderTest, OnlyItsOwnAnswersAreTakenAndOnce) {
   const auto call = sent();
-  EXPECT_FALSE(answer(kapi::Call{}, Fate::Unknown, 0));
+  EXPECT_FALSE(answer(Call{}, Fate::Unknown, 0));
   EXPECT_TRUE(answer(call, Fate::Unknown, 0));
   EXPECT_FALSE(answer(call, Fate::Unknown, 0));
   EXPECT_EQ(after(1min).size(), 1U);
@@ -147,4 +146,4 @@ TEST_F(EventSenderTest, AfterALossOfLeadershipNothingIsSentAgain) {
 }
 
 }  // namespace
-}  // namespace gs::scheduler
+}  // namespace gs::kapi

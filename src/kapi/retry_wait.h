@@ -6,7 +6,7 @@
 
 #include "base/clock.h"
 
-namespace gs::scheduler {
+namespace gs::kapi {
 
 /// `failures` in a row so far, at least 1.
 [[nodiscard]] inline Duration retryWait(int failures, Duration asked_for) {
@@ -15,4 +15,4 @@ namespace gs::scheduler {
   return std::max(std::min(kLongest, kFirst * (1 << std::clamp(failures - 1, 0, 10))), asked_for);
 }
 
-}  // namespace gs::scheduler
+}  // namespace gs::kapi

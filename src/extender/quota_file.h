@@ -1,0 +1,25 @@
+// The file of --config: where the quotas are, and which node labels they mean. JSON, the ancestor's keys, in any case:
+//
+//   {"QuotaConfigMapName": "gpuquota", "QuotaConfigMapNamespace": "kube-system",       these are the defaults
+//    "GPUModelLabel": "gaia.tencent.com/gpu-model", "GPUPoolLabel": "gaia.tencent.com/gpu-pool",      both are needed
+//    "gpu_quota": {...}}      ours: the quotas themselves (kapi/quota.h), for where the ConfigMap may not be read
+//
+// Other keys are ignored (SkipBindTime: nothing waits for binds here).
+#pragma once
+
+#include <string_view>
+
+#include "base/result.h"
+#include "model/quota.h"
+
+namespace gs::extender {
+
+struct QuotaFile {
+  model::ObjectKey map{"kube-system", "gpuquota"};
+  model::QuotaLabels labels;
+  model::Quotas quotas;
+};
+
+[[nodiscard]] Result<QuotaFile> readQuotaFile(std::string_view text);
+
+}  // namespace gs::extender

@@ -1,0 +1,48 @@
+#include "process/flags.h"
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <utility>
+
+#include "base/duration.h"
+#include "process/process.h"
+
+namespace gs::process {
+
+void addDuration(CLI::App& app, const char* name, Duration& into, const char* help) {
+  app.add_option_function<std::string>(
+      name,
+      [&into, name](const std::string& text) {
+        const auto read = parseDuration(text);
+        if (!read) { throw CLI::ValidationError(name, read.error().message); }
+        into = *read;
+      },
+      help);
+}
+
+void addElection(CLI::App& app, ElectionFlags& f) {
+  app.add_option("--identity", f.config.identity,
+                 "Name in the leader lease; default: host name and a random part");
+  app.add_flag("--leader-elect,!--no-leader-elect", f.elect, "Decide only while holding the leader lease");
+  addDuration(app, "--leader-elect-lease-duration", f.config.lease_duration,
+              "How long others wait for a silent leader (5s)");
+  addDuration(app, "--leader-elect-renew-deadline", f.config.renew_deadline,
+              "A leader that could not renew for so long stops writing (3s)");
+  addDuration(app, "--leader-elect-retry-period", f.config.retry_period,
+              "Between two tries to take or renew the lease (500ms)");
+}
+
+Result<std::optional<kapi::Election::Config>> electionOf(ElectionFlags f, model::ObjectKey lease) {
+  const bool ordered =
+      f.config.retry_period < f.config.renew_deadline && f.config.renew_deadline < f.config.lease_duration;
+  if (!ordered) {
+    return fail(Code::Invalid,
+                "--leader-elect-retry-period < --leader-elect-renew-deadline < --leader-elect-lease-duration "
+                "must hold");
+  }
+  f.config.lease = std::move(lease);
+  if (f.config.identity.empty()) { f.config.identity = hostName() + "_" + randomSeed().uuid(); }
+  return f.elect ? std::optional{f.config} : std::nullopt;
+}
+
+}  // namespace gs::process

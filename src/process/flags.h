@@ -1,0 +1,28 @@
+// Flags that several programs have. The App and what is read into must outlive the parsing.
+#pragma once
+
+#include <optional>
+
+#include "base/clock.h"
+#include "base/result.h"
+#include "kapi/election.h"
+
+namespace CLI {
+class App;
+}
+
+namespace gs::process {
+
+/// A length of time as Go writes it.
+void addDuration(CLI::App& app, const char* name, Duration& into, const char* help);
+
+struct ElectionFlags {
+  bool elect = true;
+  kapi::Election::Config config;
+};
+void addElection(CLI::App& app, ElectionFlags& flags);
+/// The election as the flags want it; nullopt: none. Error Invalid: they contradict each other.
+[[nodiscard]] Result<std::optional<kapi::Election::Config>> electionOf(ElectionFlags flags,
+                                                                       model::ObjectKey lease);
+
+}  // namespace gs::process

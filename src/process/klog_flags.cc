@@ -1,0 +1,54 @@
+#include "process/klog_flags.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "base/log.h"
+
+namespace gs::process {
+namespace {
+
+constexpr int kDebugFrom = 4;
+constexpr const char* kToStderr = "--logtostderr";  // what happens anyway
+constexpr const char* kWithoutMeaning[] = {
+    kToStderr,     "--alsologtostderr",   "--log-backtrace-at",    "--log-dir",
+    "--log-file",  "--log-file-max-size", "--log-flush-frequency", "--stderrthreshold",
+    "--vmodule",   "--skip-headers",      "--skip-log-headers",    "--add-dir-header",
+    "--one-output"};
+
+}  // namespace
+
+std::vector<std::string> asPflag(const std::vector<std::string>& arguments) {
+  std::vector<std::string> out;
+  bool flags = true;  // none after "--"
+  for (std::string arg : arguments) {
+    flags = flags && arg != "--";
+    if (flags && arg.starts_with("-v=")) { arg.insert(0, "-"); }
+    if (flags && arg.starts_with("--")) {
+      const auto end = arg.begin() + static_cast<std::ptrdiff_t>(std::min(arg.find('='), arg.size()));
+      std::replace(arg.begin(), end, '_', '-');
+    }
+    out.push_back(std::move(arg));
+  }
+  return out;
+}
+
+void addKlog(CLI::App& app, KlogFlags& f) {
+  app.add_option("-v,--v", f.verbosity, "Verbosity: from 4 on debug lines are written")->envname("LOG_LEVEL");
+  for (const char* name : kWithoutMeaning) {
+    // Those that are true or false may stand without a value.
+    app.add_option_function<std::string>(
+           name, [&f, name](const std::string&) { f.without_meaning.emplace_back(name); },
+           "Accepted, without meaning: lines go to stderr")
+        ->expected(0, 1);
+  }
+}
+
+void useKlog(const KlogFlags& f) {
+  if (f.verbosity >= kDebugFrom) { log::setLevel(log::Level::Debug); }
+  for (const std::string& name : f.without_meaning) {
+    if (name != kToStderr) { log::warn("a flag without meaning: lines go to stderr", {{"flag", name}}); }
+  }
+}
+
+}  // namespace gs::process

@@ -1,0 +1,36 @@
+// What a program of ours does with its own process: signals, seeds, memory, descriptors.
+#pragma once
+
+#include <signal.h>
+
+#include <cstddef>
+#include <string>
+
+#include "base/random.h"
+
+namespace gs::process {
+
+[[nodiscard]] std::string hostName();  // "unknown" when it has none
+[[nodiscard]] Rng randomSeed();
+
+/// A page of a list is decoded on any of some forty threads, once. By itself glibc would keep an arena for each of them, as
+/// large as the largest page was: half of the process at 12,000 pods. Before any thread.
+void keepMemorySmall();
+
+/// Takes as many descriptors as this process may have; how many that is.
+std::size_t openAllDescriptors();
+
+/// SIGTERM and SIGINT, to be waited for. Made before any thread: they all inherit that these are blocked.
+class StopSignals {
+ public:
+  StopSignals();
+  /// Waits for one. What still runs five seconds later ends by SIGALRM.
+  void wait() const;
+  /// Another one came.
+  [[nodiscard]] bool again() const;
+
+ private:
+  sigset_t set_{};
+};
+
+}  // namespace gs::process

@@ -1,0 +1,49 @@
+#include "serve/forwarder.h"
+
+#include <fmt/format.h>
+
+#include <memory>
+#include <utility>
+
+#include "net/http_client.h"
+
+namespace gs::serve {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* kForwarded = "X-Gpu-Admission-Forwarded";
+constexpr Duration kForwardFor = 5s;  // as long as kube-scheduler waits
+constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+
+}  // namespace
+
+bool Forwarder::wasForwarded(const net::Request& request) {
+  return net::findHeader(request.headers, kForwarded) != nullptr;
+}
+
+net::Response Forwarder::forward(const std::string& leader, net::Request request) const {
+  thread_local std::pair<const Forwarder*, std::unique_ptr<net::HttpClient>> kept;
+  if (kept.first != this) {
+    kept = {this, std::make_unique<net::HttpClient>(net::HttpClient::Options{tls_})};
+  }
+  net::ClientRequest out;
+  out.method = request.method;
+  out.url = leader + request.target;
+  out.headers = {{"Content-Type", "application/json"}, {kForwarded, "true"}};
+  out.body = std::move(request.body);
+  out.timeout = kForwardFor;
+  out.max_body = kMostBytes;
+  net::Answer answer = kept.second->send(out);
+  if (answer.status == 0) {
+    return net::textResponse(503,
+                             fmt::format("the leader {} cannot be reached: {}\n", leader, answer.message));
+  }
+  net::Response response{answer.status, {}, std::move(answer.body)};
+  if (const auto* type = net::findHeader(answer.headers, "Content-Type")) {
+    response.headers.emplace_back("Content-Type", *type);
+  }
+  return response;
+}
+
+}  // namespace gs::serve

@@ -1,0 +1,25 @@
+// Sends a request on to the replica that leads, and its answer back. One connection a thread; a request that was sent on
+// once is not sent on again, so two replicas that each take the other for the leader do no harm. Any thread.
+#pragma once
+
+#include <string>
+
+#include "net/http_types.h"
+#include "net/tls.h"
+
+namespace gs::serve {
+
+class Forwarder {
+ public:
+  /// `tls` for leaders that are named by https.
+  explicit Forwarder(net::ClientTls tls) : tls_{std::move(tls)} {}
+
+  /// `leader`: "http://10.0.0.7:3456". Answers 503 when it cannot be reached.
+  [[nodiscard]] net::Response forward(const std::string& leader, net::Request request) const;
+  [[nodiscard]] static bool wasForwarded(const net::Request& request);
+
+ private:
+  net::ClientTls tls_;
+};
+
+}  // namespace gs::serve

@@ -1,0 +1,50 @@
+#include "serve/health_page.h"
+
+#include <fmt/format.h>
+
+namespace gs::serve {
+namespace {
+
+net::Response noAnswer() { return net::textResponse(500, "the owner thread does not answer\n"); }
+
+}  // namespace
+
+net::Response HealthPage::health() const {
+  const auto failure = wiring_.failure();
+  if (!failure) { return noAnswer(); }
+  return failure->empty() ? net::textResponse(200, "ok\n") : net::textResponse(500, *failure + "\n");
+}
+
+net::Response HealthPage::ready(bool verbose) const {
+  const bool unauthorized = wiring_.unauthorized();
+  const k8s::ElectionThread::View election = wiring_.election();
+  auto text = wiring_.readiness();
+  if (!text) { return noAnswer(); }
+  const bool elects = election.trouble.empty() || election.alone;
+  const bool ok = text->front() == '1' && !unauthorized && elects;
+  *text += fmt::format(
+      "token: {}\n",
+      unauthorized ? "the API server answers 401 Unauthorized; give this process a valid token" : "ok");
+  if (!election.trouble.empty()) {
+    *text += fmt::format("leader-election: {}{}\n", election.alone ? "ok, alone: " : "", election.trouble);
+  }
+  return net::textResponse(ok ? 200 : 503, ok && !verbose ? "ok\n" : text->substr(1));
+}
+
+net::Response HealthPage::metrics() const {
+  const auto state = wiring_.state();
+  if (!state) { return noAnswer(); }
+  return {200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, wiring_.metrics() + *state};
+}
+
+net::Response HealthPage::answer(const net::Request& request) const {
+  if (request.method != "GET" && request.method != "HEAD") {
+    return net::textResponse(405, "only GET is served here\n");
+  }
+  if (request.path() == "/healthz" || request.path() == "/livez") { return health(); }
+  if (request.path() == "/readyz") { return ready(request.target.find("verbose") != std::string::npos); }
+  if (request.path() == "/metrics") { return metrics(); }
+  return net::textResponse(404, "not found; try /healthz, /readyz?verbose or /metrics\n");
+}
+
+}  // namespace gs::serve

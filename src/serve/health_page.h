@@ -1,0 +1,40 @@
+// /healthz, /readyz and /metrics of a process with one machine: a Handler over questions to the machine's thread.
+//   /healthz  200 while the owner thread answers in time and has not failed for good; else 500
+//   /readyz   200 when the machine is ready, the token is valid, and the leader lease can be read and written or is done
+//             without; `?verbose` or a failure lists each check
+//   /metrics  Prometheus text; the machine's state is counted when asked for
+// Thread-safe as far as what it is wired to is.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+
+#include "k8s/election_thread.h"
+#include "net/http_types.h"
+
+namespace gs::serve {
+
+class HealthPage {
+ public:
+  /// Of the machine's thread; nullopt: it did not answer in time.
+  using Ask = std::function<std::optional<std::string>()>;
+  struct Wiring {
+    Ask failure;    // "" none
+    Ask readiness;  // '1' when it is ready, else '0', then a line for each check
+    Ask state;      // metrics
+    std::function<bool()> unauthorized;
+    std::function<std::string()> metrics;  // that were counted
+    std::function<k8s::ElectionThread::View()> election;
+  };
+  explicit HealthPage(Wiring wiring) : wiring_{std::move(wiring)} {}
+  [[nodiscard]] net::Response answer(const net::Request& request) const;
+
+ private:
+  [[nodiscard]] net::Response ready(bool verbose) const;
+  [[nodiscard]] net::Response health() const;
+  [[nodiscard]] net::Response metrics() const;
+  Wiring wiring_;
+};
+
+}  // namespace gs::serve
