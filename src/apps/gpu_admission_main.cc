@@ -121,9 +121,7 @@ Result<extender::Config> machineConfig(const Flags& f) {
     return fail(Code::Invalid,
                 fmt::format("invalid GPUFilter config in file {}: {}", f.config, file.error().message));
   }
-  config.quota_map = file->map;
-  config.labels = file->labels;
-  config.quotas_if_forbidden = file->quotas;
+  config.quota = *file;
   return config;
 }
 

@@ -5,6 +5,7 @@
 #include "base/planted.h"
 #include "model/annotations.h"
 #include "sched/doors/door.h"
+#include "sched/quota.h"
 #include "sched/shares.h"
 
 namespace gs::engine {
@@ -419,6 +420,17 @@ void Engine::unblockDevices() {
   for (const auto& [node, gpu] : std::exchange(blocked_, {})) {
     ledger_.release(node, gpu, kNobody, Source::Lease);
   }
+}
+
+void Engine::configureQuota(QuotaConfig config) {
+  ledger_.setModelLabel(config.labels.model);
+  quota_.configure(std::move(config));
+}
+
+std::optional<sched::QuotaBound> Engine::quotaBound(const std::string& ns, std::int64_t milli) const {
+  const model::Quotas* quotas = quota_.quotas();
+  return quotas != nullptr ? sched::quotaBound(*quotas, quota_.config().labels, ledger_, ns, milli)
+                           : std::nullopt;
 }
 
 void Engine::apply(const kapi::Change& change, Mono now) {

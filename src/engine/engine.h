@@ -86,8 +86,11 @@ class Engine {
   [[nodiscard]] std::set<model::Uid> takeTouchedShares() { return std::exchange(touched_shares_, {}); }
 
   /// The quotas of GPUs that bind pods of every door.
+  void configureQuota(QuotaConfig config);
   [[nodiscard]] QuotaTable& quota() { return quota_; }
   [[nodiscard]] const QuotaTable& quota() const { return quota_; }
+  /// That of a pod of this namespace which counts so much; nullopt: none. What the pod itself holds must not be in the ledger.
+  [[nodiscard]] std::optional<sched::QuotaBound> quotaBound(const std::string& ns, std::int64_t milli) const;
 
  private:
   struct Hold {

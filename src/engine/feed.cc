@@ -30,6 +30,13 @@ std::string absence(const kapi::Reflector& reflector) {
 
 }  // namespace
 
+Feed::Source Feed::quotaSource(const QuotaConfig& config) {
+  return {.kind = Kind::ConfigMap,
+          .ns = config.map.ns,
+          .selectors = {"", "metadata.name=" + config.map.name},
+          .optional = true};
+}
+
 Feed::Feed(Engine& engine, const std::vector<Source>& sources, Rng& rng) : engine_{engine} {
   for (const Source& source : sources) {
     reflectors_[static_cast<std::size_t>(source.kind)] = makeReflector(source, rng);

@@ -25,6 +25,9 @@ class Feed {
     kapi::Selectors selectors{};
     bool optional = false;
   };
+  /// The ConfigMap of quotas, which we may do without.
+  static Source quotaSource(const QuotaConfig& config);
+
   Feed(Engine& engine, const std::vector<Source>& sources, Rng& rng);
 
   void start(Now now, kapi::Effects& out);

@@ -1,5 +1,7 @@
 #include "engine/quota_table.h"
 
+#include <fmt/format.h>
+
 namespace gs::engine {
 
 void QuotaTable::use(const model::Quotas& quotas) {
@@ -19,7 +21,36 @@ void QuotaTable::apply(const kapi::Change& change) {
 void QuotaTable::listed(bool forbidden) {
   forbidden_ = forbidden;
   if (there_) { return; }  // what was read last counts
-  use(forbidden ? fallback_ : model::Quotas{});
+  use(forbidden ? config_.if_forbidden : model::Quotas{});
+}
+
+std::string QuotaTable::state() const {
+  if (!config_.on()) { return "off"; }
+  if (unusable_ != nullptr) {
+    return fmt::format(
+        "ConfigMap {}: {}; {}", config_.map.text(), unusable_->malformed,
+        quotas_ ? "the quotas that were read before count" : "no pod gets a GPU until this is mended");
+  }
+  if (forbidden_ && !there_) {
+    return fmt::format("{}: ConfigMap {} may not be read",
+                       config_.if_forbidden.empty() ? "off" : "those of the configuration file",
+                       config_.map.text());
+  }
+  return quotas_ ? "ok" : "not read yet";
+}
+
+std::optional<kapi::EventNote> QuotaTable::takeWarning() {
+  if (unusable_ == nullptr || std::exchange(warned_, unusable_->revision) == unusable_->revision) {
+    return std::nullopt;
+  }
+  return kapi::EventNote{.kind = model::Kind::ConfigMap,
+                         .object = unusable_->key,
+                         .uid = unusable_->uid,
+                         .revision = unusable_->revision,
+                         .warning = true,
+                         .reason = "InvalidQuota",
+                         .action = "ReadingQuota",
+                         .note = state()};
 }
 
 }  // namespace gs::engine

@@ -70,10 +70,10 @@ TEST(QuotaTable, OneThatNeverCouldBeReadIsNotKnown) {
 
 TEST(QuotaTable, WhereItIsForbiddenTheFallbackCounts) {
   QuotaTable t;
-  t.setFallback(kSome);
+  t.configure({{"kube-system", "gpuquota"}, {}, kSome});
   t.listed(true);
   EXPECT_EQ(*t.quotas(), kSome);
-  EXPECT_TRUE(t.forbidden());
+  EXPECT_EQ(t.state(), "those of the configuration file: ConfigMap kube-system/gpuquota may not be read");
   t.apply(put(kOther));  // our role was given the right to it
   t.listed(false);
   EXPECT_EQ(*t.quotas(), kOther);
@@ -83,10 +83,30 @@ TEST(QuotaTable, WhereItIsForbiddenTheFallbackCounts) {
 
 TEST(QuotaTable, AFallbackIsNotKeptWhereThereIsNoConfigMap) {
   QuotaTable t;
-  t.setFallback(kSome);
+  t.configure({{"kube-system", "gpuquota"}, {}, kSome});
   t.listed(true);
   t.listed(false);
   EXPECT_TRUE(t.quotas()->empty());
+}
+
+TEST(QuotaTable, WarnsOnceForEachVersionThatCannotBeRead) {
+  QuotaTable t;
+  t.configure({{"kube-system", "gpuquota"}, {}, {}});
+  EXPECT_EQ(t.state(), "not read yet");
+  EXPECT_TRUE(t.awaited());
+  EXPECT_FALSE(t.takeWarning());
+  t.apply(put(std::nullopt, 5));
+  const auto warning = t.takeWarning();
+  ASSERT_TRUE(warning);
+  EXPECT_EQ(warning->note, "ConfigMap kube-system/gpuquota: bad; no pod gets a GPU until this is mended");
+  EXPECT_EQ(warning->object, (model::ObjectKey{"kube-system", "gpuquota"}));
+  EXPECT_FALSE(t.takeWarning());
+  t.apply(put(std::nullopt, 6));
+  EXPECT_TRUE(t.takeWarning());
+  t.apply(put(kSome, 7));
+  EXPECT_EQ(t.state(), "ok");
+  EXPECT_FALSE(t.takeWarning());
+  EXPECT_FALSE(t.awaited());
 }
 
 }  // namespace

@@ -11,12 +11,7 @@ constexpr const char* kController = "gpu-admission";
 
 std::vector<engine::Feed::Source> watched(const Config& config) {
   std::vector<engine::Feed::Source> sources{{.kind = model::Kind::Pod}, {.kind = model::Kind::Node}};
-  if (config.hasQuota()) {
-    sources.push_back({.kind = model::Kind::ConfigMap,
-                       .ns = config.quota_map.ns,
-                       .selectors = {"", "metadata.name=" + config.quota_map.name},
-                       .optional = true});
-  }
+  if (config.quota.on()) { sources.push_back(engine::Feed::quotaSource(config.quota)); }
   return sources;
 }
 
@@ -29,7 +24,7 @@ Alone::Alone(Config config, Rng rng)
       events_{recorder_},
       catch_up_{kCatchUpOwner, {model::Kind::Pod, model::Kind::Node}},
       extender_{engine_, std::move(config), Rng{rng_.next()}} {
-  engine_.quota().setFallback(extender_.config().quotas_if_forbidden);
+  engine_.configureQuota(extender_.config().quota);
 }
 
 void Alone::log(kapi::Level level, std::string message) {
@@ -122,35 +117,11 @@ void Alone::settle() {
 /// What users are to know.
 void Alone::report() {
   for (const auto& note : extender_.takeNotes()) { events_.send(note, now_, out_); }
-  const auto& bad = engine_.quota().unusable();
-  if (!extender_.leading() || bad == nullptr || bad->revision == told_quota_) { return; }
-  told_quota_ = bad->revision;
-  std::string text = fmt::format("{}. {}", bad->malformed, quotaState());
-  log(kapi::Level::Warn, fmt::format("ConfigMap {}: {}", bad->key.text(), text));
-  events_.send({.kind = model::Kind::ConfigMap,
-                .object = bad->key,
-                .uid = bad->uid,
-                .revision = bad->revision,
-                .warning = true,
-                .reason = "InvalidQuota",
-                .action = "ReadingQuota",
-                .note = std::move(text)},
-               now_, out_);
-}
-
-std::string Alone::quotaState() const {
-  const engine::QuotaTable& quota = engine_.quota();
-  if (!extender_.config().hasQuota()) { return "off"; }
-  if (quota.unusable() != nullptr) {
-    return quota.quotas() != nullptr ? "The quotas that were read before count"
-                                     : "No pod gets a GPU before this is mended";
+  if (!extender_.leading()) { return; }
+  if (const auto warning = engine_.quota().takeWarning()) {
+    log(kapi::Level::Warn, warning->note);
+    events_.send(*warning, now_, out_);
   }
-  if (quota.forbidden()) {
-    return extender_.config().quotas_if_forbidden.empty()
-               ? "off: the ConfigMap may not be read"
-               : "those of the configuration file: the ConfigMap may not be read";
-  }
-  return quota.quotas() != nullptr ? "ok" : "not read yet";
 }
 
 Alone::Readiness Alone::readiness() const {
@@ -158,9 +129,7 @@ Alone::Readiness Alone::readiness() const {
   r.leading = extender_.leading();
   r.ready = feed_.check(r.checks);
   r.checks.emplace_back("role", !leads_ ? "standby" : extender_.leading() ? "leader" : "leader, catching up");
-  const auto& bad = engine_.quota().unusable();
-  r.checks.emplace_back("quota",
-                        bad != nullptr ? fmt::format("{}. {}", bad->malformed, quotaState()) : quotaState());
+  r.checks.emplace_back("quota", engine_.quota().state());
   if (leads_ && !catch_up_.trouble().empty()) { r.checks.emplace_back("catching-up", catch_up_.trouble()); }
   return r;
 }

@@ -47,7 +47,6 @@ class Alone {
   void settle();
   void log(kapi::Level level, std::string message);
   void report();
-  [[nodiscard]] std::string quotaState() const;
 
   engine::Engine engine_;
   Rng rng_;
@@ -59,7 +58,6 @@ class Alone {
   bool leads_ = false;  // we hold the leader lease
   bool taking_ = true;
   std::uint64_t term_ = 0;
-  model::Revision told_quota_ = 0;  // of the ConfigMap that users were told cannot be read
   Now now_{};
   kapi::Effects out_;
 };

@@ -8,7 +8,6 @@
 
 #include "kapi/write.h"
 #include "sched/doors/door.h"
-#include "sched/quota.h"
 #include "sched/what_if.h"
 
 namespace gs::extender {
@@ -63,7 +62,6 @@ const sched::NodeStanding* standingAt(const Answer& a, const Candidates& c, std:
 
 Extender::Extender(engine::Engine& engine, Config config, Rng rng)
     : engine_{engine}, config_{std::move(config)}, rng_{rng}, board_{engine.ledger()} {
-  engine_.ledger().setModelLabel(config_.labels.model);
   engine_.noteShares();
 }
 
@@ -161,10 +159,7 @@ sched::DoorResult Extender::readDoor(const model::Pod& pod) const {
   auto door = sched::vcudaDoor(pod, config_.strict);
   if (auto* request = std::get_if<sched::PodRequest>(&door)) {
     request->only_certain = !config_.strict;
-    if (const model::Quotas* quotas = engine_.quota().quotas()) {
-      request->quota =
-          sched::quotaTerms(*quotas, config_.labels, engine_.ledger(), pod.key.ns, sched::vcudaMilli(pod));
-    }
+    request->quota = engine_.quotaBound(pod.key.ns, sched::vcudaMilli(pod));
   }
   return door;
 }
@@ -181,9 +176,7 @@ bool Extender::isAnswered(const Waiting& w, const model::Pod& pod) {
     answer(w.ticket, Kind::Untouched);
     return true;
   }
-  if (config_.hasQuota() && engine_.quota().quotas() == nullptr) {
-    return fail("GPU quota has not been synced, please retry later");
-  }
+  if (engine_.quota().awaited()) { return fail("GPU quota has not been synced, please retry later"); }
   if (engine_.cache().knownGone(pod.uid) || pod.deleting || pod.finished()) {
     return fail(fmt::format("{} has ended or is being deleted", nameOf(pod)));
   }

@@ -19,12 +19,11 @@ Status readText(std::string_view key, const json::View& value, std::string& into
 
 }  // namespace
 
-Result<QuotaFile> readQuotaFile(std::string_view text) {
+Result<engine::QuotaConfig> readQuotaFile(std::string_view text) {
   const auto read = json::Document::read(text);
   if (!read) { return tl::unexpected(read.error()); }
   if (!read->root().isObject()) { return fail(Code::Invalid, "it is not a JSON object"); }
-  QuotaFile file;
-  file.labels = {"", ""};
+  engine::QuotaConfig file{{"kube-system", "gpuquota"}, {"", ""}, {}};
   for (const auto& [key, value] : read->root().members()) {
     Status known;
     if (equalInAnyCase(key, "QuotaConfigMapName")) { known = readText(key, value, file.map.name); }
@@ -34,7 +33,7 @@ Result<QuotaFile> readQuotaFile(std::string_view text) {
     if (equalInAnyCase(key, kapi::kQuotaKey)) {
       auto quotas = kapi::readQuotas(value);
       if (!quotas) { return tl::unexpected(quotas.error()); }
-      file.quotas = *std::move(quotas);
+      file.if_forbidden = *std::move(quotas);
     }
     if (!known) { return tl::unexpected(known.error()); }
   }

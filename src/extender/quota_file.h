@@ -10,16 +10,10 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "model/quota.h"
+#include "engine/quota_table.h"
 
 namespace gs::extender {
 
-struct QuotaFile {
-  model::ObjectKey map{"kube-system", "gpuquota"};
-  model::QuotaLabels labels;
-  model::Quotas quotas;
-};
-
-[[nodiscard]] Result<QuotaFile> readQuotaFile(std::string_view text);
+[[nodiscard]] Result<engine::QuotaConfig> readQuotaFile(std::string_view text);
 
 }  // namespace gs::extender

@@ -11,7 +11,7 @@ TEST(QuotaFile, TheAncestorsOwn) {
   ASSERT_TRUE(file) << file.error().message;
   EXPECT_EQ(file->map, (model::ObjectKey{"kube-system", "gpuquota"}));
   EXPECT_EQ(file->labels, model::QuotaLabels{});
-  EXPECT_TRUE(file->quotas.empty());
+  EXPECT_TRUE(file->if_forbidden.empty());
 }
 
 TEST(QuotaFile, NamesHaveDefaultsAndLabelsHaveNone) {
@@ -27,7 +27,7 @@ TEST(QuotaFile, MayHoldTheQuotasThemselves) {
   const auto file = readQuotaFile(
       R"({"GPUModelLabel":"m","GPUPoolLabel":"p","gpu_quota":{"ns":{"quota":{"V100":4},"pool":["a"]}}})");
   ASSERT_TRUE(file) << file.error().message;
-  EXPECT_EQ(file->quotas, (model::Quotas{{"ns", {{{"V100", 4}}, {"a"}}}}));
+  EXPECT_EQ(file->if_forbidden, (model::Quotas{{"ns", {{{"V100", 4}}, {"a"}}}}));
 }
 
 TEST(QuotaFile, WhatIsWrongIsSaid) {

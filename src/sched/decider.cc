@@ -26,6 +26,7 @@ std::size_t hashOf(const PodRequest& r) {
   for (const auto& [key, value] : r.node_selector) { h = mix(mix(h, key), value); }
   for (const auto& [key, value] : r.match_labels) { h = mix(mix(h, key), value); }
   for (const auto& t : r.tolerations) { h = mix(mix(h, t.key), t.value); }
+  if (r.quota) { h = mix(h, r.quota->ns); }
   for (const auto& t : r.kept_away_by) { h = mix(h, static_cast<std::size_t>(t)); }
   return r.devices ? mix(mix(h, static_cast<std::size_t>(r.devices->count)),
                          static_cast<std::size_t>(r.devices->policy))
@@ -101,9 +102,13 @@ struct Decider::Impl {
     for (auto& [id, c] : classes) {
       if (c.order && (oldest == nullptr || c.used < oldest->used)) { oldest = &c; }
     }
-    oldest->order.reset();
-    oldest->board.reset();
-    --orders;
+    forgetOrder(*oldest);
+  }
+
+  void forgetOrder(Class& c) {
+    orders -= c.order ? 1 : 0;
+    c.order.reset();
+    c.board.reset();
   }
 
   [[nodiscard]] std::size_t mostOrders() const {
@@ -238,7 +243,7 @@ void Decider::retire(ClassId id) {
   const auto [begin, end] = impl_->by_hash.equal_range(hashOf(request));
   impl_->by_hash.erase(std::find_if(begin, end, [&](const auto& entry) { return entry.second == id; }));
   if (request.devices) { impl_->memo.leave(*request.devices); }
-  impl_->orders -= it->second.order ? 1 : 0;
+  impl_->forgetOrder(it->second);
   impl_->classes.erase(it);
 }
 
@@ -250,6 +255,21 @@ void Decider::retireAllBut(const std::function<bool(ClassId)>& wanted) {
     if (!wanted(id)) { unwanted.push_back(id); }
   }
   for (const ClassId id : unwanted) { retire(id); }
+}
+
+bool Decider::followQuotas(const BoundOf& bound) {
+  bool changed = false;
+  for (auto& [id, c] : impl_->classes) {
+    if (!c.request.quota) { continue; }
+    const auto now = bound(c.request.quota->ns, c.request.quota->milli);
+    if (!now || now->terms == c.request.quota->terms) {
+      continue;
+    }  // without a quota: its pods get another class
+    c.request.quota->terms = now->terms;
+    impl_->forgetOrder(c);
+    changed = true;
+  }
+  return changed;
 }
 
 Refusal Decider::refusal(ClassId id) { return impl_->refusal(impl_->at(id)); }

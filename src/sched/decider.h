@@ -53,6 +53,11 @@ class Decider {
   [[nodiscard]] std::size_t classes() const;
   void retireAllBut(const std::function<bool(ClassId)>& wanted);
 
+  /// Quotas changed, or what is used of them: classes that are bound by one go by `bound(ns, milli)` from now on. True: some
+  /// class stands otherwise.
+  using BoundOf = std::function<std::optional<QuotaBound>(const std::string& ns, std::int64_t milli)>;
+  bool followQuotas(const BoundOf& bound);
+
   /// nullopt: fits nowhere now; refusal() says why.
   [[nodiscard]] std::optional<Placed> decide(ClassId id);
   /// Would decide() place it? Cheap when nothing changed.

@@ -5,6 +5,7 @@
 
 #include <tuple>
 
+#include "sched/quota.h"
 #include "sched/test_facts.h"
 
 namespace gs::sched {
@@ -46,6 +47,41 @@ TEST(Decider, TheFullerNodeThenTheName) {
   EXPECT_EQ(nodeFor(l, testClaim(5)), "a");
   for (int id = 0; id < 5; ++id) { l.hold(model::NodeName{"b"}, id, model::Uid{"p"}, Source::Lease, {}); }
   EXPECT_EQ(nodeFor(l, testClaim(1)), "b");
+}
+
+TEST(Decider, ClassesFollowWhatIsUsedOfTheirQuota) {
+  Ledger l;
+  l.setModelLabel("model");
+  testNode("a").gpus(4).label("model", "V100").addTo(l);
+  testNode("b").gpus(4).label("model", "P40").addTo(l);
+  const model::Quotas quotas{{"ml", {{{"V100", 2}}, {}}}};
+  const Decider::BoundOf bound = [&](const std::string& ns, std::int64_t milli) {
+    return quotaBound(quotas, {"model", "pool"}, l, ns, milli);
+  };
+  Decider d{l};
+  PodRequest one = testClaim(1);
+  one.quota = bound("ml", gpuMilli(one));
+  const ClassId id = d.classOf(one);
+  const auto place = [&](const char* uid) {
+    const auto placed = d.decide(id);
+    return placed ? l.reserve(placed->node, model::Uid{uid}, one, placed->ids, {"ml", gpuMilli(one)})
+                  : Reservation{};
+  };
+  EXPECT_FALSE(d.followQuotas(bound)) << "nothing is used";
+  Reservation first = place("p1");
+  EXPECT_FALSE(d.followQuotas(bound)) << "one more may be used";
+  const Reservation second = place("p2");
+  EXPECT_EQ(l.gpuUse("ml", "V100"), 2000);
+  EXPECT_TRUE(d.followQuotas(bound));
+  EXPECT_FALSE(d.decide(id)) << "node b is of a model that the quota does not name";
+  EXPECT_EQ(d.refusal(id).text, "0/2 nodes are available: 2 ExceedsGPUQuota.");
+  one.quota = bound("ml", gpuMilli(one));
+  EXPECT_EQ(d.classOf(one), id) << "what is used makes no other class";
+  PodRequest free = testClaim(1);
+  EXPECT_TRUE(d.decide(d.classOf(free))) << "another namespace has no quota";
+  first.release();
+  EXPECT_TRUE(d.followQuotas(bound));
+  EXPECT_EQ(d.decide(id)->node.text, "a");
 }
 
 TEST(Decider, TheBetterPlacementBeatsTheFullerNode) {

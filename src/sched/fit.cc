@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "sched/quota.h"
+
 namespace gs::sched {
 namespace {
 
@@ -72,6 +74,7 @@ std::optional<Misfit> refuseFacts(const NodeState& n, const PodRequest& r) {
   if (!understands(n.enforcer, r.door)) {
     return Misfit{Reason::ManagedByOther, enforcerName(n.enforcer), 0, 0};
   }
+  if (r.quota && !passesQuota(n.node, r.quota->terms)) { return Misfit{Reason::ExceedsQuota, "", 0, 0}; }
   return std::nullopt;
 }
 

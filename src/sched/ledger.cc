@@ -407,7 +407,7 @@ void Ledger::checkRoom(const NodeState& n, const model::Uid& uid, const PodReque
 }
 
 Reservation Ledger::setAside(const model::NodeName& node, const model::Uid& uid, const PodRequest& request,
-                             const std::vector<int>& ids) {
+                             const std::vector<int>& ids, const GpuCharge& charge) {
   const NodeIndex i = indexFor(node);
   GS_CHECK(!uses_[i].contains(UseKeyRef{uid, Source::Reservation}), "{}: {} is reserved there already",
            node.text, uid.text);
@@ -415,7 +415,7 @@ Reservation Ledger::setAside(const model::NodeName& node, const model::Uid& uid,
     hold(node, id, uid, Source::Reservation, Amount{request.devices && request.devices->shared, 0, 0});
   }
   const std::int64_t anonymous = ids.empty() ? request.resources.get(model::kNvidiaGpu) : 0;
-  usePod(node, uid, Source::Reservation, request.resources, anonymous);
+  usePod(node, uid, Source::Reservation, request.resources, anonymous, charge);
   Reservation r;
   r.ledger_ = this;
   r.node_ = node;
@@ -425,16 +425,16 @@ Reservation Ledger::setAside(const model::NodeName& node, const model::Uid& uid,
 }
 
 Reservation Ledger::reserve(const model::NodeName& node, const model::Uid& uid, const PodRequest& request,
-                            const std::vector<int>& ids) {
+                            const std::vector<int>& ids, const GpuCharge& charge) {
   const NodeState* n = find(node);
   GS_CHECK(n != nullptr && n->exists, "node {} is not there", node.text);
   checkRoom(*n, uid, request, ids);
-  return setAside(node, uid, request, ids);
+  return setAside(node, uid, request, ids, charge);
 }
 
 Reservation Ledger::adopt(const model::NodeName& node, const model::Uid& uid, const PodRequest& request,
-                          const std::vector<int>& ids) {
-  return setAside(node, uid, request, ids);
+                          const std::vector<int>& ids, const GpuCharge& charge) {
+  return setAside(node, uid, request, ids, charge);
 }
 
 }  // namespace gs::sched

@@ -100,15 +100,17 @@ class Ledger {
   [[nodiscard]] std::int64_t gpuUse(const std::string& ns, const std::string& model) const;
   using GpuUse = std::map<std::string, std::map<std::string, std::int64_t>>;  // namespace, model -> milli
   [[nodiscard]] const GpuUse& gpuUse() const { return gpu_use_; }
+  /// Another number whenever gpuUse() changes.
+  [[nodiscard]] std::uint64_t gpuUseVersion() const { return gpu_use_version_; }
 
   /// Sets aside what a decision chose. The decision was made on this state (no event in between): that
   /// devices, resources and pods suffice is CHECKed, and that this uid has no other reservation there.
   Reservation reserve(const model::NodeName& node, const model::Uid& uid, const PodRequest& request,
-                      const std::vector<int>& ids);
+                      const std::vector<int>& ids, const GpuCharge& charge = {});
   /// As reserve(), for a set of devices that an adopted reservation already holds by Source::Lease of the
   /// same uid (not CHECKed against other holders' facts).
   Reservation adopt(const model::NodeName& node, const model::Uid& uid, const PodRequest& request,
-                    const std::vector<int>& ids);
+                    const std::vector<int>& ids, const GpuCharge& charge = {});
 
   /// As reserve(), of shares; the pod is in flight until the reservation ends. Nothing is CHECKed: the decision may
   /// rest on a Node that somebody else knew first.
@@ -176,7 +178,7 @@ class Ledger {
   void checkRoom(const NodeState& n, const model::Uid& uid, const PodRequest& request,
                  const std::vector<int>& ids) const;
   Reservation setAside(const model::NodeName& node, const model::Uid& uid, const PodRequest& request,
-                       const std::vector<int>& ids);
+                       const std::vector<int>& ids, const GpuCharge& charge);
   void dumpNode(const NodeState& n, const Uses& uses, bool with_reservations, std::string& out) const;
 
   std::vector<std::unique_ptr<NodeState>> nodes_;
@@ -187,6 +189,7 @@ class Ledger {
   TopologyPool topologies_;
   std::string model_label_;
   GpuUse gpu_use_;  // without zeros
+  std::uint64_t gpu_use_version_ = 0;
   std::uint64_t version_ = 0;
   std::uint64_t changes_begin_ = 0;
   std::vector<NodeIndex> changes_;

@@ -19,6 +19,7 @@ const std::string& Ledger::modelOf(const NodeState& n) const {
 
 void Ledger::charge(const std::string& model, const GpuCharge& charge, int sign) {
   if (charge.milli == 0) { return; }
+  ++gpu_use_version_;
   const auto ns = gpu_use_.try_emplace(charge.ns).first;
   const auto used = ns->second.try_emplace(model).first;
   used->second += sign * charge.milli;

@@ -29,6 +29,16 @@ std::optional<QuotaTerms> quotaTerms(const model::Quotas& quotas, const model::Q
   return terms;
 }
 
+std::optional<QuotaBound> quotaBound(const model::Quotas& quotas, const model::QuotaLabels& labels,
+                                     const Ledger& ledger, const std::string& ns, std::int64_t milli) {
+  auto terms = quotaTerms(quotas, labels, ledger, ns, milli);
+  return terms ? std::optional{QuotaBound{ns, milli, *std::move(terms)}} : std::nullopt;
+}
+
+std::int64_t gpuMilli(const PodRequest& request) {
+  return request.devices ? std::min(request.devices->count, kMostGpus) * kWholeMilli : 0;
+}
+
 bool passesQuota(const model::Node& node, const QuotaTerms& terms) {
   return isOneOf(node, terms.model_label, terms.models) &&
          (terms.pools.empty() || isOneOf(node, terms.pool_label, terms.pools));

@@ -19,6 +19,11 @@ namespace gs::sched {
 [[nodiscard]] std::optional<QuotaTerms> quotaTerms(const model::Quotas& quotas,
                                                    const model::QuotaLabels& labels, const Ledger& ledger,
                                                    const std::string& ns, std::int64_t milli);
+[[nodiscard]] std::optional<QuotaBound> quotaBound(const model::Quotas& quotas,
+                                                   const model::QuotaLabels& labels, const Ledger& ledger,
+                                                   const std::string& ns, std::int64_t milli);
+/// What a pod of a door other than Vcuda counts: each device a whole one.
+[[nodiscard]] std::int64_t gpuMilli(const PodRequest& request);
 [[nodiscard]] bool passesQuota(const model::Node& node, const QuotaTerms& terms);
 
 }  // namespace gs::sched

@@ -58,6 +58,17 @@ struct QuotaTerms {
   friend bool operator==(const QuotaTerms&, const QuotaTerms&) = default;
 };
 
+/// The quota that binds a pod. Pods of one namespace that count equally are bound alike; `terms` follow what is used, so
+/// they are no part of what makes two requests equal (Decider::followQuotas keeps them).
+struct QuotaBound {
+  std::string ns;
+  std::int64_t milli = 0;  // that the pod counts
+  QuotaTerms terms;
+  friend bool operator==(const QuotaBound& a, const QuotaBound& b) {
+    return a.ns == b.ns && a.milli == b.milli;
+  }
+};
+
 struct PodRequest {
   Door door = Door::None;
   /// Claim: always. Plain: the count of nvidia.com/gpu; a node without a GpuNodeStatus then counts the
@@ -65,7 +76,7 @@ struct PodRequest {
   std::optional<DeviceRequest> devices;
   std::vector<ContainerShare> shares;  // Vcuda, by container
   bool only_certain = true;            // Vcuda: see sched/shares.h
-  std::optional<QuotaTerms> quota;     // Vcuda, and others when they ask for devices
+  std::optional<QuotaBound> quota;     // when the pod's namespace has one and the pod asks for GPUs
   model::Resources resources;
   std::map<std::string, std::string> node_selector;  // the pod's
   std::map<std::string, std::string> match_labels;   // the claim's selector

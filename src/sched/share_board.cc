@@ -3,6 +3,14 @@
 #include <algorithm>
 
 namespace gs::sched {
+namespace {
+
+/// As ==, and bound by the same terms.
+bool isSame(const PodRequest& a, const PodRequest& b) {
+  return a == b && (!a.quota || a.quota->terms == b.quota->terms);
+}
+
+}  // namespace
 
 NodeStanding standingOf(const NodeState& n, const PodRequest& r, const model::Uid& self) {
   const auto fit = fitShares(n, r, self);
@@ -40,8 +48,8 @@ void ShareBoard::catchUp(Board& board) {
 }
 
 std::shared_ptr<const Standings> ShareBoard::standings(const PodRequest& request) {
-  const auto at =
-      std::find_if(boards_.begin(), boards_.end(), [&](const Board& b) { return b.request == request; });
+  const auto at = std::find_if(boards_.begin(), boards_.end(),
+                               [&](const Board& b) { return isSame(b.request, request); });
   if (at != boards_.end()) {
     boards_.splice(boards_.begin(), boards_, at);
   } else {

@@ -204,7 +204,7 @@ Verdict<ShareChoice> fitShares(const NodeState& n, const PodRequest& r, const mo
   const auto refused = [](Reason reason, const char* detail = "") {
     return tl::unexpected(Misfit{reason, detail, 0, 0});
   };
-  if (r.quota && !passesQuota(n.node, *r.quota)) { return refused(Reason::ExceedsQuota); }
+  if (r.quota && !passesQuota(n.node, r.quota->terms)) { return refused(Reason::ExceedsQuota); }
   if (n.share_devices == 0) { return refused(Reason::NoGpu); }
   if (n.enforcer != Enforcer::GpuManager) {
     return refused(Reason::ManagedByOther, enforcerName(n.enforcer));

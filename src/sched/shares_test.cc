@@ -110,7 +110,7 @@ TEST_F(Shares, ANodeOfAnotherEnforcerIsRefused) {
 
 TEST_F(Shares, QuotaComesFirst) {
   PodRequest r = shareRequest({part(10, 1)});
-  r.quota = QuotaTerms{"model", {"M40"}, "pool", {}};
+  r.quota = QuotaBound{"ml", 0, {"model", {"M40"}, "pool", {}}};
   EXPECT_EQ(reasonOf(fitShares(node(), r)), Reason::ExceedsQuota);
   model::Node n = shareNode("n", 2);
   n.labels["model"] = "M40";

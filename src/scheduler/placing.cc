@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "model/annotations.h"
+#include "sched/quota.h"
 #include "scheduler/metrics.h"
 #include "scheduler/scheduler.h"
 
@@ -22,6 +23,11 @@ sched::DoorResult Scheduler::readDoor(const model::Pod& pod) const {
   if (auto* request = std::get_if<sched::PodRequest>(&door)) {
     if (request->devices) { request->devices->max_sharers = config_.max_sharers; }
     request->kept_away_by = engine_.keepAway().meaning(pod.key.ns, pod.labels);
+    const std::int64_t milli = sched::gpuMilli(*request);
+    if (milli > 0 && engine_.quota().awaited()) {
+      return sched::Blocked{"QuotaUnknown", "the GPU quotas are not known: " + engine_.quota().state()};
+    }
+    if (milli > 0) { request->quota = engine_.quotaBound(pod.key.ns, milli); }
   }
   return door;
 }
@@ -89,6 +95,29 @@ void Scheduler::unparkFitting() {
   }
 }
 
+/// Other quotas bind other pods, so everybody who waits is read anew; what is used of them moves whole classes.
+void Scheduler::followQuotas() {
+  if (!engine_.quota().config().on()) { return; }
+  if (const auto warning = engine_.quota().takeWarning()) {
+    log(kapi::Level::Warn, warning->note, {});
+    events_.send(*warning, now_, out_);
+  }
+  const std::uint64_t table = engine_.quota().version();
+  const std::uint64_t used = engine_.ledger().gpuUseVersion();
+  const bool other_table = std::exchange(quota_version_, table) != table;
+  const bool other_use = std::exchange(gpu_use_version_, used) != used;
+  if (other_table) {
+    for (const auto& [uid, pod] : engine_.cache().pods()) {
+      if (ours(*pod) && !pod->bound()) { review_.insert(uid); }
+    }
+  }
+  if (!other_table && !other_use) { return; }
+  const auto bound = [this](const std::string& ns, std::int64_t milli) {
+    return engine_.quotaBound(ns, milli);
+  };
+  if (engine_.decider().followQuotas(bound)) { unchecked_ = engine_.queue().parkedClasses().size(); }
+}
+
 /// Requests that no pod makes any more are forgotten, when there are many.
 void Scheduler::retireClasses() {
   if (engine_.decider().classes() <= kMaxClasses) { return; }
@@ -118,6 +147,7 @@ void Scheduler::decideOne(const sched::Queue::Item& item) {
       repairs_.contains(item.uid)) {
     return;
   }
+  followQuotas();
   const auto placed = engine_.decider().decide(item.pod_class);
   if (!placed) {
     queued_[item.uid] = item;
@@ -182,7 +212,8 @@ void Scheduler::grantTo(const model::Pod& pod, sched::ClassId pod_class, const s
   grant.ids = placed.ids;
   grant.shared = request.devices && request.devices->shared;
   grant.fence = fenceOf(pod);
-  grant.hold = engine_.ledger().reserve(placed.node, pod.uid, request, placed.ids);
+  grant.hold = engine_.ledger().reserve(placed.node, pod.uid, request, placed.ids,
+                                        {pod.key.ns, sched::gpuMilli(request)});
   reporter_.silent(pod.uid, false);
   Grant& kept = grants_.emplace(pod.uid, std::move(grant)).first->second;
   if (kept.ids.empty()) {

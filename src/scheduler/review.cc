@@ -6,6 +6,7 @@
 #include "kapi/retry_wait.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
+#include "sched/quota.h"
 #include "scheduler/metrics.h"
 #include "scheduler/scheduler.h"
 
@@ -287,7 +288,8 @@ bool Scheduler::adopt(const model::Pod& pod) {
   grant.shared = shared;
   grant.fence = fenceOf(pod);
   grant.adopted = true;
-  grant.hold = engine_.ledger().adopt(devices->node, pod.uid, *request, devices->ids);
+  grant.hold = engine_.ledger().adopt(devices->node, pod.uid, *request, devices->ids,
+                                      {pod.key.ns, sched::gpuMilli(*request)});
   dequeue(pod.uid);
   count(kAdoptions);
   log(kapi::Level::Info, "adopted leases of an earlier leader",

@@ -22,13 +22,15 @@ constexpr Duration kBoundUnseen = std::chrono::seconds{10};
 constexpr int kSweepStep = 1000;  // pods reviewed per event
 
 std::vector<engine::Feed::Source> watched(const Config& config) {
-  return {{.kind = Kind::Pod},
-          {.kind = Kind::Node},
-          {.kind = Kind::GpuClaim},
-          {.kind = Kind::GpuNodeStatus},
-          {.kind = Kind::Lease,
-           .ns = config.lease_namespace,
-           .selectors = {std::string{model::kManagedLabel} + "=true", ""}}};
+  std::vector<engine::Feed::Source> sources{{.kind = Kind::Pod},
+                                            {.kind = Kind::Node},
+                                            {.kind = Kind::GpuClaim},
+                                            {.kind = Kind::GpuNodeStatus},
+                                            {.kind = Kind::Lease,
+                                             .ns = config.lease_namespace,
+                                             .selectors = {std::string{model::kManagedLabel} + "=true", ""}}};
+  if (config.quota.on()) { sources.push_back(engine::Feed::quotaSource(config.quota)); }
+  return sources;
 }
 
 }  // namespace
@@ -50,7 +52,9 @@ Scheduler::Scheduler(Config config, Rng rng)
                  const Grant* g = grantOf(uid);
                  return g != nullptr && reserved(*g);
                }}},
-      feed_{engine_, watched(config_), rng_} {}
+      feed_{engine_, watched(config_), rng_} {
+  engine_.configureQuota(config_.quota);
+}
 
 kapi::Effects Scheduler::start(Now now) {
   now_ = now;
@@ -352,6 +356,7 @@ void Scheduler::settle() {
     return;
   }
   sweepSome();
+  followQuotas();
   for (;;) {
     review_.merge(engine_.takeTouched());
     while (!review_.empty()) {
@@ -435,6 +440,7 @@ Readiness Scheduler::readiness() const {
     ok = false;
     r.checks.emplace_back("lease-namespace", record_.trouble());
   }
+  if (config_.quota.on()) { r.checks.emplace_back("quota", engine_.quota().state()); }
   if (phase_ == Phase::Recovering) {
     if (const auto text = barrier_.trouble(); !text.empty()) { r.checks.emplace_back("barrier", text); }
   }

@@ -150,6 +150,7 @@ class Scheduler {
   void decideOne(const sched::Queue::Item& item);
   void refuse(sched::ClassId pod_class);
   void refreshParked(bool numbers_too);
+  void followQuotas();
   void grantTo(const model::Pod& pod, sched::ClassId pod_class, const sched::Placed& placed);
   void dequeue(const model::Uid& uid);
   [[nodiscard]] sched::DoorResult readDoor(const model::Pod& pod) const;
@@ -223,7 +224,10 @@ class Scheduler {
   std::unordered_map<kapi::Token, Pending> calls_;
   sched::Queue::Sizes queue_sizes_{};
   std::uint64_t checked_changes_ = 0;  // ledger change position up to which parked classes were looked at
-  std::size_t unchecked_ = 0;          // parked classes that were not looked at since
+  std::uint64_t quota_version_ =
+      0;  // of the table of quotas, and of what is used of them, as parked classes know them
+  std::uint64_t gpu_use_version_ = 0;
+  std::size_t unchecked_ = 0;  // parked classes that were not looked at since
   sched::ClassId last_checked_ = 0;
   sched::ClassId last_refreshed_ = 0;
   std::vector<model::Uid> sweep_;  // what is left of the sweep under way
