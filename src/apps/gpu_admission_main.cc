@@ -9,14 +9,15 @@
 #include "base/log.h"
 #include "extender/alone.h"
 #include "extender/metrics.h"
-#include "extender/quota_file.h"
 #include "extender/status_page.h"
 #include "k8s/files.h"
 #include "k8s/host.h"
 #include "k8s/kubeconfig.h"
+#include "process/extender_flags.h"
 #include "process/flags.h"
 #include "process/klog_flags.h"
 #include "process/process.h"
+#include "process/quota.h"
 #include "serve/extender_server.h"
 #include "serve/health_page.h"
 
@@ -27,11 +28,8 @@ using namespace std::chrono_literals;
 
 constexpr const char* kVersion = "gpu-admission-0.1";
 constexpr const char* kLeaderLease = "extender.gpu.scheduling";
-constexpr std::size_t kConnections = 10'200;  // 10,000 idle ones, and those who ask
-constexpr std::size_t kOwnDescriptors = 300;  // connections to the API server, files
 
 struct Flags {
-  std::string address = "127.0.0.1:3456";
   std::string debug_address = "127.0.0.1:3457";
   std::string kubeconfig;
   std::string context;
@@ -41,21 +39,14 @@ struct Flags {
   std::string version;
   process::KlogFlags klog;
   // Ours
-  std::string compat = "default";
-  std::string volcano;
   std::string lease_namespace;
-  std::string advertise_address;
-  std::string cert_file;
-  std::string key_file;
-  std::string client_ca_file;
-  std::string leader_ca_file;
   std::size_t connections = 32;
-  std::size_t workers = 32;
+  process::ExtenderFlags extender;
   process::ElectionFlags election;
 };
 
 void describe(CLI::App& app, Flags& f) {
-  app.add_option("--address", f.address, "The address it listens on")->capture_default_str();
+  app.add_option("--address", f.extender.address, "The address it listens on")->capture_default_str();
   app.add_option("--pprofAddress", f.debug_address,
                  "The address of /debug/ledger, /metrics, /healthz and /readyz; \"\" none")
       ->capture_default_str();
@@ -69,59 +60,22 @@ void describe(CLI::App& app, Flags& f) {
   app.add_flag("--incluster-mode", f.in_cluster, "Use the pod's service account");
   app.add_option("--version", f.version, "Print the version and quit")->expected(0, 1)->default_str("true");
   process::addKlog(app, f.klog);
-  app.add_option("--compat", f.compat,
-                 "strict: as the ancestor answered pods that were predicated before, counted quota (bound "
-                 "pods only) and cores above 100")
-      ->check(CLI::IsMember({"default", "strict"}))
-      ->capture_default_str();
-  app.add_option(
-      "--volcano-dialect", f.volcano,
-      "Version of the Volcano that asks, such as 1.8 or 1.13; without it, predicates say no in the "
-      "words of all of them. Paths under /scheduler/volcano-VERSION/ always mean that version");
+  process::addExtender(app, f.extender);
   app.add_option("--lease-namespace", f.lease_namespace,
                  "Namespace of the leader lease; default: that of the pod or of the kubeconfig");
-  app.add_option("--advertise-address", f.advertise_address,
-                 "URL at which the other replica reaches this one; default: made of POD_IP or the host name");
-  app.add_option("--tls-cert-file", f.cert_file, "Serve HTTPS with this certificate (and its chain)");
-  app.add_option("--tls-private-key-file", f.key_file, "Key of that certificate");
-  app.add_option("--client-ca-file", f.client_ca_file, "Callers need a certificate of this CA");
-  app.add_option("--leader-ca-file", f.leader_ca_file, "CA of the other replica's certificate");
   app.add_option("--connections", f.connections, "Connections to the API server for calls")
       ->check(CLI::Range(1, 256))
-      ->capture_default_str();
-  app.add_option("--workers", f.workers, "Requests that are answered at a time")
-      ->check(CLI::Range(1, 512))
       ->capture_default_str();
   process::addElection(app, f.election);
 }
 
-/// Where we listen, for the other replica: https://host:port.
-std::string advertised(const Flags& f) {
-  if (!f.advertise_address.empty()) { return f.advertise_address; }
-  const auto colon = f.address.rfind(':');
-  std::string host = f.address.substr(0, colon);
-  const std::string port = colon == std::string::npos ? "" : f.address.substr(colon);
-  const bool any = host.empty() || host == "0.0.0.0" || host == "[::]" || host == "::";
-  if (any) {
-    const auto pod_ip = k8s::Surroundings::ofProcess().env("POD_IP");
-    host = pod_ip && !pod_ip->empty() ? *pod_ip : process::hostName();
-    if (host.find(':') != std::string::npos) { host = "[" + host + "]"; }
-  }
-  return (f.cert_file.empty() ? "http://" : "https://") + host + port;
-}
-
 Result<extender::Config> machineConfig(const Flags& f) {
+  auto quota = process::readQuotaConfig(f.config);
+  if (!quota) { return tl::unexpected(quota.error()); }
   extender::Config config;
-  config.strict = f.compat == "strict";
+  config.strict = f.extender.strict();
   config.instance = "gpu-admission-" + process::hostName();
-  if (f.config.empty()) { return config; }
-  const auto text = k8s::readFile(f.config);
-  const auto file = text ? extender::readQuotaFile(*text) : tl::unexpected(text.error());
-  if (!file) {
-    return fail(Code::Invalid,
-                fmt::format("invalid GPUFilter config in file {}: {}", f.config, file.error().message));
-  }
-  config.quota = *file;
+  config.quota = *std::move(quota);
   return config;
 }
 
@@ -144,18 +98,6 @@ k8s::Host::Options hostOptions(const Flags& f, std::optional<kapi::Election::Con
           .election = std::move(election)};
 }
 
-net::HttpServer::Options serverOptions(const Flags& f, std::size_t descriptors) {
-  net::HttpServer::Options options;
-  options.address = f.address;
-  options.max_workers = f.workers;
-  options.max_connections = std::min(
-      kConnections, descriptors > 2 * kOwnDescriptors ? descriptors - kOwnDescriptors : descriptors / 2);
-  options.connection.limits.body_bytes = std::size_t{128} << 20;
-  options.connection.idle_timeout = 120s;  // schedulers keep theirs for 90
-  if (!f.cert_file.empty()) { options.tls = net::ServerTls{f.cert_file, f.key_file, f.client_ca_file}; }
-  return options;
-}
-
 /// The machine, its rim, and who asks it.
 class Process {
  public:
@@ -165,20 +107,19 @@ class Process {
         machine_{std::move(config), rng.split()},
         host_{std::move(access), hostOptions(flags, std::move(election)), rng.split()},
         page_{health()},
-        server_{{kVersion, *extender::volcanoRules(flags.volcano)},
+        server_{{kVersion, *extender::volcanoRules(flags.extender.volcano)},
                 wiring(),
-                serve::Forwarder{{.ca_file = flags.leader_ca_file}},
+                serve::Forwarder{{.ca_file = flags.extender.leader_ca_file}},
                 metrics_} {}
 
   int run(const Flags& flags, const process::StopSignals& signals) {
-    const std::size_t descriptors = process::openAllDescriptors();
-    if (const Status started = server_.start(serverOptions(flags, descriptors)); !started) {
+    if (const Status started = server_.start(process::extenderOptions(flags.extender)); !started) {
       log::error("cannot serve schedulers", {{"error", started.error().message}});
       return 1;
     }
     const auto debug = serveDebug(flags.debug_address);
     host_.start(machine());
-    log::info("running", {{"address", flags.address}, {"server", host_.server()}});
+    log::info("running", {{"address", flags.extender.address}, {"server", host_.server()}});
     signals.wait();
     host_.stop(2s, [&] { return signals.again(); });  // a second signal ends the wait
     server_.stop();
@@ -207,13 +148,7 @@ class Process {
                           Now now) { return delivered(machine_.ask(ticket, std::move(question), now)); },
             .table = [this] { return machine_.table(); },
             .others = [this](const net::Request& r) { return page_.answer(r); },
-            .leader = [this] { return leader(); }};
-  }
-
-  /// Another replica's address, when that one leads.
-  std::string leader() const {
-    const auto view = host_.election();
-    return view.holder == identity_ ? std::string{} : view.address;
+            .leader = [this] { return host_.election().addressBut(identity_); }};
   }
 
   serve::HealthPage::Wiring health() {
@@ -261,20 +196,12 @@ int runWith(Flags& flags, const process::StopSignals& signals) {
     log::error(error.message);
     return 2;
   };
-  if (!extender::volcanoRules(flags.volcano)) {
-    return wrong(
-        {Code::Invalid, fmt::format("--volcano-dialect {} is not a version of Volcano from 1.6 on; write "
-                                    "1.8, 1.10 or 1.13, say",
-                                    flags.volcano)});
-  }
-  if (flags.cert_file.empty() != flags.key_file.empty()) {
-    return wrong({Code::Invalid, "--tls-cert-file and --tls-private-key-file go together; give both"});
-  }
+  if (const Status fine = process::checkExtender(flags.extender); !fine) { return wrong(fine.error()); }
   auto config = machineConfig(flags);
   if (!config) { return wrong(config.error()); }
   auto access = accessOf(flags);
   if (!access) { return wrong(access.error()); }
-  flags.election.config.address = advertised(flags);
+  flags.election.config.address = process::advertised(flags.extender);
   flags.election.config.alone_when_forbidden = true;
   const std::string ns = flags.lease_namespace.empty() ? access->ns : flags.lease_namespace;
   auto election = process::electionOf(flags.election, {ns, kLeaderLease});
@@ -287,6 +214,7 @@ int run(int argc, char** argv) {
   process::keepMemorySmall();
   const process::StopSignals signals;
   Flags flags;
+  flags.extender.address = "127.0.0.1:3456";
   CLI::App app{"Scheduler extender for shares of GPUs (gpu-manager), with quotas by GPU model.",
                "gpu-admission"};
   describe(app, flags);

@@ -2,20 +2,28 @@
 #include <CLI/CLI.hpp>
 
 #include "base/log.h"
+#include "extender/metrics.h"
+#include "extender/status_page.h"
 #include "k8s/host.h"
 #include "k8s/kubeconfig.h"
 #include "net/http_server.h"
+#include "process/extender_flags.h"
 #include "process/flags.h"
 #include "process/process.h"
+#include "process/quota.h"
 #include "scheduler/metrics.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/status_page.h"
+#include "serve/beside.h"
+#include "serve/extender_server.h"
 #include "serve/health_page.h"
 
 namespace gs {
 namespace {
 
 using namespace std::chrono_literals;
+
+constexpr const char* kVersion = "gpu-scheduler-0.1";
 
 struct Flags {
   std::string kubeconfig;
@@ -25,6 +33,8 @@ struct Flags {
   std::string log_level = "info";
   process::ElectionFlags election;
   std::size_t connections = 32;
+  std::string quota_config;
+  process::ExtenderFlags extender;
   scheduler::Config scheduler;
 };
 
@@ -50,6 +60,12 @@ void describe(CLI::App& app, Flags& f) {
       ->check(CLI::Range(1, 256))
       ->capture_default_str();
   process::addElection(app, f.election);
+  app.add_option("--quota-config", f.quota_config,
+                 "File that says where the quotas of GPUs are, and which node labels they mean; without it "
+                 "nobody has a quota");
+  app.add_option("--extender-address", f.extender.address,
+                 "Serve kube-scheduler and Volcano as gpu-admission does, here; without it: no extender");
+  process::addExtender(app, f.extender);
   app.add_option("--log-level", f.log_level, "debug, info, warn or error")
       ->check(CLI::IsMember({"debug", "info", "warn", "error"}));
 }
@@ -64,7 +80,11 @@ std::vector<k8s::MetricSpec> metricSpecs() {
            {0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92, 163.84,
             327.68}},
           {scheduler::kFences, Kind::Counter, "Fences written to pods, by why.", {}},
-          {scheduler::kAdoptions, Kind::Counter, "Lease sets of an earlier leader taken over.", {}}};
+          {scheduler::kAdoptions, Kind::Counter, "Lease sets of an earlier leader taken over.", {}},
+          {extender::kLateForeignBinds,
+           Kind::Counter,
+           "Pods that were bound after their GPU shares had been given up.",
+           {}}};
 }
 
 k8s::Host::Options hostOptions(const Flags& flags, std::optional<kapi::Election::Config> election) {
@@ -74,39 +94,106 @@ k8s::Host::Options hostOptions(const Flags& flags, std::optional<kapi::Election:
           .election = std::move(election)};
 }
 
-int runMachine(const Flags& flags, k8s::Access access, std::optional<kapi::Election::Config> election,
-               const process::StopSignals& signals) {
-  Rng rng = process::randomSeed();
-  scheduler::Scheduler machine{flags.scheduler, rng.split()};
-  k8s::Host host{std::move(access), hostOptions(flags, std::move(election)), rng.split()};
-  const serve::HealthPage page{
-      {.failure = [&] { return host.ask([&machine] { return machine.failure(); }); },
-       .readiness = [&] { return host.ask([&machine] { return scheduler::readinessText(machine); }); },
-       .state = [&] { return host.ask([&machine] { return scheduler::stateMetrics(machine); }); },
-       .unauthorized = [&] { return host.unauthorized(); },
-       .metrics = [&] { return host.metricsText(); },
-       .election = [&] { return host.election(); }}};
-  auto server =
-      net::HttpServer::start({.address = flags.metrics_address, .connection = {.request_timeout = 2s}},
-                             [&page](const net::Request& r) { return page.answer(r); });
-  if (!server) {
-    log::error("cannot serve health and metrics", {{"error", server.error().message}});
-    return 1;
+/// The machine, its rim, and who asks it.
+class Process {
+ public:
+  Process(const Flags& flags, k8s::Access access, std::optional<kapi::Election::Config> election, Rng rng)
+      : identity_{election ? election->identity : ""},
+        machine_{flags.scheduler, rng.split()},
+        host_{std::move(access), hostOptions(flags, std::move(election)), rng.split()},
+        page_{health()} {
+    if (!flags.extender.address.empty()) { addExtender(flags, rng); }
   }
-  host.start({.run = {.begin = [&](Now now) { return machine.start(now); },
-                      .handle = [&](const k8s::Event& event, Now now) { return machine.handle(event, now); }},
-              .stop_taking = [&] { machine.stopTaking(); },
-              .under_way = [&] { return machine.underWay(); }});
-  log::info("running", {{"scheduler", flags.scheduler.scheduler_name},
-                        {"server", host.server()},
-                        {"lease_namespace", flags.scheduler.lease_namespace},
-                        {"health", (*server)->port()}});
-  signals.wait();
-  host.stop(2s, [&] { return signals.again(); });  // a second signal ends the wait
-  (*server)->stop();
-  log::info("stopped");
-  return 0;
-}
+
+  int run(const Flags& flags, const process::StopSignals& signals) {
+    auto page =
+        net::HttpServer::start({.address = flags.metrics_address, .connection = {.request_timeout = 2s}},
+                               [this](const net::Request& r) { return page_.answer(r); });
+    if (!page) {
+      log::error("cannot serve health and metrics", {{"error", page.error().message}});
+      return 1;
+    }
+    if (server_) {
+      if (const Status started = server_->start(process::extenderOptions(flags.extender)); !started) {
+        log::error("cannot serve schedulers", {{"error", started.error().message}});
+        return 1;
+      }
+    }
+    host_.start(extender_ ? withExtender() : alone());
+    log::info("running", {{"scheduler", flags.scheduler.scheduler_name},
+                          {"server", host_.server()},
+                          {"lease_namespace", flags.scheduler.lease_namespace},
+                          {"health", (*page)->port()}});
+    signals.wait();
+    host_.stop(2s, [&] { return signals.again(); });  // a second signal ends the wait
+    (*page)->stop();
+    if (server_) { server_->stop(); }
+    log::info("stopped");
+    return 0;
+  }
+
+ private:
+  k8s::Host::Machine alone() {
+    return {
+        .run = {.begin = [this](Now now) { return machine_.start(now); },
+                .handle = [this](const k8s::Event& event, Now now) { return machine_.handle(event, now); }},
+        .stop_taking = [this] { machine_.stopTaking(); },
+        .under_way = [this] { return machine_.underWay(); }};
+  }
+
+  k8s::Host::Machine withExtender() {
+    return {.run = {.begin = [this](Now now) { return extender_->start(now); },
+                    .handle = [this](const k8s::Event& event,
+                                     Now now) { return delivered(extender_->handle(event, now)); }},
+            .stop_taking = [this] { extender_->stopTaking(); },
+            .under_way = [this] { return extender_->underWay(); }};
+  }
+
+  kapi::Effects delivered(kapi::Effects effects) {
+    for (auto& [ticket, answer] : extender_->takeAnswers()) { server_->deliver(ticket, std::move(answer)); }
+    return effects;
+  }
+
+  void addExtender(const Flags& flags, Rng& rng) {
+    extender::Config config;
+    config.strict = flags.extender.strict();
+    config.instance = flags.scheduler.instance;
+    extender_.emplace(machine_, std::move(config), rng.split());
+    serve::ExtenderServer::Wiring wiring{
+        .act = [this](auto action) { return host_.act(std::move(action)); },
+        .ask = [this](extender::Ticket ticket, extender::Question question,
+                      Now now) { return delivered(extender_->ask(ticket, std::move(question), now)); },
+        .table = [this] { return extender_->table(); },
+        .others = [this](const net::Request& r) { return page_.answer(r); },
+        .leader = [this] { return host_.election().addressBut(identity_); }};
+    server_.emplace(extender::Front::Config{kVersion, *extender::volcanoRules(flags.extender.volcano)},
+                    std::move(wiring), serve::Forwarder{{.ca_file = flags.extender.leader_ca_file}},
+                    metrics_);
+  }
+
+  [[nodiscard]] std::string stateText() const {
+    std::string text = scheduler::stateMetrics(machine_);
+    if (extender_) { text += extender::stateMetrics(extender_->extender(), machine_.engine()); }
+    return text;
+  }
+
+  serve::HealthPage::Wiring health() {
+    return {.failure = [this] { return host_.ask([this] { return machine_.failure(); }); },
+            .readiness = [this] { return host_.ask([this] { return scheduler::readinessText(machine_); }); },
+            .state = [this] { return host_.ask([this] { return stateText(); }); },
+            .unauthorized = [this] { return host_.unauthorized(); },
+            .metrics = [this] { return metrics_.text() + host_.metricsText(); },
+            .election = [this] { return host_.election(); }};
+  }
+
+  const std::string identity_;
+  Metrics metrics_;
+  scheduler::Scheduler machine_;
+  std::optional<serve::Beside> extender_;
+  k8s::Host host_;
+  serve::HealthPage page_;
+  std::optional<serve::ExtenderServer> server_;
+};
 
 int run(int argc, char** argv) {
   process::keepMemorySmall();
@@ -127,14 +214,24 @@ int run(int argc, char** argv) {
   }
   if (flags.scheduler.lease_namespace.empty()) { flags.scheduler.lease_namespace = access->ns; }
   flags.scheduler.visible_uuids = flags.visible_devices == "uuid";
+  flags.scheduler.instance = flags.scheduler.scheduler_name + "-" + process::hostName();
+  if (!flags.extender.address.empty()) {
+    flags.election.config.address = process::advertised(flags.extender);
+  }
+  const Status fine = process::checkExtender(flags.extender);
+  auto quota = process::readQuotaConfig(flags.quota_config);
   auto election =
       process::electionOf(flags.election, {flags.scheduler.lease_namespace, scheduler::kLeaderLease});
-  if (!election) {
-    log::error(election.error().message);
+  const auto wrong = [](const Error& error) {
+    log::error(error.message);
     return 2;
-  }
-  flags.scheduler.instance = flags.scheduler.scheduler_name + "-" + process::hostName();
-  return runMachine(flags, *std::move(access), *std::move(election), signals);
+  };
+  if (!fine) { return wrong(fine.error()); }
+  if (!quota) { return wrong(quota.error()); }
+  if (!election) { return wrong(election.error()); }
+  flags.scheduler.quota = *std::move(quota);
+  Process process{flags, *std::move(access), *std::move(election), process::randomSeed()};
+  return process.run(flags, signals);
 }
 
 }  // namespace

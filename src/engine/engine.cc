@@ -422,7 +422,7 @@ void Engine::unblockDevices() {
   }
 }
 
-void Engine::configureQuota(QuotaConfig config) {
+void Engine::configureQuota(model::QuotaConfig config) {
   ledger_.setModelLabel(config.labels.model);
   quota_.configure(std::move(config));
 }

@@ -86,7 +86,7 @@ class Engine {
   [[nodiscard]] std::set<model::Uid> takeTouchedShares() { return std::exchange(touched_shares_, {}); }
 
   /// The quotas of GPUs that bind pods of every door.
-  void configureQuota(QuotaConfig config);
+  void configureQuota(model::QuotaConfig config);
   [[nodiscard]] QuotaTable& quota() { return quota_; }
   [[nodiscard]] const QuotaTable& quota() const { return quota_; }
   /// That of a pod of this namespace which counts so much; nullopt: none. What the pod itself holds must not be in the ledger.

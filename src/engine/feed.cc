@@ -30,7 +30,7 @@ std::string absence(const kapi::Reflector& reflector) {
 
 }  // namespace
 
-Feed::Source Feed::quotaSource(const QuotaConfig& config) {
+Feed::Source Feed::quotaSource(const model::QuotaConfig& config) {
   return {.kind = Kind::ConfigMap,
           .ns = config.map.ns,
           .selectors = {"", "metadata.name=" + config.map.name},

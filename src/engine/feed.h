@@ -26,7 +26,7 @@ class Feed {
     bool optional = false;
   };
   /// The ConfigMap of quotas, which we may do without.
-  static Source quotaSource(const QuotaConfig& config);
+  static Source quotaSource(const model::QuotaConfig& config);
 
   Feed(Engine& engine, const std::vector<Source>& sources, Rng& rng);
 

@@ -13,21 +13,14 @@
 
 namespace gs::engine {
 
-struct QuotaConfig {
-  model::ObjectKey map{};  // the ConfigMap; name "": there are no quotas
-  model::QuotaLabels labels{};
-  model::Quotas if_forbidden{};
-  [[nodiscard]] bool on() const { return !map.name.empty(); }
-};
-
 class QuotaTable {
  public:
-  void configure(QuotaConfig config) { config_ = std::move(config); }
+  void configure(model::QuotaConfig config) { config_ = std::move(config); }
   void apply(const kapi::Change& change);
   /// Its list is complete; or it may not be read.
   void listed(bool forbidden);
 
-  [[nodiscard]] const QuotaConfig& config() const { return config_; }
+  [[nodiscard]] const model::QuotaConfig& config() const { return config_; }
   /// nullptr: there are none, or none are known yet.
   [[nodiscard]] const model::Quotas* quotas() const { return quotas_ ? &*quotas_ : nullptr; }
   /// They are to be read before anybody is placed, and were not.
@@ -45,7 +38,7 @@ class QuotaTable {
  private:
   void use(const model::Quotas& quotas);
 
-  QuotaConfig config_;
+  model::QuotaConfig config_;
   std::optional<model::Quotas> quotas_;
   model::Ptr<model::QuotaMap> unusable_;
   model::Revision warned_ = 0;

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "engine/quota_table.h"
+#include "model/quota.h"
 
 namespace gs::extender {
 
@@ -12,7 +12,7 @@ struct Config {
   /// --compat=strict: a pod that has annotations of an earlier call is an error, 150 cores are one GPU, quota counts bound
   /// pods only, and choices that are not certain are given.
   bool strict = false;
-  engine::QuotaConfig quota{};             // of an extender that runs alone; else the engine's counts
+  model::QuotaConfig quota{};              // of an extender that runs alone; else the engine's counts
   std::string instance = "gpu-admission";  // who reports events
   /// A caller is told that its pod's annotations could not be written yet. Schedulers wait for 5 s by default.
   Duration answer_within = std::chrono::seconds{4};

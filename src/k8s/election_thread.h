@@ -46,6 +46,10 @@ class ElectionThread {
     std::string address;  // where the holder listens, "" not said
     std::string trouble;  // why the lease cannot be read or written, "" when it can
     bool alone = false;   // leads without the lease
+    /// "" when that is `identity` itself.
+    [[nodiscard]] std::string addressBut(const std::string& identity) const {
+      return holder == identity ? std::string{} : address;
+    }
   };
   [[nodiscard]] View view() const;
 

@@ -8,7 +8,7 @@
 namespace gs::kapi {
 
 void EventSender::post(Sent sent, Effects& out) {
-  sent.call.token = makeToken(kOwner, next_++);
+  sent.call.token = makeToken(owner_, next_++);
   ++sent.tries;
   out.emplace_back(sent.call);
   const auto token = sent.call.token;

@@ -1,6 +1,6 @@
 // Sends Kubernetes events that must not be missed (Scheduled, warnings): one that was refused for being busy, or whose
 // outcome is unknown, is sent again, at most kTries times in all. Its name is fixed, so a second copy is answered AlreadyExists.
-// A pure machine; one thread; tokens carry kOwner.
+// A pure machine; one thread; tokens carry its owner.
 #pragma once
 
 #include <map>
@@ -17,7 +17,9 @@ class EventSender {
   static constexpr std::uint8_t kOwner = 23;
   static constexpr int kTries = 4;
 
-  explicit EventSender(EventRecorder& recorder) : recorder_{recorder} {}
+  /// Two of one process need different owners.
+  explicit EventSender(EventRecorder& recorder, std::uint8_t owner = kOwner)
+      : recorder_{recorder}, owner_{owner} {}
 
   void send(const EventNote& note, Now now, Effects& out);
   bool handle(const Outcome& outcome, Mono now);
@@ -33,6 +35,7 @@ class EventSender {
   void post(Sent sent, Effects& out);
 
   EventRecorder& recorder_;
+  std::uint8_t owner_;
   std::unordered_map<Token, Sent> in_flight_;
   std::multimap<Mono, Sent> later_;
   std::uint64_t next_ = 1;

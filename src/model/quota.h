@@ -38,4 +38,12 @@ struct QuotaLabels {
   friend bool operator==(const QuotaLabels&, const QuotaLabels&) = default;
 };
 
+/// What a component is told of quotas at start.
+struct QuotaConfig {
+  ObjectKey map{};  // the ConfigMap; name "": there are no quotas
+  QuotaLabels labels{};
+  Quotas if_forbidden{};  // count while the ConfigMap may not be read
+  [[nodiscard]] bool on() const { return !map.name.empty(); }
+};
+
 }  // namespace gs::model

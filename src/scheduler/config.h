@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <string>
 
-#include "engine/quota_table.h"
 #include "model/lease.h"
+#include "model/quota.h"
 
 namespace gs::scheduler {
 
@@ -15,7 +15,7 @@ struct Config {
   std::string lease_namespace = "default";
   bool visible_uuids = false;                    // --visible-devices=uuid
   std::size_t max_sharers = model::kMaxSharers;  // --max-sharers: pods on one Shared GPU
-  engine::QuotaConfig quota{};                   // of GPUs by namespace; none by default
+  model::QuotaConfig quota{};                    // of GPUs by namespace; none by default
   int max_open_grants = 256;                     // placements whose writes are under way at once
   int max_pending_writes = 16;                   // conditions and FailedScheduling events in flight at once
 };

@@ -63,6 +63,8 @@ class Scheduler {
   [[nodiscard]] const std::string& failure() const { return feed_.failure(); }
   [[nodiscard]] bool leading() const { return phase_ == Phase::Leading; }
   [[nodiscard]] const engine::Engine& engine() const { return engine_; }
+  /// For another component on the same engine; after it changed anything, a TimerDue lets waiting pods see that.
+  [[nodiscard]] engine::Engine& engine() { return engine_; }
   [[nodiscard]] sched::Queue::Sizes pending() const { return queue_sizes_; }
   /// Nothing is under way: no grant, repair or wish (tests and the World's quiet points).
   [[nodiscard]] bool quiet() const;

@@ -10,10 +10,10 @@
 #include <string_view>
 
 #include "base/result.h"
-#include "engine/quota_table.h"
+#include "model/quota.h"
 
-namespace gs::extender {
+namespace gs::kapi {
 
-[[nodiscard]] Result<engine::QuotaConfig> readQuotaFile(std::string_view text);
+[[nodiscard]] Result<model::QuotaConfig> readQuotaFile(std::string_view text);
 
-}  // namespace gs::extender
+}  // namespace gs::kapi

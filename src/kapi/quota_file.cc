@@ -1,4 +1,4 @@
-#include "extender/quota_file.h"
+#include "kapi/quota_file.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include "json/document.h"
 #include "kapi/quota.h"
 
-namespace gs::extender {
+namespace gs::kapi {
 namespace {
 
 /// A text that may be left out.
@@ -19,19 +19,19 @@ Status readText(std::string_view key, const json::View& value, std::string& into
 
 }  // namespace
 
-Result<engine::QuotaConfig> readQuotaFile(std::string_view text) {
+Result<model::QuotaConfig> readQuotaFile(std::string_view text) {
   const auto read = json::Document::read(text);
   if (!read) { return tl::unexpected(read.error()); }
   if (!read->root().isObject()) { return fail(Code::Invalid, "it is not a JSON object"); }
-  engine::QuotaConfig file{{"kube-system", "gpuquota"}, {"", ""}, {}};
+  model::QuotaConfig file{{"kube-system", "gpuquota"}, {"", ""}, {}};
   for (const auto& [key, value] : read->root().members()) {
     Status known;
     if (equalInAnyCase(key, "QuotaConfigMapName")) { known = readText(key, value, file.map.name); }
     if (equalInAnyCase(key, "QuotaConfigMapNamespace")) { known = readText(key, value, file.map.ns); }
     if (equalInAnyCase(key, "GPUModelLabel")) { known = readText(key, value, file.labels.model); }
     if (equalInAnyCase(key, "GPUPoolLabel")) { known = readText(key, value, file.labels.pool); }
-    if (equalInAnyCase(key, kapi::kQuotaKey)) {
-      auto quotas = kapi::readQuotas(value);
+    if (equalInAnyCase(key, kQuotaKey)) {
+      auto quotas = readQuotas(value);
       if (!quotas) { return tl::unexpected(quotas.error()); }
       file.if_forbidden = *std::move(quotas);
     }
@@ -45,4 +45,4 @@ Result<engine::QuotaConfig> readQuotaFile(std::string_view text) {
   return file;
 }
 
-}  // namespace gs::extender
+}  // namespace gs::kapi

@@ -1,8 +1,8 @@
-#include "extender/quota_file.h"
+#include "kapi/quota_file.h"
 
 #include <gtest/gtest.h>
 
-namespace gs::extender {
+namespace gs::kapi {
 namespace {
 
 TEST(QuotaFile, TheAncestorsOwn) {
@@ -46,4 +46,4 @@ TEST(QuotaFile, WhatIsWrongIsSaid) {
 }
 
 }  // namespace
-}  // namespace gs::extender
+}  // namespace gs::kapi

@@ -1,0 +1,45 @@
+// The scheduler and the extender as one machine: one engine, one ledger, one leadership. What either decides the other counts
+// at once. The extender decides while the scheduler does. One thread; the scheduler must outlive it.
+// Tokens: the scheduler's (scheduler/scheduler.h), 40 the extender's, 41 its events'.
+#pragma once
+
+#include <vector>
+
+#include "base/random.h"
+#include "extender/extender.h"
+#include "kapi/call.h"
+#include "kapi/event_sender.h"
+#include "scheduler/scheduler.h"
+
+namespace gs::serve {
+
+class Beside {
+ public:
+  Beside(scheduler::Scheduler& scheduler, extender::Config config, Rng rng);
+
+  [[nodiscard]] kapi::Effects start(Now now);
+  [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now);
+  [[nodiscard]] kapi::Effects ask(extender::Ticket ticket, extender::Question question, Now now);
+  [[nodiscard]] extender::NodeTablePtr table() { return extender_.table(); }
+  /// After each of the above.
+  [[nodiscard]] std::vector<std::pair<extender::Ticket, extender::Answer>> takeAnswers() {
+    return extender_.takeAnswers();
+  }
+  void stopTaking();
+  [[nodiscard]] bool underWay() const;
+  [[nodiscard]] const extender::Extender& extender() const { return extender_; }
+
+ private:
+  static constexpr std::uint8_t kEventsOwner = 41;
+  [[nodiscard]] kapi::Effects tellScheduler(const kapi::MachineEvent& event, Now now);
+  void settle(Now now, kapi::Effects& out);
+
+  scheduler::Scheduler& scheduler_;
+  bool taking_ = true;
+  std::uint64_t seen_ = 0;  // change of the ledger up to which the scheduler has looked
+  extender::Extender extender_;
+  kapi::EventRecorder recorder_;
+  kapi::EventSender events_;
+};
+
+}  // namespace gs::serve

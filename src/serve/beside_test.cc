@@ -1,0 +1,145 @@
+#include "serve/beside.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <memory>
+
+#include "testing/builders.h"
+
+namespace gs::serve {
+namespace {
+
+using namespace std::chrono_literals;
+using extender::Answer;
+using extender::Question;
+using extender::Verb;
+using model::Kind;
+
+/// Both on one engine, and a server whose lists are empty but for what a test adds; writes are kept.
+class BesideTest : public ::testing::Test {
+ protected:
+  template <class T>
+  void add(Kind kind, T object) {
+    objects[kind].emplace_back(std::make_shared<const T>(std::move(object)));
+  }
+  void start() { serve(machine.start(now)); }
+  void lead(std::uint64_t term = 1) {
+    serve(machine.handle(kapi::Leadership{true, term, now.mono + 1h}, now));
+  }
+  void lose() { serve(machine.handle(kapi::Leadership{false, 1, {}}, now)); }
+  void serve(kapi::Effects effects) {
+    for (const auto& effect : effects) {
+      if (const auto* call = std::get_if<kapi::Call>(&effect)) { answer(*call); }
+      const auto* open = std::get_if<kapi::OpenWatch>(&effect);
+      if (open == nullptr) { continue; }
+      kapi::WatchEvent bookmark{open->stream, kapi::WatchType::Bookmark, {}, {}, 10};
+      serve(machine.handle(bookmark, now));
+    }
+  }
+  void answer(const kapi::Call& call) {
+    if (!kapi::isRead(call.verb) && call.kind != Kind::Crd) {
+      written.push_back(call);
+      return;
+    }
+    if (!kapi::isRead(call.verb)) {  // the record of the lease namespace
+      model::Crd crd = *std::get<model::Ptr<model::Crd>>(objects[Kind::Crd].at(0));
+      crd.lease_term = call.body["metadata"]["annotations"]["gpu.scheduling/lease-namespace-term"].str();
+      objects[Kind::Crd].at(0) = std::make_shared<const model::Crd>(crd);
+    }
+    kapi::Outcome o;
+    o.token = call.token;
+    o.fate = kapi::Fate::Applied;
+    o.http = 200;
+    if (call.verb == kapi::Verb::List) {
+      o.list_revision = 10;
+      o.items = objects[call.kind];
+    } else if (!objects[call.kind].empty()) {
+      o.object = objects[call.kind].at(0);
+    }
+    serve(machine.handle(o, now));
+  }
+  static model::Node shareNode() {
+    model::Node node = testing::makeNode("shares");
+    node.vcuda_core_capacity = 200;
+    node.vcuda_memory_capacity = 8;
+    return node;
+  }
+  static model::Pod sharePod() {
+    model::Pod pod = testing::PodBuilder("p").value();
+    pod.scheduler_name = "default-scheduler";
+    pod.vcuda = {{60, 2}};
+    pod.revision = 5;
+    return pod;
+  }
+  Question filter() {
+    Question q;
+    q.verb = Verb::Filter;
+    q.pod = std::make_shared<const model::Pod>(sharePod());
+    q.candidates.table = machine.table();
+    q.candidates.nodes = {machine.table()->find("shares")};
+    return q;
+  }
+  std::optional<Answer> ask() {
+    serve(machine.ask(1, filter(), now));
+    auto answers = machine.takeAnswers();
+    return answers.empty() ? std::nullopt : std::optional{answers.back().second};
+  }
+  [[nodiscard]] bool patchedShares() const {
+    return std::any_of(written.begin(), written.end(),
+                       [](const kapi::Call& c) { return c.kind == Kind::Pod && c.subresource == "status"; });
+  }
+
+  std::map<Kind, std::vector<model::Object>> objects;
+  std::vector<kapi::Call> written;
+  Now now{Mono{1h}, Wall{1'750'000'000s}};
+  scheduler::Scheduler scheduler{{}, Rng{1}};
+  Beside machine{scheduler, {}, Rng{2}};
+};
+
+TEST_F(BesideTest, TheExtenderDecidesWhileTheSchedulerDoes) {
+  add(Kind::Node, shareNode());
+  add(Kind::Pod, sharePod());
+  add(Kind::Crd, model::Crd{"gpuclaims.gpu.scheduling", model::Uid{"u"}, 1, "default", ""});
+  start();
+  auto answer = ask();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->kind, Answer::Kind::Unavailable);
+  lead();
+  ASSERT_TRUE(scheduler.leading());
+  EXPECT_FALSE(ask()) << "it waits for its PATCH";
+  EXPECT_TRUE(patchedShares());
+  EXPECT_TRUE(machine.underWay());
+  lose();
+  const auto left = machine.takeAnswers();
+  ASSERT_EQ(left.size(), 1U);
+  EXPECT_EQ(left.at(0).second.kind, Answer::Kind::Unavailable);
+  EXPECT_EQ(left.at(0).second.text, "this replica does not lead");
+}
+
+TEST_F(BesideTest, BothCountInOneLedger) {
+  add(Kind::Node, shareNode());
+  add(Kind::Pod, sharePod());
+  add(Kind::Crd, model::Crd{"gpuclaims.gpu.scheduling", model::Uid{"u"}, 1, "default", ""});
+  start();
+  lead();
+  (void)ask();
+  const auto* node = scheduler.engine().ledger().find(model::NodeName{"shares"});
+  ASSERT_NE(node, nullptr);
+  EXPECT_EQ(node->free_milli, 1400);
+}
+
+TEST_F(BesideTest, OneThatIsStoppingAnswersNothingNew) {
+  add(Kind::Node, shareNode());
+  add(Kind::Crd, model::Crd{"gpuclaims.gpu.scheduling", model::Uid{"u"}, 1, "default", ""});
+  start();
+  lead();
+  machine.stopTaking();
+  const auto answer = ask();
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->kind, Answer::Kind::Unavailable);
+  EXPECT_EQ(answer->text, "this replica is stopping");
+}
+
+}  // namespace
+}  // namespace gs::serve
