@@ -211,7 +211,7 @@ int runWith(Flags& flags, const process::StopSignals& signals) {
 }
 
 int run(int argc, char** argv) {
-  process::keepMemorySmall();
+  process::keepMemoryOfRequests(16 << 20);
   const process::StopSignals signals;
   Flags flags;
   flags.extender.address = "127.0.0.1:3456";

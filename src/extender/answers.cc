@@ -84,26 +84,37 @@ class FailedNodes {
   std::array<std::string, 32> reasons_;  // by sched::Reason, the last for nodes that are not known
 };
 
-std::string filterResult(std::string_view nodes, std::string_view names, std::string_view failed,
-                         std::string_view error) {
+constexpr std::size_t kUsualReason = 100;  // bytes that a failed node takes beside its name
+
+/// ExtenderFilterResult; `failed` appends the value of FailedNodes.
+template <class Failed>
+std::string filterResult(std::string_view nodes, std::string_view names, std::size_t failed_size,
+                         const Failed& failed, std::string_view error) {
   std::string out;
-  out.reserve(nodes.size() + names.size() + failed.size() + 128);
+  out.reserve(nodes.size() + names.size() + failed_size + error.size() + 128);
   out += "{\"Nodes\":";
   out += nodes;
   out += ",\"NodeNames\":";
   out += names;
   out += ",\"FailedNodes\":";
-  out += failed;
+  failed(out);
   out += ",\"FailedAndUnresolvableNodes\":null,\"Error\":";
   json::appendString(out, error);
   out += '}';
   return out;
 }
 
+std::string filterResult(std::string_view nodes, std::string_view names, std::string_view error) {
+  return filterResult(
+      nodes, names, 4, [](std::string& out) { out += "null"; }, error);
+}
+
 std::string allNames(const FilterArgs& args) {
   std::string out = "[";
   for (const NodeArg& node : args.nodes) {
-    out += fmt::format("{}\"{}\"", out.size() > 1 ? "," : "", node.name);
+    out += out.size() > 1 ? ",\"" : "\"";
+    out += node.name;
+    out += '"';
   }
   return out + "]";
 }
@@ -128,24 +139,25 @@ Misfit misfitOf(const sched::NodeStanding* standing, std::string_view uid) {
   }
 }
 
-std::string filterError(std::string_view error) { return filterResult("null", "null", "null", error); }
+std::string filterError(std::string_view error) { return filterResult("null", "null", error); }
 
 std::string filterReply(const FilterArgs& args, const Candidates& c, const Answer& a, std::string_view uid) {
   if (a.kind == Kind::Failed) { return filterError(a.text); }
   if (a.kind == Kind::Untouched) {
     return filterResult(args.with_objects ? args.nodes_object : "null",
-                        args.by_name ? allNames(args) : "null", "null", "");
+                        args.by_name ? allNames(args) : "null", "");
   }
-  std::string failed;
-  FailedNodes{args, c, a, uid}.appendTo(failed);
+  const auto failed = [&](std::string& out) { FailedNodes{args, c, a, uid}.appendTo(out); };
+  std::size_t size = 2;
+  for (const NodeArg& n : args.nodes) { size += n.name.size() + kUsualReason; }
   std::string_view node;
   std::string name;
   if (a.kind == Kind::Chosen) {
     node = args.nodes[a.chosen].object;
     name = fmt::format("\"{}\"", args.nodes[a.chosen].name);
   }
-  if (args.by_name) { return filterResult("null", "[" + name + "]", failed, ""); }
-  return filterResult(args.with_objects ? list(node) : "null", "null", failed, "");
+  if (args.by_name) { return filterResult("null", "[" + name + "]", size, failed, ""); }
+  return filterResult(args.with_objects ? list(node) : "null", "null", size, failed, "");
 }
 
 std::string prioritiesReply(const FilterArgs& args, const Candidates& c, const Answer& ranked) {

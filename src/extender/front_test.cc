@@ -5,81 +5,14 @@
 
 #include <deque>
 
-#include "extender/extender.h"
-#include "extender/pod_server_test.h"
+#include "extender/front_hand_test.h"
 #include "json/value.h"
 #include "kapi/decode.h"
 
 namespace gs::extender {
 namespace {
 
-using namespace std::chrono_literals;
-
-/// A machine and an API server behind one front, without threads: a question is answered when nothing is left to be done.
-class FrontTest : public ::testing::Test, public Asker {
- protected:
-  explicit FrontTest(Config config = {}) : extender{engine, config, Rng{1}} { extender.lead(now); }
-
-  NodeTablePtr table() override { return table_ ? table_ : extender.table(); }
-  Answer ask(Question question) override {
-    ++questions;
-    extender.ask(++last_, std::move(question), now);
-    for (;;) {
-      extender.settle(now);
-      std::vector<kapi::Call> calls;
-      for (auto& effect : extender.takeEffects()) {
-        if (auto* call = std::get_if<kapi::Call>(&effect)) { calls.push_back(std::move(*call)); }
-      }
-      if (calls.empty()) { break; }
-      for (const auto& call : calls) { extender.handle(server.carryOut(call), now); }
-    }
-    Answer mine;
-    for (auto& [ticket, answer] : extender.takeAnswers()) {
-      if (ticket == last_) { mine = std::move(answer); }
-    }
-    if (mine.table) { table_ = mine.table; }
-    return mine;
-  }
-
-  void addNode(const model::Node& node) {
-    engine.apply({model::Kind::Node,
-                  {"", node.name.text},
-                  {},
-                  std::make_shared<const model::Node>(node),
-                  ++server.revision},
-                 now.mono);
-  }
-  /// A pod of namespace ml, as the API server has it.
-  void addPod(const std::string& name, const std::string& uid, std::vector<model::VcudaLimits> limits) {
-    model::Pod pod = vcudaPod(name, std::move(limits));
-    pod.key.ns = "ml";
-    pod.uid = model::Uid{uid};
-    server.add(pod);
-    watchBrings(name);
-  }
-  void watchBrings(const std::string& name) {
-    const model::Pod& pod = server.pods.at(name);
-    engine.apply({model::Kind::Pod, pod.key, {}, std::make_shared<const model::Pod>(pod), pod.revision},
-                 now.mono);
-    extender.settle(now);
-  }
-  net::Response post(const std::string& path, std::string body) {
-    return front.answer({"POST", path, {}, std::move(body)}, scanner, *this).response;
-  }
-  std::string reply(const std::string& path, std::string body) { return post(path, std::move(body)).body; }
-
-  engine::Engine engine;
-  Extender extender;
-  PodServer server;
-  Front front{{"v1-test", {}}};
-  json::Scanner scanner;
-  Now now{Mono{1h}, Wall{1000h}};
-  int questions = 0;
-
- private:
-  NodeTablePtr table_;
-  Ticket last_ = 0;
-};
+class FrontTest : public ::testing::Test, protected FrontHand {};
 
 constexpr const char* kPod =
     R"({"metadata":{"name":"train-a","namespace":"ml","uid":"u-77"},"spec":{"containers":[{"name":"c0","resources":{"limits":{"tencent.com/vcuda-core":"60","tencent.com/vcuda-memory":"20"}}}]},"status":{"phase":"Pending"}})";

@@ -31,6 +31,8 @@ RequestParser::~RequestParser() = default;
 namespace {
 
 constexpr std::size_t kReserve = std::size_t{16} << 20;  // of a body that is announced
+constexpr std::size_t kSlack =
+    128;  // for who reads it in place: JSON scanners look at some bytes behind the end
 
 int statusFor(const boost::beast::error_code& ec) {
   if (ec == http::error::header_limit || ec == http::error::buffer_overflow) { return 431; }
@@ -61,7 +63,7 @@ void RequestParser::feed(std::string_view bytes) {
 std::size_t RequestParser::takeBody(std::string_view bytes) {
   const std::size_t taken = std::min(bytes.size(), body_size_ - body_.size());
   if (taken == 0 || ready_) { return 0; }
-  if (body_.empty()) { body_.reserve(std::min(body_size_, kReserve)); }
+  if (body_.empty()) { body_.reserve(std::min(body_size_, kReserve) + kSlack); }
   body_.append(bytes.substr(0, taken));
   ready_ = body_.size() == body_size_;
   return taken;

@@ -33,6 +33,12 @@ void keepMemorySmall() {
   mallopt(M_TRIM_THRESHOLD, 1 << 20);
 }
 
+void keepMemoryOfRequests(int bytes) {
+  mallopt(M_ARENA_MAX, 2);
+  mallopt(M_TRIM_THRESHOLD, bytes);
+  mallopt(M_MMAP_THRESHOLD, bytes);
+}
+
 std::size_t openAllDescriptors() {
   rlimit limit{};
   if (getrlimit(RLIMIT_NOFILE, &limit) != 0) { return kFewDescriptors; }

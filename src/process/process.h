@@ -16,6 +16,8 @@ namespace gs::process {
 /// A page of a list is decoded on any of some forty threads, once. By itself glibc would keep an arena for each of them, as
 /// large as the largest page was: half of the process at 12,000 pods. Before any thread.
 void keepMemorySmall();
+/// The same for who makes and frees megabytes for each request: that much stays ours though it is free.
+void keepMemoryOfRequests(int bytes);
 
 /// Takes as many descriptors as this process may have; how many that is.
 std::size_t openAllDescriptors();

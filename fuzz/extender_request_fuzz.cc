@@ -1,0 +1,70 @@
+// Any bytes as requests of schedulers to the extender: "VERB BODY" a record, records apart by a line "---". Each is answered
+// with a code, and with JSON where the scheduler reads it; whatever was asked, no device is given twice.
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "extender/front_hand_test.h"
+#include "json/value.h"
+#include "sched/shares.h"
+
+namespace {
+
+using gs::extender::FrontHand;
+
+constexpr int kMaxRequests = 8;
+
+std::string_view takeRecord(std::string_view& in) {
+  constexpr std::string_view kApart = "\n---\n";
+  const auto end = std::min(in.find(kApart), in.size());
+  const std::string_view record = in.substr(0, end);
+  in.remove_prefix(std::min(end + kApart.size(), in.size()));
+  return record;
+}
+
+void post(FrontHand& front, std::string_view record) {
+  const auto space = std::min(record.find(' '), record.size());
+  const std::string path = "/scheduler/" + std::string{record.substr(0, space)};
+  std::string body{record.substr(std::min(space + 1, record.size()))};
+  const auto reply = front.post(path, std::move(body));
+  const bool known = reply.status == 200 || reply.status == 400 || reply.status == 404 || reply.status == 503;
+  if (!known || (reply.status == 200 && !gs::json::parse(reply.body))) { __builtin_trap(); }
+}
+
+/// Judged from the pods as the API server has them.
+void judge(const FrontHand& front) {
+  std::map<std::pair<std::string, int>, std::int64_t> cores;
+  for (const auto& [name, pod] : front.server.pods) {
+    const auto note = gs::model::readVcudaNote(pod.annotations);
+    for (const auto& [container, ids] : note.ids) {
+      const auto i = static_cast<std::size_t>(container);
+      if (i >= pod.vcuda.size()) { __builtin_trap(); }
+      for (const int id : ids) {
+        auto& used = cores[{note.node.text, id}];
+        used += std::min<std::int64_t>(pod.vcuda[i].cores, 100);
+        if (used > 100) { __builtin_trap(); }
+      }
+    }
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  std::string_view in{reinterpret_cast<const char*>(data), size};
+  FrontHand front;
+  for (const char* name : {"n0", "n1"}) { front.addNode(gs::extender::gpuNode(name, 2)); }
+  front.addNode(gs::extender::gpuNode("cpu", 0));
+  front.addPod("p0", "u-0", {{60, 2}});
+  front.addPod("p1", "u-1", {{100, 0}, {30, 1}});
+  front.addPod("p2", "u-2", {});
+  for (int i = 0; i < kMaxRequests && !in.empty(); ++i) {
+    post(front, takeRecord(in));
+    judge(front);
+    front.now.mono += std::chrono::seconds{1};
+    front.now.wall += std::chrono::seconds{1};
+  }
+  return 0;
+}

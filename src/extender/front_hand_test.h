@@ -1,0 +1,80 @@
+// A front with a machine and pods on an API server behind it, for its tests and for fuzzing. Included by tests only.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "extender/extender.h"
+#include "extender/front.h"
+#include "extender/pod_server_test.h"
+
+namespace gs::extender {
+
+/// A machine and an API server behind one front, without threads: a question is answered when nothing is left to be done.
+class FrontHand : public Asker {
+ public:
+  explicit FrontHand(Config config = {}) : extender{engine, config, Rng{1}} { extender.lead(now); }
+
+  NodeTablePtr table() override { return table_ ? table_ : extender.table(); }
+  Answer ask(Question question) override {
+    ++questions;
+    extender.ask(++last_, std::move(question), now);
+    for (;;) {
+      extender.settle(now);
+      std::vector<kapi::Call> calls;
+      for (auto& effect : extender.takeEffects()) {
+        if (auto* call = std::get_if<kapi::Call>(&effect)) { calls.push_back(std::move(*call)); }
+      }
+      if (calls.empty()) { break; }
+      for (const auto& call : calls) { extender.handle(server.carryOut(call), now); }
+    }
+    Answer mine;
+    for (auto& [ticket, answer] : extender.takeAnswers()) {
+      if (ticket == last_) { mine = std::move(answer); }
+    }
+    if (mine.table) { table_ = mine.table; }
+    return mine;
+  }
+
+  void addNode(const model::Node& node) {
+    engine.apply({model::Kind::Node,
+                  {"", node.name.text},
+                  {},
+                  std::make_shared<const model::Node>(node),
+                  ++server.revision},
+                 now.mono);
+  }
+  /// A pod of namespace ml, as the API server has it.
+  void addPod(const std::string& name, const std::string& uid, std::vector<model::VcudaLimits> limits) {
+    model::Pod pod = vcudaPod(name, std::move(limits));
+    pod.key.ns = "ml";
+    pod.uid = model::Uid{uid};
+    server.add(pod);
+    watchBrings(name);
+  }
+  void watchBrings(const std::string& name) {
+    const model::Pod& pod = server.pods.at(name);
+    engine.apply({model::Kind::Pod, pod.key, {}, std::make_shared<const model::Pod>(pod), pod.revision},
+                 now.mono);
+    extender.settle(now);
+  }
+  net::Response post(const std::string& path, std::string body) {
+    return front.answer({"POST", path, {}, std::move(body)}, scanner, *this).response;
+  }
+  std::string reply(const std::string& path, std::string body) { return post(path, std::move(body)).body; }
+
+  engine::Engine engine;
+  Extender extender;
+  PodServer server;
+  Front front{{"v1-test", {}}};
+  json::Scanner scanner;
+  Now now{Mono{std::chrono::hours{1}}, Wall{std::chrono::hours{1000}}};
+  int questions = 0;
+
+ private:
+  NodeTablePtr table_;
+  Ticket last_ = 0;
+};
+
+}  // namespace gs::extender
