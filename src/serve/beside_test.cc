@@ -2,9 +2,9 @@
 
 #include <gtest/gtest.h>
 
-#include <map>
-#include <memory>
+#include <algorithm>
 
+#include "serve/list_server_test.h"
 #include "testing/builders.h"
 
 namespace gs::serve {
@@ -16,12 +16,12 @@ using extender::Question;
 using extender::Verb;
 using model::Kind;
 
-/// Both on one engine, and a server whose lists are empty but for what a test adds; writes are kept.
-class BesideTest : public ::testing::Test {
+/// Both on one engine, and their API server.
+class BesideTest : public ::testing::Test, protected ListServer {
  protected:
-  template <class T>
-  void add(Kind kind, T object) {
-    objects[kind].emplace_back(std::make_shared<const T>(std::move(object)));
+  BesideTest() {
+    add(Kind::Node, shareNode());
+    addLeaseRecord();
   }
   void start() { serve(machine.start(now)); }
   void lead(std::uint64_t term = 1) {
@@ -30,34 +30,14 @@ class BesideTest : public ::testing::Test {
   void lose() { serve(machine.handle(kapi::Leadership{false, 1, {}}, now)); }
   void serve(kapi::Effects effects) {
     for (const auto& effect : effects) {
-      if (const auto* call = std::get_if<kapi::Call>(&effect)) { answer(*call); }
-      const auto* open = std::get_if<kapi::OpenWatch>(&effect);
-      if (open == nullptr) { continue; }
-      kapi::WatchEvent bookmark{open->stream, kapi::WatchType::Bookmark, {}, {}, 10};
-      serve(machine.handle(bookmark, now));
+      const auto* call = std::get_if<kapi::Call>(&effect);
+      if (call == nullptr) { continue; }
+      if (const auto outcome = answer(*call)) {
+        serve(machine.handle(*outcome, now));
+      } else {
+        written.push_back(*call);
+      }
     }
-  }
-  void answer(const kapi::Call& call) {
-    if (!kapi::isRead(call.verb) && call.kind != Kind::Crd) {
-      written.push_back(call);
-      return;
-    }
-    if (!kapi::isRead(call.verb)) {  // the record of the lease namespace
-      model::Crd crd = *std::get<model::Ptr<model::Crd>>(objects[Kind::Crd].at(0));
-      crd.lease_term = call.body["metadata"]["annotations"]["gpu.scheduling/lease-namespace-term"].str();
-      objects[Kind::Crd].at(0) = std::make_shared<const model::Crd>(crd);
-    }
-    kapi::Outcome o;
-    o.token = call.token;
-    o.fate = kapi::Fate::Applied;
-    o.http = 200;
-    if (call.verb == kapi::Verb::List) {
-      o.list_revision = 10;
-      o.items = objects[call.kind];
-    } else if (!objects[call.kind].empty()) {
-      o.object = objects[call.kind].at(0);
-    }
-    serve(machine.handle(o, now));
   }
   static model::Node shareNode() {
     model::Node node = testing::makeNode("shares");
@@ -90,7 +70,6 @@ class BesideTest : public ::testing::Test {
                        [](const kapi::Call& c) { return c.kind == Kind::Pod && c.subresource == "status"; });
   }
 
-  std::map<Kind, std::vector<model::Object>> objects;
   std::vector<kapi::Call> written;
   Now now{Mono{1h}, Wall{1'750'000'000s}};
   scheduler::Scheduler scheduler{{}, Rng{1}};
@@ -98,9 +77,7 @@ class BesideTest : public ::testing::Test {
 };
 
 TEST_F(BesideTest, TheExtenderDecidesWhileTheSchedulerDoes) {
-  add(Kind::Node, shareNode());
   add(Kind::Pod, sharePod());
-  add(Kind::Crd, model::Crd{"gpuclaims.gpu.scheduling", model::Uid{"u"}, 1, "default", ""});
   start();
   auto answer = ask();
   ASSERT_TRUE(answer);
@@ -118,9 +95,7 @@ TEST_F(BesideTest, TheExtenderDecidesWhileTheSchedulerDoes) {
 }
 
 TEST_F(BesideTest, BothCountInOneLedger) {
-  add(Kind::Node, shareNode());
   add(Kind::Pod, sharePod());
-  add(Kind::Crd, model::Crd{"gpuclaims.gpu.scheduling", model::Uid{"u"}, 1, "default", ""});
   start();
   lead();
   (void)ask();
@@ -130,8 +105,6 @@ TEST_F(BesideTest, BothCountInOneLedger) {
 }
 
 TEST_F(BesideTest, OneThatIsStoppingAnswersNothingNew) {
-  add(Kind::Node, shareNode());
-  add(Kind::Crd, model::Crd{"gpuclaims.gpu.scheduling", model::Uid{"u"}, 1, "default", ""});
   start();
   lead();
   machine.stopTaking();

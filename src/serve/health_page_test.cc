@@ -6,6 +6,7 @@
 #include <set>
 
 #include "scheduler/status_page.h"
+#include "serve/list_server_test.h"
 #include "testing/builders.h"
 
 namespace gs::serve {
@@ -16,16 +17,12 @@ using model::Kind;
 using scheduler::Config;
 using scheduler::Scheduler;
 
-/// A scheduler, and a server that answers its reads from `objects` and leaves its writes unanswered.
-class HealthPageTest : public ::testing::Test {
+/// A scheduler and its API server.
+class HealthPageTest : public ::testing::Test, protected ListServer {
  protected:
-  template <class T>
-  void add(Kind kind, T object) {
-    objects[kind].emplace_back(std::make_shared<const T>(std::move(object)));
-  }
   void start() { serve(machine->start(now)); }
   void lead() {
-    add(Kind::Crd, model::Crd{"gpuclaims.gpu.scheduling", model::Uid{"u"}, 1, "default", ""});
+    addLeaseRecord();
     serve(machine->handle(kapi::Leadership{true, 1, now.mono + 1h}, now));
   }
   void serve(kapi::Effects effects) {
@@ -37,33 +34,9 @@ class HealthPageTest : public ::testing::Test {
         streams[open->kind] = open->stream;
       }
       const auto* call = std::get_if<kapi::Call>(&effect);
-      if (call != nullptr && call->kind == Kind::Crd && !kapi::isRead(call->verb)) { record(*call); }
-      if (call == nullptr || !kapi::isRead(call->verb) || silent.contains(call->kind)) { continue; }
-      kapi::Outcome o;
-      o.token = call->token;
-      const auto refused = refusals.find(call->kind);
-      o.http = refused == refusals.end() ? 200 : refused->second;
-      o.fate = o.http == 200 ? kapi::Fate::Applied : kapi::Fate::Refused;
-      o.message = o.http == 200 ? "" : "no luck";
-      o.list_revision = revision;
-      if (call->verb == kapi::Verb::Get) {
-        o.object = objects[call->kind].at(0);
-      } else {
-        o.items = objects[call->kind];
-      }
-      serve(machine->handle(o, now));
+      if (call == nullptr) { continue; }
+      if (const auto outcome = answer(*call)) { serve(machine->handle(*outcome, now)); }
     }
-  }
-  /// The record of the lease namespace is written as it should be.
-  void record(const kapi::Call& call) {
-    model::Crd crd = *std::get<model::Ptr<model::Crd>>(objects[Kind::Crd].at(0));
-    crd.lease_term = call.body["metadata"]["annotations"]["gpu.scheduling/lease-namespace-term"].str();
-    objects[Kind::Crd].at(0) = std::make_shared<const model::Crd>(crd);
-    kapi::Outcome o;
-    o.token = call.token;
-    o.fate = kapi::Fate::Applied;
-    o.http = 200;
-    serve(machine->handle(o, now));
   }
   net::Response get(const char* target, const char* method = "GET") {
     return page.answer({method, target, {}, ""});
@@ -79,12 +52,8 @@ class HealthPageTest : public ::testing::Test {
     return text.find(part) != std::string::npos;
   }
 
-  std::map<Kind, std::vector<model::Object>> objects;
-  std::map<Kind, int> refusals;  // kinds whose reads are answered so
-  std::set<Kind> silent;         // kinds whose reads are not answered
   std::map<Kind, kapi::Token> streams;
   std::set<std::pair<Kind, bool>> opened;  // streams: whether for catching up
-  model::Revision revision = 10;           // of lists
   Now now{Mono{1h}, Wall{1'750'000'000s}};
   std::unique_ptr<Scheduler> machine = std::make_unique<Scheduler>(Config{}, Rng{1});
 
