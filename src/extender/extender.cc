@@ -333,11 +333,7 @@ void Extender::bind(Waiting w) {
   if (const auto under_way = binding_.find(uid); under_way != binding_.end()) {
     return answer(w.ticket, Kind::Failed, "a Binding of this pod is under way");
   }
-  if (pod == nullptr) {
-    call(kapi::getObject(model::Kind::Pod, w.question.pod->key), Purpose::ReadForBind, uid);
-    binding_[uid].push_back(std::move(w));
-    return;
-  }
+  if (pod == nullptr) { return readForBind(std::move(w)); }
   if (pod->bound()) {
     const bool there = pod->node == node;
     return answer(w.ticket, there ? Kind::Done : Kind::Failed,
@@ -350,6 +346,12 @@ void Extender::bind(Waiting w) {
     return place(std::move(w));  // comes back once it has
   }
   sendBinding(std::move(w), *pod);
+}
+
+void Extender::readForBind(Waiting w) {
+  const model::Uid uid = w.question.pod->uid;
+  call(kapi::getObject(model::Kind::Pod, w.question.pod->key), Purpose::ReadForBind, uid);
+  binding_[uid].push_back(std::move(w));
 }
 
 void Extender::sendBinding(Waiting w, const model::Pod& pod) {
@@ -370,8 +372,12 @@ void Extender::bindAnswered(const Pending& pending, const kapi::Outcome& outcome
   for (auto& w : node.mapped()) {
     const bool read =
         done && pending.purpose == Purpose::ReadForBind && engine_.cache().pod(pending.uid) != nullptr;
+    // The pod is bound already and the watch has not said so, or another version of it: what there is decides.
+    const bool conflict = pending.purpose == Purpose::Bind && outcome.http == 409 && now_.mono < w.until;
     if (read) {
       bind(std::move(w));
+    } else if (conflict) {
+      readForBind(std::move(w));
     } else if (done && pending.purpose == Purpose::Bind) {
       answer(w.ticket, Kind::Done);
     } else {

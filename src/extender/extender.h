@@ -109,6 +109,7 @@ class Extender {
   void preempt(const Waiting& w);
   void deallocate(const Waiting& w);
   void bind(Waiting w);
+  void readForBind(Waiting w);
   void sendBinding(Waiting w, const model::Pod& pod);
   void bindAnswered(const Pending& pending, const kapi::Outcome& outcome);
   [[nodiscard]] model::PodPtr newest(const model::PodPtr& pod) const;

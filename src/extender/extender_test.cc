@@ -272,6 +272,34 @@ TEST_F(ExtenderTest, APodThatIsBoundThereMeanwhileIsBound) {
   EXPECT_EQ(answers[ticket].kind, AnswerKind::Done);
 }
 
+TEST_F(ExtenderTest, ABindingThatIsAskedForAgainBeforeItIsSeenIsDone) {
+  addNode(gpuNode("a", 1));
+  addNode(gpuNode("b", 1));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  (void)ask(Verb::Bind, pod, {"a"});
+  run();
+  const Ticket again = ask(Verb::Bind, pod, {"a"});
+  run();
+  EXPECT_EQ(answers[again].kind, AnswerKind::Done) << answers[again].text;
+  const Ticket elsewhere = ask(Verb::Bind, pod, {"b"});
+  run();
+  EXPECT_EQ(answers[elsewhere].kind, AnswerKind::Failed);
+}
+
+TEST_F(ExtenderTest, ABindingOfAVersionThatHasChangedIsSentAgain) {
+  addNode(gpuNode("a", 1));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  ASSERT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
+  server.pods["p"].labels["changed"] = "yes";
+  server.pods["p"].revision = ++server.revision;
+  const Ticket ticket = ask(Verb::Bind, pod, {"a"});
+  run();
+  EXPECT_EQ(answers[ticket].kind, AnswerKind::Done) << answers[ticket].text;
+  EXPECT_EQ(server.pods["p"].node.text, "a");
+}
+
 TEST_F(ExtenderTest, BindsWhatAsksForNoGpu) {
   addNode(gpuNode("a", 1));
   lead();

@@ -131,6 +131,14 @@ void Election::unreadable(const char* verb, const Outcome& outcome, Now now, Out
   if (config_.alone_when_forbidden && outcome.http == 403 && !allowed_) {
     if (!forbidden_since_) { forbidden_since_ = now.mono; }
     if (now.mono - *forbidden_since_ >= config_.lease_duration) {
+      if (!leadership_.leading) {
+        out.effects.emplace_back(
+            Log{Level::Warn,
+                fmt::format("this process works alone, without the leader lease {}: run no "
+                            "second one, or give its account get, create and update on it",
+                            config_.lease.text()),
+                {}});
+      }
       sent_ = now.mono;
       lead(now, out);
     }

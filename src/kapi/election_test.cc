@@ -75,6 +75,7 @@ class One {
   bool released = false;
   std::optional<Leadership> leadership;
   std::vector<Duration> timeouts;
+  std::vector<std::string> logs;
 
  private:
   void take(Election::Output out) {
@@ -86,6 +87,7 @@ class One {
     }
     for (const Effect& e : out.effects) {
       const auto* call = std::get_if<Call>(&e);
+      if (const auto* line = std::get_if<Log>(&e)) { logs.push_back(line->message); }
       if (call == nullptr) { continue; }
       ++calls;
       timeouts.push_back(call->timeout);
@@ -148,6 +150,15 @@ TEST(Election, RunsAloneWhereTheLeaseIsForbiddenForALeaseDuration) {
   one.cut = true;  // the API server does not say any more that it forbids it
   one.run(seconds{4});
   EXPECT_FALSE(one.leads());
+}
+
+TEST(Election, WhoRunsAloneSaysSoOnce) {
+  One one{alone()};
+  one.server.forbidden = true;
+  one.start();
+  one.run(seconds{60});
+  const auto says = [](const std::string& line) { return line.find("alone") != std::string::npos; };
+  EXPECT_EQ(std::count_if(one.logs.begin(), one.logs.end(), says), 1);
 }
 
 TEST(Election, ALeaseThatMayBeReadButNotMadeIsForbiddenToo) {

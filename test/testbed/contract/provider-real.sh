@@ -9,7 +9,7 @@
 #   provider_forget_history       every watch from a resourceVersion of before is answered 410
 #   provider_delay_bindings N     from now on a Binding takes effect N seconds after it was sent (1 to 30)
 #   provider_bindings_at_once     no longer so; those under way stay as late as they are
-#   provider_kubeconfig           prints a kubeconfig for ServiceAccount default/gpu-scheduler
+#   provider_kubeconfig [NAMESPACE NAME]   prints a kubeconfig for that ServiceAccount (default gpu-scheduler)
 #   provider_audit                prints "verb resource.group subresource namespace name code" of each request of that
 #                                 account, "-" for what it has not; nothing where requests aren't recorded
 #   provider_created_by FILE      prints "resource subresource name" of each object that was created by the token in FILE,
@@ -17,7 +17,7 @@
 #   provider_save                 keeps what helps to understand a failure, and throws away what is big
 # What they are given: CASE_DIR, an empty folder; TESTBED.
 
-SCHEDULER_ACCOUNT=system:serviceaccount:default:gpu-scheduler
+SCHEDULER_ACCOUNT=system:serviceaccount:default:gpu-scheduler # the account under test; a case may name another one
 
 provider_up() {
   "$TESTBED/up" "$CASE_DIR/cluster" --audit-user "$SCHEDULER_ACCOUNT" "$@"
@@ -81,7 +81,7 @@ YAML
 }
 provider_bindings_at_once() { kubectl delete validatingwebhookconfiguration mute >/dev/null; }
 
-provider_kubeconfig() { "$TESTBED/kubeconfig-for" "$CASE_DIR/cluster" serviceaccount default gpu-scheduler; }
+provider_kubeconfig() { "$TESTBED/kubeconfig-for" "$CASE_DIR/cluster" serviceaccount "${1:-default}" "${2:-gpu-scheduler}"; }
 
 provider_audit() {
   [[ -f $CASE_DIR/cluster/audit.log ]] || return 0

@@ -3,7 +3,7 @@
 # provider-real.sh. There is no authentication: the account is the name that the scheduler's token is, and the sandbox
 # writes it into its log of requests.
 
-SCHEDULER_ACCOUNT=system:serviceaccount:default:gpu-scheduler
+SCHEDULER_ACCOUNT=system:serviceaccount:default:gpu-scheduler # the account under test; a case may name another one
 SANDBOX_PORT=6443 # in a network namespace of its own
 
 # UP-OPTIONs are about the real server's components.
@@ -52,12 +52,13 @@ provider_delay_bindings() { late_bindings_by "$1"; }
 provider_bindings_at_once() { late_bindings_by 0; }
 
 provider_kubeconfig() {
+  local account=system:serviceaccount:${1:-default}:${2:-gpu-scheduler}
   cat <<YAML
 apiVersion: v1
 kind: Config
 clusters: [{name: sandbox, cluster: {server: "http://127.0.0.1:$SANDBOX_PORT"}}]
 contexts: [{name: sandbox, context: {cluster: sandbox, user: gpu-scheduler, namespace: default}}]
-users: [{name: gpu-scheduler, user: {token: "$SCHEDULER_ACCOUNT"}}]
+users: [{name: gpu-scheduler, user: {token: "$account"}}]
 current-context: sandbox
 YAML
 }

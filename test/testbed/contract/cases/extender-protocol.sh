@@ -1,0 +1,57 @@
+# shellcheck shell=bash
+# What the extender answers over HTTP, against the tables of its ancestors: filter, preempt, bind and prioritize as
+# kube-scheduler asks, predicates as each Volcano does, quotas, and the bodies that real schedulers were recorded to send.
+# No scheduler runs: the programs in contract/extender ask, and play the kubelet.
+# shellcheck source=../extender.sh
+source "$CONTRACT/extender.sh"
+
+table() { speak protocol "$1" "$PROXY" "$(url_of "${2:-extender}")" "$(ledger_of "${2:-extender}")"; }
+
+step "a control plane, and an extender under the guide's role whose ConfigMap of quotas cannot be read"
+provider_up 2>>"$CASE_DIR/up.log"
+extender_account rbac.yaml
+start_proxy
+extender_config >"$CASE_DIR/gpu-admission.json"
+kubectl create configmap gpuquota -n kube-system --from-literal=gpu_quota='{' >/dev/null
+run_extender extender --config="$CASE_DIR/gpu-admission.json"
+
+step "quota: never synced, then without a ConfigMap"
+table never_synced
+
+step "quota: equality, over, models, pools and namespaces that are not named, bad texts"
+table quota
+
+step "the ancestor's table of placements, with whole nodes and with names, each asked twice"
+table placements
+
+step "who wants a GPU, and what existing pods hold"
+table wanting
+
+step "the worked example of a filter, with keys in lower case"
+table example
+
+step "paths, methods, bodies that cannot be read, pods without GPUs, priorities"
+table texts
+
+step "preempt and bind"
+table verbs
+
+step "Volcano: predicates in five dialects"
+table dialects
+
+step "Volcano: 16 predicates at a time for one pod leave one set of annotations"
+table parallel
+
+step "Volcano: a body of 12 MB with keys that nobody knows"
+table huge
+
+step "bodies that real schedulers sent are answered as those read answers"
+for folder in "$REPO"/test/extender/recorded/*/; do
+  note "$(speak recorded "$folder" "$PROXY" "$(url_of extender)" "$(ledger_of extender)")"
+done
+stop_scheduler extender
+
+step "--compat=strict: a pod that had been predicated is an error"
+run_extender strict --compat=strict
+table strict strict
+stop_scheduler strict

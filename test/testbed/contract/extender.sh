@@ -1,0 +1,53 @@
+# shellcheck shell=bash disable=SC2034,SC2004 # names for lib.sh, which also declares the arrays
+# What the extender's cases share; sourced by them. Extenders are named as schedulers are, and signalled, stopped and
+# asked for their pages by the same functions (lib.sh). The programs in extender/ speak for kube-scheduler and Volcano, and judge.
+
+SCHEDULER_ACCOUNT=system:serviceaccount:kube-stack:gpu-scheduler-sa # whose requests provider_audit prints
+MANIFESTS=$REPO/deploy/gpu-admission
+export PYTHONDONTWRITEBYTECODE=1
+PROXY=http://127.0.0.1:8001
+
+# extender_account FILE: the namespace, and what FILE of the manifests makes; "" for all of them.
+extender_account() {
+  kubectl create namespace kube-stack >/dev/null
+  kubectl apply -f "$MANIFESTS/$1" >/dev/null
+  provider_kubeconfig kube-stack gpu-scheduler-sa >"$CASE_DIR/extender.kubeconfig"
+}
+
+# embedded FILE KEY: the text of a ConfigMap's KEY in a manifest.
+embedded() {
+  awk -v key="  $2: |" '$0 == key { inside = 1; next } inside && !/^    / { exit } inside { print substr($0, 5) }' "$1"
+}
+
+# The --config file of the manifests.
+extender_config() { embedded "$MANIFESTS/gpu-admission.yaml" gpu-admission.json; }
+
+# In front of the API server, so that the programs need no certificates.
+start_proxy() {
+  kubectl proxy --port=8001 >"$CASE_DIR/proxy.log" 2>&1 3>&- </dev/null &
+  until curl --silent --fail --output /dev/null "$PROXY/version"; do sleep 0.05; done
+}
+
+speak() { python3 "$CONTRACT/extender/$1.py" "${@:2}"; }
+
+# start_extender NAME [FLAG...]: returns at once. The first one listens on 3456, as the guide has it.
+start_extender() {
+  local name=$1 port kubeconfig=${EXTENDER_KUBECONFIG:-$CASE_DIR/extender.kubeconfig}
+  if [[ -z ${SCHEDULER_PORT[$name]:-} ]]; then SCHEDULER_PORT[$name]=$((3456 + 10 * ${#SCHEDULER_PORT[@]})); fi
+  port=${SCHEDULER_PORT[$name]}
+  rm -f "$CASE_DIR/$name".{pid,status}
+  run_recorded "$CASE_DIR/$name" "$GS_BIN/gpu-admission" --kubeconfig="$kubeconfig" --lease-namespace=kube-stack \
+    --address="127.0.0.1:$port" --pprofAddress="127.0.0.1:$((port + 1))" --identity="$name-$RANDOM" "${@:2}" \
+    >>"$CASE_DIR/$name.log" 2>&1 3>&- </dev/null &
+  until [[ -s $CASE_DIR/$name.pid ]]; do sleep 0.01; done
+  SCHEDULER_PID[$name]=$(<"$CASE_DIR/$name.pid")
+}
+
+extender_leads() { page "$1" /metrics | awk '$1 == "gpu_admission_leading" { print $2 }'; }
+run_extender() {
+  start_extender "$@"
+  expect_ready "$1"
+  eventually "gpu_admission_leading of $1" 1 extender_leads "$1"
+}
+url_of() { echo "http://127.0.0.1:${SCHEDULER_PORT[$1]}"; }
+ledger_of() { echo "http://127.0.0.1:$((SCHEDULER_PORT[$1] + 1))"; }
