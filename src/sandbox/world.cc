@@ -2,18 +2,15 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <deque>
-#include <variant>
 
 #include "base/check.h"
 #include "kapi/paths.h"
 #include "sandbox/crds.h"
+#include "sandbox/replica.h"
 
 namespace gs::sandbox {
 namespace {
 
-constexpr std::uint8_t kElectionOwner = 100;
-constexpr const char* kExtenderLease = "extender.gpu.scheduling";
 constexpr std::uint64_t kExtenderSeed = 0xe87e4de5;
 constexpr Duration kFirstBookmark =
     std::chrono::seconds{1};  // a real server's, on a watch of timeoutSeconds=3
@@ -35,70 +32,6 @@ Duration watchTime(const std::string& query) {
   const auto at = query.find("timeoutSeconds=");
   return std::chrono::seconds{at == std::string::npos ? 300 : std::stoi(query.substr(at + 15))};
 }
-
-}  // namespace
-
-struct World::Replica {
-  ReplicaId id = 0;
-  std::uint64_t life = 0;  // counts starts; 0 before the first
-  bool alive = false;
-  bool frozen = false;
-  std::vector<std::function<void(Replica&)>> while_frozen;
-  std::variant<scheduler::Config, extender::Config> config;
-  // One of the two, as the config says.
-  std::unique_ptr<scheduler::Scheduler> machine;
-  std::unique_ptr<extender::Alone> extender;
-  std::unique_ptr<kapi::Election> election;
-  kapi::Leadership gate;
-  std::map<std::string, std::deque<kapi::Call>> lanes;  // busy lanes with what waits behind
-  std::set<kapi::Token> streams;
-  std::set<Mono> wakes;
-  Duration lag{};  // its clock is so much behind
-  std::optional<Mono> stalled_from;
-  Mono stalled_until{};
-
-  void make(Rng& schedulers, Rng& extenders) {
-    if (const auto* alone = std::get_if<extender::Config>(&config)) {
-      extender = std::make_unique<extender::Alone>(*alone, Rng{extenders.next()});
-    } else {
-      machine =
-          std::make_unique<scheduler::Scheduler>(std::get<scheduler::Config>(config), Rng{schedulers.next()});
-    }
-  }
-  [[nodiscard]] kapi::Election::Config electionConfig() const {
-    kapi::Election::Config election;
-    if (const auto* alone = std::get_if<extender::Config>(&config)) {
-      election.lease = {scheduler::Config{}.lease_namespace, kExtenderLease};
-      election.identity = fmt::format("{}_{}", alone->instance, life);
-    } else {
-      const auto& c = std::get<scheduler::Config>(config);
-      election.lease = {c.lease_namespace, scheduler::kLeaderLease};
-      election.identity = fmt::format("{}_{}", c.instance, life);
-    }
-    election.owner = kElectionOwner;
-    return election;
-  }
-  [[nodiscard]] kapi::Effects start(Now now) { return machine ? machine->start(now) : extender->start(now); }
-  [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now) {
-    return machine ? machine->handle(event, now) : extender->handle(event, now);
-  }
-  void stopTaking() { machine ? machine->stopTaking() : extender->stopTaking(); }
-  [[nodiscard]] bool underWay() const { return machine ? machine->underWay() : extender->underWay(); }
-
-  /// What its clock shows. It never goes back.
-  [[nodiscard]] Now clock(Now world) {
-    Duration behind = lag;
-    if (stalled_from && world.mono >= stalled_until) {
-      lag += stalled_until - *std::exchange(stalled_from, std::nullopt);
-      behind = lag;
-    } else if (stalled_from) {
-      behind += world.mono - *stalled_from;
-    }
-    return {world.mono - behind, world.wall - std::chrono::duration_cast<Wall::duration>(behind)};
-  }
-};
-
-namespace {
 
 /// An API server with the chart's CRDs, or with what was saved.
 std::unique_ptr<Api> makeApi(Rng rng, Now now, const json::Value& saved, bool with_crds) {
