@@ -34,13 +34,14 @@ constexpr std::array kWeights{
 
 /// Of a seed's extender part, which comes beside the rest.
 constexpr std::array kShareWeights{
-    Weight{Op::ShareComes, 40}, Weight{Op::ShareEnds, 14}, Weight{Op::ShareGoes, 8},  Weight{Op::ShareAsked, 14},
+    Weight{Op::ShareComes, 60}, Weight{Op::ShareEnds, 16}, Weight{Op::ShareGoes, 10},  Weight{Op::ShareAsked, 14},
     Weight{Op::ShareElsewhere, 4}, Weight{Op::ShareDropped, 6}, Weight{Op::Crash, 4}, Weight{Op::Start, 5},
     Weight{Op::Stop, 2},        Weight{Op::Freeze, 4},     Weight{Op::Stall, 3},      Weight{Op::Break, 3},
     Weight{Op::LastWord, 6},    Weight{Op::Faults, 4},     Weight{Op::Slow, 3},
 };
 constexpr unsigned kSharePercent = 25;  // of the seeds
-constexpr int kMostShareSteps = 48;
+constexpr int kFewestShareSteps = 20;
+constexpr int kMostShareSteps = 70;
 constexpr std::uint64_t kShareSeed = 0x5a4e5;
 
 int below(Rng& rng, int n) { return static_cast<int>(rng.below(static_cast<std::uint64_t>(n))); }
@@ -188,7 +189,7 @@ void addShares(Plan& plan, const std::vector<milliseconds>& hot) {
   Rng rng{plan.seed ^ kShareSeed};
   if (!rng.chance(kSharePercent)) { return; }
   plan.extenders = 1 + below(rng, 2);
-  const int steps = 12 + below(rng, kMostShareSteps - 12);
+  const int steps = kFewestShareSteps + below(rng, kMostShareSteps - kFewestShareSteps);
   for (int i = 0; i < steps; ++i) { plan.steps.push_back(drawShares(rng, hot, plan.extenders)); }
 }
 

@@ -14,7 +14,7 @@ namespace gs::sim {
 
 inline constexpr int kNodes = 3;
 inline constexpr int kReplicas = 2;
-inline constexpr int kShareSlots = 8;
+inline constexpr int kShareSlots = 10;
 inline constexpr int kSlots = 16;  // pods there may be at once: 8 names in 2 namespaces
 
 enum class Op : std::uint8_t {

@@ -99,7 +99,8 @@ void ShareSide::comes(int slot, int flavour) {
       world_.request("POST", "/api/v1/namespaces/a/pods", test::vcudaPod(pod, limitsOf(flavour), "a"));
   if (answer.code != 201) { return; }
   const std::string uid{answer.body["metadata"]["uid"].str()};
-  mine_[pod] = {uid, false, false, 0, {}};
+  const std::uint64_t turn = mine_[pod].turn;
+  mine_[pod] = {.uid = uid, .turn = turn};
   considerLater(pod, uid, Duration{1ms} * static_cast<std::int64_t>(rng_.below(200)));
 }
 
@@ -143,7 +144,10 @@ bool ShareSide::waits(const Value& pod, const std::string& uid) const {
 }
 
 void ShareSide::considerLater(const std::string& pod, const std::string& uid, Duration by) {
-  world_.after(by, [this, pod, uid] { consider(pod, uid); });
+  const std::uint64_t turn = ++mine_[pod].turn;  // the last one counts
+  world_.after(by, [this, pod, uid, turn] {
+    if (mine_[pod].turn == turn) { consider(pod, uid); }
+  });
 }
 
 void ShareSide::consider(const std::string& pod, const std::string& uid) {
@@ -190,11 +194,12 @@ void ShareSide::answered(extender::Ticket ticket, const Answer& answer) {
     return;
   }
   if (rng_.chance(70)) { sayUnscheduled(asked.pod); }
+  considerLater(asked.pod, asked.uid, 500ms + Duration{1ms} * static_cast<std::int64_t>(rng_.below(1'000)));
 }
 
 void ShareSide::bindLater(const std::string& pod, const std::string& uid, const Told& told) {
   const auto luck = calm_ ? 0 : rng_.below(100);
-  const std::uint64_t most = luck < 80 ? 300 : luck < 95 ? 5'000 : 30'000;
+  const std::uint64_t most = luck < 60 ? 300 : luck < 90 ? 5'000 : 30'000;
   world_.after(Duration{1ms} * static_cast<std::int64_t>(rng_.below(most)), [this, pod, uid, told] {
     const Mine& mine = mine_[pod];
     const bool stands = mine.uid == uid && mine.told.stands && mine.told.node == told.node && mine.told.note == told.note;

@@ -49,7 +49,8 @@ class ShareSide {
     bool dropped = false;  // its scheduler does not look at it any more
     bool told_so = false;  // and has written that it is not scheduled, on top of an answer
     std::uint64_t leads = 0;  // which leader it was then
-    Told told;
+    std::uint64_t turn = 0;  // counts when it is to be considered
+    Told told{};
   };
 
   void comes(int slot, int flavour);
