@@ -55,6 +55,25 @@ TEST_F(ExtenderTest, AWriteWithoutAnAnswerIsReadBackBeforeAnybodyIsAnswered) {
   }
 }
 
+TEST_F(ExtenderTest, WhoWaitsForANodeIsNotToldItWhenThePodMovesBeforeItIsWritten) {
+  addNode(gpuNode("a", 1));
+  addNode(gpuNode("b", 1));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  const Ticket first = ask(Verb::Filter, pod, {"a"});
+  kapi::Outcome busy;
+  busy.token = sent().token;
+  busy.fate = Fate::Refused;
+  busy.http = 429;
+  give(busy);  // it is tried again in a while; meanwhile:
+  const Ticket second = ask(Verb::Filter, pod, {"b"});
+  pass(1s);
+  run();
+  EXPECT_EQ(got(second, {"b"}), "b");
+  EXPECT_EQ(note("p", kNode), "b");
+  EXPECT_EQ(answers[first].kind, AnswerKind::Failed) << got(first, {"a"});
+}
+
 TEST_F(ExtenderTest, AWriteThatLandsLateChangesNothingAnyMore) {
   addNode(gpuNode("a", 1));
   addNode(gpuNode("b", 1));

@@ -75,6 +75,7 @@ void Extender::grant(Waiting w, const model::Pod& pod, const sched::PodRequest& 
   const sched::NodeState node = stateOf(c, chosen.chosen);
   taken_back_.erase(pod.uid);
   Grant& g = grants_[pod.uid];
+  failAll(std::exchange(g.joined, {}), "this pod was given another node since; ask again");
   g.uid = pod.uid;
   g.pod = pod.key;
   g.picks = sched::picksOf(request.shares, *sched::fitShares(node, request));
