@@ -32,11 +32,12 @@ constexpr std::array kWeights{
     Weight{Op::Break, 3},     Weight{Op::LastWord, 8}, Weight{Op::Unlucky, 6},
 };
 
-/// Of a seed's extender part, which comes beside the rest.
+/// Of a seed's extender part, which comes beside the rest. No clock of an extender stands still: with two that lead, each would
+/// write its own pods' annotations, and unlike GPU leases nothing of the API stands between two pods.
 constexpr std::array kShareWeights{
     Weight{Op::ShareComes, 60}, Weight{Op::ShareEnds, 16}, Weight{Op::ShareGoes, 10},  Weight{Op::ShareAsked, 14},
     Weight{Op::ShareElsewhere, 4}, Weight{Op::ShareDropped, 6}, Weight{Op::Crash, 4}, Weight{Op::Start, 5},
-    Weight{Op::Stop, 2},        Weight{Op::Freeze, 4},     Weight{Op::Stall, 3},      Weight{Op::Break, 3},
+    Weight{Op::Stop, 2},        Weight{Op::Freeze, 4},      Weight{Op::Break, 3},
     Weight{Op::LastWord, 6},    Weight{Op::Faults, 4},     Weight{Op::Slow, 3},
 };
 constexpr unsigned kSharePercent = 25;  // of the seeds

@@ -19,6 +19,7 @@ using json::Value;
 constexpr int kShareNodes = 2;
 constexpr int kShareMemory = 32;
 constexpr Duration kAnswerTakes = 2ms;  // from the replica to its caller, and back
+constexpr Duration kUnderWay = 15s;     // a question may wait so long, as at a replica that is frozen
 constexpr Duration kPatience = 5s;      // kube-scheduler's, by default
 
 std::string nameOf(int slot) { return fmt::format("s{}", slot); }
@@ -164,9 +165,9 @@ void ShareSide::ask(const std::string& pod, const std::string& uid, Duration pat
     if (calm_ || rng_.chance(75)) { asked.nodes.push_back(node); }
   }
   if (asked.nodes.empty()) { asked.nodes.push_back(nodes_.front()); }
-  Told& told = mine_[pod].told;
-  const bool may_move = std::find(asked.nodes.begin(), asked.nodes.end(), told.node) == asked.nodes.end();
-  if (may_move) { told.stands = false; }
+  Mine& mine = mine_[pod];
+  mine.questions.push_back(asked);
+  if (!asked.mentions(mine.told.node)) { mine.told.stands = false; }
   extender::Question q;
   q.verb = extender::Verb::Filter;
   q.pod = std::make_shared<const model::Pod>(kapi::decodePod(object));
@@ -189,7 +190,12 @@ void ShareSide::answered(extender::Ticket ticket, const Answer& answer) {
   Mine& mine = mine_[asked.pod];
   if (mine.dropped || !waits(objectOf(asked.pod), asked.uid)) { return; }
   if (is_chosen) {
-    mine.told = {asked.nodes.at(answer.chosen), judge_.noteOf(asked.uid), true};
+    const std::string& chosen = asked.nodes.at(answer.chosen);
+    // One that was asked before may be taken later.
+    const bool stands = std::all_of(mine.questions.begin(), mine.questions.end(), [&](const Asked& q) {
+      return q.at < asked.at - kUnderWay || q.mentions(chosen);
+    });
+    mine.told = {chosen, judge_.noteOf(asked.uid), stands};
     bindLater(asked.pod, asked.uid, mine.told);
     return;
   }

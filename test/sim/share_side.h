@@ -3,6 +3,7 @@
 // Owned by one play, with the World that must outlive it; what it draws at random shifts nothing of the rest.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <memory>
@@ -39,6 +40,9 @@ class ShareSide {
     std::vector<std::string> nodes;
     Mono at{};
     Mono until{};  // answers that come later are not heard
+    [[nodiscard]] bool mentions(const std::string& node) const {
+      return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+    }
   };
   struct Told {
     std::string node, note;
@@ -51,6 +55,7 @@ class ShareSide {
     std::uint64_t leads = 0;  // which leader it was then
     std::uint64_t turn = 0;  // counts when it is to be considered
     Told told{};
+    std::vector<Asked> questions{};
   };
 
   void comes(int slot, int flavour);
