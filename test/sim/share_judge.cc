@@ -104,6 +104,7 @@ void ShareJudge::podChanged(const sandbox::HistoryEntry& entry) {
   if (pod.fair && bound_now && pod.named != pod.node) {
     wrong(fmt::format("pod {} was bound to {} as it was told, its annotations say {}", pod.name, pod.node, pod.named));
   }
+  if (bound_now && !pod.fair) { late_.insert(uid); }
   const bool same_note = !is_new && known->second.note == pod.note;
   pod.noted_at = same_note ? known->second.noted_at : now_;
   const bool assigned_before = !is_new && known->second.assigned;

@@ -53,6 +53,8 @@ class ShareJudge {
     [[nodiscard]] bool waits() const { return node.empty() && !finished; }
   };
   [[nodiscard]] const std::map<std::string, Pod>& pods() const { return pods_; }
+  /// It was ever bound as its scheduler was not told, or no more.
+  [[nodiscard]] bool boundLate(const std::string& uid) const { return late_.contains(uid); }
   /// Some node has room for it: by the bound pods and, once all is quiet, those that have a note.
   [[nodiscard]] bool hasRoom(const Pod& pod) const;
 
@@ -89,6 +91,7 @@ class ShareJudge {
   std::map<std::string, Pod> pods_;                 // by uid; those that ask for shares
   std::map<std::string, std::deque<Noted>> notes_;  // by uid, the newest last
   std::map<std::string, bool> bindings_;            // uid -> the one that is being carried out is fair
+  std::set<std::string> late_;                      // uids
   std::map<std::string, Node> nodes_;
 };
 

@@ -37,8 +37,9 @@ class ShareSide {
  private:
   struct Asked {
     std::string pod, uid;
-    std::vector<std::string> nodes;
+    std::vector<std::string> nodes{};
     Mono at{};
+    extender::Ticket ticket = 0;
     Mono until{};  // answers that come later are not heard
     [[nodiscard]] bool mentions(const std::string& node) const {
       return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
@@ -70,6 +71,7 @@ class ShareSide {
   [[nodiscard]] json::Value objectOf(const std::string& pod);
   [[nodiscard]] bool waits(const json::Value& pod, const std::string& uid) const;
   [[nodiscard]] std::string reservationsWrong(sandbox::ReplicaId leader) const;
+  [[nodiscard]] std::string reportsWrong();
   [[nodiscard]] std::string ledgerWrong(sandbox::ReplicaId leader);
 
   sandbox::World& world_;
