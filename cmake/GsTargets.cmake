@@ -77,7 +77,8 @@ set(GS_SIM_SEEDS 2000 CACHE STRING "seeds that the test sim_seeds plays")
 function(gs_sim)
   get_property(folders GLOBAL PROPERTY GS_FOLDERS)
   add_library(sim STATIC "${CMAKE_SOURCE_DIR}/test/sim/judge.cc" "${CMAKE_SOURCE_DIR}/test/sim/plan.cc"
-                         "${CMAKE_SOURCE_DIR}/test/sim/play.cc")
+                         "${CMAKE_SOURCE_DIR}/test/sim/play.cc" "${CMAKE_SOURCE_DIR}/test/sim/share_judge.cc"
+                         "${CMAKE_SOURCE_DIR}/test/sim/share_side.cc")
   target_include_directories(sim PUBLIC "${CMAKE_SOURCE_DIR}")
   target_link_libraries(sim PUBLIC gs_options ${folders})
   add_executable(sim_main "${CMAKE_SOURCE_DIR}/test/sim/sim_main.cc")

@@ -30,9 +30,9 @@ LAYERS = {
     "engine":    ("sched model kapi base",                                        "fmt expected",  PURE),
     "scheduler": ("engine sched model kapi json net/http_types.h base",           "fmt expected",  PURE),
     "extender":  ("engine sched model kapi json net/http_types.h base",           "fmt expected",  PURE),
-    "serve":     ("scheduler extender engine sched model kapi k8s json net base",           "fmt expected",  ["random", "clock"]),
-    "sandbox":   ("scheduler engine sched kapi json yaml net model base",         "fmt expected",  ["random", "clock"]),
-    "process":   ("extender k8s kapi net model base",                                              "fmt expected cli11", []),
+    "serve":     ("scheduler extender engine sched model kapi k8s json net base", "fmt expected",  ["random", "clock"]),
+    "sandbox":   ("scheduler extender engine sched kapi json yaml net model base", "fmt expected", ["random", "clock"]),
+    "process":   ("extender k8s kapi net model base",                             "fmt expected cli11", []),
     "testing":   ("model kapi base",                                              "fmt expected",  PURE),
     "apps":      ("*",                                                            "fmt expected cli11", []),
 }

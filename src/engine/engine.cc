@@ -95,10 +95,13 @@ std::vector<int> Engine::seenInUse(const model::Pod& pod) const {
 
 namespace {
 
-/// It was given shares by its annotations, and gpu-manager has not picked their devices yet.
+/// It was given shares by its annotations, and gpu-manager has not picked their devices yet; or whole devices, and gpu-manager,
+/// which takes any, has not written which.
 bool isOnTheWay(const model::Pod& pod) {
-  return !pod.vcuda.empty() && pod.phase == model::PodPhase::Pending && !pod.taken_by_kubelet &&
-         !model::readVcudaNote(pod.annotations).assigned;
+  const bool waits = !pod.vcuda.empty() && pod.phase == model::PodPhase::Pending &&
+                     !model::readVcudaNote(pod.annotations).assigned;
+  const auto isWhole = [](const model::VcudaLimits& limits) { return limits.wholeGpus() > 0; };
+  return waits && (!pod.taken_by_kubelet || std::any_of(pod.vcuda.begin(), pod.vcuda.end(), isWhole));
 }
 
 }  // namespace

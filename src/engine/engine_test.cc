@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "model/vcuda.h"
 #include "testing/builders.h"
 
 namespace gs::engine {
@@ -263,6 +264,29 @@ TEST_F(EngineTest, AnswersThatAreOlderThanWhatIsKnownChangeNothing) {
   goes(pod);
   engine.learn(PodBuilder(pod).revision(90).make(), now);
   EXPECT_EQ(use(0), DeviceUse::Free) << "a uid never comes back";
+}
+
+TEST_F(EngineTest, SharesAreOnTheirWayUntilTakenAndWholeDevicesUntilTheyAreKnown) {
+  const auto flights = [&] { return engine.ledger().find(model::NodeName{"node-a"})->in_flight.size(); };
+  for (const std::int64_t cores : {50, 100}) {
+    const bool whole = cores == 100;
+    model::Pod pod = PodBuilder("p" + std::to_string(cores)).on("node-a").value();
+    pod.vcuda = {{cores, 1}};
+    pod.annotations = model::printVcudaNote({model::NodeName{"node-a"}, {{0, {1}}}, 7, false});
+    pod.revision = 10;
+    const auto comesNow = [&] {
+      ++pod.revision;
+      engine.apply({model::Kind::Pod, pod.key, {}, shared(pod), pod.revision}, now);
+    };
+    comesNow();
+    EXPECT_EQ(flights(), 1U) << cores;
+    pod.taken_by_kubelet = true;
+    comesNow();
+    EXPECT_EQ(flights(), whole ? 1U : 0U) << "gpu-manager takes any device for a whole one";
+    pod.annotations[model::kVcudaAssignedKey] = "true";
+    comesNow();
+    EXPECT_EQ(flights(), 0U) << cores;
+  }
 }
 
 TEST_F(EngineTest, AClaimsStatusWriteTouchesNoPod) {

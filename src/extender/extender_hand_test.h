@@ -63,6 +63,7 @@ class ExtenderTest : public ::testing::Test {
     extender.settle(now);
     for (auto& effect : extender.takeEffects()) {
       if (auto* call = std::get_if<kapi::Call>(&effect)) { calls.push_back(std::move(*call)); }
+      if (std::holds_alternative<kapi::Metric>(effect)) { ++counted; }
     }
     for (auto& [ticket, answer] : extender.takeAnswers()) { answers[ticket] = std::move(answer); }
   }
@@ -139,6 +140,7 @@ class ExtenderTest : public ::testing::Test {
   std::deque<kapi::Call> calls;
   std::map<Ticket, Answer> answers;
   Ticket last = 0;
+  int counted = 0;  // late Bindings: the only metric that is an effect
 };
 
 inline constexpr const char* kIds0 = "tencent.com/predicate-gpu-idx-0";

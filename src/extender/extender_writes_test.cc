@@ -55,6 +55,25 @@ TEST_F(ExtenderTest, AWriteWithoutAnAnswerIsReadBackBeforeAnybodyIsAnswered) {
   }
 }
 
+TEST_F(ExtenderTest, WhoWaitsForANodeIsNotToldItWhenThePodMovesBeforeItIsWritten) {
+  addNode(gpuNode("a", 1));
+  addNode(gpuNode("b", 1));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  const Ticket first = ask(Verb::Filter, pod, {"a"});
+  kapi::Outcome busy;
+  busy.token = sent().token;
+  busy.fate = Fate::Refused;
+  busy.http = 429;
+  give(busy);  // it is tried again in a while; meanwhile:
+  const Ticket second = ask(Verb::Filter, pod, {"b"});
+  pass(1s);
+  run();
+  EXPECT_EQ(got(second, {"b"}), "b");
+  EXPECT_EQ(note("p", kNode), "b");
+  EXPECT_EQ(answers[first].kind, AnswerKind::Failed) << got(first, {"a"});
+}
+
 TEST_F(ExtenderTest, AWriteThatLandsLateChangesNothingAnyMore) {
   addNode(gpuNode("a", 1));
   addNode(gpuNode("b", 1));
@@ -149,6 +168,39 @@ TEST_F(ExtenderTest, APodThatIsBoundWhileItIsGivenUpKeepsItsDevices) {
   run();
   EXPECT_EQ(note("p", kNode), "a");
   EXPECT_EQ(freeMilli("a"), 0);
+}
+
+// ---- Other schedulers' Bindings
+
+TEST_F(ExtenderTest, ABindingAfterItsReservationWasGivenUpIsCountedAndReportedWhenThereIsNoRoom) {
+  for (const std::string node : {"roomy", "full"}) {
+    addNode(gpuNode(node, 1));
+    lead();
+    const std::string late = "late-" + node;
+    EXPECT_EQ(filter(create(late, {{60, 1}}), {node}).kind, AnswerKind::Chosen);
+    isGivenUp(late);
+    pass(11s);
+    run();
+    EXPECT_EQ(note(late, kNode), "-");
+    if (node == "full") { EXPECT_EQ(filter(create("next", {{60, 1}}), {node}).kind, AnswerKind::Chosen); }
+    counted = 0;
+    bindTo(late, node);
+    EXPECT_EQ(counted, 1);
+    const auto notes = extender.takeNotes();
+    ASSERT_EQ(notes.size(), node == "full" ? 1U : 0U) << node;
+    if (!notes.empty()) { EXPECT_EQ(notes[0].reason, "LateForeignBinding"); }
+  }
+}
+
+TEST_F(ExtenderTest, ABindingToTheNodeThatThePodHadBeforeItMovedIsCounted) {
+  addNode(gpuNode("a", 1));
+  addNode(gpuNode("b", 1));
+  lead();
+  const model::Pod pod = create("p", {{60, 1}});
+  EXPECT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(filter(pod, {"b"}).kind, AnswerKind::Chosen);
+  bindTo("p", "a");
+  EXPECT_EQ(counted, 1);
 }
 
 }  // namespace

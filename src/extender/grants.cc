@@ -40,6 +40,15 @@ bool isComplete(const sched::SharePicks& picks) {
   });
 }
 
+/// On the devices that its annotations name; when they name none any more, gpu-manager finds some.
+bool fitsBesideOthers(const sched::NodeState& node, const model::Pod& pod) {
+  const sched::SharePicks picks = sched::vcudaPicks(pod);
+  if (isComplete(picks)) { return sched::haveRoom(node, pod.uid, picks); }
+  std::vector<sched::ContainerShare> asked;
+  for (const sched::SharePick& pick : picks) { asked.push_back(pick.asked); }
+  return sched::tightestFit(sched::freeShares(node, pod.uid), asked).has_value();
+}
+
 bool isGone(const kapi::Outcome& outcome, const model::Uid& uid) {
   if (outcome.notFound()) { return true; }
   const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
@@ -75,6 +84,7 @@ void Extender::grant(Waiting w, const model::Pod& pod, const sched::PodRequest& 
   const sched::NodeState node = stateOf(c, chosen.chosen);
   taken_back_.erase(pod.uid);
   Grant& g = grants_[pod.uid];
+  failAll(std::exchange(g.joined, {}), "this pod was given another node since; ask again");
   g.uid = pod.uid;
   g.pod = pod.key;
   g.picks = sched::picksOf(request.shares, *sched::fitShares(node, request));
@@ -349,8 +359,7 @@ void Extender::bound(const Grant* g, const model::Pod& pod) {
   if (!late) { return; }
   out_.emplace_back(kapi::Metric{kapi::MetricOp::Add, kLateForeignBinds, {}, 1});
   const sched::NodeState* node = engine_.ledger().find(pod.node);
-  const bool overlaps = node == nullptr || !sched::haveRoom(*node, pod.uid, sched::vcudaPicks(pod));
-  if (!overlaps) { return; }
+  if (node != nullptr && fitsBesideOthers(*node, pod)) { return; }
   notes_.push_back({.object = pod.key,
                     .uid = pod.uid,
                     .revision = pod.revision,

@@ -163,7 +163,10 @@ void Kubelet::podChanged(const Value& pod, const ObjectPtr& shared, Now now) {
     if (begins_ && pod["status"]["phase"].str() == "Running") {
       adopt(sim, uid, now);
     } else if (!sim.finished) {
-      plan(sim, uid, now.mono + (nodeExists(node) ? config_.start_after : config_.orphan_after));
+      const auto plugin = plugins_.find(node);
+      sim.to_take = plugin == plugins_.end() ? nullptr : plugin->second;
+      const Duration wait = sim.to_take != nullptr ? sim.to_take->takenAfter() : config_.start_after;
+      plan(sim, uid, now.mono + (nodeExists(node) ? wait : config_.orphan_after));
     }
   }
   if (isDeleting(pod) && sim.phase != Phase::Stopping) {
@@ -251,6 +254,8 @@ void Kubelet::act(Sims::iterator at, Now now) {
     case Phase::Over:
       if (isDeleting(*sim.pod)) {
         remove(sim, uid, now);
+      } else if (sim.phase == Phase::Waiting && sim.to_take != nullptr) {
+        take(sim, uid, now);
       } else if (sim.phase == Phase::Waiting) {
         start(sim, uid, now);
       }
@@ -260,7 +265,27 @@ void Kubelet::act(Sims::iterator at, Now now) {
   }
 }
 
+void Kubelet::take(Sim& sim, const std::string& uid, Now now) {
+  DevicePlugin& plugin = *std::exchange(sim.to_take, nullptr);
+  if (const auto refusal = plugin.allocate(*sim.pod, now)) { return refuse(sim, uid, *refusal, now); }
+  if (patchStatus(sim, uid, Object{{"startTime", kapi::timeText(now.wall)}}, now)) {
+    plan(sim, uid, now.mono + config_.start_after);
+  }
+}
+
+void Kubelet::refuse(Sim& sim, const std::string& uid, const DevicePlugin::Refusal& refusal, Now now) {
+  sim.phase = Phase::Over;
+  (void)patchStatus(
+      sim, uid, Object{{"phase", "Failed"}, {"reason", refusal.reason}, {"message", refusal.message}}, now);
+}
+
 void Kubelet::start(Sim& sim, const std::string& uid, Now now) {
+  if (const auto plugin = plugins_.find(sim.node); plugin != plugins_.end()) {
+    if (const auto refusal = plugin->second->preStart(*sim.pod, now)) {
+      return refuse(sim, uid, *refusal, now);
+    }
+    observe(now);  // what it wrote
+  }
   const ObjectPtr pod = sim.pod;
   const std::string time = kapi::timeText(now.wall);
   ++changes_;

@@ -1,7 +1,8 @@
 // Simulated kubelets: what happens to a pod after it was bound, as a pure machine on the API server in memory.
 //
 // A pod bound to a Node that exists starts `start_after` later: its env is resolved then, from the pod as it is then, and
-// its status becomes Running. It ends when told (finish) or after its annotation `sandbox.gpu.scheduling/run-for: 30s`,
+// its status becomes Running. On a node with a device plugin (setPlugin) the pod is taken first, when the plugin says, which
+// shows as its startTime, and starts `start_after` later; what the plugin refuses fails. It ends when told (finish) or after its annotation `sandbox.gpu.scheduling/run-for: 30s`,
 // whatever its restartPolicy. A deletion stops the containers within the grace, reports them terminated, then deletes the
 // pod with grace 0. Deleted by force, its containers go on for `linger` without a pod. A Node that is deleted takes its
 // containers along; its pods are failed and deleted `orphan_after` later, as the controller-manager's pod GC does. A
@@ -21,6 +22,7 @@
 #include "base/clock.h"
 #include "model/ids.h"
 #include "sandbox/addresses.h"
+#include "sandbox/device_plugin.h"
 #include "sandbox/pod_env.h"
 #include "sandbox/store.h"
 
@@ -51,6 +53,8 @@ class Kubelet {
   /// The containers of this pod end by themselves, at the next tick (or as soon as they run).
   void finish(const std::string& ns, const std::string& name, int exit_code = 0);
   void setNodeDown(const std::string& node, bool down);
+  /// Of pods that are bound to this node from now on. It must outlive this.
+  void setPlugin(const std::string& node, DevicePlugin& plugin) { plugins_[node] = &plugin; }
 
   /// Containers that exist on a node now, with what they were started with.
   struct Running {
@@ -82,7 +86,8 @@ class Kubelet {
     std::optional<int> exit_code;  // set: ends at the next chance
     std::string started_at;
     Running running;
-    bool finished = false;  // the API says Succeeded or Failed
+    bool finished = false;            // the API says Succeeded or Failed
+    DevicePlugin* to_take = nullptr;  // takes it first
   };
   using Sims = std::map<std::string, Sim>;  // by uid
 
@@ -93,6 +98,8 @@ class Kubelet {
   void nodeChanged(const std::string& node, bool exists, Now now);
   void plan(Sim& sim, const std::string& uid, std::optional<Mono> due);
   void act(Sims::iterator at, Now now);
+  void take(Sim& sim, const std::string& uid, Now now);
+  void refuse(Sim& sim, const std::string& uid, const DevicePlugin::Refusal& refusal, Now now);
   void start(Sim& sim, const std::string& uid, Now now);
   void adopt(Sim& sim, const std::string& uid, Now now);
   void holdContainers(Sim& sim, const std::string& uid);
@@ -112,6 +119,7 @@ class Kubelet {
   Sims sims_;
   std::set<std::pair<Mono, std::string>> due_;
   std::set<std::string> down_;
+  std::map<std::string, DevicePlugin*> plugins_;  // by node
   std::map<model::ObjectKey, int> to_finish_;
   std::map<std::string, std::vector<std::pair<std::string, Env>>> envs_;  // uid -> containers in their order
   Addresses addresses_{"10.244"};

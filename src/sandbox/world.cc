@@ -2,16 +2,16 @@
 
 #include <fmt/format.h>
 #include <algorithm>
-#include <deque>
 
 #include "base/check.h"
 #include "kapi/paths.h"
 #include "sandbox/crds.h"
+#include "sandbox/replica.h"
 
 namespace gs::sandbox {
 namespace {
 
-constexpr std::uint8_t kElectionOwner = 100;
+constexpr std::uint64_t kExtenderSeed = 0xe87e4de5;
 constexpr Duration kFirstBookmark =
     std::chrono::seconds{1};  // a real server's, on a watch of timeoutSeconds=3
 constexpr Duration kBookmarkEvery = std::chrono::seconds{60};
@@ -32,40 +32,6 @@ Duration watchTime(const std::string& query) {
   const auto at = query.find("timeoutSeconds=");
   return std::chrono::seconds{at == std::string::npos ? 300 : std::stoi(query.substr(at + 15))};
 }
-
-}  // namespace
-
-struct World::Replica {
-  ReplicaId id = 0;
-  std::uint64_t life = 0;  // counts starts; 0 before the first
-  bool alive = false;
-  bool frozen = false;
-  std::vector<std::function<void(Replica&)>> while_frozen;
-  scheduler::Config config;
-  std::unique_ptr<scheduler::Scheduler> machine;
-  std::unique_ptr<kapi::Election> election;
-  kapi::Leadership gate;
-  std::map<std::string, std::deque<kapi::Call>> lanes;  // busy lanes with what waits behind
-  std::set<kapi::Token> streams;
-  std::set<Mono> wakes;
-  Duration lag{};  // its clock is so much behind
-  std::optional<Mono> stalled_from;
-  Mono stalled_until{};
-
-  /// What its clock shows. It never goes back.
-  [[nodiscard]] Now clock(Now world) {
-    Duration behind = lag;
-    if (stalled_from && world.mono >= stalled_until) {
-      lag += stalled_until - *std::exchange(stalled_from, std::nullopt);
-      behind = lag;
-    } else if (stalled_from) {
-      behind += world.mono - *stalled_from;
-    }
-    return {world.mono - behind, world.wall - std::chrono::duration_cast<Wall::duration>(behind)};
-  }
-};
-
-namespace {
 
 /// An API server with the chart's CRDs, or with what was saved.
 std::unique_ptr<Api> makeApi(Rng rng, Now now, const json::Value& saved, bool with_crds) {
@@ -90,6 +56,7 @@ World::World(Options options)
     : options_{std::move(options)},
       clock_{options_.start},
       rng_{options_.seed},
+      extender_rng_{options_.seed ^ kExtenderSeed},
       api_{makeApi(rng_.split(), clock_.now(), options_.restore, options_.crds)},
       port_{*api_},
       kubelet_{std::make_unique<Kubelet>(*api_)},
@@ -142,9 +109,20 @@ bool World::runUntil(const std::function<bool()>& done, Duration limit) {
 
 ReplicaId World::startReplica(scheduler::Config config) {
   auto r = std::make_unique<Replica>();
-  r->id = static_cast<ReplicaId>(replicas_.size());
-  config.instance = fmt::format("{}-{}", config.scheduler_name, r->id);
+  config.instance = fmt::format("{}-{}", config.scheduler_name, replicas_.size());
   r->config = std::move(config);
+  return add(std::move(r));
+}
+
+ReplicaId World::startExtender(extender::Config config) {
+  auto r = std::make_unique<Replica>();
+  config.instance = fmt::format("gpu-admission-{}", replicas_.size());
+  r->config = std::move(config);
+  return add(std::move(r));
+}
+
+ReplicaId World::add(std::unique_ptr<Replica> r) {
+  r->id = static_cast<ReplicaId>(replicas_.size());
   replicas_.push_back(std::move(r));
   begin(*replicas_.back());
   return replicas_.back()->id;
@@ -155,16 +133,14 @@ void World::begin(Replica& r) {
   r.alive = true;
   r.frozen = false;
   r.gate = {};
-  r.machine = std::make_unique<scheduler::Scheduler>(r.config, Rng{rng_.next()});
-  kapi::Election::Config election;
-  election.lease = {r.config.lease_namespace, scheduler::kLeaderLease};
-  election.identity = fmt::format("{}_{}", r.config.instance, r.life);
-  election.owner = kElectionOwner;
+  r.make(rng_, extender_rng_);
+  kapi::Election::Config election = r.electionConfig();
   election.lease_duration = options_.lease_duration;
   election.renew_deadline = options_.renew_deadline;
   election.retry_period = options_.retry_period;
-  r.election = std::make_unique<kapi::Election>(std::move(election), Rng{rng_.next()});
-  carry(r, r.machine->start(r.clock(clock_.now())));
+  Rng& rng = r.machine ? rng_ : extender_rng_;
+  r.election = std::make_unique<kapi::Election>(std::move(election), Rng{rng.next()});
+  carry(r, r.start(r.clock(clock_.now())));
   elected(r, r.election->start(r.clock(clock_.now())));
 }
 
@@ -192,13 +168,13 @@ void World::freeze(ReplicaId id, bool frozen) {
 }
 
 void World::stop(ReplicaId id) {
-  replica(id).machine->stopTaking();
+  replica(id).stopTaking();
   stopWhenDone(id, clock_.now().mono + kStopLimit);
 }
 
 void World::stopWhenDone(ReplicaId id, Mono end) {
   Replica& r = replica(id);
-  if (!r.machine->underWay() || clock_.now().mono >= end) {
+  if (!r.underWay() || clock_.now().mono >= end) {
     elected(r, r.election->stop(r.clock(clock_.now())));
     return;
   }
@@ -213,9 +189,45 @@ const scheduler::Scheduler& World::scheduler(ReplicaId id) const {
 
 std::optional<ReplicaId> World::leader() const {
   for (const auto& r : replicas_) {
-    if (r->alive && r->machine->leading()) { return r->id; }
+    if (r->alive && r->machine && r->machine->leading()) { return r->id; }
   }
   return std::nullopt;
+}
+
+const extender::Alone& World::extender(ReplicaId id) const {
+  return *replicas_.at(static_cast<std::size_t>(id))->extender;
+}
+
+std::optional<ReplicaId> World::leadingExtender() const {
+  for (const auto& r : replicas_) {
+    if (r->alive && r->extender && r->extender->extender().leading()) { return r->id; }
+  }
+  return std::nullopt;
+}
+
+void World::ask(ReplicaId id, extender::Ticket ticket, extender::Question question,
+                std::vector<std::string> nodes) {
+  const auto life = replica(id).life;
+  after(options_.latency,
+        [this, id, life, ticket, question = std::move(question), nodes = std::move(nodes)]() mutable {
+          inReplica(id, life, [this, ticket, question = std::move(question), nodes](Replica& r) mutable {
+            extender::Candidates& c = question.candidates;
+            c.table = r.extender->table();
+            for (const auto& node : nodes) { c.nodes.push_back(c.table->find(node)); }
+            carry(r, r.extender->ask(ticket, std::move(question), r.clock(clock_.now())));
+            tellAnswers(r);
+          });
+        });
+}
+
+/// A process that died or froze since it answered has answered.
+void World::tellAnswers(Replica& r) {
+  if (!r.extender) { return; }
+  for (auto& [ticket, answer] : r.extender->takeAnswers()) {
+    if (!listener_) { continue; }
+    after(options_.latency,
+          [this, id = r.id, ticket = ticket, answer = std::move(answer)] { listener_(id, ticket, answer); });
+  }
 }
 
 void World::inReplica(ReplicaId id, std::uint64_t life, std::function<void(Replica&)> action) {
@@ -229,7 +241,8 @@ void World::inReplica(ReplicaId id, std::uint64_t life, std::function<void(Repli
 }
 
 void World::post(Replica& r, const scheduler::Event& event) {
-  carry(r, r.machine->handle(event, r.clock(clock_.now())));
+  carry(r, r.handle(event, r.clock(clock_.now())));
+  tellAnswers(r);
 }
 
 void World::carry(Replica& r, kapi::Effects effects) {
@@ -247,8 +260,15 @@ void World::carry(Replica& r, kapi::Effects effects) {
       if (r.wakes.insert(wake->at).second) { wakeAt(r, wake->at); }
     } else if (const auto* log = std::get_if<kapi::Log>(&effect)) {
       line(r, *log);
+    } else if (const auto* metric = std::get_if<kapi::Metric>(&effect)) {
+      if (metric->op == kapi::MetricOp::Add) { counted_[metric->name] += metric->value; }
     }
   }
+}
+
+double World::counted(const std::string& metric) const {
+  const auto it = counted_.find(metric);
+  return it == counted_.end() ? 0 : it->second;
 }
 
 /// At `when` by its own clock, which may stand still meanwhile.

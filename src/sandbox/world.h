@@ -1,7 +1,8 @@
 // The World: a whole cluster in one thread on virtual time, deterministic for one seed.
 //
-// An API server in memory (api.h), simulated kubelets and node agents, and any number of scheduler replicas, each with
-// its scheduler and election machines, run by the World as k8s/ runs them in a process: calls take time, lanes are kept, guarded calls pass
+// An API server in memory (api.h), simulated kubelets and node agents, and any number of replicas of the scheduler and of
+// the extender alone, each with
+// its own and an election machine, run by the World as k8s/ runs them in a process: calls take time, lanes are kept, guarded calls pass
 // the replica's gate, streams deliver in order. What happens to a call is decided by a Judge, so tests and seeds can
 // refuse, lose, delay or cut at any point. Same options and same Judge: the same bytes.
 //
@@ -19,6 +20,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "extender/alone.h"
 #include "kapi/election.h"
 #include "kapi/node_file.h"
 #include "sandbox/api.h"
@@ -96,6 +98,18 @@ class World {
   [[nodiscard]] const scheduler::Scheduler& scheduler(ReplicaId id) const;
   [[nodiscard]] std::optional<ReplicaId> leader() const;  // the lowest that leads and decides
 
+  // Replicas of the extender alone; all of the above but scheduler() and leader() is for them too. What they draw at
+  // random does not shift what schedulers draw.
+  ReplicaId startExtender(extender::Config config = {});
+  [[nodiscard]] const extender::Alone& extender(ReplicaId id) const;
+  [[nodiscard]] std::optional<ReplicaId> leadingExtender() const;  // the lowest that leads and decides
+  /// Another scheduler's question about these nodes; its candidates are set here. The answer comes to setListener()'s, or
+  /// never: from a replica that dies or freezes meanwhile.
+  void ask(ReplicaId id, extender::Ticket ticket, extender::Question question,
+           std::vector<std::string> nodes);
+  using Listener = std::function<void(ReplicaId, extender::Ticket, const extender::Answer&)>;
+  void setListener(Listener listener) { listener_ = std::move(listener); }
+
   void setJudge(Judge judge) { judge_ = std::move(judge); }
   void setStreamJudge(StreamJudge judge) { stream_judge_ = std::move(judge); }
   /// All watches of this replica end with that answer (0: a lost connection; 410: relist).
@@ -128,11 +142,15 @@ class World {
 
   /// Log lines of all replicas so far ("replica level message k=v ...").
   [[nodiscard]] const std::vector<std::string>& log() const { return log_; }
+  /// What all replicas added to this metric so far.
+  [[nodiscard]] double counted(const std::string& metric) const;
   /// Writes that left a replica: "verb kind/sub ns/name", in order of arrival at the server.
   [[nodiscard]] const std::vector<std::string>& writes() const { return writes_; }
 
  private:
   struct Replica;
+  ReplicaId add(std::unique_ptr<Replica> r);
+  void tellAnswers(Replica& r);
   using Action = std::function<void()>;
 
   void at(Mono when, Action action);
@@ -162,6 +180,7 @@ class World {
   Options options_;
   ManualClock clock_;
   Rng rng_;
+  Rng extender_rng_;
   std::unique_ptr<Api> api_;
   ApiPort port_;
   std::unique_ptr<Kubelet> kubelet_;
@@ -169,6 +188,7 @@ class World {
   std::vector<std::unique_ptr<Replica>> replicas_;
   Judge judge_;
   StreamJudge stream_judge_;
+  Listener listener_;
   std::map<std::pair<ReplicaId, kapi::Token>, Mono> holds_;  // streams that wait
   bool api_away_ = false;
   std::map<std::pair<Mono, std::uint64_t>, Action> actions_;
@@ -177,6 +197,7 @@ class World {
   std::optional<Mono> simulate_at_;
   std::vector<std::string> log_;
   std::vector<std::string> writes_;
+  std::map<std::string, double> counted_;
 };
 
 }  // namespace gs::sandbox

@@ -57,14 +57,16 @@ class Prospect {
     for (auto it = n.in_flight.begin(); it != n.in_flight.end(); ++it) {
       const auto next = std::next(it);
       const bool overruled = next != n.in_flight.end() && next->uid == it->uid;
-      if (it->uid != self && !overruled) { add(it->picks); }
+      if (it->uid == self || overruled) { continue; }
+      add(it->picks);
+      shapes_.push_back(shapeOf(it->picks));
     }
   }
 
   [[nodiscard]] bool isCertain(const SharePicks& wanted) {
     if (unknown_) { return false; }
     if (shares_.empty() && whole_ == 0) { return true; }
-    return enoughWhole(wanted) && ownHold(wanted) && othersHold(wanted);
+    return isServedInOnePiece(wanted) && enoughWhole(wanted) && ownHold(wanted) && othersHold(wanted);
   }
 
  private:
@@ -72,6 +74,28 @@ class Prospect {
     ContainerShare asked;
     int id = 0;
   };
+
+  /// What the kubelet says of a pod: how much each of its containers asks for, in their order.
+  using Shape = std::vector<std::int64_t>;
+  static Shape shapeOf(const SharePicks& picks) {
+    Shape shape;
+    for (const auto& pick : picks) {
+      if (pick.asked != ContainerShare{}) {
+        shape.push_back(pick.asked.whole > 0 ? pick.asked.whole * kWholeMilli : pick.asked.milli);
+      }
+    }
+    return shape;
+  }
+  /// A container of one may be taken for one of the other, and a pod of several be left half done.
+  static bool mixUp(const Shape& a, const Shape& b) {
+    if ((a.size() < 2 && b.size() < 2) || a == b) { return false; }
+    return std::find_first_of(a.begin(), a.end(), b.begin(), b.end()) != a.end();
+  }
+  [[nodiscard]] bool isServedInOnePiece(const SharePicks& wanted) const {
+    const Shape own = shapeOf(wanted);
+    return std::none_of(shapes_.begin(), shapes_.end(),
+                        [&](const Shape& other) { return mixUp(own, other); });
+  }
 
   [[nodiscard]] bool exists(int id) const { return id >= 0 && id < static_cast<int>(settled_.size()); }
   static FreeShare& at(std::vector<FreeShare>& devices, int id) {
@@ -155,6 +179,7 @@ class Prospect {
   std::vector<FreeShare> settled_;
   std::vector<std::vector<Amount>> flights_;  // by device, one for each pod
   std::vector<Share> shares_;                 // of all pods in flight
+  std::vector<Shape> shapes_;                 // of each
   std::int64_t whole_ = 0;                    // devices for whole ones in flight
   bool unknown_ = false;                      // some takes a share of we do not know which
 };

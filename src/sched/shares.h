@@ -9,7 +9,10 @@
 // gpu-manager comes to it, and to those of all pods in flight, whichever of them it has taken by then. For containers of
 // whole GPUs it takes any untouched ones, whatever the annotation says: so no share is certain on an untouched device
 // beside those of other pods; a pod that asks for both in one has to be lucky, waiting would not help it. The check errs
-// towards not certain. Source: gpu-manager's allocator (docs/front-doors.md).
+// towards not certain.
+// The kubelet names no pod: gpu-manager serves the oldest with a container of so many cores. Pods of one container may so be
+// served in each other's place, and nothing comes of it; one of several would be left half done, so such a pod is not
+// certain beside one that has a container of equal cores, unless all theirs are equal. Source: gpu-manager's allocator (docs/front-doors.md).
 #pragma once
 
 #include <cstdint>

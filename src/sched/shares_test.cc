@@ -157,6 +157,19 @@ TEST_F(Shares, NoWholeDeviceWhileAShareIsOnItsWayToAnUntouchedOne) {
   EXPECT_EQ(reasonOf(fit({{1, 0, 0}})), Reason::NotTakenYet);
 }
 
+TEST_F(Shares, APodOfSeveralContainersWaitsForOneItCouldBeMixedUpWith) {
+  const auto sendTwo = [&](const char* uid, const ContainerShare& a, const ContainerShare& b) {
+    give(uid, 0, a);
+    give(uid, 0, b);
+    ledger.setInFlight(model::NodeName{"n"}, model::Uid{uid}, Source::BoundPod, {{a, {0}}, {b, {0}}});
+  };
+  sendTwo("a", part(10, 1), part(20, 1));
+  EXPECT_EQ(reasonOf(fit({part(20, 1)})), Reason::NotTakenYet) << "a's second could be served for it";
+  EXPECT_EQ(reasonOf(fit({part(10, 1), part(30, 1)})), Reason::NotTakenYet);
+  EXPECT_EQ(*fit({part(10, 2), part(20, 2)}), (ShareChoice{{0}, {0}})) << "one for the other, whole";
+  EXPECT_EQ(*fit({part(15, 1), part(25, 1)}), (ShareChoice{{0}, {0}}));
+}
+
 TEST_F(Shares, APodInFlightWithoutAnnotationsMakesNothingCertain) {
   ledger.setInFlight(model::NodeName{"n"}, model::Uid{"a"}, Source::BoundPod, {{part(30, 1), {}}});
   EXPECT_EQ(reasonOf(fit({part(10, 1)})), Reason::NotTakenYet);

@@ -14,6 +14,7 @@ namespace gs::sim {
 
 inline constexpr int kNodes = 3;
 inline constexpr int kReplicas = 2;
+inline constexpr int kShareSlots = 10;
 inline constexpr int kSlots = 16;  // pods there may be at once: 8 names in 2 namespaces
 
 enum class Op : std::uint8_t {
@@ -43,6 +44,13 @@ enum class Op : std::uint8_t {
   Slow,       // y seconds, z ms at most: watches bring things late
   Break,      // x replica, y how: its watches end
   LastWord,   // x replica, y which call, z writes: the next such call is its last for a while, and lands so many writes to pods and leases later
+  // Of seeds with extenders, whose replicas are those from kReplicas on. Slots are of their own.
+  ShareComes,      // x slot, y flavour: a pod of another scheduler that asks for shares of GPUs
+  ShareEnds,       // x slot
+  ShareGoes,       // x slot, y 1: by force
+  ShareAsked,      // x slot, y calls at once, z 1: whose answers nobody waits for
+  ShareElsewhere,  // x slot, y node: bound there whatever was answered
+  ShareDropped,    // x slot, y 1: and said to be unschedulable; its scheduler does not look at it any more
   Unlucky,  // x slot, y Bindings, z writes: so many Bindings of that pod get no answer and land so many writes later
 };
 
@@ -58,6 +66,7 @@ struct Step {
 struct Plan {
   std::uint64_t seed = 0;
   bool agents = true;  // false: each GpuNodeStatus is made by hand
+  int extenders = 0;   // replicas; 0: no extender, and no node of gpu-manager
   std::vector<Step> steps;
 };
 

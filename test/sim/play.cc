@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <functional>
+#include <memory>
 
 #include "kapi/paths.h"
 #include "sandbox/world.h"
 #include "test/sim/judge.h"
+#include "test/sim/share_side.h"
 #include "test/world/objects.h"
 #include "test/world/rebuilt.h"
 
@@ -109,8 +111,9 @@ class Play {
         rng_{plan.seed ^ 0x5eed},
         world_{optionsOf(plan)},
         judge_{world_.api(), plan.agents} {
+    if (plan.extenders > 0) { shares_ = std::make_unique<ShareSide>(world_, plan); }
     world_.setJudge([this](sandbox::ReplicaId id, const kapi::Call& call) { return fateOf(id, call); });
-    world_.setStreamJudge([this](sandbox::ReplicaId, kapi::Token) { return lateness(); });
+    world_.setStreamJudge([this](sandbox::ReplicaId id, kapi::Token) { return lateness(id); });
     sandbox::Kubelet::Config kubelet;
     kubelet.linger = kLinger;
     world_.kubelet().setConfig(kubelet);
@@ -127,6 +130,10 @@ class Play {
     }
     if (out_.problem.empty()) { calmDown(); }
     out_.writes = world_.writes().size();
+    if (shares_) {
+      out_.share_bindings = shares_->bindings(true);
+      out_.late_bindings = shares_->bindings(false);
+    }
     if (!tell_) { out_.log = world_.log(); }
     return std::move(out_);
   }
@@ -137,7 +144,8 @@ class Play {
 
   /// False when something is wrong.
   bool watch() {
-    const std::string& problem = judge_.watch(world_.now().mono);
+    const std::string& of_ours = judge_.watch(world_.now().mono);
+    const std::string& problem = of_ours.empty() && shares_ ? shares_->watch() : of_ours;
     if (problem.empty()) { return true; }
     if (out_.problem.empty()) {
       out_.problem = problem;
@@ -170,6 +178,7 @@ class Play {
     }
     for (int i = 0; i < kReplicas; ++i) { world_.startReplica(); }
     world_.create(test::pod(kPoison, "one", 0, "a"));
+    if (shares_) { shares_->begin(); }
   }
 
   // ---- what becomes of calls and streams
@@ -238,24 +247,28 @@ class Play {
       if (call.kind == model::Kind::Pod || call.kind == model::Kind::Lease) { countWrite(); }
       if (isLastWord(id, call)) { return {How::LostBefore, 0, {}, false, false}; }
     }
-    if (world_.now().mono >= faults_until_ || rng_.below(1000) >= fault_permille_) { return {}; }
-    switch (rng_.below(7)) {
+    Rng& rng = drawsFor(id);
+    if (world_.now().mono >= faults_until_ || rng.below(1000) >= fault_permille_) { return {}; }
+    switch (rng.below(7)) {
       case 0: return {How::Refused, 429, {}, false, false};
       case 1: return {How::Refused, 500, {}, false, false};
       case 2: return {How::Refused, call.verb == kapi::Verb::Get ? 500 : 409, {}, false, false};
       case 3: return {How::LostBefore, 0, {}, false, false};
       case 4: return {How::LostAfter, 0, {}, false, false};
       case 5:
-        if (rng_.chance(50)) { return {How::Late, 0, Duration{50ms} * (1 + rng_.below(200)), false, false}; }
-        if (call.guarded) { under_way_.push_back({call, static_cast<int>(1 + rng_.below(12))}); }
+        if (rng.chance(50)) { return {How::Late, 0, Duration{50ms} * (1 + rng.below(200)), false, false}; }
+        if (call.guarded) { under_way_.push_back({call, static_cast<int>(1 + rng.below(12))}); }
         return {How::LostBefore, 0, {}, false, false};
       default:
-        return {How::Normal, 0, {}, call.guarded && rng_.chance(30), call.guarded && rng_.chance(30)};
+        return {How::Normal, 0, {}, call.guarded && rng.chance(30), call.guarded && rng.chance(30)};
     }
   }
-  Duration lateness() {
-    if (world_.now().mono >= slow_until_ || rng_.chance(40)) { return {}; }
-    return Duration{1ms} * static_cast<std::int64_t>(rng_.below(static_cast<std::uint64_t>(slow_ms_)));
+  /// What is drawn for an extender shifts nothing of what is drawn for the others.
+  Rng& drawsFor(sandbox::ReplicaId id) { return ShareSide::isExtender(id) ? shares_->rng() : rng_; }
+  Duration lateness(sandbox::ReplicaId id) {
+    Rng& rng = drawsFor(id);
+    if (world_.now().mono >= slow_until_ || rng.chance(40)) { return {}; }
+    return Duration{1ms} * static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(slow_ms_)));
   }
 
   // ---- steps
@@ -327,6 +340,12 @@ class Play {
         faults_until_ = world_.now().mono + std::chrono::seconds{s.y};
         fault_permille_ = static_cast<std::uint64_t>(s.z);
         return;
+      case Op::ShareComes:
+      case Op::ShareEnds:
+      case Op::ShareGoes:
+      case Op::ShareAsked:
+      case Op::ShareElsewhere:
+      case Op::ShareDropped: shares_->carryOut(s); return;
       case Op::LastWord: last_words_.push_back(s); return;
       case Op::Unlucky: unlucky_[podPath(s.x)] = s; return;
       case Op::Slow:
@@ -428,7 +447,8 @@ class Play {
     unlucky_.clear();
     for (const auto& one : std::exchange(under_way_, {})) { land(one.call); }
     world_.setApiAway(false);
-    for (int i = 0; i < kReplicas; ++i) {
+    if (shares_) { shares_->calmDown(); }
+    for (int i = 0; i < kReplicas + plan_.extenders; ++i) {
       if (world_.alive(i)) { world_.freeze(i, false); }
       world_.restart(i);
     }
@@ -443,7 +463,7 @@ class Play {
     std::string wrong;
     do {
       if (!upTo(since() + kLook)) { return; }
-      for (int i = 0; i < kReplicas; ++i) { world_.restart(i); }  // one that was stopping has ended by now
+      for (int i = 0; i < kReplicas + plan_.extenders; ++i) { world_.restart(i); }  // one that was stopping has ended by now
       wrong = notSettled();
     } while (!wrong.empty() && since() < end);
     if (!wrong.empty()) {
@@ -456,6 +476,7 @@ class Play {
     const auto leader = world_.leader();
     if (!leader) { return "nobody leads"; }
     if (std::string wrong = judge_.settled(); !wrong.empty()) { return wrong; }
+    if (std::string wrong = shares_ ? shares_->settled() : ""; !wrong.empty()) { return wrong; }
     return notRebuilt(*leader);
   }
 
@@ -500,6 +521,7 @@ class Play {
   Rng rng_;
   sandbox::World world_;
   Judge judge_;
+  std::unique_ptr<ShareSide> shares_;  // null: the plan has no extender
   Outcome out_;
   Mono began_{};
   std::size_t told_ = 0;

@@ -43,6 +43,8 @@ int main(int argc, char** argv) {
   std::size_t writes = 0;
   std::size_t quiet_points = 0;
   std::size_t after_trouble = 0;
+  std::size_t share_bindings = 0;
+  std::size_t late_bindings = 0;
   if (seeds == 0) {
     fmt::print(stderr, "sim: how many seeds? a whole number over 0\n");
     return 2;
@@ -53,6 +55,8 @@ int main(int argc, char** argv) {
     writes += found.writes;
     quiet_points += found.quiet_points;
     after_trouble += found.after_trouble;
+    share_bindings += found.share_bindings;
+    late_bindings += found.late_bindings;
     if (found.problem.empty()) { continue; }
     if (failed++ == 0) {
       report(plan, found);
@@ -61,10 +65,15 @@ int main(int argc, char** argv) {
     }
   }
   const double cpu = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
-  fmt::print("{} seeds from {}, {} failed, {} writes judged, {} quiet points compared ({} after a fault), {:.0f} s of CPU\n", seeds, first,
-             failed, writes, quiet_points, after_trouble, cpu);
+  fmt::print("{} seeds from {}, {} failed, {} writes judged, {} quiet points compared ({} after a fault), "
+             "{} Bindings of shares and {} late ones, {:.0f} s of CPU\n",
+             seeds, first, failed, writes, quiet_points, after_trouble, share_bindings, late_bindings, cpu);
   if (seeds >= kEnough && after_trouble == 0) {
     fmt::print(stderr, "sim: after no fault were the ledgers compared\n");
+    return 1;
+  }
+  if (seeds >= kEnough && (share_bindings == 0 || late_bindings == 0)) {
+    fmt::print(stderr, "sim: no shares of GPUs were bound, or none late\n");
     return 1;
   }
   return failed == 0 ? 0 : 1;

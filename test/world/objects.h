@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "json/value.h"
 
@@ -32,6 +33,45 @@ namespace gs::test {
                       {"spec", json::Object{{"schedulerName", "gpu-scheduler"},
                                             {"restartPolicy", "Never"},
                                             {"containers", json::Array{json::Value{std::move(container)}}}}}};
+}
+
+/// A Node of gpu-manager: `devices` GPUs with so much vcuda-memory each.
+[[nodiscard]] inline json::Value gpuManagerNode(const std::string& name, int devices, int memory_each) {
+  json::Object amounts{{"cpu", "64"},
+                       {"memory", "512Gi"},
+                       {"pods", "110"},
+                       {"tencent.com/vcuda-core", std::to_string(100 * devices)},
+                       {"tencent.com/vcuda-memory", std::to_string(memory_each * devices)}};
+  return json::Object{{"apiVersion", "v1"},
+                      {"kind", "Node"},
+                      {"metadata", json::Object{{"name", name}}},
+                      {"status", json::Object{{"capacity", amounts},
+                                              {"allocatable", amounts},
+                                              {"conditions", json::Array{json::Value{json::Object{
+                                                                 {"type", "Ready"}, {"status", "True"}}}}}}}};
+}
+
+/// Limits of one container: vcuda-core, vcuda-memory.
+struct Vcuda {
+  int cores = 0;
+  int memory = 0;
+};
+
+/// A pod of another scheduler that asks for shares of GPUs.
+[[nodiscard]] inline json::Value vcudaPod(const std::string& name, const std::vector<Vcuda>& containers,
+                                          const std::string& ns = "default") {
+  json::Value out = pod(name, "", 0, ns);
+  json::Array list;
+  for (const Vcuda& limits : containers) {
+    json::Object amounts{{"tencent.com/vcuda-core", std::to_string(limits.cores)}};
+    if (limits.memory > 0) { amounts["tencent.com/vcuda-memory"] = std::to_string(limits.memory); }
+    list.emplace_back(json::Object{{"name", "c" + std::to_string(list.size())},
+                                   {"image", "cuda"},
+                                   {"resources", json::Object{{"limits", std::move(amounts)}}}});
+  }
+  out.child("spec").set("schedulerName", "default-scheduler");
+  out.child("spec").set("containers", std::move(list));
+  return out;
 }
 
 }  // namespace gs::test

@@ -1,0 +1,222 @@
+#include "test/sim/share_judge.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <charconv>
+
+namespace gs::sim {
+namespace {
+
+using json::Value;
+
+constexpr int kWhole = 100;
+constexpr std::size_t kNotesKept = 64;
+/// What became known so long before a choice was known to whom made it, however late its watches are.
+constexpr Duration kHeard = std::chrono::seconds{20};
+
+std::string textOf(const Value& v) { return std::string{v.str()}; }
+
+int numberOf(std::string_view text) {
+  int n = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  return error == std::errc{} && end == text.data() + text.size() ? n : -1;
+}
+
+std::vector<int> numbersOf(std::string_view text) {
+  std::vector<int> out;
+  while (!text.empty()) {
+    const auto comma = text.find(',');
+    out.push_back(numberOf(text.substr(0, comma)));
+    text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
+  }
+  return out;
+}
+
+}  // namespace
+
+void ShareJudge::wrong(std::string what) {
+  if (problem_.empty()) { problem_ = std::move(what); }
+}
+
+const std::string& ShareJudge::watch(Mono now) {
+  now_ = now;
+  const sandbox::Store& store = api_.store();
+  for (; position_ < store.historyEnd(); ++position_) {
+    const sandbox::HistoryEntry* entry = store.entry(position_);
+    if (entry == nullptr) { continue; }
+    if (entry->key.resource == "/pods") {
+      podChanged(*entry);
+    } else if (entry->key.resource == "/nodes") {
+      nodeChanged(*entry);
+    }
+  }
+  return problem_;
+}
+
+ShareJudge::Pod ShareJudge::podOf(const Value& object) {
+  const Value& notes = object["metadata"]["annotations"];
+  Pod pod;
+  pod.name = textOf(object["metadata"]["name"]);
+  pod.node = textOf(object["spec"]["nodeName"]);
+  pod.named = textOf(notes["tencent.com/predicate-node"]);
+  pod.assigned = notes["tencent.com/gpu-assigned"].str() == "true";
+  const auto phase = object["status"]["phase"].str();
+  pod.finished = phase == "Succeeded" || phase == "Failed";
+  for (const Value& c : object["status"]["conditions"].items()) {
+    if (c["type"].str() == "PodScheduled" && c["status"].str() == "False") { pod.told = textOf(c["message"]); }
+  }
+  pod.note = pod.named;
+  for (const Value& c : object["spec"]["containers"].items()) {
+    const Value& limits = c["resources"]["limits"];
+    const auto ids = notes[fmt::format("tencent.com/predicate-gpu-idx-{}", pod.containers.size())].str();
+    if (!ids.empty()) { pod.note += fmt::format(" {}:{}", pod.containers.size(), ids); }
+    pod.containers.push_back({std::max(0, numberOf(limits["tencent.com/vcuda-core"].str())),
+                              std::max(0, numberOf(limits["tencent.com/vcuda-memory"].str())), numbersOf(ids)});
+  }
+  return pod;
+}
+
+void ShareJudge::nodeChanged(const sandbox::HistoryEntry& entry) {
+  if (entry.after == nullptr) { return; }
+  const Value& capacity = (*entry.after)["status"]["capacity"];
+  const int cores = numberOf(capacity["tencent.com/vcuda-core"].str());
+  if (cores < kWhole) { return; }
+  nodes_[entry.key.name] = {cores / kWhole,
+                            numberOf(capacity["tencent.com/vcuda-memory"].str()) / (cores / kWhole)};
+}
+
+void ShareJudge::podChanged(const sandbox::HistoryEntry& entry) {
+  if (entry.after == nullptr) {
+    pods_.erase(textOf((*entry.before)["metadata"]["uid"]));
+    return;
+  }
+  Pod pod = podOf(*entry.after);
+  const bool ours = std::any_of(pod.containers.begin(), pod.containers.end(),
+                                [](const Container& c) { return c.wantsGpu(); });
+  if (!ours) { return; }
+  const std::string uid = textOf((*entry.after)["metadata"]["uid"]);
+  const auto known = pods_.find(uid);
+  const bool is_new = known == pods_.end();
+  const bool bound_now = !pod.node.empty() && (is_new || known->second.node.empty());
+  pod.fair = bound_now ? bindings_[uid] : !is_new && known->second.fair;
+  if (pod.fair && bound_now && pod.named != pod.node) {
+    wrong(fmt::format("pod {} was bound to {} as it was told, its annotations say {}", pod.name, pod.node, pod.named));
+  }
+  if (bound_now && !pod.fair) { late_.insert(uid); }
+  const bool same_note = !is_new && known->second.note == pod.note;
+  pod.noted_at = same_note ? known->second.noted_at : now_;
+  const bool assigned_before = !is_new && known->second.assigned;
+  pod.assigned_at = assigned_before ? known->second.assigned_at : now_;
+  if (!same_note) {
+    auto& notes = notes_[uid];
+    notes.push_back({now_, pod.note, pod.named});
+    if (notes.size() > kNotesKept) { notes.pop_front(); }
+  }
+  const bool counts = pod.fair && pod.live() && (bound_now || pod.assigned != assigned_before || !same_note);
+  const std::string node = pod.node;
+  const std::string name = pod.name;
+  pods_[uid] = std::move(pod);
+  if (counts) { check(node, name); }
+}
+
+std::string ShareJudge::noteOf(const std::string& uid) const {
+  const auto pod = pods_.find(uid);
+  return pod == pods_.end() ? "" : pod->second.note;
+}
+
+void ShareJudge::binding(const std::string& uid, bool fair) { bindings_[uid] = fair; }
+
+void ShareJudge::chosen(const std::string& uid, const std::string& node, Mono since) {
+  const auto pod = pods_.find(uid);
+  if (pod == pods_.end() || pod->second.node == node) { return; }
+  const auto& notes = notes_[uid];
+  for (auto it = notes.rbegin(); it != notes.rend(); ++it) {
+    if (it->node == node) { return; }
+    if (it->since < since) { break; }  // older ones were gone by then
+  }
+  wrong(fmt::format("pod {} was told {}, its annotations say '{}'", pod->second.name, node, pod->second.note));
+}
+
+void ShareJudge::add(Use& use, const Pod& pod) {
+  for (const Container& c : pod.containers) {
+    if (!c.wantsGpu()) { continue; }
+    if (c.whole() && !pod.assigned) { use.unknown += c.cores / kWhole; }
+    for (const int id : c.ids) {
+      if (c.whole()) {
+        if (pod.assigned) { use.whole[id] = pod.assigned_at; }
+        continue;
+      }
+      use.shares[id].first += c.cores;
+      use.shares[id].second += c.memory;
+      if (pod.assigned) {
+        use.settled.insert(id);
+      } else {
+        use.last_share[id] = std::max(use.last_share[id], pod.noted_at);
+      }
+    }
+  }
+}
+
+ShareJudge::Use ShareJudge::useOf(const std::string& node, bool waiting_too) const {
+  Use use;
+  for (const auto& [uid, pod] : pods_) {
+    const bool bound = pod.live() && pod.fair && pod.node == node;
+    const bool is_to_come = waiting_too && pod.waits() && pod.named == node;
+    if (bound || is_to_come) { add(use, pod); }
+  }
+  return use;
+}
+
+void ShareJudge::check(const std::string& name, const std::string& who) {
+  const Node node = nodes_[name];
+  const Use use = useOf(name, false);
+  std::set<int> used;
+  for (const auto& [id, since] : use.whole) { used.insert(id); }
+  for (const auto& [id, sum] : use.shares) {
+    used.insert(id);
+    if (sum.first > kWhole || sum.second > node.memory_each || id < 0 || id >= node.devices) {
+      wrong(fmt::format("{}:{} has {} cores and {} memory in use, the last for pod {}", name, id, sum.first,
+                        sum.second, who));
+    }
+    const auto whole = use.whole.find(id);
+    const auto chosen = use.last_share.find(id);
+    const bool was_known = chosen != use.last_share.end() && chosen->second > (whole == use.whole.end() ? Mono::max() - kHeard : whole->second) + kHeard;
+    if (whole != use.whole.end() && (was_known || use.settled.contains(id))) {
+      wrong(fmt::format("{}:{} is shared and whole, the last for pod {}", name, id, who));
+    }
+  }
+  if (static_cast<int>(used.size()) + use.unknown > node.devices) {
+    wrong(fmt::format("{} has {} devices in use and owes {} more, the last to pod {}", name, used.size(),
+                      use.unknown, who));
+  }
+}
+
+bool ShareJudge::hasRoom(const Pod& pod) const {
+  if (pod.containers.size() != 1) { return false; }  // more is more than counting
+  const Container& wants = pod.containers[0];
+  return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
+    const auto& [name, node] = entry;
+    // Beside a pod that is on its way a choice may not be certain, and what late ones hold is not looked at here.
+    const bool unclear = std::any_of(pods_.begin(), pods_.end(), [&, &n = name](const auto& p) {
+      const Pod& other = p.second;
+      return (other.live() && other.node == n && (!other.fair || !other.assigned)) ||
+             (other.waits() && other.named == n);
+    });
+    if (unclear) { return false; }
+    const Use use = useOf(name, true);
+    int untouched = 0;
+    bool fits = false;
+    for (int id = 0; id < node.devices; ++id) {
+      if (use.whole.contains(id)) { continue; }
+      const auto share = use.shares.find(id);
+      const auto [cores, memory] = share == use.shares.end() ? std::pair{0, 0} : share->second;
+      untouched += share == use.shares.end() ? 1 : 0;
+      fits = fits || (cores + wants.cores <= kWhole && memory + wants.memory <= node.memory_each);
+    }
+    return wants.whole() ? untouched >= wants.cores / kWhole : fits;
+  });
+}
+
+}  // namespace gs::sim

@@ -1,0 +1,93 @@
+// The extender's part of a simulated cluster: nodes of gpu-manager, replicas of the extender, and another scheduler that asks
+// them and binds. It asks again, in parallel, gives up calls that are answered later, binds late, and elsewhere.
+// Owned by one play, with the World that must outlive it; what it draws at random shifts nothing of the rest.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/random.h"
+#include "sandbox/gpu_manager.h"
+#include "sandbox/world.h"
+#include "test/sim/plan.h"
+#include "test/sim/share_judge.h"
+
+namespace gs::sim {
+
+class ShareSide {
+ public:
+  ShareSide(sandbox::World& world, const Plan& plan);
+  /// After the schedulers' replicas.
+  void begin();
+  void carryOut(const Step& step);
+  const std::string& watch();
+  [[nodiscard]] std::size_t bindings(bool as_told) const { return bindings_[as_told ? 1 : 0]; }
+  /// Its replica? Then what becomes of its calls is drawn from here.
+  [[nodiscard]] static bool isExtender(sandbox::ReplicaId id) { return id >= kReplicas; }
+  [[nodiscard]] Rng& rng() { return rng_; }
+  /// From now on its scheduler does what schedulers should.
+  void calmDown() { calm_ = true; }
+  /// "" or what is not as it should be now that nothing happens any more.
+  [[nodiscard]] std::string settled();
+
+ private:
+  struct Asked {
+    std::string pod, uid;
+    std::vector<std::string> nodes{};
+    Mono at{};
+    extender::Ticket ticket = 0;
+    Mono until{};  // answers that come later are not heard
+    [[nodiscard]] bool mentions(const std::string& node) const {
+      return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
+    }
+  };
+  struct Told {
+    std::string node, note;
+    bool stands = true;  // nothing was asked since that may have moved it
+  };
+  struct Mine {
+    std::string uid;
+    bool dropped = false;  // its scheduler does not look at it any more
+    bool told_so = false;  // and has written that it is not scheduled, on top of an answer
+    std::uint64_t leads = 0;  // which leader it was then
+    std::uint64_t turn = 0;  // counts when it is to be considered
+    Told told{};
+    std::vector<Asked> questions{};
+  };
+
+  void comes(int slot, int flavour);
+  void consider(const std::string& pod, const std::string& uid);
+  void considerLater(const std::string& pod, const std::string& uid, Duration by);
+  void ask(const std::string& pod, const std::string& uid, Duration patience);
+  void answered(extender::Ticket ticket, const extender::Answer& answer);
+  void bindLater(const std::string& pod, const std::string& uid, const Told& told);
+  void bind(const std::string& pod, const std::string& uid, const std::string& node, bool as_told);
+  void drop(int slot, bool tell);
+  void sayUnscheduled(const std::string& pod);
+  [[nodiscard]] json::Value objectOf(const std::string& pod);
+  [[nodiscard]] bool waits(const json::Value& pod, const std::string& uid) const;
+  [[nodiscard]] std::string reservationsWrong(sandbox::ReplicaId leader) const;
+  [[nodiscard]] std::string reportsWrong();
+  [[nodiscard]] std::string ledgerWrong(sandbox::ReplicaId leader);
+
+  sandbox::World& world_;
+  Rng rng_;
+  int extenders_;
+  std::vector<std::string> nodes_;
+  std::vector<std::unique_ptr<sandbox::GpuManager>> managers_;
+  ShareJudge judge_;
+  std::map<extender::Ticket, Asked> asked_;
+  extender::Ticket tickets_ = 0;
+  std::map<std::string, Mine> mine_;  // by name
+  std::optional<sandbox::ReplicaId> leader_;
+  std::uint64_t leads_ = 0;  // counts leaders
+  std::uint64_t said_ = 0;   // counts conditions, so that no two are equal
+  bool calm_ = false;
+  std::array<std::size_t, 2> bindings_{};  // late or elsewhere; as told
+};
+
+}  // namespace gs::sim

@@ -1,0 +1,330 @@
+// Another scheduler places pods by asking an extender, and a simulated gpu-manager picks their devices for itself when the
+// kubelet takes them: its picks must be what the extender wrote.
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "kapi/decode.h"
+#include "sandbox/gpu_manager.h"
+#include "sandbox/world.h"
+#include "test/world/objects.h"
+
+namespace gs::test {
+namespace {
+
+using namespace std::chrono_literals;
+using json::Object;
+using json::Value;
+using sandbox::GpuManager;
+using Trouble = GpuManager::Trouble;
+
+constexpr int kMemoryEach = 32;
+constexpr Duration kUnheard = 20ms;  // what happened so shortly before a decision was not known to it
+
+struct ManagedOptions {
+  bool strict = false;
+  bool ends_at_any_time = false;  // else only while no pod is on its way to that node
+  int most_processes = 0;
+};
+
+/// Four nodes of gpu-manager, and a kube-scheduler: one filter call at a time, Bindings side by side some time later, pods that
+/// found no node again after a while.
+class ManagedCluster {
+ public:
+  ManagedCluster(std::uint64_t seed, ManagedOptions options)
+      : options_{options}, rng_{seed}, world_{{.seed = seed, .nodes = {}}} {
+    for (int n = 0; n < 4; ++n) {
+      const std::string name = "m" + std::to_string(n);
+      GpuManager::Config config{name, n + 1, kMemoryEach};
+      config.most_processes = options_.most_processes;
+      managers_.push_back(std::make_unique<GpuManager>(world_.api(), config, rng_.split()));
+      world_.kubelet().setPlugin(name, *managers_.back());
+      world_.create(gpuManagerNode(name, config.devices, static_cast<int>(config.memory_each)));
+      nodes_.push_back(name);
+    }
+    extender::Config config;
+    config.strict = options_.strict;
+    extender_ = world_.startExtender(config);
+    world_.setListener(
+        [this](auto, extender::Ticket ticket, const extender::Answer& answer) { answered(ticket, answer); });
+    EXPECT_TRUE(world_.runUntil([this] { return world_.leadingExtender().has_value(); }, 30s));
+  }
+
+  void run(int steps) {
+    for (int i = 0; i < steps && overfull_.empty(); ++i) {
+      const auto what = rng_.below(100);
+      if (what < 45) {
+        come();
+      } else if (what < 70) {
+        end();
+      } else if (what < 80) {
+        deleteWaiting();
+      }
+      world_.run(Duration{1ms} * static_cast<std::int64_t>(rng_.below(60)));
+      schedule();
+    }
+  }
+
+  [[nodiscard]] int arrivals() const { return next_; }
+  [[nodiscard]] int sharesGiven() const {
+    int sum = 0;
+    for (const auto& m : managers_) { sum += m->sharesGiven(); }
+    return sum;
+  }
+  [[nodiscard]] std::vector<GpuManager::Refused> refused() const {
+    std::vector<GpuManager::Refused> out;
+    for (const auto& m : managers_) { out.insert(out.end(), m->refused().begin(), m->refused().end()); }
+    return out;
+  }
+  [[nodiscard]] const std::string& overfull() const { return overfull_; }
+  [[nodiscard]] int mostOnTheWay() const { return most_on_the_way_; }
+  /// Between the pod's decision and `r` another one left its node, or was refused there.
+  [[nodiscard]] bool somebodyLeft(const GpuManager::Refused& r) const {
+    const auto decided = decided_.find(r.uid);
+    if (decided == decided_.end()) { return false; }
+    const auto& [node, since] = decided->second;
+    const auto left = left_.lower_bound({node, since - kUnheard});
+    if (left != left_.end() && left->first == node && left->second <= r.at) { return true; }
+    const auto all = refused();
+    return std::any_of(all.begin(), all.end(), [&](const auto& other) {
+      const auto there = decided_.find(other.uid);
+      return there != decided_.end() && there->second.node == node && other.at >= since - kUnheard &&
+             other.at < r.at;
+    });
+  }
+
+ private:
+  struct Decision {
+    std::string node;
+    Mono at{};
+  };
+
+  static std::string path(const std::string& name, const char* sub = "") {
+    return "/api/v1/namespaces/default/pods/" + name + sub;
+  }
+  [[nodiscard]] std::vector<const Value*> pods() {
+    std::vector<const Value*> out;
+    const auto [first, last] = world_.api().store().range("/pods");
+    for (auto it = first; it != last; ++it) { out.push_back(it->second.object.get()); }
+    return out;
+  }
+  static std::string_view nameOf(const Value& pod) { return pod["metadata"]["name"].str(); }
+  static std::string_view note(const Value& pod, const char* key) {
+    return pod["metadata"]["annotations"][std::string{"tencent.com/"} + key].str();
+  }
+  static std::string_view phaseOf(const Value& pod) { return pod["status"]["phase"].str(); }
+  static bool isOnTheWay(const Value& pod) {
+    return !note(pod, "predicate-node").empty() && phaseOf(pod) == "Pending";
+  }
+
+  void come() {
+    if (pods().size() > 40) { return; }
+    std::vector<Vcuda> limits;
+    if (rng_.chance(15)) {
+      limits.push_back({static_cast<int>(100 * (1 + rng_.below(2))), 0});
+    } else {
+      const auto containers = rng_.chance(25) ? 2 : 1;
+      for (int i = 0; i < containers; ++i) {
+        limits.push_back({static_cast<int>(10 * (1 + rng_.below(9))), static_cast<int>(1 + rng_.below(24))});
+      }
+    }
+    const std::string name = "p" + std::to_string(next_++);
+    world_.create(vcudaPod(name, limits));
+    queue_.push_back({name, {}});
+  }
+
+  /// The front of the queue is asked for, if no call is open.
+  void schedule() {
+    if (open_ != 0 || queue_.empty() || world_.now().mono < pause_until_) { return; }
+    const auto [name, not_before] = queue_.front();
+    if (world_.now().mono < not_before) { return; }
+    queue_.pop_front();
+    const Value object = world_.get(path(name));
+    if (object["spec"].isNull() || !object["spec"]["nodeName"].str().empty()) { return schedule(); }
+    extender::Question q;
+    q.verb = extender::Verb::Filter;
+    q.pod = std::make_shared<const model::Pod>(kapi::decodePod(object));
+    asked_for_ = name;
+    asked_nodes_.clear();
+    for (const auto& node : nodes_) {
+      if (rng_.chance(80)) { asked_nodes_.push_back(node); }
+    }
+    open_ = ++tickets_;
+    world_.ask(extender_, open_, std::move(q), asked_nodes_);
+  }
+
+  void answered(extender::Ticket ticket, const extender::Answer& answer) {
+    if (ticket != open_) { return; }
+    open_ = 0;
+    const std::string name = asked_for_;
+    if (answer.kind != extender::Answer::Kind::Chosen) {
+      queue_.push_back({name, world_.now().mono + 200ms});
+      return;
+    }
+    const std::string node = asked_nodes_.at(answer.chosen);
+    const Value object = world_.get(path(name));
+    decided_[std::string{object["metadata"]["uid"].str()}] = {node, world_.now().mono};
+    world_.after(Duration{1ms} * static_cast<std::int64_t>(rng_.below(300)), [this, name, node] {
+      (void)world_.request("POST", path(name, "/binding"),
+                           Object{{"apiVersion", "v1"},
+                                  {"kind", "Binding"},
+                                  {"metadata", Object{{"name", name}}},
+                                  {"target", Object{{"kind", "Node"}, {"name", node}}}});
+      checkRoom();
+    });
+  }
+
+  /// A pod that runs ends, by itself or deleted, or one that failed is cleared away.
+  void end() {
+    if (!options_.ends_at_any_time) { world_.run(10ms); }  // what is asked is answered
+    std::map<std::string, int> on_the_way;
+    std::vector<const Value*> over;
+    for (const Value* pod : pods()) {
+      if (isOnTheWay(*pod)) { ++on_the_way[std::string{note(*pod, "predicate-node")}]; }
+    }
+    for (const auto& [node, count] : on_the_way) { most_on_the_way_ = std::max(most_on_the_way_, count); }
+    for (const Value* pod : pods()) {
+      const bool in_the_way = open_ != 0 || on_the_way[std::string{(*pod)["spec"]["nodeName"].str()}] > 0;
+      const bool runs = phaseOf(*pod) == "Running" && (options_.ends_at_any_time || !in_the_way);
+      if (runs || phaseOf(*pod) == "Succeeded" || phaseOf(*pod) == "Failed") { over.push_back(pod); }
+    }
+    if (over.empty()) { return; }
+    const Value& pod = *over[rng_.below(over.size())];
+    const std::string name{nameOf(pod)};
+    if (phaseOf(pod) == "Running") {
+      left_.insert({std::string{pod["spec"]["nodeName"].str()}, world_.now().mono});
+      if (!options_.ends_at_any_time) { pause_until_ = world_.now().mono + 10ms; }
+    }
+    if (phaseOf(pod) == "Running" && rng_.chance(50)) {
+      world_.kubelet().finish("default", name);
+      world_.touch();
+    } else {
+      (void)world_.request("DELETE", path(name), Object{{"gracePeriodSeconds", 0}});
+    }
+  }
+  /// One that is not bound goes; or, at any time, one that is on its way.
+  void deleteWaiting() {
+    std::vector<std::string> waiting;
+    for (const Value* pod : pods()) {
+      const bool bound = !(*pod)["spec"]["nodeName"].str().empty();
+      if (phaseOf(*pod) == "Pending" && (!bound || options_.ends_at_any_time)) {
+        waiting.emplace_back(nameOf(*pod));
+        if (bound) { left_.insert({std::string{(*pod)["spec"]["nodeName"].str()}, world_.now().mono}); }
+      }
+    }
+    if (waiting.empty()) { return; }
+    (void)world_.request("DELETE", path(waiting[rng_.below(waiting.size())]),
+                         Object{{"gracePeriodSeconds", 0}});
+  }
+
+  /// By the annotations of bound, unfinished pods alone. Which devices whole GPUs are is known once they are assigned; before
+  /// that so many must be left over.
+  void checkRoom() {
+    std::map<std::string, Use> used;
+    for (const Value* pod : pods()) {
+      const std::string node{(*pod)["spec"]["nodeName"].str()};
+      if (node.empty() || phaseOf(*pod) == "Succeeded" || phaseOf(*pod) == "Failed") { continue; }
+      const auto& containers = (*pod)["spec"]["containers"].items();
+      for (std::size_t i = 0; i < containers.size(); ++i) {
+        const Value& limits = containers[i]["resources"]["limits"];
+        const int cores = std::stoi(std::string{limits["tencent.com/vcuda-core"].str()});
+        if (cores >= 100 && note(*pod, "gpu-assigned") != "true") {
+          used[node].whole += cores / 100;
+          continue;
+        }
+        std::istringstream ids{std::string{note(*pod, ("predicate-gpu-idx-" + std::to_string(i)).c_str())}};
+        for (std::string id; std::getline(ids, id, ',');) {
+          auto& [c, m] = used[node].of[std::stoi(id)];
+          c += std::min(cores, 100);
+          m += cores < 100 ? std::stoi(std::string{limits["tencent.com/vcuda-memory"].str()}) : kMemoryEach;
+          if (c > 100 || m > kMemoryEach) { overfull_ = node + ":" + id; }
+        }
+      }
+    }
+    for (const auto& [node, use] : used) {
+      const int devices = 1 + node.back() - '0';
+      if (static_cast<int>(use.of.size()) + use.whole > devices) { overfull_ = node + " for whole GPUs"; }
+    }
+  }
+  struct Use {
+    std::map<int, std::pair<int, int>> of;  // cores and memory by device
+    int whole = 0;                          // devices that somebody is to have
+  };
+
+  ManagedOptions options_;
+  Rng rng_;
+  sandbox::World world_;
+  std::vector<std::string> nodes_;
+  std::vector<std::unique_ptr<GpuManager>> managers_;
+  sandbox::ReplicaId extender_ = 0;
+  struct Queued {
+    std::string name;
+    Mono not_before{};
+  };
+  std::deque<Queued> queue_;
+  extender::Ticket open_ = 0;  // 0: none
+  extender::Ticket tickets_ = 0;
+  std::string asked_for_;
+  std::vector<std::string> asked_nodes_;
+  Mono pause_until_{};
+  std::map<std::string, Decision> decided_;      // by uid
+  std::set<std::pair<std::string, Mono>> left_;  // (node, when)
+  int next_ = 0;
+  int most_on_the_way_ = 0;
+  std::string overfull_;
+};
+
+TEST(GpuManagerWorld, ItsPicksAreTheAnnotationsWhateverOrderPodsAreTakenIn) {
+  int arrivals = 0;
+  int given = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    ManagedCluster cluster{seed, {}};
+    cluster.run(6'000);
+    for (const auto& r : cluster.refused()) { ADD_FAILURE() << "seed " << seed << ": " << r.text; }
+    ASSERT_EQ(cluster.overfull(), "") << "seed " << seed;
+    EXPECT_GE(cluster.mostOnTheWay(), 3) << "seed " << seed;
+    arrivals += cluster.arrivals();
+    given += cluster.sharesGiven();
+  }
+  EXPECT_GT(arrivals, 10'000);
+  EXPECT_GT(given, 5'000);
+}
+
+/// What nobody can know when the choice is made: who will have left, and, between devices that are equally full, how many
+/// processes there are.
+TEST(GpuManagerWorld, OnlyWhatCouldNotBeKnownMakesItsPicksDiffer) {
+  int differ = 0;
+  int ties = 0;
+  for (std::uint64_t seed = 1; seed <= 10; ++seed) {
+    ManagedCluster cluster{seed, {.ends_at_any_time = true, .most_processes = 2}};
+    cluster.run(3'000);
+    ASSERT_EQ(cluster.overfull(), "") << "seed " << seed;
+    for (const auto& r : cluster.refused()) {
+      ++differ;
+      ties += r.tie ? 1 : 0;
+      EXPECT_TRUE(r.tie || cluster.somebodyLeft(r)) << "seed " << seed << ": " << r.text;
+    }
+  }
+  EXPECT_GT(ties, 0);
+  EXPECT_GT(differ, ties);
+}
+
+/// So the first of these tests can fail.
+TEST(GpuManagerWorld, ChoicesThatAreNotCertainAreOftenNotItsPicks) {
+  std::size_t differ = 0;
+  for (std::uint64_t seed = 1; seed <= 6; ++seed) {
+    ManagedCluster cluster{seed, {.strict = true}};
+    cluster.run(3'000);
+    for (const auto& r : cluster.refused()) { differ += r.trouble == Trouble::OtherDevice ? 1 : 0; }
+  }
+  EXPECT_GT(differ, 20U);
+}
+
+}  // namespace
+}  // namespace gs::test
