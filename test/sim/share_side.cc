@@ -275,7 +275,7 @@ std::string ShareSide::reservationsWrong(sandbox::ReplicaId leader) const {
 std::string ShareSide::ledgerWrong(sandbox::ReplicaId leader) {
   engine::Engine fresh;
   fresh.noteShares();
-  fresh.ledger().setModelLabel(world_.extender(leader).extender().config().labels.model);
+  fresh.configureQuota(world_.extender(leader).extender().config().quota);
   for (const auto& [path, kind] : {std::pair{"/api/v1/nodes", model::Kind::Node}, {"/api/v1/pods", model::Kind::Pod}}) {
     for (const auto& item : world_.get(path)["items"].items()) {
       model::Object object = kapi::decodeObject(kind, item);

@@ -112,7 +112,7 @@ kubectl create configmap gpuquota -n kube-system --from-literal=gpu_quota='{"def
 run_extender alone --config="$CASE_DIR/gpu-admission.json"
 expect_like "/readyz of alone" 'role: leader' "$(readiness alone)"
 expect_like "/readyz of alone" 'leader-election: ok, alone: .*extender.gpu.scheduling.* 403 ' "$(readiness alone)"
-expect_like "/readyz of alone" 'quota: off: the ConfigMap may not be read' "$(readiness alone)"
+expect_like "/readyz of alone" 'quota: off: ConfigMap kube-system.gpuquota may not be read' "$(readiness alone)"
 expect_like "its log" 'works alone, without the leader lease kube-stack/extender.gpu.scheduling' "$(<"$CASE_DIR/alone.log")"
 expect "leases in kube-stack" "" "$(leases_in_stack)"
 
@@ -125,7 +125,7 @@ delete_pods --all
 step "or those of the --config file, where it has some"
 jq '. + {gpu_quota: {default: {quota: {M40: 1}}}}' "$CASE_DIR/gpu-admission.json" >"$CASE_DIR/with-quota.json"
 run_extender alone --config="$CASE_DIR/with-quota.json"
-expect_like "/readyz of alone" 'quota: those of the configuration file: the ConfigMap may not be read' "$(readiness alone)"
+expect_like "/readyz of alone" 'quota: those of the configuration file: ConfigMap kube-system.gpuquota may not be read' "$(readiness alone)"
 share within
 share above
 expect "answer for 60 of 100 cores" "200 one" "$(ask alone within one two)"

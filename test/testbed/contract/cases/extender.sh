@@ -143,7 +143,7 @@ eventually_like "refusal" '^0/20 nodes are available: .*ExceedsGPUQuota' refusal
 step "one that cannot be read is said by an event and changes nothing"
 set_quota '{"team": {"quota": {"M40": "many"}}}'
 eventually "gpu_admission_quota_config_unusable" 1 metric gpu_admission_quota_config_unusable
-eventually_like "event" '^Warning .*gpu_quota.*The quotas that were read before count' events_of gpuquota InvalidQuota -n kube-system
+eventually_like "event" '^Warning .*gpu_quota.*the quotas that were read before count' events_of gpuquota InvalidQuota -n kube-system
 note "$(events_of gpuquota InvalidQuota -n kube-system)"
 vcuda still team 5
 eventually_like "refusal of a new pod" '^0/20 nodes are available: .*ExceedsGPUQuota' refusals still team

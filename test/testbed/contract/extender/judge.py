@@ -180,6 +180,16 @@ def fits(pod, node, quotas, use):
     return pick(copy(node.free), pod.limits) if node.free and quotas.allows(pod, node, use) else None
 
 
+def shape(limits):
+    """What the kubelet says of a pod: the cores of each of its containers, in their order."""
+    return [cores // 100 * 100 if cores >= 100 else cores for cores, memory in limits if wants(cores, memory)]
+
+
+def mixed_up(a, b):
+    """gpu-manager may give one's container to the other, and leave a pod of several half done."""
+    return (len(a) > 1 or len(b) > 1) and a != b and bool(set(a) & set(b))
+
+
 def certain(node, limits, picked, flights):
     """Whether gpu-manager comes to `picked`, and to what those on their way were promised, in whatever order it gets them."""
     settled = copy(node.free)
@@ -218,6 +228,8 @@ def certain(node, limits, picked, flights):
         whole += sum(c // 100 for c, _ in pod.limits)
     if not shares and whole == 0:
         return True
+    if any(mixed_up(shape(limits), shape(pod.limits)) for pod in flights):
+        return False
     own_whole = sum(c // 100 for c, _ in limits)
     if whole + own_whole > sum(d[0] == 100 for d in settled):
         return False
