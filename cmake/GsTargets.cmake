@@ -85,7 +85,8 @@ function(gs_sim)
   set_target_properties(sim_main PROPERTIES OUTPUT_NAME sim)
   target_link_libraries(sim_main PRIVATE sim)
   add_test(NAME sim_seeds COMMAND sim_main ${GS_SIM_SEEDS} 1)
-  set_tests_properties(sim_seeds PROPERTIES LABELS world TIMEOUT 900)
+  add_test(NAME sim_known_seeds COMMAND sim_main --known "${CMAKE_SOURCE_DIR}/test/sim/known_seeds.txt")
+  set_tests_properties(sim_seeds sim_known_seeds PROPERTIES LABELS world TIMEOUT 900)
   # bin/planted: the same with bugs that are put in on purpose, one after the other; each must be found. Its engine and
   # scheduler come first as objects, so that nothing is taken from the libraries.
   foreach(folder engine scheduler)

@@ -73,8 +73,14 @@ std::string Scheduler::visibleDevices(const Grant& grant) const {
 void Scheduler::takeLeases(Grant& grant, bool confirm) {
   grant.stage = Stage::Leasing;
   grant.unknown_lease = false;
+  const model::Pod* pod = engine_.cache().pod(grant.uid);
+  const auto told = pod != nullptr && pod->node == grant.node ? engine::allocatedIds(*pod) : std::nullopt;
   for (const int id : grant.ids) {
     const auto key = leaseKey(grant.node, id);
+    if (told && std::binary_search(told->begin(), told->end(), id)) {
+      desk_.forget(key, grant.uid);  // somebody else bound it to this device: its review sees to the lease
+      continue;
+    }
     grant.open_leases.insert(key);
     Claimant c = claimant(grant.uid, grant.pod, grant.id, {grant.node, grant.ids, grant.shared}, id);
     c.over_own = grant.adopted;
@@ -104,7 +110,10 @@ void Scheduler::noticed(const LeaseNotice& notice) {
       grant->open_leases.erase(notice.lease);
       break;
     case What::Refused: grant->refused = true; [[fallthrough]];
-    case What::Lost: giveUp(*grant, notice.why); break;
+    case What::Lost:
+      grant->rivalled |= notice.own_pod;
+      giveUp(*grant, notice.why);
+      break;
     case What::Gone:
       if (grant->stage != Stage::Releasing) { return; }
       grant->open_leases.erase(notice.lease);
@@ -250,7 +259,7 @@ void Scheduler::bindAnswered(Grant& grant, const kapi::Outcome& outcome) {
 /// Nothing of ours is on its way; a Binding of an earlier leader may be.
 void Scheduler::giveUp(Grant& grant, std::string why) {
   if (grant.stage == Stage::Releasing || grant.stage == Stage::Fencing) { return; }
-  if (!grant.adopted) {
+  if (!grant.adopted && !grant.rivalled) {
     release(grant, std::move(why), true);
     return;
   }
@@ -324,12 +333,18 @@ void Scheduler::release(Grant& grant, std::string why, bool back_off) {
   grant.open_leases.clear();
   log(kapi::Level::Info, "placement dropped",
       {{"pod", grant.pod.text()}, {"node", grant.node.text}, {"why", grant.why}});
+  const model::Pod* pod = engine_.cache().pod(grant.uid);
+  const auto told = pod != nullptr && pod->node == grant.node ? engine::allocatedIds(*pod) : std::nullopt;
   for (const int id : grant.ids) {
     const auto key = leaseKey(grant.node, id);
+    if (told && std::binary_search(told->begin(), told->end(), id)) {
+      desk_.forget(key, grant.uid);  // somebody else bound it to this device: its review sees to the lease
+      continue;
+    }
     grant.open_leases.insert(key);
     desk_.give(key, grant.uid, grant.id);
   }
-  if (grant.ids.empty()) { finishRelease(grant.uid); }
+  if (grant.open_leases.empty()) { finishRelease(grant.uid); }
 }
 
 /// `uid` by value: the caller's may be the one in the grant that goes.

@@ -46,6 +46,12 @@ struct Grant {
   bool back_off = false;    // Releasing: wait before trying again
   bool refused = false;     // Releasing: the API server did not take a write; the pod is told
   bool adopted = false;     // its leases are an earlier leader's, who may have sent a Binding too
+  bool rivalled = false;    // somebody else decided about this pod, and may have bound it
+
+  /// A Binding of it was sent and may have been applied, and takes devices.
+  [[nodiscard]] bool boundPerhaps() const {
+    return stage != Stage::Leasing && stage != Stage::Releasing && !ids.empty();
+  }
 };
 
 }  // namespace gs::scheduler

@@ -124,6 +124,7 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
                      own_part                  ? "another decision for this pod"
                      : lease->pod.name.empty() ? "pod uid " + lease->holder
                                                : "pod " + lease->pod.text()));
+  notices_.back().own_pod = own_part;
   return true;
 }
 

@@ -44,6 +44,7 @@ struct LeaseNotice {
   model::Uid uid;
   bool was_unknown = false;  // Held: some write of it had an unknown outcome
   std::string why;
+  bool own_pod = false;  // Lost: to another decision for the same pod, of whoever else decides
 };
 
 class LeaseDesk {

@@ -50,12 +50,10 @@ void Scheduler::reviewEnded(const model::Uid& uid) {
         desk_.give(key, uid, grant->id);  // not written yet, for all we know
       }
     }
-    const bool bound_perhaps = grant->stage != Stage::Leasing && grant->stage != Stage::Releasing;
-    if (bound_perhaps && !grant->ids.empty() && engine_.cache().knownGone(uid)) {
-      engine_.mayHaveRun(uid, grant->node, grant->ids, now_.mono);
-    }
+    if (grant->boundPerhaps()) { bound_perhaps_[uid] = {grant->node, grant->ids, grant->shared}; }
     grants_.erase(uid);
   }
+  endBoundPerhaps(uid);
   const std::set<model::ObjectKey> leases = engine_.cache().leasesOf(uid);
   if (leases.empty()) { return; }
   if (GS_PLANTED(ForgetsOnEnd)) { return; }
@@ -66,6 +64,14 @@ void Scheduler::reviewEnded(const model::Uid& uid) {
   }
   if (!engine_.drained(uid)) { return; }
   for (const auto& key : leases) { desk_.give(key, uid); }
+}
+
+/// Gone while its Binding was on its way: it may have run where we sent it, though nobody saw it there.
+void Scheduler::endBoundPerhaps(const model::Uid& uid) {
+  const auto sent = bound_perhaps_.extract(uid);
+  if (!sent.empty() && engine_.cache().knownGone(uid)) {
+    engine_.mayHaveRun(uid, sent.mapped().node, sent.mapped().ids, now_.mono);
+  }
 }
 
 /// A pod that only a lease speaks of: absence is proven by a live GET (design 3.4).
@@ -101,6 +107,7 @@ void Scheduler::goneProven(const model::Uid& uid, const kapi::Outcome& outcome) 
 }
 
 void Scheduler::reviewBound(const model::Pod& pod) {
+  bound_perhaps_.erase(pod.uid);
   dequeue(pod.uid);
   repairs_.erase(pod.uid);
   const auto told = engine::allocatedIds(pod);

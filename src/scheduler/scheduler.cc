@@ -187,6 +187,9 @@ void Scheduler::dropUnderWay() {
   for (const auto pod_class : parked) { engine_.queue().unpark(pod_class); }
   for (const auto& [uid, item] : queued_) { engine_.queue().remove(uid); }
   queued_.clear();
+  for (const auto& [uid, grant] : grants_) {
+    if (grant.boundPerhaps()) { bound_perhaps_[uid] = {grant.node, grant.ids, grant.shared}; }
+  }
   grants_.clear();
   repairs_.clear();
   calls_.clear();
@@ -215,8 +218,25 @@ void Scheduler::recover() {
   next_census_ = now_.mono + kCensusEvery;
   next_record_ = now_.mono + kRecordEvery;
   had_record_ = record_.ours();
+  settleBoundPerhaps();
   beginSweep();
   for (const auto& [key, claim] : engine_.cache().claims()) { claims_.touched(key); }
+}
+
+/// Pods that came to something while we did not lead: the engine knows of those that are bound; others are gone, or wait.
+void Scheduler::settleBoundPerhaps() {
+  std::vector<model::Uid> over;
+  for (const auto& [uid, sent] : bound_perhaps_) {
+    const model::Pod* pod = engine_.cache().pod(uid);
+    if (pod == nullptr || pod->bound() || pod->finished()) { over.push_back(uid); }
+  }
+  for (const auto& uid : over) {
+    if (engine_.cache().pod(uid) == nullptr) {
+      endBoundPerhaps(uid);
+    } else {
+      bound_perhaps_.erase(uid);
+    }
+  }
 }
 
 void Scheduler::touchClaimOf(const model::Uid& uid) {

@@ -119,6 +119,7 @@ class Scheduler {
   void call(kapi::Call c, Purpose purpose, const model::Uid& uid);
   void log(kapi::Level level, std::string message, std::vector<std::pair<std::string, std::string>> fields);
   void count(const char* metric, std::vector<std::pair<std::string, std::string>> labels = {}, double by = 1);
+  void settleBoundPerhaps();
   void beginSweep();
   void sweepSome();
 
@@ -134,6 +135,7 @@ class Scheduler {
   [[nodiscard]] LeaseReservations reservationsOf(const model::Uid& uid) const;
   [[nodiscard]] bool anotherOfOursHas(const model::Pod& pod, int id) const;
   void dropStrayLeases(const model::Pod& pod, const std::optional<std::vector<int>>& ids);
+  void endBoundPerhaps(const model::Uid& uid);
   void proveGone(const model::Uid& uid);
   bool adopt(const model::Pod& pod);
   void repair(const model::Pod& pod);
@@ -215,6 +217,8 @@ class Scheduler {
   bool barrier_open_ = false;  // the barrier of this term was begun
   bool had_record_ = false;    // at the end of the barrier the record of the lease namespace was ours
   std::map<model::Uid, Grant> grants_;
+  /// Where Bindings were sent whose grants are gone before anybody knew what came of them. Kept over a loss of leadership.
+  std::map<model::Uid, Placing> bound_perhaps_;
   std::map<model::Uid, Repair> repairs_;
   std::unordered_map<model::Uid, sched::Queue::Item> queued_;
   std::map<sched::ClassId, Refusal> parked_;  // what pods of a parked class are told

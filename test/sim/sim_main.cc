@@ -1,4 +1,5 @@
 // sim [SEEDS [FIRST_SEED]]: plays that many seeds; 1 when something went wrong, with a shortened plan of the first such seed.
+// sim --known FILE: the seeds at the beginning of its lines; 1 when one went wrong.
 // sim --tell SEED: one seed, shortened if it fails: every step, log line and write.
 #include <fmt/format.h>
 
@@ -7,6 +8,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <ctime>
+#include <fstream>
+#include <string>
 
 #include "test/sim/play.h"
 
@@ -24,6 +27,24 @@ void report(const gs::sim::Plan& plan, const gs::sim::Outcome& found) {
   fmt::print("{:9.3f}s {}\n", std::chrono::duration<double>(again.at).count(), again.problem);
 }
 
+int playKnown(const char* path) {
+  std::ifstream in{path};
+  int played = 0;
+  int failed = 0;
+  for (std::string line; std::getline(in, line);) {
+    const auto seed = std::strtoull(line.c_str(), nullptr, 10);
+    if (seed == 0) { continue; }
+    ++played;
+    const auto plan = gs::sim::makePlan(seed);
+    const auto found = gs::sim::play(plan);
+    if (found.problem.empty()) { continue; }
+    ++failed;
+    report(plan, found);
+  }
+  fmt::print("{} known seeds, {} failed\n", played, failed);
+  return played > 0 && failed == 0 ? 0 : 1;
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -37,6 +58,7 @@ int main(int argc, char** argv) {
     fmt::print("{}\n", found.problem.empty() ? "all is well" : found.problem);
     return found.problem.empty() ? 0 : 1;
   }
+  if (argc == 3 && std::strcmp(argv[1], "--known") == 0) { return playKnown(argv[2]); }
   const std::uint64_t seeds = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1000;
   const std::uint64_t first = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
   std::uint64_t failed = 0;
