@@ -10,7 +10,7 @@
 //   ended                          -> its leases are deleted once its devices are drained (design 3.9)
 // A standby applies all events and decides nothing; a new leader decides after the barrier (barrier.h, lease_record.h).
 // Writes are sent guarded (kapi/call.h); after a loss of leadership everything under way is dropped and its outcomes ignored.
-// One thread. Tokens: 0 own, 1..7 the feed's, 20.. the parts.
+// One thread. Tokens: 0 own, 1..8 the feed's, 20.. the parts.
 #pragma once
 
 #include <array>
