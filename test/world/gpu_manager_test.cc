@@ -88,7 +88,9 @@ class ManagedCluster {
   [[nodiscard]] bool somebodyLeft(const GpuManager::Refused& r) const {
     const auto decided = decided_.find(r.uid);
     if (decided == decided_.end()) { return false; }
-    const auto& [node, since] = decided->second;
+    // Named, not unpacked: clang 14 has no captures of structured bindings.
+    const std::string& node = decided->second.node;
+    const Mono since = decided->second.at;
     const auto left = left_.lower_bound({node, since - kUnheard});
     if (left != left_.end() && left->first == node && left->second <= r.at) { return true; }
     const auto all = refused();
