@@ -286,10 +286,17 @@ std::int64_t Judge::freeOn(const std::string& name) const {
 /// Devices that one more sharer may join.
 std::int64_t Judge::joinableOn(const std::string& name) const {
   return std::count_if(leases_.begin(), leases_.end(), [&](const auto& entry) {
-    const auto& [device, lease] = entry;
+    const Device& device = entry.first;
+    const Lease& lease = entry.second;
     const auto gpu = gpus_.find(device);
-    return device.node == name && lease.shared && lease.holders.size() < model::kMaxSharers && gpu != gpus_.end() &&
-           gpu->second.health != "Unhealthy";
+    if (device.node != name || !lease.shared || lease.holders.size() >= model::kMaxSharers || gpu == gpus_.end() ||
+        gpu->second.health == "Unhealthy") {
+      return false;
+    }
+    // A pod without an allocation may use it too: its kubelet chose among GPUs of which it does not know the holders.
+    const auto& users = gpu->second.in_use;
+    return std::all_of(users.begin(), users.end(),
+                       [&holders = lease.holders](const auto& user) { return holders.contains(user.first); });
   });
 }
 
