@@ -148,7 +148,8 @@ class Process {
                           Now now) { return delivered(machine_.ask(ticket, std::move(question), now)); },
             .table = [this] { return machine_.table(); },
             .others = [this](const net::Request& r) { return page_.answer(r); },
-            .leader = [this] { return host_.election().addressBut(identity_); }};
+            .leader = [this] { return host_.election().addressBut(identity_); },
+            .leads = [this] { return host_.leads(); }};
   }
 
   serve::HealthPage::Wiring health() {

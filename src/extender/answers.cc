@@ -5,6 +5,7 @@
 #include <array>
 #include <tuple>
 
+#include "base/check.h"
 #include "json/value.h"
 #include "sched/policy/tightest.h"
 
@@ -141,12 +142,22 @@ Misfit misfitOf(const sched::NodeStanding* standing, std::string_view uid) {
 
 std::string filterError(std::string_view error) { return filterResult("null", "null", error); }
 
+std::string untouchedReply(const FilterArgs& args, std::string body) {
+  const std::string names = args.by_name ? allNames(args) : "null";
+  if (!args.with_objects) { return filterResult("null", names, ""); }
+  constexpr std::string_view kBefore = R"({"Nodes":)";
+  const std::string after = filterResult("", names, "").substr(kBefore.size());
+  const auto begin = static_cast<std::size_t>(args.nodes_object.data() - body.data());
+  GS_CHECK(begin >= kBefore.size(), "Nodes begin at byte {}", begin);  // its key stands there
+  body.resize(begin + args.nodes_object.size());
+  body.append(after);
+  body.replace(begin - kBefore.size(), kBefore.size(), kBefore);
+  body.erase(0, begin - kBefore.size());
+  return body;
+}
+
 std::string filterReply(const FilterArgs& args, const Candidates& c, const Answer& a, std::string_view uid) {
   if (a.kind == Kind::Failed) { return filterError(a.text); }
-  if (a.kind == Kind::Untouched) {
-    return filterResult(args.with_objects ? args.nodes_object : "null",
-                        args.by_name ? allNames(args) : "null", "");
-  }
   const auto failed = [&](std::string& out) { FailedNodes{args, c, a, uid}.appendTo(out); };
   std::size_t size = 2;
   for (const NodeArg& n : args.nodes) { size += n.name.size() + kUsualReason; }

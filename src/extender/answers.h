@@ -33,7 +33,10 @@ struct Misfit {
 
 // kube-scheduler
 
-/// ExtenderFilterResult for an answer of kind Untouched, Chosen, Nowhere or Failed.
+/// ExtenderFilterResult for who may have every node that was given: all of them, in the memory of the `body` that `args` were
+/// read from, since they may be many MB.
+[[nodiscard]] std::string untouchedReply(const FilterArgs& args, std::string body);
+/// ExtenderFilterResult for an answer of kind Chosen, Nowhere or Failed.
 [[nodiscard]] std::string filterReply(const FilterArgs& args, const Candidates& candidates,
                                       const Answer& answer, std::string_view uid);
 [[nodiscard]] std::string filterError(std::string_view error);

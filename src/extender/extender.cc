@@ -304,16 +304,22 @@ void Extender::preempt(const Waiting& w) {
   const auto* request = std::get_if<sched::PodRequest>(&door);
   for (std::size_t i = 0; i < w.question.victims.size(); ++i) {
     const Victims& victims = w.question.victims[i];
-    bool fits = !sched::wantsVcuda(*pod);
     const NodeTable::Index node = w.question.candidates.nodes.at(i);
-    if (!fits && request != nullptr && node != NodeTable::kUnknown) {
-      const std::set<model::Uid> gone{victims.uids.begin(), victims.uids.end()};
-      const auto state = sched::withoutPods(engine_.ledger().at(node), gone);
-      fits = sched::fitShares(state, *request, pod->uid).has_value();
-    }
+    const bool fits = !sched::wantsVcuda(*pod) ||
+                      (request != nullptr && node != NodeTable::kUnknown &&
+                       fitsWithout({victims.uids.begin(), victims.uids.end()}, node, *pod, *request));
     if (fits) { a.kept.push_back(i); }
   }
   answer(w.ticket, std::move(a));
+}
+
+/// Victims of its own namespace give back quota as well; all there are of the node's model.
+bool Extender::fitsWithout(const std::set<model::Uid>& gone, NodeTable::Index node, const model::Pod& pod,
+                           sched::PodRequest request) const {
+  const std::int64_t given_back = engine_.ledger().gpuUseOf(node, pod.key.ns, gone);
+  request.quota = engine_.quotaBound(pod.key.ns, sched::vcudaMilli(pod) - given_back);
+  const auto state = sched::withoutPods(engine_.ledger().at(node), gone);
+  return sched::fitShares(state, request, pod.uid).has_value();
 }
 
 void Extender::deallocate(const Waiting& w) {

@@ -107,6 +107,8 @@ class Extender {
   void look(const Waiting& w);
   void rank(const Waiting& w);
   void preempt(const Waiting& w);
+  [[nodiscard]] bool fitsWithout(const std::set<model::Uid>& gone, NodeTable::Index node,
+                                 const model::Pod& pod, sched::PodRequest request) const;
   void deallocate(const Waiting& w);
   void bind(Waiting w);
   void readForBind(Waiting w);

@@ -324,6 +324,41 @@ TEST_F(ExtenderTest, KeepsNodesWhereTheVictimsMakeRoom) {
   EXPECT_EQ(answers[last].kept, (std::vector<std::size_t>{0}));
 }
 
+TEST_F(ExtenderTest, VictimsOfItsNamespaceGiveBackQuota) {
+  model::QuotaConfig quota;
+  quota.map = {"kube-system", "gpuquota"};
+  quota.labels = {"model", "pool"};
+  engine.configureQuota(quota);
+  const auto limits = [&](const std::string& ns) {
+    const model::Quotas quotas{{ns, {{{"V100", 1}}, {}}}};
+    engine.apply({model::Kind::ConfigMap,
+                  quota.map,
+                  {},
+                  std::make_shared<const model::QuotaMap>(model::QuotaMap{quota.map, {}, 1, quotas, {}}),
+                  ++server.revision},
+                 now.mono);
+  };
+  model::Node node = gpuNode("a", 2);
+  node.labels["model"] = "V100";
+  addNode(node);
+  lead();
+  limits("elsewhere");
+  ASSERT_EQ(filter(create("low", {{80, 1}}), {"a"}).kind, AnswerKind::Chosen);
+  bindTo("low", "a");
+  const model::Pod high = create("high", {{100, 0}});
+  limits(high.key.ns);
+  ASSERT_EQ(filter(high, {"a"}).kind, AnswerKind::Nowhere) << "20 of 100 are left of the quota";
+  Question q = question(Verb::Preempt, high, {"a"});
+  q.victims = {{{model::Uid{"uid-low"}}}};
+  extender.ask(++last, q, now);
+  settle();
+  EXPECT_EQ(answers[last].kept, (std::vector<std::size_t>{0}));
+  q.victims = {{{model::Uid{"uid-of-another"}}}};
+  extender.ask(++last, q, now);
+  settle();
+  EXPECT_TRUE(answers[last].kept.empty()) << "nobody who goes had any of it";
+}
+
 // ---- Nodes that the caller knows better
 
 TEST_F(ExtenderTest, ANodeThatIsNewerInTheBodyIsAskedForAndCounts) {

@@ -155,6 +155,7 @@ net::Response Exchange::filter() {
     a = ask(Verb::Filter, args->nodes);
     if (a.kind == Kind::Unavailable) { return unavailable(a); }
   }
+  if (a.kind == Kind::Untouched) { return ok(untouchedReply(*args, std::move(body_))); }
   return ok(filterReply(*args, question_.candidates, a, pod_->uid.text));
 }
 

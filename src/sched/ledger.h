@@ -23,6 +23,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -98,6 +99,9 @@ class Ledger {
   void setModelLabel(std::string label);
   /// Milli-GPU that pods of this namespace use on nodes of that model; "": on nodes without that label.
   [[nodiscard]] std::int64_t gpuUse(const std::string& ns, const std::string& model) const;
+  /// What of that these pods use on this one.
+  [[nodiscard]] std::int64_t gpuUseOf(NodeIndex i, const std::string& ns,
+                                      const std::set<model::Uid>& pods) const;
   using GpuUse = std::map<std::string, std::map<std::string, std::int64_t>>;  // namespace, model -> milli
   [[nodiscard]] const GpuUse& gpuUse() const { return gpu_use_; }
   /// Another number whenever gpuUse() changes.
@@ -169,6 +173,8 @@ class Ledger {
   NodeState* known(const model::NodeName& name, NodeIndex& i);
   void count(NodeState& n, const Use& use, int sign);
   void charge(const std::string& model, const GpuCharge& charge, int sign);
+  template <class Visit>
+  void eachCharge(NodeIndex i, const Visit& visit) const;
   void chargeAll(NodeIndex i, const std::string& model, int sign);
   [[nodiscard]] const std::string& modelOf(const NodeState& n) const;
   void changed(NodeIndex i);

@@ -28,13 +28,26 @@ void Ledger::charge(const std::string& model, const GpuCharge& charge, int sign)
 }
 
 /// Of every pod there; who is there twice counts as its BoundPod says.
-void Ledger::chargeAll(NodeIndex i, const std::string& model, int sign) {
+template <class Visit>
+void Ledger::eachCharge(NodeIndex i, const Visit& visit) const {
   const Uses& uses = uses_[i];
   for (auto it = uses.begin(); it != uses.end(); ++it) {
     const auto next = std::next(it);
     const bool overruled = next != uses.end() && next->first.uid == it->first.uid;  // BoundPod comes second
-    if (!overruled) { charge(model, it->second.charge, sign); }
+    if (!overruled) { visit(it->first.uid, it->second.charge); }
   }
+}
+
+void Ledger::chargeAll(NodeIndex i, const std::string& model, int sign) {
+  eachCharge(i, [&](const model::Uid&, const GpuCharge& c) { charge(model, c, sign); });
+}
+
+std::int64_t Ledger::gpuUseOf(NodeIndex i, const std::string& ns, const std::set<model::Uid>& pods) const {
+  std::int64_t milli = 0;
+  eachCharge(i, [&](const model::Uid& uid, const GpuCharge& c) {
+    if (c.ns == ns && pods.contains(uid)) { milli += c.milli; }
+  });
+  return milli;
 }
 
 void Ledger::setModelLabel(std::string label) {

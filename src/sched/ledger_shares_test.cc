@@ -56,6 +56,15 @@ TEST_F(GpuUse, IsCountedAnewByAnotherLabel) {
   EXPECT_EQ(ledger.gpuUse("ml", ""), 1000);
 }
 
+TEST_F(GpuUse, SaysWhatSomePodsUseOfItOnANode) {
+  use(kOne, Source::Reservation, 900);
+  use(kOne, Source::BoundPod, 1500);
+  use(kTwo, Source::Reservation, 300);
+  EXPECT_EQ(ledger.gpuUseOf(0, "ml", {kOne}), 1500) << "what is bound counts, and once";
+  EXPECT_EQ(ledger.gpuUseOf(0, "ml", {kOne, kTwo, model::Uid{"unknown"}}), 1800);
+  EXPECT_EQ(ledger.gpuUseOf(0, "other", {kOne}), 0);
+}
+
 // ---- Quotas: the ancestor's examples
 
 struct QuotaCase {

@@ -16,6 +16,13 @@ using namespace std::chrono_literals;
 constexpr Duration kLongest = 6s;  // the machine answers within 4
 constexpr const char* kQuestions = "/scheduler/";
 
+extender::Answer unavailable(std::string why) {
+  extender::Answer none;
+  none.kind = extender::Answer::Kind::Unavailable;
+  none.text = std::move(why);
+  return none;
+}
+
 bool isHealth(std::string_view path) {
   return path == "/metrics" || path == "/healthz" || path == "/livez" || path == "/readyz";
 }
@@ -57,14 +64,15 @@ class ExtenderServer::Desk : public extender::Asker {
         MutexLock lock{mutex_};
         table_ = answer.table;
       }
+      const bool promises =
+          answer.kind == extender::Answer::Kind::Chosen || answer.kind == extender::Answer::Kind::Done;
+      // Who was stopped meanwhile answers from a past in which it led.
+      if (promises && !wiring_.leads()) { return unavailable("this replica did not renew its lead in time"); }
       return answer;
     }
     MutexLock lock{mutex_};
     waiting_.erase(ticket);
-    extender::Answer none;
-    none.kind = extender::Answer::Kind::Unavailable;
-    none.text = "the extender's thread does not answer";
-    return none;
+    return unavailable("the extender's thread does not answer");
   }
 
   void deliver(extender::Ticket ticket, extender::Answer answer) {

@@ -33,6 +33,8 @@ class ExtenderServer {
     net::Handler others;
     /// Where the replica that leads listens; "" when it is this one, or nobody knows.
     std::function<std::string()> leader;
+    /// This replica has renewed its lead in time: the last word before a pod's devices are told to anybody.
+    std::function<bool()> leads;
   };
 
   /// Requests are counted in `metrics`, which must outlive it.

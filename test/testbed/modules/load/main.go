@@ -28,6 +28,7 @@ var subcommands = []subcommand{
 	{"nodes", "create nodes without kubelets, and their GpuNodeStatus", nodesCommand},
 	{"pods", "create pods of one kind", podsCommand},
 	{"bare", "the fastest possible scheduler: bind pods without thinking, print pods per second", bareCommand},
+	{"grants", "ask an extender for shares of GPUs for pods, or annotate them without thinking, print pods per second", grantsCommand},
 	{"wait-bound", "wait until so many pods are bound, print pods per second", waitBoundCommand},
 	{"churn", "pods of all kinds that come, run, end and go, however often the API server is away", churnCommand},
 	{"lose-leases", "delete some GPU leases, as a person might", loseLeasesCommand},

@@ -18,6 +18,7 @@ type nodeSpec struct {
 	islandSize int // 0: all GPUs are one island
 	labels     object
 	gpuStatus  bool // false: a node that no agent has looked at
+	vcuda      bool // gpu-manager gives its GPUs in shares; no GpuNodeStatus then
 }
 
 func nodesCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientset) error {
@@ -28,6 +29,7 @@ func nodesCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clients
 	flags.IntVar(&spec.gpus, "gpus", 8, "GPUs of each node")
 	flags.IntVar(&spec.islandSize, "island-size", 0, "GPUs of one NVLink island (default: all of the node)")
 	flags.BoolVar(&spec.gpuStatus, "gpu-status", true, "make the GpuNodeStatus too (needs its CRD)")
+	flags.BoolVar(&spec.vcuda, "vcuda", false, "nodes of gpu-manager: shares of GPUs in place of whole ones, no GpuNodeStatus")
 	flags.Func("label", "key=value, may be given several times", func(text string) error {
 		key, value, found := strings.Cut(text, "=")
 		if !found {
@@ -57,7 +59,7 @@ func makeNode(ctx context.Context, client *kubernetes.Clientset, spec nodeSpec) 
 	if err := apply(ctx, client, path+"/status", nodeStatus(spec)); err != nil {
 		return err
 	}
-	if !spec.gpuStatus {
+	if !spec.gpuStatus || spec.vcuda {
 		return nil
 	}
 	path = "/apis/gpu.scheduling/v1/gpunodestatuses/" + spec.name
@@ -87,7 +89,10 @@ func nodeObject(spec nodeSpec) object {
 
 func nodeStatus(spec nodeSpec) object {
 	resources := object{"cpu": "64", "memory": "512Gi", "ephemeral-storage": "1Ti", "pods": "110"}
-	if spec.gpus > 0 {
+	switch {
+	case spec.vcuda:
+		resources[vcudaCore], resources[vcudaMemory] = fmt.Sprint(100*spec.gpus), fmt.Sprint(vcudaMemoryEach*spec.gpus)
+	case spec.gpus > 0:
 		resources["nvidia.com/gpu"] = fmt.Sprint(spec.gpus)
 	}
 	now := time.Now().UTC().Format(time.RFC3339)

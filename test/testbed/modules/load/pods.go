@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -13,10 +14,11 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// podSpec is one kind of pod; at most one of claim and gpus is set, none means a pod without GPUs.
+// podSpec is one kind of pod; at most one of claim, gpus and vcuda is set, none means a pod without GPUs.
 type podSpec struct {
 	namespace, name, scheduler, claim string
 	gpus                              int
+	vcuda                             int    // hundredths of one GPU
 	node                              string // bound from the start
 	env                               int    // variables of its container, some 90 bytes of JSON each
 }
@@ -31,17 +33,18 @@ func podsCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientse
 	flags.StringVar(&spec.scheduler, "scheduler", "gpu-scheduler", "their schedulerName")
 	flags.StringVar(&spec.claim, "claim", "", "pods that name this GpuClaim")
 	flags.IntVar(&spec.gpus, "gpus", 0, "pods with so many nvidia.com/gpu")
+	flags.IntVar(&spec.vcuda, "vcuda", 0, "pods with a share of so many hundredths of a GPU of gpu-manager's")
 	flags.IntVar(&spec.env, "env", 0, "environment variables of their container, for the size of real pods")
 	boundTo := flags.Int("bound-to", 0, "create them bound, in turn to node-0 .. of so many nodes")
 	return func(ctx context.Context, client *kubernetes.Clientset) error {
 		kinds := 0
-		for _, given := range []bool{*plain, spec.claim != "", spec.gpus > 0} {
+		for _, given := range []bool{*plain, spec.claim != "", spec.gpus > 0, spec.vcuda > 0} {
 			if given {
 				kinds++
 			}
 		}
 		if kinds != 1 {
-			return errors.New("give one of --claim, --gpus, --plain")
+			return errors.New("give one of --claim, --gpus, --vcuda, --plain")
 		}
 		started := time.Now()
 		_, err := makePods(ctx, client, spec, *prefix, *count, *boundTo, *workers)
@@ -72,6 +75,11 @@ func podObject(spec podSpec) *corev1.Pod {
 	limits := corev1.ResourceList{}
 	if spec.gpus > 0 {
 		limits["nvidia.com/gpu"] = *resource.NewQuantity(int64(spec.gpus), resource.DecimalSI)
+	}
+	if spec.vcuda > 0 {
+		limits[vcudaCore] = *resource.NewQuantity(int64(spec.vcuda), resource.DecimalSI)
+		limits[vcudaMemory] = resource.MustParse("1")
+		maps.Copy(requests, limits)
 	}
 	pod := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Name: spec.name, Namespace: spec.namespace},

@@ -1,0 +1,216 @@
+#!/usr/bin/env python3
+"""What no scheduler should send: crowds of connections, slow senders, bodies that are wrong in every way.
+
+nonsense.py TABLE EXTENDER PID      TABLE: a function of this file; PID: the extender's process, whose threads and memory are read
+"""
+
+import json
+import pathlib
+import re
+import resource
+import selectors
+import socket
+import sys
+import time
+import urllib.parse
+
+from api import CORE, MEMORY, Client, Wrong, expect, node_object, pod_object, until
+
+CROWD = 10_000  # idle connections that it keeps
+KEPT = 10_200  # connections at most
+MOST_THREADS = 64  # workers, and those that it has anyway
+MOST_MIB = 600  # while bodies of a hundred MB come
+
+
+class Extender:
+    def __init__(self, url, pid):
+        self.url, self.pid = url, pid
+        place = urllib.parse.urlsplit(url)
+        self.address = (place.hostname, place.port)
+
+    def status(self, field):
+        return int(re.search(rf"^{field}:\s+(\d+)", pathlib.Path(f"/proc/{self.pid}/status").read_text(), re.M)[1])
+
+    def connect(self):
+        return socket.create_connection(self.address, timeout=30)
+
+    def answers(self):
+        """A question of a client of its own, within the time that a scheduler waits."""
+        began = time.monotonic()
+        status, text = Client(self.url).request("POST", "/scheduler/filter", filter_body())
+        expect("status beside others", 200, status)
+        expect("Error beside others", "", json.loads(text)["Error"])
+        if time.monotonic() - began > 5:
+            raise Wrong(f"it took {time.monotonic() - began:.1f} s")
+
+    def is_sound(self):
+        self.answers()
+        if self.status("Threads") > MOST_THREADS:
+            raise Wrong(f"{self.status('Threads')} threads")
+        if self.status("VmHWM") > MOST_MIB * 1024:
+            raise Wrong(f"{self.status('VmHWM') // 1024} MiB at most, more than {MOST_MIB}")
+
+
+def pod():
+    """One that fits nowhere, so that nothing is written."""
+    made = pod_object("nonsense", [(1600, 1)])
+    made["metadata"] |= {"uid": "nonsense", "resourceVersion": "1", "annotations": {"a": "b"}}
+    return made
+
+
+def filter_body():
+    return {"Pod": pod(), "Nodes": None, "NodeNames": ["nowhere"]}
+
+
+# ---- Crowds
+
+def crowd(e):
+    """Ten thousand idle connections; then more than it keeps: the longest idle makes room."""
+    most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    if most < KEPT + 500:
+        raise Wrong(f"the limit of descriptors is {most}; this needs {KEPT + 500}")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    idle = [e.connect() for _ in range(CROWD)]
+    e.is_sound()
+    expect("connections that it closed", 0, len(closed_of(idle)))
+    idle += [e.connect() for _ in range(KEPT - CROWD + 100)]
+    e.is_sound()
+    until("the longest idle are closed", lambda: len(closed_of(idle)) >= 100)
+    gone = closed_of(idle)
+    expect("who was closed", list(range(len(gone))), gone)
+    for one in idle:
+        one.close()
+
+
+def closed_of(connections):
+    """Which of them the other side has closed."""
+    with selectors.PollSelector() as selector:
+        for i, one in enumerate(connections):
+            selector.register(one, selectors.EVENT_READ, i)
+        return sorted(key.data for key, _ in selector.select(0))
+
+
+def slow(e):
+    """Some who have begun a request and do not go on, and some who do not read their answer."""
+    body = json.dumps(filter_body()).encode()
+    head = b"POST /scheduler/filter HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+    senders = [e.connect() for _ in range(500)]
+    for i, one in enumerate(senders):
+        one.sendall((head + body)[:1 + i % (len(head) + len(body) - 1)])
+    e.is_sound()
+    # Half of them go on, and are answered.
+    for i, one in enumerate(senders[::2]):
+        one.sendall((head + body)[1 + 2 * i % (len(head) + len(body) - 1):])
+        expect("answer to a slow sender", b"HTTP/1.1 200 OK", one.recv(65536)[:15])
+    for one in senders:
+        one.close()
+
+
+# ---- Bodies
+
+WRONG = ("null", "true", "-1", "0", "9223372036854775808", "-9223372036854775809", "1e400", "0.1", "NaN", '"x"', '""', "[]",
+         "{}", "[[]]", '"\\u0000"')
+
+
+def bodies():
+    """path, a body that is right."""
+    node = node_object("nowhere", 100, 4)
+    victims = {"nowhere": {"Pods": [{"UID": "u"}], "NumPDBViolations": 0}}
+    whole = {"nowhere": {"Pods": [pod()], "NumPDBViolations": 0}}
+    info = {"Name": "nowhere", "Node": node}
+    yield "filter", filter_body()
+    yield "predicates", {"Pod": pod(), "Nodes": {"metadata": {}, "items": [node]}, "NodeNames": None}
+    yield "priorities", {"Pod": pod(), "Nodes": {"items": [node]}, "NodeNames": None}
+    yield "preempt", {"Pod": pod(), "NodeNameToMetaVictims": victims}
+    yield "preempt", {"Pod": pod(), "NodeNameToVictims": whole}
+    yield "bind", {"PodName": "nonsense", "PodNamespace": "default", "PodUID": "nonsense", "Node": "nowhere"}
+    yield "vpredicates", {"task": {"Pod": pod(), "NodeName": ""}, "node": info}
+    yield "prioritize", {"task": {"Pod": pod()}, "nodes": [info]}
+    yield "allocateFunc", {"task": {"Pod": pod(), "NodeName": "nowhere"}}
+    yield "deallocateFunc", {"task": {"Pod": pod(), "NodeName": "nowhere"}}
+
+
+def places(value, here=()):
+    """The path of every value in it."""
+    yield here
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inner:
+        yield from places(one, (*here, key))
+
+
+def with_text(value, place, text):
+    """Its JSON with `text` in the place of the value there."""
+    if not place:
+        return text
+    if isinstance(value, dict):
+        parts = (json.dumps(k) + ":" + (with_text(v, place[1:], text) if k == place[0] else json.dumps(v))
+                 for k, v in value.items())
+        return "{" + ",".join(parts) + "}"
+    parts = (with_text(v, place[1:], text) if i == place[0] else json.dumps(v) for i, v in enumerate(value))
+    return "[" + ",".join(parts) + "]"
+
+
+def is_clear(path, status, text):
+    """An answer that its caller can read: JSON, or a refusal in words."""
+    if status == 200:
+        json.loads(text)
+    elif status not in (400, 413, 503):
+        raise Wrong(f"{path}: {status} {text[:200]}")
+
+
+def types(e):
+    """The wrong type, or a number that does not fit, at every place of every body."""
+    client = Client(e.url)
+    asked = 0
+    for path, body in bodies():
+        for place in places(body):
+            for text in WRONG:
+                is_clear(path, *client.request("POST", "/scheduler/" + path, with_text(body, place, text)))
+                asked += 1
+    e.is_sound()
+    print(f"{asked} bodies")
+
+
+def cut(e):
+    """Every body cut at every byte is an error in the words of the verb."""
+    client = Client(e.url)
+    for path, body in bodies():
+        whole = json.dumps(body)
+        for end in range(len(whole)):
+            status, text = client.request("POST", "/scheduler/" + path, whole[:end])
+            is_clear(path, status, text)
+            if status == 200 and not re.search(r"EOF|no JSON|missing|needed|not an?\b|is no", text):
+                raise Wrong(f"{path}, cut at byte {end}: {text[:200]}")
+    e.is_sound()
+
+
+def large(e):
+    """A hundred MB of brackets, of one text, of unknown keys, of nodes; and one byte more than it takes."""
+    client = Client(e.url)
+    size = 100 << 20
+    head = json.dumps(filter_body())[:-1]
+    node = json.dumps(node_object("nowhere", 100, 4)) + ","
+    for what, body in (
+            ("open brackets", "[" * size),
+            ("objects in objects", '{"a":' * (size // 5)),
+            ("brackets, balanced, behind a key", head + ',"x":' + "[" * (size // 2) + "]" * (size // 2) + "}"),
+            ("brackets, balanced, in the pod", '{"Pod":{"x":' + "[" * (size // 2) + "]" * (size // 2) + "}}"),
+            ("one text", head + ',"x":"' + "a" * size + '"}'),
+            ("quotes", '{"Pod":"' + '\\"' * (size // 2) + '"}'),
+            ("unknown keys", head + "".join(f',"k{i}":1' for i in range(size // 12)) + "}"),
+            ("nodes", '{"Pod":%s,"Nodes":{"items":[%s]}}' % (json.dumps(pod()), (node * (size // len(node)))[:-1])),
+            ("names", head[:-1] + ',"x"' * (size // 4) + "]}")):
+        status, text = client.request("POST", "/scheduler/filter", body)
+        is_clear("filter", status, text)
+        e.answers()
+        print(f"{what}: {status} {text[:60]!r}, {e.status('VmHWM') // 1024} MiB at most")
+    status, _ = client.request("POST", "/scheduler/filter", " " * ((128 << 20) + 1))
+    expect("status of more than it takes", 413, status)
+    e.is_sound()
+
+
+if __name__ == "__main__":
+    try:
+        globals()[sys.argv[1]](Extender(sys.argv[2], int(sys.argv[3])))
+    except Wrong as error:
+        sys.exit(f"{sys.argv[1]}: {error}")
