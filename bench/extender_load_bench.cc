@@ -1,26 +1,30 @@
 // Asks an extender the same question from several connections for a while, and prints how fast it answered:
-//   extender_load_bench HOST:PORT PATH FILE CLIENTS SECONDS
+//   extender_load_bench PORT PATH FILE CLIENTS SECONDS
 // {"rps":..,"p50_ms":..,"p99_ms":..,"answers":..,"failed":..,"last":"the beginning of an answer"}
 // It shares the machine with what it measures, so it does as little as it can: the request is made once, an answer is read to
 // its end and dropped.
 #include <fmt/format.h>
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include <algorithm>
-#include <boost/asio.hpp>
 #include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "json/value.h"
+#include "net/socket.h"
 
 namespace {
 
-namespace asio = boost::asio;
 using Clock = std::chrono::steady_clock;
 
 constexpr std::size_t kPiece = std::size_t{256} << 10;
@@ -39,17 +43,26 @@ std::string read(const char* path) {
 /// One connection that is kept, as a scheduler has it.
 class Client {
  public:
-  Client(const std::string& address, std::string request)
-      : socket_{io_}, request_{std::move(request)}, piece_(kPiece) {
-    const auto colon = address.rfind(':');
-    asio::ip::tcp::resolver resolver{io_};
-    asio::connect(socket_, resolver.resolve(address.substr(0, colon), address.substr(colon + 1)));
-    socket_.set_option(asio::ip::tcp::no_delay{true});
+  Client(std::uint16_t port, std::string request)
+      : socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)},
+        request_{std::move(request)},
+        piece_(kPiece) {
+    sockaddr_in server{};
+    server.sin_family = AF_INET;
+    server.sin_port = htons(port);
+    server.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    if (::connect(socket_.get(), reinterpret_cast<const sockaddr*>(&server), sizeof server) != 0) {
+      throw std::runtime_error{"cannot connect"};
+    }
+    const int on = 1;
+    ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
   }
 
   /// The beginning of the answer.
   std::string ask() {
-    asio::write(socket_, asio::buffer(request_));
+    if (gs::net::writeAll(socket_.get(), request_, gs::Mono::max()) != gs::net::Io::Ok) {
+      throw std::runtime_error{"the extender closed the connection"};
+    }
     std::string begin;
     std::size_t end = std::string::npos;
     while ((end = begin.find("\r\n\r\n")) == std::string::npos) { begin.append(piece_.data(), readSome()); }
@@ -60,7 +73,11 @@ class Client {
   }
 
  private:
-  std::size_t readSome() { return socket_.read_some(asio::buffer(piece_)); }
+  std::size_t readSome() {
+    const ssize_t got = ::recv(socket_.get(), piece_.data(), piece_.size(), 0);
+    if (got <= 0) { throw std::runtime_error{"the extender closed the connection"}; }
+    return static_cast<std::size_t>(got);
+  }
   static std::size_t lengthIn(const std::string& head) {
     constexpr std::string_view kLength = "Content-Length: ";
     std::size_t length = 0;
@@ -72,15 +89,14 @@ class Client {
     return length;
   }
 
-  asio::io_context io_;
-  asio::ip::tcp::socket socket_;
+  gs::net::Fd socket_;
   const std::string request_;
   std::vector<char> piece_;
 };
 
-Told ask(const std::string& address, const std::string& request, Clock::time_point until) {
+Told ask(std::uint16_t port, const std::string& request, Clock::time_point until) {
   Told told;
-  Client client{address, request};
+  Client client{port, request};
   while (Clock::now() < until) {
     const auto began = Clock::now();
     std::string answer = client.ask();
@@ -96,13 +112,14 @@ Told ask(const std::string& address, const std::string& request, Clock::time_poi
 
 int main(int argc, char** argv) {
   if (argc != 6) {
-    std::fprintf(stderr, "usage: %s HOST:PORT PATH FILE CLIENTS SECONDS\n", argv[0]);
+    std::fprintf(stderr, "usage: %s PORT PATH FILE CLIENTS SECONDS\n", argv[0]);
     return 2;
   }
   const std::string body = read(argv[3]);
   const std::string request = fmt::format(
-      "POST {} HTTP/1.1\r\nHost: {}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
-      argv[2], argv[1], body.size(), body);
+      "POST {} HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{}",
+      argv[2], body.size(), body);
+  const auto port = static_cast<std::uint16_t>(std::stoul(argv[1]));
   const auto clients = static_cast<std::size_t>(std::stoul(argv[4]));
   const double seconds = std::stod(argv[5]);
   const auto began = Clock::now();
@@ -111,7 +128,7 @@ int main(int argc, char** argv) {
   std::vector<Told> told(clients);
   std::vector<std::jthread> threads;
   for (Told& t : told) {
-    threads.emplace_back([&] { t = ask(argv[1], request, until); });
+    threads.emplace_back([&] { t = ask(port, request, until); });
   }
   threads.clear();  // joins
   const double took = std::chrono::duration<double>{Clock::now() - began}.count();
