@@ -148,8 +148,7 @@ class Process {
                           Now now) { return delivered(machine_.ask(ticket, std::move(question), now)); },
             .table = [this] { return machine_.table(); },
             .others = [this](const net::Request& r) { return page_.answer(r); },
-            .leader = [this] { return host_.election().addressBut(identity_); },
-            .leads = [this] { return host_.leads(); }};
+            .leader = [this] { return host_.election().addressBut(identity_); }};
   }
 
   serve::HealthPage::Wiring health() {

@@ -165,8 +165,7 @@ class Process {
                       Now now) { return delivered(extender_->ask(ticket, std::move(question), now)); },
         .table = [this] { return extender_->table(); },
         .others = [this](const net::Request& r) { return page_.answer(r); },
-        .leader = [this] { return host_.election().addressBut(identity_); },
-        .leads = [this] { return host_.leads(); }};
+        .leader = [this] { return host_.election().addressBut(identity_); }};
     server_.emplace(extender::Front::Config{kVersion, *extender::volcanoRules(flags.extender.volcano)},
                     std::move(wiring), serve::Forwarder{{.ca_file = flags.extender.leader_ca_file}},
                     metrics_);

@@ -66,6 +66,7 @@ kapi::Effects Alone::ask(Ticket ticket, Question question, Now now) {
 }
 
 void Alone::led(const kapi::Leadership& leadership) {
+  if (leadership.leading) { extender_.leadUntil(leadership.until); }
   if (!leadership.leading) {
     if (std::exchange(leads_, false)) {
       extender_.standBy("another replica leads");
@@ -86,8 +87,7 @@ void Alone::led(const kapi::Leadership& leadership) {
 
 void Alone::stopTaking() {
   taking_ = false;
-  leads_ = false;
-  extender_.standBy("this replica is stopping");
+  extender_.stopTaking("this replica is stopping");
 }
 
 /// Carries on until nothing is left to do now.

@@ -29,7 +29,7 @@ class Alone {
   [[nodiscard]] std::vector<std::pair<Ticket, Answer>> takeAnswers() { return extender_.takeAnswers(); }
   /// SIGTERM: nothing new is decided.
   void stopTaking();
-  [[nodiscard]] bool underWay() const { return extender_.grants().writing > 0; }
+  [[nodiscard]] bool underWay() const { return extender_.underWay(); }
 
   struct Readiness {
     bool ready = false;

@@ -22,7 +22,11 @@ struct Config {
 inline constexpr Duration kGivenUpAfter =
     std::chrono::seconds{10};  // since its scheduler wrote PodScheduled=False
 inline constexpr Duration kForgottenAfter = std::chrono::minutes{15};
-/// Volcano without allocateFunc: another node is not offered to the pod for so long.
+/// Volcano without allocateFunc: since the pod was told that one node fits, no other one does for so long; a session asks about
+/// many nodes at once, and binds to any that fits.
 inline constexpr Duration kHeldForPredicate = std::chrono::seconds{5};
+/// So many such times in a row its node fits; then it does not for one, so that a pod whose node some other plugin refuses
+/// gets another.
+inline constexpr int kTurnsOfPredicate = 3;
 
 }  // namespace gs::extender

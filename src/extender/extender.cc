@@ -68,7 +68,15 @@ Extender::Extender(engine::Engine& engine, Config config, Rng rng)
 void Extender::lead(Now now) {
   now_ = now;
   leading_ = true;
-  for (const auto& [uid, pod] : engine_.cache().pods()) { review(uid); }
+  for (const auto& [uid, pod] : engine_.cache().pods()) {
+    review(uid);
+    plan(uid);
+  }
+}
+
+void Extender::stopTaking(std::string why) {
+  taking_ = false;
+  why_not_ = std::move(why);
 }
 
 void Extender::standBy(std::string why) {
@@ -103,6 +111,19 @@ void Extender::answer(Ticket ticket, Kind kind, std::string text) {
   answer(ticket, std::move(a));
 }
 
+/// What was promised in a past in which we led may be another pod's by now.
+void Extender::answer(Ticket ticket, Answer a) {
+  const bool promises = a.kind == Kind::Chosen || a.kind == Kind::Done;
+  if (promises && now_.mono >= lead_until_) {
+    a = {};
+    a.kind = Kind::Unavailable;
+    a.text = "this replica did not renew its lead in time";
+  } else if (promises) {
+    a.good_until = lead_until_;
+  }
+  answers_.emplace_back(ticket, std::move(a));
+}
+
 bool Extender::usesThisTable(const Waiting& w) {
   if (w.question.candidates.table == table()) { return true; }
   Answer a;
@@ -114,9 +135,12 @@ bool Extender::usesThisTable(const Waiting& w) {
 
 void Extender::ask(Ticket ticket, Question question, Now now) {
   now_ = now;
-  if (!leading_) { return answer(ticket, Kind::Unavailable, why_not_); }
-  Waiting w{ticket, std::move(question), now.mono + config_.answer_within};
+  if (!leading_ || !taking_) { return answer(ticket, Kind::Unavailable, why_not_); }
+  const Mono asked = question.asked == Mono{} ? now.mono : std::min(question.asked, now.mono);
+  Waiting w{ticket, std::move(question), asked + config_.answer_within};
   const Verb verb = w.question.verb;
+  // Its caller may have asked somebody else since, and a late decision would undo that one.
+  if (now.mono >= w.until) { return answer(ticket, Kind::Unavailable, "this was asked too long ago"); }
   if (verb == Verb::Deallocate) { return deallocate(w); }
   if (!usesThisTable(w) || needsObjects(w)) { return; }
   const model::Uid uid = verb == Verb::Rank ? model::Uid{} : w.question.pod->uid;
@@ -202,23 +226,37 @@ void Extender::place(Waiting w) {
     return;
   }
   const auto position = positionOf(w.question.candidates, grant->note.node);
-  if (position && grant->stage != Stage::Removing && holdsUp(*grant)) {
+  const bool stands = grant->stage != Stage::Removing;
+  if (stands && w.question.verb == Verb::Predicate && !isTold(*grant, w, position.has_value())) { return; }
+  if (position && stands && holdsUp(*grant, *pod)) {
     if (grant->adopted) { write(*grant); }
     return join(*grant, std::move(w), *position);
-  }
-  const bool just_given =
-      w.question.verb == Verb::Predicate && now_.mono - grant->decided < kHeldForPredicate;
-  if (!position && just_given && grant->stage != Stage::Removing) {
-    Answer a;
-    a.kind = Kind::Nowhere;
-    a.text = fmt::format("pod {} has already been matched to another node", pod->uid.text);
-    return answer(w.ticket, std::move(a));
   }
   if (grant->call != 0) {
     grant->after.push_back(std::move(w));  // one write of a pod at a time
     return;
   }
   choose(std::move(w), *pod);
+}
+
+/// Of a pod that has a node, asked about one node after the other, before or after it: false where this one was told not to fit.
+/// Whoever is asked about first when nothing holds any more, holds.
+bool Extender::isTold(Grant& g, const Waiting& w, bool its_node) {
+  const auto refuse = [&](const char* why) {
+    Answer a;
+    a.kind = Kind::Nowhere;
+    a.text = fmt::format("pod {} {}", g.uid.text, why);
+    answer(w.ticket, std::move(a));
+    return false;
+  };
+  const bool holds = now_.mono < g.held_until;
+  if (!its_node) { return !holds || g.turns < 0 || refuse("has already been matched to another node"); }
+  if (!holds) {
+    const bool rests = g.turns >= kTurnsOfPredicate;
+    g.turns = rests ? -1 : std::max(g.turns, 0) + 1;
+    g.held_until = now_.mono + kHeldForPredicate;
+  }
+  return g.turns >= 0 || refuse("was not bound to this node; another one is tried");
 }
 
 sched::NodeState Extender::stateOf(const Candidates& c, std::size_t i) const {
@@ -250,6 +288,10 @@ void Extender::choose(Waiting w, const model::Pod& pod) {
   } else {
     a.text = std::get<sched::Blocked>(door).text;
   }
+  if (best && engine_.ledger().isReserved(nodeAt(c, *best), pod.uid)) {
+    if (before != nullptr) { reserve(*before, pod); }
+    return answer(w.ticket, Kind::Failed, fmt::format("{} is being placed by gpu-scheduler", nameOf(pod)));
+  }
   if (best) {
     a.kind = Kind::Chosen;
     a.chosen = *best;
@@ -260,13 +302,24 @@ void Extender::choose(Waiting w, const model::Pod& pod) {
   const bool others_follow = w.question.verb == Verb::Predicate;  // this node was one of many
   answer(w.ticket, std::move(a));
   if (before == nullptr) { return; }
-  before->hold = engine_.ledger().reserveShares(before->note.node, pod.uid, before->picks, chargeOf(pod));
+  reserve(*before, pod);
   if (!others_follow) { remove(*before); }  // the node that it had is none of those that it may have now
+}
+
+Extender::Aside Extender::setOwnAside(const model::Pod& pod) {
+  Grant* own = grantOf(pod.uid);
+  if (own != nullptr) { own->hold.release(); }
+  return {*this, own, pod};
+}
+
+Extender::Aside::~Aside() {
+  if (own != nullptr) { extender.reserve(*own, pod); }
 }
 
 void Extender::look(const Waiting& w) {
   const model::PodPtr pod = newest(w.question.pod);
   if (isAnswered(w, *pod)) { return; }
+  const Aside own = setOwnAside(*pod);
   const auto door = readDoor(*pod);
   const auto* request = std::get_if<sched::PodRequest>(&door);
   Answer a;
@@ -274,12 +327,6 @@ void Extender::look(const Waiting& w) {
     a = standingsFor(w.question.candidates, *request);
   } else {
     a.text = std::get<sched::Blocked>(door).text;
-  }
-  // What it holds there itself is free for it.
-  const Grant* grant = grantOf(pod->uid);
-  const auto own = grant != nullptr ? positionOf(w.question.candidates, grant->note.node) : std::nullopt;
-  if (own && request != nullptr) {
-    a.of_objects[*own] = sched::standingOf(stateOf(w.question.candidates, *own), *request, pod->uid);
   }
   const auto best = request != nullptr ? bestOf(a, w.question.candidates) : std::nullopt;
   a.kind = best ? Kind::Chosen : Kind::Nowhere;
@@ -298,6 +345,7 @@ void Extender::rank(const Waiting& w) {
 /// Nodes where the pod would fit once the victims were gone.
 void Extender::preempt(const Waiting& w) {
   const model::PodPtr pod = newest(w.question.pod);
+  const Aside own = setOwnAside(*pod);
   Answer a;
   a.kind = Kind::Kept;
   const auto door = readDoor(*pod);

@@ -39,7 +39,13 @@ class Extender {
   void lead(Now now);
   /// What is under way is forgotten; every question is answered Unavailable with this.
   void standBy(std::string why);
+  /// From then on nothing is promised to anybody, unless it is said again. Without it: for ever.
+  void leadUntil(Mono until) { lead_until_ = until; }
+  /// No new questions; what is under way goes on.
+  void stopTaking(std::string why);
   [[nodiscard]] bool leading() const { return leading_; }
+  /// Some write has not come to its end.
+  [[nodiscard]] bool underWay() const { return !calls_.empty(); }
   [[nodiscard]] const Config& config() const { return config_; }
 
   void ask(Ticket ticket, Question question, Now now);
@@ -85,8 +91,9 @@ class Extender {
     bool adopted = false;     // an earlier process wrote it, and may have another PATCH under way
     int failures = 0;
     Mono not_before{};
-    Mono asked{};  // last
-    Mono decided{};
+    Mono asked{};                    // last
+    Mono held_until{};               // no other node is told to fit
+    int turns = 0;                   // how often in a row its node was the one that held; of Predicates
     model::ScheduledCondition told;  // PodScheduled when the annotations were written
     std::optional<Mono> given_up;    // its scheduler said since that it is not scheduled
     std::vector<Waiting> joined;     // are answered once it is written
@@ -101,7 +108,7 @@ class Extender {
 
   // extender.cc: questions
   void answer(Ticket ticket, Answer::Kind kind, std::string text = {});
-  void answer(Ticket ticket, Answer answer) { answers_.emplace_back(ticket, std::move(answer)); }
+  void answer(Ticket ticket, Answer answer);
   bool usesThisTable(const Waiting& w);
   void place(Waiting w);
   void look(const Waiting& w);
@@ -118,6 +125,18 @@ class Extender {
   /// Answers for a pod that cannot or need not be given anything; false: it can.
   bool isAnswered(const Waiting& w, const model::Pod& pod);
   [[nodiscard]] sched::DoorResult readDoor(const model::Pod& pod) const;
+  bool isTold(Grant& grant, const Waiting& w, bool its_node);
+  /// What the pod holds of an earlier decision, devices and quota, is free for it while this lives.
+  struct Aside {
+    Aside(Extender& e, Grant* o, const model::Pod& p) : extender{e}, own{o}, pod{p} {}
+    Aside(const Aside&) = delete;
+    Aside& operator=(const Aside&) = delete;
+    ~Aside();
+    Extender& extender;
+    Grant* own;
+    const model::Pod& pod;
+  };
+  [[nodiscard]] Aside setOwnAside(const model::Pod& pod);
   bool needsObjects(const Waiting& w);
   void choose(Waiting w, const model::Pod& pod);
   [[nodiscard]] Answer standingsFor(const Candidates& candidates, const sched::PodRequest& request);
@@ -131,7 +150,9 @@ class Extender {
   void adopt(const model::Pod& pod);
   void write(Grant& grant);
   [[nodiscard]] std::uint64_t nextTime();
-  [[nodiscard]] bool holdsUp(const Grant& grant) const;
+  [[nodiscard]] bool holdsUp(const Grant& grant, const model::Pod& pod);
+  [[nodiscard]] bool isAllowed(const Grant& grant, const model::Pod& pod) const;
+  void reserve(Grant& grant, const model::Pod& pod);
   void join(Grant& grant, Waiting w, std::size_t position);
   void advance(Grant& grant);
   void call(kapi::Call c, Purpose purpose, const model::Uid& uid);
@@ -159,6 +180,8 @@ class Extender {
   sched::ShareBoard board_;
   NodeTablePtr table_;
   bool leading_ = false;
+  bool taking_ = true;
+  Mono lead_until_ = Mono::max();
   std::string why_not_ = "this extender does not lead yet";
   std::map<model::Uid, Grant> grants_;
   std::unordered_map<kapi::Token, Pending> calls_;

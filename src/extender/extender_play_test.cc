@@ -179,9 +179,10 @@ class ExtenderPlay {
   /// Its scheduler binds it where it was told, soon after.
   void bindOne() {
     if (chosen_.empty()) { return; }
-    const auto it = chosen_.begin();
+    auto it = chosen_.begin();
+    std::advance(it, static_cast<std::ptrdiff_t>(rng_.below(chosen_.size())));
     const auto [name, chosen] = *it;
-    chosen_.erase(it);
+    chosen_.erase(name);
     if (!server_.pods.contains(name) || now_.mono - chosen.at > (isVolcanos(name) ? 4s : 8s)) { return; }
     model::Pod& pod = server_.pods.at(name);
     if (pod.bound()) { return; }
@@ -240,9 +241,10 @@ class ExtenderPlay {
       const auto [name, names] = asked_.at(ticket);
       asked_.erase(ticket);
       const bool listens = isVolcanos(name) || latest_[name] == ticket;  // else it has given up that call
-      if (listens && answer.kind == Answer::Kind::Chosen) {
-        chosen_[name] = {names.at(answer.chosen), now_.mono};
-      }
+      if (!listens || answer.kind != Answer::Kind::Chosen) { continue; }
+      // kube-scheduler binds to what it was told last, Volcano to any node that it was told to fit.
+      if (!isVolcanos(name)) { chosen_.erase(name); }
+      chosen_.emplace(name, Chosen{names.at(answer.chosen), now_.mono});
     }
   }
 
@@ -258,7 +260,7 @@ class ExtenderPlay {
   std::deque<model::Pod> events_;
   std::map<Ticket, std::pair<std::string, std::vector<std::string>>> asked_;
   std::map<std::string, Ticket> latest_;
-  std::map<std::string, Chosen> chosen_;
+  std::multimap<std::string, Chosen> chosen_;
   Ticket tickets_ = 0;
   int next_pod_ = 0;
   std::string problem_;

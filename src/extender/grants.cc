@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
 
 #include "extender/extender.h"
 #include "extender/metrics.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
 #include "sched/doors/door.h"
+#include "sched/quota.h"
 
 namespace gs::extender {
 namespace {
@@ -17,6 +19,7 @@ using Kind = Answer::Kind;
 
 constexpr Duration kRetry = std::chrono::milliseconds{200};
 constexpr Duration kSlowRetry = std::chrono::seconds{5};
+constexpr auto kClocksApart = std::chrono::minutes{5};      // those of replicas
 constexpr Duration kCallTimeout = std::chrono::seconds{3};  // a waiting scheduler gives up after 5
 
 std::uint64_t nanosecondsOf(Wall t) {
@@ -36,7 +39,9 @@ std::map<int, std::vector<int>> idsOf(const sched::SharePicks& picks) {
 bool isComplete(const sched::SharePicks& picks) {
   return std::all_of(picks.begin(), picks.end(), [](const sched::SharePick& pick) {
     const bool is_share = pick.asked.milli > 0;
-    return static_cast<std::int64_t>(pick.ids.size()) == (is_share ? 1 : pick.asked.whole);
+    const std::set<int> ids{pick.ids.begin(), pick.ids.end()};
+    return static_cast<std::int64_t>(ids.size()) == (is_share ? 1 : pick.asked.whole) &&
+           ids.size() == pick.ids.size();
   });
 }
 
@@ -91,7 +96,9 @@ void Extender::grant(Waiting w, const model::Pod& pod, const sched::PodRequest& 
   g.note = {node.node.name, idsOf(g.picks), nextTime(), false};
   g.hold = engine_.ledger().reserveShares(g.note.node, g.uid, g.picks, chargeOf(pod));
   g.seen = w.question.pod;
-  g.asked = g.decided = now_.mono;
+  g.asked = now_.mono;
+  g.held_until = now_.mono + kHeldForPredicate;
+  g.turns = 1;
   g.given_up.reset();
   w.answer = chosen;
   g.joined.push_back(std::move(w));
@@ -123,19 +130,38 @@ void Extender::adopt(const model::Pod& pod) {
   g.pod = pod.key;
   g.picks = sched::vcudaPicks(pod);
   g.note = note;
-  g.hold = engine_.ledger().reserveShares(note.node, pod.uid, g.picks, chargeOf(pod));
+  reserve(g, pod);
   g.stage = Stage::Written;
   g.adopted = true;
   g.asked = now_.mono;
-  g.decided = now_.mono - kHeldForPredicate;
   g.told = pod.scheduled;
+  const std::uint64_t written = note.time.value_or(0);
+  if (written <= nanosecondsOf(now_.wall + kClocksApart)) { last_time_ = std::max(last_time_, written); }
 }
 
-/// Its devices are there and have room for it beside all others.
-bool Extender::holdsUp(const Grant& g) const {
+void Extender::reserve(Grant& g, const model::Pod& pod) {
+  if (engine_.ledger().isReserved(g.note.node, g.uid)) { return; }  // by gpu-scheduler
+  g.hold = engine_.ledger().reserveShares(g.note.node, g.uid, g.picks, chargeOf(pod));
+}
+
+/// Its devices are there and have room for it beside all others. What we did not decide ourselves anybody may have written who
+/// makes pods: it must be what could be decided now.
+bool Extender::holdsUp(const Grant& g, const model::Pod& pod) {
   const sched::NodeState* node = engine_.ledger().find(g.note.node);
-  if (node == nullptr || !isComplete(g.picks)) { return false; }
-  return sched::haveRoom(*node, g.uid, g.picks);
+  if (node == nullptr || !isComplete(g.picks) || !sched::haveRoom(*node, g.uid, g.picks)) { return false; }
+  if (!g.adopted) { return true; }
+  const Aside own = setOwnAside(pod);
+  return isAllowed(g, pod);
+}
+
+bool Extender::isAllowed(const Grant& g, const model::Pod& pod) const {
+  const auto door = readDoor(pod);
+  const auto* request = std::get_if<sched::PodRequest>(&door);
+  const sched::NodeState* node = engine_.ledger().find(g.note.node);
+  if (request == nullptr || node == nullptr || node->enforcer != sched::Enforcer::GpuManager) {
+    return false;
+  }
+  return !request->quota || sched::passesQuota(node->node, request->quota->terms);
 }
 
 /// The same question again, of the same scheduler or another one.
@@ -155,7 +181,7 @@ void Extender::call(kapi::Call c, Purpose purpose, const model::Uid& uid) {
   c.guarded = c.verb != kapi::Verb::Get;
   if (c.guarded) { c.lane = "pod/" + uid.text; }
   calls_[c.token] = {purpose, uid};
-  if (Grant* g = grantOf(uid)) { g->call = c.token; }
+  if (Grant* g = grantOf(uid); g != nullptr && purpose != Purpose::ReadForBind) { g->call = c.token; }
   out_.emplace_back(std::move(c));
 }
 
@@ -194,6 +220,8 @@ bool Extender::handle(const kapi::Outcome& outcome, Now now) {
   calls_.erase(it);
   if (pending.purpose == Purpose::Bind || pending.purpose == Purpose::ReadForBind) {
     bindAnswered(pending, outcome);
+    if (Grant* g = grantOf(pending.uid); g != nullptr && g->call == 0) { askAgain(*g); }
+    if (Grant* still = grantOf(pending.uid)) { advance(*still); }
     plan(pending.uid);
     return true;
   }
@@ -245,7 +273,9 @@ void Extender::refused(Grant& g, std::string why) {
   failAll(std::exchange(g.after, {}), why);
   out_.emplace_back(kapi::Log{kapi::Level::Error, std::move(why), {}});
   if (g.stage == Stage::Writing && !g.unsettled) {
+    const model::Pod* pod = engine_.cache().pod(g.uid);
     grants_.erase(g.uid);
+    if (pod != nullptr) { adopt(*pod); }  // it may have annotations of an earlier decision
   } else {
     tryLater(g, kSlowRetry);
   }
@@ -267,6 +297,7 @@ void Extender::written(Grant& g, const model::Pod& pod) {
   g.seen.reset();
   g.told = pod.scheduled;
   for (auto& w : std::exchange(g.joined, {})) {
+    if (w.question.verb == Verb::Predicate) { g.held_until = now_.mono + kHeldForPredicate; }
     if (w.question.verb == Verb::Bind) {
       bind(std::move(w));
     } else {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/clock.h"
 #include "extender/node_table.h"
 #include "model/object.h"
 #include "sched/share_board.h"
@@ -46,6 +47,8 @@ struct Question {
   /// Filter, Preempt: any number. Others, but Deallocate: one.
   Candidates candidates;
   std::vector<Victims> victims;  // Preempt
+  /// When its caller began to wait; the epoch: now. Nobody waits any more after Config::answer_within.
+  Mono asked{};
 };
 
 struct Answer {
@@ -70,6 +73,8 @@ struct Answer {
   std::map<std::size_t, sched::NodeStanding> of_objects;  // by position, instead of those
   std::vector<std::size_t> kept;
   NodeTablePtr table;
+  /// Chosen, Done: not to be told from then on, since another replica may lead.
+  Mono good_until = Mono::max();
 };
 
 /// How candidate `i` stood; nullptr: nothing is known of it, or it was decided earlier.

@@ -52,8 +52,6 @@ class Host {
   bool act(std::function<kapi::Effects(Now)> action) { return loop_.act(std::move(action)); }
   [[nodiscard]] std::string server() const { return api_.access().server; }
   [[nodiscard]] bool unauthorized() const { return api_.health().state().unauthorized; }
-  /// May we write, now? As the gate of guarded calls says.
-  [[nodiscard]] bool leads() const { return gate_.open(gate_.leadership().term, clock_.now().mono); }
   /// Of the leader election; nothing without one.
   [[nodiscard]] ElectionThread::View election() const;
   /// Prometheus text of what the machine counted.

@@ -46,6 +46,7 @@ struct Peer {
   Due* parked_in = nullptr;
   Due::iterator parked_at{};
   std::size_t held = 0;  // as counted in Core::held_
+  Mono since{};          // its request began, or the one before was answered
 };
 
 Response callHandler(const Handler& handler, Request request) {
@@ -276,6 +277,7 @@ void HttpServer::Core::pauseAccepting() {
 
 void HttpServer::Core::dispatch(Peer* peer) {
   MutexLock lock{mutex_};
+  if (peer->http.resting()) { peer->since = monoNow(); }
   unpark(peer);
   if (peer->http.deadline() <= monoNow()) {  // a peer that sends a little now and then
     close(peer);
@@ -371,17 +373,18 @@ Peer* HttpServer::Core::nextWaiting() {
 void HttpServer::Core::serve(Peer& peer, std::span<char> scratch) {
   for (;;) {
     const Turn turn = peer.http.advance(monoNow(), scratch);
-    if (turn == Turn::Answer) {
+    const bool left = turn == Turn::Answer && options_.only_who_waits && peerLeft(peer.http.transport().fd());
+    if (turn == Turn::Answer && !left) {
       respond(peer);
       continue;
     }
-    if (turn != Turn::Over && holdsTooMuch(peer)) {
+    if (turn != Turn::Over && !left && holdsTooMuch(peer)) {
       peer.http.refuse(503, monoNow());
       continue;
     }
     MutexLock lock{mutex_};
     const bool late = peer.http.deadline() <= monoNow();
-    if (turn == Turn::Over || late) {
+    if (turn == Turn::Over || late || left) {
       close(&peer);
     } else if (turn == Turn::Again && state_ != State::Ended) {
       waiting_.push_back(&peer);
@@ -402,7 +405,9 @@ bool HttpServer::Core::holdsTooMuch(Peer& peer) {
 }
 
 void HttpServer::Core::respond(Peer& peer) {
-  Response response = callHandler(handler_, peer.http.take());
+  Request request = peer.http.take();
+  request.asked = std::exchange(peer.since, monoNow());
+  Response response = callHandler(handler_, std::move(request));
   const bool keep = peer.http.peerKeeps() && state() == State::Serving;
   if (response.stream) {
     stream(peer, response, keep);

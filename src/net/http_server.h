@@ -41,6 +41,8 @@ class HttpServer {
     std::size_t max_waiting = 256;
     std::size_t max_connections = 12'000;
     std::size_t max_held = std::size_t{512} << 20;
+    /// A request whose peer closed the connection, or its side of it, before its turn came is not handled.
+    bool only_who_waits = false;
   };
 
   /// Listens and begins to serve. Errors are listenTcp's and TlsAcceptor's.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/ascii.h"
+#include "base/clock.h"
 
 namespace gs::net {
 
@@ -31,6 +32,7 @@ struct Request {
   std::string target;  // path and query as sent: "/metrics?x=1"
   Headers headers;
   std::string body;
+  Mono asked{};  // when its peer began to send it, as far as the server knows; the epoch: not known
 
   [[nodiscard]] std::string_view path() const {
     return std::string_view{target}.substr(0, std::string_view{target}.find('?'));

@@ -67,6 +67,7 @@ net::HttpServer::Options extenderOptions(const ExtenderFlags& f) {
   options.max_connections = std::min(kConnections, descriptors - std::min(descriptors / 2, kOwnDescriptors));
   options.connection.limits.body_bytes = kMostBody;
   options.connection.idle_timeout = kIdle;
+  options.only_who_waits = true;  // a question decides something
   if (!f.cert_file.empty()) { options.tls = net::ServerTls{f.cert_file, f.key_file, f.client_ca_file}; }
   return options;
 }

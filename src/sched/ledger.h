@@ -121,6 +121,7 @@ class Ledger {
   Reservation reserveShares(const model::NodeName& node, const model::Uid& uid, const SharePicks& picks,
                             const GpuCharge& charge);
 
+  [[nodiscard]] bool isReserved(const model::NodeName& node, const model::Uid& uid) const;
   /// nullptr: nothing is known of it.
   [[nodiscard]] const NodeState* find(const model::NodeName& name) const;
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }             // indexes 0..size()-1

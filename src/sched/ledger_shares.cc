@@ -92,6 +92,11 @@ void Ledger::setInFlight(const model::NodeName& node, const model::Uid& uid, Sou
 
 // ---- Reservations
 
+bool Ledger::isReserved(const model::NodeName& node, const model::Uid& uid) const {
+  const auto at = index_.find(node);
+  return at != index_.end() && uses_[at->second].contains(UseKeyRef{uid, Source::Reservation});
+}
+
 Reservation Ledger::reserveShares(const model::NodeName& node, const model::Uid& uid, const SharePicks& picks,
                                   const GpuCharge& charge) {
   GS_CHECK(!uses_[indexFor(node)].contains(UseKeyRef{uid, Source::Reservation}),

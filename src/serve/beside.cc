@@ -27,6 +27,8 @@ kapi::Effects Beside::start(Now now) {
 
 kapi::Effects Beside::handle(const kapi::MachineEvent& event, Now now) {
   kapi::Effects out;
+  const auto* leadership = std::get_if<kapi::Leadership>(&event);
+  if (leadership != nullptr && leadership->leading) { extender_.leadUntil(leadership->until); }
   const auto* outcome = std::get_if<kapi::Outcome>(&event);
   const bool taken =
       outcome != nullptr && (extender_.handle(*outcome, now) || events_.handle(*outcome, now.mono));
@@ -52,10 +54,10 @@ kapi::Effects Beside::ask(extender::Ticket ticket, extender::Question question, 
 void Beside::stopTaking() {
   taking_ = false;
   scheduler_.stopTaking();
-  extender_.standBy("this replica is stopping");
+  extender_.stopTaking("this replica is stopping");
 }
 
-bool Beside::underWay() const { return scheduler_.underWay() || extender_.grants().writing > 0; }
+bool Beside::underWay() const { return scheduler_.underWay() || extender_.underWay(); }
 
 /// What the extender gave or took back may let the scheduler's pods in, or out.
 void Beside::settle(Now now, kapi::Effects& out) {

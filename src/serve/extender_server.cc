@@ -30,11 +30,11 @@ bool isHealth(std::string_view path) {
 }  // namespace
 
 /// Who waits for which answer.
-class ExtenderServer::Desk : public extender::Asker {
+class ExtenderServer::Desk {
  public:
   explicit Desk(Wiring wiring) : wiring_{std::move(wiring)} {}
 
-  extender::NodeTablePtr table() override {
+  extender::NodeTablePtr table() {
     {
       MutexLock lock{mutex_};
       if (table_ != nullptr) { return table_; }
@@ -52,7 +52,7 @@ class ExtenderServer::Desk : public extender::Asker {
     return table_;
   }
 
-  extender::Answer ask(extender::Question question) override {
+  extender::Answer ask(extender::Question question) {
     auto [ticket, came] = open();
     const bool asked = wiring_.act([machine = wiring_.ask, ticket = ticket,
                                     q = std::make_shared<extender::Question>(std::move(question))](Now now) {
@@ -64,10 +64,10 @@ class ExtenderServer::Desk : public extender::Asker {
         MutexLock lock{mutex_};
         table_ = answer.table;
       }
-      const bool promises =
-          answer.kind == extender::Answer::Kind::Chosen || answer.kind == extender::Answer::Kind::Done;
-      // Who was stopped meanwhile answers from a past in which it led.
-      if (promises && !wiring_.leads()) { return unavailable("this replica did not renew its lead in time"); }
+      // The last word before a pod's devices are told to anybody.
+      if (SystemClock{}.now().mono >= answer.good_until) {
+        return unavailable("this replica did not renew its lead in time");
+      }
       return answer;
     }
     MutexLock lock{mutex_};
@@ -95,6 +95,21 @@ class ExtenderServer::Desk : public extender::Asker {
   extender::NodeTablePtr table_ GS_GUARDED_BY(mutex_);
   std::map<extender::Ticket, std::promise<extender::Answer>> waiting_ GS_GUARDED_BY(mutex_);
   extender::Ticket last_ GS_GUARDED_BY(mutex_) = 0;
+};
+
+/// One request.
+class ExtenderServer::Caller : public extender::Asker {
+ public:
+  Caller(Desk& desk, Mono asked) : desk_{desk}, asked_{asked} {}
+  extender::NodeTablePtr table() override { return desk_.table(); }
+  extender::Answer ask(extender::Question question) override {
+    question.asked = asked_;
+    return desk_.ask(std::move(question));
+  }
+
+ private:
+  Desk& desk_;
+  Mono asked_;
 };
 
 ExtenderServer::ExtenderServer(extender::Front::Config config, Wiring wiring, Forwarder forwarder,
@@ -138,7 +153,8 @@ net::Response ExtenderServer::serve(net::Request request) {
   if (isHealth(request.path())) { return wiring_.others(std::move(request)); }
   const SystemClock clock;
   const Mono began = clock.now().mono;
-  auto served = front_.answer(std::move(request), scanner, *desk_);
+  Caller caller{*desk_, Forwarder::askedAt(request)};
+  auto served = front_.answer(std::move(request), scanner, caller);
   if (!served.verb.empty()) { count(served.verb, served.result, clock.now().mono - began); }
   return std::move(served.response);
 }

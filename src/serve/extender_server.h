@@ -33,8 +33,6 @@ class ExtenderServer {
     net::Handler others;
     /// Where the replica that leads listens; "" when it is this one, or nobody knows.
     std::function<std::string()> leader;
-    /// This replica has renewed its lead in time: the last word before a pod's devices are told to anybody.
-    std::function<bool()> leads;
   };
 
   /// Requests are counted in `metrics`, which must outlive it.
@@ -51,6 +49,7 @@ class ExtenderServer {
 
  private:
   class Desk;
+  class Caller;
   net::Response answer(net::Request request);
   net::Response serve(net::Request request);
   void count(std::string_view verb, std::string_view result, Duration took);

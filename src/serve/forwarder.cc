@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <charconv>
+#include <chrono>
 #include <memory>
 #include <utility>
 
+#include "base/system_clock.h"
 #include "net/http_client.h"
 
 namespace gs::serve {
@@ -13,6 +17,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr const char* kForwarded = "X-Gpu-Admission-Forwarded";
+constexpr std::chrono::milliseconds kMostWaited = 1h;
 constexpr Duration kForwardFor = 5s;  // as long as kube-scheduler waits
 constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 
@@ -20,6 +25,14 @@ constexpr std::size_t kMostBytes = std::size_t{64} << 20;
 
 bool Forwarder::wasForwarded(const net::Request& request) {
   return net::findHeader(request.headers, kForwarded) != nullptr;
+}
+
+Mono Forwarder::askedAt(const net::Request& request) {
+  if (request.asked == Mono{}) { return {}; }
+  const std::string* waited = net::findHeader(request.headers, kForwarded);
+  std::int64_t ms = 0;
+  if (waited != nullptr) { std::from_chars(waited->data(), waited->data() + waited->size(), ms); }
+  return request.asked - std::chrono::milliseconds{std::clamp<std::int64_t>(ms, 0, kMostWaited.count())};
 }
 
 net::Response Forwarder::forward(const std::string& leader, net::Request request) const {
@@ -30,7 +43,10 @@ net::Response Forwarder::forward(const std::string& leader, net::Request request
   net::ClientRequest out;
   out.method = request.method;
   out.url = leader + request.target;
-  out.headers = {{"Content-Type", "application/json"}, {kForwarded, "true"}};
+  const Mono now = SystemClock{}.now().mono;
+  const auto waited = std::chrono::duration_cast<std::chrono::milliseconds>(
+      request.asked == Mono{} ? Duration{} : now - request.asked);
+  out.headers = {{"Content-Type", "application/json"}, {kForwarded, std::to_string(waited.count())}};
   out.body = std::move(request.body);
   out.timeout = kForwardFor;
   out.max_body = kMostBytes;

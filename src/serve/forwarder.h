@@ -17,6 +17,8 @@ class Forwarder {
   /// `leader`: "http://10.0.0.7:3456". Answers 503 when it cannot be reached.
   [[nodiscard]] net::Response forward(const std::string& leader, net::Request request) const;
   [[nodiscard]] static bool wasForwarded(const net::Request& request);
+  /// When its caller began to wait, here or where it was sent on from.
+  [[nodiscard]] static Mono askedAt(const net::Request& request);
 
  private:
   net::ClientTls tls_;

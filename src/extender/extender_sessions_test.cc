@@ -1,0 +1,249 @@
+// Volcano's sessions, what others wrote on pods, leading and ending.
+#include "extender/extender_hand_test.h"
+
+namespace gs::extender {
+namespace {
+
+using namespace std::chrono_literals;
+
+class SessionTest : public ExtenderTest {
+ protected:
+  SessionTest() {
+    addNode(gpuNode("a", 1));
+    addNode(gpuNode("b", 1));
+  }
+  /// One session of a Volcano without allocateFunc: the nodes that it was told fit.
+  std::string session(const model::Pod& pod, const std::vector<std::string>& nodes) {
+    std::map<Ticket, std::string> tickets;
+    for (const auto& node : nodes) { tickets[ask(Verb::Predicate, pod, {node})] = node; }
+    run();
+    std::string fit;
+    for (const auto& [ticket, node] : tickets) {
+      if (answers[ticket].kind == AnswerKind::Chosen) { fit += node; }
+    }
+    return fit;
+  }
+  void limit(const std::string& ns, std::int64_t gpus) {
+    model::QuotaConfig quota;
+    quota.map = {"kube-system", "gpuquota"};
+    quota.labels = {"model", "pool"};
+    engine.configureQuota(quota);
+    const model::Quotas quotas{{ns, {{{"V100", gpus}}, {}}}};
+    engine.apply({model::Kind::ConfigMap,
+                  quota.map,
+                  {},
+                  std::make_shared<const model::QuotaMap>(model::QuotaMap{quota.map, {}, 1, quotas, {}}),
+                  ++server.revision},
+                 now.mono);
+  }
+  void addV100(const std::string& name) {
+    model::Node node = gpuNode(name, 1);
+    node.labels["model"] = "V100";
+    addNode(node);
+  }
+};
+
+// ---- Volcano
+
+TEST_F(SessionTest, OfASessionOneNodeFitsHoweverLateItIs) {
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  EXPECT_EQ(session(pod, {"a", "b"}), "a");
+  for (int i = 0; i < 10; ++i) {
+    pass(7s);
+    const auto order = i % 2 == 0 ? std::vector<std::string>{"a", "b"} : std::vector<std::string>{"b", "a"};
+    const std::string fit = session(pod, order);
+    EXPECT_LE(fit.size(), 1U) << i;
+    if (!fit.empty()) { EXPECT_EQ(note("p", kNode), fit) << i; }
+  }
+}
+
+TEST_F(SessionTest, OfASessionAfterARestartOneNodeFits) {
+  const model::Pod pod = create("p", {{50, 1}});
+  model::Pod& noted = server.pods["p"];
+  noted.annotations = {{kNode, "a"}, {kIds0, "0"}, {"tencent.com/predicate-time", "5"}};
+  noted.revision = ++server.revision;
+  watchBrings("p");
+  lead();
+  EXPECT_EQ(session(pod, {"a", "b"}), "a");
+  EXPECT_EQ(note("p", kNode), "a");
+}
+
+TEST_F(SessionTest, ANodeThatItIsNotBoundToMakesWayForAnother) {
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  std::string fit;
+  for (int i = 0; i < 30 && fit != "b"; ++i) {
+    fit = session(pod, {"a", "b"});  // each time a first
+    pass(1s);
+  }
+  EXPECT_EQ(fit, "b") << "some other plugin may refuse the first";
+  EXPECT_EQ(note("p", kNode), "b");
+}
+
+TEST_F(SessionTest, WhereNothingElseFitsItsNodeDoesAgain) {
+  addNode(gpuNode("b", 0));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  int fits = 0;
+  for (int i = 0; i < 60; ++i) {
+    fits += session(pod, {"a", "b"}) == "a" ? 1 : 0;
+    pass(1s);
+  }
+  EXPECT_GT(fits, 40);
+}
+
+// ---- Time
+
+TEST_F(SessionTest, WhatNobodyWaitsForAnyMoreMovesNothing) {
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  Question early = question(Verb::Filter, pod, {"a"});
+  early.asked = now.mono;
+  pass(4s);
+  EXPECT_EQ(filter(pod, {"b"}).kind, AnswerKind::Chosen);
+  extender.ask(++last, early, now);
+  run();
+  EXPECT_EQ(answers[last].kind, AnswerKind::Unavailable);
+  EXPECT_EQ(note("p", kNode), "b");
+}
+
+TEST_F(SessionTest, WhoDidNotRenewItsLeadPromisesNothing) {
+  lead();
+  extender.leadUntil(now.mono + 3s);
+  const model::Pod pod = create("p", {{50, 1}});
+  EXPECT_EQ(filter(pod, {"a"}).good_until, now.mono + 3s);
+  pass(3s);
+  const Answer late = filter(pod, {"a"});
+  EXPECT_EQ(late.kind, AnswerKind::Unavailable);
+  extender.leadUntil(now.mono + 3s);
+  EXPECT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
+}
+
+TEST_F(SessionTest, ANewLeaderEndsWhatNobodyAsksForEither) {
+  create("p", {{50, 1}});
+  model::Pod& noted = server.pods["p"];
+  noted.annotations = {{kNode, "a"}, {kIds0, "0"}, {"tencent.com/predicate-time", "5"}};
+  noted.revision = ++server.revision;
+  watchBrings("p");  // settles while it does not lead
+  lead();
+  EXPECT_EQ(freeMilli("a"), 500);
+  pass(15min);
+  run();
+  EXPECT_EQ(note("p", kNode), "-");
+  EXPECT_EQ(freeMilli("a"), 1000);
+}
+
+TEST_F(SessionTest, TimesGoOnWhereAnotherReplicasClockWas) {
+  const model::Pod first = create("p", {{50, 1}});
+  const auto ahead = now.wall + 1min;
+  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(ahead.time_since_epoch()).count();
+  server.pods["p"].annotations = {
+      {kNode, "a"}, {kIds0, "0"}, {"tencent.com/predicate-time", std::to_string(ns)}};
+  server.pods["p"].revision = ++server.revision;
+  watchBrings("p");
+  lead();
+  EXPECT_EQ(filter(create("q", {{50, 1}}), {"b"}).kind, AnswerKind::Chosen);
+  EXPECT_GT(std::stoll(note("q", "tencent.com/predicate-time")), ns);
+}
+
+TEST_F(SessionTest, WhoStopsEndsWhatIsUnderWayAndBeginsNothing) {
+  lead();
+  const Ticket first = ask(Verb::Filter, create("p", {{50, 1}}), {"a"});
+  extender.stopTaking("stopping");
+  EXPECT_TRUE(extender.underWay());
+  const Ticket second = ask(Verb::Filter, create("q", {{50, 1}}), {"b"});
+  EXPECT_EQ(answers[second].kind, AnswerKind::Unavailable);
+  run();
+  EXPECT_EQ(answers[first].kind, AnswerKind::Chosen);
+  EXPECT_FALSE(extender.underWay());
+}
+
+// ---- What others wrote
+
+TEST_F(SessionTest, AnnotationsThatSomebodyForgedAreNoWayAroundAQuota) {
+  addV100("v");
+  limit("default", 0);
+  const model::Pod pod = create("p", {{50, 1}});
+  ASSERT_EQ(pod.key.ns, "default");
+  server.pods["p"].annotations = {{kNode, "v"}, {kIds0, "0"}, {"tencent.com/predicate-time", "5"}};
+  server.pods["p"].revision = ++server.revision;
+  watchBrings("p");
+  lead();
+  EXPECT_EQ(filter(server.pods["p"], {"v"}).kind, AnswerKind::Nowhere);
+}
+
+TEST_F(SessionTest, OneDeviceIsNotTwo) {
+  addNode(gpuNode("c", 2));
+  lead();
+  create("p", {{200, 0}});
+  server.pods["p"].annotations = {{kNode, "c"}, {kIds0, "0,0"}, {"tencent.com/predicate-time", "5"}};
+  server.pods["p"].revision = ++server.revision;
+  watchBrings("p");
+  EXPECT_EQ(filter(server.pods["p"], {"c"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(note("p", kIds0), "0,1");
+}
+
+TEST_F(SessionTest, WhatAPodHasOfItsQuotaIsFreeForIt) {
+  addV100("v");
+  addV100("w");
+  limit("default", 1);
+  lead();
+  const model::Pod pod = create("p", {{100, 0}});
+  ASSERT_EQ(filter(pod, {"v"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(got(ask(Verb::Look, pod, {"w"}), {"w"}), "w");
+  Question q = question(Verb::Preempt, pod, {"w"});
+  q.victims = {{}};
+  extender.ask(++last, q, now);
+  settle();
+  EXPECT_EQ(answers[last].kept, (std::vector<std::size_t>{0}));
+  EXPECT_EQ(freeMilli("v"), 0) << "it still has it";
+}
+
+TEST_F(SessionTest, APodThatCannotBeMovedKeepsWhatItsAnnotationsSay) {
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  ASSERT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
+  watchBrings("p");
+  const Ticket moved = ask(Verb::Filter, server.pods["p"], {"b"});
+  kapi::Outcome forbidden;
+  forbidden.token = sent().token;
+  forbidden.fate = kapi::Fate::Refused;
+  forbidden.http = 403;
+  give(forbidden);
+  EXPECT_EQ(answers[moved].kind, AnswerKind::Failed);
+  EXPECT_EQ(freeMilli("a"), 500);
+  EXPECT_EQ(freeMilli("b"), 1000);
+}
+
+TEST_F(SessionTest, APodOfOurOwnSchedulerIsNotGivenSharesBesides) {
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  const auto held = engine.ledger().reserveShares(model::NodeName{"a"}, pod.uid, {}, {});
+  const Answer answer = filter(pod, {"a"});
+  EXPECT_EQ(answer.kind, AnswerKind::Failed);
+  EXPECT_EQ(answer.text, "pod default/p is being placed by gpu-scheduler");
+}
+
+// ---- Bindings
+
+TEST_F(SessionTest, WhoWaitedForABindingIsAnsweredWhenItFailed) {
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  ASSERT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
+  watchBrings("p");
+  ask(Verb::Bind, server.pods["p"], {"a"});
+  const kapi::Token binding = sent().token;
+  const Ticket waits = ask(Verb::Filter, server.pods["p"], {"b"});
+  EXPECT_EQ(got(waits, {"b"}), "");
+  kapi::Outcome refused;
+  refused.token = binding;
+  refused.fate = kapi::Fate::Refused;
+  refused.http = 403;
+  give(refused);
+  run();
+  EXPECT_EQ(got(waits, {"b"}), "b");
+}
+
+}  // namespace
+}  // namespace gs::extender
