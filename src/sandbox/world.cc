@@ -210,6 +210,7 @@ void World::ask(ReplicaId id, extender::Ticket ticket, extender::Question questi
   const auto life = replica(id).life;
   after(options_.latency,
         [this, id, life, ticket, question = std::move(question), nodes = std::move(nodes)]() mutable {
+          question.asked = replica(id).clock(clock_.now()).mono;
           inReplica(id, life, [this, ticket, question = std::move(question), nodes](Replica& r) mutable {
             extender::Candidates& c = question.candidates;
             c.table = r.extender->table();

@@ -19,7 +19,7 @@ using json::Value;
 constexpr int kShareNodes = 2;
 constexpr int kShareMemory = 32;
 constexpr Duration kAnswerTakes = 2ms;  // from the replica to its caller, and back
-constexpr Duration kUnderWay = 15s;     // a question may wait so long, as at a replica that is frozen
+constexpr Duration kUnderWay = 5s;      // older questions are not decided any more
 constexpr Duration kPatience = 5s;      // kube-scheduler's, by default
 
 std::string nameOf(int slot) { return fmt::format("s{}", slot); }
