@@ -90,6 +90,7 @@ class Extender {
     bool unsettled = false;   // some PATCH may still land
     bool adopted = false;     // an earlier process wrote it, and may have another PATCH under way
     int failures = 0;
+    int changed_by_others = 0;
     Mono not_before{};
     Mono asked{};                    // last
     Mono held_until{};               // no other node is told to fit
@@ -169,6 +170,7 @@ class Extender {
   void review(const model::Uid& uid);
   void bound(const Grant* grant, const model::Pod& pod);
   void reviewUnbound(Grant& grant, const model::Pod& pod);
+  void changedByOthers(Grant& grant);
   void tick();
   void tick(Grant& grant);
   [[nodiscard]] static Mono dueOf(const Grant& grant);

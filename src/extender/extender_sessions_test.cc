@@ -225,6 +225,22 @@ TEST_F(SessionTest, APodOfOurOwnSchedulerIsNotGivenSharesBesides) {
   EXPECT_EQ(answer.text, "pod default/p is being placed by gpu-scheduler");
 }
 
+TEST_F(SessionTest, AgainstAnotherExtenderItWritesSlowly) {
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  ASSERT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
+  for (int i = 0; i < 20; ++i) {
+    server.pods["p"].annotations[kIds0] = "7";
+    server.pods["p"].revision = ++server.revision;
+    watchBrings("p");
+    run();
+  }
+  EXPECT_LE(server.writes, 5);
+  pass(5s);
+  run();
+  EXPECT_EQ(note("p", kIds0), "0") << "but it does";
+}
+
 // ---- Bindings
 
 TEST_F(SessionTest, WhoWaitedForABindingIsAnsweredWhenItFailed) {

@@ -19,6 +19,7 @@ using Kind = Answer::Kind;
 
 constexpr Duration kRetry = std::chrono::milliseconds{200};
 constexpr Duration kSlowRetry = std::chrono::seconds{5};
+constexpr int kRewrites = 3;                                // at once; then slowly
 constexpr auto kClocksApart = std::chrono::minutes{5};      // those of replicas
 constexpr Duration kCallTimeout = std::chrono::seconds{3};  // a waiting scheduler gives up after 5
 
@@ -402,12 +403,23 @@ void Extender::bound(const Grant* g, const model::Pod& pod) {
                                         pod.node.text)});
 }
 
+/// By hand, by what landed late, or by another extender, which does the same.
+void Extender::changedByOthers(Grant& g) {
+  g.stage = Stage::Writing;
+  g.not_before = {};
+  g.adopted = false;
+  if (++g.changed_by_others <= kRewrites) { return; }
+  g.not_before = now_.mono + kSlowRetry;
+  out_.emplace_back(kapi::Log{
+      kapi::Level::Warn,
+      fmt::format(
+          "somebody else changes the annotations of pod {} again and again; does a second extender run?",
+          g.pod.text()),
+      {}});
+}
+
 void Extender::reviewUnbound(Grant& g, const model::Pod& pod) {
-  if (g.stage == Stage::Written && model::readVcudaNote(pod.annotations) != g.note) {
-    g.stage = Stage::Writing;  // changed by hand, or by what landed late
-    g.not_before = {};
-    g.adopted = false;
-  }
+  if (g.stage == Stage::Written && model::readVcudaNote(pod.annotations) != g.note) { changedByOthers(g); }
   if (g.stage == Stage::Written && !g.given_up && pod.scheduled.status == "False" &&
       pod.scheduled != g.told) {
     g.given_up = now_.mono;
