@@ -14,6 +14,9 @@ namespace {
 
 using json::Cursor;
 
+constexpr std::size_t kUsualName = 16;      // bytes of a name in a list of names
+constexpr std::size_t kUsualNodes = 8'192;  // of a large cluster
+
 /// As Go matches a key with a field.
 bool isKey(std::string_view key, std::string_view field) { return equalInAnyCase(key, field); }
 
@@ -179,6 +182,7 @@ Result<FilterArgs> readFilterArgs(json::Scanner& scanner, std::string& body) {
     } else if (isKey(key, "NodeNames") && !value.isNull()) {
       out.by_name = true;
       by_name.clear();
+      by_name.reserve(std::min(body.size() / kUsualName, kUsualNodes));
       reader.array(value, "NodeNames", [&](Cursor& name) {
         by_name.push_back({reader.text(name, "a name in NodeNames"), {}, 0});
       });
