@@ -155,7 +155,7 @@ Api::Result Api::apply(Call& call) {
   static const Owners kNobody;
   const Schema& schema = r.schema ? *r.schema : kAnything;
   const Owners& before = there != nullptr && there->owners ? *there->owners : kNobody;
-  auto applied = serverSideApply(live, config, schema, before, manager, call.query("force") == "true");
+  auto applied = serverSideApply(live, config, schema, before, manager, isTrue(call.route.query, "force"));
   if (!applied && manager.name == "kubectl" && mayTakeOver(live, schema, applied.error())) {
     applied = serverSideApply(live, config, schema, before, manager, true);
   }

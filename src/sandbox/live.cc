@@ -20,7 +20,7 @@ World::Options realTime(World::Options options, Now origin) {
   return options;
 }
 
-Duration watchTime(const std::map<std::string, std::string>& query) {
+Duration watchTime(const Query& query) {
   const auto it = query.find("timeoutSeconds");
   std::int64_t seconds = 0;
   if (it != query.end()) {
@@ -28,11 +28,6 @@ Duration watchTime(const std::map<std::string, std::string>& query) {
   }
   if (seconds <= 0) { return kLongestWatch; }
   return std::min<Duration>(std::chrono::seconds{std::min<std::int64_t>(seconds, 86'400)}, 24h);
-}
-
-bool isTrue(const std::map<std::string, std::string>& query, const char* key) {
-  const auto it = query.find(key);
-  return it != query.end() && (it->second == "true" || it->second == "1");
 }
 
 /// As a real server: once a minute, and two seconds before the end if there is so much time.

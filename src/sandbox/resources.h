@@ -51,13 +51,15 @@ struct Resource {
   [[nodiscard]] Subject subject() const { return {group, plural, kind}; }
 };
 
+using Query = std::map<std::string, std::string>;  // decoded
+
 /// Where a request points. `name` "" : the collection.
 struct Route {
   const Resource* resource = nullptr;
   std::string ns;
   std::string name;
   std::string subresource;
-  std::map<std::string, std::string> query;  // decoded
+  Query query;
 };
 
 class Resources {
@@ -82,8 +84,10 @@ class Resources {
   std::uint64_t changes_ = 0;
 };
 
-/// The decoded query of "path?a=b&c=d".
-[[nodiscard]] std::map<std::string, std::string> readQuery(std::string_view target);
+/// The query of "path?a=b&c=d".
+[[nodiscard]] Query readQuery(std::string_view target);
+/// Whether a flag of a query is set, as a real server reads it: it is there, and neither 0 nor false.
+[[nodiscard]] bool isTrue(const Query& query, const std::string& flag);
 /// Percent-decoding; '+' is a space in queries.
 [[nodiscard]] std::string percentDecode(std::string_view text, bool plus_is_space);
 
