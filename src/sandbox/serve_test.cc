@@ -153,6 +153,18 @@ TEST_F(ServeTest, ARemoteChangesMachines) {
   EXPECT_EQ(gone.error().message, "nodes \"node-d\" not found");
 }
 
+TEST_F(ServeTest, ARemoteNamesOneNodeWhateverIsInTheName) {
+  const auto server = start(options());
+  ASSERT_TRUE(server.has_value());
+  Remote remote{(*server)->url()};
+  for (const char* name : {"node-a?", "node-a#", "x/../node-a", "node-a/drain"}) {
+    const auto gone = remote.removeNode(name);
+    ASSERT_FALSE(gone) << name;
+    EXPECT_EQ(gone.error().message, std::string{"nodes \""} + name + "\" not found");
+  }
+  EXPECT_TRUE(remote.failGpu("node-a", 0, 79));  // it is still there
+}
+
 TEST_F(ServeTest, ARemoteSaysThatNobodyIsThere) {
   const auto server = start(options());
   ASSERT_TRUE(server.has_value());
