@@ -146,6 +146,35 @@ TEST_F(ApiTest, AnEventIsOneThingInTwoForms) {
   EXPECT_EQ((*api_.poll(*watch))["object"]["message"].str(), "hello");
 }
 
+TEST_F(ApiTest, WhatWasWrittenAfterTheStateWasSavedIsTooOldOnceItComesBack) {
+  ASSERT_EQ(send("POST", kMaps, named("kept")).code, 201);
+  const Value saved = api_.save();
+  ASSERT_EQ(send("POST", kMaps, named("lost")).code, 201);
+  const std::string seen = std::to_string(api_.store().revision());
+  Api next{Rng{2}, clock_.now()};  // after kill -9
+  ASSERT_TRUE(next.restore(saved));
+  const auto watch = next.watch(std::string{kMaps} + "?watch=true&resourceVersion=" + seen);
+  ASSERT_TRUE(watch.has_value());
+  const auto ended = next.poll(*watch);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ((*ended)["object"]["code"].intOr(0), 410) << json::print(*ended);
+  const Response list = next.handle({"GET", std::string{kMaps} + "?resourceVersion=" + seen}, clock_.now());
+  EXPECT_EQ(list.code, 200);
+}
+
+TEST_F(ApiTest, AWatchFromTheFutureWaitsForIt) {
+  const auto now = api_.store().revision();
+  const auto watch =
+      api_.watch(std::string{kMaps} + "?watch=true&resourceVersion=" + std::to_string(now + 1));
+  ASSERT_TRUE(watch.has_value());
+  api_.bookmark(*watch);
+  EXPECT_FALSE(api_.poll(*watch).has_value());  // it would take the watcher back
+  for (const char* name : {"a", "b"}) { (void)send("POST", kMaps, named(name)); }
+  const auto first = api_.poll(*watch);
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ((*first)["object"]["metadata"]["name"].str(), "b");
+}
+
 TEST_F(ApiTest, NonsenseIsAnswered) {
   struct Case {
     const char* method;

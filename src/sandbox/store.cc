@@ -5,6 +5,9 @@
 namespace gs::sandbox {
 namespace {
 
+constexpr std::uint64_t kLost =
+    1'000'000;  // revisions that were given after the last one that was saved, at most
+
 ObjectPtr withRevision(json::Value object, std::uint64_t revision) {
   object.child("metadata").set("resourceVersion", std::to_string(revision));
   return std::make_shared<const json::Value>(std::move(object));
@@ -76,7 +79,7 @@ const HistoryEntry* Store::entry(std::uint64_t position) const {
 
 void Store::reset(Map objects, std::uint64_t revision) {
   objects_ = std::move(objects);
-  revision_ = std::max(revision, revision_) + 1;
+  revision_ = std::max(revision, revision_) + kLost;
   compact();
 }
 

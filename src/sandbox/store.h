@@ -59,7 +59,8 @@ class Store {
   /// All of a resource as it was at `revision`, which is not before oldest() nor after revision().
   [[nodiscard]] std::map<StoreKey, ObjectPtr> asOf(const std::string& resource, std::uint64_t revision) const;
 
-  /// Everything anew, as of `revision`; history is forgotten.
+  /// Everything anew, as it was at `revision`; history is forgotten. Revisions go on far above it: what was given after
+  /// the objects were saved, and is lost, is not given again. Who saw such a one is "too old".
   void reset(Map objects, std::uint64_t revision);
 
   /// The first entry after `revision`, as an absolute position for entry(); entries end at historyEnd().
