@@ -199,7 +199,7 @@ Api::Result Api::removeCrd(Call& call, const StoredObject& there) {
 /// Its objects go, and nothing can be watched or asked for any more.
 void Api::forgetCrd(const json::Value& crd, Now now) {
   const auto* served = resources_.find(crd["spec"]["group"].str(), crd["spec"]["names"]["plural"].str());
-  if (served == nullptr) { return; }
+  if (served == nullptr || !served->custom) { return; }  // a built-in one is not its to take along
   std::vector<StoreKey> keys;
   const auto [begin, end] = store_.range(served->storeId());
   for (auto it = begin; it != end; ++it) { keys.push_back(it->first); }

@@ -14,6 +14,8 @@ using json::Value;
 
 constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
+constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+constexpr const char* kCrds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 Value named(const char* name, Value meta = Object{}) {
   meta.set("name", name);
@@ -52,6 +54,22 @@ class ApiTest : public testing::Test {
   }
   int evict(const std::string& name) {
     return send("POST", std::string{kPods} + "/" + name + "/eviction", named(name.c_str())).code;
+  }
+  /// A definition in one of Kubernetes' own groups; `approval` "" : without the annotation.
+  static Value definition(const std::string& plural, const std::string& group, const char* approval) {
+    Value crd = named((plural + "." + group).c_str());
+    if (*approval != '\0') {
+      crd.child("metadata").set("annotations", Object{{"api-approved.kubernetes.io", approval}});
+    }
+    const Value version = Object{{"name", "v1"},
+                                 {"served", true},
+                                 {"storage", true},
+                                 {"schema", Object{{"openAPIV3Schema", Object{{"type", "object"}}}}}};
+    crd.set("spec", Object{{"group", group},
+                           {"names", Object{{"plural", plural}, {"kind", "Taken"}}},
+                           {"scope", "Cluster"},
+                           {"versions", Array{version}}});
+    return crd;
   }
 
   ManualClock clock_;
@@ -110,6 +128,43 @@ TEST_F(ApiTest, ABudgetStopsEvictions) {
   EXPECT_EQ(evict("p"), 201);
   EXPECT_FALSE(get(std::string{kPods} + "/p")["metadata"]["deletionTimestamp"].isNull());
   EXPECT_EQ(evict("q"), 429);  // p is going, so q is the half that has to stay
+}
+
+TEST_F(ApiTest, AGroupOfKubernetesNeedsAnApproval) {
+  const auto post = [&](const char* approval) {
+    return send("POST", kCrds, definition("things", "batch.k8s.io", approval));
+  };
+  EXPECT_EQ(
+      post("").body["message"].str(),
+      "CustomResourceDefinition.apiextensions.k8s.io \"things.batch.k8s.io\" is invalid: "
+      "metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups must have approval "
+      "annotation \"api-approved.kubernetes.io\", see https://github.com/kubernetes/enhancements/pull/1111");
+  EXPECT_EQ(post("me").code, 422);
+  EXPECT_EQ(post("https://example.com/yes").code, 201);
+  EXPECT_EQ(send("POST", kCrds, definition("things", "kubernetes.io", "")).code, 422);
+  EXPECT_EQ(send("POST", kCrds, definition("things", "mykubernetes.io", "")).code, 201);
+  EXPECT_EQ(send("POST", kCrds, definition("things", "policy", "")).code, 422);  // no domain
+}
+
+TEST_F(ApiTest, ADefinitionTakesNoBuiltInResourceAndForgetsNone) {
+  ASSERT_EQ(send("POST", kLeases, named("l")).code, 201);
+  const Value lease = get(std::string{kLeases} + "/l");
+  ASSERT_EQ(send("POST", kCrds, definition("leases", "coordination.k8s.io", "unapproved")).code, 201);
+  EXPECT_EQ(get(std::string{kLeases} + "/l"), lease);
+  EXPECT_EQ(send("DELETE", std::string{kCrds} + "/leases.coordination.k8s.io").code, 200);
+  EXPECT_EQ(get(std::string{kLeases} + "/l"), lease);
+  EXPECT_EQ(send("PUT", std::string{kLeases} + "/m", named("m")).code, 201);
+}
+
+TEST_F(ApiTest, TheDefinitionOfDefinitionsIsNotThatResource) {
+  const std::string name = "customresourcedefinitions.apiextensions.k8s.io";
+  const auto watch = api_.watch(std::string{kCrds} + "?watch=true");
+  ASSERT_TRUE(watch.has_value());
+  Value crd = definition("customresourcedefinitions", "apiextensions.k8s.io", "unapproved");
+  ASSERT_EQ(send("POST", kCrds, std::move(crd)).code, 201);
+  EXPECT_EQ(send("DELETE", std::string{kCrds} + "/" + name).code, 200);
+  EXPECT_EQ(names(kCrds), "");
+  EXPECT_TRUE(api_.isOpen(*watch));
 }
 
 TEST_F(ApiTest, ServerSideApplyOfKubectlTakesOverWhatItsClientSideApplyWrote) {

@@ -147,6 +147,9 @@ const Resource* Resources::ofKind(std::string_view api_version, std::string_view
 void Resources::serve(const json::Value& crd) {
   const auto& spec = crd["spec"];
   const auto& names = spec["names"];
+  if (const auto* there = find(spec["group"].str(), names["plural"].str()); there && !there->custom) {
+    return;
+  }
   for (const auto& version : spec["versions"].items()) {
     if (!version["served"].boolOr(false)) { continue; }
     Resource r;
@@ -172,8 +175,11 @@ void Resources::serve(const json::Value& crd) {
 }
 
 void Resources::forget(const json::Value& crd) {
+  const auto it = all_.find(
+      std::pair{std::string{crd["spec"]["group"].str()}, std::string{crd["spec"]["names"]["plural"].str()}});
+  if (it == all_.end() || !it->second.custom) { return; }
   ++changes_;
-  all_.erase({std::string{crd["spec"]["group"].str()}, std::string{crd["spec"]["names"]["plural"].str()}});
+  all_.erase(it);
 }
 
 bool Resources::servesBuiltins(std::string_view group, std::string_view version) const {
