@@ -95,7 +95,7 @@ Api::Result Api::dispatch(Call& call) {
     if (!call.request.bad_body.empty()) {
       return plainError("couldn't get version/kind; json parse error: " + call.request.bad_body);
     }
-    return named ? remove(call, call.request.body) : removeAll(call);
+    return named ? remove(call) : removeAll(call);
   }
   if (method == "POST" && !named) { return post(call); }
   if (method == "PUT" && named) { return update(call); }
@@ -149,12 +149,8 @@ Api::Result Api::post(Call& call) {
   if (call.resource().namespaced && call.route.ns.empty()) {
     return call.resource().custom ? Result{noSuchPage()} : Result{methodNotAllowed()};
   }
-  if (call.resource().id() == "/bindings") {
-    call.route.resource = resources_.find("", "pods");
-    if (call.request.body.isObject()) { call.route.name = call.request.body["metadata"]["name"].str(); }
-    return bind(call);
-  }
-  auto body = readObject(call);
+  if (call.resource().id() == kBindingsId) { return bind(call); }
+  auto body = readObject(call, call.resource());
   if (!body) { return tl::unexpected(body.error()); }
   if (call.resource().create_only) {
     body->set("status", reviewOf(call.resource().kind));

@@ -131,10 +131,11 @@ class Api {
   [[nodiscard]] Result post(Call& call);
   [[nodiscard]] Result create(Call& call, json::Value object);
   [[nodiscard]] Result update(Call& call);
-  /// The body: of the right kind and version, in the URL's namespace, decoded.
-  [[nodiscard]] Answer<json::Value> readObject(Call& call) const;
+  /// The body: one of `type`, of its version, in the URL's namespace, decoded.
+  [[nodiscard]] Answer<json::Value> readObject(Call& call, const Resource& type) const;
   /// With defaults, and without unknown fields, which become warnings. Error: what a decoder says.
-  [[nodiscard]] tl::expected<json::Value, std::string> decode(Call& call, json::Value object) const;
+  [[nodiscard]] tl::expected<json::Value, std::string> decode(Call& call, const Resource& type,
+                                                              json::Value object) const;
   [[nodiscard]] Done admit(const Call& call, json::Value& object) const;
   void stamp(Call& call, json::Value& object);
   /// Validation; `old` null: a new object.
@@ -155,7 +156,8 @@ class Api {
                                 const json::Value& next) const;
 
   // DELETE.
-  [[nodiscard]] Result remove(Call& call, const json::Value& body);
+  [[nodiscard]] Answer<json::Value> deleteOptions(Call& call) const;
+  [[nodiscard]] Result remove(Call& call);
   [[nodiscard]] Result removeAll(Call& call);
   [[nodiscard]] Result removeNow(Call& call, const StoredObject& there, const json::Value& options);
   [[nodiscard]] Result terminate(Call& call, const StoredObject& there, std::int64_t grace);
@@ -196,6 +198,11 @@ class Api {
 
 /// "converting (v1.Pod) to (core.ConfigMap): unknown conversion"
 [[nodiscard]] std::string noConversion(const Resource& to, std::string_view kind);
+/// What is wrong with DeleteOptions in themselves.
+[[nodiscard]] Done checkDeleteOptions(const json::Value& options);
+/// Error 409: the object with this metadata is not the one that the preconditions `wanted` are about.
+[[nodiscard]] Done checkPreconditions(const Resource& resource, const std::string& name,
+                                      const json::Value& meta, const json::Value& wanted);
 /// The new object with what this kind of write may not change taken from the old one: the main resource keeps status,
 /// `/status` keeps all but status (a pod's also takes metadata labels and annotations).
 void keepOtherPart(const Resource& resource, const std::string& subresource, const json::Value& old,

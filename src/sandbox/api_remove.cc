@@ -9,6 +9,7 @@
 #include "sandbox/api.h"
 #include "sandbox/builtin_types.h"
 #include "sandbox/go_decode.h"
+#include "sandbox/list_options.h"
 
 namespace gs::sandbox {
 namespace {
@@ -20,7 +21,48 @@ constexpr const char* kCrdFinalizer = "customresourcecleanup.apiextensions.k8s.i
 
 bool isPods(const Resource& r) { return r.id() == "/pods"; }
 
-Done checkPreconditions(const Resource& r, const std::string& name, const Value& meta, const Value& wanted) {
+/// Seconds that the object has left. Only a pod that runs somewhere has any.
+std::int64_t graceOf(const Resource& r, const Value& object, const Value& options) {
+  const auto phase = object["status"]["phase"].str();
+  if (!isPods(r) || object["spec"]["nodeName"].str().empty() || phase == "Succeeded" || phase == "Failed") {
+    return 0;
+  }
+  const std::int64_t wanted =
+      options["gracePeriodSeconds"].intOr(object["spec"]["terminationGracePeriodSeconds"].intOr(30));
+  return wanted < 0 ? 1 : wanted;
+}
+
+Answer<Value> optionsIn(const Value& body) {
+  if (!body.isObject()) { return plainError("couldn't get version/kind; json parse error: not an object"); }
+  if (const auto kind = body["kind"].str(); !kind.empty() && kind != "DeleteOptions") {
+    return plainError(
+        fmt::format("no kind \"{}\" is registered for version \"{}\" in scheme \"pkg/runtime/scheme.go:110\"",
+                    kind, body["apiVersion"].str()));
+  }
+  static const SchemaPtr kOptions = builtinType("DeleteOptions");
+  auto options = goDecode(*kOptions, body);
+  if (!options) { return plainError(options.error()); }
+  return std::move(options->object);
+}
+
+Answer<Value> optionsIn(const Query& query) {
+  Value out = json::Object{};
+  if (const auto it = query.find("gracePeriodSeconds"); it != query.end()) {
+    const auto seconds = readInteger(it->second);
+    if (!seconds) { return tl::unexpected(seconds.error()); }
+    out.set("gracePeriodSeconds", *seconds);
+  }
+  if (query.contains("orphanDependents")) { out.set("orphanDependents", isTrue(query, "orphanDependents")); }
+  if (const auto it = query.find("propagationPolicy"); it != query.end()) {
+    out.set("propagationPolicy", it->second);
+  }
+  return out;
+}
+
+}  // namespace
+
+Done checkPreconditions(const Resource& r, const std::string& name, const json::Value& meta,
+                        const json::Value& wanted) {
   const Subject by_kind{r.storeGroup(), r.kind, r.kind};
   const auto uid = wanted["uid"].str();
   const auto revision = wanted["resourceVersion"].str();
@@ -43,7 +85,7 @@ Done checkPreconditions(const Resource& r, const std::string& name, const Value&
   return {};
 }
 
-Done checkDeleteOptions(const Value& options) {
+Done checkDeleteOptions(const json::Value& options) {
   const auto policy = options["propagationPolicy"].str();
   FieldErrors errors;
   if (!policy.empty() && !options["orphanDependents"].isNull()) {
@@ -58,43 +100,22 @@ Done checkDeleteOptions(const Value& options) {
   return invalidKind("DeleteOptions", "meta.k8s.io", "", errors);
 }
 
-/// Seconds that the object has left. Only a pod that runs somewhere has any.
-std::int64_t graceOf(const Resource& r, const Value& object, const Value& options) {
-  const auto phase = object["status"]["phase"].str();
-  if (!isPods(r) || object["spec"]["nodeName"].str().empty() || phase == "Succeeded" || phase == "Failed") {
-    return 0;
-  }
-  const std::int64_t wanted =
-      options["gracePeriodSeconds"].intOr(object["spec"]["terminationGracePeriodSeconds"].intOr(30));
-  return wanted < 0 ? 1 : wanted;
+/// What a DELETE asks for: its body or, where there is none, its query. Never both, as in a real server.
+Answer<json::Value> Api::deleteOptions(Call& call) const {
+  const Value& body = call.request.body;
+  auto options = body.isNull() ? optionsIn(call.route.query) : optionsIn(body);
+  if (!options) { return options; }
+  if (auto fine = checkDeleteOptions(*options); !fine) { return tl::unexpected(fine.error()); }
+  if (!body.isNull()) { call.dry_run = !(*options)["dryRun"].items().empty(); }
+  return options;
 }
 
-}  // namespace
-
-Api::Result Api::remove(Call& call, const json::Value& body) {
-  const Resource& r = call.resource();
-  if (!body.isNull() && !body.isObject()) {
-    return plainError("couldn't get version/kind; json parse error: not an object");
-  }
-  if (const auto kind = body["kind"].str(); !kind.empty() && kind != "DeleteOptions") {
-    return plainError(
-        fmt::format("no kind \"{}\" is registered for version \"{}\" in scheme \"pkg/runtime/scheme.go:110\"",
-                    kind, body["apiVersion"].str()));
-  }
-  static const SchemaPtr kOptions = builtinType("DeleteOptions");
-  auto options = goDecode(*kOptions, body.isNull() ? Value{json::Object{}} : body);
-  if (!options) { return plainError(options.error()); }
-  if (const std::string grace = call.query("gracePeriodSeconds"); !grace.empty()) {
-    options->object.set("gracePeriodSeconds", static_cast<std::int64_t>(std::atoll(grace.c_str())));
-  }
-  if (const std::string policy = call.query("propagationPolicy"); !policy.empty()) {
-    options->object.set("propagationPolicy", policy);
-  }
-  if (auto fine = checkDeleteOptions(options->object); !fine) { return tl::unexpected(fine.error()); }
-  if (!options->object["dryRun"].items().empty()) { call.dry_run = true; }
+Api::Result Api::remove(Call& call) {
+  const auto options = deleteOptions(call);
+  if (!options) { return tl::unexpected(options.error()); }
   const auto* there = stored(call);
-  if (there == nullptr) { return notFound(r.subject(), call.route.name); }
-  return removeNow(call, *there, options->object);
+  if (there == nullptr) { return notFound(call.resource().subject(), call.route.name); }
+  return removeNow(call, *there, *options);
 }
 
 Api::Result Api::removeNow(Call& call, const StoredObject& there, const json::Value& options) {
@@ -244,10 +265,13 @@ void Api::emptyNamespace(const std::string& ns, Now now) {
   if (!left && store_.find({"/namespaces", "", ns}) != nullptr) { store_.remove({"/namespaces", "", ns}); }
 }
 
+/// Ends at the first that cannot be deleted.
 Api::Result Api::removeAll(Call& call) {
   if (call.resource().id() == "/namespaces" || (call.resource().namespaced && call.route.ns.empty())) {
     return methodNotAllowed();
   }
+  const auto options = deleteOptions(call);
+  if (!options) { return tl::unexpected(options.error()); }
   auto all = list(call);
   if (!all) { return all; }
   for (const auto& item : all->body["items"].items()) {
@@ -255,7 +279,9 @@ Api::Result Api::removeAll(Call& call) {
     one.dry_run = call.dry_run;
     one.route.ns = item["metadata"]["namespace"].str();
     one.route.name = item["metadata"]["name"].str();
-    (void)remove(one, call.request.body);
+    const auto* there = stored(one);
+    if (there == nullptr) { continue; }  // it went with another one
+    if (auto gone = removeNow(one, *there, *options); !gone) { return gone; }
   }
   return all;
 }

@@ -55,6 +55,13 @@ class ApiTest : public testing::Test {
   int evict(const std::string& name) {
     return send("POST", std::string{kPods} + "/" + name + "/eviction", named(name.c_str())).code;
   }
+  /// With these deleteOptions.
+  Response evict(const std::string& name, Value options) {
+    Value eviction = named(name.c_str());
+    eviction.set("deleteOptions", std::move(options));
+    return send("POST", std::string{kPods} + "/" + name + "/eviction", std::move(eviction));
+  }
+  Value pod(const std::string& name) { return get(std::string{kPods} + "/" + name); }
   /// A definition in one of Kubernetes' own groups; `approval` "" : without the annotation.
   static Value definition(const std::string& plural, const std::string& group, const char* approval) {
     Value crd = named((plural + "." + group).c_str());
@@ -130,6 +137,49 @@ TEST_F(ApiTest, ABudgetStopsEvictions) {
   EXPECT_EQ(evict("q"), 429);  // p is going, so q is the half that has to stay
 }
 
+TEST_F(ApiTest, AnEvictionOfThisVersionOfThePodIsDone) {
+  runningPod("p");
+  const Value revision = pod("p")["metadata"]["resourceVersion"];
+  const auto answer = evict("p", Object{{"preconditions", Object{{"resourceVersion", revision}}}});
+  EXPECT_EQ(answer.code, 201) << json::print(answer.body);
+  const Value there = pod("p");
+  EXPECT_FALSE(there["metadata"]["deletionTimestamp"].isNull());
+  EXPECT_EQ(there["status"]["conditions"].at(1)["type"].str(), "DisruptionTarget");
+}
+
+TEST_F(ApiTest, AnEvictionThatIsRefusedLeavesThePodAsItWas) {
+  runningPod("p");
+  const Value before = pod("p");
+  EXPECT_EQ(evict("p", Object{{"preconditions", Object{{"resourceVersion", "1"}}}}).code, 409);
+  EXPECT_EQ(evict("p", Object{{"preconditions", Object{{"uid", "abc"}}}}).code, 409);
+  EXPECT_EQ(evict("p", Object{{"propagationPolicy", "Nope"}}).code, 422);
+  EXPECT_EQ(evict("p", Object{{"gracePeriodSeconds", "x"}}).code, 400);
+  EXPECT_EQ(evict("p", Object{{"preconditions", Object{{"uid", 5}}}}).code, 400);
+  EXPECT_EQ(evict("p", "x").code, 400);
+  EXPECT_EQ(pod("p"), before);
+}
+
+TEST_F(ApiTest, ABindingIsReadAsOne) {
+  Value made = named("p");
+  made.set("spec", Object{{"containers", Array{Object{{"name", "c"}, {"image", "i"}}}}});
+  ASSERT_EQ(send("POST", kPods, std::move(made)).code, 201);
+  const Value before = pod("p");
+  const auto bind = [&](Value meta) {
+    Value binding = named("p", std::move(meta));
+    binding.set("target", Object{{"name", "n"}});
+    return send("POST", std::string{kPods} + "/p/binding", std::move(binding)).code;
+  };
+  EXPECT_EQ(bind(Object{{"annotations", Object{{"x", 1}}}}), 400);
+  EXPECT_EQ(bind(Object{{"uid", 5}}), 400);
+  EXPECT_EQ(bind(Object{{"resourceVersion", 5}}), 400);
+  EXPECT_EQ(pod("p"), before);
+  Value posted = named("p");
+  posted.set("target", Object{{"kind", "Node"}, {"name", Array{}}});
+  EXPECT_EQ(send("POST", "/api/v1/namespaces/default/bindings", std::move(posted)).code, 400);
+  EXPECT_EQ(bind(Object{{"annotations", Object{{"x", "1"}}}}), 201);
+  EXPECT_EQ(pod("p")["spec"]["nodeName"].str(), "n");
+}
+
 TEST_F(ApiTest, AGroupOfKubernetesNeedsAnApproval) {
   const auto post = [&](const char* approval) {
     return send("POST", kCrds, definition("things", "batch.k8s.io", approval));
@@ -165,6 +215,33 @@ TEST_F(ApiTest, TheDefinitionOfDefinitionsIsNotThatResource) {
   EXPECT_EQ(send("DELETE", std::string{kCrds} + "/" + name).code, 200);
   EXPECT_EQ(names(kCrds), "");
   EXPECT_TRUE(api_.isOpen(*watch));
+}
+
+TEST_F(ApiTest, DeleteOptionsOfAQueryAreRead) {
+  runningPod("p");
+  for (const char* query : {"gracePeriodSeconds=abc", "gracePeriodSeconds=", "gracePeriodSeconds=1s",
+                            "gracePeriodSeconds=9999999999999999999"}) {
+    EXPECT_EQ(send("DELETE", std::string{kPods} + "/p?" + query).code, 400) << query;
+    EXPECT_EQ(send("DELETE", std::string{kPods} + "?" + query).code, 400) << query;
+  }
+  EXPECT_TRUE(pod("p")["metadata"]["deletionTimestamp"].isNull());
+  EXPECT_EQ(send("DELETE", std::string{kPods} + "/p?gracePeriodSeconds=7").code, 200);
+  EXPECT_EQ(pod("p")["metadata"]["deletionGracePeriodSeconds"].intOr(0), 7);
+  // Beside a body they count for nothing.
+  EXPECT_EQ(send("DELETE", std::string{kPods} + "/p?gracePeriodSeconds=0", Object{}).code, 200);
+  EXPECT_EQ(pod("p")["metadata"]["deletionGracePeriodSeconds"].intOr(0), 7);
+}
+
+TEST_F(ApiTest, ACollectionIsDeletedOrSaysWhyNot) {
+  for (const char* name : {"a", "b"}) { (void)send("POST", kMaps, named(name)); }
+  EXPECT_EQ(send("DELETE", kMaps, Object{{"propagationPolicy", "Nope"}}).code, 422);
+  EXPECT_EQ(send("DELETE", kMaps, Object{{"gracePeriodSeconds", "x"}}).code, 500);  // as for one of them
+  EXPECT_EQ(send("DELETE", kMaps, Object{{"preconditions", Object{{"uid", "abc"}}}}).code, 409);
+  EXPECT_EQ(names(kMaps), "a b ");
+  EXPECT_EQ(send("DELETE", kMaps, Object{{"dryRun", Array{Value{"All"}}}}).code, 200);
+  EXPECT_EQ(names(kMaps), "a b ");
+  EXPECT_EQ(send("DELETE", kMaps).code, 200);
+  EXPECT_EQ(names(kMaps), "");
 }
 
 TEST_F(ApiTest, ServerSideApplyOfKubectlTakesOverWhatItsClientSideApplyWrote) {
@@ -248,6 +325,7 @@ TEST_F(ApiTest, NonsenseIsAnswered) {
       {"POST", "/api/v1/namespaces/default/bindings", Value{"x"}},
       {"POST", "/api/v1/namespaces/default/bindings", Object{{"metadata", 5}}},
       {"POST", std::string{kPods} + "/p/eviction", Value{5}},
+      {"POST", std::string{kPods} + "/p/eviction", Object{{"kind", "Pod"}, {"apiVersion", "v1"}}},
       {"POST", std::string{kPods} + "/p/binding", Array{}},
       {"DELETE", std::string{kPods} + "/p", Array{}},
       {"DELETE", std::string{kPods} + "/p", Object{{"preconditions", 5}}},

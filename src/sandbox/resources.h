@@ -14,6 +14,7 @@
 namespace gs::sandbox {
 
 inline constexpr std::string_view kCrdsId = "apiextensions.k8s.io/customresourcedefinitions";
+inline constexpr std::string_view kBindingsId = "/bindings";
 
 struct Resource {
   std::string group;  // "" core
