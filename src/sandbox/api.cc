@@ -48,6 +48,7 @@ Api::Api(Rng rng, Now now) : rng_{rng} {
 }
 
 Response Api::handle(const Request& request, Now now) {
+  resources_.release();
   auto route = resources_.route(request.target);
   if (!route) { return toResponse(route.error()); }
   Call call{*std::move(route), request, now};

@@ -76,9 +76,6 @@ class Api {
   /// Forgets history: watches and lists from before now are "too old".
   void compact() { store_.compact(); }
 
-  /// Dependents of owners that are gone are deleted. Call after deletions.
-  void collectGarbage(Now now);
-
   [[nodiscard]] const Store& store() const { return store_; }
   [[nodiscard]] const Resources& resources() const { return resources_; }
 
@@ -164,9 +161,15 @@ class Api {
   [[nodiscard]] Result removeWithFinalizer(Call& call, const StoredObject& there, const char* finalizer);
   [[nodiscard]] Result removeCrd(Call& call, const StoredObject& there);
   [[nodiscard]] Result terminateNamespace(Call& call, const StoredObject& there);
-  void forgetCrd(const json::Value& crd, Now now);
+  /// Deletes the objects of a CRD that is going, and the CRD once there are none.
+  void emptyCrd(const std::string& name, Now now);
+  void forgetCrd(const json::Value& crd);
   /// Deletes what is in a namespace that is going, and the namespace once it is empty.
   void emptyNamespace(const std::string& ns, Now now);
+  /// As a controller does it: in the background, and once.
+  void removeByItself(const StoreKey& key, Now now);
+  /// Deletes what has lost all its owners, and what that owned.
+  void collectGarbage(Now now);
   void disown(std::string_view uid);
   ObjectPtr drop(const StoreKey& key, Now now);
 
@@ -193,7 +196,8 @@ class Api {
   Store store_;
   std::map<WatchId, Watch> watches_;
   WatchId next_watch_ = 1;
-  bool emptying_ = false;  // a namespace, right now
+  bool emptying_ = false;    // a namespace or a CRD, right now
+  bool collecting_ = false;  // garbage, right now
 };
 
 /// "converting (v1.Pod) to (core.ConfigMap): unknown conversion"

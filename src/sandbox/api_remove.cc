@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <utility>
 #include <vector>
 
 #include "kapi/time.h"
@@ -20,6 +20,13 @@ constexpr const char* kOrphan = "orphan";
 constexpr const char* kCrdFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
 bool isPods(const Resource& r) { return r.id() == "/pods"; }
+
+std::vector<StoreKey> keysOf(const Store& store, const std::string& resource) {
+  std::vector<StoreKey> keys;
+  const auto [begin, end] = store.range(resource);
+  for (auto it = begin; it != end; ++it) { keys.push_back(it->first); }
+  return keys;
+}
 
 /// Seconds that the object has left. Only a pod that runs somewhere has any.
 std::int64_t graceOf(const Resource& r, const Value& object, const Value& options) {
@@ -200,6 +207,7 @@ void Api::disown(std::string_view uid) {
 }
 
 Api::Result Api::removeCrd(Call& call, const StoredObject& there) {
+  if (!(*there.object)["metadata"]["deletionTimestamp"].isNull()) { return Response{200, *there.object}; }
   Value next = *there.object;
   next.child("metadata").set("deletionTimestamp", kapi::timeText(call.now.wall));
   next.child("metadata").child("finalizers").array().emplace_back(kCrdFinalizer);
@@ -212,19 +220,38 @@ Api::Result Api::removeCrd(Call& call, const StoredObject& there) {
       {"type", "Terminating"}});
   if (call.dry_run) { return Response{200, std::move(next)}; }
   const auto object = store_.put(keyOf(call), std::move(next), there.owners);
-  forgetCrd(*object, call.now);
-  drop(keyOf(call), call.now);
+  emptyCrd(call.route.name, call.now);
   return Response{200, *object};
 }
 
-/// Its objects go, and nothing can be watched or asked for any more.
-void Api::forgetCrd(const json::Value& crd, Now now) {
+void Api::emptyCrd(const std::string& name, Now now) {
+  const StoreKey key{std::string{kCrdsId}, "", name};
+  const auto* crd = store_.find(key);
+  if (crd == nullptr || (*crd->object)["metadata"]["deletionTimestamp"].isNull()) { return; }
+  const auto& spec = (*crd->object)["spec"];
+  const auto* served = resources_.find(spec["group"].str(), spec["names"]["plural"].str());
+  if (served != nullptr && served->custom) {
+    const std::string id = served->storeId();
+    for (const auto& each : keysOf(store_, id)) { removeByItself(each, now); }
+    if (!keysOf(store_, id).empty()) { return; }
+  }
+  crd = store_.find(key);
+  if (crd == nullptr) { return; }  // its last object took it along
+  Value next = *crd->object;
+  auto& finalizers = next.child("metadata").child("finalizers").array();
+  std::erase_if(finalizers, [](const Value& f) { return f.str() == kCrdFinalizer; });
+  if (finalizers.empty()) {
+    drop(key, now);
+  } else if (next != *crd->object) {
+    store_.put(key, std::move(next), crd->owners);
+  }
+}
+
+/// Nothing of it can be asked for or watched any more, so that objects which are left would be in nobody's way for ever.
+void Api::forgetCrd(const json::Value& crd) {
   const auto* served = resources_.find(crd["spec"]["group"].str(), crd["spec"]["names"]["plural"].str());
   if (served == nullptr || !served->custom) { return; }  // a built-in one is not its to take along
-  std::vector<StoreKey> keys;
-  const auto [begin, end] = store_.range(served->storeId());
-  for (auto it = begin; it != end; ++it) { keys.push_back(it->first); }
-  for (const auto& key : keys) { drop(key, now); }
+  for (const auto& key : keysOf(store_, served->storeId())) { store_.remove(key); }
   std::erase_if(watches_, [&](const auto& w) { return w.second.resource == served; });
   resources_.forget(crd);
 }
@@ -243,23 +270,17 @@ Api::Result Api::terminateNamespace(Call& call, const StoredObject& there) {
 void Api::emptyNamespace(const std::string& ns, Now now) {
   const auto* space = store_.find({"/namespaces", "", ns});
   if (space == nullptr || (*space->object)["metadata"]["deletionTimestamp"].isNull()) { return; }
-  std::vector<std::pair<StoreKey, const Resource*>> inside;
+  std::vector<StoreKey> inside;
   for (const auto& [id, r] : resources_.all()) {
     if (!r.namespaced || r.create_only || r.coreEvents()) { continue; }
     const auto [begin, end] = store_.range(r.storeId());
     for (auto it = begin; it != end; ++it) {
-      if (it->first.ns == ns) { inside.emplace_back(it->first, &r); }
+      if (it->first.ns == ns) { inside.push_back(it->first); }
     }
   }
   bool left = false;
-  for (const auto& [key, resource] : inside) {
-    const auto* there = store_.find(key);
-    if (there == nullptr) { continue; }
-    if ((*there->object)["metadata"]["deletionTimestamp"].isNull()) {
-      static const Request kDelete{"DELETE", ""};
-      Call call{Route{resource, key.ns, key.name, "", {}}, kDelete, now};
-      (void)removeNow(call, *there, {});
-    }
+  for (const auto& key : inside) {
+    removeByItself(key, now);
     left = left || store_.find(key) != nullptr;
   }
   if (!left && store_.find({"/namespaces", "", ns}) != nullptr) { store_.remove({"/namespaces", "", ns}); }
@@ -286,36 +307,37 @@ Api::Result Api::removeAll(Call& call) {
   return all;
 }
 
-/// What it owned goes with it, and its namespace if that waited for it only. Returns its last state.
+void Api::removeByItself(const StoreKey& key, Now now) {
+  const auto* there = store_.find(key);
+  if (there == nullptr || !(*there->object)["metadata"]["deletionTimestamp"].isNull()) { return; }
+  static const Request kDelete{"DELETE", ""};
+  const Resource* resource = resources_.stored(key.resource);
+  if (resource == nullptr) { return; }
+  Call call{Route{resource, key.ns, key.name, "", {}}, kDelete, now};
+  (void)removeNow(call, *there, {});
+}
+
+/// What it owned goes with it, and its namespace or its CRD if that waited for it only. Returns its last state.
 ObjectPtr Api::drop(const StoreKey& key, Now now) {
   auto last = store_.remove(key);
+  if (last && key.resource == kCrdsId) { forgetCrd(*last); }
   collectGarbage(now);
-  if (key.ns.empty() || emptying_) { return last; }
+  if (emptying_) { return last; }
   emptying_ = true;
-  emptyNamespace(key.ns, now);
+  if (!key.ns.empty()) { emptyNamespace(key.ns, now); }
+  if (const auto* r = resources_.stored(key.resource); r != nullptr && r->custom) {
+    emptyCrd(r->plural + "." + r->group, now);
+  }
   emptying_ = false;
   return last;
 }
 
-void Api::collectGarbage(Now) {
-  std::set<std::string, std::less<>> uids;
-  std::vector<std::pair<StoreKey, const Value*>> owned;
-  for (const auto& [key, stored] : store_.objects()) {
-    const auto& owners = (*stored.object)["metadata"]["ownerReferences"];
-    if (!owners.items().empty()) { owned.emplace_back(key, &owners); }
+void Api::collectGarbage(Now now) {
+  if (std::exchange(collecting_, true)) { return; }  // who is at it will see to this too
+  for (auto orphans = store_.takeOrphans(); !orphans.empty(); orphans = store_.takeOrphans()) {
+    for (const auto& key : orphans) { removeByItself(key, now); }
   }
-  if (owned.empty()) { return; }
-  for (const auto& [key, stored] : store_.objects()) {
-    uids.emplace((*stored.object)["metadata"]["uid"].str());
-  }
-  std::vector<StoreKey> orphans;
-  for (const auto& [key, owners] : owned) {
-    if (std::none_of(owners->items().begin(), owners->items().end(),
-                     [&](const auto& o) { return uids.contains(o["uid"].str()); })) {
-      orphans.push_back(key);
-    }
-  }
-  for (const auto& key : orphans) { store_.remove(key); }
+  collecting_ = false;
 }
 
 }  // namespace gs::sandbox

@@ -62,8 +62,21 @@ class ApiTest : public testing::Test {
     return send("POST", std::string{kPods} + "/" + name + "/eviction", std::move(eviction));
   }
   Value pod(const std::string& name) { return get(std::string{kPods} + "/" + name); }
-  /// A definition in one of Kubernetes' own groups; `approval` "" : without the annotation.
-  static Value definition(const std::string& plural, const std::string& group, const char* approval) {
+  /// Metadata of what is owned by the object that `owner` is the metadata of.
+  static Value ownedBy(const Value& owner, Array finalizers = {}) {
+    Value reference =
+        Object{{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"name", owner["name"]}, {"uid", owner["uid"]}};
+    return Object{{"ownerReferences", Array{std::move(reference)}}, {"finalizers", std::move(finalizers)}};
+  }
+  /// A ConfigMap that is owned by another one; its metadata.
+  Value ownedMap(const char* name, const Value& owner, Array finalizers = {}) {
+    return send("POST", kMaps, named(name, ownedBy(owner, std::move(finalizers)))).body["metadata"];
+  }
+  void removeFinalizers(std::string target) {
+    merge(std::move(target), Object{{"metadata", Object{{"finalizers", nullptr}}}});
+  }
+  /// A definition of a cluster's resource; `approval` "" : without the annotation that Kubernetes' own groups need.
+  static Value definition(const std::string& plural, const std::string& group, const char* approval = "") {
     Value crd = named((plural + "." + group).c_str());
     if (*approval != '\0') {
       crd.child("metadata").set("annotations", Object{{"api-approved.kubernetes.io", approval}});
@@ -242,6 +255,87 @@ TEST_F(ApiTest, ACollectionIsDeletedOrSaysWhyNot) {
   EXPECT_EQ(names(kMaps), "a b ");
   EXPECT_EQ(send("DELETE", kMaps).code, 200);
   EXPECT_EQ(names(kMaps), "");
+}
+
+TEST_F(ApiTest, WhatLosesItsOwnerGoesAsIfItHadBeenDeleted) {
+  const Value a = send("POST", kMaps, named("a")).body["metadata"];
+  const Value child = ownedMap("child", a);
+  (void)ownedMap("grandchild", child);
+  const Value kept = ownedMap("kept", a, {Value{"ex.io/f"}});
+  (void)ownedMap("of-kept", kept);
+  EXPECT_EQ(send("DELETE", std::string{kMaps} + "/a").code, 200);
+  EXPECT_EQ(names(kMaps), "kept of-kept ");
+  EXPECT_FALSE(get(std::string{kMaps} + "/kept")["metadata"]["deletionTimestamp"].isNull());
+  removeFinalizers(std::string{kMaps} + "/kept");
+  EXPECT_EQ(names(kMaps), "");
+}
+
+TEST_F(ApiTest, WhatHasAnotherOwnerStays) {
+  const Value a = send("POST", kMaps, named("a")).body["metadata"];
+  const Value b = send("POST", kMaps, named("b")).body["metadata"];
+  Value meta = ownedBy(a);
+  meta.child("ownerReferences").array().push_back(ownedBy(b)["ownerReferences"].at(0));
+  (void)send("POST", kMaps, named("of-both", std::move(meta)));
+  (void)send("DELETE", std::string{kMaps} + "/a");
+  EXPECT_EQ(names(kMaps), "b of-both ");
+  (void)send("DELETE", std::string{kMaps} + "/b");
+  EXPECT_EQ(names(kMaps), "");
+}
+
+TEST_F(ApiTest, OwnersAreKnownAfterARestart) {
+  const Value a = send("POST", kMaps, named("z-owner")).body["metadata"];
+  (void)ownedMap("owned", a);
+  ASSERT_TRUE(api_.restore(api_.save()));
+  (void)send("POST", kMaps, named("other"));
+  (void)send("DELETE", std::string{kMaps} + "/other");
+  EXPECT_EQ(names(kMaps), "owned z-owner ");
+  (void)send("DELETE", std::string{kMaps} + "/z-owner");
+  EXPECT_EQ(names(kMaps), "");
+}
+
+TEST_F(ApiTest, APodThatLosesItsOwnerHasItsGrace) {
+  const Value a = send("POST", kMaps, named("a")).body["metadata"];
+  runningPod("p");
+  merge(std::string{kPods} + "/p", Object{{"metadata", ownedBy(a)}});
+  (void)send("DELETE", std::string{kMaps} + "/a");
+  EXPECT_EQ(pod("p")["metadata"]["deletionGracePeriodSeconds"].intOr(0), 30);
+}
+
+TEST_F(ApiTest, ADefinitionGoesOnceItsObjectsAreGone) {
+  const std::string gears = "/apis/ex.io/v1/gears";
+  ASSERT_EQ(send("POST", kCrds, definition("gears", "ex.io")).code, 201);
+  const auto gear = [&](const char* name, Array finalizers = {}) {
+    Value object = named(name, Object{{"finalizers", std::move(finalizers)}});
+    object.set("apiVersion", "ex.io/v1");
+    object.set("kind", "Taken");
+    return send("POST", gears, std::move(object));
+  };
+  ASSERT_EQ(gear("free").code, 201);
+  ASSERT_EQ(gear("kept", {Value{"ex.io/f"}}).code, 201);
+  const std::string crd = std::string{kCrds} + "/gears.ex.io";
+  for (int twice = 0; twice < 2; ++twice) { EXPECT_EQ(send("DELETE", crd).code, 200); }
+  EXPECT_EQ(names(gears), "kept ");
+  EXPECT_EQ(get(crd)["metadata"]["finalizers"].items().size(), 1U);
+  const Response late = gear("late");
+  EXPECT_EQ(late.code, 405);
+  EXPECT_EQ(late.body["message"].str(), "create not allowed while custom resource definition is terminating");
+  removeFinalizers(gears + "/kept");
+  EXPECT_EQ(send("GET", crd).code, 404);
+  EXPECT_EQ(send("GET", gears).code, 404);
+}
+
+TEST_F(ApiTest, AnObjectMayTakeItsOwnDefinitionAlong) {
+  Value crd = definition("gears", "ex.io");
+  ASSERT_EQ(send("POST", kCrds, std::move(crd)).code, 201);
+  const std::string gears = "/apis/ex.io/v1/gears";
+  Value object = named("g");
+  object.set("apiVersion", "ex.io/v1");
+  object.set("kind", "Taken");
+  const Value meta = send("POST", gears, std::move(object)).body["metadata"];
+  merge(std::string{kCrds} + "/gears.ex.io", Object{{"metadata", ownedBy(meta)}});
+  EXPECT_EQ(send("DELETE", gears).code, 200);
+  EXPECT_EQ(names(kCrds), "");
+  EXPECT_EQ(send("GET", gears).code, 404);
 }
 
 TEST_F(ApiTest, ServerSideApplyOfKubectlTakesOverWhatItsClientSideApplyWrote) {

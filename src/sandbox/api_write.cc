@@ -68,6 +68,17 @@ Refused cannotHandle(const Resource& r, const std::string& why) {
       fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", r.kind, r.version, r.kind, why));
 }
 
+bool isGoing(const StoredObject* there) {
+  return there != nullptr && !(*there->object)["metadata"]["deletionTimestamp"].isNull();
+}
+
+Refused notWhileTerminating(const Resource& r) {
+  auto refused = methodNotAllowed();
+  refused.value().message = "create not allowed while custom resource definition is terminating";
+  refused.value().details = json::Object{{"group", r.group}, {"kind", r.plural}};
+  return refused;
+}
+
 }  // namespace
 
 std::string noConversion(const Resource& to, std::string_view kind) {
@@ -186,10 +197,13 @@ Done Api::check(const Call& call, const json::Value& object, const json::Value& 
 
 Done Api::admit(const Call& call, json::Value& object) const {
   const Resource& r = call.resource();
+  if (r.custom && isGoing(store_.find({std::string{kCrdsId}, "", r.plural + "." + r.group}))) {
+    return notWhileTerminating(r);
+  }
   if (r.namespaced) {
     const auto* space = store_.find({"/namespaces", "", call.route.ns});
     if (space == nullptr) { return notFound({"", "namespaces", "Namespace"}, call.route.ns); }
-    if (!(*space->object)["metadata"]["deletionTimestamp"].isNull()) {
+    if (isGoing(space)) {
       auto refused =
           forbidden(r.subject(), object["metadata"]["name"].str(),
                     fmt::format("unable to create new content in namespace {} because it is being terminated",

@@ -137,6 +137,11 @@ const Resource* Resources::find(std::string_view group, std::string_view plural)
   return it == all_.end() ? nullptr : &it->second;
 }
 
+const Resource* Resources::stored(std::string_view id) const {
+  const auto slash = std::min(id.find('/'), id.size());
+  return find(id.substr(0, slash), id.substr(std::min(slash + 1, id.size())));
+}
+
 const Resource* Resources::ofKind(std::string_view api_version, std::string_view kind) const {
   for (const auto& [key, r] : all_) {
     if (r.apiVersion() == api_version && r.kind == kind) { return &r; }
@@ -179,7 +184,7 @@ void Resources::forget(const json::Value& crd) {
       std::pair{std::string{crd["spec"]["group"].str()}, std::string{crd["spec"]["names"]["plural"].str()}});
   if (it == all_.end() || !it->second.custom) { return; }
   ++changes_;
-  all_.erase(it);
+  forgotten_.push_back(all_.extract(it));
 }
 
 bool Resources::servesBuiltins(std::string_view group, std::string_view version) const {

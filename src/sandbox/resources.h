@@ -78,11 +78,16 @@ class Resources {
   /// nothing, as in a real server, whose own resources come first.
   void serve(const json::Value& crd);
   void forget(const json::Value& crd);
+  /// What was forgotten is kept until this is called: who is being answered may still look at it.
+  void release() { forgotten_.clear(); }
+  /// By the key of the store.
+  [[nodiscard]] const Resource* stored(std::string_view id) const;
 
  private:
   [[nodiscard]] bool servesBuiltins(std::string_view group, std::string_view version) const;
 
   Map all_;
+  std::vector<Map::node_type> forgotten_;
   std::uint64_t changes_ = 0;
 };
 

@@ -2,6 +2,7 @@
 //
 // An object is an immutable value that history, watches and answers share. Every change takes the next revision and one
 // history entry; revisions start at 1 and never repeat. compact() forgets history: reading from before it is "too old".
+// Who owns what is indexed by uid, so that orphans are known without looking at everything.
 // One thread; no clock, no validation (api.h does that).
 #pragma once
 
@@ -9,8 +10,10 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "json/value.h"
 #include "sandbox/apply.h"
@@ -59,6 +62,9 @@ class Store {
   /// All of a resource as it was at `revision`, which is not before oldest() nor after revision().
   [[nodiscard]] std::map<StoreKey, ObjectPtr> asOf(const std::string& resource, std::uint64_t revision) const;
 
+  /// Objects that name owners, none of which is there; each is told once, and again when its owners change.
+  [[nodiscard]] std::set<StoreKey> takeOrphans() { return std::exchange(orphans_, {}); }
+
   /// Everything anew, as it was at `revision`; history is forgotten. Revisions go on far above it: what was given after
   /// the objects were saved, and is lost, is not given again. Who saw such a one is "too old".
   void reset(Map objects, std::uint64_t revision);
@@ -78,6 +84,12 @@ class Store {
   std::uint64_t oldest_ = 0;
   Map objects_;
   void remember(HistoryEntry entry);
+  void index(const StoreKey& key, const json::Value& before, const json::Value& after);
+  void lookForOwners(const StoreKey& key, const json::Value& owners);
+
+  std::map<std::string, std::size_t, std::less<>> uids_;               // how many objects have it
+  std::map<std::string, std::set<StoreKey>, std::less<>> dependents_;  // by an owner's uid
+  std::set<StoreKey> orphans_;
 
   std::size_t max_history_ = 200'000;
   std::deque<HistoryEntry> history_;
