@@ -7,6 +7,8 @@
 namespace gs::sandbox {
 namespace {
 
+constexpr Duration kEventLife = std::chrono::hours{1};
+
 json::Value namespaceObject(const char* name) {
   return json::Object{
       {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", json::Object{{"name", name}}}};
@@ -163,7 +165,21 @@ Api::Result Api::post(Call& call) {
 ObjectPtr Api::commit(const Call& call, json::Value object, OwnersPtr owners) {
   if (call.resource().coreEvents()) { object = fromCoreEvent(std::move(object)); }
   if (call.dry_run) { return std::make_shared<const json::Value>(std::move(object)); }
-  return store_.put(keyOf(call), std::move(object), std::move(owners));
+  auto written = store_.put(keyOf(call), std::move(object), std::move(owners));
+  if (call.resource().isEvents()) {
+    told_.push_back({call.now.mono, keyOf(call), written});
+    expireEvents(call.now);
+  }
+  return written;
+}
+
+void Api::expireEvents(Now now) {
+  while (!told_.empty() && told_.front().at + kEventLife <= now.mono) {
+    const Told old = std::move(told_.front());
+    told_.pop_front();
+    const auto* there = store_.find(old.event);
+    if (there != nullptr && there->object == old.written) { drop(old.event, now); }
+  }
 }
 
 }  // namespace gs::sandbox

@@ -180,6 +180,8 @@ class Api {
 
   /// Stores it, unless it is a dry run; returns it as it is (would be) stored.
   ObjectPtr commit(const Call& call, json::Value object, OwnersPtr owners);
+  /// Events go an hour after they were last written, as in a real server; looked at when the next one is written.
+  void expireEvents(Now now);
   void giveServiceAccount(const std::string& ns, Now now);
   /// A CRD is served from now on, and its status says so.
   void establish(const json::Value& crd, Now now);
@@ -196,6 +198,12 @@ class Api {
   Store store_;
   std::map<WatchId, Watch> watches_;
   WatchId next_watch_ = 1;
+  struct Told {
+    Mono at;
+    StoreKey event;
+    ObjectPtr written;
+  };
+  std::deque<Told> told_;    // in the order of their writes
   bool emptying_ = false;    // a namespace or a CRD, right now
   bool collecting_ = false;  // garbage, right now
 };

@@ -401,6 +401,33 @@ TEST_F(ApiTest, AWatchFromTheFutureWaitsForIt) {
   EXPECT_EQ((*first)["object"]["metadata"]["name"].str(), "b");
 }
 
+TEST_F(ApiTest, AnEventIsKeptForAnHourAfterItWasLastWritten) {
+  const std::string events = "/api/v1/namespaces/default/events";
+  const auto tell = [&](const char* name) {
+    Value event = named(name);
+    event.set("involvedObject", Object{{"kind", "Pod"}, {"name", "p"}, {"namespace", "default"}});
+    EXPECT_EQ(send("POST", events, std::move(event)).code, 201);
+  };
+  tell("a");
+  tell("b");
+  clock_.advance(std::chrono::minutes{40});
+  merge(events + "/b", Object{{"count", 2}});
+  tell("c");
+  clock_.advance(std::chrono::minutes{20});
+  const auto watch =
+      api_.watch(events + "?watch=true&resourceVersion=" + std::to_string(api_.store().revision()));
+  ASSERT_TRUE(watch.has_value());
+  EXPECT_EQ(names(events), "a b c ");  // nobody looked
+  tell("d");
+  EXPECT_EQ(names(events), "b c d ");
+  EXPECT_EQ((*api_.poll(*watch))["type"].str(), "ADDED");
+  EXPECT_EQ((*api_.poll(*watch))["type"].str(), "DELETED");
+  ASSERT_TRUE(api_.restore(api_.save()));
+  clock_.advance(std::chrono::hours{1});
+  tell("e");
+  EXPECT_EQ(names(events), "e ");
+}
+
 TEST_F(ApiTest, NonsenseIsAnswered) {
   struct Case {
     const char* method;

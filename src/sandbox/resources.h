@@ -15,6 +15,7 @@ namespace gs::sandbox {
 
 inline constexpr std::string_view kCrdsId = "apiextensions.k8s.io/customresourcedefinitions";
 inline constexpr std::string_view kBindingsId = "/bindings";
+inline constexpr std::string_view kEventsId = "events.k8s.io/events";
 
 struct Resource {
   std::string group;  // "" core
@@ -37,10 +38,11 @@ struct Resource {
 
   [[nodiscard]] std::string id() const { return group + "/" + plural; }
   /// Key of the store: events of both groups are one thing, kept in the form of events.k8s.io.
-  [[nodiscard]] std::string storeId() const { return coreEvents() ? "events.k8s.io/events" : id(); }
+  [[nodiscard]] std::string storeId() const { return coreEvents() ? std::string{kEventsId} : id(); }
   [[nodiscard]] bool coreEvents() const { return group.empty() && plural == "events"; }
+  [[nodiscard]] bool isEvents() const { return plural == "events" && !custom; }
   /// The group that its validation errors name.
-  [[nodiscard]] std::string storeGroup() const { return plural == "events" && !custom ? "" : group; }
+  [[nodiscard]] std::string storeGroup() const { return isEvents() ? "" : group; }
   [[nodiscard]] bool isCrds() const { return id() == kCrdsId; }
   /// metadata.generation counts changes of its spec.
   [[nodiscard]] bool counted() const { return custom || isCrds() || id() == "/pods" || group == "policy"; }
