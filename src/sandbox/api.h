@@ -71,8 +71,8 @@ class Api {
   void close(WatchId id) { watches_.erase(id); }
   /// False: closed, or ended (an ERROR was given, or what it watched is no longer served).
   [[nodiscard]] bool isOpen(WatchId id) const { return watches_.contains(id); }
-  /// The last so many changes are remembered for watches.
-  void keepHistory(std::size_t entries) { store_.keepHistory(entries); }
+  /// The last so many changes are remembered for watches, and so many bytes of objects (0: any).
+  void keepHistory(std::size_t entries, std::size_t bytes) { store_.keepHistory(entries, bytes); }
   /// Forgets history: watches and lists from before now are "too old".
   void compact() { store_.compact(); }
 

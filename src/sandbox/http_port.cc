@@ -76,6 +76,7 @@ class WatchBody {
     std::string out;
     auto event = feed_->events.pop(clock_->now().mono + wait);
     for (; event; event = out.size() < kMaxChunk ? feed_->events.pop(Mono::min()) : std::nullopt) {
+      feed_->behind -= event->bytes;
       out += json::print(shown(std::move(*event))) + "\n";
     }
     return out;

@@ -44,7 +44,7 @@ Live::Live(Options options, const Clock& clock)
       clock_{clock},
       origin_{clock.now()},
       world_{realTime(options_.world, origin_)} {
-  world_.api().keepHistory(options_.history);
+  world_.api().keepHistory(options_.history, options_.history_bytes);
   world_.api().compact();  // nobody watched before
   if (options_.scheduler) {
     world_.startReplica(*options_.scheduler);
@@ -162,8 +162,12 @@ bool Live::pumpOne(OpenFeed& open, Feed& feed) {
   }
   while (auto event = api.poll(open.id)) {
     const bool last = (*event)["type"].str() == "ERROR";
-    if (!feed.events.tryPush({*std::move(event), now.wall}) || last) { return false; }
+    const std::size_t bytes = open.begun ? roughBytes(*event) : 0;
+    if (feed.behind + bytes > options_.max_behind) { return false; }
+    feed.behind += bytes;
+    if (!feed.events.tryPush({*std::move(event), now.wall, bytes}) || last) { return false; }
   }
+  open.begun = true;
   return open.end > now.mono && api.isOpen(open.id);
 }
 

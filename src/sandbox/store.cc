@@ -25,6 +25,15 @@ ObjectPtr withRevision(json::Value object, std::uint64_t revision) {
 
 }  // namespace
 
+std::size_t roughBytes(const json::Value& value) {
+  std::size_t bytes = sizeof(json::Value) + value.str().size();
+  for (const auto& item : value.items()) { bytes += roughBytes(item); }
+  for (const auto& [name, member] : value.members()) {
+    bytes += sizeof(std::string) + name.size() + roughBytes(member);
+  }
+  return bytes;
+}
+
 const StoredObject* Store::find(const StoreKey& key) const {
   const auto it = objects_.find(key);
   return it == objects_.end() ? nullptr : &it->second;
@@ -78,9 +87,12 @@ void Store::lookForOwners(const StoreKey& key, const json::Value& owners) {
 }
 
 void Store::remember(HistoryEntry entry) {
+  if (max_bytes_ > 0) { entry.bytes = roughBytes(entry.after ? *entry.after : *entry.last); }
+  bytes_ += entry.bytes;
   history_.push_back(std::move(entry));
-  while (history_.size() > max_history_) {
+  while (history_.size() > max_history_ || (max_bytes_ > 0 && bytes_ > max_bytes_)) {
     oldest_ = history_.front().revision;
+    bytes_ -= history_.front().bytes;
     history_.pop_front();
     ++first_;
   }
@@ -140,6 +152,7 @@ void Store::reset(Map objects, std::uint64_t revision) {
 void Store::compact() {
   first_ = historyEnd();
   history_.clear();
+  bytes_ = 0;
   oldest_ = revision_;
 }
 

@@ -41,7 +41,11 @@ struct HistoryEntry {
   ObjectPtr before;  // null: it was created
   ObjectPtr after;   // null: it was deleted; then `last` has the last state with the deletion's revision
   ObjectPtr last;
+  std::size_t bytes = 0;  // of the new state, where history is limited by bytes
 };
+
+/// About what it takes in memory, if it shared nothing.
+[[nodiscard]] std::size_t roughBytes(const json::Value& value);
 
 class Store {
  public:
@@ -76,8 +80,11 @@ class Store {
   /// The oldest revision that a watch may start from.
   [[nodiscard]] std::uint64_t oldest() const { return oldest_; }
   void compact();
-  /// At most so many entries of history, besides what compact() forgets.
-  void keepHistory(std::size_t entries) { max_history_ = entries; }
+  /// At most so many entries of history, and bytes of objects in them (0: any), besides what compact() forgets.
+  void keepHistory(std::size_t entries, std::size_t bytes) {
+    max_history_ = entries;
+    max_bytes_ = bytes;
+  }
 
  private:
   std::uint64_t revision_ = 0;
@@ -92,6 +99,8 @@ class Store {
   std::set<StoreKey> orphans_;
 
   std::size_t max_history_ = 200'000;
+  std::size_t max_bytes_ = 0;
+  std::size_t bytes_ = 0;  // of history_
   std::deque<HistoryEntry> history_;
   std::uint64_t first_ = 0;  // position of history_.front()
 };
