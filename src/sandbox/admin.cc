@@ -99,10 +99,11 @@ Result changeGpu(World& world, const std::string& node, const std::string& gpu, 
                  const Request& request) {
   if (!world.agents().has(node)) { return notSimulated(node); }
   int id = -1;
-  std::from_chars(gpu.data(), gpu.data() + gpu.size(), id);
+  const auto [end, error] = std::from_chars(gpu.data(), gpu.data() + gpu.size(), id);
+  const bool number = error == std::errc{} && end == gpu.data() + gpu.size();
   const auto* status = world.api().store().find({"gpu.scheduling/gpunodestatuses", "", node});
   bool there = false;
-  if (status != nullptr) {
+  if (status != nullptr && number) {
     for (const Value& d : (*status->object)["status"]["devices"].items()) {
       there = there || d["id"].intOr(-1) == id;
     }

@@ -86,7 +86,11 @@ TEST_F(AdminTest, AGpuFailsAndIsRepaired) {
   EXPECT_EQ(health("node-a", 0), "Unhealthy");
   EXPECT_EQ(ask("POST", "nodes/node-a/gpus/0/repair").code, 200);
   EXPECT_EQ(health("node-a", 0), "Healthy");
-  EXPECT_EQ(ask("POST", "nodes/node-a/gpus/9/fail", Object{{"xid", 79}}).code, 404);
+  for (const char* none : {"9", "0x", "", "-1", "99999999999"}) {
+    EXPECT_EQ(ask("POST", std::string{"nodes/node-a/gpus/"} + none + "/fail", Object{{"xid", 79}}).code, 404)
+        << none;
+  }
+  EXPECT_EQ(health("node-a", 0), "Healthy");
   EXPECT_EQ(ask("POST", "nodes/node-a/gpus/0/fail", Object{{"xid", -1}}).code, 400);
 }
 

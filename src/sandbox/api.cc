@@ -7,6 +7,8 @@
 namespace gs::sandbox {
 namespace {
 
+constexpr Duration kEventLife = std::chrono::hours{1};
+
 json::Value namespaceObject(const char* name) {
   return json::Object{
       {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", json::Object{{"name", name}}}};
@@ -48,6 +50,7 @@ Api::Api(Rng rng, Now now) : rng_{rng} {
 }
 
 Response Api::handle(const Request& request, Now now) {
+  resources_.release();
   auto route = resources_.route(request.target);
   if (!route) { return toResponse(route.error()); }
   Call call{*std::move(route), request, now};
@@ -95,7 +98,7 @@ Api::Result Api::dispatch(Call& call) {
     if (!call.request.bad_body.empty()) {
       return plainError("couldn't get version/kind; json parse error: " + call.request.bad_body);
     }
-    return named ? remove(call, call.request.body) : removeAll(call);
+    return named ? remove(call) : removeAll(call);
   }
   if (method == "POST" && !named) { return post(call); }
   if (method == "PUT" && named) { return update(call); }
@@ -149,12 +152,8 @@ Api::Result Api::post(Call& call) {
   if (call.resource().namespaced && call.route.ns.empty()) {
     return call.resource().custom ? Result{noSuchPage()} : Result{methodNotAllowed()};
   }
-  if (call.resource().id() == "/bindings") {
-    call.route.resource = resources_.find("", "pods");
-    if (call.request.body.isObject()) { call.route.name = call.request.body["metadata"]["name"].str(); }
-    return bind(call);
-  }
-  auto body = readObject(call);
+  if (call.resource().id() == kBindingsId) { return bind(call); }
+  auto body = readObject(call, call.resource());
   if (!body) { return tl::unexpected(body.error()); }
   if (call.resource().create_only) {
     body->set("status", reviewOf(call.resource().kind));
@@ -166,7 +165,21 @@ Api::Result Api::post(Call& call) {
 ObjectPtr Api::commit(const Call& call, json::Value object, OwnersPtr owners) {
   if (call.resource().coreEvents()) { object = fromCoreEvent(std::move(object)); }
   if (call.dry_run) { return std::make_shared<const json::Value>(std::move(object)); }
-  return store_.put(keyOf(call), std::move(object), std::move(owners));
+  auto written = store_.put(keyOf(call), std::move(object), std::move(owners));
+  if (call.resource().isEvents()) {
+    told_.push_back({call.now.mono, keyOf(call), written});
+    expireEvents(call.now);
+  }
+  return written;
+}
+
+void Api::expireEvents(Now now) {
+  while (!told_.empty() && told_.front().at + kEventLife <= now.mono) {
+    const Told old = std::move(told_.front());
+    told_.pop_front();
+    const auto* there = store_.find(old.event);
+    if (there != nullptr && there->object == old.written) { drop(old.event, now); }
+  }
 }
 
 }  // namespace gs::sandbox

@@ -71,13 +71,10 @@ class Api {
   void close(WatchId id) { watches_.erase(id); }
   /// False: closed, or ended (an ERROR was given, or what it watched is no longer served).
   [[nodiscard]] bool isOpen(WatchId id) const { return watches_.contains(id); }
-  /// The last so many changes are remembered for watches.
-  void keepHistory(std::size_t entries) { store_.keepHistory(entries); }
+  /// The last so many changes are remembered for watches, and so many bytes of objects (0: any).
+  void keepHistory(std::size_t entries, std::size_t bytes) { store_.keepHistory(entries, bytes); }
   /// Forgets history: watches and lists from before now are "too old".
   void compact() { store_.compact(); }
-
-  /// Dependents of owners that are gone are deleted. Call after deletions.
-  void collectGarbage(Now now);
 
   [[nodiscard]] const Store& store() const { return store_; }
   [[nodiscard]] const Resources& resources() const { return resources_; }
@@ -131,10 +128,11 @@ class Api {
   [[nodiscard]] Result post(Call& call);
   [[nodiscard]] Result create(Call& call, json::Value object);
   [[nodiscard]] Result update(Call& call);
-  /// The body: of the right kind and version, in the URL's namespace, decoded.
-  [[nodiscard]] Answer<json::Value> readObject(Call& call) const;
+  /// The body: one of `type`, of its version, in the URL's namespace, decoded.
+  [[nodiscard]] Answer<json::Value> readObject(Call& call, const Resource& type) const;
   /// With defaults, and without unknown fields, which become warnings. Error: what a decoder says.
-  [[nodiscard]] tl::expected<json::Value, std::string> decode(Call& call, json::Value object) const;
+  [[nodiscard]] tl::expected<json::Value, std::string> decode(Call& call, const Resource& type,
+                                                              json::Value object) const;
   [[nodiscard]] Done admit(const Call& call, json::Value& object) const;
   void stamp(Call& call, json::Value& object);
   /// Validation; `old` null: a new object.
@@ -155,16 +153,23 @@ class Api {
                                 const json::Value& next) const;
 
   // DELETE.
-  [[nodiscard]] Result remove(Call& call, const json::Value& body);
+  [[nodiscard]] Answer<json::Value> deleteOptions(Call& call) const;
+  [[nodiscard]] Result remove(Call& call);
   [[nodiscard]] Result removeAll(Call& call);
   [[nodiscard]] Result removeNow(Call& call, const StoredObject& there, const json::Value& options);
   [[nodiscard]] Result terminate(Call& call, const StoredObject& there, std::int64_t grace);
   [[nodiscard]] Result removeWithFinalizer(Call& call, const StoredObject& there, const char* finalizer);
   [[nodiscard]] Result removeCrd(Call& call, const StoredObject& there);
   [[nodiscard]] Result terminateNamespace(Call& call, const StoredObject& there);
-  void forgetCrd(const json::Value& crd, Now now);
+  /// Deletes the objects of a CRD that is going, and the CRD once there are none.
+  void emptyCrd(const std::string& name, Now now);
+  void forgetCrd(const json::Value& crd);
   /// Deletes what is in a namespace that is going, and the namespace once it is empty.
   void emptyNamespace(const std::string& ns, Now now);
+  /// As a controller does it: in the background, and once.
+  void removeByItself(const StoreKey& key, Now now);
+  /// Deletes what has lost all its owners, and what that owned.
+  void collectGarbage(Now now);
   void disown(std::string_view uid);
   ObjectPtr drop(const StoreKey& key, Now now);
 
@@ -175,6 +180,8 @@ class Api {
 
   /// Stores it, unless it is a dry run; returns it as it is (would be) stored.
   ObjectPtr commit(const Call& call, json::Value object, OwnersPtr owners);
+  /// Events go an hour after they were last written, as in a real server; looked at when the next one is written.
+  void expireEvents(Now now);
   void giveServiceAccount(const std::string& ns, Now now);
   /// A CRD is served from now on, and its status says so.
   void establish(const json::Value& crd, Now now);
@@ -191,11 +198,23 @@ class Api {
   Store store_;
   std::map<WatchId, Watch> watches_;
   WatchId next_watch_ = 1;
-  bool emptying_ = false;  // a namespace, right now
+  struct Told {
+    Mono at;
+    StoreKey event;
+    ObjectPtr written;
+  };
+  std::deque<Told> told_;    // in the order of their writes
+  bool emptying_ = false;    // a namespace or a CRD, right now
+  bool collecting_ = false;  // garbage, right now
 };
 
 /// "converting (v1.Pod) to (core.ConfigMap): unknown conversion"
 [[nodiscard]] std::string noConversion(const Resource& to, std::string_view kind);
+/// What is wrong with DeleteOptions in themselves.
+[[nodiscard]] Done checkDeleteOptions(const json::Value& options);
+/// Error 409: the object with this metadata is not the one that the preconditions `wanted` are about.
+[[nodiscard]] Done checkPreconditions(const Resource& resource, const std::string& name,
+                                      const json::Value& meta, const json::Value& wanted);
 /// The new object with what this kind of write may not change taken from the old one: the main resource keeps status,
 /// `/status` keeps all but status (a pod's also takes metadata labels and annotations).
 void keepOtherPart(const Resource& resource, const std::string& subresource, const json::Value& old,

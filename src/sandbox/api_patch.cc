@@ -100,7 +100,7 @@ Answer<json::Value> Api::patched(Call& call, json::Value object) const {
     if (!done) { return tl::unexpected(done.error()); }
   }
   if (auto fine = checkPatched(r, object); !fine) { return tl::unexpected(fine.error()); }
-  auto decoded = decode(call, object);
+  auto decoded = decode(call, r, object);
   if (!decoded) { return badOutcome(object, decoded.error()); }
   if (auto fine = checkNameOnUrl(call, *decoded); !fine) { return tl::unexpected(fine.error()); }
   if (r.namespaced && (*decoded)["metadata"]["namespace"].str() != call.route.ns) {
@@ -155,7 +155,7 @@ Api::Result Api::apply(Call& call) {
   static const Owners kNobody;
   const Schema& schema = r.schema ? *r.schema : kAnything;
   const Owners& before = there != nullptr && there->owners ? *there->owners : kNobody;
-  auto applied = serverSideApply(live, config, schema, before, manager, call.query("force") == "true");
+  auto applied = serverSideApply(live, config, schema, before, manager, isTrue(call.route.query, "force"));
   if (!applied && manager.name == "kubectl" && mayTakeOver(live, schema, applied.error())) {
     applied = serverSideApply(live, config, schema, before, manager, true);
   }
@@ -163,7 +163,7 @@ Api::Result Api::apply(Call& call) {
   if (manager.name == "kubectl" && call.route.subresource.empty()) {
     refreshLastApplied(applied->object, config);
   }
-  auto object = decode(call, applied->object);
+  auto object = decode(call, r, applied->object);
   if (!object) { return badOutcome(applied->object, object.error()); }
   auto owners = std::make_shared<const Owners>(std::move(applied->owners));
   if (there != nullptr) { return replace(call, *there, *std::move(object), std::move(owners)); }

@@ -6,6 +6,7 @@
 #include "kapi/time.h"
 #include "sandbox/api.h"
 #include "sandbox/budget.h"
+#include "sandbox/builtin_types.h"
 
 namespace gs::sandbox {
 namespace {
@@ -26,23 +27,10 @@ void assign(Value& pod, const Value& binding, Now now) {
                                        {"lastTransitionTime", kapi::timeText(now.wall)}});
 }
 
-/// A body that is no object of this kind at all.
-Done checkBody(const Request& request, const char* kind) {
-  const Value& body = request.body;
-  const Value& meta = body["metadata"];
-  if (request.bad_body.empty() && body.isObject() && (meta.isNull() || meta.isObject())) { return {}; }
-  const std::string why = request.bad_body.empty() ? "it is no object with metadata" : request.bad_body;
-  return badRequest(fmt::format("the object provided is unrecognized (must be of type {}): {}", kind, why));
-}
-
 /// What is wrong with the Binding itself.
 Done checkBinding(const Value& binding, const Route& route) {
   if (binding["metadata"]["name"].str() != route.name) {
     return badRequest("name in URL does not match name in Binding object");
-  }
-  if (const auto ns = binding["metadata"]["namespace"].str(); !ns.empty() && ns != route.ns) {
-    return badRequest(
-        "the namespace of the provided object does not match the namespace sent on the request");
   }
   const auto kind = binding["target"]["kind"].str();
   if (!kind.empty() && kind != "Node") {
@@ -53,13 +41,36 @@ Done checkBinding(const Value& binding, const Route& route) {
   return {};
 }
 
+Resource makeEvictionType(const char* version) {
+  Resource r;
+  r.group = "policy";
+  r.version = version;
+  r.plural = "evictions";
+  r.kind = "Eviction";
+  r.schema = builtinType("Eviction");
+  return r;
+}
+
+/// Both versions have the same fields.
+const Resource& evictionType(const Value& body) {
+  static const Resource kV1 = makeEvictionType("v1");
+  static const Resource kBeta = makeEvictionType("v1beta1");
+  return body["apiVersion"].str() == kBeta.apiVersion() ? kBeta : kV1;
+}
+
 }  // namespace
 
+/// Of the pod of the URL, or of the one that the Binding names when it is posted to `bindings`.
 Api::Result Api::bind(Call& call) {
   const Subject subject{"", "pods/binding", "Binding"};
-  const Value& binding = call.request.body;
+  const auto read = readObject(call, *resources_.find("", "bindings"));
+  if (!read) { return tl::unexpected(read.error()); }
+  const Value& binding = *read;
+  if (call.resource().id() == kBindingsId) {
+    call.route.resource = resources_.find("", "pods");
+    call.route.name = binding["metadata"]["name"].str();
+  }
   const std::string& name = call.route.name;
-  if (auto fine = checkBody(call.request, "Binding"); !fine) { return tl::unexpected(fine.error()); }
   if (auto fine = checkBinding(binding, call.route); !fine) { return tl::unexpected(fine.error()); }
   const auto* there = stored(call);
   if (there == nullptr) { return notFound(call.resource().subject(), name); }
@@ -90,20 +101,29 @@ Api::Result Api::bind(Call& call) {
   return Response{201, successBody({}, 201)};
 }
 
+/// All that can refuse it comes first: a pod that is not evicted does not say that it is.
 Api::Result Api::evict(Call& call) {
-  if (auto fine = checkBody(call.request, "Eviction"); !fine) { return tl::unexpected(fine.error()); }
-  const Value& eviction = call.request.body;
-  if (const auto name = eviction["metadata"]["name"].str(); !name.empty() && name != call.route.name) {
+  const auto eviction = readObject(call, evictionType(call.request.body));
+  if (!eviction) { return tl::unexpected(eviction.error()); }
+  const std::string& name = call.route.name;
+  if ((*eviction)["metadata"]["name"].str() != name) {
     return badRequest("name in URL does not match name in Eviction object");
   }
-  const auto* there = stored(call);
-  if (there == nullptr) { return notFound(call.resource().subject(), call.route.name); }
-  if (auto fine = budgetAllows(store_, *there->object); !fine) { return tl::unexpected(fine.error()); }
-  const Value& options = eviction["deleteOptions"];
+  Value options = (*eviction)["deleteOptions"];
   if (!options["dryRun"].items().empty()) { call.dry_run = true; }
-  if (!call.dry_run) { disrupt(call, *there); }
-  auto gone = remove(call, options);
-  if (!gone) { return gone; }
+  const Resource& pods = call.resource();
+  const auto* there = stored(call);
+  if (there == nullptr) { return notFound(pods.subject(), name); }
+  const Value& pod = *there->object;
+  for (const Done& fine : {budgetAllows(store_, pod), checkDeleteOptions(options),
+                           checkPreconditions(pods, name, pod["metadata"], options["preconditions"])}) {
+    if (!fine) { return tl::unexpected(fine.error()); }
+  }
+  if (!call.dry_run) {
+    disrupt(call, *there);
+    options.erase("preconditions");  // they held, and its version is another one now
+  }
+  if (auto gone = removeNow(call, *stored(call), options); !gone) { return gone; }
   return Response{201, successBody({}, 201)};
 }
 

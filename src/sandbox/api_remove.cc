@@ -2,13 +2,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
+#include <utility>
 #include <vector>
 
 #include "kapi/time.h"
 #include "sandbox/api.h"
 #include "sandbox/builtin_types.h"
 #include "sandbox/go_decode.h"
+#include "sandbox/list_options.h"
 
 namespace gs::sandbox {
 namespace {
@@ -20,7 +21,55 @@ constexpr const char* kCrdFinalizer = "customresourcecleanup.apiextensions.k8s.i
 
 bool isPods(const Resource& r) { return r.id() == "/pods"; }
 
-Done checkPreconditions(const Resource& r, const std::string& name, const Value& meta, const Value& wanted) {
+std::vector<StoreKey> keysOf(const Store& store, const std::string& resource) {
+  std::vector<StoreKey> keys;
+  const auto [begin, end] = store.range(resource);
+  for (auto it = begin; it != end; ++it) { keys.push_back(it->first); }
+  return keys;
+}
+
+/// Seconds that the object has left. Only a pod that runs somewhere has any.
+std::int64_t graceOf(const Resource& r, const Value& object, const Value& options) {
+  const auto phase = object["status"]["phase"].str();
+  if (!isPods(r) || object["spec"]["nodeName"].str().empty() || phase == "Succeeded" || phase == "Failed") {
+    return 0;
+  }
+  const std::int64_t wanted =
+      options["gracePeriodSeconds"].intOr(object["spec"]["terminationGracePeriodSeconds"].intOr(30));
+  return wanted < 0 ? 1 : wanted;
+}
+
+Answer<Value> optionsIn(const Value& body) {
+  if (!body.isObject()) { return plainError("couldn't get version/kind; json parse error: not an object"); }
+  if (const auto kind = body["kind"].str(); !kind.empty() && kind != "DeleteOptions") {
+    return plainError(
+        fmt::format("no kind \"{}\" is registered for version \"{}\" in scheme \"pkg/runtime/scheme.go:110\"",
+                    kind, body["apiVersion"].str()));
+  }
+  static const SchemaPtr kOptions = builtinType("DeleteOptions");
+  auto options = goDecode(*kOptions, body);
+  if (!options) { return plainError(options.error()); }
+  return std::move(options->object);
+}
+
+Answer<Value> optionsIn(const Query& query) {
+  Value out = json::Object{};
+  if (const auto it = query.find("gracePeriodSeconds"); it != query.end()) {
+    const auto seconds = readInteger(it->second);
+    if (!seconds) { return tl::unexpected(seconds.error()); }
+    out.set("gracePeriodSeconds", *seconds);
+  }
+  if (query.contains("orphanDependents")) { out.set("orphanDependents", isTrue(query, "orphanDependents")); }
+  if (const auto it = query.find("propagationPolicy"); it != query.end()) {
+    out.set("propagationPolicy", it->second);
+  }
+  return out;
+}
+
+}  // namespace
+
+Done checkPreconditions(const Resource& r, const std::string& name, const json::Value& meta,
+                        const json::Value& wanted) {
   const Subject by_kind{r.storeGroup(), r.kind, r.kind};
   const auto uid = wanted["uid"].str();
   const auto revision = wanted["resourceVersion"].str();
@@ -43,7 +92,7 @@ Done checkPreconditions(const Resource& r, const std::string& name, const Value&
   return {};
 }
 
-Done checkDeleteOptions(const Value& options) {
+Done checkDeleteOptions(const json::Value& options) {
   const auto policy = options["propagationPolicy"].str();
   FieldErrors errors;
   if (!policy.empty() && !options["orphanDependents"].isNull()) {
@@ -58,43 +107,22 @@ Done checkDeleteOptions(const Value& options) {
   return invalidKind("DeleteOptions", "meta.k8s.io", "", errors);
 }
 
-/// Seconds that the object has left. Only a pod that runs somewhere has any.
-std::int64_t graceOf(const Resource& r, const Value& object, const Value& options) {
-  const auto phase = object["status"]["phase"].str();
-  if (!isPods(r) || object["spec"]["nodeName"].str().empty() || phase == "Succeeded" || phase == "Failed") {
-    return 0;
-  }
-  const std::int64_t wanted =
-      options["gracePeriodSeconds"].intOr(object["spec"]["terminationGracePeriodSeconds"].intOr(30));
-  return wanted < 0 ? 1 : wanted;
+/// What a DELETE asks for: its body or, where there is none, its query. Never both, as in a real server.
+Answer<json::Value> Api::deleteOptions(Call& call) const {
+  const Value& body = call.request.body;
+  auto options = body.isNull() ? optionsIn(call.route.query) : optionsIn(body);
+  if (!options) { return options; }
+  if (auto fine = checkDeleteOptions(*options); !fine) { return tl::unexpected(fine.error()); }
+  if (!body.isNull()) { call.dry_run = !(*options)["dryRun"].items().empty(); }
+  return options;
 }
 
-}  // namespace
-
-Api::Result Api::remove(Call& call, const json::Value& body) {
-  const Resource& r = call.resource();
-  if (!body.isNull() && !body.isObject()) {
-    return plainError("couldn't get version/kind; json parse error: not an object");
-  }
-  if (const auto kind = body["kind"].str(); !kind.empty() && kind != "DeleteOptions") {
-    return plainError(
-        fmt::format("no kind \"{}\" is registered for version \"{}\" in scheme \"pkg/runtime/scheme.go:110\"",
-                    kind, body["apiVersion"].str()));
-  }
-  static const SchemaPtr kOptions = builtinType("DeleteOptions");
-  auto options = goDecode(*kOptions, body.isNull() ? Value{json::Object{}} : body);
-  if (!options) { return plainError(options.error()); }
-  if (const std::string grace = call.query("gracePeriodSeconds"); !grace.empty()) {
-    options->object.set("gracePeriodSeconds", static_cast<std::int64_t>(std::atoll(grace.c_str())));
-  }
-  if (const std::string policy = call.query("propagationPolicy"); !policy.empty()) {
-    options->object.set("propagationPolicy", policy);
-  }
-  if (auto fine = checkDeleteOptions(options->object); !fine) { return tl::unexpected(fine.error()); }
-  if (!options->object["dryRun"].items().empty()) { call.dry_run = true; }
+Api::Result Api::remove(Call& call) {
+  const auto options = deleteOptions(call);
+  if (!options) { return tl::unexpected(options.error()); }
   const auto* there = stored(call);
-  if (there == nullptr) { return notFound(r.subject(), call.route.name); }
-  return removeNow(call, *there, options->object);
+  if (there == nullptr) { return notFound(call.resource().subject(), call.route.name); }
+  return removeNow(call, *there, *options);
 }
 
 Api::Result Api::removeNow(Call& call, const StoredObject& there, const json::Value& options) {
@@ -179,6 +207,7 @@ void Api::disown(std::string_view uid) {
 }
 
 Api::Result Api::removeCrd(Call& call, const StoredObject& there) {
+  if (!(*there.object)["metadata"]["deletionTimestamp"].isNull()) { return Response{200, *there.object}; }
   Value next = *there.object;
   next.child("metadata").set("deletionTimestamp", kapi::timeText(call.now.wall));
   next.child("metadata").child("finalizers").array().emplace_back(kCrdFinalizer);
@@ -191,19 +220,38 @@ Api::Result Api::removeCrd(Call& call, const StoredObject& there) {
       {"type", "Terminating"}});
   if (call.dry_run) { return Response{200, std::move(next)}; }
   const auto object = store_.put(keyOf(call), std::move(next), there.owners);
-  forgetCrd(*object, call.now);
-  drop(keyOf(call), call.now);
+  emptyCrd(call.route.name, call.now);
   return Response{200, *object};
 }
 
-/// Its objects go, and nothing can be watched or asked for any more.
-void Api::forgetCrd(const json::Value& crd, Now now) {
+void Api::emptyCrd(const std::string& name, Now now) {
+  const StoreKey key{std::string{kCrdsId}, "", name};
+  const auto* crd = store_.find(key);
+  if (crd == nullptr || (*crd->object)["metadata"]["deletionTimestamp"].isNull()) { return; }
+  const auto& spec = (*crd->object)["spec"];
+  const auto* served = resources_.find(spec["group"].str(), spec["names"]["plural"].str());
+  if (served != nullptr && served->custom) {
+    const std::string id = served->storeId();
+    for (const auto& each : keysOf(store_, id)) { removeByItself(each, now); }
+    if (!keysOf(store_, id).empty()) { return; }
+  }
+  crd = store_.find(key);
+  if (crd == nullptr) { return; }  // its last object took it along
+  Value next = *crd->object;
+  auto& finalizers = next.child("metadata").child("finalizers").array();
+  std::erase_if(finalizers, [](const Value& f) { return f.str() == kCrdFinalizer; });
+  if (finalizers.empty()) {
+    drop(key, now);
+  } else if (next != *crd->object) {
+    store_.put(key, std::move(next), crd->owners);
+  }
+}
+
+/// Nothing of it can be asked for or watched any more, so that objects which are left would be in nobody's way for ever.
+void Api::forgetCrd(const json::Value& crd) {
   const auto* served = resources_.find(crd["spec"]["group"].str(), crd["spec"]["names"]["plural"].str());
-  if (served == nullptr) { return; }
-  std::vector<StoreKey> keys;
-  const auto [begin, end] = store_.range(served->storeId());
-  for (auto it = begin; it != end; ++it) { keys.push_back(it->first); }
-  for (const auto& key : keys) { drop(key, now); }
+  if (served == nullptr || !served->custom) { return; }  // a built-in one is not its to take along
+  for (const auto& key : keysOf(store_, served->storeId())) { store_.remove(key); }
   std::erase_if(watches_, [&](const auto& w) { return w.second.resource == served; });
   resources_.forget(crd);
 }
@@ -222,32 +270,29 @@ Api::Result Api::terminateNamespace(Call& call, const StoredObject& there) {
 void Api::emptyNamespace(const std::string& ns, Now now) {
   const auto* space = store_.find({"/namespaces", "", ns});
   if (space == nullptr || (*space->object)["metadata"]["deletionTimestamp"].isNull()) { return; }
-  std::vector<std::pair<StoreKey, const Resource*>> inside;
+  std::vector<StoreKey> inside;
   for (const auto& [id, r] : resources_.all()) {
     if (!r.namespaced || r.create_only || r.coreEvents()) { continue; }
     const auto [begin, end] = store_.range(r.storeId());
     for (auto it = begin; it != end; ++it) {
-      if (it->first.ns == ns) { inside.emplace_back(it->first, &r); }
+      if (it->first.ns == ns) { inside.push_back(it->first); }
     }
   }
   bool left = false;
-  for (const auto& [key, resource] : inside) {
-    const auto* there = store_.find(key);
-    if (there == nullptr) { continue; }
-    if ((*there->object)["metadata"]["deletionTimestamp"].isNull()) {
-      static const Request kDelete{"DELETE", ""};
-      Call call{Route{resource, key.ns, key.name, "", {}}, kDelete, now};
-      (void)removeNow(call, *there, {});
-    }
+  for (const auto& key : inside) {
+    removeByItself(key, now);
     left = left || store_.find(key) != nullptr;
   }
   if (!left && store_.find({"/namespaces", "", ns}) != nullptr) { store_.remove({"/namespaces", "", ns}); }
 }
 
+/// Ends at the first that cannot be deleted.
 Api::Result Api::removeAll(Call& call) {
   if (call.resource().id() == "/namespaces" || (call.resource().namespaced && call.route.ns.empty())) {
     return methodNotAllowed();
   }
+  const auto options = deleteOptions(call);
+  if (!options) { return tl::unexpected(options.error()); }
   auto all = list(call);
   if (!all) { return all; }
   for (const auto& item : all->body["items"].items()) {
@@ -255,41 +300,44 @@ Api::Result Api::removeAll(Call& call) {
     one.dry_run = call.dry_run;
     one.route.ns = item["metadata"]["namespace"].str();
     one.route.name = item["metadata"]["name"].str();
-    (void)remove(one, call.request.body);
+    const auto* there = stored(one);
+    if (there == nullptr) { continue; }  // it went with another one
+    if (auto gone = removeNow(one, *there, *options); !gone) { return gone; }
   }
   return all;
 }
 
-/// What it owned goes with it, and its namespace if that waited for it only. Returns its last state.
+void Api::removeByItself(const StoreKey& key, Now now) {
+  const auto* there = store_.find(key);
+  if (there == nullptr || !(*there->object)["metadata"]["deletionTimestamp"].isNull()) { return; }
+  static const Request kDelete{"DELETE", ""};
+  const Resource* resource = resources_.stored(key.resource);
+  if (resource == nullptr) { return; }
+  Call call{Route{resource, key.ns, key.name, "", {}}, kDelete, now};
+  (void)removeNow(call, *there, {});
+}
+
+/// What it owned goes with it, and its namespace or its CRD if that waited for it only. Returns its last state.
 ObjectPtr Api::drop(const StoreKey& key, Now now) {
   auto last = store_.remove(key);
+  if (last && key.resource == kCrdsId) { forgetCrd(*last); }
   collectGarbage(now);
-  if (key.ns.empty() || emptying_) { return last; }
+  if (emptying_) { return last; }
   emptying_ = true;
-  emptyNamespace(key.ns, now);
+  if (!key.ns.empty()) { emptyNamespace(key.ns, now); }
+  if (const auto* r = resources_.stored(key.resource); r != nullptr && r->custom) {
+    emptyCrd(r->plural + "." + r->group, now);
+  }
   emptying_ = false;
   return last;
 }
 
-void Api::collectGarbage(Now) {
-  std::set<std::string, std::less<>> uids;
-  std::vector<std::pair<StoreKey, const Value*>> owned;
-  for (const auto& [key, stored] : store_.objects()) {
-    const auto& owners = (*stored.object)["metadata"]["ownerReferences"];
-    if (!owners.items().empty()) { owned.emplace_back(key, &owners); }
+void Api::collectGarbage(Now now) {
+  if (std::exchange(collecting_, true)) { return; }  // who is at it will see to this too
+  for (auto orphans = store_.takeOrphans(); !orphans.empty(); orphans = store_.takeOrphans()) {
+    for (const auto& key : orphans) { removeByItself(key, now); }
   }
-  if (owned.empty()) { return; }
-  for (const auto& [key, stored] : store_.objects()) {
-    uids.emplace((*stored.object)["metadata"]["uid"].str());
-  }
-  std::vector<StoreKey> orphans;
-  for (const auto& [key, owners] : owned) {
-    if (std::none_of(owners->items().begin(), owners->items().end(),
-                     [&](const auto& o) { return uids.contains(o["uid"].str()); })) {
-      orphans.push_back(key);
-    }
-  }
-  for (const auto& key : orphans) { store_.remove(key); }
+  collecting_ = false;
 }
 
 }  // namespace gs::sandbox

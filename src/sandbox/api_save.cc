@@ -74,6 +74,11 @@ gs::Status Api::restore(const json::Value& saved) {
     objects[key] = {std::make_shared<const Value>(one["object"]), restoreOwners(one["owners"])};
   }
   watches_.clear();
+  told_.clear();
+  for (const auto& [key, stored] :
+       objects) {  // when they were written is not kept: an hour from the start on
+    if (key.resource == kEventsId) { told_.push_back({Mono{}, key, stored.object}); }
+  }
   resources_ = std::move(resources);
   store_.reset(std::move(objects), static_cast<std::uint64_t>(*revision));
   return {};

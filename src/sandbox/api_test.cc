@@ -14,6 +14,8 @@ using json::Value;
 
 constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
 constexpr const char* kPods = "/api/v1/namespaces/default/pods";
+constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
+constexpr const char* kCrds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
 
 Value named(const char* name, Value meta = Object{}) {
   meta.set("name", name);
@@ -52,6 +54,42 @@ class ApiTest : public testing::Test {
   }
   int evict(const std::string& name) {
     return send("POST", std::string{kPods} + "/" + name + "/eviction", named(name.c_str())).code;
+  }
+  /// With these deleteOptions.
+  Response evict(const std::string& name, Value options) {
+    Value eviction = named(name.c_str());
+    eviction.set("deleteOptions", std::move(options));
+    return send("POST", std::string{kPods} + "/" + name + "/eviction", std::move(eviction));
+  }
+  Value pod(const std::string& name) { return get(std::string{kPods} + "/" + name); }
+  /// Metadata of what is owned by the object that `owner` is the metadata of.
+  static Value ownedBy(const Value& owner, Array finalizers = {}) {
+    Value reference =
+        Object{{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"name", owner["name"]}, {"uid", owner["uid"]}};
+    return Object{{"ownerReferences", Array{std::move(reference)}}, {"finalizers", std::move(finalizers)}};
+  }
+  /// A ConfigMap that is owned by another one; its metadata.
+  Value ownedMap(const char* name, const Value& owner, Array finalizers = {}) {
+    return send("POST", kMaps, named(name, ownedBy(owner, std::move(finalizers)))).body["metadata"];
+  }
+  void removeFinalizers(std::string target) {
+    merge(std::move(target), Object{{"metadata", Object{{"finalizers", nullptr}}}});
+  }
+  /// A definition of a cluster's resource; `approval` "" : without the annotation that Kubernetes' own groups need.
+  static Value definition(const std::string& plural, const std::string& group, const char* approval = "") {
+    Value crd = named((plural + "." + group).c_str());
+    if (*approval != '\0') {
+      crd.child("metadata").set("annotations", Object{{"api-approved.kubernetes.io", approval}});
+    }
+    const Value version = Object{{"name", "v1"},
+                                 {"served", true},
+                                 {"storage", true},
+                                 {"schema", Object{{"openAPIV3Schema", Object{{"type", "object"}}}}}};
+    crd.set("spec", Object{{"group", group},
+                           {"names", Object{{"plural", plural}, {"kind", "Taken"}}},
+                           {"scope", "Cluster"},
+                           {"versions", Array{version}}});
+    return crd;
   }
 
   ManualClock clock_;
@@ -112,6 +150,194 @@ TEST_F(ApiTest, ABudgetStopsEvictions) {
   EXPECT_EQ(evict("q"), 429);  // p is going, so q is the half that has to stay
 }
 
+TEST_F(ApiTest, AnEvictionOfThisVersionOfThePodIsDone) {
+  runningPod("p");
+  const Value revision = pod("p")["metadata"]["resourceVersion"];
+  const auto answer = evict("p", Object{{"preconditions", Object{{"resourceVersion", revision}}}});
+  EXPECT_EQ(answer.code, 201) << json::print(answer.body);
+  const Value there = pod("p");
+  EXPECT_FALSE(there["metadata"]["deletionTimestamp"].isNull());
+  EXPECT_EQ(there["status"]["conditions"].at(1)["type"].str(), "DisruptionTarget");
+}
+
+TEST_F(ApiTest, AnEvictionThatIsRefusedLeavesThePodAsItWas) {
+  runningPod("p");
+  const Value before = pod("p");
+  EXPECT_EQ(evict("p", Object{{"preconditions", Object{{"resourceVersion", "1"}}}}).code, 409);
+  EXPECT_EQ(evict("p", Object{{"preconditions", Object{{"uid", "abc"}}}}).code, 409);
+  EXPECT_EQ(evict("p", Object{{"propagationPolicy", "Nope"}}).code, 422);
+  EXPECT_EQ(evict("p", Object{{"gracePeriodSeconds", "x"}}).code, 400);
+  EXPECT_EQ(evict("p", Object{{"preconditions", Object{{"uid", 5}}}}).code, 400);
+  EXPECT_EQ(evict("p", "x").code, 400);
+  EXPECT_EQ(pod("p"), before);
+}
+
+TEST_F(ApiTest, ABindingIsReadAsOne) {
+  Value made = named("p");
+  made.set("spec", Object{{"containers", Array{Object{{"name", "c"}, {"image", "i"}}}}});
+  ASSERT_EQ(send("POST", kPods, std::move(made)).code, 201);
+  const Value before = pod("p");
+  const auto bind = [&](Value meta) {
+    Value binding = named("p", std::move(meta));
+    binding.set("target", Object{{"name", "n"}});
+    return send("POST", std::string{kPods} + "/p/binding", std::move(binding)).code;
+  };
+  EXPECT_EQ(bind(Object{{"annotations", Object{{"x", 1}}}}), 400);
+  EXPECT_EQ(bind(Object{{"uid", 5}}), 400);
+  EXPECT_EQ(bind(Object{{"resourceVersion", 5}}), 400);
+  EXPECT_EQ(pod("p"), before);
+  Value posted = named("p");
+  posted.set("target", Object{{"kind", "Node"}, {"name", Array{}}});
+  EXPECT_EQ(send("POST", "/api/v1/namespaces/default/bindings", std::move(posted)).code, 400);
+  EXPECT_EQ(bind(Object{{"annotations", Object{{"x", "1"}}}}), 201);
+  EXPECT_EQ(pod("p")["spec"]["nodeName"].str(), "n");
+}
+
+TEST_F(ApiTest, AGroupOfKubernetesNeedsAnApproval) {
+  const auto post = [&](const char* approval) {
+    return send("POST", kCrds, definition("things", "batch.k8s.io", approval));
+  };
+  EXPECT_EQ(
+      post("").body["message"].str(),
+      "CustomResourceDefinition.apiextensions.k8s.io \"things.batch.k8s.io\" is invalid: "
+      "metadata.annotations[api-approved.kubernetes.io]: Required value: protected groups must have approval "
+      "annotation \"api-approved.kubernetes.io\", see https://github.com/kubernetes/enhancements/pull/1111");
+  EXPECT_EQ(post("me").code, 422);
+  EXPECT_EQ(post("https://example.com/yes").code, 201);
+  EXPECT_EQ(send("POST", kCrds, definition("things", "kubernetes.io", "")).code, 422);
+  EXPECT_EQ(send("POST", kCrds, definition("things", "mykubernetes.io", "")).code, 201);
+  EXPECT_EQ(send("POST", kCrds, definition("things", "policy", "")).code, 422);  // no domain
+}
+
+TEST_F(ApiTest, ADefinitionTakesNoBuiltInResourceAndForgetsNone) {
+  ASSERT_EQ(send("POST", kLeases, named("l")).code, 201);
+  const Value lease = get(std::string{kLeases} + "/l");
+  ASSERT_EQ(send("POST", kCrds, definition("leases", "coordination.k8s.io", "unapproved")).code, 201);
+  EXPECT_EQ(get(std::string{kLeases} + "/l"), lease);
+  EXPECT_EQ(send("DELETE", std::string{kCrds} + "/leases.coordination.k8s.io").code, 200);
+  EXPECT_EQ(get(std::string{kLeases} + "/l"), lease);
+  EXPECT_EQ(send("PUT", std::string{kLeases} + "/m", named("m")).code, 201);
+}
+
+TEST_F(ApiTest, TheDefinitionOfDefinitionsIsNotThatResource) {
+  const std::string name = "customresourcedefinitions.apiextensions.k8s.io";
+  const auto watch = api_.watch(std::string{kCrds} + "?watch=true");
+  ASSERT_TRUE(watch.has_value());
+  Value crd = definition("customresourcedefinitions", "apiextensions.k8s.io", "unapproved");
+  ASSERT_EQ(send("POST", kCrds, std::move(crd)).code, 201);
+  EXPECT_EQ(send("DELETE", std::string{kCrds} + "/" + name).code, 200);
+  EXPECT_EQ(names(kCrds), "");
+  EXPECT_TRUE(api_.isOpen(*watch));
+}
+
+TEST_F(ApiTest, DeleteOptionsOfAQueryAreRead) {
+  runningPod("p");
+  for (const char* query : {"gracePeriodSeconds=abc", "gracePeriodSeconds=", "gracePeriodSeconds=1s",
+                            "gracePeriodSeconds=9999999999999999999"}) {
+    EXPECT_EQ(send("DELETE", std::string{kPods} + "/p?" + query).code, 400) << query;
+    EXPECT_EQ(send("DELETE", std::string{kPods} + "?" + query).code, 400) << query;
+  }
+  EXPECT_TRUE(pod("p")["metadata"]["deletionTimestamp"].isNull());
+  EXPECT_EQ(send("DELETE", std::string{kPods} + "/p?gracePeriodSeconds=7").code, 200);
+  EXPECT_EQ(pod("p")["metadata"]["deletionGracePeriodSeconds"].intOr(0), 7);
+  // Beside a body they count for nothing.
+  EXPECT_EQ(send("DELETE", std::string{kPods} + "/p?gracePeriodSeconds=0", Object{}).code, 200);
+  EXPECT_EQ(pod("p")["metadata"]["deletionGracePeriodSeconds"].intOr(0), 7);
+}
+
+TEST_F(ApiTest, ACollectionIsDeletedOrSaysWhyNot) {
+  for (const char* name : {"a", "b"}) { (void)send("POST", kMaps, named(name)); }
+  EXPECT_EQ(send("DELETE", kMaps, Object{{"propagationPolicy", "Nope"}}).code, 422);
+  EXPECT_EQ(send("DELETE", kMaps, Object{{"gracePeriodSeconds", "x"}}).code, 500);  // as for one of them
+  EXPECT_EQ(send("DELETE", kMaps, Object{{"preconditions", Object{{"uid", "abc"}}}}).code, 409);
+  EXPECT_EQ(names(kMaps), "a b ");
+  EXPECT_EQ(send("DELETE", kMaps, Object{{"dryRun", Array{Value{"All"}}}}).code, 200);
+  EXPECT_EQ(names(kMaps), "a b ");
+  EXPECT_EQ(send("DELETE", kMaps).code, 200);
+  EXPECT_EQ(names(kMaps), "");
+}
+
+TEST_F(ApiTest, WhatLosesItsOwnerGoesAsIfItHadBeenDeleted) {
+  const Value a = send("POST", kMaps, named("a")).body["metadata"];
+  const Value child = ownedMap("child", a);
+  (void)ownedMap("grandchild", child);
+  const Value kept = ownedMap("kept", a, {Value{"ex.io/f"}});
+  (void)ownedMap("of-kept", kept);
+  EXPECT_EQ(send("DELETE", std::string{kMaps} + "/a").code, 200);
+  EXPECT_EQ(names(kMaps), "kept of-kept ");
+  EXPECT_FALSE(get(std::string{kMaps} + "/kept")["metadata"]["deletionTimestamp"].isNull());
+  removeFinalizers(std::string{kMaps} + "/kept");
+  EXPECT_EQ(names(kMaps), "");
+}
+
+TEST_F(ApiTest, WhatHasAnotherOwnerStays) {
+  const Value a = send("POST", kMaps, named("a")).body["metadata"];
+  const Value b = send("POST", kMaps, named("b")).body["metadata"];
+  Value meta = ownedBy(a);
+  meta.child("ownerReferences").array().push_back(ownedBy(b)["ownerReferences"].at(0));
+  (void)send("POST", kMaps, named("of-both", std::move(meta)));
+  (void)send("DELETE", std::string{kMaps} + "/a");
+  EXPECT_EQ(names(kMaps), "b of-both ");
+  (void)send("DELETE", std::string{kMaps} + "/b");
+  EXPECT_EQ(names(kMaps), "");
+}
+
+TEST_F(ApiTest, OwnersAreKnownAfterARestart) {
+  const Value a = send("POST", kMaps, named("z-owner")).body["metadata"];
+  (void)ownedMap("owned", a);
+  ASSERT_TRUE(api_.restore(api_.save()));
+  (void)send("POST", kMaps, named("other"));
+  (void)send("DELETE", std::string{kMaps} + "/other");
+  EXPECT_EQ(names(kMaps), "owned z-owner ");
+  (void)send("DELETE", std::string{kMaps} + "/z-owner");
+  EXPECT_EQ(names(kMaps), "");
+}
+
+TEST_F(ApiTest, APodThatLosesItsOwnerHasItsGrace) {
+  const Value a = send("POST", kMaps, named("a")).body["metadata"];
+  runningPod("p");
+  merge(std::string{kPods} + "/p", Object{{"metadata", ownedBy(a)}});
+  (void)send("DELETE", std::string{kMaps} + "/a");
+  EXPECT_EQ(pod("p")["metadata"]["deletionGracePeriodSeconds"].intOr(0), 30);
+}
+
+TEST_F(ApiTest, ADefinitionGoesOnceItsObjectsAreGone) {
+  const std::string gears = "/apis/ex.io/v1/gears";
+  ASSERT_EQ(send("POST", kCrds, definition("gears", "ex.io")).code, 201);
+  const auto gear = [&](const char* name, Array finalizers = {}) {
+    Value object = named(name, Object{{"finalizers", std::move(finalizers)}});
+    object.set("apiVersion", "ex.io/v1");
+    object.set("kind", "Taken");
+    return send("POST", gears, std::move(object));
+  };
+  ASSERT_EQ(gear("free").code, 201);
+  ASSERT_EQ(gear("kept", {Value{"ex.io/f"}}).code, 201);
+  const std::string crd = std::string{kCrds} + "/gears.ex.io";
+  for (int twice = 0; twice < 2; ++twice) { EXPECT_EQ(send("DELETE", crd).code, 200); }
+  EXPECT_EQ(names(gears), "kept ");
+  EXPECT_EQ(get(crd)["metadata"]["finalizers"].items().size(), 1U);
+  const Response late = gear("late");
+  EXPECT_EQ(late.code, 405);
+  EXPECT_EQ(late.body["message"].str(), "create not allowed while custom resource definition is terminating");
+  removeFinalizers(gears + "/kept");
+  EXPECT_EQ(send("GET", crd).code, 404);
+  EXPECT_EQ(send("GET", gears).code, 404);
+}
+
+TEST_F(ApiTest, AnObjectMayTakeItsOwnDefinitionAlong) {
+  Value crd = definition("gears", "ex.io");
+  ASSERT_EQ(send("POST", kCrds, std::move(crd)).code, 201);
+  const std::string gears = "/apis/ex.io/v1/gears";
+  Value object = named("g");
+  object.set("apiVersion", "ex.io/v1");
+  object.set("kind", "Taken");
+  const Value meta = send("POST", gears, std::move(object)).body["metadata"];
+  merge(std::string{kCrds} + "/gears.ex.io", Object{{"metadata", ownedBy(meta)}});
+  EXPECT_EQ(send("DELETE", gears).code, 200);
+  EXPECT_EQ(names(kCrds), "");
+  EXPECT_EQ(send("GET", gears).code, 404);
+}
+
 TEST_F(ApiTest, ServerSideApplyOfKubectlTakesOverWhatItsClientSideApplyWrote) {
   Value map = named("m", Object{{"annotations", Object{{"kubectl.kubernetes.io/last-applied-configuration",
                                                         R"({"kind":"ConfigMap","data":{"a":"1"}})"}}}});
@@ -146,6 +372,62 @@ TEST_F(ApiTest, AnEventIsOneThingInTwoForms) {
   EXPECT_EQ((*api_.poll(*watch))["object"]["message"].str(), "hello");
 }
 
+TEST_F(ApiTest, WhatWasWrittenAfterTheStateWasSavedIsTooOldOnceItComesBack) {
+  ASSERT_EQ(send("POST", kMaps, named("kept")).code, 201);
+  const Value saved = api_.save();
+  ASSERT_EQ(send("POST", kMaps, named("lost")).code, 201);
+  const std::string seen = std::to_string(api_.store().revision());
+  Api next{Rng{2}, clock_.now()};  // after kill -9
+  ASSERT_TRUE(next.restore(saved));
+  const auto watch = next.watch(std::string{kMaps} + "?watch=true&resourceVersion=" + seen);
+  ASSERT_TRUE(watch.has_value());
+  const auto ended = next.poll(*watch);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ((*ended)["object"]["code"].intOr(0), 410) << json::print(*ended);
+  const Response list = next.handle({"GET", std::string{kMaps} + "?resourceVersion=" + seen}, clock_.now());
+  EXPECT_EQ(list.code, 200);
+}
+
+TEST_F(ApiTest, AWatchFromTheFutureWaitsForIt) {
+  const auto now = api_.store().revision();
+  const auto watch =
+      api_.watch(std::string{kMaps} + "?watch=true&resourceVersion=" + std::to_string(now + 1));
+  ASSERT_TRUE(watch.has_value());
+  api_.bookmark(*watch);
+  EXPECT_FALSE(api_.poll(*watch).has_value());  // it would take the watcher back
+  for (const char* name : {"a", "b"}) { (void)send("POST", kMaps, named(name)); }
+  const auto first = api_.poll(*watch);
+  ASSERT_TRUE(first.has_value());
+  EXPECT_EQ((*first)["object"]["metadata"]["name"].str(), "b");
+}
+
+TEST_F(ApiTest, AnEventIsKeptForAnHourAfterItWasLastWritten) {
+  const std::string events = "/api/v1/namespaces/default/events";
+  const auto tell = [&](const char* name) {
+    Value event = named(name);
+    event.set("involvedObject", Object{{"kind", "Pod"}, {"name", "p"}, {"namespace", "default"}});
+    EXPECT_EQ(send("POST", events, std::move(event)).code, 201);
+  };
+  tell("a");
+  tell("b");
+  clock_.advance(std::chrono::minutes{40});
+  merge(events + "/b", Object{{"count", 2}});
+  tell("c");
+  clock_.advance(std::chrono::minutes{20});
+  const auto watch =
+      api_.watch(events + "?watch=true&resourceVersion=" + std::to_string(api_.store().revision()));
+  ASSERT_TRUE(watch.has_value());
+  EXPECT_EQ(names(events), "a b c ");  // nobody looked
+  tell("d");
+  EXPECT_EQ(names(events), "b c d ");
+  EXPECT_EQ((*api_.poll(*watch))["type"].str(), "ADDED");
+  EXPECT_EQ((*api_.poll(*watch))["type"].str(), "DELETED");
+  ASSERT_TRUE(api_.restore(api_.save()));
+  clock_.advance(std::chrono::hours{1});
+  tell("e");
+  EXPECT_EQ(names(events), "e ");
+}
+
 TEST_F(ApiTest, NonsenseIsAnswered) {
   struct Case {
     const char* method;
@@ -164,6 +446,7 @@ TEST_F(ApiTest, NonsenseIsAnswered) {
       {"POST", "/api/v1/namespaces/default/bindings", Value{"x"}},
       {"POST", "/api/v1/namespaces/default/bindings", Object{{"metadata", 5}}},
       {"POST", std::string{kPods} + "/p/eviction", Value{5}},
+      {"POST", std::string{kPods} + "/p/eviction", Object{{"kind", "Pod"}, {"apiVersion", "v1"}}},
       {"POST", std::string{kPods} + "/p/binding", Array{}},
       {"DELETE", std::string{kPods} + "/p", Array{}},
       {"DELETE", std::string{kPods} + "/p", Object{{"preconditions", 5}}},

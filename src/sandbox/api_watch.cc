@@ -96,6 +96,9 @@ std::optional<json::Value> Api::poll(WatchId id) {
   }
   if (!w.bookmark_due) { return std::nullopt; }
   w.bookmark_due = false;
+  if (store_.revision() < w.from) {
+    return std::nullopt;
+  }  // it began in the future, which no bookmark takes back
   return event(
       "BOOKMARK",
       json::Object{{"kind", w.resource->kind},

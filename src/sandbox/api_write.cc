@@ -35,7 +35,7 @@ Refused unrecognized(const Resource& r, const std::string& why, const std::strin
 }
 
 /// Whether the body's kind and version are those of the resource. Built-in kinds may leave them out.
-Done checkType(const Resource& r, const Value& body) {
+Done checkType(const Resources& all, const Resource& r, const Value& body) {
   const std::string kind{body["kind"].str()};
   const std::string version{body["apiVersion"].str()};
   if (r.custom) {
@@ -50,20 +50,33 @@ Done checkType(const Resource& r, const Value& body) {
         fmt::format("the API version in the data ({}) does not match the expected API version ({})", version,
                     r.apiVersion()));
   }
-  if (!version.empty() && version != r.apiVersion()) {
-    return badRequest(fmt::format(
-        "{} in version \"{}\" cannot be handled as a {}: no kind \"{}\" is registered for version "
-        "\"{}\" in scheme \"pkg/runtime/scheme.go:110\"",
-        kind, version, r.kind, kind, version));
-  }
-  if (kind.empty() || kind == r.kind) { return {}; }
-  return badRequest(fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", kind, version, r.kind,
-                                noConversion(r, kind)));
+  const bool expected = version.empty() || version == r.apiVersion();
+  if (expected && (kind.empty() || kind == r.kind)) { return {}; }
+  const Resource* other = expected ? nullptr : all.ofKind(version, kind);
+  const bool known = expected || (other != nullptr && !other->custom);
+  const std::string why =
+      known ? noConversion(r, kind)
+            : fmt::format(
+                  "no kind \"{}\" is registered for version \"{}\" in scheme \"pkg/runtime/scheme.go:110\"",
+                  kind, version);
+  return badRequest(fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", kind,
+                                version.substr(version.rfind('/') + 1), r.kind, why));
 }
 
 Refused cannotHandle(const Resource& r, const std::string& why) {
   return badRequest(
       fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", r.kind, r.version, r.kind, why));
+}
+
+bool isGoing(const StoredObject* there) {
+  return there != nullptr && !(*there->object)["metadata"]["deletionTimestamp"].isNull();
+}
+
+Refused notWhileTerminating(const Resource& r) {
+  auto refused = methodNotAllowed();
+  refused.value().message = "create not allowed while custom resource definition is terminating";
+  refused.value().details = json::Object{{"group", r.group}, {"kind", r.plural}};
+  return refused;
 }
 
 }  // namespace
@@ -73,8 +86,7 @@ std::string noConversion(const Resource& to, std::string_view kind) {
   return fmt::format("converting ({}.{}) to ({}.{}): unknown conversion", to.version, kind, group, to.kind);
 }
 
-Answer<json::Value> Api::readObject(Call& call) const {
-  const Resource& r = call.resource();
+Answer<json::Value> Api::readObject(Call& call, const Resource& r) const {
   const Request& request = call.request;
   const std::string parse_error = "couldn't get version/kind; json parse error: ";
   if (!request.bad_body.empty()) {
@@ -89,7 +101,7 @@ Answer<json::Value> Api::readObject(Call& call) const {
                                     request.body.isArray() ? "array" : "string", kHeader),
                         request.shown_body);
   }
-  if (auto fine = checkType(r, request.body); !fine) { return tl::unexpected(fine.error()); }
+  if (auto fine = checkType(resources_, r, request.body); !fine) { return tl::unexpected(fine.error()); }
   const Value& meta = request.body["metadata"];
   if (!meta.isNull() && !meta.isObject()) {
     return cannotHandle(
@@ -99,7 +111,7 @@ Answer<json::Value> Api::readObject(Call& call) const {
                                         : "number",
                        r.kind));
   }
-  auto object = decode(call, request.body);
+  auto object = decode(call, r, request.body);
   if (!object) { return cannotHandle(r, object.error()); }
   const auto ns = (*object)["metadata"]["namespace"].str();
   if (r.namespaced && !ns.empty() && ns != call.route.ns) {
@@ -109,8 +121,7 @@ Answer<json::Value> Api::readObject(Call& call) const {
   return *std::move(object);
 }
 
-tl::expected<json::Value, std::string> Api::decode(Call& call, json::Value object) const {
-  const Resource& r = call.resource();
+tl::expected<json::Value, std::string> Api::decode(Call& call, const Resource& r, json::Value object) const {
   std::vector<std::string> unknown;
   if (r.custom) {
     unknown = prune(*r.schema, object);
@@ -186,10 +197,13 @@ Done Api::check(const Call& call, const json::Value& object, const json::Value& 
 
 Done Api::admit(const Call& call, json::Value& object) const {
   const Resource& r = call.resource();
+  if (r.custom && isGoing(store_.find({std::string{kCrdsId}, "", r.plural + "." + r.group}))) {
+    return notWhileTerminating(r);
+  }
   if (r.namespaced) {
     const auto* space = store_.find({"/namespaces", "", call.route.ns});
     if (space == nullptr) { return notFound({"", "namespaces", "Namespace"}, call.route.ns); }
-    if (!(*space->object)["metadata"]["deletionTimestamp"].isNull()) {
+    if (isGoing(space)) {
       auto refused =
           forbidden(r.subject(), object["metadata"]["name"].str(),
                     fmt::format("unable to create new content in namespace {} because it is being terminated",
@@ -233,9 +247,9 @@ Api::Result Api::create(Call& call, json::Value object) {
 }
 
 Api::Result Api::update(Call& call) {
-  auto body = readObject(call);
-  if (!body) { return tl::unexpected(body.error()); }
   const Resource& r = call.resource();
+  auto body = readObject(call, r);
+  if (!body) { return tl::unexpected(body.error()); }
   if (auto fine = checkNameOnUrl(call, *body); !fine) { return tl::unexpected(fine.error()); }
   const Value& meta = (*body)["metadata"];
   const std::string uid{meta["uid"].str()};

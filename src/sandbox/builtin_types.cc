@@ -9,13 +9,13 @@
 namespace gs::sandbox {
 namespace {
 
-// One type per line: `Name go-name field:type ...`. Types: string bool int32 int64 float any quantity intstr time
+// One type per line: `Name go-name field:type ...`. Types: string uid bool int32 int64 float any quantity intstr time
 // microtime, another type's name, [T] list, {T} map. Before the type `*` = pointer (kept as given), `!` = always
 // written. After a list `@a,b` = merged by these keys, `@` alone = a set.
 constexpr const char* kTypes = R"(
-OwnerReference v1.OwnerReference apiVersion:!string kind:!string name:!string uid:!string controller:*bool blockOwnerDeletion:*bool
-ObjectMeta v1.ObjectMeta name:string generateName:string namespace:string selfLink:string uid:string resourceVersion:string generation:int64 creationTimestamp:time deletionTimestamp:*time deletionGracePeriodSeconds:*int64 labels:{string} annotations:{string} ownerReferences:[OwnerReference]@uid finalizers:[string]@ managedFields:[any]
-ObjectReference v1.ObjectReference kind:string namespace:string name:string uid:string apiVersion:string resourceVersion:string fieldPath:string
+OwnerReference v1.OwnerReference apiVersion:!string kind:!string name:!string uid:!uid controller:*bool blockOwnerDeletion:*bool
+ObjectMeta v1.ObjectMeta name:string generateName:string namespace:string selfLink:string uid:uid resourceVersion:string generation:int64 creationTimestamp:time deletionTimestamp:*time deletionGracePeriodSeconds:*int64 labels:{string} annotations:{string} ownerReferences:[OwnerReference]@uid finalizers:[string]@ managedFields:[any]
+ObjectReference v1.ObjectReference kind:string namespace:string name:string uid:uid apiVersion:string resourceVersion:string fieldPath:string
 LocalObjectReference v1.LocalObjectReference name:string
 FieldSelector v1.ObjectFieldSelector apiVersion:string fieldPath:!string
 ResourceFieldSelector v1.ResourceFieldSelector containerName:string resource:!string divisor:any
@@ -70,7 +70,9 @@ SelfSubjectAccessReview v1.SelfSubjectAccessReview kind:string apiVersion:string
 SelfSubjectRulesReview v1.SelfSubjectRulesReview kind:string apiVersion:string metadata:ObjectMeta spec:!any status:any
 SelfSubjectReview v1.SelfSubjectReview kind:string apiVersion:string metadata:ObjectMeta status:any
 PriorityClass v1.PriorityClass kind:string apiVersion:string metadata:ObjectMeta value:!int32 globalDefault:bool description:string preemptionPolicy:*string
-Eviction v1.Eviction kind:string apiVersion:string metadata:ObjectMeta deleteOptions:*any
+Preconditions v1.Preconditions uid:*uid resourceVersion:*string
+DeleteOptions v1.DeleteOptions kind:string apiVersion:string gracePeriodSeconds:*int64 preconditions:*Preconditions orphanDependents:*bool propagationPolicy:*string dryRun:[string] ignoreStoreReadErrorWithClusterBreakingPotential:*bool
+Eviction v1.Eviction kind:string apiVersion:string metadata:ObjectMeta deleteOptions:*DeleteOptions
 LeaseSpec v1.LeaseSpec holderIdentity:*string leaseDurationSeconds:*int32 acquireTime:*microtime renewTime:*microtime leaseTransitions:*int32 strategy:*string preferredHolder:*string
 Lease v1.Lease kind:string apiVersion:string metadata:ObjectMeta spec:LeaseSpec
 EventSource v1.EventSource component:string host:string
@@ -84,8 +86,6 @@ CrdSpec v1.CustomResourceDefinitionSpec group:!string names:!CrdNames scope:!str
 CrdCondition v1.CustomResourceDefinitionCondition type:!string status:!string lastTransitionTime:time reason:string message:string
 CrdStatus v1.CustomResourceDefinitionStatus conditions:![CrdCondition]@type acceptedNames:!CrdNames storedVersions:![string]
 Crd v1.CustomResourceDefinition kind:string apiVersion:string metadata:ObjectMeta spec:!CrdSpec status:CrdStatus
-Preconditions v1.Preconditions uid:*string resourceVersion:*string
-DeleteOptions v1.DeleteOptions kind:string apiVersion:string gracePeriodSeconds:*int64 preconditions:*Preconditions orphanDependents:*bool propagationPolicy:*string dryRun:[string] ignoreStoreReadErrorWithClusterBreakingPotential:*bool
 )";
 
 class Compiler {
@@ -151,17 +151,24 @@ class Compiler {
   }
 
   SchemaPtr named(std::string_view word) const {
-    static const std::map<std::string_view, Schema::Type> kLeaves{
-        {"string", Schema::Type::String},     {"bool", Schema::Type::Boolean},
-        {"int32", Schema::Type::Integer},     {"int64", Schema::Type::Integer},
-        {"float", Schema::Type::Number},      {"any", Schema::Type::Any},
-        {"quantity", Schema::Type::Quantity}, {"intstr", Schema::Type::IntOrString},
-        {"time", Schema::Type::Time},         {"microtime", Schema::Type::MicroTime}};
+    static const std::map<std::string_view, Schema::Type> kLeaves{{"string", Schema::Type::String},
+                                                                  {"uid", Schema::Type::String},
+                                                                  {"bool", Schema::Type::Boolean},
+                                                                  {"int32", Schema::Type::Integer},
+                                                                  {"int64", Schema::Type::Integer},
+                                                                  {"float", Schema::Type::Number},
+                                                                  {"any", Schema::Type::Any},
+                                                                  {"quantity", Schema::Type::Quantity},
+                                                                  {"intstr", Schema::Type::IntOrString},
+                                                                  {"time", Schema::Type::Time},
+                                                                  {"microtime", Schema::Type::MicroTime}};
     const auto leaf = kLeaves.find(word);
     if (leaf == kLeaves.end()) { return type(word); }
     auto schema = std::make_shared<Schema>();
     schema->type = leaf->second;
-    schema->go_name = leaf->second == Schema::Type::Any ? "interface {}" : std::string{word};
+    schema->go_name = leaf->second == Schema::Type::Any ? "interface {}"
+                      : word == "uid"                   ? "types.UID"
+                                                        : std::string{word};
     return schema;
   }
 

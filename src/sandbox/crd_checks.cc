@@ -15,6 +15,8 @@ using json::Array;
 using json::Object;
 using json::Value;
 
+constexpr const char* kApproval = "api-approved.kubernetes.io";
+
 std::string lower(std::string_view text) {
   std::string out{text};
   std::transform(out.begin(), out.end(), out.begin(),
@@ -22,8 +24,16 @@ std::string lower(std::string_view text) {
   return out;
 }
 
+void checkGroup(std::string_view group, FieldErrors& errors) {
+  if (group.empty()) {
+    errors.push_back(fieldRequired("spec.group"));
+  } else if (group.find('.') == std::string_view::npos) {
+    errors.push_back(fieldInvalid("spec.group", Value{group}, "should be a domain with at least one dot"));
+  }
+}
+
 void checkNames(const Value& spec, FieldErrors& errors) {
-  if (spec["group"].str().empty()) { errors.push_back(fieldRequired("spec.group")); }
+  checkGroup(spec["group"].str(), errors);
   for (const char* field : {"plural", "kind"}) {
     if (spec["names"][field].str().empty()) {
       errors.push_back(fieldRequired(fmt::format("spec.names.{}", field)));
@@ -60,6 +70,36 @@ void checkVersions(const Value& spec, FieldErrors& errors) {
                                 "must have at least one stored version"));
 }
 
+/// Kubernetes' own groups, built-in ones among them.
+bool isProtected(std::string_view group) {
+  return group == "k8s.io" || group.ends_with(".k8s.io") || group == "kubernetes.io" ||
+         group.ends_with(".kubernetes.io");
+}
+
+enum class Approval : std::uint8_t { Given, Missing, Invalid };
+
+Approval approvalOf(const Value& crd) {
+  const auto text = crd["metadata"]["annotations"][kApproval].str();
+  if (text.empty()) { return Approval::Missing; }
+  const auto colon = text.find("://");
+  const bool url = colon != std::string_view::npos && colon > 0 && colon + 3 < text.size();
+  return url || text.starts_with("unapproved") ? Approval::Given : Approval::Invalid;
+}
+
+void checkApproval(const Value& crd, const Value& old, FieldErrors& errors) {
+  const Approval state = approvalOf(crd);
+  if (state == Approval::Given || !isProtected(crd["spec"]["group"].str())) { return; }
+  if (!old.isNull() && approvalOf(old) == state) { return; }  // no write of something else fails for it
+  const std::string field = fmt::format("metadata.annotations[{}]", kApproval);
+  const bool missing = state == Approval::Missing;
+  const std::string why = fmt::format(
+      "protected groups must have approval annotation \"{}\"{}, see "
+      "https://github.com/kubernetes/enhancements/pull/1111",
+      kApproval, missing ? "" : " with either a URL or a reason starting with \"unapproved\"");
+  errors.push_back(missing ? fieldRequired(field, why)
+                           : fieldInvalid(field, crd["metadata"]["annotations"][kApproval], why));
+}
+
 }  // namespace
 
 FieldErrors checkCrd(const json::Value& crd, const json::Value& old) {
@@ -79,6 +119,7 @@ FieldErrors checkCrd(const json::Value& crd, const json::Value& old) {
     errors.push_back(fieldInvalid("spec.scope", Value{scope}, "field is immutable"));
   }
   checkVersions(spec, errors);
+  checkApproval(crd, old, errors);
   return errors;
 }
 

@@ -31,18 +31,12 @@ json::Value versionBody() {
                       {"goVersion", ""}, {"compiler", "gcc"},       {"platform", "linux/amd64"}};
 }
 
-RowObject rowsOf(const std::map<std::string, std::string>& query) {
+RowObject rowsOf(const Query& query) {
   const auto it = query.find("includeObject");
   if (it == query.end()) { return RowObject::Metadata; }
   return it->second == "Object" ? RowObject::Object
          : it->second == "None" ? RowObject::None
                                 : RowObject::Metadata;
-}
-
-bool watches(std::string_view target) {
-  const auto query = readQuery(target);
-  const auto it = query.find("watch");
-  return it != query.end() && (it->second == "true" || it->second == "1");
 }
 
 bool isBinding(std::string_view path) { return path.ends_with("/binding") || path.ends_with("/bindings"); }
@@ -82,6 +76,7 @@ class WatchBody {
     std::string out;
     auto event = feed_->events.pop(clock_->now().mono + wait);
     for (; event; event = out.size() < kMaxChunk ? feed_->events.pop(Mono::min()) : std::nullopt) {
+      feed_->behind -= event->bytes;
       out += json::print(shown(std::move(*event))) + "\n";
     }
     return out;
@@ -179,7 +174,7 @@ net::Response HttpPort::resource(const net::Request& in, const std::vector<Media
   request.target = in.target;
   request.content_type = type == nullptr ? "application/json" : mediaType(*type);
   if (request.method == "GET") {
-    return watches(in.target) ? watch(in.target, wanted) : carryOut(request, wanted);
+    return isTrue(readQuery(in.target), "watch") ? watch(in.target, wanted) : carryOut(request, wanted);
   }
   auto body = readBody(request.content_type, in.body);
   if (!body) { return unreadable(request, body.error()); }

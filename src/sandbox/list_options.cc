@@ -8,8 +8,6 @@
 namespace gs::sandbox {
 namespace {
 
-using Query = std::map<std::string, std::string>;
-
 std::string valueOf(const Query& query, const char* key) {
   const auto it = query.find(key);
   return it == query.end() ? std::string{} : it->second;
@@ -23,8 +21,8 @@ std::optional<Number> numberIn(const std::string& text) {
   return n;
 }
 
-std::string notANumber(const char* function, const std::string& text) {
-  return fmt::format("strconv.{}: parsing {}: invalid syntax", function, goQuote(text));
+std::string notANumber(const char* function, const std::string& text, const char* why = "invalid syntax") {
+  return fmt::format("strconv.{}: parsing {}: {}", function, goQuote(text), why);
 }
 
 std::string notARevision(const std::string& text) {
@@ -85,8 +83,8 @@ Answer<ListOptions> readListOptions(const Query& query, std::uint64_t now) {
   if (auto fine = checkMatch(query, false); !fine) { return tl::unexpected(fine.error()); }
   ListOptions out;
   if (const std::string limit = valueOf(query, "limit"); !limit.empty()) {
-    const auto n = numberIn<std::int64_t>(limit);
-    if (!n) { return badRequest(notANumber("ParseInt", limit)); }
+    const auto n = readInteger(limit);
+    if (!n) { return tl::unexpected(n.error()); }
     out.limit = static_cast<std::uint64_t>(std::max<std::int64_t>(*n, 0));
   }
   out.token = valueOf(query, "continue");
@@ -101,6 +99,13 @@ Answer<ListOptions> readListOptions(const Query& query, std::uint64_t now) {
   if (*revision == 0) { out.limit = 0; }
   if (valueOf(query, "resourceVersionMatch") == "Exact") { out.exact = *revision; }
   return out;
+}
+
+Answer<std::int64_t> readInteger(const std::string& text) {
+  if (const auto n = numberIn<std::int64_t>(text)) { return *n; }
+  const bool digits = text.find_first_not_of("0123456789", text.starts_with('-')) == std::string::npos;
+  const bool large = digits && text.size() > 18;  // fewer always fit
+  return badRequest(notANumber("ParseInt", text, large ? "value out of range" : "invalid syntax"));
 }
 
 Answer<std::uint64_t> readWatchOptions(const Query& query) {

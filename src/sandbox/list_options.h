@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 
 #include "sandbox/answer.h"
+#include "sandbox/resources.h"
 
 namespace gs::sandbox {
 
@@ -16,9 +16,10 @@ struct ListOptions {
 };
 
 /// `now`: the newest revision. Error 400, 422 or (a revision that is still to come) 504.
-[[nodiscard]] Answer<ListOptions> readListOptions(const std::map<std::string, std::string>& query,
-                                                  std::uint64_t now);
+[[nodiscard]] Answer<ListOptions> readListOptions(const Query& query, std::uint64_t now);
 /// The revision that a watch begins at; 0: with what is there.
-[[nodiscard]] Answer<std::uint64_t> readWatchOptions(const std::map<std::string, std::string>& query);
+[[nodiscard]] Answer<std::uint64_t> readWatchOptions(const Query& query);
+/// A whole number of a query. Error 400 in Go's words.
+[[nodiscard]] Answer<std::int64_t> readInteger(const std::string& text);
 
 }  // namespace gs::sandbox

@@ -20,7 +20,7 @@ World::Options realTime(World::Options options, Now origin) {
   return options;
 }
 
-Duration watchTime(const std::map<std::string, std::string>& query) {
+Duration watchTime(const Query& query) {
   const auto it = query.find("timeoutSeconds");
   std::int64_t seconds = 0;
   if (it != query.end()) {
@@ -28,11 +28,6 @@ Duration watchTime(const std::map<std::string, std::string>& query) {
   }
   if (seconds <= 0) { return kLongestWatch; }
   return std::min<Duration>(std::chrono::seconds{std::min<std::int64_t>(seconds, 86'400)}, 24h);
-}
-
-bool isTrue(const std::map<std::string, std::string>& query, const char* key) {
-  const auto it = query.find(key);
-  return it != query.end() && (it->second == "true" || it->second == "1");
 }
 
 /// As a real server: once a minute, and two seconds before the end if there is so much time.
@@ -49,7 +44,7 @@ Live::Live(Options options, const Clock& clock)
       clock_{clock},
       origin_{clock.now()},
       world_{realTime(options_.world, origin_)} {
-  world_.api().keepHistory(options_.history);
+  world_.api().keepHistory(options_.history, options_.history_bytes);
   world_.api().compact();  // nobody watched before
   if (options_.scheduler) {
     world_.startReplica(*options_.scheduler);
@@ -167,8 +162,12 @@ bool Live::pumpOne(OpenFeed& open, Feed& feed) {
   }
   while (auto event = api.poll(open.id)) {
     const bool last = (*event)["type"].str() == "ERROR";
-    if (!feed.events.tryPush({*std::move(event), now.wall}) || last) { return false; }
+    const std::size_t bytes = open.begun ? roughBytes(*event) : 0;
+    if (feed.behind + bytes > options_.max_behind) { return false; }
+    feed.behind += bytes;
+    if (!feed.events.tryPush({*std::move(event), now.wall, bytes}) || last) { return false; }
   }
+  open.begun = true;
   return open.end > now.mono && api.isOpen(open.id);
 }
 

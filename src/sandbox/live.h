@@ -2,11 +2,12 @@
 // two steps, and are fed from it what they watch.
 //
 // Time of the World is time since the start; what it writes into objects is the clock's wall time. A watcher that falls
-// kMaxBehind events behind is cut off and has to list again. What changed is seen by watchers after the step (or the
+// kMaxBehind events, or Options::max_behind bytes, behind is cut off and has to list again. What changed is seen by watchers after the step (or the
 // request) that changed it. Stopping answers what was asked before, ends all feeds, and releases the leader lease.
 // Any thread may call ask() and watch(), but never from inside a question.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <functional>
 #include <list>
@@ -28,11 +29,13 @@ struct Feed {
   struct Event {
     json::Value event;  // {"type","object"}
     Wall at;
+    std::size_t bytes = 0;  // none of what there is at the beginning: that shares its memory with the store
   };
   explicit Feed(Resource r) : resource{std::move(r)} {}
 
-  const Resource resource;            // as it was served when the watch began
-  Mailbox<Event> events{kMaxBehind};  // closed: the watch ended
+  const Resource resource;             // as it was served when the watch began
+  Mailbox<Event> events{kMaxBehind};   // closed: the watch ended
+  std::atomic<std::size_t> behind{0};  // bytes in it; who takes an event out takes its bytes off
 };
 
 class Live {
@@ -41,6 +44,8 @@ class Live {
     World::Options world{};                                            // `start` and `records` are set here
     std::optional<scheduler::Config> scheduler = scheduler::Config{};  // nullopt: none inside
     std::size_t history = 20'000;                                      // changes that a watch may look back
+    std::size_t history_bytes = std::size_t{256} << 20;  // of the objects in them, as if they shared nothing
+    std::size_t max_behind = std::size_t{64} << 20;      // bytes, also as if
     /// Called on the owner's thread with what Api::save() gives, after changes, at most once per `save_every`, and at
     /// the end.
     std::function<void(json::Value)> save{};
@@ -68,6 +73,7 @@ class Live {
     std::weak_ptr<Feed> feed;
     std::optional<Mono> bookmark;
     Mono end;
+    bool begun = false;  // what there was at the beginning was given
   };
 
   void run();

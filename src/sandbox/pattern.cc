@@ -8,6 +8,8 @@ namespace gs::sandbox {
 namespace {
 
 constexpr std::size_t kMaxProgram = 20'000;
+constexpr std::size_t kMaxWork =
+    5 * kMaxProgram;  // what is repeated costs each time, also where it emits nothing
 constexpr int kMaxRepeat = 1000;
 constexpr int kMaxNesting = 100;
 constexpr char32_t kLast = 0x10FFFF;
@@ -264,7 +266,8 @@ class Emitter {
   bool too_large = false;
 
   void emit(const Node& node) {
-    if (program.size() > kMaxProgram) { too_large = true; }
+    work_ += 1 + node.set.size();
+    if (program.size() > kMaxProgram || work_ > kMaxWork) { too_large = true; }
     if (too_large) { return; }
     switch (node.kind) {
       case Node::Kind::Empty: return;
@@ -323,6 +326,8 @@ class Emitter {
     }
     for (const std::size_t s : splits) { program[s].y = here(); }
   }
+
+  std::size_t work_ = 0;
 };
 
 }  // namespace

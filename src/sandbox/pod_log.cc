@@ -22,11 +22,6 @@ std::string queryOf(const Route& route, const char* key) {
   return it == route.query.end() ? std::string{} : it->second;
 }
 
-bool isTrue(const Route& route, const char* key) {
-  const std::string value = queryOf(route, key);
-  return value == "true" || value == "1";
-}
-
 /// The container that was asked for, or the only one. Error 400 as the real server words it.
 Answer<std::string> chosenContainer(const Value& pod, const Route& route) {
   const std::string wanted = queryOf(route, "container");
@@ -162,7 +157,7 @@ Answer<Response> logOf(World& world, const Route& route) {
   const auto container = chosenContainer(pod, route);
   if (!container) { return tl::unexpected(container.error()); }
   if (pod["spec"]["nodeName"].str().empty()) { return Response{204, {}}; }
-  if (isTrue(route, "previous")) {  // no container is ever started again
+  if (isTrue(route.query, "previous")) {  // no container is ever started again
     return badRequest(
         fmt::format("previous terminated container \"{}\" in pod \"{}\" not found", *container, route.name));
   }
@@ -176,7 +171,7 @@ Answer<Response> logOf(World& world, const Route& route) {
   if (before(route, began, world.now())) { return Response{204, {}}; }
   out.text =
       lastLines(listDevices(world, pod, containerOf(pod, *container), *env), queryOf(route, "tailLines"));
-  if (isTrue(route, "timestamps") && !began.empty()) { out.text = stamped(out.text, began); }
+  if (isTrue(route.query, "timestamps") && !began.empty()) { out.text = stamped(out.text, began); }
   return out;
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/mailbox.h"
+#include "kapi/paths.h"
 
 namespace gs::sandbox {
 namespace {
@@ -14,7 +15,7 @@ using json::Value;
 
 constexpr Duration kBetweenTries = std::chrono::milliseconds{500};
 
-std::string nodePath(const std::string& node) { return "/sandbox/v1/nodes/" + node; }
+std::string nodePath(const std::string& node) { return "/sandbox/v1/nodes/" + kapi::percentEncode(node); }
 std::string gpuPath(const std::string& node, int gpu) {
   return fmt::format("{}/gpus/{}", nodePath(node), gpu);
 }

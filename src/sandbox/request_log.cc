@@ -21,9 +21,7 @@ std::string whoSent(const net::Request& request) {
 std::string verbOf(const std::string& method, const Route& route) {
   if (method == "GET") {
     if (!route.name.empty()) { return "get"; }
-    const auto watch = route.query.find("watch");
-    const bool watches = watch != route.query.end() && (watch->second == "true" || watch->second == "1");
-    return watches ? "watch" : "list";
+    return isTrue(route.query, "watch") ? "watch" : "list";
   }
   if (method == "POST") { return "create"; }
   if (method == "PUT") { return "update"; }

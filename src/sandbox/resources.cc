@@ -49,6 +49,12 @@ std::vector<std::string> splitCommas(const std::string& text) {
   return out;
 }
 
+std::string lowerCase(std::string text) {
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return text;
+}
+
 Resource builtinOf(const std::string& line) {
   std::istringstream words{line};
   std::string group;
@@ -66,8 +72,7 @@ Resource builtinOf(const std::string& line) {
   const auto other = r.kind.find('=');
   r.schema = builtinType(other == std::string::npos ? r.kind : r.kind.substr(other + 1));
   r.kind = r.kind.substr(0, other);
-  std::transform(r.kind.begin(), r.kind.end(), std::back_inserter(r.singular),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  r.singular = lowerCase(r.kind);
   r.list_kind = r.kind + "List";
   r.short_names = splitCommas(shorts);
   r.categories = splitCommas(categories);
@@ -82,10 +87,10 @@ std::vector<std::string> texts(const json::Value& list) {
 
 }  // namespace
 
-std::map<std::string, std::string> readQuery(std::string_view target) {
+Query readQuery(std::string_view target) {
   const auto mark = target.find('?');
   std::string_view text = mark == std::string_view::npos ? std::string_view{} : target.substr(mark + 1);
-  std::map<std::string, std::string> out;
+  Query out;
   while (!text.empty()) {
     const auto end = text.find('&');
     const auto part = text.substr(0, end);
@@ -97,6 +102,11 @@ std::map<std::string, std::string> readQuery(std::string_view target) {
     text = end == std::string_view::npos ? std::string_view{} : text.substr(end + 1);
   }
   return out;
+}
+
+bool isTrue(const Query& query, const std::string& flag) {
+  const auto it = query.find(flag);
+  return it != query.end() && it->second != "0" && lowerCase(it->second) != "false";
 }
 
 std::string percentDecode(std::string_view text, bool plus_is_space) {
@@ -127,6 +137,11 @@ const Resource* Resources::find(std::string_view group, std::string_view plural)
   return it == all_.end() ? nullptr : &it->second;
 }
 
+const Resource* Resources::stored(std::string_view id) const {
+  const auto slash = std::min(id.find('/'), id.size());
+  return find(id.substr(0, slash), id.substr(std::min(slash + 1, id.size())));
+}
+
 const Resource* Resources::ofKind(std::string_view api_version, std::string_view kind) const {
   for (const auto& [key, r] : all_) {
     if (r.apiVersion() == api_version && r.kind == kind) { return &r; }
@@ -137,6 +152,9 @@ const Resource* Resources::ofKind(std::string_view api_version, std::string_view
 void Resources::serve(const json::Value& crd) {
   const auto& spec = crd["spec"];
   const auto& names = spec["names"];
+  if (const auto* there = find(spec["group"].str(), names["plural"].str()); there && !there->custom) {
+    return;
+  }
   for (const auto& version : spec["versions"].items()) {
     if (!version["served"].boolOr(false)) { continue; }
     Resource r;
@@ -162,8 +180,11 @@ void Resources::serve(const json::Value& crd) {
 }
 
 void Resources::forget(const json::Value& crd) {
+  const auto it = all_.find(
+      std::pair{std::string{crd["spec"]["group"].str()}, std::string{crd["spec"]["names"]["plural"].str()}});
+  if (it == all_.end() || !it->second.custom) { return; }
   ++changes_;
-  all_.erase({std::string{crd["spec"]["group"].str()}, std::string{crd["spec"]["names"]["plural"].str()}});
+  forgotten_.push_back(all_.extract(it));
 }
 
 bool Resources::servesBuiltins(std::string_view group, std::string_view version) const {

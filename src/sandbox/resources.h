@@ -14,6 +14,8 @@
 namespace gs::sandbox {
 
 inline constexpr std::string_view kCrdsId = "apiextensions.k8s.io/customresourcedefinitions";
+inline constexpr std::string_view kBindingsId = "/bindings";
+inline constexpr std::string_view kEventsId = "events.k8s.io/events";
 
 struct Resource {
   std::string group;  // "" core
@@ -36,10 +38,11 @@ struct Resource {
 
   [[nodiscard]] std::string id() const { return group + "/" + plural; }
   /// Key of the store: events of both groups are one thing, kept in the form of events.k8s.io.
-  [[nodiscard]] std::string storeId() const { return coreEvents() ? "events.k8s.io/events" : id(); }
+  [[nodiscard]] std::string storeId() const { return coreEvents() ? std::string{kEventsId} : id(); }
   [[nodiscard]] bool coreEvents() const { return group.empty() && plural == "events"; }
+  [[nodiscard]] bool isEvents() const { return plural == "events" && !custom; }
   /// The group that its validation errors name.
-  [[nodiscard]] std::string storeGroup() const { return plural == "events" && !custom ? "" : group; }
+  [[nodiscard]] std::string storeGroup() const { return isEvents() ? "" : group; }
   [[nodiscard]] bool isCrds() const { return id() == kCrdsId; }
   /// metadata.generation counts changes of its spec.
   [[nodiscard]] bool counted() const { return custom || isCrds() || id() == "/pods" || group == "policy"; }
@@ -51,13 +54,15 @@ struct Resource {
   [[nodiscard]] Subject subject() const { return {group, plural, kind}; }
 };
 
+using Query = std::map<std::string, std::string>;  // decoded
+
 /// Where a request points. `name` "" : the collection.
 struct Route {
   const Resource* resource = nullptr;
   std::string ns;
   std::string name;
   std::string subresource;
-  std::map<std::string, std::string> query;  // decoded
+  Query query;
 };
 
 class Resources {
@@ -71,19 +76,27 @@ class Resources {
   [[nodiscard]] Answer<Route> route(std::string_view target) const;
   [[nodiscard]] const Resource* find(std::string_view group, std::string_view plural) const;
   [[nodiscard]] const Resource* ofKind(std::string_view api_version, std::string_view kind) const;
-  /// Serves the storage version of a CRD object; again: replaces it.
+  /// Serves the storage version of a CRD object; again: replaces it. One that is called as a built-in resource changes
+  /// nothing, as in a real server, whose own resources come first.
   void serve(const json::Value& crd);
   void forget(const json::Value& crd);
+  /// What was forgotten is kept until this is called: who is being answered may still look at it.
+  void release() { forgotten_.clear(); }
+  /// By the key of the store.
+  [[nodiscard]] const Resource* stored(std::string_view id) const;
 
  private:
   [[nodiscard]] bool servesBuiltins(std::string_view group, std::string_view version) const;
 
   Map all_;
+  std::vector<Map::node_type> forgotten_;
   std::uint64_t changes_ = 0;
 };
 
-/// The decoded query of "path?a=b&c=d".
-[[nodiscard]] std::map<std::string, std::string> readQuery(std::string_view target);
+/// The query of "path?a=b&c=d".
+[[nodiscard]] Query readQuery(std::string_view target);
+/// Whether a flag of a query is set, as a real server reads it: it is there, and neither 0 nor false.
+[[nodiscard]] bool isTrue(const Query& query, const std::string& flag);
 /// Percent-decoding; '+' is a space in queries.
 [[nodiscard]] std::string percentDecode(std::string_view text, bool plus_is_space);
 

@@ -10,18 +10,17 @@
 namespace gs::sandbox {
 namespace {
 
-constexpr std::size_t kMaxState = std::size_t{1} << 30;
 constexpr std::size_t kMaxWatches = 512;
 constexpr std::size_t kMaxBody = std::size_t{3} << 20;  // as a real API server
 
 /// Null: there is no such file yet.
-Result<json::Value> readState(const std::string& path) {
-  const auto text = readWholeFile(path, kMaxState);
+Result<json::Value> readState(const std::string& path, std::size_t max_bytes) {
+  const auto text = readWholeFile(path, max_bytes);
   if (!text) {
     if (text.error().code == Code::NotFound) { return json::Value{}; }
     return tl::unexpected(text.error());
   }
-  auto state = json::parse(*text, kMaxState);
+  auto state = json::parse(*text, max_bytes);
   if (!state) { return fail(Code::Invalid, fmt::format("{} is no JSON: {}", path, state.error().message)); }
   // tried here, because a World takes it for granted
   Api probe{Rng{1}, Now{}};
@@ -32,10 +31,19 @@ Result<json::Value> readState(const std::string& path) {
   return state;
 }
 
-void writeState(const std::string& path, const json::Value& state) {
-  if (const auto done = replaceFile(path, json::print(state)); !done) {
-    log::error("the state was not kept", {{"error", done.error().message}});
-  }
+/// Better an older state than one that no start would read.
+Status doesNotFit(const std::string& path, std::size_t bytes, std::size_t max_bytes) {
+  return fail(Code::Invalid,
+              fmt::format("the state has {} bytes, and no more than {} can be read back: {} stays as it was "
+                          "written last; delete what is not needed, and the next change is kept again",
+                          bytes, max_bytes, path));
+}
+
+void writeState(const std::string& path, const json::Value& state, std::size_t max_bytes) {
+  const std::string text = json::print(state);
+  const auto done =
+      text.size() <= max_bytes ? replaceFile(path, text) : doesNotFit(path, text.size(), max_bytes);
+  if (!done) { log::error("the state was not kept", {{"error", done.error().message}}); }
 }
 
 /// A Status, as the real server answers.
@@ -154,15 +162,18 @@ Status Server::keepStateIn(Options& options) {
   auto lock = lockBeside(path);
   if (!lock) { return tl::unexpected(lock.error()); }
   data_lock_ = *std::move(lock);
-  auto state = readState(path);
+  auto state = readState(path, options.max_state);
   if (!state) { return tl::unexpected(state.error()); }
   if (auto writes = tryReplacing(path); !writes) { return writes; }
   restored_ = !state->isNull();
   options.live.world.restore = *std::move(state);
   auto* states = (states_ = std::make_unique<Mailbox<std::shared_ptr<const json::Value>>>(2)).get();
-  saver_ = std::make_unique<Worker>("state", [states, path](const std::stop_token&) {
-    while (const auto next = states->pop()) { writeState(path, **next); }
-  });
+  saver_ = std::make_unique<Worker>("state",
+                                    [states, path, max_bytes = options.max_state](const std::stop_token&) {
+                                      while (const auto next = states->pop()) {
+                                        writeState(path, **next, max_bytes);
+                                      }
+                                    });
   options.live.save = [states](json::Value next) {
     states->push(std::make_shared<const json::Value>(std::move(next)));
   };

@@ -25,10 +25,11 @@ class Server {
  public:
   struct Options {
     std::string address = "127.0.0.1:0";
-    bool open = false;        // any address may be listened on
-    std::string data_file;    // "": in memory only
-    std::string kubeconfig;   // is written here
-    std::string request_log;  // "": none (request_log.h)
+    bool open = false;                             // any address may be listened on
+    std::string data_file;                         // "": in memory only
+    std::size_t max_state = std::size_t{1} << 30;  // bytes of it: what has more is neither written nor read
+    std::string kubeconfig;                        // is written here
+    std::string request_log;                       // "": none (request_log.h)
     Live::Options live{};
   };
 

@@ -98,6 +98,27 @@ TEST_F(ServeTest, AStateFileHasOneServer) {
   (*first)->stop();
 }
 
+TEST_F(ServeTest, AStateThatCouldNotBeReadBackIsNotWritten) {
+  const auto small = [this] {
+    auto out = options(file_);
+    out.max_state = std::size_t{512} << 10;
+    return out;
+  };
+  auto server = start(small());
+  ASSERT_TRUE(server.has_value());
+  net::HttpClient client{{}};
+  net::ClientRequest request;
+  request.method = "POST";
+  request.url = (*server)->url() + "/api/v1/namespaces/default/configmaps";
+  request.body = R"({"metadata":{"name":"large"},"data":{"a":")" + std::string(600'000, 'x') + R"("}})";
+  ASSERT_EQ(client.send(request).status, 201);
+  testing::internal::CaptureStderr();
+  server->reset();
+  const std::string told = testing::internal::GetCapturedStderr();
+  EXPECT_NE(told.find("no more than 524288 can be read back"), std::string::npos) << told;
+  EXPECT_TRUE(start(small()).has_value());
+}
+
 TEST_F(ServeTest, AServerThatDoesNotComeUpWritesNothing) {
   const auto other = start(options());
   ASSERT_TRUE(other.has_value());
@@ -151,6 +172,18 @@ TEST_F(ServeTest, ARemoteChangesMachines) {
   const auto gone = remote.failGpu("node-d", 0, 79);
   ASSERT_FALSE(gone);
   EXPECT_EQ(gone.error().message, "nodes \"node-d\" not found");
+}
+
+TEST_F(ServeTest, ARemoteNamesOneNodeWhateverIsInTheName) {
+  const auto server = start(options());
+  ASSERT_TRUE(server.has_value());
+  Remote remote{(*server)->url()};
+  for (const char* name : {"node-a?", "node-a#", "x/../node-a", "node-a/drain"}) {
+    const auto gone = remote.removeNode(name);
+    ASSERT_FALSE(gone) << name;
+    EXPECT_EQ(gone.error().message, std::string{"nodes \""} + name + "\" not found");
+  }
+  EXPECT_TRUE(remote.failGpu("node-a", 0, 79));  // it is still there
 }
 
 TEST_F(ServeTest, ARemoteSaysThatNobodyIsThere) {

@@ -5,12 +5,34 @@
 namespace gs::sandbox {
 namespace {
 
+constexpr std::uint64_t kLost =
+    1'000'000;  // revisions that were given after the last one that was saved, at most
+
+const json::Value kNothing;
+
+using Dependents = std::map<std::string, std::set<StoreKey>, std::less<>>;
+void forgetDependent(Dependents& dependents, std::string_view owner, const StoreKey& key) {
+  const auto it = dependents.find(owner);
+  if (it == dependents.end()) { return; }
+  it->second.erase(key);
+  if (it->second.empty()) { dependents.erase(it); }
+}
+
 ObjectPtr withRevision(json::Value object, std::uint64_t revision) {
   object.child("metadata").set("resourceVersion", std::to_string(revision));
   return std::make_shared<const json::Value>(std::move(object));
 }
 
 }  // namespace
+
+std::size_t roughBytes(const json::Value& value) {
+  std::size_t bytes = sizeof(json::Value) + value.str().size();
+  for (const auto& item : value.items()) { bytes += roughBytes(item); }
+  for (const auto& [name, member] : value.members()) {
+    bytes += sizeof(std::string) + name.size() + roughBytes(member);
+  }
+  return bytes;
+}
 
 const StoredObject* Store::find(const StoreKey& key) const {
   const auto it = objects_.find(key);
@@ -20,15 +42,57 @@ const StoredObject* Store::find(const StoreKey& key) const {
 ObjectPtr Store::put(const StoreKey& key, json::Value object, OwnersPtr owners) {
   ObjectPtr after = withRevision(std::move(object), ++revision_);
   StoredObject& slot = objects_[key];
-  remember({revision_, key, slot.object, after, nullptr});
+  const ObjectPtr before = slot.object;
+  remember({revision_, key, before, after, nullptr});
   slot = {after, std::move(owners)};
+  index(key, before ? *before : kNothing, *after);
   return after;
 }
 
+/// Keeps uids_, dependents_ and orphans_ while `before` becomes `after`; null: it is not there.
+void Store::index(const StoreKey& key, const json::Value& before, const json::Value& after) {
+  const auto& had = before["metadata"]["ownerReferences"];
+  const auto& has = after["metadata"]["ownerReferences"];
+  const auto uid = before["metadata"]["uid"].str();
+  const auto next = after["metadata"]["uid"].str();
+  if (had != has) {
+    for (const auto& owner : had.items()) { forgetDependent(dependents_, owner["uid"].str(), key); }
+    for (const auto& owner : has.items()) { dependents_[std::string{owner["uid"].str()}].insert(key); }
+    lookForOwners(key, has);
+  }
+  if (uid == next) { return; }
+  if (!next.empty()) { ++uids_[std::string{next}]; }
+  if (const auto it = uids_.find(uid); it != uids_.end() && --it->second == 0) { uids_.erase(it); }
+  for (const auto changed : {uid, next}) {
+    const auto it = dependents_.find(changed);
+    if (it == dependents_.end()) { continue; }
+    for (const StoreKey& dependent : it->second) {
+      if (const auto* there = find(dependent)) {
+        lookForOwners(dependent, (*there->object)["metadata"]["ownerReferences"]);
+      }
+    }
+  }
+}
+
+void Store::lookForOwners(const StoreKey& key, const json::Value& owners) {
+  const auto& list = owners.items();
+  const bool orphan = !list.empty() && std::none_of(list.begin(), list.end(), [&](const json::Value& o) {
+    return uids_.contains(o["uid"].str());
+  });
+  if (orphan) {
+    orphans_.insert(key);
+  } else {
+    orphans_.erase(key);
+  }
+}
+
 void Store::remember(HistoryEntry entry) {
+  if (max_bytes_ > 0) { entry.bytes = roughBytes(entry.after ? *entry.after : *entry.last); }
+  bytes_ += entry.bytes;
   history_.push_back(std::move(entry));
-  while (history_.size() > max_history_) {
+  while (history_.size() > max_history_ || (max_bytes_ > 0 && bytes_ > max_bytes_)) {
     oldest_ = history_.front().revision;
+    bytes_ -= history_.front().bytes;
     history_.pop_front();
     ++first_;
   }
@@ -40,6 +104,7 @@ ObjectPtr Store::remove(const StoreKey& key) {
   ObjectPtr before = it->second.object;
   ObjectPtr last = withRevision(*before, ++revision_);
   objects_.erase(it);
+  index(key, *before, kNothing);
   remember({revision_, key, before, nullptr, last});
   return last;
 }
@@ -76,13 +141,18 @@ const HistoryEntry* Store::entry(std::uint64_t position) const {
 
 void Store::reset(Map objects, std::uint64_t revision) {
   objects_ = std::move(objects);
-  revision_ = std::max(revision, revision_) + 1;
+  uids_.clear();
+  dependents_.clear();
+  orphans_.clear();
+  for (const auto& [key, stored] : objects_) { index(key, kNothing, *stored.object); }
+  revision_ = std::max(revision, revision_) + kLost;
   compact();
 }
 
 void Store::compact() {
   first_ = historyEnd();
   history_.clear();
+  bytes_ = 0;
   oldest_ = revision_;
 }
 

@@ -2,6 +2,7 @@
 //
 // An object is an immutable value that history, watches and answers share. Every change takes the next revision and one
 // history entry; revisions start at 1 and never repeat. compact() forgets history: reading from before it is "too old".
+// Who owns what is indexed by uid, so that orphans are known without looking at everything.
 // One thread; no clock, no validation (api.h does that).
 #pragma once
 
@@ -9,8 +10,10 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <tuple>
+#include <utility>
 
 #include "json/value.h"
 #include "sandbox/apply.h"
@@ -38,7 +41,11 @@ struct HistoryEntry {
   ObjectPtr before;  // null: it was created
   ObjectPtr after;   // null: it was deleted; then `last` has the last state with the deletion's revision
   ObjectPtr last;
+  std::size_t bytes = 0;  // of the new state, where history is limited by bytes
 };
+
+/// About what it takes in memory, if it shared nothing.
+[[nodiscard]] std::size_t roughBytes(const json::Value& value);
 
 class Store {
  public:
@@ -59,7 +66,11 @@ class Store {
   /// All of a resource as it was at `revision`, which is not before oldest() nor after revision().
   [[nodiscard]] std::map<StoreKey, ObjectPtr> asOf(const std::string& resource, std::uint64_t revision) const;
 
-  /// Everything anew, as of `revision`; history is forgotten.
+  /// Objects that name owners, none of which is there; each is told once, and again when its owners change.
+  [[nodiscard]] std::set<StoreKey> takeOrphans() { return std::exchange(orphans_, {}); }
+
+  /// Everything anew, as it was at `revision`; history is forgotten. Revisions go on far above it: what was given after
+  /// the objects were saved, and is lost, is not given again. Who saw such a one is "too old".
   void reset(Map objects, std::uint64_t revision);
 
   /// The first entry after `revision`, as an absolute position for entry(); entries end at historyEnd().
@@ -69,16 +80,27 @@ class Store {
   /// The oldest revision that a watch may start from.
   [[nodiscard]] std::uint64_t oldest() const { return oldest_; }
   void compact();
-  /// At most so many entries of history, besides what compact() forgets.
-  void keepHistory(std::size_t entries) { max_history_ = entries; }
+  /// At most so many entries of history, and bytes of objects in them (0: any), besides what compact() forgets.
+  void keepHistory(std::size_t entries, std::size_t bytes) {
+    max_history_ = entries;
+    max_bytes_ = bytes;
+  }
 
  private:
   std::uint64_t revision_ = 0;
   std::uint64_t oldest_ = 0;
   Map objects_;
   void remember(HistoryEntry entry);
+  void index(const StoreKey& key, const json::Value& before, const json::Value& after);
+  void lookForOwners(const StoreKey& key, const json::Value& owners);
+
+  std::map<std::string, std::size_t, std::less<>> uids_;               // how many objects have it
+  std::map<std::string, std::set<StoreKey>, std::less<>> dependents_;  // by an owner's uid
+  std::set<StoreKey> orphans_;
 
   std::size_t max_history_ = 200'000;
+  std::size_t max_bytes_ = 0;
+  std::size_t bytes_ = 0;  // of history_
   std::deque<HistoryEntry> history_;
   std::uint64_t first_ = 0;  // position of history_.front()
 };
