@@ -76,9 +76,10 @@ endfunction()
 set(GS_SIM_SEEDS 2000 CACHE STRING "seeds that the test sim_seeds plays")
 function(gs_sim)
   get_property(folders GLOBAL PROPERTY GS_FOLDERS)
-  add_library(sim STATIC "${CMAKE_SOURCE_DIR}/test/sim/judge.cc" "${CMAKE_SOURCE_DIR}/test/sim/plan.cc"
-                         "${CMAKE_SOURCE_DIR}/test/sim/play.cc" "${CMAKE_SOURCE_DIR}/test/sim/share_judge.cc"
-                         "${CMAKE_SOURCE_DIR}/test/sim/share_side.cc")
+  add_library(sim STATIC)
+  foreach(part judge judge_grant judge_settled ledger_check plan play share_judge share_side)
+    target_sources(sim PRIVATE "${CMAKE_SOURCE_DIR}/test/sim/${part}.cc")
+  endforeach()
   target_include_directories(sim PUBLIC "${CMAKE_SOURCE_DIR}")
   target_link_libraries(sim PUBLIC gs_options ${folders})
   add_executable(sim_main "${CMAKE_SOURCE_DIR}/test/sim/sim_main.cc")

@@ -31,6 +31,10 @@ enum class Bug {
   TakesOthersLeases,        // a lease of another pod is written over
   ForgetsCounted,           // GPUs of pods without an allocation are not counted
   FenceCoversAll,           // leases from after a fence are deleted by it too
+  GrantsOneTooFew,          // of several GPUs one is left out
+  GrantsUnhealthy,          // every device counts as Healthy
+  IgnoresTopology,          // a claim's topology is not read
+  TrustsSilence,            // an agent that is not Ready is not waited for after an unclean end
 };
 
 /// Defined by the program that plants.

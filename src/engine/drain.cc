@@ -117,9 +117,11 @@ void Drain::review(const model::NodeName& node, Mono now) {
   const auto here = on_node_.find(node);
   if (here == on_node_.end()) { return; }
   const std::vector<model::Uid> uids{here->second.begin(), here->second.end()};
+  const bool is_trusted = GS_PLANTED(TrustsSilence) && agents_.contains(node) && !agents_.at(node).isReady();
   for (const auto& uid : uids) {
     const Ended& e = ended_.at({uid, node});
-    const bool proven = complete_ && !inUse({uid, node}) && (!e.wait_observations || e.observations >= 2);
+    const bool seen = !e.wait_observations || e.observations >= 2 || is_trusted;
+    const bool proven = complete_ && !inUse({uid, node}) && seen;
     if (Away* away = awayOf(node, now); away != nullptr && !is_watched && !proven) { away->ended[uid] = e; }
     if (!is_watched || proven) { free({uid, node}); }
   }

@@ -196,8 +196,8 @@ Reflector::Output Reflector::handle(const WatchEvent& event, Now) {
   if (event.stream == 0 || (event.stream != stream_ && event.stream != probe_)) { return out; }
   if (event.stream == stream_) { stream_brought_ = true; }
   worked();
-  trouble_.clear();
-  if (event.revision <= progress_) { return out; }  // the floor rule
+  if (state_ != State::Waiting) { trouble_.clear(); }  // the second watch does not speak for the first
+  if (event.revision <= progress_) { return out; }     // the floor rule
   if (event.type == WatchType::Deleted) {
     remove(event.key, event.revision, event.object, out);
   } else if (event.type != WatchType::Bookmark) {

@@ -42,6 +42,19 @@ TEST(ReflectorCatchUp, TheFirstWatchMayGetThereFirst) {
   EXPECT_TRUE(h.event(first, WatchType::Added, "b", "u-b", 15).caught_up_now);
 }
 
+TEST(ReflectorCatchUp, DoesNotHideThatTheFirstWatchWaitsToBeOpenedAgain) {
+  Hand h;
+  h.begin();
+  h.ended(h.open().stream, 0);
+  h.catchUp(15);
+  EXPECT_TRUE(h.bookmark(h.open().stream, 15).caught_up_now);
+  EXPECT_NE(h.machine().trouble(), "");
+  h.advance(h.untilWake());
+  h.tick();
+  h.bookmark(h.open().stream, 16);
+  EXPECT_EQ(h.machine().trouble(), "");
+}
+
 TEST(ReflectorCatchUp, WithoutABookmarkIn3SecondsListsAgain) {
   Hand h;
   h.begin();

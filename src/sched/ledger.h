@@ -21,6 +21,7 @@
 #pragma once
 
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <set>
@@ -143,6 +144,8 @@ class Ledger {
   /// `with_reservations` false leaves Source::Reservation out. Revisions and what follows from the rest are
   /// not in it.
   [[nodiscard]] std::string dump(bool with_reservations = true) const;
+  /// dump(), as if these sources had said nothing.
+  [[nodiscard]] std::string dumpWithout(std::initializer_list<Source> sources) const;
 
  private:
   /// What one source says that a pod uses on a node.
@@ -186,7 +189,7 @@ class Ledger {
                  const std::vector<int>& ids) const;
   Reservation setAside(const model::NodeName& node, const model::Uid& uid, const PodRequest& request,
                        const std::vector<int>& ids, const GpuCharge& charge);
-  void dumpNode(const NodeState& n, const Uses& uses, bool with_reservations, std::string& out) const;
+  void dumpNode(const NodeState& n, const Uses& uses, std::uint8_t without, std::string& out) const;
 
   std::vector<std::unique_ptr<NodeState>> nodes_;
   std::vector<Uses> uses_;  // by index, as nodes_

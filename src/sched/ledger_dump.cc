@@ -8,7 +8,7 @@
 namespace gs::sched {
 namespace {
 
-constexpr std::uint8_t kReservationBit = static_cast<std::uint8_t>(Source::Reservation);
+constexpr std::uint8_t bitOf(Source source) { return static_cast<std::uint8_t>(source); }
 
 const char* healthName(model::Health h) {
   return h == model::Health::Healthy ? "Healthy" : h == model::Health::Unhealthy ? "Unhealthy" : "Unknown";
@@ -24,10 +24,10 @@ std::string resourcesText(const model::Resources& r) {
 
 std::string sourcesText(std::uint8_t sources) {
   std::vector<const char*> names;
-  if ((sources & static_cast<std::uint8_t>(Source::Lease)) != 0) { names.push_back("lease"); }
-  if ((sources & static_cast<std::uint8_t>(Source::BoundPod)) != 0) { names.push_back("bound"); }
-  if ((sources & kReservationBit) != 0) { names.push_back("reservation"); }
-  if ((sources & static_cast<std::uint8_t>(Source::Draining)) != 0) { names.push_back("draining"); }
+  if ((sources & bitOf(Source::Lease)) != 0) { names.push_back("lease"); }
+  if ((sources & bitOf(Source::BoundPod)) != 0) { names.push_back("bound"); }
+  if ((sources & bitOf(Source::Reservation)) != 0) { names.push_back("reservation"); }
+  if ((sources & bitOf(Source::Draining)) != 0) { names.push_back("draining"); }
   return fmt::format("{}", fmt::join(names, ","));
 }
 
@@ -48,12 +48,11 @@ void dumpFacts(const NodeState& n, std::string& out) {
   for (const auto& term : n.closed_to) { fmt::format_to(to, "  closed to {:016x}\n", term); }
 }
 
-void dumpDevice(const DeviceState& d, bool with_reservations, std::string& out) {
+void dumpDevice(const DeviceState& d, std::uint8_t without, std::string& out) {
   const auto to = std::back_inserter(out);
   std::string holders;
   for (const auto& h : d.holders) {
-    const auto sources =
-        static_cast<std::uint8_t>(with_reservations ? h.sources : h.sources & ~kReservationBit);
+    const auto sources = static_cast<std::uint8_t>(h.sources & ~without);
     if (sources == 0) { continue; }
     fmt::format_to(std::back_inserter(holders), "    holder {} by {}:", h.uid.text, sourcesText(sources));
     for (const std::size_t at : {1U, 2U, 0U, 3U}) {
@@ -79,10 +78,10 @@ void dumpDevice(const DeviceState& d, bool with_reservations, std::string& out) 
   out += holders;
 }
 
-void dumpFlight(const InFlight& flight, bool with_reservations, std::string& out) {
-  if (flight.source == Source::Reservation && !with_reservations) { return; }
+void dumpFlight(const InFlight& flight, std::uint8_t without, std::string& out) {
+  if ((bitOf(flight.source) & without) != 0) { return; }
   fmt::format_to(std::back_inserter(out), "  in flight {} by {}:", flight.uid.text,
-                 sourcesText(static_cast<std::uint8_t>(flight.source)));
+                 sourcesText(bitOf(flight.source)));
   for (const auto& pick : flight.picks) {
     fmt::format_to(std::back_inserter(out), " {}/{}/{}->{}", pick.asked.whole, pick.asked.milli,
                    pick.asked.mib, fmt::join(pick.ids, ","));
@@ -92,12 +91,12 @@ void dumpFlight(const InFlight& flight, bool with_reservations, std::string& out
 
 }  // namespace
 
-void Ledger::dumpNode(const NodeState& n, const Uses& uses, bool with_reservations, std::string& out) const {
+void Ledger::dumpNode(const NodeState& n, const Uses& uses, std::uint8_t without, std::string& out) const {
   std::string body;
   NodeState counted;  // the sums of what is shown
   for (auto it = uses.begin(); it != uses.end(); ++it) {
     const auto& [key, use] = *it;
-    if (key.source == Source::Reservation && !with_reservations) { continue; }
+    if ((bitOf(key.source) & without) != 0) { continue; }
     const char* source = key.source == Source::BoundPod ? "bound" : "reservation";
     fmt::format_to(std::back_inserter(body), "  pod {} {} {} anonymous={} charge={}:{}\n", key.uid.text,
                    source, resourcesText(use.resources), use.anonymous, use.charge.ns, use.charge.milli);
@@ -110,13 +109,13 @@ void Ledger::dumpNode(const NodeState& n, const Uses& uses, bool with_reservatio
       counted.anonymous += use.anonymous;
     }
   }
-  if (with_reservations) {
+  if ((bitOf(Source::Reservation) & without) == 0) {
     counted.used = n.used;
     counted.used_pods = n.used_pods;
     counted.anonymous = n.anonymous;
   }
-  for (const auto& d : n.devices) { dumpDevice(d, with_reservations, body); }
-  for (const auto& flight : n.in_flight) { dumpFlight(flight, with_reservations, body); }
+  for (const auto& d : n.devices) { dumpDevice(d, without, body); }
+  for (const auto& flight : n.in_flight) { dumpFlight(flight, without, body); }
   if (body.empty() && !n.exists && !n.has_status && !n.agent_stale) { return; }
   dumpFacts(n, out);
   fmt::format_to(std::back_inserter(out), "  used pods={} anonymous={} {}\n", counted.used_pods,
@@ -125,12 +124,18 @@ void Ledger::dumpNode(const NodeState& n, const Uses& uses, bool with_reservatio
 }
 
 std::string Ledger::dump(bool with_reservations) const {
+  return with_reservations ? dumpWithout({}) : dumpWithout({Source::Reservation});
+}
+
+std::string Ledger::dumpWithout(std::initializer_list<Source> sources) const {
+  std::uint8_t without = 0;
+  for (const Source source : sources) { without = static_cast<std::uint8_t>(without | bitOf(source)); }
   std::vector<NodeIndex> order;
   for (const auto& [name, i] : index_) { order.push_back(i); }
   std::sort(order.begin(), order.end(),
             [&](NodeIndex a, NodeIndex b) { return nodes_[a]->node.name < nodes_[b]->node.name; });
   std::string out;
-  for (const NodeIndex i : order) { dumpNode(*nodes_[i], uses_[i], with_reservations, out); }
+  for (const NodeIndex i : order) { dumpNode(*nodes_[i], uses_[i], without, out); }
   return out;
 }
 

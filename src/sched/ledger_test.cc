@@ -339,6 +339,11 @@ TEST(Ledger, DumpTellsEverything) {
   EXPECT_EQ(others.find("reservation"), std::string::npos);
   EXPECT_NE(others.find("used pods=1 anonymous=1 cpu=500m"), std::string::npos);
   EXPECT_EQ(others.find("device 3"), std::string::npos);
+  EXPECT_NE(others.find("device 4"), std::string::npos);
+  const std::string from_api = l.dumpWithout({Source::Reservation, Source::Draining});
+  EXPECT_EQ(from_api, others.substr(others.find("node b"))) << "nothing else is known of node a";
+  l.release(kNodeA, 4, kPodQ, Source::Draining);
+  EXPECT_EQ(from_api, l.dump(false));
 }
 
 // ---- Laws

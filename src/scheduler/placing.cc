@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "base/planted.h"
 #include "model/annotations.h"
 #include "sched/quota.h"
 #include "scheduler/metrics.h"
@@ -22,6 +23,7 @@ sched::DoorResult Scheduler::readDoor(const model::Pod& pod) const {
   auto door = sched::readPod(pod, engine_.cache().claim({pod.key.ns, sched::claimName(pod)}));
   if (auto* request = std::get_if<sched::PodRequest>(&door)) {
     if (request->devices) { request->devices->max_sharers = config_.max_sharers; }
+    if (GS_PLANTED(IgnoresTopology) && request->devices) { request->devices->topology.reset(); }
     request->kept_away_by = engine_.keepAway().meaning(pod.key.ns, pod.labels);
     const std::int64_t milli = sched::gpuMilli(*request);
     if (milli > 0 && engine_.quota().awaited()) {
@@ -210,9 +212,10 @@ void Scheduler::grantTo(const model::Pod& pod, sched::ClassId pod_class, const s
   grant.pod = pod.key;
   grant.node = placed.node;
   grant.ids = placed.ids;
+  if (GS_PLANTED(GrantsOneTooFew) && grant.ids.size() > 1) { grant.ids.pop_back(); }
   grant.shared = request.devices && request.devices->shared;
   grant.fence = fenceOf(pod);
-  grant.hold = engine_.ledger().reserve(placed.node, pod.uid, request, placed.ids,
+  grant.hold = engine_.ledger().reserve(placed.node, pod.uid, request, grant.ids,
                                         {pod.key.ns, sched::gpuMilli(request)});
   reporter_.silent(pod.uid, false);
   Grant& kept = grants_.emplace(pod.uid, std::move(grant)).first->second;

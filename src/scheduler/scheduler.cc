@@ -432,10 +432,6 @@ void Scheduler::wakeAtNextDue() {
   if (due) { out_.emplace_back(kapi::Wake{std::max(*due, now_.mono)}); }
 }
 
-bool Scheduler::quiet() const {
-  return phase_ == Phase::Leading && grants_.empty() && repairs_.empty() && review_.empty() && calls_.empty();
-}
-
 /// Why we do not decide yet: logged when it changes.
 void Scheduler::sayTrouble(const std::string& trouble) {
   if (trouble != trouble_ && !trouble.empty()) { log(kapi::Level::Warn, trouble, {}); }

@@ -66,8 +66,6 @@ class Scheduler {
   /// For another component on the same engine; after it changed anything, a TimerDue lets waiting pods see that.
   [[nodiscard]] engine::Engine& engine() { return engine_; }
   [[nodiscard]] sched::Queue::Sizes pending() const { return queue_sizes_; }
-  /// Nothing is under way: no grant, repair or wish (tests and the World's quiet points).
-  [[nodiscard]] bool quiet() const;
 
  private:
   enum class Phase : std::uint8_t { Standby, Recovering, Leading };

@@ -1,8 +1,11 @@
-// The judge: what the API server's objects alone say about who has which GPU. Nothing of the scheduler's code is asked.
+// The judge: what the API server's objects alone say about who has which GPU, and what kubelets run whether or not anybody
+// says so. Nothing of the scheduler's code is asked.
 //
 // watch() is called after every change and reads the store's history from where it was. What must hold at any time is
-// checked at the moment of each Binding and of each lease that goes; what must hold once everything is quiet by settled().
-// One thread; the Api must outlive it.
+// checked at the moment of each Binding (judge_grant.cc) and of each lease that goes; what must hold once everything is
+// quiet by settled() (judge_settled.cc). A Binding is judged by what was to be known when it was decided: what held at some
+// time within the last kKnown before that.
+// One thread; Api and Kubelet must outlive it.
 #pragma once
 
 #include <cstdint>
@@ -15,20 +18,29 @@
 #include "json/value.h"
 #include "kapi/call.h"
 #include "sandbox/api.h"
+#include "sandbox/kubelet.h"
+#include "test/sim/past.h"
 
 namespace gs::sim {
 
+/// One life of a replica.
+struct Process {
+  int number = 0;
+  Mono began{};
+};
+
 class Judge {
  public:
-  /// `agents`: inUseBy is to be trusted.
-  Judge(sandbox::Api& api, bool agents) : api_{api}, agents_{agents} {}
+  /// `agents`: inUseBy is to be trusted, and what ended drains.
+  Judge(sandbox::Api& api, const sandbox::Kubelet& kubelet, bool agents)
+      : api_{api}, kubelet_{kubelet}, agents_{agents} {}
 
   /// Reads what changed. "" or the first thing that must never be; the same from then on.
   const std::string& watch(Mono now);
   /// When something last changed that a scheduler would look at.
   [[nodiscard]] Mono lastChange() const { return last_change_; }
   /// A Binding left a replica: when, and the fence of the pod version that it was decided on, are remembered.
-  void bindingSent(const kapi::Call& call, Mono now);
+  void bindingSent(const kapi::Call& call, Mono now, Process by);
   /// Leases that go from now on were deleted by hand.
   void handAtWork(bool yes) { hand_ = yes; }
   /// Each of its holders is bound, and has that device.
@@ -40,6 +52,11 @@ class Judge {
   [[nodiscard]] std::string settled() const;
 
  private:
+  /// What was so long before a Binding was decided was known to whom decided it, however late its watches are.
+  static constexpr Duration kKnown = std::chrono::seconds{20};
+  static constexpr const char* kOurs = "gpu-scheduler";
+  static constexpr const char* kClaimsId = "gpu.scheduling/gpuclaims";
+
   struct Device {
     std::string node;
     int id = 0;
@@ -47,7 +64,7 @@ class Judge {
     [[nodiscard]] std::string text() const { return node + ":" + std::to_string(id); }
   };
   struct Pod {
-    std::string ns, name, scheduler, node, claim, fence, allocated, visible;
+    std::string ns, name, scheduler, node, claim, fence, allocated, reservation, visible;
     std::vector<int> ids;
     int gpus = 0;  // limits nvidia.com/gpu
     bool finished = false, deleting = false;
@@ -55,32 +72,81 @@ class Judge {
     Mono bound_at{};
     [[nodiscard]] bool has(const Device& d) const;
     [[nodiscard]] bool live() const { return !node.empty() && !finished; }
+    [[nodiscard]] std::string text() const { return "pod " + ns + "/" + name; }
+  };
+  struct Part {
+    std::string devices;  // of its whole reservation
+    std::string reservation;
   };
   struct Lease {
     bool shared = false;
-    std::map<std::string, std::string> holders;  // uid -> devices of its whole reservation
-    std::map<std::string, Mono> since;           // uid -> when it became one
-    std::set<std::string> joined;                // those that came when others were there
+    std::map<std::string, Part> holders;  // by uid
+    std::map<std::string, Mono> since;    // uid -> when it became one
+    std::set<std::string> joined;         // those that came when others were there
+    [[nodiscard]] bool isSharedBy(const std::string& uid) const { return shared && holders.contains(uid); }
   };
   struct Gpu {
     std::string health;
     std::map<std::string, Mono> in_use;  // uid -> since when
   };
+  struct Link {
+    std::string island;
+    std::int64_t gbps = 0;
+  };
   struct Node {
+    bool there = false;
     bool ready = false;
     std::int64_t allocatable = 0;
+    friend bool operator==(const Node&, const Node&) = default;
+  };
+  /// A claim, as far as it says what its pods get.
+  struct Ask {
+    bool there = false;
+    std::int64_t count = 0;
+    bool shared = false;
+    bool near = false;
+    std::int64_t gbps = 0;
+    friend bool operator==(const Ask&, const Ask&) = default;
+  };
+  struct Sent {
+    std::string allocated;
+    Mono at{};
+    Process by;
+  };
+  /// A pod that went while it was bound.
+  struct Gone {
+    Mono bound_at{};
+    Mono went_at{};
+    std::set<int> unleased;  // its devices whose leases did not name it then
   };
 
   static Pod podOf(const json::Value& object);
   static std::pair<Device, Lease> leaseOf(const json::Value& object);
   void podChanged(const sandbox::HistoryEntry& entry);
+  void podWent(const std::string& uid);
   void leaseChanged(const sandbox::HistoryEntry& entry);
+  void holdersChanged(const Device& device, Lease now);
   void statusChanged(const sandbox::HistoryEntry& entry);
   void nodeChanged(const sandbox::HistoryEntry& entry);
-  void bound(const std::string& uid, const Pod& pod);
-  void give(const std::string& uid, const Pod& pod, const Device& device);
-  void countOn(const std::string& uid, const Pod& pod, Mono decided);
+  void claimChanged(const sandbox::HistoryEntry& entry);
   void wrong(std::string what);
+
+  // judge_grant.cc
+  void bound(const std::string& uid, const Pod& pod, const std::string& fence);
+  [[nodiscard]] Mono decidedAt(const Pod& pod, const Sent& sent) const;
+  void namesNone(const Pod& pod, const std::string& node, Mono sent);
+  void asAsked(const std::string& uid, const Pod& pod, Mono decided);
+  void asClaimed(const std::string& uid, const Pod& pod, Mono decided);
+  [[nodiscard]] bool isLinked(const Pod& pod, std::int64_t gbps) const;
+  void countOn(const std::string& uid, const Pod& pod, Mono decided);
+  void limitsOn(const std::string& uid, const Pod& pod, Mono decided);
+  void mayBeGiven(const Pod& pod, const Device& device, Mono decided);
+  void give(const std::string& uid, const Pod& pod, const Device& device, Process by);
+  void agentSawItFree(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease);
+  void nothingRunsOn(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease, Process by);
+  [[nodiscard]] bool couldNotKnow(const std::string& uid, const Device& device, Process who) const;
+
+  // judge_settled.cc
   [[nodiscard]] std::string claimsWrong() const;
   [[nodiscard]] std::string allocationsOf(const sandbox::StoreKey& claim) const;
   [[nodiscard]] std::string leasesWrong() const;
@@ -91,20 +157,27 @@ class Judge {
   [[nodiscard]] std::int64_t joinableOn(const std::string& node) const;
 
   sandbox::Api& api_;
+  const sandbox::Kubelet& kubelet_;
   bool agents_;
   bool hand_ = false;
   std::uint64_t position_ = 0;
   std::string problem_;
-  std::map<std::string, Pod> pods_;  // by uid
-  std::set<std::string> clean_;      // pods that ended with all their containers: an agent may not know it yet
-  std::set<std::string> unnamed_;    // pods that ran without an allocation
+  std::map<std::string, Pod> pods_;    // by uid
+  std::map<std::string, Gone> gone_;   // by uid
+  std::set<std::string> clean_;        // pods that ended with all their containers: an agent may not know it yet
+  std::set<std::string> unnamed_;      // pods that ran without an allocation
   std::map<Device, Lease> leases_;
+  std::map<std::string, Mono> reserved_;  // reservation -> when a lease first said it
   std::map<Device, Gpu> gpus_;
+  std::map<Device, Past<bool>> givable_;  // listed, and not Unhealthy
+  std::map<Device, Link> links_;          // as its status last said
+  std::map<std::string, Past<bool>> has_status_;  // by node
   std::map<std::string, Node> nodes_;
-  std::map<std::string, std::int64_t> most_allocatable_;  // by node: that it ever had
+  std::map<std::string, Past<Node>> past_nodes_;
+  std::map<std::pair<std::string, std::string>, Past<Ask>> claims_;    // by namespace and name
   std::map<std::pair<std::string, std::string>, std::string> fences_;  // (uid, resourceVersion) -> fence
-  /// uid -> fences that Bindings were decided on, and their GPUs -> when the first such Binding left
-  std::map<std::string, std::map<std::string, std::map<std::string, Mono>>> decided_;
+  /// uid -> fences that Bindings were decided on -> reservations ("" : none), as they first left
+  std::map<std::string, std::map<std::string, std::map<std::string, Sent>>> decided_;
   Mono now_{};
   Mono last_change_{};
   std::set<std::string> never_placed_;

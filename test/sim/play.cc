@@ -9,9 +9,9 @@
 #include "kapi/paths.h"
 #include "sandbox/world.h"
 #include "test/sim/judge.h"
+#include "test/sim/ledger_check.h"
 #include "test/sim/share_side.h"
 #include "test/world/objects.h"
-#include "test/world/rebuilt.h"
 
 namespace gs::sim {
 namespace {
@@ -23,9 +23,8 @@ using sandbox::CallFate;
 using How = CallFate::How;
 
 constexpr Duration kCalm = 240s;    // after the last step, until everything must be settled
-constexpr Duration kQuiet = 1s;     // since the last change: everybody has heard of it
-constexpr Duration kRelist = 45s;   // after a fault that a reflector may wait for: its longest wait, and some more
-constexpr Duration kTakeover = 3s;  // after one that it does not see
+constexpr Duration kTakeover = 3s;  // after a fault
+constexpr Duration kHeld = 4s;      // what watches bring may come so long after they were slow
 constexpr Duration kLastFreeze = 8s;
 constexpr Duration kLook = 5s;      // between two looks whether it is
 constexpr Duration kLinger = 15s;   // containers of a pod that was deleted by force
@@ -110,7 +109,8 @@ class Play {
         tell_{tell},
         rng_{plan.seed ^ 0x5eed},
         world_{optionsOf(plan)},
-        judge_{world_.api(), plan.agents} {
+        judge_{world_.api(), world_.kubelet(), plan.agents},
+        ledgers_{world_} {
     if (plan.extenders > 0) { shares_ = std::make_unique<ShareSide>(world_, plan); }
     world_.setJudge([this](sandbox::ReplicaId id, const kapi::Call& call) { return fateOf(id, call); });
     world_.setStreamJudge([this](sandbox::ReplicaId id, kapi::Token) { return lateness(id); });
@@ -130,6 +130,8 @@ class Play {
     }
     if (out_.problem.empty()) { calmDown(); }
     out_.writes = world_.writes().size();
+    out_.quiet_points = ledgers_.compared();
+    out_.after_trouble = ledgers_.afterTrouble();
     if (shares_) {
       out_.share_bindings = shares_->bindings(true);
       out_.late_bindings = shares_->bindings(false);
@@ -153,14 +155,23 @@ class Play {
     }
     return false;
   }
+  /// Stops at each moment at which everything became quiet.
   bool upTo(Duration at) {
-    const Duration left = at - since();
-    if (left > Duration::zero()) {
-      (void)world_.runUntil([this] { return !watch(); }, left);
+    const Mono end = began_ + at;
+    do {
+      compareLedgers();
+      const auto due = ledgers_.due(judge_.lastChange());
+      const Duration left = std::min(end, due.value_or(end)) - world_.now().mono;
+      if (!out_.problem.empty() || left <= Duration::zero()) { break; }
+      (void)world_.runUntil([&] { return !watch() || (!due && ledgers_.due(judge_.lastChange())); }, left);
       copyLog();
-    }
-    compareLedgers();
+    } while (out_.problem.empty());
     return out_.problem.empty();
+  }
+  void compareLedgers() {
+    if (!out_.problem.empty()) { return; }
+    out_.problem = ledgers_.look(judge_.lastChange());
+    out_.at = since();
   }
   void copyLog() {
     if (!tell_) { return; }
@@ -176,7 +187,7 @@ class Play {
       world_.create(Object{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", Object{{"name", ns}}}});
       for (int c = 0; c < 4; ++c) { world_.create(claimObject(c, ns)); }
     }
-    for (int i = 0; i < kReplicas; ++i) { world_.startReplica(); }
+    for (int i = 0; i < kReplicas; ++i) { processes_[world_.startReplica()] = {++last_process_, began_}; }
     world_.create(test::pod(kPoison, "one", 0, "a"));
     if (shares_) { shares_->begin(); }
   }
@@ -216,7 +227,7 @@ class Play {
     });
     if (it == last_words_.end()) { return false; }
     under_way_.push_back({call, it->z});
-    trouble(kTakeover + kLastFreeze);
+    ledgers_.trouble(kTakeover + kLastFreeze);
     if (it->y >= 5) {
       world_.freeze(id, true);
       later(kLastFreeze, [this, id] { world_.freeze(id, false); });
@@ -239,7 +250,7 @@ class Play {
     if (tell_ && call.verb == kapi::Verb::Apply) { copyLog(); say("               apply " + json::print(call.body)); }
     if (tell_ && call.verb == kapi::Verb::List) { copyLog(); say("               read  " + kapi::target(call)); }
     if (call.subresource == "binding") {
-      judge_.bindingSent(call, world_.now().mono);
+      judge_.bindingSent(call, world_.now().mono, processes_[id]);
       if (call.key.name == kPoison) { return {How::Refused, 403, {}, false, false}; }
     }
     if (call.subresource == "binding" && isUnlucky(call)) { return {How::LostBefore, 0, {}, false, false}; }
@@ -282,7 +293,7 @@ class Play {
   void later(Duration by, std::function<void()> action) { world_.after(by, std::move(action)); }
 
   void carryOut(const Step& s) {
-    if (const auto how_long = troubleOf(s)) { trouble(*how_long); }
+    if (const auto how_long = troubleOf(s)) { ledgers_.trouble(*how_long); }
     switch (s.op) {
       case Op::AddPod:
         request("POST", fmt::format("/api/v1/namespaces/{}/pods", kNamespaces[s.x % 2]), podObject(s.x, s.y));
@@ -294,20 +305,8 @@ class Play {
       case Op::DeletePod: request("DELETE", podPath(s.x)); return;
       case Op::KillPod: request("DELETE", podPath(s.x), Object{{"gracePeriodSeconds", 0}}); return;
       case Op::MakeClaim:
-        request("POST", fmt::format("/apis/gpu.scheduling/v1/namespaces/{}/gpuclaims", kNamespaces[s.y]),
-                claimObject(s.x, kNamespaces[s.y]));
-        return;
       case Op::DropClaim:
-        request("DELETE", fmt::format("/apis/gpu.scheduling/v1/namespaces/{}/gpuclaims/{}",
-                                      kNamespaces[s.y], kClaimNames[s.x]));
-        return;
-      case Op::AlterClaim:
-        (void)world_.request("PATCH",
-                             fmt::format("/apis/gpu.scheduling/v1/namespaces/{}/gpuclaims/{}",
-                                         kNamespaces[s.y], kClaimNames[s.x]),
-                             Object{{"spec", Object{{"devices", Object{{"count", s.z}}}}}},
-                             "application/merge-patch+json");
-        return;
+      case Op::AlterClaim: changeClaim(s); return;
       case Op::GpuHealth:
       case Op::Resize:
       case Op::NodeReady:
@@ -360,20 +359,33 @@ class Play {
     switch (s.op) {
       case Op::Crash:
       case Op::Start:
-      case Op::Stop: return kTakeover;
-      case Op::Freeze:
-      case Op::Stall: return kTakeover + std::chrono::seconds{s.y};
-      case Op::ApiAway:
-      case Op::Faults:
-      case Op::Slow: return kRelist + std::chrono::seconds{s.y};
+      case Op::Stop:
       case Op::Break:
-      case Op::Forget: return kRelist;
-      default: return std::nullopt;  // what waits to land is known, see under_way_
+      case Op::Forget: return kTakeover;
+      case Op::Freeze:
+      case Op::Stall:
+      case Op::ApiAway:
+      case Op::Faults: return kTakeover + std::chrono::seconds{s.y};
+      case Op::Slow: return kHeld + std::chrono::seconds{s.y};
+      default: return std::nullopt;
     }
   }
-  void trouble(Duration how_long) {
-    had_trouble_ = true;
-    trouble_until_ = std::max(trouble_until_, world_.now().mono + how_long);
+  void restart(sandbox::ReplicaId id) {
+    if (!world_.alive(id)) { processes_[id] = {++last_process_, world_.now().mono}; }
+    world_.restart(id);
+  }
+
+  void changeClaim(const Step& s) {
+    const std::string all = fmt::format("/apis/gpu.scheduling/v1/namespaces/{}/gpuclaims", kNamespaces[s.y]);
+    const std::string one = fmt::format("{}/{}", all, kClaimNames[s.x]);
+    if (s.op == Op::MakeClaim) {
+      request("POST", all, claimObject(s.x, kNamespaces[s.y]));
+    } else if (s.op == Op::DropClaim) {
+      request("DELETE", one);
+    } else {
+      (void)world_.request("PATCH", one, Object{{"spec", Object{{"devices", Object{{"count", s.z}}}}}},
+                           "application/merge-patch+json");
+    }
   }
 
   void changeNode(const Step& s) {
@@ -401,7 +413,7 @@ class Play {
 
   void changeReplica(const Step& s) {
     if (s.op == Op::Start) {
-      world_.restart(s.x);
+      restart(s.x);
       return;
     }
     if (!world_.alive(s.x)) { return; }
@@ -450,7 +462,7 @@ class Play {
     if (shares_) { shares_->calmDown(); }
     for (int i = 0; i < kReplicas + plan_.extenders; ++i) {
       if (world_.alive(i)) { world_.freeze(i, false); }
-      world_.restart(i);
+      restart(i);
     }
     for (int n = 0; n < kNodes; ++n) {
       if (gone_.contains(n)) { world_.agents().addNode(simNode(n)); }
@@ -463,7 +475,7 @@ class Play {
     std::string wrong;
     do {
       if (!upTo(since() + kLook)) { return; }
-      for (int i = 0; i < kReplicas + plan_.extenders; ++i) { world_.restart(i); }  // one that was stopping has ended by now
+      for (int i = 0; i < kReplicas + plan_.extenders; ++i) { restart(i); }  // one that was stopping has ended by now
       wrong = notSettled();
     } while (!wrong.empty() && since() < end);
     if (!wrong.empty()) {
@@ -477,43 +489,7 @@ class Play {
     if (!leader) { return "nobody leads"; }
     if (std::string wrong = judge_.settled(); !wrong.empty()) { return wrong; }
     if (std::string wrong = shares_ ? shares_->settled() : ""; !wrong.empty()) { return wrong; }
-    return notRebuilt(*leader);
-  }
-
-  std::string notRebuilt(sandbox::ReplicaId leader) {
-    const std::string live = world_.scheduler(leader).engine().ledger().dump(false);
-    const std::string rebuilt = test::rebuiltLedger(world_);
-    return live == rebuilt ? "" : difference(live, rebuilt);
-  }
-
-  /// What an ended pod's containers still have is known from how it ended, which no object says any more.
-  [[nodiscard]] bool drains(sandbox::ReplicaId leader) const {
-    return world_.scheduler(leader).engine().ledger().dump(false).find("draining") != std::string::npos;
-  }
-
-  /// In the midst of it, at a quiet point: nothing is under way, and nothing has happened that it may not know yet.
-  void compareLedgers() {
-    const Mono now = world_.now().mono;
-    if (!out_.problem.empty() || now < trouble_until_ || now < judge_.lastChange() + kQuiet || !under_way_.empty()) {
-      return;
-    }
-    const auto leader = world_.leader();
-    if (!leader || !world_.scheduler(*leader).quiet() || drains(*leader)) { return; }
-    ++out_.quiet_points;
-    if (had_trouble_) { ++out_.after_trouble; }
-    out_.problem = notRebuilt(*leader);
-    out_.at = since();
-  }
-
-  /// The first line that differs.
-  static std::string difference(std::string_view live, std::string_view rebuilt) {
-    const auto at = static_cast<std::size_t>(
-        std::mismatch(live.begin(), live.end(), rebuilt.begin(), rebuilt.end()).first - live.begin());
-    const auto line = [at](std::string_view text) {
-      const std::size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
-      return text.substr(begin, text.find('\n', at) - begin);
-    };
-    return fmt::format("the live ledger has '{}', the API's has '{}'", line(live), line(rebuilt));
+    return ledgers_.atEnd(*leader);
   }
 
   const Plan& plan_;
@@ -521,6 +497,7 @@ class Play {
   Rng rng_;
   sandbox::World world_;
   Judge judge_;
+  LedgerCheck ledgers_;
   std::unique_ptr<ShareSide> shares_;  // null: the plan has no extender
   Outcome out_;
   Mono began_{};
@@ -534,11 +511,11 @@ class Play {
   std::vector<Step> last_words_;
   std::map<std::string, Step> unlucky_;  // by the pod's path
   std::set<int> gone_;  // nodes
+  std::map<sandbox::ReplicaId, Process> processes_;
+  int last_process_ = 0;
   Mono faults_until_{};
   std::uint64_t fault_permille_ = 0;
   Mono slow_until_{};
-  bool had_trouble_ = false;
-  Mono trouble_until_{};  // replicas, calls or watches may be behind until then
   int slow_ms_ = 1;
 };
 

@@ -1,6 +1,7 @@
 // The ledger that a fresh engine makes of the API's objects alone: what a live one must equal.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "engine/engine.h"
@@ -9,23 +10,28 @@
 
 namespace gs::test {
 
-[[nodiscard]] inline std::string rebuiltLedger(sandbox::World& world) {
-  engine::Engine fresh;
-  const auto feed = [&](const std::string& path, model::Kind kind) {
-    for (const auto& item : world.get(path)["items"].items()) {
-      model::Object object = kapi::decodeObject(kind, item);
-      fresh.apply({kind, kapi::keyOf(object), kapi::uidOf(object), object, kapi::revisionOf(object)},
-                  world.now().mono);
+/// Reads what is stored, without a request: time goes on as if nobody had looked.
+[[nodiscard]] inline std::unique_ptr<engine::Engine> rebuiltEngine(sandbox::World& world) {
+  auto fresh = std::make_unique<engine::Engine>();
+  const auto feed = [&](const char* resource, model::Kind kind) {
+    const auto [first, last] = world.api().store().range(resource);
+    for (auto it = first; it != last; ++it) {
+      const model::Object object = kapi::decodeObject(kind, *it->second.object);
+      fresh->apply({kind, kapi::keyOf(object), kapi::uidOf(object), object, kapi::revisionOf(object)},
+                   world.now().mono);
     }
   };
-  feed("/api/v1/nodes", model::Kind::Node);
-  feed("/apis/gpu.scheduling/v1/gpunodestatuses", model::Kind::GpuNodeStatus);
-  feed("/apis/gpu.scheduling/v1/gpuclaims", model::Kind::GpuClaim);
-  feed("/apis/coordination.k8s.io/v1/leases?labelSelector=gpu.scheduling%2Fmanaged%3Dtrue",
-       model::Kind::Lease);
-  feed("/api/v1/pods", model::Kind::Pod);
-  fresh.synced(world.now().mono);
-  return fresh.ledger().dump(false);
+  feed("/nodes", model::Kind::Node);
+  feed("gpu.scheduling/gpunodestatuses", model::Kind::GpuNodeStatus);
+  feed("gpu.scheduling/gpuclaims", model::Kind::GpuClaim);
+  feed("coordination.k8s.io/leases", model::Kind::Lease);  // of those only the managed ones count
+  feed("/pods", model::Kind::Pod);
+  fresh->synced(world.now().mono);
+  return fresh;
+}
+
+[[nodiscard]] inline std::string rebuiltLedger(sandbox::World& world) {
+  return rebuiltEngine(world)->ledger().dump(false);
 }
 
 }  // namespace gs::test

@@ -1,0 +1,220 @@
+// The moment at which a pod becomes the owner of devices: whether it may have just those.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+
+#include "model/annotations.h"
+#include "test/sim/judge.h"
+
+namespace gs::sim {
+namespace {
+
+constexpr auto kSo = [](bool is) { return is; };
+
+}  // namespace
+
+/// Bound with an allocation. `fence`: that of the version before.
+void Judge::bound(const std::string& uid, const Pod& pod, const std::string& fence) {
+  const auto& decided = decided_[uid];
+  const auto of_fence = decided.find(fence);
+  if (of_fence == decided.end()) { return wrong(fmt::format("a Binding of {} landed after its fence", pod.text())); }
+  const auto sent = of_fence->second.find(pod.reservation);
+  if (sent == of_fence->second.end() || sent->second.allocated != pod.allocated) {
+    return wrong(fmt::format("{} was bound with {}, as no Binding said", pod.text(), pod.allocated));
+  }
+  const Mono decided_at = decidedAt(pod, sent->second);
+  for (const int id : pod.ids) {
+    give(uid, pod, {pod.node, id}, sent->second.by);
+    mayBeGiven(pod, {pod.node, id}, decided_at);
+  }
+  asAsked(uid, pod, decided_at);
+  countOn(uid, pod, decided_at);
+  limitsOn(uid, pod, decided_at);
+}
+
+/// Not later than the first of its leases, which may be long before its Binding.
+Mono Judge::decidedAt(const Pod& pod, const Sent& sent) const {
+  const auto lease = reserved_.find(pod.reservation);
+  return lease == reserved_.end() ? sent.at : std::min(lease->second, sent.at);
+}
+
+/// A Binding left that gives a pod no devices: one that asks for some is only counted where nobody says which there are.
+void Judge::namesNone(const Pod& pod, const std::string& node, Mono sent) {
+  const auto status = has_status_.find(node);
+  const bool named = status != has_status_.end() && !status->second.any(sent - kKnown, sent, std::not_fn(kSo));
+  if (!pod.claim.empty() || (pod.gpus > 0 && named)) {
+    wrong(fmt::format("a Binding of {} to {} names none of the GPUs that it asks for", pod.text(), node));
+  }
+}
+
+void Judge::asAsked(const std::string& uid, const Pod& pod, Mono decided) {
+  const auto size = static_cast<std::int64_t>(pod.ids.size());
+  if (pod.allocated != model::printAllocation(model::NodeName{pod.node}, pod.ids)) {
+    return wrong(fmt::format("{} was bound to {} with {}", pod.text(), pod.node, pod.allocated));
+  }
+  if (!pod.claim.empty()) { return asClaimed(uid, pod, decided); }
+  if (size != pod.gpus) {
+    wrong(fmt::format("{} was bound to {}, and asks for {} GPUs", pod.text(), pod.allocated, pod.gpus));
+  }
+  for (const int id : pod.ids) {
+    const auto lease = leases_.find({pod.node, id});
+    if (lease != leases_.end() && lease->second.isSharedBy(uid)) {
+      wrong(fmt::format("{} shares {}:{}, and has no claim", pod.text(), pod.node, id));
+    }
+  }
+}
+
+/// As some version of its claim asked for that was to be known.
+void Judge::asClaimed(const std::string& uid, const Pod& pod, Mono decided) {
+  const auto& versions = claims_[{pod.ns, pod.claim}];
+  const auto size = static_cast<std::int64_t>(pod.ids.size());
+  const auto any = [&](const auto& is) { return versions.any(decided - kKnown, decided, is); };
+  if (!any([&](const Ask& ask) { return ask.there && ask.count == size; })) {
+    return wrong(fmt::format("{} was bound to {}, and claim {} asks for another number of GPUs", pod.text(),
+                             pod.allocated, pod.claim));
+  }
+  const bool shares = std::any_of(pod.ids.begin(), pod.ids.end(), [&](int id) {
+    const auto lease = leases_.find({pod.node, id});
+    return lease != leases_.end() && lease->second.isSharedBy(uid);
+  });
+  const auto suits = [&](const Ask& ask) {
+    return ask.there && ask.count == size && ask.shared == shares && (!ask.near || isLinked(pod, ask.gbps));
+  };
+  if (!any(suits)) {
+    wrong(fmt::format("{} was bound to {}{}, which is not what claim {} asks for", pod.text(), pod.allocated,
+                      shares ? " (Shared)" : "", pod.claim));
+  }
+}
+
+/// All in one island, where each pair has so much bandwidth. One GPU needs no link.
+bool Judge::isLinked(const Pod& pod, std::int64_t gbps) const {
+  if (pod.ids.size() < 2) { return true; }
+  const auto linkOf = [&](int id) {
+    const auto link = links_.find({pod.node, id});
+    return link == links_.end() ? Link{} : link->second;
+  };
+  const std::string island = linkOf(pod.ids.front()).island;
+  return std::all_of(pod.ids.begin(), pod.ids.end(),
+                     [&](int id) { return linkOf(id).island == island && linkOf(id).gbps >= gbps; });
+}
+
+/// Pods without an allocation hold GPUs that nobody can name (design 1), but for those that the agent sees them use: there
+/// is a GPU left for each of them, of those that may be given. Who joins GPUs that others share takes none, also when they
+/// end meanwhile.
+void Judge::countOn(const std::string& owner, const Pod& pod, Mono decided) {
+  const bool joins = std::all_of(pod.ids.begin(), pod.ids.end(), [&](int id) {
+    const auto lease = leases_.find({pod.node, id});
+    return lease != leases_.end() && (lease->second.joined.contains(owner) || lease->second.holders.size() > 1);
+  });
+  if (joins) { return; }
+  std::set<int> named;
+  std::int64_t counted = 0;
+  for (const auto& [uid, other] : pods_) {
+    if (!other.live() || other.node != pod.node) { continue; }
+    named.insert(other.ids.begin(), other.ids.end());
+    if (!other.ids.empty() || other.bound_at + kKnown >= decided) { continue; }
+    std::int64_t seen = 0;
+    for (const auto& [device, gpu] : gpus_) {
+      if (device.node != pod.node || !gpu.in_use.contains(uid)) { continue; }
+      named.insert(device.id);
+      ++seen;
+    }
+    counted += std::max<std::int64_t>(0, other.gpus - seen);
+  }
+  const auto left = std::count_if(givable_.begin(), givable_.end(), [&](const auto& gpu) {
+    return gpu.first.node == pod.node && !named.contains(gpu.first.id) &&
+           gpu.second.any(decided - kKnown, decided, kSo);
+  });
+  if (counted > left) {
+    wrong(fmt::format("{} was bound to {}, where {} GPUs are named, {} counted, and {} left for them", pod.text(),
+                      pod.node, named.size(), counted, left));
+  }
+}
+
+/// What a pod without a claim asks for is a resource of its node too, which has no more of it than it says.
+void Judge::limitsOn(const std::string& uid, const Pod& pod, Mono decided) {
+  if (pod.gpus == 0) { return; }
+  std::int64_t asked = pod.gpus;
+  for (const auto& [other_uid, other] : pods_) {
+    const bool counts =
+        other_uid != uid && other.live() && other.node == pod.node && other.bound_at + kKnown < decided;
+    asked += counts ? other.gpus : 0;
+  }
+  if (!past_nodes_[pod.node].any(decided - kKnown, decided, [&](const Node& n) { return n.allocatable >= asked; })) {
+    wrong(fmt::format("{} was bound to {}, which has fewer nvidia.com/gpu than the {} that are asked for there",
+                      pod.text(), pod.node, asked));
+  }
+}
+
+/// There, not Unhealthy, on a node that is Ready: each at some time when it was decided.
+void Judge::mayBeGiven(const Pod& pod, const Device& device, Mono decided) {
+  const Mono from = decided - kKnown;
+  if (!past_nodes_[device.node].any(from, decided, [](const Node& n) { return n.ready; })) {
+    wrong(fmt::format("{} was bound to {}, which is not Ready", pod.text(), device.node));
+  }
+  if (!givable_[device].any(from, decided, kSo)) {
+    wrong(fmt::format("{} was given {}, which is {}", pod.text(), device.text(),
+                      gpus_.contains(device) ? "Unhealthy" : "not there"));
+  }
+}
+
+void Judge::give(const std::string& uid, const Pod& pod, const Device& device, Process by) {
+  const auto lease = leases_.find(device);
+  if (lease == leases_.end() || !lease->second.holders.contains(uid)) {
+    if (!hand_) { wrong(fmt::format("{} was bound to {} without its lease", pod.text(), device.text())); }
+    return;
+  }
+  for (const auto& [other_uid, other] : pods_) {
+    if (other_uid == uid || !other.live() || !other.has(device)) { continue; }
+    if (!lease->second.isSharedBy(other_uid)) {
+      wrong(fmt::format("{} was given {}, which {} has", pod.text(), device.text(), other.text()));
+    }
+  }
+  if (!agents_) { return; }  // nothing drains
+  agentSawItFree(uid, pod, device, lease->second);
+  nothingRunsOn(uid, pod, device, lease->second, by);
+}
+
+void Judge::agentSawItFree(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease) {
+  const auto gpu = gpus_.find(device);
+  if (gpu == gpus_.end()) { return; }
+  for (const auto& [user, used_since] : gpu->second.in_use) {
+    // Which devices a pod without an allocation got is its kubelet's choice: such pods are only counted (design 1). When one
+    // comes and goes, or one has ended with all its containers, whoever decided may not have heard of the use.
+    const auto other = pods_.find(user);
+    if (other != pods_.end() && other->second.live() && other->second.ids.empty()) { continue; }
+    const bool unheard = lease.since.at(uid) <= used_since + kKnown;
+    if (unheard && (clean_.contains(user) || unnamed_.contains(user))) { continue; }
+    if (user != uid && !lease.isSharedBy(user)) {
+      wrong(fmt::format("{} was given {}, which containers of pod {} still have", pod.text(), device.text(), user));
+    }
+  }
+}
+
+/// An agent that is down sees nothing, and so confirms nothing: containers of a pod that went may run on.
+void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease,
+                          Process by) {
+  for (const auto& running : kubelet_.running(device.node)) {
+    const auto has = model::parseAllocation(running.devices);
+    if (running.uid == uid || running.devices.empty() || !has || lease.isSharedBy(running.uid)) { continue; }
+    if (std::find(has->ids.begin(), has->ids.end(), device.id) == has->ids.end()) { continue; }
+    if (couldNotKnow(running.uid, device, by)) { continue; }
+    wrong(fmt::format("{} was given {}, where containers of pod {} run on unseen", pod.text(), device.text(),
+                      running.uid));
+  }
+}
+
+/// Its lease was taken by hand before it went, and that process neither bound it nor saw it bound: nothing speaks of it.
+bool Judge::couldNotKnow(const std::string& uid, const Device& device, Process who) const {
+  const auto gone = gone_.find(uid);
+  const bool unspoken = gone != gone_.end() && gone->second.unleased.contains(device.id);
+  if (!unspoken || !decided_.contains(uid)) { return false; }
+  for (const auto& [fence, bindings] : decided_.at(uid)) {
+    const auto is_its_own = [&](const auto& binding) { return binding.second.by.number == who.number; };
+    if (std::any_of(bindings.begin(), bindings.end(), is_its_own)) { return false; }
+  }
+  return std::max(who.began, gone->second.bound_at) + kKnown >= gone->second.went_at;
+}
+
+}  // namespace gs::sim

@@ -1,0 +1,161 @@
+// What must hold once nothing happens any more.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "model/annotations.h"
+#include "test/sim/judge.h"
+
+namespace gs::sim {
+
+using json::Value;
+
+std::int64_t Judge::freeOn(const std::string& name) const {
+  std::int64_t free = 0;
+  for (const auto& [device, gpu] : gpus_) {
+    if (device.node != name || gpu.health == "Unhealthy" || leases_.contains(device)) { continue; }
+    const bool taken = std::any_of(pods_.begin(), pods_.end(),
+                                   [&d = device](const auto& p) { return p.second.live() && p.second.has(d); });
+    free += taken || !gpu.in_use.empty() ? 0 : 1;
+  }
+  for (const auto& [uid, pod] : pods_) {
+    if (pod.live() && pod.node == name && pod.ids.empty()) { free -= pod.gpus; }
+  }
+  return free;
+}
+
+/// Devices that one more sharer may join.
+std::int64_t Judge::joinableOn(const std::string& name) const {
+  return std::count_if(leases_.begin(), leases_.end(), [&](const auto& entry) {
+    const Device& device = entry.first;
+    const Lease& lease = entry.second;
+    const auto gpu = gpus_.find(device);
+    if (device.node != name || !lease.shared || lease.holders.size() >= model::kMaxSharers || gpu == gpus_.end() ||
+        gpu->second.health == "Unhealthy") {
+      return false;
+    }
+    // A pod without an allocation may use it too: its kubelet chose among GPUs of which it does not know the holders.
+    const auto& users = gpu->second.in_use;
+    return std::all_of(users.begin(), users.end(),
+                       [&holders = lease.holders](const auto& user) { return holders.contains(user.first); });
+  });
+}
+
+bool Judge::hasClaim(const Pod& pod) const {
+  return api_.store().find({kClaimsId, pod.ns, pod.claim}) != nullptr;
+}
+
+/// By counting alone, for the requests that the plan makes.
+bool Judge::shouldFit(const Pod& pod) const {
+  std::int64_t count = pod.gpus;
+  bool shared = false;
+  bool near = false;
+  if (!pod.claim.empty()) {
+    const auto* claim = api_.store().find({kClaimsId, pod.ns, pod.claim});
+    if (claim == nullptr) { return false; }
+    const Value& devices = (*claim->object)["spec"]["devices"];
+    shared = devices["exclusivity"].str() == "Shared";
+    near = (*claim->object)["spec"]["topology"]["mode"].isString();
+    count = devices["count"].intOr(1);
+  }
+  return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
+    const auto& [name, node] = entry;
+    if (!node.ready) { return false; }
+    if (count == 0) { return true; }
+    if (near && name == "n-0") { return false; }  // no links there; elsewhere all are linked to all
+    if (shared && joinableOn(name) >= count) { return true; }
+    std::int64_t counted = 0;
+    for (const auto& [uid, other] : pods_) {
+      counted += other.live() && other.node == name ? other.gpus : 0;
+    }
+    return freeOn(name) >= count && (!pod.claim.empty() || node.allocatable - counted >= count);
+  });
+}
+
+/// What the live pods of a claim have, as its status is to say it.
+std::string Judge::allocationsOf(const sandbox::StoreKey& claim) const {
+  std::set<std::string> out;
+  for (const auto& [uid, pod] : pods_) {
+    if (!pod.live() || pod.ids.empty() || pod.ns != claim.ns || pod.claim != claim.name) { continue; }
+    out.insert(fmt::format("{} {} {}", pod.name, uid, model::printAllocation(model::NodeName{pod.node}, pod.ids)));
+  }
+  return fmt::format("{}", fmt::join(out, "; "));
+}
+
+std::string Judge::claimsWrong() const {
+  const auto [first, last] = api_.store().range(kClaimsId);
+  for (auto it = first; it != last; ++it) {
+    const auto& [key, stored] = *it;
+    const Value& status = (*stored.object)["status"];
+    std::set<std::string> says;
+    for (const Value& a : status["allocations"].items()) {
+      std::vector<int> ids;
+      for (const Value& id : a["gpuIds"].items()) { ids.push_back(static_cast<int>(id.intOr(-1))); }
+      says.insert(fmt::format("{} {} {}", a["pod"].str(), a["uid"].str(),
+                              model::printAllocation(model::NodeName{a["node"].str()}, ids)));
+    }
+    const std::string said = fmt::format("{}", fmt::join(says, "; "));
+    const std::string have = allocationsOf(key);
+    if (said != have || status["allocationsTotal"].intOr(0) != static_cast<std::int64_t>(says.size())) {
+      return fmt::format("claim {}/{} says '{}', there is '{}'", key.ns, key.name, said, have);
+    }
+    const auto phase = status["phase"].str();
+    if (!status.isNull() && !have.empty() != (phase == "Bound") && phase != "Failed") {
+      return fmt::format("claim {}/{} is {} with '{}'", key.ns, key.name, phase, have);
+    }
+  }
+  return "";
+}
+
+std::string Judge::leasesWrong() const {
+  for (const auto& [device, lease] : leases_) {
+    for (const auto& [uid, part] : lease.holders) {
+      const auto pod = pods_.find(uid);
+      // Another scheduler bound the pod to the very node of its leases: they stand, as if its annotation had been taken away.
+      const bool theirs = pod != pods_.end() && pod->second.ids.empty() && pod->second.node == device.node;
+      if (pod == pods_.end() || !pod->second.live() || !(theirs || pod->second.has(device))) {
+        return fmt::format("the lease of {} names pod {}, which does not have it", device.text(), uid);
+      }
+      const auto has = model::printAllocation(model::NodeName{pod->second.node}, pod->second.ids);
+      if (!theirs && part.devices != has) {
+        return fmt::format("the lease of {} says that pod {} has {}, it has {}", device.text(), uid, part.devices, has);
+      }
+    }
+  }
+  return "";
+}
+
+std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
+  for (const int id : pod.ids) {
+    const auto lease = leases_.find({pod.node, id});
+    if (pod.live() && (lease == leases_.end() || !lease->second.holders.contains(uid))) {
+      return fmt::format("pod {}/{} has {}:{} without a lease", pod.ns, pod.name, pod.node, id);
+    }
+  }
+  if (pod.live() && pod.visible != model::printIds(pod.ids)) {
+    return fmt::format("pod {}/{} has GPUs {} and sees {}", pod.ns, pod.name, model::printIds(pod.ids), pod.visible);
+  }
+  const bool waits = pod.node.empty() && !pod.deleting && !pod.finished;
+  if (waits && !never_placed_.contains(pod.name) && shouldFit(pod)) {
+    return fmt::format("pod {}/{} waits, and there is room", pod.ns, pod.name);
+  }
+  if (waits && pod.told.empty()) { return fmt::format("pod {}/{} waits and is not told why", pod.ns, pod.name); }
+  const bool missing = pod.told.find("not found in namespace") != std::string::npos;
+  if (waits && !pod.claim.empty() && missing == hasClaim(pod)) {
+    return fmt::format("pod {}/{} is told '{}', and its claim is {}", pod.ns, pod.name, pod.told,
+                       missing ? "there" : "missing");
+  }
+  return "";
+}
+
+std::string Judge::settled() const {
+  if (std::string wrong = leasesWrong(); !wrong.empty()) { return wrong; }
+  for (const auto& [uid, pod] : pods_) {
+    if (pod.scheduler != kOurs) { continue; }
+    if (std::string wrong = podWrong(uid, pod); !wrong.empty()) { return wrong; }
+  }
+  return claimsWrong();
+}
+
+}  // namespace gs::sim

@@ -1,0 +1,66 @@
+#include "test/sim/ledger_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "test/world/rebuilt.h"
+
+namespace gs::sim {
+namespace {
+
+constexpr Duration kQuiet = std::chrono::seconds{1};  // since the last change: everybody has heard of it
+
+/// Each kind is listed, and no watch waits to be opened again.
+bool hearsAll(const scheduler::Scheduler& scheduler) {
+  const auto checks = scheduler.readiness().checks;
+  return std::all_of(checks.begin(), checks.end(), [](const auto& check) {
+    return !check.first.starts_with("cache/") || check.second == "ok";
+  });
+}
+
+/// The first line that differs.
+std::string difference(std::string_view live, std::string_view rebuilt) {
+  if (live == rebuilt) { return ""; }
+  const auto at = static_cast<std::size_t>(
+      std::mismatch(live.begin(), live.end(), rebuilt.begin(), rebuilt.end()).first - live.begin());
+  const auto line = [at](std::string_view text) {
+    const std::size_t begin = at == 0 ? 0 : text.rfind('\n', at - 1) + 1;
+    return text.substr(begin, text.find('\n', at) - begin);
+  };
+  return fmt::format("the live ledger has '{}', the API's has '{}'", line(live), line(rebuilt));
+}
+
+}  // namespace
+
+void LedgerCheck::trouble(Duration how_long) {
+  had_trouble_ = true;
+  trouble_until_ = std::max(trouble_until_, world_.now().mono + how_long);
+}
+
+std::optional<Mono> LedgerCheck::due(Mono last_change) const {
+  if (last_ == moment(last_change)) { return std::nullopt; }
+  const Mono now = world_.now().mono;
+  const Mono quiet = std::max(trouble_until_, last_change + kQuiet);
+  return quiet > now ? quiet : now + kQuiet;  // quiet but for the leader
+}
+
+std::string LedgerCheck::look(Mono last_change) {
+  const Mono now = world_.now().mono;
+  const Moment here = moment(last_change);
+  if (now < trouble_until_ || now < last_change + kQuiet || last_ == here) { return ""; }
+  if (!here.leader || !hearsAll(world_.scheduler(*here.leader))) { return ""; }
+  last_ = here;
+  ++compared_;
+  if (had_trouble_) { ++after_trouble_; }
+  using sched::Source;
+  const auto live =
+      world_.scheduler(*here.leader).engine().ledger().dumpWithout({Source::Reservation, Source::Draining});
+  return difference(live, test::rebuiltEngine(world_)->ledger().dumpWithout({Source::Reservation, Source::Draining}));
+}
+
+std::string LedgerCheck::atEnd(sandbox::ReplicaId leader) const {
+  return difference(world_.scheduler(leader).engine().ledger().dump(false), test::rebuiltLedger(world_));
+}
+
+}  // namespace gs::sim

@@ -1,0 +1,51 @@
+// The leader's ledger against one that is made from the API's objects: each time everything became quiet, and at the end.
+//
+// Quiet: no fault of late is still felt, nothing has changed for a while, and the leader's watches say that they bring
+// everything. Then left out are reservations, which are in no object yet, and what drains: that is known from how a pod ended,
+// which no object says any more.
+// One thread; the World must outlive it.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "sandbox/world.h"
+
+namespace gs::sim {
+
+class LedgerCheck {
+ public:
+  explicit LedgerCheck(sandbox::World& world) : world_{world} {}
+
+  /// A fault: the leader, or its ledger, may be behind for so long.
+  void trouble(Duration how_long);
+  /// When look() has something to compare for all that is known now; nullopt: not before something changes.
+  [[nodiscard]] std::optional<Mono> due(Mono last_change) const;
+  /// Compares if everything is quiet, and was not compared since it became so. "" or the first line that differs.
+  [[nodiscard]] std::string look(Mono last_change);
+  /// With everything, whatever was compared.
+  [[nodiscard]] std::string atEnd(sandbox::ReplicaId leader) const;
+
+  [[nodiscard]] std::size_t compared() const { return compared_; }
+  [[nodiscard]] std::size_t afterTrouble() const { return after_trouble_; }
+
+ private:
+  /// As long as it is the same, so is the ledger.
+  struct Moment {
+    Mono last_change{};
+    Mono trouble_until{};
+    std::optional<sandbox::ReplicaId> leader;
+    friend bool operator==(const Moment&, const Moment&) = default;
+  };
+  [[nodiscard]] Moment moment(Mono last_change) const { return {last_change, trouble_until_, world_.leader()}; }
+
+  sandbox::World& world_;
+  bool had_trouble_ = false;
+  Mono trouble_until_{};
+  std::optional<Moment> last_;  // that was compared
+  std::size_t compared_ = 0;
+  std::size_t after_trouble_ = 0;
+};
+
+}  // namespace gs::sim
