@@ -168,8 +168,7 @@ class Process {
         .leader = [this] { return host_.election().addressBut(identity_); },
         .leads = [this] { return host_.leads(); }};
     server_.emplace(extender::Front::Config{kVersion, *extender::volcanoRules(flags.extender.volcano)},
-                    std::move(wiring), serve::Forwarder{{.ca_file = flags.extender.leader_ca_file}},
-                    metrics_);
+                    std::move(wiring), serve::Forwarder{process::leaderTls(flags.extender)}, metrics_);
   }
 
   [[nodiscard]] std::string stateText() const {
