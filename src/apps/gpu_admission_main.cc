@@ -109,7 +109,7 @@ class Process {
         page_{health()},
         server_{{kVersion, *extender::volcanoRules(flags.extender.volcano)},
                 wiring(),
-                serve::Forwarder{{.ca_file = flags.extender.leader_ca_file}},
+                serve::Forwarder{process::leaderTls(flags.extender)},
                 metrics_} {}
 
   int run(const Flags& flags, const process::StopSignals& signals) {

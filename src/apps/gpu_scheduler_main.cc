@@ -167,8 +167,7 @@ class Process {
         .others = [this](const net::Request& r) { return page_.answer(r); },
         .leader = [this] { return host_.election().addressBut(identity_); }};
     server_.emplace(extender::Front::Config{kVersion, *extender::volcanoRules(flags.extender.volcano)},
-                    std::move(wiring), serve::Forwarder{{.ca_file = flags.extender.leader_ca_file}},
-                    metrics_);
+                    std::move(wiring), serve::Forwarder{process::leaderTls(flags.extender)}, metrics_);
   }
 
   [[nodiscard]] std::string stateText() const {

@@ -64,9 +64,19 @@ void Feed::take(Kind kind, kapi::Reflector::Output output, Now now, kapi::Effect
   }
   if (output.listed_at) { forgetUnlisted(reflector, kind, *output.listed_at, now); }
   if ((output.synced_now || reflector.absent()) && complete()) { engine_.synced(now.mono); }
-  const bool listed = output.listed_at || reflector.absent();
-  if (kind == Kind::ConfigMap && listed) { engine_.quota().listed(reflector.absent()); }
+  if (kind == Kind::ConfigMap) { tellQuota(reflector, output, now); }
   if (output.caught_up_now) { caught_up_.push_back(kind); }
+}
+
+void Feed::tellQuota(const kapi::Reflector& reflector, const kapi::Reflector::Output& output, Now now) {
+  QuotaTable& quota = engine_.quota();
+  if (output.listed_at) {
+    quota.listed();
+  } else if (output.forbidden_now) {
+    quota.forbidden(now.mono);
+  } else if (!reflector.absent()) {
+    quota.notForbidden();
+  }
 }
 
 /// The answers to our own calls may have brought objects that the watch never did; a list without them says that they went.
@@ -130,7 +140,8 @@ void Feed::catchUp(Kind kind, model::Revision revision, Now now, kapi::Effects& 
 bool Feed::check(std::vector<std::pair<std::string, std::string>>& checks) const {
   for (const auto& reflector : reflectors_) {
     if (!reflector) { continue; }
-    const bool fine = reflector->synced() || reflector->absent();
+    const bool undecided = reflector->kind() == Kind::ConfigMap && engine_.quota().undecided();
+    const bool fine = reflector->synced() || (reflector->absent() && !undecided);
     const std::string& trouble = reflector->trouble();
     checks.emplace_back(fmt::format("cache/{}", kapi::kindInfo(reflector->kind()).resource),
                         !fine                 ? (trouble.empty() ? "not listed yet" : trouble)
@@ -138,7 +149,7 @@ bool Feed::check(std::vector<std::pair<std::string, std::string>>& checks) const
                         : trouble.empty()     ? "ok"
                                               : "ok, but " + trouble);
   }
-  return complete();
+  return complete() && !engine_.quota().undecided();
 }
 
 }  // namespace gs::engine

@@ -43,12 +43,13 @@ class Feed {
   /// Why nothing that is known can be trusted any more (restored from a backup, say): the process must start anew. "" else.
   [[nodiscard]] const std::string& failure() const { return failure_; }
 
-  /// "cache/pods" -> "ok" or why not. True: everything is listed, or not served.
+  /// "cache/pods" -> "ok" or why not. True: everything is listed, or known not to be there for us.
   bool check(std::vector<std::pair<std::string, std::string>>& checks) const;
 
  private:
   kapi::Reflector* find(model::Kind kind);
   void take(model::Kind kind, kapi::Reflector::Output output, Now now, kapi::Effects& out);
+  void tellQuota(const kapi::Reflector& reflector, const kapi::Reflector::Output& output, Now now);
   void forgetUnlisted(const kapi::Reflector& reflector, model::Kind kind, model::Revision listed_at, Now now);
   [[nodiscard]] bool complete() const;
 

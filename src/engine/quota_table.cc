@@ -18,10 +18,17 @@ void QuotaTable::apply(const kapi::Change& change) {
   there_ = map != nullptr;
 }
 
-void QuotaTable::listed(bool forbidden) {
-  forbidden_ = forbidden;
-  if (there_) { return; }  // what was read last counts
-  use(forbidden ? config_.if_forbidden : model::Quotas{});
+void QuotaTable::listed() {
+  notForbidden();
+  forbidden_ = false;
+  if (!there_) { use({}); }
+}
+
+void QuotaTable::forbidden(Mono now) {
+  if (!forbidden_since_) { forbidden_since_ = now; }
+  if (now - *forbidden_since_ < kForbiddenFor) { return; }
+  forbidden_ = true;
+  if (!there_) { use(config_.if_forbidden); }  // else what was read last counts
 }
 
 std::string QuotaTable::state() const {
@@ -31,10 +38,17 @@ std::string QuotaTable::state() const {
         "ConfigMap {}: {}; {}", config_.map.text(), unusable_->malformed,
         quotas_ ? "the quotas that were read before count" : "no pod gets a GPU until this is mended");
   }
-  if (forbidden_ && !there_) {
+  if (forbidden_ && there_) {
+    return fmt::format("ConfigMap {} may not be read any more; what was read last counts",
+                       config_.map.text());
+  }
+  if (forbidden_) {
     return fmt::format("{}: ConfigMap {} may not be read",
                        config_.if_forbidden.empty() ? "off" : "those of the configuration file",
                        config_.map.text());
+  }
+  if (undecided()) {
+    return fmt::format("ConfigMap {} may not be read; waiting whether it stays so", config_.map.text());
   }
   return quotas_ ? "ok" : "not read yet";
 }

@@ -1,5 +1,5 @@
 // The quotas that count now (design 3.16): the last good ones of the ConfigMap that holds them, none while there is no such
-// ConfigMap, those of the configuration while it may not be read. A part of the engine.
+// ConfigMap, those of the configuration where it may not be read. A part of the engine.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,7 @@
 #include <string>
 #include <utility>
 
+#include "base/clock.h"
 #include "kapi/event.h"
 #include "kapi/reflector.h"
 #include "model/object.h"
@@ -15,16 +16,27 @@ namespace gs::engine {
 
 class QuotaTable {
  public:
+  static constexpr Duration kForbiddenFor = std::chrono::seconds{5};
+
   void configure(model::QuotaConfig config) { config_ = std::move(config); }
   void apply(const kapi::Change& change);
-  /// Its list is complete; or it may not be read.
-  void listed(bool forbidden);
+  /// Its list is complete.
+  void listed();
+  /// Its list was answered 403. That counts once nothing but this was answered for kForbiddenFor: an API server that has just
+  /// started forbids for a moment what it allows.
+  void forbidden(Mono now);
+  /// Its list was answered otherwise, or not at all.
+  void notForbidden() { forbidden_since_.reset(); }
 
   [[nodiscard]] const model::QuotaConfig& config() const { return config_; }
   /// nullptr: there are none, or none are known yet.
   [[nodiscard]] const model::Quotas* quotas() const { return quotas_ ? &*quotas_ : nullptr; }
   /// They are to be read before anybody is placed, and were not.
   [[nodiscard]] bool awaited() const { return config_.on() && !quotas_; }
+  /// So it is, and soon we know whether they may be read at all.
+  [[nodiscard]] bool undecided() const { return awaited() && forbidden_since_; }
+  /// The ConfigMap may not be read, and that stays so.
+  [[nodiscard]] bool mayNotBeRead() const { return forbidden_; }
   /// The ConfigMap as it is, when it cannot be used; else nullptr.
   [[nodiscard]] const model::Ptr<model::QuotaMap>& unusable() const { return unusable_; }
   /// Another number whenever quotas() changes.
@@ -43,6 +55,7 @@ class QuotaTable {
   model::Ptr<model::QuotaMap> unusable_;
   model::Revision warned_ = 0;
   bool there_ = false;  // as far as we know
+  std::optional<Mono> forbidden_since_;
   bool forbidden_ = false;
   std::uint64_t version_ = 0;
 };

@@ -5,9 +5,11 @@
 namespace gs::engine {
 namespace {
 
+using namespace std::chrono_literals;
 using model::Quota;
 using model::Quotas;
 
+constexpr Mono kBegan{1h};
 const Quotas kSome{{"ns", Quota{{{"V100", 4}}, {}}}};
 const Quotas kOther{{"ns", Quota{{{"V100", 2}}, {}}}};
 
@@ -27,7 +29,7 @@ kapi::Change gone() {
 TEST(QuotaTable, IsNotKnownBeforeTheListIs) {
   QuotaTable t;
   EXPECT_EQ(t.quotas(), nullptr);
-  t.listed(false);
+  t.listed();
   ASSERT_NE(t.quotas(), nullptr);
   EXPECT_TRUE(t.quotas()->empty()) << "no ConfigMap: nobody has a limit";
 }
@@ -35,7 +37,7 @@ TEST(QuotaTable, IsNotKnownBeforeTheListIs) {
 TEST(QuotaTable, AChangeCountsAtOnce) {
   QuotaTable t;
   t.apply(put(kSome));
-  t.listed(false);
+  t.listed();
   EXPECT_EQ(*t.quotas(), kSome);
   const auto before = t.version();
   t.apply(put(kSome, 2));
@@ -62,30 +64,77 @@ TEST(QuotaTable, OneThatCannotBeReadKeepsTheLastGoodOne) {
 TEST(QuotaTable, OneThatNeverCouldBeReadIsNotKnown) {
   QuotaTable t;
   t.apply(put(std::nullopt));
-  t.listed(false);
+  t.listed();
   EXPECT_EQ(t.quotas(), nullptr);
   t.apply(gone());
   EXPECT_TRUE(t.quotas()->empty());
 }
 
-TEST(QuotaTable, WhereItIsForbiddenTheFallbackCounts) {
+/// Answered 403 for so long, from `began` on.
+void forbid(QuotaTable& t, Duration time, Mono began = kBegan) {
+  for (Duration passed{}; passed < time; passed += 1s) { t.forbidden(began + passed); }
+  t.forbidden(began + time);
+}
+
+TEST(QuotaTable, WhereItStaysForbiddenTheFallbackCounts) {
   QuotaTable t;
   t.configure({{"kube-system", "gpuquota"}, {}, kSome});
-  t.listed(true);
+  forbid(t, 4999ms);
+  EXPECT_TRUE(t.awaited());
+  EXPECT_TRUE(t.undecided());
+  EXPECT_EQ(t.state(), "ConfigMap kube-system/gpuquota may not be read; waiting whether it stays so");
+  t.forbidden(kBegan + 5s);
+  EXPECT_FALSE(t.awaited() || t.undecided());
   EXPECT_EQ(*t.quotas(), kSome);
   EXPECT_EQ(t.state(), "those of the configuration file: ConfigMap kube-system/gpuquota may not be read");
+}
+
+TEST(QuotaTable, WhatWasReadLastOutlastsThatItIsForbidden) {
+  QuotaTable t;
+  t.configure({{"kube-system", "gpuquota"}, {}, kSome});
+  forbid(t, 5s);
   t.apply(put(kOther));  // our role was given the right to it
-  t.listed(false);
+  t.listed();
   EXPECT_EQ(*t.quotas(), kOther);
-  t.listed(true);  // and was taken it again
+  EXPECT_FALSE(t.mayNotBeRead());
+  forbid(t, 1h);  // and was taken it again
   EXPECT_EQ(*t.quotas(), kOther);
+  EXPECT_TRUE(t.mayNotBeRead());
+  EXPECT_EQ(t.state(), "ConfigMap kube-system/gpuquota may not be read any more; what was read last counts");
+}
+
+TEST(QuotaTable, ThatThereIsNoConfigMapCountsUntilItStaysForbidden) {
+  QuotaTable t;
+  t.configure({{"kube-system", "gpuquota"}, {}, kSome});
+  t.listed();
+  forbid(t, 4s);
+  EXPECT_TRUE(t.quotas()->empty());
+  EXPECT_FALSE(t.undecided());
+  EXPECT_EQ(t.state(), "ok");
+  t.forbidden(kBegan + 5s);
+  EXPECT_EQ(*t.quotas(), kSome);
+}
+
+TEST(QuotaTable, OtherAnswersBetweenBeginTheTimeAnew) {
+  QuotaTable t;
+  t.configure({{"kube-system", "gpuquota"}, {}, kSome});
+  forbid(t, 4s);
+  t.notForbidden();
+  EXPECT_FALSE(t.undecided());
+  forbid(t, 4s, kBegan + 1min);
+  EXPECT_TRUE(t.awaited());
+  t.forbidden(kBegan + 1min + 5s);
+  EXPECT_EQ(*t.quotas(), kSome);
+  t.notForbidden();  // the API server is away
+  EXPECT_EQ(*t.quotas(), kSome);
+  EXPECT_TRUE(t.mayNotBeRead()) << "as far as we know";
 }
 
 TEST(QuotaTable, AFallbackIsNotKeptWhereThereIsNoConfigMap) {
   QuotaTable t;
   t.configure({{"kube-system", "gpuquota"}, {}, kSome});
-  t.listed(true);
-  t.listed(false);
+  forbid(t, 5s);
+  t.listed();
   EXPECT_TRUE(t.quotas()->empty());
 }
 

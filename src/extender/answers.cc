@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
 #include <tuple>
 
@@ -20,15 +21,22 @@ std::string quoted(std::string_view text) {
   return out;
 }
 
-std::string alreadyMatched(std::string_view uid) {
-  return quoted(fmt::format("pod {} has already been matched to another node", uid));
+/// Quoted. It is written for each of so many nodes, and what is in it may come from a body: so it is cut when all would be over
+/// 16 MiB.
+std::string reason(std::string_view text, std::size_t nodes) {
+  constexpr std::size_t kAll = std::size_t{16} << 20;
+  constexpr std::size_t kLongestEscape = 6;  // of a byte: \u0001
+  const std::size_t longest = kAll / std::max<std::size_t>(nodes, 1);
+  std::string whole = quoted(text);
+  return whole.size() <= longest ? whole
+                                 : quoted(fmt::format("{}...", text.substr(0, longest / kLongestEscape)));
 }
 
 /// Writes the reason of every candidate that is not the pod's. Reasons are few and nodes many: each is made once.
 class FailedNodes {
  public:
   FailedNodes(const FilterArgs& args, const Candidates& c, const Answer& a, std::string_view uid)
-      : args_{args}, c_{c}, a_{a}, uid_{uid}, matched_{alreadyMatched(uid)} {}
+      : args_{args}, c_{c}, a_{a}, uid_{uid} {}
 
   void appendTo(std::string& out) {
     out += '{';
@@ -53,15 +61,18 @@ class FailedNodes {
     const sched::NodeStanding* standing = standingAt(a_, c_, i);
     const bool matched =
         a_.kind == Kind::Chosen && (standing == nullptr ? a_.standings == nullptr : comesAfter(i, *standing));
-    if (matched) { return matched_; }
+    if (matched) {
+      return once(matched_,
+                  [&] { return fmt::format("pod {} has already been matched to another node", uid_); });
+    }
     const auto slot = standing == nullptr
                           ? reasons_.size() - 1
                           : static_cast<std::size_t>(standing->refused.value_or(sched::Reason::TooFewFree));
     return once(reasons_.at(slot), [&] { return misfitOf(standing, uid_).text; });
   }
   template <class Make>
-  static const std::string& once(std::string& slot, const Make& make) {
-    if (slot.empty()) { slot = quoted(make()); }
+  const std::string& once(std::string& slot, const Make& make) const {
+    if (slot.empty()) { slot = reason(make(), args_.nodes.size()); }
     return slot;
   }
   /// It was not looked at, since the chosen one came before it.

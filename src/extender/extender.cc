@@ -193,14 +193,14 @@ bool Extender::isAnswered(const Waiting& w, const model::Pod& pod) {
     answer(w.ticket, Kind::Failed, std::move(why));
     return true;
   };
-  if (config_.strict && model::wasPredicated(pod.annotations)) {
-    return fail(fmt::format("pod {} had been predicated!", pod.key.name));
-  }
   if (!sched::wantsVcuda(pod)) {
     answer(w.ticket, Kind::Untouched);
     return true;
   }
   if (engine_.quota().awaited()) { return fail("GPU quota has not been synced, please retry later"); }
+  if (config_.strict && model::wasPredicated(pod.annotations)) {
+    return fail(fmt::format("pod {} had been predicated!", pod.key.name));
+  }
   if (engine_.cache().knownGone(pod.uid) || pod.deleting || pod.finished()) {
     return fail(fmt::format("{} has ended or is being deleted", nameOf(pod)));
   }
@@ -382,7 +382,7 @@ void Extender::deallocate(const Waiting& w) {
 /// Its annotations are written first, when it has none of that node.
 void Extender::bind(Waiting w) {
   const model::Uid uid = w.question.pod->uid;
-  const model::NodeName node = nodeAt(w.question.candidates, 0);
+  const model::NodeName node = w.question.node;
   const model::Pod* pod = engine_.cache().pod(uid);
   if (const auto under_way = binding_.find(uid); under_way != binding_.end()) {
     return answer(w.ticket, Kind::Failed, "a Binding of this pod is under way");
@@ -411,7 +411,7 @@ void Extender::readForBind(Waiting w) {
 void Extender::sendBinding(Waiting w, const model::Pod& pod) {
   const Grant* grant = grantOf(pod.uid);
   const auto annotations = grant != nullptr ? model::printVcudaNote(grant->note) : model::Annotations{};
-  call(kapi::bindPod(pod, nodeAt(w.question.candidates, 0), annotations), Purpose::Bind, pod.uid);
+  call(kapi::bindPod(pod, w.question.node, annotations), Purpose::Bind, pod.uid);
   binding_[pod.uid].push_back(std::move(w));
 }
 

@@ -97,6 +97,7 @@ class ExtenderTest : public ::testing::Test {
     Question q;
     q.verb = verb;
     q.pod = std::make_shared<const model::Pod>(pod);
+    if (verb == Verb::Bind) { q.node = model::NodeName{nodes.at(0)}; }
     q.candidates.table = extender.table();
     for (const auto& name : nodes) { q.candidates.nodes.push_back(q.candidates.table->find(name)); }
     return q;

@@ -243,6 +243,17 @@ TEST_F(SessionTest, AgainstAnotherExtenderItWritesSlowly) {
 
 // ---- Bindings
 
+TEST_F(SessionTest, BindsToANodeThatItDoesNotKnowYetWhatNeedsNoGpu) {
+  lead();
+  const Ticket plain = ask(Verb::Bind, create("p", {}), {"new"});
+  const Ticket shares = ask(Verb::Bind, create("q", {{50, 1}}), {"new"});
+  run();
+  EXPECT_EQ(answers[plain].kind, AnswerKind::Done);
+  EXPECT_EQ(server.pods["p"].node.text, "new");
+  EXPECT_EQ(answers[shares].kind, AnswerKind::Nowhere);
+  EXPECT_FALSE(server.pods["q"].bound());
+}
+
 TEST_F(SessionTest, WhoWaitedForABindingIsAnsweredWhenItFailed) {
   lead();
   const model::Pod pod = create("p", {{50, 1}});

@@ -193,6 +193,7 @@ net::Response Exchange::bind() {
   pod.key = args->pod;
   pod.uid = args->uid;
   pod_ = std::make_shared<const model::Pod>(std::move(pod));
+  question_.node = args->node;
   const Answer a = ask(Verb::Bind, {{args->node.text, {}, 0}});
   if (a.kind == Kind::Unavailable) { return unavailable(a); }
   return ok(bindReply(a.kind == Kind::Done ? ""

@@ -56,6 +56,20 @@ TEST_F(Cluster, FilterByNames) {
       R"({"Nodes":null,"NodeNames":["n-big"],"FailedNodes":{"n-cpu":"no GPU device","nobody":"node is not known to this extender yet"},"FailedAndUnresolvableNodes":null,"Error":""})");
 }
 
+TEST_F(Cluster, AReasonIsNotLongHoweverLongThePodsUid) {
+  const std::string uid(100'000, 'u');
+  std::string names = R"("n-cpu")";
+  for (int i = 0; i < 1000; ++i) { names += R"(,"n-big")"; }
+  const std::string answer = reply(
+      "/scheduler/filter",
+      fmt::format(
+          R"({{"Pod":{{"metadata":{{"name":"p","uid":"{}"}},"spec":{{"containers":[{{"resources":{{"limits":{{"tencent.com/vcuda-core":"500"}}}}}}]}}}},"NodeNames":[{}]}})",
+          uid, names));
+  EXPECT_LT(answer.size(), std::size_t{17} << 20);
+  EXPECT_NE(answer.find(R"("n-big":"pod uuu)"), std::string::npos) << answer.substr(0, 500);
+  EXPECT_NE(answer.find(R"(uuu...")"), std::string::npos);
+}
+
 TEST_F(Cluster, FilterFindsNoNode) {
   EXPECT_EQ(
       reply("/scheduler/predicates", objectsBody(kPod, {kCpu})),

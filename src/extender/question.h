@@ -46,6 +46,7 @@ struct Question {
   model::PodPtr pod;
   /// Filter, Preempt: any number. Others, but Deallocate: one.
   Candidates candidates;
+  model::NodeName node{};        // Bind: the candidate's name; it may be none that is known
   std::vector<Victims> victims;  // Preempt
   /// When its caller began to wait; the epoch: now. Nobody waits any more after Config::answer_within.
   Mono asked{};

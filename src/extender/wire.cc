@@ -54,7 +54,19 @@ class Reader {
     if (value.isNull()) { return {}; }
     const std::string_view bytes = value.raw();
     if (!bytes.starts_with('{')) { mismatch(what, "an object"); }
+    checkSize(bytes, what);
     return bytes;
+  }
+  /// Of an object that will be read whole.
+  void checkSize(std::string_view object, std::string_view what) {
+    if (object.size() <= kMostObject || !wrong_.empty()) { return; }
+    wrong_ = fmt::format("{} is larger than {} MiB; no API server stores such an object", what,
+                         kMostObject >> 20U);
+  }
+  /// One more, of nodes say: false when there are `most` already.
+  bool mayAdd(std::size_t there, std::size_t most, std::string_view what) {
+    if (there >= most && wrong_.empty()) { wrong_ = fmt::format("more than {} {}", most, what); }
+    return there < most;
   }
   /// A text without escapes, as it stands in the body.
   std::string_view text(Cursor& value, std::string_view what) {
@@ -112,7 +124,12 @@ NodeArg nodeObject(Reader& reader, Cursor& value) {
     });
   });
   node.object = value.seen();
+  reader.checkSize(node.object, "a node");
   return node;
+}
+
+bool mayAddNode(Reader& reader, std::size_t there) {
+  return reader.mayAdd(there, kMostNodes, "nodes; no cluster has so many");
 }
 
 /// A Volcano NodeInfo.
@@ -137,16 +154,22 @@ void task(Reader& reader, Cursor& value, TaskArgs& out) {
 /// One of the two maps of ExtenderPreemptionArgs: of Victims with whole pods, or of MetaVictims.
 std::vector<VictimsArg> victimsOf(Reader& reader, Cursor& value, bool meta) {
   std::vector<VictimsArg> out;
+  std::size_t pods = 0;
+  const auto add = [&](Cursor& uid) {
+    if (!reader.mayAdd(pods++, kMostVictims, "victims; no cluster has so many pods")) { return; }
+    out.back().uids.push_back(reader.text(uid, "a victim's UID"));
+  };
   const auto pod = [&](Cursor& victim) {
     reader.object(victim, "a victim", [&](std::string_view key, Cursor& inner) {
-      if (meta && isKey(key, "UID")) { out.back().uids.push_back(reader.text(inner, "a victim's UID")); }
+      if (meta && isKey(key, "UID")) { add(inner); }
       if (meta || !isKey(key, "metadata")) { return; }
       reader.object(inner, "a victim's metadata", [&](std::string_view field, Cursor& uid) {
-        if (isKey(field, "uid")) { out.back().uids.push_back(reader.text(uid, "a victim's uid")); }
+        if (isKey(field, "uid")) { add(uid); }
       });
     });
   };
   reader.object(value, "the map of victims", [&](std::string_view node, Cursor& victims) {
+    if (!mayAddNode(reader, out.size())) { return; }
     out.push_back({std::string{node}, {}, 0});
     reader.object(victims, "a node's victims", [&](std::string_view key, Cursor& inner) {
       if (isKey(key, "Pods")) {
@@ -169,7 +192,9 @@ Result<FilterArgs> readFilterArgs(json::Scanner& scanner, std::string& body) {
   std::vector<NodeArg> by_name;
   const auto list = [&](std::string_view key, Cursor& items) {
     if (!isKey(key, "items")) { return; }
-    reader.array(items, "Nodes.items", [&](Cursor& node) { out.nodes.push_back(nodeObject(reader, node)); });
+    reader.array(items, "Nodes.items", [&](Cursor& node) {
+      if (mayAddNode(reader, out.nodes.size())) { out.nodes.push_back(nodeObject(reader, node)); }
+    });
   };
   const Status read = reader.read([&](std::string_view key, Cursor& value) {
     if (isKey(key, "Pod")) {
@@ -184,6 +209,7 @@ Result<FilterArgs> readFilterArgs(json::Scanner& scanner, std::string& body) {
       by_name.clear();
       by_name.reserve(std::min(body.size() / kUsualName, kUsualNodes));
       reader.array(value, "NodeNames", [&](Cursor& name) {
+        if (!mayAddNode(reader, by_name.size())) { return; }
         by_name.push_back({reader.text(name, "a name in NodeNames"), {}, 0});
       });
     }
@@ -225,7 +251,9 @@ Result<TaskArgs> readTaskArgs(json::Scanner& scanner, std::string& body) {
     if (isKey(key, "task")) { task(reader, value, out); }
     if (isKey(key, "node") && !value.isNull()) { out.nodes = {nodeInfo(reader, value)}; }
     if (isKey(key, "nodes")) {
-      reader.array(value, "nodes", [&](Cursor& node) { out.nodes.push_back(nodeInfo(reader, node)); });
+      reader.array(value, "nodes", [&](Cursor& node) {
+        if (mayAddNode(reader, out.nodes.size())) { out.nodes.push_back(nodeInfo(reader, node)); }
+      });
     }
   });
   return read ? Result<TaskArgs>{std::move(out)} : tl::unexpected(read.error());

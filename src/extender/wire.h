@@ -7,6 +7,7 @@
 // Source: k8s.io/kube-scheduler/extender/v1 (its types are the same from 1.23 on), Volcano's pkg/scheduler/plugins/extender.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -17,6 +18,13 @@
 #include "model/ids.h"
 
 namespace gs::extender {
+
+// What is taken: more than any cluster has (Kubernetes supports 5,000 nodes and 150,000 pods; an API server takes objects
+// up to 3 MiB), and so little that no body can make a process large.
+inline constexpr std::size_t kMostBody = std::size_t{128} << 20;  // bytes
+inline constexpr std::size_t kMostNodes = 100'000;                // also of those that have victims
+inline constexpr std::size_t kMostVictims = 1'000'000;            // on all nodes together
+inline constexpr std::size_t kMostObject = std::size_t{4} << 20;  // bytes of one pod or node
 
 /// A node that somebody asks about.
 struct NodeArg {

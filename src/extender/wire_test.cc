@@ -1,5 +1,6 @@
 #include "extender/wire.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -190,6 +191,75 @@ TEST_F(WireTest, WhatIsWrongIsSaid) {
     std::string body = text;
     EXPECT_FALSE(readFilterArgs(scanner, body).has_value()) << text;
   }
+}
+
+/// `one` so many times, with commas.
+std::string repeated(std::string_view one, std::size_t times) {
+  std::string out;
+  out.reserve((one.size() + 1) * times);
+  for (std::size_t i = 0; i < times; ++i) {
+    out += i > 0 ? "," : "";
+    out += one;
+  }
+  return out;
+}
+
+TEST_F(WireTest, AHundredThousandNodesAreTakenAndNotOneMore) {
+  const char* says = "more than 100000 nodes; no cluster has so many";
+  struct Row {
+    const char* before;
+    const char* node;
+    const char* after;
+  };
+  for (const Row& row :
+       {Row{R"({"NodeNames":[)", R"("x")", "]}"}, Row{R"({"Nodes":{"items":[)", "{}", "]}}"}}) {
+    std::string most = row.before + repeated(row.node, kMostNodes) + row.after;
+    const auto taken = readFilterArgs(scanner, most);
+    ASSERT_TRUE(taken.has_value()) << taken.error().message;
+    EXPECT_EQ(taken->nodes.size(), kMostNodes);
+    std::string more = row.before + repeated(row.node, kMostNodes + 1) + row.after;
+    const auto refused = readFilterArgs(scanner, more);
+    ASSERT_FALSE(refused.has_value()) << row.before;
+    EXPECT_EQ(refused.error().code, Code::Invalid);
+    EXPECT_EQ(refused.error().message, says);
+  }
+  std::string infos = R"({"nodes":[)" + repeated("null", kMostNodes + 1) + "]}";
+  const auto tasks = readTaskArgs(scanner, infos);
+  ASSERT_FALSE(tasks.has_value());
+  EXPECT_EQ(tasks.error().message, says);
+  for (const char* key : {"NodeNameToMetaVictims", "NodeNameToVictims"}) {
+    std::string victims = fmt::format(R"({{"{}":{{{}}}}})", key, repeated(R"("n":null)", kMostNodes + 1));
+    const auto preempt = readPreemptArgs(scanner, victims);
+    ASSERT_FALSE(preempt.has_value());
+    EXPECT_EQ(preempt.error().message, says);
+  }
+}
+
+TEST_F(WireTest, AMillionVictimsAreTakenAndNotOneMore) {
+  const auto body = [](const char* key, const char* pod, std::size_t pods) {
+    return fmt::format(R"({{"{0}":{{"a":{{"Pods":[{1}]}},"b":{{"Pods":[{1}]}}}}}})", key,
+                       repeated(pod, pods / 2));
+  };
+  std::string most = body("NodeNameToMetaVictims", R"({"UID":"u"})", kMostVictims);
+  EXPECT_TRUE(readPreemptArgs(scanner, most).has_value());
+  for (std::string more : {body("NodeNameToMetaVictims", R"({"UID":""})", kMostVictims + 2),
+                           body("NodeNameToVictims", R"({"metadata":{"uid":""}})", kMostVictims + 2)}) {
+    const auto refused = readPreemptArgs(scanner, more);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_EQ(refused.error().message, "more than 1000000 victims; no cluster has so many pods");
+  }
+}
+
+TEST_F(WireTest, AnObjectThatNoApiServerWouldStoreIsRefused) {
+  const std::string large = R"({"metadata":{"name":")" + std::string(kMostObject, 'x') + R"("}})";
+  std::string pod = R"({"Pod":)" + large + "}";
+  const auto as_pod = readFilterArgs(scanner, pod);
+  ASSERT_FALSE(as_pod.has_value());
+  EXPECT_EQ(as_pod.error().message, "Pod is larger than 4 MiB; no API server stores such an object");
+  std::string node = R"({"Nodes":{"items":[)" + large + "]}}";
+  const auto as_node = readFilterArgs(scanner, node);
+  ASSERT_FALSE(as_node.has_value());
+  EXPECT_EQ(as_node.error().message, "a node is larger than 4 MiB; no API server stores such an object");
 }
 
 TEST_F(WireTest, CutAnywhereABodyIsRefused) {

@@ -100,7 +100,8 @@ void Reflector::listFailed(const Outcome& outcome, Now now, Output& out) {
   }
   list_failed_ = true;
   const bool not_served = outcome.http == 404 && mayBeAbsent(config_.kind);
-  absent_ = not_served || (outcome.http == 403 && config_.optional);
+  out.forbidden_now = outcome.http == 403 && config_.optional;
+  absent_ = not_served || out.forbidden_now;
   say(fmt::format("list of {}: {} {}", kindInfo(config_.kind).resource, outcome.http, outcome.message), out);
   if (not_served) {
     listed_.clear();
@@ -108,7 +109,7 @@ void Reflector::listFailed(const Outcome& outcome, Now now, Output& out) {
       out.changes.push_back({config_.kind, key, known.uid, {}, progress_, {}});
     }
   }
-  wait(absent_ ? kAbsentWait : outcome.retry_after, now, out);
+  wait(not_served ? kAbsentWait : outcome.retry_after, now, out);
 }
 
 /// What is known and neither in the list nor newer than it.
@@ -262,11 +263,12 @@ void Reflector::say(std::string trouble, Output& out) {
 }
 
 void Reflector::wait(Duration at_least, Now now, Output& out) {
-  const Duration base = std::min(kLongestWait, kFirstWait * (1 << std::min(failures_, 6)));
+  const Duration longest = absent_ ? kAbsentWait : kLongestWait;
+  const Duration base = std::min(longest, kFirstWait * (1 << std::min(failures_, 6)));
   ++failures_;
   const Duration jitter{static_cast<Duration::rep>(rng_.below(static_cast<std::uint64_t>(base.count())))};
   state_ = State::Waiting;
-  due_ = now.mono + std::max(std::min(kLongestWait, base + jitter / 2), at_least);
+  due_ = now.mono + std::max(std::min(longest, base + jitter / 2), at_least);
   out.effects.emplace_back(Wake{*due_});
 }
 

@@ -51,6 +51,7 @@ class Reflector {
     /// That list is older than what was known: the server's history went back (etcd restored from a backup). What is known
     /// is then worth nothing; start anew.
     bool went_back = false;
+    bool forbidden_now = false;  // a list of an optional kind was answered 403
     bool caught_up_now = false;  // the pending catchUp reached its revision with this output
   };
 
@@ -79,8 +80,8 @@ class Reflector {
   }
   [[nodiscard]] model::Kind kind() const { return config_.kind; }
   [[nodiscard]] const std::string& ns() const { return config_.ns; }
-  /// The last list of a kind of ours was answered 404: its CRD is missing. Such a kind is empty. Or that of an optional one
-  /// was answered 403: what was known stays. Listed again every 10 s.
+  /// The last list of a kind of ours was answered 404: its CRD is missing. Such a kind is empty. Listed again every 10 s.
+  /// Or that of an optional one was answered 403: what was known stays. Listed again, later each time, up to every 10 s.
   [[nodiscard]] bool absent() const { return absent_; }
   /// Everything up to here was applied (list revision, event or bookmark).
   [[nodiscard]] model::Revision progress() const { return progress_; }

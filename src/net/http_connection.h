@@ -62,8 +62,8 @@ class HttpConnection {
   [[nodiscard]] bool resting() const { return phase_ == Phase::Resting; }
   /// An answer is on its way.
   [[nodiscard]] bool writing() const { return phase_ == Phase::Writing; }
-  /// Bytes that it keeps of a request that is not complete.
-  [[nodiscard]] std::size_t held() const { return parser_.held(); }
+  /// Bytes that it keeps: of a request, until take(); of an answer that the peer has not taken whole.
+  [[nodiscard]] std::size_t held() const { return parser_.held() + head_.size() + body_.size(); }
   /// Its request is not wanted, complete or not: `status` is answered, then it closes.
   void refuse(int status, Mono now);
   [[nodiscard]] Transport& transport() { return *transport_; }

@@ -135,7 +135,7 @@ class HttpServer::Core {
   Due resting_ GS_GUARDED_BY(mutex_);  // nothing was begun; longest idle first
   Due slow_ GS_GUARDED_BY(mutex_);     // in the midst of a request or an answer
   std::deque<Peer*> waiting_ GS_GUARDED_BY(mutex_);
-  std::size_t held_ GS_GUARDED_BY(mutex_) = 0;  // bytes of unfinished requests
+  std::size_t held_ GS_GUARDED_BY(mutex_) = 0;  // bytes of requests and answers
   std::size_t idle_workers_ GS_GUARDED_BY(mutex_) = 0;
   std::size_t streaming_ GS_GUARDED_BY(mutex_) = 0;  // workers that send a streamed answer
   std::vector<std::unique_ptr<Worker>> workers_ GS_GUARDED_BY(mutex_);
@@ -372,19 +372,23 @@ Peer* HttpServer::Core::nextWaiting() {
 /// Until it has to wait for its peer, or is closed.
 void HttpServer::Core::serve(Peer& peer, std::span<char> scratch) {
   for (;;) {
-    const Turn turn = peer.http.advance(monoNow(), scratch);
+    Turn turn = peer.http.advance(monoNow(), scratch);
     const bool left = turn == Turn::Answer && options_.only_who_waits && peerLeft(peer.http.transport().fd());
-    if (turn == Turn::Answer && !left) {
-      respond(peer);
-      continue;
+    if (left) { turn = Turn::Over; }
+    if (turn != Turn::Over && holdsTooMuch(peer)) {
+      if (!peer.http.writing()) {
+        peer.http.refuse(503, monoNow());
+        continue;
+      }
+      turn = Turn::Over;
     }
-    if (turn != Turn::Over && !left && holdsTooMuch(peer)) {
-      peer.http.refuse(503, monoNow());
+    if (turn == Turn::Answer) {
+      respond(peer);
       continue;
     }
     MutexLock lock{mutex_};
     const bool late = peer.http.deadline() <= monoNow();
-    if (turn == Turn::Over || late || left) {
+    if (turn == Turn::Over || late) {
       close(&peer);
     } else if (turn == Turn::Again && state_ != State::Ended) {
       waiting_.push_back(&peer);

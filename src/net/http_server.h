@@ -7,8 +7,9 @@
 // `max_workers`; when all are busy up to `max_waiting` connections wait, and further ones are answered 503 at once. At
 // most `max_connections` are open: for one more, the one that is idle longest is closed, or, when none is idle, the new
 // one. A peer that is silent for `idle_timeout` between requests, or takes longer than `request_timeout` to send one or
-// to read its answer, is cut off. When the bytes that were sent of unfinished requests are over `max_held` in all, who has
-// sent more than 64 KiB is answered 503.
+// to read its answer, is cut off. The bytes of requests, from their first one until they are answered, and of answers on
+// their way are at most `max_held` in all, and what each worker took since it last looked (16 MiB): when they would be more, who
+// has sent more than 64 KiB is answered 503, and who does not take more than that of its answer at once is cut off.
 // A streamed answer keeps a thread of its own beside the workers until it ends, at most `max_streams` of them, further
 // ones are answered 429; its peer may be silent for ever, but must read each piece within `request_timeout`.
 // Owns its threads: the destructor stops them. The handler must outlive it. A handler that never returns keeps stop()

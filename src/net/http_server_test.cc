@@ -293,6 +293,50 @@ TEST(HttpServer, TooManyBytesOfUnfinishedRequestsAreRefusedButNotSmallOnes) {
   EXPECT_EQ(readBytes(small, kAnswer.size()), kAnswer);
 }
 
+TEST(HttpServer, AnswersThatNobodyTakesCountAsHeld) {
+  const std::string large(std::size_t{32} << 20, 'x');  // more than the kernel keeps of a connection
+  const auto server =
+      serve([&](const Request& r) { return textResponse(200, r.path() == "/large" ? large : r.body); },
+            {.max_held = std::size_t{48} << 20});
+  const std::string get_large = "GET /large HTTP/1.1\r\nConnection: close\r\n\r\n";
+  const Fd slow = connectTo(server->port());
+  put(slow, get_large);
+  EXPECT_EQ(readBytes(slow, 4), "HTTP");
+  const Fd slow_too = connectTo(server->port());
+  put(slow_too, get_large);
+  EXPECT_LT(readToEnd(slow_too).size(), large.size()) << "it is cut off: both would be over the limit";
+  const Fd asks = connectTo(server->port());
+  put(asks,
+      "POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: 70000\r\n\r\n" + std::string(70'000, 'x'));
+  EXPECT_TRUE(readToEnd(asks).starts_with("HTTP/1.1 200")) << "there is room again";
+}
+
+TEST(HttpServer, ACompleteRequestIsRefusedTooWhenTooMuchIsHeld) {
+  std::latch entered{1};
+  std::latch release{1};
+  const auto server = serve(
+      [&](const Request& request) {
+        if (request.body.size() > 100'000) {
+          entered.count_down();
+          release.wait();
+        }
+        return textResponse(200, "taken");
+      },
+      {.max_held = std::size_t{150} << 10});
+  const auto post = [](std::size_t size) {
+    return "POST / HTTP/1.1\r\nConnection: close\r\nContent-Length: " + std::to_string(size) + "\r\n\r\n" +
+           std::string(size, 'x');
+  };
+  const Fd first = connectTo(server->port());
+  put(first, post(120'000));
+  entered.wait();
+  const Fd second = connectTo(server->port());
+  put(second, post(90'000));
+  EXPECT_TRUE(readToEnd(second).starts_with("HTTP/1.1 503"));
+  release.count_down();
+  EXPECT_TRUE(readToEnd(first).starts_with("HTTP/1.1 200"));
+}
+
 TEST(HttpServer, StopAnswersTheRequestInProgressAndClosesTheRest) {
   std::latch entered{1};
   std::latch release{1};

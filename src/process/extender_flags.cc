@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "extender/front.h"
+#include "extender/wire.h"
 #include "k8s/kubeconfig.h"
 #include "process/process.h"
 
@@ -16,8 +17,7 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kConnections = 10'200;  // ten thousand idle ones, and those who ask
 constexpr std::size_t kOwnDescriptors = 300;  // connections to the API server, files
-constexpr std::size_t kMostBody = std::size_t{128} << 20;
-constexpr Duration kIdle = 120s;  // schedulers keep theirs for 90
+constexpr Duration kIdle = 120s;              // schedulers keep theirs for 90
 
 }  // namespace
 
@@ -33,7 +33,8 @@ void addExtender(CLI::App& app, ExtenderFlags& f) {
       "words of all of them. Paths under /scheduler/volcano-VERSION/ always mean that version");
   app.add_option("--advertise-address", f.advertise_address,
                  "URL at which the other replica reaches this one; default: made of POD_IP or the host name");
-  app.add_option("--tls-cert-file", f.cert_file, "Serve HTTPS with this certificate (and its chain)");
+  app.add_option("--tls-cert-file", f.cert_file,
+                 "Serve HTTPS with this certificate (and its chain), and show it to the other replica");
   app.add_option("--tls-private-key-file", f.key_file, "Key of that certificate");
   app.add_option("--client-ca-file", f.client_ca_file, "Callers need a certificate of this CA");
   app.add_option("--leader-ca-file", f.leader_ca_file, "CA of the other replica's certificate");
@@ -65,11 +66,17 @@ net::HttpServer::Options extenderOptions(const ExtenderFlags& f) {
   options.address = f.address;
   options.max_workers = f.workers;
   options.max_connections = std::min(kConnections, descriptors - std::min(descriptors / 2, kOwnDescriptors));
-  options.connection.limits.body_bytes = kMostBody;
+  options.connection.limits.body_bytes = extender::kMostBody;
   options.connection.idle_timeout = kIdle;
+  options.max_waiting =
+      kConnections;               // beginnings of requests are taken quickly; old questions are not decided
   options.only_who_waits = true;  // a question decides something
   if (!f.cert_file.empty()) { options.tls = net::ServerTls{f.cert_file, f.key_file, f.client_ca_file}; }
   return options;
+}
+
+net::ClientTls leaderTls(const ExtenderFlags& f) {
+  return {.ca_file = f.leader_ca_file, .cert_file = f.cert_file, .key_file = f.key_file};
 }
 
 std::string advertised(const ExtenderFlags& f) {

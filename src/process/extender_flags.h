@@ -32,6 +32,8 @@ void addExtender(CLI::App& app, ExtenderFlags& flags);
 [[nodiscard]] Status checkExtender(const ExtenderFlags& flags);
 /// Takes as many descriptors as it may: ten thousand schedulers may leave connections open.
 [[nodiscard]] net::HttpServer::Options extenderOptions(const ExtenderFlags& flags);
+/// What the other replica is shown, and must show, when this one sends requests on to it.
+[[nodiscard]] net::ClientTls leaderTls(const ExtenderFlags& flags);
 /// Where the other replica finds this one: "https://10.0.0.7:3456".
 [[nodiscard]] std::string advertised(const ExtenderFlags& flags);
 

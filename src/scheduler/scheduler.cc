@@ -221,6 +221,7 @@ void Scheduler::recover() {
   settleBoundPerhaps();
   beginSweep();
   for (const auto& [key, claim] : engine_.cache().claims()) { claims_.touched(key); }
+  if (before_deciding_) { before_deciding_(now_); }
 }
 
 /// Pods that came to something while we did not lead: the engine knows of those that are bound; others are gone, or wait.

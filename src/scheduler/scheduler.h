@@ -14,6 +14,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -55,6 +56,8 @@ class Scheduler {
   [[nodiscard]] kapi::Effects handle(const Event& event, Now now);
   /// SIGTERM: no new decisions; what is under way goes on.
   void stopTaking() { taking_ = false; }
+  /// `tell` is called each time that it begins to decide, before it does: who shares its engine adopts then, too.
+  void beforeDeciding(std::function<void(Now)> tell) { before_deciding_ = std::move(tell); }
   /// Something that was decided has not come to its end yet: leases, a Binding, a fence.
   [[nodiscard]] bool underWay() const;
 
@@ -235,6 +238,7 @@ class Scheduler {
   sched::ClassId last_checked_ = 0;
   sched::ClassId last_refreshed_ = 0;
   std::vector<model::Uid> sweep_;  // what is left of the sweep under way
+  std::function<void(Now)> before_deciding_;
   bool adopted_ = false;  // the first sweep of this term is over: what was left is adopted, or being fenced
   std::set<model::Uid> review_;                   // to be reviewed before handle() returns
   std::multimap<Mono, model::Uid> review_later_;  // a step of theirs is due then

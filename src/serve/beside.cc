@@ -17,7 +17,12 @@ Beside::Beside(scheduler::Scheduler& scheduler, extender::Config config, Rng rng
     : scheduler_{scheduler},
       extender_{scheduler.engine(), config, rng.split()},
       recorder_{"gpu-admission", config.instance, rng.split()},
-      events_{recorder_, kEventsOwner} {}
+      events_{recorder_, kEventsOwner} {
+  // What unbound pods were given counts before the scheduler places anybody.
+  scheduler_.beforeDeciding([this](Now now) {
+    if (taking_) { extender_.lead(now); }
+  });
+}
 
 kapi::Effects Beside::start(Now now) {
   kapi::Effects out = scheduler_.start(now);

@@ -16,6 +16,8 @@ namespace gs::serve {
 class Beside {
  public:
   Beside(scheduler::Scheduler& scheduler, extender::Config config, Rng rng);
+  Beside(const Beside&) = delete;
+  Beside& operator=(const Beside&) = delete;
 
   [[nodiscard]] kapi::Effects start(Now now);
   [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now);

@@ -3,6 +3,7 @@
 #include <future>
 #include <map>
 #include <utility>
+#include <vector>
 
 #include "base/mutex.h"
 #include "base/system_clock.h"
@@ -15,6 +16,11 @@ using namespace std::chrono_literals;
 
 constexpr Duration kLongest = 6s;  // the machine answers within 4
 constexpr const char* kQuestions = "/scheduler/";
+
+// A scanner keeps memory for the largest body that it has seen, and fresh memory costs more than reading does. Each worker has
+// one for small bodies; few are kept for those that a cluster of some thousand nodes sends; larger bodies leave nothing.
+constexpr std::size_t kKeptFor = std::size_t{16} << 20;  // bytes of a body
+constexpr std::size_t kKept = 2;
 
 extender::Answer unavailable(std::string why) {
   extender::Answer none;
@@ -112,13 +118,35 @@ class ExtenderServer::Caller : public extender::Asker {
   Mono asked_;
 };
 
+/// Scanners that are kept. Any thread.
+class ExtenderServer::Shelf {
+ public:
+  json::Scanner take() {
+    MutexLock lock{mutex_};
+    if (scanners_.empty()) { return {}; }
+    json::Scanner one = std::move(scanners_.back());
+    scanners_.pop_back();
+    return one;
+  }
+  void put(json::Scanner one) {
+    MutexLock lock{mutex_};
+    if (scanners_.size() < kKept) { scanners_.push_back(std::move(one)); }
+  }
+
+ private:
+  Mutex mutex_;
+  std::vector<json::Scanner> scanners_ GS_GUARDED_BY(mutex_);
+};
+
 ExtenderServer::ExtenderServer(extender::Front::Config config, Wiring wiring, Forwarder forwarder,
-                               Metrics& metrics)
+                               Metrics& metrics, LargeBodies::Limits limits)
     : front_{std::move(config)},
       wiring_{std::move(wiring)},
       forwarder_{std::move(forwarder)},
       metrics_{metrics},
-      desk_{std::make_unique<Desk>(wiring_)} {}
+      large_{limits},
+      desk_{std::make_unique<Desk>(wiring_)},
+      shelf_{std::make_unique<Shelf>()} {}
 
 ExtenderServer::~ExtenderServer() { stop(); }
 
@@ -141,22 +169,39 @@ void ExtenderServer::deliver(extender::Ticket ticket, extender::Answer answer) {
 }
 
 net::Response ExtenderServer::answer(net::Request request) {
-  if (request.path().starts_with(kQuestions) && !Forwarder::wasForwarded(request)) {
-    const std::string leader = wiring_.leader();
-    if (!leader.empty()) { return forwarder_.forward(leader, std::move(request)); }
+  return request.path().starts_with(kQuestions) ? question(std::move(request)) : serve(std::move(request));
+}
+
+net::Response ExtenderServer::question(net::Request request) {
+  const auto turn = large_.take(request.body.size());
+  if (!turn) {
+    return net::textResponse(
+        503,
+        "too many large requests are being answered; ask again, or let the scheduler send "
+        "names only (nodeCacheCapable)\n");
   }
-  return serve(std::move(request));
+  const std::string leader = Forwarder::wasForwarded(request) ? std::string{} : wiring_.leader();
+  return leader.empty() ? serve(std::move(request)) : forwarder_.forward(leader, std::move(request));
 }
 
 net::Response ExtenderServer::serve(net::Request request) {
-  thread_local json::Scanner scanner;  // keeps memory for the largest body that its worker has seen
   if (isHealth(request.path())) { return wiring_.others(std::move(request)); }
   const SystemClock clock;
   const Mono began = clock.now().mono;
-  Caller caller{*desk_, Forwarder::askedAt(request)};
-  auto served = front_.answer(std::move(request), scanner, caller);
+  auto served = read(std::move(request));
   if (!served.verb.empty()) { count(served.verb, served.result, clock.now().mono - began); }
   return std::move(served.response);
+}
+
+extender::Front::Served ExtenderServer::read(net::Request request) {
+  thread_local json::Scanner own;
+  Caller caller{*desk_, Forwarder::askedAt(request)};
+  const std::size_t size = request.body.size();
+  if (!large_.isLarge(size)) { return front_.answer(std::move(request), own, caller); }
+  json::Scanner scanner = size <= kKeptFor ? shelf_->take() : json::Scanner{};
+  auto served = front_.answer(std::move(request), scanner, caller);
+  if (size <= kKeptFor) { shelf_->put(std::move(scanner)); }
+  return served;
 }
 
 void ExtenderServer::count(std::string_view verb, std::string_view result, Duration took) {

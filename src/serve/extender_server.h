@@ -1,6 +1,7 @@
 // The extender over HTTP: the threads between net::HttpServer's workers, which wait for an answer, and the machine's one.
 // A worker reads the body, asks the machine (k8s/host.h), and writes the reply; many wait side by side.
-// Questions go to the replica that leads when that is another one.
+// Questions go to the replica that leads when that is another one. Those with large bodies have their turns
+// (large_bodies.h), and leave no memory behind.
 // Owns the server; what it was made from must outlive it.
 #pragma once
 
@@ -14,6 +15,7 @@
 #include "kapi/call.h"
 #include "net/http_server.h"
 #include "serve/forwarder.h"
+#include "serve/large_bodies.h"
 
 namespace gs::serve {
 
@@ -36,7 +38,8 @@ class ExtenderServer {
   };
 
   /// Requests are counted in `metrics`, which must outlive it.
-  ExtenderServer(extender::Front::Config config, Wiring wiring, Forwarder forwarder, Metrics& metrics);
+  ExtenderServer(extender::Front::Config config, Wiring wiring, Forwarder forwarder, Metrics& metrics,
+                 LargeBodies::Limits limits = LargeBodies::Limits());
   ExtenderServer(const ExtenderServer&) = delete;
   ExtenderServer& operator=(const ExtenderServer&) = delete;
   ~ExtenderServer();
@@ -50,15 +53,20 @@ class ExtenderServer {
  private:
   class Desk;
   class Caller;
+  class Shelf;
   net::Response answer(net::Request request);
+  net::Response question(net::Request request);
   net::Response serve(net::Request request);
+  extender::Front::Served read(net::Request request);
   void count(std::string_view verb, std::string_view result, Duration took);
 
   extender::Front front_;
   Wiring wiring_;
   Forwarder forwarder_;
   Metrics& metrics_;
+  LargeBodies large_;
   std::unique_ptr<Desk> desk_;
+  std::unique_ptr<Shelf> shelf_;
   std::unique_ptr<net::HttpServer> server_;
 };
 

@@ -1,6 +1,12 @@
 #include "serve/extender_server.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <functional>
+#include <latch>
+#include <thread>
 
 #include "base/system_clock.h"
 #include "net/http_client.h"
@@ -10,6 +16,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using extender::Answer;
+
+constexpr std::size_t kMostBytes = std::size_t{128} << 20;
 
 constexpr const char* kFilter =
     R"({"Pod":{"metadata":{"name":"p","namespace":"ns","uid":"u"},"spec":{"containers":[{"resources":)"
@@ -27,7 +35,8 @@ class ExtenderServerTest : public ::testing::Test {
                      },
                  .ask =
                      [this](extender::Ticket ticket, const extender::Question& question, Now) {
-                       asked_ = question.asked;
+                       since_ = question.asked;
+                       if (asked_) { asked_(); }
                        server_.deliver(ticket, says_);
                        return kapi::Effects{};
                      },
@@ -35,26 +44,35 @@ class ExtenderServerTest : public ::testing::Test {
                  .others = [](const net::Request&) { return net::textResponse(200, "other"); },
                  .leader = [] { return std::string{}; }},
                 Forwarder{{}},
-                metrics_} {
-    const Status started = server_.start({.address = "127.0.0.1:0"});
+                metrics_,
+                {.small = std::size_t{10} << 20, .most = std::size_t{100} << 20, .patience = 50ms}} {
+    const Status started =
+        server_.start({.address = "127.0.0.1:0", .connection = {.limits = {.body_bytes = kMostBytes}}});
     EXPECT_TRUE(started) << (started ? "" : started.error().message);
   }
-  net::Answer filter(net::Headers headers = {}) {
+  net::Answer filter(std::string body = kFilter, net::Headers headers = {}) {
+    net::HttpClient client{{}};
     net::ClientRequest request;
     request.method = "POST";
     request.url = "http://127.0.0.1:" + std::to_string(server_.port()) + "/scheduler/filter";
     request.headers = std::move(headers);
-    request.body = kFilter;
-    return client_.send(request);
+    request.body = std::move(body);
+    return client.send(request);
+  }
+  /// As far as we know that it is large, but not more.
+  static std::string largeFilter() {
+    std::string body = kFilter;
+    body.insert(1, R"("x":")" + std::string(std::size_t{11} << 20, 'x') + R"(",)");
+    return body;
   }
 
   const extender::NodeTablePtr table_ = std::make_shared<const extender::NodeTable>(sched::Ledger{});
   Answer says_;
+  std::function<void()> asked_;
   bool takes_ = true;
-  Mono asked_{};
+  Mono since_{};
   Metrics metrics_;
   ExtenderServer server_;
-  net::HttpClient client_{{}};
 };
 
 TEST_F(ExtenderServerTest, TellsWhatTheMachineSays) {
@@ -79,13 +97,60 @@ TEST_F(ExtenderServerTest, SaysSinceWhenItsCallerWaits) {
   const Mono before = SystemClock{}.now().mono;
   static_cast<void>(filter());
   const Mono after = SystemClock{}.now().mono;
-  EXPECT_GE(asked_, before);
-  EXPECT_LE(asked_, after);
-  static_cast<void>(filter({{"X-Gpu-Admission-Forwarded", "60000"}}));
-  EXPECT_LE(asked_, after - 50s) << "where it was sent on from it waited, too";
-  static_cast<void>(filter({{"X-Gpu-Admission-Forwarded", "true"}}));
-  EXPECT_GE(asked_, after);
+  EXPECT_GE(since_, before);
+  EXPECT_LE(since_, after);
+  static_cast<void>(filter(kFilter, {{"X-Gpu-Admission-Forwarded", "60000"}}));
+  EXPECT_LE(since_, after - 50s) << "where it was sent on from it waited, too";
+  static_cast<void>(filter(kFilter, {{"X-Gpu-Admission-Forwarded", "true"}}));
+  EXPECT_GE(since_, after);
 }
+
+TEST_F(ExtenderServerTest, LargeBodiesThatAreTooMuchTogetherAreRefused) {
+  says_.kind = Answer::Kind::Nowhere;
+  EXPECT_EQ(filter(largeFilter()).status, 200);
+  asked_ = [&] {
+    asked_ = nullptr;
+    net::Answer beside;
+    std::jthread{[&] { beside = filter(largeFilter() + std::string(std::size_t{95} << 20, ' ')); }}.join();
+    EXPECT_EQ(beside.status, 503);
+    EXPECT_EQ(beside.body,
+              "too many large requests are being answered; ask again, or let the scheduler send names only "
+              "(nodeCacheCapable)\n");
+    std::jthread{[&] { beside = filter(); }}.join();
+    EXPECT_EQ(beside.status, 200) << "small ones are answered";
+  };
+  EXPECT_EQ(filter(largeFilter()).status, 200);
+  EXPECT_EQ(filter(largeFilter()).status, 200);
+}
+
+/// Bytes that are in memory now.
+[[maybe_unused]] std::size_t residentBytes() {
+  std::ifstream statm{"/proc/self/statm"};
+  std::size_t all = 0;
+  std::size_t resident = 0;
+  statm >> all >> resident;
+  return resident * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they keep what was given back
+TEST_F(ExtenderServerTest, WhatReadingALargeBodyTookIsGivenBack) {
+  EXPECT_EQ(filter("[").status, 200);
+  const std::size_t before = residentBytes();
+  std::latch together{3};
+  std::vector<std::jthread> callers;
+  for (int i = 0; i < 3; ++i) {
+    callers.emplace_back([&] {
+      std::string body(std::size_t{30} << 20, '[');
+      together.arrive_and_wait();  // so that each has a worker
+      const auto answer = filter(std::move(body));
+      EXPECT_EQ(answer.status, 200);
+      EXPECT_NE(answer.body.find("\"Error\":\"unexpected EOF"), std::string::npos) << answer.body;
+    });
+  }
+  callers.clear();  // joins
+  EXPECT_LT(residentBytes(), before + (std::size_t{100} << 20)) << "each took four bytes for a byte";
+}
+#endif
 
 TEST_F(ExtenderServerTest, AMachineThatTakesNothingIsUnavailable) {
   takes_ = false;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/system_clock.h"
+#include "extender/wire.h"
 #include "net/http_client.h"
 
 namespace gs::serve {
@@ -19,7 +20,8 @@ using namespace std::chrono_literals;
 constexpr const char* kForwarded = "X-Gpu-Admission-Forwarded";
 constexpr std::chrono::milliseconds kMostWaited = 1h;
 constexpr Duration kForwardFor = 5s;  // as long as kube-scheduler waits
-constexpr std::size_t kMostBytes = std::size_t{64} << 20;
+// An answer gives back what was sent, with a reason for each node at most.
+constexpr std::size_t kMostBytes = extender::kMostBody + (std::size_t{32} << 20);
 
 }  // namespace
 

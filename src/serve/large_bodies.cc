@@ -1,0 +1,38 @@
+#include "serve/large_bodies.h"
+
+#include <algorithm>
+
+#include "base/system_clock.h"
+
+namespace gs::serve {
+
+std::optional<LargeBodies::Turn> LargeBodies::take(std::size_t bytes) {
+  if (!isLarge(bytes)) { return Turn{nullptr, 0}; }
+  bytes = std::min(bytes, limits_.most);
+  const SystemClock clock;
+  const Mono deadline = clock.now().mono + limits_.patience;
+  MutexLock lock{mutex_};
+  const std::uint64_t mine = ++last_;
+  waiting_.insert(mine);
+  bool late = false;
+  while (*waiting_.begin() != mine || in_work_ + bytes > limits_.most) {
+    if (late) {
+      waiting_.erase(mine);
+      changed_.notifyAll();  // the next may fit
+      return std::nullopt;
+    }
+    late = !changed_.waitUntil(mutex_, deadline);
+  }
+  waiting_.erase(mine);
+  in_work_ += bytes;
+  changed_.notifyAll();
+  return Turn{this, bytes};
+}
+
+void LargeBodies::giveBack(std::size_t bytes) {
+  MutexLock lock{mutex_};
+  in_work_ -= bytes;
+  changed_.notifyAll();
+}
+
+}  // namespace gs::serve
