@@ -161,7 +161,8 @@ class Process {
                 },
             .unauthorized = [this] { return host_.unauthorized(); },
             .metrics = [this] { return metrics_.text() + host_.metricsText(); },
-            .election = [this] { return host_.election(); }};
+            .election = [this] { return host_.election(); },
+            .alone_gauge = extender::kAlone};
   }
 
   /// What was decided for which node, for whoever debugs.

@@ -9,8 +9,10 @@ inline constexpr const char* kRequests = "gpu_admission_requests_total";
 inline constexpr const char* kRequestSeconds = "gpu_admission_request_duration_seconds";
 inline constexpr const char* kReservations = "gpu_admission_reservations";
 inline constexpr const char* kLeading = "gpu_admission_leading";
+inline constexpr const char* kAlone = "gpu_admission_alone";
 inline constexpr const char* kQuotaLimit = "gpu_admission_quota_limit_gpus";
 inline constexpr const char* kQuotaUsed = "gpu_admission_quota_used_gpus";
 inline constexpr const char* kQuotaUnusable = "gpu_admission_quota_config_unusable";
+inline constexpr const char* kQuotaForbidden = "gpu_admission_quota_forbidden";
 
 }  // namespace gs::extender

@@ -2,8 +2,7 @@
 
 #include <fmt/format.h>
 
-#include <iterator>
-
+#include "base/metrics.h"
 #include "extender/metrics.h"
 
 namespace gs::extender {
@@ -11,44 +10,20 @@ namespace {
 
 constexpr double kMilli = 1000;
 
-/// As the text format wants them.
-std::string escaped(std::string_view value) {
-  std::string out;
-  for (const char c : value) {
-    if (c == '\n') {
-      out += "\\n";
-      continue;
-    }
-    if (c == '"' || c == '\\') { out += '\\'; }
-    out += c;
-  }
-  return out;
-}
-
-std::string labels(const std::string& ns, const std::string& model) {
-  return fmt::format("{{namespace=\"{}\",model=\"{}\"}}", escaped(ns), escaped(model));
-}
-
-void addQuota(const engine::Engine& engine, std::string& out) {
-  const auto add = std::back_inserter(out);
-  const auto head = [&](const char* name, const char* help) {
-    fmt::format_to(add, "# HELP {0} {1}\n# TYPE {0} gauge\n", name, help);
-  };
-  head(kQuotaUnusable, "1 while the ConfigMap of the quotas cannot be read as such.");
-  fmt::format_to(add, "{} {}\n", kQuotaUnusable, engine.quota().unusable() != nullptr ? 1 : 0);
-  head(kQuotaLimit, "GPUs of a model that a namespace may use.");
+void addQuota(const engine::Engine& engine, Metrics& m) {
+  m.gauge(kQuotaUnusable, "1 while the ConfigMap of the quotas cannot be read as such.")
+      .set(engine.quota().unusable() != nullptr ? 1 : 0);
+  m.gauge(kQuotaForbidden, "1 while this account may not read the ConfigMap of the quotas.")
+      .set(engine.quota().mayNotBeRead() ? 1 : 0);
   const model::Quotas* quotas = engine.quota().quotas();
   if (quotas == nullptr) { return; }
   for (const auto& [ns, quota] : *quotas) {
     for (const auto& [model, gpus] : quota.gpus) {
-      fmt::format_to(add, "{}{} {}\n", kQuotaLimit, labels(ns, model), gpus);
-    }
-  }
-  head(kQuotaUsed, "GPUs of a model that a namespace with a quota uses, parts as parts.");
-  for (const auto& [ns, quota] : *quotas) {
-    for (const auto& [model, gpus] : quota.gpus) {
-      fmt::format_to(add, "{}{} {}\n", kQuotaUsed, labels(ns, model),
-                     static_cast<double>(engine.ledger().gpuUse(ns, model)) / kMilli);
+      const Metrics::Labels labels{{"namespace", ns}, {"model", model}};
+      m.gauge(kQuotaLimit, "GPUs of a model that a namespace may use.", labels)
+          .set(static_cast<double>(gpus));
+      m.gauge(kQuotaUsed, "GPUs of a model that a namespace with a quota uses, parts as parts.", labels)
+          .set(static_cast<double>(engine.ledger().gpuUse(ns, model)) / kMilli);
     }
   }
 }
@@ -63,19 +38,18 @@ std::string readinessText(const Alone& machine) {
 }
 
 std::string stateMetrics(const Extender& extender, const engine::Engine& engine) {
+  Metrics m;  // what there is now; nothing of it is kept
+  const auto reservations = [&](const char* state, std::size_t grants) {
+    m.gauge(kReservations, "Pods that have a node and are not bound yet, by state.", {{"state", state}})
+        .set(static_cast<double>(grants));
+  };
   const Extender::Sizes grants = extender.grants();
-  std::string out = fmt::format(
-      "# HELP {0} Pods that have a node and are not bound yet, by state.\n"
-      "# TYPE {0} gauge\n"
-      "{0}{{state=\"writing\"}} {1}\n"
-      "{0}{{state=\"written\"}} {2}\n"
-      "{0}{{state=\"removing\"}} {3}\n"
-      "# HELP {4} 1 while this process decides.\n"
-      "# TYPE {4} gauge\n"
-      "{4} {5}\n",
-      kReservations, grants.writing, grants.written, grants.removing, kLeading, extender.leading() ? 1 : 0);
-  addQuota(engine, out);
-  return out;
+  reservations("writing", grants.writing);
+  reservations("written", grants.written);
+  reservations("removing", grants.removing);
+  m.gauge(kLeading, "1 while this process decides.").set(extender.leading() ? 1 : 0);
+  addQuota(engine, m);
+  return m.text();
 }
 
 }  // namespace gs::extender

@@ -2,6 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
+#include "base/metrics.h"
+
 namespace gs::serve {
 namespace {
 
@@ -34,7 +38,16 @@ net::Response HealthPage::ready(bool verbose) const {
 net::Response HealthPage::metrics() const {
   const auto state = wiring_.state();
   if (!state) { return noAnswer(); }
-  return {200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, wiring_.metrics() + *state};
+  std::string text = wiring_.metrics() + *state;
+  if (!wiring_.alone_gauge.empty()) {
+    Metrics alone;
+    alone
+        .gauge(wiring_.alone_gauge,
+               "1 while this process leads without the leader lease, which it may not use.")
+        .set(wiring_.election().alone ? 1 : 0);
+    text += alone.text();
+  }
+  return {200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, std::move(text)};
 }
 
 net::Response HealthPage::answer(const net::Request& request) const {

@@ -26,6 +26,7 @@ class HealthPage {
     std::function<bool()> unauthorized;
     std::function<std::string()> metrics;  // that were counted
     std::function<k8s::ElectionThread::View()> election;
+    std::string alone_gauge{};  // name of the gauge that is 1 while it leads without the lease; "" none
   };
   explicit HealthPage(Wiring wiring) : wiring_{std::move(wiring)} {}
   [[nodiscard]] net::Response answer(const net::Request& request) const;

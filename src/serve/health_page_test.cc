@@ -73,7 +73,8 @@ class HealthPageTest : public ::testing::Test, protected ListServer {
             .state = asks(scheduler::stateMetrics),
             .unauthorized = [this] { return unauthorized; },
             .metrics = [] { return std::string{"# counted\n"}; },
-            .election = [this] { return election; }};
+            .election = [this] { return election; },
+            .alone_gauge = "runs_alone"};
   }
 };
 
@@ -191,6 +192,13 @@ TEST_F(HealthPageTest, WhoRunsAloneIsReadyWithoutTheLease) {
   EXPECT_EQ(get("/readyz").status, 200);
   EXPECT_TRUE(
       has(get("/readyz?verbose").body, "leader-election: ok, alone: lease default/x cannot be read: 403\n"));
+}
+
+TEST_F(HealthPageTest, AGaugeSaysThatItRunsAlone) {
+  start();
+  EXPECT_TRUE(has(get("/metrics").body, "# TYPE runs_alone gauge\nruns_alone 0\n")) << get("/metrics").body;
+  election.alone = true;
+  EXPECT_TRUE(has(get("/metrics").body, "\nruns_alone 1\n"));
 }
 
 TEST_F(HealthPageTest, ALeaderWhoseLeaseNamespaceIsNotSettledIsNotReady) {

@@ -43,7 +43,9 @@ start_extender() {
   SCHEDULER_PID[$name]=$(<"$CASE_DIR/$name.pid")
 }
 
-extender_leads() { page "$1" /metrics | awk '$1 == "gpu_admission_leading" { print $2 }'; }
+# gauge NAME EXTENDER: the value of its metric gpu_admission_NAME.
+gauge() { page "$2" /metrics | awk -v name="gpu_admission_$1" '$1 == name { print $2 }'; }
+extender_leads() { gauge leading "$1"; }
 run_extender() {
   start_extender "$@"
   expect_ready "$1"

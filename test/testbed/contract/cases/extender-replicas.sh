@@ -59,6 +59,8 @@ run_extender alpha --config="$CASE_DIR/gpu-admission.json"
 start_extender beta --config="$CASE_DIR/gpu-admission.json"
 expect_ready beta
 expect "gpu_admission_leading of the standby" 0 "$(extender_leads beta)"
+expect "gpu_admission_alone of the leader" 0 "$(gauge alone alpha)"
+expect "gpu_admission_quota_forbidden of the leader" 0 "$(gauge quota_forbidden alpha)"
 expect_like "/readyz of the standby" 'role: standby' "$(readiness beta)"
 lease=lease/extender.gpu.scheduling
 expect_like "holder of the leader lease" '^alpha-' "$(field "$lease" .spec.holderIdentity -n kube-stack)"
@@ -113,6 +115,8 @@ run_extender alone --config="$CASE_DIR/gpu-admission.json"
 expect_like "/readyz of alone" 'role: leader' "$(readiness alone)"
 expect_like "/readyz of alone" 'leader-election: ok, alone: .*extender.gpu.scheduling.* 403 ' "$(readiness alone)"
 expect_like "/readyz of alone" 'quota: off: ConfigMap kube-system.gpuquota may not be read' "$(readiness alone)"
+expect "gpu_admission_alone" 1 "$(gauge alone alone)"
+expect "gpu_admission_quota_forbidden" 1 "$(gauge quota_forbidden alone)"
 expect_like "its log" 'works alone, without the leader lease kube-stack/extender.gpu.scheduling' "$(<"$CASE_DIR/alone.log")"
 expect "leases in kube-stack" "" "$(leases_in_stack)"
 

@@ -128,7 +128,7 @@ expect "and of others" "" "$(waiting free)"
 expect_like "event of one" '^0/20 nodes are available: .*ExceedsGPUQuota' "$(refusals "$(head -n 1 <<<"$waits")" team)"
 
 step "a quota that is changed counts at once"
-limit='gpu_admission_quota_limit_gpus{namespace="team",model="P100"}'
+limit='gpu_admission_quota_limit_gpus{model="P100",namespace="team"}'
 set_quota '{"team": {"quota": {"M40": 6, "P100": 48}}}'
 eventually "limit" 48 metric "$limit"
 vcuda raised team 5

@@ -391,7 +391,7 @@ class Quotas:
     def set(self, table):
         self.number += 1
         self.put({"gpu_quota": json.dumps({**table, "change": {"quota": {"number": self.number}}})})
-        self.metric(f'gpu_admission_quota_limit_gpus{{namespace="change",model="number"}} {self.number}')
+        self.metric(f'gpu_admission_quota_limit_gpus{{model="number",namespace="change"}} {self.number}')
         self.metric("gpu_admission_quota_config_unusable 0")
 
     def spoil(self, data):
