@@ -6,9 +6,7 @@
 source "$CONTRACT/extender.sh"
 
 torment() {
-  local figures
-  figures=$(speak nonsense "$1" "$(url_of extender)" "${SCHEDULER_PID[extender]}") # apart, so that its status counts
-  if [[ -n $figures ]]; then note "$figures"; fi
+  speak nonsense "$1" "$(url_of extender)" "${SCHEDULER_PID[extender]}" | while read -r figure; do note "$figure"; done
 }
 
 step "a control plane and an extender"

@@ -47,8 +47,7 @@ table huge
 
 step "bodies that real schedulers sent are answered as those read answers"
 for folder in "$REPO"/test/extender/recorded/*/; do
-  said=$(speak recorded "$folder" "$PROXY" "$(url_of extender)" "$(ledger_of extender)") # apart, so that its status counts
-  note "$said"
+  speak recorded "$folder" "$PROXY" "$(url_of extender)" "$(ledger_of extender)" | while read -r figure; do note "$figure"; done
 done
 stop_scheduler extender
 

@@ -4,6 +4,7 @@
 nonsense.py TABLE EXTENDER PID      TABLE: a function of this file; PID: the extender's process, whose threads and memory are read
 """
 
+import http.client
 import json
 import pathlib
 import re
@@ -34,10 +35,29 @@ class Extender:
     def connect(self):
         return socket.create_connection(self.address, timeout=30)
 
+    def post(self, client, path, body, what):
+        """(status, text) of an answer that its caller can read: JSON, or a refusal in words."""
+        try:
+            status, text = client.request("POST", "/scheduler/" + path, body)
+        except (http.client.HTTPException, OSError) as error:
+            raise Wrong(f"{path}, {what}: {error!r}; the extender {self.state()}") from error
+        if status == 200:
+            json.loads(text)
+        elif status not in (400, 413, 503):
+            raise Wrong(f"{path}, {what}: {status} {text[:200]}")
+        return status, text
+
+    def state(self):
+        for _ in range(100):  # what crashes is there for a moment yet
+            if not pathlib.Path(f"/proc/{self.pid}").exists():
+                return "has ended"
+            time.sleep(0.01)
+        return "runs"
+
     def answers(self):
         """A question of a client of its own, within the time that a scheduler waits."""
         began = time.monotonic()
-        status, text = Client(self.url).request("POST", "/scheduler/filter", filter_body())
+        status, text = Client(self.url).request("POST", "/scheduler/filter", filter_body("somebody-else"))
         expect("status beside others", 200, status)
         expect("Error beside others", "", json.loads(text)["Error"])
         if time.monotonic() - began > 5:
@@ -51,15 +71,15 @@ class Extender:
             raise Wrong(f"{self.status('VmHWM') // 1024} MiB at most, more than {MOST_MIB}")
 
 
-def pod():
-    """One that fits nowhere, so that nothing is written."""
-    made = pod_object("nonsense", [(1600, 1)])
-    made["metadata"] |= {"uid": "nonsense", "resourceVersion": "1", "annotations": {"a": "b"}}
+def pod(uid="nonsense"):
+    """One that is not there and fits nowhere. (With a wrong value in the right place it does; then it is found to be gone.)"""
+    made = pod_object(uid, [(1600, 1)])
+    made["metadata"] |= {"uid": uid, "resourceVersion": "1", "annotations": {"a": "b"}}
     return made
 
 
-def filter_body():
-    return {"Pod": pod(), "Nodes": None, "NodeNames": ["nowhere"]}
+def filter_body(uid="nonsense"):
+    return {"Pod": pod(uid), "Nodes": None, "NodeNames": ["nowhere"]}
 
 
 # ---- Crowds
@@ -150,14 +170,6 @@ def with_text(value, place, text):
     return "[" + ",".join(parts) + "]"
 
 
-def is_clear(path, status, text):
-    """An answer that its caller can read: JSON, or a refusal in words."""
-    if status == 200:
-        json.loads(text)
-    elif status not in (400, 413, 503):
-        raise Wrong(f"{path}: {status} {text[:200]}")
-
-
 def types(e):
     """The wrong type, or a number that does not fit, at every place of every body."""
     client = Client(e.url)
@@ -165,7 +177,7 @@ def types(e):
     for path, body in bodies():
         for place in places(body):
             for text in WRONG:
-                is_clear(path, *client.request("POST", "/scheduler/" + path, with_text(body, place, text)))
+                e.post(client, path, with_text(body, place, text), f"{text} at {'.'.join(map(str, place)) or 'the top'}")
                 asked += 1
     e.is_sound()
     print(f"{asked} bodies")
@@ -177,8 +189,7 @@ def cut(e):
     for path, body in bodies():
         whole = json.dumps(body)
         for end in range(len(whole)):
-            status, text = client.request("POST", "/scheduler/" + path, whole[:end])
-            is_clear(path, status, text)
+            status, text = e.post(client, path, whole[:end], f"cut at byte {end}")
             if status == 200 and not re.search(r"EOF|no JSON|missing|needed|not an?\b|is no", text):
                 raise Wrong(f"{path}, cut at byte {end}: {text[:200]}")
     e.is_sound()
@@ -200,10 +211,9 @@ def large(e):
             ("unknown keys", head + "".join(f',"k{i}":1' for i in range(size // 12)) + "}"),
             ("nodes", '{"Pod":%s,"Nodes":{"items":[%s]}}' % (json.dumps(pod()), (node * (size // len(node)))[:-1])),
             ("names", head[:-1] + ',"x"' * (size // 4) + "]}")):
-        status, text = client.request("POST", "/scheduler/filter", body)
-        is_clear("filter", status, text)
+        status, text = e.post(client, "filter", body, what)
         e.answers()
-        print(f"{what}: {status} {text[:60]!r}, {e.status('VmHWM') // 1024} MiB at most")
+        print(f"{what}: {status} {text[:60]!r}, {e.status('VmHWM') // 1024} MiB at most", flush=True)
     status, _ = client.request("POST", "/scheduler/filter", " " * ((128 << 20) + 1))
     expect("status of more than it takes", 413, status)
     e.is_sound()
