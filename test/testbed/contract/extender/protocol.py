@@ -550,7 +550,8 @@ def strict_order(w):
     quotas.metric("gpu_admission_quota_config_unusable 0")
 
 
-TABLES = (placements, wanting, example, texts, verbs, dialects, parallel, huge, never_synced, quota, reserved_quota, strict, strict_quota, strict_order)
+TABLES = (placements, wanting, example, texts, verbs, dialects, parallel, huge, never_synced, quota, reserved_quota, strict, strict_quota,
+          strict_order)
 
 
 def main():
