@@ -29,6 +29,9 @@ torment cut
 step "a hundred MB of brackets, texts, keys, nodes and names"
 torment large
 
+step "32 clients at once, each with a hundred MB of brackets"
+torment many_large
+
 step "it still decides, and ends as it should"
 expect_ready extender
 stop_scheduler extender

@@ -86,3 +86,8 @@ quotas '{'
 run_extender strict --compat=strict --config="$CASE_DIR/gpu-admission.json"
 table strict_order strict
 stop_scheduler strict
+
+step "a node that the extender does not know"
+run_extender extender
+table unknown_node
+stop_scheduler extender

@@ -4,6 +4,8 @@
 nonsense.py TABLE EXTENDER PID      TABLE: a function of this file; PID: the extender's process, whose threads and memory are read
 """
 
+import collections
+import concurrent.futures
 import http.client
 import json
 import pathlib
@@ -12,6 +14,7 @@ import resource
 import selectors
 import socket
 import sys
+import threading
 import time
 import urllib.parse
 
@@ -20,7 +23,8 @@ from api import CORE, MEMORY, Client, Wrong, expect, node_object, pod_object, un
 CROWD = 10_000  # idle connections that it keeps
 KEPT = 10_200  # connections at most
 MOST_THREADS = 64  # workers, and those that it has anyway
-MOST_MIB = 600  # while bodies of a hundred MB come
+MOST_MIB = 600  # while bodies of a hundred MB come, one after the other; and after them
+MOST_MIB_AT_ONCE = 2304  # while many come: 1 GiB of unfinished requests, and five bytes for each of the 256 MiB that are read at a time
 
 
 class Extender:
@@ -120,8 +124,12 @@ def slow(e):
     e.is_sound()
     # Half of them go on, and are answered.
     for i, one in enumerate(senders[::2]):
-        one.sendall((head + body)[1 + 2 * i % (len(head) + len(body) - 1):])
-        expect("answer to a slow sender", b"HTTP/1.1 200 OK", one.recv(65536)[:15])
+        try:
+            one.sendall((head + body)[1 + 2 * i % (len(head) + len(body) - 1):])
+            said = one.recv(65536).partition(b"\r\n")[0].decode()
+        except OSError as error:
+            said = repr(error)
+        expect(f"answer to slow sender {2 * i} of {len(senders)}", "HTTP/1.1 200 OK", said)
     for one in senders:
         one.close()
 
@@ -217,6 +225,36 @@ def large(e):
     status, _ = client.request("POST", "/scheduler/filter", " " * ((128 << 20) + 1))
     expect("status of more than it takes", 413, status)
     e.is_sound()
+
+
+def many_large(e, clients=32):
+    """As many at once as there are workers, each with a hundred MB of brackets that end when all are there: answered, or refused."""
+    size, block = 100 << 20, b"[" * (1 << 20)
+    head = b"POST /scheduler/filter HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % size
+    all_but_one_byte = threading.Barrier(clients + 1)
+
+    def send(_):
+        with e.connect() as connection:
+            connection.settimeout(120)
+            connection.sendall(head)
+            for _ in range(size // len(block) - 1):
+                connection.sendall(block)
+            connection.sendall(block[1:])
+            all_but_one_byte.wait(120)
+            connection.sendall(b"[")
+            return connection.recv(1 << 16).decode().split()[1]
+
+    with concurrent.futures.ThreadPoolExecutor(clients) as pool:
+        answers = [pool.submit(send, i) for i in range(clients)]
+        all_but_one_byte.wait(120)
+        print(f"{clients} bodies of 100 MB are all but there: {e.status('VmHWM') // 1024} MiB at most", flush=True)
+        e.answers()
+        print(f"they were answered {dict(collections.Counter(a.result() for a in answers))}, {e.status('VmHWM') // 1024} MiB at most", flush=True)
+    e.answers()
+    if e.status("VmHWM") // 1024 > MOST_MIB_AT_ONCE:
+        raise Wrong(f"{e.status('VmHWM') // 1024} MiB at most, more than {MOST_MIB_AT_ONCE}")
+    if e.status("VmRSS") // 1024 > MOST_MIB:
+        raise Wrong(f"{e.status('VmRSS') // 1024} MiB are kept after them, more than {MOST_MIB}")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ gpu-admission, LEDGER that of its /debug/ledger. Each table makes its objects an
 
 import collections
 import concurrent.futures
+import http.client
 import json
 import sys
 
@@ -273,6 +274,25 @@ def verbs(w):
     expect("bind again", {"Error": ""}, bind(high, "n1"))
     if not bind(high, "n2")["Error"]:
         raise Wrong("bind of a pod that is bound elsewhere succeeded")
+
+
+def unknown_node(w):
+    """A node that the extender has not heard of, since it is new, say: no devices are given there, whatever the verb."""
+    pod, plain = w.add("p", ((50, 2),)), w.add("plain", ((0, 0),))
+    expect("filter", ([], ["new"]), (lambda chosen, failed: (chosen, list(failed)))(*w.place(pod, ["new"], by_name=True)))
+    expect("preempt", {"NodeNameToMetaVictims": {}}, w.post("preempt", {
+        "Pod": pod, "NodeNameToVictims": None, "NodeNameToMetaVictims": {"new": {"Pods": [{"UID": "u"}], "NumPDBViolations": 0}}}))
+    chosen = task(pod)
+    chosen["task"]["NodeName"] = "new"
+    for verb, body in [("allocateFunc", chosen)] + [
+            ("bind", {"PodName": p["metadata"]["name"], "PodNamespace": "default", "PodUID": uid(p), "Node": "new"}) for p in (pod, plain)]:
+        try:
+            reply = w.post(verb, body)
+        except (http.client.HTTPException, OSError) as error:
+            raise Wrong(f"{verb} to a node that is not known: {error!r}") from error
+        if not (reply.get("errorMessage") or reply.get("Error") or body.get("PodName") == "plain"):
+            raise Wrong(f"{verb} to a node that is not known: {reply}")
+    expect("annotations", None, w.note(pod))
 
 
 # ---- Volcano
@@ -550,8 +570,8 @@ def strict_order(w):
     quotas.metric("gpu_admission_quota_config_unusable 0")
 
 
-TABLES = (placements, wanting, example, texts, verbs, dialects, parallel, huge, never_synced, quota, reserved_quota, strict, strict_quota,
-          strict_order)
+TABLES = (placements, wanting, example, texts, verbs, unknown_node, dialects, parallel, huge, never_synced, quota, reserved_quota, strict,
+          strict_quota, strict_order)
 
 
 def main():
