@@ -53,3 +53,27 @@ run_extender() {
 }
 url_of() { echo "http://127.0.0.1:${SCHEDULER_PORT[$1]}"; }
 ledger_of() { echo "http://127.0.0.1:$((SCHEDULER_PORT[$1] + 1))"; }
+
+# ask_at URL POD NODE...: what the extender there answers to a filter for the pod: status, and node, or why none.
+ask_at() {
+  local names
+  names=$(printf '%s\n' "${@:3}" | jq -R . | jq -sc .)
+  kubectl get pod "$2" -o json | jq -c --argjson names "$names" '{Pod: ., Nodes: null, NodeNames: $names}' |
+    curl --silent --max-time 10 --write-out '\n%{http_code}' --data-binary @- "$1/scheduler/predicates" |
+    jq -rRs 'split("\n") | .[-1] as $code | .[0] | (fromjson? // {Error: .})
+      | "\($code) " + (if .Error != "" then .Error else (.NodeNames[0] // (.FailedNodes | [.[]] | unique | join(", "))) end)'
+}
+
+# What a pod's annotations say of its devices.
+annotations_of() { field "pod/$1" .metadata.annotations | jq -cS 'with_entries(select(.key | startswith("tencent.com/")))'; }
+
+# bind POD NODE
+bind() {
+  kubectl create --raw "/api/v1/namespaces/default/pods/$1/binding" -f - >/dev/null <<<'{
+    "apiVersion": "v1", "kind": "Binding", "metadata": {"name": "'"$1"'"}, "target": {"kind": "Node", "name": "'"$2"'"}}'
+}
+# kubelet_takes POD
+kubelet_takes() {
+  kubectl patch pod "$1" --subresource=status --type=merge >/dev/null \
+    -p '{"status": {"phase": "Running", "startTime": "2025-06-01T10:00:00Z"}}'
+}

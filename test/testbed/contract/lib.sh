@@ -229,6 +229,7 @@ scheduler_account() {
 }
 
 declare -A SCHEDULER_PID=() SCHEDULER_PORT=()
+SCHEDULER_FLAGS=() # besides those of start_scheduler
 
 # start_scheduler NAME [LEASE-NAMESPACE [KUBECONFIG]]: returns at once.
 start_scheduler() {
@@ -239,7 +240,7 @@ start_scheduler() {
   run_recorded "$CASE_DIR/$name" "$GS_BIN/gpu-scheduler" \
     --kubeconfig="${3:-$CASE_DIR/scheduler.kubeconfig}" --scheduler-name=gpu-scheduler --lease-namespace="${2:-default}" \
     --identity="$name" --leader-elect=true --leader-elect-lease-duration=5s --leader-elect-renew-deadline=3s \
-    --leader-elect-retry-period=500ms --metrics-address="127.0.0.1:$port" \
+    --leader-elect-retry-period=500ms --metrics-address="127.0.0.1:$port" "${SCHEDULER_FLAGS[@]}" \
     >>"$CASE_DIR/$name.log" 2>&1 3>&- </dev/null &
   until [[ -s $CASE_DIR/$name.pid ]]; do sleep 0.01; done
   SCHEDULER_PID[$name]=$(<"$CASE_DIR/$name.pid")

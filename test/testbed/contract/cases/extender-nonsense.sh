@@ -5,7 +5,9 @@
 # shellcheck source=../extender.sh
 source "$CONTRACT/extender.sh"
 
-torment() { note "$(speak nonsense "$1" "$(url_of extender)" "${SCHEDULER_PID[extender]}")"; }
+torment() {
+  speak nonsense "$1" "$(url_of extender)" "${SCHEDULER_PID[extender]}" | while read -r figure; do note "$figure"; done
+}
 
 step "a control plane and an extender"
 provider_up 2>>"$CASE_DIR/up.log"
@@ -26,6 +28,9 @@ torment cut
 
 step "a hundred MB of brackets, texts, keys, nodes and names"
 torment large
+
+step "32 clients at once, each with a hundred MB of brackets"
+torment many_large
 
 step "it still decides, and ends as it should"
 expect_ready extender

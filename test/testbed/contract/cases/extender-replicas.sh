@@ -5,26 +5,14 @@
 # shellcheck source=../extender.sh
 source "$CONTRACT/extender.sh"
 
-# ask NAME POD NODE...: what extender NAME answers to a filter for the pod: status, and node, or why none.
-ask() {
-  local name=$1 pod=$2 names
-  names=$(printf '%s\n' "${@:3}" | jq -R . | jq -sc .)
-  kubectl get pod "$pod" -o json | jq -c --argjson names "$names" '{Pod: ., Nodes: null, NodeNames: $names}' |
-    curl --silent --max-time 10 --write-out '\n%{http_code}' --data-binary @- "$(url_of "$name")/scheduler/predicates" |
-    jq -rRs 'split("\n") | .[-1] as $code | .[0] | (fromjson? // {Error: .})
-      | "\($code) " + (if .Error != "" then .Error else (.NodeNames[0] // (.FailedNodes | [.[]] | unique | join(", "))) end)'
-}
+# ask NAME POD NODE...: as ask_at, of extender NAME
+ask() { ask_at "$(url_of "$1")" "${@:2}"; }
 share() { pod "$1" '' limits 'tencent.com/vcuda-core: 60, tencent.com/vcuda-memory: 2' | create; }
 # runs POD NODE NAME: it is bound, its kubelet has taken it, and extender NAME knows. (A share is given beside others
 # that were taken only.)
-runs() {
-  kubectl create --raw "/api/v1/namespaces/default/pods/$1/binding" -f - >/dev/null <<<'{
-    "apiVersion": "v1", "kind": "Binding", "metadata": {"name": "'"$1"'"}, "target": {"kind": "Node", "name": "'"$2"'"}}'
-  taken "$1" "$3"
-}
+runs() { bind "$1" "$2" && taken "$1" "$3"; }
 taken() {
-  kubectl patch pod "$1" --subresource=status --type=merge >/dev/null \
-    -p '{"status": {"phase": "Running", "startTime": "2025-06-01T10:00:00Z"}}'
+  kubelet_takes "$1"
   eventually "what the extender knows of pod $1" taken said_of "$(uid_of "pod/$1")" "$2"
 }
 # said_of UID NAME: whether extender NAME knows that this pod is bound and was taken.
@@ -33,7 +21,6 @@ said_of() {
     $1 == "pod" && $2 == uid && $3 == "bound" { bound = 1 } /in flight/ && $3 == uid { flies = 1 }
     END { print bound ? flies ? "in flight" : "taken" : "not bound" }'
 }
-annotations_of() { field "pod/$1" .metadata.annotations | jq -cS 'with_entries(select(.key | startswith("tencent.com/")))'; }
 readiness() { page "$1" '/readyz?verbose'; }
 leases_in_stack() { kubectl get leases -n kube-stack -o name; }
 

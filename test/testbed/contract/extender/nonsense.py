@@ -4,6 +4,9 @@
 nonsense.py TABLE EXTENDER PID      TABLE: a function of this file; PID: the extender's process, whose threads and memory are read
 """
 
+import collections
+import concurrent.futures
+import http.client
 import json
 import pathlib
 import re
@@ -11,6 +14,7 @@ import resource
 import selectors
 import socket
 import sys
+import threading
 import time
 import urllib.parse
 
@@ -19,7 +23,8 @@ from api import CORE, MEMORY, Client, Wrong, expect, node_object, pod_object, un
 CROWD = 10_000  # idle connections that it keeps
 KEPT = 10_200  # connections at most
 MOST_THREADS = 64  # workers, and those that it has anyway
-MOST_MIB = 600  # while bodies of a hundred MB come
+MOST_MIB = 600  # while bodies of a hundred MB come, one after the other; and after them
+MOST_MIB_AT_ONCE = 2304  # while many come: 1 GiB of unfinished requests, and five bytes for each of the 256 MiB that are read at a time
 
 
 class Extender:
@@ -34,10 +39,29 @@ class Extender:
     def connect(self):
         return socket.create_connection(self.address, timeout=30)
 
+    def post(self, client, path, body, what):
+        """(status, text) of an answer that its caller can read: JSON, or a refusal in words."""
+        try:
+            status, text = client.request("POST", "/scheduler/" + path, body)
+        except (http.client.HTTPException, OSError) as error:
+            raise Wrong(f"{path}, {what}: {error!r}; the extender {self.state()}") from error
+        if status == 200:
+            json.loads(text)
+        elif status not in (400, 413, 503):
+            raise Wrong(f"{path}, {what}: {status} {text[:200]}")
+        return status, text
+
+    def state(self):
+        for _ in range(100):  # what crashes is there for a moment yet
+            if not pathlib.Path(f"/proc/{self.pid}").exists():
+                return "has ended"
+            time.sleep(0.01)
+        return "runs"
+
     def answers(self):
         """A question of a client of its own, within the time that a scheduler waits."""
         began = time.monotonic()
-        status, text = Client(self.url).request("POST", "/scheduler/filter", filter_body())
+        status, text = Client(self.url).request("POST", "/scheduler/filter", filter_body("somebody-else"))
         expect("status beside others", 200, status)
         expect("Error beside others", "", json.loads(text)["Error"])
         if time.monotonic() - began > 5:
@@ -51,15 +75,15 @@ class Extender:
             raise Wrong(f"{self.status('VmHWM') // 1024} MiB at most, more than {MOST_MIB}")
 
 
-def pod():
-    """One that fits nowhere, so that nothing is written."""
-    made = pod_object("nonsense", [(1600, 1)])
-    made["metadata"] |= {"uid": "nonsense", "resourceVersion": "1", "annotations": {"a": "b"}}
+def pod(uid="nonsense"):
+    """One that is not there and fits nowhere. (With a wrong value in the right place it does; then it is found to be gone.)"""
+    made = pod_object(uid, [(1600, 1)])
+    made["metadata"] |= {"uid": uid, "resourceVersion": "1", "annotations": {"a": "b"}}
     return made
 
 
-def filter_body():
-    return {"Pod": pod(), "Nodes": None, "NodeNames": ["nowhere"]}
+def filter_body(uid="nonsense"):
+    return {"Pod": pod(uid), "Nodes": None, "NodeNames": ["nowhere"]}
 
 
 # ---- Crowds
@@ -100,8 +124,12 @@ def slow(e):
     e.is_sound()
     # Half of them go on, and are answered.
     for i, one in enumerate(senders[::2]):
-        one.sendall((head + body)[1 + 2 * i % (len(head) + len(body) - 1):])
-        expect("answer to a slow sender", b"HTTP/1.1 200 OK", one.recv(65536)[:15])
+        try:
+            one.sendall((head + body)[1 + 2 * i % (len(head) + len(body) - 1):])
+            said = one.recv(65536).partition(b"\r\n")[0].decode()
+        except OSError as error:
+            said = repr(error)
+        expect(f"answer to slow sender {2 * i} of {len(senders)}", "HTTP/1.1 200 OK", said)
     for one in senders:
         one.close()
 
@@ -150,14 +178,6 @@ def with_text(value, place, text):
     return "[" + ",".join(parts) + "]"
 
 
-def is_clear(path, status, text):
-    """An answer that its caller can read: JSON, or a refusal in words."""
-    if status == 200:
-        json.loads(text)
-    elif status not in (400, 413, 503):
-        raise Wrong(f"{path}: {status} {text[:200]}")
-
-
 def types(e):
     """The wrong type, or a number that does not fit, at every place of every body."""
     client = Client(e.url)
@@ -165,7 +185,7 @@ def types(e):
     for path, body in bodies():
         for place in places(body):
             for text in WRONG:
-                is_clear(path, *client.request("POST", "/scheduler/" + path, with_text(body, place, text)))
+                e.post(client, path, with_text(body, place, text), f"{text} at {'.'.join(map(str, place)) or 'the top'}")
                 asked += 1
     e.is_sound()
     print(f"{asked} bodies")
@@ -177,8 +197,7 @@ def cut(e):
     for path, body in bodies():
         whole = json.dumps(body)
         for end in range(len(whole)):
-            status, text = client.request("POST", "/scheduler/" + path, whole[:end])
-            is_clear(path, status, text)
+            status, text = e.post(client, path, whole[:end], f"cut at byte {end}")
             if status == 200 and not re.search(r"EOF|no JSON|missing|needed|not an?\b|is no", text):
                 raise Wrong(f"{path}, cut at byte {end}: {text[:200]}")
     e.is_sound()
@@ -200,13 +219,42 @@ def large(e):
             ("unknown keys", head + "".join(f',"k{i}":1' for i in range(size // 12)) + "}"),
             ("nodes", '{"Pod":%s,"Nodes":{"items":[%s]}}' % (json.dumps(pod()), (node * (size // len(node)))[:-1])),
             ("names", head[:-1] + ',"x"' * (size // 4) + "]}")):
-        status, text = client.request("POST", "/scheduler/filter", body)
-        is_clear("filter", status, text)
+        status, text = e.post(client, "filter", body, what)
         e.answers()
-        print(f"{what}: {status} {text[:60]!r}, {e.status('VmHWM') // 1024} MiB at most")
+        print(f"{what}: {status} {text[:60]!r}, {e.status('VmHWM') // 1024} MiB at most", flush=True)
     status, _ = client.request("POST", "/scheduler/filter", " " * ((128 << 20) + 1))
     expect("status of more than it takes", 413, status)
     e.is_sound()
+
+
+def many_large(e, clients=32):
+    """As many at once as there are workers, each with a hundred MB of brackets that end when all are there: answered, or refused."""
+    size, block = 100 << 20, b"[" * (1 << 20)
+    head = b"POST /scheduler/filter HTTP/1.1\r\nHost: x\r\nConnection: close\r\nContent-Length: %d\r\n\r\n" % size
+    all_but_one_byte = threading.Barrier(clients + 1)
+
+    def send(_):
+        with e.connect() as connection:
+            connection.settimeout(120)
+            connection.sendall(head)
+            for _ in range(size // len(block) - 1):
+                connection.sendall(block)
+            connection.sendall(block[1:])
+            all_but_one_byte.wait(120)
+            connection.sendall(b"[")
+            return connection.recv(1 << 16).decode().split()[1]
+
+    with concurrent.futures.ThreadPoolExecutor(clients) as pool:
+        answers = [pool.submit(send, i) for i in range(clients)]
+        all_but_one_byte.wait(120)
+        print(f"{clients} bodies of 100 MB are all but there: {e.status('VmHWM') // 1024} MiB at most", flush=True)
+        e.answers()
+        print(f"they were answered {dict(collections.Counter(a.result() for a in answers))}, {e.status('VmHWM') // 1024} MiB at most", flush=True)
+    e.answers()
+    if e.status("VmHWM") // 1024 > MOST_MIB_AT_ONCE:
+        raise Wrong(f"{e.status('VmHWM') // 1024} MiB at most, more than {MOST_MIB_AT_ONCE}")
+    if e.status("VmRSS") // 1024 > MOST_MIB:
+        raise Wrong(f"{e.status('VmRSS') // 1024} MiB are kept after them, more than {MOST_MIB}")
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ gpu-admission, LEDGER that of its /debug/ledger. Each table makes its objects an
 
 import collections
 import concurrent.futures
+import http.client
 import json
 import sys
 
@@ -61,7 +62,7 @@ class World:
 
     def runs(self, name, namespace, uid):
         self.api.run(name, namespace)
-        self.knows(f"pod {name} runs", lambda text: f"pod {uid} bound" in text and "in flight" not in text)
+        self.knows(f"pod {name} runs", lambda text: f"pod {uid} bound" in text and f"in flight {uid}" not in text)
 
     def drop(self, pod):
         name, namespace, uid = (pod["metadata"][k] for k in ("name", "namespace", "uid"))
@@ -275,6 +276,25 @@ def verbs(w):
         raise Wrong("bind of a pod that is bound elsewhere succeeded")
 
 
+def unknown_node(w):
+    """A node that the extender has not heard of, since it is new, say: no devices are given there, whatever the verb."""
+    pod, plain = w.add("p", ((50, 2),)), w.add("plain", ((0, 0),))
+    expect("filter", ([], ["new"]), (lambda chosen, failed: (chosen, list(failed)))(*w.place(pod, ["new"], by_name=True)))
+    expect("preempt", {"NodeNameToMetaVictims": {}}, w.post("preempt", {
+        "Pod": pod, "NodeNameToVictims": None, "NodeNameToMetaVictims": {"new": {"Pods": [{"UID": "u"}], "NumPDBViolations": 0}}}))
+    chosen = task(pod)
+    chosen["task"]["NodeName"] = "new"
+    for verb, body in [("allocateFunc", chosen)] + [
+            ("bind", {"PodName": p["metadata"]["name"], "PodNamespace": "default", "PodUID": uid(p), "Node": "new"}) for p in (pod, plain)]:
+        try:
+            reply = w.post(verb, body)
+        except (http.client.HTTPException, OSError) as error:
+            raise Wrong(f"{verb} to a node that is not known: {error!r}") from error
+        if not (reply.get("errorMessage") or reply.get("Error") or body.get("PodName") == "plain"):
+            raise Wrong(f"{verb} to a node that is not known: {reply}")
+    expect("annotations", None, w.note(pod))
+
+
 # ---- Volcano
 
 DIALECTS = {  # path: fit, misfit of (code, text)
@@ -450,19 +470,108 @@ def quota(w):
     ask("without a ConfigMap nobody has a limit", 60, [])
 
 
+def reserved_quota(w):
+    """Who was given a node and is not bound yet counts."""
+    quotas = nodes_under_quota(w)
+    quotas.set({"default": {"quota": {"M40": 1}}})
+    first, second = w.add("first", ((60, 2),)), w.add("second", ((60, 2),))
+    expect("60 of 100", 1, len(w.place(first, M40S)[0]))
+    expect("60 more while those are not bound", ([], dict.fromkeys(M40S, QUOTA)), w.place(second, M40S))
+    w.drop(first)
+    expect("once they are gone", 1, len(w.place(second, M40S)[0]))
+    w.api.call("DELETE", QUOTA_MAPS + "/gpuquota")
+
+
+M40S = ["m40-a", "m40-b"]
+
+
+def nodes_under_quota(w):
+    for name, pool in zip(M40S, ("public", "private")):
+        w.add_node(name, 800, 32, {"gaia.tencent.com/gpu-model": "M40", "gaia.tencent.com/gpu-pool": pool})
+    return Quotas(w)
+
+
+# ---- --compat=strict
+
+PREDICATED = "pod {} had been predicated!"
+NOTHING = {"Nodes": None, "NodeNames": None, "FailedNodes": None, "FailedAndUnresolvableNodes": None}
+
+
 def strict(w):
-    """--compat=strict: as the ancestor, a pod with annotations is an error."""
+    """As the ancestor, a pod with annotations is an error."""
     w.add_node("n", 200, 8)
     pod = w.add("p", ((50, 2),))
     expect("node", ["n"], w.place(pod, ["n"])[0])
-    error = "pod p had been predicated!"
-    expect("again", {"Nodes": None, "NodeNames": None, "FailedNodes": None, "FailedAndUnresolvableNodes": None, "Error": error},
-           w.filter(pod, ["n"]))
+    error = PREDICATED.format("p")
+    expect("again", {**NOTHING, "Error": error}, w.filter(pod, ["n"]))
     for path, (_, misfit) in list(DIALECTS.items())[:4]:
         expect(f"{path}vpredicates", misfit(1, error), w.post(path + "vpredicates", task(w.api.pod("p"), w.node("n"))))
+    for key, counts in ((ASSIGNED, True), (TIME, True), ("tencent.com/predicate-gpu-idx-7", True), ("tencent.com/gpu-assigned-too", True),
+                        (NODE, False), ("gpu-assigned", False)):
+        other = w.add("other", ((50, 2),), annotations={key: "1"})
+        expect(f"Error for a pod with {key}", PREDICATED.format("other") if counts else "", w.filter(other, ["n"])["Error"])
+        w.drop(other)
+    plain = w.add("plain", ((0, 0),), annotations={ASSIGNED: "false"})
+    reply = w.filter(plain, ["n"])
+    expect("who wants no GPU is not looked at", (["n"], ""), ([n["metadata"]["name"] for n in reply["Nodes"]["items"]], reply["Error"]))
 
 
-TABLES = (placements, wanting, example, texts, verbs, dialects, parallel, huge, never_synced, quota, strict)
+def strict_quota(w):
+    """Only bound pods that have not ended count, those of the namespace and the model in any pool, and the one that asks."""
+    quotas = nodes_under_quota(w)
+    quotas.set({"default": {"quota": {"M40": 1}}})
+
+    def ask(what, pod, fits):
+        chosen, failed = w.place(pod, M40S)
+        expect(what, (1, []) if fits else (0, [QUOTA] * 2), (len(chosen), [why for why in failed.values() if why == QUOTA]))
+        return chosen[0] if chosen else None
+
+    def bind(pod, node):
+        w.api.bind(pod["metadata"]["name"], node)
+        w.runs(pod["metadata"]["name"], "default", uid(pod))
+
+    def probe(what, cores, fits, namespace="default"):
+        pod = w.add("probe", ((cores, 1),), namespace)
+        ask(what, pod, fits)
+        w.drop(pod)
+
+    first, second = w.add("first", ((60, 2),)), w.add("second", ((60, 2),))
+    node = ask("60 of 100", first, True)
+    other = ask("60 more, while the first ones are not bound", second, True)
+    bind(first, node)
+    probe("60 bound, 40 that are not, and 60 more", 60, False)
+    probe("60 bound and 40 more", 40, True)
+    probe("60 bound and 41 more", 41, False)
+    probe("another namespace", 60, True, "kube-public")
+    bind(second, other)
+    probe("120 bound and one more", 1, False)
+    w.api.call("PATCH", "/api/v1/namespaces/default/pods/first/status", {"status": {"phase": "Succeeded"}}, "application/merge-patch+json")
+    w.knows("the first has ended", lambda text: uid(first) not in text)
+    probe("60 bound and 41 more, once the others ended", 41, False)
+    probe("60 bound and 40 more, once the others ended", 40, True)
+    quotas.set({"default": {"quota": {"M40": 2}, "pool": ["private"]}})
+    probe("bound ones count whatever pool they are in: 60 and 150 more", 150, False)
+    w.api.call("DELETE", QUOTA_MAPS + "/gpuquota")
+    quotas.metric("gpu_admission_quota_config_unusable 0")
+
+
+def strict_order(w):
+    """The ancestor's order: does it want GPUs, were quotas ever read, quota, had it been predicated, devices."""
+    w.add_node("m40", 800, 32, {"gaia.tencent.com/gpu-model": "M40"})
+    pod = w.add("p", ((50, 2),), annotations={ASSIGNED: "false", TIME: "1"})
+    plain = w.add("plain", ((0, 0),), annotations={ASSIGNED: "false"})
+    quotas = Quotas(w)
+    quotas.metric("gpu_admission_quota_config_unusable 1")
+    expect("Error for who wants no GPU, quotas never read", "", w.filter(plain, ["m40"])["Error"])
+    expect("reply for who had been predicated, quotas never read", {**NOTHING, "Error": NOT_SYNCED}, w.filter(pod, ["m40"]))
+    quotas.set({"default": {"quota": {"M40": 0}}})
+    expect("reply for who had been predicated and is over the quota", {**NOTHING, "Error": PREDICATED.format("p")}, w.filter(pod, ["m40"]))
+    w.api.call("DELETE", QUOTA_MAPS + "/gpuquota")
+    quotas.metric("gpu_admission_quota_config_unusable 0")
+
+
+TABLES = (placements, wanting, example, texts, verbs, unknown_node, dialects, parallel, huge, never_synced, quota, reserved_quota, strict,
+          strict_quota, strict_order)
 
 
 def main():

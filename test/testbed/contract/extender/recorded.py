@@ -179,7 +179,7 @@ def volcano(r):
 def main():
     folder, *urls = sys.argv[1:]
     recording = Recording(World(*urls), pathlib.Path(folder))
-    (volcano if "volcano" in folder else kube_scheduler)(recording)
+    (volcano if recording.folder.name.startswith("volcano") else kube_scheduler)(recording)
     expect("bodies that were sent", len(recording.files(".json")), recording.sent)
     print(f"{recording.sent} bodies of {recording.folder.name}")
 
