@@ -90,4 +90,7 @@ stop_scheduler strict
 step "a node that the extender does not know"
 run_extender extender
 table unknown_node
+
+step "Volcano 1.7, 1.8.2, 1.10 and 1.14: a gang that needs two nodes"
+older_volcano gang
 stop_scheduler extender

@@ -562,7 +562,9 @@ def after_restart(w):
 
 
 def gang(w):
-    """A gang that needs two nodes."""
+    """A gang that needs two nodes. Where predicates give devices it gets none: these Volcanos take what a node was refused for to
+    hold for the other pods of the task in the same session (docs/extender.md)."""
+    one_pod_speaks_for_all = {("1.7", ""), ("1.7", "worker"), ("1.8.2", ""), ("1.8.2", "worker"), ("1.10", "worker")}
     for version in VERSIONS:
         for role in ("", "worker"):
             for name in ("a", "b", "c"):
@@ -572,7 +574,8 @@ def gang(w):
             volcano, job, bound = Volcano(w, version), Job("gang", ["gang-1", "gang-2"], 2, role), {}
             for _ in range(3):
                 bound |= volcano.session(job)
-            expect(f"{volcano}: pods of a gang (role {role!r}) that are bound", ["gang-1", "gang-2"], sorted(bound))
+            wanted = [] if (version, role) in one_pod_speaks_for_all else ["gang-1", "gang-2"]
+            expect(f"{volcano}: pods of a gang (role {role!r}) that are bound", wanted, sorted(bound))
             run_all(w, bound)
             judge(w, bound)
             w.close()
