@@ -20,13 +20,13 @@ YAML
 }
 ask() { ask_at "$EXTENDER" "$1" claims shares; } # POD
 metric() { page scheduler /metrics | awk -v name="$1" '$1 == name { print $2 }'; }
-used() { metric 'gpu_admission_quota_used_gpus{namespace="default",model="M40"}'; }
+used() { metric 'gpu_admission_quota_used_gpus{model="M40",namespace="default"}'; }
 held() { metric "gpu_scheduler_devices{node=\"$1\",state=\"held\"}"; } # NODE
 reserved() { metric 'gpu_admission_reservations{state="written"}'; }
 quota() {
   kubectl create configmap gpuquota -n kube-system --from-literal=gpu_quota="{\"default\": {\"quota\": {\"M40\": $1}}}" \
     --dry-run=client -o yaml | kubectl apply -f - >/dev/null
-  eventually "limit" "$1" metric 'gpu_admission_quota_limit_gpus{namespace="default",model="M40"}'
+  eventually "limit" "$1" metric 'gpu_admission_quota_limit_gpus{model="M40",namespace="default"}'
 }
 
 step "a node with a GpuNodeStatus, one of gpu-manager, both M40; one gpu-scheduler with --extender-address and --quota-config"

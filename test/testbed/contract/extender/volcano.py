@@ -574,7 +574,7 @@ def gang(w):
             volcano, job, bound = Volcano(w, version), Job("gang", ["gang-1", "gang-2"], 2, role), {}
             for _ in range(3):
                 bound |= volcano.session(job)
-            wanted = [] if (version, role) in one_pod_speaks_for_all else ["gang-1", "gang-2"]
+            wanted = [] if (str(version), role) in one_pod_speaks_for_all else ["gang-1", "gang-2"]
             expect(f"{volcano}: pods of a gang (role {role!r}) that are bound", wanted, sorted(bound))
             run_all(w, bound)
             judge(w, bound)
