@@ -139,7 +139,12 @@ class Process {
                     .handle = [this](const k8s::Event& event,
                                      Now now) { return delivered(machine_.handle(event, now)); }},
             .stop_taking = [this] { machine_.stopTaking(); },
-            .under_way = [this] { return machine_.underWay(); }};
+            .under_way = [this] { return machine_.underWay(); },
+            .give_up =
+                [this] {
+                  machine_.giveUp();
+                  static_cast<void>(delivered({}));
+                }};
   }
 
   serve::ExtenderServer::Wiring wiring() {

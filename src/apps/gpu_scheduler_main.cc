@@ -146,7 +146,12 @@ class Process {
                     .handle = [this](const k8s::Event& event,
                                      Now now) { return delivered(extender_->handle(event, now)); }},
             .stop_taking = [this] { extender_->stopTaking(); },
-            .under_way = [this] { return extender_->underWay(); }};
+            .under_way = [this] { return extender_->underWay(); },
+            .give_up =
+                [this] {
+                  extender_->giveUp();
+                  static_cast<void>(delivered({}));
+                }};
   }
 
   kapi::Effects delivered(kapi::Effects effects) {

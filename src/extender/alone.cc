@@ -60,7 +60,7 @@ kapi::Effects Alone::handle(const kapi::MachineEvent& event, Now now) {
 
 kapi::Effects Alone::ask(Ticket ticket, Question question, Now now) {
   now_ = now;
-  extender_.ask(ticket, std::move(question), now);
+  intake_.ask(ticket, std::move(question), now);
   settle();
   return std::exchange(out_, {});
 }
@@ -86,8 +86,7 @@ void Alone::led(const kapi::Leadership& leadership) {
 
 void Alone::stopTaking() {
   taking_ = false;
-  leads_ = false;
-  extender_.standBy("this replica is stopping");
+  intake_.stop();
 }
 
 /// Carries on until nothing is left to do now.
@@ -99,7 +98,7 @@ void Alone::settle() {
     leads_ = taking_ = false;
     extender_.standBy(failure());
   }
-  if (leads_ && !extender_.leading() && catch_up_.done()) {
+  if (leads_ && taking_ && !extender_.leading() && catch_up_.done()) {
     log(kapi::Level::Info, "deciding");
     extender_.lead(now_);
   }

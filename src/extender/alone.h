@@ -12,6 +12,7 @@
 #include "engine/catch_up.h"
 #include "engine/feed.h"
 #include "extender/extender.h"
+#include "extender/intake.h"
 #include "kapi/call.h"
 #include "kapi/event_sender.h"
 
@@ -26,10 +27,12 @@ class Alone {
   [[nodiscard]] kapi::Effects ask(Ticket ticket, Question question, Now now);
   [[nodiscard]] NodeTablePtr table() { return extender_.table(); }
   /// After each of the above.
-  [[nodiscard]] std::vector<std::pair<Ticket, Answer>> takeAnswers() { return extender_.takeAnswers(); }
-  /// SIGTERM: nothing new is decided.
+  [[nodiscard]] std::vector<std::pair<Ticket, Answer>> takeAnswers() { return intake_.takeAnswers(); }
+  /// SIGTERM: questions are refused from now on; those that were asked before are answered once their writes are.
   void stopTaking();
-  [[nodiscard]] bool underWay() const { return extender_.grants().writing > 0; }
+  [[nodiscard]] bool underWay() const { return intake_.underWay(); }
+  /// After stopTaking(): whoever still waits is refused. Then takeAnswers().
+  void giveUp() { intake_.giveUp(); }
 
   struct Readiness {
     bool ready = false;
@@ -55,6 +58,7 @@ class Alone {
   kapi::EventSender events_;
   engine::CatchUp catch_up_;
   Extender extender_;
+  Intake intake_{extender_};
   bool leads_ = false;  // we hold the leader lease
   bool taking_ = true;
   std::uint64_t term_ = 0;

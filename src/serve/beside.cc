@@ -44,27 +44,24 @@ kapi::Effects Beside::tellScheduler(const kapi::MachineEvent& event, Now now) {
 
 kapi::Effects Beside::ask(extender::Ticket ticket, extender::Question question, Now now) {
   kapi::Effects out;
-  extender_.ask(ticket, std::move(question), now);
+  intake_.ask(ticket, std::move(question), now);
   settle(now, out);
   return out;
 }
 
 void Beside::stopTaking() {
-  taking_ = false;
+  intake_.stop();
   scheduler_.stopTaking();
-  extender_.standBy("this replica is stopping");
 }
 
-bool Beside::underWay() const { return scheduler_.underWay() || extender_.grants().writing > 0; }
+bool Beside::underWay() const { return scheduler_.underWay() || intake_.underWay(); }
 
 /// What the extender gave or took back may let the scheduler's pods in, or out.
 void Beside::settle(Now now, kapi::Effects& out) {
-  if (scheduler_.leading() != extender_.leading() && taking_) {
-    if (scheduler_.leading()) {
-      extender_.lead(now);
-    } else {
-      extender_.standBy("this replica does not lead");
-    }
+  if (scheduler_.leading() && !extender_.leading() && !intake_.stopped()) {
+    extender_.lead(now);
+  } else if (!scheduler_.leading() && extender_.leading()) {
+    extender_.standBy("this replica does not lead");
   }
   extender_.settle(now);
   append(out, extender_.takeEffects());

@@ -7,6 +7,7 @@
 
 #include "base/random.h"
 #include "extender/extender.h"
+#include "extender/intake.h"
 #include "kapi/call.h"
 #include "kapi/event_sender.h"
 #include "scheduler/scheduler.h"
@@ -23,10 +24,13 @@ class Beside {
   [[nodiscard]] extender::NodeTablePtr table() { return extender_.table(); }
   /// After each of the above.
   [[nodiscard]] std::vector<std::pair<extender::Ticket, extender::Answer>> takeAnswers() {
-    return extender_.takeAnswers();
+    return intake_.takeAnswers();
   }
+  /// SIGTERM: nothing new is decided; questions that were asked before are answered once their writes are.
   void stopTaking();
   [[nodiscard]] bool underWay() const;
+  /// After stopTaking(): whoever still waits is refused. Then takeAnswers().
+  void giveUp() { intake_.giveUp(); }
   [[nodiscard]] const extender::Extender& extender() const { return extender_; }
 
  private:
@@ -35,9 +39,9 @@ class Beside {
   void settle(Now now, kapi::Effects& out);
 
   scheduler::Scheduler& scheduler_;
-  bool taking_ = true;
   std::uint64_t seen_ = 0;  // change of the ledger up to which the scheduler has looked
   extender::Extender extender_;
+  extender::Intake intake_{extender_};
   kapi::EventRecorder recorder_;
   kapi::EventSender events_;
 };
