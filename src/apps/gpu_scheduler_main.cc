@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* kVersion = "gpu-scheduler-0.1";
+constexpr const char* kName = "gpu-scheduler";
 
 struct Flags {
   std::string kubeconfig;
@@ -88,7 +88,7 @@ std::vector<k8s::MetricSpec> metricSpecs() {
 }
 
 k8s::Host::Options hostOptions(const Flags& flags, std::optional<kapi::Election::Config> election) {
-  return {.user_agent = "gpu-scheduler/0.1",
+  return {.user_agent = process::userAgentOf(kName),
           .connections = flags.connections,
           .metrics = metricSpecs(),
           .election = std::move(election)};
@@ -172,8 +172,9 @@ class Process {
         .others = [this](const net::Request& r) { return page_.answer(r); },
         .leader = [this] { return host_.election().addressBut(identity_); },
         .leads = [this] { return host_.leads(); }};
-    server_.emplace(extender::Front::Config{kVersion, *extender::volcanoRules(flags.extender.volcano)},
-                    std::move(wiring), serve::Forwarder{process::leaderTls(flags.extender)}, metrics_);
+    server_.emplace(
+        extender::Front::Config{process::versionOf(kName), *extender::volcanoRules(flags.extender.volcano)},
+        std::move(wiring), serve::Forwarder{process::leaderTls(flags.extender)}, metrics_);
   }
 
   [[nodiscard]] std::string stateText() const {
