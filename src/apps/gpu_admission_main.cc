@@ -26,7 +26,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* kVersion = "gpu-admission-0.1";
+constexpr const char* kName = "gpu-admission";
 constexpr const char* kLeaderLease = "extender.gpu.scheduling";
 
 struct Flags {
@@ -36,7 +36,7 @@ struct Flags {
   std::string master;
   std::string config;
   bool in_cluster = false;
-  std::string version;
+  bool version = false;
   process::KlogFlags klog;
   // Ours
   std::string lease_namespace;
@@ -58,7 +58,7 @@ void describe(CLI::App& app, Flags& f) {
                  "File that says where the quotas of GPUs are, and which node labels they mean; without it "
                  "nobody has a quota");
   app.add_flag("--incluster-mode", f.in_cluster, "Use the pod's service account");
-  app.add_option("--version", f.version, "Print the version and quit")->expected(0, 1)->default_str("true");
+  process::addVersion(app, f.version);
   process::addKlog(app, f.klog);
   process::addExtender(app, f.extender);
   app.add_option("--lease-namespace", f.lease_namespace,
@@ -89,7 +89,7 @@ Result<k8s::Access> accessOf(const Flags& f) {
 }
 
 k8s::Host::Options hostOptions(const Flags& f, std::optional<kapi::Election::Config> election) {
-  return {.user_agent = "gpu-admission/0.1",
+  return {.user_agent = process::userAgentOf(kName),
           .connections = f.connections,
           .metrics = {{extender::kLateForeignBinds,
                        k8s::MetricKind::Counter,
@@ -107,7 +107,7 @@ class Process {
         machine_{std::move(config), rng.split()},
         host_{std::move(access), hostOptions(flags, std::move(election)), rng.split()},
         page_{health()},
-        server_{{kVersion, *extender::volcanoRules(flags.extender.volcano)},
+        server_{{process::versionOf(kName), *extender::volcanoRules(flags.extender.volcano)},
                 wiring(),
                 serve::Forwarder{process::leaderTls(flags.extender)},
                 metrics_} {}
@@ -139,7 +139,12 @@ class Process {
                     .handle = [this](const k8s::Event& event,
                                      Now now) { return delivered(machine_.handle(event, now)); }},
             .stop_taking = [this] { machine_.stopTaking(); },
-            .under_way = [this] { return machine_.underWay(); }};
+            .under_way = [this] { return machine_.underWay(); },
+            .give_up =
+                [this] {
+                  machine_.giveUp();
+                  static_cast<void>(delivered({}));
+                }};
   }
 
   serve::ExtenderServer::Wiring wiring() {
@@ -224,8 +229,8 @@ int run(int argc, char** argv) {
     std::reverse(args.begin(), args.end());  // as CLI11 takes a vector
     app.parse(args);
   } catch (const CLI::ParseError& e) { return app.exit(e) == 0 ? 0 : 2; }
-  if (!flags.version.empty()) {
-    std::puts(kVersion);
+  if (flags.version) {
+    std::puts(process::versionOf(kName).c_str());
     return 0;
   }
   process::useKlog(flags.klog);

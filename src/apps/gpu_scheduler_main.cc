@@ -23,7 +23,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr const char* kVersion = "gpu-scheduler-0.1";
+constexpr const char* kName = "gpu-scheduler";
 
 struct Flags {
   std::string kubeconfig;
@@ -88,7 +88,7 @@ std::vector<k8s::MetricSpec> metricSpecs() {
 }
 
 k8s::Host::Options hostOptions(const Flags& flags, std::optional<kapi::Election::Config> election) {
-  return {.user_agent = "gpu-scheduler/0.1",
+  return {.user_agent = process::userAgentOf(kName),
           .connections = flags.connections,
           .metrics = metricSpecs(),
           .election = std::move(election)};
@@ -146,7 +146,12 @@ class Process {
                     .handle = [this](const k8s::Event& event,
                                      Now now) { return delivered(extender_->handle(event, now)); }},
             .stop_taking = [this] { extender_->stopTaking(); },
-            .under_way = [this] { return extender_->underWay(); }};
+            .under_way = [this] { return extender_->underWay(); },
+            .give_up =
+                [this] {
+                  extender_->giveUp();
+                  static_cast<void>(delivered({}));
+                }};
   }
 
   kapi::Effects delivered(kapi::Effects effects) {
@@ -166,8 +171,9 @@ class Process {
         .table = [this] { return extender_->table(); },
         .others = [this](const net::Request& r) { return page_.answer(r); },
         .leader = [this] { return host_.election().addressBut(identity_); }};
-    server_.emplace(extender::Front::Config{kVersion, *extender::volcanoRules(flags.extender.volcano)},
-                    std::move(wiring), serve::Forwarder{process::leaderTls(flags.extender)}, metrics_);
+    server_.emplace(
+        extender::Front::Config{process::versionOf(kName), *extender::volcanoRules(flags.extender.volcano)},
+        std::move(wiring), serve::Forwarder{process::leaderTls(flags.extender)}, metrics_);
   }
 
   [[nodiscard]] std::string stateText() const {

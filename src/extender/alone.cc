@@ -87,7 +87,7 @@ void Alone::led(const kapi::Leadership& leadership) {
 
 void Alone::stopTaking() {
   taking_ = false;
-  extender_.stopTaking("this replica is stopping");
+  extender_.stopTaking();
 }
 
 /// Carries on until nothing is left to do now.
@@ -99,7 +99,7 @@ void Alone::settle() {
     leads_ = taking_ = false;
     extender_.standBy(failure());
   }
-  if (leads_ && !extender_.leading() && catch_up_.done()) {
+  if (leads_ && taking_ && !extender_.leading() && catch_up_.done()) {
     log(kapi::Level::Info, "deciding");
     extender_.lead(now_);
   }

@@ -27,9 +27,11 @@ class Alone {
   [[nodiscard]] NodeTablePtr table() { return extender_.table(); }
   /// After each of the above.
   [[nodiscard]] std::vector<std::pair<Ticket, Answer>> takeAnswers() { return extender_.takeAnswers(); }
-  /// SIGTERM: nothing new is decided.
+  /// SIGTERM: questions are refused from now on; those that were asked before are answered once their writes are.
   void stopTaking();
   [[nodiscard]] bool underWay() const { return extender_.underWay(); }
+  /// After stopTaking(): whoever still waits is refused. Then takeAnswers().
+  void giveUp() { extender_.giveUp(); }
 
   struct Readiness {
     bool ready = false;

@@ -15,6 +15,8 @@ namespace {
 
 using Kind = Answer::Kind;
 
+constexpr const char* kStopping = "this replica is stopping";
+
 std::string nameOf(const model::Pod& pod) { return fmt::format("pod {}", pod.key.text()); }
 
 /// Where the caller asks about this node; nullopt: it does not.
@@ -74,9 +76,14 @@ void Extender::lead(Now now) {
   }
 }
 
-void Extender::stopTaking(std::string why) {
+void Extender::stopTaking() {
   taking_ = false;
-  why_not_ = std::move(why);
+  why_not_ = kStopping;
+}
+
+void Extender::giveUp() {
+  stopTaking();
+  standBy(kStopping);
 }
 
 void Extender::standBy(std::string why) {

@@ -41,11 +41,13 @@ class Extender {
   void standBy(std::string why);
   /// From then on nothing is promised to anybody, unless it is said again. Without it: for ever.
   void leadUntil(Mono until) { lead_until_ = until; }
-  /// No new questions; what is under way goes on.
-  void stopTaking(std::string why);
+  /// No new questions; those that were asked before are answered once their writes are.
+  void stopTaking();
+  /// After stopTaking(): whoever still waits is refused.
+  void giveUp();
   [[nodiscard]] bool leading() const { return leading_; }
   /// Some write has not come to its end.
-  [[nodiscard]] bool underWay() const { return !calls_.empty(); }
+  [[nodiscard]] bool underWay() const { return grants().writing > 0 || !calls_.empty(); }
   [[nodiscard]] const Config& config() const { return config_; }
 
   void ask(Ticket ticket, Question question, Now now);

@@ -150,7 +150,7 @@ TEST_F(SessionTest, TimesGoOnWhereAnotherReplicasClockWas) {
 TEST_F(SessionTest, WhoStopsEndsWhatIsUnderWayAndBeginsNothing) {
   lead();
   const Ticket first = ask(Verb::Filter, create("p", {{50, 1}}), {"a"});
-  extender.stopTaking("stopping");
+  extender.stopTaking();
   EXPECT_TRUE(extender.underWay());
   const Ticket second = ask(Verb::Filter, create("q", {{50, 1}}), {"b"});
   EXPECT_EQ(answers[second].kind, AnswerKind::Unavailable);

@@ -59,6 +59,14 @@ void Host::finish(Duration limit, const std::function<bool()>& give_up) {
 void Host::stop(Duration limit, const std::function<bool()>& give_up) {
   if (!std::exchange(runs_, false)) { return; }
   finish(limit, give_up);
+  if (machine_.give_up) {
+    static_cast<void>(loop_.answer(
+        [give_up = machine_.give_up] {
+          give_up();
+          return true;
+        },
+        500ms));
+  }
   runner_.drain(300ms);
   if (election_) { election_->stop(1s); }
   loop_.stop();

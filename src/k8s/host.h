@@ -32,6 +32,7 @@ class Host {
     OwnerLoop::Machine run;
     std::function<void()> stop_taking;  // no new decisions from now on
     std::function<bool()> under_way;    // something that was decided has not come to its end
+    std::function<void()> give_up{};    // that is not waited for any more; may be empty
   };
 
   Host(Access access, Options options, Rng rng);
@@ -40,7 +41,7 @@ class Host {
 
   void start(Machine machine);
   /// No new decisions; waits until what was decided came to its end, `give_up()` says true (asked every 10 ms), or `limit`
-  /// passed. Then the lease is given back, and all threads end. A second call does nothing.
+  /// passed; then the machine gives up the rest. Then the lease is given back, and all threads end. A second call does nothing.
   void stop(Duration limit, const std::function<bool()>& give_up);
 
   /// Runs `question` on the machine's thread; nullopt: no answer within 2 s.

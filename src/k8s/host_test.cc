@@ -29,12 +29,14 @@ class HostTest : public ::testing::Test {
                           return kapi::Effects{};
                         }},
             .stop_taking = [this] { stopped_taking_ = true; },
-            .under_way = [this] { return --looks_ > 0; }};
+            .under_way = [this] { return --looks_ > 0; },
+            .give_up = [this] { gave_up_ = looks_; }};
   }
 
   std::promise<bool> led_;
   bool stopped_taking_ = false;  // of the machine's thread
   int looks_ = 1;                // after so many it has come to its end
+  int gave_up_ = -1;             // when so many were left
 };
 
 TEST_F(HostTest, WithoutAnElectionItLeadsFromTheStart) {
@@ -55,6 +57,7 @@ TEST_F(HostTest, ItEndsWhenWhatWasDecidedHasEnded) {
   EXPECT_TRUE(stopped_taking_);
   EXPECT_EQ(looks_, 0);
   EXPECT_EQ(asked, 2) << "before each further look";
+  EXPECT_EQ(gave_up_, 0);
 }
 
 TEST_F(HostTest, ItsEndStopsIt) {
@@ -72,6 +75,7 @@ TEST_F(HostTest, ASecondSignalEndsTheWait) {
   host.start(machine());
   host.stop(1h, [] { return true; });
   EXPECT_EQ(looks_, 999'999);
+  EXPECT_EQ(gave_up_, 999'999);
 }
 
 }  // namespace

@@ -1,7 +1,9 @@
 #include "process/flags.h"
 
 #include <CLI/CLI.hpp>
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/duration.h"
@@ -18,6 +20,21 @@ void addDuration(CLI::App& app, const char* name, Duration& into, const char* he
         into = *read;
       },
       help);
+}
+
+void addVersion(CLI::App& app, bool& wanted) {
+  app.add_option_function<std::string>(
+         "--version",
+         [&wanted](const std::string& text) {
+           static const std::set<std::string_view> kYes = {"", "raw", "1", "t", "T", "true", "TRUE", "True"};
+           static const std::set<std::string_view> kNo = {"0", "f", "F", "false", "FALSE", "False"};
+           wanted = kYes.contains(text);
+           if (!wanted && !kNo.contains(text)) {
+             throw CLI::ValidationError("--version", text + " is none of true, raw and false");
+           }
+         },
+         "Print the version and quit")
+      ->expected(0, 1);
 }
 
 void addElection(CLI::App& app, ElectionFlags& f) {

@@ -16,6 +16,9 @@ namespace gs::process {
 /// A length of time as Go writes it.
 void addDuration(CLI::App& app, const char* name, Duration& into, const char* help);
 
+/// --version, as pflag takes it: `--version`, `--version=true` and `--version=raw` want it, `--version=false` does not.
+void addVersion(CLI::App& app, bool& wanted);
+
 struct ElectionFlags {
   bool elect = true;
   kapi::Election::Config config;

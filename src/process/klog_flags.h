@@ -2,8 +2,12 @@
 // breaks, though only verbosity means something here.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "base/log.h"
 
 namespace CLI {
 class App;
@@ -15,12 +19,14 @@ namespace gs::process {
 [[nodiscard]] std::vector<std::string> asPflag(const std::vector<std::string>& arguments);
 
 struct KlogFlags {
-  int verbosity = 0;
+  std::optional<int> verbosity;
   std::vector<std::string> without_meaning;  // those that were given
 };
-/// `flags` must outlive the parsing. Verbosity is taken from LOG_LEVEL when it is not given.
+/// `flags` must outlive the parsing.
 void addKlog(CLI::App& app, KlogFlags& flags);
-/// After parsing.
+/// What LOG_LEVEL asks for: a verbosity, or debug, info, warn or error. nullopt: it is none of these.
+[[nodiscard]] std::optional<log::Level> logLevelOf(std::string_view text);
+/// After parsing. Without a verbosity LOG_LEVEL counts; one that cannot be read is warned of.
 void useKlog(const KlogFlags& flags);
 
 }  // namespace gs::process

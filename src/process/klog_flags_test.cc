@@ -3,6 +3,11 @@
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdlib>
+
+#include "process/flags.h"
+#include "process/process.h"
 
 namespace gs::process {
 namespace {
@@ -43,7 +48,65 @@ TEST(KlogFlags, ThoseWithoutMeaningAreTakenWithAndWithoutAValue) {
   const KlogFlags f = parsed({"--alsologtostderr", "--log_backtrace_at=:0", "--log-dir", "/var/log",
                               "--log-flush-frequency=5s", "--stderrthreshold=2", "--vmodule=a=1,b=2"});
   EXPECT_EQ(f.without_meaning.size(), 6U);
-  EXPECT_EQ(f.verbosity, 0);
+  EXPECT_FALSE(f.verbosity);
+}
+
+/// Sets LOG_LEVEL while it lives.
+class LogLevel {
+ public:
+  explicit LogLevel(const char* value) { ::setenv("LOG_LEVEL", value, 1); }
+  LogLevel(const LogLevel&) = delete;
+  LogLevel& operator=(const LogLevel&) = delete;
+  ~LogLevel() { ::unsetenv("LOG_LEVEL"); }
+};
+
+TEST(KlogFlags, NothingInTheEnvironmentKeepsAProgramFromStarting) {
+  for (const char* value : {"", "info", "4", "-1", "99999999999999999999", "loud"}) {
+    const LogLevel set{value};
+    EXPECT_NO_THROW(parsed({})) << value;
+  }
+}
+
+TEST(KlogFlags, LogLevelIsANumberOrAName) {
+  struct Row {
+    const char* text;
+    std::optional<log::Level> level;
+  };
+  for (const Row& row :
+       {Row{"0", log::Level::Info}, Row{"3", log::Level::Info}, Row{"4", log::Level::Debug},
+        Row{"10", log::Level::Debug}, Row{"-1", log::Level::Info}, Row{"debug", log::Level::Debug},
+        Row{"info", log::Level::Info}, Row{"INFO", log::Level::Info}, Row{"warn", log::Level::Warn},
+        Row{"Warning", log::Level::Warn}, Row{"error", log::Level::Error}, Row{"", std::nullopt},
+        Row{"loud", std::nullopt}, Row{"4x", std::nullopt}}) {
+    EXPECT_EQ(logLevelOf(row.text), row.level) << row.text;
+  }
+}
+
+bool wantsVersion(Words arguments) {
+  bool wanted = false;
+  CLI::App app;
+  addVersion(app, wanted);
+  std::string other;
+  app.add_option("--other", other);
+  std::reverse(arguments.begin(), arguments.end());
+  app.parse(arguments);
+  return wanted;
+}
+
+TEST(Version, AsPflagReadsIt) {
+  for (const char* word : {"--version", "--version=true", "--version=raw", "--version=1", "--version=T"}) {
+    EXPECT_TRUE(wantsVersion({word})) << word;
+  }
+  for (const char* word : {"--version=false", "--version=0", "--version=False", "--other=x"}) {
+    EXPECT_FALSE(wantsVersion({word})) << word;
+  }
+  EXPECT_TRUE(wantsVersion({"--version", "--other", "x"}));
+  EXPECT_THROW(wantsVersion({"--version=maybe"}), CLI::ParseError);
+}
+
+TEST(Version, OneNumberForAllPrograms) {
+  EXPECT_EQ(versionOf("gpu-admission"), "gpu-admission-0.1");
+  EXPECT_EQ(userAgentOf("gpu-scheduler"), "gpu-scheduler/0.1");
 }
 
 TEST(KlogFlags, OthersAreRefused) { EXPECT_THROW(parsed({"--log-cat=1"}), CLI::ParseError); }

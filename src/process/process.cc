@@ -16,7 +16,12 @@ namespace {
 constexpr unsigned kStopSeconds = 5;
 constexpr std::size_t kFewDescriptors = 1024;  // what every system gives
 
+constexpr const char* kVersion = "0.1";
+
 }  // namespace
+
+std::string versionOf(const std::string& program) { return program + "-" + kVersion; }
+std::string userAgentOf(const std::string& program) { return program + "/" + kVersion; }
 
 std::string hostName() {
   char name[256] = {};

@@ -11,6 +11,9 @@
 namespace gs::process {
 
 [[nodiscard]] std::string hostName();  // "unknown" when it has none
+/// Of a program of ours: "gpu-admission-0.1", and "gpu-admission/0.1" as it names itself to servers.
+[[nodiscard]] std::string versionOf(const std::string& program);
+[[nodiscard]] std::string userAgentOf(const std::string& program);
 [[nodiscard]] Rng randomSeed();
 
 /// A page of a list is decoded on any of some forty threads, once. By itself glibc would keep an arena for each of them, as

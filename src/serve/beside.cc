@@ -59,19 +59,17 @@ kapi::Effects Beside::ask(extender::Ticket ticket, extender::Question question, 
 void Beside::stopTaking() {
   taking_ = false;
   scheduler_.stopTaking();
-  extender_.stopTaking("this replica is stopping");
+  extender_.stopTaking();
 }
 
 bool Beside::underWay() const { return scheduler_.underWay() || extender_.underWay(); }
 
 /// What the extender gave or took back may let the scheduler's pods in, or out.
 void Beside::settle(Now now, kapi::Effects& out) {
-  if (scheduler_.leading() != extender_.leading() && taking_) {
-    if (scheduler_.leading()) {
-      extender_.lead(now);
-    } else {
-      extender_.standBy("this replica does not lead");
-    }
+  if (scheduler_.leading() && !extender_.leading() && taking_) {
+    extender_.lead(now);
+  } else if (!scheduler_.leading() && extender_.leading()) {
+    extender_.standBy("this replica does not lead");
   }
   extender_.settle(now);
   append(out, extender_.takeEffects());

@@ -27,8 +27,11 @@ class Beside {
   [[nodiscard]] std::vector<std::pair<extender::Ticket, extender::Answer>> takeAnswers() {
     return extender_.takeAnswers();
   }
+  /// SIGTERM: nothing new is decided; questions that were asked before are answered once their writes are.
   void stopTaking();
   [[nodiscard]] bool underWay() const;
+  /// After stopTaking(): whoever still waits is refused. Then takeAnswers().
+  void giveUp() { extender_.giveUp(); }
   [[nodiscard]] const extender::Extender& extender() const { return extender_; }
 
  private:

@@ -65,6 +65,20 @@ class BesideTest : public ::testing::Test, protected ListServer {
     auto answers = machine.takeAnswers();
     return answers.empty() ? std::nullopt : std::optional{answers.back().second};
   }
+  /// The PATCH of sharePod() took effect.
+  static kapi::Outcome applied(const kapi::Call& call) {
+    model::Pod pod = sharePod();
+    pod.revision = 11;
+    for (const auto& [key, value] : call.body["metadata"]["annotations"].members()) {
+      if (!value.isNull()) { pod.annotations[key] = value.str(); }
+    }
+    kapi::Outcome o;
+    o.token = call.token;
+    o.http = 200;
+    o.fate = kapi::Fate::Applied;
+    o.object = std::make_shared<const model::Pod>(pod);
+    return o;
+  }
   [[nodiscard]] bool patchedShares() const {
     return std::any_of(written.begin(), written.end(),
                        [](const kapi::Call& c) { return c.kind == Kind::Pod && c.subresource == "status"; });
@@ -102,6 +116,49 @@ TEST_F(BesideTest, BothCountInOneLedger) {
   const auto* node = scheduler.engine().ledger().find(model::NodeName{"shares"});
   ASSERT_NE(node, nullptr);
   EXPECT_EQ(node->free_milli, 1400);
+}
+
+TEST_F(BesideTest, AnOrderlyStopWaitsForWritesAndAnswersTheirCallers) {
+  add(Kind::Pod, sharePod());
+  start();
+  lead();
+  EXPECT_FALSE(ask());
+  machine.stopTaking();
+  EXPECT_TRUE(machine.underWay());
+  const auto refused = ask();
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->text, "this replica is stopping");
+  serve(machine.handle(kapi::TimerDue{}, now));
+  EXPECT_TRUE(machine.underWay()) << "no answer yet";
+  serve(machine.handle(applied(written.back()), now));
+  const auto answers = machine.takeAnswers();
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers.at(0).second.kind, Answer::Kind::Chosen);
+  EXPECT_FALSE(machine.underWay());
+}
+
+TEST_F(BesideTest, WhatTakesTooLongAtAStopIsGivenUpAndItsCallersAreTold) {
+  add(Kind::Pod, sharePod());
+  start();
+  lead();
+  EXPECT_FALSE(ask());
+  machine.stopTaking();
+  machine.giveUp();
+  EXPECT_EQ(machine.takeAnswers().at(0).second.text, "this replica is stopping");
+  EXPECT_FALSE(machine.underWay());
+}
+
+TEST_F(BesideTest, WhoLosesTheLeadWhileItStopsTellsItsCallers) {
+  add(Kind::Pod, sharePod());
+  start();
+  lead();
+  EXPECT_FALSE(ask());
+  machine.stopTaking();
+  lose();
+  const auto answers = machine.takeAnswers();
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers.at(0).second.text, "this replica does not lead");
+  EXPECT_FALSE(machine.underWay());
 }
 
 TEST_F(BesideTest, OneThatIsStoppingAnswersNothingNew) {

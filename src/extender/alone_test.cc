@@ -1,0 +1,123 @@
+#include "extender/alone.h"
+
+#include <gtest/gtest.h>
+
+#include "extender/pod_server_test.h"
+
+namespace gs::extender {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// gpu-admission's machine and its API server, which answers reads; writes wait in `writes`.
+class AloneTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    server.add(vcudaPod("p", {{60, 1}}));
+    server.add(vcudaPod("q", {{60, 1}}));
+    serve(machine.start(now));
+    serve(machine.handle(kapi::Leadership{true, 1, now.mono + 1h}, now));
+    ASSERT_TRUE(machine.extender().leading());
+  }
+  void serve(const kapi::Effects& effects) {
+    for (const auto& effect : effects) {
+      const auto* call = std::get_if<kapi::Call>(&effect);
+      if (call == nullptr) { continue; }
+      if (kapi::isRead(call->verb)) {
+        give(listed(*call));
+      } else {
+        writes.push_back(*call);
+      }
+    }
+  }
+  void give(const kapi::Outcome& outcome) {
+    serve(machine.handle(outcome, now));
+    for (auto& [ticket, answer] : machine.takeAnswers()) { answers[ticket] = std::move(answer); }
+  }
+  kapi::Outcome listed(const kapi::Call& call) {
+    kapi::Outcome o;
+    o.token = call.token;
+    o.http = 200;
+    o.fate = kapi::Fate::Applied;
+    o.list_revision = server.revision;
+    if (call.kind == model::Kind::Node) {
+      o.items = {std::make_shared<const model::Node>(gpuNode("a", 4))};
+    } else {
+      for (const auto& [name, pod] : server.pods) {
+        o.items.emplace_back(std::make_shared<const model::Pod>(pod));
+      }
+    }
+    return o;
+  }
+  /// The first write that waits takes effect.
+  void answerWrite() {
+    ASSERT_FALSE(writes.empty());
+    const kapi::Call call = writes.front();
+    writes.erase(writes.begin());
+    give(server.carryOut(call));
+  }
+  Ticket ask(const char* pod) {
+    Question q;
+    q.verb = Verb::Filter;
+    q.pod = std::make_shared<const model::Pod>(server.pods.at(pod));
+    q.candidates.table = machine.table();
+    q.candidates.nodes = {machine.table()->find("a")};
+    serve(machine.ask(++last, std::move(q), now));
+    for (auto& [ticket, answer] : machine.takeAnswers()) { answers[ticket] = std::move(answer); }
+    return last;
+  }
+  /// "" : not yet.
+  [[nodiscard]] std::string refusal(Ticket ticket) const {
+    const auto it = answers.find(ticket);
+    if (it == answers.end()) { return ""; }
+    return it->second.kind == Answer::Kind::Unavailable ? it->second.text : "(it was answered)";
+  }
+
+  PodServer server;
+  Now now{Mono{1h}, Wall{1'750'000'000s}};
+  Alone machine{{}, Rng{1}};
+  std::vector<kapi::Call> writes;
+  std::map<Ticket, Answer> answers;
+  Ticket last = 0;
+};
+
+TEST_F(AloneTest, WithNothingUnderWayItMayStopAtOnce) {
+  machine.stopTaking();
+  EXPECT_FALSE(machine.underWay());
+  EXPECT_EQ(refusal(ask("p")), "this replica is stopping");
+}
+
+TEST_F(AloneTest, AnOrderlyStopWaitsForWritesAndAnswersTheirCallers) {
+  const Ticket before = ask("p");
+  ASSERT_EQ(writes.size(), 1U);
+  machine.stopTaking();
+  EXPECT_TRUE(machine.underWay());
+  EXPECT_EQ(refusal(ask("q")), "this replica is stopping");
+  EXPECT_EQ(writes.size(), 1U);
+  EXPECT_FALSE(answers.contains(before));
+  answerWrite();
+  ASSERT_TRUE(answers.contains(before));
+  EXPECT_EQ(answers.at(before).kind, Answer::Kind::Chosen);
+  EXPECT_FALSE(machine.underWay());
+}
+
+TEST_F(AloneTest, WhatTakesTooLongIsGivenUpAndItsCallersAreTold) {
+  const Ticket before = ask("p");
+  machine.stopTaking();
+  machine.giveUp();
+  for (auto& [ticket, answer] : machine.takeAnswers()) { answers[ticket] = std::move(answer); }
+  EXPECT_EQ(refusal(before), "this replica is stopping");
+  EXPECT_FALSE(machine.underWay());
+}
+
+TEST_F(AloneTest, AStopEndsWhenTheLeadIsLost) {
+  const Ticket before = ask("p");
+  machine.stopTaking();
+  serve(machine.handle(kapi::Leadership{false, 1, {}}, now));
+  for (auto& [ticket, answer] : machine.takeAnswers()) { answers[ticket] = std::move(answer); }
+  EXPECT_EQ(refusal(before), "another replica leads");
+  EXPECT_FALSE(machine.underWay());
+}
+
+}  // namespace
+}  // namespace gs::extender
