@@ -217,7 +217,7 @@ int runWith(Flags& flags, const process::StopSignals& signals) {
 }
 
 int run(int argc, char** argv) {
-  process::keepMemoryOfRequests(16 << 20);
+  process::keepMemoryOfRequests(4 << 20);
   const process::StopSignals signals;
   Flags flags;
   flags.extender.address = "127.0.0.1:3456";
