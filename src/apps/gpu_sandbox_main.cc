@@ -39,6 +39,8 @@ struct Flags {
   bool open = false;
   bool api_only = false;
   std::string request_log;
+  std::string cert_file;
+  std::string key_file;
   std::string node;
   int gpus = 8;
   int gpu = 0;
@@ -110,6 +112,10 @@ int serve(const Flags& flags) {
     options.live.world.crds = false;
   }
   options.request_log = flags.request_log;
+  if (flags.cert_file.empty() != flags.key_file.empty()) {
+    return complain({Code::Invalid, "--tls-cert-file and --tls-private-key-file go together; give both"});
+  }
+  if (!flags.cert_file.empty()) { options.tls = net::ServerTls{flags.cert_file, flags.key_file}; }
   const SystemClock clock;
   const std::string kubeconfig = options.kubeconfig;
   const bool scheduler = options.live.scheduler.has_value();
@@ -134,7 +140,7 @@ int serve(const Flags& flags) {
 int remote(const Flags& flags, const std::function<Status(sandbox::Remote&)>& what) {
   const auto access = k8s::loadAccess(flags.kubeconfig, "", k8s::Surroundings::ofProcess());
   if (!access) { return complain(access.error()); }
-  sandbox::Remote server{access->server};
+  sandbox::Remote server{access->server, access->tls};
   const Status done = what(server);
   return done ? 0 : complain(done.error());
 }
@@ -168,6 +174,9 @@ void describeServe(CLI::App& app, Flags& f, std::function<int()>& chosen) {
       "--request-log", f.request_log,
       "Append each request to this file: who (the bearer token, unchecked), verb, resource, "
       "subresource, namespace, name, code");
+  serve_app->add_option("--tls-cert-file", f.cert_file,
+                        "Serve HTTPS with this certificate; the kubeconfig trusts what is in the file");
+  serve_app->add_option("--tls-private-key-file", f.key_file, "Key of that certificate");
   serve_app->add_flag("--i-know-it-is-open", f.open,
                       "Listen on an address that others reach: there is no authentication");
   serve_app->add_option("--log-level", f.log_level, "debug, info, warn or error")

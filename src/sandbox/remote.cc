@@ -36,7 +36,8 @@ std::string whoIsLeft(const Value& left) {
 
 }  // namespace
 
-Remote::Remote(std::string url) : url_{std::move(url)}, client_{{}} {}
+Remote::Remote(std::string url, net::ClientTls tls)
+    : url_{std::move(url)}, client_{{.tls = std::move(tls)}} {}
 
 Result<Value> Remote::send(const char* method, const std::string& path, const Value& body) {
   net::ClientRequest request;

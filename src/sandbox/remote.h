@@ -14,8 +14,8 @@ namespace gs::sandbox {
 
 class Remote {
  public:
-  /// `url` such as "http://127.0.0.1:8001".
-  explicit Remote(std::string url);
+  /// `url` such as "http://127.0.0.1:8001"; `tls` for https.
+  explicit Remote(std::string url, net::ClientTls tls = {});
 
   /// A node file's content.
   Status addNodes(const json::Value& file);

@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 #include <netinet/in.h>
 
+#include <filesystem>
+
 #include "base/log.h"
 #include "sandbox/whole_file.h"
 
@@ -56,9 +58,10 @@ net::Response notRead(int status) {
   return net::jsonResponse(status, json::print(statusBody(refused.value())) + "\n");
 }
 
-net::HttpServer::Options httpOptions(const std::string& address) {
+net::HttpServer::Options httpOptions(const Server::Options& options) {
   net::HttpServer::Options http;
-  http.address = address;
+  http.address = options.address;
+  http.tls = options.tls;
   http.connection.limits.body_bytes = kMaxBody;
   http.connection.limits.header_bytes = std::size_t{64} << 10;
   http.connection.request_timeout = std::chrono::seconds{30};
@@ -69,10 +72,10 @@ net::HttpServer::Options httpOptions(const std::string& address) {
 }
 
 /// "127.0.0.1:0" and the port that it became.
-std::string urlOf(const std::string& address, std::uint16_t port) {
+std::string urlOf(const char* scheme, const std::string& address, std::uint16_t port) {
   std::string host = address.substr(0, address.rfind(':'));
   if (host.empty() || host == "*" || host == "0.0.0.0" || host == "[::]") { host = "127.0.0.1"; }
-  return fmt::format("http://{}:{}", host, port);
+  return fmt::format("{}://{}:{}", scheme, host, port);
 }
 
 std::string openWarning(const std::string& address) {
@@ -84,21 +87,25 @@ std::string openWarning(const std::string& address) {
 
 }  // namespace
 
-std::string kubeconfigFor(const std::string& url) {
+std::string kubeconfigFor(const std::string& url, const std::string& ca_file) {
+  const std::string trusted = ca_file.empty() ? ""
+                                              : fmt::format(", certificate-authority: \"{}\"",
+                                                            std::filesystem::absolute(ca_file).string());
+  const char* user = ca_file.empty() ? "" : "token: anybody";  // over TLS kubectl would ask for a name
   return fmt::format(R"(apiVersion: v1
 kind: Config
 clusters:
 - name: gpu-sandbox
-  cluster: {{server: "{}"}}
+  cluster: {{server: "{}"{}}}
 contexts:
 - name: gpu-sandbox
   context: {{cluster: gpu-sandbox, user: gpu-sandbox, namespace: default}}
 users:
 - name: gpu-sandbox
-  user: {{}}
+  user: {{{}}}
 current-context: gpu-sandbox
 )",
-                     url);
+                     url, trusted, user);
 }
 
 bool isLoopback(const std::string& address) {
@@ -131,28 +138,30 @@ Status Server::begin(Options& options, const Clock& clock) {
     if (!log) { return tl::unexpected(log.error()); }
     log_ = *std::move(log);
   }
-  if (auto listens = listen(options.address); !listens) { return listens; }
+  if (auto listens = listen(options); !listens) { return listens; }
   live_ = std::make_unique<Live>(std::move(options.live), clock);
   port_ = std::make_unique<HttpPort>(*live_, log_.get());
   answers_.set_value(port_.get());
   answering_ = true;
-  return options.kubeconfig.empty() ? Status{} : replaceFile(options.kubeconfig, kubeconfigFor(url_));
+  if (options.kubeconfig.empty()) { return {}; }
+  return replaceFile(options.kubeconfig, kubeconfigFor(url_, options.tls ? options.tls->cert_file : ""));
 }
 
-Status Server::listen(const std::string& address) {
+Status Server::listen(const Options& options) {
+  const std::string& address = options.address;
   auto http = net::HttpServer::start(
-      httpOptions(address), [answers = answers_.get_future().share()](const net::Request& request) {
+      httpOptions(options), [answers = answers_.get_future().share()](const net::Request& request) {
         HttpPort* port = answers.get();  // the cluster is being made
         return port != nullptr ? port->answer(request) : net::textResponse(503, "the server is stopping\n");
       });
-  if (!http && http.error().code == Code::Invalid) {
+  if (!http && http.error().code == Code::Invalid && !options.tls) {
     return fail(Code::Invalid, fmt::format("'{}' is not an address to listen on; write HOST:PORT, such as "
                                            "127.0.0.1:8001 or [::1]:8001, or 127.0.0.1:0 for any free port",
                                            address));
   }
   if (!http) { return tl::unexpected(http.error()); }
   http_ = std::move(*http);
-  url_ = urlOf(address, http_->port());
+  url_ = urlOf(options.tls ? "https" : "http", address, http_->port());
   return {};
 }
 

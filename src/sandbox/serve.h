@@ -8,6 +8,7 @@
 
 #include <future>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "base/clock.h"
@@ -16,6 +17,7 @@
 #include "base/worker.h"
 #include "net/http_server.h"
 #include "net/socket.h"
+#include "net/tls.h"
 #include "sandbox/http_port.h"
 #include "sandbox/live.h"
 
@@ -30,6 +32,7 @@ class Server {
     std::size_t max_state = std::size_t{1} << 30;  // bytes of it: what has more is neither written nor read
     std::string kubeconfig;                        // is written here
     std::string request_log;                       // "": none (request_log.h)
+    std::optional<net::ServerTls> tls{};           // HTTPS; the kubeconfig trusts its certificate
     Live::Options live{};
   };
 
@@ -50,7 +53,7 @@ class Server {
   Server() = default;
   Status begin(Options& options, const Clock& clock);
   Status keepStateIn(Options& options);
-  Status listen(const std::string& address);
+  Status listen(const Options& options);
 
   std::string url_;
   bool restored_ = false;
@@ -65,8 +68,8 @@ class Server {
   std::unique_ptr<net::HttpServer> http_;
 };
 
-/// A kubeconfig with one cluster, user and context, all named gpu-sandbox.
-[[nodiscard]] std::string kubeconfigFor(const std::string& url);
+/// A kubeconfig with one cluster, user and context, all named gpu-sandbox. `ca_file`: with https.
+[[nodiscard]] std::string kubeconfigFor(const std::string& url, const std::string& ca_file = "");
 /// "127.0.0.1:80", "[::1]:80", "localhost:80"
 [[nodiscard]] bool isLoopback(const std::string& address);
 
