@@ -169,7 +169,8 @@ void HttpServer::Core::stop() {
     wakeUp();
   }
   if (waiter_) { waiter_->join(); }
-  workers.clear();  // joins
+  listener_.reset();  // the waiting thread does not when the end comes at once
+  workers.clear();    // joins
   MutexLock lock{mutex_};
   while (!peers_.empty()) { close(peers_.begin()->first); }
 }

@@ -357,6 +357,17 @@ TEST(HttpServer, StopAnswersTheRequestInProgressAndClosesTheRest) {
   server->stop();  // does nothing
 }
 
+TEST(HttpServer, NobodyListensOnceItHasStopped) {
+  const auto server = serve([](const Request&) { return textResponse(200, ""); });
+  server->stop();
+  const Fd late{::socket(AF_INET, SOCK_STREAM, 0)};
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(server->port());
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_NE(::connect(late.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+}
+
 TEST(HttpServer, StopDoesNotWaitForAPeerThatSendsHalfARequest) {
   const auto server = serve(echo, {.connection = {.request_timeout = std::chrono::hours{1}},
                                    .stop_grace = std::chrono::milliseconds{10}});
