@@ -18,7 +18,7 @@ class QuotaFeed : public ::testing::Test {
     engine.configureQuota(config);
     feed.emplace(engine, std::vector{Feed::quotaSource(config)}, rng);
   }
-  /// What the list that is asked for now is answered with; its revision is 10.
+  /// Answers the list call under way with this status; the list's revision is 10.
   void answer(int http) {
     ASSERT_TRUE(call) << "no list is under way";
     kapi::Outcome o;

@@ -168,6 +168,7 @@ void ShareSide::ask(const std::string& pod, const std::string& uid, Duration pat
   Mine& mine = mine_[pod];
   asked.ticket = ++tickets_;
   mine.questions.push_back(asked);
+  mine.told_so = false;  // whoever asks again is given it again, for as long as after a first question
   if (!asked.mentions(mine.told.node)) { mine.told.stands = false; }
   extender::Question q;
   q.verb = extender::Verb::Filter;
