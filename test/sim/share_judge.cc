@@ -61,6 +61,7 @@ ShareJudge::Pod ShareJudge::podOf(const Value& object) {
   pod.name = textOf(object["metadata"]["name"]);
   pod.node = textOf(object["spec"]["nodeName"]);
   pod.named = textOf(notes["tencent.com/predicate-node"]);
+  pod.time = textOf(notes["tencent.com/predicate-time"]);
   pod.assigned = notes["tencent.com/gpu-assigned"].str() == "true";
   const auto phase = object["status"]["phase"].str();
   pod.finished = phase == "Succeeded" || phase == "Failed";
@@ -107,6 +108,7 @@ void ShareJudge::podChanged(const sandbox::HistoryEntry& entry) {
   if (bound_now && !pod.fair) { late_.insert(uid); }
   const bool same_note = !is_new && known->second.note == pod.note;
   pod.noted_at = same_note ? known->second.noted_at : now_;
+  pod.written_at = same_note && known->second.time == pod.time ? known->second.written_at : now_;
   const bool assigned_before = !is_new && known->second.assigned;
   pod.assigned_at = assigned_before ? known->second.assigned_at : now_;
   if (!same_note) {

@@ -44,10 +44,11 @@ class ShareJudge {
     [[nodiscard]] bool wantsGpu() const { return whole() || (cores > 0 && memory > 0); }
   };
   struct Pod {
-    std::string name, node, named, note, told;
+    std::string name, node, named, time, note, told;
     std::vector<Container> containers;
     bool assigned = false, finished = false, fair = false;
     Mono noted_at{};     // when the note became what it is
+    Mono written_at{};   // when its annotations were written last, to the same words or others
     Mono assigned_at{};
     [[nodiscard]] bool live() const { return !node.empty() && !finished; }
     [[nodiscard]] bool waits() const { return node.empty() && !finished; }

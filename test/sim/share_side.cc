@@ -117,7 +117,7 @@ void ShareSide::drop(int slot, bool tell) {
     if (asked.uid == mine.uid) { asked.until = {}; }
   }
   if (!tell) { return; }
-  mine.told_so = !judge_.noteOf(mine.uid).empty();
+  if (!judge_.noteOf(mine.uid).empty()) { mine.told_so = world_.now().mono; }
   mine.leads = leads_;
   sayUnscheduled(pod);
 }
@@ -168,7 +168,7 @@ void ShareSide::ask(const std::string& pod, const std::string& uid, Duration pat
   Mine& mine = mine_[pod];
   asked.ticket = ++tickets_;
   mine.questions.push_back(asked);
-  mine.told_so = false;  // whoever asks again is given it again, for as long as after a first question
+  mine.told_so.reset();  // whoever asks again is given it again, for as long as after a first question
   if (!asked.mentions(mine.told.node)) { mine.told.stands = false; }
   extender::Question q;
   q.verb = extender::Verb::Filter;
@@ -257,8 +257,9 @@ std::string ShareSide::reservationsWrong(sandbox::ReplicaId leader) const {
     noted += pod.named.empty() ? 0 : 1;
     const auto mine = mine_.find(pod.name);
     if (mine == mine_.end() || mine->second.uid != uid) { continue; }
-    // A leader that came later does not know since when the pod is said to be unscheduled, and waits for longer.
-    if (mine->second.told_so && mine->second.leads == leads_ && !pod.named.empty()) {
+    // A leader that came later, or writes the annotations after it, does not know of it, and waits for longer.
+    const bool known = mine->second.told_so > pod.written_at && mine->second.leads == leads_;
+    if (known && !pod.named.empty()) {
       return fmt::format("pod {} was given up, its annotations say '{}'", pod.name, pod.note);
     }
     if (!mine->second.dropped && judge_.hasRoom(pod)) {

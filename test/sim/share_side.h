@@ -52,8 +52,8 @@ class ShareSide {
   struct Mine {
     std::string uid;
     bool dropped = false;  // its scheduler does not look at it any more
-    bool told_so = false;  // and has written that it is not scheduled, on top of an answer
-    std::uint64_t leads = 0;  // which leader it was then
+    std::optional<Mono> told_so{};  // when it wrote that the pod is not scheduled, on top of an answer
+    std::uint64_t leads = 0;        // which leader it was then
     std::uint64_t turn = 0;  // counts when it is to be considered
     Told told{};
     std::vector<Asked> questions{};
