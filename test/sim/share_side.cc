@@ -113,11 +113,14 @@ void ShareSide::drop(int slot, bool tell) {
   Mine& mine = it->second;
   mine.dropped = true;
   mine.told.stands = false;
+  bool is_asked = false;  // some question is under way, and may come after what is said now
   for (auto& [ticket, asked] : asked_) {
-    if (asked.uid == mine.uid) { asked.until = {}; }
+    if (asked.uid != mine.uid) { continue; }
+    asked.until = {};
+    is_asked = is_asked || asked.at + kUnderWay > world_.now().mono;
   }
   if (!tell) { return; }
-  if (!judge_.noteOf(mine.uid).empty()) { mine.told_so = world_.now().mono; }
+  if (!is_asked && !judge_.noteOf(mine.uid).empty()) { mine.told_so = world_.now().mono; }
   mine.leads = leads_;
   sayUnscheduled(pod);
 }
