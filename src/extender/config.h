@@ -22,11 +22,12 @@ struct Config {
 inline constexpr Duration kGivenUpAfter =
     std::chrono::seconds{10};  // since its scheduler wrote PodScheduled=False
 inline constexpr Duration kForgottenAfter = std::chrono::minutes{15};
-/// Volcano without allocateFunc: since the pod was told that one node fits, no other one does for so long; a session asks about
-/// many nodes at once, and binds to any that fits.
+/// Volcano without allocateFunc: since the pod was last told that one node fits, no other one does for so long; a session asks
+/// about many nodes at once, and binds to any that fits.
 inline constexpr Duration kHeldForPredicate = std::chrono::seconds{5};
-/// So many such times in a row its node fits; then it does not for one, so that a pod whose node some other plugin refuses
-/// gets another.
-inline constexpr int kTurnsOfPredicate = 3;
+/// Its node has so many turns in a row, each as long as that. Then it rests, so that a pod whose node some other plugin refuses
+/// gets another: until others may fit, and so long besides; a session begins each second.
+inline constexpr int kTurnsOfPredicate = 4;
+inline constexpr Duration kRestOfPredicate = std::chrono::seconds{3};
 
 }  // namespace gs::extender

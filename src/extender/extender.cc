@@ -16,6 +16,7 @@ namespace {
 using Kind = Answer::Kind;
 
 constexpr const char* kStopping = "this replica is stopping";
+constexpr const char* kQuotaAwaited = "GPU quota has not been synced, please retry later";
 
 std::string nameOf(const model::Pod& pod) { return fmt::format("pod {}", pod.key.text()); }
 
@@ -204,7 +205,7 @@ bool Extender::isAnswered(const Waiting& w, const model::Pod& pod) {
     answer(w.ticket, Kind::Untouched);
     return true;
   }
-  if (engine_.quota().awaited()) { return fail("GPU quota has not been synced, please retry later"); }
+  if (engine_.quota().awaited()) { return fail(kQuotaAwaited); }
   if (config_.strict && model::wasPredicated(pod.annotations)) {
     return fail(fmt::format("pod {} had been predicated!", pod.key.name));
   }
@@ -246,8 +247,7 @@ void Extender::place(Waiting w) {
   choose(std::move(w), *pod);
 }
 
-/// Of a pod that has a node, asked about one node after the other, before or after it: false where this one was told not to fit.
-/// Whoever is asked about first when nothing holds any more, holds.
+/// Of a pod that has a node, asked about one node after the other, in any order: false where this one was told not to fit.
 bool Extender::isTold(Grant& g, const Waiting& w, bool its_node) {
   const auto refuse = [&](const char* why) {
     Answer a;
@@ -256,14 +256,17 @@ bool Extender::isTold(Grant& g, const Waiting& w, bool its_node) {
     answer(w.ticket, std::move(a));
     return false;
   };
-  const bool holds = now_.mono < g.held_until;
-  if (!its_node) { return !holds || g.turns < 0 || refuse("has already been matched to another node"); }
-  if (!holds) {
-    const bool rests = g.turns >= kTurnsOfPredicate;
-    g.turns = rests ? -1 : std::max(g.turns, 0) + 1;
-    g.held_until = now_.mono + kHeldForPredicate;
+  if (!its_node) { return now_.mono >= g.held_until || refuse("has already been matched to another node"); }
+  if (now_.mono >= g.rests_until && now_.mono >= g.turn_until) {
+    if (g.turns < kTurnsOfPredicate) {
+      ++g.turns;
+      g.turn_until = now_.mono + kHeldForPredicate;
+    } else {
+      g.turns = 0;
+      g.rests_until = std::max(g.held_until, now_.mono) + kRestOfPredicate;
+    }
   }
-  return g.turns >= 0 || refuse("was not bound to this node; another one is tried");
+  return now_.mono >= g.rests_until || refuse("was not bound to this node; another one is tried");
 }
 
 sched::NodeState Extender::stateOf(const Candidates& c, std::size_t i) const {
@@ -352,6 +355,10 @@ void Extender::rank(const Waiting& w) {
 /// Nodes where the pod would fit once the victims were gone.
 void Extender::preempt(const Waiting& w) {
   const model::PodPtr pod = newest(w.question.pod);
+  if (sched::wantsVcuda(*pod) &&
+      engine_.quota().awaited()) {  // nobody is to die for a pod that will be refused
+    return answer(w.ticket, Kind::Unavailable, kQuotaAwaited);
+  }
   const Aside own = setOwnAside(*pod);
   Answer a;
   a.kind = Kind::Kept;
@@ -431,10 +438,11 @@ void Extender::bindAnswered(const Pending& pending, const kapi::Outcome& outcome
   const bool done = outcome.fate == kapi::Fate::Applied;
   if (done) { engine_.learn(outcome.object, now_.mono); }
   for (auto& w : node.mapped()) {
-    const bool read =
-        done && pending.purpose == Purpose::ReadForBind && engine_.cache().pod(pending.uid) != nullptr;
+    const bool waits = now_.mono < w.until;  // else its caller may have asked for another node since
+    const bool read = done && waits && pending.purpose == Purpose::ReadForBind &&
+                      engine_.cache().pod(pending.uid) != nullptr;
     // The pod is bound already and the watch has not said so, or another version of it: what there is decides.
-    const bool conflict = pending.purpose == Purpose::Bind && outcome.http == 409 && now_.mono < w.until;
+    const bool conflict = waits && pending.purpose == Purpose::Bind && outcome.http == 409;
     if (read) {
       bind(std::move(w));
     } else if (conflict) {

@@ -68,6 +68,7 @@ class Extender {
     std::size_t writing = 0;
     std::size_t written = 0;
     std::size_t removing = 0;
+    std::size_t timers = 0;  // of all of them
   };
   [[nodiscard]] Sizes grants() const;
 
@@ -94,9 +95,12 @@ class Extender {
     int failures = 0;
     int changed_by_others = 0;
     Mono not_before{};
-    Mono asked{};                    // last
-    Mono held_until{};               // no other node is told to fit
-    int turns = 0;                   // how often in a row its node was the one that held; of Predicates
+    Mono asked{};  // last
+    // Of Predicates (isTold).
+    Mono held_until{};               // no other node is told to fit: some time since its own was last
+    Mono turn_until{};               // its own node has its turn
+    Mono rests_until{};              // and then none
+    int turns = 0;                   // in a row
     model::ScheduledCondition told;  // PodScheduled when the annotations were written
     std::optional<Mono> given_up;    // its scheduler said since that it is not scheduled
     std::vector<Waiting> joined;     // are answered once it is written
@@ -157,10 +161,12 @@ class Extender {
   [[nodiscard]] bool isAllowed(const Grant& grant, const model::Pod& pod) const;
   void reserve(Grant& grant, const model::Pod& pod);
   void join(Grant& grant, Waiting w, std::size_t position);
+  void tell(Grant& grant, Waiting w);
   void advance(Grant& grant);
   void call(kapi::Call c, Purpose purpose, const model::Uid& uid);
   void writeAnswered(Grant& grant, const kapi::Outcome& outcome);
   void removeAnswered(Grant& grant, const kapi::Outcome& outcome);
+  void end(const model::Uid& uid);
   void readAnswered(Grant& grant, const kapi::Outcome& outcome);
   bool failed(Grant& grant, const kapi::Outcome& outcome);
   void refused(Grant& grant, std::string why);

@@ -69,6 +69,43 @@ TEST_F(SessionTest, OfASessionAfterARestartOneNodeFits) {
   EXPECT_EQ(note("p", kNode), "a");
 }
 
+TEST_F(SessionTest, NoOtherNodeFitsForSomeTimeAfterItsOwnWasLastToldTo) {
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  EXPECT_EQ(session(pod, {"a"}), "a");
+  pass(4900ms);
+  EXPECT_EQ(session(pod, {"a"}), "a");
+  pass(200ms);
+  EXPECT_EQ(session(pod, {"b"}), "") << "of the same session";
+  pass(4800ms);
+  EXPECT_EQ(session(pod, {"b"}), "b");
+}
+
+TEST_F(SessionTest, NorAfterAChangeOfTheLeader) {
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  EXPECT_EQ(session(pod, {"a"}), "a");
+  watchBrings("p");
+  extender.standBy("it stops");
+  pass(500ms);
+  lead();
+  EXPECT_EQ(session(pod, {"b"}), "");
+}
+
+/// A gang that waits is asked about again and again, one node some time after the other.
+TEST_F(SessionTest, OfEverySessionOfAGangOneNodeFitsAtMost) {
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  for (int i = 0; i < 200; ++i) {
+    const bool a_first = i % 3 != 0;
+    std::string fit = session(pod, {a_first ? "a" : "b"});
+    pass(300ms);
+    fit += session(pod, {a_first ? "b" : "a"});
+    EXPECT_LE(fit.size(), 1U) << i;
+    pass(900ms);
+  }
+}
+
 TEST_F(SessionTest, ANodeThatItIsNotBoundToMakesWayForAnother) {
   lead();
   const model::Pod pod = create("p", {{50, 1}});
@@ -106,6 +143,27 @@ TEST_F(SessionTest, WhatNobodyWaitsForAnyMoreMovesNothing) {
   run();
   EXPECT_EQ(answers[last].kind, AnswerKind::Unavailable);
   EXPECT_EQ(note("p", kNode), "b");
+}
+
+TEST_F(SessionTest, ABindingThatNobodyWaitsForAnyMoreIsNotSent) {
+  lead();
+  const model::Pod pod = server.add(vcudaPod("p", {}));  // the watch has not brought it
+  const Ticket ticket = ask(Verb::Bind, pod, {"a"});
+  const kapi::Call read = sent();
+  pass(4s);
+  give(server.carryOut(read));
+  EXPECT_TRUE(calls.empty());
+  EXPECT_EQ(answers[ticket].kind, AnswerKind::Failed);
+}
+
+TEST_F(SessionTest, WhatHasEndedLeavesNoTimer) {
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  ASSERT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
+  watchBrings("p");
+  ask(Verb::Deallocate, server.pods["p"], {});
+  run();
+  EXPECT_EQ(extender.grants().timers, 0U);
 }
 
 TEST_F(SessionTest, WhoDidNotRenewItsLeadPromisesNothing) {
@@ -171,6 +229,37 @@ TEST_F(SessionTest, AnnotationsThatSomebodyForgedAreNoWayAroundAQuota) {
   watchBrings("p");
   lead();
   EXPECT_EQ(filter(server.pods["p"], {"v"}).kind, AnswerKind::Nowhere);
+}
+
+TEST_F(SessionTest, CopiedAnnotationsOfARunningPodAreWrittenAnewOnce) {
+  create("p", {{50, 1}});
+  server.pods["p"].annotations = {
+      {kNode, "a"}, {kIds0, "0"}, {"tencent.com/predicate-time", "5"}, {"tencent.com/gpu-assigned", "true"}};
+  server.pods["p"].revision = ++server.revision;
+  watchBrings("p");
+  lead();
+  ASSERT_EQ(filter(server.pods["p"], {"a"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(note("p", "tencent.com/gpu-assigned"), "false");
+  for (int i = 0; i < 5; ++i) {
+    server.pods["p"].revision = ++server.revision;
+    watchBrings("p");
+    EXPECT_TRUE(calls.empty()) << i;
+    run();
+  }
+}
+
+TEST_F(SessionTest, NobodyIsPreemptedBeforeQuotasAreRead) {
+  model::QuotaConfig quota;
+  quota.map = {"kube-system", "gpuquota"};
+  quota.labels = {"model", "pool"};
+  engine.configureQuota(quota);
+  lead();
+  Question q = question(Verb::Preempt, create("p", {{50, 1}}), {"a"});
+  q.victims = {{}};
+  extender.ask(++last, q, now);
+  settle();
+  EXPECT_EQ(answers[last].kind, AnswerKind::Unavailable);
+  EXPECT_TRUE(answers[last].kept.empty());
 }
 
 TEST_F(SessionTest, OneDeviceIsNotTwo) {

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 
@@ -65,6 +66,19 @@ std::string_view resultOf(Kind kind) {
   }
 }
 
+/// What an object becomes takes up to a hundred bytes for each of its parts, so of those it may have so many: API servers store
+/// none that come near it.
+Result<json::Document> readWhole(std::string_view object) {
+  constexpr std::size_t kFewParts = 4096;
+  constexpr std::size_t kBytesOfPart = 8;
+  const auto parts = static_cast<std::size_t>(std::count(object.begin(), object.end(), ','));
+  if (parts > kFewParts + object.size() / kBytesOfPart) {
+    return fail(Code::Invalid, fmt::format("{} parts in {} bytes, no API server stores such an object", parts,
+                                           object.size()));
+  }
+  return json::Document::read(object);
+}
+
 net::Response ok(std::string body) { return net::jsonResponse(200, std::move(body)); }
 net::Response unavailable(const Answer& a) { return net::textResponse(503, a.text + "\n"); }
 
@@ -84,7 +98,7 @@ void Exchange::lookUp(Candidates& c, const std::vector<NodeArg>& nodes) const {
 Status Exchange::readObjects(Candidates& c, const std::vector<NodeArg>& nodes,
                              const std::vector<std::size_t>& wanted) const {
   for (const std::size_t i : wanted) {
-    const auto read = json::Document::read(nodes[i].object);
+    const auto read = readWhole(nodes[i].object);
     if (!read) {
       return fail(Code::Invalid, fmt::format("node {}: {}", nodes[i].name, read.error().message));
     }
@@ -132,7 +146,7 @@ Answer Exchange::decide(Verb verb, const std::vector<NodeArg>& nodes) {
 
 Status Exchange::readPod(std::string_view text) {
   if (text.empty()) { return fail(Code::Invalid, "Pod is missing"); }
-  const auto read = json::Document::read(text);
+  const auto read = readWhole(text);
   if (!read) { return fail(Code::Invalid, fmt::format("Pod: {}", read.error().message)); }
   pod_ = std::make_shared<const model::Pod>(kapi::decodePod(read->root()));
   return {};

@@ -56,6 +56,25 @@ TEST_F(Cluster, FilterByNames) {
       R"({"Nodes":null,"NodeNames":["n-big"],"FailedNodes":{"n-cpu":"no GPU device","nobody":"node is not known to this extender yet"},"FailedAndUnresolvableNodes":null,"Error":""})");
 }
 
+/// What an object becomes takes more memory than its text where it is made of nothing but small parts.
+TEST_F(Cluster, AnObjectOfVeryManyPartsIsRefused) {
+  const auto of = [](const char* part, int count) {
+    std::string parts = part;
+    for (int i = 1; i < count; ++i) { parts += std::string{","} + part; }
+    return parts;
+  };
+  const auto node = [&](int taints) {
+    return fmt::format(R"({{"metadata":{{"name":"n-new"}},"spec":{{"taints":[{}]}}}})", of("{}", taints));
+  };
+  const std::string refused = reply("/scheduler/filter", objectsBody(kPod, {node(20'000)}));
+  EXPECT_NE(refused.find("node n-new: 20000 parts in "), std::string::npos) << refused;
+  EXPECT_EQ(reply("/scheduler/filter", objectsBody(kPod, {node(4'000)})).find("parts in"), std::string::npos);
+  const auto pod = fmt::format(R"({{"metadata":{{"name":"p","uid":"u"}},"spec":{{"tolerations":[{}]}}}})",
+                               of("{}", 20'000));
+  EXPECT_NE(reply("/scheduler/filter", objectsBody(pod, {kBig})).find("Pod: 20001 parts in "),
+            std::string::npos);
+}
+
 TEST_F(Cluster, AReasonIsNotLongHoweverLongThePodsUid) {
   const std::string uid(100'000, 'u');
   std::string names = R"("n-cpu")";

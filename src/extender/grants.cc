@@ -70,6 +70,7 @@ Extender::Grant* Extender::grantOf(const model::Uid& uid) {
 
 Extender::Sizes Extender::grants() const {
   Sizes sizes;
+  sizes.timers = due_.size();
   for (const auto& [uid, grant] : grants_) {
     ++(grant.stage == Stage::Writing   ? sizes.writing
        : grant.stage == Stage::Written ? sizes.written
@@ -98,7 +99,8 @@ void Extender::grant(Waiting w, const model::Pod& pod, const sched::PodRequest& 
   g.hold = engine_.ledger().reserveShares(g.note.node, g.uid, g.picks, chargeOf(pod));
   g.seen = w.question.pod;
   g.asked = now_.mono;
-  g.held_until = now_.mono + kHeldForPredicate;
+  g.held_until = g.turn_until = now_.mono + kHeldForPredicate;
+  g.rests_until = {};
   g.turns = 1;
   g.given_up.reset();
   w.answer = chosen;
@@ -115,7 +117,10 @@ std::uint64_t Extender::nextTime() {
 /// Its annotations are to be on the pod. Those of an earlier process are written again, so that a PATCH of it that is still
 /// under way cannot take effect after somebody was answered.
 void Extender::write(Grant& g) {
-  if (std::exchange(g.adopted, false)) { g.note.time = nextTime(); }
+  if (std::exchange(g.adopted, false)) {
+    g.note.time = nextTime();
+    g.note.assigned = false;
+  }
   g.stage = Stage::Writing;
   g.failures = 0;
   g.not_before = {};
@@ -135,6 +140,7 @@ void Extender::adopt(const model::Pod& pod) {
   g.stage = Stage::Written;
   g.adopted = true;
   g.asked = now_.mono;
+  g.held_until = now_.mono + kHeldForPredicate;  // some session of the earlier process may go on
   g.told = pod.scheduled;
   const std::uint64_t written = note.time.value_or(0);
   if (written <= nanosecondsOf(now_.wall + kClocksApart)) { last_time_ = std::max(last_time_, written); }
@@ -165,13 +171,22 @@ bool Extender::isAllowed(const Grant& g, const model::Pod& pod) const {
   return !request->quota || sched::passesQuota(node->node, request->quota->terms);
 }
 
+/// Its node fits.
+void Extender::tell(Grant& g, Waiting w) {
+  if (w.question.verb == Verb::Predicate) { g.held_until = now_.mono + kHeldForPredicate; }
+  answer(w.ticket, std::move(w.answer));
+}
+
 /// The same question again, of the same scheduler or another one.
 void Extender::join(Grant& g, Waiting w, std::size_t position) {
   w.answer = Answer{};
   w.answer.kind = Kind::Chosen;
   w.answer.chosen = position;
-  if (g.stage == Stage::Written) { return answer(w.ticket, std::move(w.answer)); }
-  g.joined.push_back(std::move(w));
+  if (g.stage == Stage::Written) {
+    tell(g, std::move(w));
+  } else {
+    g.joined.push_back(std::move(w));
+  }
 }
 
 // ---- Writes
@@ -275,7 +290,7 @@ void Extender::refused(Grant& g, std::string why) {
   out_.emplace_back(kapi::Log{kapi::Level::Error, std::move(why), {}});
   if (g.stage == Stage::Writing && !g.unsettled) {
     const model::Pod* pod = engine_.cache().pod(g.uid);
-    grants_.erase(g.uid);
+    end(g.uid);
     if (pod != nullptr) { adopt(*pod); }  // it may have annotations of an earlier decision
   } else {
     tryLater(g, kSlowRetry);
@@ -298,11 +313,10 @@ void Extender::written(Grant& g, const model::Pod& pod) {
   g.seen.reset();
   g.told = pod.scheduled;
   for (auto& w : std::exchange(g.joined, {})) {
-    if (w.question.verb == Verb::Predicate) { g.held_until = now_.mono + kHeldForPredicate; }
     if (w.question.verb == Verb::Bind) {
       bind(std::move(w));
     } else {
-      answer(w.ticket, std::move(w.answer));
+      tell(g, std::move(w));
     }
   }
   if (g.call == 0) { askAgain(g); }
@@ -344,9 +358,14 @@ void Extender::removeAnswered(Grant& g, const kapi::Outcome& outcome) {
   engine_.learn(outcome.object, now_.mono);
   if (pod->uid != g.uid || pod->bound()) { return; }
   auto after = std::move(g.after);
-  taken_back_.insert(g.uid);
-  grants_.erase(g.uid);
+  taken_back_.insert(pod->uid);
+  end(pod->uid);
   for (auto& w : after) { place(std::move(w)); }
+}
+
+void Extender::end(const model::Uid& uid) {
+  const auto grant = grants_.extract(uid);
+  if (const auto due = grant.mapped().due) { due_.erase({*due, uid}); }
 }
 
 void Extender::failAll(std::vector<Waiting> waiting, const std::string& why) {
@@ -374,7 +393,7 @@ void Extender::review(const model::Uid& uid) {
   auto waiting = std::move(g->joined);
   std::move(g->after.begin(), g->after.end(), std::back_inserter(waiting));
   const model::NodeName node = g->note.node;
-  grants_.erase(uid);  // what a bound pod holds, the engine knows
+  end(uid);  // what a bound pod holds, the engine knows
   for (auto& w : waiting) {
     if (pod == nullptr) {
       answer(w.ticket, Kind::Failed, "the pod is gone");
@@ -408,6 +427,7 @@ void Extender::changedByOthers(Grant& g) {
   g.stage = Stage::Writing;
   g.not_before = {};
   g.adopted = false;
+  g.note.assigned = false;
   if (++g.changed_by_others <= kRewrites) { return; }
   g.not_before = now_.mono + kSlowRetry;
   out_.emplace_back(kapi::Log{

@@ -411,8 +411,9 @@ bool HttpServer::Core::holdsTooMuch(Peer& peer) {
 
 void HttpServer::Core::respond(Peer& peer) {
   Request request = peer.http.take();
-  request.asked = std::exchange(peer.since, monoNow());
+  request.asked = peer.since;
   Response response = callHandler(handler_, std::move(request));
+  peer.since = monoNow();
   const bool keep = peer.http.peerKeeps() && state() == State::Serving;
   if (response.stream) {
     stream(peer, response, keep);

@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/system_clock.h"
 #include "net/http_client.h"
 #include "net/socket.h"
 
@@ -72,6 +73,23 @@ TEST(HttpServer, AnswersPipelinedRequestsInOrderAndClosesWhenAsked) {
   const Fd fd = connectTo(server->port());
   put(fd, "GET /a HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\nConnection: close\r\n\r\n");
   EXPECT_EQ(readToEnd(fd), kAnswer + renderResponse(textResponse(200, "GET /b"), false, false));
+}
+
+TEST(HttpServer, ARequestIsNotOlderThanTheAnswerToTheOneBefore) {
+  std::vector<std::pair<Mono, Mono>> served;  // asked, answered
+  const auto server = serve([&](const Request& request) {
+    const Mono began = SystemClock{}.now().mono;
+    Mono ended = began;
+    while (ended == began) { ended = SystemClock{}.now().mono; }
+    served.emplace_back(request.asked, ended);
+    return textResponse(200, "");
+  });
+  const Fd fd = connectTo(server->port());
+  put(fd, "GET /a HTTP/1.1\r\n\r\nGET /b HTTP/1.1\r\nConnection: close\r\n\r\n");
+  readToEnd(fd);
+  server->stop();
+  ASSERT_EQ(served.size(), 2U);
+  EXPECT_GE(served[1].first, served[0].second);
 }
 
 TEST(HttpServer, HeadHasNoBody) {
