@@ -70,7 +70,7 @@ std::string_view resultOf(Kind kind) {
 /// none that come near it.
 Result<json::Document> readWhole(std::string_view object) {
   constexpr std::size_t kFewParts = 4096;
-  constexpr std::size_t kBytesOfPart = 8;
+  constexpr std::size_t kBytesOfPart = 12;
   const auto parts = static_cast<std::size_t>(std::count(object.begin(), object.end(), ','));
   if (parts > kFewParts + object.size() / kBytesOfPart) {
     return fail(Code::Invalid, fmt::format("{} parts in {} bytes, no API server stores such an object", parts,

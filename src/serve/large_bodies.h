@@ -1,5 +1,5 @@
-// How many bytes of large bodies are in work at a time: reading one takes up to five bytes for each of its own (an index
-// of its brackets, keys without escapes), so what all of them take is bounded by this.
+// How many bytes of large bodies are in work at a time: reading one takes up to ten bytes for each of its own (five for an index
+// of its brackets and keys without escapes; what is in objects that nobody knew, the rest), so what all of them take is bounded by this.
 // Bodies have their turns in the order in which they came, and wait for them so long as `patience`. Any thread.
 #pragma once
 
@@ -18,7 +18,7 @@ class LargeBodies {
  public:
   struct Limits {
     std::size_t small = std::size_t{1} << 20;  // bytes; up to this none has to wait
-    std::size_t most = std::size_t{256}
+    std::size_t most = std::size_t{128}
                        << 20;  // of all large ones in work; one that is larger has its turn alone
     Duration patience = std::chrono::seconds{1};
   };

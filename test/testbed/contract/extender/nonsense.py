@@ -23,8 +23,8 @@ from api import CORE, MEMORY, Client, Wrong, expect, node_object, pod_object, un
 CROWD = 10_000  # idle connections that it keeps
 KEPT = 10_200  # connections at most
 MOST_THREADS = 64  # workers, and those that it has anyway
-MOST_MIB = 600  # while bodies of a hundred MB come, one after the other; and after them
-MOST_MIB_AT_ONCE = 2304  # while many come: 1 GiB of unfinished requests, and five bytes for each of the 256 MiB that are read at a time
+MOST_MIB = 1280  # while bodies of a hundred MB come, one after the other; and after them
+MOST_MIB_AT_ONCE = 2304  # while many come: 1 GiB of unfinished requests, and ten bytes for each of the 128 MiB that are read at a time
 
 
 class Extender:
@@ -204,11 +204,21 @@ def cut(e):
 
 
 def large(e):
-    """A hundred MB of brackets, of one text, of unknown keys, of nodes; and one byte more than it takes."""
+    """A hundred MB of brackets, of one text, of unknown keys, of nodes, of what is in a node; and one byte more than it takes."""
     client = Client(e.url)
     size = 100 << 20
     head = json.dumps(filter_body())[:-1]
     node = json.dumps(node_object("nowhere", 100, 4)) + ","
+
+    def nodes_of(taint):
+        taints = ",".join([taint] * ((4_000_000) // (len(taint) + 1)))
+        nodes = ",".join('{"metadata":{"name":"new-%d"},"spec":{"taints":[%s]}}' % (i, taints) for i in range(26))
+        return '{"Pod":%s,"Nodes":{"items":[%s]}}' % (json.dumps(pod()), nodes)
+
+    def pod_of(toleration):
+        tolerations = ",".join([toleration] * (4_000_000 // (len(toleration) + 1)))
+        return '{"Pod":%s,"NodeNames":["n"]}' % json.dumps(pod()).replace('"spec": {', '"spec": {"tolerations": [%s], ' % tolerations, 1)
+
     for what, body in (
             ("open brackets", "[" * size),
             ("objects in objects", '{"a":' * (size // 5)),
@@ -218,7 +228,11 @@ def large(e):
             ("quotes", '{"Pod":"' + '\\"' * (size // 2) + '"}'),
             ("unknown keys", head + "".join(f',"k{i}":1' for i in range(size // 12)) + "}"),
             ("nodes", '{"Pod":%s,"Nodes":{"items":[%s]}}' % (json.dumps(pod()), (node * (size // len(node)))[:-1])),
-            ("names", head[:-1] + ',"x"' * (size // 4) + "]}")):
+            ("names", head[:-1] + ',"x"' * (size // 4) + "]}"),
+            ("nodes of many small taints", nodes_of("{}")),
+            ("nodes of as many as may be", nodes_of('{"key": "a"}')),
+            ("a pod of many small tolerations", pod_of("{}")),
+            ("a pod of as many as may be", pod_of('{"key": "a"}'))):
         status, text = e.post(client, "filter", body, what)
         e.answers()
         print(f"{what}: {status} {text[:60]!r}, {e.status('VmHWM') // 1024} MiB at most", flush=True)
