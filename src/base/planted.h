@@ -23,6 +23,7 @@ enum class Bug {
   DeletesBlindly,           // DELETE of a lease without uid and resourceVersion
   UpdatesBlindly,           // PUT of a lease without resourceVersion
   BindsBlindly,             // Binding without resourceVersion
+  BindsUnnamedBlindly,      // only those that name no devices
   BindsEarly,               // a Binding is sent before all its leases are written
   IgnoresFences,            // a Binding is sent on a version with another fence than it was decided on
   SameFenceTwice,           // a fence value is used again: that PATCH changes nothing

@@ -202,7 +202,9 @@ void Scheduler::bind(Grant& grant) {
     review_later_.emplace(now_.mono + kReservedAfter, grant.uid);  // its claim may have to say Reserved
   }
   kapi::Call binding = kapi::bindPod(pod, grant.node, annotations);
-  if (GS_PLANTED(BindsBlindly)) { binding.body.child("metadata").erase("resourceVersion"); }
+  if (GS_PLANTED(BindsBlindly) || (GS_PLANTED(BindsUnnamedBlindly) && grant.ids.empty())) {
+    binding.body.child("metadata").erase("resourceVersion");
+  }
   call(std::move(binding), Purpose::Bind, grant.uid);
 }
 

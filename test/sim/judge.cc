@@ -103,7 +103,8 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
   pods_[uid] = pod;
   if (pod.finished) { clean_.insert(uid); }
   if (pod.live() && pod.ids.empty()) { unnamed_.insert(uid); }
-  if (bound_now && pod.scheduler == kOurs && !pod.allocated.empty()) { bound(uid, pod, fence_before); }
+  const bool by_others = hand_ && pod.allocated.empty();
+  if (bound_now && pod.scheduler == kOurs && !by_others) { bound(uid, pod, fence_before); }
 }
 
 void Judge::podWent(const std::string& uid) {
@@ -236,11 +237,11 @@ void Judge::bindingSent(const kapi::Call& call, Mono now, Process by) {
   const std::string fence = version == fences_.end() ? "(not decided on a version)" : version->second;
   const Value& notes = meta["annotations"];
   const Sent sent{str(notes["gpu.scheduling/allocated"]), now, by};
-  const bool is_new = decided_[uid][fence].try_emplace(str(notes["gpu.scheduling/reservation"]), sent).second;
+  const std::string node = str(call.body["target"]["name"]);
+  const std::string what = sent.allocated.empty() ? toNode(node) : str(notes["gpu.scheduling/reservation"]);
+  const bool is_new = decided_[uid][fence].try_emplace(what, sent).second;
   const auto pod = pods_.find(uid);
-  if (is_new && sent.allocated.empty() && pod != pods_.end()) {
-    namesNone(pod->second, str(call.body["target"]["name"]), now);
-  }
+  if (is_new && sent.allocated.empty() && pod != pods_.end()) { namesNone(pod->second, node, now); }
 }
 
 }  // namespace gs::sim

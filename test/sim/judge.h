@@ -41,7 +41,7 @@ class Judge {
   [[nodiscard]] Mono lastChange() const { return last_change_; }
   /// A Binding left a replica: when, and the fence of the pod version that it was decided on, are remembered.
   void bindingSent(const kapi::Call& call, Mono now, Process by);
-  /// Leases that go from now on were deleted by hand.
+  /// From now on leases that go were deleted by hand, and Bindings that name no devices are another scheduler's.
   void handAtWork(bool yes) { hand_ = yes; }
   /// Each of its holders is bound, and has that device.
   [[nodiscard]] bool isOfRunningPod(const json::Value& lease) const;
@@ -131,6 +131,9 @@ class Judge {
   void claimChanged(const sandbox::HistoryEntry& entry);
   void wrong(std::string what);
 
+  /// What tells Bindings without devices apart.
+  static std::string toNode(const std::string& node) { return "to " + node; }
+
   // judge_grant.cc
   void bound(const std::string& uid, const Pod& pod, const std::string& fence);
   [[nodiscard]] Mono decidedAt(const Pod& pod, const Sent& sent) const;
@@ -176,7 +179,7 @@ class Judge {
   std::map<std::string, Past<Node>> past_nodes_;
   std::map<std::pair<std::string, std::string>, Past<Ask>> claims_;    // by namespace and name
   std::map<std::pair<std::string, std::string>, std::string> fences_;  // (uid, resourceVersion) -> fence
-  /// uid -> fences that Bindings were decided on -> reservations ("" : none), as they first left
+  /// uid -> fences that Bindings were decided on -> reservations, or toNode() of those without devices, as they first left
   std::map<std::string, std::map<std::string, std::map<std::string, Sent>>> decided_;
   Mono now_{};
   Mono last_change_{};

@@ -14,15 +14,16 @@ constexpr auto kSo = [](bool is) { return is; };
 
 }  // namespace
 
-/// Bound with an allocation. `fence`: that of the version before.
+/// By our scheduler. `fence`: that of the version before.
 void Judge::bound(const std::string& uid, const Pod& pod, const std::string& fence) {
   const auto& decided = decided_[uid];
   const auto of_fence = decided.find(fence);
   if (of_fence == decided.end()) { return wrong(fmt::format("a Binding of {} landed after its fence", pod.text())); }
-  const auto sent = of_fence->second.find(pod.reservation);
+  const auto sent = of_fence->second.find(pod.allocated.empty() ? toNode(pod.node) : pod.reservation);
   if (sent == of_fence->second.end() || sent->second.allocated != pod.allocated) {
-    return wrong(fmt::format("{} was bound with {}, as no Binding said", pod.text(), pod.allocated));
+    return wrong(fmt::format("{} was bound to {} with '{}', as no Binding said", pod.text(), pod.node, pod.allocated));
   }
+  if (pod.allocated.empty()) { return; }
   const Mono decided_at = decidedAt(pod, sent->second);
   for (const int id : pod.ids) {
     give(uid, pod, {pod.node, id}, sent->second.by);

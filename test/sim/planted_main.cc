@@ -35,6 +35,7 @@ const std::vector<Case>& cases() {
       {"SameFenceTwice", {Bug::SameFenceTwice}},
       {"IgnoresFences", {Bug::IgnoresFences}},
       {"BindsBlindly", {Bug::BindsBlindly}},
+      {"BindsUnnamedBlindly", {Bug::BindsUnnamedBlindly}},
       {"BindsEarly", {Bug::BindsEarly}},
       {"DeletesBlindly", {Bug::DeletesBlindly}},
       {"UpdatesBlindly", {Bug::UpdatesBlindly}},

@@ -329,11 +329,11 @@ class Play {
         return;
       case Op::DropLease: dropLease(s.x); return;
       case Op::Foreign:
-        request("POST", podPath(s.x) + "/binding",
-                Object{{"apiVersion", "v1"},
-                       {"kind", "Binding"},
-                       {"metadata", Object{{"name", fmt::format("p{}", s.x / 2)}}},
-                       {"target", Object{{"kind", "Node"}, {"name", nodeName(s.y)}}}});
+        byHand("POST", podPath(s.x) + "/binding",
+               Object{{"apiVersion", "v1"},
+                      {"kind", "Binding"},
+                      {"metadata", Object{{"name", fmt::format("p{}", s.x / 2)}}},
+                      {"target", Object{{"kind", "Node"}, {"name", nodeName(s.y)}}}});
         return;
       case Op::Faults:
         faults_until_ = world_.now().mono + std::chrono::seconds{s.y};
@@ -432,6 +432,14 @@ class Play {
     }
   }
 
+  void byHand(const std::string& method, const std::string& target, const Value& body = Object{}) {
+    (void)watch();
+    judge_.handAtWork(true);
+    request(method, target, body);
+    (void)watch();
+    judge_.handAtWork(false);
+  }
+
   /// The lease of a pod that runs: taking the lease of one that is being placed takes the authority itself away.
   void dropLease(int which) {
     std::vector<std::string> running;
@@ -444,10 +452,7 @@ class Play {
       }
     }
     if (running.empty()) { return; }
-    judge_.handAtWork(true);
-    request("DELETE", running[static_cast<std::size_t>(which) % running.size()]);
-    (void)watch();
-    judge_.handAtWork(false);
+    byHand("DELETE", running[static_cast<std::size_t>(which) % running.size()]);
   }
 
   // ---- the end
