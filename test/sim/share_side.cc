@@ -13,6 +13,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using extender::Answer;
+using extender::Verb;
 using json::Object;
 using json::Value;
 
@@ -44,7 +45,11 @@ std::vector<test::Vcuda> limitsOf(int flavour) {
 }  // namespace
 
 ShareSide::ShareSide(sandbox::World& world, const Plan& plan)
-    : world_{world}, rng_{plan.seed ^ 0x5a4e}, extenders_{plan.extenders}, judge_{world.api()} {}
+    : world_{world}, rng_{plan.seed ^ 0x5a4e}, extenders_{plan.extenders}, judge_{world.api()} {
+  Rng style{plan.seed ^ 0x5a4f};
+  allocates_ = style.chance(25);
+  binds_through_ = style.chance(30);
+}
 
 void ShareSide::begin() {
   for (int i = 0; i < kShareNodes; ++i) {
@@ -168,14 +173,20 @@ void ShareSide::ask(const std::string& pod, const std::string& uid, Duration pat
     if (calm_ || rng_.chance(75)) { asked.nodes.push_back(node); }
   }
   if (asked.nodes.empty()) { asked.nodes.push_back(nodes_.front()); }
-  Mine& mine = mine_[pod];
+  if (allocates_) { asked.nodes = {asked.nodes[rng_.below(asked.nodes.size())]}; }
+  asked.verb = allocates_ ? Verb::Allocate : Verb::Filter;
+  mine_[pod].told_so.reset();  // whoever asks again is given it again, for as long as after a first question
+  extender::Question q;
+  q.pod = std::make_shared<const model::Pod>(kapi::decodePod(object));
+  send(std::move(asked), std::move(q));
+}
+
+void ShareSide::send(Asked asked, extender::Question q) {
+  Mine& mine = mine_[asked.pod];
   asked.ticket = ++tickets_;
   mine.questions.push_back(asked);
-  mine.told_so.reset();  // whoever asks again is given it again, for as long as after a first question
   if (!asked.mentions(mine.told.node)) { mine.told.stands = false; }
-  extender::Question q;
-  q.verb = extender::Verb::Filter;
-  q.pod = std::make_shared<const model::Pod>(kapi::decodePod(object));
+  q.verb = asked.verb;
   // A standby forwards to the leader; who has just lost the lease, or will, may be asked too.
   const auto any = static_cast<sandbox::ReplicaId>(kReplicas + rng_.below(static_cast<std::uint64_t>(extenders_)));
   const auto to = rng_.chance(60) ? world_.leadingExtender().value_or(any) : any;
@@ -184,16 +195,40 @@ void ShareSide::ask(const std::string& pod, const std::string& uid, Duration pat
   world_.ask(to, tickets_, std::move(q), nodes);
 }
 
+/// A session of Volcano's ends without the rest of the gang.
+void ShareSide::takeBack(const std::string& pod, const std::string& uid) {
+  const Mono now = world_.now().mono;
+  extender::Question q;
+  q.pod = std::make_shared<const model::Pod>(kapi::decodePod(objectOf(pod)));
+  send({.pod = pod, .uid = uid, .at = now, .until = now + kPatience, .verb = Verb::Deallocate}, std::move(q));
+}
+
+/// The extender carries it out, with annotations of that node.
+void ShareSide::bindThrough(const std::string& pod, const std::string& uid, const std::string& node) {
+  if (!waits(objectOf(pod), uid)) { return; }
+  const Mono now = world_.now().mono;
+  model::Pod named;
+  named.key = {"a", pod};
+  named.uid = model::Uid{uid};
+  extender::Question q;
+  q.pod = std::make_shared<const model::Pod>(std::move(named));
+  q.node = model::NodeName{node};
+  judge_.binding(uid, true);
+  send({.pod = pod, .uid = uid, .nodes = {node}, .at = now, .until = now + kPatience, .verb = Verb::Bind}, std::move(q));
+}
+
 void ShareSide::answered(extender::Ticket ticket, const Answer& answer) {
   const auto node = asked_.extract(ticket);
   if (node.empty()) { return; }
   const Asked& asked = node.mapped();
   (void)watch();
+  if (answer.kind == Answer::Kind::Done && asked.verb == Verb::Bind) { ++bindings_[1]; }
   const bool is_chosen = answer.kind == Answer::Kind::Chosen;
   if (is_chosen) { judge_.chosen(asked.uid, asked.nodes.at(answer.chosen), world_.now().mono - kAnswerTakes); }
   if (world_.now().mono > asked.until || !mine_.contains(asked.pod) || mine_[asked.pod].uid != asked.uid) { return; }
   Mine& mine = mine_[asked.pod];
   if (mine.dropped || !waits(objectOf(asked.pod), asked.uid)) { return; }
+  if (is_chosen && allocates_ && !calm_ && rng_.chance(15)) { return takeBack(asked.pod, asked.uid); }
   if (is_chosen) {
     const std::string& chosen = asked.nodes.at(answer.chosen);
     // One that was asked before, and has no answer yet, may be taken later.
@@ -213,6 +248,7 @@ void ShareSide::bindLater(const std::string& pod, const std::string& uid, const 
   const auto luck = calm_ ? 0 : rng_.below(100);
   const std::uint64_t most = luck < 60 ? 300 : luck < 90 ? 5'000 : 30'000;
   world_.after(Duration{1ms} * static_cast<std::int64_t>(rng_.below(most)), [this, pod, uid, told] {
+    if (binds_through_ && rng_.chance(50)) { return bindThrough(pod, uid, told.node); }
     const Mine& mine = mine_[pod];
     const bool stands = mine.uid == uid && mine.told.stands && mine.told.node == told.node && mine.told.note == told.note;
     bind(pod, uid, told.node, stands && judge_.noteOf(uid) == told.note);
@@ -276,11 +312,12 @@ std::string ShareSide::reservationsWrong(sandbox::ReplicaId leader) const {
   return "";
 }
 
-/// As a fresh engine makes it of the same kinds.
+/// As a fresh one makes it of the same kinds.
 std::string ShareSide::ledgerWrong(sandbox::ReplicaId leader) {
+  const extender::Config& config = world_.extender(leader).extender().config();
   engine::Engine fresh;
-  fresh.noteShares();
-  fresh.configureQuota(world_.extender(leader).extender().config().quota);
+  fresh.configureQuota(config.quota);
+  extender::Extender other{fresh, config, Rng{1}};
   for (const auto& [path, kind] : {std::pair{"/api/v1/nodes", model::Kind::Node}, {"/api/v1/pods", model::Kind::Pod}}) {
     for (const auto& item : world_.get(path)["items"].items()) {
       model::Object object = kapi::decodeObject(kind, item);
@@ -289,7 +326,9 @@ std::string ShareSide::ledgerWrong(sandbox::ReplicaId leader) {
     }
   }
   fresh.synced(world_.now().mono);
-  const bool same = fresh.ledger().dump(false) == world_.extender(leader).engine().ledger().dump(false);
+  other.lead(world_.now());
+  other.settle(world_.now());
+  const bool same = fresh.ledger().dump(true) == world_.extender(leader).engine().ledger().dump(true);
   return same ? "" : "the extender's ledger is not the API's";
 }
 

@@ -1,5 +1,6 @@
 // The extender's part of a simulated cluster: nodes of gpu-manager, replicas of the extender, and another scheduler that asks
-// them and binds. It asks again, in parallel, gives up calls that are answered later, binds late, and elsewhere.
+// them and binds. It asks again, in parallel, gives up calls that are answered later, binds late, and elsewhere; in some plays as
+// Volcano's allocateFunc and deallocateFunc do, and through the extender's own Binding.
 // Owned by one play, with the World that must outlive it; what it draws at random shifts nothing of the rest.
 #pragma once
 
@@ -41,6 +42,7 @@ class ShareSide {
     Mono at{};
     extender::Ticket ticket = 0;
     Mono until{};  // answers that come later are not heard
+    extender::Verb verb = extender::Verb::Filter;
     [[nodiscard]] bool mentions(const std::string& node) const {
       return std::find(nodes.begin(), nodes.end(), node) != nodes.end();
     }
@@ -63,9 +65,12 @@ class ShareSide {
   void consider(const std::string& pod, const std::string& uid);
   void considerLater(const std::string& pod, const std::string& uid, Duration by);
   void ask(const std::string& pod, const std::string& uid, Duration patience);
+  void send(Asked asked, extender::Question question);
+  void takeBack(const std::string& pod, const std::string& uid);
   void answered(extender::Ticket ticket, const extender::Answer& answer);
   void bindLater(const std::string& pod, const std::string& uid, const Told& told);
   void bind(const std::string& pod, const std::string& uid, const std::string& node, bool as_told);
+  void bindThrough(const std::string& pod, const std::string& uid, const std::string& node);
   void drop(int slot, bool tell);
   void sayUnscheduled(const std::string& pod);
   [[nodiscard]] json::Value objectOf(const std::string& pod);
@@ -77,6 +82,8 @@ class ShareSide {
   sandbox::World& world_;
   Rng rng_;
   int extenders_;
+  bool allocates_;  // asks for one node at a time, and takes it back
+  bool binds_through_;
   std::vector<std::string> nodes_;
   std::vector<std::unique_ptr<sandbox::GpuManager>> managers_;
   ShareJudge judge_;
