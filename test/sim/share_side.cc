@@ -92,7 +92,11 @@ void ShareSide::carryOut(const Step& s) {
       }
       return;
     case Op::ShareElsewhere:
-      if (mine_.contains(pod)) { bind(pod, mine_[pod].uid, shareNode(s.y), false); }
+      if (mine_.contains(pod) && binds_through_) {
+        bindThrough(pod, mine_[pod].uid, shareNode(s.y));
+      } else if (mine_.contains(pod)) {
+        bind(pod, mine_[pod].uid, shareNode(s.y), false);
+      }
       return;
     case Op::ShareDropped: drop(s.x, s.y != 0); return;
     default: return;
@@ -248,7 +252,9 @@ void ShareSide::bindLater(const std::string& pod, const std::string& uid, const 
   const auto luck = calm_ ? 0 : rng_.below(100);
   const std::uint64_t most = luck < 60 ? 300 : luck < 90 ? 5'000 : 30'000;
   world_.after(Duration{1ms} * static_cast<std::int64_t>(rng_.below(most)), [this, pod, uid, told] {
-    if (binds_through_ && rng_.chance(50)) { return bindThrough(pod, uid, told.node); }
+    if (binds_through_ && rng_.chance(50)) {
+      return bindThrough(pod, uid, calm_ || rng_.chance(80) ? told.node : nodes_[rng_.below(nodes_.size())]);
+    }
     const Mine& mine = mine_[pod];
     const bool stands = mine.uid == uid && mine.told.stands && mine.told.node == told.node && mine.told.note == told.note;
     bind(pod, uid, told.node, stands && judge_.noteOf(uid) == told.note);
