@@ -104,10 +104,7 @@ class Api {
     std::vector<std::string> warnings{};
 
     [[nodiscard]] const Resource& resource() const { return *route.resource; }
-    [[nodiscard]] std::string query(const char* key) const {
-      const auto it = route.query.find(key);
-      return it == route.query.end() ? std::string{} : it->second;
-    }
+    [[nodiscard]] std::string query(const char* key) const { return valueOf(route.query, key); }
   };
 
   [[nodiscard]] Result dispatch(Call& call);

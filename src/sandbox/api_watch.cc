@@ -23,16 +23,12 @@ json::Value asLeft(const json::Value& before, std::uint64_t revision) {
 Answer<WatchId> Api::watch(std::string_view target) {
   auto route = resources_.route(target);
   if (!route) { return tl::unexpected(route.error()); }
-  const auto query = [&](const char* key) {
-    const auto it = route->query.find(key);
-    return it == route->query.end() ? std::string{} : it->second;
-  };
   Watch w;
   w.resource = route->resource;
   w.ns = route->ns;
-  auto labels = Selector::labels(query("labelSelector"));
+  auto labels = Selector::labels(valueOf(route->query, "labelSelector"));
   if (!labels) { return tl::unexpected(labels.error()); }
-  auto fields = Selector::fields(query("fieldSelector"), route->resource->id());
+  auto fields = Selector::fields(valueOf(route->query, "fieldSelector"), route->resource->id());
   if (!fields) { return tl::unexpected(fields.error()); }
   w.labels = *std::move(labels);
   w.fields = *std::move(fields);

@@ -32,11 +32,8 @@ json::Value versionBody() {
 }
 
 RowObject rowsOf(const Query& query) {
-  const auto it = query.find("includeObject");
-  if (it == query.end()) { return RowObject::Metadata; }
-  return it->second == "Object" ? RowObject::Object
-         : it->second == "None" ? RowObject::None
-                                : RowObject::Metadata;
+  const std::string wanted = valueOf(query, "includeObject");
+  return wanted == "Object" ? RowObject::Object : wanted == "None" ? RowObject::None : RowObject::Metadata;
 }
 
 bool isBinding(std::string_view path) { return path.ends_with("/binding") || path.ends_with("/bindings"); }

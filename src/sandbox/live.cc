@@ -21,11 +21,9 @@ World::Options realTime(World::Options options, Now origin) {
 }
 
 Duration watchTime(const Query& query) {
-  const auto it = query.find("timeoutSeconds");
+  const std::string text = valueOf(query, "timeoutSeconds");
   std::int64_t seconds = 0;
-  if (it != query.end()) {
-    std::from_chars(it->second.data(), it->second.data() + it->second.size(), seconds);
-  }
+  std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (seconds <= 0) { return kLongestWatch; }
   return std::min<Duration>(std::chrono::seconds{std::min<std::int64_t>(seconds, 86'400)}, 24h);
 }

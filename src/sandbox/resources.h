@@ -97,6 +97,8 @@ class Resources {
 [[nodiscard]] Query readQuery(std::string_view target);
 /// Whether a flag of a query is set, as a real server reads it: it is there, and neither 0 nor false.
 [[nodiscard]] bool isTrue(const Query& query, const std::string& flag);
+/// "": it is not there.
+[[nodiscard]] std::string valueOf(const Query& query, const std::string& key);
 /// Percent-decoding; '+' is a space in queries.
 [[nodiscard]] std::string percentDecode(std::string_view text, bool plus_is_space);
 
