@@ -87,9 +87,10 @@ class Api {
     Selector fields;
     std::uint64_t position = 0;
     std::uint64_t from = 0;
-    std::deque<json::Value> first;  // the initial ADDEDs
+    std::deque<json::Value> first;  // the initial ADDEDs; of one that ended, all that is left of it
     bool bookmark_due = false;
     bool too_old = false;
+    bool ended = false;  // `resource` may not be there any more
   };
   using Result = Answer<Response>;
   enum class Checking : std::uint8_t { Ignore, Warn, Strict };  // of unknown fields
@@ -189,6 +190,10 @@ class Api {
     return {call.route.resource->storeId(), call.route.ns, call.route.name};
   }
   [[nodiscard]] std::optional<json::Value> eventOf(const Watch& w, const HistoryEntry& entry) const;
+  /// The next that history has for it; an ERROR ends it.
+  [[nodiscard]] std::optional<json::Value> read(Watch& w) const;
+  /// Ends the watches of what is no longer served; what they did not read yet is kept for them.
+  void endWatches(const Resource& gone);
 
   Rng rng_;
   Resources resources_;

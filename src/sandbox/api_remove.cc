@@ -252,7 +252,7 @@ void Api::forgetCrd(const json::Value& crd) {
   const auto* served = resources_.find(crd["spec"]["group"].str(), crd["spec"]["names"]["plural"].str());
   if (served == nullptr || !served->custom) { return; }  // a built-in one is not its to take along
   for (const auto& key : keysOf(store_, served->storeId())) { store_.remove(key); }
-  std::erase_if(watches_, [&](const auto& w) { return w.second.resource == served; });
+  endWatches(*served);
   resources_.forget(crd);
 }
 

@@ -7,7 +7,33 @@ using json::Array;
 using json::Object;
 using json::Value;
 
-class RemoveTest : public ApiTest {};
+class RemoveTest : public ApiTest {
+ protected:
+  static constexpr const char* kGears = "/apis/ex.io/v1/gears";
+  static constexpr const char* kGearsCrd =
+      "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gears.ex.io";
+
+  void defineGears() { ASSERT_EQ(send("POST", kCrds, definition("gears", "ex.io")).code, 201); }
+  /// An object of the kind that defineGears() defines.
+  Response gear(const char* name, Array finalizers = {}) {
+    Value object = named(name, Object{{"finalizers", std::move(finalizers)}});
+    object.set("apiVersion", "ex.io/v1");
+    object.set("kind", "Taken");
+    return send("POST", kGears, std::move(object));
+  }
+  /// A ConfigMap with a finalizer of its own; its metadata.
+  Value heldMap(const char* name) {
+    return send("POST", kMaps, named(name, Object{{"finalizers", Array{Value{"x.io/y"}}}})).body["metadata"];
+  }
+  void takeFinalizer(const std::string& target, std::string_view finalizer) {
+    Value list = get(target)["metadata"]["finalizers"];
+    std::erase_if(list.array(), [&](const Value& f) { return f.str() == finalizer; });
+    merge(target, Object{{"metadata", Object{{"finalizers", std::move(list)}}}});
+  }
+  Response removeMap(const char* name, Value options) {
+    return send("DELETE", std::string{kMaps} + "/" + name, std::move(options));
+  }
+};
 
 TEST_F(RemoveTest, ANamespaceGoesOnceItIsEmpty) {
   ASSERT_EQ(send("POST", "/api/v1/namespaces", named("team")).code, 201);
@@ -94,40 +120,61 @@ TEST_F(RemoveTest, APodThatLosesItsOwnerHasItsGrace) {
 }
 
 TEST_F(RemoveTest, ADefinitionGoesOnceItsObjectsAreGone) {
-  const std::string gears = "/apis/ex.io/v1/gears";
-  ASSERT_EQ(send("POST", kCrds, definition("gears", "ex.io")).code, 201);
-  const auto gear = [&](const char* name, Array finalizers = {}) {
-    Value object = named(name, Object{{"finalizers", std::move(finalizers)}});
-    object.set("apiVersion", "ex.io/v1");
-    object.set("kind", "Taken");
-    return send("POST", gears, std::move(object));
-  };
+  defineGears();
   ASSERT_EQ(gear("free").code, 201);
   ASSERT_EQ(gear("kept", {Value{"ex.io/f"}}).code, 201);
-  const std::string crd = std::string{kCrds} + "/gears.ex.io";
-  for (int twice = 0; twice < 2; ++twice) { EXPECT_EQ(send("DELETE", crd).code, 200); }
-  EXPECT_EQ(names(gears), "kept ");
-  EXPECT_EQ(get(crd)["metadata"]["finalizers"].items().size(), 1U);
+  for (int twice = 0; twice < 2; ++twice) { EXPECT_EQ(send("DELETE", kGearsCrd).code, 200); }
+  EXPECT_EQ(names(kGears), "kept ");
+  EXPECT_EQ(get(kGearsCrd)["metadata"]["finalizers"].items().size(), 1U);
   const Response late = gear("late");
   EXPECT_EQ(late.code, 405);
   EXPECT_EQ(late.body["message"].str(), "create not allowed while custom resource definition is terminating");
-  removeFinalizers(gears + "/kept");
-  EXPECT_EQ(send("GET", crd).code, 404);
-  EXPECT_EQ(send("GET", gears).code, 404);
+  removeFinalizers(std::string{kGears} + "/kept");
+  EXPECT_EQ(send("GET", kGearsCrd).code, 404);
+  EXPECT_EQ(send("GET", kGears).code, 404);
 }
 
 TEST_F(RemoveTest, AnObjectMayTakeItsOwnDefinitionAlong) {
-  Value crd = definition("gears", "ex.io");
-  ASSERT_EQ(send("POST", kCrds, std::move(crd)).code, 201);
-  const std::string gears = "/apis/ex.io/v1/gears";
-  Value object = named("g");
-  object.set("apiVersion", "ex.io/v1");
-  object.set("kind", "Taken");
-  const Value meta = send("POST", gears, std::move(object)).body["metadata"];
-  merge(std::string{kCrds} + "/gears.ex.io", Object{{"metadata", ownedBy(meta)}});
-  EXPECT_EQ(send("DELETE", gears).code, 200);
+  defineGears();
+  merge(kGearsCrd, Object{{"metadata", ownedBy(gear("g").body["metadata"])}});
+  EXPECT_EQ(send("DELETE", kGears).code, 200);
   EXPECT_EQ(names(kCrds), "");
-  EXPECT_EQ(send("GET", gears).code, 404);
+  EXPECT_EQ(send("GET", kGears).code, 404);
+}
+
+TEST_F(RemoveTest, WhoWatchesADefinitionsObjectsSeesThemGo) {
+  defineGears();
+  ASSERT_EQ(gear("g").code, 201);
+  const auto first = api_.watch(std::string{kGears} + "?watch=true");
+  const auto live = api_.watch(std::string{kGears} +
+                               "?watch=true&resourceVersion=" + std::to_string(api_.store().revision()));
+  ASSERT_TRUE(first && live);
+  EXPECT_EQ(send("DELETE", kGearsCrd).code, 200);
+  (void)send("GET", kMaps);  // what was forgotten is let go of
+  EXPECT_EQ((*api_.poll(*first))["type"].str(), "ADDED");
+  for (const WatchId watch : {*first, *live}) {
+    EXPECT_TRUE(api_.isOpen(watch));
+    const auto gone = api_.poll(watch);
+    ASSERT_TRUE(gone.has_value());
+    EXPECT_EQ((*gone)["type"].str(), "DELETED");
+    EXPECT_EQ((*gone)["object"]["metadata"]["name"].str(), "g");
+    api_.bookmark(watch);
+    EXPECT_FALSE(api_.poll(watch).has_value());
+    EXPECT_FALSE(api_.isOpen(watch));
+  }
+}
+
+TEST_F(RemoveTest, AWatchThatWasTooOldIsToldSoWhenItsDefinitionGoes) {
+  defineGears();
+  const auto watch = api_.watch(std::string{kGears} + "?watch=true&resourceVersion=1");
+  ASSERT_TRUE(watch.has_value());
+  api_.compact();
+  EXPECT_EQ(send("DELETE", kGearsCrd).code, 200);
+  const auto ended = api_.poll(*watch);
+  ASSERT_TRUE(ended.has_value());
+  EXPECT_EQ((*ended)["object"]["code"].intOr(0), 410);
+  EXPECT_FALSE(api_.poll(*watch).has_value());
+  EXPECT_FALSE(api_.isOpen(*watch));
 }
 
 }  // namespace
