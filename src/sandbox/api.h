@@ -156,7 +156,7 @@ class Api {
   [[nodiscard]] Result removeAll(Call& call);
   [[nodiscard]] Result removeNow(Call& call, const StoredObject& there, const json::Value& options);
   [[nodiscard]] Result terminate(Call& call, const StoredObject& there, std::int64_t grace);
-  [[nodiscard]] Result removeWithFinalizer(Call& call, const StoredObject& there, const char* finalizer);
+  [[nodiscard]] Result removeWithFinalizer(Call& call, const StoredObject& there, std::string_view finalizer);
   [[nodiscard]] Result removeCrd(Call& call, const StoredObject& there);
   [[nodiscard]] Result terminateNamespace(Call& call, const StoredObject& there);
   /// Deletes the objects of a CRD that is going, and the CRD once there are none.

@@ -177,5 +177,65 @@ TEST_F(RemoveTest, AWatchThatWasTooOldIsToldSoWhenItsDefinitionGoes) {
   EXPECT_FALSE(api_.isOpen(*watch));
 }
 
+TEST_F(RemoveTest, WhatKeepsAFinalizerOfItsOwnGoesWithThat) {
+  for (const char* policy : {"Foreground", "Orphan"}) {
+    (void)heldMap("m");
+    const Response answer = removeMap("m", Object{{"propagationPolicy", policy}});
+    EXPECT_EQ(answer.code, 200);
+    EXPECT_EQ(answer.body["metadata"]["finalizers"].items().size(), 2U) << policy;
+    const Value kept = get(std::string{kMaps} + "/m")["metadata"];
+    EXPECT_EQ(json::print(kept["finalizers"]), R"(["x.io/y"])") << policy;
+    EXPECT_FALSE(kept["deletionTimestamp"].isNull());
+    takeFinalizer(std::string{kMaps} + "/m", "x.io/y");
+    EXPECT_EQ(names(kMaps), "") << policy;
+  }
+}
+
+TEST_F(RemoveTest, ANamespaceGoesWithTheLastFinalizerOfWhatWasDeletedInTheForeground) {
+  ASSERT_EQ(send("POST", "/api/v1/namespaces", named("team")).code, 201);
+  const std::string map = "/api/v1/namespaces/team/configmaps/m";
+  (void)send("POST", "/api/v1/namespaces/team/configmaps",
+             named("m", Object{{"finalizers", Array{Value{"x.io/y"}}}}));
+  EXPECT_EQ(send("DELETE", map, Object{{"propagationPolicy", "Foreground"}}).code, 200);
+  EXPECT_EQ(send("DELETE", "/api/v1/namespaces/team").code, 200);
+  takeFinalizer(map, "x.io/y");
+  EXPECT_EQ(send("GET", "/api/v1/namespaces/team").code, 404);
+}
+
+TEST_F(RemoveTest, FinalizersOfTheGarbageCollectorAreSeenToAtOnce) {
+  const auto a = [&](const char* finalizer) {
+    return send("POST", kMaps, named("a", Object{{"finalizers", Array{Value{finalizer}}}})).body["metadata"];
+  };
+  (void)ownedMap("child", a("orphan"));
+  EXPECT_EQ(removeMap("a", {}).body["metadata"]["finalizers"].items().size(), 1U);  // it is there already
+  EXPECT_EQ(names(kMaps), "child ");
+  (void)ownedMap("other", a("orphan"));
+  EXPECT_EQ(removeMap("a", Object{{"propagationPolicy", "Background"}}).code, 200);  // what is said counts
+  EXPECT_EQ(names(kMaps), "child ");
+  (void)ownedMap("other", a("foregroundDeletion"));
+  EXPECT_EQ(removeMap("a", {}).code, 200);
+  EXPECT_EQ(names(kMaps), "child ");
+}
+
+TEST_F(RemoveTest, WhatAPodOwnsMayBeOrphaned) {
+  runningPod("p");
+  (void)ownedMap("m", pod("p")["metadata"]);
+  const std::string orphaning = std::string{kPods} + "/p?gracePeriodSeconds=0&propagationPolicy=Orphan";
+  EXPECT_EQ(send("DELETE", orphaning + "&dryRun=All").code, 200);
+  EXPECT_EQ(get(std::string{kMaps} + "/m")["metadata"]["ownerReferences"].items().size(), 1U);
+  EXPECT_EQ(send("DELETE", orphaning).code, 200);
+  EXPECT_EQ(names(kPods), "");
+  EXPECT_EQ(names(kMaps), "m ");
+}
+
+TEST_F(RemoveTest, OrphanDependentsIsTheOldNameOfThePolicy) {
+  (void)ownedMap("child", send("POST", kMaps, named("a")).body["metadata"]);
+  EXPECT_EQ(removeMap("a", Object{{"orphanDependents", true}}).code, 200);
+  EXPECT_EQ(names(kMaps), "child ");
+  (void)ownedMap("other", send("POST", kMaps, named("a")).body["metadata"]);
+  EXPECT_EQ(removeMap("a", Object{{"orphanDependents", false}}).code, 200);
+  EXPECT_EQ(names(kMaps), "child ");
+}
+
 }  // namespace
 }  // namespace gs::sandbox
