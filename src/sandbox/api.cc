@@ -55,6 +55,7 @@ Response Api::handle(const Request& request, Now now) {
   if (!route) { return toResponse(route.error()); }
   Call call{*std::move(route), request, now};
   auto result = dispatch(call);
+  if (request.method != "GET") { collectGarbage(now); }
   Response response = result ? *std::move(result) : toResponse(result.error());
   response.warnings = std::move(call.warnings);
   return response;

@@ -166,8 +166,10 @@ class Api {
   void emptyNamespace(const std::string& ns, Now now);
   /// As a controller does it: in the background, and once.
   void removeByItself(const StoreKey& key, Now now);
-  /// Deletes what has lost all its owners, and what that owned.
+  /// Deletes what has none of its owners, and what that owned. As in a real server, an owner of a kind that is not served
+  /// may be anywhere.
   void collectGarbage(Now now);
+  [[nodiscard]] bool isGarbage(const StoreKey& orphan) const;
   void disown(std::string_view uid);
   ObjectPtr drop(const StoreKey& key, Now now);
 

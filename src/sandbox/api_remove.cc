@@ -371,9 +371,20 @@ ObjectPtr Api::drop(const StoreKey& key, Now now) {
 void Api::collectGarbage(Now now) {
   if (std::exchange(collecting_, true)) { return; }  // who is at it will see to this too
   for (auto orphans = store_.takeOrphans(); !orphans.empty(); orphans = store_.takeOrphans()) {
-    for (const auto& key : orphans) { removeByItself(key, now); }
+    for (const auto& key : orphans) {
+      if (isGarbage(key)) { removeByItself(key, now); }
+    }
   }
   collecting_ = false;
+}
+
+bool Api::isGarbage(const StoreKey& orphan) const {
+  const auto* there = store_.find(orphan);
+  if (there == nullptr) { return false; }  // it went with another one
+  const auto& owners = (*there->object)["metadata"]["ownerReferences"].items();
+  return std::all_of(owners.begin(), owners.end(), [&](const Value& owner) {
+    return resources_.ofKind(owner["apiVersion"].str(), owner["kind"].str()) != nullptr;
+  });
 }
 
 }  // namespace gs::sandbox

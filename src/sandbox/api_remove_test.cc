@@ -237,5 +237,30 @@ TEST_F(RemoveTest, OrphanDependentsIsTheOldNameOfThePolicy) {
   EXPECT_EQ(names(kMaps), "child ");
 }
 
+TEST_F(RemoveTest, WhatBeginsWithoutItsOwnerGoes) {
+  (void)ownedMap("m", Object{{"name", "gone"}, {"uid", "9d6c8b1e-0000-4000-8000-000000000000"}});
+  EXPECT_EQ(names(kMaps), "");
+}
+
+TEST_F(RemoveTest, WhoseOwnerIsOfAKindThatIsNotServedStays) {
+  Value meta = ownedBy(Object{{"name", "web"}, {"uid", "9d6c8b1e-0000-4000-8000-000000000000"}});
+  Value& owner = meta.child("ownerReferences").array().at(0);
+  owner.set("apiVersion", "apps/v1");
+  owner.set("kind", "ReplicaSet");
+  (void)send("POST", kMaps, named("m", std::move(meta)));
+  EXPECT_EQ(names(kMaps), "m ");
+}
+
+TEST_F(RemoveTest, WhatANamespaceOwnsGoesWithIt) {
+  const Value team = send("POST", "/api/v1/namespaces", named("team")).body["metadata"];
+  Value meta = ownedBy(team);
+  meta.child("ownerReferences").array().at(0).set("kind", "Namespace");
+  const std::string roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles";
+  ASSERT_EQ(send("POST", roles, named("r", std::move(meta))).code, 201);
+  EXPECT_EQ(names(roles), "r ");
+  EXPECT_EQ(send("DELETE", "/api/v1/namespaces/team").code, 200);
+  EXPECT_EQ(names(roles), "");
+}
+
 }  // namespace
 }  // namespace gs::sandbox
