@@ -183,7 +183,7 @@ class Api {
   /// Events go an hour after they were last written, as in a real server; looked at when the next one is written.
   void expireEvents(Now now);
   void giveServiceAccount(const std::string& ns, Now now);
-  /// A CRD is served from now on, and its status says so.
+  /// A CRD is served from now on, and its status says so; that of one which is going stays as it is.
   void establish(const json::Value& crd, Now now);
   /// A stored object in the form of the resource that it is read by.
   [[nodiscard]] static json::Value shown(const Resource& resource, const json::Value& object);

@@ -177,6 +177,19 @@ TEST_F(RemoveTest, AWatchThatWasTooOldIsToldSoWhenItsDefinitionGoes) {
   EXPECT_FALSE(api_.isOpen(*watch));
 }
 
+TEST_F(RemoveTest, ADefinitionThatIsGoingMayBeChanged) {
+  defineGears();
+  ASSERT_EQ(gear("kept", {Value{"ex.io/f"}}).code, 201);
+  EXPECT_EQ(send("DELETE", kGearsCrd).code, 200);
+  merge(kGearsCrd, Object{{"metadata", Object{{"labels", Object{{"a", "b"}}}}}});
+  const Value crd = get(kGearsCrd);
+  EXPECT_EQ(crd["metadata"]["labels"]["a"].str(), "b");
+  EXPECT_EQ(crd["status"]["conditions"].at(crd["status"]["conditions"].items().size() - 1)["type"].str(),
+            "Terminating");
+  removeFinalizers(std::string{kGears} + "/kept");
+  EXPECT_EQ(send("GET", kGearsCrd).code, 404);
+}
+
 TEST_F(RemoveTest, WhatKeepsAFinalizerOfItsOwnGoesWithThat) {
   for (const char* policy : {"Foreground", "Orphan"}) {
     (void)heldMap("m");

@@ -261,5 +261,25 @@ TEST_F(ApiTest, NonsenseIsAnswered) {
   }
 }
 
+TEST_F(ApiTest, FinalizersOfCoreKindsAreFullyQualified) {
+  const auto post = [&](const char* collection, Value object) {
+    object.child("metadata").set("finalizers", Array{Value{"foo"}});
+    return send("POST", collection, std::move(object)).code;
+  };
+  ASSERT_EQ(send("POST", kCrds, definition("gears", "ex.io")).code, 201);
+  Value gear = named("g");
+  gear.set("apiVersion", "ex.io/v1");
+  gear.set("kind", "Taken");
+  EXPECT_EQ(post("/apis/ex.io/v1/gears", std::move(gear)), 201);
+  EXPECT_EQ(post(kCrds, definition("wheels", "ex.io")), 201);
+  EXPECT_EQ(post(kLeases, named("l")), 201);
+  EXPECT_EQ(post("/apis/policy/v1/namespaces/default/poddisruptionbudgets", named("b")), 201);
+  EXPECT_EQ(post(kMaps, named("m")), 422);
+  EXPECT_EQ(post("/apis/rbac.authorization.k8s.io/v1/clusterroles", named("r")), 422);
+  Value priority = named("c");
+  priority.set("value", 1);
+  EXPECT_EQ(post("/apis/scheduling.k8s.io/v1/priorityclasses", std::move(priority)), 422);
+}
+
 }  // namespace
 }  // namespace gs::sandbox

@@ -44,6 +44,10 @@ struct Resource {
   /// The group that its validation errors name.
   [[nodiscard]] std::string storeGroup() const { return isEvents() ? "" : group; }
   [[nodiscard]] bool isCrds() const { return id() == kCrdsId; }
+  /// Its metadata is checked as core kinds have theirs checked.
+  [[nodiscard]] bool coreMeta() const {
+    return !custom && !isCrds() && !coreEvents() && group != "coordination.k8s.io" && group != "policy";
+  }
   /// metadata.generation counts changes of its spec.
   [[nodiscard]] bool counted() const { return custom || isCrds() || id() == "/pods" || group == "policy"; }
   /// A PUT may leave out the resourceVersion.
