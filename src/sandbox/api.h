@@ -182,6 +182,7 @@ class Api {
   ObjectPtr commit(const Call& call, json::Value object, OwnersPtr owners);
   /// Events go an hour after they were last written, as in a real server; looked at when the next one is written.
   void expireEvents(Now now);
+  void tell(const StoreKey& event, Mono at);
   void giveServiceAccount(const std::string& ns, Now now);
   /// A CRD is served from now on, and its status says so; that of one which is going stays as it is.
   void establish(const json::Value& crd, Now now);
@@ -202,14 +203,10 @@ class Api {
   Store store_;
   std::map<WatchId, Watch> watches_;
   WatchId next_watch_ = 1;
-  struct Told {
-    Mono at;
-    StoreKey event;
-    ObjectPtr written;
-  };
-  std::deque<Told> told_;    // in the order of their writes
-  bool emptying_ = false;    // a namespace or a CRD, right now
-  bool collecting_ = false;  // garbage, right now
+  std::deque<std::pair<Mono, StoreKey>> told_;  // every write of an Event, in order
+  std::map<StoreKey, Mono> last_told_;          // the last one of each Event
+  bool emptying_ = false;                       // a namespace or a CRD, right now
+  bool collecting_ = false;                     // garbage, right now
 };
 
 /// "converting (v1.Pod) to (core.ConfigMap): unknown conversion"

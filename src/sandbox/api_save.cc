@@ -74,9 +74,10 @@ gs::Status Api::restore(const json::Value& saved) {
   }
   watches_.clear();
   told_.clear();
+  last_told_.clear();
   for (const auto& [key, stored] :
        objects) {  // when they were written is not kept: an hour from the start on
-    if (key.resource == kEventsId) { told_.push_back({Mono{}, key, stored.object}); }
+    if (key.resource == kEventsId) { tell(key, Mono{}); }
   }
   resources_ = std::move(resources);
   store_.reset(std::move(objects), static_cast<std::uint64_t>(*revision));

@@ -261,6 +261,24 @@ TEST_F(ApiTest, NonsenseIsAnswered) {
   }
 }
 
+TEST_F(ApiTest, AnEventThatLostOneOfItsOwnersExpiresToo) {
+  const std::string events = "/api/v1/namespaces/default/events";
+  const auto tell = [&](const char* name, Value meta) {
+    Value event = named(name, std::move(meta));
+    event.set("involvedObject", Object{{"kind", "Pod"}, {"name", "p"}, {"namespace", "default"}});
+    EXPECT_EQ(send("POST", events, std::move(event)).code, 201);
+  };
+  Value meta = ownedBy(send("POST", kMaps, named("a")).body["metadata"]);
+  const Value b = ownedBy(send("POST", kMaps, named("b")).body["metadata"]);
+  meta.child("ownerReferences").array().push_back(b["ownerReferences"].at(0));
+  tell("e", std::move(meta));
+  EXPECT_EQ(send("DELETE", std::string{kMaps} + "/a", Object{{"propagationPolicy", "Orphan"}}).code, 200);
+  EXPECT_EQ(get(events + "/e")["metadata"]["ownerReferences"].items().size(), 1U);
+  clock_.advance(std::chrono::hours{1});
+  tell("f", Object{});
+  EXPECT_EQ(names(events), "f ");
+}
+
 TEST_F(ApiTest, FinalizersOfCoreKindsAreFullyQualified) {
   const auto post = [&](const char* collection, Value object) {
     object.child("metadata").set("finalizers", Array{Value{"foo"}});
