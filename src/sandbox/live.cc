@@ -174,6 +174,7 @@ bool Live::pumpOne(OpenFeed& open, Feed& feed) {
 void Live::saveIfDue(bool now) {
   if (!options_.save || (!now && world_.now().mono < next_save_) || !worthSaving()) { return; }
   options_.save(world_.api().save());
+  saved_revision_ = world_.api().store().revision();
   next_save_ = world_.now().mono + options_.save_every;
 }
 
@@ -185,6 +186,7 @@ bool Live::worthSaving() {
     const HistoryEntry* entry = store.entry(saved_);
     worth = entry == nullptr || entry->key.name != scheduler::kLeaderLease;
   }
+  worth = worth || store.revision() >= saved_revision_ + options_.max_unsaved;
   if (worth) { saved_ = store.historyEnd(); }
   return worth;
 }
