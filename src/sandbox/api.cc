@@ -55,6 +55,7 @@ Response Api::handle(const Request& request, Now now) {
   if (!route) { return toResponse(route.error()); }
   Call call{*std::move(route), request, now};
   auto result = dispatch(call);
+  if (request.method != "GET") { collectGarbage(now); }
   Response response = result ? *std::move(result) : toResponse(result.error());
   response.warnings = std::move(call.warnings);
   return response;
@@ -167,18 +168,25 @@ ObjectPtr Api::commit(const Call& call, json::Value object, OwnersPtr owners) {
   if (call.dry_run) { return std::make_shared<const json::Value>(std::move(object)); }
   auto written = store_.put(keyOf(call), std::move(object), std::move(owners));
   if (call.resource().isEvents()) {
-    told_.push_back({call.now.mono, keyOf(call), written});
+    tell(keyOf(call), call.now.mono);
     expireEvents(call.now);
   }
   return written;
 }
 
+void Api::tell(const StoreKey& event, Mono at) {
+  told_.emplace_back(at, event);
+  last_told_[event] = at;
+}
+
 void Api::expireEvents(Now now) {
-  while (!told_.empty() && told_.front().at + kEventLife <= now.mono) {
-    const Told old = std::move(told_.front());
+  while (!told_.empty() && told_.front().first + kEventLife <= now.mono) {
+    const auto [at, event] = std::move(told_.front());
     told_.pop_front();
-    const auto* there = store_.find(old.event);
-    if (there != nullptr && there->object == old.written) { drop(old.event, now); }
+    const auto last = last_told_.find(event);
+    if (last == last_told_.end() || last->second != at) { continue; }
+    last_told_.erase(last);
+    drop(event, now);
   }
 }
 

@@ -87,9 +87,10 @@ class Api {
     Selector fields;
     std::uint64_t position = 0;
     std::uint64_t from = 0;
-    std::deque<json::Value> first;  // the initial ADDEDs
+    std::deque<json::Value> first;  // the initial ADDEDs; of one that ended, all that is left of it
     bool bookmark_due = false;
     bool too_old = false;
+    bool ended = false;  // `resource` may not be there any more
   };
   using Result = Answer<Response>;
   enum class Checking : std::uint8_t { Ignore, Warn, Strict };  // of unknown fields
@@ -104,10 +105,7 @@ class Api {
     std::vector<std::string> warnings{};
 
     [[nodiscard]] const Resource& resource() const { return *route.resource; }
-    [[nodiscard]] std::string query(const char* key) const {
-      const auto it = route.query.find(key);
-      return it == route.query.end() ? std::string{} : it->second;
-    }
+    [[nodiscard]] std::string query(const char* key) const { return valueOf(route.query, key); }
   };
 
   [[nodiscard]] Result dispatch(Call& call);
@@ -158,7 +156,7 @@ class Api {
   [[nodiscard]] Result removeAll(Call& call);
   [[nodiscard]] Result removeNow(Call& call, const StoredObject& there, const json::Value& options);
   [[nodiscard]] Result terminate(Call& call, const StoredObject& there, std::int64_t grace);
-  [[nodiscard]] Result removeWithFinalizer(Call& call, const StoredObject& there, const char* finalizer);
+  [[nodiscard]] Result removeWithFinalizer(Call& call, const StoredObject& there, std::string_view finalizer);
   [[nodiscard]] Result removeCrd(Call& call, const StoredObject& there);
   [[nodiscard]] Result terminateNamespace(Call& call, const StoredObject& there);
   /// Deletes the objects of a CRD that is going, and the CRD once there are none.
@@ -168,8 +166,10 @@ class Api {
   void emptyNamespace(const std::string& ns, Now now);
   /// As a controller does it: in the background, and once.
   void removeByItself(const StoreKey& key, Now now);
-  /// Deletes what has lost all its owners, and what that owned.
+  /// Deletes what has none of its owners, and what that owned. As in a real server, an owner of a kind that is not served
+  /// may be anywhere.
   void collectGarbage(Now now);
+  [[nodiscard]] bool isGarbage(const StoreKey& orphan) const;
   void disown(std::string_view uid);
   ObjectPtr drop(const StoreKey& key, Now now);
 
@@ -182,8 +182,9 @@ class Api {
   ObjectPtr commit(const Call& call, json::Value object, OwnersPtr owners);
   /// Events go an hour after they were last written, as in a real server; looked at when the next one is written.
   void expireEvents(Now now);
+  void tell(const StoreKey& event, Mono at);
   void giveServiceAccount(const std::string& ns, Now now);
-  /// A CRD is served from now on, and its status says so.
+  /// A CRD is served from now on, and its status says so; that of one which is going stays as it is.
   void establish(const json::Value& crd, Now now);
   /// A stored object in the form of the resource that it is read by.
   [[nodiscard]] static json::Value shown(const Resource& resource, const json::Value& object);
@@ -192,20 +193,20 @@ class Api {
     return {call.route.resource->storeId(), call.route.ns, call.route.name};
   }
   [[nodiscard]] std::optional<json::Value> eventOf(const Watch& w, const HistoryEntry& entry) const;
+  /// The next that history has for it; an ERROR ends it.
+  [[nodiscard]] std::optional<json::Value> read(Watch& w) const;
+  /// Ends the watches of what is no longer served; what they did not read yet is kept for them.
+  void endWatches(const Resource& gone);
 
   Rng rng_;
   Resources resources_;
   Store store_;
   std::map<WatchId, Watch> watches_;
   WatchId next_watch_ = 1;
-  struct Told {
-    Mono at;
-    StoreKey event;
-    ObjectPtr written;
-  };
-  std::deque<Told> told_;    // in the order of their writes
-  bool emptying_ = false;    // a namespace or a CRD, right now
-  bool collecting_ = false;  // garbage, right now
+  std::deque<std::pair<Mono, StoreKey>> told_;  // every write of an Event, in order
+  std::map<StoreKey, Mono> last_told_;          // the last one of each Event
+  bool emptying_ = false;                       // a namespace or a CRD, right now
+  bool collecting_ = false;                     // garbage, right now
 };
 
 /// "converting (v1.Pod) to (core.ConfigMap): unknown conversion"

@@ -16,10 +16,36 @@ namespace {
 
 using json::Value;
 
-constexpr const char* kOrphan = "orphan";
+// What the garbage collector does before an object goes, as finalizers.
+constexpr std::string_view kOrphan = "orphan";
+constexpr std::string_view kForeground = "foregroundDeletion";
 constexpr const char* kCrdFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
 bool isPods(const Resource& r) { return r.id() == "/pods"; }
+
+bool isCollectors(const Value& finalizer) {
+  return finalizer.str() == kOrphan || finalizer.str() == kForeground;
+}
+
+/// What becomes of its dependents: kOrphan, kForeground, or "" (they go after it). Without an option its finalizers say it.
+std::string_view collectorsPart(const Value& options, const Value& meta) {
+  if (const Value& orphan = options["orphanDependents"]; !orphan.isNull()) {
+    return orphan.boolOr(false) ? kOrphan : "";
+  }
+  if (const auto policy = options["propagationPolicy"].str(); !policy.empty()) {
+    return policy == "Orphan" ? kOrphan : policy == "Foreground" ? kForeground : "";
+  }
+  const auto& finalizers = meta["finalizers"].items();
+  const auto it = std::find_if(finalizers.begin(), finalizers.end(), isCollectors);
+  return it == finalizers.end() ? "" : it->str() == kOrphan ? kOrphan : kForeground;
+}
+
+void takeCollectorsFinalizers(Value& object) {
+  if (object["metadata"]["finalizers"].isNull()) { return; }
+  auto& finalizers = object.child("metadata").child("finalizers").array();
+  std::erase_if(finalizers, isCollectors);
+  if (finalizers.empty()) { object.child("metadata").erase("finalizers"); }
+}
 
 std::vector<StoreKey> keysOf(const Store& store, const std::string& resource) {
   std::vector<StoreKey> keys;
@@ -136,12 +162,12 @@ Api::Result Api::removeNow(Call& call, const StoredObject& there, const json::Va
   }
   if (r.id() == "/namespaces") { return terminateNamespace(call, there); }
   if (r.isCrds()) { return removeCrd(call, there); }
-  const auto policy = options["propagationPolicy"].str();
-  if (!isPods(r) && old["metadata"]["deletionTimestamp"].isNull() &&
-      (policy == "Orphan" || policy == "Foreground")) {
-    return removeWithFinalizer(call, there, policy == "Orphan" ? kOrphan : "foregroundDeletion");
+  const std::string_view part = collectorsPart(options, old["metadata"]);
+  if (!isPods(r) && !part.empty() && old["metadata"]["deletionTimestamp"].isNull()) {
+    return removeWithFinalizer(call, there, part);
   }
   const std::int64_t grace = graceOf(r, old, options);
+  if (isPods(r) && part == kOrphan && !call.dry_run) { disown(old["metadata"]["uid"].str()); }
   if (isPods(r) || grace > 0 || !old["metadata"]["finalizers"].items().empty()) {
     return terminate(call, there, grace);
   }
@@ -154,7 +180,8 @@ Api::Result Api::removeNow(Call& call, const StoredObject& there, const json::Va
   return Response{200, successBody(std::move(details))};
 }
 
-/// Marks the object; what has neither time nor finalizers left goes at once. A longer grace than it has is ignored.
+/// Marks the object; what has neither time nor finalizers left goes at once. A longer grace than it has is ignored. The
+/// garbage collector has nothing to wait for.
 Api::Result Api::terminate(Call& call, const StoredObject& there, std::int64_t grace) {
   const Value& old = *there.object;
   const Value& meta = old["metadata"];
@@ -167,25 +194,34 @@ Api::Result Api::terminate(Call& call, const StoredObject& there, std::int64_t g
   next_meta.set("deletionTimestamp", kapi::timeText(call.now.wall + std::chrono::seconds{grace}));
   next_meta.set("deletionGracePeriodSeconds", grace);
   if (call.resource().counted() && !begun) { next_meta.set("generation", meta["generation"].intOr(1) + 1); }
-  const bool goes = grace == 0 && meta["finalizers"].items().empty();
+  takeCollectorsFinalizers(next);
+  const bool goes = grace == 0 && next["metadata"]["finalizers"].items().empty();
   if (call.dry_run) { return Response{200, shown(call.resource(), next)}; }
   const auto object = store_.put(keyOf(call), std::move(next), there.owners);
   if (!goes) { return Response{200, shown(call.resource(), *object)}; }
   return Response{200, shown(call.resource(), *drop(keyOf(call), call.now))};
 }
 
-/// Foreground and orphaning: a finalizer marks it until its dependents are seen to, which is at once here.
-Api::Result Api::removeWithFinalizer(Call& call, const StoredObject& there, const char* finalizer) {
+/// Foreground and orphaning: a finalizer marks it until its dependents are seen to, which is at once here. With others it
+/// stays, and goes with the last of them.
+Api::Result Api::removeWithFinalizer(Call& call, const StoredObject& there, std::string_view finalizer) {
   Value next = *there.object;
   Value& meta = next.child("metadata");
   meta.set("deletionTimestamp", kapi::timeText(call.now.wall));
   meta.set("deletionGracePeriodSeconds", 0);
+  takeCollectorsFinalizers(next);
   meta.child("finalizers").array().emplace_back(finalizer);
   if (call.resource().counted()) { meta.set("generation", meta["generation"].intOr(1) + 1); }
   if (call.dry_run) { return Response{200, shown(call.resource(), next)}; }
   const auto object = store_.put(keyOf(call), std::move(next), there.owners);
   if (finalizer == kOrphan) { disown((*object)["metadata"]["uid"].str()); }
-  if ((*object)["metadata"]["finalizers"].items().size() == 1) { drop(keyOf(call), call.now); }
+  if ((*object)["metadata"]["finalizers"].items().size() == 1) {
+    drop(keyOf(call), call.now);
+  } else {
+    Value seen_to = *stored(call)->object;
+    takeCollectorsFinalizers(seen_to);
+    store_.put(keyOf(call), std::move(seen_to), stored(call)->owners);
+  }
   return Response{200, shown(call.resource(), *object)};
 }
 
@@ -252,7 +288,7 @@ void Api::forgetCrd(const json::Value& crd) {
   const auto* served = resources_.find(crd["spec"]["group"].str(), crd["spec"]["names"]["plural"].str());
   if (served == nullptr || !served->custom) { return; }  // a built-in one is not its to take along
   for (const auto& key : keysOf(store_, served->storeId())) { store_.remove(key); }
-  std::erase_if(watches_, [&](const auto& w) { return w.second.resource == served; });
+  endWatches(*served);
   resources_.forget(crd);
 }
 
@@ -335,9 +371,20 @@ ObjectPtr Api::drop(const StoreKey& key, Now now) {
 void Api::collectGarbage(Now now) {
   if (std::exchange(collecting_, true)) { return; }  // who is at it will see to this too
   for (auto orphans = store_.takeOrphans(); !orphans.empty(); orphans = store_.takeOrphans()) {
-    for (const auto& key : orphans) { removeByItself(key, now); }
+    for (const auto& key : orphans) {
+      if (isGarbage(key)) { removeByItself(key, now); }
+    }
   }
   collecting_ = false;
+}
+
+bool Api::isGarbage(const StoreKey& orphan) const {
+  const auto* there = store_.find(orphan);
+  if (there == nullptr) { return false; }  // it went with another one
+  const auto& owners = (*there->object)["metadata"]["ownerReferences"].items();
+  return std::all_of(owners.begin(), owners.end(), [&](const Value& owner) {
+    return resources_.ofKind(owner["apiVersion"].str(), owner["kind"].str()) != nullptr;
+  });
 }
 
 }  // namespace gs::sandbox

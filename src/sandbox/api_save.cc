@@ -13,7 +13,6 @@ using json::Object;
 using json::Value;
 
 constexpr int kFormat = 1;
-constexpr const char* kCrds = "apiextensions.k8s.io/customresourcedefinitions";
 
 Array saveOwners(const Owners& owners) {
   Array out;
@@ -70,14 +69,15 @@ gs::Status Api::restore(const json::Value& saved) {
     if (key.resource.empty() || key.name.empty() || !one["object"].isObject()) {
       return fail(Code::Invalid, fmt::format("objects[{}] has no resource, name or object", objects.size()));
     }
-    if (key.resource == kCrds) { resources.serve(one["object"]); }
+    if (key.resource == kCrdsId) { resources.serve(one["object"]); }
     objects[key] = {std::make_shared<const Value>(one["object"]), restoreOwners(one["owners"])};
   }
   watches_.clear();
   told_.clear();
+  last_told_.clear();
   for (const auto& [key, stored] :
        objects) {  // when they were written is not kept: an hour from the start on
-    if (key.resource == kEventsId) { told_.push_back({Mono{}, key, stored.object}); }
+    if (key.resource == kEventsId) { tell(key, Mono{}); }
   }
   resources_ = std::move(resources);
   store_.reset(std::move(objects), static_cast<std::uint64_t>(*revision));

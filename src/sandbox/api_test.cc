@@ -1,8 +1,5 @@
-#include "sandbox/api.h"
+#include "sandbox/api_test.h"
 
-#include <gtest/gtest.h>
-
-#include <string>
 #include <vector>
 
 namespace gs::sandbox {
@@ -11,90 +8,6 @@ namespace {
 using json::Array;
 using json::Object;
 using json::Value;
-
-constexpr const char* kMaps = "/api/v1/namespaces/default/configmaps";
-constexpr const char* kPods = "/api/v1/namespaces/default/pods";
-constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
-constexpr const char* kCrds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-
-Value named(const char* name, Value meta = Object{}) {
-  meta.set("name", name);
-  return Object{{"metadata", std::move(meta)}};
-}
-
-class ApiTest : public testing::Test {
- protected:
-  Response send(const char* method, std::string target, Value body = {},
-                std::string type = "application/json") {
-    Request request{method, std::move(target), std::move(type), std::move(body)};
-    request.user_agent = "kubectl/v1.33";
-    return api_.handle(request, clock_.now());
-  }
-  Value get(std::string target) { return send("GET", std::move(target)).body; }
-  void merge(std::string target, Value patch) {
-    EXPECT_EQ(send("PATCH", std::move(target), std::move(patch), "application/merge-patch+json").code, 200);
-  }
-  std::string names(const std::string& target) {
-    std::string out;
-    const Value list = get(target);
-    for (const Value& item : list["items"].items()) {
-      out += std::string{item["metadata"]["name"].str()} + " ";
-    }
-    return out;
-  }
-  /// A pod with label app=a that runs and is Ready.
-  void runningPod(const std::string& name) {
-    const Value container = Object{{"name", "c"}, {"image", "i"}};
-    Value pod = named(name.c_str(), Object{{"labels", Object{{"app", "a"}}}});
-    pod.set("spec", Object{{"nodeName", "n"}, {"containers", Array{container}}});
-    ASSERT_EQ(send("POST", kPods, std::move(pod)).code, 201);
-    const Value ready = Object{{"type", "Ready"}, {"status", "True"}};
-    merge(std::string{kPods} + "/" + name + "/status",
-          Object{{"status", Object{{"phase", "Running"}, {"conditions", Array{ready}}}}});
-  }
-  int evict(const std::string& name) {
-    return send("POST", std::string{kPods} + "/" + name + "/eviction", named(name.c_str())).code;
-  }
-  /// With these deleteOptions.
-  Response evict(const std::string& name, Value options) {
-    Value eviction = named(name.c_str());
-    eviction.set("deleteOptions", std::move(options));
-    return send("POST", std::string{kPods} + "/" + name + "/eviction", std::move(eviction));
-  }
-  Value pod(const std::string& name) { return get(std::string{kPods} + "/" + name); }
-  /// Metadata of what is owned by the object that `owner` is the metadata of.
-  static Value ownedBy(const Value& owner, Array finalizers = {}) {
-    Value reference =
-        Object{{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"name", owner["name"]}, {"uid", owner["uid"]}};
-    return Object{{"ownerReferences", Array{std::move(reference)}}, {"finalizers", std::move(finalizers)}};
-  }
-  /// A ConfigMap that is owned by another one; its metadata.
-  Value ownedMap(const char* name, const Value& owner, Array finalizers = {}) {
-    return send("POST", kMaps, named(name, ownedBy(owner, std::move(finalizers)))).body["metadata"];
-  }
-  void removeFinalizers(std::string target) {
-    merge(std::move(target), Object{{"metadata", Object{{"finalizers", nullptr}}}});
-  }
-  /// A definition of a cluster's resource; `approval` "" : without the annotation that Kubernetes' own groups need.
-  static Value definition(const std::string& plural, const std::string& group, const char* approval = "") {
-    Value crd = named((plural + "." + group).c_str());
-    if (*approval != '\0') {
-      crd.child("metadata").set("annotations", Object{{"api-approved.kubernetes.io", approval}});
-    }
-    const Value version = Object{{"name", "v1"},
-                                 {"served", true},
-                                 {"storage", true},
-                                 {"schema", Object{{"openAPIV3Schema", Object{{"type", "object"}}}}}};
-    crd.set("spec", Object{{"group", group},
-                           {"names", Object{{"plural", plural}, {"kind", "Taken"}}},
-                           {"scope", "Cluster"},
-                           {"versions", Array{version}}});
-    return crd;
-  }
-
-  ManualClock clock_;
-  Api api_{Rng{1}, clock_.now()};
-};
 
 TEST_F(ApiTest, AnExactListShowsTheStateOfThen) {
   (void)send("POST", kMaps, named("a"));
@@ -120,19 +33,6 @@ TEST_F(ApiTest, PagesGoOnAsOfTheFirst) {
       std::string{kMaps} + "?continue=" + std::string{first["metadata"]["continue"].str()};
   EXPECT_EQ(names(next), "b d ");
   EXPECT_EQ(get(next)["metadata"]["resourceVersion"], first["metadata"]["resourceVersion"]);
-}
-
-TEST_F(ApiTest, ANamespaceGoesOnceItIsEmpty) {
-  ASSERT_EQ(send("POST", "/api/v1/namespaces", named("team")).code, 201);
-  EXPECT_EQ(get("/api/v1/namespaces/team/serviceaccounts/default")["kind"].str(), "ServiceAccount");
-  const std::string maps = "/api/v1/namespaces/team/configmaps";
-  (void)send("POST", maps, named("kept", Object{{"finalizers", Array{Value{"ex.io/f"}}}}));
-  (void)send("POST", maps, named("free"));
-  EXPECT_EQ(send("DELETE", "/api/v1/namespaces/team").body["status"]["phase"].str(), "Terminating");
-  EXPECT_EQ(names(maps), "kept ");
-  EXPECT_EQ(send("POST", maps, named("late")).code, 403);
-  merge(maps + "/kept", Object{{"metadata", Object{{"finalizers", nullptr}}}});
-  EXPECT_EQ(send("GET", "/api/v1/namespaces/team").code, 404);
 }
 
 TEST_F(ApiTest, ABudgetStopsEvictions) {
@@ -228,114 +128,6 @@ TEST_F(ApiTest, TheDefinitionOfDefinitionsIsNotThatResource) {
   EXPECT_EQ(send("DELETE", std::string{kCrds} + "/" + name).code, 200);
   EXPECT_EQ(names(kCrds), "");
   EXPECT_TRUE(api_.isOpen(*watch));
-}
-
-TEST_F(ApiTest, DeleteOptionsOfAQueryAreRead) {
-  runningPod("p");
-  for (const char* query : {"gracePeriodSeconds=abc", "gracePeriodSeconds=", "gracePeriodSeconds=1s",
-                            "gracePeriodSeconds=9999999999999999999"}) {
-    EXPECT_EQ(send("DELETE", std::string{kPods} + "/p?" + query).code, 400) << query;
-    EXPECT_EQ(send("DELETE", std::string{kPods} + "?" + query).code, 400) << query;
-  }
-  EXPECT_TRUE(pod("p")["metadata"]["deletionTimestamp"].isNull());
-  EXPECT_EQ(send("DELETE", std::string{kPods} + "/p?gracePeriodSeconds=7").code, 200);
-  EXPECT_EQ(pod("p")["metadata"]["deletionGracePeriodSeconds"].intOr(0), 7);
-  // Beside a body they count for nothing.
-  EXPECT_EQ(send("DELETE", std::string{kPods} + "/p?gracePeriodSeconds=0", Object{}).code, 200);
-  EXPECT_EQ(pod("p")["metadata"]["deletionGracePeriodSeconds"].intOr(0), 7);
-}
-
-TEST_F(ApiTest, ACollectionIsDeletedOrSaysWhyNot) {
-  for (const char* name : {"a", "b"}) { (void)send("POST", kMaps, named(name)); }
-  EXPECT_EQ(send("DELETE", kMaps, Object{{"propagationPolicy", "Nope"}}).code, 422);
-  EXPECT_EQ(send("DELETE", kMaps, Object{{"gracePeriodSeconds", "x"}}).code, 500);  // as for one of them
-  EXPECT_EQ(send("DELETE", kMaps, Object{{"preconditions", Object{{"uid", "abc"}}}}).code, 409);
-  EXPECT_EQ(names(kMaps), "a b ");
-  EXPECT_EQ(send("DELETE", kMaps, Object{{"dryRun", Array{Value{"All"}}}}).code, 200);
-  EXPECT_EQ(names(kMaps), "a b ");
-  EXPECT_EQ(send("DELETE", kMaps).code, 200);
-  EXPECT_EQ(names(kMaps), "");
-}
-
-TEST_F(ApiTest, WhatLosesItsOwnerGoesAsIfItHadBeenDeleted) {
-  const Value a = send("POST", kMaps, named("a")).body["metadata"];
-  const Value child = ownedMap("child", a);
-  (void)ownedMap("grandchild", child);
-  const Value kept = ownedMap("kept", a, {Value{"ex.io/f"}});
-  (void)ownedMap("of-kept", kept);
-  EXPECT_EQ(send("DELETE", std::string{kMaps} + "/a").code, 200);
-  EXPECT_EQ(names(kMaps), "kept of-kept ");
-  EXPECT_FALSE(get(std::string{kMaps} + "/kept")["metadata"]["deletionTimestamp"].isNull());
-  removeFinalizers(std::string{kMaps} + "/kept");
-  EXPECT_EQ(names(kMaps), "");
-}
-
-TEST_F(ApiTest, WhatHasAnotherOwnerStays) {
-  const Value a = send("POST", kMaps, named("a")).body["metadata"];
-  const Value b = send("POST", kMaps, named("b")).body["metadata"];
-  Value meta = ownedBy(a);
-  meta.child("ownerReferences").array().push_back(ownedBy(b)["ownerReferences"].at(0));
-  (void)send("POST", kMaps, named("of-both", std::move(meta)));
-  (void)send("DELETE", std::string{kMaps} + "/a");
-  EXPECT_EQ(names(kMaps), "b of-both ");
-  (void)send("DELETE", std::string{kMaps} + "/b");
-  EXPECT_EQ(names(kMaps), "");
-}
-
-TEST_F(ApiTest, OwnersAreKnownAfterARestart) {
-  const Value a = send("POST", kMaps, named("z-owner")).body["metadata"];
-  (void)ownedMap("owned", a);
-  ASSERT_TRUE(api_.restore(api_.save()));
-  (void)send("POST", kMaps, named("other"));
-  (void)send("DELETE", std::string{kMaps} + "/other");
-  EXPECT_EQ(names(kMaps), "owned z-owner ");
-  (void)send("DELETE", std::string{kMaps} + "/z-owner");
-  EXPECT_EQ(names(kMaps), "");
-}
-
-TEST_F(ApiTest, APodThatLosesItsOwnerHasItsGrace) {
-  const Value a = send("POST", kMaps, named("a")).body["metadata"];
-  runningPod("p");
-  merge(std::string{kPods} + "/p", Object{{"metadata", ownedBy(a)}});
-  (void)send("DELETE", std::string{kMaps} + "/a");
-  EXPECT_EQ(pod("p")["metadata"]["deletionGracePeriodSeconds"].intOr(0), 30);
-}
-
-TEST_F(ApiTest, ADefinitionGoesOnceItsObjectsAreGone) {
-  const std::string gears = "/apis/ex.io/v1/gears";
-  ASSERT_EQ(send("POST", kCrds, definition("gears", "ex.io")).code, 201);
-  const auto gear = [&](const char* name, Array finalizers = {}) {
-    Value object = named(name, Object{{"finalizers", std::move(finalizers)}});
-    object.set("apiVersion", "ex.io/v1");
-    object.set("kind", "Taken");
-    return send("POST", gears, std::move(object));
-  };
-  ASSERT_EQ(gear("free").code, 201);
-  ASSERT_EQ(gear("kept", {Value{"ex.io/f"}}).code, 201);
-  const std::string crd = std::string{kCrds} + "/gears.ex.io";
-  for (int twice = 0; twice < 2; ++twice) { EXPECT_EQ(send("DELETE", crd).code, 200); }
-  EXPECT_EQ(names(gears), "kept ");
-  EXPECT_EQ(get(crd)["metadata"]["finalizers"].items().size(), 1U);
-  const Response late = gear("late");
-  EXPECT_EQ(late.code, 405);
-  EXPECT_EQ(late.body["message"].str(), "create not allowed while custom resource definition is terminating");
-  removeFinalizers(gears + "/kept");
-  EXPECT_EQ(send("GET", crd).code, 404);
-  EXPECT_EQ(send("GET", gears).code, 404);
-}
-
-TEST_F(ApiTest, AnObjectMayTakeItsOwnDefinitionAlong) {
-  Value crd = definition("gears", "ex.io");
-  ASSERT_EQ(send("POST", kCrds, std::move(crd)).code, 201);
-  const std::string gears = "/apis/ex.io/v1/gears";
-  Value object = named("g");
-  object.set("apiVersion", "ex.io/v1");
-  object.set("kind", "Taken");
-  const Value meta = send("POST", gears, std::move(object)).body["metadata"];
-  merge(std::string{kCrds} + "/gears.ex.io", Object{{"metadata", ownedBy(meta)}});
-  EXPECT_EQ(send("DELETE", gears).code, 200);
-  EXPECT_EQ(names(kCrds), "");
-  EXPECT_EQ(send("GET", gears).code, 404);
 }
 
 TEST_F(ApiTest, ServerSideApplyOfKubectlTakesOverWhatItsClientSideApplyWrote) {
@@ -467,6 +259,44 @@ TEST_F(ApiTest, NonsenseIsAnswered) {
     EXPECT_GE(answer.code, 400) << c.method << ' ' << c.target << ' ' << json::print(c.body);
     EXPECT_FALSE(answer.body["message"].str().empty()) << c.target;
   }
+}
+
+TEST_F(ApiTest, AnEventThatLostOneOfItsOwnersExpiresToo) {
+  const std::string events = "/api/v1/namespaces/default/events";
+  const auto tell = [&](const char* name, Value meta) {
+    Value event = named(name, std::move(meta));
+    event.set("involvedObject", Object{{"kind", "Pod"}, {"name", "p"}, {"namespace", "default"}});
+    EXPECT_EQ(send("POST", events, std::move(event)).code, 201);
+  };
+  Value meta = ownedBy(send("POST", kMaps, named("a")).body["metadata"]);
+  const Value b = ownedBy(send("POST", kMaps, named("b")).body["metadata"]);
+  meta.child("ownerReferences").array().push_back(b["ownerReferences"].at(0));
+  tell("e", std::move(meta));
+  EXPECT_EQ(send("DELETE", std::string{kMaps} + "/a", Object{{"propagationPolicy", "Orphan"}}).code, 200);
+  EXPECT_EQ(get(events + "/e")["metadata"]["ownerReferences"].items().size(), 1U);
+  clock_.advance(std::chrono::hours{1});
+  tell("f", Object{});
+  EXPECT_EQ(names(events), "f ");
+}
+
+TEST_F(ApiTest, FinalizersOfCoreKindsAreFullyQualified) {
+  const auto post = [&](const char* collection, Value object) {
+    object.child("metadata").set("finalizers", Array{Value{"foo"}});
+    return send("POST", collection, std::move(object)).code;
+  };
+  ASSERT_EQ(send("POST", kCrds, definition("gears", "ex.io")).code, 201);
+  Value gear = named("g");
+  gear.set("apiVersion", "ex.io/v1");
+  gear.set("kind", "Taken");
+  EXPECT_EQ(post("/apis/ex.io/v1/gears", std::move(gear)), 201);
+  EXPECT_EQ(post(kCrds, definition("wheels", "ex.io")), 201);
+  EXPECT_EQ(post(kLeases, named("l")), 201);
+  EXPECT_EQ(post("/apis/policy/v1/namespaces/default/poddisruptionbudgets", named("b")), 201);
+  EXPECT_EQ(post(kMaps, named("m")), 422);
+  EXPECT_EQ(post("/apis/rbac.authorization.k8s.io/v1/clusterroles", named("r")), 422);
+  Value priority = named("c");
+  priority.set("value", 1);
+  EXPECT_EQ(post("/apis/scheduling.k8s.io/v1/priorityclasses", std::move(priority)), 422);
 }
 
 }  // namespace

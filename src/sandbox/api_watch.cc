@@ -23,16 +23,12 @@ json::Value asLeft(const json::Value& before, std::uint64_t revision) {
 Answer<WatchId> Api::watch(std::string_view target) {
   auto route = resources_.route(target);
   if (!route) { return tl::unexpected(route.error()); }
-  const auto query = [&](const char* key) {
-    const auto it = route->query.find(key);
-    return it == route->query.end() ? std::string{} : it->second;
-  };
   Watch w;
   w.resource = route->resource;
   w.ns = route->ns;
-  auto labels = Selector::labels(query("labelSelector"));
+  auto labels = Selector::labels(valueOf(route->query, "labelSelector"));
   if (!labels) { return tl::unexpected(labels.error()); }
-  auto fields = Selector::fields(query("fieldSelector"), route->resource->id());
+  auto fields = Selector::fields(valueOf(route->query, "fieldSelector"), route->resource->id());
   if (!fields) { return tl::unexpected(fields.error()); }
   w.labels = *std::move(labels);
   w.fields = *std::move(fields);
@@ -74,6 +70,30 @@ std::optional<json::Value> Api::eventOf(const Watch& w, const HistoryEntry& e) c
   return event("DELETED", shown(*w.resource, asLeft(*e.before, e.revision)));
 }
 
+std::optional<json::Value> Api::read(Watch& w) const {
+  if (w.ended) { return std::nullopt; }
+  if (w.too_old || (w.position < store_.historyEnd() && store_.entry(w.position) == nullptr)) {
+    ApiError error{
+        410, "Expired", fmt::format("too old resource version: {} ({})", w.from, store_.revision()),
+        {},  {},        false};
+    w.ended = true;
+    return event("ERROR", statusBody(error));
+  }
+  while (const HistoryEntry* entry = store_.entry(w.position)) {
+    ++w.position;
+    if (auto seen = eventOf(w, *entry)) { return seen; }
+  }
+  return std::nullopt;
+}
+
+void Api::endWatches(const Resource& gone) {
+  for (auto& [id, w] : watches_) {
+    if (w.resource != &gone) { continue; }
+    while (auto event = read(w)) { w.first.push_back(*std::move(event)); }
+    w.ended = true;
+  }
+}
+
 std::optional<json::Value> Api::poll(WatchId id) {
   const auto it = watches_.find(id);
   if (it == watches_.end()) { return std::nullopt; }
@@ -83,17 +103,12 @@ std::optional<json::Value> Api::poll(WatchId id) {
     w.first.pop_front();
     return next;
   }
-  if (w.too_old || (w.position < store_.historyEnd() && store_.entry(w.position) == nullptr)) {
-    ApiError error{
-        410, "Expired", fmt::format("too old resource version: {} ({})", w.from, store_.revision()),
-        {},  {},        false};
+  auto next = read(w);
+  if (w.ended) {
     watches_.erase(it);
-    return event("ERROR", statusBody(error));
+    return next;
   }
-  while (const HistoryEntry* entry = store_.entry(w.position)) {
-    ++w.position;
-    if (auto seen = eventOf(w, *entry)) { return seen; }
-  }
+  if (next) { return next; }
   if (!w.bookmark_due) { return std::nullopt; }
   w.bookmark_due = false;
   if (store_.revision() < w.from) {

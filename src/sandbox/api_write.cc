@@ -188,7 +188,8 @@ Done Api::check(const Call& call, const json::Value& object, const json::Value& 
                        {fieldInvalid("kind", object["kind"], "must be " + r.kind)});
   }
   FieldErrors errors =
-      checkMeta(object["metadata"], r.id() == "/namespaces" ? NameRule::Label : NameRule::Subdomain);
+      checkMeta(object["metadata"], r.id() == "/namespaces" ? NameRule::Label : NameRule::Subdomain,
+                r.coreMeta() ? FinalizerRule::Core : FinalizerRule::AnyName);
   const auto more = r.custom ? validateSchema(*r.schema, object, old) : checkKind(r, object, old);
   errors.insert(errors.end(), more.begin(), more.end());
   if (errors.empty()) { return {}; }
@@ -298,6 +299,7 @@ void Api::giveServiceAccount(const std::string& ns, Now now) {
 
 void Api::establish(const json::Value& crd, Now now) {
   resources_.serve(crd);
+  if (!crd["metadata"]["deletionTimestamp"].isNull()) { return; }
   json::Value next = crd;
   next.set("status", establishedStatus(crd, now));
   const StoreKey key{std::string{kCrdsId}, "", std::string{crd["metadata"]["name"].str()}};

@@ -32,11 +32,8 @@ json::Value versionBody() {
 }
 
 RowObject rowsOf(const Query& query) {
-  const auto it = query.find("includeObject");
-  if (it == query.end()) { return RowObject::Metadata; }
-  return it->second == "Object" ? RowObject::Object
-         : it->second == "None" ? RowObject::None
-                                : RowObject::Metadata;
+  const std::string wanted = valueOf(query, "includeObject");
+  return wanted == "Object" ? RowObject::Object : wanted == "None" ? RowObject::None : RowObject::Metadata;
 }
 
 bool isBinding(std::string_view path) { return path.ends_with("/binding") || path.ends_with("/bindings"); }
@@ -174,7 +171,7 @@ net::Response HttpPort::resource(const net::Request& in, const std::vector<Media
   request.target = in.target;
   request.content_type = type == nullptr ? "application/json" : mediaType(*type);
   if (request.method == "GET") {
-    return isTrue(readQuery(in.target), "watch") ? watch(in.target, wanted) : carryOut(request, wanted);
+    return isTrue(readQuery(in.target), "watch") ? watch(request, wanted) : carryOut(request, wanted);
   }
   auto body = readBody(request.content_type, in.body);
   if (!body) { return unreadable(request, body.error()); }
@@ -194,12 +191,20 @@ net::Response HttpPort::unreadable(const Request& request, const ApiError& why) 
   return answerOf(toResponse(nowhere.value_or(why)));
 }
 
-net::Response HttpPort::watch(const std::string& target, const Wanted& wanted) {
-  auto feed = live_.watch(target);
+/// What cannot be watched is answered as if nobody had asked for that.
+net::Response HttpPort::watch(const Request& request, const Wanted& wanted) {
+  bool watches = false;
+  const bool asked = live_.ask([&](World& w) {
+    const auto route = w.api().resources().route(request.target);
+    watches = route && isWatch(*route);
+  });
+  if (!asked) { return stopping(); }
+  if (!watches) { return carryOut(request, wanted); }
+  auto feed = live_.watch(request.target);
   if (!feed) { return answerOf(toResponse(feed.error())); }
   net::Response out;
   out.headers = {{"Content-Type", "application/json"}, {"Cache-Control", "no-cache, private"}};
-  out.stream = WatchBody{*std::move(feed), wanted, rowsOf(readQuery(target)), live_.clock()};
+  out.stream = WatchBody{*std::move(feed), wanted, rowsOf(readQuery(request.target)), live_.clock()};
   return out;
 }
 

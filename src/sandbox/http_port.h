@@ -31,7 +31,7 @@ class HttpPort {
   [[nodiscard]] net::Response setLateBindings(const net::Request& request);
   [[nodiscard]] net::Response resource(const net::Request& request, const std::vector<MediaRange>& accept);
   [[nodiscard]] net::Response unreadable(const Request& request, const ApiError& why);
-  [[nodiscard]] net::Response watch(const std::string& target, const Wanted& wanted);
+  [[nodiscard]] net::Response watch(const Request& request, const Wanted& wanted);
   [[nodiscard]] net::Response carryOut(const Request& request, const Wanted& wanted);
 
   void note(const net::Request& request, int code);

@@ -166,5 +166,25 @@ TEST_F(HttpPortTest, TheApiAloneHasNoNodes) {
   EXPECT_NE(send("GET", "/api/v1/nodes").body.find(R"("items":[])"), std::string::npos);
 }
 
+TEST_F(HttpPortTest, OnlyACollectionIsWatched) {
+  const std::string maps = "/api/v1/namespaces/default/configmaps";
+  ASSERT_EQ(send("POST", maps, R"({"metadata":{"name":"m"}})").status, 201);
+  ASSERT_EQ(send("POST", "/api/v1/namespaces/default/pods",
+                 R"({"metadata":{"name":"p"},"spec":{"containers":[{"name":"c","image":"i"}]}})")
+                .status,
+            201);
+  const auto map = send("GET", maps + "/m?watch=true");
+  EXPECT_FALSE(map.stream);
+  EXPECT_NE(map.body.find(R"("name":"m")"), std::string::npos) << map.body;
+  const auto log = send("GET", "/api/v1/namespaces/default/pods/p/log?watch=true");
+  EXPECT_FALSE(log.stream);
+  EXPECT_EQ(log.status, 204);
+  const auto reviews = send("GET", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews?watch=true");
+  EXPECT_FALSE(reviews.stream);
+  EXPECT_EQ(reviews.status, 405);
+  EXPECT_EQ(send("GET", "/api/v1/nothings?watch=true").status, 404);
+  EXPECT_TRUE(send("GET", maps + "?watch=true").stream);
+}
+
 }  // namespace
 }  // namespace gs::sandbox

@@ -8,11 +8,6 @@
 namespace gs::sandbox {
 namespace {
 
-std::string valueOf(const Query& query, const char* key) {
-  const auto it = query.find(key);
-  return it == query.end() ? std::string{} : it->second;
-}
-
 template <class Number>
 std::optional<Number> numberIn(const std::string& text) {
   Number n = 0;

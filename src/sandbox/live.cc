@@ -21,11 +21,9 @@ World::Options realTime(World::Options options, Now origin) {
 }
 
 Duration watchTime(const Query& query) {
-  const auto it = query.find("timeoutSeconds");
+  const std::string text = valueOf(query, "timeoutSeconds");
   std::int64_t seconds = 0;
-  if (it != query.end()) {
-    std::from_chars(it->second.data(), it->second.data() + it->second.size(), seconds);
-  }
+  std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (seconds <= 0) { return kLongestWatch; }
   return std::min<Duration>(std::chrono::seconds{std::min<std::int64_t>(seconds, 86'400)}, 24h);
 }
@@ -176,6 +174,7 @@ bool Live::pumpOne(OpenFeed& open, Feed& feed) {
 void Live::saveIfDue(bool now) {
   if (!options_.save || (!now && world_.now().mono < next_save_) || !worthSaving()) { return; }
   options_.save(world_.api().save());
+  saved_revision_ = world_.api().store().revision();
   next_save_ = world_.now().mono + options_.save_every;
 }
 
@@ -187,6 +186,7 @@ bool Live::worthSaving() {
     const HistoryEntry* entry = store.entry(saved_);
     worth = entry == nullptr || entry->key.name != scheduler::kLeaderLease;
   }
+  worth = worth || store.revision() >= saved_revision_ + options_.max_unsaved;
   if (worth) { saved_ = store.historyEnd(); }
   return worth;
 }

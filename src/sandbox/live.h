@@ -50,6 +50,9 @@ class Live {
     /// the end.
     std::function<void(json::Value)> save{};
     Duration save_every = std::chrono::seconds{1};
+    /// What is not worth a write is written all the same once there are so many changes of it: revisions go on only so far
+    /// above the last one that was saved.
+    std::uint64_t max_unsaved = Store::kLost / 2;
   };
   using Question = std::function<void(World&)>;
 
@@ -95,6 +98,7 @@ class Live {
   std::list<OpenFeed> feeds_;
   std::uint64_t pumped_ = 0;  // revision up to which the feeds were served
   std::uint64_t saved_ = 0;   // position in the history up to which was saved
+  std::uint64_t saved_revision_ = 0;
   Mono next_save_{};
   std::unique_ptr<Worker> owner_;
 };

@@ -11,15 +11,21 @@ using json::Object;
 using json::Value;
 
 constexpr const char* kConfigMaps = "/api/v1/namespaces/default/configmaps";
+constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases";
+
+Live::Options apiWithoutMachines() {
+  Live::Options out;
+  out.scheduler.reset();
+  out.world.nodes.clear();
+  out.world.kubelets = false;
+  return out;
+}
 
 /// A cluster without machines; objects of a thousand bytes.
 class LiveTest : public testing::Test {
  protected:
   static Live::Options options() {
-    Live::Options out;
-    out.scheduler.reset();
-    out.world.nodes.clear();
-    out.world.kubelets = false;
+    Live::Options out = apiWithoutMachines();
     out.history_bytes = 20'000;
     out.max_behind = 15'000;
     return out;
@@ -77,6 +83,36 @@ TEST_F(LiveTest, AWatcherThatIsTooManyBytesBehindIsCutOff) {
   createMaps(25, 45);
   EXPECT_LT(drain(*feed), 20);
   EXPECT_TRUE(feed->events.drained());
+}
+
+TEST(LiveState, OfALeaderThatOnlyGoesOnLeadingIsSavedNowAndThen) {
+  Live::Options options = apiWithoutMachines();
+  options.max_unsaved = 10;
+  options.save_every = {};
+  std::vector<std::uint64_t> saved;
+  options.save = [&](const Value& state) {
+    saved.push_back(static_cast<std::uint64_t>(state["revision"].intOr(0)));
+  };
+  const SystemClock clock;
+  Live live{std::move(options), clock};
+  std::uint64_t revision = 0;
+  for (int i = 0; i < 25; ++i) {
+    (void)live.ask([&, i](World& w) {
+      const std::string lease = std::string{"/"} + scheduler::kLeaderLease;
+      const Value begun = Object{{"metadata", Object{{"name", scheduler::kLeaderLease}}}};
+      const Value renewed = Object{{"spec", Object{{"leaseTransitions", i}}}};
+      const Request write = i == 0
+                                ? Request{"POST", kLeases, "application/json", begun}
+                                : Request{"PATCH", kLeases + lease, "application/merge-patch+json", renewed};
+      EXPECT_LT(w.api().handle(write, w.now()).code, 300);
+      revision = w.api().store().revision();
+    });
+  }
+  live.stop();
+  ASSERT_EQ(saved.size(), 3U);
+  EXPECT_EQ(saved[1] - saved[0], 10U);
+  EXPECT_EQ(saved[2] - saved[1], 10U);
+  EXPECT_LT(revision - saved[2], 10U);
 }
 
 }  // namespace

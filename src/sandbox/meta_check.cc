@@ -119,14 +119,15 @@ void checkOwners(const json::Value& owners, FieldErrors& errors) {
   }
 }
 
-void checkFinalizers(const json::Value& finalizers, FieldErrors& errors) {
+void checkFinalizers(const json::Value& finalizers, FinalizerRule rule, FieldErrors& errors) {
   for (std::size_t i = 0; i < finalizers.items().size(); ++i) {
     const std::string_view name = finalizers.at(i).str();
     const std::string field = fmt::format("metadata.finalizers[{}]", i);
     const auto findings = qualifiedNameErrors(name);
     addInvalid(errors, "metadata.finalizers", finalizers.at(i), findings);
     const bool standard = name == "orphan" || name == "foregroundDeletion" || name == "kubernetes";
-    if (findings.empty() && !standard && name.find('/') == std::string_view::npos) {
+    if (rule == FinalizerRule::Core && findings.empty() && !standard &&
+        name.find('/') == std::string_view::npos) {
       errors.push_back(fieldInvalid(field, finalizers.at(i),
                                     "name is neither a standard finalizer name nor is it fully qualified"));
     }
@@ -220,14 +221,14 @@ FieldErrors checkLabels(const json::Value& labels, const std::string& field) {
   return errors;
 }
 
-FieldErrors checkMeta(const json::Value& meta, NameRule rule) {
+FieldErrors checkMeta(const json::Value& meta, NameRule name_rule, FinalizerRule finalizer_rule) {
   FieldErrors errors;
-  checkName(meta, rule, errors);
+  checkName(meta, name_rule, errors);
   FieldErrors labels = checkLabels(meta["labels"], "metadata.labels");
   errors.insert(errors.end(), labels.begin(), labels.end());
   checkAnnotations(meta["annotations"], errors);
   checkOwners(meta["ownerReferences"], errors);
-  checkFinalizers(meta["finalizers"], errors);
+  checkFinalizers(meta["finalizers"], finalizer_rule, errors);
   return errors;
 }
 

@@ -20,9 +20,12 @@ namespace gs::sandbox {
 [[nodiscard]] FieldErrors checkLabels(const json::Value& labels, const std::string& field);
 
 enum class NameRule : bool { Subdomain, Label };
+/// Core kinds take a finalizer without a domain only if it is one of Kubernetes' own.
+enum class FinalizerRule : bool { AnyName, Core };
 
 /// Of an object about to be stored: name, generateName, labels, annotations, owners, finalizers.
-[[nodiscard]] FieldErrors checkMeta(const json::Value& meta, NameRule rule);
+[[nodiscard]] FieldErrors checkMeta(const json::Value& meta, NameRule name_rule,
+                                    FinalizerRule finalizer_rule);
 /// What may not change, between the stored and the new metadata.
 [[nodiscard]] FieldErrors checkMetaUpdate(const json::Value& meta, const json::Value& old);
 

@@ -17,14 +17,9 @@ constexpr std::int64_t kMaxSince = 1'000'000'000;  // seconds: further back noth
 
 using json::Value;
 
-std::string queryOf(const Route& route, const char* key) {
-  const auto it = route.query.find(key);
-  return it == route.query.end() ? std::string{} : it->second;
-}
-
 /// The container that was asked for, or the only one. Error 400 as the real server words it.
 Answer<std::string> chosenContainer(const Value& pod, const Route& route) {
-  const std::string wanted = queryOf(route, "container");
+  const std::string wanted = valueOf(route.query, "container");
   std::string names;
   for (const char* part : {"initContainers", "containers"}) {
     for (const Value& c : pod["spec"][part].items()) {
@@ -132,11 +127,11 @@ std::string beganAt(const Value& pod, std::string_view container) {
 bool before(const Route& route, const std::string& began, Now now) {
   const auto at = kapi::parseTime(began);
   if (!at) { return false; }
-  const std::string seconds = queryOf(route, "sinceSeconds");
+  const std::string seconds = valueOf(route.query, "sinceSeconds");
   std::int64_t count = 0;
   std::from_chars(seconds.data(), seconds.data() + seconds.size(), count);
   if (count > 0 && count < kMaxSince && *at < now.wall - std::chrono::seconds{count}) { return true; }
-  const auto since = kapi::parseTime(queryOf(route, "sinceTime"));
+  const auto since = kapi::parseTime(valueOf(route.query, "sinceTime"));
   return since && *at < *since;
 }
 
@@ -169,8 +164,8 @@ Answer<Response> logOf(World& world, const Route& route) {
   const std::string began = beganAt(pod, *container);
   Response out;
   if (before(route, began, world.now())) { return Response{204, {}}; }
-  out.text =
-      lastLines(listDevices(world, pod, containerOf(pod, *container), *env), queryOf(route, "tailLines"));
+  out.text = lastLines(listDevices(world, pod, containerOf(pod, *container), *env),
+                       valueOf(route.query, "tailLines"));
   if (isTrue(route.query, "timestamps") && !began.empty()) { out.text = stamped(out.text, began); }
   return out;
 }

@@ -21,7 +21,7 @@ std::string whoSent(const net::Request& request) {
 std::string verbOf(const std::string& method, const Route& route) {
   if (method == "GET") {
     if (!route.name.empty()) { return "get"; }
-    return isTrue(route.query, "watch") ? "watch" : "list";
+    return isWatch(route) ? "watch" : "list";
   }
   if (method == "POST") { return "create"; }
   if (method == "PUT") { return "update"; }

@@ -109,6 +109,15 @@ bool isTrue(const Query& query, const std::string& flag) {
   return it != query.end() && it->second != "0" && lowerCase(it->second) != "false";
 }
 
+std::string valueOf(const Query& query, const std::string& key) {
+  const auto it = query.find(key);
+  return it == query.end() ? std::string{} : it->second;
+}
+
+bool isWatch(const Route& route) {
+  return isTrue(route.query, "watch") && route.name.empty() && !route.resource->create_only;
+}
+
 std::string percentDecode(std::string_view text, bool plus_is_space) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {

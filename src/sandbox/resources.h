@@ -44,6 +44,10 @@ struct Resource {
   /// The group that its validation errors name.
   [[nodiscard]] std::string storeGroup() const { return isEvents() ? "" : group; }
   [[nodiscard]] bool isCrds() const { return id() == kCrdsId; }
+  /// Its metadata is checked as core kinds have theirs checked.
+  [[nodiscard]] bool coreMeta() const {
+    return !custom && !isCrds() && !coreEvents() && group != "coordination.k8s.io" && group != "policy";
+  }
   /// metadata.generation counts changes of its spec.
   [[nodiscard]] bool counted() const { return custom || isCrds() || id() == "/pods" || group == "policy"; }
   /// A PUT may leave out the resourceVersion.
@@ -97,6 +101,10 @@ class Resources {
 [[nodiscard]] Query readQuery(std::string_view target);
 /// Whether a flag of a query is set, as a real server reads it: it is there, and neither 0 nor false.
 [[nodiscard]] bool isTrue(const Query& query, const std::string& flag);
+/// "": it is not there.
+[[nodiscard]] std::string valueOf(const Query& query, const std::string& key);
+/// Whether a GET of it is a watch. As in a real server, only what is listed is watched.
+[[nodiscard]] bool isWatch(const Route& route);
 /// Percent-decoding; '+' is a space in queries.
 [[nodiscard]] std::string percentDecode(std::string_view text, bool plus_is_space);
 

@@ -5,9 +5,6 @@
 namespace gs::sandbox {
 namespace {
 
-constexpr std::uint64_t kLost =
-    1'000'000;  // revisions that were given after the last one that was saved, at most
-
 const json::Value kNothing;
 
 using Dependents = std::map<std::string, std::set<StoreKey>, std::less<>>;

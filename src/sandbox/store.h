@@ -50,6 +50,8 @@ struct HistoryEntry {
 class Store {
  public:
   using Map = std::map<StoreKey, StoredObject>;
+  /// Revisions that were given after the last one that was saved, at most.
+  static constexpr std::uint64_t kLost = 1'000'000;
 
   [[nodiscard]] const StoredObject* find(const StoreKey& key) const;
   /// Creates or replaces; sets metadata.resourceVersion. Returns what is stored.
@@ -69,7 +71,7 @@ class Store {
   /// Objects that name owners, none of which is there; each is told once, and again when its owners change.
   [[nodiscard]] std::set<StoreKey> takeOrphans() { return std::exchange(orphans_, {}); }
 
-  /// Everything anew, as it was at `revision`; history is forgotten. Revisions go on far above it: what was given after
+  /// Everything anew, as it was at `revision`; history is forgotten. Revisions go on kLost above it: what was given after
   /// the objects were saved, and is lost, is not given again. Who saw such a one is "too old".
   void reset(Map objects, std::uint64_t revision);
 
