@@ -133,8 +133,8 @@ class Api {
                                                               json::Value object) const;
   [[nodiscard]] Done admit(const Call& call, json::Value& object) const;
   void stamp(Call& call, json::Value& object);
-  /// Validation; `old` null: a new object.
-  [[nodiscard]] Done check(const Call& call, const json::Value& object, const json::Value& old) const;
+  /// Validation, and what to warn of; `old` null: a new object.
+  [[nodiscard]] Done check(Call& call, const json::Value& object, const json::Value& old) const;
   [[nodiscard]] Done checkNameOnUrl(const Call& call, const json::Value& object) const;
   [[nodiscard]] static Refused preconditionFailed(const Call& call, const char* what, std::string_view want,
                                                   std::string_view have);

@@ -180,7 +180,7 @@ void Api::stamp(Call& call, json::Value& object) {
   beginKind(r, object, call.now);
 }
 
-Done Api::check(const Call& call, const json::Value& object, const json::Value& old) const {
+Done Api::check(Call& call, const json::Value& object, const json::Value& old) const {
   const Resource& r = call.resource();
   const std::string name{object["metadata"]["name"].str()};
   if (r.custom && object["kind"].str() != r.kind) {
@@ -192,8 +192,13 @@ Done Api::check(const Call& call, const json::Value& object, const json::Value& 
                 r.coreMeta() ? FinalizerRule::Core : FinalizerRule::AnyName);
   const auto more = r.custom ? validateSchema(*r.schema, object, old) : checkKind(r, object, old);
   errors.insert(errors.end(), more.begin(), more.end());
-  if (errors.empty()) { return {}; }
-  return invalidKind(r.kind, r.storeGroup(), name, errors);
+  if (!errors.empty()) { return invalidKind(r.kind, r.storeGroup(), name, errors); }
+  if (r.custom) {
+    for (auto& warning : finalizerWarnings(object["metadata"], old["metadata"])) {
+      call.warnings.push_back(std::move(warning));
+    }
+  }
+  return {};
 }
 
 Done Api::admit(const Call& call, json::Value& object) const {

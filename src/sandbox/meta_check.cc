@@ -119,14 +119,17 @@ void checkOwners(const json::Value& owners, FieldErrors& errors) {
   }
 }
 
+bool isStandardFinalizer(std::string_view name) {
+  return name == "orphan" || name == "foregroundDeletion" || name == "kubernetes";
+}
+
 void checkFinalizers(const json::Value& finalizers, FinalizerRule rule, FieldErrors& errors) {
   for (std::size_t i = 0; i < finalizers.items().size(); ++i) {
     const std::string_view name = finalizers.at(i).str();
     const std::string field = fmt::format("metadata.finalizers[{}]", i);
     const auto findings = qualifiedNameErrors(name);
     addInvalid(errors, "metadata.finalizers", finalizers.at(i), findings);
-    const bool standard = name == "orphan" || name == "foregroundDeletion" || name == "kubernetes";
-    if (rule == FinalizerRule::Core && findings.empty() && !standard &&
+    if (rule == FinalizerRule::Core && findings.empty() && !isStandardFinalizer(name) &&
         name.find('/') == std::string_view::npos) {
       errors.push_back(fieldInvalid(field, finalizers.at(i),
                                     "name is neither a standard finalizer name nor is it fully qualified"));
@@ -241,6 +244,23 @@ std::string goTime(std::string_view text) {
 }
 
 }  // namespace
+
+std::vector<std::string> finalizerWarnings(const json::Value& meta, const json::Value& old) {
+  std::vector<std::string> out;
+  const auto& had = old["finalizers"].items();
+  for (const json::Value& f : meta["finalizers"].items()) {
+    const bool domain = f.str().find('/') != std::string_view::npos;
+    if (domain || isStandardFinalizer(f.str()) || std::find(had.begin(), had.end(), f) != had.end()) {
+      continue;
+    }
+    out.push_back(
+        fmt::format("metadata.finalizers: {}: prefer a domain-qualified finalizer name to avoid accidental "
+                    "conflicts with "
+                    "other finalizer writers",
+                    goQuote(f.str())));
+  }
+  return out;
+}
 
 FieldErrors checkMetaUpdate(const json::Value& meta, const json::Value& old) {
   FieldErrors errors;

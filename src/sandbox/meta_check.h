@@ -26,6 +26,8 @@ enum class FinalizerRule : bool { AnyName, Core };
 /// Of an object about to be stored: name, generateName, labels, annotations, owners, finalizers.
 [[nodiscard]] FieldErrors checkMeta(const json::Value& meta, NameRule name_rule,
                                     FinalizerRule finalizer_rule);
+/// What custom objects are warned of: finalizers that are new and name no domain.
+[[nodiscard]] std::vector<std::string> finalizerWarnings(const json::Value& meta, const json::Value& old);
 /// What may not change, between the stored and the new metadata.
 [[nodiscard]] FieldErrors checkMetaUpdate(const json::Value& meta, const json::Value& old);
 
