@@ -81,11 +81,8 @@ Result<extender::Config> machineConfig(const Flags& f) {
 
 Result<k8s::Access> accessOf(const Flags& f) {
   const auto surroundings = k8s::Surroundings::ofProcess();
-  auto access = f.in_cluster ? k8s::inClusterAccess(surroundings)
-                             : k8s::loadAccess(f.kubeconfig, f.context, surroundings);
-  if (access && !f.master.empty()) { access->server = f.master; }
-  while (access && access->server.ends_with('/')) { access->server.pop_back(); }
-  return access;
+  return f.in_cluster ? k8s::inClusterAccess(surroundings)
+                      : k8s::loadAccessTo(f.master, f.kubeconfig, f.context, surroundings);
 }
 
 k8s::Host::Options hostOptions(const Flags& f, std::optional<kapi::Election::Config> election) {

@@ -246,6 +246,26 @@ TEST_F(LoadAccess, InAPodItIsTheServiceAccount) {
   EXPECT_EQ(load()->server, "https://[fd00::1]:443");
 }
 
+TEST_F(LoadAccess, AnotherServerIsAskedWithWhatWasFoundOrWithoutCredentials) {
+  const auto to = [this](const char* server, const std::string& flag = "") {
+    return loadAccessTo(server, flag, "", surroundings_);
+  };
+  const auto bare = to("10.0.0.9:8080/");
+  ASSERT_TRUE(bare.has_value()) << bare.error().message;
+  EXPECT_EQ(bare->server, "http://10.0.0.9:8080");
+  EXPECT_EQ(bare->token + bare->token_file, "");
+  EXPECT_FALSE(to("").has_value());
+  EXPECT_FALSE(to("https://there", dir_ + "/none").has_value());
+  env_["KUBECONFIG"] = dir_ + "/none";
+  EXPECT_FALSE(to("https://there").has_value());
+  env_.clear();
+  bePod();
+  const auto pod = to("https://there");
+  ASSERT_TRUE(pod.has_value()) << pod.error().message;
+  EXPECT_EQ(pod->server, "https://there");
+  EXPECT_EQ(pod->token_file, dir_ + "/sa/token");
+}
+
 TEST_F(LoadAccess, APodWithoutServiceAccountIsToldSo) {
   bePod();
   std::filesystem::remove(dir_ + "/sa/token");

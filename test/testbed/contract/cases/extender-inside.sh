@@ -87,6 +87,16 @@ expect_allocated claimed claims:0,1
 expect "answer for 60 cores more" "200 ExceedsGPUQuota" "$(ask over)"
 expect_waiting refused 'ExceedsGPUQuota'
 
+step "a second replica sends on what it is asked to the one that leads"
+STANDBY=http://127.0.0.1:3457
+SCHEDULER_FLAGS=(--extender-address="${STANDBY#http://}" --quota-config="$CASE_DIR/quota.json")
+start_scheduler standby
+expect_ready standby
+expect "gpu_admission_leading of it" 0 "$(page standby /metrics | awk '$1 == "gpu_admission_leading" { print $2 }')"
+expect "its answer for who was given a node before" "200 shares" "$(ask_at "$STANDBY" given claims shares)"
+expect "its answer for 60 cores more" "200 ExceedsGPUQuota" "$(ask_at "$STANDBY" over claims shares)"
+stop_scheduler standby
+
 step "what a claim pod gives back, vcuda pods and claim pods get"
 delete_pods claimed
 eventually_like "allocation of the pod that was refused" '^claims:[0-3]$' allocated refused
