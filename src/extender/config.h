@@ -26,8 +26,7 @@ inline constexpr Duration kForgottenAfter = std::chrono::minutes{15};
 /// about many nodes at once, and binds to any that fits.
 inline constexpr Duration kHeldForPredicate = std::chrono::seconds{5};
 /// Its node has so many turns in a row, each as long as that. Then it rests, so that a pod whose node some other plugin refuses
-/// gets another: until others may fit, and so long besides; a session begins each second.
+/// gets another: until others may fit, and as long again, since sessions may begin as seldom.
 inline constexpr int kTurnsOfPredicate = 4;
-inline constexpr Duration kRestOfPredicate = std::chrono::seconds{3};
 
 }  // namespace gs::extender

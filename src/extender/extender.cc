@@ -206,7 +206,7 @@ bool Extender::isAnswered(const Waiting& w, const model::Pod& pod) {
     return true;
   }
   if (engine_.quota().awaited()) { return fail(kQuotaAwaited); }
-  if (config_.strict && model::wasPredicated(pod.annotations)) {
+  if (config_.strict && w.question.verb != Verb::Bind && model::wasPredicated(pod.annotations)) {
     return fail(fmt::format("pod {} had been predicated!", pod.key.name));
   }
   if (engine_.cache().knownGone(pod.uid) || pod.deleting || pod.finished()) {
@@ -256,17 +256,28 @@ bool Extender::isTold(Grant& g, const Waiting& w, bool its_node) {
     answer(w.ticket, std::move(a));
     return false;
   };
-  if (!its_node) { return now_.mono >= g.held_until || refuse("has already been matched to another node"); }
-  if (now_.mono >= g.rests_until && now_.mono >= g.turn_until) {
-    if (g.turns < kTurnsOfPredicate) {
-      ++g.turns;
-      g.turn_until = now_.mono + kHeldForPredicate;
-    } else {
-      g.turns = 0;
-      g.rests_until = std::max(g.held_until, now_.mono) + kRestOfPredicate;
-    }
+  constexpr const char* kInVain = "was not bound to this node; another one is tried";
+  if (its_node) {
+    takeTurn(g);
+    return now_.mono >= g.rests_until || refuse(kInVain);
   }
-  return now_.mono >= g.rests_until || refuse("was not bound to this node; another one is tried");
+  if (now_.mono < g.held_until) { return refuse("has already been matched to another node"); }
+  const bool in_vain = now_.mono < g.rests_until && g.rested.contains(nodeAt(w.question.candidates, 0));
+  return !in_vain || refuse(kInVain);
+}
+
+/// When its node has had its turns in vain, others have theirs, each once; when nothing came of that, it is its turn again.
+void Extender::takeTurn(Grant& g) {
+  if (now_.mono < g.rests_until || now_.mono < g.turn_until) { return; }
+  if (g.turns >= kTurnsOfPredicate) {
+    g.turns = 0;
+    g.rests_until = std::max(g.held_until, now_.mono) + kHeldForPredicate;
+    g.rested.insert(g.note.node);
+    return;
+  }
+  if (g.turns == 0) { g.rested.clear(); }
+  ++g.turns;
+  g.turn_until = now_.mono + kHeldForPredicate;
 }
 
 sched::NodeState Extender::stateOf(const Candidates& c, std::size_t i) const {
@@ -287,7 +298,7 @@ Answer Extender::standingsFor(const Candidates& c, const sched::PodRequest& requ
 void Extender::choose(Waiting w, const model::Pod& pod) {
   const Candidates& c = w.question.candidates;
   Grant* before = grantOf(pod.uid);
-  if (before != nullptr) { before->hold.release(); }
+  if (before != nullptr) { before->holds.clear(); }
   const auto door = readDoor(pod);
   const auto* request = std::get_if<sched::PodRequest>(&door);
   Answer a;
@@ -318,7 +329,7 @@ void Extender::choose(Waiting w, const model::Pod& pod) {
 
 Extender::Aside Extender::setOwnAside(const model::Pod& pod) {
   Grant* own = grantOf(pod.uid);
-  if (own != nullptr) { own->hold.release(); }
+  if (own != nullptr) { own->holds.clear(); }
   return {*this, own, pod};
 }
 
@@ -408,7 +419,8 @@ void Extender::bind(Waiting w) {
                   there ? "" : fmt::format("{} is bound to {}", nameOf(*pod), pod->node.text));
   }
   const Grant* grant = grantOf(uid);
-  const bool has_it = grant != nullptr && grant->stage == Stage::Written && grant->note.node == node;
+  const bool has_it =
+      grant != nullptr && grant->stage == Stage::Written && !grant->adopted && grant->note.node == node;
   if (sched::wantsVcuda(*pod) && !has_it) {
     w.question.pod = std::make_shared<const model::Pod>(*pod);
     return place(std::move(w));  // comes back once it has

@@ -85,7 +85,9 @@ class Extender {
     model::ObjectKey pod;
     sched::SharePicks picks;
     model::VcudaNote note;
-    sched::Reservation hold;
+    /// What it had before, by node: a Binding to there may land until it is known that its annotations say other.
+    std::map<model::NodeName, sched::SharePicks> before{};
+    std::vector<sched::Reservation> holds{};  // of all of these
     Stage stage = Stage::Writing;
     model::PodPtr seen;       // as its caller had it; the cache may not have it yet
     kapi::Token call = 0;     // 0: nothing is under way
@@ -97,15 +99,16 @@ class Extender {
     Mono not_before{};
     Mono asked{};  // last
     // Of Predicates (isTold).
-    Mono held_until{};               // no other node is told to fit: some time since its own was last
-    Mono turn_until{};               // its own node has its turn
-    Mono rests_until{};              // and then none
-    int turns = 0;                   // in a row
-    model::ScheduledCondition told;  // PodScheduled when the annotations were written
-    std::optional<Mono> given_up;    // its scheduler said since that it is not scheduled
-    std::vector<Waiting> joined;     // are answered once it is written
-    std::vector<Waiting> after;      // need another decision: once the call is answered
-    std::optional<Mono> due;         // its place in due_
+    Mono held_until{};                   // no other node is told to fit: some time since its own was last
+    Mono turn_until{};                   // its own node has its turn
+    Mono rests_until{};                  // and then none
+    int turns = 0;                       // in a row
+    std::set<model::NodeName> rested{};  // nodes that had all their turns in vain
+    model::ScheduledCondition told;      // PodScheduled when the annotations were written
+    std::optional<Mono> given_up;        // its scheduler said since that it is not scheduled
+    std::vector<Waiting> joined;         // are answered once it is written
+    std::vector<Waiting> after;          // need another decision: once the call is answered
+    std::optional<Mono> due;             // its place in due_
   };
   enum class Purpose : std::uint8_t { Write, Remove, Read, ReadForBind, Bind };
   struct Pending {
@@ -133,6 +136,7 @@ class Extender {
   bool isAnswered(const Waiting& w, const model::Pod& pod);
   [[nodiscard]] sched::DoorResult readDoor(const model::Pod& pod) const;
   bool isTold(Grant& grant, const Waiting& w, bool its_node);
+  void takeTurn(Grant& grant);
   /// What the pod holds of an earlier decision, devices and quota, is free for it while this lives.
   struct Aside {
     Aside(Extender& e, Grant* o, const model::Pod& p) : extender{e}, own{o}, pod{p} {}
@@ -160,6 +164,8 @@ class Extender {
   [[nodiscard]] bool holdsUp(const Grant& grant, const model::Pod& pod);
   [[nodiscard]] bool isAllowed(const Grant& grant, const model::Pod& pod) const;
   void reserve(Grant& grant, const model::Pod& pod);
+  void reserveOn(Grant& grant, const model::NodeName& node, const sched::SharePicks& picks,
+                 const sched::GpuCharge& charge);
   void join(Grant& grant, Waiting w, std::size_t position);
   void tell(Grant& grant, Waiting w);
   void advance(Grant& grant);
@@ -178,6 +184,7 @@ class Extender {
   void review(const model::Uid& uid);
   void bound(const Grant* grant, const model::Pod& pod);
   void reviewUnbound(Grant& grant, const model::Pod& pod);
+  void lookWhetherGivenUp(Grant& grant, const model::Pod& pod);
   void changedByOthers(Grant& grant);
   void tick();
   void tick(Grant& grant);

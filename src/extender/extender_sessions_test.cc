@@ -23,6 +23,13 @@ class SessionTest : public ExtenderTest {
     }
     return fit;
   }
+  /// It was carried out, and nobody hears of it.
+  void giveLost(const kapi::Outcome& carried_out) {
+    kapi::Outcome lost;
+    lost.token = carried_out.token;
+    lost.fate = kapi::Fate::Unknown;
+    give(lost);
+  }
   void limit(const std::string& ns, std::int64_t gpus) {
     model::QuotaConfig quota;
     quota.map = {"kube-system", "gpuquota"};
@@ -118,6 +125,34 @@ TEST_F(SessionTest, ANodeThatItIsNotBoundToMakesWayForAnother) {
   EXPECT_EQ(note("p", kNode), "b");
 }
 
+TEST_F(SessionTest, HoweverOftenSessionsAre) {
+  lead();
+  for (const Duration period :
+       {Duration{500ms}, Duration{2500ms}, Duration{4s}, Duration{4900ms}, Duration{7s}}) {
+    const model::Pod pod = create(std::to_string(period / 1ms), {{50, 1}});
+    std::string fit;
+    for (Duration waited{}; waited < 60s && fit != "b"; waited += period) {
+      fit = session(pod, {"a", "b"});
+      pass(period);
+    }
+    EXPECT_EQ(fit, "b") << period / 1ms << " ms";
+    watchRemoves(pod);
+    server.pods.erase(pod.key.name);
+  }
+}
+
+TEST_F(SessionTest, WhenTwoNodesAreRefusedByOthersAThirdHasItsTurn) {
+  addNode(gpuNode("c", 1));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  std::string fit;
+  for (int i = 0; i < 120 && fit != "c"; ++i) {
+    fit = session(pod, {"a", "b", "c"});
+    pass(1s);
+  }
+  EXPECT_EQ(fit, "c");
+}
+
 TEST_F(SessionTest, WhereNothingElseFitsItsNodeDoesAgain) {
   addNode(gpuNode("b", 0));
   lead();
@@ -154,6 +189,64 @@ TEST_F(SessionTest, ABindingThatNobodyWaitsForAnyMoreIsNotSent) {
   give(server.carryOut(read));
   EXPECT_TRUE(calls.empty());
   EXPECT_EQ(answers[ticket].kind, AnswerKind::Failed);
+}
+
+/// Its answer was lost: it may have been carried out, or will be, until a PATCH on a newer version is.
+TEST_F(SessionTest, APodThatIsMovedKeepsWhereABindingMayLandUntilItsAnnotationsAreWritten) {
+  lead();
+  const model::Pod pod = create("p", {{60, 1}});
+  ASSERT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
+  watchBrings("p");
+  const model::Pod unbound = server.pods["p"];
+  ask(Verb::Bind, unbound, {"a"});
+  giveLost(server.carryOut(sent()));
+  ask(Verb::Filter, unbound, {"b"});
+  const kapi::Call moves = sent();
+  EXPECT_NE(filter(create("q", {{60, 1}}), {"a"}).kind, AnswerKind::Chosen);
+  give(server.carryOut(moves));
+  run();
+  watchBrings("p");
+  EXPECT_EQ(freeMilli("a"), 400) << "it was bound there";
+  EXPECT_EQ(freeMilli("b"), 1000);
+}
+
+TEST_F(SessionTest, WhatItLeftIsFreeOnceItsAnnotationsSayOther) {
+  lead();
+  const model::Pod pod = create("p", {{60, 1}});
+  ASSERT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
+  ask(Verb::Filter, pod, {"b"});
+  EXPECT_EQ(freeMilli("a"), 400);
+  EXPECT_EQ(freeMilli("b"), 400);
+  run();
+  EXPECT_EQ(freeMilli("a"), 1000);
+  EXPECT_EQ(freeMilli("b"), 400);
+}
+
+TEST_F(SessionTest, NoTimeOfThePastIsWaitedFor) {
+  lead();
+  const model::Pod pod = create("p", {{60, 1}});
+  ASSERT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
+  isGivenUp("p");
+  pass(9900ms);
+  ask(Verb::Bind, server.pods["p"], {"a"});
+  const kapi::Call binding = sent();
+  pass(200ms);
+  EXPECT_GT(extender.nextDue().value_or(Mono::max()), now.mono);
+  give(server.carryOut(binding));
+}
+
+/// The answer of its PATCH was lost, and its scheduler gave it up before it was read.
+TEST_F(SessionTest, WhatWasGivenUpBeforeItWasKnownToBeWrittenEndsToo) {
+  lead();
+  ask(Verb::Filter, create("p", {{60, 1}}), {"a"});
+  giveLost(server.carryOut(sent()));
+  pass(5s);
+  isGivenUp("p");
+  run();
+  pass(10s);
+  run();
+  EXPECT_EQ(note("p", kNode), "-");
+  EXPECT_EQ(freeMilli("a"), 1000);
 }
 
 TEST_F(SessionTest, WhatHasEndedLeavesNoTimer) {
@@ -246,6 +339,21 @@ TEST_F(SessionTest, CopiedAnnotationsOfARunningPodAreWrittenAnewOnce) {
     EXPECT_TRUE(calls.empty()) << i;
     run();
   }
+}
+
+TEST_F(SessionTest, ABindingTakesNoAnnotationsThatSomebodyForged) {
+  create("q", {{100, 0}});
+  server.pods["q"].annotations = {{kNode, "a"}, {kIds0, "0"}, {"tencent.com/predicate-time", "4"}};
+  bindTo("q", "a");
+  create("p", {{50, 1}});
+  server.pods["p"].annotations = {{kNode, "a"}, {kIds0, "0"}, {"tencent.com/predicate-time", "5"}};
+  server.pods["p"].revision = ++server.revision;
+  watchBrings("p");
+  lead();
+  const Ticket ticket = ask(Verb::Bind, server.pods["p"], {"a"});
+  run();
+  EXPECT_NE(answers[ticket].kind, AnswerKind::Done);
+  EXPECT_FALSE(server.pods["p"].bound());
 }
 
 TEST_F(SessionTest, NobodyIsPreemptedBeforeQuotasAreRead) {

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <charconv>
 #include <map>
 
@@ -22,7 +21,7 @@ constexpr int kMostRounds = 5;  // of one question: names changed, objects were 
 class Exchange {
  public:
   Exchange(std::string body, json::Scanner& scanner, Asker& asker, VolcanoRules rules)
-      : body_{std::move(body)}, scanner_{scanner}, asker_{asker}, rules_{rules} {}
+      : body_{std::move(body)}, size_{body_.size()}, scanner_{scanner}, asker_{asker}, rules_{rules} {}
 
   net::Response filter();
   net::Response priorities();
@@ -39,11 +38,14 @@ class Exchange {
   Answer ask(Verb verb, const std::vector<NodeArg>& nodes);
   void lookUp(Candidates& c, const std::vector<NodeArg>& nodes) const;
   Status readObjects(Candidates& c, const std::vector<NodeArg>& nodes,
-                     const std::vector<std::size_t>& wanted) const;
+                     const std::vector<std::size_t>& wanted);
   Status readPod(std::string_view text);
+  Result<json::Document> readWhole(std::string_view object);
   Status checkPod() const;
 
   std::string body_;
+  std::size_t size_;       // of the body
+  std::size_t parts_ = 0;  // of the objects in it that were read
   json::Scanner& scanner_;
   Asker& asker_;
   VolcanoRules rules_;
@@ -66,17 +68,21 @@ std::string_view resultOf(Kind kind) {
   }
 }
 
-/// What an object becomes takes up to a hundred bytes for each of its parts, so of those it may have so many: API servers store
-/// none that come near it.
-Result<json::Document> readWhole(std::string_view object) {
-  constexpr std::size_t kFewParts = 4096;
-  constexpr std::size_t kBytesOfPart = 12;
-  const auto parts = static_cast<std::size_t>(std::count(object.begin(), object.end(), ','));
-  if (parts > kFewParts + object.size() / kBytesOfPart) {
-    return fail(Code::Invalid, fmt::format("{} parts in {} bytes, no API server stores such an object", parts,
-                                           object.size()));
+/// How many commas part its members and elements.
+std::size_t partsOf(std::string_view object) {
+  std::size_t parts = 0;
+  bool in_text = false;
+  for (std::size_t i = 0; i < object.size(); ++i) {
+    const char c = object[i];
+    if (in_text && c == '\\') {
+      ++i;
+    } else if (c == '"') {
+      in_text = !in_text;
+    } else if (c == ',' && !in_text) {
+      ++parts;
+    }
   }
-  return json::Document::read(object);
+  return parts;
 }
 
 net::Response ok(std::string body) { return net::jsonResponse(200, std::move(body)); }
@@ -95,8 +101,22 @@ void Exchange::lookUp(Candidates& c, const std::vector<NodeArg>& nodes) const {
   for (const NodeArg& node : nodes) { c.revisions.push_back(node.object.empty() ? 0 : node.revision); }
 }
 
+/// What an object becomes takes up to a hundred bytes for each of its parts, so those of a body may have so many: what API
+/// servers store does not come near it.
+Result<json::Document> Exchange::readWhole(std::string_view object) {
+  constexpr std::size_t kFewParts = 8192;
+  constexpr std::size_t kBytesOfPart = 12;
+  parts_ += partsOf(object);
+  if (parts_ > kFewParts + size_ / kBytesOfPart) {
+    return fail(
+        Code::Invalid,
+        fmt::format("{} parts in a body of {} bytes, no API server stores such objects", parts_, size_));
+  }
+  return json::Document::read(object);
+}
+
 Status Exchange::readObjects(Candidates& c, const std::vector<NodeArg>& nodes,
-                             const std::vector<std::size_t>& wanted) const {
+                             const std::vector<std::size_t>& wanted) {
   for (const std::size_t i : wanted) {
     const auto read = readWhole(nodes[i].object);
     if (!read) {
@@ -125,9 +145,11 @@ Answer Exchange::decide(Verb verb, const std::vector<NodeArg>& nodes) {
   question_.verb = verb;
   question_.pod = pod_;
   lookUp(question_.candidates, nodes);
+  const std::size_t of_pod = parts_;
   for (int round = 0; round < kMostRounds; ++round) {
     a = asker_.ask(question_);
     if (a.kind == Kind::NewTable) {
+      parts_ = of_pod;  // the nodes are read anew
       lookUp(question_.candidates, nodes);
     } else if (a.kind == Kind::SendObjects) {
       if (const Status read = readObjects(question_.candidates, nodes, a.kept); !read) {

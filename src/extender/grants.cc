@@ -92,11 +92,15 @@ void Extender::grant(Waiting w, const model::Pod& pod, const sched::PodRequest& 
   taken_back_.erase(pod.uid);
   Grant& g = grants_[pod.uid];
   failAll(std::exchange(g.joined, {}), "this pod was given another node since; ask again");
+  if (!g.note.node.empty()) {
+    auto& had = g.before[g.note.node];
+    had.insert(had.end(), g.picks.begin(), g.picks.end());
+  }
   g.uid = pod.uid;
   g.pod = pod.key;
   g.picks = sched::picksOf(request.shares, *sched::fitShares(node, request));
   g.note = {node.node.name, idsOf(g.picks), nextTime(), false};
-  g.hold = engine_.ledger().reserveShares(g.note.node, g.uid, g.picks, chargeOf(pod));
+  reserve(g, pod);
   g.seen = w.question.pod;
   g.asked = now_.mono;
   g.held_until = g.turn_until = now_.mono + kHeldForPredicate;
@@ -146,9 +150,24 @@ void Extender::adopt(const model::Pod& pod) {
   if (written <= nanosecondsOf(now_.wall + kClocksApart)) { last_time_ = std::max(last_time_, written); }
 }
 
+/// All that it has, and had before.
 void Extender::reserve(Grant& g, const model::Pod& pod) {
-  if (engine_.ledger().isReserved(g.note.node, g.uid)) { return; }  // by gpu-scheduler
-  g.hold = engine_.ledger().reserveShares(g.note.node, g.uid, g.picks, chargeOf(pod));
+  g.holds.clear();
+  sched::SharePicks here = g.picks;
+  for (const auto& [node, picks] : g.before) {
+    if (node == g.note.node) {
+      here.insert(here.end(), picks.begin(), picks.end());
+    } else {
+      reserveOn(g, node, picks, {});
+    }
+  }
+  reserveOn(g, g.note.node, here, chargeOf(pod));
+}
+
+void Extender::reserveOn(Grant& g, const model::NodeName& node, const sched::SharePicks& picks,
+                         const sched::GpuCharge& charge) {
+  if (engine_.ledger().isReserved(node, g.uid)) { return; }  // by gpu-scheduler
+  g.holds.push_back(engine_.ledger().reserveShares(node, g.uid, picks, charge));
 }
 
 /// Its devices are there and have room for it beside all others. What we did not decide ourselves anybody may have written who
@@ -218,6 +237,7 @@ void Extender::advance(Grant& g) {
   if (pod->bound()) { return; }  // its review ends the grant
   if (g.stage == Stage::Writing) {
     const model::Annotations note = model::printVcudaNote(g.note);
+    g.told = pod->scheduled;  // the PATCH is of this version
     return call(kapi::annotatePod(*pod, note, model::vcudaKeys(pod->annotations, note)), Purpose::Write,
                 g.uid);
   }
@@ -311,7 +331,12 @@ void Extender::writeAnswered(Grant& g, const kapi::Outcome& outcome) {
 void Extender::written(Grant& g, const model::Pod& pod) {
   g.stage = Stage::Written;
   g.seen.reset();
-  g.told = pod.scheduled;
+  if (!std::exchange(g.before, {}).empty()) { reserve(g, pod); }
+  if (g.joined.empty()) {
+    lookWhetherGivenUp(g, pod);  // it may have been read, and say so already
+  } else {
+    g.told = pod.scheduled;  // was said before somebody asked who waits still
+  }
   for (auto& w : std::exchange(g.joined, {})) {
     if (w.question.verb == Verb::Bind) {
       bind(std::move(w));
@@ -438,12 +463,14 @@ void Extender::changedByOthers(Grant& g) {
       {}});
 }
 
+/// Its scheduler said since its annotations were written that it is not scheduled.
+void Extender::lookWhetherGivenUp(Grant& g, const model::Pod& pod) {
+  if (!g.given_up && pod.scheduled.status == "False" && pod.scheduled != g.told) { g.given_up = now_.mono; }
+}
+
 void Extender::reviewUnbound(Grant& g, const model::Pod& pod) {
   if (g.stage == Stage::Written && model::readVcudaNote(pod.annotations) != g.note) { changedByOthers(g); }
-  if (g.stage == Stage::Written && !g.given_up && pod.scheduled.status == "False" &&
-      pod.scheduled != g.told) {
-    g.given_up = now_.mono;
-  }
+  if (g.stage == Stage::Written) { lookWhetherGivenUp(g, pod); }
   advance(g);
 }
 
@@ -455,7 +482,7 @@ Mono Extender::dueOf(const Grant& g) {
     for (const auto& w : *list) { due = std::min(due, w.until); }
   }
   if (g.call == 0 && g.stage != Stage::Written) { due = std::min(due, g.not_before); }
-  if (g.stage == Stage::Written) {
+  if (g.stage == Stage::Written && g.call == 0) {
     due = std::min(due, g.asked + kForgottenAfter);
     if (g.given_up) { due = std::min(due, *g.given_up + kGivenUpAfter); }
   }

@@ -252,6 +252,7 @@ void ShareSide::bindLater(const std::string& pod, const std::string& uid, const 
   const auto luck = calm_ ? 0 : rng_.below(100);
   const std::uint64_t most = luck < 60 ? 300 : luck < 90 ? 5'000 : 30'000;
   world_.after(Duration{1ms} * static_cast<std::int64_t>(rng_.below(most)), [this, pod, uid, told] {
+    if (mine_[pod].uid == uid && mine_[pod].dropped) { return; }
     if (binds_through_ && rng_.chance(50)) {
       return bindThrough(pod, uid, calm_ || rng_.chance(80) ? told.node : nodes_[rng_.below(nodes_.size())]);
     }
