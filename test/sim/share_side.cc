@@ -180,8 +180,10 @@ void ShareSide::ask(const std::string& pod, const std::string& uid, Duration pat
   if (allocates_) { asked.nodes = {asked.nodes[rng_.below(asked.nodes.size())]}; }
   asked.verb = allocates_ ? Verb::Allocate : Verb::Filter;
   mine_[pod].told_so.reset();  // whoever asks again is given it again, for as long as after a first question
+  Mine& mine = mine_[pod];
+  if (calm_ || mine.seen["metadata"]["uid"].str() != uid || rng_.chance(60)) { mine.seen = object; }
   extender::Question q;
-  q.pod = std::make_shared<const model::Pod>(kapi::decodePod(object));
+  q.pod = std::make_shared<const model::Pod>(kapi::decodePod(mine.seen));
   send(std::move(asked), std::move(q));
 }
 

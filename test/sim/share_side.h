@@ -59,6 +59,7 @@ class ShareSide {
     std::uint64_t turn = 0;  // counts when it is to be considered
     Told told{};
     std::vector<Asked> questions{};
+    json::Value seen{};  // as its scheduler, whose watch may be late, last saw it
   };
 
   void comes(int slot, int flavour);
