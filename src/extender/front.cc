@@ -104,8 +104,8 @@ void Exchange::lookUp(Candidates& c, const std::vector<NodeArg>& nodes) const {
 /// What an object becomes takes up to a hundred bytes for each of its parts, so those of a body may have so many: what API
 /// servers store does not come near it.
 Result<json::Document> Exchange::readWhole(std::string_view object) {
-  constexpr std::size_t kFewParts = 8192;
-  constexpr std::size_t kBytesOfPart = 12;
+  constexpr std::size_t kFewParts = 65'536;
+  constexpr std::size_t kBytesOfPart = 16;
   parts_ += partsOf(object);
   if (parts_ > kFewParts + size_ / kBytesOfPart) {
     return fail(

@@ -66,21 +66,21 @@ TEST_F(Cluster, AnObjectOfVeryManyPartsIsRefused) {
   const auto node = [&](int taints) {
     return fmt::format(R"({{"metadata":{{"name":"n-new"}},"spec":{{"taints":[{}]}}}})", of("{}", taints));
   };
-  const std::string refused = reply("/scheduler/filter", objectsBody(kPod, {node(20'000)}));
-  EXPECT_NE(refused.find("node n-new: 20006 parts in a body of "), std::string::npos) << refused;
+  const std::string refused = reply("/scheduler/filter", objectsBody(kPod, {node(100'000)}));
+  EXPECT_NE(refused.find("node n-new: 100006 parts in a body of "), std::string::npos) << refused;
   EXPECT_EQ(reply("/scheduler/filter", objectsBody(kPod, {node(4'000)})).find("parts in"), std::string::npos);
-  const std::vector<std::string> ten(10, node(4'000));
-  EXPECT_NE(reply("/scheduler/filter", objectsBody(kPod, ten)).find("parts in"), std::string::npos)
+  const std::vector<std::string> many(30, node(4'000));
+  EXPECT_NE(reply("/scheduler/filter", objectsBody(kPod, many)).find("parts in"), std::string::npos)
       << "of all that are read together";
   const auto pod = fmt::format(R"({{"metadata":{{"name":"p","uid":"u"}},"spec":{{"tolerations":[{}]}}}})",
-                               of("{}", 20'000));
-  EXPECT_NE(reply("/scheduler/filter", objectsBody(pod, {kBig})).find("Pod: 20001 parts in a body of "),
+                               of("{}", 100'000));
+  EXPECT_NE(reply("/scheduler/filter", objectsBody(pod, {kBig})).find("Pod: 100001 parts in a body of "),
             std::string::npos);
 }
 
 TEST_F(Cluster, CommasInATextPartNothing) {
   std::string text;
-  for (int i = 0; i < 20'000; ++i) { text += "1,\\\","; }
+  for (int i = 0; i < 100'000; ++i) { text += "1,\\\","; }
   const std::string annotated =
       std::string{kPod}.replace(1, 12, fmt::format(R"("metadata":{{"annotations":{{"a":"{}"}},)", text));
   const std::string answer = reply("/scheduler/filter", objectsBody(annotated, {kBig}));

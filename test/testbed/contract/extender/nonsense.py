@@ -210,9 +210,9 @@ def large(e):
     head = json.dumps(filter_body())[:-1]
     node = json.dumps(node_object("nowhere", 100, 4)) + ","
 
-    def nodes_of(taint):
-        taints = ",".join([taint] * ((4_000_000) // (len(taint) + 1)))
-        nodes = ",".join('{"metadata":{"name":"new-%d"},"spec":{"taints":[%s]}}' % (i, taints) for i in range(26))
+    def nodes_of(taint, count=26):
+        taints = ",".join([taint] * (104_000_000 // count // (len(taint) + 1)))
+        nodes = ",".join('{"metadata":{"name":"new-%d"},"spec":{"taints":[%s]}}' % (i, taints) for i in range(count))
         return '{"Pod":%s,"Nodes":{"items":[%s]}}' % (json.dumps(pod()), nodes)
 
     def pod_of(toleration):
@@ -230,6 +230,7 @@ def large(e):
             ("nodes", '{"Pod":%s,"Nodes":{"items":[%s]}}' % (json.dumps(pod()), (node * (size // len(node)))[:-1])),
             ("names", head[:-1] + ',"x"' * (size // 4) + "]}"),
             ("nodes of many small taints", nodes_of("{}")),
+            ("thousands of nodes of some", nodes_of("{}", 6000)),
             ("nodes of as many as may be", nodes_of('{"key": "a"}')),
             ("a pod of many small tolerations", pod_of("{}")),
             ("a pod of as many as may be", pod_of('{"key": "a"}'))):
