@@ -175,6 +175,11 @@ void Judge::holdersChanged(const Device& device, Lease now) {
     const bool is_new = known == before.since.end();
     now.since[uid] = is_new ? now_ : known->second;
     if (is_new ? now.shared && !before.holders.empty() : before.joined.contains(uid)) { now.joined.insert(uid); }
+    const auto had = before.company.find(uid);
+    if (had != before.company.end()) { now.company[uid] = had->second; }
+    for (const auto& [other, its] : now.holders) { now.company[uid].insert(other); }
+    if (!is_new || !before.shared) { continue; }
+    for (const auto& [other, its] : before.holders) { now.company[uid].insert(other); }
   }
   leases_[device] = std::move(now);
 }

@@ -83,7 +83,13 @@ class Judge {
     std::map<std::string, Part> holders;  // by uid
     std::map<std::string, Mono> since;    // uid -> when it became one
     std::set<std::string> joined;         // those that came when others were there
+    std::map<std::string, std::set<std::string>> company;  // uid -> who shared it with it, or until it came
     [[nodiscard]] bool isSharedBy(const std::string& uid) const { return shared && holders.contains(uid); }
+    /// It was one of those.
+    [[nodiscard]] bool hasShared(const std::string& other, const std::string& uid) const {
+      const auto with = company.find(uid);
+      return shared && with != company.end() && with->second.contains(other);
+    }
   };
   struct Gpu {
     std::string health;

@@ -198,7 +198,7 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
                           Process by) {
   for (const auto& running : kubelet_.running(device.node)) {
     const auto has = model::parseAllocation(running.devices);
-    if (running.uid == uid || running.devices.empty() || !has || lease.isSharedBy(running.uid)) { continue; }
+    if (running.uid == uid || running.devices.empty() || !has || lease.hasShared(running.uid, uid)) { continue; }
     if (std::find(has->ids.begin(), has->ids.end(), device.id) == has->ids.end()) { continue; }
     if (couldNotKnow(running.uid, device, by)) { continue; }
     wrong(fmt::format("{} was given {}, where containers of pod {} run on unseen", pod.text(), device.text(),
