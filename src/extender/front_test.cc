@@ -207,6 +207,26 @@ struct DialectCase {
   const char* fits;
   const char* misfit;
 };
+/// Forbidden, not full: preemption on the node is no help.
+TEST_F(Cluster, AQuotaIsRefusedAsUnresolvable) {
+  model::QuotaConfig quota;
+  quota.map = {"kube-system", "gpuquota"};
+  quota.labels = {"model", "pool"};
+  engine.configureQuota(quota);
+  const model::Quotas none{{"ml", {{{"V100", 0}}, {}}}};
+  engine.apply({model::Kind::ConfigMap,
+                quota.map,
+                {},
+                std::make_shared<const model::QuotaMap>(model::QuotaMap{quota.map, {}, 1, none, {}}),
+                ++server.revision},
+               now.mono);
+  model::Node node = gpuNode("n-v", 1);
+  node.labels["model"] = "V100";
+  addNode(node);
+  EXPECT_EQ(reply("/scheduler/volcano-1.12/vpredicates", taskBody(kPod, "n-v", "null")),
+            R"({"status":"ExceedsGPUQuota","code":3})");
+}
+
 class Dialects : public Cluster, public ::testing::WithParamInterface<DialectCase> {};
 
 TEST_P(Dialects, PredicateSaysFitAndMisfit) {
