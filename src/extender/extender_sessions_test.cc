@@ -222,6 +222,22 @@ TEST_F(SessionTest, WhatItLeftIsFreeOnceItsAnnotationsSayOther) {
   EXPECT_EQ(freeMilli("b"), 400);
 }
 
+TEST_F(SessionTest, APodThatIsMovedToAndFroHasWhatItHadOnce) {
+  lead();
+  const model::Pod pod = create("p", {{20, 1}, {20, 1}});
+  ASSERT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
+  kapi::Outcome busy;
+  busy.fate = kapi::Fate::Refused;
+  busy.http = 429;
+  for (const char* node : {"b", "a", "b", "a", "b", "a"}) {
+    ask(Verb::Filter, pod, {node});
+    busy.token = sent().token;
+    give(busy);
+  }
+  EXPECT_EQ(freeMilli("a"), 600);
+  EXPECT_EQ(freeMilli("b"), 600);
+}
+
 TEST_F(SessionTest, NoTimeOfThePastIsWaitedFor) {
   lead();
   const model::Pod pod = create("p", {{60, 1}});

@@ -36,6 +36,12 @@ std::map<int, std::vector<int>> idsOf(const sched::SharePicks& picks) {
   return ids;
 }
 
+/// However often a pod was moved to and fro, it had those devices once.
+void addOnce(sched::SharePicks& all, const sched::SharePicks& some) {
+  if (std::search(all.begin(), all.end(), some.begin(), some.end()) != all.end()) { return; }
+  all.insert(all.end(), some.begin(), some.end());
+}
+
 /// Every container has as many devices as it asks for.
 bool isComplete(const sched::SharePicks& picks) {
   return std::all_of(picks.begin(), picks.end(), [](const sched::SharePick& pick) {
@@ -92,10 +98,7 @@ void Extender::grant(Waiting w, const model::Pod& pod, const sched::PodRequest& 
   taken_back_.erase(pod.uid);
   Grant& g = grants_[pod.uid];
   failAll(std::exchange(g.joined, {}), "this pod was given another node since; ask again");
-  if (!g.note.node.empty()) {
-    auto& had = g.before[g.note.node];
-    had.insert(had.end(), g.picks.begin(), g.picks.end());
-  }
+  if (!g.note.node.empty()) { addOnce(g.before[g.note.node], g.picks); }
   g.uid = pod.uid;
   g.pod = pod.key;
   g.picks = sched::picksOf(request.shares, *sched::fitShares(node, request));
@@ -156,7 +159,8 @@ void Extender::reserve(Grant& g, const model::Pod& pod) {
   sched::SharePicks here = g.picks;
   for (const auto& [node, picks] : g.before) {
     if (node == g.note.node) {
-      here.insert(here.end(), picks.begin(), picks.end());
+      here = picks;
+      addOnce(here, g.picks);
     } else {
       reserveOn(g, node, picks, {});
     }
