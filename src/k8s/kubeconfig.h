@@ -72,8 +72,8 @@ struct Surroundings {
 /// --kubeconfig if given; else KUBECONFIG if set; else the pod's service account; else ~/.kube/config.
 [[nodiscard]] Result<Access> loadAccess(const std::string& kubeconfig_flag, const std::string& context,
                                         const Surroundings& surroundings);
-/// The same, of the API server `server` (a URL, or host:port) as client-go's --master says it; without credentials where nothing
-/// is named and nothing found. "": as loadAccess().
+/// The same, of the API server `server` (a URL, or host:port) as client-go's --master says it: without credentials where no
+/// kubeconfig is named, so that no pod's token goes anywhere else. "": as loadAccess().
 [[nodiscard]] Result<Access> loadAccessTo(const std::string& server, const std::string& kubeconfig_flag,
                                           const std::string& context, const Surroundings& surroundings);
 /// The pod's service account. Error NotFound: not in a pod.

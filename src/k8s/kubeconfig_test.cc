@@ -246,7 +246,7 @@ TEST_F(LoadAccess, InAPodItIsTheServiceAccount) {
   EXPECT_EQ(load()->server, "https://[fd00::1]:443");
 }
 
-TEST_F(LoadAccess, AnotherServerIsAskedWithWhatWasFoundOrWithoutCredentials) {
+TEST_F(LoadAccess, AnotherServerIsAskedWithWhatIsNamedOrWithoutCredentials) {
   const auto to = [this](const char* server, const std::string& flag = "") {
     return loadAccessTo(server, flag, "", surroundings_);
   };
@@ -259,11 +259,13 @@ TEST_F(LoadAccess, AnotherServerIsAskedWithWhatWasFoundOrWithoutCredentials) {
   env_["KUBECONFIG"] = dir_ + "/none";
   EXPECT_FALSE(to("https://there").has_value());
   env_.clear();
+  write("flag", config("https://flag"));
+  EXPECT_EQ(to("https://there", dir_ + "/flag")->server, "https://there");
   bePod();
   const auto pod = to("https://there");
   ASSERT_TRUE(pod.has_value()) << pod.error().message;
   EXPECT_EQ(pod->server, "https://there");
-  EXPECT_EQ(pod->token_file, dir_ + "/sa/token");
+  EXPECT_EQ(pod->token_file, "") << "another server is not told who the pod is";
 }
 
 TEST_F(LoadAccess, APodWithoutServiceAccountIsToldSo) {

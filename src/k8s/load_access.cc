@@ -114,14 +114,16 @@ Result<Access> loadAccess(const std::string& kubeconfig_flag, const std::string&
 
 Result<Access> loadAccessTo(const std::string& server, const std::string& kubeconfig_flag,
                             const std::string& context, const Surroundings& surroundings) {
-  auto found = loadAccess(kubeconfig_flag, context, surroundings);
   const bool is_named =
       !kubeconfig_flag.empty() || !context.empty() || !envOr(surroundings, "KUBECONFIG").empty();
-  if (server.empty() || (!found && (is_named || found.error().code != Code::NotFound))) { return found; }
   Access access;
   access.ns = "default";
   access.origin = "--master";
-  if (found) { access = *std::move(found); }
+  if (server.empty() || is_named) {
+    auto found = loadAccess(kubeconfig_flag, context, surroundings);
+    if (server.empty() || !found) { return found; }
+    access = *std::move(found);
+  }
   access.server = (server.find("://") == std::string::npos ? "http://" : "") + server;
   while (access.server.ends_with('/')) { access.server.pop_back(); }
   return access;
