@@ -149,14 +149,6 @@ std::vector<model::VcudaLimits> vcudaLimits(const View& spec) {
   return out;
 }
 
-bool isDone(const View& status) {
-  if (status["state"]["terminated"].isObject()) { return true; }
-  const bool never_started = !status["state"]["running"].isObject() &&
-                             status["lastState"].members().empty() && !status["started"].boolOr(false) &&
-                             status["restartCount"].intOr(0) == 0;
-  return never_started;
-}
-
 bool hasTrueCondition(const View& status, std::initializer_list<std::string_view> types) {
   for (const View c : status["conditions"].items()) {
     if (c["status"].str() == "True" &&
@@ -167,33 +159,43 @@ bool hasTrueCondition(const View& status, std::initializer_list<std::string_view
   return false;
 }
 
-bool containersTerminated(const View& status, model::PodPhase phase) {
-  bool any = false;
+bool isTerminated(const View& container) { return container["state"]["terminated"].isObject(); }
+
+/// Every container of every kind was reported, and as terminated. One that waits may have been started since, by a kubelet that is
+/// silent now.
+bool allReportedTerminated(const View& spec, const View& status) {
+  static constexpr std::array<std::pair<const char*, const char*>, 3> kLists{
+      {{"containers", "containerStatuses"},
+       {"initContainers", "initContainerStatuses"},
+       {"ephemeralContainers", "ephemeralContainerStatuses"}}};
+  return std::all_of(kLists.begin(), kLists.end(), [&](const auto& list) {
+    const auto& reported = status[list.second].items();
+    return reported.size() >= spec[list.first].items().size() &&
+           std::all_of(reported.begin(), reported.end(), isTerminated);
+  });
+}
+
+/// No container was ever reported, because the kubelet did not take the pod. The pod garbage collector and the node's
+/// controller fail pods too, of nodes that went or are silent: they know nothing of containers.
+bool isRefused(const View& status, model::PodPhase phase) {
+  const std::string_view reason = status["reason"].str();
+  return phase == model::PodPhase::Failed && !reason.empty() && reason != "NodeLost" &&
+         !hasTrueCondition(status, {"DisruptionTarget"});
+}
+
+bool containersTerminated(const View& spec, const View& status, model::PodPhase phase) {
   for (const char* list : {"containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses"}) {
-    for (const View container : status[list].items()) {
-      any = true;
-      if (!isDone(container)) { return false; }
-    }
+    if (!status[list].items().empty()) { return allReportedTerminated(spec, status); }
   }
-  if (any) { return true; }
-  // No container was ever reported. A pod that got past its init containers had some all the same.
-  return phase != model::PodPhase::Running && phase != model::PodPhase::Unknown &&
-         !hasTrueCondition(status, {"Initialized", "ContainersReady", "Ready"});
+  // A pod that got past its init containers had some all the same.
+  const bool had_some = hasTrueCondition(status, {"Initialized", "ContainersReady", "Ready"});
+  return !had_some && (phase == model::PodPhase::Succeeded || isRefused(status, phase));
 }
 
-/// Every container was reported, and as terminated.
-bool allReportedTerminated(const View& status, std::size_t containers) {
-  std::size_t reported = 0;
-  for (const View container : status["containerStatuses"].items()) {
-    if (!container["state"]["terminated"].isObject()) { return false; }
-    ++reported;
-  }
-  return reported >= containers;
-}
-
-void readStatus(const View& status, model::Pod& pod) {
+void readStatus(const View& spec, const View& status, model::Pod& pod) {
   pod.phase = phaseOf(status["phase"].str());
-  pod.containers_terminated = containersTerminated(status, pod.phase);
+  pod.containers_terminated = containersTerminated(spec, status, pod.phase);
+  pod.containers_reported_terminated = allReportedTerminated(spec, status);
   pod.ready = hasTrueCondition(status, {"Ready"});
   for (const View c : status["conditions"].items()) {
     if (c["type"].str() != "PodScheduled") { continue; }
@@ -242,8 +244,7 @@ model::Pod decodePod(const View& v) {
     addUnsupported(spec, unsupported);
     pod.unsupported.assign(unsupported.begin(), unsupported.end());
   }
-  readStatus(v["status"], pod);
-  pod.containers_reported_terminated = allReportedTerminated(v["status"], spec["containers"].items().size());
+  readStatus(spec, v["status"], pod);
   return pod;
 }
 

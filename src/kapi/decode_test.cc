@@ -199,49 +199,83 @@ INSTANTIATE_TEST_SUITE_P(
 
 struct TerminatedCase {
   const char* name;
+  const char* spec;
   const char* status;
-  bool terminated;
+  bool terminated;  // of a pod that finished
+  bool reported;    // of one that went without an end
 };
 class PodContainers : public testing::TestWithParam<TerminatedCase> {};
 TEST_P(PodContainers, AreAllTerminated) {
-  EXPECT_EQ(decodePod(parsed("{\"status\":" + std::string{GetParam().status} + "}")).containers_terminated,
-            GetParam().terminated);
+  const auto& c = GetParam();
+  const model::Pod pod =
+      decodePod(parsed(std::string{R"({"spec":)"} + c.spec + R"(,"status":)" + c.status + "}"));
+  EXPECT_EQ(pod.containers_terminated, c.terminated);
+  EXPECT_EQ(pod.containers_reported_terminated, c.reported);
 }
+
+constexpr const char* kOne = R"({"containers":[{"name":"a"}]})";
+constexpr const char* kTwo = R"({"containers":[{"name":"a"},{"name":"b"}]})";
+constexpr const char* kSidecar =
+    R"({"containers":[{"name":"a"}],"initContainers":[{"name":"s","restartPolicy":"Always"}]})";
+
 INSTANTIATE_TEST_SUITE_P(
-    Table, PodContainers,
+    Nothing, PodContainers,
     testing::Values(
-        TerminatedCase{"NewPod", R"({"phase":"Pending"})", true}, TerminatedCase{"NoStatus", "{}", true},
-        TerminatedCase{"RunningWithoutStatuses", R"({"phase":"Running"})", false},
-        TerminatedCase{"UnknownWithoutStatuses", R"({"phase":"Unknown"})", false},
-        TerminatedCase{"RefusedByTheKubelet", R"({"phase":"Failed","reason":"OutOfcpu"})", true},
-        TerminatedCase{"FailedAfterItsContainersBegan",
-                       R"({"phase":"Failed","conditions":[{"type":"Initialized","status":"True"}]})", false},
-        TerminatedCase{"SucceededWithoutStatuses", R"({"phase":"Succeeded"})", true},
-        TerminatedCase{"AllTerminated",
+        TerminatedCase{"NewPod", kOne, R"({"phase":"Pending"})", false, false},
+        TerminatedCase{"RunningWithoutStatuses", kOne, R"({"phase":"Running"})", false, false},
+        TerminatedCase{"UnknownWithoutStatuses", kOne, R"({"phase":"Unknown"})", false, false},
+        TerminatedCase{"RefusedByTheKubelet", kOne, R"({"phase":"Failed","reason":"OutOfcpu"})", true, false},
+        TerminatedCase{"FailedByNobodyWhoKnows", kOne, R"({"phase":"Failed"})", false, false},
+        TerminatedCase{"ItsNodeWasLost", kOne, R"({"phase":"Failed","reason":"NodeLost"})", false, false},
+        TerminatedCase{"FailedByTheGarbageCollector", kOne,
+                       R"({"phase":"Failed","reason":"Gone","conditions":[
+                       {"type":"DisruptionTarget","status":"True","reason":"DeletionByPodGC"}]})",
+                       false, false},
+        TerminatedCase{
+            "FailedAfterItsContainersBegan", kOne,
+            R"({"phase":"Failed","reason":"X","conditions":[{"type":"Initialized","status":"True"}]})", false,
+            false},
+        TerminatedCase{"SucceededWithoutStatuses", kOne, R"({"phase":"Succeeded"})", true, false}),
+    [](const auto& info) { return std::string{info.param.name}; });
+
+INSTANTIATE_TEST_SUITE_P(
+    Some, PodContainers,
+    testing::Values(
+        TerminatedCase{"All", kSidecar,
                        R"({"phase":"Succeeded","containerStatuses":[{"state":{"terminated":{"exitCode":0}}}],
                        "initContainerStatuses":[{"state":{"terminated":{}}}]})",
-                       true},
-        TerminatedCase{
-            "OneRuns",
-            R"({"phase":"Failed","containerStatuses":[{"state":{"terminated":{}}},{"state":{"running":{}}}]})",
-            false},
-        TerminatedCase{"ASidecarRuns",
+                       true, true},
+        TerminatedCase{"OneRuns", kTwo,
+                       R"({"phase":"Failed","containerStatuses":[{"state":{"terminated":{}}},
+                       {"state":{"running":{}}}]})",
+                       false, false},
+        TerminatedCase{"OneIsNotReported", kTwo,
+                       R"({"phase":"Failed","containerStatuses":[{"state":{"terminated":{}}}]})", false,
+                       false},
+        TerminatedCase{"ASidecarRuns", kSidecar,
                        R"({"phase":"Failed","containerStatuses":[{"state":{"terminated":{}}}],
                        "initContainerStatuses":[{"state":{"running":{}}}]})",
+                       false, false},
+        TerminatedCase{"ASidecarIsNotReported", kSidecar,
+                       R"({"phase":"Failed","containerStatuses":[{"state":{"terminated":{}}}]})", false,
                        false},
+        TerminatedCase{"AnEphemeralOneRuns", kOne,
+                       R"({"phase":"Failed","containerStatuses":[{"state":{"terminated":{}}}],
+                       "ephemeralContainerStatuses":[{"state":{"running":{}}}]})",
+                       false, false},
+        // Its node was lost then: it may have been started since.
+        TerminatedCase{"OneIsStillCreated", kOne,
+                       R"({"phase":"Failed","reason":"NodeLost","containerStatuses":[
+                       {"state":{"waiting":{"reason":"ContainerCreating"}},"lastState":{},"started":false,"restartCount":0}]})",
+                       false, false},
         TerminatedCase{
-            "NeverStarted",
-            R"({"phase":"Failed","containerStatuses":[{"state":{"waiting":{"reason":"ContainerCreating"}},
-                       "lastState":{},"started":false,"restartCount":0}]})",
-            true},
-        TerminatedCase{
-            "WaitsAfterACrash",
+            "WaitsAfterACrash", kOne,
             R"({"phase":"Running","containerStatuses":[{"state":{"waiting":{"reason":"CrashLoopBackOff"}},
                        "lastState":{"terminated":{}},"started":false}]})",
-            false},
-        TerminatedCase{"WaitsAfterARestart",
-                       R"({"containerStatuses":[{"state":{"waiting":{}},"restartCount":1}]})", false},
-        TerminatedCase{"StartedAndUnclear", R"({"containerStatuses":[{"state":{},"started":true}]})", false}),
+            false, false},
+        TerminatedCase{"StartedAndUnclear", kOne,
+                       R"({"phase":"Failed","containerStatuses":[{"state":{},"started":true}]})", false,
+                       false}),
     [](const auto& info) { return std::string{info.param.name}; });
 
 // ---- nodes and their GPUs

@@ -43,9 +43,9 @@ struct Pod {
   NodeName node;  // "" while unbound
   PodPhase phase = PodPhase::Pending;
   bool deleting = false;  // metadata.deletionTimestamp is set
-  /// Every container that ever started is reported terminated (or none started). False when unsure.
+  /// Of a finished pod: every container of every kind is reported terminated, or its kubelet never took it. False when unsure.
   bool containers_terminated = false;
-  /// Every container of the spec is reported terminated: what counts when the object went without reaching its end.
+  /// Every container of the spec, of every kind, is reported terminated: what counts when the object went without an end.
   bool containers_reported_terminated = false;
   bool ready = false;     // condition Ready=True
   bool is_agent = false;  // label app=gpu-scheduler-agent
