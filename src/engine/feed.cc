@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 
+#include "kapi/decode.h"
 #include "kapi/paths.h"
 
 namespace gs::engine {
@@ -57,15 +58,41 @@ void Feed::take(Kind kind, kapi::Reflector::Output output, Now now, kapi::Effect
   kapi::Reflector& reflector = *find(kind);
   for (auto& effect : output.effects) { out.push_back(std::move(effect)); }
   for (const auto& change : output.changes) { engine_.apply(change, now.mono); }
-  if (output.went_back) {
-    failure_ = fmt::format(
-        "the API server's history of {} went back in time (restored from a backup?); restart this process",
-        kapi::kindInfo(kind).resource);
-  }
+  if (output.went_back) { historyWentBack(kapi::kindInfo(kind).resource); }
   if (output.listed_at) { forgetUnlisted(reflector, kind, *output.listed_at, now); }
   if ((output.synced_now || reflector.absent()) && complete()) { engine_.synced(now.mono); }
   if (kind == Kind::ConfigMap) { tellQuota(reflector, output, now); }
   if (output.caught_up_now) { caught_up_.push_back(kind); }
+}
+
+void Feed::historyWentBack(const std::string& of_what) {
+  if (!failure_.empty()) { return; }
+  failure_ = fmt::format(
+      "the API server's history of {} went back in time (restored from a backup?); restart this process",
+      of_what);
+}
+
+void Feed::sent(const kapi::Effects& effects) {
+  for (const auto& effect : effects) {
+    const auto* call = std::get_if<kapi::Call>(&effect);
+    if (call == nullptr) { continue; }
+    const bool latest = call->verb == kapi::Verb::List &&
+                        call->query.find("resourceVersion=") == std::string::npos &&
+                        call->query.find("continue=") == std::string::npos;
+    if (!latest && call->verb != kapi::Verb::Create) { continue; }
+    if (const auto* reflector = find(call->kind); reflector != nullptr && call->subresource.empty()) {
+      floors_[call->token] = {call->kind, reflector->progress()};
+    }
+  }
+}
+
+void Feed::compare(const kapi::Outcome& outcome) {
+  const auto sent = floors_.extract(outcome.token);
+  if (sent.empty() || outcome.fate != kapi::Fate::Applied) { return; }
+  const auto [kind, floor] = sent.mapped();
+  const bool created = !std::holds_alternative<std::monostate>(outcome.object);
+  const model::Revision now = created ? kapi::revisionOf(outcome.object) : outcome.list_revision;
+  if (now != 0 && now < floor) { historyWentBack(kapi::kindInfo(kind).resource); }
 }
 
 void Feed::tellQuota(const kapi::Reflector& reflector, const kapi::Reflector::Output& output, Now now) {
@@ -113,7 +140,10 @@ bool Feed::handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out) 
     }
     return true;
   };
-  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) { return give(outcome->token, *outcome); }
+  if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
+    compare(*outcome);
+    return give(outcome->token, *outcome);
+  }
   if (const auto* watch = std::get_if<kapi::WatchEvent>(&event)) { return give(watch->stream, *watch); }
   if (const auto* ended = std::get_if<kapi::WatchEnded>(&event)) { return give(ended->stream, *ended); }
   return false;

@@ -1,12 +1,14 @@
 // What feeds the engine: a reflector for each kind that is watched. A pure machine, a part of its component's.
 //
 // Changes go to the engine as they come. What a component has to know besides is taken from here: that a kind caught up, that
-// the API server's history went back. Tokens: 1 + the kind's number. One thread; the engine must outlive it.
+// the API server's history went back. That shows in lists and watches, and in the answers to its component's own calls, which
+// it sees for that reason: a list or a creation is newer than all that was known of the kind when it was sent. Tokens: 1 + the kind's number. One thread; the engine must outlive it.
 #pragma once
 
 #include <array>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -34,6 +36,10 @@ class Feed {
   /// False: it is no event of these reflectors.
   bool handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out);
   void tick(Now now, kapi::Effects& out);
+  /// These calls leave now.
+  void sent(const kapi::Effects& effects);
+  /// Somebody else saw it go back.
+  void historyWentBack(const std::string& of_what);
 
   /// See Reflector. Kinds that are not watched have nothing to catch up with, and are not said to have.
   void expectCatchUp(const std::vector<model::Kind>& kinds, Now now, kapi::Effects& out);
@@ -52,10 +58,12 @@ class Feed {
   void tellQuota(const kapi::Reflector& reflector, const kapi::Reflector::Output& output, Now now);
   void forgetUnlisted(const kapi::Reflector& reflector, model::Kind kind, model::Revision listed_at, Now now);
   [[nodiscard]] bool complete() const;
+  void compare(const kapi::Outcome& outcome);
 
   Engine& engine_;
   std::array<std::optional<kapi::Reflector>, model::kKinds> reflectors_;  // by kind
   std::vector<model::Kind> caught_up_;
+  std::unordered_map<kapi::Token, std::pair<model::Kind, model::Revision>> floors_;  // of calls under way
   std::string failure_;
 };
 

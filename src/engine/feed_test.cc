@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kapi/write.h"
+
 namespace gs::engine {
 namespace {
 
@@ -112,6 +114,73 @@ TEST_F(QuotaFeed, OneThatWasAwayBetweenForbidsAnew) {
   tick();
   answer(403);
   EXPECT_TRUE(engine.quota().awaited());
+}
+
+/// A feed of leases that is listed at revision 10.
+class LeaseFeed : public ::testing::Test {
+ protected:
+  LeaseFeed() : feed{engine, {{.kind = model::Kind::Lease}}, rng} {
+    kapi::Effects out;
+    feed.start(now, out);
+    feed.sent(out);
+    answer(std::get<kapi::Call>(out.at(0)), 10);
+  }
+  void answer(const kapi::Call& call, model::Revision list_revision, model::Object object = {}) {
+    kapi::Outcome o;
+    o.token = call.token;
+    o.http = 200;
+    o.fate = kapi::Fate::Applied;
+    o.list_revision = list_revision;
+    o.object = std::move(object);
+    kapi::Effects out;
+    (void)feed.handle(o, now, out);
+  }
+  /// A call of somebody else's leaves.
+  kapi::Call send(kapi::Call call) {
+    call.token = kapi::makeToken(99, ++next);
+    feed.sent({call});
+    return call;
+  }
+  static model::Object lease(model::Revision revision) {
+    model::Lease l;
+    l.key = {"ns", "x"};
+    l.revision = revision;
+    return std::make_shared<const model::Lease>(l);
+  }
+
+  Rng rng{1};
+  Engine engine;
+  Feed feed;
+  Now now{Mono{1h}, Wall{1'750'000'000s}};
+  std::uint64_t next = 0;
+};
+
+TEST_F(LeaseFeed, AListOfSomebodyElseThatIsOlderSaysThatHistoryWentBack) {
+  answer(send(kapi::listObjects(model::Kind::Lease, "", 1)), 10);
+  EXPECT_EQ(feed.failure(), "");
+  answer(send(kapi::listObjects(model::Kind::Lease, "", 1)), 9);
+  EXPECT_EQ(
+      feed.failure(),
+      "the API server's history of leases went back in time (restored from a backup?); restart this process");
+}
+
+TEST_F(LeaseFeed, SoDoesACreationThatIsOlder) {
+  const auto call = [] {
+    kapi::Call c;
+    c.verb = kapi::Verb::Create;
+    c.kind = model::Kind::Lease;
+    return c;
+  };
+  answer(send(call()), 0, lease(11));
+  EXPECT_EQ(feed.failure(), "");
+  answer(send(call()), 0, lease(7));
+  EXPECT_NE(feed.failure(), "");
+}
+
+TEST_F(LeaseFeed, LaterPagesOfAListAndListsOfOtherKindsSayNothing) {
+  answer(send(kapi::listObjects(model::Kind::Lease, "", 1, "more")), 9);
+  answer(send(kapi::listObjects(model::Kind::Pod, "", 1)), 9);
+  EXPECT_EQ(feed.failure(), "");
 }
 
 }  // namespace

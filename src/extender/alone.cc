@@ -35,7 +35,7 @@ kapi::Effects Alone::start(Now now) {
   now_ = now;
   feed_.start(now, out_);
   settle();
-  return std::exchange(out_, {});
+  return takeEffects();
 }
 
 kapi::Effects Alone::handle(const kapi::MachineEvent& event, Now now) {
@@ -55,17 +55,23 @@ kapi::Effects Alone::handle(const kapi::MachineEvent& event, Now now) {
     events_.tick(now.mono, out_);
   }
   settle();
-  return std::exchange(out_, {});
+  return takeEffects();
 }
 
 kapi::Effects Alone::ask(Ticket ticket, Question question, Now now) {
   now_ = now;
   extender_.ask(ticket, std::move(question), now);
   settle();
+  return takeEffects();
+}
+
+kapi::Effects Alone::takeEffects() {
+  feed_.sent(out_);
   return std::exchange(out_, {});
 }
 
 void Alone::led(const kapi::Leadership& leadership) {
+  if (leadership.went_back) { feed_.historyWentBack("the leader lease"); }
   if (leadership.leading) { extender_.leadUntil(leadership.until); }
   if (!leadership.leading) {
     if (std::exchange(leads_, false)) {

@@ -45,6 +45,7 @@ class Alone {
 
  private:
   static constexpr std::uint8_t kCatchUpOwner = 39;
+  [[nodiscard]] kapi::Effects takeEffects();
   void led(const kapi::Leadership& leadership);
   void settle();
   void log(kapi::Level level, std::string message);

@@ -131,6 +131,8 @@ struct Leadership {
   std::uint64_t term = 0;  // counts our own terms; 0 before the first
   Mono until{};
   bool soon = false;  // not leading, but whoever holds the lease is silent: we shall try to lead in a moment
+  bool went_back =
+      false;  // the leader lease is older than it was: the server was restored; never leads again
 };
 
 /// What happens to a machine: answers to its calls, what its watches bring, time, leadership.

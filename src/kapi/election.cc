@@ -88,12 +88,27 @@ void Election::readAnswered(const Outcome& outcome, Now now, Output& out) {
   } else if (outcome.http == 404) {
     vanished(now, out);
   } else if (outcome.fate == Fate::Applied && lease != nullptr) {
+    if (wentBack(**lease, out)) { return; }
     trouble_.clear();
     seen(**lease, now);
     consider(lease->get(), now, out);
   } else {
     unreadable("read", outcome, now, out);
   }
+}
+
+bool Election::wentBack(const model::Lease& lease, Output& out) {
+  if (lease.revision >= newest_) {
+    newest_ = lease.revision;
+    return false;
+  }
+  trouble_ = fmt::format("the leader lease {} has resourceVersion {}, after {}", config_.lease.text(),
+                         lease.revision, newest_);
+  state_ = State::Stopped;
+  due_.reset();
+  leadership_.went_back = true;
+  lose(out);
+  return true;
 }
 
 /// There is no lease: never was, or somebody deleted it by hand. Whoever held it (not always the one whom we saw last) may
@@ -208,6 +223,7 @@ void Election::writeAnswered(const Outcome& outcome, Now now, Output& out) {
     return;
   }
   if (outcome.fate == Fate::Applied && lease != nullptr) {
+    if (wentBack(**lease, out)) { return; }
     trouble_.clear();
     seen(**lease, now);
     lead(now, out);

@@ -14,6 +14,8 @@
 // alone_when_forbidden: reading or writing the lease was answered 403 for a lease duration, and nothing ever went through: we
 // lead, and each further 403 renews that. (An API server that has just started answers 403 for a moment; who has read the
 // lease once never leads so.)
+// A lease that is older than it was seen before says that the server's history went back (etcd was restored from a backup): this
+// process knows things that are not so, gives up, and never tries again.
 // One thread: its own. Tokens carry `owner` in the high byte.
 #pragma once
 
@@ -82,6 +84,7 @@ class Election {
   void write(const model::Lease* lease, bool release, Now now, Output& out);
   void waitRetry(Duration at_least, Now now, Output& out);
   void seen(const model::Lease& lease, Now now);
+  [[nodiscard]] bool wentBack(const model::Lease& lease, Output& out);
   void vanished(Now now, Output& out);
   void finish(Output& out);
   void say(const char* verb, const Outcome& outcome, Output& out);
@@ -105,6 +108,7 @@ class Election {
   Token call_ = 0;
   Mono sent_{};                        // when the write in flight was sent
   std::optional<model::Lease> known_;  // as last read or written
+  model::Revision newest_ = 0;         // of all that was read or written
   Mono changed_{};                     // when we last saw the record change
   Mono last_pong_{};
   bool forewarned_ = false;              // `soon` was said since then

@@ -54,6 +54,11 @@ class LeaseServer {
   bool forbidden = false;  // our role says nothing of it
   bool no_writes = false;  // our role lets us read it only
   void remove() { lease_.reset(); }
+  /// etcd was restored from a backup of before all writes but the first.
+  void restore() {
+    revision_ = 1;
+    if (lease_) { lease_->revision = revision_; }
+  }
   /// Somebody else's write.
   void put(const std::string& holder, std::int64_t duration_s, const std::string& renewed) {
     model::Lease l = lease_.value_or(model::Lease{});

@@ -527,5 +527,25 @@ TEST(Election, AnAnswerToAnEarlierCallIsIgnored) {
   EXPECT_TRUE(one.machine().handle(o, one.now()).effects.empty());
 }
 
+TEST(Election, AnOlderLeaseThanItSawSaysThatHistoryWentBack) {
+  for (const bool leads : {true, false}) {
+    One one;
+    if (!leads) { one.server.put("other", 3600, "t"); }
+    one.start();
+    one.run(seconds{2});
+    ASSERT_EQ(one.leads(), leads);
+    one.server.restore();
+    const int calls = one.calls;
+    one.run(seconds{2});
+    EXPECT_FALSE(one.leads());
+    ASSERT_TRUE(one.leadership);
+    EXPECT_TRUE(one.leadership->went_back);
+    EXPECT_NE(one.machine().trouble(), "");
+    EXPECT_LE(one.calls, calls + 2) << "it does not try again";
+    one.stop();
+    EXPECT_TRUE(one.released);
+  }
+}
+
 }  // namespace
 }  // namespace gs::kapi

@@ -151,6 +151,7 @@ void Reflector::watch(Output& out) {
   state_ = State::Watching;
   stream_ = token();
   stream_brought_ = false;
+  stream_from_ = progress_;
   const int timeout_s = kWatchSeconds + static_cast<int>(rng_.below(kWatchSeconds));
   out.effects.emplace_back(
       OpenWatch{stream_, config_.kind, config_.ns, watchQuery(config_.selectors, progress_, timeout_s)});
@@ -197,6 +198,10 @@ Reflector::Output Reflector::handle(const WatchEvent& event, Now) {
   if (event.stream == 0 || (event.stream != stream_ && event.stream != probe_)) { return out; }
   if (event.stream == stream_) { stream_brought_ = true; }
   worked();
+  if (event.revision < (event.stream == stream_ ? stream_from_ : probe_from_)) {
+    wentBack(event, out);
+    return out;
+  }
   if (state_ != State::Waiting) { trouble_.clear(); }  // the second watch does not speak for the first
   if (event.revision <= progress_) { return out; }     // the floor rule
   if (event.type == WatchType::Deleted) {
@@ -222,6 +227,16 @@ Reflector::Output Reflector::handle(const WatchEnded& ended, Now now) {
     streamEnded(ended, now, out);
   }
   return out;
+}
+
+/// No server sends what is older than what it was asked for.
+void Reflector::wentBack(const WatchEvent& event, Output& out) {
+  if (event.type != WatchType::Bookmark) {
+    out.went_back = true;
+    return;
+  }
+  list_failed_ = true;  // a consistent list
+  list(out);
 }
 
 void Reflector::worked() {
@@ -321,6 +336,7 @@ void Reflector::probe(Now now, Output& out) {
 void Reflector::openProbe(Now now, Output& out) {
   probe_ = token();
   probe_opened_ = now.mono;
+  probe_from_ = progress_;
   out.effects.emplace_back(
       OpenWatch{probe_, config_.kind, config_.ns, watchQuery(config_.selectors, progress_, 3)});
 }

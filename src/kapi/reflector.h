@@ -48,8 +48,9 @@ class Reflector {
     bool synced_now = false;  // the first list is complete with this output (said once)
     /// A list is complete with this output: whatever is not known() and not newer than this is gone.
     std::optional<model::Revision> listed_at;
-    /// That list is older than what was known: the server's history went back (etcd restored from a backup). What is known
-    /// is then worth nothing; start anew.
+    /// What came is older than what was known: the server's history went back (etcd restored from a backup). What is known
+    /// is then worth nothing; start anew. A list says so, and an event at or below the revision that its watch was opened
+    /// from. A bookmark below it has the kind listed again, which tells a restored server from one that lags behind.
     bool went_back = false;
     bool forbidden_now = false;  // a list of an optional kind was answered 403
     bool caught_up_now = false;  // the pending catchUp reached its revision with this output
@@ -115,6 +116,7 @@ class Reflector {
   void awaitProbe(Now now, Output& out);
   /// A stream did what it is for: neither errors nor 410s are in a row any more.
   void worked();
+  void wentBack(const WatchEvent& event, Output& out);
   void streamEnded(const WatchEnded& ended, Now now, Output& out);
   void wait(Duration at_least, Now now, Output& out);
   void upsert(const model::Object& object, model::Revision revision, Output& out);
@@ -126,7 +128,9 @@ class Reflector {
   State state_ = State::Idle;
   Token list_call_ = 0;
   Token stream_ = 0;
-  Token probe_ = 0;  // the second watch of catchUp
+  Token probe_ = 0;                  // the second watch of catchUp
+  model::Revision stream_from_ = 0;  // what they were opened from
+  model::Revision probe_from_ = 0;
   Mono probe_opened_{};
   std::optional<model::Revision> target_;  // of the pending catchUp
   std::optional<Mono> probe_deadline_;

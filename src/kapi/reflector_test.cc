@@ -349,5 +349,32 @@ TEST(Reflector, AnErrorThatComesBackAgainAndAgainListsAnew) {
   }
 }
 
+/// After a restore of etcd: what is written anew has revisions that were there before.
+TEST(Reflector, AnEventFromBeforeItsWatchBeganSaysThatHistoryWentBack) {
+  Hand h;
+  h.begin();
+  EXPECT_FALSE(h.event(h.open().stream, WatchType::Added, "b", "u-b", 11).went_back);
+  EXPECT_FALSE(h.event(h.open().stream, WatchType::Added, "b", "u-b", 11).went_back) << "only said again";
+  EXPECT_TRUE(h.event(h.open().stream, WatchType::Added, "c", "u-c", 9).went_back);
+}
+
+TEST(Reflector, SoDoesOneOfTheSecondWatch) {
+  Hand h;
+  h.begin();
+  h.event(h.open().stream, WatchType::Added, "b", "u-b", 20);
+  h.catchUp(30);
+  EXPECT_TRUE(h.event(h.open().stream, WatchType::Added, "c", "u-c", 19).went_back);
+}
+
+/// A bookmark alone may come of a server that lags behind: a list tells.
+TEST(Reflector, ABookmarkFromBeforeItsWatchBeganHasTheKindListed) {
+  Hand h;
+  h.begin();
+  EXPECT_FALSE(h.bookmark(h.open().stream, 9).went_back);
+  ASSERT_EQ(h.count<Call>(), 1);
+  EXPECT_EQ(h.call().query.find("NotOlderThan"), std::string::npos) << "not from a cache: " << h.call().query;
+  EXPECT_TRUE(h.listed(9, {}).went_back);
+}
+
 }  // namespace
 }  // namespace gs::kapi

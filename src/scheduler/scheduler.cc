@@ -61,6 +61,7 @@ kapi::Effects Scheduler::start(Now now) {
   feed_.start(now, out_);
   fed();
   wakeAtNextDue();
+  feed_.sent(out_);
   return std::exchange(out_, {});
 }
 
@@ -77,7 +78,7 @@ void Scheduler::fed() {
 kapi::Effects Scheduler::handle(const Event& event, Now now) {
   now_ = now;
   if (feed_.handle(event, now, out_)) {
-    fed();
+    // the engine knows
   } else if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
     route(*outcome);
   } else if (const auto* leadership = std::get_if<kapi::Leadership>(&event)) {
@@ -85,8 +86,10 @@ kapi::Effects Scheduler::handle(const Event& event, Now now) {
   } else if (std::holds_alternative<kapi::TimerDue>(event)) {
     tick();
   }
+  fed();
   settle();
   wakeAtNextDue();
+  feed_.sent(out_);
   return std::exchange(out_, {});
 }
 
@@ -146,6 +149,11 @@ void Scheduler::call(kapi::Call c, Purpose purpose, const model::Uid& uid) {
 }
 
 void Scheduler::led(const kapi::Leadership& leadership) {
+  if (leadership.went_back) {
+    feed_.historyWentBack("the leader lease");
+    fed();
+    return;
+  }
   if (!leadership.leading) {
     if (phase_ != Phase::Standby) { lose(); }
     if (leadership.soon && taking_) { expectBarrier(); }
