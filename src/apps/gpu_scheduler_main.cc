@@ -223,6 +223,7 @@ int run(int argc, char** argv) {
   if (!flags.extender.address.empty()) {
     flags.election.config.address = process::advertised(flags.extender);
   }
+  flags.election.config.scheduler = flags.scheduler.scheduler_name;
   const Status fine = process::checkExtender(flags.extender);
   auto quota = process::readQuotaConfig(flags.quota_config);
   auto election =

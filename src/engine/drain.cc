@@ -8,31 +8,62 @@ namespace gs::engine {
 
 using sched::Source;
 
+std::string Drain::uuidOf(const model::NodeName& node, int id) const {
+  const sched::NodeState* state = ledger_.find(node);
+  const sched::DeviceState* device = state == nullptr ? nullptr : state->device(id);
+  return device == nullptr ? std::string{} : device->facts.uuid;
+}
+
 void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids, bool clean,
-                  Mono now) {
+                  Mono now, std::int64_t total) {
   if (const auto it = ended_.find({uid, node}); it != ended_.end()) {
-    if (clean) { it->second.wait_observations = false; }
-    for (const int id : ids) {
-      if (std::find(it->second.ids.begin(), it->second.ids.end(), id) != it->second.ids.end()) { continue; }
-      it->second.ids.push_back(id);
-      ledger_.hold(node, id, uid, Source::Draining, {});
-    }
+    Ended& e = it->second;
+    if (clean) { e.wait_observations = false; }
+    for (const int id : ids) { e.devices.try_emplace(id, uuidOf(node, id)); }
+    e.total = std::max(e.total, total);
+    holdAll(it->first, e);
     review(node, now);
     return;
   }
   agents_.try_emplace(node, Agents{{}, now, now, false, {}});
-  Ended end{ids, !clean && !GS_PLANTED(FreesUnobserved), 0, 0, {}};
+  Ended end{{}, total, !clean && !GS_PLANTED(FreesUnobserved), 0, 0, {}};
+  for (const int id : ids) { end.devices.emplace(id, uuidOf(node, id)); }
   if (end.wait_observations) { end.number = ++unclean_ends_; }
   hold({uid, node}, std::move(end));
   review(node, now);
 }
 
+void Drain::holdAll(const Key& key, const Ended& ended) {
+  const auto& [uid, node] = key;
+  for (const auto& [id, uuid] : ended.devices) { ledger_.hold(node, id, uid, Source::Draining, {}); }
+  const auto named = static_cast<std::int64_t>(ended.devices.size());
+  ledger_.drainAnonymous(node, uid, std::max<std::int64_t>(0, ended.total - named));
+}
+
 void Drain::hold(const Key& key, Ended ended) {
   const auto& [uid, node] = key;
-  for (const int id : ended.ids) { ledger_.hold(node, id, uid, Source::Draining, {}); }
-  ended_.insert_or_assign(key, std::move(ended));
+  const auto it = ended_.insert_or_assign(key, std::move(ended)).first;
+  holdAll(key, it->second);
   on_node_[node].insert(uid);
   plan(node);
+}
+
+/// The devices that drain there are held under the ids that they have now, too.
+void Drain::follow(const model::GpuNodeStatus& status) {
+  const auto here = on_node_.find(status.node);
+  if (here == on_node_.end()) { return; }
+  for (const auto& uid : here->second) {
+    const auto it = ended_.find({uid, status.node});
+    Ended& e = it->second;
+    const std::map<int, std::string> before = e.devices;
+    for (const auto& [id, uuid] : before) {
+      if (uuid.empty() || uuidOf(status.node, id) == uuid) { continue; }
+      for (const auto& device : status.devices) {
+        if (device.uuid == uuid && e.devices.try_emplace(device.id, uuid).second) { ++e.total; }
+      }
+    }
+    if (e.devices.size() != before.size()) { holdAll(it->first, e); }
+  }
 }
 
 void Drain::setComplete(bool complete, Mono now) {
@@ -102,12 +133,14 @@ bool Drain::drained(const model::Uid& uid) const {
 void Drain::free(const Key& key) {
   const auto [uid, node] = key;
   const auto it = ended_.find(key);
-  for (const int id : it->second.ids) { ledger_.release(node, id, uid, Source::Draining); }
+  for (const auto& [id, uuid] : it->second.devices) { ledger_.release(node, id, uid, Source::Draining); }
+  ledger_.drainAnonymous(node, uid, 0);
   ended_.erase(it);
   const auto here = on_node_.find(node);
   here->second.erase(uid);
   if (here->second.empty()) { on_node_.erase(here); }
   plan(node);
+  forgetAgents(node);
   if (drained(uid)) { freed_.push_back(uid); }
 }
 
@@ -145,6 +178,7 @@ void Drain::statusChanged(const model::GpuNodeStatus& status, Mono now) {
     }
   }
   review(status.node, now);
+  follow(status);
 }
 
 void Drain::setFloor(std::uint64_t number, model::Revision revision) {
@@ -162,16 +196,24 @@ void Drain::statusGone(const model::NodeName& node, Mono now) {
   observed_.erase(node);
   goAway(node, now);
   review(node, now);
+  forgetAgents(node);
 }
 
 void Drain::nodeChanged(const model::NodeName& node, Mono now) {
   const bool gone = ledger_.find(node) == nullptr || !ledger_.find(node)->exists;
   if (gone) { goAway(node, now); }
   review(node, now);
-  const auto agents = agents_.find(node);
-  if (gone && agents != agents_.end() && agents->second.ready.empty() && !on_node_.contains(node)) {
-    agents_.erase(agents);  // plan() left it without a place in due_
-  }
+  forgetAgents(node);
+}
+
+/// Nothing is left to say of the agents of a node that is not there.
+void Drain::forgetAgents(const model::NodeName& node) {
+  const auto it = agents_.find(node);
+  if (it == agents_.end() || !it->second.ready.empty() || on_node_.contains(node)) { return; }
+  const sched::NodeState* state = ledger_.find(node);
+  if (state != nullptr && (state->exists || state->agent_stale)) { return; }
+  if (it->second.due) { due_.erase({*it->second.due, node}); }
+  agents_.erase(it);
 }
 
 void Drain::agentChanged(const model::NodeName& node, const model::Uid& agent, bool present, bool ready,
@@ -189,6 +231,7 @@ void Drain::agentChanged(const model::NodeName& node, const model::Uid& agent, b
   if ((was_ready || !was_present) && !a.isReady()) { a.not_ready_since = now; }
   refreshStale(node, a, now);
   plan(node);
+  forgetAgents(node);
 }
 
 void Drain::refreshStale(const model::NodeName& node, Agents& a, Mono now) {

@@ -8,6 +8,9 @@
 // written after the end: its revision is above one that the statuses had when somebody asked after the end (wantsFloor()).
 // A Node or a status that went may come back, with the containers of before: when it does within kAgentGone, what was freed
 // because it was away drains on. (Nothing is given there while it is away.)
+// A device is followed by its UUID: when a status renumbers the node, what drains does under the new id too.
+// Devices that a pod had and that nobody can name (nvidia.com/gpu of others) drain as a count, under the same proofs; each that
+// the agent sees in its use then is one less of them.
 // Also kept here: agents that are not Ready for 60 s (their devices count as Unknown). One thread; times are arguments.
 #pragma once
 
@@ -36,10 +39,10 @@ class Drain {
   /// False: nodes or their statuses may still be missing, so every node counts as watched and nothing becomes free.
   void setComplete(bool complete, Mono now);
 
-  /// The pod ended holding these devices. `clean`: all its containers are reported terminated. Again for the same uid: devices are
-  /// added, and a clean end lifts the wait for observations.
+  /// The pod ended holding these devices, `total` in all with those that cannot be named. `clean`: all its containers are
+  /// reported terminated. Again for the same uid: devices are added, and a clean end lifts the wait for observations.
   void ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids, bool clean,
-             Mono now);
+             Mono now, std::int64_t total = 0);
   /// The pod has not ended after all: an agent spoke of it before its own event came.
   void lives(const model::Uid& uid);
   void statusChanged(const model::GpuNodeStatus& status, Mono now);
@@ -60,13 +63,16 @@ class Drain {
 
   /// No device of this pod is Draining.
   [[nodiscard]] bool drained(const model::Uid& uid) const;
+  /// Nodes of which anything is kept, for tests of what grows.
+  [[nodiscard]] std::size_t remembered() const { return agents_.size() + observed_.size() + away_.size(); }
   /// Pods whose devices all became free since the last call.
   [[nodiscard]] std::vector<model::Uid> takeFreed() { return std::exchange(freed_, {}); }
 
  private:
   using Key = std::pair<model::Uid, model::NodeName>;  // a pod's leases may be on two nodes
   struct Ended {
-    std::vector<int> ids;
+    std::map<int, std::string> devices;  // id -> UUID when it ended, "" not known
+    std::int64_t total = 0;
     bool wait_observations = false;
     int observations = 0;                  // new observedTimes since the end
     std::uint64_t number = 0;              // of the unclean ends
@@ -95,6 +101,11 @@ class Drain {
   [[nodiscard]] bool inUse(const Key& key) const;
   void review(const model::NodeName& node, Mono now);
   void hold(const Key& key, Ended ended);
+  /// As many as it says are held.
+  void holdAll(const Key& key, const Ended& ended);
+  [[nodiscard]] std::string uuidOf(const model::NodeName& node, int id) const;
+  void follow(const model::GpuNodeStatus& status);
+  void forgetAgents(const model::NodeName& node);
   void free(const Key& key);
   void goAway(const model::NodeName& node, Mono now);
   [[nodiscard]] Away* awayOf(const model::NodeName& node, Mono now);

@@ -229,5 +229,78 @@ TEST_F(DrainTest, AnAgentNotReadyForAMinuteMakesDevicesUnknown) {
   EXPECT_FALSE(ledger.find(node)->agent_stale);
 }
 
+class DrainAnonymous : public DrainTest {
+ protected:
+  void endOfTwo(bool clean) {
+    drain.ended(pod, node, {}, clean, now, 2);
+    if (const auto number = drain.wantsFloor()) { drain.setFloor(*number, revision); }
+  }
+  [[nodiscard]] std::int64_t anonymous() const { return ledger.find(node)->anonymous; }
+};
+
+TEST_F(DrainAnonymous, DrainsAsACountUntilTheSecondNewLook) {
+  endOfTwo(false);
+  EXPECT_EQ(anonymous(), 2);
+  look("t1", {});
+  EXPECT_EQ(anonymous(), 2);
+  look("t2", {});
+  EXPECT_EQ(anonymous(), 0);
+  EXPECT_TRUE(drain.drained(pod));
+}
+
+TEST_F(DrainAnonymous, ACleanEndFreesAtOnce) {
+  endOfTwo(true);
+  EXPECT_EQ(anonymous(), 0);
+}
+
+TEST_F(DrainAnonymous, WhatTheAgentSeesIsOneLessOfThem) {
+  endOfTwo(false);
+  look("t1", {pod});
+  drain.ended(pod, node, {0}, true, now);  // as the engine does for users that it does not know
+  EXPECT_EQ(anonymous(), 1);
+  EXPECT_EQ(use(), sched::DeviceUse::Draining);
+  look("t2", {});
+  EXPECT_EQ(anonymous(), 0);
+  EXPECT_EQ(use(), sched::DeviceUse::Free);
+}
+
+TEST_F(DrainTest, ADeviceThatIsRenumberedDrainsUnderItsNewId) {
+  drain.ended(pod, node, {0}, false, now);
+  model::GpuNodeStatus s = testing::makeStatus("node-a", 2);
+  std::swap(s.devices[0].uuid, s.devices[1].uuid);
+  s.revision = ++revision;
+  s.observed_time = "t0";
+  ledger.upsertStatus(s);
+  drain.statusChanged(s, now);
+  EXPECT_EQ(ledger.find(node)->devices.at(0).use(), sched::DeviceUse::Draining);
+  EXPECT_EQ(ledger.find(node)->devices.at(1).use(), sched::DeviceUse::Draining);
+  pass(1h);
+  drain.agentChanged(node, model::Uid{"agent"}, false, false, now);
+  pass(kAgentGone);
+  EXPECT_EQ(ledger.find(node)->devices.at(1).use(), sched::DeviceUse::Free);
+}
+
+/// Nodes come and go all day, their agent's pod last.
+TEST_F(DrainTest, NothingIsKeptOfANodeThatWent) {
+  const auto before = drain.remembered();
+  for (int i = 0; i < 100; ++i) {
+    const model::NodeName name{"node-" + std::to_string(i)};
+    const model::Uid agent{"agent-" + std::to_string(i)};
+    ledger.upsertNode(testing::makeNode(name.text.c_str()));
+    drain.nodeChanged(name, now);
+    drain.agentChanged(name, agent, true, true, now);
+    model::GpuNodeStatus s = testing::makeStatus(name.text.c_str(), 2);
+    ledger.upsertStatus(s);
+    drain.statusChanged(s, now);
+    ledger.removeNode(name);
+    drain.nodeChanged(name, now);
+    ledger.removeStatus(name);
+    drain.statusGone(name, now);
+    drain.agentChanged(name, agent, false, false, now);
+    pass(kAgentGone);
+  }
+  EXPECT_LE(drain.remembered(), before + 1);
+}
+
 }  // namespace
 }  // namespace gs::engine

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/planted.h"
+#include "engine/held_devices.h"
 #include "model/annotations.h"
 #include "sched/doors/door.h"
 #include "sched/quota.h"
@@ -120,18 +121,44 @@ void Engine::use(const model::Pod& pod) {
                       isOnTheWay(pod) ? sched::vcudaPicks(pod) : sched::SharePicks{});
 }
 
+std::vector<int> Engine::heldIds(const model::Pod& pod, const std::vector<int>& given) const {
+  std::vector<std::string> leased;
+  const std::string* bound_for = pod.annotation(model::kReservationKey);
+  for (const auto& key : cache_.leasesOf(pod.uid)) {
+    const model::Lease& lease = *cache_.lease(key);
+    const auto part = lease.partOf(pod.uid);
+    const bool says_reservation = bound_for != nullptr && !bound_for->empty();
+    const bool is_its = says_reservation ? part && part->reservation.text == *bound_for
+                                         : std::binary_search(given.begin(), given.end(), lease.gpu);
+    if (lease.node == pod.node && is_its) { leased.push_back(lease.uuid); }
+  }
+  return heldNow(pod, given, leased, cache_.status(pod.node));
+}
+
+void Engine::holdLease(const model::Uid& uid, const model::Lease& lease, Holds& holds) const {
+  const auto device = deviceOf(lease);
+  if (!device) { return; }
+  const auto& [node, id] = *device;
+  const sched::Amount amount = amountIn(lease, uid);
+  const model::GpuNodeStatus* status = cache_.status(node);
+  const bool moved = isAnother(status, id, lease.uuid);
+  // The name of the lease is taken, so nobody can be given what has that id now, not to share it either.
+  holds[{node, id, Source::Lease}] = moved ? sched::Amount{} : amount;
+  if (!moved) { return; }
+  if (const auto now = idNow(*status, lease.uuid, id)) {
+    holds.try_emplace({node, *now, Source::Lease}, amount);
+  }
+}
+
 Engine::Holds Engine::holdsOf(const model::Uid& uid) const {
   Holds holds;
-  for (const auto& key : cache_.leasesOf(uid)) {
-    const model::Lease& lease = *cache_.lease(key);
-    const auto device = deviceOf(lease);
-    if (!device) { continue; }
-    holds[{device->first, device->second, Source::Lease}] = amountIn(lease, uid);
-  }
+  for (const auto& key : cache_.leasesOf(uid)) { holdLease(uid, *cache_.lease(key), holds); }
   const model::Pod* pod = cache_.pod(uid);
   if (pod == nullptr || pod->finished()) { return holds; }
   if (const auto ids = allocatedIds(*pod)) {
-    for (const int id : *ids) { holds[{pod->node, id, Source::BoundPod}] = amountOf(*pod, pod->node, id); }
+    for (const int id : heldIds(*pod, *ids)) {
+      holds[{pod->node, id, Source::BoundPod}] = amountOf(*pod, pod->node, id);
+    }
   } else {
     for (const int id : seenInUse(*pod)) { holds[{pod->node, id, Source::BoundPod}] = {}; }
   }
@@ -182,7 +209,9 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
                        : before->finished() ? before->containers_terminated
                                             : before->containers_reported_terminated;
     const std::vector<int> ids = devicesOf(any);
-    if (!ids.empty()) { drain_.ended(uid, any.node, ids, clean, now); }
+    const std::int64_t total =
+        std::max(any.requests.get(model::kNvidiaGpu), static_cast<std::int64_t>(ids.size()));
+    if (total > 0) { drain_.ended(uid, any.node, ids, clean, now, total); }
     orderly_.add(uid);
   }
   if (over) {
@@ -242,7 +271,11 @@ void Engine::assumeEnded(const model::Uid& uid, Mono now) {
   assumed_.add(uid);
   std::map<model::NodeName, std::vector<int>> held;
   for (const auto& key : cache_.leasesOf(uid)) {
-    if (const auto device = deviceOf(*cache_.lease(key))) { held[device->first].push_back(device->second); }
+    const model::Lease& lease = *cache_.lease(key);
+    if (const auto device = deviceOf(lease)) {
+      auto& ids = held[device->first];
+      for (const int id : idsOf(lease)) { ids.push_back(id); }
+    }
   }
   for (const auto& [node, ids] : held) { drain_.ended(uid, node, ids, false, now); }
   touch(uid);
@@ -289,6 +322,7 @@ void Engine::applyStatus(const kapi::Change& change, Mono now) {
   const model::NodeName name{change.key.name};
   if (const auto* status = std::get_if<model::Ptr<model::GpuNodeStatus>>(&change.object)) {
     std::set<model::Uid> users = usersOf(cache_.status(name));
+    const bool other_ids = isRenumbered(cache_.status(name), status->get());
     if (!cache_.putStatus(*status)) { return; }
     if (GS_PLANTED(GrantsUnhealthy)) {
       model::GpuNodeStatus well = **status;
@@ -297,14 +331,30 @@ void Engine::applyStatus(const kapi::Change& change, Mono now) {
     } else {
       ledger_.upsertStatus(**status);
     }
+    if (other_ids) { renumbered(name); }
     users.merge(usersOf(status->get()));
     for (const auto& uid : users) { usersChanged(uid); }
     drain_.statusChanged(**status, now);
     if (synced_) { drainUnknown(**status, now); }
   } else if (const auto users = usersOf(cache_.status(name)); cache_.removeStatus(name)) {
     ledger_.removeStatus(name);
+    renumbered(name);
     for (const auto& uid : users) { usersChanged(uid); }
     drain_.statusGone(name, now);
+  }
+}
+
+/// Ids mean other devices there: whoever holds some holds others now, and its leases follow.
+void Engine::renumbered(const model::NodeName& node) {
+  const sched::NodeState* state = ledger_.find(node);
+  if (state == nullptr) { return; }
+  std::set<model::Uid> holders;
+  for (const auto& device : state->devices) {
+    for (const auto& holder : device.holders) { holders.insert(holder.uid); }
+  }
+  for (const auto& uid : holders) {
+    derive(uid);
+    touch(uid);
   }
 }
 
@@ -377,18 +427,36 @@ void Engine::putLease(model::Ptr<model::Lease> lease, Mono now) {
 /// What an ended pod held: what its annotation says, and what its leases on that node say.
 std::vector<int> Engine::devicesOf(const model::Pod& pod) const {
   std::set<int> ids;
-  const std::vector<int> told = allocatedIds(pod).value_or(seenInUse(pod));
+  const auto given = allocatedIds(pod);
+  const std::vector<int> told = given ? heldIds(pod, *given) : seenInUse(pod);
   ids.insert(told.begin(), told.end());
   for (const auto& key : cache_.leasesOf(pod.uid)) {
-    const auto device = deviceOf(*cache_.lease(key));
-    if (device && device->first == pod.node) { ids.insert(device->second); }
+    const model::Lease& lease = *cache_.lease(key);
+    const auto device = deviceOf(lease);
+    if (!device || device->first != pod.node) { continue; }
+    for (const int id : idsOf(lease)) { ids.insert(id); }
   }
   return {ids.begin(), ids.end()};
 }
 
+/// The id that its name stands for, and the one that its device has now.
+std::vector<int> Engine::idsOf(const model::Lease& lease) const {
+  const auto device = deviceOf(lease);
+  if (!device) { return {}; }
+  const model::GpuNodeStatus* status = cache_.status(device->first);
+  const auto now = status == nullptr ? std::nullopt : idNow(*status, lease.uuid, device->second);
+  if (!now || *now == device->second) { return {device->second}; }
+  return {device->second, *now};
+}
+
 void Engine::leaseRemoved(const model::Ptr<model::Lease>& before) {
   if (!before) { return; }
+  const auto device = deviceOf(*before);
   placed_leases_.erase(before->key);
+  const sched::NodeState* node = device ? ledger_.find(device->first) : nullptr;
+  if (const auto* d = node == nullptr ? nullptr : node->device(device->second)) {
+    for (const auto& holder : d->holders) { touch(holder.uid); }  // its name is free for whoever has it
+  }
   for (const auto& uid : before->uids()) {
     derive(uid);
     touch(uid);

@@ -4,10 +4,11 @@
 // the pods concerned are derived anew from the cache (pod, leases) and only the difference is applied. So the ledger is a function of
 // the cache, whatever order the changes came in: the same objects given to a new engine make the same ledger (test/world/rebuilt.h).
 // What each object holds:
-//   a lease with node and gpu known     Source::Lease for each holder
-//   a bound, unfinished pod             Source::BoundPod for the ids of `gpu.scheduling/allocated`; its resources; nvidia.com/gpu
-//                                       without an allocation: anonymous devices; vcuda shares by their annotations,
-//                                       in flight until the kubelet took it
+//   a lease with node and gpu known     Source::Lease for each holder; when the id has another GPU by now, the id (it has the
+//                                       lease's name) wholly, and the device under its present id
+//   a bound, unfinished pod             Source::BoundPod for the devices of `gpu.scheduling/allocated` (held_devices.h); its
+//                                       resources; nvidia.com/gpu without an allocation: anonymous devices; vcuda shares by
+//                                       their annotations, in flight until the kubelet took it
 //   an ended pod                        Source::Draining until the agent proves its containers gone (drain.h)
 // One thread.
 #pragma once
@@ -51,6 +52,8 @@ class Engine {
   /// as held until unblockDevices().
   void blockDevice(const model::NodeName& node, int gpu);
   void unblockDevices();
+  /// The ids on its node under which this bound pod, which was given these, has devices now (held_devices.h); ascending.
+  [[nodiscard]] std::vector<int> heldIds(const model::Pod& pod, const std::vector<int>& given) const;
   /// Whether the pod shares its devices, as its last lease said; nullopt: none was seen.
   [[nodiscard]] std::optional<bool> shares(const model::Uid& pod) const;
   /// Every kind is listed, or not served. Until then no device drains: which nodes have agents is not known. A uid in
@@ -113,6 +116,9 @@ class Engine {
   void applyClaim(const kapi::Change& change);
   void applyLease(const kapi::Change& change, Mono now);
   [[nodiscard]] std::vector<int> devicesOf(const model::Pod& pod) const;
+  [[nodiscard]] std::vector<int> idsOf(const model::Lease& lease) const;
+  void renumbered(const model::NodeName& node);
+  void holdLease(const model::Uid& uid, const model::Lease& lease, Holds& holds) const;
   [[nodiscard]] Holds holdsOf(const model::Uid& uid) const;
   [[nodiscard]] sched::Amount amountOf(const model::Pod& pod, const model::NodeName& node, int id) const;
   void derive(const model::Uid& uid);

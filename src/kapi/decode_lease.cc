@@ -147,8 +147,11 @@ Lease decodeLease(const View& v) {
   lease.managed = meta["labels"][model::kManagedLabel].str() == "true";
   lease.holder = text(spec["holderIdentity"]);
   lease.record = {bounded(spec["leaseDurationSeconds"], INT32_MAX),
-                  bounded(spec["leaseTransitions"], INT32_MAX), text(spec["acquireTime"]),
-                  text(spec["renewTime"]), text(meta["annotations"][model::kAddressKey])};
+                  bounded(spec["leaseTransitions"], INT32_MAX),
+                  text(spec["acquireTime"]),
+                  text(spec["renewTime"]),
+                  text(meta["annotations"][model::kAddressKey]),
+                  text(meta["annotations"][model::kLeaseSchedulerKey])};
   const Annotations annotations{meta};
   if (annotations.has("format")) {
     readGpuLease(annotations, lease);

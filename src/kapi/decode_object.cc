@@ -34,6 +34,7 @@ model::Crd decodeCrd(const json::View& v) {
   crd.uid = uidField(v);
   crd.revision = objectRevision(v);
   crd.lease_namespace = text(v["metadata"]["annotations"][model::kLeaseNamespaceKey]);
+  crd.lease_scheduler = text(v["metadata"]["annotations"][model::kLeaseSchedulerKey]);
   crd.lease_term = text(v["metadata"]["annotations"][model::kLeaseTermKey]);
   return crd;
 }

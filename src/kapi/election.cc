@@ -89,8 +89,9 @@ void Election::readAnswered(const Outcome& outcome, Now now, Output& out) {
     vanished(now, out);
   } else if (outcome.fate == Fate::Applied && lease != nullptr) {
     if (wentBack(**lease, out)) { return; }
-    trouble_.clear();
     seen(**lease, now);
+    if (isAnothers(**lease, now, out)) { return; }
+    trouble_.clear();
     consider(lease->get(), now, out);
   } else {
     unreadable("read", outcome, now, out);
@@ -166,6 +167,22 @@ void Election::finish(Output& out) {
   out.released = true;
 }
 
+bool Election::isAnothers(const model::Lease& lease, Now now, Output& out) {
+  const std::string& theirs = lease.record.scheduler;
+  if (config_.scheduler.empty() || theirs.empty() || theirs == config_.scheduler) { return false; }
+  if (leadership_.leading) { lose(out); }
+  auto trouble = fmt::format(
+      "the leader lease {} is that of scheduler {}, and this is scheduler {}; two of different names never "
+      "share a lease "
+      "namespace: stop this one or run it with another --lease-namespace, or, once {} is gone for good, "
+      "delete that lease",
+      config_.lease.text(), theirs, config_.scheduler, theirs);
+  if (trouble != trouble_) { out.effects.emplace_back(Log{Level::Warn, trouble, {}}); }
+  trouble_ = std::move(trouble);
+  waitRetry({}, now, out);
+  return true;
+}
+
 void Election::consider(const model::Lease* lease, Now now, Output& out) {
   const bool free = lease->holder.empty() || lease->holder == config_.identity;
   const Duration theirs = lifeOf(*lease);
@@ -186,6 +203,7 @@ void Election::write(const model::Lease* lease, bool release, Now now, Output& o
   const bool takes_over = lease != nullptr && lease->holder != config_.identity;
   next.key = config_.lease;
   next.record.address = config_.address;
+  next.record.scheduler = config_.scheduler;
   next.record.renew_time = microTimeText(now.wall);
   if (lease == nullptr || takes_over) { next.record.acquire_time = next.record.renew_time; }
   if (takes_over) { ++next.record.transitions; }

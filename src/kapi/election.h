@@ -41,6 +41,8 @@ class Election {
     Duration retry_period = std::chrono::milliseconds{500};
     std::uint8_t owner = 100;
     std::string address;  // written on the lease: where others reach the leader, "" nothing
+    /// Written on the lease: whose it is. One of another name is never taken, however long it was not renewed. "": anybody's.
+    std::string scheduler{};
     /// For who may run as one replica without a right to the lease: see above.
     bool alone_when_forbidden = false;
   };
@@ -85,6 +87,7 @@ class Election {
   void waitRetry(Duration at_least, Now now, Output& out);
   void seen(const model::Lease& lease, Now now);
   [[nodiscard]] bool wentBack(const model::Lease& lease, Output& out);
+  bool isAnothers(const model::Lease& lease, Now now, Output& out);
   void vanished(Now now, Output& out);
   void finish(Output& out);
   void say(const char* verb, const Outcome& outcome, Output& out);

@@ -59,6 +59,10 @@ class LeaseServer {
     revision_ = 1;
     if (lease_) { lease_->revision = revision_; }
   }
+  void nameOf(const std::string& scheduler) {
+    lease_->record.scheduler = scheduler;
+    lease_->revision = ++revision_;
+  }
   /// Somebody else's write.
   void put(const std::string& holder, std::int64_t duration_s, const std::string& renewed) {
     model::Lease l = lease_.value_or(model::Lease{});

@@ -547,5 +547,36 @@ TEST(Election, AnOlderLeaseThanItSawSaysThatHistoryWentBack) {
   }
 }
 
+TEST(Election, NeverTakesTheLeaseOfAnotherScheduler) {
+  Election::Config config = configOf("me");
+  config.scheduler = "mine";
+  One one{config};
+  one.server.put("", 1, "t");
+  one.server.nameOf("theirs");
+  one.start();
+  one.run(seconds{30});
+  EXPECT_FALSE(one.leads());
+  EXPECT_NE(one.machine().trouble().find("is that of scheduler theirs"), std::string::npos);
+  EXPECT_EQ(one.logs.size(), 1U);
+  EXPECT_EQ(one.server.lease()->holder, "");
+  one.server.remove();
+  one.run(seconds{30});
+  EXPECT_TRUE(one.leads());
+  EXPECT_EQ(one.server.lease()->record.scheduler, "mine");
+  EXPECT_EQ(one.machine().trouble(), "");
+  one.server.nameOf("theirs");
+  one.run(seconds{2});
+  EXPECT_FALSE(one.leads());
+}
+
+TEST(Election, ALeaseWithoutANameIsAnybodys) {
+  Election::Config config = configOf("me");
+  config.scheduler = "mine";
+  One one{config};
+  one.server.put("", 1, "t");
+  one.start();
+  EXPECT_TRUE(one.leads());
+}
+
 }  // namespace
 }  // namespace gs::kapi

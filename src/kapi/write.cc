@@ -203,8 +203,9 @@ Call writeElection(const model::Lease& lease, bool create) {
                      : callTo(Verb::Update, Kind::Lease, lease.key);
   call.body = bodyOf(Kind::Lease, lease.key);
   Value& metadata = call.body.child("metadata");
-  if (!lease.record.address.empty()) {
-    metadata.set("annotations", Object{{model::kAddressKey, lease.record.address}});
+  for (const auto& [key, value] : {std::pair{model::kAddressKey, &lease.record.address},
+                                   {model::kLeaseSchedulerKey, &lease.record.scheduler}}) {
+    if (!value->empty()) { metadata.child("annotations").set(key, *value); }
   }
   if (!create) { setPreconditions(metadata, lease.uid, lease.revision); }
   Value& spec = call.body.child("spec");
@@ -254,11 +255,13 @@ Call applyClaimStatus(const model::ObjectKey& claim, const model::Uid& uid, mode
   return call;
 }
 
-Call recordLeaseNamespace(const model::Crd& crd, const std::string& ns, const std::string& term) {
+Call recordLeaseNamespace(const model::Crd& crd, const std::string& ns, const std::string& scheduler,
+                          const std::string& term) {
   Call call = callTo(Verb::MergePatch, Kind::Crd, {"", crd.name});
   Value& metadata = call.body.child("metadata");
   setPreconditions(metadata, crd.uid, crd.revision);
   metadata.child("annotations").set(model::kLeaseNamespaceKey, ns);
+  metadata.child("annotations").set(model::kLeaseSchedulerKey, scheduler);
   metadata.child("annotations").set(model::kLeaseTermKey, term);
   return call;
 }

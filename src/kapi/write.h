@@ -64,9 +64,9 @@ struct ClaimStatus {
 /// acquireTime, renewTime, leaseTransitions from `lease`; its address as an annotation. No managed label.
 [[nodiscard]] Call writeElection(const model::Lease& lease, bool create);
 
-/// PATCH (merge) of the CRD with its resourceVersion: the record of the lease namespace, and of the term that it was written in,
-/// so that it always changes.
+/// PATCH (merge) of the CRD with its resourceVersion: the record of the lease namespace, of whose it is, and of the term that it was
+/// written in, so that it always changes.
 [[nodiscard]] Call recordLeaseNamespace(const model::Crd& crd, const std::string& ns,
-                                        const std::string& term);
+                                        const std::string& scheduler, const std::string& term);
 
 }  // namespace gs::kapi

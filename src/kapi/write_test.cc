@@ -150,11 +150,13 @@ TEST(Write, ElectionRecord) {
 }
 
 TEST(Write, RecordLeaseNamespaceCarriesTheCrdsRevision) {
-  const Call c = recordLeaseNamespace({"gpuclaims.gpu.scheduling", model::Uid{"c"}, 3, "", ""}, "gs", "t");
+  const Call c =
+      recordLeaseNamespace({"gpuclaims.gpu.scheduling", model::Uid{"c"}, 3, "", ""}, "gs", "me", "t");
   EXPECT_EQ(request(c),
             "PATCH /apis/apiextensions.k8s.io/v1/customresourcedefinitions/gpuclaims.gpu.scheduling");
   EXPECT_EQ(json::print(c.body), R"({"metadata":{"uid":"c","resourceVersion":"3","annotations":)"
                                  R"({"gpu.scheduling/lease-namespace":"gs",)"
+                                 R"("gpu.scheduling/lease-namespace-scheduler":"me",)"
                                  R"("gpu.scheduling/lease-namespace-term":"t"}}})");
 }
 

@@ -46,7 +46,8 @@ struct Lease {
     std::int64_t transitions = 0;
     std::string acquire_time;  // RFC 3339 with microseconds, compared only for change
     std::string renew_time;
-    std::string address{};  // gpu.scheduling/address: where its holder listens, "" not said
+    std::string address{};    // gpu.scheduling/address: where its holder listens, "" not said
+    std::string scheduler{};  // gpu.scheduling/lease-namespace-scheduler: whose it is, "" not said
     friend bool operator==(const Record&, const Record&) = default;
   } record;
   std::vector<ShareHolder> holders;  // non-empty only for a shared lease; sorted by uid

@@ -25,6 +25,8 @@ struct Crd {
   Revision revision = 0;
   std::string lease_namespace;  // annotation gpu.scheduling/lease-namespace, "" when absent
   std::string lease_term;       // annotation gpu.scheduling/lease-namespace-term
+  std::string
+      lease_scheduler{};  // annotation gpu.scheduling/lease-namespace-scheduler, "" of an earlier version
   friend bool operator==(const Crd&, const Crd&) = default;
 };
 

@@ -57,6 +57,7 @@ struct World::Replica {
     } else {
       const auto& c = std::get<scheduler::Config>(config);
       election.lease = {c.lease_namespace, scheduler::kLeaderLease};
+      election.scheduler = c.scheduler_name;
       election.identity = fmt::format("{}_{}", c.instance, life);
     }
     election.owner = kElectionOwner;

@@ -116,6 +116,7 @@ Ledger::NodeIndex Ledger::indexFor(const model::NodeName& name) {
   if (vacant_.empty()) {
     nodes_.push_back(std::make_unique<NodeState>());
     uses_.emplace_back();
+    draining_.emplace_back();
   } else {
     it->second = vacant_.back();
     vacant_.pop_back();
@@ -131,7 +132,7 @@ Ledger::NodeIndex Ledger::indexFor(const model::NodeName& name) {
 void Ledger::forgetIfNothing(NodeIndex i) {
   NodeState& n = *nodes_[i];
   if (n.exists || n.has_status || n.agent_stale || !n.devices.empty() || !uses_[i].empty() ||
-      !n.in_flight.empty()) {
+      !draining_[i].empty() || !n.in_flight.empty()) {
     return;
   }
   index_.erase(n.node.name);
@@ -371,6 +372,25 @@ void Ledger::unusePod(const model::NodeName& node, const model::Uid& uid, Source
   }
   uses.erase(mine);
   if (matters) { changed(i); }
+  forgetIfNothing(i);
+}
+
+void Ledger::drainAnonymous(const model::NodeName& node, const model::Uid& uid, std::int64_t devices) {
+  NodeIndex i = 0;
+  if (known(node, i) == nullptr && devices <= 0) { return; }
+  i = indexFor(node);
+  auto& draining = draining_[i];
+  const auto it = draining.find(uid);
+  const std::int64_t before = it == draining.end() ? 0 : it->second;
+  const std::int64_t now = countable(devices);
+  if (now == before) { return; }
+  if (now == 0) {
+    draining.erase(it);
+  } else {
+    draining.insert_or_assign(uid, now);
+  }
+  nodes_[i]->anonymous += now - before;
+  changed(i);
   forgetIfNothing(i);
 }
 

@@ -10,7 +10,7 @@
 // Nodes, statuses and holdings come in any order: a holding on a node not yet known is kept and counts when
 // it appears; a node that goes keeps its holdings.
 // Anonymous devices (design 1): pods that use nvidia.com/gpu without an allocation of ours hold that many
-// devices, we do not know which.
+// devices, we do not know which; when they ended without a proof that their containers did, they go on to (drainAnonymous).
 // Nodes of gpu-manager have as many devices as their capacity says, given by shares (sched/shares.h).
 // GPUs are also counted by namespace and by the model of the node (a label of it), for quotas.
 // Units: whole devices by id; shares in milli-GPU and MiB. One thread.
@@ -91,6 +91,8 @@ class Ledger {
   void usePod(const model::NodeName& node, const model::Uid& uid, Source source, const model::Resources& r,
               std::int64_t anonymous, const GpuCharge& charge = {});
   void unusePod(const model::NodeName& node, const model::Uid& uid, Source source);
+  /// An ended pod may still have so many devices there that we cannot name; 0: none any more (Source::Draining).
+  void drainAnonymous(const model::NodeName& node, const model::Uid& uid, std::int64_t devices);
 
   /// The pod is on its way there (sched/shares.h), says this source (BoundPod or Reservation); empty: it is not.
   void setInFlight(const model::NodeName& node, const model::Uid& uid, Source source,
@@ -189,10 +191,11 @@ class Ledger {
                  const std::vector<int>& ids) const;
   Reservation setAside(const model::NodeName& node, const model::Uid& uid, const PodRequest& request,
                        const std::vector<int>& ids, const GpuCharge& charge);
-  void dumpNode(const NodeState& n, const Uses& uses, std::uint8_t without, std::string& out) const;
+  void dumpNode(NodeIndex i, std::uint8_t without, std::string& out) const;
 
   std::vector<std::unique_ptr<NodeState>> nodes_;
-  std::vector<Uses> uses_;  // by index, as nodes_
+  std::vector<Uses> uses_;                                    // by index, as nodes_
+  std::vector<std::map<model::Uid, std::int64_t>> draining_;  // anonymous devices of ended pods; by index
   std::unordered_map<model::NodeName, NodeIndex> index_;
   std::vector<NodeIndex> vacant_;
   std::size_t existing_ = 0;

@@ -91,8 +91,16 @@ void dumpFlight(const InFlight& flight, std::uint8_t without, std::string& out) 
 
 }  // namespace
 
-void Ledger::dumpNode(const NodeState& n, const Uses& uses, std::uint8_t without, std::string& out) const {
+void Ledger::dumpNode(NodeIndex i, std::uint8_t without, std::string& out) const {
+  const NodeState& n = *nodes_[i];
+  const Uses& uses = uses_[i];
+  const bool with_draining = (bitOf(Source::Draining) & without) == 0;
+  std::int64_t draining = 0;
   std::string body;
+  for (const auto& [uid, devices] : draining_[i]) {
+    draining += devices;
+    if (with_draining) { fmt::format_to(std::back_inserter(body), "  draining {}: {}\n", uid.text, devices); }
+  }
   NodeState counted;  // the sums of what is shown
   for (auto it = uses.begin(); it != uses.end(); ++it) {
     const auto& [key, use] = *it;
@@ -112,8 +120,9 @@ void Ledger::dumpNode(const NodeState& n, const Uses& uses, std::uint8_t without
   if ((bitOf(Source::Reservation) & without) == 0) {
     counted.used = n.used;
     counted.used_pods = n.used_pods;
-    counted.anonymous = n.anonymous;
+    counted.anonymous = n.anonymous - draining;
   }
+  counted.anonymous += with_draining ? draining : 0;
   for (const auto& d : n.devices) { dumpDevice(d, without, body); }
   for (const auto& flight : n.in_flight) { dumpFlight(flight, without, body); }
   if (body.empty() && !n.exists && !n.has_status && !n.agent_stale) { return; }
@@ -135,7 +144,7 @@ std::string Ledger::dumpWithout(std::initializer_list<Source> sources) const {
   std::sort(order.begin(), order.end(),
             [&](NodeIndex a, NodeIndex b) { return nodes_[a]->node.name < nodes_[b]->node.name; });
   std::string out;
-  for (const NodeIndex i : order) { dumpNode(*nodes_[i], uses_[i], without, out); }
+  for (const NodeIndex i : order) { dumpNode(i, without, out); }
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/planted.h"
+#include "engine/held_devices.h"
 #include "kapi/retry_wait.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
@@ -53,18 +54,27 @@ Claimant Scheduler::claimant(const model::Uid& uid, const model::ObjectKey& pod,
 
 /// "" when its agent does not say.
 std::string Scheduler::gpuUuid(const model::NodeName& node, int id) const {
-  const auto* status = engine_.cache().status(node);
-  if (status == nullptr) { return ""; }
-  for (const auto& device : status->devices) {
-    if (device.id == id) { return device.uuid; }
+  return engine::uuidOf(engine_.cache().status(node), id);
+}
+
+std::vector<std::string> Scheduler::gpuUuids(const model::NodeName& node, const std::vector<int>& ids) const {
+  std::vector<std::string> uuids;
+  for (const int id : ids) { uuids.push_back(gpuUuid(node, id)); }
+  return uuids;
+}
+
+/// The ids mean other devices by now than those that were decided on.
+bool Scheduler::isRenumbered(const Grant& grant) const {
+  const model::GpuNodeStatus* status = engine_.cache().status(grant.node);
+  for (std::size_t i = 0; i < grant.ids.size(); ++i) {
+    if (engine::isAnother(status, grant.ids[i], grant.uuids[i])) { return true; }
   }
-  return "";
+  return false;
 }
 
 /// What CUDA_VISIBLE_DEVICES is to say. Ids, when a UUID is not known: an empty entry would hide all that follow.
 std::string Scheduler::visibleDevices(const Grant& grant) const {
-  std::vector<std::string> uuids;
-  for (const int id : grant.ids) { uuids.push_back(gpuUuid(grant.node, id)); }
+  const auto& uuids = grant.uuids;
   const bool known = std::none_of(uuids.begin(), uuids.end(), [](const auto& u) { return u.empty(); });
   return config_.visible_uuids && known ? fmt::format("{}", fmt::join(uuids, ","))
                                         : model::printIds(grant.ids);
@@ -136,6 +146,10 @@ void Scheduler::advance(Grant& grant) {
         release(grant, "the pod was fenced", false);
         return;
       }
+      if (isRenumbered(grant)) {
+        release(grant, "the GPUs of the node have other ids now", true);
+        return;
+      }
       if (!grant.open_leases.empty() && !GS_PLANTED(BindsEarly)) { return; }
       if (grant.unknown_lease) {
         takeLeases(grant, true);
@@ -146,6 +160,10 @@ void Scheduler::advance(Grant& grant) {
     case Stage::Binding:  // a refused one is sent again
       if ((fenceOf(*pod) != grant.fence && !GS_PLANTED(IgnoresFences)) || pod->deleting) {
         release(grant, "the pod changed before it was bound", false);
+        return;
+      }
+      if (isRenumbered(grant)) {
+        release(grant, "the GPUs of the node have other ids now", true);
         return;
       }
       bindOrTakeAgain(grant);

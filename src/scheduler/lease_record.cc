@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kapi/write.h"
+#include "model/annotations.h"
 #include "scheduler/config.h"
 
 namespace gs::scheduler {
@@ -33,7 +34,7 @@ void LeaseRecord::start(std::string term, kapi::Effects& out) {
   tick(Mono{}, out);
 }
 
-void LeaseRecord::write() { send(kapi::recordLeaseNamespace(*crd_, ns_, term_), State::Writing); }
+void LeaseRecord::write() { send(kapi::recordLeaseNamespace(*crd_, ns_, scheduler_, term_), State::Writing); }
 
 void LeaseRecord::crdRead(const kapi::Outcome& outcome, Mono now) {
   const auto* crd = std::get_if<model::Ptr<model::Crd>>(&outcome.object);
@@ -49,16 +50,33 @@ void LeaseRecord::crdRead(const kapi::Outcome& outcome, Mono now) {
   } else {
     crd_ = **crd;
     absent_ = false;
-    if (crd_->lease_namespace == ns_ && crd_->lease_term == term_) {
-      state_ = State::Ours;
-      ours_ = true;
-      trouble_.clear();
-    } else if (crd_->lease_namespace.empty() || crd_->lease_namespace == ns_) {
-      write();
-    } else {
-      ours_ = false;
-      send(kapi::getObject(model::Kind::Lease, {crd_->lease_namespace, kLeaderLease}), State::Looking);
-    }
+    found(now);
+  }
+}
+
+/// What the record says.
+void LeaseRecord::found(Mono now) {
+  const bool our_name = crd_->lease_scheduler == scheduler_;
+  if (crd_->lease_namespace == ns_ && our_name && crd_->lease_term == term_) {
+    state_ = State::Ours;
+    ours_ = true;
+    trouble_.clear();
+  } else if (crd_->lease_namespace.empty() ||
+             (crd_->lease_namespace == ns_ && (our_name || crd_->lease_scheduler.empty()))) {
+    write();
+  } else if (crd_->lease_namespace == ns_) {
+    ours_ = false;
+    trouble_ = fmt::format(
+        "the GPU leases in namespace {} are those of scheduler {} (CRD {}, annotation {}), and this is "
+        "scheduler {}; two of "
+        "different names never share a lease namespace: stop this one, or, once {} is gone for good, remove "
+        "that annotation",
+        ns_, crd_->lease_scheduler, kClaimCrd, model::kLeaseSchedulerKey, scheduler_, crd_->lease_scheduler);
+    state_ = State::Waiting;
+    retry(now + kAbsentRetry);
+  } else {
+    ours_ = false;
+    send(kapi::getObject(model::Kind::Lease, {crd_->lease_namespace, kLeaderLease}), State::Looking);
   }
 }
 
@@ -89,11 +107,13 @@ void LeaseRecord::leaderRead(const kapi::Outcome& outcome, Mono now) {
     write();
     return;
   }
+  const bool another = !crd_->lease_scheduler.empty() && crd_->lease_scheduler != scheduler_;
   trouble_ = fmt::format(
-      "GPU leases are recorded in namespace {} (CRD {}, annotation gpu.scheduling/lease-namespace) and its "
-      "leader {} "
-      "may be alive; stop that scheduler or run this one with --lease-namespace={}",
-      crd_->lease_namespace, kClaimCrd, (*lease)->holder, crd_->lease_namespace);
+      "GPU leases are recorded in namespace {} (CRD {}, annotation {}) and its leader {} may be alive; stop "
+      "that scheduler{}",
+      crd_->lease_namespace, kClaimCrd, model::kLeaseNamespaceKey, (*lease)->holder,
+      another ? fmt::format(", whose name is {}: there is one for a cluster", crd_->lease_scheduler)
+              : fmt::format(" or run this one with --lease-namespace={}", crd_->lease_namespace));
   state_ = State::Waiting;
   retry(silent_until_);
 }

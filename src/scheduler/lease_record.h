@@ -4,7 +4,9 @@
 // resourceVersion and read back: of two leaders with different namespaces only one gets through, and what an earlier one left on
 // its way misses. Another namespace there: its leader lease is looked at, until it was not renewed for two of its durations; renewed
 // meanwhile: somebody else schedules GPUs, we stay unready and go on looking, at the record too. Then, or when nobody holds that
-// lease, the record is rewritten, and that namespace's leases are taken over like an ancestor's. No CRD: no lease is
+// lease, the record is rewritten, and that namespace's leases are taken over like an ancestor's. The record names the scheduler
+// too: two of different names never share a lease namespace, so our own namespace with another name there keeps us unready until
+// somebody changes it by hand (the leader lease, which is one and the same, cannot tell whether the other one lives). No CRD: no lease is
 // written, asked again every 10 s. Read again now and then (recheck). One thread; tokens carry kOwner.
 #pragma once
 
@@ -21,7 +23,8 @@ class LeaseRecord {
   static constexpr Duration kRetry = std::chrono::seconds{1};
   static constexpr Duration kAbsentRetry = std::chrono::seconds{10};
 
-  explicit LeaseRecord(std::string lease_namespace) : ns_{std::move(lease_namespace)} {}
+  LeaseRecord(std::string lease_namespace, std::string scheduler_name)
+      : ns_{std::move(lease_namespace)}, scheduler_{std::move(scheduler_name)} {}
 
   /// `term`: never used before.
   void start(std::string term, kapi::Effects& out);
@@ -50,12 +53,14 @@ class LeaseRecord {
   enum class State : std::uint8_t { Idle, Reading, Looking, Waiting, Writing, Ours, Absent };
   void send(kapi::Call call, State state);
   void readCrd();
+  void found(Mono now);
   void crdRead(const kapi::Outcome& outcome, Mono now);
   void leaderRead(const kapi::Outcome& outcome, Mono now);
   void retry(Mono at) { due_ = at; }
   void write();
 
   std::string ns_;
+  std::string scheduler_;
   State state_ = State::Idle;
   bool ours_ = false;    // as last read
   bool absent_ = false;  // the CRD, as last read

@@ -27,9 +27,9 @@ class LeaseRecordTest : public ::testing::Test {
     record.handle(o, now);
     record.tick(now, out);
   }
-  static model::Object crd(const char* ns, const char* term = "now") {
+  static model::Object crd(const char* ns, const char* term = "now", const char* scheduler = "me") {
     return std::make_shared<const model::Crd>(
-        model::Crd{"gpuclaims.gpu.scheduling", model::Uid{"u"}, 7, ns, term});
+        model::Crd{"gpuclaims.gpu.scheduling", model::Uid{"u"}, 7, ns, term, scheduler});
   }
   static model::Object leader(const char* holder, const char* renewed) {
     model::Lease l;
@@ -47,7 +47,7 @@ class LeaseRecordTest : public ::testing::Test {
     answer(sent(), 200, std::move(object));
   }
 
-  LeaseRecord record{"gpu-system"};
+  LeaseRecord record{"gpu-system", "me"};
   kapi::Effects out;
   Mono now{1h};
 };
@@ -196,6 +196,28 @@ TEST_F(LeaseRecordTest, AFailedReadIsMadeAgain) {
   pass(1s);
   answer(sent(), 200, crd("gpu-system"));
   EXPECT_TRUE(record.ours());
+}
+
+TEST_F(LeaseRecordTest, AnEarlierVersionsIsGivenOurName) {
+  startWith(crd("gpu-system", "now", ""));
+  const auto write = sent();
+  EXPECT_EQ(write.body["metadata"]["annotations"]["gpu.scheduling/lease-namespace-scheduler"].str(), "me");
+}
+
+TEST_F(LeaseRecordTest, OurNamespaceUnderAnotherNameKeepsUsUnreadyUntilSomebodyChangesIt) {
+  startWith(crd("gpu-system", "now", "them"));
+  EXPECT_FALSE(record.settled());
+  EXPECT_NE(record.trouble().find("are those of scheduler them"), std::string::npos) << record.trouble();
+  EXPECT_NE(record.trouble().find("remove that annotation"), std::string::npos);
+  for (int i = 0; i < 10; ++i) {
+    pass(10s);
+    answer(sent(), 200, crd("gpu-system", "now", "them"));
+    EXPECT_TRUE(out.empty()) << "nothing is written";
+    EXPECT_FALSE(record.settled());
+  }
+  pass(10s);
+  answer(sent(), 200, crd("gpu-system", "now", ""));
+  EXPECT_EQ(sent().verb, kapi::Verb::MergePatch);
 }
 
 }  // namespace

@@ -213,6 +213,7 @@ void Scheduler::grantTo(const model::Pod& pod, sched::ClassId pod_class, const s
   grant.node = placed.node;
   grant.ids = placed.ids;
   if (GS_PLANTED(GrantsOneTooFew) && grant.ids.size() > 1) { grant.ids.pop_back(); }
+  grant.uuids = gpuUuids(grant.node, grant.ids);
   grant.shared = request.devices && request.devices->shared;
   grant.fence = fenceOf(pod);
   grant.hold = engine_.ledger().reserve(placed.node, pod.uid, request, grant.ids,

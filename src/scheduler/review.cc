@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/planted.h"
+#include "engine/held_devices.h"
 #include "kapi/retry_wait.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
@@ -63,6 +64,7 @@ void Scheduler::reviewEnded(const model::Uid& uid) {
     return;
   }
   if (!engine_.drained(uid)) { return; }
+  if (const model::Pod* pod = engine_.cache().pod(uid); pod != nullptr && !ours(*pod)) { return; }
   for (const auto& key : leases) { desk_.give(key, uid); }
 }
 
@@ -128,8 +130,7 @@ void Scheduler::reviewBound(const model::Pod& pod) {
                fmt::format("annotation {} is set on a pod of scheduler {}; its GPUs count as held",
                            model::kAllocatedKey, pod.scheduler_name));
     }
-    dropStrayLeases(pod, std::vector<int>{});
-    return;
+    return;  // leases that name it are another installation's
   }
   const auto ids = devicesOf(pod, told);
   if (ids != told) {
@@ -137,8 +138,10 @@ void Scheduler::reviewBound(const model::Pod& pod) {
              fmt::format("annotation {} does not name the GPUs that the pod's leases name; the leases stand",
                          model::kAllocatedKey));
   }
-  if (ids) { keepLeases(pod, *ids); }
-  dropStrayLeases(pod, ids);
+  std::optional<std::vector<int>> held;
+  if (ids) { held = engine_.heldIds(pod, *ids); }
+  if (ids) { keepLeases(pod, *ids, *held); }
+  dropStrayLeases(pod, held);
 }
 
 /// What a bound pod has: what the leases of the reservation say that it was bound for, one of them at least; else its
@@ -192,14 +195,15 @@ bool Scheduler::anotherOfOursHas(const model::Pod& pod, int id) const {
 }
 
 /// Every device that the pod has has a lease that names it, of the reservation that it was bound for, unless another
-/// pod's lease holds it.
-void Scheduler::keepLeases(const model::Pod& pod, const std::vector<int>& ids) {
+/// pod's lease holds it. `given`: the ids of its reservation; `held`: those that its devices have now.
+void Scheduler::keepLeases(const model::Pod& pod, const std::vector<int>& given,
+                           const std::vector<int>& held) {
   if (!record_.ours()) { return; }
   const std::string* bound_for = pod.annotation(model::kReservationKey);
   std::optional<model::ReservationId> reservation;
   if (bound_for != nullptr && !bound_for->empty()) { reservation = model::ReservationId{*bound_for}; }
   const bool says_reservation = reservation.has_value();
-  for (const int id : ids) {
+  for (const int id : held) {
     const auto key = leaseKey(pod.node, id);
     const model::Lease* lease = engine_.cache().lease(key);
     const auto part = lease == nullptr ? std::nullopt : lease->partOf(pod.uid);
@@ -208,9 +212,9 @@ void Scheduler::keepLeases(const model::Pod& pod, const std::vector<int>& ids) {
     if (written || !desk_.idle(key, pod.uid)) { continue; }
     const bool others = lease != nullptr && !lease->shared() && !names(lease, pod.uid);
     if (others && warned_.contains({pod.uid, "GpuHeldByOther"})) { continue; }  // said already
-    const bool shared = sharesDevices(pod, ids);
+    const bool shared = sharesDevices(pod, held);
     if (!reservation) { reservation = model::ReservationId{rng_.uuid()}; }
-    Claimant c = claimant(pod.uid, pod.key, *reservation, {pod.node, ids, shared}, id);
+    Claimant c = claimant(pod.uid, pod.key, *reservation, {pod.node, given, shared}, id);
     c.over_own = true;
     desk_.take(key, std::move(c), false);
   }
@@ -223,9 +227,17 @@ void Scheduler::dropStrayLeases(const model::Pod& pod, const std::optional<std::
   std::set<std::string> kept;
   for (const int id : ids.value_or(std::vector<int>{})) { kept.insert(model::leaseName(pod.node, id)); }
   const std::set<model::ObjectKey> leases = engine_.cache().leasesOf(pod.uid);
+  const bool all_leased = std::all_of(kept.begin(), kept.end(), [&](const auto& name) {
+    return names(engine_.cache().lease({config_.lease_namespace, name}), pod.uid);
+  });
+  const std::string* bound_for = pod.annotation(model::kReservationKey);
   for (const auto& key : leases) {
-    const model::NodeName& on = engine_.cache().lease(key)->node;  // empty: an ancestor's, which does not say
+    const model::Lease& lease = *engine_.cache().lease(key);
+    const model::NodeName& on = lease.node;  // empty: an ancestor's, which does not say
     if (!ids && (on.empty() || on == pod.node)) { continue; }
+    const bool may_move = on == pod.node && bound_for != nullptr && !bound_for->empty() &&
+                          lease.partOf(pod.uid)->reservation.text == *bound_for;
+    if (may_move && !all_leased) { continue; }  // until that of the id which its device has now is there
     if (kept.contains(key.name)) {
       if (key.ns == config_.lease_namespace) { continue; }
       if (!names(engine_.cache().lease({config_.lease_namespace, key.name}), pod.uid)) { continue; }
@@ -251,11 +263,12 @@ void Scheduler::reviewUnbound(const model::Pod& pod) {
     repair(pod);
     return;
   }
+  if (!ours(pod)) { return; }  // leases that name it are another installation's
   if (!engine_.cache().leasesOf(pod.uid).empty()) {
-    if (!ours(pod) || !adopt(pod)) { repair(pod); }
+    if (!adopt(pod)) { repair(pod); }
     return;
   }
-  if (ours(pod)) { enqueue(pod); }
+  enqueue(pod);
 }
 
 /// Takes over a complete set of leases that an earlier leader wrote for this pod (design 3.4): true when it did.
@@ -274,7 +287,8 @@ bool Scheduler::adopt(const model::Pod& pod) {
     const model::Lease& lease = *engine_.cache().lease(key);
     const auto entry = lease.partOf(pod.uid);
     if (lease.format != 1 || !lease.malformed.empty() || lease.shared() != shared || !entry ||
-        entry->reservation != first->reservation || entry->devices != first->devices) {
+        entry->reservation != first->reservation || entry->devices != first->devices ||
+        engine::isAnother(engine_.cache().status(lease.node), lease.gpu, lease.uuid)) {
       return false;
     }
   }
@@ -292,6 +306,7 @@ bool Scheduler::adopt(const model::Pod& pod) {
   grant.pod = pod.key;
   grant.node = devices->node;
   grant.ids = devices->ids;
+  grant.uuids = gpuUuids(grant.node, grant.ids);
   grant.shared = shared;
   grant.fence = fenceOf(pod);
   grant.adopted = true;

@@ -38,7 +38,7 @@ std::vector<engine::Feed::Source> watched(const Config& config) {
 Scheduler::Scheduler(Config config, Rng rng)
     : config_{std::move(config)},
       rng_{rng},
-      record_{config_.lease_namespace},
+      record_{config_.lease_namespace, config_.scheduler_name},
       desk_{engine_, config_.max_sharers},
       recorder_{config_.scheduler_name, config_.instance, Rng{rng_.next()}},
       events_{recorder_},

@@ -129,7 +129,7 @@ class Scheduler {
   void reviewEnded(const model::Uid& uid);
   void reviewBound(const model::Pod& pod);
   void reviewUnbound(const model::Pod& pod);
-  void keepLeases(const model::Pod& pod, const std::vector<int>& ids);
+  void keepLeases(const model::Pod& pod, const std::vector<int>& given, const std::vector<int>& held);
   [[nodiscard]] std::optional<std::vector<int>> devicesOf(const model::Pod& pod,
                                                           const std::optional<std::vector<int>>& told) const;
   [[nodiscard]] bool sharesDevices(const model::Pod& pod, const std::vector<int>& ids) const;
@@ -185,6 +185,9 @@ class Scheduler {
                                   const model::ReservationId& reservation, const Placing& placing,
                                   int id) const;
   [[nodiscard]] std::string gpuUuid(const model::NodeName& node, int id) const;
+  [[nodiscard]] std::vector<std::string> gpuUuids(const model::NodeName& node,
+                                                  const std::vector<int>& ids) const;
+  [[nodiscard]] bool isRenumbered(const Grant& grant) const;
   [[nodiscard]] std::string visibleDevices(const Grant& grant) const;
   [[nodiscard]] model::ObjectKey leaseKey(const model::NodeName& node, int id) const;
   [[nodiscard]] std::string fenceOf(const model::Pod& pod) const;

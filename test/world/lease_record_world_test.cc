@@ -154,7 +154,8 @@ TEST_F(TwoNamespaces, TheRecordChangedByHandToTheOneThatWaitsLetsItLead) {
   world.run(20s);
   EXPECT_TRUE(world.scheduler(x).leading());
   EXPECT_FALSE(world.scheduler(y).leading());
-  const json::Object annotations{{"gpu.scheduling/lease-namespace", "other"}};
+  const json::Object annotations{{"gpu.scheduling/lease-namespace", "other"},
+                                 {"gpu.scheduling/lease-namespace-scheduler", "other-scheduler"}};
   const json::Object patch{{"metadata", json::Object{{"annotations", annotations}}}};
   EXPECT_EQ(world.request("PATCH", kClaimCrd, patch, "application/merge-patch+json").code, 200);
   createPods();
@@ -222,6 +223,44 @@ TEST_F(Record, ALeaseThatCannotBeReadIsTold) {
   world.create(pod("p", "", 4));
   ASSERT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
   EXPECT_EQ(nodeOf("p"), "node-b") << "its GPU is nobody's to give";
+}
+
+/// Two installations of different names with the same lease namespace: the second one decides nothing, and leaves the leases
+/// of the first one's running pods alone, whether or not the first one lives.
+TEST_F(Record, OfAnotherNameIsLeftAlone) {
+  startOne();
+  world.create(pod("p", "", 1));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
+  scheduler::Config config;
+  config.scheduler_name = "second";
+  const auto second = world.startReplica(config);
+  world.run(5s);
+  world.crash(0);
+  world.run(120s);
+  EXPECT_FALSE(world.scheduler(second).leading());
+  EXPECT_EQ(leases(), 1U);
+  // The leader lease deleted by hand: it leads, and is stopped by the record.
+  const char* leader = "/apis/coordination.k8s.io/v1/namespaces/default/leases/scheduler.gpu.scheduling";
+  EXPECT_EQ(world.request("DELETE", leader).code, 200);
+  world.run(120s);
+  EXPECT_FALSE(world.scheduler(second).leading());
+  EXPECT_EQ(leases(), 1U);
+  // Somebody says that the first one is gone for good: from then on it decides, and p keeps what it has.
+  const json::Object annotations{{"gpu.scheduling/lease-namespace-scheduler", json::Value{}}};
+  const json::Object patch{{"metadata", json::Object{{"annotations", annotations}}}};
+  EXPECT_EQ(world.request("PATCH", kClaimCrd, patch, "application/merge-patch+json").code, 200);
+  ASSERT_TRUE(eventually([&] { return world.scheduler(second).leading(); }));
+  world.run(120s);
+  EXPECT_EQ(leases(), 1U);
+  json::Value all = pod("q", "", 8);
+  all.child("spec").set("schedulerName", "second");
+  world.create(all);
+  json::Value more = pod("r", "", 4);
+  more.child("spec").set("schedulerName", "second");
+  world.create(more);
+  EXPECT_TRUE(eventually([&] { return !nodeOf("q").empty(); }));
+  world.run(30s);
+  EXPECT_EQ(nodeOf("r"), "") << "three are left beside p";
 }
 
 }  // namespace

@@ -555,5 +555,29 @@ TEST(Determinism, TheSameSeedWritesTheSameCalls) {
   EXPECT_FALSE(play(7).first.empty());
 }
 
+/// It is another scheduler's, and its agent has not seen it: which GPU it has nobody knows, but that it has one.
+TEST_F(Scheduling, AForeignPodsDeviceDrainsAsACountWhenThePodIsForceDeleted) {
+  sandbox::Kubelet::Config kubelet;
+  kubelet.linger = 20s;
+  world.kubelet().setConfig(kubelet);
+  world.agents().setAgentDown("node-a", true);
+  world.run(1s);
+  json::Value theirs = pod("theirs", "", 1);
+  theirs.child("spec").set("schedulerName", "default-scheduler");
+  theirs.child("spec").set("nodeName", "node-a");
+  world.create(theirs);
+  ASSERT_TRUE(eventually([&] { return podObject("theirs")["status"]["phase"].str() == "Running"; }));
+  deletePod("theirs", true);
+  world.create(claim("all", 4));
+  json::Value greedy = pod("greedy", "all");
+  greedy.child("spec").set("nodeSelector", json::Object{{"kubernetes.io/hostname", "node-a"}});
+  world.create(greedy);
+  world.run(10s);
+  EXPECT_EQ(nodeOf("greedy"), "") << "a container of it runs on";
+  world.agents().setAgentDown("node-a", false);
+  world.touch();
+  EXPECT_TRUE(eventually([&] { return !nodeOf("greedy").empty(); }, 120s)) << whyWaiting("greedy");
+}
+
 }  // namespace
 }  // namespace gs::test

@@ -1,0 +1,83 @@
+#include "engine/held_devices.h"
+
+#include <algorithm>
+#include <set>
+
+#include "model/annotations.h"
+
+namespace gs::engine {
+namespace {
+
+const model::Device* deviceIn(const model::GpuNodeStatus* status, int id) {
+  if (status == nullptr) { return nullptr; }
+  const auto it = std::lower_bound(status->devices.begin(), status->devices.end(), id,
+                                   [](const model::Device& d, int wanted) { return d.id < wanted; });
+  return it == status->devices.end() || it->id != id ? nullptr : &*it;
+}
+
+bool isNumber(std::string_view word) {
+  return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
+}  // namespace
+
+std::optional<int> idNow(const model::GpuNodeStatus& status, const std::string& uuid, int likely) {
+  if (uuid.empty()) { return std::nullopt; }
+  const model::Device* device = deviceIn(&status, likely);
+  if (device != nullptr && device->uuid == uuid) { return likely; }
+  const auto it = std::find_if(status.devices.begin(), status.devices.end(),
+                               [&](const model::Device& d) { return d.uuid == uuid; });
+  return it == status.devices.end() ? std::nullopt : std::optional{it->id};
+}
+
+bool isAnother(const model::GpuNodeStatus* status, int id, const std::string& uuid) {
+  const model::Device* device = deviceIn(status, id);
+  return device != nullptr && !uuid.empty() && !device->uuid.empty() && device->uuid != uuid;
+}
+
+std::string uuidOf(const model::GpuNodeStatus* status, int id) {
+  const model::Device* device = deviceIn(status, id);
+  return device == nullptr ? std::string{} : device->uuid;
+}
+
+std::vector<std::string> toldUuids(const model::Pod& pod, std::size_t count) {
+  const std::string* told = pod.annotation(model::kVisibleDevicesKey);
+  std::vector<std::string> uuids;
+  if (told == nullptr) { return uuids; }
+  std::string_view rest = *told;
+  for (bool more = true; more;) {
+    const auto comma = rest.find(',');
+    more = comma != std::string_view::npos;
+    const std::string_view word = rest.substr(0, comma);
+    if (word.empty() || isNumber(word) || uuids.size() == count) { return {}; }
+    uuids.emplace_back(word);
+    rest.remove_prefix(more ? comma + 1 : rest.size());
+  }
+  return uuids.size() == count ? uuids : std::vector<std::string>{};
+}
+
+std::vector<int> heldNow(const model::Pod& pod, const std::vector<int>& given,
+                         const std::vector<std::string>& leased, const model::GpuNodeStatus* status) {
+  if (status == nullptr) { return given; }
+  std::set<int> held;
+  const std::vector<std::string> uuids = toldUuids(pod, given.size());
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    held.insert(uuids.empty() ? given[i] : idNow(*status, uuids[i], given[i]).value_or(given[i]));
+  }
+  if (uuids.empty()) {
+    for (std::size_t i = 0; i < leased.size(); ++i) {
+      const int likely = i < given.size() ? given[i] : 0;
+      if (const auto id = idNow(*status, leased[i], likely)) { held.insert(*id); }
+    }
+  }
+  return {held.begin(), held.end()};
+}
+
+bool isRenumbered(const model::GpuNodeStatus* before, const model::GpuNodeStatus* after) {
+  if (before == nullptr || after == nullptr) { return before != after; }
+  return !std::equal(before->devices.begin(), before->devices.end(), after->devices.begin(),
+                     after->devices.end(),
+                     [](const auto& a, const auto& b) { return a.id == b.id && a.uuid == b.uuid; });
+}
+
+}  // namespace gs::engine

@@ -1,0 +1,36 @@
+// Which GPUs a pod has, now that its node may have numbered them anew (design 1: a device is its UUID when known, else (node, id)).
+//
+// A pod was given ids, and its container was told ids or UUIDs. The devices behind them are followed by UUID:
+//   told UUIDs   the ids that these have now; one that is not there any more keeps the id that it had
+//   told ids     those ids, whatever they are now (a container that starts again takes what has that number), and the ids that
+//                the devices which it was given have now, as its leases name them
+// Pure; ids ascending, unique.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "model/node.h"
+#include "model/pod.h"
+
+namespace gs::engine {
+
+/// The device of this UUID; `likely` is looked at first. nullopt: it is not there, or `uuid` is "".
+[[nodiscard]] std::optional<int> idNow(const model::GpuNodeStatus& status, const std::string& uuid,
+                                       int likely);
+/// Another device has this id than the one of this UUID; false while one of them is not known.
+[[nodiscard]] bool isAnother(const model::GpuNodeStatus* status, int id, const std::string& uuid);
+/// "" when the node does not say.
+[[nodiscard]] std::string uuidOf(const model::GpuNodeStatus* status, int id);
+/// What the pod's containers were told, when that is UUIDs, one for each of `count` devices in the order of the ids; else empty.
+[[nodiscard]] std::vector<std::string> toldUuids(const model::Pod& pod, std::size_t count);
+/// `leased`: UUIDs on the leases of the pod's reservation there.
+[[nodiscard]] std::vector<int> heldNow(const model::Pod& pod, const std::vector<int>& given,
+                                       const std::vector<std::string>& leased,
+                                       const model::GpuNodeStatus* status);
+/// Some id has another UUID, or one of the two says nothing of it.
+[[nodiscard]] bool isRenumbered(const model::GpuNodeStatus* before, const model::GpuNodeStatus* after);
+
+}  // namespace gs::engine

@@ -1,0 +1,164 @@
+// GPUs that are numbered anew under running pods: a device is its UUID.
+#include "test/world/cluster.h"
+#include "test/world/rebuilt.h"
+
+namespace gs::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+model::Device gpu(int id, const std::string& uuid) {
+  model::Device d;
+  d.id = id;
+  d.uuid = uuid;
+  d.health = model::Health::Healthy;
+  d.island = "0";
+  d.bandwidth_gbps = 300;
+  return d;
+}
+
+std::vector<model::Device> gpus(const std::vector<std::string>& uuids) {
+  std::vector<model::Device> out;
+  for (const auto& uuid : uuids) { out.push_back(gpu(static_cast<int>(out.size()), uuid)); }
+  return out;
+}
+
+/// One node with three GPUs, GPU-0 to GPU-2.
+class Renumbered : public Cluster {
+ protected:
+  explicit Renumbered(bool told_uuids) : Cluster{options()} {
+    scheduler::Config config;
+    config.visible_uuids = told_uuids;
+    world.startReplica(config);
+    EXPECT_TRUE(eventually([&] { return world.leader().has_value(); }));
+    world.create(claim("one", 1));
+    for (const char* name : {"p", "r"}) {
+      world.create(pod(name, "one"));
+      EXPECT_TRUE(eventually([&] { return running(name); }));
+    }
+    EXPECT_EQ(allocated("p"), "n:0");
+    EXPECT_EQ(allocated("r"), "n:1");
+  }
+  static sandbox::World::Options options() {
+    sandbox::World::Options o;
+    kapi::SimNode n;
+    n.name = model::NodeName{"n"};
+    n.allocatable = {{"cpu", "64"}, {"memory", "512Gi"}, {"pods", "110"}};
+    n.devices = gpus({"GPU-0", "GPU-1", "GPU-2"});
+    o.nodes = {n};
+    return o;
+  }
+  bool running(const std::string& name) { return podObject(name)["status"]["phase"].str() == "Running"; }
+  void nowThereAre(const std::vector<std::string>& uuids) {
+    world.agents().setDevices("n", gpus(uuids));
+    world.touch();
+    world.run(5s);
+  }
+  json::Value lease(int id) {
+    return world.get("/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-n-" + std::to_string(id));
+  }
+  std::string holder(int id) { return std::string{lease(id)["spec"]["holderIdentity"].str()}; }
+  std::string uidOf(const std::string& name) { return std::string{podObject(name)["metadata"]["uid"].str()}; }
+  void expectRebuilt() {
+    world.run(5s);  // until it has seen all that was written
+    EXPECT_EQ(world.scheduler(*world.leader()).engine().ledger().dump(false), rebuiltLedger(world));
+  }
+};
+
+struct ToldUuids : Renumbered {
+  ToldUuids() : Renumbered{true} {}
+};
+struct ToldIds : Renumbered {
+  ToldIds() : Renumbered{false} {}
+};
+
+TEST_F(ToldUuids, AGpuThatARunningPodHasIsNotGivenUnderItsNewId) {
+  nowThereAre({"GPU-1", "GPU-2"});
+  finish("p");
+  world.create(pod("s", "one"));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("s").empty(); }, 120s)) << whyWaiting("s");
+  EXPECT_EQ(podObject("s")["metadata"]["annotations"]["gpu.scheduling/visible-devices"].str(), "GPU-2");
+  EXPECT_EQ(allocated("s"), "n:1");
+  // Its lease has followed the GPU.
+  EXPECT_EQ(holder(0), uidOf("r"));
+  EXPECT_EQ(lease(0)["metadata"]["annotations"]["gpu.scheduling/uuid"].str(), "GPU-1");
+  EXPECT_EQ(holder(1), uidOf("s"));
+  expectRebuilt();
+  world.create(pod("t", "one"));
+  world.run(60s);
+  EXPECT_EQ(nodeOf("t"), "");
+  finish("r");
+  ASSERT_TRUE(eventually([&] { return !nodeOf("t").empty(); }));
+  EXPECT_EQ(podObject("t")["metadata"]["annotations"]["gpu.scheduling/visible-devices"].str(), "GPU-1");
+}
+
+TEST_F(ToldUuids, ANewLeaderKnowsItToo) {
+  nowThereAre({"GPU-1", "GPU-2"});
+  world.crash(0);
+  finish("p");
+  world.create(pod("s", "one"));
+  world.restart(0);
+  ASSERT_TRUE(eventually([&] { return !nodeOf("s").empty(); }, 120s)) << whyWaiting("s");
+  EXPECT_EQ(podObject("s")["metadata"]["annotations"]["gpu.scheduling/visible-devices"].str(), "GPU-2");
+}
+
+TEST_F(ToldUuids, WhatComesBackIsAsBefore) {
+  nowThereAre({"GPU-1", "GPU-2"});
+  world.run(60s);
+  nowThereAre({"GPU-0", "GPU-1", "GPU-2"});
+  world.run(60s);
+  EXPECT_EQ(holder(0), uidOf("p"));
+  EXPECT_EQ(holder(1), uidOf("r"));
+  EXPECT_EQ(leases(), 2U);
+  expectRebuilt();
+  world.create(pod("s", "one"));
+  EXPECT_TRUE(eventually([&] { return allocated("s") == "n:2"; }));
+}
+
+TEST_F(ToldUuids, AGpuThatIsSwappedIsNotGivenBeforeItsPodEnds) {
+  nowThereAre({"GPU-0", "GPU-9", "GPU-2"});
+  world.create(pod("s", "one"));
+  EXPECT_TRUE(eventually([&] { return allocated("s") == "n:2"; }));
+  world.create(pod("t", "one"));
+  world.run(60s);
+  EXPECT_EQ(nodeOf("t"), "");
+  finish("r");
+  ASSERT_TRUE(eventually([&] { return !nodeOf("t").empty(); }));
+  EXPECT_EQ(podObject("t")["metadata"]["annotations"]["gpu.scheduling/visible-devices"].str(), "GPU-9");
+}
+
+/// Its container may take what has its number, when it starts again.
+TEST_F(ToldIds, TheIdIsHeldToo) {
+  nowThereAre({"GPU-1", "GPU-2"});
+  finish("p");
+  world.create(pod("s", "one"));
+  world.run(120s);
+  EXPECT_EQ(nodeOf("s"), "") << "0 is the GPU that r has, and 1 what it was told";
+  EXPECT_EQ(holder(0), uidOf("r"));
+  EXPECT_EQ(holder(1), uidOf("r"));
+  expectRebuilt();
+  finish("r");
+  EXPECT_TRUE(eventually([&] { return allocated("s") == "n:0"; }));
+  expectSettled();
+}
+
+/// Decided on one GPU, bound when its id means another one: it is decided anew.
+TEST_F(ToldUuids, WhatIsRenumberedOnTheWayIsDecidedAnew) {
+  bool busy = true;
+  int bindings = 0;
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+    if (call.subresource != "binding" || !busy) { return {}; }
+    ++bindings;
+    return {sandbox::CallFate::How::Refused, 429, {}, false, false};
+  });
+  world.create(pod("s", "one"));
+  ASSERT_TRUE(eventually([&] { return bindings > 0; }));
+  nowThereAre({"GPU-0", "GPU-1", "GPU-3"});
+  busy = false;
+  ASSERT_TRUE(eventually([&] { return !nodeOf("s").empty(); }));
+  EXPECT_EQ(podObject("s")["metadata"]["annotations"]["gpu.scheduling/visible-devices"].str(), "GPU-3");
+  EXPECT_EQ(lease(2)["metadata"]["annotations"]["gpu.scheduling/uuid"].str(), "GPU-3");
+}
+
+}  // namespace
+}  // namespace gs::test
