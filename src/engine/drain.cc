@@ -106,7 +106,7 @@ bool Drain::watched(const model::NodeName& node, Mono now) const {
   if (GS_PLANTED(FreesDraining)) { return false; }
   if (!complete_) { return true; }
   const sched::NodeState* state = ledger_.find(node);
-  if (state == nullptr || !state->exists || state->enforcer != sched::Enforcer::Agent) { return false; }
+  if (state == nullptr || !state->exists) { return false; }
   const auto seen = observed_.find(node);
   if (seen == observed_.end() || seen->second.time.empty()) { return false; }
   const auto agents = agents_.find(node);

@@ -1,7 +1,7 @@
 // When is the device of an ended pod free again? (design 3.9) A pure machine over what agents report.
 //
-// A node counts as watched by an agent when its enforcer is `agent`, its GpuNodeStatus has an observedTime, the Node is
-// there, and an agent pod was there within the last 5 minutes. On any other node a device is free as soon as its pod ended.
+// A node counts as watched by an agent when its GpuNodeStatus has an observedTime, the Node is there, and an agent pod was there
+// within the last 5 minutes; its enforcer label does not matter (no container ends when somebody writes a label). On any other node a device is free as soon as its pod ended.
 // On a watched node it stays Draining while `inUseBy` names the ended pod and, when the pod ended without all its
 // containers reported terminated, until the second observedTime that is new since the end shows it without that uid.
 // The agent's times are compared only with each other, and only for change. A watch may be late, so a look counts only when it was

@@ -229,6 +229,19 @@ TEST_F(DrainTest, AnAgentNotReadyForAMinuteMakesDevicesUnknown) {
   EXPECT_FALSE(ledger.find(node)->agent_stale);
 }
 
+TEST_F(DrainTest, AnotherEnforcerLabelEndsNoContainer) {
+  look("t1", {pod});
+  end(false);
+  model::Node labelled = testing::makeNode("node-a");
+  labelled.labels["gpu.scheduling/enforcer"] = "kubelet";
+  ledger.upsertNode(labelled);
+  drain.nodeChanged(node, now);
+  EXPECT_EQ(use(), sched::DeviceUse::Draining);
+  look("t2", {});
+  look("t3", {});
+  EXPECT_EQ(use(), sched::DeviceUse::Free);
+}
+
 class DrainAnonymous : public DrainTest {
  protected:
   void endOfTwo(bool clean) {
