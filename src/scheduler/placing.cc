@@ -114,10 +114,8 @@ void Scheduler::followQuotas() {
     }
   }
   if (!other_table && !other_use) { return; }
-  const auto bound = [this](const std::string& ns, std::int64_t milli) {
-    return engine_.quotaBound(ns, milli);
-  };
-  if (engine_.decider().followQuotas(bound)) { unchecked_ = engine_.queue().parkedClasses().size(); }
+  const auto room = [this](const std::string& ns) { return engine_.quotaRoom(ns); };
+  if (engine_.decider().followQuotas(room, other_table)) { unchecked_ = engine_.queue().parkedClasses().size(); }
 }
 
 /// Requests that no pod makes any more are forgotten, when there are many.
