@@ -385,9 +385,10 @@ void Decider::retire(ClassId id) {
 
 std::size_t Decider::classes() const { return impl_->classes.size(); }
 
-void Decider::retireAllBut(const std::function<bool(ClassId)>& wanted) {
+void Decider::retireAllBut(const std::function<bool(ClassId)>& wanted, std::size_t most) {
   std::vector<ClassId> unwanted;
   for (const auto& [id, c] : impl_->classes) {
+    if (unwanted.size() == most) { break; }
     if (!wanted(id)) { unwanted.push_back(id); }
   }
   for (const ClassId id : unwanted) { retire(id); }

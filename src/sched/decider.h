@@ -54,7 +54,8 @@ class Decider {
   void retire(ClassId id);
 
   [[nodiscard]] std::size_t classes() const;
-  void retireAllBut(const std::function<bool(ClassId)>& wanted);
+  /// At most so many of them at once.
+  void retireAllBut(const std::function<bool(ClassId)>& wanted, std::size_t most);
 
   /// What is used of the quotas changed, or (`all`) they themselves: classes that are bound by one go by it from now on. True:
   /// some class stands otherwise.
