@@ -510,6 +510,11 @@ std::optional<sched::QuotaBound> Engine::quotaBound(const std::string& ns, std::
                            : std::nullopt;
 }
 
+std::optional<sched::QuotaRoom> Engine::quotaRoom(const std::string& ns) const {
+  const model::Quotas* quotas = quota_.quotas();
+  return quotas != nullptr ? sched::quotaRoom(*quotas, quota_.config().labels, ledger_, ns) : std::nullopt;
+}
+
 void Engine::apply(const kapi::Change& change, Mono now) {
   cache_.forgetOld(now);
   orderly_.forgetOld(now);

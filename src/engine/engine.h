@@ -26,6 +26,7 @@
 #include "sched/keep_away.h"
 #include "sched/ledger.h"
 #include "sched/queue.h"
+#include "sched/quota.h"
 
 namespace gs::engine {
 
@@ -94,6 +95,7 @@ class Engine {
   [[nodiscard]] const QuotaTable& quota() const { return quota_; }
   /// That of a pod of this namespace which counts so much; nullopt: none. What the pod itself holds must not be in the ledger.
   [[nodiscard]] std::optional<sched::QuotaBound> quotaBound(const std::string& ns, std::int64_t milli) const;
+  [[nodiscard]] std::optional<sched::QuotaRoom> quotaRoom(const std::string& ns) const;
 
  private:
   struct Hold {

@@ -1,12 +1,17 @@
 #include "sched/decider.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
+#include <list>
+#include <set>
 #include <unordered_map>
 #include <utility>
 
 #include "base/check.h"
 #include "sched/choice_memo.h"
+#include "sched/name_ranks.h"
+#include "sched/node_changes.h"
 #include "sched/node_ranking.h"
 
 namespace gs::sched {
@@ -33,63 +38,43 @@ std::size_t hashOf(const PodRequest& r) {
                    : h;
 }
 
-/// Places of nodes by name, shared by all orders. Their relative order only changes when an index is given to
-/// another node.
-class NameRanks {
- public:
-  [[nodiscard]] const NodeRanking::Ranks& ranks() const { return ranks_; }
-  /// Grows whenever the ranks changed.
-  [[nodiscard]] std::size_t epoch() const { return position_; }
-
-  void catchUp(const Ledger& ledger) {
-    const auto& namings = ledger.namings();
-    if (position_ == namings.size()) { return; }
-    const std::vector<NodeIndex> renamed{namings.begin() + static_cast<std::ptrdiff_t>(position_),
-                                         namings.end()};
-    position_ = namings.size();
-    ranks_.resize(ledger.size());
-    std::vector<bool> moves(ledger.size(), false);
-    for (const NodeIndex i : renamed) { moves[i] = true; }
-    std::erase_if(by_name_, [&](NodeIndex i) { return moves[i]; });
-    const auto before = [&](NodeIndex a, NodeIndex b) {
-      return ledger.at(a).node.name < ledger.at(b).node.name;
-    };
-    const auto kept = static_cast<std::ptrdiff_t>(by_name_.size());
-    for (NodeIndex i = 0; i < moves.size(); ++i) {
-      if (moves[i] && !ledger.at(i).node.name.empty()) { by_name_.push_back(i); }
-    }
-    std::sort(by_name_.begin() + kept, by_name_.end(), before);
-    std::inplace_merge(by_name_.begin(), by_name_.begin() + kept, by_name_.end(), before);
-    for (std::uint32_t rank = 0; rank < by_name_.size(); ++rank) { ranks_[by_name_[rank]] = rank; }
-  }
-
- private:
-  std::vector<NodeIndex> by_name_;
-  NodeRanking::Ranks ranks_;
-  std::size_t position_ = 0;
-};
-
 /// How all nodes stand for one class.
 struct Order {
   NodeRanking ranking;
-  std::vector<std::uint64_t> seen;     // NodeState::version that the key is from; 0: never
+  std::vector<std::uint64_t> seen;     // NodeState::versionFor that the key is from; 0: never
   std::vector<std::uint8_t> facts_ok;  // refuseFacts() had nothing to say at that version
-  std::uint64_t position = 0;          // in the ledger's change log
+  RecentChanges::Moment moment = 0;    // that it is from
   std::size_t epoch = 0;               // of the ranks
+  /// The quota allows more now, or less: nodes of these models, or all, are to be looked at again.
+  std::set<std::string> models;
+  bool all_models = false;
+  RefusalBoard board;
+  bool refused = false;  // the board was asked
 };
 
 struct Class {
   PodRequest request;
   ChoiceMemo::ShapeId shape = 0;
   std::unique_ptr<Order> order;
-  std::unique_ptr<RefusalBoard> board;  // once it was refused; goes with the order
-  std::uint64_t used = 0;
+  std::list<ClassId>::iterator place{};  // among those with an order
+  /// Nodes that did not change after that moment do not take it; with the models that the quota allowed then.
+  RecentChanges::Moment nowhere = 0;
+  std::vector<std::string> allowed;
+  std::size_t looks = 0;  // that an order would have saved, about
 };
+
+/// The quota allows no GPU at all.
+bool isOverQuota(const PodRequest& r) { return r.quota && r.quota->terms.models.empty(); }
+
+/// But for the models.
+bool isAlike(const QuotaTerms& a, const QuotaTerms& b) {
+  return a.model_label == b.model_label && a.pool_label == b.pool_label && a.pools == b.pools;
+}
 
 }  // namespace
 
 struct Decider::Impl {
-  explicit Impl(const Ledger& l) : ledger{l} {}
+  Impl(const Ledger& l, std::size_t most) : ledger{l}, most_orders{most}, changes{l} {}
 
   Class& at(ClassId id) {
     const auto it = classes.find(id);
@@ -97,23 +82,7 @@ struct Decider::Impl {
     return it->second;
   }
 
-  void dropOldestOrder() {
-    Class* oldest = nullptr;
-    for (auto& [id, c] : classes) {
-      if (c.order && (oldest == nullptr || c.used < oldest->used)) { oldest = &c; }
-    }
-    forgetOrder(*oldest);
-  }
-
-  void forgetOrder(Class& c) {
-    orders -= c.order ? 1 : 0;
-    c.order.reset();
-    c.board.reset();
-  }
-
-  [[nodiscard]] std::size_t mostOrders() const {
-    return std::clamp<std::size_t>(kMaxOrderedNodes / std::max<std::size_t>(1, ledger.size()), 8, kMaxOrders);
-  }
+  // ---- Looking at nodes
 
   /// The choice on that node, by the rules of fitOn().
   std::optional<Choice> offer(const Class& c, const NodeState& n) {
@@ -129,44 +98,56 @@ struct Decider::Impl {
     });
   }
 
-  NodeRanking::Key keyOf(Class& c, NodeIndex i) {
-    const NodeState& n = ledger.at(i);
-    Order& order = *c.order;
-    if (n.facts_version > order.seen[i]) { order.facts_ok[i] = refuseFacts(n, c.request) ? 0 : 1; }
-    order.seen[i] = n.version;
-    if (order.facts_ok[i] == 0) { return {}; }
+  NodeRanking::Key keyOf(const Class& c, const NodeState& n) {
     const auto choice = offer(c, n);
     const auto free = static_cast<std::int32_t>(
         std::min<std::int64_t>(n.free_devices, std::numeric_limits<std::int32_t>::max()));
     return choice ? NodeRanking::Key{choice->score, free, true} : NodeRanking::Key{};
   }
 
-  void scanAll(Class& c) {
+  NodeRanking::Key orderedKeyOf(const Class& c, NodeIndex i) {
+    ++looks;
+    const NodeState& n = ledger.at(i);
     Order& order = *c.order;
-    for (NodeIndex i = 0; i < ledger.size(); ++i) {
-      if (order.seen[i] != ledger.at(i).version) { order.ranking.prepare(i, keyOf(c, i)); }
-    }
-    order.ranking.rebuild(names.ranks());
+    if (n.facts_version > order.seen[i]) { order.facts_ok[i] = refuseFacts(n, c.request) ? 0 : 1; }
+    order.seen[i] = n.versionFor(c.request);
+    return order.facts_ok[i] == 0 ? NodeRanking::Key{} : keyOf(c, n);
   }
 
-  void readChanges(Class& c) {
-    Order& order = *c.order;
-    for (std::uint64_t p = order.position; p < ledger.changesEnd(); ++p) {
-      const NodeIndex i = ledger.changedAt(p);
-      if (order.seen[i] != ledger.at(i).version) { order.ranking.set(i, keyOf(c, i), names.ranks()); }
-    }
+  NodeRanking::Key singleKeyOf(const Class& c, NodeIndex i) {
+    ++looks;
+    const NodeRanking::Key key = keyOf(c, ledger.at(i));
+    return key.fits && refuseFacts(ledger.at(i), c.request) ? NodeRanking::Key{} : key;
   }
 
-  /// Brings a class up to the ledger's present state.
-  const Order& catchUp(Class& c) {
-    c.used = ++uses;
+  // ---- Classes with an order
+
+  [[nodiscard]] std::size_t mostOrders() const {
+    const std::size_t room = kMaxOrderedNodes / std::max<std::size_t>(1, ledger.size());
+    return std::min(most_orders, std::max<std::size_t>(8, room));
+  }
+
+  /// Looks at those again whose model the quota allows now and did not, or the other way round.
+  void followTerms(Class& c) {
+    Order& order = *c.order;
+    const std::string& label = c.request.quota->terms.model_label;
+    for (NodeIndex i = 0; i < order.seen.size(); ++i) {
+      const auto& labels = ledger.at(i).node.labels;
+      const auto model = labels.find(label);
+      if (!order.all_models && (model == labels.end() || !order.models.contains(model->second))) { continue; }
+      order.seen[i] = 0;
+      order.board.forget(i);
+      order.ranking.prepare(i, orderedKeyOf(c, i));
+    }
+    order.models.clear();
+    order.all_models = false;
+  }
+
+  /// Brings an order up to the ledger's present state.
+  const NodeRanking& catchUp(Class& c) {
     names.catchUp(ledger);
-    if (!c.order) {
-      if (orders >= mostOrders()) { dropOldestOrder(); }
-      c.order = std::make_unique<Order>();
-      ++orders;
-    }
     Order& order = *c.order;
+    const RecentChanges& recent = changes.of(c.request);
     const bool moved = order.epoch != names.epoch() || order.ranking.size() == 0;
     if (moved) {
       order.ranking.resize(ledger.size());
@@ -174,48 +155,196 @@ struct Decider::Impl {
       order.facts_ok.resize(ledger.size());
       order.epoch = names.epoch();
     }
-    const bool behind =
-        order.position < ledger.changesBegin() || ledger.changesEnd() - order.position > ledger.size();
-    if (moved || behind) {
-      scanAll(c);
-    } else {
-      readChanges(c);
+    const bool bound_otherwise = order.all_models || !order.models.empty();
+    if (bound_otherwise) { followTerms(c); }
+    const bool anew = moved || bound_otherwise || recent.countSince(order.moment) > ledger.size() / kLogNodes;
+    recent.since(order.moment, [&](NodeIndex i, RecentChanges::Moment) {
+      if (anew) {
+        order.ranking.prepare(i, orderedKeyOf(c, i));
+      } else {
+        order.ranking.set(i, orderedKeyOf(c, i), names.ranks());
+      }
+      return true;
+    });
+    if (anew) {
+      order.ranking.rebuild(names.ranks());
+      looks += ledger.size() / kNumbersPerLook;
     }
-    order.position = ledger.changesEnd();
-    return order;
+    order.moment = recent.now();
+    return order.ranking;
+  }
+
+  void forgetOrder(Class& c) {
+    const bool bound_otherwise = c.order->all_models || !c.order->models.empty();
+    if (!bound_otherwise && !c.order->ranking.best()) { fitsNowhere(c, c.order->moment); }
+    c.order.reset();
+    ordered.erase(c.place);
+  }
+
+  /// Keeps the order that was just made for it, unless others need the room more.
+  void keepOrder(ClassId id, Class& c, bool fits) {
+    const bool full = ordered.size() >= mostOrders();
+    if (full && !fits) {
+      c.order.reset();
+      return;
+    }
+    while (ordered.size() >= mostOrders()) { forgetOrder(at(ordered.back())); }
+    ordered.push_front(id);
+    c.place = ordered.begin();
+  }
+
+  std::optional<NodeIndex> bestInOrder(ClassId id, Class& c) {
+    const bool known = c.order != nullptr;
+    if (!known) { c.order = std::make_unique<Order>(); }
+    const auto best = catchUp(c).best();
+    c.looks = 0;
+    if (!best) { fitsNowhere(c, c.order->moment); }
+    if (known) {
+      ordered.splice(ordered.begin(), ordered, c.place);
+    } else {
+      keepOrder(id, c, best.has_value());
+    }
+    return best;
+  }
+
+  // ---- Classes without one
+
+  static void fitsNowhere(Class& c, RecentChanges::Moment moment) {
+    if (moment <= c.nowhere) { return; }
+    c.nowhere = moment;
+    if (c.request.quota && c.allowed != c.request.quota->terms.models) {
+      c.allowed = c.request.quota->terms.models;
+    }
+  }
+
+  /// Few nodes changed since it fitted nowhere, and an order of all would not have paid yet.
+  [[nodiscard]] bool isFew(const Class& c) const {
+    const std::size_t few = changes.of(c.request).countSince(c.nowhere);
+    return few == 0 || (c.nowhere > 0 && c.looks + few <= ledger.size());
+  }
+
+  std::optional<NodeIndex> bestOfFew(Class& c) {
+    names.catchUp(ledger);
+    const NodeRanking::Ranks& ranks = names.ranks();
+    std::optional<NodeIndex> best;
+    NodeRanking::Key best_key;
+    RecentChanges::Moment nowhere = changes.of(c.request).now();
+    changes.of(c.request).since(c.nowhere, [&](NodeIndex i, RecentChanges::Moment moment) {
+      ++c.looks;
+      const NodeRanking::Key key = singleKeyOf(c, i);
+      if (!key.fits) { return true; }
+      if (!best) { nowhere = moment - 1; }
+      if (!best || NodeRanking::isBetter(key, ranks[i], best_key, ranks[*best])) {
+        best = i;
+        best_key = key;
+      }
+      return true;
+    });
+    fitsNowhere(c, nowhere);
+    return best;
+  }
+
+  Standing lookAtChanged(Class& c, std::uint64_t most) {
+    const RecentChanges& recent = changes.of(c.request);
+    const std::uint64_t end = most > kAnyNumber - looks ? kAnyNumber : looks + most;
+    Standing standing = Standing::Nowhere;
+    RecentChanges::Moment nowhere = recent.now();
+    recent.since(c.nowhere, [&](NodeIndex i, RecentChanges::Moment moment) {
+      if (looks >= end) {
+        standing = Standing::Unknown;
+      } else if (singleKeyOf(c, i).fits) {
+        standing = Standing::Fits;
+      } else {
+        return true;
+      }
+      nowhere = moment - 1;
+      return false;
+    });
+    fitsNowhere(c, nowhere);
+    return standing;
+  }
+
+  // ---- Questions
+
+  Standing look(ClassId id, std::uint64_t most) {
+    Class& c = at(id);
+    if (isOverQuota(c.request)) { return Standing::Nowhere; }
+    changes.catchUp();
+    if (!c.order) { return lookAtChanged(c, most); }
+    return bestInOrder(id, c) ? Standing::Fits : Standing::Nowhere;
   }
 
   Refusal refusal(Class& c) {
-    (void)catchUp(c);  // counts the board among the orders that are kept
-    if (!c.board) { c.board = std::make_unique<RefusalBoard>(); }
-    return c.board->explain(ledger, c.request);
+    changes.catchUp();
+    if (c.order) { (void)catchUp(c); }
+    RefusalBoard once;
+    RefusalBoard& board = c.order ? c.order->board : once;
+    const std::uint64_t before = board.looks();
+    Refusal refusal = board.explain(ledger, c.request);
+    looks += (board.looks() - before) * kLooksPerReason + ledger.size() / kNumbersPerLook;
+    if (c.order) { c.order->refused = true; }
+    return refusal;
   }
 
-  std::optional<Placed> decide(Class& c) {
-    const auto best = catchUp(c).ranking.best();
+  std::optional<Placed> decide(ClassId id) {
+    Class& c = at(id);
+    if (isOverQuota(c.request)) { return std::nullopt; }
+    changes.catchUp();
+    const auto best = !c.order && isFew(c) ? bestOfFew(c) : bestInOrder(id, c);
     if (!best) { return std::nullopt; }
     const NodeState& n = ledger.at(*best);
-    Placed placed{n.node.name, {}, c.order->ranking.key(*best).score};
+    Placed placed{n.node.name, {}, 0};
     if (!takesDevices(n, c.request)) { return placed; }
     if (c.request.devices->shared || n.isWide()) {
-      placed.ids = tryPlace(n, *c.request.devices)->ids;
+      auto there = *tryPlace(n, *c.request.devices);
+      placed.ids = std::move(there.ids);
+      placed.score = there.score;
     } else {
-      placed.ids = n.topology->ids(offer(c, n)->set);
+      const Choice choice = *offer(c, n);
+      placed.ids = n.topology->ids(choice.set);
+      placed.score = choice.score;
     }
     return placed;
   }
 
+  // ---- Quotas
+
+  /// True: it stands otherwise now.
+  bool bind(Class& c, const QuotaTerms& now) {
+    QuotaTerms& terms = c.request.quota->terms;
+    if (terms == now) { return false; }
+    const bool alike = isAlike(terms, now);
+    if (c.order) {
+      std::set_symmetric_difference(terms.models.begin(), terms.models.end(), now.models.begin(),
+                                    now.models.end(),
+                                    std::inserter(c.order->models, c.order->models.end()));
+      c.order->all_models |= !alike;
+    }
+    const bool tried = std::includes(c.allowed.begin(), c.allowed.end(), now.models.begin(), now.models.end());
+    if (!alike || !tried) { c.nowhere = 0; }
+    terms = now;
+    return true;
+  }
+
+  static constexpr std::size_t kLogNodes = 12;       // a node's place in an order costs so much of a look at all
+  static constexpr std::size_t kNumbersPerLook = 16;  // that are passed in the time of one look
+  static constexpr std::size_t kLooksPerReason = 4;   // to find out why a node refuses takes longer
+
   const Ledger& ledger;
+  const std::size_t most_orders;
+  NodeChanges changes;
   NameRanks names;
   ChoiceMemo memo;
+  QuotaIndex quotas;
   std::unordered_map<ClassId, Class> classes;
   std::unordered_multimap<std::size_t, ClassId> by_hash;
   ClassId next = 0;
-  std::size_t orders = 0;
-  std::uint64_t uses = 0;
+  std::list<ClassId> ordered;  // those with an order, the last used first
+  std::uint64_t looks = 0;
 };
 
-Decider::Decider(const Ledger& ledger) : impl_{std::make_unique<Impl>(ledger)} {}
+Decider::Decider(const Ledger& ledger, std::size_t most_orders)
+    : impl_{std::make_unique<Impl>(ledger, most_orders)} {}
 Decider::~Decider() = default;
 
 ClassId Decider::classOf(const PodRequest& request) {
@@ -227,7 +356,13 @@ ClassId Decider::classOf(const PodRequest& request) {
     if (impl_->at(it->second).request == request) { return it->second; }
   }
   const ClassId id = impl_->next++;
-  Class c{request, 0, nullptr, nullptr, 0};
+  Class c;
+  c.request = request;
+  if (!request.kept_away_by.empty()) { impl_->changes.watchClosings(); }
+  if (request.quota) {
+    c.allowed = request.quota->terms.models;
+    impl_->quotas.add(id, *request.quota);
+  }
   if (request.devices) { c.shape = impl_->memo.join(*request.devices); }
   impl_->classes.emplace(id, std::move(c));
   impl_->by_hash.emplace(hash, id);
@@ -243,37 +378,37 @@ void Decider::retire(ClassId id) {
   const auto [begin, end] = impl_->by_hash.equal_range(hashOf(request));
   impl_->by_hash.erase(std::find_if(begin, end, [&](const auto& entry) { return entry.second == id; }));
   if (request.devices) { impl_->memo.leave(*request.devices); }
-  impl_->forgetOrder(it->second);
+  if (request.quota) { impl_->quotas.remove(id, *request.quota); }
+  if (it->second.order) { impl_->forgetOrder(it->second); }
   impl_->classes.erase(it);
 }
 
 std::size_t Decider::classes() const { return impl_->classes.size(); }
 
-void Decider::retireAllBut(const std::function<bool(ClassId)>& wanted) {
+void Decider::retireAllBut(const std::function<bool(ClassId)>& wanted, std::size_t most) {
   std::vector<ClassId> unwanted;
   for (const auto& [id, c] : impl_->classes) {
+    if (unwanted.size() == most) { break; }
     if (!wanted(id)) { unwanted.push_back(id); }
   }
   for (const ClassId id : unwanted) { retire(id); }
 }
 
-bool Decider::followQuotas(const BoundOf& bound) {
+bool Decider::followQuotas(const QuotaIndex::RoomOf& room_of, bool all) {
   bool changed = false;
-  for (auto& [id, c] : impl_->classes) {
-    if (!c.request.quota) { continue; }
-    const auto now = bound(c.request.quota->ns, c.request.quota->milli);
-    if (!now || now->terms == c.request.quota->terms) {
-      continue;
-    }  // without a quota: its pods get another class
-    c.request.quota->terms = now->terms;
-    impl_->forgetOrder(c);
-    changed = true;
-  }
+  impl_->quotas.follow(impl_->ledger, room_of, all, [&](ClassId id, const QuotaTerms& terms) {
+    if (impl_->bind(impl_->at(id), terms)) { changed = true; }
+  });
   return changed;
 }
 
+std::uint64_t Decider::looks() const { return impl_->looks; }
+bool Decider::remembersRefusal(ClassId id) const {
+  const Class& c = impl_->at(id);
+  return c.order && c.order->refused;
+}
 Refusal Decider::refusal(ClassId id) { return impl_->refusal(impl_->at(id)); }
-std::optional<Placed> Decider::decide(ClassId id) { return impl_->decide(impl_->at(id)); }
-bool Decider::fits(ClassId id) { return impl_->catchUp(impl_->at(id)).ranking.best().has_value(); }
+std::optional<Placed> Decider::decide(ClassId id) { return impl_->decide(id); }
+Decider::Standing Decider::look(ClassId id, std::uint64_t most_looks) { return impl_->look(id, most_looks); }
 
 }  // namespace gs::sched

@@ -1,15 +1,17 @@
 // One decision: which node and which devices, or why none. Pure over the ledger; incremental.
 //
 // Equal requests form a class. A class keeps, for every node, whether it fits and with what score, ordered by
-// (score descending, fewer free devices, name); between decisions only nodes that the ledger's change log
-// names are looked at again, and of those only what is used there, unless the node's facts changed. A
-// decision costs O(changed nodes * log nodes), not O(nodes). Device choices are remembered by (devices'
-// topology, free devices, what is asked), so nodes of one make share them.
+// (score descending, fewer free devices, name); between decisions only nodes that changed are looked at again, and of
+// those only what is used there, unless the node's facts changed. A decision costs O(changed nodes * log nodes), not
+// O(nodes). Device choices are remembered by (devices' topology, free devices, what is asked), so nodes of one make
+// share them.
 // Rules: what refuses a node is sched/fit.h; score and device choice are sched/placement.h. Ties across
 // nodes: best score, then fewer free devices, then name. One answer for one state, whatever order led to it.
 // The node orders of at most kMaxOrders classes are kept, fewer when there are very many nodes
-// (kMaxOrderedNodes in all, but never fewer than 8 classes); the least recently used goes (it is rebuilt by a
-// full scan when it comes back). Requests themselves are kept until retire().
+// (kMaxOrderedNodes in all, but never fewer than 8 classes); the least recently used goes, for one that fits somewhere.
+// Of a class without an order one number is kept: the moment until which it fitted nowhere. Only nodes that changed since
+// can take it: so any number of classes that wait cost, each, a look at those, and no memory by nodes.
+// Requests themselves are kept until retire().
 // One thread. The Ledger must outlive it.
 #pragma once
 
@@ -23,6 +25,7 @@
 #include "sched/explain.h"
 #include "sched/fit.h"
 #include "sched/ledger.h"
+#include "sched/quota_index.h"
 #include "sched/reason.h"
 #include "sched/request.h"
 
@@ -41,7 +44,7 @@ struct Placed {
 
 class Decider {
  public:
-  explicit Decider(const Ledger& ledger);
+  explicit Decider(const Ledger& ledger, std::size_t most_orders = kMaxOrders);
   ~Decider();
 
   /// The class of `request`; the same id for equal requests until it is retired. Ids are never used again.
@@ -51,22 +54,31 @@ class Decider {
   void retire(ClassId id);
 
   [[nodiscard]] std::size_t classes() const;
-  void retireAllBut(const std::function<bool(ClassId)>& wanted);
+  /// At most so many of them at once.
+  void retireAllBut(const std::function<bool(ClassId)>& wanted, std::size_t most);
 
-  /// Quotas changed, or what is used of them: classes that are bound by one go by `bound(ns, milli)` from now on. True: some
-  /// class stands otherwise.
-  using BoundOf = std::function<std::optional<QuotaBound>(const std::string& ns, std::int64_t milli)>;
-  bool followQuotas(const BoundOf& bound);
+  /// What is used of the quotas changed, or (`all`) they themselves: classes that are bound by one go by it from now on. True:
+  /// some class stands otherwise.
+  bool followQuotas(const QuotaIndex::RoomOf& room_of, bool all);
 
   /// nullopt: fits nowhere now; refusal() says why.
   [[nodiscard]] std::optional<Placed> decide(ClassId id);
   /// Would decide() place it? Cheap when nothing changed.
-  [[nodiscard]] bool fits(ClassId id);
+  [[nodiscard]] bool fits(ClassId id) { return look(id, kAnyNumber) == Standing::Fits; }
+  /// As fits(), in parts: after about so many looks it stops with Unknown, and goes on there when it is asked again.
+  enum class Standing : std::uint8_t { Fits, Nowhere, Unknown };
+  [[nodiscard]] Standing look(ClassId id, std::uint64_t most_looks);
   /// Why it fits nowhere (sched/explain.h). Asking again costs a look at the nodes that changed since, and a
-  /// pass over the numbers of all nodes.
+  /// pass over the numbers of all nodes; of a class without an order a look at all nodes.
   [[nodiscard]] Refusal refusal(ClassId id);
+  /// The refusal of this class is remembered by node.
+  [[nodiscard]] bool remembersRefusal(ClassId id) const;
+
+  /// What all of this has cost so far, in nodes looked at; other work counts as the looks that take as long, about.
+  [[nodiscard]] std::uint64_t looks() const;
 
  private:
+  static constexpr std::uint64_t kAnyNumber = ~std::uint64_t{0};
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

@@ -3,8 +3,11 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <tuple>
+#include <utility>
 
+#include "sched/keep_away.h"
 #include "sched/quota.h"
 #include "sched/test_facts.h"
 
@@ -55,9 +58,10 @@ TEST(Decider, ClassesFollowWhatIsUsedOfTheirQuota) {
   testNode("a").gpus(4).label("model", "V100").addTo(l);
   testNode("b").gpus(4).label("model", "P40").addTo(l);
   const model::Quotas quotas{{"ml", {{{"V100", 2}}, {}}}};
-  const Decider::BoundOf bound = [&](const std::string& ns, std::int64_t milli) {
+  const auto bound = [&](const std::string& ns, std::int64_t milli) {
     return quotaBound(quotas, {"model", "pool"}, l, ns, milli);
   };
+  const auto room = [&](const std::string& ns) { return quotaRoom(quotas, {"model", "pool"}, l, ns); };
   Decider d{l};
   PodRequest one = testClaim(1);
   one.quota = bound("ml", gpuMilli(one));
@@ -67,12 +71,12 @@ TEST(Decider, ClassesFollowWhatIsUsedOfTheirQuota) {
     return placed ? l.reserve(placed->node, model::Uid{uid}, one, placed->ids, {"ml", gpuMilli(one)})
                   : Reservation{};
   };
-  EXPECT_FALSE(d.followQuotas(bound)) << "nothing is used";
+  EXPECT_FALSE(d.followQuotas(room, false)) << "nothing is used";
   Reservation first = place("p1");
-  EXPECT_FALSE(d.followQuotas(bound)) << "one more may be used";
+  EXPECT_FALSE(d.followQuotas(room, false)) << "one more may be used";
   const Reservation second = place("p2");
   EXPECT_EQ(l.gpuUse("ml", "V100"), 2000);
-  EXPECT_TRUE(d.followQuotas(bound));
+  EXPECT_TRUE(d.followQuotas(room, false));
   EXPECT_FALSE(d.decide(id)) << "node b is of a model that the quota does not name";
   EXPECT_EQ(d.refusal(id).text, "0/2 nodes are available: 2 ExceedsGPUQuota.");
   one.quota = bound("ml", gpuMilli(one));
@@ -80,7 +84,7 @@ TEST(Decider, ClassesFollowWhatIsUsedOfTheirQuota) {
   PodRequest free = testClaim(1);
   EXPECT_TRUE(d.decide(d.classOf(free))) << "another namespace has no quota";
   first.release();
-  EXPECT_TRUE(d.followQuotas(bound));
+  EXPECT_TRUE(d.followQuotas(room, false));
   EXPECT_EQ(d.decide(id)->node.text, "a");
 }
 
@@ -237,6 +241,142 @@ TEST(Decider, MoreClassesThanOrdersAreKept) {
   }
 }
 
+/// Some nodes of one GPU each, all held, and `count` kinds of pods that want one.
+struct FullCluster {
+  explicit FullCluster(std::size_t count, int nodes = 100) {
+    for (int i = 0; i < nodes; ++i) {
+      testNode("node-" + std::to_string(i)).gpus(1).addTo(ledger);
+      take(i);
+    }
+    for (std::size_t i = 0; i < count; ++i) {
+      PodRequest r = testClaim(1);
+      r.resources.cpu_milli = static_cast<std::int64_t>(i);
+      classes.push_back(decider.classOf(r));
+    }
+  }
+  static model::NodeName name(int i) { return model::NodeName{"node-" + std::to_string(i)}; }
+  void take(int i) { ledger.hold(name(i), 0, model::Uid{"p"}, Source::Lease, {}); }
+  void give(int i) { ledger.release(name(i), 0, model::Uid{"p"}, Source::Lease); }
+  template <class Do>
+  std::uint64_t looksOf(const Do& todo) {
+    const std::uint64_t before = decider.looks();
+    todo();
+    return decider.looks() - before;
+  }
+
+  Ledger ledger;
+  Decider decider{ledger};
+  std::vector<ClassId> classes;
+};
+
+TEST(Decider, AClassThatFitsNowhereLooksOnlyAtNodesThatChangedHoweverManyThereAre) {
+  FullCluster cluster{4 * kMaxOrders};
+  for (const ClassId c : cluster.classes) { EXPECT_FALSE(cluster.decider.decide(c)); }
+  const auto ask = [&] {
+    for (const ClassId c : cluster.classes) { EXPECT_FALSE(cluster.decider.fits(c)); }
+  };
+  EXPECT_EQ(cluster.looksOf(ask), 0U) << "nothing changed";
+  cluster.give(5);
+  cluster.take(5);
+  EXPECT_LE(cluster.looksOf(ask), cluster.classes.size());
+  cluster.give(7);
+  const auto place = [&] {
+    for (const ClassId c : cluster.classes) {
+      EXPECT_EQ(cluster.decider.decide(c)->node, FullCluster::name(7));
+    }
+  };
+  EXPECT_LE(cluster.looksOf(place), cluster.classes.size()) << "one node has room, for everybody";
+}
+
+TEST(Decider, ALookMayBeTakenInParts) {
+  FullCluster cluster{1};
+  const ClassId c = cluster.classes[0];
+  int parts = 1;
+  while (cluster.decider.look(c, 30) == Decider::Standing::Unknown) { ++parts; }
+  EXPECT_EQ(parts, 4);
+  EXPECT_EQ(cluster.decider.looks(), 100U);
+  cluster.give(3);
+  EXPECT_EQ(cluster.decider.look(c, 1), Decider::Standing::Fits);
+}
+
+/// 40 nodes of one GPU: every second one a V100, the others P40, and all but the first two held by others.
+struct TwoModels {
+  static constexpr int kNodes = 40;
+  TwoModels() {
+    ledger.setModelLabel("model");
+    for (int i = 0; i < kNodes; ++i) {
+      testNode(name(i).text).gpus(1).label("model", i % 2 == 0 ? "V100" : "P40").addTo(ledger);
+      if (i > 1) { ledger.hold(name(i), 0, model::Uid{"p"}, Source::Lease, {}); }
+    }
+  }
+  static model::NodeName name(int i) { return model::NodeName{"node-" + std::to_string(100 + i)}; }
+  ClassId classIn(const std::string& ns) {
+    PodRequest r = testClaim(1);
+    r.quota = QuotaBound{ns, 1000, termsOf(*quotaRoom(quotas, {"model", "pool"}, ledger, ns), 1000)};
+    return decider.classOf(r);
+  }
+  void use(const std::string& ns, int node) {
+    ledger.usePod(name(node), model::Uid{"in-" + ns}, Source::BoundPod, {}, 0, {ns, 1000});
+  }
+  bool follow() {
+    return decider.followQuotas(
+        [&](const std::string& ns) {
+          ++rooms;
+          return quotaRoom(quotas, {"model", "pool"}, ledger, ns);
+        },
+        false);
+  }
+
+  Ledger ledger;
+  model::Quotas quotas;
+  Decider decider{ledger};
+  int rooms = 0;
+};
+
+TEST(DeciderQuota, AChangeOfUseConcernsItsNamespaceOnly) {
+  TwoModels cluster;
+  std::vector<ClassId> classes;
+  for (int i = 0; i < 100; ++i) {
+    const std::string ns = "ns-" + std::to_string(i);
+    cluster.quotas[ns].gpus = {{"V100", 1}, {"P40", 1}};
+    classes.push_back(cluster.classIn(ns));
+  }
+  (void)cluster.follow();
+  for (const ClassId c : classes) { EXPECT_EQ(cluster.decider.decide(c)->node, TwoModels::name(0)); }
+  cluster.rooms = 0;
+  cluster.use("ns-7", 0);
+  EXPECT_TRUE(cluster.follow());
+  EXPECT_EQ(cluster.rooms, 1);
+  EXPECT_FALSE(cluster.follow());
+  EXPECT_EQ(cluster.rooms, 1) << "nothing changed since";
+  const std::uint64_t before = cluster.decider.looks();
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    EXPECT_EQ(cluster.decider.decide(classes[i])->node, TwoModels::name(i == 7 ? 1 : 0));
+  }
+  // Everybody at the node that is used now; the class of ns-7 at the nodes of the model that it may not use.
+  EXPECT_LE(cluster.decider.looks() - before, classes.size() + TwoModels::kNodes / 2 + 3);
+}
+
+TEST(DeciderQuota, WhatFittedNowhereIsNotLookedAtAgainWhenTheQuotaOpensAgain) {
+  TwoModels cluster;
+  for (const int i : {0, 1}) { cluster.ledger.hold(TwoModels::name(i), 0, model::Uid{"p"}, Source::Lease, {}); }
+  cluster.quotas["ml"].gpus = {{"V100", 1}};
+  const ClassId c = cluster.classIn("ml");
+  (void)cluster.follow();
+  EXPECT_EQ(cluster.decider.look(c, 1'000), Decider::Standing::Nowhere);
+  const std::uint64_t before = cluster.decider.looks();
+  cluster.use("ml", 0);
+  EXPECT_TRUE(cluster.follow());
+  EXPECT_FALSE(cluster.decider.fits(c));
+  EXPECT_EQ(cluster.decider.looks(), before) << "no model is left to it";
+  cluster.ledger.unusePod(TwoModels::name(0), model::Uid{"in-ml"}, Source::BoundPod);
+  EXPECT_TRUE(cluster.follow());
+  EXPECT_FALSE(cluster.decider.fits(c));
+  EXPECT_LE(cluster.decider.looks(), before + 1) << "one node changed";
+  cluster.ledger.release(TwoModels::name(4), 0, model::Uid{"p"}, Source::Lease);
+  EXPECT_TRUE(cluster.decider.fits(c));
+}
+
 TEST(Decider, ARefusalFollowsTheNodesAndForgetsOldDetails) {
   Ledger l;
   testNode("a").gpus(4).addTo(l);
@@ -294,6 +434,99 @@ RC_GTEST_PROP(DeciderProperty, EqualsOneThatStartsAnewAfterAnyChanges, (std::uin
     if (!answer && facts.rng().chance(50)) { RC_ASSERT(d.refusal(c) == explainRefusal(l, d.request(c))); }
   }
   RC_CLASSIFY(placed > 20, "many placed");
+}
+
+/// Facts, quotas and anti-affinity that change, and kinds of pods that go by all of them.
+struct RestlessCluster {
+  static constexpr int kNodes = 7;
+  static constexpr const char* kNs = "ml";
+
+  explicit RestlessCluster(std::uint64_t seed) : facts{ledger, seed} {
+    ledger.setModelLabel("zone");
+    if (rng.chance(70)) { facts.fill(); }
+    drawQuota();
+  }
+  static model::NodeName name(std::uint64_t i) { return model::NodeName{"node-" + std::to_string(i)}; }
+  [[nodiscard]] std::optional<QuotaRoom> room(const std::string& ns) const {
+    return quotaRoom(quotas, {"zone", "pool"}, ledger, ns);
+  }
+  void drawQuota() {
+    quotas[kNs].gpus = {{"east", static_cast<std::int64_t>(rng.below(4))}};
+    if (rng.chance(50)) { quotas[kNs].gpus["west"] = static_cast<std::int64_t>(rng.below(4)); }
+    quotas_changed = true;
+  }
+  [[nodiscard]] model::AntiAffinityTerm drawTerm() {
+    return {rng.chance(50) ? "zone" : "gpu.scheduling/enforcer",
+            {},
+            {{{rng.chance(50) ? "a" : "b", model::LabelRequirement::Op::Exists, {}}}}};
+  }
+  PodRequest draw() {
+    PodRequest r = drawRequest(rng);
+    if (rng.chance(30)) { r.kept_away_by.push_back(model::idOf(drawTerm())); }
+    if (r.devices && rng.chance(40)) {
+      const std::int64_t milli = gpuMilli(r);
+      r.quota = QuotaBound{kNs, milli, termsOf(*room(kNs), milli)};
+    }
+    return r;
+  }
+  void step() {
+    const model::Uid uid{"own-" + std::to_string(rng.below(4))};
+    switch (rng.below(8)) {
+      case 0: rules.put(uid, name(rng.below(kNodes)), {drawTerm()}); break;
+      case 1: rules.remove(uid); break;
+      case 2:
+        ledger.usePod(name(rng.below(kNodes)), uid, Source::BoundPod, {}, 0,
+                      {kNs, static_cast<std::int64_t>(rng.below(3) * 1000)});
+        break;
+      case 3: ledger.unusePod(name(rng.below(kNodes)), uid, Source::BoundPod); break;
+      case 4: drawQuota(); break;
+      default: facts.step();
+    }
+    for (std::uint64_t i = 0; i < kNodes; ++i) { rules.nodeChanged(name(i)); }
+  }
+
+  Ledger ledger;
+  KeepAway rules{ledger};
+  TestFacts facts;
+  Rng& rng = facts.rng();
+  model::Quotas quotas;
+  bool quotas_changed = false;
+};
+
+/// With few orders to keep, so that classes lose theirs all the time.
+RC_GTEST_PROP(DeciderProperty, EqualsTheRuleWhateverIsForgotten, (std::uint64_t seed)) {
+  RestlessCluster cluster{seed};
+  Rng& rng = cluster.rng;
+  Decider d{cluster.ledger, 1 + static_cast<std::size_t>(rng.below(4))};
+  std::vector<ClassId> classes;
+  const auto draw = [&] { return d.classOf(cluster.draw()); };
+  for (int i = 0; i < 10; ++i) { classes.push_back(draw()); }
+  int placed = 0;
+  for (int i = 0; i < 120; ++i) {
+    for (std::uint64_t n = rng.below(3); n > 0; --n) { cluster.step(); }
+    ClassId& c = classes[rng.below(classes.size())];
+    if (rng.chance(3)) {
+      const ClassId old = std::exchange(c, draw());
+      if (std::find(classes.begin(), classes.end(), old) == classes.end()) { d.retire(old); }
+    }
+    (void)d.followQuotas([&](const std::string& ns) { return cluster.room(ns); },
+                         std::exchange(cluster.quotas_changed, false));
+    const PodRequest& request = d.request(c);
+    if (request.quota) {
+      RC_ASSERT(request.quota->terms == termsOf(*cluster.room(request.quota->ns), request.quota->milli));
+    }
+    const auto rule = decideByTheRule(cluster.ledger, request);
+    if (rng.chance(60)) {
+      auto standing = d.look(c, rng.below(3));
+      while (standing == Decider::Standing::Unknown) { standing = d.look(c, 1); }
+      RC_ASSERT((standing == Decider::Standing::Fits) == rule.has_value());
+    }
+    if (rng.chance(60)) { RC_ASSERT(d.decide(c) == rule); }
+    if (!rule && rng.chance(50)) { RC_ASSERT(d.refusal(c) == explainRefusal(cluster.ledger, request)); }
+    placed += rule ? 1 : 0;
+  }
+  RC_CLASSIFY(placed > 20, "many placed");
+  RC_CLASSIFY(placed < 100, "many not placed");
 }
 
 RC_GTEST_PROP(DeciderProperty, OneAnswerInWhateverOrderTheNodesCame, (std::uint64_t seed)) {

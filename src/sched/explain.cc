@@ -130,7 +130,8 @@ std::string refusalKind(const Ledger& ledger, const PodRequest& request) {
 }
 
 void RefusalBoard::look(const NodeState& node, const PodRequest& request, Entry& entry) {
-  entry = {node.version, 0, 0, 0};
+  ++looks_;
+  entry = {node.versionFor(request), 0, 0, 0};
   auto misfit = node.exists ? misfitOn(node, request) : std::nullopt;
   if (!misfit) { return; }
   entry.need = misfit->need;
@@ -148,7 +149,7 @@ Refusal RefusalBoard::explain(const Ledger& ledger, const PodRequest& request) {
   }
   entries_.resize(ledger.size());
   for (Ledger::NodeIndex i = 0; i < ledger.size(); ++i) {
-    if (entries_[i].seen != ledger.at(i).version) { look(ledger.at(i), request, entries_[i]); }
+    if (entries_[i].seen != ledger.at(i).versionFor(request)) { look(ledger.at(i), request, entries_[i]); }
   }
   std::vector<ReasonGroup> counted(groups_.size() + 1);
   for (const auto& e : entries_) {

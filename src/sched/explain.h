@@ -34,10 +34,16 @@ class RefusalBoard {
  public:
   /// As explainRefusal(). Costs a look at the nodes that changed, and a pass over the numbers of all.
   Refusal explain(const Ledger& ledger, const PodRequest& request);
+  /// What is known of that node is not true any more.
+  void forget(Ledger::NodeIndex i) {
+    if (i < entries_.size()) { entries_[i].seen = 0; }
+  }
+  /// Nodes looked at so far.
+  [[nodiscard]] std::uint64_t looks() const { return looks_; }
 
  private:
   struct Entry {
-    std::uint64_t seen = 0;  // NodeState::version
+    std::uint64_t seen = 0;  // NodeState::versionFor
     std::int64_t need = 0;
     std::int64_t have = 0;
     std::uint32_t group = 0;  // 0: does not refuse
@@ -48,6 +54,7 @@ class RefusalBoard {
 
   std::vector<Entry> entries_;  // by the ledger's index
   std::map<GroupKey, std::uint32_t> groups_;
+  std::uint64_t looks_ = 0;
 };
 
 }  // namespace gs::sched

@@ -46,9 +46,8 @@ bool isShort(std::int64_t asked, std::int64_t allocatable, std::int64_t used) {
 }
 
 bool isKeptAway(const NodeState& n, const PodRequest& r) {
-  return std::any_of(r.kept_away_by.begin(), r.kept_away_by.end(), [&](const auto& term) {
-    return std::binary_search(n.closed_to.begin(), n.closed_to.end(), term);
-  });
+  return std::any_of(r.kept_away_by.begin(), r.kept_away_by.end(),
+                     [&](const auto& term) { return n.closedTo(term); });
 }
 
 /// The one that comes first in the order of reasons; of one reason the one that leaves less.

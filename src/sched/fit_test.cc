@@ -48,6 +48,12 @@ TEST_P(Fit, Says) {
   EXPECT_EQ(misfitOn(stateOf(l, "a"), GetParam().request), GetParam().expect);
 }
 
+std::shared_ptr<const ClosedTerms> closedBy(std::initializer_list<model::TermId> terms) {
+  auto closed = std::make_shared<ClosedTerms>();
+  for (const auto& term : terms) { (*closed)[term] = 1; }
+  return closed;
+}
+
 TEST(FitAntiAffinity, OnlyWhomATermMeansIsKeptAway) {
   constexpr model::TermId zone = 7;
   constexpr model::TermId host = 3;
@@ -56,9 +62,9 @@ TEST(FitAntiAffinity, OnlyWhomATermMeansIsKeptAway) {
   PodRequest meant = testClaim(1);
   meant.kept_away_by = {zone};
   EXPECT_EQ(misfitOn(stateOf(l, "a"), meant), std::nullopt);
-  const auto before = stateOf(l, "a").version;
-  l.setClosedTo(model::NodeName{"a"}, {host, zone});
-  EXPECT_GT(stateOf(l, "a").version, before);
+  const auto before = stateOf(l, "a").versionFor(meant);
+  l.setClosedTo(model::NodeName{"a"}, {closedBy({host}), closedBy({zone})});
+  EXPECT_GT(stateOf(l, "a").versionFor(meant), before);
   EXPECT_EQ(misfitOn(stateOf(l, "a"), meant), bare(Reason::ExistingAntiAffinity));
   EXPECT_EQ(misfitOn(stateOf(l, "a"), testClaim(1)), std::nullopt);
 }
@@ -152,7 +158,7 @@ TEST(FitOrder, TheFirstReasonOfTheListIsTold) {
   const auto reason = [&] {
     Ledger l;
     t.addTo(l);
-    if (kept_away) { l.closeTo(model::NodeName{"a"}, kAway, true); }
+    if (kept_away) { l.setClosedTo(model::NodeName{"a"}, {closedBy({kAway})}); }
     return misfitOn(stateOf(l, "a"), asks_cpu)->reason;
   };
   std::vector<Reason> told{reason()};

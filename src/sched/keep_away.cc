@@ -16,8 +16,33 @@ std::vector<std::string> namespacesOf(const model::AntiAffinityTerm& term) {
 KeepAway::Domain* KeepAway::domainOf(const model::NodeName& node, const std::string& key) {
   const auto known = known_.find(node);
   if (known == known_.end()) { return nullptr; }
-  const auto label = known->second.find(key);
-  return label == known->second.end() ? nullptr : &keys_.at(key).domains.at(label->second);
+  const Key* wanted = &keys_.at(key);
+  for (const Place& place : known->second.places) {
+    if (place.key == wanted) { return place.domain; }
+  }
+  return nullptr;
+}
+
+void KeepAway::enter(Node& node, Key& key, const std::string& value) {
+  const auto at = key.domains.try_emplace(value).first;
+  at->second.value = &at->first;
+  at->second.nodes.push_back(node.index);
+  node.places.push_back({&key, &at->second});
+}
+
+void KeepAway::leave(Ledger::NodeIndex index, const Place& place) {
+  auto& nodes = place.domain->nodes;
+  *std::find(nodes.begin(), nodes.end(), index) = nodes.back();
+  nodes.pop_back();
+  if (nodes.empty()) { place.key->domains.erase(*place.domain->value); }
+}
+
+/// The ledger's node refers to what closes its domains.
+void KeepAway::refer(const model::NodeName& name, const Node& node) {
+  std::vector<std::shared_ptr<const ClosedTerms>> closed;
+  closed.reserve(node.places.size());
+  for (const Place& place : node.places) { closed.push_back(place.domain->closed); }
+  ledger_.setClosedTo(name, std::move(closed));
 }
 
 /// One pod more says it; true when it is the first.
@@ -50,11 +75,15 @@ void KeepAway::learnKeys(const std::set<std::string>& keys) {
   for (Ledger::NodeIndex i = 0; i < ledger_.size(); ++i) {
     const NodeState& state = ledger_.at(i);
     if (!state.exists) { continue; }
-    for (const auto& [key, value] : state.node.labels) {
-      if (!keys.contains(key)) { continue; }
-      known_[state.node.name][key] = value;
-      keys_.at(key).domains[value].nodes.insert(state.node.name);
+    Node* node = nullptr;
+    for (const auto& key : keys) {
+      const auto label = state.node.labels.find(key);
+      if (label == state.node.labels.end()) { continue; }
+      if (node == nullptr) { node = &known_[state.node.name]; }
+      node->index = i;
+      enter(*node, keys_.at(key), label->second);
     }
+    if (node != nullptr) { refer(state.node.name, *node); }
   }
 }
 
@@ -62,27 +91,34 @@ void KeepAway::learnKeys(const std::set<std::string>& keys) {
 void KeepAway::forgetKey(const std::string& key) {
   const auto it = keys_.find(key);
   for (const auto& [value, domain] : it->second.domains) {
-    for (const auto& node : domain.nodes) {
-      const auto known = known_.find(node);
-      known->second.erase(key);
-      if (known->second.empty()) { known_.erase(known); }
+    for (const auto index : domain.nodes) {
+      const model::NodeName& name = ledger_.at(index).node.name;
+      const auto known = known_.find(name);
+      std::erase_if(known->second.places, [&](const Place& place) { return place.key == &it->second; });
+      refer(name, known->second);
+      if (known->second.places.empty()) { known_.erase(known); }
     }
   }
   keys_.erase(it);
 }
 
+/// However many terms close or open a domain, each of its nodes changes once.
 void KeepAway::count(const Pod& pod, int by) {
+  std::vector<Domain*> changed;
   for (const auto& term : pod.terms) {
     Domain* domain = domainOf(pod.node, term.topology_key);
     if (domain == nullptr) { continue; }
-    const model::TermId id = terms_.at(term).id;
-    const auto it = domain->closed.try_emplace(id, 0).first;
+    const auto it = domain->closed->try_emplace(terms_.at(term).id, 0).first;
     const bool was = it->second > 0;
     it->second += by;
     const bool is = it->second > 0;
-    if (!is) { domain->closed.erase(it); }
-    if (was == is) { continue; }
-    for (const auto& node : domain->nodes) { ledger_.closeTo(node, id, is); }
+    if (!is) { domain->closed->erase(it); }
+    if (was != is) { changed.push_back(domain); }
+  }
+  std::sort(changed.begin(), changed.end());
+  changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
+  for (const Domain* domain : changed) {
+    for (const auto node : domain->nodes) { ledger_.closingsChanged(node); }
   }
 }
 
@@ -117,43 +153,40 @@ void KeepAway::remove(const model::Uid& uid) {
   for (const auto& term : pod.terms) { forget(term); }
 }
 
-std::vector<model::TermId> KeepAway::closedTo(const model::NodeName& node) {
-  std::vector<model::TermId> ids;
-  if (const auto known = known_.find(node); known != known_.end()) {
-    for (const auto& [key, value] : known->second) {
-      for (const auto& [id, pods] : keys_.at(key).domains.at(value).closed) { ids.push_back(id); }
-    }
+/// Its values of the keys that count.
+KeepAway::Values KeepAway::valuesOf(const model::NodeName& name) {
+  Values values;
+  const NodeState* state = ledger_.find(name);
+  if (state == nullptr || !state->exists) { return values; }
+  for (auto& [key, of] : keys_) {
+    const auto label = state->node.labels.find(key);
+    if (label != state->node.labels.end()) { values.emplace_back(&of, &label->second); }
   }
-  std::sort(ids.begin(), ids.end());
-  return ids;
+  return values;
 }
 
 void KeepAway::nodeChanged(const model::NodeName& name) {
   if (keys_.empty()) { return; }
-  const NodeState* state = ledger_.find(name);
-  model::Labels labels;
-  if (state != nullptr && state->exists) {
-    for (const auto& label : state->node.labels) {
-      if (keys_.contains(label.first)) { labels.insert(label); }
-    }
+  const Values values = valuesOf(name);
+  Node& node = known_[name];
+  const auto holds = [&](const auto& value) {
+    return std::any_of(node.places.begin(), node.places.end(), [&](const Place& place) {
+      return place.key == value.first && *place.domain->value == *value.second;
+    });
+  };
+  const bool same =
+      values.size() == node.places.size() && std::all_of(values.begin(), values.end(), holds);
+  if (!same) {
+    const auto here = on_node_.find(name);
+    const std::set<model::Uid> pods = here == on_node_.end() ? std::set<model::Uid>{} : here->second;
+    for (const auto& uid : pods) { count(pods_.at(uid), -1); }
+    for (const Place& place : std::exchange(node.places, {})) { leave(node.index, place); }
+    if (!values.empty()) { node.index = *ledger_.indexOf(name); }
+    for (const auto& [key, value] : values) { enter(node, *key, *value); }
+    refer(name, node);
+    for (const auto& uid : pods) { count(pods_.at(uid), 1); }
   }
-  const auto before = known_.find(name);
-  if (before == known_.end() ? labels.empty() : before->second == labels) { return; }
-  const auto here = on_node_.find(name);
-  const std::set<model::Uid> pods = here == on_node_.end() ? std::set<model::Uid>{} : here->second;
-  for (const auto& uid : pods) { count(pods_.at(uid), -1); }
-  if (before != known_.end()) {
-    for (const auto& [key, value] : before->second) {
-      auto& domains = keys_.at(key).domains;
-      domains.at(value).nodes.erase(name);
-      if (domains.at(value).nodes.empty()) { domains.erase(value); }
-    }
-    known_.erase(before);
-  }
-  for (const auto& [key, value] : labels) { keys_.at(key).domains[value].nodes.insert(name); }
-  if (!labels.empty()) { known_[name] = std::move(labels); }
-  ledger_.setClosedTo(name, closedTo(name));
-  for (const auto& uid : pods) { count(pods_.at(uid), 1); }
+  if (node.places.empty()) { known_.erase(name); }
 }
 
 std::vector<model::TermId> KeepAway::meaning(const std::string& ns, const model::Labels& labels) const {

@@ -5,15 +5,17 @@
 // Equal terms of many pods are one, known by its id. A node is closed to a term while a pod that says it is bound to a node
 // with the same value of the term's topology key; a pod whose node is unknown, or has no such label, closes nothing.
 // Who is closed where stands in the ledger (NodeState::closed_to), whom a term means in the request (PodRequest::kept_away_by).
-// Cost, of a pod that comes or goes: O(log) for each of its terms, and one walk over the nodes of a domain for each domain
-// that is closed or opened by it; over all nodes when it is the first with some topology key. Of a node: O(what it is closed
-// to). A pod has few terms (kapi/decode_pod.cc bounds them). One thread.
+// All nodes of a domain refer to one set of terms. Cost, of a pod that comes or goes: O(log) for each of its terms, and one note
+// for each node of the domains where something closes or opens, however many terms do; over all nodes when it is the first with
+// some topology key. Of a node: O(topology keys). A pod has few terms (kapi/decode_pod.cc bounds them). One thread.
 #pragma once
 
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "model/label_selector.h"
@@ -46,22 +48,35 @@ class KeepAway {
   };
   /// The nodes with one value of a topology key.
   struct Domain {
-    std::set<model::NodeName> nodes;
-    std::map<model::TermId, int> closed;  // by how many pods
+    const std::string* value = nullptr;
+    std::vector<Ledger::NodeIndex> nodes;
+    std::shared_ptr<ClosedTerms> closed = std::make_shared<ClosedTerms>();
   };
   struct Key {
     int terms = 0;  // that have it
-    std::map<std::string, Domain> domains;
+    std::unordered_map<std::string, Domain> domains;
   };
+  struct Place {
+    Key* key = nullptr;
+    Domain* domain = nullptr;
+  };
+  struct Node {
+    Ledger::NodeIndex index = 0;
+    std::vector<Place> places;
+  };
+  using Values = std::vector<std::pair<Key*, const std::string*>>;
 
   bool intern(const model::AntiAffinityTerm& term);
   void forget(const model::AntiAffinityTerm& term);
   void learnKeys(const std::set<std::string>& keys);
   void forgetKey(const std::string& key);
+  void enter(Node& node, Key& key, const std::string& value);
+  void leave(Ledger::NodeIndex index, const Place& place);
+  void refer(const model::NodeName& name, const Node& node);
+  [[nodiscard]] Values valuesOf(const model::NodeName& name);
   /// The domain of that node for this key; nullptr: it has no such label, or is unknown.
   [[nodiscard]] Domain* domainOf(const model::NodeName& node, const std::string& key);
   void count(const Pod& pod, int by);
-  [[nodiscard]] std::vector<model::TermId> closedTo(const model::NodeName& node);
 
   Ledger& ledger_;
   std::unordered_map<model::Uid, Pod> pods_;
@@ -69,8 +84,8 @@ class KeepAway {
   std::map<model::AntiAffinityTerm, Term> terms_;
   /// By the namespace that they mean, "" for every one; the terms are those of terms_.
   std::map<std::string, std::map<model::TermId, const model::AntiAffinityTerm*>> meant_;
-  std::map<std::string, Key> keys_;                           // by topology key
-  std::unordered_map<model::NodeName, model::Labels> known_;  // of keys_ only, as the domains have them
+  std::map<std::string, Key> keys_;                // by topology key
+  std::unordered_map<model::NodeName, Node> known_;  // that are in some domain
 };
 
 }  // namespace gs::sched

@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "base/random.h"
 #include "testing/builders.h"
@@ -39,7 +40,13 @@ class KeepAwayTest : public ::testing::Test {
   }
   [[nodiscard]] Ids closedTo(const std::string& name) const {
     const NodeState* state = ledger.find(model::NodeName{name});
-    return state == nullptr ? Ids{} : state->closed_to;
+    std::set<model::TermId> ids;
+    if (state != nullptr) {
+      for (const auto& terms : state->closed_to) {
+        for (const auto& [id, pods] : *terms) { ids.insert(id); }
+      }
+    }
+    return {ids.begin(), ids.end()};
   }
 
   Ledger ledger;
@@ -111,6 +118,36 @@ TEST_F(KeepAwayTest, KeysThatNobodyNamesAreForgottenAndLearnedAnew) {
   node("b", {{"zone", "2"}});
   put("p", "a", {kByZone});
   EXPECT_EQ(closedTo("b"), ids({kByZone}));
+}
+
+TEST_F(KeepAwayTest, APodOfManyTermsChangesEachNodeOnceAndNobodyElsesMind) {
+  constexpr int kNodes = 200;
+  for (int i = 0; i < kNodes; ++i) { node("n" + std::to_string(i), {{"all", "same"}}); }
+  Terms terms;
+  for (int i = 0; i < 64; ++i) {
+    terms.push_back({"all", {}, {{{"app" + std::to_string(i), model::LabelRequirement::Op::Exists, {}}}}});
+  }
+  const std::uint64_t changes = ledger.changesEnd();
+  const std::uint64_t closings = ledger.closings().end();
+  put("p", "n0", terms);
+  EXPECT_EQ(ledger.closings().end() - closings, kNodes) << "by " << terms.size() << " terms";
+  EXPECT_EQ(closedTo("n199"), ids(terms));
+  rules.remove(model::Uid{"p"});
+  EXPECT_EQ(ledger.closings().end() - closings, 2 * kNodes);
+  EXPECT_EQ(closedTo("n199"), Ids{});
+  EXPECT_EQ(ledger.changesEnd(), changes) << "who is meant by no term need not look again";
+}
+
+TEST_F(KeepAwayTest, ANodeThatComesForAnotherOneUnderItsIndexHasItsOwnDomains) {
+  node("a", {{"zone", "1"}});
+  node("b", {{"zone", "2"}});
+  put("p", "b", {kByZone});
+  dropNode("a");
+  node("c", {{"zone", "2"}});
+  ASSERT_EQ(ledger.size(), 2U);
+  EXPECT_EQ(closedTo("c"), ids(Terms{kByZone}));
+  node("a", {{"zone", "1"}});
+  EXPECT_EQ(closedTo("a"), Ids{});
 }
 
 /// Whatever happened before, a node is closed to a term exactly if some pod that says it is on a node of the same domain.

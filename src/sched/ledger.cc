@@ -103,6 +103,11 @@ const NodeState* Ledger::find(const model::NodeName& name) const {
   return it == index_.end() ? nullptr : nodes_[it->second].get();
 }
 
+std::optional<Ledger::NodeIndex> Ledger::indexOf(const model::NodeName& name) const {
+  const auto it = index_.find(name);
+  return it == index_.end() ? std::nullopt : std::optional{it->second};
+}
+
 NodeState* Ledger::known(const model::NodeName& name, NodeIndex& i) {
   const auto it = index_.find(name);
   if (it == index_.end()) { return nullptr; }
@@ -142,15 +147,12 @@ void Ledger::forgetIfNothing(NodeIndex i) {
   factsChanged(i);
 }
 
+std::size_t Ledger::mostChanges() const { return std::max(kLeastChangesKept, 4 * nodes_.size()); }
+
 void Ledger::changed(NodeIndex i) {
   deriveFree(*nodes_[i]);
   nodes_[i]->version = ++version_;
-  if (changes_.size() >= std::max(kLeastChangesKept, 4 * nodes_.size())) {
-    const std::size_t dropped = changes_.size() / 2;
-    changes_.erase(changes_.begin(), changes_.begin() + static_cast<std::ptrdiff_t>(dropped));
-    changes_begin_ += dropped;
-  }
-  changes_.push_back(i);
+  changes_.append(i, mostChanges());
 }
 
 void Ledger::factsChanged(NodeIndex i) {
@@ -242,27 +244,21 @@ void Ledger::setAgentStale(const model::NodeName& name, bool stale) {
   forgetIfNothing(i);
 }
 
-void Ledger::setClosedTo(const model::NodeName& name, std::vector<model::TermId> terms) {
+void Ledger::setClosedTo(const model::NodeName& name, std::vector<std::shared_ptr<const ClosedTerms>> terms) {
   NodeIndex i = 0;
   NodeState* n = known(name, i);
   if (n == nullptr || n->closed_to == terms) { return; }
+  const auto closes = [](const auto& closed) {
+    return std::any_of(closed.begin(), closed.end(), [](const auto& of) { return !of->empty(); });
+  };
+  const bool matters = closes(n->closed_to) || closes(terms);
   n->closed_to = std::move(terms);
-  changed(i);
+  if (matters) { closingsChanged(i); }
 }
 
-void Ledger::closeTo(const model::NodeName& name, model::TermId term, bool closed) {
-  NodeIndex i = 0;
-  NodeState* n = known(name, i);
-  if (n == nullptr) { return; }
-  const auto at = std::lower_bound(n->closed_to.begin(), n->closed_to.end(), term);
-  const bool was = at != n->closed_to.end() && *at == term;
-  if (was == closed) { return; }
-  if (closed) {
-    n->closed_to.insert(at, term);
-  } else {
-    n->closed_to.erase(at);
-  }
-  changed(i);
+void Ledger::closingsChanged(NodeIndex i) {
+  nodes_[i]->closed_version = ++version_;
+  closings_.append(i, mostChanges());
 }
 
 // ---- Holdings

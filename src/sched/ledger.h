@@ -24,11 +24,13 @@
 #include <initializer_list>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
+#include "sched/change_log.h"
 #include "sched/node_state.h"
 
 namespace gs::sched {
@@ -78,9 +80,10 @@ class Ledger {
   void upsertStatus(const model::GpuNodeStatus& status);
   void removeStatus(const model::NodeName& name);
   void setAgentStale(const model::NodeName& name, bool stale);
-  /// Pods that these terms mean may not come there; sorted. Nothing is kept of a node that is not known.
-  void setClosedTo(const model::NodeName& name, std::vector<model::TermId> terms);
-  void closeTo(const model::NodeName& name, model::TermId term, bool closed);
+  /// Pods that these terms mean may not come there. Nothing is kept of a node that is not known. Who gave them may change them,
+  /// and then says closingsChanged() of each node.
+  void setClosedTo(const model::NodeName& name, std::vector<std::shared_ptr<const ClosedTerms>> terms);
+  void closingsChanged(NodeIndex i);
 
   // Holdings of devices. hold() again with another amount changes it.
   void hold(const model::NodeName& node, int id, const model::Uid& uid, Source source, const Amount& amount);
@@ -108,7 +111,9 @@ class Ledger {
   using GpuUse = std::map<std::string, std::map<std::string, std::int64_t>>;  // namespace, model -> milli
   [[nodiscard]] const GpuUse& gpuUse() const { return gpu_use_; }
   /// Another number whenever gpuUse() changes.
-  [[nodiscard]] std::uint64_t gpuUseVersion() const { return gpu_use_version_; }
+  [[nodiscard]] std::uint64_t gpuUseVersion() const { return gpu_use_changes_.end(); }
+  /// The namespaces whose gpuUse() changed, in order; positions are those of gpuUseVersion().
+  [[nodiscard]] const ChangeLog<std::string>& gpuUseChanges() const { return gpu_use_changes_; }
 
   /// Sets aside what a decision chose. The decision was made on this state (no event in between): that
   /// devices, resources and pods suffice is CHECKed, and that this uid has no other reservation there.
@@ -127,6 +132,7 @@ class Ledger {
   [[nodiscard]] bool isReserved(const model::NodeName& node, const model::Uid& uid) const;
   /// nullptr: nothing is known of it.
   [[nodiscard]] const NodeState* find(const model::NodeName& name) const;
+  [[nodiscard]] std::optional<NodeIndex> indexOf(const model::NodeName& name) const;
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }             // indexes 0..size()-1
   [[nodiscard]] const NodeState& at(NodeIndex i) const { return *nodes_[i]; }  // exists may be false
   [[nodiscard]] std::size_t existing() const { return existing_; }             // Node objects there now
@@ -134,11 +140,12 @@ class Ledger {
   /// Every change of a node that may alter a decision, or the use() of a device, appends its index here;
   /// readers keep a position. Trimmed: a reader whose position is below changesBegin() looks at all nodes
   /// anew (NodeState::version says which changed).
-  [[nodiscard]] std::uint64_t changesBegin() const { return changes_begin_; }
-  [[nodiscard]] std::uint64_t changesEnd() const { return changes_begin_ + changes_.size(); }
-  [[nodiscard]] NodeIndex changedAt(std::uint64_t position) const {
-    return changes_[static_cast<std::size_t>(position - changes_begin_)];
-  }
+  [[nodiscard]] std::uint64_t changesBegin() const { return changes_.begin(); }
+  [[nodiscard]] std::uint64_t changesEnd() const { return changes_.end(); }
+  [[nodiscard]] NodeIndex changedAt(std::uint64_t position) const { return changes_.at(position); }
+  [[nodiscard]] const ChangeLog<NodeIndex>& changes() const { return changes_; }
+  /// The same for NodeState::closed_to (closed_version), which matters only to those whom a term means.
+  [[nodiscard]] const ChangeLog<NodeIndex>& closings() const { return closings_; }
   /// The indexes that were given to a node, or taken from one, in order. Never trimmed.
   [[nodiscard]] const std::vector<NodeIndex>& namings() const { return namings_; }
 
@@ -184,6 +191,7 @@ class Ledger {
   void chargeAll(NodeIndex i, const std::string& model, int sign);
   [[nodiscard]] const std::string& modelOf(const NodeState& n) const;
   void changed(NodeIndex i);
+  [[nodiscard]] std::size_t mostChanges() const;
   void factsChanged(NodeIndex i);
   void holdersChanged(NodeIndex i, DeviceState& d);
   void forgetIfNothing(NodeIndex i);
@@ -202,10 +210,10 @@ class Ledger {
   TopologyPool topologies_;
   std::string model_label_;
   GpuUse gpu_use_;  // without zeros
-  std::uint64_t gpu_use_version_ = 0;
+  ChangeLog<std::string> gpu_use_changes_;
   std::uint64_t version_ = 0;
-  std::uint64_t changes_begin_ = 0;
-  std::vector<NodeIndex> changes_;
+  ChangeLog<NodeIndex> changes_;
+  ChangeLog<NodeIndex> closings_;
   std::vector<NodeIndex> namings_;
 };
 

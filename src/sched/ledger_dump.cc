@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "sched/ledger.h"
 
@@ -45,7 +46,11 @@ void dumpFacts(const NodeState& n, std::string& out) {
                  n.node.vcuda_memory_capacity, resourcesText(n.node.allocatable));
   for (const auto& [key, value] : n.node.labels) { fmt::format_to(to, "  label {}={}\n", key, value); }
   for (const auto& t : n.node.taints) { fmt::format_to(to, "  taint {}={}:{}\n", t.key, t.value, t.effect); }
-  for (const auto& term : n.closed_to) { fmt::format_to(to, "  closed to {:016x}\n", term); }
+  std::set<model::TermId> closed_to;
+  for (const auto& terms : n.closed_to) {
+    for (const auto& [term, pods] : *terms) { closed_to.insert(term); }
+  }
+  for (const auto& term : closed_to) { fmt::format_to(to, "  closed to {:016x}\n", term); }
 }
 
 void dumpDevice(const DeviceState& d, std::uint8_t without, std::string& out) {

@@ -8,6 +8,11 @@
 #include "sched/shares.h"
 
 namespace gs::sched {
+namespace {
+
+constexpr std::size_t kMostUseChanges = 4096;
+
+}  // namespace
 
 // ---- GPUs by namespace and model
 
@@ -19,7 +24,7 @@ const std::string& Ledger::modelOf(const NodeState& n) const {
 
 void Ledger::charge(const std::string& model, const GpuCharge& charge, int sign) {
   if (charge.milli == 0) { return; }
-  ++gpu_use_version_;
+  gpu_use_changes_.append(charge.ns, kMostUseChanges);
   const auto ns = gpu_use_.try_emplace(charge.ns).first;
   const auto used = ns->second.try_emplace(model).first;
   used->second += sign * charge.milli;

@@ -5,14 +5,6 @@
 
 namespace gs::sched {
 
-bool NodeRanking::isBetter(Node a, Node b, const Ranks& ranks) const {
-  const Key& x = keys_[a];
-  const Key& y = keys_[b];
-  if (x.score != y.score) { return x.score > y.score; }
-  if (x.free != y.free) { return x.free < y.free; }
-  return ranks[a] < ranks[b];
-}
-
 NodeRanking::Node NodeRanking::winnerBelow(std::size_t match, const Ranks& ranks) const {
   const std::size_t matches = winner_.size();
   const std::size_t left = 2 * match;

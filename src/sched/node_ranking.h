@@ -29,6 +29,12 @@ class NodeRanking {
 
   void set(Node node, const Key& key, const Ranks& ranks);
   [[nodiscard]] std::optional<Node> best() const;
+  /// The order, of two that fit.
+  [[nodiscard]] static bool isBetter(const Key& a, std::uint32_t rank_a, const Key& b, std::uint32_t rank_b) {
+    if (a.score != b.score) { return a.score > b.score; }
+    if (a.free != b.free) { return a.free < b.free; }
+    return rank_a < rank_b;
+  }
   [[nodiscard]] const Key& key(Node node) const { return keys_[node]; }
   [[nodiscard]] std::size_t size() const { return keys_.size(); }
 
@@ -38,7 +44,9 @@ class NodeRanking {
     return i < keys_.size() && keys_[i].fits ? static_cast<Node>(i) : kNone;
   }
   [[nodiscard]] Node winnerBelow(std::size_t match, const Ranks& ranks) const;
-  [[nodiscard]] bool isBetter(Node a, Node b, const Ranks& ranks) const;
+  [[nodiscard]] bool isBetter(Node a, Node b, const Ranks& ranks) const {
+    return isBetter(keys_[a], ranks[a], keys_[b], ranks[b]);
+  }
 
   std::vector<Key> keys_;
   /// winner_[1]: of all. Match m is between matches 2m and 2m+1; from size() on they are single nodes.

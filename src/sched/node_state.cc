@@ -22,6 +22,11 @@ const DeviceState* NodeState::device(int id) const {
   return it == devices.end() || it->facts.id != id ? nullptr : &*it;
 }
 
+bool NodeState::closedTo(model::TermId term) const {
+  return std::any_of(closed_to.begin(), closed_to.end(),
+                     [&](const auto& terms) { return terms->contains(term); });
+}
+
 namespace {
 
 /// Numbers the whole devices; null when there are none or too many.

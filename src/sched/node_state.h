@@ -3,8 +3,11 @@
 // walk the devices.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <vector>
 
 #include "model/node.h"
@@ -55,6 +58,10 @@ struct InFlight {
   friend bool operator==(const InFlight&, const InFlight&) = default;
 };
 
+/// The terms that close the nodes with one value of a topology key, and how many pods say each (sched/keep_away.h). One for all
+/// those nodes.
+using ClosedTerms = std::map<model::TermId, int>;
+
 struct NodeState {
   bool exists = false;  // a Node object is there
   bool has_status = false;
@@ -67,7 +74,7 @@ struct NodeState {
   /// Devices held by pods that use nvidia.com/gpu without an allocation of ours: we do not know which ones.
   /// They count against the devices that may be given (design 1: held by id + anonymous <= healthy).
   std::int64_t anonymous = 0;
-  std::vector<model::TermId> closed_to;  // pods that these mean may not come; sorted (sched/keep_away.h)
+  std::vector<std::shared_ptr<const ClosedTerms>> closed_to;  // pods that these mean may not come
   std::vector<InFlight> in_flight;       // sorted by uid, source
 
   // Derived.
@@ -86,7 +93,14 @@ struct NodeState {
   std::uint64_t version = 0;  // of the last change that may alter a decision; grows over the whole ledger
   std::uint64_t facts_version = 0;  // of the last one of what is not use: labels, taints, status, health ...
 
+  std::uint64_t closed_version = 0;  // of the last change of `closed_to`; that is none of `version`
+
   [[nodiscard]] const DeviceState* device(int id) const;
+  [[nodiscard]] bool closedTo(model::TermId term) const;
+  /// What decides about this request changed last.
+  [[nodiscard]] std::uint64_t versionFor(const PodRequest& request) const {
+    return request.kept_away_by.empty() ? version : std::max(version, closed_version);
+  }
   [[nodiscard]] bool isWide() const { return whole > kMaxDevices; }
 };
 

@@ -17,16 +17,30 @@ bool isOneOf(const model::Node& node, const std::string& label, const std::vecto
 
 }  // namespace
 
-std::optional<QuotaTerms> quotaTerms(const model::Quotas& quotas, const model::QuotaLabels& labels,
-                                     const Ledger& ledger, const std::string& ns, std::int64_t milli) {
+std::optional<QuotaRoom> quotaRoom(const model::Quotas& quotas, const model::QuotaLabels& labels,
+                                   const Ledger& ledger, const std::string& ns) {
   const auto quota = quotas.find(ns);
   if (quota == quotas.end()) { return std::nullopt; }
-  QuotaTerms terms{labels.model, {}, labels.pool, {quota->second.pools.begin(), quota->second.pools.end()}};
+  QuotaRoom room{labels.model, {}, labels.pool, {quota->second.pools.begin(), quota->second.pools.end()}};
   for (const auto& [model, gpus] : quota->second.gpus) {
     const std::int64_t limit = std::clamp<std::int64_t>(gpus, 0, kMostGpus) * kWholeMilli;
-    if (milli <= limit - ledger.gpuUse(ns, model)) { terms.models.push_back(model); }
+    room.models[model] = limit - ledger.gpuUse(ns, model);
+  }
+  return room;
+}
+
+QuotaTerms termsOf(const QuotaRoom& room, std::int64_t milli) {
+  QuotaTerms terms{room.model_label, {}, room.pool_label, room.pools};
+  for (const auto& [model, left] : room.models) {
+    if (milli <= left) { terms.models.push_back(model); }
   }
   return terms;
+}
+
+std::optional<QuotaTerms> quotaTerms(const model::Quotas& quotas, const model::QuotaLabels& labels,
+                                     const Ledger& ledger, const std::string& ns, std::int64_t milli) {
+  const auto room = quotaRoom(quotas, labels, ledger, ns);
+  return room ? std::optional{termsOf(*room, milli)} : std::nullopt;
 }
 
 std::optional<QuotaBound> quotaBound(const model::Quotas& quotas, const model::QuotaLabels& labels,

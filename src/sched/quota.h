@@ -6,14 +6,31 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "model/quota.h"
 #include "sched/ledger.h"
 #include "sched/request.h"
 
 namespace gs::sched {
+
+/// What a namespace may still use of each model that its quota names, in milli-GPU; below 0 when it uses more than that.
+struct QuotaRoom {
+  std::string model_label;
+  std::map<std::string, std::int64_t> models;
+  std::string pool_label;
+  std::vector<std::string> pools;  // sorted; empty: any
+  friend bool operator==(const QuotaRoom&, const QuotaRoom&) = default;
+};
+/// nullopt: the namespace has no quota.
+[[nodiscard]] std::optional<QuotaRoom> quotaRoom(const model::Quotas& quotas,
+                                                 const model::QuotaLabels& labels, const Ledger& ledger,
+                                                 const std::string& ns);
+/// What such a room leaves to a pod that counts so much.
+[[nodiscard]] QuotaTerms termsOf(const QuotaRoom& room, std::int64_t milli);
 
 /// nullopt: the namespace has no quota. What the pod itself already holds must not be in the ledger.
 [[nodiscard]] std::optional<QuotaTerms> quotaTerms(const model::Quotas& quotas,

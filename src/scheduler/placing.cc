@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <unordered_set>
 
 #include "base/planted.h"
 #include "model/annotations.h"
@@ -13,9 +14,13 @@ namespace gs::scheduler {
 namespace {
 
 constexpr Duration kClaimGrace = std::chrono::seconds{1};
-constexpr Duration kRefusalGap = std::chrono::seconds{1};  // between two looks at what parked pods are told
-constexpr std::size_t kNodesPerEvent = 200'000;            // looked at for parked classes in one handle()
-constexpr std::size_t kMaxClasses = 4096;                  // over it, those without a pod are forgotten
+constexpr Duration kRefusalGap = std::chrono::seconds{1};  // between two rounds through what parked pods are told
+constexpr Duration kRefusalTurn = std::chrono::milliseconds{50};  // between two parts of a round
+constexpr std::size_t kMaxClasses = 4096;       // over it, those without a pod are forgotten
+constexpr std::size_t kMostRetired = 8192;      // at once
+constexpr std::uint64_t kLooksPerTurn = 8'192;  // at nodes (Decider::looks), after which another event has its turn
+constexpr std::size_t kParkedPerTurn = 4'096;   // classes
+constexpr std::size_t kUnparkedPerTurn = 256;
 
 }  // namespace
 
@@ -60,10 +65,9 @@ void Scheduler::enqueue(const model::Pod& pod) {
     return;
   }
   known->second = item;
-  engine_.queue().add(item);
-  if (const auto parked = parked_.find(item.pod_class); parked != parked_.end()) {
-    tell(pod, parked->second);
-  }
+  const bool is_parked = engine_.queue().add(item);
+  const auto told = parked_.find(item.pod_class);
+  if (is_parked && told != parked_.end()) { tell(pod, told->second); }
 }
 
 void Scheduler::tell(const model::Pod& pod, const Refusal& refusal) {
@@ -73,28 +77,35 @@ void Scheduler::tell(const model::Pod& pod, const Refusal& refusal) {
 }
 
 /// Parked classes that something now fits become ready again. Looked at when the ledger changed, in turn, some at a time:
-/// each costs what changed, but there may be as many as there are pods.
+/// each looks at the nodes that changed since its last turn, and may stop among them. So `c` classes and `n` changed nodes take
+/// at most 1 + c / kParkedPerTurn + c * n / kLooksPerTurn events, which follow each other at once.
 void Scheduler::unparkFitting() {
-  const auto end = engine_.ledger().changesEnd();
+  const auto end = engine_.ledger().changesEnd() + engine_.ledger().closings().end();
   if (end != checked_changes_) {
     checked_changes_ = end;
     unchecked_ = engine_.queue().parkedClasses().size();
   }
-  const std::size_t budget = parkedPerEvent();
-  for (std::size_t i = 0; i < budget && unchecked_ > 0; ++i, --unchecked_) {
+  sched::Decider& decider = engine_.decider();
+  const std::uint64_t until = decider.looks() + kLooksPerTurn;
+  std::size_t unparked = 0;
+  for (std::size_t i = 0; i < kParkedPerTurn && unparked < kUnparkedPerTurn && unchecked_ > 0; ++i) {
     const auto next = engine_.queue().nextParked(last_checked_);
     if (!next) {
       unchecked_ = 0;
       return;
     }
+    const auto standing = decider.look(*next, until - std::min(until, decider.looks()));
+    if (standing == sched::Decider::Standing::Unknown) { return; }  // it goes on there
     last_checked_ = *next;
-    if (engine_.decider().fits(last_checked_)) {
-      engine_.queue().unpark(last_checked_);
-      parked_.erase(last_checked_);
-    } else if (!refresh_at_) {
-      refresh_at_ = now_.mono + kRefusalGap;
+    --unchecked_;
+    if (standing == sched::Decider::Standing::Fits) {
+      engine_.queue().unpark(*next);
+      ++unparked;
+    } else {
+      words_are_old_ = true;
     }
   }
+  if (words_are_old_ && !refresh_at_) { refresh_at_ = now_.mono + kRefusalGap; }
 }
 
 /// Other quotas bind other pods, so everybody who waits is read anew; what is used of them moves whole classes.
@@ -114,19 +125,18 @@ void Scheduler::followQuotas() {
     }
   }
   if (!other_table && !other_use) { return; }
-  const auto bound = [this](const std::string& ns, std::int64_t milli) {
-    return engine_.quotaBound(ns, milli);
-  };
-  if (engine_.decider().followQuotas(bound)) { unchecked_ = engine_.queue().parkedClasses().size(); }
+  const auto room = [this](const std::string& ns) { return engine_.quotaRoom(ns); };
+  if (engine_.decider().followQuotas(room, other_table)) { unchecked_ = engine_.queue().parkedClasses().size(); }
 }
 
 /// Requests that no pod makes any more are forgotten, when there are many.
 void Scheduler::retireClasses() {
   if (engine_.decider().classes() <= kMaxClasses) { return; }
-  std::set<sched::ClassId> used;
+  std::unordered_set<sched::ClassId> used;
   for (const auto& [uid, item] : queued_) { used.insert(item.pod_class); }
-  engine_.decider().retireAllBut([&](sched::ClassId id) { return used.contains(id); });
-  std::erase_if(parked_, [&](const auto& parked) { return !used.contains(parked.first); });
+  const auto is_used = [&](sched::ClassId id) { return used.contains(id); };
+  engine_.decider().retireAllBut(is_used, kMostRetired);
+  std::erase_if(parked_, [&](const auto& parked) { return !is_used(parked.first); });
 }
 
 void Scheduler::scheduleSome() {
@@ -134,7 +144,9 @@ void Scheduler::scheduleSome() {
   if (!adopted_) { return; }
   engine_.queue().tick(now_.mono.time_since_epoch().count());
   unparkFitting();
-  for (int i = 0; i < kPerRound && static_cast<int>(grants_.size()) < config_.max_open_grants && taking_;
+  const std::uint64_t until = engine_.decider().looks() + kLooksPerTurn;
+  for (int i = 0; i < kPerRound && static_cast<int>(grants_.size()) < config_.max_open_grants && taking_ &&
+                  engine_.decider().looks() < until;
        ++i) {
     const auto item = engine_.queue().pop();
     if (!item) { return; }
@@ -170,9 +182,22 @@ void Scheduler::decideOne(const sched::Queue::Item& item) {
   grantTo(*pod, item.pod_class, *placed);
 }
 
-/// Everybody of that class waits, and for the same reason. Who was told already is told again only when the words changed.
+/// Everybody of that class waits, and for the same reason. Where it takes a look at many nodes to find new words, the old ones do
+/// until refreshParked() comes to them.
 void Scheduler::refuse(sched::ClassId pod_class) {
-  sched::Refusal now = engine_.decider().refusal(pod_class);
+  sched::Decider& decider = engine_.decider();
+  const bool cheap = decider.remembersRefusal(pod_class) || engine_.ledger().size() <= kLooksPerTurn / 16;
+  const auto told = parked_.find(pod_class);
+  if (cheap || told == parked_.end()) { return refuse(pod_class, decider.refusal(pod_class)); }
+  for (const auto& uid : engine_.queue().park(pod_class)) {
+    if (const model::Pod* pod = engine_.cache().pod(uid)) { tell(*pod, told->second); }
+  }
+  words_are_old_ = true;
+  if (!refresh_at_) { refresh_at_ = now_.mono + kRefusalGap; }
+}
+
+/// Who was told already is told again only when the words changed.
+void Scheduler::refuse(sched::ClassId pod_class, sched::Refusal now) {
   auto untold = engine_.queue().park(pod_class);
   Refusal& refusal = parked_[pod_class];
   if (refusal.text == nullptr || *refusal.text != now.text) {
@@ -184,23 +209,31 @@ void Scheduler::refuse(sched::ClassId pod_class) {
   }
 }
 
-/// Classes that may be looked at in one event: for all we know each costs a look at every node.
-std::size_t Scheduler::parkedPerEvent() const {
-  return std::clamp<std::size_t>(kNodesPerEvent / std::max<std::size_t>(1, engine_.ledger().size()), 1, 64);
-}
-
 /// What parked pods are told follows the cluster: soon when the kind of refusal changed, by the sweep when only numbers did.
-/// In turn, some at a time.
+/// In turn, some at a time: one round through all of them, and another one if the ledger changed meanwhile.
 void Scheduler::refreshParked(bool numbers_too) {
   refresh_at_.reset();
-  const std::size_t parked = engine_.queue().parkedClasses().size();
-  const std::size_t budget = parkedPerEvent();
-  if (parked > budget) { refresh_at_ = now_.mono + kRefusalGap; }
-  for (std::size_t i = 0; i < std::min(budget, parked); ++i) {
-    const auto pod_class = last_refreshed_ = *engine_.queue().nextParked(last_refreshed_);
-    const auto told = parked_.find(pod_class);
-    const bool same = told != parked_.end() && told->second.kind == engine_.decider().refusal(pod_class).kind;
-    if (!same || numbers_too) { refuse(pod_class); }
+  sched::Decider& decider = engine_.decider();
+  if (unrefreshed_ == 0 || numbers_too) {
+    unrefreshed_ = engine_.queue().parkedClasses().size();
+    refresh_numbers_ = numbers_too;
+    words_are_old_ = false;
+  }
+  const std::uint64_t until = decider.looks() + kLooksPerTurn;
+  for (; unrefreshed_ > 0 && decider.looks() < until; --unrefreshed_) {
+    const auto next = engine_.queue().nextParked(last_refreshed_);
+    if (!next) { break; }
+    last_refreshed_ = *next;
+    const auto told = parked_.find(*next);
+    sched::Refusal now = decider.refusal(*next);
+    const bool same = told != parked_.end() && told->second.kind == now.kind;
+    if (!same || refresh_numbers_) { refuse(*next, std::move(now)); }
+  }
+  unrefreshed_ = std::min(unrefreshed_, engine_.queue().parkedClasses().size());
+  if (unrefreshed_ > 0) {
+    refresh_at_ = now_.mono + kRefusalTurn;
+  } else if (words_are_old_) {
+    refresh_at_ = now_.mono + kRefusalGap;
   }
 }
 

@@ -150,10 +150,10 @@ class Scheduler {
   void tell(const model::Pod& pod, const Refusal& refusal);
   void unparkFitting();
   void retireClasses();
-  [[nodiscard]] std::size_t parkedPerEvent() const;
   void scheduleSome();
   void decideOne(const sched::Queue::Item& item);
   void refuse(sched::ClassId pod_class);
+  void refuse(sched::ClassId pod_class, sched::Refusal now);
   void refreshParked(bool numbers_too);
   void followQuotas();
   void grantTo(const model::Pod& pod, sched::ClassId pod_class, const sched::Placed& placed);
@@ -225,7 +225,7 @@ class Scheduler {
   std::map<model::Uid, Placing> bound_perhaps_;
   std::map<model::Uid, Repair> repairs_;
   std::unordered_map<model::Uid, sched::Queue::Item> queued_;
-  std::map<sched::ClassId, Refusal> parked_;  // what pods of a parked class are told
+  std::map<sched::ClassId, Refusal> parked_;  // what pods of a class are told while it is parked; kept longer
   std::unordered_map<model::Uid, std::shared_ptr<const std::string>> waiting_text_;  // for its claim's status
   std::unordered_map<model::Uid, Mono> first_seen_;  // unbound pods of ours, for the latency metric
   std::set<std::pair<model::Uid, std::string>> warned_;
@@ -240,6 +240,9 @@ class Scheduler {
   std::size_t unchecked_ = 0;  // parked classes that were not looked at since
   sched::ClassId last_checked_ = 0;
   sched::ClassId last_refreshed_ = 0;
+  std::size_t unrefreshed_ = 0;   // parked classes that this round through their words has not come to
+  bool refresh_numbers_ = false;  // as this round does
+  bool words_are_old_ = false;    // the ledger changed since it began
   std::vector<model::Uid> sweep_;  // what is left of the sweep under way
   std::function<void(Now)> before_deciding_;
   bool adopted_ = false;  // the first sweep of this term is over: what was left is adopted, or being fenced

@@ -1,0 +1,50 @@
+// Which kinds of pods a change of quotas, or of what is used of them, binds otherwise: kinds by namespace and by what a pod
+// counts. A change of use costs the models of its namespace's quota, and the kinds that may use one of them now or no more.
+// One thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "sched/quota.h"
+
+namespace gs::sched {
+
+class QuotaIndex {
+ public:
+  using ClassId = std::uint32_t;
+  using RoomOf = std::function<std::optional<QuotaRoom>(const std::string& ns)>;
+  using Bind = std::function<void(ClassId, const QuotaTerms&)>;
+
+  void add(ClassId id, const QuotaBound& bound);
+  void remove(ClassId id, const QuotaBound& bound);
+  /// Calls `bind` at least for each kind that is bound otherwise than when it was added or this was last called. `all`: the
+  /// quotas themselves changed.
+  void follow(const Ledger& ledger, const RoomOf& room_of, bool all, const Bind& bind);
+
+ private:
+  struct Namespace {
+    std::optional<QuotaRoom> room;  // as its kinds, but for the fresh ones, are bound
+    std::map<std::int64_t, std::set<ClassId>> kinds;  // by milli
+  };
+  using Fresh = std::tuple<std::string, std::int64_t, ClassId>;
+
+  [[nodiscard]] static bool has(const Namespace& of, std::int64_t milli, ClassId id);
+  static void bindRange(const Namespace& of, std::int64_t over, std::int64_t most, const QuotaRoom& room,
+                        const Bind& bind);
+  static void followOne(Namespace& of, std::optional<QuotaRoom> room, const Bind& bind);
+
+  std::unordered_map<std::string, Namespace> namespaces_;
+  std::vector<Fresh> fresh_;  // added since follow()
+  std::uint64_t position_ = 0;
+};
+
+}  // namespace gs::sched
