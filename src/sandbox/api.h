@@ -82,6 +82,7 @@ class Api {
  private:
   struct Watch {
     const Resource* resource = nullptr;
+    std::string store_id;  // of it
     std::string ns;
     Selector labels;
     Selector fields;
@@ -128,9 +129,10 @@ class Api {
   [[nodiscard]] Result update(Call& call);
   /// The body: one of `type`, of its version, in the URL's namespace, decoded.
   [[nodiscard]] Answer<json::Value> readObject(Call& call, const Resource& type) const;
-  /// With defaults, and without unknown fields, which become warnings. Error: what a decoder says.
+  /// With defaults, and without unknown fields, which become warnings. Error: what a decoder says. `known`: what is stored.
   [[nodiscard]] tl::expected<json::Value, std::string> decode(Call& call, const Resource& type,
-                                                              json::Value object) const;
+                                                              json::Value object,
+                                                              const json::Value& known = {}) const;
   [[nodiscard]] Done admit(const Call& call, json::Value& object) const;
   void stamp(Call& call, json::Value& object);
   /// Validation, and what to warn of; `old` null: a new object.
@@ -144,7 +146,7 @@ class Api {
 
   // PATCH.
   [[nodiscard]] Result patch(Call& call);
-  [[nodiscard]] Answer<json::Value> patched(Call& call, json::Value object) const;
+  [[nodiscard]] Answer<json::Value> patched(Call& call, const json::Value& there) const;
   [[nodiscard]] Result apply(Call& call);
   [[nodiscard]] Done checkConfig(const Call& call, const json::Value& config) const;
   [[nodiscard]] OwnersPtr owned(const Call& call, const OwnersPtr& before, const json::Value& old,

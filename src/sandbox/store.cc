@@ -15,9 +15,10 @@ void forgetDependent(Dependents& dependents, std::string_view owner, const Store
   if (it->second.empty()) { dependents.erase(it); }
 }
 
+/// Copied, so that nothing of it is lent: from then on every copy of what is stored shares its members.
 ObjectPtr withRevision(json::Value object, std::uint64_t revision) {
   object.child("metadata").set("resourceVersion", std::to_string(revision));
-  return std::make_shared<const json::Value>(std::move(object));
+  return std::make_shared<const json::Value>(std::as_const(object));
 }
 
 }  // namespace

@@ -327,8 +327,8 @@ void World::send(Replica& r, kapi::Call call) {
   const bool shut = call.guarded && !(r.gate.leading && r.clock(clock_.now()).mono < r.gate.until);
   if (shut || api_away_) {
     auto o = failed(call, kapi::Fate::NotSent, shut ? "not leading" : "connection refused");
-    after({}, [this, id = r.id, life, call = std::move(call), o = std::move(o)]() mutable {
-      deliver(id, life, call, std::move(o));
+    after({}, [this, id = r.id, life, lane = call.lane, o = std::move(o)]() mutable {
+      deliver(id, life, std::move(lane), std::move(o));
     });
     return;
   }
@@ -367,12 +367,13 @@ void World::arrive(ReplicaId id, std::uint64_t life, const kapi::Call& call, Cal
     if (replica(id).life == life) { crash(id); }
     return;
   }
-  after(options_.latency,
-        [this, id, life, call, o = std::move(o)]() mutable { deliver(id, life, call, std::move(o)); });
+  after(options_.latency, [this, id, life, lane = call.lane, o = std::move(o)]() mutable {
+    deliver(id, life, std::move(lane), std::move(o));
+  });
 }
 
-void World::deliver(ReplicaId id, std::uint64_t life, const kapi::Call& call, kapi::Outcome o) {
-  inReplica(id, life, [this, lane = call.lane, o = std::move(o)](Replica& r) {
+void World::deliver(ReplicaId id, std::uint64_t life, std::string its_lane, kapi::Outcome o) {
+  inReplica(id, life, [this, lane = std::move(its_lane), o = std::move(o)](Replica& r) {
     if (!lane.empty()) {
       const auto it = r.lanes.find(lane);
       if (it != r.lanes.end() && !it->second.empty()) {

@@ -164,7 +164,7 @@ class World {
   void submit(Replica& r, kapi::Call call);
   void send(Replica& r, kapi::Call call);
   void arrive(ReplicaId id, std::uint64_t life, const kapi::Call& call, CallFate fate);
-  void deliver(ReplicaId id, std::uint64_t life, const kapi::Call& call, kapi::Outcome outcome);
+  void deliver(ReplicaId id, std::uint64_t life, std::string its_lane, kapi::Outcome outcome);
   void outcome(Replica& r, const kapi::Outcome& o);
   void elected(Replica& r, kapi::Election::Output output);
   void stopWhenDone(ReplicaId id, Mono end);

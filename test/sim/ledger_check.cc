@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "test/world/rebuilt.h"
-
 namespace gs::sim {
 namespace {
 
@@ -56,11 +54,11 @@ std::string LedgerCheck::look(Mono last_change) {
   using sched::Source;
   const auto live =
       world_.scheduler(*here.leader).engine().ledger().dumpWithout({Source::Reservation, Source::Draining});
-  return difference(live, test::rebuiltEngine(world_)->ledger().dumpWithout({Source::Reservation, Source::Draining}));
+  return difference(live, test::rebuiltEngine(world_, decoded_)->ledger().dumpWithout({Source::Reservation, Source::Draining}));
 }
 
-std::string LedgerCheck::atEnd(sandbox::ReplicaId leader) const {
-  return difference(world_.scheduler(leader).engine().ledger().dump(false), test::rebuiltLedger(world_));
+std::string LedgerCheck::atEnd(sandbox::ReplicaId leader) {
+  return difference(world_.scheduler(leader).engine().ledger().dump(false), test::rebuiltEngine(world_, decoded_)->ledger().dump(false));
 }
 
 }  // namespace gs::sim

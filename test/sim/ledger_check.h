@@ -11,6 +11,7 @@
 #include <string>
 
 #include "sandbox/world.h"
+#include "test/world/rebuilt.h"
 
 namespace gs::sim {
 
@@ -25,7 +26,7 @@ class LedgerCheck {
   /// Compares if everything is quiet, and was not compared since it became so. "" or the first line that differs.
   [[nodiscard]] std::string look(Mono last_change);
   /// With everything, whatever was compared.
-  [[nodiscard]] std::string atEnd(sandbox::ReplicaId leader) const;
+  [[nodiscard]] std::string atEnd(sandbox::ReplicaId leader);
 
   [[nodiscard]] std::size_t compared() const { return compared_; }
   [[nodiscard]] std::size_t afterTrouble() const { return after_trouble_; }
@@ -41,6 +42,7 @@ class LedgerCheck {
   [[nodiscard]] Moment moment(Mono last_change) const { return {last_change, trouble_until_, world_.leader()}; }
 
   sandbox::World& world_;
+  test::Decoded decoded_;
   bool had_trouble_ = false;
   Mono trouble_until_{};
   std::optional<Moment> last_;  // that was compared
