@@ -363,6 +363,7 @@ void World::arrive(ReplicaId id, std::uint64_t life, const kapi::Call& call, Cal
       changed();
     });
   }
+  if (witness_) { witness_(id, call, o); }
   if (fate.crash_after) {
     if (replica(id).life == life) { crash(id); }
     return;

@@ -110,6 +110,9 @@ class World {
   using Listener = std::function<void(ReplicaId, extender::Ticket, const extender::Answer&)>;
   void setListener(Listener listener) { listener_ = std::move(listener); }
 
+  /// Told of each call of a replica that was answered, lost or refused on its way, as its sender will hear of it.
+  using Witness = std::function<void(ReplicaId, const kapi::Call&, const kapi::Outcome&)>;
+  void setWitness(Witness witness) { witness_ = std::move(witness); }
   void setJudge(Judge judge) { judge_ = std::move(judge); }
   void setStreamJudge(StreamJudge judge) { stream_judge_ = std::move(judge); }
   /// All watches of this replica end with that answer (0: a lost connection; 410: relist).
@@ -188,6 +191,7 @@ class World {
   std::vector<std::unique_ptr<Replica>> replicas_;
   Judge judge_;
   StreamJudge stream_judge_;
+  Witness witness_;
   Listener listener_;
   std::map<std::pair<ReplicaId, kapi::Token>, Mono> holds_;  // streams that wait
   bool api_away_ = false;
