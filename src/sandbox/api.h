@@ -55,7 +55,10 @@ class Api {
   [[nodiscard]] json::Value save() const;
   /// Takes over what save() gave, in place of all that is there; watches from before are "too old". Error: what is wrong
   /// in it; then nothing changed.
-  [[nodiscard]] gs::Status restore(const json::Value& saved);
+  [[nodiscard]] gs::Status restore(const json::Value& saved) { return take(saved, false); }
+  /// The same, and revisions go on from the saved one: those that were given since are given again, as by an etcd that was
+  /// restored from a backup. Watches end without a word.
+  [[nodiscard]] gs::Status goBack(const json::Value& saved) { return take(saved, true); }
 
   [[nodiscard]] Response handle(const Request& request, Now now);
 
@@ -93,6 +96,7 @@ class Api {
     bool too_old = false;
     bool ended = false;  // `resource` may not be there any more
   };
+  [[nodiscard]] gs::Status take(const json::Value& saved, bool goes_back);
   using Result = Answer<Response>;
   enum class Checking : std::uint8_t { Ignore, Warn, Strict };  // of unknown fields
   /// One request on its way through.

@@ -152,7 +152,9 @@ void Kubelet::resync(Now now) {
   std::set<std::string> there;
   const auto [first, last] = store.range(kPods);
   for (auto it = first; it != last; ++it) {
-    there.emplace((*it->second.object)["metadata"]["uid"].str());
+    if (!(*it->second.object)["spec"]["nodeName"].str().empty()) {  // else it was bound once, before the server went back
+      there.emplace((*it->second.object)["metadata"]["uid"].str());
+    }
     podChanged(*it->second.object, it->second.object, now);
   }
   std::vector<std::string> gone;

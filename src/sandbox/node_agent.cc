@@ -336,6 +336,11 @@ void NodeAgents::seeContainers(Machine& m) const {
   }
 }
 
+std::vector<model::Device> NodeAgents::devicesOf(const std::string& node) const {
+  const auto at = machines_.find(node);
+  return at == machines_.end() ? std::vector<model::Device>{} : at->second.sim.devices;
+}
+
 std::set<std::string> NodeAgents::heldBy(const std::string& uid) const {
   std::set<std::string> out;
   for (const auto& [node, m] : machines_) {

@@ -47,6 +47,8 @@ class NodeAgents {
   }
   /// What the agent finds from now on (GPUs pulled or added).
   void setDevices(const std::string& node, std::vector<model::Device> devices);
+  /// What its agent would find; none: no such machine.
+  [[nodiscard]] std::vector<model::Device> devicesOf(const std::string& node) const;
   /// The GPUs that containers of this pod have, by UUID, whether or not an agent says so; those without one are left out.
   [[nodiscard]] std::set<std::string> heldBy(const std::string& uid) const;
   /// The agent says nothing while it is down, and its pod is not Ready.

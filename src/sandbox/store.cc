@@ -137,14 +137,15 @@ const HistoryEntry* Store::entry(std::uint64_t position) const {
   return position < first_ || position >= historyEnd() ? nullptr : &history_[position - first_];
 }
 
-void Store::reset(Map objects, std::uint64_t revision) {
+void Store::reset(Map objects, std::uint64_t revision, bool goes_back) {
   objects_ = std::move(objects);
   uids_.clear();
   dependents_.clear();
   orphans_.clear();
   for (const auto& [key, stored] : objects_) { index(key, kNothing, *stored.object); }
-  revision_ = std::max(revision, revision_) + kLost;
+  revision_ = goes_back ? revision : std::max(revision, revision_) + kLost;
   compact();
+  ++first_;  // nobody has read all that happened
 }
 
 void Store::compact() {

@@ -183,6 +183,7 @@ void World::stopWhenDone(ReplicaId id, Mono end) {
 }
 
 bool World::alive(ReplicaId id) const { return replicas_.at(static_cast<std::size_t>(id))->alive; }
+bool World::frozen(ReplicaId id) const { return replicas_.at(static_cast<std::size_t>(id))->frozen; }
 const scheduler::Scheduler& World::scheduler(ReplicaId id) const {
   return *replicas_.at(static_cast<std::size_t>(id))->machine;
 }
@@ -500,6 +501,13 @@ void World::setApiAway(bool away) {
   api_away_ = away;
   if (!away) { return; }
   for (const auto& r : replicas_) { endStreams(r->id, 0); }
+}
+
+void World::goBack(const json::Value& saved) {
+  for (const auto& r : replicas_) { endStreams(r->id, 0); }
+  const auto restored = api_->goBack(saved);
+  GS_CHECK(restored.has_value(), "the saved state: {}", restored ? "" : restored.error().message);
+  changed();
 }
 
 void World::endStreams(ReplicaId id, int http) {

@@ -95,6 +95,7 @@ class World {
   /// SIGTERM: what is under way comes to its end (2 s at most), then the leader lease is released.
   void stop(ReplicaId id);
   [[nodiscard]] bool alive(ReplicaId id) const;
+  [[nodiscard]] bool frozen(ReplicaId id) const;
   [[nodiscard]] const scheduler::Scheduler& scheduler(ReplicaId id) const;
   [[nodiscard]] std::optional<ReplicaId> leader() const;  // the lowest that leads and decides
 
@@ -121,6 +122,8 @@ class World {
   void stallClock(ReplicaId id, Duration by);
   /// Every request fails to connect while true; streams end.
   void setApiAway(bool away);
+  /// The API server has an older state again (what Api::save() gave), as after a restore of etcd; connections are lost.
+  void goBack(const json::Value& saved);
   /// The API server forgets its history: watches from before now get 410.
   void compact() { api_->compact(); }
 

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "test/sim/plan.h"
+
 namespace gs::sim {
 namespace {
 
@@ -54,7 +56,24 @@ std::string LedgerCheck::look(Mono last_change) {
   using sched::Source;
   const auto live =
       world_.scheduler(*here.leader).engine().ledger().dumpWithout({Source::Reservation, Source::Draining});
-  return difference(live, test::rebuiltEngine(world_, decoded_)->ledger().dumpWithout({Source::Reservation, Source::Draining}));
+  const auto rebuilt = test::rebuiltEngine(world_, decoded_)->ledger().dumpWithout({Source::Reservation, Source::Draining});
+  const auto wrong = difference(live, rebuilt);
+  return wrong.empty() && standbys_ ? standbyWrong(rebuilt) : wrong;
+}
+
+std::string LedgerCheck::standbyWrong(std::string_view rebuilt) const {
+  for (sandbox::ReplicaId id = 0; id < kReplicas; ++id) {
+    if (!world_.alive(id) || world_.frozen(id) || id == leader() || !hearsAll(world_.scheduler(id))) { continue; }
+    using sched::Source;
+    const auto its = world_.scheduler(id).engine().ledger().dumpWithout({Source::Reservation, Source::Draining});
+    if (auto wrong = difference(its, rebuilt); !wrong.empty()) { return fmt::format("of standby {}: {}", id, wrong); }
+  }
+  return "";
+}
+
+std::optional<sandbox::ReplicaId> LedgerCheck::leader() const {
+  const auto leads = world_.leader();
+  return leads && *leads < kReplicas ? leads : std::nullopt;
 }
 
 std::string LedgerCheck::atEnd(sandbox::ReplicaId leader) {

@@ -17,7 +17,8 @@ namespace gs::sim {
 
 class LedgerCheck {
  public:
-  explicit LedgerCheck(sandbox::World& world) : world_{world} {}
+  /// `standbys`: those of other replicas too.
+  LedgerCheck(sandbox::World& world, bool standbys) : world_{world}, standbys_{standbys} {}
 
   /// A fault: the leader, or its ledger, may be behind for so long.
   void trouble(Duration how_long);
@@ -39,9 +40,14 @@ class LedgerCheck {
     std::optional<sandbox::ReplicaId> leader;
     friend bool operator==(const Moment&, const Moment&) = default;
   };
-  [[nodiscard]] Moment moment(Mono last_change) const { return {last_change, trouble_until_, world_.leader()}; }
+  [[nodiscard]] Moment moment(Mono last_change) const { return {last_change, trouble_until_, leader()}; }
+  /// Of our installation.
+  [[nodiscard]] std::optional<sandbox::ReplicaId> leader() const;
+
+  [[nodiscard]] std::string standbyWrong(std::string_view rebuilt) const;
 
   sandbox::World& world_;
+  bool standbys_;
   test::Decoded decoded_;
   bool had_trouble_ = false;
   Mono trouble_until_{};
