@@ -108,7 +108,8 @@ Judge::Pod Judge::podOf(const Value& object) {
     const auto cpu = c["resources"]["requests"]["cpu"].str();
     if (!cpu.empty()) { pod.cpu += number(std::string{cpu}); }
   }
-  pod.tolerates = !object["spec"]["tolerations"].items().empty();
+  const auto& tolerations = object["spec"]["tolerations"].items();
+  pod.tolerates = std::any_of(tolerations.begin(), tolerations.end(), [](const Value& t) { return t["key"].str() == "sim"; });
   pod.allocated = str(notes["gpu.scheduling/allocated"]);
   if (const auto read = model::parseAllocation(pod.allocated); !pod.allocated.empty() && read) { pod.ids = read->ids; }
   return pod;

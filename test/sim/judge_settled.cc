@@ -149,7 +149,7 @@ std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
   }
   const bool waits = pod.node.empty() && !pod.deleting && !pod.finished;
   if (waits && !never_placed_.contains(pod.name) && shouldFit(pod)) {
-    return fmt::format("pod {}/{} waits, and there is room", pod.ns, pod.name);
+    return fmt::format("pod {}/{} waits, and there is room; it is told: {}", pod.ns, pod.name, pod.told);
   }
   if (waits && pod.told.empty()) { return fmt::format("pod {}/{} waits and is not told why", pod.ns, pod.name); }
   const bool missing = pod.told.find("not found in namespace") != std::string::npos;
