@@ -50,8 +50,13 @@ std::vector<Member>& Object::lend() {
 }
 
 std::optional<std::size_t> Object::place(std::string_view key) const {
-  for (std::size_t i = 0; i < size(); ++i) {
-    if (begin()[i].first == key) { return i; }
+  const Member* const first = begin();
+  const std::size_t count = size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string& name = first[i].first;
+    // Most names differ in length or in their last letter: comparing all of them is a call.
+    if (name.size() != key.size() || (!key.empty() && name.back() != key.back())) { continue; }
+    if (name == key) { return i; }
   }
   return std::nullopt;
 }

@@ -53,6 +53,10 @@ class Object {
   [[nodiscard]] Member* end();
   [[nodiscard]] const Member* begin() const;
   [[nodiscard]] const Member* end() const;
+  /// Nothing was changed since one was copied from the other: equal, without looking at what is in them.
+  [[nodiscard]] bool isCopyOf(const Object& other) const {
+    return members_.read() != nullptr && members_.sameAs(other.members_);
+  }
   friend bool operator==(const Object& a, const Object& b);
 
  private:

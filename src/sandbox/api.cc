@@ -110,10 +110,10 @@ Api::Result Api::dispatch(Call& call) {
 Api::Result Api::dispatchSubresource(Call& call) {
   const Resource& r = call.resource();
   const bool posts = call.request.method == "POST";
-  if (r.id() == "/pods" && call.route.subresource == "binding") {
+  if (r.is("/pods") && call.route.subresource == "binding") {
     return posts ? bind(call) : Result{methodNotAllowed()};
   }
-  if (r.id() == "/pods" && call.route.subresource == "eviction") {
+  if (r.is("/pods") && call.route.subresource == "eviction") {
     return posts ? evict(call) : Result{methodNotAllowed()};
   }
   if (auto none = noSubresource(call.route)) { return tl::unexpected(*std::move(none)); }
@@ -124,7 +124,7 @@ std::optional<ApiError> Api::noSubresource(const Route& route) const {
   const Resource& r = *route.resource;
   const std::string& sub = route.subresource;
   if (sub.empty() || (sub == "status" && r.has_status)) { return std::nullopt; }
-  if (r.id() == "/pods") {
+  if (r.is("/pods")) {
     if (sub == "binding" || sub == "eviction" || sub == "log") { return std::nullopt; }
     const auto* pod = store_.find({"/pods", route.ns, route.name});
     const bool enters = sub == "exec" || sub == "attach" || sub == "portforward";
@@ -153,7 +153,7 @@ Api::Result Api::post(Call& call) {
   if (call.resource().namespaced && call.route.ns.empty()) {
     return call.resource().custom ? Result{noSuchPage()} : Result{methodNotAllowed()};
   }
-  if (call.resource().id() == kBindingsId) { return bind(call); }
+  if (call.resource().is(kBindingsId)) { return bind(call); }
   auto body = readObject(call, call.resource());
   if (!body) { return tl::unexpected(body.error()); }
   if (call.resource().create_only) {

@@ -55,7 +55,10 @@ class Api {
   [[nodiscard]] json::Value save() const;
   /// Takes over what save() gave, in place of all that is there; watches from before are "too old". Error: what is wrong
   /// in it; then nothing changed.
-  [[nodiscard]] gs::Status restore(const json::Value& saved);
+  [[nodiscard]] gs::Status restore(const json::Value& saved) { return take(saved, false); }
+  /// The same, and revisions go on from the saved one: those that were given since are given again, as by an etcd that was
+  /// restored from a backup. Watches end without a word.
+  [[nodiscard]] gs::Status goBack(const json::Value& saved) { return take(saved, true); }
 
   [[nodiscard]] Response handle(const Request& request, Now now);
 
@@ -82,6 +85,7 @@ class Api {
  private:
   struct Watch {
     const Resource* resource = nullptr;
+    std::string store_id;  // of it
     std::string ns;
     Selector labels;
     Selector fields;
@@ -92,6 +96,7 @@ class Api {
     bool too_old = false;
     bool ended = false;  // `resource` may not be there any more
   };
+  [[nodiscard]] gs::Status take(const json::Value& saved, bool goes_back);
   using Result = Answer<Response>;
   enum class Checking : std::uint8_t { Ignore, Warn, Strict };  // of unknown fields
   /// One request on its way through.
@@ -128,9 +133,10 @@ class Api {
   [[nodiscard]] Result update(Call& call);
   /// The body: one of `type`, of its version, in the URL's namespace, decoded.
   [[nodiscard]] Answer<json::Value> readObject(Call& call, const Resource& type) const;
-  /// With defaults, and without unknown fields, which become warnings. Error: what a decoder says.
+  /// With defaults, and without unknown fields, which become warnings. Error: what a decoder says. `known`: what is stored.
   [[nodiscard]] tl::expected<json::Value, std::string> decode(Call& call, const Resource& type,
-                                                              json::Value object) const;
+                                                              json::Value object,
+                                                              const json::Value& known = {}) const;
   [[nodiscard]] Done admit(const Call& call, json::Value& object) const;
   void stamp(Call& call, json::Value& object);
   /// Validation, and what to warn of; `old` null: a new object.
@@ -144,7 +150,7 @@ class Api {
 
   // PATCH.
   [[nodiscard]] Result patch(Call& call);
-  [[nodiscard]] Answer<json::Value> patched(Call& call, json::Value object) const;
+  [[nodiscard]] Answer<json::Value> patched(Call& call, const json::Value& there) const;
   [[nodiscard]] Result apply(Call& call);
   [[nodiscard]] Done checkConfig(const Call& call, const json::Value& config) const;
   [[nodiscard]] OwnersPtr owned(const Call& call, const OwnersPtr& before, const json::Value& old,

@@ -83,14 +83,15 @@ Api::Result Api::patch(Call& call) {
   const auto* there = stored(call);
   if (there == nullptr) { return notFound(r.subject(), call.route.name); }
   if (auto fine = checkPatchBody(call.request); !fine) { return tl::unexpected(fine.error()); }
-  auto next = patched(call, shown(r, *there->object));
+  auto next = patched(call, *there->object);
   if (!next) { return tl::unexpected(next.error()); }
   return replace(call, *there, *std::move(next), nullptr);
 }
 
 /// The object after the patch, decoded.
-Answer<json::Value> Api::patched(Call& call, json::Value object) const {
+Answer<json::Value> Api::patched(Call& call, const json::Value& there) const {
   const Resource& r = call.resource();
+  Value object = shown(r, there);
   const Value& patch = call.request.body;
   if (call.request.content_type == kMerge) {
     applyMergePatch(object, patch);
@@ -100,7 +101,7 @@ Answer<json::Value> Api::patched(Call& call, json::Value object) const {
     if (!done) { return tl::unexpected(done.error()); }
   }
   if (auto fine = checkPatched(r, object); !fine) { return tl::unexpected(fine.error()); }
-  auto decoded = decode(call, r, object);
+  auto decoded = decode(call, r, object, there);
   if (!decoded) { return badOutcome(object, decoded.error()); }
   if (auto fine = checkNameOnUrl(call, *decoded); !fine) { return tl::unexpected(fine.error()); }
   if (r.namespaced && (*decoded)["metadata"]["namespace"].str() != call.route.ns) {
@@ -163,7 +164,7 @@ Api::Result Api::apply(Call& call) {
   if (manager.name == "kubectl" && call.route.subresource.empty()) {
     refreshLastApplied(applied->object, config);
   }
-  auto object = decode(call, r, applied->object);
+  auto object = decode(call, r, applied->object, live);
   if (!object) { return badOutcome(applied->object, object.error()); }
   auto owners = std::make_shared<const Owners>(std::move(applied->owners));
   if (there != nullptr) { return replace(call, *there, *std::move(object), std::move(owners)); }

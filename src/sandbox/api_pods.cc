@@ -66,7 +66,7 @@ Api::Result Api::bind(Call& call) {
   const auto read = readObject(call, *resources_.find("", "bindings"));
   if (!read) { return tl::unexpected(read.error()); }
   const Value& binding = *read;
-  if (call.resource().id() == kBindingsId) {
+  if (call.resource().is(kBindingsId)) {
     call.route.resource = resources_.find("", "pods");
     call.route.name = binding["metadata"]["name"].str();
   }

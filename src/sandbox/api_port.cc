@@ -42,8 +42,25 @@ std::optional<ApiPort::StreamEvent> ApiPort::poll(int client, kapi::Token stream
   if (it == streams_.end()) { return std::nullopt; }
   const auto line = api_.poll(it->second.id);
   if (!line) { return std::nullopt; }
-  auto event = kapi::decodeWatchValue(stream, it->second.kind, *line);
+  auto event = decode(stream, it->second.kind, *line);
   if (std::holds_alternative<kapi::WatchEnded>(event)) { streams_.erase(it); }
+  return event;
+}
+
+ApiPort::StreamEvent ApiPort::decode(kapi::Token stream, model::Kind kind, const json::Value& line) {
+  const json::Value& object = line["object"];
+  const std::string_view type = line["type"].str();
+  const bool is_change = type == "ADDED" || type == "MODIFIED";
+  if (!is_change) { return kapi::decodeWatchValue(stream, kind, line); }
+  Known& known = known_[kapi::objectRevision(object) % kKnown];
+  if (!object.members().isCopyOf(known.object.members())) {
+    auto event = kapi::decodeWatchValue(stream, kind, line);
+    if (!std::holds_alternative<kapi::WatchEvent>(event)) { return event; }
+    known = {object, std::get<kapi::WatchEvent>(std::move(event))};
+  }
+  kapi::WatchEvent event = known.event;
+  event.stream = stream;
+  event.type = type == "ADDED" ? kapi::WatchType::Added : kapi::WatchType::Modified;
   return event;
 }
 

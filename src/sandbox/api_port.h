@@ -2,6 +2,7 @@
 // The same requests that the HTTP client sends, without text and sockets. One thread; time is an argument.
 #pragma once
 
+#include <array>
 #include <map>
 #include <memory>
 #include <optional>
@@ -36,6 +37,15 @@ class ApiPort {
     std::uint64_t id = 0;
     model::Kind kind{};
   };
+  /// What an event's object was decoded to: each replica that watches gets the same event.
+  struct Known {
+    json::Value object;
+    kapi::WatchEvent event;
+  };
+  [[nodiscard]] StreamEvent decode(kapi::Token stream, model::Kind kind, const json::Value& line);
+
+  static constexpr std::size_t kKnown = 32;
+  std::array<Known, kKnown> known_;  // by revision
   Api& api_;
   std::map<std::pair<int, kapi::Token>, Stream> streams_;
 };

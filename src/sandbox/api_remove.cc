@@ -21,7 +21,7 @@ constexpr std::string_view kOrphan = "orphan";
 constexpr std::string_view kForeground = "foregroundDeletion";
 constexpr const char* kCrdFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
-bool isPods(const Resource& r) { return r.id() == "/pods"; }
+bool isPods(const Resource& r) { return r.is("/pods"); }
 
 bool isCollectors(const Value& finalizer) {
   return finalizer.str() == kOrphan || finalizer.str() == kForeground;
@@ -154,13 +154,13 @@ Api::Result Api::remove(Call& call) {
 Api::Result Api::removeNow(Call& call, const StoredObject& there, const json::Value& options) {
   const Resource& r = call.resource();
   const Value& old = *there.object;
-  if (r.id() == "/namespaces" && (call.route.name == "default" || call.route.name.starts_with("kube-"))) {
+  if (r.is("/namespaces") && (call.route.name == "default" || call.route.name.starts_with("kube-"))) {
     return forbidden(r.subject(), call.route.name, "this namespace may not be deleted");
   }
   if (auto fine = checkPreconditions(r, call.route.name, old["metadata"], options["preconditions"]); !fine) {
     return tl::unexpected(fine.error());
   }
-  if (r.id() == "/namespaces") { return terminateNamespace(call, there); }
+  if (r.is("/namespaces")) { return terminateNamespace(call, there); }
   if (r.isCrds()) { return removeCrd(call, there); }
   const std::string_view part = collectorsPart(options, old["metadata"]);
   if (!isPods(r) && !part.empty() && old["metadata"]["deletionTimestamp"].isNull()) {
@@ -324,7 +324,7 @@ void Api::emptyNamespace(const std::string& ns, Now now) {
 
 /// Ends at the first that cannot be deleted.
 Api::Result Api::removeAll(Call& call) {
-  if (call.resource().id() == "/namespaces" || (call.resource().namespaced && call.route.ns.empty())) {
+  if (call.resource().is("/namespaces") || (call.resource().namespaced && call.route.ns.empty())) {
     return methodNotAllowed();
   }
   const auto options = deleteOptions(call);

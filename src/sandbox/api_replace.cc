@@ -49,10 +49,10 @@ bool losesLastFinalizer(const Value& old, const Value& next) {
 
 void keepOtherPart(const Resource& r, const std::string& subresource, const json::Value& old,
                    json::Value& next) {
-  if (r.id() == "/namespaces") {  // its finalizers have a subresource of their own
+  if (r.is("/namespaces")) {  // its finalizers have a subresource of their own
     take(next, old, "spec");
   }
-  if (r.id() == "/pods" && next["spec"].isObject()) {  // given by admission, once
+  if (r.is("/pods") && next["spec"].isObject()) {  // given by admission, once
     for (const char* field : {"priority", "preemptionPolicy"}) {
       if (next["spec"][field].isNull()) { take(next.child("spec"), old["spec"], field); }
     }
@@ -62,7 +62,7 @@ void keepOtherPart(const Resource& r, const std::string& subresource, const json
     take(next, old, "status");
     return;
   }
-  if (r.id() == "/pods" && next["status"].isObject() && next["status"]["qosClass"].str().empty()) {
+  if (r.is("/pods") && next["status"].isObject() && next["status"]["qosClass"].str().empty()) {
     take(next.child("status"), old["status"], "qosClass");
   }
   Value out = old;

@@ -52,7 +52,7 @@ json::Value Api::save() const {
                 {"objects", std::move(objects)}};
 }
 
-gs::Status Api::restore(const json::Value& saved) {
+gs::Status Api::take(const json::Value& saved, bool goes_back) {
   if (saved["format"].intOr(0) != kFormat) {
     return fail(Code::Invalid, fmt::format("format is {}; this program reads format {}",
                                            json::print(saved["format"]).substr(0, 50), kFormat));
@@ -80,7 +80,7 @@ gs::Status Api::restore(const json::Value& saved) {
     if (key.resource == kEventsId) { tell(key, Mono{}); }
   }
   resources_ = std::move(resources);
-  store_.reset(std::move(objects), static_cast<std::uint64_t>(*revision));
+  store_.reset(std::move(objects), static_cast<std::uint64_t>(*revision), goes_back);
   return {};
 }
 

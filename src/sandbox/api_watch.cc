@@ -25,6 +25,7 @@ Answer<WatchId> Api::watch(std::string_view target) {
   if (!route) { return tl::unexpected(route.error()); }
   Watch w;
   w.resource = route->resource;
+  w.store_id = w.resource->storeId();
   w.ns = route->ns;
   auto labels = Selector::labels(valueOf(route->query, "labelSelector"));
   if (!labels) { return tl::unexpected(labels.error()); }
@@ -36,7 +37,7 @@ Answer<WatchId> Api::watch(std::string_view target) {
   if (!from) { return tl::unexpected(from.error()); }
   w.from = *from;
   if (w.from == 0) {
-    const auto [begin, end] = store_.range(w.resource->storeId());
+    const auto [begin, end] = store_.range(w.store_id);
     for (auto it = begin; it != end; ++it) {
       const auto& object = *it->second.object;
       if ((w.ns.empty() || it->first.ns == w.ns) && w.labels.matches(object) && w.fields.matches(object)) {
@@ -53,8 +54,7 @@ Answer<WatchId> Api::watch(std::string_view target) {
 }
 
 std::optional<json::Value> Api::eventOf(const Watch& w, const HistoryEntry& e) const {
-  if (e.revision <= w.from || e.key.resource != w.resource->storeId() ||
-      (!w.ns.empty() && e.key.ns != w.ns)) {
+  if (e.revision <= w.from || e.key.resource != w.store_id || (!w.ns.empty() && e.key.ns != w.ns)) {
     return std::nullopt;
   }
   const auto sees = [&](const ObjectPtr& o) {

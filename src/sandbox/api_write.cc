@@ -121,21 +121,22 @@ Answer<json::Value> Api::readObject(Call& call, const Resource& r) const {
   return *std::move(object);
 }
 
-tl::expected<json::Value, std::string> Api::decode(Call& call, const Resource& r, json::Value object) const {
+tl::expected<json::Value, std::string> Api::decode(Call& call, const Resource& r, json::Value object,
+                                                   const json::Value& known) const {
   std::vector<std::string> unknown;
   if (r.custom) {
     unknown = prune(*r.schema, object);
     applyDefaults(*r.schema, object);
     static const SchemaPtr kMeta = builtinType("ObjectMeta");
     if (object["metadata"].isObject()) {
-      auto meta = goDecode(*kMeta, object["metadata"]);
+      auto meta = goDecode(*kMeta, object["metadata"], known["metadata"]);
       if (!meta) { return tl::unexpected(meta.error()); }
       object.set("metadata", std::move(meta->object));
       for (const auto& field : meta->unknown) { unknown.push_back("metadata." + field); }
     }
   } else {
     defaultKind(r, object);
-    auto decoded = goDecode(*r.schema, object);
+    auto decoded = goDecode(*r.schema, object, known);
     if (!decoded) { return tl::unexpected(decoded.error()); }
     object = std::move(decoded->object);
     unknown = std::move(decoded->unknown);
@@ -176,7 +177,7 @@ void Api::stamp(Call& call, json::Value& object) {
   meta.set("uid", rng_.uuid());
   meta.set("creationTimestamp", kapi::timeText(call.now.wall));
   if (r.counted()) { meta.set("generation", 1); }
-  if (r.id() == "/namespaces") { defaultKind(r, object); }  // its name may have been generated just now
+  if (r.is("/namespaces")) { defaultKind(r, object); }  // its name may have been generated just now
   beginKind(r, object, call.now);
 }
 
@@ -188,7 +189,7 @@ Done Api::check(Call& call, const json::Value& object, const json::Value& old) c
                        {fieldInvalid("kind", object["kind"], "must be " + r.kind)});
   }
   FieldErrors errors =
-      checkMeta(object["metadata"], r.id() == "/namespaces" ? NameRule::Label : NameRule::Subdomain,
+      checkMeta(object["metadata"], r.is("/namespaces") ? NameRule::Label : NameRule::Subdomain,
                 r.coreMeta() ? FinalizerRule::Core : FinalizerRule::AnyName);
   const auto more = r.custom ? validateSchema(*r.schema, object, old) : checkKind(r, object, old);
   errors.insert(errors.end(), more.begin(), more.end());
@@ -222,7 +223,7 @@ Done Api::admit(const Call& call, json::Value& object) const {
       return refused;
     }
   }
-  if (r.id() != "/pods") { return {}; }
+  if (!r.is("/pods")) { return {}; }
   const std::string wanted{object["spec"]["priorityClassName"].str()};
   const auto* known =
       wanted.empty() ? nullptr : store_.find({"scheduling.k8s.io/priorityclasses", "", wanted});
@@ -248,7 +249,7 @@ Api::Result Api::create(Call& call, json::Value object) {
   OwnersPtr owners = call.owners ? std::move(call.owners) : owned(call, nullptr, {}, object);
   const auto object_ptr = commit(call, std::move(object), std::move(owners));
   if (r.isCrds() && !call.dry_run) { establish(*object_ptr, call.now); }
-  if (r.id() == "/namespaces" && !call.dry_run) { giveServiceAccount(call.route.name, call.now); }
+  if (r.is("/namespaces") && !call.dry_run) { giveServiceAccount(call.route.name, call.now); }
   return Response{201, shown(r, *object_ptr)};
 }
 

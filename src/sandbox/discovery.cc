@@ -142,13 +142,13 @@ std::vector<std::string_view> verbsOf(const Resource& r) {
   if (r.custom) {
     return {"delete", "deletecollection", "get", "list", "patch", "create", "update", "watch"};
   }
-  if (r.id() == "/namespaces") { return {"create", "delete", "get", "list", "patch", "update", "watch"}; }
+  if (r.is("/namespaces")) { return {"create", "delete", "get", "list", "patch", "update", "watch"}; }
   return {"create", "delete", "deletecollection", "get", "list", "patch", "update", "watch"};
 }
 
 std::vector<Subresource> subresourcesOf(const Resource& r) {
   std::vector<Subresource> out;
-  if (r.id() == "/pods") {
+  if (r.is("/pods")) {
     out.push_back({"binding", "", "v1", "Binding", {"create"}});
     out.push_back({"eviction", "policy", "v1", "Eviction", {"create"}});
     out.push_back({"log", "", "v1", "Pod", {"get"}});

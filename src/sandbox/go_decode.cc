@@ -51,15 +51,15 @@ class Decoder {
   std::vector<std::string> unknown;
   std::string error;
 
-  bool decode(const Schema* type, const Value& in, const Place& at, Value& out) {
-    if (type == nullptr) {
+  bool decode(const Schema* type, const Value& in, const Value& known, const Place& at, Value& out) {
+    if (type == nullptr || (in.isObject() && in.members().isCopyOf(known.members()))) {
       out = in;
       return true;
     }
     switch (type->type) {
-      case Type::Object: return decodeStruct(*type, in, at, out);
-      case Type::Map: return decodeMap(*type, in, at, out);
-      case Type::List: return decodeList(*type, in, at, out);
+      case Type::Object: return decodeStruct(*type, in, known, at, out);
+      case Type::Map: return decodeMap(*type, in, known, at, out);
+      case Type::List: return decodeList(*type, in, known, at, out);
       case Type::String: return expect(in.isString(), *type, in, at, out);
       case Type::Boolean: return expect(in.isBool(), *type, in, at, out);
       case Type::Number: return expect(in.isNumber(), *type, in, at, out);
@@ -147,7 +147,7 @@ class Decoder {
     return true;
   }
 
-  bool decodeList(const Schema& type, const Value& in, const Place& at, Value& out) {
+  bool decodeList(const Schema& type, const Value& in, const Value& known, const Place& at, Value& out) {
     if (!in.isArray()) { return wrongType(type, in, at, {}); }
     json::Array items;
     items.reserve(in.items().size());
@@ -156,7 +156,7 @@ class Decoder {
       items.emplace_back();
       if (in.items()[i].isNull()) {
         items.back() = zero(type.element.get());
-      } else if (!decode(type.element.get(), in.items()[i], here, items.back())) {
+      } else if (!decode(type.element.get(), in.items()[i], known.at(i), here, items.back())) {
         return false;
       }
     }
@@ -164,25 +164,28 @@ class Decoder {
     return true;
   }
 
-  bool decodeMap(const Schema& type, const Value& in, const Place& at, Value& out) {
+  bool decodeMap(const Schema& type, const Value& in, const Value& known, const Place& at, Value& out) {
     if (!in.isObject()) { return wrongType(type, in, at, {}); }
-    out = json::Object{};
+    json::Object made;
+    made.reserve(in.members().size());
     for (const auto& [name, value] : in.members()) {
       const Place here{&at, name, -1, false, nullptr};
       Value item;
       if (value.isNull()) {
         item = zero(type.element.get());
-      } else if (!decode(type.element.get(), value, here, item)) {
+      } else if (!decode(type.element.get(), value, known[name], here, item)) {
         return false;
       }
-      out.object().append(name, std::move(item));
+      made.append(name, std::move(item));
     }
+    out = Value{std::move(made)};
     return true;
   }
 
-  bool decodeStruct(const Schema& type, const Value& in, const Place& at, Value& out) {
+  bool decodeStruct(const Schema& type, const Value& in, const Value& known, const Place& at, Value& out) {
     if (!in.isObject() && !in.isNull()) { return wrongType(type, in, at, {}); }
     json::Object made;
+    made.reserve(in.members().size());
     for (const auto& [name, value] : in.members()) {
       const Place here{&at, name, -1, true, &type};
       const Field* field = type.field(name);
@@ -192,7 +195,7 @@ class Decoder {
       }
       if (value.isNull()) { continue; }
       Value item;
-      if (!decode(field->schema.get(), value, here, item)) { return false; }
+      if (!decode(field->schema.get(), value, known[name], here, item)) { return false; }
       if (!field->pointer && !field->always && isZero(field->schema.get(), item)) { continue; }
       made.append(name, std::move(item));
     }
@@ -243,10 +246,13 @@ class Decoder {
 
 }  // namespace
 
-tl::expected<Decoded, std::string> goDecode(const Schema& type, const json::Value& in) {
+tl::expected<Decoded, std::string> goDecode(const Schema& type, const json::Value& in,
+                                            const json::Value& known) {
   Decoder decoder;
   Decoded out;
-  if (!decoder.decode(&type, in, Place{}, out.object)) { return tl::unexpected<std::string>{decoder.error}; }
+  if (!decoder.decode(&type, in, known, Place{}, out.object)) {
+    return tl::unexpected<std::string>{decoder.error};
+  }
   out.unknown = std::move(decoder.unknown);
   std::sort(out.unknown.begin(), out.unknown.end());
   return out;

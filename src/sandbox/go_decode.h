@@ -19,6 +19,9 @@ struct Decoded {
   std::vector<std::string> unknown;  // paths, "spec.containers[0].bogus", sorted
 };
 
-[[nodiscard]] tl::expected<Decoded, std::string> goDecode(const Schema& type, const json::Value& in);
+/// `known`: what it once made of an earlier state of the same object; where `in` still shares parts with it, they are taken as
+/// they are.
+[[nodiscard]] tl::expected<Decoded, std::string> goDecode(const Schema& type, const json::Value& in,
+                                                          const json::Value& known = {});
 
 }  // namespace gs::sandbox

@@ -84,10 +84,25 @@ Value terminated(int exit_code, const std::string& started, const std::string& n
                                       {"finishedAt", now}}}};
 }
 
-Array initStatuses(const Value& pod, const std::string& now) {
+bool isSidecar(const Value& container) { return container["restartPolicy"].str() == "Always"; }
+
+bool hasSidecars(const Value& pod) {
+  const Array& init = pod["spec"]["initContainers"].items();
+  return std::any_of(init.begin(), init.end(), isSidecar);
+}
+
+/// `exit_code` nullopt: sidecars run.
+Array initStatuses(const Value& pod, const std::string& started, const std::string& now,
+                   std::optional<int> exit_code) {
   Array out;
   for (const Value& container : pod["spec"]["initContainers"].items()) {
-    out.push_back(statusOf(container, true, terminated(0, now, now)));
+    if (!isSidecar(container)) {
+      out.push_back(statusOf(container, true, terminated(0, started, started)));
+    } else if (exit_code) {
+      out.push_back(statusOf(container, false, terminated(*exit_code, started, now)));
+    } else {
+      out.push_back(statusOf(container, true, Object{{"running", Object{{"startedAt", started}}}}));
+    }
   }
   return out;
 }
@@ -137,7 +152,9 @@ void Kubelet::resync(Now now) {
   std::set<std::string> there;
   const auto [first, last] = store.range(kPods);
   for (auto it = first; it != last; ++it) {
-    there.emplace((*it->second.object)["metadata"]["uid"].str());
+    if (!(*it->second.object)["spec"]["nodeName"].str().empty()) {  // else it was bound once, before the server went back
+      there.emplace((*it->second.object)["metadata"]["uid"].str());
+    }
     podChanged(*it->second.object, it->second.object, now);
   }
   std::vector<std::string> gone;
@@ -260,7 +277,11 @@ void Kubelet::act(Sims::iterator at, Now now) {
         start(sim, uid, now);
       }
       break;
-    case Phase::Runs: end(sim, uid, sim.exit_code.value_or(0), now); break;
+    case Phase::Runs:
+      if (!leaveSidecars(sim, uid, sim.exit_code.value_or(0), now)) {
+        end(sim, uid, sim.exit_code.value_or(0), now);
+      }
+      break;
     case Phase::Lingering: break;
   }
 }
@@ -307,7 +328,7 @@ void Kubelet::start(Sim& sim, const std::string& uid, Now now) {
     status.set("hostIP", host);
     status.set("hostIPs", Array{Value{Object{{"ip", host}}}});
   }
-  if (Array init = initStatuses(*pod, time); !init.empty()) {
+  if (Array init = initStatuses(*pod, time, time, std::nullopt); !init.empty()) {
     status.set("initContainerStatuses", std::move(init));
   }
   if (!patchStatus(sim, uid, std::move(status), now)) { return; }
@@ -359,6 +380,28 @@ void Kubelet::adopt(Sim& sim, const std::string& uid, Now now) {
   if (time_to_run && began) { plan(sim, uid, now.mono + (*began + *time_to_run - now.wall)); }
 }
 
+/// The main containers end. False: nothing runs on without them.
+bool Kubelet::leaveSidecars(Sim& sim, const std::string& uid, int exit_code, Now now) {
+  if (sim.main_ended || sim.finished || config_.sidecar_takes == Duration{} || !hasSidecars(*sim.pod)) {
+    return false;
+  }
+  sim.main_ended = true;
+  const ObjectPtr pod = sim.pod;
+  const std::string time = kapi::timeText(now.wall);
+  Array statuses;
+  for (const Value& container : (*pod)["spec"]["containers"].items()) {
+    statuses.push_back(statusOf(container, false, terminated(exit_code, sim.started_at, time)));
+  }
+  (void)patchStatus(sim, uid,
+                    Object{{"conditions", conditions(false, time, "PodCompleted")},
+                           {"containerStatuses", std::move(statuses)},
+                           {"initContainerStatuses",
+                            initStatuses(*pod, sim.started_at, time, std::nullopt)}},
+                    now);
+  plan(sim, uid, now.mono + config_.sidecar_takes);
+  return true;
+}
+
 void Kubelet::end(Sim& sim, const std::string& uid, int exit_code, Now now) {
   const ObjectPtr pod = sim.pod;
   const std::string time = kapi::timeText(now.wall);
@@ -372,6 +415,9 @@ void Kubelet::end(Sim& sim, const std::string& uid, int exit_code, Now now) {
   const char* reason = exit_code == 0 ? "PodCompleted" : "PodFailed";
   Value status =
       Object{{"conditions", conditions(false, time, reason)}, {"containerStatuses", std::move(statuses)}};
+  if (hasSidecars(*pod)) {
+    status.set("initContainerStatuses", initStatuses(*pod, sim.started_at, time, exit_code));
+  }
   if (!isFinished(*pod)) { status.set("phase", phase); }
   (void)patchStatus(sim, uid, std::move(status), now);
 }

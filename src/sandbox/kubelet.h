@@ -3,7 +3,8 @@
 // A pod bound to a Node that exists starts `start_after` later: its env is resolved then, from the pod as it is then, and
 // its status becomes Running. On a node with a device plugin (setPlugin) the pod is taken first, when the plugin says, which
 // shows as its startTime, and starts `start_after` later; what the plugin refuses fails. It ends when told (finish) or after its annotation `sandbox.gpu.scheduling/run-for: 30s`,
-// whatever its restartPolicy. A deletion stops the containers within the grace, reports them terminated, then deletes the
+// whatever its restartPolicy. Sidecars (init containers with restartPolicy Always) run on for `sidecar_takes` when the others ended,
+// and the pod with them. A deletion stops the containers within the grace, reports them terminated, then deletes the
 // pod with grace 0. Deleted by force, its containers go on for `linger` without a pod. A Node that is deleted takes its
 // containers along; its pods are failed and deleted `orphan_after` later, as the controller-manager's pod GC does. A
 // node that is down (setNodeDown) keeps its containers but does and says nothing.
@@ -38,6 +39,7 @@ class Kubelet {
     Duration start_after = std::chrono::milliseconds{500};
     Duration stop_takes = std::chrono::milliseconds{100};
     Duration linger{};
+    Duration sidecar_takes{};
     Duration orphan_after = std::chrono::seconds{40};
   };
   /// `api` must outlive it.
@@ -86,6 +88,7 @@ class Kubelet {
     std::optional<int> exit_code;  // set: ends at the next chance
     std::string started_at;
     Running running;
+    bool main_ended = false;          // only sidecars run
     bool finished = false;            // the API says Succeeded or Failed
     DevicePlugin* to_take = nullptr;  // takes it first
   };
@@ -103,6 +106,7 @@ class Kubelet {
   void start(Sim& sim, const std::string& uid, Now now);
   void adopt(Sim& sim, const std::string& uid, Now now);
   void holdContainers(Sim& sim, const std::string& uid);
+  bool leaveSidecars(Sim& sim, const std::string& uid, int exit_code, Now now);
   void end(Sim& sim, const std::string& uid, int exit_code, Now now);
   void stopForDeletion(Sim& sim, const std::string& uid, Now now);
   void remove(const Sim& sim, const std::string& uid, Now now);

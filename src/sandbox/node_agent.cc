@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <set>
 
 #include "kapi/decode.h"
 #include "kapi/time.h"
@@ -27,28 +26,18 @@ constexpr const char* kApply = "application/apply-patch+yaml";
 
 std::string agentPod(const kapi::SimNode& node) { return "gpu-scheduler-agent-" + node.name.text; }
 
-/// "0,2" or uuids -> ids of devices that are there.
-std::vector<int> idsOf(std::string_view text, const std::vector<model::Device>& devices) {
-  std::vector<int> out;
+std::vector<std::string> splitCommas(std::string_view text) {
+  std::vector<std::string> out;
   while (!text.empty()) {
     const std::size_t comma = text.find(',');
-    const std::string_view one = text.substr(0, comma);
-    for (const auto& d : devices) {
-      if (one == std::to_string(d.id) || one == d.uuid) { out.push_back(d.id); }
-    }
+    out.emplace_back(text.substr(0, comma));
     text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
   }
   return out;
 }
 
-/// The lowest ids that nobody uses, as a device plugin would hand them out.
-std::vector<int> lowestFree(const std::vector<model::Device>& devices, const std::set<int>& used, int count) {
-  std::vector<int> out;
-  for (const auto& d : devices) {
-    if (static_cast<int>(out.size()) < count && !used.contains(d.id)) { out.push_back(d.id); }
-  }
-  return out;
-}
+/// What tells a GPU from others though ids change.
+std::string nameOf(const model::Device& d) { return d.uuid.empty() ? std::to_string(d.id) : d.uuid; }
 
 }  // namespace
 
@@ -121,6 +110,7 @@ void NodeAgents::setHealth(const std::string& node, int gpu, model::Health healt
 
 void NodeAgents::setDevices(const std::string& node, std::vector<model::Device> devices) {
   if (Machine* m = find(node)) {
+    if (agents_) { seeContainers(*m); }
     m->sim.devices = std::move(devices);
     m->dirty = true;
   }
@@ -186,6 +176,7 @@ void NodeAgents::tick(Now now) {
   for (auto& [name, m] : machines_) {
     if (!m.created) { create(m, now); }
     if (agents_) { keepAgentPod(m, now); }
+    if (agents_) { seeContainers(m); }
     carryOut(m, now);
     look(m, now);
   }
@@ -316,29 +307,63 @@ void NodeAgents::setAllocatable(const Machine& m, Now now) {
              now, kMerge);
 }
 
-std::vector<model::Device> NodeAgents::withUsers(Machine& m, bool& draining) const {
-  std::vector<model::Device> devices = m.sim.devices;
+/// Notes which GPUs containers that are new got. One that is named and not there may come later.
+void NodeAgents::seeContainers(Machine& m) const {
   const auto running = kubelet_.running(m.sim.name.text);
-  std::set<int> used;
   std::set<std::string> alive;
+  std::set<std::string> used;
   for (const auto& r : running) {
     alive.insert(r.uid);
-    for (const int id : idsOf(r.devices, devices)) { used.insert(id); }
+    if (r.devices.empty()) { continue; }
+    auto& got = m.held[r.uid];
+    for (const std::string& said : splitCommas(r.devices)) {
+      const auto is_it = [&](const model::Device& d) { return said == std::to_string(d.id) || said == d.uuid; };
+      const auto at = std::find_if(m.sim.devices.begin(), m.sim.devices.end(), is_it);
+      if (at != m.sim.devices.end()) { got.try_emplace(said, nameOf(*at)); }
+    }
   }
-  std::erase_if(m.anonymous, [&](const auto& entry) { return !alive.contains(entry.first); });
-  for (const auto& entry : m.anonymous) { used.insert(entry.second.begin(), entry.second.end()); }
+  std::erase_if(m.held, [&](const auto& entry) { return !alive.contains(entry.first); });
+  for (const auto& [uid, got] : m.held) {
+    for (const auto& [said, gpu] : got) { used.insert(gpu); }
+  }
   for (const auto& r : running) {
-    std::vector<int> ids = idsOf(r.devices, devices);
-    if (r.devices.empty() && r.gpus > 0) {  // named ones that are pulled out are nobody else's
-      const auto [at, is_new] = m.anonymous.try_emplace(r.uid);
-      if (is_new) { at->second = lowestFree(devices, used, r.gpus); }
-      ids = at->second;
-      used.insert(ids.begin(), ids.end());
+    if (!r.devices.empty() || r.gpus == 0 || m.held.contains(r.uid)) { continue; }
+    auto& got = m.held[r.uid];  // the lowest that nobody uses, as a device plugin would hand them out
+    for (const auto& d : m.sim.devices) {
+      if (static_cast<int>(got.size()) == r.gpus) { break; }
+      if (used.insert(nameOf(d)).second) { got.emplace(fmt::format("#{}", got.size()), nameOf(d)); }
     }
-    draining = draining || (r.ended && !ids.empty());
+  }
+}
+
+std::vector<model::Device> NodeAgents::devicesOf(const std::string& node) const {
+  const auto at = machines_.find(node);
+  return at == machines_.end() ? std::vector<model::Device>{} : at->second.sim.devices;
+}
+
+std::set<std::string> NodeAgents::heldBy(const std::string& uid) const {
+  std::set<std::string> out;
+  for (const auto& [node, m] : machines_) {
+    const auto at = m.held.find(uid);
+    if (at == m.held.end()) { continue; }
+    for (const auto& [said, gpu] : at->second) { out.insert(gpu); }
+  }
+  return out;
+}
+
+std::vector<model::Device> NodeAgents::withUsers(const Machine& m, bool& draining) const {
+  std::vector<model::Device> devices = m.sim.devices;
+  for (const auto& r : kubelet_.running(m.sim.name.text)) {
+    const auto got = m.held.find(r.uid);
+    if (got == m.held.end()) { continue; }
+    bool has_some = false;
     for (auto& d : devices) {
-      if (std::find(ids.begin(), ids.end(), d.id) != ids.end()) { d.in_use_by.emplace_back(r.uid); }
+      const auto is_it = [&](const auto& entry) { return entry.second == nameOf(d); };
+      if (std::none_of(got->second.begin(), got->second.end(), is_it)) { continue; }
+      has_some = true;
+      d.in_use_by.emplace_back(r.uid);
     }
+    draining = draining || (r.ended && (has_some || r.devices.empty()));
   }
   return devices;  // running() is ordered by uid, so inUseBy is too
 }

@@ -4,12 +4,14 @@
 // writes `spec` and the owner (its Node) once, by server-side apply as gpu-agent, and `status` as gpu-agent-status:
 // devices with their health, `inUseBy` from the simulated kubelet's containers, and observedTime at once when something
 // changed, every 10 s while a container outlives its pod (the device may be Draining), else every 60 s (design 3.8).
+// A container keeps the GPU itself that it got: when ids change under it, `inUseBy` follows the GPU's UUID.
 // Without agents the status is made by hand: written on a command only, no observedTime, no inUseBy.
 // Commands take effect at the next tick(). One thread.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -45,6 +47,10 @@ class NodeAgents {
   }
   /// What the agent finds from now on (GPUs pulled or added).
   void setDevices(const std::string& node, std::vector<model::Device> devices);
+  /// What its agent would find; none: no such machine.
+  [[nodiscard]] std::vector<model::Device> devicesOf(const std::string& node) const;
+  /// The GPUs that containers of this pod have, by UUID, whether or not an agent says so; those without one are left out.
+  [[nodiscard]] std::set<std::string> heldBy(const std::string& uid) const;
   /// The agent says nothing while it is down, and its pod is not Ready.
   void setAgentDown(const std::string& node, bool down);
   /// The Node's Ready condition.
@@ -61,7 +67,9 @@ class NodeAgents {
     bool dirty = true;  // devices changed by a command
     std::vector<model::Device> published;
     std::optional<Mono> next;                           // when it looks again
-    std::map<std::string, std::vector<int>> anonymous;  // pods without named devices -> what they got
+    /// Pods with containers -> what those got, as it was said to them ("0", "GPU-1", "#0" the first of those that a pod which
+    /// names none was given) -> the UUID of the GPU that it was then, or its id where it has none.
+    std::map<std::string, std::map<std::string, std::string>> held;
   };
 
   void create(Machine& m, Now now);
@@ -72,7 +80,8 @@ class NodeAgents {
   bool publish(Machine& m, const std::vector<model::Device>& devices, bool with_time, Now now);
   bool own(Machine& m, Now now);
   void setAllocatable(const Machine& m, Now now);
-  [[nodiscard]] std::vector<model::Device> withUsers(Machine& m, bool& draining) const;
+  void seeContainers(Machine& m) const;
+  [[nodiscard]] std::vector<model::Device> withUsers(const Machine& m, bool& draining) const;
   [[nodiscard]] Machine* find(const std::string& node);
   bool send(std::string method, std::string target, json::Value body, Now now,
             std::string type = "application/json");

@@ -175,7 +175,9 @@ void Resources::serve(const json::Value& crd) {
     r.custom = true;
     r.has_status = version["subresources"].find("status") != nullptr;
     r.scales = version["subresources"].find("scale") != nullptr;
-    r.schema = compileCrdSchema(version["schema"]["openAPIV3Schema"]);
+    const auto* before = find(r.group, r.plural);
+    const auto& schema = version["schema"]["openAPIV3Schema"];
+    r.schema = before != nullptr && before->openapi == schema ? before->schema : compileCrdSchema(schema);
     r.columns = version["additionalPrinterColumns"];
     r.openapi = version["schema"]["openAPIV3Schema"];
     r.singular = names["singular"].str();

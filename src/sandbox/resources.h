@@ -37,19 +37,24 @@ struct Resource {
   std::vector<std::string> categories;
 
   [[nodiscard]] std::string id() const { return group + "/" + plural; }
+  /// id() == this, without making it.
+  [[nodiscard]] bool is(std::string_view that) const {
+    return that.size() == group.size() + 1 + plural.size() && that.starts_with(group) &&
+           that[group.size()] == '/' && that.ends_with(plural);
+  }
   /// Key of the store: events of both groups are one thing, kept in the form of events.k8s.io.
   [[nodiscard]] std::string storeId() const { return coreEvents() ? std::string{kEventsId} : id(); }
   [[nodiscard]] bool coreEvents() const { return group.empty() && plural == "events"; }
   [[nodiscard]] bool isEvents() const { return plural == "events" && !custom; }
   /// The group that its validation errors name.
   [[nodiscard]] std::string storeGroup() const { return isEvents() ? "" : group; }
-  [[nodiscard]] bool isCrds() const { return id() == kCrdsId; }
+  [[nodiscard]] bool isCrds() const { return is(kCrdsId); }
   /// Its metadata is checked as core kinds have theirs checked.
   [[nodiscard]] bool coreMeta() const {
     return !custom && !isCrds() && !coreEvents() && group != "coordination.k8s.io" && group != "policy";
   }
   /// metadata.generation counts changes of its spec.
-  [[nodiscard]] bool counted() const { return custom || isCrds() || id() == "/pods" || group == "policy"; }
+  [[nodiscard]] bool counted() const { return custom || isCrds() || is("/pods") || group == "policy"; }
   /// A PUT may leave out the resourceVersion.
   [[nodiscard]] bool unconditional() const {
     return !custom && !isCrds() && group != "policy" && plural != "leases";

@@ -15,9 +15,10 @@ void forgetDependent(Dependents& dependents, std::string_view owner, const Store
   if (it->second.empty()) { dependents.erase(it); }
 }
 
+/// Copied, so that nothing of it is lent: from then on every copy of what is stored shares its members.
 ObjectPtr withRevision(json::Value object, std::uint64_t revision) {
   object.child("metadata").set("resourceVersion", std::to_string(revision));
-  return std::make_shared<const json::Value>(std::move(object));
+  return std::make_shared<const json::Value>(std::as_const(object));
 }
 
 }  // namespace
@@ -136,14 +137,15 @@ const HistoryEntry* Store::entry(std::uint64_t position) const {
   return position < first_ || position >= historyEnd() ? nullptr : &history_[position - first_];
 }
 
-void Store::reset(Map objects, std::uint64_t revision) {
+void Store::reset(Map objects, std::uint64_t revision, bool goes_back) {
   objects_ = std::move(objects);
   uids_.clear();
   dependents_.clear();
   orphans_.clear();
   for (const auto& [key, stored] : objects_) { index(key, kNothing, *stored.object); }
-  revision_ = std::max(revision, revision_) + kLost;
+  revision_ = goes_back ? revision : std::max(revision, revision_) + kLost;
   compact();
+  ++first_;  // nobody has read all that happened
 }
 
 void Store::compact() {

@@ -73,7 +73,8 @@ class Store {
 
   /// Everything anew, as it was at `revision`; history is forgotten. Revisions go on kLost above it: what was given after
   /// the objects were saved, and is lost, is not given again. Who saw such a one is "too old".
-  void reset(Map objects, std::uint64_t revision);
+  /// `goes_back`: they go on at `revision`, and who saw later ones is not told.
+  void reset(Map objects, std::uint64_t revision, bool goes_back = false);
 
   /// The first entry after `revision`, as an absolute position for entry(); entries end at historyEnd().
   [[nodiscard]] std::uint64_t positionAfter(std::uint64_t revision) const;

@@ -183,6 +183,7 @@ void World::stopWhenDone(ReplicaId id, Mono end) {
 }
 
 bool World::alive(ReplicaId id) const { return replicas_.at(static_cast<std::size_t>(id))->alive; }
+bool World::frozen(ReplicaId id) const { return replicas_.at(static_cast<std::size_t>(id))->frozen; }
 const scheduler::Scheduler& World::scheduler(ReplicaId id) const {
   return *replicas_.at(static_cast<std::size_t>(id))->machine;
 }
@@ -327,8 +328,8 @@ void World::send(Replica& r, kapi::Call call) {
   const bool shut = call.guarded && !(r.gate.leading && r.clock(clock_.now()).mono < r.gate.until);
   if (shut || api_away_) {
     auto o = failed(call, kapi::Fate::NotSent, shut ? "not leading" : "connection refused");
-    after({}, [this, id = r.id, life, call = std::move(call), o = std::move(o)]() mutable {
-      deliver(id, life, call, std::move(o));
+    after({}, [this, id = r.id, life, lane = call.lane, o = std::move(o)]() mutable {
+      deliver(id, life, std::move(lane), std::move(o));
     });
     return;
   }
@@ -363,16 +364,18 @@ void World::arrive(ReplicaId id, std::uint64_t life, const kapi::Call& call, Cal
       changed();
     });
   }
+  if (witness_) { witness_(id, call, o); }
   if (fate.crash_after) {
     if (replica(id).life == life) { crash(id); }
     return;
   }
-  after(options_.latency,
-        [this, id, life, call, o = std::move(o)]() mutable { deliver(id, life, call, std::move(o)); });
+  after(options_.latency, [this, id, life, lane = call.lane, o = std::move(o)]() mutable {
+    deliver(id, life, std::move(lane), std::move(o));
+  });
 }
 
-void World::deliver(ReplicaId id, std::uint64_t life, const kapi::Call& call, kapi::Outcome o) {
-  inReplica(id, life, [this, lane = call.lane, o = std::move(o)](Replica& r) {
+void World::deliver(ReplicaId id, std::uint64_t life, std::string its_lane, kapi::Outcome o) {
+  inReplica(id, life, [this, lane = std::move(its_lane), o = std::move(o)](Replica& r) {
     if (!lane.empty()) {
       const auto it = r.lanes.find(lane);
       if (it != r.lanes.end() && !it->second.empty()) {
@@ -498,6 +501,13 @@ void World::setApiAway(bool away) {
   api_away_ = away;
   if (!away) { return; }
   for (const auto& r : replicas_) { endStreams(r->id, 0); }
+}
+
+void World::goBack(const json::Value& saved) {
+  for (const auto& r : replicas_) { endStreams(r->id, 0); }
+  const auto restored = api_->goBack(saved);
+  GS_CHECK(restored.has_value(), "the saved state: {}", restored ? "" : restored.error().message);
+  changed();
 }
 
 void World::endStreams(ReplicaId id, int http) {

@@ -95,6 +95,7 @@ class World {
   /// SIGTERM: what is under way comes to its end (2 s at most), then the leader lease is released.
   void stop(ReplicaId id);
   [[nodiscard]] bool alive(ReplicaId id) const;
+  [[nodiscard]] bool frozen(ReplicaId id) const;
   [[nodiscard]] const scheduler::Scheduler& scheduler(ReplicaId id) const;
   [[nodiscard]] std::optional<ReplicaId> leader() const;  // the lowest that leads and decides
 
@@ -110,6 +111,9 @@ class World {
   using Listener = std::function<void(ReplicaId, extender::Ticket, const extender::Answer&)>;
   void setListener(Listener listener) { listener_ = std::move(listener); }
 
+  /// Told of each call of a replica that was answered, lost or refused on its way, as its sender will hear of it.
+  using Witness = std::function<void(ReplicaId, const kapi::Call&, const kapi::Outcome&)>;
+  void setWitness(Witness witness) { witness_ = std::move(witness); }
   void setJudge(Judge judge) { judge_ = std::move(judge); }
   void setStreamJudge(StreamJudge judge) { stream_judge_ = std::move(judge); }
   /// All watches of this replica end with that answer (0: a lost connection; 410: relist).
@@ -118,6 +122,8 @@ class World {
   void stallClock(ReplicaId id, Duration by);
   /// Every request fails to connect while true; streams end.
   void setApiAway(bool away);
+  /// The API server has an older state again (what Api::save() gave), as after a restore of etcd; connections are lost.
+  void goBack(const json::Value& saved);
   /// The API server forgets its history: watches from before now get 410.
   void compact() { api_->compact(); }
 
@@ -164,7 +170,7 @@ class World {
   void submit(Replica& r, kapi::Call call);
   void send(Replica& r, kapi::Call call);
   void arrive(ReplicaId id, std::uint64_t life, const kapi::Call& call, CallFate fate);
-  void deliver(ReplicaId id, std::uint64_t life, const kapi::Call& call, kapi::Outcome outcome);
+  void deliver(ReplicaId id, std::uint64_t life, std::string its_lane, kapi::Outcome outcome);
   void outcome(Replica& r, const kapi::Outcome& o);
   void elected(Replica& r, kapi::Election::Output output);
   void stopWhenDone(ReplicaId id, Mono end);
@@ -188,6 +194,7 @@ class World {
   std::vector<std::unique_ptr<Replica>> replicas_;
   Judge judge_;
   StreamJudge stream_judge_;
+  Witness witness_;
   Listener listener_;
   std::map<std::pair<ReplicaId, kapi::Token>, Mono> holds_;  // streams that wait
   bool api_away_ = false;

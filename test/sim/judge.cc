@@ -43,20 +43,45 @@ const std::string& Judge::watch(Mono now) {
   for (; position_ < store.historyEnd(); ++position_) {
     const sandbox::HistoryEntry* entry = store.entry(position_);
     if (entry == nullptr) { continue; }  // the caller watches before it compacts
-    const std::string& resource = entry->key.resource;
-    if (resource == kPodsId) {
-      podChanged(*entry);
-    } else if (resource == kLeasesId) {
-      leaseChanged(*entry);
-    } else if (resource == kStatusesId) {
-      statusChanged(*entry);
-    } else if (resource == kNodesId) {
-      nodeChanged(*entry);
-    } else if (resource == kClaimsId) {
-      claimChanged(*entry);
-    }
+    read(*entry);
   }
+  if (stuck_until_ > now_ && now_ >= looked_ + std::chrono::seconds{1}) { lookAtWaiting(); }
   return problem_;
+}
+
+void Judge::read(const sandbox::HistoryEntry& entry) {
+  const std::string& resource = entry.key.resource;
+  if (resource == kPodsId) {
+    podChanged(entry);
+  } else if (resource == kLeasesId) {
+    leaseChanged(entry);
+  } else if (resource == kStatusesId) {
+    statusChanged(entry);
+  } else if (resource == kNodesId) {
+    nodeChanged(entry);
+  } else if (resource == kClaimsId) {
+    claimChanged(entry);
+  }
+  if (unknown_seen_) { noteOpen(); }
+}
+
+/// What went since it was saved was never there, and nobody is to blame.
+void Judge::wentBack() {
+  const sandbox::Store& store = api_.store();
+  position_ = store.historyEnd();
+  went_back_ = last_change_ = now_;
+  hand_ = true;
+  std::set<std::string> there;
+  for (const auto& [key, stored] : store.objects()) {
+    if (key.resource == kPodsId) { there.emplace((*stored.object)["metadata"]["uid"].str()); }
+  }
+  std::erase_if(pods_, [&](const auto& pod) { return !there.contains(pod.first); });
+  leases_.clear();
+  gpus_.clear();
+  nodes_.clear();
+  for (auto& [key, ask] : claims_) { (void)ask.set({}, now_); }
+  for (const auto& [key, stored] : store.objects()) { read({store.revision(), key, nullptr, stored.object, nullptr}); }
+  hand_ = false;
 }
 
 Judge::Pod Judge::podOf(const Value& object) {
@@ -80,7 +105,11 @@ Judge::Pod Judge::podOf(const Value& object) {
   for (const Value& c : object["spec"]["containers"].items()) {
     const auto limit = c["resources"]["limits"]["nvidia.com/gpu"].str();
     if (!limit.empty()) { pod.gpus += number(std::string{limit}); }
+    const auto cpu = c["resources"]["requests"]["cpu"].str();
+    if (!cpu.empty()) { pod.cpu += number(std::string{cpu}); }
   }
+  const auto& tolerations = object["spec"]["tolerations"].items();
+  pod.tolerates = std::any_of(tolerations.begin(), tolerations.end(), [](const Value& t) { return t["key"].str() == "sim"; });
   pod.allocated = str(notes["gpu.scheduling/allocated"]);
   if (const auto read = model::parseAllocation(pod.allocated); !pod.allocated.empty() && read) { pod.ids = read->ids; }
   return pod;
@@ -100,10 +129,19 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
   const bool bound_now = !pod.node.empty() && (known == pods_.end() || known->second.node.empty());
   const std::string fence_before = known == pods_.end() ? "" : known->second.fence;
   pod.bound_at = bound_now || known == pods_.end() ? now_ : known->second.bound_at;
+  const bool is_bound = !bound_now && !pod.node.empty();
+  if (is_bound && known != pods_.end()) { pod.by_hand = known->second.by_hand; }
+  const bool forged = hand_ && bound_now && !pod.allocated.empty();
+  if (forged || (hand_ && is_bound && known != pods_.end() && went_back_ != now_)) { pod.by_hand = true; }
+  if (pod.by_hand && is_bound && known != pods_.end()) {  // it has what it was bound with, whatever is written there now
+    pod.ids = known->second.ids;
+    pod.allocated = known->second.allocated;
+    pod.reservation = known->second.reservation;
+  }
   pods_[uid] = pod;
   if (pod.finished) { clean_.insert(uid); }
   if (pod.live() && pod.ids.empty()) { unnamed_.insert(uid); }
-  const bool by_others = hand_ && pod.allocated.empty();
+  const bool by_others = hand_;
   if (bound_now && pod.scheduler == kOurs && !by_others) { bound(uid, pod, fence_before); }
 }
 
@@ -112,7 +150,7 @@ void Judge::podWent(const std::string& uid) {
   if (it == pods_.end()) { return; }
   const Pod& pod = it->second;
   if (pod.live()) {
-    Gone gone{pod.bound_at, now_, {}};
+    Gone gone{pod.bound_at, now_, {}, pod.node, pod.ids.empty() ? pod.gpus : 0};
     for (const int id : pod.ids) {
       const auto lease = leases_.find({pod.node, id});
       if (lease == leases_.end() || !lease->second.holders.contains(uid)) { gone.unleased.insert(id); }
@@ -148,10 +186,14 @@ bool Judge::isOfRunningPod(const Value& object) const {
 
 void Judge::leaseChanged(const sandbox::HistoryEntry& entry) {
   const Value& object = entry.after != nullptr ? *entry.after : *entry.before;
-  if (object["metadata"]["labels"]["gpu.scheduling/managed"].str() != "true") { return; }
+  const auto is_managed = [](const sandbox::ObjectPtr& o) {
+    return o != nullptr && (*o)["metadata"]["labels"]["gpu.scheduling/managed"].str() == "true";
+  };
+  if (entry.key.name.starts_with("gpu-n-")) { noteOthers(entry.key.name, entry.after != nullptr && !is_managed(entry.after)); }
+  if (!is_managed(entry.after) && !is_managed(entry.before)) { return; }
   last_change_ = now_;
-  auto [device, now] = leaseOf(object);
-  if (entry.after == nullptr) { now = {}; }
+  auto [device, now] = leaseOf(is_managed(entry.after) ? object : *entry.before);
+  if (!is_managed(entry.after)) { now = {}; }
   for (const auto& [uid, part] : leases_[device].holders) {
     const auto pod = pods_.find(uid);
     if (hand_ || now.holders.contains(uid) || pod == pods_.end()) { continue; }
@@ -164,6 +206,17 @@ void Judge::leaseChanged(const sandbox::HistoryEntry& entry) {
     leases_.erase(device);
   } else {
     holdersChanged(device, std::move(now));
+  }
+}
+
+/// "gpu-n-1-2" is what a lease of n-1:2 is called.
+void Judge::noteOthers(const std::string& name, bool is) {
+  const auto dash = name.rfind('-');
+  const Device device{name.substr(4, dash - 4), number(name.substr(dash + 1))};
+  if (is) {
+    others_.insert(device);
+  } else {
+    others_.erase(device);
   }
 }
 
@@ -195,6 +248,10 @@ void Judge::statusChanged(const sandbox::HistoryEntry& entry) {
     const Device device{node, static_cast<int>(d["id"].intOr(-1))};
     Gpu& gpu = gpus_[device];
     gpu.health = str(d["health"]);
+    gpu.uuid = str(d["uuid"]);
+    uuids_[device].set(gpu.uuid, now_);
+    healths_[device].set(gpu.health, now_);
+    unknown_seen_ = unknown_seen_ || (gpu.health == "Unknown" && plan_.has(Feature::Unknown));
     links_[device] = {str(d["island"]), d["bandwidthGBps"].intOr(0)};
     givable_[device].set(gpu.health != "Unhealthy", now_);
     const auto was = before.find(device);
@@ -204,7 +261,10 @@ void Judge::statusChanged(const sandbox::HistoryEntry& entry) {
     }
   }
   for (const auto& [device, gpu] : before) {
-    if (device.node == node && !gpus_.contains(device)) { givable_[device].set(false, now_); }
+    if (device.node != node || gpus_.contains(device)) { continue; }
+    givable_[device].set(false, now_);
+    uuids_[device].set("", now_);
+    healths_[device].set("", now_);
   }
 }
 
@@ -218,8 +278,11 @@ void Judge::nodeChanged(const sandbox::HistoryEntry& entry) {
     return;
   }
   const auto allocatable = (*entry.after)["status"]["allocatable"]["nvidia.com/gpu"].str();
+  const auto enforcer = (*entry.after)["metadata"]["labels"]["gpu.scheduling/enforcer"].str();
+  const bool is_other = !enforcer.empty() && enforcer != "agent" && enforcer != "kubelet";
   nodes_[name] = {true, conditionOf(*entry.after, "Ready") == "True",
-                  allocatable.empty() ? 0 : number(std::string{allocatable})};
+                  allocatable.empty() ? 0 : number(std::string{allocatable}),
+                  !(*entry.after)["spec"]["taints"].items().empty(), is_other};
   past_nodes_[name].set(nodes_[name], now_);
 }
 

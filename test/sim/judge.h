@@ -18,8 +18,9 @@
 #include "json/value.h"
 #include "kapi/call.h"
 #include "sandbox/api.h"
-#include "sandbox/kubelet.h"
+#include "sandbox/world.h"
 #include "test/sim/past.h"
+#include "test/sim/plan.h"
 
 namespace gs::sim {
 
@@ -31,9 +32,9 @@ struct Process {
 
 class Judge {
  public:
-  /// `agents`: inUseBy is to be trusted, and what ended drains.
-  Judge(sandbox::Api& api, const sandbox::Kubelet& kubelet, bool agents)
-      : api_{api}, kubelet_{kubelet}, agents_{agents} {}
+  /// plan.agents: inUseBy is to be trusted, and what ended drains.
+  Judge(sandbox::World& world, const Plan& plan)
+      : api_{world.api()}, kubelet_{world.kubelet()}, machines_{world.agents()}, agents_{plan.agents}, plan_{plan} {}
 
   /// Reads what changed. "" or the first thing that must never be; the same from then on.
   const std::string& watch(Mono now);
@@ -45,6 +46,12 @@ class Judge {
   void handAtWork(bool yes) { hand_ = yes; }
   /// Each of its holders is bound, and has that device.
   [[nodiscard]] bool isOfRunningPod(const json::Value& lease) const;
+  /// The API server has an older state: what is there now is the truth.
+  void wentBack();
+  /// Until then such writes fail all the time (Op::Stick); others are not to wait for them.
+  void writesStick(int what, Mono until);
+  /// A fault: for so long nobody is expected to be placed.
+  void disturbed(Duration how_long);
   /// Pods whose Binding is always refused are not expected to be placed.
   void neverPlaced(const std::string& name) { never_placed_.insert(name); }
 
@@ -67,7 +74,9 @@ class Judge {
     std::string ns, name, scheduler, node, claim, fence, allocated, reservation, visible;
     std::vector<int> ids;
     int gpus = 0;  // limits nvidia.com/gpu
-    bool finished = false, deleting = false;
+    int cpu = 0;
+    bool finished = false, deleting = false, tolerates = false;
+    bool by_hand = false;  // what it is told of itself was written by somebody else
     std::string told;  // why it waits
     Mono bound_at{};
     [[nodiscard]] bool has(const Device& d) const;
@@ -93,6 +102,7 @@ class Judge {
   };
   struct Gpu {
     std::string health;
+    std::string uuid;
     std::map<std::string, Mono> in_use;  // uid -> since when
   };
   struct Link {
@@ -103,6 +113,8 @@ class Judge {
     bool there = false;
     bool ready = false;
     std::int64_t allocatable = 0;
+    bool tainted = false;
+    bool other_enforcer = false;  // of which our doors know nothing
     friend bool operator==(const Node&, const Node&) = default;
   };
   /// A claim, as far as it says what its pods get.
@@ -124,13 +136,17 @@ class Judge {
     Mono bound_at{};
     Mono went_at{};
     std::set<int> unleased;  // its devices whose leases did not name it then
+    std::string node{};
+    int counted = 0;  // GPUs that nobody named
   };
 
   static Pod podOf(const json::Value& object);
   static std::pair<Device, Lease> leaseOf(const json::Value& object);
+  void read(const sandbox::HistoryEntry& entry);
   void podChanged(const sandbox::HistoryEntry& entry);
   void podWent(const std::string& uid);
   void leaseChanged(const sandbox::HistoryEntry& entry);
+  void noteOthers(const std::string& name, bool is);
   void holdersChanged(const Device& device, Lease now);
   void statusChanged(const sandbox::HistoryEntry& entry);
   void nodeChanged(const sandbox::HistoryEntry& entry);
@@ -147,27 +163,43 @@ class Judge {
   void asAsked(const std::string& uid, const Pod& pod, Mono decided);
   void asClaimed(const std::string& uid, const Pod& pod, Mono decided);
   [[nodiscard]] bool isLinked(const Pod& pod, std::int64_t gbps) const;
-  void countOn(const std::string& uid, const Pod& pod, Mono decided);
+  void countOn(const std::string& uid, const Pod& pod, const Sent& sent, Mono decided);
+  [[nodiscard]] std::map<std::string, std::int64_t> goneCounted(const std::string& node, const Sent& sent) const;
+  void resourcesOn(const std::string& uid, const Pod& pod, Mono decided);
+  void seesWhatItHas(const Pod& pod, Mono decided);
+  void healthyFirst(const Pod& pod, Mono decided);
+  /// Which GPU has that id is not known to everybody yet.
+  [[nodiscard]] bool changedLately(const Device& device, Mono decided) const;
   void limitsOn(const std::string& uid, const Pod& pod, Mono decided);
   void mayBeGiven(const Pod& pod, const Device& device, Mono decided);
-  void give(const std::string& uid, const Pod& pod, const Device& device, Process by);
+  void give(const std::string& uid, const Pod& pod, const Device& device, Process by, Mono decided);
   void agentSawItFree(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease);
   void nothingRunsOn(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease, Process by);
   [[nodiscard]] bool couldNotKnow(const std::string& uid, const Device& device, Process who) const;
+
+  // judge_waiting.cc
+  void lookAtWaiting();
+  [[nodiscard]] bool isHealthy(const Pod& pod) const;
+  void noteOpen();
+  [[nodiscard]] bool isOpen(const Device& device, const Gpu& gpu) const;
 
   // judge_settled.cc
   [[nodiscard]] std::string claimsWrong() const;
   [[nodiscard]] std::string allocationsOf(const sandbox::StoreKey& claim) const;
   [[nodiscard]] std::string leasesWrong() const;
   [[nodiscard]] std::string podWrong(const std::string& uid, const Pod& pod) const;
-  [[nodiscard]] bool shouldFit(const Pod& pod) const;
+  /// Anywhere, but for that node.
+  [[nodiscard]] bool shouldFit(const Pod& pod, const std::string& without = "") const;
+  [[nodiscard]] std::int64_t cpuUsedOn(const std::string& node) const;
   [[nodiscard]] bool hasClaim(const Pod& pod) const;
   [[nodiscard]] std::int64_t freeOn(const std::string& node) const;
   [[nodiscard]] std::int64_t joinableOn(const std::string& node) const;
 
   sandbox::Api& api_;
   const sandbox::Kubelet& kubelet_;
+  const sandbox::NodeAgents& machines_;
   bool agents_;
+  const Plan& plan_;
   bool hand_ = false;
   std::uint64_t position_ = 0;
   std::string problem_;
@@ -179,6 +211,11 @@ class Judge {
   std::map<std::string, Mono> reserved_;  // reservation -> when a lease first said it
   std::map<Device, Gpu> gpus_;
   std::map<Device, Past<bool>> givable_;  // listed, and not Unhealthy
+  std::map<Device, Past<std::string>> uuids_;
+  std::map<Device, Past<std::string>> healths_;
+  std::map<Device, Past<bool>> open_;  // Healthy, and nobody's: since one was Unknown
+  bool unknown_seen_ = false;
+  std::set<Device> others_;  // leases of that name that are not managed
   std::map<Device, Link> links_;          // as its status last said
   std::map<std::string, Past<bool>> has_status_;  // by node
   std::map<std::string, Node> nodes_;
@@ -190,6 +227,12 @@ class Judge {
   Mono now_{};
   Mono last_change_{};
   std::set<std::string> never_placed_;
+  Mono went_back_{};
+  int stuck_ = 0;
+  Mono stuck_until_{};
+  Mono disturbed_until_{};
+  Mono looked_{};
+  std::map<std::string, Mono> fits_since_;  // by uid
 };
 
 }  // namespace gs::sim

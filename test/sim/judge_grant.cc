@@ -11,6 +11,7 @@ namespace gs::sim {
 namespace {
 
 constexpr auto kSo = [](bool is) { return is; };
+constexpr std::int64_t kCpus = 64;  // of each node
 
 }  // namespace
 
@@ -23,14 +24,17 @@ void Judge::bound(const std::string& uid, const Pod& pod, const std::string& fen
   if (sent == of_fence->second.end() || sent->second.allocated != pod.allocated) {
     return wrong(fmt::format("{} was bound to {} with '{}', as no Binding said", pod.text(), pod.node, pod.allocated));
   }
+  if (plan_.has(Feature::Resources)) { resourcesOn(uid, pod, sent->second.at); }
   if (pod.allocated.empty()) { return; }
   const Mono decided_at = decidedAt(pod, sent->second);
   for (const int id : pod.ids) {
-    give(uid, pod, {pod.node, id}, sent->second.by);
+    give(uid, pod, {pod.node, id}, sent->second.by, decided_at);
     mayBeGiven(pod, {pod.node, id}, decided_at);
   }
   asAsked(uid, pod, decided_at);
-  countOn(uid, pod, decided_at);
+  countOn(uid, pod, sent->second, decided_at);
+  seesWhatItHas(pod, decided_at);
+  healthyFirst(pod, decided_at);
   limitsOn(uid, pod, decided_at);
 }
 
@@ -103,7 +107,7 @@ bool Judge::isLinked(const Pod& pod, std::int64_t gbps) const {
 /// Pods without an allocation hold GPUs that nobody can name (design 1), but for those that the agent sees them use: there
 /// is a GPU left for each of them, of those that may be given. Who joins GPUs that others share takes none, also when they
 /// end meanwhile.
-void Judge::countOn(const std::string& owner, const Pod& pod, Mono decided) {
+void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, Mono decided) {
   const bool joins = std::all_of(pod.ids.begin(), pod.ids.end(), [&](int id) {
     const auto lease = leases_.find({pod.node, id});
     return lease != leases_.end() && (lease->second.joined.contains(owner) || lease->second.holders.size() > 1);
@@ -123,6 +127,15 @@ void Judge::countOn(const std::string& owner, const Pod& pod, Mono decided) {
     }
     counted += std::max<std::int64_t>(0, other.gpus - seen);
   }
+  for (const auto& [uid, gpus] : goneCounted(pod.node, sent)) {
+    std::int64_t seen = 0;
+    for (const auto& [device, gpu] : gpus_) {
+      if (device.node != pod.node || !gpu.in_use.contains(uid)) { continue; }
+      named.insert(device.id);
+      ++seen;
+    }
+    counted += std::max<std::int64_t>(0, gpus - seen);
+  }
   const auto left = std::count_if(givable_.begin(), givable_.end(), [&](const auto& gpu) {
     return gpu.first.node == pod.node && !named.contains(gpu.first.id) &&
            gpu.second.any(decided - kKnown, decided, kSo);
@@ -131,6 +144,78 @@ void Judge::countOn(const std::string& owner, const Pod& pod, Mono decided) {
     wrong(fmt::format("{} was bound to {}, where {} GPUs are named, {} counted, and {} left for them", pod.text(),
                       pod.node, named.size(), counted, left));
   }
+}
+
+/// Pods that were deleted by force while they held GPUs that nobody named, and whose containers run on: uid -> GPUs. Of those
+/// that whoever decided knew.
+std::map<std::string, std::int64_t> Judge::goneCounted(const std::string& node, const Sent& sent) const {
+  std::map<std::string, std::int64_t> out;
+  if (!agents_ || !plan_.has(Feature::Foreign)) { return out; }
+  for (const auto& running : kubelet_.running(node)) {
+    const auto gone = gone_.find(running.uid);
+    if (gone == gone_.end() || gone->second.counted == 0 || clean_.contains(running.uid)) { continue; }
+    const bool known = std::max(sent.by.began, gone->second.bound_at) + kKnown < gone->second.went_at;
+    if (known && gone->second.went_at + kKnown > went_back_) { out[running.uid] = gone->second.counted; }
+  }
+  return out;
+}
+
+/// The CPUs of its node and its taints, as far as they were to be known.
+void Judge::resourcesOn(const std::string& uid, const Pod& pod, Mono decided) {
+  if (!pod.tolerates && past_nodes_[pod.node].all(decided - kKnown, decided, [](const Node& n) { return n.tainted; })) {
+    wrong(fmt::format("{} was bound to {}, which has a taint that it does not tolerate", pod.text(), pod.node));
+  }
+  std::int64_t asked = pod.cpu;
+  for (const auto& [other_uid, other] : pods_) {
+    const bool counts = other_uid != uid && other.live() && other.node == pod.node && other.bound_at + kKnown < decided;
+    asked += counts ? other.cpu : 0;
+  }
+  if (pod.cpu > 0 && asked > kCpus) {
+    wrong(fmt::format("{} was bound to {}, where pods ask for {} CPUs of {}", pod.text(), pod.node, asked, kCpus));
+  }
+}
+
+/// The ids that it has, or the UUIDs that those had.
+void Judge::seesWhatItHas(const Pod& pod, Mono decided) {
+  if (!plan_.has(Feature::Uuids)) {
+    if (pod.visible != model::printIds(pod.ids)) {
+      wrong(fmt::format("{} has GPUs {} and sees {}", pod.text(), model::printIds(pod.ids), pod.visible));
+    }
+    return;
+  }
+  std::size_t at = 0;
+  for (const int id : pod.ids) {
+    const auto comma = std::min(pod.visible.find(',', at), pod.visible.size());
+    const std::string seen = pod.visible.substr(std::min(at, pod.visible.size()), comma - std::min(at, pod.visible.size()));
+    at = comma + 1;
+    // A GPU that went in the meantime has no UUID any more.
+    const auto is_it = [&](const std::string& uuid) { return uuid == seen || (uuid.empty() && seen == std::to_string(id)); };
+    if (!uuids_[{pod.node, id}].any(decided - kKnown, now_, is_it)) {
+      wrong(fmt::format("{} has {}:{} and sees '{}'", pod.text(), pod.node, id, pod.visible));
+    }
+  }
+}
+
+/// One GPU of its own: an Unknown one only when no Healthy one was free all the time.
+void Judge::healthyFirst(const Pod& pod, Mono decided) {
+  if (!unknown_seen_ || pod.ids.size() != 1 || pod.cpu > 0) { return; }
+  const Device device{pod.node, pod.ids.front()};
+  const Mono from = decided - kKnown;
+  const auto lease = leases_.find(device);
+  const bool shares = lease != leases_.end() && lease->second.shared;
+  if (shares || !healths_[device].all(from, now_, [](const std::string& h) { return h == "Unknown"; })) { return; }
+  for (const auto& [other, past] : open_) {
+    if (!past.all(from, now_, kSo)) { continue; }
+    return wrong(fmt::format("{} was given {}, which is Unknown, and {} is Healthy and free", pod.text(), device.text(), other.text()));
+  }
+}
+
+bool Judge::changedLately(const Device& device, Mono decided) const {
+  const auto gpu = gpus_.find(device);
+  const auto past = uuids_.find(device);
+  if (gpu == gpus_.end() || past == uuids_.end()) { return true; }
+  const bool back = decided < went_back_ + kKnown && went_back_ != Mono{};
+  return back || past->second.any(decided - kKnown, now_, [&](const std::string& uuid) { return uuid != gpu->second.uuid; });
 }
 
 /// What a pod without a claim asks for is a resource of its node too, which has no more of it than it says.
@@ -160,7 +245,7 @@ void Judge::mayBeGiven(const Pod& pod, const Device& device, Mono decided) {
   }
 }
 
-void Judge::give(const std::string& uid, const Pod& pod, const Device& device, Process by) {
+void Judge::give(const std::string& uid, const Pod& pod, const Device& device, Process by, Mono decided) {
   const auto lease = leases_.find(device);
   if (lease == leases_.end() || !lease->second.holders.contains(uid)) {
     if (!hand_) { wrong(fmt::format("{} was bound to {} without its lease", pod.text(), device.text())); }
@@ -168,11 +253,12 @@ void Judge::give(const std::string& uid, const Pod& pod, const Device& device, P
   }
   for (const auto& [other_uid, other] : pods_) {
     if (other_uid == uid || !other.live() || !other.has(device)) { continue; }
+    if (other.by_hand && other.bound_at + kKnown >= decided) { continue; }
     if (!lease->second.isSharedBy(other_uid)) {
       wrong(fmt::format("{} was given {}, which {} has", pod.text(), device.text(), other.text()));
     }
   }
-  if (!agents_) { return; }  // nothing drains
+  if (!agents_ || changedLately(device, decided)) { return; }  // nothing drains, or it is not known what
   agentSawItFree(uid, pod, device, lease->second);
   nothingRunsOn(uid, pod, device, lease->second, by);
 }
@@ -197,9 +283,10 @@ void Judge::agentSawItFree(const std::string& uid, const Pod& pod, const Device&
 void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease,
                           Process by) {
   for (const auto& running : kubelet_.running(device.node)) {
-    const auto has = model::parseAllocation(running.devices);
-    if (running.uid == uid || running.devices.empty() || !has || lease.hasShared(running.uid, uid)) { continue; }
-    if (std::find(has->ids.begin(), has->ids.end(), device.id) == has->ids.end()) { continue; }
+    if (running.uid == uid || running.devices.empty() || lease.hasShared(running.uid, uid)) { continue; }
+    if (!machines_.heldBy(running.uid).contains(gpus_.at(device).uuid)) { continue; }
+    const auto forged = pods_.find(running.uid);  // it may have taken what others had
+    if (forged != pods_.end() && forged->second.by_hand) { continue; }
     if (couldNotKnow(running.uid, device, by)) { continue; }
     wrong(fmt::format("{} was given {}, where containers of pod {} run on unseen", pod.text(), device.text(),
                       running.uid));

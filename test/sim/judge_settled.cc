@@ -15,6 +15,7 @@ std::int64_t Judge::freeOn(const std::string& name) const {
   std::int64_t free = 0;
   for (const auto& [device, gpu] : gpus_) {
     if (device.node != name || gpu.health == "Unhealthy" || leases_.contains(device)) { continue; }
+    if (others_.contains(device)) { continue; }
     const bool taken = std::any_of(pods_.begin(), pods_.end(),
                                    [&d = device](const auto& p) { return p.second.live() && p.second.has(d); });
     free += taken || !gpu.in_use.empty() ? 0 : 1;
@@ -42,12 +43,18 @@ std::int64_t Judge::joinableOn(const std::string& name) const {
   });
 }
 
+std::int64_t Judge::cpuUsedOn(const std::string& node) const {
+  std::int64_t used = 0;
+  for (const auto& [uid, pod] : pods_) { used += pod.live() && pod.node == node ? pod.cpu : 0; }
+  return used;
+}
+
 bool Judge::hasClaim(const Pod& pod) const {
   return api_.store().find({kClaimsId, pod.ns, pod.claim}) != nullptr;
 }
 
 /// By counting alone, for the requests that the plan makes.
-bool Judge::shouldFit(const Pod& pod) const {
+bool Judge::shouldFit(const Pod& pod, const std::string& without) const {
   std::int64_t count = pod.gpus;
   bool shared = false;
   bool near = false;
@@ -61,7 +68,8 @@ bool Judge::shouldFit(const Pod& pod) const {
   }
   return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
     const auto& [name, node] = entry;
-    if (!node.ready) { return false; }
+    if (!node.ready || name == without || node.other_enforcer || (node.tainted && !pod.tolerates)) { return false; }
+    if (pod.cpu > 0 && cpuUsedOn(name) + pod.cpu > 64) { return false; }
     if (count == 0) { return true; }
     if (near && name == "n-0") { return false; }  // no links there; elsewhere all are linked to all
     if (shared && joinableOn(name) >= count) { return true; }
@@ -113,6 +121,7 @@ std::string Judge::leasesWrong() const {
     for (const auto& [uid, part] : lease.holders) {
       const auto pod = pods_.find(uid);
       // Another scheduler bound the pod to the very node of its leases: they stand, as if its annotation had been taken away.
+      if (pod != pods_.end() && pod->second.by_hand) { continue; }
       const bool theirs = pod != pods_.end() && pod->second.ids.empty() && pod->second.node == device.node;
       if (pod == pods_.end() || !pod->second.live() || !(theirs || pod->second.has(device))) {
         return fmt::format("the lease of {} names pod {}, which does not have it", device.text(), uid);
@@ -127,18 +136,20 @@ std::string Judge::leasesWrong() const {
 }
 
 std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
+  if (pod.by_hand) { return ""; }
   for (const int id : pod.ids) {
     const auto lease = leases_.find({pod.node, id});
+    if (others_.contains({pod.node, id})) { continue; }  // somebody took its name
     if (pod.live() && (lease == leases_.end() || !lease->second.holders.contains(uid))) {
       return fmt::format("pod {}/{} has {}:{} without a lease", pod.ns, pod.name, pod.node, id);
     }
   }
-  if (pod.live() && pod.visible != model::printIds(pod.ids)) {
+  if (pod.live() && !plan_.has(Feature::Uuids) && pod.visible != model::printIds(pod.ids)) {
     return fmt::format("pod {}/{} has GPUs {} and sees {}", pod.ns, pod.name, model::printIds(pod.ids), pod.visible);
   }
   const bool waits = pod.node.empty() && !pod.deleting && !pod.finished;
   if (waits && !never_placed_.contains(pod.name) && shouldFit(pod)) {
-    return fmt::format("pod {}/{} waits, and there is room", pod.ns, pod.name);
+    return fmt::format("pod {}/{} waits, and there is room; it is told: {}", pod.ns, pod.name, pod.told);
   }
   if (waits && pod.told.empty()) { return fmt::format("pod {}/{} waits and is not told why", pod.ns, pod.name); }
   const bool missing = pod.told.find("not found in namespace") != std::string::npos;

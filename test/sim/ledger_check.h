@@ -11,12 +11,14 @@
 #include <string>
 
 #include "sandbox/world.h"
+#include "test/world/rebuilt.h"
 
 namespace gs::sim {
 
 class LedgerCheck {
  public:
-  explicit LedgerCheck(sandbox::World& world) : world_{world} {}
+  /// `standbys`: those of other replicas too.
+  LedgerCheck(sandbox::World& world, bool standbys) : world_{world}, standbys_{standbys} {}
 
   /// A fault: the leader, or its ledger, may be behind for so long.
   void trouble(Duration how_long);
@@ -25,7 +27,7 @@ class LedgerCheck {
   /// Compares if everything is quiet, and was not compared since it became so. "" or the first line that differs.
   [[nodiscard]] std::string look(Mono last_change);
   /// With everything, whatever was compared.
-  [[nodiscard]] std::string atEnd(sandbox::ReplicaId leader) const;
+  [[nodiscard]] std::string atEnd(sandbox::ReplicaId leader);
 
   [[nodiscard]] std::size_t compared() const { return compared_; }
   [[nodiscard]] std::size_t afterTrouble() const { return after_trouble_; }
@@ -38,9 +40,15 @@ class LedgerCheck {
     std::optional<sandbox::ReplicaId> leader;
     friend bool operator==(const Moment&, const Moment&) = default;
   };
-  [[nodiscard]] Moment moment(Mono last_change) const { return {last_change, trouble_until_, world_.leader()}; }
+  [[nodiscard]] Moment moment(Mono last_change) const { return {last_change, trouble_until_, leader()}; }
+  /// Of our installation.
+  [[nodiscard]] std::optional<sandbox::ReplicaId> leader() const;
+
+  [[nodiscard]] std::string standbyWrong(std::string_view rebuilt) const;
 
   sandbox::World& world_;
+  bool standbys_;
+  test::Decoded decoded_;
   bool had_trouble_ = false;
   Mono trouble_until_{};
   std::optional<Moment> last_;  // that was compared

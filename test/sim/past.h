@@ -29,6 +29,12 @@ class Past {
     return false;
   }
 
+  /// It was so all the time from `from` to `to`.
+  template <class Predicate>
+  [[nodiscard]] bool all(Mono from, Mono to, Predicate is) const {
+    return !values_.empty() && values_.front().first <= from && !any(from, to, [&](const T& v) { return !is(v); });
+  }
+
  private:
   std::vector<std::pair<Mono, T>> values_;
 };

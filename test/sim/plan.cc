@@ -240,13 +240,13 @@ std::string whatOf(const Step& s) {
       return fmt::format("replica {} {} after its next {}, which lands {} writes later", s.x,
                          s.y >= 5 ? "is frozen" : "crashes", kWhat[s.y % 5], s.z);
     }
+    default: return featureText(s);
   }
-  return "";
 }
 
 }  // namespace
 
-Plan makePlan(std::uint64_t seed) {
+Plan makePlan(std::uint64_t seed, const Features& allowed, const Features& forced) {
   Rng rng{seed};
   Plan plan;
   plan.seed = seed;
@@ -256,6 +256,7 @@ Plan makePlan(std::uint64_t seed) {
   const int steps = 8 + below(rng, kMostSteps - 8);
   for (int i = 0; i < steps; ++i) { plan.steps.push_back(draw(rng, hot)); }
   addShares(plan, hot);
+  addFeatures(plan, allowed, forced);
   std::stable_sort(plan.steps.begin(), plan.steps.end(),
                    [](const Step& a, const Step& b) { return a.at < b.at; });
   return plan;

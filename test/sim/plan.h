@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "test/sim/features.h"
 
 namespace gs::sim {
 
@@ -16,6 +17,7 @@ inline constexpr int kNodes = 3;
 inline constexpr int kReplicas = 2;
 inline constexpr int kShareSlots = 10;
 inline constexpr int kSlots = 16;  // pods there may be at once: 8 names in 2 namespaces
+inline constexpr int kFirstForged = 100;  // slots of pods that come with annotations of their own
 
 enum class Op : std::uint8_t {
   AddPod,     // x slot, y flavour
@@ -52,6 +54,21 @@ enum class Op : std::uint8_t {
   ShareElsewhere,  // x slot, y node: bound there whatever was answered
   ShareDropped,    // x slot, y 1: and said to be unschedulable; its scheduler does not look at it any more
   Unlucky,  // x slot, y Bindings, z writes: so many Bindings of that pod get no answer and land so many writes later
+  // Of features (features.h).
+  Renumber,     // x node, y how, z GPU
+  ComesBound,   // x slot, y node, z GPUs: another scheduler's pod that comes with its node
+  Forge,        // x slot, y node, z how: a pod that comes with its node and annotations of its own
+  EditLease,    // x which, y how
+  EditPod,      // x slot, y how
+  OwnLease,     // x node, y GPU, z 1: it goes again
+  Stick,        // x what, y seconds, z answer: such calls fail all the time
+  Another,      // y 1 starts, 0 ends: another installation, with another scheduler's name
+  Save,         // the API server's state is saved
+  Restore,      // and is what was saved again
+  WallJumps,    // y minutes
+  Enforce,      // x node, y how: its enforcer label
+  Taint,        // x node, y 0 or 1
+  PatchesLate,  // y seconds, z seconds: annotations that an extender writes land so much later
 };
 
 struct Step {
@@ -67,10 +84,17 @@ struct Plan {
   std::uint64_t seed = 0;
   bool agents = true;  // false: each GpuNodeStatus is made by hand
   int extenders = 0;   // replicas; 0: no extender, and no node of gpu-manager
+  Features features{};
+  [[nodiscard]] bool has(Feature feature) const { return features.contains(feature); }
   std::vector<Step> steps;
 };
 
-[[nodiscard]] Plan makePlan(std::uint64_t seed);
+/// Of features one may have each of `allowed`, and has each of `forced`.
+[[nodiscard]] Plan makePlan(std::uint64_t seed, const Features& allowed = defaultFeatures(),
+                            const Features& forced = {});
+/// Part of makePlan().
+void addFeatures(Plan& plan, const Features& allowed, const Features& forced);
+[[nodiscard]] std::string featureText(const Step& step);
 /// "  12.345s crash replica 1"
 [[nodiscard]] std::string text(const Step& step);
 

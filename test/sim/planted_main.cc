@@ -24,7 +24,8 @@ struct Case {
   const char* name;
   std::vector<Bug> bugs;  // the first is the one; the others are layers that would hide it
   bool hidden = false;    // other layers hide it: asked with --hidden only, and not expected to be found
-  std::uint64_t from = 1;  // the first seed that is played: those before it do not show it, and take minutes
+  std::uint64_t from = 1;        // the first seed that is played: those before it do not show it, and take minutes
+  sim::Features features{};      // that the plays have
 };
 
 const std::vector<Case>& cases() {
@@ -74,11 +75,11 @@ bool isShortened(const sim::Plan& plan) {
 bool find(const Case& c, std::uint64_t most) {
   planted = {c.bugs.begin(), c.bugs.end()};
   for (std::uint64_t seed = c.from; seed <= most; ++seed) {
-    const auto found = sim::play(sim::makePlan(seed));
+    const auto found = sim::play(sim::makePlan(seed, {}, c.features));
     if (found.problem.empty()) { continue; }
     fmt::print("{:34} seed {:5}  {}\n", c.name, seed, found.problem);
     std::fflush(stdout);
-    return &c != &cases().front() || isShortened(sim::makePlan(seed));
+    return &c != &cases().front() || isShortened(sim::makePlan(seed, {}, c.features));
   }
   fmt::print("{:34} not found in {} seeds\n", c.name, most);
   std::fflush(stdout);

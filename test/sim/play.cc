@@ -8,6 +8,9 @@
 
 #include "kapi/paths.h"
 #include "sandbox/world.h"
+#include "test/sim/call_rates.h"
+#include "test/sim/cluster.h"
+#include "test/sim/extras.h"
 #include "test/sim/judge.h"
 #include "test/sim/ledger_check.h"
 #include "test/sim/share_side.h"
@@ -27,71 +30,8 @@ constexpr Duration kTakeover = 3s;  // after a fault
 constexpr Duration kHeld = 4s;      // what watches bring may come so long after they were slow
 constexpr Duration kLastFreeze = 8s;
 constexpr Duration kLook = 5s;      // between two looks whether it is
-constexpr Duration kLinger = 15s;   // containers of a pod that was deleted by force
-constexpr const char* kNamespaces[] = {"a", "b"};
+constexpr Duration kSidecarTakes = 12s;
 constexpr const char* kPoison = "poison";  // its Bindings are always refused
-
-/// one, two, shared, near (Required topology), late (made by a step only).
-Value claimObject(int which, const std::string& ns) {
-  switch (which) {
-    case 0: return test::claim("one", 1, {}, ns);
-    case 1: return test::claim("two", 2, {}, ns);
-    case 2: return test::claim("shared", 1, {{"exclusivity", "Shared"}}, ns);
-    case 3: {
-      Value near = test::claim("near", 2, {}, ns);
-      near.child("spec").set("topology", Object{{"mode", "Required"}, {"minBandwidthGBps", 100}});
-      return near;
-    }
-    default: return test::claim("late", 1, {}, ns);
-  }
-}
-constexpr const char* kClaimNames[] = {"one", "two", "shared", "near", "late"};
-
-Value podObject(int slot, int flavour) {
-  const std::string name = fmt::format("p{}", slot / 2);
-  const std::string ns = kNamespaces[slot % 2];
-  switch (flavour) {
-    case 0:
-    case 1: return test::pod(name, "one", 0, ns);
-    case 2:
-    case 3: return test::pod(name, "two", 0, ns);
-    case 4: return test::pod(name, "shared", 0, ns);
-    case 5: return test::pod(name, "near", 0, ns);
-    case 6: return test::pod(name, "late", 0, ns);
-    case 7: return test::pod(name, "", 1, ns);
-    case 8: return test::pod(name, "", 2, ns);
-    case 9: {  // another scheduler's, which counts GPUs and names none
-      Value theirs = test::pod(name, "", 1, ns);
-      theirs.child("spec").set("schedulerName", "default-scheduler");
-      return theirs;
-    }
-    default: return test::pod(name, "", 0, ns);
-  }
-}
-
-std::vector<model::Device> gpus(int node, int count) {
-  std::vector<model::Device> out;
-  for (int i = 0; i < count; ++i) {
-    model::Device d;
-    d.id = i;
-    d.uuid = fmt::format("GPU-{}-{}", node, i);
-    d.health = model::Health::Healthy;
-    d.island = "0";
-    d.bandwidth_gbps = node == 0 ? 0 : 300;
-    out.push_back(d);
-  }
-  return out;
-}
-
-std::string nodeName(int node) { return fmt::format("n-{}", node); }
-
-kapi::SimNode simNode(int node) {
-  kapi::SimNode n;
-  n.name = model::NodeName{nodeName(node)};
-  n.allocatable = {{"cpu", "64"}, {"memory", "512Gi"}, {"pods", "110"}};
-  n.devices = gpus(node, node == 0 ? 2 : 4);
-  return n;
-}
 
 sandbox::World::Options optionsOf(const Plan& plan) {
   sandbox::World::Options options;
@@ -109,14 +49,21 @@ class Play {
         tell_{tell},
         rng_{plan.seed ^ 0x5eed},
         world_{optionsOf(plan)},
-        judge_{world_.api(), world_.kubelet(), plan.agents},
-        ledgers_{world_} {
+        judge_{world_, plan},
+        ledgers_{world_, plan.has(Feature::Standby)},
+        extras_{world_, judge_, ledgers_, plan} {
     if (plan.extenders > 0) { shares_ = std::make_unique<ShareSide>(world_, plan); }
     world_.setJudge([this](sandbox::ReplicaId id, const kapi::Call& call) { return fateOf(id, call); });
     world_.setStreamJudge([this](sandbox::ReplicaId id, kapi::Token) { return lateness(id); });
     sandbox::Kubelet::Config kubelet;
-    kubelet.linger = kLinger;
+    kubelet.linger = extras_.linger();
+    kubelet.sidecar_takes = kSidecarTakes;
     world_.kubelet().setConfig(kubelet);
+    if (plan.has(Feature::Rates)) {
+      world_.setWitness([this](sandbox::ReplicaId id, const kapi::Call& call, const kapi::Outcome& outcome) {
+        rates_.answered(id, call, outcome, world_.now().mono);
+      });
+    }
     judge_.neverPlaced(kPoison);
   }
 
@@ -147,7 +94,9 @@ class Play {
   /// False when something is wrong.
   bool watch() {
     const std::string& of_ours = judge_.watch(world_.now().mono);
-    const std::string& problem = of_ours.empty() && shares_ ? shares_->watch() : of_ours;
+    extras_.look();
+    const std::string& more = of_ours.empty() && shares_ ? shares_->watch() : of_ours;
+    const std::string& problem = more.empty() ? rates_.problem() : more;
     if (problem.empty()) { return true; }
     if (out_.problem.empty()) {
       out_.problem = problem;
@@ -187,7 +136,9 @@ class Play {
       world_.create(Object{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", Object{{"name", ns}}}});
       for (int c = 0; c < 4; ++c) { world_.create(claimObject(c, ns)); }
     }
-    for (int i = 0; i < kReplicas; ++i) { processes_[world_.startReplica()] = {++last_process_, began_}; }
+    for (int i = 0; i < kReplicas; ++i) {
+      processes_[world_.startReplica(extras_.config())] = {++last_process_, began_};
+    }
     world_.create(test::pod(kPoison, "one", 0, "a"));
     if (shares_) { shares_->begin(); }
   }
@@ -228,6 +179,7 @@ class Play {
     if (it == last_words_.end()) { return false; }
     under_way_.push_back({call, it->z});
     ledgers_.trouble(kTakeover + kLastFreeze);
+    judge_.disturbed(kTakeover + kLastFreeze);
     if (it->y >= 5) {
       world_.freeze(id, true);
       later(kLastFreeze, [this, id] { world_.freeze(id, false); });
@@ -247,6 +199,7 @@ class Play {
     return true;
   }
   CallFate fateOf(sandbox::ReplicaId id, const kapi::Call& call) {
+    if (extras_.isAnother(id)) { return {}; }
     if (tell_ && call.verb == kapi::Verb::Apply) { copyLog(); say("               apply " + json::print(call.body)); }
     if (tell_ && call.verb == kapi::Verb::List) { copyLog(); say("               read  " + kapi::target(call)); }
     if (call.subresource == "binding") {
@@ -258,6 +211,7 @@ class Play {
       if (call.kind == model::Kind::Pod || call.kind == model::Kind::Lease) { countWrite(); }
       if (isLastWord(id, call)) { return {How::LostBefore, 0, {}, false, false}; }
     }
+    if (const auto stuck = extras_.fateOf(id, call)) { return *stuck; }
     Rng& rng = drawsFor(id);
     if (world_.now().mono >= faults_until_ || rng.below(1000) >= fault_permille_) { return {}; }
     switch (rng.below(7)) {
@@ -277,6 +231,7 @@ class Play {
   /// What is drawn for an extender shifts nothing of what is drawn for the others.
   Rng& drawsFor(sandbox::ReplicaId id) { return ShareSide::isExtender(id) ? shares_->rng() : rng_; }
   Duration lateness(sandbox::ReplicaId id) {
+    if (extras_.isAnother(id)) { return {}; }
     Rng& rng = drawsFor(id);
     if (world_.now().mono >= slow_until_ || rng.chance(40)) { return {}; }
     return Duration{1ms} * static_cast<std::int64_t>(rng.below(static_cast<std::uint64_t>(slow_ms_)));
@@ -284,16 +239,16 @@ class Play {
 
   // ---- steps
 
-  static std::string podPath(int slot) {
-    return fmt::format("/api/v1/namespaces/{}/pods/p{}", kNamespaces[slot % 2], slot / 2);
-  }
   void request(std::string method, std::string target, Value body = Object{}) {
     (void)world_.request(std::move(method), std::move(target), std::move(body));
   }
   void later(Duration by, std::function<void()> action) { world_.after(by, std::move(action)); }
 
   void carryOut(const Step& s) {
-    if (const auto how_long = troubleOf(s)) { ledgers_.trouble(*how_long); }
+    if (const auto how_long = troubleOf(s)) {
+      ledgers_.trouble(*how_long);
+      judge_.disturbed(*how_long);
+    }
     switch (s.op) {
       case Op::AddPod:
         request("POST", fmt::format("/api/v1/namespaces/{}/pods", kNamespaces[s.x % 2]), podObject(s.x, s.y));
@@ -327,9 +282,9 @@ class Play {
         (void)watch();
         world_.compact();
         return;
-      case Op::DropLease: dropLease(s.x); return;
+      case Op::DropLease: extras_.dropLease(s.x); return;
       case Op::Foreign:
-        byHand("POST", podPath(s.x) + "/binding",
+        extras_.byHand("POST", podPath(s.x) + "/binding",
                Object{{"apiVersion", "v1"},
                       {"kind", "Binding"},
                       {"metadata", Object{{"name", fmt::format("p{}", s.x / 2)}}},
@@ -351,6 +306,7 @@ class Play {
         slow_until_ = world_.now().mono + std::chrono::seconds{s.y};
         slow_ms_ = s.z;
         return;
+      default: extras_.carryOut(s); return;
     }
   }
 
@@ -432,29 +388,6 @@ class Play {
     }
   }
 
-  void byHand(const std::string& method, const std::string& target, const Value& body = Object{}) {
-    (void)watch();
-    judge_.handAtWork(true);
-    request(method, target, body);
-    (void)watch();
-    judge_.handAtWork(false);
-  }
-
-  /// The lease of a pod that runs: taking the lease of one that is being placed takes the authority itself away.
-  void dropLease(int which) {
-    std::vector<std::string> running;
-    for (const auto& item :
-         world_.get("/apis/coordination.k8s.io/v1/leases?labelSelector=gpu.scheduling%2Fmanaged%3Dtrue")["items"]
-             .items()) {
-      if (judge_.isOfRunningPod(item)) {
-        running.push_back(fmt::format("/apis/coordination.k8s.io/v1/namespaces/{}/leases/{}",
-                                      item["metadata"]["namespace"].str(), item["metadata"]["name"].str()));
-      }
-    }
-    if (running.empty()) { return; }
-    byHand("DELETE", running[static_cast<std::size_t>(which) % running.size()]);
-  }
-
   // ---- the end
 
   /// All faults stop; then everything must come right.
@@ -464,6 +397,7 @@ class Play {
     unlucky_.clear();
     for (const auto& one : std::exchange(under_way_, {})) { land(one.call); }
     world_.setApiAway(false);
+    extras_.calmDown();
     if (shares_) { shares_->calmDown(); }
     for (int i = 0; i < kReplicas + plan_.extenders; ++i) {
       if (world_.alive(i)) { world_.freeze(i, false); }
@@ -503,6 +437,8 @@ class Play {
   sandbox::World world_;
   Judge judge_;
   LedgerCheck ledgers_;
+  Extras extras_;
+  CallRates rates_;
   std::unique_ptr<ShareSide> shares_;  // null: the plan has no extender
   Outcome out_;
   Mono began_{};

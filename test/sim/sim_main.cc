@@ -1,6 +1,8 @@
 // sim [SEEDS [FIRST_SEED]]: plays that many seeds; 1 when something went wrong, with a shortened plan of the first such seed.
 // sim --known FILE: the seeds at the beginning of its lines; 1 when one went wrong.
 // sim --tell SEED: one seed, shortened if it fails: every step, log line and write.
+// Before these: --only FEATURE plays seeds that all have that feature, and no other (features.h); --without FEATURE; --with FEATURE,
+// one that is held back. Again for more than one. Known seeds are played without any, as they were found.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -10,10 +12,18 @@
 #include <ctime>
 #include <fstream>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "test/sim/play.h"
 
 namespace {
+
+struct Asked {
+  gs::sim::Features allowed = gs::sim::defaultFeatures();
+  gs::sim::Features forced{};
+  [[nodiscard]] gs::sim::Plan plan(std::uint64_t seed) const { return gs::sim::makePlan(seed, allowed, forced); }
+};
 
 constexpr std::uint64_t kEnough = 200;    // seeds that must show everything that is counted
 constexpr std::size_t kQuietPoints = 3;   // compared, per seed
@@ -29,7 +39,7 @@ void report(const gs::sim::Plan& plan, const gs::sim::Outcome& found) {
   fmt::print("{:9.3f}s {}\n", std::chrono::duration<double>(again.at).count(), again.problem);
 }
 
-int playKnown(const char* path) {
+int playKnown(const char* path, const Asked& asked) {
   std::ifstream in{path};
   int played = 0;
   int failed = 0;
@@ -37,7 +47,7 @@ int playKnown(const char* path) {
     const auto seed = std::strtoull(line.c_str(), nullptr, 10);
     if (seed == 0) { continue; }
     ++played;
-    const auto plan = gs::sim::makePlan(seed);
+    const auto plan = asked.plan(seed);
     const auto found = gs::sim::play(plan);
     if (found.problem.empty()) { continue; }
     ++failed;
@@ -49,20 +59,50 @@ int playKnown(const char* path) {
 
 }  // namespace
 
+namespace {
+
+/// Takes what it reads off the arguments. False: no such feature.
+bool readFeatures(std::vector<std::string>& args, Asked& asked) {
+  bool only = false;
+  while (args.size() >= 2 && (args[0] == "--only" || args[0] == "--without" || args[0] == "--with")) {
+    const auto feature = gs::sim::featureOf(args[1]);
+    if (!feature) {
+      fmt::print(stderr, "sim: there is no feature {}; there are", args[1]);
+      for (const auto each : gs::sim::allFeatures()) { fmt::print(stderr, " {}", gs::sim::nameOf(each)); }
+      fmt::print(stderr, "\n");
+      return false;
+    }
+    if (args[0] == "--without") {
+      asked.allowed.erase(*feature);
+    } else if (args[0] == "--with") {
+      asked.allowed.insert(*feature);
+    } else {
+      if (!std::exchange(only, true)) { asked.allowed.clear(); }
+      asked.forced.insert(*feature);
+    }
+    args.erase(args.begin(), args.begin() + 2);
+  }
+  return true;
+}
+
+}  // namespace
+
 int main(int argc, char** argv) {
-  using gs::sim::makePlan;
   using gs::sim::play;
-  if (argc == 3 && std::strcmp(argv[1], "--tell") == 0) {
-    auto plan = makePlan(std::strtoull(argv[2], nullptr, 10));
+  std::vector<std::string> args{argv + 1, argv + argc};
+  Asked asked;
+  if (args.size() == 2 && args[0] == "--known") { return playKnown(args[1].c_str(), {{}, {}}); }
+  if (!readFeatures(args, asked)) { return 2; }
+  if (args.size() == 2 && args[0] == "--tell") {
+    auto plan = asked.plan(std::strtoull(args[1].c_str(), nullptr, 10));
     if (!play(plan).problem.empty()) { plan = gs::sim::shorten(plan); }
     const auto found = play(plan, true);
     for (const auto& line : found.log) { fmt::print("{}\n", line); }
     fmt::print("{}\n", found.problem.empty() ? "all is well" : found.problem);
     return found.problem.empty() ? 0 : 1;
   }
-  if (argc == 3 && std::strcmp(argv[1], "--known") == 0) { return playKnown(argv[2]); }
-  const std::uint64_t seeds = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 1000;
-  const std::uint64_t first = argc > 2 ? std::strtoull(argv[2], nullptr, 10) : 1;
+  const std::uint64_t seeds = !args.empty() ? std::strtoull(args[0].c_str(), nullptr, 10) : 1000;
+  const std::uint64_t first = args.size() > 1 ? std::strtoull(args[1].c_str(), nullptr, 10) : 1;
   std::uint64_t failed = 0;
   std::size_t writes = 0;
   std::size_t quiet_points = 0;
@@ -74,7 +114,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   for (std::uint64_t seed = first; seed < first + seeds; ++seed) {
-    const auto plan = makePlan(seed);
+    const auto plan = asked.plan(seed);
     const auto found = play(plan);
     writes += found.writes;
     quiet_points += found.quiet_points;

@@ -1,8 +1,10 @@
 // The ledger that a fresh engine makes of the API's objects alone: what a live one must equal.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "engine/engine.h"
 #include "kapi/decode.h"
@@ -10,13 +12,20 @@
 
 namespace gs::test {
 
+/// What objects were decoded to, for who rebuilds again and again.
+using Decoded = std::map<sandbox::StoreKey, std::pair<sandbox::ObjectPtr, model::Object>>;
+
 /// Reads what is stored, without a request: time goes on as if nobody had looked.
-[[nodiscard]] inline std::unique_ptr<engine::Engine> rebuiltEngine(sandbox::World& world) {
+[[nodiscard]] inline std::unique_ptr<engine::Engine> rebuiltEngine(sandbox::World& world, Decoded& decoded) {
   auto fresh = std::make_unique<engine::Engine>();
   const auto feed = [&](const char* resource, model::Kind kind) {
     const auto [first, last] = world.api().store().range(resource);
     for (auto it = first; it != last; ++it) {
-      const model::Object object = kapi::decodeObject(kind, *it->second.object);
+      auto& [stored, object] = decoded[it->first];
+      if (stored != it->second.object) {
+        stored = it->second.object;
+        object = kapi::decodeObject(kind, *stored);
+      }
       fresh->apply({kind, kapi::keyOf(object), kapi::uidOf(object), object, kapi::revisionOf(object)},
                    world.now().mono);
     }
@@ -28,6 +37,11 @@ namespace gs::test {
   feed("/pods", model::Kind::Pod);
   fresh->synced(world.now().mono);
   return fresh;
+}
+
+[[nodiscard]] inline std::unique_ptr<engine::Engine> rebuiltEngine(sandbox::World& world) {
+  Decoded none;
+  return rebuiltEngine(world, none);
 }
 
 [[nodiscard]] inline std::string rebuiltLedger(sandbox::World& world) {

@@ -1,0 +1,99 @@
+#include "test/sim/cluster.h"
+
+#include <fmt/format.h>
+
+#include "test/world/objects.h"
+
+namespace gs::sim {
+
+using json::Object;
+using json::Value;
+
+Value claimObject(int which, const std::string& ns) {
+  switch (which) {
+    case 0: return test::claim("one", 1, {}, ns);
+    case 1: return test::claim("two", 2, {}, ns);
+    case 2: return test::claim("shared", 1, {{"exclusivity", "Shared"}}, ns);
+    case 3: {
+      Value near = test::claim("near", 2, {}, ns);
+      near.child("spec").set("topology", Object{{"mode", "Required"}, {"minBandwidthGBps", 100}});
+      return near;
+    }
+    default: return test::claim("late", 1, {}, ns);
+  }
+}
+namespace {
+
+/// Its container asks for so much, too.
+Value withCpu(Value pod, const char* cpu) {
+  Value& container = pod.child("spec").child("containers").array().at(0);
+  container.child("resources").set("requests", Object{{"cpu", cpu}});
+  return pod;
+}
+Value withSidecar(Value pod) {
+  pod.child("spec").set("initContainers", json::Array{Value{Object{
+                                              {"name", "side"}, {"image", "cuda"}, {"restartPolicy", "Always"}}}});
+  return pod;
+}
+Value tolerating(Value pod) {
+  pod.child("spec").set("tolerations", json::Array{Value{Object{{"key", "sim"}, {"operator", "Exists"}}}});
+  return pod;
+}
+
+}  // namespace
+
+Value podObject(int slot, int flavour) {
+  const std::string name = podName(slot);
+  const std::string ns = kNamespaces[slot % 2];
+  switch (flavour) {
+    case 0:
+    case 1: return test::pod(name, "one", 0, ns);
+    case 2:
+    case 3: return test::pod(name, "two", 0, ns);
+    case 4: return test::pod(name, "shared", 0, ns);
+    case 5: return test::pod(name, "near", 0, ns);
+    case 6: return test::pod(name, "late", 0, ns);
+    case 7: return test::pod(name, "", 1, ns);
+    case 8: return test::pod(name, "", 2, ns);
+    case 11: return withSidecar(test::pod(name, "one", 0, ns));
+    case 12: return withCpu(test::pod(name, "one", 0, ns), "24");
+    case 13: return withCpu(test::pod(name, "", 0, ns), "40");
+    case 14: return tolerating(test::pod(name, "one", 0, ns));
+    case 9: {  // another scheduler's, which counts GPUs and names none
+      Value theirs = test::pod(name, "", 1, ns);
+      theirs.child("spec").set("schedulerName", "default-scheduler");
+      return theirs;
+    }
+    default: return test::pod(name, "", 0, ns);
+  }
+}
+
+std::vector<model::Device> gpus(int node, int count) {
+  std::vector<model::Device> out;
+  for (int i = 0; i < count; ++i) {
+    model::Device d;
+    d.id = i;
+    d.uuid = fmt::format("GPU-{}-{}", node, i);
+    d.health = model::Health::Healthy;
+    d.island = "0";
+    d.bandwidth_gbps = node == 0 ? 0 : 300;
+    out.push_back(d);
+  }
+  return out;
+}
+
+std::string nodeName(int node) { return fmt::format("n-{}", node); }
+std::string podName(int slot) { return fmt::format("p{}", slot / 2); }
+std::string podPath(int slot) {
+  return fmt::format("/api/v1/namespaces/{}/pods/{}", kNamespaces[slot % 2], podName(slot));
+}
+
+kapi::SimNode simNode(int node) {
+  kapi::SimNode n;
+  n.name = model::NodeName{nodeName(node)};
+  n.allocatable = {{"cpu", "64"}, {"memory", "512Gi"}, {"pods", "110"}};
+  n.devices = gpus(node, node == 0 ? 2 : 4);
+  return n;
+}
+
+}  // namespace gs::sim

@@ -1,0 +1,26 @@
+// The objects of a play: its namespaces, claims, pods, nodes and GPUs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "json/value.h"
+#include "kapi/node_file.h"
+#include "model/node.h"
+#include "test/sim/plan.h"
+
+namespace gs::sim {
+
+inline constexpr const char* kNamespaces[] = {"a", "b"};
+inline constexpr const char* kClaimNames[] = {"one", "two", "shared", "near", "late"};
+
+/// one, two, shared, near (Required topology), late (made by a step only).
+[[nodiscard]] json::Value claimObject(int which, const std::string& ns);
+[[nodiscard]] json::Value podObject(int slot, int flavour);
+[[nodiscard]] std::string podName(int slot);
+[[nodiscard]] std::string podPath(int slot);
+[[nodiscard]] std::string nodeName(int node);
+[[nodiscard]] std::vector<model::Device> gpus(int node, int count);
+[[nodiscard]] kapi::SimNode simNode(int node);
+
+}  // namespace gs::sim

@@ -1,0 +1,66 @@
+#include "test/sim/features.h"
+
+#include <algorithm>
+#include <array>
+
+namespace gs::sim {
+namespace {
+
+struct Row {
+  Feature feature;
+  const char* name;
+  int percent;
+};
+constexpr std::array<Row, kFeatures> kRows{{
+    {Feature::Rates, "rates", 100},
+    {Feature::Standby, "standby", 100},
+    {Feature::Unknown, "unknown", 100},
+    {Feature::Uuids, "uuids", 20},
+    {Feature::Renumber, "renumber", 12},
+    {Feature::Foreign, "foreign", 10},
+    {Feature::Sidecars, "sidecars", 10},
+    {Feature::Stuck, "stuck", 12},
+    {Feature::Forbidden, "forbidden", 8},
+    {Feature::LeaseEdits, "lease-edits", 10},
+    {Feature::PodEdits, "pod-edits", 10},
+    {Feature::Forged, "forged", 10},
+    {Feature::Unmanaged, "unmanaged", 8},
+    {Feature::Another, "another", 8},
+    {Feature::Restore, "restore", 5},
+    {Feature::Resources, "resources", 12},
+    {Feature::Enforcer, "enforcer", 5},
+    {Feature::Clock, "clock", 8},
+    {Feature::LatePatches, "late-patches", 10},
+    {Feature::Large, "large", 0},
+}};
+
+/// Features that show bugs which are not mended yet.
+const Features kHeldBack{
+    Feature::Rates,    Feature::Renumber,  Feature::Foreign,   Feature::Sidecars, Feature::Stuck,     Feature::Forbidden, Feature::LeaseEdits,
+    Feature::PodEdits, Feature::Unmanaged, Feature::Another,   Feature::Restore,  Feature::Resources, Feature::Enforcer,
+};
+
+}  // namespace
+
+const char* nameOf(Feature feature) { return kRows.at(static_cast<std::size_t>(feature)).name; }
+
+std::optional<Feature> featureOf(std::string_view name) {
+  const auto at = std::find_if(kRows.begin(), kRows.end(), [&](const Row& row) { return row.name == name; });
+  return at == kRows.end() ? std::nullopt : std::optional{at->feature};
+}
+
+Features allFeatures() {
+  Features out;
+  for (const Row& row : kRows) { out.insert(row.feature); }
+  return out;
+}
+
+Features defaultFeatures() {
+  Features out = allFeatures();
+  for (const Feature held : kHeldBack) { out.erase(held); }
+  return out;
+}
+
+int percentOf(Feature feature) { return kRows.at(static_cast<std::size_t>(feature)).percent; }
+
+}  // namespace gs::sim

@@ -1,0 +1,49 @@
+// What plays can do beyond the plain ones, each on its own: a feature is drawn from the seed, adds its steps from a generator of
+// its own, and can be played alone (sim --only NAME) or left out (--without NAME). So a seed without features is what it was
+// before there were any.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string_view>
+
+namespace gs::sim {
+
+enum class Feature : std::uint8_t {
+  Rates,      // judge: no key is tried again and again
+  Standby,    // judge: a standby's ledger is like a rebuilt one
+  Unknown,    // judge: an Unknown GPU is given only when nothing Healthy fits
+  Uuids,      // --visible-devices=uuid
+  Renumber,   // GPUs get other ids, are lost, swapped or replaced under running pods
+  Foreign,    // pods of another scheduler, deleted by force while no agent has seen them
+  Sidecars,   // containers that run on when the main ones ended
+  Stuck,      // writes of one namespace, kind or object fail all the time
+  Forbidden,  // leases may not be written for a while
+  LeaseEdits, // labels and annotations of leases are edited
+  PodEdits,   // annotations of pods are edited
+  Forged,     // pods that come with a node and annotations of their own
+  Unmanaged,  // leases of others under the names of GPU leases
+  Another,    // another installation, in the same lease namespace
+  Restore,    // the API server goes back to an older state
+  Resources,  // cpu, taints
+  Enforcer,   // the enforcer label changes
+  Clock,      // the wall clock jumps
+  LatePatches,  // an extender's annotations land more than 10 s late
+  Large,        // hundreds of pods
+};
+inline constexpr std::size_t kFeatures = 20;
+using Features = std::set<Feature>;
+
+[[nodiscard]] const char* nameOf(Feature feature);
+[[nodiscard]] std::optional<Feature> featureOf(std::string_view name);
+/// Those that are played unless something else is asked for: all but kHeldBack.
+[[nodiscard]] Features defaultFeatures();
+[[nodiscard]] Features allFeatures();
+/// Judges only: they change nothing of a play.
+[[nodiscard]] constexpr bool isJudge(Feature feature) { return feature <= Feature::Unknown; }
+/// In how many of 100 seeds, where it is allowed.
+[[nodiscard]] int percentOf(Feature feature);
+
+}  // namespace gs::sim

@@ -1,0 +1,71 @@
+// Who waits though nothing is in the way, while other writes fail all the time; and which GPUs were free all the time.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "test/sim/judge.h"
+
+namespace gs::sim {
+namespace {
+
+/// Long enough for a few decisions that are dropped and made anew.
+constexpr Duration kFair = std::chrono::seconds{20};
+
+}  // namespace
+
+void Judge::writesStick(int what, Mono until) {
+  stuck_ = what;
+  stuck_until_ = until;
+  fits_since_.clear();
+}
+
+void Judge::disturbed(Duration how_long) {
+  disturbed_until_ = std::max(disturbed_until_, now_ + how_long);
+  fits_since_.clear();
+}
+
+/// None of its own writes fails.
+bool Judge::isHealthy(const Pod& pod) const {
+  if (pod.scheduler != kOurs || pod.deleting || pod.finished || !pod.node.empty()) { return false; }
+  switch (stuck_) {
+    case 0:
+    case 1:
+    case 2: return pod.ns == "a";
+    case 3: return pod.ns == "a" || pod.name != "p1";
+    case 4: return true;  // but for one node
+    default: return false;
+  }
+}
+
+void Judge::lookAtWaiting() {
+  looked_ = now_;
+  if (now_ < disturbed_until_) { return; }
+  for (const auto& [uid, pod] : pods_) {
+    const bool fits =
+        isHealthy(pod) && !never_placed_.contains(pod.name) && shouldFit(pod, stuck_ == 4 ? "n-1" : "");
+    if (!fits) {
+      fits_since_.erase(uid);
+    } else if (fits_since_.try_emplace(uid, now_).first->second + kFair < now_) {
+      wrong(fmt::format("{} waits, and there is room, while writes of others fail", pod.text()));
+    }
+  }
+}
+
+bool Judge::isOpen(const Device& device, const Gpu& gpu) const {
+  const auto node = nodes_.find(device.node);
+  if (node == nodes_.end() || !node->second.ready || node->second.tainted || node->second.other_enforcer) { return false; }
+  if (gpu.health != "Healthy" || !gpu.in_use.empty() || leases_.contains(device) || others_.contains(device)) { return false; }
+  return std::none_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
+    const Pod& pod = entry.second;
+    return pod.node == device.node && pod.live() && (pod.has(device) || (pod.ids.empty() && pod.gpus > 0));
+  });
+}
+
+void Judge::noteOpen() {
+  for (auto& [device, past] : open_) {
+    if (!gpus_.contains(device)) { (void)past.set(false, now_); }
+  }
+  for (const auto& [device, gpu] : gpus_) { (void)open_[device].set(isOpen(device, gpu), now_); }
+}
+
+}  // namespace gs::sim

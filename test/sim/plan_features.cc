@@ -1,0 +1,271 @@
+// The steps that each feature adds: small scenes of which the plain plays bring too few, among the other steps.
+#include <fmt/format.h>
+
+#include "base/random.h"
+#include "test/sim/plan.h"
+
+namespace gs::sim {
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr std::uint64_t kFeatureSeed = 0xfea70000;
+constexpr milliseconds kPlayTime{40'000};
+
+/// One feature's steps of one plan.
+class Scenes {
+ public:
+  Scenes(Plan& plan, Feature feature)
+      : plan_{plan}, rng_{plan.seed ^ (kFeatureSeed + static_cast<std::uint64_t>(feature))} {}
+  [[nodiscard]] bool isDrawn(int percent) { return rng_.chance(static_cast<unsigned>(percent)); }
+
+  void renumber() {
+    for (int scenes = 2 + below(4); scenes > 0; --scenes) {
+      const milliseconds at = any(kPlayTime);
+      pods(at - milliseconds{6'000}, milliseconds{5'000}, 3);
+      const int node = below(kNodes);
+      for (int i = 1 + below(2); i > 0; --i) {
+        add(at + any(milliseconds{1'500}), Op::Renumber, node, below(5), below(4));
+      }
+      for (int i = below(3); i > 0; --i) { add(at + any(milliseconds{4'000}), Op::EndPod, below(kSlots)); }
+      pods(at + milliseconds{500}, milliseconds{30'000}, 5);
+    }
+  }
+
+  /// Nobody sees that they start: their agent is down. What they have is counted, and goes on when they are deleted by force.
+  void foreign() {
+    for (int scenes = 1 + below(2); scenes > 0; --scenes) {
+      const milliseconds at = any(milliseconds{25'000});
+      const int node = below(kNodes);
+      add(at, Op::AgentDown, node, 1);
+      const int slot = below(kSlots);
+      const milliseconds dies = at + milliseconds{22'000} + any(milliseconds{4'000});
+      for (int i = 0; i < 3; ++i) {
+        add(at + milliseconds{500} + any(milliseconds{900}), Op::ComesBound, (slot + i) % kSlots, node, 1 + below(2));
+        if (i < 2) { add(dies, Op::KillPod, (slot + i) % kSlots); }
+      }
+      pods(dies, milliseconds{6'000}, 8, (slot + 3) % kSlots, 10);
+      add(dies + milliseconds{8'000} + any(milliseconds{20'000}), Op::AgentDown, node, 0);
+    }
+  }
+
+  void sidecars() {
+    for (int scenes = 1 + below(2); scenes > 0; --scenes) {
+      const milliseconds at = any(milliseconds{30'000});
+      for (int node = 0; node < kNodes; ++node) {
+        if (rng_.chance(70)) { add(at, Op::AgentDown, node, 1); }
+      }
+      const int slot = below(kSlots);
+      for (int i = 0; i < 4; ++i) {
+        const int which = (slot + i) % kSlots;
+        const milliseconds comes = at + milliseconds{300} + any(milliseconds{800});
+        add(comes - milliseconds{200}, Op::KillPod, which);
+        add(comes, Op::AddPod, which, 11);
+        add(comes + milliseconds{2'500}, Op::EndPod, which);
+        add(comes + milliseconds{3'500} + any(milliseconds{4'000}), rng_.chance(80) ? Op::KillPod : Op::DeletePod, which);
+      }
+      pods(at + milliseconds{6'000}, milliseconds{6'000}, 8, (slot + 4) % kSlots, 10);
+      const milliseconds up = at + milliseconds{14'000} + any(milliseconds{20'000});
+      for (int node = 0; node < kNodes; ++node) { add(up, Op::AgentDown, node, 0); }
+    }
+  }
+
+  void stuck() {
+    const milliseconds at = any(milliseconds{15'000});
+    const int what = below(5);
+    const int lasts = 30 + below(40);
+    add(at, Op::Stick, what, lasts, below(3));
+    add(at + milliseconds{1'000} * lasts, Op::Stick, what);  // the play goes on until then
+    for (int i = 0; i < 7; ++i) {  // of namespace b
+      add(at + any(milliseconds{3'000}), Op::AddPod, 2 * i + 1, rng_.chance(50) ? 0 : below(9));
+    }
+    for (int i = 0; i < 6; ++i) {  // of a
+      const int slot = 2 * below(kSlots / 2);
+      const milliseconds comes = at + milliseconds{3'000} + any(milliseconds{25'000});
+      add(comes - milliseconds{3'000}, Op::DeletePod, slot);
+      add(comes, Op::AddPod, slot, rng_.chance(70) ? 0 : 10);
+    }
+  }
+
+  void forbidden() {
+    const milliseconds at = any(milliseconds{25'000});
+    pods(at - milliseconds{8'000}, milliseconds{6'000}, 5);
+    add(at, Op::Stick, 5 + below(2), 20 + below(40), 1);
+    for (int i = 2 + below(6); i > 0; --i) { add(at + any(milliseconds{4'000}), Op::DropLease, below(10)); }
+    pods(at, milliseconds{10'000}, 4);
+  }
+
+  void leaseEdits() {
+    for (int i = 2 + below(6); i > 0; --i) {
+      const milliseconds at = any(kPlayTime);
+      pods(at - milliseconds{4'000}, milliseconds{3'000}, 2);
+      add(at, Op::EditLease, below(10), below(6));
+    }
+  }
+
+  void podEdits() {
+    for (int i = 3 + below(8); i > 0; --i) {
+      const milliseconds at = any(kPlayTime);
+      const int slot = below(kSlots);
+      add(at - milliseconds{rng_.chance(50) ? 3'000 : 4}, Op::AddPod, slot, below(6));
+      add(at + any(milliseconds{30}), Op::EditPod, slot, below(7));
+    }
+    pods(milliseconds{20'000}, milliseconds{25'000}, 6);
+  }
+
+  void forged() {
+    for (int i = 1 + below(4); i > 0; --i) {
+      const milliseconds at = any(kPlayTime);
+      const int slot = kFirstForged + below(4);
+      add(at, Op::Forge, slot, below(kNodes), below(8));
+      if (rng_.chance(60)) { add(at + any(milliseconds{20'000}), rng_.chance(50) ? Op::KillPod : Op::DeletePod, slot); }
+    }
+    pods(milliseconds{5'000}, milliseconds{35'000}, 6);
+  }
+
+  void unmanaged() {
+    for (int i = 1 + below(3); i > 0; --i) {
+      const milliseconds at = any(kPlayTime);
+      const int node = below(kNodes);
+      const int gpu = below(3);
+      add(at, Op::OwnLease, node, gpu);
+      if (rng_.chance(50)) { add(at + any(milliseconds{20'000}), Op::OwnLease, node, gpu, 1); }
+      pods(at, milliseconds{8'000}, 5);
+    }
+  }
+
+  void another() {
+    const milliseconds at = any(milliseconds{25'000});
+    pods(at - milliseconds{6'000}, milliseconds{5'000}, 4);
+    add(at, Op::Another, 0, 1);
+    for (int i = 0; i < 2; ++i) {
+      add(at + milliseconds{1'000} + any(milliseconds{10'000}), rng_.chance(70) ? Op::Crash : Op::Stop, i);
+    }
+    for (int i = 0; i < 2; ++i) { add(at + milliseconds{14'000} + any(milliseconds{9'000}), Op::Start, i); }
+    if (rng_.chance(50)) { add(at + milliseconds{12'000} + any(milliseconds{12'000}), Op::Another, 0, 0); }
+  }
+
+  void restore() {
+    const milliseconds at = any(milliseconds{20'000});
+    pods(milliseconds{500}, milliseconds{6'000}, 4);
+    add(at, Op::Save);
+    pods(at + milliseconds{100}, milliseconds{8'000}, 4);
+    add(at + milliseconds{1'000} + any(milliseconds{9'000}), Op::Restore);
+    pods(at + milliseconds{10'000}, milliseconds{8'000}, 3);
+  }
+
+  void resources() {
+    for (int i = 8 + below(8); i > 0; --i) { add(any(kPlayTime), Op::AddPod, below(kSlots), 12 + below(3)); }
+    for (int i = 1 + below(4); i > 0; --i) { add(any(kPlayTime), Op::Taint, below(kNodes), rng_.chance(60) ? 1 : 0); }
+  }
+
+  void enforcer() {
+    for (int i = 1 + below(3); i > 0; --i) {
+      const milliseconds at = any(kPlayTime);
+      pods(at - milliseconds{5'000}, milliseconds{4'000}, 3);
+      add(at - milliseconds{200} + any(milliseconds{400}), Op::KillPod, below(kSlots));
+      const int node = below(kNodes);
+      add(at, Op::Enforce, node, 1 + below(3));
+      pods(at, milliseconds{3'000}, 3);
+      add(at + any(milliseconds{15'000}), Op::Enforce, node, 0);
+    }
+  }
+
+  void clock() {
+    for (int i = 1 + below(4); i > 0; --i) {
+      add(any(kPlayTime), Op::WallJumps, 0, (1 + below(3'000)) * (rng_.chance(50) ? 1 : -1));
+    }
+  }
+
+  void latePatches() {
+    for (int i = 1 + below(3); i > 0; --i) {
+      const milliseconds at = any(kPlayTime);
+      add(at, Op::PatchesLate, 0, 1 + below(5), 8 + below(20));
+      for (int k = 2 + below(4); k > 0; --k) {
+        add(at - milliseconds{500} + any(milliseconds{4'000}), Op::ShareComes, below(kShareSlots), below(8));
+      }
+    }
+  }
+
+ private:
+  int below(int n) { return static_cast<int>(rng_.below(static_cast<std::uint64_t>(n))); }
+  milliseconds any(milliseconds limit) { return milliseconds{below(static_cast<int>(limit.count()))}; }
+  void add(milliseconds at, Op op, int x = 0, int y = 0, int z = 0) {
+    plan_.steps.push_back({std::max(at, milliseconds{0}), op, x, y, z});
+  }
+  /// So many pods come within that time, in slots from `first` on.
+  void pods(milliseconds from, milliseconds within, int count, int first = 0, int slots = kSlots) {
+    constexpr int kFlavours[] = {0, 0, 2, 4, 7, 8, 0, 5};
+    for (int i = 0; i < count; ++i) {
+      add(from + any(within), Op::AddPod, (first + below(slots)) % kSlots, kFlavours[below(8)]);
+    }
+  }
+
+  Plan& plan_;
+  Rng rng_;
+};
+
+void addScenes(Scenes& scenes, Feature feature) {
+  switch (feature) {
+    case Feature::Renumber: return scenes.renumber();
+    case Feature::Foreign: return scenes.foreign();
+    case Feature::Sidecars: return scenes.sidecars();
+    case Feature::Stuck: return scenes.stuck();
+    case Feature::Forbidden: return scenes.forbidden();
+    case Feature::LeaseEdits: return scenes.leaseEdits();
+    case Feature::PodEdits: return scenes.podEdits();
+    case Feature::Forged: return scenes.forged();
+    case Feature::Unmanaged: return scenes.unmanaged();
+    case Feature::Another: return scenes.another();
+    case Feature::Restore: return scenes.restore();
+    case Feature::Resources: return scenes.resources();
+    case Feature::Enforcer: return scenes.enforcer();
+    case Feature::Clock: return scenes.clock();
+    case Feature::LatePatches: return scenes.latePatches();
+    case Feature::Rates:
+    case Feature::Standby:
+    case Feature::Unknown:
+    case Feature::Uuids:
+    case Feature::Large: return;
+  }
+}
+
+std::string slotOf(int slot) { return fmt::format("{}/p{}", slot % 2 == 0 ? "a" : "b", slot / 2); }
+
+}  // namespace
+
+void addFeatures(Plan& plan, const Features& allowed, const Features& forced) {
+  for (const Feature feature : allFeatures()) {
+    Scenes scenes{plan, feature};
+    const bool drawn = scenes.isDrawn(percentOf(feature));
+    const bool possible = feature != Feature::LatePatches || plan.extenders > 0;
+    if (!possible || !(forced.contains(feature) || (allowed.contains(feature) && drawn))) { continue; }
+    plan.features.insert(feature);
+    addScenes(scenes, feature);
+  }
+}
+
+std::string featureText(const Step& s) {
+  constexpr const char* kRules[] = {"Bindings and statuses of namespace b", "Bindings of namespace b", "statuses of namespace b",
+                                    "writes to pod b/p1", "lease creations for node 1", "lease creations", "lease writes"};
+  switch (s.op) {
+    case Op::Renumber: return fmt::format("the GPUs of node {} change, how {}, GPU {}", s.x, s.y, s.z);
+    case Op::ComesBound: return fmt::format("pod {} of another scheduler comes on node {} with {} GPUs", slotOf(s.x), s.y, s.z);
+    case Op::Forge: return fmt::format("pod {} comes on node {} with annotations of its own, how {}", slotOf(s.x), s.y, s.z);
+    case Op::EditLease: return fmt::format("lease {} is edited by hand, how {}", s.x, s.y);
+    case Op::EditPod: return fmt::format("the annotations of pod {} are edited by hand, how {}", slotOf(s.x), s.y);
+    case Op::OwnLease:
+      return fmt::format("somebody's lease gpu-n-{}-{} {}", s.x, s.y, s.z != 0 ? "goes" : "comes");
+    case Op::Stick: return fmt::format("{} fail for {} s, how {}", kRules[s.x], s.y, s.z);
+    case Op::Another: return fmt::format("another installation {}", s.y != 0 ? "starts" : "ends");
+    case Op::Save: return "the state of the API server is saved";
+    case Op::Restore: return "the API server has the state that was saved";
+    case Op::WallJumps: return fmt::format("the wall clock jumps by {} min", s.y);
+    case Op::Enforce: return fmt::format("node {} has enforcer label {}", s.x, s.y);
+    case Op::Taint: return fmt::format("node {} is {}", s.x, s.y != 0 ? "tainted" : "not tainted");
+    case Op::PatchesLate: return fmt::format("for {} s annotations of shares land {} s late", s.y, s.z);
+    default: return "";
+  }
+}
+
+}  // namespace gs::sim
