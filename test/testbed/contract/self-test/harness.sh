@@ -1,5 +1,4 @@
 # shellcheck shell=bash
-# Real server only: needs no server, so once is enough.
 # The suite itself: each kind of check fails when it should, and says what it saw.
 
 mkdir -p "$CASE_DIR/cases"
