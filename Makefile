@@ -1,4 +1,4 @@
-# Two commands do everything on a fresh Debian 12, as root or with sudo: `make demo` and `make test`.
+# On a fresh Debian 12, as root or with sudo, `make demo` and `make test` need nothing else; `make test-real` needs Go.
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -21,9 +21,19 @@ demo: packages ## the quick start: a whole cluster in one process, and a short t
 	@KEEP=$(KEEP) $(STEP) "demo" tools/demo
 
 .PHONY: test
-test: packages static ## everything: format, layers, unit, property, World and fuzz-corpus tests, then a real Kubernetes
+test: packages static ## format, layers, unit, property, World and fuzz-corpus tests, seeds, kubectl on the sandbox; minutes
 	@$(STEP) "build" tools/build release
-	@tools/test
+	@tools/test fast
+
+.PHONY: test-real
+test-real: packages ## the tests against a real Kubernetes, which Go (1.26 or newer) compiles once
+	@$(STEP) "build" tools/build release
+	@tools/test real
+
+.PHONY: test-all
+test-all: packages static ## both at a time, and a look by the second compiler: what .ci/run does
+	@$(STEP) "build" tools/build release
+	@tools/test all
 
 .PHONY: build
 build: packages ## all programs, in build/release/bin
@@ -32,7 +42,7 @@ build: packages ## all programs, in build/release/bin
 .PHONY: check
 check: static ## the fast loop while editing: format, layers, unit tests (preset dev)
 	@$(STEP) "build" tools/build dev
-	@tools/ctest dev -LE 'real|world'
+	@tools/ctest dev -LE 'real|sandbox|world'
 
 .PHONY: static
 static:
@@ -53,16 +63,16 @@ cluster-down: ## stops what cluster-up started
 .PHONY: asan
 asan: packages ## all but the real-cluster tests under AddressSanitizer and UndefinedBehaviorSanitizer
 	@$(STEP) "build (asan, ubsan)" tools/build asan
-	@tools/ctest asan -LE real
+	@tools/ctest asan -LE '^(real|sandbox)$$'
 
 .PHONY: tsan
 tsan: packages ## the same under ThreadSanitizer
 	@$(STEP) "build (tsan)" tools/build tsan
-	@tools/ctest tsan -LE real
+	@tools/ctest tsan -LE '^(real|sandbox)$$'
 
 .PHONY: clang
-clang: packages ## compile everything with clang 14 (second compiler, -Wthread-safety)
-	@$(STEP) "build (clang)" tools/build clang
+clang: packages ## every file through clang 14 (second compiler, -Wthread-safety), without making code
+	@$(STEP) "clang 14" tools/clang-check
 
 .PHONY: fuzz
 fuzz: packages ## fuzz every parser of outside bytes for FUZZ_SECONDS (30) each

@@ -88,7 +88,7 @@ function(gs_sim)
   target_link_libraries(sim_main PRIVATE sim)
   add_test(NAME sim_seeds COMMAND sim_main ${GS_SIM_SEEDS} 1)
   add_test(NAME sim_known_seeds COMMAND sim_main --known "${CMAKE_SOURCE_DIR}/test/sim/known_seeds.txt")
-  set_tests_properties(sim_seeds sim_known_seeds PROPERTIES LABELS world TIMEOUT 900)
+  set_tests_properties(sim_seeds sim_known_seeds PROPERTIES LABELS world TIMEOUT 900 COST 800)
   # bin/planted: the same with bugs that are put in on purpose, one after the other; each must be found. Its engine and
   # scheduler come first as objects, so that nothing is taken from the libraries.
   foreach(folder engine scheduler)
@@ -106,7 +106,7 @@ function(gs_sim)
     set(quick BindsBlindly BindsEarly ForgetsSharers ForgetsOnEnd)
   endif()
   add_test(NAME planted_bugs COMMAND planted_main ${quick})
-  set_tests_properties(planted_bugs PROPERTIES LABELS world TIMEOUT 900)
+  set_tests_properties(planted_bugs PROPERTIES LABELS world TIMEOUT 900 COST 900)  # the longest: begun first
 endfunction()
 
 # test/conformance: bin/conformance plays a table of requests; the test conformance_replay compares the sandbox with what a
@@ -162,50 +162,4 @@ function(gs_benchmarks)
     target_include_directories(${target} PRIVATE "${CMAKE_SOURCE_DIR}")
     add_dependencies(all_bench ${target})
   endforeach()
-endfunction()
-
-# Tests that need a real Kubernetes, or its kubectl: label `real`. At a time one that has a real server, and one on the
-# sandbox; not the same case. tools/test leaves them out where none can be built. Every line of `test/testbed/run-contract --list` is a case that `run-contract CASE` runs, on the real server
-# and, unless its head says `Real server only`, on the sandbox; then the tables of test/conformance on both.
-function(gs_real_test name locks)
-  add_test(NAME real/${name} COMMAND ${ARGN} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
-  set_tests_properties(real/${name} PROPERTIES LABELS real RESOURCE_LOCK "${locks}" TIMEOUT 900)
-  set_property(TEST real/${name} APPEND PROPERTY ENVIRONMENT "GS_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
-endfunction()
-
-# The cases that can run on the provider.
-function(gs_cases result provider)
-  set(runner "${CMAKE_SOURCE_DIR}/test/testbed/run-contract")
-  execute_process(COMMAND ${CMAKE_COMMAND} -E env GS_CONTRACT_PROVIDER=${provider} "${runner}" --list
-                  OUTPUT_VARIABLE cases RESULT_VARIABLE failed)
-  if(failed)
-    message(FATAL_ERROR "test/testbed/run-contract --list failed: ${failed}")
-  endif()
-  string(STRIP "${cases}" cases)
-  string(REPLACE "\n" ";" cases "${cases}")
-  set(${result} "${cases}" PARENT_SCOPE)
-endfunction()
-
-function(gs_real_tests)
-  set(runner "${CMAKE_SOURCE_DIR}/test/testbed/run-contract")
-  set(both "${CMAKE_SOURCE_DIR}/test/conformance/with-real")
-  if(NOT EXISTS "${runner}" OR GS_FUZZ)
-    return()
-  endif()
-  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${runner}")
-  add_test(NAME contract_docs COMMAND "${CMAKE_SOURCE_DIR}/test/testbed/check-docs")
-  set_tests_properties(contract_docs PROPERTIES LABELS unit)
-  gs_cases(cases real)
-  foreach(case IN LISTS cases)
-    gs_real_test(${case} "server;case-${case}" "${runner}" ${case})
-  endforeach()
-  gs_cases(cases sandbox)
-  foreach(case IN LISTS cases)
-    gs_real_test(${case}-on-sandbox "sandbox;case-${case}" "${runner}" ${case})
-    set_property(TEST real/${case}-on-sandbox APPEND PROPERTY ENVIRONMENT GS_CONTRACT_PROVIDER=sandbox)
-  endforeach()
-  gs_real_test(demo "sandbox" bash -c "source test/testbed/lib.sh && KUBECTL=$(tool kubectl) tools/demo")
-  gs_real_test(sandbox-tour "sandbox" bash -c "source test/testbed/lib.sh && KUBECTL=$(tool kubectl) test/testbed/sandbox-tour")
-  gs_real_test(conformance "server;sandbox" "${both}" bash -c "$<TARGET_FILE:conformance> compare $REAL $SANDBOX")
-  gs_real_test(kubectl "server;sandbox" "${both}" bash -c "test/conformance/kubectl-compare $REAL $SANDBOX")
 endfunction()

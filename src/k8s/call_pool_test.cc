@@ -4,6 +4,7 @@
 
 #include <thread>
 
+#include "base/deadline_test.h"
 #include "base/system_clock.h"
 #include "k8s/fake_client_test.h"
 
@@ -182,6 +183,7 @@ TEST_F(CallPoolTest, DestructionDoesNotWaitForAnswers) {
   auto pool = makePool();
   for (kapi::Token t = 1; t <= 10; ++t) { pool->submit(call(t), 0); }
   api_.nextCall();
+  const gs::Deadline deadline{"the pool's destructor returns"};
   pool.reset();
 }
 

@@ -27,7 +27,13 @@ Host::~Host() {
 void Host::start(Machine machine) {
   runs_ = true;
   machine_ = std::move(machine);
-  loop_.start(machine_.run, [this](kapi::Effects effects, std::uint64_t term) {
+  OwnerLoop::Machine run = machine_.run;
+  run.handle = [this](const Event& event, Now now) {
+    kapi::Effects effects = machine_.run.handle(event, now);
+    countEvent();
+    return effects;
+  };
+  loop_.start(std::move(run), [this](kapi::Effects effects, std::uint64_t term) {
     runner_.submit(std::move(effects), term);
   });
   if (options_.election) {
@@ -50,10 +56,28 @@ void Host::finish(Duration limit, const std::function<bool()>& give_up) {
   const Mono end = clock_.now().mono + limit;
   loop_.ask([this] { machine_.stop_taking(); });
   do {
+    const std::uint64_t seen = events();
     const auto under_way = loop_.answer([this] { return machine_.under_way(); }, 500ms);
     if (under_way && !*under_way && runner_.openCalls() == 0) { return; }
-    std::this_thread::sleep_for(10ms);
+    waitForEvents(seen);
   } while (clock_.now().mono < end && !give_up());
+}
+
+void Host::waitForEvents(std::uint64_t seen) {
+  const Mono end = clock_.now().mono + 10ms;
+  const MutexLock lock{events_mutex_};
+  while (events_ == seen && events_changed_.waitUntil(events_mutex_, end)) {}
+}
+
+std::uint64_t Host::events() const {
+  const MutexLock lock{events_mutex_};
+  return events_;
+}
+
+void Host::countEvent() {
+  const MutexLock lock{events_mutex_};
+  ++events_;
+  events_changed_.notifyAll();
 }
 
 void Host::stop(Duration limit, const std::function<bool()>& give_up) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/metrics.h"
+#include "base/mutex.h"
 #include "base/system_clock.h"
 #include "k8s/api.h"
 #include "k8s/effect_runner.h"
@@ -40,7 +41,7 @@ class Host {
   ~Host();
 
   void start(Machine machine);
-  /// No new decisions; waits until what was decided came to its end, `give_up()` says true (asked every 10 ms), or `limit`
+  /// No new decisions; waits until what was decided came to its end, `give_up()` says true (asked every 10 ms or sooner), or `limit`
   /// passed; then the machine gives up the rest. Then the lease is given back, and all threads end. A second call does nothing.
   void stop(Duration limit, const std::function<bool()>& give_up);
 
@@ -60,6 +61,10 @@ class Host {
 
  private:
   void finish(Duration limit, const std::function<bool()>& give_up);
+  /// Until the machine was given more events than `seen`; 10 ms at most.
+  void waitForEvents(std::uint64_t seen) GS_EXCLUDES(events_mutex_);
+  [[nodiscard]] std::uint64_t events() const GS_EXCLUDES(events_mutex_);
+  void countEvent() GS_EXCLUDES(events_mutex_);
 
   bool runs_ = false;
   const SystemClock clock_;
@@ -72,6 +77,9 @@ class Host {
   OwnerLoop loop_;
   EffectRunner runner_;
   Machine machine_;
+  mutable Mutex events_mutex_;
+  Signal events_changed_;
+  std::uint64_t events_ GS_GUARDED_BY(events_mutex_) = 0;  // that the machine was given
   std::optional<ElectionThread> election_;
   std::atomic<const ElectionThread*> electing_ = nullptr;  // set once, for other threads
 };

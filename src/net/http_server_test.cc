@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
+#include "base/deadline_test.h"
 #include "base/system_clock.h"
 #include "net/http_client.h"
 #include "net/socket.h"
@@ -187,6 +188,7 @@ TEST(HttpServer, CutsOffAPeerThatGoesOnAndOnAfterARefusal) {
   const Fd endless = connectTo(server->port());
   put(endless, "rubbish\r\n\r\n");
   const std::string more(std::size_t{64} << 10, 'x');
+  const gs::Deadline deadline{"the connection is closed while it is written to"};
   while (writeAll(endless.get(), more, Mono::max()) == Io::Ok) {}  // ends after two seconds
 }
 

@@ -6,11 +6,11 @@
 
 namespace gs::serve {
 
-std::optional<LargeBodies::Turn> LargeBodies::take(std::size_t bytes) {
+std::optional<LargeBodies::Turn> LargeBodies::take(std::size_t bytes, Duration patience) {
   if (!isLarge(bytes)) { return Turn{nullptr, 0}; }
   bytes = std::min(bytes, limits_.most);
   const SystemClock clock;
-  const Mono deadline = clock.now().mono + limits_.patience;
+  const Mono deadline = clock.now().mono + patience;
   MutexLock lock{mutex_};
   const std::uint64_t mine = ++last_;
   waiting_.insert(mine);
@@ -27,6 +27,11 @@ std::optional<LargeBodies::Turn> LargeBodies::take(std::size_t bytes) {
   in_work_ += bytes;
   changed_.notifyAll();
   return Turn{this, bytes};
+}
+
+std::size_t LargeBodies::waiting() const {
+  const MutexLock lock{mutex_};
+  return waiting_.size();
 }
 
 void LargeBodies::giveBack(std::size_t bytes) {

@@ -42,13 +42,16 @@ class LargeBodies {
 
   [[nodiscard]] bool isLarge(std::size_t bytes) const { return bytes > limits_.small; }
   /// nullopt: those before it took too long.
-  [[nodiscard]] std::optional<Turn> take(std::size_t bytes);
+  [[nodiscard]] std::optional<Turn> take(std::size_t bytes) { return take(bytes, limits_.patience); }
+  [[nodiscard]] std::optional<Turn> take(std::size_t bytes, Duration patience);
+  /// How many wait for their turn.
+  [[nodiscard]] std::size_t waiting() const;
 
  private:
   void giveBack(std::size_t bytes);
 
   const Limits limits_;
-  Mutex mutex_;
+  mutable Mutex mutex_;
   Signal changed_;
   std::set<std::uint64_t> waiting_ GS_GUARDED_BY(mutex_);
   std::uint64_t last_ GS_GUARDED_BY(mutex_) = 0;

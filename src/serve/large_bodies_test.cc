@@ -5,6 +5,8 @@
 #include <atomic>
 #include <thread>
 
+#include "base/deadline_test.h"
+
 namespace gs::serve {
 namespace {
 
@@ -47,16 +49,21 @@ TEST(LargeBodies, WhoWaitsHasItsTurnWhenThereIsRoom) {
     EXPECT_TRUE(turn);
     EXPECT_TRUE(ended) << "not before the first one ended";
   }};
-  std::this_thread::sleep_for(20ms);
+  gs::waitUntil("one waits for its turn", [&] { return bodies.waiting() == 1; });
   ended = true;
   first.reset();
 }
 
 TEST(LargeBodies, WhoGaveUpHoldsNobodyUp) {
-  LargeBodies bodies{{.small = 10, .most = 100, .patience = 50ms}};
+  LargeBodies bodies{{.small = 10, .most = 100, .patience = 1h}};
   const auto first = bodies.take(50);
-  std::jthread too_large{[&] { EXPECT_FALSE(bodies.take(100)); }};
-  std::this_thread::sleep_for(20ms);
+  std::atomic<bool> gave_up = false;
+  std::jthread too_large{[&] {
+    EXPECT_FALSE(bodies.take(100, 50ms));
+    gave_up = true;
+  }};
+  gs::waitUntil("the other one waits", [&] { return gave_up || bodies.waiting() == 1; });
+  const gs::Deadline deadline{"the one behind it has its turn"};
   EXPECT_TRUE(bodies.take(50)) << "it waited behind the other one, and had its turn once that was gone";
 }
 

@@ -72,8 +72,9 @@ start() {
   echo $! >"$dir/$name.pid"
   # Until it has become the program, `alive` does not know it.
   local tries
-  for ((tries = 0; tries < 100; tries++)); do
+  for ((tries = 0; tries < 1000; tries++)); do
     if alive "$dir" "$name"; then return; fi
+    if ! kill -s 0 $! 2>/dev/null; then break; fi
     sleep 0.01
   done
   die "$name ended at once: $(tail -n 3 "$dir/$name.log")"
@@ -84,7 +85,7 @@ start() {
 stop() {
   local dir=$1 name=$2 signal=${3:-TERM} tries pid=0
   if alive "$dir" "$name"; then pid=$(<"$dir/$name.pid"); fi
-  for ((tries = 0; tries < 200; tries++)); do
+  for ((tries = 0; tries < 1200; tries++)); do
     if ! alive "$dir" "$name" && ! has_threads "$pid"; then
       rm -f "$dir/$name.pid"
       return

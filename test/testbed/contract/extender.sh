@@ -24,8 +24,8 @@ extender_config() { embedded "$MANIFESTS/gpu-admission.yaml" gpu-admission.json;
 
 # In front of the API server, so that the programs need no certificates.
 start_proxy() {
-  kubectl proxy --port=8001 >"$CASE_DIR/proxy.log" 2>&1 3>&- </dev/null &
-  until curl --silent --fail --output /dev/null "$PROXY/version"; do sleep 0.05; done
+  run_helper proxy kubectl proxy --port=8001
+  eventually "status of the proxy" 200 curl --silent --output /dev/null --write-out '%{http_code}' "$PROXY/version"
 }
 
 speak() { python3 "$CONTRACT/extender/$1.py" "${@:2}"; }

@@ -27,6 +27,7 @@ begin_case() {
 }
 
 step() {
+  expect_running
   finish_step
   STEP=$1 STEP_BEGAN=${EPOCHREALTIME/./}
 }
@@ -52,6 +53,10 @@ on_exit() {
   if ((status != 0)); then
     if [[ ! -f $CASE_DIR/failed ]]; then print_line "FAILED  ${STEP:-$CASE}: status $status of $FAILED_AT"; fi
     provider_save
+    for name in "${!HELPER[@]}"; do
+      print_line "        $name: $(state_of "$name"); the last lines of its log:"
+      tail -n 5 "$CASE_DIR/$name.log" | cut -c1-300 | tee -a "$CASE_DIR/steps.log" >&3
+    done
     for name in "${!SCHEDULER_PORT[@]}"; do
       print_line "        scheduler $name: $(state_of "$name"); the last lines of its log:"
       tail -n 5 "$CASE_DIR/$name.log" | cut -c1-300 | tee -a "$CASE_DIR/steps.log" >&3
@@ -61,7 +66,7 @@ on_exit() {
   rm -rf "$KUBECACHEDIR"
 }
 
-# state_of SCHEDULER: ended, or what the kernel says. (Stopped, and not by the case? Then by somebody on this machine.)
+# state_of NAME: ended, or what the kernel says. (Stopped, and not by the case? Then by somebody on this machine.)
 state_of() {
   sed -n 's/^State:[[:space:]]*//p' "/proc/$(<"$CASE_DIR/$1.pid")/status" 2>/dev/null ||
     echo "ended with status $(<"$CASE_DIR/$1.status")"
@@ -69,8 +74,8 @@ state_of() {
 
 # The last step of every case: whatever it did, the scheduler asked for nothing that its role does not give.
 end_case() {
+  expect_running
   if [[ -n ${KUBECONFIG:-} ]]; then
-    expect_schedulers
     step "no request of the scheduler was forbidden"
     expect "requests answered 401 or 403" "" "$(provider_audit | awk '$6 == 401 || $6 == 403' | sort | uniq -c)"
   fi
@@ -104,11 +109,16 @@ poll() {
   while true; do
     if ! got=$("$@" 2>&1); then got+=" (failed)"; fi
     if "$holds" "$wanted" "$got"; then return; fi
-    expect_schedulers
+    expect_running
     ((SECONDS < deadline)) || fail "$what: expected '$wanted', after $PATIENCE s still '$got'"
-    sleep 0.15
+    sleep "$POLL"
   done
 }
+POLL=0.15
+
+# eventually_at_least WHAT NUMBER COMMAND...: looked at more often, to be there when it has just become so.
+eventually_at_least() { POLL=0.02 poll "$1" expect_enough "${@:2}"; }
+expect_enough() { [[ $2 =~ ^[0-9]+$ ]] && (($2 >= $1)); }
 
 # expect_refused WHAT REGEX COMMAND...: COMMAND fails and says so.
 expect_refused() {
@@ -244,6 +254,62 @@ start_scheduler() {
     >>"$CASE_DIR/$name.log" 2>&1 3>&- </dev/null &
   until [[ -s $CASE_DIR/$name.pid ]]; do sleep 0.01; done
   SCHEDULER_PID[$name]=$(<"$CASE_DIR/$name.pid")
+}
+
+# --- helpers of a case in the background: programs and functions, none of which can end without being noticed ------------
+
+# What stands there: `stays`, or `may end` with status 0 when its work is done.
+declare -A HELPER=()
+
+# run_helper NAME COMMAND...: until end_helper. One that ends by itself fails the case at the next step or poll.
+run_helper() { start_helper stays "$@"; }
+# run_job NAME COMMAND...: has an end of its own, for which finish_job waits. One that fails is noticed as soon.
+run_job() { start_helper 'may end' "$@"; }
+
+start_helper() {
+  local how=$1 name=$2
+  rm -f "$CASE_DIR/$name".{pid,status}
+  # A check that fails in there says so in its log.
+  run_recorded "$CASE_DIR/$name" "${@:3}" >"$CASE_DIR/$name.log" 2>&1 3>>"$CASE_DIR/$name.log" </dev/null &
+  HELPER[$name]=$how
+  until [[ -s $CASE_DIR/$name.pid ]]; do sleep 0.01; done
+}
+
+expect_helpers() {
+  local name status
+  for name in "${!HELPER[@]}"; do
+    [[ -s $CASE_DIR/$name.status ]] || continue
+    status=$(<"$CASE_DIR/$name.status")
+    if [[ ${HELPER[$name]} == stays || $status != 0 ]]; then
+      unset "HELPER[$name]"
+      fail "$name ended by itself with status $status: $(tail -n 5 "$CASE_DIR/$name.log")"
+    fi
+  done
+}
+
+# finish_job NAME [STATUS]: returns when it has ended. (Each of them gives up by itself when it cannot go on.)
+finish_job() {
+  local wanted=${2:-0}
+  if ((wanted != 0)); then unset "HELPER[$1]"; fi
+  until [[ -s $CASE_DIR/$1.status ]]; do
+    expect_running
+    sleep 0.1
+  done
+  expect_helpers
+  unset "HELPER[$1]"
+  expect "exit status of $1" "$wanted" "$(<"$CASE_DIR/$1.status")"
+}
+
+# end_helper NAME: it is told to, and ends well.
+end_helper() {
+  unset "HELPER[$1]"
+  kill -s TERM "$(<"$CASE_DIR/$1.pid")"
+  finish_job "$1"
+}
+
+expect_running() {
+  expect_schedulers
+  expect_helpers
 }
 
 # run_recorded FILE COMMAND...: in the background; FILE.pid and, once it has ended, FILE.status. (A shell of its own,

@@ -10,7 +10,7 @@ SANDBOX_PORT=6443 # in a network namespace of its own
 provider_up() {
   [[ -x $GS_BIN/gpu-sandbox ]] || die "no $GS_BIN/gpu-sandbox: make build, or set GS_BIN"
   export KUBECONFIG=$CASE_DIR/admin.kubeconfig
-  PATH=$(dirname "$(tool kubectl)"):$PATH
+  PATH=$(dirname "$("$TESTBED/kubectl-for-sandbox")"):$PATH
   provider_start_api
 }
 

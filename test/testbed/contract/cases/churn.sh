@@ -16,11 +16,10 @@ delete_on_sight() {
 }
 
 step "300 pods deleted while they are being placed"
-delete_on_sight 3>&- &
-deleter=$!
+run_job deleter delete_on_sight
 "$TESTBED/load" pods --claim one --count 300 --prefix brief- --connections 2 >>"$CASE_DIR/load.log"
 : >"$CASE_DIR/all-created"
-wait "$deleter"
+finish_job deleter
 delete_pods --all
 eventually "pods left" "" kubectl get pods -o name
 placed=$(kubectl get events --field-selector reason=Scheduled -o name | wc -l)

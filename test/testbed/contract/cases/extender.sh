@@ -72,8 +72,7 @@ set_quota "$QUOTA"
 speak pods nodes "$PROXY" 20
 extender_config >"$CASE_DIR/gpu-admission.json"
 run_extender extender --config="$CASE_DIR/gpu-admission.json"
-python3 "$CONTRACT/extender/judge.py" watch "$PROXY" "$CASE_DIR/pods.jsonl" >"$CASE_DIR/watch.log" 2>&1 3>&- &
-watcher=$!
+run_helper watch python3 "$CONTRACT/extender/judge.py" watch "$PROXY" "$CASE_DIR/pods.jsonl"
 start_kube_scheduler
 
 step "the manifests' Deployments make their pods, and the Service means those of gpu-admission only"
@@ -93,13 +92,12 @@ make_pods free many- 240
 expect_model
 
 step "kill -9 of the extender in the middle of 130 pods: nothing is lost, nothing is given twice"
-make_pods free rest- 130 3>&- &
-maker=$!
-until (($(bound_count -n free) >= 320)); do sleep 0.02; done
+run_job maker make_pods free rest- 130
+eventually_at_least "pods bound" 320 bound_count -n free
 kill_scheduler extender
 note "$(bound_count -A) of 500 pods were bound when the extender was killed"
 run_extender extender --config="$CASE_DIR/gpu-admission.json"
-wait "$maker"
+finish_job maker
 expect_model
 step "again while Bindings are late: what was given and is not bound yet stays given"
 provider_delay_bindings 12
@@ -114,8 +112,7 @@ make_pods free fresh- 10
 note "$before were still when it decided again"
 expect_like "pods in that state" '^[1-9]' "$before"
 expect_model
-kill -s TERM "$watcher"
-wait "$watcher"
+end_helper watch
 
 step "who has to wait for the quota is told so by kube-scheduler"
 waits=$(waiting team)

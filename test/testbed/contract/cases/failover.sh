@@ -24,12 +24,12 @@ stream() {
 kill_in_stream() {
   local leader=$1 standby=$2 count=$3 before killed
   before=$(bound_count)
-  stream "under-$leader" "$count" 3>&- &
-  until (($(bound_count) >= before + count / 3)); do sleep 0.02; done
+  run_job stream stream "under-$leader" "$count"
+  eventually_at_least "pods bound" $((before + count / 3)) bound_count
   kill_scheduler "$leader"
   killed=${EPOCHREALTIME/./}
   note "$(($(bound_count) - before)) of $count pods were bound when $leader was killed"
-  wait $!
+  finish_job stream
   expect_leading "$standby"
   note "$standby decides $(elapsed_ms "$killed") ms later"
   eventually "pods bound" $((before + count)) bound_count
@@ -49,13 +49,12 @@ expect_sound
 eventually "leases" 200 lease_count
 
 step "a leader that stands still is followed, and writes nothing when it wakes up"
-"$TESTBED/load" pods --claim one --count 40 --prefix stalled- --connections 2 >>"$CASE_DIR/load.log" 3>&- &
-creator=$!
+run_job creator "$TESTBED/load" pods --claim one --count 40 --prefix stalled- --connections 2
 start_scheduler beta
-until (($(bound_count) >= 210)); do sleep 0.02; done
+eventually_at_least "pods bound" 210 bound_count
 signal_scheduler alpha STOP
 expect_leading beta
-wait "$creator"
+finish_job creator
 eventually "pods bound" 240 bound_count
 signal_scheduler alpha CONT
 eventually "gpu_scheduler_leading of the old leader" 0 leading alpha
@@ -89,11 +88,10 @@ expect_sound
 step "SIGTERM in the middle of 60 pods: every one is placed by the next, none twice"
 start_scheduler alpha
 expect_ready alpha
-"$TESTBED/load" pods --claim one --count 60 --prefix last- --connections 2 >>"$CASE_DIR/load.log" 3>&- &
-creator=$!
-until (($(bound_count) >= 170)); do sleep 0.02; done
+run_job creator "$TESTBED/load" pods --claim one --count 60 --prefix last- --connections 2
+eventually_at_least "pods bound" 170 bound_count
 stop_scheduler beta
-wait "$creator"
+finish_job creator
 eventually "pods bound" 211 bound_count
 expect_sound
 

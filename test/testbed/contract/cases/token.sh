@@ -32,12 +32,11 @@ stream() {
     pod "stream-$i" one | create
   done
 }
-stream 3>&- &
-stream=$!
+run_job stream stream
 revoke_token alpha
 expect_unready alpha
 : >"$CASE_DIR/unready"
-wait "$stream"
+finish_job stream
 eventually "gpu_scheduler_leading of alpha" 0 leading alpha
 pod late one | create
 

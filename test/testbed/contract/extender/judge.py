@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Watches what an extender does, and judges it by a model of its own that reads nothing but the API.
 
-judge.py watch API FILE        writes every version of every pod into FILE, as the watch brings them, until it is told to end
+judge.py watch API FILE        writes every version of every pod into FILE, as watches bring them, until it is told to end
 judge.py check API FILE        judges the pods of FILE against the nodes and quotas that API has now
 API is the URL of `kubectl proxy`.
 
@@ -32,6 +32,7 @@ import sys
 import time
 
 from api import CORE, MEMORY, Api, Wrong, amount, limits_of, note_of
+from watcher import Watcher
 
 KNOWN = 2.0
 ORDERS = 100
@@ -55,23 +56,10 @@ def seen(pod, kind):
             "ended": kind == "DELETED" or status.get("phase") in ("Succeeded", "Failed"), "note": note}
 
 
-def watch(api, path):
+def watch(url, path):
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
-    listed = api.get("/api/v1/pods")
     with open(path, "w", encoding="utf-8") as out:
-        for pod in listed["items"]:
-            print(json.dumps(seen(pod, "ADDED")), file=out)
-        out.flush()
-        version = listed["metadata"]["resourceVersion"]
-        stream = Api("http://" + api.address)
-        stream.connection.timeout = None
-        stream.connection.request("GET", f"/api/v1/pods?watch=true&resourceVersion={version}")
-        for line in stream.connection.getresponse():
-            event = json.loads(line)
-            if event["type"] not in ("ADDED", "MODIFIED", "DELETED"):
-                raise Wrong(f"the watch says {line.decode()[:200]}")
-            print(json.dumps(seen(event["object"], event["type"])), file=out, flush=True)
-    raise Wrong("the watch ended")
+        Watcher(url, lambda pod, kind: print(json.dumps(seen(pod, kind)), file=out, flush=True)).follow()
 
 
 # ---- The model
@@ -357,7 +345,10 @@ def check(api, path):
 
 def main():
     what, url, *rest = sys.argv[1:]
-    {"watch": watch, "check": check}[what](Api(url), rest[0])
+    if what == "watch":
+        watch(url, rest[0])
+    else:
+        check(Api(url), rest[0])
 
 
 if __name__ == "__main__":

@@ -78,6 +78,10 @@ type churn struct {
 	counts  map[string]int
 	failed  int // requests without success
 	numbers map[string]int
+
+	patience time.Duration // how long it goes on while nothing comes of it
+	moved    time.Time     // when a pod was last created, seen bound, ended or deleted
+	last     error         // of the last request without success
 }
 
 func churnCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientset) error {
@@ -87,8 +91,9 @@ func churnCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clients
 	alive := flags.Int("alive", 500, "create none while so many exist")
 	env := flags.Int("env", 0, "environment variables of each, some 90 bytes of JSON each")
 	stay := flags.Int("stay", 100, "so many of them, the last ones, stay (label "+staysLabel+")")
+	patience := flags.Duration("patience", 2*time.Minute, "give up when for so long no pod is created, bound, ended or deleted")
 	return func(ctx context.Context, client *kubernetes.Clientset) error {
-		c := &churn{client: client, env: *env, born: map[string]time.Time{}, bound: map[types.UID]time.Time{},
+		c := &churn{client: client, env: *env, patience: *patience, moved: time.Now(), born: map[string]time.Time{}, bound: map[types.UID]time.Time{},
 			ended: map[types.UID]time.Time{}, counts: map[string]int{}, numbers: map[string]int{}}
 		started := time.Now()
 		for _, one := range churnKinds {
@@ -174,6 +179,18 @@ func (c *churn) count(what string) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.counts[what]++
+	c.moved = time.Now()
+}
+
+// stuck is an error when nothing comes of it any more. Who waits for it is to learn why it does not end.
+func (c *churn) stuck(now time.Time) error {
+	c.mutex.Lock()
+	defer c.mutex.Unlock()
+	if still := now.Sub(c.moved); still > c.patience {
+		return fmt.Errorf("for %v no pod was created, bound, ended or deleted; %d were created and %d are there, %d of them seen bound; last failed request: %v",
+			still.Round(time.Second), c.counts["created"], len(c.born), len(c.bound), c.last)
+	}
+	return nil
 }
 
 func (c *churn) existing() int {
@@ -186,6 +203,7 @@ func (c *churn) noteFailure(err error) {
 	c.mutex.Lock()
 	defer c.mutex.Unlock()
 	c.failed++
+	c.last = err
 	if c.failed%100 == 1 {
 		fmt.Fprintf(os.Stderr, "churn: %v (and goes on)\n", err)
 	}
@@ -207,10 +225,11 @@ func (c *churn) endAll(ctx context.Context, made <-chan int) error {
 		cancel()
 		if err != nil {
 			c.noteFailure(err)
-			continue
-		}
-		if left := c.endSome(ctx, pods.Items); left == 0 && allMade {
+		} else if left := c.endSome(ctx, pods.Items); left == 0 && allMade {
 			return nil
+		}
+		if err := c.stuck(time.Now()); err != nil {
+			return err
 		}
 	}
 }
@@ -259,14 +278,14 @@ func (c *churn) next(ctx context.Context, pod *corev1.Pod, now time.Time) func()
 	f, at := fateOf(c.numbers[pod.Name]), now
 	_, everBound := c.bound[pod.UID]
 	if pod.Spec.NodeName != "" && !everBound {
-		c.bound[pod.UID] = now
+		c.bound[pod.UID], c.moved = now, now
 	}
 	switch {
 	case f.brief:
 		at = pod.CreationTimestamp.Add(f.after)
 	case pod.Status.Phase == corev1.PodSucceeded:
 		if _, known := c.ended[pod.UID]; !known {
-			c.ended[pod.UID] = now
+			c.ended[pod.UID], c.moved = now, now
 			c.counts["ended"]++
 		}
 		at = c.ended[pod.UID].Add(f.remove)
@@ -300,12 +319,14 @@ func (c *churn) remove(ctx context.Context, pod *corev1.Pod) error {
 	options := *metav1.NewDeleteOptions(0)
 	options.Preconditions = metav1.NewUIDPreconditions(string(pod.UID))
 	err := c.client.CoreV1().Pods(pod.Namespace).Delete(ctx, pod.Name, options)
-	if err == nil && pod.Status.Phase != corev1.PodSucceeded {
-		if pod.Spec.NodeName == "" {
-			c.count("unbound")
-		} else {
-			c.count("running")
-		}
+	switch {
+	case err != nil:
+	case pod.Status.Phase == corev1.PodSucceeded:
+		c.count("deleted after their end")
+	case pod.Spec.NodeName == "":
+		c.count("unbound")
+	default:
+		c.count("running")
 	}
 	return err
 }

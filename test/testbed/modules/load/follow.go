@@ -15,6 +15,7 @@ import (
 
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -28,11 +29,12 @@ import (
 func followCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientset) error {
 	scheduler := flags.String("scheduler", "gpu-scheduler", "schedulerName of the pods that are judged")
 	until := flags.String("until", "", "go on until this file is there")
+	settle := flags.Duration("settle", 3*time.Minute, "once it is there, how long to go on for what is still missing")
 	return func(ctx context.Context, client *kubernetes.Clientset) error {
 		if *until == "" {
 			return errors.New("give --until")
 		}
-		f := follower{client: client, until: *until}
+		f := follower{client: client, until: *until, settle: *settle}
 		if err := f.follow(ctx); err != nil {
 			return err
 		}
@@ -77,14 +79,16 @@ const (
 )
 
 type follower struct {
-	client   *kubernetes.Clientset
-	until    string
-	first    world
-	complete int64    // to which revision the watches brought all but the gaps
-	changes  []change // all after first, but for the gaps; those of a gap come last
-	gaps     []gap    // not read back yet
-	gapCount int
-	readBack int // changes that no watch brought
+	client    *kubernetes.Clientset
+	until     string
+	settle    time.Duration // how long to go on when it is over
+	overSince time.Time
+	first     world
+	complete  int64    // to which revision the watches brought all but the gaps
+	changes   []change // all after first, but for the gaps; those of a gap come last
+	gaps      []gap    // not read back yet
+	gapCount  int
+	readBack  int // changes that no watch brought
 }
 
 // gap: what changed after `from`, up to and with `to`.
@@ -102,14 +106,39 @@ func (f *follower) over() bool {
 	return err == nil
 }
 
+var errStuck = errors.New("all is over, and still")
+
+// late is an error once all has been over for too long: who waits for a follower is to learn why it does not end.
+func (f *follower) late(why string, now time.Time) error {
+	switch {
+	case !f.over():
+		return nil
+	case f.overSince.IsZero():
+		f.overSince = now
+	case now.Sub(f.overSince) > f.settle:
+		return fmt.Errorf("%w %s", errStuck, why)
+	}
+	return nil
+}
+
+// final: nothing that is tried again could mend it.
+func final(err error) bool {
+	return errors.Is(err, errStuck) || apierrors.IsResourceExpired(err) || apierrors.IsGone(err)
+}
+
 func (f *follower) follow(ctx context.Context) error {
 	said := ""
 	for {
 		ended, err := f.session(ctx)
+		if !ended && !final(err) {
+			if late := f.late(fmt.Sprintf("watches end, with %d gaps to read back (%v)", len(f.gaps), err), time.Now()); late != nil {
+				err = late
+			}
+		}
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case err != nil && f.complete == 0:
+		case err != nil && (f.complete == 0 || final(err)):
 			return err
 		case ended:
 			slices.SortStableFunc(f.changes, func(a, b change) int { return cmp.Compare(a.revision, b.revision) })
@@ -142,9 +171,12 @@ func (f *follower) session(ctx context.Context) (ended bool, err error) {
 			}
 		}()
 	}
-	until, ended := f.watchEnd(ctx, &s)
+	until, ended, err := f.watchEnd(ctx, &s)
 	stop()
 	watchers.Wait()
+	if err != nil {
+		return false, err
+	}
 	if !ended {
 		until = min(s.last[podKind], s.last[leaseKind])
 		fmt.Fprintf(os.Stderr, "follow: seen up to revisions %d (pods) and %d (leases)\n", s.last[podKind], s.last[leaseKind])
@@ -176,12 +208,23 @@ func (f *follower) take(changes []change, until int64) {
 }
 
 // watchEnd returns when a watch broke, or when it is over and nothing is missing: up to which revision.
-func (f *follower) watchEnd(ctx context.Context, s *stream) (int64, bool) {
+func (f *follower) watchEnd(ctx context.Context, s *stream) (int64, bool, error) {
 	for ctx.Err() == nil {
-		f.readGaps(ctx)
-		if f.over() && len(f.gaps) == 0 {
-			if last, err := f.listAt(ctx, 0); err == nil && s.equals(last) {
-				return last.revision, true
+		err := f.readGaps(ctx)
+		if final(err) {
+			return 0, false, fmt.Errorf("what the watches missed is no longer in the history: %w", err)
+		}
+		if f.over() {
+			text := fmt.Sprintf("%d gaps to read back: %v", len(f.gaps), err)
+			if len(f.gaps) == 0 {
+				last, err := f.listAt(ctx, 0)
+				if err == nil && s.equals(last) {
+					return last.revision, true, nil
+				}
+				text = fmt.Sprintf("the watches are not where a list is (%v): %s", err, s.compare(last))
+			}
+			if err := f.late(text, time.Now()); err != nil {
+				return 0, false, err
 			}
 		}
 		select {
@@ -189,7 +232,7 @@ func (f *follower) watchEnd(ctx context.Context, s *stream) (int64, bool) {
 		case <-time.After(pause):
 		}
 	}
-	return 0, false
+	return 0, false, nil
 }
 
 // stream is what the watches of one session bring.
@@ -219,6 +262,18 @@ func (s *stream) equals(w world) bool {
 	s.mutex.Lock()
 	defer s.mutex.Unlock()
 	return sameVersions(s.versions, w.versions)
+}
+
+// compare tells one difference, for people.
+func (s *stream) compare(w world) string {
+	s.mutex.Lock()
+	defer s.mutex.Unlock()
+	for uid, version := range w.versions {
+		if s.versions[uid] != version {
+			return fmt.Sprintf("object %s is at version %s, the watches brought %q", uid, version, s.versions[uid])
+		}
+	}
+	return fmt.Sprintf("%d objects, the watches brought %d", len(w.versions), len(s.versions))
 }
 
 func sameVersions(a, b map[types.UID]string) bool {
@@ -325,8 +380,8 @@ func (f *follower) listAt(ctx context.Context, revision int64) (world, error) {
 	return w, nil
 }
 
-// readGaps reads back as far as it gets; what a failed request leaves is read another time.
-func (f *follower) readGaps(ctx context.Context) {
+// readGaps reads back as far as it gets; what a failed request leaves is read another time. It returns that failure.
+func (f *follower) readGaps(ctx context.Context) error {
 	for len(f.gaps) > 0 {
 		g, known, began := f.gaps[0], len(f.changes), time.Now()
 		err := f.readGap(ctx, &f.gaps[0])
@@ -335,10 +390,11 @@ func (f *follower) readGaps(ctx context.Context) {
 			len(f.changes)-known, g.from, f.gaps[0].from, time.Since(began).Round(time.Millisecond))
 		if err != nil {
 			fmt.Fprintf(os.Stderr, "follow: %v\n", err)
-			return
+			return err
 		}
 		f.gaps = f.gaps[1:]
 	}
+	return nil
 }
 
 func (f *follower) readGap(ctx context.Context, g *gap) error {

@@ -6,6 +6,7 @@ import (
 	"flag"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	coordinationv1 "k8s.io/api/coordination/v1"
@@ -82,6 +83,29 @@ type stopwatch struct {
 	events, leases bool
 	sights         chan sight
 	tallies        [sightKinds]tally
+	trouble        trouble
+}
+
+// trouble is what the watches met last. They try again by themselves, so it matters only if it goes on.
+type trouble struct {
+	mutex sync.Mutex
+	last  error
+}
+
+func (t *trouble) meet(err error) {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	t.last = err
+}
+
+// with adds it to an error that came of it.
+func (t *trouble) with(err error) error {
+	t.mutex.Lock()
+	defer t.mutex.Unlock()
+	if t.last == nil {
+		return err
+	}
+	return fmt.Errorf("%w; the last that a watch met: %v", err, t.last)
 }
 
 // watch returns when all watches have their first list.
@@ -93,7 +117,8 @@ func (w *stopwatch) watch(ctx context.Context, client *kubernetes.Clientset) err
 		}
 	}
 	core := client.CoreV1().RESTClient()
-	err := watchAll(ctx, core, "pods", w.namespace, metav1.ListOptions{}, &corev1.Pod{}, func(thing any) {
+	met := w.trouble.meet
+	err := watchAll(ctx, core, "pods", w.namespace, metav1.ListOptions{}, &corev1.Pod{}, met, func(thing any) {
 		if pod := thing.(*corev1.Pod); pod.Spec.NodeName != "" {
 			see(podBound, pod.UID)
 		}
@@ -102,21 +127,24 @@ func (w *stopwatch) watch(ctx context.Context, client *kubernetes.Clientset) err
 		ours, note := metav1.ListOptions{LabelSelector: managedLabel + "=true"}, func(thing any) {
 			see(leaseMade, thing.(*coordinationv1.Lease).UID)
 		}
-		err = watchAll(ctx, client.CoordinationV1().RESTClient(), "leases", "", ours, &coordinationv1.Lease{}, note)
+		err = watchAll(ctx, client.CoordinationV1().RESTClient(), "leases", "", ours, &coordinationv1.Lease{}, met, note)
 	}
 	if err == nil && w.events {
 		scheduled := metav1.ListOptions{FieldSelector: "reason=Scheduled"}
-		err = watchAll(ctx, core, "events", w.namespace, scheduled, &corev1.Event{}, func(thing any) {
+		err = watchAll(ctx, core, "events", w.namespace, scheduled, &corev1.Event{}, met, func(thing any) {
 			see(eventMade, thing.(*corev1.Event).InvolvedObject.UID)
 		})
 	}
-	return err
+	if err != nil {
+		return w.trouble.with(err)
+	}
+	return nil
 }
 
 // watchAll calls `see` for what is there and for each change of it until ctx is over; it returns when all that is there
-// was listed.
+// was listed. A watch that ends is followed by another one, or by a list; `met` is told why.
 func watchAll(ctx context.Context, client cache.Getter, resource, namespace string, which metav1.ListOptions,
-	example runtime.Object, see func(any)) error {
+	example runtime.Object, met func(error), see func(any)) error {
 	source := cache.NewFilteredListWatchFromClient(client, resource, namespace, func(options *metav1.ListOptions) {
 		options.LabelSelector, options.FieldSelector = which.LabelSelector, which.FieldSelector
 	})
@@ -124,6 +152,9 @@ func watchAll(ctx context.Context, client cache.Getter, resource, namespace stri
 	if _, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: see, UpdateFunc: func(_, now any) { see(now) },
 	}); err != nil {
+		return err
+	}
+	if err := informer.SetWatchErrorHandler(func(_ *cache.Reflector, err error) { met(err) }); err != nil {
 		return err
 	}
 	go informer.Run(ctx.Done())
@@ -163,8 +194,8 @@ func (w *stopwatch) until(ctx context.Context, kind sightKind, late <-chan time.
 		case <-late:
 			return errLate
 		case <-ctx.Done():
-			return fmt.Errorf("%d of %d pods are bound, %d have their event: %w",
-				len(w.tallies[podBound].seen), w.count, len(w.tallies[eventMade].seen), ctx.Err())
+			return w.trouble.with(fmt.Errorf("%d of %d pods are bound, %d have their event: %w",
+				len(w.tallies[podBound].seen), w.count, len(w.tallies[eventMade].seen), ctx.Err()))
 		}
 	}
 	return nil

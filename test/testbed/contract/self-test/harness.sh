@@ -1,5 +1,4 @@
 # shellcheck shell=bash
-# Real server only: needs no server, so once is enough.
 # The suite itself: each kind of check fails when it should, and says what it saw.
 
 mkdir -p "$CASE_DIR/cases"
@@ -36,11 +35,16 @@ fails "the writer of a pipe" 'pod p: unknown option bad' 'pod p "" bad 1 | cat >
 fails "a check inside \$()" "a: expected '1', got '2'" 'x=$(expect a 1 2)'
 fails "an unset name" 'status 1 of ' 'echo "$nobody_sets_this"'
 
+step "a helper in the background that ends by itself is seen, and so is why"
+fails "a helper" "h ended by itself with status 0: a reason" 'PATIENCE=60; run_helper h echo "a reason"; eventually a y echo n'
+fails "a helper, at the next step" "h ended by itself with status 0: a reason" 'run_helper h echo "a reason"; until [[ -s $CASE_DIR/h.status ]]; do sleep 0.01; done; step after'
+fails "a job" "j ended by itself with status 3: a reason" 'run_job j bash -c "echo a reason; exit 3"; finish_job j'
+fails "a check in a job" "j ended by itself with status 1: .*FAILED  inner: a: expected .1., got .2." 'in_it() { expect a 1 2; }; run_job j in_it; finish_job j'
+fails "a job that should have failed" "exit status of j: expected '1', got '0'" 'run_job j true; finish_job j 1'
+fails "end_helper" "exit status of h: expected '0', got '143'" 'run_helper h sleep 60; end_helper h'
+
 step "a scheduler's exit status is seen, and so is one that ends by itself"
 fails "expect_end" "exit status of scheduler s: expected '0', got '2'" \
   'start_scheduler s default /nonexistent; expect_end s 0'
 fails "a crash" "scheduler s ended by itself with status 2" 'start_scheduler s default /nonexistent; expect_leading s'
 rm -rf "${CASE_DIR%/*}/harness-inner"
-
-step "the judge of the load program passes its own tests"
-go -C "$TESTBED/modules/load" test -mod=readonly ./... >"$CASE_DIR/go-test.out" 2>&1 || fail "go test: $(tail -n 20 "$CASE_DIR/go-test.out")"

@@ -1,0 +1,93 @@
+# Tests that need no more than kubectl and our programs (label `sandbox`), and those that need a real Kubernetes, or programs
+# that Go compiles (label `real`). Every line of `test/testbed/run-contract --list` is a case that runs on the real server;
+# docs/testing.md says what each is about.
+
+# These are played on the sandbox too: in them a server's own behaviour counts most. The others that can run there
+# (GS_CONTRACT_PROVIDER=sandbox test/testbed/run-contract --list) gain little from a second server.
+set(GS_CASES_ON_SANDBOX churn claims contention devices guide leases names outage)
+
+# Seconds of those that take longest, on a quiet machine of two cores: they are begun first. The others count as 30.
+set(GS_CASE_SECONDS faults=110 failover=70 extender=70 extender-nonsense=60 token=60 kubectl=60 conformance=50 extender-protocol=50
+                    lease-namespace=50 outage=50)
+
+# Most of its time a real case waits, so two of them run at a time beside other tests: one of each lane.
+set_property(GLOBAL PROPERTY GS_LANE_1 0)
+set_property(GLOBAL PROPERTY GS_LANE_2 0)
+
+# gs_cluster_test(NAME LABEL FIXTURE COST COMMAND...)
+function(gs_cluster_test name label fixture cost)
+  add_test(NAME ${label}/${name} COMMAND ${ARGN} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+  set_tests_properties(${label}/${name} PROPERTIES LABELS ${label} TIMEOUT 900 COST ${cost} FIXTURES_REQUIRED ${fixture}
+                       ENVIRONMENT "GS_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+endfunction()
+
+# On the real server.
+function(gs_real_test name)
+  set(seconds 30)
+  foreach(known IN LISTS GS_CASE_SECONDS)
+    if(known MATCHES "^${name}=(.*)$")
+      set(seconds ${CMAKE_MATCH_1})
+    endif()
+  endforeach()
+  get_property(first GLOBAL PROPERTY GS_LANE_1)
+  get_property(second GLOBAL PROPERTY GS_LANE_2)
+  set(lane 1)
+  set(sum ${first})
+  if(second LESS first)
+    set(lane 2)
+    set(sum ${second})
+  endif()
+  math(EXPR sum "${sum} + ${seconds}")
+  set_property(GLOBAL PROPERTY GS_LANE_${lane} ${sum})
+  # Before all others, since they are the longest chain.
+  math(EXPR cost "1000 + ${seconds}")
+  gs_cluster_test(${name} real testbed ${cost} ${ARGN})
+  set_tests_properties(real/${name} PROPERTIES RESOURCE_LOCK "lane-${lane}")
+endfunction()
+
+# What is built outside the tree, as tests that others wait for. (Quick when it is there.)
+function(gs_real_setup name label fixture)
+  add_test(NAME setup/${name} COMMAND ${ARGN} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+  set_tests_properties(setup/${name} PROPERTIES LABELS ${label} TIMEOUT 3600 COST 9999 FIXTURES_SETUP ${fixture})
+endfunction()
+
+function(gs_real_tests)
+  set(testbed "${CMAKE_SOURCE_DIR}/test/testbed")
+  set(runner "${testbed}/run-contract")
+  if(GS_FUZZ)
+    return()
+  endif()
+  add_test(NAME contract_docs COMMAND "${testbed}/check-docs")
+  add_test(NAME contract_watcher COMMAND "${testbed}/contract/extender/watcher_test.py")
+  add_test(NAME contract_harness COMMAND "${testbed}/contract/run-case" harness)
+  set_tests_properties(contract_docs contract_watcher contract_harness PROPERTIES LABELS unit
+                       ENVIRONMENT "GS_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};CONTRACT_CASES=${testbed}/contract/self-test")
+
+  gs_real_setup(kubectl sandbox kubectl "${testbed}/kubectl-for-sandbox" --build)
+  set(with_kubectl bash -c "export KUBECTL && KUBECTL=$(test/testbed/kubectl-for-sandbox) && exec $0")
+  gs_cluster_test(demo sandbox kubectl 100 ${with_kubectl} tools/demo)
+  gs_cluster_test(tour sandbox kubectl 200 ${with_kubectl} test/testbed/sandbox-tour)
+
+  gs_real_setup(testbed real testbed "${testbed}/build" all)
+  foreach(case IN LISTS GS_CASES_ON_SANDBOX)
+    gs_cluster_test(${case}-on-sandbox real testbed 300 "${CMAKE_COMMAND}" -E env GS_CONTRACT_PROVIDER=sandbox "${runner}" ${case})
+  endforeach()
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS "${runner}")
+  execute_process(COMMAND "${runner}" --list OUTPUT_VARIABLE cases OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" cases "${cases}")
+  # The longest first, so that the lanes come out even.
+  foreach(known IN LISTS GS_CASE_SECONDS)
+    string(REGEX REPLACE "=.*" "" case "${known}")
+    if(case IN_LIST cases)
+      list(REMOVE_ITEM cases ${case})
+      list(APPEND sorted ${case})
+    elseif(case STREQUAL "conformance")
+      gs_real_test(conformance "${CMAKE_SOURCE_DIR}/test/conformance/with-real" bash -c "$<TARGET_FILE:conformance> compare $REAL $SANDBOX")
+    elseif(case STREQUAL "kubectl")
+      gs_real_test(kubectl "${CMAKE_SOURCE_DIR}/test/conformance/with-real" bash -c "test/conformance/kubectl-compare $REAL $SANDBOX")
+    endif()
+  endforeach()
+  foreach(case IN LISTS sorted cases)
+    gs_real_test(${case} "${runner}" ${case})
+  endforeach()
+endfunction()
