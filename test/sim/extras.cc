@@ -203,6 +203,7 @@ void Extras::ownLease(const Step& s) {
                   {"spec", Object{{"holderIdentity", "somebody"}}}});
   } else if (world_.get(path)["spec"]["holderIdentity"].str() == "somebody") {
     byHand("DELETE", path);
+    ledgers_.trouble(40s);  // until the next sweep
   }
 }
 

@@ -37,7 +37,7 @@ constexpr std::array<Row, kFeatures> kRows{{
 /// Features that show bugs which are not mended yet.
 const Features kHeldBack{
     Feature::Rates,    Feature::Renumber,  Feature::Foreign,   Feature::Sidecars, Feature::Stuck,     Feature::Forbidden, Feature::LeaseEdits,
-    Feature::PodEdits, Feature::Unmanaged, Feature::Another,   Feature::Restore,  Feature::Resources, Feature::Enforcer,
+    Feature::PodEdits, Feature::Unmanaged, Feature::Another,   Feature::Restore,  Feature::Enforcer,
 };
 
 }  // namespace

@@ -40,6 +40,8 @@ class Judge {
   const std::string& watch(Mono now);
   /// When something last changed that a scheduler would look at.
   [[nodiscard]] Mono lastChange() const { return last_change_; }
+  /// Somebody's leases stand under names of GPU leases: a replica hears of them only when it wants to write one.
+  [[nodiscard]] bool hasOthersLeases() const { return !others_.empty(); }
   /// A Binding left a replica: when, and the fence of the pod version that it was decided on, are remembered.
   void bindingSent(const kapi::Call& call, Mono now, Process by);
   /// From now on leases that go were deleted by hand, and Bindings that name no devices are another scheduler's.

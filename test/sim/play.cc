@@ -118,7 +118,7 @@ class Play {
     return out_.problem.empty();
   }
   void compareLedgers() {
-    if (!out_.problem.empty()) { return; }
+    if (!out_.problem.empty() || judge_.hasOthersLeases()) { return; }
     out_.problem = ledgers_.look(judge_.lastChange());
     out_.at = since();
   }
@@ -428,7 +428,7 @@ class Play {
     if (!leader) { return "nobody leads"; }
     if (std::string wrong = judge_.settled(); !wrong.empty()) { return wrong; }
     if (std::string wrong = shares_ ? shares_->settled() : ""; !wrong.empty()) { return wrong; }
-    return ledgers_.atEnd(*leader);
+    return judge_.hasOthersLeases() ? "" : ledgers_.atEnd(*leader);
   }
 
   const Plan& plan_;
