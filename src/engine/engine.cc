@@ -121,17 +121,33 @@ void Engine::use(const model::Pod& pod) {
                       isOnTheWay(pod) ? sched::vcudaPicks(pod) : sched::SharePicks{});
 }
 
+/// Those that are there, and those that went under it.
+template <class Visit>
+void Engine::eachLeaseOf(const model::Uid& uid, const Visit& visit) const {
+  for (const auto& key : cache_.leasesOf(uid)) { visit(*cache_.lease(key)); }
+  const auto lost = lost_leases_.find(uid);
+  if (lost == lost_leases_.end()) { return; }
+  for (const auto& [key, lease] : lost->second) { visit(*lease); }
+}
+
+std::string Engine::givenUuid(const model::Uid& pod, const model::NodeName& node, int id) const {
+  std::string uuid;
+  eachLeaseOf(pod, [&](const model::Lease& lease) {
+    if (lease.node == node && lease.gpu == id && uuid.empty()) { uuid = lease.uuid; }
+  });
+  return uuid;
+}
+
 std::vector<int> Engine::heldIds(const model::Pod& pod, const std::vector<int>& given) const {
   std::vector<std::string> leased;
   const std::string* bound_for = pod.annotation(model::kReservationKey);
-  for (const auto& key : cache_.leasesOf(pod.uid)) {
-    const model::Lease& lease = *cache_.lease(key);
+  const bool says_reservation = bound_for != nullptr && !bound_for->empty();
+  eachLeaseOf(pod.uid, [&](const model::Lease& lease) {
     const auto part = lease.partOf(pod.uid);
-    const bool says_reservation = bound_for != nullptr && !bound_for->empty();
     const bool is_its = says_reservation ? part && part->reservation.text == *bound_for
                                          : std::binary_search(given.begin(), given.end(), lease.gpu);
     if (lease.node == pod.node && is_its) { leased.push_back(lease.uuid); }
-  }
+  });
   return heldNow(pod, given, leased, cache_.status(pod.node));
 }
 
@@ -216,6 +232,7 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
   }
   if (over) {
     shares_.erase(uid);
+    lost_leases_.erase(uid);
   } else {
     drain_.lives(uid);
     for (const auto& key : cache_.leasesOf(uid)) { noteSharing(uid, *cache_.lease(key)); }
@@ -402,7 +419,12 @@ void Engine::applyClaim(const kapi::Change& change) {
 }
 
 void Engine::noteSharing(const model::Uid& uid, const model::Lease& lease) {
-  if (!ended(uid)) { shares_[uid] = lease.shared(); }
+  if (ended(uid)) { return; }
+  shares_[uid] = lease.shared();
+  const auto lost = lost_leases_.find(uid);
+  if (lost == lost_leases_.end() || lease.uuid.empty()) { return; }
+  lost->second.erase(lease.key);
+  if (lost->second.empty()) { lost_leases_.erase(lost); }
 }
 
 void Engine::putLease(model::Ptr<model::Lease> lease, Mono now) {
@@ -439,6 +461,14 @@ std::vector<int> Engine::devicesOf(const model::Pod& pod) const {
   return {ids.begin(), ids.end()};
 }
 
+/// What it said of its device nobody else may: the pod's annotations name ids only.
+void Engine::noteLost(const model::Ptr<model::Lease>& lease) {
+  if (lease->uuid.empty()) { return; }
+  for (const auto& uid : lease->uids()) {
+    if (!ended(uid)) { lost_leases_[uid][lease->key] = lease; }
+  }
+}
+
 /// The id that its name stands for, and the one that its device has now.
 std::vector<int> Engine::idsOf(const model::Lease& lease) const {
   const auto device = deviceOf(lease);
@@ -452,6 +482,7 @@ std::vector<int> Engine::idsOf(const model::Lease& lease) const {
 void Engine::leaseRemoved(const model::Ptr<model::Lease>& before) {
   if (!before) { return; }
   const auto device = deviceOf(*before);
+  noteLost(before);
   placed_leases_.erase(before->key);
   const sched::NodeState* node = device ? ledger_.find(device->first) : nullptr;
   if (const auto* d = node == nullptr ? nullptr : node->device(device->second)) {

@@ -55,6 +55,8 @@ class Engine {
   void unblockDevices();
   /// The ids on its node under which this bound pod, which was given these, has devices now (held_devices.h); ascending.
   [[nodiscard]] std::vector<int> heldIds(const model::Pod& pod, const std::vector<int>& given) const;
+  /// The UUID of the device that it was given under that id, as its lease there says, or said before it went; "" not known.
+  [[nodiscard]] std::string givenUuid(const model::Uid& pod, const model::NodeName& node, int id) const;
   /// Whether the pod shares its devices, as its last lease said; nullopt: none was seen.
   [[nodiscard]] std::optional<bool> shares(const model::Uid& pod) const;
   /// Every kind is listed, or not served. Until then no device drains: which nodes have agents is not known. A uid in
@@ -120,6 +122,9 @@ class Engine {
   [[nodiscard]] std::vector<int> devicesOf(const model::Pod& pod) const;
   [[nodiscard]] std::vector<int> idsOf(const model::Lease& lease) const;
   void renumbered(const model::NodeName& node);
+  void noteLost(const model::Ptr<model::Lease>& lease);
+  template <class Visit>
+  void eachLeaseOf(const model::Uid& uid, const Visit& visit) const;
   void holdLease(const model::Uid& uid, const model::Lease& lease, Holds& holds) const;
   [[nodiscard]] Holds holdsOf(const model::Uid& uid) const;
   [[nodiscard]] sched::Amount amountOf(const model::Pod& pod, const model::NodeName& node, int id) const;
@@ -145,6 +150,8 @@ class Engine {
   sched::Queue queue_;
   std::unordered_map<model::Uid, Holds> derived_;
   std::unordered_map<model::Uid, bool> shares_;  // of pods that have not ended
+  /// Leases of such pods that went, by hand for all we know: as they were last.
+  std::unordered_map<model::Uid, std::map<model::ObjectKey, model::Ptr<model::Lease>>> lost_leases_;
   std::unordered_map<model::ObjectKey, std::pair<model::NodeName, int>> placed_leases_;  // ancestors'
   std::set<std::pair<model::NodeName, int>> blocked_;
   bool synced_ = false;

@@ -215,6 +215,7 @@ void Scheduler::keepLeases(const model::Pod& pod, const std::vector<int>& given,
     const bool shared = sharesDevices(pod, held);
     if (!reservation) { reservation = model::ReservationId{rng_.uuid()}; }
     Claimant c = claimant(pod.uid, pod.key, *reservation, {pod.node, given, shared}, id);
+    if (auto uuid = engine_.givenUuid(pod.uid, pod.node, id); !uuid.empty()) { c.gpu_uuid = std::move(uuid); }
     c.over_own = true;
     desk_.take(key, std::move(c), false);
   }

@@ -166,6 +166,7 @@ std::pair<Judge::Device, Judge::Lease> Judge::leaseOf(const Value& object) {
       {str(notes["gpu.scheduling/node"]), number(str(notes["gpu.scheduling/gpu"]))}, {}};
   const std::string holder = str(object["spec"]["holderIdentity"]);
   out.second.shared = holder == "shared";
+  out.second.uuid = str(notes["gpu.scheduling/uuid"]);
   if (!out.second.shared) {
     out.second.holders[holder] = {str(notes["gpu.scheduling/devices"]), str(notes["gpu.scheduling/reservation"])};
   } else if (const auto list = json::parse(notes["gpu.scheduling/holders"].str())) {
@@ -197,7 +198,7 @@ void Judge::leaseChanged(const sandbox::HistoryEntry& entry) {
   for (const auto& [uid, part] : leases_[device].holders) {
     const auto pod = pods_.find(uid);
     if (hand_ || now.holders.contains(uid) || pod == pods_.end()) { continue; }
-    if (pod->second.live() && pod->second.has(device)) {
+    if (pod->second.live() && pod->second.has(device) && !isFollowed(uid, pod->second)) {
       wrong(fmt::format("the lease of {} was taken from pod {}/{}, which runs", device.text(), pod->second.ns,
                         pod->second.name));
     }

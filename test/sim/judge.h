@@ -91,6 +91,7 @@ class Judge {
   };
   struct Lease {
     bool shared = false;
+    std::string uuid;  // of its device when it was written
     std::map<std::string, Part> holders;  // by uid
     std::map<std::string, Mono> since;    // uid -> when it became one
     std::set<std::string> joined;         // those that came when others were there
@@ -189,6 +190,8 @@ class Judge {
   [[nodiscard]] std::string claimsWrong() const;
   [[nodiscard]] std::string allocationsOf(const sandbox::StoreKey& claim) const;
   [[nodiscard]] std::string leasesWrong() const;
+  [[nodiscard]] bool follows(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease) const;
+  [[nodiscard]] bool isFollowed(const std::string& uid, const Pod& pod) const;
   [[nodiscard]] std::string podWrong(const std::string& uid, const Pod& pod) const;
   /// Anywhere, but for that node.
   [[nodiscard]] bool shouldFit(const Pod& pod, const std::string& without = "") const;

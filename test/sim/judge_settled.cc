@@ -120,6 +120,22 @@ std::string Judge::claimsWrong() const {
   return "";
 }
 
+/// A lease of that pod's reservation under the id that its device has now.
+bool Judge::follows(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease) const {
+  const auto part = lease.holders.find(uid);
+  const auto gpu = gpus_.find(device);
+  return part != lease.holders.end() && part->second.reservation == pod.reservation && pod.node == device.node &&
+         gpu != gpus_.end() && !lease.uuid.empty() && gpu->second.uuid == lease.uuid;
+}
+
+/// It was told a UUID, and the lease of that device stands under another id.
+bool Judge::isFollowed(const std::string& uid, const Pod& pod) const {
+  return plan_.has(Feature::Uuids) && std::any_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
+           const auto& [device, lease] = entry;
+           return !pod.has(device) && follows(uid, pod, device, lease) && pod.visible.find(lease.uuid) != std::string::npos;
+         });
+}
+
 std::string Judge::leasesWrong() const {
   for (const auto& [device, lease] : leases_) {
     for (const auto& [uid, part] : lease.holders) {
@@ -127,7 +143,7 @@ std::string Judge::leasesWrong() const {
       // Another scheduler bound the pod to the very node of its leases: they stand, as if its annotation had been taken away.
       if (pod != pods_.end() && pod->second.by_hand) { continue; }
       const bool theirs = pod != pods_.end() && pod->second.ids.empty() && pod->second.node == device.node;
-      if (pod == pods_.end() || !pod->second.live() || !(theirs || pod->second.has(device))) {
+      if (pod == pods_.end() || !pod->second.live() || !(theirs || pod->second.has(device) || follows(uid, pod->second, device, lease))) {
         return fmt::format("the lease of {} names pod {}, which does not have it", device.text(), uid);
       }
       const auto has = model::printAllocation(model::NodeName{pod->second.node}, pod->second.ids);
@@ -144,7 +160,8 @@ std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
   for (const int id : pod.ids) {
     const auto lease = leases_.find({pod.node, id});
     if (others_.contains({pod.node, id})) { continue; }  // somebody took its name
-    if (pod.live() && (lease == leases_.end() || !lease->second.holders.contains(uid))) {
+    if (pod.live() && (lease == leases_.end() || !lease->second.holders.contains(uid)) &&
+        !isFollowed(uid, pod)) {
       return fmt::format("pod {}/{} has {}:{} without a lease", pod.ns, pod.name, pod.node, id);
     }
   }

@@ -142,6 +142,24 @@ TEST_F(ToldIds, TheIdIsHeldToo) {
   expectSettled();
 }
 
+/// Its lease alone said which GPU its container has.
+TEST_F(ToldIds, NothingIsForgottenWhenTheLeaseIsDeletedByHand) {
+  nowThereAre({"GPU-1", "GPU-2"});
+  for (int id = 0; id < 2; ++id) {
+    const std::string lease =
+        "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-n-" + std::to_string(id);
+    EXPECT_EQ(world.request("DELETE", lease).code, 200);
+  }
+  finish("p");
+  world.create(pod("s", "one"));
+  world.run(120s);
+  EXPECT_EQ(nodeOf("s"), "");
+  EXPECT_EQ(holder(0), uidOf("r"));
+  EXPECT_EQ(holder(1), uidOf("r"));
+  EXPECT_EQ(lease(1)["metadata"]["annotations"]["gpu.scheduling/uuid"].str(), "GPU-1");
+  expectRebuilt();
+}
+
 /// Decided on one GPU, bound when its id means another one: it is decided anew.
 TEST_F(ToldUuids, WhatIsRenumberedOnTheWayIsDecidedAnew) {
   bool busy = true;
