@@ -74,6 +74,14 @@ tsan: packages ## the same under ThreadSanitizer
 clang: packages ## every file through clang 14 (second compiler, -Wthread-safety), without making code
 	@$(STEP) "clang 14" tools/clang-check
 
+.PHONY: tidy
+tidy: packages ## clang-tidy 14 over what is shipped, where it changed since it was clean
+	@$(STEP) "clang-tidy 14" tools/clang-check --tidy
+
+.PHONY: mutants
+mutants: packages ## small faults in the deciding code that was changed, which no test finds; SAMPLE=200 SEED=1 of all of it
+	@tools/mutants
+
 .PHONY: fuzz
 fuzz: packages ## fuzz every parser of outside bytes for FUZZ_SECONDS (30) each
 	@$(STEP) "build (libFuzzer)" tools/build fuzz all_fuzz

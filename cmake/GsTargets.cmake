@@ -88,7 +88,7 @@ function(gs_sim)
   target_link_libraries(sim_main PRIVATE sim)
   add_test(NAME sim_seeds COMMAND sim_main ${GS_SIM_SEEDS} 1)
   add_test(NAME sim_known_seeds COMMAND sim_main --known "${CMAKE_SOURCE_DIR}/test/sim/known_seeds.txt")
-  set_tests_properties(sim_seeds sim_known_seeds PROPERTIES LABELS world TIMEOUT 900 COST 800)
+  set_tests_properties(sim_seeds sim_known_seeds PROPERTIES LABELS world TIMEOUT 2400 COST 800)
   # bin/planted: the same with bugs that are put in on purpose, one after the other; each must be found. Its engine and
   # scheduler come first as objects, so that nothing is taken from the libraries.
   foreach(folder engine scheduler)
@@ -106,7 +106,7 @@ function(gs_sim)
     set(quick BindsBlindly BindsEarly ForgetsSharers ForgetsOnEnd)
   endif()
   add_test(NAME planted_bugs COMMAND planted_main ${quick})
-  set_tests_properties(planted_bugs PROPERTIES LABELS world TIMEOUT 900 COST 900)  # the longest: begun first
+  set_tests_properties(planted_bugs PROPERTIES LABELS world TIMEOUT 2400 COST 900)  # the longest: begun first
 endfunction()
 
 # test/conformance: bin/conformance plays a table of requests; the test conformance_replay compares the sandbox with what a

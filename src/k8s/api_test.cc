@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/system_clock.h"
+#include "base/temp_folder_test.h"
 #include "k8s/files.h"
 #include "kapi/write.h"
 #include "net/scripted_server.h"
@@ -169,7 +170,8 @@ TEST_F(ApiTest, CancelledWriteIsUnknownAndLaterOnesAreNotSent) {
 }
 
 TEST_F(ApiTest, After401AReadIsSentAgainWithTheNewTokenAWriteIsNot) {
-  const std::string file = testing::TempDir() + "gs_api_token" + std::to_string(getpid());
+  const TempFolder folder;
+  const std::string file = folder.path("token");
   std::ofstream{file} << "old";
   ScriptedServer server{[&](Peer& peer) {
     while (const auto request = peer.readRequest()) {

@@ -1,13 +1,14 @@
 #include "k8s/kubeconfig.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <string>
 
 #include <filesystem>
 #include <fstream>
 #include <map>
+
+#include "base/temp_folder_test.h"
 
 namespace gs::k8s {
 namespace {
@@ -184,8 +185,6 @@ INSTANTIATE_TEST_SUITE_P(
 class LoadAccess : public testing::Test {
  protected:
   LoadAccess() {
-    std::filesystem::remove_all(dir_);
-    std::filesystem::create_directories(dir_);
     surroundings_.env = [this](const char* name) -> std::optional<std::string> {
       const auto found = env_.find(name);
       return found == env_.end() ? std::nullopt : std::optional{found->second};
@@ -210,7 +209,8 @@ class LoadAccess : public testing::Test {
   }
   Result<Access> load(const std::string& flag = {}) { return loadAccess(flag, "", surroundings_); }
 
-  const std::string dir_ = testing::TempDir() + "gs_load_access" + std::to_string(getpid());
+  const TempFolder folder_;
+  const std::string dir_ = folder_.path().string();
   std::map<std::string, std::string> env_;
   Surroundings surroundings_;
 };

@@ -1,12 +1,13 @@
 #include "k8s/token_source.h"
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <string>
 
 #include <cstdio>
 #include <fstream>
+
+#include "base/temp_folder_test.h"
 
 namespace gs::k8s {
 namespace {
@@ -15,10 +16,10 @@ using namespace std::chrono_literals;
 
 class TokenFile : public testing::Test {
  protected:
-  TokenFile() { std::remove(path_.c_str()); }
   void write(const std::string& text) const { std::ofstream{path_} << text; }
 
-  const std::string path_ = testing::TempDir() + "gs_token" + std::to_string(getpid());
+  const TempFolder folder_;
+  const std::string path_ = folder_.path("token");
   ManualClock clock_;
 };
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
-#include <unistd.h>
 
 #include <string>
 
@@ -11,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "base/temp_folder_test.h"
 #include "net/http_client.h"
 #include "net/identity_test.h"
 #include "net/scripted_server.h"
@@ -84,12 +84,12 @@ class HttpClientTls : public testing::Test {
     request.url = url;
     return client.send(request);
   }
-  static std::string writeFile(const std::string& name, const std::string& text) {
-    const auto path =
-        std::filesystem::path{testing::TempDir()} / ("gs_tls_" + std::to_string(getpid()) + name);
-    std::ofstream{path} << text;
-    return path.string();
+  std::string writeFile(const std::string& name, const std::string& text) const {
+    std::ofstream{folder_.path(name)} << text;
+    return folder_.path(name);
   }
+
+  const TempFolder folder_;
 
   Identity ca_ = makeIdentity("ca", "", nullptr);
   Identity other_ca_ = makeIdentity("other", "", nullptr);

@@ -2,11 +2,11 @@
 
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 
 #include "base/system_clock.h"
+#include "base/temp_folder_test.h"
 
 namespace gs::sandbox {
 namespace {
@@ -130,8 +130,8 @@ TEST_F(HttpPortTest, NobodyEntersAPodThatHasNoNode) {
 }
 
 TEST_F(HttpPortTest, EachRequestIsALineOfTheLog) {
-  const auto path = std::filesystem::temp_directory_path() / "http_port_test_requests.log";
-  std::filesystem::remove(path);
+  const TempFolder folder;
+  const auto path = folder.path("requests.log");
   auto log = RequestLog::open(path);
   ASSERT_TRUE(log.has_value());
   HttpPort port{live_, log->get()};
@@ -146,7 +146,6 @@ TEST_F(HttpPortTest, EachRequestIsALineOfTheLog) {
             "tester get pods - default p 404\n"
             "- list leases.coordination.k8s.io - - - 200\n"
             "tester patch nodes status - n 415\n");
-  std::filesystem::remove(path);
 }
 
 TEST_F(HttpPortTest, ABindingThatIsLateIsLetGoWhenTheServerStops) {

@@ -270,7 +270,7 @@ start_helper() {
   local how=$1 name=$2
   rm -f "$CASE_DIR/$name".{pid,status}
   # A check that fails in there says so in its log.
-  run_recorded "$CASE_DIR/$name" "${@:3}" >"$CASE_DIR/$name.log" 2>&1 3>>"$CASE_DIR/$name.log" </dev/null &
+  run_recorded "$CASE_DIR/$name" "${@:3}" >>"$CASE_DIR/$name.log" 2>&1 3>>"$CASE_DIR/$name.log" </dev/null &
   HELPER[$name]=$how
   until [[ -s $CASE_DIR/$name.pid ]]; do sleep 0.01; done
 }

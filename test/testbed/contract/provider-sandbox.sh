@@ -16,28 +16,18 @@ provider_up() {
 
 provider_start_api() {
   : >>"$CASE_DIR/requests.log"
-  "$GS_BIN/gpu-sandbox" serve --api-only --address="127.0.0.1:$SANDBOX_PORT" --kubeconfig-out="$KUBECONFIG" \
-    --data="$CASE_DIR/state.json" --request-log="$CASE_DIR/requests.log" --log-level=info >>"$CASE_DIR/sandbox.log" 2>&1 3>&- </dev/null &
-  echo $! >"$CASE_DIR/sandbox.pid"
-  local tries
-  for ((tries = 0; tries < 600; tries++)); do
-    if curl --silent --fail --max-time 2 --output /dev/null "http://127.0.0.1:$SANDBOX_PORT/readyz"; then return; fi
-    sleep 0.05
-  done
-  fail "the sandbox does not answer: $(tail -n 3 "$CASE_DIR/sandbox.log")"
+  run_helper sandbox "$GS_BIN/gpu-sandbox" serve --api-only --address="127.0.0.1:$SANDBOX_PORT" --kubeconfig-out="$KUBECONFIG" \
+    --data="$CASE_DIR/state.json" --request-log="$CASE_DIR/requests.log" --log-level=info
+  # It serves a moment before it has written the kubeconfig.
+  eventually "/readyz of the sandbox, and its kubeconfig" "200 written" sandbox_state
+}
+sandbox_state() {
+  curl --silent --max-time 2 --output /dev/null --write-out '%{http_code} ' "http://127.0.0.1:$SANDBOX_PORT/readyz"
+  if grep -q current-context "$KUBECONFIG"; then echo written; fi
 }
 
 # It writes its state when it is told to end.
-provider_stop_api() {
-  local pid tries
-  pid=$(<"$CASE_DIR/sandbox.pid")
-  kill -s TERM "$pid"
-  for ((tries = 0; tries < 600; tries++)); do
-    if ! kill -s 0 "$pid" 2>/dev/null; then return; fi
-    sleep 0.05
-  done
-  fail "the sandbox does not end"
-}
+provider_stop_api() { end_helper sandbox; }
 
 # The history of changes is in memory only.
 provider_forget_history() {

@@ -100,7 +100,7 @@ run_extender extender --config="$CASE_DIR/gpu-admission.json"
 finish_job maker
 expect_model
 step "again while Bindings are late: what was given and is not bound yet stays given"
-provider_delay_bindings 12
+provider_delay_bindings 25 # longer than the next extender needs to decide, on a machine that is busy
 make_pods free late- 30
 eventually_like "pods that were given a node and are not bound" '^[1-9][0-9]$' given
 kill_scheduler extender

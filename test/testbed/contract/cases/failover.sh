@@ -104,7 +104,7 @@ expect_ready beta
 cat <<YAML | create
 {apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: urgent}, value: 1000}
 YAML
-provider_delay_bindings 30
+provider_delay_bindings 20
 { claim narrow 'count: 1' "$(on narrow)"; pod late narrow; } | create
 eventually_leases "gpu-narrow-0 "
 signal_scheduler alpha STOP
