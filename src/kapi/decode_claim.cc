@@ -49,6 +49,10 @@ void readPreferIds(const View& devices, GpuClaim& claim) {
   if (!ids.isNull() && !ids.isArray()) {
     complain(claim, "spec.devices.preferIds", ids, "write a list of ids");
   }
+  if (ids.items().size() > kMaxCount) {
+    complain(claim, "spec.devices.preferIds", ids, "write at most 1024 ids");
+    return;
+  }
   for (const View v : ids.items()) {
     const auto id = v.integer();
     if (!id || *id < 0 || *id > kMaxInt32) {

@@ -80,16 +80,18 @@ void readHolders(const std::string& json_text, Lease& lease) {
     malformed(lease, fmt::format("holders is no JSON array: '{}'", json_text.substr(0, 200)));
     return;
   }
-  for (const View entry : list->items()) { readShare(entry, lease); }
+  std::size_t entries = 0;
+  for (const View entry : list->items()) {
+    if (++entries <= model::kMaxSharers) { readShare(entry, lease); }
+  }
   std::sort(lease.holders.begin(), lease.holders.end());
   const auto same = [](const auto& a, const auto& b) { return a.uid == b.uid; };
   if (std::adjacent_find(lease.holders.begin(), lease.holders.end(), same) != lease.holders.end()) {
     malformed(lease, "holders names a pod twice");
   }
   if (lease.holders.empty()) { malformed(lease, "holders is empty"); }
-  if (lease.holders.size() > model::kMaxSharers) {
-    malformed(lease,
-              fmt::format("holders has {} entries, more than {}", lease.holders.size(), model::kMaxSharers));
+  if (entries > model::kMaxSharers) {  // the first ones hold it: nobody else can take it
+    malformed(lease, fmt::format("holders has {} entries, more than {}", entries, model::kMaxSharers));
   }
 }
 

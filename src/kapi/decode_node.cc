@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <limits>
 
@@ -10,6 +12,8 @@ namespace {
 
 using json::View;
 
+constexpr std::size_t kMostUsers = 256;  // of one device; of all of a node 4,096
+constexpr std::size_t kMostUsersOfNode = 4096;
 constexpr std::int64_t kMost =
     std::numeric_limits<std::int64_t>::max() / 4096;  // sums of these do not overflow
 
@@ -71,6 +75,24 @@ model::Node decodeNode(const View& v) {
   return node;
 }
 
+namespace {
+
+/// A device with more users than can be is given to nobody: who is dropped here may still use it.
+void boundUsers(std::vector<model::Device>& devices) {
+  std::size_t users = 0;
+  for (auto& d : devices) {
+    const std::size_t most = std::min(kMostUsers, kMostUsersOfNode - users);
+    if (d.in_use_by.size() > most) {
+      d.health = model::Health::Unhealthy;
+      d.health_reason = fmt::format("inUseBy has {} entries, more than {}", d.in_use_by.size(), most);
+      d.in_use_by.resize(most);
+    }
+    users += d.in_use_by.size();
+  }
+}
+
+}  // namespace
+
 model::GpuNodeStatus decodeGpuNodeStatus(const View& v) {
   model::GpuNodeStatus out;
   out.node = model::NodeName{objectKey(v).name};
@@ -83,6 +105,7 @@ model::GpuNodeStatus decodeGpuNodeStatus(const View& v) {
   const auto same_id = [](const model::Device& a, const model::Device& b) { return a.id == b.id; };
   std::stable_sort(out.devices.begin(), out.devices.end(), by_id);
   out.devices.erase(std::unique(out.devices.begin(), out.devices.end(), same_id), out.devices.end());
+  boundUsers(out.devices);
   out.observed_time = text(v["status"]["observedTime"]);
   return out;
 }

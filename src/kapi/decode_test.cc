@@ -1,5 +1,6 @@
 #include "kapi/decode.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include "kapi/time.h"
@@ -432,6 +433,25 @@ TEST(ObjectRevision, IsADecimalNumberOrNone) {
     EXPECT_EQ(objectRevision(parsed("{\"metadata\":{\"resourceVersion\":" + std::string{text} + "}}")), 0U)
         << text;
   }
+}
+
+TEST(DecodeGpuNodeStatus, ADeviceWithMoreUsersThanCanBeIsGivenToNobody) {
+  const auto status = [](std::size_t devices, std::size_t users) {
+    std::string list;
+    for (std::size_t d = 0; d < devices; ++d) {
+      std::string uids;
+      for (std::size_t u = 0; u < users; ++u) { uids += fmt::format("{}\"uid-{}-{}\"", u > 0 ? "," : "", d, u); }
+      list += fmt::format(R"({}{{"id":{},"health":"Healthy","inUseBy":[{}]}})", d > 0 ? "," : "", d, uids);
+    }
+    const std::string text = R"({"metadata":{"name":"a"},"status":{"devices":[)" + list + "]}}";
+    return decodeGpuNodeStatus(json::Document::read(text)->root());
+  };
+  EXPECT_EQ(status(16, 256).devices[15].health, model::Health::Healthy);
+  const auto crowded = status(1, 257);
+  EXPECT_EQ(crowded.devices[0].in_use_by.size(), 256U);
+  EXPECT_EQ(crowded.devices[0].health, model::Health::Unhealthy);
+  EXPECT_EQ(crowded.devices[0].health_reason, "inUseBy has 257 entries, more than 256");
+  EXPECT_EQ(status(17, 256).devices[16].health, model::Health::Unhealthy) << "4,096 of a node";
 }
 
 }  // namespace

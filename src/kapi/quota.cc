@@ -11,6 +11,9 @@ namespace {
 using json::View;
 
 constexpr std::size_t kShown = 60;  // bytes of a value in a message
+/// Of one namespace: all of them are gone through for each of its pods.
+constexpr std::size_t kMostModels = 256;
+constexpr std::size_t kMostPools = 256;
 
 tl::unexpected<Error> wrong(std::string where, const View& value, std::string_view fix) {
   std::string shown = json::print(value.value());
@@ -21,6 +24,9 @@ tl::unexpected<Error> wrong(std::string where, const View& value, std::string_vi
 Status readGpus(const std::string& where, const View& v, model::Quota& quota) {
   if (!v.isNull() && !v.isObject()) {
     return wrong(where, v, "write the number of GPUs of each model: {\"V100\": 4}");
+  }
+  if (v.members().size() > kMostModels) {
+    return wrong(where, v, fmt::format("write at most {} models", kMostModels));
   }
   for (const auto& [model, number] : v.members()) {
     const auto gpus = number.integer();
@@ -34,6 +40,9 @@ Status readGpus(const std::string& where, const View& v, model::Quota& quota) {
 
 Status readPools(const std::string& where, const View& v, model::Quota& quota) {
   if (!v.isNull() && !v.isArray()) { return wrong(where, v, "write a list of names: [\"public\"]"); }
+  if (v.items().size() > kMostPools) {
+    return wrong(where, v, fmt::format("write at most {} pools", kMostPools));
+  }
   for (const View pool : v.items()) {
     if (!pool.isString()) { return wrong(where, v, "write names of pools only: [\"public\"]"); }
     quota.pools.emplace(pool.str());

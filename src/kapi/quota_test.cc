@@ -1,6 +1,10 @@
 #include "kapi/quota.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
 
 #include "kapi/decode.h"
 
@@ -49,6 +53,19 @@ TEST(Quotas, WhatIsWrongIsSaidWithItsPlaceAndTheFix) {
     ASSERT_FALSE(read) << w.text;
     EXPECT_EQ(read.error().message.substr(0, std::string_view{w.says}.size()), w.says) << w.text;
   }
+}
+
+TEST(Quotas, ANamespaceNamesFewModelsAndPools) {
+  const auto table = [](int models, int pools) {
+    std::vector<std::string> gpus;
+    std::vector<std::string> names;
+    for (int i = 0; i < models; ++i) { gpus.push_back(fmt::format("\"m{}\":1", i)); }
+    for (int i = 0; i < pools; ++i) { names.push_back(fmt::format("\"p{}\"", i)); }
+    return fmt::format(R"({{"a":{{"quota":{{{}}},"pool":[{}]}}}})", fmt::join(gpus, ","), fmt::join(names, ","));
+  };
+  EXPECT_TRUE(parseQuotas(table(256, 256)));
+  EXPECT_NE(parseQuotas(table(257, 0)).error().message.find("write at most 256 models"), std::string::npos);
+  EXPECT_NE(parseQuotas(table(1, 257)).error().message.find("write at most 256 pools"), std::string::npos);
 }
 
 model::QuotaMap mapOf(const char* text) {

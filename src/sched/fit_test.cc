@@ -63,7 +63,7 @@ TEST(FitAntiAffinity, OnlyWhomATermMeansIsKeptAway) {
   meant.kept_away_by = {zone};
   EXPECT_EQ(misfitOn(stateOf(l, "a"), meant), std::nullopt);
   const auto before = stateOf(l, "a").versionFor(meant);
-  l.setClosedTo(model::NodeName{"a"}, {closedBy({host}), closedBy({zone})});
+  l.setClosedTo(*l.indexOf(model::NodeName{"a"}), {closedBy({host}), closedBy({zone})});
   EXPECT_GT(stateOf(l, "a").versionFor(meant), before);
   EXPECT_EQ(misfitOn(stateOf(l, "a"), meant), bare(Reason::ExistingAntiAffinity));
   EXPECT_EQ(misfitOn(stateOf(l, "a"), testClaim(1)), std::nullopt);
@@ -158,7 +158,7 @@ TEST(FitOrder, TheFirstReasonOfTheListIsTold) {
   const auto reason = [&] {
     Ledger l;
     t.addTo(l);
-    if (kept_away) { l.setClosedTo(model::NodeName{"a"}, {closedBy({kAway})}); }
+    if (kept_away) { l.setClosedTo(*l.indexOf(model::NodeName{"a"}), {closedBy({kAway})}); }
     return misfitOn(stateOf(l, "a"), asks_cpu)->reason;
   };
   std::vector<Reason> told{reason()};

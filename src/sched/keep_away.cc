@@ -7,8 +7,11 @@ namespace {
 
 constexpr const char* kEveryNamespace = "";
 
+/// Under which names it stands in meant_. A term that lists very many is looked at for every pod rather than noted for each.
 std::vector<std::string> namespacesOf(const model::AntiAffinityTerm& term) {
-  return term.namespaces.empty() ? std::vector<std::string>{kEveryNamespace} : term.namespaces;
+  constexpr std::size_t kMany = 64;
+  const bool many = term.namespaces.empty() || term.namespaces.size() > kMany;
+  return many ? std::vector<std::string>{kEveryNamespace} : term.namespaces;
 }
 
 }  // namespace
@@ -38,11 +41,11 @@ void KeepAway::leave(Ledger::NodeIndex index, const Place& place) {
 }
 
 /// The ledger's node refers to what closes its domains.
-void KeepAway::refer(const model::NodeName& name, const Node& node) {
+void KeepAway::refer(Ledger::NodeIndex i, const Node& node) {
   std::vector<std::shared_ptr<const ClosedTerms>> closed;
   closed.reserve(node.places.size());
   for (const Place& place : node.places) { closed.push_back(place.domain->closed); }
-  ledger_.setClosedTo(name, std::move(closed));
+  ledger_.setClosedTo(i, std::move(closed));
 }
 
 /// One pod more says it; true when it is the first.
@@ -72,6 +75,7 @@ void KeepAway::forget(const model::AntiAffinityTerm& term) {
 /// From now on the nodes' values of these keys are kept.
 void KeepAway::learnKeys(const std::set<std::string>& keys) {
   if (keys.empty()) { return; }
+  known_.reserve(ledger_.size());
   for (Ledger::NodeIndex i = 0; i < ledger_.size(); ++i) {
     const NodeState& state = ledger_.at(i);
     if (!state.exists) { continue; }
@@ -83,7 +87,7 @@ void KeepAway::learnKeys(const std::set<std::string>& keys) {
       node->index = i;
       enter(*node, keys_.at(key), label->second);
     }
-    if (node != nullptr) { refer(state.node.name, *node); }
+    if (node != nullptr) { refer(i, *node); }
   }
 }
 
@@ -95,7 +99,7 @@ void KeepAway::forgetKey(const std::string& key) {
       const model::NodeName& name = ledger_.at(index).node.name;
       const auto known = known_.find(name);
       std::erase_if(known->second.places, [&](const Place& place) { return place.key == &it->second; });
-      refer(name, known->second);
+      refer(index, known->second);
       if (known->second.places.empty()) { known_.erase(known); }
     }
   }
@@ -182,7 +186,7 @@ void KeepAway::nodeChanged(const model::NodeName& name) {
     for (const Place& place : std::exchange(node.places, {})) { leave(node.index, place); }
     if (!values.empty()) { node.index = *ledger_.indexOf(name); }
     for (const auto& [key, value] : values) { enter(node, *key, *value); }
-    refer(name, node);
+    if (const auto i = ledger_.indexOf(name)) { refer(*i, node); }
     for (const auto& uid : pods) { count(pods_.at(uid), 1); }
   }
   if (node.places.empty()) { known_.erase(name); }
@@ -194,7 +198,7 @@ std::vector<model::TermId> KeepAway::meaning(const std::string& ns, const model:
     const auto terms = meant_.find(meant);
     if (terms == meant_.end()) { continue; }
     for (const auto& [id, term] : terms->second) {
-      if (term->pods.matches(labels)) { ids.push_back(id); }
+      if (term->keepsAway(ns, labels)) { ids.push_back(id); }
     }
   }
   std::sort(ids.begin(), ids.end());

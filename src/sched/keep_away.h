@@ -72,7 +72,7 @@ class KeepAway {
   void forgetKey(const std::string& key);
   void enter(Node& node, Key& key, const std::string& value);
   void leave(Ledger::NodeIndex index, const Place& place);
-  void refer(const model::NodeName& name, const Node& node);
+  void refer(Ledger::NodeIndex i, const Node& node);
   [[nodiscard]] Values valuesOf(const model::NodeName& name);
   /// The domain of that node for this key; nullptr: it has no such label, or is unknown.
   [[nodiscard]] Domain* domainOf(const model::NodeName& node, const std::string& key);
@@ -82,7 +82,7 @@ class KeepAway {
   std::unordered_map<model::Uid, Pod> pods_;
   std::unordered_map<model::NodeName, std::set<model::Uid>> on_node_;
   std::map<model::AntiAffinityTerm, Term> terms_;
-  /// By the namespace that they mean, "" for every one; the terms are those of terms_.
+  /// By the namespace that they mean, "" for every one and for very many; the terms are those of terms_.
   std::map<std::string, std::map<model::TermId, const model::AntiAffinityTerm*>> meant_;
   std::map<std::string, Key> keys_;                  // by topology key
   std::unordered_map<model::NodeName, Node> known_;  // that are in some domain

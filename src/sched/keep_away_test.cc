@@ -110,6 +110,14 @@ TEST_F(KeepAwayTest, SaysWhomTheTermsMean) {
   EXPECT_EQ(rules.meaning("default", {{"app", "web"}}), ids(Terms{}));
 }
 
+TEST_F(KeepAwayTest, ATermOfVeryManyNamespacesMeansNoOthers) {
+  model::AntiAffinityTerm term{"zone", {}, {}};
+  for (int i = 100; i < 200; ++i) { term.namespaces.push_back("ns-" + std::to_string(i)); }
+  put("p", "a", {term});
+  EXPECT_EQ(rules.meaning("ns-150", {}), ids(Terms{term}));
+  EXPECT_EQ(rules.meaning("default", {}), ids(Terms{}));
+}
+
 TEST_F(KeepAwayTest, KeysThatNobodyNamesAreForgottenAndLearnedAnew) {
   node("a", {{"zone", "1"}});
   put("p", "a", {kByZone});

@@ -244,15 +244,14 @@ void Ledger::setAgentStale(const model::NodeName& name, bool stale) {
   forgetIfNothing(i);
 }
 
-void Ledger::setClosedTo(const model::NodeName& name, std::vector<std::shared_ptr<const ClosedTerms>> terms) {
-  NodeIndex i = 0;
-  NodeState* n = known(name, i);
-  if (n == nullptr || n->closed_to == terms) { return; }
+void Ledger::setClosedTo(NodeIndex i, std::vector<std::shared_ptr<const ClosedTerms>> terms) {
+  NodeState& n = *nodes_[i];
+  if (n.closed_to == terms) { return; }
   const auto closes = [](const auto& closed) {
     return std::any_of(closed.begin(), closed.end(), [](const auto& of) { return !of->empty(); });
   };
-  const bool matters = closes(n->closed_to) || closes(terms);
-  n->closed_to = std::move(terms);
+  const bool matters = closes(n.closed_to) || closes(terms);
+  n.closed_to = std::move(terms);
   if (matters) { closingsChanged(i); }
 }
 

@@ -80,9 +80,8 @@ class Ledger {
   void upsertStatus(const model::GpuNodeStatus& status);
   void removeStatus(const model::NodeName& name);
   void setAgentStale(const model::NodeName& name, bool stale);
-  /// Pods that these terms mean may not come there. Nothing is kept of a node that is not known. Who gave them may change them,
-  /// and then says closingsChanged() of each node.
-  void setClosedTo(const model::NodeName& name, std::vector<std::shared_ptr<const ClosedTerms>> terms);
+  /// Pods that these terms mean may not come there. Who gave them may change them, and then says closingsChanged() of each node.
+  void setClosedTo(NodeIndex i, std::vector<std::shared_ptr<const ClosedTerms>> terms);
   void closingsChanged(NodeIndex i);
 
   // Holdings of devices. hold() again with another amount changes it.

@@ -1,0 +1,389 @@
+// What one event costs the deciding thread, against the size of its object: 5,000 nodes of 8 GPUs that are all taken, and for each
+// kind of object one of 1.4 MB, which is what the API server takes, of whatever there can be many of in it.
+//
+//   event_bench              a table: the longest handle() that the event leads to, how many follow, what decoding took
+//   event_bench NAME...      only cases whose name has one of these in it; `kinds`: many kinds of pods that wait
+//   event_bench --json FILE  the figures (docs/benchmarks.md) as one flat JSON object:
+//
+//   worst_event_ms    the longest of all
+//   quota_ratio       256 decisions among 8,000 kinds that quotas bind / without quotas
+#include <fmt/format.h>
+
+#include <cstring>
+#include <functional>
+
+#include "bench/figures.h"
+#include "bench/scheduler_drive.h"
+#include "model/annotations.h"
+#include "testing/builders.h"
+
+namespace gs::bench {
+namespace {
+
+using model::Kind;
+using testing::PodBuilder;
+
+constexpr int kNodes = 5'000;
+constexpr int kGpus = 8;
+constexpr std::size_t kBytes = 1'400'000;  // etcd's limit is 1.5 MiB
+
+std::string nodeName(int i) { return fmt::format("node-{:05}", i); }
+std::vector<model::Object>& of(SchedulerDrive::Listed& listed, Kind kind) {
+  return listed[static_cast<std::size_t>(kind)];
+}
+template <class T>
+model::Object shared(T value) {
+  return std::make_shared<const T>(std::move(value));
+}
+
+/// `taken` of the nodes are full: two pods with a claim of four GPUs each, and their leases.
+SchedulerDrive::Listed cluster(int nodes, int taken) {
+  SchedulerDrive::Listed listed;
+  for (const int count : {1, 4}) {
+    of(listed, Kind::GpuClaim).push_back(shared(testing::makeClaim(fmt::format("c{}", count), count)));
+  }
+  for (int i = 0; i < nodes; ++i) {
+    model::Node n = testing::makeNode(nodeName(i));
+    n.labels = {{"kubernetes.io/hostname", n.name.text}, {"all", "same"},
+                {"zone", fmt::format("zone-{}", i % 4)}, {"model", i % 2 == 0 ? "a100" : "h100"}};
+    of(listed, Kind::Node).push_back(shared(n));
+    of(listed, Kind::GpuNodeStatus).push_back(shared(testing::makeStatus(n.name.text, kGpus, 4)));
+    for (int first = 0; i < taken && first < kGpus; first += 4) {
+      const std::string ids = fmt::format("{}:{},{},{},{}", n.name.text, first, first + 1, first + 2, first + 3);
+      const auto pod = PodBuilder(fmt::format("{}-{}", n.name.text, first))
+                           .claim("c4")
+                           .on(n.name.text.c_str())
+                           .allocated(ids)
+                           .annotate(model::kReservationKey, "r")
+                           .running()
+                           .make();
+      of(listed, Kind::Pod).emplace_back(pod);
+      for (int id = first; id < first + 4; ++id) {
+        of(listed, Kind::Lease).push_back(shared(testing::makeLease(n.name.text, id, *pod, "r", ids)));
+      }
+    }
+  }
+  return listed;
+}
+
+/// A pod of one of so many kinds (each asks for other CPU) that waits for one GPU.
+model::PodPtr waiting(int i, int kinds, model::Revision revision) {
+  return PodBuilder(fmt::format("waits-{}", i)).revision(revision).claim("c1").cpu(i % kinds + 1).make();
+}
+void tellWaiting(SchedulerDrive& drive, int kinds) {
+  for (int i = 0; i < kinds; ++i) {
+    drive.tell(kapi::WatchType::Added, Kind::Pod, waiting(i, kinds, drive.nextRevision()));
+  }
+}
+
+// ---- Objects as lines of a watch
+
+/// So many of these that they are kBytes together; "@" in them is their number.
+std::string many(const std::string& entry, std::size_t bytes = kBytes) {
+  std::string out;
+  out.reserve(bytes + entry.size());
+  for (std::size_t i = 0; out.size() < bytes; ++i) {
+    if (i > 0) { out += ','; }
+    for (const char c : entry) {
+      if (c == '@') {
+        out += std::to_string(i);
+      } else {
+        out += c;
+      }
+    }
+  }
+  return out;
+}
+
+std::string line(const char* type, const std::string& object) {
+  return fmt::format(R"({{"type":"{}","object":{}}})", type, object);
+}
+
+struct PodText {
+  std::string name = "big";
+  std::string labels = {};
+  std::string annotations = {};
+  std::string spec = {};    // after schedulerName, with a comma before
+  std::string status = R"("phase":"Pending")";
+};
+std::string text(const PodText& p, model::Revision revision) {
+  return fmt::format(
+      R"({{"apiVersion":"v1","kind":"Pod","metadata":{{"name":"{0}","namespace":"default","uid":"uid-{0}","resourceVersion":"{1}","labels":{{{2}}},"annotations":{{{3}}}}},"spec":{{"schedulerName":"gpu-scheduler"{4}}},"status":{{{5}}}}})",
+      p.name, revision, p.labels, p.annotations, p.spec, p.status);
+}
+
+struct NodeText {
+  std::string name = nodeName(7);
+  std::string labels = R"("all":"same","zone":"zone-3","model":"h100")";
+  std::string taints = {};
+  std::string allocatable = R"("cpu":"64","memory":"512Gi","pods":"110")";
+};
+std::string text(const NodeText& n, model::Revision revision) {
+  return fmt::format(
+      R"({{"apiVersion":"v1","kind":"Node","metadata":{{"name":"{}","uid":"uid-{}","resourceVersion":"{}","labels":{{{}}}}},"spec":{{"taints":[{}]}},"status":{{"allocatable":{{{}}},"conditions":[{{"type":"Ready","status":"True"}}]}}}})",
+      n.name, n.name, revision, n.labels, n.taints, n.allocatable);
+}
+
+std::string statusText(const std::string& devices, model::Revision revision) {
+  return fmt::format(
+      R"({{"apiVersion":"gpu.scheduling/v1","kind":"GpuNodeStatus","metadata":{{"name":"{}","uid":"gns-7","resourceVersion":"{}"}},"status":{{"devices":[{}]}}}})",
+      nodeName(7), revision, devices);
+}
+
+std::string leaseText(const std::string& name, const std::string& holder, const std::string& annotations,
+                      model::Revision revision) {
+  return fmt::format(
+      R"({{"apiVersion":"coordination.k8s.io/v1","kind":"Lease","metadata":{{"name":"{0}","namespace":"default","uid":"uid-{0}","resourceVersion":"{1}","labels":{{"gpu.scheduling/managed":"true"}},"annotations":{{"gpu.scheduling/format":"1",{2}}}}},"spec":{{"holderIdentity":"{3}"}}}})",
+      name, revision, annotations, holder);
+}
+
+std::string claimText(const std::string& spec, model::Revision revision) {
+  return fmt::format(
+      R"({{"apiVersion":"gpu.scheduling/v1","kind":"GpuClaim","metadata":{{"name":"c1","namespace":"default","uid":"claim-c1","resourceVersion":"{}"}},"spec":{{{}}}}})",
+      revision, spec);
+}
+
+std::string escaped(std::string text) {
+  for (std::size_t at = 0; (at = text.find('"', at)) != std::string::npos; at += 2) { text.insert(at, "\\"); }
+  return text;
+}
+
+// ---- Cases
+
+struct Case {
+  const char* name;
+  Kind kind;
+  std::function<std::string(model::Revision)> object;  // as JSON
+};
+
+std::string onNode(int i) { return fmt::format(R"(,"nodeName":"{}")", nodeName(i)); }
+
+std::vector<Case> podCases() {
+  const auto pod = [](const char* name, PodText p) {
+    p.name = name;
+    std::replace(p.name.begin(), p.name.end(), ' ', '-');
+    return Case{name, Kind::Pod, [p = std::move(p)](model::Revision r) { return text(p, r); }};
+  };
+  const std::string term =
+      R"({"topologyKey":"all","labelSelector":{"matchExpressions":[{"key":"app@","operator":"In","values":["@"]}]}})";
+  const auto terms = [](const std::string& list) {
+    return R"(,"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[)" + list + "]}}";
+  };
+  const std::string terminated =
+      R"("phase":"Running","startTime":"2026-01-01T00:00:00Z","containerStatuses":[)" +
+      many(R"({"name":"c@","state":{"running":{}}})") + "]";
+  return {
+      pod("pod labels", {.labels = many(R"("label-@":"value")")}),
+      pod("pod annotations", {.annotations = many(R"("gpu.scheduling/a@":"value")")}),
+      pod("pod tolerations", {.spec = R"(,"tolerations":[)" + many(R"({"key":"key-@","operator":"Exists"})") + "]"}),
+      pod("pod nodeSelector", {.spec = R"(,"nodeSelector":{)" + many(R"("label-@":"value")") + "}"}),
+      pod("pod gates", {.spec = R"(,"schedulingGates":[)" + many(R"({"name":"gate-@"})") + "]"}),
+      pod("pod extended resources",
+          {.spec = R"(,"containers":[{"name":"c","resources":{"requests":{)" + many(R"("example.com/r@":"1")") + "}}}]"}),
+      pod("pod containers of shares",
+          {.spec = R"(,"containers":[)" +
+                   many(R"({"name":"c@","resources":{"limits":{"tencent.com/vcuda-core":"1","tencent.com/vcuda-memory":"1"}}})") +
+                   "]"}),
+      pod("bound pod of shares",
+          {.annotations = R"("tencent.com/predicate-node":"node-00007",)" +
+                          many(R"("tencent.com/predicate-gpu-idx-@":"1")", kBytes / 2),
+           .spec = onNode(7) + R"(,"containers":[)" +
+                   many(R"({"name":"c@","resources":{"limits":{"tencent.com/vcuda-core":"1","tencent.com/vcuda-memory":"1"}}})",
+                        kBytes / 2) +
+                   "]"}),
+      pod("bound pod allocated",
+          {.annotations = R"("gpu.scheduling/allocated":"node-00008:)" + many("@") + R"(")", .spec = onNode(8)}),
+      pod("bound pod prefers nothing", {.spec = onNode(9) + R"(,"tolerations":[)" + many(R"({"key":"k@"})") + "]"}),
+      pod("bound pod 64 terms", {.spec = onNode(10) + terms(many(term, 64 * (term.size() + 1) - 64 * 2))}),
+      pod("bound pod many terms", {.spec = onNode(11) + terms(many(term))}),
+      pod("bound pod large terms",
+          {.spec = onNode(12) +
+                   terms(R"({"topologyKey":"all","namespaces":[)" + many(R"("ns-@")") + R"(],"labelSelector":{}})")}),
+      pod("bound pod statuses", {.spec = onNode(13), .status = terminated}),
+  };
+}
+
+std::vector<Case> otherCases() {
+  const auto node = [](const char* name, NodeText n) {
+    return Case{name, Kind::Node, [n = std::move(n)](model::Revision r) { return text(n, r); }};
+  };
+  const auto status = [](const char* name, std::string devices) {
+    return Case{name, Kind::GpuNodeStatus, [d = std::move(devices)](model::Revision r) { return statusText(d, r); }};
+  };
+  const auto lease = [](const char* name, const char* holder, std::string annotations) {
+    return Case{name, Kind::Lease, [=, a = std::move(annotations)](model::Revision r) {
+                  return leaseText(std::string{"big-"} + holder, holder, a, r);
+                }};
+  };
+  const auto claim = [](const char* name, std::string spec) {
+    return Case{name, Kind::GpuClaim, [s = std::move(spec)](model::Revision r) { return claimText(s, r); }};
+  };
+  const auto quota = [](const char* name, std::string table) {
+    return Case{name, Kind::ConfigMap, [t = escaped(std::move(table))](model::Revision r) {
+                  return fmt::format(
+                      R"({{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"gpuquota","namespace":"kube-system","uid":"q","resourceVersion":"{}"}},"data":{{"gpu_quota":"{}"}}}})",
+                      r, t);
+                }};
+  };
+  const std::string at = R"("gpu.scheduling/node":"node-00020","gpu.scheduling/gpu":"0",)";
+  const std::string holder =
+      R"({"uid":"uid-h@","namespace":"default","name":"h@","milli":1,"mib":1,"reservation":"r","devices":"node-00020:0"})";
+  return {
+      node("node labels", {.labels = R"("all":"same",)" + many(R"("label-@":"value")")}),
+      node("node taints", {.taints = many(R"({"key":"key-@","value":"v","effect":"NoSchedule"})")}),
+      node("node resources", {.allocatable = R"("cpu":"64","pods":"110",)" + many(R"("example.com/r@":"1")")}),
+      node("node as it was", {}),
+      status("status devices", many(R"({"id":@,"uuid":"GPU-@","health":"Healthy"})")),
+      status("status links", R"({"id":0,"health":"Healthy","links":[)" + many(R"({"to":1,"gbps":1})") + "]}"),
+      status("status users", R"({"id":0,"health":"Healthy","inUseBy":[)" + many(R"("uid-user-@")") + "]}"),
+      status("status users everywhere", many(R"({"id":@,"health":"Healthy","inUseBy":["uid-a@","uid-b@","uid-c@"]})")),
+      lease("lease holders", "shared", at + R"("gpu.scheduling/holders":")" + escaped("[" + many(holder, kBytes / 2) + "]") + "\""),
+      lease("lease devices", "uid-x",
+            at + R"("gpu.scheduling/pod-uid":"uid-x","gpu.scheduling/pod-name":"x","gpu.scheduling/pod-namespace":"default","gpu.scheduling/reservation":"r","gpu.scheduling/devices":"node-00020:)" +
+                many("@") + "\""),
+      claim("claim selector", R"("selector":{"matchLabels":{)" + many(R"("label-@":"value")") + "}}"),
+      claim("claim prefers ids", R"("devices":{"policy":"preferIds","preferIds":[)" + many("@") + "]}"),
+      claim("claim of many pods", R"("devices":{"count":2})"),
+      quota("quota of namespaces", "{" + many(R"("ns-@":{"quota":{"a100":8}})", kBytes / 2) + "}"),
+      quota("quota of models", R"({"default":{"quota":{)" + many(R"("model-@":8)", kBytes / 2) + "}}}"),
+      quota("quota of pools", R"({"default":{"quota":{"a100":100000},"pool":[)" + many(R"("pool-@")", kBytes / 2) + "]}}"),
+  };
+}
+
+struct Result {
+  std::string name;
+  double ms = 0;
+  int events = 0;
+  double decode_ms = 0;
+};
+
+scheduler::Config withQuota() {
+  scheduler::Config config;
+  config.quota.map = {"kube-system", "gpuquota"};
+  config.quota.labels = {"model", "pool"};
+  return config;
+}
+
+/// A quota that binds nobody yet.
+model::Object openQuota() {
+  model::QuotaMap map{{"kube-system", "gpuquota"}, model::Uid{"q"}, 1, model::Quotas{}, ""};
+  return shared(std::move(map));
+}
+
+void print(const Result& r) {
+  fmt::print("{:40} {:9.2f} ms {:6} events   decoded in {:7.2f} ms\n", r.name, r.ms, r.events, r.decode_ms);
+  std::fflush(stdout);
+}
+
+/// The longest event of all.
+double measureCases(const std::function<bool(const std::string&)>& wanted) {
+  auto listed = cluster(kNodes, kNodes);
+  for (int i = 0; i < 2'000; ++i) { of(listed, Kind::Pod).emplace_back(waiting(i, 200, 1)); }
+  of(listed, Kind::ConfigMap).push_back(openQuota());
+  SchedulerDrive drive{withQuota(), std::move(listed)};
+  drive.run(std::chrono::seconds{40});
+  (void)drive.takeWorst();
+  double worst = 0;
+  const auto measure = [&](std::string name, Kind kind, const std::string& told) {
+    Result r{std::move(name), 0, 0, drive.tellLine(kind, told)};
+    drive.run(std::chrono::seconds{3});
+    std::tie(r.ms, r.events) = drive.takeWorst();
+    print(r);
+    worst = std::max(worst, r.ms);
+  };
+  for (const auto& cases : {podCases(), otherCases()}) {
+    for (const auto& c : cases) {
+      if (!wanted(c.name)) { continue; }
+      const std::string object = c.object(drive.nextRevision());
+      measure(c.name, c.kind, line("ADDED", object));
+      if (c.kind == Kind::Pod || c.kind == Kind::Lease) {
+        measure(std::string{c.name} + ", gone", c.kind, line("DELETED", c.object(drive.nextRevision())));
+      }
+    }
+  }
+  return worst;
+}
+
+// ---- Many kinds
+
+struct Parked {
+  double event_ms = 0;    // on average, of those that follow when a node changed that takes nobody
+  double longest_ms = 0;  // of those, and of those in which all were parked
+  double all_ms = 0;      // CPU for all that one change leads to, on average
+};
+
+Parked parkedEvents(int kinds) {
+  constexpr int kParkedNodes = 1'000;
+  auto listed = cluster(kParkedNodes, kParkedNodes);
+  SchedulerDrive drive{{}, std::move(listed)};
+  drive.run(std::chrono::seconds{10});
+  (void)drive.takeWorst();
+  tellWaiting(drive, kinds);
+  drive.run(Duration{0});
+  Parked out;
+  out.longest_ms = drive.takeWorst().first;
+  constexpr int kTimes = 50;
+  int events = 0;
+  const double start = cpuMs();
+  for (int i = 0; i < kTimes; ++i) {
+    model::Node n = testing::makeNode(nodeName(i));
+    n.revision = drive.nextRevision();
+    n.labels = {{"all", fmt::format("other-{}", i)}};
+    drive.tell(kapi::WatchType::Modified, Kind::Node, shared(n));
+    drive.run(Duration{0});
+    const auto [worst, handled] = drive.takeWorst();
+    out.longest_ms = std::max(out.longest_ms, worst);
+    events += handled;
+  }
+  out.all_ms = (cpuMs() - start) / kTimes;
+  out.event_ms = out.all_ms * kTimes / events;
+  return out;
+}
+
+/// CPU until 256 pods of `kinds` that wait have a node, in milliseconds.
+double decisions(int kinds, bool quotas) {
+  SchedulerDrive::Listed listed = cluster(500, 0);
+  if (quotas) {
+    model::QuotaMap map{{"kube-system", "gpuquota"}, model::Uid{"q"}, 1, model::Quotas{}, ""};
+    (*map.quotas)["default"].gpus = {{"a100", 100'000}, {"h100", 100'000}};
+    of(listed, Kind::ConfigMap).push_back(shared(std::move(map)));
+  }
+  SchedulerDrive drive{quotas ? withQuota() : scheduler::Config{}, std::move(listed)};
+  drive.run(std::chrono::seconds{5});
+  tellWaiting(drive, kinds);
+  const double start = cpuMs();
+  drive.run(std::chrono::seconds{5});
+  return cpuMs() - start;
+}
+
+void print(int kinds, const Parked& p) {
+  fmt::print("{} kinds wait: {:.3f} ms an event, {:.3f} ms all events of a change, {:.2f} ms the longest\n", kinds,
+             p.event_ms, p.all_ms, p.longest_ms);
+  std::fflush(stdout);
+}
+
+int writeAll(const char* path) {
+  double worst = measureCases([](const auto&) { return true; });
+  worst = std::max(worst, parkedEvents(10'000).longest_ms);
+  const double ratio = decisions(8'000, true) / decisions(8'000, false);
+  return writeFigures(fmt::format("{{\"worst_event_ms\": {:.1f}, \"quota_ratio\": {:.2f}}}\n", worst, ratio), path);
+}
+
+}  // namespace
+}  // namespace gs::bench
+
+int main(int argc, char** argv) {
+  using namespace gs::bench;
+  if (argc == 3 && std::strcmp(argv[1], "--json") == 0) { return writeAll(argv[2]); }
+  const auto wanted = [&](const std::string& name) {
+    return argc < 2 || std::any_of(argv + 1, argv + argc,
+                                   [&](const char* part) { return name.find(part) != std::string::npos; });
+  };
+  if (argc < 2 || !wanted("kinds")) { (void)measureCases(wanted); }
+  if (wanted("kinds")) {
+    for (const int kinds : {250, 300, 10'000}) { print(kinds, parkedEvents(kinds)); }
+    fmt::print("256 decisions among 8,000 kinds: {:.0f} ms without quotas, {:.0f} ms with\n", decisions(8'000, false),
+               decisions(8'000, true));
+  }
+  return 0;
+}

@@ -1,0 +1,157 @@
+// A scheduler component with a cluster of values around it: answers its calls at once and well, and times each handle().
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <cstdlib>
+#include <ctime>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "json/value.h"
+#include "kapi/decode.h"
+#include "model/annotations.h"
+#include "scheduler/scheduler.h"
+
+namespace gs::bench {
+
+/// Of this thread: what others do on the machine is not ours.
+inline double cpuMs() {
+  timespec t{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) * 1e3 + static_cast<double>(t.tv_nsec) * 1e-6;
+}
+
+class SchedulerDrive {
+ public:
+  using Listed = std::array<std::vector<model::Object>, model::kKinds>;
+
+  SchedulerDrive(scheduler::Config config, Listed listed)
+      : listed_{std::move(listed)}, scheduler_{std::move(config), Rng{1}} {
+    take(scheduler_.start(now_));
+    settle();
+    events_.emplace_back(kapi::Leadership{true, 1, now_.mono + std::chrono::hours{1}, false});
+    settle();
+    run(std::chrono::seconds{5});
+    if (!scheduler_.leading()) {
+      std::fprintf(stderr, "the scheduler does not decide\n");
+      std::exit(1);
+    }
+  }
+
+  [[nodiscard]] scheduler::Scheduler& scheduler() { return scheduler_; }
+  [[nodiscard]] model::Revision nextRevision() { return ++revision_; }
+
+  /// A line of the watch of that kind; milliseconds that it took to decode.
+  double tellLine(model::Kind kind, const std::string& line) {
+    const double start = cpuMs();
+    auto decoded = kapi::decodeWatchLine(streams_[static_cast<std::size_t>(kind)], kind, line);
+    const double ms = cpuMs() - start;
+    if (std::holds_alternative<kapi::WatchEnded>(decoded)) {
+      std::fprintf(stderr, "no event: %s\n", line.substr(0, 200).c_str());
+      std::exit(1);
+    }
+    events_.emplace_back(std::get<kapi::WatchEvent>(std::move(decoded)));
+    return ms;
+  }
+  void tell(kapi::WatchType type, model::Kind kind, const model::Object& object) {
+    events_.emplace_back(kapi::WatchEvent{streams_[static_cast<std::size_t>(kind)], type, object,
+                                          kapi::keyOf(object), kapi::revisionOf(object)});
+  }
+
+  /// Handles what was told and all that follows at once, and in this time.
+  void run(Duration time) {
+    const Mono end = now_.mono + time;
+    for (;;) {
+      settle();
+      if (!due_ || *due_ > end) { break; }
+      const Duration step = std::max(*due_ - now_.mono, Duration{0});
+      now_.mono += step;
+      now_.wall += std::chrono::duration_cast<Wall::duration>(step);
+      due_.reset();
+      events_.emplace_back(kapi::TimerDue{});
+    }
+    now_.wall += std::chrono::duration_cast<Wall::duration>(end - now_.mono);
+    now_.mono = end;
+  }
+
+  /// The longest handle() since the last call, in milliseconds; how many there were.
+  std::pair<double, int> takeWorst() { return {std::exchange(worst_, 0), std::exchange(handled_, 0)}; }
+
+ private:
+  void settle() {
+    while (!events_.empty()) {
+      const kapi::MachineEvent event = std::move(events_.front());
+      events_.pop_front();
+      const double start = cpuMs();
+      kapi::Effects effects = scheduler_.handle(event, now_);
+      worst_ = std::max(worst_, cpuMs() - start);
+      ++handled_;
+      take(std::move(effects));
+    }
+  }
+
+  void take(kapi::Effects effects) {
+    for (auto& effect : effects) {
+      if (const auto* call = std::get_if<kapi::Call>(&effect)) { answer(*call); }
+      if (const auto* watch = std::get_if<kapi::OpenWatch>(&effect)) {
+        kapi::Token& stream = streams_[static_cast<std::size_t>(watch->kind)];
+        if (stream == 0) { stream = watch->stream; }  // the second one of a kind only waits for a bookmark
+      }
+      if (const auto* wake = std::get_if<kapi::Wake>(&effect)) {
+        due_ = due_ ? std::min(*due_, wake->at) : wake->at;
+      }
+    }
+  }
+
+  void answer(const kapi::Call& call) {
+    kapi::Outcome out;
+    out.token = call.token;
+    out.fate = kapi::Fate::Applied;
+    out.http = 200;
+    if (call.verb == kapi::Verb::List) {
+      out.items = listed_[static_cast<std::size_t>(call.kind)];
+      out.list_revision = revision_;
+    } else if (call.kind == model::Kind::Crd) {
+      const json::View annotations = json::View{call.body}["metadata"]["annotations"];
+      if (call.verb != kapi::Verb::Get) {
+        crd_.lease_namespace = annotations[model::kLeaseNamespaceKey].str();
+        crd_.lease_term = annotations[model::kLeaseTermKey].str();
+      }
+      out.object = std::make_shared<const model::Crd>(crd_);
+    } else if (call.verb == kapi::Verb::Get) {
+      out.fate = kapi::Fate::Refused;
+      out.http = 404;
+      out.reason = "NotFound";
+    } else if (call.verb == kapi::Verb::Create && call.kind == model::Kind::Lease) {
+      json::Value body = call.body;
+      body.child("metadata").set("uid", fmt::format("made-{}", revision_));
+      body.child("metadata").set("resourceVersion", std::to_string(nextRevision()));
+      out = kapi::decodeAnswer(call, 201, json::print(body), {});
+      out.token = call.token;
+    }
+    events_.emplace_back(std::move(out));
+  }
+
+  Listed listed_;
+  scheduler::Scheduler scheduler_;
+  std::deque<kapi::MachineEvent> events_;
+  std::array<kapi::Token, model::kKinds> streams_{};
+  model::Crd crd_{"gpuclaims.gpu.scheduling", model::Uid{"crd"}, 1, "", ""};
+  std::optional<Mono> due_;
+  Now now_{Mono{std::chrono::hours{1}}, Wall{std::chrono::hours{500'000}}};
+  model::Revision revision_ = 1'000;
+  double worst_ = 0;
+  int handled_ = 0;
+};
+
+}  // namespace gs::bench
