@@ -231,6 +231,7 @@ TEST_F(SessionTest, APodThatIsMovedToAndFroHasWhatItHadOnce) {
   busy.http = 429;
   for (const char* node : {"b", "a", "b", "a", "b", "a"}) {
     ask(Verb::Filter, pod, {node});
+    pass(10s);
     busy.token = sent().token;
     give(busy);
   }

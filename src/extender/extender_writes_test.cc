@@ -1,4 +1,5 @@
 #include "extender/extender_hand_test.h"
+#include "extender/metrics.h"
 
 namespace gs::extender {
 namespace {
@@ -183,9 +184,9 @@ TEST_F(ExtenderTest, ABindingAfterItsReservationWasGivenUpIsCountedAndReportedWh
     run();
     EXPECT_EQ(note(late, kNode), "-");
     if (node == "full") { EXPECT_EQ(filter(create("next", {{60, 1}}), {node}).kind, AnswerKind::Chosen); }
-    counted = 0;
+    counted.clear();
     bindTo(late, node);
-    EXPECT_EQ(counted, 1);
+    EXPECT_EQ(counted[kLateForeignBinds], 1);
     const auto notes = extender.takeNotes();
     ASSERT_EQ(notes.size(), node == "full" ? 1U : 0U) << node;
     if (!notes.empty()) { EXPECT_EQ(notes[0].reason, "LateForeignBinding"); }
@@ -200,7 +201,7 @@ TEST_F(ExtenderTest, ABindingToTheNodeThatThePodHadBeforeItMovedIsCounted) {
   EXPECT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
   EXPECT_EQ(filter(pod, {"b"}).kind, AnswerKind::Chosen);
   bindTo("p", "a");
-  EXPECT_EQ(counted, 1);
+  EXPECT_EQ(counted[kLateForeignBinds], 1);
 }
 
 }  // namespace
