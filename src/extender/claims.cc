@@ -110,6 +110,7 @@ void Extender::takeOff(const model::Pod& pod) {
   g.stray = g.idle = true;
   g.asked = now_.mono;
   g.not_before = now_.mono + kClaimedFor;
+  g.failures = refusalsOf(pod.uid);
 }
 
 /// What was adopted before the quotas had been read.

@@ -226,6 +226,7 @@ class Extender {
   bool failed(Grant& grant, const kapi::Outcome& outcome);
   void refused(Grant& grant, std::string why);
   [[nodiscard]] const Refusal* refusalOf(const model::Uid& uid) const;
+  [[nodiscard]] int refusalsOf(const model::Uid& uid) const;
   void tryLater(Grant& grant, Duration at_least);
 
   engine::Engine& engine_;

@@ -81,6 +81,7 @@ void Extender::grant(Waiting w, const model::Pod& pod, const sched::PodRequest& 
   if (!g.note.node.empty()) { addOnce(g.before[g.note.node], g.picks); }
   if (g.stray && g.failures == 0) { g.not_before = {}; }
   g.stray = g.idle = g.adopted = false;
+  g.failures = std::max(g.failures, refusalsOf(pod.uid));
   g.uid = pod.uid;
   g.pod = pod.key;
   g.picks = sched::picksOf(request.shares, *sched::fitShares(node, request));
@@ -218,7 +219,6 @@ void Extender::restore(Grant& g) {
     g.picks = sched::vcudaPicks(*pod);
     g.before.clear();
     g.stage = Stage::Written;
-    g.failures = 0;
     return reserve(g, *pod);
   }
   end(uid);

@@ -112,7 +112,7 @@ void Extender::tellTheNext() {
 }
 
 void Extender::tryLater(Grant& g, Duration at_least) {
-  ++g.failures;
+  g.failures = std::max(g.failures + 1, refusalsOf(g.uid));
   const Duration longest = g.stray                      ? kLongestOfStray
                            : g.stage == Stage::Removing ? kLongestOfRemoval
                                                         : kapi::retryWait(100, {});
@@ -154,11 +154,19 @@ void Extender::refused(Grant& g, std::string why) {
     Refusal& r = refusals_[g.uid];
     r.until = now_.mono + kapi::retryWait(++r.failures, {});
     r.why = std::move(why);
+    g.not_before = r.until;
   }
   if (g.stage == Stage::Writing && !g.unsettled) { return restore(g); }
   tryLater(g, {});
 }
 
+/// In a row.
+int Extender::refusalsOf(const model::Uid& uid) const {
+  const auto it = refusals_.find(uid);
+  return it == refusals_.end() ? 0 : it->second.failures;
+}
+
+/// While it is too early to try again.
 const Extender::Refusal* Extender::refusalOf(const model::Uid& uid) const {
   const auto it = refusals_.find(uid);
   return it == refusals_.end() || now_.mono >= it->second.until ? nullptr : &it->second;
