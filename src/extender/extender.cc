@@ -35,9 +35,11 @@ std::optional<std::size_t> positionOf(const Candidates& c, const model::NodeName
   return std::nullopt;
 }
 
+/// Empty: nothing is known of it, and its object was not given.
 model::NodeName nodeAt(const Candidates& c, std::size_t i) {
   const auto object = c.objects.find(i);
-  return object != c.objects.end() ? object->second->name : model::NodeName{c.table->name(c.nodes[i])};
+  if (object != c.objects.end()) { return object->second->name; }
+  return c.nodes[i] == NodeTable::kUnknown ? model::NodeName{} : model::NodeName{c.table->name(c.nodes[i])};
 }
 
 /// The tightest that fits.
