@@ -91,6 +91,10 @@ k8s::Host::Options hostOptions(const Flags& f, std::optional<kapi::Election::Con
           .metrics = {{extender::kLateForeignBinds,
                        k8s::MetricKind::Counter,
                        "Pods that were bound after their GPU shares had been given up.",
+                       {}},
+                      {extender::kUncertainChoices,
+                       k8s::MetricKind::Counter,
+                       "GPU shares of gangs for which gpu-manager may pick another device.",
                        {}}},
           .election = std::move(election)};
 }

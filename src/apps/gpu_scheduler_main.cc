@@ -84,6 +84,10 @@ std::vector<k8s::MetricSpec> metricSpecs() {
           {extender::kLateForeignBinds,
            Kind::Counter,
            "Pods that were bound after their GPU shares had been given up.",
+           {}},
+          {extender::kUncertainChoices,
+           Kind::Counter,
+           "GPU shares of gangs for which gpu-manager may pick another device.",
            {}}};
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "kapi/retry_wait.h"
 #include "kapi/write.h"
 #include "sched/doors/door.h"
 #include "sched/what_if.h"
@@ -15,7 +16,9 @@ namespace {
 
 using Kind = Answer::Kind;
 
+constexpr std::size_t kMostGangs = 4096;
 constexpr const char* kStopping = "this replica is stopping";
+constexpr const char* kNotConfirmed = "its Binding was not confirmed; ask again";
 constexpr const char* kQuotaAwaited = "GPU quota has not been synced, please retry later";
 
 std::string nameOf(const model::Pod& pod) { return fmt::format("pod {}", pod.key.text()); }
@@ -32,9 +35,11 @@ std::optional<std::size_t> positionOf(const Candidates& c, const model::NodeName
   return std::nullopt;
 }
 
+/// Empty: nothing is known of it, and its object was not given.
 model::NodeName nodeAt(const Candidates& c, std::size_t i) {
   const auto object = c.objects.find(i);
-  return object != c.objects.end() ? object->second->name : model::NodeName{c.table->name(c.nodes[i])};
+  if (object != c.objects.end()) { return object->second->name; }
+  return c.nodes[i] == NodeTable::kUnknown ? model::NodeName{} : model::NodeName{c.table->name(c.nodes[i])};
 }
 
 /// The tightest that fits.
@@ -71,10 +76,13 @@ Extender::Extender(engine::Engine& engine, Config config, Rng rng)
 void Extender::lead(Now now) {
   now_ = now;
   leading_ = true;
+  quotas_unread_ = engine_.quota().awaited();
+  std::vector<const model::Pod*> claimants;
   for (const auto& [uid, pod] : engine_.cache().pods()) {
-    review(uid);
-    plan(uid);
+    if (grantOf(uid) == nullptr && claims(*pod)) { claimants.push_back(pod.get()); }
   }
+  adoptAll(claimants);
+  for (const model::Pod* pod : claimants) { plan(pod->uid); }
 }
 
 void Extender::stopTaking() {
@@ -98,10 +106,15 @@ void Extender::standBy(std::string why) {
     refuse(grant.after);
   }
   for (const auto& [uid, waiting] : binding_) { refuse(waiting); }
+  for (const auto& [at, w] : later_) { answer(w.ticket, Kind::Unavailable, why_not_); }
   grants_.clear();
   due_.clear();
   binding_.clear();
   calls_.clear();
+  later_.clear();
+  refusals_.clear();
+  gangs_.clear();
+  slots_.clear();
   taken_back_.clear();
 }
 
@@ -181,19 +194,29 @@ bool Extender::needsObjects(const Waiting& w) {
   return true;
 }
 
+/// What the caller knows better, of a pod that it says no other things of than it can: who places it and what it asks for never
+/// change.
 model::PodPtr Extender::newest(const model::PodPtr& pod) const {
-  const auto known = engine_.cache().pods().find(pod->uid);
-  return known != engine_.cache().pods().end() && known->second->revision >= pod->revision ? known->second
-                                                                                           : pod;
+  const auto it = engine_.cache().pods().find(pod->uid);
+  if (it == engine_.cache().pods().end()) { return pod; }
+  const model::Pod& known = *it->second;
+  const bool same = known.key == pod->key && known.scheduler_name == pod->scheduler_name &&
+                    known.vcuda == pod->vcuda && known.gang == pod->gang;
+  return known.revision >= pod->revision || !same ? it->second : pod;
 }
 
 sched::DoorResult Extender::readDoor(const model::Pod& pod) const {
   auto door = sched::vcudaDoor(pod, config_.strict);
   if (auto* request = std::get_if<sched::PodRequest>(&door)) {
     request->only_certain = !config_.strict;
+    if (!config_.strict) { request->gang = gangOf(pod); }
     request->quota = engine_.quotaBound(pod.key.ns, sched::vcudaMilli(pod));
   }
   return door;
+}
+
+std::string Extender::ownSchedulersText(const model::Pod& pod) const {
+  return fmt::format("{} is scheduled by {}", nameOf(pod), config_.own_scheduler);
 }
 
 bool Extender::isAnswered(const Waiting& w, const model::Pod& pod) {
@@ -205,6 +228,7 @@ bool Extender::isAnswered(const Waiting& w, const model::Pod& pod) {
     answer(w.ticket, Kind::Untouched);
     return true;
   }
+  if (isOwnSchedulers(pod)) { return fail(ownSchedulersText(pod)); }
   if (engine_.quota().awaited()) { return fail(kQuotaAwaited); }
   if (config_.strict && w.question.verb != Verb::Bind && model::wasPredicated(pod.annotations)) {
     return fail(fmt::format("pod {} had been predicated!", pod.key.name));
@@ -313,6 +337,10 @@ void Extender::choose(Waiting w, const model::Pod& pod) {
     if (before != nullptr) { reserve(*before, pod); }
     return answer(w.ticket, Kind::Failed, fmt::format("{} is being placed by gpu-scheduler", nameOf(pod)));
   }
+  if (const Refusal* refusal = best ? refusalOf(pod.uid) : nullptr) {
+    if (before != nullptr) { reserve(*before, pod); }
+    return answer(w.ticket, Kind::Failed, refusal->why);
+  }
   if (best) {
     a.kind = Kind::Chosen;
     a.chosen = *best;
@@ -395,9 +423,20 @@ bool Extender::fitsWithout(const std::set<model::Uid>& gone, NodeTable::Index no
   return sched::fitShares(state, request, pod.uid).has_value();
 }
 
+/// Volcano had no place for all of the group that this one is of.
+void Extender::noteGang(const model::Uid& uid) {
+  const model::Pod* pod = engine_.cache().pod(uid);
+  if (pod == nullptr || pod->bound() || pod->gang.empty()) { return; }
+  if (gangs_.size() >= kMostGangs) { gangs_.clear(); }
+  gangs_.insert(fmt::format("{}/{}", pod->key.ns, pod->gang));
+}
+
 void Extender::deallocate(const Waiting& w) {
   const model::Uid uid = w.question.pod->uid;
-  if (Grant* grant = grantOf(uid)) { remove(*grant); }
+  if (Grant* grant = grantOf(uid)) {
+    noteGang(uid);
+    remove(*grant);
+  }
   answer(w.ticket, Kind::Done);
   plan(uid);
 }
@@ -413,6 +452,7 @@ void Extender::bind(Waiting w) {
     return answer(w.ticket, Kind::Failed, "a Binding of this pod is under way");
   }
   if (pod == nullptr) { return readForBind(std::move(w)); }
+  if (isOwnSchedulers(*pod)) { return answer(w.ticket, Kind::Failed, ownSchedulersText(*pod)); }
   if (pod->bound()) {
     const bool there = pod->node == node;
     return answer(w.ticket, there ? Kind::Done : Kind::Failed,
@@ -430,6 +470,7 @@ void Extender::bind(Waiting w) {
 
 void Extender::readForBind(Waiting w) {
   const model::Uid uid = w.question.pod->uid;
+  if (now_.mono >= w.until) { return answer(w.ticket, Kind::Failed, kNotConfirmed); }
   call(kapi::getObject(model::Kind::Pod, w.question.pod->key), Purpose::ReadForBind, uid);
   binding_[uid].push_back(std::move(w));
 }
@@ -458,7 +499,8 @@ void Extender::bindAnswered(const Pending& pending, const kapi::Outcome& outcome
     if (read) {
       bind(std::move(w));
     } else if (conflict) {
-      readForBind(std::move(w));
+      const Mono at = std::min(w.until, now_.mono + kapi::retryWait(++w.conflicts, {}));
+      later_.emplace(at, std::move(w));
     } else if (done && pending.purpose == Purpose::Bind) {
       answer(w.ticket, Kind::Done);
     } else {

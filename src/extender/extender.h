@@ -3,11 +3,12 @@
 // answers come out.
 //
 // A pod that got a node has a Grant until it is bound, gone, or given up. It is the reservation in the ledger and the annotations
-// on the pod, which are the truth that outlives us: an unbound pod with annotations and without a grant gets one.
+// on the pod, which are the truth that outlives us: what a new leader finds on unbound pods, and believes, it adopts (claims.cc).
 // Every PATCH carries the uid and the resourceVersion of a pod version that was seen unbound, so of several only one can
 // take effect, and none after a Binding; a PATCH whose outcome is unknown is settled by one that changes the pod.
 // A caller is answered once its pod's annotations are known to be written. One write of a pod is under way at a time; a
-// question that needs another one waits for it.
+// question that needs another one waits for it. No write is tried again at once: the more failed in a row the later,
+// and those that nobody waits for share a few slots by namespace.
 // Decides only between lead() and standBy(). One thread; the engine must outlive it.
 #pragma once
 
@@ -23,6 +24,7 @@
 #include "engine/engine.h"
 #include "extender/config.h"
 #include "extender/question.h"
+#include "extender/slots.h"
 #include "kapi/call.h"
 #include "kapi/event.h"
 #include "model/vcuda.h"
@@ -78,7 +80,8 @@ class Extender {
     Ticket ticket = 0;
     Question question;
     Mono until{};
-    Answer answer{};  // once it is known what it will be
+    Answer answer{};    // once it is known what it will be
+    int conflicts = 0;  // of its Binding
   };
   struct Grant {
     model::Uid uid;
@@ -89,11 +92,16 @@ class Extender {
     std::map<model::NodeName, sched::SharePicks> before{};
     std::vector<sched::Reservation> holds{};  // of all of these
     Stage stage = Stage::Writing;
-    model::PodPtr seen;       // as its caller had it; the cache may not have it yet
-    kapi::Token call = 0;     // 0: nothing is under way
-    bool read_first = false;  // what the API has is to be read before the next write
-    bool unsettled = false;   // some PATCH may still land
-    bool adopted = false;     // an earlier process wrote it, and may have another PATCH under way
+    model::PodPtr seen;               // as its caller had it; the cache may not have it yet
+    kapi::Token call = 0;             // 0: nothing is under way
+    bool read_first = false;          // what the API has is to be read before the next write
+    bool unsettled = false;           // some PATCH may still land
+    bool adopted = false;             // an earlier process wrote it, and may have another PATCH under way
+    bool stray = false;               // no reservation: annotations that nobody promised are to go
+    bool idle = false;                // what is to be written next nobody waits for
+    bool queued = false;              // it waits for a slot
+    model::VcudaNote noted{};         // what the API had when we last knew
+    std::optional<Mono> contested{};  // adopted, and another one says the same: until then both count
     int failures = 0;
     int changed_by_others = 0;
     Mono not_before{};
@@ -114,6 +122,13 @@ class Extender {
   struct Pending {
     Purpose purpose{};
     model::Uid uid;
+    std::string slot{};  // namespace whose slot it has, if any
+  };
+  /// The API server would not have a write.
+  struct Refusal {
+    int failures = 0;
+    Mono until{};
+    std::string why;
   };
 
   // extender.cc: questions
@@ -127,6 +142,7 @@ class Extender {
   [[nodiscard]] bool fitsWithout(const std::set<model::Uid>& gone, NodeTable::Index node,
                                  const model::Pod& pod, sched::PodRequest request) const;
   void deallocate(const Waiting& w);
+  void noteGang(const model::Uid& uid);
   void bind(Waiting w);
   void readForBind(Waiting w);
   void sendBinding(Waiting w, const model::Pod& pod);
@@ -134,6 +150,9 @@ class Extender {
   [[nodiscard]] model::PodPtr newest(const model::PodPtr& pod) const;
   /// Answers for a pod that cannot or need not be given anything; false: it can.
   bool isAnswered(const Waiting& w, const model::Pod& pod);
+  [[nodiscard]] bool isOwnSchedulers(const model::Pod& pod) const;
+  [[nodiscard]] std::string ownSchedulersText(const model::Pod& pod) const;
+  [[nodiscard]] std::string gangOf(const model::Pod& pod) const;
   [[nodiscard]] sched::DoorResult readDoor(const model::Pod& pod) const;
   bool isTold(Grant& grant, const Waiting& w, bool its_node);
   void takeTurn(Grant& grant);
@@ -153,32 +172,35 @@ class Extender {
   [[nodiscard]] Answer standingsFor(const Candidates& candidates, const sched::PodRequest& request);
   [[nodiscard]] sched::NodeState stateOf(const Candidates& candidates, std::size_t position) const;
 
-  // grants.cc: from a decision to the annotations, and their end
-  Grant* grantOf(const model::Uid& uid);
-  [[nodiscard]] const model::Pod* versionOf(const Grant& grant) const;
-  [[nodiscard]] sched::GpuCharge chargeOf(const model::Pod& pod) const;
-  void grant(Waiting w, const model::Pod& pod, const sched::PodRequest& request, const Answer& chosen);
-  void adopt(const model::Pod& pod);
-  void write(Grant& grant);
-  [[nodiscard]] std::uint64_t nextTime();
+  // claims.cc: what unbound pods say of themselves
+  [[nodiscard]] bool claims(const model::Pod& pod) const;
+  [[nodiscard]] bool mayBeTrue(const model::Pod& pod) const;
+  void adoptAll(std::vector<const model::Pod*> claimants);
+  bool adopt(const model::Pod& pod);
+  void contest(const std::set<std::pair<model::NodeName, int>>& devices);
+  void takeOff(const model::Pod& pod);
+  void recheckQuotas();
   [[nodiscard]] bool holdsUp(const Grant& grant, const model::Pod& pod);
   [[nodiscard]] bool isAllowed(const Grant& grant, const model::Pod& pod) const;
+  [[nodiscard]] bool asksFor(const Grant& grant, const model::Pod& pod) const;
+  void drop(Grant& grant, const model::Pod& pod);
+
+  // grants.cc: from a decision to the annotations, and their end
+  Grant* grantOf(const model::Uid& uid);
+  [[nodiscard]] sched::GpuCharge chargeOf(const model::Pod& pod) const;
+  void grant(Waiting w, const model::Pod& pod, const sched::PodRequest& request, const Answer& chosen);
+  void countIfUncertain(const sched::NodeState& node, sched::PodRequest request);
+  void write(Grant& grant);
+  [[nodiscard]] std::uint64_t nextTime();
   void reserve(Grant& grant, const model::Pod& pod);
   void reserveOn(Grant& grant, const model::NodeName& node, const sched::SharePicks& picks,
-                 const sched::GpuCharge& charge);
+                 const sched::GpuCharge& charge, const std::string& gang);
   void join(Grant& grant, Waiting w, std::size_t position);
   void tell(Grant& grant, Waiting w);
-  void advance(Grant& grant);
-  void call(kapi::Call c, Purpose purpose, const model::Uid& uid);
-  void writeAnswered(Grant& grant, const kapi::Outcome& outcome);
-  void removeAnswered(Grant& grant, const kapi::Outcome& outcome);
-  void end(const model::Uid& uid);
-  void readAnswered(Grant& grant, const kapi::Outcome& outcome);
-  bool failed(Grant& grant, const kapi::Outcome& outcome);
-  void refused(Grant& grant, std::string why);
-  void tryLater(Grant& grant, Duration at_least);
   void written(Grant& grant, const model::Pod& pod);
+  void restore(Grant& grant);
   void remove(Grant& grant);
+  void end(const model::Uid& uid);
   void failAll(std::vector<Waiting> waiting, const std::string& why);
   void askAgain(Grant& grant);
   void review(const model::Uid& uid);
@@ -188,8 +210,24 @@ class Extender {
   void changedByOthers(Grant& grant);
   void tick();
   void tick(Grant& grant);
+  [[nodiscard]] static bool nobodyWaits(const Grant& grant);
   [[nodiscard]] static Mono dueOf(const Grant& grant);
   void plan(const model::Uid& uid);
+
+  // writes.cc: calls, and what becomes of them
+  void call(kapi::Call c, Purpose purpose, const model::Uid& uid, std::string slot = {});
+  [[nodiscard]] const model::Pod* versionOf(const Grant& grant) const;
+  void advance(Grant& grant);
+  [[nodiscard]] kapi::Call nextCall(Grant& grant, const model::Pod* pod, Purpose& purpose);
+  void tellTheNext();
+  void writeAnswered(Grant& grant, const kapi::Outcome& outcome);
+  void removeAnswered(Grant& grant, const kapi::Outcome& outcome);
+  void readAnswered(Grant& grant, const kapi::Outcome& outcome);
+  bool failed(Grant& grant, const kapi::Outcome& outcome);
+  void refused(Grant& grant, std::string why);
+  [[nodiscard]] const Refusal* refusalOf(const model::Uid& uid) const;
+  [[nodiscard]] int refusalsOf(const model::Uid& uid) const;
+  void tryLater(Grant& grant, Duration at_least);
 
   engine::Engine& engine_;
   Config config_;
@@ -204,9 +242,14 @@ class Extender {
   std::unordered_map<kapi::Token, Pending> calls_;
   std::map<model::Uid, std::vector<Waiting>>
       binding_;                                // questions whose Binding, or the read before it, is under way
+  std::multimap<Mono, Waiting> later_;         // Bindings that met a conflict: when they are tried again
   std::set<std::pair<Mono, model::Uid>> due_;  // when something of a grant is to be done
   std::set<model::Uid> taken_back_;            // unbound pods whose reservation was ended
-  std::uint64_t last_time_ = 0;                // of a note, nanoseconds
+  std::map<model::Uid, Refusal> refusals_;     // of pods that are known and unbound
+  std::set<std::string> gangs_;                // groups of which a pod was given back unbound
+  Slots slots_{kIdleCalls, kIdleCallsOfNamespace};
+  bool quotas_unread_ = false;   // when this one began to lead
+  std::uint64_t last_time_ = 0;  // of a note, nanoseconds
   std::uint64_t next_ = 1;
   Now now_{};
   kapi::Effects out_;

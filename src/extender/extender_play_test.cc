@@ -1,5 +1,5 @@
 // Everything at random from one seed: schedulers ask, bind and give up, writes are lost, doubled and late, watches are late,
-// processes crash. Checked: a pod is bound where its annotations say, and no device is given more than it has.
+// processes crash, pods say of themselves what is not so. Checked: a pod is bound where its annotations say, and no device is given more than it has.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -68,8 +68,7 @@ class ExtenderPlay {
   void restart() {
     for (auto& call : calls_) { late_.push_back(call); }
     calls_.clear();
-    asked_.clear();
-    chosen_.clear();
+    asked_.clear();  // what somebody was told already stands
     events_.clear();
     extender_.reset();
     engine_ = std::make_unique<engine::Engine>();
@@ -102,8 +101,21 @@ class ExtenderPlay {
                                                 static_cast<std::int64_t>(1 + rng_.below(30))});
     }
     const std::string name = "p" + std::to_string(next_pod_++);
-    server_.add(vcudaPod(name, limits));
+    model::Pod pod = vcudaPod(name, limits);
+    if (rng_.chance(20)) { pod.gang = rng_.chance(50) ? "gang" : "podgroup-of-owner"; }
+    if (rng_.chance(15)) { forge(pod); }
+    server_.add(pod);
     changed(name);
+  }
+  /// It says of itself that it has devices, whoever has them.
+  void forge(model::Pod& pod) {
+    pod.annotations["tencent.com/predicate-node"] = nodes_[rng_.below(nodes_.size())];
+    pod.annotations["tencent.com/predicate-time"] = std::to_string(1 + rng_.below(1'000'000'000));
+    for (std::size_t i = 0; i < pod.vcuda.size(); ++i) {
+      const auto id = rng_.below(3);
+      pod.annotations[fmt::format("tencent.com/predicate-gpu-idx-{}", i)] =
+          pod.vcuda[i].wholeGpus() > 1 ? fmt::format("{},{}", id, id + 1) : std::to_string(id);
+    }
   }
   std::string anyPod() {
     if (server_.pods.empty()) { return ""; }

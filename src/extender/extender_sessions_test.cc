@@ -153,6 +153,16 @@ TEST_F(SessionTest, WhenTwoNodesAreRefusedByOthersAThirdHasItsTurn) {
   EXPECT_EQ(fit, "c");
 }
 
+/// Named without its object, so nothing is known of it.
+TEST_F(SessionTest, ANodeThatNobodyKnowsIsAskedAboutInVain) {
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  for (int i = 0; i < 40; ++i) {
+    EXPECT_NE(session(pod, {"a", "nobody-knows"}), "nobody-knows");
+    pass(1s);
+  }
+}
+
 TEST_F(SessionTest, WhereNothingElseFitsItsNodeDoesAgain) {
   addNode(gpuNode("b", 0));
   lead();
@@ -231,6 +241,7 @@ TEST_F(SessionTest, APodThatIsMovedToAndFroHasWhatItHadOnce) {
   busy.http = 429;
   for (const char* node : {"b", "a", "b", "a", "b", "a"}) {
     ask(Verb::Filter, pod, {node});
+    pass(10s);
     busy.token = sent().token;
     give(busy);
   }

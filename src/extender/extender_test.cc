@@ -280,10 +280,10 @@ TEST_F(ExtenderTest, ABindingThatIsAskedForAgainBeforeItIsSeenIsDone) {
   (void)ask(Verb::Bind, pod, {"a"});
   run();
   const Ticket again = ask(Verb::Bind, pod, {"a"});
-  run();
+  runUntilAnswered(again);
   EXPECT_EQ(answers[again].kind, AnswerKind::Done) << answers[again].text;
   const Ticket elsewhere = ask(Verb::Bind, pod, {"b"});
-  run();
+  runUntilAnswered(elsewhere);
   EXPECT_EQ(answers[elsewhere].kind, AnswerKind::Failed);
 }
 
@@ -295,7 +295,7 @@ TEST_F(ExtenderTest, ABindingOfAVersionThatHasChangedIsSentAgain) {
   server.pods["p"].labels["changed"] = "yes";
   server.pods["p"].revision = ++server.revision;
   const Ticket ticket = ask(Verb::Bind, pod, {"a"});
-  run();
+  runUntilAnswered(ticket);
   EXPECT_EQ(answers[ticket].kind, AnswerKind::Done) << answers[ticket].text;
   EXPECT_EQ(server.pods["p"].node.text, "a");
 }

@@ -1,4 +1,5 @@
 #include "extender/extender_hand_test.h"
+#include "extender/metrics.h"
 
 namespace gs::extender {
 namespace {
@@ -120,7 +121,97 @@ TEST_F(ExtenderTest, ASchedulerIsAnsweredBeforeItGivesUp) {
   EXPECT_EQ(got(again, {"a"}), "a") << "and finds it done";
 }
 
+/// It is applied long after everybody has given it up; by then nothing would say that the pod has those devices.
+TEST_F(ExtenderTest, ALostWriteCannotLandAfterItsReservationEnded) {
+  addNode(gpuNode("a", 1));
+  lead();
+  const model::Pod pod = create("p", {{100, 0}});
+  ask(Verb::Filter, pod, {"a"});
+  const kapi::Call late = sent();
+  kapi::Outcome lost;
+  lost.token = late.token;
+  lost.fate = Fate::Unknown;
+  give(lost);
+  ask(Verb::Deallocate, pod, {});
+  runUntilAnswered(last + 1);  // nobody's: for as long as it takes
+  ASSERT_EQ(extender.grants().removing, 0U);
+  ASSERT_EQ(freeMilli("a"), 1000);
+  EXPECT_EQ(server.carryOut(late).http, 409) << "the pod had nothing to be taken off, and yet it changed";
+  EXPECT_EQ(note("p", kNode), "-");
+}
+
+TEST_F(ExtenderTest, NorWhenItLandsAsItsReservationEnds) {
+  addNode(gpuNode("a", 1));
+  lead();
+  const model::Pod pod = create("p", {{100, 0}});
+  ask(Verb::Filter, pod, {"a"});
+  const kapi::Call late = sent();
+  kapi::Outcome lost;
+  lost.token = late.token;
+  lost.fate = Fate::Unknown;
+  give(lost);
+  ask(Verb::Deallocate, pod, {});
+  (void)server.carryOut(late);
+  runUntilAnswered(last + 1);
+  EXPECT_EQ(note("p", kNode), "-");
+  EXPECT_EQ(freeMilli("a"), 1000);
+}
+
 // ---- The end of a reservation
+
+TEST_F(ExtenderTest, WhatItsSchedulerSaidBeforeItWasGivenANodeDoesNotEndIt) {
+  addNode(gpuNode("a", 1));
+  lead();
+  create("p", {{50, 1}});
+  isGivenUp("p");  // some earlier session of it
+  ASSERT_EQ(filter(server.pods["p"], {"a"}).kind, AnswerKind::Chosen);
+  watchBrings("p");
+  pass(30s);
+  run();
+  EXPECT_EQ(note("p", kNode), "a");
+  EXPECT_EQ(freeMilli("a"), 500);
+}
+
+TEST_F(ExtenderTest, WhatCannotBeWrittenIsForgottenAfterAQuarterOfAnHourToo) {
+  addNode(gpuNode("a", 1));
+  lead();
+  ask(Verb::Filter, create("p", {{50, 1}}), {"a"});
+  for (Duration t{}; t < 20min && extender.grants().writing > 0; t += 1s) {
+    while (!calls.empty()) {
+      kapi::Outcome lost;
+      lost.token = calls.front().token;
+      lost.fate = Fate::Unknown;
+      calls.pop_front();
+      give(lost);
+    }
+    pass(1s);
+  }
+  EXPECT_EQ(extender.grants().writing, 0U);
+  EXPECT_EQ(extender.grants().removing, 1U) << "once a write goes through";
+  EXPECT_EQ(freeMilli("a"), 500);
+}
+
+TEST_F(ExtenderTest, WhoIsRefusedAndAsksAgainAtOnceIsAnsweredWithoutAWrite) {
+  addNode(gpuNode("a", 1));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  int written = 0;
+  for (int i = 0; i < 600; ++i) {
+    const Ticket ticket = ask(Verb::Filter, pod, {"a"});
+    for (; !calls.empty(); calls.pop_front()) {
+      ++written;
+      kapi::Outcome forbidden;
+      forbidden.token = calls.front().token;
+      forbidden.fate = Fate::Refused;
+      forbidden.http = 403;
+      give(forbidden);
+    }
+    EXPECT_NE(got(ticket, {"a"}).find("cannot annotate"), std::string::npos);
+    pass(100ms);
+  }
+  EXPECT_GE(written, 6);
+  EXPECT_LE(written, 12) << "in a minute";
+}
 
 TEST_F(ExtenderTest, ItEndsTenSecondsAfterItsSchedulerGaveUp) {
   addNode(gpuNode("a", 1));
@@ -183,9 +274,9 @@ TEST_F(ExtenderTest, ABindingAfterItsReservationWasGivenUpIsCountedAndReportedWh
     run();
     EXPECT_EQ(note(late, kNode), "-");
     if (node == "full") { EXPECT_EQ(filter(create("next", {{60, 1}}), {node}).kind, AnswerKind::Chosen); }
-    counted = 0;
+    counted.clear();
     bindTo(late, node);
-    EXPECT_EQ(counted, 1);
+    EXPECT_EQ(counted[kLateForeignBinds], 1);
     const auto notes = extender.takeNotes();
     ASSERT_EQ(notes.size(), node == "full" ? 1U : 0U) << node;
     if (!notes.empty()) { EXPECT_EQ(notes[0].reason, "LateForeignBinding"); }
@@ -200,7 +291,7 @@ TEST_F(ExtenderTest, ABindingToTheNodeThatThePodHadBeforeItMovedIsCounted) {
   EXPECT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
   EXPECT_EQ(filter(pod, {"b"}).kind, AnswerKind::Chosen);
   bindTo("p", "a");
-  EXPECT_EQ(counted, 1);
+  EXPECT_EQ(counted[kLateForeignBinds], 1);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// A grant's way: reservation, annotations, and its end.
+// A grant's way: reservation, annotations, and its end. Its calls are in writes.cc.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -7,21 +7,17 @@
 
 #include "extender/extender.h"
 #include "extender/metrics.h"
-#include "kapi/write.h"
-#include "model/annotations.h"
+#include "kapi/retry_wait.h"
 #include "sched/doors/door.h"
-#include "sched/quota.h"
 
 namespace gs::extender {
 namespace {
 
 using Kind = Answer::Kind;
 
-constexpr Duration kRetry = std::chrono::milliseconds{200};
-constexpr Duration kSlowRetry = std::chrono::seconds{5};
-constexpr int kRewrites = 3;                                // at once; then slowly
-constexpr auto kClocksApart = std::chrono::minutes{5};      // those of replicas
-constexpr Duration kCallTimeout = std::chrono::seconds{3};  // a waiting scheduler gives up after 5
+constexpr Duration kLongestFight = std::chrono::minutes{1};
+constexpr int kManyRewrites = 3;
+constexpr std::string_view kGroupOfAnOwner = "podgroup-";
 
 std::uint64_t nanosecondsOf(Wall t) {
   const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
@@ -42,29 +38,13 @@ void addOnce(sched::SharePicks& all, const sched::SharePicks& some) {
   all.insert(all.end(), some.begin(), some.end());
 }
 
-/// Every container has as many devices as it asks for.
-bool isComplete(const sched::SharePicks& picks) {
-  return std::all_of(picks.begin(), picks.end(), [](const sched::SharePick& pick) {
-    const bool is_share = pick.asked.milli > 0;
-    const std::set<int> ids{pick.ids.begin(), pick.ids.end()};
-    return static_cast<std::int64_t>(ids.size()) == (is_share ? 1 : pick.asked.whole) &&
-           ids.size() == pick.ids.size();
-  });
-}
-
 /// On the devices that its annotations name; when they name none any more, gpu-manager finds some.
 bool fitsBesideOthers(const sched::NodeState& node, const model::Pod& pod) {
   const sched::SharePicks picks = sched::vcudaPicks(pod);
-  if (isComplete(picks)) { return sched::haveRoom(node, pod.uid, picks); }
+  if (sched::isComplete(picks)) { return sched::haveRoom(node, pod.uid, picks); }
   std::vector<sched::ContainerShare> asked;
   for (const sched::SharePick& pick : picks) { asked.push_back(pick.asked); }
   return sched::tightestFit(sched::freeShares(node, pod.uid), asked).has_value();
-}
-
-bool isGone(const kapi::Outcome& outcome, const model::Uid& uid) {
-  if (outcome.notFound()) { return true; }
-  const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
-  return pod != nullptr && (*pod)->uid != uid;
 }
 
 }  // namespace
@@ -99,9 +79,13 @@ void Extender::grant(Waiting w, const model::Pod& pod, const sched::PodRequest& 
   Grant& g = grants_[pod.uid];
   failAll(std::exchange(g.joined, {}), "this pod was given another node since; ask again");
   if (!g.note.node.empty()) { addOnce(g.before[g.note.node], g.picks); }
+  if (g.stray && g.failures == 0) { g.not_before = {}; }
+  g.stray = g.idle = g.adopted = false;
+  g.failures = std::max(g.failures, refusalsOf(pod.uid));
   g.uid = pod.uid;
   g.pod = pod.key;
   g.picks = sched::picksOf(request.shares, *sched::fitShares(node, request));
+  countIfUncertain(node, request);
   g.note = {node.node.name, idsOf(g.picks), nextTime(), false};
   reserve(g, pod);
   g.seen = w.question.pod;
@@ -113,6 +97,22 @@ void Extender::grant(Waiting w, const model::Pod& pod, const sched::PodRequest& 
   w.answer = chosen;
   g.joined.push_back(std::move(w));
   write(g);
+}
+
+/// In a gang alone, and beside none of its members, it would have waited.
+void Extender::countIfUncertain(const sched::NodeState& node, sched::PodRequest request) {
+  if (request.gang.empty()) { return; }
+  request.gang.clear();
+  if (sched::fitShares(node, request)) { return; }
+  out_.emplace_back(kapi::Metric{kapi::MetricOp::Add, kUncertainChoices, {}, 1});
+}
+
+/// Of the groups that Volcano makes of an owner's pods one pod is enough to begin with, unless the owner says more, which nobody
+/// tells us: but then Volcano takes back what a pod was given while others find no place.
+std::string Extender::gangOf(const model::Pod& pod) const {
+  if (pod.gang.empty()) { return {}; }
+  const std::string gang = fmt::format("{}/{}", pod.key.ns, pod.gang);
+  return !pod.gang.starts_with(kGroupOfAnOwner) || gangs_.contains(gang) ? gang : std::string{};
 }
 
 /// Kubelets serve pods in this order, so no two are equal.
@@ -128,70 +128,33 @@ void Extender::write(Grant& g) {
     g.note.time = nextTime();
     g.note.assigned = false;
   }
+  g.contested.reset();
   g.stage = Stage::Writing;
-  g.failures = 0;
-  g.not_before = {};
+  g.idle = false;
   advance(g);
-}
-
-/// An unbound pod with annotations and no grant: an earlier process of ours, or an ancestor, chose that.
-void Extender::adopt(const model::Pod& pod) {
-  const model::VcudaNote note = model::readVcudaNote(pod.annotations);
-  if (note.node.empty() || pod.bound() || pod.finished() || !sched::wantsVcuda(pod)) { return; }
-  Grant& g = grants_[pod.uid];
-  g.uid = pod.uid;
-  g.pod = pod.key;
-  g.picks = sched::vcudaPicks(pod);
-  g.note = note;
-  reserve(g, pod);
-  g.stage = Stage::Written;
-  g.adopted = true;
-  g.asked = now_.mono;
-  g.held_until = now_.mono + kHeldForPredicate;  // some session of the earlier process may go on
-  g.told = pod.scheduled;
-  const std::uint64_t written = note.time.value_or(0);
-  if (written <= nanosecondsOf(now_.wall + kClocksApart)) { last_time_ = std::max(last_time_, written); }
 }
 
 /// All that it has, and had before.
 void Extender::reserve(Grant& g, const model::Pod& pod) {
   g.holds.clear();
+  if (g.note.node.empty()) { return; }
+  const std::string gang = pod.gang.empty() ? "" : fmt::format("{}/{}", pod.key.ns, pod.gang);
   sched::SharePicks here = g.picks;
   for (const auto& [node, picks] : g.before) {
     if (node == g.note.node) {
       here = picks;
       addOnce(here, g.picks);
     } else {
-      reserveOn(g, node, picks, {});
+      reserveOn(g, node, picks, {}, gang);
     }
   }
-  reserveOn(g, g.note.node, here, chargeOf(pod));
+  reserveOn(g, g.note.node, here, chargeOf(pod), gang);
 }
 
 void Extender::reserveOn(Grant& g, const model::NodeName& node, const sched::SharePicks& picks,
-                         const sched::GpuCharge& charge) {
+                         const sched::GpuCharge& charge, const std::string& gang) {
   if (engine_.ledger().isReserved(node, g.uid)) { return; }  // by gpu-scheduler
-  g.holds.push_back(engine_.ledger().reserveShares(node, g.uid, picks, charge));
-}
-
-/// Its devices are there and have room for it beside all others. What we did not decide ourselves anybody may have written who
-/// makes pods: it must be what could be decided now.
-bool Extender::holdsUp(const Grant& g, const model::Pod& pod) {
-  const sched::NodeState* node = engine_.ledger().find(g.note.node);
-  if (node == nullptr || !isComplete(g.picks) || !sched::haveRoom(*node, g.uid, g.picks)) { return false; }
-  if (!g.adopted) { return true; }
-  const Aside own = setOwnAside(pod);
-  return isAllowed(g, pod);
-}
-
-bool Extender::isAllowed(const Grant& g, const model::Pod& pod) const {
-  const auto door = readDoor(pod);
-  const auto* request = std::get_if<sched::PodRequest>(&door);
-  const sched::NodeState* node = engine_.ledger().find(g.note.node);
-  if (request == nullptr || node == nullptr || node->enforcer != sched::Enforcer::GpuManager) {
-    return false;
-  }
-  return !request->quota || sched::passesQuota(node->node, request->quota->terms);
+  g.holds.push_back(engine_.ledger().reserveShares(node, g.uid, picks, charge, gang));
 }
 
 /// Its node fits.
@@ -209,131 +172,15 @@ void Extender::join(Grant& g, Waiting w, std::size_t position) {
     tell(g, std::move(w));
   } else {
     g.joined.push_back(std::move(w));
-  }
-}
-
-// ---- Writes
-
-void Extender::call(kapi::Call c, Purpose purpose, const model::Uid& uid) {
-  c.token = kapi::makeToken(kOwner, next_++);
-  c.timeout = kCallTimeout;
-  c.guarded = c.verb != kapi::Verb::Get;
-  if (c.guarded) { c.lane = "pod/" + uid.text; }
-  calls_[c.token] = {purpose, uid};
-  if (Grant* g = grantOf(uid); g != nullptr && purpose != Purpose::ReadForBind) { g->call = c.token; }
-  out_.emplace_back(std::move(c));
-}
-
-/// The version that the next write is based on: the newest that is known.
-const model::Pod* Extender::versionOf(const Grant& g) const {
-  const model::Pod* known = engine_.cache().pod(g.uid);
-  const model::Pod* seen = g.seen.get();
-  return known == nullptr || (seen != nullptr && seen->revision > known->revision) ? seen : known;
-}
-
-/// The next write, unless one is under way.
-void Extender::advance(Grant& g) {
-  if (g.call != 0 || g.stage == Stage::Written || now_.mono < g.not_before) { return; }
-  const model::Pod* pod = versionOf(g);
-  if (g.read_first || pod == nullptr || pod->revision == 0) {
-    return call(kapi::getObject(model::Kind::Pod, g.pod), Purpose::Read, g.uid);
-  }
-  if (pod->bound()) { return; }  // its review ends the grant
-  if (g.stage == Stage::Writing) {
-    const model::Annotations note = model::printVcudaNote(g.note);
-    g.told = pod->scheduled;  // the PATCH is of this version
-    return call(kapi::annotatePod(*pod, note, model::vcudaKeys(pod->annotations, note)), Purpose::Write,
-                g.uid);
-  }
-  // With a PATCH that may still land something has to change, so that it cannot.
-  model::Annotations fence;
-  if (g.unsettled) { fence[model::kFenceKey] = rng_.uuid(); }
-  call(kapi::annotatePod(*pod, fence, model::vcudaKeys(pod->annotations)), Purpose::Remove, g.uid);
-}
-
-bool Extender::handle(const kapi::Outcome& outcome, Now now) {
-  if (kapi::tokenOwner(outcome.token) != kOwner) { return false; }
-  now_ = now;
-  const auto it = calls_.find(outcome.token);
-  if (it == calls_.end()) { return true; }  // of an earlier term
-  const Pending pending = it->second;
-  calls_.erase(it);
-  if (pending.purpose == Purpose::Bind || pending.purpose == Purpose::ReadForBind) {
-    bindAnswered(pending, outcome);
-    if (Grant* g = grantOf(pending.uid); g != nullptr && g->call == 0) { askAgain(*g); }
-    if (Grant* still = grantOf(pending.uid)) { advance(*still); }
-    plan(pending.uid);
-    return true;
-  }
-  Grant* g = grantOf(pending.uid);
-  if (g == nullptr || g->call != outcome.token) { return true; }
-  g->call = 0;
-  switch (pending.purpose) {
-    case Purpose::Write: writeAnswered(*g, outcome); break;
-    case Purpose::Remove: removeAnswered(*g, outcome); break;
-    case Purpose::Read: readAnswered(*g, outcome); break;
-    case Purpose::Bind:
-    case Purpose::ReadForBind: break;
-  }
-  if (Grant* still = grantOf(pending.uid)) { advance(*still); }
-  plan(pending.uid);
-  return true;
-}
-
-void Extender::tryLater(Grant& g, Duration at_least) {
-  const Duration wait = ++g.failures > 10 ? kSlowRetry : kRetry;
-  g.not_before = now_.mono + std::max(wait, at_least);
-}
-
-/// What every write of ours may meet: true when it did not take effect, or may not have.
-bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
-  if (outcome.fate == kapi::Fate::Applied && std::holds_alternative<model::PodPtr>(outcome.object)) {
-    g.unsettled = false;  // whatever was sent before carries a resourceVersion of the past
-    g.failures = 0;
-    return false;
-  }
-  if (outcome.fate == kapi::Fate::Refused && outcome.http != 429) {
-    if (outcome.http == 409 || outcome.http == 404 || outcome.http == 422) {
-      g.read_first = true;  // another version, another uid, or gone
-      if (++g.failures > 3) { tryLater(g, {}); }
-    } else {
-      refused(g, fmt::format("cannot annotate pod {}: {} {}; the account needs patch on pods/status",
-                             g.pod.text(), outcome.http, outcome.message));
-    }
-    return true;
-  }
-  if (outcome.fate != kapi::Fate::NotSent && outcome.http != 429) { g.unsettled = g.read_first = true; }
-  tryLater(g, outcome.retry_after);
-  return true;
-}
-
-/// The API server will not have it. What was never written needs no removal.
-void Extender::refused(Grant& g, std::string why) {
-  failAll(std::exchange(g.joined, {}), why);
-  failAll(std::exchange(g.after, {}), why);
-  out_.emplace_back(kapi::Log{kapi::Level::Error, std::move(why), {}});
-  if (g.stage == Stage::Writing && !g.unsettled) {
-    const model::Pod* pod = engine_.cache().pod(g.uid);
-    end(g.uid);
-    if (pod != nullptr) { adopt(*pod); }  // it may have annotations of an earlier decision
-  } else {
-    tryLater(g, kSlowRetry);
-  }
-}
-
-void Extender::writeAnswered(Grant& g, const kapi::Outcome& outcome) {
-  if (failed(g, outcome)) { return; }
-  const auto& pod = std::get<model::PodPtr>(outcome.object);
-  engine_.learn(outcome.object, now_.mono);
-  if (g.stage == Stage::Writing && pod->uid == g.uid && !pod->bound()) {
-    written(g, *pod);
-  } else if (!g.after.empty()) {
-    askAgain(g);
+    advance(g);  // somebody waits for it now
   }
 }
 
 void Extender::written(Grant& g, const model::Pod& pod) {
   g.stage = Stage::Written;
+  g.failures = 0;
+  g.idle = false;
+  g.noted = g.note;
   g.seen.reset();
   if (!std::exchange(g.before, {}).empty()) { reserve(g, pod); }
   if (g.joined.empty()) {
@@ -351,24 +198,6 @@ void Extender::written(Grant& g, const model::Pod& pod) {
   if (g.call == 0) { askAgain(g); }
 }
 
-void Extender::readAnswered(Grant& g, const kapi::Outcome& outcome) {
-  if (isGone(outcome, g.uid)) {
-    engine_.podGone(g.uid, now_.mono);
-    return;  // its review ends the grant
-  }
-  const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
-  if (outcome.fate != kapi::Fate::Applied || pod == nullptr) { return tryLater(g, outcome.retry_after); }
-  engine_.learn(outcome.object, now_.mono);
-  g.read_first = false;
-  if ((*pod)->bound()) { return; }
-  if (g.stage == Stage::Writing && model::readVcudaNote((*pod)->annotations) == g.note) {
-    g.unsettled = false;  // it has taken effect
-    written(g, **pod);
-  } else if (!g.after.empty()) {
-    askAgain(g);
-  }
-}
-
 // ---- The end
 
 /// Its annotations are to go; the devices are free once they have.
@@ -376,24 +205,29 @@ void Extender::remove(Grant& g) {
   if (g.stage == Stage::Removing) { return; }
   failAll(std::exchange(g.joined, {}), "what was reserved for this pod has been given up; ask again");
   g.stage = Stage::Removing;
-  g.failures = 0;
-  g.not_before = {};
   advance(g);
 }
 
-void Extender::removeAnswered(Grant& g, const kapi::Outcome& outcome) {
-  if (failed(g, outcome)) { return; }
-  const auto& pod = std::get<model::PodPtr>(outcome.object);
-  engine_.learn(outcome.object, now_.mono);
-  if (pod->uid != g.uid || pod->bound()) { return; }
-  auto after = std::move(g.after);
-  taken_back_.insert(pod->uid);
-  end(pod->uid);
-  for (auto& w : after) { place(std::move(w)); }
+/// What was to be written is not: it has what its annotations say still, if we wrote them.
+void Extender::restore(Grant& g) {
+  const model::Uid uid = g.uid;
+  const model::Pod* pod = engine_.cache().pod(uid);
+  const bool had_some = !g.noted.node.empty() && pod != nullptr &&
+                        model::readVcudaNote(pod->annotations) == g.noted && asksFor(g, *pod);
+  if (had_some) {
+    g.note = g.noted;
+    g.picks = sched::vcudaPicks(*pod);
+    g.before.clear();
+    g.stage = Stage::Written;
+    return reserve(g, *pod);
+  }
+  end(uid);
+  if (pod != nullptr && claims(*pod)) { takeOff(*pod); }
 }
 
 void Extender::end(const model::Uid& uid) {
   const auto grant = grants_.extract(uid);
+  slots_.forget(grant.mapped().pod.ns, uid);
   if (const auto due = grant.mapped().due) { due_.erase({*due, uid}); }
 }
 
@@ -412,9 +246,12 @@ void Extender::review(const model::Uid& uid) {
   const model::Pod* pod = engine_.cache().pod(uid);
   Grant* g = grantOf(uid);
   if (pod != nullptr && pod->bound()) { bound(g, *pod); }
-  if (pod == nullptr || pod->bound() || pod->finished()) { taken_back_.erase(uid); }
+  if (pod == nullptr || pod->bound() || pod->finished()) {
+    taken_back_.erase(uid);
+    refusals_.erase(uid);
+  }
   if (g == nullptr) {
-    if (pod != nullptr && !pod->vcuda.empty()) { adopt(*pod); }
+    if (pod != nullptr && claims(*pod)) { takeOff(*pod); }
     return;
   }
   if (pod != nullptr && !pod->bound() && !pod->finished()) { return reviewUnbound(*g, *pod); }
@@ -435,7 +272,7 @@ void Extender::review(const model::Uid& uid) {
 /// Other schedulers' Bindings cannot be fenced: one may come after its reservation was ended, or for a node that the pod had
 /// before it moved.
 void Extender::bound(const Grant* g, const model::Pod& pod) {
-  const bool late = g != nullptr ? g->note.node != pod.node : taken_back_.contains(pod.uid);
+  const bool late = g != nullptr && !g->stray ? g->note.node != pod.node : taken_back_.contains(pod.uid);
   if (!late) { return; }
   out_.emplace_back(kapi::Metric{kapi::MetricOp::Add, kLateForeignBinds, {}, 1});
   const sched::NodeState* node = engine_.ledger().find(pod.node);
@@ -451,14 +288,19 @@ void Extender::bound(const Grant* g, const model::Pod& pod) {
                                         pod.node.text)});
 }
 
-/// By hand, by what landed late, or by another extender, which does the same.
+/// By hand, by what landed late, or by another extender, which does the same. Once it is mended at once, then ever more slowly.
 void Extender::changedByOthers(Grant& g) {
+  if (g.contested) { return remove(g); }
   g.stage = Stage::Writing;
-  g.not_before = {};
   g.adopted = false;
   g.note.assigned = false;
-  if (++g.changed_by_others <= kRewrites) { return; }
-  g.not_before = now_.mono + kSlowRetry;
+  const int times = ++g.changed_by_others;
+  if (times == 1) { return; }
+  g.idle = true;
+  Duration wait = kapi::retryWait(1, {});
+  for (int i = 2; i < times && wait < kLongestFight; ++i) { wait *= 2; }
+  g.not_before = std::max(g.not_before, now_.mono + std::min(wait, kLongestFight));
+  if (times <= kManyRewrites) { return; }
   out_.emplace_back(kapi::Log{
       kapi::Level::Warn,
       fmt::format(
@@ -473,6 +315,10 @@ void Extender::lookWhetherGivenUp(Grant& g, const model::Pod& pod) {
 }
 
 void Extender::reviewUnbound(Grant& g, const model::Pod& pod) {
+  if (isOwnSchedulers(pod) || !asksFor(g, pod)) { return drop(g, pod); }
+  if (g.stray && g.call == 0 && g.after.empty() && !claims(pod)) {
+    return end(g.uid);
+  }  // they went by themselves
   if (g.stage == Stage::Written && model::readVcudaNote(pod.annotations) != g.note) { changedByOthers(g); }
   if (g.stage == Stage::Written) { lookWhetherGivenUp(g, pod); }
   advance(g);
@@ -480,15 +326,19 @@ void Extender::reviewUnbound(Grant& g, const model::Pod& pod) {
 
 // ---- Time
 
+bool Extender::nobodyWaits(const Grant& g) { return g.joined.empty() && g.after.empty(); }
+
 Mono Extender::dueOf(const Grant& g) {
   Mono due = Mono::max();
   for (const auto* list : {&g.joined, &g.after}) {
     for (const auto& w : *list) { due = std::min(due, w.until); }
   }
-  if (g.call == 0 && g.stage != Stage::Written) { due = std::min(due, g.not_before); }
-  if (g.stage == Stage::Written && g.call == 0) {
-    due = std::min(due, g.asked + kForgottenAfter);
+  if (g.call != 0) { return due; }
+  if (g.stage != Stage::Written && !g.queued) { due = std::min(due, g.not_before); }
+  if (g.stage != Stage::Removing && nobodyWaits(g)) { due = std::min(due, g.asked + kForgottenAfter); }
+  if (g.stage == Stage::Written) {
     if (g.given_up) { due = std::min(due, *g.given_up + kGivenUpAfter); }
+    if (g.contested) { due = std::min(due, *g.contested); }
   }
   return due;
 }
@@ -505,8 +355,9 @@ void Extender::plan(const model::Uid& uid) {
 }
 
 std::optional<Mono> Extender::nextDue() const {
-  return due_.empty() || due_.begin()->first == Mono::max() ? std::nullopt
-                                                            : std::optional{due_.begin()->first};
+  Mono due = due_.empty() ? Mono::max() : due_.begin()->first;
+  if (!later_.empty()) { due = std::min(due, later_.begin()->first); }
+  return due == Mono::max() ? std::nullopt : std::optional{due};
 }
 
 void Extender::tick(Grant& g) {
@@ -518,7 +369,11 @@ void Extender::tick(Grant& g) {
     list->erase(late, list->end());
   }
   const bool given_up = g.given_up && now_.mono >= *g.given_up + kGivenUpAfter;
-  if (g.stage == Stage::Written && g.call == 0 && (given_up || now_.mono >= g.asked + kForgottenAfter)) {
+  const bool over = g.stage == Stage::Written && (given_up || (g.contested && now_.mono >= *g.contested));
+  const bool forgotten =
+      g.stage != Stage::Removing && nobodyWaits(g) && now_.mono >= g.asked + kForgottenAfter;
+  if (g.call == 0 && (over || forgotten)) {
+    g.idle = true;
     remove(g);
   }
   advance(g);
@@ -534,6 +389,9 @@ void Extender::tick() {
     plan(uid);
     if (Grant* still = grantOf(uid); still != nullptr && still->due && *still->due <= now_.mono) { break; }
   }
+  while (!later_.empty() && later_.begin()->first <= now_.mono) {
+    readForBind(std::move(later_.extract(later_.begin()).mapped()));
+  }
 }
 
 void Extender::settle(Now now) {
@@ -544,7 +402,9 @@ void Extender::settle(Now now) {
     review(uid);
     plan(uid);
   }
+  recheckQuotas();
   tick();
+  tellTheNext();
 }
 
 }  // namespace gs::extender

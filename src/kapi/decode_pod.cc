@@ -149,6 +149,14 @@ std::vector<model::VcudaLimits> vcudaLimits(const View& spec) {
   return out;
 }
 
+/// How a pod names its group: for Volcano, in two forms, and for the coscheduling plugin of kube-scheduler.
+std::string gangOf(const View& meta) {
+  for (const char* key : {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"}) {
+    if (const View name = meta["annotations"][key]; !name.str().empty()) { return text(name); }
+  }
+  return text(meta["labels"]["scheduling.x-k8s.io/pod-group"]);
+}
+
 bool hasTrueCondition(const View& status, std::initializer_list<std::string_view> types) {
   for (const View c : status["conditions"].items()) {
     if (c["status"].str() == "True" &&
@@ -231,6 +239,7 @@ model::Pod decodePod(const View& v) {
   if (pod.requests.get(model::kVcudaCore) > 0 || pod.requests.get(model::kVcudaMemory) > 0) {
     pod.vcuda = vcudaLimits(spec);
     pod.taken_by_kubelet = !v["status"]["startTime"].str().empty();
+    if (!pod.bound()) { pod.gang = gangOf(meta); }
   }
   if (pod.bound()) {
     pod.keeps_away = antiAffinity(spec, pod.key.ns);

@@ -97,8 +97,8 @@ class Ledger {
   void drainAnonymous(const model::NodeName& node, const model::Uid& uid, std::int64_t devices);
 
   /// The pod is on its way there (sched/shares.h), says this source (BoundPod or Reservation); empty: it is not.
-  void setInFlight(const model::NodeName& node, const model::Uid& uid, Source source,
-                   const SharePicks& picks);
+  void setInFlight(const model::NodeName& node, const model::Uid& uid, Source source, const SharePicks& picks,
+                   const std::string& gang = {});
 
   /// The node label that names the model of its GPUs; what is used is counted anew.
   void setModelLabel(std::string label);
@@ -126,7 +126,7 @@ class Ledger {
   /// As reserve(), of shares; the pod is in flight until the reservation ends. Nothing is CHECKed: the decision may
   /// rest on a Node that somebody else knew first.
   Reservation reserveShares(const model::NodeName& node, const model::Uid& uid, const SharePicks& picks,
-                            const GpuCharge& charge);
+                            const GpuCharge& charge, const std::string& gang = {});
 
   [[nodiscard]] bool isReserved(const model::NodeName& node, const model::Uid& uid) const;
   /// nullptr: nothing is known of it.

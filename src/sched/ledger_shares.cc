@@ -72,7 +72,7 @@ std::int64_t Ledger::gpuUse(const std::string& ns, const std::string& model) con
 // ---- Pods on their way
 
 void Ledger::setInFlight(const model::NodeName& node, const model::Uid& uid, Source source,
-                         const SharePicks& picks) {
+                         const SharePicks& picks, const std::string& gang) {
   NodeIndex i = 0;
   if (known(node, i) == nullptr && picks.empty()) { return; }
   i = indexFor(node);
@@ -80,10 +80,10 @@ void Ledger::setInFlight(const model::NodeName& node, const model::Uid& uid, Sou
   const auto before = [](const InFlight& a, const InFlight& b) {
     return std::tie(a.uid, a.source) < std::tie(b.uid, b.source);
   };
-  InFlight flight{uid, source, picks};
+  InFlight flight{uid, source, picks, gang};
   const auto at = std::lower_bound(flights.begin(), flights.end(), flight, before);
   const bool there = at != flights.end() && at->uid == uid && at->source == source;
-  if (there ? at->picks == picks : picks.empty()) { return; }
+  if (there ? *at == flight : picks.empty()) { return; }
   if (picks.empty()) {
     flights.erase(at);
   } else if (there) {
@@ -103,7 +103,7 @@ bool Ledger::isReserved(const model::NodeName& node, const model::Uid& uid) cons
 }
 
 Reservation Ledger::reserveShares(const model::NodeName& node, const model::Uid& uid, const SharePicks& picks,
-                                  const GpuCharge& charge) {
+                                  const GpuCharge& charge, const std::string& gang) {
   GS_CHECK(!uses_[indexFor(node)].contains(UseKeyRef{uid, Source::Reservation}),
            "{}: {} is reserved there already", node.text, uid.text);
   Reservation r;
@@ -115,7 +115,7 @@ Reservation Ledger::reserveShares(const model::NodeName& node, const model::Uid&
     r.ids_.push_back(id);
   }
   usePod(node, uid, Source::Reservation, {}, 0, charge);
-  setInFlight(node, uid, Source::Reservation, picks);
+  setInFlight(node, uid, Source::Reservation, picks, gang);
   return r;
 }
 

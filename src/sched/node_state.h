@@ -55,6 +55,7 @@ struct InFlight {
   model::Uid uid;
   Source source{};  // Reservation or BoundPod; of a pod with both the latter counts
   SharePicks picks;
+  std::string gang{};  // as in PodRequest; of a Reservation
   friend bool operator==(const InFlight&, const InFlight&) = default;
 };
 

@@ -76,7 +76,8 @@ struct PodRequest {
   std::optional<DeviceRequest> devices;
   std::vector<ContainerShare> shares;  // Vcuda, by container
   bool only_certain = true;            // Vcuda: see sched/shares.h
-  std::optional<QuotaBound> quota;     // when the pod's namespace has one and the pod asks for GPUs
+  std::string gang{};               // Vcuda: the namespace and name of the gang that the pod is placed with
+  std::optional<QuotaBound> quota;  // when the pod's namespace has one and the pod asks for GPUs
   model::Resources resources;
   std::map<std::string, std::string> node_selector;  // the pod's
   std::map<std::string, std::string> match_labels;   // the claim's selector

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "base/check.h"
@@ -45,21 +46,26 @@ std::vector<FreeShare> freeBut(const NodeState& n, const Counts& counts) {
   return free;
 }
 
+/// Unbound, and of that gang. (Of a pod that is bound its BoundPod counts, which names none.)
+bool isMember(const InFlight& flight, const std::string& gang) {
+  return !gang.empty() && flight.source == Source::Reservation && flight.gang == gang;
+}
+
 /// One node's devices as the kubelet has left them, and the shares on their way to each.
 class Prospect {
  public:
-  Prospect(const NodeState& n, const model::Uid& self) : flights_(static_cast<std::size_t>(n.share_devices)) {
+  /// `landed`: of this gang, unbound members count as taken already; "": nobody does.
+  Prospect(const NodeState& n, const model::Uid& self, const std::string& landed = {})
+      : flights_(static_cast<std::size_t>(n.share_devices)) {
+    const std::vector<const InFlight*> on_the_way = onTheWay(n, self, landed);
     const auto isOnTheWay = [&](const model::Uid& uid) {
-      return std::any_of(n.in_flight.begin(), n.in_flight.end(),
-                         [&](const auto& flight) { return flight.uid == uid; });
+      return std::any_of(on_the_way.begin(), on_the_way.end(),
+                         [&](const auto* flight) { return flight->uid == uid; });
     };
     settled_ = freeBut(n, [&](const model::Uid& uid) { return uid != self && !isOnTheWay(uid); });
-    for (auto it = n.in_flight.begin(); it != n.in_flight.end(); ++it) {
-      const auto next = std::next(it);
-      const bool overruled = next != n.in_flight.end() && next->uid == it->uid;
-      if (it->uid == self || overruled) { continue; }
-      add(it->picks);
-      shapes_.push_back(shapeOf(it->picks));
+    for (const InFlight* flight : on_the_way) {
+      add(flight->picks, *flight);
+      shapes_.push_back(shapeOf(flight->picks));
     }
   }
 
@@ -68,12 +74,29 @@ class Prospect {
     if (shares_.empty() && whole_ == 0) { return true; }
     return isServedInOnePiece(wanted) && enoughWhole(wanted) && ownHold(wanted) && othersHold(wanted);
   }
+  /// Pods in flight that are not of this gang get what was chosen for them, whatever its members do.
+  [[nodiscard]] bool sparesOthers(const SharePicks& wanted, const std::string& gang) {
+    std::erase_if(shares_, [&](const Share& share) { return isMember(*share.flight, gang); });
+    return othersHold(wanted);
+  }
 
  private:
   struct Share {
     ContainerShare asked;
     int id = 0;
+    const InFlight* flight = nullptr;
   };
+
+  static std::vector<const InFlight*> onTheWay(const NodeState& n, const model::Uid& self,
+                                               const std::string& landed) {
+    std::vector<const InFlight*> out;
+    for (auto it = n.in_flight.begin(); it != n.in_flight.end(); ++it) {
+      const auto next = std::next(it);
+      const bool overruled = next != n.in_flight.end() && next->uid == it->uid;
+      if (it->uid != self && !overruled && !isMember(*it, landed)) { out.push_back(&*it); }
+    }
+    return out;
+  }
 
   /// What the kubelet says of a pod: how much each of its containers asks for, in their order.
   using Shape = std::vector<std::int64_t>;
@@ -102,7 +125,7 @@ class Prospect {
     return devices[static_cast<std::size_t>(id)];
   }
 
-  void add(const SharePicks& picks) {
+  void add(const SharePicks& picks, const InFlight& flight) {
     for (const auto& [id, amount] : amountsOf(picks)) {
       if (exists(id) && amount.shared) { flights_[static_cast<std::size_t>(id)].push_back(amount); }
     }
@@ -110,7 +133,7 @@ class Prospect {
       whole_ += pick.asked.whole;
       if (pick.asked.whole > 0 || pick.asked == ContainerShare{}) { continue; }
       if (pick.ids.size() == 1 && exists(pick.ids[0])) {
-        shares_.push_back({pick.asked, pick.ids[0]});
+        shares_.push_back({pick.asked, pick.ids[0], &flight});
       } else {
         unknown_ = true;
       }
@@ -165,7 +188,9 @@ class Prospect {
         std::any_of(wanted.begin(), wanted.end(), [](const auto& p) { return p.asked.whole > 0; });
     if (takes_whole && std::any_of(shares_.begin(), shares_.end(), untouched)) { return false; }
     const std::vector<Share> others = shares_;
-    add(wanted);
+    const InFlight self;
+    add(wanted, self);
+    shares_ = others;
     const auto keepsItsPick = [&](const Share& share, const FreeShare& d) {
       return d.id == share.id || !mayBePreferred(d, share.asked, at(settled_, share.id));
     };
@@ -218,12 +243,33 @@ bool haveRoom(const NodeState& n, const model::Uid& self, const SharePicks& pick
   });
 }
 
+bool isComplete(const SharePicks& picks) {
+  return std::all_of(picks.begin(), picks.end(), [](const SharePick& pick) {
+    const bool is_share = pick.asked.milli > 0;
+    const std::set<int> ids{pick.ids.begin(), pick.ids.end()};
+    return static_cast<std::int64_t>(ids.size()) == (is_share ? 1 : pick.asked.whole) &&
+           ids.size() == pick.ids.size();
+  });
+}
+
 SharePicks picksOf(const std::vector<ContainerShare>& asked, const ShareChoice& choice) {
   GS_CHECK(asked.size() == choice.size(), "{} containers, {} choices", asked.size(), choice.size());
   SharePicks picks;
   for (std::size_t i = 0; i < asked.size(); ++i) { picks.push_back({asked[i], choice[i]}); }
   return picks;
 }
+
+namespace {
+
+/// Nothing but unbound members of its own gang is in the way, and they will not be taken before this one has a node too.
+bool waitsInVain(const NodeState& n, const model::Uid& self, const std::string& gang,
+                 const SharePicks& picks) {
+  const bool any = std::any_of(n.in_flight.begin(), n.in_flight.end(),
+                               [&](const InFlight& flight) { return isMember(flight, gang); });
+  return any && Prospect{n, self, gang}.isCertain(picks) && Prospect{n, self}.sparesOthers(picks, gang);
+}
+
+}  // namespace
 
 Verdict<ShareChoice> fitShares(const NodeState& n, const PodRequest& r, const model::Uid& self) {
   const auto refused = [](Reason reason, const char* detail = "") {
@@ -236,9 +282,10 @@ Verdict<ShareChoice> fitShares(const NodeState& n, const PodRequest& r, const mo
   }
   auto choice = tightestFit(freeShares(n, self), r.shares);
   if (!choice) { return refused(Reason::TooFewFree); }
-  if (r.only_certain && !Prospect{n, self}.isCertain(picksOf(r.shares, *choice))) {
-    return refused(Reason::NotTakenYet);
-  }
+  const SharePicks picks = picksOf(r.shares, *choice);
+  const bool fits =
+      !r.only_certain || Prospect{n, self}.isCertain(picks) || waitsInVain(n, self, r.gang, picks);
+  if (!fits) { return refused(Reason::NotTakenYet); }
   return *std::move(choice);
 }
 

@@ -13,6 +13,10 @@
 // The kubelet names no pod: gpu-manager serves the oldest with a container of so many cores. Pods of one container may so be
 // served in each other's place, and nothing comes of it; one of several would be left half done, so such a pod is not
 // certain beside one that has a container of equal cores, unless all theirs are equal. Source: gpu-manager's allocator (docs/front-doors.md).
+//
+// Members of a gang (PodRequest::gang) are bound together, so none is taken before all have a node, and waiting for one of them
+// would be for ever. Among unbound members of its own gang a pod is therefore given the tightest choice, certain or not;
+// all other pods in flight are waited for, and their own choices stay certain.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +31,7 @@ namespace gs::sched {
 /// By id. `self`: what this uid holds counts as free.
 [[nodiscard]] std::vector<FreeShare> freeShares(const NodeState& node, const model::Uid& self = model::Uid{});
 
-/// The tightest choice, if there is one and it is certain (unless the request takes others too). Refuses as ExceedsQuota, NoGpu,
+/// The tightest choice, if there is one and it is certain (unless the request takes others too, or only its own gang is in the way). Refuses as ExceedsQuota, NoGpu,
 /// ManagedByOther, TooFewFree or NotTakenYet, the first that applies, without numbers. Nothing else of a Vcuda request
 /// is looked at: its scheduler has.
 [[nodiscard]] Verdict<ShareChoice> fitShares(const NodeState& node, const PodRequest& request,
@@ -42,6 +46,8 @@ struct DeviceShare {
 [[nodiscard]] std::vector<DeviceShare> amountsOf(const SharePicks& picks);
 /// Each of these devices exists and has room for its part beside what all but `self` hold.
 [[nodiscard]] bool haveRoom(const NodeState& node, const model::Uid& self, const SharePicks& picks);
+/// Every container has as many devices as it asks for.
+[[nodiscard]] bool isComplete(const SharePicks& picks);
 [[nodiscard]] SharePicks picksOf(const std::vector<ContainerShare>& asked, const ShareChoice& choice);
 
 }  // namespace gs::sched

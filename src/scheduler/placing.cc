@@ -183,6 +183,13 @@ void Scheduler::decideOne(const sched::Queue::Item& item) {
     reporter_.waiting(item.uid, "NoLeaseRecord", text);
     return;
   }
+  // An extender on this engine was asked in the pod's name before it was known: it gives that back when it sees the pod.
+  if (engine_.ledger().isReserved(placed->node, pod->uid)) {
+    queued_[item.uid] = item;
+    engine_.queue().backOff(item,
+                            now_.mono.time_since_epoch().count() + Duration{std::chrono::seconds{1}}.count());
+    return;
+  }
   grantTo(*pod, item.pod_class, *placed);
 }
 

@@ -300,6 +300,7 @@ bool Scheduler::adopt(const model::Pod& pod) {
     return false;
   }
   if (sched::misfitOn(*node, *request, pod.uid, &devices->ids)) { return false; }
+  if (engine_.ledger().isReserved(devices->node, pod.uid)) { return false; }  // in its name, by an extender
   Grant grant;
   grant.id =
       model::ReservationId{rng_.uuid()};  // written anew: late deletions of the earlier leader miss them

@@ -65,6 +65,7 @@ class Scheduler {
   /// Why this process can do nothing more and must be restarted; "" while it can. It has stopped writing then.
   [[nodiscard]] const std::string& failure() const { return feed_.failure(); }
   [[nodiscard]] bool leading() const { return phase_ == Phase::Leading; }
+  [[nodiscard]] const std::string& name() const { return config_.scheduler_name; }
   [[nodiscard]] const engine::Engine& engine() const { return engine_; }
   /// For another component on the same engine; after it changed anything, a TimerDue lets waiting pods see that.
   [[nodiscard]] engine::Engine& engine() { return engine_; }

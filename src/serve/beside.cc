@@ -11,11 +11,16 @@ void append(kapi::Effects& out, kapi::Effects more) {
   std::move(more.begin(), more.end(), std::back_inserter(out));
 }
 
+extender::Config besideScheduler(extender::Config config, std::string scheduler) {
+  config.own_scheduler = std::move(scheduler);
+  return config;
+}
+
 }  // namespace
 
 Beside::Beside(scheduler::Scheduler& scheduler, extender::Config config, Rng rng)
     : scheduler_{scheduler},
-      extender_{scheduler.engine(), config, rng.split()},
+      extender_{scheduler.engine(), besideScheduler(config, scheduler.name()), rng.split()},
       recorder_{"gpu-admission", config.instance, rng.split()},
       events_{recorder_, kEventsOwner} {
   // What unbound pods were given counts before the scheduler places anybody.

@@ -30,6 +30,10 @@ class BesideTest : public ::testing::Test, protected ListServer {
   void lose() { serve(machine.handle(kapi::Leadership{false, 1, {}}, now)); }
   void serve(kapi::Effects effects) {
     for (const auto& effect : effects) {
+      if (const auto* watch = std::get_if<kapi::OpenWatch>(&effect);
+          watch && watch->kind == Kind::Pod && pods_watch == 0) {
+        pods_watch = watch->stream;
+      }
       const auto* call = std::get_if<kapi::Call>(&effect);
       if (call == nullptr) { continue; }
       if (const auto outcome = answer(*call)) {
@@ -51,6 +55,11 @@ class BesideTest : public ::testing::Test, protected ListServer {
     pod.vcuda = {{60, 2}};
     pod.revision = 5;
     return pod;
+  }
+  void watchBrings(kapi::WatchType type, const model::Pod& pod) {
+    serve(machine.handle(
+        kapi::WatchEvent{pods_watch, type, std::make_shared<const model::Pod>(pod), pod.key, pod.revision},
+        now));
   }
   Question filter() {
     Question q;
@@ -85,6 +94,7 @@ class BesideTest : public ::testing::Test, protected ListServer {
   }
 
   std::vector<kapi::Call> written;
+  kapi::Token pods_watch = 0;
   Now now{Mono{1h}, Wall{1'750'000'000s}};
   scheduler::Scheduler scheduler{{}, Rng{1}};
   Beside machine{scheduler, {}, Rng{2}};
@@ -169,6 +179,55 @@ TEST_F(BesideTest, OneThatIsStoppingAnswersNothingNew) {
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->kind, Answer::Kind::Unavailable);
   EXPECT_EQ(answer->text, "this replica is stopping");
+}
+
+// ---- One pod, two answers
+
+/// Its limits make it a pod of the extender's too, its scheduler is the one here.
+model::Pod ownSharePod() {
+  model::Pod pod = testing::PodBuilder("p").value();
+  pod.vcuda = {{60, 2}};
+  pod.revision = 5;
+  return pod;
+}
+
+TEST_F(BesideTest, AQuestionInTheNameOfAPodThatTheSchedulerPlacesReservesNothing) {
+  start();
+  lead();
+  EXPECT_FALSE(ask()) << "nothing is known of that pod yet";
+  model::Pod pod = ownSharePod();
+  pod.revision = 11;
+  watchBrings(kapi::WatchType::Added, pod);
+  const auto answers = machine.takeAnswers();
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers.at(0).second.text, "pod default/p is scheduled by gpu-scheduler");
+  now.mono += 2s;
+  serve(machine.handle(kapi::TimerDue{}, now));
+  const auto binds = [](const kapi::Call& c) { return c.subresource == "binding"; };
+  EXPECT_TRUE(std::any_of(written.begin(), written.end(), binds)) << "it is placed all the same";
+}
+
+TEST_F(BesideTest, AQuestionInTheNameOfAPodOfTheSchedulerIsRefused) {
+  add(Kind::Pod, ownSharePod());
+  start();
+  lead();
+  const auto answer = ask();  // says a newer version, of another scheduler
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->text, "pod default/p is scheduled by gpu-scheduler");
+}
+
+TEST_F(BesideTest, AnnotationsOnAPodOfTheSchedulerReserveNothing) {
+  model::Pod pod = ownSharePod();
+  pod.scheduling_gates = {"wait"};
+  pod.annotations = {{"tencent.com/predicate-node", "shares"}, {"tencent.com/predicate-gpu-idx-0", "0"}};
+  add(Kind::Pod, pod);
+  start();
+  lead();
+  pod.scheduling_gates.clear();
+  pod.revision = 11;
+  watchBrings(kapi::WatchType::Modified, pod);
+  const auto binds = [](const kapi::Call& c) { return c.subresource == "binding"; };
+  EXPECT_TRUE(std::any_of(written.begin(), written.end(), binds));
 }
 
 }  // namespace

@@ -93,4 +93,7 @@ table unknown_node
 
 step "Volcano 1.7, 1.8.2, 1.10 and 1.14: a gang that needs two nodes"
 older_volcano gang
+
+step "Volcano 1.14: gangs that fill their nodes with shares"
+older_volcano gang_of_shares
 stop_scheduler extender

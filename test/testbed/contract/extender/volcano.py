@@ -581,7 +581,28 @@ def gang(w):
             w.close()
 
 
-TABLES = (matrix, sessions, regranted, before_restart, after_restart, gang)
+def gang_of_shares(w):
+    """Gangs that fill their nodes with shares, and with whole GPUs: bound in one session, though nobody knows in which order they
+    will be taken. Of a group that Volcano makes of an owner's pods, after a session in vain."""
+    for name, nodes, members, limits in (("wide", 4, 32, (90, 2)), ("narrow", 1, 8, (90, 2)), ("whole", 4, 8, (400, 0)),
+                                         ("podgroup-4f1c", 1, 8, (90, 2))):
+        for i in range(nodes):
+            w.add_node(f"{name}-{i}", 800, 64)
+        pods = [f"{name}-{i}" for i in range(members)]
+        for pod in pods:
+            w.add(pod, (limits,), annotations={"scheduling.k8s.io/group-name": name}, schedulerName="volcano")
+        volcano, job = Volcano(w, V1_14), Job(name, pods, members)
+        bound = volcano.session(job)
+        if name.startswith("podgroup-"):
+            expect(f"{volcano}: bound of {name} in its first session", {}, bound)
+            bound = volcano.session(job)
+        expect(f"{volcano}: bound of gang {name}", sorted(pods), sorted(bound))
+        run_all(w, bound)
+        judge(w, bound)
+        w.close()
+
+
+TABLES = (matrix, sessions, regranted, before_restart, after_restart, gang, gang_of_shares)
 
 
 def main():

@@ -1,0 +1,180 @@
+// What unbound pods say of themselves: annotations that this process did not write. Whoever makes pods may write such.
+//
+// A promise of an earlier leader was on its pod before that one answered, so before this one led: what turns up later is nobody's
+// promise and reserves nothing. What is found at that time is believed where it could be decided now: bound pods count first, then
+// the claims, by their time. Two that cannot both be true show that one is forged, not which: both count for a moment, in which
+// the Binding that the promised one waits for comes; neither is told that it has it.
+// What is not believed is taken off the pod after a while, without a hurry.
+#include <algorithm>
+#include <chrono>
+#include <tuple>
+
+#include "extender/extender.h"
+#include "sched/quota.h"
+
+namespace gs::extender {
+namespace {
+
+constexpr auto kClocksApart = std::chrono::minutes{5};  // those of replicas, and of the API server
+
+std::uint64_t noteTime(Wall t) {
+  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
+  return ns > 0 ? static_cast<std::uint64_t>(ns) : 0;
+}
+
+}  // namespace
+
+bool Extender::isOwnSchedulers(const model::Pod& pod) const {
+  return !config_.own_scheduler.empty() && pod.scheduler_name == config_.own_scheduler;
+}
+
+/// It says that it was given a node.
+bool Extender::claims(const model::Pod& pod) const {
+  return !pod.bound() && !pod.finished() && !pod.deleting && !isOwnSchedulers(pod) &&
+         sched::wantsVcuda(pod) && !model::readVcudaNote(pod.annotations).node.empty();
+}
+
+/// Beside pods that are bound, and by itself: no gate holds it, its time can be, its devices are there and have room for it,
+/// and its namespace's quota.
+bool Extender::mayBeTrue(const model::Pod& pod) const {
+  const model::VcudaNote note = model::readVcudaNote(pod.annotations);
+  const std::uint64_t time = note.time.value_or(0);
+  const bool in_time =
+      time >= noteTime(pod.created - kClocksApart) && time <= noteTime(now_.wall + kClocksApart);
+  if (!pod.scheduling_gates.empty() || note.assigned || !in_time) { return false; }
+  Grant claimed;
+  claimed.uid = pod.uid;
+  claimed.note = note;
+  claimed.picks = sched::vcudaPicks(pod);
+  const sched::NodeState* node = engine_.ledger().find(note.node);
+  return node != nullptr && node->exists && sched::isComplete(claimed.picks) &&
+         sched::haveRoom(*node, pod.uid, claimed.picks) && isAllowed(claimed, pod);
+}
+
+void Extender::adoptAll(std::vector<const model::Pod*> claimants) {
+  const auto doubtful = std::stable_partition(claimants.begin(), claimants.end(),
+                                              [&](const model::Pod* pod) { return mayBeTrue(*pod); });
+  for (auto it = doubtful; it != claimants.end(); ++it) { takeOff(**it); }
+  claimants.erase(doubtful, claimants.end());
+  const auto order = [](const model::Pod* pod) {
+    return std::tuple{model::readVcudaNote(pod->annotations).time.value_or(0), pod->created, pod->uid};
+  };
+  std::sort(claimants.begin(), claimants.end(),
+            [&](const model::Pod* a, const model::Pod* b) { return order(a) < order(b); });
+  std::set<std::pair<model::NodeName, int>> disputed;
+  for (const model::Pod* pod : claimants) {
+    if (adopt(*pod)) { continue; }
+    const Grant& g = grants_.at(pod->uid);
+    for (const auto& d : sched::amountsOf(g.picks)) { disputed.emplace(g.note.node, d.id); }
+  }
+  contest(disputed);
+}
+
+/// True: what it claims has room beside all that was adopted before it.
+bool Extender::adopt(const model::Pod& pod) {
+  Grant& g = grants_[pod.uid];
+  g.uid = pod.uid;
+  g.pod = pod.key;
+  g.picks = sched::vcudaPicks(pod);
+  g.noted = g.note = model::readVcudaNote(pod.annotations);
+  g.stage = Stage::Written;
+  g.adopted = true;
+  g.asked = now_.mono;
+  g.held_until = now_.mono + kHeldForPredicate;  // some session of the earlier process may go on
+  g.told = pod.scheduled;
+  last_time_ = std::max(last_time_, g.note.time.value_or(0));
+  const bool fits = sched::haveRoom(*engine_.ledger().find(g.note.node), g.uid, g.picks) && isAllowed(g, pod);
+  if (!fits) { g.contested = now_.mono + kClaimedFor; }
+  reserve(g, pod);
+  return fits;
+}
+
+/// Who claims some of these devices may be the one that was promised it, or not.
+void Extender::contest(const std::set<std::pair<model::NodeName, int>>& devices) {
+  if (devices.empty()) { return; }
+  for (auto& [uid, g] : grants_) {
+    if (!g.adopted) { continue; }
+    const model::NodeName& node = g.note.node;
+    for (const auto& d : sched::amountsOf(g.picks)) {
+      if (devices.contains({node, d.id})) { g.contested = now_.mono + kClaimedFor; }
+    }
+  }
+}
+
+/// Nothing is reserved for what it says, and in a while it says it no more.
+void Extender::takeOff(const model::Pod& pod) {
+  Grant& g = grants_[pod.uid];
+  g.uid = pod.uid;
+  g.pod = pod.key;
+  g.stage = Stage::Removing;
+  g.stray = g.idle = true;
+  g.asked = now_.mono;
+  g.not_before = now_.mono + kClaimedFor;
+  g.failures = refusalsOf(pod.uid);
+}
+
+/// What was adopted before the quotas had been read.
+void Extender::recheckQuotas() {
+  if (!quotas_unread_ || engine_.quota().awaited()) { return; }
+  quotas_unread_ = false;
+  std::vector<model::Uid> adopted;
+  for (const auto& [uid, g] : grants_) {
+    if (g.adopted) { adopted.push_back(uid); }
+  }
+  for (const auto& uid : adopted) {
+    Grant& g = grants_.at(uid);
+    const model::Pod* pod = engine_.cache().pod(uid);
+    if (pod == nullptr || pod->bound()) { continue; }  // its review ends it
+    bool allowed = false;
+    {
+      const Aside own = setOwnAside(*pod);
+      allowed = isAllowed(g, *pod);
+    }
+    if (!allowed) { remove(g); }
+    plan(uid);
+  }
+}
+
+/// Its devices are there and have room for it beside all others. What we did not decide ourselves anybody may have written who
+/// makes pods: it must be what could be decided now.
+bool Extender::holdsUp(const Grant& g, const model::Pod& pod) {
+  const sched::NodeState* node = engine_.ledger().find(g.note.node);
+  if (node == nullptr || !sched::isComplete(g.picks) || !sched::haveRoom(*node, g.uid, g.picks)) {
+    return false;
+  }
+  if (!g.adopted) { return true; }
+  const Aside own = setOwnAside(pod);
+  return isAllowed(g, pod);
+}
+
+bool Extender::isAllowed(const Grant& g, const model::Pod& pod) const {
+  const auto door = readDoor(pod);
+  const auto* request = std::get_if<sched::PodRequest>(&door);
+  const sched::NodeState* node = engine_.ledger().find(g.note.node);
+  if (request == nullptr || node == nullptr || node->enforcer != sched::Enforcer::GpuManager) {
+    return false;
+  }
+  return !request->quota || sched::passesQuota(node->node, request->quota->terms);
+}
+
+/// Its limits are those for which it was given devices. Who asked in its name may have said others.
+bool Extender::asksFor(const Grant& g, const model::Pod& pod) const {
+  const sched::SharePicks now = sched::vcudaPicks(pod);
+  return g.stray || std::equal(now.begin(), now.end(), g.picks.begin(), g.picks.end(),
+                               [](const auto& a, const auto& b) { return a.asked == b.asked; });
+}
+
+/// The question was about another pod than this one is.
+void Extender::drop(Grant& g, const model::Pod& pod) {
+  const bool own = isOwnSchedulers(pod);
+  const std::string why =
+      own ? ownSchedulersText(pod) : "the question says other limits than the pod has; ask again";
+  failAll(std::exchange(g.joined, {}), why);
+  failAll(std::exchange(g.after, {}), why);
+  g.seen.reset();
+  const bool unwritten = g.stage == Stage::Writing && !g.unsettled && g.call == 0 && g.noted.node.empty();
+  if (own || unwritten) { return end(g.uid); }
+  remove(g);
+}
+
+}  // namespace gs::extender

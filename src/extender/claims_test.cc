@@ -1,0 +1,329 @@
+// What an unbound pod says of itself is a claim: what a new leader believes of it, and what becomes of the rest.
+#include "extender/extender_hand_test.h"
+#include "extender/metrics.h"
+#include "kapi/write.h"
+
+namespace gs::extender {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr const char* kTime = "tencent.com/predicate-time";
+
+class ClaimsTest : public ExtenderTest {
+ protected:
+  ClaimsTest() { addNode(gpuNode("a", 2)); }
+
+  /// A pod whose annotations say that it has these devices of node a since `at`; the watch has brought it.
+  model::Pod& claim(const std::string& name, std::vector<model::VcudaLimits> limits, const std::string& ids,
+                    Wall at) {
+    model::Pod pod = vcudaPod(name, std::move(limits));
+    pod.created = now.wall - 1h;
+    const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(at.time_since_epoch()).count();
+    pod.annotations = {{kNode, "a"}, {kIds0, ids}, {kTime, std::to_string(ns)}};
+    server.add(pod);
+    watchBrings(name);
+    return server.pods[name];
+  }
+  void changed(const std::string& name) {
+    server.pods[name].revision = ++server.revision;
+    watchBrings(name);
+  }
+  /// Time passes in small steps, and calls are answered.
+  void runFor(Duration time) {
+    for (Duration t{}; t < time; t += 500ms) {
+      pass(500ms);
+      run();
+    }
+  }
+  [[nodiscard]] bool hasNotes(const std::string& name) { return note(name, kNode) != "-"; }
+};
+
+// ---- Who cannot be under way
+
+TEST_F(ClaimsTest, GatedPodsHoldNothing) {
+  for (int i = 0; i < 40; ++i) {
+    claim("forged" + std::to_string(i), {{100, 0}}, i % 2 == 0 ? "0" : "1", now.wall).scheduling_gates = {
+        "wait"};
+    changed("forged" + std::to_string(i));
+  }
+  lead();
+  EXPECT_EQ(freeMilli("a"), 2000);
+  EXPECT_EQ(filter(create("honest", {{200, 0}}), {"a"}).kind, AnswerKind::Chosen);
+}
+
+TEST_F(ClaimsTest, WhatTurnsUpWhileWeLeadIsNobodysPromise) {
+  lead();
+  for (int i = 0; i < 40; ++i) {
+    claim("forged" + std::to_string(i), {{100, 0}}, i % 2 == 0 ? "0" : "1", now.wall);
+  }
+  EXPECT_EQ(freeMilli("a"), 2000);
+  EXPECT_EQ(filter(create("honest", {{200, 0}}), {"a"}).kind, AnswerKind::Chosen);
+}
+
+TEST_F(ClaimsTest, NotWhoIsBeingDeletedNorGatedNorOfAnotherTime) {
+  claim("leaves", {{50, 1}}, "0", now.wall).deleting = true;
+  changed("leaves");
+  claim("before-it-was-made", {{50, 1}}, "0", now.wall - 2h);
+  claim("in-the-future", {{50, 1}}, "0", now.wall + 1h);
+  claim("assigned", {{50, 1}}, "0", now.wall).annotations["tencent.com/gpu-assigned"] = "true";
+  changed("assigned");
+  lead();
+  EXPECT_EQ(freeMilli("a"), 2000);
+}
+
+TEST_F(ClaimsTest, NotDevicesThatAreNotThereOrGivenByOthers) {
+  claim("too-high", {{50, 1}}, "2", now.wall);
+  claim("two-of-one", {{50, 1}}, "0,1", now.wall);
+  model::Node hami = gpuNode("b", 2);
+  hami.labels["gpu.scheduling/enforcer"] = "hami";
+  addNode(hami);
+  claim("on-b", {{50, 1}}, "0", now.wall).annotations[kNode] = "b";
+  changed("on-b");
+  claim("nowhere", {{50, 1}}, "0", now.wall).annotations[kNode] = "gone";
+  changed("nowhere");
+  lead();
+  EXPECT_EQ(freeMilli("a"), 2000);
+  EXPECT_EQ(freeMilli("b"), 2000);
+}
+
+TEST_F(ClaimsTest, NotBeyondTheQuotaOfTheNamespace) {
+  model::QuotaConfig quota;
+  quota.map = {"kube-system", "gpuquota"};
+  quota.labels = {"model", "pool"};
+  engine.configureQuota(quota);
+  model::Node node = gpuNode("a", 2);
+  node.labels["model"] = "V100";
+  node.revision = 2;
+  addNode(node);
+  claim("p", {{100, 0}}, "0", now.wall);
+  lead();
+  EXPECT_EQ(freeMilli("a"), 1000) << "what a predecessor promised counts before the quotas are read";
+  const model::Quotas quotas{{"default", {{{"V100", 0}}, {}}}};
+  engine.apply({model::Kind::ConfigMap,
+                quota.map,
+                {},
+                std::make_shared<const model::QuotaMap>(model::QuotaMap{quota.map, {}, 1, quotas, {}}),
+                ++server.revision},
+               now.mono);
+  run();
+  EXPECT_EQ(freeMilli("a"), 2000);
+  EXPECT_FALSE(hasNotes("p"));
+}
+
+// ---- Who may be
+
+TEST_F(ClaimsTest, BoundPodsComeFirst) {
+  create("runs", {{60, 1}});
+  server.pods["runs"].annotations = {{kNode, "a"}, {kIds0, "0"}, {kTime, "5"}};
+  bindTo("runs", "a");
+  claim("forged", {{60, 1}}, "0", now.wall - 30min);
+  lead();
+  EXPECT_EQ(freeMilli("a"), 1400);
+  EXPECT_EQ(filter(server.pods["forged"], {"a"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(note("forged", kIds0), "1") << "decided anew";
+}
+
+TEST_F(ClaimsTest, OfTwoThatCannotBothBeTrueBothCountForAMomentAndNeitherIsBelieved) {
+  addNode(gpuNode("a", 3));
+  claim("forged", {{100, 0}}, "0", now.wall - 30min);  // says that it was there first
+  claim("promised", {{100, 0}}, "0", now.wall - 1s);
+  lead();
+  EXPECT_EQ(filter(create("third", {{100, 0}}), {"a"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(note("third", kIds0), "1");
+  bindTo("promised", "a");  // its Binding was under way
+  runFor(11s);
+  EXPECT_FALSE(hasNotes("forged"));
+  EXPECT_TRUE(hasNotes("promised"));
+  EXPECT_EQ(freeMilli("a"), 1000);
+  EXPECT_TRUE(extender.takeNotes().empty()) << "nobody was late";
+}
+
+TEST_F(ClaimsTest, WhoClaimsWhatAnotherClaimsIsNotToldThatItHasIt) {
+  addNode(gpuNode("a", 3));
+  claim("forged", {{100, 0}}, "0", now.wall - 30min);
+  claim("promised", {{100, 0}}, "0", now.wall - 1s);
+  lead();
+  EXPECT_EQ(filter(server.pods["forged"], {"a"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(note("forged", kIds0), "1") << "it was decided anew";
+  bindTo("promised", "a");
+  EXPECT_EQ(freeMilli("a"), 1000);
+}
+
+TEST_F(ClaimsTest, HoweverManyClaimADeviceItIsFreeSoon) {
+  for (int i = 0; i < 40; ++i) {
+    claim("forged" + std::to_string(i), {{100, 0}}, i % 2 == 0 ? "0" : "1", now.wall - 1min);
+  }
+  lead();
+  EXPECT_EQ(filter(create("honest", {{100, 0}}), {"a"}).kind, AnswerKind::Nowhere);
+  runFor(15s);
+  EXPECT_EQ(freeMilli("a"), 2000);
+  EXPECT_EQ(filter(server.pods["honest"], {"a"}).kind, AnswerKind::Chosen);
+}
+
+TEST_F(ClaimsTest, WhatAPredecessorPromisedStands) {
+  claim("p", {{60, 1}}, "1", now.wall - 1s);
+  claim("q", {{40, 1}}, "1", now.wall - 500ms);
+  lead();
+  EXPECT_EQ(freeMilli("a"), 1000);
+  EXPECT_EQ(filter(server.pods["p"], {"a"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(note("p", kIds0), "1");
+  bindTo("q", "a");
+  EXPECT_EQ(freeMilli("a"), 1000);
+  EXPECT_EQ(counted[kLateForeignBinds], 0);
+}
+
+// ---- What becomes of the others' annotations
+
+TEST_F(ClaimsTest, TheyAreTakenOffAfterAWhile) {
+  lead();
+  claim("p", {{50, 1}}, "0", now.wall);
+  pass(9s);
+  EXPECT_TRUE(calls.empty()) << "a pod that somebody else is about to bind is left alone";
+  runFor(2s);
+  EXPECT_FALSE(hasNotes("p"));
+  EXPECT_EQ(extender.grants().removing, 0U);
+  EXPECT_EQ(extender.grants().timers, 0U);
+}
+
+TEST_F(ClaimsTest, APodThatIsBoundWithThemIsNotCalledLate) {
+  lead();
+  claim("p", {{50, 1}}, "0", now.wall);
+  bindTo("p", "a");
+  runFor(15s);
+  EXPECT_EQ(counted[kLateForeignBinds], 0);
+  EXPECT_EQ(freeMilli("a"), 1500);
+  EXPECT_TRUE(hasNotes("p"));
+}
+
+TEST_F(ClaimsTest, AQuestionDoesNotWaitForTheirRemoval) {
+  lead();
+  claim("p", {{50, 1}}, "1", now.wall);
+  EXPECT_EQ(filter(server.pods["p"], {"a"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(note("p", kIds0), "0");
+}
+
+TEST_F(ClaimsTest, WhereTheyCannotBeTakenOffOthersAreAnsweredAllTheSame) {
+  lead();
+  for (int i = 0; i < 300; ++i) { claim("forged" + std::to_string(i), {{50, 1}}, "0", now.wall); }
+  pass(10s);
+  EXPECT_LE(calls.size(), 4U) << "of one namespace so many at a time, whatever becomes of them";
+  calls.clear();  // they hang
+  EXPECT_EQ(filter(create("honest", {{50, 1}}), {"a"}).kind, AnswerKind::Chosen);
+}
+
+TEST_F(ClaimsTest, WhoWritesThemAgainAndAgainIsAnsweredSlowly) {
+  lead();
+  claim("p", {{50, 1}}, "0", now.wall);
+  const int before = server.writes;
+  for (int i = 0; i < 600; ++i) {
+    pass(500ms);
+    run();
+    server.pods["p"].annotations[kNode] = "a";
+    changed("p");
+    run();
+  }
+  EXPECT_GT(server.writes - before, 2);
+  EXPECT_LE(server.writes - before, 30) << "in five minutes";
+}
+
+// ---- Pods of the scheduler in the same process
+
+class OwnSchedulersTest : public ExtenderTest {
+ protected:
+  OwnSchedulersTest()
+      : ExtenderTest{[] {
+          Config c;
+          c.own_scheduler = "gpu-scheduler";
+          return c;
+        }()} {
+    addNode(gpuNode("a", 1));
+  }
+  model::Pod createOwn(const std::string& name) {
+    model::Pod pod = vcudaPod(name, {{50, 1}});
+    pod.scheduler_name = "gpu-scheduler";
+    server.add(pod);
+    watchBrings(name);
+    return server.pods[name];
+  }
+  /// The same uid, said to be another scheduler's, and newer than all that is known.
+  static model::Pod forgedFrom(model::Pod pod) {
+    pod.scheduler_name = "volcano";
+    pod.vcuda = {{100, 0}};
+    pod.revision = 1'000'000;
+    return pod;
+  }
+};
+
+TEST_F(OwnSchedulersTest, AreNotGivenShares) {
+  lead();
+  const model::Pod pod = createOwn("p");
+  for (const model::Pod& asked : {pod, forgedFrom(pod)}) {
+    for (const Verb verb : {Verb::Filter, Verb::Predicate, Verb::Look, Verb::Allocate, Verb::Bind}) {
+      const Ticket ticket = ask(verb, asked, {"a"});
+      run();
+      EXPECT_EQ(answers[ticket].kind, AnswerKind::Failed);
+      EXPECT_EQ(answers[ticket].text, "pod default/p is scheduled by gpu-scheduler");
+    }
+  }
+  EXPECT_EQ(freeMilli("a"), 1000);
+  EXPECT_EQ(server.writes, 0);
+  EXPECT_FALSE(server.pods["p"].bound());
+}
+
+TEST_F(OwnSchedulersTest, NorWhereTheQuestionCameBeforeThePod) {
+  lead();
+  model::Pod pod = vcudaPod("p", {{50, 1}});
+  pod.scheduler_name = "gpu-scheduler";
+  server.add(pod);
+  const Ticket ticket = ask(Verb::Filter, forgedFrom(server.pods["p"]), {"a"});
+  watchBrings("p");
+  EXPECT_EQ(answers[ticket].text, "pod default/p is scheduled by gpu-scheduler");
+  EXPECT_EQ(freeMilli("a"), 1000);
+  EXPECT_EQ(extender.grants().timers, 0U);
+}
+
+TEST_F(OwnSchedulersTest, NorByTheirAnnotations) {
+  createOwn("p");
+  server.pods["p"].annotations = {{kNode, "a"}, {kIds0, "0"}, {kTime, "5"}};
+  server.pods["p"].revision = ++server.revision;
+  watchBrings("p");
+  lead();
+  EXPECT_EQ(freeMilli("a"), 1000);
+  pass(30s);
+  run();
+  EXPECT_EQ(server.writes, 0) << "the scheduler's writes alone";
+}
+
+TEST_F(ExtenderTest, AQuestionThatSaysOtherThanThePodIsOfNoEffect) {
+  addNode(gpuNode("a", 2));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  model::Pod forged = pod;
+  forged.vcuda = {{200, 0}};
+  forged.revision = 1'000'000;
+  EXPECT_EQ(filter(forged, {"a"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(note("p", kIds0), "0");
+  EXPECT_EQ(freeMilli("a"), 1500) << "what the pod asks for";
+}
+
+TEST_F(ExtenderTest, APodThatIsReadAndAsksForOtherThanItsQuestionGetsNothingByIt) {
+  addNode(gpuNode("a", 2));
+  lead();
+  const model::Pod& pod = server.add(vcudaPod("p", {{50, 1}}));
+  model::Pod forged = pod;
+  forged.vcuda = {{200, 0}};
+  forged.revision = 1'000'000;
+  const Ticket ticket = ask(Verb::Filter, forged, {"a"});
+  EXPECT_EQ(freeMilli("a"), 0);
+  watchBrings("p");
+  run();
+  pass(2s);
+  run();
+  EXPECT_EQ(answers[ticket].kind, AnswerKind::Failed);
+  EXPECT_EQ(freeMilli("a"), 2000);
+  EXPECT_EQ(note("p", kNode), "-");
+}
+
+}  // namespace
+}  // namespace gs::extender

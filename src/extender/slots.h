@@ -1,0 +1,41 @@
+// Turns for calls that nobody waits for: so many at a time, and of one namespace fewer, so that a namespace in which no write goes
+// through leaves calls to others. Namespaces take turns. One thread.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "model/ids.h"
+
+namespace gs::extender {
+
+class Slots {
+ public:
+  Slots(std::size_t all, std::size_t each) : all_{all}, each_{each} {}
+
+  /// False: there is none; the pod waits for its turn (again and again the same pod: once).
+  bool take(const std::string& ns, const model::Uid& pod);
+  void give(const std::string& ns);
+  /// Who waits and could take one now; it waits no more. nullopt: nobody.
+  std::optional<model::Uid> next();
+  void forget(const std::string& ns, const model::Uid& pod);
+  void clear();
+
+ private:
+  struct Room {
+    std::size_t taken = 0;
+    std::set<model::Uid> waiting{};
+  };
+  void tidy(const std::string& ns);
+
+  std::size_t all_;
+  std::size_t each_;
+  std::size_t taken_ = 0;
+  std::map<std::string, Room> rooms_;  // by namespace, with somebody in it
+  std::string last_;                   // whose turn it was
+};
+
+}  // namespace gs::extender

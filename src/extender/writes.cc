@@ -1,0 +1,216 @@
+// A grant's calls: which comes next, and what becomes of each. After one that failed the next waits, the longer the more failed in
+// a row, whatever the answer was and whatever is asked meanwhile.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "extender/extender.h"
+#include "kapi/retry_wait.h"
+#include "kapi/write.h"
+#include "model/annotations.h"
+
+namespace gs::extender {
+namespace {
+
+constexpr Duration kCallTimeout = std::chrono::seconds{3};  // a waiting scheduler gives up after 5
+constexpr Duration kLongestOfRemoval = std::chrono::minutes{1};
+constexpr Duration kLongestOfStray = std::chrono::minutes{5};  // nothing depends on it
+
+bool isGone(const kapi::Outcome& outcome, const model::Uid& uid) {
+  if (outcome.notFound()) { return true; }
+  const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
+  return pod != nullptr && (*pod)->uid != uid;
+}
+
+}  // namespace
+
+void Extender::call(kapi::Call c, Purpose purpose, const model::Uid& uid, std::string slot) {
+  c.token = kapi::makeToken(kOwner, next_++);
+  c.timeout = kCallTimeout;
+  c.guarded = c.verb != kapi::Verb::Get;
+  if (c.guarded) { c.lane = "pod/" + uid.text; }
+  calls_[c.token] = {purpose, uid, std::move(slot)};
+  if (Grant* g = grantOf(uid); g != nullptr && purpose != Purpose::ReadForBind) { g->call = c.token; }
+  out_.emplace_back(std::move(c));
+}
+
+/// The version that the next write is based on: the newest that is known.
+const model::Pod* Extender::versionOf(const Grant& g) const {
+  const model::Pod* known = engine_.cache().pod(g.uid);
+  const model::Pod* seen = g.seen.get();
+  return known == nullptr || (seen != nullptr && seen->revision > known->revision) ? seen : known;
+}
+
+kapi::Call Extender::nextCall(Grant& g, const model::Pod* pod, Purpose& purpose) {
+  if (g.read_first || pod == nullptr || pod->revision == 0) {
+    purpose = Purpose::Read;
+    return kapi::getObject(model::Kind::Pod, g.pod);
+  }
+  if (g.stage == Stage::Writing) {
+    purpose = Purpose::Write;
+    const model::Annotations note = model::printVcudaNote(g.note);
+    g.told = pod->scheduled;  // the PATCH is of this version
+    return kapi::annotatePod(*pod, note, model::vcudaKeys(pod->annotations, note));
+  }
+  purpose = Purpose::Remove;
+  // With a PATCH that may still land something has to change, so that it cannot.
+  model::Annotations fence;
+  if (g.unsettled) { fence[model::kFenceKey] = rng_.uuid(); }
+  return kapi::annotatePod(*pod, fence, model::vcudaKeys(pod->annotations));
+}
+
+/// The next call, unless one is under way or it is too early.
+void Extender::advance(Grant& g) {
+  if (g.call != 0 || g.stage == Stage::Written || now_.mono < g.not_before) { return; }
+  const model::Pod* pod = versionOf(g);
+  if (pod != nullptr && pod->bound() && !g.read_first) { return; }  // its review ends the grant
+  const bool idle = nobodyWaits(g) && (g.idle || g.failures > 0);
+  g.queued = idle && !slots_.take(g.pod.ns, g.uid);
+  if (g.queued) { return; }
+  Purpose purpose{};
+  kapi::Call next = nextCall(g, pod, purpose);
+  call(std::move(next), purpose, g.uid, idle ? g.pod.ns : "");
+}
+
+bool Extender::handle(const kapi::Outcome& outcome, Now now) {
+  if (kapi::tokenOwner(outcome.token) != kOwner) { return false; }
+  now_ = now;
+  const auto it = calls_.find(outcome.token);
+  if (it == calls_.end()) { return true; }  // of an earlier term
+  const Pending pending = it->second;
+  calls_.erase(it);
+  if (!pending.slot.empty()) { slots_.give(pending.slot); }
+  Grant* g = grantOf(pending.uid);
+  if (pending.purpose == Purpose::Bind || pending.purpose == Purpose::ReadForBind) {
+    bindAnswered(pending, outcome);
+    if (Grant* still = grantOf(pending.uid); still != nullptr && still->call == 0) { askAgain(*still); }
+  } else if (g != nullptr && g->call == outcome.token) {
+    g->call = 0;
+    switch (pending.purpose) {
+      case Purpose::Write: writeAnswered(*g, outcome); break;
+      case Purpose::Remove: removeAnswered(*g, outcome); break;
+      case Purpose::Read: readAnswered(*g, outcome); break;
+      case Purpose::Bind:
+      case Purpose::ReadForBind: break;
+    }
+  }
+  if (Grant* still = grantOf(pending.uid)) { advance(*still); }
+  plan(pending.uid);
+  tellTheNext();
+  return true;
+}
+
+/// Who waited for a slot.
+void Extender::tellTheNext() {
+  while (const auto uid = slots_.next()) {
+    if (Grant* g = grantOf(*uid)) {
+      g->queued = false;
+      advance(*g);
+      plan(*uid);
+    }
+  }
+}
+
+void Extender::tryLater(Grant& g, Duration at_least) {
+  g.failures = std::max(g.failures + 1, refusalsOf(g.uid));
+  const Duration longest = g.stray                      ? kLongestOfStray
+                           : g.stage == Stage::Removing ? kLongestOfRemoval
+                                                        : kapi::retryWait(100, {});
+  Duration wait = kapi::retryWait(1, {});
+  for (int i = 1; i < g.failures && wait < longest; ++i) { wait *= 2; }
+  g.not_before = now_.mono + std::max(std::min(wait, longest), at_least);
+}
+
+/// What every write of ours may meet: true when it did not take effect, or may not have.
+bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
+  if (outcome.fate == kapi::Fate::Applied && std::holds_alternative<model::PodPtr>(outcome.object)) {
+    g.unsettled = false;  // whatever was sent before carries a resourceVersion of the past
+    g.failures = 0;
+    refusals_.erase(g.uid);
+    return false;
+  }
+  if (outcome.fate == kapi::Fate::Refused && outcome.http != 429) {
+    if (outcome.http == 409 || outcome.http == 404 || outcome.http == 422) {
+      g.read_first = true;  // another version, another uid, or gone
+      tryLater(g, {});
+    } else {
+      refused(g, fmt::format("cannot annotate pod {}: {} {}; the account needs patch on pods/status",
+                             g.pod.text(), outcome.http, outcome.message));
+    }
+    return true;
+  }
+  if (outcome.fate != kapi::Fate::NotSent && outcome.http != 429) { g.unsettled = g.read_first = true; }
+  tryLater(g, outcome.retry_after);
+  return true;
+}
+
+/// The API server will not have it: who asks again is told so until it is time to try again. What was never written needs no
+/// removal.
+void Extender::refused(Grant& g, std::string why) {
+  failAll(std::exchange(g.joined, {}), why);
+  failAll(std::exchange(g.after, {}), why);
+  out_.emplace_back(kapi::Log{kapi::Level::Error, why, {}});
+  if (engine_.cache().pod(g.uid) != nullptr) {
+    Refusal& r = refusals_[g.uid];
+    r.until = now_.mono + kapi::retryWait(++r.failures, {});
+    r.why = std::move(why);
+    g.not_before = r.until;
+  }
+  if (g.stage == Stage::Writing && !g.unsettled) { return restore(g); }
+  tryLater(g, {});
+}
+
+/// In a row.
+int Extender::refusalsOf(const model::Uid& uid) const {
+  const auto it = refusals_.find(uid);
+  return it == refusals_.end() ? 0 : it->second.failures;
+}
+
+/// While it is too early to try again.
+const Extender::Refusal* Extender::refusalOf(const model::Uid& uid) const {
+  const auto it = refusals_.find(uid);
+  return it == refusals_.end() || now_.mono >= it->second.until ? nullptr : &it->second;
+}
+
+void Extender::writeAnswered(Grant& g, const kapi::Outcome& outcome) {
+  if (failed(g, outcome)) { return; }
+  const auto& pod = std::get<model::PodPtr>(outcome.object);
+  engine_.learn(outcome.object, now_.mono);
+  if (g.stage == Stage::Writing && pod->uid == g.uid && !pod->bound()) {
+    written(g, *pod);
+  } else if (!g.after.empty()) {
+    askAgain(g);
+  }
+}
+
+void Extender::readAnswered(Grant& g, const kapi::Outcome& outcome) {
+  if (isGone(outcome, g.uid)) {
+    engine_.podGone(g.uid, now_.mono);
+    return;  // its review ends the grant
+  }
+  const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
+  if (outcome.fate != kapi::Fate::Applied || pod == nullptr) { return tryLater(g, outcome.retry_after); }
+  engine_.learn(outcome.object, now_.mono);
+  g.read_first = false;
+  g.seen.reset();  // its caller may have known a version that there never was
+  if ((*pod)->bound()) { return; }
+  if (g.stage == Stage::Writing && model::readVcudaNote((*pod)->annotations) == g.note) {
+    g.unsettled = false;  // it has taken effect
+    written(g, **pod);
+  } else if (!g.after.empty()) {
+    askAgain(g);
+  }
+}
+
+void Extender::removeAnswered(Grant& g, const kapi::Outcome& outcome) {
+  if (failed(g, outcome)) { return; }
+  const auto& pod = std::get<model::PodPtr>(outcome.object);
+  engine_.learn(outcome.object, now_.mono);
+  if (pod->uid != g.uid || pod->bound()) { return; }
+  auto after = std::move(g.after);
+  if (!g.stray) { taken_back_.insert(pod->uid); }
+  end(pod->uid);
+  for (auto& w : after) { place(std::move(w)); }
+}
+
+}  // namespace gs::extender
