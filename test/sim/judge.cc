@@ -133,6 +133,11 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
   if (is_bound && known != pods_.end()) { pod.by_hand = known->second.by_hand; }
   const bool forged = hand_ && bound_now && !pod.allocated.empty();
   if (forged || (hand_ && is_bound && known != pods_.end() && went_back_ != now_)) { pod.by_hand = true; }
+  if (is_bound && known != pods_.end()) { pod.uuids = known->second.uuids; }
+  for (const int id : pod.ids) {
+    const auto gpu = gpus_.find({pod.node, id});
+    if (bound_now && gpu != gpus_.end()) { pod.uuids.insert(gpu->second.uuid); }
+  }
   if (pod.by_hand && is_bound && known != pods_.end()) {  // it has what it was bound with, whatever is written there now
     pod.ids = known->second.ids;
     pod.allocated = known->second.allocated;
