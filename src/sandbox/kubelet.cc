@@ -152,7 +152,9 @@ void Kubelet::resync(Now now) {
   std::set<std::string> there;
   const auto [first, last] = store.range(kPods);
   for (auto it = first; it != last; ++it) {
-    if (!(*it->second.object)["spec"]["nodeName"].str().empty()) {  // else it was bound once, before the server went back
+    if (!(*it->second.object)["spec"]["nodeName"]
+             .str()
+             .empty()) {  // else it was bound once, before the server went back
       there.emplace((*it->second.object)["metadata"]["uid"].str());
     }
     podChanged(*it->second.object, it->second.object, now);
@@ -395,8 +397,7 @@ bool Kubelet::leaveSidecars(Sim& sim, const std::string& uid, int exit_code, Now
   (void)patchStatus(sim, uid,
                     Object{{"conditions", conditions(false, time, "PodCompleted")},
                            {"containerStatuses", std::move(statuses)},
-                           {"initContainerStatuses",
-                            initStatuses(*pod, sim.started_at, time, std::nullopt)}},
+                           {"initContainerStatuses", initStatuses(*pod, sim.started_at, time, std::nullopt)}},
                     now);
   plan(sim, uid, now.mono + config_.sidecar_takes);
   return true;

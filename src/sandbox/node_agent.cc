@@ -317,7 +317,9 @@ void NodeAgents::seeContainers(Machine& m) const {
     if (r.devices.empty()) { continue; }
     auto& got = m.held[r.uid];
     for (const std::string& said : splitCommas(r.devices)) {
-      const auto is_it = [&](const model::Device& d) { return said == std::to_string(d.id) || said == d.uuid; };
+      const auto is_it = [&](const model::Device& d) {
+        return said == std::to_string(d.id) || said == d.uuid;
+      };
       const auto at = std::find_if(m.sim.devices.begin(), m.sim.devices.end(), is_it);
       if (at != m.sim.devices.end()) { got.try_emplace(said, nameOf(*at)); }
     }

@@ -66,7 +66,7 @@ class NodeAgents {
     bool agent_down = false;
     bool dirty = true;  // devices changed by a command
     std::vector<model::Device> published;
-    std::optional<Mono> next;                           // when it looks again
+    std::optional<Mono> next;  // when it looks again
     /// Pods with containers -> what those got, as it was said to them ("0", "GPU-1", "#0" the first of those that a pod which
     /// names none was given) -> the UUID of the GPU that it was then, or its id where it has none.
     std::map<std::string, std::map<std::string, std::string>> held;
