@@ -92,7 +92,7 @@ kapi::SimNode simNode(int node) {
   kapi::SimNode n;
   n.name = model::NodeName{nodeName(node)};
   n.allocatable = {{"cpu", "64"}, {"memory", "512Gi"}, {"pods", "110"}};
-  n.devices = gpus(node, node == 0 ? 2 : 4);
+  n.devices = gpus(node, node == 0 ? 2 : node < kNodes ? 4 : 8);
   return n;
 }
 

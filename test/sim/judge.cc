@@ -133,6 +133,11 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
   if (is_bound && known != pods_.end()) { pod.by_hand = known->second.by_hand; }
   const bool forged = hand_ && bound_now && !pod.allocated.empty();
   if (forged || (hand_ && is_bound && known != pods_.end() && went_back_ != now_)) { pod.by_hand = true; }
+  if (is_bound && known != pods_.end()) { pod.uuids = known->second.uuids; }
+  for (const int id : pod.ids) {
+    const auto gpu = gpus_.find({pod.node, id});
+    if (bound_now && gpu != gpus_.end()) { pod.uuids.insert(gpu->second.uuid); }
+  }
   if (pod.by_hand && is_bound && known != pods_.end()) {  // it has what it was bound with, whatever is written there now
     pod.ids = known->second.ids;
     pod.allocated = known->second.allocated;
@@ -166,7 +171,6 @@ std::pair<Judge::Device, Judge::Lease> Judge::leaseOf(const Value& object) {
       {str(notes["gpu.scheduling/node"]), number(str(notes["gpu.scheduling/gpu"]))}, {}};
   const std::string holder = str(object["spec"]["holderIdentity"]);
   out.second.shared = holder == "shared";
-  out.second.uuid = str(notes["gpu.scheduling/uuid"]);
   if (!out.second.shared) {
     out.second.holders[holder] = {str(notes["gpu.scheduling/devices"]), str(notes["gpu.scheduling/reservation"])};
   } else if (const auto list = json::parse(notes["gpu.scheduling/holders"].str())) {

@@ -75,6 +75,7 @@ class Judge {
   struct Pod {
     std::string ns, name, scheduler, node, claim, fence, allocated, reservation, visible;
     std::vector<int> ids;
+    std::set<std::string> uuids{};  // of those when it was bound
     int gpus = 0;  // limits nvidia.com/gpu
     int cpu = 0;
     bool finished = false, deleting = false, tolerates = false;
@@ -91,7 +92,6 @@ class Judge {
   };
   struct Lease {
     bool shared = false;
-    std::string uuid;  // of its device when it was written
     std::map<std::string, Part> holders;  // by uid
     std::map<std::string, Mono> since;    // uid -> when it became one
     std::set<std::string> joined;         // those that came when others were there
@@ -190,12 +190,15 @@ class Judge {
   [[nodiscard]] std::string claimsWrong() const;
   [[nodiscard]] std::string allocationsOf(const sandbox::StoreKey& claim) const;
   [[nodiscard]] std::string leasesWrong() const;
-  [[nodiscard]] bool follows(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease) const;
+  /// It was told that id, or has the GPU that is called so now.
+  [[nodiscard]] bool holds(const std::string& uid, const Pod& pod, const Device& device) const;
   [[nodiscard]] bool isFollowed(const std::string& uid, const Pod& pod) const;
+  [[nodiscard]] bool isOfForged(const Lease& lease) const;
   [[nodiscard]] std::string podWrong(const std::string& uid, const Pod& pod) const;
   /// Anywhere, but for that node.
   [[nodiscard]] bool shouldFit(const Pod& pod, const std::string& without = "") const;
   [[nodiscard]] std::int64_t cpuUsedOn(const std::string& node) const;
+  [[nodiscard]] std::int64_t podsOn(const std::string& node) const;
   [[nodiscard]] bool hasClaim(const Pod& pod) const;
   [[nodiscard]] std::int64_t freeOn(const std::string& node) const;
   [[nodiscard]] std::int64_t joinableOn(const std::string& node) const;

@@ -155,7 +155,7 @@ std::map<std::string, std::int64_t> Judge::goneCounted(const std::string& node, 
     const auto gone = gone_.find(running.uid);
     if (gone == gone_.end() || gone->second.counted == 0 || clean_.contains(running.uid)) { continue; }
     const bool known = std::max(sent.by.began, gone->second.bound_at) + kKnown < gone->second.went_at;
-    if (known && gone->second.went_at + kKnown > went_back_) { out[running.uid] = gone->second.counted; }
+    if (known && gone->second.went_at + kKnown > went_back_) { out[running.uid] = static_cast<std::int64_t>(machines_.heldBy(running.uid).size()); }
   }
   return out;
 }
@@ -271,6 +271,7 @@ void Judge::agentSawItFree(const std::string& uid, const Pod& pod, const Device&
     // comes and goes, or one has ended with all its containers, whoever decided may not have heard of the use.
     const auto other = pods_.find(user);
     if (other != pods_.end() && other->second.live() && other->second.ids.empty()) { continue; }
+    if (other != pods_.end() && other->second.by_hand) { continue; }  // it was told of others' GPUs
     const bool unheard = lease.since.at(uid) <= used_since + kKnown;
     if (unheard && (clean_.contains(user) || unnamed_.contains(user))) { continue; }
     if (user != uid && !lease.isSharedBy(user)) {

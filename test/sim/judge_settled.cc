@@ -49,6 +49,12 @@ std::int64_t Judge::cpuUsedOn(const std::string& node) const {
   return used;
 }
 
+std::int64_t Judge::podsOn(const std::string& node) const {
+  return std::count_if(pods_.begin(), pods_.end(), [&](const auto& entry) {
+    return entry.second.live() && entry.second.node == node;
+  });
+}
+
 bool Judge::hasClaim(const Pod& pod) const {
   return api_.store().find({kClaimsId, pod.ns, pod.claim}) != nullptr;
 }
@@ -69,6 +75,7 @@ bool Judge::shouldFit(const Pod& pod, const std::string& without) const {
   return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
     const auto& [name, node] = entry;
     if (!node.ready || name == without || node.other_enforcer || (node.tainted && !pod.tolerates)) { return false; }
+    if (plan_.has(Feature::Large) && podsOn(name) >= 110) { return false; }
     if (pod.cpu > 0 && cpuUsedOn(name) + pod.cpu > 64) { return false; }
     if (count == 0) { return true; }
     if (near && name == "n-0") { return false; }  // no links there; elsewhere all are linked to all
@@ -120,19 +127,18 @@ std::string Judge::claimsWrong() const {
   return "";
 }
 
-/// A lease of that pod's reservation under the id that its device has now.
-bool Judge::follows(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease) const {
-  const auto part = lease.holders.find(uid);
+bool Judge::holds(const std::string& uid, const Pod& pod, const Device& device) const {
+  if (pod.has(device)) { return true; }
   const auto gpu = gpus_.find(device);
-  return part != lease.holders.end() && part->second.reservation == pod.reservation && pod.node == device.node &&
-         gpu != gpus_.end() && !lease.uuid.empty() && gpu->second.uuid == lease.uuid;
+  if (gpu == gpus_.end() || pod.node != device.node || !plan_.has(Feature::Renumber)) { return false; }
+  return pod.uuids.contains(gpu->second.uuid) || machines_.heldBy(uid).contains(gpu->second.uuid);
 }
 
 /// It was told a UUID, and the lease of that device stands under another id.
 bool Judge::isFollowed(const std::string& uid, const Pod& pod) const {
   return plan_.has(Feature::Uuids) && std::any_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
            const auto& [device, lease] = entry;
-           return !pod.has(device) && follows(uid, pod, device, lease) && pod.visible.find(lease.uuid) != std::string::npos;
+           return !pod.has(device) && lease.holders.contains(uid) && holds(uid, pod, device);
          });
 }
 
@@ -143,7 +149,7 @@ std::string Judge::leasesWrong() const {
       // Another scheduler bound the pod to the very node of its leases: they stand, as if its annotation had been taken away.
       if (pod != pods_.end() && pod->second.by_hand) { continue; }
       const bool theirs = pod != pods_.end() && pod->second.ids.empty() && pod->second.node == device.node;
-      if (pod == pods_.end() || !pod->second.live() || !(theirs || pod->second.has(device) || follows(uid, pod->second, device, lease))) {
+      if (pod == pods_.end() || !pod->second.live() || !(theirs || holds(uid, pod->second, device))) {
         return fmt::format("the lease of {} names pod {}, which does not have it", device.text(), uid);
       }
       const auto has = model::printAllocation(model::NodeName{pod->second.node}, pod->second.ids);
@@ -155,13 +161,20 @@ std::string Judge::leasesWrong() const {
   return "";
 }
 
+bool Judge::isOfForged(const Lease& lease) const {
+  return std::any_of(lease.holders.begin(), lease.holders.end(), [&](const auto& holder) {
+    const auto pod = pods_.find(holder.first);
+    return pod != pods_.end() && pod->second.by_hand;
+  });
+}
+
 std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
   if (pod.by_hand) { return ""; }
   for (const int id : pod.ids) {
     const auto lease = leases_.find({pod.node, id});
     if (others_.contains({pod.node, id})) { continue; }  // somebody took its name
-    if (pod.live() && (lease == leases_.end() || !lease->second.holders.contains(uid)) &&
-        !isFollowed(uid, pod)) {
+    if (lease != leases_.end() && isOfForged(lease->second)) { continue; }  // it came first when there was none
+    if (pod.live() && (lease == leases_.end() || !lease->second.holders.contains(uid)) && !isFollowed(uid, pod)) {
       return fmt::format("pod {}/{} has {}:{} without a lease", pod.ns, pod.name, pod.node, id);
     }
   }

@@ -17,6 +17,8 @@ inline constexpr int kNodes = 3;
 inline constexpr int kReplicas = 2;
 inline constexpr int kShareSlots = 10;
 inline constexpr int kSlots = 16;  // pods there may be at once: 8 names in 2 namespaces
+inline constexpr int kFirstLarge = 1000;   // slots of the many pods of a large play
+inline constexpr int kLargeNodes = 40;     // that it has more
 inline constexpr int kFirstForged = 100;  // slots of pods that come with annotations of their own
 
 enum class Op : std::uint8_t {

@@ -11,6 +11,7 @@ using std::chrono::milliseconds;
 
 constexpr std::uint64_t kFeatureSeed = 0xfea70000;
 constexpr milliseconds kPlayTime{40'000};
+constexpr std::uint64_t kLargeEvery = 500;  // seeds: one of them takes as long as a hundred others
 
 /// One feature's steps of one plan.
 class Scenes {
@@ -177,6 +178,20 @@ class Scenes {
     }
   }
 
+  /// More placements than may be under way at once, and more pods than a sweep looks at in one step.
+  void large() {
+    const milliseconds at{2'000};
+    for (int i = 0; i < 320; ++i) {
+      add(at + any(milliseconds{1'500}), Op::AddPod, kFirstLarge + i, rng_.chance(60) ? 0 : rng_.chance(50) ? 2 : 7);
+    }
+    for (int i = 0; i < 800; ++i) { add(any(milliseconds{9'000}), Op::AddPod, kFirstLarge + 400 + i, 10); }
+    for (int i = 0; i < 150; ++i) { add(milliseconds{6'000} + any(milliseconds{20'000}), Op::KillPod, kFirstLarge + below(320)); }
+    for (int i = 0; i < 60; ++i) { add(milliseconds{8'000} + any(milliseconds{25'000}), Op::DropLease, below(200)); }
+    for (int i = 0; i < 200; ++i) { add(milliseconds{12'000} + any(milliseconds{20'000}), Op::AddPod, kFirstLarge + 2'000 + i, 0); }
+    for (int i = 0; i < 4; ++i) { add(at + any(milliseconds{30'000}), Op::Crash, i % kReplicas); }
+    for (int i = 0; i < 4; ++i) { add(at + any(milliseconds{30'000}), Op::Start, i % kReplicas); }
+  }
+
   void latePatches() {
     for (int i = 1 + below(3); i > 0; --i) {
       const milliseconds at = any(kPlayTime);
@@ -222,11 +237,11 @@ void addScenes(Scenes& scenes, Feature feature) {
     case Feature::Enforcer: return scenes.enforcer();
     case Feature::Clock: return scenes.clock();
     case Feature::LatePatches: return scenes.latePatches();
+    case Feature::Large: return scenes.large();
     case Feature::Rates:
     case Feature::Standby:
     case Feature::Unknown:
-    case Feature::Uuids:
-    case Feature::Large: return;
+    case Feature::Uuids: return;
   }
 }
 
@@ -237,7 +252,8 @@ std::string slotOf(int slot) { return fmt::format("{}/p{}", slot % 2 == 0 ? "a" 
 void addFeatures(Plan& plan, const Features& allowed, const Features& forced) {
   for (const Feature feature : allFeatures()) {
     Scenes scenes{plan, feature};
-    const bool drawn = scenes.isDrawn(percentOf(feature));
+    const bool is_large = feature == Feature::Large && plan.seed % kLargeEvery == 0;
+    const bool drawn = scenes.isDrawn(percentOf(feature)) || is_large;
     const bool possible = feature != Feature::LatePatches || plan.extenders > 0;
     if (!possible || !(forced.contains(feature) || (allowed.contains(feature) && drawn))) { continue; }
     plan.features.insert(feature);

@@ -38,7 +38,8 @@ sandbox::World::Options optionsOf(const Plan& plan) {
   options.seed = plan.seed;
   options.agents = plan.agents;
   options.nodes.clear();
-  for (int i = 0; i < kNodes; ++i) { options.nodes.push_back(simNode(i)); }
+  const int nodes = plan.has(Feature::Large) ? kNodes + kLargeNodes : kNodes;
+  for (int i = 0; i < nodes; ++i) { options.nodes.push_back(simNode(i)); }
   return options;
 }
 

@@ -25,12 +25,15 @@ struct Asked {
   [[nodiscard]] gs::sim::Plan plan(std::uint64_t seed) const { return gs::sim::makePlan(seed, allowed, forced); }
 };
 
+constexpr std::size_t kMostShortened = 400;  // steps: plays of more take seconds each
 constexpr std::uint64_t kEnough = 200;    // seeds that must show everything that is counted
 constexpr std::size_t kQuietPoints = 3;   // compared, per seed
 constexpr std::size_t kAfterTrouble = 2;  // of them after a fault
 
 void report(const gs::sim::Plan& plan, const gs::sim::Outcome& found) {
   fmt::print("seed {}: {}\n", plan.seed, found.problem);
+  std::fflush(stdout);
+  if (plan.steps.size() > kMostShortened) { return; }
   const auto few = gs::sim::shorten(plan);
   const auto again = gs::sim::play(few);
   fmt::print("{} of {} steps are enough ({} GpuNodeStatus):\n", few.steps.size(), plan.steps.size(),
@@ -95,7 +98,7 @@ int main(int argc, char** argv) {
   if (!readFeatures(args, asked)) { return 2; }
   if (args.size() == 2 && args[0] == "--tell") {
     auto plan = asked.plan(std::strtoull(args[1].c_str(), nullptr, 10));
-    if (!play(plan).problem.empty()) { plan = gs::sim::shorten(plan); }
+    if (plan.steps.size() <= kMostShortened && !play(plan).problem.empty()) { plan = gs::sim::shorten(plan); }
     const auto found = play(plan, true);
     for (const auto& line : found.log) { fmt::print("{}\n", line); }
     fmt::print("{}\n", found.problem.empty() ? "all is well" : found.problem);
@@ -126,6 +129,7 @@ int main(int argc, char** argv) {
       report(plan, found);
     } else {
       fmt::print("seed {}: {}\n", seed, found.problem);
+      std::fflush(stdout);
     }
   }
   const double cpu = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
