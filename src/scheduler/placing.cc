@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/planted.h"
+#include "kapi/retry_wait.h"
 #include "model/annotations.h"
 #include "sched/quota.h"
 #include "scheduler/metrics.h"
@@ -15,6 +16,7 @@ namespace {
 constexpr Duration kClaimGrace = std::chrono::seconds{1};
 constexpr Duration kRefusalGap = std::chrono::seconds{1};  // between two looks at what parked pods are told
 constexpr std::size_t kNodesPerEvent = 200'000;            // looked at for parked classes in one handle()
+constexpr std::size_t kMostInVain = 8;                     // nodes that one pod is kept from at once
 constexpr std::size_t kMaxClasses = 4096;                  // over it, those without a pod are forgotten
 
 }  // namespace
@@ -30,8 +32,29 @@ sched::DoorResult Scheduler::readDoor(const model::Pod& pod) const {
       return sched::Blocked{"QuotaUnknown", "the GPU quotas are not known: " + engine_.quota().state()};
     }
     if (milli > 0) { request->quota = engine_.quotaBound(pod.key.ns, milli); }
+    notOn(pod, *request);
   }
   return door;
+}
+
+/// A node on which a try came to nothing is left out for a while, twice as long each time, so that others are tried before it.
+void Scheduler::triedInVain(const Grant& grant) {
+  if (engine_.cache().pod(grant.uid) == nullptr) { return; }
+  NodesInVain& nodes = in_vain_[grant.uid];
+  if (nodes.tries.size() >= kMostInVain && !nodes.tries.contains(grant.node)) { return; }
+  const kapi::RetryTerms terms{std::chrono::seconds{2},
+                               std::chrono::seconds{20}};  // longer than it waits itself
+  const Mono until = now_.mono + kapi::retryWait(++nodes.tries[grant.node], {}, terms);
+  nodes.until[grant.node] = until;
+  review_later_.emplace(until, grant.uid);
+}
+
+void Scheduler::notOn(const model::Pod& pod, sched::PodRequest& request) const {
+  const auto nodes = in_vain_.find(pod.uid);
+  if (nodes == in_vain_.end()) { return; }
+  for (const auto& [node, until] : nodes->second.until) {
+    if (now_.mono < until) { request.not_on.push_back(node); }
+  }
 }
 
 void Scheduler::enqueue(const model::Pod& pod) {
@@ -60,6 +83,11 @@ void Scheduler::enqueue(const model::Pod& pod) {
     return;
   }
   known->second = item;
+  held_back_.remove(pod.uid);
+  if (!attempts_.due(pod.uid, now_.mono)) {
+    engine_.queue().backOff(item, attempts_.notBefore(pod.uid).time_since_epoch().count());
+    return;
+  }
   engine_.queue().add(item);
   if (const auto parked = parked_.find(item.pod_class); parked != parked_.end()) {
     tell(pod, parked->second);
@@ -134,11 +162,34 @@ void Scheduler::scheduleSome() {
   if (!adopted_) { return; }
   engine_.queue().tick(now_.mono.time_since_epoch().count());
   unparkFitting();
-  for (int i = 0; i < kPerRound && static_cast<int>(grants_.size()) < config_.max_open_grants && taking_;
-       ++i) {
+  bringBack();
+  for (int i = 0; i < kPerRound && slots_.any() && taking_; ++i) {
     const auto item = engine_.queue().pop();
     if (!item) { return; }
-    decideOne(*item);
+    if (!holdBack(*item)) { decideOne(*item); }
+  }
+}
+
+/// Its namespace has no slot now: others go on without it.
+bool Scheduler::holdBack(const sched::Queue::Item& item) {
+  const model::Pod* pod = engine_.cache().pod(item.uid);
+  if (pod == nullptr || slots_.free(pod->key.ns) > 0) { return false; }
+  held_back_.add(pod->key.ns, item);
+  return true;
+}
+
+/// Into the queue again, as many of each namespace as it has slots for now.
+void Scheduler::bringBack() {
+  if (!slots_.takeFreed()) { return; }
+  for (const auto& ns : held_back_.namespaces()) {
+    for (int n = slots_.free(ns); n > 0; --n) {
+      const auto item = held_back_.take(ns);
+      if (!item) { break; }
+      engine_.queue().add(*item);
+      const auto parked = parked_.find(item->pod_class);
+      const model::Pod* pod = engine_.cache().pod(item->uid);
+      if (parked != parked_.end() && pod != nullptr) { tell(*pod, parked->second); }
+    }
   }
 }
 
@@ -180,7 +231,9 @@ void Scheduler::refuse(sched::ClassId pod_class) {
     untold = engine_.queue().parkedPods(pod_class);
   }
   for (const auto& uid : untold) {
-    if (const model::Pod* pod = engine_.cache().pod(uid)) { tell(*pod, refusal); }
+    const model::Pod* pod = engine_.cache().pod(uid);
+    const bool knows = in_vain_.contains(uid) && waiting_text_.contains(uid);  // what was refused says more
+    if (pod != nullptr && !knows) { tell(*pod, refusal); }
   }
 }
 
@@ -218,6 +271,7 @@ void Scheduler::grantTo(const model::Pod& pod, sched::ClassId pod_class, const s
   grant.hold = engine_.ledger().reserve(placed.node, pod.uid, request, grant.ids,
                                         {pod.key.ns, sched::gpuMilli(request)});
   reporter_.silent(pod.uid, false);
+  slots_.open(pod.uid, pod.key.ns);
   Grant& kept = grants_.emplace(pod.uid, std::move(grant)).first->second;
   if (kept.ids.empty()) {
     advance(kept);
