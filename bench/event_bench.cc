@@ -44,12 +44,15 @@ SchedulerDrive::Listed cluster(int nodes, int taken) {
   }
   for (int i = 0; i < nodes; ++i) {
     model::Node n = testing::makeNode(nodeName(i));
-    n.labels = {{"kubernetes.io/hostname", n.name.text}, {"all", "same"},
-                {"zone", fmt::format("zone-{}", i % 4)}, {"model", i % 2 == 0 ? "a100" : "h100"}};
+    n.labels = {{"kubernetes.io/hostname", n.name.text},
+                {"all", "same"},
+                {"zone", fmt::format("zone-{}", i % 4)},
+                {"model", i % 2 == 0 ? "a100" : "h100"}};
     of(listed, Kind::Node).push_back(shared(n));
     of(listed, Kind::GpuNodeStatus).push_back(shared(testing::makeStatus(n.name.text, kGpus, 4)));
     for (int first = 0; i < taken && first < kGpus; first += 4) {
-      const std::string ids = fmt::format("{}:{},{},{},{}", n.name.text, first, first + 1, first + 2, first + 3);
+      const std::string ids =
+          fmt::format("{}:{},{},{},{}", n.name.text, first, first + 1, first + 2, first + 3);
       const auto pod = PodBuilder(fmt::format("{}-{}", n.name.text, first))
                            .claim("c4")
                            .on(n.name.text.c_str())
@@ -103,7 +106,7 @@ struct PodText {
   std::string name = "big";
   std::string labels = {};
   std::string annotations = {};
-  std::string spec = {};    // after schedulerName, with a comma before
+  std::string spec = {};  // after schedulerName, with a comma before
   std::string status = R"("phase":"Pending")";
 };
 std::string text(const PodText& p, model::Revision revision) {
@@ -167,7 +170,8 @@ std::vector<Case> podCases() {
   const std::string term =
       R"({"topologyKey":"all","labelSelector":{"matchExpressions":[{"key":"app@","operator":"In","values":["@"]}]}})";
   const auto terms = [](const std::string& list) {
-    return R"(,"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[)" + list + "]}}";
+    return R"(,"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[)" + list +
+           "]}}";
   };
   const std::string terminated =
       R"("phase":"Running","startTime":"2026-01-01T00:00:00Z","containerStatuses":[)" +
@@ -175,30 +179,37 @@ std::vector<Case> podCases() {
   return {
       pod("pod labels", {.labels = many(R"("label-@":"value")")}),
       pod("pod annotations", {.annotations = many(R"("gpu.scheduling/a@":"value")")}),
-      pod("pod tolerations", {.spec = R"(,"tolerations":[)" + many(R"({"key":"key-@","operator":"Exists"})") + "]"}),
+      pod("pod tolerations",
+          {.spec = R"(,"tolerations":[)" + many(R"({"key":"key-@","operator":"Exists"})") + "]"}),
       pod("pod nodeSelector", {.spec = R"(,"nodeSelector":{)" + many(R"("label-@":"value")") + "}"}),
       pod("pod gates", {.spec = R"(,"schedulingGates":[)" + many(R"({"name":"gate-@"})") + "]"}),
-      pod("pod extended resources",
-          {.spec = R"(,"containers":[{"name":"c","resources":{"requests":{)" + many(R"("example.com/r@":"1")") + "}}}]"}),
+      pod("pod extended resources", {.spec = R"(,"containers":[{"name":"c","resources":{"requests":{)" +
+                                             many(R"("example.com/r@":"1")") + "}}}]"}),
       pod("pod containers of shares",
-          {.spec = R"(,"containers":[)" +
-                   many(R"({"name":"c@","resources":{"limits":{"tencent.com/vcuda-core":"1","tencent.com/vcuda-memory":"1"}}})") +
-                   "]"}),
+          {.spec =
+               R"(,"containers":[)" +
+               many(
+                   R"({"name":"c@","resources":{"limits":{"tencent.com/vcuda-core":"1","tencent.com/vcuda-memory":"1"}}})") +
+               "]"}),
       pod("bound pod of shares",
           {.annotations = R"("tencent.com/predicate-node":"node-00007",)" +
                           many(R"("tencent.com/predicate-gpu-idx-@":"1")", kBytes / 2),
-           .spec = onNode(7) + R"(,"containers":[)" +
-                   many(R"({"name":"c@","resources":{"limits":{"tencent.com/vcuda-core":"1","tencent.com/vcuda-memory":"1"}}})",
-                        kBytes / 2) +
-                   "]"}),
+           .spec =
+               onNode(7) + R"(,"containers":[)" +
+               many(
+                   R"({"name":"c@","resources":{"limits":{"tencent.com/vcuda-core":"1","tencent.com/vcuda-memory":"1"}}})",
+                   kBytes / 2) +
+               "]"}),
       pod("bound pod allocated",
-          {.annotations = R"("gpu.scheduling/allocated":"node-00008:)" + many("@") + R"(")", .spec = onNode(8)}),
-      pod("bound pod prefers nothing", {.spec = onNode(9) + R"(,"tolerations":[)" + many(R"({"key":"k@"})") + "]"}),
+          {.annotations = R"("gpu.scheduling/allocated":"node-00008:)" + many("@") + R"(")",
+           .spec = onNode(8)}),
+      pod("bound pod prefers nothing",
+          {.spec = onNode(9) + R"(,"tolerations":[)" + many(R"({"key":"k@"})") + "]"}),
       pod("bound pod 64 terms", {.spec = onNode(10) + terms(many(term, 64 * (term.size() + 1) - 64 * 2))}),
       pod("bound pod many terms", {.spec = onNode(11) + terms(many(term))}),
       pod("bound pod large terms",
-          {.spec = onNode(12) +
-                   terms(R"({"topologyKey":"all","namespaces":[)" + many(R"("ns-@")") + R"(],"labelSelector":{}})")}),
+          {.spec = onNode(12) + terms(R"({"topologyKey":"all","namespaces":[)" + many(R"("ns-@")") +
+                                      R"(],"labelSelector":{}})")}),
       pod("bound pod statuses", {.spec = onNode(13), .status = terminated}),
   };
 }
@@ -208,7 +219,8 @@ std::vector<Case> otherCases() {
     return Case{name, Kind::Node, [n = std::move(n)](model::Revision r) { return text(n, r); }};
   };
   const auto status = [](const char* name, std::string devices) {
-    return Case{name, Kind::GpuNodeStatus, [d = std::move(devices)](model::Revision r) { return statusText(d, r); }};
+    return Case{name, Kind::GpuNodeStatus,
+                [d = std::move(devices)](model::Revision r) { return statusText(d, r); }};
   };
   const auto lease = [](const char* name, const char* holder, std::string annotations) {
     return Case{name, Kind::Lease, [=, a = std::move(annotations)](model::Revision r) {
@@ -219,11 +231,12 @@ std::vector<Case> otherCases() {
     return Case{name, Kind::GpuClaim, [s = std::move(spec)](model::Revision r) { return claimText(s, r); }};
   };
   const auto quota = [](const char* name, std::string table) {
-    return Case{name, Kind::ConfigMap, [t = escaped(std::move(table))](model::Revision r) {
-                  return fmt::format(
-                      R"({{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"gpuquota","namespace":"kube-system","uid":"q","resourceVersion":"{}"}},"data":{{"gpu_quota":"{}"}}}})",
-                      r, t);
-                }};
+    return Case{
+        name, Kind::ConfigMap, [t = escaped(std::move(table))](model::Revision r) {
+          return fmt::format(
+              R"({{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"gpuquota","namespace":"kube-system","uid":"q","resourceVersion":"{}"}},"data":{{"gpu_quota":"{}"}}}})",
+              r, t);
+        }};
   };
   const std::string at = R"("gpu.scheduling/node":"node-00020","gpu.scheduling/gpu":"0",)";
   const std::string holder =
@@ -231,22 +244,28 @@ std::vector<Case> otherCases() {
   return {
       node("node labels", {.labels = R"("all":"same",)" + many(R"("label-@":"value")")}),
       node("node taints", {.taints = many(R"({"key":"key-@","value":"v","effect":"NoSchedule"})")}),
-      node("node resources", {.allocatable = R"("cpu":"64","pods":"110",)" + many(R"("example.com/r@":"1")")}),
+      node("node resources",
+           {.allocatable = R"("cpu":"64","pods":"110",)" + many(R"("example.com/r@":"1")")}),
       node("node as it was", {}),
       status("status devices", many(R"({"id":@,"uuid":"GPU-@","health":"Healthy"})")),
       status("status links", R"({"id":0,"health":"Healthy","links":[)" + many(R"({"to":1,"gbps":1})") + "]}"),
       status("status users", R"({"id":0,"health":"Healthy","inUseBy":[)" + many(R"("uid-user-@")") + "]}"),
-      status("status users everywhere", many(R"({"id":@,"health":"Healthy","inUseBy":["uid-a@","uid-b@","uid-c@"]})")),
-      lease("lease holders", "shared", at + R"("gpu.scheduling/holders":")" + escaped("[" + many(holder, kBytes / 2) + "]") + "\""),
-      lease("lease devices", "uid-x",
-            at + R"("gpu.scheduling/pod-uid":"uid-x","gpu.scheduling/pod-name":"x","gpu.scheduling/pod-namespace":"default","gpu.scheduling/reservation":"r","gpu.scheduling/devices":"node-00020:)" +
-                many("@") + "\""),
+      status("status users everywhere",
+             many(R"({"id":@,"health":"Healthy","inUseBy":["uid-a@","uid-b@","uid-c@"]})")),
+      lease("lease holders", "shared",
+            at + R"("gpu.scheduling/holders":")" + escaped("[" + many(holder, kBytes / 2) + "]") + "\""),
+      lease(
+          "lease devices", "uid-x",
+          at +
+              R"("gpu.scheduling/pod-uid":"uid-x","gpu.scheduling/pod-name":"x","gpu.scheduling/pod-namespace":"default","gpu.scheduling/reservation":"r","gpu.scheduling/devices":"node-00020:)" +
+              many("@") + "\""),
       claim("claim selector", R"("selector":{"matchLabels":{)" + many(R"("label-@":"value")") + "}}"),
       claim("claim prefers ids", R"("devices":{"policy":"preferIds","preferIds":[)" + many("@") + "]}"),
       claim("claim of many pods", R"("devices":{"count":2})"),
       quota("quota of namespaces", "{" + many(R"("ns-@":{"quota":{"a100":8}})", kBytes / 2) + "}"),
       quota("quota of models", R"({"default":{"quota":{)" + many(R"("model-@":8)", kBytes / 2) + "}}}"),
-      quota("quota of pools", R"({"default":{"quota":{"a100":100000},"pool":[)" + many(R"("pool-@")", kBytes / 2) + "]}}"),
+      quota("quota of pools",
+            R"({"default":{"quota":{"a100":100000},"pool":[)" + many(R"("pool-@")", kBytes / 2) + "]}}"),
   };
 }
 
@@ -357,8 +376,8 @@ double decisions(int kinds, bool quotas) {
 }
 
 void print(int kinds, const Parked& p) {
-  fmt::print("{} kinds wait: {:.3f} ms an event, {:.3f} ms all events of a change, {:.2f} ms the longest\n", kinds,
-             p.event_ms, p.all_ms, p.longest_ms);
+  fmt::print("{} kinds wait: {:.3f} ms an event, {:.3f} ms all events of a change, {:.2f} ms the longest\n",
+             kinds, p.event_ms, p.all_ms, p.longest_ms);
   std::fflush(stdout);
 }
 
@@ -366,7 +385,8 @@ int writeAll(const char* path) {
   double worst = measureCases([](const auto&) { return true; });
   worst = std::max(worst, parkedEvents(10'000).longest_ms);
   const double ratio = decisions(8'000, true) / decisions(8'000, false);
-  return writeFigures(fmt::format("{{\"worst_event_ms\": {:.1f}, \"quota_ratio\": {:.2f}}}\n", worst, ratio), path);
+  return writeFigures(fmt::format("{{\"worst_event_ms\": {:.1f}, \"quota_ratio\": {:.2f}}}\n", worst, ratio),
+                      path);
 }
 
 }  // namespace
@@ -382,8 +402,8 @@ int main(int argc, char** argv) {
   if (argc < 2 || !wanted("kinds")) { (void)measureCases(wanted); }
   if (wanted("kinds")) {
     for (const int kinds : {250, 300, 10'000}) { print(kinds, parkedEvents(kinds)); }
-    fmt::print("256 decisions among 8,000 kinds: {:.0f} ms without quotas, {:.0f} ms with\n", decisions(8'000, false),
-               decisions(8'000, true));
+    fmt::print("256 decisions among 8,000 kinds: {:.0f} ms without quotas, {:.0f} ms with\n",
+               decisions(8'000, false), decisions(8'000, true));
   }
   return 0;
 }

@@ -1,6 +1,7 @@
 #include "kapi/event_sender.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "kapi/retry_wait.h"
@@ -8,6 +9,14 @@
 namespace gs::kapi {
 
 void EventSender::post(Sent sent, Effects& out) {
+  int& busy = busy_[sent.call.key.ns];
+  if (busy >= kInFlight) {
+    auto& waiting = waiting_[sent.call.key.ns];
+    if (waiting.size() >= kWaiting) { waiting.pop_front(); }
+    waiting.push_back(std::move(sent));
+    return;
+  }
+  ++busy;
   sent.call.token = makeToken(owner_, next_++);
   ++sent.tries;
   out.emplace_back(sent.call);
@@ -24,6 +33,9 @@ bool EventSender::handle(const Outcome& outcome, Mono now) {
   if (it == in_flight_.end()) { return false; }
   Sent sent = std::move(it->second);
   in_flight_.erase(it);
+  const std::string& ns = sent.call.key.ns;
+  if (--busy_[ns] == 0) { busy_.erase(ns); }
+  room_ = room_ || waiting_.contains(ns);
   if (sent.call.verb == Verb::MergePatch && outcome.notFound()) { recorder_.lost(sent.call.key); }
   const bool again = outcome.fate == Fate::Unknown || outcome.fate == Fate::NotSent || outcome.http == 429;
   if (again && sent.tries < kTries) {
@@ -39,15 +51,27 @@ void EventSender::tick(Mono now, Effects& out) {
     later_.erase(later_.begin());
     post(std::move(sent), out);
   }
+  if (!std::exchange(room_, false)) { return; }
+  for (auto ns = waiting_.begin(); ns != waiting_.end();) {
+    auto& waiting = ns->second;
+    for (; !waiting.empty() && busy_[ns->first] < kInFlight; waiting.pop_front()) {
+      post(std::move(waiting.front()), out);
+    }
+    ns = waiting.empty() ? waiting_.erase(ns) : std::next(ns);
+  }
 }
 
 std::optional<Mono> EventSender::nextDue() const {
+  if (room_) { return Mono{}; }
   return later_.empty() ? std::nullopt : std::optional{later_.begin()->first};
 }
 
 void EventSender::reset() {
   in_flight_.clear();
   later_.clear();
+  busy_.clear();
+  waiting_.clear();
+  room_ = false;
 }
 
 }  // namespace gs::kapi

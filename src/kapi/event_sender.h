@@ -1,10 +1,14 @@
 // Sends Kubernetes events that must not be missed (Scheduled, warnings): one that was refused for being busy, or whose
 // outcome is unknown, is sent again, at most kTries times in all. Its name is fixed, so a second copy is answered AlreadyExists.
+// Of one namespace at most kInFlight are in flight, so that one that cannot be written to takes no connection from others; the
+// rest waits for tick(), at most kWaiting (the oldest go).
 // A pure machine; one thread; tokens carry its owner.
 #pragma once
 
+#include <deque>
 #include <map>
 #include <optional>
+#include <string>
 #include <unordered_map>
 
 #include "kapi/call.h"
@@ -16,6 +20,8 @@ class EventSender {
  public:
   static constexpr std::uint8_t kOwner = 23;
   static constexpr int kTries = 4;
+  static constexpr int kInFlight = 8;
+  static constexpr std::size_t kWaiting = 1000;
 
   /// Two of one process need different owners.
   explicit EventSender(EventRecorder& recorder, std::uint8_t owner = kOwner)
@@ -25,6 +31,8 @@ class EventSender {
   bool handle(const Outcome& outcome, Mono now);
   void tick(Mono now, Effects& out);
   [[nodiscard]] std::optional<Mono> nextDue() const;
+  /// Some have not been sent yet, or wait to be sent again.
+  [[nodiscard]] bool waiting() const { return !later_.empty() || !waiting_.empty(); }
   void reset();
 
  private:
@@ -38,6 +46,9 @@ class EventSender {
   std::uint8_t owner_;
   std::unordered_map<Token, Sent> in_flight_;
   std::multimap<Mono, Sent> later_;
+  std::map<std::string, int> busy_;                  // in flight, by namespace; none is 0
+  std::map<std::string, std::deque<Sent>> waiting_;  // for others of their namespace; none is empty
+  bool room_ = false;                                // one that waits may go
   std::uint64_t next_ = 1;
 };
 

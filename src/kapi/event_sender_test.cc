@@ -14,16 +14,16 @@ class EventSenderTest : public ::testing::Test {
     for (auto& effect : std::exchange(out, {})) { calls.push_back(std::get<Call>(std::move(effect))); }
     return calls;
   }
-  void send(const char* text) {
+  void send(const char* text, const char* ns = "default") {
     EventNote note;
-    note.object = {"default", "p"};
+    note.object = {ns, "p"};
     note.uid = model::Uid{"uid-p"};
     note.reason = "Scheduled";
     note.note = text;
     sender.send(note, now, out);
   }
-  Call sent(const char* text = "to node-a") {
-    send(text);
+  Call sent(const char* text = "to node-a", const char* ns = "default") {
+    send(text, ns);
     const auto calls = taken();
     EXPECT_EQ(calls.size(), 1U);
     return calls.empty() ? Call{} : calls.at(0);
@@ -108,6 +108,34 @@ TEST_F(EventSenderTest, EachEventWaitsForItself) {
   const auto a = after(2800ms);
   ASSERT_EQ(a.size(), 1U);
   EXPECT_EQ(a[0].body["note"].str(), "a");
+}
+
+TEST_F(EventSenderTest, ANamespaceHasFewInFlightAndTheRestWaits) {
+  for (int i = 0; i < EventSender::kInFlight + 3; ++i) { send(std::to_string(i).c_str()); }
+  const auto first = taken();
+  ASSERT_EQ(first.size(), std::size_t{EventSender::kInFlight});
+  EXPECT_EQ(sender.nextDue(), std::nullopt);
+  EXPECT_TRUE(sender.waiting());
+  EXPECT_EQ(sent("of another namespace", "other").body["note"].str(), "of another namespace");
+  answer(first[0], Fate::Applied, 201);
+  answer(first[1], Fate::Applied, 201);
+  EXPECT_LE(sender.nextDue(), now.mono);
+  const auto next = after({});
+  ASSERT_EQ(next.size(), 2U);
+  EXPECT_EQ(next[0].body["note"].str(), std::to_string(EventSender::kInFlight));
+  EXPECT_EQ(next[1].body["note"].str(), std::to_string(EventSender::kInFlight + 1));
+  answer(next[0], Fate::Applied, 201);
+  EXPECT_EQ(after({}).size(), 1U);
+  EXPECT_FALSE(sender.waiting());
+}
+
+TEST_F(EventSenderTest, WhatWaitsIsBoundedTheOldestGo) {
+  for (std::size_t i = 0; i < EventSender::kInFlight + EventSender::kWaiting + 1; ++i) {
+    send(std::to_string(i).c_str());
+  }
+  const auto first = taken();
+  for (const auto& call : first) { answer(call, Fate::Applied, 201); }
+  EXPECT_EQ(after({}).at(0).body["note"].str(), std::to_string(EventSender::kInFlight + 1));
 }
 
 TEST_F(EventSenderTest, ARepeatThatComesTooSoonIsNotSent) {

@@ -8,11 +8,15 @@
 
 namespace gs::kapi {
 
+struct RetryTerms {
+  Duration first = std::chrono::milliseconds{200};
+  Duration longest = std::chrono::seconds{10};
+};
+
 /// `failures` in a row so far, at least 1.
-[[nodiscard]] inline Duration retryWait(int failures, Duration asked_for) {
-  constexpr Duration kFirst = std::chrono::milliseconds{200};
-  constexpr Duration kLongest = std::chrono::seconds{10};
-  return std::max(std::min(kLongest, kFirst * (1 << std::clamp(failures - 1, 0, 10))), asked_for);
+[[nodiscard]] inline Duration retryWait(int failures, Duration asked_for, const RetryTerms& terms = {}) {
+  const Duration grown = terms.first * (1 << std::clamp(failures - 1, 0, 10));
+  return std::max(std::min(terms.longest, grown), asked_for);
 }
 
 }  // namespace gs::kapi

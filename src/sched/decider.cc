@@ -33,6 +33,7 @@ std::size_t hashOf(const PodRequest& r) {
   for (const auto& t : r.tolerations) { h = mix(mix(h, t.key), t.value); }
   if (r.quota) { h = mix(h, r.quota->ns); }
   for (const auto& t : r.kept_away_by) { h = mix(h, static_cast<std::size_t>(t)); }
+  for (const auto& node : r.not_on) { h = mix(h, node.text); }
   return r.devices ? mix(mix(h, static_cast<std::size_t>(r.devices->count)),
                          static_cast<std::size_t>(r.devices->policy))
                    : h;

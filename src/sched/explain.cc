@@ -16,6 +16,7 @@ const char* kindOf(Reason r) {
     case Reason::ClaimSelectorMismatch: return "ClaimSelectorMismatch";
     case Reason::UntoleratedTaint: return "UntoleratedTaint";
     case Reason::ManagedByOther: return "ManagedByOther";
+    case Reason::TriedInVain: return "TriedInVain";
     case Reason::ExceedsQuota: return "ExceedsQuota";
     case Reason::TooManyPods: return "TooManyPods";
     case Reason::InsufficientResource: return "InsufficientResource";
@@ -40,6 +41,7 @@ std::string textOf(const Misfit& m) {
     case Reason::ClaimSelectorMismatch: return "node(s) didn't match the claim's selector";
     case Reason::UntoleratedTaint: return fmt::format("node(s) had untolerated taint {{{}}}", m.detail);
     case Reason::ManagedByOther: return fmt::format("node(s) were managed by {}", m.detail);
+    case Reason::TriedInVain: return "node(s) did not take this pod a moment ago";
     case Reason::ExceedsQuota: return "ExceedsGPUQuota";
     case Reason::TooManyPods: return "Too many pods";
     case Reason::InsufficientResource: return fmt::format("Insufficient {}", m.detail);

@@ -44,6 +44,7 @@ TEST_P(RefusalWords, Are) {
 // clang-format off
 INSTANTIATE_TEST_SUITE_P(Table, RefusalWords, ::testing::Values(
     TextCase{"Unschedulable", {Reason::Unschedulable, "", 0, 0}, "node(s) were unschedulable"},
+    TextCase{"InVain", {Reason::TriedInVain, "", 0, 0}, "node(s) did not take this pod a moment ago"},
     TextCase{"NotReady", {Reason::NotReady, "", 0, 0}, "node(s) were not ready"},
     TextCase{"Selector", {Reason::SelectorMismatch, "", 0, 0}, "node(s) didn't match Pod's node affinity/selector"},
     TextCase{"ClaimSelector", {Reason::ClaimSelectorMismatch, "", 0, 0}, "node(s) didn't match the claim's selector"},

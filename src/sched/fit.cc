@@ -73,6 +73,9 @@ std::optional<Misfit> refuseFacts(const NodeState& n, const PodRequest& r) {
   if (!understands(n.enforcer, r.door)) {
     return Misfit{Reason::ManagedByOther, enforcerName(n.enforcer), 0, 0};
   }
+  if (std::binary_search(r.not_on.begin(), r.not_on.end(), n.node.name)) {
+    return Misfit{Reason::TriedInVain, "", 0, 0};
+  }
   if (r.quota && !passesQuota(n.node, r.quota->terms)) { return Misfit{Reason::ExceedsQuota, "", 0, 0}; }
   return std::nullopt;
 }

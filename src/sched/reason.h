@@ -16,6 +16,7 @@ enum class Reason : std::uint8_t {
   ClaimSelectorMismatch,  // "node(s) didn't match the claim's selector"
   UntoleratedTaint,       // "node(s) had untolerated taint {key: value}"
   ManagedByOther,         // "node(s) were managed by gpu-manager"
+  TriedInVain,            // "node(s) did not take this pod a moment ago"
   ExceedsQuota,           // "ExceedsGPUQuota": the namespace may not have (more) GPUs of this model
   TooManyPods,            // "Too many pods"
   InsufficientResource,   // "Insufficient cpu"

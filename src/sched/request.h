@@ -83,6 +83,7 @@ struct PodRequest {
   std::map<std::string, std::string> match_labels;   // the claim's selector
   std::vector<model::Toleration> tolerations;        // sorted, unique
   std::vector<model::TermId> kept_away_by;           // terms of bound pods that mean this one; sorted
+  std::vector<model::NodeName> not_on;               // where it was tried in vain a moment ago; sorted, few
   friend bool operator==(const PodRequest&, const PodRequest&) = default;
 };
 

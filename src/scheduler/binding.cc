@@ -16,12 +16,15 @@ namespace {
 
 using kapi::Fate;
 constexpr int kMaxBindSends = 3;
+constexpr int kMaxWaits = 5;  // for an API that takes no Binding now: some 6 s; then others may have the GPUs
+constexpr Duration kLeasingAtMost = std::chrono::seconds{10};
 
 }  // namespace
 
 void Scheduler::tryLater(Grant& grant, Duration retry_after) {
   grant.not_before = now_.mono + kapi::retryWait(++grant.refusals, retry_after);
   review_later_.emplace(grant.not_before, grant.uid);
+  slots_.wait(grant.uid);
 }
 
 Grant* Scheduler::grantOf(const model::Uid& uid) {
@@ -81,6 +84,10 @@ std::string Scheduler::visibleDevices(const Grant& grant) const {
 }
 
 void Scheduler::takeLeases(Grant& grant, bool confirm) {
+  if (grant.stage != Stage::Leasing || grant.leasing_since == Mono{}) {
+    grant.leasing_since = now_.mono;
+    review_later_.emplace(now_.mono + kLeasingAtMost, grant.uid);
+  }
   grant.stage = Stage::Leasing;
   grant.unknown_lease = false;
   const model::Pod* pod = engine_.cache().pod(grant.uid);
@@ -104,13 +111,7 @@ void Scheduler::noticed(const LeaseNotice& notice) {
   review_.insert(notice.uid);
   if (grant == nullptr || !grant->open_leases.contains(notice.lease)) {
     const model::Pod* pod = engine_.cache().pod(notice.uid);
-    if (pod == nullptr || !pod->bound()) { return; }
-    if (notice.what == What::Held) {
-      warnOnce(*pod, "GpuLeaseRewritten",
-               fmt::format("lease {} was missing and was written again", notice.lease.text()));
-    } else if (notice.what == What::Lost) {
-      warnOnce(*pod, "GpuHeldByOther", notice.why);
-    }
+    if (pod != nullptr && pod->bound()) { leaseRepaired(*pod, notice); }
     return;
   }
   switch (notice.what) {
@@ -119,7 +120,10 @@ void Scheduler::noticed(const LeaseNotice& notice) {
       grant->unknown_lease |= notice.was_unknown;
       grant->open_leases.erase(notice.lease);
       break;
-    case What::Refused: grant->refused = true; [[fallthrough]];
+    case What::Refused:
+      grant->refused = grant->in_vain = true;
+      slots_.failed(grant->pod.ns);
+      [[fallthrough]];
     case What::Lost:
       grant->rivalled |= notice.own_pod;
       giveUp(*grant, notice.why);
@@ -139,15 +143,21 @@ void Scheduler::advance(Grant& grant) {
   switch (grant.stage) {
     case Stage::Leasing:
       if (pod->deleting) {
-        release(grant, "the pod is being deleted", false);
+        release(grant, "the pod is being deleted");
         return;
       }
       if (fenceOf(*pod) != grant.fence && !GS_PLANTED(IgnoresFences)) {
-        release(grant, "the pod was fenced", false);
+        release(grant, "the pod was fenced");
+        return;
+      }
+      if (!grant.open_leases.empty() && now_.mono - grant.leasing_since >= kLeasingAtMost) {
+        slots_.failed(grant.pod.ns);
+        grant.in_vain = true;
+        giveUp(grant, "its leases could not be written in time");
         return;
       }
       if (isRenumbered(grant)) {
-        release(grant, "the GPUs of the node have other ids now", true);
+        release(grant, "the GPUs of the node have other ids now");
         return;
       }
       if (!grant.open_leases.empty() && !GS_PLANTED(BindsEarly)) { return; }
@@ -159,11 +169,11 @@ void Scheduler::advance(Grant& grant) {
       return;
     case Stage::Binding:  // a refused one is sent again
       if ((fenceOf(*pod) != grant.fence && !GS_PLANTED(IgnoresFences)) || pod->deleting) {
-        release(grant, "the pod changed before it was bound", false);
+        release(grant, "the pod changed before it was bound");
         return;
       }
       if (isRenumbered(grant)) {
-        release(grant, "the GPUs of the node have other ids now", true);
+        release(grant, "the GPUs of the node have other ids now");
         return;
       }
       bindOrTakeAgain(grant);
@@ -229,6 +239,10 @@ void Scheduler::bind(Grant& grant) {
 void Scheduler::bindApplied(Grant& grant) {
   grant.stage = Stage::Bound;
   grant.call = 0;
+  slots_.worked(grant.pod.ns);
+  slots_.close(grant.uid);
+  attempts_.forget(grant.uid);
+  in_vain_.erase(grant.uid);
   grant.not_before = now_.mono;
   scheduledEvent(grant);
   count(kScheduleAttempts, {{"result", "scheduled"}, {"profile", config_.scheduler_name}});
@@ -238,7 +252,6 @@ void Scheduler::bindApplied(Grant& grant) {
         kapi::MetricOp::Observe, kSchedulingSli, {{"attempts", std::to_string(grant.sends + 1)}}, s});
     first_seen_.erase(seen);
   }
-  engine_.queue().forgetFailures(grant.uid);
   reporter_.silent(grant.uid, true);
   waiting_text_.erase(grant.uid);
 }
@@ -253,14 +266,18 @@ void Scheduler::scheduledEvent(const Grant& grant) {
 }
 
 void Scheduler::bindAnswered(Grant& grant, const kapi::Outcome& outcome) {
+  const bool not_taken =
+      outcome.fate == Fate::Unknown || (outcome.fate == Fate::Refused && outcome.http != 409);
+  if (not_taken) { slots_.failed(grant.pod.ns); }
   switch (outcome.fate) {
     case Fate::Applied: bindApplied(grant); return;
     case Fate::Unknown:
-      if (GS_PLANTED(ReleaseOnUnknownBinding)) { return release(grant, "planted", true); }
+      if (GS_PLANTED(ReleaseOnUnknownBinding)) { return release(grant, "planted"); }
+      grant.in_vain = true;
       grant.stage = Stage::Fencing;
       advance(grant);
       return;
-    case Fate::NotSent: tryLater(grant, outcome.retry_after); return;
+    case Fate::NotSent: bindLater(grant, outcome); return;
     case Fate::Refused: break;
   }
   if (outcome.http == 409) {
@@ -268,19 +285,27 @@ void Scheduler::bindAnswered(Grant& grant, const kapi::Outcome& outcome) {
     grant.stage = Stage::Reading;
     advance(grant);
   } else if (outcome.http == 429) {
-    tryLater(grant, outcome.retry_after);
+    bindLater(grant, outcome);
   } else {
     count(kScheduleAttempts, {{"result", "error"}, {"profile", config_.scheduler_name}});
-    grant.refused = true;
+    grant.refused = grant.in_vain = true;
     giveUp(grant, fmt::format("the Binding was refused: {} {}", outcome.http, outcome.message));
   }
+}
+
+/// No Binding of this decision was carried out, and none is on its way. What waits for long gives its devices back.
+void Scheduler::bindLater(Grant& grant, const kapi::Outcome& outcome) {
+  tryLater(grant, outcome.retry_after);
+  if (grant.refusals <= kMaxWaits) { return; }
+  grant.refused = true;
+  giveUp(grant, fmt::format("no Binding could be sent: {} {}", outcome.http, outcome.message));
 }
 
 /// Nothing of ours is on its way; a Binding of an earlier leader may be.
 void Scheduler::giveUp(Grant& grant, std::string why) {
   if (grant.stage == Stage::Releasing || grant.stage == Stage::Fencing) { return; }
   if (!grant.adopted && !grant.rivalled) {
-    release(grant, std::move(why), true);
+    release(grant, std::move(why));
     return;
   }
   grant.why = std::move(why);
@@ -288,21 +313,22 @@ void Scheduler::giveUp(Grant& grant, std::string why) {
   advance(grant);
 }
 
+/// This decision is what the pod was bound with: its reservation says so. (What else it says may have been edited since.)
+bool Scheduler::boundAsDecided(const Grant& grant, const model::Pod& pod) {
+  if (pod.node != grant.node) { return false; }
+  if (grant.ids.empty()) { return !engine::allocatedIds(pod); }
+  const std::string* bound_for = pod.annotation(model::kReservationKey);
+  return bound_for != nullptr && *bound_for == grant.id.text;
+}
+
 /// A live look at the pod: after a 409 (every Binding so far was refused) or by a fence's answer (no Binding can land any more).
 void Scheduler::judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fence) {
-  const auto ids = engine::allocatedIds(pod);
   if (pod.bound()) {
-    const bool as_decided = pod.node == grant.node && (grant.ids.empty() ? !ids : ids == grant.ids);
-    if (as_decided) {
-      bindApplied(grant);
-    } else {
-      release(grant, "the pod was bound to node " + pod.node.text, false);
-    }
-  } else if (after_fence || pod.deleting || (fenceOf(pod) != grant.fence && !GS_PLANTED(IgnoresFences))) {
-    release(grant,
-            after_fence ? "the outcome of its Binding was unknown; fenced"
-                        : "the pod changed before it was bound",
-            false);
+    return;
+  }  // the review of a bound pod takes over: its leases are judged by what it was bound with
+  if (after_fence || pod.deleting || (fenceOf(pod) != grant.fence && !GS_PLANTED(IgnoresFences))) {
+    release(grant, after_fence ? "the outcome of its Binding was unknown; fenced"
+                               : "the pod changed before it was bound");
   } else if (++grant.sends < kMaxBindSends) {
     grant.stage = Stage::Binding;
     advance(grant);
@@ -337,19 +363,20 @@ void Scheduler::fenceAnswered(Grant& grant, const kapi::Outcome& outcome) {
       fenceOf(**pod) == grant.fence_value) {
     engine_.learn(outcome.object, now_.mono);
     judgeLivePod(grant, **pod, true);
-  } else if (outcome.fate == Fate::Refused && (outcome.http == 404 || outcome.http == 422)) {
-    proveGone(grant.uid);  // another uid or none: a live GET says which
-    tryLater(grant, outcome.retry_after);
-  } else {
-    tryLater(grant, outcome.retry_after);
+    return;
   }
+  slots_.failed(grant.pod.ns);
+  if (outcome.fate == Fate::Refused && (outcome.http == 404 || outcome.http == 422)) {
+    proveGone(grant.uid);  // another uid or none: a live GET says which
+  }
+  tryLater(grant, outcome.retry_after);
 }
 
-void Scheduler::release(Grant& grant, std::string why, bool back_off) {
+void Scheduler::release(Grant& grant, std::string why) {
   if (grant.stage == Stage::Releasing) { return; }
   grant.stage = Stage::Releasing;
   grant.why = std::move(why);
-  grant.back_off = back_off;
+  slots_.wait(grant.uid);
   grant.open_leases.clear();
   log(kapi::Level::Info, "placement dropped",
       {{"pod", grant.pod.text()}, {"node", grant.node.text}, {"why", grant.why}});
@@ -367,28 +394,19 @@ void Scheduler::release(Grant& grant, std::string why, bool back_off) {
   if (grant.open_leases.empty()) { finishRelease(grant.uid); }
 }
 
+/// The pod may be decided again when its backoff is over, whatever it was that came to nothing.
 /// `uid` by value: the caller's may be the one in the grant that goes.
 void Scheduler::finishRelease(model::Uid uid) {
   const auto it = grants_.find(uid);
-  const bool back_off = it->second.back_off;
   const auto refusal = it->second.refused ? std::make_shared<const std::string>(it->second.why) : nullptr;
+  if (it->second.in_vain) { triedInVain(it->second); }
   grants_.erase(it);
+  slots_.close(uid);
+  review_.insert(uid);
   const model::Pod* pod = engine_.cache().pod(uid);
-  if (pod == nullptr || pod->bound() || !back_off) {
-    review_.insert(uid);
-    return;
-  }
-  const auto door = readDoor(*pod);
-  if (const auto* request = std::get_if<sched::PodRequest>(&door)) {
-    auto& queue = engine_.queue();
-    const sched::Queue::Item item{uid, pod->priority, pod->created.time_since_epoch().count(),
-                                  engine_.decider().classOf(*request)};
-    queued_[uid] = item;
-    queue.backOff(item, now_.mono.time_since_epoch().count() + queue.nextBackoffNs(uid));
-    if (refusal != nullptr) { tell(*pod, {"WriteRefused", refusal}); }
-  } else {
-    review_.insert(uid);
-  }
+  if (pod == nullptr || pod->bound()) { return; }
+  attempts_.tried(uid, now_.mono);
+  if (refusal != nullptr) { tell(*pod, {"WriteRefused", refusal}); }
 }
 
 }  // namespace gs::scheduler

@@ -34,7 +34,49 @@ kapi::ClaimStatus ClaimStatusWriter::compute(const model::GpuClaim& claim) const
   return s;
 }
 
+/// Writes that claim's status if it has changed and may be written now; true: nothing is left to do for it now.
+bool ClaimStatusWriter::pumpOne(const model::ObjectKey& key, Mono now, kapi::Effects& out) {
+  const model::GpuClaim* claim = cache_.claim(key);
+  if (claim == nullptr) {
+    written_.erase(key);
+    failed_.forget(key);
+    return true;
+  }
+  Written& w = written_[key];
+  if (w.in_flight != 0) { return false; }
+  if (now < w.not_before) {
+    lookAgain(key, w, w.not_before);
+    return true;
+  }
+  kapi::ClaimStatus status = compute(*claim);
+  const bool overwritten = claim->revision > w.revision;  // by somebody, and status is never read
+  if (w.known && status == w.status && w.claim == claim->uid && !overwritten) { return true; }
+  kapi::Call call = kapi::applyClaimStatus(key, claim->uid, std::max(claim->revision, w.revision), status);
+  call.token = kapi::makeToken(kOwner, next_++);
+  call.guarded = true;
+  w = {claim->uid, w.revision, std::move(status), now + kGap, false, call.token, w.later};
+  calls_[call.token] = key;
+  in_flight_.take(key.ns);
+  last_ = key;
+  out.emplace_back(std::move(call));
+  return true;
+}
+
+/// Up to `end`; a namespace that has no more room is passed over as a whole.
+void ClaimStatusWriter::pumpFrom(Claims::iterator it, Claims::iterator end, Mono now, kapi::Effects& out) {
+  while (it != end && in_flight_.any()) {
+    if (in_flight_.free(it->ns) > 0) {
+      it = pumpOne(*it, now, out) ? dirty_.erase(it) : std::next(it);
+      continue;
+    }
+    const auto next = dirty_.lower_bound({it->ns + '\0', ""});
+    const bool within = next != dirty_.end() && (end == dirty_.end() || *next < *end);
+    it = within ? next : end;
+  }
+}
+
 void ClaimStatusWriter::pump(Mono now, kapi::Effects& out) {
+  (void)failed_.takeDue(now);
   while (!later_.empty() && later_.begin()->first <= now) {
     if (const auto w = written_.find(later_.begin()->second); w != written_.end()) {
       w->second.later = false;
@@ -42,36 +84,9 @@ void ClaimStatusWriter::pump(Mono now, kapi::Effects& out) {
     dirty_.insert(later_.begin()->second);
     later_.erase(later_.begin());
   }
-  for (auto it = dirty_.begin(); it != dirty_.end() && calls_.size() < std::size_t{kMaxInFlight};) {
-    const model::GpuClaim* claim = cache_.claim(*it);
-    if (claim == nullptr) {
-      written_.erase(*it);
-      it = dirty_.erase(it);
-      continue;
-    }
-    Written& w = written_[*it];
-    if (w.in_flight != 0) {
-      ++it;
-      continue;
-    }
-    if (now < w.not_before) {
-      lookAgain(*it, w, w.not_before);
-      it = dirty_.erase(it);
-      continue;
-    }
-    kapi::ClaimStatus status = compute(*claim);
-    const bool overwritten = claim->revision > w.revision;  // by somebody, and status is never read
-    if (!w.known || status != w.status || w.claim != claim->uid || overwritten) {
-      kapi::Call call =
-          kapi::applyClaimStatus(*it, claim->uid, std::max(claim->revision, w.revision), status);
-      call.token = kapi::makeToken(kOwner, next_++);
-      call.guarded = true;
-      w = {claim->uid, w.revision, std::move(status), now + kGap, false, call.token, w.later};
-      calls_[call.token] = *it;
-      out.emplace_back(std::move(call));
-    }
-    it = dirty_.erase(it);
-  }
+  const model::ObjectKey first = last_;
+  pumpFrom(dirty_.upper_bound(first), dirty_.end(), now, out);
+  pumpFrom(dirty_.begin(), dirty_.upper_bound(first), now, out);
 }
 
 void ClaimStatusWriter::lookAgain(const model::ObjectKey& claim, Written& w, Mono at) {
@@ -84,6 +99,7 @@ bool ClaimStatusWriter::handle(const kapi::Outcome& outcome, Mono now) {
   if (it == calls_.end()) { return false; }
   const model::ObjectKey key = it->second;
   calls_.erase(it);
+  in_flight_.giveBack(key.ns);
   Written& w = written_[key];
   w.in_flight = 0;
   w.known = outcome.fate == kapi::Fate::Applied;
@@ -92,9 +108,11 @@ bool ClaimStatusWriter::handle(const kapi::Outcome& outcome, Mono now) {
   }
   if (!w.known && outcome.http != 404) {
     // After a conflict the watch brings the newer claim.
-    const Duration wait = outcome.http == 409 ? kGap : Duration{std::chrono::seconds{5}};
-    w.not_before = now + std::max(wait, outcome.retry_after);
+    const Duration at_least = outcome.http == 409 ? kGap : Duration{std::chrono::seconds{5}};
+    w.not_before = failed_.tried(key, now, std::max(at_least, outcome.retry_after));
     lookAgain(key, w, w.not_before);
+  } else {
+    failed_.forget(key);
   }
   return true;
 }
@@ -107,6 +125,8 @@ void ClaimStatusWriter::reset() {
   dirty_.clear();
   later_.clear();
   written_.clear();
+  in_flight_.reset();
+  failed_.reset();
   calls_.clear();
 }
 

@@ -1,7 +1,8 @@
 // Writes GpuClaim status: off the critical path, at most one write a second per claim, never read as truth (design 3.6). A pure machine.
 //
 // A touched claim's status is computed from the cache (its pods) when it is written. Server-side apply, so a write needs no
-// read and repeating it does no harm: an outcome that is unknown or refused is tried again after a while. At most kMaxInFlight at once.
+// read and repeating it does no harm: an outcome that is unknown or refused is tried again after a while, longer each time. At
+// most kMaxInFlight at once; namespaces share them fairly and take turns.
 #pragma once
 
 #include <functional>
@@ -10,6 +11,8 @@
 #include <set>
 #include <unordered_map>
 
+#include "controller/backoff.h"
+#include "controller/fair_share.h"
 #include "engine/cache.h"
 #include "kapi/call.h"
 #include "kapi/write.h"
@@ -20,7 +23,7 @@ class ClaimStatusWriter {
  public:
   static constexpr std::uint8_t kOwner = 22;
   static constexpr Duration kGap = std::chrono::seconds{1};
-  static constexpr int kMaxInFlight = 4;
+  static constexpr int kMaxInFlight = 8;
 
   /// What else a status says about unbound pods: why one waits, and whether a Binding has been unresolved for over a second.
   struct View {
@@ -48,10 +51,16 @@ class ClaimStatusWriter {
     kapi::Token in_flight = 0;
     bool later = false;  // stands in later_
   };
+  using Claims = std::set<model::ObjectKey>;
+  void pumpFrom(Claims::iterator it, Claims::iterator end, Mono now, kapi::Effects& out);
+  bool pumpOne(const model::ObjectKey& claim, Mono now, kapi::Effects& out);
   void lookAgain(const model::ObjectKey& claim, Written& w, Mono at);
   const engine::Cache& cache_;
   View view_;
-  std::set<model::ObjectKey> dirty_;
+  Claims dirty_;
+  model::ObjectKey last_;  // the one that was last written
+  controller::FairShare in_flight_{kMaxInFlight};
+  controller::Backoff<model::ObjectKey> failed_{{kGap, std::chrono::minutes{1}}};
   std::multimap<Mono, model::ObjectKey> later_;
   std::unordered_map<model::ObjectKey, Written> written_;
   std::unordered_map<kapi::Token, model::ObjectKey> calls_;

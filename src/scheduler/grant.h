@@ -6,6 +6,10 @@
 //      |                    | unknown: Fencing -> Releasing, or Bound when the fence's answer shows it bound
 //      +--Lost, Refused, doomed--> Releasing --all Gone--> (gone; the pod is queued again)
 //
+// What waits holds no slot (slots.h). Devices are given back, and the pod waits, when a Binding was refused, when the API took
+// none for some 6 s (429, no connection), and when the leases were not there within 10 s. They are kept while an outcome is
+// unknown, until the fence is answered; how many a namespace can hold that way is bounded by its window (slots.h).
+//
 // Invariant (design 3.4): Releasing is entered only when no Binding was sent, every Binding sent was refused, or after a
 // fence whose answer shows the pod unbound (or the pod is gone).
 #pragma once
@@ -41,10 +45,11 @@ struct Grant {
   int refusals = 0;            // failures of the present stage that are tried again
   kapi::Token call = 0;        // Binding, read or fence in flight
   Mono not_before{};
+  Mono leasing_since{};
   Mono binding_since{};
   std::string fence_value;  // the fence in flight
   std::string why;          // Releasing: what went wrong, for the log
-  bool back_off = false;    // Releasing: wait before trying again
+  bool in_vain = false;     // something of it was refused or had no answer: another node may do
   bool refused = false;     // Releasing: the API server did not take a write; the pod is told
   bool adopted = false;     // its leases are an earlier leader's, who may have sent a Binding too
   bool rivalled = false;    // somebody else decided about this pod, and may have bound it

@@ -38,6 +38,12 @@ model::Lease newLease(const model::ObjectKey& key, const Claimant& c) {
   return l;
 }
 
+/// It is the claimant's lease of this device, but for its label.
+bool isOursUnlabelled(const model::Lease& lease, const Claimant& c) {
+  return lease.format == 1 && lease.malformed.empty() && lease.node == c.node && lease.gpu == c.gpu &&
+         namesExactly(lease, c);
+}
+
 void putShare(std::vector<model::ShareHolder>& holders, model::ShareHolder share) {
   std::erase_if(holders, [&](const auto& h) { return h.uid == share.uid; });
   holders.push_back(std::move(share));
@@ -89,7 +95,8 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
     return true;
   }
   const bool read = wish.confirmed;
-  if (desk.occupied && read) {
+  if (lease == nullptr && read && desk.unlabelled != nullptr &&
+      !isOursUnlabelled(*desk.unlabelled, *wish.take)) {
     engine_.blockDevice(wish.take->node, wish.take->gpu);
     notify(What::Lost, key, uid, false,
            fmt::format("a Lease {} exists that is not managed by this scheduler", key.text()));
@@ -130,12 +137,28 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
 
 void LeaseDesk::settle(const model::ObjectKey& key, Desk& desk, const model::Lease* lease) {
   for (auto it = desk.wishes.begin(); it != desk.wishes.end();) {
+    const std::size_t before = notices_.size();
     if (settleOne(key, desk, it->first, it->second, lease)) {
+      const bool fulfilled = notices_.at(before).what == What::Held || notices_.at(before).what == What::Gone;
+      if (fulfilled) { desk.calls = desk.failures = 0; }
       it = desk.wishes.erase(it);
     } else {
       ++it;
     }
   }
+}
+
+/// The Update that says again what an unlabelled lease of ours says, with the label.
+std::optional<kapi::Call> LeaseDesk::takeBack(const model::ObjectKey& key, const Desk& desk) {
+  const auto own = std::find_if(desk.wishes.begin(), desk.wishes.end(), [&](const auto& w) {
+    return w.second.take && isOursUnlabelled(*desk.unlabelled, *w.second.take);
+  });
+  if (own == desk.wishes.end()) { return std::nullopt; }
+  model::Lease next = desk.unlabelled->shared() ? *desk.unlabelled : newLease(key, *own->second.take);
+  next.managed = true;
+  next.uid = desk.unlabelled->uid;
+  next.revision = desk.unlabelled->revision;
+  return kapi::updateLease(next);
 }
 
 /// The one write that brings the lease closest to all wishes, from its newest known state.
@@ -145,6 +168,7 @@ std::optional<kapi::Call> LeaseDesk::plan(const model::ObjectKey& key, const Des
                                  [](const auto& w) { return w.second.take.has_value(); });
   if (lease == nullptr) {
     if (take == desk.wishes.end()) { return std::nullopt; }
+    if (desk.unlabelled != nullptr) { return takeBack(key, desk); }
     model::Lease fresh = newLease(key, *take->second.take);
     for (const auto& [uid, w] : desk.wishes) {
       if (w.take && w.take->shared && fresh.shared()) { putShare(fresh.holders, shareOf(*w.take)); }
@@ -185,6 +209,7 @@ void LeaseDesk::send(const model::ObjectKey& key, Desk& desk, kapi::Call call, k
     call.body.child("metadata").erase("resourceVersion");
   }
   desk.in_flight = call.token;
+  ++desk.calls;
   desk.verb = call.verb;
   const auto* known = engine_.cache().lease(key);
   desk.target = known == nullptr ? model::Uid{} : known->uid;
@@ -193,9 +218,9 @@ void LeaseDesk::send(const model::ObjectKey& key, Desk& desk, kapi::Call call, k
 }
 
 void LeaseDesk::step(const model::ObjectKey& key, Desk& desk, Mono now, kapi::Effects& out) {
-  if (desk.in_flight != 0 || now < desk.not_before) { return; }
+  if (desk.in_flight != 0) { return; }
   settle(key, desk, engine_.cache().lease(key));
-  if (desk.wishes.empty()) { return; }
+  if (desk.wishes.empty() || now < desk.not_before) { return; }
   if (desk.must_read) {
     desk.must_read = false;
     send(key, desk, kapi::getObject(model::Kind::Lease, key), out);
@@ -229,7 +254,8 @@ std::optional<Mono> LeaseDesk::nextDue() const {
 }
 
 void LeaseDesk::backOff(Desk& desk, const kapi::Outcome& outcome, Mono now) {
-  desk.not_before = now + kapi::retryWait(++desk.failures, outcome.retry_after);
+  const int tries = std::max(++desk.failures, desk.calls - kAtOnce);
+  desk.not_before = now + kapi::retryWait(tries, outcome.retry_after);
 }
 
 void LeaseDesk::refuse(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now) {
@@ -249,14 +275,15 @@ void LeaseDesk::readAnswered(const model::ObjectKey& key, Desk& desk, const kapi
                              Mono now) {
   if (outcome.fate == Fate::Applied || outcome.notFound()) {
     const auto* read = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
-    desk.occupied = read != nullptr && !(*read)->managed;
-    if (read != nullptr) {
+    desk.unlabelled = read != nullptr && !(*read)->managed ? *read : nullptr;
+    if (desk.unlabelled != nullptr) {
+      engine_.leaseGone(key, (*read)->uid, (*read)->revision);  // as if it had left the watch
+    } else if (read != nullptr) {
       engine_.learn(outcome.object, now);
     } else if (!desk.target.empty()) {  // one that the watch brought since the read left may be newer
       engine_.leaseGone(key, desk.target);
     }
     for (auto& [uid, wish] : desk.wishes) { wish.confirmed = true; }
-    desk.failures = 0;
     return;
   }
   desk.must_read = true;
@@ -266,8 +293,8 @@ void LeaseDesk::readAnswered(const model::ObjectKey& key, Desk& desk, const kapi
 void LeaseDesk::answered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now) {
   switch (outcome.fate) {
     case Fate::Applied:
-      desk.failures = 0;
       desk.conflicts = 0;
+      desk.unlabelled = nullptr;
       if (desk.verb != Verb::Delete) {
         engine_.learn(outcome.object, now);
       } else if (std::holds_alternative<model::Ptr<model::Lease>>(outcome.object)) {
@@ -290,10 +317,12 @@ void LeaseDesk::answered(const model::ObjectKey& key, Desk& desk, const kapi::Ou
     case Fate::Refused: break;
   }
   if (outcome.http == 409) {
+    desk.unlabelled = nullptr;
     for (auto& [uid, wish] : desk.wishes) { wish.confirmed = false; }
     desk.must_read = true;
     if (++desk.conflicts > 1) { backOff(desk, outcome, now); }  // a read did not help
   } else if (outcome.notFound() && desk.verb != Verb::Create) {
+    desk.unlabelled = nullptr;
     engine_.leaseGone(key, desk.target);
   } else if (outcome.http == 429 || outcome.http == 401) {
     backOff(desk, outcome, now);
@@ -314,6 +343,7 @@ void LeaseDesk::handle(const kapi::Outcome& outcome, Mono now) {
   } else {
     answered(key, desk, outcome, now);
   }
+  if (desk.calls > kAtOnce && desk.not_before <= now) { backOff(desk, outcome, now); }
   active_.insert(key);
 }
 

@@ -8,6 +8,10 @@
 //            it was to join is gone, and with it what was known of the sharers
 //   Refused  the API refuses the write for good (403, 422, namespace missing); the text says why
 //   Gone     the pod's part of it is gone
+// No lease is called about at once for ever: the first kAtOnce calls of a wish go out as fast as they are answered (a Create, a
+// read, an Update), later ones wait, whatever the answers were, until some wish is fulfilled (design 3.16).
+// A lease of ours that only lost its label (a live read says it: the pod's, under the reservation that it is wished for) is
+// taken back by an Update that says everything again. Any other object of that name blocks the device.
 // A take replaces the pod's earlier wish for that lease and the other way round. Unknown outcomes are read; a write is never simply repeated.
 // One thread. Tokens carry kOwner.
 #pragma once
@@ -50,6 +54,7 @@ struct LeaseNotice {
 class LeaseDesk {
  public:
   static constexpr std::uint8_t kOwner = 20;
+  static constexpr int kAtOnce = 3;
 
   LeaseDesk(engine::Engine& engine, std::size_t max_sharers) : engine_{engine}, max_sharers_{max_sharers} {}
 
@@ -85,9 +90,11 @@ class LeaseDesk {
     kapi::Verb verb{};
     model::Uid target;  // uid of the lease that was known when the call in flight left
     bool must_read = false;
-    bool occupied = false;  // a live read found an object of that name that is not a lease of ours
+    /// What a live read found under that name without our label; its uid and revision are those of the next Update.
+    model::Ptr<model::Lease> unlabelled;
     Mono not_before{};
-    int failures = 0;
+    int failures = 0;   // in a row
+    int calls = 0;      // since a wish was fulfilled
     int conflicts = 0;  // in a row
   };
 
@@ -98,6 +105,7 @@ class LeaseDesk {
                                const model::Lease* lease);
   [[nodiscard]] std::optional<kapi::Call> plan(const model::ObjectKey& key, const Desk& desk,
                                                const model::Lease* lease) const;
+  [[nodiscard]] static std::optional<kapi::Call> takeBack(const model::ObjectKey& key, const Desk& desk);
   void send(const model::ObjectKey& key, Desk& desk, kapi::Call call, kapi::Effects& out);
   void answered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now);
   void readAnswered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now);

@@ -30,6 +30,13 @@ class LeaseDeskTest : public ::testing::Test {
     EXPECT_EQ(out.size(), 1U);
     return out.empty() ? kapi::Call{} : std::get<kapi::Call>(out.at(0));
   }
+  static kapi::Outcome outcomeOf(const kapi::Effect& call, Fate fate, int http) {
+    kapi::Outcome o;
+    o.token = std::get<kapi::Call>(call).token;
+    o.fate = fate;
+    o.http = http;
+    return o;
+  }
   bool silent() {
     kapi::Effects out;
     desk.pump(now, out);
@@ -321,6 +328,112 @@ TEST_F(LeaseDeskTest, AfterALossOfLeadershipLateOutcomesAreIgnored) {
   desk.reset();
   answer(create, Fate::Applied, 201, lease("p", "r", 5));
   EXPECT_EQ(told(), "");
+}
+
+// The read was answered from before the lease that the watch brought meanwhile.
+TEST_F(LeaseDeskTest, AReadThatFoundNothingTakesNoNewerLeaseAway) {
+  engine.learn(lease("other", "x", 5), now);
+  desk.take(key, claimant("p", "r"), false);
+  const auto read = sent();
+  ASSERT_EQ(read.verb, Verb::Get);
+  engine.leaseGone(key, engine.cache().lease(key)->uid, 6);
+  model::Lease newer = *std::get<model::Ptr<model::Lease>>(lease("third", "y", 7));
+  newer.uid = model::Uid{"newer"};
+  engine.learn(std::make_shared<const model::Lease>(newer), now);
+  answer(read, Fate::Refused, 404);
+  ASSERT_NE(engine.cache().lease(key), nullptr);
+  EXPECT_EQ(engine.cache().lease(key)->uid, model::Uid{"newer"});
+}
+
+TEST_F(LeaseDeskTest, WhatIsToBeConfirmedIsReadThoughItIsKnown) {
+  engine.learn(lease("p", "r", 5), now);
+  desk.take(key, claimant("p", "r"), true);
+  const auto read = sent();
+  EXPECT_EQ(read.verb, Verb::Get);
+  answer(read, Fate::Applied, 200, lease("p", "r", 5));
+  EXPECT_EQ(told(), "held:p ");
+}
+
+TEST_F(LeaseDeskTest, ALeaseThatIsFullIsLostToOneMore) {
+  LeaseDesk two{engine, 2};
+  engine.learn(lease("a", "r", 5, {"a", "b"}), now);
+  two.take(key, claimant("c", "r", true), false);
+  kapi::Effects out;
+  two.pump(now, out);
+  ASSERT_EQ(std::get<kapi::Call>(out.at(0)).verb, Verb::Get) << "the cache may be behind";
+  kapi::Outcome o = outcomeOf(out.at(0), Fate::Applied, 200);
+  o.object = lease("a", "r", 5, {"a", "b"});
+  two.handle(o, now);
+  out.clear();
+  two.pump(now, out);
+  EXPECT_TRUE(out.empty());
+  const auto notices = two.takeNotices();
+  ASSERT_EQ(notices.size(), 1U);
+  EXPECT_EQ(notices[0].what, What::Lost);
+}
+
+TEST_F(LeaseDeskTest, OfTwoThatJoinWithRoomForOneOneIsWritten) {
+  LeaseDesk two{engine, 2};
+  engine.learn(lease("a", "r", 5, {"a"}), now);
+  for (const char* pod : {"b", "c"}) { two.take(key, claimant(pod, "r", true), false); }
+  kapi::Effects out;
+  two.pump(now, out);
+  const auto update = std::get<kapi::Call>(out.at(0));
+  ASSERT_EQ(update.verb, Verb::Update);
+  const std::string holders{update.body["metadata"]["annotations"]["gpu.scheduling/holders"].str()};
+  EXPECT_NE(holders.find("\"b\""), std::string::npos);
+  EXPECT_EQ(holders.find("\"c\""), std::string::npos);
+}
+
+/// Whatever is answered, calls of one lease come slower and slower.
+TEST_F(LeaseDeskTest, NoAnswerMakesItAskForEverAtOnce) {
+  for (const int http : {200, 201, 400, 401, 404, 409, 429, 500, 0}) {
+    LeaseDesk other{engine, model::kMaxSharers};
+    int calls = 0;
+    for (const Mono end = now + 1min; now < end; now += 1ms) {
+      if (other.idle(key, model::Uid{"p"})) { other.take(key, claimant("p", "r"), false); }
+      kapi::Effects out;
+      other.pump(now, out);
+      for (const auto& effect : out) {
+        ++calls;
+        kapi::Outcome o = outcomeOf(effect, Fate::Refused, http);
+        if (http == 0 || http >= 500) { o.fate = Fate::Unknown; }
+        if (http / 100 == 2) { o.fate = Fate::Applied; }
+        if (http == 404) { o.reason = "NotFound"; }
+        other.handle(o, now);
+      }
+      const auto refused = other.takeNotices();
+      if (!refused.empty()) { break; }  // who asked backs off
+    }
+    EXPECT_LE(calls, 20) << http;
+  }
+}
+
+TEST_F(LeaseDeskTest, ALeaseOfOursWithoutItsLabelIsTakenBack) {
+  model::Lease bare = *std::get<model::Ptr<model::Lease>>(lease("p", "r", 5));
+  bare.managed = false;
+  Claimant again = claimant("p", "r");
+  again.over_own = true;
+  desk.take(key, again, false);
+  answer(sent(), Fate::Refused, 409);
+  answer(sent(), Fate::Applied, 200, std::make_shared<const model::Lease>(bare));
+  const auto update = sent();
+  EXPECT_EQ(update.verb, Verb::Update);
+  EXPECT_EQ(update.body["metadata"]["labels"]["gpu.scheduling/managed"].str(), "true");
+  EXPECT_EQ(update.body["metadata"]["resourceVersion"].str(), "5");
+  answer(update, Fate::Applied, 200, lease("p", "r", 6));
+  EXPECT_EQ(told(), "held:p ");
+}
+
+TEST_F(LeaseDeskTest, OneOfAnotherDecisionIsNot) {
+  model::Lease bare = *std::get<model::Ptr<model::Lease>>(lease("p", "another", 5));
+  bare.managed = false;
+  Claimant again = claimant("p", "r");
+  again.over_own = true;
+  desk.take(key, again, false);
+  answer(sent(), Fate::Refused, 409);
+  answer(sent(), Fate::Applied, 200, std::make_shared<const model::Lease>(bare));
+  EXPECT_EQ(told(), "lost:p ");
 }
 
 }  // namespace

@@ -10,6 +10,7 @@ inline constexpr const char* kFences = "gpu_scheduler_fences_total";
 inline constexpr const char* kAdoptions = "gpu_scheduler_adoptions_total";
 inline constexpr const char* kPendingPods = "scheduler_pending_pods";
 inline constexpr const char* kDevices = "gpu_scheduler_devices";
+inline constexpr const char* kLeaseRepairsFailing = "gpu_scheduler_lease_repairs_failing";
 inline constexpr const char* kLeading = "gpu_scheduler_leading";
 
 }  // namespace gs::scheduler

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "base/planted.h"
+#include "kapi/retry_wait.h"
 #include "model/annotations.h"
 #include "sched/quota.h"
 #include "scheduler/metrics.h"
@@ -23,6 +24,7 @@ constexpr std::uint64_t kLooksPerTurn =
     8'192;  // at nodes (Decider::looks), after which another event has its turn
 constexpr std::size_t kParkedPerTurn = 4'096;  // classes
 constexpr std::size_t kUnparkedPerTurn = 256;
+constexpr std::size_t kMostInVain = 8;  // nodes that one pod is kept from at once
 
 }  // namespace
 
@@ -37,8 +39,29 @@ sched::DoorResult Scheduler::readDoor(const model::Pod& pod) const {
       return sched::Blocked{"QuotaUnknown", "the GPU quotas are not known: " + engine_.quota().state()};
     }
     if (milli > 0) { request->quota = engine_.quotaBound(pod.key.ns, milli); }
+    notOn(pod, *request);
   }
   return door;
+}
+
+/// A node on which a try came to nothing is left out for a while, twice as long each time, so that others are tried before it.
+void Scheduler::triedInVain(const Grant& grant) {
+  if (engine_.cache().pod(grant.uid) == nullptr) { return; }
+  NodesInVain& nodes = in_vain_[grant.uid];
+  if (nodes.tries.size() >= kMostInVain && !nodes.tries.contains(grant.node)) { return; }
+  const kapi::RetryTerms terms{std::chrono::seconds{2},
+                               std::chrono::seconds{20}};  // longer than it waits itself
+  const Mono until = now_.mono + kapi::retryWait(++nodes.tries[grant.node], {}, terms);
+  nodes.until[grant.node] = until;
+  review_later_.emplace(until, grant.uid);
+}
+
+void Scheduler::notOn(const model::Pod& pod, sched::PodRequest& request) const {
+  const auto nodes = in_vain_.find(pod.uid);
+  if (nodes == in_vain_.end()) { return; }
+  for (const auto& [node, until] : nodes->second.until) {
+    if (now_.mono < until) { request.not_on.push_back(node); }
+  }
 }
 
 void Scheduler::enqueue(const model::Pod& pod) {
@@ -67,6 +90,11 @@ void Scheduler::enqueue(const model::Pod& pod) {
     return;
   }
   known->second = item;
+  held_back_.remove(pod.uid);
+  if (!attempts_.due(pod.uid, now_.mono)) {
+    engine_.queue().backOff(item, attempts_.notBefore(pod.uid).time_since_epoch().count());
+    return;
+  }
   const bool is_parked = engine_.queue().add(item);
   const auto told = parked_.find(item.pod_class);
   if (is_parked && told != parked_.end()) { tell(pod, told->second); }
@@ -148,13 +176,35 @@ void Scheduler::scheduleSome() {
   if (!adopted_) { return; }
   engine_.queue().tick(now_.mono.time_since_epoch().count());
   unparkFitting();
+  bringBack();
   const std::uint64_t until = engine_.decider().looks() + kLooksPerTurn;
-  for (int i = 0; i < kPerRound && static_cast<int>(grants_.size()) < config_.max_open_grants && taking_ &&
-                  engine_.decider().looks() < until;
-       ++i) {
+  for (int i = 0; i < kPerRound && slots_.any() && taking_ && engine_.decider().looks() < until; ++i) {
     const auto item = engine_.queue().pop();
     if (!item) { return; }
-    decideOne(*item);
+    if (!holdBack(*item)) { decideOne(*item); }
+  }
+}
+
+/// Its namespace has no slot now: others go on without it.
+bool Scheduler::holdBack(const sched::Queue::Item& item) {
+  const model::Pod* pod = engine_.cache().pod(item.uid);
+  if (pod == nullptr || slots_.free(pod->key.ns) > 0) { return false; }
+  held_back_.add(pod->key.ns, item);
+  return true;
+}
+
+/// Into the queue again, as many of each namespace as it has slots for now.
+void Scheduler::bringBack() {
+  if (!slots_.takeFreed()) { return; }
+  for (const auto& ns : held_back_.namespaces()) {
+    for (int n = slots_.free(ns); n > 0; --n) {
+      const auto item = held_back_.take(ns);
+      if (!item) { break; }
+      engine_.queue().add(*item);
+      const auto parked = parked_.find(item->pod_class);
+      const model::Pod* pod = engine_.cache().pod(item->uid);
+      if (parked != parked_.end() && pod != nullptr) { tell(*pod, parked->second); }
+    }
   }
 }
 
@@ -216,7 +266,9 @@ void Scheduler::refuse(sched::ClassId pod_class, sched::Refusal now) {
     untold = engine_.queue().parkedPods(pod_class);
   }
   for (const auto& uid : untold) {
-    if (const model::Pod* pod = engine_.cache().pod(uid)) { tell(*pod, refusal); }
+    const model::Pod* pod = engine_.cache().pod(uid);
+    const bool knows = in_vain_.contains(uid) && waiting_text_.contains(uid);  // what was refused says more
+    if (pod != nullptr && !knows) { tell(*pod, refusal); }
   }
 }
 
@@ -263,6 +315,7 @@ void Scheduler::grantTo(const model::Pod& pod, sched::ClassId pod_class, const s
   grant.hold = engine_.ledger().reserve(placed.node, pod.uid, request, grant.ids,
                                         {pod.key.ns, sched::gpuMilli(request)});
   reporter_.silent(pod.uid, false);
+  slots_.open(pod.uid, pod.key.ns);
   Grant& kept = grants_.emplace(pod.uid, std::move(grant)).first->second;
   if (kept.ids.empty()) {
     advance(kept);

@@ -1,14 +1,15 @@
 #include "scheduler/reporter.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "kapi/write.h"
 
 namespace gs::scheduler {
 namespace {
 
-constexpr Duration kAfterConflict = std::chrono::milliseconds{200};  // the watch brings the newer version
-constexpr Duration kAfterFailure = std::chrono::seconds{5};
+constexpr Duration kAfterFailure =
+    std::chrono::seconds{5};       // at least; after a conflict the watch brings the newer version
 constexpr int kCallsPerWrite = 2;  // the condition and its event
 
 }  // namespace
@@ -16,18 +17,30 @@ constexpr int kCallsPerWrite = 2;  // the condition and its event
 void Reporter::waiting(const model::Uid& uid, const std::string& kind,
                        std::shared_ptr<const std::string> text) {
   Report& r = reports_[uid];
+  if (const model::Pod* pod = cache_.pod(uid)) { r.ns = pod->key.ns; }
   r.kind = kind;
   r.text = std::move(text);
   r.wished = true;
-  wished_.insert(uid);
+  wish(uid, r.ns);
+}
+
+void Reporter::wish(const model::Uid& uid, const std::string& ns) { wished_[ns].insert(uid); }
+
+void Reporter::unwish(const model::Uid& uid, const std::string& ns) {
+  const auto it = wished_.find(ns);
+  if (it == wished_.end()) { return; }
+  it->second.erase(uid);
+  if (it->second.empty()) { wished_.erase(it); }
 }
 
 void Reporter::silent(const model::Uid& uid, bool gone) {
   const auto it = reports_.find(uid);
   if (it == reports_.end()) { return; }
   it->second.wished = false;
-  wished_.erase(uid);
-  if (gone && it->second.in_flight == 0) { reports_.erase(it); }
+  unwish(uid, it->second.ns);
+  if (!gone) { return; }
+  failed_.forget(uid);
+  if (it->second.in_flight == 0) { reports_.erase(it); }
 }
 
 bool Reporter::writing(const model::Uid& uid) const {
@@ -35,11 +48,12 @@ bool Reporter::writing(const model::Uid& uid) const {
   return it != reports_.end() && it->second.in_flight != 0;
 }
 
-std::optional<Mono> Reporter::writableAt(const Report& r, const model::Pod& pod) {
+std::optional<Mono> Reporter::writableAt(const Report& r, const model::Pod& pod) const {
   const bool says_it = pod.scheduled.status == "False" && pod.scheduled.reason == "Unschedulable" &&
                        pod.scheduled.message == *r.text;
   if (says_it) { return std::nullopt; }
-  return r.written_kind == r.kind ? std::max(r.not_before, r.written_at + kSameKindGap) : r.not_before;
+  const Mono not_before = failed_.notBefore(pod.uid);  // however often it is wished meanwhile
+  return r.written_kind == r.kind ? std::max(not_before, r.written_at + kSameKindGap) : not_before;
 }
 
 void Reporter::write(const model::Pod& pod, Report& r, Now now, kapi::Effects& out) {
@@ -51,16 +65,16 @@ void Reporter::write(const model::Pod& pod, Report& r, Now now, kapi::Effects& o
   r.written_kind = r.kind;
   r.written_text = r.text;
   r.written_at = now.mono;
-  calls_[call.token] = pod.uid;
-  ++in_flight_;
+  calls_[call.token] = {pod.uid, r.ns};
+  in_flight_.take(r.ns);
   out.emplace_back(std::move(call));
   kapi::EventNote note{model::Kind::Pod,   pod.key,      pod.uid, pod.revision, true,
                        "FailedScheduling", "Scheduling", *r.text};
   if (auto event = events_.record(note, now)) {
     event->token = kapi::makeToken(kOwner, next_++);
-    calls_[event->token] = {};
+    calls_[event->token] = {{}, r.ns};
     if (event->verb == kapi::Verb::MergePatch) { series_[event->token] = event->key; }
-    ++in_flight_;
+    in_flight_.take(r.ns);
     out.emplace_back(*std::move(event));
   }
 }
@@ -70,21 +84,16 @@ void Reporter::lookAgain(const model::Uid& uid, Report& r, Mono at) {
   r.later = true;
 }
 
-void Reporter::pump(Mono mono, Now now, const std::function<bool(const model::Uid&)>& open,
-                    kapi::Effects& out) {
-  while (!later_.empty() && later_.begin()->first <= mono) {
-    const model::Uid uid = std::move(later_.begin()->second);
-    later_.erase(later_.begin());
-    if (const auto report = reports_.find(uid); report != reports_.end()) {
-      report->second.later = false;
-      wished_.insert(uid);
-    }
-  }
-  for (auto it = wished_.begin(); it != wished_.end() && in_flight_ + kCallsPerWrite <= max_in_flight_;) {
+/// What waits and may be written now, of one namespace.
+void Reporter::pumpNamespace(const std::string& ns, Now now,
+                             const std::function<bool(const model::Uid&)>& open, kapi::Effects& out) {
+  auto& wished = wished_.at(ns);
+  const auto room = [&] { return in_flight_.any(kCallsPerWrite) && in_flight_.free(ns) >= kCallsPerWrite; };
+  for (auto it = wished.begin(); it != wished.end() && room();) {
     const auto found = reports_.find(*it);
     const model::Pod* pod = cache_.pod(*it);
     if (found == reports_.end() || !found->second.wished || pod == nullptr || pod->bound() || pod->deleting) {
-      it = wished_.erase(it);
+      it = wished.erase(it);
       continue;
     }
     Report& r = found->second;
@@ -94,21 +103,44 @@ void Reporter::pump(Mono mono, Now now, const std::function<bool(const model::Ui
     }
     const auto at = writableAt(r, *pod);
     const bool as_written = r.written_kind == r.kind && *r.written_text == *r.text;
-    if (at && *at <= mono) {
+    if (at && *at <= now.mono) {
       write(*pod, r, now, out);
+      last_ = ns;
     } else if (at && !as_written) {
       lookAgain(*it, r, *at);
     }
-    it = wished_.erase(it);
+    it = wished.erase(it);
+  }
+  if (wished.empty()) { wished_.erase(ns); }
+}
+
+void Reporter::pump(Mono mono, Now now, const std::function<bool(const model::Uid&)>& open,
+                    kapi::Effects& out) {
+  while (!later_.empty() && later_.begin()->first <= mono) {
+    const model::Uid uid = std::move(later_.begin()->second);
+    later_.erase(later_.begin());
+    if (const auto report = reports_.find(uid); report != reports_.end()) {
+      report->second.later = false;
+      wish(uid, report->second.ns);
+    }
+  }
+  (void)failed_.takeDue(mono);
+  if (wished_.empty() || !in_flight_.any(kCallsPerWrite)) { return; }
+  std::vector<std::string> turn;  // those after the last one that was written to, then the others
+  for (auto it = wished_.upper_bound(last_); it != wished_.end(); ++it) { turn.push_back(it->first); }
+  for (auto it = wished_.begin(); it != wished_.upper_bound(last_); ++it) { turn.push_back(it->first); }
+  for (const auto& ns : turn) {
+    if (!in_flight_.any(kCallsPerWrite)) { return; }
+    pumpNamespace(ns, now, open, out);
   }
 }
 
 std::optional<model::Uid> Reporter::handle(const kapi::Outcome& outcome, Now now) {
   const auto it = calls_.find(outcome.token);
   if (it == calls_.end()) { return std::nullopt; }
-  const model::Uid uid = it->second;
+  const auto [uid, ns] = it->second;
   calls_.erase(it);
-  --in_flight_;
+  in_flight_.giveBack(ns);
   if (const auto series = series_.extract(outcome.token); series && outcome.notFound()) {
     events_.lost(series.mapped());
   }
@@ -117,13 +149,17 @@ std::optional<model::Uid> Reporter::handle(const kapi::Outcome& outcome, Now now
   Report& r = found->second;
   r.in_flight = 0;
   if (outcome.fate != kapi::Fate::Applied && outcome.http != 404 && outcome.http != 422) {
-    const Duration wait = outcome.http == 409 ? kAfterConflict : kAfterFailure;
-    r.not_before = now.mono + std::max(wait, outcome.retry_after);
+    const Duration at_least = outcome.http == 409 ? Duration{} : kAfterFailure;
     r.later = false;  // sooner than what was planned
-    lookAgain(uid, r, r.not_before);
+    lookAgain(uid, r, failed_.tried(uid, now.mono, std::max(at_least, outcome.retry_after)));
     r.written_kind.clear();
+  } else {
+    failed_.forget(uid);
   }
-  if (cache_.pod(uid) == nullptr) { reports_.erase(found); }
+  if (cache_.pod(uid) == nullptr) {
+    failed_.forget(uid);
+    reports_.erase(found);
+  }
   return uid;
 }
 
@@ -137,7 +173,9 @@ void Reporter::reset() {
   later_.clear();
   calls_.clear();
   series_.clear();
-  in_flight_ = 0;
+  in_flight_.reset();
+  failed_.reset();
+  last_.clear();
 }
 
 }  // namespace gs::scheduler

@@ -1,8 +1,9 @@
 // Says why pods wait: the PodScheduled condition and the FailedScheduling event (design 3.10). A pure machine.
 //
 // A report is a wish; it is written when no other write to that pod is open, when its kind differs from the last one written, or
-// (same kind, other text) a minute after it. Nothing is written when the pod's condition says it already. At most
-// Config::max_pending_writes are in flight, so a wave of refusals never stands before Bindings. One thread; tokens carry kOwner.
+// (same kind, other text) a minute after it. Nothing is written when the pod's condition says it already. A write that failed
+// is made again after a while, longer each time. At most Config::max_pending_writes are in flight, so a wave of refusals never
+// stands before Bindings; namespaces share them fairly and take turns. One thread; tokens carry kOwner.
 #pragma once
 
 #include <functional>
@@ -13,6 +14,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "controller/backoff.h"
+#include "controller/fair_share.h"
 #include "engine/cache.h"
 #include "kapi/call.h"
 #include "kapi/event.h"
@@ -26,7 +29,7 @@ class Reporter {
 
   /// `max_in_flight`: at least 2, a condition and its event.
   Reporter(const engine::Cache& cache, kapi::EventRecorder& events, int max_in_flight)
-      : cache_{cache}, events_{events}, max_in_flight_{max_in_flight} {}
+      : cache_{cache}, events_{events}, in_flight_{max_in_flight} {}
 
   /// The pod waits; `kind` is stable over numbers. Replaces an earlier wish.
   void waiting(const model::Uid& uid, const std::string& kind, std::shared_ptr<const std::string> text);
@@ -43,6 +46,7 @@ class Reporter {
 
  private:
   struct Report {
+    std::string ns;
     std::string kind;
     std::shared_ptr<const std::string> text;
     std::string written_kind;
@@ -50,22 +54,30 @@ class Reporter {
     Mono written_at{};
     bool wished = false;
     bool later = false;  // stands in later_
-    Mono not_before{};   // after a failure, however often it is wished meanwhile
     kapi::Token in_flight = 0;
   };
   /// From when on what is wished may be written; nullopt: there is nothing to write.
-  [[nodiscard]] static std::optional<Mono> writableAt(const Report& r, const model::Pod& pod);
+  [[nodiscard]] std::optional<Mono> writableAt(const Report& r, const model::Pod& pod) const;
+  void wish(const model::Uid& uid, const std::string& ns);
+  void unwish(const model::Uid& uid, const std::string& ns);
+  void pumpNamespace(const std::string& ns, Now now, const std::function<bool(const model::Uid&)>& open,
+                     kapi::Effects& out);
   void lookAgain(const model::Uid& uid, Report& r, Mono at);
   void write(const model::Pod& pod, Report& r, Now now, kapi::Effects& out);
 
   const engine::Cache& cache_;
   kapi::EventRecorder& events_;
-  int max_in_flight_;
-  int in_flight_ = 0;
+  controller::FairShare in_flight_;
+  controller::Backoff<model::Uid> failed_{{std::chrono::milliseconds{200}, std::chrono::minutes{1}}};
   std::unordered_map<model::Uid, Report> reports_;
-  std::set<model::Uid> wished_;
+  std::map<std::string, std::set<model::Uid>> wished_;  // by namespace, none empty
+  std::string last_;                                    // the namespace that was last written to
   std::multimap<Mono, model::Uid> later_;
-  std::unordered_map<kapi::Token, model::Uid> calls_;
+  struct Sent {
+    model::Uid uid;  // "": its event
+    std::string ns;
+  };
+  std::unordered_map<kapi::Token, Sent> calls_;
   std::unordered_map<kapi::Token, model::ObjectKey> series_;  // PATCHes of events in flight
   std::uint64_t next_ = 1;
 };

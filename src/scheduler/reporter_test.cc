@@ -16,9 +16,11 @@ class ReporterTest : public ::testing::Test {
   ReporterTest() { put("p", 1); }
 
   static model::Uid uid(const std::string& pod) { return model::Uid{"uid-" + pod}; }
-  void put(const char* name, model::Revision revision, model::ScheduledCondition says = {}) {
+  void put(const char* name, model::Revision revision, model::ScheduledCondition says = {},
+           const char* ns = "default") {
     model::Pod pod = testing::PodBuilder(name).revision(revision).value();
     pod.scheduled = std::move(says);
+    pod.key.ns = ns;
     cache.putPod(std::make_shared<const model::Pod>(std::move(pod)));
   }
   void waits(const char* pod, const char* kind, const char* text) {
@@ -52,6 +54,10 @@ class ReporterTest : public ::testing::Test {
     o.retry_after = retry_after;
     return reporter.handle(o, now);
   }
+  void answerAll409() {
+    answer(last.at(0), Fate::Refused, 409);
+    for (std::size_t i = 1; i < last.size(); ++i) { answer(last.at(i)); }
+  }
   void answerAll() {
     for (const auto& call : last) { answer(call); }
   }
@@ -60,7 +66,7 @@ class ReporterTest : public ::testing::Test {
     now.wall += std::chrono::duration_cast<std::chrono::microseconds>(by);
   }
 
-  static constexpr int kMost = 4;
+  static constexpr int kMost = 8;  // one namespace alone has half of it
   engine::Cache cache;
   kapi::EventRecorder events{"gpu-scheduler", "gpu-scheduler-0", Rng{1}};
   Reporter reporter{cache, events, kMost};
@@ -201,13 +207,49 @@ TEST_F(ReporterTest, AtMostSoManyAreInFlight) {
   for (const char* pod : {"q", "r", "s"}) { put(pod, 1); }
   for (const char* pod : {"p", "q", "r", "s"}) { waits(pod, "Kind", pod); }
   const auto calls = sent();
-  EXPECT_EQ(calls.size(), std::size_t{kMost});
+  EXPECT_EQ(calls.size(), std::size_t{kMost / 2});
   EXPECT_TRUE(sent().empty());
   answer(calls.at(1));
-  EXPECT_TRUE(sent().empty()) << "there is room for a condition, but not for its event";
+  EXPECT_EQ(sent().size(), 2U);
   answer(calls.at(0));
+  EXPECT_TRUE(sent().empty()) << "there is room for a condition, but not for its event";
+  answer(calls.at(2));
   EXPECT_EQ(sent().size(), 2U);
   EXPECT_TRUE(sent().empty());
+}
+
+TEST_F(ReporterTest, ANamespaceLeavesRoomForOthersAndTheyTakeTurns) {
+  for (int i = 0; i < 9; ++i) {
+    put(("a" + std::to_string(i)).c_str(), 1, {}, "a");
+    waits(("a" + std::to_string(i)).c_str(), "Kind", "text");
+  }
+  EXPECT_EQ(said(), "a0: text; a1: text; ");
+  const auto of_a = last;
+  put("b0", 1, {}, "b");
+  put("c0", 1, {}, "c");
+  for (const char* pod : {"b0", "c0"}) { waits(pod, "Kind", "text"); }
+  EXPECT_EQ(said(), "b0: text; c0: text; ");
+  for (const auto& call : of_a) { answer(call); }
+  put("d0", 1, {}, "d");
+  waits("d0", "Kind", "text");
+  EXPECT_EQ(said(), "d0: text; a2: text; ") << "those after the last one go first";
+}
+
+TEST_F(ReporterTest, EachFailureWaitsLongerThanTheOneBeforeUpToAMinute) {
+  waits("p", "Kind", "text");
+  for (const Duration wait :
+       {200ms, 400ms, 800ms, 1600ms, 3200ms, 6400ms, 12800ms, 25600ms, 51200ms, 60000ms}) {
+    EXPECT_EQ(said(), "p: text; ");
+    answerAll409();
+    EXPECT_EQ(reporter.nextDue(), now.mono + wait);
+    pass(wait);
+  }
+  EXPECT_EQ(said(), "p: text; ");
+  answerAll();
+  waits("p", "Other", "text");
+  EXPECT_EQ(said(), "p: text; ");
+  answerAll409();
+  EXPECT_EQ(reporter.nextDue(), now.mono + 200ms) << "one that went through begins anew";
 }
 
 TEST_F(ReporterTest, AWriteThatFailedIsMadeAgainLater) {

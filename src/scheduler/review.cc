@@ -21,6 +21,7 @@ bool names(const model::Lease* lease, const model::Uid& uid) { return lease != n
 }  // namespace
 
 void Scheduler::review(const model::Uid& uid) {
+  ++reviews_;
   const model::Pod* pod = engine_.cache().pod(uid);
   if (pod == nullptr || pod->finished()) {
     reviewEnded(uid);
@@ -32,17 +33,21 @@ void Scheduler::review(const model::Uid& uid) {
 }
 
 void Scheduler::dequeue(const model::Uid& uid) {
-  if (queued_.erase(uid) > 0) { engine_.queue().remove(uid); }
+  if (queued_.erase(uid) == 0) { return; }
+  engine_.queue().remove(uid);
+  held_back_.remove(uid);
 }
 
 void Scheduler::reviewEnded(const model::Uid& uid) {
   dequeue(uid);
-  engine_.queue().forgetFailures(uid);
+  attempts_.forget(uid);
+  in_vain_.erase(uid);
   reporter_.silent(uid, true);
   waiting_text_.erase(uid);
   first_seen_.erase(uid);
   repairs_.erase(uid);
-  std::erase_if(warned_, [&](const auto& w) { return w.first == uid; });
+  warned_.erase(uid);
+  forgetFailing(uid, {});
   if (const Grant* grant = grantOf(uid)) {
     for (const auto& key : grant->open_leases) {
       if (names(engine_.cache().lease(key), uid)) {
@@ -53,6 +58,7 @@ void Scheduler::reviewEnded(const model::Uid& uid) {
     }
     if (grant->boundPerhaps()) { bound_perhaps_[uid] = {grant->node, grant->ids, grant->shared}; }
     grants_.erase(uid);
+    slots_.close(uid);
   }
   endBoundPerhaps(uid);
   const std::set<model::ObjectKey> leases = engine_.cache().leasesOf(uid);
@@ -78,7 +84,7 @@ void Scheduler::endBoundPerhaps(const model::Uid& uid) {
 
 /// A pod that only a lease speaks of: absence is proven by a live GET (design 3.4).
 void Scheduler::proveGone(const model::Uid& uid) {
-  if (proving_.contains(uid)) { return; }
+  if (proving_.contains(uid) || !proofs_.due(uid, now_.mono)) { return; }
   model::ObjectKey key;
   if (const Grant* grant = grantOf(uid)) { key = grant->pod; }
   if (const model::Pod* pod = engine_.cache().pod(uid)) { key = pod->key; }
@@ -87,6 +93,7 @@ void Scheduler::proveGone(const model::Uid& uid) {
     if (part && key.name.empty()) { key = part->pod; }
   }
   if (key.name.empty()) {
+    proofs_.tried(uid, now_.mono);
     log(kapi::Level::Warn, "a lease names no pod, so its end cannot be proven; delete the lease by hand",
         {{"uid", uid.text}});
     return;
@@ -99,12 +106,26 @@ void Scheduler::goneProven(const model::Uid& uid, const kapi::Outcome& outcome) 
   proving_.erase(uid);
   const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
   if (outcome.notFound() || (outcome.fate == Fate::Applied && pod != nullptr && (*pod)->uid != uid)) {
+    proofs_.forget(uid);
     engine_.podGone(uid, now_.mono);
-  } else if (outcome.fate == Fate::Applied && pod != nullptr) {
-    engine_.learn(outcome.object, now_.mono);
-  } else {
-    prove_again_.insert(uid);
-    prove_at_ = now_.mono + std::max<Duration>(std::chrono::seconds{1}, outcome.retry_after);
+    return;
+  }
+  proofs_.tried(uid, now_.mono, outcome.retry_after);
+  if (outcome.fate == Fate::Applied && pod != nullptr) { engine_.learn(outcome.object, now_.mono); }
+}
+
+/// What this decision has asked for and the pod was not bound to. A device that it was bound to has its lease seen to by the
+/// review of the bound pod, whoever decided.
+void Scheduler::giveBut(const Grant& grant, const model::Pod& pod) {
+  const auto told = pod.node == grant.node ? engine::allocatedIds(pod) : std::nullopt;
+  std::set<model::ObjectKey> bound_to;
+  for (const int id : told.value_or(std::vector<int>{})) { bound_to.insert(leaseKey(grant.node, id)); }
+  for (const auto& key : grant.open_leases) {
+    if (bound_to.contains(key)) {
+      desk_.forget(key, grant.uid);
+    } else {
+      desk_.give(key, grant.uid, grant.id);
+    }
   }
 }
 
@@ -114,12 +135,11 @@ void Scheduler::reviewBound(const model::Pod& pod) {
   repairs_.erase(pod.uid);
   const auto told = engine::allocatedIds(pod);
   if (Grant* grant = grantOf(pod.uid)) {
-    const bool as_decided = pod.node == grant->node && (grant->ids.empty() ? !told : told == grant->ids);
+    const bool as_decided = boundAsDecided(*grant, pod);
     if (as_decided && grant->stage != Stage::Bound) { bindApplied(*grant); }
-    if (!as_decided) {
-      for (const auto& key : grant->open_leases) { desk_.give(key, pod.uid, grant->id); }
-    }
+    if (!as_decided) { giveBut(*grant, pod); }
     grants_.erase(pod.uid);
+    slots_.close(pod.uid);
   }
   reporter_.silent(pod.uid, true);
   waiting_text_.erase(pod.uid);
@@ -151,18 +171,24 @@ void Scheduler::reviewBound(const model::Pod& pod) {
 /// its leases agrees, else a whole set of leases before one of which some are missing, else the annotation.
 std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
                                                      const std::optional<std::vector<int>>& told) const {
-  const auto leased = [&](int id) { return names(engine_.cache().lease(leaseKey(pod.node, id)), pod.uid); };
+  const auto& keys = engine_.cache().leasesOf(pod.uid);
+  const auto leased = [&](int id) { return keys.contains(leaseKey(pod.node, id)); };
   const std::string* bound_for = pod.annotation(model::kReservationKey);
   bool agrees = told && std::all_of(told->begin(), told->end(), leased);
+  std::string read;  // leases of one reservation all say the same: it is read once
   std::optional<std::vector<int>> whole;
   std::optional<std::vector<int>> part;
-  for (const auto& key : engine_.cache().leasesOf(pod.uid)) {
+  for (const auto& key : keys) {
+    ++looks_;
     const auto entry = engine_.cache().lease(key)->partOf(pod.uid);
+    const bool ours =
+        entry && bound_for != nullptr && !bound_for->empty() && entry->reservation.text == *bound_for;
+    if (entry && !ours && entry->devices == read) { continue; }
+    if (entry) { read = entry->devices; }
+    looks_ += told ? told->size() : 0;
     auto set = entry ? model::parseAllocation(entry->devices) : fail(Code::Invalid, "");
     if (!set || set->node != pod.node) { continue; }
-    if (bound_for != nullptr && !bound_for->empty() && entry->reservation.text == *bound_for) {
-      return std::move(set->ids);
-    }
+    if (ours) { return std::move(set->ids); }
     agrees = agrees || set->ids == told;
     auto& found = std::all_of(set->ids.begin(), set->ids.end(), leased) ? whole : part;
     if (!found) { found = std::move(set->ids); }
@@ -194,6 +220,24 @@ bool Scheduler::anotherOfOursHas(const model::Pod& pod, int id) const {
   });
 }
 
+/// The devices whose leases may be written for a bound pod that names these. As many as a node has are taken as given: its
+/// status may list one no more under a running pod, and a node without one lists nothing (design 3.8, 3.12). Who names more
+/// gets those that are listed.
+std::vector<int> Scheduler::leasable(const model::NodeName& node, const std::vector<int>& ids) const {
+  constexpr std::size_t kMostOfANode = 16;
+  const model::GpuNodeStatus* status = engine_.cache().status(node);
+  if (ids.size() <= std::max(kMostOfANode, status == nullptr ? 0 : status->devices.size())) { return ids; }
+  std::vector<int> out;
+  if (status == nullptr) {
+    out.assign(ids.begin(), ids.begin() + std::ptrdiff_t{kMostOfANode});
+    return out;
+  }
+  std::set<int> listed;
+  for (const auto& device : status->devices) { listed.insert(device.id); }
+  std::copy_if(ids.begin(), ids.end(), std::back_inserter(out), [&](int id) { return listed.contains(id); });
+  return out;
+}
+
 /// Every device that the pod has has a lease that names it, of the reservation that it was bound for, unless another
 /// pod's lease holds it. `given`: the ids of its reservation; `held`: those that its devices have now.
 void Scheduler::keepLeases(const model::Pod& pod, const std::vector<int>& given,
@@ -203,21 +247,49 @@ void Scheduler::keepLeases(const model::Pod& pod, const std::vector<int>& given,
   std::optional<model::ReservationId> reservation;
   if (bound_for != nullptr && !bound_for->empty()) { reservation = model::ReservationId{*bound_for}; }
   const bool says_reservation = reservation.has_value();
-  for (const int id : held) {
+  std::set<model::ObjectKey> missing;
+  std::optional<bool> shared;
+  for (const int id : leasable(pod.node, held)) {
+    ++looks_;
     const auto key = leaseKey(pod.node, id);
     const model::Lease* lease = engine_.cache().lease(key);
     const auto part = lease == nullptr ? std::nullopt : lease->partOf(pod.uid);
     const bool written = part && lease->format > 0 &&  // an ancestor's has no annotations
                          (!says_reservation || part->reservation == *reservation);
-    if (written || !desk_.idle(key, pod.uid)) { continue; }
-    const bool others = lease != nullptr && !lease->shared() && !names(lease, pod.uid);
-    if (others && warned_.contains({pod.uid, "GpuHeldByOther"})) { continue; }  // said already
-    const bool shared = sharesDevices(pod, held);
+    if (written) { continue; }
+    missing.insert(key);
+    if (!desk_.idle(key, pod.uid) || !lease_repairs_.due({pod.uid, key}, now_.mono)) { continue; }
+    if (!shared) { shared = sharesDevices(pod, held); }
+    const bool others = lease != nullptr && !part && !(*shared && lease->shared());
+    if (others && warned(pod.uid, "GpuHeldByOther")) { continue; }  // said already
     if (!reservation) { reservation = model::ReservationId{rng_.uuid()}; }
-    Claimant c = claimant(pod.uid, pod.key, *reservation, {pod.node, given, shared}, id);
+    Claimant c = claimant(pod.uid, pod.key, *reservation, {pod.node, given, *shared}, id);
     if (auto uuid = engine_.givenUuid(pod.uid, pod.node, id); !uuid.empty()) { c.gpu_uuid = std::move(uuid); }
     c.over_own = true;
+    lease_repairs_.tried({pod.uid, key}, now_.mono);
     desk_.take(key, std::move(c), false);
+  }
+  forgetFailing(pod.uid, missing);
+}
+
+/// What came of a missing lease of a bound pod.
+void Scheduler::leaseRepaired(const model::Pod& pod, const LeaseNotice& notice) {
+  using What = LeaseNotice::What;
+  if (notice.what == What::Held) {
+    failing_.erase({pod.uid, notice.lease});
+    warnOnce(pod, "GpuLeaseRewritten",
+             fmt::format("lease {} was missing and was written again", notice.lease.text()));
+  } else if (notice.what == What::Lost) {
+    warnOnce(pod, "GpuHeldByOther", notice.why);
+  }
+  const bool blocked = notice.what == What::Lost && engine_.cache().lease(notice.lease) == nullptr;
+  if (blocked || notice.what == What::Refused) { failing_[{pod.uid, notice.lease}] = notice.why; }
+}
+
+/// Those of this pod, but for these leases.
+void Scheduler::forgetFailing(const model::Uid& uid, const std::set<model::ObjectKey>& but) {
+  for (auto it = failing_.lower_bound({uid, {}}); it != failing_.end() && it->first.first == uid;) {
+    it = but.contains(it->first.second) ? std::next(it) : failing_.erase(it);
   }
 }
 
@@ -232,6 +304,7 @@ void Scheduler::dropStrayLeases(const model::Pod& pod, const std::optional<std::
     return names(engine_.cache().lease({config_.lease_namespace, name}), pod.uid);
   });
   const std::string* bound_for = pod.annotation(model::kReservationKey);
+  looks_ += leases.size();
   for (const auto& key : leases) {
     const model::Lease& lease = *engine_.cache().lease(key);
     const model::NodeName& on = lease.node;  // empty: an ancestor's, which does not say
@@ -248,9 +321,14 @@ void Scheduler::dropStrayLeases(const model::Pod& pod, const std::optional<std::
 }
 
 void Scheduler::warnOnce(const model::Pod& pod, const std::string& reason, const std::string& note) {
-  if (!warned_.insert({pod.uid, reason}).second) { return; }
+  if (!warned_[pod.uid].insert(reason).second) { return; }
   events_.send({model::Kind::Pod, pod.key, pod.uid, pod.revision, true, reason, "Scheduling", note}, now_,
                out_);
+}
+
+bool Scheduler::warned(const model::Uid& uid, const std::string& reason) const {
+  const auto it = warned_.find(uid);
+  return it != warned_.end() && it->second.contains(reason);
 }
 
 void Scheduler::reviewUnbound(const model::Pod& pod) {
@@ -266,6 +344,7 @@ void Scheduler::reviewUnbound(const model::Pod& pod) {
   }
   if (!ours(pod)) { return; }  // leases that name it are another installation's
   if (!engine_.cache().leasesOf(pod.uid).empty()) {
+    if (!attempts_.due(pod.uid, now_.mono)) { return; }
     if (!adopt(pod)) { repair(pod); }
     return;
   }
@@ -315,6 +394,7 @@ bool Scheduler::adopt(const model::Pod& pod) {
   grant.hold = engine_.ledger().adopt(devices->node, pod.uid, *request, devices->ids,
                                       {pod.key.ns, sched::gpuMilli(*request)});
   dequeue(pod.uid);
+  slots_.open(pod.uid, pod.key.ns);
   count(kAdoptions);
   log(kapi::Level::Info, "adopted leases of an earlier leader",
       {{"pod", pod.key.text()}, {"devices", first->devices}});

@@ -52,7 +52,8 @@ Scheduler::Scheduler(Config config, Rng rng)
                  const Grant* g = grantOf(uid);
                  return g != nullptr && reserved(*g);
                }}},
-      feed_{engine_, watched(config_), rng_} {
+      feed_{engine_, watched(config_), rng_},
+      slots_{config_.max_open_grants} {
   engine_.configureQuota(config_.quota);
 }
 
@@ -144,6 +145,7 @@ void Scheduler::call(kapi::Call c, Purpose purpose, const model::Uid& uid) {
     repairs_[uid].call = c.token;
   } else if (purpose != Purpose::ProveGone) {
     grantOf(uid)->call = c.token;
+    slots_.goOn(uid);
   }
   out_.emplace_back(std::move(c));
 }
@@ -202,8 +204,15 @@ void Scheduler::dropUnderWay() {
   repairs_.clear();
   calls_.clear();
   proving_.clear();
-  prove_again_.clear();
+  slots_.reset();
+  held_back_.clear();
+  attempts_.reset();
+  in_vain_.clear();
+  proofs_.reset();
+  lease_repairs_.reset();
+  failing_.clear();
   warned_.clear();
+  unreadable_.clear();
   waiting_text_.clear();
   parked_.clear();
   refresh_at_.reset();
@@ -302,9 +311,9 @@ void Scheduler::tick() {
   while (!review_later_.empty() && review_later_.begin()->first <= now_.mono) {
     review_.insert(review_later_.extract(review_later_.begin()).mapped());
   }
-  if (prove_at_ <= now_.mono) {
-    for (const auto& uid : std::exchange(prove_again_, {})) { review_.insert(uid); }
-  }
+  for (auto& uid : attempts_.takeDue(now_.mono)) { review_.insert(std::move(uid)); }
+  for (auto& uid : proofs_.takeDue(now_.mono)) { review_.insert(std::move(uid)); }
+  for (auto& [uid, lease] : lease_repairs_.takeDue(now_.mono)) { review_.insert(std::move(uid)); }
   if (refresh_at_ && *refresh_at_ <= now_.mono) { refreshParked(false); }
   if (!taking_) { return; }
   if (next_census_ <= now_.mono && !barrier_.censusRunning()) {
@@ -325,17 +334,23 @@ void Scheduler::tick() {
 /// Everybody is to be reviewed, some at each event, so that no event takes long.
 void Scheduler::beginSweep() {
   next_sweep_ = now_.mono + kSweepEvery;
+  std::map<model::Uid, std::string> unreadable;
   for (const auto& [uid, pod] : engine_.cache().pods()) {
     if (ours(*pod) && !pod->finished()) { sweep_.push_back(uid); }
   }
   for (const auto& [key, lease] : engine_.cache().leases()) {
     for (auto& uid : lease->uids()) { sweep_.push_back(uid); }
-    if (!lease->malformed.empty() && warned_.emplace(lease->uid, lease->malformed).second) {
+    if (lease->malformed.empty()) { continue; }
+    const auto said = unreadable_.find(lease->uid);
+    unreadable.emplace(lease->uid, lease->malformed);
+    if (said == unreadable_.end() || said->second != lease->malformed) {
       log(kapi::Level::Warn, "a managed lease cannot be read; delete it by hand once no pod runs on its GPU",
           {{"lease", key.text()}, {"why", lease->malformed}});
     }
   }
+  unreadable_ = std::move(unreadable);
   std::sort(sweep_.begin(), sweep_.end(), std::greater<>{});
+  sweep_.erase(std::unique(sweep_.begin(), sweep_.end()), sweep_.end());  // it may have many leases
 }
 
 void Scheduler::sweepSome() {
@@ -405,6 +420,7 @@ void Scheduler::settle() {
   }
   claims_.pump(now_.mono, out_);
   queue_sizes_ = engine_.queue().sizes();
+  queue_sizes_.ready += held_back_.size();
 }
 
 void Scheduler::wakeAtNextDue() {
@@ -423,7 +439,9 @@ void Scheduler::wakeAtNextDue() {
     sooner(events_.nextDue());
     sooner(claims_.nextDue());
     if (const auto ns = engine_.queue().nextDueNs()) { sooner(Mono{Duration{*ns}}); }
-    if (!prove_again_.empty()) { sooner(prove_at_); }
+    sooner(attempts_.nextDue());
+    sooner(proofs_.nextDue());
+    sooner(lease_repairs_.nextDue());
     sooner(refresh_at_);
     if (!review_later_.empty()) { sooner(review_later_.begin()->first); }
     if (taking_) {
@@ -433,9 +451,7 @@ void Scheduler::wakeAtNextDue() {
       sooner(next_record_);
     }
     const bool more =
-        !sweep_.empty() ||
-        (taking_ && (unchecked_ > 0 || (engine_.queue().ready() &&
-                                        static_cast<int>(grants_.size()) < config_.max_open_grants)));
+        !sweep_.empty() || (taking_ && (unchecked_ > 0 || (engine_.queue().ready() && slots_.any())));
     if (more) { sooner(now_.mono); }
   }
   if (due) { out_.emplace_back(kapi::Wake{std::max(*due, now_.mono)}); }
@@ -448,7 +464,7 @@ void Scheduler::sayTrouble(const std::string& trouble) {
 }
 
 bool Scheduler::underWay() const {
-  return !calls_.empty() || events_.nextDue() ||
+  return !calls_.empty() || events_.waiting() ||
          std::any_of(grants_.begin(), grants_.end(),
                      [](const auto& grant) { return grant.second.stage != Stage::Bound; });
 }
@@ -466,6 +482,10 @@ Readiness Scheduler::readiness() const {
     r.checks.emplace_back("lease-namespace", record_.trouble());
   }
   if (config_.quota.on()) { r.checks.emplace_back("quota", engine_.quota().state()); }
+  if (!failing_.empty()) {  // others are placed all the same
+    r.checks.emplace_back("lease-repairs", fmt::format("{} leases of running pods cannot be written: {}",
+                                                       failing_.size(), failing_.begin()->second));
+  }
   if (phase_ == Phase::Recovering) {
     if (const auto text = barrier_.trouble(); !text.empty()) { r.checks.emplace_back("barrier", text); }
   }

@@ -24,6 +24,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "controller/backoff.h"
 #include "engine/engine.h"
 #include "engine/feed.h"
 #include "kapi/event.h"
@@ -33,9 +34,11 @@
 #include "scheduler/claim_status.h"
 #include "scheduler/config.h"
 #include "scheduler/grant.h"
+#include "scheduler/held_back.h"
 #include "scheduler/lease_desk.h"
 #include "scheduler/lease_record.h"
 #include "scheduler/reporter.h"
+#include "scheduler/slots.h"
 
 namespace gs::scheduler {
 
@@ -70,9 +73,18 @@ class Scheduler {
   /// For another component on the same engine; after it changed anything, a TimerDue lets waiting pods see that.
   [[nodiscard]] engine::Engine& engine() { return engine_; }
   [[nodiscard]] sched::Queue::Sizes pending() const { return queue_sizes_; }
+  /// Leases of running pods that are missing and cannot be written.
+  [[nodiscard]] std::size_t leaseRepairsFailing() const { return failing_.size(); }
+  /// How often reviews looked at a lease or an id of one, and how many reviews there were: what they cost, without a clock.
+  struct Work {
+    std::uint64_t reviews = 0;
+    std::uint64_t looks = 0;
+  };
+  [[nodiscard]] Work workForTest() const { return {reviews_, looks_}; }
 
  private:
   enum class Phase : std::uint8_t { Standby, Recovering, Leading };
+  using LeaseOf = std::pair<model::Uid, model::ObjectKey>;  // one pod's part of one lease
   using LeaseReservations = std::set<std::pair<model::ObjectKey, model::ReservationId>>;
   /// Leases of an unbound pod that are to be deleted: fence first.
   struct Repair {
@@ -87,6 +99,11 @@ class Scheduler {
   struct Refusal {
     std::string kind;  // stable over numbers
     std::shared_ptr<const std::string> text;
+  };
+  /// Nodes that a pod was tried on in vain, lately: it is tried on others first.
+  struct NodesInVain {
+    std::map<model::NodeName, int> tries;
+    std::map<model::NodeName, Mono> until;  // not on that node before
   };
   enum class Purpose : std::uint8_t {
     Bind,
@@ -129,8 +146,12 @@ class Scheduler {
   void review(const model::Uid& uid);
   void reviewEnded(const model::Uid& uid);
   void reviewBound(const model::Pod& pod);
+  void giveBut(const Grant& grant, const model::Pod& pod);
   void reviewUnbound(const model::Pod& pod);
   void keepLeases(const model::Pod& pod, const std::vector<int>& given, const std::vector<int>& held);
+  [[nodiscard]] std::vector<int> leasable(const model::NodeName& node, const std::vector<int>& ids) const;
+  void leaseRepaired(const model::Pod& pod, const LeaseNotice& notice);
+  void forgetFailing(const model::Uid& uid, const std::set<model::ObjectKey>& but);
   [[nodiscard]] std::optional<std::vector<int>> devicesOf(const model::Pod& pod,
                                                           const std::optional<std::vector<int>>& told) const;
   [[nodiscard]] bool sharesDevices(const model::Pod& pod, const std::vector<int>& ids) const;
@@ -145,6 +166,7 @@ class Scheduler {
   void repairFenced(const model::Uid& uid, const kapi::Outcome& outcome);
   void touchClaimOf(const model::Uid& uid);
   void warnOnce(const model::Pod& pod, const std::string& reason, const std::string& note);
+  [[nodiscard]] bool warned(const model::Uid& uid, const std::string& reason) const;
 
   // placing.cc: queue and decisions
   void enqueue(const model::Pod& pod);
@@ -152,6 +174,10 @@ class Scheduler {
   void unparkFitting();
   void retireClasses();
   void scheduleSome();
+  [[nodiscard]] bool holdBack(const sched::Queue::Item& item);
+  void bringBack();
+  void triedInVain(const Grant& grant);
+  void notOn(const model::Pod& pod, sched::PodRequest& request) const;
   void decideOne(const sched::Queue::Item& item);
   void refuse(sched::ClassId pod_class);
   void refuse(sched::ClassId pod_class, sched::Refusal now);
@@ -169,13 +195,15 @@ class Scheduler {
   void bindOrTakeAgain(Grant& grant);
   void bind(Grant& grant);
   void bindAnswered(Grant& grant, const kapi::Outcome& outcome);
+  void bindLater(Grant& grant, const kapi::Outcome& outcome);
   void conflictRead(Grant& grant, const kapi::Outcome& outcome);
   void fence(Grant& grant);
   void fenceAnswered(Grant& grant, const kapi::Outcome& outcome);
   void bindApplied(Grant& grant);
-  void release(Grant& grant, std::string why, bool back_off);
+  void release(Grant& grant, std::string why);
   void finishRelease(model::Uid uid);
   void judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fence);
+  [[nodiscard]] static bool boundAsDecided(const Grant& grant, const model::Pod& pod);
   void giveUp(Grant& grant, std::string why);
   struct Placing {
     model::NodeName node;
@@ -229,9 +257,19 @@ class Scheduler {
   std::map<sched::ClassId, Refusal> parked_;  // what pods of a class are told while it is parked; kept longer
   std::unordered_map<model::Uid, std::shared_ptr<const std::string>> waiting_text_;  // for its claim's status
   std::unordered_map<model::Uid, Mono> first_seen_;  // unbound pods of ours, for the latency metric
-  std::set<std::pair<model::Uid, std::string>> warned_;
-  std::set<model::Uid> proving_;      // live GETs under way
-  std::set<model::Uid> prove_again_;  // a live GET failed
+  std::unordered_map<model::Uid, std::set<std::string>> warned_;  // reasons, by pod
+  std::map<model::Uid, std::string> unreadable_;  // leases that were complained about, and why
+  std::set<model::Uid> proving_;                  // live GETs under way
+  Slots slots_;
+  HeldBack held_back_;
+  controller::Backoff<model::Uid> attempts_{
+      {std::chrono::seconds{1}, std::chrono::seconds{10}}};  // to place it
+  controller::Backoff<model::Uid> proofs_;                   // that it is gone: live GETs
+  controller::Backoff<LeaseOf> lease_repairs_{{std::chrono::milliseconds{200}, std::chrono::seconds{30}}};
+  std::map<model::Uid, NodesInVain> in_vain_;
+  std::uint64_t reviews_ = 0;
+  mutable std::uint64_t looks_ = 0;
+  std::map<LeaseOf, std::string> failing_;  // repairs of leases that failed, and why
   std::unordered_map<kapi::Token, Pending> calls_;
   sched::Queue::Sizes queue_sizes_{};
   std::uint64_t checked_changes_ = 0;  // ledger change position up to which parked classes were looked at
@@ -256,7 +294,6 @@ class Scheduler {
   Mono next_sweep_{};
   Mono next_census_{};
   Mono next_record_{};
-  Mono prove_at_{};
   std::string trouble_;  // why we do not decide yet, as last logged
   std::uint64_t next_ = 1;
   Now now_{};

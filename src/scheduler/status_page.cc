@@ -30,6 +30,10 @@ std::string stateMetrics(const Scheduler& scheduler) {
       kPendingPods, pending.ready, pending.backoff, pending.parked);
   fmt::format_to(add, "# HELP {0} 1 while this process decides.\n# TYPE {0} gauge\n{0} {1}\n", kLeading,
                  scheduler.leading() ? 1 : 0);
+  fmt::format_to(add,
+                 "# HELP {0} Leases of running pods that are missing and cannot be written.\n# TYPE {0} "
+                 "gauge\n{0} {1}\n",
+                 kLeaseRepairsFailing, scheduler.leaseRepairsFailing());
   fmt::format_to(add, "# HELP {0} GPUs by node and state.\n# TYPE {0} gauge\n", kDevices);
   const sched::Ledger& ledger = scheduler.engine().ledger();
   for (std::size_t i = 0; i < ledger.size(); ++i) {

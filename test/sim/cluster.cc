@@ -31,8 +31,9 @@ Value withCpu(Value pod, const char* cpu) {
   return pod;
 }
 Value withSidecar(Value pod) {
-  pod.child("spec").set("initContainers", json::Array{Value{Object{
-                                              {"name", "side"}, {"image", "cuda"}, {"restartPolicy", "Always"}}}});
+  pod.child("spec").set(
+      "initContainers",
+      json::Array{Value{Object{{"name", "side"}, {"image", "cuda"}, {"restartPolicy", "Always"}}}});
   return pod;
 }
 Value tolerating(Value pod) {

@@ -110,7 +110,8 @@ std::optional<CallFate> Extras::fateOf(sandbox::ReplicaId id, const kapi::Call& 
 
 // ---- by hand
 
-void Extras::byHand(const std::string& method, const std::string& target, const Value& body, const std::string& type) {
+void Extras::byHand(const std::string& method, const std::string& target, const Value& body,
+                    const std::string& type) {
   (void)judge_.watch(world_.now().mono);
   judge_.handAtWork(true);
   (void)world_.request(method, target, body, type);
@@ -121,7 +122,8 @@ void Extras::byHand(const std::string& method, const std::string& target, const 
 std::optional<std::string> Extras::leaseOfRunning(int which) {
   std::vector<std::string> running;
   for (const auto& item :
-       world_.get("/apis/coordination.k8s.io/v1/leases?labelSelector=gpu.scheduling%2Fmanaged%3Dtrue")["items"]
+       world_
+           .get("/apis/coordination.k8s.io/v1/leases?labelSelector=gpu.scheduling%2Fmanaged%3Dtrue")["items"]
            .items()) {
     if (judge_.isOfRunningPod(item)) {
       running.push_back(fmt::format("/apis/coordination.k8s.io/v1/namespaces/{}/leases/{}",
@@ -142,7 +144,9 @@ void Extras::editLease(const Step& s) {
   Value edit;
   switch (s.y) {
     case 0:
-    case 1: edit = Object{{"metadata", Object{{"labels", Object{{"gpu.scheduling/managed", nullptr}}}}}}; break;
+    case 1:
+      edit = Object{{"metadata", Object{{"labels", Object{{"gpu.scheduling/managed", nullptr}}}}}};
+      break;
     case 2: edit = annotations({{"gpu.scheduling/reservation", "of-nobody"}}); break;
     case 3: edit = annotations({{"gpu.scheduling/reservation", nullptr}}); break;
     case 4: edit = annotations({{"gpu.scheduling/uuid", "GPU-of-nobody"}}); break;
@@ -185,10 +189,10 @@ void Extras::forge(const Step& s) {
   pod.child("spec").set("nodeName", nodeName(s.y));
   std::string ids = s.z < 4 ? "0" : "0,1,7";
   for (int id = 8; s.z >= 6 && id < 48; ++id) { ids += fmt::format(",{}", id); }
-  pod.child("metadata").set("annotations",
-                            Object{{"gpu.scheduling/allocated", fmt::format("{}:{}", nodeName(s.y), ids)},
-                                   {"gpu.scheduling/visible-devices", ids},
-                                   {"gpu.scheduling/reservation", s.z % 4 < 2 ? "forged" : ""}});
+  pod.child("metadata")
+      .set("annotations", Object{{"gpu.scheduling/allocated", fmt::format("{}:{}", nodeName(s.y), ids)},
+                                 {"gpu.scheduling/visible-devices", ids},
+                                 {"gpu.scheduling/reservation", s.z % 4 < 2 ? "forged" : ""}});
   byHand("POST", fmt::format("/api/v1/namespaces/{}/pods", kNamespaces[s.x % 2]), pod);
 }
 
@@ -230,15 +234,16 @@ void Extras::renumber(const Step& s) {
 
 void Extras::enforce(int node, int how) {
   const Value labels[] = {nullptr, "kubelet", "agent", "gpu-manager"};
-  (void)world_.request("PATCH", "/api/v1/nodes/" + nodeName(node),
-                       Object{{"metadata", Object{{"labels", Object{{"gpu.scheduling/enforcer", labels[how]}}}}}}, kMerge);
+  (void)world_.request(
+      "PATCH", "/api/v1/nodes/" + nodeName(node),
+      Object{{"metadata", Object{{"labels", Object{{"gpu.scheduling/enforcer", labels[how]}}}}}}, kMerge);
 }
 
 void Extras::taint(int node, bool is) {
   json::Array taints;
   if (is) { taints.emplace_back(Object{{"key", "sim"}, {"value", "1"}, {"effect", "NoSchedule"}}); }
-  (void)world_.request("PATCH", "/api/v1/nodes/" + nodeName(node), Object{{"spec", Object{{"taints", std::move(taints)}}}},
-                       kMerge);
+  (void)world_.request("PATCH", "/api/v1/nodes/" + nodeName(node),
+                       Object{{"spec", Object{{"taints", std::move(taints)}}}}, kMerge);
 }
 
 // ---- other processes, and the server

@@ -36,9 +36,9 @@ constexpr std::array<Row, kFeatures> kRows{{
 
 /// Features that show what is not mended yet.
 const Features kHeldBack{
-    Feature::Rates,      Feature::Renumber,  Feature::Foreign,  Feature::Sidecars,  Feature::Stuck,   Feature::Forbidden,
-    Feature::LeaseEdits, Feature::PodEdits,  Feature::Forged,   Feature::Unmanaged, Feature::Another, Feature::Restore,
-    Feature::Enforcer,
+    Feature::Rates,     Feature::Renumber,   Feature::Foreign,  Feature::Sidecars, Feature::Stuck,
+    Feature::Forbidden, Feature::LeaseEdits, Feature::PodEdits, Feature::Forged,   Feature::Unmanaged,
+    Feature::Another,   Feature::Restore,    Feature::Enforcer,
 };
 
 }  // namespace

@@ -80,7 +80,9 @@ void Judge::wentBack() {
   gpus_.clear();
   nodes_.clear();
   for (auto& [key, ask] : claims_) { (void)ask.set({}, now_); }
-  for (const auto& [key, stored] : store.objects()) { read({store.revision(), key, nullptr, stored.object, nullptr}); }
+  for (const auto& [key, stored] : store.objects()) {
+    read({store.revision(), key, nullptr, stored.object, nullptr});
+  }
   hand_ = false;
 }
 
@@ -109,9 +111,12 @@ Judge::Pod Judge::podOf(const Value& object) {
     if (!cpu.empty()) { pod.cpu += number(std::string{cpu}); }
   }
   const auto& tolerations = object["spec"]["tolerations"].items();
-  pod.tolerates = std::any_of(tolerations.begin(), tolerations.end(), [](const Value& t) { return t["key"].str() == "sim"; });
+  pod.tolerates = std::any_of(tolerations.begin(), tolerations.end(),
+                              [](const Value& t) { return t["key"].str() == "sim"; });
   pod.allocated = str(notes["gpu.scheduling/allocated"]);
-  if (const auto read = model::parseAllocation(pod.allocated); !pod.allocated.empty() && read) { pod.ids = read->ids; }
+  if (const auto read = model::parseAllocation(pod.allocated); !pod.allocated.empty() && read) {
+    pod.ids = read->ids;
+  }
   return pod;
 }
 
@@ -138,7 +143,8 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
     const auto gpu = gpus_.find({pod.node, id});
     if (bound_now && gpu != gpus_.end()) { pod.uuids.insert(gpu->second.uuid); }
   }
-  if (pod.by_hand && is_bound && known != pods_.end()) {  // it has what it was bound with, whatever is written there now
+  if (pod.by_hand && is_bound &&
+      known != pods_.end()) {  // it has what it was bound with, whatever is written there now
     pod.ids = known->second.ids;
     pod.allocated = known->second.allocated;
     pod.reservation = known->second.reservation;
@@ -167,12 +173,13 @@ void Judge::podWent(const std::string& uid) {
 
 std::pair<Judge::Device, Judge::Lease> Judge::leaseOf(const Value& object) {
   const Value& notes = object["metadata"]["annotations"];
-  std::pair<Device, Lease> out{
-      {str(notes["gpu.scheduling/node"]), number(str(notes["gpu.scheduling/gpu"]))}, {}};
+  std::pair<Device, Lease> out{{str(notes["gpu.scheduling/node"]), number(str(notes["gpu.scheduling/gpu"]))},
+                               {}};
   const std::string holder = str(object["spec"]["holderIdentity"]);
   out.second.shared = holder == "shared";
   if (!out.second.shared) {
-    out.second.holders[holder] = {str(notes["gpu.scheduling/devices"]), str(notes["gpu.scheduling/reservation"])};
+    out.second.holders[holder] = {str(notes["gpu.scheduling/devices"]),
+                                  str(notes["gpu.scheduling/reservation"])};
   } else if (const auto list = json::parse(notes["gpu.scheduling/holders"].str())) {
     for (const Value& h : list->items()) {
       out.second.holders[str(h["uid"])] = {str(h["devices"]), str(h["reservation"])};
@@ -194,7 +201,9 @@ void Judge::leaseChanged(const sandbox::HistoryEntry& entry) {
   const auto is_managed = [](const sandbox::ObjectPtr& o) {
     return o != nullptr && (*o)["metadata"]["labels"]["gpu.scheduling/managed"].str() == "true";
   };
-  if (entry.key.name.starts_with("gpu-n-")) { noteOthers(entry.key.name, entry.after != nullptr && !is_managed(entry.after)); }
+  if (entry.key.name.starts_with("gpu-n-")) {
+    noteOthers(entry.key.name, entry.after != nullptr && !is_managed(entry.after));
+  }
   if (!is_managed(entry.after) && !is_managed(entry.before)) { return; }
   last_change_ = now_;
   auto [device, now] = leaseOf(is_managed(entry.after) ? object : *entry.before);
@@ -232,7 +241,9 @@ void Judge::holdersChanged(const Device& device, Lease now) {
     const auto known = before.since.find(uid);
     const bool is_new = known == before.since.end();
     now.since[uid] = is_new ? now_ : known->second;
-    if (is_new ? now.shared && !before.holders.empty() : before.joined.contains(uid)) { now.joined.insert(uid); }
+    if (is_new ? now.shared && !before.holders.empty() : before.joined.contains(uid)) {
+      now.joined.insert(uid);
+    }
     const auto had = before.company.find(uid);
     if (had != before.company.end()) { now.company[uid] = had->second; }
     for (const auto& [other, its] : now.holders) { now.company[uid].insert(other); }

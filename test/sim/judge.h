@@ -34,7 +34,11 @@ class Judge {
  public:
   /// plan.agents: inUseBy is to be trusted, and what ended drains.
   Judge(sandbox::World& world, const Plan& plan)
-      : api_{world.api()}, kubelet_{world.kubelet()}, machines_{world.agents()}, agents_{plan.agents}, plan_{plan} {}
+      : api_{world.api()},
+        kubelet_{world.kubelet()},
+        machines_{world.agents()},
+        agents_{plan.agents},
+        plan_{plan} {}
 
   /// Reads what changed. "" or the first thing that must never be; the same from then on.
   const std::string& watch(Mono now);
@@ -76,11 +80,11 @@ class Judge {
     std::string ns, name, scheduler, node, claim, fence, allocated, reservation, visible;
     std::vector<int> ids;
     std::set<std::string> uuids{};  // of those when it was bound
-    int gpus = 0;  // limits nvidia.com/gpu
+    int gpus = 0;                   // limits nvidia.com/gpu
     int cpu = 0;
     bool finished = false, deleting = false, tolerates = false;
     bool by_hand = false;  // what it is told of itself was written by somebody else
-    std::string told;  // why it waits
+    std::string told;      // why it waits
     Mono bound_at{};
     [[nodiscard]] bool has(const Device& d) const;
     [[nodiscard]] bool live() const { return !node.empty() && !finished; }
@@ -92,9 +96,9 @@ class Judge {
   };
   struct Lease {
     bool shared = false;
-    std::map<std::string, Part> holders;  // by uid
-    std::map<std::string, Mono> since;    // uid -> when it became one
-    std::set<std::string> joined;         // those that came when others were there
+    std::map<std::string, Part> holders;                   // by uid
+    std::map<std::string, Mono> since;                     // uid -> when it became one
+    std::set<std::string> joined;                          // those that came when others were there
     std::map<std::string, std::set<std::string>> company;  // uid -> who shared it with it, or until it came
     [[nodiscard]] bool isSharedBy(const std::string& uid) const { return shared && holders.contains(uid); }
     /// It was one of those.
@@ -167,7 +171,8 @@ class Judge {
   void asClaimed(const std::string& uid, const Pod& pod, Mono decided);
   [[nodiscard]] bool isLinked(const Pod& pod, std::int64_t gbps) const;
   void countOn(const std::string& uid, const Pod& pod, const Sent& sent, Mono decided);
-  [[nodiscard]] std::map<std::string, std::int64_t> goneCounted(const std::string& node, const Sent& sent) const;
+  [[nodiscard]] std::map<std::string, std::int64_t> goneCounted(const std::string& node,
+                                                                const Sent& sent) const;
   void resourcesOn(const std::string& uid, const Pod& pod, Mono decided);
   void seesWhatItHas(const Pod& pod, Mono decided);
   void healthyFirst(const Pod& pod, Mono decided);
@@ -177,7 +182,8 @@ class Judge {
   void mayBeGiven(const Pod& pod, const Device& device, Mono decided);
   void give(const std::string& uid, const Pod& pod, const Device& device, Process by, Mono decided);
   void agentSawItFree(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease);
-  void nothingRunsOn(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease, Process by);
+  void nothingRunsOn(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease,
+                     Process by);
   [[nodiscard]] bool couldNotKnow(const std::string& uid, const Device& device, Process who) const;
 
   // judge_waiting.cc
@@ -211,10 +217,10 @@ class Judge {
   bool hand_ = false;
   std::uint64_t position_ = 0;
   std::string problem_;
-  std::map<std::string, Pod> pods_;    // by uid
-  std::map<std::string, Gone> gone_;   // by uid
-  std::set<std::string> clean_;        // pods that ended with all their containers: an agent may not know it yet
-  std::set<std::string> unnamed_;      // pods that ran without an allocation
+  std::map<std::string, Pod> pods_;   // by uid
+  std::map<std::string, Gone> gone_;  // by uid
+  std::set<std::string> clean_;    // pods that ended with all their containers: an agent may not know it yet
+  std::set<std::string> unnamed_;  // pods that ran without an allocation
   std::map<Device, Lease> leases_;
   std::map<std::string, Mono> reserved_;  // reservation -> when a lease first said it
   std::map<Device, Gpu> gpus_;
@@ -223,8 +229,8 @@ class Judge {
   std::map<Device, Past<std::string>> healths_;
   std::map<Device, Past<bool>> open_;  // Healthy, and nobody's: since one was Unknown
   bool unknown_seen_ = false;
-  std::set<Device> others_;  // leases of that name that are not managed
-  std::map<Device, Link> links_;          // as its status last said
+  std::set<Device> others_;                       // leases of that name that are not managed
+  std::map<Device, Link> links_;                  // as its status last said
   std::map<std::string, Past<bool>> has_status_;  // by node
   std::map<std::string, Node> nodes_;
   std::map<std::string, Past<Node>> past_nodes_;

@@ -19,10 +19,13 @@ constexpr std::int64_t kCpus = 64;  // of each node
 void Judge::bound(const std::string& uid, const Pod& pod, const std::string& fence) {
   const auto& decided = decided_[uid];
   const auto of_fence = decided.find(fence);
-  if (of_fence == decided.end()) { return wrong(fmt::format("a Binding of {} landed after its fence", pod.text())); }
+  if (of_fence == decided.end()) {
+    return wrong(fmt::format("a Binding of {} landed after its fence", pod.text()));
+  }
   const auto sent = of_fence->second.find(pod.allocated.empty() ? toNode(pod.node) : pod.reservation);
   if (sent == of_fence->second.end() || sent->second.allocated != pod.allocated) {
-    return wrong(fmt::format("{} was bound to {} with '{}', as no Binding said", pod.text(), pod.node, pod.allocated));
+    return wrong(
+        fmt::format("{} was bound to {} with '{}', as no Binding said", pod.text(), pod.node, pod.allocated));
   }
   if (plan_.has(Feature::Resources)) { resourcesOn(uid, pod, sent->second.at); }
   if (pod.allocated.empty()) { return; }
@@ -47,7 +50,8 @@ Mono Judge::decidedAt(const Pod& pod, const Sent& sent) const {
 /// A Binding left that gives a pod no devices: one that asks for some is only counted where nobody says which there are.
 void Judge::namesNone(const Pod& pod, const std::string& node, Mono sent) {
   const auto status = has_status_.find(node);
-  const bool named = status != has_status_.end() && !status->second.any(sent - kKnown, sent, std::not_fn(kSo));
+  const bool named =
+      status != has_status_.end() && !status->second.any(sent - kKnown, sent, std::not_fn(kSo));
   if (!pod.claim.empty() || (pod.gpus > 0 && named)) {
     wrong(fmt::format("a Binding of {} to {} names none of the GPUs that it asks for", pod.text(), node));
   }
@@ -110,7 +114,8 @@ bool Judge::isLinked(const Pod& pod, std::int64_t gbps) const {
 void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, Mono decided) {
   const bool joins = std::all_of(pod.ids.begin(), pod.ids.end(), [&](int id) {
     const auto lease = leases_.find({pod.node, id});
-    return lease != leases_.end() && (lease->second.joined.contains(owner) || lease->second.holders.size() > 1);
+    return lease != leases_.end() &&
+           (lease->second.joined.contains(owner) || lease->second.holders.size() > 1);
   });
   if (joins) { return; }
   std::set<int> named;
@@ -141,8 +146,8 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
            gpu.second.any(decided - kKnown, decided, kSo);
   });
   if (counted > left) {
-    wrong(fmt::format("{} was bound to {}, where {} GPUs are named, {} counted, and {} left for them", pod.text(),
-                      pod.node, named.size(), counted, left));
+    wrong(fmt::format("{} was bound to {}, where {} GPUs are named, {} counted, and {} left for them",
+                      pod.text(), pod.node, named.size(), counted, left));
   }
 }
 
@@ -155,23 +160,29 @@ std::map<std::string, std::int64_t> Judge::goneCounted(const std::string& node, 
     const auto gone = gone_.find(running.uid);
     if (gone == gone_.end() || gone->second.counted == 0 || clean_.contains(running.uid)) { continue; }
     const bool known = std::max(sent.by.began, gone->second.bound_at) + kKnown < gone->second.went_at;
-    if (known && gone->second.went_at + kKnown > went_back_) { out[running.uid] = static_cast<std::int64_t>(machines_.heldBy(running.uid).size()); }
+    if (known && gone->second.went_at + kKnown > went_back_) {
+      out[running.uid] = static_cast<std::int64_t>(machines_.heldBy(running.uid).size());
+    }
   }
   return out;
 }
 
 /// The CPUs of its node and its taints, as far as they were to be known.
 void Judge::resourcesOn(const std::string& uid, const Pod& pod, Mono decided) {
-  if (!pod.tolerates && past_nodes_[pod.node].all(decided - kKnown, decided, [](const Node& n) { return n.tainted; })) {
-    wrong(fmt::format("{} was bound to {}, which has a taint that it does not tolerate", pod.text(), pod.node));
+  if (!pod.tolerates &&
+      past_nodes_[pod.node].all(decided - kKnown, decided, [](const Node& n) { return n.tainted; })) {
+    wrong(
+        fmt::format("{} was bound to {}, which has a taint that it does not tolerate", pod.text(), pod.node));
   }
   std::int64_t asked = pod.cpu;
   for (const auto& [other_uid, other] : pods_) {
-    const bool counts = other_uid != uid && other.live() && other.node == pod.node && other.bound_at + kKnown < decided;
+    const bool counts =
+        other_uid != uid && other.live() && other.node == pod.node && other.bound_at + kKnown < decided;
     asked += counts ? other.cpu : 0;
   }
   if (pod.cpu > 0 && asked > kCpus) {
-    wrong(fmt::format("{} was bound to {}, where pods ask for {} CPUs of {}", pod.text(), pod.node, asked, kCpus));
+    wrong(fmt::format("{} was bound to {}, where pods ask for {} CPUs of {}", pod.text(), pod.node, asked,
+                      kCpus));
   }
 }
 
@@ -186,10 +197,13 @@ void Judge::seesWhatItHas(const Pod& pod, Mono decided) {
   std::size_t at = 0;
   for (const int id : pod.ids) {
     const auto comma = std::min(pod.visible.find(',', at), pod.visible.size());
-    const std::string seen = pod.visible.substr(std::min(at, pod.visible.size()), comma - std::min(at, pod.visible.size()));
+    const std::string seen =
+        pod.visible.substr(std::min(at, pod.visible.size()), comma - std::min(at, pod.visible.size()));
     at = comma + 1;
     // A GPU that went in the meantime has no UUID any more.
-    const auto is_it = [&](const std::string& uuid) { return uuid == seen || (uuid.empty() && seen == std::to_string(id)); };
+    const auto is_it = [&](const std::string& uuid) {
+      return uuid == seen || (uuid.empty() && seen == std::to_string(id));
+    };
     if (!uuids_[{pod.node, id}].any(decided - kKnown, now_, is_it)) {
       wrong(fmt::format("{} has {}:{} and sees '{}'", pod.text(), pod.node, id, pod.visible));
     }
@@ -203,10 +217,13 @@ void Judge::healthyFirst(const Pod& pod, Mono decided) {
   const Mono from = decided - kKnown;
   const auto lease = leases_.find(device);
   const bool shares = lease != leases_.end() && lease->second.shared;
-  if (shares || !healths_[device].all(from, now_, [](const std::string& h) { return h == "Unknown"; })) { return; }
+  if (shares || !healths_[device].all(from, now_, [](const std::string& h) { return h == "Unknown"; })) {
+    return;
+  }
   for (const auto& [other, past] : open_) {
     if (!past.all(from, now_, kSo)) { continue; }
-    return wrong(fmt::format("{} was given {}, which is Unknown, and {} is Healthy and free", pod.text(), device.text(), other.text()));
+    return wrong(fmt::format("{} was given {}, which is Unknown, and {} is Healthy and free", pod.text(),
+                             device.text(), other.text()));
   }
 }
 
@@ -215,7 +232,8 @@ bool Judge::changedLately(const Device& device, Mono decided) const {
   const auto past = uuids_.find(device);
   if (gpu == gpus_.end() || past == uuids_.end()) { return true; }
   const bool back = decided < went_back_ + kKnown && went_back_ != Mono{};
-  return back || past->second.any(decided - kKnown, now_, [&](const std::string& uuid) { return uuid != gpu->second.uuid; });
+  return back || past->second.any(decided - kKnown, now_,
+                                  [&](const std::string& uuid) { return uuid != gpu->second.uuid; });
 }
 
 /// What a pod without a claim asks for is a resource of its node too, which has no more of it than it says.
@@ -227,9 +245,11 @@ void Judge::limitsOn(const std::string& uid, const Pod& pod, Mono decided) {
         other_uid != uid && other.live() && other.node == pod.node && other.bound_at + kKnown < decided;
     asked += counts ? other.gpus : 0;
   }
-  if (!past_nodes_[pod.node].any(decided - kKnown, decided, [&](const Node& n) { return n.allocatable >= asked; })) {
-    wrong(fmt::format("{} was bound to {}, which has fewer nvidia.com/gpu than the {} that are asked for there",
-                      pod.text(), pod.node, asked));
+  if (!past_nodes_[pod.node].any(decided - kKnown, decided,
+                                 [&](const Node& n) { return n.allocatable >= asked; })) {
+    wrong(
+        fmt::format("{} was bound to {}, which has fewer nvidia.com/gpu than the {} that are asked for there",
+                    pod.text(), pod.node, asked));
   }
 }
 
@@ -275,7 +295,8 @@ void Judge::agentSawItFree(const std::string& uid, const Pod& pod, const Device&
     const bool unheard = lease.since.at(uid) <= used_since + kKnown;
     if (unheard && (clean_.contains(user) || unnamed_.contains(user))) { continue; }
     if (user != uid && !lease.isSharedBy(user)) {
-      wrong(fmt::format("{} was given {}, which containers of pod {} still have", pod.text(), device.text(), user));
+      wrong(fmt::format("{} was given {}, which containers of pod {} still have", pod.text(), device.text(),
+                        user));
     }
   }
 }

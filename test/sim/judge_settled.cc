@@ -16,8 +16,9 @@ std::int64_t Judge::freeOn(const std::string& name) const {
   for (const auto& [device, gpu] : gpus_) {
     if (device.node != name || gpu.health == "Unhealthy" || leases_.contains(device)) { continue; }
     if (others_.contains(device)) { continue; }
-    const bool taken = std::any_of(pods_.begin(), pods_.end(),
-                                   [&d = device](const auto& p) { return p.second.live() && p.second.has(d); });
+    const bool taken = std::any_of(pods_.begin(), pods_.end(), [&d = device](const auto& p) {
+      return p.second.live() && p.second.has(d);
+    });
     free += taken || !gpu.in_use.empty() ? 0 : 1;
   }
   for (const auto& [uid, pod] : pods_) {
@@ -32,8 +33,8 @@ std::int64_t Judge::joinableOn(const std::string& name) const {
     const Device& device = entry.first;
     const Lease& lease = entry.second;
     const auto gpu = gpus_.find(device);
-    if (device.node != name || !lease.shared || lease.holders.size() >= model::kMaxSharers || gpu == gpus_.end() ||
-        gpu->second.health == "Unhealthy") {
+    if (device.node != name || !lease.shared || lease.holders.size() >= model::kMaxSharers ||
+        gpu == gpus_.end() || gpu->second.health == "Unhealthy") {
       return false;
     }
     // A pod without an allocation may use it too: its kubelet chose among GPUs of which it does not know the holders.
@@ -50,9 +51,8 @@ std::int64_t Judge::cpuUsedOn(const std::string& node) const {
 }
 
 std::int64_t Judge::podsOn(const std::string& node) const {
-  return std::count_if(pods_.begin(), pods_.end(), [&](const auto& entry) {
-    return entry.second.live() && entry.second.node == node;
-  });
+  return std::count_if(pods_.begin(), pods_.end(),
+                       [&](const auto& entry) { return entry.second.live() && entry.second.node == node; });
 }
 
 bool Judge::hasClaim(const Pod& pod) const {
@@ -74,16 +74,16 @@ bool Judge::shouldFit(const Pod& pod, const std::string& without) const {
   }
   return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
     const auto& [name, node] = entry;
-    if (!node.ready || name == without || node.other_enforcer || (node.tainted && !pod.tolerates)) { return false; }
+    if (!node.ready || name == without || node.other_enforcer || (node.tainted && !pod.tolerates)) {
+      return false;
+    }
     if (plan_.has(Feature::Large) && podsOn(name) >= 110) { return false; }
     if (pod.cpu > 0 && cpuUsedOn(name) + pod.cpu > 64) { return false; }
     if (count == 0) { return true; }
     if (near && name == "n-0") { return false; }  // no links there; elsewhere all are linked to all
     if (shared && joinableOn(name) >= count) { return true; }
     std::int64_t counted = 0;
-    for (const auto& [uid, other] : pods_) {
-      counted += other.live() && other.node == name ? other.gpus : 0;
-    }
+    for (const auto& [uid, other] : pods_) { counted += other.live() && other.node == name ? other.gpus : 0; }
     return freeOn(name) >= count && (!pod.claim.empty() || node.allocatable - counted >= count);
   });
 }
@@ -93,7 +93,8 @@ std::string Judge::allocationsOf(const sandbox::StoreKey& claim) const {
   std::set<std::string> out;
   for (const auto& [uid, pod] : pods_) {
     if (!pod.live() || pod.ids.empty() || pod.ns != claim.ns || pod.claim != claim.name) { continue; }
-    out.insert(fmt::format("{} {} {}", pod.name, uid, model::printAllocation(model::NodeName{pod.node}, pod.ids)));
+    out.insert(
+        fmt::format("{} {} {}", pod.name, uid, model::printAllocation(model::NodeName{pod.node}, pod.ids)));
   }
   return fmt::format("{}", fmt::join(out, "; "));
 }
@@ -154,7 +155,8 @@ std::string Judge::leasesWrong() const {
       }
       const auto has = model::printAllocation(model::NodeName{pod->second.node}, pod->second.ids);
       if (!theirs && part.devices != has) {
-        return fmt::format("the lease of {} says that pod {} has {}, it has {}", device.text(), uid, part.devices, has);
+        return fmt::format("the lease of {} says that pod {} has {}, it has {}", device.text(), uid,
+                           part.devices, has);
       }
     }
   }
@@ -173,19 +175,25 @@ std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
   for (const int id : pod.ids) {
     const auto lease = leases_.find({pod.node, id});
     if (others_.contains({pod.node, id})) { continue; }  // somebody took its name
-    if (lease != leases_.end() && isOfForged(lease->second)) { continue; }  // it came first when there was none
-    if (pod.live() && (lease == leases_.end() || !lease->second.holders.contains(uid)) && !isFollowed(uid, pod)) {
+    if (lease != leases_.end() && isOfForged(lease->second)) {
+      continue;
+    }  // it came first when there was none
+    if (pod.live() && (lease == leases_.end() || !lease->second.holders.contains(uid)) &&
+        !isFollowed(uid, pod)) {
       return fmt::format("pod {}/{} has {}:{} without a lease", pod.ns, pod.name, pod.node, id);
     }
   }
   if (pod.live() && !plan_.has(Feature::Uuids) && pod.visible != model::printIds(pod.ids)) {
-    return fmt::format("pod {}/{} has GPUs {} and sees {}", pod.ns, pod.name, model::printIds(pod.ids), pod.visible);
+    return fmt::format("pod {}/{} has GPUs {} and sees {}", pod.ns, pod.name, model::printIds(pod.ids),
+                       pod.visible);
   }
   const bool waits = pod.node.empty() && !pod.deleting && !pod.finished;
   if (waits && !never_placed_.contains(pod.name) && shouldFit(pod)) {
     return fmt::format("pod {}/{} waits, and there is room; it is told: {}", pod.ns, pod.name, pod.told);
   }
-  if (waits && pod.told.empty()) { return fmt::format("pod {}/{} waits and is not told why", pod.ns, pod.name); }
+  if (waits && pod.told.empty()) {
+    return fmt::format("pod {}/{} waits and is not told why", pod.ns, pod.name);
+  }
   const bool missing = pod.told.find("not found in namespace") != std::string::npos;
   if (waits && !pod.claim.empty() && missing == hasClaim(pod)) {
     return fmt::format("pod {}/{} is told '{}', and its claim is {}", pod.ns, pod.name, pod.told,

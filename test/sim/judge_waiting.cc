@@ -53,8 +53,13 @@ void Judge::lookAtWaiting() {
 
 bool Judge::isOpen(const Device& device, const Gpu& gpu) const {
   const auto node = nodes_.find(device.node);
-  if (node == nodes_.end() || !node->second.ready || node->second.tainted || node->second.other_enforcer) { return false; }
-  if (gpu.health != "Healthy" || !gpu.in_use.empty() || leases_.contains(device) || others_.contains(device)) { return false; }
+  if (node == nodes_.end() || !node->second.ready || node->second.tainted || node->second.other_enforcer) {
+    return false;
+  }
+  if (gpu.health != "Healthy" || !gpu.in_use.empty() || leases_.contains(device) ||
+      others_.contains(device)) {
+    return false;
+  }
   return std::none_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
     const Pod& pod = entry.second;
     return pod.node == device.node && pod.live() && (pod.has(device) || (pod.ids.empty() && pod.gpus > 0));

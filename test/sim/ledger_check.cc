@@ -56,17 +56,23 @@ std::string LedgerCheck::look(Mono last_change) {
   using sched::Source;
   const auto live =
       world_.scheduler(*here.leader).engine().ledger().dumpWithout({Source::Reservation, Source::Draining});
-  const auto rebuilt = test::rebuiltEngine(world_, decoded_)->ledger().dumpWithout({Source::Reservation, Source::Draining});
+  const auto rebuilt =
+      test::rebuiltEngine(world_, decoded_)->ledger().dumpWithout({Source::Reservation, Source::Draining});
   const auto wrong = difference(live, rebuilt);
   return wrong.empty() && standbys_ ? standbyWrong(rebuilt) : wrong;
 }
 
 std::string LedgerCheck::standbyWrong(std::string_view rebuilt) const {
   for (sandbox::ReplicaId id = 0; id < kReplicas; ++id) {
-    if (!world_.alive(id) || world_.frozen(id) || id == leader() || !hearsAll(world_.scheduler(id))) { continue; }
+    if (!world_.alive(id) || world_.frozen(id) || id == leader() || !hearsAll(world_.scheduler(id))) {
+      continue;
+    }
     using sched::Source;
-    const auto its = world_.scheduler(id).engine().ledger().dumpWithout({Source::Reservation, Source::Draining});
-    if (auto wrong = difference(its, rebuilt); !wrong.empty()) { return fmt::format("of standby {}: {}", id, wrong); }
+    const auto its =
+        world_.scheduler(id).engine().ledger().dumpWithout({Source::Reservation, Source::Draining});
+    if (auto wrong = difference(its, rebuilt); !wrong.empty()) {
+      return fmt::format("of standby {}: {}", id, wrong);
+    }
   }
   return "";
 }
@@ -77,7 +83,8 @@ std::optional<sandbox::ReplicaId> LedgerCheck::leader() const {
 }
 
 std::string LedgerCheck::atEnd(sandbox::ReplicaId leader) {
-  return difference(world_.scheduler(leader).engine().ledger().dump(false), test::rebuiltEngine(world_, decoded_)->ledger().dump(false));
+  return difference(world_.scheduler(leader).engine().ledger().dump(false),
+                    test::rebuiltEngine(world_, decoded_)->ledger().dump(false));
 }
 
 }  // namespace gs::sim

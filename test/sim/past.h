@@ -32,7 +32,8 @@ class Past {
   /// It was so all the time from `from` to `to`.
   template <class Predicate>
   [[nodiscard]] bool all(Mono from, Mono to, Predicate is) const {
-    return !values_.empty() && values_.front().first <= from && !any(from, to, [&](const T& v) { return !is(v); });
+    return !values_.empty() && values_.front().first <= from &&
+           !any(from, to, [&](const T& v) { return !is(v); });
   }
 
  private:

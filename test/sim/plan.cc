@@ -23,22 +23,23 @@ struct Weight {
   unsigned weight;
 };
 constexpr std::array kWeights{
-    Weight{Op::AddPod, 48},   Weight{Op::EndPod, 12},    Weight{Op::DeletePod, 6}, Weight{Op::KillPod, 6},
-    Weight{Op::MakeClaim, 2}, Weight{Op::DropClaim, 2},  Weight{Op::AlterClaim, 5}, Weight{Op::GpuHealth, 6},
-    Weight{Op::Resize, 2},    Weight{Op::NodeReady, 2},  Weight{Op::NodeGone, 1},  Weight{Op::NodeBack, 2},
-    Weight{Op::AgentDown, 2}, Weight{Op::Crash, 4},      Weight{Op::Start, 6},     Weight{Op::Stop, 2},
-    Weight{Op::Freeze, 4},    Weight{Op::Stall, 4},      Weight{Op::ApiAway, 2},   Weight{Op::Forget, 2},
-    Weight{Op::DropLease, 3}, Weight{Op::Foreign, 3},    Weight{Op::Faults, 7},    Weight{Op::Slow, 6},
-    Weight{Op::Break, 3},     Weight{Op::LastWord, 8}, Weight{Op::Unlucky, 6},
+    Weight{Op::AddPod, 48},   Weight{Op::EndPod, 12},   Weight{Op::DeletePod, 6},  Weight{Op::KillPod, 6},
+    Weight{Op::MakeClaim, 2}, Weight{Op::DropClaim, 2}, Weight{Op::AlterClaim, 5}, Weight{Op::GpuHealth, 6},
+    Weight{Op::Resize, 2},    Weight{Op::NodeReady, 2}, Weight{Op::NodeGone, 1},   Weight{Op::NodeBack, 2},
+    Weight{Op::AgentDown, 2}, Weight{Op::Crash, 4},     Weight{Op::Start, 6},      Weight{Op::Stop, 2},
+    Weight{Op::Freeze, 4},    Weight{Op::Stall, 4},     Weight{Op::ApiAway, 2},    Weight{Op::Forget, 2},
+    Weight{Op::DropLease, 3}, Weight{Op::Foreign, 3},   Weight{Op::Faults, 7},     Weight{Op::Slow, 6},
+    Weight{Op::Break, 3},     Weight{Op::LastWord, 8},  Weight{Op::Unlucky, 6},
 };
 
 /// Of a seed's extender part, which comes beside the rest. No clock of an extender stands still: with two that lead, each would
 /// write its own pods' annotations, and unlike GPU leases nothing of the API stands between two pods.
 constexpr std::array kShareWeights{
-    Weight{Op::ShareComes, 60}, Weight{Op::ShareEnds, 16}, Weight{Op::ShareGoes, 10},  Weight{Op::ShareAsked, 14},
-    Weight{Op::ShareElsewhere, 4}, Weight{Op::ShareDropped, 6}, Weight{Op::Crash, 4}, Weight{Op::Start, 5},
-    Weight{Op::Stop, 2},        Weight{Op::Freeze, 4},      Weight{Op::Break, 3},
-    Weight{Op::LastWord, 6},    Weight{Op::Faults, 4},     Weight{Op::Slow, 3},
+    Weight{Op::ShareComes, 60}, Weight{Op::ShareEnds, 16},     Weight{Op::ShareGoes, 10},
+    Weight{Op::ShareAsked, 14}, Weight{Op::ShareElsewhere, 4}, Weight{Op::ShareDropped, 6},
+    Weight{Op::Crash, 4},       Weight{Op::Start, 5},          Weight{Op::Stop, 2},
+    Weight{Op::Freeze, 4},      Weight{Op::Break, 3},          Weight{Op::LastWord, 6},
+    Weight{Op::Faults, 4},      Weight{Op::Slow, 3},
 };
 constexpr unsigned kSharePercent = 25;  // of the seeds
 constexpr int kFewestShareSteps = 20;
@@ -236,7 +237,8 @@ std::string whatOf(const Step& s) {
     case Op::ShareDropped:
       return fmt::format("pod s{} is forgotten by its scheduler{}", s.x, s.y != 0 ? ", which says so" : "");
     case Op::LastWord: {
-      constexpr const char* kWhat[] = {"Binding", "new lease", "lease written over", "lease deleted", "fence"};
+      constexpr const char* kWhat[] = {"Binding", "new lease", "lease written over", "lease deleted",
+                                       "fence"};
       return fmt::format("replica {} {} after its next {}, which lands {} writes later", s.x,
                          s.y >= 5 ? "is frozen" : "crashes", kWhat[s.y % 5], s.z);
     }

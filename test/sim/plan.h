@@ -16,38 +16,38 @@ namespace gs::sim {
 inline constexpr int kNodes = 3;
 inline constexpr int kReplicas = 2;
 inline constexpr int kShareSlots = 10;
-inline constexpr int kSlots = 16;  // pods there may be at once: 8 names in 2 namespaces
-inline constexpr int kFirstLarge = 1000;   // slots of the many pods of a large play
-inline constexpr int kLargeNodes = 40;     // that it has more
+inline constexpr int kSlots = 16;         // pods there may be at once: 8 names in 2 namespaces
+inline constexpr int kFirstLarge = 1000;  // slots of the many pods of a large play
+inline constexpr int kLargeNodes = 40;    // that it has more
 inline constexpr int kFirstForged = 100;  // slots of pods that come with annotations of their own
 
 enum class Op : std::uint8_t {
-  AddPod,     // x slot, y flavour
-  EndPod,     // x slot: its containers end by themselves
-  DeletePod,  // x slot
-  KillPod,    // x slot: deleted by force, its containers go on for a while
-  MakeClaim,  // x claim, y namespace
-  DropClaim,  // x claim, y namespace
-  AlterClaim, // x claim, y namespace, z GPUs from now on
-  GpuHealth,  // x node, y GPU, z 0 Healthy 1 Unhealthy 2 Unknown
-  Resize,     // x node, y GPUs from now on
-  NodeReady,  // x node, y 0 or 1
-  NodeGone,   // x node
-  NodeBack,   // x node
-  AgentDown,  // x node, y 0 or 1
-  Crash,      // x replica
-  Start,      // x replica
-  Stop,       // x replica: SIGTERM
-  Freeze,     // x replica, y seconds: as by SIGSTOP
-  Stall,      // x replica, y seconds: its clock stands still, it goes on
-  ApiAway,    // y seconds
-  Forget,     // the API server compacts its history
-  DropLease,  // x which: a GPU lease is deleted by hand
-  Foreign,    // x slot, y node: another scheduler binds that pod
-  Faults,     // y seconds, z permille: calls are refused, lost, late
-  Slow,       // y seconds, z ms at most: watches bring things late
-  Break,      // x replica, y how: its watches end
-  LastWord,   // x replica, y which call, z writes: the next such call is its last for a while, and lands so many writes to pods and leases later
+  AddPod,      // x slot, y flavour
+  EndPod,      // x slot: its containers end by themselves
+  DeletePod,   // x slot
+  KillPod,     // x slot: deleted by force, its containers go on for a while
+  MakeClaim,   // x claim, y namespace
+  DropClaim,   // x claim, y namespace
+  AlterClaim,  // x claim, y namespace, z GPUs from now on
+  GpuHealth,   // x node, y GPU, z 0 Healthy 1 Unhealthy 2 Unknown
+  Resize,      // x node, y GPUs from now on
+  NodeReady,   // x node, y 0 or 1
+  NodeGone,    // x node
+  NodeBack,    // x node
+  AgentDown,   // x node, y 0 or 1
+  Crash,       // x replica
+  Start,       // x replica
+  Stop,        // x replica: SIGTERM
+  Freeze,      // x replica, y seconds: as by SIGSTOP
+  Stall,       // x replica, y seconds: its clock stands still, it goes on
+  ApiAway,     // y seconds
+  Forget,      // the API server compacts its history
+  DropLease,   // x which: a GPU lease is deleted by hand
+  Foreign,     // x slot, y node: another scheduler binds that pod
+  Faults,      // y seconds, z permille: calls are refused, lost, late
+  Slow,        // y seconds, z ms at most: watches bring things late
+  Break,       // x replica, y how: its watches end
+  LastWord,  // x replica, y which call, z writes: the next such call is its last for a while, and lands so many writes to pods and leases later
   // Of seeds with extenders, whose replicas are those from kReplicas on. Slots are of their own.
   ShareComes,      // x slot, y flavour: a pod of another scheduler that asks for shares of GPUs
   ShareEnds,       // x slot

@@ -42,7 +42,8 @@ class Scenes {
       const int slot = below(kSlots);
       const milliseconds dies = at + milliseconds{22'000} + any(milliseconds{4'000});
       for (int i = 0; i < 3; ++i) {
-        add(at + milliseconds{500} + any(milliseconds{900}), Op::ComesBound, (slot + i) % kSlots, node, 1 + below(2));
+        add(at + milliseconds{500} + any(milliseconds{900}), Op::ComesBound, (slot + i) % kSlots, node,
+            1 + below(2));
         if (i < 2) { add(dies, Op::KillPod, (slot + i) % kSlots); }
       }
       pods(dies, milliseconds{6'000}, 8, (slot + 3) % kSlots, 10);
@@ -63,7 +64,8 @@ class Scenes {
         add(comes - milliseconds{200}, Op::KillPod, which);
         add(comes, Op::AddPod, which, 11);
         add(comes + milliseconds{2'500}, Op::EndPod, which);
-        add(comes + milliseconds{3'500} + any(milliseconds{4'000}), rng_.chance(80) ? Op::KillPod : Op::DeletePod, which);
+        add(comes + milliseconds{3'500} + any(milliseconds{4'000}),
+            rng_.chance(80) ? Op::KillPod : Op::DeletePod, which);
       }
       pods(at + milliseconds{6'000}, milliseconds{6'000}, 8, (slot + 4) % kSlots, 10);
       const milliseconds up = at + milliseconds{14'000} + any(milliseconds{20'000});
@@ -77,7 +79,7 @@ class Scenes {
     const int lasts = 30 + below(40);
     add(at, Op::Stick, what, lasts, below(3));
     add(at + milliseconds{1'000} * lasts, Op::Stick, what);  // the play goes on until then
-    for (int i = 0; i < 7; ++i) {  // of namespace b
+    for (int i = 0; i < 7; ++i) {                            // of namespace b
       add(at + any(milliseconds{3'000}), Op::AddPod, 2 * i + 1, rng_.chance(50) ? 0 : below(9));
     }
     for (int i = 0; i < 6; ++i) {  // of a
@@ -119,7 +121,9 @@ class Scenes {
       const milliseconds at = any(kPlayTime);
       const int slot = kFirstForged + below(4);
       add(at, Op::Forge, slot, below(kNodes), below(8));
-      if (rng_.chance(60)) { add(at + any(milliseconds{20'000}), rng_.chance(50) ? Op::KillPod : Op::DeletePod, slot); }
+      if (rng_.chance(60)) {
+        add(at + any(milliseconds{20'000}), rng_.chance(50) ? Op::KillPod : Op::DeletePod, slot);
+      }
     }
     pods(milliseconds{5'000}, milliseconds{35'000}, 6);
   }
@@ -157,7 +161,9 @@ class Scenes {
 
   void resources() {
     for (int i = 8 + below(8); i > 0; --i) { add(any(kPlayTime), Op::AddPod, below(kSlots), 12 + below(3)); }
-    for (int i = 1 + below(4); i > 0; --i) { add(any(kPlayTime), Op::Taint, below(kNodes), rng_.chance(60) ? 1 : 0); }
+    for (int i = 1 + below(4); i > 0; --i) {
+      add(any(kPlayTime), Op::Taint, below(kNodes), rng_.chance(60) ? 1 : 0);
+    }
   }
 
   void enforcer() {
@@ -182,12 +188,21 @@ class Scenes {
   void large() {
     const milliseconds at{2'000};
     for (int i = 0; i < 320; ++i) {
-      add(at + any(milliseconds{1'500}), Op::AddPod, kFirstLarge + i, rng_.chance(60) ? 0 : rng_.chance(50) ? 2 : 7);
+      add(at + any(milliseconds{1'500}), Op::AddPod, kFirstLarge + i,
+          rng_.chance(60)   ? 0
+          : rng_.chance(50) ? 2
+                            : 7);
     }
     for (int i = 0; i < 800; ++i) { add(any(milliseconds{9'000}), Op::AddPod, kFirstLarge + 400 + i, 10); }
-    for (int i = 0; i < 150; ++i) { add(milliseconds{6'000} + any(milliseconds{20'000}), Op::KillPod, kFirstLarge + below(320)); }
-    for (int i = 0; i < 60; ++i) { add(milliseconds{8'000} + any(milliseconds{25'000}), Op::DropLease, below(200)); }
-    for (int i = 0; i < 200; ++i) { add(milliseconds{12'000} + any(milliseconds{20'000}), Op::AddPod, kFirstLarge + 2'000 + i, 0); }
+    for (int i = 0; i < 150; ++i) {
+      add(milliseconds{6'000} + any(milliseconds{20'000}), Op::KillPod, kFirstLarge + below(320));
+    }
+    for (int i = 0; i < 60; ++i) {
+      add(milliseconds{8'000} + any(milliseconds{25'000}), Op::DropLease, below(200));
+    }
+    for (int i = 0; i < 200; ++i) {
+      add(milliseconds{12'000} + any(milliseconds{20'000}), Op::AddPod, kFirstLarge + 2'000 + i, 0);
+    }
     for (int i = 0; i < 4; ++i) { add(at + any(milliseconds{30'000}), Op::Crash, i % kReplicas); }
     for (int i = 0; i < 4; ++i) { add(at + any(milliseconds{30'000}), Op::Start, i % kReplicas); }
   }
@@ -262,14 +277,23 @@ void addFeatures(Plan& plan, const Features& allowed, const Features& forced) {
 }
 
 std::string featureText(const Step& s) {
-  constexpr const char* kRules[] = {"Bindings and statuses of namespace b", "Bindings of namespace b", "statuses of namespace b",
-                                    "writes to pod b/p1", "lease creations for node 1", "lease creations", "lease writes"};
+  constexpr const char* kRules[] = {"Bindings and statuses of namespace b",
+                                    "Bindings of namespace b",
+                                    "statuses of namespace b",
+                                    "writes to pod b/p1",
+                                    "lease creations for node 1",
+                                    "lease creations",
+                                    "lease writes"};
   switch (s.op) {
     case Op::Renumber: return fmt::format("the GPUs of node {} change, how {}, GPU {}", s.x, s.y, s.z);
-    case Op::ComesBound: return fmt::format("pod {} of another scheduler comes on node {} with {} GPUs", slotOf(s.x), s.y, s.z);
-    case Op::Forge: return fmt::format("pod {} comes on node {} with annotations of its own, how {}", slotOf(s.x), s.y, s.z);
+    case Op::ComesBound:
+      return fmt::format("pod {} of another scheduler comes on node {} with {} GPUs", slotOf(s.x), s.y, s.z);
+    case Op::Forge:
+      return fmt::format("pod {} comes on node {} with annotations of its own, how {}", slotOf(s.x), s.y,
+                         s.z);
     case Op::EditLease: return fmt::format("lease {} is edited by hand, how {}", s.x, s.y);
-    case Op::EditPod: return fmt::format("the annotations of pod {} are edited by hand, how {}", slotOf(s.x), s.y);
+    case Op::EditPod:
+      return fmt::format("the annotations of pod {} are edited by hand, how {}", slotOf(s.x), s.y);
     case Op::OwnLease:
       return fmt::format("somebody's lease gpu-n-{}-{} {}", s.x, s.y, s.z != 0 ? "goes" : "comes");
     case Op::Stick: return fmt::format("{} fail for {} s, how {}", kRules[s.x], s.y, s.z);

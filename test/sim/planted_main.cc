@@ -22,10 +22,10 @@ std::set<Bug> planted;
 
 struct Case {
   const char* name;
-  std::vector<Bug> bugs;  // the first is the one; the others are layers that would hide it
-  bool hidden = false;    // other layers hide it: asked with --hidden only, and not expected to be found
-  std::uint64_t from = 1;        // the first seed that is played: those before it do not show it, and take minutes
-  sim::Features features{};      // that the plays have
+  std::vector<Bug> bugs;   // the first is the one; the others are layers that would hide it
+  bool hidden = false;     // other layers hide it: asked with --hidden only, and not expected to be found
+  std::uint64_t from = 1;  // the first seed that is played: those before it do not show it, and take minutes
+  sim::Features features{};  // that the plays have
 };
 
 const std::vector<Case>& cases() {
@@ -64,10 +64,12 @@ const std::vector<Case>& cases() {
 /// A failing plan gets shorter, still fails, and is the same each time.
 bool isShortened(const sim::Plan& plan) {
   const auto few = sim::shorten(plan);
-  if (few.steps.size() < plan.steps.size() && !sim::play(few).problem.empty() && sim::shorten(plan).steps == few.steps) {
+  if (few.steps.size() < plan.steps.size() && !sim::play(few).problem.empty() &&
+      sim::shorten(plan).steps == few.steps) {
     return true;
   }
-  fmt::print("seed {} was not shortened well: {} of {} steps\n", plan.seed, few.steps.size(), plan.steps.size());
+  fmt::print("seed {} was not shortened well: {} of {} steps\n", plan.seed, few.steps.size(),
+             plan.steps.size());
   return false;
 }
 

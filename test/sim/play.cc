@@ -29,7 +29,7 @@ constexpr Duration kCalm = 240s;    // after the last step, until everything mus
 constexpr Duration kTakeover = 3s;  // after a fault
 constexpr Duration kHeld = 4s;      // what watches bring may come so long after they were slow
 constexpr Duration kLastFreeze = 8s;
-constexpr Duration kLook = 5s;      // between two looks whether it is
+constexpr Duration kLook = 5s;  // between two looks whether it is
 constexpr Duration kSidecarTakes = 12s;
 constexpr const char* kPoison = "poison";  // its Bindings are always refused
 
@@ -174,9 +174,8 @@ class Play {
   }
   /// The next such call of this replica leaves, and nothing else for a while.
   bool isLastWord(sandbox::ReplicaId id, const kapi::Call& call) {
-    const auto it = std::find_if(last_words_.begin(), last_words_.end(), [&](const Step& s) {
-      return s.x == id && isWord(call, s.y % 5);
-    });
+    const auto it = std::find_if(last_words_.begin(), last_words_.end(),
+                                 [&](const Step& s) { return s.x == id && isWord(call, s.y % 5); });
     if (it == last_words_.end()) { return false; }
     under_way_.push_back({call, it->z});
     ledgers_.trouble(kTakeover + kLastFreeze);
@@ -192,8 +191,7 @@ class Play {
   }
 
   bool isUnlucky(const kapi::Call& call) {
-    const auto it =
-        unlucky_.find(fmt::format("/api/v1/namespaces/{}/pods/{}", call.key.ns, call.key.name));
+    const auto it = unlucky_.find(fmt::format("/api/v1/namespaces/{}/pods/{}", call.key.ns, call.key.name));
     if (it == unlucky_.end()) { return false; }
     under_way_.push_back({call, it->second.z});
     if (--it->second.y == 0) { unlucky_.erase(it); }
@@ -201,8 +199,14 @@ class Play {
   }
   CallFate fateOf(sandbox::ReplicaId id, const kapi::Call& call) {
     if (extras_.isAnother(id)) { return {}; }
-    if (tell_ && call.verb == kapi::Verb::Apply) { copyLog(); say("               apply " + json::print(call.body)); }
-    if (tell_ && call.verb == kapi::Verb::List) { copyLog(); say("               read  " + kapi::target(call)); }
+    if (tell_ && call.verb == kapi::Verb::Apply) {
+      copyLog();
+      say("               apply " + json::print(call.body));
+    }
+    if (tell_ && call.verb == kapi::Verb::List) {
+      copyLog();
+      say("               read  " + kapi::target(call));
+    }
     if (call.subresource == "binding") {
       judge_.bindingSent(call, world_.now().mono, processes_[id]);
       if (call.key.name == kPoison) { return {How::Refused, 403, {}, false, false}; }
@@ -225,8 +229,7 @@ class Play {
         if (rng.chance(50)) { return {How::Late, 0, Duration{50ms} * (1 + rng.below(200)), false, false}; }
         if (call.guarded) { under_way_.push_back({call, static_cast<int>(1 + rng.below(12))}); }
         return {How::LostBefore, 0, {}, false, false};
-      default:
-        return {How::Normal, 0, {}, call.guarded && rng.chance(30), call.guarded && rng.chance(30)};
+      default: return {How::Normal, 0, {}, call.guarded && rng.chance(30), call.guarded && rng.chance(30)};
     }
   }
   /// What is drawn for an extender shifts nothing of what is drawn for the others.
@@ -286,10 +289,10 @@ class Play {
       case Op::DropLease: extras_.dropLease(s.x); return;
       case Op::Foreign:
         extras_.byHand("POST", podPath(s.x) + "/binding",
-               Object{{"apiVersion", "v1"},
-                      {"kind", "Binding"},
-                      {"metadata", Object{{"name", fmt::format("p{}", s.x / 2)}}},
-                      {"target", Object{{"kind", "Node"}, {"name", nodeName(s.y)}}}});
+                       Object{{"apiVersion", "v1"},
+                              {"kind", "Binding"},
+                              {"metadata", Object{{"name", fmt::format("p{}", s.x / 2)}}},
+                              {"target", Object{{"kind", "Node"}, {"name", nodeName(s.y)}}}});
         return;
       case Op::Faults:
         faults_until_ = world_.now().mono + std::chrono::seconds{s.y};
@@ -415,7 +418,9 @@ class Play {
     std::string wrong;
     do {
       if (!upTo(since() + kLook)) { return; }
-      for (int i = 0; i < kReplicas + plan_.extenders; ++i) { restart(i); }  // one that was stopping has ended by now
+      for (int i = 0; i < kReplicas + plan_.extenders; ++i) {
+        restart(i);
+      }  // one that was stopping has ended by now
       wrong = notSettled();
     } while (!wrong.empty() && since() < end);
     if (!wrong.empty()) {
@@ -452,7 +457,7 @@ class Play {
   std::vector<UnderWay> under_way_;
   std::vector<Step> last_words_;
   std::map<std::string, Step> unlucky_;  // by the pod's path
-  std::set<int> gone_;  // nodes
+  std::set<int> gone_;                   // nodes
   std::map<sandbox::ReplicaId, Process> processes_;
   int last_process_ = 0;
   Mono faults_until_{};

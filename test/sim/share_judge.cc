@@ -66,7 +66,9 @@ ShareJudge::Pod ShareJudge::podOf(const Value& object) {
   const auto phase = object["status"]["phase"].str();
   pod.finished = phase == "Succeeded" || phase == "Failed";
   for (const Value& c : object["status"]["conditions"].items()) {
-    if (c["type"].str() == "PodScheduled" && c["status"].str() == "False") { pod.told = textOf(c["message"]); }
+    if (c["type"].str() == "PodScheduled" && c["status"].str() == "False") {
+      pod.told = textOf(c["message"]);
+    }
   }
   pod.note = pod.named;
   for (const Value& c : object["spec"]["containers"].items()) {
@@ -74,7 +76,8 @@ ShareJudge::Pod ShareJudge::podOf(const Value& object) {
     const auto ids = notes[fmt::format("tencent.com/predicate-gpu-idx-{}", pod.containers.size())].str();
     if (!ids.empty()) { pod.note += fmt::format(" {}:{}", pod.containers.size(), ids); }
     pod.containers.push_back({std::max(0, numberOf(limits["tencent.com/vcuda-core"].str())),
-                              std::max(0, numberOf(limits["tencent.com/vcuda-memory"].str())), numbersOf(ids)});
+                              std::max(0, numberOf(limits["tencent.com/vcuda-memory"].str())),
+                              numbersOf(ids)});
   }
   return pod;
 }
@@ -103,7 +106,8 @@ void ShareJudge::podChanged(const sandbox::HistoryEntry& entry) {
   const bool bound_now = !pod.node.empty() && (is_new || known->second.node.empty());
   pod.fair = bound_now ? bindings_[uid] : !is_new && known->second.fair;
   if (pod.fair && bound_now && pod.named != pod.node) {
-    wrong(fmt::format("pod {} was bound to {} as it was told, its annotations say {}", pod.name, pod.node, pod.named));
+    wrong(fmt::format("pod {} was bound to {} as it was told, its annotations say {}", pod.name, pod.node,
+                      pod.named));
   }
   if (bound_now && !pod.fair) { late_.insert(uid); }
   const bool same_note = !is_new && known->second.note == pod.note;
@@ -138,7 +142,8 @@ void ShareJudge::chosen(const std::string& uid, const std::string& node, Mono si
     if (it->node == node) { return; }
     if (it->since < since) { break; }  // older ones were gone by then
   }
-  wrong(fmt::format("pod {} was told {}, its annotations say '{}'", pod->second.name, node, pod->second.note));
+  wrong(
+      fmt::format("pod {} was told {}, its annotations say '{}'", pod->second.name, node, pod->second.note));
 }
 
 void ShareJudge::add(Use& use, const Pod& pod) {
@@ -184,7 +189,9 @@ void ShareJudge::check(const std::string& name, const std::string& who) {
     }
     const auto whole = use.whole.find(id);
     const auto chosen = use.last_share.find(id);
-    const bool was_known = chosen != use.last_share.end() && chosen->second > (whole == use.whole.end() ? Mono::max() - kHeard : whole->second) + kHeard;
+    const bool was_known =
+        chosen != use.last_share.end() &&
+        chosen->second > (whole == use.whole.end() ? Mono::max() - kHeard : whole->second) + kHeard;
     if (whole != use.whole.end() && (was_known || use.settled.contains(id))) {
       wrong(fmt::format("{}:{} is shared and whole, the last for pod {}", name, id, who));
     }

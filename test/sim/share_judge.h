@@ -47,8 +47,8 @@ class ShareJudge {
     std::string name, node, named, time, note, told;
     std::vector<Container> containers;
     bool assigned = false, finished = false, fair = false;
-    Mono noted_at{};     // when the note became what it is
-    Mono written_at{};   // when its annotations were written last, to the same words or others
+    Mono noted_at{};    // when the note became what it is
+    Mono written_at{};  // when its annotations were written last, to the same words or others
     Mono assigned_at{};
     [[nodiscard]] bool live() const { return !node.empty() && !finished; }
     [[nodiscard]] bool waits() const { return node.empty() && !finished; }
@@ -73,9 +73,9 @@ class ShareJudge {
   struct Use {
     std::map<int, std::pair<int, int>> shares;  // device -> cores, memory
     std::map<int, Mono> whole;                  // device -> since when it is known
-    std::map<int, Mono> last_share;             // device -> when the last share was chosen that is on its way there
-    std::set<int> settled;                      // devices with a share that gpu-manager gave
-    int unknown = 0;                            // whole devices of which it is not known which
+    std::map<int, Mono> last_share;  // device -> when the last share was chosen that is on its way there
+    std::set<int> settled;           // devices with a share that gpu-manager gave
+    int unknown = 0;                 // whole devices of which it is not known which
   };
   static Pod podOf(const json::Value& object);
   void podChanged(const sandbox::HistoryEntry& entry);

@@ -194,7 +194,8 @@ void ShareSide::send(Asked asked, extender::Question q) {
   if (!asked.mentions(mine.told.node)) { mine.told.stands = false; }
   q.verb = asked.verb;
   // A standby forwards to the leader; who has just lost the lease, or will, may be asked too.
-  const auto any = static_cast<sandbox::ReplicaId>(kReplicas + rng_.below(static_cast<std::uint64_t>(extenders_)));
+  const auto any =
+      static_cast<sandbox::ReplicaId>(kReplicas + rng_.below(static_cast<std::uint64_t>(extenders_)));
   const auto to = rng_.chance(60) ? world_.leadingExtender().value_or(any) : any;
   const auto nodes = asked.nodes;
   asked_[tickets_] = std::move(asked);
@@ -220,7 +221,8 @@ void ShareSide::bindThrough(const std::string& pod, const std::string& uid, cons
   q.pod = std::make_shared<const model::Pod>(std::move(named));
   q.node = model::NodeName{node};
   judge_.binding(uid, true);
-  send({.pod = pod, .uid = uid, .nodes = {node}, .at = now, .until = now + kPatience, .verb = Verb::Bind}, std::move(q));
+  send({.pod = pod, .uid = uid, .nodes = {node}, .at = now, .until = now + kPatience, .verb = Verb::Bind},
+       std::move(q));
 }
 
 void ShareSide::answered(extender::Ticket ticket, const Answer& answer) {
@@ -230,8 +232,12 @@ void ShareSide::answered(extender::Ticket ticket, const Answer& answer) {
   (void)watch();
   if (answer.kind == Answer::Kind::Done && asked.verb == Verb::Bind) { ++bindings_[1]; }
   const bool is_chosen = answer.kind == Answer::Kind::Chosen;
-  if (is_chosen) { judge_.chosen(asked.uid, asked.nodes.at(answer.chosen), world_.now().mono - kAnswerTakes); }
-  if (world_.now().mono > asked.until || !mine_.contains(asked.pod) || mine_[asked.pod].uid != asked.uid) { return; }
+  if (is_chosen) {
+    judge_.chosen(asked.uid, asked.nodes.at(answer.chosen), world_.now().mono - kAnswerTakes);
+  }
+  if (world_.now().mono > asked.until || !mine_.contains(asked.pod) || mine_[asked.pod].uid != asked.uid) {
+    return;
+  }
   Mine& mine = mine_[asked.pod];
   if (mine.dropped || !waits(objectOf(asked.pod), asked.uid)) { return; }
   if (is_chosen && allocates_ && !calm_ && rng_.chance(15)) { return takeBack(asked.pod, asked.uid); }
@@ -259,7 +265,8 @@ void ShareSide::bindLater(const std::string& pod, const std::string& uid, const 
       return bindThrough(pod, uid, calm_ || rng_.chance(80) ? told.node : nodes_[rng_.below(nodes_.size())]);
     }
     const Mine& mine = mine_[pod];
-    const bool stands = mine.uid == uid && mine.told.stands && mine.told.node == told.node && mine.told.note == told.note;
+    const bool stands =
+        mine.uid == uid && mine.told.stands && mine.told.node == told.node && mine.told.note == told.note;
     bind(pod, uid, told.node, stands && judge_.noteOf(uid) == told.note);
   });
 }
@@ -327,7 +334,8 @@ std::string ShareSide::ledgerWrong(sandbox::ReplicaId leader) {
   engine::Engine fresh;
   fresh.configureQuota(config.quota);
   extender::Extender other{fresh, config, Rng{1}};
-  for (const auto& [path, kind] : {std::pair{"/api/v1/nodes", model::Kind::Node}, {"/api/v1/pods", model::Kind::Pod}}) {
+  for (const auto& [path, kind] :
+       {std::pair{"/api/v1/nodes", model::Kind::Node}, {"/api/v1/pods", model::Kind::Pod}}) {
     for (const auto& item : world_.get(path)["items"].items()) {
       model::Object object = kapi::decodeObject(kind, item);
       fresh.apply({kind, kapi::keyOf(object), kapi::uidOf(object), object, kapi::revisionOf(object)},

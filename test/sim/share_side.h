@@ -53,10 +53,10 @@ class ShareSide {
   };
   struct Mine {
     std::string uid;
-    bool dropped = false;  // its scheduler does not look at it any more
+    bool dropped = false;           // its scheduler does not look at it any more
     std::optional<Mono> told_so{};  // when it wrote that the pod is not scheduled, on top of an answer
     std::uint64_t leads = 0;        // which leader it was then
-    std::uint64_t turn = 0;  // counts when it is to be considered
+    std::uint64_t turn = 0;         // counts when it is to be considered
     Told told{};
     std::vector<Asked> questions{};
     json::Value seen{};  // as its scheduler, whose watch may be late, last saw it

@@ -22,13 +22,15 @@ namespace {
 struct Asked {
   gs::sim::Features allowed = gs::sim::defaultFeatures();
   gs::sim::Features forced{};
-  [[nodiscard]] gs::sim::Plan plan(std::uint64_t seed) const { return gs::sim::makePlan(seed, allowed, forced); }
+  [[nodiscard]] gs::sim::Plan plan(std::uint64_t seed) const {
+    return gs::sim::makePlan(seed, allowed, forced);
+  }
 };
 
 constexpr std::size_t kMostShortened = 400;  // steps: plays of more take seconds each
-constexpr std::uint64_t kEnough = 200;    // seeds that must show everything that is counted
-constexpr std::size_t kQuietPoints = 3;   // compared, per seed
-constexpr std::size_t kAfterTrouble = 2;  // of them after a fault
+constexpr std::uint64_t kEnough = 200;       // seeds that must show everything that is counted
+constexpr std::size_t kQuietPoints = 3;      // compared, per seed
+constexpr std::size_t kAfterTrouble = 2;     // of them after a fault
 
 void report(const gs::sim::Plan& plan, const gs::sim::Outcome& found) {
   fmt::print("seed {}: {}\n", plan.seed, found.problem);
@@ -133,9 +135,10 @@ int main(int argc, char** argv) {
     }
   }
   const double cpu = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
-  fmt::print("{} seeds from {}, {} failed, {} writes judged, {} quiet points compared ({} after a fault), "
-             "{} Bindings of shares and {} late ones, {:.0f} s of CPU\n",
-             seeds, first, failed, writes, quiet_points, after_trouble, share_bindings, late_bindings, cpu);
+  fmt::print(
+      "{} seeds from {}, {} failed, {} writes judged, {} quiet points compared ({} after a fault), "
+      "{} Bindings of shares and {} late ones, {:.0f} s of CPU\n",
+      seeds, first, failed, writes, quiet_points, after_trouble, share_bindings, late_bindings, cpu);
   if (seeds >= kEnough && (quiet_points < kQuietPoints * seeds || after_trouble < kAfterTrouble * seeds)) {
     fmt::print(stderr, "sim: the ledgers were compared too seldom\n");
     return 1;

@@ -1,0 +1,63 @@
+// Pods whose turn came while their namespace had no slot (slots.h). They wait here and not in the queue, so those of other
+// namespaces that stand behind them get their turn, and each of them is passed over once, not once per turn.
+// Within a namespace the order is the queue's: priority, then creation, then uid. One thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "sched/queue.h"
+
+namespace gs::scheduler {
+
+class HeldBack {
+ public:
+  using Item = sched::Queue::Item;
+
+  void add(const std::string& ns, const Item& item) {
+    remove(item.uid);
+    by_namespace_[ns].emplace(placeOf(item), item);
+    place_.emplace(item.uid, std::pair{ns, placeOf(item)});
+  }
+  void remove(const model::Uid& uid) {
+    const auto known = place_.find(uid);
+    if (known == place_.end()) { return; }
+    const auto ns = by_namespace_.find(known->second.first);
+    ns->second.erase(known->second.second);
+    if (ns->second.empty()) { by_namespace_.erase(ns); }
+    place_.erase(known);
+  }
+  /// The first of that namespace leaves.
+  [[nodiscard]] std::optional<Item> take(const std::string& ns) {
+    const auto waiting = by_namespace_.find(ns);
+    if (waiting == by_namespace_.end()) { return std::nullopt; }
+    const Item item = waiting->second.begin()->second;
+    remove(item.uid);
+    return item;
+  }
+  [[nodiscard]] std::vector<std::string> namespaces() const {
+    std::vector<std::string> out;
+    for (const auto& [ns, items] : by_namespace_) { out.push_back(ns); }
+    return out;
+  }
+  [[nodiscard]] std::size_t size() const { return place_.size(); }
+  void clear() {
+    by_namespace_.clear();
+    place_.clear();
+  }
+
+ private:
+  using Place = std::tuple<std::int64_t, std::int64_t, model::Uid>;
+  static Place placeOf(const Item& item) { return {-std::int64_t{item.priority}, item.created_us, item.uid}; }
+
+  std::map<std::string, std::map<Place, Item>> by_namespace_;  // none is empty
+  std::unordered_map<model::Uid, std::pair<std::string, Place>> place_;
+};
+
+}  // namespace gs::scheduler

@@ -1,0 +1,62 @@
+// Slots: who may have how many placements under way at once (design 3.16).
+//
+// A placement is open from its decision until its pod is bound or everything was given back. It uses a slot while its next
+// step is under way; one that waits (for a backoff to be over) uses none. Rules:
+//   - in all, at most `most` slots are used, and a namespace uses no more than it leaves (controller/fair_share.h);
+//   - a namespace has at most as many placements open as its window: kFirst at first, one more for each Binding that went
+//     through, up to kMost; kFirst again when one did not. So a namespace whose pods cannot be written holds the GPUs of a few
+//     pods, and not those of all that wait.
+// Every change of a placement may be told twice: no effect. One thread.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "controller/fair_share.h"
+#include "model/ids.h"
+
+namespace gs::scheduler {
+
+class Slots {
+ public:
+  static constexpr int kFirst = 4;
+  static constexpr int kMost = 24;  // fewer than the connections of the program (k8s/call_pool.h)
+
+  explicit Slots(int most) : used_{most} {}
+
+  /// Some namespace may begin one.
+  [[nodiscard]] bool any() const { return used_.any(); }
+  /// So many more may this namespace begin.
+  [[nodiscard]] int free(const std::string& ns) const;
+
+  void open(const model::Uid& pod, const std::string& ns);
+  /// It waits; goOn() and open() end that.
+  void wait(const model::Uid& pod);
+  void goOn(const model::Uid& pod);
+  void close(const model::Uid& pod);
+  /// A Binding of that namespace went through.
+  void worked(const std::string& ns);
+  void failed(const std::string& ns);
+  [[nodiscard]] int used() const { return used_.used(); }
+  /// Somebody may begin more than when this was last asked.
+  [[nodiscard]] bool takeFreed() { return std::exchange(freed_, false); }
+  void reset();
+
+ private:
+  struct Namespace {
+    int open = 0;
+    int window = kFirst;
+  };
+  struct Placement {
+    std::string ns;
+    bool waits = false;
+  };
+
+  controller::FairShare used_;
+  bool freed_ = false;
+  std::unordered_map<model::Uid, Placement> placements_;
+  std::unordered_map<std::string, Namespace> namespaces_;  // those with a placement; the others begin anew
+};
+
+}  // namespace gs::scheduler

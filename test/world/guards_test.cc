@@ -1,0 +1,124 @@
+// Guards that other layers hide: each test fails when its one line goes.
+#include <algorithm>
+
+#include "test/world/cluster.h"
+
+namespace gs::test {
+namespace {
+
+using namespace std::chrono_literals;
+using kapi::Call;
+using kapi::Verb;
+using model::Kind;
+
+const std::string kPods = "/api/v1/namespaces/default/pods/";
+
+/// Every call is seen before it is carried out.
+class Guards : public Cluster {
+ protected:
+  explicit Guards(sandbox::World::Options options = {}) : Cluster{std::move(options)} {
+    world.setJudge([this](sandbox::ReplicaId, const Call& call) {
+      if (call.kind == Kind::Pod || call.key.name != scheduler::kLeaderLease) { seen_.push_back(call); }
+      return judge_ ? judge_(call) : sandbox::CallFate{};
+    });
+    startOne();
+  }
+  using Judge = std::function<sandbox::CallFate(const Call&)>;
+  void judge(Judge judge) { judge_ = std::move(judge); }
+  /// When such a call leaves, once.
+  void atFirst(std::function<bool(const Call&)> is, std::function<void()> then) {
+    judge_ = [this, is = std::move(is), then = std::move(then), done = false](const Call& call) mutable {
+      if (is(call) && !std::exchange(done, true)) { world.after({}, then); }
+      return sandbox::CallFate{};
+    };
+  }
+  [[nodiscard]] int bindings() const {
+    return static_cast<int>(
+        std::count_if(seen_.begin(), seen_.end(), [](const Call& c) { return c.subresource == "binding"; }));
+  }
+  [[nodiscard]] const std::vector<Call>& seen() const { return seen_; }
+  static bool createsLease(const Call& call) { return call.kind == Kind::Lease && call.verb == Verb::Create; }
+  void patch(const std::string& path, json::Value body) {
+    ASSERT_EQ(world.request("PATCH", path, std::move(body), "application/merge-patch+json").code, 200);
+  }
+
+ private:
+  std::vector<Call> seen_;
+  Judge judge_;
+};
+
+TEST_F(Guards, WithOneLeaseWriteUnknownAllLeasesAreReadBeforeTheBinding) {
+  judge([unknown = false](const Call& call) mutable {
+    const bool first = createsLease(call) && !std::exchange(unknown, true);
+    return sandbox::CallFate{.how =
+                                 first ? sandbox::CallFate::How::LostAfter : sandbox::CallFate::How::Normal};
+  });
+  world.create(claim("two", 2));
+  world.create(pod("p", "two"));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
+  std::set<std::string> read;
+  for (const Call& call : seen()) {
+    if (call.subresource == "binding") { break; }
+    if (call.kind == Kind::Lease && call.verb == Verb::Get) { read.insert(call.key.name); }
+  }
+  EXPECT_EQ(read, (std::set<std::string>{"gpu-node-b-0", "gpu-node-b-1"}));
+}
+
+TEST_F(Guards, APodThatIsBeingDeletedIsNotBound) {
+  world.create(claim("one", 1));
+  json::Value p = pod("p", "one");
+  p.child("metadata").set("finalizers", json::Array{json::Value{"example.com/wait"}});
+  atFirst(createsLease, [&] { EXPECT_EQ(world.request("DELETE", kPods + "p").code, 200); });
+  world.create(p);
+  world.run(30s);
+  EXPECT_EQ(bindings(), 0);
+  EXPECT_EQ(leases(), 0U);
+}
+
+TEST_F(Guards, APodThatWasFencedIsDecidedAnew) {
+  world.create(claim("one", 1));
+  std::string first;
+  atFirst(createsLease, [&] {
+    first = std::find_if(seen().rbegin(), seen().rend(), createsLease)
+                ->body["metadata"]["annotations"]["gpu.scheduling/reservation"]
+                .str();
+    patch(kPods + "p",
+          json::Object{{"metadata", json::Object{{"annotations", json::Object{{"gpu.scheduling/fence",
+                                                                               "another leader's"}}}}}});
+  });
+  world.create(pod("p", "one"));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
+  EXPECT_FALSE(first.empty());
+  EXPECT_NE(podObject("p")["metadata"]["annotations"]["gpu.scheduling/reservation"].str(), first);
+}
+
+TEST_F(Guards, ALeaseOfAnotherNamespaceThatWentIsForgottenByTheNextCensus) {
+  world.crash(0);
+  world.create(
+      json::Object{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", json::Object{{"name", "old"}}}});
+  // It names no pod, so nobody can prove that its holder is gone: it is deleted by hand.
+  world.create(json::Object{
+      {"apiVersion", "coordination.k8s.io/v1"},
+      {"kind", "Lease"},
+      {"metadata", json::Object{{"name", "gpu-node-a-0"},
+                                {"namespace", "old"},
+                                {"labels", json::Object{{"gpu.scheduling/managed", "true"}}},
+                                {"annotations", json::Object{{"gpu.scheduling/format", "1"},
+                                                             {"gpu.scheduling/node", "node-a"},
+                                                             {"gpu.scheduling/gpu", "0"},
+                                                             {"gpu.scheduling/pod-uid", "ghost"}}}}},
+      {"spec", json::Object{{"holderIdentity", "ghost"}}}});
+  world.restart(0);
+  json::Value all = claim("all", 4);
+  all.child("spec").set("selector",
+                        json::Object{{"matchLabels", json::Object{{"kubernetes.io/hostname", "node-a"}}}});
+  world.create(all);
+  world.create(pod("p", "all"));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("p").find("most free is 3") != std::string::npos; }));
+  ASSERT_EQ(world.request("DELETE", "/apis/coordination.k8s.io/v1/namespaces/old/leases/gpu-node-a-0").code,
+            200);
+  EXPECT_TRUE(eventually([&] { return !nodeOf("p").empty(); }, 11min));
+}
+
+}  // namespace
+}  // namespace gs::test
