@@ -2,11 +2,10 @@
 // kind of object one of 1.4 MB, which is what the API server takes, of whatever there can be many of in it.
 //
 //   event_bench              a table: the longest handle() that the event leads to, how many follow, what decoding took
-//   event_bench NAME...      only cases whose name has one of these in it; `kinds`: many kinds of pods that wait
+//   event_bench NAME...      only cases whose name has one of these in it
 //   event_bench --json FILE  the figures (docs/benchmarks.md) as one flat JSON object:
 //
 //   worst_event_ms    the longest of all
-//   quota_ratio       256 decisions among 8,000 kinds that quotas bind / without quotas
 #include <fmt/format.h>
 
 #include <cstring>
@@ -44,12 +43,15 @@ SchedulerDrive::Listed cluster(int nodes, int taken) {
   }
   for (int i = 0; i < nodes; ++i) {
     model::Node n = testing::makeNode(nodeName(i));
-    n.labels = {{"kubernetes.io/hostname", n.name.text}, {"all", "same"},
-                {"zone", fmt::format("zone-{}", i % 4)}, {"model", i % 2 == 0 ? "a100" : "h100"}};
+    n.labels = {{"kubernetes.io/hostname", n.name.text},
+                {"all", "same"},
+                {"zone", fmt::format("zone-{}", i % 4)},
+                {"model", i % 2 == 0 ? "a100" : "h100"}};
     of(listed, Kind::Node).push_back(shared(n));
     of(listed, Kind::GpuNodeStatus).push_back(shared(testing::makeStatus(n.name.text, kGpus, 4)));
     for (int first = 0; i < taken && first < kGpus; first += 4) {
-      const std::string ids = fmt::format("{}:{},{},{},{}", n.name.text, first, first + 1, first + 2, first + 3);
+      const std::string ids =
+          fmt::format("{}:{},{},{},{}", n.name.text, first, first + 1, first + 2, first + 3);
       const auto pod = PodBuilder(fmt::format("{}-{}", n.name.text, first))
                            .claim("c4")
                            .on(n.name.text.c_str())
@@ -69,11 +71,6 @@ SchedulerDrive::Listed cluster(int nodes, int taken) {
 /// A pod of one of so many kinds (each asks for other CPU) that waits for one GPU.
 model::PodPtr waiting(int i, int kinds, model::Revision revision) {
   return PodBuilder(fmt::format("waits-{}", i)).revision(revision).claim("c1").cpu(i % kinds + 1).make();
-}
-void tellWaiting(SchedulerDrive& drive, int kinds) {
-  for (int i = 0; i < kinds; ++i) {
-    drive.tell(kapi::WatchType::Added, Kind::Pod, waiting(i, kinds, drive.nextRevision()));
-  }
 }
 
 // ---- Objects as lines of a watch
@@ -103,7 +100,7 @@ struct PodText {
   std::string name = "big";
   std::string labels = {};
   std::string annotations = {};
-  std::string spec = {};    // after schedulerName, with a comma before
+  std::string spec = {};  // after schedulerName, with a comma before
   std::string status = R"("phase":"Pending")";
 };
 std::string text(const PodText& p, model::Revision revision) {
@@ -167,7 +164,8 @@ std::vector<Case> podCases() {
   const std::string term =
       R"({"topologyKey":"all","labelSelector":{"matchExpressions":[{"key":"app@","operator":"In","values":["@"]}]}})";
   const auto terms = [](const std::string& list) {
-    return R"(,"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[)" + list + "]}}";
+    return R"(,"affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[)" + list +
+           "]}}";
   };
   const std::string terminated =
       R"("phase":"Running","startTime":"2026-01-01T00:00:00Z","containerStatuses":[)" +
@@ -175,30 +173,37 @@ std::vector<Case> podCases() {
   return {
       pod("pod labels", {.labels = many(R"("label-@":"value")")}),
       pod("pod annotations", {.annotations = many(R"("gpu.scheduling/a@":"value")")}),
-      pod("pod tolerations", {.spec = R"(,"tolerations":[)" + many(R"({"key":"key-@","operator":"Exists"})") + "]"}),
+      pod("pod tolerations",
+          {.spec = R"(,"tolerations":[)" + many(R"({"key":"key-@","operator":"Exists"})") + "]"}),
       pod("pod nodeSelector", {.spec = R"(,"nodeSelector":{)" + many(R"("label-@":"value")") + "}"}),
       pod("pod gates", {.spec = R"(,"schedulingGates":[)" + many(R"({"name":"gate-@"})") + "]"}),
-      pod("pod extended resources",
-          {.spec = R"(,"containers":[{"name":"c","resources":{"requests":{)" + many(R"("example.com/r@":"1")") + "}}}]"}),
+      pod("pod extended resources", {.spec = R"(,"containers":[{"name":"c","resources":{"requests":{)" +
+                                             many(R"("example.com/r@":"1")") + "}}}]"}),
       pod("pod containers of shares",
-          {.spec = R"(,"containers":[)" +
-                   many(R"({"name":"c@","resources":{"limits":{"tencent.com/vcuda-core":"1","tencent.com/vcuda-memory":"1"}}})") +
-                   "]"}),
+          {.spec =
+               R"(,"containers":[)" +
+               many(
+                   R"({"name":"c@","resources":{"limits":{"tencent.com/vcuda-core":"1","tencent.com/vcuda-memory":"1"}}})") +
+               "]"}),
       pod("bound pod of shares",
           {.annotations = R"("tencent.com/predicate-node":"node-00007",)" +
                           many(R"("tencent.com/predicate-gpu-idx-@":"1")", kBytes / 2),
-           .spec = onNode(7) + R"(,"containers":[)" +
-                   many(R"({"name":"c@","resources":{"limits":{"tencent.com/vcuda-core":"1","tencent.com/vcuda-memory":"1"}}})",
-                        kBytes / 2) +
-                   "]"}),
+           .spec =
+               onNode(7) + R"(,"containers":[)" +
+               many(
+                   R"({"name":"c@","resources":{"limits":{"tencent.com/vcuda-core":"1","tencent.com/vcuda-memory":"1"}}})",
+                   kBytes / 2) +
+               "]"}),
       pod("bound pod allocated",
-          {.annotations = R"("gpu.scheduling/allocated":"node-00008:)" + many("@") + R"(")", .spec = onNode(8)}),
-      pod("bound pod prefers nothing", {.spec = onNode(9) + R"(,"tolerations":[)" + many(R"({"key":"k@"})") + "]"}),
+          {.annotations = R"("gpu.scheduling/allocated":"node-00008:)" + many("@") + R"(")",
+           .spec = onNode(8)}),
+      pod("bound pod prefers nothing",
+          {.spec = onNode(9) + R"(,"tolerations":[)" + many(R"({"key":"k@"})") + "]"}),
       pod("bound pod 64 terms", {.spec = onNode(10) + terms(many(term, 64 * (term.size() + 1) - 64 * 2))}),
       pod("bound pod many terms", {.spec = onNode(11) + terms(many(term))}),
       pod("bound pod large terms",
-          {.spec = onNode(12) +
-                   terms(R"({"topologyKey":"all","namespaces":[)" + many(R"("ns-@")") + R"(],"labelSelector":{}})")}),
+          {.spec = onNode(12) + terms(R"({"topologyKey":"all","namespaces":[)" + many(R"("ns-@")") +
+                                      R"(],"labelSelector":{}})")}),
       pod("bound pod statuses", {.spec = onNode(13), .status = terminated}),
   };
 }
@@ -208,7 +213,8 @@ std::vector<Case> otherCases() {
     return Case{name, Kind::Node, [n = std::move(n)](model::Revision r) { return text(n, r); }};
   };
   const auto status = [](const char* name, std::string devices) {
-    return Case{name, Kind::GpuNodeStatus, [d = std::move(devices)](model::Revision r) { return statusText(d, r); }};
+    return Case{name, Kind::GpuNodeStatus,
+                [d = std::move(devices)](model::Revision r) { return statusText(d, r); }};
   };
   const auto lease = [](const char* name, const char* holder, std::string annotations) {
     return Case{name, Kind::Lease, [=, a = std::move(annotations)](model::Revision r) {
@@ -219,11 +225,12 @@ std::vector<Case> otherCases() {
     return Case{name, Kind::GpuClaim, [s = std::move(spec)](model::Revision r) { return claimText(s, r); }};
   };
   const auto quota = [](const char* name, std::string table) {
-    return Case{name, Kind::ConfigMap, [t = escaped(std::move(table))](model::Revision r) {
-                  return fmt::format(
-                      R"({{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"gpuquota","namespace":"kube-system","uid":"q","resourceVersion":"{}"}},"data":{{"gpu_quota":"{}"}}}})",
-                      r, t);
-                }};
+    return Case{
+        name, Kind::ConfigMap, [t = escaped(std::move(table))](model::Revision r) {
+          return fmt::format(
+              R"({{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"gpuquota","namespace":"kube-system","uid":"q","resourceVersion":"{}"}},"data":{{"gpu_quota":"{}"}}}})",
+              r, t);
+        }};
   };
   const std::string at = R"("gpu.scheduling/node":"node-00020","gpu.scheduling/gpu":"0",)";
   const std::string holder =
@@ -231,22 +238,28 @@ std::vector<Case> otherCases() {
   return {
       node("node labels", {.labels = R"("all":"same",)" + many(R"("label-@":"value")")}),
       node("node taints", {.taints = many(R"({"key":"key-@","value":"v","effect":"NoSchedule"})")}),
-      node("node resources", {.allocatable = R"("cpu":"64","pods":"110",)" + many(R"("example.com/r@":"1")")}),
+      node("node resources",
+           {.allocatable = R"("cpu":"64","pods":"110",)" + many(R"("example.com/r@":"1")")}),
       node("node as it was", {}),
       status("status devices", many(R"({"id":@,"uuid":"GPU-@","health":"Healthy"})")),
       status("status links", R"({"id":0,"health":"Healthy","links":[)" + many(R"({"to":1,"gbps":1})") + "]}"),
       status("status users", R"({"id":0,"health":"Healthy","inUseBy":[)" + many(R"("uid-user-@")") + "]}"),
-      status("status users everywhere", many(R"({"id":@,"health":"Healthy","inUseBy":["uid-a@","uid-b@","uid-c@"]})")),
-      lease("lease holders", "shared", at + R"("gpu.scheduling/holders":")" + escaped("[" + many(holder, kBytes / 2) + "]") + "\""),
-      lease("lease devices", "uid-x",
-            at + R"("gpu.scheduling/pod-uid":"uid-x","gpu.scheduling/pod-name":"x","gpu.scheduling/pod-namespace":"default","gpu.scheduling/reservation":"r","gpu.scheduling/devices":"node-00020:)" +
-                many("@") + "\""),
+      status("status users everywhere",
+             many(R"({"id":@,"health":"Healthy","inUseBy":["uid-a@","uid-b@","uid-c@"]})")),
+      lease("lease holders", "shared",
+            at + R"("gpu.scheduling/holders":")" + escaped("[" + many(holder, kBytes / 2) + "]") + "\""),
+      lease(
+          "lease devices", "uid-x",
+          at +
+              R"("gpu.scheduling/pod-uid":"uid-x","gpu.scheduling/pod-name":"x","gpu.scheduling/pod-namespace":"default","gpu.scheduling/reservation":"r","gpu.scheduling/devices":"node-00020:)" +
+              many("@") + "\""),
       claim("claim selector", R"("selector":{"matchLabels":{)" + many(R"("label-@":"value")") + "}}"),
       claim("claim prefers ids", R"("devices":{"policy":"preferIds","preferIds":[)" + many("@") + "]}"),
       claim("claim of many pods", R"("devices":{"count":2})"),
       quota("quota of namespaces", "{" + many(R"("ns-@":{"quota":{"a100":8}})", kBytes / 2) + "}"),
       quota("quota of models", R"({"default":{"quota":{)" + many(R"("model-@":8)", kBytes / 2) + "}}}"),
-      quota("quota of pools", R"({"default":{"quota":{"a100":100000},"pool":[)" + many(R"("pool-@")", kBytes / 2) + "]}}"),
+      quota("quota of pools",
+            R"({"default":{"quota":{"a100":100000},"pool":[)" + many(R"("pool-@")", kBytes / 2) + "]}}"),
   };
 }
 
@@ -304,69 +317,9 @@ double measureCases(const std::function<bool(const std::string&)>& wanted) {
   return worst;
 }
 
-// ---- Many kinds
-
-struct Parked {
-  double event_ms = 0;    // on average, of those that follow when a node changed that takes nobody
-  double longest_ms = 0;  // of those, and of those in which all were parked
-  double all_ms = 0;      // CPU for all that one change leads to, on average
-};
-
-Parked parkedEvents(int kinds) {
-  constexpr int kParkedNodes = 1'000;
-  auto listed = cluster(kParkedNodes, kParkedNodes);
-  SchedulerDrive drive{{}, std::move(listed)};
-  drive.run(std::chrono::seconds{10});
-  (void)drive.takeWorst();
-  tellWaiting(drive, kinds);
-  drive.run(Duration{0});
-  Parked out;
-  out.longest_ms = drive.takeWorst().first;
-  constexpr int kTimes = 50;
-  int events = 0;
-  const double start = cpuMs();
-  for (int i = 0; i < kTimes; ++i) {
-    model::Node n = testing::makeNode(nodeName(i));
-    n.revision = drive.nextRevision();
-    n.labels = {{"all", fmt::format("other-{}", i)}};
-    drive.tell(kapi::WatchType::Modified, Kind::Node, shared(n));
-    drive.run(Duration{0});
-    const auto [worst, handled] = drive.takeWorst();
-    out.longest_ms = std::max(out.longest_ms, worst);
-    events += handled;
-  }
-  out.all_ms = (cpuMs() - start) / kTimes;
-  out.event_ms = out.all_ms * kTimes / events;
-  return out;
-}
-
-/// CPU until 256 pods of `kinds` that wait have a node, in milliseconds.
-double decisions(int kinds, bool quotas) {
-  SchedulerDrive::Listed listed = cluster(500, 0);
-  if (quotas) {
-    model::QuotaMap map{{"kube-system", "gpuquota"}, model::Uid{"q"}, 1, model::Quotas{}, ""};
-    (*map.quotas)["default"].gpus = {{"a100", 100'000}, {"h100", 100'000}};
-    of(listed, Kind::ConfigMap).push_back(shared(std::move(map)));
-  }
-  SchedulerDrive drive{quotas ? withQuota() : scheduler::Config{}, std::move(listed)};
-  drive.run(std::chrono::seconds{5});
-  tellWaiting(drive, kinds);
-  const double start = cpuMs();
-  drive.run(std::chrono::seconds{5});
-  return cpuMs() - start;
-}
-
-void print(int kinds, const Parked& p) {
-  fmt::print("{} kinds wait: {:.3f} ms an event, {:.3f} ms all events of a change, {:.2f} ms the longest\n", kinds,
-             p.event_ms, p.all_ms, p.longest_ms);
-  std::fflush(stdout);
-}
-
 int writeAll(const char* path) {
-  double worst = measureCases([](const auto&) { return true; });
-  worst = std::max(worst, parkedEvents(10'000).longest_ms);
-  const double ratio = decisions(8'000, true) / decisions(8'000, false);
-  return writeFigures(fmt::format("{{\"worst_event_ms\": {:.1f}, \"quota_ratio\": {:.2f}}}\n", worst, ratio), path);
+  const double worst = measureCases([](const auto&) { return true; });
+  return writeFigures(fmt::format("{{\"worst_event_ms\": {:.1f}}}\n", worst), path);
 }
 
 }  // namespace
@@ -379,11 +332,6 @@ int main(int argc, char** argv) {
     return argc < 2 || std::any_of(argv + 1, argv + argc,
                                    [&](const char* part) { return name.find(part) != std::string::npos; });
   };
-  if (argc < 2 || !wanted("kinds")) { (void)measureCases(wanted); }
-  if (wanted("kinds")) {
-    for (const int kinds : {250, 300, 10'000}) { print(kinds, parkedEvents(kinds)); }
-    fmt::print("256 decisions among 8,000 kinds: {:.0f} ms without quotas, {:.0f} ms with\n", decisions(8'000, false),
-               decisions(8'000, true));
-  }
+  (void)measureCases(wanted);
   return 0;
 }

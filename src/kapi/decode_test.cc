@@ -406,7 +406,9 @@ TEST(DecodeGpuNodeStatus, ADeviceWithMoreUsersThanCanBeIsGivenToNobody) {
     std::string list;
     for (std::size_t d = 0; d < devices; ++d) {
       std::string uids;
-      for (std::size_t u = 0; u < users; ++u) { uids += fmt::format("{}\"uid-{}-{}\"", u > 0 ? "," : "", d, u); }
+      for (std::size_t u = 0; u < users; ++u) {
+        uids += fmt::format("{}\"uid-{}-{}\"", u > 0 ? "," : "", d, u);
+      }
       list += fmt::format(R"({}{{"id":{},"health":"Healthy","inUseBy":[{}]}})", d > 0 ? "," : "", d, uids);
     }
     const std::string text = R"({"metadata":{"name":"a"},"status":{"devices":[)" + list + "]}}";

@@ -61,7 +61,8 @@ TEST(Quotas, ANamespaceNamesFewModelsAndPools) {
     std::vector<std::string> names;
     for (int i = 0; i < models; ++i) { gpus.push_back(fmt::format("\"m{}\":1", i)); }
     for (int i = 0; i < pools; ++i) { names.push_back(fmt::format("\"p{}\"", i)); }
-    return fmt::format(R"({{"a":{{"quota":{{{}}},"pool":[{}]}}}})", fmt::join(gpus, ","), fmt::join(names, ","));
+    return fmt::format(R"({{"a":{{"quota":{{{}}},"pool":[{}]}}}})", fmt::join(gpus, ","),
+                       fmt::join(names, ","));
   };
   EXPECT_TRUE(parseQuotas(table(256, 256)));
   EXPECT_NE(parseQuotas(table(257, 0)).error().message.find("write at most 256 models"), std::string::npos);

@@ -316,17 +316,17 @@ struct Decider::Impl {
     const bool alike = isAlike(terms, now);
     if (c.order) {
       std::set_symmetric_difference(terms.models.begin(), terms.models.end(), now.models.begin(),
-                                    now.models.end(),
-                                    std::inserter(c.order->models, c.order->models.end()));
+                                    now.models.end(), std::inserter(c.order->models, c.order->models.end()));
       c.order->all_models |= !alike;
     }
-    const bool tried = std::includes(c.allowed.begin(), c.allowed.end(), now.models.begin(), now.models.end());
+    const bool tried =
+        std::includes(c.allowed.begin(), c.allowed.end(), now.models.begin(), now.models.end());
     if (!alike || !tried) { c.nowhere = 0; }
     terms = now;
     return true;
   }
 
-  static constexpr std::size_t kLogNodes = 12;       // a node's place in an order costs so much of a look at all
+  static constexpr std::size_t kLogNodes = 12;  // a node's place in an order costs so much of a look at all
   static constexpr std::size_t kNumbersPerLook = 16;  // that are passed in the time of one look
   static constexpr std::size_t kLooksPerReason = 4;   // to find out why a node refuses takes longer
 

@@ -359,7 +359,9 @@ TEST(DeciderQuota, AChangeOfUseConcernsItsNamespaceOnly) {
 
 TEST(DeciderQuota, WhatFittedNowhereIsNotLookedAtAgainWhenTheQuotaOpensAgain) {
   TwoModels cluster;
-  for (const int i : {0, 1}) { cluster.ledger.hold(TwoModels::name(i), 0, model::Uid{"p"}, Source::Lease, {}); }
+  for (const int i : {0, 1}) {
+    cluster.ledger.hold(TwoModels::name(i), 0, model::Uid{"p"}, Source::Lease, {});
+  }
   cluster.quotas["ml"].gpus = {{"V100", 1}};
   const ClassId c = cluster.classIn("ml");
   (void)cluster.follow();

@@ -178,8 +178,7 @@ void KeepAway::nodeChanged(const model::NodeName& name) {
       return place.key == value.first && *place.domain->value == *value.second;
     });
   };
-  const bool same =
-      values.size() == node.places.size() && std::all_of(values.begin(), values.end(), holds);
+  const bool same = values.size() == node.places.size() && std::all_of(values.begin(), values.end(), holds);
   if (!same) {
     const auto here = on_node_.find(name);
     const std::set<model::Uid> pods = here == on_node_.end() ? std::set<model::Uid>{} : here->second;

@@ -84,7 +84,7 @@ class KeepAway {
   std::map<model::AntiAffinityTerm, Term> terms_;
   /// By the namespace that they mean, "" for every one and for very many; the terms are those of terms_.
   std::map<std::string, std::map<model::TermId, const model::AntiAffinityTerm*>> meant_;
-  std::map<std::string, Key> keys_;                // by topology key
+  std::map<std::string, Key> keys_;                  // by topology key
   std::unordered_map<model::NodeName, Node> known_;  // that are in some domain
 };
 

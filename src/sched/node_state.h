@@ -75,7 +75,7 @@ struct NodeState {
   /// They count against the devices that may be given (design 1: held by id + anonymous <= healthy).
   std::int64_t anonymous = 0;
   std::vector<std::shared_ptr<const ClosedTerms>> closed_to;  // pods that these mean may not come
-  std::vector<InFlight> in_flight;       // sorted by uid, source
+  std::vector<InFlight> in_flight;                            // sorted by uid, source
 
   // Derived.
   std::int64_t whole = 0;  // devices listed and not cut up by MIG

@@ -32,7 +32,7 @@ class QuotaIndex {
 
  private:
   struct Namespace {
-    std::optional<QuotaRoom> room;  // as its kinds, but for the fresh ones, are bound
+    std::optional<QuotaRoom> room;                    // as its kinds, but for the fresh ones, are bound
     std::map<std::int64_t, std::set<ClassId>> kinds;  // by milli
   };
   using Fresh = std::tuple<std::string, std::int64_t, ClassId>;

@@ -14,12 +14,14 @@ namespace gs::scheduler {
 namespace {
 
 constexpr Duration kClaimGrace = std::chrono::seconds{1};
-constexpr Duration kRefusalGap = std::chrono::seconds{1};  // between two rounds through what parked pods are told
+constexpr Duration kRefusalGap =
+    std::chrono::seconds{1};  // between two rounds through what parked pods are told
 constexpr Duration kRefusalTurn = std::chrono::milliseconds{50};  // between two parts of a round
-constexpr std::size_t kMaxClasses = 4096;       // over it, those without a pod are forgotten
-constexpr std::size_t kMostRetired = 8192;      // at once
-constexpr std::uint64_t kLooksPerTurn = 8'192;  // at nodes (Decider::looks), after which another event has its turn
-constexpr std::size_t kParkedPerTurn = 4'096;   // classes
+constexpr std::size_t kMaxClasses = 4096;   // over it, those without a pod are forgotten
+constexpr std::size_t kMostRetired = 8192;  // at once
+constexpr std::uint64_t kLooksPerTurn =
+    8'192;  // at nodes (Decider::looks), after which another event has its turn
+constexpr std::size_t kParkedPerTurn = 4'096;  // classes
 constexpr std::size_t kUnparkedPerTurn = 256;
 
 }  // namespace
@@ -126,7 +128,9 @@ void Scheduler::followQuotas() {
   }
   if (!other_table && !other_use) { return; }
   const auto room = [this](const std::string& ns) { return engine_.quotaRoom(ns); };
-  if (engine_.decider().followQuotas(room, other_table)) { unchecked_ = engine_.queue().parkedClasses().size(); }
+  if (engine_.decider().followQuotas(room, other_table)) {
+    unchecked_ = engine_.queue().parkedClasses().size();
+  }
 }
 
 /// Requests that no pod makes any more are forgotten, when there are many.

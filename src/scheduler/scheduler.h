@@ -237,9 +237,9 @@ class Scheduler {
   std::size_t unchecked_ = 0;  // parked classes that were not looked at since
   sched::ClassId last_checked_ = 0;
   sched::ClassId last_refreshed_ = 0;
-  std::size_t unrefreshed_ = 0;   // parked classes that this round through their words has not come to
-  bool refresh_numbers_ = false;  // as this round does
-  bool words_are_old_ = false;    // the ledger changed since it began
+  std::size_t unrefreshed_ = 0;    // parked classes that this round through their words has not come to
+  bool refresh_numbers_ = false;   // as this round does
+  bool words_are_old_ = false;     // the ledger changed since it began
   std::vector<model::Uid> sweep_;  // what is left of the sweep under way
   std::function<void(Now)> before_deciding_;
   bool adopted_ = false;  // the first sweep of this term is over: what was left is adopted, or being fenced
