@@ -63,10 +63,6 @@ class SchedulerDrive {
     events_.emplace_back(std::get<kapi::WatchEvent>(std::move(decoded)));
     return ms;
   }
-  void tell(kapi::WatchType type, model::Kind kind, const model::Object& object) {
-    events_.emplace_back(kapi::WatchEvent{streams_[static_cast<std::size_t>(kind)], type, object,
-                                          kapi::keyOf(object), kapi::revisionOf(object)});
-  }
 
   /// Handles what was told and all that follows at once, and in this time.
   void run(Duration time) {

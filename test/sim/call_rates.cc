@@ -17,7 +17,8 @@ constexpr std::size_t kInMinute = 60;
 
 /// A claim's status and events are written at a pace of their own, elections are no writers of ours.
 bool isLooked(const kapi::Call& call) {
-  return call.verb != kapi::Verb::List && call.kind != model::Kind::Event && (call.guarded || call.verb == kapi::Verb::Get) &&
+  return call.verb != kapi::Verb::List && call.kind != model::Kind::Event &&
+         (call.guarded || call.verb == kapi::Verb::Get) &&
          call.key.name.find(".gpu.scheduling") == std::string::npos;
 }
 
@@ -36,16 +37,20 @@ std::size_t addTo(std::deque<Mono>& times, Mono now, Duration kept) {
 
 void CallRates::answered(int process, const kapi::Call& call, const kapi::Outcome& outcome, Mono now) {
   if (!isLooked(call)) { return; }
-  const std::string key = fmt::format("{} {} {}{}{} {}/{}", process, kapi::httpMethod(call.verb), kapi::kindInfo(call.kind).resource,
-                                      call.subresource.empty() ? "" : "/", call.subresource, call.key.ns, nameOf(call));
+  const std::string key = fmt::format("{} {} {}{}{} {}/{}", process, kapi::httpMethod(call.verb),
+                                      kapi::kindInfo(call.kind).resource, call.subresource.empty() ? "" : "/",
+                                      call.subresource, call.key.ns, nameOf(call));
   const std::size_t in_minute = addTo(calls_[key], now, kMinute);
   const std::size_t in_second = outcome.fate == kapi::Fate::Applied ? 0 : addTo(useless_[key], now, kSecond);
   most_.in_minute = std::max(most_.in_minute, in_minute);
   most_.in_second = std::max(most_.in_second, in_second);
   if (problem_.empty() && in_second > kUselessInSecond) {
-    problem_ = fmt::format("replica {} was refused, or heard nothing, {} times within a second", key, in_second);
+    problem_ =
+        fmt::format("replica {} was refused, or heard nothing, {} times within a second", key, in_second);
   }
-  if (problem_.empty() && in_minute > kInMinute) { problem_ = fmt::format("replica {} was sent {} times within a minute", key, in_minute); }
+  if (problem_.empty() && in_minute > kInMinute) {
+    problem_ = fmt::format("replica {} was sent {} times within a minute", key, in_minute);
+  }
 }
 
 }  // namespace gs::sim

@@ -86,7 +86,9 @@ bool Extras::sticks(const kapi::Call& call) const {
     case 1: return binding && of_b;
     case 2: return status && of_b;
     case 3: return call.kind == model::Kind::Pod && of_b && call.key.name == "p1";
-    case 4: return lease && call.verb == kapi::Verb::Create && call.body["metadata"]["name"].str().starts_with("gpu-n-1-");
+    case 4:
+      return lease && call.verb == kapi::Verb::Create &&
+             call.body["metadata"]["name"].str().starts_with("gpu-n-1-");
     case 5: return lease && call.verb == kapi::Verb::Create;
     default: return lease;
   }
