@@ -317,76 +317,9 @@ double measureCases(const std::function<bool(const std::string&)>& wanted) {
   return worst;
 }
 
-<<<<<<< HEAD
-// ---- Many kinds
-
-struct Parked {
-  double event_ms = 0;    // on average, of those that follow when a node changed that takes nobody
-  double longest_ms = 0;  // of those, and of those in which all were parked
-  double all_ms = 0;      // CPU for all that one change leads to, on average
-};
-
-Parked parkedEvents(int kinds) {
-  constexpr int kParkedNodes = 1'000;
-  auto listed = cluster(kParkedNodes, kParkedNodes);
-  SchedulerDrive drive{{}, std::move(listed)};
-  drive.run(std::chrono::seconds{10});
-  (void)drive.takeWorst();
-  tellWaiting(drive, kinds);
-  drive.run(Duration{0});
-  Parked out;
-  out.longest_ms = drive.takeWorst().first;
-  constexpr int kTimes = 50;
-  int events = 0;
-  const double start = cpuMs();
-  for (int i = 0; i < kTimes; ++i) {
-    model::Node n = testing::makeNode(nodeName(i));
-    n.revision = drive.nextRevision();
-    n.labels = {{"all", fmt::format("other-{}", i)}};
-    drive.tell(kapi::WatchType::Modified, Kind::Node, shared(n));
-    drive.run(Duration{0});
-    const auto [worst, handled] = drive.takeWorst();
-    out.longest_ms = std::max(out.longest_ms, worst);
-    events += handled;
-  }
-  out.all_ms = (cpuMs() - start) / kTimes;
-  out.event_ms = out.all_ms * kTimes / events;
-  return out;
-}
-
-/// CPU until 256 pods of `kinds` that wait have a node, in milliseconds.
-double decisions(int kinds, bool quotas) {
-  SchedulerDrive::Listed listed = cluster(500, 0);
-  if (quotas) {
-    model::QuotaMap map{{"kube-system", "gpuquota"}, model::Uid{"q"}, 1, model::Quotas{}, ""};
-    (*map.quotas)["default"].gpus = {{"a100", 100'000}, {"h100", 100'000}};
-    of(listed, Kind::ConfigMap).push_back(shared(std::move(map)));
-  }
-  SchedulerDrive drive{quotas ? withQuota() : scheduler::Config{}, std::move(listed)};
-  drive.run(std::chrono::seconds{5});
-  tellWaiting(drive, kinds);
-  const double start = cpuMs();
-  drive.run(std::chrono::seconds{5});
-  return cpuMs() - start;
-}
-
-void print(int kinds, const Parked& p) {
-  fmt::print("{} kinds wait: {:.3f} ms an event, {:.3f} ms all events of a change, {:.2f} ms the longest\n",
-             kinds, p.event_ms, p.all_ms, p.longest_ms);
-  std::fflush(stdout);
-}
-
-int writeAll(const char* path) {
-  double worst = measureCases([](const auto&) { return true; });
-  worst = std::max(worst, parkedEvents(10'000).longest_ms);
-  const double ratio = decisions(8'000, true) / decisions(8'000, false);
-  return writeFigures(fmt::format("{{\"worst_event_ms\": {:.1f}, \"quota_ratio\": {:.2f}}}\n", worst, ratio),
-                      path);
-=======
 int writeAll(const char* path) {
   const double worst = measureCases([](const auto&) { return true; });
   return writeFigures(fmt::format("{{\"worst_event_ms\": {:.1f}}}\n", worst), path);
->>>>>>> w-perf
 }
 
 }  // namespace
@@ -399,15 +332,6 @@ int main(int argc, char** argv) {
     return argc < 2 || std::any_of(argv + 1, argv + argc,
                                    [&](const char* part) { return name.find(part) != std::string::npos; });
   };
-<<<<<<< HEAD
-  if (argc < 2 || !wanted("kinds")) { (void)measureCases(wanted); }
-  if (wanted("kinds")) {
-    for (const int kinds : {250, 300, 10'000}) { print(kinds, parkedEvents(kinds)); }
-    fmt::print("256 decisions among 8,000 kinds: {:.0f} ms without quotas, {:.0f} ms with\n",
-               decisions(8'000, false), decisions(8'000, true));
-  }
-=======
   (void)measureCases(wanted);
->>>>>>> w-perf
   return 0;
 }
