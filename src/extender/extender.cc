@@ -200,8 +200,8 @@ model::PodPtr Extender::newest(const model::PodPtr& pod) const {
   const auto it = engine_.cache().pods().find(pod->uid);
   if (it == engine_.cache().pods().end()) { return pod; }
   const model::Pod& known = *it->second;
-  const bool same = known.key == pod->key && known.scheduler_name == pod->scheduler_name &&
-                    known.vcuda == pod->vcuda && known.gang == pod->gang;
+  const bool same =
+      known.key == pod->key && known.scheduler_name == pod->scheduler_name && known.vcuda == pod->vcuda;
   return known.revision >= pod->revision || !same ? it->second : pod;
 }
 

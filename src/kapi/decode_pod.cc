@@ -239,7 +239,7 @@ model::Pod decodePod(const View& v) {
   if (pod.requests.get(model::kVcudaCore) > 0 || pod.requests.get(model::kVcudaMemory) > 0) {
     pod.vcuda = vcudaLimits(spec);
     pod.taken_by_kubelet = !v["status"]["startTime"].str().empty();
-    if (!pod.bound()) { pod.gang = gangOf(meta); }
+    pod.gang = gangOf(meta);  // also where nodeName is what Volcano means to do
   }
   if (pod.bound()) {
     pod.keeps_away = antiAffinity(spec, pod.key.ns);

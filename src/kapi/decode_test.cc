@@ -456,7 +456,7 @@ TEST(DecodeGpuNodeStatus, ADeviceWithMoreUsersThanCanBeIsGivenToNobody) {
   EXPECT_EQ(status(17, 256).devices[16].health, model::Health::Unhealthy) << "4,096 of a node";
 }
 
-/// Volcano's two annotations, the first of them first, and the label of the coscheduling plugin; of unbound pods with shares.
+/// Volcano's two annotations, the first of them first, and the label of the coscheduling plugin; of pods with shares.
 TEST(DecodePod, TheGangIsThePodGroupThatItNames) {
   const auto gangOf = [](const std::string& meta, const char* resource, const char* node) {
     return decodePod(parsed(R"({"metadata":{"name":"p","uid":"u",)" + meta +
@@ -471,7 +471,7 @@ TEST(DecodePod, TheGangIsThePodGroupThatItNames) {
   EXPECT_EQ(gangOf(R"("annotations":{"scheduling.volcano.sh/group-name":"b"})", kCore, ""), "b");
   EXPECT_EQ(gangOf(R"("labels":{"scheduling.x-k8s.io/pod-group":"c"})", kCore, ""), "c");
   EXPECT_EQ(gangOf(R"("labels":{"app":"x"})", kCore, ""), "");
-  EXPECT_EQ(gangOf(first, kCore, "n"), "") << "it is bound";
+  EXPECT_EQ(gangOf(first, kCore, "n"), "a") << "so Volcano asks to allocate";
   EXPECT_EQ(gangOf(first, "cpu", ""), "");
 }
 

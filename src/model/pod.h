@@ -59,7 +59,7 @@ struct Pod {
   Resources requests;
   /// What each container's limits ask of gpu-manager, by index in spec.containers; empty: none asks for anything.
   std::vector<VcudaLimits> vcuda;
-  /// Of an unbound pod with such limits: the pod group that it names (Volcano's, or the coscheduling plugin's), "" for none.
+  /// Of a pod with such limits: the pod group that it names (Volcano's, or the coscheduling plugin's), "" for none.
   std::string gang;
   bool taken_by_kubelet = false;  // status.startTime is set: devices were allocated. Read of such pods only
   ScheduledCondition scheduled;
