@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 
+#include "kapi/retry_wait.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
 #include "scheduler/config.h"
@@ -29,12 +30,22 @@ void LeaseRecord::readCrd() { send(kapi::getObject(model::Kind::Crd, {"", kClaim
 void LeaseRecord::start(std::string term, kapi::Effects& out) {
   term_ = std::move(term);
   seen_ = {};
+  writes_ = 0;
+  not_before_ = {};
   trouble_ = kNotRead;
   readCrd();
   tick(Mono{}, out);
 }
 
-void LeaseRecord::write() { send(kapi::recordLeaseNamespace(*crd_, ns_, scheduler_, term_), State::Writing); }
+/// Where something takes away what we write, we do not write it again at once.
+void LeaseRecord::write(Mono now) {
+  if (now < not_before_) {
+    state_ = State::Reading;
+    return retry(not_before_);
+  }
+  not_before_ = now + kapi::retryWait(++writes_, {});
+  send(kapi::recordLeaseNamespace(*crd_, ns_, scheduler_, term_), State::Writing);
+}
 
 void LeaseRecord::crdRead(const kapi::Outcome& outcome, Mono now) {
   const auto* crd = std::get_if<model::Ptr<model::Crd>>(&outcome.object);
@@ -60,10 +71,12 @@ void LeaseRecord::found(Mono now) {
   if (crd_->lease_namespace == ns_ && our_name && crd_->lease_term == term_) {
     state_ = State::Ours;
     ours_ = true;
+    writes_ = 0;
+    not_before_ = {};
     trouble_.clear();
   } else if (crd_->lease_namespace.empty() ||
              (crd_->lease_namespace == ns_ && (our_name || crd_->lease_scheduler.empty()))) {
-    write();
+    write(now);
   } else if (crd_->lease_namespace == ns_) {
     ours_ = false;
     trouble_ = fmt::format(
@@ -83,7 +96,7 @@ void LeaseRecord::found(Mono now) {
 void LeaseRecord::leaderRead(const kapi::Outcome& outcome, Mono now) {
   const auto* lease = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
   if (outcome.notFound()) {
-    write();
+    write(now);
     return;
   }
   if (outcome.fate != kapi::Fate::Applied || lease == nullptr) {
@@ -94,7 +107,7 @@ void LeaseRecord::leaderRead(const kapi::Outcome& outcome, Mono now) {
     return;
   }
   if ((*lease)->holder.empty()) {
-    write();
+    write(now);
     return;
   }
   const Duration duration =
@@ -104,7 +117,7 @@ void LeaseRecord::leaderRead(const kapi::Outcome& outcome, Mono now) {
     seen_ = std::move(now_seen);
     silent_until_ = now + 2 * duration;
   } else if (now >= silent_until_) {
-    write();
+    write(now);
     return;
   }
   const bool another = !crd_->lease_scheduler.empty() && crd_->lease_scheduler != scheduler_;

@@ -57,7 +57,7 @@ class LeaseRecord {
   void crdRead(const kapi::Outcome& outcome, Mono now);
   void leaderRead(const kapi::Outcome& outcome, Mono now);
   void retry(Mono at) { due_ = at; }
-  void write();
+  void write(Mono now);
 
   std::string ns_;
   std::string scheduler_;
@@ -65,6 +65,8 @@ class LeaseRecord {
   bool ours_ = false;    // as last read
   bool absent_ = false;  // the CRD, as last read
   std::optional<model::Crd> crd_;
+  int writes_ = 0;  // since it was last ours
+  Mono not_before_{};
   std::string term_;
   std::pair<std::string, std::string> seen_;  // of the other leader: its namespace, its renewTime
   Mono silent_until_{};                       // seen unchanged until then: it is gone

@@ -220,5 +220,23 @@ TEST_F(LeaseRecordTest, OurNamespaceUnderAnotherNameKeepsUsUnreadyUntilSomebodyC
   EXPECT_EQ(sent().verb, kapi::Verb::MergePatch);
 }
 
+/// A webhook that strips our annotations, say.
+TEST_F(LeaseRecordTest, WhatIsTakenAwayAgainIsNotWrittenAgainAtOnce) {
+  startWith(crd(""));
+  int writes = 0;
+  for (int ms = 0; ms < 60'000; ms += 100) {
+    while (!out.empty()) {
+      const auto call = sent();
+      writes += call.verb == kapi::Verb::MergePatch ? 1 : 0;
+      ASSERT_LT(writes, 100);
+      answer(call, 200, crd(""));
+    }
+    pass(100ms);
+  }
+  EXPECT_GE(writes, 5);
+  EXPECT_LE(writes, 15);
+  EXPECT_FALSE(record.settled());
+}
+
 }  // namespace
 }  // namespace gs::scheduler

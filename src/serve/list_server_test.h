@@ -53,6 +53,8 @@ class ListServer {
  private:
   void record(const kapi::Call& call) {
     model::Crd crd = *std::get<model::Ptr<model::Crd>>(objects[model::Kind::Crd].at(0));
+    crd.lease_scheduler =
+        call.body["metadata"]["annotations"]["gpu.scheduling/lease-namespace-scheduler"].str();
     crd.lease_term = call.body["metadata"]["annotations"]["gpu.scheduling/lease-namespace-term"].str();
     objects[model::Kind::Crd].at(0) = std::make_shared<const model::Crd>(crd);
   }
