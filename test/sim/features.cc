@@ -35,11 +35,8 @@ constexpr std::array<Row, kFeatures> kRows{{
 }};
 
 /// Features that show what is not mended yet.
-const Features kHeldBack{
-    Feature::Rates,     Feature::Renumber,   Feature::Foreign,  Feature::Sidecars, Feature::Stuck,
-    Feature::Forbidden, Feature::LeaseEdits, Feature::PodEdits, Feature::Forged,   Feature::Unmanaged,
-    Feature::Another,   Feature::Restore,    Feature::Enforcer,
-};
+const Features kHeldBack{Feature::Renumber, Feature::Stuck,     Feature::Forbidden,
+                         Feature::PodEdits, Feature::Unmanaged, Feature::Restore};
 
 }  // namespace
 
