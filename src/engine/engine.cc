@@ -431,6 +431,7 @@ void Engine::putLease(model::Ptr<model::Lease> lease, Mono now) {
   if (!lease->managed) { return; }
   const auto [before, changed] = cache_.putLease(lease);
   if (!changed) { return; }
+  if (const auto device = deviceOf(*lease); device && !lease->uids().empty()) { unblockDevice(*device); }
   std::set<model::Uid> concerned;
   if (before) {
     for (auto& uid : before->uids()) { concerned.insert(uid); }
@@ -522,6 +523,11 @@ const model::Uid kNobody{"(a lease that names no pod)"};
 void Engine::blockDevice(const model::NodeName& node, int gpu) {
   blocked_.emplace(node, gpu);
   ledger_.hold(node, gpu, kNobody, Source::Lease, {});
+}
+
+/// A lease that says whose it is stands under its name again.
+void Engine::unblockDevice(const std::pair<model::NodeName, int>& device) {
+  if (blocked_.erase(device) > 0) { ledger_.release(device.first, device.second, kNobody, Source::Lease); }
 }
 
 void Engine::unblockDevices() {

@@ -50,7 +50,7 @@ class Engine {
   /// An ancestor's lease (no annotations) stands under the name of this device: count it as holding it.
   void placeLease(const model::ObjectKey& key, const model::NodeName& node, int gpu);
   /// Something stands under the lease name of this device that names no pod (not ours, or unreadable): the device counts
-  /// as held until unblockDevices().
+  /// as held until a lease of ours stands there, or unblockDevices().
   void blockDevice(const model::NodeName& node, int gpu);
   void unblockDevices();
   /// The ids on its node under which this bound pod, which was given these, has devices now (held_devices.h); ascending.
@@ -111,6 +111,7 @@ class Engine {
   void podChanged(const model::PodPtr& before, const model::Pod* after, Mono now);
   void keepAway(const model::Pod& pod, bool waits, bool runs);
   void putPod(model::PodPtr pod, Mono now);
+  void unblockDevice(const std::pair<model::NodeName, int>& device);
   void putLease(model::Ptr<model::Lease> lease, Mono now);
   void noteSharing(const model::Uid& uid, const model::Lease& lease);
   void leaseRemoved(const model::Ptr<model::Lease>& before);

@@ -240,6 +240,15 @@ TEST_F(EngineTest, ABlockedDeviceIsHeldUntilUnblocked) {
   EXPECT_EQ(use(1), DeviceUse::Free);
 }
 
+TEST_F(EngineTest, ALeaseOfOursUnderItsNameUnblocksADevice) {
+  engine.blockDevice(model::NodeName{"node-a"}, 1);
+  const PodBuilder pod = PodBuilder("p").on("node-a").allocated("node-a:1").running();
+  comes(pod);
+  comes(leaseOf(pod, 1));
+  ASSERT_EQ(node().device(1)->holders.size(), 1U);
+  EXPECT_EQ(node().device(1)->holders[0].uid, pod.value().uid);
+}
+
 TEST_F(EngineTest, ANewRuleOfABoundPodConcernsThoseWhoWaitAndAreMeant) {
   comes(PodBuilder("waits"));
   comes(PodBuilder("elsewhere", "other"));
