@@ -195,11 +195,12 @@ bool Scheduler::holdBack(const sched::Queue::Item& item) {
 
 /// Into the queue again, as many of each namespace as it has slots for now.
 void Scheduler::bringBack() {
-  if (!slots_.takeFreed()) { return; }
+  if (!slots_.takeFreed() && !std::exchange(brought_back_, false)) { return; }
   for (const auto& ns : held_back_.namespaces()) {
     for (int n = slots_.free(ns); n > 0; --n) {
       const auto item = held_back_.take(ns);
       if (!item) { break; }
+      brought_back_ = true;  // it may need no slot after all: then the next one has its turn
       engine_.queue().add(*item);
       const auto parked = parked_.find(item->pod_class);
       const model::Pod* pod = engine_.cache().pod(item->uid);

@@ -206,6 +206,7 @@ void Scheduler::dropUnderWay() {
   proving_.clear();
   slots_.reset();
   held_back_.clear();
+  brought_back_ = false;
   attempts_.reset();
   in_vain_.clear();
   proofs_.reset();
@@ -451,7 +452,8 @@ void Scheduler::wakeAtNextDue() {
       sooner(next_record_);
     }
     const bool more =
-        !sweep_.empty() || (taking_ && (unchecked_ > 0 || (engine_.queue().ready() && slots_.any())));
+        !sweep_.empty() ||
+        (taking_ && (unchecked_ > 0 || brought_back_ || (engine_.queue().ready() && slots_.any())));
     if (more) { sooner(now_.mono); }
   }
   if (due) { out_.emplace_back(kapi::Wake{std::max(*due, now_.mono)}); }

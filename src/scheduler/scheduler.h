@@ -262,6 +262,7 @@ class Scheduler {
   std::set<model::Uid> proving_;                  // live GETs under way
   Slots slots_;
   HeldBack held_back_;
+  bool brought_back_ = false;  // some of them, the last time
   controller::Backoff<model::Uid> attempts_{
       {std::chrono::seconds{1}, std::chrono::seconds{10}}};  // to place it
   controller::Backoff<model::Uid> proofs_;                   // that it is gone: live GETs

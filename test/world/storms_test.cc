@@ -419,6 +419,28 @@ TEST_F(OneNamespaceIsBroken, GpusThatWaitForABusyServerAreGivenToOthers) {
   EXPECT_TRUE(eventually([&] { return placed("default") == 1; }, 15s));
 }
 
+/// Once it may write again there is no room any more: whoever was held back is told, though nobody needs a slot.
+TEST_F(OneNamespaceIsBroken, ItsPodsAreToldWhyTheyWaitOnceItIsMended) {
+  breakIt(403);
+  world.create(claim("one", 1, {}, "bad"));
+  badPods(30, "one");
+  world.run(3s);
+  world.create(claim("one", 1));
+  for (int i = 0; i < 12; ++i) { world.create(pod("good" + std::to_string(i), "one")); }
+  ASSERT_TRUE(eventually([&] { return placed("default") == 12; }));
+  world.run(20s);
+  answerAsUsual();
+  const auto untold = [&] {
+    std::string names;
+    for (int i = 0; i < 30; ++i) {
+      const std::string name = "bad" + std::to_string(i);
+      if (whyWaiting(name, "bad").empty()) { names += name + "; "; }
+    }
+    return names;
+  };
+  EXPECT_TRUE(eventually([&] { return untold().empty(); })) << untold();
+}
+
 class ItsPods : public OneNamespaceIsBroken, public testing::WithParamInterface<int> {};
 
 TEST_P(ItsPods, DelayNobodyElse) {

@@ -131,6 +131,11 @@ kubectl patch node node-e --subresource=status --type=merge \
   -p '{"status": {"capacity": {"tencent.com/vcuda-core": "100"}, "allocatable": {"tencent.com/vcuda-core": "100"}}}' >/dev/null
 settled enforcer
 delete_pods unready
+settled ended
+observe node-d 07  # whoever enforces, the agent there knows what its containers do
+settled looked
+observe node-d 08
+eventually_leases ""
 pod hami d-one | create
 expect_waiting hami 'managed by hami'
 { claim e-one 'count: 1' "$(on node-e)"; pod gpu-manager e-one; } | create
