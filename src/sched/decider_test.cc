@@ -257,10 +257,10 @@ struct FullCluster {
   static model::NodeName name(int i) { return model::NodeName{"node-" + std::to_string(i)}; }
   void take(int i) { ledger.hold(name(i), 0, model::Uid{"p"}, Source::Lease, {}); }
   void give(int i) { ledger.release(name(i), 0, model::Uid{"p"}, Source::Lease); }
-  template <class Do>
-  std::uint64_t looksOf(const Do& todo) {
+  template <class Action>
+  std::uint64_t looksOf(const Action& action) {
     const std::uint64_t before = decider.looks();
-    todo();
+    action();
     return decider.looks() - before;
   }
 

@@ -193,7 +193,7 @@ bool Scheduler::holdBack(const sched::Queue::Item& item) {
   return true;
 }
 
-/// Into the queue again, as many of each namespace as it has slots for now.
+/// Into the queue again, as many of each namespace as it has free slots.
 void Scheduler::bringBack() {
   if (!slots_.takeFreed() && !std::exchange(brought_back_, false)) { return; }
   for (const auto& ns : held_back_.namespaces()) {

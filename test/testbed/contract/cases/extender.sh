@@ -33,7 +33,7 @@ not_decided() {
     and .metadata.namespace != "kube-stack" and ([.status.conditions[]? | select(.type == "PodScheduled")] == []))] | length'
 }
 
-model() { speak judge check "$PROXY" "$CASE_DIR/pods.jsonl" 2>&1 || true; } # its text says what is wrong
+model() { speak judge check "$PROXY" "$CASE_DIR/pods.jsonl" 2>&1 || true; } # it fails when it finds something; its text, which is compared, says what
 expect_model() {
   eventually "pods that nobody looked at" 0 not_decided
   eventually_like "the model" '^(judge: |[0-9]+ pods placed)' model
