@@ -177,6 +177,7 @@ std::pair<Judge::Device, Judge::Lease> Judge::leaseOf(const Value& object) {
                                {}};
   const std::string holder = str(object["spec"]["holderIdentity"]);
   out.second.shared = holder == "shared";
+  out.second.uuid = str(notes["gpu.scheduling/uuid"]);
   if (!out.second.shared) {
     out.second.holders[holder] = {str(notes["gpu.scheduling/devices"]),
                                   str(notes["gpu.scheduling/reservation"])};

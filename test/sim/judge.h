@@ -96,6 +96,7 @@ class Judge {
   };
   struct Lease {
     bool shared = false;
+    std::string uuid{};  // of the GPU that it was written for
     std::map<std::string, Part> holders;                   // by uid
     std::map<std::string, Mono> since;                     // uid -> when it became one
     std::set<std::string> joined;                          // those that came when others were there

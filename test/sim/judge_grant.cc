@@ -151,17 +151,23 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
   }
 }
 
-/// Pods that were deleted by force while they held GPUs that nobody named, and whose containers run on: uid -> GPUs. Of those
-/// that whoever decided knew.
+/// Pods that were deleted by force while they held GPUs that nobody named, and whose containers run on: uid -> GPUs, of those
+/// that the node still has. Of pods that whoever decided knew.
 std::map<std::string, std::int64_t> Judge::goneCounted(const std::string& node, const Sent& sent) const {
   std::map<std::string, std::int64_t> out;
   if (!agents_ || !plan_.has(Feature::Foreign)) { return out; }
+  const auto is_there = [&](const std::string& uuid) {
+    return std::any_of(gpus_.begin(), gpus_.end(), [&](const auto& gpu) {
+      return gpu.first.node == node && gpu.second.uuid == uuid;
+    });
+  };
   for (const auto& running : kubelet_.running(node)) {
     const auto gone = gone_.find(running.uid);
     if (gone == gone_.end() || gone->second.counted == 0 || clean_.contains(running.uid)) { continue; }
     const bool known = std::max(sent.by.began, gone->second.bound_at) + kKnown < gone->second.went_at;
     if (known && gone->second.went_at + kKnown > went_back_) {
-      out[running.uid] = static_cast<std::int64_t>(machines_.heldBy(running.uid).size());
+      const auto held = machines_.heldBy(running.uid);
+      out[running.uid] = std::count_if(held.begin(), held.end(), is_there);
     }
   }
   return out;

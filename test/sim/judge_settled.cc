@@ -16,8 +16,8 @@ std::int64_t Judge::freeOn(const std::string& name) const {
   for (const auto& [device, gpu] : gpus_) {
     if (device.node != name || gpu.health == "Unhealthy" || leases_.contains(device)) { continue; }
     if (others_.contains(device)) { continue; }
-    const bool taken = std::any_of(pods_.begin(), pods_.end(), [&d = device](const auto& p) {
-      return p.second.live() && p.second.has(d);
+    const bool taken = std::any_of(pods_.begin(), pods_.end(), [this, &d = device](const auto& p) {
+      return p.second.live() && holds(p.first, p.second, d);
     });
     free += taken || !gpu.in_use.empty() ? 0 : 1;
   }
@@ -37,6 +37,12 @@ std::int64_t Judge::joinableOn(const std::string& name) const {
         gpu == gpus_.end() || gpu->second.health == "Unhealthy") {
       return false;
     }
+    // It stands for another GPU than the one that has this id now: nobody can join either by its name.
+    if (!lease.uuid.empty() && !gpu->second.uuid.empty() && lease.uuid != gpu->second.uuid) { return false; }
+    const bool others_have_it = std::any_of(pods_.begin(), pods_.end(), [&](const auto& pod) {
+      return !lease.holders.contains(pod.first) && pod.second.live() && holds(pod.first, pod.second, device);
+    });
+    if (others_have_it) { return false; }
     // A pod without an allocation may use it too: its kubelet chose among GPUs of which it does not know the holders.
     const auto& users = gpu->second.in_use;
     return std::all_of(users.begin(), users.end(),
