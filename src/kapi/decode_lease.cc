@@ -42,11 +42,13 @@ std::optional<int> smallNumber(std::string_view s, int most) {
   return n;
 }
 
-/// "" when `devices` is "<node>:<ids>" of this lease's node with this lease's gpu among them.
+/// "" when `devices` is "<node>:<ids>" of this lease's node with this lease's gpu among them. A lease that says which GPU it
+/// is for follows it when its node numbers its GPUs anew: then `devices` still says what the pod was given.
 std::string devicesTrouble(const Lease& lease, const std::string& devices) {
   const auto all = model::parseAllocation(devices);
   if (!all) { return all.error().message; }
-  if (all->node != lease.node || std::find(all->ids.begin(), all->ids.end(), lease.gpu) == all->ids.end()) {
+  const bool is_given = std::find(all->ids.begin(), all->ids.end(), lease.gpu) != all->ids.end();
+  if (all->node != lease.node || (!is_given && lease.uuid.empty())) {
     return fmt::format("devices '{}' do not contain GPU {} of node {}", devices, lease.gpu, lease.node.text);
   }
   return "";

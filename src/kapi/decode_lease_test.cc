@@ -113,7 +113,6 @@ TEST(DecodeLease, AMalformedLeaseSaysWhyAndKeepsWhatCanBeRead) {
   const Case cases[] = {{"node", nullptr, "gpu.scheduling/node is missing"},
                         {"gpu", "one", "gpu='one'"},
                         {"gpu", "1024", "gpu='1024'"},
-                        {"gpu", "2", "do not contain GPU 2"},
                         {"node", "node-b", "do not contain GPU 1 of node node-b"},
                         {"devices", "rubbish", "'rubbish'"},
                         {"devices", nullptr, "allocation ''"},
@@ -131,6 +130,14 @@ TEST(DecodeLease, AMalformedLeaseSaysWhyAndKeepsWhatCanBeRead) {
     if (std::string_view{c.annotation} != "gpu") { EXPECT_EQ(lease.gpu, 1); }
   }
   EXPECT_EQ(changed("uuid", nullptr).malformed, "");
+}
+
+TEST(DecodeLease, OnlyALeaseThatSaysItsGpuFollowsIt) {
+  model::Lease lease = exclusiveLease();
+  lease.gpu = 2;
+  EXPECT_EQ(decodeLease(stored(createLease(lease), lease)).malformed, "");
+  lease.uuid.clear();
+  EXPECT_NE(decodeLease(stored(createLease(lease), lease)).malformed.find("do not contain GPU 2"), std::string::npos);
 }
 
 TEST(DecodeLease, MalformedHolders) {

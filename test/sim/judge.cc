@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "model/annotations.h"
 
@@ -31,6 +32,16 @@ std::string conditionOf(const Value& object, std::string_view type) {
 
 bool Judge::Pod::has(const Device& d) const {
   return node == d.node && std::find(ids.begin(), ids.end(), d.id) != ids.end();
+}
+
+std::vector<std::string> Judge::Pod::toldUuids() const {
+  std::vector<std::string> out;
+  std::istringstream list{visible};
+  for (std::string word; std::getline(list, word, ',');) {
+    if (!word.starts_with("GPU-")) { return {}; }
+    out.push_back(word);
+  }
+  return out.size() == ids.size() ? out : std::vector<std::string>{};
 }
 
 void Judge::wrong(std::string what) {
@@ -212,7 +223,7 @@ void Judge::leaseChanged(const sandbox::HistoryEntry& entry) {
   for (const auto& [uid, part] : leases_[device].holders) {
     const auto pod = pods_.find(uid);
     if (hand_ || now.holders.contains(uid) || pod == pods_.end()) { continue; }
-    if (pod->second.live() && pod->second.has(device) && !isFollowed(uid, pod->second)) {
+    if (pod->second.live() && holds(uid, pod->second, device)) {
       wrong(fmt::format("the lease of {} was taken from pod {}/{}, which runs", device.text(), pod->second.ns,
                         pod->second.name));
     }

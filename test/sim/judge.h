@@ -87,6 +87,8 @@ class Judge {
     std::string told;      // why it waits
     Mono bound_at{};
     [[nodiscard]] bool has(const Device& d) const;
+    /// For each of its ids, when it was told UUIDs; else none.
+    [[nodiscard]] std::vector<std::string> toldUuids() const;
     [[nodiscard]] bool live() const { return !node.empty() && !finished; }
     [[nodiscard]] std::string text() const { return "pod " + ns + "/" + name; }
   };
@@ -197,9 +199,12 @@ class Judge {
   [[nodiscard]] std::string claimsWrong() const;
   [[nodiscard]] std::string allocationsOf(const sandbox::StoreKey& claim) const;
   [[nodiscard]] std::string leasesWrong() const;
-  /// It was told that id, or has the GPU that is called so now.
+  /// It was told that id, or has the GPU that is called so now. Who was told UUIDs has those alone.
   [[nodiscard]] bool holds(const std::string& uid, const Pod& pod, const Device& device) const;
-  [[nodiscard]] bool isFollowed(const std::string& uid, const Pod& pod) const;
+  /// The lease of a GPU of its is another pod's, which has not moved to the number of its own GPU yet: so it has not either.
+  [[nodiscard]] bool awaitsName(const std::string& uid, const Pod& pod) const;
+  /// Those of its node that it holds.
+  [[nodiscard]] std::vector<Device> heldBy(const std::string& uid, const Pod& pod) const;
   [[nodiscard]] bool isOfForged(const Lease& lease) const;
   [[nodiscard]] std::string podWrong(const std::string& uid, const Pod& pod) const;
   /// Anywhere, but for that node.

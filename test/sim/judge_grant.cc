@@ -278,7 +278,8 @@ void Judge::give(const std::string& uid, const Pod& pod, const Device& device, P
     return;
   }
   for (const auto& [other_uid, other] : pods_) {
-    if (other_uid == uid || !other.live() || !other.has(device)) { continue; }
+    if (other_uid == uid || !other.live() || !holds(other_uid, other, device)) { continue; }
+    if (plan_.has(Feature::Renumber) && changedLately(device, decided)) { continue; }
     if (other.by_hand && other.bound_at + kKnown >= decided) { continue; }
     if (!lease->second.isSharedBy(other_uid)) {
       wrong(fmt::format("{} was given {}, which {} has", pod.text(), device.text(), other.text()));

@@ -135,18 +135,40 @@ std::string Judge::claimsWrong() const {
 }
 
 bool Judge::holds(const std::string& uid, const Pod& pod, const Device& device) const {
-  if (pod.has(device)) { return true; }
+  if (pod.node != device.node || !plan_.has(Feature::Renumber)) { return pod.has(device); }
   const auto gpu = gpus_.find(device);
-  if (gpu == gpus_.end() || pod.node != device.node || !plan_.has(Feature::Renumber)) { return false; }
-  return pod.uuids.contains(gpu->second.uuid) || machines_.heldBy(uid).contains(gpu->second.uuid);
+  const std::string& uuid = gpu == gpus_.end() ? "" : gpu->second.uuid;
+  if (!uuid.empty() && machines_.heldBy(uid).contains(uuid)) { return true; }
+  const std::vector<std::string> told = pod.toldUuids();
+  if (told.empty()) { return pod.has(device) || pod.uuids.contains(uuid); }
+  const auto here = [&](const std::string& gpu_uuid) {
+    return std::any_of(gpus_.begin(), gpus_.end(), [&](const auto& entry) {
+      return entry.first.node == pod.node && entry.second.uuid == gpu_uuid;
+    });
+  };
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    if (told[i] == uuid || (pod.ids[i] == device.id && !here(told[i]))) { return true; }
+  }
+  return false;
 }
 
-/// It was told a UUID, and the lease of that device stands under another id.
-bool Judge::isFollowed(const std::string& uid, const Pod& pod) const {
-  return plan_.has(Feature::Uuids) && std::any_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
-           const auto& [device, lease] = entry;
-           return !pod.has(device) && lease.holders.contains(uid) && holds(uid, pod, device);
-         });
+std::vector<Judge::Device> Judge::heldBy(const std::string& uid, const Pod& pod) const {
+  std::set<Device> out;
+  for (const int id : pod.ids) {
+    if (holds(uid, pod, {pod.node, id})) { out.insert({pod.node, id}); }
+  }
+  for (const auto& [device, gpu] : gpus_) {
+    if (holds(uid, pod, device)) { out.insert(device); }
+  }
+  return {out.begin(), out.end()};
+}
+
+bool Judge::awaitsName(const std::string& uid, const Pod& pod) const {
+  const auto held = plan_.has(Feature::Renumber) ? heldBy(uid, pod) : std::vector<Device>{};
+  return std::any_of(held.begin(), held.end(), [&](const Device& device) {
+    const auto lease = leases_.find(device);
+    return lease != leases_.end() && !lease->second.holders.contains(uid);
+  });
 }
 
 std::string Judge::leasesWrong() const {
@@ -156,7 +178,7 @@ std::string Judge::leasesWrong() const {
       // Another scheduler bound the pod to the very node of its leases: they stand, as if its annotation had been taken away.
       if (pod != pods_.end() && pod->second.by_hand) { continue; }
       const bool theirs = pod != pods_.end() && pod->second.ids.empty() && pod->second.node == device.node;
-      if (pod == pods_.end() || !pod->second.live() || !(theirs || holds(uid, pod->second, device))) {
+      if (pod == pods_.end() || !pod->second.live() || !(theirs || holds(uid, pod->second, device) || awaitsName(uid, pod->second))) {
         return fmt::format("the lease of {} names pod {}, which does not have it", device.text(), uid);
       }
       const auto has = model::printAllocation(model::NodeName{pod->second.node}, pod->second.ids);
@@ -178,15 +200,13 @@ bool Judge::isOfForged(const Lease& lease) const {
 
 std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
   if (pod.by_hand) { return ""; }
-  for (const int id : pod.ids) {
-    const auto lease = leases_.find({pod.node, id});
-    if (others_.contains({pod.node, id})) { continue; }  // somebody took its name
-    if (lease != leases_.end() && isOfForged(lease->second)) {
-      continue;
-    }  // it came first when there was none
-    if (pod.live() && (lease == leases_.end() || !lease->second.holders.contains(uid)) &&
-        !isFollowed(uid, pod)) {
-      return fmt::format("pod {}/{} has {}:{} without a lease", pod.ns, pod.name, pod.node, id);
+  for (const Device& device : pod.live() ? heldBy(uid, pod) : std::vector<Device>{}) {
+    const auto lease = leases_.find(device);
+    if (others_.contains(device)) { continue; }                                  // somebody took its name
+    if (lease != leases_.end() && isOfForged(lease->second)) { continue; }  // it came first when there was none
+    const bool taken = lease != leases_.end() && plan_.has(Feature::Renumber);  // leasesWrong() looks by whom
+    if (!taken && (lease == leases_.end() || !lease->second.holders.contains(uid))) {
+      return fmt::format("pod {}/{} has {} without a lease", pod.ns, pod.name, device.text());
     }
   }
   if (pod.live() && !plan_.has(Feature::Uuids) && pod.visible != model::printIds(pod.ids)) {
