@@ -203,7 +203,7 @@ class Judge {
   [[nodiscard]] bool holds(const std::string& uid, const Pod& pod, const Device& device) const;
   /// The lease of a GPU of its is another pod's, which has not moved to the number of its own GPU yet: so it has not either.
   [[nodiscard]] bool awaitsName(const std::string& uid, const Pod& pod) const;
-  /// Those of its node that it holds.
+  /// Those of its node that it holds; none of a pod that was given none by name.
   [[nodiscard]] std::vector<Device> heldBy(const std::string& uid, const Pod& pod) const;
   [[nodiscard]] bool isOfForged(const Lease& lease) const;
   [[nodiscard]] std::string podWrong(const std::string& uid, const Pod& pod) const;

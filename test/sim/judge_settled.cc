@@ -154,6 +154,7 @@ bool Judge::holds(const std::string& uid, const Pod& pod, const Device& device) 
 
 std::vector<Judge::Device> Judge::heldBy(const std::string& uid, const Pod& pod) const {
   std::set<Device> out;
+  if (pod.ids.empty()) { return {}; }
   for (const int id : pod.ids) {
     if (holds(uid, pod, {pod.node, id})) { out.insert({pod.node, id}); }
   }
