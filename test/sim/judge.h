@@ -199,11 +199,12 @@ class Judge {
   [[nodiscard]] std::string claimsWrong() const;
   [[nodiscard]] std::string allocationsOf(const sandbox::StoreKey& claim) const;
   [[nodiscard]] std::string leasesWrong() const;
-  /// It was told that id, or has the GPU that is called so now. Who was told UUIDs has those alone.
+  /// It was told that id, or has the GPU that is called so now. Who was told UUIDs has those alone; who was given none by
+  /// name is only counted.
   [[nodiscard]] bool holds(const std::string& uid, const Pod& pod, const Device& device) const;
   /// The lease of a GPU of its is another pod's, which has not moved to the number of its own GPU yet: so it has not either.
   [[nodiscard]] bool awaitsName(const std::string& uid, const Pod& pod) const;
-  /// Those of its node that it holds; none of a pod that was given none by name.
+  /// Those of its node that it holds.
   [[nodiscard]] std::vector<Device> heldBy(const std::string& uid, const Pod& pod) const;
   [[nodiscard]] bool isOfForged(const Lease& lease) const;
   [[nodiscard]] std::string podWrong(const std::string& uid, const Pod& pod) const;

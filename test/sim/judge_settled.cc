@@ -135,7 +135,7 @@ std::string Judge::claimsWrong() const {
 }
 
 bool Judge::holds(const std::string& uid, const Pod& pod, const Device& device) const {
-  if (pod.node != device.node || !plan_.has(Feature::Renumber)) { return pod.has(device); }
+  if (pod.node != device.node || pod.ids.empty() || !plan_.has(Feature::Renumber)) { return pod.has(device); }
   const auto gpu = gpus_.find(device);
   const std::string& uuid = gpu == gpus_.end() ? "" : gpu->second.uuid;
   if (!uuid.empty() && machines_.heldBy(uid).contains(uuid)) { return true; }
@@ -154,7 +154,6 @@ bool Judge::holds(const std::string& uid, const Pod& pod, const Device& device) 
 
 std::vector<Judge::Device> Judge::heldBy(const std::string& uid, const Pod& pod) const {
   std::set<Device> out;
-  if (pod.ids.empty()) { return {}; }
   for (const int id : pod.ids) {
     if (holds(uid, pod, {pod.node, id})) { out.insert({pod.node, id}); }
   }
