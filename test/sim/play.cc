@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <ranges>
 
 #include "kapi/paths.h"
 #include "sandbox/world.h"
@@ -470,14 +471,29 @@ class Play {
 
 Outcome play(const Plan& plan, bool tell) { return Play{plan, tell}.run(); }
 
+namespace {
+
+/// Without the names, uids and numbers.
+std::string kindOf(std::string_view problem) {
+  std::string kind;
+  for (const auto word : std::views::split(problem, ' ')) {
+    const std::string_view text{word.begin(), word.end()};
+    if (text.find_first_of("0123456789") == std::string_view::npos) { kind.append(text).append(" "); }
+  }
+  return kind.substr(0, 60);
+}
+
+}  // namespace
+
 Plan shorten(const Plan& plan) {
   Plan best = plan;
+  const std::string kind = kindOf(play(plan).problem);
   for (std::size_t chunk = std::max<std::size_t>(1, plan.steps.size() / 2); chunk > 0; chunk /= 2) {
     for (std::size_t at = 0; at + chunk <= best.steps.size();) {
       Plan fewer = best;
       const auto from = fewer.steps.begin() + static_cast<std::ptrdiff_t>(at);
       fewer.steps.erase(from, from + static_cast<std::ptrdiff_t>(chunk));
-      if (play(fewer).problem.empty()) {
+      if (kindOf(play(fewer).problem) != kind) {
         at += chunk;
       } else {
         best = std::move(fewer);

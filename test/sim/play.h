@@ -22,7 +22,7 @@ struct Outcome {
 
 [[nodiscard]] Outcome play(const Plan& plan, bool tell = false);
 
-/// The same problem with fewer steps: each that is not needed for some problem is left out.
+/// The same kind of problem with fewer steps: each that is not needed for it is left out.
 [[nodiscard]] Plan shorten(const Plan& plan);
 
 }  // namespace gs::sim
