@@ -60,6 +60,10 @@ struct Lease {
   /// What it says of one of them, shared or not.
   [[nodiscard]] std::optional<ShareHolder> partOf(const Uid& who) const;
   [[nodiscard]] bool names(const Uid& who) const { return partOf(who).has_value(); }
+  /// It is for another GPU than this one; false while one of them says no UUID.
+  [[nodiscard]] bool isOfAnother(const std::string& gpu) const {
+    return !uuid.empty() && !gpu.empty() && uuid != gpu;
+  }
   friend bool operator==(const Lease&, const Lease&) = default;
 
  private:

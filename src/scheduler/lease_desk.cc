@@ -117,7 +117,8 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
   }
   const bool own_part = lease->names(uid);
   const bool joins = lease->shared() && lease->malformed.empty() && wish.take->shared &&
-                     lease->holders.size() < max_sharers_ && (!own_part || wish.take->over_own);
+                     lease->holders.size() < max_sharers_ &&
+                     (own_part ? wish.take->over_own : !lease->isOfAnother(wish.take->gpu_uuid));
   const bool own = !lease->shared() && !wish.take->shared && own_part && wish.take->over_own;
   if (joins || own || GS_PLANTED(TakesOthersLeases)) { return false; }
   if (!read) {

@@ -124,6 +124,26 @@ TEST_F(LeaseDeskTest, AJoinerWhoseLeaseIsGoneHasToBeDecidedAnew) {
   EXPECT_TRUE(silent());
 }
 
+// Its node numbered its GPUs anew, and whose lease this is has not moved yet.
+TEST_F(LeaseDeskTest, NobodyJoinsTheLeaseOfAnotherGpu) {
+  model::Lease moved = *std::get<model::Ptr<model::Lease>>(lease("a", "r", 5, {"a"}));
+  moved.uuid = "GPU-9";
+  engine.learn(std::make_shared<const model::Lease>(moved), now);
+  for (const bool runs : {false, true}) {
+    Claimant joiner = claimant("p", "q", true);
+    joiner.over_own = runs;
+    desk.take(key, joiner, false);
+    const auto read = sent();
+    EXPECT_EQ(read.verb, Verb::Get);
+    answer(read, Fate::Applied, 200, std::make_shared<const model::Lease>(moved));
+    EXPECT_EQ(told(), "lost:p ");
+  }
+  Claimant own = claimant("a", "r2", true);
+  own.over_own = true;
+  desk.take(key, own, false);
+  EXPECT_EQ(sent().verb, Verb::Update) << "it is in it already";
+}
+
 TEST_F(LeaseDeskTest, SoHasOneWhoseLeaseGoesBeforeItIsWritten) {
   engine.learn(lease("a", "r", 5, {"a"}), now);
   desk.take(key, claimant("p", "q", true), false);

@@ -260,12 +260,13 @@ void Scheduler::keepLeases(const model::Pod& pod, const std::vector<int>& given,
     missing.insert(key);
     if (!desk_.idle(key, pod.uid) || !lease_repairs_.due({pod.uid, key}, now_.mono)) { continue; }
     if (!shared) { shared = sharesDevices(pod, held); }
-    const bool others = lease != nullptr && !part && !(*shared && lease->shared());
-    if (others && warned(pod.uid, "GpuHeldByOther")) { continue; }  // said already
     if (!reservation) { reservation = model::ReservationId{rng_.uuid()}; }
     Claimant c = claimant(pod.uid, pod.key, *reservation, {pod.node, given, *shared}, id);
     if (auto uuid = engine_.givenUuid(pod.uid, pod.node, id); !uuid.empty()) { c.gpu_uuid = std::move(uuid); }
     c.over_own = true;
+    const bool may_join = *shared && lease != nullptr && lease->shared() && !lease->isOfAnother(c.gpu_uuid);
+    const bool others = lease != nullptr && !part && !may_join;
+    if (others && warned(pod.uid, "GpuHeldByOther")) { continue; }  // said already
     lease_repairs_.tried({pod.uid, key}, now_.mono);
     desk_.take(key, std::move(c), false);
   }

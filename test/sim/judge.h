@@ -179,6 +179,8 @@ class Judge {
   void resourcesOn(const std::string& uid, const Pod& pod, Mono decided);
   void seesWhatItHas(const Pod& pod, Mono decided);
   void healthyFirst(const Pod& pod, Mono decided);
+  /// Its GPUs are numbered otherwise than its status says: its agent is down.
+  [[nodiscard]] bool isUntold(const std::string& node) const;
   /// Which GPU has that id is not known to everybody yet.
   [[nodiscard]] bool changedLately(const Device& device, Mono decided) const;
   void limitsOn(const std::string& uid, const Pod& pod, Mono decided);

@@ -233,10 +233,19 @@ void Judge::healthyFirst(const Pod& pod, Mono decided) {
   }
 }
 
+bool Judge::isUntold(const std::string& node) const {
+  if (!plan_.has(Feature::Renumber)) { return false; }
+  const auto there = machines_.devicesOf(node);
+  return std::any_of(there.begin(), there.end(), [&](const model::Device& device) {
+    const auto gpu = gpus_.find({node, device.id});
+    return gpu == gpus_.end() || gpu->second.uuid != device.uuid;
+  });
+}
+
 bool Judge::changedLately(const Device& device, Mono decided) const {
   const auto gpu = gpus_.find(device);
   const auto past = uuids_.find(device);
-  if (gpu == gpus_.end() || past == uuids_.end()) { return true; }
+  if (gpu == gpus_.end() || past == uuids_.end() || isUntold(device.node)) { return true; }
   const bool back = decided < went_back_ + kKnown && went_back_ != Mono{};
   return back || past->second.any(decided - kKnown, now_,
                                   [&](const std::string& uuid) { return uuid != gpu->second.uuid; });

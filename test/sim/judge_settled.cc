@@ -138,7 +138,7 @@ bool Judge::holds(const std::string& uid, const Pod& pod, const Device& device) 
   if (pod.node != device.node || pod.ids.empty() || !plan_.has(Feature::Renumber)) { return pod.has(device); }
   const auto gpu = gpus_.find(device);
   const std::string& uuid = gpu == gpus_.end() ? "" : gpu->second.uuid;
-  if (!uuid.empty() && machines_.heldBy(uid).contains(uuid)) { return true; }
+  if (!uuid.empty() && !isUntold(pod.node) && machines_.heldBy(uid).contains(uuid)) { return true; }
   const std::vector<std::string> told = pod.toldUuids();
   if (told.empty()) { return pod.has(device) || pod.uuids.contains(uuid); }
   const auto here = [&](const std::string& gpu_uuid) {
