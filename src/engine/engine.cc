@@ -82,11 +82,13 @@ sched::Amount Engine::amountOf(const model::Pod& pod, const model::NodeName& nod
   return {claim != nullptr && claim->exclusivity == model::Exclusivity::Shared, 0, 0};
 }
 
-/// The devices that the agent sees a bound pod without an allocation use: those that are no longer anonymous.
+/// The devices that the agent sees a bound pod use which has some: of one without an allocation those that are no longer
+/// anonymous; of one with an allocation also what its node has renumbered.
 std::vector<int> Engine::seenInUse(const model::Pod& pod) const {
   std::vector<int> ids;
   const model::GpuNodeStatus* status = cache_.status(pod.node);
-  if (status == nullptr || pod.requests.get(model::kNvidiaGpu) == 0) { return ids; }
+  const bool has_some = pod.requests.get(model::kNvidiaGpu) > 0 || allocatedIds(pod).has_value();
+  if (status == nullptr || !has_some) { return ids; }
   for (const auto& device : status->devices) {
     const auto& users = device.in_use_by;
     if (std::find(users.begin(), users.end(), pod.uid) != users.end()) { ids.push_back(device.id); }
@@ -175,9 +177,8 @@ Engine::Holds Engine::holdsOf(const model::Uid& uid) const {
     for (const int id : heldIds(*pod, *ids)) {
       holds[{pod->node, id, Source::BoundPod}] = amountOf(*pod, pod->node, id);
     }
-  } else {
-    for (const int id : seenInUse(*pod)) { holds[{pod->node, id, Source::BoundPod}] = {}; }
   }
+  for (const int id : seenInUse(*pod)) { holds.try_emplace({pod->node, id, Source::BoundPod}); }
   if (pod->bound()) {
     for (const auto& [id, amount] : sched::amountsOf(sched::vcudaPicks(*pod))) {
       holds[{pod->node, id, Source::BoundPod}] = amount;
@@ -338,7 +339,7 @@ void Engine::applyNode(const kapi::Change& change, Mono now) {
 void Engine::applyStatus(const kapi::Change& change, Mono now) {
   const model::NodeName name{change.key.name};
   if (const auto* status = std::get_if<model::Ptr<model::GpuNodeStatus>>(&change.object)) {
-    std::set<model::Uid> users = usersOf(cache_.status(name));
+    const auto users = changedUsers(cache_.status(name), status->get());
     const bool other_ids = isRenumbered(cache_.status(name), status->get());
     if (!cache_.putStatus(*status)) { return; }
     if (GS_PLANTED(GrantsUnhealthy)) {
@@ -349,14 +350,13 @@ void Engine::applyStatus(const kapi::Change& change, Mono now) {
       ledger_.upsertStatus(**status);
     }
     if (other_ids) { renumbered(name); }
-    users.merge(usersOf(status->get()));
-    for (const auto& uid : users) { usersChanged(uid); }
+    for (const auto& uid : users) { userChanged(uid); }
     drain_.statusChanged(**status, now);
     if (synced_) { drainUnknown(**status, now); }
-  } else if (const auto users = usersOf(cache_.status(name)); cache_.removeStatus(name)) {
+  } else if (const auto users = changedUsers(cache_.status(name), nullptr); cache_.removeStatus(name)) {
     ledger_.removeStatus(name);
     renumbered(name);
-    for (const auto& uid : users) { usersChanged(uid); }
+    for (const auto& uid : users) { userChanged(uid); }
     drain_.statusGone(name, now);
   }
 }
@@ -375,18 +375,9 @@ void Engine::renumbered(const model::NodeName& node) {
   }
 }
 
-std::set<model::Uid> Engine::usersOf(const model::GpuNodeStatus* status) {
-  std::set<model::Uid> users;
-  if (status == nullptr) { return users; }
-  for (const auto& device : status->devices) {
-    users.insert(device.in_use_by.begin(), device.in_use_by.end());
-  }
-  return users;
-}
-
-void Engine::usersChanged(const model::Uid& uid) {
+void Engine::userChanged(const model::Uid& uid) {
   const model::Pod* pod = cache_.pod(uid);
-  if (pod == nullptr || !pod->bound() || pod->finished() || allocatedIds(*pod)) { return; }
+  if (pod == nullptr || !pod->bound() || pod->finished()) { return; }
   use(*pod);
   derive(uid);
 }
@@ -451,8 +442,9 @@ void Engine::putLease(model::Ptr<model::Lease> lease, Mono now) {
 std::vector<int> Engine::devicesOf(const model::Pod& pod) const {
   std::set<int> ids;
   const auto given = allocatedIds(pod);
-  const std::vector<int> told = given ? heldIds(pod, *given) : seenInUse(pod);
-  ids.insert(told.begin(), told.end());
+  for (const auto& some : {given ? heldIds(pod, *given) : std::vector<int>{}, seenInUse(pod)}) {
+    ids.insert(some.begin(), some.end());
+  }
   for (const auto& key : cache_.leasesOf(pod.uid)) {
     const model::Lease& lease = *cache_.lease(key);
     const auto device = deviceOf(lease);

@@ -133,8 +133,7 @@ class Engine {
   [[nodiscard]] bool endIsKnown(const model::Uid& uid) const;
   void assumeEnded(const model::Uid& uid, Mono now);
   [[nodiscard]] std::vector<int> seenInUse(const model::Pod& pod) const;
-  [[nodiscard]] static std::set<model::Uid> usersOf(const model::GpuNodeStatus* status);
-  void usersChanged(const model::Uid& uid);
+  void userChanged(const model::Uid& uid);
   void use(const model::Pod& pod);
   void drainUnknown(const model::GpuNodeStatus& status, Mono now);
   void touch(const model::Uid& uid) { touched_.push_back(uid); }

@@ -1,6 +1,7 @@
 #include "engine/held_devices.h"
 
 #include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "model/annotations.h"
@@ -13,6 +14,15 @@ const model::Device* deviceIn(const model::GpuNodeStatus* status, int id) {
   const auto it = std::lower_bound(status->devices.begin(), status->devices.end(), id,
                                    [](const model::Device& d, int wanted) { return d.id < wanted; });
   return it == status->devices.end() || it->id != id ? nullptr : &*it;
+}
+
+std::set<std::pair<model::Uid, int>> usersOf(const model::GpuNodeStatus* status) {
+  std::set<std::pair<model::Uid, int>> users;
+  if (status == nullptr) { return users; }
+  for (const auto& device : status->devices) {
+    for (const auto& uid : device.in_use_by) { users.emplace(uid, device.id); }
+  }
+  return users;
 }
 
 bool isNumber(std::string_view word) {
@@ -78,6 +88,17 @@ bool isRenumbered(const model::GpuNodeStatus* before, const model::GpuNodeStatus
   return !std::equal(before->devices.begin(), before->devices.end(), after->devices.begin(),
                      after->devices.end(),
                      [](const auto& a, const auto& b) { return a.id == b.id && a.uuid == b.uuid; });
+}
+
+std::set<model::Uid> changedUsers(const model::GpuNodeStatus* before, const model::GpuNodeStatus* after) {
+  const auto were = usersOf(before);
+  const auto are = usersOf(after);
+  std::vector<std::pair<model::Uid, int>> changed;
+  std::set_symmetric_difference(were.begin(), were.end(), are.begin(), are.end(),
+                                std::back_inserter(changed));
+  std::set<model::Uid> uids;
+  for (const auto& [uid, id] : changed) { uids.insert(uid); }
+  return uids;
 }
 
 }  // namespace gs::engine

@@ -4,10 +4,12 @@
 //   told UUIDs   the ids that these have now; one that is not there any more keeps the id that it had
 //   told ids     those ids, whatever they are now (a container that starts again takes what has that number), and the ids that
 //                the devices which it was given have now, as its leases name them
+// What its agent sees it use it has too, whatever is written (Engine::seenInUse).
 // Pure; ids ascending, unique.
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,5 +34,8 @@ namespace gs::engine {
                                        const model::GpuNodeStatus* status);
 /// Some id has another UUID, or one of the two says nothing of it.
 [[nodiscard]] bool isRenumbered(const model::GpuNodeStatus* before, const model::GpuNodeStatus* after);
+/// Pods that the agent sees use other devices than before. One of the two may be nullptr.
+[[nodiscard]] std::set<model::Uid> changedUsers(const model::GpuNodeStatus* before,
+                                                const model::GpuNodeStatus* after);
 
 }  // namespace gs::engine

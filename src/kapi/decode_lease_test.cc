@@ -137,7 +137,8 @@ TEST(DecodeLease, OnlyALeaseThatSaysItsGpuFollowsIt) {
   lease.gpu = 2;
   EXPECT_EQ(decodeLease(stored(createLease(lease), lease)).malformed, "");
   lease.uuid.clear();
-  EXPECT_NE(decodeLease(stored(createLease(lease), lease)).malformed.find("do not contain GPU 2"), std::string::npos);
+  EXPECT_NE(decodeLease(stored(createLease(lease), lease)).malformed.find("do not contain GPU 2"),
+            std::string::npos);
 }
 
 TEST(DecodeLease, MalformedHolders) {

@@ -147,12 +147,13 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
   pod.bound_at = bound_now || known == pods_.end() ? now_ : known->second.bound_at;
   const bool is_bound = !bound_now && !pod.node.empty();
   if (is_bound && known != pods_.end()) { pod.by_hand = known->second.by_hand; }
+  if (known != pods_.end()) { pod.forgotten = known->second.forgotten; }
   const bool forged = hand_ && bound_now && !pod.allocated.empty();
   if (forged || (hand_ && is_bound && known != pods_.end() && went_back_ != now_)) { pod.by_hand = true; }
   if (is_bound && known != pods_.end()) { pod.uuids = known->second.uuids; }
   for (const int id : pod.ids) {
-    const auto gpu = gpus_.find({pod.node, id});
-    if (bound_now && gpu != gpus_.end()) { pod.uuids.insert(gpu->second.uuid); }
+    const auto lease = leases_.find({pod.node, id});
+    if (bound_now && lease != leases_.end()) { pod.uuids.insert(lease->second.uuid); }
   }
   if (pod.by_hand && is_bound &&
       known != pods_.end()) {  // it has what it was bound with, whatever is written there now
@@ -222,10 +223,14 @@ void Judge::leaseChanged(const sandbox::HistoryEntry& entry) {
   if (!is_managed(entry.after)) { now = {}; }
   for (const auto& [uid, part] : leases_[device].holders) {
     const auto pod = pods_.find(uid);
-    if (hand_ || now.holders.contains(uid) || pod == pods_.end()) { continue; }
-    if (pod->second.live() && holds(uid, pod->second, device)) {
-      wrong(fmt::format("the lease of {} was taken from pod {}/{}, which runs", device.text(), pod->second.ns,
-                        pod->second.name));
+    if (now.holders.contains(uid) || pod == pods_.end()) { continue; }
+    if (hand_) {
+      pod->second.forgotten = true;
+      continue;
+    }
+    if (pod->second.live() && holdsByName(pod->second, device)) {
+      wrong(fmt::format("the lease of {} was taken from {}, which runs and {}", device.text(),
+                        pod->second.text(), whatItHas(uid, pod->second)));
     }
   }
   if (now.holders.empty()) {

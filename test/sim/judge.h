@@ -79,10 +79,11 @@ class Judge {
   struct Pod {
     std::string ns, name, scheduler, node, claim, fence, allocated, reservation, visible;
     std::vector<int> ids;
-    std::set<std::string> uuids{};  // of those when it was bound
+    std::set<std::string> uuids{};  // of those when it was decided, as its leases say
     int gpus = 0;                   // limits nvidia.com/gpu
     int cpu = 0;
     bool finished = false, deleting = false, tolerates = false;
+    bool forgotten = false;  // a lease of it, which alone said the UUID of its GPU, was deleted by hand
     bool by_hand = false;  // what it is told of itself was written by somebody else
     std::string told;      // why it waits
     Mono bound_at{};
@@ -98,7 +99,7 @@ class Judge {
   };
   struct Lease {
     bool shared = false;
-    std::string uuid{};  // of the GPU that it was written for
+    std::string uuid{};                                    // of the GPU that it was written for
     std::map<std::string, Part> holders;                   // by uid
     std::map<std::string, Mono> since;                     // uid -> when it became one
     std::set<std::string> joined;                          // those that came when others were there
@@ -186,6 +187,8 @@ class Judge {
   void limitsOn(const std::string& uid, const Pod& pod, Mono decided);
   void mayBeGiven(const Pod& pod, const Device& device, Mono decided);
   void give(const std::string& uid, const Pod& pod, const Device& device, Process by, Mono decided);
+  /// Its lease of this GPU stands under another number, and is shared.
+  [[nodiscard]] bool sharesByAnotherName(const std::string& uid, const Device& device) const;
   void agentSawItFree(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease);
   void nothingRunsOn(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease,
                      Process by);
@@ -201,13 +204,17 @@ class Judge {
   [[nodiscard]] std::string claimsWrong() const;
   [[nodiscard]] std::string allocationsOf(const sandbox::StoreKey& claim) const;
   [[nodiscard]] std::string leasesWrong() const;
-  /// It was told that id, or has the GPU that is called so now. Who was told UUIDs has those alone; who was given none by
-  /// name is only counted.
+  /// By name, or its containers have that GPU. Who was given none by name is only counted.
   [[nodiscard]] bool holds(const std::string& uid, const Pod& pod, const Device& device) const;
+  /// It was told that id, or has the GPU that is called so now. Who was told UUIDs has those alone.
+  [[nodiscard]] bool holdsByName(const Pod& pod, const Device& device) const;
+  [[nodiscard]] std::string whatItHas(const std::string& uid, const Pod& pod) const;
+  /// One of its ids meant this GPU when it was decided, or since: its container may have started then.
+  [[nodiscard]] bool mayHaveGot(const Pod& pod, const std::string& uuid) const;
   /// The lease of a GPU of its is another pod's, which has not moved to the number of its own GPU yet: so it has not either.
   [[nodiscard]] bool awaitsName(const std::string& uid, const Pod& pod) const;
   /// Those of its node that it holds.
-  [[nodiscard]] std::vector<Device> heldBy(const std::string& uid, const Pod& pod) const;
+  [[nodiscard]] std::vector<Device> heldByName(const Pod& pod) const;
   [[nodiscard]] bool isOfForged(const Lease& lease) const;
   [[nodiscard]] std::string podWrong(const std::string& uid, const Pod& pod) const;
   /// Anywhere, but for that node.

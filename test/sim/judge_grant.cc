@@ -157,9 +157,8 @@ std::map<std::string, std::int64_t> Judge::goneCounted(const std::string& node, 
   std::map<std::string, std::int64_t> out;
   if (!agents_ || !plan_.has(Feature::Foreign)) { return out; }
   const auto is_there = [&](const std::string& uuid) {
-    return std::any_of(gpus_.begin(), gpus_.end(), [&](const auto& gpu) {
-      return gpu.first.node == node && gpu.second.uuid == uuid;
-    });
+    return std::any_of(gpus_.begin(), gpus_.end(),
+                       [&](const auto& gpu) { return gpu.first.node == node && gpu.second.uuid == uuid; });
   };
   for (const auto& running : kubelet_.running(node)) {
     const auto gone = gone_.find(running.uid);
@@ -289,14 +288,23 @@ void Judge::give(const std::string& uid, const Pod& pod, const Device& device, P
   for (const auto& [other_uid, other] : pods_) {
     if (other_uid == uid || !other.live() || !holds(other_uid, other, device)) { continue; }
     if (plan_.has(Feature::Renumber) && changedLately(device, decided)) { continue; }
+    if (lease->second.shared && sharesByAnotherName(other_uid, device)) { continue; }
     if (other.by_hand && other.bound_at + kKnown >= decided) { continue; }
     if (!lease->second.isSharedBy(other_uid)) {
-      wrong(fmt::format("{} was given {}, which {} has", pod.text(), device.text(), other.text()));
+      wrong(fmt::format("{} was given {} ({}), which is of {}, which {}", pod.text(), device.text(),
+                        lease->second.uuid, other.text(), whatItHas(other_uid, other)));
     }
   }
   if (!agents_ || changedLately(device, decided)) { return; }  // nothing drains, or it is not known what
   agentSawItFree(uid, pod, device, lease->second);
   nothingRunsOn(uid, pod, device, lease->second, by);
+}
+
+bool Judge::sharesByAnotherName(const std::string& uid, const Device& device) const {
+  const auto gpu = gpus_.find(device);
+  return gpu != gpus_.end() && std::any_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
+           return entry.second.isSharedBy(uid) && entry.second.uuid == gpu->second.uuid;
+         });
 }
 
 void Judge::agentSawItFree(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease) {

@@ -135,12 +135,23 @@ std::string Judge::claimsWrong() const {
 }
 
 bool Judge::holds(const std::string& uid, const Pod& pod, const Device& device) const {
-  if (pod.node != device.node || pod.ids.empty() || !plan_.has(Feature::Renumber)) { return pod.has(device); }
+  if (holdsByName(pod, device)) { return true; }
+  const auto gpu = gpus_.find(device);
+  return plan_.has(Feature::Renumber) && !pod.ids.empty() && gpu != gpus_.end() && pod.node == device.node &&
+         !gpu->second.uuid.empty() && !isUntold(pod.node) && machines_.heldBy(uid).contains(gpu->second.uuid);
+}
+
+std::string Judge::whatItHas(const std::string& uid, const Pod& pod) const {
+  return fmt::format("has {}, was told {}, was given {}, and whose containers have {}", pod.allocated,
+                     pod.visible, fmt::join(pod.uuids, ","), fmt::join(machines_.heldBy(uid), ","));
+}
+
+bool Judge::holdsByName(const Pod& pod, const Device& device) const {
+  const std::vector<std::string> told = pod.toldUuids();
+  if (pod.node != device.node || !plan_.has(Feature::Renumber)) { return pod.has(device); }
   const auto gpu = gpus_.find(device);
   const std::string& uuid = gpu == gpus_.end() ? "" : gpu->second.uuid;
-  if (!uuid.empty() && !isUntold(pod.node) && machines_.heldBy(uid).contains(uuid)) { return true; }
-  const std::vector<std::string> told = pod.toldUuids();
-  if (told.empty()) { return pod.has(device) || pod.uuids.contains(uuid); }
+  if (told.empty()) { return pod.has(device) || (!pod.forgotten && pod.uuids.contains(uuid)); }
   const auto here = [&](const std::string& gpu_uuid) {
     return std::any_of(gpus_.begin(), gpus_.end(), [&](const auto& entry) {
       return entry.first.node == pod.node && entry.second.uuid == gpu_uuid;
@@ -152,22 +163,33 @@ bool Judge::holds(const std::string& uid, const Pod& pod, const Device& device) 
   return false;
 }
 
-std::vector<Judge::Device> Judge::heldBy(const std::string& uid, const Pod& pod) const {
+std::vector<Judge::Device> Judge::heldByName(const Pod& pod) const {
   std::set<Device> out;
   for (const int id : pod.ids) {
-    if (holds(uid, pod, {pod.node, id})) { out.insert({pod.node, id}); }
+    if (holdsByName(pod, {pod.node, id})) { out.insert({pod.node, id}); }
   }
   for (const auto& [device, gpu] : gpus_) {
-    if (holds(uid, pod, device)) { out.insert(device); }
+    if (holdsByName(pod, device)) { out.insert(device); }
   }
   return {out.begin(), out.end()};
 }
 
 bool Judge::awaitsName(const std::string& uid, const Pod& pod) const {
-  const auto held = plan_.has(Feature::Renumber) ? heldBy(uid, pod) : std::vector<Device>{};
+  const auto held = plan_.has(Feature::Renumber) ? heldByName(pod) : std::vector<Device>{};
   return std::any_of(held.begin(), held.end(), [&](const Device& device) {
     const auto lease = leases_.find(device);
     return lease != leases_.end() && !lease->second.holders.contains(uid);
+  });
+}
+
+bool Judge::mayHaveGot(const Pod& pod, const std::string& uuid) const {
+  if (!plan_.has(Feature::Renumber) || uuid.empty()) { return false; }
+  const auto lease = reserved_.find(pod.reservation);
+  const Mono decided = lease == reserved_.end() ? pod.bound_at : std::min(lease->second, pod.bound_at);
+  return std::any_of(pod.ids.begin(), pod.ids.end(), [&](int id) {
+    const auto past = uuids_.find({pod.node, id});
+    return past != uuids_.end() &&
+           past->second.any(decided - kKnown, now_, [&](const std::string& u) { return u == uuid; });
   });
 }
 
@@ -178,8 +200,13 @@ std::string Judge::leasesWrong() const {
       // Another scheduler bound the pod to the very node of its leases: they stand, as if its annotation had been taken away.
       if (pod != pods_.end() && pod->second.by_hand) { continue; }
       const bool theirs = pod != pods_.end() && pod->second.ids.empty() && pod->second.node == device.node;
-      if (pod == pods_.end() || !pod->second.live() || !(theirs || holds(uid, pod->second, device) || awaitsName(uid, pod->second))) {
-        return fmt::format("the lease of {} names pod {}, which does not have it", device.text(), uid);
+      const bool has_it = pod != pods_.end() && pod->second.live() &&
+                          (theirs || holds(uid, pod->second, device) || awaitsName(uid, pod->second) ||
+                           mayHaveGot(pod->second, lease.uuid));
+      if (!has_it) {
+        const std::string has = pod == pods_.end() ? "is not there" : whatItHas(uid, pod->second);
+        return fmt::format("the lease of {} for GPU '{}' names pod {}, which {}", device.text(), lease.uuid,
+                           uid, has);
       }
       const auto has = model::printAllocation(model::NodeName{pod->second.node}, pod->second.ids);
       if (!theirs && part.devices != has) {
@@ -200,10 +227,12 @@ bool Judge::isOfForged(const Lease& lease) const {
 
 std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
   if (pod.by_hand) { return ""; }
-  for (const Device& device : pod.live() ? heldBy(uid, pod) : std::vector<Device>{}) {
+  for (const Device& device : pod.live() ? heldByName(pod) : std::vector<Device>{}) {
     const auto lease = leases_.find(device);
-    if (others_.contains(device)) { continue; }                                  // somebody took its name
-    if (lease != leases_.end() && isOfForged(lease->second)) { continue; }  // it came first when there was none
+    if (others_.contains(device)) { continue; }  // somebody took its name
+    if (lease != leases_.end() && isOfForged(lease->second)) {
+      continue;
+    }  // it came first when there was none
     const bool taken = lease != leases_.end() && plan_.has(Feature::Renumber);  // leasesWrong() looks by whom
     if (!taken && (lease == leases_.end() || !lease->second.holders.contains(uid))) {
       return fmt::format("pod {}/{} has {} without a lease", pod.ns, pod.name, device.text());

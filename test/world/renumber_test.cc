@@ -160,6 +160,25 @@ TEST_F(ToldIds, NothingIsForgottenWhenTheLeaseIsDeletedByHand) {
   expectRebuilt();
 }
 
+/// Nobody who remembers what its leases said is left.
+TEST_F(ToldIds, WhatTheAgentSeesItUseIsHeldWhateverItsLeaseSays) {
+  nowThereAre({"GPU-1", "GPU-2"});
+  world.crash(0);
+  for (int id = 0; id < 2; ++id) {
+    const std::string lease =
+        "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-n-" + std::to_string(id);
+    EXPECT_EQ(world.request("DELETE", lease).code, 200);
+  }
+  finish("p");
+  world.create(pod("s", "one"));
+  world.restart(0);
+  world.run(120s);
+  EXPECT_EQ(nodeOf("s"), "") << "GPU-1, which r uses, is 0 now";
+  expectRebuilt();
+  finish("r");
+  EXPECT_TRUE(eventually([&] { return !nodeOf("s").empty(); }, 120s));
+}
+
 /// Decided on one GPU, bound when its id means another one: it is decided anew.
 TEST_F(ToldUuids, WhatIsRenumberedOnTheWayIsDecidedAnew) {
   bool busy = true;
