@@ -223,11 +223,8 @@ void Judge::leaseChanged(const sandbox::HistoryEntry& entry) {
   if (!is_managed(entry.after)) { now = {}; }
   for (const auto& [uid, part] : leases_[device].holders) {
     const auto pod = pods_.find(uid);
-    if (now.holders.contains(uid) || pod == pods_.end()) { continue; }
-    if (hand_) {
-      pod->second.forgotten = true;
-      continue;
-    }
+    if (hand_ && pod != pods_.end()) { pod->second.forgotten = true; }
+    if (hand_ || now.holders.contains(uid) || pod == pods_.end()) { continue; }
     if (pod->second.live() && holdsByName(pod->second, device)) {
       wrong(fmt::format("the lease of {} was taken from {}, which runs and {}", device.text(),
                         pod->second.text(), whatItHas(uid, pod->second)));
