@@ -82,13 +82,14 @@ sched::Amount Engine::amountOf(const model::Pod& pod, const model::NodeName& nod
   return {claim != nullptr && claim->exclusivity == model::Exclusivity::Shared, 0, 0};
 }
 
-/// The devices that the agent sees a bound pod use which has some: of one without an allocation those that are no longer
-/// anonymous; of one with an allocation also what its node has renumbered.
+/// The devices that the agent sees a bound pod use which asked for some: of one without an allocation those that are no
+/// longer anonymous; of one of ours also what its node has renumbered, or what somebody's edits took from its annotations.
 std::vector<int> Engine::seenInUse(const model::Pod& pod) const {
   std::vector<int> ids;
   const model::GpuNodeStatus* status = cache_.status(pod.node);
-  const bool has_some = pod.requests.get(model::kNvidiaGpu) > 0 || allocatedIds(pod).has_value();
-  if (status == nullptr || !has_some) { return ids; }
+  const bool asked = pod.requests.get(model::kNvidiaGpu) > 0 || allocatedIds(pod).has_value() ||
+                     !sched::claimName(pod).empty();
+  if (status == nullptr || !asked) { return ids; }
   for (const auto& device : status->devices) {
     const auto& users = device.in_use_by;
     if (std::find(users.begin(), users.end(), pod.uid) != users.end()) { ids.push_back(device.id); }

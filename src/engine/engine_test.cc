@@ -163,6 +163,28 @@ TEST_F(EngineTest, WhatTheAgentSeesInUseIsNoLongerAnonymous) {
   EXPECT_EQ(use(3), DeviceUse::Free);
 }
 
+/// Its annotations were edited and its leases are gone; a pod that asks for no GPU (a monitor sees all) has none.
+TEST_F(EngineTest, WhatTheAgentSeesAPodUseThatAskedForSomeIsHeld) {
+  comes(PodBuilder("claims").on("node-a").claim("one").running());
+  comes(PodBuilder("has").on("node-a").claim("one").allocated("node-a:0").running());
+  comes(PodBuilder("monitor").on("node-a").running());
+  agentLooks();
+  auto seen = testing::makeStatus("node-a", 4);
+  seen.revision = 3;
+  seen.observed_time = "t1";
+  seen.devices[1].in_use_by = {model::Uid{"uid-claims"}};
+  seen.devices[2].in_use_by = {model::Uid{"uid-has"}};
+  for (auto& device : seen.devices) { device.in_use_by.emplace_back("uid-monitor"); }
+  statusComes(seen);
+  EXPECT_EQ(use(0), DeviceUse::Held);
+  EXPECT_EQ(use(1), DeviceUse::Held);
+  EXPECT_EQ(use(2), DeviceUse::Held);
+  EXPECT_EQ(use(3), DeviceUse::Free);
+  EXPECT_EQ(node().anonymous, 0);
+  engine.podGone(model::Uid{"uid-has"}, now);
+  EXPECT_EQ(use(2), DeviceUse::Draining) << "until the agent sees its containers gone";
+}
+
 TEST_F(EngineTest, TheLeaseSaysWhetherItIsShared) {
   const auto pod = PodBuilder("p").on("node-a").allocated("node-a:0").running();
   model::Lease lease = leaseOf(pod, 0);

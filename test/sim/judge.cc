@@ -157,7 +157,7 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
   }
   if (pod.by_hand && is_bound &&
       known != pods_.end()) {  // it has what it was bound with, whatever is written there now
-    pod.ids = known->second.ids;
+    pod.named = std::exchange(pod.ids, known->second.ids);
     pod.allocated = known->second.allocated;
     pod.reservation = known->second.reservation;
   }

@@ -79,6 +79,7 @@ class Judge {
   struct Pod {
     std::string ns, name, scheduler, node, claim, fence, allocated, reservation, visible;
     std::vector<int> ids;
+    std::vector<int> named{};       // what somebody wrote there instead: held too
     std::set<std::string> uuids{};  // of those when it was decided, as its leases say
     int gpus = 0;                   // limits nvidia.com/gpu
     int cpu = 0;
@@ -208,6 +209,8 @@ class Judge {
   [[nodiscard]] bool holds(const std::string& uid, const Pod& pod, const Device& device) const;
   /// It was told that id, or has the GPU that is called so now. Who was told UUIDs has those alone.
   [[nodiscard]] bool holdsByName(const Pod& pod, const Device& device) const;
+  /// As holds(), or its annotation says so since somebody edited it.
+  [[nodiscard]] bool mayHold(const std::string& uid, const Pod& pod, const Device& device) const;
   [[nodiscard]] std::string whatItHas(const std::string& uid, const Pod& pod) const;
   /// One of its ids meant this GPU when it was decided, or since: its container may have started then.
   [[nodiscard]] bool mayHaveGot(const Pod& pod, const std::string& uuid) const;

@@ -17,7 +17,7 @@ std::int64_t Judge::freeOn(const std::string& name) const {
     if (device.node != name || gpu.health == "Unhealthy" || leases_.contains(device)) { continue; }
     if (others_.contains(device)) { continue; }
     const bool taken = std::any_of(pods_.begin(), pods_.end(), [this, &d = device](const auto& p) {
-      return p.second.live() && holds(p.first, p.second, d);
+      return p.second.live() && mayHold(p.first, p.second, d);
     });
     free += taken || !gpu.in_use.empty() ? 0 : 1;
   }
@@ -40,7 +40,7 @@ std::int64_t Judge::joinableOn(const std::string& name) const {
     // It stands for another GPU than the one that has this id now: nobody can join either by its name.
     if (!lease.uuid.empty() && !gpu->second.uuid.empty() && lease.uuid != gpu->second.uuid) { return false; }
     const bool others_have_it = std::any_of(pods_.begin(), pods_.end(), [&](const auto& pod) {
-      return !lease.holders.contains(pod.first) && pod.second.live() && holds(pod.first, pod.second, device);
+      return !lease.holders.contains(pod.first) && pod.second.live() && mayHold(pod.first, pod.second, device);
     });
     if (others_have_it) { return false; }
     // A pod without an allocation may use it too: its kubelet chose among GPUs of which it does not know the holders.
@@ -139,6 +139,11 @@ bool Judge::holds(const std::string& uid, const Pod& pod, const Device& device) 
   const auto gpu = gpus_.find(device);
   return plan_.has(Feature::Renumber) && !pod.ids.empty() && gpu != gpus_.end() && pod.node == device.node &&
          !gpu->second.uuid.empty() && !isUntold(pod.node) && machines_.heldBy(uid).contains(gpu->second.uuid);
+}
+
+bool Judge::mayHold(const std::string& uid, const Pod& pod, const Device& device) const {
+  const bool named = std::find(pod.named.begin(), pod.named.end(), device.id) != pod.named.end();
+  return (pod.node == device.node && named) || holds(uid, pod, device);
 }
 
 std::string Judge::whatItHas(const std::string& uid, const Pod& pod) const {
