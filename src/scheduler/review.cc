@@ -167,13 +167,15 @@ void Scheduler::reviewBound(const model::Pod& pod) {
 /// What a bound pod has: what the leases of the reservation say that it was bound for, one of them at least; else its
 /// annotation, and other leases landed late (design 3.4). When the reservation's leases say something else than the
 /// annotation, somebody changed that of a pod that runs: its containers were told what the leases say.
-/// A pod that does not say its reservation (bound by an earlier version, or it was taken away): its annotation when one of
-/// its leases agrees, else a whole set of leases before one of which some are missing, else the annotation.
+/// A pod that does not say its reservation (bound by an earlier version, or it was taken away): a whole set of leases that say
+/// the same and more than its annotation; its annotation when one of its leases agrees; else a whole set of leases before one
+/// of which some are missing; else the annotation.
 std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
                                                      const std::optional<std::vector<int>>& told) const {
   const auto& keys = engine_.cache().leasesOf(pod.uid);
   const auto leased = [&](int id) { return keys.contains(leaseKey(pod.node, id)); };
   const std::string* bound_for = pod.annotation(model::kReservationKey);
+  const bool says_reservation = bound_for != nullptr && !bound_for->empty();
   bool agrees = told && std::all_of(told->begin(), told->end(), leased);
   std::string read;  // leases of one reservation all say the same: it is read once
   std::optional<std::vector<int>> whole;
@@ -181,8 +183,7 @@ std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
   for (const auto& key : keys) {
     ++looks_;
     const auto entry = engine_.cache().lease(key)->partOf(pod.uid);
-    const bool ours =
-        entry && bound_for != nullptr && !bound_for->empty() && entry->reservation.text == *bound_for;
+    const bool ours = entry && says_reservation && entry->reservation.text == *bound_for;
     if (entry && !ours && entry->devices == read) { continue; }
     if (entry) { read = entry->devices; }
     looks_ += told ? told->size() : 0;
@@ -190,10 +191,17 @@ std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
     if (!set || set->node != pod.node) { continue; }
     if (ours) { return std::move(set->ids); }
     agrees = agrees || set->ids == told;
-    auto& found = std::all_of(set->ids.begin(), set->ids.end(), leased) ? whole : part;
+    const auto says_so = [&](int id) {
+      const auto other =
+          leased(id) ? engine_.cache().lease(leaseKey(pod.node, id))->partOf(pod.uid) : std::nullopt;
+      return other && other->devices == read;
+    };
+    auto& found = std::all_of(set->ids.begin(), set->ids.end(), says_so) ? whole : part;
     if (!found) { found = std::move(set->ids); }
   }
-  if (agrees || (told && bound_for != nullptr && !bound_for->empty())) { return told; }
+  const bool more = told && whole && std::includes(whole->begin(), whole->end(), told->begin(), told->end());
+  if (more && !says_reservation) { return whole; }
+  if (agrees || (told && says_reservation)) { return told; }
   return whole ? whole : part ? part : told;
 }
 

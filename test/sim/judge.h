@@ -84,7 +84,8 @@ class Judge {
     int gpus = 0;                   // limits nvidia.com/gpu
     int cpu = 0;
     bool finished = false, deleting = false, tolerates = false;
-    bool forgotten = false;  // a lease of it, which alone said the UUID of its GPU, was deleted or edited by hand
+    bool forgotten =
+        false;  // a lease of it, which alone said the UUID of its GPU, was deleted or edited by hand
     bool by_hand = false;  // what it is told of itself was written by somebody else
     std::string told;      // why it waits
     Mono bound_at{};

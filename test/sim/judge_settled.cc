@@ -40,7 +40,8 @@ std::int64_t Judge::joinableOn(const std::string& name) const {
     // It stands for another GPU than the one that has this id now: nobody can join either by its name.
     if (!lease.uuid.empty() && !gpu->second.uuid.empty() && lease.uuid != gpu->second.uuid) { return false; }
     const bool others_have_it = std::any_of(pods_.begin(), pods_.end(), [&](const auto& pod) {
-      return !lease.holders.contains(pod.first) && pod.second.live() && mayHold(pod.first, pod.second, device);
+      return !lease.holders.contains(pod.first) && pod.second.live() &&
+             mayHold(pod.first, pod.second, device);
     });
     if (others_have_it) { return false; }
     // A pod without an allocation may use it too: its kubelet chose among GPUs of which it does not know the holders.
@@ -152,6 +153,7 @@ std::string Judge::whatItHas(const std::string& uid, const Pod& pod) const {
 }
 
 bool Judge::holdsByName(const Pod& pod, const Device& device) const {
+  if (pod.by_hand && pod.forgotten) { return false; }  // nothing that is written speaks of it any more
   const std::vector<std::string> told = pod.toldUuids();
   if (pod.node != device.node || !plan_.has(Feature::Renumber)) { return pod.has(device); }
   const auto gpu = gpus_.find(device);

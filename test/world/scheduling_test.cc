@@ -395,6 +395,24 @@ TEST_F(Scheduling, AChangedAnnotationAndAMissingLeaseFreeNothing) {
   EXPECT_TRUE(warned("GpuAnnotationChanged"));
 }
 
+TEST_F(Scheduling, AnAnnotationThatNamesFewerGpusFreesNone) {
+  world.create(claim("two", 2));
+  world.create(pod("p", "two"));
+  ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
+  const std::string uid = podObject("p")["metadata"]["uid"].str();
+  const auto answer = world.request(
+      "PATCH", "/api/v1/namespaces/default/pods/p",
+      json::Object{
+          {"metadata", json::Object{{"annotations", json::Object{{"gpu.scheduling/allocated", "node-b:0"},
+                                                                 {"gpu.scheduling/reservation", nullptr}}}}}},
+      "application/merge-patch+json");
+  ASSERT_EQ(answer.code, 200);
+  world.run(40s);
+  const auto lease = world.get("/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-b-1");
+  EXPECT_EQ(lease["spec"]["holderIdentity"].str(), uid);
+  EXPECT_TRUE(warned("GpuAnnotationChanged"));
+}
+
 /// An earlier decision for the same pod, by a leader that was cut off, lands while nobody leads, and the pod's own leases
 /// (one, or all of them) are deleted by hand.
 class LateLeases : public Scheduling, public testing::WithParamInterface<std::vector<std::string>> {};
