@@ -96,6 +96,7 @@ class Play {
   /// False when something is wrong.
   bool watch() {
     const std::string& of_ours = judge_.watch(world_.now().mono);
+    if (plan_.has(Feature::Stuck) && !world_.leader()) { judge_.disturbed(kTakeover); }
     extras_.look();
     const std::string& more = of_ours.empty() && shares_ ? shares_->watch() : of_ours;
     const std::string& problem = more.empty() ? rates_.problem() : more;
