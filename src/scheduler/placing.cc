@@ -48,6 +48,7 @@ sched::DoorResult Scheduler::readDoor(const model::Pod& pod) const {
 void Scheduler::triedInVain(const Grant& grant) {
   if (engine_.cache().pod(grant.uid) == nullptr) { return; }
   NodesInVain& nodes = in_vain_[grant.uid];
+  nodes.refused = grant.refused;
   if (nodes.tries.size() >= kMostInVain && !nodes.tries.contains(grant.node)) { return; }
   const kapi::RetryTerms terms{std::chrono::seconds{2},
                                std::chrono::seconds{20}};  // longer than it waits itself
@@ -268,9 +269,15 @@ void Scheduler::refuse(sched::ClassId pod_class, sched::Refusal now) {
   }
   for (const auto& uid : untold) {
     const model::Pod* pod = engine_.cache().pod(uid);
-    const bool knows = in_vain_.contains(uid) && waiting_text_.contains(uid);  // what was refused says more
-    if (pod != nullptr && !knows) { tell(*pod, refusal); }
+    if (pod != nullptr && !knowsMore(uid, pod_class)) { tell(*pod, refusal); }
   }
+}
+
+/// It is kept from nodes that refused it a moment ago, and what they answered says more than that.
+bool Scheduler::knowsMore(const model::Uid& uid, sched::ClassId pod_class) {
+  const auto nodes = in_vain_.find(uid);
+  return nodes != in_vain_.end() && nodes->second.refused &&
+         !engine_.decider().request(pod_class).not_on.empty();
 }
 
 /// What parked pods are told follows the cluster: soon when the kind of refusal changed, by the sweep when only numbers did.

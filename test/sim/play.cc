@@ -196,6 +196,7 @@ class Play {
     const auto it = unlucky_.find(fmt::format("/api/v1/namespaces/{}/pods/{}", call.key.ns, call.key.name));
     if (it == unlucky_.end()) { return false; }
     under_way_.push_back({call, it->second.z});
+    judge_.disturbed(kTakeover);
     if (--it->second.y == 0) { unlucky_.erase(it); }
     return true;
   }
