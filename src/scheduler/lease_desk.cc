@@ -81,6 +81,11 @@ bool LeaseDesk::idle(const model::ObjectKey& lease, const model::Uid& uid) const
   return it == desks_.end() || !it->second.wishes.contains(uid);
 }
 
+bool LeaseDesk::failing(const model::ObjectKey& lease) const {
+  const auto it = desks_.find(lease);
+  return it != desks_.end() && it->second.failures > 0;
+}
+
 void LeaseDesk::notify(What what, const model::ObjectKey& key, const model::Uid& uid, bool was_unknown,
                        std::string why) {
   notices_.push_back({what, key, uid, was_unknown, std::move(why)});

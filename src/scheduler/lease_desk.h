@@ -66,6 +66,8 @@ class LeaseDesk {
   void forget(const model::ObjectKey& lease, const model::Uid& uid);
   /// No wish of that pod for that lease is open.
   [[nodiscard]] bool idle(const model::ObjectKey& lease, const model::Uid& uid) const;
+  /// The last calls about it came to nothing.
+  [[nodiscard]] bool failing(const model::ObjectKey& lease) const;
 
   /// Issues what can be issued now for leases that something happened to.
   void pump(Mono now, kapi::Effects& out);

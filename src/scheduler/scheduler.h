@@ -194,6 +194,7 @@ class Scheduler {
   void tryLater(Grant& grant, Duration retry_after);
   void takeLeases(Grant& grant, bool confirm);
   void noticed(const LeaseNotice& notice);
+  [[nodiscard]] bool isLeasingTooLong(const Grant& grant) const;
   void bindOrTakeAgain(Grant& grant);
   void bind(Grant& grant);
   void bindAnswered(Grant& grant, const kapi::Outcome& outcome);

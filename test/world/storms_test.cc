@@ -340,6 +340,20 @@ TEST_P(OneNodeRefuses, SoItIsWhenItIsALease) {
   EXPECT_TRUE(eventually([&] { return nodeOf("p") == "node-b"; }, 15s));
   expectSettled();
 }
+
+/// However many were sent there: those that have no business there do not wait for them.
+TEST_P(OneNodeRefuses, NobodyIsHeldBackByItsLeases) {
+  answerWith([](const Call& call) {
+    const bool there = call.body["metadata"]["name"].str().starts_with("gpu-node-a");
+    return isGpuLease(call) && there ? std::optional{GetParam()} : std::nullopt;
+  });
+  world.create(claim("one", 1));
+  for (int i = 0; i < 8; ++i) { world.create(pod("p" + std::to_string(i), "one")); }
+  world.run(1s);
+  world.create(pod("plain", ""));
+  EXPECT_TRUE(eventually([&] { return !nodeOf("plain").empty(); }, 8s));
+  EXPECT_TRUE(eventually([&] { return placed("default") == 9; }, 12s)) << placed("default");
+}
 INSTANTIATE_TEST_SUITE_P(Answers, OneNodeRefuses, testing::Values(403, 422, 500));
 
 /// What it was told when a node did not take it is true for a moment only.
