@@ -18,6 +18,7 @@ constexpr Duration kClaimGrace = std::chrono::seconds{1};
 constexpr Duration kRefusalGap =
     std::chrono::seconds{1};  // between two rounds through what parked pods are told
 constexpr Duration kRefusalTurn = std::chrono::milliseconds{50};  // between two parts of a round
+constexpr Duration kAfterTurn = std::chrono::seconds{1};  // whoever was held back may be tried anywhere again
 constexpr std::size_t kMaxClasses = 4096;   // over it, those without a pod are forgotten
 constexpr std::size_t kMostRetired = 8192;  // at once
 constexpr std::uint64_t kLooksPerTurn =
@@ -60,8 +61,9 @@ void Scheduler::triedInVain(const Grant& grant) {
 void Scheduler::notOn(const model::Pod& pod, sched::PodRequest& request) const {
   const auto nodes = in_vain_.find(pod.uid);
   if (nodes == in_vain_.end()) { return; }
+  const bool had_no_turn = held_back_.contains(pod.uid);
   for (const auto& [node, until] : nodes->second.until) {
-    if (now_.mono < until) { request.not_on.push_back(node); }
+    if (now_.mono < until || had_no_turn) { request.not_on.push_back(node); }
   }
 }
 
@@ -203,6 +205,7 @@ void Scheduler::bringBack() {
       if (!item) { break; }
       brought_back_ = true;  // it may need no slot after all: then the next one has its turn
       engine_.queue().add(*item);
+      if (in_vain_.contains(item->uid)) { review_later_.emplace(now_.mono + kAfterTurn, item->uid); }
       const auto parked = parked_.find(item->pod_class);
       const model::Pod* pod = engine_.cache().pod(item->uid);
       if (parked != parked_.end() && pod != nullptr) { tell(*pod, parked->second); }
