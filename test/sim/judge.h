@@ -194,6 +194,7 @@ class Judge {
   // judge_waiting.cc
   void lookAtWaiting();
   [[nodiscard]] bool isHealthy(const Pod& pod) const;
+  [[nodiscard]] std::set<std::string> notUsable() const;
   void noteOpen();
   [[nodiscard]] bool isOpen(const Device& device, const Gpu& gpu) const;
 
@@ -210,8 +211,8 @@ class Judge {
   [[nodiscard]] std::vector<Device> heldBy(const std::string& uid, const Pod& pod) const;
   [[nodiscard]] bool isOfForged(const Lease& lease) const;
   [[nodiscard]] std::string podWrong(const std::string& uid, const Pod& pod) const;
-  /// Anywhere, but for that node.
-  [[nodiscard]] bool shouldFit(const Pod& pod, const std::string& without = "") const;
+  /// Anywhere, but for those nodes.
+  [[nodiscard]] bool shouldFit(const Pod& pod, const std::set<std::string>& without = {}) const;
   [[nodiscard]] std::int64_t cpuUsedOn(const std::string& node) const;
   [[nodiscard]] std::int64_t podsOn(const std::string& node) const;
   [[nodiscard]] bool hasClaim(const Pod& pod) const;
