@@ -222,6 +222,7 @@ void Judge::leaseChanged(const sandbox::HistoryEntry& entry) {
   if (!is_managed(entry.after)) { now = {}; }
   for (const auto& [uid, part] : leases_[device].holders) {
     const auto pod = pods_.find(uid);
+    if (!hand_ && !now.holders.contains(uid)) { sharers_[device].erase(uid); }
     if (hand_ || now.holders.contains(uid) || pod == pods_.end()) { continue; }
     if (pod->second.live() && holds(uid, pod->second, device)) {
       wrong(fmt::format("the lease of {} was taken from pod {}/{}, which runs", device.text(), pod->second.ns,
@@ -250,6 +251,11 @@ void Judge::holdersChanged(const Device& device, Lease now) {
   const Lease& before = leases_[device];
   for (const auto& [uid, part] : now.holders) {
     reserved_.try_emplace(part.reservation, now_);
+    if (now.shared) {
+      sharers_[device].insert(uid);
+    } else {
+      sharers_[device].erase(uid);
+    }
     const auto known = before.since.find(uid);
     const bool is_new = known == before.since.end();
     now.since[uid] = is_new ? now_ : known->second;

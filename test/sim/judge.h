@@ -189,6 +189,8 @@ class Judge {
   void agentSawItFree(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease);
   void nothingRunsOn(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease,
                      Process by);
+  /// By that lease, or it runs and the last one that named it was a shared one, too: that is missing by somebody's hand.
+  [[nodiscard]] bool isShared(const Device& device, const Lease& lease, const std::string& uid) const;
   [[nodiscard]] bool couldNotKnow(const std::string& uid, const Device& device, Process who) const;
 
   // judge_waiting.cc
@@ -232,6 +234,7 @@ class Judge {
   std::set<std::string> clean_;    // pods that ended with all their containers: an agent may not know it yet
   std::set<std::string> unnamed_;  // pods that ran without an allocation
   std::map<Device, Lease> leases_;
+  std::map<Device, std::set<std::string>> sharers_;  // uids, as the last lease that named them said
   std::map<std::string, Mono> reserved_;  // reservation -> when a lease first said it
   std::map<Device, Gpu> gpus_;
   std::map<Device, Past<bool>> givable_;  // listed, and not Unhealthy

@@ -290,7 +290,7 @@ void Judge::give(const std::string& uid, const Pod& pod, const Device& device, P
     if (other_uid == uid || !other.live() || !holds(other_uid, other, device)) { continue; }
     if (plan_.has(Feature::Renumber) && changedLately(device, decided)) { continue; }
     if (other.by_hand && other.bound_at + kKnown >= decided) { continue; }
-    if (!lease->second.isSharedBy(other_uid)) {
+    if (!isShared(device, lease->second, other_uid)) {
       wrong(fmt::format("{} was given {}, which {} has", pod.text(), device.text(), other.text()));
     }
   }
@@ -310,7 +310,7 @@ void Judge::agentSawItFree(const std::string& uid, const Pod& pod, const Device&
     if (other != pods_.end() && other->second.by_hand) { continue; }  // it was told of others' GPUs
     const bool unheard = lease.since.at(uid) <= used_since + kKnown;
     if (unheard && (clean_.contains(user) || unnamed_.contains(user))) { continue; }
-    if (user != uid && !lease.isSharedBy(user)) {
+    if (user != uid && !isShared(device, lease, user)) {
       wrong(fmt::format("{} was given {}, which containers of pod {} still have", pod.text(), device.text(),
                         user));
     }
@@ -322,6 +322,7 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
                           Process by) {
   for (const auto& running : kubelet_.running(device.node)) {
     if (running.uid == uid || running.devices.empty() || lease.hasShared(running.uid, uid)) { continue; }
+    if (isShared(device, lease, running.uid)) { continue; }
     if (!machines_.heldBy(running.uid).contains(gpus_.at(device).uuid)) { continue; }
     const auto forged = pods_.find(running.uid);  // it may have taken what others had
     if (forged != pods_.end() && forged->second.by_hand) { continue; }
@@ -332,6 +333,14 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
 }
 
 /// Its lease was taken by hand before it went, and that process neither bound it nor saw it bound: nothing speaks of it.
+bool Judge::isShared(const Device& device, const Lease& lease, const std::string& uid) const {
+  if (lease.isSharedBy(uid)) { return true; }
+  const auto sharers = sharers_.find(device);
+  const auto pod = pods_.find(uid);
+  const bool runs = pod != pods_.end() && pod->second.live();
+  return lease.shared && runs && sharers != sharers_.end() && sharers->second.contains(uid);
+}
+
 bool Judge::couldNotKnow(const std::string& uid, const Device& device, Process who) const {
   const auto gone = gone_.find(uid);
   const bool unspoken = gone != gone_.end() && gone->second.unleased.contains(device.id);
