@@ -204,6 +204,23 @@ TEST_F(Storms, LeasesThatMayNotBeWrittenAreSaidAndTriedWithABackoff) {
   expectSettled();
 }
 
+/// However many pods would have it: each is told what was answered to the one that tried.
+TEST_F(Storms, ALeaseThatIsRefusedIsNotTriedForEachPodThatWaits) {
+  answerWith([](const Call& call) {
+    return isGpuLease(call) && call.verb == kapi::Verb::Create ? std::optional{403} : std::nullopt;
+  });
+  world.create(claim("one", 1));
+  for (int i = 0; i < 40; ++i) { world.create(pod("p" + std::to_string(i), "one")); }
+  EXPECT_LE(mostCalls(Kind::Lease, 60s, "gpu-"), 20);
+  EXPECT_LE(mostCalls(Kind::Lease, 60s, "gpu-"), 8);
+  for (int i = 0; i < 40; ++i) {
+    const std::string why = whyWaiting("p" + std::to_string(i));
+    EXPECT_NE(why.find("was refused: 403"), std::string::npos) << i << " " << why;
+  }
+  answerAsUsual();
+  EXPECT_TRUE(eventually([&] { return leases() == 12; }, 21s)) << leases();
+}
+
 /// A pod on node-a that says it has GPUs 0 to n - 1, by hand.
 json::Value forged(int n) {
   std::vector<int> ids;
