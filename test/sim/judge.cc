@@ -331,6 +331,12 @@ void Judge::claimChanged(const sandbox::HistoryEntry& entry) {
   if (claims_[{entry.key.ns, entry.key.name}].set(ask, now_)) { last_change_ = now_; }
 }
 
+void Judge::leaseSent(const kapi::Call& call, Mono now) {
+  if (call.body["spec"].isNull()) { return; }  // a Delete
+  const auto [device, lease] = leaseOf(call.body);
+  for (const auto& [uid, part] : lease.holders) { tried_[uid][device.node] = now; }
+}
+
 void Judge::bindingSent(const kapi::Call& call, Mono now, Process by) {
   const Value& meta = call.body["metadata"];
   const std::string uid = str(meta["uid"]);
@@ -340,6 +346,7 @@ void Judge::bindingSent(const kapi::Call& call, Mono now, Process by) {
   const Value& notes = meta["annotations"];
   const Sent sent{str(notes["gpu.scheduling/allocated"]), now, by};
   const std::string node = str(call.body["target"]["name"]);
+  tried_[uid][node] = now;
   const std::string what = sent.allocated.empty() ? toNode(node) : str(notes["gpu.scheduling/reservation"]);
   const bool is_new = decided_[uid][fence].try_emplace(what, sent).second;
   const auto pod = pods_.find(uid);

@@ -48,6 +48,8 @@ class Judge {
   [[nodiscard]] bool hasOthersLeases() const { return !others_.empty(); }
   /// A Binding left a replica: when, and the fence of the pod version that it was decided on, are remembered.
   void bindingSent(const kapi::Call& call, Mono now, Process by);
+  /// A write of a lease left a replica: where a pod is tried is remembered.
+  void leaseSent(const kapi::Call& call, Mono now);
   /// From now on leases that go were deleted by hand, and Bindings that name no devices are another scheduler's.
   void handAtWork(bool yes) { hand_ = yes; }
   /// Each of its holders is bound, and has that device.
@@ -67,6 +69,8 @@ class Judge {
  private:
   /// What was so long before a Binding was decided was known to whom decided it, however late its watches are.
   static constexpr Duration kKnown = std::chrono::seconds{20};
+  /// So long a node is left out for a pod that was tried there in vain: its leases were waited for, and then others come first.
+  static constexpr Duration kInVain = std::chrono::seconds{40};
   static constexpr const char* kOurs = "gpu-scheduler";
   static constexpr const char* kClaimsId = "gpu.scheduling/gpuclaims";
 
@@ -178,7 +182,7 @@ class Judge {
                                                                 const Sent& sent) const;
   void resourcesOn(const std::string& uid, const Pod& pod, Mono decided);
   void seesWhatItHas(const Pod& pod, Mono decided);
-  void healthyFirst(const Pod& pod, Mono decided);
+  void healthyFirst(const std::string& uid, const Pod& pod, Mono decided);
   /// Its GPUs are numbered otherwise than its status says: its agent is down.
   [[nodiscard]] bool isUntold(const std::string& node) const;
   /// Which GPU has that id is not known to everybody yet.
@@ -251,6 +255,7 @@ class Judge {
   std::map<std::pair<std::string, std::string>, std::string> fences_;  // (uid, resourceVersion) -> fence
   /// uid -> fences that Bindings were decided on -> reservations, or toNode() of those without devices, as they first left
   std::map<std::string, std::map<std::string, std::map<std::string, Sent>>> decided_;
+  std::map<std::string, std::map<std::string, Mono>> tried_;  // uid -> nodes -> when last
   Mono now_{};
   Mono last_change_{};
   std::set<std::string> never_placed_;

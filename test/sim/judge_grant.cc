@@ -37,7 +37,7 @@ void Judge::bound(const std::string& uid, const Pod& pod, const std::string& fen
   asAsked(uid, pod, decided_at);
   countOn(uid, pod, sent->second, decided_at);
   seesWhatItHas(pod, decided_at);
-  healthyFirst(pod, decided_at);
+  healthyFirst(uid, pod, decided_at);
   limitsOn(uid, pod, decided_at);
 }
 
@@ -217,7 +217,7 @@ void Judge::seesWhatItHas(const Pod& pod, Mono decided) {
 }
 
 /// One GPU of its own: an Unknown one only when no Healthy one was free all the time.
-void Judge::healthyFirst(const Pod& pod, Mono decided) {
+void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
   if (!unknown_seen_ || pod.ids.size() != 1 || pod.cpu > 0) { return; }
   const Device device{pod.node, pod.ids.front()};
   const Mono from = decided - kKnown;
@@ -228,6 +228,8 @@ void Judge::healthyFirst(const Pod& pod, Mono decided) {
   }
   for (const auto& [other, past] : open_) {
     if (!past.all(from, now_, kSo)) { continue; }
+    const auto tried = tried_[uid].find(other.node);
+    if (other.node != pod.node && tried != tried_[uid].end() && tried->second + kInVain > decided) { continue; }
     return wrong(fmt::format("{} was given {}, which is Unknown, and {} is Healthy and free", pod.text(),
                              device.text(), other.text()));
   }

@@ -215,6 +215,7 @@ class Play {
       if (call.key.name == kPoison) { return {How::Refused, 403, {}, false, false}; }
     }
     if (call.subresource == "binding" && isUnlucky(call)) { return {How::LostBefore, 0, {}, false, false}; }
+    if (call.guarded && call.kind == model::Kind::Lease) { judge_.leaseSent(call, world_.now().mono); }
     if (call.guarded) {
       if (call.kind == model::Kind::Pod || call.kind == model::Kind::Lease) { countWrite(); }
       if (isLastWord(id, call)) { return {How::LostBefore, 0, {}, false, false}; }
