@@ -124,6 +124,11 @@ void NodeAgents::setAgentDown(const std::string& node, bool down) {
   }
 }
 
+bool NodeAgents::isAgentDown(const std::string& node) const {
+  const auto it = machines_.find(node);
+  return it != machines_.end() && it->second.agent_down;
+}
+
 void NodeAgents::setNodeReady(const std::string& node, bool ready) {
   if (Machine* m = find(node)) { m->ready = ready; }
 }

@@ -53,6 +53,7 @@ class NodeAgents {
   [[nodiscard]] std::set<std::string> heldBy(const std::string& uid) const;
   /// The agent says nothing while it is down, and its pod is not Ready.
   void setAgentDown(const std::string& node, bool down);
+  [[nodiscard]] bool isAgentDown(const std::string& node) const;
   /// The Node's Ready condition.
   void setNodeReady(const std::string& node, bool ready);
 

@@ -18,6 +18,7 @@ using kapi::Fate;
 constexpr int kMaxBindSends = 3;
 constexpr int kMaxWaits = 5;  // for an API that takes no Binding now: some 6 s; then others may have the GPUs
 constexpr Duration kLeasingAtMost = std::chrono::seconds{10};
+constexpr Duration kFailingAtMost = std::chrono::seconds{3};  // when its leases fail, and are not merely slow
 
 }  // namespace
 
@@ -86,6 +87,7 @@ std::string Scheduler::visibleDevices(const Grant& grant) const {
 void Scheduler::takeLeases(Grant& grant, bool confirm) {
   if (grant.stage != Stage::Leasing || grant.leasing_since == Mono{}) {
     grant.leasing_since = now_.mono;
+    review_later_.emplace(now_.mono + kFailingAtMost, grant.uid);
     review_later_.emplace(now_.mono + kLeasingAtMost, grant.uid);
   }
   grant.stage = Stage::Leasing;
@@ -136,6 +138,14 @@ void Scheduler::noticed(const LeaseNotice& notice) {
   }
 }
 
+/// Others wait for its slot and its GPUs, and it could be tried on another node.
+bool Scheduler::isLeasingTooLong(const Grant& grant) const {
+  if (grant.open_leases.empty()) { return false; }
+  const bool fails = std::any_of(grant.open_leases.begin(), grant.open_leases.end(),
+                                 [this](const auto& lease) { return desk_.failing(lease); });
+  return now_.mono - grant.leasing_since >= (fails ? kFailingAtMost : kLeasingAtMost);
+}
+
 /// The next step of a grant whose pod is unbound as far as we know. Called whenever anything about it may have changed.
 void Scheduler::advance(Grant& grant) {
   const model::Pod* pod = engine_.cache().pod(grant.uid);
@@ -150,7 +160,7 @@ void Scheduler::advance(Grant& grant) {
         release(grant, "the pod was fenced");
         return;
       }
-      if (!grant.open_leases.empty() && now_.mono - grant.leasing_since >= kLeasingAtMost) {
+      if (isLeasingTooLong(grant)) {
         slots_.failed(grant.pod.ns);
         grant.in_vain = true;
         giveUp(grant, "its leases could not be written in time");

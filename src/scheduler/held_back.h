@@ -46,6 +46,7 @@ class HeldBack {
     for (const auto& [ns, items] : by_namespace_) { out.push_back(ns); }
     return out;
   }
+  [[nodiscard]] bool contains(const model::Uid& uid) const { return place_.contains(uid); }
   [[nodiscard]] std::size_t size() const { return place_.size(); }
   void clear() {
     by_namespace_.clear();

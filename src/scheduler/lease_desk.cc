@@ -14,6 +14,8 @@ using kapi::Fate;
 using kapi::Verb;
 using What = LeaseNotice::What;
 
+constexpr Duration kKept = std::chrono::minutes{1};
+
 /// The lease names this pod with this reservation.
 bool namesExactly(const model::Lease& lease, const Claimant& c) {
   const auto part = lease.partOf(c.uid);
@@ -81,6 +83,11 @@ bool LeaseDesk::idle(const model::ObjectKey& lease, const model::Uid& uid) const
   return it == desks_.end() || !it->second.wishes.contains(uid);
 }
 
+bool LeaseDesk::failing(const model::ObjectKey& lease) const {
+  const auto it = desks_.find(lease);
+  return it != desks_.end() && it->second.failures > 0;
+}
+
 void LeaseDesk::notify(What what, const model::ObjectKey& key, const model::Uid& uid, bool was_unknown,
                        std::string why) {
   notices_.push_back({what, key, uid, was_unknown, std::move(why)});
@@ -141,7 +148,10 @@ void LeaseDesk::settle(const model::ObjectKey& key, Desk& desk, const model::Lea
     const std::size_t before = notices_.size();
     if (settleOne(key, desk, it->first, it->second, lease)) {
       const bool fulfilled = notices_.at(before).what == What::Held || notices_.at(before).what == What::Gone;
-      if (fulfilled) { desk.calls = desk.failures = 0; }
+      if (fulfilled && desk.refused.empty()) {  // what was refused need not be given back
+        desk.calls = desk.failures = 0;
+        desk.kept_until = {};
+      }
       it = desk.wishes.erase(it);
     } else {
       ++it;
@@ -221,7 +231,9 @@ void LeaseDesk::send(const model::ObjectKey& key, Desk& desk, kapi::Call call, k
 void LeaseDesk::step(const model::ObjectKey& key, Desk& desk, Mono now, kapi::Effects& out) {
   if (desk.in_flight != 0) { return; }
   settle(key, desk, engine_.cache().lease(key));
-  if (desk.wishes.empty() || now < desk.not_before) { return; }
+  const bool waits = now < desk.not_before;
+  if (waits && !desk.refused.empty() && desk.failures > kAtOnce) { refuseTakes(key, desk); }
+  if (desk.wishes.empty() || waits) { return; }
   if (desk.must_read) {
     desk.must_read = false;
     send(key, desk, kapi::getObject(model::Kind::Lease, key), out);
@@ -242,10 +254,12 @@ void LeaseDesk::pump(Mono now, kapi::Effects& out) {
     Desk& desk = it->second;
     step(key, desk, now, out);
     if (desk.in_flight != 0) { continue; }
-    if (desk.wishes.empty()) {
-      desks_.erase(it);
-    } else {
+    if (!desk.wishes.empty()) {
       later_.emplace(desk.not_before, key);
+    } else if (now < desk.kept_until) {
+      later_.emplace(desk.kept_until, key);
+    } else {
+      desks_.erase(it);
     }
   }
 }
@@ -259,17 +273,23 @@ void LeaseDesk::backOff(Desk& desk, const kapi::Outcome& outcome, Mono now) {
   desk.not_before = now + kapi::retryWait(tries, outcome.retry_after);
 }
 
-void LeaseDesk::refuse(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now) {
+void LeaseDesk::refuseTakes(const model::ObjectKey& key, Desk& desk) {
   for (auto it = desk.wishes.begin(); it != desk.wishes.end();) {
     if (!it->second.take) {
       ++it;
       continue;
     }
     notify(What::Refused, key, it->first, it->second.was_unknown,
-           fmt::format("lease {} was refused: {} {}", key.text(), outcome.http, outcome.message));
+           desk.refused);
     it = desk.wishes.erase(it);
   }
+}
+
+void LeaseDesk::refuse(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now) {
+  desk.refused = fmt::format("lease {} was refused: {} {}", key.text(), outcome.http, outcome.message);
+  refuseTakes(key, desk);
   backOff(desk, outcome, now);
+  desk.kept_until = desk.not_before + kKept;
 }
 
 void LeaseDesk::readAnswered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome,
@@ -339,6 +359,7 @@ void LeaseDesk::handle(const kapi::Outcome& outcome, Mono now) {
   calls_.erase(call);
   Desk& desk = desks_[key];
   desk.in_flight = 0;
+  desk.refused.clear();
   if (desk.verb == Verb::Get) {
     readAnswered(key, desk, outcome, now);
   } else {

@@ -10,6 +10,7 @@
 //   Gone     the pod's part of it is gone
 // No lease is called about at once for ever: the first kAtOnce calls of a wish go out as fast as they are answered (a Create, a
 // read, an Update), later ones wait, whatever the answers were, until some wish is fulfilled (design 3.16).
+// What the API refused to several pods in a row is remembered: until its wait is over others are told the same without a call.
 // A lease of ours that only lost its label (a live read says it: the pod's, under the reservation that it is wished for) is
 // taken back by an Update that says everything again. Any other object of that name blocks the device.
 // A take replaces the pod's earlier wish for that lease and the other way round. Unknown outcomes are read; a write is never simply repeated.
@@ -66,6 +67,8 @@ class LeaseDesk {
   void forget(const model::ObjectKey& lease, const model::Uid& uid);
   /// No wish of that pod for that lease is open.
   [[nodiscard]] bool idle(const model::ObjectKey& lease, const model::Uid& uid) const;
+  /// The last calls about it came to nothing.
+  [[nodiscard]] bool failing(const model::ObjectKey& lease) const;
 
   /// Issues what can be issued now for leases that something happened to.
   void pump(Mono now, kapi::Effects& out);
@@ -96,6 +99,8 @@ class LeaseDesk {
     int failures = 0;   // in a row
     int calls = 0;      // since a wish was fulfilled
     int conflicts = 0;  // in a row
+    std::string refused;  // why, when the last call was; "": it was not
+    Mono kept_until{};    // so that the next pod's wish knows of the failures
   };
 
   void step(const model::ObjectKey& key, Desk& desk, Mono now, kapi::Effects& out);
@@ -110,6 +115,7 @@ class LeaseDesk {
   void answered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now);
   void readAnswered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now);
   void refuse(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now);
+  void refuseTakes(const model::ObjectKey& key, Desk& desk);
   void backOff(Desk& desk, const kapi::Outcome& outcome, Mono now);
   void notify(LeaseNotice::What what, const model::ObjectKey& key, const model::Uid& uid, bool was_unknown,
               std::string why);

@@ -18,6 +18,7 @@ constexpr Duration kClaimGrace = std::chrono::seconds{1};
 constexpr Duration kRefusalGap =
     std::chrono::seconds{1};  // between two rounds through what parked pods are told
 constexpr Duration kRefusalTurn = std::chrono::milliseconds{50};  // between two parts of a round
+constexpr Duration kAfterTurn = std::chrono::seconds{1};  // whoever was held back may be tried anywhere again
 constexpr std::size_t kMaxClasses = 4096;   // over it, those without a pod are forgotten
 constexpr std::size_t kMostRetired = 8192;  // at once
 constexpr std::uint64_t kLooksPerTurn =
@@ -48,6 +49,7 @@ sched::DoorResult Scheduler::readDoor(const model::Pod& pod) const {
 void Scheduler::triedInVain(const Grant& grant) {
   if (engine_.cache().pod(grant.uid) == nullptr) { return; }
   NodesInVain& nodes = in_vain_[grant.uid];
+  nodes.refused = grant.refused;
   if (nodes.tries.size() >= kMostInVain && !nodes.tries.contains(grant.node)) { return; }
   const kapi::RetryTerms terms{std::chrono::seconds{2},
                                std::chrono::seconds{20}};  // longer than it waits itself
@@ -59,8 +61,9 @@ void Scheduler::triedInVain(const Grant& grant) {
 void Scheduler::notOn(const model::Pod& pod, sched::PodRequest& request) const {
   const auto nodes = in_vain_.find(pod.uid);
   if (nodes == in_vain_.end()) { return; }
+  const bool had_no_turn = held_back_.contains(pod.uid);
   for (const auto& [node, until] : nodes->second.until) {
-    if (now_.mono < until) { request.not_on.push_back(node); }
+    if (now_.mono < until || had_no_turn) { request.not_on.push_back(node); }
   }
 }
 
@@ -202,6 +205,7 @@ void Scheduler::bringBack() {
       if (!item) { break; }
       brought_back_ = true;  // it may need no slot after all: then the next one has its turn
       engine_.queue().add(*item);
+      if (in_vain_.contains(item->uid)) { review_later_.emplace(now_.mono + kAfterTurn, item->uid); }
       const auto parked = parked_.find(item->pod_class);
       const model::Pod* pod = engine_.cache().pod(item->uid);
       if (parked != parked_.end() && pod != nullptr) { tell(*pod, parked->second); }
@@ -268,9 +272,15 @@ void Scheduler::refuse(sched::ClassId pod_class, sched::Refusal now) {
   }
   for (const auto& uid : untold) {
     const model::Pod* pod = engine_.cache().pod(uid);
-    const bool knows = in_vain_.contains(uid) && waiting_text_.contains(uid);  // what was refused says more
-    if (pod != nullptr && !knows) { tell(*pod, refusal); }
+    if (pod != nullptr && !knowsMore(uid, pod_class)) { tell(*pod, refusal); }
   }
+}
+
+/// It is kept from nodes that refused it a moment ago, and what they answered says more than that.
+bool Scheduler::knowsMore(const model::Uid& uid, sched::ClassId pod_class) {
+  const auto nodes = in_vain_.find(uid);
+  return nodes != in_vain_.end() && nodes->second.refused &&
+         !engine_.decider().request(pod_class).not_on.empty();
 }
 
 /// What parked pods are told follows the cluster: soon when the kind of refusal changed, by the sweep when only numbers did.

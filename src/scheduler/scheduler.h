@@ -104,6 +104,7 @@ class Scheduler {
   struct NodesInVain {
     std::map<model::NodeName, int> tries;
     std::map<model::NodeName, Mono> until;  // not on that node before
+    bool refused = false;                   // the last time, and the pod is told why
   };
   enum class Purpose : std::uint8_t {
     Bind,
@@ -181,6 +182,7 @@ class Scheduler {
   void decideOne(const sched::Queue::Item& item);
   void refuse(sched::ClassId pod_class);
   void refuse(sched::ClassId pod_class, sched::Refusal now);
+  [[nodiscard]] bool knowsMore(const model::Uid& uid, sched::ClassId pod_class);
   void refreshParked(bool numbers_too);
   void followQuotas();
   void grantTo(const model::Pod& pod, sched::ClassId pod_class, const sched::Placed& placed);
@@ -192,6 +194,7 @@ class Scheduler {
   void tryLater(Grant& grant, Duration retry_after);
   void takeLeases(Grant& grant, bool confirm);
   void noticed(const LeaseNotice& notice);
+  [[nodiscard]] bool isLeasingTooLong(const Grant& grant) const;
   void bindOrTakeAgain(Grant& grant);
   void bind(Grant& grant);
   void bindAnswered(Grant& grant, const kapi::Outcome& outcome);

@@ -224,6 +224,7 @@ void Judge::leaseChanged(const sandbox::HistoryEntry& entry) {
   for (const auto& [uid, part] : leases_[device].holders) {
     const auto pod = pods_.find(uid);
     if (hand_ && pod != pods_.end()) { pod->second.forgotten = true; }
+    if (!hand_ && !now.holders.contains(uid)) { sharers_[device].erase(uid); }
     if (hand_ || now.holders.contains(uid) || pod == pods_.end()) { continue; }
     if (pod->second.live() && holdsByName(pod->second, device)) {
       wrong(fmt::format("the lease of {} was taken from {}, which runs and {}", device.text(),
@@ -252,6 +253,11 @@ void Judge::holdersChanged(const Device& device, Lease now) {
   const Lease& before = leases_[device];
   for (const auto& [uid, part] : now.holders) {
     reserved_.try_emplace(part.reservation, now_);
+    if (now.shared) {
+      sharers_[device].insert(uid);
+    } else {
+      sharers_[device].erase(uid);
+    }
     const auto known = before.since.find(uid);
     const bool is_new = known == before.since.end();
     now.since[uid] = is_new ? now_ : known->second;
@@ -327,6 +333,12 @@ void Judge::claimChanged(const sandbox::HistoryEntry& entry) {
   if (claims_[{entry.key.ns, entry.key.name}].set(ask, now_)) { last_change_ = now_; }
 }
 
+void Judge::leaseSent(const kapi::Call& call, Mono now) {
+  if (call.body["spec"].isNull()) { return; }  // a Delete
+  const auto [device, lease] = leaseOf(call.body);
+  for (const auto& [uid, part] : lease.holders) { tried_[uid][device.node] = now; }
+}
+
 void Judge::bindingSent(const kapi::Call& call, Mono now, Process by) {
   const Value& meta = call.body["metadata"];
   const std::string uid = str(meta["uid"]);
@@ -336,6 +348,7 @@ void Judge::bindingSent(const kapi::Call& call, Mono now, Process by) {
   const Value& notes = meta["annotations"];
   const Sent sent{str(notes["gpu.scheduling/allocated"]), now, by};
   const std::string node = str(call.body["target"]["name"]);
+  tried_[uid][node] = now;
   const std::string what = sent.allocated.empty() ? toNode(node) : str(notes["gpu.scheduling/reservation"]);
   const bool is_new = decided_[uid][fence].try_emplace(what, sent).second;
   const auto pod = pods_.find(uid);

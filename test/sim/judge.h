@@ -48,6 +48,8 @@ class Judge {
   [[nodiscard]] bool hasOthersLeases() const { return !others_.empty(); }
   /// A Binding left a replica: when, and the fence of the pod version that it was decided on, are remembered.
   void bindingSent(const kapi::Call& call, Mono now, Process by);
+  /// A write of a lease left a replica: where a pod is tried is remembered.
+  void leaseSent(const kapi::Call& call, Mono now);
   /// From now on leases that go were deleted by hand, and Bindings that name no devices are another scheduler's.
   void handAtWork(bool yes) { hand_ = yes; }
   /// Each of its holders is bound, and has that device.
@@ -67,6 +69,8 @@ class Judge {
  private:
   /// What was so long before a Binding was decided was known to whom decided it, however late its watches are.
   static constexpr Duration kKnown = std::chrono::seconds{20};
+  /// So long a node is left out for a pod that was tried there in vain: its leases were waited for, and then others come first.
+  static constexpr Duration kInVain = std::chrono::seconds{40};
   static constexpr const char* kOurs = "gpu-scheduler";
   static constexpr const char* kClaimsId = "gpu.scheduling/gpuclaims";
 
@@ -181,7 +185,7 @@ class Judge {
                                                                 const Sent& sent) const;
   void resourcesOn(const std::string& uid, const Pod& pod, Mono decided);
   void seesWhatItHas(const Pod& pod, Mono decided);
-  void healthyFirst(const Pod& pod, Mono decided);
+  void healthyFirst(const std::string& uid, const Pod& pod, Mono decided);
   /// Its GPUs are numbered otherwise than its status says: its agent is down.
   [[nodiscard]] bool isUntold(const std::string& node) const;
   /// Which GPU has that id is not known to everybody yet.
@@ -194,11 +198,14 @@ class Judge {
   void agentSawItFree(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease);
   void nothingRunsOn(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease,
                      Process by);
+  /// By that lease, or it runs and the last one that named it was a shared one, too: that is missing by somebody's hand.
+  [[nodiscard]] bool isShared(const Device& device, const Lease& lease, const std::string& uid) const;
   [[nodiscard]] bool couldNotKnow(const std::string& uid, const Device& device, Process who) const;
 
   // judge_waiting.cc
   void lookAtWaiting();
   [[nodiscard]] bool isHealthy(const Pod& pod) const;
+  [[nodiscard]] std::set<std::string> notUsable() const;
   void noteOpen();
   [[nodiscard]] bool isOpen(const Device& device, const Gpu& gpu) const;
 
@@ -221,8 +228,8 @@ class Judge {
   [[nodiscard]] std::vector<Device> heldByName(const Pod& pod) const;
   [[nodiscard]] bool isOfForged(const Lease& lease) const;
   [[nodiscard]] std::string podWrong(const std::string& uid, const Pod& pod) const;
-  /// Anywhere, but for that node.
-  [[nodiscard]] bool shouldFit(const Pod& pod, const std::string& without = "") const;
+  /// Anywhere, but for those nodes.
+  [[nodiscard]] bool shouldFit(const Pod& pod, const std::set<std::string>& without = {}) const;
   [[nodiscard]] std::int64_t cpuUsedOn(const std::string& node) const;
   [[nodiscard]] std::int64_t podsOn(const std::string& node) const;
   [[nodiscard]] bool hasClaim(const Pod& pod) const;
@@ -242,6 +249,7 @@ class Judge {
   std::set<std::string> clean_;    // pods that ended with all their containers: an agent may not know it yet
   std::set<std::string> unnamed_;  // pods that ran without an allocation
   std::map<Device, Lease> leases_;
+  std::map<Device, std::set<std::string>> sharers_;  // uids, as the last lease that named them said
   std::map<std::string, Mono> reserved_;  // reservation -> when a lease first said it
   std::map<Device, Gpu> gpus_;
   std::map<Device, Past<bool>> givable_;  // listed, and not Unhealthy
@@ -258,6 +266,7 @@ class Judge {
   std::map<std::pair<std::string, std::string>, std::string> fences_;  // (uid, resourceVersion) -> fence
   /// uid -> fences that Bindings were decided on -> reservations, or toNode() of those without devices, as they first left
   std::map<std::string, std::map<std::string, std::map<std::string, Sent>>> decided_;
+  std::map<std::string, std::map<std::string, Mono>> tried_;  // uid -> nodes -> when last
   Mono now_{};
   Mono last_change_{};
   std::set<std::string> never_placed_;

@@ -37,7 +37,7 @@ void Judge::bound(const std::string& uid, const Pod& pod, const std::string& fen
   asAsked(uid, pod, decided_at);
   countOn(uid, pod, sent->second, decided_at);
   seesWhatItHas(pod, decided_at);
-  healthyFirst(pod, decided_at);
+  healthyFirst(uid, pod, decided_at);
   limitsOn(uid, pod, decided_at);
 }
 
@@ -216,7 +216,7 @@ void Judge::seesWhatItHas(const Pod& pod, Mono decided) {
 }
 
 /// One GPU of its own: an Unknown one only when no Healthy one was free all the time.
-void Judge::healthyFirst(const Pod& pod, Mono decided) {
+void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
   if (!unknown_seen_ || pod.ids.size() != 1 || pod.cpu > 0) { return; }
   const Device device{pod.node, pod.ids.front()};
   const Mono from = decided - kKnown;
@@ -227,6 +227,8 @@ void Judge::healthyFirst(const Pod& pod, Mono decided) {
   }
   for (const auto& [other, past] : open_) {
     if (!past.all(from, now_, kSo)) { continue; }
+    const auto tried = tried_[uid].find(other.node);
+    if (other.node != pod.node && tried != tried_[uid].end() && tried->second + kInVain > decided) { continue; }
     return wrong(fmt::format("{} was given {}, which is Unknown, and {} is Healthy and free", pod.text(),
                              device.text(), other.text()));
   }
@@ -290,7 +292,7 @@ void Judge::give(const std::string& uid, const Pod& pod, const Device& device, P
     if (plan_.has(Feature::Renumber) && changedLately(device, decided)) { continue; }
     if (lease->second.shared && sharesByAnotherName(other_uid, device)) { continue; }
     if (other.by_hand && other.bound_at + kKnown >= decided) { continue; }
-    if (!lease->second.isSharedBy(other_uid)) {
+    if (!isShared(device, lease->second, other_uid)) {
       wrong(fmt::format("{} was given {} ({}), which is of {}, which {}", pod.text(), device.text(),
                         lease->second.uuid, other.text(), whatItHas(other_uid, other)));
     }
@@ -318,7 +320,7 @@ void Judge::agentSawItFree(const std::string& uid, const Pod& pod, const Device&
     if (other != pods_.end() && other->second.by_hand) { continue; }  // it was told of others' GPUs
     const bool unheard = lease.since.at(uid) <= used_since + kKnown;
     if (unheard && (clean_.contains(user) || unnamed_.contains(user))) { continue; }
-    if (user != uid && !lease.isSharedBy(user)) {
+    if (user != uid && !isShared(device, lease, user)) {
       wrong(fmt::format("{} was given {}, which containers of pod {} still have", pod.text(), device.text(),
                         user));
     }
@@ -330,6 +332,7 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
                           Process by) {
   for (const auto& running : kubelet_.running(device.node)) {
     if (running.uid == uid || running.devices.empty() || lease.hasShared(running.uid, uid)) { continue; }
+    if (isShared(device, lease, running.uid)) { continue; }
     if (!machines_.heldBy(running.uid).contains(gpus_.at(device).uuid)) { continue; }
     const auto forged = pods_.find(running.uid);  // it may have taken what others had
     if (forged != pods_.end() && forged->second.by_hand) { continue; }
@@ -340,6 +343,14 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
 }
 
 /// Its lease was taken by hand before it went, and that process neither bound it nor saw it bound: nothing speaks of it.
+bool Judge::isShared(const Device& device, const Lease& lease, const std::string& uid) const {
+  if (lease.isSharedBy(uid)) { return true; }
+  const auto sharers = sharers_.find(device);
+  const auto pod = pods_.find(uid);
+  const bool runs = pod != pods_.end() && pod->second.live();
+  return lease.shared && runs && sharers != sharers_.end() && sharers->second.contains(uid);
+}
+
 bool Judge::couldNotKnow(const std::string& uid, const Device& device, Process who) const {
   const auto gone = gone_.find(uid);
   const bool unspoken = gone != gone_.end() && gone->second.unleased.contains(device.id);

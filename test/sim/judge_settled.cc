@@ -67,7 +67,7 @@ bool Judge::hasClaim(const Pod& pod) const {
 }
 
 /// By counting alone, for the requests that the plan makes.
-bool Judge::shouldFit(const Pod& pod, const std::string& without) const {
+bool Judge::shouldFit(const Pod& pod, const std::set<std::string>& without) const {
   std::int64_t count = pod.gpus;
   bool shared = false;
   bool near = false;
@@ -81,7 +81,7 @@ bool Judge::shouldFit(const Pod& pod, const std::string& without) const {
   }
   return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
     const auto& [name, node] = entry;
-    if (!node.ready || name == without || node.other_enforcer || (node.tainted && !pod.tolerates)) {
+    if (!node.ready || without.contains(name) || node.other_enforcer || (node.tainted && !pod.tolerates)) {
       return false;
     }
     if (plan_.has(Feature::Large) && podsOn(name) >= 110) { return false; }

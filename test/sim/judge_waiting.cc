@@ -37,12 +37,23 @@ bool Judge::isHealthy(const Pod& pod) const {
   }
 }
 
+/// Nodes that take no leases now, and those where nobody says what containers of pods that are gone still have.
+std::set<std::string> Judge::notUsable() const {
+  std::set<std::string> nodes;
+  if (stuck_ == 4) { nodes.insert("n-1"); }
+  for (const auto& [uid, gone] : gone_) {
+    if (agents_ && machines_.isAgentDown(gone.node)) { nodes.insert(gone.node); }
+  }
+  return nodes;
+}
+
 void Judge::lookAtWaiting() {
   looked_ = now_;
   if (now_ < disturbed_until_) { return; }
+  const std::set<std::string> without = notUsable();
   for (const auto& [uid, pod] : pods_) {
     const bool fits =
-        isHealthy(pod) && !never_placed_.contains(pod.name) && shouldFit(pod, stuck_ == 4 ? "n-1" : "");
+        isHealthy(pod) && !never_placed_.contains(pod.name) && shouldFit(pod, without);
     if (!fits) {
       fits_since_.erase(uid);
     } else if (fits_since_.try_emplace(uid, now_).first->second + kFair < now_) {

@@ -96,6 +96,7 @@ class Play {
   /// False when something is wrong.
   bool watch() {
     const std::string& of_ours = judge_.watch(world_.now().mono);
+    if (plan_.has(Feature::Stuck) && !world_.leader()) { judge_.disturbed(kTakeover); }
     extras_.look();
     const std::string& more = of_ours.empty() && shares_ ? shares_->watch() : of_ours;
     const std::string& problem = more.empty() ? rates_.problem() : more;
@@ -195,6 +196,7 @@ class Play {
     const auto it = unlucky_.find(fmt::format("/api/v1/namespaces/{}/pods/{}", call.key.ns, call.key.name));
     if (it == unlucky_.end()) { return false; }
     under_way_.push_back({call, it->second.z});
+    judge_.disturbed(kTakeover);
     if (--it->second.y == 0) { unlucky_.erase(it); }
     return true;
   }
@@ -213,6 +215,7 @@ class Play {
       if (call.key.name == kPoison) { return {How::Refused, 403, {}, false, false}; }
     }
     if (call.subresource == "binding" && isUnlucky(call)) { return {How::LostBefore, 0, {}, false, false}; }
+    if (call.guarded && call.kind == model::Kind::Lease) { judge_.leaseSent(call, world_.now().mono); }
     if (call.guarded) {
       if (call.kind == model::Kind::Pod || call.kind == model::Kind::Lease) { countWrite(); }
       if (isLastWord(id, call)) { return {How::LostBefore, 0, {}, false, false}; }

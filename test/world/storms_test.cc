@@ -204,6 +204,23 @@ TEST_F(Storms, LeasesThatMayNotBeWrittenAreSaidAndTriedWithABackoff) {
   expectSettled();
 }
 
+/// However many pods would have it: each is told what was answered to the one that tried.
+TEST_F(Storms, ALeaseThatIsRefusedIsNotTriedForEachPodThatWaits) {
+  answerWith([](const Call& call) {
+    return isGpuLease(call) && call.verb == kapi::Verb::Create ? std::optional{403} : std::nullopt;
+  });
+  world.create(claim("one", 1));
+  for (int i = 0; i < 40; ++i) { world.create(pod("p" + std::to_string(i), "one")); }
+  EXPECT_LE(mostCalls(Kind::Lease, 60s, "gpu-"), 20);
+  EXPECT_LE(mostCalls(Kind::Lease, 60s, "gpu-"), 8);
+  for (int i = 0; i < 40; ++i) {
+    const std::string why = whyWaiting("p" + std::to_string(i));
+    EXPECT_NE(why.find("was refused: 403"), std::string::npos) << i << " " << why;
+  }
+  answerAsUsual();
+  EXPECT_TRUE(eventually([&] { return leases() == 12; }, 21s)) << leases();
+}
+
 /// A pod on node-a that says it has GPUs 0 to n - 1, by hand.
 json::Value forged(int n) {
   std::vector<int> ids;
@@ -340,7 +357,35 @@ TEST_P(OneNodeRefuses, SoItIsWhenItIsALease) {
   EXPECT_TRUE(eventually([&] { return nodeOf("p") == "node-b"; }, 15s));
   expectSettled();
 }
+
+/// However many were sent there: those that have no business there do not wait for them.
+TEST_P(OneNodeRefuses, NobodyIsHeldBackByItsLeases) {
+  answerWith([](const Call& call) {
+    const bool there = call.body["metadata"]["name"].str().starts_with("gpu-node-a");
+    return isGpuLease(call) && there ? std::optional{GetParam()} : std::nullopt;
+  });
+  world.create(claim("one", 1));
+  for (int i = 0; i < 8; ++i) { world.create(pod("p" + std::to_string(i), "one")); }
+  world.run(1s);
+  world.create(pod("plain", ""));
+  EXPECT_TRUE(eventually([&] { return !nodeOf("plain").empty(); }, 8s));
+  EXPECT_TRUE(eventually([&] { return placed("default") == 9; }, 12s)) << placed("default");
+}
 INSTANTIATE_TEST_SUITE_P(Answers, OneNodeRefuses, testing::Values(403, 422, 500));
+
+/// What it was told when a node did not take it is true for a moment only.
+TEST_F(Storms, APodThatWasTriedInVainIsToldWhatItWaitsForNow) {
+  answerWith([](const Call& call) { return isBinding(call) ? std::optional{403} : std::nullopt; });
+  world.create(claim("eight", 8));
+  world.create(pod("p", "eight"));
+  world.run(15s);
+  EXPECT_NE(whyWaiting("p").find("the Binding was refused"), std::string::npos) << whyWaiting("p");
+  world.agents().setHealth("node-b", 0, model::Health::Unhealthy);
+  world.touch();
+  EXPECT_TRUE(eventually(
+      [&] { return whyWaiting("p").find("need 8 and most healthy is 7") != std::string::npos; }, 90s))
+      << whyWaiting("p");
+}
 
 /// Somebody edits what the pod says before anybody knows that its Binding was applied.
 TEST_F(Cluster, AnEditBetweenABindingAndItsFenceTakesNoLease) {
@@ -419,7 +464,8 @@ TEST_F(OneNamespaceIsBroken, GpusThatWaitForABusyServerAreGivenToOthers) {
   EXPECT_TRUE(eventually([&] { return placed("default") == 1; }, 15s));
 }
 
-/// Once it may write again there is no room any more: whoever was held back is told, though nobody needs a slot.
+/// Once it may write again there is no room any more. Whoever was held back is told, though nobody needs a slot; and whose
+/// Binding was refused is told what it waits for now.
 TEST_F(OneNamespaceIsBroken, ItsPodsAreToldWhyTheyWaitOnceItIsMended) {
   breakIt(403);
   world.create(claim("one", 1, {}, "bad"));
@@ -434,11 +480,13 @@ TEST_F(OneNamespaceIsBroken, ItsPodsAreToldWhyTheyWaitOnceItIsMended) {
     std::string names;
     for (int i = 0; i < 30; ++i) {
       const std::string name = "bad" + std::to_string(i);
-      if (whyWaiting(name, "bad").empty()) { names += name + "; "; }
+      const std::string why = whyWaiting(name, "bad");
+      const bool waits = world.get("/api/v1/namespaces/bad/pods/" + name)["spec"]["nodeName"].isNull();
+      if (waits && why.find("too few free GPUs") == std::string::npos) { names += name + ": " + why + "; "; }
     }
     return names;
   };
-  EXPECT_TRUE(eventually([&] { return untold().empty(); })) << untold();
+  EXPECT_TRUE(eventually([&] { return untold().empty(); }, 60s)) << untold();
 }
 
 class ItsPods : public OneNamespaceIsBroken, public testing::WithParamInterface<int> {};
