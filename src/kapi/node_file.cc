@@ -65,7 +65,7 @@ class NodeReader {
     if (!v.isNull() && !v.isObject()) { wrong(field.empty() ? "it" : field, v, "write a map of fields"); }
     for (const auto& [name, value] : v.members()) {
       if (std::find(names.begin(), names.end(), name) != names.end()) { continue; }
-      wrong((field.empty() ? "" : field + ".") + name, value,
+      wrong(field.empty() ? name : fmt::format("{}.{}", field, name), value,
             fmt::format("no such field; there are {}", fmt::join(names, ", ")));
     }
   }

@@ -441,6 +441,26 @@ TEST_F(OneNamespaceIsBroken, ItsPodsAreToldWhyTheyWaitOnceItIsMended) {
   EXPECT_TRUE(eventually([&] { return untold().empty(); })) << untold();
 }
 
+/// A slot that came free brings back one of them, which no node can take: the next one has its turn without another slot.
+TEST_F(OneNamespaceIsBroken, SoAreItsPodsThatEachWantAnotherNode) {
+  answerWith([](const Call& call) {
+    return isBinding(call) && call.key.ns == "bad" ? std::optional{429} : std::nullopt;
+  });
+  badPods(4, "");
+  ASSERT_TRUE(eventually([&] { return world.scheduler(0).pending().ready == 0; }));
+  for (int i = 0; i < 60; ++i) {
+    json::Value p = pod("picky" + std::to_string(i), "", 0, "bad");
+    p.child("spec").set("nodeSelector", json::Object{{"example.com/number", std::to_string(i)}});
+    world.create(p);
+  }
+  world.run(1s);
+  ASSERT_EQ(world.scheduler(0).pending().ready, 60U);
+  answerAsUsual();
+  ASSERT_TRUE(eventually([&] { return placed("bad") == 4; }, 10s));
+  world.run(5s);
+  for (int i = 0; i < 60; ++i) { EXPECT_NE(whyWaiting("picky" + std::to_string(i), "bad"), "") << i; }
+}
+
 class ItsPods : public OneNamespaceIsBroken, public testing::WithParamInterface<int> {};
 
 TEST_P(ItsPods, DelayNobodyElse) {
