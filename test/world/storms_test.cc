@@ -461,6 +461,49 @@ TEST_F(OneNamespaceIsBroken, SoAreItsPodsThatEachWantAnotherNode) {
   for (int i = 0; i < 60; ++i) { EXPECT_NE(whyWaiting("picky" + std::to_string(i), "bad"), "") << i; }
 }
 
+/// What changed for a pod while it was held back counts when its turn comes.
+class WhileItIsHeldBack : public OneNamespaceIsBroken {
+ protected:
+  const std::string kClaims = "/apis/gpu.scheduling/v1/namespaces/bad/gpuclaims/";
+  /// A pod that wants more than any node has, and one of claim "mine" that is held back.
+  void holdOneBack() {
+    world.create(claim("all", 13, {}, "bad"));
+    world.create(pod("waits", "all", 0, "bad"));
+    ASSERT_TRUE(eventually([&] { return !whyWaiting("waits", "bad").empty(); }));
+    answerWith([](const Call& call) {
+      return isBinding(call) && call.key.ns == "bad" ? std::optional{429} : std::nullopt;
+    });
+    badPods(4, "");
+    ASSERT_TRUE(eventually([&] { return world.scheduler(0).pending().ready == 0; }));
+    world.create(claim("mine", 1, {}, "bad"));
+    world.create(pod("p", "mine", 0, "bad"));
+    world.run(500ms);
+    ASSERT_EQ(world.scheduler(0).pending().ready, 1U);
+  }
+  void mend() {
+    answerAsUsual();
+    ASSERT_TRUE(eventually([&] { return placed("bad") >= 4; }, 20s));
+    world.run(20s);
+  }
+};
+
+TEST_F(WhileItIsHeldBack, ItsClaimAsksForMore) {
+  holdOneBack();
+  const json::Value more{json::Object{{"spec", json::Object{{"devices", json::Object{{"count", 13}}}}}}};
+  ASSERT_EQ(world.request("PATCH", kClaims + "mine", more, "application/merge-patch+json").code, 200);
+  mend();
+  EXPECT_EQ(allocated("p", "bad"), "");
+  EXPECT_NE(whyWaiting("p", "bad"), "");
+}
+
+TEST_F(WhileItIsHeldBack, ItsClaimIsDeleted) {
+  holdOneBack();
+  ASSERT_EQ(world.request("DELETE", kClaims + "mine").code, 200);
+  mend();
+  EXPECT_EQ(allocated("p", "bad"), "");
+  EXPECT_NE(whyWaiting("p", "bad").find("mine"), std::string::npos) << whyWaiting("p", "bad");
+}
+
 class ItsPods : public OneNamespaceIsBroken, public testing::WithParamInterface<int> {};
 
 TEST_P(ItsPods, DelayNobodyElse) {
