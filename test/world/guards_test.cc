@@ -121,6 +121,11 @@ TEST_F(Guards, ALeaseOfAnotherNamespaceThatWentIsForgottenByTheNextCensus) {
 }
 
 TEST_F(Guards, ABindingWaitsForTheConditionThatIsBeingWritten) {
+  world.setStreamJudge([](sandbox::ReplicaId, kapi::Token stream) {
+    const bool of_pods =
+        kapi::tokenOwner(stream) == 1;  // else they bring the new version before the answer does
+    return of_pods ? Duration{20ms} : Duration{};
+  });
   json::Value p = pod("p", "");
   p.child("spec").set("nodeSelector", json::Object{{"example.com/open", "yes"}});
   atFirst([](const Call& call) { return call.kind == Kind::Pod && call.subresource == "status"; },
