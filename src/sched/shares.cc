@@ -246,7 +246,7 @@ bool haveRoom(const NodeState& n, const model::Uid& self, const SharePicks& pick
 
 bool isComplete(const SharePicks& picks) {
   return std::all_of(picks.begin(), picks.end(), [](const SharePick& pick) {
-    const bool is_share = pick.asked.milli > 0;
+    const bool is_share = pick.asked.milli > 0;  // equivalent: a share has at least 10
     const std::set<int> ids{pick.ids.begin(), pick.ids.end()};
     return static_cast<std::int64_t>(ids.size()) == (is_share ? 1 : pick.asked.whole) &&
            ids.size() == pick.ids.size();

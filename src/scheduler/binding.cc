@@ -352,7 +352,6 @@ void Scheduler::conflictRead(Grant& grant, const kapi::Outcome& outcome) {
 }
 
 void Scheduler::fence(Grant& grant) {
-  if (reporter_.writing(grant.uid)) { return; }
   grant.fence_value = GS_PLANTED(SameFenceTwice) ? "fence" : rng_.uuid();
   count(kFences, {{"why", "grant"}});
   call(kapi::fencePod(grant.pod, grant.uid, grant.fence_value), Purpose::FenceGrant, grant.uid);

@@ -139,6 +139,43 @@ TEST_F(Guards, ABindingWaitsForTheConditionThatIsBeingWritten) {
   EXPECT_EQ(bindings(), 1);  // sent with the version of before, it would be refused
 }
 
+/// A lease in our namespace that names a pod of another scheduler is not ours to delete, nor to act upon.
+TEST_F(Guards, LeasesOfPodsOfOtherSchedulersAreLeftAlone) {
+  const std::size_t before = seen().size();
+  for (const auto& [name, gpu] : {std::pair{"waits", "0"}, std::pair{"runs", "1"}, std::pair{"ended", "2"}}) {
+    json::Value p = pod(name, "");
+    p.child("spec").set("schedulerName", "another");
+    if (name != std::string{"waits"}) { p.child("spec").set("nodeName", "node-a"); }
+    world.create(p);
+    const std::string uid{podObject(name)["metadata"]["uid"].str()};
+    const std::string devices = std::string{"node-a:"} + gpu;
+    world.create(json::Object{
+        {"apiVersion", "coordination.k8s.io/v1"},
+        {"kind", "Lease"},
+        {"metadata", json::Object{{"name", std::string{"gpu-node-a-"} + gpu},
+                                  {"namespace", "default"},
+                                  {"labels", json::Object{{"gpu.scheduling/managed", "true"}}},
+                                  {"annotations", json::Object{{"gpu.scheduling/format", "1"},
+                                                               {"gpu.scheduling/node", "node-a"},
+                                                               {"gpu.scheduling/gpu", gpu},
+                                                               {"gpu.scheduling/pod-namespace", "default"},
+                                                               {"gpu.scheduling/pod-name", name},
+                                                               {"gpu.scheduling/pod-uid", uid},
+                                                               {"gpu.scheduling/reservation", "theirs"},
+                                                               {"gpu.scheduling/devices", devices}}}}},
+        {"spec", json::Object{{"holderIdentity", uid}}}});
+  }
+  ASSERT_TRUE(eventually([&] { return podObject("ended")["status"]["phase"].str() == "Running"; }));
+  finish("ended");
+  world.run(70s);
+  EXPECT_EQ(leases(), 3U);
+  for (std::size_t i = before; i < seen().size(); ++i) {
+    const Call& call = seen()[i];
+    const bool writes = call.verb != Verb::Get && call.verb != Verb::List;
+    EXPECT_FALSE(writes && (call.kind == Kind::Lease || call.kind == Kind::Pod)) << call.key.text();
+  }
+}
+
 /// One node of 64 cpus, and more pods than a new leader reviews at its first event: those of the first sweep's second half
 /// come after it.
 class GuardsOfOneNode : public Guards {

@@ -419,6 +419,30 @@ TEST_F(OneNamespaceIsBroken, GpusThatWaitForABusyServerAreGivenToOthers) {
   EXPECT_TRUE(eventually([&] { return placed("default") == 1; }, 15s));
 }
 
+class FewSlots : public Cluster {};
+
+/// Nothing that was decided for these pods can be carried out, nor taken back.
+TEST_F(FewSlots, ArePassedOnByPlacementsThatCannotBeTakenBack) {
+  world.setJudge([](sandbox::ReplicaId, const Call& call) -> sandbox::CallFate {
+    const bool lease_goes = call.kind == Kind::Lease && call.verb == kapi::Verb::Delete;
+    if (!lease_goes && !(isBinding(call) && call.key.ns != "default")) { return {}; }
+    return {.how = sandbox::CallFate::How::Refused, .http = lease_goes ? 500 : 403};
+  });
+  scheduler::Config config;
+  config.max_open_grants = 4;
+  (void)world.startReplica(config);
+  for (int n = 0; n < 8; ++n) {
+    const std::string ns = "bad-" + std::to_string(n);
+    world.create(
+        json::Object{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", json::Object{{"name", ns}}}});
+    world.create(claim("one", 1, {}, ns));
+    world.create(pod("p", "one", 0, ns));
+  }
+  world.run(20s);
+  world.create(pod("good", ""));
+  EXPECT_TRUE(eventually([&] { return !nodeOf("good").empty(); }, 1s));
+}
+
 /// Once it may write again there is no room any more: whoever was held back is told, though nobody needs a slot.
 TEST_F(OneNamespaceIsBroken, ItsPodsAreToldWhyTheyWaitOnceItIsMended) {
   breakIt(403);
