@@ -31,7 +31,7 @@ test-real: packages ## the tests against a real Kubernetes, which Go (1.26 or ne
 	@tools/test real
 
 .PHONY: test-all
-test-all: packages static ## both at a time, and a look by the second compiler: what .ci/run does
+test-all: packages static ## both at a time, and looks by the second compiler and clang-tidy: what .ci/run does
 	@$(STEP) "build" tools/build release
 	@tools/test all
 

@@ -9,7 +9,7 @@ set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 
 set(GS_SANITIZE "" CACHE STRING "Sanitizers for everything of ours, such as address,undefined")
 option(GS_FUZZ "Build fuzz/*_fuzz.cc with libFuzzer (clang only) instead of the corpus replay" OFF)
-option(GS_WERROR "Warnings are errors (tools/mutants: they are not)" ON)
+set(GS_MUTANTS_IN "" CACHE STRING "Folders of src/ that tools/mutants changes")
 option(GS_ASSERT "Bounds checks of the standard library" ON)
 
 if(NOT CMAKE_BUILD_TYPE)
@@ -31,10 +31,6 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
 elseif(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
   # Fields that carry GS_GUARDED_BY (base/mutex.h) are proven to be locked.
   list(APPEND gs_warnings -Wthread-safety)
-endif()
-
-if(NOT GS_WERROR)
-  list(APPEND gs_warnings -Wno-error)
 endif()
 
 # Everything that our own targets are compiled and linked with.

@@ -264,7 +264,7 @@ void Engine::keepAway(const model::Pod& pod, bool waits, bool runs) {
   }
 }
 
-void Engine::putPod(model::PodPtr pod, Mono now) {
+void Engine::putPod(const model::PodPtr& pod, Mono now) {
   const auto [before, changed] = cache_.putPod(pod);
   if (changed) { podChanged(before, pod.get(), now); }
 }
@@ -419,7 +419,7 @@ void Engine::noteSharing(const model::Uid& uid, const model::Lease& lease) {
   if (lost->second.empty()) { lost_leases_.erase(lost); }
 }
 
-void Engine::putLease(model::Ptr<model::Lease> lease, Mono now) {
+void Engine::putLease(const model::Ptr<model::Lease>& lease, Mono now) {
   if (!lease->managed) { return; }
   const auto [before, changed] = cache_.putLease(lease);
   if (!changed) { return; }

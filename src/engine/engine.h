@@ -110,9 +110,9 @@ class Engine {
 
   void podChanged(const model::PodPtr& before, const model::Pod* after, Mono now);
   void keepAway(const model::Pod& pod, bool waits, bool runs);
-  void putPod(model::PodPtr pod, Mono now);
+  void putPod(const model::PodPtr& pod, Mono now);
   void unblockDevice(const std::pair<model::NodeName, int>& device);
-  void putLease(model::Ptr<model::Lease> lease, Mono now);
+  void putLease(const model::Ptr<model::Lease>& lease, Mono now);
   void noteSharing(const model::Uid& uid, const model::Lease& lease);
   void leaseRemoved(const model::Ptr<model::Lease>& before);
   void applyPod(const kapi::Change& change, Mono now);

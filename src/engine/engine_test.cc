@@ -106,6 +106,21 @@ TEST_F(EngineTest, APodThatMayHaveRunDrainsEverywhereItMayHave) {
   EXPECT_EQ(use(2), DeviceUse::Draining);
 }
 
+TEST_F(EngineTest, AnEndedPodDrainsWhatItsLeasesNameTooIfTheyAreOfItsNode) {
+  agentLooks();
+  nodeComes("node-b");
+  statusComes(testing::makeStatus("node-b", 4));
+  const auto pod = PodBuilder("p").on("node-a").allocated("node-a:1").running();
+  comes(pod);
+  const auto lease = leaseOf(pod, 2);  // its annotation was edited
+  comes(lease);
+  goes(pod);
+  goes(lease);
+  EXPECT_EQ(use(1), DeviceUse::Draining);
+  EXPECT_EQ(use(2), DeviceUse::Draining);
+  EXPECT_EQ(use(3), DeviceUse::Free);
+}
+
 TEST_F(EngineTest, APodThatWasSeenToEndUnboundNeverRan) {
   agentLooks();
   comes(PodBuilder("p"));

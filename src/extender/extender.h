@@ -201,7 +201,7 @@ class Extender {
   void restore(Grant& grant);
   void remove(Grant& grant);
   void end(const model::Uid& uid);
-  void failAll(std::vector<Waiting> waiting, const std::string& why);
+  void failAll(const std::vector<Waiting>& waiting, const std::string& why);
   void askAgain(Grant& grant);
   void review(const model::Uid& uid);
   void bound(const Grant* grant, const model::Pod& pod);

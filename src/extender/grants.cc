@@ -231,7 +231,7 @@ void Extender::end(const model::Uid& uid) {
   if (const auto due = grant.mapped().due) { due_.erase({*due, uid}); }
 }
 
-void Extender::failAll(std::vector<Waiting> waiting, const std::string& why) {
+void Extender::failAll(const std::vector<Waiting>& waiting, const std::string& why) {
   for (const auto& w : waiting) { answer(w.ticket, Kind::Failed, why); }
 }
 

@@ -3,6 +3,8 @@
 #include <fmt/core.h>
 #include <simdjson.h>
 
+#include <utility>
+
 #include "json/value.h"
 
 namespace gs::json {
@@ -99,8 +101,8 @@ bool Cursor::items(const Item& each) {
   if (place.value == nullptr) { return false; }
   auto array = ofType<ondemand::array>(place.value->get_array(), place.reading.problem);
   if (!array) { return false; }
-  for (auto result : *array) {
-    auto value = take<ondemand::value>(std::move(result), place.reading.problem);
+  for (auto&& result : *array) {
+    auto value = take<ondemand::value>(std::forward<decltype(result)>(result), place.reading.problem);
     if (!value) { return true; }
     Place inner{place.reading, &*value, value->raw_json_token().data()};
     Cursor cursor{&inner};

@@ -20,6 +20,27 @@ std::string handleKey(const kapi::Metric& metric) {
   return key;
 }
 
+/// False: such a metric knows no such operation.
+bool applyTo(Counter& counter, const kapi::Metric& metric) {
+  if (metric.op != kapi::MetricOp::Add) { return false; }
+  counter.add(metric.value);
+  return true;
+}
+bool applyTo(Gauge& gauge, const kapi::Metric& metric) {
+  if (metric.op == kapi::MetricOp::Add) {
+    gauge.add(metric.value);
+    return true;
+  }
+  if (metric.op != kapi::MetricOp::Set) { return false; }
+  gauge.set(metric.value);
+  return true;
+}
+bool applyTo(Histogram& histogram, const kapi::Metric& metric) {
+  if (metric.op != kapi::MetricOp::Observe) { return false; }
+  histogram.observe(metric.value);
+  return true;
+}
+
 }  // namespace
 
 MetricSink::MetricSink(Metrics& metrics, const std::vector<MetricSpec>& specs) : metrics_{metrics} {
@@ -54,21 +75,8 @@ void MetricSink::apply(const kapi::Metric& metric) {
     return;
   }
   Handle* handle = find(metric);
-  if (handle == nullptr) {
-    misused(metric);
-  } else if (auto* counter = std::get_if<Counter>(handle);
-             counter != nullptr && metric.op == kapi::MetricOp::Add) {
-    counter->add(metric.value);
-  } else if (auto* gauge = std::get_if<Gauge>(handle); gauge != nullptr && metric.op == kapi::MetricOp::Add) {
-    gauge->add(metric.value);
-  } else if (gauge != nullptr && metric.op == kapi::MetricOp::Set) {
-    gauge->set(metric.value);
-  } else if (auto* histogram = std::get_if<Histogram>(handle);
-             histogram != nullptr && metric.op == kapi::MetricOp::Observe) {
-    histogram->observe(metric.value);
-  } else {
-    misused(metric);
-  }
+  const auto apply_to = [&](auto& known) { return applyTo(known, metric); };
+  if (handle == nullptr || !std::visit(apply_to, *handle)) { misused(metric); }
 }
 
 void MetricSink::misused(const kapi::Metric& metric) {

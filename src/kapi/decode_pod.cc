@@ -115,6 +115,7 @@ model::LabelSelector labelSelector(const View& v) {
 /// More terms than a pod can need: it keeps everybody away from all that they name.
 std::vector<model::AntiAffinityTerm> everybodyFrom(const std::vector<model::AntiAffinityTerm>& terms) {
   std::vector<model::AntiAffinityTerm> out;
+  out.reserve(terms.size());
   for (const auto& term : terms) { out.push_back({term.topology_key, {}, {}}); }
   sortUnique(out);
   return out;

@@ -1,6 +1,6 @@
 #include "kapi/node_file.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <set>
@@ -65,9 +65,8 @@ class NodeReader {
     if (!v.isNull() && !v.isObject()) { wrong(field.empty() ? "it" : field, v, "write a map of fields"); }
     for (const auto& [name, value] : v.members()) {
       if (std::find(names.begin(), names.end(), name) != names.end()) { continue; }
-      std::string all;
-      for (const auto known : names) { all += (all.empty() ? "" : ", ") + std::string{known}; }
-      wrong((field.empty() ? "" : field + ".") + name, value, "no such field; there are " + all);
+      wrong(field.empty() ? name : fmt::format("{}.{}", field, name), value,
+            fmt::format("no such field; there are {}", fmt::join(names, ", ")));
     }
   }
 

@@ -38,7 +38,7 @@ std::string path(Kind kind, const std::string& ns, const std::string& name, cons
   return out;
 }
 
-std::string withQuery(std::string path, const std::string& query) {
+std::string withQuery(const std::string& path, const std::string& query) {
   return query.empty() ? path : path + "?" + query;
 }
 

@@ -1,6 +1,7 @@
 #include "net/http_client.h"
 
 #include <curl/curl.h>
+#include <fmt/format.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/socket.h>
@@ -194,7 +195,7 @@ void HttpClient::Core::prepare(const ClientRequest& request, Slist& headers, Sli
   const auto set = [this](CURLoption option, auto value) { curl_easy_setopt(easy_, option, value); };
   std::string url = request.url;
   if (!options_.tls.server_name.empty()) { url = renameHost(url, headers, connect_to); }
-  for (const auto& [name, value] : request.headers) { headers.add(name + ": " + value); }
+  for (const auto& [name, value] : request.headers) { headers.add(fmt::format("{}: {}", name, value)); }
   headers.add("Expect:");  // never wait for "100 Continue"
   // The server looks at the client certificate of the connection: after a 401 a renewed one gets its chance.
   set(CURLOPT_FRESH_CONNECT, last_status_ == 401 ? 1L : 0L);

@@ -1,11 +1,14 @@
 #include "net/request_parser.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/rfc7230.hpp>
 #include <boost/beast/http/status.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -152,7 +155,9 @@ std::string renderHead(const Response& response, bool keep_alive) {
   std::string out =
       "HTTP/1.1 " + std::to_string(response.status) + " " + statusText(response.status) + "\r\n";
   for (const auto& [name, value] : response.headers) {
-    if (!name.empty() && isPlain(name) && isPlain(value)) { out += name + ": " + value + "\r\n"; }
+    if (!name.empty() && isPlain(name) && isPlain(value)) {
+      fmt::format_to(std::back_inserter(out), "{}: {}\r\n", name, value);
+    }
   }
   if (response.stream) {
     out += "Transfer-Encoding: chunked\r\n";

@@ -58,7 +58,7 @@ class ConfigCheck {
         error = fmt::format(".{}: field not declared in schema", name);
         return;
       }
-      check(member, type, path + "." + name, false);
+      check(member, type, fmt::format("{}.{}", path, name), false);
     }
   }
 

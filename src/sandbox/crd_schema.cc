@@ -189,7 +189,7 @@ void checkNode(const Value& api, const std::string& field, bool root, int depth,
     errors.push_back(fieldRequired(field + ".items", "must be specified"));
   }
   if (const Value* d = api.find("default"); d != nullptr && !root) {
-    for (FieldError e : validateSchema(*compile(api, depth), *d, {})) {
+    for (const FieldError& e : validateSchema(*compile(api, depth), *d, {})) {
       errors.push_back({field + ".default" + (e.field.empty() ? "" : "." + e.field), e.reason, e.message});
     }
   }

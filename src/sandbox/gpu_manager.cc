@@ -116,6 +116,7 @@ GpuManager::Turn GpuManager::turnOf(std::int64_t cores) const {
 
 std::vector<GpuManager::Device> GpuManager::devices() const {
   std::vector<Device> out;
+  out.reserve(static_cast<std::size_t>(config_.devices));
   for (int minor = 0; minor < config_.devices; ++minor) {
     out.push_back({minor, kWholeCores, config_.memory_each, 0});
   }

@@ -57,7 +57,7 @@ class Components {
 
   /// The component of a named type: "io.k8s.api.v1.PodSpec".
   std::string name(const Schema& schema, int depth) {
-    const std::string name = schema.go_name == "v1.ObjectMeta" ? kObjectMeta : "io.k8s.api." + schema.go_name;
+    std::string name = schema.go_name == "v1.ObjectMeta" ? kObjectMeta : "io.k8s.api." + schema.go_name;
     if (made_.find(name) == nullptr) {
       made_[name] = Value{};  // a type that contains itself finds it
       Value properties = Object{};

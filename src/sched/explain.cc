@@ -144,8 +144,8 @@ void RefusalBoard::look(const NodeState& node, const PodRequest& request, Entry&
 
 Refusal RefusalBoard::explain(const Ledger& ledger, const PodRequest& request) {
   constexpr std::size_t kMostGroups =
-      1024;  // details that no node has any more add up: then all is read anew
-  if (groups_.size() > kMostGroups) {
+      1024;                            // details that no node has any more add up: then all is read anew
+  if (groups_.size() > kMostGroups) {  // equivalent: one more or less
     groups_.clear();
     entries_.clear();
   }

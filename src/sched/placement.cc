@@ -228,7 +228,7 @@ std::optional<Choice> chooseWhole(const Topology& t, Mask free, const DeviceRequ
   if (!looksAtTopology(r) && r.policy != model::Policy::Spread) {
     DeviceRequest plain = r;
     plain.topology.reset();
-    plain.min_bandwidth_gbps = 0;
+    plain.min_bandwidth_gbps = 0;  // equivalent: the score of every set and node is lower by the same
     return chooseWhole(t.flat(), free, plain);
   }
   const auto set = wholeSet(t, free, r);

@@ -345,6 +345,17 @@ TEST(PlaceWide, TheSameRulesOnMoreThan64Devices) {
   EXPECT_EQ(placedText(place(n, shared)), "64");
 }
 
+TEST(PlaceWide, WithoutItsAgentAllItsDevicesAreUnknown) {
+  Ledger l;
+  testNode("a").gpus(100).addTo(l);
+  testNode("b").gpus(100).addTo(l);
+  l.setAgentStale(model::NodeName{"b"}, true);
+  const auto fresh = place(stateOf(l, "a"), testDevices(2));
+  const auto stale = place(stateOf(l, "b"), testDevices(2));
+  ASSERT_TRUE(std::holds_alternative<Placement>(fresh) && std::holds_alternative<Placement>(stale));
+  EXPECT_GT(std::get<Placement>(fresh).score, std::get<Placement>(stale).score);
+}
+
 // ---- Laws
 
 /// Any node that facts can make, with holders and anonymous pods.

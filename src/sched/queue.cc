@@ -1,14 +1,6 @@
 #include "sched/queue.h"
 
-#include <algorithm>
-
 namespace gs::sched {
-namespace {
-
-constexpr std::int64_t kSecondNs = 1'000'000'000;
-constexpr std::int64_t kLongestBackoffNs = 10 * kSecondNs;
-
-}  // namespace
 
 bool Queue::Before::operator()(const Item* a, const Item* b) const {
   if (a->priority != b->priority) { return a->priority > b->priority; }
@@ -100,14 +92,6 @@ void Queue::backOff(const Item& item, std::int64_t until_ns) {
   backing_off_.insert({until_ns, item.uid});
   ++sizes_.backoff;
 }
-
-std::int64_t Queue::nextBackoffNs(const model::Uid& uid) {
-  int& failures = failures_[uid];
-  failures = std::min(failures + 1, 5);
-  return std::min(kLongestBackoffNs, kSecondNs << (failures - 1));
-}
-
-void Queue::forgetFailures(const model::Uid& uid) { failures_.erase(uid); }
 
 std::vector<model::Uid> Queue::park(ClassId pod_class) {
   Class& c = classes_[pod_class];

@@ -1,7 +1,7 @@
 // What to try next. Pods wait in three places: ready (by priority, then time of creation, then uid), backing
-// off (until a given instant; 1 s doubling to 10 s as kube-scheduler's), or parked with their class because
-// nothing fits it. A parked class costs nothing until it is unparked as a whole: parking and unparking are
-// O(log classes), however many pods it has. No clock is read; instants are opaque integers (ns).
+// off (until an instant that the caller gives), or parked with their class because nothing fits it. A parked
+// class costs nothing until it is unparked as a whole: parking and unparking are O(log classes), however many
+// pods it has. No clock is read; instants are opaque integers (ns).
 // A parked class whose last pod is removed is forgotten: its next pod is ready, and costs one decision.
 // Keys: a pod's uid. add() of a known uid replaces it (its place may change). One thread.
 #pragma once
@@ -34,11 +34,8 @@ class Queue {
   void remove(const model::Uid& uid);
   /// The next to try; it leaves the queue (the caller adds it again, backs it off or parks its class).
   [[nodiscard]] std::optional<Item> pop();
-  /// Tries again at `until_ns` (by tick()); the delay is the caller's through nextBackoffNs().
+  /// Tries again at `until_ns` (by tick()).
   void backOff(const Item& item, std::int64_t until_ns);
-  /// 1 s, 2 s, 4 s, 8 s, 10 s ... for the n-th failure of this uid; counts it.
-  [[nodiscard]] std::int64_t nextBackoffNs(const model::Uid& uid);
-  void forgetFailures(const model::Uid& uid);
   /// Everything of that class, now and later, waits until unpark(); those backing off join when they are due.
   /// Returns, in queue order, the uids that no park() returned since they were added: a class that is
   /// unparked and parked again costs only what was touched.
@@ -86,7 +83,6 @@ class Queue {
   Items fronts_;  // the first of each class that is not parked
   std::set<ClassId> parked_;
   std::set<std::pair<std::int64_t, model::Uid>> backing_off_;
-  std::unordered_map<model::Uid, int> failures_;
   Sizes sizes_;
 };
 

@@ -64,17 +64,6 @@ TEST(Queue, BackingOffPodsComeBackWhenDue) {
   EXPECT_EQ(popped(q), "a");
 }
 
-TEST(Queue, BackoffDoublesToTenSeconds) {
-  Queue q;
-  const model::Uid a{"a"};
-  std::vector<std::int64_t> seconds;
-  for (int i = 0; i < 7; ++i) { seconds.push_back(q.nextBackoffNs(a) / kSec); }
-  EXPECT_EQ(seconds, (std::vector<std::int64_t>{1, 2, 4, 8, 10, 10, 10}));
-  EXPECT_EQ(q.nextBackoffNs(model::Uid{"b"}), kSec);
-  q.forgetFailures(a);
-  EXPECT_EQ(q.nextBackoffNs(a), kSec);
-}
-
 TEST(Queue, AParkedClassWaitsAsAWhole) {
   Queue q;
   q.add(item("a", 0, 1, 1));

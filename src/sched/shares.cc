@@ -191,13 +191,13 @@ class Prospect {
     const InFlight self;
     add(wanted, self);
     shares_ = others;
-    const auto keepsItsPick = [&](const Share& share, const FreeShare& d) {
+    const auto keeps_pick = [&](const Share& share, const FreeShare& d) {
       return d.id == share.id || !mayBePreferred(d, share.asked, at(settled_, share.id));
     };
     const std::vector<DeviceShare> own = amountsOf(wanted);
     return std::all_of(own.begin(), own.end(), [&](const DeviceShare& d) {
       return std::all_of(others.begin(), others.end(),
-                         [&](const Share& share) { return keepsItsPick(share, at(settled_, d.id)); });
+                         [&](const Share& share) { return keeps_pick(share, at(settled_, d.id)); });
     });
   }
 
@@ -228,6 +228,7 @@ std::vector<DeviceShare> amountsOf(const SharePicks& picks) {
     }
   }
   std::vector<DeviceShare> out;
+  out.reserve(sums.size());
   for (const auto& [id, amount] : sums) { out.push_back({id, amount.shared ? amount : Amount{}}); }
   return out;
 }
@@ -245,7 +246,7 @@ bool haveRoom(const NodeState& n, const model::Uid& self, const SharePicks& pick
 
 bool isComplete(const SharePicks& picks) {
   return std::all_of(picks.begin(), picks.end(), [](const SharePick& pick) {
-    const bool is_share = pick.asked.milli > 0;
+    const bool is_share = pick.asked.milli > 0;  // equivalent: a share has at least 10
     const std::set<int> ids{pick.ids.begin(), pick.ids.end()};
     return static_cast<std::int64_t>(ids.size()) == (is_share ? 1 : pick.asked.whole) &&
            ids.size() == pick.ids.size();

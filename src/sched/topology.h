@@ -64,7 +64,7 @@ class Topology {
   [[nodiscard]] Mask joined() const { return joined_; }
 
   [[nodiscard]] std::int64_t gbps(int a, int b) const {
-    return gbps_[static_cast<std::size_t>(a * size() + b)];
+    return gbps_[static_cast<std::size_t>(a) * ids_.size() + static_cast<std::size_t>(b)];
   }
   [[nodiscard]] Connection connectionOf(Mask set) const;
   /// Known to have the same bandwidth for each of its pairs (so any subset is as good as another of its

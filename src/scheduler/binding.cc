@@ -63,6 +63,7 @@ std::string Scheduler::gpuUuid(const model::NodeName& node, int id) const {
 
 std::vector<std::string> Scheduler::gpuUuids(const model::NodeName& node, const std::vector<int>& ids) const {
   std::vector<std::string> uuids;
+  uuids.reserve(ids.size());
   for (const int id : ids) { uuids.push_back(gpuUuid(node, id)); }
   return uuids;
 }
@@ -133,7 +134,7 @@ void Scheduler::noticed(const LeaseNotice& notice) {
     case What::Gone:
       if (grant->stage != Stage::Releasing) { return; }
       grant->open_leases.erase(notice.lease);
-      if (grant->open_leases.empty()) { finishRelease(notice.uid); }
+      if (grant->open_leases.empty()) { finishRelease(*grant); }
       break;
   }
 }
@@ -361,7 +362,6 @@ void Scheduler::conflictRead(Grant& grant, const kapi::Outcome& outcome) {
 }
 
 void Scheduler::fence(Grant& grant) {
-  if (reporter_.writing(grant.uid)) { return; }
   grant.fence_value = GS_PLANTED(SameFenceTwice) ? "fence" : rng_.uuid();
   count(kFences, {{"why", "grant"}});
   call(kapi::fencePod(grant.pod, grant.uid, grant.fence_value), Purpose::FenceGrant, grant.uid);
@@ -401,16 +401,15 @@ void Scheduler::release(Grant& grant, std::string why) {
     grant.open_leases.insert(key);
     desk_.give(key, grant.uid, grant.id);
   }
-  if (grant.open_leases.empty()) { finishRelease(grant.uid); }
+  if (grant.open_leases.empty()) { finishRelease(grant); }
 }
 
 /// The pod may be decided again when its backoff is over, whatever it was that came to nothing.
-/// `uid` by value: the caller's may be the one in the grant that goes.
-void Scheduler::finishRelease(model::Uid uid) {
-  const auto it = grants_.find(uid);
-  const auto refusal = it->second.refused ? std::make_shared<const std::string>(it->second.why) : nullptr;
-  if (it->second.in_vain) { triedInVain(it->second); }
-  grants_.erase(it);
+void Scheduler::finishRelease(const Grant& grant) {
+  const model::Uid uid = grant.uid;
+  const auto refusal = grant.refused ? std::make_shared<const std::string>(grant.why) : nullptr;
+  if (grant.in_vain) { triedInVain(grant); }
+  grants_.erase(uid);  // `grant` is gone
   slots_.close(uid);
   review_.insert(uid);
   const model::Pod* pod = engine_.cache().pod(uid);

@@ -16,9 +16,7 @@ kapi::ClaimStatus ClaimStatusWriter::compute(const model::GpuClaim& claim) const
     if (!pod.bound()) {
       if (waiting.empty()) { waiting = view_.why_waiting(uid); }
       reserved |= view_.reserved(uid);
-      continue;
-    }
-    if (auto ids = engine::allocatedIds(pod)) {
+    } else if (auto ids = engine::allocatedIds(pod)) {
       s.allocations.push_back({pod.key.name, pod.uid, pod.node, *std::move(ids), pod.bound_at});
     }
   }

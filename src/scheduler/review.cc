@@ -431,7 +431,7 @@ void Scheduler::repair(const model::Pod& pod) {
     }
     return;
   }
-  if (r.call != 0 || now_.mono < r.not_before || reporter_.writing(pod.uid)) { return; }
+  if (r.call != 0 || now_.mono < r.not_before) { return; }
   r.fence_value = GS_PLANTED(SameFenceTwice) ? "fence" : rng_.uuid();
   r.leftovers = reservationsOf(pod.uid);
   count(kFences, {{"why", "leases"}});

@@ -206,7 +206,6 @@ void Scheduler::dropUnderWay() {
   proving_.clear();
   slots_.reset();
   held_back_.clear();
-  brought_back_ = false;
   attempts_.reset();
   in_vain_.clear();
   proofs_.reset();

@@ -204,7 +204,7 @@ class Scheduler {
   void fenceAnswered(Grant& grant, const kapi::Outcome& outcome);
   void bindApplied(Grant& grant);
   void release(Grant& grant, std::string why);
-  void finishRelease(model::Uid uid);
+  void finishRelease(const Grant& grant);
   void judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fence);
   [[nodiscard]] static bool boundAsDecided(const Grant& grant, const model::Pod& pod);
   void giveUp(Grant& grant, std::string why);

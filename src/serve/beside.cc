@@ -7,7 +7,7 @@
 namespace gs::serve {
 namespace {
 
-void append(kapi::Effects& out, kapi::Effects more) {
+void append(kapi::Effects& out, kapi::Effects&& more) {
   std::move(more.begin(), more.end(), std::back_inserter(out));
 }
 
@@ -18,7 +18,7 @@ extender::Config besideScheduler(extender::Config config, std::string scheduler)
 
 }  // namespace
 
-Beside::Beside(scheduler::Scheduler& scheduler, extender::Config config, Rng rng)
+Beside::Beside(scheduler::Scheduler& scheduler, const extender::Config& config, Rng rng)
     : scheduler_{scheduler},
       extender_{scheduler.engine(), besideScheduler(config, scheduler.name()), rng.split()},
       recorder_{"gpu-admission", config.instance, rng.split()},

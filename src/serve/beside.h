@@ -15,7 +15,7 @@ namespace gs::serve {
 
 class Beside {
  public:
-  Beside(scheduler::Scheduler& scheduler, extender::Config config, Rng rng);
+  Beside(scheduler::Scheduler& scheduler, const extender::Config& config, Rng rng);
   Beside(const Beside&) = delete;
   Beside& operator=(const Beside&) = delete;
 

@@ -120,5 +120,105 @@ TEST_F(Guards, ALeaseOfAnotherNamespaceThatWentIsForgottenByTheNextCensus) {
   EXPECT_TRUE(eventually([&] { return !nodeOf("p").empty(); }, 11min));
 }
 
+TEST_F(Guards, ABindingWaitsForTheConditionThatIsBeingWritten) {
+  world.setStreamJudge([](sandbox::ReplicaId, kapi::Token stream) {
+    const bool of_pods =
+        kapi::tokenOwner(stream) == 1;  // else they bring the new version before the answer does
+    return of_pods ? Duration{20ms} : Duration{};
+  });
+  json::Value p = pod("p", "");
+  p.child("spec").set("nodeSelector", json::Object{{"example.com/open", "yes"}});
+  atFirst([](const Call& call) { return call.kind == Kind::Pod && call.subresource == "status"; },
+          [&] {
+            patch("/api/v1/nodes/node-a",
+                  json::Object{
+                      {"metadata", json::Object{{"labels", json::Object{{"example.com/open", "yes"}}}}}});
+          });
+  world.create(p);
+  ASSERT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
+  EXPECT_EQ(bindings(), 1);  // sent with the version of before, it would be refused
+}
+
+/// A lease in our namespace that names a pod of another scheduler is not ours to delete, nor to act upon.
+TEST_F(Guards, LeasesOfPodsOfOtherSchedulersAreLeftAlone) {
+  const std::size_t before = seen().size();
+  for (const auto& [name, gpu] : {std::pair{"waits", "0"}, std::pair{"runs", "1"}, std::pair{"ended", "2"}}) {
+    json::Value p = pod(name, "");
+    p.child("spec").set("schedulerName", "another");
+    if (name != std::string{"waits"}) { p.child("spec").set("nodeName", "node-a"); }
+    world.create(p);
+    const std::string uid{podObject(name)["metadata"]["uid"].str()};
+    const std::string devices = std::string{"node-a:"} + gpu;
+    world.create(json::Object{
+        {"apiVersion", "coordination.k8s.io/v1"},
+        {"kind", "Lease"},
+        {"metadata", json::Object{{"name", std::string{"gpu-node-a-"} + gpu},
+                                  {"namespace", "default"},
+                                  {"labels", json::Object{{"gpu.scheduling/managed", "true"}}},
+                                  {"annotations", json::Object{{"gpu.scheduling/format", "1"},
+                                                               {"gpu.scheduling/node", "node-a"},
+                                                               {"gpu.scheduling/gpu", gpu},
+                                                               {"gpu.scheduling/pod-namespace", "default"},
+                                                               {"gpu.scheduling/pod-name", name},
+                                                               {"gpu.scheduling/pod-uid", uid},
+                                                               {"gpu.scheduling/reservation", "theirs"},
+                                                               {"gpu.scheduling/devices", devices}}}}},
+        {"spec", json::Object{{"holderIdentity", uid}}}});
+  }
+  ASSERT_TRUE(eventually([&] { return podObject("ended")["status"]["phase"].str() == "Running"; }));
+  finish("ended");
+  world.run(70s);
+  EXPECT_EQ(leases(), 3U);
+  for (std::size_t i = before; i < seen().size(); ++i) {
+    const Call& call = seen()[i];
+    const bool writes = call.verb != Verb::Get && call.verb != Verb::List;
+    EXPECT_FALSE(writes && (call.kind == Kind::Lease || call.kind == Kind::Pod)) << call.key.text();
+  }
+}
+
+/// One node of 64 cpus, and more pods than a new leader reviews at its first event: those of the first sweep's second half
+/// come after it.
+class GuardsOfOneNode : public Guards {
+ protected:
+  static constexpr int kCandidates = 20;
+  GuardsOfOneNode() : Guards{{.nodes = {kapi::defaultNodes().front()}}} {}
+
+  static std::string nameOf(int i) { return "c" + std::to_string(i); }
+  void gated(const std::string& name, const std::string& of_claim, const char* cpus) {
+    json::Value p = pod(name, of_claim);
+    json::Value container = p["spec"]["containers"].at(0);
+    container.set("resources", json::Object{{"requests", json::Object{{"cpu", cpus}}}});
+    p.child("spec").set("containers", json::Array{std::move(container)});
+    p.child("spec").set("schedulingGates",
+                        json::Array{json::Value{json::Object{{"name", "example.com/later"}}}});
+    world.create(p);
+  }
+  void open(const std::string& name) {
+    patch(kPods + name, json::Object{{"spec", json::Object{{"schedulingGates", json::Array{}}}}});
+  }
+  [[nodiscard]] std::string uidOf(const std::string& name) {
+    return std::string{podObject(name)["metadata"]["uid"].str()};
+  }
+};
+
+TEST_F(GuardsOfOneNode, NobodyIsPlacedBeforeAllThatWasLeftIsAdopted) {
+  world.create(claim("one", 1));
+  for (int i = 0; i < 1100; ++i) { gated("other" + std::to_string(i), "", "1"); }
+  for (int i = 0; i < kCandidates; ++i) { gated(nameOf(i), "one", "40"); }
+  std::map<std::string, std::string> names;  // by uid: so they are reviewed
+  for (int i = 0; i < kCandidates; ++i) { names.emplace(uidOf(nameOf(i)), nameOf(i)); }
+  const std::string left = names.rbegin()->second;
+  const std::string early = names.begin()->second;
+  judge([](const Call& call) { return sandbox::CallFate{.crash_before = call.subresource == "binding"}; });
+  open(left);
+  ASSERT_TRUE(eventually([&] { return leases() == 1 && !world.leader(); }));
+  judge({});
+  open(early);
+  world.restart(0);
+  ASSERT_TRUE(eventually([&] { return !nodeOf(left).empty() || !nodeOf(early).empty(); }));
+  EXPECT_EQ(nodeOf(left), "node-a");
+  EXPECT_EQ(nodeOf(early), "");
+}
+
 }  // namespace
 }  // namespace gs::test

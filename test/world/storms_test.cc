@@ -464,6 +464,30 @@ TEST_F(OneNamespaceIsBroken, GpusThatWaitForABusyServerAreGivenToOthers) {
   EXPECT_TRUE(eventually([&] { return placed("default") == 1; }, 15s));
 }
 
+class FewSlots : public Cluster {};
+
+/// Nothing that was decided for these pods can be carried out, nor taken back.
+TEST_F(FewSlots, ArePassedOnByPlacementsThatCannotBeTakenBack) {
+  world.setJudge([](sandbox::ReplicaId, const Call& call) -> sandbox::CallFate {
+    const bool lease_goes = call.kind == Kind::Lease && call.verb == kapi::Verb::Delete;
+    if (!lease_goes && !(isBinding(call) && call.key.ns != "default")) { return {}; }
+    return {.how = sandbox::CallFate::How::Refused, .http = lease_goes ? 500 : 403};
+  });
+  scheduler::Config config;
+  config.max_open_grants = 4;
+  (void)world.startReplica(config);
+  for (int n = 0; n < 8; ++n) {
+    const std::string ns = "bad-" + std::to_string(n);
+    world.create(
+        json::Object{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", json::Object{{"name", ns}}}});
+    world.create(claim("one", 1, {}, ns));
+    world.create(pod("p", "one", 0, ns));
+  }
+  world.run(20s);
+  world.create(pod("good", ""));
+  EXPECT_TRUE(eventually([&] { return !nodeOf("good").empty(); }, 1s));
+}
+
 /// Once it may write again there is no room any more. Whoever was held back is told, though nobody needs a slot; and whose
 /// Binding was refused is told what it waits for now.
 TEST_F(OneNamespaceIsBroken, ItsPodsAreToldWhyTheyWaitOnceItIsMended) {
@@ -487,6 +511,69 @@ TEST_F(OneNamespaceIsBroken, ItsPodsAreToldWhyTheyWaitOnceItIsMended) {
     return names;
   };
   EXPECT_TRUE(eventually([&] { return untold().empty(); }, 60s)) << untold();
+}
+
+/// A slot that came free brings back one of them, which no node can take: the next one has its turn without another slot.
+TEST_F(OneNamespaceIsBroken, SoAreItsPodsThatEachWantAnotherNode) {
+  answerWith([](const Call& call) {
+    return isBinding(call) && call.key.ns == "bad" ? std::optional{429} : std::nullopt;
+  });
+  badPods(4, "");
+  ASSERT_TRUE(eventually([&] { return world.scheduler(0).pending().ready == 0; }));
+  for (int i = 0; i < 60; ++i) {
+    json::Value p = pod("picky" + std::to_string(i), "", 0, "bad");
+    p.child("spec").set("nodeSelector", json::Object{{"example.com/number", std::to_string(i)}});
+    world.create(p);
+  }
+  world.run(1s);
+  ASSERT_EQ(world.scheduler(0).pending().ready, 60U);
+  answerAsUsual();
+  ASSERT_TRUE(eventually([&] { return placed("bad") == 4; }, 10s));
+  world.run(5s);
+  for (int i = 0; i < 60; ++i) { EXPECT_NE(whyWaiting("picky" + std::to_string(i), "bad"), "") << i; }
+}
+
+/// What changed for a pod while it was held back counts when its turn comes.
+class WhileItIsHeldBack : public OneNamespaceIsBroken {
+ protected:
+  const std::string kClaims = "/apis/gpu.scheduling/v1/namespaces/bad/gpuclaims/";
+  /// A pod that wants more than any node has, and one of claim "mine" that is held back.
+  void holdOneBack() {
+    world.create(claim("all", 13, {}, "bad"));
+    world.create(pod("waits", "all", 0, "bad"));
+    ASSERT_TRUE(eventually([&] { return !whyWaiting("waits", "bad").empty(); }));
+    answerWith([](const Call& call) {
+      return isBinding(call) && call.key.ns == "bad" ? std::optional{429} : std::nullopt;
+    });
+    badPods(4, "");
+    ASSERT_TRUE(eventually([&] { return world.scheduler(0).pending().ready == 0; }));
+    world.create(claim("mine", 1, {}, "bad"));
+    world.create(pod("p", "mine", 0, "bad"));
+    world.run(500ms);
+    ASSERT_EQ(world.scheduler(0).pending().ready, 1U);
+  }
+  void mend() {
+    answerAsUsual();
+    ASSERT_TRUE(eventually([&] { return placed("bad") >= 4; }, 20s));
+    world.run(20s);
+  }
+};
+
+TEST_F(WhileItIsHeldBack, ItsClaimAsksForMore) {
+  holdOneBack();
+  const json::Value more{json::Object{{"spec", json::Object{{"devices", json::Object{{"count", 13}}}}}}};
+  ASSERT_EQ(world.request("PATCH", kClaims + "mine", more, "application/merge-patch+json").code, 200);
+  mend();
+  EXPECT_EQ(allocated("p", "bad"), "");
+  EXPECT_NE(whyWaiting("p", "bad"), "");
+}
+
+TEST_F(WhileItIsHeldBack, ItsClaimIsDeleted) {
+  holdOneBack();
+  ASSERT_EQ(world.request("DELETE", kClaims + "mine").code, 200);
+  mend();
+  EXPECT_EQ(allocated("p", "bad"), "");
+  EXPECT_NE(whyWaiting("p", "bad").find("mine"), std::string::npos) << whyWaiting("p", "bad");
 }
 
 class ItsPods : public OneNamespaceIsBroken, public testing::WithParamInterface<int> {};
