@@ -250,7 +250,7 @@ class Judge {
   std::set<std::string> unnamed_;  // pods that ran without an allocation
   std::map<Device, Lease> leases_;
   std::map<Device, std::set<std::string>> sharers_;  // uids, as the last lease that named them said
-  std::map<std::string, Mono> reserved_;  // reservation -> when a lease first said it
+  std::map<std::string, Mono> reserved_;             // reservation -> when a lease first said it
   std::map<Device, Gpu> gpus_;
   std::map<Device, Past<bool>> givable_;  // listed, and not Unhealthy
   std::map<Device, Past<std::string>> uuids_;

@@ -228,7 +228,9 @@ void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
   for (const auto& [other, past] : open_) {
     if (!past.all(from, now_, kSo)) { continue; }
     const auto tried = tried_[uid].find(other.node);
-    if (other.node != pod.node && tried != tried_[uid].end() && tried->second + kInVain > decided) { continue; }
+    if (other.node != pod.node && tried != tried_[uid].end() && tried->second + kInVain > decided) {
+      continue;
+    }
     return wrong(fmt::format("{} was given {}, which is Unknown, and {} is Healthy and free", pod.text(),
                              device.text(), other.text()));
   }

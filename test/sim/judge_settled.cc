@@ -22,7 +22,9 @@ std::int64_t Judge::freeOn(const std::string& name) const {
     free += taken || !gpu.in_use.empty() ? 0 : 1;
   }
   for (const auto& [uid, pod] : pods_) {
-    if (pod.live() && pod.node == name && pod.ids.empty()) { free -= pod.gpus; }
+    // Whose annotation somebody took away is counted beside its leases: it may have been given other GPUs.
+    const bool counted = pod.ids.empty() || (pod.by_hand && pod.named.empty());
+    if (pod.live() && pod.node == name && counted) { free -= pod.gpus; }
   }
   return free;
 }

@@ -52,8 +52,7 @@ void Judge::lookAtWaiting() {
   if (now_ < disturbed_until_) { return; }
   const std::set<std::string> without = notUsable();
   for (const auto& [uid, pod] : pods_) {
-    const bool fits =
-        isHealthy(pod) && !never_placed_.contains(pod.name) && shouldFit(pod, without);
+    const bool fits = isHealthy(pod) && !never_placed_.contains(pod.name) && shouldFit(pod, without);
     if (!fits) {
       fits_since_.erase(uid);
     } else if (fits_since_.try_emplace(uid, now_).first->second + kFair < now_) {
