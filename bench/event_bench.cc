@@ -2,7 +2,7 @@
 // kind of object one of 1.4 MB, which is what the API server takes, of whatever there can be many of in it.
 //
 //   event_bench              a table: the longest handle() that the event leads to, how many follow, what decoding took
-//   event_bench NAME...      only cases whose name has one of these in it
+//   event_bench NAME...      only cases whose name has one of these in it; "crowd": what many objects make of one event
 //   event_bench --json FILE  the figures (docs/benchmarks.md) as one flat JSON object:
 //
 //   worst_event_ms    the longest of all
@@ -197,6 +197,11 @@ std::vector<Case> podCases() {
       pod("bound pod allocated",
           {.annotations = R"("gpu.scheduling/allocated":"node-00008:)" + many("@") + R"(")",
            .spec = onNode(8)}),
+      pod("bound pod extended resources",
+          {.spec = onNode(14) + R"(,"containers":[{"name":"c","resources":{"requests":{)" +
+                   many(R"("example.com/r@":"1")") + "}}}]"}),
+      pod("pod unreadable resources", {.spec = R"(,"containers":[{"name":"c","resources":{"requests":{)" +
+                                               many(R"("example.com/r@":"x")") + "}}}]"}),
       pod("bound pod prefers nothing",
           {.spec = onNode(9) + R"(,"tolerations":[)" + many(R"({"key":"k@"})") + "]"}),
       pod("bound pod 64 terms", {.spec = onNode(10) + terms(many(term, 64 * (term.size() + 1) - 64 * 2))}),
@@ -254,6 +259,8 @@ std::vector<Case> otherCases() {
               R"("gpu.scheduling/pod-uid":"uid-x","gpu.scheduling/pod-name":"x","gpu.scheduling/pod-namespace":"default","gpu.scheduling/reservation":"r","gpu.scheduling/devices":"node-00020:)" +
               many("@") + "\""),
       claim("claim selector", R"("selector":{"matchLabels":{)" + many(R"("label-@":"value")") + "}}"),
+      claim("claim of 64 labels",
+            R"("selector":{"matchLabels":{)" + many(R"("label-@":"value")", 64 * 17 - 8) + "}}"),
       claim("claim prefers ids", R"("devices":{"policy":"preferIds","preferIds":[)" + many("@") + "]}"),
       claim("claim of many pods", R"("devices":{"count":2})"),
       quota("quota of namespaces", "{" + many(R"("ns-@":{"quota":{"a100":8}})", kBytes / 2) + "}"),
@@ -290,6 +297,13 @@ void print(const Result& r) {
 
 /// The longest event of all.
 double measureCases(const std::function<bool(const std::string&)>& wanted) {
+  const auto isWanted = [&](const Case& c) { return wanted(c.name); };
+  const auto pods = podCases();
+  const auto others = otherCases();
+  if (std::none_of(pods.begin(), pods.end(), isWanted) &&
+      std::none_of(others.begin(), others.end(), isWanted)) {
+    return 0;
+  }
   auto listed = cluster(kNodes, kNodes);
   for (int i = 0; i < 2'000; ++i) { of(listed, Kind::Pod).emplace_back(waiting(i, 200, 1)); }
   of(listed, Kind::ConfigMap).push_back(openQuota());
@@ -304,8 +318,8 @@ double measureCases(const std::function<bool(const std::string&)>& wanted) {
     print(r);
     worst = std::max(worst, r.ms);
   };
-  for (const auto& cases : {podCases(), otherCases()}) {
-    for (const auto& c : cases) {
+  for (const auto* cases : {&pods, &others}) {
+    for (const auto& c : *cases) {
       if (!wanted(c.name)) { continue; }
       const std::string object = c.object(drive.nextRevision());
       measure(c.name, c.kind, line("ADDED", object));
@@ -317,8 +331,119 @@ double measureCases(const std::function<bool(const std::string&)>& wanted) {
   return worst;
 }
 
+// ---- Crowds: what many objects make of one event
+
+/// Listed, `n` pods of as many kinds that wait for a GPU of a full cluster, with that label.
+SchedulerDrive::Listed crowd(int n, const model::Labels& labels = {}) {
+  auto listed = cluster(kNodes, kNodes);
+  for (int i = 0; i < n; ++i) {
+    model::Pod pod = *waiting(i, n, 1);
+    pod.labels = labels;
+    of(listed, Kind::Pod).push_back(shared(std::move(pod)));
+  }
+  of(listed, Kind::ConfigMap).push_back(openQuota());
+  return listed;
+}
+
+/// What follows when it is told these lines: the longest event, and all of them together.
+Result follow(SchedulerDrive& drive, std::string name, Kind kind, const std::vector<std::string>& lines) {
+  (void)drive.takeWorst();
+  (void)drive.takeTotal();
+  Result r{std::move(name)};
+  for (const auto& told : lines) { r.decode_ms += drive.tellLine(kind, told); }
+  drive.run(std::chrono::seconds{20});
+  std::tie(r.ms, r.events) = drive.takeWorst();
+  print(r);
+  fmt::print("{:40} {:9.2f} ms in all\n", "", drive.takeTotal());
+  return r;
+}
+
+/// A pod without GPUs comes to that node.
+std::string guest(int i, model::Revision revision) {
+  return line("ADDED",
+              text(PodText{.name = fmt::format("guest-{}", i),
+                           .spec = onNode(i) +
+                                   R"(,"containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}])"},
+                   revision));
+}
+
+double measureKinds(int n) {
+  SchedulerDrive drive{withQuota(), crowd(n)};
+  drive.run(std::chrono::seconds{60});
+  std::vector<std::string> lines;
+  for (int i = 0; i < 100; ++i) { lines.push_back(guest(i, drive.nextRevision())); }
+  return follow(drive, fmt::format("100 nodes change, {} kinds wait", n), Kind::Pod, lines).ms;
+}
+
+/// 64 pods with four GPUs each end, so that 256 others are placed.
+double measureQuota(int kinds, bool quota) {
+  auto listed = crowd(kinds);
+  const std::string binds = R"({"default":{"quota":{"a100":100000,"h100":100000}}})";
+  SchedulerDrive drive{quota ? withQuota() : scheduler::Config{}, std::move(listed)};
+  drive.run(std::chrono::seconds{60});
+  if (quota) {
+    (void)drive.tellLine(
+        Kind::ConfigMap,
+        line(
+            "MODIFIED",
+            fmt::format(
+                R"({{"metadata":{{"name":"gpuquota","namespace":"kube-system","uid":"q","resourceVersion":"{}"}},"data":{{"gpu_quota":"{}"}}}})",
+                drive.nextRevision(), escaped(binds))));
+    drive.run(std::chrono::seconds{60});
+  }
+  std::vector<std::string> lines;
+  for (int i = 0; i < 64; ++i) {
+    PodText pod{.name = fmt::format("{}-0", nodeName(i)), .spec = onNode(i)};
+    pod.annotations =
+        fmt::format(R"("gpu.scheduling/claim":"c4","gpu.scheduling/allocated":"{}:0,1,2,3")", nodeName(i));
+    pod.status = R"("phase":"Succeeded","containerStatuses":[{"name":"c","state":{"terminated":{}}}])";
+    lines.push_back(line("MODIFIED", text(pod, drive.nextRevision())));
+  }
+  const char* with = quota ? "with quotas" : "without";
+  return follow(drive, fmt::format("256 decisions, {} kinds, {}", kinds, with), Kind::Pod, lines).ms;
+}
+
+double measureTerms() {
+  model::Labels labels;
+  for (int i = 0; i < 64; ++i) { labels[fmt::format("app{}", i)] = std::to_string(i); }
+  SchedulerDrive drive{withQuota(), crowd(100, labels)};
+  drive.run(std::chrono::seconds{60});
+  const auto pods = podCases();
+  const auto terms = std::find_if(
+      pods.begin(), pods.end(), [](const Case& c) { return std::strcmp(c.name, "bound pod 64 terms") == 0; });
+  return follow(drive, "64 terms that mean 100 kinds", Kind::Pod,
+                {line("ADDED", terms->object(drive.nextRevision()))})
+      .ms;
+}
+
+double measureForged() {
+  SchedulerDrive drive{withQuota(), crowd(100)};
+  drive.run(std::chrono::seconds{60});
+  std::string ids;
+  for (int i = 0; i < 500; ++i) { ids += (i > 0 ? "," : "") + std::to_string(i); }
+  const PodText pod{.annotations = fmt::format(R"("gpu.scheduling/allocated":"{}:{}")", nodeName(8), ids),
+                    .spec = onNode(8)};
+  return follow(drive, "500 forged ids, and a sweep", Kind::Pod,
+                {line("ADDED", text(pod, drive.nextRevision()))})
+      .ms;
+}
+
+double measureCrowds(const std::function<bool(const std::string&)>& wanted) {
+  double worst = 0;
+  if (wanted("crowd of terms")) { worst = std::max(worst, measureTerms()); }
+  if (wanted("crowd of ids")) { worst = std::max(worst, measureForged()); }
+  for (const int kinds : {250, 270, 1'000, 10'000}) {
+    if (wanted("crowd of kinds")) { worst = std::max(worst, measureKinds(kinds)); }
+  }
+  for (const bool quota : {false, true}) {
+    if (wanted("crowd of quotas")) { worst = std::max(worst, measureQuota(8'000, quota)); }
+  }
+  return worst;
+}
+
 int writeAll(const char* path) {
-  const double worst = measureCases([](const auto&) { return true; });
+  const auto all = [](const auto&) { return true; };
+  const double worst = std::max(measureCases(all), measureCrowds(all));
   return writeFigures(fmt::format("{{\"worst_event_ms\": {:.1f}}}\n", worst), path);
 }
 
@@ -333,5 +458,6 @@ int main(int argc, char** argv) {
                                    [&](const char* part) { return name.find(part) != std::string::npos; });
   };
   (void)measureCases(wanted);
+  (void)measureCrowds(wanted);
   return 0;
 }

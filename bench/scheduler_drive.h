@@ -83,14 +83,24 @@ class SchedulerDrive {
   /// The longest handle() since the last call, in milliseconds; how many there were.
   std::pair<double, int> takeWorst() { return {std::exchange(worst_, 0), std::exchange(handled_, 0)}; }
 
+  /// The time of all of them since the last call.
+  double takeTotal() { return std::exchange(total_, 0); }
+
+  /// The most pods that one of them reviewed since the last call.
+  std::uint64_t takeMostReviews() { return std::exchange(most_reviews_, 0); }
+
  private:
   void settle() {
     while (!events_.empty()) {
       const kapi::MachineEvent event = std::move(events_.front());
       events_.pop_front();
       const double start = cpuMs();
+      const std::uint64_t reviews = scheduler_.workForTest().reviews;
       kapi::Effects effects = scheduler_.handle(event, now_);
-      worst_ = std::max(worst_, cpuMs() - start);
+      most_reviews_ = std::max(most_reviews_, scheduler_.workForTest().reviews - reviews);
+      const double ms = cpuMs() - start;
+      worst_ = std::max(worst_, ms);
+      total_ += ms;
       ++handled_;
       take(std::move(effects));
     }
@@ -122,6 +132,7 @@ class SchedulerDrive {
       if (call.verb != kapi::Verb::Get) {
         crd_.lease_namespace = annotations[model::kLeaseNamespaceKey].str();
         crd_.lease_term = annotations[model::kLeaseTermKey].str();
+        crd_.lease_scheduler = annotations[model::kLeaseSchedulerKey].str();
       }
       out.object = std::make_shared<const model::Crd>(crd_);
     } else if (call.verb == kapi::Verb::Get) {
@@ -147,6 +158,8 @@ class SchedulerDrive {
   Now now_{Mono{std::chrono::hours{1}}, Wall{std::chrono::hours{500'000}}};
   model::Revision revision_ = 1'000;
   double worst_ = 0;
+  double total_ = 0;
+  std::uint64_t most_reviews_ = 0;
   int handled_ = 0;
 };
 

@@ -84,6 +84,8 @@ bool Cache::putStatus(model::Ptr<model::GpuNodeStatus> status) {
 bool Cache::removeStatus(const model::NodeName& name) { return statuses_.erase(name) > 0; }
 
 void Cache::indexLease(const model::Lease& lease, bool add) {
+  if (!lease.malformed.empty() && add) { malformed_.insert(lease.key); }
+  if (!add) { malformed_.erase(lease.key); }
   for (const auto& uid : lease.uids()) {
     if (add) {
       leases_of_[uid].insert(lease.key);

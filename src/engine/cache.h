@@ -67,6 +67,11 @@ class Cache {
   [[nodiscard]] const std::set<model::Uid>& podsOfClaim(const model::ObjectKey& claim) const;
   /// Leases (keys) in which this pod is the holder or one of the holders, ascending.
   [[nodiscard]] const std::set<model::ObjectKey>& leasesOf(const model::Uid& pod) const;
+  [[nodiscard]] const std::set<model::ObjectKey>& malformedLeases() const { return malformed_; }
+  /// leasesOf() every pod that is in some lease.
+  [[nodiscard]] const std::unordered_map<model::Uid, std::set<model::ObjectKey>>& leasesByHolder() const {
+    return leases_of_;
+  }
   [[nodiscard]] const std::unordered_map<model::Uid, model::PodPtr>& pods() const { return pods_; }
   [[nodiscard]] const std::unordered_map<model::ObjectKey, model::Ptr<model::Lease>>& leases() const {
     return leases_;
@@ -114,6 +119,7 @@ class Cache {
   std::unordered_map<model::NodeName, model::Ptr<model::GpuNodeStatus>> statuses_;
   std::unordered_map<model::ObjectKey, model::Ptr<model::Lease>> leases_;
   std::unordered_map<model::Uid, std::set<model::ObjectKey>> leases_of_;
+  std::set<model::ObjectKey> malformed_;
   Tombstones gone_;  // pods and leases
 };
 

@@ -246,5 +246,20 @@ TEST(Tombstones, RememberTheLastGenerationAtLeastAndTwoAtMost) {
   EXPECT_FALSE(gone.covers(uid, 1));
 }
 
+TEST_F(CacheTest, LeasesThatCannotBeReadAreKnownWhileTheyAreThere) {
+  const auto malformed = [&](model::Revision revision, const char* why) {
+    model::Lease l = *lease("l", revision);
+    l.malformed = why;
+    return std::make_shared<const model::Lease>(l);
+  };
+  cache.putLease(malformed(1, "no format"));
+  EXPECT_EQ(cache.malformedLeases(), std::set<model::ObjectKey>{key});
+  cache.putLease(malformed(2, ""));
+  EXPECT_TRUE(cache.malformedLeases().empty());
+  cache.putLease(malformed(3, "no node"));
+  cache.removeLease(key, model::Uid{"l"}, 4);
+  EXPECT_TRUE(cache.malformedLeases().empty());
+}
+
 }  // namespace
 }  // namespace gs::engine

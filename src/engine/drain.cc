@@ -22,7 +22,7 @@ void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std:
     for (const int id : ids) { e.devices.try_emplace(id, uuidOf(node, id)); }
     e.total = std::max(e.total, total);
     holdAll(it->first, e);
-    review(node, now);
+    reviewOne({uid, node}, watchedNow(node, now), now);
     return;
   }
   agents_.try_emplace(node, Agents{{}, now, now, false, {}});
@@ -30,7 +30,7 @@ void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std:
   for (const int id : ids) { end.devices.emplace(id, uuidOf(node, id)); }
   if (end.wait_observations) { end.number = ++unclean_ends_; }
   hold({uid, node}, std::move(end));
-  review(node, now);
+  reviewOne({uid, node}, watchedNow(node, now), now);
 }
 
 void Drain::holdAll(const Key& key, const Ended& ended) {
@@ -118,11 +118,7 @@ bool Drain::inUse(const Key& key) const {
   if (GS_PLANTED(FreesInUse)) { return false; }
   const auto& [uid, node] = key;
   const auto seen = observed_.find(node);
-  if (seen == observed_.end()) { return false; }
-  for (const auto& [device, uids] : seen->second.in_use) {
-    if (std::find(uids.begin(), uids.end(), uid) != uids.end()) { return true; }
-  }
-  return false;
+  return seen != observed_.end() && seen->second.users.contains(uid);
 }
 
 bool Drain::drained(const model::Uid& uid) const {
@@ -144,20 +140,30 @@ void Drain::free(const Key& key) {
   if (drained(uid)) { freed_.push_back(uid); }
 }
 
-void Drain::review(const model::NodeName& node, Mono now) {
+bool Drain::watchedNow(const model::NodeName& node, Mono now) {
   const bool is_watched = watched(node, now);
   if (is_watched) { comeBack(node, now); }
+  return is_watched;
+}
+
+void Drain::reviewOne(const Key& key, bool is_watched, Mono now) {
+  const auto& [uid, node] = key;
+  const auto it = ended_.find(key);
+  if (it == ended_.end()) { return; }
+  const Ended& e = it->second;
+  const bool is_trusted = GS_PLANTED(TrustsSilence) && agents_.contains(node) && !agents_.at(node).isReady();
+  const bool seen = !e.wait_observations || e.observations >= 2 || is_trusted;
+  const bool proven = complete_ && !inUse(key) && seen;
+  if (Away* away = awayOf(node, now); away != nullptr && !is_watched && !proven) { away->ended[uid] = e; }
+  if (!is_watched || proven) { free(key); }
+}
+
+void Drain::review(const model::NodeName& node, Mono now) {
+  const bool is_watched = watchedNow(node, now);
   const auto here = on_node_.find(node);
   if (here == on_node_.end()) { return; }
   const std::vector<model::Uid> uids{here->second.begin(), here->second.end()};
-  const bool is_trusted = GS_PLANTED(TrustsSilence) && agents_.contains(node) && !agents_.at(node).isReady();
-  for (const auto& uid : uids) {
-    const Ended& e = ended_.at({uid, node});
-    const bool seen = !e.wait_observations || e.observations >= 2 || is_trusted;
-    const bool proven = complete_ && !inUse({uid, node}) && seen;
-    if (Away* away = awayOf(node, now); away != nullptr && !is_watched && !proven) { away->ended[uid] = e; }
-    if (!is_watched || proven) { free({uid, node}); }
-  }
+  for (const auto& uid : uids) { reviewOne({uid, node}, is_watched, now); }
 }
 
 void Drain::statusChanged(const model::GpuNodeStatus& status, Mono now) {
@@ -166,9 +172,9 @@ void Drain::statusChanged(const model::GpuNodeStatus& status, Mono now) {
   const bool new_look =
       !seen.time.empty() && !status.observed_time.empty() && status.observed_time != seen.time;
   seen.time = status.observed_time;
-  seen.in_use.clear();
+  seen.users.clear();
   for (const auto& device : status.devices) {
-    if (!device.in_use_by.empty()) { seen.in_use[device.id] = device.in_use_by; }
+    seen.users.insert(device.in_use_by.begin(), device.in_use_by.end());
   }
   agents_.try_emplace(status.node, Agents{{}, now, now, false, {}});
   if (const auto here = on_node_.find(status.node); new_look && here != on_node_.end()) {

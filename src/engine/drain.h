@@ -88,7 +88,7 @@ class Drain {
   };
   struct Observed {
     std::string time;
-    std::map<int, std::vector<model::Uid>> in_use;  // device -> uids
+    std::set<model::Uid> users;  // of any of its devices
   };
 
   /// A node that went, or whose status did, and what was freed there for that reason.
@@ -100,6 +100,8 @@ class Drain {
   [[nodiscard]] bool watched(const model::NodeName& node, Mono now) const;
   [[nodiscard]] bool inUse(const Key& key) const;
   void review(const model::NodeName& node, Mono now);
+  [[nodiscard]] bool watchedNow(const model::NodeName& node, Mono now);
+  void reviewOne(const Key& key, bool is_watched, Mono now);
   void hold(const Key& key, Ended ended);
   /// As many as it says are held.
   void holdAll(const Key& key, const Ended& ended);

@@ -102,8 +102,8 @@ namespace {
 /// It was given shares by its annotations, and gpu-manager has not picked their devices yet; or whole devices, and gpu-manager,
 /// which takes any, has not written which.
 bool isOnTheWay(const model::Pod& pod) {
-  const bool waits = !pod.vcuda.empty() && pod.phase == model::PodPhase::Pending &&
-                     !model::readVcudaNote(pod.annotations).assigned;
+  const bool waits =
+      !pod.vcuda.empty() && pod.phase == model::PodPhase::Pending && !model::isVcudaAssigned(pod.annotations);
   const auto isWhole = [](const model::VcudaLimits& limits) { return limits.wholeGpus() > 0; };
   return waits && (!pod.taken_by_kubelet || std::any_of(pod.vcuda.begin(), pod.vcuda.end(), isWhole));
 }

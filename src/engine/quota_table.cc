@@ -4,9 +4,9 @@
 
 namespace gs::engine {
 
-void QuotaTable::use(const model::Quotas& quotas) {
-  if (quotas_ == quotas) { return; }
-  quotas_ = quotas;
+void QuotaTable::use(std::shared_ptr<const model::Quotas> quotas) {
+  if (quotas_ != nullptr && *quotas_ == *quotas) { return; }
+  quotas_ = std::move(quotas);
   ++version_;
 }
 
@@ -14,21 +14,24 @@ void QuotaTable::apply(const kapi::Change& change) {
   const auto* map = std::get_if<model::Ptr<model::QuotaMap>>(&change.object);
   const bool usable = map == nullptr || (*map)->quotas;
   unusable_ = usable ? nullptr : *map;
-  if (usable) { use(map != nullptr ? *(*map)->quotas : model::Quotas{}); }
+  if (usable && map != nullptr) { use({*map, &*(*map)->quotas}); }
+  if (map == nullptr) { useNone(); }
   there_ = map != nullptr;
 }
 
 void QuotaTable::listed() {
   notForbidden();
   forbidden_ = false;
-  if (!there_) { use({}); }
+  if (!there_) { useNone(); }
 }
 
 void QuotaTable::forbidden(Mono now) {
   if (!forbidden_since_) { forbidden_since_ = now; }
   if (now - *forbidden_since_ < kForbiddenFor) { return; }
   forbidden_ = true;
-  if (!there_) { use(config_.if_forbidden); }  // else what was read last counts
+  if (!there_) {
+    use(std::make_shared<const model::Quotas>(config_.if_forbidden));
+  }  // else what was read last counts
 }
 
 std::string QuotaTable::state() const {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -30,9 +31,9 @@ class QuotaTable {
 
   [[nodiscard]] const model::QuotaConfig& config() const { return config_; }
   /// nullptr: there are none, or none are known yet.
-  [[nodiscard]] const model::Quotas* quotas() const { return quotas_ ? &*quotas_ : nullptr; }
+  [[nodiscard]] const model::Quotas* quotas() const { return quotas_.get(); }
   /// They are to be read before anybody is placed, and were not.
-  [[nodiscard]] bool awaited() const { return config_.on() && !quotas_; }
+  [[nodiscard]] bool awaited() const { return config_.on() && quotas_ == nullptr; }
   /// So it is, and soon we know whether they may be read at all.
   [[nodiscard]] bool undecided() const { return awaited() && forbidden_since_; }
   /// The ConfigMap may not be read, and that stays so.
@@ -48,10 +49,11 @@ class QuotaTable {
   [[nodiscard]] std::optional<kapi::EventNote> takeWarning();
 
  private:
-  void use(const model::Quotas& quotas);
+  void use(std::shared_ptr<const model::Quotas> quotas);
+  void useNone() { use(std::make_shared<const model::Quotas>()); }
 
   model::QuotaConfig config_;
-  std::optional<model::Quotas> quotas_;
+  std::shared_ptr<const model::Quotas> quotas_;  // of the ConfigMap as it was read: there may be many
   model::Ptr<model::QuotaMap> unusable_;
   model::Revision warned_ = 0;
   bool there_ = false;  // as far as we know

@@ -2,6 +2,8 @@
 // Kubernetes default, what has a wrong type reads as absent, and what matters and cannot be read is said in the value
 // itself (GpuClaim::invalid, Lease::malformed, QuotaMap::malformed, Pod::unsupported). Quantities that cannot be read make a pod unsupported
 // ("spec.containers[0].resources.requests.cpu") and count as 0 on a node.
+// What no honest object has so many of is bounded, so that no object costs those who decide more than a few milliseconds. Over a
+// bound it is refused with that reason or read as something stricter, never as something less strict.
 #pragma once
 
 #include <optional>

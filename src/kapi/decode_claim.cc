@@ -12,12 +12,28 @@ using json::View;
 using model::GpuClaim;
 
 constexpr std::int64_t kMaxCount = 1024;
+constexpr std::size_t kMaxSelectorLabels = 64;  // each pod of the claim asks every one of every node
 constexpr std::int64_t kMaxInt32 = 2147483647;
 
 /// Keeps the first complaint.
 void complain(GpuClaim& claim, const char* field, const View& seen, const char* rule) {
   if (!claim.invalid.empty()) { return; }
   claim.invalid = fmt::format("{} is {}: {}", field, json::print(seen.value()).substr(0, 100), rule);
+}
+
+/// What is left out is complained about, so nobody is placed by the rest.
+void readSelector(const View& labels, GpuClaim& claim) {
+  for (const auto [key, value] : labels.members()) {
+    if (claim.match_labels.size() >= kMaxSelectorLabels) {
+      complain(claim, "spec.selector.matchLabels", labels, "write at most 64 labels");
+      return;
+    }
+    if (value.isString()) {
+      claim.match_labels.emplace(key, value.str());
+    } else {
+      complain(claim, "spec.selector.matchLabels", labels, "write texts as values; quote numbers and true");
+    }
+  }
 }
 
 void readCount(const View& devices, GpuClaim& claim) {
@@ -106,11 +122,7 @@ GpuClaim decodeClaim(const View& v) {
   claim.key = objectKey(v);
   claim.uid = uidField(v);
   claim.revision = objectRevision(v);
-  const View labels = spec["selector"]["matchLabels"];
-  claim.match_labels = stringMap(labels);
-  if (claim.match_labels.size() != labels.members().size()) {
-    complain(claim, "spec.selector.matchLabels", labels, "write texts as values; quote numbers and true");
-  }
+  readSelector(spec["selector"]["matchLabels"], claim);
   readCount(spec["devices"], claim);
   readPolicy(spec["devices"], claim);
   readPreferIds(spec["devices"], claim);

@@ -12,8 +12,8 @@ namespace {
 
 using json::View;
 
-constexpr std::size_t kMostUsers = 256;  // of one device; of all of a node 4,096
-constexpr std::size_t kMostUsersOfNode = 4096;
+constexpr std::size_t kMostUsers = 256;  // of one device; of all of a node 1,024: 64 of each of 16 GPUs
+constexpr std::size_t kMostUsersOfNode = 1024;
 constexpr std::int64_t kMost =
     std::numeric_limits<std::int64_t>::max() / 4096;  // sums of these do not overflow
 

@@ -17,7 +17,11 @@ using json::View;
 
 constexpr const char* kRequiredTerms = "requiredDuringSchedulingIgnoredDuringExecution";
 
-constexpr std::size_t kMaxTerms = 64;  // of one pod's anti-affinity
+// What one pod may cost those who decide; no pod that is meant well comes near.
+constexpr std::size_t kMaxTerms = 64;        // of its anti-affinity
+constexpr std::size_t kMaxNames = 4096;      // of namespaces, and of values of labels, in all of them
+constexpr std::size_t kMaxEntries = 256;     // of a list or map that each node is compared with
+constexpr std::size_t kMaxUnsupported = 16;  // that it is told
 
 template <class T>
 void sortUnique(std::vector<T>& list) {
@@ -92,6 +96,18 @@ void addUnsupported(const View& spec, std::set<std::string>& out) {
   addUnsupportedVolumes(spec, out);
 }
 
+/// Such a pod is not placed, rather than by a part of what it says.
+void addTooMany(const model::Pod& pod, std::set<std::string>& out) {
+  const auto look = [&](const char* field, std::size_t entries) {
+    if (entries > kMaxEntries) {
+      out.insert(fmt::format("{} with more than {} entries ({})", field, kMaxEntries, entries));
+    }
+  };
+  look("spec.tolerations", pod.tolerations.size());
+  look("spec.nodeSelector", pod.node_selector.size());
+  look("spec.containers[].resources", pod.requests.extended.size());
+}
+
 /// A requirement with an operator that we do not know is left out: the term then keeps away too many, not too few.
 model::LabelSelector labelSelector(const View& v) {
   using Op = model::LabelRequirement::Op;
@@ -112,7 +128,19 @@ model::LabelSelector labelSelector(const View& v) {
   return out;
 }
 
-/// More terms than a pod can need: it keeps everybody away from all that they name.
+std::size_t namesIn(const model::AntiAffinityTerm& term) {
+  std::size_t names = term.namespaces.size();
+  for (const auto& r : term.pods.requirements) { names += 1 + r.values.size(); }
+  return names;
+}
+
+bool isTooMuch(const std::vector<model::AntiAffinityTerm>& terms) {
+  std::size_t names = 0;
+  for (const auto& term : terms) { names += namesIn(term); }
+  return terms.size() > kMaxTerms || names > kMaxNames;
+}
+
+/// More than a pod can need: it keeps everybody away from all that the terms name.
 std::vector<model::AntiAffinityTerm> everybodyFrom(const std::vector<model::AntiAffinityTerm>& terms) {
   std::vector<model::AntiAffinityTerm> out;
   out.reserve(terms.size());
@@ -136,7 +164,7 @@ std::vector<model::AntiAffinityTerm> antiAffinity(const View& spec, const std::s
     out.push_back(std::move(term));
   }
   sortUnique(out);
-  return out.size() <= kMaxTerms ? out : everybodyFrom(out);
+  return isTooMuch(out) ? everybodyFrom(out) : out;
 }
 
 /// Limits only, of ordinary containers only: what gpu-manager looks at.
@@ -252,7 +280,9 @@ model::Pod decodePod(const View& v) {
       pod.scheduling_gates.push_back(text(gate["name"]));
     }
     addUnsupported(spec, unsupported);
+    addTooMany(pod, unsupported);
     pod.unsupported.assign(unsupported.begin(), unsupported.end());
+    if (pod.unsupported.size() > kMaxUnsupported) { pod.unsupported.resize(kMaxUnsupported); }
   }
   readStatus(spec, v["status"], pod);
   return pod;

@@ -136,6 +136,52 @@ TEST(DecodePod, APodWithTooManyTermsKeepsEverybodyAwayFromWhatTheyName) {
   EXPECT_EQ(pod.keeps_away, (std::vector<model::AntiAffinityTerm>{{"host", {}, {}}, {"zone", {}, {}}}));
 }
 
+TEST(DecodePod, OneThatNamesMoreThanAPodCanMeanKeepsEverybodyAway) {
+  const auto decoded = [](const std::string& field, int names) {
+    std::string list;
+    for (int i = 0; i < names; ++i) { list += (i == 0 ? "\"n" : ",\"n") + std::to_string(i) + "\""; }
+    const std::string selector =
+        field == "values" ? R"({"matchExpressions":[{"key":"k","operator":"In","values":[)" + list + "]}]}"
+                          : "{}";
+    return decodePod(parsed(
+        R"({"spec":{"nodeName":"n","affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[
+        {"topologyKey":"zone","namespaces":[)" +
+        (field == "values" ? R"("ns")" : list) + R"(],"labelSelector":)" + selector + "}]}}}}"));
+  };
+  for (const char* field : {"namespaces", "values"}) {
+    const model::Pod many = decoded(field, 5'000);
+    EXPECT_EQ(many.keeps_away, (std::vector<model::AntiAffinityTerm>{{"zone", {}, {}}})) << field;
+    const model::Pod few = decoded(field, 4'000);
+    ASSERT_EQ(few.keeps_away.size(), 1U);
+    EXPECT_FALSE(few.keeps_away[0].namespaces.empty()) << field;
+  }
+}
+
+/// So many of these, with "@" replaced by their number.
+std::string repeated(const std::string& entry, int n) {
+  std::string out;
+  for (int i = 0; i < n; ++i) {
+    out += i == 0 ? "" : ",";
+    for (const char c : entry) { out += c == '@' ? std::to_string(i) : std::string{c}; }
+  }
+  return out;
+}
+
+TEST(DecodePod, OneWithVeryLongListsIsNotPlacedByAPartOfThem) {
+  const auto unsupported = [](const std::string& before, const char* entry, const char* after, int n) {
+    return decodePod(parsed(R"({"spec":{)" + before + repeated(entry, n) + after + "}}")).unsupported;
+  };
+  const std::string requests = R"("containers":[{"resources":{"requests":{)";
+  EXPECT_TRUE(unsupported(R"("tolerations":[)", R"({"key":"k@"})", "]", 256).empty());
+  EXPECT_EQ(unsupported(R"("tolerations":[)", R"({"key":"k@"})", "]", 257),
+            std::vector<std::string>{"spec.tolerations with more than 256 entries (257)"});
+  EXPECT_EQ(unsupported(R"("nodeSelector":{)", R"("k@":"v")", "}", 300),
+            std::vector<std::string>{"spec.nodeSelector with more than 256 entries (300)"});
+  EXPECT_EQ(unsupported(requests, R"("a.b/k@":"1")", "}}}]", 257),
+            std::vector<std::string>{"spec.containers[].resources with more than 256 entries (257)"});
+  EXPECT_EQ(unsupported(requests, R"("a.b/k@":"x")", "}}}]", 100).size(), 16U) << "enough to know";
+}
+
 TEST(DecodePod, DeletingAgentAndUnschedulable) {
   const model::Pod pod = decodePod(parsed(R"({"metadata":{"deletionTimestamp":"2025-06-15T15:06:40Z",
     "labels":{"app":"gpu-scheduler-agent"}},"status":{"conditions":[{"type":"PodScheduled","status":"False",
@@ -407,6 +453,18 @@ INSTANTIATE_TEST_SUITE_P(
         InvalidClaim{"GangIsHandledElsewhere", R"({"gangRef":"g"})", ""}),
     [](const auto& info) { return std::string{info.param.name}; });
 
+TEST(DecodeClaim, ASelectorOfVeryManyLabelsIsRefusedAndMatchesNoMoreThanItSays) {
+  const auto with = [](int n) {
+    return claimOf(R"({"selector":{"matchLabels":{)" + repeated(R"("k@":"v")", n) + "}}}");
+  };
+  EXPECT_EQ(with(64).invalid, "");
+  EXPECT_EQ(with(64).match_labels.size(), 64U);
+  const auto many = with(65);
+  EXPECT_EQ(many.invalid.find(R"(spec.selector.matchLabels is {"k0":"v",)"), 0U) << many.invalid;
+  EXPECT_NE(many.invalid.find("write at most 64 labels"), std::string::npos) << many.invalid;
+  EXPECT_EQ(many.match_labels.size(), 64U);
+}
+
 // ---- the closed set
 
 TEST(DecodeObject, EveryKindKnowsItsKeyUidAndRevision) {
@@ -448,12 +506,12 @@ TEST(DecodeGpuNodeStatus, ADeviceWithMoreUsersThanCanBeIsGivenToNobody) {
     const std::string text = R"({"metadata":{"name":"a"},"status":{"devices":[)" + list + "]}}";
     return decodeGpuNodeStatus(json::Document::read(text)->root());
   };
-  EXPECT_EQ(status(16, 256).devices[15].health, model::Health::Healthy);
+  EXPECT_EQ(status(4, 256).devices[3].health, model::Health::Healthy);
   const auto crowded = status(1, 257);
   EXPECT_EQ(crowded.devices[0].in_use_by.size(), 256U);
   EXPECT_EQ(crowded.devices[0].health, model::Health::Unhealthy);
   EXPECT_EQ(crowded.devices[0].health_reason, "inUseBy has 257 entries, more than 256");
-  EXPECT_EQ(status(17, 256).devices[16].health, model::Health::Unhealthy) << "4,096 of a node";
+  EXPECT_EQ(status(5, 256).devices[4].health, model::Health::Unhealthy) << "1,024 of a node";
 }
 
 /// Volcano's two annotations, the first of them first, and the label of the coscheduling plugin; of pods with shares.

@@ -1,6 +1,7 @@
 #include "model/resources.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 namespace gs::model {
@@ -24,10 +25,11 @@ void combine(Resources& a, const Resources& b, Combine with) {
   a.cpu_milli = with(a.cpu_milli, b.cpu_milli);
   a.memory = with(a.memory, b.memory);
   a.ephemeral = with(a.ephemeral, b.ephemeral);
+  auto next = a.extended.end();  // both are sorted: mostly the next one is the one, or would be
   for (const auto& [name, amount] : b.extended) {
-    const auto entry = a.extended.try_emplace(name, 0).first;
+    const auto entry = a.extended.try_emplace(next, name, 0);
     entry->second = with(entry->second, amount);
-    if (entry->second == 0) { a.extended.erase(entry); }
+    next = entry->second == 0 ? a.extended.erase(entry) : std::next(entry);
   }
 }
 

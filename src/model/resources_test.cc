@@ -26,6 +26,14 @@ TEST(Resources, AddAndSubtractComeBack) {
   EXPECT_EQ(r, amounts(100, 1));
 }
 
+TEST(Resources, NamesThatTheOtherHasNotMixWithThoseThatItHas) {
+  Resources r{.extended = {{"b", 1}, {"d", 1}, {"f", 1}}};
+  r += Resources{.extended = {{"a", 2}, {"b", 2}, {"c", 2}, {"f", 2}, {"g", 2}}};
+  EXPECT_EQ(r, (Resources{.extended = {{"a", 2}, {"b", 3}, {"c", 2}, {"d", 1}, {"f", 3}, {"g", 2}}}));
+  r -= Resources{.extended = {{"a", 2}, {"c", 2}, {"d", 1}, {"g", 2}}};
+  EXPECT_EQ(r, (Resources{.extended = {{"b", 3}, {"f", 3}}}));
+}
+
 TEST(Resources, AZeroIsNeverStored) {
   Resources r = amounts(0, 2);
   r -= amounts(0, 2);

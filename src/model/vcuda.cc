@@ -64,12 +64,16 @@ VcudaLimits sumOf(const std::vector<VcudaLimits>& containers) {
   return sum;
 }
 
+bool isVcudaAssigned(const Annotations& annotations) {
+  const auto* assigned = valueOf(annotations, kVcudaAssignedKey);
+  return assigned != nullptr && *assigned != "false";
+}
+
 VcudaNote readVcudaNote(const Annotations& annotations) {
   VcudaNote note;
   if (const auto* node = valueOf(annotations, kVcudaNodeKey)) { note.node = NodeName{*node}; }
   if (const auto* time = valueOf(annotations, kVcudaTimeKey)) { note.time = numberOf<std::uint64_t>(*time); }
-  const auto* assigned = valueOf(annotations, kVcudaAssignedKey);
-  note.assigned = assigned != nullptr && *assigned != "false";
+  note.assigned = isVcudaAssigned(annotations);
   for (auto it = annotations.lower_bound(kVcudaIdsKey);
        it != annotations.end() && it->first.starts_with(kVcudaIdsKey); ++it) {
     const auto container = containerOf(it->first);

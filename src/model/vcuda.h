@@ -55,6 +55,8 @@ struct VcudaNote {
 
 using Annotations = std::map<std::string, std::string>;
 
+/// VcudaNote::assigned, and nothing else is read.
+[[nodiscard]] bool isVcudaAssigned(const Annotations& annotations);
 [[nodiscard]] VcudaNote readVcudaNote(const Annotations& annotations);
 /// The annotations of a pod that was placed; `assigned` is written as "false" whatever it is.
 [[nodiscard]] Annotations printVcudaNote(const VcudaNote& note);

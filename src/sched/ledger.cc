@@ -331,7 +331,7 @@ void Ledger::usePod(const model::NodeName& node, const model::Uid& uid, Source s
   GS_CHECK(source == Source::BoundPod || source == Source::Reservation, "source {}", bitsOf(source));
   const NodeIndex i = indexFor(node);
   Uses& uses = uses_[i];
-  const Use next{countable(r), countable(anonymous), {charge.ns, countable(charge.milli)}};
+  Use next{countable(r), countable(anonymous), {charge.ns, countable(charge.milli)}};
   const auto bound = uses.find(UseKeyRef{uid, Source::BoundPod});
   const auto mine = source == Source::BoundPod ? bound : uses.find(UseKeyRef{uid, source});
   if (mine != uses.end() && mine->second == next) { return; }
@@ -345,7 +345,7 @@ void Ledger::usePod(const model::NodeName& node, const model::Uid& uid, Source s
     if (before != nullptr) { count(*nodes_[i], *before, -1); }
     count(*nodes_[i], next, +1);
   }
-  uses.insert_or_assign(UseKey{uid, source}, next);
+  uses.insert_or_assign(UseKey{uid, source}, std::move(next));
   if (matters) { changed(i); }
 }
 

@@ -19,7 +19,8 @@ constexpr Duration kSweepEvery = std::chrono::seconds{30};
 constexpr Duration kCensusEvery = std::chrono::minutes{10};
 constexpr Duration kRecordEvery = std::chrono::seconds{10};
 constexpr Duration kBoundUnseen = std::chrono::seconds{10};
-constexpr int kSweepStep = 1000;  // pods reviewed per event
+constexpr int kSweepStep = 256;       // pods reviewed per event
+constexpr int kReviewsPerTurn = 512;  // of those that something changed for
 
 std::vector<engine::Feed::Source> watched(const Config& config) {
   std::vector<engine::Feed::Source> sources{{.kind = Kind::Pod},
@@ -335,12 +336,16 @@ void Scheduler::tick() {
 void Scheduler::beginSweep() {
   next_sweep_ = now_.mono + kSweepEvery;
   std::map<model::Uid, std::string> unreadable;
+  const auto is_ours = [this](const model::Pod& pod) { return ours(pod) && !pod.finished(); };
   for (const auto& [uid, pod] : engine_.cache().pods()) {
-    if (ours(*pod) && !pod->finished()) { sweep_.push_back(uid); }
+    if (is_ours(*pod)) { sweep_.push_back(uid); }
   }
-  for (const auto& [key, lease] : engine_.cache().leases()) {
-    for (auto& uid : lease->uids()) { sweep_.push_back(uid); }
-    if (lease->malformed.empty()) { continue; }
+  for (const auto& [uid, leases] : engine_.cache().leasesByHolder()) {
+    const model::Pod* pod = engine_.cache().pod(uid);
+    if (pod == nullptr || !is_ours(*pod)) { sweep_.push_back(uid); }  // each once, though it may have many
+  }
+  for (const auto& key : engine_.cache().malformedLeases()) {
+    const model::Lease* lease = engine_.cache().lease(key);
     const auto said = unreadable_.find(lease->uid);
     unreadable.emplace(lease->uid, lease->malformed);
     if (said == unreadable_.end() || said->second != lease->malformed) {
@@ -349,8 +354,6 @@ void Scheduler::beginSweep() {
     }
   }
   unreadable_ = std::move(unreadable);
-  std::sort(sweep_.begin(), sweep_.end(), std::greater<>{});
-  sweep_.erase(std::unique(sweep_.begin(), sweep_.end()), sweep_.end());  // it may have many leases
 }
 
 void Scheduler::sweepSome() {
@@ -365,6 +368,19 @@ void Scheduler::sweepSome() {
     }
   }
   if (sweep_.empty()) { adopted_ = true; }
+}
+
+/// One event may concern very many pods, all of a claim say: the others have their turn at the next, in a circle, so that who is
+/// touched all the time keeps nobody from it.
+void Scheduler::reviewSome(int& left) {
+  review_.merge(engine_.takeTouched());
+  while (left > 0 && !review_.empty()) {
+    const auto next = review_.upper_bound(last_reviewed_);
+    last_reviewed_ = review_.extract(next == review_.end() ? review_.begin() : next).value();
+    --left;
+    review(last_reviewed_);
+    if (review_.empty()) { review_.merge(engine_.takeTouched()); }
+  }
 }
 
 /// Carries on until nothing is left to do now.
@@ -401,17 +417,13 @@ void Scheduler::settle() {
   }
   sweepSome();
   followQuotas();
-  for (;;) {
-    review_.merge(engine_.takeTouched());
-    while (!review_.empty()) {
-      review(review_.extract(review_.begin()).value());
-      if (review_.empty()) { review_.merge(engine_.takeTouched()); }
-    }
+  for (int left = kReviewsPerTurn;;) {
+    reviewSome(left);
     scheduleSome();
     desk_.pump(now_.mono, out_);
     const auto notices = desk_.takeNotices();
     for (const auto& notice : notices) { noticed(notice); }
-    if (notices.empty() && review_.empty()) { break; }
+    if (notices.empty() && (review_.empty() || left == 0)) { break; }
   }
   for (const auto& claim : engine_.takeTouchedClaims()) { claims_.touched(claim); }
   if (taking_) {
@@ -451,7 +463,7 @@ void Scheduler::wakeAtNextDue() {
       sooner(next_record_);
     }
     const bool more =
-        !sweep_.empty() ||
+        !sweep_.empty() || !review_.empty() ||
         (taking_ && (unchecked_ > 0 || brought_back_ || (engine_.queue().ready() && slots_.any())));
     if (more) { sooner(now_.mono); }
   }

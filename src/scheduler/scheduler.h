@@ -142,6 +142,7 @@ class Scheduler {
   void settleBoundPerhaps();
   void beginSweep();
   void sweepSome();
+  void reviewSome(int& left);
 
   // review.cc: one pod, level-triggered
   void review(const model::Uid& uid);
@@ -289,7 +290,8 @@ class Scheduler {
   std::vector<model::Uid> sweep_;  // what is left of the sweep under way
   std::function<void(Now)> before_deciding_;
   bool adopted_ = false;  // the first sweep of this term is over: what was left is adopted, or being fenced
-  std::set<model::Uid> review_;                   // to be reviewed before handle() returns
+  std::set<model::Uid> review_;  // to be reviewed now, so many at each event
+  model::Uid last_reviewed_;
   std::multimap<Mono, model::Uid> review_later_;  // a step of theirs is due then
   std::optional<Mono> refresh_at_;                // parked classes may be refused for another reason now
   kapi::Token status_call_ = 0;                   // asks what revision the statuses have now, in every phase

@@ -1,0 +1,38 @@
+// What concerns very many pods is not done in one event.
+#include <gtest/gtest.h>
+
+#include "bench/scheduler_drive.h"
+#include "testing/builders.h"
+
+namespace gs::test {
+namespace {
+
+using model::Kind;
+
+TEST(Turns, AClaimOfVeryManyPodsIsFollowedAFewHundredPodsAtATime) {
+  bench::SchedulerDrive::Listed listed;
+  const auto put = [&](Kind kind, auto value) {
+    listed[static_cast<std::size_t>(kind)].emplace_back(
+        std::make_shared<const decltype(value)>(std::move(value)));
+  };
+  put(Kind::GpuClaim, testing::makeClaim("c1", 1));
+  constexpr int kPods = 2'000;
+  for (int i = 0; i < kPods; ++i) {
+    put(Kind::Pod, testing::PodBuilder("p" + std::to_string(i)).claim("c1").value());
+  }
+  bench::SchedulerDrive drive{{}, std::move(listed)};
+  drive.run(std::chrono::seconds{5});
+  const auto before = drive.scheduler().workForTest().reviews;
+  (void)drive.takeMostReviews();
+  (void)drive.tellLine(Kind::GpuClaim,
+                       R"({"type":"MODIFIED","object":{"metadata":{"name":"c1","namespace":"default",
+      "uid":"claim-c1","resourceVersion":"5000"},"spec":{"devices":{"count":2}}}})");
+  drive.run(std::chrono::milliseconds{1});
+  EXPECT_GE(drive.scheduler().workForTest().reviews - before, std::uint64_t{kPods})
+      << "everybody, and at once";
+  EXPECT_LE(drive.takeMostReviews(), 1'000U);
+  EXPECT_EQ(drive.scheduler().pending().parked, std::size_t{kPods});
+}
+
+}  // namespace
+}  // namespace gs::test
