@@ -145,7 +145,8 @@ TEST_F(Guards, LeasesOfPodsOfOtherSchedulersAreLeftAlone) {
   for (const auto& [name, gpu] : {std::pair{"waits", "0"}, std::pair{"runs", "1"}, std::pair{"ended", "2"}}) {
     json::Value p = pod(name, "");
     p.child("spec").set("schedulerName", "another");
-    if (name != std::string{"waits"}) { p.child("spec").set("nodeName", "node-a"); }
+    if (name == std::string{"runs"}) { p.child("spec").set("nodeName", "node-b"); }  // not where its lease is
+    if (name == std::string{"ended"}) { p.child("spec").set("nodeName", "node-a"); }
     world.create(p);
     const std::string uid{podObject(name)["metadata"]["uid"].str()};
     const std::string devices = std::string{"node-a:"} + gpu;
