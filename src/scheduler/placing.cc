@@ -220,6 +220,7 @@ void Scheduler::decideOne(const sched::Queue::Item& item) {
       repairs_.contains(item.uid)) {
     return;
   }
+  if (review_.contains(item.uid)) { return; }  // it asks for something else now: its review queues it again
   followQuotas();
   const auto placed = engine_.decider().decide(item.pod_class);
   if (!placed) {

@@ -1,5 +1,8 @@
 // What concerns very many pods is not done in one event.
+#include <fmt/format.h>
 #include <gtest/gtest.h>
+
+#include <map>
 
 #include "bench/scheduler_drive.h"
 #include "testing/builders.h"
@@ -32,6 +35,40 @@ TEST(Turns, AClaimOfVeryManyPodsIsFollowedAFewHundredPodsAtATime) {
       << "everybody, and at once";
   EXPECT_LE(drive.takeMostReviews(), 1'000U);
   EXPECT_EQ(drive.scheduler().pending().parked, std::size_t{kPods});
+}
+
+/// GPUs come when most of them have not had their turn yet.
+TEST(Turns, NobodyIsPlacedByWhatItsClaimAskedForBefore) {
+  bench::SchedulerDrive::Listed listed;
+  const auto put = [&](Kind kind, auto value) {
+    listed[static_cast<std::size_t>(kind)].emplace_back(
+        std::make_shared<const decltype(value)>(std::move(value)));
+  };
+  put(Kind::GpuClaim, testing::makeClaim("c1", 1));
+  put(Kind::Node, testing::makeNode("n"));
+  for (int i = 1'000; i < 3'000; ++i) {  // the last in the alphabet would be placed first
+    put(Kind::Pod, testing::PodBuilder("p" + std::to_string(i)).claim("c1").priority(i).value());
+  }
+  bench::SchedulerDrive drive{{}, std::move(listed)};
+  drive.run(std::chrono::seconds{5});
+  (void)drive.tellLine(Kind::GpuClaim,
+                       R"({"type":"MODIFIED","object":{"metadata":{"name":"c1","namespace":"default",
+      "uid":"claim-c1","resourceVersion":"5000"},"spec":{"devices":{"count":2}}}})");
+  std::string devices;
+  for (int id = 0; id < 16; ++id) {
+    devices += fmt::format(R"({}{{"id":{},"uuid":"GPU-{}","health":"Healthy"}})", id == 0 ? "" : ",", id, id);
+  }
+  (void)drive.tellLine(
+      Kind::GpuNodeStatus,
+      R"({"type":"ADDED","object":{"metadata":{"name":"n","uid":"s","resourceVersion":"5001"},"status":{"devices":[)" +
+          devices + "]}}}");
+  drive.run(std::chrono::seconds{1});
+  std::map<model::Uid, int> given;
+  for (const auto& device : drive.scheduler().engine().ledger().find(model::NodeName{"n"})->devices) {
+    for (const auto& holder : device.holders) { ++given[holder.uid]; }
+  }
+  EXPECT_EQ(given.size(), 8U);
+  for (const auto& [uid, gpus] : given) { EXPECT_EQ(gpus, 2) << uid.text; }
 }
 
 }  // namespace
