@@ -279,8 +279,7 @@ void LeaseDesk::refuseTakes(const model::ObjectKey& key, Desk& desk) {
       ++it;
       continue;
     }
-    notify(What::Refused, key, it->first, it->second.was_unknown,
-           desk.refused);
+    notify(What::Refused, key, it->first, it->second.was_unknown, desk.refused);
     it = desk.wishes.erase(it);
   }
 }

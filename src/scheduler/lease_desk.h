@@ -96,9 +96,9 @@ class LeaseDesk {
     /// What a live read found under that name without our label; its uid and revision are those of the next Update.
     model::Ptr<model::Lease> unlabelled;
     Mono not_before{};
-    int failures = 0;   // in a row
-    int calls = 0;      // since a wish was fulfilled
-    int conflicts = 0;  // in a row
+    int failures = 0;     // in a row
+    int calls = 0;        // since a wish was fulfilled
+    int conflicts = 0;    // in a row
     std::string refused;  // why, when the last call was; "": it was not
     Mono kept_until{};    // so that the next pod's wish knows of the failures
   };

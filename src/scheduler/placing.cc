@@ -19,8 +19,8 @@ constexpr Duration kRefusalGap =
     std::chrono::seconds{1};  // between two rounds through what parked pods are told
 constexpr Duration kRefusalTurn = std::chrono::milliseconds{50};  // between two parts of a round
 constexpr Duration kAfterTurn = std::chrono::seconds{1};  // whoever was held back may be tried anywhere again
-constexpr std::size_t kMaxClasses = 4096;   // over it, those without a pod are forgotten
-constexpr std::size_t kMostRetired = 8192;  // at once
+constexpr std::size_t kMaxClasses = 4096;                 // over it, those without a pod are forgotten
+constexpr std::size_t kMostRetired = 8192;                // at once
 constexpr std::uint64_t kLooksPerTurn =
     8'192;  // at nodes (Decider::looks), after which another event has its turn
 constexpr std::size_t kParkedPerTurn = 4'096;  // classes

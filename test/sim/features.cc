@@ -35,8 +35,7 @@ constexpr std::array<Row, kFeatures> kRows{{
 }};
 
 /// Features that show what is not mended yet.
-const Features kHeldBack{Feature::Renumber, Feature::Stuck,     Feature::Forbidden,
-                         Feature::PodEdits, Feature::Unmanaged, Feature::Restore};
+const Features kHeldBack{Feature::Renumber, Feature::PodEdits, Feature::Restore};
 
 }  // namespace
 

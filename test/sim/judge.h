@@ -102,7 +102,7 @@ class Judge {
   };
   struct Lease {
     bool shared = false;
-    std::string uuid{};  // of the GPU that it was written for
+    std::string uuid{};                                    // of the GPU that it was written for
     std::map<std::string, Part> holders;                   // by uid
     std::map<std::string, Mono> since;                     // uid -> when it became one
     std::set<std::string> joined;                          // those that came when others were there
@@ -239,7 +239,7 @@ class Judge {
   std::set<std::string> unnamed_;  // pods that ran without an allocation
   std::map<Device, Lease> leases_;
   std::map<Device, std::set<std::string>> sharers_;  // uids, as the last lease that named them said
-  std::map<std::string, Mono> reserved_;  // reservation -> when a lease first said it
+  std::map<std::string, Mono> reserved_;             // reservation -> when a lease first said it
   std::map<Device, Gpu> gpus_;
   std::map<Device, Past<bool>> givable_;  // listed, and not Unhealthy
   std::map<Device, Past<std::string>> uuids_;

@@ -157,9 +157,8 @@ std::map<std::string, std::int64_t> Judge::goneCounted(const std::string& node, 
   std::map<std::string, std::int64_t> out;
   if (!agents_ || !plan_.has(Feature::Foreign)) { return out; }
   const auto is_there = [&](const std::string& uuid) {
-    return std::any_of(gpus_.begin(), gpus_.end(), [&](const auto& gpu) {
-      return gpu.first.node == node && gpu.second.uuid == uuid;
-    });
+    return std::any_of(gpus_.begin(), gpus_.end(),
+                       [&](const auto& gpu) { return gpu.first.node == node && gpu.second.uuid == uuid; });
   };
   for (const auto& running : kubelet_.running(node)) {
     const auto gone = gone_.find(running.uid);
@@ -229,7 +228,9 @@ void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
   for (const auto& [other, past] : open_) {
     if (!past.all(from, now_, kSo)) { continue; }
     const auto tried = tried_[uid].find(other.node);
-    if (other.node != pod.node && tried != tried_[uid].end() && tried->second + kInVain > decided) { continue; }
+    if (other.node != pod.node && tried != tried_[uid].end() && tried->second + kInVain > decided) {
+      continue;
+    }
     return wrong(fmt::format("{} was given {}, which is Unknown, and {} is Healthy and free", pod.text(),
                              device.text(), other.text()));
   }

@@ -178,7 +178,8 @@ std::string Judge::leasesWrong() const {
       // Another scheduler bound the pod to the very node of its leases: they stand, as if its annotation had been taken away.
       if (pod != pods_.end() && pod->second.by_hand) { continue; }
       const bool theirs = pod != pods_.end() && pod->second.ids.empty() && pod->second.node == device.node;
-      if (pod == pods_.end() || !pod->second.live() || !(theirs || holds(uid, pod->second, device) || awaitsName(uid, pod->second))) {
+      if (pod == pods_.end() || !pod->second.live() ||
+          !(theirs || holds(uid, pod->second, device) || awaitsName(uid, pod->second))) {
         return fmt::format("the lease of {} names pod {}, which does not have it", device.text(), uid);
       }
       const auto has = model::printAllocation(model::NodeName{pod->second.node}, pod->second.ids);
@@ -202,8 +203,10 @@ std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
   if (pod.by_hand) { return ""; }
   for (const Device& device : pod.live() ? heldBy(uid, pod) : std::vector<Device>{}) {
     const auto lease = leases_.find(device);
-    if (others_.contains(device)) { continue; }                                  // somebody took its name
-    if (lease != leases_.end() && isOfForged(lease->second)) { continue; }  // it came first when there was none
+    if (others_.contains(device)) { continue; }  // somebody took its name
+    if (lease != leases_.end() && isOfForged(lease->second)) {
+      continue;
+    }  // it came first when there was none
     const bool taken = lease != leases_.end() && plan_.has(Feature::Renumber);  // leasesWrong() looks by whom
     if (!taken && (lease == leases_.end() || !lease->second.holders.contains(uid))) {
       return fmt::format("pod {}/{} has {} without a lease", pod.ns, pod.name, device.text());

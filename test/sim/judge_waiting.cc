@@ -52,12 +52,12 @@ void Judge::lookAtWaiting() {
   if (now_ < disturbed_until_) { return; }
   const std::set<std::string> without = notUsable();
   for (const auto& [uid, pod] : pods_) {
-    const bool fits =
-        isHealthy(pod) && !never_placed_.contains(pod.name) && shouldFit(pod, without);
+    const bool fits = isHealthy(pod) && !never_placed_.contains(pod.name) && shouldFit(pod, without);
     if (!fits) {
       fits_since_.erase(uid);
     } else if (fits_since_.try_emplace(uid, now_).first->second + kFair < now_) {
-      wrong(fmt::format("{} waits, and there is room, while writes of others fail", pod.text()));
+      wrong(fmt::format("{} waits, and there is room, while writes of others fail; it is told: {}",
+                        pod.text(), pod.told));
     }
   }
 }
@@ -73,7 +73,8 @@ bool Judge::isOpen(const Device& device, const Gpu& gpu) const {
   }
   return std::none_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
     const Pod& pod = entry.second;
-    return pod.node == device.node && pod.live() && (holds(entry.first, pod, device) || (pod.ids.empty() && pod.gpus > 0));
+    return pod.node == device.node && pod.live() &&
+           (holds(entry.first, pod, device) || (pod.ids.empty() && pod.gpus > 0));
   });
 }
 
