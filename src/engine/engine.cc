@@ -514,7 +514,7 @@ const model::Uid kNobody{"(a lease that names no pod)"};
 }  // namespace
 
 void Engine::blockDevice(const model::NodeName& node, int gpu) {
-  blocked_.emplace(node, gpu);
+  if (blocked_.emplace(node, gpu).second) { newly_blocked_.emplace_back(node, gpu); }
   ledger_.hold(node, gpu, kNobody, Source::Lease, {});
 }
 
@@ -524,6 +524,7 @@ void Engine::unblockDevice(const std::pair<model::NodeName, int>& device) {
 }
 
 void Engine::unblockDevices() {
+  newly_blocked_.clear();
   for (const auto& [node, gpu] : std::exchange(blocked_, {})) {
     ledger_.release(node, gpu, kNobody, Source::Lease);
   }

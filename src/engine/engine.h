@@ -53,6 +53,12 @@ class Engine {
   /// as held until a lease of ours stands there, or unblockDevices().
   void blockDevice(const model::NodeName& node, int gpu);
   void unblockDevices();
+  void unblockDevice(const std::pair<model::NodeName, int>& device);
+  [[nodiscard]] const std::set<std::pair<model::NodeName, int>>& blocked() const { return blocked_; }
+  /// Those that were blocked since this was last asked.
+  [[nodiscard]] std::vector<std::pair<model::NodeName, int>> takeBlocked() {
+    return std::exchange(newly_blocked_, {});
+  }
   /// The ids on its node under which this bound pod, which was given these, has devices now (held_devices.h); ascending.
   [[nodiscard]] std::vector<int> heldIds(const model::Pod& pod, const std::vector<int>& given) const;
   /// The UUID of the device that it was given under that id, as its lease there says, or said before it went; "" not known.
@@ -111,7 +117,6 @@ class Engine {
   void podChanged(const model::PodPtr& before, const model::Pod* after, Mono now);
   void keepAway(const model::Pod& pod, bool waits, bool runs);
   void putPod(const model::PodPtr& pod, Mono now);
-  void unblockDevice(const std::pair<model::NodeName, int>& device);
   void putLease(const model::Ptr<model::Lease>& lease, Mono now);
   void noteSharing(const model::Uid& uid, const model::Lease& lease);
   void leaseRemoved(const model::Ptr<model::Lease>& before);
@@ -154,6 +159,7 @@ class Engine {
   std::unordered_map<model::Uid, std::map<model::ObjectKey, model::Ptr<model::Lease>>> lost_leases_;
   std::unordered_map<model::ObjectKey, std::pair<model::NodeName, int>> placed_leases_;  // ancestors'
   std::set<std::pair<model::NodeName, int>> blocked_;
+  std::vector<std::pair<model::NodeName, int>> newly_blocked_;
   bool synced_ = false;
   std::set<model::Uid> unbound_;  // pods that wait for a node, anybody's
   std::vector<model::Uid>

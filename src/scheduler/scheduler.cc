@@ -111,6 +111,9 @@ void Scheduler::route(const kapi::Outcome& outcome) {
     default: break;
   }
   if (outcome.token == status_call_) { return statusRevisionTold(outcome); }
+  if (const auto look = block_calls_.extract(outcome.token)) {
+    return blockedLookedAt(look.mapped(), outcome);
+  }
   const auto it = calls_.find(outcome.token);
   if (it == calls_.end()) { return; }  // of an earlier term
   const Pending pending = it->second;
@@ -211,6 +214,9 @@ void Scheduler::dropUnderWay() {
   in_vain_.clear();
   proofs_.reset();
   lease_repairs_.reset();
+  blocked_looks_.reset();
+  block_calls_.clear();
+  engine_.unblockDevices();  // whoever decides next finds them anew
   failing_.clear();
   warned_.clear();
   unreadable_.clear();
@@ -279,6 +285,36 @@ void Scheduler::takeCensus(const Barrier::Census& census) {
     if (lease->revision <= census.revision && !listed.contains(key)) { gone.emplace_back(key, lease->uid); }
   }
   for (const auto& [key, uid] : gone) { engine_.leaseGone(key, uid, census.revision); }
+}
+
+/// A lease that is not ours is none that we watch: what took the name of one is read now and then.
+void Scheduler::lookAtBlocked() {
+  for (const auto& device : engine_.takeBlocked()) { blocked_looks_.tried(device, now_.mono); }
+  for (const auto& device : blocked_looks_.takeDue(now_.mono)) {
+    if (!engine_.blocked().contains(device)) {
+      blocked_looks_.forget(device);
+      continue;
+    }
+    kapi::Call call = kapi::getObject(Kind::Lease, leaseKey(device.first, device.second));
+    call.token = nextToken();
+    block_calls_.emplace(call.token, device);
+    out_.emplace_back(std::move(call));
+  }
+}
+
+void Scheduler::blockedLookedAt(const std::pair<model::NodeName, int>& device, const kapi::Outcome& outcome) {
+  if (outcome.notFound()) {
+    engine_.unblockDevice(device);
+    blocked_looks_.forget(device);
+    return;
+  }
+  const auto* lease = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
+  if (lease != nullptr && (*lease)->managed) { engine_.learn(outcome.object, now_.mono); }
+  if (engine_.blocked().contains(device)) {
+    blocked_looks_.tried(device, now_.mono, outcome.retry_after);
+  } else {
+    blocked_looks_.forget(device);
+  }
 }
 
 /// Pods ended without a word on their containers: what agents see counts from now on only.
@@ -425,6 +461,7 @@ void Scheduler::settle() {
     for (const auto& notice : notices) { noticed(notice); }
     if (notices.empty() && (review_.empty() || left == 0)) { break; }
   }
+  lookAtBlocked();
   for (const auto& claim : engine_.takeTouchedClaims()) { claims_.touched(claim); }
   if (taking_) {
     reporter_.pump(
@@ -454,6 +491,7 @@ void Scheduler::wakeAtNextDue() {
     sooner(attempts_.nextDue());
     sooner(proofs_.nextDue());
     sooner(lease_repairs_.nextDue());
+    sooner(blocked_looks_.nextDue());
     sooner(refresh_at_);
     if (!review_later_.empty()) { sooner(review_later_.begin()->first); }
     if (taking_) {

@@ -131,6 +131,8 @@ class Scheduler {
   void tick();
   void settle();
   void takeCensus(const Barrier::Census& census);
+  void lookAtBlocked();
+  void blockedLookedAt(const std::pair<model::NodeName, int>& device, const kapi::Outcome& outcome);
   void askStatusRevision();
   void statusRevisionTold(const kapi::Outcome& outcome);
   void wakeAtNextDue();
@@ -271,6 +273,10 @@ class Scheduler {
       {std::chrono::seconds{1}, std::chrono::seconds{10}}};  // to place it
   controller::Backoff<model::Uid> proofs_;                   // that it is gone: live GETs
   controller::Backoff<LeaseOf> lease_repairs_{{std::chrono::milliseconds{200}, std::chrono::seconds{30}}};
+  /// GPUs whose lease name somebody took: no watch says when that lease goes.
+  controller::Backoff<std::pair<model::NodeName, int>> blocked_looks_{
+      {std::chrono::seconds{1}, std::chrono::seconds{30}}};
+  std::unordered_map<kapi::Token, std::pair<model::NodeName, int>> block_calls_;
   std::map<model::Uid, NodesInVain> in_vain_;
   std::uint64_t reviews_ = 0;
   mutable std::uint64_t looks_ = 0;

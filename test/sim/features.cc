@@ -35,7 +35,7 @@ constexpr std::array<Row, kFeatures> kRows{{
 }};
 
 /// Features that show what is not mended yet.
-const Features kHeldBack{Feature::Stuck, Feature::Forbidden, Feature::Unmanaged};
+const Features kHeldBack{};
 
 }  // namespace
 

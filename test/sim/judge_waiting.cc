@@ -56,7 +56,8 @@ void Judge::lookAtWaiting() {
     if (!fits) {
       fits_since_.erase(uid);
     } else if (fits_since_.try_emplace(uid, now_).first->second + kFair < now_) {
-      wrong(fmt::format("{} waits, and there is room, while writes of others fail", pod.text()));
+      wrong(fmt::format("{} waits, and there is room, while writes of others fail; it is told: {}",
+                        pod.text(), pod.told));
     }
   }
 }

@@ -204,6 +204,23 @@ TEST_F(Storms, LeasesThatMayNotBeWrittenAreSaidAndTriedWithABackoff) {
   expectSettled();
 }
 
+/// The watch does not bring it, as it is not ours: it is looked at now and then.
+TEST_F(Storms, AGpuWhoseNameSomebodyTookIsFreeWhenThatLeaseGoes) {
+  world.create(json::Object{{"apiVersion", "coordination.k8s.io/v1"},
+                            {"kind", "Lease"},
+                            {"metadata", json::Object{{"name", "gpu-node-a-0"}, {"namespace", "default"}}},
+                            {"spec", json::Object{{"holderIdentity", "somebody"}}}});
+  world.create(claim("one", 1));
+  for (int i = 0; i < 12; ++i) { world.create(pod("p" + std::to_string(i), "one")); }
+  EXPECT_TRUE(eventually([&] { return placed("default") == 11; }));
+  EXPECT_LE(mostCalls(Kind::Lease, 60s, "gpu-node-a-0"), 8);
+  EXPECT_LE(mostCalls(Kind::Lease, 60s, "gpu-node-a-0"), 3);
+  EXPECT_EQ(holder("gpu-node-a-0"), "somebody");
+  ASSERT_EQ(world.request("DELETE", kLeases + "gpu-node-a-0").code, 200);
+  EXPECT_TRUE(eventually([&] { return placed("default") == 12; }, 31s));
+  expectSettled();
+}
+
 /// However many pods would have it: each is told what was answered to the one that tried.
 TEST_F(Storms, ALeaseThatIsRefusedIsNotTriedForEachPodThatWaits) {
   answerWith([](const Call& call) {
