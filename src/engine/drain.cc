@@ -22,7 +22,7 @@ void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std:
     for (const int id : ids) { e.devices.try_emplace(id, uuidOf(node, id)); }
     e.total = std::max(e.total, total);
     holdAll(it->first, e);
-    reviewOne({uid, node}, watchedNow(node, now), now);
+    reviewEnded({uid, node}, now);
     return;
   }
   agents_.try_emplace(node, Agents{{}, now, now, false, {}});
@@ -30,7 +30,7 @@ void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std:
   for (const int id : ids) { end.devices.emplace(id, uuidOf(node, id)); }
   if (end.wait_observations) { end.number = ++unclean_ends_; }
   hold({uid, node}, std::move(end));
-  reviewOne({uid, node}, watchedNow(node, now), now);
+  reviewEnded({uid, node}, now);
 }
 
 void Drain::holdAll(const Key& key, const Ended& ended) {
@@ -140,10 +140,10 @@ void Drain::free(const Key& key) {
   if (drained(uid)) { freed_.push_back(uid); }
 }
 
-bool Drain::watchedNow(const model::NodeName& node, Mono now) {
-  const bool is_watched = watched(node, now);
-  if (is_watched) { comeBack(node, now); }
-  return is_watched;
+/// One that ended changes nothing for the others of its node, unless some come back with it.
+void Drain::reviewEnded(const Key& key, Mono now) {
+  if (away_.contains(key.second)) { return review(key.second, now); }
+  reviewOne(key, watched(key.second, now), now);
 }
 
 void Drain::reviewOne(const Key& key, bool is_watched, Mono now) {
@@ -159,7 +159,8 @@ void Drain::reviewOne(const Key& key, bool is_watched, Mono now) {
 }
 
 void Drain::review(const model::NodeName& node, Mono now) {
-  const bool is_watched = watchedNow(node, now);
+  const bool is_watched = watched(node, now);
+  if (is_watched) { comeBack(node, now); }
   const auto here = on_node_.find(node);
   if (here == on_node_.end()) { return; }
   const std::vector<model::Uid> uids{here->second.begin(), here->second.end()};

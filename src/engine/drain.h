@@ -100,7 +100,7 @@ class Drain {
   [[nodiscard]] bool watched(const model::NodeName& node, Mono now) const;
   [[nodiscard]] bool inUse(const Key& key) const;
   void review(const model::NodeName& node, Mono now);
-  [[nodiscard]] bool watchedNow(const model::NodeName& node, Mono now);
+  void reviewEnded(const Key& key, Mono now);
   void reviewOne(const Key& key, bool is_watched, Mono now);
   void hold(const Key& key, Ended ended);
   /// As many as it says are held.

@@ -196,6 +196,20 @@ TEST_F(DrainTest, AStatusThatComesBackDrainsOn) {
   EXPECT_TRUE(drain.drained(pod));
 }
 
+TEST_F(DrainTest, OneThatEndsAtANewAgentBringsBackWhoDrainedThere) {
+  look("t1", {pod});
+  end(false);
+  drain.agentChanged(node, model::Uid{"agent"}, false, false, now);
+  pass(4min);
+  drain.statusGone(node, now);
+  pass(2min);
+  look("t2", {pod});
+  EXPECT_TRUE(drain.drained(pod)) << "without an agent for so long what it says counts for nothing";
+  drain.agentChanged(node, model::Uid{"agent"}, true, true, now);
+  drain.ended(model::Uid{"other"}, node, {1}, true, now);
+  EXPECT_EQ(use(), sched::DeviceUse::Draining);
+}
+
 TEST_F(DrainTest, WhoLivesAfterAllDoesNotDrainWhenItsNodeComesBack) {
   end(false);
   ledger.removeNode(node);
