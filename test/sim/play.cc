@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <ranges>
+#include <sstream>
 
 #include "kapi/paths.h"
 #include "sandbox/world.h"
@@ -477,11 +477,11 @@ Outcome play(const Plan& plan, bool tell) { return Play{plan, tell}.run(); }
 namespace {
 
 /// Without the names, uids and numbers.
-std::string kindOf(std::string_view problem) {
+std::string kindOf(const std::string& problem) {
   std::string kind;
-  for (const auto word : std::views::split(problem, ' ')) {
-    const std::string_view text{word.begin(), word.end()};
-    if (text.find_first_of("0123456789") == std::string_view::npos) { kind.append(text).append(" "); }
+  std::istringstream words{problem};
+  for (std::string word; words >> word;) {
+    if (word.find_first_of("0123456789") == std::string::npos) { kind.append(word).append(" "); }
   }
   return kind.substr(0, 60);
 }
