@@ -60,7 +60,7 @@ void LeaseDesk::take(const model::ObjectKey& lease, Claimant claimant, bool conf
   const model::Lease* known = engine_.cache().lease(lease);
   const bool joins = claimant.shared && !claimant.over_own && known != nullptr && known->shared();
   desk.wishes[uid] = Wish{std::move(claimant), {}, confirm, false, false, joins};
-  desk.must_read |= confirm;
+  desk.must_read |= confirm || desk.unlabelled != nullptr;  // found for an earlier wish
   active_.insert(lease);
 }
 

@@ -318,6 +318,44 @@ TEST_F(LeaseDeskTest, ARefusalForGoodIsTold) {
   EXPECT_EQ(told(), "refused:p ");
 }
 
+/// What one pod's wish found there is not what the next one's finds: it is read again.
+TEST_F(LeaseDeskTest, WhatStoodThereForAnEarlierWishIsReadForTheNext) {
+  model::Lease others = *std::get<model::Ptr<model::Lease>>(lease("x", "r9", 5));
+  others.managed = false;
+  desk.take(key, claimant("a", "r1"), false);
+  answer(sent(), Fate::Refused, 403);
+  EXPECT_EQ(told(), "refused:a ");
+  now += 1s;
+  desk.take(key, claimant("b", "r2"), false);
+  answer(sent(), Fate::Refused, 409);
+  answer(sent(), Fate::Applied, 200, std::make_shared<const model::Lease>(others));
+  EXPECT_EQ(told(), "lost:b ");
+  now += 1s;
+  desk.take(key, claimant("c", "r3"), false);
+  EXPECT_EQ(sent().verb, Verb::Get);
+}
+
+/// However many pods follow each other there; when the wait is over the next one tries.
+TEST_F(LeaseDeskTest, WhatIsRefusedAgainAndAgainIsToldWithoutACall) {
+  int calls = 0;
+  for (int i = 0; i < 20; ++i) {
+    desk.take(key, claimant("p", "r"), false);
+    kapi::Effects out;
+    desk.pump(now, out);
+    for (const auto& effect : out) {
+      ++calls;
+      desk.handle(outcomeOf(effect, Fate::Refused, 403), now);
+    }
+    EXPECT_EQ(told(), "refused:p ") << i;
+    now += 100ms;
+  }
+  EXPECT_LE(calls, 5);
+  now += 10s;
+  desk.take(key, claimant("p", "r"), false);
+  answer(sent(), Fate::Applied, 201, lease("p", "r", 5));
+  EXPECT_EQ(told(), "held:p ");
+}
+
 TEST_F(LeaseDeskTest, ABusyServerIsAskedAgainWhenItSaid) {
   desk.take(key, claimant("p", "r"), false);
   const auto call = sent();
