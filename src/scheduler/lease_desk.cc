@@ -15,6 +15,8 @@ using kapi::Verb;
 using What = LeaseNotice::What;
 
 constexpr Duration kKept = std::chrono::minutes{1};
+/// A wish for which nothing can be done now is looked at again then, whatever the reason: never at once.
+constexpr Duration kNothingToDo = std::chrono::milliseconds{100};
 
 /// The lease names this pod with this reservation.
 bool namesExactly(const model::Lease& lease, const Claimant& c) {
@@ -255,7 +257,7 @@ void LeaseDesk::pump(Mono now, kapi::Effects& out) {
     step(key, desk, now, out);
     if (desk.in_flight != 0) { continue; }
     if (!desk.wishes.empty()) {
-      later_.emplace(desk.not_before, key);
+      later_.emplace(std::max(desk.not_before, now + kNothingToDo), key);
     } else if (now < desk.kept_until) {
       later_.emplace(desk.kept_until, key);
     } else {
