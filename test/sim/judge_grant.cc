@@ -164,7 +164,9 @@ std::map<std::string, std::int64_t> Judge::goneCounted(const std::string& node, 
     const auto gone = gone_.find(running.uid);
     if (gone == gone_.end() || gone->second.counted == 0 || clean_.contains(running.uid)) { continue; }
     const bool known = std::max(sent.by.began, gone->second.bound_at) + kKnown < gone->second.went_at;
-    if (known && gone->second.went_at + kKnown > went_back_) {
+    // After a restore everybody begins anew.
+    const bool restored = went_back_ != Mono{} && gone->second.went_at < went_back_ + kKnown;
+    if (known && !restored) {
       const auto held = machines_.heldBy(running.uid);
       out[running.uid] = std::count_if(held.begin(), held.end(), is_there);
     }
