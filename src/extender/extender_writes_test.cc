@@ -121,18 +121,27 @@ TEST_F(ExtenderTest, ASchedulerIsAnsweredBeforeItGivesUp) {
   EXPECT_EQ(got(again, {"a"}), "a") << "and finds it done";
 }
 
+/// A write of a reservation is lost on its way, and the reservation given back.
+class ALostWrite : public ExtenderTest {
+ protected:
+  void loseOne() {
+    addNode(gpuNode("a", 1));
+    lead();
+    const model::Pod pod = create("p", {{100, 0}});
+    ask(Verb::Filter, pod, {"a"});
+    late = sent();
+    kapi::Outcome lost;
+    lost.token = late.token;
+    lost.fate = Fate::Unknown;
+    give(lost);
+    ask(Verb::Deallocate, pod, {});
+  }
+  kapi::Call late;
+};
+
 /// It is applied long after everybody has given it up; by then nothing would say that the pod has those devices.
-TEST_F(ExtenderTest, ALostWriteCannotLandAfterItsReservationEnded) {
-  addNode(gpuNode("a", 1));
-  lead();
-  const model::Pod pod = create("p", {{100, 0}});
-  ask(Verb::Filter, pod, {"a"});
-  const kapi::Call late = sent();
-  kapi::Outcome lost;
-  lost.token = late.token;
-  lost.fate = Fate::Unknown;
-  give(lost);
-  ask(Verb::Deallocate, pod, {});
+TEST_F(ALostWrite, CannotLandAfterItsReservationEnded) {
+  loseOne();
   runUntilAnswered(last + 1);  // nobody's: for as long as it takes
   ASSERT_EQ(extender.grants().removing, 0U);
   ASSERT_EQ(freeMilli("a"), 1000);
@@ -140,17 +149,8 @@ TEST_F(ExtenderTest, ALostWriteCannotLandAfterItsReservationEnded) {
   EXPECT_EQ(note("p", kNode), "-");
 }
 
-TEST_F(ExtenderTest, NorWhenItLandsAsItsReservationEnds) {
-  addNode(gpuNode("a", 1));
-  lead();
-  const model::Pod pod = create("p", {{100, 0}});
-  ask(Verb::Filter, pod, {"a"});
-  const kapi::Call late = sent();
-  kapi::Outcome lost;
-  lost.token = late.token;
-  lost.fate = Fate::Unknown;
-  give(lost);
-  ask(Verb::Deallocate, pod, {});
+TEST_F(ALostWrite, NorWhenItLandsAsItsReservationEnds) {
+  loseOne();
   (void)server.carryOut(late);
   runUntilAnswered(last + 1);
   EXPECT_EQ(note("p", kNode), "-");

@@ -16,7 +16,7 @@ using What = LeaseNotice::What;
 
 constexpr Duration kKept = std::chrono::minutes{1};
 /// A wish for which nothing can be done now is looked at again then, whatever the reason: never at once.
-constexpr Duration kNothingToDo = std::chrono::milliseconds{100};
+constexpr Duration kLookAgainAfter = std::chrono::milliseconds{100};
 
 /// The lease names this pod with this reservation.
 bool namesExactly(const model::Lease& lease, const Claimant& c) {
@@ -257,7 +257,7 @@ void LeaseDesk::pump(Mono now, kapi::Effects& out) {
     step(key, desk, now, out);
     if (desk.in_flight != 0) { continue; }
     if (!desk.wishes.empty()) {
-      later_.emplace(std::max(desk.not_before, now + kNothingToDo), key);
+      later_.emplace(std::max(desk.not_before, now + kLookAgainAfter), key);
     } else if (now < desk.kept_until) {
       later_.emplace(desk.kept_until, key);
     } else {

@@ -78,6 +78,17 @@ class LeaseDeskTest : public ::testing::Test {
     return text;
   }
 
+  /// Running pod "p" of reservation "r" takes its lease again, and this one stands there without its label.
+  void runsAndFindsUnlabelled(const model::Object& there) {
+    model::Lease bare = *std::get<model::Ptr<model::Lease>>(there);
+    bare.managed = false;
+    Claimant again = claimant("p", "r");
+    again.over_own = true;
+    desk.take(key, again, false);
+    answer(sent(), Fate::Refused, 409);
+    answer(sent(), Fate::Applied, 200, std::make_shared<const model::Lease>(bare));
+  }
+
   engine::Engine engine;
   LeaseDesk desk{engine, model::kMaxSharers};
   const model::ObjectKey key{"default", "gpu-node-a-0"};
@@ -470,13 +481,7 @@ TEST_F(LeaseDeskTest, NoAnswerMakesItAskForEverAtOnce) {
 }
 
 TEST_F(LeaseDeskTest, ALeaseOfOursWithoutItsLabelIsTakenBack) {
-  model::Lease bare = *std::get<model::Ptr<model::Lease>>(lease("p", "r", 5));
-  bare.managed = false;
-  Claimant again = claimant("p", "r");
-  again.over_own = true;
-  desk.take(key, again, false);
-  answer(sent(), Fate::Refused, 409);
-  answer(sent(), Fate::Applied, 200, std::make_shared<const model::Lease>(bare));
+  runsAndFindsUnlabelled(lease("p", "r", 5));
   const auto update = sent();
   EXPECT_EQ(update.verb, Verb::Update);
   EXPECT_EQ(update.body["metadata"]["labels"]["gpu.scheduling/managed"].str(), "true");
@@ -486,13 +491,7 @@ TEST_F(LeaseDeskTest, ALeaseOfOursWithoutItsLabelIsTakenBack) {
 }
 
 TEST_F(LeaseDeskTest, OneOfAnotherDecisionIsNot) {
-  model::Lease bare = *std::get<model::Ptr<model::Lease>>(lease("p", "another", 5));
-  bare.managed = false;
-  Claimant again = claimant("p", "r");
-  again.over_own = true;
-  desk.take(key, again, false);
-  answer(sent(), Fate::Refused, 409);
-  answer(sent(), Fate::Applied, 200, std::make_shared<const model::Lease>(bare));
+  runsAndFindsUnlabelled(lease("p", "another", 5));
   EXPECT_EQ(told(), "lost:p ");
 }
 

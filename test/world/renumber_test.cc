@@ -59,6 +59,15 @@ class Renumbered : public Cluster {
   }
   std::string holder(int id) { return std::string{lease(id)["spec"]["holderIdentity"].str()}; }
   std::string uidOf(const std::string& name) { return std::string{podObject(name)["metadata"]["uid"].str()}; }
+  /// One more pod waits for this GPU until r has ended.
+  void expectFreeOnlyAfterR(const std::string& uuid) {
+    world.create(pod("t", "one"));
+    world.run(60s);
+    EXPECT_EQ(nodeOf("t"), "");
+    finish("r");
+    ASSERT_TRUE(eventually([&] { return !nodeOf("t").empty(); }));
+    EXPECT_EQ(podObject("t")["metadata"]["annotations"]["gpu.scheduling/visible-devices"].str(), uuid);
+  }
   void expectRebuilt() {
     world.run(5s);  // until it has seen all that was written
     EXPECT_EQ(world.scheduler(*world.leader()).engine().ledger().dump(false), rebuiltLedger(world));
@@ -84,12 +93,7 @@ TEST_F(ToldUuids, AGpuThatARunningPodHasIsNotGivenUnderItsNewId) {
   EXPECT_EQ(lease(0)["metadata"]["annotations"]["gpu.scheduling/uuid"].str(), "GPU-1");
   EXPECT_EQ(holder(1), uidOf("s"));
   expectRebuilt();
-  world.create(pod("t", "one"));
-  world.run(60s);
-  EXPECT_EQ(nodeOf("t"), "");
-  finish("r");
-  ASSERT_TRUE(eventually([&] { return !nodeOf("t").empty(); }));
-  EXPECT_EQ(podObject("t")["metadata"]["annotations"]["gpu.scheduling/visible-devices"].str(), "GPU-1");
+  expectFreeOnlyAfterR("GPU-1");
 }
 
 TEST_F(ToldUuids, ANewLeaderKnowsItToo) {
@@ -119,12 +123,7 @@ TEST_F(ToldUuids, AGpuThatIsSwappedIsNotGivenBeforeItsPodEnds) {
   nowThereAre({"GPU-0", "GPU-9", "GPU-2"});
   world.create(pod("s", "one"));
   EXPECT_TRUE(eventually([&] { return allocated("s") == "n:2"; }));
-  world.create(pod("t", "one"));
-  world.run(60s);
-  EXPECT_EQ(nodeOf("t"), "");
-  finish("r");
-  ASSERT_TRUE(eventually([&] { return !nodeOf("t").empty(); }));
-  EXPECT_EQ(podObject("t")["metadata"]["annotations"]["gpu.scheduling/visible-devices"].str(), "GPU-9");
+  expectFreeOnlyAfterR("GPU-9");
 }
 
 /// Its container may take what has its number, when it starts again.
