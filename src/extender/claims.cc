@@ -13,16 +13,6 @@
 #include "sched/quota.h"
 
 namespace gs::extender {
-namespace {
-
-constexpr auto kClocksApart = std::chrono::minutes{5};  // those of replicas, and of the API server
-
-std::uint64_t noteTime(Wall t) {
-  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(t.time_since_epoch()).count();
-  return ns > 0 ? static_cast<std::uint64_t>(ns) : 0;
-}
-
-}  // namespace
 
 bool Extender::isOwnSchedulers(const model::Pod& pod) const {
   return !config_.own_scheduler.empty() && pod.scheduler_name == config_.own_scheduler;
@@ -34,14 +24,11 @@ bool Extender::claims(const model::Pod& pod) const {
          sched::wantsVcuda(pod) && !model::readVcudaNote(pod.annotations).node.empty();
 }
 
-/// Beside pods that are bound, and by itself: no gate holds it, its time can be, its devices are there and have room for it,
-/// and its namespace's quota.
+/// Beside pods that are bound, and by itself: no gate holds it, its devices are there and have room for it, and its
+/// namespace's quota. Its time proves nothing: who forges writes any, and clocks jump.
 bool Extender::mayBeTrue(const model::Pod& pod) const {
   const model::VcudaNote note = model::readVcudaNote(pod.annotations);
-  const std::uint64_t time = note.time.value_or(0);
-  const bool in_time =
-      time >= noteTime(pod.created - kClocksApart) && time <= noteTime(now_.wall + kClocksApart);
-  if (!pod.scheduling_gates.empty() || note.assigned || !in_time) { return false; }
+  if (!pod.scheduling_gates.empty() || note.assigned) { return false; }
   Grant claimed;
   claimed.uid = pod.uid;
   claimed.note = note;

@@ -288,7 +288,8 @@ void Judge::mayBeGiven(const Pod& pod, const Device& device, Mono decided) {
 void Judge::give(const std::string& uid, const Pod& pod, const Device& device, Process by, Mono decided) {
   const auto lease = leases_.find(device);
   if (lease == leases_.end() || !lease->second.holders.contains(uid)) {
-    if (!hand_) { wrong(fmt::format("{} was bound to {} without its lease", pod.text(), device.text())); }
+    const bool went_back = went_back_ != Mono{} && decided <= went_back_;  // its lease went with the newer state
+    if (!hand_ && !went_back) { wrong(fmt::format("{} was bound to {} without its lease", pod.text(), device.text())); }
     return;
   }
   for (const auto& [other_uid, other] : pods_) {
