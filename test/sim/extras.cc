@@ -267,9 +267,31 @@ void Extras::another(bool starts) {
 void Extras::restore() {
   if (saved_.isNull() || plan_.extenders > 0) { return; }
   (void)judge_.watch(world_.now().mono);
+  const std::string before = leaderLease();
   world_.goBack(saved_);
   judge_.wentBack();
   ledgers_.trouble(20s);
+  if (leaderLease() != before) { return; }
+  // What everybody reads all the time did not change in between, so nothing tells them: then it is the administrator who has
+  // to start all clients of that server again, as Kubernetes asks him to.
+  for (sandbox::ReplicaId id = 0; id < kReplicas; ++id) {
+    if (world_.alive(id)) { startAgain(id); }
+  }
+}
+
+/// As it was last written.
+std::string Extras::leaderLease() const {
+  const auto* lease =
+      world_.api().store().find({"coordination.k8s.io/leases", "default", scheduler::kLeaderLease});
+  return lease == nullptr ? "" : json::print(*lease->object);
+}
+
+void Extras::startAgain(sandbox::ReplicaId id) {
+  world_.after({}, [this, id] {
+    world_.crash(id);
+    world_.restart(id);
+  });
+  ledgers_.trouble(10s);
 }
 
 void Extras::look() {
@@ -279,12 +301,8 @@ void Extras::look() {
     if (!world_.alive(id) || world_.scheduler(id).failure().empty()) {
       failing_.erase(id);
     } else if (failing_.try_emplace(id, now).first->second + kRestartedAfter <= now) {
-      world_.after({}, [this, id] {
-        world_.crash(id);
-        world_.restart(id);
-      });
+      startAgain(id);
       failing_.erase(id);
-      ledgers_.trouble(10s);
     }
   }
 }

@@ -47,6 +47,8 @@ class Extras {
   void ownLease(const Step& s);
   void another(bool starts);
   void restore();
+  [[nodiscard]] std::string leaderLease() const;
+  void startAgain(sandbox::ReplicaId id);
   void enforce(int node, int how);
   void taint(int node, bool is);
   [[nodiscard]] bool sticks(const kapi::Call& call) const;

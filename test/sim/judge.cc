@@ -148,7 +148,7 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
   const bool is_bound = !bound_now && !pod.node.empty();
   if (is_bound && known != pods_.end()) { pod.by_hand = known->second.by_hand; }
   if (known != pods_.end()) { pod.forgotten = known->second.forgotten; }
-  const bool forged = hand_ && bound_now && !pod.allocated.empty();
+  const bool forged = hand_ && bound_now && (!pod.allocated.empty() || !pod.visible.empty());
   if (forged || (hand_ && is_bound && known != pods_.end() && went_back_ != now_)) { pod.by_hand = true; }
   if (is_bound && known != pods_.end()) { pod.uuids = known->second.uuids; }
   for (const int id : pod.ids) {
@@ -173,7 +173,7 @@ void Judge::podWent(const std::string& uid) {
   if (it == pods_.end()) { return; }
   const Pod& pod = it->second;
   if (pod.live()) {
-    Gone gone{pod.bound_at, now_, {}, pod.node, pod.ids.empty() ? pod.gpus : 0};
+    Gone gone{pod.bound_at, now_, {}, pod.node, pod.ids.empty() ? pod.gpus : 0, pod.by_hand};
     for (const int id : pod.ids) {
       const auto lease = leases_.find({pod.node, id});
       if (lease == leases_.end() || !lease->second.holders.contains(uid)) { gone.unleased.insert(id); }

@@ -155,6 +155,7 @@ class Judge {
     std::set<int> unleased;  // its devices whose leases did not name it then
     std::string node{};
     int counted = 0;  // GPUs that nobody named
+    bool by_hand = false;
   };
 
   static Pod podOf(const json::Value& object);
@@ -198,6 +199,8 @@ class Judge {
   void agentSawItFree(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease);
   void nothingRunsOn(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease,
                      Process by);
+  /// What it was told of its GPUs somebody else wrote.
+  [[nodiscard]] bool wasToldByOthers(const std::string& uid) const;
   /// By that lease, or it runs and the last one that named it was a shared one, too: that is missing by somebody's hand.
   [[nodiscard]] bool isShared(const Device& device, const Lease& lease, const std::string& uid) const;
   [[nodiscard]] bool couldNotKnow(const std::string& uid, const Device& device, Process who) const;

@@ -288,8 +288,11 @@ void Judge::mayBeGiven(const Pod& pod, const Device& device, Mono decided) {
 void Judge::give(const std::string& uid, const Pod& pod, const Device& device, Process by, Mono decided) {
   const auto lease = leases_.find(device);
   if (lease == leases_.end() || !lease->second.holders.contains(uid)) {
-    const bool went_back = went_back_ != Mono{} && decided <= went_back_;  // its lease went with the newer state
-    if (!hand_ && !went_back) { wrong(fmt::format("{} was bound to {} without its lease", pod.text(), device.text())); }
+    const bool went_back =
+        went_back_ != Mono{} && decided <= went_back_;  // its lease went with the newer state
+    if (!hand_ && !went_back) {
+      wrong(fmt::format("{} was bound to {} without its lease", pod.text(), device.text()));
+    }
     return;
   }
   for (const auto& [other_uid, other] : pods_) {
@@ -322,7 +325,7 @@ void Judge::agentSawItFree(const std::string& uid, const Pod& pod, const Device&
     // comes and goes, or one has ended with all its containers, whoever decided may not have heard of the use.
     const auto other = pods_.find(user);
     if (other != pods_.end() && other->second.live() && other->second.ids.empty()) { continue; }
-    if (other != pods_.end() && other->second.by_hand) { continue; }  // it was told of others' GPUs
+    if (wasToldByOthers(user)) { continue; }  // of anybody's GPUs
     const bool unheard = lease.since.at(uid) <= used_since + kKnown;
     if (unheard && (clean_.contains(user) || unnamed_.contains(user))) { continue; }
     if (user != uid && !isShared(device, lease, user)) {
@@ -332,6 +335,12 @@ void Judge::agentSawItFree(const std::string& uid, const Pod& pod, const Device&
   }
 }
 
+bool Judge::wasToldByOthers(const std::string& uid) const {
+  const auto pod = pods_.find(uid);
+  const auto gone = gone_.find(uid);
+  return pod != pods_.end() ? pod->second.by_hand : gone != gone_.end() && gone->second.by_hand;
+}
+
 /// An agent that is down sees nothing, and so confirms nothing: containers of a pod that went may run on.
 void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease,
                           Process by) {
@@ -339,8 +348,7 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
     if (running.uid == uid || running.devices.empty() || lease.hasShared(running.uid, uid)) { continue; }
     if (isShared(device, lease, running.uid)) { continue; }
     if (!machines_.heldBy(running.uid).contains(gpus_.at(device).uuid)) { continue; }
-    const auto forged = pods_.find(running.uid);  // it may have taken what others had
-    if (forged != pods_.end() && forged->second.by_hand) { continue; }
+    if (wasToldByOthers(running.uid)) { continue; }  // it may have taken what others had
     if (couldNotKnow(running.uid, device, by)) { continue; }
     wrong(fmt::format("{} was given {}, where containers of pod {} run on unseen", pod.text(), device.text(),
                       running.uid));

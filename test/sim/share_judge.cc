@@ -184,8 +184,9 @@ void ShareJudge::check(const std::string& name, const std::string& who) {
   for (const auto& [id, sum] : use.shares) {
     used.insert(id);
     if (sum.first > kWhole || sum.second > node.memory_each || id < 0 || id >= node.devices) {
-      wrong(fmt::format("{}:{} has {} cores and {} memory in use, of {} and {} on each of {}, the last for pod {}",
-                        name, id, sum.first, sum.second, kWhole, node.memory_each, node.devices, who));
+      wrong(fmt::format(
+          "{}:{} has {} cores and {} memory in use, of {} and {} on each of {}, the last for pod {}", name,
+          id, sum.first, sum.second, kWhole, node.memory_each, node.devices, who));
     }
     const auto whole = use.whole.find(id);
     const auto chosen = use.last_share.find(id);
