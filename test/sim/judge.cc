@@ -28,20 +28,27 @@ std::string conditionOf(const Value& object, std::string_view type) {
   return "";
 }
 
-}  // namespace
-
-bool Judge::Pod::has(const Device& d) const {
-  return node == d.node && std::find(ids.begin(), ids.end(), d.id) != ids.end();
-}
-
-std::vector<std::string> Judge::Pod::toldUuids() const {
+/// None when one of them is an id.
+std::vector<std::string> uuidsOf(const std::string& visible) {
+  if (!visible.starts_with("GPU-")) { return {}; }
   std::vector<std::string> out;
   std::istringstream list{visible};
   for (std::string word; std::getline(list, word, ',');) {
     if (!word.starts_with("GPU-")) { return {}; }
     out.push_back(word);
   }
-  return out.size() == ids.size() ? out : std::vector<std::string>{};
+  return out;
+}
+
+}  // namespace
+
+bool Judge::Pod::has(const Device& d) const {
+  return node == d.node && std::find(ids.begin(), ids.end(), d.id) != ids.end();
+}
+
+const std::vector<std::string>& Judge::Pod::toldUuids() const {
+  static const std::vector<std::string> kNone;
+  return told_uuids.size() == ids.size() ? told_uuids : kNone;
 }
 
 void Judge::wrong(std::string what) {
@@ -70,8 +77,9 @@ void Judge::read(const sandbox::HistoryEntry& entry) {
     statusChanged(entry);
   } else if (resource == kNodesId) {
     nodeChanged(entry);
-  } else if (resource == kClaimsId) {
-    claimChanged(entry);
+  } else {
+    if (resource == kClaimsId) { claimChanged(entry); }
+    return;  // nobody has or loses a GPU by it
   }
   if (unknown_seen_) { noteOpen(); }
 }
@@ -109,6 +117,7 @@ Judge::Pod Judge::podOf(const Value& object) {
   pod.fence = str(notes["gpu.scheduling/fence"]);
   pod.reservation = str(notes["gpu.scheduling/reservation"]);
   pod.visible = str(notes["gpu.scheduling/visible-devices"]);
+  pod.told_uuids = uuidsOf(pod.visible);
   pod.deleting = !meta["deletionTimestamp"].isNull();
   const auto phase = object["status"]["phase"].str();
   pod.finished = phase == "Succeeded" || phase == "Failed";

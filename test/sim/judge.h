@@ -82,7 +82,8 @@ class Judge {
   };
   struct Pod {
     std::string ns, name, scheduler, node, claim, fence, allocated, reservation, visible;
-    std::vector<int> ids;
+    std::vector<std::string> told_uuids{};  // which `visible` says
+    std::vector<int> ids{};
     std::vector<int> named{};       // what somebody wrote there instead: held too
     std::set<std::string> uuids{};  // of those when it was decided, as its leases say
     int gpus = 0;                   // limits nvidia.com/gpu
@@ -95,7 +96,7 @@ class Judge {
     Mono bound_at{};
     [[nodiscard]] bool has(const Device& d) const;
     /// For each of its ids, when it was told UUIDs; else none.
-    [[nodiscard]] std::vector<std::string> toldUuids() const;
+    [[nodiscard]] const std::vector<std::string>& toldUuids() const;
     [[nodiscard]] bool live() const { return !node.empty() && !finished; }
     [[nodiscard]] std::string text() const { return "pod " + ns + "/" + name; }
   };

@@ -138,9 +138,10 @@ std::string Judge::claimsWrong() const {
 }
 
 bool Judge::holds(const std::string& uid, const Pod& pod, const Device& device) const {
+  if (pod.node != device.node) { return false; }
   if (holdsByName(pod, device)) { return true; }
   const auto gpu = gpus_.find(device);
-  return plan_.has(Feature::Renumber) && !pod.ids.empty() && gpu != gpus_.end() && pod.node == device.node &&
+  return plan_.has(Feature::Renumber) && !pod.ids.empty() && gpu != gpus_.end() &&
          !gpu->second.uuid.empty() && !isUntold(pod.node) && machines_.heldBy(uid).contains(gpu->second.uuid);
 }
 
@@ -156,8 +157,9 @@ std::string Judge::whatItHas(const std::string& uid, const Pod& pod) const {
 
 bool Judge::holdsByName(const Pod& pod, const Device& device) const {
   if (pod.by_hand && pod.forgotten) { return false; }  // nothing that is written speaks of it any more
-  const std::vector<std::string> told = pod.toldUuids();
-  if (pod.node != device.node || !plan_.has(Feature::Renumber)) { return pod.has(device); }
+  if (pod.node != device.node) { return false; }
+  if (!plan_.has(Feature::Renumber)) { return pod.has(device); }
+  const std::vector<std::string>& told = pod.toldUuids();
   const auto gpu = gpus_.find(device);
   const std::string& uuid = gpu == gpus_.end() ? "" : gpu->second.uuid;
   if (told.empty()) { return pod.has(device) || (!pod.forgotten && pod.uuids.contains(uuid)); }
