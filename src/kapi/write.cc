@@ -18,7 +18,6 @@ using json::Value;
 using model::Kind;
 
 constexpr const char* kFieldManager = "gpu-scheduler";
-constexpr std::size_t kMaxAllocations = 256;
 constexpr std::size_t kMaxAllocatedText = 8;
 
 Call callTo(Verb verb, Kind kind, model::ObjectKey key, std::string subresource = {}) {
@@ -217,14 +216,14 @@ Call writeElection(const model::Lease& lease, bool create) {
   return call;
 }
 
-std::string allocatedText(const std::vector<ClaimAllocation>& sorted) {
+std::string allocatedText(const std::vector<ClaimAllocation>& sorted, std::size_t total) {
   std::string out;
   const std::size_t named = std::min(sorted.size(), kMaxAllocatedText);
   for (std::size_t i = 0; i < named; ++i) {
     if (i > 0) { out += "; "; }
     out += model::printAllocation(sorted[i].node, sorted[i].ids);
   }
-  if (sorted.size() > named) { out += fmt::format(" (+{} more)", sorted.size() - named); }
+  if (total > named) { out += fmt::format(" (+{} more)", total - named); }
   return out;
 }
 
@@ -236,22 +235,17 @@ Call applyClaimStatus(const model::ObjectKey& claim, const model::Uid& uid, mode
   setPreconditions(call.body.child("metadata"), uid, revision);
   Value& out = call.body.child("status");
   out = Object{};
-  auto sorted = status.allocations;
-  std::sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) {
-    return std::tie(a.bound_at, a.uid) < std::tie(b.bound_at, b.uid);
-  });
   if (!status.phase.empty()) { out.set("phase", status.phase); }
   if (!status.message.empty()) { out.set("message", status.message); }
-  if (sorted.empty()) { return call; }
-  out.set("nodeName", sorted.front().node.text);
-  out.set("gpuIds", idList(sorted.front().ids));
-  out.set("allocated", allocatedText(sorted));
+  if (status.allocations.empty()) { return call; }
+  const ClaimAllocation& first = status.allocations.front();
+  out.set("nodeName", first.node.text);
+  out.set("gpuIds", idList(first.ids));
+  out.set("allocated", allocatedText(status.allocations, status.total));
   Array allocations;
-  for (std::size_t i = 0; i < std::min(sorted.size(), kMaxAllocations); ++i) {
-    allocations.push_back(allocationValue(sorted[i]));
-  }
+  for (const auto& allocation : status.allocations) { allocations.push_back(allocationValue(allocation)); }
   out.set("allocations", std::move(allocations));
-  out.set("allocationsTotal", sorted.size());
+  out.set("allocationsTotal", status.total);
   return call;
 }
 

@@ -45,16 +45,18 @@ struct ClaimAllocation {
   Wall bound_at{};
   friend bool operator==(const ClaimAllocation&, const ClaimAllocation&) = default;
 };
-/// What design 3.6 writes; fields as in the CRD. Empty members are left out (server-side apply then clears them).
+/// As many pods are listed by name: an object has a limit.
+inline constexpr std::size_t kMaxAllocations = 256;
+/// What a claim's status says; fields as in the CRD. Empty members are left out (server-side apply then clears them).
 struct ClaimStatus {
   std::string phase;  // Pending, Reserved, Bound, Failed
   std::string message;
-  std::vector<ClaimAllocation>
-      allocations;  // all of them, any order; the builder sorts (bound_at, uid) and cuts at 256
+  std::vector<ClaimAllocation> allocations;  // the first kMaxAllocations by (bound_at, uid), in this order
+  std::size_t total = 0;                     // of all
   friend bool operator==(const ClaimStatus&, const ClaimStatus&) = default;
 };
-/// The text of status.allocated: up to 8 joined by "; ", then " (+N more)".
-[[nodiscard]] std::string allocatedText(const std::vector<ClaimAllocation>& sorted);
+/// The text of status.allocated: up to 8 joined by "; ", then " (+N more)" of `total`.
+[[nodiscard]] std::string allocatedText(const std::vector<ClaimAllocation>& sorted, std::size_t total);
 /// Server-side apply of gpuclaims/status, field manager gpu-scheduler, force.
 /// `uid` and `revision` (0: none) keep a write that lands late from putting an older status over a newer one.
 [[nodiscard]] Call applyClaimStatus(const model::ObjectKey& claim, const model::Uid& uid,

@@ -1,13 +1,38 @@
 #include "scheduler/claim_status.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "engine/engine.h"
 
 namespace gs::scheduler {
 
+namespace {
+
+struct Running {
+  const model::Pod* pod;
+  std::vector<int> ids;
+};
+
+/// Those that come first, of any number.
+std::vector<kapi::ClaimAllocation> firstOf(std::vector<Running> running) {
+  const auto listed = running.begin() + std::min(running.size(), kapi::kMaxAllocations);
+  std::partial_sort(running.begin(), listed, running.end(), [](const Running& a, const Running& b) {
+    return std::tie(a.pod->bound_at, a.pod->uid) < std::tie(b.pod->bound_at, b.pod->uid);
+  });
+  std::vector<kapi::ClaimAllocation> out;
+  for (auto it = running.begin(); it != listed; ++it) {
+    const model::Pod& pod = *it->pod;
+    out.push_back({pod.key.name, pod.uid, pod.node, std::move(it->ids), pod.bound_at});
+  }
+  return out;
+}
+
+}  // namespace
+
 kapi::ClaimStatus ClaimStatusWriter::compute(const model::GpuClaim& claim) const {
   kapi::ClaimStatus s;
+  std::vector<Running> running;
   std::string waiting;
   bool reserved = false;
   for (const auto& uid : cache_.podsOfClaim(claim.key)) {
@@ -17,13 +42,15 @@ kapi::ClaimStatus ClaimStatusWriter::compute(const model::GpuClaim& claim) const
       if (waiting.empty()) { waiting = view_.why_waiting(uid); }
       reserved |= view_.reserved(uid);
     } else if (auto ids = engine::allocatedIds(pod)) {
-      s.allocations.push_back({pod.key.name, pod.uid, pod.node, *std::move(ids), pod.bound_at});
+      running.push_back({&pod, *std::move(ids)});
     }
   }
+  s.total = running.size();
+  s.allocations = firstOf(std::move(running));
   if (!claim.invalid.empty()) {
     s.phase = "Failed";
     s.message = claim.invalid;
-  } else if (!s.allocations.empty()) {
+  } else if (s.total > 0) {
     s.phase = "Bound";
   } else {
     s.phase = reserved ? "Reserved" : "Pending";

@@ -77,14 +77,14 @@ class ClaimStatusTest : public ::testing::Test {
 };
 
 TEST_F(ClaimStatusTest, WithoutPodsItIsPending) {
-  EXPECT_EQ(status(), (kapi::ClaimStatus{"Pending", "", {}}));
+  EXPECT_EQ(status(), (kapi::ClaimStatus{"Pending", "", {}, 0}));
 }
 
 TEST_F(ClaimStatusTest, WhilePodsWaitItSaysWhyTheFirstThatKnowsDoes) {
   for (const char* name : {"p", "q", "r"}) { cache.putPod(pod(name).make()); }
   why["uid-q"] = "too few GPUs";
   why["uid-r"] = "no node";
-  EXPECT_EQ(status(), (kapi::ClaimStatus{"Pending", "too few GPUs", {}}));
+  EXPECT_EQ(status(), (kapi::ClaimStatus{"Pending", "too few GPUs", {}, 0}));
 }
 
 TEST_F(ClaimStatusTest, ABindingThatIsLongUnresolvedMakesItReserved) {
@@ -100,14 +100,14 @@ TEST_F(ClaimStatusTest, OneBoundPodMakesItBound) {
   why["uid-q"] = "too few GPUs";
   reserved.insert("uid-q");
   const kapi::ClaimAllocation p{"p", model::Uid{"uid-p"}, model::NodeName{"node-a"}, {2, 3}, Wall{7s}};
-  EXPECT_EQ(status(), (kapi::ClaimStatus{"Bound", "", {p}}));
+  EXPECT_EQ(status(), (kapi::ClaimStatus{"Bound", "", {p}, 1}));
 }
 
 TEST_F(ClaimStatusTest, WhenAllPodsEndedItIsPendingAgain) {
   cache.putPod(pod("p").on("node-a").allocated("node-a:2").phase(model::PodPhase::Succeeded).make());
   cache.putPod(pod("q").phase(model::PodPhase::Failed).make());
   why["uid-q"] = "it ended";
-  EXPECT_EQ(status(), (kapi::ClaimStatus{"Pending", "", {}}));
+  EXPECT_EQ(status(), (kapi::ClaimStatus{"Pending", "", {}, 0}));
 }
 
 TEST_F(ClaimStatusTest, AnInvalidSpecIsFailedAndItsPodsKeepWhatTheyHave) {
@@ -123,7 +123,7 @@ TEST_F(ClaimStatusTest, PodsOfOtherClaimsAndThoseWithoutDevicesAreNotListed) {
   cache.putPod(testing::PodBuilder("q", "elsewhere").claim("c").on("node-a").allocated("node-a:1").make());
   cache.putPod(pod("r").on("node-a").make());
   cache.putPod(pod("s").on("node-a").allocated("node-b:1").make());
-  EXPECT_EQ(status(), (kapi::ClaimStatus{"Pending", "", {}}));
+  EXPECT_EQ(status(), (kapi::ClaimStatus{"Pending", "", {}, 0}));
 }
 
 TEST_F(ClaimStatusTest, TheEarliestBoundComesFirst) {
@@ -138,11 +138,21 @@ TEST_F(ClaimStatusTest, TheEarliestBoundComesFirst) {
 }
 
 TEST_F(ClaimStatusTest, NamesEightAndListsAtMost256) {
-  for (int i = 0; i < 258; ++i) { bound(fmt::format("p{:03}", i), "node-a:1", 7); }
+  for (int i = 0; i < 258; ++i) { bound(fmt::format("p{:03}", i), "node-a:1", i == 257 ? 6 : 7); }
   const auto body = sent().body["status"];
+  EXPECT_EQ(body["allocations"].at(0)["pod"].str(), "p257") << "it was the first";
+  EXPECT_EQ(body["allocations"].at(255)["pod"].str(), "p254");
   EXPECT_TRUE(body["allocated"].str().ends_with("node-a:1 (+250 more)"));
   EXPECT_EQ(body["allocations"].items().size(), 256U);
   EXPECT_EQ(body["allocationsTotal"].integer(), 258);
+}
+
+TEST_F(ClaimStatusTest, OneMoreThatIsNotListedIsCounted) {
+  for (int i = 0; i < 256; ++i) { bound(fmt::format("p{:03}", i), "node-a:1", 7); }
+  written(sent(), 2);
+  now += 1s;
+  bound("q", "node-a:1", 8);
+  EXPECT_EQ(sent().body["status"]["allocationsTotal"].integer(), 257);
 }
 
 TEST_F(ClaimStatusTest, AWriteIsAnApplyWithUidAndTheNewestRevision) {
