@@ -93,16 +93,16 @@ function(gs_sim)
   add_test(NAME sim_seeds COMMAND sim_main ${GS_SIM_SEEDS} 1)
   add_test(NAME sim_known_seeds COMMAND sim_main --known "${CMAKE_SOURCE_DIR}/test/sim/known_seeds.txt")
   set_tests_properties(sim_seeds sim_known_seeds PROPERTIES LABELS world TIMEOUT 2400 COST 800)
-  # bin/planted: the same with bugs that are put in on purpose, one after the other; each must be found. Its engine and
-  # scheduler come first as objects, so that nothing is taken from the libraries.
-  foreach(folder engine scheduler)
+  # bin/planted: the same with bugs that are put in on purpose, one after the other; each must be found. Its engine,
+  # scheduler and kapi come first as objects, so that nothing is taken from the libraries.
+  foreach(folder engine scheduler kapi)
     get_target_property(sources ${folder} SOURCES)
     add_library(${folder}_planted OBJECT ${sources})
     target_compile_definitions(${folder}_planted PRIVATE GS_PLANTED_BUGS)
     target_link_libraries(${folder}_planted PRIVATE gs_options ${folder})
   endforeach()
   add_executable(planted_main "${CMAKE_SOURCE_DIR}/test/sim/planted_main.cc" $<TARGET_OBJECTS:engine_planted>
-                              $<TARGET_OBJECTS:scheduler_planted>)
+                              $<TARGET_OBJECTS:scheduler_planted> $<TARGET_OBJECTS:kapi_planted>)
   set_target_properties(planted_main PROPERTIES OUTPUT_NAME planted)
   target_link_libraries(planted_main PRIVATE sim)
   set(quick "")

@@ -36,6 +36,14 @@ enum class Bug {
   GrantsUnhealthy,          // every device counts as Healthy
   IgnoresTopology,          // a claim's topology is not read
   TrustsSilence,            // an agent that is not Ready is not waited for after an unclean end
+  IgnoresUuids,             // a GPU is the number that it had when its pod was bound
+  DrainsByNumber,           // what drains does not follow its GPU to another number
+  FreesAnonymous,           // GPUs that nobody named are free when their pod ends
+  IgnoresSidecars,          // init containers that run are not asked for
+  IgnoresRecord,            // another installation's record does not keep anybody from working
+  DropsOthersLeases,        // leases that name pods of other schedulers go
+  RetriesAtOnce,            // every wait after a failure is a millisecond
+  WaitsInSlots,             // who waits after a failure keeps its slot
 };
 
 /// Defined by the program that plants.

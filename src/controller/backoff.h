@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/planted.h"
 #include "kapi/retry_wait.h"
 
 namespace gs::controller {
@@ -36,6 +37,7 @@ class Backoff {
     Entry& entry = entries_[key];
     order_.erase({entry.at, key});
     entry.not_before = now + kapi::retryWait(++entry.tries, asked_for, terms_);
+    if (GS_PLANTED(RetriesAtOnce)) { entry.not_before = now + std::chrono::milliseconds{1}; }
     entry.at = entry.not_before;
     entry.told = false;
     order_.emplace(entry.at, key);

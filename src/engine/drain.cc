@@ -51,7 +51,7 @@ void Drain::hold(const Key& key, Ended ended) {
 /// The devices that drain there are held under the ids that they have now, too.
 void Drain::follow(const model::GpuNodeStatus& status) {
   const auto here = on_node_.find(status.node);
-  if (here == on_node_.end()) { return; }
+  if (here == on_node_.end() || GS_PLANTED(DrainsByNumber)) { return; }
   for (const auto& uid : here->second) {
     const auto it = ended_.find({uid, status.node});
     Ended& e = it->second;

@@ -227,8 +227,8 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
                        : before->finished() ? before->containers_terminated
                                             : before->containers_reported_terminated;
     const std::vector<int> ids = devicesOf(any);
-    const std::int64_t total =
-        std::max(any.requests.get(model::kNvidiaGpu), static_cast<std::int64_t>(ids.size()));
+    const std::int64_t asked = GS_PLANTED(FreesAnonymous) ? 0 : any.requests.get(model::kNvidiaGpu);
+    const std::int64_t total = std::max(asked, static_cast<std::int64_t>(ids.size()));
     if (total > 0) { drain_.ended(uid, any.node, ids, clean, now, total); }
     orderly_.add(uid);
   }

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <set>
 
+#include "base/planted.h"
 #include "model/annotations.h"
 
 namespace gs::engine {
@@ -32,7 +33,7 @@ bool isNumber(std::string_view word) {
 }  // namespace
 
 std::optional<int> idNow(const model::GpuNodeStatus& status, const std::string& uuid, int likely) {
-  if (uuid.empty()) { return std::nullopt; }
+  if (uuid.empty() || GS_PLANTED(IgnoresUuids)) { return std::nullopt; }
   const model::Device* device = deviceIn(&status, likely);
   if (device != nullptr && device->uuid == uuid) { return likely; }
   const auto it = std::find_if(status.devices.begin(), status.devices.end(),

@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "base/planted.h"
 #include "kapi/decode.h"
 #include "kapi/fields.h"
 #include "kapi/pod_requests.h"
@@ -205,11 +206,12 @@ bool allReportedTerminated(const View& spec, const View& status) {
       {{"containers", "containerStatuses"},
        {"initContainers", "initContainerStatuses"},
        {"ephemeralContainers", "ephemeralContainerStatuses"}}};
-  return std::all_of(kLists.begin(), kLists.end(), [&](const auto& list) {
-    const auto& reported = status[list.second].items();
-    return reported.size() >= spec[list.first].items().size() &&
-           std::all_of(reported.begin(), reported.end(), isTerminated);
-  });
+  return std::all_of(kLists.begin(), kLists.end() - (GS_PLANTED(IgnoresSidecars) ? 2 : 0),
+                     [&](const auto& list) {
+                       const auto& reported = status[list.second].items();
+                       return reported.size() >= spec[list.first].items().size() &&
+                              std::all_of(reported.begin(), reported.end(), isTerminated);
+                     });
 }
 
 /// No container was ever reported, because the kubelet did not take the pod. The pod garbage collector and the node's

@@ -13,6 +13,7 @@
 #include <optional>
 #include <string>
 
+#include "base/planted.h"
 #include "kapi/call.h"
 
 namespace gs::scheduler {
@@ -42,9 +43,9 @@ class LeaseRecord {
     if (call_ == 0) { due_ = now; }
   }
   /// The record is ours, or there is no CRD to keep it: the barrier may pass.
-  [[nodiscard]] bool settled() const { return ours_ || absent_; }
+  [[nodiscard]] bool settled() const { return ours() || absent_; }
   /// Leases may be written.
-  [[nodiscard]] bool ours() const { return ours_; }
+  [[nodiscard]] bool ours() const { return ours_ || GS_PLANTED(IgnoresRecord); }
   /// Why not, for /readyz; "" when settled.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
   [[nodiscard]] std::optional<Mono> nextDue() const;

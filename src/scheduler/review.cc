@@ -145,6 +145,7 @@ void Scheduler::reviewBound(const model::Pod& pod) {
   waiting_text_.erase(pod.uid);
   first_seen_.erase(pod.uid);
   if (!ours(pod)) {
+    if (GS_PLANTED(DropsOthersLeases)) { dropStrayLeases(pod, std::vector<int>{}); }
     if (told) {
       warnOnce(pod, "GpuHeldByForeignPod",
                fmt::format("annotation {} is set on a pod of scheduler {}; its GPUs count as held",
@@ -351,7 +352,9 @@ void Scheduler::reviewUnbound(const model::Pod& pod) {
     repair(pod);
     return;
   }
-  if (!ours(pod)) { return; }  // leases that name it are another installation's
+  if (!ours(pod) && !GS_PLANTED(DropsOthersLeases)) {
+    return;
+  }  // leases that name it are another installation's
   if (!engine_.cache().leasesOf(pod.uid).empty()) {
     if (!attempts_.due(pod.uid, now_.mono)) { return; }
     if (!adopt(pod)) { repair(pod); }

@@ -60,6 +60,8 @@ class Judge {
   void writesStick(int what, Mono until);
   /// A fault: for so long nobody is expected to be placed.
   void disturbed(Duration how_long);
+  /// As disturbed(): nobody leads, or another one. What had ended before that one knows by its leases at most.
+  void ledAnew(Duration how_long);
   /// Pods whose Binding is always refused are not expected to be placed.
   void neverPlaced(const std::string& name) { never_placed_.insert(name); }
 
@@ -248,8 +250,9 @@ class Judge {
   bool hand_ = false;
   std::uint64_t position_ = 0;
   std::string problem_;
-  std::map<std::string, Pod> pods_;   // by uid
-  std::map<std::string, Gone> gone_;  // by uid
+  std::map<std::string, Pod> pods_;        // by uid
+  std::map<std::string, Gone> gone_;       // by uid
+  std::map<std::string, Mono> last_went_;  // node -> when the last pod of it was deleted
   std::set<std::string> clean_;    // pods that ended with all their containers: an agent may not know it yet
   std::set<std::string> unnamed_;  // pods that ran without an allocation
   std::map<Device, Lease> leases_;
@@ -278,6 +281,7 @@ class Judge {
   int stuck_ = 0;
   Mono stuck_until_{};
   Mono disturbed_until_{};
+  Mono led_anew_{};
   Mono looked_{};
   std::map<std::string, Mono> fits_since_;  // by uid
 };

@@ -10,6 +10,9 @@ namespace {
 
 /// Long enough for a few decisions that are dropped and made anew.
 constexpr Duration kFair = std::chrono::seconds{20};
+/// So long the lease of a pod that went may still be there, and its GPUs are proven free by two looks of a calm agent.
+constexpr Duration kLeased = std::chrono::seconds{60};
+constexpr Duration kTwoLooks = std::chrono::seconds{130};
 
 }  // namespace
 
@@ -22,6 +25,11 @@ void Judge::writesStick(int what, Mono until) {
 void Judge::disturbed(Duration how_long) {
   disturbed_until_ = std::max(disturbed_until_, now_ + how_long);
   fits_since_.clear();
+}
+
+void Judge::ledAnew(Duration how_long) {
+  disturbed(how_long);
+  led_anew_ = now_;
 }
 
 /// None of its own writes fails.
@@ -43,6 +51,10 @@ std::set<std::string> Judge::notUsable() const {
   if (stuck_ == 4) { nodes.insert("n-1"); }
   for (const auto& [uid, gone] : gone_) {
     if (agents_ && machines_.isAgentDown(gone.node)) { nodes.insert(gone.node); }
+  }
+  if (led_anew_ == Mono{} || now_ >= led_anew_ + kTwoLooks) { return nodes; }
+  for (const auto& [node, went_at] : last_went_) {
+    if (agents_ && went_at + kLeased > led_anew_) { nodes.insert(node); }
   }
   return nodes;
 }

@@ -28,7 +28,8 @@ std::string withoutStale(std::string text) {
   return text;
 }
 
-/// The first line that differs.
+}  // namespace
+
 std::string difference(std::string_view live, std::string_view rebuilt) {
   if (live == rebuilt) { return ""; }
   const auto at = static_cast<std::size_t>(
@@ -39,8 +40,6 @@ std::string difference(std::string_view live, std::string_view rebuilt) {
   };
   return fmt::format("the live ledger has '{}', the API's has '{}'", line(live), line(rebuilt));
 }
-
-}  // namespace
 
 void LedgerCheck::trouble(Duration how_long) {
   had_trouble_ = true;

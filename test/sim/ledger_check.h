@@ -9,11 +9,15 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "sandbox/world.h"
 #include "test/world/rebuilt.h"
 
 namespace gs::sim {
+
+/// "" or the first line in which two dumps differ.
+[[nodiscard]] std::string difference(std::string_view live, std::string_view rebuilt);
 
 class LedgerCheck {
  public:

@@ -18,6 +18,8 @@
 namespace gs::planted {
 namespace {
 
+using sim::Feature;
+
 std::set<Bug> planted;
 
 struct Case {
@@ -53,6 +55,18 @@ const std::vector<Case>& cases() {
       {"TrustsSilence", {Bug::TrustsSilence}},
       {"CacheSaysGone+NoBarrier", {Bug::CacheSaysGone, Bug::NoBarrier}},
       {"NoBarrier+TakesOthersLeases", {Bug::NoBarrier, Bug::TakesOthersLeases}},
+      {"IgnoresUuids", {Bug::IgnoresUuids}, false, 1, {Feature::Renumber}},
+      {"DrainsByNumber", {Bug::DrainsByNumber}, false, 1, {Feature::Renumber}},
+      {"FreesAnonymous", {Bug::FreesAnonymous}, false, 1, {Feature::Foreign}},
+      {"IgnoresSidecars", {Bug::IgnoresSidecars}, false, 1, {Feature::Sidecars}},
+      {"DropsOthersLeases+IgnoresRecord",
+       {Bug::DropsOthersLeases, Bug::IgnoresRecord},
+       false,
+       1,
+       {Feature::Another}},
+      {"RetriesAtOnce", {Bug::RetriesAtOnce}, false, 1, {Feature::Rates, Feature::Stuck}},
+      {"WaitsInSlots", {Bug::WaitsInSlots}, false, 1, {Feature::Stuck}},
+      {"IgnoresRecord", {Bug::IgnoresRecord}, true, 1, {Feature::Another}},
       {"FenceCoversAll", {Bug::FenceCoversAll}, true},
       {"CacheSaysGone", {Bug::CacheSaysGone}, true},
       {"NoBarrier", {Bug::NoBarrier}, true},

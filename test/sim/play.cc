@@ -78,6 +78,9 @@ class Play {
       if (!watch()) { break; }
     }
     if (out_.problem.empty()) { calmDown(); }
+    if (const auto leader = world_.leader(); tell_ && leader && !out_.problem.empty()) {
+      say(world_.scheduler(*leader).engine().ledger().dump(false));
+    }
     out_.writes = world_.writes().size();
     out_.quiet_points = ledgers_.compared();
     out_.after_trouble = ledgers_.afterTrouble();
@@ -96,7 +99,9 @@ class Play {
   /// False when something is wrong.
   bool watch() {
     const std::string& of_ours = judge_.watch(world_.now().mono);
-    if (plan_.has(Feature::Stuck) && !world_.leader()) { judge_.disturbed(kTakeover); }
+    const auto leader = world_.leader();
+    if (plan_.has(Feature::Stuck) && (!leader || leader != leader_)) { judge_.ledAnew(kTakeover); }
+    leader_ = leader;
     extras_.look();
     const std::string& more = of_ours.empty() && shares_ ? shares_->watch() : of_ours;
     const std::string& problem = more.empty() ? rates_.problem() : more;
@@ -452,6 +457,7 @@ class Play {
   std::unique_ptr<ShareSide> shares_;  // null: the plan has no extender
   Outcome out_;
   Mono began_{};
+  std::optional<sandbox::ReplicaId> leader_;
   std::size_t told_ = 0;
   std::size_t told_writes_ = 0;
   struct UnderWay {

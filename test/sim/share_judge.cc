@@ -203,6 +203,17 @@ void ShareJudge::check(const std::string& name, const std::string& who) {
   }
 }
 
+bool ShareJudge::isPromiseOvertaken() const {
+  return std::any_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
+    const Pod& pod = entry.second;
+    if (!pod.waits() || pod.named.empty()) { return false; }
+    const Use use = useOf(pod.named, false);
+    return std::any_of(pod.containers.begin(), pod.containers.end(), [&](const Container& c) {
+      return std::any_of(c.ids.begin(), c.ids.end(), [&](int id) { return use.whole.contains(id); });
+    });
+  });
+}
+
 bool ShareJudge::hasRoom(const Pod& pod) const {
   if (pod.containers.size() != 1) { return false; }  // more is more than counting
   const Container& wants = pod.containers[0];

@@ -106,6 +106,11 @@ int main(int argc, char** argv) {
     fmt::print("{}\n", found.problem.empty() ? "all is well" : found.problem);
     return found.problem.empty() ? 0 : 1;
   }
+  if (args.size() > 2) {
+    fmt::print(stderr, "sim: '{}' is too much: options come first, then how many seeds, then the first\n",
+               args[2]);
+    return 2;
+  }
   const std::uint64_t seeds = !args.empty() ? std::strtoull(args[0].c_str(), nullptr, 10) : 1000;
   const std::uint64_t first = args.size() > 1 ? std::strtoull(args[1].c_str(), nullptr, 10) : 1;
   std::uint64_t failed = 0;
