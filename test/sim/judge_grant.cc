@@ -298,7 +298,6 @@ void Judge::give(const std::string& uid, const Pod& pod, const Device& device, P
   for (const auto& [other_uid, other] : pods_) {
     if (other_uid == uid || !other.live() || !holds(other_uid, other, device)) { continue; }
     if (plan_.has(Feature::Renumber) && changedLately(device, decided)) { continue; }
-    if (lease->second.shared && sharesByAnotherName(other_uid, device)) { continue; }
     if (other.by_hand && other.bound_at + kKnown >= decided) { continue; }
     if (!isShared(device, lease->second, other_uid)) {
       wrong(fmt::format("{} was given {} ({}), which is of {}, which {}", pod.text(), device.text(),
@@ -357,7 +356,7 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
 
 /// Its lease was taken by hand before it went, and that process neither bound it nor saw it bound: nothing speaks of it.
 bool Judge::isShared(const Device& device, const Lease& lease, const std::string& uid) const {
-  if (lease.isSharedBy(uid)) { return true; }
+  if (lease.isSharedBy(uid) || (lease.shared && sharesByAnotherName(uid, device))) { return true; }
   const auto sharers = sharers_.find(device);
   const auto pod = pods_.find(uid);
   const bool runs = pod != pods_.end() && pod->second.live();
