@@ -351,5 +351,28 @@ TEST_F(EngineTest, AClaimsStatusWriteTouchesNoPod) {
   EXPECT_EQ(engine.takeTouched(), std::set<model::Uid>{model::Uid{"uid-p"}});
 }
 
+
+/// As above, by the events that the watches bring.
+TEST_F(EngineTest, DISABLED_LateLooksThatNameAnEndedPodDoNotFreeItsDevice) {
+  agentLooks();
+  const auto pod = PodBuilder("p").on("node-a").allocated("node-a:1").running();
+  comes(pod);
+  goes(pod);  // by force
+  ASSERT_EQ(use(1), DeviceUse::Draining);
+  ASSERT_TRUE(engine.wantsStatusRevision());
+  engine.tellStatusRevision(*engine.wantsStatusRevision(), 100);  // later than the two looks that come now
+  auto seen = testing::makeStatus("node-a", 4);
+  seen.revision = 3;
+  seen.observed_time = "t1";
+  seen.devices[1].in_use_by = {pod.value().uid};
+  statusComes(seen);
+  EXPECT_EQ(use(1), DeviceUse::Draining);
+  seen.revision = 4;
+  seen.observed_time = "t2";
+  seen.devices[1].in_use_by = {};
+  statusComes(seen);
+  EXPECT_EQ(use(1), DeviceUse::Draining) << "no look was written after the end";
+}
+
 }  // namespace
 }  // namespace gs::engine
