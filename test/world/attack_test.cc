@@ -164,5 +164,51 @@ TEST_F(NoCrds, DISABLED_AForceDeletedGpuPodCausesNoCallsForEver) {
   EXPECT_LE(lists, 2);
 }
 
+
+// ---- a webhook that is down means a few pods only, and others of their namespace do not match it
+
+struct OneNamespace : Cluster {
+  OneNamespace() { startOne(); }
+};
+
+TEST_F(OneNamespace, DISABLED_PodsThatCannotBeWrittenDoNotKeepOthersOfTheirNamespaceWaiting) {
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+    const bool write = call.guarded && call.kind == model::Kind::Pod && call.key.name.starts_with("bad");
+    if (!write) { return {}; }
+    return {sandbox::CallFate::How::Refused, 500, {}, false, false};
+  });
+  world.create(claim("one", 1));
+  for (int i = 0; i < 6; ++i) { world.create(pod("bad" + std::to_string(i), "one")); }
+  world.run(10s);
+  world.create(pod("good", "one"));
+  EXPECT_TRUE(eventually([&] { return !nodeOf("good").empty(); }, 120s)) << "12 GPUs, 8 of them free";
+}
+
+// ---- leases may not be written for pods of one namespace, and there is one GPU
+
+struct OneGpu : Attack {
+  OneGpu() : Attack{oneNode({"GPU-0"})} {}
+};
+
+TEST_F(OneGpu, DISABLED_OfLeasesThatAreRefusedForOneNamespaceOthersKnowNothing) {
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+    const bool bad = call.kind == model::Kind::Lease && call.guarded &&
+                     json::print(call.body).find(R"("pod-namespace":"bad")") != std::string::npos;
+    if (!bad) { return {}; }
+    return {sandbox::CallFate::How::Refused, 403, {}, false, false};
+  });
+  startOne();
+  world.create(json::Object{
+      {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", json::Object{{"name", "bad"}}}});
+  world.create(claim("one", 1));
+  world.create(claim("one", 1, {}, "bad"));
+  for (int i = 0; i < 40; ++i) { world.create(pod("b" + std::to_string(i), "one", 0, "bad")); }
+  world.run(60s);
+  world.create(pod("good", "one"));
+  const auto began = world.now().mono;
+  EXPECT_TRUE(eventually([&] { return !nodeOf("good").empty(); }, 300s));
+  EXPECT_LE(std::chrono::duration<double>(world.now().mono - began).count(), 20);
+}
+
 }  // namespace
 }  // namespace gs::test
