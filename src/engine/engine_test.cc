@@ -415,5 +415,30 @@ TEST_F(EngineTest, DISABLED_APodThatKeepsOthersAwayCostsLittleHoweverManyWait) {
   EXPECT_LE(ms, 20);
 }
 
+
+/// The user of a claim that 10,000 running pods name changes it.
+TEST_F(EngineTest, DISABLED_AClaimThatChangesCostsLittleHoweverManyPodsNameIt) {
+  for (int i = 0; i < 10'000; ++i) {
+    const auto pod = PodBuilder("p" + std::to_string(i))
+                         .claim("c")
+                         .on("node-a")
+                         .allocated("node-a:" + std::to_string(i % 1'000))
+                         .running();
+    comes(pod);
+  }
+  auto claim = testing::makeClaim("c");
+  const auto timed = [&] {
+    ++claim.revision;
+    claim.count = 3 - claim.count;
+    const auto begin = std::chrono::steady_clock::now();
+    engine.apply(
+        {model::Kind::GpuClaim, claim.key, {}, shared(claim), static_cast<model::Revision>(claim.revision)},
+        now);
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  };
+  (void)timed();
+  EXPECT_LE(timed(), 20);
+}
+
 }  // namespace
 }  // namespace gs::engine
