@@ -330,7 +330,6 @@ TEST_F(DrainTest, NothingIsKeptOfANodeThatWent) {
   EXPECT_LE(drain.remembered(), before + 1);
 }
 
-
 /// Some kind can't be listed for five minutes (403, say), a pod ended meanwhile, and no agent is there: tick() never returns.
 TEST_F(DrainTest, DISABLED_TickEndsThoughNothingMayBeFreedYet) {
   drain.setComplete(false, now);
@@ -352,7 +351,8 @@ TEST_F(DrainTest, DISABLED_ALateLookThatNamesThePodMakesItsEndNotClean) {
   end(false);
   revision -= 2;
   look("t2", {pod});
-  drain.ended(pod, node, {0}, true, now);  // as Engine::drainUnknown() says of each ended pod that a status names
+  drain.ended(pod, node, {0}, true,
+              now);  // as Engine::drainUnknown() says of each ended pod that a status names
   look("t3", {});
   EXPECT_FALSE(drain.drained(pod)) << "no look was written after the end";
 }

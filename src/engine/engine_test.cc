@@ -355,7 +355,6 @@ TEST_F(EngineTest, AClaimsStatusWriteTouchesNoPod) {
   EXPECT_EQ(engine.takeTouched(), std::set<model::Uid>{model::Uid{"uid-p"}});
 }
 
-
 /// As above, by the events that the watches bring.
 TEST_F(EngineTest, DISABLED_LateLooksThatNameAnEndedPodDoNotFreeItsDevice) {
   agentLooks();
@@ -378,12 +377,12 @@ TEST_F(EngineTest, DISABLED_LateLooksThatNameAnEndedPodDoNotFreeItsDevice) {
   EXPECT_EQ(use(1), DeviceUse::Draining) << "no look was written after the end";
 }
 
-
 /// A container that is started again (restartPolicy Always) is reported as terminated for a moment. Its pod is then deleted by
 /// force, and its kubelet is silent: the container may run.
 TEST_F(EngineTest, DISABLED_ATerminatedContainerThatIsStartedAgainProvesNothing) {
   agentLooks();
-  const json::Value v = *json::parse(R"({"metadata":{"name":"p","namespace":"default","uid":"u1","resourceVersion":"7",
+  const json::Value v =
+      *json::parse(R"({"metadata":{"name":"p","namespace":"default","uid":"u1","resourceVersion":"7",
     "annotations":{"gpu.scheduling/allocated":"node-a:1"}},
     "spec":{"nodeName":"node-a","schedulerName":"gpu-scheduler","restartPolicy":"Always",
             "containers":[{"name":"main"}]},
@@ -414,7 +413,6 @@ TEST_F(EngineTest, DISABLED_APodThatKeepsOthersAwayCostsLittleHoweverManyWait) {
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   EXPECT_LE(ms, 20);
 }
-
 
 /// The user of a claim that 10,000 running pods name changes it.
 TEST_F(EngineTest, DISABLED_AClaimThatChangesCostsLittleHoweverManyPodsNameIt) {

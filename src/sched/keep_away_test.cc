@@ -215,7 +215,6 @@ RC_GTEST_FIXTURE_PROP(KeepAwayTest, ClosedIsWhatTheDefinitionSays, (std::uint64_
   }
 }
 
-
 /// One pod with a term for each label that nodes have, created and deleted: what each costs the deciding thread.
 TEST_F(KeepAwayTest, DISABLED_APodWithManyTopologyKeysCostsLittle) {
   constexpr int kNodes = 5'000;

@@ -1,4 +1,6 @@
 // Attacks that are red; see each test's comment.
+#include <unistd.h>
+
 #include "test/world/cluster.h"
 
 namespace gs::test {
@@ -164,7 +166,6 @@ TEST_F(NoCrds, DISABLED_AForceDeletedGpuPodCausesNoCallsForEver) {
   EXPECT_LE(lists, 2);
 }
 
-
 // ---- a webhook that is down means a few pods only, and others of their namespace do not match it
 
 struct OneNamespace : Cluster {
@@ -201,6 +202,33 @@ TEST_F(OneGpu, DISABLED_IsOthersWhileAPodWaitsForAnHour) {
   world.run(5s);
   world.create(pod("good", "one"));
   EXPECT_TRUE(eventually([&] { return !nodeOf("good").empty(); }, 5min));
+}
+
+// ---- one kind may not be listed (a role that lacks it) for more than five minutes, and a GPU pod ends meanwhile
+
+struct Unlisted : Attack {
+  Unlisted() : Attack{oneNode({"GPU-0"}, false)} {}
+};
+
+TEST_F(Unlisted, DISABLED_TheDecidingThreadGoesOn) {
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+    if (call.kind != model::Kind::GpuClaim) { return {}; }
+    return {.how = sandbox::CallFate::How::Refused, .http = 403};
+  });
+  world.startReplica();
+  json::Value theirs = pod("theirs", "", 1);
+  theirs.child("spec").set("schedulerName", "default-scheduler");
+  theirs.child("spec").set("nodeName", "n");
+  world.create(theirs);
+  world.run(5s);
+  deletePod("theirs");
+  EXPECT_EXIT(
+      {
+        alarm(10);
+        world.run(6min);
+        _exit(0);
+      },
+      ::testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
