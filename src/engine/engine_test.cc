@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+
+#include "json/value.h"
+#include "kapi/decode.h"
 #include "model/vcuda.h"
 #include "testing/builders.h"
 
@@ -349,6 +353,89 @@ TEST_F(EngineTest, AClaimsStatusWriteTouchesNoPod) {
   claim.count = 2;
   engine.apply({model::Kind::GpuClaim, claim.key, {}, shared(claim), 3}, now);
   EXPECT_EQ(engine.takeTouched(), std::set<model::Uid>{model::Uid{"uid-p"}});
+}
+
+/// As above, by the events that the watches bring.
+TEST_F(EngineTest, DISABLED_LateLooksThatNameAnEndedPodDoNotFreeItsDevice) {
+  agentLooks();
+  const auto pod = PodBuilder("p").on("node-a").allocated("node-a:1").running();
+  comes(pod);
+  goes(pod);  // by force
+  ASSERT_EQ(use(1), DeviceUse::Draining);
+  ASSERT_TRUE(engine.wantsStatusRevision());
+  engine.tellStatusRevision(*engine.wantsStatusRevision(), 100);  // later than the two looks that come now
+  auto seen = testing::makeStatus("node-a", 4);
+  seen.revision = 3;
+  seen.observed_time = "t1";
+  seen.devices[1].in_use_by = {pod.value().uid};
+  statusComes(seen);
+  EXPECT_EQ(use(1), DeviceUse::Draining);
+  seen.revision = 4;
+  seen.observed_time = "t2";
+  seen.devices[1].in_use_by = {};
+  statusComes(seen);
+  EXPECT_EQ(use(1), DeviceUse::Draining) << "no look was written after the end";
+}
+
+/// A container that is started again (restartPolicy Always) is reported as terminated for a moment. Its pod is then deleted by
+/// force, and its kubelet is silent: the container may run.
+TEST_F(EngineTest, DISABLED_ATerminatedContainerThatIsStartedAgainProvesNothing) {
+  agentLooks();
+  const json::Value v =
+      *json::parse(R"({"metadata":{"name":"p","namespace":"default","uid":"u1","resourceVersion":"7",
+    "annotations":{"gpu.scheduling/allocated":"node-a:1"}},
+    "spec":{"nodeName":"node-a","schedulerName":"gpu-scheduler","restartPolicy":"Always",
+            "containers":[{"name":"main"}]},
+    "status":{"phase":"Running","containerStatuses":[{"name":"main","restartCount":3,
+              "state":{"terminated":{"exitCode":1}}}]}})");
+  const auto pod = std::make_shared<const model::Pod>(kapi::decodePod(v));
+  engine.apply({model::Kind::Pod, pod->key, {}, pod, 7}, now);
+  engine.apply({model::Kind::Pod, pod->key, pod->uid, {}, 8}, now);
+  EXPECT_EQ(use(1), DeviceUse::Draining);
+}
+
+/// One pod with 64 new terms is bound while 10,000 others wait.
+TEST_F(EngineTest, DISABLED_APodThatKeepsOthersAwayCostsLittleHoweverManyWait) {
+  for (int i = 0; i < 10'000; ++i) {
+    model::Pod waits = PodBuilder("w" + std::to_string(i)).value();
+    waits.labels = {{"app", "training"}, {"team", "a"}, {"job", std::to_string(i)}};
+    engine.apply({model::Kind::Pod, waits.key, {}, std::make_shared<const model::Pod>(waits), 1}, now);
+  }
+  model::Pod pod = PodBuilder("p").on("node-a").value();
+  for (int t = 0; t < 64; ++t) {
+    model::LabelSelector selector;
+    selector.requirements.push_back({"job", model::LabelRequirement::Op::In, {"x" + std::to_string(t)}});
+    pod.keeps_away.push_back({"kubernetes.io/hostname", {"default"}, selector});
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  engine.apply({model::Kind::Pod, pod.key, {}, std::make_shared<const model::Pod>(pod), 1}, now);
+  const double ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  EXPECT_LE(ms, 20);
+}
+
+/// The user of a claim that 10,000 running pods name changes it.
+TEST_F(EngineTest, DISABLED_AClaimThatChangesCostsLittleHoweverManyPodsNameIt) {
+  for (int i = 0; i < 10'000; ++i) {
+    const auto pod = PodBuilder("p" + std::to_string(i))
+                         .claim("c")
+                         .on("node-a")
+                         .allocated("node-a:" + std::to_string(i % 1'000))
+                         .running();
+    comes(pod);
+  }
+  auto claim = testing::makeClaim("c");
+  const auto timed = [&] {
+    ++claim.revision;
+    claim.count = 3 - claim.count;
+    const auto begin = std::chrono::steady_clock::now();
+    engine.apply(
+        {model::Kind::GpuClaim, claim.key, {}, shared(claim), static_cast<model::Revision>(claim.revision)},
+        now);
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  };
+  (void)timed();
+  EXPECT_LE(timed(), 20);
 }
 
 }  // namespace

@@ -358,6 +358,7 @@ void World::arrive(ReplicaId id, std::uint64_t life, const kapi::Call& call, Cal
     o.fate = fate.http >= 500 ? kapi::Fate::Unknown : kapi::Fate::Refused;
     o.http = fate.http;
     o.message = "refused by the judge";
+    o.retry_after = fate.retry_after;
   } else if (fate.how == How::Late) {
     after(fate.delay, [this, call] {
       (void)port_.call(call, clock_.now());

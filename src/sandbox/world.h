@@ -47,6 +47,7 @@ struct CallFate {
   Duration delay{};
   bool crash_before = false;  // the sender dies as it sends this (nothing was sent)
   bool crash_after = false;   // the sender dies when the server has decided (the answer is never read)
+  Duration retry_after{};     // Refused: what the answer asks for
 };
 
 class World {

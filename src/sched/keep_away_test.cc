@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 
 #include "base/random.h"
@@ -212,6 +213,50 @@ RC_GTEST_FIXTURE_PROP(KeepAwayTest, ClosedIsWhatTheDefinitionSays, (std::uint64_
       RC_ASSERT(closedTo(at) == ids(expected));
     }
   }
+}
+
+/// One pod with a term for each label that nodes have, created and deleted: what each costs the deciding thread.
+TEST_F(KeepAwayTest, DISABLED_APodWithManyTopologyKeysCostsLittle) {
+  constexpr int kNodes = 5'000;
+  constexpr int kKeys = 60;
+  for (int i = 0; i < kNodes; ++i) {
+    model::Labels labels;
+    for (int k = 0; k < kKeys; ++k) {
+      labels["feature.node.kubernetes.io/" + std::to_string(k)] = k % 2 == 0 ? "true" : std::to_string(i);
+    }
+    node("n" + std::to_string(i), std::move(labels));
+  }
+  Terms terms;
+  for (int k = 0; k < kKeys; ++k) {
+    terms.push_back({"feature.node.kubernetes.io/" + std::to_string(k), {"default"}, {}});
+  }
+  const auto timed = [](const auto& what) {
+    const auto begin = std::chrono::steady_clock::now();
+    what();
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  };
+  EXPECT_LE(timed([&] { put("p", "n1", terms); }), 20);
+  EXPECT_LE(timed([&] { rules.remove(model::Uid{"p"}); }), 20);
+}
+
+/// Many pods, each with terms of its own that mean every namespace: what the look at any one pod that waits costs.
+TEST_F(KeepAwayTest, DISABLED_WhatOthersSayCostsAPodThatWaitsLittle) {
+  node("a", {{"host", "a"}});
+  for (int p = 0; p < 1'000; ++p) {
+    Terms terms;
+    for (int t = 0; t < 64; ++t) {
+      model::LabelSelector selector;
+      selector.requirements.push_back(
+          {"x", model::LabelRequirement::Op::In, {std::to_string(p) + "-" + std::to_string(t)}});
+      terms.push_back({"host", {}, selector});
+    }
+    put(("p" + std::to_string(p)).c_str(), "a", terms);
+  }
+  const auto begin = std::chrono::steady_clock::now();
+  (void)rules.meaning("default", {{"app", "training"}});
+  const double ms =
+      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  EXPECT_LE(256 * ms, 20) << "a step of the sweep looks at 256 pods";
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "scheduler/claim_status.h"
 
 #include <gtest/gtest.h>
+#include <malloc.h>
 
 #include "testing/builders.h"
 
@@ -287,6 +288,28 @@ TEST_F(ClaimStatusTest, AfterALossOfLeadershipLateAnswersAreIgnoredAndAllIsWritt
   const auto call = sent();
   EXPECT_TRUE(answer(call, Fate::Applied, 200));
   EXPECT_FALSE(answer(call, Fate::Applied, 200)) << "an answer comes once";
+}
+
+/// Claims that are deleted while their status is being written (a job's, with its pods).
+TEST_F(ClaimStatusTest, DISABLED_NothingIsKeptOfAClaimThatWent) {
+  const auto grown = [&](int from, int to) {
+    const std::size_t before = mallinfo2().uordblks;
+    for (int i = from; i < to; ++i) {
+      const std::string name = "job-" + std::to_string(i);
+      putClaim(name.c_str(), 1, name.c_str());
+      const auto call = sent(name.c_str());
+      EXPECT_NE(call.token, 0U);
+      cache.removeClaim(key(name.c_str()));
+      writer.touched(key(name.c_str()));
+      (void)pump();
+      answer(call, Fate::Refused, 404);
+      (void)pump();
+      now += 2s;
+    }
+    return mallinfo2().uordblks - before;
+  };
+  (void)grown(0, 1'000);
+  EXPECT_LE(grown(1'000, 11'000) / 10'000, 50U) << "bytes for each claim";
 }
 
 }  // namespace

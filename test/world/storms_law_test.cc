@@ -59,7 +59,7 @@ struct Fault {
     switch (where) {
       case Where::Everywhere: return true;
       case Where::OneNamespace:
-        return call.key.ns == "bad" || text.find(R"("pod-namespace":"bad")") != std::string::npos;
+        return call.key.ns == "bad" || text.find(R"(pod-namespace":"bad")") != std::string::npos;
       case Where::OneObject: return call.key.name == "b1" || call.key.name == "gpu-node-a-0";
       case Where::OneNode: return text.find("node-a") != std::string::npos;
     }
