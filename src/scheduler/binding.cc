@@ -168,7 +168,7 @@ void Scheduler::advance(Grant& grant) {
         return;
       }
       if (isRenumbered(grant)) {
-        release(grant, "the GPUs of the node have other ids now");
+        giveUp(grant, "the GPUs of the node have other ids now");
         return;
       }
       if (!grant.open_leases.empty() && !GS_PLANTED(BindsEarly)) { return; }
@@ -184,7 +184,7 @@ void Scheduler::advance(Grant& grant) {
         return;
       }
       if (isRenumbered(grant)) {
-        release(grant, "the GPUs of the node have other ids now");
+        giveUp(grant, "the GPUs of the node have other ids now");
         return;
       }
       bindOrTakeAgain(grant);

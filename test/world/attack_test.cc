@@ -68,7 +68,7 @@ struct Adopted : Attack {
   Adopted() : Attack{oneNode({"GPU-0"})} {}
 };
 
-TEST_F(Adopted, DISABLED_IsFencedBeforeItIsGivenBackForOtherNumbers) {
+TEST_F(Adopted, IsFencedBeforeItIsGivenBackForOtherNumbers) {
   std::optional<json::Value> late;
   bool renumbered = false;
   world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
@@ -122,12 +122,12 @@ struct Edited : Attack, ::testing::WithParamInterface<bool> {
   }
 };
 
-TEST_P(Edited, DISABLED_VisibleDevicesMoveNoLease) {
+TEST_P(Edited, VisibleDevicesMoveNoLease) {
   annotate("p", {{"gpu.scheduling/visible-devices", "GPU-1"}});
   expectStands();
 }
 
-TEST_P(Edited, DISABLED_AllocatedAndReservationTogetherMoveNoLease) {
+TEST_P(Edited, AllocatedAndReservationTogetherMoveNoLease) {
   annotate("p", {{"gpu.scheduling/allocated", "n:1"}, {"gpu.scheduling/reservation", "mine"}});
   expectStands();
 }
@@ -210,7 +210,7 @@ struct Unlisted : Attack {
   Unlisted() : Attack{oneNode({"GPU-0"}, false)} {}
 };
 
-TEST_F(Unlisted, DISABLED_TheDecidingThreadGoesOn) {
+TEST_F(Unlisted, TheDecidingThreadGoesOn) {
   world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
     if (call.kind != model::Kind::GpuClaim) { return {}; }
     return {.how = sandbox::CallFate::How::Refused, .http = 403};
