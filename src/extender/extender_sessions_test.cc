@@ -298,6 +298,15 @@ TEST_F(SessionTest, WhoDidNotRenewItsLeadPromisesNothing) {
   EXPECT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
 }
 
+TEST_F(SessionTest, ItsTimeIsThatOfTheQuestionWhenNothingElseHappened) {
+  lead();
+  extender.leadUntil(now.mono + 3s);
+  const model::Pod pod = create("p", {{50, 1}});
+  ASSERT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
+  now.mono += 3s;
+  EXPECT_EQ(filter(pod, {"a"}).kind, AnswerKind::Unavailable);
+}
+
 TEST_F(SessionTest, ANewLeaderEndsWhatNobodyAsksForEither) {
   create("p", {{50, 1}});
   model::Pod& noted = server.pods["p"];

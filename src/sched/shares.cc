@@ -228,7 +228,6 @@ std::vector<DeviceShare> amountsOf(const SharePicks& picks) {
     }
   }
   std::vector<DeviceShare> out;
-  out.reserve(sums.size());
   for (const auto& [id, amount] : sums) { out.push_back({id, amount.shared ? amount : Amount{}}); }
   return out;
 }
