@@ -152,6 +152,12 @@ TEST_F(Shares, NoShareOfAnUntouchedDeviceBesideWholeOnesInFlight) {
   EXPECT_EQ(*fit({{1, 0, 0}}), (ShareChoice{{1}})) << "which ones are whole does not matter";
 }
 
+TEST_F(Shares, WhoIsBoundAndStillReservedIsInFlightOnce) {
+  send("a", 0, {1, 0, 0});
+  ledger.setInFlight(model::NodeName{"n"}, model::Uid{"a"}, Source::Reservation, {{{1, 0, 0}, {0}}});
+  EXPECT_EQ(*fit({{1, 0, 0}}), (ShareChoice{{1}})) << "of two devices one is left";
+}
+
 TEST_F(Shares, NoWholeDeviceWhileAShareIsOnItsWayToAnUntouchedOne) {
   send("a", 0, part(30, 1));
   EXPECT_EQ(reasonOf(fit({{1, 0, 0}})), Reason::NotTakenYet);
