@@ -181,6 +181,12 @@ TEST_F(Shares, APodInFlightWithoutAnnotationsMakesNothingCertain) {
   EXPECT_EQ(reasonOf(fit({part(10, 1)})), Reason::NotTakenYet);
 }
 
+/// Its annotations may name anything.
+TEST_F(Shares, NorDoesOneOnADeviceThatIsNotThere) {
+  ledger.setInFlight(model::NodeName{"n"}, model::Uid{"a"}, Source::BoundPod, {{part(30, 1), {1'000'000}}});
+  EXPECT_EQ(reasonOf(fit({part(10, 1)})), Reason::NotTakenYet);
+}
+
 TEST_F(Shares, WhoTakesUncertainOnesGetsThem) {
   send("a", 0, part(60, 1));
   PodRequest r = shareRequest({part(60, 1)});
