@@ -286,6 +286,14 @@ TEST_F(SessionTest, WhatHasEndedLeavesNoTimer) {
   EXPECT_EQ(extender.grants().timers, 0U);
 }
 
+TEST_F(SessionTest, WhoGivesBackIsAnsweredAtOnceWhetherItHadSomethingOrNot) {
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  EXPECT_EQ(answers[ask(Verb::Deallocate, pod, {})].kind, AnswerKind::Done);
+  ASSERT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(answers[ask(Verb::Deallocate, pod, {})].kind, AnswerKind::Done);
+}
+
 TEST_F(SessionTest, WhoDidNotRenewItsLeadPromisesNothing) {
   lead();
   extender.leadUntil(now.mono + 3s);

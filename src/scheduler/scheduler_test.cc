@@ -37,6 +37,23 @@ TEST_F(SchedulerTest, AnotherTermBeginsAnewThoughNobodySaidThatTheLastOneEnded) 
   EXPECT_TRUE(beginsATerm(lead(2)));
 }
 
+TEST_F(SchedulerTest, ARecordThatCouldNotBeReadIsReadAgainThoughNothingElseHappens) {
+  (void)scheduler.start(now);
+  kapi::Outcome failed;
+  failed.http = 503;
+  for (const auto& effect : lead(1)) {
+    const auto* call = std::get_if<kapi::Call>(&effect);
+    if (call != nullptr && call->kind == model::Kind::Crd) { failed.token = call->token; }
+  }
+  std::optional<Mono> due;
+  for (const auto& effect : scheduler.handle(failed, now)) {
+    if (const auto* wake = std::get_if<kapi::Wake>(&effect)) { due = wake->at; }
+  }
+  ASSERT_EQ(due, now.mono + 1s);
+  now.mono += 1s;
+  EXPECT_TRUE(beginsATerm(scheduler.handle(kapi::TimerDue{}, now)));
+}
+
 TEST_F(SchedulerTest, MetricsCountTheGpusOfANodeByState) {
   engine::Engine& engine = scheduler.engine();
   engine.apply({model::Kind::Node,

@@ -237,6 +237,14 @@ TEST_F(Leased, LeasesFromAfterAFenceAreNotDeletedByIt) {
   expectSettled();
 }
 
+TEST_F(Leased, WhoHadLeasesOfAnEarlierLeaderIsPlacedAsSoonAsTheyAreGone) {
+  world.create(claim("two", 2));
+  world.create(pod("p", "two"));
+  writeFirstLease("r1");
+  startOne();
+  EXPECT_TRUE(eventually([&] { return !nodeOf("p").empty(); }, 2s));
+}
+
 TEST_F(Leased, ALeaseThatWentBeforeTheBindingIsTakenAgain) {
   world.create(claim("two", 2));
   int leases_written = 0;

@@ -71,5 +71,32 @@ TEST(Turns, NobodyIsPlacedByWhatItsClaimAskedForBefore) {
   for (const auto& [uid, gpus] : given) { EXPECT_EQ(gpus, 2) << uid.text; }
 }
 
+/// More kinds of pods wait than orders are kept: to find out why takes a look at all nodes for each.
+TEST(Turns, WhatWaitingPodsAreToldIsReadAnewAPartAtATime) {
+  bench::SchedulerDrive::Listed listed;
+  const auto put = [&](Kind kind, auto value) {
+    listed[static_cast<std::size_t>(kind)].emplace_back(
+        std::make_shared<const decltype(value)>(std::move(value)));
+  };
+  for (int i = 0; i < 200; ++i) { put(Kind::Node, testing::makeNode("n" + std::to_string(i))); }
+  for (int i = 1; i <= 400; ++i) {
+    const std::string claim = "c" + std::to_string(i);
+    put(Kind::GpuClaim, testing::makeClaim(claim.c_str(), i));
+    put(Kind::Pod, testing::PodBuilder("p" + std::to_string(i)).claim(claim.c_str()).value());
+  }
+  bench::SchedulerDrive drive{{}, std::move(listed)};
+  drive.run(std::chrono::seconds{5});
+  const auto looksIn = [&](Duration time) {
+    const auto before = drive.scheduler().engine().decider().looks();
+    drive.run(time);
+    return drive.scheduler().engine().decider().looks() - before;
+  };
+  std::uint64_t looks = 0;
+  for (int i = 0; i < 4'000 && looks < 1'000; ++i) { looks = looksIn(std::chrono::milliseconds{10}); }
+  EXPECT_GE(looks, 1'000U) << "the sweep has begun to read them";
+  EXPECT_LE(looks, 20'000U);
+  EXPECT_GE(looksIn(std::chrono::seconds{3}), 60'000U) << "and goes on";
+}
+
 }  // namespace
 }  // namespace gs::test
