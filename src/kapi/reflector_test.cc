@@ -222,6 +222,7 @@ TEST(Reflector, AFailedListIsTriedAgainWithBackoff) {
     h.advance(h.untilWake());
     h.tick();
     EXPECT_EQ(h.count<Call>(), 1);
+    EXPECT_EQ(h.count<CloseWatch>(), 0) << "none is open";
   }
   h.listed(10, {});
   EXPECT_EQ(h.machine().trouble(), "");
