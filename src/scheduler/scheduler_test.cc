@@ -73,8 +73,9 @@ TEST_F(SchedulerTest, MetricsCountTheGpusOfANodeByState) {
   const auto pod = testing::PodBuilder("p").on("node-a").allocated("node-a:1").running();
   engine.apply({model::Kind::Pod, pod.value().key, {}, pod.make(), 1}, now.mono);
   const std::string metrics = stateMetrics(scheduler);
-  for (const char* line : {R"({node="node-a",state="free"} 2)", R"({node="node-a",state="held"} 1)",
-                           R"({node="node-a",state="unhealthy"} 1)", R"({node="node-a",state="draining"} 0)"}) {
+  for (const char* line :
+       {R"({node="node-a",state="free"} 2)", R"({node="node-a",state="held"} 1)",
+        R"({node="node-a",state="unhealthy"} 1)", R"({node="node-a",state="draining"} 0)"}) {
     EXPECT_NE(metrics.find(line), std::string::npos) << line << " in\n" << metrics;
   }
 }

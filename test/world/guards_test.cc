@@ -142,8 +142,7 @@ TEST_F(Guards, TheLeaseOfAPodOfWhichNothingSaysWhatItHasStays) {
   world.create(pod("p", "one"));
   ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
   const auto set = [](const char* key, json::Value value) {
-    return json::Object{
-        {"metadata", json::Object{{"annotations", json::Object{{key, std::move(value)}}}}}};
+    return json::Object{{"metadata", json::Object{{"annotations", json::Object{{key, std::move(value)}}}}}};
   };
   const std::string lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0";
   patch(kPods + "p", set("gpu.scheduling/reservation", {}));
@@ -153,12 +152,37 @@ TEST_F(Guards, TheLeaseOfAPodOfWhichNothingSaysWhatItHasStays) {
   EXPECT_EQ(world.get(lease)["spec"]["holderIdentity"].str(), podObject("p")["metadata"]["uid"].str());
 }
 
+TEST_F(Guards, EachTermSaysOnceWhichLeasesItCannotRead) {
+  world.create(json::Object{
+      {"apiVersion", "coordination.k8s.io/v1"},
+      {"kind", "Lease"},
+      {"metadata", json::Object{{"name", "gpu-node-a-0"},
+                                {"namespace", "default"},
+                                {"labels", json::Object{{"gpu.scheduling/managed", "true"}}},
+                                {"annotations", json::Object{{"gpu.scheduling/format", "1"},
+                                                             {"gpu.scheduling/gpu", "the first"}}}}},
+      {"spec", json::Object{{"holderIdentity", "somebody"}}}});
+  const auto said = [this] {
+    return std::count_if(world.log().begin(), world.log().end(), [](const std::string& line) {
+      return line.find("a managed lease cannot be read") != std::string::npos;
+    });
+  };
+  world.run(100s);
+  EXPECT_EQ(said(), 1);
+  world.freeze(0, true);
+  world.run(8s);
+  world.freeze(0, false);
+  world.run(100s);
+  EXPECT_EQ(said(), 2);
+}
+
 TEST_F(Guards, OfPodsThatEndedNothingIsRemembered) {
   world.create(claim("one", 1));
   world.create(pod("runs", "one"));
   ASSERT_TRUE(eventually([&] { return podObject("runs")["status"]["phase"].str() == "Running"; }));
-  ASSERT_EQ(world.request("DELETE", "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0").code,
-            200);
+  ASSERT_EQ(
+      world.request("DELETE", "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0").code,
+      200);
   ASSERT_TRUE(eventually([&] { return warned("GpuLeaseRewritten"); }));
   judge([](const Call& call) -> sandbox::CallFate {
     if (call.subresource != "binding") { return {}; }
