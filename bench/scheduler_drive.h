@@ -86,6 +86,12 @@ class SchedulerDrive {
   /// The time of all of them since the last call.
   double takeTotal() { return std::exchange(total_, 0); }
 
+  /// How many such calls there were.
+  [[nodiscard]] int calls(model::Kind kind, kapi::Verb verb) const {
+    const auto it = calls_.find({kind, verb});
+    return it == calls_.end() ? 0 : it->second;
+  }
+
   /// The most pods that one of them reviewed since the last call.
   std::uint64_t takeMostReviews() { return std::exchange(most_reviews_, 0); }
 
@@ -120,6 +126,7 @@ class SchedulerDrive {
   }
 
   void answer(const kapi::Call& call) {
+    ++calls_[{call.kind, call.verb}];
     kapi::Outcome out;
     out.token = call.token;
     out.fate = kapi::Fate::Applied;
@@ -152,6 +159,7 @@ class SchedulerDrive {
   Listed listed_;
   scheduler::Scheduler scheduler_;
   std::deque<kapi::MachineEvent> events_;
+  std::map<std::pair<model::Kind, kapi::Verb>, int> calls_;
   std::array<kapi::Token, model::kKinds> streams_{};
   model::Crd crd_{"gpuclaims.gpu.scheduling", model::Uid{"crd"}, 1, "", ""};
   std::optional<Mono> due_;

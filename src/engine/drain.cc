@@ -25,7 +25,7 @@ void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std:
     reviewEnded({uid, node}, now);
     return;
   }
-  agents_.try_emplace(node, Agents{{}, now, now, false, {}});
+  (void)agentsOf(node, now);
   Ended end{{}, total, !clean && !GS_PLANTED(FreesUnobserved), 0, 0, {}};
   for (const int id : ids) { end.devices.emplace(id, uuidOf(node, id)); }
   if (end.wait_observations) { end.number = ++unclean_ends_; }
@@ -84,6 +84,11 @@ bool Drain::Agents::isReady() const {
   return std::any_of(ready.begin(), ready.end(), [](const auto& agent) { return agent.second; });
 }
 
+/// Of one that nothing is known of yet: there is none since now.
+Drain::Agents& Drain::agentsOf(const model::NodeName& node, Mono now) {
+  return agents_.try_emplace(node, Agents{.absent_since = now, .not_ready_since = now}).first->second;
+}
+
 /// From now on what is freed there is remembered.
 void Drain::goAway(const model::NodeName& node, Mono now) {
   std::erase_if(away_, [&](const auto& away) { return now - away.second.since >= kAgentGone; });
@@ -98,7 +103,7 @@ Drain::Away* Drain::awayOf(const model::NodeName& node, Mono now) {
 void Drain::comeBack(const model::NodeName& node, Mono now) {
   const auto away = away_.extract(node);
   if (away.empty() || now - away.mapped().since >= kAgentGone) { return; }
-  agents_.try_emplace(node, Agents{{}, now, now, false, {}});
+  (void)agentsOf(node, now);
   for (auto& [uid, ended] : away.mapped().ended) { hold({uid, node}, std::move(ended)); }
 }
 
@@ -177,7 +182,7 @@ void Drain::statusChanged(const model::GpuNodeStatus& status, Mono now) {
   for (const auto& device : status.devices) {
     seen.users.insert(device.in_use_by.begin(), device.in_use_by.end());
   }
-  agents_.try_emplace(status.node, Agents{{}, now, now, false, {}});
+  (void)agentsOf(status.node, now);
   if (const auto here = on_node_.find(status.node); new_look && here != on_node_.end()) {
     for (const auto& uid : here->second) {
       Ended& e = ended_.at({uid, status.node});
@@ -225,8 +230,7 @@ void Drain::forgetAgents(const model::NodeName& node) {
 
 void Drain::agentChanged(const model::NodeName& node, const model::Uid& agent, bool present, bool ready,
                          Mono now) {
-  const auto [it, fresh] = agents_.try_emplace(node, Agents{{}, now, now, false, {}});
-  Agents& a = it->second;
+  Agents& a = agentsOf(node, now);
   const bool was_ready = a.isReady();
   const bool was_present = !a.ready.empty();
   if (present) {

@@ -79,11 +79,11 @@ class Drain {
     std::optional<model::Revision> floor;  // looks above it were written after the end
   };
   struct Agents {
-    std::map<model::Uid, bool> ready;  // agent pods there -> Ready
+    std::map<model::Uid, bool> ready{};  // agent pods there -> Ready
     Mono absent_since{};
     Mono not_ready_since{};
     bool stale = false;
-    std::optional<Mono> due;  // its place in due_
+    std::optional<Mono> due{};  // its place in due_
     [[nodiscard]] bool isReady() const;
   };
   struct Observed {
@@ -107,6 +107,7 @@ class Drain {
   void holdAll(const Key& key, const Ended& ended);
   [[nodiscard]] std::string uuidOf(const model::NodeName& node, int id) const;
   void follow(const model::GpuNodeStatus& status);
+  [[nodiscard]] Agents& agentsOf(const model::NodeName& node, Mono now);
   void forgetAgents(const model::NodeName& node);
   void free(const Key& key);
   void goAway(const model::NodeName& node, Mono now);

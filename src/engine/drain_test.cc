@@ -153,6 +153,17 @@ TEST_F(DrainTest, WithoutAnAgentForFiveMinutesItIsFree) {
   EXPECT_TRUE(drain.drained(pod));
 }
 
+// Its pod ended, and is deleted later: two events of one agent.
+TEST_F(DrainTest, AnAgentThatIsSaidToBeAwayAgainIsAwaySinceTheFirstTime) {
+  look("t1", {pod});
+  end(true);
+  drain.agentChanged(node, model::Uid{"agent"}, false, false, now);
+  pass(4min);
+  drain.agentChanged(node, model::Uid{"agent"}, false, false, now);
+  pass(1min);
+  EXPECT_EQ(use(), sched::DeviceUse::Free);
+}
+
 TEST_F(DrainTest, ADeletedNodeFreesIt) {
   end(false);
   ledger.removeNode(node);

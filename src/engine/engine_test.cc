@@ -146,6 +146,16 @@ TEST_F(EngineTest, WhatIsInUseOnANodeThatComesBackDrains) {
   EXPECT_EQ(use(1), DeviceUse::Draining);
 }
 
+TEST_F(EngineTest, SoDoesWhatIsInUseOnANodeThatComesAfterItsStatus) {
+  auto seen = testing::makeStatus("node-b", 4);
+  seen.observed_time = "t1";
+  seen.devices[1].in_use_by = {model::Uid{"gone"}};
+  statusComes(seen);
+  nodeComes("node-b");
+  const sched::NodeState* b = engine.ledger().find(model::NodeName{"node-b"});
+  EXPECT_EQ(b->device(1)->use(), DeviceUse::Draining);
+}
+
 TEST_F(EngineTest, AnUnboundPodsAnnotationMeansNothing) {
   comes(PodBuilder("p").allocated("node-a:1"));
   EXPECT_EQ(use(1), DeviceUse::Free);
@@ -436,6 +446,17 @@ TEST_F(EngineTest, DISABLED_AClaimThatChangesCostsLittleHoweverManyPodsNameIt) {
   };
   (void)timed();
   EXPECT_LE(timed(), 20);
+}
+
+TEST_F(EngineTest, AClaimThatNobodyNamesIsTouchedTooWhenItChanges) {
+  auto claim = testing::makeClaim("c");
+  const std::set<model::ObjectKey> touched{claim.key};
+  engine.apply({model::Kind::GpuClaim, claim.key, {}, shared(claim), 1}, now);
+  EXPECT_EQ(engine.takeTouchedClaims(), touched);
+  claim.revision = 2;
+  claim.count = 2;
+  engine.apply({model::Kind::GpuClaim, claim.key, {}, shared(claim), 2}, now);
+  EXPECT_EQ(engine.takeTouchedClaims(), touched);
 }
 
 }  // namespace

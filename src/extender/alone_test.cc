@@ -21,6 +21,9 @@ class AloneTest : public ::testing::Test {
   }
   void serve(const kapi::Effects& effects) {
     for (const auto& effect : effects) {
+      if (const auto* watch = std::get_if<kapi::OpenWatch>(&effect)) {
+        watches.emplace(watch->kind, watch->stream);
+      }
       const auto* call = std::get_if<kapi::Call>(&effect);
       if (call == nullptr) { continue; }
       if (kapi::isRead(call->verb)) {
@@ -56,6 +59,12 @@ class AloneTest : public ::testing::Test {
     writes.erase(writes.begin());
     give(server.carryOut(call));
   }
+  void watchBrings(const char* name) {
+    const model::Pod& pod = server.pods.at(name);
+    serve(machine.handle(kapi::WatchEvent{watches.at(model::Kind::Pod), kapi::WatchType::Modified,
+                                          std::make_shared<const model::Pod>(pod), pod.key, pod.revision},
+                         now));
+  }
   Ticket ask(const char* pod) {
     Question q;
     q.verb = Verb::Filter;
@@ -77,6 +86,7 @@ class AloneTest : public ::testing::Test {
   Now now{Mono{1h}, Wall{1'750'000'000s}};
   Alone machine{{}, Rng{1}};
   std::vector<kapi::Call> writes;
+  std::map<model::Kind, kapi::Token> watches;  // the first of each
   std::map<Ticket, Answer> answers;
   Ticket last = 0;
 };
@@ -117,6 +127,28 @@ TEST_F(AloneTest, AStopEndsWhenTheLeadIsLost) {
   for (auto& [ticket, answer] : machine.takeAnswers()) { answers[ticket] = std::move(answer); }
   EXPECT_EQ(refusal(before), "another replica leads");
   EXPECT_FALSE(machine.underWay());
+}
+
+TEST_F(AloneTest, AnEventThatABusyServerRefusedIsSentAgain) {
+  ask("p");
+  answerWrite();
+  model::Pod& pod = server.pods.at("p");
+  pod.node = model::NodeName{"another"};
+  pod.revision = ++server.revision;
+  watchBrings("p");
+  ASSERT_EQ(writes.size(), 1U);
+  const kapi::Call event = std::exchange(writes, {}).front();
+  ASSERT_EQ(event.kind, model::Kind::Event);
+  kapi::Outcome busy;
+  busy.token = event.token;
+  busy.fate = kapi::Fate::Refused;
+  busy.http = 429;
+  give(busy);
+  EXPECT_TRUE(writes.empty()) << "not at once";
+  now.mono += 1s;
+  serve(machine.handle(kapi::TimerDue{}, now));
+  ASSERT_EQ(writes.size(), 1U);
+  EXPECT_EQ(writes[0].body, event.body);
 }
 
 }  // namespace

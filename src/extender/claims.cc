@@ -71,7 +71,6 @@ bool Extender::adopt(const model::Pod& pod) {
   g.told = pod.scheduled;
   last_time_ = std::max(last_time_, g.note.time.value_or(0));
   const bool fits = sched::haveRoom(*engine_.ledger().find(g.note.node), g.uid, g.picks) && isAllowed(g, pod);
-  if (!fits) { g.contested = now_.mono + kClaimedFor; }
   reserve(g, pod);
   return fits;
 }

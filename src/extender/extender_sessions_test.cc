@@ -286,6 +286,14 @@ TEST_F(SessionTest, WhatHasEndedLeavesNoTimer) {
   EXPECT_EQ(extender.grants().timers, 0U);
 }
 
+TEST_F(SessionTest, WhoGivesBackIsAnsweredAtOnceWhetherItHadSomethingOrNot) {
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  EXPECT_EQ(answers[ask(Verb::Deallocate, pod, {})].kind, AnswerKind::Done);
+  ASSERT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
+  EXPECT_EQ(answers[ask(Verb::Deallocate, pod, {})].kind, AnswerKind::Done);
+}
+
 TEST_F(SessionTest, WhoDidNotRenewItsLeadPromisesNothing) {
   lead();
   extender.leadUntil(now.mono + 3s);
@@ -296,6 +304,15 @@ TEST_F(SessionTest, WhoDidNotRenewItsLeadPromisesNothing) {
   EXPECT_EQ(late.kind, AnswerKind::Unavailable);
   extender.leadUntil(now.mono + 3s);
   EXPECT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
+}
+
+TEST_F(SessionTest, ItsTimeIsThatOfTheQuestionWhenNothingElseHappened) {
+  lead();
+  extender.leadUntil(now.mono + 3s);
+  const model::Pod pod = create("p", {{50, 1}});
+  ASSERT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
+  now.mono += 3s;
+  EXPECT_EQ(filter(pod, {"a"}).kind, AnswerKind::Unavailable);
 }
 
 TEST_F(SessionTest, ANewLeaderEndsWhatNobodyAsksForEither) {

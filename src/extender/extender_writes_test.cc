@@ -121,6 +121,24 @@ TEST_F(ExtenderTest, ASchedulerIsAnsweredBeforeItGivesUp) {
   EXPECT_EQ(got(again, {"a"}), "a") << "and finds it done";
 }
 
+TEST_F(ExtenderTest, AfterAWriteThatIsKnownToHaveLandedNothingIsFenced) {
+  addNode(gpuNode("a", 1));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  ask(Verb::Filter, pod, {"a"});
+  kapi::Outcome lost;
+  lost.token = sent().token;
+  lost.fate = Fate::Unknown;
+  give(lost);
+  pass(1s);
+  run();
+  ASSERT_EQ(note("p", kNode), "a") << "the second one";
+  ask(Verb::Deallocate, pod, {});
+  run();
+  EXPECT_EQ(note("p", kNode), "-");
+  EXPECT_EQ(note("p", model::kFenceKey), "-");
+}
+
 /// A write of a reservation is lost on its way, and the reservation given back.
 class ALostWrite : public ExtenderTest {
  protected:

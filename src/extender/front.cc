@@ -279,7 +279,7 @@ net::Response Exchange::allocate(Verb verb) {
   if (wantsNone()) { return ok(errorMessageReply("")); }
   if (const Status named = checkPod(); !named) { return ok(errorMessageReply(named.error().message)); }
   // The pod is not bound yet: at this time its nodeName is what Volcano means to do.
-  if (verb == Verb::Allocate && pod_->bound()) {
+  if (pod_->bound()) {
     model::Pod unbound = *pod_;
     unbound.node = {};
     pod_ = std::make_shared<const model::Pod>(std::move(unbound));

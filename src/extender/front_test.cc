@@ -274,6 +274,18 @@ TEST_F(Cluster, WithAllocateFuncAPredicateOnlyLooks) {
   EXPECT_FALSE(server.pods["train-a"].annotations.contains("tencent.com/predicate-node"));
 }
 
+TEST_F(Cluster, TheNodeNameThatVolcanoSendsIsNoBindingYet) {
+  model::Pod& pod = server.pods["train-a"];
+  pod.revision = ++server.revision;  // the watch has not brought it yet
+  const std::string meant = fmt::format(
+      R"({{"metadata":{{"name":"train-a","namespace":"ml","uid":"u-77","resourceVersion":"{}"}},"spec":{{"nodeName":"n-big","containers":[{{"name":"c0","resources":{{"limits":{{"tencent.com/vcuda-core":"60","tencent.com/vcuda-memory":"20"}}}}}}]}}}})",
+      pod.revision);
+  EXPECT_EQ(reply("/scheduler/volcano-1.14/allocateFunc",
+                  fmt::format(R"({{"task":{{"NodeName":"n-big","Pod":{}}}}})", meant)),
+            R"({"errorMessage":""})");
+  EXPECT_EQ(server.pods["train-a"].annotations["tencent.com/predicate-node"], "n-big");
+}
+
 TEST_F(Cluster, PrioritizePrefersFullerNodes) {
   addPod("other", "u-1", {{50, 1}});
   server.pods["other"].node = model::NodeName{"n-small"};

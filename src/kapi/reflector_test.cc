@@ -15,7 +15,7 @@ using std::chrono::seconds;
 
 TEST(Reflector, ListsThenWatchesFromTheListsRevision) {
   Hand h;
-  h.start();
+  EXPECT_EQ(h.start().effects.size(), 1U) << "nothing is there to be closed";
   EXPECT_EQ(target(h.call()),
             "/apis/coordination.k8s.io/v1/namespaces/ns/leases?limit=500&labelSelector=a%3Db");
   EXPECT_EQ(tokenOwner(h.call().token), 9);
@@ -222,6 +222,7 @@ TEST(Reflector, AFailedListIsTriedAgainWithBackoff) {
     h.advance(h.untilWake());
     h.tick();
     EXPECT_EQ(h.count<Call>(), 1);
+    EXPECT_EQ(h.count<CloseWatch>(), 0) << "none is open";
   }
   h.listed(10, {});
   EXPECT_EQ(h.machine().trouble(), "");

@@ -339,7 +339,7 @@ struct Decider::Impl {
   QuotaIndex quotas;
   std::unordered_map<ClassId, Class> classes;
   std::unordered_multimap<std::size_t, ClassId> by_hash;
-  ClassId next = 0;
+  ClassId next = 0;            // equivalent: an id says nothing, whatever the first one is
   std::list<ClassId> ordered;  // those with an order, the last used first
   std::uint64_t looks = 0;
 };

@@ -288,6 +288,29 @@ TEST(Decider, AClassThatFitsNowhereLooksOnlyAtNodesThatChangedHoweverManyThereAr
   EXPECT_LE(cluster.looksOf(place), cluster.classes.size()) << "one node has room, for everybody";
 }
 
+TEST(Decider, OneOrderTooManyForgetsTheOneThatWasUsedLeast) {
+  FullCluster cluster{2};
+  cluster.give(5);
+  Decider one{cluster.ledger, 1};
+  const ClassId first = one.classOf(cluster.decider.request(cluster.classes[0]));
+  const ClassId second = one.classOf(cluster.decider.request(cluster.classes[1]));
+  EXPECT_TRUE(one.decide(first));
+  EXPECT_TRUE(one.decide(second));
+  const std::uint64_t before = one.looks();
+  EXPECT_TRUE(one.decide(first));
+  EXPECT_GE(one.looks() - before, 100U) << "at all nodes again";
+}
+
+TEST(Decider, ARefusalThatIsRememberedCostsLittleToTellAgain) {
+  FullCluster cluster{1};
+  const ClassId c = cluster.classes[0];
+  EXPECT_FALSE(cluster.decider.decide(c));
+  const Refusal first = cluster.decider.refusal(c);
+  ASSERT_TRUE(cluster.decider.remembersRefusal(c));
+  const auto again = [&] { EXPECT_EQ(cluster.decider.refusal(c).text, first.text); };
+  EXPECT_LT(cluster.looksOf(again), 10U) << "a pass over 100 numbers";
+}
+
 TEST(Decider, ALookMayBeTakenInParts) {
   FullCluster cluster{1};
   const ClassId c = cluster.classes[0];

@@ -195,6 +195,12 @@ TEST(FitUse, CountsWhatOthersUse) {
   EXPECT_EQ(misfitOn(stateOf(l, "a"), ordinary()), bare(Reason::InsufficientResource, "cpu"));
   EXPECT_EQ(misfitOn(stateOf(l, "a"), testPlain(2)), (Misfit{Reason::TooFewFree, "", 2, 1}));
   EXPECT_EQ(misfitOn(stateOf(l, "a"), testPlain(1)), std::nullopt);
+  used.extended[model::kNvidiaGpu] = 5;
+  l.usePod(model::NodeName{"a"}, model::Uid{"p"}, Source::BoundPod, used, 5);
+  EXPECT_EQ(misfitOn(stateOf(l, "a"), testPlain(1)), (Misfit{Reason::TooFewFree, "", 1, 0}))
+      << "none is left, though one more is used than there are";
+  used.extended[model::kNvidiaGpu] = 3;
+  l.usePod(model::NodeName{"a"}, model::Uid{"p"}, Source::BoundPod, used, 3);
   l.usePod(model::NodeName{"a"}, model::Uid{"q"}, Source::BoundPod, {}, 0);
   EXPECT_EQ(misfitOn(stateOf(l, "a"), testPlain(1)), bare(Reason::TooManyPods));
 }

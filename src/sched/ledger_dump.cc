@@ -1,7 +1,7 @@
 // Ledger::dump(): one line per fact, nodes by name, everything below them sorted.
 #include <fmt/format.h>
 
-#include <algorithm>
+#include <map>
 #include <set>
 
 #include "sched/ledger.h"
@@ -144,12 +144,9 @@ std::string Ledger::dump(bool with_reservations) const {
 std::string Ledger::dumpWithout(std::initializer_list<Source> sources) const {
   std::uint8_t without = 0;
   for (const Source source : sources) { without = static_cast<std::uint8_t>(without | bitOf(source)); }
-  std::vector<NodeIndex> order;
-  for (const auto& [name, i] : index_) { order.push_back(i); }
-  std::sort(order.begin(), order.end(),
-            [&](NodeIndex a, NodeIndex b) { return nodes_[a]->node.name < nodes_[b]->node.name; });
+  const std::map<model::NodeName, NodeIndex> by_name{index_.begin(), index_.end()};
   std::string out;
-  for (const NodeIndex i : order) { dumpNode(i, without, out); }
+  for (const auto& [name, i] : by_name) { dumpNode(i, without, out); }
   return out;
 }
 

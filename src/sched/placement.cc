@@ -149,7 +149,6 @@ std::optional<Choice> offer(const NodeState& n, const DeviceRequest& r, const mo
 NodeState narrowed(const NodeState& n, const DeviceRequest& r, const model::Uid& self,
                    const std::string* island) {
   NodeState out;
-  out.has_status = true;
   out.agent_stale = n.agent_stale;
   for (const auto& d : n.devices) {
     const bool may = r.shared ? isShareable(d, r, self) : isFree(d, self);

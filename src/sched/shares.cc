@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "base/check.h"
 #include "sched/quota.h"
@@ -17,10 +16,6 @@ bool isUntouched(const FreeShare& d) { return d.milli == kWholeMilli; }
 bool hasRoom(const FreeShare& d, const ContainerShare& asked) {
   return d.milli >= asked.milli && d.mib >= asked.mib;
 }
-bool isTighter(const FreeShare& a, const FreeShare& b) {
-  return std::tie(a.milli, a.mib, a.id) < std::tie(b.milli, b.mib, b.id);
-}
-
 void take(FreeShare& d, const Amount& amount) {
   d.milli = amount.shared ? std::max<std::int64_t>(0, d.milli - amount.milli) : 0;
   d.mib = amount.shared ? std::max<std::int64_t>(0, d.mib - amount.mib) : 0;
@@ -228,7 +223,6 @@ std::vector<DeviceShare> amountsOf(const SharePicks& picks) {
     }
   }
   std::vector<DeviceShare> out;
-  out.reserve(sums.size());
   for (const auto& [id, amount] : sums) { out.push_back({id, amount.shared ? amount : Amount{}}); }
   return out;
 }

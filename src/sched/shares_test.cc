@@ -152,6 +152,12 @@ TEST_F(Shares, NoShareOfAnUntouchedDeviceBesideWholeOnesInFlight) {
   EXPECT_EQ(*fit({{1, 0, 0}}), (ShareChoice{{1}})) << "which ones are whole does not matter";
 }
 
+TEST_F(Shares, WhoIsBoundAndStillReservedIsInFlightOnce) {
+  send("a", 0, {1, 0, 0});
+  ledger.setInFlight(model::NodeName{"n"}, model::Uid{"a"}, Source::Reservation, {{{1, 0, 0}, {0}}});
+  EXPECT_EQ(*fit({{1, 0, 0}}), (ShareChoice{{1}})) << "of two devices one is left";
+}
+
 TEST_F(Shares, NoWholeDeviceWhileAShareIsOnItsWayToAnUntouchedOne) {
   send("a", 0, part(30, 1));
   EXPECT_EQ(reasonOf(fit({{1, 0, 0}})), Reason::NotTakenYet);
@@ -172,6 +178,12 @@ TEST_F(Shares, APodOfSeveralContainersWaitsForOneItCouldBeMixedUpWith) {
 
 TEST_F(Shares, APodInFlightWithoutAnnotationsMakesNothingCertain) {
   ledger.setInFlight(model::NodeName{"n"}, model::Uid{"a"}, Source::BoundPod, {{part(30, 1), {}}});
+  EXPECT_EQ(reasonOf(fit({part(10, 1)})), Reason::NotTakenYet);
+}
+
+/// Its annotations may name anything.
+TEST_F(Shares, NorDoesOneOnADeviceThatIsNotThere) {
+  ledger.setInFlight(model::NodeName{"n"}, model::Uid{"a"}, Source::BoundPod, {{part(30, 1), {1'000'000}}});
   EXPECT_EQ(reasonOf(fit({part(10, 1)})), Reason::NotTakenYet);
 }
 

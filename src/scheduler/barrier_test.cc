@@ -257,6 +257,9 @@ TEST_F(BarrierTest, AnswersOfAnEarlierTermAreIgnored) {
   failed(earlier.at(Kind::Node), 0);
   barrier.reset();
   EXPECT_EQ(barrier.nextDue(), std::nullopt);
+  EXPECT_EQ(barrier.error(), "");
+  listed(earlier.at(Kind::Pod), 7);
+  EXPECT_TRUE(barrier.takeCatchUps().empty()) << "nobody leads";
   const Calls calls = start();
   for (const auto& [kind, call] : earlier) { listed(call, 7, {"a"}); }
   EXPECT_TRUE(barrier.takeCatchUps().empty());

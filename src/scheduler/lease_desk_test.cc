@@ -369,6 +369,20 @@ TEST_F(LeaseDeskTest, WhatIsRefusedAgainAndAgainIsToldWithoutACall) {
   EXPECT_EQ(told(), "held:p ");
 }
 
+TEST_F(LeaseDeskTest, ARefusalIsForgottenAMinuteAfterItsWait) {
+  desk.take(key, claimant("p", "r"), false);
+  answer(sent(), Fate::Refused, 403);
+  EXPECT_EQ(told(), "refused:p ");
+  now += 200ms + 59s;
+  EXPECT_TRUE(silent());
+  EXPECT_TRUE(desk.failing(key));
+  EXPECT_EQ(desk.nextDue(), now + 1s);
+  now += 1s;
+  EXPECT_TRUE(silent());
+  EXPECT_FALSE(desk.failing(key));
+  EXPECT_EQ(desk.nextDue(), std::nullopt);
+}
+
 TEST_F(LeaseDeskTest, ABusyServerIsAskedAgainWhenItSaid) {
   desk.take(key, claimant("p", "r"), false);
   const auto call = sent();
@@ -399,6 +413,19 @@ TEST_F(LeaseDeskTest, AfterALossOfLeadershipLateOutcomesAreIgnored) {
   desk.reset();
   answer(create, Fate::Applied, 201, lease("p", "r", 5));
   EXPECT_EQ(told(), "");
+  EXPECT_EQ(engine.cache().lease(key), nullptr) << "the watch brings it";
+}
+
+TEST_F(LeaseDeskTest, ALateOutcomeDoesNotEndTheCallOfALaterTerm) {
+  desk.take(key, claimant("p", "r"), false);
+  const auto earlier = sent();
+  desk.reset();
+  desk.take(key, claimant("p", "r2"), false);
+  const auto later = sent();
+  answer(earlier, Fate::Refused, 409);
+  EXPECT_TRUE(silent()) << "one call is in flight";
+  answer(later, Fate::Applied, 201, lease("p", "r2", 5));
+  EXPECT_EQ(told(), "held:p ");
 }
 
 // The read was answered from before the lease that the watch brought meanwhile.

@@ -85,6 +85,16 @@ TEST_F(LeaseRecordTest, AnEmptyRecordIsWrittenWithItsRevisionAndReadAgain) {
   EXPECT_TRUE(record.ours());
 }
 
+TEST_F(LeaseRecordTest, ANewTermWaitsAsIfNothingHadBeenTakenAwayBefore) {
+  for (const char* term : {"first", "second"}) {
+    startWith(crd(""));
+    answer(sent(), 200, crd("gpu-system"));
+    answer(sent(), 200, crd(""));  // somebody took it away
+    EXPECT_EQ(record.nextDue(), now + 200ms) << term;
+    record.reset();
+  }
+}
+
 TEST_F(LeaseRecordTest, WithoutTheCrdTheBarrierPassesButNoLeaseIsWritten) {
   record.start("now", out);
   answer(sent(), 404);

@@ -143,7 +143,6 @@ void Scheduler::unparkFitting() {
 
 /// Other quotas bind other pods, so everybody who waits is read anew; what is used of them moves whole classes.
 void Scheduler::followQuotas() {
-  if (!engine_.quota().config().on()) { return; }
   if (const auto warning = engine_.quota().takeWarning()) {
     log(kapi::Level::Warn, warning->note, {});
     events_.send(*warning, now_, out_);

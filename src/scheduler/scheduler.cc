@@ -496,7 +496,7 @@ void Scheduler::wakeAtNextDue() {
     if (!review_later_.empty()) { sooner(review_later_.begin()->first); }
     if (taking_) {
       sooner(reporter_.nextDue());
-      sooner(next_sweep_);
+      sooner(next_sweep_);  // equivalent: next_record_ wakes it as often
       sooner(next_census_);
       sooner(next_record_);
     }
@@ -518,6 +518,12 @@ bool Scheduler::underWay() const {
   return !calls_.empty() || events_.waiting() ||
          std::any_of(grants_.begin(), grants_.end(),
                      [](const auto& grant) { return grant.second.stage != Stage::Bound; });
+}
+
+std::size_t Scheduler::rememberedForTest() const {
+  return grants_.size() + bound_perhaps_.size() + repairs_.size() + queued_.size() + waiting_text_.size() +
+         first_seen_.size() + warned_.size() + proving_.size() + held_back_.size() + attempts_.size() +
+         in_vain_.size() + failing_.size();
 }
 
 Readiness Scheduler::readiness() const {

@@ -81,6 +81,8 @@ class Scheduler {
     std::uint64_t looks = 0;
   };
   [[nodiscard]] Work workForTest() const { return {reviews_, looks_}; }
+  /// What is kept of pods beside the engine, for tests of what grows.
+  [[nodiscard]] std::size_t rememberedForTest() const;
 
  private:
   enum class Phase : std::uint8_t { Standby, Recovering, Leading };

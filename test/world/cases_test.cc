@@ -237,6 +237,30 @@ TEST_F(Leased, LeasesFromAfterAFenceAreNotDeletedByIt) {
   expectSettled();
 }
 
+TEST_F(Leased, WhoHadLeasesOfAnEarlierLeaderIsPlacedAsSoonAsTheyAreGone) {
+  world.create(claim("two", 2));
+  world.create(pod("p", "two"));
+  writeFirstLease("r1");
+  startOne();
+  EXPECT_TRUE(eventually([&] { return !nodeOf("p").empty(); }, 2s));
+}
+
+/// Somebody deletes them while the fence is on its way: then none is left to be given back.
+TEST_F(Leased, SoIsOneWhoseLeasesGoBeforeItsFenceIsAnswered) {
+  world.create(claim("two", 2));
+  world.create(pod("p", "two"));
+  writeFirstLease("r1");
+  bool deleted = false;
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+    const bool fences = call.kind == model::Kind::Pod && call.body["metadata"]["annotations"].isObject();
+    if (fences && !std::exchange(deleted, true)) { deleteLease("gpu-node-a-0"); }
+    return {};
+  });
+  startOne();
+  EXPECT_TRUE(eventually([&] { return !nodeOf("p").empty(); }, 2s));
+  EXPECT_TRUE(deleted);
+}
+
 TEST_F(Leased, ALeaseThatWentBeforeTheBindingIsTakenAgain) {
   world.create(claim("two", 2));
   int leases_written = 0;

@@ -120,6 +120,86 @@ TEST_F(Guards, ALeaseOfAnotherNamespaceThatWentIsForgottenByTheNextCensus) {
   EXPECT_TRUE(eventually([&] { return !nodeOf("p").empty(); }, 11min));
 }
 
+/// Its watch is late, and its Binding got no answer: the fence's answer says first that it is gone.
+TEST_F(Guards, APodThatItsFenceDoesNotFindIsAskedFor) {
+  judge([this](const Call& call) -> sandbox::CallFate {
+    if (call.subresource != "binding") { return {}; }
+    world.setStreamJudge([](sandbox::ReplicaId, kapi::Token stream) {
+      return kapi::tokenOwner(stream) == 1 ? Duration{1h} : Duration{};
+    });
+    world.after({}, [this] { deletePod("p", true); });
+    return {.how = sandbox::CallFate::How::LostBefore};
+  });
+  world.create(claim("one", 1));
+  world.create(pod("p", "one"));
+  ASSERT_TRUE(eventually([&] { return bindings() > 0; }));
+  EXPECT_TRUE(eventually([&] { return leases() == 0; }, 5min)) << "once its GPU has drained";
+}
+
+/// Neither its annotation nor its lease can be read any more: it may be using the GPU all the same.
+TEST_F(Guards, TheLeaseOfAPodOfWhichNothingSaysWhatItHasStays) {
+  world.create(claim("one", 1));
+  world.create(pod("p", "one"));
+  ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
+  const auto set = [](const char* key, json::Value value) {
+    return json::Object{{"metadata", json::Object{{"annotations", json::Object{{key, std::move(value)}}}}}};
+  };
+  const std::string lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0";
+  patch(kPods + "p", set("gpu.scheduling/reservation", {}));
+  patch(lease, set("gpu.scheduling/devices", "of node-a"));
+  patch(kPods + "p", set("gpu.scheduling/allocated", {}));
+  world.run(70s);
+  EXPECT_EQ(world.get(lease)["spec"]["holderIdentity"].str(), podObject("p")["metadata"]["uid"].str());
+}
+
+TEST_F(Guards, EachTermSaysOnceWhichLeasesItCannotRead) {
+  world.create(json::Object{
+      {"apiVersion", "coordination.k8s.io/v1"},
+      {"kind", "Lease"},
+      {"metadata", json::Object{{"name", "gpu-node-a-0"},
+                                {"namespace", "default"},
+                                {"labels", json::Object{{"gpu.scheduling/managed", "true"}}},
+                                {"annotations", json::Object{{"gpu.scheduling/format", "1"},
+                                                             {"gpu.scheduling/gpu", "the first"}}}}},
+      {"spec", json::Object{{"holderIdentity", "somebody"}}}});
+  const auto said = [this] {
+    return std::count_if(world.log().begin(), world.log().end(), [](const std::string& line) {
+      return line.find("a managed lease cannot be read") != std::string::npos;
+    });
+  };
+  world.run(100s);
+  EXPECT_EQ(said(), 1);
+  world.freeze(0, true);
+  world.run(8s);
+  world.freeze(0, false);
+  world.run(100s);
+  EXPECT_EQ(said(), 2);
+}
+
+TEST_F(Guards, OfPodsThatEndedNothingIsRemembered) {
+  world.create(claim("one", 1));
+  world.create(pod("runs", "one"));
+  ASSERT_TRUE(eventually([&] { return podObject("runs")["status"]["phase"].str() == "Running"; }));
+  ASSERT_EQ(
+      world.request("DELETE", "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0").code,
+      200);
+  ASSERT_TRUE(eventually([&] { return warned("GpuLeaseRewritten"); }));
+  judge([](const Call& call) -> sandbox::CallFate {
+    if (call.subresource != "binding") { return {}; }
+    return {.how = sandbox::CallFate::How::Refused, .http = 403};
+  });
+  world.create(pod("refused", "one"));
+  world.create(pod("waits", "no-such-claim"));
+  ASSERT_TRUE(eventually([&] {
+    return whyWaiting("refused").find("was refused") != std::string::npos && !whyWaiting("waits").empty();
+  }));
+  EXPECT_GE(world.scheduler(0).rememberedForTest(), 5U);
+  for (const char* name : {"runs", "refused", "waits"}) { deletePod(name, true); }
+  EXPECT_TRUE(eventually([&] { return leases() == 0; }, 5min));
+  world.run(2min);
+  EXPECT_EQ(world.scheduler(0).rememberedForTest(), 0U);
+}
+
 TEST_F(Guards, ABindingWaitsForTheConditionThatIsBeingWritten) {
   world.setStreamJudge([](sandbox::ReplicaId, kapi::Token stream) {
     const bool of_pods =

@@ -505,6 +505,23 @@ TEST_F(Scheduling, AGpuThatAnotherPodsLeaseHoldsIsSaid) {
       << "the lease wins";
 }
 
+TEST_F(Scheduling, APodOfAnotherSchedulerThatSaysThatItHasGpusIsSaid) {
+  for (const char* name : {"says", "says-nothing"}) {
+    json::Value theirs = pod(name, "");
+    theirs.child("spec").set("schedulerName", "default-scheduler");
+    theirs.child("spec").set("nodeName", "node-a");
+    if (name == std::string{"says"}) {
+      theirs.child("metadata").set("annotations", json::Object{{"gpu.scheduling/allocated", "node-a:0"}});
+    }
+    world.create(theirs);
+  }
+  ASSERT_TRUE(eventually([&] { return warned("GpuHeldByForeignPod"); }));
+  world.run(1s);
+  for (const auto& e : world.get("/apis/events.k8s.io/v1/namespaces/default/events")["items"].items()) {
+    if (e["reason"].str() == "GpuHeldByForeignPod") { EXPECT_EQ(e["regarding"]["name"].str(), "says"); }
+  }
+}
+
 class Options : public Cluster {};
 
 TEST_F(Options, VisibleDevicesMayBeUuids) {

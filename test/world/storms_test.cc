@@ -593,6 +593,22 @@ TEST_F(WhileItIsHeldBack, ItsClaimIsDeleted) {
   EXPECT_NE(whyWaiting("p", "bad").find("mine"), std::string::npos) << whyWaiting("p", "bad");
 }
 
+TEST_F(WhileItIsHeldBack, ItsClaimIsDeletedAndTheLeadLost) {
+  holdOneBack();
+  world.setStreamJudge([](sandbox::ReplicaId, kapi::Token stream) {
+    const bool of_claims = kapi::tokenOwner(stream) == 3;  // they bring it once the lead is lost
+    return of_claims ? Duration{10s} : Duration{};
+  });
+  world.freeze(0, true);
+  ASSERT_EQ(world.request("DELETE", kClaims + "mine").code, 200);
+  world.run(8s);
+  world.freeze(0, false);
+  world.run(15s);
+  ASSERT_TRUE(world.leader().has_value());
+  mend();
+  EXPECT_EQ(allocated("p", "bad"), "");
+}
+
 class ItsPods : public OneNamespaceIsBroken, public testing::WithParamInterface<int> {};
 
 TEST_P(ItsPods, DelayNobodyElse) {

@@ -5,6 +5,8 @@
 #include <map>
 
 #include "bench/scheduler_drive.h"
+#include "kapi/write.h"
+#include "test/world/objects.h"
 #include "testing/builders.h"
 
 namespace gs::test {
@@ -69,6 +71,59 @@ TEST(Turns, NobodyIsPlacedByWhatItsClaimAskedForBefore) {
   }
   EXPECT_EQ(given.size(), 8U);
   for (const auto& [uid, gpus] : given) { EXPECT_EQ(gpus, 2) << uid.text; }
+}
+
+/// An extender on the same engine was asked in the pod's name; an earlier leader had decided for it.
+TEST(OneEngine, LeasesOfAPodThatSomebodyElseReservedForAreNotAdopted) {
+  bench::SchedulerDrive::Listed listed;
+  const auto put = [&](Kind kind, auto value) {
+    listed[static_cast<std::size_t>(kind)].emplace_back(
+        std::make_shared<const decltype(value)>(std::move(value)));
+  };
+  put(Kind::GpuClaim, testing::makeClaim("c1", 1));
+  put(Kind::Node, testing::makeNode("n"));
+  put(Kind::GpuNodeStatus, testing::makeStatus("n", 2));
+  bench::SchedulerDrive drive{{}, std::move(listed)};
+  const auto pod = testing::PodBuilder("p").uid("u-p").claim("c1");
+  const auto theirs = drive.scheduler().engine().ledger().reserve(model::NodeName{"n"}, model::Uid{"u-p"},
+                                                                  sched::PodRequest{}, {}, {});
+  const auto tell = [&](Kind kind, json::Value object, const char* uid) {
+    object.child("metadata").set("uid", uid);
+    object.child("metadata").set("resourceVersion", std::to_string(drive.nextRevision()));
+    (void)drive.tellLine(kind, fmt::format(R"({{"type":"ADDED","object":{}}})", json::print(object)));
+    drive.run(std::chrono::milliseconds{10});
+  };
+  tell(Kind::Pod, test::pod("p", "c1"), "u-p");
+  tell(Kind::Lease, kapi::createLease(testing::makeLease("n", 0, pod.value(), "r1", "n:0")).body, "u-lease");
+  EXPECT_EQ(drive.calls(Kind::Lease, kapi::Verb::Update), 0) << "it would be written over";
+  EXPECT_EQ(drive.calls(Kind::Pod, kapi::Verb::MergePatch), 1) << "it is fenced";
+}
+
+/// More kinds of pods wait than orders are kept: to find out why takes a look at all nodes for each.
+TEST(Turns, WhatWaitingPodsAreToldIsReadAnewAPartAtATime) {
+  bench::SchedulerDrive::Listed listed;
+  const auto put = [&](Kind kind, auto value) {
+    listed[static_cast<std::size_t>(kind)].emplace_back(
+        std::make_shared<const decltype(value)>(std::move(value)));
+  };
+  for (int i = 0; i < 200; ++i) { put(Kind::Node, testing::makeNode("n" + std::to_string(i))); }
+  for (int i = 1; i <= 400; ++i) {
+    const std::string claim = "c" + std::to_string(i);
+    put(Kind::GpuClaim, testing::makeClaim(claim.c_str(), i));
+    put(Kind::Pod, testing::PodBuilder("p" + std::to_string(i)).claim(claim.c_str()).value());
+  }
+  bench::SchedulerDrive drive{{}, std::move(listed)};
+  drive.run(std::chrono::seconds{5});
+  const auto looksIn = [&](Duration time) {
+    const auto before = drive.scheduler().engine().decider().looks();
+    drive.run(time);
+    return drive.scheduler().engine().decider().looks() - before;
+  };
+  std::uint64_t looks = 0;
+  for (int i = 0; i < 4'000 && looks < 1'000; ++i) { looks = looksIn(std::chrono::milliseconds{10}); }
+  EXPECT_GE(looks, 1'000U) << "the sweep has begun to read them";
+  EXPECT_LE(looks, 20'000U);
+  EXPECT_GE(looksIn(std::chrono::seconds{3}), 60'000U) << "and goes on";
 }
 
 }  // namespace

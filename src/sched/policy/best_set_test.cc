@@ -34,6 +34,34 @@ TEST(BestSet, IsBoundedAndSensibleForMany) {
   EXPECT_EQ(countOf(*bestSet(t, t.all(), 30)), 30);
 }
 
+/// 64 devices, the first of which must be in the set: more sets of 4 than are all tried.
+TEST(BestSet, OfManyEachNextIsTheOneWithTheBestWorstLinkToAllBefore) {
+  const Topology t = topologyOf(testNode("a")
+                                    .gpus(64, "x", 0)
+                                    .link(0, 1, 950)
+                                    .link(0, 2, 900)
+                                    .link(0, 3, 500)
+                                    .link(1, 3, 300)
+                                    .link(0, 4, 400)
+                                    .link(1, 4, 350)
+                                    .link(3, 4, 350)
+                                    .status.devices);
+  EXPECT_EQ(bestSet(t, t.all(), 4, bit(0)), Mask{0b11011});
+}
+
+/// Of 32 devices there are 35,960 sets of four. The best one is hidden from who does not try all: each of its devices has one
+/// better link to elsewhere.
+TEST(BestSet, NotAllOfManySetsAreTried) {
+  auto node = testNode("a").gpus(32, "x", 0);
+  for (int a = 0; a < 4; ++a) {
+    node.link(a, a + 4, 900);
+    for (int b = a + 1; b < 4; ++b) { node.link(a, b, 300); }
+  }
+  const Topology t = topologyOf(node.status.devices);
+  EXPECT_NE(bestSet(t, t.all(), 4), Mask{0b1111});
+  EXPECT_EQ(bestSet(t, t.all() >> 10, 4), Mask{0b1111}) << "of 22 devices all are tried";
+}
+
 RC_GTEST_PROP(BestSetProperty, IsTheBestOfAllSetsOfUpTo16Devices, (std::uint64_t seed)) {
   Rng rng{seed};
   const Topology t = topologyOf(drawDevices(rng, 16));

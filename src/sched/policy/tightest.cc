@@ -6,10 +6,6 @@
 namespace gs::sched {
 namespace {
 
-bool isTighter(const FreeShare& a, const FreeShare& b) {
-  return std::tie(a.milli, a.mib, a.id) < std::tie(b.milli, b.mib, b.id);
-}
-
 /// Empty: no device has room.
 std::vector<int> takeShare(std::vector<FreeShare>& devices, const ContainerShare& asked) {
   FreeShare* best = nullptr;
@@ -43,6 +39,10 @@ std::vector<int> takeWhole(std::vector<FreeShare>& devices, std::int64_t count) 
 }
 
 }  // namespace
+
+bool isTighter(const FreeShare& a, const FreeShare& b) {
+  return std::tie(a.milli, a.mib, a.id) < std::tie(b.milli, b.mib, b.id);  // equivalent: no two have one id
+}
 
 std::optional<ShareChoice> tightestFit(std::vector<FreeShare> devices,
                                        const std::vector<ContainerShare>& containers) {

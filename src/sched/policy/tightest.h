@@ -24,6 +24,8 @@ struct FreeShare {
   friend bool operator==(const FreeShare&, const FreeShare&) = default;
 };
 
+[[nodiscard]] bool isTighter(const FreeShare& a, const FreeShare& b);
+
 /// By container, the ids in the order in which they were chosen; empty for one that asks for nothing.
 using ShareChoice = std::vector<std::vector<int>>;
 
