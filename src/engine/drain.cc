@@ -33,6 +33,14 @@ void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std:
   reviewEnded({uid, node}, now);
 }
 
+void Drain::seenUsing(const model::Uid& uid, const model::NodeName& node, int id, Mono now) {
+  const auto it = ended_.find({uid, node});
+  if (it == ended_.end()) { return ended(uid, node, {id}, true, now); }
+  Ended& e = it->second;
+  e.devices.try_emplace(id, uuidOf(node, id));  // one of those in e.total
+  holdAll(it->first, e);
+}
+
 void Drain::holdAll(const Key& key, const Ended& ended) {
   const auto& [uid, node] = key;
   for (const auto& [id, uuid] : ended.devices) { ledger_.hold(node, id, uid, Source::Draining, {}); }
@@ -70,7 +78,10 @@ void Drain::setComplete(bool complete, Mono now) {
   complete_ = complete;
   std::vector<model::NodeName> nodes;
   for (const auto& [node, uids] : on_node_) { nodes.push_back(node); }
-  for (const auto& node : nodes) { review(node, now); }
+  for (const auto& node : nodes) {
+    review(node, now);
+    plan(node);
+  }
 }
 
 void Drain::lives(const model::Uid& uid) {
@@ -259,7 +270,8 @@ void Drain::plan(const model::NodeName& node) {
   if (a.due) { due_.erase({*a.due, node}); }
   a.due.reset();
   if (!a.ready.empty() && !a.isReady() && !a.stale) { a.due = a.not_ready_since + kAgentStale; }
-  if (a.ready.empty() && on_node_.contains(node)) { a.due = a.absent_since + kAgentGone; }
+  // Nothing is freed before all is known; then each node is looked at.
+  if (complete_ && a.ready.empty() && on_node_.contains(node)) { a.due = a.absent_since + kAgentGone; }
   if (a.due) { due_.insert({*a.due, node}); }
 }
 

@@ -43,6 +43,9 @@ class Drain {
   /// reported terminated. Again for the same uid: devices are added, and a clean end lifts the wait for observations.
   void ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids, bool clean,
              Mono now, std::int64_t total = 0);
+  /// A look of the agent names this device of a pod that ended: held too, until a later look does not. That look may be older
+  /// than the end, so it lifts no wait.
+  void seenUsing(const model::Uid& uid, const model::NodeName& node, int id, Mono now);
   /// The pod has not ended after all: an agent spoke of it before its own event came.
   void lives(const model::Uid& uid);
   void statusChanged(const model::GpuNodeStatus& status, Mono now);

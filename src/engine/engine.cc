@@ -386,7 +386,7 @@ void Engine::userChanged(const model::Uid& uid) {
 void Engine::drainUnknown(const model::GpuNodeStatus& status, Mono now) {
   for (const auto& device : status.devices) {
     for (const auto& uid : device.in_use_by) {
-      if (ended(uid)) { drain_.ended(uid, status.node, {device.id}, true, now); }
+      if (ended(uid)) { drain_.seenUsing(uid, status.node, device.id, now); }
     }
   }
 }

@@ -366,7 +366,7 @@ TEST_F(EngineTest, AClaimsStatusWriteTouchesNoPod) {
 }
 
 /// As above, by the events that the watches bring.
-TEST_F(EngineTest, DISABLED_LateLooksThatNameAnEndedPodDoNotFreeItsDevice) {
+TEST_F(EngineTest, LateLooksThatNameAnEndedPodDoNotFreeItsDevice) {
   agentLooks();
   const auto pod = PodBuilder("p").on("node-a").allocated("node-a:1").running();
   comes(pod);
@@ -389,7 +389,7 @@ TEST_F(EngineTest, DISABLED_LateLooksThatNameAnEndedPodDoNotFreeItsDevice) {
 
 /// A container that is started again (restartPolicy Always) is reported as terminated for a moment. Its pod is then deleted by
 /// force, and its kubelet is silent: the container may run.
-TEST_F(EngineTest, DISABLED_ATerminatedContainerThatIsStartedAgainProvesNothing) {
+TEST_F(EngineTest, ATerminatedContainerThatIsStartedAgainProvesNothing) {
   agentLooks();
   const json::Value v =
       *json::parse(R"({"metadata":{"name":"p","namespace":"default","uid":"u1","resourceVersion":"7",

@@ -30,6 +30,13 @@ bool isNumber(std::string_view word) {
   return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
+/// The leases name none that the pod was not told.
+bool agree(const std::vector<std::string>& leased, const std::vector<std::string>& told) {
+  return std::all_of(leased.begin(), leased.end(), [&](const std::string& uuid) {
+    return uuid.empty() || std::find(told.begin(), told.end(), uuid) != told.end();
+  });
+}
+
 }  // namespace
 
 std::optional<int> idNow(const model::GpuNodeStatus& status, const std::string& uuid, int likely) {
@@ -72,14 +79,14 @@ std::vector<int> heldNow(const model::Pod& pod, const std::vector<int>& given,
   if (status == nullptr) { return given; }
   std::set<int> held;
   const std::vector<std::string> uuids = toldUuids(pod, given.size());
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    held.insert(uuids.empty() ? given[i] : idNow(*status, uuids[i], given[i]).value_or(given[i]));
+  for (std::size_t i = 0; i < uuids.size(); ++i) {
+    held.insert(idNow(*status, uuids[i], given[i]).value_or(given[i]));
   }
-  if (uuids.empty()) {
-    for (std::size_t i = 0; i < leased.size(); ++i) {
-      const int likely = i < given.size() ? given[i] : 0;
-      if (const auto id = idNow(*status, leased[i], likely)) { held.insert(*id); }
-    }
+  if (!uuids.empty() && agree(leased, uuids)) { return {held.begin(), held.end()}; }
+  held.insert(given.begin(), given.end());
+  for (std::size_t i = 0; i < leased.size(); ++i) {
+    const int likely = i < given.size() ? given[i] : 0;
+    if (const auto id = idNow(*status, leased[i], likely)) { held.insert(*id); }
   }
   return {held.begin(), held.end()};
 }

@@ -28,7 +28,8 @@ namespace gs::engine {
 [[nodiscard]] std::string uuidOf(const model::GpuNodeStatus* status, int id);
 /// What the pod's containers were told, when that is UUIDs, one for each of `count` devices in the order of the ids; else empty.
 [[nodiscard]] std::vector<std::string> toldUuids(const model::Pod& pod, std::size_t count);
-/// `leased`: UUIDs on the leases of the pod's reservation there.
+/// `leased`: UUIDs on the leases of the pod's reservation there. Who was told UUIDs has those, who was told ids has those and the
+/// GPUs that were leased for them. Where the pod says other UUIDs than its leases, one of them was edited: it holds all of them.
 [[nodiscard]] std::vector<int> heldNow(const model::Pod& pod, const std::vector<int>& given,
                                        const std::vector<std::string>& leased,
                                        const model::GpuNodeStatus* status);

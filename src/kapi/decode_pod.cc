@@ -234,7 +234,8 @@ bool containersTerminated(const View& spec, const View& status, model::PodPhase 
 void readStatus(const View& spec, const View& status, model::Pod& pod) {
   pod.phase = phaseOf(status["phase"].str());
   pod.containers_terminated = containersTerminated(spec, status, pod.phase);
-  pod.containers_reported_terminated = allReportedTerminated(spec, status);
+  pod.containers_reported_terminated =
+      spec["restartPolicy"].str() == "Never" && allReportedTerminated(spec, status);
   pod.ready = hasTrueCondition(status, {"Ready"});
   for (const View c : status["conditions"].items()) {
     if (c["type"].str() != "PodScheduled") { continue; }

@@ -260,10 +260,11 @@ TEST_P(PodContainers, AreAllTerminated) {
   EXPECT_EQ(pod.containers_reported_terminated, c.reported);
 }
 
-constexpr const char* kOne = R"({"containers":[{"name":"a"}]})";
-constexpr const char* kTwo = R"({"containers":[{"name":"a"},{"name":"b"}]})";
+constexpr const char* kOne = R"({"restartPolicy":"Never","containers":[{"name":"a"}]})";
+constexpr const char* kTwo = R"({"restartPolicy":"Never","containers":[{"name":"a"},{"name":"b"}]})";
 constexpr const char* kSidecar =
-    R"({"containers":[{"name":"a"}],"initContainers":[{"name":"s","restartPolicy":"Always"}]})";
+    R"({"restartPolicy":"Never","containers":[{"name":"a"}],"initContainers":[{"name":"s","restartPolicy":"Always"}]})";
+constexpr const char* kStartedAgain = R"({"restartPolicy":"OnFailure","containers":[{"name":"a"}]})";
 
 INSTANTIATE_TEST_SUITE_P(
     Nothing, PodContainers,
@@ -292,6 +293,9 @@ INSTANTIATE_TEST_SUITE_P(
                        R"({"phase":"Succeeded","containerStatuses":[{"state":{"terminated":{"exitCode":0}}}],
                        "initContainerStatuses":[{"state":{"terminated":{}}}]})",
                        true, true},
+        TerminatedCase{"AllOfAPodWhoseContainersAreStartedAgain", kStartedAgain,
+                       R"({"phase":"Failed","containerStatuses":[{"state":{"terminated":{"exitCode":1}}}]})",
+                       true, false},
         TerminatedCase{"OneRuns", kTwo,
                        R"({"phase":"Failed","containerStatuses":[{"state":{"terminated":{}}},
                        {"state":{"running":{}}}]})",

@@ -45,7 +45,8 @@ struct Pod {
   bool deleting = false;  // metadata.deletionTimestamp is set
   /// Of a finished pod: every container of every kind is reported terminated, or its kubelet never took it. False when unsure.
   bool containers_terminated = false;
-  /// Every container of the spec, of every kind, is reported terminated: what counts when the object went without an end.
+  /// Every container of the spec, of every kind, is reported terminated, and none is started again (restartPolicy Never): what
+  /// counts when the object went without an end.
   bool containers_reported_terminated = false;
   bool ready = false;     // condition Ready=True
   bool is_agent = false;  // label app=gpu-scheduler-agent

@@ -168,7 +168,7 @@ void Scheduler::reviewBound(const model::Pod& pod) {
 /// What a bound pod has: what the leases of the reservation say that it was bound for, one of them at least; else its
 /// annotation, and other leases landed late (design 3.4). When the reservation's leases say something else than the
 /// annotation, somebody changed that of a pod that runs: its containers were told what the leases say.
-/// A pod that does not say its reservation (bound by an earlier version, or it was taken away): a whole set of leases that say
+/// A pod that says no reservation of a lease (bound by an earlier version, or it was edited): a whole set of leases that say
 /// the same and more than its annotation; its annotation when one of its leases agrees; else a whole set of leases before one
 /// of which some are missing; else the annotation.
 std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
@@ -202,7 +202,7 @@ std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
   }
   const bool more = told && whole && std::includes(whole->begin(), whole->end(), told->begin(), told->end());
   if (more && !says_reservation) { return whole; }
-  if (agrees || (told && says_reservation)) { return told; }
+  if (agrees) { return told; }
   return whole ? whole : part ? part : told;
 }
 
