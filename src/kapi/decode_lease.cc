@@ -5,6 +5,7 @@
 
 #include "kapi/decode.h"
 #include "kapi/fields.h"
+#include "kapi/time.h"
 #include "model/annotations.h"
 
 namespace gs::kapi {
@@ -148,6 +149,7 @@ Lease decodeLease(const View& v) {
   lease.key = objectKey(v);
   lease.uid = uidField(v);
   lease.revision = objectRevision(v);
+  lease.created = parseTime(meta["creationTimestamp"].str()).value_or(Wall{});
   lease.managed = meta["labels"][model::kManagedLabel].str() == "true";
   lease.holder = text(spec["holderIdentity"]);
   lease.record = {bounded(spec["leaseDurationSeconds"], INT32_MAX),

@@ -29,6 +29,7 @@ struct Lease {
   ObjectKey key;
   Uid uid;
   Revision revision = 0;
+  Wall created{};
   bool managed = false;  // label gpu.scheduling/managed=true
   std::string holder;    // spec.holderIdentity
   // From annotations; format 0 = none of ours (an ancestor's lease)

@@ -168,7 +168,9 @@ void Scheduler::reviewBound(const model::Pod& pod) {
 /// What a bound pod has: what the leases of the reservation say that it was bound for, one of them at least; else its
 /// annotation, and other leases landed late (design 3.4). When the reservation's leases say something else than the
 /// annotation, somebody changed that of a pod that runs: its containers were told what the leases say.
-/// A pod that says no reservation of a lease (bound by an earlier version, or it was edited): a whole set of leases that say
+/// A pod that says a reservation of which there is no lease: its annotation; but a whole set of leases that were there when it was
+/// bound, which shows that both were edited since.
+/// A pod that says no reservation (bound by an earlier version, or it was taken away): a whole set of leases that say
 /// the same and more than its annotation; its annotation when one of its leases agrees; else a whole set of leases before one
 /// of which some are missing; else the annotation.
 std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
@@ -181,6 +183,7 @@ std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
   std::string read;  // leases of one reservation all say the same: it is read once
   std::optional<std::vector<int>> whole;
   std::optional<std::vector<int>> part;
+  bool older = false;  // those of `whole` than its Binding
   for (const auto& key : keys) {
     ++looks_;
     const auto entry = engine_.cache().lease(key)->partOf(pod.uid);
@@ -198,11 +201,13 @@ std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
       return other && other->devices == read;
     };
     auto& found = std::all_of(set->ids.begin(), set->ids.end(), says_so) ? whole : part;
-    if (!found) { found = std::move(set->ids); }
+    if (found) { continue; }
+    found = std::move(set->ids);
+    older = older || (&found == &whole && engine_.cache().lease(key)->created <= pod.bound_at);
   }
   const bool more = told && whole && std::includes(whole->begin(), whole->end(), told->begin(), told->end());
   if (more && !says_reservation) { return whole; }
-  if (agrees) { return told; }
+  if (agrees || (told && says_reservation && !older)) { return told; }
   return whole ? whole : part ? part : told;
 }
 

@@ -427,6 +427,7 @@ TEST_P(LateLeases, DoNotOutweighWhatThePodWasBoundWith) {
   world.crash(0);
   json::Value late = world.get(leases + "0");
   for (const std::string& id : GetParam()) { ASSERT_EQ(world.request("DELETE", leases + id).code, 200); }
+  world.run(2s);
   for (const char* id : {"2", "3"}) {
     json::Value& meta = late.child("metadata");
     meta = json::Object{{"name", std::string{"gpu-node-b-"} + id},
