@@ -193,6 +193,25 @@ TEST_F(EngineTest, WhatTheAgentSeesInUseIsNoLongerAnonymous) {
 }
 
 /// Its annotations were edited and its leases are gone; a pod that asks for no GPU (a monitor sees all) has none.
+/// The API server went back to a state in which it was not bound yet (a restored backup), and its kubelet runs it still.
+TEST_F(EngineTest, WhatTheAgentSeesAPodUseThatIsNotBoundIsGivenToNobody) {
+  agentLooks();
+  comes(PodBuilder("p").claim("c"));
+  auto seen = testing::makeStatus("node-a", 4);
+  seen.revision = 3;
+  seen.observed_time = "t1";
+  seen.devices[1].in_use_by = {model::Uid{"uid-p"}};
+  statusComes(seen);
+  EXPECT_EQ(use(1), DeviceUse::Draining);
+  comes(PodBuilder("p").claim("c").revision(4));
+  EXPECT_EQ(use(1), DeviceUse::Draining);
+  seen.revision = 5;
+  seen.observed_time = "t2";
+  seen.devices[1].in_use_by = {};
+  statusComes(seen);
+  EXPECT_EQ(use(1), DeviceUse::Free);
+}
+
 TEST_F(EngineTest, WhatTheAgentSeesAPodUseThatAskedForSomeIsHeld) {
   comes(PodBuilder("claims").on("node-a").claim("one").running());
   comes(PodBuilder("has").on("node-a").claim("one").allocated("node-a:0").running());
