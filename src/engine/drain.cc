@@ -84,11 +84,12 @@ void Drain::setComplete(bool complete, Mono now) {
   }
 }
 
-void Drain::lives(const model::Uid& uid) {
-  for (auto& [node, away] : away_) { away.ended.erase(uid); }
-  if (drained(uid)) { return; }
-  while (!drained(uid)) { free(Key{ended_.lower_bound({uid, {}})->first}); }
-  freed_.pop_back();
+void Drain::lives(const model::Uid& uid, const model::NodeName& node) {
+  if (const auto away = away_.find(node); away != away_.end()) { away->second.ended.erase(uid); }
+  const Key key{uid, node};
+  if (!ended_.contains(key)) { return; }
+  free(key);
+  if (drained(uid)) { freed_.pop_back(); }
 }
 
 bool Drain::Agents::isReady() const {

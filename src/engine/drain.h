@@ -46,8 +46,9 @@ class Drain {
   /// A look of the agent names this device of a pod that ended: held too, until a later look does not. That look may be older
   /// than the end, so it lifts no wait.
   void seenUsing(const model::Uid& uid, const model::NodeName& node, int id, Mono now);
-  /// The pod has not ended after all: an agent spoke of it before its own event came.
-  void lives(const model::Uid& uid);
+  /// The pod runs there, and has not ended after all: an agent spoke of it before its own event came. What it may have elsewhere
+  /// (it was bound there in a history that the API server lost) drains on.
+  void lives(const model::Uid& uid, const model::NodeName& node);
   void statusChanged(const model::GpuNodeStatus& status, Mono now);
   void statusGone(const model::NodeName& node, Mono now);
   void nodeChanged(const model::NodeName& node, Mono now);

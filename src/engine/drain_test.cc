@@ -226,7 +226,7 @@ TEST_F(DrainTest, WhoLivesAfterAllDoesNotDrainWhenItsNodeComesBack) {
   end(false);
   ledger.removeNode(node);
   drain.nodeChanged(node, now);
-  drain.lives(pod);
+  drain.lives(pod, node);
   ledger.upsertNode(testing::makeNode("node-a"));
   drain.nodeChanged(node, now);
   EXPECT_TRUE(drain.drained(pod));

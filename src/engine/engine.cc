@@ -236,7 +236,7 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
     shares_.erase(uid);
     lost_leases_.erase(uid);
   } else {
-    if (any.bound()) { drain_.lives(uid); }
+    if (any.bound()) { drain_.lives(uid, any.node); }
     for (const auto& key : cache_.leasesOf(uid)) { noteSharing(uid, *cache_.lease(key)); }
   }
   if (any.is_agent && any.bound()) { drain_.agentChanged(any.node, uid, !over, any.ready, now); }
@@ -383,12 +383,12 @@ void Engine::userChanged(const model::Uid& uid) {
   derive(uid);
 }
 
-/// Who uses a device and is bound nowhere ended, or was bound in a history that the API server lost.
+/// Who uses a device and is not bound there ended, or was bound there in a history that the API server lost.
 void Engine::drainUnknown(const model::GpuNodeStatus& status, Mono now) {
   for (const auto& device : status.devices) {
     for (const auto& uid : device.in_use_by) {
       const model::Pod* pod = cache_.pod(uid);
-      const bool live = pod != nullptr && pod->bound() && !pod->finished();
+      const bool live = pod != nullptr && pod->node == status.node && !pod->finished();
       if (!live) { drain_.seenUsing(uid, status.node, device.id, now); }
     }
   }

@@ -205,6 +205,8 @@ TEST_F(EngineTest, WhatTheAgentSeesAPodUseThatIsNotBoundIsGivenToNobody) {
   EXPECT_EQ(use(1), DeviceUse::Draining);
   comes(PodBuilder("p").claim("c").revision(4));
   EXPECT_EQ(use(1), DeviceUse::Draining);
+  comes(PodBuilder("p").claim("c").revision(5).on("node-b").allocated("node-b:0"));
+  EXPECT_EQ(use(1), DeviceUse::Draining) << "it runs there too";
   seen.revision = 5;
   seen.observed_time = "t2";
   seen.devices[1].in_use_by = {};
