@@ -206,7 +206,7 @@ std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
     older = older || (&found == &whole && engine_.cache().lease(key)->created <= pod.bound_at);
   }
   const bool more = told && whole && std::includes(whole->begin(), whole->end(), told->begin(), told->end());
-  if (more && !says_reservation) { return whole; }
+  if (more && (!says_reservation || older)) { return whole; }
   if (agrees || (told && says_reservation && !older)) { return told; }
   return whole ? whole : part ? part : told;
 }

@@ -55,7 +55,10 @@ void Extras::carryOut(const Step& s) {
     case Op::EditPod: return editPod(s);
     case Op::OwnLease: return ownLease(s);
     case Op::Another: return another(s.y != 0);
-    case Op::Save: saved_ = world_.api().save(); return;
+    case Op::Save:
+      saved_ = world_.api().save();
+      saved_at_ = world_.now().mono;
+      return;
     case Op::Restore: return restore();
     case Op::WallJumps: world_.setWall(world_.now().wall + std::chrono::minutes{s.y}); return;
     case Op::Enforce: return enforce(s.x, s.y);
@@ -271,9 +274,9 @@ void Extras::restore() {
   world_.goBack(saved_);
   judge_.wentBack();
   ledgers_.trouble(20s);
-  if (leaderLease() != before) { return; }
-  // What everybody reads all the time did not change in between, so nothing tells them: then it is the administrator who has
-  // to start all clients of that server again, as Kubernetes asks him to.
+  if (leaderLease() != before && hindered_until_ < saved_at_) { return; }
+  // What everybody reads all the time did not change in between, or somebody could not read it: nothing tells him. Then it is
+  // the administrator who has to start all clients of that server again, as Kubernetes asks him to.
   for (sandbox::ReplicaId id = 0; id < kReplicas; ++id) {
     if (world_.alive(id)) { startAgain(id); }
   }

@@ -2,6 +2,7 @@
 // a server that goes back. Owned by one play, with the World, Judge and LedgerCheck that must outlive it.
 #pragma once
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <string>
@@ -30,6 +31,8 @@ class Extras {
   /// To be called whenever something changed.
   void look();
   void calmDown();
+  /// For so long some replica may not hear what all others hear.
+  void hindered(Duration how_long) { hindered_until_ = std::max(hindered_until_, world_.now().mono + how_long); }
 
   /// A request of a user that the judge is told of.
   void byHand(const std::string& method, const std::string& target, const json::Value& body = json::Object{},
@@ -60,6 +63,8 @@ class Extras {
   Rng rng_;
   std::optional<sandbox::ReplicaId> another_;
   json::Value saved_;
+  Mono saved_at_{};
+  Mono hindered_until_{};
   std::map<sandbox::ReplicaId, Mono> failing_;
   struct Stuck {
     int what = 0;

@@ -30,6 +30,7 @@ void Judge::bound(const std::string& uid, const Pod& pod, const std::string& fen
   if (plan_.has(Feature::Resources)) { resourcesOn(uid, pod, sent->second.at); }
   if (pod.allocated.empty()) { return; }
   const Mono decided_at = decidedAt(pod, sent->second);
+  if (went_back_ != Mono{} && decided_at <= went_back_) { return; }  // what it was decided on is lost
   for (const int id : pod.ids) {
     give(uid, pod, {pod.node, id}, sent->second.by, decided_at);
     mayBeGiven(pod, {pod.node, id}, decided_at);
@@ -220,6 +221,7 @@ void Judge::seesWhatItHas(const Pod& pod, Mono decided) {
 /// One GPU of its own: an Unknown one only when no Healthy one was free all the time.
 void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
   if (!unknown_seen_ || pod.ids.size() != 1 || pod.cpu > 0) { return; }
+  if (now_ < std::max(disturbed_until_, stuck_until_ + kInVain)) { return; }  // it may have been tried in vain
   const Device device{pod.node, pod.ids.front()};
   const Mono from = decided - kKnown;
   const auto lease = leases_.find(device);
@@ -227,8 +229,9 @@ void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
   if (shares || !healths_[device].all(from, now_, [](const std::string& h) { return h == "Unknown"; })) {
     return;
   }
+  const std::set<std::string> unproven = notUsable();
   for (const auto& [other, past] : open_) {
-    if (!past.all(from, now_, kSo)) { continue; }
+    if (!past.all(from, now_, kSo) || unproven.contains(other.node)) { continue; }
     const auto tried = tried_[uid].find(other.node);
     if (other.node != pod.node && tried != tried_[uid].end() && tried->second + kInVain > decided) {
       continue;
@@ -288,9 +291,7 @@ void Judge::mayBeGiven(const Pod& pod, const Device& device, Mono decided) {
 void Judge::give(const std::string& uid, const Pod& pod, const Device& device, Process by, Mono decided) {
   const auto lease = leases_.find(device);
   if (lease == leases_.end() || !lease->second.holders.contains(uid)) {
-    const bool went_back =
-        went_back_ != Mono{} && decided <= went_back_;  // its lease went with the newer state
-    if (!hand_ && !went_back) {
+    if (!hand_) {
       wrong(fmt::format("{} was bound to {} without its lease", pod.text(), device.text()));
     }
     return;
@@ -348,7 +349,7 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
     if (isShared(device, lease, running.uid)) { continue; }
     if (!machines_.heldBy(running.uid).contains(gpus_.at(device).uuid)) { continue; }
     if (wasToldByOthers(running.uid)) { continue; }  // it may have taken what others had
-    if (couldNotKnow(running.uid, device, by)) { continue; }
+    if (lost_.contains(running.uid) || couldNotKnow(running.uid, device, by)) { continue; }
     wrong(fmt::format("{} was given {}, where containers of pod {} run on unseen", pod.text(), device.text(),
                       running.uid));
   }

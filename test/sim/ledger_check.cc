@@ -19,12 +19,16 @@ bool hearsAll(const scheduler::Scheduler& scheduler) {
   });
 }
 
-/// Since when an agent is not Ready only who saw it knows.
-std::string withoutStale(std::string text) {
-  constexpr std::string_view kStale = " stale=true";
-  for (auto at = text.find(kStale); at != std::string::npos; at = text.find(kStale, at)) {
-    text.replace(at, kStale.size(), " stale=false");
+void replaceAll(std::string& text, std::string_view what, std::string_view by) {
+  for (auto at = text.find(what); at != std::string::npos; at = text.find(what, at + by.size())) {
+    text.replace(at, what.size(), by);
   }
+}
+
+/// Since when an agent is not Ready only who saw it knows; so it is with who shares, once its lease and its claim are gone.
+std::string comparable(std::string text) {
+  replaceAll(text, " stale=true", " stale=false");
+  replaceAll(text, " by bound: shared milli=0 mib=0", " by bound: exclusive");
   return text;
 }
 
@@ -62,10 +66,10 @@ std::string LedgerCheck::look(Mono last_change) {
   ++compared_;
   if (had_trouble_) { ++after_trouble_; }
   using sched::Source;
-  const auto live = withoutStale(
+  const auto live = comparable(
       world_.scheduler(*here.leader).engine().ledger().dumpWithout({Source::Reservation, Source::Draining}));
-  const auto rebuilt =
-      test::rebuiltEngine(world_, decoded_)->ledger().dumpWithout({Source::Reservation, Source::Draining});
+  const auto rebuilt = comparable(
+      test::rebuiltEngine(world_, decoded_)->ledger().dumpWithout({Source::Reservation, Source::Draining}));
   const auto wrong = difference(live, rebuilt);
   return wrong.empty() && standbys_ ? standbyWrong(rebuilt) : wrong;
 }
@@ -76,7 +80,7 @@ std::string LedgerCheck::standbyWrong(std::string_view rebuilt) const {
       continue;
     }
     using sched::Source;
-    const auto its = withoutStale(
+    const auto its = comparable(
         world_.scheduler(id).engine().ledger().dumpWithout({Source::Reservation, Source::Draining}));
     if (auto wrong = difference(its, rebuilt); !wrong.empty()) {
       return fmt::format("of standby {}: {}", id, wrong);

@@ -261,6 +261,7 @@ class Play {
     if (const auto how_long = troubleOf(s)) {
       ledgers_.trouble(*how_long);
       judge_.disturbed(*how_long);
+      extras_.hindered(*how_long);
     }
     switch (s.op) {
       case Op::AddPod:

@@ -400,16 +400,18 @@ TEST_F(Scheduling, AnAnnotationThatNamesFewerGpusFreesNone) {
   world.create(pod("p", "two"));
   ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
   const std::string uid = podObject("p")["metadata"]["uid"].str();
-  const auto answer = world.request(
-      "PATCH", "/api/v1/namespaces/default/pods/p",
-      json::Object{
-          {"metadata", json::Object{{"annotations", json::Object{{"gpu.scheduling/allocated", "node-b:0"},
-                                                                 {"gpu.scheduling/reservation", nullptr}}}}}},
-      "application/merge-patch+json");
-  ASSERT_EQ(answer.code, 200);
-  world.run(40s);
-  const auto lease = world.get("/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-b-1");
-  EXPECT_EQ(lease["spec"]["holderIdentity"].str(), uid);
+  for (const json::Value& reservation : {json::Value{"mine"}, json::Value{}}) {
+    const auto answer = world.request(
+        "PATCH", "/api/v1/namespaces/default/pods/p",
+        json::Object{{"metadata",
+                      json::Object{{"annotations", json::Object{{"gpu.scheduling/allocated", "node-b:0"},
+                                                                {"gpu.scheduling/reservation", reservation}}}}}},
+        "application/merge-patch+json");
+    ASSERT_EQ(answer.code, 200);
+    world.run(40s);
+    const auto lease = world.get("/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-b-1");
+    EXPECT_EQ(lease["spec"]["holderIdentity"].str(), uid) << json::print(reservation);
+  }
   EXPECT_TRUE(warned("GpuAnnotationChanged"));
 }
 
