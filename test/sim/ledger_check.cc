@@ -95,8 +95,8 @@ std::optional<sandbox::ReplicaId> LedgerCheck::leader() const {
 }
 
 std::string LedgerCheck::atEnd(sandbox::ReplicaId leader) {
-  return difference(world_.scheduler(leader).engine().ledger().dump(false),
-                    test::rebuiltEngine(world_, decoded_)->ledger().dump(false));
+  return difference(comparable(world_.scheduler(leader).engine().ledger().dump(false)),
+                    comparable(test::rebuiltEngine(world_, decoded_)->ledger().dump(false)));
 }
 
 }  // namespace gs::sim
