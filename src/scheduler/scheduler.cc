@@ -6,6 +6,7 @@
 
 #include "base/planted.h"
 #include "kapi/paths.h"
+#include "kapi/retry_wait.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
 #include "scheduler/metrics.h"
@@ -330,9 +331,12 @@ void Scheduler::askStatusRevision() {
 void Scheduler::statusRevisionTold(const kapi::Outcome& outcome) {
   status_call_ = 0;
   if (outcome.fate == kapi::Fate::Applied) {
+    status_call_failures_ = 0;
     engine_.tellStatusRevision(status_number_, outcome.list_revision);
   } else {
-    status_call_not_before_ = now_.mono + std::max<Duration>(std::chrono::seconds{1}, outcome.retry_after);
+    const kapi::RetryTerms terms{std::chrono::seconds{1}, std::chrono::seconds{5}};  // GPUs wait for it
+    status_call_not_before_ =
+        now_.mono + kapi::retryWait(++status_call_failures_, outcome.retry_after, terms);
   }
 }
 

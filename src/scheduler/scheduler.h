@@ -305,6 +305,7 @@ class Scheduler {
   kapi::Token status_call_ = 0;                   // asks what revision the statuses have now, in every phase
   std::uint64_t status_number_ = 0;               // for whom (engine::Drain)
   Mono status_call_not_before_{};
+  int status_call_failures_ = 0;  // in a row
   Mono next_sweep_{};
   Mono next_census_{};
   Mono next_record_{};
