@@ -56,7 +56,7 @@ void Scheduler::reviewEnded(const model::Uid& uid) {
         desk_.give(key, uid, grant->id);  // not written yet, for all we know
       }
     }
-    if (grant->boundPerhaps()) { bound_perhaps_[uid] = {grant->node, grant->ids, grant->shared}; }
+    if (grant->boundPerhaps()) { bound_perhaps_[uid] = placingOf(*grant); }
     grants_.erase(uid);
     slots_.close(uid);
   }
@@ -78,7 +78,7 @@ void Scheduler::reviewEnded(const model::Uid& uid) {
 void Scheduler::endBoundPerhaps(const model::Uid& uid) {
   const auto sent = bound_perhaps_.extract(uid);
   if (!sent.empty() && engine_.cache().knownGone(uid)) {
-    engine_.mayHaveRun(uid, sent.mapped().node, sent.mapped().ids, now_.mono);
+    engine_.mayHaveRun(uid, sent.mapped().node, sent.mapped().ids, sent.mapped().uuids, now_.mono);
   }
 }
 

@@ -203,7 +203,7 @@ void Scheduler::dropUnderWay() {
   for (const auto& [uid, item] : queued_) { engine_.queue().remove(uid); }
   queued_.clear();
   for (const auto& [uid, grant] : grants_) {
-    if (grant.boundPerhaps()) { bound_perhaps_[uid] = {grant.node, grant.ids, grant.shared}; }
+    if (grant.boundPerhaps()) { bound_perhaps_[uid] = placingOf(grant); }
   }
   grants_.clear();
   repairs_.clear();

@@ -217,7 +217,11 @@ class Scheduler {
     model::NodeName node;
     std::vector<int> ids;
     bool shared = false;
+    std::vector<std::string> uuids = {};  // of a Binding that was sent
   };
+  [[nodiscard]] static Placing placingOf(const Grant& grant) {
+    return {grant.node, grant.ids, grant.shared, grant.uuids};
+  }
   [[nodiscard]] Claimant claimant(const model::Uid& uid, const model::ObjectKey& pod,
                                   const model::ReservationId& reservation, const Placing& placing,
                                   int id) const;
