@@ -197,6 +197,7 @@ class Scheduler {
   // binding.cc: a grant's way to the Binding
   void advance(Grant& grant);
   void tryLater(Grant& grant, Duration retry_after);
+  [[nodiscard]] bool waitShortly(Grant& grant, Duration retry_after);
   void takeLeases(Grant& grant, bool confirm);
   void noticed(const LeaseNotice& notice);
   [[nodiscard]] bool isLeasingTooLong(const Grant& grant) const;

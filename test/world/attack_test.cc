@@ -192,7 +192,7 @@ struct OneGpu : Attack {
   OneGpu() : Attack{oneNode({"GPU-0"})} {}
 };
 
-TEST_F(OneGpu, DISABLED_IsOthersWhileAPodWaitsForAnHour) {
+TEST_F(OneGpu, IsOthersWhileAPodWaitsForAnHour) {
   world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
     if (call.subresource != "binding" || call.key.name != "bad") { return {}; }
     return {.how = sandbox::CallFate::How::Refused, .http = 429, .retry_after = 1h};
