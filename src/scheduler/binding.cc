@@ -226,6 +226,7 @@ bool Scheduler::podWriteOpen(const model::Uid& uid) const {
       grant->second.stage != Stage::Releasing) {
     return true;
   }
+  if (probing(uid)) { return true; }
   const auto repair = repairs_.find(uid);
   return repair != repairs_.end() && repair->second.call != 0;
 }
@@ -386,6 +387,7 @@ void Scheduler::fenceAnswered(Grant& grant, const kapi::Outcome& outcome) {
     return;
   }
   slots_.failed(grant.pod.ns);
+  slots_.stuck(grant.uid);
   if (outcome.fate == Fate::Refused && (outcome.http == 404 || outcome.http == 422)) {
     proveGone(grant.uid);  // another uid or none: a live GET says which
   }

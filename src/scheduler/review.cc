@@ -46,6 +46,7 @@ void Scheduler::reviewEnded(const model::Uid& uid) {
   waiting_text_.erase(uid);
   first_seen_.erase(uid);
   repairs_.erase(uid);
+  endProbe(uid);
   warned_.erase(uid);
   forgetFailing(uid, {});
   if (const Grant* grant = grantOf(uid)) {
@@ -133,6 +134,7 @@ void Scheduler::reviewBound(const model::Pod& pod) {
   bound_perhaps_.erase(pod.uid);
   dequeue(pod.uid);
   repairs_.erase(pod.uid);
+  endProbe(pod.uid);
   const auto told = engine::allocatedIds(pod);
   if (Grant* grant = grantOf(pod.uid)) {
     const bool as_decided = boundAsDecided(*grant, pod);
@@ -353,6 +355,7 @@ void Scheduler::reviewUnbound(const model::Pod& pod) {
     advance(*grant);
     return;
   }
+  if (probing(pod.uid)) { return; }  // its answer brings a newer version
   if (repairs_.contains(pod.uid)) {
     repair(pod);
     return;

@@ -128,6 +128,10 @@ void Scheduler::route(const kapi::Outcome& outcome) {
     repairFenced(pending.uid, outcome);
     return;
   }
+  if (pending.purpose == Purpose::Probe) {
+    probed(pending.uid, outcome);
+    return;
+  }
   Grant* grant = grantOf(pending.uid);
   if (grant == nullptr || grant->call != outcome.token) { return; }
   grant->call = 0;
@@ -137,6 +141,7 @@ void Scheduler::route(const kapi::Outcome& outcome) {
     case Purpose::FenceGrant: fenceAnswered(*grant, outcome); break;
     case Purpose::ReadBound: engine_.learn(outcome.object, now_.mono); break;
     case Purpose::ProveGone:
+    case Purpose::Probe:
     case Purpose::FenceRepair: break;
   }
 }
@@ -148,7 +153,7 @@ void Scheduler::call(kapi::Call c, Purpose purpose, const model::Uid& uid) {
   calls_[c.token] = {purpose, uid};
   if (purpose == Purpose::FenceRepair) {
     repairs_[uid].call = c.token;
-  } else if (purpose != Purpose::ProveGone) {
+  } else if (purpose != Purpose::ProveGone && purpose != Purpose::Probe) {
     grantOf(uid)->call = c.token;
     slots_.goOn(uid);
   }
@@ -209,6 +214,7 @@ void Scheduler::dropUnderWay() {
   repairs_.clear();
   calls_.clear();
   proving_.clear();
+  probes_.clear();
   slots_.reset();
   held_back_.clear();
   attempts_.reset();
@@ -526,7 +532,7 @@ bool Scheduler::underWay() const {
 
 std::size_t Scheduler::rememberedForTest() const {
   return grants_.size() + bound_perhaps_.size() + repairs_.size() + queued_.size() + waiting_text_.size() +
-         first_seen_.size() + warned_.size() + proving_.size() + held_back_.size() + attempts_.size() +
+         first_seen_.size() + warned_.size() + proving_.size() + probes_.size() + held_back_.size() + attempts_.size() +
          in_vain_.size() + failing_.size();
 }
 

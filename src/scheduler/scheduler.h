@@ -97,6 +97,8 @@ class Scheduler {
     int failures = 0;
     Mono not_before{};
   };
+  /// Whether anything can be written about a pod: a fence, before it is given anything, where others are stuck (slots.h).
+  enum class Probe : std::uint8_t { UnderWay, WentThrough, Failed };
   /// What a waiting pod is told.
   struct Refusal {
     std::string kind;  // stable over numbers
@@ -113,6 +115,7 @@ class Scheduler {
     ReadAfterConflict,
     FenceGrant,
     FenceRepair,
+    Probe,
     ProveGone,
     ReadBound
   };
@@ -185,6 +188,10 @@ class Scheduler {
   void triedInVain(const Grant& grant);
   void notOn(const model::Pod& pod, sched::PodRequest& request) const;
   void decideOne(const sched::Queue::Item& item);
+  [[nodiscard]] bool probing(const model::Uid& uid) const;
+  void probe(const model::Pod& pod);
+  void probed(const model::Uid& uid, const kapi::Outcome& outcome);
+  void endProbe(const model::Uid& uid);
   void refuse(sched::ClassId pod_class);
   void refuse(sched::ClassId pod_class, sched::Refusal now);
   [[nodiscard]] bool knowsMore(const model::Uid& uid, sched::ClassId pod_class);
@@ -273,6 +280,7 @@ class Scheduler {
   std::unordered_map<model::Uid, std::set<std::string>> warned_;  // reasons, by pod
   std::map<model::Uid, std::string> unreadable_;  // leases that were complained about, and why
   std::set<model::Uid> proving_;                  // live GETs under way
+  std::map<model::Uid, Probe> probes_;            // of unbound pods
   Slots slots_;
   HeldBack held_back_;
   bool brought_back_ = false;  // some of them, the last time

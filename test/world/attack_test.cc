@@ -153,7 +153,8 @@ TEST_P(NoStatuses, AForceDeletedGpuPodCausesNoCallsForEver) {
     lists += kapi::tokenOwner(call.token) == 0 ? 1 : 0;  // neither the watch's nor the barrier's
     return {.how = GetParam() ? sandbox::CallFate::How::Refused : sandbox::CallFate{}.how, .http = 403};
   });
-  startOne();
+  world.startReplica();
+  world.run(5s);
   json::Value theirs = pod("theirs", "", 1);
   theirs.child("spec").set("schedulerName", "default-scheduler");
   theirs.child("spec").set("nodeName", "node-a");
@@ -173,7 +174,7 @@ struct OneNamespace : Cluster {
   OneNamespace() { startOne(); }
 };
 
-TEST_F(OneNamespace, DISABLED_PodsThatCannotBeWrittenDoNotKeepOthersOfTheirNamespaceWaiting) {
+TEST_F(OneNamespace, PodsThatCannotBeWrittenDoNotKeepOthersOfTheirNamespaceWaiting) {
   world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
     const bool write = call.guarded && call.kind == model::Kind::Pod && call.key.name.starts_with("bad");
     if (!write) { return {}; }
