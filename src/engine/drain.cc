@@ -18,7 +18,10 @@ void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std:
                   Mono now, std::int64_t total) {
   if (const auto it = ended_.find({uid, node}); it != ended_.end()) {
     Ended& e = it->second;
-    if (clean) { e.wait_observations = false; }
+    if (clean) {
+      e.wait_observations = false;
+      unfloored_.erase(e.number);
+    }
     for (const int id : ids) { e.devices.try_emplace(id, uuidOf(node, id)); }
     e.total = std::max(e.total, total);
     holdAll(it->first, e);
@@ -28,7 +31,6 @@ void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std:
   (void)agentsOf(node, now);
   Ended end{{}, total, !clean && !GS_PLANTED(FreesUnobserved), 0, 0, {}};
   for (const int id : ids) { end.devices.emplace(id, uuidOf(node, id)); }
-  if (end.wait_observations) { end.number = ++unclean_ends_; }
   hold({uid, node}, std::move(end));
   reviewEnded({uid, node}, now);
 }
@@ -50,6 +52,10 @@ void Drain::holdAll(const Key& key, const Ended& ended) {
 
 void Drain::hold(const Key& key, Ended ended) {
   const auto& [uid, node] = key;
+  if (const auto before = ended_.find(key); before != ended_.end()) { unfloored_.erase(before->second.number); }
+  if (ended.wait_observations && !ended.floor) {
+    unfloored_.insert(ended.number = ++unclean_ends_);
+  }
   const auto it = ended_.insert_or_assign(key, std::move(ended)).first;
   holdAll(key, it->second);
   on_node_[node].insert(uid);
@@ -148,6 +154,7 @@ void Drain::free(const Key& key) {
   const auto it = ended_.find(key);
   for (const auto& [id, uuid] : it->second.devices) { ledger_.release(node, id, uid, Source::Draining); }
   ledger_.drainAnonymous(node, uid, 0);
+  unfloored_.erase(it->second.number);
   ended_.erase(it);
   const auto here = on_node_.find(node);
   here->second.erase(uid);
@@ -213,7 +220,7 @@ void Drain::setFloor(std::uint64_t number, model::Revision revision) {
   for (auto& [node, away] : away_) {
     for (auto& [uid, e] : away.ended) { set(e); }
   }
-  floored_ = std::max(floored_, number);
+  unfloored_.erase(unfloored_.begin(), unfloored_.upper_bound(number));
 }
 
 void Drain::statusGone(const model::NodeName& node, Mono now) {

@@ -57,7 +57,7 @@ class Drain {
   /// Some end waits for looks: the revision of a list of GpuNodeStatuses that is made from now on is to be told with this
   /// number. nullopt: none does.
   [[nodiscard]] std::optional<std::uint64_t> wantsFloor() const {
-    return unclean_ends_ > floored_ ? std::optional{unclean_ends_} : std::nullopt;
+    return unfloored_.empty() ? std::nullopt : std::optional{*unfloored_.rbegin()};
   }
   void setFloor(std::uint64_t number, model::Revision revision);
   void tick(Mono now);
@@ -79,7 +79,7 @@ class Drain {
     std::int64_t total = 0;
     bool wait_observations = false;
     int observations = 0;                  // new observedTimes since the end
-    std::uint64_t number = 0;              // of the unclean ends
+    std::uint64_t number = 0;              // of those that wait for looks; 0: it does not
     std::optional<model::Revision> floor;  // looks above it were written after the end
   };
   struct Agents {
@@ -131,7 +131,7 @@ class Drain {
   std::set<std::pair<Mono, model::NodeName>> due_;
   std::vector<model::Uid> freed_;
   std::uint64_t unclean_ends_ = 0;
-  std::uint64_t floored_ = 0;  // how many of them have their floor
+  std::set<std::uint64_t> unfloored_;  // those in ended_ that wait for looks and have no floor
 };
 
 }  // namespace gs::engine

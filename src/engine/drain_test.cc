@@ -368,7 +368,7 @@ TEST_F(DrainTest, ALateLookThatNamesThePodMakesItsEndNotClean) {
 }
 
 /// Where GpuNodeStatus is not served nothing drains, and its list is asked for every second, for ever.
-TEST_F(DrainTest, DISABLED_NobodyAsksForTheRevisionOfAnEndThatWaitsForNothing) {
+TEST_F(DrainTest, NobodyAsksForTheRevisionOfAnEndThatWaitsForNothing) {
   const model::NodeName other{"node-b"};
   ledger.upsertNode(testing::makeNode("node-b"));
   drain.ended(pod, other, {0}, false, now);

@@ -301,10 +301,15 @@ void Engine::assumeEnded(const model::Uid& uid, Mono now) {
 }
 
 void Engine::mayHaveRun(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids,
-                        Mono now) {
+                        const std::vector<std::string>& uuids, Mono now) {
   if (orderly_.covers(uid, Tombstones::kForEver)) { return; }
   assumed_.add(uid);
-  drain_.ended(uid, node, ids, false, now);
+  const model::GpuNodeStatus* status = cache_.status(node);
+  std::vector<int> perhaps = ids;  // told ids, it may have any device that has one of them now
+  for (std::size_t i = 0; status != nullptr && i < ids.size(); ++i) {
+    if (const auto id = idNow(*status, uuids[i], ids[i])) { perhaps.push_back(*id); }
+  }
+  drain_.ended(uid, node, perhaps, false, now);
   touch(uid);
 }
 
@@ -416,6 +421,7 @@ void Engine::applyClaim(const kapi::Change& change) {
 void Engine::noteSharing(const model::Uid& uid, const model::Lease& lease) {
   if (ended(uid)) { return; }
   shares_[uid] = lease.shared();
+  forgetLost(uid, lease);
   const auto lost = lost_leases_.find(uid);
   if (lost == lost_leases_.end() || lease.uuid.empty()) { return; }
   lost->second.erase(lease.key);
@@ -458,12 +464,28 @@ std::vector<int> Engine::devicesOf(const model::Pod& pod) const {
   return {ids.begin(), ids.end()};
 }
 
-/// What it said of its device nobody else may: the pod's annotations name ids only.
+/// Whose pod is bound, or turns out to be: what it said of its device nobody else may, as annotations name ids only.
 void Engine::noteLost(const model::Ptr<model::Lease>& lease) {
   if (lease->uuid.empty()) { return; }
   for (const auto& uid : lease->uids()) {
-    if (!ended(uid)) { lost_leases_[uid][lease->key] = lease; }
+    if (ended(uid)) { continue; }
+    forgetLost(uid, *lease);
+    lost_leases_[uid][lease->key] = lease;
   }
+}
+
+/// An unbound pod with a lease of another decision: the earlier one came to nothing.
+void Engine::forgetLost(const model::Uid& uid, const model::Lease& newer) {
+  const auto lost = lost_leases_.find(uid);
+  const model::Pod* pod = cache_.pod(uid);
+  if (lost == lost_leases_.end() || (pod != nullptr && pod->bound())) { return; }
+  const auto reservation = [&](const model::Lease& lease) {
+    const auto part = lease.partOf(uid);
+    return part ? part->reservation : model::ReservationId{};
+  };
+  std::erase_if(lost->second,
+                [&](const auto& known) { return reservation(*known.second) != reservation(newer); });
+  if (lost->second.empty()) { lost_leases_.erase(lost); }
 }
 
 /// The id that its name stands for, and the one that its device has now.

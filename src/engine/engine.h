@@ -44,7 +44,9 @@ class Engine {
   /// A live GET said that this pod is gone (404 or another uid).
   void podGone(const model::Uid& uid, Mono now);
   /// A pod that is gone may have run there, for all that was sent: as if it had ended uncleanly, unless its end was seen.
-  void mayHaveRun(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids, Mono now);
+  /// `uuids`: of these devices, "" not known.
+  void mayHaveRun(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids,
+                  const std::vector<std::string>& uuids, Mono now);
   /// Our DELETE was applied, or the lease was not there.
   void leaseGone(const model::ObjectKey& key, const model::Uid& uid, model::Revision revision = 0);
   /// An ancestor's lease (no annotations) stands under the name of this device: count it as holding it.
@@ -129,6 +131,7 @@ class Engine {
   [[nodiscard]] std::vector<int> idsOf(const model::Lease& lease) const;
   void renumbered(const model::NodeName& node);
   void noteLost(const model::Ptr<model::Lease>& lease);
+  void forgetLost(const model::Uid& uid, const model::Lease& newer);
   template <class Visit>
   void eachLeaseOf(const model::Uid& uid, const Visit& visit) const;
   void holdLease(const model::Uid& uid, const model::Lease& lease, Holds& holds) const;
@@ -155,7 +158,7 @@ class Engine {
   sched::Queue queue_;
   std::unordered_map<model::Uid, Holds> derived_;
   std::unordered_map<model::Uid, bool> shares_;  // of pods that have not ended
-  /// Leases of such pods that went, by hand for all we know: as they were last.
+  /// Leases of such pods that went: as they were last. Of an unbound pod, those of its last decision only.
   std::unordered_map<model::Uid, std::map<model::ObjectKey, model::Ptr<model::Lease>>> lost_leases_;
   std::unordered_map<model::ObjectKey, std::pair<model::NodeName, int>> placed_leases_;  // ancestors'
   std::set<std::pair<model::NodeName, int>> blocked_;

@@ -106,8 +106,44 @@ TEST_F(EngineTest, APodThatMayHaveRunDrainsEverywhereItMayHave) {
   comes(leaseOf(PodBuilder("p"), 1));  // that of GPU 2 was deleted by hand
   goes(PodBuilder("p"));
   EXPECT_EQ(use(1), DeviceUse::Held);
-  engine.mayHaveRun(PodBuilder("p").value().uid, model::NodeName{"node-a"}, {1, 2}, now);
+  engine.mayHaveRun(PodBuilder("p").value().uid, model::NodeName{"node-a"}, {1, 2}, {"", ""}, now);
   EXPECT_EQ(use(2), DeviceUse::Draining);
+}
+
+TEST_F(EngineTest, AndWhatTheDevicesAreNowThatItMayHaveRunWith) {
+  auto status = testing::makeStatus("node-a", 4);
+  const std::string uuid = status.devices.at(1).uuid;
+  std::swap(status.devices.at(1).uuid, status.devices.at(3).uuid);
+  status.revision = 2;
+  status.observed_time = "t0";
+  statusComes(status);
+  comes(PodBuilder("agent").on("node-a").agent(true));
+  engine.mayHaveRun(PodBuilder("p").value().uid, model::NodeName{"node-a"}, {1}, {uuid}, now);
+  EXPECT_EQ(use(3), DeviceUse::Draining);
+  EXPECT_EQ(use(2), DeviceUse::Free);
+}
+
+TEST_F(EngineTest, OfAPodThatIsTriedForDaysOnlyTheLastLeasesAreRemembered) {
+  const model::NodeName on{"node-a"};
+  const PodBuilder pod{"p"};
+  const auto tried = [&](int gpu, const std::string& reservation) {
+    model::Lease lease =
+        testing::makeLease("node-a", gpu, pod.value(), reservation, "node-a:" + std::to_string(gpu));
+    lease.uuid = "GPU-" + std::to_string(gpu);
+    comes(lease);
+    goes(lease);
+  };
+  const model::Uid uid = pod.value().uid;
+  comes(pod);
+  tried(0, "r1");
+  EXPECT_EQ(engine.givenUuid(uid, on, 0), "GPU-0") << "its Binding may be under way";
+  tried(1, "r2");
+  tried(2, "r2");
+  EXPECT_EQ(engine.givenUuid(uid, on, 0), "");
+  EXPECT_EQ(engine.givenUuid(uid, on, 1), "GPU-1");
+  comes(PodBuilder(pod).revision(9).on("node-a").allocated("node-a:1,2"));
+  tried(3, "r3");  // landed late
+  EXPECT_EQ(engine.givenUuid(uid, on, 2), "GPU-2");
 }
 
 TEST_F(EngineTest, AnEndedPodDrainsWhatItsLeasesNameTooIfTheyAreOfItsNode) {
@@ -129,7 +165,7 @@ TEST_F(EngineTest, APodThatWasSeenToEndUnboundNeverRan) {
   agentLooks();
   comes(PodBuilder("p"));
   goesAs(PodBuilder("p").revision(9));
-  engine.mayHaveRun(PodBuilder("p").value().uid, model::NodeName{"node-a"}, {1}, now);
+  engine.mayHaveRun(PodBuilder("p").value().uid, model::NodeName{"node-a"}, {1}, {""}, now);
   EXPECT_EQ(use(1), DeviceUse::Free);
 }
 

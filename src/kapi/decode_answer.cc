@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 
 #include "kapi/decode.h"
 #include "kapi/fields.h"
 #include "kapi/paths.h"
+#include "kapi/retry_wait.h"
 
 namespace gs::kapi {
 namespace {
@@ -13,7 +15,6 @@ namespace {
 using json::View;
 
 constexpr std::array kRefusals = {400, 401, 403, 404, 405, 409, 413, 415, 422, 429};
-constexpr std::int64_t kMostRetrySeconds = 3600;
 constexpr int kUnusable =
     500;  // how a watch ends whose lines make no sense: not by itself, and trying again may help
 constexpr std::size_t kShown = 300;  // bytes of a body that is no Status
@@ -89,8 +90,9 @@ void readFailure(const Body& body, Outcome& out) {
   out.reason = text((*body.json)["reason"]);
   out.message = text((*body.json)["message"]);
   if (out.retry_after == Duration{}) {
-    out.retry_after =
-        std::chrono::seconds{bounded((*body.json)["details"]["retryAfterSeconds"], kMostRetrySeconds)};
+    const auto seconds =
+        bounded((*body.json)["details"]["retryAfterSeconds"], std::numeric_limits<std::int32_t>::max());
+    out.retry_after = std::min<Duration>(std::chrono::seconds{seconds}, kMostRetryAfter);
   }
 }
 
@@ -112,7 +114,7 @@ Outcome decodeAnswer(const Call& call, int status, std::string_view body, Durati
   Outcome out;
   out.token = call.token;
   out.http = status;
-  out.retry_after = retry_after;
+  out.retry_after = std::min(retry_after, kMostRetryAfter);
   if (status == 0) {
     out.fate = Fate::Unknown;
     out.message = shown(body);

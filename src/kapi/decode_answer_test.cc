@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "kapi/decode.h"
+#include "kapi/retry_wait.h"
 #include "kapi/write.h"
 
 namespace gs::kapi {
@@ -63,6 +64,12 @@ TEST(DecodeAnswer, RetryAfterComesFromTheHeaderElseFromTheBody) {
   EXPECT_EQ(decodeAnswer(callOf(Verb::Get), 429, statusBody(429, "X", R"({"retryAfterSeconds":-5})"), {})
                 .retry_after,
             seconds{0});
+}
+
+TEST(DecodeAnswer, NobodyWaitsForHoursBecauseAnAnswerSaysSo) {
+  const auto body = statusBody(429, "TooManyRequests", R"({"retryAfterSeconds":3600})");
+  EXPECT_EQ(decodeAnswer(callOf(Verb::Get), 429, body, {}).retry_after, kMostRetryAfter);
+  EXPECT_EQ(decodeAnswer(callOf(Verb::Get), 429, "", std::chrono::hours{24}).retry_after, kMostRetryAfter);
 }
 
 TEST(DecodeAnswer, GetBringsTheObject) {

@@ -13,6 +13,9 @@ struct RetryTerms {
   Duration longest = std::chrono::seconds{10};
 };
 
+/// What a Retry-After may ask for; a longer one reads as this.
+inline constexpr Duration kMostRetryAfter = std::chrono::minutes{5};
+
 /// `failures` in a row so far, at least 1.
 [[nodiscard]] inline Duration retryWait(int failures, Duration asked_for, const RetryTerms& terms = {}) {
   const Duration grown = terms.first * (1 << std::clamp(failures - 1, 0, 10));

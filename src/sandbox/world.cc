@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "kapi/paths.h"
+#include "kapi/retry_wait.h"
 #include "sandbox/crds.h"
 #include "sandbox/replica.h"
 
@@ -358,7 +359,7 @@ void World::arrive(ReplicaId id, std::uint64_t life, const kapi::Call& call, Cal
     o.fate = fate.http >= 500 ? kapi::Fate::Unknown : kapi::Fate::Refused;
     o.http = fate.http;
     o.message = "refused by the judge";
-    o.retry_after = fate.retry_after;
+    o.retry_after = std::min(fate.retry_after, kapi::kMostRetryAfter);  // as it is decoded
   } else if (fate.how == How::Late) {
     after(fate.delay, [this, call] {
       (void)port_.call(call, clock_.now());

@@ -16,7 +16,7 @@ namespace {
 
 using kapi::Fate;
 constexpr int kMaxBindSends = 3;
-constexpr int kMaxWaits = 5;  // for an API that takes no Binding now: some 6 s; then others may have the GPUs
+constexpr Duration kBindingAtMost = std::chrono::seconds{10};  // then others may have the GPUs
 constexpr Duration kLeasingAtMost = std::chrono::seconds{10};
 constexpr Duration kFailingAtMost = std::chrono::seconds{3};  // when its leases fail, and are not merely slow
 
@@ -26,6 +26,15 @@ void Scheduler::tryLater(Grant& grant, Duration retry_after) {
   grant.not_before = now_.mono + kapi::retryWait(++grant.refusals, retry_after);
   review_later_.emplace(grant.not_before, grant.uid);
   slots_.wait(grant.uid);
+}
+
+/// False: it would hold its devices for too long; no Binding of it is on its way, and something else may be done at once.
+bool Scheduler::waitShortly(Grant& grant, Duration retry_after) {
+  tryLater(grant, retry_after);
+  if (grant.not_before - grant.binding_since <= kBindingAtMost) { return true; }
+  grant.asked_for = retry_after;
+  grant.not_before = now_.mono;
+  return false;
 }
 
 Grant* Scheduler::grantOf(const model::Uid& uid) {
@@ -217,6 +226,7 @@ bool Scheduler::podWriteOpen(const model::Uid& uid) const {
       grant->second.stage != Stage::Releasing) {
     return true;
   }
+  if (probing(uid)) { return true; }
   const auto repair = repairs_.find(uid);
   return repair != repairs_.end() && repair->second.call != 0;
 }
@@ -306,8 +316,7 @@ void Scheduler::bindAnswered(Grant& grant, const kapi::Outcome& outcome) {
 
 /// No Binding of this decision was carried out, and none is on its way. What waits for long gives its devices back.
 void Scheduler::bindLater(Grant& grant, const kapi::Outcome& outcome) {
-  tryLater(grant, outcome.retry_after);
-  if (grant.refusals <= kMaxWaits) { return; }
+  if (waitShortly(grant, outcome.retry_after)) { return; }
   grant.refused = true;
   giveUp(grant, fmt::format("no Binding could be sent: {} {}", outcome.http, outcome.message));
 }
@@ -354,7 +363,9 @@ void Scheduler::conflictRead(Grant& grant, const kapi::Outcome& outcome) {
   if (outcome.notFound() || (pod != nullptr && (*pod)->uid != grant.uid)) {
     engine_.podGone(grant.uid, now_.mono);
   } else if (outcome.fate != Fate::Applied || pod == nullptr) {
-    tryLater(grant, outcome.retry_after);
+    if (waitShortly(grant, outcome.retry_after)) { return; }
+    grant.stage = Stage::Fencing;
+    advance(grant);
   } else {
     engine_.learn(outcome.object, now_.mono);
     judgeLivePod(grant, **pod, false);
@@ -376,6 +387,7 @@ void Scheduler::fenceAnswered(Grant& grant, const kapi::Outcome& outcome) {
     return;
   }
   slots_.failed(grant.pod.ns);
+  slots_.stuck(grant.uid);
   if (outcome.fate == Fate::Refused && (outcome.http == 404 || outcome.http == 422)) {
     proveGone(grant.uid);  // another uid or none: a live GET says which
   }
@@ -407,6 +419,7 @@ void Scheduler::release(Grant& grant, std::string why) {
 /// The pod may be decided again when its backoff is over, whatever it was that came to nothing.
 void Scheduler::finishRelease(const Grant& grant) {
   const model::Uid uid = grant.uid;
+  const Duration asked_for = grant.asked_for;
   const auto refusal = grant.refused ? std::make_shared<const std::string>(grant.why) : nullptr;
   if (grant.in_vain) { triedInVain(grant); }
   grants_.erase(uid);  // `grant` is gone
@@ -414,7 +427,7 @@ void Scheduler::finishRelease(const Grant& grant) {
   review_.insert(uid);
   const model::Pod* pod = engine_.cache().pod(uid);
   if (pod == nullptr || pod->bound()) { return; }
-  attempts_.tried(uid, now_.mono);
+  attempts_.tried(uid, now_.mono, asked_for);
   if (refusal != nullptr) { tell(*pod, {"WriteRefused", refusal}); }
 }
 

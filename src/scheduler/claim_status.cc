@@ -125,7 +125,9 @@ bool ClaimStatusWriter::handle(const kapi::Outcome& outcome, Mono now) {
   const model::ObjectKey key = it->second;
   calls_.erase(it);
   in_flight_.giveBack(key.ns);
-  Written& w = written_[key];
+  const auto known = written_.find(key);
+  if (known == written_.end() || known->second.in_flight != outcome.token) { return true; }  // its claim went
+  Written& w = known->second;
   w.in_flight = 0;
   w.known = outcome.fate == kapi::Fate::Applied;
   if (const auto* claim = std::get_if<model::Ptr<model::GpuClaim>>(&outcome.object)) {

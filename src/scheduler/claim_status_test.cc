@@ -291,7 +291,7 @@ TEST_F(ClaimStatusTest, AfterALossOfLeadershipLateAnswersAreIgnoredAndAllIsWritt
 }
 
 /// Claims that are deleted while their status is being written (a job's, with its pods).
-TEST_F(ClaimStatusTest, DISABLED_NothingIsKeptOfAClaimThatWent) {
+TEST_F(ClaimStatusTest, NothingIsKeptOfAClaimThatWent) {
   const auto grown = [&](int from, int to) {
     const std::size_t before = mallinfo2().uordblks;
     for (int i = from; i < to; ++i) {

@@ -7,8 +7,8 @@
 //      +--Lost, Refused, doomed--> Releasing --all Gone--> (gone; the pod is queued again)
 //
 // What waits holds no slot (slots.h). Devices are given back, and the pod waits, when a Binding was refused, when the API took
-// none for some 6 s (429, no connection), and when the leases were not there within 10 s. They are kept while an outcome is
-// unknown, until the fence is answered; how many a namespace can hold that way is bounded by its window (slots.h).
+// none for 10 s or says that it will not (429, no connection), and when the leases were not there within 10 s. They are kept while an outcome is
+// unknown, until the fence is answered; how many a namespace can hold that way is bounded (slots.h).
 //
 // Invariant (design 3.4): Releasing is entered only when no Binding was sent, every Binding sent was refused, or after a
 // fence whose answer shows the pod unbound (or the pod is gone).
@@ -47,6 +47,7 @@ struct Grant {
   Mono not_before{};
   Mono leasing_since{};
   Mono binding_since{};
+  Duration asked_for{};     // Releasing: how long the API server wants it to wait
   std::string fence_value;  // the fence in flight
   std::string why;          // Releasing: what went wrong, for the log
   bool in_vain = false;     // something of it was refused or had no answer: another node may do

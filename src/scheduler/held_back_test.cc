@@ -31,6 +31,14 @@ TEST_F(HeldBackTest, EachNamespaceHasItsOrder) {
   EXPECT_EQ(held.namespaces(), std::vector<std::string>{"b"});
 }
 
+TEST_F(HeldBackTest, ThoseThatWereTriedInVainAndTheOthersTakeTurns) {
+  for (const char* uid : {"bad0", "bad1"}) { held.add("a", {model::Uid{uid}, 9, 0, 1}, true); }
+  for (const char* uid : {"good0", "good1", "good2"}) { add("a", uid, 0, 1); }
+  for (const char* uid : {"good0", "bad0", "good1", "bad1", "good2"}) { EXPECT_EQ(take("a"), uid); }
+  held.add("a", {model::Uid{"bad"}, 0, 0, 1}, true);
+  EXPECT_EQ(take("a"), "bad");
+}
+
 TEST_F(HeldBackTest, WhatIsRemovedOrAddedAgainLeavesNothingBehind) {
   add("a", "p", 0, 1);
   add("a", "p", 0, 2);

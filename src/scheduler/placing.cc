@@ -191,7 +191,9 @@ void Scheduler::scheduleSome() {
 bool Scheduler::holdBack(const sched::Queue::Item& item) {
   const model::Pod* pod = engine_.cache().pod(item.uid);
   if (pod == nullptr || slots_.free(pod->key.ns) > 0) { return false; }
-  held_back_.add(pod->key.ns, item);
+  const auto probe = probes_.find(item.uid);
+  const bool failed = probe != probes_.end() && probe->second == Probe::Failed;
+  held_back_.add(pod->key.ns, item, failed || in_vain_.contains(item.uid));
   return true;
 }
 
@@ -245,7 +247,49 @@ void Scheduler::decideOne(const sched::Queue::Item& item) {
                             now_.mono.time_since_epoch().count() + Duration{std::chrono::seconds{1}}.count());
     return;
   }
+  if (slots_.anyStuck(pod->key.ns)) {
+    const auto known = probes_.find(item.uid);
+    if (known == probes_.end() || known->second != Probe::WentThrough) { return probe(*pod); }
+  }
+  endProbe(item.uid);
   grantTo(*pod, item.pod_class, *placed);
+}
+
+bool Scheduler::probing(const model::Uid& uid) const {
+  const auto it = probes_.find(uid);
+  return it != probes_.end() && it->second == Probe::UnderWay;
+}
+
+/// A fence says whether its placement could be taken back. It has a slot meanwhile, and no GPU.
+void Scheduler::probe(const model::Pod& pod) {
+  probes_[pod.uid] = Probe::UnderWay;
+  slots_.open(pod.uid, pod.key.ns);
+  count(kFences, {{"why", "probe"}});
+  call(kapi::fencePod(pod.key, pod.uid, rng_.uuid()), Purpose::Probe, pod.uid);
+}
+
+void Scheduler::probed(const model::Uid& uid, const kapi::Outcome& outcome) {
+  if (!probing(uid)) { return; }
+  slots_.close(uid);
+  const auto* answer = std::get_if<model::PodPtr>(&outcome.object);
+  if (outcome.fate == kapi::Fate::Applied && answer != nullptr && (*answer)->uid == uid) {
+    probes_[uid] = Probe::WentThrough;
+    engine_.learn(outcome.object, now_.mono);
+    return;
+  }
+  probes_[uid] = Probe::Failed;
+  const kapi::RetryTerms terms{std::chrono::seconds{1}, std::chrono::seconds{30}};
+  attempts_.tried(uid, now_.mono, kapi::retryWait(attempts_.tries(uid) + 1, outcome.retry_after, terms));
+  if (const model::Pod* pod = engine_.cache().pod(uid)) {
+    slots_.failed(pod->key.ns);
+    warnOnce(*pod, "FailedScheduling",
+             fmt::format("the pod's status cannot be written: {} {}", outcome.http, outcome.message));
+  }
+}
+
+void Scheduler::endProbe(const model::Uid& uid) {
+  if (probing(uid)) { slots_.close(uid); }
+  probes_.erase(uid);
 }
 
 /// Everybody of that class waits, and for the same reason. Where it takes a look at many nodes to find new words, the old ones do

@@ -46,6 +46,7 @@ void Scheduler::reviewEnded(const model::Uid& uid) {
   waiting_text_.erase(uid);
   first_seen_.erase(uid);
   repairs_.erase(uid);
+  endProbe(uid);
   warned_.erase(uid);
   forgetFailing(uid, {});
   if (const Grant* grant = grantOf(uid)) {
@@ -56,7 +57,7 @@ void Scheduler::reviewEnded(const model::Uid& uid) {
         desk_.give(key, uid, grant->id);  // not written yet, for all we know
       }
     }
-    if (grant->boundPerhaps()) { bound_perhaps_[uid] = {grant->node, grant->ids, grant->shared}; }
+    if (grant->boundPerhaps()) { bound_perhaps_[uid] = placingOf(*grant); }
     grants_.erase(uid);
     slots_.close(uid);
   }
@@ -78,7 +79,7 @@ void Scheduler::reviewEnded(const model::Uid& uid) {
 void Scheduler::endBoundPerhaps(const model::Uid& uid) {
   const auto sent = bound_perhaps_.extract(uid);
   if (!sent.empty() && engine_.cache().knownGone(uid)) {
-    engine_.mayHaveRun(uid, sent.mapped().node, sent.mapped().ids, now_.mono);
+    engine_.mayHaveRun(uid, sent.mapped().node, sent.mapped().ids, sent.mapped().uuids, now_.mono);
   }
 }
 
@@ -133,6 +134,7 @@ void Scheduler::reviewBound(const model::Pod& pod) {
   bound_perhaps_.erase(pod.uid);
   dequeue(pod.uid);
   repairs_.erase(pod.uid);
+  endProbe(pod.uid);
   const auto told = engine::allocatedIds(pod);
   if (Grant* grant = grantOf(pod.uid)) {
     const bool as_decided = boundAsDecided(*grant, pod);
@@ -353,6 +355,7 @@ void Scheduler::reviewUnbound(const model::Pod& pod) {
     advance(*grant);
     return;
   }
+  if (probing(pod.uid)) { return; }  // its answer brings a newer version
   if (repairs_.contains(pod.uid)) {
     repair(pod);
     return;

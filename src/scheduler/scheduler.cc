@@ -6,6 +6,7 @@
 
 #include "base/planted.h"
 #include "kapi/paths.h"
+#include "kapi/retry_wait.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
 #include "scheduler/metrics.h"
@@ -127,6 +128,10 @@ void Scheduler::route(const kapi::Outcome& outcome) {
     repairFenced(pending.uid, outcome);
     return;
   }
+  if (pending.purpose == Purpose::Probe) {
+    probed(pending.uid, outcome);
+    return;
+  }
   Grant* grant = grantOf(pending.uid);
   if (grant == nullptr || grant->call != outcome.token) { return; }
   grant->call = 0;
@@ -136,6 +141,7 @@ void Scheduler::route(const kapi::Outcome& outcome) {
     case Purpose::FenceGrant: fenceAnswered(*grant, outcome); break;
     case Purpose::ReadBound: engine_.learn(outcome.object, now_.mono); break;
     case Purpose::ProveGone:
+    case Purpose::Probe:
     case Purpose::FenceRepair: break;
   }
 }
@@ -147,7 +153,7 @@ void Scheduler::call(kapi::Call c, Purpose purpose, const model::Uid& uid) {
   calls_[c.token] = {purpose, uid};
   if (purpose == Purpose::FenceRepair) {
     repairs_[uid].call = c.token;
-  } else if (purpose != Purpose::ProveGone) {
+  } else if (purpose != Purpose::ProveGone && purpose != Purpose::Probe) {
     grantOf(uid)->call = c.token;
     slots_.goOn(uid);
   }
@@ -202,12 +208,13 @@ void Scheduler::dropUnderWay() {
   for (const auto& [uid, item] : queued_) { engine_.queue().remove(uid); }
   queued_.clear();
   for (const auto& [uid, grant] : grants_) {
-    if (grant.boundPerhaps()) { bound_perhaps_[uid] = {grant.node, grant.ids, grant.shared}; }
+    if (grant.boundPerhaps()) { bound_perhaps_[uid] = placingOf(grant); }
   }
   grants_.clear();
   repairs_.clear();
   calls_.clear();
   proving_.clear();
+  probes_.clear();
   slots_.reset();
   held_back_.clear();
   attempts_.reset();
@@ -330,9 +337,12 @@ void Scheduler::askStatusRevision() {
 void Scheduler::statusRevisionTold(const kapi::Outcome& outcome) {
   status_call_ = 0;
   if (outcome.fate == kapi::Fate::Applied) {
+    status_call_failures_ = 0;
     engine_.tellStatusRevision(status_number_, outcome.list_revision);
   } else {
-    status_call_not_before_ = now_.mono + std::max<Duration>(std::chrono::seconds{1}, outcome.retry_after);
+    const kapi::RetryTerms terms{std::chrono::seconds{1}, std::chrono::seconds{5}};  // GPUs wait for it
+    status_call_not_before_ =
+        now_.mono + kapi::retryWait(++status_call_failures_, outcome.retry_after, terms);
   }
 }
 
@@ -522,7 +532,7 @@ bool Scheduler::underWay() const {
 
 std::size_t Scheduler::rememberedForTest() const {
   return grants_.size() + bound_perhaps_.size() + repairs_.size() + queued_.size() + waiting_text_.size() +
-         first_seen_.size() + warned_.size() + proving_.size() + held_back_.size() + attempts_.size() +
+         first_seen_.size() + warned_.size() + proving_.size() + probes_.size() + held_back_.size() + attempts_.size() +
          in_vain_.size() + failing_.size();
 }
 

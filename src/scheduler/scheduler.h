@@ -97,6 +97,8 @@ class Scheduler {
     int failures = 0;
     Mono not_before{};
   };
+  /// Whether anything can be written about a pod: a fence, before it is given anything, where others are stuck (slots.h).
+  enum class Probe : std::uint8_t { UnderWay, WentThrough, Failed };
   /// What a waiting pod is told.
   struct Refusal {
     std::string kind;  // stable over numbers
@@ -113,6 +115,7 @@ class Scheduler {
     ReadAfterConflict,
     FenceGrant,
     FenceRepair,
+    Probe,
     ProveGone,
     ReadBound
   };
@@ -185,6 +188,10 @@ class Scheduler {
   void triedInVain(const Grant& grant);
   void notOn(const model::Pod& pod, sched::PodRequest& request) const;
   void decideOne(const sched::Queue::Item& item);
+  [[nodiscard]] bool probing(const model::Uid& uid) const;
+  void probe(const model::Pod& pod);
+  void probed(const model::Uid& uid, const kapi::Outcome& outcome);
+  void endProbe(const model::Uid& uid);
   void refuse(sched::ClassId pod_class);
   void refuse(sched::ClassId pod_class, sched::Refusal now);
   [[nodiscard]] bool knowsMore(const model::Uid& uid, sched::ClassId pod_class);
@@ -197,6 +204,7 @@ class Scheduler {
   // binding.cc: a grant's way to the Binding
   void advance(Grant& grant);
   void tryLater(Grant& grant, Duration retry_after);
+  [[nodiscard]] bool waitShortly(Grant& grant, Duration retry_after);
   void takeLeases(Grant& grant, bool confirm);
   void noticed(const LeaseNotice& notice);
   [[nodiscard]] bool isLeasingTooLong(const Grant& grant) const;
@@ -217,7 +225,11 @@ class Scheduler {
     model::NodeName node;
     std::vector<int> ids;
     bool shared = false;
+    std::vector<std::string> uuids = {};  // of a Binding that was sent
   };
+  [[nodiscard]] static Placing placingOf(const Grant& grant) {
+    return {grant.node, grant.ids, grant.shared, grant.uuids};
+  }
   [[nodiscard]] Claimant claimant(const model::Uid& uid, const model::ObjectKey& pod,
                                   const model::ReservationId& reservation, const Placing& placing,
                                   int id) const;
@@ -268,6 +280,7 @@ class Scheduler {
   std::unordered_map<model::Uid, std::set<std::string>> warned_;  // reasons, by pod
   std::map<model::Uid, std::string> unreadable_;  // leases that were complained about, and why
   std::set<model::Uid> proving_;                  // live GETs under way
+  std::map<model::Uid, Probe> probes_;            // of unbound pods
   Slots slots_;
   HeldBack held_back_;
   bool brought_back_ = false;  // some of them, the last time
@@ -305,6 +318,7 @@ class Scheduler {
   kapi::Token status_call_ = 0;                   // asks what revision the statuses have now, in every phase
   std::uint64_t status_number_ = 0;               // for whom (engine::Drain)
   Mono status_call_not_before_{};
+  int status_call_failures_ = 0;  // in a row
   Mono next_sweep_{};
   Mono next_census_{};
   Mono next_record_{};

@@ -10,11 +10,12 @@ namespace gs::scheduler {
 int Slots::free(const std::string& ns) const {
   const auto it = namespaces_.find(ns);
   const Namespace known = it == namespaces_.end() ? Namespace{} : it->second;
-  return std::max(0, std::min(known.window - known.open, used_.free(ns)));
+  const int room = std::min(known.window - (known.open - known.stuck), kMost - known.open);
+  return std::max(0, std::min(room, used_.free(ns)));
 }
 
 void Slots::open(const model::Uid& pod, const std::string& ns) {
-  if (!placements_.try_emplace(pod, Placement{ns, false}).second) {
+  if (!placements_.try_emplace(pod, Placement{ns}).second) {
     goOn(pod);
     return;
   }
@@ -42,8 +43,21 @@ void Slots::close(const model::Uid& pod) {
   freed_ = true;
   if (!it->second.waits) { used_.giveBack(it->second.ns); }
   const auto ns = namespaces_.find(it->second.ns);
+  if (it->second.stuck) { --ns->second.stuck; }
   if (--ns->second.open == 0) { namespaces_.erase(ns); }
   placements_.erase(it);
+}
+
+void Slots::stuck(const model::Uid& pod) {
+  const auto it = placements_.find(pod);
+  if (it == placements_.end() || std::exchange(it->second.stuck, true)) { return; }
+  ++namespaces_.at(it->second.ns).stuck;
+  freed_ = true;
+}
+
+bool Slots::anyStuck(const std::string& ns) const {
+  const auto it = namespaces_.find(ns);
+  return it != namespaces_.end() && it->second.stuck > 0;
 }
 
 void Slots::worked(const std::string& ns) {

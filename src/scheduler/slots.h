@@ -5,7 +5,9 @@
 //   - in all, at most `most` slots are used, and a namespace uses no more than it leaves (controller/fair_share.h);
 //   - a namespace has at most as many placements open as its window: kFirst at first, one more for each Binding that went
 //     through, up to kMost; kFirst again when one did not. So a namespace whose pods cannot be written holds the GPUs of a few
-//     pods, and not those of all that wait.
+//     pods, and not those of all that wait;
+//   - one that is stuck (nothing can be written about its pod, so it cannot be taken back) leaves the window to others of its
+//     namespace. These show first that they can be written (Scheduler::probe), so that few get stuck; at most kMost are open.
 // Every change of a placement may be told twice: no effect. One thread.
 #pragma once
 
@@ -35,6 +37,8 @@ class Slots {
   void wait(const model::Uid& pod);
   void goOn(const model::Uid& pod);
   void close(const model::Uid& pod);
+  void stuck(const model::Uid& pod);
+  [[nodiscard]] bool anyStuck(const std::string& ns) const;
   /// A Binding of that namespace went through.
   void worked(const std::string& ns);
   void failed(const std::string& ns);
@@ -46,11 +50,13 @@ class Slots {
  private:
   struct Namespace {
     int open = 0;
+    int stuck = 0;  // of these
     int window = kFirst;
   };
   struct Placement {
     std::string ns;
     bool waits = false;
+    bool stuck = false;
   };
 
   controller::FairShare used_;

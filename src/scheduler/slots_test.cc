@@ -61,6 +61,27 @@ TEST_F(SlotsTest, WhatWaitsUsesNoSlotButIsOpen) {
   EXPECT_EQ(slots.used(), 2);
 }
 
+TEST_F(SlotsTest, WhatIsStuckLeavesTheWindowToOthersUpToABound) {
+  slots = Slots{1000};
+  fill("a");
+  EXPECT_FALSE(slots.anyStuck("a"));
+  (void)slots.takeFreed();
+  for (const int twice : {0, 0}) { slots.stuck(pod("a", twice)); }
+  EXPECT_TRUE(slots.takeFreed());
+  EXPECT_TRUE(slots.anyStuck("a"));
+  EXPECT_FALSE(slots.anyStuck("b"));
+  EXPECT_EQ(slots.free("a"), 1);
+  for (int i = 1; i < Slots::kMost; ++i) {
+    slots.open(pod("a", i), "a");
+    slots.stuck(pod("a", i));
+  }
+  EXPECT_EQ(slots.free("a"), 0);
+  slots.close(pod("a", 0));
+  EXPECT_EQ(slots.free("a"), 1);
+  for (int i = 1; i < Slots::kMost; ++i) { slots.close(pod("a", i)); }
+  EXPECT_FALSE(slots.anyStuck("a"));
+}
+
 TEST_F(SlotsTest, WhatIsClosedGivesBackWhatItUsed) {
   fill("a");
   slots.wait(pod("a", 1));

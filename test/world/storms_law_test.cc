@@ -16,7 +16,9 @@ using kapi::Call;
 using kapi::Verb;
 using model::Kind;
 
-constexpr int kPodCallsPerMinute = 60;    // Bindings, reads, fences and conditions of one pod
+/// Of one pod whose Bindings are always in conflict: 9 tries a minute (after 1, 2, 4, 8, then 10 s each), and each is three
+/// Bindings, a read after each, and the fence (design 3.4).
+constexpr int kPodCallsPerMinute = 9 * 7;
 constexpr int kLeaseCallsPerMinute = 90;  // of one lease, whoever wants it
 constexpr int kOtherCallsPerMinute = 30;  // of one claim's status, or one event
 constexpr Duration kOthersWait = 2s;
