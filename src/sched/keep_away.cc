@@ -116,9 +116,7 @@ void KeepAway::count(const Pod& pod, int by) {
   const auto node = nodes_.find(pod.node);
   if (node == nodes_.end()) { return; }
   std::map<std::string_view, std::vector<const Term*>> by_key;
-  for (const auto& term : pod.terms) {
-    by_key[term.topology_key].push_back(&terms_.at({pod.ns, term}));
-  }
+  for (const auto& term : pod.terms) { by_key[term.topology_key].push_back(&terms_.at({pod.ns, term})); }
   std::vector<bool> nodes(ledger_.size());
   for (const auto& [name, terms] : by_key) {
     Key& key = keys_.at(std::string{name});

@@ -86,7 +86,7 @@ class KeepAway {
   std::unordered_map<model::Uid, Pod> pods_;
   std::unordered_map<model::NodeName, Uids> on_node_;
   std::map<Said, Term> terms_;
-  TermIndex index_;  // the terms are those of terms_
+  TermIndex index_;                            // the terms are those of terms_
   std::unordered_map<std::string, Key> keys_;  // by topology key
   Keys learned_;
   std::unordered_map<model::NodeName, Node> nodes_;  // that exist

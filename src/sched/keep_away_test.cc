@@ -272,9 +272,8 @@ class ManyTerms : public KeepAwayTest {
   }
   [[nodiscard]] bool isClosed(const std::string& name, const Ids& meaning) const {
     const Ids closed = closedTo(name);
-    return std::any_of(meaning.begin(), meaning.end(), [&](const auto id) {
-      return std::binary_search(closed.begin(), closed.end(), id);
-    });
+    return std::any_of(meaning.begin(), meaning.end(),
+                       [&](const auto id) { return std::binary_search(closed.begin(), closed.end(), id); });
   }
 };
 
@@ -291,7 +290,8 @@ TEST_F(ManyTerms, WhomVeryManyMayMeanCountsAsMeantByAllThatTheirOwnerSays) {
   EXPECT_EQ(meaning.size(), 1U);
   EXPECT_TRUE(isClosed("a", meaning));
   EXPECT_FALSE(isClosed("b", meaning)) << "none of them runs there";
-  rules.put(model::Uid{"q"}, "another", model::NodeName{"b"}, {{"host", {}, {{{"x", Requirement::Op::Exists, {}}}}}});
+  rules.put(model::Uid{"q"}, "another", model::NodeName{"b"},
+            {{"host", {}, {{{"x", Requirement::Op::Exists, {}}}}}});
   EXPECT_FALSE(isClosed("b", look({{"app", "training"}}))) << "and what others say is compared as ever";
   EXPECT_TRUE(isClosed("b", rules.meaning("other", {{"x", "y"}})));
 }
@@ -319,12 +319,15 @@ RC_GTEST_FIXTURE_PROP(KeepAwayTest, MeaningIsWhatTheDefinitionSays, (std::uint64
     if (rng.chance(60)) { term.namespaces = {any({"default", "other"})}; }
     for (const auto& key : {"a", "b", "c"}) {
       if (!rng.chance(50)) { continue; }
-      const Op op = std::initializer_list<Op>{Op::In, Op::NotIn, Op::Exists, Op::DoesNotExist}.begin()[rng.below(4)];
+      const Op op =
+          std::initializer_list<Op>{Op::In, Op::NotIn, Op::Exists, Op::DoesNotExist}.begin()[rng.below(4)];
       model::LabelRequirement r{key, op, {}};
       for (const auto& value : values) {
         if ((op == Op::In || op == Op::NotIn) && rng.chance(50)) { r.values.push_back(value); }
       }
-      for (int v = 0; op == Op::In && v < 9 && rng.below(4) == 0; ++v) { r.values.push_back("4" + std::to_string(v)); }
+      for (int v = 0; op == Op::In && v < 9 && rng.below(4) == 0; ++v) {
+        r.values.push_back("4" + std::to_string(v));
+      }
       term.pods.requirements.push_back(r);
     }
     said[uid] = term;
