@@ -428,8 +428,113 @@ double measureForged() {
       .ms;
 }
 
-double measureCrowds(const std::function<bool(const std::string&)>& wanted) {
+/// `n` terms for everybody, each with another value.
+std::vector<model::AntiAffinityTerm> termsWith(int n, int first, model::LabelRequirement::Op op) {
+  std::vector<model::AntiAffinityTerm> terms;
+  for (int t = 0; t < n; ++t) {
+    terms.push_back({"kubernetes.io/hostname", {}, {{{"job", op, {fmt::format("{}-{}", first, t)}}}}});
+  }
+  return terms;
+}
+
+std::string bound(const char* name, const std::string& terms, model::Revision revision) {
+  constexpr const char* kRequired = "requiredDuringSchedulingIgnoredDuringExecution";
+  return text(PodText{.name = name,
+                      .spec = onNode(10) + fmt::format(R"(,"affinity":{{"podAntiAffinity":{{"{}":[{}]}}}})",
+                                                       kRequired, terms)},
+              revision);
+}
+
+/// A thousand pods of one user with 64 terms each for every namespace, and a sweep over 2,000 pods that wait.
+double measureOthersTerms(model::LabelRequirement::Op op) {
+  auto listed = crowd(2'000, {{"app", "training"}, {"job", "7"}});
+  for (int i = 0; i < 1'000; ++i) {
+    model::Pod pod = PodBuilder(fmt::format("says-{}", i)).on(nodeName(i).c_str()).running().value();
+    pod.keeps_away = termsWith(64, i, op);
+    of(listed, Kind::Pod).push_back(shared(std::move(pod)));
+  }
+  SchedulerDrive drive{withQuota(), std::move(listed)};
+  drive.run(std::chrono::seconds{60});
+  const char* which = op == model::LabelRequirement::Op::In ? "few" : "nearly all";
+  return follow(drive, fmt::format("64,000 terms that mean {}", which), Kind::Pod,
+                {guest(1, drive.nextRevision())})
+      .ms;
+}
+
+/// A pod with a term for each of 60 labels that all nodes have comes and goes.
+double measureKeys() {
+  auto listed = cluster(kNodes, 0);
+  const auto key = [](int k) { return fmt::format("feature.node.kubernetes.io/{}", k); };
+  for (std::size_t i = 0; i < kNodes; ++i) {
+    model::Node n = *std::get<model::Ptr<model::Node>>(of(listed, Kind::Node)[i]);
+    for (int k = 0; k < 60; ++k) { n.labels[key(k)] = k % 2 == 0 ? "true" : std::to_string(i); }
+    of(listed, Kind::Node)[i] = shared(std::move(n));
+  }
+  SchedulerDrive drive{withQuota(), std::move(listed)};
+  drive.run(std::chrono::seconds{60});
+  std::string terms;
+  for (int k = 0; k < 60; ++k) {
+    terms += fmt::format(R"({}{{"topologyKey":"{}","labelSelector":{{}}}})", k > 0 ? "," : "", key(k));
+  }
   double worst = 0;
+  for (const char* type : {"ADDED", "DELETED"}) {
+    const Result r = follow(drive, fmt::format("60 topology keys, {}", type), Kind::Pod,
+                            {line(type, bound("keys", terms, drive.nextRevision()))});
+    worst = std::max(worst, r.ms);
+  }
+  return worst;
+}
+
+/// A pod with 64 terms comes while 10,000 wait.
+double measureWaiting() {
+  auto listed = cluster(kNodes, kNodes);
+  for (int i = 0; i < 10'000; ++i) {
+    model::Pod pod = *waiting(i, 200, 1);
+    pod.labels = {{"app", "training"}, {"team", "a"}, {"job", std::to_string(i)}};
+    of(listed, Kind::Pod).push_back(shared(std::move(pod)));
+  }
+  SchedulerDrive drive{withQuota(), std::move(listed)};
+  drive.run(std::chrono::seconds{60});
+  const std::string by_value = R"({"key":"job","operator":"In","values":["x@"]})";
+  const std::string by_two = R"({"key":"app","operator":"Exists"},{"key":"x@","operator":"Exists"})";
+  double worst = 0;
+  for (const auto& asks : {by_value, by_two}) {
+    const std::string term = R"({"topologyKey":"zone","labelSelector":{"matchExpressions":[)" + asks + "]}}";
+    const std::string terms = many(term, 64 * (term.size() + 1) - 64 * 2);
+    for (const char* type : {"ADDED", "DELETED"}) {
+      const Result r = follow(drive, fmt::format("64 terms, 10,000 wait, {}", type), Kind::Pod,
+                              {line(type, bound("says", terms, drive.nextRevision()))});
+      worst = std::max(worst, r.ms);
+    }
+  }
+  return worst;
+}
+
+/// A claim changes that 10,000 running pods name.
+double measureClaim() {
+  SchedulerDrive drive{withQuota(), cluster(kNodes, kNodes)};
+  drive.run(std::chrono::seconds{60});
+  const model::Revision revision = drive.nextRevision();
+  const std::string claim = fmt::format(
+      R"({{"metadata":{{"name":"c4","namespace":"default","uid":"claim-c4","resourceVersion":"{}"}},"spec":{{"devices":{{"count":2}}}}}})",
+      revision);
+  return follow(drive, "a claim of 10,000 running pods", Kind::GpuClaim, {line("MODIFIED", claim)}).ms;
+}
+
+double measureAntiAffinity(const std::function<bool(const std::string&)>& wanted) {
+  using Op = model::LabelRequirement::Op;
+  double worst = 0;
+  for (const Op op : {Op::In, Op::NotIn}) {
+    if (wanted("crowd of others' terms")) { worst = std::max(worst, measureOthersTerms(op)); }
+  }
+  if (wanted("crowd of keys")) { worst = std::max(worst, measureKeys()); }
+  if (wanted("crowd of waiting")) { worst = std::max(worst, measureWaiting()); }
+  return worst;
+}
+
+double measureCrowds(const std::function<bool(const std::string&)>& wanted) {
+  double worst = measureAntiAffinity(wanted);
+  if (wanted("crowd of runners")) { worst = std::max(worst, measureClaim()); }
   if (wanted("crowd of terms")) { worst = std::max(worst, measureTerms()); }
   if (wanted("crowd of ids")) { worst = std::max(worst, measureForged()); }
   for (const int kinds : {250, 270, 1'000, 10'000}) {

@@ -67,6 +67,10 @@ sched::Amount amountIn(const model::Lease& lease, const model::Uid& uid) {
   return part ? sched::Amount{lease.shared(), part->milli, part->mib} : sched::Amount{lease.shared(), 0, 0};
 }
 
+bool isShared(const model::GpuClaim* claim) {
+  return claim != nullptr && claim->exclusivity == model::Exclusivity::Shared;
+}
+
 }  // namespace
 
 /// A pod's annotation does not say how much it holds; its lease does, else its claim.
@@ -78,8 +82,7 @@ sched::Amount Engine::amountOf(const model::Pod& pod, const model::NodeName& nod
     return amountIn(lease, pod.uid);
   }
   if (const auto known = shares(pod.uid)) { return {*known, 0, 0}; }
-  const model::GpuClaim* claim = cache_.claim({pod.key.ns, sched::claimName(pod)});
-  return {claim != nullptr && claim->exclusivity == model::Exclusivity::Shared, 0, 0};
+  return {isShared(cache_.claim({pod.key.ns, sched::claimName(pod)})), 0, 0};
 }
 
 /// The devices that the agent sees a bound pod use which asked for some: of one without an allocation those that are no
@@ -189,6 +192,7 @@ Engine::Holds Engine::holdsOf(const model::Uid& uid) const {
 }
 
 void Engine::derive(const model::Uid& uid) {
+  ++work_.derived;
   Holds want = holdsOf(uid);
   const auto it = derived_.find(uid);
   if (it != derived_.end()) {
@@ -255,13 +259,21 @@ void Engine::keepAway(const model::Pod& pod, bool waits, bool runs) {
   }
   if (!runs) {
     keep_away_.remove(pod.uid);
-  } else if (keep_away_.put(pod.uid, pod.node, pod.keeps_away)) {
-    for (const auto& uid : unbound_) {
-      const model::Pod& waiting = *cache_.pod(uid);
-      const auto means = [&](const auto& term) { return term.keepsAway(waiting.key.ns, waiting.labels); };
-      if (std::any_of(pod.keeps_away.begin(), pod.keeps_away.end(), means)) { touch(uid); }
-    }
+  } else if (keep_away_.put(pod.uid, pod.key.ns, pod.node, pod.keeps_away)) {
+    touchMeantBy(pod);
   }
+}
+
+/// Where it takes too long to find out whom it means, it may mean everybody: who is not meant is looked at in vain.
+void Engine::touchMeantBy(const model::Pod& pod) {
+  constexpr std::uint64_t kMostLooks = 65'536;
+  sched::TermIndex said;
+  for (const auto& term : pod.keeps_away) { said.add(pod.key.ns, model::idOf(term), term); }
+  for (const auto& uid : unbound_) {
+    const model::Pod& waiting = *cache_.pod(uid);
+    if (said.looks() > kMostLooks || !said.meaning(waiting.key.ns, waiting.labels).empty()) { touch(uid); }
+  }
+  work_.compared += said.looks();
 }
 
 void Engine::putPod(const model::PodPtr& pod, Mono now) {
@@ -400,6 +412,7 @@ void Engine::drainUnknown(const model::GpuNodeStatus& status, Mono now) {
 }
 
 void Engine::applyClaim(const kapi::Change& change) {
+  const bool was_shared = isShared(cache_.claim(change.key));
   if (const auto* claim = std::get_if<model::Ptr<model::GpuClaim>>(&change.object)) {
     const model::GpuClaim* known = cache_.claim(change.key);
     const bool same = known != nullptr && known->sameBut(**claim);
@@ -412,8 +425,9 @@ void Engine::applyClaim(const kapi::Change& change) {
     cache_.removeClaim(change.key);
   }
   touched_claims_.insert(change.key);
+  const bool other_amounts = isShared(cache_.claim(change.key)) != was_shared;
   for (const auto& uid : cache_.podsOfClaim(change.key)) {
-    derive(uid);  // how much a pod holds may depend on its claim
+    if (other_amounts && !shares(uid)) { derive(uid); }  // amountOf() asks the claim only then
     touch(uid);
   }
 }

@@ -94,6 +94,13 @@ class Engine {
   /// Claims whose spec or whose pods changed, since the last call.
   [[nodiscard]] std::set<model::ObjectKey> takeTouchedClaims() { return std::exchange(touched_claims_, {}); }
   void forgetTouched();
+  /// What all of this has cost so far: pods whose holdings were derived, and anti-affinity terms that waiting pods were compared
+  /// with.
+  struct Work {
+    std::uint64_t derived = 0;
+    std::uint64_t compared = 0;
+  };
+  [[nodiscard]] const Work& work() const { return work_; }
   /// As takeTouched(), of pods that ask for shares (and of such as only their callers knew), for the extender: from
   /// noteShares() on.
   void noteShares() { notes_shares_ = true; }
@@ -118,6 +125,7 @@ class Engine {
 
   void podChanged(const model::PodPtr& before, const model::Pod* after, Mono now);
   void keepAway(const model::Pod& pod, bool waits, bool runs);
+  void touchMeantBy(const model::Pod& pod);
   void putPod(const model::PodPtr& pod, Mono now);
   void putLease(const model::Ptr<model::Lease>& lease, Mono now);
   void noteSharing(const model::Uid& uid, const model::Lease& lease);
@@ -171,6 +179,7 @@ class Engine {
   bool notes_shares_ = false;
   std::set<model::Uid> touched_shares_;
   QuotaTable quota_;
+  Work work_;
 };
 
 }  // namespace gs::engine

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 
 #include "base/planted.h"
@@ -141,12 +142,27 @@ bool isTooMuch(const std::vector<model::AntiAffinityTerm>& terms) {
   return terms.size() > kMaxTerms || names > kMaxNames;
 }
 
-/// More than a pod can need: it keeps everybody away from all that the terms name.
+/// More than a pod can need: it keeps everybody of the namespaces that they mean away from all that the terms name.
 std::vector<model::AntiAffinityTerm> everybodyFrom(const std::vector<model::AntiAffinityTerm>& terms) {
+  std::map<std::string, std::vector<std::string>> meant;  // by topology key
+  std::size_t names = 0;
+  for (const auto& term : terms) {
+    const auto [it, first] = meant.try_emplace(term.topology_key, term.namespaces);
+    names += term.namespaces.size();
+    if (first || it->second.empty()) { continue; }
+    if (term.namespaces.empty()) {
+      it->second.clear();
+    } else {
+      it->second.insert(it->second.end(), term.namespaces.begin(), term.namespaces.end());
+    }
+  }
   std::vector<model::AntiAffinityTerm> out;
-  out.reserve(terms.size());
-  for (const auto& term : terms) { out.push_back({term.topology_key, {}, {}}); }
-  sortUnique(out);
+  out.reserve(meant.size());
+  for (auto& [key, namespaces] : meant) {
+    if (names > kMaxNames) { namespaces.clear(); }
+    sortUnique(namespaces);
+    out.push_back({key, std::move(namespaces), {}});
+  }
   return out;
 }
 

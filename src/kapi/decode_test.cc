@@ -124,16 +124,23 @@ TEST(DecodePod, ABoundPodSaysWhomItKeepsAwayAnUnboundOneItsLabels) {
   EXPECT_EQ(unbound.labels, (model::Labels{{"app", "db"}}));
 }
 
-TEST(DecodePod, APodWithTooManyTermsKeepsEverybodyAwayFromWhatTheyName) {
-  std::string terms;
-  for (int i = 0; i < 65; ++i) {
-    terms += (i == 0 ? "" : ",") + std::string{R"({"topologyKey":")"} + (i % 2 == 0 ? "zone" : "host") +
-             R"(","labelSelector":{"matchLabels":{"n":")" + std::to_string(i) + "\"}}}";
-  }
-  const model::Pod pod = decodePod(parsed(
-      R"({"spec":{"nodeName":"n","affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[)" +
-      terms + "]}}}}"));
-  EXPECT_EQ(pod.keeps_away, (std::vector<model::AntiAffinityTerm>{{"host", {}, {}}, {"zone", {}, {}}}));
+TEST(DecodePod, APodWithTooManyTermsKeepsEverybodyOfTheirNamespacesAwayFromWhatTheyName) {
+  const auto saying = [](const std::string& host_means) {
+    std::string terms;
+    for (int i = 0; i < 66; ++i) {
+      const std::string key = i % 3 == 0 ? R"("zone")" : R"("host")" + (i % 3 == 2 ? host_means : "");
+      terms += fmt::format(R"({}{{"topologyKey":{},"labelSelector":{{"matchLabels":{{"n":"{}"}}}}}})",
+                           i == 0 ? "" : ",", key, i);
+    }
+    return decodePod(parsed(fmt::format(
+        R"({{"metadata":{{"name":"p","namespace":"own"}},"spec":{{"nodeName":"n","affinity":{{"podAntiAffinity":{{"requiredDuringSchedulingIgnoredDuringExecution":[{}]}}}}}}}})",
+        terms)));
+  };
+  using Terms = std::vector<model::AntiAffinityTerm>;
+  const model::AntiAffinityTerm zone{"zone", {"own"}, {}};
+  EXPECT_EQ(saying("").keeps_away, (Terms{{"host", {"own"}, {}}, zone}));
+  EXPECT_EQ(saying(R"(,"namespaces":["b","a"])").keeps_away, (Terms{{"host", {"a", "b", "own"}, {}}, zone}));
+  EXPECT_EQ(saying(R"(,"namespaceSelector":{})").keeps_away, (Terms{{"host", {}, {}}, zone}));
 }
 
 TEST(DecodePod, OneThatNamesMoreThanAPodCanMeanKeepsEverybodyAway) {
@@ -150,7 +157,10 @@ TEST(DecodePod, OneThatNamesMoreThanAPodCanMeanKeepsEverybodyAway) {
   };
   for (const char* field : {"namespaces", "values"}) {
     const model::Pod many = decoded(field, 5'000);
-    EXPECT_EQ(many.keeps_away, (std::vector<model::AntiAffinityTerm>{{"zone", {}, {}}})) << field;
+    const bool few_namespaces = std::string{field} == "values";
+    const std::vector<std::string> kept =
+        few_namespaces ? std::vector<std::string>{"ns"} : std::vector<std::string>{};
+    EXPECT_EQ(many.keeps_away, (std::vector<model::AntiAffinityTerm>{{"zone", kept, {}}})) << field;
     const model::Pod few = decoded(field, 4'000);
     ASSERT_EQ(few.keeps_away.size(), 1U);
     EXPECT_FALSE(few.keeps_away[0].namespaces.empty()) << field;

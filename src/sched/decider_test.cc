@@ -497,7 +497,7 @@ struct RestlessCluster {
   void step() {
     const model::Uid uid{"own-" + std::to_string(rng.below(4))};
     switch (rng.below(8)) {
-      case 0: rules.put(uid, name(rng.below(kNodes)), {drawTerm()}); break;
+      case 0: rules.put(uid, "default", name(rng.below(kNodes)), {drawTerm()}); break;
       case 1: rules.remove(uid); break;
       case 2:
         ledger.usePod(name(rng.below(kNodes)), uid, Source::BoundPod, {}, 0,

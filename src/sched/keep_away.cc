@@ -1,146 +1,153 @@
 #include "sched/keep_away.h"
 
 #include <algorithm>
+#include <string_view>
 
 namespace gs::sched {
 namespace {
 
-constexpr const char* kEveryNamespace = "";
+std::size_t hashOf(const std::string& value) {
+  return std::max<std::size_t>(1, std::hash<std::string>{}(value));  // 0 is none
+}
 
-/// Under which names it stands in meant_. A term that lists very many is looked at for every pod rather than noted for each.
-std::vector<std::string> namespacesOf(const model::AntiAffinityTerm& term) {
-  constexpr std::size_t kMany = 64;
-  const bool many = term.namespaces.empty() || term.namespaces.size() > kMany;
-  return many ? std::vector<std::string>{kEveryNamespace} : term.namespaces;
+std::vector<std::pair<std::size_t, std::size_t>> hashesOf(const model::Labels& labels) {
+  std::vector<std::pair<std::size_t, std::size_t>> out;
+  out.reserve(labels.size());
+  for (const auto& [key, value] : labels) { out.emplace_back(hashOf(key), hashOf(value)); }
+  return out;
+}
+
+/// That one pod more, or fewer, says it; true when it closes or opens now.
+bool bump(ClosedTerms& closed, model::TermId term, int by) {
+  const auto it = closed.try_emplace(term, 0).first;
+  const bool was = it->second > 0;
+  it->second += by;
+  const bool is = it->second > 0;
+  if (!is) { closed.erase(it); }
+  return was != is;
 }
 
 }  // namespace
 
-KeepAway::Domain* KeepAway::domainOf(const model::NodeName& node, const std::string& key) {
-  const auto known = known_.find(node);
-  if (known == known_.end()) { return nullptr; }
-  const Key* wanted = &keys_.at(key);
-  for (const Place& place : known->second.places) {
-    if (place.key == wanted) { return place.domain; }
-  }
-  return nullptr;
-}
-
-void KeepAway::enter(Node& node, Key& key, const std::string& value) {
-  const auto at = key.domains.try_emplace(value).first;
-  at->second.value = &at->first;
-  at->second.nodes.push_back(node.index);
-  node.places.push_back({&key, &at->second});
-}
-
-void KeepAway::leave(Ledger::NodeIndex index, const Place& place) {
-  auto& nodes = place.domain->nodes;
-  *std::find(nodes.begin(), nodes.end(), index) = nodes.back();
-  nodes.pop_back();
-  if (nodes.empty()) { place.key->domains.erase(*place.domain->value); }
-}
-
-/// The ledger's node refers to what closes its domains.
-void KeepAway::refer(Ledger::NodeIndex i, const Node& node) {
-  std::vector<std::shared_ptr<const ClosedTerms>> closed;
-  closed.reserve(node.places.size());
-  for (const Place& place : node.places) { closed.push_back(place.domain->closed); }
-  ledger_.setClosedTo(i, std::move(closed));
-}
-
 /// One pod more says it; true when it is the first.
-bool KeepAway::intern(const model::AntiAffinityTerm& term) {
-  const auto [it, fresh] = terms_.try_emplace(term);
+bool KeepAway::intern(const Said& said) {
+  const auto [it, fresh] = terms_.try_emplace(said);
   ++it->second.pods;
   if (!fresh) { return false; }
-  it->second.id = model::idOf(term);
-  for (const auto& ns : namespacesOf(term)) { meant_[ns][it->second.id] = &it->first; }
+  const auto& [ns, term] = it->first;
+  const model::TermId id = model::idOf(term);
+  it->second.ids = TermIndex::namesOf(ns, id, term);
+  index_.add(ns, id, term);
   ++keys_[term.topology_key].terms;
   return true;
 }
 
-void KeepAway::forget(const model::AntiAffinityTerm& term) {
-  const auto it = terms_.find(term);
+void KeepAway::forget(const Said& said) {
+  const auto it = terms_.find(said);
   if (--it->second.pods > 0) { return; }
-  for (const auto& ns : namespacesOf(term)) {
-    const auto meant = meant_.find(ns);
-    meant->second.erase(it->second.id);
-    if (meant->second.empty()) { meant_.erase(meant); }
-  }
+  const auto& [ns, term] = it->first;
+  index_.remove(ns, it->second.ids.front(), term);
   const auto key = keys_.find(term.topology_key);
-  if (--key->second.terms == 0) { forgetKey(key->first); }
+  if (--key->second.terms == 0) {
+    learned_.erase(key->first);
+    keys_.erase(key);
+  }
   terms_.erase(it);
 }
 
+void KeepAway::set(Key& key, Ledger::NodeIndex i, Value value) {
+  if (key.values.size() <= i) { key.values.resize(std::max<std::size_t>(i + 1, ledger_.size())); }
+  key.values[i] = value;
+}
+
+/// The keys of its terms that its node has, and whose values are not kept yet.
+KeepAway::Keys KeepAway::unlearnedOf(const Pod& pod) {
+  Keys keys;
+  const NodeState* state = ledger_.find(pod.node);
+  if (state == nullptr || !state->exists) { return keys; }
+  for (const auto& term : pod.terms) {
+    Key& key = keys_.at(term.topology_key);
+    if (!key.learned && state->node.labels.contains(term.topology_key)) { keys[term.topology_key] = &key; }
+  }
+  return keys;
+}
+
 /// From now on the nodes' values of these keys are kept.
-void KeepAway::learnKeys(const std::set<std::string>& keys) {
+void KeepAway::learn(const Keys& keys) {
   if (keys.empty()) { return; }
-  known_.reserve(ledger_.size());
-  for (Ledger::NodeIndex i = 0; i < ledger_.size(); ++i) {
-    const NodeState& state = ledger_.at(i);
-    if (!state.exists) { continue; }
-    Node* node = nullptr;
-    for (const auto& key : keys) {
-      const auto label = state.node.labels.find(key);
-      if (label == state.node.labels.end()) { continue; }
-      if (node == nullptr) { node = &known_[state.node.name]; }
-      node->index = i;
-      enter(*node, keys_.at(key), label->second);
+  std::unordered_map<std::size_t, Key*> wanted;
+  for (const auto& [name, key] : keys) {
+    key->learned = true;
+    wanted[hashOf(name)] = key;
+  }
+  learned_.insert(keys.begin(), keys.end());
+  for (const auto& [name, node] : nodes_) {
+    looks_ += node.labels.size();
+    for (const auto& [label, value] : node.labels) {
+      const auto key = wanted.find(label);
+      if (key != wanted.end()) { set(*key->second, node.index, value); }
     }
-    if (node != nullptr) { refer(i, *node); }
   }
 }
 
-/// No term has it any more, so nothing is closed by it.
-void KeepAway::forgetKey(const std::string& key) {
-  const auto it = keys_.find(key);
-  for (const auto& [value, domain] : it->second.domains) {
-    for (const auto index : domain.nodes) {
-      const model::NodeName& name = ledger_.at(index).node.name;
-      const auto known = known_.find(name);
-      std::erase_if(known->second.places, [&](const Place& place) { return place.key == &it->second; });
-      refer(index, known->second);
-      if (known->second.places.empty()) { known_.erase(known); }
-    }
+/// The ledger's node refers to what closes its domains.
+void KeepAway::refer(Ledger::NodeIndex i) {
+  std::vector<std::shared_ptr<const ClosedTerms>> closed;
+  for (const auto& [name, key] : learned_) {
+    const auto domain = key->domains.find(key->at(i));
+    if (domain != key->domains.end()) { closed.push_back(domain->second); }
   }
-  keys_.erase(it);
+  ledger_.setClosedTo(i, std::move(closed));
+}
+
+/// The nodes of that domain are among those that change; `made`: it closes for the first time.
+void KeepAway::note(const Key& key, Value value, const std::shared_ptr<ClosedTerms>& made,
+                    std::vector<bool>& nodes) {
+  looks_ += key.values.size();
+  for (Ledger::NodeIndex i = 0; i < key.values.size(); ++i) {
+    if (key.values[i] != value) { continue; }
+    nodes[i] = true;
+    if (made != nullptr) { ledger_.closeTo(i, made); }
+  }
 }
 
 /// However many terms close or open a domain, each of its nodes changes once.
 void KeepAway::count(const Pod& pod, int by) {
-  std::vector<Domain*> changed;
-  for (const auto& term : pod.terms) {
-    Domain* domain = domainOf(pod.node, term.topology_key);
-    if (domain == nullptr) { continue; }
-    const auto it = domain->closed->try_emplace(terms_.at(term).id, 0).first;
-    const bool was = it->second > 0;
-    it->second += by;
-    const bool is = it->second > 0;
-    if (!is) { domain->closed->erase(it); }
-    if (was != is) { changed.push_back(domain); }
+  const auto node = nodes_.find(pod.node);
+  if (node == nodes_.end()) { return; }
+  std::map<std::string_view, std::vector<const Term*>> by_key;
+  for (const auto& term : pod.terms) { by_key[term.topology_key].push_back(&terms_.at({pod.ns, term})); }
+  std::vector<bool> nodes(ledger_.size());
+  for (const auto& [name, terms] : by_key) {
+    Key& key = keys_.at(std::string{name});
+    const Value value = key.at(node->second.index);
+    if (value == 0) { continue; }
+    const auto [domain, fresh] = key.domains.try_emplace(value);
+    if (fresh) { domain->second = std::make_shared<ClosedTerms>(); }
+    const auto closed = domain->second;
+    bool changed = false;
+    for (const Term* term : terms) {
+      for (const auto id : term->ids) { changed |= bump(*closed, id, by); }
+    }
+    if (changed) { note(key, value, fresh ? closed : nullptr, nodes); }
+    if (closed->empty()) { key.domains.erase(domain); }
   }
-  std::sort(changed.begin(), changed.end());
-  changed.erase(std::unique(changed.begin(), changed.end()), changed.end());
-  for (const Domain* domain : changed) {
-    for (const auto node : domain->nodes) { ledger_.closingsChanged(node); }
+  for (Ledger::NodeIndex i = 0; i < nodes.size(); ++i) {
+    if (nodes[i]) { ledger_.closingsChanged(i); }
   }
 }
 
-bool KeepAway::put(const model::Uid& uid, const model::NodeName& node,
+bool KeepAway::put(const model::Uid& uid, const std::string& ns, const model::NodeName& node,
                    const std::vector<model::AntiAffinityTerm>& terms) {
   const auto known = pods_.find(uid);
   if (known != pods_.end() && known->second.node == node && known->second.terms == terms) { return false; }
   remove(uid);
   if (terms.empty()) { return false; }
   bool fresh = false;
-  std::set<std::string> new_keys;
-  for (const auto& term : terms) {
-    if (!keys_.contains(term.topology_key)) { new_keys.insert(term.topology_key); }
-    fresh |= intern(term);
-  }
-  learnKeys(new_keys);
-  const Pod& pod = pods_.emplace(uid, Pod{node, terms}).first->second;
+  for (const auto& term : terms) { fresh |= intern({ns, term}); }
+  const Pod& pod = pods_.emplace(uid, Pod{ns, node, terms}).first->second;
   on_node_[node].insert(uid);
+  learn(unlearnedOf(pod));
   count(pod, 1);
   return fresh;
 }
@@ -154,56 +161,52 @@ void KeepAway::remove(const model::Uid& uid) {
   here->second.erase(uid);
   if (here->second.empty()) { on_node_.erase(here); }
   count(pod, -1);
-  for (const auto& term : pod.terms) { forget(term); }
+  for (const auto& term : pod.terms) { forget({pod.ns, term}); }
 }
 
-/// Its values of the keys that count.
-KeepAway::Values KeepAway::valuesOf(const model::NodeName& name) {
+KeepAway::Uids KeepAway::podsOn(const model::NodeName& name) const {
+  const auto here = on_node_.find(name);
+  return here == on_node_.end() ? Uids{} : here->second;
+}
+
+/// Its values that are not what is kept of it.
+KeepAway::Values KeepAway::changedOf(const model::NodeName& name) const {
   Values values;
+  const auto known = nodes_.find(name);
   const NodeState* state = ledger_.find(name);
-  if (state == nullptr || !state->exists) { return values; }
-  for (auto& [key, of] : keys_) {
-    const auto label = state->node.labels.find(key);
-    if (label != state->node.labels.end()) { values.emplace_back(&of, &label->second); }
+  const bool exists = state != nullptr && state->exists;
+  for (const auto& [text, key] : learned_) {
+    const Value before = known == nodes_.end() ? 0 : key->at(known->second.index);
+    Value now = 0;
+    if (exists) {
+      const auto label = state->node.labels.find(text);
+      if (label != state->node.labels.end()) { now = hashOf(label->second); }
+    }
+    if (before != now) { values.emplace_back(key, now); }
   }
   return values;
 }
 
 void KeepAway::nodeChanged(const model::NodeName& name) {
-  if (keys_.empty()) { return; }
-  const Values values = valuesOf(name);
-  Node& node = known_[name];
-  const auto holds = [&](const auto& value) {
-    return std::any_of(node.places.begin(), node.places.end(), [&](const Place& place) {
-      return place.key == value.first && *place.domain->value == *value.second;
-    });
-  };
-  const bool same = values.size() == node.places.size() && std::all_of(values.begin(), values.end(), holds);
+  const NodeState* state = ledger_.find(name);
+  const bool exists = state != nullptr && state->exists;
+  const Values values = changedOf(name);
+  const Uids pods = podsOn(name);
+  const auto hasUnlearned = [this](const model::Uid& uid) { return !unlearnedOf(pods_.at(uid)).empty(); };
+  const bool same = values.empty() && std::none_of(pods.begin(), pods.end(), hasUnlearned);
   if (!same) {
-    const auto here = on_node_.find(name);
-    const std::set<model::Uid> pods = here == on_node_.end() ? std::set<model::Uid>{} : here->second;
     for (const auto& uid : pods) { count(pods_.at(uid), -1); }
-    for (const Place& place : std::exchange(node.places, {})) { leave(node.index, place); }
-    if (!values.empty()) { node.index = *ledger_.indexOf(name); }
-    for (const auto& [key, value] : values) { enter(node, *key, *value); }
-    if (const auto i = ledger_.indexOf(name)) { refer(*i, node); }
-    for (const auto& uid : pods) { count(pods_.at(uid), 1); }
   }
-  if (node.places.empty()) { known_.erase(name); }
-}
-
-std::vector<model::TermId> KeepAway::meaning(const std::string& ns, const model::Labels& labels) const {
-  std::vector<model::TermId> ids;
-  for (const std::string& meant : {std::string{kEveryNamespace}, ns}) {
-    const auto terms = meant_.find(meant);
-    if (terms == meant_.end()) { continue; }
-    for (const auto& [id, term] : terms->second) {
-      if (term->keepsAway(ns, labels)) { ids.push_back(id); }
-    }
+  if (exists) { nodes_[name] = {*ledger_.indexOf(name), hashesOf(state->node.labels)}; }
+  for (const auto& [key, value] : values) { set(*key, nodes_.at(name).index, value); }
+  if (!exists) { nodes_.erase(name); }
+  if (same) { return; }
+  if (const auto i = ledger_.indexOf(name)) { refer(*i); }
+  for (const auto& uid : pods) {
+    const Pod& pod = pods_.at(uid);
+    learn(unlearnedOf(pod));
+    count(pod, 1);
   }
-  std::sort(ids.begin(), ids.end());
-  ids.erase(std::unique(ids.begin(), ids.end()), ids.end());
-  return ids;
 }
 
 }  // namespace gs::sched

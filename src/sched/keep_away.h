@@ -4,10 +4,12 @@
 //
 // Equal terms of many pods are one, known by its id. A node is closed to a term while a pod that says it is bound to a node
 // with the same value of the term's topology key; a pod whose node is unknown, or has no such label, closes nothing.
-// Who is closed where stands in the ledger (NodeState::closed_to), whom a term means in the request (PodRequest::kept_away_by).
-// All nodes of a domain refer to one set of terms. Cost, of a pod that comes or goes: O(log) for each of its terms, and one note
-// for each node of the domains where something closes or opens, however many terms do; over all nodes when it is the first with
-// some topology key. Of a node: O(topology keys). A pod has few terms (kapi/decode_pod.cc bounds them). One thread.
+// Who is closed where stands in the ledger (NodeState::closed_to), whom a term means in the request (PodRequest::kept_away_by):
+// see TermIndex. All nodes of a domain refer to one set of terms.
+// The nodes' values of a topology key are kept while a pod says a term with it on a node that has it. Cost, of a pod that comes or
+// goes: O(log) for each of its terms, a pass over the values of each of its keys in whose domain something closes or opens, and
+// one note for each node there, however many terms do; over the labels of all nodes (their hashes, which lie side by side) when
+// it is the first with some key. Of a node: O(topology keys + its labels). A pod has few terms (kapi/decode_pod.cc bounds them). One thread.
 #pragma once
 
 #include <map>
@@ -20,6 +22,7 @@
 
 #include "model/label_selector.h"
 #include "sched/ledger.h"
+#include "sched/term_index.h"
 
 namespace gs::sched {
 
@@ -27,65 +30,67 @@ class KeepAway {
  public:
   explicit KeepAway(Ledger& ledger) : ledger_{ledger} {}
 
-  /// This pod is bound there and says so; true when one of its terms is new, so that pods that wait may now be meant. A later
-  /// call for the same uid replaces the earlier one.
-  bool put(const model::Uid& uid, const model::NodeName& node,
+  /// This pod of the namespace `ns` is bound there and says so; true when one of its terms is new, so that pods that wait may now
+  /// be meant. A later call for the same uid replaces the earlier one.
+  bool put(const model::Uid& uid, const std::string& ns, const model::NodeName& node,
            const std::vector<model::AntiAffinityTerm>& terms);
   void remove(const model::Uid& uid);
   /// The node came, went, or has other labels. Call it after the ledger knows.
   void nodeChanged(const model::NodeName& node);
   /// The terms that mean such a pod, ascending.
-  [[nodiscard]] std::vector<model::TermId> meaning(const std::string& ns, const model::Labels& labels) const;
+  [[nodiscard]] std::vector<model::TermId> meaning(const std::string& ns, const model::Labels& labels) const {
+    return index_.meaning(ns, labels);
+  }
+  /// What all of this has cost so far, in terms compared, and in labels and values of nodes looked at.
+  [[nodiscard]] std::uint64_t looks() const { return looks_ + index_.looks(); }
 
  private:
+  using Said = std::pair<std::string, model::AntiAffinityTerm>;  // by pods of that namespace
   struct Term {
-    model::TermId id = 0;
-    int pods = 0;  // that say it
+    std::vector<model::TermId> ids;  // TermIndex::namesOf
+    int pods = 0;                    // that say it
   };
   struct Pod {
+    std::string ns;
     model::NodeName node;
     std::vector<model::AntiAffinityTerm> terms;
   };
-  /// The nodes with one value of a topology key.
-  struct Domain {
-    const std::string* value = nullptr;
-    std::vector<Ledger::NodeIndex> nodes;
-    std::shared_ptr<ClosedTerms> closed = std::make_shared<ClosedTerms>();
-  };
+  using Value = std::size_t;  // hash of a label's value; 0: none
   struct Key {
     int terms = 0;  // that have it
-    std::unordered_map<std::string, Domain> domains;
+    bool learned = false;
+    std::vector<Value> values;                                        // by node, if learned
+    std::unordered_map<Value, std::shared_ptr<ClosedTerms>> domains;  // where something is closed
+    [[nodiscard]] Value at(Ledger::NodeIndex i) const { return i < values.size() ? values[i] : 0; }
   };
-  struct Place {
-    Key* key = nullptr;
-    Domain* domain = nullptr;
-  };
+  using Keys = std::map<std::string, Key*>;
   struct Node {
     Ledger::NodeIndex index = 0;
-    std::vector<Place> places;
+    std::vector<std::pair<std::size_t, Value>> labels;  // hashes of keys and values
   };
-  using Values = std::vector<std::pair<Key*, const std::string*>>;
+  using Uids = std::set<model::Uid>;
+  using Values = std::vector<std::pair<Key*, Value>>;
 
-  bool intern(const model::AntiAffinityTerm& term);
-  void forget(const model::AntiAffinityTerm& term);
-  void learnKeys(const std::set<std::string>& keys);
-  void forgetKey(const std::string& key);
-  void enter(Node& node, Key& key, const std::string& value);
-  void leave(Ledger::NodeIndex index, const Place& place);
-  void refer(Ledger::NodeIndex i, const Node& node);
-  [[nodiscard]] Values valuesOf(const model::NodeName& name);
-  /// The domain of that node for this key; nullptr: it has no such label, or is unknown.
-  [[nodiscard]] Domain* domainOf(const model::NodeName& node, const std::string& key);
+  bool intern(const Said& said);
+  void forget(const Said& said);
+  [[nodiscard]] Keys unlearnedOf(const Pod& pod);
+  void learn(const Keys& keys);
+  void set(Key& key, Ledger::NodeIndex i, Value value);
+  void refer(Ledger::NodeIndex i);
   void count(const Pod& pod, int by);
+  void note(const Key& key, Value value, const std::shared_ptr<ClosedTerms>& made, std::vector<bool>& nodes);
+  [[nodiscard]] Values changedOf(const model::NodeName& name) const;
+  [[nodiscard]] Uids podsOn(const model::NodeName& name) const;
 
   Ledger& ledger_;
   std::unordered_map<model::Uid, Pod> pods_;
-  std::unordered_map<model::NodeName, std::set<model::Uid>> on_node_;
-  std::map<model::AntiAffinityTerm, Term> terms_;
-  /// By the namespace that they mean, "" for every one and for very many; the terms are those of terms_.
-  std::map<std::string, std::map<model::TermId, const model::AntiAffinityTerm*>> meant_;
-  std::map<std::string, Key> keys_;                  // by topology key
-  std::unordered_map<model::NodeName, Node> known_;  // that are in some domain
+  std::unordered_map<model::NodeName, Uids> on_node_;
+  std::map<Said, Term> terms_;
+  TermIndex index_;                            // the terms are those of terms_
+  std::unordered_map<std::string, Key> keys_;  // by topology key
+  Keys learned_;
+  std::unordered_map<model::NodeName, Node> nodes_;  // that exist
+  std::uint64_t looks_ = 0;
 };
 
 }  // namespace gs::sched

@@ -255,7 +255,12 @@ void Ledger::setClosedTo(NodeIndex i, std::vector<std::shared_ptr<const ClosedTe
   if (matters) { closingsChanged(i); }
 }
 
+void Ledger::closeTo(NodeIndex i, std::shared_ptr<const ClosedTerms> terms) {
+  nodes_[i]->closed_to.push_back(std::move(terms));
+}
+
 void Ledger::closingsChanged(NodeIndex i) {
+  std::erase_if(nodes_[i]->closed_to, [](const auto& terms) { return terms->empty(); });
   nodes_[i]->closed_version = ++version_;
   closings_.append(i, mostChanges());
 }

@@ -80,8 +80,10 @@ class Ledger {
   void upsertStatus(const model::GpuNodeStatus& status);
   void removeStatus(const model::NodeName& name);
   void setAgentStale(const model::NodeName& name, bool stale);
-  /// Pods that these terms mean may not come there. Who gave them may change them, and then says closingsChanged() of each node.
+  /// Pods that these terms mean may not come there. Who gave them may change them, and then says closingsChanged() of each node;
+  /// sets that are empty then are let go.
   void setClosedTo(NodeIndex i, std::vector<std::shared_ptr<const ClosedTerms>> terms);
+  void closeTo(NodeIndex i, std::shared_ptr<const ClosedTerms> terms);
   void closingsChanged(NodeIndex i);
 
   // Holdings of devices. hold() again with another amount changes it.

@@ -419,7 +419,11 @@ void Scheduler::sweepSome() {
 /// One event may concern very many pods, all of a claim say: the others have their turn at the next, in a circle, so that who is
 /// touched all the time keeps nobody from it.
 void Scheduler::reviewSome(int& left) {
-  review_.merge(engine_.takeTouched());
+  if (review_.empty()) {
+    review_ = engine_.takeTouched();
+  } else {
+    review_.merge(engine_.takeTouched());
+  }
   while (left > 0 && !review_.empty()) {
     const auto next = review_.upper_bound(last_reviewed_);
     last_reviewed_ = review_.extract(next == review_.end() ? review_.begin() : next).value();
