@@ -52,10 +52,10 @@ void Drain::holdAll(const Key& key, const Ended& ended) {
 
 void Drain::hold(const Key& key, Ended ended) {
   const auto& [uid, node] = key;
-  if (const auto before = ended_.find(key); before != ended_.end()) { unfloored_.erase(before->second.number); }
-  if (ended.wait_observations && !ended.floor) {
-    unfloored_.insert(ended.number = ++unclean_ends_);
+  if (const auto before = ended_.find(key); before != ended_.end()) {
+    unfloored_.erase(before->second.number);
   }
+  if (ended.wait_observations && !ended.floor) { unfloored_.insert(ended.number = ++unclean_ends_); }
   const auto it = ended_.insert_or_assign(key, std::move(ended)).first;
   holdAll(key, it->second);
   on_node_[node].insert(uid);

@@ -536,8 +536,8 @@ bool Scheduler::underWay() const {
 
 std::size_t Scheduler::rememberedForTest() const {
   return grants_.size() + bound_perhaps_.size() + repairs_.size() + queued_.size() + waiting_text_.size() +
-         first_seen_.size() + warned_.size() + proving_.size() + probes_.size() + held_back_.size() + attempts_.size() +
-         in_vain_.size() + failing_.size();
+         first_seen_.size() + warned_.size() + proving_.size() + probes_.size() + held_back_.size() +
+         attempts_.size() + in_vain_.size() + failing_.size();
 }
 
 Readiness Scheduler::readiness() const {

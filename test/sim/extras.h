@@ -32,7 +32,9 @@ class Extras {
   void look();
   void calmDown();
   /// For so long some replica may not hear what all others hear.
-  void hindered(Duration how_long) { hindered_until_ = std::max(hindered_until_, world_.now().mono + how_long); }
+  void hindered(Duration how_long) {
+    hindered_until_ = std::max(hindered_until_, world_.now().mono + how_long);
+  }
 
   /// A request of a user that the judge is told of.
   void byHand(const std::string& method, const std::string& target, const json::Value& body = json::Object{},

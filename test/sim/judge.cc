@@ -168,7 +168,9 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
   if (is_bound && known != pods_.end()) { pod.uuids = known->second.uuids; }
   for (const int id : pod.ids) {
     const auto lease = leases_.find({pod.node, id});
-    if (bound_now && lease != leases_.end() && lease->second.holders.contains(uid)) { pod.uuids.insert(lease->second.uuid); }
+    if (bound_now && lease != leases_.end() && lease->second.holders.contains(uid)) {
+      pod.uuids.insert(lease->second.uuid);
+    }
   }
   if (pod.by_hand && is_bound &&
       known != pods_.end()) {  // it has what it was bound with, whatever is written there now

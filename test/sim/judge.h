@@ -253,7 +253,7 @@ class Judge {
   std::map<std::string, Pod> pods_;        // by uid
   std::map<std::string, Gone> gone_;       // by uid
   std::map<std::string, Mono> last_went_;  // node -> when the last pod of it was deleted
-  std::set<std::string> lost_;  // pods that were bound in a history that is lost, and run on
+  std::set<std::string> lost_;             // pods that were bound in a history that is lost, and run on
   std::set<std::string> clean_;    // pods that ended with all their containers: an agent may not know it yet
   std::set<std::string> unnamed_;  // pods that ran without an allocation
   std::map<Device, Lease> leases_;

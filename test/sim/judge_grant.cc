@@ -221,7 +221,9 @@ void Judge::seesWhatItHas(const Pod& pod, Mono decided) {
 /// One GPU of its own: an Unknown one only when no Healthy one was free all the time.
 void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
   if (!unknown_seen_ || pod.ids.size() != 1 || pod.cpu > 0) { return; }
-  if (now_ < std::max(disturbed_until_, stuck_until_ + kInVain)) { return; }  // it may have been tried in vain
+  if (now_ < std::max(disturbed_until_, stuck_until_ + kInVain)) {
+    return;
+  }  // it may have been tried in vain
   const Device device{pod.node, pod.ids.front()};
   const Mono from = decided - kKnown;
   const auto lease = leases_.find(device);
@@ -291,9 +293,7 @@ void Judge::mayBeGiven(const Pod& pod, const Device& device, Mono decided) {
 void Judge::give(const std::string& uid, const Pod& pod, const Device& device, Process by, Mono decided) {
   const auto lease = leases_.find(device);
   if (lease == leases_.end() || !lease->second.holders.contains(uid)) {
-    if (!hand_) {
-      wrong(fmt::format("{} was bound to {} without its lease", pod.text(), device.text()));
-    }
+    if (!hand_) { wrong(fmt::format("{} was bound to {} without its lease", pod.text(), device.text())); }
     return;
   }
   for (const auto& [other_uid, other] : pods_) {

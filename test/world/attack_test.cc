@@ -1,4 +1,4 @@
-// Attacks that are red; see each test's comment.
+// What an attack by hand showed, and what holds now.
 #include <unistd.h>
 
 #include "test/world/cluster.h"

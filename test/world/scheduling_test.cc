@@ -403,9 +403,9 @@ TEST_F(Scheduling, AnAnnotationThatNamesFewerGpusFreesNone) {
   for (const json::Value& reservation : {json::Value{"mine"}, json::Value{}}) {
     const auto answer = world.request(
         "PATCH", "/api/v1/namespaces/default/pods/p",
-        json::Object{{"metadata",
-                      json::Object{{"annotations", json::Object{{"gpu.scheduling/allocated", "node-b:0"},
-                                                                {"gpu.scheduling/reservation", reservation}}}}}},
+        json::Object{{"metadata", json::Object{{"annotations",
+                                                json::Object{{"gpu.scheduling/allocated", "node-b:0"},
+                                                             {"gpu.scheduling/reservation", reservation}}}}}},
         "application/merge-patch+json");
     ASSERT_EQ(answer.code, 200);
     world.run(40s);
