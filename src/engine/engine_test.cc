@@ -4,8 +4,6 @@
 
 #include <functional>
 
-#include "json/value.h"
-#include "kapi/decode.h"
 #include "model/vcuda.h"
 #include "testing/builders.h"
 
@@ -442,23 +440,6 @@ TEST_F(EngineTest, LateLooksThatNameAnEndedPodDoNotFreeItsDevice) {
   seen.devices[1].in_use_by = {};
   statusComes(seen);
   EXPECT_EQ(use(1), DeviceUse::Draining) << "no look was written after the end";
-}
-
-/// A container that is started again (restartPolicy Always) is reported as terminated for a moment. Its pod is then deleted by
-/// force, and its kubelet is silent: the container may run.
-TEST_F(EngineTest, ATerminatedContainerThatIsStartedAgainProvesNothing) {
-  agentLooks();
-  const json::Value v =
-      *json::parse(R"({"metadata":{"name":"p","namespace":"default","uid":"u1","resourceVersion":"7",
-    "annotations":{"gpu.scheduling/allocated":"node-a:1"}},
-    "spec":{"nodeName":"node-a","schedulerName":"gpu-scheduler","restartPolicy":"Always",
-            "containers":[{"name":"main"}]},
-    "status":{"phase":"Running","containerStatuses":[{"name":"main","restartCount":3,
-              "state":{"terminated":{"exitCode":1}}}]}})");
-  const auto pod = std::make_shared<const model::Pod>(kapi::decodePod(v));
-  engine.apply({model::Kind::Pod, pod->key, {}, pod, 7}, now);
-  engine.apply({model::Kind::Pod, pod->key, pod->uid, {}, 8}, now);
-  EXPECT_EQ(use(1), DeviceUse::Draining);
 }
 
 /// One pod with 64 new terms is bound while many others wait.

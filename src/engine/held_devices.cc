@@ -39,6 +39,10 @@ bool agree(const std::vector<std::string>& leased, const std::vector<std::string
 
 }  // namespace
 
+bool isShared(const model::GpuClaim* claim) {
+  return claim != nullptr && claim->exclusivity == model::Exclusivity::Shared;
+}
+
 std::optional<int> idNow(const model::GpuNodeStatus& status, const std::string& uuid, int likely) {
   if (uuid.empty() || GS_PLANTED(IgnoresUuids)) { return std::nullopt; }
   const model::Device* device = deviceIn(&status, likely);

@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include "model/claim.h"
 #include "model/node.h"
 #include "model/pod.h"
 
@@ -22,6 +23,8 @@ namespace gs::engine {
 /// The device of this UUID; `likely` is looked at first. nullopt: it is not there, or `uuid` is "".
 [[nodiscard]] std::optional<int> idNow(const model::GpuNodeStatus& status, const std::string& uuid,
                                        int likely);
+/// nullptr: it does not ask for sharing.
+[[nodiscard]] bool isShared(const model::GpuClaim* claim);
 /// Another device has this id than the one of this UUID; false while one of them is not known.
 [[nodiscard]] bool isAnother(const model::GpuNodeStatus* status, int id, const std::string& uuid);
 /// "" when the node does not say.

@@ -1,0 +1,160 @@
+// What each pod holds and uses: by its leases, by its annotation, and by what its agent sees.
+#include <algorithm>
+
+#include "base/planted.h"
+#include "engine/engine.h"
+#include "engine/held_devices.h"
+#include "model/annotations.h"
+#include "sched/doors/door.h"
+#include "sched/shares.h"
+
+namespace gs::engine {
+
+using sched::Source;
+
+namespace {
+
+/// What this lease gives to one of its holders.
+sched::Amount amountIn(const model::Lease& lease, const model::Uid& uid) {
+  const auto part = lease.partOf(uid);
+  return part ? sched::Amount{lease.shared(), part->milli, part->mib} : sched::Amount{lease.shared(), 0, 0};
+}
+
+}  // namespace
+
+/// A pod's annotation does not say how much it holds; its lease does, else its claim.
+sched::Amount Engine::amountOf(const model::Pod& pod, const model::NodeName& node, int id) const {
+  for (const auto& key : cache_.leasesOf(pod.uid)) {
+    const model::Lease& lease = *cache_.lease(key);
+    const auto device = deviceOf(lease);
+    if (!device || device->first != node || device->second != id) { continue; }
+    return amountIn(lease, pod.uid);
+  }
+  if (const auto known = shares(pod.uid)) { return {*known, 0, 0}; }
+  return {isShared(cache_.claim({pod.key.ns, sched::claimName(pod)})), 0, 0};
+}
+
+/// The devices that the agent sees a bound pod use which asked for some: of one without an allocation those that are no
+/// longer anonymous; of one of ours also what its node has renumbered, or what somebody's edits took from its annotations.
+std::vector<int> Engine::seenInUse(const model::Pod& pod) const {
+  std::vector<int> ids;
+  const model::GpuNodeStatus* status = cache_.status(pod.node);
+  const bool asked = pod.requests.get(model::kNvidiaGpu) > 0 || allocatedIds(pod).has_value() ||
+                     !sched::claimName(pod).empty();
+  if (status == nullptr || !asked) { return ids; }
+  for (const auto& device : status->devices) {
+    const auto& users = device.in_use_by;
+    if (std::find(users.begin(), users.end(), pod.uid) != users.end()) { ids.push_back(device.id); }
+  }
+  return ids;
+}
+
+namespace {
+
+/// It was given shares by its annotations, and gpu-manager has not picked their devices yet; or whole devices, and gpu-manager,
+/// which takes any, has not written which.
+bool isOnTheWay(const model::Pod& pod) {
+  const bool waits =
+      !pod.vcuda.empty() && pod.phase == model::PodPhase::Pending && !model::isVcudaAssigned(pod.annotations);
+  const auto isWhole = [](const model::VcudaLimits& limits) { return limits.wholeGpus() > 0; };
+  return waits && (!pod.taken_by_kubelet || std::any_of(pod.vcuda.begin(), pod.vcuda.end(), isWhole));
+}
+
+}  // namespace
+
+/// What a bound pod takes of its node.
+void Engine::use(const model::Pod& pod) {
+  const auto allocated = allocatedIds(pod);
+  const std::size_t known = allocated ? allocated->size() : seenInUse(pod).size();
+  const auto anonymous =
+      GS_PLANTED(ForgetsCounted) ? 0 : pod.requests.get(model::kNvidiaGpu) - static_cast<std::int64_t>(known);
+  const auto whole = std::max<std::int64_t>(pod.requests.get(model::kNvidiaGpu),
+                                            allocated ? static_cast<std::int64_t>(allocated->size()) : 0);
+  ledger_.usePod(pod.node, pod.uid, Source::BoundPod, pod.requests, std::max<std::int64_t>(0, anonymous),
+                 {pod.key.ns, whole * sched::kWholeMilli + sched::vcudaMilli(pod)});
+  ledger_.setInFlight(pod.node, pod.uid, Source::BoundPod,
+                      isOnTheWay(pod) ? sched::vcudaPicks(pod) : sched::SharePicks{});
+}
+
+/// Those that are there, and those that went under it.
+template <class Visit>
+void Engine::eachLeaseOf(const model::Uid& uid, const Visit& visit) const {
+  for (const auto& key : cache_.leasesOf(uid)) { visit(*cache_.lease(key)); }
+  const auto lost = lost_leases_.find(uid);
+  if (lost == lost_leases_.end()) { return; }
+  for (const auto& [key, lease] : lost->second) { visit(*lease); }
+}
+
+std::string Engine::givenUuid(const model::Uid& pod, const model::NodeName& node, int id) const {
+  std::string uuid;
+  eachLeaseOf(pod, [&](const model::Lease& lease) {
+    if (lease.node == node && lease.gpu == id && uuid.empty()) { uuid = lease.uuid; }
+  });
+  return uuid;
+}
+
+std::vector<int> Engine::heldIds(const model::Pod& pod, const std::vector<int>& given) const {
+  std::vector<std::string> leased;
+  const std::string* bound_for = pod.annotation(model::kReservationKey);
+  const bool says_reservation = bound_for != nullptr && !bound_for->empty();
+  eachLeaseOf(pod.uid, [&](const model::Lease& lease) {
+    const auto part = lease.partOf(pod.uid);
+    const bool is_its = says_reservation ? part && part->reservation.text == *bound_for
+                                         : std::binary_search(given.begin(), given.end(), lease.gpu);
+    if (lease.node == pod.node && is_its) { leased.push_back(lease.uuid); }
+  });
+  return heldNow(pod, given, leased, cache_.status(pod.node));
+}
+
+void Engine::holdLease(const model::Uid& uid, const model::Lease& lease, Holds& holds) const {
+  const auto device = deviceOf(lease);
+  if (!device) { return; }
+  const auto& [node, id] = *device;
+  const sched::Amount amount = amountIn(lease, uid);
+  const model::GpuNodeStatus* status = cache_.status(node);
+  const bool moved = isAnother(status, id, lease.uuid);
+  // The name of the lease is taken, so nobody can be given what has that id now, not to share it either.
+  holds[{node, id, Source::Lease}] = moved ? sched::Amount{} : amount;
+  if (!moved) { return; }
+  if (const auto now = idNow(*status, lease.uuid, id)) {
+    holds.try_emplace({node, *now, Source::Lease}, amount);
+  }
+}
+
+Engine::Holds Engine::holdsOf(const model::Uid& uid) const {
+  Holds holds;
+  for (const auto& key : cache_.leasesOf(uid)) { holdLease(uid, *cache_.lease(key), holds); }
+  const model::Pod* pod = cache_.pod(uid);
+  if (pod == nullptr || pod->finished()) { return holds; }
+  if (const auto ids = allocatedIds(*pod)) {
+    for (const int id : heldIds(*pod, *ids)) {
+      holds[{pod->node, id, Source::BoundPod}] = amountOf(*pod, pod->node, id);
+    }
+  }
+  for (const int id : seenInUse(*pod)) { holds.try_emplace({pod->node, id, Source::BoundPod}); }
+  if (pod->bound()) {
+    for (const auto& [id, amount] : sched::amountsOf(sched::vcudaPicks(*pod))) {
+      holds[{pod->node, id, Source::BoundPod}] = amount;
+    }
+  }
+  return holds;
+}
+
+void Engine::derive(const model::Uid& uid) {
+  ++work_.derived;
+  Holds want = holdsOf(uid);
+  const auto it = derived_.find(uid);
+  if (it != derived_.end()) {
+    for (const auto& [hold, amount] : it->second) {
+      if (!want.contains(hold)) { ledger_.release(hold.node, hold.id, uid, hold.source); }
+    }
+  }
+  for (const auto& [hold, amount] : want) { ledger_.hold(hold.node, hold.id, uid, hold.source, amount); }
+  if (want.empty()) {
+    derived_.erase(uid);
+  } else {
+    derived_[uid] = std::move(want);
+  }
+}
+
+}  // namespace gs::engine
