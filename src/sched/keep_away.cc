@@ -192,8 +192,8 @@ void KeepAway::nodeChanged(const model::NodeName& name) {
   const bool exists = state != nullptr && state->exists;
   const Values values = changedOf(name);
   const Uids pods = podsOn(name);
-  const auto hasUnlearned = [this](const model::Uid& uid) { return !unlearnedOf(pods_.at(uid)).empty(); };
-  const bool same = values.empty() && std::none_of(pods.begin(), pods.end(), hasUnlearned);
+  const auto has_unlearned = [this](const model::Uid& uid) { return !unlearnedOf(pods_.at(uid)).empty(); };
+  const bool same = values.empty() && std::none_of(pods.begin(), pods.end(), has_unlearned);
   if (!same) {
     for (const auto& uid : pods) { count(pods_.at(uid), -1); }
   }

@@ -223,6 +223,7 @@ std::vector<DeviceShare> amountsOf(const SharePicks& picks) {
     }
   }
   std::vector<DeviceShare> out;
+  out.reserve(sums.size());  // equivalent: without it, slower
   for (const auto& [id, amount] : sums) { out.push_back({id, amount.shared ? amount : Amount{}}); }
   return out;
 }

@@ -49,14 +49,14 @@ void within(Map& map, const std::string& key, const Change& change) {
 
 template <class Change>
 void TermIndex::change(const std::string& owner, const model::AntiAffinityTerm& term, const Change& change) {
-  const auto inOwners = [&](Owners& owners) { within(owners, owner, change); };
+  const auto in_owners = [&](Owners& owners) { within(owners, owner, change); };
   const model::LabelRequirement* by = narrowest(term);
   for (const auto& ns : namespacesOf(term)) {
     within(meant_, ns, [&](Meant& meant) {
-      if (by == nullptr) { return inOwners(meant.no_label); }
+      if (by == nullptr) { return in_owners(meant.no_label); }
       within(meant.labels, by->key, [&](Label& label) {
-        if (width(*by) > kFewValues) { return inOwners(label.any_value); }
-        for (const auto& value : by->values) { within(label.values, value, inOwners); }
+        if (width(*by) > kFewValues) { return in_owners(label.any_value); }
+        for (const auto& value : by->values) { within(label.values, value, in_owners); }
       });
     });
   }
@@ -82,7 +82,7 @@ void TermIndex::find(const Meant& meant, const model::Labels& labels, Found& fou
   const auto take = [&](const Owners& owners) {
     for (const auto& terms : owners) { found.push_back(&terms); }
   };
-  const auto takeLabel = [&](const Label& label, const std::string& value) {
+  const auto take_label = [&](const Label& label, const std::string& value) {
     take(label.any_value);
     const auto at = label.values.find(value);
     if (at != label.values.end()) { take(at->second); }
@@ -91,12 +91,12 @@ void TermIndex::find(const Meant& meant, const model::Labels& labels, Found& fou
   if (labels.size() < meant.labels.size()) {
     for (const auto& [key, value] : labels) {
       const auto at = meant.labels.find(key);
-      if (at != meant.labels.end()) { takeLabel(at->second, value); }
+      if (at != meant.labels.end()) { take_label(at->second, value); }
     }
   } else {
     for (const auto& [key, label] : meant.labels) {
       const auto at = labels.find(key);
-      if (at != labels.end()) { takeLabel(label, at->second); }
+      if (at != labels.end()) { take_label(label, at->second); }
     }
   }
 }
@@ -104,9 +104,9 @@ void TermIndex::find(const Meant& meant, const model::Labels& labels, Found& fou
 /// Owner by owner.
 void TermIndex::addMeaning(const std::string& meant, Found found, const std::string& ns,
                            const model::Labels& labels, std::vector<model::TermId>& ids) const {
-  const auto byOwner = [](const auto* a, const auto* b) { return a->first < b->first; };
-  if (!std::is_sorted(found.begin(), found.end(), byOwner)) {
-    std::stable_sort(found.begin(), found.end(), byOwner);
+  const auto by_owner = [](const auto* a, const auto* b) { return a->first < b->first; };
+  if (!std::is_sorted(found.begin(), found.end(), by_owner)) {
+    std::stable_sort(found.begin(), found.end(), by_owner);
   }
   for (std::size_t i = 0, end = 0; i < found.size(); i = end) {
     std::size_t terms = 0;

@@ -16,7 +16,8 @@ struct Running {
 
 /// Those that come first, of any number.
 std::vector<kapi::ClaimAllocation> firstOf(std::vector<Running> running) {
-  const auto listed = running.begin() + std::min(running.size(), kapi::kMaxAllocations);
+  const auto count = static_cast<std::ptrdiff_t>(std::min(running.size(), kapi::kMaxAllocations));
+  const auto listed = running.begin() + count;
   std::partial_sort(running.begin(), listed, running.end(), [](const Running& a, const Running& b) {
     return std::tie(a.pod->bound_at, a.pod->uid) < std::tie(b.pod->bound_at, b.pod->uid);
   });
