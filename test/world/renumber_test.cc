@@ -1,5 +1,5 @@
 // GPUs that are numbered anew under running pods: a device is its UUID.
-#include "test/world/cluster.h"
+#include "test/world/one_node.h"
 #include "test/world/rebuilt.h"
 
 namespace gs::test {
@@ -7,26 +7,10 @@ namespace {
 
 using namespace std::chrono_literals;
 
-model::Device gpu(int id, const std::string& uuid) {
-  model::Device d;
-  d.id = id;
-  d.uuid = uuid;
-  d.health = model::Health::Healthy;
-  d.island = "0";
-  d.bandwidth_gbps = 300;
-  return d;
-}
-
-std::vector<model::Device> gpus(const std::vector<std::string>& uuids) {
-  std::vector<model::Device> out;
-  for (const auto& uuid : uuids) { out.push_back(gpu(static_cast<int>(out.size()), uuid)); }
-  return out;
-}
-
 /// One node with three GPUs, GPU-0 to GPU-2.
-class Renumbered : public Cluster {
+class Renumbered : public OneNode {
  protected:
-  explicit Renumbered(bool told_uuids) : Cluster{options()} {
+  explicit Renumbered(bool told_uuids) : OneNode{{"GPU-0", "GPU-1", "GPU-2"}} {
     scheduler::Config config;
     config.visible_uuids = told_uuids;
     world.startReplica(config);
@@ -39,26 +23,11 @@ class Renumbered : public Cluster {
     EXPECT_EQ(allocated("p"), "n:0");
     EXPECT_EQ(allocated("r"), "n:1");
   }
-  static sandbox::World::Options options() {
-    sandbox::World::Options o;
-    kapi::SimNode n;
-    n.name = model::NodeName{"n"};
-    n.allocatable = {{"cpu", "64"}, {"memory", "512Gi"}, {"pods", "110"}};
-    n.devices = gpus({"GPU-0", "GPU-1", "GPU-2"});
-    o.nodes = {n};
-    return o;
-  }
-  bool running(const std::string& name) { return podObject(name)["status"]["phase"].str() == "Running"; }
   void nowThereAre(const std::vector<std::string>& uuids) {
-    world.agents().setDevices("n", gpus(uuids));
+    world.agents().setDevices("n", gpusOf(uuids));
     world.touch();
     world.run(5s);
   }
-  json::Value lease(int id) {
-    return world.get("/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-n-" + std::to_string(id));
-  }
-  std::string holder(int id) { return std::string{lease(id)["spec"]["holderIdentity"].str()}; }
-  std::string uidOf(const std::string& name) { return std::string{podObject(name)["metadata"]["uid"].str()}; }
   /// One more pod waits for this GPU until r has ended.
   void expectFreeOnlyAfterR(const std::string& uuid) {
     world.create(pod("t", "one"));
@@ -194,6 +163,45 @@ TEST_F(ToldUuids, WhatIsRenumberedOnTheWayIsDecidedAnew) {
   ASSERT_TRUE(eventually([&] { return !nodeOf("s").empty(); }));
   EXPECT_EQ(podObject("s")["metadata"]["annotations"]["gpu.scheduling/visible-devices"].str(), "GPU-3");
   EXPECT_EQ(lease(2)["metadata"]["annotations"]["gpu.scheduling/uuid"].str(), "GPU-3");
+}
+
+// ---- a Binding of the earlier leader is on its way while the GPUs of an adopted decision are renumbered
+
+struct Adopted : OneNode {
+  Adopted() : OneNode{{"GPU-0"}} {}
+};
+
+TEST_F(Adopted, IsFencedBeforeItIsGivenBackForOtherNumbers) {
+  std::optional<json::Value> late;
+  bool renumbered = false;
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+    if (call.subresource != "binding" || call.key.name != "p") { return {}; }
+    if (!late) {  // the first leader dies with it on its way
+      late = call.body;
+      return {sandbox::CallFate::How::LostBefore, 0, {}, false, true};
+    }
+    if (!std::exchange(renumbered, true)) {
+      world.after(10ms, [&] {
+        world.agents().setDevices("n", gpusOf({"GPU-9"}));  // replaced; the node came up again
+        world.touch();
+      });
+    }
+    return {sandbox::CallFate::How::Refused, 429, {}, false, false};
+  });
+  world.startReplica();
+  ASSERT_TRUE(eventually([&] { return world.leader().has_value(); }));
+  world.startReplica();
+  world.create(claim("one", 1));
+  world.create(pod("p", "one"));
+  ASSERT_TRUE(eventually([&] { return late.has_value(); }));
+  world.create(pod("q", "one"));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("q").empty() || renumbered; }));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("q").empty(); }, 20s));
+  EXPECT_EQ(allocated("q"), "n:0");
+  const auto answer =
+      world.request("POST", "/api/v1/namespaces/default/pods/p/binding", *late);  // it arrives
+  EXPECT_EQ(answer.code, 409) << "the pod was fenced";
+  EXPECT_TRUE(allocated("p").empty()) << allocated("p");
 }
 
 }  // namespace

@@ -505,8 +505,8 @@ TEST_F(FewSlots, ArePassedOnByPlacementsThatCannotBeTakenBack) {
   EXPECT_TRUE(eventually([&] { return !nodeOf("good").empty(); }, 1s));
 }
 
-/// Once it may write again there is no room any more. Whoever was held back is told, though nobody needs a slot; and whose
-/// Binding was refused is told what it waits for now.
+/// Once it may write again there is no room any more. Whoever was held back is told, though nobody needs a slot; and a pod whose
+/// Binding was refused is told that GPUs are missing, and no longer the refusal.
 TEST_F(OneNamespaceIsBroken, ItsPodsAreToldWhyTheyWaitOnceItIsMended) {
   breakIt(403);
   world.create(claim("one", 1, {}, "bad"));

@@ -14,16 +14,18 @@ namespace {
 
 using model::Kind;
 
+/// What the first lists bring.
+template <class Object>
+void put(bench::SchedulerDrive::Listed& listed, Kind kind, Object object) {
+  listed[static_cast<std::size_t>(kind)].emplace_back(std::make_shared<const Object>(std::move(object)));
+}
+
 TEST(Turns, AClaimOfVeryManyPodsIsFollowedAFewHundredPodsAtATime) {
   bench::SchedulerDrive::Listed listed;
-  const auto put = [&](Kind kind, auto value) {
-    listed[static_cast<std::size_t>(kind)].emplace_back(
-        std::make_shared<const decltype(value)>(std::move(value)));
-  };
-  put(Kind::GpuClaim, testing::makeClaim("c1", 1));
+  put(listed, Kind::GpuClaim, testing::makeClaim("c1", 1));
   constexpr int kPods = 2'000;
   for (int i = 0; i < kPods; ++i) {
-    put(Kind::Pod, testing::PodBuilder("p" + std::to_string(i)).claim("c1").value());
+    put(listed, Kind::Pod, testing::PodBuilder("p" + std::to_string(i)).claim("c1").value());
   }
   bench::SchedulerDrive drive{{}, std::move(listed)};
   drive.run(std::chrono::seconds{5});
@@ -42,14 +44,10 @@ TEST(Turns, AClaimOfVeryManyPodsIsFollowedAFewHundredPodsAtATime) {
 /// GPUs come when most of them have not had their turn yet.
 TEST(Turns, NobodyIsPlacedByWhatItsClaimAskedForBefore) {
   bench::SchedulerDrive::Listed listed;
-  const auto put = [&](Kind kind, auto value) {
-    listed[static_cast<std::size_t>(kind)].emplace_back(
-        std::make_shared<const decltype(value)>(std::move(value)));
-  };
-  put(Kind::GpuClaim, testing::makeClaim("c1", 1));
-  put(Kind::Node, testing::makeNode("n"));
+  put(listed, Kind::GpuClaim, testing::makeClaim("c1", 1));
+  put(listed, Kind::Node, testing::makeNode("n"));
   for (int i = 1'000; i < 3'000; ++i) {  // the last in the alphabet would be placed first
-    put(Kind::Pod, testing::PodBuilder("p" + std::to_string(i)).claim("c1").priority(i).value());
+    put(listed, Kind::Pod, testing::PodBuilder("p" + std::to_string(i)).claim("c1").priority(i).value());
   }
   bench::SchedulerDrive drive{{}, std::move(listed)};
   drive.run(std::chrono::seconds{5});
@@ -76,13 +74,9 @@ TEST(Turns, NobodyIsPlacedByWhatItsClaimAskedForBefore) {
 /// An extender on the same engine was asked in the pod's name; an earlier leader had decided for it.
 TEST(OneEngine, LeasesOfAPodThatSomebodyElseReservedForAreNotAdopted) {
   bench::SchedulerDrive::Listed listed;
-  const auto put = [&](Kind kind, auto value) {
-    listed[static_cast<std::size_t>(kind)].emplace_back(
-        std::make_shared<const decltype(value)>(std::move(value)));
-  };
-  put(Kind::GpuClaim, testing::makeClaim("c1", 1));
-  put(Kind::Node, testing::makeNode("n"));
-  put(Kind::GpuNodeStatus, testing::makeStatus("n", 2));
+  put(listed, Kind::GpuClaim, testing::makeClaim("c1", 1));
+  put(listed, Kind::Node, testing::makeNode("n"));
+  put(listed, Kind::GpuNodeStatus, testing::makeStatus("n", 2));
   bench::SchedulerDrive drive{{}, std::move(listed)};
   const auto pod = testing::PodBuilder("p").uid("u-p").claim("c1");
   const auto theirs = drive.scheduler().engine().ledger().reserve(model::NodeName{"n"}, model::Uid{"u-p"},
@@ -102,15 +96,11 @@ TEST(OneEngine, LeasesOfAPodThatSomebodyElseReservedForAreNotAdopted) {
 /// More kinds of pods wait than orders are kept: to find out why takes a look at all nodes for each.
 TEST(Turns, WhatWaitingPodsAreToldIsReadAnewAPartAtATime) {
   bench::SchedulerDrive::Listed listed;
-  const auto put = [&](Kind kind, auto value) {
-    listed[static_cast<std::size_t>(kind)].emplace_back(
-        std::make_shared<const decltype(value)>(std::move(value)));
-  };
-  for (int i = 0; i < 200; ++i) { put(Kind::Node, testing::makeNode("n" + std::to_string(i))); }
+  for (int i = 0; i < 200; ++i) { put(listed, Kind::Node, testing::makeNode("n" + std::to_string(i))); }
   for (int i = 1; i <= 400; ++i) {
     const std::string claim = "c" + std::to_string(i);
-    put(Kind::GpuClaim, testing::makeClaim(claim.c_str(), i));
-    put(Kind::Pod, testing::PodBuilder("p" + std::to_string(i)).claim(claim.c_str()).value());
+    put(listed, Kind::GpuClaim, testing::makeClaim(claim.c_str(), i));
+    put(listed, Kind::Pod, testing::PodBuilder("p" + std::to_string(i)).claim(claim.c_str()).value());
   }
   bench::SchedulerDrive drive{{}, std::move(listed)};
   drive.run(std::chrono::seconds{5});

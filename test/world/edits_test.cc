@@ -1,0 +1,49 @@
+// Annotations of a running pod are edited: its leases stand (docs/promises.md).
+#include "test/world/one_node.h"
+
+namespace gs::test {
+namespace {
+
+using namespace std::chrono_literals;
+
+struct Edited : OneNode, ::testing::WithParamInterface<bool> {
+  Edited() : OneNode{{"GPU-0", "GPU-1"}, GetParam()} {}
+  void SetUp() override {
+    startOne();
+    world.create(claim("one", 1));
+    world.create(pod("p", "one"));
+    ASSERT_TRUE(eventually([&] { return running("p"); }));
+    ASSERT_EQ(allocated("p"), "n:0");
+  }
+  void annotate(const std::string& name, json::Object what) {
+    ASSERT_EQ(world
+                  .request("PATCH", "/api/v1/namespaces/default/pods/" + name,
+                           json::Object{{"metadata", json::Object{{"annotations", std::move(what)}}}},
+                           "application/merge-patch+json")
+                  .code,
+              200);
+  }
+  void expectStands() {
+    world.run(40s);
+    EXPECT_EQ(holder(0), uidOf("p"));
+    world.create(pod("q", "one"));
+    world.create(pod("r", "one"));
+    world.run(60s);
+    EXPECT_NE(allocated("q"), "n:0") << "p's container has it";
+    EXPECT_NE(allocated("r"), "n:0");
+  }
+};
+
+TEST_P(Edited, VisibleDevicesMoveNoLease) {
+  annotate("p", {{"gpu.scheduling/visible-devices", "GPU-1"}});
+  expectStands();
+}
+
+TEST_P(Edited, AllocatedAndReservationTogetherMoveNoLease) {
+  annotate("p", {{"gpu.scheduling/allocated", "n:1"}, {"gpu.scheduling/reservation", "mine"}});
+  expectStands();
+}
+INSTANTIATE_TEST_SUITE_P(Agents, Edited, ::testing::Bool());
+
+}  // namespace
+}  // namespace gs::test
