@@ -209,6 +209,8 @@ std::vector<Case> podCases() {
       pod("bound pod large terms",
           {.spec = onNode(12) + terms(R"({"topologyKey":"all","namespaces":[)" + many(R"("ns-@")") +
                                       R"(],"labelSelector":{}})")}),
+      pod("bound pod topology keys",
+          {.spec = onNode(10) + terms(many(R"({"topologyKey":"example.com/key-@","labelSelector":{}})"))}),
       pod("bound pod statuses", {.spec = onNode(13), .status = terminated}),
   };
 }
@@ -445,6 +447,24 @@ std::string bound(const char* name, const std::string& terms, model::Revision re
               revision);
 }
 
+/// Of 10,000 pods that ask for the same a few come, or the words that they are told change: nodes go.
+double measureAlike() {
+  auto listed = cluster(kNodes, kNodes);
+  for (int i = 0; i < 10'000; ++i) { of(listed, Kind::Pod).emplace_back(waiting(i, 1, 1)); }
+  SchedulerDrive drive{withQuota(), std::move(listed)};
+  drive.run(std::chrono::seconds{120});
+  const auto gone = [&](int i) {
+    NodeText n;
+    n.name = nodeName(i);
+    n.allocatable = R"("cpu":"0","pods":"110")";
+    return line("MODIFIED", text(n, drive.nextRevision()));
+  };
+  const double all = follow(drive, "other words for 10,000 alike", Kind::Node, {gone(3)}).ms;
+  std::vector<std::string> lines;
+  for (int i = 0; i < 100; ++i) { lines.push_back(gone(i + 10)); }
+  return std::max(all, follow(drive, "other words again and again", Kind::Node, lines).ms);
+}
+
 /// A thousand pods of one user with 64 terms each for every namespace, and a sweep over 2,000 pods that wait.
 double measureOthersTerms(model::LabelRequirement::Op op) {
   auto listed = crowd(2'000, {{"app", "training"}, {"job", "7"}});
@@ -535,6 +555,7 @@ double measureAntiAffinity(const std::function<bool(const std::string&)>& wanted
 double measureCrowds(const std::function<bool(const std::string&)>& wanted) {
   double worst = measureAntiAffinity(wanted);
   if (wanted("crowd of runners")) { worst = std::max(worst, measureClaim()); }
+  if (wanted("crowd of alike")) { worst = std::max(worst, measureAlike()); }
   if (wanted("crowd of terms")) { worst = std::max(worst, measureTerms()); }
   if (wanted("crowd of ids")) { worst = std::max(worst, measureForged()); }
   for (const int kinds : {250, 270, 1'000, 10'000}) {

@@ -279,7 +279,8 @@ void Engine::applyClaim(const kapi::Change& change) {
   const bool other_amounts = isShared(cache_.claim(change.key)) != was_shared;
   for (const auto& uid : cache_.podsOfClaim(change.key)) {
     if (other_amounts && !shares(uid)) { derive(uid); }  // amountOf() asks the claim only then
-    touch(uid);
+    const model::Pod* pod = cache_.pod(uid);
+    if (other_amounts || pod == nullptr || !pod->bound()) { touch(uid); }  // others have what they were given
   }
 }
 

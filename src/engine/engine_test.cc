@@ -269,6 +269,20 @@ TEST_F(EngineTest, WhatTheAgentSeesAPodUseThatAskedForSomeIsHeld) {
   EXPECT_EQ(use(2), DeviceUse::Draining) << "until the agent sees its containers gone";
 }
 
+/// Its annotation was edited, and names one of the two that it asked for and has.
+TEST_F(EngineTest, WhatTheAgentSeesAPodUseIsNotAnonymous) {
+  comes(PodBuilder("p").on("node-a").gpus(2).allocated("node-a:0").running());
+  EXPECT_EQ(node().anonymous, 1);
+  agentLooks();
+  auto seen = testing::makeStatus("node-a", 4);
+  seen.revision = 3;
+  seen.observed_time = "t1";
+  for (const std::size_t id : {0U, 1U}) { seen.devices[id].in_use_by = {model::Uid{"uid-p"}}; }
+  statusComes(seen);
+  EXPECT_EQ(node().anonymous, 0);
+  EXPECT_EQ(use(1), DeviceUse::Held);
+}
+
 TEST_F(EngineTest, TheLeaseSaysWhetherItIsShared) {
   const auto pod = PodBuilder("p").on("node-a").allocated("node-a:0").running();
   model::Lease lease = leaseOf(pod, 0);

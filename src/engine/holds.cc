@@ -65,7 +65,7 @@ bool isOnTheWay(const model::Pod& pod) {
 /// What a bound pod takes of its node.
 void Engine::use(const model::Pod& pod) {
   const auto allocated = allocatedIds(pod);
-  const std::size_t known = allocated ? allocated->size() : seenInUse(pod).size();
+  const std::size_t known = std::max(allocated ? allocated->size() : 0, seenInUse(pod).size());
   const auto anonymous =
       GS_PLANTED(ForgetsCounted) ? 0 : pod.requests.get(model::kNvidiaGpu) - static_cast<std::int64_t>(known);
   const auto whole = std::max<std::int64_t>(pod.requests.get(model::kNvidiaGpu),

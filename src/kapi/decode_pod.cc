@@ -110,6 +110,16 @@ void addTooMany(const model::Pod& pod, std::set<std::string>& out) {
   look("spec.containers[].resources", pod.requests.extended.size());
 }
 
+/// No node offers more kinds than that; GPUs count whatever else is asked for.
+void boundKinds(model::Resources& r) {
+  if (r.extended.size() <= kMaxEntries) { return; }
+  std::map<std::string, std::int64_t> kept{r.extended.begin(), std::next(r.extended.begin(), kMaxEntries)};
+  for (const char* name : {model::kNvidiaGpu, model::kVcudaCore, model::kVcudaMemory}) {
+    if (const std::int64_t amount = r.get(name); amount != 0) { kept[name] = amount; }
+  }
+  r.extended = std::move(kept);
+}
+
 /// A requirement with an operator that we do not know is left out: the term then keeps away too many, not too few.
 model::LabelSelector labelSelector(const View& v) {
   using Op = model::LabelRequirement::Op;
@@ -157,8 +167,9 @@ std::vector<model::AntiAffinityTerm> everybodyFrom(const std::vector<model::Anti
     }
   }
   std::vector<model::AntiAffinityTerm> out;
-  out.reserve(meant.size());
+  out.reserve(std::min(meant.size(), kMaxEntries));
   for (auto& [key, namespaces] : meant) {
+    if (out.size() == kMaxEntries) { break; }  // no node has that many labels
     if (names > kMaxNames) { namespaces.clear(); }
     sortUnique(namespaces);
     out.push_back({key, std::move(namespaces), {}});
@@ -303,6 +314,7 @@ model::Pod decodePod(const View& v) {
     pod.unsupported.assign(unsupported.begin(), unsupported.end());
     if (pod.unsupported.size() > kMaxUnsupported) { pod.unsupported.resize(kMaxUnsupported); }
   }
+  boundKinds(pod.requests);
   readStatus(spec, v["status"], pod);
   return pod;
 }

@@ -192,6 +192,23 @@ TEST(DecodePod, OneWithVeryLongListsIsNotPlacedByAPartOfThem) {
   EXPECT_EQ(unsupported(requests, R"("a.b/k@":"x")", "}}}]", 100).size(), 16U) << "enough to know";
 }
 
+TEST(DecodePod, OneThatRunsKeepsOthersAwayByNoMoreLabelsThanANodeCanHave) {
+  const std::string terms = repeated(R"({"topologyKey":"a.b/k@","labelSelector":{}})", 300);
+  const model::Pod pod = decodePod(parsed(
+      R"({"spec":{"nodeName":"n","affinity":{"podAntiAffinity":{"requiredDuringSchedulingIgnoredDuringExecution":[)" +
+      terms + "]}}}}"));
+  EXPECT_EQ(pod.keeps_away.size(), 256U);
+}
+
+TEST(DecodePod, OneThatRunsCountsNoMoreKindsThanANodeCanOfferButItsGpusAlways) {
+  const std::string many = repeated(R"("a.b/k@":"1")", 300) + R"(,"nvidia.com/gpu":"2")";
+  const model::Pod pod = decodePod(
+      parsed(R"({"spec":{"nodeName":"n","containers":[{"resources":{"requests":{)" + many + "}}}]}}"));
+  EXPECT_EQ(pod.requests.extended.size(), 257U);
+  EXPECT_EQ(pod.requests.get(model::kNvidiaGpu), 2);
+  EXPECT_EQ(pod.requests.get("a.b/k0"), 1);
+}
+
 TEST(DecodePod, DeletingAgentAndUnschedulable) {
   const model::Pod pod = decodePod(parsed(R"({"metadata":{"deletionTimestamp":"2025-06-15T15:06:40Z",
     "labels":{"app":"gpu-scheduler-agent"}},"status":{"conditions":[{"type":"PodScheduled","status":"False",

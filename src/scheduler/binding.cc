@@ -148,12 +148,15 @@ void Scheduler::noticed(const LeaseNotice& notice) {
   }
 }
 
+bool Scheduler::leasesFail(const Grant& grant) const {
+  return std::any_of(grant.open_leases.begin(), grant.open_leases.end(),
+                     [this](const auto& lease) { return desk_.failing(lease); });
+}
+
 /// Others wait for its slot and its GPUs, and it could be tried on another node.
 bool Scheduler::isLeasingTooLong(const Grant& grant) const {
   if (grant.open_leases.empty()) { return false; }
-  const bool fails = std::any_of(grant.open_leases.begin(), grant.open_leases.end(),
-                                 [this](const auto& lease) { return desk_.failing(lease); });
-  return now_.mono - grant.leasing_since >= (fails ? kFailingAtMost : kLeasingAtMost);
+  return now_.mono - grant.leasing_since >= (leasesFail(grant) ? kFailingAtMost : kLeasingAtMost);
 }
 
 /// The next step of a grant whose pod is unbound as far as we know. Called whenever anything about it may have changed.
@@ -203,6 +206,8 @@ void Scheduler::advance(Grant& grant) {
       return;
     case Stage::Fencing: fence(grant); return;
     case Stage::Releasing:
+      if (leasesFail(grant)) { slots_.stuck(grant.uid); }
+      return;
     case Stage::Bound: return;
   }
 }
@@ -399,6 +404,7 @@ void Scheduler::release(Grant& grant, std::string why) {
   grant.stage = Stage::Releasing;
   grant.why = std::move(why);
   slots_.wait(grant.uid);
+  review_later_.emplace(now_.mono + kFailingAtMost, grant.uid);
   grant.open_leases.clear();
   log(kapi::Level::Info, "placement dropped",
       {{"pod", grant.pod.text()}, {"node", grant.node.text}, {"why", grant.why}});

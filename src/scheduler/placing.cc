@@ -25,7 +25,8 @@ constexpr std::uint64_t kLooksPerTurn =
     8'192;  // at nodes (Decider::looks), after which another event has its turn
 constexpr std::size_t kParkedPerTurn = 4'096;  // classes
 constexpr std::size_t kUnparkedPerTurn = 256;
-constexpr std::size_t kMostInVain = 8;  // nodes that one pod is kept from at once
+constexpr std::size_t kToldPerTurn = 2'048;
+constexpr std::size_t kMostInVain = 64;  // nodes that one pod is kept from at once
 
 }  // namespace
 
@@ -45,26 +46,38 @@ sched::DoorResult Scheduler::readDoor(const model::Pod& pod) const {
   return door;
 }
 
-/// A node on which a try came to nothing is left out for a while, twice as long each time, so that others are tried before it.
+/// A node on which a try came to nothing is left out while any other may do, and for a while in any case, twice as long each time.
 void Scheduler::triedInVain(const Grant& grant) {
   if (engine_.cache().pod(grant.uid) == nullptr) { return; }
-  NodesInVain& nodes = in_vain_[grant.uid];
-  nodes.refused = grant.refused;
-  if (nodes.tries.size() >= kMostInVain && !nodes.tries.contains(grant.node)) { return; }
+  NodesInVain& in_vain = in_vain_[grant.uid];
+  in_vain.refused = grant.refused;
+  in_vain.nowhere_else = false;
+  if (in_vain.nodes.size() >= kMostInVain && !in_vain.nodes.contains(grant.node)) { return; }
   const kapi::RetryTerms terms{std::chrono::seconds{2},
                                std::chrono::seconds{20}};  // longer than it waits itself
-  const Mono until = now_.mono + kapi::retryWait(++nodes.tries[grant.node], {}, terms);
-  nodes.until[grant.node] = until;
-  review_later_.emplace(until, grant.uid);
+  NodesInVain::Tries& tries = in_vain.nodes[grant.node];
+  tries.until = now_.mono + kapi::retryWait(++tries.number, {}, terms);
+  review_later_.emplace(tries.until, grant.uid);
 }
 
 void Scheduler::notOn(const model::Pod& pod, sched::PodRequest& request) const {
-  const auto nodes = in_vain_.find(pod.uid);
-  if (nodes == in_vain_.end()) { return; }
-  const bool had_no_turn = held_back_.contains(pod.uid);
-  for (const auto& [node, until] : nodes->second.until) {
-    if (now_.mono < until || had_no_turn) { request.not_on.push_back(node); }
+  const auto in_vain = in_vain_.find(pod.uid);
+  if (in_vain == in_vain_.end()) { return; }
+  const bool all = !in_vain->second.nowhere_else || held_back_.contains(pod.uid);
+  for (const auto& [node, tries] : in_vain->second.nodes) {
+    if (all || now_.mono < tries.until) { request.not_on.push_back(node); }
   }
+}
+
+/// It is parked, so nothing fits but where it was tried: true when some of that may be tried again now, which its review sees to.
+bool Scheduler::goBackToNodesInVain(const model::Uid& uid) {
+  const auto it = in_vain_.find(uid);
+  if (it == in_vain_.end() || std::exchange(it->second.nowhere_else, true)) { return false; }
+  const auto& nodes = it->second.nodes;
+  const bool now = std::any_of(nodes.begin(), nodes.end(),
+                               [this](const auto& node) { return node.second.until <= now_.mono; });
+  if (now) { review_.insert(uid); }
+  return now;
 }
 
 void Scheduler::enqueue(const model::Pod& pod) {
@@ -100,7 +113,7 @@ void Scheduler::enqueue(const model::Pod& pod) {
   }
   const bool is_parked = engine_.queue().add(item);
   const auto told = parked_.find(item.pod_class);
-  if (is_parked && told != parked_.end()) { tell(pod, told->second); }
+  if (is_parked && told != parked_.end() && !goBackToNodesInVain(pod.uid)) { tell(pod, told->second); }
 }
 
 void Scheduler::tell(const model::Pod& pod, const Refusal& refusal) {
@@ -299,9 +312,7 @@ void Scheduler::refuse(sched::ClassId pod_class) {
   const bool cheap = decider.remembersRefusal(pod_class) || engine_.ledger().size() <= kLooksPerTurn / 16;
   const auto told = parked_.find(pod_class);
   if (cheap || told == parked_.end()) { return refuse(pod_class, decider.refusal(pod_class)); }
-  for (const auto& uid : engine_.queue().park(pod_class)) {
-    if (const model::Pod* pod = engine_.cache().pod(uid)) { tell(*pod, told->second); }
-  }
+  tellSoon(pod_class, engine_.queue().park(pod_class));
   words_are_old_ = true;
   if (!refresh_at_) { refresh_at_ = now_.mono + kRefusalGap; }
 }
@@ -312,11 +323,34 @@ void Scheduler::refuse(sched::ClassId pod_class, sched::Refusal now) {
   Refusal& refusal = parked_[pod_class];
   if (refusal.text == nullptr || *refusal.text != now.text) {
     refusal = {std::move(now.kind), std::make_shared<const std::string>(std::move(now.text))};
+    untold_.erase(pod_class);
     untold = engine_.queue().parkedPods(pod_class);
   }
-  for (const auto& uid : untold) {
+  tellSoon(pod_class, std::move(untold));
+}
+
+void Scheduler::tellSoon(sched::ClassId pod_class, std::vector<model::Uid> pods) {
+  if (pods.empty()) { return; }
+  auto& untold = untold_[pod_class];
+  untold.insert(untold.end(), std::make_move_iterator(pods.begin()), std::make_move_iterator(pods.end()));
+}
+
+/// Very many may have been parked at once.
+void Scheduler::tellSome() {
+  for (std::size_t left = kToldPerTurn; left > 0 && !untold_.empty(); --left) {
+    const auto first = untold_.begin();
+    const sched::ClassId pod_class = first->first;
+    const model::Uid uid = std::move(first->second.back());
+    first->second.pop_back();
+    if (first->second.empty()) { untold_.erase(first); }
+    const auto refusal = parked_.find(pod_class);
+    const auto item = queued_.find(uid);
     const model::Pod* pod = engine_.cache().pod(uid);
-    if (pod != nullptr && !knowsMore(uid, pod_class)) { tell(*pod, refusal); }
+    const bool waits = item != queued_.end() && item->second.pod_class == pod_class && pod != nullptr;
+    if (!waits || refusal == parked_.end() || goBackToNodesInVain(uid) || knowsMore(uid, pod_class)) {
+      continue;
+    }
+    tell(*pod, refusal->second);
   }
 }
 

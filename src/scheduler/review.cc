@@ -220,19 +220,31 @@ bool Scheduler::sharesDevices(const model::Pod& pod, const std::vector<int>& ids
   if (const auto* claim = engine_.cache().claim({pod.key.ns, sched::claimName(pod)})) {
     return claim->exclusivity == model::Exclusivity::Shared;
   }
-  return !sched::claimName(pod).empty() &&
-         std::any_of(ids.begin(), ids.end(), [&](int id) { return anotherOfOursHas(pod, id); });
+  return !sched::claimName(pod).empty() && std::any_of(ids.begin(), ids.end(), [&](int id) {
+    return anotherOfOursHas(pod, id,
+                            [this](const auto& other) { return engine_.shares(other.uid).value_or(true); });
+  });
 }
 
-/// Another running pod of ours holds this device of the pod's node, and is not known to have it alone.
-bool Scheduler::anotherOfOursHas(const model::Pod& pod, int id) const {
+/// Another running pod of ours, that `is` so, holds this device of the pod's node.
+bool Scheduler::anotherOfOursHas(const model::Pod& pod, int id,
+                                 const std::function<bool(const model::Pod&)>& is) const {
   const sched::NodeState* node = engine_.ledger().find(pod.node);
   const sched::DeviceState* device = node == nullptr ? nullptr : node->device(id);
   if (device == nullptr) { return false; }
   return std::any_of(device->holders.begin(), device->holders.end(), [&](const sched::Holder& holder) {
     const model::Pod* other = engine_.cache().pod(holder.uid);
     return other != nullptr && other->uid != pod.uid && ours(*other) && other->node == pod.node &&
-           !other->finished() && engine_.shares(other->uid).value_or(true);
+           !other->finished() && is(*other);
+  });
+}
+
+/// A lease that is missing goes to the pod that was told its id before one whose device has that id now: it says what the
+/// former has, under any id.
+bool Scheduler::anotherWasTold(const model::Pod& pod, int id) const {
+  return anotherOfOursHas(pod, id, [id](const model::Pod& other) {
+    const auto told = engine::allocatedIds(other);
+    return told && std::binary_search(told->begin(), told->end(), id);
   });
 }
 
@@ -274,6 +286,8 @@ void Scheduler::keepLeases(const model::Pod& pod, const std::vector<int>& given,
                          (!says_reservation || part->reservation == *reservation);
     if (written) { continue; }
     missing.insert(key);
+    const bool moved_here = !std::binary_search(given.begin(), given.end(), id);
+    if (lease == nullptr && moved_here && anotherWasTold(pod, id)) { continue; }
     if (!desk_.idle(key, pod.uid) || !lease_repairs_.due({pod.uid, key}, now_.mono)) { continue; }
     if (!shared) { shared = sharesDevices(pod, held); }
     if (!reservation) { reservation = model::ReservationId{rng_.uuid()}; }

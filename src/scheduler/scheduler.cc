@@ -229,6 +229,7 @@ void Scheduler::dropUnderWay() {
   unreadable_.clear();
   waiting_text_.clear();
   parked_.clear();
+  untold_.clear();
   refresh_at_.reset();
   review_later_.clear();
   sweep_.clear();
@@ -475,6 +476,7 @@ void Scheduler::settle() {
     for (const auto& notice : notices) { noticed(notice); }
     if (notices.empty() && (review_.empty() || left == 0)) { break; }
   }
+  tellSome();
   lookAtBlocked();
   for (const auto& claim : engine_.takeTouchedClaims()) { claims_.touched(claim); }
   if (taking_) {
@@ -515,7 +517,7 @@ void Scheduler::wakeAtNextDue() {
       sooner(next_record_);
     }
     const bool more =
-        !sweep_.empty() || !review_.empty() ||
+        !sweep_.empty() || !review_.empty() || !untold_.empty() ||
         (taking_ && (unchecked_ > 0 || brought_back_ || (engine_.queue().ready() && slots_.any())));
     if (more) { sooner(now_.mono); }
   }

@@ -106,9 +106,13 @@ class Scheduler {
   };
   /// Nodes that a pod was tried on in vain, lately: it is tried on others first.
   struct NodesInVain {
-    std::map<model::NodeName, int> tries;
-    std::map<model::NodeName, Mono> until;  // not on that node before
-    bool refused = false;                   // the last time, and the pod is told why
+    struct Tries {
+      int number = 0;
+      Mono until{};  // not there before
+    };
+    std::map<model::NodeName, Tries> nodes;
+    bool nowhere_else = false;  // no other node has room: those whose time is over are tried again
+    bool refused = false;       // the last time, and the pod is told why
   };
   enum class Purpose : std::uint8_t {
     Bind,
@@ -165,7 +169,9 @@ class Scheduler {
                                                           const std::optional<std::vector<int>>& told) const;
   [[nodiscard]] bool sharesDevices(const model::Pod& pod, const std::vector<int>& ids) const;
   [[nodiscard]] LeaseReservations reservationsOf(const model::Uid& uid) const;
-  [[nodiscard]] bool anotherOfOursHas(const model::Pod& pod, int id) const;
+  [[nodiscard]] bool anotherOfOursHas(const model::Pod& pod, int id,
+                                      const std::function<bool(const model::Pod&)>& is) const;
+  [[nodiscard]] bool anotherWasTold(const model::Pod& pod, int id) const;
   void dropStrayLeases(const model::Pod& pod, const std::optional<std::vector<int>>& ids);
   void endBoundPerhaps(const model::Uid& uid);
   void proveGone(const model::Uid& uid);
@@ -186,6 +192,7 @@ class Scheduler {
   [[nodiscard]] bool holdBack(const sched::Queue::Item& item);
   void bringBack();
   void triedInVain(const Grant& grant);
+  [[nodiscard]] bool goBackToNodesInVain(const model::Uid& uid);
   void notOn(const model::Pod& pod, sched::PodRequest& request) const;
   void decideOne(const sched::Queue::Item& item);
   [[nodiscard]] bool probing(const model::Uid& uid) const;
@@ -194,6 +201,8 @@ class Scheduler {
   void endProbe(const model::Uid& uid);
   void refuse(sched::ClassId pod_class);
   void refuse(sched::ClassId pod_class, sched::Refusal now);
+  void tellSoon(sched::ClassId pod_class, std::vector<model::Uid> pods);
+  void tellSome();
   [[nodiscard]] bool knowsMore(const model::Uid& uid, sched::ClassId pod_class);
   void refreshParked(bool numbers_too);
   void followQuotas();
@@ -207,6 +216,7 @@ class Scheduler {
   [[nodiscard]] bool waitShortly(Grant& grant, Duration retry_after);
   void takeLeases(Grant& grant, bool confirm);
   void noticed(const LeaseNotice& notice);
+  [[nodiscard]] bool leasesFail(const Grant& grant) const;
   [[nodiscard]] bool isLeasingTooLong(const Grant& grant) const;
   void bindOrTakeAgain(Grant& grant);
   void bind(Grant& grant);
@@ -275,6 +285,7 @@ class Scheduler {
   std::map<model::Uid, Repair> repairs_;
   std::unordered_map<model::Uid, sched::Queue::Item> queued_;
   std::map<sched::ClassId, Refusal> parked_;  // what pods of a class are told while it is parked; kept longer
+  std::map<sched::ClassId, std::vector<model::Uid>> untold_;  // of those, who is to be told; no list is empty
   std::unordered_map<model::Uid, std::shared_ptr<const std::string>> waiting_text_;  // for its claim's status
   std::unordered_map<model::Uid, Mono> first_seen_;  // unbound pods of ours, for the latency metric
   std::unordered_map<model::Uid, std::set<std::string>> warned_;  // reasons, by pod

@@ -144,7 +144,7 @@ TEST_F(Guards, TheLeaseOfAPodOfWhichNothingSaysWhatItHasStays) {
   const auto set = [](const char* key, json::Value value) {
     return json::Object{{"metadata", json::Object{{"annotations", json::Object{{key, std::move(value)}}}}}};
   };
-  const std::string lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0";
+  const std::string lease = kLeases + "gpu-node-a-0";
   patch(kPods + "p", set("gpu.scheduling/reservation", {}));
   patch(lease, set("gpu.scheduling/devices", "of node-a"));
   patch(kPods + "p", set("gpu.scheduling/allocated", {}));
@@ -180,9 +180,7 @@ TEST_F(Guards, OfPodsThatEndedNothingIsRemembered) {
   world.create(claim("one", 1));
   world.create(pod("runs", "one"));
   ASSERT_TRUE(eventually([&] { return podObject("runs")["status"]["phase"].str() == "Running"; }));
-  ASSERT_EQ(
-      world.request("DELETE", "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0").code,
-      200);
+  ASSERT_EQ(world.request("DELETE", kLeases + "gpu-node-a-0").code, 200);
   ASSERT_TRUE(eventually([&] { return warned("GpuLeaseRewritten"); }));
   judge([](const Call& call) -> sandbox::CallFate {
     if (call.subresource != "binding") { return {}; }

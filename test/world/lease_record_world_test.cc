@@ -240,7 +240,7 @@ TEST_F(Record, OfAnotherNameIsLeftAlone) {
   EXPECT_FALSE(world.scheduler(second).leading());
   EXPECT_EQ(leases(), 1U);
   // The leader lease deleted by hand: it leads, and is stopped by the record.
-  const char* leader = "/apis/coordination.k8s.io/v1/namespaces/default/leases/scheduler.gpu.scheduling";
+  const std::string leader = kLeases + "scheduler.gpu.scheduling";
   EXPECT_EQ(world.request("DELETE", leader).code, 200);
   world.run(120s);
   EXPECT_FALSE(world.scheduler(second).leading());

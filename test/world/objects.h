@@ -8,6 +8,8 @@
 
 namespace gs::test {
 
+inline const std::string kLeases = "/apis/coordination.k8s.io/v1/namespaces/default/leases/";
+
 [[nodiscard]] inline json::Value claim(const std::string& name, int count, json::Object more_devices = {},
                                        const std::string& ns = "default") {
   json::Object devices{{"count", count}};

@@ -34,9 +34,7 @@ class OneNode : public Cluster {
   [[nodiscard]] std::string uidOf(const std::string& name) {
     return std::string{podObject(name)["metadata"]["uid"].str()};
   }
-  [[nodiscard]] json::Value lease(int id) {
-    return world.get("/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-n-" + std::to_string(id));
-  }
+  [[nodiscard]] json::Value lease(int id) { return world.get(kLeases + "gpu-n-" + std::to_string(id)); }
   [[nodiscard]] std::string holder(int id) { return std::string{lease(id)["spec"]["holderIdentity"].str()}; }
 
  private:

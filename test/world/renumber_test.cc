@@ -1,4 +1,6 @@
 // GPUs that are numbered anew under running pods: a device is its UUID.
+#include <fmt/format.h>
+
 #include "test/world/one_node.h"
 #include "test/world/rebuilt.h"
 
@@ -114,9 +116,7 @@ TEST_F(ToldIds, TheIdIsHeldToo) {
 TEST_F(ToldIds, NothingIsForgottenWhenTheLeaseIsDeletedByHand) {
   nowThereAre({"GPU-1", "GPU-2"});
   for (int id = 0; id < 2; ++id) {
-    const std::string lease =
-        "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-n-" + std::to_string(id);
-    EXPECT_EQ(world.request("DELETE", lease).code, 200);
+    EXPECT_EQ(world.request("DELETE", kLeases + "gpu-n-" + std::to_string(id)).code, 200);
   }
   finish("p");
   world.create(pod("s", "one"));
@@ -128,14 +128,26 @@ TEST_F(ToldIds, NothingIsForgottenWhenTheLeaseIsDeletedByHand) {
   expectRebuilt();
 }
 
+/// Each says what its pod has: were it written for the other, a new leader would not know that.
+TEST_F(ToldIds, LeasesOfSwappedGpusThatAreDeletedByHandComeBackToTheirPods) {
+  nowThereAre({"GPU-1", "GPU-0", "GPU-2"});
+  const std::vector<std::string> pods{"p", "r"};
+  for (int id = 0; id < 2; ++id) {
+    ASSERT_EQ(world.request("DELETE", kLeases + "gpu-n-" + std::to_string(id)).code, 200);
+    ASSERT_TRUE(eventually([&] { return leases() == 2; }));
+    const auto i = static_cast<std::size_t>(id);
+    EXPECT_EQ(holder(id), uidOf(pods[i]));
+    EXPECT_EQ(lease(id)["metadata"]["annotations"]["gpu.scheduling/uuid"].str(), fmt::format("GPU-{}", id));
+  }
+  expectRebuilt();
+}
+
 /// Nobody who remembers what its leases said is left.
 TEST_F(ToldIds, WhatTheAgentSeesItUseIsHeldWhateverItsLeaseSays) {
   nowThereAre({"GPU-1", "GPU-2"});
   world.crash(0);
   for (int id = 0; id < 2; ++id) {
-    const std::string lease =
-        "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-n-" + std::to_string(id);
-    EXPECT_EQ(world.request("DELETE", lease).code, 200);
+    EXPECT_EQ(world.request("DELETE", kLeases + "gpu-n-" + std::to_string(id)).code, 200);
   }
   finish("p");
   world.create(pod("s", "one"));

@@ -28,8 +28,7 @@ int changeAllocated(sandbox::World& world, const std::string& pod_name, json::Va
 /// Of all eight GPUs of node-b.
 void deleteLeasesByHand(sandbox::World& world) {
   for (int id = 0; id < 8; ++id) {
-    const std::string lease =
-        "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-b-" + std::to_string(id);
+    const std::string lease = kLeases + "gpu-node-b-" + std::to_string(id);
     ASSERT_EQ(world.request("DELETE", lease).code, 200);
   }
 }
@@ -44,7 +43,7 @@ TEST_F(Scheduling, AClaimPodGetsExactDevicesALeaseAStatusAndAnEvent) {
   EXPECT_EQ(status["nodeName"].str(), "node-a");
   EXPECT_EQ(status["allocated"].str(), "node-a:0");
   EXPECT_EQ(status["allocationsTotal"].intOr(0), 1);
-  const auto lease = world.get("/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0");
+  const auto lease = world.get(kLeases + "gpu-node-a-0");
   EXPECT_EQ(lease["spec"]["holderIdentity"].str(), podObject("p")["metadata"]["uid"].str());
   EXPECT_EQ(lease["metadata"]["labels"]["gpu.scheduling/pod"].str(), "p");
   EXPECT_EQ(lease["metadata"]["annotations"]["gpu.scheduling/devices"].str(), "node-a:0");
@@ -153,9 +152,7 @@ TEST_F(Scheduling, ALeaseDeletedByHandIsWrittenAgainAndSaidSo) {
   world.create(pod("p", "c"));
   ASSERT_TRUE(eventually([&] { return leases() == 1; }));
   world.run(2s);
-  ASSERT_EQ(
-      world.request("DELETE", "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0").code,
-      200);
+  ASSERT_EQ(world.request("DELETE", kLeases + "gpu-node-a-0").code, 200);
   world.create(pod("q", "c"));
   ASSERT_TRUE(eventually([&] { return allocated("q") == "node-a:1"; }));
   EXPECT_TRUE(eventually([&] { return leases() == 2; }));
@@ -208,8 +205,7 @@ TEST_F(Scheduling, SharersKeepTheirDeviceWhenNothingSaysAnyMoreThatTheyShare) {
                           [](const auto& device) { return device.second.size() == 2; }));
   world.crash(0);
   for (const auto& [name, holder] : before.leases) {
-    const auto at =
-        "/apis/coordination.k8s.io/v1/namespaces/default/leases/" + name.substr(name.find('/') + 1);
+    const auto at = kLeases + name.substr(name.find('/') + 1);
     ASSERT_EQ(world.request("DELETE", at).code, 200);
   }
   ASSERT_EQ(world.request("DELETE", "/apis/gpu.scheduling/v1/namespaces/default/gpuclaims/s").code, 200);
@@ -227,7 +223,7 @@ TEST_F(Scheduling, AnAnnotationChangedByHandMakesNobodyShare) {
   }
   ASSERT_EQ(allocated("p"), "node-a:0");
   ASSERT_EQ(allocated("q"), "node-a:1");
-  const std::string lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0";
+  const std::string lease = kLeases + "gpu-node-a-0";
   const std::string uid = podObject("p")["metadata"]["uid"].str();
   world.crash(0);
   ASSERT_EQ(world.request("DELETE", lease).code, 200);
@@ -369,7 +365,7 @@ TEST_F(Scheduling, AChangedAnnotationOfARunningPodFreesNothing) {
         "application/merge-patch+json");
     ASSERT_EQ(answer.code, 200);
     world.run(40s);
-    const auto lease = world.get("/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0");
+    const auto lease = world.get(kLeases + "gpu-node-a-0");
     EXPECT_EQ(lease["spec"]["holderIdentity"].str(), uid) << json::print(told);
   }
   EXPECT_TRUE(warned("GpuAnnotationChanged"));
@@ -381,7 +377,7 @@ TEST_F(Scheduling, AChangedAnnotationAndAMissingLeaseFreeNothing) {
   ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
   ASSERT_EQ(allocated("p"), "node-b:0,1");
   const std::string uid = podObject("p")["metadata"]["uid"].str();
-  const std::string leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-b-";
+  const std::string leases = kLeases + "gpu-node-b-";
   for (const json::Value& told : {json::Value{}, json::Value{"node-b:5"}, json::Value{"nonsense"}}) {
     ASSERT_EQ(changeAllocated(world, "p", told), 200);
     world.run(2s);
@@ -409,7 +405,7 @@ TEST_F(Scheduling, AnAnnotationThatNamesFewerGpusFreesNone) {
         "application/merge-patch+json");
     ASSERT_EQ(answer.code, 200);
     world.run(40s);
-    const auto lease = world.get("/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-b-1");
+    const auto lease = world.get(kLeases + "gpu-node-b-1");
     EXPECT_EQ(lease["spec"]["holderIdentity"].str(), uid) << json::print(reservation);
   }
   EXPECT_TRUE(warned("GpuAnnotationChanged"));
@@ -425,7 +421,7 @@ TEST_P(LateLeases, DoNotOutweighWhatThePodWasBoundWith) {
   ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
   ASSERT_EQ(podObject("p")["metadata"]["annotations"]["gpu.scheduling/allocated"].str(), "node-b:0,1");
   const std::string uid = podObject("p")["metadata"]["uid"].str();
-  const std::string leases = "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-b-";
+  const std::string leases = kLeases + "gpu-node-b-";
   world.crash(0);
   json::Value late = world.get(leases + "0");
   for (const std::string& id : GetParam()) { ASSERT_EQ(world.request("DELETE", leases + id).code, 200); }
@@ -458,7 +454,7 @@ TEST_F(Scheduling, AChangedAnnotationFreesNothingAfterTheLeaseWasWrittenAgain) {
   world.create(pod("p", "one"));
   ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
   const std::string uid = podObject("p")["metadata"]["uid"].str();
-  const std::string lease = "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0";
+  const std::string lease = kLeases + "gpu-node-a-0";
   ASSERT_EQ(world.request("DELETE", lease).code, 200);
   ASSERT_TRUE(eventually([&] { return world.get(lease)["spec"]["holderIdentity"].str() == uid; }));
   ASSERT_EQ(changeAllocated(world, "p", "node-a:3"), 200);
@@ -472,7 +468,7 @@ TEST_F(Scheduling, ALeaseOfARunningPodThatNamesAnotherReservationIsWrittenAnew) 
   world.create(pod("p", "one"));
   ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
   const auto reservation = podObject("p")["metadata"]["annotations"]["gpu.scheduling/reservation"];
-  const std::string path = "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0";
+  const std::string path = kLeases + "gpu-node-a-0";
   json::Value lease = world.get(path);
   lease.child("metadata").child("annotations").set("gpu.scheduling/reservation", "of-an-adoption");
   ASSERT_EQ(world.request("PUT", path, lease).code, 200);
@@ -488,8 +484,7 @@ TEST_F(Scheduling, WhatAPodWasBoundWithIsKnownByItsReservation) {
   const auto reservation = podObject("p")["metadata"]["annotations"]["gpu.scheduling/reservation"];
   EXPECT_FALSE(reservation.str().empty());
   for (const char* id : {"0", "1"}) {
-    const auto lease =
-        world.get(std::string{"/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-b-"} + id);
+    const auto lease = world.get(kLeases + "gpu-node-b-" + id);
     EXPECT_EQ(lease["metadata"]["annotations"]["gpu.scheduling/reservation"], reservation);
   }
 }
@@ -503,7 +498,7 @@ TEST_F(Scheduling, AGpuThatAnotherPodsLeaseHoldsIsSaid) {
   liar.child("metadata").child("annotations").set("gpu.scheduling/allocated", "node-a:0");
   world.create(liar);
   EXPECT_TRUE(eventually([&] { return warned("GpuHeldByOther"); }));
-  const auto lease = world.get("/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-0");
+  const auto lease = world.get(kLeases + "gpu-node-a-0");
   EXPECT_EQ(lease["spec"]["holderIdentity"].str(), podObject("p")["metadata"]["uid"].str())
       << "the lease wins";
 }

@@ -99,8 +99,7 @@ class StormLaw : public Cluster {
   }
   /// What users do meanwhile.
   void disturb() {
-    const auto lease =
-        "/apis/coordination.k8s.io/v1/namespaces/default/leases/gpu-node-a-" + std::to_string(rng_.below(4));
+    const auto lease = kLeases + "gpu-node-a-" + std::to_string(rng_.below(4));
     if (world.get(lease)["kind"].str() != "Lease") { return; }
     if (rng_.chance(50)) {
       (void)world.request("DELETE", lease);
