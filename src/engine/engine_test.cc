@@ -91,6 +91,31 @@ TEST_F(EngineTest, APodThatWasNeverBoundFreesItsDevicesAtOnce) {
   EXPECT_EQ(use(1), DeviceUse::Free);
 }
 
+/// It landed after its pod was seen to go: the pod may have been bound with it, for all that we saw.
+TEST_F(EngineTest, ALateLeaseOfAPodThatIsGoneDrains) {
+  agentLooks();
+  comes(PodBuilder("p"));
+  goes(PodBuilder("p"));
+  const auto lease = leaseOf(PodBuilder("p"), 1);
+  comes(lease);
+  goes(lease);
+  EXPECT_EQ(use(1), DeviceUse::Draining);
+}
+
+TEST_F(EngineTest, ALateLeaseOfAPodThatEndedCleanlyDoesNot) {
+  agentLooks();
+  const auto pod = PodBuilder("p").on("node-a").allocated("node-a:1").running();
+  comes(pod);
+  const auto ended = PodBuilder("p").on("node-a").allocated("node-a:1").revision(5).phase(model::PodPhase::Succeeded).terminated();
+  comes(ended);
+  goes(ended);
+  ASSERT_EQ(use(1), DeviceUse::Free);
+  const auto lease = leaseOf(PodBuilder("p"), 1);
+  comes(lease);
+  goes(lease);
+  EXPECT_EQ(use(1), DeviceUse::Free);
+}
+
 TEST_F(EngineTest, APodThatWasBoundWhenItWentMayHaveRun) {
   agentLooks();
   comes(PodBuilder("p"));

@@ -97,6 +97,23 @@ TEST_F(AloneTest, WithNothingUnderWayItMayStopAtOnce) {
   EXPECT_EQ(refusal(ask("p")), "this replica is stopping");
 }
 
+TEST_F(AloneTest, ALeaderLeaseWhoseHistoryWentBackEndsItForGood) {
+  kapi::Leadership back;
+  back.went_back = true;
+  serve(machine.handle(back, now));
+  EXPECT_NE(machine.failure().find("the leader lease"), std::string::npos) << machine.failure();
+  EXPECT_FALSE(machine.extender().leading());
+  serve(machine.handle(kapi::Leadership{true, 2, now.mono + 1h}, now));
+  EXPECT_FALSE(machine.extender().leading());
+}
+
+TEST_F(AloneTest, AListThatIsOlderThanWhatWasKnownWhenItWasAskedForDoesToo) {
+  server.revision = 1;  // of a backup
+  serve(machine.handle(kapi::Leadership{true, 2, now.mono + 1h}, now));
+  EXPECT_NE(machine.failure().find("went back in time"), std::string::npos) << machine.failure();
+  EXPECT_FALSE(machine.extender().leading());
+}
+
 TEST_F(AloneTest, AnOrderlyStopWaitsForWritesAndAnswersTheirCallers) {
   const Ticket before = ask("p");
   ASSERT_EQ(writes.size(), 1U);

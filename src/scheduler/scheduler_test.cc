@@ -54,6 +54,16 @@ TEST_F(SchedulerTest, ARecordThatCouldNotBeReadIsReadAgainThoughNothingElseHappe
   EXPECT_TRUE(beginsATerm(scheduler.handle(kapi::TimerDue{}, now)));
 }
 
+TEST_F(SchedulerTest, ALeaderLeaseWhoseHistoryWentBackEndsItForGood) {
+  (void)scheduler.start(now);
+  (void)lead(1);
+  kapi::Leadership back;
+  back.went_back = true;
+  (void)scheduler.handle(back, now);
+  EXPECT_NE(scheduler.failure().find("the leader lease"), std::string::npos) << scheduler.failure();
+  EXPECT_FALSE(beginsATerm(lead(2)));
+}
+
 TEST_F(SchedulerTest, MetricsCountTheGpusOfANodeByState) {
   engine::Engine& engine = scheduler.engine();
   engine.apply({model::Kind::Node,
