@@ -92,8 +92,9 @@ class SchedulerDrive {
     return it == calls_.end() ? 0 : it->second;
   }
 
-  /// The most pods that one of them reviewed since the last call.
+  /// The most pods that one of them reviewed since the last call; told why they wait.
   std::uint64_t takeMostReviews() { return std::exchange(most_reviews_, 0); }
+  std::uint64_t takeMostTold() { return std::exchange(most_told_, 0); }
 
  private:
   void settle() {
@@ -101,9 +102,10 @@ class SchedulerDrive {
       const kapi::MachineEvent event = std::move(events_.front());
       events_.pop_front();
       const double start = cpuMs();
-      const std::uint64_t reviews = scheduler_.workForTest().reviews;
+      const auto before = scheduler_.workForTest();
       kapi::Effects effects = scheduler_.handle(event, now_);
-      most_reviews_ = std::max(most_reviews_, scheduler_.workForTest().reviews - reviews);
+      most_reviews_ = std::max(most_reviews_, scheduler_.workForTest().reviews - before.reviews);
+      most_told_ = std::max(most_told_, scheduler_.workForTest().told - before.told);
       const double ms = cpuMs() - start;
       worst_ = std::max(worst_, ms);
       total_ += ms;
@@ -168,6 +170,7 @@ class SchedulerDrive {
   double worst_ = 0;
   double total_ = 0;
   std::uint64_t most_reviews_ = 0;
+  std::uint64_t most_told_ = 0;
   int handled_ = 0;
 };
 

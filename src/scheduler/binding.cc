@@ -404,7 +404,6 @@ void Scheduler::release(Grant& grant, std::string why) {
   grant.stage = Stage::Releasing;
   grant.why = std::move(why);
   slots_.wait(grant.uid);
-  review_later_.emplace(now_.mono + kFailingAtMost, grant.uid);
   grant.open_leases.clear();
   log(kapi::Level::Info, "placement dropped",
       {{"pod", grant.pod.text()}, {"node", grant.node.text}, {"why", grant.why}});

@@ -26,6 +26,7 @@ constexpr std::uint64_t kLooksPerTurn =
 constexpr std::size_t kParkedPerTurn = 4'096;  // classes
 constexpr std::size_t kUnparkedPerTurn = 256;
 constexpr std::size_t kToldPerTurn = 2'048;
+constexpr Duration kMostInVainFor = std::chrono::minutes{3};
 constexpr std::size_t kMostInVain = 64;  // nodes that one pod is kept from at once
 
 }  // namespace
@@ -46,17 +47,19 @@ sched::DoorResult Scheduler::readDoor(const model::Pod& pod) const {
   return door;
 }
 
-/// A node on which a try came to nothing is left out while any other may do, and for a while in any case, twice as long each time.
+/// A node on which a try came to nothing is left out while any other may do, and for a while in any case: longer each time, and the
+/// longer the more of them there are, so that each has its turn.
 void Scheduler::triedInVain(const Grant& grant) {
   if (engine_.cache().pod(grant.uid) == nullptr) { return; }
   NodesInVain& in_vain = in_vain_[grant.uid];
   in_vain.refused = grant.refused;
-  in_vain.nowhere_else = false;
   if (in_vain.nodes.size() >= kMostInVain && !in_vain.nodes.contains(grant.node)) { return; }
   const kapi::RetryTerms terms{std::chrono::seconds{2},
                                std::chrono::seconds{20}};  // longer than it waits itself
   NodesInVain::Tries& tries = in_vain.nodes[grant.node];
-  tries.until = now_.mono + kapi::retryWait(++tries.number, {}, terms);
+  const Duration one = kapi::retryWait(++tries.number, {}, terms);
+  const Duration each = one * std::max<std::size_t>(2, in_vain.nodes.size()) / 2;
+  tries.until = now_.mono + std::min<Duration>(each, kMostInVainFor);
   review_later_.emplace(tries.until, grant.uid);
 }
 
@@ -117,6 +120,7 @@ void Scheduler::enqueue(const model::Pod& pod) {
 }
 
 void Scheduler::tell(const model::Pod& pod, const Refusal& refusal) {
+  ++told_;
   waiting_text_[pod.uid] = refusal.text;
   reporter_.waiting(pod.uid, refusal.kind, refusal.text);
   touchClaimOf(pod.uid);

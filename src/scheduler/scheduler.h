@@ -75,12 +75,14 @@ class Scheduler {
   [[nodiscard]] sched::Queue::Sizes pending() const { return queue_sizes_; }
   /// Leases of running pods that are missing and cannot be written.
   [[nodiscard]] std::size_t leaseRepairsFailing() const { return failing_.size(); }
-  /// How often reviews looked at a lease or an id of one, and how many reviews there were: what they cost, without a clock.
+  /// How often reviews looked at a lease or an id of one, how many reviews there were, and how often a pod that waits was told why:
+  /// what they cost, without a clock.
   struct Work {
     std::uint64_t reviews = 0;
     std::uint64_t looks = 0;
+    std::uint64_t told = 0;
   };
-  [[nodiscard]] Work workForTest() const { return {reviews_, looks_}; }
+  [[nodiscard]] Work workForTest() const { return {reviews_, looks_, told_}; }
   /// What is kept of pods beside the engine, for tests of what grows.
   [[nodiscard]] std::size_t rememberedForTest() const;
 
@@ -306,6 +308,7 @@ class Scheduler {
   std::map<model::Uid, NodesInVain> in_vain_;
   std::uint64_t reviews_ = 0;
   mutable std::uint64_t looks_ = 0;
+  std::uint64_t told_ = 0;
   std::map<LeaseOf, std::string> failing_;  // repairs of leases that failed, and why
   std::unordered_map<kapi::Token, Pending> calls_;
   sched::Queue::Sizes queue_sizes_{};

@@ -84,6 +84,15 @@ TEST_P(ManyNodesRefuse, TheLastIsFound) {
   EXPECT_TRUE(eventually([&] { return nodeOf("p") == "n-11"; }, 2min)) << nodeOf("p");
 }
 
+TEST_P(ManyNodesRefuse, TheOneThatIsMendedIsFound) {
+  refuse("none");
+  world.create(claim("one", 1));
+  world.create(pod("p", "one"));
+  world.run(5min);
+  refuse("n-11");
+  EXPECT_TRUE(eventually([&] { return nodeOf("p") == "n-11"; }, 4min)) << nodeOf("p");
+}
+
 /// When there is no other, those that refused are tried again, though many wait for the same.
 TEST_P(ManyNodesRefuse, TheyAreTriedAgainWhenNoOtherFits) {
   refuse("none");

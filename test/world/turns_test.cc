@@ -41,6 +41,25 @@ TEST(Turns, AClaimOfVeryManyPodsIsFollowedAFewHundredPodsAtATime) {
   EXPECT_EQ(drive.scheduler().pending().parked, std::size_t{kPods});
 }
 
+TEST(Turns, VeryManyAreToldOtherWordsAFewThousandAtATime) {
+  bench::SchedulerDrive::Listed listed;
+  put(listed, Kind::GpuClaim, testing::makeClaim("c1", 1));
+  put(listed, Kind::Node, testing::makeNode("n"));
+  constexpr int kPods = 6'000;
+  for (int i = 0; i < kPods; ++i) {
+    put(listed, Kind::Pod, testing::PodBuilder("p" + std::to_string(i)).claim("c1").value());
+  }
+  bench::SchedulerDrive drive{{}, std::move(listed)};
+  drive.run(std::chrono::minutes{2});
+  (void)drive.takeMostTold();
+  const auto before = drive.scheduler().workForTest().told;
+  (void)drive.tellLine(Kind::Node, R"({"type":"ADDED","object":{"metadata":{"name":"m","uid":"m",
+      "resourceVersion":"9000"},"status":{"allocatable":{"cpu":"8","pods":"9"},"conditions":[{"type":"Ready","status":"False"}]}}})");
+  drive.run(std::chrono::seconds{2});
+  EXPECT_GE(drive.scheduler().workForTest().told - before, std::uint64_t{kPods}) << "everybody, and at once";
+  EXPECT_LE(drive.takeMostTold(), 2'500U);
+}
+
 /// GPUs come when most of them have not had their turn yet.
 TEST(Turns, NobodyIsPlacedByWhatItsClaimAskedForBefore) {
   bench::SchedulerDrive::Listed listed;
