@@ -57,4 +57,11 @@ void waitUntil(std::string what, Condition holds) {
   while (!holds()) { std::this_thread::yield(); }
 }
 
+/// Returns once the latch is open.
+template <class Latch>
+void waitOpen(Latch& latch, std::string what) {
+  const Deadline deadline{std::move(what)};
+  latch.wait();
+}
+
 }  // namespace gs

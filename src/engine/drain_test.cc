@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include "base/deadline_test.h"
 #include "testing/builders.h"
 
 namespace gs::engine {
@@ -341,14 +342,14 @@ TEST_F(DrainTest, NothingIsKeptOfANodeThatWent) {
   EXPECT_LE(drain.remembered(), before + 1);
 }
 
-/// Some kind can't be listed for five minutes (403, say), a pod ended meanwhile, and no agent is there: tick() never returns.
+/// Some kind can't be listed for five minutes (403, say), a pod ended meanwhile, and no agent is there: tick() goes over what it cannot free.
 TEST_F(DrainTest, TickEndsThoughNothingMayBeFreedYet) {
   drain.setComplete(false, now);
   drain.agentChanged(node, model::Uid{"agent"}, false, false, now);
   end(true);
   EXPECT_EXIT(
       {
-        alarm(3);
+        const Deadline deadline{"the tick ends"};
         pass(6min);
         _exit(0);
       },
@@ -367,7 +368,7 @@ TEST_F(DrainTest, ALateLookThatNamesThePodMakesItsEndNotClean) {
   EXPECT_FALSE(drain.drained(pod)) << "no look was written after the end";
 }
 
-/// Where GpuNodeStatus is not served nothing drains, and its list is asked for every second, for ever.
+/// Where GpuNodeStatus is not served nothing drains, and its list need not be asked for.
 TEST_F(DrainTest, NobodyAsksForTheRevisionOfAnEndThatWaitsForNothing) {
   const model::NodeName other{"node-b"};
   ledger.upsertNode(testing::makeNode("node-b"));

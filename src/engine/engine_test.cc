@@ -106,7 +106,12 @@ TEST_F(EngineTest, ALateLeaseOfAPodThatEndedCleanlyDoesNot) {
   agentLooks();
   const auto pod = PodBuilder("p").on("node-a").allocated("node-a:1").running();
   comes(pod);
-  const auto ended = PodBuilder("p").on("node-a").allocated("node-a:1").revision(5).phase(model::PodPhase::Succeeded).terminated();
+  const auto ended = PodBuilder("p")
+                         .on("node-a")
+                         .allocated("node-a:1")
+                         .revision(5)
+                         .phase(model::PodPhase::Succeeded)
+                         .terminated();
   comes(ended);
   goes(ended);
   ASSERT_EQ(use(1), DeviceUse::Free);

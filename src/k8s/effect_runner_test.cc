@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "base/deadline_test.h"
 #include "base/system_clock.h"
 #include "k8s/api.h"
 #include "kapi/write.h"
@@ -45,6 +46,7 @@ class EffectRunnerTest : public testing::Test {
     EXPECT_TRUE(loop_.post(kapi::TimerDue{}));
   }
   std::vector<Event> waitForEvents(std::size_t count) {
+    const Deadline deadline{"so many events came"};
     MutexLock lock{mutex_};
     while (events_.size() < count) { changed_.wait(mutex_); }
     return events_;

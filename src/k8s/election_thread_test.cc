@@ -5,6 +5,7 @@
 #include <atomic>
 #include <latch>
 
+#include "base/deadline_test.h"
 #include "base/system_clock.h"
 #include "json/value.h"
 #include "k8s/api.h"
@@ -94,6 +95,7 @@ class Candidate {
   }
   /// Waits until the machine was told so.
   kapi::Leadership waitUntil(bool leading, std::uint64_t term) {
+    const Deadline deadline{"the machine is told who leads"};
     MutexLock lock{mutex_};
     while (told_.leading != leading || told_.term != term) { changed_.wait(mutex_); }
     return told_;

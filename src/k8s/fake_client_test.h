@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/deadline_test.h"
 #include "base/mutex.h"
 #include "k8s/client.h"
 
@@ -29,6 +30,7 @@ class FakeApi {
 
   /// The next call that reached the server, in the order of arrival; waits for one.
   kapi::Call nextCall() {
+    const Deadline deadline{"a call reaches the server"};
     MutexLock lock{mutex_};
     while (arrived_.empty()) { changed_.wait(mutex_); }
     kapi::Call call = std::move(arrived_.front());
@@ -51,6 +53,7 @@ class FakeApi {
   }
   /// Waits until the watch is open.
   void waitForWatch(kapi::Token stream) {
+    const Deadline deadline{"the watch is open"};
     MutexLock lock{mutex_};
     while (!watches_.contains(stream)) { changed_.wait(mutex_); }
   }
@@ -148,6 +151,7 @@ class Received {
     changed_.notifyAll();
   }
   std::vector<kapi::Outcome> waitFor(std::size_t count) {
+    const Deadline deadline{"so many outcomes came"};
     MutexLock lock{mutex_};
     while (outcomes_.size() < count) { changed_.wait(mutex_); }
     return outcomes_;

@@ -100,7 +100,7 @@ TEST_F(OwnerLoopTest, BeginsBeforeTheFirstEvent) {
                      return kapi::Effects{};
                    }},
               [&](kapi::Effects, std::uint64_t) { order.push_back(1); });
-  done.wait();
+  waitOpen(done, "the machine is there");
   loop_.stop();
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
 }
@@ -113,7 +113,7 @@ TEST_F(OwnerLoopTest, WakesTheMachineAtTheTimesItAskedFor) {
     return kapi::Effects{kapi::Wake{now.mono + 2ms}, kapi::Wake{Mono::max()}};
   });
   loop_.post(outcome(1));
-  woken.wait();
+  waitOpen(woken, "the machine is there");
   answer([&] {
     EXPECT_TRUE(effects_.empty());  // Wake is not handed on
     return true;
@@ -131,7 +131,7 @@ TEST_F(OwnerLoopTest, LeadershipOvertakesWhatWaitsAndRenewalsAreJoined) {
     return kapi::Effects{call(1)};
   });
   loop_.post(outcome(1));
-  entered.wait();
+  waitOpen(entered, "the machine is there");
   loop_.post(outcome(2));
   loop_.postLeadership({true, 1, Mono{1s}});
   loop_.postLeadership({true, 1, Mono{2s}});
@@ -164,7 +164,7 @@ TEST_F(OwnerLoopTest, AFullMailboxTakesLeadershipAndQuestionsAndAnswersThemFirst
     return kapi::Effects{};
   });
   loop_.post(outcome(0));
-  entered.wait();
+  waitOpen(entered, "the machine is there");
   for (kapi::Token t = 1; t <= 16; ++t) { loop_.post(outcome(t)); }
   loop_.postLeadership({true, 1, Mono::max()});
   std::size_t events_before_the_question = 0;
@@ -185,7 +185,7 @@ TEST_F(OwnerLoopTest, TooManyQuestionsAreRefused) {
     return kapi::Effects{};
   });
   loop_.post(outcome(0));
-  entered.wait();
+  waitOpen(entered, "the machine is there");
   int accepted = 0;
   while (accepted < 1000 && loop_.ask([] {})) { ++accepted; }
   EXPECT_EQ(accepted, 256);
@@ -215,7 +215,7 @@ TEST_F(OwnerLoopTest, StopDropsEventsAnswersQuestionsAndRefusesMore) {
     return kapi::Effects{};
   });
   loop_.post(outcome(1));
-  entered.wait();
+  waitOpen(entered, "the machine is there");
   loop_.post(outcome(2));
   bool answered = false;
   EXPECT_TRUE(loop_.ask([&] { answered = true; }));

@@ -206,7 +206,7 @@ TEST(HttpServer, AnswersBusyWhenAllWorkersAreTakenAndEnoughWait) {
       {.max_workers = 1, .max_waiting = 1});
   const Fd blocked = connectTo(server->port());
   put(blocked, "GET /block HTTP/1.1\r\nConnection: close\r\n\r\n");
-  entered.wait();
+  waitOpen(entered, "the request is being answered");
   // One may wait, so of these two exactly one is answered 503, at once; the other when the worker is free.
   const Fd a = connectTo(server->port());
   const Fd b = connectTo(server->port());
@@ -349,7 +349,7 @@ TEST(HttpServer, ACompleteRequestIsRefusedTooWhenTooMuchIsHeld) {
   };
   const Fd first = connectTo(server->port());
   put(first, post(120'000));
-  entered.wait();
+  waitOpen(entered, "the request is being answered");
   const Fd second = connectTo(server->port());
   put(second, post(90'000));
   EXPECT_TRUE(readToEnd(second).starts_with("HTTP/1.1 503"));
@@ -368,7 +368,7 @@ TEST(HttpServer, StopAnswersTheRequestInProgressAndClosesTheRest) {
   const Fd idle = connectTo(server->port());
   const Fd running = connectTo(server->port());
   put(running, kGet);
-  entered.wait();
+  waitOpen(entered, "the request is being answered");
   std::jthread stopper{[&] { server->stop(); }};
   EXPECT_EQ(readToEnd(idle), "");
   release.count_down();

@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "base/deadline_test.h"
 #include "base/mutex.h"
 #include "net/request_parser.h"
 #include "net/socket.h"
@@ -101,6 +102,7 @@ class ScriptedServer {
   }
   /// Waits until `count` requests have come.
   void waitForRequests(std::size_t count) const {
+    const Deadline deadline{"so many requests came"};
     MutexLock lock{mutex_};
     while (requests_.size() < count) { came_.wait(mutex_); }
   }

@@ -72,15 +72,10 @@ void Scheduler::notOn(const model::Pod& pod, sched::PodRequest& request) const {
   }
 }
 
-/// It is parked, so nothing fits but where it was tried: true when some of that may be tried again now, which its review sees to.
-bool Scheduler::goBackToNodesInVain(const model::Uid& uid) {
-  const auto it = in_vain_.find(uid);
-  if (it == in_vain_.end() || std::exchange(it->second.nowhere_else, true)) { return false; }
-  const auto& nodes = it->second.nodes;
-  const bool now = std::any_of(nodes.begin(), nodes.end(),
-                               [this](const auto& node) { return node.second.until <= now_.mono; });
-  if (now) { review_.insert(uid); }
-  return now;
+/// It is parked, so nothing fits but where it was tried: it is tried there again, as the time of each is over.
+void Scheduler::fitsNowhereElse(const model::Uid& uid) {
+  const auto in_vain = in_vain_.find(uid);
+  if (in_vain != in_vain_.end()) { in_vain->second.nowhere_else = true; }
 }
 
 void Scheduler::enqueue(const model::Pod& pod) {
@@ -116,7 +111,8 @@ void Scheduler::enqueue(const model::Pod& pod) {
   }
   const bool is_parked = engine_.queue().add(item);
   const auto told = parked_.find(item.pod_class);
-  if (is_parked && told != parked_.end() && !goBackToNodesInVain(pod.uid)) { tell(pod, told->second); }
+  if (is_parked) { fitsNowhereElse(pod.uid); }
+  if (is_parked && told != parked_.end()) { tell(pod, told->second); }
 }
 
 void Scheduler::tell(const model::Pod& pod, const Refusal& refusal) {
@@ -327,7 +323,7 @@ void Scheduler::refuse(sched::ClassId pod_class, sched::Refusal now) {
   Refusal& refusal = parked_[pod_class];
   if (refusal.text == nullptr || *refusal.text != now.text) {
     refusal = {std::move(now.kind), std::make_shared<const std::string>(std::move(now.text))};
-    untold_.erase(pod_class);
+    untold_.erase(pod_class);  // equivalent: some would be told twice
     untold = engine_.queue().parkedPods(pod_class);
   }
   tellSoon(pod_class, std::move(untold));
@@ -351,10 +347,9 @@ void Scheduler::tellSome() {
     const auto item = queued_.find(uid);
     const model::Pod* pod = engine_.cache().pod(uid);
     const bool waits = item != queued_.end() && item->second.pod_class == pod_class && pod != nullptr;
-    if (!waits || refusal == parked_.end() || goBackToNodesInVain(uid) || knowsMore(uid, pod_class)) {
-      continue;
-    }
-    tell(*pod, refusal->second);
+    if (!waits || refusal == parked_.end()) { continue; }
+    fitsNowhereElse(uid);
+    if (!knowsMore(uid, pod_class)) { tell(*pod, refusal->second); }
   }
 }
 

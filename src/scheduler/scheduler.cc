@@ -229,7 +229,7 @@ void Scheduler::dropUnderWay() {
   unreadable_.clear();
   waiting_text_.clear();
   parked_.clear();
-  untold_.clear();
+  untold_.clear();  // equivalent: who is not parked is not told
   refresh_at_.reset();
   review_later_.clear();
   sweep_.clear();

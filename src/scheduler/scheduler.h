@@ -194,7 +194,7 @@ class Scheduler {
   [[nodiscard]] bool holdBack(const sched::Queue::Item& item);
   void bringBack();
   void triedInVain(const Grant& grant);
-  [[nodiscard]] bool goBackToNodesInVain(const model::Uid& uid);
+  void fitsNowhereElse(const model::Uid& uid);
   void notOn(const model::Pod& pod, sched::PodRequest& request) const;
   void decideOne(const sched::Queue::Item& item);
   [[nodiscard]] bool probing(const model::Uid& uid) const;

@@ -1,6 +1,7 @@
 // What the API server refuses to some, or asks to wait for, harms nobody else.
 #include <unistd.h>
 
+#include "base/deadline_test.h"
 #include "test/world/one_node.h"
 
 namespace gs::test {
@@ -101,7 +102,7 @@ TEST_F(Unlisted, TheDecidingThreadGoesOn) {
   deletePod("theirs");
   EXPECT_EXIT(
       {
-        alarm(10);
+        const Deadline deadline{"six minutes of this world pass"};
         world.run(6min);
         _exit(0);
       },
