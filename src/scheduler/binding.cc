@@ -358,6 +358,7 @@ void Scheduler::judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fen
     grant.stage = Stage::Binding;
     advance(grant);
   } else {
+    grant.in_vain = true;
     grant.stage = Stage::Fencing;
     advance(grant);
   }

@@ -49,7 +49,7 @@ TEST_P(OneNodeRefuses, NobodyIsHeldBackByItsLeases) {
   EXPECT_TRUE(eventually([&] { return !nodeOf("plain").empty(); }, 8s));
   EXPECT_TRUE(eventually([&] { return placed("default") == 9; }, 12s)) << placed("default");
 }
-INSTANTIATE_TEST_SUITE_P(Answers, OneNodeRefuses, testing::Values(403, 422, 500));
+INSTANTIATE_TEST_SUITE_P(Answers, OneNodeRefuses, testing::Values(403, 409, 422, 500));
 
 /// Of nodes n-00 to n-11 all but the last refuse every pod, and each is tried before one is tried twice.
 class ManyNodesRefuse : public Storms, public testing::WithParamInterface<int> {

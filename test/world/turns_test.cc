@@ -69,6 +69,29 @@ TEST(Turns, VeryManyAreToldOtherWordsAFewThousandAtATime) {
   EXPECT_GE(drive.scheduler().workForTest().told - quiet, std::uint64_t{kPods});
 }
 
+/// However many kinds of pods wait: when a node changes, each of them looks at that node, and at no other.
+TEST(Turns, AKindThatWaitsLooksOnlyAtTheNodeThatChanged) {
+  constexpr int kNodes = 100;
+  for (const int kinds : {250, 270, 10'000}) {
+    bench::SchedulerDrive::Listed listed;
+    put(listed, Kind::GpuClaim, testing::makeClaim("c1", 1));
+    for (int i = 0; i < kNodes; ++i) { put(listed, Kind::Node, testing::makeNode("n" + std::to_string(i))); }
+    for (int i = 0; i < kinds; ++i) {
+      put(listed, Kind::Pod, testing::PodBuilder("p" + std::to_string(i)).claim("c1").cpu(i + 1).value());
+    }
+    bench::SchedulerDrive drive{{}, std::move(listed)};
+    drive.run(std::chrono::minutes{2});
+    ASSERT_EQ(drive.scheduler().pending().parked, static_cast<std::size_t>(kinds));
+    const auto before = drive.scheduler().engine().decider().looks();
+    (void)drive.tellLine(Kind::Node, R"({"type":"MODIFIED","object":{"metadata":{"name":"n7","uid":"n7",
+        "resourceVersion":"900000"},"status":{"allocatable":{"cpu":"8","pods":"9"},"conditions":[{"type":"Ready","status":"True"}]}}})");
+    drive.run(std::chrono::milliseconds{20});
+    const auto looks = drive.scheduler().engine().decider().looks() - before;
+    EXPECT_GE(looks, static_cast<std::uint64_t>(kinds)) << "everybody, and at once";
+    EXPECT_LE(looks, static_cast<std::uint64_t>(4 * kinds)) << kinds;
+  }
+}
+
 /// GPUs come when most of them have not had their turn yet.
 TEST(Turns, NobodyIsPlacedByWhatItsClaimAskedForBefore) {
   bench::SchedulerDrive::Listed listed;
