@@ -32,17 +32,4 @@ using Status = Result<void>;
   return tl::unexpected<Error>(Error{code, std::move(message)});
 }
 
-/// The HTTP status that a server of ours answers for `code`.
-[[nodiscard]] constexpr int httpStatus(Code code) {
-  switch (code) {
-    case Code::Invalid: return 400;
-    case Code::NotFound: return 404;
-    case Code::Conflict: return 409;
-    case Code::Unavailable: return 503;
-    case Code::Deadline: return 504;
-    case Code::Internal: return 500;
-  }
-  return 500;
-}
-
 }  // namespace gs

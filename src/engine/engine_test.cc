@@ -464,7 +464,7 @@ TEST_F(EngineTest, AClaimsStatusWriteTouchesNoPod) {
   EXPECT_EQ(engine.takeTouched(), std::set<model::Uid>{model::Uid{"uid-p"}});
 }
 
-/// As above, by the events that the watches bring.
+/// They were written before its end, and the watch brings them after it.
 TEST_F(EngineTest, LateLooksThatNameAnEndedPodDoNotFreeItsDevice) {
   agentLooks();
   const auto pod = PodBuilder("p").on("node-a").allocated("node-a:1").running();
