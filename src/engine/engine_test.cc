@@ -256,7 +256,6 @@ TEST_F(EngineTest, WhatTheAgentSeesInUseIsNoLongerAnonymous) {
   EXPECT_EQ(use(3), DeviceUse::Free);
 }
 
-/// Its annotations were edited and its leases are gone; a pod that asks for no GPU (a monitor sees all) has none.
 /// The API server went back to a state in which it was not bound yet (a restored backup), and its kubelet runs it still.
 TEST_F(EngineTest, WhatTheAgentSeesAPodUseThatIsNotBoundIsGivenToNobody) {
   agentLooks();
@@ -278,6 +277,7 @@ TEST_F(EngineTest, WhatTheAgentSeesAPodUseThatIsNotBoundIsGivenToNobody) {
   EXPECT_EQ(use(1), DeviceUse::Free);
 }
 
+/// Its annotations were edited and its leases are gone; a pod that asks for no GPU (a monitor sees all) has none.
 TEST_F(EngineTest, WhatTheAgentSeesAPodUseThatAskedForSomeIsHeld) {
   comes(PodBuilder("claims").on("node-a").claim("one").running());
   comes(PodBuilder("has").on("node-a").claim("one").allocated("node-a:0").running());
