@@ -17,6 +17,7 @@ namespace {
 using Kind = Answer::Kind;
 
 constexpr std::size_t kMostGangs = 4096;
+constexpr std::size_t kMostObjects = 1000;  // of one question: each costs a look at a node of its own
 constexpr const char* kStopping = "this replica is stopping";
 constexpr const char* kNotConfirmed = "its Binding was not confirmed; ask again";
 constexpr const char* kQuotaAwaited = "GPU quota has not been synced, please retry later";
@@ -178,7 +179,8 @@ void Extender::ask(Ticket ticket, Question question, Now now) {
   plan(uid);
 }
 
-/// Some node in the body is newer than what is known of it: the caller is to read it.
+/// Some node in the body is newer than what is known of it: the caller is to read it. Where there are very
+/// many, what is known counts of the others.
 bool Extender::needsObjects(const Waiting& w) {
   const Candidates& c = w.question.candidates;
   Answer a;
@@ -187,7 +189,9 @@ bool Extender::needsObjects(const Waiting& w) {
     if (c.revisions[i] == 0 && c.nodes[i] != NodeTable::kUnknown) { continue; }
     const bool older = c.nodes[i] == NodeTable::kUnknown || !engine_.ledger().at(c.nodes[i]).exists ||
                        engine_.ledger().at(c.nodes[i]).node.revision < c.revisions[i];
-    if (older && !c.objects.contains(i)) { a.kept.push_back(i); }
+    if (!older || c.objects.contains(i)) { continue; }
+    if (c.objects.size() + a.kept.size() >= kMostObjects) { break; }
+    a.kept.push_back(i);
   }
   if (a.kept.empty()) { return false; }
   answer(w.ticket, std::move(a));
@@ -313,7 +317,12 @@ sched::NodeState Extender::stateOf(const Candidates& c, std::size_t i) const {
 
 Answer Extender::standingsFor(const Candidates& c, const sched::PodRequest& request) {
   Answer a;
-  a.standings = board_.standings(request);
+  const bool one = c.nodes.size() == 1 && c.nodes[0] != NodeTable::kUnknown;
+  if (one) {  // as Volcano asks, of very many gangs: a table of all nodes for each would be too much
+    a.of_objects[0] = sched::standingOf(engine_.ledger().at(c.nodes[0]), request);
+  } else {
+    a.standings = board_.standings(request);
+  }
   for (const auto& [i, object] : c.objects) { a.of_objects[i] = sched::standingOf(stateOf(c, i), request); }
   return a;
 }

@@ -213,7 +213,8 @@ void Extender::restore(Grant& g) {
   const model::Uid uid = g.uid;
   const model::Pod* pod = engine_.cache().pod(uid);
   const bool had_some = !g.noted.node.empty() && pod != nullptr &&
-                        model::readVcudaNote(pod->annotations) == g.noted && asksFor(g, *pod);
+                        model::readVcudaNote(pod->annotations, pod->vcuda.size()) == g.noted &&
+                        asksFor(g, *pod);
   if (had_some) {
     g.note = g.noted;
     g.picks = sched::vcudaPicks(*pod);
@@ -319,7 +320,9 @@ void Extender::reviewUnbound(Grant& g, const model::Pod& pod) {
   if (g.stray && g.call == 0 && g.after.empty() && !claims(pod)) {
     return end(g.uid);
   }  // they went by themselves
-  if (g.stage == Stage::Written && model::readVcudaNote(pod.annotations) != g.note) { changedByOthers(g); }
+  if (g.stage == Stage::Written && model::readVcudaNote(pod.annotations, pod.vcuda.size()) != g.note) {
+    changedByOthers(g);
+  }
   if (g.stage == Stage::Written) { lookWhetherGivenUp(g, pod); }
   advance(g);
 }
