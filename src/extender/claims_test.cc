@@ -338,6 +338,22 @@ TEST_F(ExtenderTest, AQuestionThatSaysOtherThanThePodIsOfNoEffect) {
   EXPECT_EQ(freeMilli("a"), 1500) << "what the pod asks for";
 }
 
+/// It is not: what is known of it counts, and nobody's time stands still.
+TEST_F(ExtenderTest, AQuestionThatSaysThatAnUnboundPodIsBoundIsOfNoEffect) {
+  addNode(gpuNode("a", 2));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  model::Pod forged = pod;
+  forged.vcuda = {{200, 0}};
+  forged.node = model::NodeName{"a"};
+  forged.revision = 1'000'000;
+  const Ticket ticket = ask(Verb::Filter, forged, {"a"});
+  run();
+  EXPECT_EQ(got(ticket, {"a"}), "a");
+  EXPECT_EQ(note("p", kNode), "a");
+  EXPECT_GT(extender.nextDue(), now.mono) << "somebody is looked at again and again, and nobody else is";
+}
+
 TEST_F(ExtenderTest, APodThatIsReadAndAsksForOtherThanItsQuestionGetsNothingByIt) {
   addNode(gpuNode("a", 2));
   lead();

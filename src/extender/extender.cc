@@ -20,6 +20,7 @@ constexpr std::size_t kMostGangs = 4096;
 constexpr std::size_t kMostObjects = 1000;  // of one question: each costs a look at a node of its own
 constexpr const char* kStopping = "this replica is stopping";
 constexpr const char* kNotConfirmed = "its Binding was not confirmed; ask again";
+constexpr const char* kBindsAlready = "a Binding of this pod is under way";
 constexpr const char* kQuotaAwaited = "GPU quota has not been synced, please retry later";
 
 std::string nameOf(const model::Pod& pod) { return fmt::format("pod {}", pod.key.text()); }
@@ -251,7 +252,8 @@ bool Extender::isAnswered(const Waiting& w, const model::Pod& pod) {
 }
 
 void Extender::place(Waiting w) {
-  const model::PodPtr pod = newest(w.question.pod);
+  w.question.pod = newest(w.question.pod);
+  const model::PodPtr pod = w.question.pod;
   if (isAnswered(w, *pod)) { return; }
   Grant* grant = grantOf(pod->uid);
   if (grant == nullptr) { return choose(std::move(w), *pod); }
@@ -457,9 +459,7 @@ void Extender::bind(Waiting w) {
   const model::Uid uid = w.question.pod->uid;
   const model::NodeName node = w.question.node;
   const model::Pod* pod = engine_.cache().pod(uid);
-  if (const auto under_way = binding_.find(uid); under_way != binding_.end()) {
-    return answer(w.ticket, Kind::Failed, "a Binding of this pod is under way");
-  }
+  if (binding_.contains(uid)) { return answer(w.ticket, Kind::Failed, kBindsAlready); }
   if (pod == nullptr) { return readForBind(std::move(w)); }
   if (isOwnSchedulers(*pod)) { return answer(w.ticket, Kind::Failed, ownSchedulersText(*pod)); }
   if (pod->bound()) {
@@ -481,6 +481,7 @@ void Extender::readForBind(Waiting w) {
   const model::Uid uid = w.question.pod->uid;
   if (now_.mono >= w.until) { return answer(w.ticket, Kind::Failed, kNotConfirmed); }
   call(kapi::getObject(model::Kind::Pod, w.question.pod->key), Purpose::ReadForBind, uid);
+  if (binding_.contains(uid)) { return answer(w.ticket, Kind::Failed, kBindsAlready); }
   binding_[uid].push_back(std::move(w));
 }
 

@@ -229,6 +229,7 @@ class Extender {
   [[nodiscard]] int refusalsOf(const model::Uid& uid) const;
   void tryLater(Grant& grant, Duration at_least);
 
+  void nameIsGone(Grant& grant);
   engine::Engine& engine_;
   Config config_;
   Rng rng_;

@@ -197,6 +197,7 @@ void Extender::written(Grant& g, const model::Pod& pod) {
   }
   if (g.call == 0) { askAgain(g); }
 }
+  if (!asksFor(g, pod)) { return drop(g, pod); }
 
 // ---- The end
 

@@ -183,18 +183,32 @@ void Extender::writeAnswered(Grant& g, const kapi::Outcome& outcome) {
   }
 }
 
-void Extender::readAnswered(Grant& g, const kapi::Outcome& outcome) {
-  if (isGone(outcome, g.uid)) {
-    engine_.podGone(g.uid, now_.mono);
-    return;  // its review ends the grant
+/// There is no such pod of that name. What a caller said of a pod that nobody else knew proves nothing.
+void Extender::nameIsGone(Grant& g) {
+  const model::Uid uid = g.uid;
+  const model::Pod* known = engine_.cache().pod(uid);
+  if (known == nullptr) {
+    failAll(std::exchange(g.joined, {}), "the pod is gone");
+    failAll(std::exchange(g.after, {}), "the pod is gone");
+    end(uid);
+  } else if (known->key != g.pod) {
+    g.pod = known->key;
+    g.seen.reset();
+    tryLater(g, {});
+  } else {
+    engine_.podGone(uid, now_.mono);  // its review ends the grant
   }
   const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
   if (outcome.fate != kapi::Fate::Applied || pod == nullptr) { return tryLater(g, outcome.retry_after); }
   engine_.learn(outcome.object, now_.mono);
   g.read_first = false;
   g.seen.reset();  // its caller may have known a version that there never was
-  if ((*pod)->bound()) { return; }
-  if (g.stage == Stage::Writing && model::readVcudaNote((*pod)->annotations) == g.note) {
+  if ((*pod)->bound() || !asksFor(g, **pod)) {
+    const model::Uid uid = g.uid;
+    return review(uid);  // nobody else looks at a pod that asks for no GPU
+  }
+  if (g.stage == Stage::Writing &&
+      model::readVcudaNote((*pod)->annotations, (*pod)->vcuda.size()) == g.note) {
     g.unsettled = false;  // it has taken effect
     written(g, **pod);
   } else if (!g.after.empty()) {
@@ -202,6 +216,10 @@ void Extender::readAnswered(Grant& g, const kapi::Outcome& outcome) {
   }
 }
 
+}
+
+void Extender::readAnswered(Grant& g, const kapi::Outcome& outcome) {
+  if (isGone(outcome, g.uid)) { return nameIsGone(g); }
 void Extender::removeAnswered(Grant& g, const kapi::Outcome& outcome) {
   if (failed(g, outcome)) { return; }
   const auto& pod = std::get<model::PodPtr>(outcome.object);
