@@ -115,6 +115,7 @@ void Extender::standBy(std::string why) {
   calls_.clear();
   later_.clear();
   refusals_.clear();
+  stuck_.clear();
   gangs_.clear();
   slots_.clear();
   taken_back_.clear();
@@ -480,8 +481,8 @@ void Extender::bind(Waiting w) {
 void Extender::readForBind(Waiting w) {
   const model::Uid uid = w.question.pod->uid;
   if (now_.mono >= w.until) { return answer(w.ticket, Kind::Failed, kNotConfirmed); }
-  call(kapi::getObject(model::Kind::Pod, w.question.pod->key), Purpose::ReadForBind, uid);
   if (binding_.contains(uid)) { return answer(w.ticket, Kind::Failed, kBindsAlready); }
+  call(kapi::getObject(model::Kind::Pod, w.question.pod->key), Purpose::ReadForBind, uid);
   binding_[uid].push_back(std::move(w));
 }
 

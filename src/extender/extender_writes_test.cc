@@ -167,6 +167,52 @@ TEST_F(ExtenderTest, WithoutTheRightToPatchItSaysSoAndKeepsNothing) {
   EXPECT_EQ(freeMilli("a"), 1000);
 }
 
+/// A kube-scheduler asks about one pod after the other: while it waits, nobody of any namespace is placed.
+TEST_F(ExtenderTest, NobodyWaitsForANamespaceInWhichNoWriteGoesThrough) {
+  addNode(gpuNode("a", 32));
+  lead();
+  const auto createIn = [&](const char* ns, const std::string& name) {
+    model::Pod pod = vcudaPod(name, {{100, 0}});
+    pod.key.ns = ns;
+    server.add(pod);
+    watchBrings(name);
+    return server.pods[name];
+  };
+  const auto writesFail = [&] {  // its webhook is down
+    while (!calls.empty()) {
+      kapi::Outcome outcome;
+      if (kapi::isRead(calls.front().verb)) {
+        outcome = server.carryOut(calls.front());
+      } else {
+        outcome.token = calls.front().token;
+        outcome.http = 500;
+        outcome.message = "failed calling webhook";
+      }
+      calls.pop_front();
+      give(outcome);
+    }
+  };
+  Duration waited{};
+  for (int i = 0; i < 20; ++i) {
+    const Ticket ticket = ask(Verb::Filter, createIn("bad", "bad-" + std::to_string(i)), {"a"});
+    for (; !answers.contains(ticket); waited += 100ms) {
+      writesFail();
+      pass(100ms);
+    }
+    EXPECT_EQ(answers[ticket].kind, AnswerKind::Failed);
+  }
+  EXPECT_LE(waited, 8s);
+  EXPECT_NE(answers[last].text.find("failed calling webhook"), std::string::npos) << answers[last].text;
+  EXPECT_LE(calls.size(), 4U) << "nor do their writes take others' connections";
+  writesFail();
+  EXPECT_EQ(filter(createIn("good", "good"), {"a"}).kind, AnswerKind::Chosen);
+  pass(10s);
+  run();  // the webhook is there again
+  const Ticket again = ask(Verb::Filter, server.pods["bad-19"], {"a"});
+  run();
+  EXPECT_EQ(got(again, {"a"}), "a");
+}
+
 TEST_F(ExtenderTest, ASchedulerIsAnsweredBeforeItGivesUp) {
   addNode(gpuNode("a", 1));
   lead();

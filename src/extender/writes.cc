@@ -14,6 +14,8 @@ namespace {
 
 constexpr Duration kCallTimeout = std::chrono::seconds{3};  // a waiting scheduler gives up after 5
 constexpr Duration kLongestOfRemoval = std::chrono::minutes{1};
+constexpr std::size_t kMostStuck = 4096;                       // namespaces
+constexpr std::size_t kShown = 300;                            // bytes of an answer
 constexpr Duration kLongestOfStray = std::chrono::minutes{5};  // nothing depends on it
 
 bool isGone(const kapi::Outcome& outcome, const model::Uid& uid) {
@@ -127,11 +129,13 @@ bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
     g.unsettled = false;  // whatever was sent before carries a resourceVersion of the past
     g.failures = 0;
     refusals_.erase(g.uid);
+    stuck_.erase(g.pod.ns);
     return false;
   }
   if (outcome.fate == kapi::Fate::Refused && outcome.http != 429) {
     if (outcome.http == 409 || outcome.http == 404 || outcome.http == 422) {
       g.read_first = true;  // another version, another uid, or gone
+      noteStuck(g.pod.ns, outcome);
       tryLater(g, {});
     } else {
       refused(g, fmt::format("cannot annotate pod {}: {} {}; the account needs patch on pods/status",
@@ -140,8 +144,18 @@ bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
     return true;
   }
   if (outcome.fate != kapi::Fate::NotSent && outcome.http != 429) { g.unsettled = g.read_first = true; }
+  noteStuck(g.pod.ns, outcome);
   tryLater(g, outcome.retry_after);
   return true;
+}
+
+/// Of a pod that is gone nothing can be written; that says nothing of others.
+void Extender::noteStuck(const std::string& ns, const kapi::Outcome& outcome) {
+  if (outcome.http == 404) { return; }
+  if (stuck_.size() >= kMostStuck) { stuck_.clear(); }
+  Stuck& stuck = stuck_[ns];
+  ++stuck.failures;
+  stuck.why = fmt::format("{} {}", outcome.http, outcome.message.substr(0, kShown));
 }
 
 /// The API server will not have it: who asks again is told so until it is time to try again. What was never written needs no
@@ -198,6 +212,10 @@ void Extender::nameIsGone(Grant& g) {
   } else {
     engine_.podGone(uid, now_.mono);  // its review ends the grant
   }
+}
+
+void Extender::readAnswered(Grant& g, const kapi::Outcome& outcome) {
+  if (isGone(outcome, g.uid)) { return nameIsGone(g); }
   const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
   if (outcome.fate != kapi::Fate::Applied || pod == nullptr) { return tryLater(g, outcome.retry_after); }
   engine_.learn(outcome.object, now_.mono);
@@ -216,10 +234,6 @@ void Extender::nameIsGone(Grant& g) {
   }
 }
 
-}
-
-void Extender::readAnswered(Grant& g, const kapi::Outcome& outcome) {
-  if (isGone(outcome, g.uid)) { return nameIsGone(g); }
 void Extender::removeAnswered(Grant& g, const kapi::Outcome& outcome) {
   if (failed(g, outcome)) { return; }
   const auto& pod = std::get<model::PodPtr>(outcome.object);
