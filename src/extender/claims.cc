@@ -18,22 +18,31 @@ bool Extender::isOwnSchedulers(const model::Pod& pod) const {
   return !config_.own_scheduler.empty() && pod.scheduler_name == config_.own_scheduler;
 }
 
+namespace {
+
+/// Annotations may be long: they are not read whole for that.
+model::NodeName claimedNode(const model::Pod& pod) {
+  const std::string* node = pod.annotation(model::kVcudaNodeKey);
+  return node != nullptr ? model::NodeName{*node} : model::NodeName{};
+}
+
+}  // namespace
+
 /// It says that it was given a node.
 bool Extender::claims(const model::Pod& pod) const {
   return !pod.bound() && !pod.finished() && !pod.deleting && !isOwnSchedulers(pod) &&
-         sched::wantsVcuda(pod) && !model::readVcudaNote(pod.annotations).node.empty();
+         sched::wantsVcuda(pod) && !claimedNode(pod).empty();
 }
 
 /// Beside pods that are bound, and by itself: no gate holds it, its devices are there and have room for it, and its
 /// namespace's quota. Its time proves nothing: who forges writes any, and clocks jump.
 bool Extender::mayBeTrue(const model::Pod& pod) const {
-  const model::VcudaNote note = model::readVcudaNote(pod.annotations);
-  if (!pod.scheduling_gates.empty() || note.assigned) { return false; }
+  if (!pod.scheduling_gates.empty() || model::isVcudaAssigned(pod.annotations)) { return false; }
   Grant claimed;
   claimed.uid = pod.uid;
-  claimed.note = note;
+  claimed.note.node = claimedNode(pod);
   claimed.picks = sched::vcudaPicks(pod);
-  const sched::NodeState* node = engine_.ledger().find(note.node);
+  const sched::NodeState* node = engine_.ledger().find(claimed.note.node);
   return node != nullptr && node->exists && sched::isComplete(claimed.picks) &&
          sched::haveRoom(*node, pod.uid, claimed.picks) && isAllowed(claimed, pod);
 }
@@ -43,13 +52,14 @@ void Extender::adoptAll(std::vector<const model::Pod*> claimants) {
                                               [&](const model::Pod* pod) { return mayBeTrue(*pod); });
   for (auto it = doubtful; it != claimants.end(); ++it) { takeOff(**it); }
   claimants.erase(doubtful, claimants.end());
-  const auto order = [](const model::Pod* pod) {
-    return std::tuple{model::readVcudaNote(pod->annotations).time.value_or(0), pod->created, pod->uid};
-  };
-  std::sort(claimants.begin(), claimants.end(),
-            [&](const model::Pod* a, const model::Pod* b) { return order(a) < order(b); });
-  std::set<std::pair<model::NodeName, int>> disputed;
+  std::vector<std::tuple<std::uint64_t, Wall, model::Uid, const model::Pod*>> in_order;
   for (const model::Pod* pod : claimants) {
+    const std::uint64_t time = model::readVcudaNote(pod->annotations, pod->vcuda.size()).time.value_or(0);
+    in_order.emplace_back(time, pod->created, pod->uid, pod);
+  }
+  std::sort(in_order.begin(), in_order.end());
+  std::set<std::pair<model::NodeName, int>> disputed;
+  for (const auto& [time, created, uid, pod] : in_order) {
     if (adopt(*pod)) { continue; }
     const Grant& g = grants_.at(pod->uid);
     for (const auto& d : sched::amountsOf(g.picks)) { disputed.emplace(g.note.node, d.id); }
@@ -63,7 +73,7 @@ bool Extender::adopt(const model::Pod& pod) {
   g.uid = pod.uid;
   g.pod = pod.key;
   g.picks = sched::vcudaPicks(pod);
-  g.noted = g.note = model::readVcudaNote(pod.annotations);
+  g.noted = g.note = model::readVcudaNote(pod.annotations, pod.vcuda.size());
   g.stage = Stage::Written;
   g.adopted = true;
   g.asked = now_.mono;

@@ -1,4 +1,5 @@
 // What an unbound pod says of itself is a claim: what a new leader believes of it, and what becomes of the rest.
+#include "base/cpu_time_test.h"
 #include "extender/extender_hand_test.h"
 #include "extender/metrics.h"
 #include "kapi/write.h"
@@ -119,6 +120,26 @@ TEST_F(ClaimsTest, NotBeyondTheQuotaOfTheNamespace) {
   run();
   EXPECT_EQ(freeMilli("a"), 2000);
   EXPECT_FALSE(hasNotes("p"));
+}
+
+/// However long their annotations are: a leader that takes too long to begin leads no more.
+TEST_F(ClaimsTest, OnlyWhatIsSaidOfTheirContainersIsRead) {
+  addNode(gpuNode("a", 500));
+  model::Annotations long_ones;
+  for (int i = 100; i < 2'100; ++i) { long_ones["tencent.com/predicate-gpu-idx-" + std::to_string(i)] = "0"; }
+  for (int i = 0; i < 100; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    claim(name, {{1, 1}}, std::to_string(i), now.wall - 1min * i)
+        .annotations.merge(model::Annotations{long_ones});
+    changed(name);
+  }
+  const double once = cpuSecondsOf([&] {
+    for (const auto& [name, pod] : server.pods) { (void)model::readVcudaNote(pod.annotations); }
+  });
+  const double began = cpuSeconds();
+  lead();
+  EXPECT_LT(cpuSeconds() - began, once);
+  EXPECT_EQ(extender.grants().written, 100U);
 }
 
 // ---- Who may be
@@ -315,6 +336,22 @@ TEST_F(ExtenderTest, AQuestionThatSaysOtherThanThePodIsOfNoEffect) {
   EXPECT_EQ(filter(forged, {"a"}).kind, AnswerKind::Chosen);
   EXPECT_EQ(note("p", kIds0), "0");
   EXPECT_EQ(freeMilli("a"), 1500) << "what the pod asks for";
+}
+
+/// It is not: what is known of it counts, and nobody's time stands still.
+TEST_F(ExtenderTest, AQuestionThatSaysThatAnUnboundPodIsBoundIsOfNoEffect) {
+  addNode(gpuNode("a", 2));
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  model::Pod forged = pod;
+  forged.vcuda = {{200, 0}};
+  forged.node = model::NodeName{"a"};
+  forged.revision = 1'000'000;
+  const Ticket ticket = ask(Verb::Filter, forged, {"a"});
+  run();
+  EXPECT_EQ(got(ticket, {"a"}), "a");
+  EXPECT_EQ(note("p", kNode), "a");
+  EXPECT_GT(extender.nextDue(), now.mono) << "somebody is looked at again and again, and nobody else is";
 }
 
 TEST_F(ExtenderTest, APodThatIsReadAndAsksForOtherThanItsQuestionGetsNothingByIt) {

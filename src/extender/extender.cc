@@ -17,8 +17,10 @@ namespace {
 using Kind = Answer::Kind;
 
 constexpr std::size_t kMostGangs = 4096;
+constexpr std::size_t kMostObjects = 1000;  // of one question: each costs a look at a node of its own
 constexpr const char* kStopping = "this replica is stopping";
 constexpr const char* kNotConfirmed = "its Binding was not confirmed; ask again";
+constexpr const char* kBindsAlready = "a Binding of this pod is under way";
 constexpr const char* kQuotaAwaited = "GPU quota has not been synced, please retry later";
 
 std::string nameOf(const model::Pod& pod) { return fmt::format("pod {}", pod.key.text()); }
@@ -113,6 +115,7 @@ void Extender::standBy(std::string why) {
   calls_.clear();
   later_.clear();
   refusals_.clear();
+  stuck_.clear();
   gangs_.clear();
   slots_.clear();
   taken_back_.clear();
@@ -178,7 +181,8 @@ void Extender::ask(Ticket ticket, Question question, Now now) {
   plan(uid);
 }
 
-/// Some node in the body is newer than what is known of it: the caller is to read it.
+/// Some node in the body is newer than what is known of it: the caller is to read it. Where there are very
+/// many, what is known counts of the others.
 bool Extender::needsObjects(const Waiting& w) {
   const Candidates& c = w.question.candidates;
   Answer a;
@@ -187,7 +191,9 @@ bool Extender::needsObjects(const Waiting& w) {
     if (c.revisions[i] == 0 && c.nodes[i] != NodeTable::kUnknown) { continue; }
     const bool older = c.nodes[i] == NodeTable::kUnknown || !engine_.ledger().at(c.nodes[i]).exists ||
                        engine_.ledger().at(c.nodes[i]).node.revision < c.revisions[i];
-    if (older && !c.objects.contains(i)) { a.kept.push_back(i); }
+    if (!older || c.objects.contains(i)) { continue; }
+    if (c.objects.size() + a.kept.size() >= kMostObjects) { break; }
+    a.kept.push_back(i);
   }
   if (a.kept.empty()) { return false; }
   answer(w.ticket, std::move(a));
@@ -247,7 +253,8 @@ bool Extender::isAnswered(const Waiting& w, const model::Pod& pod) {
 }
 
 void Extender::place(Waiting w) {
-  const model::PodPtr pod = newest(w.question.pod);
+  w.question.pod = newest(w.question.pod);
+  const model::PodPtr pod = w.question.pod;
   if (isAnswered(w, *pod)) { return; }
   Grant* grant = grantOf(pod->uid);
   if (grant == nullptr) { return choose(std::move(w), *pod); }
@@ -313,7 +320,12 @@ sched::NodeState Extender::stateOf(const Candidates& c, std::size_t i) const {
 
 Answer Extender::standingsFor(const Candidates& c, const sched::PodRequest& request) {
   Answer a;
-  a.standings = board_.standings(request);
+  const bool one = c.nodes.size() == 1 && c.nodes[0] != NodeTable::kUnknown;
+  if (one) {  // as Volcano asks, of very many gangs: a table of all nodes for each would be too much
+    a.of_objects[0] = sched::standingOf(engine_.ledger().at(c.nodes[0]), request);
+  } else {
+    a.standings = board_.standings(request);
+  }
   for (const auto& [i, object] : c.objects) { a.of_objects[i] = sched::standingOf(stateOf(c, i), request); }
   return a;
 }
@@ -448,9 +460,7 @@ void Extender::bind(Waiting w) {
   const model::Uid uid = w.question.pod->uid;
   const model::NodeName node = w.question.node;
   const model::Pod* pod = engine_.cache().pod(uid);
-  if (const auto under_way = binding_.find(uid); under_way != binding_.end()) {
-    return answer(w.ticket, Kind::Failed, "a Binding of this pod is under way");
-  }
+  if (binding_.contains(uid)) { return answer(w.ticket, Kind::Failed, kBindsAlready); }
   if (pod == nullptr) { return readForBind(std::move(w)); }
   if (isOwnSchedulers(*pod)) { return answer(w.ticket, Kind::Failed, ownSchedulersText(*pod)); }
   if (pod->bound()) {
@@ -471,6 +481,7 @@ void Extender::bind(Waiting w) {
 void Extender::readForBind(Waiting w) {
   const model::Uid uid = w.question.pod->uid;
   if (now_.mono >= w.until) { return answer(w.ticket, Kind::Failed, kNotConfirmed); }
+  if (binding_.contains(uid)) { return answer(w.ticket, Kind::Failed, kBindsAlready); }
   call(kapi::getObject(model::Kind::Pod, w.question.pod->key), Purpose::ReadForBind, uid);
   binding_[uid].push_back(std::move(w));
 }

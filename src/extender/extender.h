@@ -130,6 +130,11 @@ class Extender {
     Mono until{};
     std::string why;
   };
+  /// Of a namespace: writes in a row that came to nothing, and how the last one was answered.
+  struct Stuck {
+    int failures = 0;
+    std::string why;
+  };
 
   // extender.cc: questions
   void answer(Ticket ticket, Answer::Kind kind, std::string text = {});
@@ -196,6 +201,7 @@ class Extender {
   void reserveOn(Grant& grant, const model::NodeName& node, const sched::SharePicks& picks,
                  const sched::GpuCharge& charge, const std::string& gang);
   void join(Grant& grant, Waiting w, std::size_t position);
+  void await(Grant& grant, Waiting w);
   void tell(Grant& grant, Waiting w);
   void written(Grant& grant, const model::Pod& pod);
   void restore(Grant& grant);
@@ -223,7 +229,9 @@ class Extender {
   void writeAnswered(Grant& grant, const kapi::Outcome& outcome);
   void removeAnswered(Grant& grant, const kapi::Outcome& outcome);
   void readAnswered(Grant& grant, const kapi::Outcome& outcome);
+  void nameIsGone(Grant& grant);
   bool failed(Grant& grant, const kapi::Outcome& outcome);
+  void noteStuck(const std::string& ns, const kapi::Outcome& outcome);
   void refused(Grant& grant, std::string why);
   [[nodiscard]] const Refusal* refusalOf(const model::Uid& uid) const;
   [[nodiscard]] int refusalsOf(const model::Uid& uid) const;
@@ -246,6 +254,7 @@ class Extender {
   std::set<std::pair<Mono, model::Uid>> due_;  // when something of a grant is to be done
   std::set<model::Uid> taken_back_;            // unbound pods whose reservation was ended
   std::map<model::Uid, Refusal> refusals_;     // of pods that are known and unbound
+  std::map<std::string, Stuck> stuck_;         // by namespace
   std::set<std::string> gangs_;                // groups of which a pod was given back unbound
   Slots slots_{kIdleCalls, kIdleCallsOfNamespace};
   bool quotas_unread_ = false;   // when this one began to lead

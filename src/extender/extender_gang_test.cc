@@ -1,4 +1,5 @@
 // Gangs of shares: pods that are bound together or not at all, so none of them is taken before all have a node.
+#include "base/cpu_time_test.h"
 #include "extender/extender_hand_test.h"
 #include "extender/metrics.h"
 
@@ -69,6 +70,26 @@ TEST_F(GangTest, OfSharesOnOneNodeToo) {
   addNodes(1, 8);
   lead();
   EXPECT_EQ(session("g", 8, {90, 1}), 8);
+}
+
+/// Each is asked about one node at a time.
+TEST_F(GangTest, ManyCostNoMoreThanOne) {
+  addNodes(2'000, 8);
+  lead();
+  const auto costOf = [&](const std::string& name, int gangs) {
+    std::vector<Question> questions;
+    for (int i = 0; i < 100; ++i) {
+      const std::string number = std::to_string(i % gangs);
+      const model::Pod pod = createOf(name + number, name + std::to_string(i), {90, 1});
+      questions.push_back(question(Verb::Look, pod, {"n7"}));
+    }
+    return cpuSecondsOf([&] {
+      for (const auto& q : questions) { extender.ask(++last, q, now); }
+      settle();
+    });
+  };
+  const double one = costOf("one", 1);
+  EXPECT_LT(costOf("many", 100), 10 * one);
 }
 
 TEST_F(GangTest, OfWholeGpus) {

@@ -495,6 +495,25 @@ TEST_F(SessionTest, BindsToANodeThatItDoesNotKnowYetWhatNeedsNoGpu) {
   EXPECT_FALSE(server.pods["q"].bound());
 }
 
+TEST_F(SessionTest, WhoWantsItOnAnotherNodeIsNotToldThatItIsBound) {
+  lead();
+  const model::Pod pod = create("p", {});
+  const Ticket to_b = ask(Verb::Bind, pod, {"b"});
+  kapi::Outcome conflict;
+  conflict.token = sent().token;
+  conflict.fate = kapi::Fate::Refused;
+  conflict.http = 409;
+  give(conflict);  // it is tried again in a while; meanwhile:
+  const Ticket to_a = ask(Verb::Bind, pod, {"a"});
+  const kapi::Call binding = sent();
+  pass(1s);
+  give(server.carryOut(binding));
+  run();
+  EXPECT_EQ(server.pods["p"].node.text, "a");
+  EXPECT_EQ(answers[to_a].kind, AnswerKind::Done);
+  EXPECT_EQ(answers[to_b].kind, AnswerKind::Failed);
+}
+
 TEST_F(SessionTest, WhoWaitedForABindingIsAnsweredWhenItFailed) {
   lead();
   const model::Pod pod = create("p", {{50, 1}});

@@ -70,6 +70,16 @@ TEST_F(ExtenderTest, PartsOfSeveralGpusAreRefusedNamingTheField) {
       << a.text;
 }
 
+/// Each container costs a look at each device of each node.
+TEST_F(ExtenderTest, APodOfVeryManyContainersIsRefusedNamingTheField) {
+  addNode(gpuNode("a", 2, 400));
+  lead();
+  EXPECT_EQ(filter(create("p", std::vector<VcudaLimits>(64, {1, 1})), {"a"}).kind, AnswerKind::Chosen);
+  const Answer a = filter(create("q", std::vector<VcudaLimits>(65, {1, 1})), {"a"});
+  EXPECT_EQ(a.kind, AnswerKind::Nowhere);
+  EXPECT_NE(a.text.find("spec.containers: 65"), std::string::npos) << a.text;
+}
+
 // ---- The same pod again
 
 TEST_F(ExtenderTest, TheSameQuestionGetsTheSameAnswerAndWritesOnce) {
@@ -377,6 +387,30 @@ TEST_F(ExtenderTest, ANodeThatIsNewerInTheBodyIsAskedForAndCounts) {
   extender.ask(++last, q, now);
   run();
   EXPECT_EQ(got(last, {"a", "new"}), "a");
+}
+
+/// Each costs the deciding thread a look of its own.
+TEST_F(ExtenderTest, OfVeryManyNewerNodesWhatIsKnownCounts) {
+  std::vector<std::string> nodes;
+  for (int i = 0; i < 1'500; ++i) {
+    nodes.push_back("n" + std::to_string(i));
+    addNode(gpuNode(nodes.back(), 1));
+  }
+  lead();
+  Question q = question(Verb::Filter, create("p", {{50, 1}}), nodes);
+  q.candidates.revisions.assign(nodes.size(), 5);
+  extender.ask(++last, q, now);
+  settle();
+  ASSERT_EQ(answers[last].kind, AnswerKind::SendObjects);
+  EXPECT_EQ(answers[last].kept.size(), 1'000U);
+  for (const std::size_t i : answers[last].kept) {
+    model::Node newer = gpuNode(nodes[i], 0);
+    newer.revision = 5;
+    q.candidates.objects[i] = std::make_shared<const model::Node>(newer);
+  }
+  extender.ask(++last, q, now);
+  run();
+  EXPECT_EQ(got(last, nodes), "n1000") << "the first whose object it did not want";
 }
 
 TEST_F(ExtenderTest, NamesOfAnOlderTableAreLookedUpAgain) {

@@ -9,6 +9,66 @@ using kapi::Fate;
 
 // ---- Writes that fail
 
+/// Nothing was written yet, so there is nothing to take off.
+TEST_F(ExtenderTest, WhoGivesBackWhatWasNeverWrittenTakesNoOthersAnnotations) {
+  addNode(gpuNode("a", 1));
+  lead();
+  create("p", {{50, 1}});
+  server.pods["p"].annotations["example.com/of-its-user"] = "stays";
+  server.pods["p"].revision = ++server.revision;
+  watchBrings("p");
+  ask(Verb::Filter, server.pods["p"], {"a"});
+  kapi::Outcome busy;
+  busy.token = sent().token;
+  busy.fate = Fate::Refused;
+  busy.http = 429;
+  give(busy);
+  ask(Verb::Deallocate, server.pods["p"], {});
+  pass(1s);
+  run();
+  EXPECT_EQ(note("p", "example.com/of-its-user"), "stays");
+  EXPECT_EQ(freeMilli("a"), 1000);
+}
+
+/// A uid is known by whoever made it; its name is what the question says.
+TEST_F(ExtenderTest, APodIsNotGoneBecauseAQuestionCallsItOtherwise) {
+  for (const bool seen : {false, true}) {
+    const std::string name = seen ? "p" : "q";
+    addNode(gpuNode(name, 1));
+    lead();
+    const model::Pod& pod = server.add(vcudaPod(name, {{50, 1}}));
+    model::Pod forged = pod;
+    forged.key.name = "nobody";
+    forged.revision = 1'000'000;
+    ask(Verb::Filter, forged, {name});
+    if (seen) { watchBrings(name); }
+    for (int i = 0; i < 10; ++i) {
+      run();
+      pass(500ms);
+    }
+    server.pods[name].annotations = {{kNode, name}, {kIds0, "0"}};
+    bindTo(name, name);
+    EXPECT_EQ(freeMilli(name), 500) << seen;
+  }
+}
+
+TEST_F(ExtenderTest, APodThatTurnsOutToAskForNoGpuGetsNone) {
+  addNode(gpuNode("a", 1));
+  lead();
+  model::Pod forged = server.add(vcudaPod("p", {}));
+  forged.vcuda = {{50, 1}};
+  const Ticket ticket = ask(Verb::Filter, forged, {"a"});
+  watchBrings("p");
+  for (int i = 0; i < 10; ++i) {
+    run();
+    pass(500ms);
+  }
+  EXPECT_EQ(answers[ticket].kind, AnswerKind::Failed);
+  EXPECT_EQ(freeMilli("a"), 1000);
+  EXPECT_EQ(note("p", kNode), "-");
+  EXPECT_EQ(extender.grants().timers, 0U);
+}
+
 TEST_F(ExtenderTest, AWriteOnAnOlderVersionIsMadeAgainOnTheNewOne) {
   addNode(gpuNode("a", 1));
   lead();
@@ -105,6 +165,52 @@ TEST_F(ExtenderTest, WithoutTheRightToPatchItSaysSoAndKeepsNothing) {
   give(forbidden);
   EXPECT_NE(got(ticket, {"a"}).find("needs patch on pods/status"), std::string::npos) << got(ticket, {"a"});
   EXPECT_EQ(freeMilli("a"), 1000);
+}
+
+/// A kube-scheduler asks about one pod after the other: while it waits, nobody of any namespace is placed.
+TEST_F(ExtenderTest, NobodyWaitsForANamespaceInWhichNoWriteGoesThrough) {
+  addNode(gpuNode("a", 32));
+  lead();
+  const auto createIn = [&](const char* ns, const std::string& name) {
+    model::Pod pod = vcudaPod(name, {{100, 0}});
+    pod.key.ns = ns;
+    server.add(pod);
+    watchBrings(name);
+    return server.pods[name];
+  };
+  const auto writesFail = [&] {  // its webhook is down
+    while (!calls.empty()) {
+      kapi::Outcome outcome;
+      if (kapi::isRead(calls.front().verb)) {
+        outcome = server.carryOut(calls.front());
+      } else {
+        outcome.token = calls.front().token;
+        outcome.http = 500;
+        outcome.message = "failed calling webhook";
+      }
+      calls.pop_front();
+      give(outcome);
+    }
+  };
+  Duration waited{};
+  for (int i = 0; i < 20; ++i) {
+    const Ticket ticket = ask(Verb::Filter, createIn("bad", "bad-" + std::to_string(i)), {"a"});
+    for (; !answers.contains(ticket); waited += 100ms) {
+      writesFail();
+      pass(100ms);
+    }
+    EXPECT_EQ(answers[ticket].kind, AnswerKind::Failed);
+  }
+  EXPECT_LE(waited, 8s);
+  EXPECT_NE(answers[last].text.find("failed calling webhook"), std::string::npos) << answers[last].text;
+  EXPECT_LE(calls.size(), 4U) << "nor do their writes take others' connections";
+  writesFail();
+  EXPECT_EQ(filter(createIn("good", "good"), {"a"}).kind, AnswerKind::Chosen);
+  pass(10s);
+  run();  // the webhook is there again
+  const Ticket again = ask(Verb::Filter, server.pods["bad-19"], {"a"});
+  run();
+  EXPECT_EQ(got(again, {"a"}), "a");
 }
 
 TEST_F(ExtenderTest, ASchedulerIsAnsweredBeforeItGivesUp) {

@@ -17,6 +17,7 @@ using Kind = Answer::Kind;
 
 constexpr Duration kLongestFight = std::chrono::minutes{1};
 constexpr int kManyRewrites = 3;
+constexpr int kManyFailures = 5;  // of one pod alone within the time in which a question is answered
 constexpr std::string_view kGroupOfAnOwner = "podgroup-";
 
 std::uint64_t nanosecondsOf(Wall t) {
@@ -95,8 +96,22 @@ void Extender::grant(Waiting w, const model::Pod& pod, const sched::PodRequest& 
   g.turns = 1;
   g.given_up.reset();
   w.answer = chosen;
-  g.joined.push_back(std::move(w));
+  await(g, std::move(w));
   write(g);
+}
+
+/// It is answered once its pod's annotations are written; at once where no write of the namespace goes
+/// through: until then its caller serves nobody else.
+void Extender::await(Grant& g, Waiting w) {
+  const auto stuck = stuck_.find(g.pod.ns);
+  if (stuck == stuck_.end() || stuck->second.failures < kManyFailures) {
+    return g.joined.push_back(std::move(w));
+  }
+  g.failures = std::max(g.failures, 1);  // nobody waits for the write either
+  answer(w.ticket, Kind::Failed,
+         fmt::format("the annotations of pod {} are not written yet, no write in its namespace goes through: "
+                     "{}; ask again",
+                     g.pod.text(), stuck->second.why));
 }
 
 /// In a gang alone, and beside none of its members, it would have waited.
@@ -171,7 +186,7 @@ void Extender::join(Grant& g, Waiting w, std::size_t position) {
   if (g.stage == Stage::Written) {
     tell(g, std::move(w));
   } else {
-    g.joined.push_back(std::move(w));
+    await(g, std::move(w));
     advance(g);  // somebody waits for it now
   }
 }
@@ -182,6 +197,7 @@ void Extender::written(Grant& g, const model::Pod& pod) {
   g.idle = false;
   g.noted = g.note;
   g.seen.reset();
+  if (!asksFor(g, pod)) { return drop(g, pod); }
   if (!std::exchange(g.before, {}).empty()) { reserve(g, pod); }
   if (g.joined.empty()) {
     lookWhetherGivenUp(g, pod);  // it may have been read, and say so already
@@ -213,7 +229,8 @@ void Extender::restore(Grant& g) {
   const model::Uid uid = g.uid;
   const model::Pod* pod = engine_.cache().pod(uid);
   const bool had_some = !g.noted.node.empty() && pod != nullptr &&
-                        model::readVcudaNote(pod->annotations) == g.noted && asksFor(g, *pod);
+                        model::readVcudaNote(pod->annotations, pod->vcuda.size()) == g.noted &&
+                        asksFor(g, *pod);
   if (had_some) {
     g.note = g.noted;
     g.picks = sched::vcudaPicks(*pod);
@@ -319,7 +336,9 @@ void Extender::reviewUnbound(Grant& g, const model::Pod& pod) {
   if (g.stray && g.call == 0 && g.after.empty() && !claims(pod)) {
     return end(g.uid);
   }  // they went by themselves
-  if (g.stage == Stage::Written && model::readVcudaNote(pod.annotations) != g.note) { changedByOthers(g); }
+  if (g.stage == Stage::Written && model::readVcudaNote(pod.annotations, pod.vcuda.size()) != g.note) {
+    changedByOthers(g);
+  }
   if (g.stage == Stage::Written) { lookWhetherGivenUp(g, pod); }
   advance(g);
 }

@@ -39,6 +39,9 @@ class PodServer {
       pod.node = model::NodeName{call.body["target"]["name"].str()};
     }
     const model::Pod before = pod;
+    if (const auto* all = meta.find("annotations"); all != nullptr && all->isNull()) {
+      pod.annotations.clear();  // as a merge patch means it
+    }
     for (const auto& [key, value] : meta["annotations"].members()) {
       if (value.isNull()) {
         pod.annotations.erase(key);

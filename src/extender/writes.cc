@@ -14,6 +14,8 @@ namespace {
 
 constexpr Duration kCallTimeout = std::chrono::seconds{3};  // a waiting scheduler gives up after 5
 constexpr Duration kLongestOfRemoval = std::chrono::minutes{1};
+constexpr std::size_t kMostStuck = 4096;                       // namespaces
+constexpr std::size_t kShown = 300;                            // bytes of an answer
 constexpr Duration kLongestOfStray = std::chrono::minutes{5};  // nothing depends on it
 
 bool isGone(const kapi::Outcome& outcome, const model::Uid& uid) {
@@ -127,11 +129,13 @@ bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
     g.unsettled = false;  // whatever was sent before carries a resourceVersion of the past
     g.failures = 0;
     refusals_.erase(g.uid);
+    stuck_.erase(g.pod.ns);
     return false;
   }
   if (outcome.fate == kapi::Fate::Refused && outcome.http != 429) {
     if (outcome.http == 409 || outcome.http == 404 || outcome.http == 422) {
       g.read_first = true;  // another version, another uid, or gone
+      noteStuck(g.pod.ns, outcome);
       tryLater(g, {});
     } else {
       refused(g, fmt::format("cannot annotate pod {}: {} {}; the account needs patch on pods/status",
@@ -140,8 +144,18 @@ bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
     return true;
   }
   if (outcome.fate != kapi::Fate::NotSent && outcome.http != 429) { g.unsettled = g.read_first = true; }
+  noteStuck(g.pod.ns, outcome);
   tryLater(g, outcome.retry_after);
   return true;
+}
+
+/// Of a pod that is gone nothing can be written; that says nothing of others.
+void Extender::noteStuck(const std::string& ns, const kapi::Outcome& outcome) {
+  if (outcome.http == 404) { return; }
+  if (stuck_.size() >= kMostStuck) { stuck_.clear(); }
+  Stuck& stuck = stuck_[ns];
+  ++stuck.failures;
+  stuck.why = fmt::format("{} {}", outcome.http, outcome.message.substr(0, kShown));
 }
 
 /// The API server will not have it: who asks again is told so until it is time to try again. What was never written needs no
@@ -183,18 +197,36 @@ void Extender::writeAnswered(Grant& g, const kapi::Outcome& outcome) {
   }
 }
 
-void Extender::readAnswered(Grant& g, const kapi::Outcome& outcome) {
-  if (isGone(outcome, g.uid)) {
-    engine_.podGone(g.uid, now_.mono);
-    return;  // its review ends the grant
+/// There is no such pod of that name. What a caller said of a pod that nobody else knew proves nothing.
+void Extender::nameIsGone(Grant& g) {
+  const model::Uid uid = g.uid;
+  const model::Pod* known = engine_.cache().pod(uid);
+  if (known == nullptr) {
+    failAll(std::exchange(g.joined, {}), "the pod is gone");
+    failAll(std::exchange(g.after, {}), "the pod is gone");
+    end(uid);
+  } else if (known->key != g.pod) {
+    g.pod = known->key;
+    g.seen.reset();
+    tryLater(g, {});
+  } else {
+    engine_.podGone(uid, now_.mono);  // its review ends the grant
   }
+}
+
+void Extender::readAnswered(Grant& g, const kapi::Outcome& outcome) {
+  if (isGone(outcome, g.uid)) { return nameIsGone(g); }
   const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
   if (outcome.fate != kapi::Fate::Applied || pod == nullptr) { return tryLater(g, outcome.retry_after); }
   engine_.learn(outcome.object, now_.mono);
   g.read_first = false;
   g.seen.reset();  // its caller may have known a version that there never was
-  if ((*pod)->bound()) { return; }
-  if (g.stage == Stage::Writing && model::readVcudaNote((*pod)->annotations) == g.note) {
+  if ((*pod)->bound() || !asksFor(g, **pod)) {
+    const model::Uid uid = g.uid;
+    return review(uid);  // nobody else looks at a pod that asks for no GPU
+  }
+  if (g.stage == Stage::Writing &&
+      model::readVcudaNote((*pod)->annotations, (*pod)->vcuda.size()) == g.note) {
     g.unsettled = false;  // it has taken effect
     written(g, **pod);
   } else if (!g.after.empty()) {

@@ -82,8 +82,11 @@ void OwnerLoop::give(const Event& event) {
   carryOut(machine_.handle(event, clock_.now()));
 }
 
+/// Those that are there now: who asks meanwhile comes after the next event.
 void OwnerLoop::takeUrgent() {
-  while (auto next = nextUrgent()) {
+  for (std::size_t left = countUrgent(); left > 0; --left) {
+    auto next = nextUrgent();
+    if (!next) { return; }
     if (const auto* leadership = std::get_if<kapi::Leadership>(&*next)) {
       term_ = leadership->leading ? leadership->term : 0;
       give(*leadership);
@@ -93,6 +96,11 @@ void OwnerLoop::takeUrgent() {
       carryOut(std::get<Action>(*next)(clock_.now()));
     }
   }
+}
+
+std::size_t OwnerLoop::countUrgent() {
+  MutexLock lock{mutex_};
+  return urgent_.size();
 }
 
 std::optional<OwnerLoop::Urgent> OwnerLoop::nextUrgent() {

@@ -3,6 +3,7 @@
 //
 // Order: begin() first; the events of one poster in the order in which they were posted; changes of leadership and
 // questions and actions, in their own order, before whatever waits in the mailbox: a flood of events delays them by one event only.
+// A flood of them delays an event by those that were there before it, 256 at most.
 // Effects of one event are handed on before the next event is given.
 // post() waits while the mailbox is full and must not be called from the loop's own thread; postLeadership(), ask() and
 // act() never wait. After stop() events are dropped, questions that were accepted are still answered.
@@ -82,6 +83,7 @@ class OwnerLoop {
   void carryOut(kapi::Effects effects);
   bool urge(Urgent urgent) GS_EXCLUDES(mutex_);
   void takeUrgent() GS_EXCLUDES(mutex_);
+  [[nodiscard]] std::size_t countUrgent() GS_EXCLUDES(mutex_);
   [[nodiscard]] std::optional<Urgent> nextUrgent() GS_EXCLUDES(mutex_);
   void giveTimer();
 

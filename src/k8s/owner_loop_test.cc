@@ -176,6 +176,28 @@ TEST_F(OwnerLoopTest, AFullMailboxTakesLeadershipAndQuestionsAndAnswersThemFirst
   EXPECT_EQ(events_before_the_question, 2U);  // the one in progress, and the leadership
 }
 
+/// As soon as one was carried out the next is there, as with many who ask side by side.
+TEST_F(OwnerLoopTest, AFloodOfActionsKeepsNoEventWaiting) {
+  int actions = 0;
+  std::optional<int> before_the_event;
+  std::latch over{1};
+  start([&](const Event& event, Now) {
+    if (std::holds_alternative<kapi::Outcome>(event)) { before_the_event = actions; }
+    return kapi::Effects{};
+  });
+  std::function<kapi::Effects(Now)> again = [&](Now) {
+    const bool goes_on = !before_the_event && ++actions < 100'000;
+    if (!goes_on || !loop_.act(again)) { over.count_down(); }
+    return kapi::Effects{};
+  };
+  ASSERT_TRUE(loop_.act(again));
+  loop_.post(outcome(1));
+  over.wait();
+  answer([] { return true; });
+  EXPECT_LT(before_the_event.value_or(100'000), 100'000);
+  loop_.stop();
+}
+
 TEST_F(OwnerLoopTest, TooManyQuestionsAreRefused) {
   std::latch entered{1};
   std::latch release{1};

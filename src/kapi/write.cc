@@ -156,9 +156,11 @@ Call annotatePod(const model::Pod& pod, const std::map<std::string, std::string>
   Call call = callTo(Verb::MergePatch, Kind::Pod, pod.key, "status");
   Value& metadata = call.body.child("metadata");
   setPreconditions(metadata, pod.uid, pod.revision);
-  Value& annotations = metadata.child("annotations");
-  for (const auto& key : remove) { annotations.set(key, nullptr); }
-  for (const auto& [key, value] : set) { annotations.set(key, value); }
+  Object annotations;
+  annotations.reserve(remove.size() + set.size());
+  for (const auto& key : remove) { annotations.append(key, nullptr); }
+  for (const auto& [key, value] : set) { annotations.append(key, value); }
+  metadata.set("annotations", std::move(annotations));
   return call;
 }
 

@@ -23,7 +23,8 @@ namespace gs::kapi {
                            const std::map<std::string, std::string>& annotations);
 /// PATCH pods/p/status (merge) with the uid, setting gpu.scheduling/fence.
 [[nodiscard]] Call fencePod(const model::ObjectKey& key, const model::Uid& uid, const std::string& value);
-/// PATCH pods/p/status (merge) with the uid and the resourceVersion of `pod`: sets and removes annotations.
+/// PATCH pods/p/status (merge) with the uid and the resourceVersion of `pod`: sets some annotations and
+/// removes others.
 [[nodiscard]] Call annotatePod(const model::Pod& pod, const std::map<std::string, std::string>& set,
                                const std::vector<std::string>& remove);
 /// PATCH pods/p/status (strategic) with the uid: condition PodScheduled=False.

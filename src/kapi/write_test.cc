@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/cpu_time_test.h"
 #include "kapi/decode.h"
 #include "kapi/paths.h"
 #include "kapi/time.h"
@@ -50,6 +51,29 @@ TEST(Write, FencePodCarriesTheUid) {
   EXPECT_EQ(c.verb, Verb::MergePatch);
   EXPECT_EQ(json::print(c.body),
             R"({"metadata":{"uid":"u-1","annotations":{"gpu.scheduling/fence":"f-1"}}})");
+}
+
+TEST(Write, AnnotatePodSetsSomeAndRemovesOthers) {
+  const Call c = annotatePod(unboundPod(), {{"a", "1"}}, {"b", "c"});
+  EXPECT_EQ(request(c), "PATCH /api/v1/namespaces/team-a/pods/train-0/status");
+  EXPECT_EQ(c.verb, Verb::MergePatch);
+  EXPECT_EQ(json::print(c.body),
+            R"({"metadata":{"uid":"u-1","resourceVersion":"42","annotations":{"b":null,"c":null,"a":"1"}}})");
+}
+
+/// null there would remove every annotation that the pod has.
+TEST(Write, AnnotatePodLeavesAllOthersWhereNothingIsToChange) {
+  EXPECT_EQ(json::print(annotatePod(unboundPod(), {}, {}).body),
+            R"({"metadata":{"uid":"u-1","resourceVersion":"42","annotations":{}}})");
+}
+
+TEST(Write, AnnotatePodCostsAsMuchAsThereIsToRemove) {
+  const auto costOf = [](int n) {
+    std::vector<std::string> keys;
+    for (int i = 0; i < n; ++i) { keys.push_back("tencent.com/predicate-gpu-idx-" + std::to_string(i)); }
+    return cpuSecondsOf([&] { (void)annotatePod(unboundPod(), {{"a", "1"}}, keys); });
+  };
+  EXPECT_LT(costOf(12'000), 40 * costOf(1'000));
 }
 
 TEST(Write, SetUnschedulableKeepsTheTimeOfTheLastChange) {

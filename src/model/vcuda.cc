@@ -69,11 +69,30 @@ bool isVcudaAssigned(const Annotations& annotations) {
   return assigned != nullptr && *assigned != "false";
 }
 
-VcudaNote readVcudaNote(const Annotations& annotations) {
+namespace {
+
+VcudaNote withoutIds(const Annotations& annotations) {
   VcudaNote note;
   if (const auto* node = valueOf(annotations, kVcudaNodeKey)) { note.node = NodeName{*node}; }
   if (const auto* time = valueOf(annotations, kVcudaTimeKey)) { note.time = numberOf<std::uint64_t>(*time); }
   note.assigned = isVcudaAssigned(annotations);
+  return note;
+}
+
+}  // namespace
+
+VcudaNote readVcudaNote(const Annotations& annotations, std::size_t containers) {
+  VcudaNote note = withoutIds(annotations);
+  for (std::size_t i = 0; i < containers; ++i) {
+    const auto* written = valueOf(annotations, (kVcudaIdsKey + std::to_string(i)).c_str());
+    auto ids = written != nullptr ? idsOf(*written) : std::nullopt;
+    if (ids) { note.ids[static_cast<int>(i)] = *std::move(ids); }
+  }
+  return note;
+}
+
+VcudaNote readVcudaNote(const Annotations& annotations) {
+  VcudaNote note = withoutIds(annotations);
   for (auto it = annotations.lower_bound(kVcudaIdsKey);
        it != annotations.end() && it->first.starts_with(kVcudaIdsKey); ++it) {
     const auto container = containerOf(it->first);

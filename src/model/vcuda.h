@@ -9,6 +9,7 @@
 //   tencent.com/gpu-assigned              "false"; the node's agent makes it "true", and writes the ids it really gave
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -58,6 +59,8 @@ using Annotations = std::map<std::string, std::string>;
 /// VcudaNote::assigned, and nothing else is read.
 [[nodiscard]] bool isVcudaAssigned(const Annotations& annotations);
 [[nodiscard]] VcudaNote readVcudaNote(const Annotations& annotations);
+/// Of a pod of so many containers: what is said of others, thousands perhaps, is not read.
+[[nodiscard]] VcudaNote readVcudaNote(const Annotations& annotations, std::size_t containers);
 /// The annotations of a pod that was placed; `assigned` is written as "false" whatever it is.
 [[nodiscard]] Annotations printVcudaNote(const VcudaNote& note);
 /// Keys of this convention among `annotations`, but those that `but` has: left by an earlier placement.

@@ -99,5 +99,17 @@ TEST(VcudaNoteProperty, WhatIsPrintedReadsTheSame) {
   }));
 }
 
+TEST(VcudaNote, OfAPodOfFewContainersWhatIsSaidOfOthersIsNotRead) {
+  const Annotations said{{kVcudaNodeKey, "a"},
+                         {kVcudaTimeKey, "7"},
+                         {"tencent.com/predicate-gpu-idx-0", "1"},
+                         {"tencent.com/predicate-gpu-idx-1", "x"},
+                         {"tencent.com/predicate-gpu-idx-2", "0,1"}};
+  VcudaNote note = readVcudaNote(said);
+  EXPECT_EQ(readVcudaNote(said, 3), note);
+  note.ids.erase(2);
+  EXPECT_EQ(readVcudaNote(said, 2), note);
+}
+
 }  // namespace
 }  // namespace gs::model

@@ -54,8 +54,10 @@ class Prospect {
       : flights_(static_cast<std::size_t>(n.share_devices)) {
     const std::vector<const InFlight*> on_the_way = onTheWay(n, self, landed);
     const auto isOnTheWay = [&](const model::Uid& uid) {
-      return std::any_of(on_the_way.begin(), on_the_way.end(),
-                         [&](const auto* flight) { return flight->uid == uid; });
+      const auto at =
+          std::lower_bound(on_the_way.begin(), on_the_way.end(), uid,
+                           [](const auto* flight, const auto& wanted) { return flight->uid < wanted; });
+      return at != on_the_way.end() && (*at)->uid == uid;
     };
     settled_ = freeBut(n, [&](const model::Uid& uid) { return uid != self && !isOnTheWay(uid); });
     for (const InFlight* flight : on_the_way) {
@@ -82,6 +84,7 @@ class Prospect {
     const InFlight* flight = nullptr;
   };
 
+  /// By uid.
   static std::vector<const InFlight*> onTheWay(const NodeState& n, const model::Uid& self,
                                                const std::string& landed) {
     std::vector<const InFlight*> out;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/cpu_time_test.h"
 #include "base/random.h"
 #include "sched/ledger.h"
 
@@ -185,6 +186,15 @@ TEST_F(Shares, APodInFlightWithoutAnnotationsMakesNothingCertain) {
 TEST_F(Shares, NorDoesOneOnADeviceThatIsNotThere) {
   ledger.setInFlight(model::NodeName{"n"}, model::Uid{"a"}, Source::BoundPod, {{part(30, 1), {1'000'000}}});
   EXPECT_EQ(reasonOf(fit({part(10, 1)})), Reason::NotTakenYet);
+}
+
+TEST_F(Shares, APodCostsAsMuchAsThereAreOthersInFlight) {
+  const auto costBeside = [&](int n) {
+    for (int i = 0; i < n; ++i) { send(("in-flight-" + std::to_string(i)).c_str(), 0, part(1, 1)); }
+    return cpuSecondsOf([&] { (void)fit({part(10, 1)}); });
+  };
+  const double few = costBeside(400);
+  EXPECT_LT(costBeside(4'000), 40 * few);
 }
 
 TEST_F(Shares, WhoTakesUncertainOnesGetsThem) {

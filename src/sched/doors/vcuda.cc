@@ -11,6 +11,7 @@ namespace gs::sched {
 namespace {
 
 constexpr std::int64_t kMost = std::int64_t{1} << 40;  // more than any node has, of whatever
+constexpr std::size_t kMostContainers = 64;            // each costs a look at each device of each node
 
 ContainerShare shareOf(const model::VcudaLimits& limits) {
   if (!limits.wantsGpu()) { return {}; }
@@ -29,6 +30,11 @@ bool wantsVcuda(const model::Pod& pod) { return model::sumOf(pod.vcuda).wantsGpu
 
 DoorResult vcudaDoor(const model::Pod& pod, bool any_count, PodRequest base) {
   base.door = Door::Vcuda;
+  if (pod.vcuda.size() > kMostContainers) {
+    return Blocked{"VcudaTooMany",
+                   fmt::format("spec.containers: {}; a pod that asks for {} may have {} of them at most",
+                               pod.vcuda.size(), model::kVcudaCore, kMostContainers)};
+  }
   for (std::size_t i = 0; i < pod.vcuda.size(); ++i) {
     const model::VcudaLimits& limits = pod.vcuda[i];
     if (!any_count && limits.wholeGpus() > 0 && limits.cores % model::kVcudaCoresPerGpu != 0) {
@@ -44,7 +50,7 @@ DoorResult vcudaDoor(const model::Pod& pod, bool any_count, PodRequest base) {
 
 SharePicks vcudaPicks(const model::Pod& pod) {
   if (pod.vcuda.empty()) { return {}; }
-  const model::VcudaNote note = model::readVcudaNote(pod.annotations);
+  const model::VcudaNote note = model::readVcudaNote(pod.annotations, pod.vcuda.size());
   SharePicks picks;
   for (std::size_t i = 0; i < pod.vcuda.size(); ++i) {
     const auto ids = note.ids.find(static_cast<int>(i));
