@@ -94,6 +94,7 @@ void Judge::wentBack() {
   for (const auto& [key, stored] : store.objects()) {
     if (key.resource == kPodsId) { there.emplace((*stored.object)["metadata"]["uid"].str()); }
   }
+  for (const auto& [uid, pod] : deleted_) { pods_.try_emplace(uid, pod); }
   std::erase_if(pods_, [&](const auto& pod) { return !there.contains(pod.first); });
   leases_.clear();
   gpus_.clear();
@@ -161,11 +162,19 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
   const std::string fence_before = known == pods_.end() ? "" : known->second.fence;
   pod.bound_at = bound_now || known == pods_.end() ? now_ : known->second.bound_at;
   const bool is_bound = !bound_now && !pod.node.empty();
-  if (is_bound && known != pods_.end()) { pod.by_hand = known->second.by_hand; }
+  if (is_bound && known != pods_.end()) {
+    pod.by_hand = known->second.by_hand;
+    pod.comes_by_hand = known->second.comes_by_hand;
+    pod.renamed = known->second.renamed;
+    pod.misled = known->second.misled;
+  }
   if (known != pods_.end()) { pod.forgotten = known->second.forgotten; }
-  const bool forged = hand_ && bound_now && (!pod.allocated.empty() || !pod.visible.empty());
-  if (forged || (hand_ && is_bound && known != pods_.end() && went_back_ != now_)) { pod.by_hand = true; }
   if (is_bound && known != pods_.end()) { pod.uuids = known->second.uuids; }
+  const bool by_user = hand_ && went_back_ != now_;
+  if (by_user && bound_now && (!pod.allocated.empty() || !pod.visible.empty())) {
+    pod.by_hand = pod.comes_by_hand = pod.misled = true;
+  }
+  if (by_user && is_bound && known != pods_.end()) { editedByHand(uid, pod, known->second); }
   for (const int id : pod.ids) {
     const auto lease = leases_.find({pod.node, id});
     if (bound_now && lease != leases_.end() && lease->second.holders.contains(uid)) {
@@ -185,19 +194,28 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
   if (bound_now && pod.scheduler == kOurs && !by_others) { bound(uid, pod, fence_before); }
 }
 
+void Judge::editedByHand(const std::string& uid, Pod& pod, const Pod& known) const {
+  pod.by_hand = true;
+  pod.renamed = known.renamed || pod.allocated != known.allocated;
+  // What its kubelet reads when it starts them is `visible`, else `allocated`.
+  const bool sees_others = pod.visible != known.visible || pod.visible.empty();
+  pod.misled = known.misled || (sees_others && !kubelet_.devicesAtStart(uid));
+}
+
 void Judge::podWent(const std::string& uid) {
   const auto it = pods_.find(uid);
   if (it == pods_.end()) { return; }
   const Pod& pod = it->second;
   if (!pod.node.empty()) { last_went_[pod.node] = now_; }
   if (pod.live()) {
-    Gone gone{pod.bound_at, now_, {}, pod.node, pod.ids.empty() ? pod.gpus : 0, pod.by_hand};
+    Gone gone{pod.bound_at, now_, {}, pod.node, pod.ids.empty() ? pod.gpus : 0, pod.misled};
     for (const int id : pod.ids) {
       const auto lease = leases_.find({pod.node, id});
       if (lease == leases_.end() || !lease->second.holders.contains(uid)) { gone.unleased.insert(id); }
     }
     gone_[uid] = std::move(gone);
   }
+  if (plan_.has(Feature::Restore)) { deleted_[uid] = pod; }
   pods_.erase(it);
 }
 

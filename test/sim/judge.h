@@ -93,8 +93,11 @@ class Judge {
     bool finished = false, deleting = false, tolerates = false;
     bool forgotten =
         false;  // a lease of it, which alone said the UUID of its GPU, was deleted or edited by hand
-    bool by_hand = false;  // what it is told of itself was written by somebody else
-    std::string told;      // why it waits
+    bool by_hand = false;        // what it is told of itself was written by somebody else
+    bool comes_by_hand = false;  // it came bound, with annotations of its own
+    bool renamed = false;        // somebody edited `allocated`
+    bool misled = false;         // what its containers were started with somebody else wrote
+    std::string told;            // why it waits
     Mono bound_at{};
     [[nodiscard]] bool has(const Device& d) const;
     /// For each of its ids, when it was told UUIDs; else none.
@@ -158,13 +161,14 @@ class Judge {
     std::set<int> unleased;  // its devices whose leases did not name it then
     std::string node{};
     int counted = 0;  // GPUs that nobody named
-    bool by_hand = false;
+    bool misled = false;
   };
 
   static Pod podOf(const json::Value& object);
   static std::pair<Device, Lease> leaseOf(const json::Value& object);
   void read(const sandbox::HistoryEntry& entry);
   void podChanged(const sandbox::HistoryEntry& entry);
+  void editedByHand(const std::string& uid, Pod& pod, const Pod& known) const;
   void podWent(const std::string& uid);
   void leaseChanged(const sandbox::HistoryEntry& entry);
   void noteOthers(const std::string& name, bool is);
@@ -202,7 +206,7 @@ class Judge {
   void agentSawItFree(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease);
   void nothingRunsOn(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease,
                      Process by);
-  /// What it was told of its GPUs somebody else wrote.
+  /// What its containers were started with somebody else wrote.
   [[nodiscard]] bool wasToldByOthers(const std::string& uid) const;
   /// By that lease, or it runs and the last one that named it was a shared one, too: that is missing by somebody's hand.
   [[nodiscard]] bool isShared(const Device& device, const Lease& lease, const std::string& uid) const;
@@ -252,6 +256,7 @@ class Judge {
   std::string problem_;
   std::map<std::string, Pod> pods_;        // by uid
   std::map<std::string, Gone> gone_;       // by uid
+  std::map<std::string, Pod> deleted_;     // by uid, of plays that go back: as they were last
   std::map<std::string, Mono> last_went_;  // node -> when the last pod of it was deleted
   std::set<std::string> lost_;             // pods that were bound in a history that is lost, and run on
   std::set<std::string> clean_;    // pods that ended with all their containers: an agent may not know it yet

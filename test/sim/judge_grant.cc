@@ -299,7 +299,7 @@ void Judge::give(const std::string& uid, const Pod& pod, const Device& device, P
   for (const auto& [other_uid, other] : pods_) {
     if (other_uid == uid || !other.live() || !holds(other_uid, other, device)) { continue; }
     if (plan_.has(Feature::Renumber) && changedLately(device, decided)) { continue; }
-    if (other.by_hand && other.bound_at + kKnown >= decided) { continue; }
+    if (other.comes_by_hand && other.bound_at + kKnown >= decided) { continue; }
     if (!isShared(device, lease->second, other_uid)) {
       wrong(fmt::format("{} was given {} ({}), which is of {}, which {}", pod.text(), device.text(),
                         lease->second.uuid, other.text(), whatItHas(other_uid, other)));
@@ -338,7 +338,7 @@ void Judge::agentSawItFree(const std::string& uid, const Pod& pod, const Device&
 bool Judge::wasToldByOthers(const std::string& uid) const {
   const auto pod = pods_.find(uid);
   const auto gone = gone_.find(uid);
-  return pod != pods_.end() ? pod->second.by_hand : gone != gone_.end() && gone->second.by_hand;
+  return pod != pods_.end() ? pod->second.misled : gone != gone_.end() && gone->second.misled;
 }
 
 /// An agent that is down sees nothing, and so confirms nothing: containers of a pod that went may run on.

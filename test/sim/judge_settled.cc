@@ -156,7 +156,7 @@ std::string Judge::whatItHas(const std::string& uid, const Pod& pod) const {
 }
 
 bool Judge::holdsByName(const Pod& pod, const Device& device) const {
-  if (pod.by_hand && pod.forgotten) { return false; }  // nothing that is written speaks of it any more
+  if (pod.renamed && pod.forgotten) { return false; }  // nothing that is written speaks of it any more
   if (pod.node != device.node) { return false; }
   if (!plan_.has(Feature::Renumber)) { return pod.has(device); }
   const std::vector<std::string>& told = pod.toldUuids();
