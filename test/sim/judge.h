@@ -52,6 +52,8 @@ class Judge {
   void leaseSent(const kapi::Call& call, Mono now);
   /// From now on leases that go were deleted by hand, and Bindings that name no devices are another scheduler's.
   void handAtWork(bool yes) { hand_ = yes; }
+  /// Uids of pods of which a leader that saw their leases before somebody deleted or edited them knows more than the API says.
+  [[nodiscard]] std::set<std::string> knownToSome() const;
   /// Each of its holders is bound, and has that device.
   [[nodiscard]] bool isOfRunningPod(const json::Value& lease) const;
   /// The API server has an older state: what is there now is the truth.
@@ -100,6 +102,8 @@ class Judge {
     std::string told;            // why it waits
     Mono bound_at{};
     [[nodiscard]] bool has(const Device& d) const;
+    /// Nothing that is written speaks of its GPUs any more: what an agent sees alone does.
+    [[nodiscard]] bool isUnspoken() const { return renamed && forgotten; }
     /// For each of its ids, when it was told UUIDs; else none.
     [[nodiscard]] const std::vector<std::string>& toldUuids() const;
     [[nodiscard]] bool live() const { return !node.empty() && !finished; }
@@ -162,6 +166,7 @@ class Judge {
     std::string node{};
     int counted = 0;  // GPUs that nobody named
     bool misled = false;
+    bool unspoken = false;
   };
 
   static Pod podOf(const json::Value& object);
@@ -201,6 +206,8 @@ class Judge {
   void limitsOn(const std::string& uid, const Pod& pod, Mono decided);
   void mayBeGiven(const Pod& pod, const Device& device, Mono decided);
   void give(const std::string& uid, const Pod& pod, const Device& device, Process by, Mono decided);
+  /// Its containers have it, though by another number than they were told, and its agent has not said so: it is down.
+  [[nodiscard]] bool isUnseen(const std::string& uid, const Pod& pod, const Device& device) const;
   /// Its lease of this GPU stands under another number, and is shared.
   [[nodiscard]] bool sharesByAnotherName(const std::string& uid, const Device& device) const;
   void agentSawItFree(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease);
@@ -208,6 +215,7 @@ class Judge {
                      Process by);
   /// What its containers were started with somebody else wrote.
   [[nodiscard]] bool wasToldByOthers(const std::string& uid) const;
+  [[nodiscard]] bool isUnspoken(const std::string& uid) const;
   /// By that lease, or it runs and the last one that named it was a shared one, too: that is missing by somebody's hand.
   [[nodiscard]] bool isShared(const Device& device, const Lease& lease, const std::string& uid) const;
   [[nodiscard]] bool couldNotKnow(const std::string& uid, const Device& device, Process who) const;

@@ -22,9 +22,10 @@ std::int64_t Judge::freeOn(const std::string& name) const {
     free += taken || !gpu.in_use.empty() ? 0 : 1;
   }
   for (const auto& [uid, pod] : pods_) {
-    // Whose annotation somebody took away is counted beside its leases: it may have been given other GPUs.
-    const bool counted = pod.ids.empty() || (pod.by_hand && pod.named.empty());
-    if (pod.live() && pod.node == name && counted) { free -= pod.gpus; }
+    if (!pod.live() || pod.node != name || !(pod.ids.empty() || pod.by_hand)) { continue; }
+    // Whose annotation names fewer than it asks for since somebody edited it may have been given others than its leases say.
+    const auto named = pod.ids.empty() ? 0 : static_cast<std::int64_t>(pod.named.size());
+    free -= std::max<std::int64_t>(0, pod.gpus - named);
   }
   return free;
 }
@@ -156,7 +157,7 @@ std::string Judge::whatItHas(const std::string& uid, const Pod& pod) const {
 }
 
 bool Judge::holdsByName(const Pod& pod, const Device& device) const {
-  if (pod.renamed && pod.forgotten) { return false; }  // nothing that is written speaks of it any more
+  if (pod.isUnspoken()) { return false; }
   if (pod.node != device.node) { return false; }
   if (!plan_.has(Feature::Renumber)) { return pod.has(device); }
   const std::vector<std::string>& told = pod.toldUuids();
@@ -266,6 +267,14 @@ std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
                        missing ? "there" : "missing");
   }
   return "";
+}
+
+std::set<std::string> Judge::knownToSome() const {
+  std::set<std::string> out;
+  for (const auto& [uid, pod] : pods_) {
+    if (pod.forgotten && (pod.renamed || plan_.has(Feature::Renumber))) { out.insert(uid); }
+  }
+  return out;
 }
 
 std::string Judge::settled() const {

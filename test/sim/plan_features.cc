@@ -112,6 +112,12 @@ class Scenes {
       const int slot = below(kSlots);
       add(at - milliseconds{rng_.chance(50) ? 3'000 : 4}, Op::AddPod, slot, below(6));
       add(at + any(milliseconds{30}), Op::EditPod, slot, below(7));
+      if (rng_.chance(50)) { continue; }
+      // What else speaks of its GPUs goes too, and others want them.
+      const milliseconds later = at + milliseconds{1'000} + any(milliseconds{8'000});
+      for (int k = below(3); k > 0; --k) { add(later, Op::DropLease, below(10)); }
+      if (rng_.chance(50)) { add(later + any(milliseconds{2'000}), Op::KillPod, slot); }
+      pods(later, milliseconds{4'000}, 4);
     }
     pods(milliseconds{20'000}, milliseconds{25'000}, 6);
   }
