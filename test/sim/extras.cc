@@ -312,7 +312,7 @@ void Extras::look() {
 
 void Extras::calmDown() {
   stuck_ = {};
-  judge_.writesStick(0, world_.now().mono);
+  judge_.nothingSticks();
   late_until_ = {};
   if (another_ && world_.alive(*another_)) { world_.crash(*another_); }
   for (int node = 0; plan_.has(Feature::Enforcer) && node < kNodes; ++node) { enforce(node, 0); }

@@ -60,6 +60,7 @@ class Judge {
   void wentBack();
   /// Until then such writes fail all the time (Op::Stick); others are not to wait for them.
   void writesStick(int what, Mono until);
+  void nothingSticks();
   /// A fault: for so long nobody is expected to be placed.
   void disturbed(Duration how_long);
   /// As disturbed(): nobody leads, or another one. What had ended before that one knows by its leases at most.

@@ -222,9 +222,8 @@ void Judge::seesWhatItHas(const Pod& pod, Mono decided) {
 /// One GPU of its own: an Unknown one only when no Healthy one was free all the time.
 void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
   if (!unknown_seen_ || pod.ids.size() != 1 || pod.cpu > 0) { return; }
-  if (now_ < std::max(disturbed_until_, stuck_until_ + kInVain)) {
-    return;
-  }  // it may have been tried in vain
+  const Mono stuck = stuck_until_ == Mono{} ? Mono{} : stuck_until_ + kInVain;
+  if (now_ < std::max(disturbed_until_, stuck)) { return; }  // it may have been tried in vain
   const Device device{pod.node, pod.ids.front()};
   const Mono from = decided - kKnown;
   const auto lease = leases_.find(device);

@@ -22,6 +22,10 @@ void Judge::writesStick(int what, Mono until) {
   fits_since_.clear();
 }
 
+void Judge::nothingSticks() {
+  if (stuck_until_ != Mono{}) { writesStick(0, now_); }
+}
+
 void Judge::disturbed(Duration how_long) {
   disturbed_until_ = std::max(disturbed_until_, now_ + how_long);
   fits_since_.clear();
