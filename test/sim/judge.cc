@@ -206,7 +206,7 @@ void Judge::podWent(const std::string& uid) {
   const auto it = pods_.find(uid);
   if (it == pods_.end()) { return; }
   const Pod& pod = it->second;
-  if (!pod.node.empty()) { last_went_[pod.node] = now_; }
+  if (!pod.node.empty()) { went_[pod.node].push_back(now_); }
   if (pod.live()) {
     Gone gone{pod.bound_at, now_, {}, pod.node, pod.ids.empty() ? pod.gpus : 0, pod.misled,
               pod.isUnspoken()};

@@ -225,6 +225,7 @@ class Judge {
   void lookAtWaiting();
   [[nodiscard]] bool isHealthy(const Pod& pod) const;
   [[nodiscard]] std::set<std::string> notUsable() const;
+  [[nodiscard]] std::set<std::string> withSpoilt(const std::string& uid, std::set<std::string> nodes) const;
   void noteOpen();
   [[nodiscard]] bool isOpen(const Device& device, const Gpu& gpu) const;
 
@@ -266,7 +267,7 @@ class Judge {
   std::map<std::string, Pod> pods_;        // by uid
   std::map<std::string, Gone> gone_;       // by uid
   std::map<std::string, Pod> deleted_;     // by uid, of plays that go back: as they were last
-  std::map<std::string, Mono> last_went_;  // node -> when the last pod of it was deleted
+  std::map<std::string, std::vector<Mono>> went_;  // node -> when pods of it were deleted
   std::set<std::string> lost_;             // pods that were bound in a history that is lost, and run on
   std::set<std::string> clean_;    // pods that ended with all their containers: an agent may not know it yet
   std::set<std::string> unnamed_;  // pods that ran without an allocation

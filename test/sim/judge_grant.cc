@@ -284,6 +284,9 @@ void Judge::mayBeGiven(const Pod& pod, const Device& device, Mono decided) {
   if (!past_nodes_[device.node].any(from, decided, [](const Node& n) { return n.ready; })) {
     wrong(fmt::format("{} was bound to {}, which is not Ready", pod.text(), device.node));
   }
+  if (past_nodes_[device.node].all(from, decided, [](const Node& n) { return n.other_enforcer; })) {
+    wrong(fmt::format("{} was bound to {}, whose enforcer is another", pod.text(), device.node));
+  }
   if (!givable_[device].any(from, decided, kSo)) {
     wrong(fmt::format("{} was given {}, which is {}", pod.text(), device.text(),
                       gpus_.contains(device) ? "Unhealthy" : "not there"));

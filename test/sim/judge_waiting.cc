@@ -54,11 +54,26 @@ std::set<std::string> Judge::notUsable() const {
   std::set<std::string> nodes;
   if (stuck_ == 4) { nodes.insert("n-1"); }
   for (const auto& [uid, gone] : gone_) {
-    if (agents_ && machines_.isAgentDown(gone.node)) { nodes.insert(gone.node); }
+    // What no lease names drains as well: by count, or known to its leader only.
+    const bool drains = now_ < gone.went_at + kTwoLooks && (gone.counted > 0 || !gone.unleased.empty());
+    if (agents_ && (drains || machines_.isAgentDown(gone.node))) { nodes.insert(gone.node); }
   }
   if (led_anew_ == Mono{} || now_ >= led_anew_ + kTwoLooks) { return nodes; }
-  for (const auto& [node, went_at] : last_went_) {
-    if (agents_ && went_at + kLeased > led_anew_) { nodes.insert(node); }
+  for (const auto& [node, times] : went_) {  // a pod that went later this leader saw go
+    const bool any = std::any_of(times.begin(), times.end(), [this](Mono went_at) {
+      return went_at <= led_anew_ && went_at + kLeased > led_anew_;
+    });
+    if (agents_ && any) { nodes.insert(node); }
+  }
+  return nodes;
+}
+
+/// And those where it was tried while a fault could spoil it: others come first for a while.
+std::set<std::string> Judge::withSpoilt(const std::string& uid, std::set<std::string> nodes) const {
+  const auto tried = tried_.find(uid);
+  if (tried == tried_.end()) { return nodes; }
+  for (const auto& [node, at] : tried->second) {
+    if (at <= disturbed_until_ && now_ < at + kInVain) { nodes.insert(node); }
   }
   return nodes;
 }
@@ -66,9 +81,10 @@ std::set<std::string> Judge::notUsable() const {
 void Judge::lookAtWaiting() {
   looked_ = now_;
   if (now_ < disturbed_until_) { return; }
-  const std::set<std::string> without = notUsable();
+  const std::set<std::string> not_usable = notUsable();
   for (const auto& [uid, pod] : pods_) {
-    const bool fits = isHealthy(pod) && !never_placed_.contains(pod.name) && shouldFit(pod, without);
+    const bool fits = isHealthy(pod) && !never_placed_.contains(pod.name) &&
+                      shouldFit(pod, withSpoilt(uid, not_usable));
     if (!fits) {
       fits_since_.erase(uid);
     } else if (fits_since_.try_emplace(uid, now_).first->second + kFair < now_) {
