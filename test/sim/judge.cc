@@ -165,12 +165,14 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
   if (is_bound && known != pods_.end()) {
     pod.by_hand = known->second.by_hand;
     pod.comes_by_hand = known->second.comes_by_hand;
+    pod.foreign = known->second.foreign;
     pod.renamed = known->second.renamed;
     pod.misled = known->second.misled;
   }
   if (known != pods_.end()) { pod.forgotten = known->second.forgotten; }
   if (is_bound && known != pods_.end()) { pod.uuids = known->second.uuids; }
   const bool by_user = hand_ && went_back_ != now_;
+  if (by_user && bound_now) { pod.foreign = true; }
   if (by_user && bound_now && (!pod.allocated.empty() || !pod.visible.empty())) {
     pod.by_hand = pod.comes_by_hand = pod.misled = true;
   }

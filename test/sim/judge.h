@@ -98,6 +98,7 @@ class Judge {
         false;  // a lease of it, which alone said the UUID of its GPU, was deleted or edited by hand
     bool by_hand = false;        // what it is told of itself was written by somebody else
     bool comes_by_hand = false;  // it came bound, with annotations of its own
+    bool foreign = false;        // another scheduler bound it, though it is ours
     bool renamed = false;        // somebody edited `allocated`
     bool misled = false;         // what its containers were started with somebody else wrote
     std::string told;            // why it waits

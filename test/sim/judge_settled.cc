@@ -209,9 +209,10 @@ std::string Judge::leasesWrong() const {
   for (const auto& [device, lease] : leases_) {
     for (const auto& [uid, part] : lease.holders) {
       const auto pod = pods_.find(uid);
-      // Another scheduler bound the pod to the very node of its leases: they stand, as if its annotation had been taken away.
       if (pod != pods_.end() && pod->second.by_hand) { continue; }
-      const bool theirs = pod != pods_.end() && pod->second.ids.empty() && pod->second.node == device.node;
+      // Another scheduler bound the pod to the very node of its leases: they stand, as if its annotation had been taken away.
+      const bool theirs = pod != pods_.end() && pod->second.foreign && pod->second.ids.empty() &&
+                          pod->second.node == device.node;
       const bool has_it = pod != pods_.end() && pod->second.live() &&
                           (theirs || holds(uid, pod->second, device) || awaitsName(uid, pod->second) ||
                            mayHaveGot(pod->second, lease.uuid));
