@@ -267,7 +267,7 @@ void Judge::leaseChanged(const sandbox::HistoryEntry& entry) {
     if (hand_ || now.holders.contains(uid) || pod == pods_.end()) { continue; }
     // The write may have left before the API server went back, or before anybody heard of the new numbers.
     const bool late = (went_back_ != Mono{} && now_ < went_back_ + kKnown) ||
-                      (plan_.has(Feature::Renumber) && changedLately(device, now_));
+                      (plan_.has(Feature::Renumber) && changedLately(device, leftAt(entry.key.name)));
     if (!late && pod->second.live() && holdsByName(pod->second, device)) {
       wrong(fmt::format("the lease of {} was taken from {}, which runs and {}", device.text(),
                         pod->second.text(), whatItHas(uid, pod->second)));
@@ -375,7 +375,14 @@ void Judge::claimChanged(const sandbox::HistoryEntry& entry) {
   if (claims_[{entry.key.ns, entry.key.name}].set(ask, now_)) { last_change_ = now_; }
 }
 
+/// The last write over that lease, or its deletion.
+Mono Judge::leftAt(const std::string& lease) const {
+  const auto at = lease_writes_.find(lease);
+  return at == lease_writes_.end() ? now_ : at->second;
+}
+
 void Judge::leaseSent(const kapi::Call& call, Mono now) {
+  if (!call.key.name.empty()) { lease_writes_[call.key.name] = now; }
   if (call.body["spec"].isNull()) { return; }  // a Delete
   const auto [device, lease] = leaseOf(call.body);
   for (const auto& [uid, part] : lease.holders) { tried_[uid][device.node] = now; }

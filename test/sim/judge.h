@@ -178,6 +178,7 @@ class Judge {
   void editedByHand(const std::string& uid, Pod& pod, const Pod& known) const;
   void podWent(const std::string& uid);
   void leaseChanged(const sandbox::HistoryEntry& entry);
+  [[nodiscard]] Mono leftAt(const std::string& lease) const;
   void noteOthers(const std::string& name, bool is);
   void holdersChanged(const Device& device, Lease now);
   void statusChanged(const sandbox::HistoryEntry& entry);
@@ -291,6 +292,7 @@ class Judge {
   /// uid -> fences that Bindings were decided on -> reservations, or toNode() of those without devices, as they first left
   std::map<std::string, std::map<std::string, std::map<std::string, Sent>>> decided_;
   std::map<std::string, std::map<std::string, Mono>> tried_;  // uid -> nodes -> when last
+  std::map<std::string, Mono> lease_writes_;  // lease -> when the last Update or Delete of it left
   Mono now_{};
   Mono last_change_{};
   std::set<std::string> never_placed_;

@@ -103,7 +103,11 @@ bool Judge::isOpen(const Device& device, const Gpu& gpu) const {
       others_.contains(device)) {
     return false;
   }
-  return std::none_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
+  // Under the number that it had.
+  const bool leased = !gpu.uuid.empty() && std::any_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
+    return entry.first.node == device.node && entry.second.uuid == gpu.uuid;
+  });
+  return !leased && std::none_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
     const Pod& pod = entry.second;
     return pod.node == device.node && pod.live() &&
            (mayHold(entry.first, pod, device) || (pod.ids.empty() && pod.gpus > 0));
