@@ -55,7 +55,11 @@ std::set<std::string> Judge::notUsable() const {
   if (stuck_ == 4) { nodes.insert("n-1"); }
   for (const auto& [uid, gone] : gone_) {
     // What no lease names drains as well: by count, or known to its leader only.
-    const bool drains = now_ < gone.went_at + kTwoLooks && (gone.counted > 0 || !gone.unleased.empty());
+    const auto past = past_nodes_.find(gone.node);  // with its Node the leases went
+    const bool away = past == past_nodes_.end() ||
+                      past->second.any(gone.went_at, now_, [](const Node& n) { return !n.there; });
+    const bool drains =
+        now_ < gone.went_at + kTwoLooks && (away || gone.counted > 0 || !gone.unleased.empty());
     if (agents_ && (drains || machines_.isAgentDown(gone.node))) { nodes.insert(gone.node); }
   }
   if (led_anew_ == Mono{} || now_ >= led_anew_ + kTwoLooks) { return nodes; }
