@@ -376,7 +376,6 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
   }
 }
 
-/// Its lease was taken by hand before it went, and that process neither bound it nor saw it bound: nothing speaks of it.
 bool Judge::isShared(const Device& device, const Lease& lease, const std::string& uid) const {
   if (lease.isSharedBy(uid) || (lease.shared && sharesByAnotherName(uid, device))) { return true; }
   const auto sharers = sharers_.find(device);
@@ -385,6 +384,7 @@ bool Judge::isShared(const Device& device, const Lease& lease, const std::string
   return lease.shared && runs && sharers != sharers_.end() && sharers->second.contains(uid);
 }
 
+/// Its lease was taken by hand before it went, and that process neither bound it nor saw it bound: nothing speaks of it.
 bool Judge::couldNotKnow(const std::string& uid, const Device& device, Process who) const {
   const auto gone = gone_.find(uid);
   const bool unspoken = gone != gone_.end() && gone->second.unleased.contains(device.id);

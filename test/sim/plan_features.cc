@@ -180,7 +180,10 @@ class Scenes {
       const int node = below(kNodes);
       add(at, Op::Enforce, node, 1 + below(3));
       pods(at, milliseconds{3'000}, 3);
-      add(at + any(milliseconds{15'000}), Op::Enforce, node, 0);
+      const bool stays = rng_.chance(50);
+      const milliseconds known = at + milliseconds{stays ? 21'000 : 0};  // to everybody
+      if (stays) { pods(known, milliseconds{3'000}, 3); }
+      add(known + any(milliseconds{15'000}), Op::Enforce, node, 0);
     }
   }
 
