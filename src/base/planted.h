@@ -44,6 +44,11 @@ enum class Bug {
   DropsOthersLeases,        // leases that name pods of other schedulers go
   RetriesAtOnce,            // every wait after a failure is a millisecond
   WaitsInSlots,             // who waits after a failure keeps its slot
+  NoWindows,                // a namespace may use every slot
+  UnknownIsHealthy,         // a device whose health nobody knows counts as Healthy
+  ForgetsCpu,               // what pods ask for of cpu is not read
+  IgnoresEnforcer,          // the enforcer label of a node is not read
+  StandbyIsDeaf,            // who does not lead misses what is deleted
 };
 
 /// Defined by the program that plants.

@@ -211,9 +211,12 @@ void Engine::applyStatus(const kapi::Change& change, Mono now) {
     const auto users = changedUsers(cache_.status(name), status->get());
     const bool other_ids = isRenumbered(cache_.status(name), status->get());
     if (!cache_.putStatus(*status)) { return; }
-    if (GS_PLANTED(GrantsUnhealthy)) {
+    if (GS_PLANTED(GrantsUnhealthy) || GS_PLANTED(UnknownIsHealthy)) {
       model::GpuNodeStatus well = **status;
-      for (auto& device : well.devices) { device.health = model::Health::Healthy; }
+      for (auto& device : well.devices) {
+        const bool is_known = device.health != model::Health::Unknown;
+        if (!GS_PLANTED(UnknownIsHealthy) || !is_known) { device.health = model::Health::Healthy; }
+      }
       ledger_.upsertStatus(well);
     } else {
       ledger_.upsertStatus(**status);

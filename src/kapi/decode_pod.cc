@@ -295,6 +295,7 @@ model::Pod decodePod(const View& v) {
   pod.priority = static_cast<std::int32_t>(std::clamp<std::int64_t>(priority, INT32_MIN, INT32_MAX));
   std::set<std::string> unsupported;
   pod.requests = podRequests(v, unsupported);
+  if (GS_PLANTED(ForgetsCpu)) { pod.requests.cpu_milli = 0; }
   if (pod.requests.get(model::kVcudaCore) > 0 || pod.requests.get(model::kVcudaMemory) > 0) {
     pod.vcuda = vcudaLimits(spec);
     pod.taken_by_kubelet = !v["status"]["startTime"].str().empty();

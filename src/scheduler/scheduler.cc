@@ -78,8 +78,18 @@ void Scheduler::fed() {
   }
 }
 
+namespace {
+
+bool isDeletion(const Event& event) {
+  const auto* seen = std::get_if<kapi::WatchEvent>(&event);
+  return seen != nullptr && seen->type == kapi::WatchType::Deleted;
+}
+
+}  // namespace
+
 kapi::Effects Scheduler::handle(const Event& event, Now now) {
   now_ = now;
+  if (GS_PLANTED(StandbyIsDeaf) && phase_ == Phase::Standby && isDeletion(event)) { return {}; }
   if (feed_.handle(event, now, out_)) {
     // the engine knows
   } else if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {

@@ -22,7 +22,6 @@ constexpr Duration kRestartedAfter = 5s;  // its liveness probe failed
 constexpr const char* kMerge = "application/merge-patch+json";
 constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
 
-/// What a Stick step names: 0.. as in featureText().
 bool isWrite(const kapi::Call& call) { return call.verb != kapi::Verb::Get && call.verb != kapi::Verb::List; }
 
 Object annotations(Object notes) { return Object{{"metadata", Object{{"annotations", std::move(notes)}}}}; }
@@ -79,6 +78,7 @@ void Extras::carryOut(const Step& s) {
 
 // ---- calls
 
+/// What a Stick step names: 0.. as in featureText().
 bool Extras::sticks(const kapi::Call& call) const {
   const bool binding = call.subresource == "binding";
   const bool status = call.kind == model::Kind::Pod && call.subresource == "status";
@@ -312,7 +312,7 @@ void Extras::look() {
 
 void Extras::calmDown() {
   stuck_ = {};
-  judge_.writesStick(0, world_.now().mono);
+  judge_.nothingSticks();
   late_until_ = {};
   if (another_ && world_.alive(*another_)) { world_.crash(*another_); }
   for (int node = 0; plan_.has(Feature::Enforcer) && node < kNodes; ++node) { enforce(node, 0); }

@@ -41,8 +41,6 @@ using Features = std::set<Feature>;
 /// Those that are played unless something else is asked for: all but kHeldBack.
 [[nodiscard]] Features defaultFeatures();
 [[nodiscard]] Features allFeatures();
-/// Judges only: they change nothing of a play.
-[[nodiscard]] constexpr bool isJudge(Feature feature) { return feature <= Feature::Unknown; }
 /// In how many of 100 seeds, where it is allowed.
 [[nodiscard]] int percentOf(Feature feature);
 

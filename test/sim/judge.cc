@@ -94,6 +94,7 @@ void Judge::wentBack() {
   for (const auto& [key, stored] : store.objects()) {
     if (key.resource == kPodsId) { there.emplace((*stored.object)["metadata"]["uid"].str()); }
   }
+  for (const auto& [uid, pod] : deleted_) { pods_.try_emplace(uid, pod); }
   std::erase_if(pods_, [&](const auto& pod) { return !there.contains(pod.first); });
   leases_.clear();
   gpus_.clear();
@@ -161,11 +162,21 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
   const std::string fence_before = known == pods_.end() ? "" : known->second.fence;
   pod.bound_at = bound_now || known == pods_.end() ? now_ : known->second.bound_at;
   const bool is_bound = !bound_now && !pod.node.empty();
-  if (is_bound && known != pods_.end()) { pod.by_hand = known->second.by_hand; }
+  if (is_bound && known != pods_.end()) {
+    pod.by_hand = known->second.by_hand;
+    pod.comes_by_hand = known->second.comes_by_hand;
+    pod.foreign = known->second.foreign;
+    pod.renamed = known->second.renamed;
+    pod.misled = known->second.misled;
+  }
   if (known != pods_.end()) { pod.forgotten = known->second.forgotten; }
-  const bool forged = hand_ && bound_now && (!pod.allocated.empty() || !pod.visible.empty());
-  if (forged || (hand_ && is_bound && known != pods_.end() && went_back_ != now_)) { pod.by_hand = true; }
   if (is_bound && known != pods_.end()) { pod.uuids = known->second.uuids; }
+  const bool by_user = hand_ && went_back_ != now_;
+  if (by_user && bound_now) { pod.foreign = true; }
+  if (by_user && bound_now && (!pod.allocated.empty() || !pod.visible.empty())) {
+    pod.by_hand = pod.comes_by_hand = pod.misled = true;
+  }
+  if (by_user && is_bound && known != pods_.end()) { editedByHand(uid, pod, known->second); }
   for (const int id : pod.ids) {
     const auto lease = leases_.find({pod.node, id});
     if (bound_now && lease != leases_.end() && lease->second.holders.contains(uid)) {
@@ -185,19 +196,29 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
   if (bound_now && pod.scheduler == kOurs && !by_others) { bound(uid, pod, fence_before); }
 }
 
+void Judge::editedByHand(const std::string& uid, Pod& pod, const Pod& known) const {
+  pod.by_hand = true;
+  pod.renamed = known.renamed || pod.allocated != known.allocated;
+  // What its kubelet reads when it starts them is `visible`, else `allocated`.
+  const bool sees_others = pod.visible != known.visible || pod.visible.empty();
+  pod.misled = known.misled || (sees_others && !kubelet_.devicesAtStart(uid));
+}
+
 void Judge::podWent(const std::string& uid) {
   const auto it = pods_.find(uid);
   if (it == pods_.end()) { return; }
   const Pod& pod = it->second;
-  if (!pod.node.empty()) { last_went_[pod.node] = now_; }
+  if (!pod.node.empty()) { went_[pod.node].push_back(now_); }
   if (pod.live()) {
-    Gone gone{pod.bound_at, now_, {}, pod.node, pod.ids.empty() ? pod.gpus : 0, pod.by_hand};
+    Gone gone{pod.bound_at, now_, {}, pod.node, pod.ids.empty() ? pod.gpus : 0, pod.misled,
+              pod.isUnspoken()};
     for (const int id : pod.ids) {
       const auto lease = leases_.find({pod.node, id});
       if (lease == leases_.end() || !lease->second.holders.contains(uid)) { gone.unleased.insert(id); }
     }
     gone_[uid] = std::move(gone);
   }
+  if (plan_.has(Feature::Restore)) { deleted_[uid] = pod; }
   pods_.erase(it);
 }
 
@@ -246,7 +267,7 @@ void Judge::leaseChanged(const sandbox::HistoryEntry& entry) {
     if (hand_ || now.holders.contains(uid) || pod == pods_.end()) { continue; }
     // The write may have left before the API server went back, or before anybody heard of the new numbers.
     const bool late = (went_back_ != Mono{} && now_ < went_back_ + kKnown) ||
-                      (plan_.has(Feature::Renumber) && changedLately(device, now_));
+                      (plan_.has(Feature::Renumber) && changedLately(device, leftAt(entry.key.name)));
     if (!late && pod->second.live() && holdsByName(pod->second, device)) {
       wrong(fmt::format("the lease of {} was taken from {}, which runs and {}", device.text(),
                         pod->second.text(), whatItHas(uid, pod->second)));
@@ -354,7 +375,14 @@ void Judge::claimChanged(const sandbox::HistoryEntry& entry) {
   if (claims_[{entry.key.ns, entry.key.name}].set(ask, now_)) { last_change_ = now_; }
 }
 
+/// The last write over that lease, or its deletion.
+Mono Judge::leftAt(const std::string& lease) const {
+  const auto at = lease_writes_.find(lease);
+  return at == lease_writes_.end() ? now_ : at->second;
+}
+
 void Judge::leaseSent(const kapi::Call& call, Mono now) {
+  if (!call.key.name.empty()) { lease_writes_[call.key.name] = now; }
   if (call.body["spec"].isNull()) { return; }  // a Delete
   const auto [device, lease] = leaseOf(call.body);
   for (const auto& [uid, part] : lease.holders) { tried_[uid][device.node] = now; }

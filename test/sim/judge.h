@@ -52,12 +52,15 @@ class Judge {
   void leaseSent(const kapi::Call& call, Mono now);
   /// From now on leases that go were deleted by hand, and Bindings that name no devices are another scheduler's.
   void handAtWork(bool yes) { hand_ = yes; }
+  /// Uids of pods of which a leader that saw their leases before somebody deleted or edited them knows more than the API says.
+  [[nodiscard]] std::set<std::string> knownToSome() const;
   /// Each of its holders is bound, and has that device.
   [[nodiscard]] bool isOfRunningPod(const json::Value& lease) const;
   /// The API server has an older state: what is there now is the truth.
   void wentBack();
   /// Until then such writes fail all the time (Op::Stick); others are not to wait for them.
   void writesStick(int what, Mono until);
+  void nothingSticks();
   /// A fault: for so long nobody is expected to be placed.
   void disturbed(Duration how_long);
   /// As disturbed(): nobody leads, or another one. What had ended before that one knows by its leases at most.
@@ -93,10 +96,16 @@ class Judge {
     bool finished = false, deleting = false, tolerates = false;
     bool forgotten =
         false;  // a lease of it, which alone said the UUID of its GPU, was deleted or edited by hand
-    bool by_hand = false;  // what it is told of itself was written by somebody else
-    std::string told;      // why it waits
+    bool by_hand = false;        // what it is told of itself was written by somebody else
+    bool comes_by_hand = false;  // it came bound, with annotations of its own
+    bool foreign = false;        // another scheduler bound it, though it is ours
+    bool renamed = false;        // somebody edited `allocated`
+    bool misled = false;         // what its containers were started with somebody else wrote
+    std::string told;            // why it waits
     Mono bound_at{};
     [[nodiscard]] bool has(const Device& d) const;
+    /// Nothing that is written speaks of its GPUs any more: what an agent sees alone does.
+    [[nodiscard]] bool isUnspoken() const { return renamed && forgotten; }
     /// For each of its ids, when it was told UUIDs; else none.
     [[nodiscard]] const std::vector<std::string>& toldUuids() const;
     [[nodiscard]] bool live() const { return !node.empty() && !finished; }
@@ -158,15 +167,18 @@ class Judge {
     std::set<int> unleased;  // its devices whose leases did not name it then
     std::string node{};
     int counted = 0;  // GPUs that nobody named
-    bool by_hand = false;
+    bool misled = false;
+    bool unspoken = false;
   };
 
   static Pod podOf(const json::Value& object);
   static std::pair<Device, Lease> leaseOf(const json::Value& object);
   void read(const sandbox::HistoryEntry& entry);
   void podChanged(const sandbox::HistoryEntry& entry);
+  void editedByHand(const std::string& uid, Pod& pod, const Pod& known) const;
   void podWent(const std::string& uid);
   void leaseChanged(const sandbox::HistoryEntry& entry);
+  [[nodiscard]] Mono leftAt(const std::string& lease) const;
   void noteOthers(const std::string& name, bool is);
   void holdersChanged(const Device& device, Lease now);
   void statusChanged(const sandbox::HistoryEntry& entry);
@@ -197,13 +209,16 @@ class Judge {
   void limitsOn(const std::string& uid, const Pod& pod, Mono decided);
   void mayBeGiven(const Pod& pod, const Device& device, Mono decided);
   void give(const std::string& uid, const Pod& pod, const Device& device, Process by, Mono decided);
+  /// Its containers have it, though by another number than they were told, and its agent has not said so: it is down.
+  [[nodiscard]] bool isUnseen(const std::string& uid, const Pod& pod, const Device& device) const;
   /// Its lease of this GPU stands under another number, and is shared.
   [[nodiscard]] bool sharesByAnotherName(const std::string& uid, const Device& device) const;
   void agentSawItFree(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease);
   void nothingRunsOn(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease,
                      Process by);
-  /// What it was told of its GPUs somebody else wrote.
+  /// What its containers were started with somebody else wrote.
   [[nodiscard]] bool wasToldByOthers(const std::string& uid) const;
+  [[nodiscard]] bool isUnspoken(const std::string& uid) const;
   /// By that lease, or it runs and the last one that named it was a shared one, too: that is missing by somebody's hand.
   [[nodiscard]] bool isShared(const Device& device, const Lease& lease, const std::string& uid) const;
   [[nodiscard]] bool couldNotKnow(const std::string& uid, const Device& device, Process who) const;
@@ -212,6 +227,7 @@ class Judge {
   void lookAtWaiting();
   [[nodiscard]] bool isHealthy(const Pod& pod) const;
   [[nodiscard]] std::set<std::string> notUsable() const;
+  [[nodiscard]] std::set<std::string> withSpoilt(const std::string& uid, std::set<std::string> nodes) const;
   void noteOpen();
   [[nodiscard]] bool isOpen(const Device& device, const Gpu& gpu) const;
 
@@ -252,7 +268,8 @@ class Judge {
   std::string problem_;
   std::map<std::string, Pod> pods_;        // by uid
   std::map<std::string, Gone> gone_;       // by uid
-  std::map<std::string, Mono> last_went_;  // node -> when the last pod of it was deleted
+  std::map<std::string, Pod> deleted_;     // by uid, of plays that go back: as they were last
+  std::map<std::string, std::vector<Mono>> went_;  // node -> when pods of it were deleted
   std::set<std::string> lost_;             // pods that were bound in a history that is lost, and run on
   std::set<std::string> clean_;    // pods that ended with all their containers: an agent may not know it yet
   std::set<std::string> unnamed_;  // pods that ran without an allocation
@@ -275,6 +292,7 @@ class Judge {
   /// uid -> fences that Bindings were decided on -> reservations, or toNode() of those without devices, as they first left
   std::map<std::string, std::map<std::string, std::map<std::string, Sent>>> decided_;
   std::map<std::string, std::map<std::string, Mono>> tried_;  // uid -> nodes -> when last
+  std::map<std::string, Mono> lease_writes_;  // lease -> when the last Update or Delete of it left
   Mono now_{};
   Mono last_change_{};
   std::set<std::string> never_placed_;

@@ -123,15 +123,16 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
   std::int64_t counted = 0;
   for (const auto& [uid, other] : pods_) {
     if (!other.live() || other.node != pod.node) { continue; }
-    named.insert(other.ids.begin(), other.ids.end());
-    if (!other.ids.empty() || other.bound_at + kKnown >= decided) { continue; }
+    const bool is_named = !other.ids.empty() && !other.isUnspoken();
+    if (is_named) { named.insert(other.ids.begin(), other.ids.end()); }
+    if (is_named || other.bound_at + kKnown >= decided) { continue; }
     std::int64_t seen = 0;
     for (const auto& [device, gpu] : gpus_) {
       if (device.node != pod.node || !gpu.in_use.contains(uid)) { continue; }
       named.insert(device.id);
       ++seen;
     }
-    counted += std::max<std::int64_t>(0, other.gpus - seen);
+    counted += std::max<std::int64_t>(0, other.gpus - std::max(seen, static_cast<std::int64_t>(other.named.size())));
   }
   for (const auto& [uid, gpus] : goneCounted(pod.node, sent)) {
     std::int64_t seen = 0;
@@ -221,9 +222,8 @@ void Judge::seesWhatItHas(const Pod& pod, Mono decided) {
 /// One GPU of its own: an Unknown one only when no Healthy one was free all the time.
 void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
   if (!unknown_seen_ || pod.ids.size() != 1 || pod.cpu > 0) { return; }
-  if (now_ < std::max(disturbed_until_, stuck_until_ + kInVain)) {
-    return;
-  }  // it may have been tried in vain
+  const Mono stuck = stuck_until_ == Mono{} ? Mono{} : stuck_until_ + kInVain;
+  if (now_ < std::max(disturbed_until_, stuck)) { return; }  // it may have been tried in vain
   const Device device{pod.node, pod.ids.front()};
   const Mono from = decided - kKnown;
   const auto lease = leases_.find(device);
@@ -284,6 +284,9 @@ void Judge::mayBeGiven(const Pod& pod, const Device& device, Mono decided) {
   if (!past_nodes_[device.node].any(from, decided, [](const Node& n) { return n.ready; })) {
     wrong(fmt::format("{} was bound to {}, which is not Ready", pod.text(), device.node));
   }
+  if (past_nodes_[device.node].all(from, decided, [](const Node& n) { return n.other_enforcer; })) {
+    wrong(fmt::format("{} was bound to {}, whose enforcer is another", pod.text(), device.node));
+  }
   if (!givable_[device].any(from, decided, kSo)) {
     wrong(fmt::format("{} was given {}, which is {}", pod.text(), device.text(),
                       gpus_.contains(device) ? "Unhealthy" : "not there"));
@@ -299,7 +302,8 @@ void Judge::give(const std::string& uid, const Pod& pod, const Device& device, P
   for (const auto& [other_uid, other] : pods_) {
     if (other_uid == uid || !other.live() || !holds(other_uid, other, device)) { continue; }
     if (plan_.has(Feature::Renumber) && changedLately(device, decided)) { continue; }
-    if (other.by_hand && other.bound_at + kKnown >= decided) { continue; }
+    if (isUnseen(other_uid, other, device)) { continue; }
+    if (other.comes_by_hand && other.bound_at + kKnown >= decided) { continue; }
     if (!isShared(device, lease->second, other_uid)) {
       wrong(fmt::format("{} was given {} ({}), which is of {}, which {}", pod.text(), device.text(),
                         lease->second.uuid, other.text(), whatItHas(other_uid, other)));
@@ -308,6 +312,12 @@ void Judge::give(const std::string& uid, const Pod& pod, const Device& device, P
   if (!agents_ || changedLately(device, decided)) { return; }  // nothing drains, or it is not known what
   agentSawItFree(uid, pod, device, lease->second);
   nothingRunsOn(uid, pod, device, lease->second, by);
+}
+
+bool Judge::isUnseen(const std::string& uid, const Pod& pod, const Device& device) const {
+  const auto gpu = gpus_.find(device);
+  return plan_.has(Feature::Renumber) && agents_ && machines_.isAgentDown(device.node) &&
+         !holdsByName(pod, device) && gpu != gpus_.end() && !gpu->second.in_use.contains(uid);
 }
 
 bool Judge::sharesByAnotherName(const std::string& uid, const Device& device) const {
@@ -327,7 +337,7 @@ void Judge::agentSawItFree(const std::string& uid, const Pod& pod, const Device&
     if (other != pods_.end() && other->second.live() && other->second.ids.empty()) { continue; }
     if (wasToldByOthers(user)) { continue; }  // of anybody's GPUs
     const bool unheard = lease.since.at(uid) <= used_since + kKnown;
-    if (unheard && (clean_.contains(user) || unnamed_.contains(user))) { continue; }
+    if (unheard && (clean_.contains(user) || unnamed_.contains(user) || isUnspoken(user))) { continue; }
     if (user != uid && !isShared(device, lease, user)) {
       wrong(fmt::format("{} was given {}, which containers of pod {} still have", pod.text(), device.text(),
                         user));
@@ -338,7 +348,13 @@ void Judge::agentSawItFree(const std::string& uid, const Pod& pod, const Device&
 bool Judge::wasToldByOthers(const std::string& uid) const {
   const auto pod = pods_.find(uid);
   const auto gone = gone_.find(uid);
-  return pod != pods_.end() ? pod->second.by_hand : gone != gone_.end() && gone->second.by_hand;
+  return pod != pods_.end() ? pod->second.misled : gone != gone_.end() && gone->second.misled;
+}
+
+bool Judge::isUnspoken(const std::string& uid) const {
+  const auto pod = pods_.find(uid);
+  const auto gone = gone_.find(uid);
+  return pod != pods_.end() ? pod->second.isUnspoken() : gone != gone_.end() && gone->second.unspoken;
 }
 
 /// An agent that is down sees nothing, and so confirms nothing: containers of a pod that went may run on.
@@ -349,13 +365,17 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
     if (isShared(device, lease, running.uid)) { continue; }
     if (!machines_.heldBy(running.uid).contains(gpus_.at(device).uuid)) { continue; }
     if (wasToldByOthers(running.uid)) { continue; }  // it may have taken what others had
+    const auto other = pods_.find(running.uid);
+    if (other != pods_.end() && other->second.live() && isUnseen(running.uid, other->second, device)) {
+      continue;
+    }
+    if (isUnspoken(running.uid)) { continue; }       // whoever heard its agent is asked by agentSawItFree()
     if (lost_.contains(running.uid) || couldNotKnow(running.uid, device, by)) { continue; }
     wrong(fmt::format("{} was given {}, where containers of pod {} run on unseen", pod.text(), device.text(),
                       running.uid));
   }
 }
 
-/// Its lease was taken by hand before it went, and that process neither bound it nor saw it bound: nothing speaks of it.
 bool Judge::isShared(const Device& device, const Lease& lease, const std::string& uid) const {
   if (lease.isSharedBy(uid) || (lease.shared && sharesByAnotherName(uid, device))) { return true; }
   const auto sharers = sharers_.find(device);
@@ -364,6 +384,7 @@ bool Judge::isShared(const Device& device, const Lease& lease, const std::string
   return lease.shared && runs && sharers != sharers_.end() && sharers->second.contains(uid);
 }
 
+/// Its lease was taken by hand before it went, and that process neither bound it nor saw it bound: nothing speaks of it.
 bool Judge::couldNotKnow(const std::string& uid, const Device& device, Process who) const {
   const auto gone = gone_.find(uid);
   const bool unspoken = gone != gone_.end() && gone->second.unleased.contains(device.id);

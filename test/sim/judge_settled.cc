@@ -22,9 +22,10 @@ std::int64_t Judge::freeOn(const std::string& name) const {
     free += taken || !gpu.in_use.empty() ? 0 : 1;
   }
   for (const auto& [uid, pod] : pods_) {
-    // Whose annotation somebody took away is counted beside its leases: it may have been given other GPUs.
-    const bool counted = pod.ids.empty() || (pod.by_hand && pod.named.empty());
-    if (pod.live() && pod.node == name && counted) { free -= pod.gpus; }
+    if (!pod.live() || pod.node != name || !(pod.ids.empty() || pod.by_hand)) { continue; }
+    // Whose annotation names fewer than it asks for since somebody edited it may have been given others than its leases say.
+    const auto named = pod.ids.empty() ? 0 : static_cast<std::int64_t>(pod.named.size());
+    free -= std::max<std::int64_t>(0, pod.gpus - named);
   }
   return free;
 }
@@ -156,7 +157,7 @@ std::string Judge::whatItHas(const std::string& uid, const Pod& pod) const {
 }
 
 bool Judge::holdsByName(const Pod& pod, const Device& device) const {
-  if (pod.by_hand && pod.forgotten) { return false; }  // nothing that is written speaks of it any more
+  if (pod.isUnspoken()) { return false; }
   if (pod.node != device.node) { return false; }
   if (!plan_.has(Feature::Renumber)) { return pod.has(device); }
   const std::vector<std::string>& told = pod.toldUuids();
@@ -208,9 +209,10 @@ std::string Judge::leasesWrong() const {
   for (const auto& [device, lease] : leases_) {
     for (const auto& [uid, part] : lease.holders) {
       const auto pod = pods_.find(uid);
-      // Another scheduler bound the pod to the very node of its leases: they stand, as if its annotation had been taken away.
       if (pod != pods_.end() && pod->second.by_hand) { continue; }
-      const bool theirs = pod != pods_.end() && pod->second.ids.empty() && pod->second.node == device.node;
+      // Another scheduler bound the pod to the very node of its leases: they stand, as if its annotation had been taken away.
+      const bool theirs = pod != pods_.end() && pod->second.foreign && pod->second.ids.empty() &&
+                          pod->second.node == device.node;
       const bool has_it = pod != pods_.end() && pod->second.live() &&
                           (theirs || holds(uid, pod->second, device) || awaitsName(uid, pod->second) ||
                            mayHaveGot(pod->second, lease.uuid));
@@ -266,6 +268,14 @@ std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
                        missing ? "there" : "missing");
   }
   return "";
+}
+
+std::set<std::string> Judge::knownToSome() const {
+  std::set<std::string> out;
+  for (const auto& [uid, pod] : pods_) {
+    if (pod.forgotten && (pod.renamed || plan_.has(Feature::Renumber))) { out.insert(uid); }
+  }
+  return out;
 }
 
 std::string Judge::settled() const {

@@ -22,6 +22,10 @@ void Judge::writesStick(int what, Mono until) {
   fits_since_.clear();
 }
 
+void Judge::nothingSticks() {
+  if (stuck_until_ != Mono{}) { writesStick(0, now_); }
+}
+
 void Judge::disturbed(Duration how_long) {
   disturbed_until_ = std::max(disturbed_until_, now_ + how_long);
   fits_since_.clear();
@@ -50,11 +54,30 @@ std::set<std::string> Judge::notUsable() const {
   std::set<std::string> nodes;
   if (stuck_ == 4) { nodes.insert("n-1"); }
   for (const auto& [uid, gone] : gone_) {
-    if (agents_ && machines_.isAgentDown(gone.node)) { nodes.insert(gone.node); }
+    // What no lease names drains as well: by count, or known to its leader only.
+    const auto past = past_nodes_.find(gone.node);  // with its Node the leases went
+    const bool away = past == past_nodes_.end() ||
+                      past->second.any(gone.went_at, now_, [](const Node& n) { return !n.there; });
+    const bool drains =
+        now_ < gone.went_at + kTwoLooks && (away || gone.counted > 0 || !gone.unleased.empty());
+    if (agents_ && (drains || machines_.isAgentDown(gone.node))) { nodes.insert(gone.node); }
   }
   if (led_anew_ == Mono{} || now_ >= led_anew_ + kTwoLooks) { return nodes; }
-  for (const auto& [node, went_at] : last_went_) {
-    if (agents_ && went_at + kLeased > led_anew_) { nodes.insert(node); }
+  for (const auto& [node, times] : went_) {  // a pod that went later this leader saw go
+    const bool any = std::any_of(times.begin(), times.end(), [this](Mono went_at) {
+      return went_at <= led_anew_ && went_at + kLeased > led_anew_;
+    });
+    if (agents_ && any) { nodes.insert(node); }
+  }
+  return nodes;
+}
+
+/// And those where it was tried while a fault could spoil it: others come first for a while.
+std::set<std::string> Judge::withSpoilt(const std::string& uid, std::set<std::string> nodes) const {
+  const auto tried = tried_.find(uid);
+  if (tried == tried_.end()) { return nodes; }
+  for (const auto& [node, at] : tried->second) {
+    if (at <= disturbed_until_ && now_ < at + kInVain) { nodes.insert(node); }
   }
   return nodes;
 }
@@ -62,9 +85,10 @@ std::set<std::string> Judge::notUsable() const {
 void Judge::lookAtWaiting() {
   looked_ = now_;
   if (now_ < disturbed_until_) { return; }
-  const std::set<std::string> without = notUsable();
+  const std::set<std::string> not_usable = notUsable();
   for (const auto& [uid, pod] : pods_) {
-    const bool fits = isHealthy(pod) && !never_placed_.contains(pod.name) && shouldFit(pod, without);
+    const bool fits = isHealthy(pod) && !never_placed_.contains(pod.name) &&
+                      shouldFit(pod, withSpoilt(uid, not_usable));
     if (!fits) {
       fits_since_.erase(uid);
     } else if (fits_since_.try_emplace(uid, now_).first->second + kFair < now_) {
@@ -83,7 +107,11 @@ bool Judge::isOpen(const Device& device, const Gpu& gpu) const {
       others_.contains(device)) {
     return false;
   }
-  return std::none_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
+  // Under the number that it had.
+  const bool leased = !gpu.uuid.empty() && std::any_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
+    return entry.first.node == device.node && entry.second.uuid == gpu.uuid;
+  });
+  return !leased && std::none_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
     const Pod& pod = entry.second;
     return pod.node == device.node && pod.live() &&
            (mayHold(entry.first, pod, device) || (pod.ids.empty() && pod.gpus > 0));

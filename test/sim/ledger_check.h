@@ -8,8 +8,10 @@
 
 #include <cstddef>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "sandbox/world.h"
 #include "test/world/rebuilt.h"
@@ -26,6 +28,8 @@ class LedgerCheck {
 
   /// A fault: the leader, or its ledger, may be behind for so long.
   void trouble(Duration how_long);
+  /// Pods that hold what no object says: some remember it.
+  void leaveOut(std::set<std::string> uids) { left_out_ = std::move(uids); }
   /// When look() has something to compare for all that is known now; nullopt: not before something changes.
   [[nodiscard]] std::optional<Mono> due(Mono last_change) const;
   /// Compares if everything is quiet, and was not compared since it became so. "" or the first line that differs.
@@ -52,6 +56,7 @@ class LedgerCheck {
 
   sandbox::World& world_;
   bool standbys_;
+  std::set<std::string> left_out_;
   test::Decoded decoded_;
   bool had_trouble_ = false;
   Mono trouble_until_{};

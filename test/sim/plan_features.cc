@@ -112,6 +112,12 @@ class Scenes {
       const int slot = below(kSlots);
       add(at - milliseconds{rng_.chance(50) ? 3'000 : 4}, Op::AddPod, slot, below(6));
       add(at + any(milliseconds{30}), Op::EditPod, slot, below(7));
+      if (rng_.chance(50)) { continue; }
+      // What else speaks of its GPUs goes too, and others want them.
+      const milliseconds later = at + milliseconds{1'000} + any(milliseconds{8'000});
+      for (int k = below(3); k > 0; --k) { add(later, Op::DropLease, below(10)); }
+      if (rng_.chance(50)) { add(later + any(milliseconds{2'000}), Op::KillPod, slot); }
+      pods(later, milliseconds{4'000}, 4);
     }
     pods(milliseconds{20'000}, milliseconds{25'000}, 6);
   }
@@ -174,7 +180,10 @@ class Scenes {
       const int node = below(kNodes);
       add(at, Op::Enforce, node, 1 + below(3));
       pods(at, milliseconds{3'000}, 3);
-      add(at + any(milliseconds{15'000}), Op::Enforce, node, 0);
+      const bool stays = rng_.chance(50);
+      const milliseconds known = at + milliseconds{stays ? 21'000 : 0};  // to everybody
+      if (stays) { pods(known, milliseconds{3'000}, 3); }
+      add(known + any(milliseconds{15'000}), Op::Enforce, node, 0);
     }
   }
 

@@ -127,6 +127,7 @@ class Play {
   }
   void compareLedgers() {
     if (!out_.problem.empty() || judge_.hasOthersLeases()) { return; }
+    ledgers_.leaveOut(judge_.knownToSome());
     out_.problem = ledgers_.look(judge_.lastChange());
     out_.at = since();
   }
@@ -444,6 +445,7 @@ class Play {
     if (!leader) { return "nobody leads"; }
     if (std::string wrong = judge_.settled(); !wrong.empty()) { return wrong; }
     if (std::string wrong = shares_ ? shares_->settled() : ""; !wrong.empty()) { return wrong; }
+    ledgers_.leaveOut(judge_.knownToSome());
     return judge_.hasOthersLeases() ? "" : ledgers_.atEnd(*leader);
   }
 

@@ -1,8 +1,8 @@
 // sim [SEEDS [FIRST_SEED]]: plays that many seeds; 1 when something went wrong, with a shortened plan of the first such seed.
-// sim --known FILE: the seeds at the beginning of its lines; 1 when one went wrong.
+// sim --known FILE: the seeds at the beginning of its lines, `SEED` or `SEED FEATURE,FEATURE`; 1 when one went wrong.
 // sim --tell SEED: one seed, shortened if it fails: every step, log line and write.
 // Before these: --only FEATURE plays seeds that all have that feature, and no other (features.h); --without FEATURE; --with FEATURE,
-// one that is held back. Again for more than one. Known seeds are played without any, as they were found.
+// one that is held back. Again for more than one. Known seeds are played with those that their line names only, as they were found.
 #include <fmt/format.h>
 
 #include <chrono>
@@ -11,6 +11,7 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,7 +45,22 @@ void report(const gs::sim::Plan& plan, const gs::sim::Outcome& found) {
   fmt::print("{:9.3f}s {}\n", std::chrono::duration<double>(again.at).count(), again.problem);
 }
 
-int playKnown(const char* path, const Asked& asked) {
+/// Those of "SEED FEATURE,FEATURE  any words": what is no feature is words.
+gs::sim::Features featuresOf(const std::string& line) {
+  std::istringstream words{line};
+  std::string list;
+  words >> list >> list;
+  gs::sim::Features features;
+  std::istringstream names{list};
+  for (std::string name; std::getline(names, name, ',');) {
+    const auto feature = gs::sim::featureOf(name);
+    if (!feature) { return {}; }
+    features.insert(*feature);
+  }
+  return features;
+}
+
+int playKnown(const char* path) {
   std::ifstream in{path};
   int played = 0;
   int failed = 0;
@@ -52,7 +68,7 @@ int playKnown(const char* path, const Asked& asked) {
     const auto seed = std::strtoull(line.c_str(), nullptr, 10);
     if (seed == 0) { continue; }
     ++played;
-    const auto plan = asked.plan(seed);
+    const auto plan = gs::sim::makePlan(seed, {}, featuresOf(line));
     const auto found = gs::sim::play(plan);
     if (found.problem.empty()) { continue; }
     ++failed;
@@ -96,7 +112,7 @@ int main(int argc, char** argv) {
   using gs::sim::play;
   std::vector<std::string> args{argv + 1, argv + argc};
   Asked asked;
-  if (args.size() == 2 && args[0] == "--known") { return playKnown(args[1].c_str(), {{}, {}}); }
+  if (args.size() == 2 && args[0] == "--known") { return playKnown(args[1].c_str()); }
   if (!readFeatures(args, asked)) { return 2; }
   if (args.size() == 2 && args[0] == "--tell") {
     auto plan = asked.plan(std::strtoull(args[1].c_str(), nullptr, 10));

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "json/value.h"
+
 namespace gs::test {
 namespace {
 
@@ -18,6 +20,17 @@ std::vector<std::string> devicesOf(const std::string& node, std::string_view all
   return out;
 }
 
+/// Uids: of a shared lease those that its `holders` name.
+std::set<std::string> holdersOf(const json::Value& lease) {
+  const std::string holder{lease["spec"]["holderIdentity"].str()};
+  if (holder != "shared") { return {holder}; }
+  std::set<std::string> out;
+  if (const auto list = json::parse(lease["metadata"]["annotations"]["gpu.scheduling/holders"].str())) {
+    for (const json::Value& h : list->items()) { out.emplace(h["uid"].str()); }
+  }
+  return out;
+}
+
 bool finished(const json::Value& pod) {
   const auto phase = pod["status"]["phase"].str();
   return phase == "Succeeded" || phase == "Failed";
@@ -27,7 +40,9 @@ bool finished(const json::Value& pod) {
 
 Truth readTruth(sandbox::World& world) {
   Truth t;
-  std::map<std::string, std::string> holder_of;  // device -> lease holder
+  std::map<std::string, std::string> holder_of;              // device -> lease holder
+  std::map<std::string, std::set<std::string>> sharers;      // device -> uids that its lease names
+  std::map<std::string, std::set<std::string>> named_by;     // lease -> the same
   std::set<std::string> alive;
   for (const auto& lease :
        world.get("/apis/coordination.k8s.io/v1/leases?labelSelector=gpu.scheduling%2Fmanaged%3Dtrue")["items"]
@@ -36,8 +51,11 @@ Truth readTruth(sandbox::World& world) {
     const std::string holder{lease["spec"]["holderIdentity"].str()};
     t.leases[fmt::format("{}/{}", meta["namespace"].str(), meta["name"].str())] = holder;
     const auto& notes = meta["annotations"];
-    holder_of[fmt::format("{}:{}", notes["gpu.scheduling/node"].str(), notes["gpu.scheduling/gpu"].str())] =
-        holder;
+    const auto device =
+        fmt::format("{}:{}", notes["gpu.scheduling/node"].str(), notes["gpu.scheduling/gpu"].str());
+    holder_of[device] = holder;
+    sharers[device] = holdersOf(lease);
+    named_by[fmt::format("{}/{}", meta["namespace"].str(), meta["name"].str())] = holdersOf(lease);
   }
   for (const auto& pod : world.get("/api/v1/pods")["items"].items()) {
     const std::string uid{pod["metadata"]["uid"].str()};
@@ -52,7 +70,7 @@ Truth readTruth(sandbox::World& world) {
     const auto allocated = pod["metadata"]["annotations"]["gpu.scheduling/allocated"].str();
     for (const auto& device : devicesOf(node, allocated)) {
       t.devices[device].insert(uid);
-      if (holder_of[device] != uid && holder_of[device] != "shared") {
+      if (!sharers[device].contains(uid)) {
         t.unsettled.push_back(fmt::format("pod {} has {} but its lease says '{}'",
                                           pod["metadata"]["name"].str(), device, holder_of[device]));
       }
@@ -62,13 +80,19 @@ Truth readTruth(sandbox::World& world) {
     if (uids.size() > 1 && holder_of[device] != "shared") {
       t.problems.push_back(fmt::format("{} is given to {} pods", device, uids.size()));
     }
-  }
-  for (const auto& [lease, holder] : t.leases) {
-    if (holder != "shared" && !alive.contains(holder)) {
-      t.unsettled.push_back(fmt::format("lease {} has no pod", lease));
+    for (const auto& uid : uids) {
+      if (uids.size() > 1 && !sharers[device].contains(uid)) {
+        t.problems.push_back(fmt::format("{} is given to pod {} too, which its lease does not name", device, uid));
+      }
     }
-    if (holder != "shared" && t.waiting.contains(holder)) {
-      t.unsettled.push_back(fmt::format("lease {} of an unbound pod", lease));
+  }
+  for (const auto& [lease, uids] : named_by) {
+    if (uids.empty()) { t.unsettled.push_back(fmt::format("lease {} names nobody", lease)); }
+    for (const auto& uid : uids) {
+      if (!alive.contains(uid)) { t.unsettled.push_back(fmt::format("lease {} has no pod {}", lease, uid)); }
+      if (t.waiting.contains(uid)) {
+        t.unsettled.push_back(fmt::format("lease {} of an unbound pod {}", lease, uid));
+      }
     }
   }
   return t;

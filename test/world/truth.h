@@ -18,7 +18,7 @@ struct Truth {
   std::map<std::string, std::string> leases;
   std::set<std::string> bound;    // uids of bound, unfinished pods of ours
   std::set<std::string> waiting;  // uids of unbound pods
-  /// What is wrong at any time: a device of two exclusive pods. Empty: nothing.
+  /// What is wrong at any time: a device of two pods that its lease does not name as sharers. Empty: nothing.
   std::vector<std::string> problems;
   /// What is wrong once quiet: a lease without its pod, a bound claim pod without its leases.
   std::vector<std::string> unsettled;
