@@ -334,6 +334,16 @@ TEST_F(ExtenderTest, KeepsNodesWhereTheVictimsMakeRoom) {
   EXPECT_EQ(answers[last].kept, (std::vector<std::size_t>{0}));
 }
 
+TEST_F(ExtenderTest, OfVeryManyNodesWithVictimsTheFirstAreLookedAt) {
+  addNode(gpuNode("a", 1));
+  lead();
+  Question q = question(Verb::Preempt, create("p", {{100, 0}}), std::vector<std::string>(5'001, "a"));
+  q.victims.resize(5'001);
+  extender.ask(++last, q, now);
+  settle();
+  EXPECT_EQ(answers[last].kept.size(), 5'000U);
+}
+
 TEST_F(ExtenderTest, VictimsOfItsNamespaceGiveBackQuota) {
   model::QuotaConfig quota;
   quota.map = {"kube-system", "gpuquota"};

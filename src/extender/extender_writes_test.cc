@@ -52,6 +52,24 @@ TEST_F(ExtenderTest, APodIsNotGoneBecauseAQuestionCallsItOtherwise) {
   }
 }
 
+/// Nobody reviews a pod that asks for no GPU, and nothing is written of one that is bound.
+TEST_F(ExtenderTest, APodWithoutGpusThatIsBoundKeepsNobodyFromTheirTurns) {
+  addNode(gpuNode("a", 2));
+  lead();
+  model::Pod forged = server.add(vcudaPod("p", {}));
+  forged.vcuda = {{100, 0}};
+  ask(Verb::Filter, forged, {"a"});
+  kapi::Outcome busy;
+  busy.token = sent().token;
+  busy.fate = Fate::Refused;
+  busy.http = 429;
+  give(busy);
+  bindTo("p", "a");
+  pass(1s);
+  EXPECT_EQ(extender.grants().timers, 0U);
+  EXPECT_EQ(freeMilli("a"), 2000);
+}
+
 TEST_F(ExtenderTest, APodThatTurnsOutToAskForNoGpuGetsNone) {
   addNode(gpuNode("a", 1));
   lead();

@@ -176,6 +176,7 @@ Status Exchange::readPod(std::string_view text) {
 
 Status Exchange::checkPod() const {
   if (pod_->key.name.empty()) { return fail(Code::Invalid, "Pod.metadata.name is missing"); }
+  if (pod_->key.ns.empty()) { return fail(Code::Invalid, "Pod.metadata.namespace is missing"); }
   if (pod_->uid.empty()) { return fail(Code::Invalid, "Pod.metadata.uid is missing"); }
   return {};
 }
@@ -222,8 +223,8 @@ net::Response Exchange::preempt() {
 net::Response Exchange::bind() {
   const auto args = readBindArgs(scanner_, body_);
   if (!args) { return ok(bindReply(args.error().message)); }
-  if (args->uid.empty() || args->pod.name.empty() || args->node.empty()) {
-    return ok(bindReply("PodName, PodUID and Node are needed"));
+  if (args->uid.empty() || args->pod.name.empty() || args->pod.ns.empty() || args->node.empty()) {
+    return ok(bindReply("PodName, PodNamespace, PodUID and Node are needed"));
   }
   model::Pod pod;
   pod.key = args->pod;

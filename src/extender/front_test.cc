@@ -94,7 +94,7 @@ TEST_F(Cluster, AReasonIsNotLongHoweverLongThePodsUid) {
   const std::string answer = reply(
       "/scheduler/filter",
       fmt::format(
-          R"({{"Pod":{{"metadata":{{"name":"p","uid":"{}"}},"spec":{{"containers":[{{"resources":{{"limits":{{"tencent.com/vcuda-core":"500"}}}}}}]}}}},"NodeNames":[{}]}})",
+          R"({{"Pod":{{"metadata":{{"name":"p","namespace":"ml","uid":"{}"}},"spec":{{"containers":[{{"resources":{{"limits":{{"tencent.com/vcuda-core":"500"}}}}}}]}}}},"NodeNames":[{}]}})",
           uid, names));
   EXPECT_LT(answer.size(), std::size_t{17} << 20);
   EXPECT_NE(answer.find(R"("n-big":"pod uuu)"), std::string::npos) << answer.substr(0, 500);
@@ -170,6 +170,8 @@ TEST_F(Cluster, Bind) {
   EXPECT_EQ(
       reply("/scheduler/bind", R"({"PodName":"gone","PodNamespace":"ml","PodUID":"x","Node":"n-small"})"),
       R"({"Error":"pod ml/gone: it cannot be read: 404 no"})");
+  EXPECT_EQ(reply("/scheduler/bind", R"({"PodName":"gone","PodUID":"x","Node":"n-small"})"),
+            R"({"Error":"PodName, PodNamespace, PodUID and Node are needed"})");
 }
 
 struct BadBody {
@@ -183,7 +185,10 @@ TEST_F(Cluster, ABodyThatCannotBeReadIsSaid) {
        BadBody{R"({"Pod":7})", "Pod is not an object"}, BadBody{R"({})", "Pod is missing"},
        BadBody{
            R"({"Pod":{"metadata":{},"spec":{"containers":[{"resources":{"limits":{"tencent.com/vcuda-core":100}}}]}}})",
-           "Pod.metadata.name is missing"}}) {
+           "Pod.metadata.name is missing"},
+       BadBody{
+           R"({"Pod":{"metadata":{"name":"p","uid":"u"},"spec":{"containers":[{"resources":{"limits":{"tencent.com/vcuda-core":100}}}]}}})",
+           "Pod.metadata.namespace is missing"}}) {
     const auto r = post("/scheduler/predicates", c.body);
     EXPECT_EQ(r.status, 200);
     EXPECT_EQ(

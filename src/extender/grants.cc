@@ -380,6 +380,10 @@ std::optional<Mono> Extender::nextDue() const {
 }
 
 void Extender::tick(Grant& g) {
+  if (const model::Pod* pod = engine_.cache().pod(g.uid); pod != nullptr && pod->bound()) {
+    const model::Uid uid = g.uid;
+    return review(uid);  // one that asks for no GPU had none
+  }
   for (auto* list : {&g.joined, &g.after}) {
     const auto late = std::stable_partition(list->begin(), list->end(),
                                             [&](const Waiting& w) { return now_.mono < w.until; });
