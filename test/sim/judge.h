@@ -239,11 +239,11 @@ class Judge {
   [[nodiscard]] bool holds(const std::string& uid, const Pod& pod, const Device& device) const;
   /// It was told that id, or has the GPU that is called so now. Who was told UUIDs has those alone.
   [[nodiscard]] bool holdsByName(const Pod& pod, const Device& device) const;
-  /// As holds(), or its annotation says so since somebody edited it.
+  /// As holds(), or its annotation says so since somebody edited it, or its lease did until somebody deleted that.
   [[nodiscard]] bool mayHold(const std::string& uid, const Pod& pod, const Device& device) const;
   [[nodiscard]] std::string whatItHas(const std::string& uid, const Pod& pod) const;
-  /// One of its ids meant this GPU when it was decided, or since: its container may have started then.
-  [[nodiscard]] bool mayHaveGot(const Pod& pod, const std::string& uuid) const;
+  /// One of its ids meant this GPU when it was decided or soon after, or its containers have it.
+  [[nodiscard]] bool mayHaveGot(const std::string& uid, const Pod& pod, const std::string& uuid) const;
   /// The lease of a GPU of its is another pod's, which has not moved to the number of its own GPU yet: so it has not either.
   [[nodiscard]] bool awaitsName(const std::string& uid, const Pod& pod) const;
   /// Those of its node that it holds.
