@@ -24,13 +24,15 @@ TEST_F(Sharers, ThatTheirLeaseDoesNotNameHaveTheGpuTwice) {
   const auto holders = json::parse(lease["metadata"]["annotations"]["gpu.scheduling/holders"].str());
   ASSERT_TRUE(holders);
   const std::string first = json::print(json::Array{holders->items().front()});
-  ASSERT_EQ(world
-                .request("PATCH", kLeases + "gpu-n-0",
-                         json::Object{{"metadata", json::Object{{"annotations",
-                                                                 json::Object{{"gpu.scheduling/holders", first}}}}}},
-                         "application/merge-patch+json")
-                .code,
-            200);
+  ASSERT_EQ(
+      world
+          .request(
+              "PATCH", kLeases + "gpu-n-0",
+              json::Object{{"metadata",
+                            json::Object{{"annotations", json::Object{{"gpu.scheduling/holders", first}}}}}},
+              "application/merge-patch+json")
+          .code,
+      200);
   EXPECT_EQ(readTruth(world).problems.size(), 1U);
   EXPECT_EQ(readTruth(world).unsettled.size(), 1U);
 }
