@@ -103,6 +103,14 @@ std::vector<int> Engine::heldIds(const model::Pod& pod, const std::vector<int>& 
                                          : std::binary_search(given.begin(), given.end(), lease.gpu);
     if (lease.node == pod.node && is_its) { leased.push_back(lease.uuid); }
   });
+  if (says_reservation &&
+      leased.empty()) {  // it was edited, or they went: those that were written for the same ids
+    const std::string same = model::printAllocation(pod.node, given);
+    eachLeaseOf(pod.uid, [&](const model::Lease& lease) {
+      const auto part = lease.partOf(pod.uid);
+      if (lease.node == pod.node && part && part->devices == same) { leased.push_back(lease.uuid); }
+    });
+  }
   return heldNow(pod, given, leased, cache_.status(pod.node));
 }
 

@@ -210,8 +210,7 @@ void Judge::podWent(const std::string& uid) {
   const Pod& pod = it->second;
   if (!pod.node.empty()) { went_[pod.node].push_back(now_); }
   if (pod.live()) {
-    Gone gone{pod.bound_at, now_, {}, pod.node, pod.ids.empty() ? pod.gpus : 0, pod.misled,
-              pod.isUnspoken()};
+    Gone gone{pod.bound_at, now_, {}, pod.node, pod.ids.empty() ? pod.gpus : 0, pod.misled, pod.isUnspoken()};
     for (const int id : pod.ids) {
       const auto lease = leases_.find({pod.node, id});
       if (lease == leases_.end() || !lease->second.holders.contains(uid)) { gone.unleased.insert(id); }

@@ -239,11 +239,11 @@ class Judge {
   [[nodiscard]] bool holds(const std::string& uid, const Pod& pod, const Device& device) const;
   /// It was told that id, or has the GPU that is called so now. Who was told UUIDs has those alone.
   [[nodiscard]] bool holdsByName(const Pod& pod, const Device& device) const;
-  /// As holds(), or its annotation says so since somebody edited it.
+  /// As holds(), or its annotation says so since somebody edited it, or its lease did until somebody deleted that.
   [[nodiscard]] bool mayHold(const std::string& uid, const Pod& pod, const Device& device) const;
   [[nodiscard]] std::string whatItHas(const std::string& uid, const Pod& pod) const;
-  /// One of its ids meant this GPU when it was decided, or since: its container may have started then.
-  [[nodiscard]] bool mayHaveGot(const Pod& pod, const std::string& uuid) const;
+  /// One of its ids meant this GPU when it was decided or soon after, or its containers have it.
+  [[nodiscard]] bool mayHaveGot(const std::string& uid, const Pod& pod, const std::string& uuid) const;
   /// The lease of a GPU of its is another pod's, which has not moved to the number of its own GPU yet: so it has not either.
   [[nodiscard]] bool awaitsName(const std::string& uid, const Pod& pod) const;
   /// Those of its node that it holds.
@@ -266,11 +266,11 @@ class Judge {
   bool hand_ = false;
   std::uint64_t position_ = 0;
   std::string problem_;
-  std::map<std::string, Pod> pods_;        // by uid
-  std::map<std::string, Gone> gone_;       // by uid
-  std::map<std::string, Pod> deleted_;     // by uid, of plays that go back: as they were last
+  std::map<std::string, Pod> pods_;                // by uid
+  std::map<std::string, Gone> gone_;               // by uid
+  std::map<std::string, Pod> deleted_;             // by uid, of plays that go back: as they were last
   std::map<std::string, std::vector<Mono>> went_;  // node -> when pods of it were deleted
-  std::set<std::string> lost_;             // pods that were bound in a history that is lost, and run on
+  std::set<std::string> lost_;     // pods that were bound in a history that is lost, and run on
   std::set<std::string> clean_;    // pods that ended with all their containers: an agent may not know it yet
   std::set<std::string> unnamed_;  // pods that ran without an allocation
   std::map<Device, Lease> leases_;

@@ -132,7 +132,8 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
       named.insert(device.id);
       ++seen;
     }
-    counted += std::max<std::int64_t>(0, other.gpus - std::max(seen, static_cast<std::int64_t>(other.named.size())));
+    counted +=
+        std::max<std::int64_t>(0, other.gpus - std::max(seen, static_cast<std::int64_t>(other.named.size())));
   }
   for (const auto& [uid, gpus] : goneCounted(pod.node, sent)) {
     std::int64_t seen = 0;
@@ -369,7 +370,7 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
     if (other != pods_.end() && other->second.live() && isUnseen(running.uid, other->second, device)) {
       continue;
     }
-    if (isUnspoken(running.uid)) { continue; }       // whoever heard its agent is asked by agentSawItFree()
+    if (isUnspoken(running.uid)) { continue; }  // whoever heard its agent is asked by agentSawItFree()
     if (lost_.contains(running.uid) || couldNotKnow(running.uid, device, by)) { continue; }
     wrong(fmt::format("{} was given {}, where containers of pod {} run on unseen", pod.text(), device.text(),
                       running.uid));

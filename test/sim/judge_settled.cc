@@ -148,7 +148,10 @@ bool Judge::holds(const std::string& uid, const Pod& pod, const Device& device) 
 
 bool Judge::mayHold(const std::string& uid, const Pod& pod, const Device& device) const {
   const bool named = std::find(pod.named.begin(), pod.named.end(), device.id) != pod.named.end();
-  return (pod.node == device.node && named) || holds(uid, pod, device);
+  const auto gpu = gpus_.find(device);
+  // A leader that saw its lease before that was taken by hand remembers the GPU.
+  const bool remembered = pod.forgotten && gpu != gpus_.end() && pod.uuids.contains(gpu->second.uuid);
+  return (pod.node == device.node && (named || remembered)) || holds(uid, pod, device);
 }
 
 std::string Judge::whatItHas(const std::string& uid, const Pod& pod) const {
@@ -194,14 +197,16 @@ bool Judge::awaitsName(const std::string& uid, const Pod& pod) const {
   });
 }
 
-bool Judge::mayHaveGot(const Pod& pod, const std::string& uuid) const {
+bool Judge::mayHaveGot(const std::string& uid, const Pod& pod, const std::string& uuid) const {
   if (!plan_.has(Feature::Renumber) || uuid.empty()) { return false; }
+  if (agents_ && machines_.heldBy(uid).contains(uuid)) { return true; }
+  const Mono known = agents_ ? pod.bound_at + kKnown : now_;  // without agents nobody knows when they started
   const auto lease = reserved_.find(pod.reservation);
   const Mono decided = lease == reserved_.end() ? pod.bound_at : std::min(lease->second, pod.bound_at);
   return std::any_of(pod.ids.begin(), pod.ids.end(), [&](int id) {
     const auto past = uuids_.find({pod.node, id});
     return past != uuids_.end() &&
-           past->second.any(decided - kKnown, now_, [&](const std::string& u) { return u == uuid; });
+           past->second.any(decided - kKnown, known, [&](const std::string& u) { return u == uuid; });
   });
 }
 
@@ -215,7 +220,7 @@ std::string Judge::leasesWrong() const {
                           pod->second.node == device.node;
       const bool has_it = pod != pods_.end() && pod->second.live() &&
                           (theirs || holds(uid, pod->second, device) || awaitsName(uid, pod->second) ||
-                           mayHaveGot(pod->second, lease.uuid));
+                           mayHaveGot(uid, pod->second, lease.uuid));
       if (!has_it) {
         const std::string has = pod == pods_.end() ? "is not there" : whatItHas(uid, pod->second);
         return fmt::format("the lease of {} for GPU '{}' names pod {}, which {}", device.text(), lease.uuid,

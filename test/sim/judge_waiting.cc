@@ -87,8 +87,8 @@ void Judge::lookAtWaiting() {
   if (now_ < disturbed_until_) { return; }
   const std::set<std::string> not_usable = notUsable();
   for (const auto& [uid, pod] : pods_) {
-    const bool fits = isHealthy(pod) && !never_placed_.contains(pod.name) &&
-                      shouldFit(pod, withSpoilt(uid, not_usable));
+    const bool fits =
+        isHealthy(pod) && !never_placed_.contains(pod.name) && shouldFit(pod, withSpoilt(uid, not_usable));
     if (!fits) {
       fits_since_.erase(uid);
     } else if (fits_since_.try_emplace(uid, now_).first->second + kFair < now_) {
@@ -108,9 +108,10 @@ bool Judge::isOpen(const Device& device, const Gpu& gpu) const {
     return false;
   }
   // Under the number that it had.
-  const bool leased = !gpu.uuid.empty() && std::any_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
-    return entry.first.node == device.node && entry.second.uuid == gpu.uuid;
-  });
+  const bool leased =
+      !gpu.uuid.empty() && std::any_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
+        return entry.first.node == device.node && entry.second.uuid == gpu.uuid;
+      });
   return !leased && std::none_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
     const Pod& pod = entry.second;
     return pod.node == device.node && pod.live() &&

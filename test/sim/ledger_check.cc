@@ -76,9 +76,11 @@ std::string LedgerCheck::look(Mono last_change) {
   if (had_trouble_) { ++after_trouble_; }
   using sched::Source;
   const auto live = comparable(
-      world_.scheduler(*here.leader).engine().ledger().dumpWithout({Source::Reservation, Source::Draining}), left_out_);
+      world_.scheduler(*here.leader).engine().ledger().dumpWithout({Source::Reservation, Source::Draining}),
+      left_out_);
   const auto rebuilt = comparable(
-      test::rebuiltEngine(world_, decoded_)->ledger().dumpWithout({Source::Reservation, Source::Draining}), left_out_);
+      test::rebuiltEngine(world_, decoded_)->ledger().dumpWithout({Source::Reservation, Source::Draining}),
+      left_out_);
   const auto wrong = difference(live, rebuilt);
   return wrong.empty() && standbys_ ? standbyWrong(rebuilt) : wrong;
 }
@@ -90,7 +92,8 @@ std::string LedgerCheck::standbyWrong(std::string_view rebuilt) const {
     }
     using sched::Source;
     const auto its = comparable(
-        world_.scheduler(id).engine().ledger().dumpWithout({Source::Reservation, Source::Draining}), left_out_);
+        world_.scheduler(id).engine().ledger().dumpWithout({Source::Reservation, Source::Draining}),
+        left_out_);
     if (auto wrong = difference(its, rebuilt); !wrong.empty()) {
       return fmt::format("of standby {}: {}", id, wrong);
     }

@@ -193,7 +193,7 @@ class Scenes {
     }
   }
 
-  /// More placements than may be under way at once, and more pods than a sweep looks at in one step.
+  /// More pods at once than may be under way (24 of each of two namespaces), and more than a sweep looks at in one step.
   void large() {
     const milliseconds at{2'000};
     for (int i = 0; i < 320; ++i) {

@@ -45,5 +45,35 @@ TEST_P(Edited, AllocatedAndReservationTogetherMoveNoLease) {
 }
 INSTANTIATE_TEST_SUITE_P(Agents, Edited, ::testing::Bool());
 
+/// Its GPU is renumbered first: p, told "0", has what is called 1 now.
+struct RenumberedAndEdited : Edited {
+  void SetUp() override {
+    startOne();
+    world.create(claim("one", 1, {{"exclusivity", "Shared"}}));
+    world.create(pod("p", "one"));
+    ASSERT_TRUE(eventually([&] { return running("p"); }));
+    world.agents().setDevices("n", gpusOf({"GPU-1", "GPU-0"}));
+    world.touch();
+    ASSERT_TRUE(eventually([&] { return names(1, "p"); }));
+    world.run(40s);
+  }
+  /// Its lease, of which it is the only sharer.
+  [[nodiscard]] bool names(int id, const std::string& pod) {
+    const auto holders = std::string{lease(id)["metadata"]["annotations"]["gpu.scheduling/holders"].str()};
+    return holders.find(uidOf(pod)) != std::string::npos;
+  }
+};
+
+TEST_P(RenumberedAndEdited, AnotherReservationMovesNoLease) {
+  annotate("p", {{"gpu.scheduling/reservation", "mine"}});
+  EXPECT_FALSE(eventually([&] { return !names(1, "p"); }, 40s));
+}
+
+TEST_P(RenumberedAndEdited, NoReservationMovesNoLease) {
+  annotate("p", {{"gpu.scheduling/reservation", nullptr}});
+  EXPECT_FALSE(eventually([&] { return !names(1, "p"); }, 40s));
+}
+INSTANTIATE_TEST_SUITE_P(Agents, RenumberedAndEdited, ::testing::Bool());
+
 }  // namespace
 }  // namespace gs::test

@@ -40,9 +40,9 @@ bool finished(const json::Value& pod) {
 
 Truth readTruth(sandbox::World& world) {
   Truth t;
-  std::map<std::string, std::string> holder_of;              // device -> lease holder
-  std::map<std::string, std::set<std::string>> sharers;      // device -> uids that its lease names
-  std::map<std::string, std::set<std::string>> named_by;     // lease -> the same
+  std::map<std::string, std::string> holder_of;           // device -> lease holder
+  std::map<std::string, std::set<std::string>> sharers;   // device -> uids that its lease names
+  std::map<std::string, std::set<std::string>> named_by;  // lease -> the same
   std::set<std::string> alive;
   for (const auto& lease :
        world.get("/apis/coordination.k8s.io/v1/leases?labelSelector=gpu.scheduling%2Fmanaged%3Dtrue")["items"]
@@ -82,7 +82,8 @@ Truth readTruth(sandbox::World& world) {
     }
     for (const auto& uid : uids) {
       if (uids.size() > 1 && !sharers[device].contains(uid)) {
-        t.problems.push_back(fmt::format("{} is given to pod {} too, which its lease does not name", device, uid));
+        t.problems.push_back(
+            fmt::format("{} is given to pod {} too, which its lease does not name", device, uid));
       }
     }
   }
