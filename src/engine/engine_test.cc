@@ -299,6 +299,23 @@ TEST_F(EngineTest, WhatTheAgentSeesAPodUseThatAskedForSomeIsHeld) {
   EXPECT_EQ(use(2), DeviceUse::Draining) << "until the agent sees its containers gone";
 }
 
+/// Its annotation was edited, and names another node: its lease alone says what it has, and the node has fewer GPUs now.
+TEST_F(EngineTest, ALeaseFollowsItsGpuThoughNoGpuHasItsIdAnyMore) {
+  auto seen = testing::makeStatus("node-a", 4);
+  seen.revision = 2;
+  statusComes(seen);
+  comes(PodBuilder("p").on("node-a").claim("one").allocated("node-b:0").running());
+  auto lease = leaseOf(PodBuilder("p"), 3);
+  lease.uuid = seen.devices[3].uuid;
+  comes(lease);
+  auto fewer = testing::makeStatus("node-a", 2);
+  fewer.revision = 3;
+  fewer.devices[0].uuid = seen.devices[3].uuid;
+  statusComes(fewer);
+  EXPECT_EQ(use(0), DeviceUse::Held);
+  EXPECT_EQ(use(1), DeviceUse::Free);
+}
+
 /// Its annotation was edited, and names one of the two that it asked for and has.
 TEST_F(EngineTest, WhatTheAgentSeesAPodUseIsNotAnonymous) {
   comes(PodBuilder("p").on("node-a").gpus(2).allocated("node-a:0").running());

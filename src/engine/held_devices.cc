@@ -54,7 +54,8 @@ std::optional<int> idNow(const model::GpuNodeStatus& status, const std::string& 
 
 bool isAnother(const model::GpuNodeStatus* status, int id, const std::string& uuid) {
   const model::Device* device = deviceIn(status, id);
-  return device != nullptr && !uuid.empty() && !device->uuid.empty() && device->uuid != uuid;
+  if (device == nullptr) { return status != nullptr && idNow(*status, uuid, id).has_value(); }
+  return !uuid.empty() && !device->uuid.empty() && device->uuid != uuid;
 }
 
 std::string uuidOf(const model::GpuNodeStatus* status, int id) {

@@ -188,6 +188,7 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
     pod.named = std::exchange(pod.ids, known->second.ids);
     pod.allocated = known->second.allocated;
     pod.reservation = known->second.reservation;
+    pod.told_uuids = known->second.told_uuids;
   }
   pods_[uid] = pod;
   if (pod.finished) { clean_.insert(uid); }
