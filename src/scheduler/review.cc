@@ -239,12 +239,15 @@ bool Scheduler::anotherOfOursHas(const model::Pod& pod, int id,
   });
 }
 
-/// A lease that is missing goes to the pod that was told its id before one whose device has that id now: it says what the
-/// former has, under any id.
+/// A lease that is missing goes to the pod that was told its id, and has it, before one whose device has that id now: it says
+/// what the former has, under any id.
 bool Scheduler::anotherWasTold(const model::Pod& pod, int id) const {
-  return anotherOfOursHas(pod, id, [id](const model::Pod& other) {
-    const auto told = engine::allocatedIds(other);
-    return told && std::binary_search(told->begin(), told->end(), id);
+  const auto contains = [id](const std::vector<int>& ids) {
+    return std::binary_search(ids.begin(), ids.end(), id);
+  };
+  return anotherOfOursHas(pod, id, [&](const model::Pod& other) {
+    const auto given = devicesOf(other, engine::allocatedIds(other));
+    return given && contains(*given) && contains(engine_.heldIds(other, *given));
   });
 }
 

@@ -226,8 +226,12 @@ void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
   const Mono stuck = stuck_until_ == Mono{} ? Mono{} : stuck_until_ + kInVain;
   if (now_ < std::max(disturbed_until_, stuck)) { return; }  // it may have been tried in vain
   const Device device{pod.node, pod.ids.front()};
-  const Mono from = decided - kKnown;
   const auto lease = leases_.find(device);
+  if (lease != leases_.end()) {  // an adopted decision is an earlier leader's
+    const auto since = lease->second.since.find(uid);
+    if (since != lease->second.since.end()) { decided = std::min(decided, since->second); }
+  }
+  const Mono from = decided - kKnown;
   const bool shares = lease != leases_.end() && lease->second.shared;
   if (shares || !healths_[device].all(from, now_, [](const std::string& h) { return h == "Unknown"; })) {
     return;
