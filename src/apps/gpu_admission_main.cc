@@ -168,6 +168,7 @@ class Process {
             .unauthorized = [this] { return host_.unauthorized(); },
             .metrics = [this] { return metrics_.text() + host_.metricsText(); },
             .election = [this] { return host_.election(); },
+            .now = [this] { return host_.now(); },
             .alone_gauge = extender::kAlone};
   }
 

@@ -192,7 +192,8 @@ class Process {
             .state = [this] { return host_.ask([this] { return stateText(); }); },
             .unauthorized = [this] { return host_.unauthorized(); },
             .metrics = [this] { return metrics_.text() + host_.metricsText(); },
-            .election = [this] { return host_.election(); }};
+            .election = [this] { return host_.election(); },
+            .now = [this] { return host_.now(); }};
   }
 
   const std::string identity_;

@@ -52,6 +52,8 @@ class Host {
   }
   /// Runs `action` on the machine's thread and carries out its effects. False: too many wait, or it has stopped.
   bool act(std::function<kapi::Effects(Now)> action) { return loop_.act(std::move(action)); }
+  /// The clock of its threads; from any.
+  [[nodiscard]] Mono now() const { return clock_.now().mono; }
   [[nodiscard]] std::string server() const { return api_.access().server; }
   [[nodiscard]] bool unauthorized() const { return api_.health().state().unauthorized; }
   /// Of the leader election; nothing without one.

@@ -1,6 +1,8 @@
 #include "scheduler/status_page.h"
 
 #include <fmt/format.h>
+
+#include <array>
 #include <iterator>
 
 #include "scheduler/metrics.h"
@@ -8,14 +10,21 @@
 namespace gs::scheduler {
 namespace {
 
-const char* useText(const sched::DeviceState& device) {
-  if (device.facts.health == model::Health::Unhealthy) { return "unhealthy"; }
+constexpr std::array<const char*, 5> kStates{"draining", "free", "gone", "held", "unhealthy"};
+constexpr std::size_t kDraining = 0;
+constexpr std::size_t kFree = 1;
+constexpr std::size_t kGone = 2;  // said only where there are some
+constexpr std::size_t kHeld = 3;
+constexpr std::size_t kUnhealthy = 4;
+
+std::size_t stateOf(const sched::DeviceState& device) {
+  if (device.facts.health == model::Health::Unhealthy) { return kUnhealthy; }
   switch (device.use()) {
-    case sched::DeviceUse::Free: return device.listed ? "free" : "gone";
-    case sched::DeviceUse::Held: return "held";
-    case sched::DeviceUse::Draining: return "draining";
+    case sched::DeviceUse::Free: return device.listed ? kFree : kGone;
+    case sched::DeviceUse::Held: return kHeld;
+    case sched::DeviceUse::Draining: return kDraining;
   }
-  return "free";
+  return kFree;
 }
 
 }  // namespace
@@ -38,11 +47,13 @@ std::string stateMetrics(const Scheduler& scheduler) {
   const sched::Ledger& ledger = scheduler.engine().ledger();
   for (std::size_t i = 0; i < ledger.size(); ++i) {
     const auto& node = ledger.at(static_cast<sched::Ledger::NodeIndex>(i));
-    std::map<std::string, int> states{{"free", 0}, {"held", 0}, {"draining", 0}, {"unhealthy", 0}};
-    for (const auto& device : node.devices) { ++states[useText(device)]; }
     if (node.devices.empty() || !node.exists) { continue; }
-    for (const auto& [state, n] : states) {
-      fmt::format_to(add, "{}{{node=\"{}\",state=\"{}\"}} {}\n", kDevices, node.node.name.text, state, n);
+    std::array<int, kStates.size()> counts{};
+    for (const auto& device : node.devices) { ++counts.at(stateOf(device)); }
+    for (std::size_t state = 0; state < kStates.size(); ++state) {
+      if (counts.at(state) == 0 && state == kGone) { continue; }
+      fmt::format_to(add, "{}{{node=\"{}\",state=\"{}\"}} {}\n", kDevices, node.node.name.text,
+                     kStates.at(state), counts.at(state));
     }
   }
   return out;

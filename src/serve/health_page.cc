@@ -35,8 +35,17 @@ net::Response HealthPage::ready(bool verbose) const {
   return net::textResponse(ok ? 200 : 503, ok && !verbose ? "ok\n" : text->substr(1));
 }
 
+std::optional<std::string> HealthPage::state() const {
+  MutexLock lock{mutex_};
+  if (wiring_.now() >= state_until_) {
+    state_ = wiring_.state();
+    state_until_ = wiring_.now() + std::chrono::seconds{1};
+  }
+  return state_;
+}
+
 net::Response HealthPage::metrics() const {
-  const auto state = wiring_.state();
+  const auto state = this->state();
   if (!state) { return noAnswer(); }
   std::string text = wiring_.metrics() + *state;
   if (!wiring_.alone_gauge.empty()) {

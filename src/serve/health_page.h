@@ -2,7 +2,8 @@
 //   /healthz  200 while the owner thread answers in time and has not failed for good; else 500
 //   /readyz   200 when the machine is ready, the token is valid, and the leader lease can be read and written or is done
 //             without; `?verbose` or a failure lists each check
-//   /metrics  Prometheus text; the machine's state is counted when asked for
+//   /metrics  Prometheus text; the machine's state is counted when asked for, once a second at most: whoever asks again and again
+//             must not keep the machine's thread
 // Thread-safe as far as what it is wired to is.
 #pragma once
 
@@ -10,6 +11,8 @@
 #include <optional>
 #include <string>
 
+#include "base/clock.h"
+#include "base/mutex.h"
 #include "k8s/election_thread.h"
 #include "net/http_types.h"
 
@@ -26,6 +29,7 @@ class HealthPage {
     std::function<bool()> unauthorized;
     std::function<std::string()> metrics;  // that were counted
     std::function<k8s::ElectionThread::View()> election;
+    std::function<Mono()> now;  // of a clock that every thread may ask
     std::string alone_gauge{};  // name of the gauge that is 1 while it leads without the lease; "" none
   };
   explicit HealthPage(Wiring wiring) : wiring_{std::move(wiring)} {}
@@ -35,7 +39,11 @@ class HealthPage {
   [[nodiscard]] net::Response ready(bool verbose) const;
   [[nodiscard]] net::Response health() const;
   [[nodiscard]] net::Response metrics() const;
+  [[nodiscard]] std::optional<std::string> state() const GS_EXCLUDES(mutex_);
   Wiring wiring_;
+  mutable Mutex mutex_;
+  mutable std::optional<std::string> state_ GS_GUARDED_BY(mutex_);
+  mutable Mono state_until_ GS_GUARDED_BY(mutex_){};
 };
 
 }  // namespace gs::serve

@@ -58,6 +58,7 @@ class HealthPageTest : public ::testing::Test, protected ListServer {
   std::unique_ptr<Scheduler> machine = std::make_unique<Scheduler>(Config{}, Rng{1});
 
   bool answers = true;
+  int counted = 0;  // its state
   bool unauthorized = false;
   k8s::ElectionThread::View election;
   HealthPage page{wiring()};
@@ -70,10 +71,14 @@ class HealthPageTest : public ::testing::Test, protected ListServer {
   HealthPage::Wiring wiring() {
     return {.failure = asks([](const Scheduler& s) { return s.failure(); }),
             .readiness = asks(scheduler::readinessText),
-            .state = asks(scheduler::stateMetrics),
+            .state = asks([this](const Scheduler& s) {
+              ++counted;
+              return scheduler::stateMetrics(s);
+            }),
             .unauthorized = [this] { return unauthorized; },
             .metrics = [] { return std::string{"# counted\n"}; },
             .election = [this] { return election; },
+            .now = [this] { return now.mono; },
             .alone_gauge = "runs_alone"};
   }
 };
@@ -89,6 +94,16 @@ TEST_F(HealthPageTest, AServerThatWentBackInTimeMeansARestart) {
   EXPECT_FALSE(machine->leading());
   serve(machine->handle(kapi::Leadership{true, 2, now.mono + 1h}, now));
   EXPECT_FALSE(machine->leading()) << "it takes nothing more";
+}
+
+TEST_F(HealthPageTest, TheStateIsCountedOnceASecondHoweverOftenItIsAskedFor) {
+  start();
+  for (int i = 0; i < 100; ++i) { EXPECT_TRUE(has(get("/metrics").body, "gpu_scheduler_leading 0")); }
+  EXPECT_EQ(counted, 1);
+  lead();
+  now.mono += 1s;
+  EXPECT_TRUE(has(get("/metrics").body, "gpu_scheduler_leading 1"));
+  EXPECT_EQ(counted, 2);
 }
 
 TEST_F(HealthPageTest, AStandbyBeginsToCatchUpWhenTheLeaderFallsSilent) {
