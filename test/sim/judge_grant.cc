@@ -115,8 +115,12 @@ bool Judge::isLinked(const Pod& pod, std::int64_t gbps) const {
 void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, Mono decided) {
   const bool joins = std::all_of(pod.ids.begin(), pod.ids.end(), [&](int id) {
     const auto lease = leases_.find({pod.node, id});
-    return lease != leases_.end() &&
-           (lease->second.joined.contains(owner) || lease->second.holders.size() > 1);
+    if (lease == leases_.end()) { return false; }
+    const bool has_others =  // whose part of the lease went by hand
+        lease->second.shared && std::any_of(pods_.begin(), pods_.end(), [&](const auto& other) {
+          return other.first != owner && other.second.live() && other.second.has({pod.node, id});
+        });
+    return has_others || lease->second.joined.contains(owner) || lease->second.holders.size() > 1;
   });
   if (joins) { return; }
   std::set<int> named;
