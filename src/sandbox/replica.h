@@ -1,4 +1,4 @@
-// One process of a World: a scheduler or an extender alone, with its election and what a process keeps. Only world.cc includes
+// One process of a World: a scheduler, maybe with an extender beside it, or an extender alone, with its election and what a process keeps. Only world.cc includes
 // this.
 #pragma once
 
@@ -29,9 +29,11 @@ struct World::Replica {
   bool frozen = false;
   std::vector<std::function<void(Replica&)>> while_frozen;
   std::variant<scheduler::Config, extender::Config> config;
-  // One of the two, as the config says.
+  MakeCompanion make_beside;  // of schedulers
+  // One of the first two, as the config says.
   std::unique_ptr<scheduler::Scheduler> machine;
   std::unique_ptr<extender::Alone> extender;
+  std::unique_ptr<Companion> beside;  // `machine`; goes before it
   std::unique_ptr<kapi::Election> election;
   kapi::Leadership gate;
   std::map<std::string, std::deque<kapi::Call>> lanes;  // busy lanes with what waits behind
@@ -45,8 +47,10 @@ struct World::Replica {
     if (const auto* alone = std::get_if<extender::Config>(&config)) {
       extender = std::make_unique<extender::Alone>(*alone, Rng{extenders.next()});
     } else {
+      beside.reset();
       machine =
           std::make_unique<scheduler::Scheduler>(std::get<scheduler::Config>(config), Rng{schedulers.next()});
+      if (make_beside) { beside = make_beside(*machine, Rng{extenders.next()}); }
     }
   }
   [[nodiscard]] kapi::Election::Config electionConfig() const {
@@ -63,12 +67,39 @@ struct World::Replica {
     election.owner = kElectionOwner;
     return election;
   }
-  [[nodiscard]] kapi::Effects start(Now now) { return machine ? machine->start(now) : extender->start(now); }
-  [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now) {
-    return machine ? machine->handle(event, now) : extender->handle(event, now);
+  /// Of what runs in it, `what`(machine): all of them have the same members.
+  template <class What>
+  [[nodiscard]] auto with(What what) const {
+    return beside ? what(*beside) : machine ? what(*machine) : what(*extender);
   }
-  void stopTaking() { machine ? machine->stopTaking() : extender->stopTaking(); }
-  [[nodiscard]] bool underWay() const { return machine ? machine->underWay() : extender->underWay(); }
+  [[nodiscard]] kapi::Effects start(Now now) {
+    return with([&](auto& m) { return m.start(now); });
+  }
+  [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now) {
+    return with([&](auto& m) { return m.handle(event, now); });
+  }
+  void stopTaking() {
+    with([](auto& m) { m.stopTaking(); });
+  }
+  [[nodiscard]] bool underWay() const {
+    return with([](const auto& m) { return m.underWay(); });
+  }
+  [[nodiscard]] bool isAsked() const { return beside || extender; }
+  [[nodiscard]] kapi::Effects ask(extender::Ticket ticket, extender::Question question,
+                                  const std::vector<std::string>& nodes, Now now) {
+    question.candidates.table = beside ? beside->table() : extender->table();
+    for (const auto& node : nodes) {
+      question.candidates.nodes.push_back(question.candidates.table->find(node));
+    }
+    return beside ? beside->ask(ticket, std::move(question), now)
+                  : extender->ask(ticket, std::move(question), now);
+  }
+  [[nodiscard]] std::vector<std::pair<extender::Ticket, extender::Answer>> takeAnswers() {
+    return beside ? beside->takeAnswers() : extender->takeAnswers();
+  }
+  [[nodiscard]] bool leadsExtender() const {
+    return isAsked() && (beside ? beside->extender() : extender->extender()).leading();
+  }
 
   /// What its clock shows. It never goes back.
   [[nodiscard]] Now clock(Now world) {

@@ -108,10 +108,11 @@ bool World::runUntil(const std::function<bool()>& done, Duration limit) {
 
 // ---------------------------------------------------------------- replicas
 
-ReplicaId World::startReplica(scheduler::Config config) {
+ReplicaId World::startReplica(scheduler::Config config, MakeCompanion beside) {
   auto r = std::make_unique<Replica>();
   config.instance = fmt::format("{}-{}", config.scheduler_name, replicas_.size());
   r->config = std::move(config);
+  r->make_beside = std::move(beside);
   return add(std::move(r));
 }
 
@@ -200,9 +201,14 @@ const extender::Alone& World::extender(ReplicaId id) const {
   return *replicas_.at(static_cast<std::size_t>(id))->extender;
 }
 
+const extender::Extender* World::extenderBeside(ReplicaId id) const {
+  const auto& beside = replicas_.at(static_cast<std::size_t>(id))->beside;
+  return beside ? &beside->extender() : nullptr;
+}
+
 std::optional<ReplicaId> World::leadingExtender() const {
   for (const auto& r : replicas_) {
-    if (r->alive && r->extender && r->extender->extender().leading()) { return r->id; }
+    if (r->alive && r->leadsExtender()) { return r->id; }
   }
   return std::nullopt;
 }
@@ -214,10 +220,7 @@ void World::ask(ReplicaId id, extender::Ticket ticket, extender::Question questi
         [this, id, life, ticket, question = std::move(question), nodes = std::move(nodes)]() mutable {
           question.asked = replica(id).clock(clock_.now()).mono;
           inReplica(id, life, [this, ticket, question = std::move(question), nodes](Replica& r) mutable {
-            extender::Candidates& c = question.candidates;
-            c.table = r.extender->table();
-            for (const auto& node : nodes) { c.nodes.push_back(c.table->find(node)); }
-            carry(r, r.extender->ask(ticket, std::move(question), r.clock(clock_.now())));
+            carry(r, r.ask(ticket, std::move(question), nodes, r.clock(clock_.now())));
             tellAnswers(r);
           });
         });
@@ -225,8 +228,8 @@ void World::ask(ReplicaId id, extender::Ticket ticket, extender::Question questi
 
 /// A process that died or froze since it answered has answered.
 void World::tellAnswers(Replica& r) {
-  if (!r.extender) { return; }
-  for (auto& [ticket, answer] : r.extender->takeAnswers()) {
+  if (!r.isAsked()) { return; }
+  for (auto& [ticket, answer] : r.takeAnswers()) {
     if (!listener_) { continue; }
     after(options_.latency,
           [this, id = r.id, ticket = ticket, answer = std::move(answer)] { listener_(id, ticket, answer); });

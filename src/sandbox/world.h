@@ -25,6 +25,7 @@
 #include "kapi/node_file.h"
 #include "sandbox/api.h"
 #include "sandbox/api_port.h"
+#include "sandbox/companion.h"
 #include "sandbox/kubelet.h"
 #include "sandbox/node_agent.h"
 #include "scheduler/scheduler.h"
@@ -86,7 +87,7 @@ class World {
   [[nodiscard]] json::Value get(const std::string& path);
 
   // Scheduler replicas.
-  ReplicaId startReplica(scheduler::Config config = {});
+  ReplicaId startReplica(scheduler::Config config = {}, MakeCompanion beside = {});
   /// Gone without a word: its streams and timers end, calls that left go on at the server.
   void crash(ReplicaId id);
   /// A crashed one starts again, with nothing remembered.
@@ -104,7 +105,10 @@ class World {
   // random does not shift what schedulers draw.
   ReplicaId startExtender(extender::Config config = {});
   [[nodiscard]] const extender::Alone& extender(ReplicaId id) const;
-  [[nodiscard]] std::optional<ReplicaId> leadingExtender() const;  // the lowest that leads and decides
+  /// Beside that scheduler; null: there is none.
+  [[nodiscard]] const extender::Extender* extenderBeside(ReplicaId id) const;
+  /// The lowest that leads and decides, alone or beside a scheduler.
+  [[nodiscard]] std::optional<ReplicaId> leadingExtender() const;
   /// Another scheduler's question about these nodes; its candidates are set here. The answer comes to setListener()'s, or
   /// never: from a replica that dies or freezes meanwhile.
   void ask(ReplicaId id, extender::Ticket ticket, extender::Question question,

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "serve/beside.h"
 #include "test/sim/cluster.h"
 #include "test/world/objects.h"
 
@@ -24,6 +25,30 @@ constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/default
 
 bool isWrite(const kapi::Call& call) { return call.verb != kapi::Verb::Get && call.verb != kapi::Verb::List; }
 
+/// As gpu-scheduler --extender-address.
+class BesideScheduler : public sandbox::Companion {
+ public:
+  BesideScheduler(scheduler::Scheduler& scheduler, const extender::Config& config, Rng rng)
+      : machine_{scheduler, config, rng} {}
+  kapi::Effects start(Now now) override { return machine_.start(now); }
+  kapi::Effects handle(const kapi::MachineEvent& event, Now now) override {
+    return machine_.handle(event, now);
+  }
+  void stopTaking() override { machine_.stopTaking(); }
+  [[nodiscard]] bool underWay() const override { return machine_.underWay(); }
+  kapi::Effects ask(extender::Ticket ticket, extender::Question question, Now now) override {
+    return machine_.ask(ticket, std::move(question), now);
+  }
+  std::vector<std::pair<extender::Ticket, extender::Answer>> takeAnswers() override {
+    return machine_.takeAnswers();
+  }
+  extender::NodeTablePtr table() override { return machine_.table(); }
+  [[nodiscard]] const extender::Extender& extender() const override { return machine_.extender(); }
+
+ private:
+  serve::Beside machine_;
+};
+
 Object annotations(Object notes) { return Object{{"metadata", Object{{"annotations", std::move(notes)}}}}; }
 
 }  // namespace
@@ -39,6 +64,13 @@ scheduler::Config Extras::config() const {
     config.max_pending_writes = 2;
   }
   return config;
+}
+
+sandbox::MakeCompanion Extras::beside() const {
+  if (!plan_.has(Feature::Beside)) { return {}; }
+  return [](scheduler::Scheduler& scheduler, Rng rng) {
+    return std::make_unique<BesideScheduler>(scheduler, extender::Config{}, rng);
+  };
 }
 
 Duration Extras::linger() const {
@@ -97,7 +129,7 @@ bool Extras::sticks(const kapi::Call& call) const {
   }
 }
 
-std::optional<CallFate> Extras::fateOf(sandbox::ReplicaId id, const kapi::Call& call) {
+std::optional<CallFate> Extras::fateOf(const kapi::Call& call) {
   const Mono now = world_.now().mono;
   if (now < stuck_.until && isWrite(call) && sticks(call)) {
     switch (stuck_.how) {
@@ -106,7 +138,8 @@ std::optional<CallFate> Extras::fateOf(sandbox::ReplicaId id, const kapi::Call& 
       default: return CallFate{How::LostBefore, 0, {}, false, false};
     }
   }
-  const bool of_extender = id >= kReplicas && isWrite(call) && call.kind == model::Kind::Pod;
+  const bool of_extender = kapi::tokenOwner(call.token) == extender::Extender::kOwner && isWrite(call) &&
+                           call.kind == model::Kind::Pod;
   if (now < late_until_ && of_extender && call.subresource == "status" && rng_.chance(60)) {
     return CallFate{How::Late, 0, late_by_, false, false};
   }
@@ -268,7 +301,7 @@ void Extras::another(bool starts) {
 }
 
 void Extras::restore() {
-  if (saved_.isNull() || plan_.extenders > 0) { return; }
+  if (saved_.isNull() || plan_.hasShares()) { return; }
   (void)judge_.watch(world_.now().mono);
   const std::string before = leaderLease();
   world_.goBack(saved_);

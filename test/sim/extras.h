@@ -21,11 +21,13 @@ class Extras {
 
   /// Of the replicas of our installation.
   [[nodiscard]] scheduler::Config config() const;
+  /// What runs beside each; none: nothing.
+  [[nodiscard]] sandbox::MakeCompanion beside() const;
   /// How long containers of a pod that was deleted by force go on.
   [[nodiscard]] Duration linger() const;
   void carryOut(const Step& step);
   /// What becomes of a call that fails all the time, or is late.
-  [[nodiscard]] std::optional<sandbox::CallFate> fateOf(sandbox::ReplicaId id, const kapi::Call& call);
+  [[nodiscard]] std::optional<sandbox::CallFate> fateOf(const kapi::Call& call);
   /// A replica of another installation.
   [[nodiscard]] bool isAnother(sandbox::ReplicaId id) const { return another_ == id; }
   /// To be called whenever something changed.

@@ -32,6 +32,7 @@ constexpr std::array<Row, kFeatures> kRows{{
     {Feature::Clock, "clock", 8},
     {Feature::LatePatches, "late-patches", 10},
     {Feature::Large, "large", 0},
+    {Feature::Beside, "beside", 10},
 }};
 
 /// Features that show what is not mended yet.

@@ -32,8 +32,9 @@ enum class Feature : std::uint8_t {
   Clock,        // the wall clock jumps
   LatePatches,  // an extender's annotations land more than 10 s late
   Large,        // hundreds of pods
+  Beside,       // scheduler and extender in one process, on one ledger
 };
-inline constexpr std::size_t kFeatures = 20;
+inline constexpr std::size_t kFeatures = 21;
 using Features = std::set<Feature>;
 
 [[nodiscard]] const char* nameOf(Feature feature);

@@ -107,8 +107,17 @@ std::optional<sandbox::ReplicaId> LedgerCheck::leader() const {
 }
 
 std::string LedgerCheck::atEnd(sandbox::ReplicaId leader) {
-  return difference(comparable(world_.scheduler(leader).engine().ledger().dump(false), left_out_),
-                    comparable(test::rebuiltEngine(world_, decoded_)->ledger().dump(false), left_out_));
+  const auto rebuilt = test::rebuiltEngine(world_, decoded_);
+  std::optional<extender::Extender> beside;  // holds what annotations promise to pods that wait
+  if (const auto* extender = world_.extenderBeside(leader)) {
+    beside.emplace(*rebuilt, extender->config(), Rng{1});
+    beside->lead(world_.now());
+    beside->settle(world_.now());
+  }
+  const bool with_reservations = beside.has_value();
+  return difference(
+      comparable(world_.scheduler(leader).engine().ledger().dump(with_reservations), left_out_),
+      comparable(rebuilt->ledger().dump(with_reservations), left_out_));
 }
 
 }  // namespace gs::sim

@@ -192,8 +192,7 @@ void addShares(Plan& plan, const std::vector<milliseconds>& hot) {
   Rng rng{plan.seed ^ kShareSeed};
   if (!rng.chance(kSharePercent)) { return; }
   plan.extenders = 1 + below(rng, 2);
-  const int steps = kFewestShareSteps + below(rng, kMostShareSteps - kFewestShareSteps);
-  for (int i = 0; i < steps; ++i) { plan.steps.push_back(drawShares(rng, hot, plan.extenders)); }
+  addShareSteps(plan, rng, hot, plan.extenders);
 }
 
 std::string slotText(int slot) { return fmt::format("{}/p{}", slot % 2 == 0 ? "a" : "b", slot / 2); }
@@ -247,6 +246,11 @@ std::string whatOf(const Step& s) {
 }
 
 }  // namespace
+
+void addShareSteps(Plan& plan, Rng& rng, const std::vector<milliseconds>& hot, int extenders) {
+  const int steps = kFewestShareSteps + below(rng, kMostShareSteps - kFewestShareSteps);
+  for (int i = 0; i < steps; ++i) { plan.steps.push_back(drawShares(rng, hot, extenders)); }
+}
 
 Plan makePlan(std::uint64_t seed, const Features& allowed, const Features& forced) {
   Rng rng{seed};

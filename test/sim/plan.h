@@ -4,11 +4,13 @@
 // give the same bytes. Steps that make no sense when they come (a pod that is not there) do nothing.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/random.h"
 #include "test/sim/features.h"
 
 namespace gs::sim {
@@ -48,7 +50,7 @@ enum class Op : std::uint8_t {
   Slow,        // y seconds, z ms at most: watches bring things late
   Break,       // x replica, y how: its watches end
   LastWord,  // x replica, y which call, z writes: the next such call is its last for a while, and lands so many writes to pods and leases later
-  // Of seeds with extenders, whose replicas are those from kReplicas on. Slots are of their own.
+  // Of seeds with extenders; replicas of extenders alone are those from kReplicas on. Slots are of their own.
   ShareComes,      // x slot, y flavour: a pod of another scheduler that asks for shares of GPUs
   ShareEnds,       // x slot
   ShareGoes,       // x slot, y 1: by force
@@ -85,16 +87,19 @@ struct Step {
 struct Plan {
   std::uint64_t seed = 0;
   bool agents = true;  // false: each GpuNodeStatus is made by hand
-  int extenders = 0;   // replicas; 0: no extender, and no node of gpu-manager
+  int extenders = 0;   // replicas of the extender alone
   Features features{};
   [[nodiscard]] bool has(Feature feature) const { return features.contains(feature); }
+  /// Else there is no extender, and no node of gpu-manager.
+  [[nodiscard]] bool hasShares() const { return extenders > 0 || has(Feature::Beside); }
   std::vector<Step> steps;
 };
 
 /// Of features one may have each of `allowed`, and has each of `forced`.
 [[nodiscard]] Plan makePlan(std::uint64_t seed, const Features& allowed = defaultFeatures(),
                             const Features& forced = {});
-/// Part of makePlan().
+/// Parts of makePlan().
+void addShareSteps(Plan& plan, Rng& rng, const std::vector<std::chrono::milliseconds>& hot, int extenders);
 void addFeatures(Plan& plan, const Features& allowed, const Features& forced);
 [[nodiscard]] std::string featureText(const Step& step);
 /// "  12.345s crash replica 1"

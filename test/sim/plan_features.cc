@@ -216,6 +216,22 @@ class Scenes {
     for (int i = 0; i < 4; ++i) { add(at + any(milliseconds{30'000}), Op::Start, i % kReplicas); }
   }
 
+  /// No extender is alone: what happens to those happens to the schedulers. No clock stands still (kShareWeights).
+  void beside() {
+    if (plan_.extenders == 0) {
+      std::vector<milliseconds> hot(static_cast<std::size_t>(below(4)));
+      for (auto& moment : hot) { moment = any(milliseconds{37'000}); }
+      addShareSteps(plan_, rng_, hot, kReplicas);
+    }
+    plan_.extenders = 0;
+    for (Step& s : plan_.steps) {
+      if (s.op == Op::Stall) { s.op = Op::Freeze; }
+      const bool of_replica =
+          (s.op >= Op::Crash && s.op <= Op::Freeze) || s.op == Op::Break || s.op == Op::LastWord;
+      if (of_replica) { s.x %= kReplicas; }
+    }
+  }
+
   void latePatches() {
     for (int i = 1 + below(3); i > 0; --i) {
       const milliseconds at = any(kPlayTime);
@@ -262,6 +278,7 @@ void addScenes(Scenes& scenes, Feature feature) {
     case Feature::Clock: return scenes.clock();
     case Feature::LatePatches: return scenes.latePatches();
     case Feature::Large: return scenes.large();
+    case Feature::Beside: return scenes.beside();
     case Feature::Rates:
     case Feature::Standby:
     case Feature::Unknown:

@@ -54,7 +54,7 @@ class Play {
         judge_{world_, plan},
         ledgers_{world_, plan.has(Feature::Standby)},
         extras_{world_, judge_, ledgers_, plan} {
-    if (plan.extenders > 0) { shares_ = std::make_unique<ShareSide>(world_, plan); }
+    if (plan.hasShares()) { shares_ = std::make_unique<ShareSide>(world_, plan); }
     world_.setJudge([this](sandbox::ReplicaId id, const kapi::Call& call) { return fateOf(id, call); });
     world_.setStreamJudge([this](sandbox::ReplicaId id, kapi::Token) { return lateness(id); });
     sandbox::Kubelet::Config kubelet;
@@ -146,7 +146,7 @@ class Play {
       for (int c = 0; c < 4; ++c) { world_.create(claimObject(c, ns)); }
     }
     for (int i = 0; i < kReplicas; ++i) {
-      processes_[world_.startReplica(extras_.config())] = {++last_process_, began_};
+      processes_[world_.startReplica(extras_.config(), extras_.beside())] = {++last_process_, began_};
     }
     world_.create(test::pod(kPoison, "one", 0, "a"));
     if (shares_) { shares_->begin(); }
@@ -226,7 +226,7 @@ class Play {
       if (call.kind == model::Kind::Pod || call.kind == model::Kind::Lease) { countWrite(); }
       if (isLastWord(id, call)) { return {How::LostBefore, 0, {}, false, false}; }
     }
-    if (const auto stuck = extras_.fateOf(id, call)) { return *stuck; }
+    if (const auto stuck = extras_.fateOf(call)) { return *stuck; }
     Rng& rng = drawsFor(id);
     if (world_.now().mono >= faults_until_ || rng.below(1000) >= fault_permille_) { return {}; }
     switch (rng.below(7)) {

@@ -195,12 +195,17 @@ void ShareSide::send(Asked asked, extender::Question q) {
   if (!asked.mentions(mine.told.node)) { mine.told.stands = false; }
   q.verb = asked.verb;
   // A standby forwards to the leader; who has just lost the lease, or will, may be asked too.
-  const auto any =
-      static_cast<sandbox::ReplicaId>(kReplicas + rng_.below(static_cast<std::uint64_t>(extenders_)));
+  const auto any = anyExtender();
   const auto to = rng_.chance(60) ? world_.leadingExtender().value_or(any) : any;
   const auto nodes = asked.nodes;
   asked_[tickets_] = std::move(asked);
   world_.ask(to, tickets_, std::move(q), nodes);
+}
+
+sandbox::ReplicaId ShareSide::anyExtender() {
+  const int first = extenders_ > 0 ? kReplicas : 0;
+  const int count = extenders_ > 0 ? extenders_ : kReplicas;
+  return static_cast<sandbox::ReplicaId>(first + rng_.below(static_cast<std::uint64_t>(count)));
 }
 
 /// A session of Volcano's ends without the rest of the gang.
@@ -286,6 +291,11 @@ void ShareSide::bind(const std::string& pod, const std::string& uid, const std::
 
 // ---- the end
 
+const extender::Extender& ShareSide::extender(sandbox::ReplicaId id) const {
+  const auto* beside = world_.extenderBeside(id);
+  return beside != nullptr ? *beside : world_.extender(id).extender();
+}
+
 std::string ShareSide::settled() {
   const auto leader = world_.leadingExtender();
   if (!leader) { return "no extender leads"; }
@@ -306,7 +316,7 @@ std::string ShareSide::reportsWrong() {
 }
 
 std::string ShareSide::reservationsWrong(sandbox::ReplicaId leader) const {
-  const auto sizes = world_.extender(leader).extender().grants();
+  const auto sizes = extender(leader).grants();
   std::size_t noted = 0;
   for (const auto& [uid, pod] : judge_.pods()) {
     if (!pod.waits()) { continue; }
@@ -329,12 +339,12 @@ std::string ShareSide::reservationsWrong(sandbox::ReplicaId leader) const {
   return "";
 }
 
-/// As a fresh one makes it of the same kinds.
+/// As a fresh one makes it of the same kinds. Of one ledger for all LedgerCheck looks at the whole.
 std::string ShareSide::ledgerWrong(sandbox::ReplicaId leader) {
-  if (judge_.isPromiseOvertaken()) {
-    return "";
-  }  // a new leader would not believe it; this one waits for its end
-  const extender::Config& config = world_.extender(leader).extender().config();
+  if (extenders_ == 0) { return ""; }
+  // A new leader would not believe it; this one waits for its end.
+  if (judge_.isPromiseOvertaken()) { return ""; }
+  const extender::Config& config = extender(leader).config();
   engine::Engine fresh;
   fresh.configureQuota(config.quota);
   extender::Extender other{fresh, config, Rng{1}};

@@ -1,4 +1,4 @@
-// The extender's part of a simulated cluster: nodes of gpu-manager, replicas of the extender, and another scheduler that asks
+// The extender's part of a simulated cluster: nodes of gpu-manager, replicas of the extender alone if the plan has some, and another scheduler that asks
 // them and binds. It asks again, in parallel, gives up calls that are answered later, binds late, and elsewhere; in some plays as
 // Volcano's allocateFunc and deallocateFunc do, and through the extender's own Binding.
 // Owned by one play, with the World that must outlive it; what it draws at random shifts nothing of the rest.
@@ -79,10 +79,12 @@ class ShareSide {
   [[nodiscard]] std::string reservationsWrong(sandbox::ReplicaId leader) const;
   [[nodiscard]] std::string reportsWrong();
   [[nodiscard]] std::string ledgerWrong(sandbox::ReplicaId leader);
+  [[nodiscard]] const extender::Extender& extender(sandbox::ReplicaId id) const;
+  [[nodiscard]] sandbox::ReplicaId anyExtender();
 
   sandbox::World& world_;
   Rng rng_;
-  int extenders_;
+  int extenders_;  // alone; 0: each scheduler has one beside it
   bool allocates_;  // asks for one node at a time, and takes it back
   bool binds_through_;
   std::vector<std::string> nodes_;
