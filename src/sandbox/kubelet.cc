@@ -84,6 +84,12 @@ Value terminated(int exit_code, const std::string& started, const std::string& n
                                       {"finishedAt", now}}}};
 }
 
+bool isSaidToWait(const Value& pod) {
+  const Array& said = pod["status"]["containerStatuses"].items();
+  return std::any_of(said.begin(), said.end(),
+                     [](const Value& c) { return c["state"]["waiting"].isObject(); });
+}
+
 bool isSidecar(const Value& container) { return container["restartPolicy"].str() == "Always"; }
 
 bool hasSidecars(const Value& pod) {
@@ -188,6 +194,11 @@ void Kubelet::podChanged(const Value& pod, const ObjectPtr& shared, Now now) {
       plan(sim, uid, now.mono + (nodeExists(node) ? wait : config_.orphan_after));
     }
   }
+  const bool lingers = config_.linger > Duration{};
+  if (lingers && !is_new && sim.finished && sim.phase == Phase::Waiting && isSaidToWait(pod)) {
+    runUnseen(sim, uid, now);
+  }
+  if (sim.phase == Phase::Unseen) { return; }
   if (isDeleting(pod) && sim.phase != Phase::Stopping) {
     const std::chrono::seconds grace{pod["metadata"]["deletionGracePeriodSeconds"].intOr(30)};
     const bool runs = sim.phase == Phase::Runs;
@@ -205,6 +216,10 @@ void Kubelet::podGone(const std::string& uid, Now now) {
   const auto at = sims_.find(uid);
   if (at == sims_.end()) { return; }
   Sim& sim = at->second;
+  if (sim.phase == Phase::Unseen) {
+    sim.phase = Phase::Lingering;
+    return;
+  }
   const bool containers = sim.phase == Phase::Runs || sim.phase == Phase::Stopping;
   if (containers) { ++changes_; }
   if (!containers || (config_.linger == Duration{} && !down_.contains(sim.node))) {
@@ -228,6 +243,10 @@ void Kubelet::nodeChanged(const std::string& node, bool exists, Now now) {
     if (exists) { continue; }
     if (sim.phase == Phase::Lingering) { gone.push_back(uid); }
     if (sim.phase == Phase::Runs || sim.phase == Phase::Stopping) { sim.phase = Phase::Waiting; }
+    if (sim.phase == Phase::Unseen) {
+      sim.phase = Phase::Over;
+      plan(sim, uid, std::nullopt);
+    }
     if (sim.phase == Phase::Waiting) { plan(sim, uid, now.mono + config_.orphan_after); }
   }
   for (const std::string& uid : gone) {
@@ -269,6 +288,11 @@ void Kubelet::act(Sims::iterator at, Now now) {
   }
   switch (sim.phase) {
     case Phase::Stopping: stopForDeletion(sim, uid, now); break;
+    case Phase::Unseen:
+      ++changes_;
+      sim.phase = Phase::Over;
+      if (isDeleting(*sim.pod)) { remove(sim, uid, now); }
+      break;
     case Phase::Waiting:
     case Phase::Over:
       if (isDeleting(*sim.pod)) {
@@ -342,6 +366,13 @@ void Kubelet::start(Sim& sim, const std::string& uid, Now now) {
   } else if (const auto time_to_run = timeToRun(*pod, now)) {
     plan(sim, uid, now.mono + *time_to_run);
   }
+}
+
+void Kubelet::runUnseen(Sim& sim, const std::string& uid, Now now) {
+  ++changes_;
+  sim.phase = Phase::Unseen;
+  holdContainers(sim, uid);
+  plan(sim, uid, now.mono + config_.linger);
 }
 
 /// Of its annotation. One that cannot be read is told, and the pod runs until somebody ends it.
@@ -493,8 +524,8 @@ void Kubelet::setNodeDown(const std::string& node, bool down) {
 std::vector<Kubelet::Running> Kubelet::running(const std::string& node) const {
   std::vector<Running> out;
   for (const auto& [uid, sim] : sims_) {
-    const bool containers =
-        sim.phase == Phase::Runs || sim.phase == Phase::Stopping || sim.phase == Phase::Lingering;
+    const bool containers = sim.phase == Phase::Runs || sim.phase == Phase::Stopping ||
+                            sim.phase == Phase::Unseen || sim.phase == Phase::Lingering;
     if (!containers || sim.node != node) { continue; }
     out.push_back(sim.running);
     out.back().ended = sim.finished || sim.phase == Phase::Lingering;

@@ -7,7 +7,8 @@
 // and the pod with them. A deletion stops the containers within the grace, reports them terminated, then deletes the
 // pod with grace 0. Deleted by force, its containers go on for `linger` without a pod. A Node that is deleted takes its
 // containers along; its pods are failed and deleted `orphan_after` later, as the controller-manager's pod GC does. A
-// node that is down (setNodeDown) keeps its containers but does and says nothing.
+// node that is down (setNodeDown) keeps its containers but does and says nothing. Containers that somebody reports as waiting as he
+// fails their pod run all the same, unseen, for `linger`, if there is one.
 //
 // Pods that run already when it begins (a restored store) are taken over as they are.
 // Reads the store's history since the last call; acts only in tick(). Same calls, same writes. One thread.
@@ -78,7 +79,7 @@ class Kubelet {
   [[nodiscard]] std::optional<std::string> devicesAtStart(const std::string& uid) const;
 
  private:
-  enum class Phase : std::uint8_t { Waiting, Runs, Stopping, Over, Lingering };
+  enum class Phase : std::uint8_t { Waiting, Runs, Stopping, Unseen, Over, Lingering };
   struct Sim {
     model::ObjectKey key;
     std::string node;
@@ -104,6 +105,7 @@ class Kubelet {
   void take(Sim& sim, const std::string& uid, Now now);
   void refuse(Sim& sim, const std::string& uid, const DevicePlugin::Refusal& refusal, Now now);
   void start(Sim& sim, const std::string& uid, Now now);
+  void runUnseen(Sim& sim, const std::string& uid, Now now);
   void adopt(Sim& sim, const std::string& uid, Now now);
   void holdContainers(Sim& sim, const std::string& uid);
   bool leaveSidecars(Sim& sim, const std::string& uid, int exit_code, Now now);

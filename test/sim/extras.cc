@@ -74,7 +74,9 @@ sandbox::MakeCompanion Extras::beside() const {
 }
 
 Duration Extras::linger() const {
-  return plan_.has(Feature::Foreign) || plan_.has(Feature::Sidecars) ? kLongLinger : kLinger;
+  const bool long_ones =
+      plan_.has(Feature::Foreign) || plan_.has(Feature::Sidecars) || plan_.has(Feature::Unstarted);
+  return long_ones ? kLongLinger : kLinger;
 }
 
 void Extras::carryOut(const Step& s) {
@@ -104,6 +106,7 @@ void Extras::carryOut(const Step& s) {
       late_by_ = std::chrono::seconds{s.z};
       ledgers_.trouble(std::chrono::seconds{s.y + s.z} + 3s);
       return;
+    case Op::FailUnstarted: unstarted_[s.x] = s; return;
     default: return;
   }
 }
@@ -330,7 +333,51 @@ void Extras::startAgain(sandbox::ReplicaId id) {
   ledgers_.trouble(10s);
 }
 
+/// As the node's controller or the pod garbage collector does on a node that is silent: of containers they know nothing.
+void Extras::failUnstarted() {
+  for (auto it = unstarted_.begin(); it != unstarted_.end();) {
+    const Step step = it->second;
+    const auto* stored = world_.api().store().find({"/pods", kNamespaces[step.x % 2], podName(step.x)});
+    const bool bound = stored != nullptr && (*stored->object)["spec"]["nodeName"].str().starts_with("n-");
+    if (!bound) {
+      ++it;
+      continue;
+    }
+    it = unstarted_.erase(it);
+    const Value& pod = *stored->object;
+    if (pod["status"]["phase"].str() != "Pending") { continue; }  // it runs already
+    json::Array waiting;
+    for (const Value& c : pod["spec"]["containers"].items()) {
+      waiting.emplace_back(Object{{"name", c["name"]},
+                                  {"image", c["image"]},
+                                  {"imageID", ""},
+                                  {"ready", false},
+                                  {"restartCount", 0},
+                                  {"state", Object{{"waiting", Object{{"reason", "ContainerCreating"}}}}}});
+    }
+    Object status{{"phase", "Failed"}, {"containerStatuses", std::move(waiting)}};
+    if (step.y == 0) {
+      status["reason"] = "NodeLost";
+    } else {
+      status["conditions"] = json::Array{Value{
+          Object{{"type", "DisruptionTarget"}, {"status", "True"}, {"reason", "DeletionByPodGC"}}}};
+    }
+    const std::string uid{pod["metadata"]["uid"].str()};
+    world_.after({}, [this, step, status = std::move(status), uid] {
+      (void)world_.request("PATCH", podPath(step.x) + "/status",
+                           Object{{"metadata", Object{{"uid", uid}}}, {"status", status}},
+                           "application/strategic-merge-patch+json");
+    });
+    world_.after(std::chrono::seconds{step.z}, [this, step, uid] {
+      (void)world_.request(
+          "DELETE", podPath(step.x),
+          Object{{"gracePeriodSeconds", 0}, {"preconditions", Object{{"uid", uid}}}});
+    });
+  }
+}
+
 void Extras::look() {
+  if (!unstarted_.empty()) { failUnstarted(); }
   if (!plan_.has(Feature::Restore)) { return; }
   const Mono now = world_.now().mono;
   for (sandbox::ReplicaId id = 0; id < kReplicas; ++id) {
@@ -347,6 +394,7 @@ void Extras::calmDown() {
   stuck_ = {};
   judge_.nothingSticks();
   late_until_ = {};
+  unstarted_.clear();
   if (another_ && world_.alive(*another_)) { world_.crash(*another_); }
   for (int node = 0; plan_.has(Feature::Enforcer) && node < kNodes; ++node) { enforce(node, 0); }
 }

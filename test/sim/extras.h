@@ -53,6 +53,7 @@ class Extras {
   void editPod(const Step& s);
   void ownLease(const Step& s);
   void another(bool starts);
+  void failUnstarted();
   void restore();
   [[nodiscard]] std::string leaderLease() const;
   void startAgain(sandbox::ReplicaId id);
@@ -76,6 +77,7 @@ class Extras {
     Mono until{};
   };
   Stuck stuck_;
+  std::map<int, Step> unstarted_;  // by slot: they wait for its pod to be bound
   Mono late_until_{};
   Duration late_by_{};
   int replaced_ = 0;  // GPUs, so that each has a UUID of its own

@@ -33,6 +33,7 @@ constexpr std::array<Row, kFeatures> kRows{{
     {Feature::LatePatches, "late-patches", 10},
     {Feature::Large, "large", 0},
     {Feature::Beside, "beside", 10},
+    {Feature::Unstarted, "unstarted", 8},
 }};
 
 /// Features that show what is not mended yet.

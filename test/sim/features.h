@@ -33,8 +33,9 @@ enum class Feature : std::uint8_t {
   LatePatches,  // an extender's annotations land more than 10 s late
   Large,        // hundreds of pods
   Beside,       // scheduler and extender in one process, on one ledger
+  Unstarted,    // pods are failed while their containers are said to wait, and run
 };
-inline constexpr std::size_t kFeatures = 21;
+inline constexpr std::size_t kFeatures = 22;
 using Features = std::set<Feature>;
 
 [[nodiscard]] const char* nameOf(Feature feature);

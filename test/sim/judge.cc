@@ -28,6 +28,13 @@ std::string conditionOf(const Value& object, std::string_view type) {
   return "";
 }
 
+/// A container of it may have been started since that was said.
+bool isSaidToWait(const Value& pod) {
+  const auto& said = pod["status"]["containerStatuses"].items();
+  return std::any_of(said.begin(), said.end(),
+                     [](const Value& c) { return c["state"]["waiting"].isObject(); });
+}
+
 /// None when one of them is an id.
 std::vector<std::string> uuidsOf(const std::string& visible) {
   if (!visible.starts_with("GPU-")) { return {}; }
@@ -191,7 +198,7 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
     pod.told_uuids = known->second.told_uuids;
   }
   pods_[uid] = pod;
-  if (pod.finished) { clean_.insert(uid); }
+  if (pod.finished && !isSaidToWait(*entry.after)) { clean_.insert(uid); }
   if (pod.live() && pod.ids.empty()) { unnamed_.insert(uid); }
   const bool by_others = hand_;
   if (bound_now && pod.scheduler == kOurs && !by_others) { bound(uid, pod, fence_before); }

@@ -214,7 +214,7 @@ std::string Judge::leasesWrong() const {
   for (const auto& [device, lease] : leases_) {
     for (const auto& [uid, part] : lease.holders) {
       const auto pod = pods_.find(uid);
-      if (pod != pods_.end() && pod->second.by_hand) { continue; }
+      if (pod != pods_.end() && (pod->second.by_hand || isMisread(uid, pod->second))) { continue; }
       // Another scheduler bound the pod to the very node of its leases: they stand, as if its annotation had been taken away.
       const bool theirs = pod != pods_.end() && pod->second.foreign && pod->second.ids.empty() &&
                           pod->second.node == device.node;
@@ -236,6 +236,17 @@ std::string Judge::leasesWrong() const {
   return "";
 }
 
+/// Its own leases were deleted by hand while one of an earlier decision stood: to who leads next that is what a pod looks like whose
+/// annotations were edited. It believes both: nothing is given twice.
+bool Judge::isMisread(const std::string& uid, const Pod& pod) const {
+  return pod.forgotten && pod.live() && std::any_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
+           const auto& [device, lease] = entry;
+           const auto since = lease.since.find(uid);
+           return device.node == pod.node && !pod.has(device) && since != lease.since.end() &&
+                  since->second <= pod.bound_at;
+         });
+}
+
 bool Judge::isOfForged(const Lease& lease) const {
   return std::any_of(lease.holders.begin(), lease.holders.end(), [&](const auto& holder) {
     const auto pod = pods_.find(holder.first);
@@ -251,7 +262,8 @@ std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
     if (lease != leases_.end() && isOfForged(lease->second)) {
       continue;
     }  // it came first when there was none
-    const bool taken = lease != leases_.end() && plan_.has(Feature::Renumber);  // leasesWrong() looks by whom
+    // leasesWrong() looks by whom.
+    const bool taken = lease != leases_.end() && (plan_.has(Feature::Renumber) || isMisread(uid, pod));
     if (!taken && (lease == leases_.end() || !lease->second.holders.contains(uid))) {
       return fmt::format("pod {}/{} has {} without a lease", pod.ns, pod.name, device.text());
     }

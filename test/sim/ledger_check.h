@@ -34,8 +34,8 @@ class LedgerCheck {
   [[nodiscard]] std::optional<Mono> due(Mono last_change) const;
   /// Compares if everything is quiet, and was not compared since it became so. "" or the first line that differs.
   [[nodiscard]] std::string look(Mono last_change);
-  /// With everything, whatever was compared.
-  [[nodiscard]] std::string atEnd(sandbox::ReplicaId leader);
+  /// With everything, whatever was compared. `promises`: also what an extender beside the leader promised to pods that wait.
+  [[nodiscard]] std::string atEnd(sandbox::ReplicaId leader, bool promises);
 
   [[nodiscard]] std::size_t compared() const { return compared_; }
   [[nodiscard]] std::size_t afterTrouble() const { return after_trouble_; }

@@ -73,6 +73,7 @@ enum class Op : std::uint8_t {
   Enforce,      // x node, y how: its enforcer label
   Taint,        // x node, y 0 or 1
   PatchesLate,  // y seconds, z seconds: annotations that an extender writes land so much later
+  FailUnstarted,  // x slot, y how, z seconds: its pod is failed once it is bound, its containers waiting, and goes so much later
 };
 
 struct Step {

@@ -216,6 +216,28 @@ class Scenes {
     for (int i = 0; i < 4; ++i) { add(at + any(milliseconds{30'000}), Op::Start, i % kReplicas); }
   }
 
+  /// Their containers run though nobody ever said so, on nodes whose agent is down or not.
+  void unstarted() {
+    constexpr int kFlavours[] = {0, 0, 2, 4, 7};
+    for (int scenes = 1 + below(2); scenes > 0; --scenes) {
+      const milliseconds at = any(milliseconds{30'000});
+      for (int node = 0; node < kNodes; ++node) {
+        if (rng_.chance(60)) { add(at, Op::AgentDown, node, 1); }
+      }
+      const int slot = below(kSlots);
+      for (int i = 0; i < 4; ++i) {
+        const int which = (slot + i) % kSlots;
+        const milliseconds comes = at + milliseconds{300} + any(milliseconds{2'000});
+        add(comes - milliseconds{200}, Op::KillPod, which);
+        add(comes - milliseconds{100}, Op::FailUnstarted, which, below(2), below(12));
+        add(comes, Op::AddPod, which, kFlavours[below(5)]);
+      }
+      pods(at + milliseconds{3'000}, milliseconds{15'000}, 9, (slot + 4) % kSlots, 10);
+      const milliseconds up = at + milliseconds{8'000} + any(milliseconds{20'000});
+      for (int node = 0; node < kNodes; ++node) { add(up, Op::AgentDown, node, 0); }
+    }
+  }
+
   /// No extender is alone: what happens to those happens to the schedulers. No clock stands still (kShareWeights).
   void beside() {
     if (plan_.extenders == 0) {
@@ -279,6 +301,7 @@ void addScenes(Scenes& scenes, Feature feature) {
     case Feature::LatePatches: return scenes.latePatches();
     case Feature::Large: return scenes.large();
     case Feature::Beside: return scenes.beside();
+    case Feature::Unstarted: return scenes.unstarted();
     case Feature::Rates:
     case Feature::Standby:
     case Feature::Unknown:
@@ -330,6 +353,9 @@ std::string featureText(const Step& s) {
     case Op::Enforce: return fmt::format("node {} has enforcer label {}", s.x, s.y);
     case Op::Taint: return fmt::format("node {} is {}", s.x, s.y != 0 ? "tainted" : "not tainted");
     case Op::PatchesLate: return fmt::format("for {} s annotations of shares land {} s late", s.y, s.z);
+    case Op::FailUnstarted:
+      return fmt::format("pod {} is failed as it is bound, its containers waiting, how {}, and goes {} s later",
+                         slotOf(s.x), s.y, s.z);
     default: return "";
   }
 }

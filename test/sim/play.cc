@@ -79,7 +79,7 @@ class Play {
     }
     if (out_.problem.empty()) { calmDown(); }
     if (const auto leader = world_.leader(); tell_ && leader && !out_.problem.empty()) {
-      say(world_.scheduler(*leader).engine().ledger().dump(false));
+      say(world_.scheduler(*leader).engine().ledger().dump(plan_.has(Feature::Beside)));
     }
     out_.writes = world_.writes().size();
     out_.quiet_points = ledgers_.compared();
@@ -446,7 +446,7 @@ class Play {
     if (std::string wrong = judge_.settled(); !wrong.empty()) { return wrong; }
     if (std::string wrong = shares_ ? shares_->settled() : ""; !wrong.empty()) { return wrong; }
     ledgers_.leaveOut(judge_.knownToSome());
-    return judge_.hasOthersLeases() ? "" : ledgers_.atEnd(*leader);
+    return judge_.hasOthersLeases() ? "" : ledgers_.atEnd(*leader, shares_ && shares_->arePromisesBelieved());
   }
 
   const Plan& plan_;

@@ -104,7 +104,9 @@ void ShareJudge::podChanged(const sandbox::HistoryEntry& entry) {
   const auto known = pods_.find(uid);
   const bool is_new = known == pods_.end();
   const bool bound_now = !pod.node.empty() && (is_new || known->second.node.empty());
-  pod.fair = bound_now ? bindings_[uid] : !is_new && known->second.fair;
+  // Where a late one took what it was promised, a new leader does not believe the promise, and gives others what is left.
+  const bool overtaken = bound_now && !is_new && !isLeftFor(known->second, true);
+  pod.fair = bound_now ? bindings_[uid] && !overtaken : !is_new && known->second.fair;
   if (pod.fair && bound_now && pod.named != pod.node) {
     wrong(fmt::format("pod {} was bound to {} as it was told, its annotations say {}", pod.name, pod.node,
                       pod.named));
@@ -206,12 +208,30 @@ void ShareJudge::check(const std::string& name, const std::string& who) {
 bool ShareJudge::isPromiseOvertaken() const {
   return std::any_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
     const Pod& pod = entry.second;
-    if (!pod.waits() || pod.named.empty()) { return false; }
-    const Use use = useOf(pod.named, false);
-    return std::any_of(pod.containers.begin(), pod.containers.end(), [&](const Container& c) {
-      return std::any_of(c.ids.begin(), c.ids.end(), [&](int id) { return use.whole.contains(id); });
-    });
+    return pod.waits() && !pod.named.empty() && !isLeftFor(pod, false);
   });
+}
+
+/// What its annotations say has room beside pods that are bound there: the late ones, or all.
+bool ShareJudge::isLeftFor(const Pod& pod, bool beside_late) const {
+  if (pod.named.empty()) { return true; }
+  const auto node = nodes_.find(pod.named);
+  if (node == nodes_.end()) { return false; }
+  Use use;
+  for (const auto& [uid, other] : pods_) {
+    if (other.live() && other.node == pod.named && !(beside_late && other.fair)) { add(use, other); }
+  }
+  for (const Container& c : pod.containers) {
+    for (const int id : c.ids) {
+      if (use.whole.contains(id) || (c.whole() && use.shares.contains(id))) { return false; }
+      if (c.whole()) { continue; }
+      auto& [cores, memory] = use.shares[id];
+      cores += c.cores;
+      memory += c.memory;
+      if (cores > kWhole || memory > node->second.memory_each) { return false; }
+    }
+  }
+  return true;
 }
 
 bool ShareJudge::hasRoom(const Pod& pod) const {

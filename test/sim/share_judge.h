@@ -56,7 +56,7 @@ class ShareJudge {
   [[nodiscard]] const std::map<std::string, Pod>& pods() const { return pods_; }
   /// It was ever bound as its scheduler was not told, or no more.
   [[nodiscard]] bool boundLate(const std::string& uid) const { return late_.contains(uid); }
-  /// Somebody who waits was promised a share of a device that gpu-manager gave away as a whole since.
+  /// Somebody who waits was promised what pods have that were bound since: late, or by whole GPUs that gpu-manager chose.
   [[nodiscard]] bool isPromiseOvertaken() const;
   /// Some node has room for it: by the bound pods and, once all is quiet, those that have a note.
   [[nodiscard]] bool hasRoom(const Pod& pod) const;
@@ -82,6 +82,7 @@ class ShareJudge {
   static Pod podOf(const json::Value& object);
   void podChanged(const sandbox::HistoryEntry& entry);
   void nodeChanged(const sandbox::HistoryEntry& entry);
+  [[nodiscard]] bool isLeftFor(const Pod& pod, bool beside_late) const;
   [[nodiscard]] Use useOf(const std::string& node, bool waiting_too) const;
   static void add(Use& use, const Pod& pod);
   void check(const std::string& node, const std::string& who);

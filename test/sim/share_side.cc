@@ -6,6 +6,7 @@
 
 #include "engine/engine.h"
 #include "kapi/decode.h"
+#include "test/sim/cluster.h"
 #include "test/sim/ledger_check.h"
 #include "test/world/objects.h"
 
@@ -178,6 +179,10 @@ void ShareSide::ask(const std::string& pod, const std::string& uid, Duration pat
     if (calm_ || rng_.chance(75)) { asked.nodes.push_back(node); }
   }
   if (asked.nodes.empty()) { asked.nodes.push_back(nodes_.front()); }
+  // It asks for all nodes, also those that have no shares.
+  if (extenders_ == 0 && !allocates_) {
+    for (int node = 0; node < kNodes; ++node) { asked.nodes.push_back(nodeName(node)); }
+  }
   if (allocates_) { asked.nodes = {asked.nodes[rng_.below(asked.nodes.size())]}; }
   asked.verb = allocates_ ? Verb::Allocate : Verb::Filter;
   mine_[pod].told_so.reset();  // whoever asks again is given it again, for as long as after a first question
@@ -341,9 +346,7 @@ std::string ShareSide::reservationsWrong(sandbox::ReplicaId leader) const {
 
 /// As a fresh one makes it of the same kinds. Of one ledger for all LedgerCheck looks at the whole.
 std::string ShareSide::ledgerWrong(sandbox::ReplicaId leader) {
-  if (extenders_ == 0) { return ""; }
-  // A new leader would not believe it; this one waits for its end.
-  if (judge_.isPromiseOvertaken()) { return ""; }
+  if (extenders_ == 0 || !arePromisesBelieved()) { return ""; }
   const extender::Config& config = extender(leader).config();
   engine::Engine fresh;
   fresh.configureQuota(config.quota);

@@ -34,6 +34,8 @@ class ShareSide {
   void calmDown() { calm_ = true; }
   /// "" or what is not as it should be now that nothing happens any more.
   [[nodiscard]] std::string settled();
+  /// A new leader would adopt what this one promised. (Else this one waits for the end of what was overtaken.)
+  [[nodiscard]] bool arePromisesBelieved() const { return !judge_.isPromiseOvertaken(); }
 
  private:
   struct Asked {
