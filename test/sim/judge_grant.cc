@@ -116,9 +116,10 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
   const bool joins = std::all_of(pod.ids.begin(), pod.ids.end(), [&](int id) {
     const auto lease = leases_.find({pod.node, id});
     if (lease == leases_.end()) { return false; }
-    const bool has_others =  // whose part of the lease went by hand
+    const bool has_others =  // whose part of the lease went by hand, or has the number that it had
         lease->second.shared && std::any_of(pods_.begin(), pods_.end(), [&](const auto& other) {
-          return other.first != owner && other.second.live() && other.second.has({pod.node, id});
+          return other.first != owner && other.second.live() &&
+                 holds(other.first, other.second, {pod.node, id});
         });
     return has_others || lease->second.joined.contains(owner) || lease->second.holders.size() > 1;
   });
