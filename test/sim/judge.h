@@ -202,6 +202,8 @@ class Judge {
   void resourcesOn(const std::string& uid, const Pod& pod, Mono decided);
   void seesWhatItHas(const Pod& pod, Mono decided);
   void healthyFirst(const std::string& uid, const Pod& pod, Mono decided);
+  /// It asks for GPUs by limits, and so many are asked for there that its kubelet offers no more.
+  [[nodiscard]] bool isFullFor(const Pod& pod, const std::string& node, Mono from) const;
   /// Its GPUs are numbered otherwise than its status says: its agent is down.
   [[nodiscard]] bool isUntold(const std::string& node) const;
   /// Which GPU has that id is not known to everybody yet.

@@ -248,9 +248,18 @@ void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
     if (other.node != pod.node && tried != tried_[uid].end() && tried->second + kInVain > decided) {
       continue;
     }
+    if (other.node != pod.node && isFullFor(pod, other.node, from)) { continue; }
     return wrong(fmt::format("{} was given {}, which is Unknown, and {} is Healthy and free", pod.text(),
                              device.text(), other.text()));
   }
+}
+
+bool Judge::isFullFor(const Pod& pod, const std::string& node, Mono from) const {
+  std::int64_t asked = pod.gpus;
+  for (const auto& [uid, other] : pods_) { asked += other.live() && other.node == node ? other.gpus : 0; }
+  const auto past = past_nodes_.find(node);
+  return pod.gpus > 0 && past != past_nodes_.end() &&
+         past->second.any(from, now_, [&](const Node& n) { return asked > n.allocatable; });
 }
 
 bool Judge::isUntold(const std::string& node) const {
