@@ -206,10 +206,22 @@ void ShareJudge::check(const std::string& name, const std::string& who) {
 bool ShareJudge::isPromiseOvertaken() const {
   return std::any_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
     const Pod& pod = entry.second;
-    if (!pod.waits() || pod.named.empty()) { return false; }
-    const Use use = useOf(pod.named, false);
+    const auto node = nodes_.find(pod.named);
+    if (!pod.waits() || node == nodes_.end()) { return false; }
+    Use others;
+    for (const auto& [uid, other] : pods_) {
+      if (other.live() && other.node == pod.named) { add(others, other); }
+    }
+    Use all = others;
+    add(all, pod);
+    const auto is_overtaken = [&](const Container& c, int id) {
+      if (others.whole.contains(id)) { return true; }
+      if (c.whole()) { return others.shares.contains(id); }
+      const auto& [cores, memory] = all.shares[id];
+      return cores > kWhole || memory > node->second.memory_each;
+    };
     return std::any_of(pod.containers.begin(), pod.containers.end(), [&](const Container& c) {
-      return std::any_of(c.ids.begin(), c.ids.end(), [&](int id) { return use.whole.contains(id); });
+      return std::any_of(c.ids.begin(), c.ids.end(), [&](int id) { return is_overtaken(c, id); });
     });
   });
 }

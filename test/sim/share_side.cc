@@ -329,11 +329,10 @@ std::string ShareSide::reservationsWrong(sandbox::ReplicaId leader) const {
   return "";
 }
 
-/// As a fresh one makes it of the same kinds.
+/// As a fresh one makes it of the same kinds. A new leader would not believe an overtaken promise; this one keeps it
+/// until it ends, so what is reserved is not compared then.
 std::string ShareSide::ledgerWrong(sandbox::ReplicaId leader) {
-  if (judge_.isPromiseOvertaken()) {
-    return "";
-  }  // a new leader would not believe it; this one waits for its end
+  const bool with_promises = !judge_.isPromiseOvertaken();
   const extender::Config& config = world_.extender(leader).extender().config();
   engine::Engine fresh;
   fresh.configureQuota(config.quota);
@@ -349,8 +348,8 @@ std::string ShareSide::ledgerWrong(sandbox::ReplicaId leader) {
   fresh.synced(world_.now().mono);
   other.lead(world_.now());
   other.settle(world_.now());
-  const std::string wrong =
-      difference(world_.extender(leader).engine().ledger().dump(true), fresh.ledger().dump(true));
+  const std::string wrong = difference(world_.extender(leader).engine().ledger().dump(with_promises),
+                                       fresh.ledger().dump(with_promises));
   return wrong.empty() ? "" : "of the extender: " + wrong;
 }
 
