@@ -276,6 +276,8 @@ class Judge {
   std::set<std::string> clean_;    // pods that ended with all their containers: an agent may not know it yet
   std::set<std::string> unnamed_;  // pods that ran without an allocation
   std::map<Device, Lease> leases_;
+  std::set<std::string> invented_;                   // UUIDs that somebody wrote into leases; no GPU has them
+  std::set<std::string> misnamed_;                   // uids of pods whose leases those were
   std::map<Device, std::set<std::string>> sharers_;  // uids, as the last lease that named them said
   std::map<std::string, Mono> reserved_;             // reservation -> when a lease first said it
   std::map<Device, Gpu> gpus_;
