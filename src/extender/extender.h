@@ -230,6 +230,7 @@ class Extender {
   void removeAnswered(Grant& grant, const kapi::Outcome& outcome);
   void readAnswered(Grant& grant, const kapi::Outcome& outcome);
   void nameIsGone(Grant& grant);
+  [[nodiscard]] bool isForgotten(const Grant& grant, const kapi::Outcome& outcome) const;
   bool failed(Grant& grant, const kapi::Outcome& outcome);
   void noteStuck(const std::string& ns, const kapi::Outcome& outcome);
   void refused(Grant& grant, std::string why);

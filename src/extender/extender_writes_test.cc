@@ -333,6 +333,104 @@ TEST_F(ExtenderTest, WhatCannotBeWrittenIsForgottenAfterAQuarterOfAnHourToo) {
   EXPECT_EQ(freeMilli("a"), 500);
 }
 
+/// For pods that nobody knows, in a namespace whose pods may not be read, or not any more be written.
+class AForbiddenEnd : public ExtenderTest {
+ protected:
+  AForbiddenEnd() {
+    addNode(gpuNode("a", 1));
+    lead();
+  }
+  void give(const kapi::Call& call, int http, const char* reason = "") {
+    kapi::Outcome refused;
+    refused.token = call.token;
+    refused.fate = Fate::Refused;
+    refused.http = http;
+    refused.reason = reason;
+    ExtenderTest::give(refused);
+  }
+  void isForbiddenFor(Duration how_long) {
+    for (Duration t{}; t < how_long; t += 1s) {
+      while (!calls.empty()) {
+        const kapi::Call call = calls.front();
+        calls.pop_front();
+        give(call, 403);
+      }
+      pass(1s);
+    }
+  }
+  [[nodiscard]] std::size_t known() const {
+    const auto sizes = extender.grants();
+    return sizes.writing + sizes.written + sizes.removing;
+  }
+};
+
+TEST_F(AForbiddenEnd, OfAPodThatNobodyKnowsComesWhenNobodyAsksForItAnyMore) {
+  model::Pod gone = vcudaPod("p", {{50, 1}});
+  gone.revision = 7;
+  ask(Verb::Filter, gone, {"a"});
+  give(sent(), 404, "NotFound");
+  isForbiddenFor(14min);
+  EXPECT_EQ(freeMilli("a"), 500) << "it may be that the watch is late";
+  isForbiddenFor(3min);
+  EXPECT_EQ(freeMilli("a"), 1000);
+  EXPECT_EQ(known(), 0U);
+  EXPECT_EQ(extender.grants().timers, 0U);
+}
+
+TEST_F(AForbiddenEnd, ComesWhenItsRemovalIsForbiddenToo) {
+  model::Pod gone = vcudaPod("p", {{50, 1}});
+  gone.revision = 7;
+  ask(Verb::Filter, gone, {"a"});
+  give(sent(), 429);
+  ask(Verb::Deallocate, gone, {});
+  isForbiddenFor(17min);
+  EXPECT_EQ(freeMilli("a"), 1000);
+  EXPECT_EQ(known(), 0U);
+}
+
+TEST_F(AForbiddenEnd, IsNoneWhileSomebodyAsks) {
+  model::Pod gone = vcudaPod("p", {{50, 1}});
+  gone.revision = 7;
+  ask(Verb::Filter, gone, {"a"});
+  give(sent(), 404, "NotFound");
+  for (int i = 0; i < 4; ++i) {
+    isForbiddenFor(10min);
+    EXPECT_EQ(freeMilli("a"), 500);
+    ask(Verb::Filter, gone, {"a"});
+  }
+}
+
+/// Its annotations may have landed, and its scheduler may bind it.
+TEST_F(AForbiddenEnd, IsNoneForAPodThatIsThere) {
+  ask(Verb::Filter, create("p", {{50, 1}}), {"a"});
+  kapi::Outcome lost;
+  lost.token = sent().token;
+  lost.fate = Fate::Unknown;
+  ExtenderTest::give(lost);
+  isForbiddenFor(20min);
+  EXPECT_EQ(freeMilli("a"), 500);
+  watchRemoves(server.pods["p"]);
+  EXPECT_EQ(freeMilli("a"), 1000);
+}
+
+/// Nor does it end because the API server says nothing.
+TEST_F(AForbiddenEnd, IsNoneWhereNobodyAnswers) {
+  model::Pod unknown = vcudaPod("p", {{50, 1}});
+  unknown.revision = 7;
+  ask(Verb::Filter, unknown, {"a"});
+  for (Duration t{}; t < 20min; t += 1s) {
+    while (!calls.empty()) {
+      kapi::Outcome lost;
+      lost.token = calls.front().token;
+      lost.fate = Fate::Unknown;
+      calls.pop_front();
+      ExtenderTest::give(lost);
+    }
+    pass(1s);
+  }
+  EXPECT_EQ(freeMilli("a"), 500);
+}
+
 TEST_F(ExtenderTest, WhoIsRefusedAndAsksAgainAtOnceIsAnsweredWithoutAWrite) {
   addNode(gpuNode("a", 1));
   lead();

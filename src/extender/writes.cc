@@ -123,6 +123,13 @@ void Extender::tryLater(Grant& g, Duration at_least) {
   g.not_before = now_.mono + std::max(std::min(wait, longest), at_least);
 }
 
+/// Nobody asks for the pod any more, and none is known: where it may not be read or written, nothing will ever tell
+/// more. Nobody was told that it has its node, since what was written is known.
+bool Extender::isForgotten(const Grant& g, const kapi::Outcome& outcome) const {
+  return outcome.http == 403 && nobodyWaits(g) && now_.mono >= g.asked + kForgottenAfter &&
+         engine_.cache().pod(g.uid) == nullptr;
+}
+
 /// What every write of ours may meet: true when it did not take effect, or may not have.
 bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
   if (outcome.fate == kapi::Fate::Applied && std::holds_alternative<model::PodPtr>(outcome.object)) {
@@ -131,6 +138,10 @@ bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
     refusals_.erase(g.uid);
     stuck_.erase(g.pod.ns);
     return false;
+  }
+  if (isForgotten(g, outcome)) {
+    end(g.uid);
+    return true;
   }
   if (outcome.fate == kapi::Fate::Refused && outcome.http != 429) {
     if (outcome.http == 409 || outcome.http == 404 || outcome.http == 422) {
@@ -216,6 +227,7 @@ void Extender::nameIsGone(Grant& g) {
 
 void Extender::readAnswered(Grant& g, const kapi::Outcome& outcome) {
   if (isGone(outcome, g.uid)) { return nameIsGone(g); }
+  if (isForgotten(g, outcome)) { return end(g.uid); }
   const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
   if (outcome.fate != kapi::Fate::Applied || pod == nullptr) { return tryLater(g, outcome.retry_after); }
   engine_.learn(outcome.object, now_.mono);

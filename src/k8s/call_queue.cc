@@ -59,15 +59,23 @@ std::optional<Ticket> CallQueue::next(Mono now) {
     ++hold;
   }
   while (auto ticket = takeReady()) {
-    const auto hold = holds_.find(writeKind(ticket->call));
-    if (hold == holds_.end()) {
+    Hold* hold = holdOf(ticket->call);
+    if (hold == nullptr) {
       --size_;
       return ticket;
     }
     const Mono overdue_at = now + ticket->call.timeout;
-    hold->second.waiting.emplace(overdue_at, *std::move(ticket));
+    hold->waiting.emplace(overdue_at, *std::move(ticket));
   }
   return std::nullopt;
+}
+
+CallQueue::Hold* CallQueue::holdOf(const kapi::Call& call) {
+  for (const std::string& ns : {std::string{}, call.key.ns}) {
+    const auto hold = holds_.find(writeKind(call, ns));
+    if (hold != holds_.end()) { return &hold->second; }
+  }
+  return nullptr;
 }
 
 Mono CallQueue::nextChange() const {
@@ -81,7 +89,7 @@ Mono CallQueue::nextChange() const {
 
 void CallQueue::answered(const kapi::Call& call, const kapi::Outcome& outcome, Mono now) {
   if (outcome.http != 429 || outcome.retry_after <= Duration::zero()) { return; }
-  Hold& hold = holds_[writeKind(call)];
+  Hold& hold = holds_[writeKind(call, outcome.is_status ? call.key.ns : "")];
   hold.until = std::max(hold.until, now + std::min(outcome.retry_after, kLongestHold));
 }
 

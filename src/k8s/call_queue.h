@@ -4,7 +4,9 @@
 // Order: a Binding goes before what else is ready, because a pod waits for nothing but it; of four calls in a row one is
 // another all the same. Otherwise first come, first served.
 // Holds: after an answer 429 with Retry-After, further calls of the same kind of write (kind, subresource, verb) wait until
-// then, others go on. A call that would wait in a hold for longer than its own timeout comes out overdue, to be reported
+// then, others go on. Where a Status says it, only those of that namespace wait: so a webhook answers, or a limit of something in
+// it, and other namespaces have nothing to do with that. A server that has too much to do answers in plain text
+// (k8s.io/apiserver/pkg/server/filters, priority-and-fairness.go). A call that would wait in a hold for longer than its own timeout comes out overdue, to be reported
 // NotSent with what is left of the hold.
 // Each call that goes in comes out of next() exactly once; answered() and then finished() must follow.
 #pragma once
@@ -16,6 +18,7 @@
 #include <string>
 #include <tuple>
 #include <unordered_map>
+#include <utility>
 
 #include "base/clock.h"
 #include "kapi/call.h"
@@ -45,14 +48,18 @@ class CallQueue {
   [[nodiscard]] std::size_t size() const { return size_; }
 
  private:
-  using WriteKind = std::tuple<model::Kind, std::string, kapi::Verb>;
+  /// The last is the namespace; "" all of them.
+  using WriteKind = std::tuple<model::Kind, std::string, kapi::Verb, std::string>;
   struct Hold {
     Mono until{};
     std::multimap<Mono, Ticket> waiting;  // by when they are overdue
   };
   void ready(Ticket ticket);
   [[nodiscard]] std::optional<Ticket> takeReady();
-  static WriteKind writeKind(const kapi::Call& call) { return {call.kind, call.subresource, call.verb}; }
+  static WriteKind writeKind(const kapi::Call& call, std::string ns) {
+    return {call.kind, call.subresource, call.verb, std::move(ns)};
+  }
+  [[nodiscard]] Hold* holdOf(const kapi::Call& call);
 
   std::deque<Ticket> bindings_;  // ready, as are `others_`
   std::deque<Ticket> others_;

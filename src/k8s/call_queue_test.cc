@@ -61,6 +61,27 @@ TEST(CallQueue, BindingsGoFirstButOfFourCallsOneIsAnother) {
   EXPECT_EQ(order, (std::vector<kapi::Token>{11, 12, 13, 1, 14, 15, 16, 2, 17, 3}));
 }
 
+/// A Status says it: what answered is a webhook of that namespace, say.
+TEST(CallQueue, WhatIsTooManyInOneNamespaceHoldsNoOther) {
+  CallQueue queue;
+  const auto in = [](const char* ns, kapi::Token token) {
+    Ticket made = ticket(token);
+    made.call.key.ns = ns;
+    return made;
+  };
+  kapi::Outcome too_many = busy(5s);
+  too_many.is_status = true;
+  queue.answered(in("bad", 1).call, too_many, kStart);
+  queue.submit(in("bad", 2));
+  queue.submit(in("good", 3));
+  EXPECT_EQ(nextToken(queue), 3U);
+  EXPECT_EQ(nextToken(queue), 0U);
+  EXPECT_EQ(nextToken(queue, kStart + 5s), 2U);
+  queue.answered(in("bad", 2).call, busy(5s), kStart + 5s);
+  queue.submit(in("good", 4));
+  EXPECT_EQ(nextToken(queue, kStart + 6s), 0U) << "the server has too much to do";
+}
+
 TEST(CallQueue, OneLaneHasOneCallOut) {
   CallQueue queue;
   queue.submit(ticket(1, "a"));

@@ -52,9 +52,11 @@ enum class Fate : std::uint8_t {
 struct Outcome {
   Token token = 0;
   Fate fate = Fate::Unknown;
-  int http = 0;            // 0 when there was no answer
-  std::string reason;      // Status.reason: "Conflict", "AlreadyExists", "Expired" ...
-  std::string message;     // Status.message, or what happened to the connection
+  int http = 0;         // 0 when there was no answer
+  std::string reason;   // Status.reason: "Conflict", "AlreadyExists", "Expired" ...
+  std::string message;  // Status.message, or what happened to the connection
+  bool is_status =
+      false;  // a Status says so: it is about that object, where a server that is too busy speaks plain text
   Duration retry_after{};  // 429/503 with Retry-After
   model::Object object;    // the decoded answer of Get and of writes, when it is of a kind that we decode
   // Lists

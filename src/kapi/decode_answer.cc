@@ -87,6 +87,7 @@ void readFailure(const Body& body, Outcome& out) {
     out.message = body.shown();
     return;
   }
+  out.is_status = true;
   out.reason = text((*body.json)["reason"]);
   out.message = text((*body.json)["message"]);
   if (out.retry_after == Duration{}) {

@@ -53,6 +53,8 @@ TEST(DecodeAnswer, ABodyThatIsNoStatusIsShown) {
   const Outcome o = decodeAnswer(callOf(Verb::Get), 404, "404 page\nnot found\n", {});
   EXPECT_EQ(o.message, "404 page not found");
   EXPECT_EQ(o.reason, "");
+  EXPECT_FALSE(o.is_status);
+  EXPECT_TRUE(decodeAnswer(callOf(Verb::Get), 404, statusBody(404, "NotFound", "{}"), {}).is_status);
   EXPECT_EQ(decodeAnswer(callOf(Verb::Get), 502, std::string(10'000, 'x'), {}).message.size(), 300U);
   EXPECT_EQ(decodeAnswer(callOf(Verb::Get), 500, "{}", {}).message, "{}");
 }

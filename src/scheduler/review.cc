@@ -269,6 +269,16 @@ std::vector<int> Scheduler::leasable(const model::NodeName& node, const std::vec
   return out;
 }
 
+/// The UUID of the device that a bound pod was given under one of the ids of its reservation: as its lease there says or said,
+/// else as its containers were told. "": nobody says.
+std::string Scheduler::uuidGiven(const model::Pod& pod, const std::vector<int>& given, int id) const {
+  std::string leased = engine_.givenUuid(pod.uid, pod.node, id);
+  if (!leased.empty()) { return leased; }
+  const auto told = engine::toldUuids(pod, given.size());
+  const auto at = std::lower_bound(given.begin(), given.end(), id) - given.begin();
+  return told.empty() ? std::string{} : told[static_cast<std::size_t>(at)];
+}
+
 /// Every device that the pod has has a lease that names it, of the reservation that it was bound for, unless another
 /// pod's lease holds it. `given`: the ids of its reservation; `held`: those that its devices have now.
 void Scheduler::keepLeases(const model::Pod& pod, const std::vector<int>& given,
@@ -295,7 +305,9 @@ void Scheduler::keepLeases(const model::Pod& pod, const std::vector<int>& given,
     if (!shared) { shared = sharesDevices(pod, held); }
     if (!reservation) { reservation = model::ReservationId{rng_.uuid()}; }
     Claimant c = claimant(pod.uid, pod.key, *reservation, {pod.node, given, *shared}, id);
-    if (auto uuid = engine_.givenUuid(pod.uid, pod.node, id); !uuid.empty()) { c.gpu_uuid = std::move(uuid); }
+    if (!moved_here) {
+      if (auto uuid = uuidGiven(pod, given, id); !uuid.empty()) { c.gpu_uuid = std::move(uuid); }
+    }
     c.over_own = true;
     const bool may_join = *shared && lease != nullptr && lease->shared() && !lease->isOfAnother(c.gpu_uuid);
     const bool others = lease != nullptr && !part && !may_join;

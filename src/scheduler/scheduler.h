@@ -174,6 +174,7 @@ class Scheduler {
   [[nodiscard]] bool anotherOfOursHas(const model::Pod& pod, int id,
                                       const std::function<bool(const model::Pod&)>& is) const;
   [[nodiscard]] bool anotherWasTold(const model::Pod& pod, int id) const;
+  [[nodiscard]] std::string uuidGiven(const model::Pod& pod, const std::vector<int>& given, int id) const;
   void dropStrayLeases(const model::Pod& pod, const std::optional<std::vector<int>>& ids);
   void endBoundPerhaps(const model::Uid& uid);
   void proveGone(const model::Uid& uid);

@@ -267,6 +267,10 @@ void Judge::leaseChanged(const sandbox::HistoryEntry& entry) {
   last_change_ = now_;
   auto [device, now] = leaseOf(is_managed(entry.after) ? object : *entry.before);
   if (!is_managed(entry.after)) { now = {}; }
+  if (hand_ && !now.uuid.empty() && now.uuid != leases_[device].uuid) {
+    invented_.insert(now.uuid);
+    for (const auto& [uid, part] : now.holders) { misnamed_.insert(uid); }
+  }
   for (const auto& [uid, part] : leases_[device].holders) {
     const auto pod = pods_.find(uid);
     if (hand_ && pod != pods_.end()) { pod->second.forgotten = true; }

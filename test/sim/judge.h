@@ -202,6 +202,8 @@ class Judge {
   void resourcesOn(const std::string& uid, const Pod& pod, Mono decided);
   void seesWhatItHas(const Pod& pod, Mono decided);
   void healthyFirst(const std::string& uid, const Pod& pod, Mono decided);
+  /// It asks for GPUs by limits, and so many are asked for there that its kubelet offers no more.
+  [[nodiscard]] bool isFullFor(const Pod& pod, const std::string& node, Mono from) const;
   /// Its GPUs are numbered otherwise than its status says: its agent is down.
   [[nodiscard]] bool isUntold(const std::string& node) const;
   /// Which GPU has that id is not known to everybody yet.
@@ -275,6 +277,8 @@ class Judge {
   std::set<std::string> clean_;    // pods that ended with all their containers: an agent may not know it yet
   std::set<std::string> unnamed_;  // pods that ran without an allocation
   std::map<Device, Lease> leases_;
+  std::set<std::string> invented_;                   // UUIDs that somebody wrote into leases; no GPU has them
+  std::set<std::string> misnamed_;                   // uids of pods whose leases those were
   std::map<Device, std::set<std::string>> sharers_;  // uids, as the last lease that named them said
   std::map<std::string, Mono> reserved_;             // reservation -> when a lease first said it
   std::map<Device, Gpu> gpus_;

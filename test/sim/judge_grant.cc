@@ -116,9 +116,10 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
   const bool joins = std::all_of(pod.ids.begin(), pod.ids.end(), [&](int id) {
     const auto lease = leases_.find({pod.node, id});
     if (lease == leases_.end()) { return false; }
-    const bool has_others =  // whose part of the lease went by hand
+    const bool has_others =  // whose part of the lease went by hand, or has the number that it had
         lease->second.shared && std::any_of(pods_.begin(), pods_.end(), [&](const auto& other) {
-          return other.first != owner && other.second.live() && other.second.has({pod.node, id});
+          return other.first != owner && other.second.live() &&
+                 holds(other.first, other.second, {pod.node, id});
         });
     return has_others || lease->second.joined.contains(owner) || lease->second.holders.size() > 1;
   });
@@ -247,9 +248,18 @@ void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
     if (other.node != pod.node && tried != tried_[uid].end() && tried->second + kInVain > decided) {
       continue;
     }
+    if (other.node != pod.node && isFullFor(pod, other.node, from)) { continue; }
     return wrong(fmt::format("{} was given {}, which is Unknown, and {} is Healthy and free", pod.text(),
                              device.text(), other.text()));
   }
+}
+
+bool Judge::isFullFor(const Pod& pod, const std::string& node, Mono from) const {
+  std::int64_t asked = pod.gpus;
+  for (const auto& [uid, other] : pods_) { asked += other.live() && other.node == node ? other.gpus : 0; }
+  const auto past = past_nodes_.find(node);
+  return pod.gpus > 0 && past != past_nodes_.end() &&
+         past->second.any(from, now_, [&](const Node& n) { return asked > n.allocatable; });
 }
 
 bool Judge::isUntold(const std::string& node) const {

@@ -218,9 +218,11 @@ std::string Judge::leasesWrong() const {
       // Another scheduler bound the pod to the very node of its leases: they stand, as if its annotation had been taken away.
       const bool theirs = pod != pods_.end() && pod->second.foreign && pod->second.ids.empty() &&
                           pod->second.node == device.node;
+      // What an invented UUID stood for nobody knows: it may be of a GPU that went, so the pod keeps the id that it was given.
+      const bool kept = pod != pods_.end() && pod->second.has(device) && invented_.contains(lease.uuid);
       const bool has_it = pod != pods_.end() && pod->second.live() &&
-                          (theirs || holds(uid, pod->second, device) || awaitsName(uid, pod->second) ||
-                           mayHaveGot(uid, pod->second, lease.uuid));
+                          (theirs || kept || holds(uid, pod->second, device) ||
+                           awaitsName(uid, pod->second) || mayHaveGot(uid, pod->second, lease.uuid));
       if (!has_it) {
         const std::string has = pod == pods_.end() ? "is not there" : whatItHas(uid, pod->second);
         return fmt::format("the lease of {} for GPU '{}' names pod {}, which {}", device.text(), lease.uuid,
@@ -262,6 +264,10 @@ std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
     if (lease != leases_.end() && isOfForged(lease->second)) {
       continue;
     }  // it came first when there was none
+    // For all that is known of them its GPU and the lease's are two: who lost its own entry by hand does not join it.
+    const bool misnamed = lease != leases_.end() && lease->second.shared && pod.forgotten &&
+                          (invented_.contains(lease->second.uuid) || misnamed_.contains(uid));
+    if (misnamed) { continue; }
     // leasesWrong() looks by whom.
     const bool taken = lease != leases_.end() && (plan_.has(Feature::Renumber) || isMisread(uid, pod));
     if (!taken && (lease == leases_.end() || !lease->second.holders.contains(uid))) {

@@ -208,15 +208,14 @@ void ShareJudge::check(const std::string& name, const std::string& who) {
 bool ShareJudge::isPromiseOvertaken() const {
   return std::any_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
     const Pod& pod = entry.second;
-    return pod.waits() && !pod.named.empty() && !isLeftFor(pod, false);
+    return pod.waits() && !isLeftFor(pod, false);
   });
 }
 
 /// What its annotations say has room beside pods that are bound there: the late ones, or all.
 bool ShareJudge::isLeftFor(const Pod& pod, bool beside_late) const {
-  if (pod.named.empty()) { return true; }
   const auto node = nodes_.find(pod.named);
-  if (node == nodes_.end()) { return false; }
+  if (node == nodes_.end()) { return true; }
   Use use;
   for (const auto& [uid, other] : pods_) {
     if (other.live() && other.node == pod.named && !(beside_late && other.fair)) { add(use, other); }

@@ -56,7 +56,8 @@ class ShareJudge {
   [[nodiscard]] const std::map<std::string, Pod>& pods() const { return pods_; }
   /// It was ever bound as its scheduler was not told, or no more.
   [[nodiscard]] bool boundLate(const std::string& uid) const { return late_.contains(uid); }
-  /// Somebody who waits was promised what pods have that were bound since: late, or by whole GPUs that gpu-manager chose.
+  /// Somebody who waits was promised what bound pods do not leave any more: one that was bound late took it, or
+  /// gpu-manager gave the device away as a whole.
   [[nodiscard]] bool isPromiseOvertaken() const;
   /// Some node has room for it: by the bound pods and, once all is quiet, those that have a note.
   [[nodiscard]] bool hasRoom(const Pod& pod) const;

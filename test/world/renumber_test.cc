@@ -177,6 +177,70 @@ TEST_F(ToldUuids, WhatIsRenumberedOnTheWayIsDecidedAnew) {
   EXPECT_EQ(lease(2)["metadata"]["annotations"]["gpu.scheduling/uuid"].str(), "GPU-3");
 }
 
+/// A write of another decision that landed late, and was deleted again, says nothing of the GPU that comes to have its id.
+TEST_F(ToldUuids, WhatALateLeaseSaidIsNotWrittenForTheGpuThatMovesThere) {
+  world.create(json::Object{
+      {"apiVersion", "coordination.k8s.io/v1"},
+      {"kind", "Lease"},
+      {"metadata", json::Object{{"name", "gpu-n-2"},
+                                {"namespace", "default"},
+                                {"labels", json::Object{{"gpu.scheduling/managed", "true"}}},
+                                {"annotations", json::Object{{"gpu.scheduling/format", "1"},
+                                                             {"gpu.scheduling/node", "n"},
+                                                             {"gpu.scheduling/gpu", "2"},
+                                                             {"gpu.scheduling/uuid", "GPU-2"},
+                                                             {"gpu.scheduling/pod-namespace", "default"},
+                                                             {"gpu.scheduling/pod-name", "r"},
+                                                             {"gpu.scheduling/pod-uid", uidOf("r")},
+                                                             {"gpu.scheduling/reservation", "earlier"},
+                                                             {"gpu.scheduling/devices", "n:2"}}}}},
+      {"spec", json::Object{{"holderIdentity", uidOf("r")}}}});
+  ASSERT_TRUE(eventually([&] { return leases() == 2; }));
+  nowThereAre({"GPU-0", "GPU-2", "GPU-1"});
+  EXPECT_EQ(holder(2), uidOf("r"));
+  EXPECT_EQ(lease(2)["metadata"]["annotations"]["gpu.scheduling/uuid"].str(), "GPU-1");
+  world.create(pod("s", "one"));
+  EXPECT_TRUE(eventually([&] { return allocated("s") == "n:1"; })) << "GPU-2 is nobody's";
+  expectRebuilt();
+}
+
+/// It may be that of a GPU that went: the id that r was given is held beside what r has.
+TEST_F(ToldUuids, AUuidThatSomebodyInventedTakesNothingFromItsPod) {
+  const json::Object edit{
+      {"metadata", json::Object{{"annotations", json::Object{{"gpu.scheduling/uuid", "X"}}}}}};
+  ASSERT_EQ(world.request("PATCH", kLeases + "gpu-n-1", edit, "application/merge-patch+json").code, 200);
+  nowThereAre({"GPU-0", "GPU-2", "GPU-1"});
+  world.create(pod("s", "one"));
+  world.run(60s);
+  EXPECT_EQ(nodeOf("s"), "");
+  EXPECT_EQ(holder(1), uidOf("r"));
+  EXPECT_EQ(holder(2), uidOf("r"));
+  EXPECT_EQ(lease(2)["metadata"]["annotations"]["gpu.scheduling/uuid"].str(), "GPU-1");
+  expectRebuilt();
+  finish("r");
+  EXPECT_TRUE(eventually([&] { return allocated("s") == "n:1"; }));
+}
+
+/// What it was told is the next best record: the GPU that has the id now is not its.
+TEST_F(ToldUuids, AMissingLeaseIsWrittenForTheGpuThatItsPodWasTold) {
+  finish("p");
+  finish("r");
+  ASSERT_TRUE(eventually([&] { return leases() == 0; }, 120s));
+  world.create(claim("two", 2));
+  world.create(pod("w", "two"));
+  ASSERT_TRUE(eventually([&] { return allocated("w") == "n:1,2" && leases() == 2; }));
+  world.crash(0);
+  const json::Object edit{
+      {"metadata", json::Object{{"annotations", json::Object{{"gpu.scheduling/uuid", "X"}}}}}};
+  ASSERT_EQ(world.request("PATCH", kLeases + "gpu-n-1", edit, "application/merge-patch+json").code, 200);
+  ASSERT_EQ(world.request("DELETE", kLeases + "gpu-n-2").code, 200);
+  nowThereAre({"GPU-2", "GPU-1", "GPU-0"});
+  world.restart(0);
+  ASSERT_TRUE(eventually([&] { return holder(2) == uidOf("w"); }));
+  EXPECT_EQ(lease(2)["metadata"]["annotations"]["gpu.scheduling/uuid"].str(), "GPU-2");
+  expectRebuilt();
+}
+
 // ---- a Binding of the earlier leader is on its way while the GPUs of an adopted decision are renumbered
 
 struct Adopted : OneNode {

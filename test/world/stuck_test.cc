@@ -133,12 +133,17 @@ TEST_F(Storms, APodThatWasTriedInVainIsToldWhatItWaitsForNow) {
 }
 
 /// Somebody edits what the pod says before anybody knows that its Binding was applied.
-TEST_F(Cluster, AnEditBetweenABindingAndItsFenceTakesNoLease) {
+/// Allocated to, or nothing at all, before the scheduler saw it bound.
+class EditedAtOnce : public Cluster, public testing::WithParamInterface<const char*> {};
+
+TEST_P(EditedAtOnce, BeforeTheFenceOfItsBindingItKeepsItsLease) {
   bool lost = false;
+  const std::string to = GetParam();
   world.setJudge([&](sandbox::ReplicaId, const Call& call) {
     if (!isBinding(call) || std::exchange(lost, true)) { return sandbox::CallFate{}; }
     world.after(1100us, [&] {
-      const json::Object edit{{"gpu.scheduling/allocated", "node-a:3"},
+      const json::Object edit{{"gpu.scheduling/allocated", to.empty() ? json::Value{} : json::Value{to}},
+                              {"gpu.scheduling/visible-devices", json::Value{}},
                               {"gpu.scheduling/reservation", json::Value{}}};
       (void)world.request("PATCH", "/api/v1/namespaces/default/pods/p",
                           json::Object{{"metadata", json::Object{{"annotations", edit}}}},
@@ -150,7 +155,7 @@ TEST_F(Cluster, AnEditBetweenABindingAndItsFenceTakesNoLease) {
   world.setStreamJudge([](sandbox::ReplicaId, kapi::Token) { return Duration{20ms}; });
   world.create(claim("one", 1));
   world.create(pod("p", "one"));
-  ASSERT_TRUE(eventually([&] { return allocated("p") == "node-a:3"; }));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("p").empty() && allocated("p") == to; }));
   world.run(60s);
   for (const auto& write : world.writes()) {
     EXPECT_EQ(write.find("DELETE leases"), std::string::npos) << write;
@@ -158,6 +163,7 @@ TEST_F(Cluster, AnEditBetweenABindingAndItsFenceTakesNoLease) {
   EXPECT_EQ(world.get(kLeases + "gpu-node-a-0")["spec"]["holderIdentity"].str(),
             podObject("p")["metadata"]["uid"].str());
 }
+INSTANTIATE_TEST_SUITE_P(To, EditedAtOnce, testing::Values("node-a:3", ""));
 
 /// Nothing can be written about pods of namespace "bad": a webhook of theirs is down (failurePolicy Fail).
 class OneNamespaceIsBroken : public Storms {
