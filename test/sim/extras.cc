@@ -359,8 +359,8 @@ void Extras::failUnstarted() {
     if (step.y == 0) {
       status["reason"] = "NodeLost";
     } else {
-      status["conditions"] = json::Array{Value{
-          Object{{"type", "DisruptionTarget"}, {"status", "True"}, {"reason", "DeletionByPodGC"}}}};
+      status["conditions"] = json::Array{
+          Value{Object{{"type", "DisruptionTarget"}, {"status", "True"}, {"reason", "DeletionByPodGC"}}}};
     }
     const std::string uid{pod["metadata"]["uid"].str()};
     world_.after({}, [this, step, status = std::move(status), uid] {
@@ -369,9 +369,8 @@ void Extras::failUnstarted() {
                            "application/strategic-merge-patch+json");
     });
     world_.after(std::chrono::seconds{step.z}, [this, step, uid] {
-      (void)world_.request(
-          "DELETE", podPath(step.x),
-          Object{{"gracePeriodSeconds", 0}, {"preconditions", Object{{"uid", uid}}}});
+      (void)world_.request("DELETE", podPath(step.x),
+                           Object{{"gracePeriodSeconds", 0}, {"preconditions", Object{{"uid", uid}}}});
     });
   }
 }

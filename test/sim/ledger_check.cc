@@ -115,9 +115,8 @@ std::string LedgerCheck::atEnd(sandbox::ReplicaId leader, bool promises) {
     beside->settle(world_.now());
   }
   const bool with_reservations = beside.has_value();
-  return difference(
-      comparable(world_.scheduler(leader).engine().ledger().dump(with_reservations), left_out_),
-      comparable(rebuilt->ledger().dump(with_reservations), left_out_));
+  return difference(comparable(world_.scheduler(leader).engine().ledger().dump(with_reservations), left_out_),
+                    comparable(rebuilt->ledger().dump(with_reservations), left_out_));
 }
 
 }  // namespace gs::sim

@@ -354,8 +354,9 @@ std::string featureText(const Step& s) {
     case Op::Taint: return fmt::format("node {} is {}", s.x, s.y != 0 ? "tainted" : "not tainted");
     case Op::PatchesLate: return fmt::format("for {} s annotations of shares land {} s late", s.y, s.z);
     case Op::FailUnstarted:
-      return fmt::format("pod {} is failed as it is bound, its containers waiting, how {}, and goes {} s later",
-                         slotOf(s.x), s.y, s.z);
+      return fmt::format(
+          "pod {} is failed as it is bound, its containers waiting, how {}, and goes {} s later", slotOf(s.x),
+          s.y, s.z);
     default: return "";
   }
 }

@@ -86,7 +86,7 @@ class ShareSide {
 
   sandbox::World& world_;
   Rng rng_;
-  int extenders_;  // alone; 0: each scheduler has one beside it
+  int extenders_;   // alone; 0: each scheduler has one beside it
   bool allocates_;  // asks for one node at a time, and takes it back
   bool binds_through_;
   std::vector<std::string> nodes_;
