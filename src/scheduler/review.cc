@@ -173,8 +173,8 @@ void Scheduler::reviewBound(const model::Pod& pod) {
 /// A pod that says a reservation of which there is no lease: its annotation; but a whole set of leases that were there when it was
 /// bound, which shows that both were edited since.
 /// A pod that says no reservation (bound by an earlier version, or it was taken away): a whole set of leases that say
-/// the same and more than its annotation; its annotation when one of its leases agrees; else a whole set of leases before one
-/// of which some are missing; else the annotation.
+/// the same and more than its annotation; its annotation when one of its leases agrees; else a whole set of leases, before others
+/// one that was there when it was bound, before one of which some are missing; else the annotation.
 std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
                                                      const std::optional<std::vector<int>>& told) const {
   const auto& keys = engine_.cache().leasesOf(pod.uid);
@@ -202,10 +202,13 @@ std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
           leased(id) ? engine_.cache().lease(leaseKey(pod.node, id))->partOf(pod.uid) : std::nullopt;
       return other && other->devices == read;
     };
-    auto& found = std::all_of(set->ids.begin(), set->ids.end(), says_so) ? whole : part;
-    if (found) { continue; }
-    found = std::move(set->ids);
-    older = older || (&found == &whole && engine_.cache().lease(key)->created <= pod.bound_at);
+    if (!std::all_of(set->ids.begin(), set->ids.end(), says_so)) {
+      if (!part) { part = std::move(set->ids); }
+      continue;
+    }
+    const bool was_there = engine_.cache().lease(key)->created <= pod.bound_at;
+    if (!whole || (was_there && !older)) { whole = std::move(set->ids); }
+    older = older || was_there;
   }
   const bool more = told && whole && std::includes(whole->begin(), whole->end(), told->begin(), told->end());
   if (more && (!says_reservation || older)) { return whole; }

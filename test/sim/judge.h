@@ -213,6 +213,8 @@ class Judge {
   void give(const std::string& uid, const Pod& pod, const Device& device, Process by, Mono decided);
   /// Its containers have it, though by another number than they were told, and its agent has not said so: it is down.
   [[nodiscard]] bool isUnseen(const std::string& uid, const Pod& pod, const Device& device) const;
+  /// A lease of this GPU stands under the number that it had.
+  [[nodiscard]] bool isLeasedByOldNumber(const std::string& node, const Gpu& gpu) const;
   /// Its lease of this GPU stands under another number, and is shared.
   [[nodiscard]] bool sharesByAnotherName(const std::string& uid, const Device& device) const;
   void agentSawItFree(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease);

@@ -397,10 +397,14 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
 
 bool Judge::isShared(const Device& device, const Lease& lease, const std::string& uid) const {
   if (lease.isSharedBy(uid) || (lease.shared && sharesByAnotherName(uid, device))) { return true; }
-  const auto sharers = sharers_.find(device);
   const auto pod = pods_.find(uid);
-  const bool runs = pod != pods_.end() && pod->second.live();
-  return lease.shared && runs && sharers != sharers_.end() && sharers->second.contains(uid);
+  if (!lease.shared || pod == pods_.end() || !pod->second.live()) { return false; }
+  const auto shares = [&](int id) {
+    const auto sharers = sharers_.find({device.node, id});
+    return sharers != sharers_.end() && sharers->second.contains(uid);
+  };
+  const auto& ids = pod->second.ids;  // its GPU may have another number now
+  return shares(device.id) || std::any_of(ids.begin(), ids.end(), shares);
 }
 
 /// Its lease was taken by hand before it went, and that process neither bound it nor saw it bound: nothing speaks of it.

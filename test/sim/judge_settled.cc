@@ -15,7 +15,7 @@ std::int64_t Judge::freeOn(const std::string& name) const {
   std::int64_t free = 0;
   for (const auto& [device, gpu] : gpus_) {
     if (device.node != name || gpu.health == "Unhealthy" || leases_.contains(device)) { continue; }
-    if (others_.contains(device)) { continue; }
+    if (others_.contains(device) || isLeasedByOldNumber(name, gpu)) { continue; }
     const bool taken = std::any_of(pods_.begin(), pods_.end(), [this, &d = device](const auto& p) {
       return p.second.live() && mayHold(p.first, p.second, d);
     });

@@ -98,6 +98,12 @@ void Judge::lookAtWaiting() {
   }
 }
 
+bool Judge::isLeasedByOldNumber(const std::string& node, const Gpu& gpu) const {
+  return !gpu.uuid.empty() && std::any_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
+    return entry.first.node == node && entry.second.uuid == gpu.uuid;
+  });
+}
+
 bool Judge::isOpen(const Device& device, const Gpu& gpu) const {
   const auto node = nodes_.find(device.node);
   if (node == nodes_.end() || !node->second.ready || node->second.tainted || node->second.other_enforcer) {
@@ -107,16 +113,12 @@ bool Judge::isOpen(const Device& device, const Gpu& gpu) const {
       others_.contains(device)) {
     return false;
   }
-  // Under the number that it had.
-  const bool leased =
-      !gpu.uuid.empty() && std::any_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
-        return entry.first.node == device.node && entry.second.uuid == gpu.uuid;
-      });
-  return !leased && std::none_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
-    const Pod& pod = entry.second;
-    return pod.node == device.node && pod.live() &&
-           (mayHold(entry.first, pod, device) || (pod.ids.empty() && pod.gpus > 0));
-  });
+  return !isLeasedByOldNumber(device.node, gpu) &&
+         std::none_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
+           const Pod& pod = entry.second;
+           return pod.node == device.node && pod.live() &&
+                  (mayHold(entry.first, pod, device) || (pod.ids.empty() && pod.gpus > 0));
+         });
 }
 
 void Judge::noteOpen() {

@@ -45,6 +45,31 @@ TEST_P(Edited, AllocatedAndReservationTogetherMoveNoLease) {
 }
 INSTANTIATE_TEST_SUITE_P(Agents, Edited, ::testing::Bool());
 
+/// Two lead for a moment: what the other one decided for the pod lands late, and its annotations are all taken away.
+TEST_P(Edited, AllTakenAwayTheLeasesFromBeforeItsBindingStand) {
+  world.create(pod("q", "one"));
+  ASSERT_TRUE(eventually([&] { return running("q"); }));
+  ASSERT_EQ(allocated("q"), "n:1");
+  finish("p");
+  ASSERT_TRUE(eventually([&] { return leases() == 1; }, 3min));
+  annotate("q", {{"gpu.scheduling/allocated", nullptr},
+                 {"gpu.scheduling/visible-devices", nullptr},
+                 {"gpu.scheduling/reservation", nullptr}});
+  json::Value late = lease(1);
+  json::Value& meta = late.child("metadata");
+  for (const char* key : {"uid", "resourceVersion", "creationTimestamp", "managedFields"}) {
+    meta.erase(key);
+  }
+  meta.set("name", "gpu-n-0");
+  meta.child("annotations").set("gpu.scheduling/gpu", "0");
+  meta.child("annotations").set("gpu.scheduling/uuid", "GPU-0");
+  meta.child("annotations").set("gpu.scheduling/devices", "n:0");
+  meta.child("annotations").set("gpu.scheduling/reservation", "late");
+  world.create(late);
+  EXPECT_TRUE(eventually([&] { return lease(0)["kind"].str() != "Lease"; }));
+  EXPECT_EQ(holder(1), uidOf("q"));
+}
+
 /// Its GPU is renumbered first: p, told "0", has what is called 1 now.
 struct RenumberedAndEdited : Edited {
   void SetUp() override {
