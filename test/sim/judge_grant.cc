@@ -249,6 +249,9 @@ void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
       continue;
     }
     if (other.node != pod.node && isFullFor(pod, other.node, from)) { continue; }
+    if (plan_.has(Feature::Large) && podsOn(other.node) + 48 >= 110) {
+      continue;
+    }  // those under way count there too
     return wrong(fmt::format("{} was given {}, which is Unknown, and {} is Healthy and free", pod.text(),
                              device.text(), other.text()));
   }

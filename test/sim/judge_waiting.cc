@@ -117,7 +117,8 @@ bool Judge::isOpen(const Device& device, const Gpu& gpu) const {
          std::none_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
            const Pod& pod = entry.second;
            return pod.node == device.node && pod.live() &&
-                  (mayHold(entry.first, pod, device) || (pod.ids.empty() && pod.gpus > 0));
+                  (mayHold(entry.first, pod, device) ||
+                   ((pod.ids.empty() || pod.isUnspoken()) && pod.gpus > 0));
          });
 }
 
