@@ -40,7 +40,7 @@ extender_config >"$CASE_DIR/quota.json"
 SCHEDULER_FLAGS=(--extender-address="${EXTENDER#http://}" --quota-config="$CASE_DIR/quota.json")
 run_scheduler scheduler
 quota 4
-expect "gpu_admission_leading" 1 "$(metric gpu_admission_leading)"
+eventually "gpu_admission_leading" 1 metric gpu_admission_leading
 expect "/healthz where schedulers ask" ok "$(curl --silent "$EXTENDER/healthz")"
 
 step "a claim pod, a vcuda pod that runs and one that is given a node count together"
@@ -54,7 +54,7 @@ bind runs shares
 kubelet_takes runs
 vcuda given 50 2
 eventually "answer for half a GPU" "200 shares" ask given
-expect "GPUs of the quota in use" 3.5 "$(used)"
+eventually "GPUs of the quota in use" 3.5 used
 expect "reservations" 1 "$(reserved)"
 expect "devices that are held" "2 2" "$(held claims) $(held shares)"
 given=$(annotations_of given)
@@ -67,7 +67,7 @@ vcuda over 60 2
 expect "answer for 60 cores more" "200 ExceedsGPUQuota" "$(ask over)"
 vcuda within 50 2
 eventually "answer for 50 cores more" "200 shares" ask within
-expect "GPUs of the quota in use" 4 "$(used)"
+eventually "GPUs of the quota in use" 4 used
 claim free 'count: 1' | create -n kube-public
 pod free free | create -n kube-public
 expect_allocated free claims:2 -n kube-public
@@ -79,7 +79,7 @@ kill_scheduler scheduler
 run_scheduler scheduler
 expect "answer for who was given a node before" "200 shares" "$(ask given)"
 expect "node of the pod that the quota refused" "" "$(node_of refused)"
-expect "GPUs of the quota in use" 3.5 "$(used)"
+eventually "GPUs of the quota in use" 3.5 used
 expect "devices that are held" "3 2" "$(held claims) $(held shares)"
 expect "its devices" "$(jq -c 'del(.["tencent.com/predicate-time"])' <<<"$given")" \
   "$(annotations_of given | jq -c 'del(.["tencent.com/predicate-time"])')"
@@ -103,6 +103,6 @@ eventually_like "allocation of the pod that was refused" '^claims:[0-3]$' alloca
 bind given shares
 kubelet_takes given # until then who comes next is not certain to get its own device
 eventually "answer for 60 cores more" "200 shares" ask over
-expect "GPUs of the quota in use" 3.1 "$(used)"
+eventually "GPUs of the quota in use" 3.1 used
 expect_sound
 stop_scheduler scheduler
