@@ -245,7 +245,8 @@ bool Judge::isMisread(const std::string& uid, const Pod& pod) const {
            const auto& [device, lease] = entry;
            const auto since = lease.since.find(uid);
            return device.node == pod.node && !pod.has(device) && since != lease.since.end() &&
-                  since->second <= pod.bound_at;
+                  since->second <=
+                      pod.bound_at + std::chrono::seconds{1};  // times of objects have whole seconds
          });
 }
 
