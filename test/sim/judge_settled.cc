@@ -298,6 +298,8 @@ std::set<std::string> Judge::knownToSome() const {
   std::set<std::string> out;
   for (const auto& [uid, pod] : pods_) {
     if (pod.forgotten && (pod.renamed || plan_.has(Feature::Renumber))) { out.insert(uid); }
+    // A restore brought it back as it was when it ended: who began later has not seen that its GPUs drained.
+    if (pod.finished && went_back_ != Mono{}) { out.insert(uid); }
   }
   return out;
 }
