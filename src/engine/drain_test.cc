@@ -342,7 +342,8 @@ TEST_F(DrainTest, NothingIsKeptOfANodeThatWent) {
   EXPECT_LE(drain.remembered(), before + 1);
 }
 
-/// Some kind can't be listed for five minutes (403, say), a pod ended meanwhile, and no agent is there: tick() goes over what it cannot free.
+/// Some kind can't be listed for five minutes (403, say), a pod ended meanwhile, and no agent is there:
+/// tick() goes over what it cannot free.
 TEST_F(DrainTest, TickEndsThoughNothingMayBeFreedYet) {
   drain.setComplete(false, now);
   drain.agentChanged(node, model::Uid{"agent"}, false, false, now);

@@ -277,7 +277,8 @@ TEST_F(EngineTest, WhatTheAgentSeesAPodUseThatIsNotBoundIsGivenToNobody) {
   EXPECT_EQ(use(1), DeviceUse::Free);
 }
 
-/// Its annotations were edited and its leases are gone; a pod that asks for no GPU (a monitor sees all) has none.
+/// Its annotations were edited and its leases are gone; a pod that asks for no GPU (a monitor sees all) has
+/// none.
 TEST_F(EngineTest, WhatTheAgentSeesAPodUseThatAskedForSomeIsHeld) {
   comes(PodBuilder("claims").on("node-a").claim("one").running());
   comes(PodBuilder("has").on("node-a").claim("one").allocated("node-a:0").running());
@@ -299,7 +300,8 @@ TEST_F(EngineTest, WhatTheAgentSeesAPodUseThatAskedForSomeIsHeld) {
   EXPECT_EQ(use(2), DeviceUse::Draining) << "until the agent sees its containers gone";
 }
 
-/// Its annotation was edited, and names another node: its lease alone says what it has, and the node has fewer GPUs now.
+/// Its annotation was edited, and names another node: its lease alone says what it has, and the node has
+/// fewer GPUs now.
 TEST_F(EngineTest, ALeaseFollowsItsGpuThoughNoGpuHasItsIdAnyMore) {
   auto seen = testing::makeStatus("node-a", 4);
   seen.revision = 2;

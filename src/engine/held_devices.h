@@ -25,7 +25,8 @@ namespace gs::engine {
                                        int likely);
 /// nullptr: it does not ask for sharing.
 [[nodiscard]] bool isShared(const model::GpuClaim* claim);
-/// Another device has this id than the one of this UUID, or none has and that one has another; false while one of them is not known.
+/// Another device has this id than the one of this UUID, or none has and that one has another; false while
+/// one of them is not known.
 [[nodiscard]] bool isAnother(const model::GpuNodeStatus* status, int id, const std::string& uuid);
 /// "" when the node does not say.
 [[nodiscard]] std::string uuidOf(const model::GpuNodeStatus* status, int id);

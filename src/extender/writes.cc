@@ -123,8 +123,8 @@ void Extender::tryLater(Grant& g, Duration at_least) {
   g.not_before = now_.mono + std::max(std::min(wait, longest), at_least);
 }
 
-/// Nobody asks for the pod any more, and none is known: where it may not be read or written, nothing will ever tell
-/// more. Nobody was told that it has its node, since what was written is known.
+/// Nobody asks for the pod any more, and none is known: where it may not be read or written, nothing will
+/// ever tell more. Nobody was told that it has its node, since what was written is known.
 bool Extender::isForgotten(const Grant& g, const kapi::Outcome& outcome) const {
   return outcome.http == 403 && nobodyWaits(g) && now_.mono >= g.asked + kForgottenAfter &&
          engine_.cache().pod(g.uid) == nullptr;

@@ -4,10 +4,11 @@
 // Order: a Binding goes before what else is ready, because a pod waits for nothing but it; of four calls in a row one is
 // another all the same. Otherwise first come, first served.
 // Holds: after an answer 429 with Retry-After, further calls of the same kind of write (kind, subresource, verb) wait until
-// then, others go on. Where a Status says it, only those of that namespace wait: so a webhook answers, or a limit of something in
-// it, and other namespaces have nothing to do with that. A server that has too much to do answers in plain text
-// (k8s.io/apiserver/pkg/server/filters, priority-and-fairness.go). A call that would wait in a hold for longer than its own timeout comes out overdue, to be reported
-// NotSent with what is left of the hold.
+// then, others go on. Where a Status says it, only those of that namespace wait: so a webhook answers, or a
+// limit of something in it, and other namespaces have nothing to do with that. A server that has too much to
+// do answers in plain text (k8s.io/apiserver/pkg/server/filters, priority-and-fairness.go). A call that would
+// wait in a hold for longer than its own timeout comes out overdue, to be reported NotSent with what is left
+// of the hold.
 // Each call that goes in comes out of next() exactly once; answered() and then finished() must follow.
 #pragma once
 

@@ -1,6 +1,7 @@
-// What runs in a scheduler's process beside it, as gpu-scheduler --extender-address does: an extender on the scheduler's engine, under its
-// leadership. The World, which may not know serve/, gets one from whoever starts the replica. It is given all that happens in the
-// process and passes on to the scheduler what that is to hear. One thread; the scheduler outlives it.
+// What runs in a scheduler's process beside it, as gpu-scheduler --extender-address does: an extender on the
+// scheduler's engine, under its leadership. The World, which may not know serve/, gets one from whoever
+// starts the replica. It is given all that happens in the process and passes on to the scheduler what that is
+// to hear. One thread; the scheduler outlives it.
 #pragma once
 
 #include <functional>

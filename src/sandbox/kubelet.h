@@ -7,8 +7,8 @@
 // and the pod with them. A deletion stops the containers within the grace, reports them terminated, then deletes the
 // pod with grace 0. Deleted by force, its containers go on for `linger` without a pod. A Node that is deleted takes its
 // containers along; its pods are failed and deleted `orphan_after` later, as the controller-manager's pod GC does. A
-// node that is down (setNodeDown) keeps its containers but does and says nothing. Containers that somebody reports as waiting as he
-// fails their pod run all the same, unseen, for `linger`, if there is one.
+// node that is down (setNodeDown) keeps its containers but does and says nothing. Containers that somebody
+// reports as waiting as he fails their pod run all the same, unseen, for `linger`, if there is one.
 //
 // Pods that run already when it begins (a restored store) are taken over as they are.
 // Reads the store's history since the last call; acts only in tick(). Same calls, same writes. One thread.

@@ -1,5 +1,5 @@
-// One process of a World: a scheduler, maybe with an extender beside it, or an extender alone, with its election and what a process keeps. Only world.cc includes
-// this.
+// One process of a World: a scheduler, maybe with an extender beside it, or an extender alone, with its
+// election and what a process keeps. Only world.cc includes this.
 #pragma once
 
 #include <fmt/format.h>

@@ -47,8 +47,8 @@ sched::DoorResult Scheduler::readDoor(const model::Pod& pod) const {
   return door;
 }
 
-/// A node on which a try came to nothing is left out while any other may do, and for a while in any case: longer each time, and the
-/// longer the more of them there are, so that each has its turn.
+/// A node on which a try came to nothing is left out while any other may do, and for a while in any case:
+/// longer each time, and the longer the more of them there are, so that each has its turn.
 void Scheduler::triedInVain(const Grant& grant) {
   if (engine_.cache().pod(grant.uid) == nullptr) { return; }
   NodesInVain& in_vain = in_vain_[grant.uid];
@@ -72,7 +72,8 @@ void Scheduler::notOn(const model::Pod& pod, sched::PodRequest& request) const {
   }
 }
 
-/// It is parked, so nothing fits but where it was tried: it is tried there again, as the time of each is over.
+/// It is parked, so nothing fits but where it was tried: it is tried there again, as the time of each is
+/// over.
 void Scheduler::fitsNowhereElse(const model::Uid& uid) {
   const auto in_vain = in_vain_.find(uid);
   if (in_vain != in_vain_.end()) { in_vain->second.nowhere_else = true; }

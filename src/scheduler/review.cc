@@ -173,8 +173,9 @@ void Scheduler::reviewBound(const model::Pod& pod) {
 /// A pod that says a reservation of which there is no lease: its annotation; but a whole set of leases that were there when it was
 /// bound, which shows that both were edited since.
 /// A pod that says no reservation (bound by an earlier version, or it was taken away): a whole set of leases that say
-/// the same and more than its annotation; its annotation when one of its leases agrees; else a whole set of leases, before others
-/// one that was there when it was bound, before one of which some are missing; else the annotation.
+/// the same and more than its annotation; its annotation when one of its leases agrees; else a whole set of
+/// leases, before others one that was there when it was bound, before one of which some are missing; else the
+/// annotation.
 std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
                                                      const std::optional<std::vector<int>>& told) const {
   const auto& keys = engine_.cache().leasesOf(pod.uid);
@@ -242,8 +243,8 @@ bool Scheduler::anotherOfOursHas(const model::Pod& pod, int id,
   });
 }
 
-/// A lease that is missing goes to the pod that was told its id, and has it, before one whose device has that id now: it says
-/// what the former has, under any id.
+/// A lease that is missing goes to the pod that was told its id, and has it, before one whose device has that
+/// id now: it says what the former has, under any id.
 bool Scheduler::anotherWasTold(const model::Pod& pod, int id) const {
   const auto contains = [id](const std::vector<int>& ids) {
     return std::binary_search(ids.begin(), ids.end(), id);
@@ -272,8 +273,8 @@ std::vector<int> Scheduler::leasable(const model::NodeName& node, const std::vec
   return out;
 }
 
-/// The UUID of the device that a bound pod was given under one of the ids of its reservation: as its lease there says or said,
-/// else as its containers were told. "": nobody says.
+/// The UUID of the device that a bound pod was given under one of the ids of its reservation: as its lease
+/// there says or said, else as its containers were told. "": nobody says.
 std::string Scheduler::uuidGiven(const model::Pod& pod, const std::vector<int>& given, int id) const {
   std::string leased = engine_.givenUuid(pod.uid, pod.node, id);
   if (!leased.empty()) { return leased; }

@@ -75,8 +75,8 @@ class Scheduler {
   [[nodiscard]] sched::Queue::Sizes pending() const { return queue_sizes_; }
   /// Leases of running pods that are missing and cannot be written.
   [[nodiscard]] std::size_t leaseRepairsFailing() const { return failing_.size(); }
-  /// How often reviews looked at a lease or an id of one, how many reviews there were, and how often a pod that waits was told why:
-  /// what they cost, without a clock.
+  /// How often reviews looked at a lease or an id of one, how many reviews there were, and how often a pod
+  /// that waits was told why: what they cost, without a clock.
   struct Work {
     std::uint64_t reviews = 0;
     std::uint64_t looks = 0;

@@ -2,7 +2,8 @@
 //   /healthz  200 while the owner thread answers in time and has not failed for good; else 500
 //   /readyz   200 when the machine is ready, the token is valid, and the leader lease can be read and written or is done
 //             without; `?verbose` or a failure lists each check
-//   /metrics  Prometheus text; the machine's state is counted when asked for, once a second at most: whoever asks again and again
+//   /metrics  Prometheus text; the machine's state is counted when asked for, once a second at most: whoever
+// asks again and again
 //             must not keep the machine's thread
 // Thread-safe as far as what it is wired to is.
 #pragma once

@@ -12,7 +12,15 @@ using kapi::Call;
 using model::Kind;
 
 /// One node takes no pod of default/p: its kubelet's webhook, say, always refuses.
-class OneNodeRefuses : public Storms, public testing::WithParamInterface<int> {};
+class OneNodeRefuses : public Storms, public testing::WithParamInterface<int> {
+ protected:
+  void refuseItsLeases() {
+    answerWith([](const Call& call) {
+      const bool there = call.body["metadata"]["name"].str().starts_with("gpu-node-a");
+      return isGpuLease(call) && there ? std::optional{GetParam()} : std::nullopt;
+    });
+  }
+};
 
 TEST_P(OneNodeRefuses, TheNextIsTried) {
   answerWith([](const Call& call) {
@@ -26,10 +34,7 @@ TEST_P(OneNodeRefuses, TheNextIsTried) {
 }
 
 TEST_P(OneNodeRefuses, SoItIsWhenItIsALease) {
-  answerWith([](const Call& call) {
-    const bool there = call.body["metadata"]["name"].str().starts_with("gpu-node-a");
-    return isGpuLease(call) && there ? std::optional{GetParam()} : std::nullopt;
-  });
+  refuseItsLeases();
   world.create(claim("one", 1));
   world.create(pod("p", "one"));
   EXPECT_TRUE(eventually([&] { return nodeOf("p") == "node-b"; }, 15s));
@@ -38,10 +43,7 @@ TEST_P(OneNodeRefuses, SoItIsWhenItIsALease) {
 
 /// However many were sent there: those that have no business there do not wait for them.
 TEST_P(OneNodeRefuses, NobodyIsHeldBackByItsLeases) {
-  answerWith([](const Call& call) {
-    const bool there = call.body["metadata"]["name"].str().starts_with("gpu-node-a");
-    return isGpuLease(call) && there ? std::optional{GetParam()} : std::nullopt;
-  });
+  refuseItsLeases();
   world.create(claim("one", 1));
   for (int i = 0; i < 8; ++i) { world.create(pod("p" + std::to_string(i), "one")); }
   world.run(1s);
