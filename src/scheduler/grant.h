@@ -59,6 +59,13 @@ struct Grant {
   [[nodiscard]] bool boundPerhaps() const {
     return stage != Stage::Leasing && stage != Stage::Releasing && !ids.empty();
   }
+  [[nodiscard]] bool awaitsBinding() const { return stage == Stage::Binding && call != 0; }
+  /// Of a pod that is bound: no Binding of this decision can have done it, nor one that an earlier leader sent for its leases.
+  [[nodiscard]] bool boundByOthers() const {
+    const bool none_taken =
+        stage == Stage::Leasing || stage == Stage::Reading || (stage == Stage::Binding && call == 0);
+    return none_taken && !adopted && !rivalled;
+  }
 };
 
 }  // namespace gs::scheduler

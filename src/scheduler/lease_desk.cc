@@ -85,6 +85,13 @@ bool LeaseDesk::idle(const model::ObjectKey& lease, const model::Uid& uid) const
   return it == desks_.end() || !it->second.wishes.contains(uid);
 }
 
+bool LeaseDesk::isGiving(const model::ObjectKey& lease, const model::Uid& uid) const {
+  const auto it = desks_.find(lease);
+  if (it == desks_.end()) { return false; }
+  const auto wish = it->second.wishes.find(uid);
+  return wish != it->second.wishes.end() && !wish->second.take;
+}
+
 bool LeaseDesk::failing(const model::ObjectKey& lease) const {
   const auto it = desks_.find(lease);
   return it != desks_.end() && it->second.failures > 0;

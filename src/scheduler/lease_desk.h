@@ -67,6 +67,8 @@ class LeaseDesk {
   void forget(const model::ObjectKey& lease, const model::Uid& uid);
   /// No wish of that pod for that lease is open.
   [[nodiscard]] bool idle(const model::ObjectKey& lease, const model::Uid& uid) const;
+  /// That pod's part is to go, and may be there yet.
+  [[nodiscard]] bool isGiving(const model::ObjectKey& lease, const model::Uid& uid) const;
   /// The last calls about it came to nothing.
   [[nodiscard]] bool failing(const model::ObjectKey& lease) const;
 

@@ -18,6 +18,13 @@ using kapi::Fate;
 
 bool names(const model::Lease* lease, const model::Uid& uid) { return lease != nullptr && lease->names(uid); }
 
+bool saysReservation(const model::Pod& pod) {
+  const std::string* reservation = pod.annotation(model::kReservationKey);
+  return reservation != nullptr && !reservation->empty();
+}
+
+bool saysNoDevices(const model::Pod& pod) { return !engine::allocatedIds(pod) && !saysReservation(pod); }
+
 }  // namespace
 
 void Scheduler::review(const model::Uid& uid) {
@@ -116,12 +123,17 @@ void Scheduler::goneProven(const model::Uid& uid, const kapi::Outcome& outcome) 
 }
 
 /// What this decision has asked for and the pod was not bound to. A device that it was bound to has its lease seen to by the
-/// review of the bound pod, whoever decided.
+/// review of the bound pod, whoever decided. Of a pod that was bound without names its leases go too, once it is known that
+/// they were in vain: a lease that is there would be taken for what the pod has.
 void Scheduler::giveBut(const Grant& grant, const model::Pod& pod) {
   const auto told = pod.node == grant.node ? engine::allocatedIds(pod) : std::nullopt;
   std::set<model::ObjectKey> bound_to;
   for (const int id : told.value_or(std::vector<int>{})) { bound_to.insert(leaseKey(grant.node, id)); }
-  for (const auto& key : grant.open_leases) {
+  std::set<model::ObjectKey> leases = grant.open_leases;
+  if (saysNoDevices(pod) && grant.boundByOthers()) {
+    for (const int id : grant.ids) { leases.insert(leaseKey(grant.node, id)); }
+  }
+  for (const auto& key : leases) {
     if (bound_to.contains(key)) {
       desk_.forget(key, grant.uid);
     } else {
@@ -138,6 +150,9 @@ void Scheduler::reviewBound(const model::Pod& pod) {
   const auto told = engine::allocatedIds(pod);
   if (Grant* grant = grantOf(pod.uid)) {
     const bool as_decided = boundAsDecided(*grant, pod);
+    if (!as_decided && saysNoDevices(pod) && grant->awaitsBinding()) {
+      return;
+    }  // for its answer: was it this one?
     if (as_decided && grant->stage != Stage::Bound) { bindApplied(*grant); }
     if (!as_decided) { giveBut(*grant, pod); }
     grants_.erase(pod.uid);
@@ -181,7 +196,7 @@ std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
   const auto& keys = engine_.cache().leasesOf(pod.uid);
   const auto leased = [&](int id) { return keys.contains(leaseKey(pod.node, id)); };
   const std::string* bound_for = pod.annotation(model::kReservationKey);
-  const bool says_reservation = bound_for != nullptr && !bound_for->empty();
+  const bool says_reservation = saysReservation(pod);
   bool agrees = told && std::all_of(told->begin(), told->end(), leased);
   std::string read;  // leases of one reservation all say the same: it is read once
   std::optional<std::vector<int>> whole;
@@ -189,6 +204,9 @@ std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
   bool older = false;  // those of `whole` than its Binding
   for (const auto& key : keys) {
     ++looks_;
+    if (saysNoDevices(pod) && desk_.isGiving(key, pod.uid)) {
+      continue;
+    }  // of a decision that came to nothing
     const auto entry = engine_.cache().lease(key)->partOf(pod.uid);
     const bool ours = entry && says_reservation && entry->reservation.text == *bound_for;
     if (entry && !ours && entry->devices == read) { continue; }

@@ -275,7 +275,8 @@ class Judge {
   std::map<std::string, Gone> gone_;               // by uid
   std::map<std::string, Pod> deleted_;             // by uid, of plays that go back: as they were last
   std::map<std::string, std::vector<Mono>> went_;  // node -> when pods of it were deleted
-  std::set<std::string> lost_;     // pods that were bound in a history that is lost, and run on
+  std::set<std::string> lost_;       // pods that were bound in a history that is lost, and run on
+  std::set<std::string> overtaken_;  // pods that a Binding of a history that is lost bound in this one
   std::set<std::string> clean_;    // pods that ended with all their containers: an agent may not know it yet
   std::set<std::string> unnamed_;  // pods that ran without an allocation
   std::map<Device, Lease> leases_;

@@ -30,7 +30,10 @@ void Judge::bound(const std::string& uid, const Pod& pod, const std::string& fen
   if (plan_.has(Feature::Resources)) { resourcesOn(uid, pod, sent->second.at); }
   if (pod.allocated.empty()) { return; }
   const Mono decided_at = decidedAt(pod, sent->second);
-  if (went_back_ != Mono{} && decided_at <= went_back_) { return; }  // what it was decided on is lost
+  if (went_back_ != Mono{} && decided_at <= went_back_) {  // what it was decided on is lost
+    overtaken_.insert(uid);
+    return;
+  }
   for (const int id : pod.ids) {
     give(uid, pod, {pod.node, id}, sent->second.by, decided_at);
     mayBeGiven(pod, {pod.node, id}, decided_at);

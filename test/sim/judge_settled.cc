@@ -200,7 +200,8 @@ bool Judge::awaitsName(const std::string& uid, const Pod& pod) const {
 bool Judge::mayHaveGot(const std::string& uid, const Pod& pod, const std::string& uuid) const {
   if (!plan_.has(Feature::Renumber) || uuid.empty()) { return false; }
   if (agents_ && machines_.heldBy(uid).contains(uuid)) { return true; }
-  const Mono known = agents_ ? pod.bound_at + kKnown : now_;  // without agents nobody knows when they started
+  // Without agents nobody knows when they started. A lease that went by hand is written again for what has its id then.
+  const Mono known = agents_ && !pod.forgotten ? pod.bound_at + kKnown : now_;
   const auto lease = reserved_.find(pod.reservation);
   const Mono decided = lease == reserved_.end() ? pod.bound_at : std::min(lease->second, pod.bound_at);
   return std::any_of(pod.ids.begin(), pod.ids.end(), [&](int id) {
@@ -270,7 +271,8 @@ std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
                           (invented_.contains(lease->second.uuid) || misnamed_.contains(uid));
     if (misnamed) { continue; }
     // leasesWrong() looks by whom.
-    const bool taken = lease != leases_.end() && (plan_.has(Feature::Renumber) || isMisread(uid, pod));
+    const bool others = lease != leases_.end() && (plan_.has(Feature::Renumber) || overtaken_.contains(uid));
+    const bool taken = others || isMisread(uid, pod);
     if (!taken && (lease == leases_.end() || !lease->second.holders.contains(uid))) {
       return fmt::format("pod {}/{} has {} without a lease", pod.ns, pod.name, device.text());
     }

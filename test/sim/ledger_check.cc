@@ -25,17 +25,34 @@ void replaceAll(std::string& text, std::string_view what, std::string_view by) {
   }
 }
 
+void eraseLines(std::string& text, std::string_view begin) {
+  for (auto at = text.find(begin); at != std::string::npos; at = text.find(begin, at)) {
+    text.erase(at, text.find('\n', at) + 1 - at);
+  }
+}
+
+/// Devices that no node lists are there as long as somebody holds them.
+void eraseEmptyDevices(std::string& text) {
+  constexpr std::string_view kEnd = " not listed\n";
+  for (auto at = text.find(kEnd); at != std::string::npos; at = text.find(kEnd, at)) {
+    const auto next = at + kEnd.size();
+    const auto begin = text.rfind('\n', at) + 1;
+    if (text.compare(next, 4, "    ") == 0) {
+      at = next;
+    } else {
+      text.erase(begin, next - begin);
+      at = begin;
+    }
+  }
+}
+
 /// Since when an agent is not Ready only who saw it knows; so it is with who shares, once its lease and its claim are gone (that of
 /// the same id may be another GPU's).
 std::string comparable(std::string text, const std::set<std::string>& left_out = {}) {
   replaceAll(text, " stale=true", " stale=false");
   replaceAll(text, " by bound: shared milli=0 mib=0", " by bound: exclusive");
-  for (const auto& uid : left_out) {
-    const std::string line = "    holder " + uid;
-    for (auto at = text.find(line); at != std::string::npos; at = text.find(line, at)) {
-      text.erase(at, text.find('\n', at) + 1 - at);
-    }
-  }
+  for (const auto& uid : left_out) { eraseLines(text, "    holder " + uid); }
+  if (!left_out.empty()) { eraseEmptyDevices(text); }
   replaceAll(text, " by lease,bound: shared milli=0 mib=0 shared milli=0 mib=0",
              " by lease,bound: shared milli=0 mib=0 exclusive");
   return text;

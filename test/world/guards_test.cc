@@ -218,6 +218,27 @@ TEST_F(Guards, ABindingWaitsForTheConditionThatIsBeingWritten) {
 }
 
 /// A lease in our namespace that names a pod of another scheduler is not ours to delete, nor to act upon.
+/// Somebody else bound it, without a word about GPUs: what was leased for the decision here is not what it has.
+class BoundByOthers : public Guards, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(BoundByOthers, WithoutNamesKeepsNoLeasesOfADecisionThatCameToNothing) {
+  const std::string when = GetParam();
+  atFirst(
+      [when](const Call& call) { return when == "lease" ? createsLease(call) : call.subresource == when; },
+      [this] {
+        const json::Object target{{"kind", "Node"}, {"name", "node-b"}};
+        const json::Value binding =
+            json::Object{{"metadata", json::Object{{"name", "p"}}}, {"target", target}};
+        EXPECT_EQ(world.request("POST", kPods + "p/binding", binding).code, 201);
+      });
+  world.create(pod("p", "", 2));
+  ASSERT_TRUE(eventually([&] { return nodeOf("p") == "node-b"; }));
+  ASSERT_TRUE(eventually([&] { return leases() == 0; })) << "its Binding was not taken, so they go";
+  EXPECT_EQ(allocated("p"), "");
+  expectSettled();
+}
+INSTANTIATE_TEST_SUITE_P(When, BoundByOthers, ::testing::Values("lease", "binding"));
+
 TEST_F(Guards, LeasesOfPodsOfOtherSchedulersAreLeftAlone) {
   const std::size_t before = seen().size();
   for (const auto& [name, gpu] : {std::pair{"waits", "0"}, std::pair{"runs", "1"}, std::pair{"ended", "2"}}) {
