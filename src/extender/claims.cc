@@ -2,7 +2,7 @@
 //
 // A promise of an earlier leader was on its pod before that one answered, so before this one led: what turns up later is nobody's
 // promise and reserves nothing. What is found at that time is believed where it could be decided now: bound pods count first, then
-// the claims, by their time. Two that cannot both be true show that one is forged, not which: both count for a moment, in which
+// the claims, by their time. (Of whole GPUs gpu-manager may have given the named ones to others: as many untouched ones will do.) Two that cannot both be true show that one is forged, not which: both count for a moment, in which
 // the Binding that the promised one waits for comes; neither is told that it has it.
 // What is not believed is taken off the pod after a while, without a hurry.
 #include <algorithm>
@@ -43,8 +43,9 @@ bool Extender::mayBeTrue(const model::Pod& pod) const {
   claimed.note.node = claimedNode(pod);
   claimed.picks = sched::vcudaPicks(pod);
   const sched::NodeState* node = engine_.ledger().find(claimed.note.node);
-  return node != nullptr && node->exists && sched::isComplete(claimed.picks) &&
-         sched::haveRoom(*node, pod.uid, claimed.picks) && isAllowed(claimed, pod);
+  if (node == nullptr || !node->exists || !sched::isComplete(claimed.picks)) { return false; }
+  claimed.picks = sched::movedToUntouched(*node, pod.uid, std::move(claimed.picks));
+  return sched::haveRoom(*node, pod.uid, claimed.picks) && isAllowed(claimed, pod);
 }
 
 void Extender::adoptAll(std::vector<const model::Pod*> claimants) {
@@ -52,35 +53,43 @@ void Extender::adoptAll(std::vector<const model::Pod*> claimants) {
                                               [&](const model::Pod* pod) { return mayBeTrue(*pod); });
   for (auto it = doubtful; it != claimants.end(); ++it) { takeOff(**it); }
   claimants.erase(doubtful, claimants.end());
-  std::vector<std::tuple<std::uint64_t, Wall, model::Uid, const model::Pod*>> in_order;
+  std::vector<std::tuple<bool, std::uint64_t, Wall, model::Uid, const model::Pod*>> in_order;
   for (const model::Pod* pod : claimants) {
+    const sched::NodeState& node = *engine_.ledger().find(claimedNode(*pod));
+    const bool is_overtaken = !sched::haveRoom(node, pod->uid, sched::vcudaPicks(*pod));
     const std::uint64_t time = model::readVcudaNote(pod->annotations, pod->vcuda.size()).time.value_or(0);
-    in_order.emplace_back(time, pod->created, pod->uid, pod);
+    in_order.emplace_back(is_overtaken, time, pod->created, pod->uid, pod);
   }
   std::sort(in_order.begin(), in_order.end());
   std::set<std::pair<model::NodeName, int>> disputed;
-  for (const auto& [time, created, uid, pod] : in_order) {
-    if (adopt(*pod)) { continue; }
+  for (const auto& [is_overtaken, time, created, uid, pod] : in_order) {
+    if (adopt(*pod, is_overtaken)) { continue; }
     const Grant& g = grants_.at(pod->uid);
     for (const auto& d : sched::amountsOf(g.picks)) { disputed.emplace(g.note.node, d.id); }
   }
   contest(disputed);
 }
 
-/// True: what it claims has room beside all that was adopted before it.
-bool Extender::adopt(const model::Pod& pod) {
+/// True: what it claims has room beside all that was adopted before it. `is_overtaken`: its whole GPUs are others by now, of
+/// those that nobody claims by name.
+bool Extender::adopt(const model::Pod& pod, bool is_overtaken) {
   Grant& g = grants_[pod.uid];
   g.uid = pod.uid;
   g.pod = pod.key;
-  g.picks = sched::vcudaPicks(pod);
   g.noted = g.note = model::readVcudaNote(pod.annotations, pod.vcuda.size());
+  const sched::NodeState& node = *engine_.ledger().find(g.note.node);
+  g.picks = sched::vcudaPicks(pod);
+  if (is_overtaken) {
+    g.picks = sched::movedToUntouched(node, g.uid, std::move(g.picks));
+    g.note.ids = idsOf(g.picks);  // written before anybody is told
+  }
   g.stage = Stage::Written;
   g.adopted = true;
   g.asked = now_.mono;
   g.held_until = now_.mono + kHeldForPredicate;  // some session of the earlier process may go on
   g.told = pod.scheduled;
   last_time_ = std::max(last_time_, g.note.time.value_or(0));
-  const bool fits = sched::haveRoom(*engine_.ledger().find(g.note.node), g.uid, g.picks) && isAllowed(g, pod);
+  const bool fits = sched::haveRoom(node, g.uid, g.picks) && isAllowed(g, pod);
   reserve(g, pod);
   return fits;
 }

@@ -204,6 +204,25 @@ TEST_F(ClaimsTest, WhatAPredecessorPromisedStands) {
   EXPECT_EQ(counted[kLateForeignBinds], 0);
 }
 
+/// It gives whole GPUs as it likes: how many are left is what counts.
+TEST_F(ClaimsTest, AWholeGpuIsPromisedStillWhenGpuManagerGaveTheNamedOneToAnother) {
+  addNode(gpuNode("a", 3));
+  create("runs", {{100, 0}});
+  server.pods["runs"].annotations = {
+      {kNode, "a"}, {kIds0, "0"}, {kTime, "5"}, {"tencent.com/gpu-assigned", "true"}};
+  bindTo("runs", "a");
+  claim("overtaken", {{100, 0}}, "0", now.wall - 10s);
+  claim("named", {{100, 0}}, "1", now.wall - 1s);
+  claim("one-too-many", {{100, 0}}, "0", now.wall);
+  lead();
+  EXPECT_EQ(freeMilli("a"), 0);
+  EXPECT_EQ(filter(create("share", {{50, 1}}), {"a"}).kind, AnswerKind::Nowhere);
+  bindTo("overtaken", "a");
+  bindTo("named", "a");
+  runFor(11s);
+  EXPECT_FALSE(hasNotes("one-too-many"));
+}
+
 // ---- What becomes of the others' annotations
 
 TEST_F(ClaimsTest, TheyAreTakenOffAfterAWhile) {

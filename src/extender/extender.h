@@ -181,7 +181,9 @@ class Extender {
   [[nodiscard]] bool claims(const model::Pod& pod) const;
   [[nodiscard]] bool mayBeTrue(const model::Pod& pod) const;
   void adoptAll(std::vector<const model::Pod*> claimants);
-  bool adopt(const model::Pod& pod);
+  /// As they are annotated.
+  [[nodiscard]] static std::map<int, std::vector<int>> idsOf(const sched::SharePicks& picks);
+  bool adopt(const model::Pod& pod, bool is_overtaken);
   void contest(const std::set<std::pair<model::NodeName, int>>& devices);
   void takeOff(const model::Pod& pod);
   void recheckQuotas();

@@ -25,14 +25,6 @@ std::uint64_t nanosecondsOf(Wall t) {
   return ns > 0 ? static_cast<std::uint64_t>(ns) : 0;
 }
 
-std::map<int, std::vector<int>> idsOf(const sched::SharePicks& picks) {
-  std::map<int, std::vector<int>> ids;
-  for (std::size_t i = 0; i < picks.size(); ++i) {
-    if (!picks[i].ids.empty()) { ids[static_cast<int>(i)] = picks[i].ids; }
-  }
-  return ids;
-}
-
 /// However often a pod was moved to and fro, it had those devices once.
 void addOnce(sched::SharePicks& all, const sched::SharePicks& some) {
   if (std::search(all.begin(), all.end(), some.begin(), some.end()) != all.end()) { return; }
@@ -49,6 +41,14 @@ bool fitsBesideOthers(const sched::NodeState& node, const model::Pod& pod) {
 }
 
 }  // namespace
+
+std::map<int, std::vector<int>> Extender::idsOf(const sched::SharePicks& picks) {
+  std::map<int, std::vector<int>> ids;
+  for (std::size_t i = 0; i < picks.size(); ++i) {
+    if (!picks[i].ids.empty()) { ids[static_cast<int>(i)] = picks[i].ids; }
+  }
+  return ids;
+}
 
 Extender::Grant* Extender::grantOf(const model::Uid& uid) {
   const auto it = grants_.find(uid);

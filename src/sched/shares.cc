@@ -242,6 +242,24 @@ bool haveRoom(const NodeState& n, const model::Uid& self, const SharePicks& pick
   });
 }
 
+SharePicks movedToUntouched(const NodeState& n, const model::Uid& self, SharePicks picks) {
+  std::set<int> left;
+  for (const FreeShare& d : freeShares(n, self)) {
+    if (isUntouched(d)) { left.insert(d.id); }
+  }
+  std::vector<int*> taken;
+  for (SharePick& pick : picks) {
+    for (int& id : pick.ids) {
+      if (left.erase(id) == 0 && pick.asked.whole > 0) { taken.push_back(&id); }
+    }
+  }
+  for (int* id : taken) {
+    if (!left.empty()) { *id = left.extract(left.begin()).value(); }
+  }
+  for (SharePick& pick : picks) { std::sort(pick.ids.begin(), pick.ids.end()); }
+  return picks;
+}
+
 bool isComplete(const SharePicks& picks) {
   return std::all_of(picks.begin(), picks.end(), [](const SharePick& pick) {
     const bool is_share = pick.asked.milli > 0;  // equivalent: a share has at least 10

@@ -216,7 +216,11 @@ void Judge::podWent(const std::string& uid) {
   const auto it = pods_.find(uid);
   if (it == pods_.end()) { return; }
   const Pod& pod = it->second;
-  if (!pod.node.empty()) { went_[pod.node].push_back(now_); }
+  std::set<std::string> nodes{pod.node};
+  for (const auto& [device, lease] : leases_) {  // for all that a later leader knows it was bound there
+    if (lease.holders.contains(uid)) { nodes.insert(device.node); }
+  }
+  for (const auto& node : nodes) { went_[node].push_back(now_); }
   if (pod.live()) {
     Gone gone{pod.bound_at, now_, {}, pod.node, pod.ids.empty() ? pod.gpus : 0, pod.misled, pod.isUnspoken()};
     for (const int id : pod.ids) {

@@ -197,8 +197,8 @@ class Judge {
   void asClaimed(const std::string& uid, const Pod& pod, Mono decided);
   [[nodiscard]] bool isLinked(const Pod& pod, std::int64_t gbps) const;
   void countOn(const std::string& uid, const Pod& pod, const Sent& sent, Mono decided);
-  [[nodiscard]] std::map<std::string, std::int64_t> goneCounted(const std::string& node,
-                                                                const Sent& sent) const;
+  [[nodiscard]] std::map<std::string, std::int64_t> goneCounted(const std::string& node, const Sent& sent,
+                                                                Mono decided) const;
   void resourcesOn(const std::string& uid, const Pod& pod, Mono decided);
   void seesWhatItHas(const Pod& pod, Mono decided);
   void healthyFirst(const std::string& uid, const Pod& pod, Mono decided);
@@ -211,6 +211,8 @@ class Judge {
   void limitsOn(const std::string& uid, const Pod& pod, Mono decided);
   void mayBeGiven(const Pod& pod, const Device& device, Mono decided);
   void give(const std::string& uid, const Pod& pod, const Device& device, Process by, Mono decided);
+  /// Nobody here decided that it is bound, and who decides may not have seen it yet.
+  [[nodiscard]] bool isUnheardOf(const std::string& uid, const Pod& pod, Mono decided) const;
   /// Its containers have it, though by another number than they were told, and its agent has not said so: it is down.
   [[nodiscard]] bool isUnseen(const std::string& uid, const Pod& pod, const Device& device) const;
   /// A lease of this GPU stands under the number that it had.
@@ -219,7 +221,7 @@ class Judge {
   [[nodiscard]] bool sharesByAnotherName(const std::string& uid, const Device& device) const;
   void agentSawItFree(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease);
   void nothingRunsOn(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease,
-                     Process by);
+                     Process by, Mono decided);
   /// What its containers were started with somebody else wrote.
   [[nodiscard]] bool wasToldByOthers(const std::string& uid) const;
   [[nodiscard]] bool isUnspoken(const std::string& uid) const;

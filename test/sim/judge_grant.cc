@@ -143,7 +143,7 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
     counted +=
         std::max<std::int64_t>(0, other.gpus - std::max(seen, static_cast<std::int64_t>(other.named.size())));
   }
-  for (const auto& [uid, gpus] : goneCounted(pod.node, sent)) {
+  for (const auto& [uid, gpus] : goneCounted(pod.node, sent, decided)) {
     std::int64_t seen = 0;
     for (const auto& [device, gpu] : gpus_) {
       if (device.node != pod.node || !gpu.in_use.contains(uid)) { continue; }
@@ -164,7 +164,8 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
 
 /// Pods that were deleted by force while they held GPUs that nobody named, and whose containers run on: uid -> GPUs, of those
 /// that the node still has. Of pods that whoever decided knew.
-std::map<std::string, std::int64_t> Judge::goneCounted(const std::string& node, const Sent& sent) const {
+std::map<std::string, std::int64_t> Judge::goneCounted(const std::string& node, const Sent& sent,
+                                                       Mono decided) const {
   std::map<std::string, std::int64_t> out;
   if (!agents_ || !plan_.has(Feature::Foreign)) { return out; }
   const auto is_there = [&](const std::string& uuid) {
@@ -174,7 +175,8 @@ std::map<std::string, std::int64_t> Judge::goneCounted(const std::string& node, 
   for (const auto& running : kubelet_.running(node)) {
     const auto gone = gone_.find(running.uid);
     if (gone == gone_.end() || gone->second.counted == 0 || clean_.contains(running.uid)) { continue; }
-    const bool known = std::max(sent.by.began, gone->second.bound_at) + kKnown < gone->second.went_at;
+    const Mono since = gone->second.bound_at + kKnown;
+    const bool known = std::max(sent.by.began + kKnown, since) < gone->second.went_at && since < decided;
     // After a restore everybody begins anew.
     const bool restored = went_back_ != Mono{} && gone->second.went_at < went_back_ + kKnown;
     if (known && !restored) {
@@ -328,7 +330,7 @@ void Judge::give(const std::string& uid, const Pod& pod, const Device& device, P
     if (other_uid == uid || !other.live() || !holds(other_uid, other, device)) { continue; }
     if (plan_.has(Feature::Renumber) && changedLately(device, decided)) { continue; }
     if (isUnseen(other_uid, other, device)) { continue; }
-    if (other.comes_by_hand && other.bound_at + kKnown >= decided) { continue; }
+    if (isUnheardOf(other_uid, other, decided)) { continue; }
     if (!isShared(device, lease->second, other_uid)) {
       wrong(fmt::format("{} was given {} ({}), which is of {}, which {}", pod.text(), device.text(),
                         lease->second.uuid, other.text(), whatItHas(other_uid, other)));
@@ -336,7 +338,11 @@ void Judge::give(const std::string& uid, const Pod& pod, const Device& device, P
   }
   if (!agents_ || changedLately(device, decided)) { return; }  // nothing drains, or it is not known what
   agentSawItFree(uid, pod, device, lease->second);
-  nothingRunsOn(uid, pod, device, lease->second, by);
+  nothingRunsOn(uid, pod, device, lease->second, by, decided);
+}
+
+bool Judge::isUnheardOf(const std::string& uid, const Pod& pod, Mono decided) const {
+  return (pod.comes_by_hand || overtaken_.contains(uid)) && pod.bound_at + kKnown >= decided;
 }
 
 bool Judge::isUnseen(const std::string& uid, const Pod& pod, const Device& device) const {
@@ -384,7 +390,7 @@ bool Judge::isUnspoken(const std::string& uid) const {
 
 /// An agent that is down sees nothing, and so confirms nothing: containers of a pod that went may run on.
 void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease,
-                          Process by) {
+                          Process by, Mono decided) {
   for (const auto& running : kubelet_.running(device.node)) {
     if (running.uid == uid || running.devices.empty() || lease.hasShared(running.uid, uid)) { continue; }
     if (isShared(device, lease, running.uid)) { continue; }
@@ -394,6 +400,7 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
     if (other != pods_.end() && other->second.live() && isUnseen(running.uid, other->second, device)) {
       continue;
     }
+    if (other != pods_.end() && isUnheardOf(running.uid, other->second, decided)) { continue; }
     if (isUnspoken(running.uid)) { continue; }  // whoever heard its agent is asked by agentSawItFree()
     if (lost_.contains(running.uid) || couldNotKnow(running.uid, device, by)) { continue; }
     wrong(fmt::format("{} was given {}, where containers of pod {} run on unseen", pod.text(), device.text(),

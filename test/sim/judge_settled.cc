@@ -216,6 +216,9 @@ std::string Judge::leasesWrong() const {
     for (const auto& [uid, part] : lease.holders) {
       const auto pod = pods_.find(uid);
       if (pod != pods_.end() && (pod->second.by_hand || isMisread(uid, pod->second))) { continue; }
+      if (overtaken_.contains(uid)) {
+        continue;
+      }  // leases of a later decision for it may have been there first
       // Another scheduler bound the pod to the very node of its leases: they stand, as if its annotation had been taken away.
       const bool theirs = pod != pods_.end() && pod->second.foreign && pod->second.ids.empty() &&
                           pod->second.node == device.node;

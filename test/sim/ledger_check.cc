@@ -46,13 +46,24 @@ void eraseEmptyDevices(std::string& text) {
   }
 }
 
+/// " anonymous=<count>": those of who is left out too.
+void eraseCounts(std::string& text) {
+  constexpr std::string_view kCount = " anonymous=";
+  for (auto at = text.find(kCount); at != std::string::npos; at = text.find(kCount, at)) {
+    text.erase(at, text.find_first_of(" \n", at + 1) - at);
+  }
+}
+
 /// Since when an agent is not Ready only who saw it knows; so it is with who shares, once its lease and its claim are gone (that of
 /// the same id may be another GPU's).
 std::string comparable(std::string text, const std::set<std::string>& left_out = {}) {
   replaceAll(text, " stale=true", " stale=false");
   replaceAll(text, " by bound: shared milli=0 mib=0", " by bound: exclusive");
   for (const auto& uid : left_out) { eraseLines(text, "    holder " + uid); }
-  if (!left_out.empty()) { eraseEmptyDevices(text); }
+  if (!left_out.empty()) {
+    eraseEmptyDevices(text);
+    eraseCounts(text);
+  }
   replaceAll(text, " by lease,bound: shared milli=0 mib=0 shared milli=0 mib=0",
              " by lease,bound: shared milli=0 mib=0 exclusive");
   return text;

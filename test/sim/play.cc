@@ -98,6 +98,7 @@ class Play {
 
   /// False when something is wrong.
   bool watch() {
+    if (tell_) { tellChanges(); }
     const std::string& of_ours = judge_.watch(world_.now().mono);
     const auto leader = world_.leader();
     if (plan_.has(Feature::Stuck) && (!leader || leader != leader_)) { judge_.ledAnew(kTakeover); }
@@ -136,6 +137,29 @@ class Play {
     for (; told_ < world_.log().size(); ++told_) { say("             " + world_.log()[told_]); }
     for (; told_writes_ < world_.writes().size(); ++told_writes_) {
       say("               write " + world_.writes()[told_writes_]);
+    }
+  }
+
+  /// What pods and leases say, each time that somebody wrote something there.
+  void tellChanges() {
+    const sandbox::Store& store = world_.api().store();
+    for (; told_changes_ < store.historyEnd(); ++told_changes_) {
+      const sandbox::HistoryEntry* entry = store.entry(told_changes_);
+      if (entry == nullptr) { continue; }
+      const bool is_lease = entry->key.resource == "coordination.k8s.io/leases";
+      if (entry->key.resource != "/pods" && !is_lease) { continue; }
+      std::string line = fmt::format("{:9.3f}s   {} {}/{}", std::chrono::duration<double>(since()).count(),
+                                     is_lease ? "lease" : "pod", entry->key.ns, entry->key.name);
+      if (entry->after == nullptr) {
+        say(line + " is gone");
+        continue;
+      }
+      const Value& now = *entry->after;
+      const Value& holder = is_lease ? now["spec"]["holderIdentity"] : now["metadata"]["uid"];
+      if (is_lease && now["metadata"]["annotations"]["gpu.scheduling/node"].isNull()) { continue; }
+      line += fmt::format(" {} {} {} ", holder.str(), now["spec"]["nodeName"].str(),
+                          now["status"]["phase"].str());
+      say(line + json::print(now["metadata"]["annotations"]));
     }
   }
 
@@ -463,6 +487,7 @@ class Play {
   std::optional<sandbox::ReplicaId> leader_;
   std::size_t told_ = 0;
   std::size_t told_writes_ = 0;
+  std::uint64_t told_changes_ = 0;
   struct UnderWay {
     kapi::Call call;
     int writes;  // lands when so many other calls have left
