@@ -114,6 +114,7 @@ void deriveFree(NodeState& n) {
     free = countOf((n.healthy | n.unknown) & ~n.held) - n.anonymous;
   }
   n.free_devices = std::max<std::int64_t>(0, free);
+  n.overcommitted = free < 0;
 }
 
 }  // namespace gs::sched

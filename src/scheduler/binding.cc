@@ -212,8 +212,24 @@ void Scheduler::advance(Grant& grant) {
   }
 }
 
+/// Pods whose GPUs nobody named have come since it was decided, or those whose GPU it was to share have left: one of its GPUs
+/// may be theirs.
+bool Scheduler::isOvertaken(const Grant& grant) const {
+  const sched::NodeState* node = engine_.ledger().find(grant.node);
+  if (node == nullptr || !node->overcommitted) { return false; }
+  return std::any_of(grant.ids.begin(), grant.ids.end(), [&](int id) {
+    const sched::DeviceState* device = node->device(id);
+    return device != nullptr && std::all_of(device->holders.begin(), device->holders.end(),
+                                            [&](const auto& holder) { return holder.uid == grant.uid; });
+  });
+}
+
 /// A lease that was Held may have gone while others were waited for.
 void Scheduler::bindOrTakeAgain(Grant& grant) {
+  if (isOvertaken(grant)) {
+    giveUp(grant, "pods without exact GPUs were bound to its node meanwhile, and too few GPUs are left");
+    return;
+  }
   const auto held = reservationsOf(grant.uid);
   const bool all = std::all_of(grant.ids.begin(), grant.ids.end(), [&](int id) {
     return held.contains({leaseKey(grant.node, id), grant.id});

@@ -221,6 +221,7 @@ class Scheduler {
   void noticed(const LeaseNotice& notice);
   [[nodiscard]] bool leasesFail(const Grant& grant) const;
   [[nodiscard]] bool isLeasingTooLong(const Grant& grant) const;
+  [[nodiscard]] bool isOvertaken(const Grant& grant) const;
   void bindOrTakeAgain(Grant& grant);
   void bind(Grant& grant);
   void bindAnswered(Grant& grant, const kapi::Outcome& outcome);

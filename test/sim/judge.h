@@ -219,7 +219,8 @@ class Judge {
   [[nodiscard]] bool isLeasedByOldNumber(const std::string& node, const Gpu& gpu) const;
   /// Its lease of this GPU stands under another number, and is shared.
   [[nodiscard]] bool sharesByAnotherName(const std::string& uid, const Device& device) const;
-  void agentSawItFree(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease);
+  void agentSawItFree(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease,
+                      Process by);
   void nothingRunsOn(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease,
                      Process by, Mono decided);
   /// What its containers were started with somebody else wrote.

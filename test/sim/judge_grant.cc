@@ -124,7 +124,14 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
           return other.first != owner && other.second.live() &&
                  holds(other.first, other.second, {pod.node, id});
         });
-    return has_others || lease->second.joined.contains(owner) || lease->second.holders.size() > 1;
+    if (has_others || lease->second.joined.contains(owner) || lease->second.holders.size() > 1) {
+      return true;
+    }
+    const auto gpu = gpus_.find({pod.node, id});  // who went shared it, and its containers run on
+    return gpu != gpus_.end() &&
+           std::any_of(gpu->second.in_use.begin(), gpu->second.in_use.end(), [&](const auto& user) {
+             return user.first != owner && isShared({pod.node, id}, lease->second, user.first);
+           });
   });
   if (joins) { return; }
   std::set<int> named;
@@ -331,13 +338,14 @@ void Judge::give(const std::string& uid, const Pod& pod, const Device& device, P
     if (plan_.has(Feature::Renumber) && changedLately(device, decided)) { continue; }
     if (isUnseen(other_uid, other, device)) { continue; }
     if (isUnheardOf(other_uid, other, decided)) { continue; }
+    if (wasToldByOthers(other_uid) && !holdsByName(other, device)) { continue; }  // of anybody's GPUs
     if (!isShared(device, lease->second, other_uid)) {
       wrong(fmt::format("{} was given {} ({}), which is of {}, which {}", pod.text(), device.text(),
                         lease->second.uuid, other.text(), whatItHas(other_uid, other)));
     }
   }
   if (!agents_ || changedLately(device, decided)) { return; }  // nothing drains, or it is not known what
-  agentSawItFree(uid, pod, device, lease->second);
+  agentSawItFree(uid, pod, device, lease->second, by);
   nothingRunsOn(uid, pod, device, lease->second, by, decided);
 }
 
@@ -358,7 +366,8 @@ bool Judge::sharesByAnotherName(const std::string& uid, const Device& device) co
          });
 }
 
-void Judge::agentSawItFree(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease) {
+void Judge::agentSawItFree(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease,
+                           Process by) {
   const auto gpu = gpus_.find(device);
   if (gpu == gpus_.end()) { return; }
   for (const auto& [user, used_since] : gpu->second.in_use) {
@@ -369,6 +378,7 @@ void Judge::agentSawItFree(const std::string& uid, const Pod& pod, const Device&
     if (wasToldByOthers(user)) { continue; }  // of anybody's GPUs
     const bool unheard = lease.since.at(uid) <= used_since + kKnown;
     if (unheard && (clean_.contains(user) || unnamed_.contains(user) || isUnspoken(user))) { continue; }
+    if (unheard && couldNotKnow(user, device, by)) { continue; }
     if (user != uid && !isShared(device, lease, user)) {
       wrong(fmt::format("{} was given {}, which containers of pod {} still have", pod.text(), device.text(),
                         user));
@@ -410,12 +420,13 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
 
 bool Judge::isShared(const Device& device, const Lease& lease, const std::string& uid) const {
   if (lease.isSharedBy(uid) || (lease.shared && sharesByAnotherName(uid, device))) { return true; }
-  const auto pod = pods_.find(uid);
-  if (!lease.shared || pod == pods_.end() || !pod->second.live()) { return false; }
   const auto shares = [&](int id) {
     const auto sharers = sharers_.find({device.node, id});
     return sharers != sharers_.end() && sharers->second.contains(uid);
   };
+  const auto pod = pods_.find(uid);
+  if (pod == pods_.end()) { return lease.shared && shares(device.id); }  // it went, and its containers run on
+  if (!lease.shared || !pod->second.live()) { return false; }
   const auto& ids = pod->second.ids;  // its GPU may have another number now
   return shares(device.id) || std::any_of(ids.begin(), ids.end(), shares);
 }

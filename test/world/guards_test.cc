@@ -239,6 +239,28 @@ TEST_P(BoundByOthers, WithoutNamesKeepsNoLeasesOfADecisionThatCameToNothing) {
 }
 INSTANTIATE_TEST_SUITE_P(When, BoundByOthers, ::testing::Values("lease", "binding"));
 
+TEST_F(Guards, APodWhoseGpusOthersTookWhileItsLeasesWereWrittenIsDecidedAnew) {
+  world.agents().setAgentDown("node-a", true);  // which GPU the other pod got nobody says
+  world.run(1s);
+  json::Value theirs = pod("theirs", "", 1);
+  theirs.child("spec").set("schedulerName", "default-scheduler");
+  theirs.child("spec").set("nodeName", "node-a");
+  judge([&, done = false](const Call& call) mutable {
+    if (!createsLease(call) || std::exchange(done, true)) { return sandbox::CallFate{}; }
+    world.after({}, [&] { world.create(theirs); });
+    return sandbox::CallFate{.how = sandbox::CallFate::How::LostAfter};  // it takes a while
+  });
+  world.create(claim("all", 4));
+  json::Value p = pod("p", "all");
+  p.child("spec").set("nodeSelector", json::Object{{"kubernetes.io/hostname", "node-a"}});
+  world.create(p);
+  world.run(5s);
+  EXPECT_EQ(nodeOf("p"), "") << "4 GPUs, and another pod has one of them";
+  EXPECT_EQ(bindings(), 0);
+  finish("theirs");
+  EXPECT_TRUE(eventually([&] { return nodeOf("p") == "node-a"; }, 180s)) << whyWaiting("p");
+}
+
 TEST_F(Guards, LeasesOfPodsOfOtherSchedulersAreLeftAlone) {
   const std::size_t before = seen().size();
   for (const auto& [name, gpu] : {std::pair{"waits", "0"}, std::pair{"runs", "1"}, std::pair{"ended", "2"}}) {
