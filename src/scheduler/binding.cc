@@ -170,7 +170,7 @@ void Scheduler::advance(Grant& grant) {
         return;
       }
       if (fenceOf(*pod) != grant.fence && !GS_PLANTED(IgnoresFences)) {
-        release(grant, "the pod was fenced");
+        giveUp(grant, "the pod was fenced");
         return;
       }
       if (isLeasingTooLong(grant)) {
@@ -191,8 +191,12 @@ void Scheduler::advance(Grant& grant) {
       bindOrTakeAgain(grant);
       return;
     case Stage::Binding:  // a refused one is sent again
-      if ((fenceOf(*pod) != grant.fence && !GS_PLANTED(IgnoresFences)) || pod->deleting) {
-        release(grant, "the pod changed before it was bound");
+      if (pod->deleting) {
+        release(grant, "the pod is being deleted");
+        return;
+      }
+      if (fenceOf(*pod) != grant.fence && !GS_PLANTED(IgnoresFences)) {
+        giveUp(grant, "the pod was fenced");
         return;
       }
       if (isRenumbered(grant)) {
@@ -342,7 +346,8 @@ void Scheduler::bindLater(Grant& grant, const kapi::Outcome& outcome) {
   giveUp(grant, fmt::format("no Binding could be sent: {} {}", outcome.http, outcome.message));
 }
 
-/// Nothing of ours is on its way; a Binding of an earlier leader may be.
+/// Nothing of ours is on its way. A Binding of who decided about this pod besides may be, on whichever fence: an
+/// earlier leader, or one that does not know yet that it is none.
 void Scheduler::giveUp(Grant& grant, std::string why) {
   if (grant.stage == Stage::Releasing || grant.stage == Stage::Fencing) { return; }
   if (!grant.adopted && !grant.rivalled) {
@@ -367,9 +372,12 @@ void Scheduler::judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fen
   if (pod.bound()) {
     return;
   }  // the review of a bound pod takes over: its leases are judged by what it was bound with
-  if (after_fence || pod.deleting || (fenceOf(pod) != grant.fence && !GS_PLANTED(IgnoresFences))) {
-    release(grant, after_fence ? "the outcome of its Binding was unknown; fenced"
-                               : "the pod changed before it was bound");
+  if (after_fence) {
+    release(grant, grant.why.empty() ? "the outcome of its Binding was unknown; fenced" : grant.why);
+  } else if (pod.deleting) {
+    release(grant, "the pod is being deleted");
+  } else if (fenceOf(pod) != grant.fence && !GS_PLANTED(IgnoresFences)) {
+    giveUp(grant, "the pod was fenced");
   } else if (++grant.sends < kMaxBindSends) {
     grant.stage = Stage::Binding;
     advance(grant);

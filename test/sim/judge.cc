@@ -281,7 +281,8 @@ void Judge::leaseChanged(const sandbox::HistoryEntry& entry) {
     if (!hand_ && !now.holders.contains(uid)) { sharers_[device].erase(uid); }
     if (hand_ || now.holders.contains(uid) || pod == pods_.end()) { continue; }
     // The write may have left before the API server went back, or before anybody heard of the new numbers.
-    const bool late = (went_back_ != Mono{} && now_ < went_back_ + kKnown) ||
+    const Mono left = std::min(now_ - kKnown, leftAt(entry.key.name));
+    const bool late = (went_back_ != Mono{} && left < went_back_) ||
                       (plan_.has(Feature::Renumber) && changedLately(device, leftAt(entry.key.name)));
     if (!late && pod->second.live() && holdsByName(pod->second, device)) {
       wrong(fmt::format("the lease of {} was taken from {}, which runs and {}", device.text(),
@@ -400,7 +401,10 @@ void Judge::leaseSent(const kapi::Call& call, Mono now) {
   if (!call.key.name.empty()) { lease_writes_[call.key.name] = now; }
   if (call.body["spec"].isNull()) { return; }  // a Delete
   const auto [device, lease] = leaseOf(call.body);
-  for (const auto& [uid, part] : lease.holders) { tried_[uid][device.node] = now; }
+  for (const auto& [uid, part] : lease.holders) {
+    tried_[uid][device.node] = now;
+    wished_[uid].try_emplace(device, now);
+  }
 }
 
 void Judge::bindingSent(const kapi::Call& call, Mono now, Process by) {

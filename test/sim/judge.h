@@ -303,6 +303,7 @@ class Judge {
   /// uid -> fences that Bindings were decided on -> reservations, or toNode() of those without devices, as they first left
   std::map<std::string, std::map<std::string, std::map<std::string, Sent>>> decided_;
   std::map<std::string, std::map<std::string, Mono>> tried_;  // uid -> nodes -> when last
+  std::map<std::string, std::map<Device, Mono>> wished_;      // uid -> when a lease for it first left
   std::map<std::string, Mono> lease_writes_;  // lease -> when the last Update or Delete of it left
   Mono now_{};
   Mono last_change_{};

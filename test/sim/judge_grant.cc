@@ -244,9 +244,10 @@ void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
   if (now_ < std::max(disturbed_until_, stuck)) { return; }  // it may have been tried in vain
   const Device device{pod.node, pod.ids.front()};
   const auto lease = leases_.find(device);
-  if (lease != leases_.end()) {  // an adopted decision is an earlier leader's
-    const auto since = lease->second.since.find(uid);
-    if (since != lease->second.since.end()) { decided = std::min(decided, since->second); }
+  const auto wished = wished_.find(uid);
+  if (wished != wished_.end() &&
+      wished->second.contains(device)) {  // an adopted decision is an earlier leader's
+    decided = std::min(decided, wished->second.at(device));
   }
   const Mono from = decided - kKnown;
   const bool shares = lease != leases_.end() && lease->second.shared;

@@ -59,7 +59,10 @@ void eraseCounts(std::string& text) {
 std::string comparable(std::string text, const std::set<std::string>& left_out = {}) {
   replaceAll(text, " stale=true", " stale=false");
   replaceAll(text, " by bound: shared milli=0 mib=0", " by bound: exclusive");
-  for (const auto& uid : left_out) { eraseLines(text, "    holder " + uid); }
+  for (const auto& uid : left_out) {
+    eraseLines(text, "    holder " + uid);
+    eraseLines(text, "  draining " + uid);
+  }
   if (!left_out.empty()) {
     eraseEmptyDevices(text);
     eraseCounts(text);

@@ -188,11 +188,12 @@ class Leased : public Cluster {
     ASSERT_EQ(world.request("DELETE", std::string{kLeases} + "/" + name).code, 200);
   }
   /// As a leader writes the first of two: GPUs 0 and 1 of node-a for pod p. Over what is there.
-  void writeFirstLease(const std::string& reservation) {
+  void writeFirstLease(const std::string& reservation) { writeLease(0, reservation); }
+  void writeLease(int gpu, const std::string& reservation) {
     model::Lease lease;
-    lease.key = {"default", model::leaseName(model::NodeName{"node-a"}, 0)};
+    lease.key = {"default", model::leaseName(model::NodeName{"node-a"}, gpu)};
     lease.node = model::NodeName{"node-a"};
-    lease.gpu = 0;
+    lease.gpu = gpu;
     lease.pod = {"default", "p"};
     lease.pod_uid = model::Uid{podObject("p")["metadata"]["uid"].str()};
     lease.holder = lease.pod_uid.text;
@@ -234,6 +235,35 @@ TEST_F(Leased, LeasesFromAfterAFenceAreNotDeletedByIt) {
   EXPECT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
   EXPECT_FALSE(fence_before.empty());
   EXPECT_GE(deletes, 2);
+  expectSettled();
+}
+
+/// It fenced the pod and decided on that, which whoever adopts its leases may not have heard yet.
+TEST_F(Leased, AdoptedOnesAreNotGivenBackForAFenceOfWhoDecidedOnIt) {
+  world.create(claim("two", 2));
+  world.create(pod("p", "two"));
+  writeLease(0, "r1");
+  writeLease(1, "r1");
+  bool fenced = false;
+  int deletes = 0;
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+    if (call.kind != model::Kind::Lease) { return {}; }
+    if (call.verb == kapi::Verb::Update && call.key.name.starts_with("gpu-") &&
+        !std::exchange(fenced, true)) {
+      const Object theirs{{"metadata", Object{{"annotations", Object{{"gpu.scheduling/fence", "theirs"}}}}}};
+      const auto answer = world.request("PATCH", "/api/v1/namespaces/default/pods/p/status", theirs,
+                                        "application/merge-patch+json");
+      EXPECT_EQ(answer.code, 200);
+    }
+    if (call.verb == kapi::Verb::Delete) {
+      ++deletes;
+      EXPECT_NE(fence(), "theirs") << "its Binding may be on its way";
+    }
+    return {};
+  });
+  startOne();
+  EXPECT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
+  EXPECT_EQ(deletes, 2);
   expectSettled();
 }
 
