@@ -275,15 +275,16 @@ void Judge::leaseChanged(const sandbox::HistoryEntry& entry) {
     invented_.insert(now.uuid);
     for (const auto& [uid, part] : now.holders) { misnamed_.insert(uid); }
   }
+  const Mono left = std::min(now_ - kKnown, leftAt(entry.key.name));
+  const bool of_lost_history = went_back_ != Mono{} && left < went_back_;
   for (const auto& [uid, part] : leases_[device].holders) {
     const auto pod = pods_.find(uid);
-    if (hand_ && pod != pods_.end()) { pod->second.forgotten = true; }
+    if ((hand_ || of_lost_history) && pod != pods_.end()) { pod->second.forgotten = true; }
     if (!hand_ && !now.holders.contains(uid)) { sharers_[device].erase(uid); }
     if (hand_ || now.holders.contains(uid) || pod == pods_.end()) { continue; }
     // The write may have left before the API server went back, or before anybody heard of the new numbers.
-    const Mono left = std::min(now_ - kKnown, leftAt(entry.key.name));
-    const bool late = (went_back_ != Mono{} && left < went_back_) ||
-                      (plan_.has(Feature::Renumber) && changedLately(device, leftAt(entry.key.name)));
+    const bool late =
+        of_lost_history || (plan_.has(Feature::Renumber) && changedLately(device, leftAt(entry.key.name)));
     if (!late && pod->second.live() && holdsByName(pod->second, device)) {
       wrong(fmt::format("the lease of {} was taken from {}, which runs and {}", device.text(),
                         pod->second.text(), whatItHas(uid, pod->second)));

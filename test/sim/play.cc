@@ -214,6 +214,7 @@ class Play {
     judge_.disturbed(kTakeover + kLastFreeze);
     if (it->y >= 5) {
       world_.freeze(id, true);
+      extras_.hindered(kLastFreeze);
       later(kLastFreeze, [this, id] { world_.freeze(id, false); });
     } else {
       later({}, [this, id] { world_.crash(id); });
