@@ -150,9 +150,8 @@ void Scheduler::reviewBound(const model::Pod& pod) {
   const auto told = engine::allocatedIds(pod);
   if (Grant* grant = grantOf(pod.uid)) {
     const bool as_decided = boundAsDecided(*grant, pod);
-    if (!as_decided && saysNoDevices(pod) && grant->awaitsBinding()) {
-      return;
-    }  // for its answer: was it this one?
+    // The answer says whether it was this one.
+    if (!as_decided && saysNoDevices(pod) && grant->awaitsBinding()) { return; }
     if (as_decided && grant->stage != Stage::Bound) { bindApplied(*grant); }
     if (!as_decided) { giveBut(*grant, pod); }
     grants_.erase(pod.uid);
@@ -204,9 +203,8 @@ std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
   bool older = false;  // those of `whole` than its Binding
   for (const auto& key : keys) {
     ++looks_;
-    if (saysNoDevices(pod) && desk_.isGiving(key, pod.uid)) {
-      continue;
-    }  // of a decision that came to nothing
+    // Of a decision that came to nothing.
+    if (saysNoDevices(pod) && desk_.isGiving(key, pod.uid)) { continue; }
     const auto entry = engine_.cache().lease(key)->partOf(pod.uid);
     const bool ours = entry && says_reservation && entry->reservation.text == *bound_for;
     if (entry && !ours && entry->devices == read) { continue; }

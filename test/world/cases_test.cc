@@ -267,6 +267,26 @@ TEST_F(Leased, AdoptedOnesAreNotGivenBackForAFenceOfWhoDecidedOnIt) {
   expectSettled();
 }
 
+/// It may be that leader who bound it, and its annotations were taken away since.
+TEST_F(Leased, AdoptedOnesStayWhenThePodIsBoundWithoutNames) {
+  world.create(claim("two", 2));
+  world.create(pod("p", "two"));
+  writeLease(0, "r1");
+  writeLease(1, "r1");
+  bool bound = false;
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+    if (call.subresource != "binding" || std::exchange(bound, true)) { return {}; }
+    const Object target{{"kind", "Node"}, {"name", "node-a"}};
+    const Value binding = Object{{"metadata", Object{{"name", "p"}}}, {"target", target}};
+    EXPECT_EQ(world.request("POST", "/api/v1/namespaces/default/pods/p/binding", binding).code, 201);
+    return {};
+  });
+  startOne();
+  EXPECT_TRUE(eventually([&] { return nodeOf("p") == "node-a"; }));
+  world.run(60s);
+  EXPECT_EQ(leases(), 2U);
+}
+
 TEST_F(Leased, WhoHadLeasesOfAnEarlierLeaderIsPlacedAsSoonAsTheyAreGone) {
   world.create(claim("two", 2));
   world.create(pod("p", "two"));

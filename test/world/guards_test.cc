@@ -236,6 +236,7 @@ TEST_P(BoundByOthers, WithoutNamesKeepsNoLeasesOfADecisionThatCameToNothing) {
   ASSERT_TRUE(eventually([&] { return leases() == 0; })) << "its Binding was not taken, so they go";
   EXPECT_EQ(allocated("p"), "");
   expectSettled();
+  EXPECT_FALSE(warned("GpuAnnotationChanged")) << "nobody changed any";
 }
 INSTANTIATE_TEST_SUITE_P(When, BoundByOthers, ::testing::Values("lease", "binding"));
 
