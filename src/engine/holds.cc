@@ -95,22 +95,24 @@ std::string Engine::givenUuid(const model::Uid& pod, const model::NodeName& node
 
 std::vector<int> Engine::heldIds(const model::Pod& pod, const std::vector<int>& given) const {
   std::vector<std::string> leased;
-  const std::string* bound_for = pod.annotation(model::kReservationKey);
-  const bool says_reservation = bound_for != nullptr && !bound_for->empty();
-  eachLeaseOf(pod.uid, [&](const model::Lease& lease) {
-    const auto part = lease.partOf(pod.uid);
-    const bool is_its = says_reservation ? part && part->reservation.text == *bound_for
-                                         : std::binary_search(given.begin(), given.end(), lease.gpu);
-    if (lease.node == pod.node && is_its) { leased.push_back(lease.uuid); }
-  });
-  if (says_reservation &&
-      leased.empty()) {  // it was edited, or they went: those that were written for the same ids
-    const std::string same = model::printAllocation(pod.node, given);
+  const auto collect = [&](const auto& is_its) {
     eachLeaseOf(pod.uid, [&](const model::Lease& lease) {
       const auto part = lease.partOf(pod.uid);
-      if (lease.node == pod.node && part && part->devices == same) { leased.push_back(lease.uuid); }
+      if (lease.node == pod.node && part && is_its(lease, *part)) { leased.push_back(lease.uuid); }
     });
+  };
+  const std::string* bound_for = pod.annotation(model::kReservationKey);
+  const bool says_reservation = bound_for != nullptr && !bound_for->empty();
+  if (says_reservation) {
+    collect([&](const auto&, const auto& part) { return part.reservation.text == *bound_for; });
   }
+  if (!leased.empty()) { return heldNow(pod, given, leased, cache_.status(pod.node)); }
+  // Its reservation was edited, or taken away, or they went: those that were written for the same ids.
+  const std::string same = model::printAllocation(pod.node, given);
+  collect([&](const auto& lease, const auto& part) {
+    const bool is_named = !says_reservation && std::binary_search(given.begin(), given.end(), lease.gpu);
+    return is_named || part.devices == same;
+  });
   return heldNow(pod, given, leased, cache_.status(pod.node));
 }
 

@@ -77,6 +77,27 @@ TEST_F(ToldUuids, ANewLeaderKnowsItToo) {
   EXPECT_EQ(podObject("s")["metadata"]["annotations"]["gpu.scheduling/visible-devices"].str(), "GPU-2");
 }
 
+/// Then its lease alone says which GPU it has, for an id that this GPU has no more.
+TEST_F(ToldUuids, ALeaseThatFollowedItsGpuStandsThoughAllAnnotationsWereTakenAway) {
+  finish("p");
+  ASSERT_TRUE(eventually([&] { return leases() == 1; }, 120s));
+  nowThereAre({"GPU-1", "GPU-2"});
+  ASSERT_EQ(holder(0), uidOf("r"));
+  world.crash(0);
+  const json::Object none{{"gpu.scheduling/allocated", nullptr},
+                          {"gpu.scheduling/visible-devices", nullptr},
+                          {"gpu.scheduling/reservation", nullptr}};
+  const json::Value patch = json::Object{{"metadata", json::Object{{"annotations", none}}}};
+  EXPECT_EQ(
+      world.request("PATCH", "/api/v1/namespaces/default/pods/r", patch, "application/merge-patch+json").code,
+      200);
+  world.restart(0);
+  world.run(60s);
+  EXPECT_EQ(holder(0), uidOf("r"));
+  EXPECT_EQ(lease(0)["metadata"]["annotations"]["gpu.scheduling/uuid"].str(), "GPU-1");
+  expectRebuilt();
+}
+
 TEST_F(ToldUuids, WhatComesBackIsAsBefore) {
   nowThereAre({"GPU-1", "GPU-2"});
   world.run(60s);
