@@ -48,6 +48,7 @@ enum class Bug {
   UnknownIsHealthy,         // a device whose health nobody knows counts as Healthy
   ForgetsCpu,               // what pods ask for of cpu is not read
   IgnoresEnforcer,          // the enforcer label of a node is not read
+  IgnoresQuotas,            // a namespace may have any number of any model
   StandbyIsDeaf,            // who does not lead misses what is deleted
 };
 

@@ -89,8 +89,11 @@ std::string podPath(int slot) {
   return fmt::format("/api/v1/namespaces/{}/pods/{}", kNamespaces[slot % 2], podName(slot));
 }
 
+std::string modelOf(const std::string& node) { return node == "n-0" ? kModels[0] : kModels[1]; }
+
 kapi::SimNode simNode(int node) {
   kapi::SimNode n;
+  n.labels["gaia.tencent.com/gpu-model"] = modelOf(nodeName(node));
   n.name = model::NodeName{nodeName(node)};
   n.allocatable = {{"cpu", "64"}, {"memory", "512Gi"}, {"pods", "110"}};
   n.devices = gpus(node, node == 0 ? 2 : node < kNodes ? 4 : 8);

@@ -59,6 +59,7 @@ Extras::Extras(sandbox::World& world, Judge& judge, LedgerCheck& ledgers, const 
 scheduler::Config Extras::config() const {
   scheduler::Config config;
   config.visible_uuids = plan_.has(Feature::Uuids);
+  if (plan_.has(Feature::Quotas)) { config.quota.map = {"kube-system", kQuotaMap}; }
   if (plan_.has(Feature::Stuck)) {  // few enough that a play's pods could fill them
     config.max_open_grants = 3;
     config.max_pending_writes = 2;
@@ -106,6 +107,7 @@ void Extras::carryOut(const Step& s) {
       late_by_ = std::chrono::seconds{s.z};
       ledgers_.trouble(std::chrono::seconds{s.y + s.z} + 3s);
       return;
+    case Op::Limit: return limit(s);
     case Op::FailUnstarted: unstarted_[s.x] = s; return;
     default: return;
   }
@@ -285,6 +287,24 @@ void Extras::taint(int node, bool is) {
   if (is) { taints.emplace_back(Object{{"key", "sim"}, {"value", "1"}, {"effect", "NoSchedule"}}); }
   (void)world_.request("PATCH", "/api/v1/nodes/" + nodeName(node),
                        Object{{"spec", Object{{"taints", std::move(taints)}}}}, kMerge);
+}
+
+void Extras::limit(const Step& s) {
+  limits_[s.x % 2] = {s.y, s.z};
+  Object table;
+  for (const auto& [ns, limits] : limits_) {
+    Object quota;
+    if (limits.first >= 0) { quota.set(kModels[0], limits.first); }
+    if (limits.second >= 0) { quota.set(kModels[1], limits.second); }
+    if (!quota.empty()) { table.set(kNamespaces[ns], Object{{"quota", std::move(quota)}}); }
+  }
+  const Object data{{"gpu_quota", json::print(Value{std::move(table)})}};
+  const std::string maps = "/api/v1/namespaces/kube-system/configmaps";
+  const auto answer =
+      world_.request("PATCH", fmt::format("{}/{}", maps, kQuotaMap), Object{{"data", data}}, kMerge);
+  if (answer.code != 404) { return; }
+  const Object meta{{"name", kQuotaMap}, {"namespace", "kube-system"}};
+  world_.create(Object{{"apiVersion", "v1"}, {"kind", "ConfigMap"}, {"metadata", meta}, {"data", data}});
 }
 
 // ---- other processes, and the server

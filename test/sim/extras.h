@@ -59,6 +59,7 @@ class Extras {
   void startAgain(sandbox::ReplicaId id);
   void enforce(int node, int how);
   void taint(int node, bool is);
+  void limit(const Step& s);
   [[nodiscard]] bool sticks(const kapi::Call& call) const;
 
   sandbox::World& world_;
@@ -77,7 +78,8 @@ class Extras {
     Mono until{};
   };
   Stuck stuck_;
-  std::map<int, Step> unstarted_;  // by slot: they wait for its pod to be bound
+  std::map<int, Step> unstarted_;              // by slot: they wait for its pod to be bound
+  std::map<int, std::pair<int, int>> limits_;  // by namespace: Limit's
   Mono late_until_{};
   Duration late_by_{};
   int replaced_ = 0;  // GPUs, so that each has a UUID of its own

@@ -34,6 +34,7 @@ constexpr std::array<Row, kFeatures> kRows{{
     {Feature::Large, "large", 0},
     {Feature::Beside, "beside", 10},
     {Feature::Unstarted, "unstarted", 8},
+    {Feature::Quotas, "quotas", 10},
 }};
 
 /// Features that show what is not mended yet.

@@ -34,8 +34,9 @@ enum class Feature : std::uint8_t {
   Large,        // hundreds of pods
   Beside,       // scheduler and extender in one process, on one ledger
   Unstarted,    // pods are failed while their containers are said to wait, and run
+  Quotas,       // GPUs of each model that a namespace may have, which change
 };
-inline constexpr std::size_t kFeatures = 22;
+inline constexpr std::size_t kFeatures = 23;
 using Features = std::set<Feature>;
 
 [[nodiscard]] const char* nameOf(Feature feature);

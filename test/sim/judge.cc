@@ -86,6 +86,7 @@ void Judge::read(const sandbox::HistoryEntry& entry) {
     nodeChanged(entry);
   } else {
     if (resource == kClaimsId) { claimChanged(entry); }
+    if (resource == "/configmaps") { quotasChanged(entry); }
     return;  // nobody has or loses a GPU by it
   }
   if (unknown_seen_) { noteOpen(); }
@@ -107,6 +108,7 @@ void Judge::wentBack() {
   gpus_.clear();
   nodes_.clear();
   for (auto& [key, ask] : claims_) { (void)ask.set({}, now_); }
+  noQuotas();
   for (const auto& [key, stored] : store.objects()) {
     read({store.revision(), key, nullptr, stored.object, nullptr});
   }

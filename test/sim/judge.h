@@ -155,6 +155,13 @@ class Judge {
     std::int64_t gbps = 0;
     friend bool operator==(const Ask&, const Ask&) = default;
   };
+  /// How many GPUs of each model a namespace may have.
+  struct Quota {
+    bool there = false;
+    std::map<std::string, std::int64_t> limits{};
+    [[nodiscard]] bool allows(const std::string& model, std::int64_t gpus) const;
+    friend bool operator==(const Quota&, const Quota&) = default;
+  };
   struct Sent {
     std::string allocated;
     Mono at{};
@@ -230,6 +237,14 @@ class Judge {
   [[nodiscard]] bool isShared(const Device& device, const Lease& lease, const std::string& uid) const;
   [[nodiscard]] bool couldNotKnow(const std::string& uid, const Device& device, Process who) const;
 
+  // judge_quota.cc
+  void quotasChanged(const sandbox::HistoryEntry& entry);
+  void noQuotas();
+  [[nodiscard]] std::int64_t usedOfModel(const std::string& ns, const std::string& model, Mono known,
+                                         const std::string& but) const;
+  void quotaOn(const std::string& uid, const Pod& pod, Mono decided);
+  [[nodiscard]] bool isWithinQuota(const Pod& pod, const std::string& node, std::int64_t asked) const;
+
   // judge_waiting.cc
   void lookAtWaiting();
   [[nodiscard]] bool isHealthy(const Pod& pod) const;
@@ -299,6 +314,7 @@ class Judge {
   std::map<std::string, Node> nodes_;
   std::map<std::string, Past<Node>> past_nodes_;
   std::map<std::pair<std::string, std::string>, Past<Ask>> claims_;    // by namespace and name
+  std::map<std::string, Past<Quota>> quotas_;                          // by namespace
   std::map<std::pair<std::string, std::string>, std::string> fences_;  // (uid, resourceVersion) -> fence
   /// uid -> fences that Bindings were decided on -> reservations, or toNode() of those without devices, as they first left
   std::map<std::string, std::map<std::string, std::map<std::string, Sent>>> decided_;

@@ -27,6 +27,7 @@ void Judge::bound(const std::string& uid, const Pod& pod, const std::string& fen
     return wrong(
         fmt::format("{} was bound to {} with '{}', as no Binding said", pod.text(), pod.node, pod.allocated));
   }
+  quotaOn(uid, pod, decidedAt(pod, sent->second));
   if (plan_.has(Feature::Resources)) { resourcesOn(uid, pod, sent->second.at); }
   if (pod.allocated.empty()) { return; }
   const Mono decided_at = decidedAt(pod, sent->second);
@@ -239,7 +240,7 @@ void Judge::seesWhatItHas(const Pod& pod, Mono decided) {
 
 /// One GPU of its own: an Unknown one only when no Healthy one was free all the time.
 void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
-  if (!unknown_seen_ || pod.ids.size() != 1 || pod.cpu > 0) { return; }
+  if (!unknown_seen_ || pod.ids.size() != 1 || pod.cpu > 0 || plan_.has(Feature::Quotas)) { return; }
   const Mono stuck = stuck_until_ == Mono{} ? Mono{} : stuck_until_ + kInVain;
   if (now_ < std::max(disturbed_until_, stuck)) { return; }  // it may have been tried in vain
   const Device device{pod.node, pod.ids.front()};

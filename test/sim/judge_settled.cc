@@ -90,6 +90,7 @@ bool Judge::shouldFit(const Pod& pod, const std::set<std::string>& without) cons
     if (plan_.has(Feature::Large) && podsOn(name) >= 110) { return false; }
     if (pod.cpu > 0 && cpuUsedOn(name) + pod.cpu > 64) { return false; }
     if (count == 0) { return true; }
+    if (!isWithinQuota(pod, name, count)) { return false; }
     if (near && name == "n-0") { return false; }  // no links there; elsewhere all are linked to all
     if (shared && joinableOn(name) >= count) { return true; }
     std::int64_t counted = 0;

@@ -84,7 +84,8 @@ std::set<std::string> Judge::withSpoilt(const std::string& uid, std::set<std::st
 
 void Judge::lookAtWaiting() {
   looked_ = now_;
-  if (now_ < disturbed_until_) { return; }
+  // What the stuck ones of its namespace are to get counts for its quota.
+  if (now_ < disturbed_until_ || plan_.has(Feature::Quotas)) { return; }
   const std::set<std::string> not_usable = notUsable();
   for (const auto& [uid, pod] : pods_) {
     const bool fits =

@@ -18,6 +18,8 @@ class Past {
     values_.emplace_back(now, std::move(value));
     return true;
   }
+  /// The last value; one must have been set.
+  [[nodiscard]] const T& now() const { return values_.back().second; }
   /// Something that held at some time from `from` to `to` is so. Before the first value nothing held.
   template <class Predicate>
   [[nodiscard]] bool any(Mono from, Mono to, Predicate is) const {

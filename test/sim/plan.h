@@ -59,20 +59,21 @@ enum class Op : std::uint8_t {
   ShareDropped,    // x slot, y 1: and said to be unschedulable; its scheduler does not look at it any more
   Unlucky,  // x slot, y Bindings, z writes: so many Bindings of that pod get no answer and land so many writes later
   // Of features (features.h).
-  Renumber,       // x node, y how, z GPU
-  ComesBound,     // x slot, y node, z GPUs: another scheduler's pod that comes with its node
-  Forge,          // x slot, y node, z how: a pod that comes with its node and annotations of its own
-  EditLease,      // x which, y how
-  EditPod,        // x slot, y how
-  OwnLease,       // x node, y GPU, z 1: it goes again
-  Stick,          // x what, y seconds, z answer: such calls fail all the time
-  Another,        // y 1 starts, 0 ends: another installation, with another scheduler's name
-  Save,           // the API server's state is saved
-  Restore,        // and is what was saved again
-  WallJumps,      // y minutes
-  Enforce,        // x node, y how: its enforcer label
-  Taint,          // x node, y 0 or 1
-  PatchesLate,    // y seconds, z seconds: annotations that an extender writes land so much later
+  Renumber,     // x node, y how, z GPU
+  ComesBound,   // x slot, y node, z GPUs: another scheduler's pod that comes with its node
+  Forge,        // x slot, y node, z how: a pod that comes with its node and annotations of its own
+  EditLease,    // x which, y how
+  EditPod,      // x slot, y how
+  OwnLease,     // x node, y GPU, z 1: it goes again
+  Stick,        // x what, y seconds, z answer: such calls fail all the time
+  Another,      // y 1 starts, 0 ends: another installation, with another scheduler's name
+  Save,         // the API server's state is saved
+  Restore,      // and is what was saved again
+  WallJumps,    // y minutes
+  Enforce,      // x node, y how: its enforcer label
+  Taint,        // x node, y 0 or 1
+  PatchesLate,  // y seconds, z seconds: annotations that an extender writes land so much later
+  Limit,  // x namespace, y GPUs of the small model, z of the big one, -1: not named; both: it has no quota
   FailUnstarted,  // x slot, y how, z seconds: its pod is failed once it is bound, its containers waiting, and goes so much later
 };
 

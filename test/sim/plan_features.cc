@@ -238,6 +238,16 @@ class Scenes {
     }
   }
 
+  void quotas() {
+    add(any(milliseconds{3'000}), Op::Limit, below(2), below(4) - 1, below(8) - 1);
+    for (int i = 2 + below(6); i > 0; --i) {
+      const milliseconds at = any(kPlayTime);
+      add(at, Op::Limit, below(2), below(4) - 1, below(9) - 1);
+      pods(at - milliseconds{2'000}, milliseconds{4'000}, 6);
+      for (int k = below(4); k > 0; --k) { add(at + any(milliseconds{6'000}), Op::EndPod, below(kSlots)); }
+    }
+  }
+
   /// No extender is alone: what happens to those happens to the schedulers. No clock stands still (kShareWeights).
   void beside() {
     if (plan_.extenders == 0) {
@@ -302,6 +312,7 @@ void addScenes(Scenes& scenes, Feature feature) {
     case Feature::Large: return scenes.large();
     case Feature::Beside: return scenes.beside();
     case Feature::Unstarted: return scenes.unstarted();
+    case Feature::Quotas: return scenes.quotas();
     case Feature::Rates:
     case Feature::Standby:
     case Feature::Unknown:
@@ -318,7 +329,9 @@ void addFeatures(Plan& plan, const Features& allowed, const Features& forced) {
     Scenes scenes{plan, feature};
     const bool is_large = feature == Feature::Large && plan.seed % kLargeEvery == 0;
     const bool drawn = scenes.isDrawn(percentOf(feature)) || is_large;
-    const bool possible = feature != Feature::LatePatches || plan.extenders > 0;
+    // Nodes of gpu-manager have no model: no share would be placed.
+    const bool possible = (feature != Feature::LatePatches || plan.extenders > 0) &&
+                          (feature != Feature::Quotas || !plan.has(Feature::Beside));
     if (!possible || !(forced.contains(feature) || (allowed.contains(feature) && drawn))) { continue; }
     plan.features.insert(feature);
     addScenes(scenes, feature);
@@ -353,6 +366,9 @@ std::string featureText(const Step& s) {
     case Op::Enforce: return fmt::format("node {} has enforcer label {}", s.x, s.y);
     case Op::Taint: return fmt::format("node {} is {}", s.x, s.y != 0 ? "tainted" : "not tainted");
     case Op::PatchesLate: return fmt::format("for {} s annotations of shares land {} s late", s.y, s.z);
+    case Op::Limit:
+      return fmt::format("namespace {} may have {} GPUs of the small model and {} of the big one", s.x, s.y,
+                         s.z);
     case Op::FailUnstarted:
       return fmt::format(
           "pod {} is failed as it is bound, its containers waiting, how {}, and goes {} s later", slotOf(s.x),

@@ -69,6 +69,7 @@ const std::vector<Case>& cases() {
       {"UnknownIsHealthy", {Bug::UnknownIsHealthy}, false, 1200, {Feature::Unknown}},
       {"ForgetsCpu", {Bug::ForgetsCpu}, false, 1, {Feature::Resources}},
       {"IgnoresEnforcer", {Bug::IgnoresEnforcer}, false, 1, {Feature::Enforcer}},
+      {"IgnoresQuotas", {Bug::IgnoresQuotas}, false, 1, {Feature::Quotas}},
       {"StandbyIsDeaf", {Bug::StandbyIsDeaf}, false, 1, {Feature::Standby}},
       {"WaitsInSlots", {Bug::WaitsInSlots}, true, 1, {Feature::Stuck}},
       {"IgnoresRecord", {Bug::IgnoresRecord}, true, 1, {Feature::Another}},
