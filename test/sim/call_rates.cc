@@ -14,7 +14,7 @@ constexpr Duration kMinute = std::chrono::seconds{60};
 /// Waiting 200 ms, then twice as long each time, a writer comes to 3 in a second; other reasons to write the same come on top.
 constexpr std::size_t kUselessInSecond = 8;
 constexpr std::size_t kInMinute = 60;
-constexpr std::size_t kOfLeaseInMinute = 120;  // hundreds of pods may want it
+constexpr std::size_t kOfLeaseInMinute = 120;
 
 /// A claim's status and events are written at a pace of their own, elections are no writers of ours.
 bool isLooked(const kapi::Call& call) {
@@ -49,7 +49,8 @@ void CallRates::answered(int process, const kapi::Call& call, const kapi::Outcom
     problem_ =
         fmt::format("replica {} was refused, or heard nothing, {} times within a second", key, in_second);
   }
-  if (problem_.empty() && in_minute > (call.kind == model::Kind::Lease ? kOfLeaseInMinute : kInMinute)) {
+  const std::size_t most = call.kind == model::Kind::Lease ? std::max(kOfLeaseInMinute, pods_) : kInMinute;
+  if (problem_.empty() && in_minute > most) {
     problem_ = fmt::format("replica {} was sent {} times within a minute", key, in_minute);
   }
 }

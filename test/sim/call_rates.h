@@ -13,6 +13,8 @@ namespace gs::sim {
 
 class CallRates {
  public:
+  /// How many pods there are at most: each of them may want the same GPU once before its backoff.
+  explicit CallRates(std::size_t pods) : pods_{pods} {}
   void answered(int process, const kapi::Call& call, const kapi::Outcome& outcome, Mono now);
   /// "" or what was tried too often.
   [[nodiscard]] const std::string& problem() const { return problem_; }
@@ -23,6 +25,7 @@ class CallRates {
   [[nodiscard]] const Most& most() const { return most_; }
 
  private:
+  std::size_t pods_;
   std::map<std::string, std::deque<Mono>> calls_;    // of the last minute
   std::map<std::string, std::deque<Mono>> useless_;  // of the last second
   std::string problem_;

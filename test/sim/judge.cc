@@ -306,7 +306,7 @@ void Judge::noteOthers(const std::string& name, bool is) {
   if (is) {
     others_.insert(device);
   } else {
-    others_.erase(device);
+    if (others_.erase(device) > 0) { name_free_[device.node] = now_; }
   }
 }
 

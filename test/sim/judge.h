@@ -309,6 +309,7 @@ class Judge {
   std::map<Device, Past<bool>> open_;  // Healthy, and nobody's: since one was Unknown
   bool unknown_seen_ = false;
   std::set<Device> others_;                       // leases of that name that are not managed
+  std::map<std::string, Mono> name_free_;         // node -> when one of those went last
   std::map<Device, Link> links_;                  // as its status last said
   std::map<std::string, Past<bool>> has_status_;  // by node
   std::map<std::string, Node> nodes_;

@@ -53,13 +53,18 @@ bool Judge::isHealthy(const Pod& pod) const {
 std::set<std::string> Judge::notUsable() const {
   std::set<std::string> nodes;
   if (stuck_ == 4) { nodes.insert("n-1"); }
+  for (const auto& [node, at] : name_free_) {  // somebody's lease that took a name is looked at now and then
+    if (now_ < at + kTwoLooks) { nodes.insert(node); }
+  }
   for (const auto& [uid, gone] : gone_) {
     // What no lease names drains as well: by count, or known to its leader only.
     const auto past = past_nodes_.find(gone.node);  // with its Node the leases went
     const bool away = past == past_nodes_.end() ||
                       past->second.any(gone.went_at, now_, [](const Node& n) { return !n.there; });
+    // Under numbers that were those of its GPUs in between too.
+    const bool renumbered = plan_.has(Feature::Renumber);
     const bool drains =
-        now_ < gone.went_at + kTwoLooks && (away || gone.counted > 0 || !gone.unleased.empty());
+        now_ < gone.went_at + kTwoLooks && (away || gone.counted > 0 || !gone.unleased.empty() || renumbered);
     if (agents_ && (drains || machines_.isAgentDown(gone.node))) { nodes.insert(gone.node); }
   }
   if (led_anew_ == Mono{} || now_ >= led_anew_ + kTwoLooks) { return nodes; }

@@ -32,6 +32,7 @@ constexpr Duration kHeld = 4s;      // what watches bring may come so long after
 constexpr Duration kLastFreeze = 8s;
 constexpr Duration kLook = 5s;  // between two looks whether it is
 constexpr Duration kSidecarTakes = 12s;
+constexpr std::size_t kLargePods = 600;    // with GPUs
 constexpr const char* kPoison = "poison";  // its Bindings are always refused
 
 sandbox::World::Options optionsOf(const Plan& plan) {
@@ -481,7 +482,7 @@ class Play {
   Judge judge_;
   LedgerCheck ledgers_;
   Extras extras_;
-  CallRates rates_;
+  CallRates rates_{plan_.has(Feature::Large) ? kLargePods : std::size_t{kSlots}};
   std::unique_ptr<ShareSide> shares_;  // null: the plan has no extender
   Outcome out_;
   Mono began_{};
