@@ -2,9 +2,10 @@
 //
 // A promise of an earlier leader was on its pod before that one answered, so before this one led: what turns up later is nobody's
 // promise and reserves nothing. What is found at that time is believed where it could be decided now: bound pods count first, then
-// the claims, by their time. (Of whole GPUs gpu-manager may have given the named ones to others: as many untouched ones will do.) Two that cannot both be true show that one is forged, not which: both count for a moment, in which
-// the Binding that the promised one waits for comes; neither is told that it has it.
-// What is not believed is taken off the pod after a while, without a hurry.
+// the claims, by their time. (Of whole GPUs gpu-manager may have given the named ones to others: as many
+// untouched ones will do.) Two that cannot both be true show that one is forged, not which: both count for a
+// moment, in which the Binding that the promised one waits for comes; neither is told that it has it. What is
+// not believed is taken off the pod after a while, without a hurry.
 #include <algorithm>
 #include <chrono>
 #include <tuple>
@@ -70,8 +71,8 @@ void Extender::adoptAll(std::vector<const model::Pod*> claimants) {
   contest(disputed);
 }
 
-/// True: what it claims has room beside all that was adopted before it. `is_overtaken`: its whole GPUs are others by now, of
-/// those that nobody claims by name.
+/// True: what it claims has room beside all that was adopted before it. `is_overtaken`: its whole GPUs are
+/// others by now, of those that nobody claims by name.
 bool Extender::adopt(const model::Pod& pod, bool is_overtaken) {
   Grant& g = grants_[pod.uid];
   g.uid = pod.uid;

@@ -86,8 +86,8 @@ struct NodeState {
   Mask held = 0;           // of those: somebody holds it
   /// Not held, not Unhealthy, less the anonymous. Without a status: allocatable less used of nvidia.com/gpu.
   std::int64_t free_devices = 0;
-  bool overcommitted =
-      false;  // fewer than the anonymous pods have: some GPU that is held by id is theirs too
+  /// Fewer are left than anonymous pods have: some GPU that is held by id is theirs too.
+  bool overcommitted = false;
   /// Devices that gpu-manager gives by shares, ids 0 to share_devices - 1; not those that a GpuNodeStatus lists.
   std::int64_t share_devices = 0;
   std::int64_t share_mib = 0;   // of each

@@ -47,8 +47,9 @@ struct DeviceShare {
 [[nodiscard]] std::vector<DeviceShare> amountsOf(const SharePicks& picks);
 /// Each of these devices exists and has room for its part beside what all but `self` hold.
 [[nodiscard]] bool haveRoom(const NodeState& node, const model::Uid& self, const SharePicks& picks);
-/// Of whole GPUs gpu-manager gives any that are untouched, whatever was annotated: those that somebody else has by now are replaced
-/// by others that are, lowest id first, as far as there are some. Shares stay where they are.
+/// Of whole GPUs gpu-manager gives any that are untouched, whatever was annotated: those that somebody else
+/// has by now are replaced by others that are, lowest id first, as far as there are some. Shares stay where
+/// they are.
 [[nodiscard]] SharePicks movedToUntouched(const NodeState& node, const model::Uid& self, SharePicks picks);
 /// Every container has as many devices as it asks for.
 [[nodiscard]] bool isComplete(const SharePicks& picks);

@@ -216,8 +216,8 @@ void Scheduler::advance(Grant& grant) {
   }
 }
 
-/// Pods whose GPUs nobody named have come since it was decided, or those whose GPU it was to share have left: one of its GPUs
-/// may be theirs.
+/// Pods whose GPUs nobody named have come since it was decided, or those whose GPU it was to share have left:
+/// one of its GPUs may be theirs.
 bool Scheduler::isOvertaken(const Grant& grant) const {
   const sched::NodeState* node = engine_.ledger().find(grant.node);
   if (node == nullptr || !node->overcommitted) { return false; }
@@ -346,8 +346,8 @@ void Scheduler::bindLater(Grant& grant, const kapi::Outcome& outcome) {
   giveUp(grant, fmt::format("no Binding could be sent: {} {}", outcome.http, outcome.message));
 }
 
-/// Nothing of ours is on its way. A Binding of who decided about this pod besides may be, on whichever fence: an
-/// earlier leader, or one that does not know yet that it is none.
+/// Nothing of ours is on its way. A Binding of who decided about this pod besides may be, on whichever fence:
+/// an earlier leader, or one that does not know yet that it is none.
 void Scheduler::giveUp(Grant& grant, std::string why) {
   if (grant.stage == Stage::Releasing || grant.stage == Stage::Fencing) { return; }
   if (!grant.adopted && !grant.rivalled) {

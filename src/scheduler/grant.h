@@ -60,7 +60,8 @@ struct Grant {
     return stage != Stage::Leasing && stage != Stage::Releasing && !ids.empty();
   }
   [[nodiscard]] bool awaitsBinding() const { return stage == Stage::Binding && call != 0; }
-  /// Of a pod that is bound: no Binding of this decision can have done it, nor one that an earlier leader sent for its leases.
+  /// Of a pod that is bound: no Binding of this decision can have done it, nor one that an earlier leader
+  /// sent for its leases.
   [[nodiscard]] bool boundByOthers() const {
     const bool none_taken =
         stage == Stage::Leasing || stage == Stage::Reading || (stage == Stage::Binding && call == 0);

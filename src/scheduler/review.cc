@@ -123,8 +123,8 @@ void Scheduler::goneProven(const model::Uid& uid, const kapi::Outcome& outcome) 
 }
 
 /// What this decision has asked for and the pod was not bound to. A device that it was bound to has its lease seen to by the
-/// review of the bound pod, whoever decided. Of a pod that was bound without names its leases go too, once it is known that
-/// they were in vain: a lease that is there would be taken for what the pod has.
+/// review of the bound pod, whoever decided. Of a pod that was bound without names its leases go too, once it
+/// is known that they were in vain: a lease that is there would be taken for what the pod has.
 void Scheduler::giveBut(const Grant& grant, const model::Pod& pod) {
   const auto told = pod.node == grant.node ? engine::allocatedIds(pod) : std::nullopt;
   std::set<model::ObjectKey> bound_to;

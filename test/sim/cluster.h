@@ -23,7 +23,8 @@ inline constexpr const char* kClaimNames[] = {"one", "two", "shared", "near", "l
 [[nodiscard]] std::vector<model::Device> gpus(int node, int count);
 [[nodiscard]] kapi::SimNode simNode(int node);
 
-/// The models of GPUs that nodes' labels say, and the ConfigMap of kube-system that says how many of each a namespace may have.
+/// The models of GPUs that nodes' labels say, and the ConfigMap of kube-system that says how many of each a
+/// namespace may have.
 inline constexpr const char* kModels[] = {"small", "big"};
 inline constexpr const char* kQuotaMap = "gpuquota";
 [[nodiscard]] std::string modelOf(const std::string& node);

@@ -36,8 +36,8 @@ bool Judge::Quota::allows(const std::string& model, std::int64_t gpus) const {
   return !there || gpus == 0 || (limit != limits.end() && gpus <= limit->second);
 }
 
-/// What pods of that namespace have of that model which were bound before `known`, but for this one. A node that is gone has no
-/// model.
+/// What pods of that namespace have of that model which were bound before `known`, but for this one. A node
+/// that is gone has no model.
 std::int64_t Judge::usedOfModel(const std::string& ns, const std::string& model, Mono known,
                                 const std::string& but) const {
   std::int64_t used = 0;

@@ -201,7 +201,8 @@ bool Judge::awaitsName(const std::string& uid, const Pod& pod) const {
 bool Judge::mayHaveGot(const std::string& uid, const Pod& pod, const std::string& uuid) const {
   if (!plan_.has(Feature::Renumber) || uuid.empty()) { return false; }
   if (agents_ && machines_.heldBy(uid).contains(uuid)) { return true; }
-  // Without agents nobody knows when they started. A lease that went by hand is written again for what has its id then.
+  // Without agents nobody knows when they started. A lease that went by hand is written again for what has
+  // its id then.
   const Mono known = agents_ && !pod.forgotten ? pod.bound_at + kKnown : now_;
   const auto lease = reserved_.find(pod.reservation);
   const Mono decided = lease == reserved_.end() ? pod.bound_at : std::min(lease->second, pod.bound_at);

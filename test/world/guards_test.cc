@@ -218,7 +218,8 @@ TEST_F(Guards, ABindingWaitsForTheConditionThatIsBeingWritten) {
 }
 
 /// A lease in our namespace that names a pod of another scheduler is not ours to delete, nor to act upon.
-/// Somebody else bound it, without a word about GPUs: what was leased for the decision here is not what it has.
+/// Somebody else bound it, without a word about GPUs: what was leased for the decision here is not what it
+/// has.
 class BoundByOthers : public Guards, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(BoundByOthers, WithoutNamesKeepsNoLeasesOfADecisionThatCameToNothing) {
