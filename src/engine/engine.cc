@@ -297,6 +297,13 @@ void Engine::noteSharing(const model::Uid& uid, const model::Lease& lease) {
   if (lost->second.empty()) { lost_leases_.erase(lost); }
 }
 
+void Engine::leasesChanged(const model::Uid& uid) {
+  const model::Pod* pod = cache_.pod(uid);
+  if (pod != nullptr && pod->bound() && !pod->finished()) { use(*pod); }
+  derive(uid);
+  touch(uid);
+}
+
 void Engine::putLease(const model::Ptr<model::Lease>& lease, Mono now) {
   if (!lease->managed) { return; }
   const auto [before, changed] = cache_.putLease(lease);
@@ -312,8 +319,7 @@ void Engine::putLease(const model::Ptr<model::Lease>& lease, Mono now) {
   }
   for (const auto& uid : concerned) {
     if (cache_.knownGone(uid) && !endIsKnown(uid)) { assumeEnded(uid, now); }
-    derive(uid);
-    touch(uid);
+    leasesChanged(uid);
   }
 }
 
@@ -376,10 +382,7 @@ void Engine::leaseRemoved(const model::Ptr<model::Lease>& before) {
   if (const auto* d = node == nullptr ? nullptr : node->device(device->second)) {
     for (const auto& holder : d->holders) { touch(holder.uid); }  // its name is free for whoever has it
   }
-  for (const auto& uid : before->uids()) {
-    derive(uid);
-    touch(uid);
-  }
+  for (const auto& uid : before->uids()) { leasesChanged(uid); }
 }
 
 void Engine::applyLease(const kapi::Change& change, Mono now) {

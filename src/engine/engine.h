@@ -150,6 +150,8 @@ class Engine {
   void assumeEnded(const model::Uid& uid, Mono now);
   [[nodiscard]] std::vector<int> seenInUse(const model::Pod& pod) const;
   void userChanged(const model::Uid& uid);
+  void leasesChanged(const model::Uid& uid);
+  [[nodiscard]] std::size_t leasedCount(const model::Pod& pod) const;
   void use(const model::Pod& pod);
   void drainUnknown(const model::GpuNodeStatus& status, Mono now);
   void touch(const model::Uid& uid) { touched_.push_back(uid); }

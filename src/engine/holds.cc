@@ -62,14 +62,26 @@ bool isOnTheWay(const model::Pod& pod) {
 
 }  // namespace
 
-/// What a bound pod takes of its node.
+/// As its first lease there says. (All leases of a reservation say all of it.)
+std::size_t Engine::leasedCount(const model::Pod& pod) const {
+  for (const auto& key : cache_.leasesOf(pod.uid)) {
+    const model::Lease& lease = *cache_.lease(key);
+    const auto part = lease.node == pod.node ? lease.partOf(pod.uid) : std::nullopt;
+    const auto devices = part ? model::parseAllocation(part->devices) : fail(Code::Invalid, "");
+    if (devices && devices->node == pod.node) { return devices->ids.size(); }
+  }
+  return 0;
+}
+
+/// What a bound pod takes of its node. Somebody may have edited its annotation, so its leases count for the quota too.
 void Engine::use(const model::Pod& pod) {
   const auto allocated = allocatedIds(pod);
   const std::size_t known = std::max(allocated ? allocated->size() : 0, seenInUse(pod).size());
   const auto anonymous =
       GS_PLANTED(ForgetsCounted) ? 0 : pod.requests.get(model::kNvidiaGpu) - static_cast<std::int64_t>(known);
-  const auto whole = std::max<std::int64_t>(pod.requests.get(model::kNvidiaGpu),
-                                            allocated ? static_cast<std::int64_t>(allocated->size()) : 0);
+  const std::size_t given = std::max(allocated ? allocated->size() : 0, leasedCount(pod));
+  const auto whole =
+      std::max<std::int64_t>(pod.requests.get(model::kNvidiaGpu), static_cast<std::int64_t>(given));
   ledger_.usePod(pod.node, pod.uid, Source::BoundPod, pod.requests, std::max<std::int64_t>(0, anonymous),
                  {pod.key.ns, whole * sched::kWholeMilli + sched::vcudaMilli(pod)});
   ledger_.setInFlight(pod.node, pod.uid, Source::BoundPod,

@@ -125,6 +125,28 @@ TEST_F(Quotas, WithoutATableThatCouldEverBeReadNobodyGetsAGpuAndEverybodyIsToldW
   EXPECT_TRUE(placed("p"));
 }
 
+/// Who may annotate a running pod gets no more for its namespace by that.
+TEST_F(Quotas, AnEditedAnnotationFreesNothing) {
+  quota(R"({"default":{"quota":{"V100":2}}})");
+  startOne();
+  world.create(claim("two", 2));
+  world.create(claim("one", 1));
+  world.create(pod("p", "two"));
+  ASSERT_TRUE(placed("p"));
+  const json::Object none{{"gpu.scheduling/allocated", nullptr},
+                          {"gpu.scheduling/visible-devices", nullptr},
+                          {"gpu.scheduling/reservation", nullptr}};
+  const json::Value patch = json::Object{{"metadata", json::Object{{"annotations", none}}}};
+  ASSERT_EQ(
+      world.request("PATCH", "/api/v1/namespaces/default/pods/p", patch, "application/merge-patch+json").code,
+      200);
+  world.run(40s);
+  world.create(pod("q", "one"));
+  ASSERT_TRUE(waits("q", "ExceedsGPUQuota")) << nodeOf("q");
+  finish("p");
+  EXPECT_TRUE(placed("q"));
+}
+
 TEST_F(Quotas, ManyPodsOfSeveralSizesNeverPassTheLimit) {
   quota(R"({"default":{"quota":{"P40":5}}})");
   startOne();
