@@ -62,32 +62,6 @@ bool isOnTheWay(const model::Pod& pod) {
 
 }  // namespace
 
-/// As its first lease there says. (All leases of a reservation say all of it.)
-std::size_t Engine::leasedCount(const model::Pod& pod) const {
-  for (const auto& key : cache_.leasesOf(pod.uid)) {
-    const model::Lease& lease = *cache_.lease(key);
-    const auto part = lease.node == pod.node ? lease.partOf(pod.uid) : std::nullopt;
-    const auto devices = part ? model::parseAllocation(part->devices) : fail(Code::Invalid, "");
-    if (devices && devices->node == pod.node) { return devices->ids.size(); }
-  }
-  return 0;
-}
-
-/// What a bound pod takes of its node. Somebody may have edited its annotation, so its leases count for the quota too.
-void Engine::use(const model::Pod& pod) {
-  const auto allocated = allocatedIds(pod);
-  const std::size_t known = std::max(allocated ? allocated->size() : 0, seenInUse(pod).size());
-  const auto anonymous =
-      GS_PLANTED(ForgetsCounted) ? 0 : pod.requests.get(model::kNvidiaGpu) - static_cast<std::int64_t>(known);
-  const std::size_t given = std::max(allocated ? allocated->size() : 0, leasedCount(pod));
-  const auto whole =
-      std::max<std::int64_t>(pod.requests.get(model::kNvidiaGpu), static_cast<std::int64_t>(given));
-  ledger_.usePod(pod.node, pod.uid, Source::BoundPod, pod.requests, std::max<std::int64_t>(0, anonymous),
-                 {pod.key.ns, whole * sched::kWholeMilli + sched::vcudaMilli(pod)});
-  ledger_.setInFlight(pod.node, pod.uid, Source::BoundPod,
-                      isOnTheWay(pod) ? sched::vcudaPicks(pod) : sched::SharePicks{});
-}
-
 /// Those that are there, and those that went under it.
 template <class Visit>
 void Engine::eachLeaseOf(const model::Uid& uid, const Visit& visit) const {
@@ -95,6 +69,34 @@ void Engine::eachLeaseOf(const model::Uid& uid, const Visit& visit) const {
   const auto lost = lost_leases_.find(uid);
   if (lost == lost_leases_.end()) { return; }
   for (const auto& [key, lease] : lost->second) { visit(*lease); }
+}
+
+/// As one of its leases there says, or said. (All leases of a reservation say all of it.)
+std::size_t Engine::leasedCount(const model::Pod& pod) const {
+  std::size_t count = 0;
+  eachLeaseOf(pod.uid, [&](const model::Lease& lease) {
+    const auto part = count == 0 && lease.node == pod.node ? lease.partOf(pod.uid) : std::nullopt;
+    const auto devices = part ? model::parseAllocation(part->devices) : fail(Code::Invalid, "");
+    if (devices && devices->node == pod.node) { count = devices->ids.size(); }
+  });
+  return count;
+}
+
+/// What a bound pod takes of its node. Somebody may have edited its annotation, so what its leases say,
+/// and what its agent sees, counts for the quota too.
+void Engine::use(const model::Pod& pod) {
+  const auto allocated = allocatedIds(pod);
+  const std::size_t seen = seenInUse(pod).size();
+  const std::size_t known = std::max(allocated ? allocated->size() : 0, seen);
+  const auto anonymous =
+      GS_PLANTED(ForgetsCounted) ? 0 : pod.requests.get(model::kNvidiaGpu) - static_cast<std::int64_t>(known);
+  const std::size_t given = std::max(known, leasedCount(pod));
+  const auto whole =
+      std::max<std::int64_t>(pod.requests.get(model::kNvidiaGpu), static_cast<std::int64_t>(given));
+  ledger_.usePod(pod.node, pod.uid, Source::BoundPod, pod.requests, std::max<std::int64_t>(0, anonymous),
+                 {pod.key.ns, whole * sched::kWholeMilli + sched::vcudaMilli(pod)});
+  ledger_.setInFlight(pod.node, pod.uid, Source::BoundPod,
+                      isOnTheWay(pod) ? sched::vcudaPicks(pod) : sched::SharePicks{});
 }
 
 std::string Engine::givenUuid(const model::Uid& pod, const model::NodeName& node, int id) const {

@@ -37,12 +37,13 @@ bool Judge::Quota::allows(const std::string& model, std::int64_t gpus) const {
 }
 
 /// What pods of that namespace have of that model which were bound before `known`, but for this one. A node
-/// that is gone has no model.
+/// that is gone has no model, and of a pod nothing may speak any more.
 std::int64_t Judge::usedOfModel(const std::string& ns, const std::string& model, Mono known,
                                 const std::string& but) const {
   std::int64_t used = 0;
   for (const auto& [uid, pod] : pods_) {
-    const bool counts = uid != but && pod.live() && pod.ns == ns && modelOf(pod.node) == model;
+    const bool unspoken = known != Mono::max() && pod.isUnspoken();
+    const bool counts = uid != but && pod.live() && pod.ns == ns && modelOf(pod.node) == model && !unspoken;
     const auto node = past_nodes_.find(pod.node);
     const bool was_away =
         known != Mono::max() &&
@@ -61,10 +62,9 @@ void Judge::quotaOn(const std::string& uid, const Pod& pod, Mono decided) {
   if (asked == 0 || quota == quotas_.end()) { return; }
   const std::string model = modelOf(pod.node);
   const std::int64_t all = asked + usedOfModel(pod.ns, model, decided - kKnown, uid);
-  // Before the first one is heard of there was none.
-  if (!quota->second.all(decided - kKnown, decided, [&](const Quota& q) { return !q.allows(model, all); })) {
-    return;
-  }
+  // Before the first one is heard of there was none. What is said between two outages is heard after both.
+  const Mono from = decided - 3 * kKnown;
+  if (!quota->second.all(from, decided, [&](const Quota& q) { return !q.allows(model, all); })) { return; }
   wrong(fmt::format("{} was bound to {}, and its namespace has {} GPUs of model {}, more than its quota",
                     pod.text(), pod.node, all, model));
 }

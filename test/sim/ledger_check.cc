@@ -62,6 +62,7 @@ std::string comparable(std::string text, const std::set<std::string>& left_out =
   for (const auto& uid : left_out) {
     eraseLines(text, "    holder " + uid);
     eraseLines(text, "  draining " + uid);
+    eraseLines(text, "  pod " + uid);
   }
   if (!left_out.empty()) {
     eraseEmptyDevices(text);
