@@ -224,7 +224,8 @@ void Judge::podWent(const std::string& uid) {
   }
   for (const auto& node : nodes) { went_[node].push_back(now_); }
   if (pod.live()) {
-    Gone gone{pod.bound_at, now_, {}, pod.node, pod.ids.empty() ? pod.gpus : 0, pod.misled, pod.isUnspoken()};
+    Gone gone{pod.bound_at,     now_,       {}, pod.node, pod.ids.empty() ? pod.gpus : 0, pod.misled,
+              pod.isUnspoken(), pod.renamed};
     for (const int id : pod.ids) {
       const auto lease = leases_.find({pod.node, id});
       if (lease == leases_.end() || !lease->second.holders.contains(uid)) { gone.unleased.insert(id); }

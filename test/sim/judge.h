@@ -176,6 +176,7 @@ class Judge {
     int counted = 0;  // GPUs that nobody named
     bool misled = false;
     bool unspoken = false;
+    bool renamed = false;
   };
 
   static Pod podOf(const json::Value& object);
@@ -249,6 +250,7 @@ class Judge {
   void lookAtWaiting();
   [[nodiscard]] bool isHealthy(const Pod& pod) const;
   [[nodiscard]] std::set<std::string> notUsable() const;
+  [[nodiscard]] bool anyWentLately(const std::string& node) const;
   [[nodiscard]] std::set<std::string> withSpoilt(const std::string& uid, std::set<std::string> nodes) const;
   void noteOpen();
   [[nodiscard]] bool isOpen(const Device& device, const Gpu& gpu) const;

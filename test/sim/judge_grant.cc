@@ -257,7 +257,9 @@ void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
   }
   const std::set<std::string> unproven = notUsable();
   for (const auto& [other, past] : open_) {
-    if (!past.all(from, now_, kSo) || unproven.contains(other.node)) { continue; }
+    if (!past.all(from, now_, kSo) || unproven.contains(other.node) || anyWentLately(other.node)) {
+      continue;
+    }
     const auto tried = tried_[uid].find(other.node);
     if (other.node != pod.node && tried != tried_[uid].end() && tried->second + kInVain > decided) {
       continue;

@@ -63,8 +63,8 @@ std::set<std::string> Judge::notUsable() const {
                       past->second.any(gone.went_at, now_, [](const Node& n) { return !n.there; });
     // Under numbers that were those of its GPUs in between too.
     const bool renumbered = plan_.has(Feature::Renumber);
-    const bool drains =
-        now_ < gone.went_at + kTwoLooks && (away || gone.counted > 0 || !gone.unleased.empty() || renumbered);
+    const bool drains = now_ < gone.went_at + kTwoLooks &&
+                        (away || gone.counted > 0 || !gone.unleased.empty() || renumbered || gone.renamed);
     if (agents_ && (drains || machines_.isAgentDown(gone.node))) { nodes.insert(gone.node); }
   }
   if (led_anew_ == Mono{} || now_ >= led_anew_ + kTwoLooks) { return nodes; }
@@ -75,6 +75,12 @@ std::set<std::string> Judge::notUsable() const {
     if (agents_ && any) { nodes.insert(node); }
   }
   return nodes;
+}
+
+/// Who did not hear how it ended waits for two looks of its agent: the API server was away, or forgot.
+bool Judge::anyWentLately(const std::string& node) const {
+  const auto went = went_.find(node);
+  return agents_ && went != went_.end() && went->second.back() + kTwoLooks > now_;
 }
 
 /// And those where it was tried while a fault could spoil it: others come first for a while.
@@ -123,8 +129,7 @@ bool Judge::isOpen(const Device& device, const Gpu& gpu) const {
          std::none_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
            const Pod& pod = entry.second;
            return pod.node == device.node && pod.live() &&
-                  (mayHold(entry.first, pod, device) ||
-                   ((pod.ids.empty() || pod.isUnspoken()) && pod.gpus > 0));
+                  (mayHold(entry.first, pod, device) || ((pod.ids.empty() || pod.renamed) && pod.gpus > 0));
          });
 }
 
