@@ -375,8 +375,8 @@ void Scheduler::dropStrayLeases(const model::Pod& pod, const std::optional<std::
     const model::Lease& lease = *engine_.cache().lease(key);
     const model::NodeName& on = lease.node;  // empty: an ancestor's, which does not say
     if (!ids && (on.empty() || on == pod.node)) { continue; }
-    const bool may_move = on == pod.node && bound_for != nullptr && !bound_for->empty() &&
-                          lease.partOf(pod.uid)->reservation.text == *bound_for;
+    const bool may_move =
+        on == pod.node && (!saysReservation(pod) || lease.partOf(pod.uid)->reservation.text == *bound_for);
     if (may_move && !all_leased) { continue; }  // until that of the id which its device has now is there
     if (kept.contains(key.name)) {
       if (key.ns == config_.lease_namespace) { continue; }

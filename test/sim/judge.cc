@@ -55,6 +55,7 @@ bool Judge::Pod::has(const Device& d) const {
 
 const std::vector<std::string>& Judge::Pod::toldUuids() const {
   static const std::vector<std::string> kNone;
+  if (retold && forgotten) { return kNone; }  // nothing says any more what they were
   return told_uuids.size() == ids.size() ? told_uuids : kNone;
 }
 
@@ -176,6 +177,7 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
     pod.comes_by_hand = known->second.comes_by_hand;
     pod.foreign = known->second.foreign;
     pod.renamed = known->second.renamed;
+    pod.retold = known->second.retold;
     pod.misled = known->second.misled;
   }
   if (known != pods_.end()) { pod.forgotten = known->second.forgotten; }
@@ -211,6 +213,7 @@ void Judge::editedByHand(const std::string& uid, Pod& pod, const Pod& known) con
   pod.renamed = known.renamed || pod.allocated != known.allocated;
   // What its kubelet reads when it starts them is `visible`, else `allocated`.
   const bool sees_others = pod.visible != known.visible || pod.visible.empty();
+  pod.retold = known.retold || sees_others;
   pod.misled = known.misled || (sees_others && !kubelet_.devicesAtStart(uid));
 }
 
@@ -224,8 +227,8 @@ void Judge::podWent(const std::string& uid) {
   }
   for (const auto& node : nodes) { went_[node].push_back(now_); }
   if (pod.live()) {
-    Gone gone{pod.bound_at,     now_,       {}, pod.node, pod.ids.empty() ? pod.gpus : 0, pod.misled,
-              pod.isUnspoken(), pod.renamed};
+    Gone gone{pod.bound_at,     now_,        {},       pod.node, pod.ids.empty() ? pod.gpus : 0, pod.misled,
+              pod.isUnspoken(), pod.renamed, pod.uuids};
     for (const int id : pod.ids) {
       const auto lease = leases_.find({pod.node, id});
       if (lease == leases_.end() || !lease->second.holders.contains(uid)) { gone.unleased.insert(id); }

@@ -100,6 +100,7 @@ class Judge {
     bool comes_by_hand = false;  // it came bound, with annotations of its own
     bool foreign = false;        // another scheduler bound it, though it is ours
     bool renamed = false;        // somebody edited `allocated`
+    bool retold = false;         // somebody edited `visible`
     bool misled = false;         // what its containers were started with somebody else wrote
     std::string told;            // why it waits
     Mono bound_at{};
@@ -177,6 +178,7 @@ class Judge {
     bool misled = false;
     bool unspoken = false;
     bool renamed = false;
+    std::set<std::string> uuids{};  // of its GPUs, as its leases said
   };
 
   static Pod podOf(const json::Value& object);

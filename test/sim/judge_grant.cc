@@ -140,7 +140,7 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
   for (const auto& [uid, other] : pods_) {
     if (!other.live() || other.node != pod.node) { continue; }
     const bool is_named = !other.ids.empty() && !other.isUnspoken();
-    if (is_named) { named.insert(other.ids.begin(), other.ids.end()); }
+    for (const Device& held : is_named ? heldByName(other) : std::vector<Device>{}) { named.insert(held.id); }
     if (is_named || other.bound_at + kKnown >= decided) { continue; }
     std::int64_t seen = 0;
     for (const auto& [device, gpu] : gpus_) {
@@ -382,7 +382,7 @@ void Judge::agentSawItFree(const std::string& uid, const Pod& pod, const Device&
     if (wasToldByOthers(user)) { continue; }  // of anybody's GPUs
     const bool unheard = lease.since.at(uid) <= used_since + kKnown;
     if (unheard && (clean_.contains(user) || unnamed_.contains(user) || isUnspoken(user))) { continue; }
-    if (unheard && couldNotKnow(user, device, by)) { continue; }
+    if (unheard && (lost_.contains(user) || couldNotKnow(user, device, by))) { continue; }
     if (user != uid && !isShared(device, lease, user)) {
       wrong(fmt::format("{} was given {}, which containers of pod {} still have", pod.text(), device.text(),
                         user));
@@ -416,6 +416,10 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
     }
     if (other != pods_.end() && isUnheardOf(running.uid, other->second, decided)) { continue; }
     if (isUnspoken(running.uid)) { continue; }  // whoever heard its agent is asked by agentSawItFree()
+    const auto gone = gone_.find(running.uid);
+    const bool has_another = plan_.has(Feature::Renumber) && gone != gone_.end() &&
+                             !gone->second.uuids.contains(gpus_.at(device).uuid);
+    if (has_another) { continue; }  // its node had numbered its GPUs anew, and its agent was down
     if (lost_.contains(running.uid) || couldNotKnow(running.uid, device, by)) { continue; }
     wrong(fmt::format("{} was given {}, where containers of pod {} run on unseen", pod.text(), device.text(),
                       running.uid));
