@@ -71,15 +71,15 @@ void Engine::eachLeaseOf(const model::Uid& uid, const Visit& visit) const {
   for (const auto& [key, lease] : lost->second) { visit(*lease); }
 }
 
-/// As one of its leases there says, or said. (All leases of a reservation say all of it.)
+/// As its first lease there says. (All leases of a reservation say all of it.)
 std::size_t Engine::leasedCount(const model::Pod& pod) const {
-  std::size_t count = 0;
-  eachLeaseOf(pod.uid, [&](const model::Lease& lease) {
-    const auto part = count == 0 && lease.node == pod.node ? lease.partOf(pod.uid) : std::nullopt;
+  for (const auto& key : cache_.leasesOf(pod.uid)) {
+    const model::Lease& lease = *cache_.lease(key);
+    const auto part = lease.node == pod.node ? lease.partOf(pod.uid) : std::nullopt;
     const auto devices = part ? model::parseAllocation(part->devices) : fail(Code::Invalid, "");
-    if (devices && devices->node == pod.node) { count = devices->ids.size(); }
-  });
-  return count;
+    if (devices && devices->node == pod.node) { return devices->ids.size(); }
+  }
+  return 0;
 }
 
 /// What a bound pod takes of its node. Somebody may have edited its annotation, so what its leases say,

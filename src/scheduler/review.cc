@@ -23,8 +23,6 @@ bool saysReservation(const model::Pod& pod) {
   return reservation != nullptr && !reservation->empty();
 }
 
-bool saysNoDevices(const model::Pod& pod) { return !engine::allocatedIds(pod) && !saysReservation(pod); }
-
 }  // namespace
 
 void Scheduler::review(const model::Uid& uid) {
@@ -123,14 +121,14 @@ void Scheduler::goneProven(const model::Uid& uid, const kapi::Outcome& outcome) 
 }
 
 /// What this decision has asked for and the pod was not bound to. A device that it was bound to has its lease seen to by the
-/// review of the bound pod, whoever decided. Of a pod that was bound without names its leases go too, once it
-/// is known that they were in vain: a lease that is there would be taken for what the pod has.
+/// review of the bound pod, whoever decided. Leases that are there go too, once it is known that they were in
+/// vain: they would be taken for what the pod has.
 void Scheduler::giveBut(const Grant& grant, const model::Pod& pod) {
   const auto told = pod.node == grant.node ? engine::allocatedIds(pod) : std::nullopt;
   std::set<model::ObjectKey> bound_to;
   for (const int id : told.value_or(std::vector<int>{})) { bound_to.insert(leaseKey(grant.node, id)); }
   std::set<model::ObjectKey> leases = grant.open_leases;
-  if (saysNoDevices(pod) && grant.boundByOthers()) {
+  if (grant.boundByOthers()) {
     for (const int id : grant.ids) { leases.insert(leaseKey(grant.node, id)); }
   }
   for (const auto& key : leases) {
@@ -151,7 +149,7 @@ void Scheduler::reviewBound(const model::Pod& pod) {
   if (Grant* grant = grantOf(pod.uid)) {
     const bool as_decided = boundAsDecided(*grant, pod);
     // The answer says whether it was this one.
-    if (!as_decided && saysNoDevices(pod) && grant->awaitsBinding()) { return; }
+    if (!as_decided && grant->awaitsBinding()) { return; }
     if (as_decided && grant->stage != Stage::Bound) { bindApplied(*grant); }
     if (!as_decided) { giveBut(*grant, pod); }
     grants_.erase(pod.uid);
@@ -203,10 +201,9 @@ std::optional<std::vector<int>> Scheduler::devicesOf(const model::Pod& pod,
   bool older = false;  // those of `whole` than its Binding
   for (const auto& key : keys) {
     ++looks_;
-    // Of a decision that came to nothing.
-    if (saysNoDevices(pod) && desk_.isGiving(key, pod.uid)) { continue; }
     const auto entry = engine_.cache().lease(key)->partOf(pod.uid);
     const bool ours = entry && says_reservation && entry->reservation.text == *bound_for;
+    if (!ours && desk_.isGiving(key, pod.uid)) { continue; }  // of a decision that came to nothing
     if (entry && !ours && entry->devices == read) { continue; }
     if (entry) { read = entry->devices; }
     looks_ += told ? told->size() : 0;

@@ -218,25 +218,42 @@ TEST_F(Guards, ABindingWaitsForTheConditionThatIsBeingWritten) {
 }
 
 /// A lease in our namespace that names a pod of another scheduler is not ours to delete, nor to act upon.
-/// Somebody else bound it, without a word about GPUs: what was leased for the decision here is not what it
-/// has.
-class BoundByOthers : public Guards, public ::testing::WithParamInterface<const char*> {};
+/// Somebody else bound it to node-b, when such a call leaves: what was leased for the decision here is not
+/// what it has.
+class BoundByOthers : public Guards, public ::testing::WithParamInterface<const char*> {
+ protected:
+  void bindWith(json::Object notes) {
+    const std::string when = GetParam();
+    atFirst(
+        [when](const Call& call) { return when == "lease" ? createsLease(call) : call.subresource == when; },
+        [this, notes = std::move(notes)] {
+          const json::Object meta{{"name", "p"}, {"annotations", notes}};
+          const json::Object target{{"kind", "Node"}, {"name", "node-b"}};
+          const json::Value binding = json::Object{{"metadata", meta}, {"target", target}};
+          EXPECT_EQ(world.request("POST", kPods + "p/binding", binding).code, 201);
+        });
+    world.create(pod("p", "", 2));
+    ASSERT_TRUE(eventually([&] { return nodeOf("p") == "node-b"; }));
+  }
+};
 
 TEST_P(BoundByOthers, WithoutNamesKeepsNoLeasesOfADecisionThatCameToNothing) {
-  const std::string when = GetParam();
-  atFirst(
-      [when](const Call& call) { return when == "lease" ? createsLease(call) : call.subresource == when; },
-      [this] {
-        const json::Object target{{"kind", "Node"}, {"name", "node-b"}};
-        const json::Value binding =
-            json::Object{{"metadata", json::Object{{"name", "p"}}}, {"target", target}};
-        EXPECT_EQ(world.request("POST", kPods + "p/binding", binding).code, 201);
-      });
-  world.create(pod("p", "", 2));
-  ASSERT_TRUE(eventually([&] { return nodeOf("p") == "node-b"; }));
+  bindWith({});
   ASSERT_TRUE(eventually([&] { return leases() == 0; })) << "its Binding was not taken, so they go";
   EXPECT_EQ(allocated("p"), "");
   expectSettled();
+  EXPECT_FALSE(warned("GpuAnnotationChanged")) << "nobody changed any";
+}
+
+/// As another leader does, whose leases are not heard of yet.
+TEST_P(BoundByOthers, WithOtherNamesHasLeasesOfThoseOnly) {
+  bindWith({{"gpu.scheduling/allocated", "node-b:2,3"},
+            {"gpu.scheduling/visible-devices", "2,3"},
+            {"gpu.scheduling/reservation", "theirs"}});
+  const auto has = [&](const char* name) { return readTruth(world).leases.contains(name); };
+  EXPECT_TRUE(eventually([&] { return has("default/gpu-node-b-2") && has("default/gpu-node-b-3"); }));
+  expectSettled();
+  EXPECT_EQ(leases(), 2U);
   EXPECT_FALSE(warned("GpuAnnotationChanged")) << "nobody changed any";
 }
 INSTANTIATE_TEST_SUITE_P(When, BoundByOthers, ::testing::Values("lease", "binding"));
