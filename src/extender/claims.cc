@@ -82,7 +82,7 @@ bool Extender::adopt(const model::Pod& pod, bool is_overtaken) {
   g.picks = sched::vcudaPicks(pod);
   if (is_overtaken) {
     g.picks = sched::movedToUntouched(node, g.uid, std::move(g.picks));
-    g.note.ids = idsOf(g.picks);  // written before anybody is told
+    g.note.ids = idsOf(g.picks);
   }
   g.stage = Stage::Written;
   g.adopted = true;
@@ -91,6 +91,10 @@ bool Extender::adopt(const model::Pod& pod, bool is_overtaken) {
   g.told = pod.scheduled;
   last_time_ = std::max(last_time_, g.note.time.value_or(0));
   const bool fits = sched::haveRoom(node, g.uid, g.picks) && isAllowed(g, pod);
+  if (is_overtaken && fits) {  // it says so before anybody is told, and to whoever leads next
+    g.stage = Stage::Writing;
+    g.idle = true;
+  }
   reserve(g, pod);
   return fits;
 }

@@ -217,6 +217,8 @@ TEST_F(ClaimsTest, AWholeGpuIsPromisedStillWhenGpuManagerGaveTheNamedOneToAnothe
   lead();
   EXPECT_EQ(freeMilli("a"), 0);
   EXPECT_EQ(filter(create("share", {{50, 1}}), {"a"}).kind, AnswerKind::Nowhere);
+  run();
+  EXPECT_EQ(note("overtaken", kIds0), "2") << "who leads next is to know";
   bindTo("overtaken", "a");
   bindTo("named", "a");
   runFor(11s);

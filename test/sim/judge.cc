@@ -182,7 +182,7 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
   }
   if (known != pods_.end()) { pod.forgotten = known->second.forgotten; }
   if (is_bound && known != pods_.end()) { pod.uuids = known->second.uuids; }
-  const bool by_user = hand_ && went_back_ != now_;
+  const bool by_user = hand_ && (went_back_ == Mono{} || went_back_ != now_);
   if (by_user && bound_now) { pod.foreign = true; }
   if (by_user && bound_now && (!pod.allocated.empty() || !pod.visible.empty())) {
     pod.by_hand = pod.comes_by_hand = pod.misled = true;
@@ -201,6 +201,7 @@ void Judge::podChanged(const sandbox::HistoryEntry& entry) {
     pod.reservation = known->second.reservation;
     pod.told_uuids = known->second.told_uuids;
   }
+  if (bound_now) { leased_uuids_[uid] = pod.uuids; }
   pods_[uid] = pod;
   if (pod.finished && !isSaidToWait(*entry.after)) { clean_.insert(uid); }
   if (pod.live() && pod.ids.empty()) { unnamed_.insert(uid); }
@@ -227,8 +228,8 @@ void Judge::podWent(const std::string& uid) {
   }
   for (const auto& node : nodes) { went_[node].push_back(now_); }
   if (pod.live()) {
-    Gone gone{pod.bound_at,     now_,        {},       pod.node, pod.ids.empty() ? pod.gpus : 0, pod.misled,
-              pod.isUnspoken(), pod.renamed, pod.uuids};
+    Gone gone{pod.bound_at,     now_,       {}, pod.node, pod.ids.empty() ? pod.gpus : 0, pod.misled,
+              pod.isUnspoken(), pod.renamed};
     for (const int id : pod.ids) {
       const auto lease = leases_.find({pod.node, id});
       if (lease == leases_.end() || !lease->second.holders.contains(uid)) { gone.unleased.insert(id); }

@@ -178,7 +178,6 @@ class Judge {
     bool misled = false;
     bool unspoken = false;
     bool renamed = false;
-    std::set<std::string> uuids{};  // of its GPUs, as its leases said
   };
 
   static Pod podOf(const json::Value& object);
@@ -293,8 +292,9 @@ class Judge {
   bool hand_ = false;
   std::uint64_t position_ = 0;
   std::string problem_;
-  std::map<std::string, Pod> pods_;                // by uid
-  std::map<std::string, Gone> gone_;               // by uid
+  std::map<std::string, Pod> pods_;                            // by uid
+  std::map<std::string, std::set<std::string>> leased_uuids_;  // by uid: of its GPUs when it was bound
+  std::map<std::string, Gone> gone_;                           // by uid
   std::map<std::string, Pod> deleted_;             // by uid, of plays that go back: as they were last
   std::map<std::string, std::vector<Mono>> went_;  // node -> when pods of it were deleted
   std::set<std::string> lost_;       // pods that were bound in a history that is lost, and run on

@@ -27,14 +27,14 @@ void Judge::bound(const std::string& uid, const Pod& pod, const std::string& fen
     return wrong(
         fmt::format("{} was bound to {} with '{}', as no Binding said", pod.text(), pod.node, pod.allocated));
   }
-  quotaOn(uid, pod, decidedAt(pod, sent->second));
-  if (plan_.has(Feature::Resources)) { resourcesOn(uid, pod, sent->second.at); }
-  if (pod.allocated.empty()) { return; }
   const Mono decided_at = decidedAt(pod, sent->second);
   if (went_back_ != Mono{} && decided_at <= went_back_) {  // what it was decided on is lost
     overtaken_.insert(uid);
     return;
   }
+  quotaOn(uid, pod, decided_at);
+  if (plan_.has(Feature::Resources)) { resourcesOn(uid, pod, sent->second.at); }
+  if (pod.allocated.empty()) { return; }
   for (const int id : pod.ids) {
     give(uid, pod, {pod.node, id}, sent->second.by, decided_at);
     mayBeGiven(pod, {pod.node, id}, decided_at);
@@ -416,9 +416,9 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
     }
     if (other != pods_.end() && isUnheardOf(running.uid, other->second, decided)) { continue; }
     if (isUnspoken(running.uid)) { continue; }  // whoever heard its agent is asked by agentSawItFree()
-    const auto gone = gone_.find(running.uid);
-    const bool has_another = plan_.has(Feature::Renumber) && gone != gone_.end() &&
-                             !gone->second.uuids.contains(gpus_.at(device).uuid);
+    const auto leased = leased_uuids_.find(running.uid);
+    const bool has_another = plan_.has(Feature::Renumber) && leased != leased_uuids_.end() &&
+                             !leased->second.contains(gpus_.at(device).uuid);
     if (has_another) { continue; }  // its node had numbered its GPUs anew, and its agent was down
     if (lost_.contains(running.uid) || couldNotKnow(running.uid, device, by)) { continue; }
     wrong(fmt::format("{} was given {}, where containers of pod {} run on unseen", pod.text(), device.text(),
