@@ -12,6 +12,7 @@ namespace {
 
 constexpr auto kSo = [](bool is) { return is; };
 constexpr std::int64_t kCpus = 64;  // of each node
+constexpr Duration kAdopted = std::chrono::seconds{3};
 
 }  // namespace
 
@@ -246,9 +247,10 @@ void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
   const Device device{pod.node, pod.ids.front()};
   const auto lease = leases_.find(device);
   const auto wished = wished_.find(uid);
-  if (wished != wished_.end() &&
-      wished->second.contains(device)) {  // an adopted decision is an earlier leader's
-    decided = std::min(decided, wished->second.at(device));
+  if (wished != wished_.end() && wished->second.contains(device)) {
+    const Mono first = wished->second.at(device);
+    if (first + kAdopted < decided) { return; }  // an earlier leader's: who knows what else it had decided
+    decided = std::min(decided, first);
   }
   const Mono from = decided - kKnown;
   const bool shares = lease != leases_.end() && lease->second.shared;

@@ -213,6 +213,13 @@ bool Judge::mayHaveGot(const std::string& uid, const Pod& pod, const std::string
   });
 }
 
+bool Judge::isLate(const std::string& uid, const Pod& pod, const Device& device) const {
+  const auto wished = wished_.find(uid);
+  if (wished == wished_.end()) { return false; }
+  const auto left = wished->second.find(device);
+  return left != wished->second.end() && left->second + kKnown < pod.bound_at;
+}
+
 std::string Judge::leasesWrong() const {
   for (const auto& [device, lease] : leases_) {
     for (const auto& [uid, part] : lease.holders) {
@@ -222,8 +229,9 @@ std::string Judge::leasesWrong() const {
         continue;
       }  // leases of a later decision for it may have been there first
       // Another scheduler bound the pod to the very node of its leases: they stand, as if its annotation had been taken away.
-      const bool theirs = pod != pods_.end() && pod->second.foreign && pod->second.ids.empty() &&
-                          pod->second.node == device.node;
+      // So does one that landed long after it had left.
+      const bool theirs = pod != pods_.end() && pod->second.ids.empty() && pod->second.node == device.node &&
+                          (pod->second.foreign || isLate(uid, pod->second, device));
       // What an invented UUID stood for nobody knows: it may be of a GPU that went, so the pod keeps the id that it was given.
       const bool kept = pod != pods_.end() && pod->second.has(device) && invented_.contains(lease.uuid);
       const bool has_it = pod != pods_.end() && pod->second.live() &&
