@@ -45,11 +45,12 @@ void CallRates::answered(int process, const kapi::Call& call, const kapi::Outcom
   const std::size_t in_second = outcome.fate == kapi::Fate::Applied ? 0 : addTo(useless_[key], now, kSecond);
   most_.in_minute = std::max(most_.in_minute, in_minute);
   most_.in_second = std::max(most_.in_second, in_second);
-  if (problem_.empty() && in_second > kUselessInSecond) {
+  const bool is_lease = call.kind == model::Kind::Lease;
+  if (problem_.empty() && in_second > (is_lease ? std::max(kUselessInSecond, pods_ / 4) : kUselessInSecond)) {
     problem_ =
         fmt::format("replica {} was refused, or heard nothing, {} times within a second", key, in_second);
   }
-  const std::size_t most = call.kind == model::Kind::Lease ? std::max(kOfLeaseInMinute, pods_) : kInMinute;
+  const std::size_t most = is_lease ? std::max(kOfLeaseInMinute, pods_) : kInMinute;
   if (problem_.empty() && in_minute > most) {
     problem_ = fmt::format("replica {} was sent {} times within a minute", key, in_minute);
   }

@@ -251,6 +251,7 @@ class Judge {
   void lookAtWaiting();
   [[nodiscard]] bool isHealthy(const Pod& pod) const;
   [[nodiscard]] std::set<std::string> notUsable() const;
+  [[nodiscard]] bool waitsForBackoff(const std::string& uid) const;
   [[nodiscard]] bool anyWentLately(const std::string& node) const;
   [[nodiscard]] std::set<std::string> withSpoilt(const std::string& uid, std::set<std::string> nodes) const;
   void noteOpen();

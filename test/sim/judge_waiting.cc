@@ -93,14 +93,22 @@ std::set<std::string> Judge::withSpoilt(const std::string& uid, std::set<std::st
   return nodes;
 }
 
+/// It was tried on the node that takes no leases, and waits a while before it is tried anywhere.
+bool Judge::waitsForBackoff(const std::string& uid) const {
+  const auto tried = tried_.find(uid);
+  if (stuck_ != 4 || tried == tried_.end()) { return false; }
+  const auto at = tried->second.find("n-1");
+  return at != tried->second.end() && now_ < at->second + kFair;
+}
+
 void Judge::lookAtWaiting() {
   looked_ = now_;
-  // What the stuck ones of its namespace are to get counts for its quota.
-  if (now_ < disturbed_until_ || plan_.has(Feature::Quotas)) { return; }
+  // What the stuck ones of its namespace are to get counts for its quota; a thousand pods take longer by three slots.
+  if (now_ < disturbed_until_ || plan_.has(Feature::Quotas) || plan_.has(Feature::Large)) { return; }
   const std::set<std::string> not_usable = notUsable();
   for (const auto& [uid, pod] : pods_) {
-    const bool fits =
-        isHealthy(pod) && !never_placed_.contains(pod.name) && shouldFit(pod, withSpoilt(uid, not_usable));
+    const bool fits = isHealthy(pod) && !never_placed_.contains(pod.name) && !waitsForBackoff(uid) &&
+                      shouldFit(pod, withSpoilt(uid, not_usable));
     if (!fits) {
       fits_since_.erase(uid);
     } else if (fits_since_.try_emplace(uid, now_).first->second + kFair < now_) {
