@@ -312,7 +312,8 @@ std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
 std::set<std::string> Judge::knownToSome() const {
   std::set<std::string> out;
   for (const auto& [uid, pod] : pods_) {
-    if (pod.forgotten && (pod.renamed || plan_.has(Feature::Renumber))) { out.insert(uid); }
+    const bool renumbered = plan_.has(Feature::Renumber);
+    if ((pod.forgotten && (pod.renamed || renumbered)) || (pod.renamed && renumbered)) { out.insert(uid); }
     // A restore brought it back as it was when it ended: who began later has not seen that its GPUs drained.
     if (pod.finished && went_back_ != Mono{}) { out.insert(uid); }
   }
