@@ -48,9 +48,10 @@ std::int64_t Judge::usedOfModel(const std::string& ns, const std::string& model,
     const bool was_away =
         known != Mono::max() &&
         (node == past_nodes_.end() || !node->second.all(known, now_, [](const Node& n) { return n.there; }));
-    const auto leased = std::count_if(leases_.begin(), leases_.end(), [&, &id = uid](const auto& lease) {
-      return known == Mono::max() && lease.first.node == pod.node && lease.second.holders.contains(id);
-    });
+    const auto leased =
+        std::count_if(leases_.begin(), leases_.end(), [&, &id = uid, &on = pod.node](const auto& lease) {
+          return known == Mono::max() && lease.first.node == on && lease.second.holders.contains(id);
+        });
     if (counts) { used += std::max<std::int64_t>(0, leased - pod.gpus - std::ssize(pod.ids)); }
     if (counts && pod.bound_at < known && !was_away) {
       used += std::max({std::int64_t{pod.gpus}, static_cast<std::int64_t>(pod.ids.size()),
