@@ -342,6 +342,48 @@ TEST(SharesProperty, GpuManagerPicksWhatWasChosenInWhateverOrderTheKubeletTakesP
   EXPECT_GT(placed, 10'000);
 }
 
+// ---- Whole GPUs that somebody else has by now
+
+class Moved : public Shares {
+ protected:
+  Moved() { ledger.upsertNode(shareNode("n", 4)); }
+
+  [[nodiscard]] SharePicks moved(SharePicks picks) const {
+    return movedToUntouched(node(), model::Uid{"self"}, std::move(picks));
+  }
+  const ContainerShare one_{1, 0, 0};
+  const ContainerShare two_{2, 0, 0};
+};
+
+TEST_F(Moved, WhatIsUntouchedOrOnesOwnStays) {
+  give("self", 3, one_);
+  EXPECT_EQ(moved({{two_, {1, 3}}}), (SharePicks{{two_, {1, 3}}}));
+}
+
+TEST_F(Moved, ATakenOneIsReplacedByTheLowestThatIsUntouched) {
+  give("other", 2, one_);
+  give("sharer", 0, part(10, 1));
+  EXPECT_EQ(moved({{two_, {2, 3}}}), (SharePicks{{two_, {1, 3}}}));
+}
+
+TEST_F(Moved, NotByOneThatAnotherContainerOfThePodHas) {
+  give("other", 3, one_);
+  const SharePicks picks{{one_, {0}}, {one_, {3}}, {part(10, 1), {1}}};
+  EXPECT_EQ(moved(picks), (SharePicks{{one_, {0}}, {one_, {2}}, {part(10, 1), {1}}}));
+}
+
+TEST_F(Moved, ASharesDeviceIsWhereItIs) {
+  give("other", 0, one_);
+  EXPECT_EQ(moved({{part(10, 1), {0}}}), (SharePicks{{part(10, 1), {0}}}));
+}
+
+TEST_F(Moved, WhereNoneIsLeftItStaysTooAndHasNoRoom) {
+  for (int id = 0; id < 3; ++id) { give("other", id, one_); }
+  const SharePicks picks = moved({{two_, {0, 1}}});
+  EXPECT_EQ(picks, (SharePicks{{two_, {1, 3}}}));
+  EXPECT_FALSE(haveRoom(node(), model::Uid{"self"}, picks));
+}
+
 // ---- Sums
 
 TEST(AmountsOf, SharesOfOneDeviceAddUpAndAWholeOneIsExclusive) {
