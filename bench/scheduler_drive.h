@@ -95,6 +95,8 @@ class SchedulerDrive {
   /// The most pods that one of them reviewed since the last call; told why they wait.
   std::uint64_t takeMostReviews() { return std::exchange(most_reviews_, 0); }
   std::uint64_t takeMostTold() { return std::exchange(most_told_, 0); }
+  /// The most looks at nodes of one of them.
+  std::uint64_t takeMostLooks() { return std::exchange(most_looks_, 0); }
 
  private:
   void settle() {
@@ -103,9 +105,11 @@ class SchedulerDrive {
       events_.pop_front();
       const double start = cpuMs();
       const auto before = scheduler_.workForTest();
+      const std::uint64_t looks = scheduler_.engine().decider().looks();
       kapi::Effects effects = scheduler_.handle(event, now_);
       most_reviews_ = std::max(most_reviews_, scheduler_.workForTest().reviews - before.reviews);
       most_told_ = std::max(most_told_, scheduler_.workForTest().told - before.told);
+      most_looks_ = std::max(most_looks_, scheduler_.engine().decider().looks() - looks);
       const double ms = cpuMs() - start;
       worst_ = std::max(worst_, ms);
       total_ += ms;
@@ -171,6 +175,7 @@ class SchedulerDrive {
   double total_ = 0;
   std::uint64_t most_reviews_ = 0;
   std::uint64_t most_told_ = 0;
+  std::uint64_t most_looks_ = 0;
   int handled_ = 0;
 };
 

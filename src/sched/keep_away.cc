@@ -29,21 +29,25 @@ bool bump(ClosedTerms& closed, model::TermId term, int by) {
 
 }  // namespace
 
-/// One pod more says it; true when it is the first.
-bool KeepAway::intern(const Said& said) {
-  const auto [it, fresh] = terms_.try_emplace(said);
-  ++it->second.pods;
-  if (!fresh) { return false; }
-  const auto& [ns, term] = it->first;
-  const model::TermId id = model::idOf(term);
-  it->second.ids = TermIndex::namesOf(ns, id, term);
-  index_.add(ns, id, term);
-  ++keys_[term.topology_key].terms;
-  return true;
+/// One pod more says it.
+KeepAway::Terms::iterator KeepAway::intern(const std::string& ns, const model::AntiAffinityTerm& term) {
+  const BySaid::Ref said{ns, term};
+  const auto at = terms_.lower_bound(said);
+  if (at != terms_.end() && !BySaid{}(said, at->first)) {
+    ++at->second.pods;
+    return at;
+  }
+  const auto it = terms_.emplace_hint(at, Said{ns, term}, Term{});
+  it->second.pods = 1;
+  const model::AntiAffinityTerm& kept = it->first.second;
+  const model::TermId id = model::idOf(kept);
+  it->second.ids = TermIndex::namesOf(ns, id, kept);
+  index_.add(ns, id, kept);
+  ++keys_[kept.topology_key].terms;
+  return it;
 }
 
-void KeepAway::forget(const Said& said) {
-  const auto it = terms_.find(said);
+void KeepAway::forget(Terms::iterator it) {
   if (--it->second.pods > 0) { return; }
   const auto& [ns, term] = it->first;
   index_.remove(ns, it->second.ids.front(), term);
@@ -65,9 +69,10 @@ KeepAway::Keys KeepAway::unlearnedOf(const Pod& pod) {
   Keys keys;
   const NodeState* state = ledger_.find(pod.node);
   if (state == nullptr || !state->exists) { return keys; }
-  for (const auto& term : pod.terms) {
-    Key& key = keys_.at(term.topology_key);
-    if (!key.learned && state->node.labels.contains(term.topology_key)) { keys[term.topology_key] = &key; }
+  for (const auto& said : pod.terms) {
+    const std::string& name = said->first.second.topology_key;
+    Key& key = keys_.at(name);
+    if (!key.learned && state->node.labels.contains(name)) { keys[name] = &key; }
   }
   return keys;
 }
@@ -116,7 +121,7 @@ void KeepAway::count(const Pod& pod, int by) {
   const auto node = nodes_.find(pod.node);
   if (node == nodes_.end()) { return; }
   std::map<std::string_view, std::vector<const Term*>> by_key;
-  for (const auto& term : pod.terms) { by_key[term.topology_key].push_back(&terms_.at({pod.ns, term})); }
+  for (const auto& said : pod.terms) { by_key[said->first.second.topology_key].push_back(&said->second); }
   std::vector<bool> nodes(ledger_.size());
   for (const auto& [name, terms] : by_key) {
     Key& key = keys_.at(std::string{name});
@@ -137,15 +142,23 @@ void KeepAway::count(const Pod& pod, int by) {
   }
 }
 
+bool KeepAway::isSaidBy(const Pod& pod, const std::vector<model::AntiAffinityTerm>& terms) {
+  return std::equal(pod.terms.begin(), pod.terms.end(), terms.begin(), terms.end(),
+                    [](const auto& said, const auto& term) { return said->first.second == term; });
+}
+
 bool KeepAway::put(const model::Uid& uid, const std::string& ns, const model::NodeName& node,
                    const std::vector<model::AntiAffinityTerm>& terms) {
   const auto known = pods_.find(uid);
-  if (known != pods_.end() && known->second.node == node && known->second.terms == terms) { return false; }
+  if (known != pods_.end() && known->second.node == node && isSaidBy(known->second, terms)) { return false; }
   remove(uid);
   if (terms.empty()) { return false; }
+  Pod& pod = pods_.emplace(uid, Pod{ns, node, {}}).first->second;
   bool fresh = false;
-  for (const auto& term : terms) { fresh |= intern({ns, term}); }
-  const Pod& pod = pods_.emplace(uid, Pod{ns, node, terms}).first->second;
+  for (const auto& term : terms) {
+    pod.terms.push_back(intern(ns, term));
+    fresh |= pod.terms.back()->second.pods == 1;
+  }
   on_node_[node].insert(uid);
   learn(unlearnedOf(pod));
   count(pod, 1);
@@ -161,7 +174,7 @@ void KeepAway::remove(const model::Uid& uid) {
   here->second.erase(uid);
   if (here->second.empty()) { on_node_.erase(here); }
   count(pod, -1);
-  for (const auto& term : pod.terms) { forget({pod.ns, term}); }
+  for (const auto& said : pod.terms) { forget(said); }
 }
 
 KeepAway::Uids KeepAway::podsOn(const model::NodeName& name) const {

@@ -46,14 +46,26 @@ class KeepAway {
 
  private:
   using Said = std::pair<std::string, model::AntiAffinityTerm>;  // by pods of that namespace
+  /// Compares them with what is not copied for it: a term may be as large as a pod.
+  struct BySaid {
+    using is_transparent = void;
+    using Ref = std::pair<const std::string&, const model::AntiAffinityTerm&>;
+    static Ref ref(const Said& said) { return {said.first, said.second}; }
+    static Ref ref(const Ref& said) { return said; }
+    template <class A, class B>
+    bool operator()(const A& a, const B& b) const {
+      return ref(a) < ref(b);
+    }
+  };
   struct Term {
     std::vector<model::TermId> ids;  // TermIndex::namesOf
     int pods = 0;                    // that say it
   };
+  using Terms = std::map<Said, Term, BySaid>;
   struct Pod {
     std::string ns;
     model::NodeName node;
-    std::vector<model::AntiAffinityTerm> terms;
+    std::vector<Terms::iterator> terms;
   };
   using Value = std::size_t;  // hash of a label's value; 0: none
   struct Key {
@@ -71,8 +83,9 @@ class KeepAway {
   using Uids = std::set<model::Uid>;
   using Values = std::vector<std::pair<Key*, Value>>;
 
-  bool intern(const Said& said);
-  void forget(const Said& said);
+  Terms::iterator intern(const std::string& ns, const model::AntiAffinityTerm& term);
+  void forget(Terms::iterator it);
+  static bool isSaidBy(const Pod& pod, const std::vector<model::AntiAffinityTerm>& terms);
   [[nodiscard]] Keys unlearnedOf(const Pod& pod);
   void learn(const Keys& keys);
   void set(Key& key, Ledger::NodeIndex i, Value value);
@@ -85,7 +98,7 @@ class KeepAway {
   Ledger& ledger_;
   std::unordered_map<model::Uid, Pod> pods_;
   std::unordered_map<model::NodeName, Uids> on_node_;
-  std::map<Said, Term> terms_;
+  Terms terms_;
   TermIndex index_;                            // the terms are those of terms_
   std::unordered_map<std::string, Key> keys_;  // by topology key
   Keys learned_;

@@ -21,8 +21,9 @@ constexpr Duration kRefusalTurn = std::chrono::milliseconds{50};  // between two
 constexpr Duration kAfterTurn = std::chrono::seconds{1};  // whoever was held back may be tried anywhere again
 constexpr std::size_t kMaxClasses = 4096;                 // over it, those without a pod are forgotten
 constexpr std::size_t kMostRetired = 8192;                // at once
-constexpr std::uint64_t kLooksPerTurn =
-    8'192;  // at nodes (Decider::looks), after which another event has its turn
+// At nodes (Decider::looks): after so many for parked pods, and again for ready ones, another event has its turn.
+constexpr std::uint64_t kLooksPerTurn = 8'192;
+constexpr std::size_t kFewNodes = 512;         // looking at all of them is cheap
 constexpr std::size_t kParkedPerTurn = 4'096;  // classes
 constexpr std::size_t kUnparkedPerTurn = 256;
 constexpr std::size_t kToldPerTurn = 2'048;
@@ -136,12 +137,13 @@ void Scheduler::unparkFitting() {
   const std::uint64_t until = decider.looks() + kLooksPerTurn;
   std::size_t unparked = 0;
   for (std::size_t i = 0; i < kParkedPerTurn && unparked < kUnparkedPerTurn && unchecked_ > 0; ++i) {
+    if (decider.looks() >= until) { return; }
     const auto next = engine_.queue().nextParked(last_checked_);
     if (!next) {
       unchecked_ = 0;
       return;
     }
-    const auto standing = decider.look(*next, until - std::min(until, decider.looks()));
+    const auto standing = decider.look(*next, until - decider.looks());
     if (standing == sched::Decider::Standing::Unknown) { return; }  // it goes on there
     last_checked_ = *next;
     --unchecked_;
@@ -310,7 +312,7 @@ void Scheduler::endProbe(const model::Uid& uid) {
 /// until refreshParked() comes to them.
 void Scheduler::refuse(sched::ClassId pod_class) {
   sched::Decider& decider = engine_.decider();
-  const bool cheap = decider.remembersRefusal(pod_class) || engine_.ledger().size() <= kLooksPerTurn / 16;
+  const bool cheap = decider.remembersRefusal(pod_class) || engine_.ledger().size() <= kFewNodes;
   const auto told = parked_.find(pod_class);
   if (cheap || told == parked_.end()) { return refuse(pod_class, decider.refusal(pod_class)); }
   tellSoon(pod_class, engine_.queue().park(pod_class));

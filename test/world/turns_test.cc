@@ -92,6 +92,40 @@ TEST(Turns, AKindThatWaitsLooksOnlyAtTheNodeThatChanged) {
   }
 }
 
+/// All nodes change at once: what every kind looks at then is spread over events.
+TEST(Turns, KindsThatKeepAnOrderOfTheNodesCatchUpSomeAtATime) {
+  constexpr int kNodes = 1'000;
+  constexpr int kKinds = 200;
+  bench::SchedulerDrive::Listed listed;
+  put(listed, Kind::GpuClaim, testing::makeClaim("c1", 1));
+  for (int i = 0; i < kNodes; ++i) {
+    auto node = testing::makeNode("n" + std::to_string(i));
+    node.labels["all"] = "same";
+    put(listed, Kind::Node, std::move(node));
+  }
+  for (int i = 0; i < kKinds; ++i) {
+    put(listed, Kind::Pod, testing::PodBuilder("p" + std::to_string(i)).claim("c1").cpu(i + 1).value());
+  }
+  bench::SchedulerDrive drive{{}, std::move(listed)};
+  const auto alone = [](const char* type, int revision) {
+    return fmt::format(
+        R"({{"type":"{}","object":{{"metadata":{{"name":"alone","namespace":"default","uid":"alone",
+        "resourceVersion":"{}"}},"spec":{{"nodeName":"n7","containers":[{{"name":"c"}}],"affinity":{{"podAntiAffinity":{{
+        "requiredDuringSchedulingIgnoredDuringExecution":[{{"topologyKey":"all","labelSelector":{{}}}}]}}}}}}}}}})",
+        type, revision);
+  };
+  drive.run(std::chrono::seconds{10});
+  (void)drive.tellLine(Kind::Pod, alone("ADDED", 900'000));
+  drive.run(std::chrono::minutes{2});
+  (void)drive.takeMostLooks();
+  const auto before = drive.scheduler().engine().decider().looks();
+  (void)drive.tellLine(Kind::Pod, alone("DELETED", 900'001));
+  drive.run(std::chrono::milliseconds{20});
+  EXPECT_GE(drive.scheduler().engine().decider().looks() - before, std::uint64_t{kKinds} * kNodes / 2)
+      << "everybody, and at once";
+  EXPECT_LE(drive.takeMostLooks(), 40'000U);
+}
+
 /// GPUs come when most of them have not had their turn yet.
 TEST(Turns, NobodyIsPlacedByWhatItsClaimAskedForBefore) {
   bench::SchedulerDrive::Listed listed;
