@@ -30,8 +30,8 @@ const model::GpuNodeStatus* Cache::status(const model::NodeName& name) const {
 }
 const model::Lease* Cache::lease(const model::ObjectKey& key) const { return findIn(leases_, key); }
 
-const std::set<model::Uid>& Cache::podsOfClaim(const model::ObjectKey& claim) const {
-  static const std::set<model::Uid> none;
+const Cache::Pods& Cache::podsOfClaim(const model::ObjectKey& claim) const {
+  static const Pods none;
   const auto it = pods_of_claim_.find(claim);
   return it == pods_of_claim_.end() ? none : it->second;
 }
@@ -50,7 +50,7 @@ Cache::PodChange Cache::putPod(model::PodPtr pod) {
   if (before && !claimKey(*before).name.empty()) {
     eraseIndexed(pods_of_claim_, claimKey(*before), before->uid);
   }
-  if (!claimKey(*pod).name.empty()) { pods_of_claim_[claimKey(*pod)].insert(pod->uid); }
+  if (!claimKey(*pod).name.empty()) { pods_of_claim_[claimKey(*pod)][pod->uid] = pod; }
   slot = std::move(pod);
   return {std::move(before), true};
 }

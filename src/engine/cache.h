@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -63,8 +64,9 @@ class Cache {
   [[nodiscard]] const model::GpuNodeStatus* status(const model::NodeName& name) const;
   [[nodiscard]] const model::Lease* lease(const model::ObjectKey& key) const;
 
-  /// Pods (uids) of the namespace that name this claim, ascending.
-  [[nodiscard]] const std::set<model::Uid>& podsOfClaim(const model::ObjectKey& claim) const;
+  /// Pods of the namespace that name this claim, by uid: one claim may have very many, so they are not looked up one by one.
+  using Pods = std::map<model::Uid, model::PodPtr>;
+  [[nodiscard]] const Pods& podsOfClaim(const model::ObjectKey& claim) const;
   /// Leases (keys) in which this pod is the holder or one of the holders, ascending.
   [[nodiscard]] const std::set<model::ObjectKey>& leasesOf(const model::Uid& pod) const;
   [[nodiscard]] const std::set<model::ObjectKey>& malformedLeases() const { return malformed_; }
@@ -114,7 +116,7 @@ class Cache {
   void indexLease(const model::Lease& lease, bool add);
 
   std::unordered_map<model::Uid, model::PodPtr> pods_;
-  std::unordered_map<model::ObjectKey, std::set<model::Uid>> pods_of_claim_;
+  std::unordered_map<model::ObjectKey, Pods> pods_of_claim_;
   std::unordered_map<model::ObjectKey, model::Ptr<model::GpuClaim>> claims_;
   std::unordered_map<model::NodeName, model::Ptr<model::GpuNodeStatus>> statuses_;
   std::unordered_map<model::ObjectKey, model::Ptr<model::Lease>> leases_;

@@ -38,7 +38,7 @@ class CacheTest : public ::testing::Test {
   /// The uids of the pods of default/<claim>, one line.
   std::string podsOf(const char* claim, const char* ns = "default") {
     std::string text;
-    for (const auto& uid : cache.podsOfClaim({ns, claim})) { text += uid.text + " "; }
+    for (const auto& [uid, pod] : cache.podsOfClaim({ns, claim})) { text += uid.text + " "; }
     return text;
   }
   std::size_t leasesOf(const char* pod) { return cache.leasesOf(model::Uid{pod}).size(); }

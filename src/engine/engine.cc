@@ -280,10 +280,9 @@ void Engine::applyClaim(const kapi::Change& change) {
   }
   touched_claims_.insert(change.key);
   const bool other_amounts = isShared(cache_.claim(change.key)) != was_shared;
-  for (const auto& uid : cache_.podsOfClaim(change.key)) {
+  for (const auto& [uid, pod] : cache_.podsOfClaim(change.key)) {
     if (other_amounts && !shares(uid)) { derive(uid); }  // amountOf() asks the claim only then
-    const model::Pod* pod = cache_.pod(uid);
-    if (other_amounts || pod == nullptr || !pod->bound()) { touch(uid); }  // others have what they were given
+    if (other_amounts || !pod->bound()) { touch(uid); }  // others have what they were given
   }
 }
 

@@ -36,12 +36,12 @@ kapi::ClaimStatus ClaimStatusWriter::compute(const model::GpuClaim& claim) const
   std::vector<Running> running;
   std::string waiting;
   bool reserved = false;
-  for (const auto& uid : cache_.podsOfClaim(claim.key)) {
-    const model::Pod& pod = *cache_.pod(uid);
+  for (const auto& [uid, known] : cache_.podsOfClaim(claim.key)) {
+    const model::Pod& pod = *known;
     if (pod.finished()) { continue; }
     if (!pod.bound()) {
       if (waiting.empty()) { waiting = view_.why_waiting(uid); }
-      reserved |= view_.reserved(uid);
+      if (!reserved) { reserved = view_.reserved(uid); }
     } else if (auto ids = engine::allocatedIds(pod)) {
       running.push_back({&pod, *std::move(ids)});
     }
@@ -74,6 +74,7 @@ bool ClaimStatusWriter::pumpOne(const model::ObjectKey& key, Mono now, kapi::Eff
     lookAgain(key, w, w.not_before);
     return true;
   }
+  pods_ += cache_.podsOfClaim(key).size();
   kapi::ClaimStatus status = compute(*claim);
   const bool overwritten = claim->revision > w.revision;  // by somebody, and status is never read
   if (w.known && status == w.status && w.claim == claim->uid && !overwritten) { return true; }
@@ -90,7 +91,7 @@ bool ClaimStatusWriter::pumpOne(const model::ObjectKey& key, Mono now, kapi::Eff
 
 /// Up to `end`; a namespace that has no more room is passed over as a whole.
 void ClaimStatusWriter::pumpFrom(Claims::iterator it, Claims::iterator end, Mono now, kapi::Effects& out) {
-  while (it != end && in_flight_.any()) {
+  while (it != end && in_flight_.any() && pods_ < kPodsPerTurn) {
     if (in_flight_.free(it->ns) > 0) {
       it = pumpOne(*it, now, out) ? dirty_.erase(it) : std::next(it);
       continue;
@@ -111,6 +112,7 @@ void ClaimStatusWriter::pump(Mono now, kapi::Effects& out) {
     later_.erase(later_.begin());
   }
   const model::ObjectKey first = last_;
+  pods_ = 0;
   pumpFrom(dirty_.upper_bound(first), dirty_.end(), now, out);
   pumpFrom(dirty_.begin(), dirty_.upper_bound(first), now, out);
 }
@@ -146,10 +148,12 @@ bool ClaimStatusWriter::handle(const kapi::Outcome& outcome, Mono now) {
 }
 
 std::optional<Mono> ClaimStatusWriter::nextDue() const {
+  if (pods_ >= kPodsPerTurn && !dirty_.empty()) { return Mono::min(); }
   return later_.empty() ? std::nullopt : std::optional{later_.begin()->first};
 }
 
 void ClaimStatusWriter::reset() {
+  pods_ = 0;
   dirty_.clear();
   later_.clear();
   written_.clear();

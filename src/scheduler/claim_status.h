@@ -24,6 +24,8 @@ class ClaimStatusWriter {
   static constexpr std::uint8_t kOwner = 22;
   static constexpr Duration kGap = std::chrono::seconds{1};
   static constexpr int kMaxInFlight = 8;
+  static constexpr std::size_t kPodsPerTurn =
+      4'096;  // of claims that are looked at in one event, and those of one more claim
 
   /// What else a status says about unbound pods: why one waits, and whether a Binding has been unresolved for over a second.
   struct View {
@@ -64,6 +66,7 @@ class ClaimStatusWriter {
   std::multimap<Mono, model::ObjectKey> later_;
   std::unordered_map<model::ObjectKey, Written> written_;
   std::unordered_map<kapi::Token, model::ObjectKey> calls_;
+  std::size_t pods_ = 0;  // that this turn looked at
   std::uint64_t next_ = 1;
 };
 

@@ -260,6 +260,24 @@ TEST_F(ClaimStatusTest, AtMostFourAreInFlight) {
   ASSERT_EQ(pump().size(), 1U);
 }
 
+TEST_F(ClaimStatusTest, ClaimsOfVeryManyPodsHaveTheirTurnOneAfterTheOther) {
+  for (const char* name : {"c", "d", "e"}) {
+    putClaim(name, 1, name);
+    for (std::size_t i = 0; i < ClaimStatusWriter::kPodsPerTurn; ++i) {
+      const auto waits = testing::PodBuilder(fmt::format("{}-{}", name, i)).claim(name).value();
+      cache.putPod(std::make_shared<const model::Pod>(waits));
+    }
+    writer.touched(key(name));
+  }
+  for (const char* name : {"c", "d", "e"}) {
+    const auto calls = pump();
+    ASSERT_EQ(calls.size(), 1U);
+    EXPECT_EQ(calls[0].key.name, name);
+    EXPECT_EQ(writer.nextDue() == Mono::min(), std::string{"e"} != name) << "the next one's turn is at once";
+  }
+  EXPECT_TRUE(pump().empty());
+}
+
 TEST_F(ClaimStatusTest, ADeletedClaimIsForgottenAndAnotherOfItsNameIsNew) {
   written(sent(), 2);
   cache.removeClaim(key("c"));

@@ -26,7 +26,7 @@ constexpr std::uint64_t kLooksPerTurn = 8'192;
 constexpr std::size_t kFewNodes = 512;         // looking at all of them is cheap
 constexpr std::size_t kParkedPerTurn = 4'096;  // classes
 constexpr std::size_t kUnparkedPerTurn = 256;
-constexpr std::size_t kToldPerTurn = 2'048;
+constexpr std::size_t kToldPerTurn = 1'024;
 constexpr Duration kMostInVainFor = std::chrono::minutes{3};
 constexpr std::size_t kMostInVain = 64;  // nodes that one pod is kept from at once
 
