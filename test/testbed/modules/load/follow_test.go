@@ -39,6 +39,7 @@ func TestReferee(t *testing.T) {
 	}
 	sharedA := leaseChange(sharedLease("n", "0", "["+holder("a", "0")+"]"))
 	sharedAB := leaseChange(sharedLease("n", "0", "["+holder("a", "0")+","+holder("b", "0")+"]"))
+	handA := leaseChange(byHand(sharedLease("n", "0", "["+holder("a", "0")+"]")))
 	sharedB := leaseChange(sharedLease("n", "0", "["+holder("b", "0")+"]"))
 	for _, c := range []struct {
 		name    string
@@ -58,6 +59,8 @@ func TestReferee(t *testing.T) {
 		{"a GPU given twice", []change{ofB, a, b}, "pod ns/b: bound to n:0, which pod ns/a has"},
 		{"a pod that is bound again elsewhere", []change{ofA, a, podChange(boundPod("a", "n", "n:1"))}, `was bound to n with "n:0", and now to n with "n:1"`},
 		{"two in a shared lease", []change{sharedA, a, sharedAB, b, endedA, sharedB}, ""},
+		{"one joins a shared lease that was lost by hand, before the other one is in it again", []change{sharedA, a, handA, gone(sharedA), sharedB, b, sharedAB}, ""},
+		{"one joins an exclusive lease that was lost by hand", []change{ofA, a, leaseChange(byHand(lease("n", "0", "a", "n:0"))), gone(ofA), sharedB, b}, "pod ns/b: bound to n:0, which pod ns/a has"},
 		{"a sharer who is not in the lease", []change{sharedA, a, b}, "pod ns/b: bound to n:0, which no lease of it holds"},
 		{"a shared lease beyond its size", []change{leaseChange(sharedLease("n", "0", "["+holder("a", "600")+","+holder("b", "401")+"]"))}, "1001 milli given to 2 pods"},
 		{"a claim pod without GPUs", []change{podChange(boundPod("a", "n", ""))}, "is bound without"},

@@ -42,7 +42,7 @@ func (p podFacts) has(d device) bool {
 
 // referee judges one change after the other. Its rules hold at every revision, whoever dies when:
 //   - A pod that is bound has a lease for each GPU at that moment, and nobody else who runs has one of them, unless both
-//     stand in one shared lease.
+//     stand in one shared lease (the others' entries may be on their way again, where it was deleted by hand).
 //   - What a pod was given does not change, and no lease is taken from a pod that runs (but by hand, as a person might).
 //   - A lease is not given to a second pod while the first one runs.
 //
@@ -51,12 +51,13 @@ type referee struct {
 	scheduler string
 	pods      map[types.UID]podFacts
 	leases    map[types.UID]leaseFacts
+	lost      map[device]map[types.UID]bool // who stood in a shared lease that was deleted by hand
 	bindings  int
 	findings  []string
 }
 
 func newReferee(scheduler string, first world) *referee {
-	return &referee{scheduler: scheduler, pods: first.pods, leases: first.leases}
+	return &referee{scheduler: scheduler, pods: first.pods, leases: first.leases, lost: map[device]map[types.UID]bool{}}
 }
 
 func (r *referee) find(c change, format string, args ...any) {
@@ -120,7 +121,8 @@ func (r *referee) given(c change, d device) {
 		r.find(c, "pod %s: bound to %s:%s, which no lease of it holds", c.pod.name, d.node, d.id)
 	}
 	for uid, other := range r.pods {
-		if uid != c.uid && other.live && other.has(d) && !(sharers[c.uid] && sharers[uid]) {
+		shares := sharers[uid] || r.lost[d][uid]
+		if uid != c.uid && other.live && other.has(d) && !(sharers[c.uid] && shares) {
 			r.find(c, "pod %s: bound to %s:%s, which pod %s has", c.pod.name, d.node, d.id, other.name)
 		}
 	}
@@ -137,6 +139,14 @@ func (r *referee) leaseChanged(c change) {
 	}
 	if known && !before.byHand {
 		r.taken(c, before, now)
+	}
+	if c.lease == nil && before.byHand && before.shared {
+		for _, holder := range before.holders {
+			if r.lost[before.device] == nil {
+				r.lost[before.device] = map[types.UID]bool{}
+			}
+			r.lost[before.device][holder.UID] = true
+		}
 	}
 	if c.lease == nil {
 		return
