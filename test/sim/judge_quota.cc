@@ -54,8 +54,12 @@ std::int64_t Judge::usedOfModel(const std::string& ns, const std::string& model,
         });
     if (counts) { used += std::max<std::int64_t>(0, leased - pod.gpus - std::ssize(pod.ids)); }
     if (counts && pod.bound_at < known && !was_away) {
+      const auto started = known == Mono::max() ? kubelet_.devicesAtStart(uid) : std::nullopt;
+      const bool sees_some =
+          started && !started->empty();  // as its agent says, whatever node it was annotated for
+      const auto seen = sees_some ? 1 + std::count(started->begin(), started->end(), ',') : 0;
       used += std::max({std::int64_t{pod.gpus}, static_cast<std::int64_t>(pod.ids.size()),
-                        static_cast<std::int64_t>(pod.named.size())});
+                        static_cast<std::int64_t>(pod.named.size()), std::int64_t{seen}});
     }
   }
   return used;
