@@ -216,22 +216,29 @@ void Scheduler::advance(Grant& grant) {
   }
 }
 
-/// Pods whose GPUs nobody named have come since it was decided, or those whose GPU it was to share have left:
-/// one of its GPUs may be theirs.
+/// Since it was decided another pod has turned out to have one of its GPUs, whatever the lease says: the agent sees it
+/// use it, say. Or pods whose GPUs nobody named have come, or those whose GPU it was to share have left: one of its
+/// GPUs may be theirs.
 bool Scheduler::isOvertaken(const Grant& grant) const {
   const sched::NodeState* node = engine_.ledger().find(grant.node);
-  if (node == nullptr || !node->overcommitted) { return false; }
+  if (node == nullptr) { return false; }
   return std::any_of(grant.ids.begin(), grant.ids.end(), [&](int id) {
     const sched::DeviceState* device = node->device(id);
-    return device != nullptr && std::all_of(device->holders.begin(), device->holders.end(),
-                                            [&](const auto& holder) { return holder.uid == grant.uid; });
+    if (device == nullptr) { return false; }
+    bool alone = true;
+    for (const auto& holder : device->holders) {
+      if (holder.uid == grant.uid) { continue; }
+      if (!grant.shared || !holder.amount.shared) { return true; }
+      alone = false;
+    }
+    return alone && node->overcommitted;
   });
 }
 
 /// A lease that was Held may have gone while others were waited for.
 void Scheduler::bindOrTakeAgain(Grant& grant) {
   if (isOvertaken(grant)) {
-    giveUp(grant, "pods without exact GPUs were bound to its node meanwhile, and too few GPUs are left");
+    giveUp(grant, "other pods on its node have its GPUs, or may have them: they were bound there meanwhile");
     return;
   }
   const auto held = reservationsOf(grant.uid);

@@ -308,6 +308,16 @@ void Scheduler::endProbe(const model::Uid& uid) {
   probes_.erase(uid);
 }
 
+/// A round through the parked classes that is under way comes to this one too, and so to all others.
+std::vector<model::Uid> Scheduler::park(sched::ClassId pod_class) {
+  const std::size_t before = engine_.queue().parkedClasses().size();
+  auto untold = engine_.queue().park(pod_class);
+  const std::size_t more = engine_.queue().parkedClasses().size() - before;
+  if (unchecked_ > 0) { unchecked_ += more; }
+  if (unrefreshed_ > 0) { unrefreshed_ += more; }
+  return untold;
+}
+
 /// Everybody of that class waits, and for the same reason. Where it takes a look at many nodes to find new words, the old ones do
 /// until refreshParked() comes to them.
 void Scheduler::refuse(sched::ClassId pod_class) {
@@ -315,14 +325,14 @@ void Scheduler::refuse(sched::ClassId pod_class) {
   const bool cheap = decider.remembersRefusal(pod_class) || engine_.ledger().size() <= kFewNodes;
   const auto told = parked_.find(pod_class);
   if (cheap || told == parked_.end()) { return refuse(pod_class, decider.refusal(pod_class)); }
-  tellSoon(pod_class, engine_.queue().park(pod_class));
+  tellSoon(pod_class, park(pod_class));
   words_are_old_ = true;
   if (!refresh_at_) { refresh_at_ = now_.mono + kRefusalGap; }
 }
 
 /// Who was told already is told again only when the words changed.
 void Scheduler::refuse(sched::ClassId pod_class, sched::Refusal now) {
-  auto untold = engine_.queue().park(pod_class);
+  auto untold = park(pod_class);
   Refusal& refusal = parked_[pod_class];
   if (refusal.text == nullptr || *refusal.text != now.text) {
     refusal = {std::move(now.kind), std::make_shared<const std::string>(std::move(now.text))};

@@ -202,6 +202,7 @@ class Scheduler {
   void probe(const model::Pod& pod);
   void probed(const model::Uid& uid, const kapi::Outcome& outcome);
   void endProbe(const model::Uid& uid);
+  std::vector<model::Uid> park(sched::ClassId pod_class);
   void refuse(sched::ClassId pod_class);
   void refuse(sched::ClassId pod_class, sched::Refusal now);
   void tellSoon(sched::ClassId pod_class, std::vector<model::Uid> pods);
