@@ -81,8 +81,13 @@ bool Extender::adopt(const model::Pod& pod, bool is_overtaken) {
   const sched::NodeState& node = *engine_.ledger().find(g.note.node);
   g.picks = sched::vcudaPicks(pod);
   if (is_overtaken) {
-    g.picks = sched::movedToUntouched(node, g.uid, std::move(g.picks));
-    g.note.ids = idsOf(g.picks);
+    auto moved = sched::movedToUntouched(node, g.uid, g.picks);
+    if (sched::haveRoom(node, g.uid, moved)) {
+      g.picks = std::move(moved);
+      g.note.ids = idsOf(g.picks);
+    } else {
+      g.picks = ontoClaimed(node, std::move(moved));  // its annotations stay for a while
+    }
   }
   g.stage = Stage::Written;
   g.adopted = true;
@@ -97,6 +102,29 @@ bool Extender::adopt(const model::Pod& pod, bool is_overtaken) {
   }
   reserve(g, pod);
   return fits;
+}
+
+/// Where no whole GPU is left untouched it is one of those that others claim: gpu-manager gives any, so who of them is
+/// right is disputed.
+sched::SharePicks Extender::ontoClaimed(const sched::NodeState& node, sched::SharePicks picks) const {
+  const auto is_claim = [&](const sched::Holder& holder) { return grants_.contains(holder.uid); };
+  std::set<int> claimed;
+  for (int id = 0; id < node.share_devices; ++id) {
+    const sched::DeviceState* device = node.device(id);
+    const bool is_held = device != nullptr && !device->holders.empty();
+    if (is_held && std::all_of(device->holders.begin(), device->holders.end(), is_claim)) {
+      claimed.insert(id);
+    }
+  }
+  for (auto& pick : picks) {
+    for (int& id : pick.ids) {
+      const sched::DeviceState* device = node.device(id);
+      const bool is_taken = pick.asked.whole > 0 && device != nullptr && !device->holders.empty();
+      if (is_taken && !claimed.empty()) { id = claimed.extract(claimed.begin()).value(); }
+    }
+    std::sort(pick.ids.begin(), pick.ids.end());
+  }
+  return picks;
 }
 
 /// Who claims some of these devices may be the one that was promised it, or not.

@@ -225,6 +225,35 @@ TEST_F(ClaimsTest, AWholeGpuIsPromisedStillWhenGpuManagerGaveTheNamedOneToAnothe
   EXPECT_FALSE(hasNotes("one-too-many"));
 }
 
+/// Two promises, one GPU: which one is true nobody can say, whatever GPU they name.
+TEST_F(ClaimsTest, WholeGpusThatTooManyArePromisedAreConfirmedToNobody) {
+  addNode(gpuNode("a", 2));
+  create("runs", {{100, 0}});
+  server.pods["runs"].annotations = {
+      {kNode, "a"}, {kIds0, "0"}, {kTime, "5"}, {"tencent.com/gpu-assigned", "true"}};
+  bindTo("runs", "a");
+  claim("promised", {{100, 0}}, "0", now.wall - 10s);
+  claim("forged", {{100, 0}}, "1", now.wall);
+  lead();
+  EXPECT_NE(filter(server.pods["forged"], {"a"}).kind, AnswerKind::Chosen);
+}
+
+TEST_F(ClaimsTest, APromiseThatCannotMoveKeepsItsAnnotationsForAWhileTooWhateverItsPodIsTold) {
+  addNode(gpuNode("a", 4));
+  create("runs", {{200, 0}});
+  server.pods["runs"].annotations = {
+      {kNode, "a"}, {kIds0, "0,1"}, {kTime, "5"}, {"tencent.com/gpu-assigned", "true"}};
+  bindTo("runs", "a");
+  claim("overtaken", {{200, 0}}, "0,1", now.wall - 10s);
+  claim("named", {{100, 0}}, "3", now.wall - 1s);
+  lead();
+  server.pods["overtaken"].labels["touched"] = "yes";
+  server.pods["overtaken"].revision = ++server.revision;
+  watchBrings("overtaken");
+  run();
+  EXPECT_TRUE(hasNotes("overtaken")) << "its Binding may be on its way";
+}
+
 // ---- What becomes of the others' annotations
 
 TEST_F(ClaimsTest, TheyAreTakenOffAfterAWhile) {

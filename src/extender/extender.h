@@ -184,6 +184,7 @@ class Extender {
   /// As they are annotated.
   [[nodiscard]] static std::map<int, std::vector<int>> idsOf(const sched::SharePicks& picks);
   bool adopt(const model::Pod& pod, bool is_overtaken);
+  [[nodiscard]] sched::SharePicks ontoClaimed(const sched::NodeState& node, sched::SharePicks picks) const;
   void contest(const std::set<std::pair<model::NodeName, int>>& devices);
   void takeOff(const model::Pod& pod);
   void recheckQuotas();

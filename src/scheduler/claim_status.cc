@@ -75,6 +75,7 @@ bool ClaimStatusWriter::pumpOne(const model::ObjectKey& key, Mono now, kapi::Eff
     return true;
   }
   pods_ += cache_.podsOfClaim(key).size();
+  last_ = key;
   kapi::ClaimStatus status = compute(*claim);
   const bool overwritten = claim->revision > w.revision;  // by somebody, and status is never read
   if (w.known && status == w.status && w.claim == claim->uid && !overwritten) { return true; }
@@ -84,7 +85,6 @@ bool ClaimStatusWriter::pumpOne(const model::ObjectKey& key, Mono now, kapi::Eff
   w = {claim->uid, w.revision, std::move(status), now + kGap, false, call.token, w.later};
   calls_[call.token] = key;
   in_flight_.take(key.ns);
-  last_ = key;
   out.emplace_back(std::move(call));
   return true;
 }

@@ -60,7 +60,7 @@ class ClaimStatusWriter {
   const engine::Cache& cache_;
   View view_;
   Claims dirty_;
-  model::ObjectKey last_;  // the one that was last written
+  model::ObjectKey last_;  // the one that was last looked at
   controller::FairShare in_flight_{kMaxInFlight};
   controller::Backoff<model::ObjectKey> failed_{{kGap, std::chrono::minutes{1}}};
   std::multimap<Mono, model::ObjectKey> later_;

@@ -278,6 +278,21 @@ TEST_F(ClaimStatusTest, ClaimsOfVeryManyPodsHaveTheirTurnOneAfterTheOther) {
   EXPECT_TRUE(pump().empty());
 }
 
+TEST_F(ClaimStatusTest, OneOfVeryManyPodsThatIsTouchedAllTheTimeKeepsNobodyFromItsTurn) {
+  for (const char* name : {"c", "d"}) {
+    putClaim(name, 1, name);
+    for (std::size_t i = 0; i < ClaimStatusWriter::kPodsPerTurn; ++i) {
+      const auto waits = testing::PodBuilder(fmt::format("{}-{}", name, i)).claim(name).value();
+      cache.putPod(std::make_shared<const model::Pod>(waits));
+    }
+  }
+  const auto first = sent("c");
+  written(first, 2);
+  now += 1s;
+  writer.touched(key("d"));
+  EXPECT_EQ(sent("c").key.name, "d") << "c is as it was written";
+}
+
 TEST_F(ClaimStatusTest, ADeletedClaimIsForgottenAndAnotherOfItsNameIsNew) {
   written(sent(), 2);
   cache.removeClaim(key("c"));

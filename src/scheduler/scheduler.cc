@@ -238,6 +238,7 @@ void Scheduler::dropUnderWay() {
   warned_.clear();
   unreadable_.clear();
   waiting_text_.clear();
+  first_seen_.clear();  // the next term sees them for the first time: who ends meanwhile is not reviewed
   parked_.clear();
   untold_.clear();  // equivalent: who is not parked is not told
   refresh_at_.reset();
