@@ -4,8 +4,8 @@
 #include <string>
 #include <string_view>
 
+#include "apiserver/handlers/api.h"
 #include "json/value.h"
-#include "sandbox/api.h"
 
 namespace {
 
@@ -16,8 +16,8 @@ std::string takeWord(std::string_view& line) {
   return word;
 }
 
-void send(gs::sandbox::Api& api, std::string_view line, gs::Now now) {
-  gs::sandbox::Request request;
+void send(gs::apiserver::Api& api, std::string_view line, gs::Now now) {
+  gs::apiserver::Request request;
   request.method = takeWord(line);
   request.target = takeWord(line);
   request.content_type = takeWord(line);
@@ -36,7 +36,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   constexpr int kMaxRequests = 20;
   std::string_view in{reinterpret_cast<const char*>(data), size};
   gs::Now now{};
-  gs::sandbox::Api api{gs::Rng{1}, now};
+  gs::apiserver::Api api{gs::Rng{1}, now};
   for (int i = 0; i < kMaxRequests && !in.empty(); ++i) {
     const auto end = std::min(in.find('\n'), in.size());
     send(api, in.substr(0, end), now);

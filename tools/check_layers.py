@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Checks every #include against the layer table (CONTRIBUTING.md): includes go down only.
+"""Checks every #include against the layer table below (LAYERS): includes go down only.
 
 For each file of src/, fuzz/, bench/, test/world/, test/sim/ and test/conformance/ it checks
   - which folders of ours it may include,
@@ -7,6 +7,7 @@ For each file of src/, fuzz/, bench/, test/world/, test/sim/ and test/conformanc
   - what of the standard library its folder may not use (threads, clocks, random devices, streams),
   - that it is not longer than 600 lines (tests may be).
 Prints file:line, the rule and the fix; exits 1 when anything was found.
+`--dot` prints the picture of the table, which docs/make-pictures makes into docs/layers.svg; the check fails when it is old.
 `--self-test` plants one violation per rule in a temporary tree and fails unless each one is found.
 """
 
@@ -16,8 +17,10 @@ import re
 import sys
 import tempfile
 
-# ---- The table. folder: (folders it may include, third-party groups it may include, what of std it may not use).
+# ---- The table. folder, or a room of it: (folders, rooms or headers it may include, third-party groups it may include, what of
+# std it may not use). A room that has a row of its own is a folder to the others.
 PURE = ["threads", "clock", "random", "streams"]
+TABLES = ["threads", "clock", "random", "files"]  # as pure, and reads tables in its own text by string streams
 LAYERS = {
     "base":      ("",                                                             "fmt expected",  []),
     "model":     ("base",                                                         "fmt expected",  PURE),
@@ -28,15 +31,27 @@ LAYERS = {
     "kapi":      ("json model base",                                              "fmt expected",  PURE),
     "controller": ("kapi json model base",                                        "fmt expected",  PURE),
     "k8s":       ("kapi json yaml net model base",                                "fmt expected",  ["random", "clock"]),
+    "apiserver/meta":     ("json base",                                           "fmt expected",  PURE),
+    "apiserver/wire":     ("apiserver/meta json yaml base",                       "fmt expected",  TABLES),
+    "apiserver/schema":   ("apiserver/meta kapi/time.h kapi/quantity.h json base", "fmt expected", TABLES),
+    "apiserver/patch":    ("apiserver/schema apiserver/meta json base",           "fmt expected",  PURE),
+    "apiserver/registry": ("apiserver/schema apiserver/meta kapi/time.h kapi/quantity.h json base", "fmt expected", TABLES),
+    "apiserver/storage":  ("apiserver/patch json base",                           "fmt expected",  PURE),
+    "apiserver/present":  ("apiserver/registry apiserver/schema apiserver/wire kapi/time.h json base", "fmt expected", PURE),
+    "apiserver/handlers": ("apiserver/storage apiserver/patch apiserver/registry apiserver/schema apiserver/meta kapi/time.h json base",
+                           "fmt expected",  PURE),
     "engine":    ("sched model kapi base",                                        "fmt expected",  PURE),
     "scheduler": ("engine sched controller model kapi json net/http_types.h base", "fmt expected",  PURE),
     "extender":  ("engine sched model kapi json net/http_types.h base",           "fmt expected",  PURE),
     "serve":     ("scheduler extender engine sched model kapi k8s json net base", "fmt expected",  ["random", "clock"]),
-    "sandbox":   ("scheduler extender engine sched kapi json yaml net model base", "fmt expected", ["random", "clock"]),
+    "sandbox/node":  ("apiserver kapi json model base",                           "fmt expected",  PURE),
+    "sandbox/world": ("sandbox/node apiserver scheduler extender engine sched kapi json yaml model base", "fmt expected", PURE),
+    "sandbox/serve": ("sandbox/node sandbox/world apiserver kapi json yaml net model base", "fmt expected", ["random", "clock"]),
     "process":   ("extender k8s kapi net model base",                             "fmt expected cli11", []),
     "testing":   ("model kapi base",                                              "fmt expected",  PURE),
     "apps":      ("*",                                                            "fmt expected cli11", []),
 }
+ROOMY = {row.split("/")[0] for row in LAYERS if "/" in row}  # folders that are rooms and nothing else
 MAX_LINES = 600
 ANYTHING = ("fuzz", "bench", "test/world", "test/sim", "test/conformance")  # may include every folder; no std rules
 
@@ -78,6 +93,8 @@ STD_RULES = {
                 "this folder reads no clock: take gs::Now as an argument"),
     "random":  (r"(random|stdlib\.h)", r"\bstd::random_device\b|\bs?rand\s*\(|\bstd::mt19937",
                 "randomness is a gs::Rng (base/random.h) given by the caller; seeds are drawn in apps"),
+    "files":   (r"(iostream|fstream|ostream|istream|cstdio|stdio\.h)", r"\b(std::)?(cout|cerr|printf|fprintf|ifstream|ofstream)\b",
+                "this folder does no I/O: return the text"),
     "streams": (r"(iostream|fstream|ostream|istream|sstream|cstdio|stdio\.h)", r"\b(std::)?(cout|cerr|printf|fprintf)\b",
                 "this folder does no I/O: return the text, or give a log effect"),
 }
@@ -90,6 +107,47 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', re.S)
 
 
+def row_of(path):
+    """The row for a path below src/."""
+    parts = path.split("/")
+    return "/".join(parts[:2]) if parts[0] in ROOMY else parts[0]
+
+
+def below(row):
+    """All rows that this one may include, itself and through others."""
+    allowed = LAYERS[row][0].split()
+    rows = [one for one in LAYERS if one not in (row, "apps", "testing")
+            and any(a == "*" or a == one or one.startswith(a + "/") for a in allowed)]
+    return set(rows)
+
+
+def picture():
+    """The table for dot. An arrow that two others say already is left out."""
+    rows = [row for row in LAYERS if row not in ("base", "testing")]
+    out = ["// The layers: an arrow means `may include`; what follows from others is left out, and base, which all may include.",
+           "// Made by docs/make-pictures from the table in tools/check_layers.py.",
+           "digraph layers {",
+           '  rankdir=TB; node [shape=box, style="rounded,filled", fillcolor=white, fontname="Helvetica", fontsize=11];',
+           '  edge [color=gray40]; graph [fontname="Helvetica", fontsize=11, color=gray70, style=rounded];']
+    for folder in dict.fromkeys(row.split("/")[0] for row in rows):
+        rooms = [row for row in rows if row.split("/")[0] == folder]
+        pure = '' if "threads" in LAYERS[rooms[0]][2] else ', fillcolor=gray90'
+        if rooms == [folder]:
+            out.append(f'  "{folder}" [label="{folder}"{pure}];')
+            continue
+        out.append(f'  subgraph "cluster_{folder}" {{ label="{folder}";')
+        for room in rooms:
+            pure = '' if "threads" in LAYERS[room][2] else ', fillcolor=gray90'
+            out.append(f'    "{room}" [label="{room.split("/")[1]}"{pure}];')
+        out.append("  }")
+    for row in rows:
+        direct = below(row) - {"base"}
+        through = set().union(*(below(one) for one in direct)) if direct else set()
+        for one in sorted(direct - through):
+            out.append(f'  "{row}" -> "{one}";')
+    return "\n".join(out + ["}"]) + "\n"
+
+
 class Checker:
     def __init__(self, root):
         self.root = pathlib.Path(root)
@@ -100,10 +158,15 @@ class Checker:
 
     def run(self):
         src = self.root / "src"
-        for folder in sorted(p.name for p in src.iterdir() if p.is_dir()) if src.is_dir() else []:
+        folders = sorted(p for p in src.iterdir() if p.is_dir()) if src.is_dir() else []
+        for folder in [f"{p.name}/{room.name}" for p in folders if p.name in ROOMY for room in sorted(p.iterdir())] + \
+                [p.name for p in folders if p.name not in ROOMY]:
             if folder not in LAYERS:
                 self.report(f"src/{folder}", 0, "this folder is not in the layer table",
                             "add it to LAYERS in tools/check_layers.py, to CMakeLists.txt and to CONTRIBUTING.md")
+        drawn = self.root / "docs/layers.dot"
+        if drawn.is_file() and drawn.read_text() != picture():
+            self.report("docs/layers.dot", 1, "not the picture of LAYERS in tools/check_layers.py", "run docs/make-pictures")
         for top in ("src", *ANYTHING):
             for path in sorted((self.root / top).rglob("*")):
                 if path.suffix in (".h", ".cc") and path.is_file():
@@ -112,7 +175,7 @@ class Checker:
 
     def check_file(self, name, text):
         parts = name.split("/")
-        folder = parts[1] if parts[0] == "src" else None
+        folder = row_of("/".join(parts[1:])) if parts[0] == "src" else None
         if folder is not None and folder not in LAYERS:
             return
         is_test = name.endswith(("_test.cc", "_test.h")) or folder is None or folder == "testing"
@@ -143,14 +206,14 @@ class Checker:
                 if re.fullmatch(headers, header):
                     self.report(name, line, f"src/{folder} may not include <{header}>", fix)
                     return
-            if ("/" in header or header.endswith(".h")) and folder not in SYSTEM_OK:
+            if ("/" in header or header.endswith(".h")) and folder.split("/")[0] not in SYSTEM_OK:
                 self.report(name, line, f"src/{folder} may not include the system header <{header}>",
                             f"only {', '.join(sorted(SYSTEM_OK))} talk to the operating system")
 
     def check_ours(self, name, line, folder, is_test, header):
         if folder is None:
             return
-        target = header.split("/")[0]
+        target = row_of(header)
         if "/" not in header or (target not in LAYERS):
             self.report(name, line, f'"{header}" is not a path below src/', 'write #include "<folder>/<file>.h"')
         elif target == "apps":
@@ -159,8 +222,10 @@ class Checker:
             if not is_test:
                 self.report(name, line, "testing/ is for tests", "include it from _test.cc, fuzz/, bench/, test/ only")
         elif target != folder:
+            if is_test and target.split("/")[0] == folder.split("/")[0]:
+                return  # a test may set up its room with those above it
             allowed = LAYERS[folder][0].split()
-            if "*" not in allowed and target not in allowed and header not in allowed:
+            if not any(one in ("*", header) or target == one or target.startswith(one + "/") for one in allowed):
                 self.report(name, line, f'src/{folder} may not include "{header}"; it may include: '
                             + (", ".join(allowed) or "nothing of ours"),
                             "includes go down only: move the code to the layer that may see both, or pass a value in")
@@ -206,7 +271,12 @@ PLANTS = [
     ("src/scheduler/a.cc", '#include "net/http_server.h"\n', 'src/scheduler may not include "net/http_server.h"'),
     ("src/kapi/a.cc", '#include "sched/ledger.h"\n', 'src/kapi may not include "sched/ledger.h"'),
     ("src/k8s/a.cc", '#include "engine/engine.h"\n', 'src/k8s may not include "engine/engine.h"'),
-    ("src/sandbox/a.cc", '#include "k8s/client.h"\n', 'src/sandbox may not include "k8s/client.h"'),
+    ("src/sandbox/serve/a.cc", '#include "k8s/client.h"\n', 'src/sandbox/serve may not include "k8s/client.h"'),
+    ("src/apiserver/meta/a.cc", '#include "apiserver/storage/store.h"\n', 'src/apiserver/meta may not include "apiserver/storage'),
+    ("src/sandbox/node/a.cc", '#include "sandbox/world/world.h"\n', 'src/sandbox/node may not include "sandbox/world/world.h"'),
+    ("src/sandbox/world/a.cc", "#include <thread>\n", "may not include <thread>"),
+    ("docs/layers.dot", "digraph layers {}", "not the picture of LAYERS"),
+    ("src/sandbox/attic/a.cc", "", "this folder is not in the layer table"),
     ("src/engine/a.cc", '#include "testing/builders.h"\n', "testing/ is for tests"),
     ("src/net/a.cc", '#include "apps/x.h"\n', "nobody may include apps/"),
     ("src/model/a.cc", '#include "ids.h"\n', '"ids.h" is not a path below src/'),
@@ -224,7 +294,7 @@ PLANTS = [
     ("src/base/b.cc", "#include <spdlog/spdlog.h>\n", "outside of src/base/log.cc"),
     ("src/base/c.cc", "#include <prometheus/registry.h>\n", "outside of src/base/metrics.cc"),
     ("src/kapi/c.cc", "#include <boost/json.hpp>\n", "outside of src/json/read_exact.cc"),
-    ("src/sandbox/b.cc", "#include <yaml-cpp/yaml.h>\n", "outside of src/yaml/"),
+    ("src/sandbox/world/b.cc", "#include <yaml-cpp/yaml.h>\n", "outside of src/yaml/"),
     ("src/k8s/b.cc", "#include <curl/curl.h>\n", "outside of src/net/"),
     ("src/k8s/c.cc", "#include <boost/asio.hpp>\n", "outside of src/net/"),
     ("src/net/a.h", "#pragma once\n#include <boost/beast.hpp>\n", "in a header"),
@@ -236,11 +306,12 @@ PLANTS = [
     ("src/sched/h.h", "int f();\n", "a header without #pragma once"),
     ("test/conformance/h.h", "int f();\n", "a header without #pragma once"),
     ("src/sched/long.cc", "\n" * 601, "a file of 601 lines"),
-    ("src/sandbox/c.cc", "auto t = std::chrono::system_clock::now();\n", "may not use _clock::now("),
+    ("src/sandbox/serve/c.cc", "auto t = std::chrono::system_clock::now();\n", "may not use _clock::now("),
     ("src/sched/ok.cc", '#include <fmt/core.h>\n#include <vector>\n#include "base/check.h"\n#include "model/ids.h"\n'
                         '#include "sched/ok.h"\n// std::thread, steady_clock::now()\nauto s = "std::cout";\n', None),
     ("src/sched/ok_test.cc", '#include <gtest/gtest.h>\n#include <thread>\n#include "testing/builders.h"\n', None),
     ("src/scheduler/ok.cc", '#include "net/http_types.h"\n', None),
+    ("src/sandbox/world/ok.cc", '#include "apiserver/meta/answer.h"\n#include "sandbox/node/kubelet.h"\n', None),
     ("test/world/ok_test.cc", '#include "k8s/client.h"\n#include <thread>\n', None),
     ("bench/ok_bench.cc", '#include <benchmark/benchmark.h>\n#include "sched/ledger.h"\n', None),
 ]
@@ -267,7 +338,11 @@ def self_test():
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--self-test", action="store_true", help="plant violations and see each one found")
+    parser.add_argument("--dot", action="store_true", help="print the picture of the table")
     args = parser.parse_args()
+    if args.dot:
+        print(picture(), end="")
+        return 0
     if args.self_test:
         return self_test()
     found = Checker(pathlib.Path(__file__).resolve().parent.parent).run()

@@ -15,10 +15,10 @@
 #include "k8s/effect_runner.h"
 #include "k8s/kubeconfig.h"
 #include "kapi/node_file.h"
-#include "sandbox/demo.h"
-#include "sandbox/remote.h"
-#include "sandbox/serve.h"
-#include "sandbox/whole_file.h"
+#include "sandbox/serve/demo.h"
+#include "sandbox/serve/remote.h"
+#include "sandbox/serve/serve.h"
+#include "sandbox/serve/whole_file.h"
 #include "yaml/yaml.h"
 
 namespace gs {

@@ -12,8 +12,8 @@
 
 #include "base/system_clock.h"
 #include "k8s/kubeconfig.h"
-#include "sandbox/http_port.h"
-#include "sandbox/live.h"
+#include "sandbox/serve/http_port.h"
+#include "sandbox/serve/live.h"
 #include "test/conformance/play.h"
 
 namespace gs::conformance {

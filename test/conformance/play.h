@@ -7,7 +7,7 @@
 
 #include "json/value.h"
 #include "k8s/access.h"
-#include "sandbox/http_port.h"
+#include "sandbox/serve/http_port.h"
 #include "test/conformance/table.h"
 
 namespace gs::conformance {

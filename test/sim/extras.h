@@ -8,7 +8,7 @@
 #include <string>
 
 #include "base/random.h"
-#include "sandbox/world.h"
+#include "sandbox/world/world.h"
 #include "test/sim/judge.h"
 #include "test/sim/ledger_check.h"
 #include "test/sim/plan.h"

@@ -65,9 +65,9 @@ void Judge::wrong(std::string what) {
 
 const std::string& Judge::watch(Mono now) {
   now_ = now;
-  const sandbox::Store& store = api_.store();
+  const apiserver::Store& store = api_.store();
   for (; position_ < store.historyEnd(); ++position_) {
-    const sandbox::HistoryEntry* entry = store.entry(position_);
+    const apiserver::HistoryEntry* entry = store.entry(position_);
     if (entry == nullptr) { continue; }  // the caller watches before it compacts
     read(*entry);
   }
@@ -75,7 +75,7 @@ const std::string& Judge::watch(Mono now) {
   return problem_;
 }
 
-void Judge::read(const sandbox::HistoryEntry& entry) {
+void Judge::read(const apiserver::HistoryEntry& entry) {
   const std::string& resource = entry.key.resource;
   if (resource == kPodsId) {
     podChanged(entry);
@@ -95,7 +95,7 @@ void Judge::read(const sandbox::HistoryEntry& entry) {
 
 /// What went since it was saved was never there, and nobody is to blame.
 void Judge::wentBack() {
-  const sandbox::Store& store = api_.store();
+  const apiserver::Store& store = api_.store();
   position_ = store.historyEnd();
   went_back_ = last_change_ = now_;
   hand_ = true;
@@ -157,7 +157,7 @@ Judge::Pod Judge::podOf(const Value& object) {
   return pod;
 }
 
-void Judge::podChanged(const sandbox::HistoryEntry& entry) {
+void Judge::podChanged(const apiserver::HistoryEntry& entry) {
   last_change_ = now_;
   if (entry.after == nullptr) {
     podWent(str((*entry.before)["metadata"]["uid"]));
@@ -266,9 +266,9 @@ bool Judge::isOfRunningPod(const Value& object) const {
   });
 }
 
-void Judge::leaseChanged(const sandbox::HistoryEntry& entry) {
+void Judge::leaseChanged(const apiserver::HistoryEntry& entry) {
   const Value& object = entry.after != nullptr ? *entry.after : *entry.before;
-  const auto is_managed = [](const sandbox::ObjectPtr& o) {
+  const auto is_managed = [](const apiserver::ObjectPtr& o) {
     return o != nullptr && (*o)["metadata"]["labels"]["gpu.scheduling/managed"].str() == "true";
   };
   if (entry.key.name.starts_with("gpu-n-")) {
@@ -339,7 +339,7 @@ void Judge::holdersChanged(const Device& device, Lease now) {
   leases_[device] = std::move(now);
 }
 
-void Judge::statusChanged(const sandbox::HistoryEntry& entry) {
+void Judge::statusChanged(const apiserver::HistoryEntry& entry) {
   last_change_ = now_;
   const std::string& node = entry.key.name;
   const auto before = gpus_;
@@ -370,7 +370,7 @@ void Judge::statusChanged(const sandbox::HistoryEntry& entry) {
   }
 }
 
-void Judge::nodeChanged(const sandbox::HistoryEntry& entry) {
+void Judge::nodeChanged(const apiserver::HistoryEntry& entry) {
   last_change_ = now_;
   const std::string& name = entry.key.name;
   if (entry.before == nullptr) { has_status_[name].set(false, now_); }  // it comes after its Node
@@ -388,7 +388,7 @@ void Judge::nodeChanged(const sandbox::HistoryEntry& entry) {
   past_nodes_[name].set(nodes_[name], now_);
 }
 
-void Judge::claimChanged(const sandbox::HistoryEntry& entry) {
+void Judge::claimChanged(const apiserver::HistoryEntry& entry) {
   Ask ask;
   if (entry.after != nullptr) {
     const Value& spec = (*entry.after)["spec"];

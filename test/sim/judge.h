@@ -15,10 +15,10 @@
 #include <string>
 #include <vector>
 
+#include "apiserver/handlers/api.h"
 #include "json/value.h"
 #include "kapi/call.h"
-#include "sandbox/api.h"
-#include "sandbox/world.h"
+#include "sandbox/world/world.h"
 #include "test/sim/past.h"
 #include "test/sim/plan.h"
 
@@ -182,17 +182,17 @@ class Judge {
 
   static Pod podOf(const json::Value& object);
   static std::pair<Device, Lease> leaseOf(const json::Value& object);
-  void read(const sandbox::HistoryEntry& entry);
-  void podChanged(const sandbox::HistoryEntry& entry);
+  void read(const apiserver::HistoryEntry& entry);
+  void podChanged(const apiserver::HistoryEntry& entry);
   void editedByHand(const std::string& uid, Pod& pod, const Pod& known) const;
   void podWent(const std::string& uid);
-  void leaseChanged(const sandbox::HistoryEntry& entry);
+  void leaseChanged(const apiserver::HistoryEntry& entry);
   [[nodiscard]] Mono leftAt(const std::string& lease) const;
   void noteOthers(const std::string& name, bool is);
   void holdersChanged(const Device& device, Lease now);
-  void statusChanged(const sandbox::HistoryEntry& entry);
-  void nodeChanged(const sandbox::HistoryEntry& entry);
-  void claimChanged(const sandbox::HistoryEntry& entry);
+  void statusChanged(const apiserver::HistoryEntry& entry);
+  void nodeChanged(const apiserver::HistoryEntry& entry);
+  void claimChanged(const apiserver::HistoryEntry& entry);
   void wrong(std::string what);
 
   /// What tells Bindings without devices apart.
@@ -240,7 +240,7 @@ class Judge {
   [[nodiscard]] bool couldNotKnow(const std::string& uid, const Device& device, Process who) const;
 
   // judge_quota.cc
-  void quotasChanged(const sandbox::HistoryEntry& entry);
+  void quotasChanged(const apiserver::HistoryEntry& entry);
   void noQuotas();
   [[nodiscard]] std::int64_t usedOfModel(const std::string& ns, const std::string& model, Mono known,
                                          const std::string& but) const;
@@ -259,7 +259,7 @@ class Judge {
 
   // judge_settled.cc
   [[nodiscard]] std::string claimsWrong() const;
-  [[nodiscard]] std::string allocationsOf(const sandbox::StoreKey& claim) const;
+  [[nodiscard]] std::string allocationsOf(const apiserver::StoreKey& claim) const;
   [[nodiscard]] std::string leasesWrong() const;
   /// Its lease of that device was sent long before it was bound.
   [[nodiscard]] bool isLate(const std::string& uid, const Pod& pod, const Device& device) const;
@@ -287,7 +287,7 @@ class Judge {
   [[nodiscard]] std::int64_t freeOn(const std::string& node) const;
   [[nodiscard]] std::int64_t joinableOn(const std::string& node) const;
 
-  sandbox::Api& api_;
+  apiserver::Api& api_;
   const sandbox::Kubelet& kubelet_;
   const sandbox::NodeAgents& machines_;
   bool agents_;

@@ -10,7 +10,7 @@ namespace gs::sim {
 
 using json::Value;
 
-void Judge::quotasChanged(const sandbox::HistoryEntry& entry) {
+void Judge::quotasChanged(const apiserver::HistoryEntry& entry) {
   if (entry.key.name != kQuotaMap) { return; }
   Value table;
   if (entry.after != nullptr) {

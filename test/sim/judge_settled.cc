@@ -100,7 +100,7 @@ bool Judge::shouldFit(const Pod& pod, const std::set<std::string>& without) cons
 }
 
 /// What the live pods of a claim have, as its status is to say it.
-std::string Judge::allocationsOf(const sandbox::StoreKey& claim) const {
+std::string Judge::allocationsOf(const apiserver::StoreKey& claim) const {
   std::set<std::string> out;
   for (const auto& [uid, pod] : pods_) {
     if (!pod.live() || pod.ids.empty() || pod.ns != claim.ns || pod.claim != claim.name) { continue; }

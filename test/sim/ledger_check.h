@@ -13,7 +13,7 @@
 #include <string_view>
 #include <utility>
 
-#include "sandbox/world.h"
+#include "sandbox/world/world.h"
 #include "test/world/rebuilt.h"
 
 namespace gs::sim {

@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "kapi/paths.h"
-#include "sandbox/world.h"
+#include "sandbox/world/world.h"
 #include "test/sim/call_rates.h"
 #include "test/sim/cluster.h"
 #include "test/sim/extras.h"
@@ -143,9 +143,9 @@ class Play {
 
   /// What pods and leases say, each time that somebody wrote something there.
   void tellChanges() {
-    const sandbox::Store& store = world_.api().store();
+    const apiserver::Store& store = world_.api().store();
     for (; told_changes_ < store.historyEnd(); ++told_changes_) {
-      const sandbox::HistoryEntry* entry = store.entry(told_changes_);
+      const apiserver::HistoryEntry* entry = store.entry(told_changes_);
       if (entry == nullptr) { continue; }
       const bool is_lease = entry->key.resource == "coordination.k8s.io/leases";
       if (entry->key.resource != "/pods" && !is_lease) { continue; }

@@ -42,9 +42,9 @@ void ShareJudge::wrong(std::string what) {
 
 const std::string& ShareJudge::watch(Mono now) {
   now_ = now;
-  const sandbox::Store& store = api_.store();
+  const apiserver::Store& store = api_.store();
   for (; position_ < store.historyEnd(); ++position_) {
-    const sandbox::HistoryEntry* entry = store.entry(position_);
+    const apiserver::HistoryEntry* entry = store.entry(position_);
     if (entry == nullptr) { continue; }
     if (entry->key.resource == "/pods") {
       podChanged(*entry);
@@ -82,7 +82,7 @@ ShareJudge::Pod ShareJudge::podOf(const Value& object) {
   return pod;
 }
 
-void ShareJudge::nodeChanged(const sandbox::HistoryEntry& entry) {
+void ShareJudge::nodeChanged(const apiserver::HistoryEntry& entry) {
   if (entry.after == nullptr) { return; }
   const Value& capacity = (*entry.after)["status"]["capacity"];
   const int cores = numberOf(capacity["tencent.com/vcuda-core"].str());
@@ -91,7 +91,7 @@ void ShareJudge::nodeChanged(const sandbox::HistoryEntry& entry) {
                             numberOf(capacity["tencent.com/vcuda-memory"].str()) / (cores / kWhole)};
 }
 
-void ShareJudge::podChanged(const sandbox::HistoryEntry& entry) {
+void ShareJudge::podChanged(const apiserver::HistoryEntry& entry) {
   if (entry.after == nullptr) {
     pods_.erase(textOf((*entry.before)["metadata"]["uid"]));
     return;

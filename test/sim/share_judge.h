@@ -17,14 +17,14 @@
 #include <string>
 #include <vector>
 
+#include "apiserver/handlers/api.h"
 #include "json/value.h"
-#include "sandbox/api.h"
 
 namespace gs::sim {
 
 class ShareJudge {
  public:
-  explicit ShareJudge(sandbox::Api& api) : api_{api} {}
+  explicit ShareJudge(apiserver::Api& api) : api_{api} {}
 
   /// Reads what changed. "" or the first thing that must never be; the same from then on.
   const std::string& watch(Mono now);
@@ -81,15 +81,15 @@ class ShareJudge {
     int unknown = 0;                 // whole devices of which it is not known which
   };
   static Pod podOf(const json::Value& object);
-  void podChanged(const sandbox::HistoryEntry& entry);
-  void nodeChanged(const sandbox::HistoryEntry& entry);
+  void podChanged(const apiserver::HistoryEntry& entry);
+  void nodeChanged(const apiserver::HistoryEntry& entry);
   [[nodiscard]] bool isLeftFor(const Pod& pod, bool beside_late) const;
   [[nodiscard]] Use useOf(const std::string& node, bool waiting_too) const;
   static void add(Use& use, const Pod& pod);
   void check(const std::string& node, const std::string& who);
   void wrong(std::string what);
 
-  sandbox::Api& api_;
+  apiserver::Api& api_;
   std::uint64_t position_ = 0;
   std::string problem_;
   Mono now_{};

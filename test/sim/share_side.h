@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "base/random.h"
-#include "sandbox/gpu_manager.h"
-#include "sandbox/world.h"
+#include "sandbox/node/gpu_manager.h"
+#include "sandbox/world/world.h"
 #include "test/sim/plan.h"
 #include "test/sim/share_judge.h"
 

@@ -1,5 +1,5 @@
 // What `gpu-sandbox demo` prints is right, word by word: the tour of `make demo` where there is no kubectl.
-#include "sandbox/demo.h"
+#include "sandbox/serve/demo.h"
 
 #include <gtest/gtest.h>
 

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "kapi/decode.h"
-#include "sandbox/gpu_manager.h"
-#include "sandbox/world.h"
+#include "sandbox/node/gpu_manager.h"
+#include "sandbox/world/world.h"
 #include "test/world/objects.h"
 
 namespace gs::test {

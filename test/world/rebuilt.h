@@ -8,12 +8,12 @@
 
 #include "engine/engine.h"
 #include "kapi/decode.h"
-#include "sandbox/world.h"
+#include "sandbox/world/world.h"
 
 namespace gs::test {
 
 /// What objects were decoded to, for who rebuilds again and again.
-using Decoded = std::map<sandbox::StoreKey, std::pair<sandbox::ObjectPtr, model::Object>>;
+using Decoded = std::map<apiserver::StoreKey, std::pair<apiserver::ObjectPtr, model::Object>>;
 
 /// Reads what is stored, without a request: time goes on as if nobody had looked.
 [[nodiscard]] inline std::unique_ptr<engine::Engine> rebuiltEngine(sandbox::World& world, Decoded& decoded) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "sandbox/world.h"
+#include "sandbox/world/world.h"
 
 namespace gs::test {
 

@@ -1,0 +1,281 @@
+#include "apiserver/meta/meta_check.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+namespace gs::apiserver {
+namespace {
+
+bool isLowerAlnum(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); }
+bool isAlnum(char c) { return isLowerAlnum(c) || (c >= 'A' && c <= 'Z'); }
+
+/// [a-z0-9]([-a-z0-9]*[a-z0-9])?
+bool isDnsLabel(std::string_view s) {
+  return !s.empty() && isLowerAlnum(s.front()) && isLowerAlnum(s.back()) &&
+         std::all_of(s.begin(), s.end(), [](char c) { return isLowerAlnum(c) || c == '-'; });
+}
+
+bool isDnsSubdomain(std::string_view s) {
+  while (true) {
+    const std::size_t dot = s.find('.');
+    if (!isDnsLabel(s.substr(0, dot))) { return false; }
+    if (dot == std::string_view::npos) { return true; }
+    s.remove_prefix(dot + 1);
+  }
+}
+
+/// ([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]
+bool isNamePart(std::string_view s) {
+  return !s.empty() && isAlnum(s.front()) && isAlnum(s.back()) && std::all_of(s.begin(), s.end(), [](char c) {
+    return isAlnum(c) || c == '-' || c == '_' || c == '.';
+  });
+}
+
+std::string maxLength(std::size_t n) { return fmt::format("must be no more than {} characters", n); }
+
+constexpr const char* kSubdomainRule =
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must "
+    "start and "
+    "end with an alphanumeric character (e.g. 'example.com', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*')";
+constexpr const char* kLabelRule =
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start "
+    "and end with "
+    "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+constexpr const char* kNameRule =
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
+    "character "
+    "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is "
+    "'([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
+constexpr const char* kValueRule =
+    "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must "
+    "start and "
+    "end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for "
+    "validation is "
+    "'(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?')";
+constexpr const char* kKeyRule =
+    "a valid config key must consist of alphanumeric characters, '-', '_' or '.' (e.g. 'key.name',  or "
+    "'KEY_NAME',  or "
+    "'key-name', regex used for validation is '[-._a-zA-Z0-9]+')";
+
+void addInvalid(FieldErrors& errors, const std::string& field, const json::Value& value,
+                const std::vector<std::string>& findings) {
+  for (const std::string& f : findings) { errors.push_back(fieldInvalid(field, value, f)); }
+}
+
+std::vector<std::string> nameErrors(std::string_view name, NameRule rule) {
+  return rule == NameRule::Label ? dnsLabelErrors(name) : dnsSubdomainErrors(name);
+}
+
+void checkName(const json::Value& meta, NameRule rule, FieldErrors& errors) {
+  if (std::string generate{meta["generateName"].str()}; !generate.empty()) {
+    if (generate.size() > 1 && generate.back() == '-') { generate.back() = 'a'; }
+    addInvalid(errors, "metadata.generateName", meta["generateName"], nameErrors(generate, rule));
+  }
+  if (meta["name"].str().empty()) {
+    errors.push_back(fieldRequired("metadata.name", "name or generateName is required"));
+  } else {
+    addInvalid(errors, "metadata.name", meta["name"], nameErrors(meta["name"].str(), rule));
+  }
+}
+
+void checkAnnotations(const json::Value& annotations, FieldErrors& errors) {
+  std::size_t size = 0;
+  for (const auto& [key, value] : annotations.members()) {
+    std::string lower = key;
+    std::transform(lower.begin(), lower.end(), lower.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    addInvalid(errors, "metadata.annotations", json::Value{key}, qualifiedNameErrors(lower));
+    size += key.size() + value.str().size();
+  }
+  if (size > 256U * 1024) {
+    errors.push_back({"metadata.annotations", "TooLong", "Too long: may not be more than 262144 bytes"});
+  }
+}
+
+void checkOwners(const json::Value& owners, FieldErrors& errors) {
+  const std::string field = "metadata.ownerReferences";
+  int controllers = 0;
+  for (const json::Value& owner : owners.items()) {
+    const std::string_view version = owner["apiVersion"].str();
+    if (version.empty() || version.back() == '/') {
+      errors.push_back(fieldInvalid(field + ".apiVersion",
+                                    owner["apiVersion"].isString() ? owner["apiVersion"] : "",
+                                    "version must not be empty"));
+    }
+    for (const char* name : {"kind", "name", "uid"}) {
+      if (owner[name].str().empty()) {
+        errors.push_back(
+            fieldInvalid(field + "." + name, json::Value{""}, fmt::format("{} must not be empty", name)));
+      }
+    }
+    controllers += owner["controller"].boolOr(false) ? 1 : 0;
+  }
+  if (controllers > 1) {
+    errors.push_back(fieldInvalid(field, json::print(owners),
+                                  "Only one reference can have Controller set to true. Found more than one"));
+  }
+}
+
+bool isStandardFinalizer(std::string_view name) {
+  return name == "orphan" || name == "foregroundDeletion" || name == "kubernetes";
+}
+
+void checkFinalizers(const json::Value& finalizers, FinalizerRule rule, FieldErrors& errors) {
+  for (std::size_t i = 0; i < finalizers.items().size(); ++i) {
+    const std::string_view name = finalizers.at(i).str();
+    const std::string field = fmt::format("metadata.finalizers[{}]", i);
+    const auto findings = qualifiedNameErrors(name);
+    addInvalid(errors, "metadata.finalizers", finalizers.at(i), findings);
+    if (rule == FinalizerRule::Core && findings.empty() && !isStandardFinalizer(name) &&
+        name.find('/') == std::string_view::npos) {
+      errors.push_back(fieldInvalid(field, finalizers.at(i),
+                                    "name is neither a standard finalizer name nor is it fully qualified"));
+    }
+  }
+}
+
+void checkFinalizersAdded(const json::Value& meta, const json::Value& old, FieldErrors& errors) {
+  std::string added;
+  for (const json::Value& f : meta["finalizers"].items()) {
+    const auto& had = old["finalizers"].items();
+    if (std::find(had.begin(), had.end(), f) == had.end()) {
+      added += (added.empty() ? "" : ", ") + goQuote(f.str());
+    }
+  }
+  if (!added.empty()) {
+    errors.push_back(fieldForbidden("metadata.finalizers",
+                                    fmt::format("no new finalizers can be added if the object is being "
+                                                "deleted, found new finalizers []string{{{}}}",
+                                                added)));
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> dnsSubdomainErrors(std::string_view name) {
+  std::vector<std::string> out;
+  if (name.size() > 253) { out.push_back(maxLength(253)); }
+  if (!isDnsSubdomain(name)) { out.emplace_back(kSubdomainRule); }
+  return out;
+}
+
+std::vector<std::string> dnsLabelErrors(std::string_view name) {
+  std::vector<std::string> out;
+  if (name.size() > 63) { out.push_back(maxLength(63)); }
+  if (!isDnsLabel(name)) { out.emplace_back(isDnsSubdomain(name) ? "must not contain dots" : kLabelRule); }
+  return out;
+}
+
+std::vector<std::string> qualifiedNameErrors(std::string_view name) {
+  std::vector<std::string> out;
+  const auto slashes = std::count(name.begin(), name.end(), '/');
+  if (slashes > 1) {
+    return {fmt::format(
+        "a qualified name {} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
+        kNameRule)};
+  }
+  if (slashes == 1) {
+    const std::string_view prefix = name.substr(0, name.find('/'));
+    name.remove_prefix(prefix.size() + 1);
+    if (prefix.empty()) {
+      out.emplace_back("prefix part must be non-empty");
+    } else {
+      for (const std::string& e : dnsSubdomainErrors(prefix)) { out.push_back("prefix part " + e); }
+    }
+  }
+  if (name.empty()) { out.emplace_back("name part must be non-empty"); }
+  if (name.size() > 63) { out.push_back("name part " + maxLength(63)); }
+  if (!isNamePart(name)) { out.push_back(std::string{"name part "} + kNameRule); }
+  return out;
+}
+
+std::vector<std::string> labelValueErrors(std::string_view value) {
+  std::vector<std::string> out;
+  if (value.size() > 63) { out.push_back(maxLength(63)); }
+  if (!value.empty() && !isNamePart(value)) { out.emplace_back(kValueRule); }
+  return out;
+}
+
+std::vector<std::string> configKeyErrors(std::string_view key) {
+  std::vector<std::string> out;
+  if (key.size() > 253) { out.push_back(maxLength(253)); }
+  const bool fine = !key.empty() && std::all_of(key.begin(), key.end(), [](char c) {
+    return isAlnum(c) || c == '-' || c == '_' || c == '.';
+  });
+  if (!fine) {
+    out.emplace_back(kKeyRule);
+  } else if (key == "." || key == "..") {
+    out.push_back(fmt::format("must not be '{}'", key));
+  } else if (key.starts_with("..")) {
+    out.emplace_back("must not start with '..'");
+  }
+  return out;
+}
+
+FieldErrors checkLabels(const json::Value& labels, const std::string& field) {
+  FieldErrors errors;
+  for (const auto& [key, value] : labels.members()) {
+    addInvalid(errors, field, json::Value{key}, qualifiedNameErrors(key));
+    addInvalid(errors, field, value, labelValueErrors(value.str()));
+  }
+  return errors;
+}
+
+FieldErrors checkMeta(const json::Value& meta, NameRule name_rule, FinalizerRule finalizer_rule) {
+  FieldErrors errors;
+  checkName(meta, name_rule, errors);
+  FieldErrors labels = checkLabels(meta["labels"], "metadata.labels");
+  errors.insert(errors.end(), labels.begin(), labels.end());
+  checkAnnotations(meta["annotations"], errors);
+  checkOwners(meta["ownerReferences"], errors);
+  checkFinalizers(meta["finalizers"], finalizer_rule, errors);
+  return errors;
+}
+
+namespace {
+
+/// 2024-01-01T00:00:00Z as Go's %v shows it.
+std::string goTime(std::string_view text) {
+  if (text.size() != 20) { return std::string{text}; }
+  return fmt::format("{} {} +0000 UTC", text.substr(0, 10), text.substr(11, 8));
+}
+
+}  // namespace
+
+std::vector<std::string> finalizerWarnings(const json::Value& meta, const json::Value& old) {
+  std::vector<std::string> out;
+  const auto& had = old["finalizers"].items();
+  for (const json::Value& f : meta["finalizers"].items()) {
+    const bool domain = f.str().find('/') != std::string_view::npos;
+    if (domain || isStandardFinalizer(f.str()) || std::find(had.begin(), had.end(), f) != had.end()) {
+      continue;
+    }
+    out.push_back(
+        fmt::format("metadata.finalizers: {}: prefer a domain-qualified finalizer name to avoid accidental "
+                    "conflicts with "
+                    "other finalizer writers",
+                    goQuote(f.str())));
+  }
+  return out;
+}
+
+FieldErrors checkMetaUpdate(const json::Value& meta, const json::Value& old) {
+  FieldErrors errors;
+  for (const char* name :
+       {"name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds"}) {
+    if (meta[name] == old[name]) { continue; }
+    const std::string field = std::string{"metadata."} + name;
+    if (std::string_view{name}.ends_with("Timestamp")) {
+      errors.push_back(fieldInvalid(field, goTime(meta[name].str()), "field is immutable"));
+    } else {
+      errors.push_back(fieldInvalid(field, meta[name], "field is immutable"));
+    }
+  }
+  if (old.find("deletionTimestamp") != nullptr) { checkFinalizersAdded(meta, old, errors); }
+  return errors;
+}
+
+}  // namespace gs::apiserver

@@ -1,0 +1,186 @@
+#include "apiserver/registry/kind_checks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "apiserver/meta/meta_check.h"
+
+namespace gs::apiserver {
+namespace {
+
+using json::Value;
+
+FieldErrors checkConfigMap(const Value& map) {
+  FieldErrors errors;
+  for (const char* part : {"data", "binaryData"}) {
+    for (const auto& [key, value] : map[part].members()) {
+      for (const std::string& why : configKeyErrors(key)) {
+        errors.push_back(fieldInvalid(fmt::format("{}[{}]", part, key), Value{key}, why));
+      }
+    }
+  }
+  return errors;
+}
+
+FieldErrors checkLease(const Value& lease) {
+  FieldErrors errors;
+  const Value& spec = lease["spec"];
+  if (const auto seconds = spec["leaseDurationSeconds"].integer(); seconds && *seconds <= 0) {
+    errors.push_back(
+        fieldInvalid("spec.leaseDurationSeconds", spec["leaseDurationSeconds"], "must be greater than 0"));
+  }
+  if (const auto times = spec["leaseTransitions"].integer(); times && *times < 0) {
+    errors.push_back(fieldInvalid("spec.leaseTransitions", spec["leaseTransitions"],
+                                  "must be greater than or equal to 0"));
+  }
+  return errors;
+}
+
+/// An Event as v1 sends it.
+FieldErrors checkCoreEvent(const Value& event) {
+  FieldErrors errors;
+  const auto about = event["involvedObject"]["namespace"].str();
+  const bool clusterwide = about.empty() && event["metadata"]["namespace"].str() == "default";
+  if (about != event["metadata"]["namespace"].str() && !clusterwide) {
+    errors.push_back(
+        fieldInvalid("involvedObject.namespace", Value{about}, "does not match event.namespace"));
+  }
+  return errors;
+}
+
+FieldErrors checkNewEvent(const Value& event) {
+  FieldErrors errors;
+  if (event["eventTime"].str().empty()) { errors.push_back(fieldRequired("eventTime")); }
+  const auto needed = [&](const char* field) {
+    if (event[field].str().empty() && errors.empty()) { errors.push_back(fieldRequired(field)); }
+  };
+  if (!errors.empty()) { return errors; }
+  needed("reportingController");
+  needed("reportingInstance");
+  needed("action");
+  needed("reason");
+  if (event["note"].str().size() > 1024) {
+    errors.push_back(fieldInvalid("message", Value{""}, "can have at most 1024 characters"));
+  }
+  const auto type = event["type"].str();
+  if (type != "Normal" && type != "Warning") {
+    errors.push_back(fieldInvalid("type", Value{""}, fmt::format("has invalid value: {}", type)));
+  }
+  return errors;
+}
+
+FieldErrors checkEventUpdate(const Value& event, const Value& old) {
+  FieldErrors errors;
+  for (const char* field : {"action", "reason", "regarding", "related", "note", "type", "deprecatedSource",
+                            "reportingController", "reportingInstance"}) {
+    if (event[field] != old[field]) {
+      errors.push_back(fieldInvalid(field, event[field], "field is immutable"));
+    }
+  }
+  return errors;
+}
+
+FieldErrors checkTaints(const Value& taints) {
+  FieldErrors errors;
+  for (std::size_t i = 0; i < taints.items().size(); ++i) {
+    const Value& taint = taints.items()[i];
+    const std::string field = fmt::format("metadata.taints[{}]", i);
+    for (const std::string& why : qualifiedNameErrors(taint["key"].str())) {
+      errors.push_back(fieldInvalid(field + ".key", Value{taint["key"].str()}, why));
+    }
+    for (const std::string& why : labelValueErrors(taint["value"].str())) {
+      errors.push_back(fieldInvalid(field + ".value", taint["value"], why));
+    }
+    const auto effect = taint["effect"].str();
+    if (effect.empty()) {
+      errors.push_back(fieldRequired(field + ".effect"));
+    } else if (effect != "NoSchedule" && effect != "PreferNoSchedule" && effect != "NoExecute") {
+      errors.push_back(fieldNotSupported(field + ".effect", taint["effect"],
+                                         {"NoSchedule", "PreferNoSchedule", "NoExecute"}));
+    }
+  }
+  return errors;
+}
+
+FieldErrors checkNode(const Value& node, const Value& old) {
+  FieldErrors errors = checkTaints(node["spec"]["taints"]);
+  const auto had = old["spec"]["providerID"].str();
+  if (!had.empty() && had != node["spec"]["providerID"].str()) {
+    errors.push_back(fieldForbidden("spec.providerID",
+                                    "node updates may not change providerID except from \"\" to valid"));
+  }
+  return errors;
+}
+
+FieldErrors checkBudget(const Value& budget) {
+  FieldErrors errors;
+  const Value& spec = budget["spec"];
+  if (spec.find("minAvailable") != nullptr && spec.find("maxUnavailable") != nullptr) {
+    errors.push_back(
+        fieldInvalid("spec", json::print(spec), "minAvailable and maxUnavailable cannot be both set"));
+  }
+  return errors;
+}
+
+}  // namespace
+
+FieldErrors checkKind(const Resource& r, const json::Value& object, const json::Value& old) {
+  if (r.custom) { return {}; }
+  const bool created = old.isNull();
+  if (r.kind == "Pod") { return created ? checkPod(object) : checkPodUpdate(object, old); }
+  if (r.kind == "ConfigMap") { return checkConfigMap(object); }
+  if (r.kind == "Lease") { return checkLease(object); }
+  if (r.coreEvents()) { return created ? checkCoreEvent(object) : FieldErrors{}; }
+  if (r.kind == "Event") { return created ? checkNewEvent(object) : checkEventUpdate(object, old); }
+  if (r.kind == "Node") { return checkNode(object, old); }
+  if (r.kind == "PodDisruptionBudget") { return checkBudget(object); }
+  if (r.kind == "CustomResourceDefinition") { return checkCrd(object, old); }
+  return {};
+}
+
+void defaultKind(const Resource& r, json::Value& object) {
+  if (r.custom || !object.isObject()) { return; }
+  if (r.kind == "Pod") { defaultPod(object); }
+  if (r.kind == "CustomResourceDefinition") { defaultCrd(object); }
+  if (r.kind == "PriorityClass" && object["preemptionPolicy"].isNull()) {
+    object.set("preemptionPolicy", "PreemptLowerPriority");
+  }
+  const Value& labels = object["metadata"]["labels"];
+  if (r.kind == "Namespace" && (labels.isNull() || labels.isObject())) {
+    object.child("metadata")
+        .child("labels")
+        .set("kubernetes.io/metadata.name", object["metadata"]["name"].str());
+  }
+  if (r.kind == "Node" && object["spec"]["podCIDR"].isString() && object["spec"]["podCIDRs"].isNull()) {
+    Value cidr = object["spec"]["podCIDR"];
+    object.child("spec").set("podCIDRs", json::Array{std::move(cidr)});
+  }
+  if (r.kind == "Node" && object["status"]["capacity"].isObject() &&
+      object["status"]["allocatable"].isNull()) {
+    Value capacity = object["status"]["capacity"];
+    object.child("status").set("allocatable", std::move(capacity));
+  }
+}
+
+void beginKind(const Resource& r, json::Value& object, Now now) {
+  if (r.custom) {
+    if (r.has_status) { object.erase("status"); }
+    return;
+  }
+  if (r.kind == "Pod") { beginPod(object, now); }
+  if (r.kind == "CustomResourceDefinition") { beginCrd(object); }
+  if (r.kind == "PriorityClass") { object.child("metadata").set("generation", 1); }
+  if (r.kind == "PodDisruptionBudget") {
+    object.set(
+        "status",
+        json::Object{
+            {"disruptionsAllowed", 0}, {"currentHealthy", 0}, {"desiredHealthy", 0}, {"expectedPods", 0}});
+  }
+  if (r.kind != "Namespace") { return; }
+  object.set("spec", json::Object{{"finalizers", json::Array{Value{"kubernetes"}}}});
+  object.set("status", json::Object{{"phase", "Active"}});
+}
+
+}  // namespace gs::apiserver

@@ -1,0 +1,37 @@
+// What the API server requires of the content of each built-in kind, beyond its types and its metadata; and what it adds
+// to new objects of a kind. With kube-apiserver's words.
+#pragma once
+
+#include "apiserver/meta/answer.h"
+#include "apiserver/registry/resources.h"
+#include "base/clock.h"
+#include "json/value.h"
+
+namespace gs::apiserver {
+
+/// `old` null: a new object. Events come in the form of the resource that they are written by.
+[[nodiscard]] FieldErrors checkKind(const Resource& resource, const json::Value& object,
+                                    const json::Value& old);
+/// The defaults of a built-in kind: for new objects and for what a write makes of old ones, before it is decoded.
+void defaultKind(const Resource& resource, json::Value& object);
+/// What a new object begins with beside its defaults: its first status.
+void beginKind(const Resource& resource, json::Value& object, Now now);
+
+// Pods (pod_checks.cc, pod_defaults.cc).
+[[nodiscard]] FieldErrors checkPod(const json::Value& pod);
+[[nodiscard]] FieldErrors checkPodUpdate(const json::Value& pod, const json::Value& old);
+void defaultPod(json::Value& pod);
+void beginPod(json::Value& pod, Now now);
+/// Guaranteed, Burstable or BestEffort.
+[[nodiscard]] const char* qosClass(const json::Value& pod);
+/// The admission of its priority class, which is `stored` if it is no built-in one; null: there is none. Error 403.
+[[nodiscard]] Done admitPriority(json::Value& pod, const json::Value& stored);
+
+// Custom resource definitions (crd_checks.cc).
+[[nodiscard]] FieldErrors checkCrd(const json::Value& crd, const json::Value& old);
+void defaultCrd(json::Value& crd);
+void beginCrd(json::Value& crd);
+/// The status once the names are accepted and it is served.
+[[nodiscard]] json::Value establishedStatus(const json::Value& crd, Now now);
+
+}  // namespace gs::apiserver

@@ -1,0 +1,137 @@
+// Simulated kubelets: what happens to a pod after it was bound, as a pure machine on the API server in memory.
+//
+// A pod bound to a Node that exists starts `start_after` later: its env is resolved then, from the pod as it is then, and
+// its status becomes Running. On a node with a device plugin (setPlugin) the pod is taken first, when the plugin says, which
+// shows as its startTime, and starts `start_after` later; what the plugin refuses fails. It ends when told (finish) or after its annotation `sandbox.gpu.scheduling/run-for: 30s`,
+// whatever its restartPolicy. Sidecars (init containers with restartPolicy Always) run on for `sidecar_takes` when the others ended,
+// and the pod with them. A deletion stops the containers within the grace, reports them terminated, then deletes the
+// pod with grace 0. Deleted by force, its containers go on for `linger` without a pod. A Node that is deleted takes its
+// containers along; its pods are failed and deleted `orphan_after` later, as the controller-manager's pod GC does. A
+// node that is down (setNodeDown) keeps its containers but does and says nothing. Containers that somebody
+// reports as waiting as he fails their pod run all the same, unseen, for `linger`, if there is one.
+//
+// Pods that run already when it begins (a restored store) are taken over as they are.
+// Reads the store's history since the last call; acts only in tick(). Same calls, same writes. One thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "apiserver/storage/store.h"
+#include "base/clock.h"
+#include "model/ids.h"
+#include "sandbox/node/addresses.h"
+#include "sandbox/node/device_plugin.h"
+#include "sandbox/node/pod_env.h"
+
+namespace gs::apiserver {
+class Api;
+}
+
+namespace gs::sandbox {
+
+inline constexpr const char* kRunForKey = "sandbox.gpu.scheduling/run-for";
+
+class Kubelet {
+ public:
+  struct Config {
+    Duration start_after = std::chrono::milliseconds{500};
+    Duration stop_takes = std::chrono::milliseconds{100};
+    Duration linger{};
+    Duration sidecar_takes{};
+    Duration orphan_after = std::chrono::seconds{40};
+  };
+  /// `api` must outlive it.
+  explicit Kubelet(apiserver::Api& api) : Kubelet{api, Config{}} {}
+  Kubelet(apiserver::Api& api, Config config);
+
+  /// Does everything that is due.
+  void tick(Now now);
+  /// When tick() has something to do next; sees what changed in the store first.
+  [[nodiscard]] std::optional<Mono> nextDue(Now now);
+  void setConfig(Config config) { config_ = config; }
+
+  /// The containers of this pod end by themselves, at the next tick (or as soon as they run).
+  void finish(const std::string& ns, const std::string& name, int exit_code = 0);
+  void setNodeDown(const std::string& node, bool down);
+  /// Of pods that are bound to this node from now on. It must outlive this.
+  void setPlugin(const std::string& node, DevicePlugin& plugin) { plugins_[node] = &plugin; }
+
+  /// Containers that exist on a node now, with what they were started with.
+  struct Running {
+    std::string uid;
+    model::ObjectKey pod;
+    std::string
+        devices;   // gpu.scheduling/visible-devices, else the ids of gpu.scheduling/allocated, at the start
+    int gpus = 0;  // limits nvidia.com/gpu, all containers
+    bool ended = false;  // the API says that its pod ended or went
+  };
+  /// Ordered by uid.
+  [[nodiscard]] std::vector<Running> running(const std::string& node) const;
+  /// Counts changes of what running() says; equal counts, equal answers.
+  [[nodiscard]] std::uint64_t changes() const { return changes_; }
+  /// The env that the container got when it started; nullptr when it did not start. "" : the first container.
+  /// Kept after the end, while the pod is there.
+  [[nodiscard]] const Env* envOf(const std::string& uid, const std::string& container = "") const;
+  /// Running::devices of a pod whose containers were started; nullopt: they were not, or it named none.
+  [[nodiscard]] std::optional<std::string> devicesAtStart(const std::string& uid) const;
+
+ private:
+  enum class Phase : std::uint8_t { Waiting, Runs, Stopping, Unseen, Over, Lingering };
+  struct Sim {
+    model::ObjectKey key;
+    std::string node;
+    apiserver::ObjectPtr pod;  // last seen
+    Phase phase = Phase::Waiting;
+    std::optional<Mono> due;
+    std::optional<int> exit_code;  // set: ends at the next chance
+    std::string started_at;
+    Running running;
+    bool main_ended = false;          // only sidecars run
+    bool finished = false;            // the API says Succeeded or Failed
+    DevicePlugin* to_take = nullptr;  // takes it first
+  };
+  using Sims = std::map<std::string, Sim>;  // by uid
+
+  void observe(Now now);
+  void resync(Now now);
+  void podChanged(const json::Value& pod, const apiserver::ObjectPtr& shared, Now now);
+  void podGone(const std::string& uid, Now now);
+  void nodeChanged(const std::string& node, bool exists, Now now);
+  void plan(Sim& sim, const std::string& uid, std::optional<Mono> due);
+  void act(Sims::iterator at, Now now);
+  void take(Sim& sim, const std::string& uid, Now now);
+  void refuse(Sim& sim, const std::string& uid, const DevicePlugin::Refusal& refusal, Now now);
+  void start(Sim& sim, const std::string& uid, Now now);
+  void runUnseen(Sim& sim, const std::string& uid, Now now);
+  void adopt(Sim& sim, const std::string& uid, Now now);
+  void holdContainers(Sim& sim, const std::string& uid);
+  bool leaveSidecars(Sim& sim, const std::string& uid, int exit_code, Now now);
+  void end(Sim& sim, const std::string& uid, int exit_code, Now now);
+  void stopForDeletion(Sim& sim, const std::string& uid, Now now);
+  void remove(const Sim& sim, const std::string& uid, Now now);
+  void orphan(const Sim& sim, const std::string& uid, Now now);
+  bool patchStatus(const Sim& sim, const std::string& uid, json::Value status, Now now);
+  [[nodiscard]] std::optional<Duration> timeToRun(const json::Value& pod, Now now);
+  [[nodiscard]] std::string addressOf(const std::string& node) const;
+  [[nodiscard]] bool nodeExists(const std::string& node) const;
+
+  apiserver::Api& api_;
+  Config config_;
+  std::uint64_t position_ = 0;  // of the store's history
+  bool begins_ = true;          // nothing was looked at yet: pods that run are taken over
+  Sims sims_;
+  std::set<std::pair<Mono, std::string>> due_;
+  std::set<std::string> down_;
+  std::map<std::string, DevicePlugin*> plugins_;  // by node
+  std::map<model::ObjectKey, int> to_finish_;
+  std::map<std::string, std::vector<std::pair<std::string, Env>>> envs_;  // uid -> containers in their order
+  Addresses addresses_{"10.244"};
+  std::uint64_t changes_ = 0;
+};
+
+}  // namespace gs::sandbox

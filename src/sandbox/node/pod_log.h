@@ -1,0 +1,17 @@
+// `kubectl logs`: what a simulated container wrote. It ran `nvidia-smi -L`, so this is the list of GPUs that it sees: those
+// that CUDA_VISIBLE_DEVICES or NVIDIA_VISIBLE_DEVICES of the env that it really got name (none, when that is empty).
+// Without either, a container that asked for nvidia.com/gpu sees those that its node gave it, and others none.
+#pragma once
+
+#include <optional>
+
+#include "apiserver/handlers/api.h"
+#include "sandbox/node/kubelet.h"
+
+namespace gs::sandbox {
+
+/// nullopt: not a GET of pods/<name>/log.
+[[nodiscard]] std::optional<apiserver::Response> podLog(const apiserver::Api& api, const Kubelet& kubelet,
+                                                        const apiserver::Request& request, Now now);
+
+}  // namespace gs::sandbox

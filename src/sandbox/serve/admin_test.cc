@@ -1,0 +1,197 @@
+#include "sandbox/serve/admin.h"
+
+#include <gtest/gtest.h>
+
+#include "sandbox/node/pod_event.h"
+#include "sandbox/node/pod_log.h"
+
+namespace gs::sandbox {
+namespace {
+
+using namespace std::chrono_literals;
+using json::Array;
+using json::Object;
+using json::Value;
+
+/// A World without a scheduler, its machines and what their containers wrote.
+class AdminTest : public testing::Test {
+ protected:
+  AdminTest() { world_.run(1s); }
+
+  apiserver::Response ask(const char* method, const std::string& target, Value body = {}) {
+    auto answer = admin(world_, {method, "/sandbox/v1/" + target, "application/json", std::move(body)});
+    world_.touch();
+    return answer.value_or(apiserver::Response{0, {}});
+  }
+  std::string health(const std::string& node, std::size_t gpu) {
+    world_.run(1s);
+    return std::string{world_.get("/apis/gpu.scheduling/v1/gpunodestatuses/" + node)["status"]["devices"]
+                           .at(gpu)["health"]
+                           .str()};
+  }
+  /// Bound to node-a by hand, and running.
+  void runs(const std::string& name, Object container, Object annotations = {}) {
+    container["name"] = "c";
+    container["image"] = "i";
+    world_.create(
+        Object{{"apiVersion", "v1"},
+               {"kind", "Pod"},
+               {"metadata", Object{{"name", name}, {"annotations", std::move(annotations)}}},
+               {"spec", Object{{"nodeName", "node-a"}, {"containers", Array{Value{std::move(container)}}}}}});
+    world_.run(2s);
+  }
+  std::string log(const std::string& name, const std::string& query = "") {
+    const auto answer =
+        podLog(world_.api(), world_.kubelet(),
+               {"GET", "/api/v1/namespaces/default/pods/" + name + "/log?" + query, "", {}}, world_.now());
+    if (!answer) { return "(not asked for a log)"; }
+    return answer->code < 300 ? answer->text : std::string{answer->body["message"].str()};
+  }
+  /// The ids in a log's lines.
+  std::string gpusIn(const std::string& text) {
+    std::string out;
+    for (std::size_t at = 0; (at = text.find("GPU ", at)) != std::string::npos; ++at) { out += text[at + 4]; }
+    return out.empty() ? text : out;
+  }
+  static Object env(const char* name, const char* value) {
+    return {{"env", Array{Value{Object{{"name", name}, {"value", value}}}}}};
+  }
+  static Object asksFor(const char* gpus) {
+    return {{"resources", Object{{"limits", Object{{"nvidia.com/gpu", gpus}}}}}};
+  }
+
+  World world_{World::Options{}};
+};
+
+TEST_F(AdminTest, NodesComeAndGo) {
+  const Value file = *json::parse(R"({"nodes":[{"name":"node-c","gpus":{"count":2}}]})");
+  EXPECT_EQ(ask("POST", "nodes", file).code, 200);
+  world_.run(1s);
+  EXPECT_EQ(ask("POST", "nodes", file).code, 409);
+  EXPECT_EQ(world_.get("/api/v1/nodes/node-c")["status"]["addresses"].at(0)["address"].str(), "10.0.0.3");
+  EXPECT_EQ(ask("DELETE", "nodes/node-c").code, 200);
+  world_.run(1s);
+  EXPECT_EQ(ask("DELETE", "nodes/node-c").code, 404);
+}
+
+TEST_F(AdminTest, RefusesWhatIsNoNodeFileAndNoPath) {
+  EXPECT_EQ(ask("POST", "nodes", Object{{"nodes", 7}}).code, 400);
+  EXPECT_EQ(ask("GET", "nodes").code, 405);
+  EXPECT_EQ(ask("POST", "nodes/node-a").code, 405);
+  EXPECT_EQ(ask("POST", "nodes/node-a/paint").code, 404);
+  EXPECT_FALSE(admin(world_, {"GET", "/api/v1/nodes", "", {}}));
+}
+
+TEST_F(AdminTest, AGpuFailsAndIsRepaired) {
+  EXPECT_EQ(ask("POST", "nodes/node-a/gpus/0/fail", Object{{"xid", 79}}).code, 200);
+  EXPECT_EQ(health("node-a", 0), "Unhealthy");
+  EXPECT_EQ(ask("POST", "nodes/node-a/gpus/0/repair").code, 200);
+  EXPECT_EQ(health("node-a", 0), "Healthy");
+  for (const char* none : {"9", "0x", "", "-1", "99999999999"}) {
+    EXPECT_EQ(ask("POST", std::string{"nodes/node-a/gpus/"} + none + "/fail", Object{{"xid", 79}}).code, 404)
+        << none;
+  }
+  EXPECT_EQ(health("node-a", 0), "Healthy");
+  EXPECT_EQ(ask("POST", "nodes/node-a/gpus/0/fail", Object{{"xid", -1}}).code, 400);
+}
+
+TEST_F(AdminTest, ANodeWithoutAMachineCannotFail) {
+  world_.create(Object{{"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", Object{{"name", "hand"}}}});
+  const apiserver::Response answer = ask("POST", "nodes/hand/gpus/0/fail", Object{{"xid", 79}});
+  EXPECT_EQ(answer.code, 404);
+  EXPECT_TRUE(answer.body["message"].str().starts_with("node \"hand\" is not simulated"));
+}
+
+TEST_F(AdminTest, DrainingNamesWhoIsLeftUntilNobodyIs) {
+  runs("p", {});
+  const apiserver::Response first = ask("POST", "nodes/node-a/drain");
+  EXPECT_EQ(json::print(first.body["left"]), R"([{"namespace":"default","name":"p"}])");
+  EXPECT_TRUE(world_.get("/api/v1/nodes/node-a")["spec"]["unschedulable"].boolOr(false));
+  world_.run(31s);
+  EXPECT_EQ(json::print(ask("POST", "nodes/node-a/drain").body["left"]), "[]");
+}
+
+TEST_F(AdminTest, AnAgentPodThatWasDeletedComesBack) {
+  const std::string path = "/api/v1/namespaces/kube-system/pods/gpu-scheduler-agent-node-a";
+  const std::string uid{world_.get(path)["metadata"]["uid"].str()};
+  ASSERT_FALSE(uid.empty());
+  (void)world_.request("DELETE", path);
+  world_.run(2s);
+  EXPECT_EQ(world_.get(path)["status"]["phase"].str(), "Running");
+  EXPECT_NE(world_.get(path)["metadata"]["uid"].str(), uid);
+}
+
+TEST_F(AdminTest, ALogListsWhatTheEnvNames) {
+  runs("cuda", env("CUDA_VISIBLE_DEVICES", "0,2"));
+  runs("nvidia", env("NVIDIA_VISIBLE_DEVICES", "all"));
+  runs("none", env("CUDA_VISIBLE_DEVICES", ""), {{"gpu.scheduling/visible-devices", "1"}});
+  EXPECT_EQ(gpusIn(log("cuda")), "02");
+  EXPECT_EQ(gpusIn(log("nvidia")), "0123");
+  EXPECT_EQ(log("none"), "No devices found.\n");
+}
+
+TEST_F(AdminTest, ALogWithoutEnvListsWhatTheNodeGaveToWhoAsked) {
+  runs("named", asksFor("2"), {{"gpu.scheduling/visible-devices", "1,3"}});
+  runs("any", asksFor("1"));
+  runs("did-not-ask", {}, {{"gpu.scheduling/visible-devices", "1"}});
+  EXPECT_EQ(gpusIn(log("named")), "13");
+  EXPECT_EQ(gpusIn(log("any")), "0");
+  EXPECT_EQ(log("did-not-ask"), "No devices found.\n");
+}
+
+TEST_F(AdminTest, ALogHasAMomentAndNoPast) {
+  runs("p", {});
+  const std::string began{world_.get("/api/v1/namespaces/default/pods/p")["status"]["containerStatuses"]
+                              .at(0)["state"]["running"]["startedAt"]
+                              .str()};
+  EXPECT_EQ(log("p", "timestamps=true"), began + " No devices found.\n");
+  EXPECT_EQ(log("p", "previous=true"), "previous terminated container \"c\" in pod \"p\" not found");
+  EXPECT_EQ(log("p", "sinceSeconds=3600"), "No devices found.\n");
+  world_.run(10s);
+  EXPECT_EQ(log("p", "sinceSeconds=5"), "");
+}
+
+TEST_F(AdminTest, ARunningPodHasAddresses) {
+  runs("p", {});
+  const Value status = world_.get("/api/v1/namespaces/default/pods/p")["status"];
+  EXPECT_EQ(status["hostIP"].str(), "10.0.0.1");
+  EXPECT_EQ(status["hostIPs"].at(0)["ip"].str(), "10.0.0.1");
+  World::Options later;
+  later.restore = world_.api().save();
+  World again{std::move(later)};
+  again.create(*json::parse(R"({"apiVersion":"v1","kind":"Pod","metadata":{"name":"q"},
+    "spec":{"nodeName":"node-b","containers":[{"name":"c","image":"i"}]}})"));
+  again.run(2s);
+  const Value q = again.get("/api/v1/namespaces/default/pods/q")["status"];
+  EXPECT_NE(q["podIP"].str(), "");
+  EXPECT_GT(q["podIP"].str(), status["podIP"].str());
+  EXPECT_EQ(q["hostIP"].str(), "10.0.0.2");
+}
+
+TEST_F(AdminTest, ARunTimeThatCannotBeReadIsTold) {
+  runs("p", {}, {{"sandbox.gpu.scheduling/run-for", "10 minutes"}});
+  const Value events = world_.get("/api/v1/namespaces/default/events?fieldSelector=reason=BadRunFor");
+  ASSERT_EQ(events["items"].items().size(), 1U);
+  const auto message = events["items"].at(0)["message"].str();
+  EXPECT_NE(message.find("run-for: \"10 minutes\" is no duration"), std::string::npos) << message;
+}
+
+TEST_F(AdminTest, APodOfAnotherSchedulerIsTold) {
+  Strays strays{world_.api()};
+  for (const char* scheduler : {"default-scheduler", "gpu-scheduler", "other"}) {
+    world_.create(
+        Object{{"apiVersion", "v1"},
+               {"kind", "Pod"},
+               {"metadata", Object{{"name", std::string{"of-"} + scheduler}}},
+               {"spec", Object{{"schedulerName", scheduler},
+                               {"containers", Array{Value{Object{{"name", "c"}, {"image", "i"}}}}}}}});
+  }
+  strays.look(world_.now());
+  strays.look(world_.now());
+  const Value events = world_.get("/api/v1/namespaces/default/events");
+  ASSERT_EQ(events["items"].items().size(), 1U);
+  EXPECT_EQ(events["items"].at(0)["involvedObject"]["name"].str(), "of-default-scheduler");
+}
+
+}  // namespace
+}  // namespace gs::sandbox

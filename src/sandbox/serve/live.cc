@@ -1,0 +1,194 @@
+#include "sandbox/serve/live.h"
+
+#include <algorithm>
+#include <charconv>
+#include <future>
+
+namespace gs::sandbox {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Duration kBookmarkEvery = 60s;
+constexpr Duration kBookmarkBeforeEnd = 2s;
+constexpr Duration kLongestWatch = 30min;
+constexpr Duration kLongestSleep = 60s;
+
+World::Options realTime(World::Options options, Now origin) {
+  options.start = origin.wall;
+  options.records = false;
+  return options;
+}
+
+Duration watchTime(const apiserver::Query& query) {
+  const std::string text = apiserver::valueOf(query, "timeoutSeconds");
+  std::int64_t seconds = 0;
+  std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (seconds <= 0) { return kLongestWatch; }
+  return std::min<Duration>(std::chrono::seconds{std::min<std::int64_t>(seconds, 86'400)}, 24h);
+}
+
+/// As a real server: once a minute, and two seconds before the end if there is so much time.
+std::optional<Mono> nextBookmark(Mono now, Mono end) {
+  const Mono last = end - kBookmarkBeforeEnd;
+  if (last <= now) { return std::nullopt; }
+  return std::min(now + kBookmarkEvery, last);
+}
+
+}  // namespace
+
+Live::Live(Options options, const Clock& clock)
+    : options_{std::move(options)},
+      clock_{clock},
+      origin_{clock.now()},
+      world_{realTime(options_.world, origin_)} {
+  world_.api().keepHistory(options_.history, options_.history_bytes);
+  world_.api().compact();  // nobody watched before
+  if (options_.scheduler) {
+    world_.startReplica(*options_.scheduler);
+    strays_.emplace(world_.api());
+  }
+  owner_ = std::make_unique<Worker>("cluster", [this](const std::stop_token&) { run(); });
+}
+
+void Live::stop() {
+  questions_.close();
+  owner_->join();
+}
+
+bool Live::ask(const Question& question) {
+  auto task = std::make_shared<std::packaged_task<void()>>([&] {
+    question(world_);
+    world_.touch();
+  });
+  auto done = task->get_future();
+  if (!questions_.push([task] { (*task)(); })) { return false; }
+  done.get();
+  return true;
+}
+
+apiserver::Answer<std::shared_ptr<Feed>> Live::watch(const std::string& target) {
+  apiserver::Answer<std::shared_ptr<Feed>> answer =
+      apiserver::refuse(503, "ServiceUnavailable", "the server is stopping, please try again");
+  (void)ask([&](World&) { answer = open(target); });
+  return answer;
+}
+
+// ---- the owner's thread
+
+void Live::run() {
+  std::vector<std::function<void()>> asked;
+  while (!questions_.drained()) {
+    advance();
+    pump();
+    saveIfDue(false);
+    asked.clear();
+    if (questions_.popAll(asked, sleepUntil()) == 0) { continue; }
+    advance();
+    for (const auto& question : asked) { question(); }
+    if (strays_) { strays_->look(world_.now()); }
+  }
+  if (options_.scheduler) { world_.stop(0); }
+  world_.run(4s);  // of its own time: what is under way ends
+  for (const OpenFeed& open : feeds_) {
+    if (const auto feed = open.feed.lock()) { feed->events.close(); }
+  }
+  saveIfDue(true);
+}
+
+void Live::advance() {
+  const Now now = clock_.now();
+  world_.setWall(now.wall);
+  world_.run((now.mono - origin_.mono) - world_.now().mono.time_since_epoch());
+}
+
+/// On the real clock.
+Mono Live::sleepUntil() const {
+  const Mono now = world_.now().mono;
+  Mono due = world_.nextDue().value_or(now + kLongestSleep);
+  for (const OpenFeed& open : feeds_) { due = std::min({due, open.end, open.bookmark.value_or(open.end)}); }
+  if (options_.save && next_save_ > now) { due = std::min(due, next_save_); }
+  return origin_.mono + std::min(due, now + kLongestSleep).time_since_epoch();
+}
+
+apiserver::Answer<std::shared_ptr<Feed>> Live::open(const std::string& target) {
+  apiserver::Api& api = world_.api();
+  auto route = api.resources().route(target);
+  if (!route) { return tl::unexpected(route.error()); }
+  const auto id = api.watch(target);
+  if (!id) { return tl::unexpected(id.error()); }
+  auto feed = std::make_shared<Feed>(*route->resource);
+  OpenFeed opened{*id, feed, std::nullopt, world_.now().mono + watchTime(route->query)};
+  if (apiserver::isTrue(route->query, "allowWatchBookmarks")) {
+    opened.bookmark = nextBookmark(world_.now().mono, opened.end);
+  }
+  if (pumpOne(opened, *feed)) {
+    feeds_.push_back(std::move(opened));
+  } else {
+    feed->events.close();
+  }
+  return feed;
+}
+
+void Live::pump() {
+  const Mono now = world_.now().mono;
+  const bool changed = world_.api().store().revision() != pumped_;
+  pumped_ = world_.api().store().revision();
+  for (auto it = feeds_.begin(); it != feeds_.end();) {
+    const bool due = it->end <= now || (it->bookmark && *it->bookmark <= now);
+    if (!changed && !due) {
+      ++it;
+      continue;
+    }
+    const auto feed = it->feed.lock();
+    if (feed && pumpOne(*it, *feed)) {
+      ++it;
+      continue;
+    }
+    if (feed) { feed->events.close(); }
+    world_.api().close(it->id);
+    it = feeds_.erase(it);
+  }
+}
+
+bool Live::pumpOne(OpenFeed& open, Feed& feed) {
+  const Now now = world_.now();
+  apiserver::Api& api = world_.api();
+  if (open.bookmark && *open.bookmark <= now.mono) {
+    api.bookmark(open.id);
+    open.bookmark = nextBookmark(now.mono, open.end);
+  }
+  while (auto event = api.poll(open.id)) {
+    const bool last = (*event)["type"].str() == "ERROR";
+    const std::size_t bytes = open.begun ? apiserver::roughBytes(*event) : 0;
+    if (feed.behind + bytes > options_.max_behind) { return false; }
+    feed.behind += bytes;
+    if (!feed.events.tryPush({*std::move(event), now.wall, bytes}) || last) { return false; }
+  }
+  open.begun = true;
+  return open.end > now.mono && api.isOpen(open.id);
+}
+
+// ---- keeping the state
+
+void Live::saveIfDue(bool now) {
+  if (!options_.save || (!now && world_.now().mono < next_save_) || !worthSaving()) { return; }
+  options_.save(world_.api().save());
+  saved_revision_ = world_.api().store().revision();
+  next_save_ = world_.now().mono + options_.save_every;
+}
+
+/// A leader that only goes on leading is not worth a write.
+bool Live::worthSaving() {
+  const apiserver::Store& store = world_.api().store();
+  bool worth = false;
+  for (; saved_ < store.historyEnd() && !worth; ++saved_) {
+    const apiserver::HistoryEntry* entry = store.entry(saved_);
+    worth = entry == nullptr || entry->key.name != scheduler::kLeaderLease;
+  }
+  worth = worth || store.revision() >= saved_revision_ + options_.max_unsaved;
+  if (worth) { saved_ = store.historyEnd(); }
+  return worth;
+}
+
+}  // namespace gs::sandbox

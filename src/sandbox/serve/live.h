@@ -1,0 +1,106 @@
+// Live: a World in real time. One thread owns it and steps it along the clock; other threads have it do things between
+// two steps, and are fed from it what they watch.
+//
+// Time of the World is time since the start; what it writes into objects is the clock's wall time. A watcher that falls
+// kMaxBehind events, or Options::max_behind bytes, behind is cut off and has to list again. What changed is seen by watchers after the step (or the
+// request) that changed it. Stopping answers what was asked before, ends all feeds, and releases the leader lease.
+// Any thread may call ask() and watch(), but never from inside a question.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <list>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/mailbox.h"
+#include "base/worker.h"
+#include "sandbox/node/pod_event.h"
+#include "sandbox/world/world.h"
+
+namespace gs::sandbox {
+
+/// What one watch has to say, handed from the owner to the thread that writes it out. Given back: the watch is closed.
+struct Feed {
+  static constexpr std::size_t kMaxBehind = 20'000;
+  struct Event {
+    json::Value event;  // {"type","object"}
+    Wall at;
+    std::size_t bytes = 0;  // none of what there is at the beginning: that shares its memory with the store
+  };
+  explicit Feed(apiserver::Resource r) : resource{std::move(r)} {}
+
+  const apiserver::Resource resource;  // as it was served when the watch began
+  Mailbox<Event> events{kMaxBehind};   // closed: the watch ended
+  std::atomic<std::size_t> behind{0};  // bytes in it; who takes an event out takes its bytes off
+};
+
+class Live {
+ public:
+  struct Options {
+    World::Options world{};                                            // `start` and `records` are set here
+    std::optional<scheduler::Config> scheduler = scheduler::Config{};  // nullopt: none inside
+    std::size_t history = 20'000;                                      // changes that a watch may look back
+    std::size_t history_bytes = std::size_t{256} << 20;  // of the objects in them, as if they shared nothing
+    std::size_t max_behind = std::size_t{64} << 20;      // bytes, also as if
+    /// Called on the owner's thread with what Api::save() gives, after changes, at most once per `save_every`, and at
+    /// the end.
+    std::function<void(json::Value)> save{};
+    Duration save_every = std::chrono::seconds{1};
+    /// What is not worth a write is written all the same once there are so many changes of it: revisions go on only so far
+    /// above the last one that was saved.
+    std::uint64_t max_unsaved = apiserver::Store::kLost / 2;
+  };
+  using Question = std::function<void(World&)>;
+
+  /// `clock` must outlive it.
+  Live(Options options, const Clock& clock);
+  Live(const Live&) = delete;
+  Live& operator=(const Live&) = delete;
+  ~Live() { stop(); }
+
+  /// Runs `question` on the owner's thread and waits for it. False: stopped, and it was not run.
+  bool ask(const Question& question);
+  /// Error 503: stopped.
+  [[nodiscard]] apiserver::Answer<std::shared_ptr<Feed>> watch(const std::string& target);
+  /// A second call does nothing.
+  void stop();
+  [[nodiscard]] const Clock& clock() const { return clock_; }
+
+ private:
+  struct OpenFeed {
+    apiserver::WatchId id = 0;
+    std::weak_ptr<Feed> feed;
+    std::optional<Mono> bookmark;
+    Mono end;
+    bool begun = false;  // what there was at the beginning was given
+  };
+
+  void run();
+  void advance();
+  [[nodiscard]] Mono sleepUntil() const;
+  [[nodiscard]] apiserver::Answer<std::shared_ptr<Feed>> open(const std::string& target);
+  void pump();
+  /// False: it ended.
+  bool pumpOne(OpenFeed& open, Feed& feed);
+  void saveIfDue(bool now);
+  [[nodiscard]] bool worthSaving();
+
+  const Options options_;
+  const Clock& clock_;
+  const Now origin_;
+  World world_;                   // the owner's, once it runs
+  std::optional<Strays> strays_;  // with a scheduler inside only: else another may come
+  Mailbox<std::function<void()>> questions_{1024};
+  std::list<OpenFeed> feeds_;
+  std::uint64_t pumped_ = 0;  // revision up to which the feeds were served
+  std::uint64_t saved_ = 0;   // position in the history up to which was saved
+  std::uint64_t saved_revision_ = 0;
+  Mono next_save_{};
+  std::unique_ptr<Worker> owner_;
+};
+
+}  // namespace gs::sandbox

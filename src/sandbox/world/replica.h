@@ -1,0 +1,117 @@
+// One process of a World: a scheduler, maybe with an extender beside it, or an extender alone, with its
+// election and what a process keeps. Only world.cc includes this.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "sandbox/world/world.h"
+
+namespace gs::sandbox {
+
+inline constexpr std::uint8_t kElectionOwner = 100;
+inline constexpr const char* kExtenderLease = "extender.gpu.scheduling";
+
+struct World::Replica {
+  ReplicaId id = 0;
+  std::uint64_t life = 0;  // counts starts; 0 before the first
+  bool alive = false;
+  bool frozen = false;
+  std::vector<std::function<void(Replica&)>> while_frozen;
+  std::variant<scheduler::Config, extender::Config> config;
+  MakeCompanion make_beside;  // of schedulers
+  // One of the first two, as the config says.
+  std::unique_ptr<scheduler::Scheduler> machine;
+  std::unique_ptr<extender::Alone> extender;
+  std::unique_ptr<Companion> beside;  // `machine`; goes before it
+  std::unique_ptr<kapi::Election> election;
+  kapi::Leadership gate;
+  std::map<std::string, std::deque<kapi::Call>> lanes;  // busy lanes with what waits behind
+  std::set<kapi::Token> streams;
+  std::set<Mono> wakes;
+  Duration lag{};  // its clock is so much behind
+  std::optional<Mono> stalled_from;
+  Mono stalled_until{};
+
+  void make(Rng& schedulers, Rng& extenders) {
+    if (const auto* alone = std::get_if<extender::Config>(&config)) {
+      extender = std::make_unique<extender::Alone>(*alone, Rng{extenders.next()});
+    } else {
+      beside.reset();
+      machine =
+          std::make_unique<scheduler::Scheduler>(std::get<scheduler::Config>(config), Rng{schedulers.next()});
+      if (make_beside) { beside = make_beside(*machine, Rng{extenders.next()}); }
+    }
+  }
+  [[nodiscard]] kapi::Election::Config electionConfig() const {
+    kapi::Election::Config election;
+    if (const auto* alone = std::get_if<extender::Config>(&config)) {
+      election.lease = {scheduler::Config{}.lease_namespace, kExtenderLease};
+      election.identity = fmt::format("{}_{}", alone->instance, life);
+    } else {
+      const auto& c = std::get<scheduler::Config>(config);
+      election.lease = {c.lease_namespace, scheduler::kLeaderLease};
+      election.scheduler = c.scheduler_name;
+      election.identity = fmt::format("{}_{}", c.instance, life);
+    }
+    election.owner = kElectionOwner;
+    return election;
+  }
+  /// Of what runs in it, `what`(machine): all of them have the same members.
+  template <class What>
+  [[nodiscard]] auto with(What what) const {
+    return beside ? what(*beside) : machine ? what(*machine) : what(*extender);
+  }
+  [[nodiscard]] kapi::Effects start(Now now) {
+    return with([&](auto& m) { return m.start(now); });
+  }
+  [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now) {
+    return with([&](auto& m) { return m.handle(event, now); });
+  }
+  void stopTaking() {
+    with([](auto& m) { m.stopTaking(); });
+  }
+  [[nodiscard]] bool underWay() const {
+    return with([](const auto& m) { return m.underWay(); });
+  }
+  [[nodiscard]] bool isAsked() const { return beside || extender; }
+  [[nodiscard]] kapi::Effects ask(extender::Ticket ticket, extender::Question question,
+                                  const std::vector<std::string>& nodes, Now now) {
+    question.candidates.table = beside ? beside->table() : extender->table();
+    for (const auto& node : nodes) {
+      question.candidates.nodes.push_back(question.candidates.table->find(node));
+    }
+    return beside ? beside->ask(ticket, std::move(question), now)
+                  : extender->ask(ticket, std::move(question), now);
+  }
+  [[nodiscard]] std::vector<std::pair<extender::Ticket, extender::Answer>> takeAnswers() {
+    return beside ? beside->takeAnswers() : extender->takeAnswers();
+  }
+  [[nodiscard]] bool leadsExtender() const {
+    return isAsked() && (beside ? beside->extender() : extender->extender()).leading();
+  }
+
+  /// What its clock shows. It never goes back.
+  [[nodiscard]] Now clock(Now world) {
+    Duration behind = lag;
+    if (stalled_from && world.mono >= stalled_until) {
+      lag += stalled_until - *std::exchange(stalled_from, std::nullopt);
+      behind = lag;
+    } else if (stalled_from) {
+      behind += world.mono - *stalled_from;
+    }
+    return {world.mono - behind, world.wall - std::chrono::duration_cast<Wall::duration>(behind)};
+  }
+};
+
+}  // namespace gs::sandbox
