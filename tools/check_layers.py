@@ -163,7 +163,7 @@ class Checker:
                 [p.name for p in folders if p.name not in ROOMY]:
             if folder not in LAYERS:
                 self.report(f"src/{folder}", 0, "this folder is not in the layer table",
-                            "add it to LAYERS in tools/check_layers.py, to CMakeLists.txt and to CONTRIBUTING.md")
+                            "add it to LAYERS in tools/check_layers.py, to CMakeLists.txt and to docs/architecture.md, and run docs/make-pictures")
         drawn = self.root / "docs/layers.dot"
         if drawn.is_file() and drawn.read_text() != picture():
             self.report("docs/layers.dot", 1, "not the picture of LAYERS in tools/check_layers.py", "run docs/make-pictures")
