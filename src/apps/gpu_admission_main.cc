@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 
 #include "base/log.h"
@@ -227,9 +226,7 @@ int run(int argc, char** argv) {
                "gpu-admission"};
   describe(app, flags);
   try {
-    auto args = process::asPflag({argv + 1, argv + argc});
-    std::reverse(args.begin(), args.end());  // as CLI11 takes a vector
-    app.parse(args);
+    process::parse(app, process::asPflag({argv + 1, argv + argc}));
   } catch (const CLI::ParseError& e) { return app.exit(e) == 0 ? 0 : 2; }
   if (flags.version) {
     std::puts(process::versionOf(kName).c_str());

@@ -15,6 +15,7 @@
 #include "k8s/effect_runner.h"
 #include "k8s/kubeconfig.h"
 #include "kapi/node_file.h"
+#include "process/flags.h"
 #include "sandbox/serve/demo.h"
 #include "sandbox/serve/remote.h"
 #include "sandbox/serve/serve.h"
@@ -255,7 +256,7 @@ int run(int argc, char** argv) {
   nodes->add_option("--nodes", flags.node_file, "A node file; without it the two built-in nodes");
   nodes->callback([&] { chosen = [&] { return printNodes(flags); }; });
   try {
-    app.parse(argc, argv);
+    process::parse(app, {argv + 1, argv + argc});
   } catch (const CLI::ParseError& e) { return app.exit(e) == 0 ? 0 : 2; }
   log::setLevel(log::levelNamed(flags.log_level));
   return chosen();

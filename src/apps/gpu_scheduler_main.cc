@@ -214,7 +214,7 @@ int run(int argc, char** argv) {
                "gpu-scheduler"};
   describe(app, flags);
   try {
-    app.parse(argc, argv);
+    process::parse(app, {argv + 1, argv + argc});
   } catch (const CLI::ParseError& e) { return app.exit(e) == 0 ? 0 : 2; }
   log::setLevel(log::levelNamed(flags.log_level));
   auto access = k8s::loadAccess(flags.kubeconfig, flags.context, k8s::Surroundings::ofProcess());

@@ -1,6 +1,7 @@
 #include "process/flags.h"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <set>
 #include <string>
 #include <string_view>
@@ -10,6 +11,42 @@
 #include "process/process.h"
 
 namespace gs::process {
+
+namespace {
+
+/// In the order in which CLI11 takes a vector: the last one first.
+std::vector<std::string> forCli11(const std::vector<std::string>& arguments) {
+  std::vector<std::string> out;
+  bool flags = true;  // none after "--"
+  for (const auto& arg : arguments) {
+    flags = flags && arg != "--";
+    const bool is_empty = flags && arg.starts_with("--") && arg.find('=') == arg.size() - 1;
+    out.push_back(is_empty ? arg.substr(0, arg.size() - 1) : arg);
+    if (is_empty) { out.emplace_back(); }
+  }
+  std::reverse(out.begin(), out.end());
+  return out;
+}
+
+/// CLI11 reads "" as 0.
+void refuseEmptyNumbers(CLI::App& app) {
+  for (CLI::Option* option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    if (!type.starts_with("INT") && !type.starts_with("UINT") && !type.starts_with("FLOAT")) { continue; }
+    option->check(
+        [](const std::string& text) { return text.empty() ? std::string{"a number is needed"} : ""; });
+  }
+  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
+    refuseEmptyNumbers(*command);
+  }
+}
+
+}  // namespace
+
+void parse(CLI::App& app, const std::vector<std::string>& arguments) {
+  refuseEmptyNumbers(app);
+  app.parse(forCli11(arguments));
+}
 
 void addDuration(CLI::App& app, const char* name, Duration& into, const char* help) {
   app.add_option_function<std::string>(

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/result.h"
@@ -12,6 +14,10 @@ class App;
 }
 
 namespace gs::process {
+
+/// Parses a program's arguments as Go's pflag would: `--flag=`, as templates write it, is an empty value, and none for a number.
+/// (CLI11 would take the next argument for it.) Throws CLI::ParseError.
+void parse(CLI::App& app, const std::vector<std::string>& arguments);
 
 /// A length of time as Go writes it.
 void addDuration(CLI::App& app, const char* name, Duration& into, const char* help);

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdlib>
 
 #include "process/flags.h"
@@ -25,9 +24,7 @@ KlogFlags parsed(Words arguments) {
   KlogFlags f;
   CLI::App app;
   addKlog(app, f);
-  Words words = asPflag(arguments);
-  std::reverse(words.begin(), words.end());  // as CLI11 takes them
-  app.parse(words);
+  parse(app, asPflag(arguments));
   return f;
 }
 
@@ -82,14 +79,42 @@ TEST(KlogFlags, LogLevelIsANumberOrAName) {
   }
 }
 
-bool wantsVersion(Words arguments) {
+struct Read {
+  std::string text = "default";
+  std::string other;
+  int number = 1;
+};
+Read read(const Words& arguments) {
+  Read r;
+  CLI::App app;
+  app.add_option("--text", r.text);
+  app.add_option("--other", r.other);
+  app.add_option("--number", r.number);
+  parse(app, arguments);
+  return r;
+}
+
+/// As Helm templates write a value that is not set.
+TEST(Parse, AnEmptyValueIsEmptyAndTakesNoOtherArgument) {
+  EXPECT_EQ(read({"--text=", "--other=x"}).text, "");
+  EXPECT_EQ(read({"--text=", "--other=x"}).other, "x");
+  EXPECT_EQ(read({"--other=a=", "--text="}).other, "a=");
+  EXPECT_EQ(read({"--text=--other="}).text, "--other=");
+  EXPECT_THROW(read({"--number=", "--other=x"}), CLI::ParseError);
+  EXPECT_THROW(read({"--text=", "x"}), CLI::ParseError) << "x belongs to no flag";
+}
+
+TEST(Parse, WithoutMeaningTakesNoOtherArgumentEither) {
+  EXPECT_EQ(parsed({"--vmodule=", "--v=4"}).verbosity, 4);
+}
+
+bool wantsVersion(const Words& arguments) {
   bool wanted = false;
   CLI::App app;
   addVersion(app, wanted);
   std::string other;
   app.add_option("--other", other);
-  std::reverse(arguments.begin(), arguments.end());
-  app.parse(arguments);
+  parse(app, arguments);
   return wanted;
 }
 
