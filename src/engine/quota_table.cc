@@ -53,6 +53,7 @@ std::string QuotaTable::state() const {
   if (undecided()) {
     return fmt::format("ConfigMap {} may not be read; waiting whether it stays so", config_.map.text());
   }
+  if (quotas_ && !there_) { return fmt::format("no quotas: there is no ConfigMap {}", config_.map.text()); }
   return quotas_ ? "ok" : "not read yet";
 }
 

@@ -110,7 +110,7 @@ TEST(QuotaTable, ThatThereIsNoConfigMapCountsUntilItStaysForbidden) {
   forbid(t, 4s);
   EXPECT_TRUE(t.quotas()->empty());
   EXPECT_FALSE(t.undecided());
-  EXPECT_EQ(t.state(), "ok");
+  EXPECT_EQ(t.state(), "no quotas: there is no ConfigMap kube-system/gpuquota");
   t.forbidden(kBegan + 5s);
   EXPECT_EQ(*t.quotas(), kSome);
 }

@@ -9,6 +9,11 @@
 namespace gs::kapi {
 namespace {
 
+constexpr const char* kWithoutMeaning =
+    "SkipBindTime";  // the ancestor slept so long before it looked at quotas
+constexpr const char* kKeys =
+    "QuotaConfigMapName, QuotaConfigMapNamespace, GPUModelLabel, GPUPoolLabel, gpu_quota and SkipBindTime";
+
 /// A text that may be left out.
 Status readText(std::string_view key, const json::View& value, std::string& into) {
   if (value.isNull()) { return {}; }
@@ -25,15 +30,17 @@ Result<model::QuotaConfig> readQuotaFile(std::string_view text) {
   if (!read->root().isObject()) { return fail(Code::Invalid, "it is not a JSON object"); }
   model::QuotaConfig file{{"kube-system", "gpuquota"}, {"", ""}, {}};
   for (const auto& [key, value] : read->root().members()) {
-    Status known;
+    Status known = fail(Code::Invalid, fmt::format("{} is no key of it: those are {}", key, kKeys));
     if (equalInAnyCase(key, "QuotaConfigMapName")) { known = readText(key, value, file.map.name); }
     if (equalInAnyCase(key, "QuotaConfigMapNamespace")) { known = readText(key, value, file.map.ns); }
     if (equalInAnyCase(key, "GPUModelLabel")) { known = readText(key, value, file.labels.model); }
     if (equalInAnyCase(key, "GPUPoolLabel")) { known = readText(key, value, file.labels.pool); }
+    if (equalInAnyCase(key, kWithoutMeaning)) { known = {}; }
     if (equalInAnyCase(key, kQuotaKey)) {
       auto quotas = readQuotas(value);
       if (!quotas) { return tl::unexpected(quotas.error()); }
       file.if_forbidden = *std::move(quotas);
+      known = {};
     }
     if (!known) { return tl::unexpected(known.error()); }
   }

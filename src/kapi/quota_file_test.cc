@@ -38,6 +38,10 @@ TEST(QuotaFile, WhatIsWrongIsSaid) {
   EXPECT_NE(says("{}").find("GPUModelLabel or GPUPoolLabel config not found"), std::string::npos);
   EXPECT_NE(says(R"({"GPUModelLabel":"m"})").find("GPUPoolLabel config not found"), std::string::npos);
   EXPECT_EQ(says("[]"), "it is not a JSON object");
+  EXPECT_EQ(says(R"({"GPUModelLabel":"m","GPUPoolLabel":"p","QuotaConfigMapNamspace":"x"})"),
+            "QuotaConfigMapNamspace is no key of it: those are QuotaConfigMapName, QuotaConfigMapNamespace, "
+            "GPUModelLabel, "
+            "GPUPoolLabel, gpu_quota and SkipBindTime");
   EXPECT_NE(says(""), "nothing");
   EXPECT_NE(says("{\"GPUModelLabel\":"), "nothing");
   EXPECT_EQ(says(R"({"GPUModelLabel":4,"GPUPoolLabel":"p"})"), "GPUModelLabel is not a text");
