@@ -9,6 +9,7 @@
 
 #include "apiserver/present/table.h"
 #include "base/check.h"
+#include "sandbox/serve/examples.h"
 #include "sandbox/world/world.h"
 #include "yaml/yaml.h"
 
@@ -16,65 +17,6 @@ namespace gs::sandbox {
 namespace {
 
 using namespace std::chrono_literals;
-
-constexpr const char* kSingleGpu = R"(
-apiVersion: gpu.scheduling/v1
-kind: GpuClaim
-metadata: {name: single-gpu}
-spec:
-  devices: {count: 1, exclusivity: Exclusive}
----
-apiVersion: v1
-kind: Pod
-metadata:
-  name: gpu-test
-  annotations: {gpu.scheduling/claim: single-gpu}
-spec:
-  schedulerName: gpu-scheduler
-  restartPolicy: Never
-  containers:
-  - {name: cuda-test, image: "nvidia/cuda:12.4.1-runtime-ubuntu22.04", command: [nvidia-smi], resources: {limits: {nvidia.com/gpu: "1"}}}
-)";
-
-constexpr const char* kMultiGpu = R"(
-apiVersion: gpu.scheduling/v1
-kind: GpuClaim
-metadata: {name: multi-gpu}
-spec:
-  devices: {count: 4, policy: contiguous, exclusivity: Exclusive}
-  topology: {mode: Preferred}
----
-apiVersion: v1
-kind: Pod
-metadata:
-  name: training-job
-  annotations: {gpu.scheduling/claim: multi-gpu}
-spec:
-  schedulerName: gpu-scheduler
-  containers:
-  - {name: training, image: "pytorch/pytorch:2.0.0-cuda11.7-cudnn8-runtime", resources: {limits: {nvidia.com/gpu: "4"}}}
-)";
-
-/// A pod of ours that names a claim.
-std::string podOf(const char* name, const char* claim) {
-  return fmt::format(R"(
-apiVersion: v1
-kind: Pod
-metadata:
-  name: {}
-  annotations: {{gpu.scheduling/claim: {}}}
-spec:
-  schedulerName: gpu-scheduler
-  containers:
-  - {{name: main, image: cuda}}
-)",
-                     name, claim);
-}
-
-std::string claimOf(const char* name, const char* spec) {
-  return fmt::format("\napiVersion: gpu.scheduling/v1\nkind: GpuClaim\nmetadata: {{name: {}}}\nspec: {}\n",
-                     name, spec);
-}
 
 std::vector<std::string> words(const std::string& text) {
   std::istringstream in{text};
@@ -90,7 +32,7 @@ class Demo {
 
  private:
   void title(const char* text) { out_ << "\n# " << text << '\n'; }
-  void apply(const char* file, const std::string& yaml);
+  void apply(const char* file);
   /// Prints command and output. `want`: the output word by word; "?" stands for any word (an age, a uid).
   void show(const std::string& command, const std::string& output, const std::string& want);
   void get(const std::string& what, const std::string& path, const char* group, const char* plural,
@@ -123,8 +65,8 @@ void Demo::show(const std::string& command, const std::string& output, const std
   out_ << "!! this is not what it should be:\n" << want << '\n';
 }
 
-void Demo::apply(const char* file, const std::string& yaml) {
-  const auto documents = yaml::toJson(yaml);
+void Demo::apply(const char* file) {
+  const auto documents = yaml::toJson(examples().at(file));
   GS_CHECK(documents.has_value(), "{}: {}", file, documents ? "" : documents.error().message);
   std::string output;
   for (const auto& text : *documents) {
@@ -135,7 +77,7 @@ void Demo::apply(const char* file, const std::string& yaml) {
     output += fmt::format("{}/{} created\n", is_pod ? "pod" : "gpuclaim.gpu.scheduling",
                           (*object)["metadata"]["name"].str());
   }
-  show(fmt::format("kubectl apply -f {}", file), output, output);
+  show(fmt::format("kubectl apply -f examples/{}", file), output, output);
 }
 
 void Demo::get(const std::string& what, const std::string& path, const char* group, const char* plural,
@@ -192,12 +134,12 @@ bool Demo::play() {
       "NAME NODE DEVICES node-a node-a 4 node-b node-b 8");
 
   title("Example 1: one GPU.");
-  apply("single-gpu.yaml", kSingleGpu);
+  apply("single-gpu.yaml");
   bound("gpu-test");
   jsonpath("gpu-test", "node-a:0");
 
   title("Example 2: four GPUs that are close to each other.");
-  apply("multi-gpu.yaml", kMultiGpu);
+  apply("multi-gpu.yaml");
   bound("training-job");
   get("gpuclaim", "/apis/gpu.scheduling/v1/namespaces/default/gpuclaims", "gpu.scheduling", "gpuclaims",
       "NAME REQ POLICY TOPOLOGY ALLOCATED multi-gpu 4 contiguous Preferred node-b:0,1,2,3 single-gpu 1 "
@@ -206,24 +148,18 @@ bool Demo::play() {
       "leases", "gpu-node-a-0 ? ? gpu-node-b-0 ? ? gpu-node-b-1 ? ? gpu-node-b-2 ? ? gpu-node-b-3 ? ?", true);
 
   title("Example 3: these GPUs if they are free. GPU 0 of node-a is not.");
-  apply("pinned-gpus.yaml",
-        claimOf("pinned-gpus",
-                "{devices: {count: 2, policy: preferIds, preferIds: [0, 1], exclusivity: Exclusive}}") +
-            "---" + podOf("pinned-job", "pinned-gpus"));
+  apply("pinned-gpus.yaml");
   bound("pinned-job");
   jsonpath("pinned-job", "node-a:1,2");
 
   title("Example 4: a whole node of a kind, once training-job has ended.");
   world_.kubelet().finish("default", "training-job");
-  apply("specific-node.yaml", claimOf("specific-node",
-                                      "{selector: {matchLabels: {gpu-type: a100, topology: nvlink}}, "
-                                      "devices: {count: 8, policy: contiguous}}") +
-                                  "---" + podOf("big-job", "specific-node"));
+  apply("specific-node.yaml");
   bound("big-job");
   jsonpath("big-job", "node-b:0,1,2,3,4,5,6,7");
 
   title("Too much: a pod of two more GPUs waits, and says why.");
-  apply("late.yaml", claimOf("late", "{devices: {count: 2}}") + "---" + podOf("late-job", "late"));
+  apply("late.yaml");
   waitFor("a reason", [&] { return !pod("late-job")["status"]["conditions"].items().empty(); });
   reason("late-job", "0/2 nodes are available: 2 node(s) had too few free GPUs: need 2 and most free is 1.");
   title("gpu-test ends, and its GPU is enough.");
