@@ -81,7 +81,7 @@ void Live::run() {
   while (!questions_.drained()) {
     advance();
     pump();
-    saveIfDue(false);
+    saveIfDue();
     asked.clear();
     if (questions_.popAll(asked, sleepUntil()) == 0) { continue; }
     advance();
@@ -93,7 +93,7 @@ void Live::run() {
   for (const OpenFeed& open : feeds_) {
     if (const auto feed = open.feed.lock()) { feed->events.close(); }
   }
-  saveIfDue(true);
+  saveAtTheEnd();
 }
 
 void Live::advance() {
@@ -171,8 +171,16 @@ bool Live::pumpOne(OpenFeed& open, Feed& feed) {
 
 // ---- keeping the state
 
-void Live::saveIfDue(bool now) {
-  if (!options_.save || (!now && world_.now().mono < next_save_) || !worthSaving()) { return; }
+void Live::saveIfDue() {
+  if (options_.save && world_.now().mono >= next_save_ && worthSaving()) { save(); }
+}
+
+/// A client that saw a change before the end sees it afterwards: of a leader that only went on leading, too.
+void Live::saveAtTheEnd() {
+  if (options_.save && world_.api().store().revision() != saved_revision_) { save(); }
+}
+
+void Live::save() {
   options_.save(world_.api().save());
   saved_revision_ = world_.api().store().revision();
   next_save_ = world_.now().mono + options_.save_every;

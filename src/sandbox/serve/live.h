@@ -86,7 +86,9 @@ class Live {
   void pump();
   /// False: it ended.
   bool pumpOne(OpenFeed& open, Feed& feed);
-  void saveIfDue(bool now);
+  void saveIfDue();
+  void saveAtTheEnd();
+  void save();
   [[nodiscard]] bool worthSaving();
 
   const Options options_;

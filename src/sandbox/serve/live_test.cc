@@ -109,10 +109,11 @@ TEST(LiveState, OfALeaderThatOnlyGoesOnLeadingIsSavedNowAndThen) {
     });
   }
   live.stop();
-  ASSERT_EQ(saved.size(), 3U);
+  ASSERT_EQ(saved.size(), 4U);
   EXPECT_EQ(saved[1] - saved[0], 10U);
   EXPECT_EQ(saved[2] - saved[1], 10U);
   EXPECT_LT(revision - saved[2], 10U);
+  EXPECT_EQ(saved[3], revision) << "at the end: whoever renewed it must not see it go back";
 }
 
 }  // namespace
