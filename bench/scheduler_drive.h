@@ -107,7 +107,7 @@ class SchedulerDrive {
       const auto before = scheduler_.workForTest();
       const std::uint64_t looks = scheduler_.engine().decider().looks();
       kapi::Effects effects = scheduler_.handle(event, now_);
-      most_reviews_ = std::max(most_reviews_, scheduler_.workForTest().reviews - before.reviews);
+      most_reviews_ = std::max(most_reviews_, scheduler_.workForTest().reconciles - before.reconciles);
       most_told_ = std::max(most_told_, scheduler_.workForTest().told - before.told);
       most_looks_ = std::max(most_looks_, scheduler_.engine().decider().looks() - looks);
       const double ms = cpuMs() - start;

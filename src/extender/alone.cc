@@ -21,7 +21,7 @@ Alone::Alone(Config config, Rng rng)
     : rng_{rng},
       feed_{engine_, watched(config), rng_},
       recorder_{kController, config.instance, Rng{rng_.next()}},
-      events_{recorder_},
+      events_{recorder_, parts_},
       catch_up_{kCatchUpOwner, {model::Kind::Pod, model::Kind::Node}},
       extender_{engine_, std::move(config), Rng{rng_.next()}} {
   engine_.configureQuota(extender_.config().quota);
@@ -43,7 +43,7 @@ kapi::Effects Alone::handle(const kapi::MachineEvent& event, Now now) {
   if (feed_.handle(event, now, out_)) {
     // the engine knows
   } else if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
-    if (!extender_.handle(*outcome, now) && !events_.handle(*outcome, now.mono)) {
+    if (!extender_.handle(*outcome, now) && !parts_.handle(*outcome, now, out_)) {
       catch_up_.handle(*outcome, now.mono);
     }
   } else if (const auto* leadership = std::get_if<kapi::Leadership>(&event)) {
@@ -52,7 +52,7 @@ kapi::Effects Alone::handle(const kapi::MachineEvent& event, Now now) {
     feed_.tick(now, out_);
     engine_.tick(now.mono);
     catch_up_.tick(now.mono, out_);
-    events_.tick(now.mono, out_);
+    events_.tick(now, out_);
   }
   settle();
   return takeEffects();

@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "controller/event_sender.h"
 #include "engine/catch_up.h"
 #include "engine/feed.h"
 #include "extender/extender.h"
 #include "kapi/call.h"
-#include "kapi/event_sender.h"
 
 namespace gs::extender {
 
@@ -45,6 +45,7 @@ class Alone {
 
  private:
   static constexpr std::uint8_t kCatchUpOwner = 39;
+  static constexpr std::uint8_t kFirstOwner = 20;  // of tokens; 40 is the extender's
   [[nodiscard]] kapi::Effects takeEffects();
   void led(const kapi::Leadership& leadership);
   void settle();
@@ -55,7 +56,8 @@ class Alone {
   Rng rng_;
   engine::Feed feed_;
   kapi::EventRecorder recorder_;
-  kapi::EventSender events_;
+  controller::Parts parts_{kFirstOwner};
+  controller::EventSender events_;
   engine::CatchUp catch_up_;
   Extender extender_;
   bool leads_ = false;  // we hold the leader lease

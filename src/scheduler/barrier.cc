@@ -22,7 +22,7 @@ void Barrier::reset() {
 void Barrier::askCensus(const std::string& continue_token, kapi::Effects& out) {
   kapi::Call call = kapi::listObjects(model::Kind::Lease, "", page_size_, continue_token,
                                       {fmt::format("{}=true", model::kManagedLabel), ""});
-  call.token = kapi::makeToken(kOwner, next_++);
+  call.token = kapi::makeToken(owner_, next_++);
   census_call_ = call.token;
   census_page_ = continue_token;
   out.emplace_back(std::move(call));
@@ -69,17 +69,17 @@ void Barrier::censusPage(const kapi::Outcome& outcome, Mono now, kapi::Effects& 
   complete_census_ = std::exchange(census_, {});
 }
 
-void Barrier::handle(const kapi::Outcome& outcome, Mono now, kapi::Effects& out) {
+void Barrier::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   if (outcome.token == census_call_) {
-    censusPage(outcome, now, out);
+    censusPage(outcome, now.mono, out);
   } else {
-    kinds_.handle(outcome, now);
+    kinds_.handle(outcome, now.mono);
   }
 }
 
-void Barrier::tick(Mono now, kapi::Effects& out) {
-  kinds_.tick(now, out);
-  if (census_due_ && *census_due_ <= now) { startCensus(out); }
+void Barrier::tick(Now now, kapi::Effects& out) {
+  kinds_.tick(now.mono, out);
+  if (census_due_ && *census_due_ <= now.mono) { startCensus(out); }
 }
 
 std::string Barrier::error() const {

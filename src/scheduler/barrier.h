@@ -3,7 +3,7 @@
 // It lists the managed leases of all namespaces in full (they are the authority), and has all other kinds caught up
 // (engine/catch_up.h). Done when the census is complete and every kind has caught up. A failed census is made again after a
 // second, or when the server said. The census alone runs again every 10 minutes (leases of other namespaces are not watched).
-// One thread; tokens carry kOwner.
+// One thread; a part of its machine's.
 #pragma once
 
 #include <optional>
@@ -11,15 +11,15 @@
 #include <utility>
 #include <vector>
 
+#include "controller/parts.h"
 #include "engine/catch_up.h"
 #include "kapi/call.h"
 #include "model/object.h"
 
 namespace gs::scheduler {
 
-class Barrier {
+class Barrier : public controller::Part {
  public:
-  static constexpr std::uint8_t kOwner = 30;
   static constexpr int kPage = 500;
 
   struct Census {
@@ -27,12 +27,14 @@ class Barrier {
     model::Revision revision = 0;
   };
 
+  explicit Barrier(controller::Parts& parts) : owner_{parts.add(*this)} {}
+
   void start(kapi::Effects& out);
   void startCensus(kapi::Effects& out);
-  void handle(const kapi::Outcome& outcome, Mono now, kapi::Effects& out);
-  void tick(Mono now, kapi::Effects& out);
+  void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
+  void tick(Now now, kapi::Effects& out) override;
   void caughtUp(model::Kind kind) { kinds_.caughtUp(kind); }
-  void reset();
+  void reset() override;
 
   /// Whose caches must reach the present; of leases the census is the present.
   [[nodiscard]] const std::vector<model::Kind>& caughtUpKinds() const { return kinds_.kinds(); }
@@ -43,14 +45,15 @@ class Barrier {
   [[nodiscard]] std::string trouble() const;
   /// A call that failed and has not gone through since; "" none.
   [[nodiscard]] std::string error() const;
-  [[nodiscard]] std::optional<Mono> nextDue() const;
+  [[nodiscard]] std::optional<Mono> nextDue() const override;
 
  private:
   void askCensus(const std::string& continue_token, kapi::Effects& out);
   void censusPage(const kapi::Outcome& outcome, Mono now, kapi::Effects& out);
 
+  std::uint8_t owner_;
   engine::CatchUp kinds_{
-      kOwner,
+      owner_,
       {model::Kind::Pod, model::Kind::Node, model::Kind::GpuClaim, model::Kind::GpuNodeStatus},
       std::uint64_t{1} << 32};
   kapi::Token census_call_ = 0;

@@ -43,18 +43,18 @@ class BarrierTest : public ::testing::Test {
       o.items.emplace_back(std::make_shared<const model::Lease>(
           testing::makeLease(node, 0, testing::PodBuilder("p").value(), "r", "")));
     }
-    barrier.handle(o, now, out);
+    barrier.handle(o, Now{now, {}}, out);
   }
   void failed(const kapi::Call& call, int http, Duration retry_after = {}) {
     kapi::Outcome o = outcome(call, http == 0 ? Fate::Unknown : Fate::Refused, http);
     o.message = "no luck";
     o.retry_after = retry_after;
-    barrier.handle(o, now, out);
+    barrier.handle(o, Now{now, {}}, out);
   }
   void tooLarge(const kapi::Call& call) {
     kapi::Outcome o = outcome(call, Fate::Unknown, 200);
     o.too_large = true;
-    barrier.handle(o, now, out);
+    barrier.handle(o, Now{now, {}}, out);
   }
   void caughtUp(const Calls& calls, Kind kind) {
     listed(calls.at(kind), 7);
@@ -62,7 +62,7 @@ class BarrierTest : public ::testing::Test {
   }
   void pass(Duration by) {
     now += by;
-    barrier.tick(now, out);
+    barrier.tick(Now{now, {}}, out);
   }
   /// The nodes of the leases of a census that is complete, one line; "none" when there is none.
   std::string census() {
@@ -75,7 +75,8 @@ class BarrierTest : public ::testing::Test {
   }
 
   static constexpr Kind kOthers[] = {Kind::Pod, Kind::Node, Kind::GpuClaim, Kind::GpuNodeStatus};
-  Barrier barrier;
+  controller::Parts parts{30};
+  Barrier barrier{parts};
   kapi::Effects out;
   Mono now{1h};
 
@@ -97,7 +98,7 @@ TEST_F(BarrierTest, AsksForTheLeasesOfAllNamespacesAndOneObjectOfEachOtherKind) 
   for (const auto& [kind, call] : calls) {
     EXPECT_EQ(call.verb, kapi::Verb::List);
     EXPECT_EQ(call.key, model::ObjectKey{});
-    EXPECT_EQ(kapi::tokenOwner(call.token), Barrier::kOwner);
+    EXPECT_EQ(kapi::tokenOwner(call.token), 30);
   }
 }
 

@@ -80,7 +80,7 @@ bool ClaimStatusWriter::pumpOne(const model::ObjectKey& key, Mono now, kapi::Eff
   const bool overwritten = claim->revision > w.revision;  // by somebody, and status is never read
   if (w.known && status == w.status && w.claim == claim->uid && !overwritten) { return true; }
   kapi::Call call = kapi::applyClaimStatus(key, claim->uid, std::max(claim->revision, w.revision), status);
-  call.token = kapi::makeToken(kOwner, next_++);
+  call.token = kapi::makeToken(owner_, next_++);
   call.guarded = true;
   w = {claim->uid, w.revision, std::move(status), now + kGap, false, call.token, w.later};
   calls_[call.token] = key;
@@ -122,14 +122,15 @@ void ClaimStatusWriter::lookAgain(const model::ObjectKey& claim, Written& w, Mon
   w.later = true;
 }
 
-bool ClaimStatusWriter::handle(const kapi::Outcome& outcome, Mono now) {
+void ClaimStatusWriter::handle(const kapi::Outcome& outcome, Now at, kapi::Effects& /*out*/) {
+  const Mono now = at.mono;
   const auto it = calls_.find(outcome.token);
-  if (it == calls_.end()) { return false; }
+  if (it == calls_.end()) { return; }
   const model::ObjectKey key = it->second;
   calls_.erase(it);
   in_flight_.giveBack(key.ns);
   const auto known = written_.find(key);
-  if (known == written_.end() || known->second.in_flight != outcome.token) { return true; }  // its claim went
+  if (known == written_.end() || known->second.in_flight != outcome.token) { return; }  // its claim went
   Written& w = known->second;
   w.in_flight = 0;
   w.known = outcome.fate == kapi::Fate::Applied;
@@ -144,7 +145,6 @@ bool ClaimStatusWriter::handle(const kapi::Outcome& outcome, Mono now) {
   } else {
     failed_.forget(key);
   }
-  return true;
 }
 
 std::optional<Mono> ClaimStatusWriter::nextDue() const {

@@ -13,15 +13,15 @@
 
 #include "controller/backoff.h"
 #include "controller/fair_share.h"
+#include "controller/parts.h"
 #include "engine/cache.h"
 #include "kapi/call.h"
 #include "kapi/write.h"
 
 namespace gs::scheduler {
 
-class ClaimStatusWriter {
+class ClaimStatusWriter : public controller::Part {
  public:
-  static constexpr std::uint8_t kOwner = 22;
   static constexpr Duration kGap = std::chrono::seconds{1};
   static constexpr int kMaxInFlight = 8;
   static constexpr std::size_t kPodsPerTurn =
@@ -33,13 +33,14 @@ class ClaimStatusWriter {
     std::function<bool(const model::Uid&)> reserved;
   };
 
-  ClaimStatusWriter(const engine::Cache& cache, View view) : cache_{cache}, view_{std::move(view)} {}
+  ClaimStatusWriter(const engine::Cache& cache, View view, controller::Parts& parts)
+      : cache_{cache}, view_{std::move(view)}, owner_{parts.add(*this)} {}
 
   void touched(const model::ObjectKey& claim) { dirty_.insert(claim); }
   void pump(Mono now, kapi::Effects& out);
-  bool handle(const kapi::Outcome& outcome, Mono now);
-  [[nodiscard]] std::optional<Mono> nextDue() const;
-  void reset();
+  void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
+  [[nodiscard]] std::optional<Mono> nextDue() const override;
+  void reset() override;
 
   [[nodiscard]] kapi::ClaimStatus compute(const model::GpuClaim& claim) const;
 
@@ -59,6 +60,7 @@ class ClaimStatusWriter {
   void lookAgain(const model::ObjectKey& claim, Written& w, Mono at);
   const engine::Cache& cache_;
   View view_;
+  std::uint8_t owner_;
   Claims dirty_;
   model::ObjectKey last_;  // the one that was last looked at
   controller::FairShare in_flight_{kMaxInFlight};

@@ -19,7 +19,6 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "kapi/call.h"
 #include "model/ids.h"
 #include "sched/decider.h"
 #include "sched/ledger.h"
@@ -43,7 +42,6 @@ struct Grant {
   bool unknown_lease = false;  // some lease write was unknown: all are read back before the Binding
   int sends = 0;               // Bindings sent on 409s
   int refusals = 0;            // failures of the present stage that are tried again
-  kapi::Token call = 0;        // Binding, read or fence in flight
   Mono not_before{};
   Mono leasing_since{};
   Mono binding_since{};
@@ -58,14 +56,6 @@ struct Grant {
   /// A Binding of it was sent and may have been applied, and takes devices.
   [[nodiscard]] bool boundPerhaps() const {
     return stage != Stage::Leasing && stage != Stage::Releasing && !ids.empty();
-  }
-  [[nodiscard]] bool awaitsBinding() const { return stage == Stage::Binding && call != 0; }
-  /// Of a pod that is bound: no Binding of this decision can have done it, nor one that an earlier leader
-  /// sent for its leases.
-  [[nodiscard]] bool boundByOthers() const {
-    const bool none_taken =
-        stage == Stage::Leasing || stage == Stage::Reading || (stage == Stage::Binding && call == 0);
-    return none_taken && !adopted && !rivalled;
   }
 };
 

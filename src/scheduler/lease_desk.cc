@@ -222,7 +222,7 @@ std::optional<kapi::Call> LeaseDesk::plan(const model::ObjectKey& key, const Des
 }
 
 void LeaseDesk::send(const model::ObjectKey& key, Desk& desk, kapi::Call call, kapi::Effects& out) {
-  call.token = kapi::makeToken(kOwner, next_++);
+  call.token = kapi::makeToken(owner_, next_++);
   call.guarded = call.verb != Verb::Get;
   if (GS_PLANTED(DeletesBlindly) && call.verb == Verb::Delete) { call.body.erase("preconditions"); }
   if (GS_PLANTED(UpdatesBlindly) && call.verb == Verb::Update) {
@@ -360,7 +360,8 @@ void LeaseDesk::answered(const model::ObjectKey& key, Desk& desk, const kapi::Ou
   }
 }
 
-void LeaseDesk::handle(const kapi::Outcome& outcome, Mono now) {
+void LeaseDesk::handle(const kapi::Outcome& outcome, Now at, kapi::Effects& /*out*/) {
+  const Mono now = at.mono;
   const auto call = calls_.find(outcome.token);
   if (call == calls_.end()) { return; }  // of an earlier term
   const model::ObjectKey key = call->second;

@@ -14,7 +14,7 @@
 // A lease of ours that only lost its label (a live read says it: the pod's, under the reservation that it is wished for) is
 // taken back by an Update that says everything again. Any other object of that name blocks the device.
 // A take replaces the pod's earlier wish for that lease and the other way round. Unknown outcomes are read; a write is never simply repeated.
-// One thread. Tokens carry kOwner.
+// One thread.
 #pragma once
 
 #include <map>
@@ -22,6 +22,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/parts.h"
 #include "engine/engine.h"
 #include "kapi/call.h"
 
@@ -52,12 +53,12 @@ struct LeaseNotice {
   bool own_pod = false;  // Lost: to another decision for the same pod, of whoever else decides
 };
 
-class LeaseDesk {
+class LeaseDesk : public controller::Part {
  public:
-  static constexpr std::uint8_t kOwner = 20;
   static constexpr int kAtOnce = 3;
 
-  LeaseDesk(engine::Engine& engine, std::size_t max_sharers) : engine_{engine}, max_sharers_{max_sharers} {}
+  LeaseDesk(engine::Engine& engine, std::size_t max_sharers, controller::Parts& parts)
+      : engine_{engine}, max_sharers_{max_sharers}, owner_{parts.add(*this)} {}
 
   void take(const model::ObjectKey& lease, Claimant claimant, bool confirm);
   /// `only`: the entry of that reservation; under another one it is somebody else's by now, and stays.
@@ -74,11 +75,11 @@ class LeaseDesk {
 
   /// Issues what can be issued now for leases that something happened to.
   void pump(Mono now, kapi::Effects& out);
-  void handle(const kapi::Outcome& outcome, Mono now);
+  void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
   [[nodiscard]] std::vector<LeaseNotice> takeNotices() { return std::exchange(notices_, {}); }
-  [[nodiscard]] std::optional<Mono> nextDue() const;
+  [[nodiscard]] std::optional<Mono> nextDue() const override;
   /// Leadership is lost: every wish is dropped; outcomes of calls in flight are ignored.
-  void reset();
+  void reset() override;
 
  private:
   struct Wish {
@@ -124,6 +125,7 @@ class LeaseDesk {
 
   engine::Engine& engine_;
   std::size_t max_sharers_;
+  std::uint8_t owner_;
   std::map<model::ObjectKey, Desk> desks_;
   std::set<model::ObjectKey> active_;  // to be looked at by pump()
   std::set<std::pair<Mono, model::ObjectKey>>

@@ -49,7 +49,7 @@ class LeaseDeskTest : public ::testing::Test {
     o.http = http;
     if (http == 404) { o.reason = "NotFound"; }
     o.object = std::move(object);
-    desk.handle(o, now);
+    desk.handle(o, Now{now, {}}, ignored);
   }
   /// A lease of the API as an answer: `holders` empty: exclusive of `pod`.
   model::Object lease(const char* pod, const char* reservation, model::Revision revision,
@@ -90,7 +90,9 @@ class LeaseDeskTest : public ::testing::Test {
   }
 
   engine::Engine engine;
-  LeaseDesk desk{engine, model::kMaxSharers};
+  controller::Parts parts{20};
+  kapi::Effects ignored;
+  LeaseDesk desk{engine, model::kMaxSharers, parts};
   const model::ObjectKey key{"default", "gpu-node-a-0"};
   Mono now{1h};
 };
@@ -266,7 +268,7 @@ TEST_F(LeaseDeskTest, A404OfAProxySaysNothingAboutALease) {
   proxy.token = sent().token;
   proxy.fate = Fate::Refused;
   proxy.http = 404;
-  desk.handle(proxy, now);
+  desk.handle(proxy, Now{now, {}}, ignored);
   EXPECT_EQ(told(), "");
   EXPECT_NE(engine.cache().lease(key), nullptr);
 }
@@ -356,7 +358,7 @@ TEST_F(LeaseDeskTest, WhatIsRefusedAgainAndAgainIsToldWithoutACall) {
     desk.pump(now, out);
     for (const auto& effect : out) {
       ++calls;
-      desk.handle(outcomeOf(effect, Fate::Refused, 403), now);
+      desk.handle(outcomeOf(effect, Fate::Refused, 403), Now{now, {}}, ignored);
     }
     refused += told() == "refused:p " ? 1 : 0;
     now += 100ms;
@@ -391,7 +393,7 @@ TEST_F(LeaseDeskTest, ABusyServerIsAskedAgainWhenItSaid) {
   busy.fate = Fate::Refused;
   busy.http = 429;
   busy.retry_after = 5s;
-  desk.handle(busy, now);
+  desk.handle(busy, Now{now, {}}, ignored);
   EXPECT_TRUE(silent());
   EXPECT_EQ(desk.nextDue(), now + 5s);
   now += 5s;
@@ -453,7 +455,7 @@ TEST_F(LeaseDeskTest, WhatIsToBeConfirmedIsReadThoughItIsKnown) {
 }
 
 TEST_F(LeaseDeskTest, ALeaseThatIsFullIsLostToOneMore) {
-  LeaseDesk two{engine, 2};
+  LeaseDesk two{engine, 2, parts};
   engine.learn(lease("a", "r", 5, {"a", "b"}), now);
   two.take(key, claimant("c", "r", true), false);
   kapi::Effects out;
@@ -461,7 +463,7 @@ TEST_F(LeaseDeskTest, ALeaseThatIsFullIsLostToOneMore) {
   ASSERT_EQ(std::get<kapi::Call>(out.at(0)).verb, Verb::Get) << "the cache may be behind";
   kapi::Outcome o = outcomeOf(out.at(0), Fate::Applied, 200);
   o.object = lease("a", "r", 5, {"a", "b"});
-  two.handle(o, now);
+  two.handle(o, Now{now, {}}, ignored);
   out.clear();
   two.pump(now, out);
   EXPECT_TRUE(out.empty());
@@ -471,7 +473,7 @@ TEST_F(LeaseDeskTest, ALeaseThatIsFullIsLostToOneMore) {
 }
 
 TEST_F(LeaseDeskTest, OfTwoThatJoinWithRoomForOneOneIsWritten) {
-  LeaseDesk two{engine, 2};
+  LeaseDesk two{engine, 2, parts};
   engine.learn(lease("a", "r", 5, {"a"}), now);
   for (const char* pod : {"b", "c"}) { two.take(key, claimant(pod, "r", true), false); }
   kapi::Effects out;
@@ -486,7 +488,8 @@ TEST_F(LeaseDeskTest, OfTwoThatJoinWithRoomForOneOneIsWritten) {
 /// Whatever is answered, calls of one lease come slower and slower.
 TEST_F(LeaseDeskTest, NoAnswerMakesItAskForEverAtOnce) {
   for (const int http : {200, 201, 400, 401, 404, 409, 429, 500, 0}) {
-    LeaseDesk other{engine, model::kMaxSharers};
+    controller::Parts others{20};
+    LeaseDesk other{engine, model::kMaxSharers, others};
     int calls = 0;
     for (const Mono end = now + 1min; now < end; now += 1ms) {
       if (other.idle(key, model::Uid{"p"})) { other.take(key, claimant("p", "r"), false); }
@@ -498,7 +501,7 @@ TEST_F(LeaseDeskTest, NoAnswerMakesItAskForEverAtOnce) {
         if (http == 0 || http >= 500) { o.fate = Fate::Unknown; }
         if (http / 100 == 2) { o.fate = Fate::Applied; }
         if (http == 404) { o.reason = "NotFound"; }
-        other.handle(o, now);
+        other.handle(o, Now{now, {}}, ignored);
       }
       const auto refused = other.takeNotices();
       if (!refused.empty()) { break; }  // who asked backs off

@@ -17,7 +17,7 @@ constexpr const char* kNotRead = "the record of the lease namespace was not read
 }  // namespace
 
 void LeaseRecord::send(kapi::Call call, State state) {
-  call.token = kapi::makeToken(kOwner, next_++);
+  call.token = kapi::makeToken(owner_, next_++);
   call.guarded = call.verb != kapi::Verb::Get;
   call_ = call.token;
   state_ = state;
@@ -34,7 +34,7 @@ void LeaseRecord::start(std::string term, kapi::Effects& out) {
   not_before_ = {};
   trouble_ = kNotRead;
   readCrd();
-  tick(Mono{}, out);
+  tick(Now{}, out);
 }
 
 /// Where something takes away what we write, we do not write it again at once.
@@ -52,7 +52,7 @@ void LeaseRecord::crdRead(const kapi::Outcome& outcome, Mono now) {
   if (outcome.http == 404) {
     state_ = State::Absent;
     ours_ = false;
-    absent_ = true;
+    absent_ = came_ = true;
     trouble_.clear();
     retry(now + kAbsentRetry);
   } else if (outcome.fate != kapi::Fate::Applied || crd == nullptr) {
@@ -131,7 +131,8 @@ void LeaseRecord::leaderRead(const kapi::Outcome& outcome, Mono now) {
   retry(silent_until_);
 }
 
-void LeaseRecord::handle(const kapi::Outcome& outcome, Mono now) {
+void LeaseRecord::handle(const kapi::Outcome& outcome, Now at, kapi::Effects& /*out*/) {
+  const Mono now = at.mono;
   if (outcome.token != call_) { return; }
   call_ = 0;
   switch (state_) {
@@ -148,8 +149,8 @@ void LeaseRecord::handle(const kapi::Outcome& outcome, Mono now) {
   }
 }
 
-void LeaseRecord::tick(Mono now, kapi::Effects& out) {
-  if (call_ == 0 && due_ && *due_ <= now) { readCrd(); }
+void LeaseRecord::tick(Now now, kapi::Effects& out) {
+  if (call_ == 0 && due_ && *due_ <= now.mono) { readCrd(); }
   if (next_call_) { out.emplace_back(*std::exchange(next_call_, std::nullopt)); }
 }
 

@@ -7,36 +7,36 @@
 // lease, the record is rewritten, and that namespace's leases are taken over like an ancestor's. The record names the scheduler
 // too: two of different names never share a lease namespace, so our own namespace with another name there keeps us unready until
 // somebody changes it by hand (the leader lease, which is one and the same, cannot tell whether the other one lives). No CRD: no lease is
-// written, asked again every 10 s. Read again now and then (recheck). One thread; tokens carry kOwner.
+// written, asked again every 10 s. Read again now and then (recheck). One thread; a part of its machine's.
 #pragma once
 
 #include <optional>
 #include <string>
 
 #include "base/planted.h"
+#include "controller/parts.h"
 #include "kapi/call.h"
 
 namespace gs::scheduler {
 
-class LeaseRecord {
+class LeaseRecord : public controller::Part {
  public:
-  static constexpr std::uint8_t kOwner = 31;
   static constexpr Duration kRetry = std::chrono::seconds{1};
   static constexpr Duration kAbsentRetry = std::chrono::seconds{10};
 
-  LeaseRecord(std::string lease_namespace, std::string scheduler_name)
-      : ns_{std::move(lease_namespace)}, scheduler_{std::move(scheduler_name)} {}
+  LeaseRecord(std::string lease_namespace, std::string scheduler_name, controller::Parts& parts)
+      : ns_{std::move(lease_namespace)}, scheduler_{std::move(scheduler_name)}, owner_{parts.add(*this)} {}
 
   /// `term`: never used before.
   void start(std::string term, kapi::Effects& out);
-  void handle(const kapi::Outcome& outcome, Mono now);
-  void tick(Mono now, kapi::Effects& out);
-  void reset() {
+  void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
+  void tick(Now now, kapi::Effects& out) override;
+  void reset() override {
     state_ = State::Idle;
     call_ = 0;
     due_.reset();
     next_call_.reset();
-    ours_ = absent_ = false;
+    ours_ = absent_ = came_ = false;
   }
   /// Reads it again: somebody may have replaced the CRD. Until an answer says otherwise all stays as it is.
   void recheck(Mono now) {
@@ -48,7 +48,9 @@ class LeaseRecord {
   [[nodiscard]] bool ours() const { return ours_ || GS_PLANTED(IgnoresRecord); }
   /// Why not, for /readyz; "" when settled.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
-  [[nodiscard]] std::optional<Mono> nextDue() const;
+  /// The CRD has come since this was last asked, and the record is ours.
+  [[nodiscard]] bool takeCame() { return ours() && std::exchange(came_, false); }
+  [[nodiscard]] std::optional<Mono> nextDue() const override;
 
  private:
   enum class State : std::uint8_t { Idle, Reading, Looking, Waiting, Writing, Ours, Absent };
@@ -62,9 +64,11 @@ class LeaseRecord {
 
   std::string ns_;
   std::string scheduler_;
+  std::uint8_t owner_;
   State state_ = State::Idle;
   bool ours_ = false;    // as last read
   bool absent_ = false;  // the CRD, as last read
+  bool came_ = false;    // it was absent
   std::optional<model::Crd> crd_;
   int writes_ = 0;  // since it was last ours
   Mono not_before_{};

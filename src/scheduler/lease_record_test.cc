@@ -24,8 +24,8 @@ class LeaseRecordTest : public ::testing::Test {
     o.fate = http == 0 ? Fate::Unknown : http < 300 ? Fate::Applied : Fate::Refused;
     if (http == 404) { o.reason = "NotFound"; }
     o.object = std::move(object);
-    record.handle(o, now);
-    record.tick(now, out);
+    record.handle(o, Now{now, {}}, out);
+    record.tick(Now{now, {}}, out);
   }
   static model::Object crd(const char* ns, const char* term = "now", const char* scheduler = "me") {
     return std::make_shared<const model::Crd>(
@@ -40,14 +40,15 @@ class LeaseRecordTest : public ::testing::Test {
   }
   void pass(Duration by) {
     now += by;
-    record.tick(now, out);
+    record.tick(Now{now, {}}, out);
   }
   void startWith(model::Object object) {
     record.start("now", out);
     answer(sent(), 200, std::move(object));
   }
 
-  LeaseRecord record{"gpu-system", "me"};
+  controller::Parts parts{31};
+  LeaseRecord record{"gpu-system", "me", parts};
   kapi::Effects out;
   Mono now{1h};
 };
@@ -107,7 +108,7 @@ TEST_F(LeaseRecordTest, WithoutTheCrdTheBarrierPassesButNoLeaseIsWritten) {
 TEST_F(LeaseRecordTest, ARecheckChangesNothingUntilAnAnswerDoes) {
   startWith(crd("gpu-system"));
   record.recheck(now);
-  record.tick(now, out);
+  record.tick(Now{now, {}}, out);
   EXPECT_TRUE(record.ours());
   answer(sent(), 503);
   EXPECT_TRUE(record.ours());
@@ -120,7 +121,7 @@ TEST_F(LeaseRecordTest, ARecheckChangesNothingUntilAnAnswerDoes) {
 TEST_F(LeaseRecordTest, ARecheckThatFindsAnotherNamespaceStopsUs) {
   startWith(crd("gpu-system"));
   record.recheck(now);
-  record.tick(now, out);
+  record.tick(Now{now, {}}, out);
   answer(sent(), 200, crd("other"));
   EXPECT_FALSE(record.settled());
   EXPECT_EQ(sent().key.ns, "other");
@@ -193,8 +194,8 @@ TEST_F(LeaseRecordTest, A404OfAProxyIsNoProofThatNobodyLeadsThere) {
   proxy.fate = Fate::Refused;
   proxy.http = 404;
   proxy.message = "page not found";
-  record.handle(proxy, now);
-  record.tick(now, out);
+  record.handle(proxy, Now{now, {}}, out);
+  record.tick(Now{now, {}}, out);
   EXPECT_TRUE(out.empty());
   EXPECT_FALSE(record.settled());
 }

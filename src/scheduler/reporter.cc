@@ -58,7 +58,7 @@ std::optional<Mono> Reporter::writableAt(const Report& r, const model::Pod& pod)
 
 void Reporter::write(const model::Pod& pod, Report& r, Now now, kapi::Effects& out) {
   kapi::Call call = kapi::setUnschedulable(pod, "Unschedulable", *r.text, now.wall);
-  call.token = kapi::makeToken(kOwner, next_++);
+  call.token = kapi::makeToken(owner_, next_++);
   call.lane = "pod/" + pod.uid.text;
   call.guarded = true;
   r.in_flight = call.token;
@@ -71,7 +71,7 @@ void Reporter::write(const model::Pod& pod, Report& r, Now now, kapi::Effects& o
   kapi::EventNote note{model::Kind::Pod,   pod.key,      pod.uid, pod.revision, true,
                        "FailedScheduling", "Scheduling", *r.text};
   if (auto event = events_.record(note, now)) {
-    event->token = kapi::makeToken(kOwner, next_++);
+    event->token = kapi::makeToken(owner_, next_++);
     calls_[event->token] = {{}, r.ns};
     if (event->verb == kapi::Verb::MergePatch) { series_[event->token] = event->key; }
     in_flight_.take(r.ns);
@@ -135,9 +135,9 @@ void Reporter::pump(Mono mono, Now now, const std::function<bool(const model::Ui
   }
 }
 
-std::optional<model::Uid> Reporter::handle(const kapi::Outcome& outcome, Now now) {
+void Reporter::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*out*/) {
   const auto it = calls_.find(outcome.token);
-  if (it == calls_.end()) { return std::nullopt; }
+  if (it == calls_.end()) { return; }
   const auto [uid, ns] = it->second;
   calls_.erase(it);
   in_flight_.giveBack(ns);
@@ -145,7 +145,8 @@ std::optional<model::Uid> Reporter::handle(const kapi::Outcome& outcome, Now now
     events_.lost(series.mapped());
   }
   const auto found = reports_.find(uid);
-  if (found == reports_.end()) { return uid; }
+  if (!uid.empty()) { written_.emplace_back(uid, outcome.object); }
+  if (found == reports_.end()) { return; }
   Report& r = found->second;
   r.in_flight = 0;
   if (outcome.fate != kapi::Fate::Applied && outcome.http != 404 && outcome.http != 422) {
@@ -160,7 +161,6 @@ std::optional<model::Uid> Reporter::handle(const kapi::Outcome& outcome, Now now
     failed_.forget(uid);
     reports_.erase(found);
   }
-  return uid;
 }
 
 std::optional<Mono> Reporter::nextDue() const {
@@ -176,6 +176,7 @@ void Reporter::reset() {
   in_flight_.reset();
   failed_.reset();
   last_.clear();
+  written_.clear();
 }
 
 }  // namespace gs::scheduler

@@ -3,7 +3,7 @@
 // A report is a wish; it is written when no other write to that pod is open, when its kind differs from the last one written, or
 // (same kind, other text) a minute after it. Nothing is written when the pod's condition says it already. A write that failed
 // is made again after a while, longer each time. At most Config::max_pending_writes are in flight, so a wave of refusals never
-// stands before Bindings; namespaces share them fairly and take turns. One thread; tokens carry kOwner.
+// stands before Bindings; namespaces share them fairly and take turns. One thread.
 #pragma once
 
 #include <functional>
@@ -16,20 +16,21 @@
 
 #include "controller/backoff.h"
 #include "controller/fair_share.h"
+#include "controller/parts.h"
 #include "engine/cache.h"
 #include "kapi/call.h"
 #include "kapi/event.h"
 
 namespace gs::scheduler {
 
-class Reporter {
+class Reporter : public controller::Part {
  public:
-  static constexpr std::uint8_t kOwner = 21;
   static constexpr Duration kSameKindGap = std::chrono::minutes{1};
 
   /// `max_in_flight`: at least 2, a condition and its event.
-  Reporter(const engine::Cache& cache, kapi::EventRecorder& events, int max_in_flight)
-      : cache_{cache}, events_{events}, in_flight_{max_in_flight} {}
+  Reporter(const engine::Cache& cache, kapi::EventRecorder& events, int max_in_flight,
+           controller::Parts& parts)
+      : cache_{cache}, events_{events}, owner_{parts.add(*this)}, in_flight_{max_in_flight} {}
 
   /// The pod waits; `kind` is stable over numbers. Replaces an earlier wish.
   void waiting(const model::Uid& uid, const std::string& kind, std::shared_ptr<const std::string> text);
@@ -39,10 +40,13 @@ class Reporter {
   [[nodiscard]] bool writing(const model::Uid& uid) const;
   /// Issues what may be written now. `open(uid)`: a Binding or fence of the pod is open.
   void pump(Mono mono, Now now, const std::function<bool(const model::Uid&)>& open, kapi::Effects& out);
-  /// The pod that was written to, if this outcome is of ours.
-  std::optional<model::Uid> handle(const kapi::Outcome& outcome, Now now);
-  [[nodiscard]] std::optional<Mono> nextDue() const;
-  void reset();
+  void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
+  /// Pods that were written to since this was last asked, and what the answers said.
+  [[nodiscard]] std::vector<std::pair<model::Uid, model::Object>> takeWritten() {
+    return std::exchange(written_, {});
+  }
+  [[nodiscard]] std::optional<Mono> nextDue() const override;
+  void reset() override;
 
  private:
   struct Report {
@@ -67,6 +71,7 @@ class Reporter {
 
   const engine::Cache& cache_;
   kapi::EventRecorder& events_;
+  std::uint8_t owner_;
   controller::FairShare in_flight_;
   controller::Backoff<model::Uid> failed_{{std::chrono::milliseconds{200}, std::chrono::minutes{1}}};
   std::unordered_map<model::Uid, Report> reports_;
@@ -79,6 +84,7 @@ class Reporter {
   };
   std::unordered_map<kapi::Token, Sent> calls_;
   std::unordered_map<kapi::Token, model::ObjectKey> series_;  // PATCHes of events in flight
+  std::vector<std::pair<model::Uid, model::Object>> written_;
   std::uint64_t next_ = 1;
 };
 

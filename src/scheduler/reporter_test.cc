@@ -45,6 +45,7 @@ class ReporterTest : public ::testing::Test {
     return text;
   }
   static json::Value condition(const kapi::Call& call) { return call.body["status"]["conditions"].at(0); }
+  /// The pod that was written to, as the answer says.
   std::optional<model::Uid> answer(const kapi::Call& call, Fate fate = Fate::Applied, int http = 200,
                                    Duration retry_after = {}) {
     kapi::Outcome o;
@@ -52,7 +53,10 @@ class ReporterTest : public ::testing::Test {
     o.fate = fate;
     o.http = http;
     o.retry_after = retry_after;
-    return reporter.handle(o, now);
+    kapi::Effects out;
+    reporter.handle(o, now, out);
+    const auto written = reporter.takeWritten();
+    return written.empty() ? std::nullopt : std::optional{written.at(0).first};
   }
   void answerAll409() {
     answer(last.at(0), Fate::Refused, 409);
@@ -69,7 +73,8 @@ class ReporterTest : public ::testing::Test {
   static constexpr int kMost = 8;  // one namespace alone has half of it
   engine::Cache cache;
   kapi::EventRecorder events{"gpu-scheduler", "gpu-scheduler-0", Rng{1}};
-  Reporter reporter{cache, events, kMost};
+  controller::Parts parts{21};
+  Reporter reporter{cache, events, kMost, parts};
   std::set<model::Uid> open;     // pods with a Binding or fence under way
   std::vector<kapi::Call> last;  // what said() saw written
   Now now{Mono{1h}, Wall{1'750'000'000s}};
@@ -90,7 +95,7 @@ TEST_F(ReporterTest, AReasonIsWrittenAsConditionAndEvent) {
   EXPECT_EQ(calls[1].body["regarding"]["uid"].str(), "uid-p");
   for (const auto& call : calls) {
     EXPECT_TRUE(call.guarded);
-    EXPECT_EQ(kapi::tokenOwner(call.token), Reporter::kOwner);
+    EXPECT_EQ(kapi::tokenOwner(call.token), 21);
   }
 }
 
@@ -342,7 +347,7 @@ TEST_F(ReporterTest, OnlyItsOwnAnswersAreTakenAndAnEventNamesNoPod) {
   waits("p", "Kind", "text");
   (void)said();
   EXPECT_EQ(answer(kapi::Call{}), std::nullopt);
-  EXPECT_EQ(answer(last.at(1)), model::Uid{});
+  EXPECT_EQ(answer(last.at(1)), std::nullopt);
   EXPECT_EQ(answer(last.at(0)), uid("p"));
   EXPECT_EQ(answer(last.at(0)), std::nullopt);
 }

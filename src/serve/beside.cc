@@ -22,7 +22,7 @@ Beside::Beside(scheduler::Scheduler& scheduler, const extender::Config& config, 
     : scheduler_{scheduler},
       extender_{scheduler.engine(), besideScheduler(config, scheduler.name()), rng.split()},
       recorder_{"gpu-admission", config.instance, rng.split()},
-      events_{recorder_, kEventsOwner} {
+      events_{recorder_, parts_} {
   // What unbound pods were given counts before the scheduler places anybody.
   scheduler_.beforeDeciding([this](Now now) {
     if (taking_) { extender_.lead(now); }
@@ -41,9 +41,9 @@ kapi::Effects Beside::handle(const kapi::MachineEvent& event, Now now) {
   if (leadership != nullptr && leadership->leading) { extender_.leadUntil(leadership->until); }
   const auto* outcome = std::get_if<kapi::Outcome>(&event);
   const bool taken =
-      outcome != nullptr && (extender_.handle(*outcome, now) || events_.handle(*outcome, now.mono));
+      outcome != nullptr && (extender_.handle(*outcome, now) || parts_.handle(*outcome, now, out));
   if (!taken) { out = tellScheduler(event, now); }
-  if (std::holds_alternative<kapi::TimerDue>(event)) { events_.tick(now.mono, out); }
+  if (std::holds_alternative<kapi::TimerDue>(event)) { events_.tick(now, out); }
   settle(now, out);
   return out;
 }

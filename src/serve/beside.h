@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "base/random.h"
+#include "controller/event_sender.h"
 #include "extender/extender.h"
 #include "kapi/call.h"
-#include "kapi/event_sender.h"
 #include "scheduler/scheduler.h"
 
 namespace gs::serve {
@@ -35,7 +35,7 @@ class Beside {
   [[nodiscard]] const extender::Extender& extender() const { return extender_; }
 
  private:
-  static constexpr std::uint8_t kEventsOwner = 41;
+  static constexpr std::uint8_t kFirstOwner = 41;  // of tokens
   [[nodiscard]] kapi::Effects tellScheduler(const kapi::MachineEvent& event, Now now);
   void settle(Now now, kapi::Effects& out);
 
@@ -44,7 +44,8 @@ class Beside {
   std::uint64_t seen_ = 0;  // change of the ledger up to which the scheduler has looked
   extender::Extender extender_;
   kapi::EventRecorder recorder_;
-  kapi::EventSender events_;
+  controller::Parts parts_{kFirstOwner};
+  controller::EventSender events_;
 };
 
 }  // namespace gs::serve

@@ -226,7 +226,7 @@ class ManyLeases : public Storms {
     const auto before = world.scheduler(0).workForTest();
     world.run(30s);
     const auto after = world.scheduler(0).workForTest();
-    return {after.reviews - before.reviews, after.looks - before.looks};
+    return {after.reconciles - before.reconciles, after.looks - before.looks};
   }
 };
 
@@ -235,8 +235,8 @@ TEST_F(ManyLeases, CostTheirNumberAndNoMore) {
   deletePod("liar", true);
   ASSERT_TRUE(eventually([&] { return leases() == 0; }, 5min));
   const auto many = ofOneSweep(256);
-  EXPECT_LE(few.reviews, 4U);
-  EXPECT_LE(many.reviews, 4U);
+  EXPECT_LE(few.reconciles, 4U);
+  EXPECT_LE(many.reconciles, 4U);
   EXPECT_GT(few.looks, 64U);
   EXPECT_LE(many.looks, 5 * few.looks);
 }

@@ -29,13 +29,13 @@ TEST(Turns, AClaimOfVeryManyPodsIsFollowedAFewHundredPodsAtATime) {
   }
   bench::SchedulerDrive drive{{}, std::move(listed)};
   drive.run(std::chrono::seconds{5});
-  const auto before = drive.scheduler().workForTest().reviews;
+  const auto before = drive.scheduler().workForTest().reconciles;
   (void)drive.takeMostReviews();
   (void)drive.tellLine(Kind::GpuClaim,
                        R"({"type":"MODIFIED","object":{"metadata":{"name":"c1","namespace":"default",
       "uid":"claim-c1","resourceVersion":"5000"},"spec":{"devices":{"count":2}}}})");
   drive.run(std::chrono::milliseconds{1});
-  EXPECT_GE(drive.scheduler().workForTest().reviews - before, std::uint64_t{kPods})
+  EXPECT_GE(drive.scheduler().workForTest().reconciles - before, std::uint64_t{kPods})
       << "everybody, and at once";
   EXPECT_LE(drive.takeMostReviews(), 1'000U);
   EXPECT_EQ(drive.scheduler().pending().parked, std::size_t{kPods});

@@ -1,4 +1,4 @@
-#include "kapi/event_sender.h"
+#include "controller/event_sender.h"
 
 #include <algorithm>
 #include <iterator>
@@ -6,7 +6,12 @@
 
 #include "kapi/retry_wait.h"
 
-namespace gs::kapi {
+namespace gs::controller {
+
+using kapi::Effects;
+using kapi::Fate;
+using kapi::Outcome;
+using kapi::Verb;
 
 void EventSender::post(Sent sent, Effects& out) {
   int& busy = busy_[sent.call.key.ns];
@@ -17,20 +22,20 @@ void EventSender::post(Sent sent, Effects& out) {
     return;
   }
   ++busy;
-  sent.call.token = makeToken(owner_, next_++);
+  sent.call.token = kapi::makeToken(owner_, next_++);
   ++sent.tries;
   out.emplace_back(sent.call);
   const auto token = sent.call.token;
   in_flight_.emplace(token, std::move(sent));
 }
 
-void EventSender::send(const EventNote& note, Now now, Effects& out) {
+void EventSender::send(const kapi::EventNote& note, Now now, Effects& out) {
   if (auto call = recorder_.record(note, now)) { post({*std::move(call), 0}, out); }
 }
 
-bool EventSender::handle(const Outcome& outcome, Mono now) {
+void EventSender::handle(const Outcome& outcome, Now now, Effects& /*out*/) {
   const auto it = in_flight_.find(outcome.token);
-  if (it == in_flight_.end()) { return false; }
+  if (it == in_flight_.end()) { return; }
   Sent sent = std::move(it->second);
   in_flight_.erase(it);
   const std::string& ns = sent.call.key.ns;
@@ -39,14 +44,13 @@ bool EventSender::handle(const Outcome& outcome, Mono now) {
   if (sent.call.verb == Verb::MergePatch && outcome.notFound()) { recorder_.lost(sent.call.key); }
   const bool again = outcome.fate == Fate::Unknown || outcome.fate == Fate::NotSent || outcome.http == 429;
   if (again && sent.tries < kTries) {
-    const Mono at = now + retryWait(sent.tries, outcome.retry_after);
+    const Mono at = now.mono + kapi::retryWait(sent.tries, outcome.retry_after);
     later_.emplace(at, std::move(sent));
   }
-  return true;
 }
 
-void EventSender::tick(Mono now, Effects& out) {
-  while (!later_.empty() && later_.begin()->first <= now) {
+void EventSender::tick(Now now, Effects& out) {
+  while (!later_.empty() && later_.begin()->first <= now.mono) {
     Sent sent = std::move(later_.begin()->second);
     later_.erase(later_.begin());
     post(std::move(sent), out);
@@ -74,4 +78,4 @@ void EventSender::reset() {
   room_ = false;
 }
 
-}  // namespace gs::kapi
+}  // namespace gs::controller

@@ -2,7 +2,7 @@
 // outcome is unknown, is sent again, at most kTries times in all. Its name is fixed, so a second copy is answered AlreadyExists.
 // Of one namespace at most kInFlight are in flight, so that one that cannot be written to takes no connection from others; the
 // rest waits for tick(), at most kWaiting (the oldest go).
-// A pure machine; one thread; tokens carry its owner.
+// A part of its machine's; one thread.
 #pragma once
 
 #include <deque>
@@ -11,40 +11,38 @@
 #include <string>
 #include <unordered_map>
 
+#include "controller/parts.h"
 #include "kapi/call.h"
 #include "kapi/event.h"
 
-namespace gs::kapi {
+namespace gs::controller {
 
-class EventSender {
+class EventSender : public Part {
  public:
-  static constexpr std::uint8_t kOwner = 23;
   static constexpr int kTries = 4;
   static constexpr int kInFlight = 8;
   static constexpr std::size_t kWaiting = 1000;
 
-  /// Two of one process need different owners.
-  explicit EventSender(EventRecorder& recorder, std::uint8_t owner = kOwner)
-      : recorder_{recorder}, owner_{owner} {}
+  EventSender(kapi::EventRecorder& recorder, Parts& parts) : recorder_{recorder}, owner_{parts.add(*this)} {}
 
-  void send(const EventNote& note, Now now, Effects& out);
-  bool handle(const Outcome& outcome, Mono now);
-  void tick(Mono now, Effects& out);
-  [[nodiscard]] std::optional<Mono> nextDue() const;
+  void send(const kapi::EventNote& note, Now now, kapi::Effects& out);
+  void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
+  void tick(Now now, kapi::Effects& out) override;
+  [[nodiscard]] std::optional<Mono> nextDue() const override;
   /// Some have not been sent yet, or wait to be sent again.
   [[nodiscard]] bool waiting() const { return !later_.empty() || !waiting_.empty(); }
-  void reset();
+  void reset() override;
 
  private:
   struct Sent {
-    Call call;
+    kapi::Call call;
     int tries = 0;
   };
-  void post(Sent sent, Effects& out);
+  void post(Sent sent, kapi::Effects& out);
 
-  EventRecorder& recorder_;
+  kapi::EventRecorder& recorder_;
   std::uint8_t owner_;
-  std::unordered_map<Token, Sent> in_flight_;
+  std::unordered_map<kapi::Token, Sent> in_flight_;
   std::multimap<Mono, Sent> later_;
   std::map<std::string, int> busy_;                  // in flight, by namespace; none is 0
   std::map<std::string, std::deque<Sent>> waiting_;  // for others of their namespace; none is empty
@@ -52,4 +50,4 @@ class EventSender {
   std::uint64_t next_ = 1;
 };
 
-}  // namespace gs::kapi
+}  // namespace gs::controller

@@ -1,0 +1,73 @@
+// Parts: what a machine is put together of, for the answers to calls and for time.
+//
+// Each part has calls of its own under way: their tokens carry its owner's number, which is given out here, so that an answer finds
+// the part that asked. A part that waits says until when; one wake-up serves all.
+// Invariant: no two parts of one process have the same number. Machines that share a process begin at different ones (`first`).
+// The parts must outlive it. One thread.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/check.h"
+#include "base/clock.h"
+#include "kapi/call.h"
+
+namespace gs::controller {
+
+class Part {
+ public:
+  Part() = default;
+  Part(const Part&) = delete;
+  Part& operator=(const Part&) = delete;
+  virtual ~Part() = default;
+
+  /// The answer to a call of its own; of an earlier term perhaps.
+  virtual void handle(const kapi::Outcome& /*outcome*/, Now /*now*/, kapi::Effects& /*out*/) {}
+  virtual void tick(Now /*now*/, kapi::Effects& /*out*/) {}
+  /// When tick() has something to do next, or whoever drives the part.
+  [[nodiscard]] virtual std::optional<Mono> nextDue() const { return std::nullopt; }
+  /// Leadership is lost: what was under way is dropped, and answers to it are ignored.
+  virtual void reset() {}
+};
+
+class Parts {
+ public:
+  explicit Parts(std::uint8_t first) : first_{first} {}
+
+  /// Its number.
+  std::uint8_t add(Part& part) {
+    GS_CHECK(parts_.size() < std::size_t{255} - first_);
+    parts_.push_back(&part);
+    return static_cast<std::uint8_t>(first_ + parts_.size() - 1);
+  }
+  /// False: it is the answer to somebody else's call.
+  bool handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
+    const std::size_t at = std::size_t{kapi::tokenOwner(outcome.token)} - first_;
+    if (at >= parts_.size()) { return false; }
+    parts_[at]->handle(outcome, now, out);
+    return true;
+  }
+  void tick(Now now, kapi::Effects& out) {
+    for (Part* part : parts_) { part->tick(now, out); }
+  }
+  [[nodiscard]] std::optional<Mono> nextDue() const {
+    std::optional<Mono> due;
+    for (const Part* part : parts_) {
+      const auto at = part->nextDue();
+      if (at) { due = due ? std::min(*due, *at) : *at; }
+    }
+    return due;
+  }
+  void reset() {
+    for (Part* part : parts_) { part->reset(); }
+  }
+
+ private:
+  std::uint8_t first_;
+  std::vector<Part*> parts_;
+};
+
+}  // namespace gs::controller

@@ -1,0 +1,106 @@
+// reconcile(uid): the next right thing for one pod, from what is known now.
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/planted.h"
+#include "engine/held_devices.h"
+#include "model/annotations.h"
+#include "scheduler/scheduler.h"
+
+namespace gs::scheduler {
+
+/// One event may concern very many pods, all of a claim say: the others have their turn at the next.
+void Scheduler::reconcileSome(int& left) {
+  c_.reconciles.add(c_.engine.takeTouched());
+  while (left > 0) {
+    const auto uid = c_.reconciles.take();
+    if (!uid) { return; }
+    --left;
+    reconcile(*uid);
+    if (c_.reconciles.empty()) { c_.reconciles.add(c_.engine.takeTouched()); }
+  }
+}
+
+void Scheduler::reconcile(const model::Uid& uid) {
+  ++reconciles_;
+  const model::Pod* pod = c_.cache().pod(uid);
+  if (pod == nullptr || pod->finished()) {
+    reconcileEnded(uid);
+  } else if (pod->bound()) {
+    reconcileBound(*pod);
+  } else {
+    reconcileUnbound(*pod);
+  }
+}
+
+void Scheduler::reconcileEnded(const model::Uid& uid) {
+  pending_.over(uid, true);
+  leftovers_.forget(uid);
+  probes_.end(uid);
+  c_.warnings.forget(uid);
+  bound_leases_.forget(uid);
+  binder_.ended(uid);
+  const std::set<model::ObjectKey> leases = c_.cache().leasesOf(uid);
+  if (leases.empty()) { return; }
+  if (GS_PLANTED(ForgetsOnEnd)) { return; }
+  if (c_.cache().pod(uid) == nullptr && !c_.cache().knownGone(uid)) {
+    if (GS_PLANTED(CacheSaysGone)) { return c_.engine.podGone(uid, c_.now.mono); }
+    proofs_.prove(uid);
+    return;
+  }
+  if (!c_.engine.drained(uid)) { return; }
+  if (const model::Pod* pod = c_.cache().pod(uid); pod != nullptr && !c_.ours(*pod)) { return; }
+  for (const auto& key : leases) { desk_.give(key, uid); }
+}
+
+void Scheduler::reconcileBound(const model::Pod& pod) {
+  pending_.dequeue(pod.uid);
+  leftovers_.forget(pod.uid);
+  probes_.end(pod.uid);
+  if (!binder_.bound(pod)) { return; }
+  pending_.over(pod.uid, false);
+  if (c_.ours(pod)) { return bound_leases_.see(pod); }
+  // Leases that name it are another installation's.
+  if (GS_PLANTED(DropsOthersLeases)) {
+    for (const auto& key : std::set{c_.cache().leasesOf(pod.uid)}) { desk_.give(key, pod.uid); }
+  }
+  if (!engine::allocatedIds(pod)) { return; }
+  c_.warnOnce(pod, "GpuHeldByForeignPod",
+              fmt::format("annotation {} is set on a pod of scheduler {}; its GPUs count as held",
+                          model::kAllocatedKey, pod.scheduler_name));
+}
+
+void Scheduler::reconcileUnbound(const model::Pod& pod) {
+  if (c_.ours(pod)) { pending_.seen(pod.uid); }
+  if (binder_.has(pod.uid)) {
+    if (binder_.reserved(pod.uid)) { pending_.touchClaimOf(pod.uid); }
+    (void)binder_.advance(pod.uid);
+    return;
+  }
+  if (probes_.underWay(pod.uid)) { return; }  // its answer brings a newer version
+  if (leftovers_.removing(pod.uid)) { return leftovers_.remove(pod); }
+  if (!c_.ours(pod) && !GS_PLANTED(DropsOthersLeases)) { return; }
+  if (!c_.cache().leasesOf(pod.uid).empty()) {
+    if (!pending_.mayTry(pod.uid)) { return; }
+    if (!leadership_.taking() || !leftovers_.adopt(pod)) { leftovers_.remove(pod); }
+  } else if (pod.deleting || !leadership_.taking()) {
+    pending_.dequeue(pod.uid);
+  } else {
+    placer_.enqueue(pod);
+  }
+}
+
+/// What came of a lease that a grant or a bound pod wishes for.
+void Scheduler::noticed(const LeaseNotice& notice) {
+  c_.reconciles.add(notice.uid);
+  if (binder_.noticed(notice)) { return; }
+  const model::Pod* pod = c_.cache().pod(notice.uid);
+  if (pod != nullptr && pod->bound()) { bound_leases_.repaired(*pod, notice); }
+}
+
+bool Scheduler::podWriteOpen(const model::Uid& uid) const {
+  return binder_.writes(uid) || probes_.underWay(uid) || leftovers_.writes(uid);
+}
+
+}  // namespace gs::scheduler
