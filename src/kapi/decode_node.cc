@@ -7,6 +7,7 @@
 #include "kapi/decode.h"
 #include "kapi/fields.h"
 #include "kapi/quantity.h"
+#include "model/annotations.h"
 
 namespace gs::kapi {
 namespace {
