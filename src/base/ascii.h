@@ -1,4 +1,4 @@
-// Comparing names whose case does not count (HTTP headers, keys as Go reads them), by ASCII alone.
+// Text by ASCII alone: names whose case does not count (HTTP headers, keys as Go reads them), white space at the ends.
 #pragma once
 
 #include <algorithm>
@@ -13,6 +13,14 @@ namespace gs {
 [[nodiscard]] inline bool equalInAnyCase(std::string_view a, std::string_view b) {
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [](char x, char y) { return lowerAscii(x) == lowerAscii(y); });
+}
+
+/// Without white space at both ends.
+[[nodiscard]] constexpr std::string_view trim(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n";
+  const auto first = text.find_first_not_of(kSpace);
+  return first == std::string_view::npos ? std::string_view{}
+                                         : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
 }
 
 }  // namespace gs

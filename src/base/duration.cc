@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <charconv>
+#include <cstdint>
 
 namespace gs {
 namespace {
@@ -36,6 +37,21 @@ Result<Duration> parseDuration(std::string_view text) {
   }
   if (ns > kDay) { return fail(Code::Invalid, fmt::format("'{}' is over a day", text)); }
   return Duration{static_cast<Duration::rep>(ns)};
+}
+
+std::string printDuration(Duration duration) {
+  std::int64_t ms = std::chrono::duration_cast<std::chrono::milliseconds>(duration).count();
+  std::string out;
+  const auto take = [&](std::int64_t unit, const char* name) {
+    if (ms < unit) { return; }
+    out += fmt::format("{}{}", ms / unit, name);
+    ms %= unit;
+  };
+  take(3'600'000, "h");
+  take(60'000, "m");
+  take(1'000, "s");
+  take(1, "ms");
+  return out.empty() ? "0s" : out;
 }
 
 }  // namespace gs

@@ -15,6 +15,19 @@ TEST(Duration, ReadsWhatGoWrites) {
   EXPECT_EQ(parseDuration("24h").value(), 24h);
 }
 
+TEST(Duration, IsPrintedAsItIsRead) {
+  struct Row {
+    Duration duration;
+    const char* text;
+  };
+  for (const Row& row : {Row{5s, "5s"}, Row{500ms, "500ms"}, Row{90s, "1m30s"}, Row{90min, "1h30m"},
+                         Row{24h, "24h"}, Row{1h + 1ms, "1h1ms"}, Row{1500ms, "1s500ms"}}) {
+    EXPECT_EQ(printDuration(row.duration), row.text);
+    EXPECT_EQ(parseDuration(row.text), row.duration);
+  }
+  EXPECT_EQ(printDuration(Duration::zero()), "0s");
+}
+
 class NoDuration : public ::testing::TestWithParam<const char*> {};
 TEST_P(NoDuration, IsAnsweredWithWhatToWrite) {
   const auto read = parseDuration(GetParam());

@@ -5,11 +5,21 @@
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
 
+#include <atomic>
 #include <memory>
+#include <set>
 #include <utility>
+
+#include "base/quoted.h"
 
 namespace gs::log {
 namespace {
+
+// Both with the time before what formatLine() and formatJson() give.
+constexpr const char* kTextPattern = "ts=%Y-%m-%dT%H:%M:%S.%eZ %v";
+constexpr const char* kJsonPattern = R"({"ts":"%Y-%m-%dT%H:%M:%S.%eZ",%v})";
+
+std::atomic<Format> format{Format::Text};
 
 spdlog::level::level_enum toSpdlog(Level level) {
   switch (level) {
@@ -31,12 +41,15 @@ std::string_view levelName(Level level) {
   return "error";
 }
 
+std::unique_ptr<spdlog::formatter> formatterOf(const char* pattern) {
+  return std::make_unique<spdlog::pattern_formatter>(pattern, spdlog::pattern_time_type::utc);
+}
+
 // Never destroyed: threads may log while the process exits.
 spdlog::logger& logger() {
   static spdlog::logger& instance = *[] {
     auto made = std::make_unique<spdlog::logger>("gs", std::make_shared<spdlog::sinks::stderr_sink_mt>());
-    made->set_formatter(std::make_unique<spdlog::pattern_formatter>("ts=%Y-%m-%dT%H:%M:%S.%eZ %v",
-                                                                    spdlog::pattern_time_type::utc));
+    made->set_formatter(formatterOf(kTextPattern));
     made->flush_on(spdlog::level::debug);
     return made.release();
   }();
@@ -52,7 +65,7 @@ bool isPlain(std::string_view text) {
   return true;
 }
 
-void appendQuoted(std::string& line, std::string_view text) {
+void appendEscaped(std::string& line, std::string_view text) {
   line += '"';
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -76,7 +89,7 @@ void appendValue(std::string& line, std::string_view text) {
   if (isPlain(text)) {
     line += text;
   } else {
-    appendQuoted(line, text);
+    appendEscaped(line, text);
   }
 }
 
@@ -89,13 +102,20 @@ Level levelNamed(std::string_view name) {
   return Level::Info;
 }
 
+void setFormat(Format wanted) {
+  format = wanted;
+  logger().set_formatter(formatterOf(wanted == Format::Json ? kJsonPattern : kTextPattern));
+}
+
 void setLevel(Level level) { logger().set_level(toSpdlog(level)); }
 
 bool enabled(Level level) { return logger().should_log(toSpdlog(level)); }
 
 void write(Level level, std::string_view message, std::span<const Field> fields) {
   if (!enabled(level)) { return; }
-  logger().log(toSpdlog(level), formatLine(level, message, fields));
+  const bool as_json = format == Format::Json;
+  logger().log(toSpdlog(level),
+               as_json ? formatJson(level, message, fields) : formatLine(level, message, fields));
 }
 
 std::string formatLine(Level level, std::string_view message, std::span<const Field> fields) {
@@ -108,6 +128,23 @@ std::string formatLine(Level level, std::string_view message, std::span<const Fi
     line += field.key;
     line += '=';
     appendValue(line, field.value);
+  }
+  return line;
+}
+
+std::string formatJson(Level level, std::string_view message, std::span<const Field> fields) {
+  std::set<std::string> names{"ts", "level", "msg"};
+  std::string line = "\"level\":";
+  appendQuoted(line, levelName(level));
+  line += ",\"msg\":";
+  appendQuoted(line, message);
+  for (const Field& field : fields) {
+    std::string name = field.key;
+    while (!names.insert(name).second) { name += '_'; }
+    line += ',';
+    appendQuoted(line, name);
+    line += ':';
+    appendQuoted(line, field.value);
   }
   return line;
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/utf8.h"
 #include "json/value.h"
 
 namespace gs::json {
@@ -12,26 +13,6 @@ namespace {
 
 constexpr double kTwoTo53 = 9007199254740992.0;
 constexpr char kHex[] = "0123456789abcdef";
-
-/// Length of the valid UTF-8 sequence at the start of `s`, 0 when there is none.
-std::size_t sequenceLength(std::string_view s) {
-  const auto byte = [&](std::size_t i) { return i < s.size() ? static_cast<unsigned char>(s[i]) : 0U; };
-  const auto tail = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };
-  const unsigned b = byte(0);
-  if (b < 0x80) { return 1; }
-  if (b >= 0xC2 && b <= 0xDF) { return tail(1) ? 2 : 0; }
-  if (b >= 0xE0 && b <= 0xEF) {
-    const unsigned low = b == 0xE0 ? 0xA0 : 0x80;   // no overlong form
-    const unsigned high = b == 0xED ? 0x9F : 0xBF;  // no surrogate
-    return byte(1) >= low && byte(1) <= high && tail(2) ? 3 : 0;
-  }
-  if (b >= 0xF0 && b <= 0xF4) {
-    const unsigned low = b == 0xF0 ? 0x90 : 0x80;
-    const unsigned high = b == 0xF4 ? 0x8F : 0xBF;  // nothing over U+10FFFF
-    return byte(1) >= low && byte(1) <= high && tail(2) && tail(3) ? 4 : 0;
-  }
-  return 0;
-}
 
 /// What Go writes for this ASCII character inside a string; "" when it stays as it is.
 std::string_view escapeOf(char c) {
@@ -78,7 +59,7 @@ void appendString(std::string& out, std::string_view s) {
     out += s.substr(0, plain);
     s.remove_prefix(plain);
     if (s.empty()) { break; }
-    const std::size_t length = sequenceLength(s);
+    const std::size_t length = utf8Length(s);
     if (length == 0) {
       out += "\\ufffd";
     } else if (length == 1) {

@@ -7,6 +7,9 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/quoted.h"
+#include "base/utf8.h"
+
 namespace gs::yaml {
 namespace {
 
@@ -109,45 +112,16 @@ Result<std::string> scalarToJson(std::string_view tag, std::string_view value) {
 }
 
 std::string quoted(std::string_view text) {
-  constexpr char kHexDigits[] = "0123456789abcdef";
-  std::string out = "\"";
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (byte < 0x20) {
-      out += "\\u00";
-      out += kHexDigits[byte >> 4U];
-      out += kHexDigits[byte & 15U];
-    } else {
-      out += c;
-    }
-  }
-  return out += '"';
+  std::string out;
+  appendQuoted(out, text);
+  return out;
 }
 
 bool isUtf8(std::string_view text) {
-  std::size_t i = 0;
-  const auto byte = [&](std::size_t at) {
-    return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
-  };
-  while (i < text.size()) {
-    const unsigned b = byte(i);
-    const std::size_t length = b < 0x80                ? 1
-                               : b >= 0xC2 && b < 0xE0 ? 2
-                               : b >= 0xE0 && b < 0xF0 ? 3
-                               : b >= 0xF0 && b < 0xF5 ? 4
-                                                       : 0;
+  while (!text.empty()) {
+    const std::size_t length = utf8Length(text);
     if (length == 0) { return false; }
-    for (std::size_t tail = 1; tail < length; ++tail) {
-      if ((byte(i + tail) & 0xC0U) != 0x80U) { return false; }
-    }
-    const unsigned second = byte(i + 1);
-    const bool overlong = (b == 0xE0 && second < 0xA0) || (b == 0xF0 && second < 0x90);
-    const bool no_character = (b == 0xED && second > 0x9F) || (b == 0xF4 && second > 0x8F);
-    if (overlong || no_character) { return false; }
-    i += length;
+    text.remove_prefix(length);
   }
   return true;
 }

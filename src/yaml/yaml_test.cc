@@ -41,9 +41,9 @@ INSTANTIATE_TEST_SUITE_P(
                     ScalarCase{"Date", "2025-06-15", "\"2025-06-15\""},
                     ScalarCase{"Colon", "node-a:0,1", "\"node-a:0,1\""},
                     ScalarCase{"StrTag", "!!str 5", "\"5\""}, ScalarCase{"IntTag", "!!int \"5\"", "5"},
-                    ScalarCase{"Escapes", R"("a\n\"\\\t\u00e9")", R"("a\u000a\"\\\u0009é")"},
+                    ScalarCase{"Escapes", R"("a\n\"\\\t\u00e9")", R"("a\n\"\\\té")"},
                     ScalarCase{"Folded", ">-\n  one\n  two", "\"one two\""},
-                    ScalarCase{"Literal", "|\n  one\n  two\n", R"("one\u000atwo\u000a")"}),
+                    ScalarCase{"Literal", "|\n  one\n  two\n", R"("one\ntwo\n")"}),
     [](const auto& info) { return std::string{info.param.name}; });
 
 TEST(Yaml, NestsMapsAndLists) {
