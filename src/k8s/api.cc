@@ -19,16 +19,10 @@ constexpr std::size_t kMaxOther = std::size_t{16} << 20;
 /// How much later than it promised (timeoutSeconds) a server may end a watch before we do.
 constexpr auto kWatchGrace = std::chrono::seconds{30};
 
-/// timeoutSeconds=N of a query, plus grace; zero: no limit.
+/// Zero: no limit.
 Duration watchLimit(std::string_view query) {
-  constexpr std::string_view kKey = "timeoutSeconds=";
-  const auto at = query.find(kKey);
-  if (at == std::string_view::npos) { return {}; }
-  const std::string_view digits = query.substr(at + kKey.size());
-  int seconds = 0;
-  const auto read = std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
-  if (read.ec != std::errc{} || seconds <= 0 || seconds > 24 * 3600) { return {}; }
-  return std::chrono::seconds{seconds} + kWatchGrace;
+  const auto promised = kapi::timeoutOf(query);
+  return promised ? *promised + kWatchGrace : Duration::zero();
 }
 
 /// The message of a Status body, or the beginning of whatever else came.

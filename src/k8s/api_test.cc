@@ -10,7 +10,6 @@
 
 #include "base/system_clock.h"
 #include "base/temp_folder_test.h"
-#include "k8s/files.h"
 #include "kapi/write.h"
 #include "net/scripted_server.h"
 

@@ -5,7 +5,8 @@
 #include <cstdlib>
 #include <utility>
 
-#include "k8s/files.h"
+#include "base/ascii.h"
+#include "base/files.h"
 #include "k8s/kubeconfig.h"
 
 namespace gs::k8s {

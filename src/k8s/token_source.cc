@@ -2,8 +2,9 @@
 
 #include <utility>
 
+#include "base/ascii.h"
+#include "base/files.h"
 #include "base/log.h"
-#include "k8s/files.h"
 
 namespace gs::k8s {
 namespace {
@@ -41,7 +42,7 @@ bool TokenSource::renewed(const std::string& used) {
 void TokenSource::readFile(Mono now) {
   ever_read_ = true;
   read_at_ = now;
-  const auto text = k8s::readFile(file_, kMaxBytes);
+  const auto text = gs::readFile(file_, kMaxBytes);
   if (!text) {
     log::warn("the token file cannot be read; going on with the last token", {{"why", text.error().message}});
     return;

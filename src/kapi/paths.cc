@@ -2,7 +2,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <charconv>
+
 #include "base/check.h"
+#include "base/percent.h"
 
 namespace gs::kapi {
 namespace {
@@ -20,11 +24,6 @@ constexpr KindInfo kKindTable[model::kKinds] = {
     {Kind::Event, "events.k8s.io", "v1", "events", "Event", true},
     {Kind::ConfigMap, "", "v1", "configmaps", "ConfigMap", true},
 };
-
-bool isUnreserved(char c) {
-  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-         c == '_' || c == '~';
-}
 
 std::string path(Kind kind, const std::string& ns, const std::string& name, const std::string& subresource) {
   const KindInfo& info = kindInfo(kind);
@@ -93,21 +92,19 @@ const char* contentType(Verb verb) {
   }
 }
 
-std::string percentEncode(std::string_view text) {
-  static constexpr char kDigits[] = "0123456789ABCDEF";
-  // A segment "." or ".." would be resolved away on the path; the API server answers 404 to these names.
-  const bool dots = text == "." || text == "..";
-  std::string out;
-  for (const char c : text) {
-    if (isUnreserved(c) && !dots) {
-      out += c;
-      continue;
-    }
-    out += '%';
-    out += kDigits[static_cast<unsigned char>(c) >> 4U];
-    out += kDigits[static_cast<unsigned char>(c) & 15U];
+std::optional<std::chrono::seconds> timeoutOf(std::string_view query) {
+  constexpr std::string_view kKey = "timeoutSeconds=";
+  while (!query.empty()) {
+    const std::string_view part = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(part.size() + 1, query.size()));
+    if (!part.starts_with(kKey)) { continue; }
+    const std::string_view digits = part.substr(kKey.size());
+    std::int64_t seconds = 0;
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), seconds);
+    if (error != std::errc{} || end != digits.data() + digits.size() || seconds <= 0) { return std::nullopt; }
+    return std::chrono::seconds{std::min<std::int64_t>(seconds, kLongestTimeout.count())};
   }
-  return out;
+  return std::nullopt;
 }
 
 }  // namespace gs::kapi

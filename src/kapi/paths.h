@@ -1,6 +1,7 @@
 // Kind -> API group, resource name and URL path; and back. One table.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,10 @@ struct KindInfo {
 [[nodiscard]] std::string target(const OpenWatch& watch);
 [[nodiscard]] const char* httpMethod(Verb verb);
 [[nodiscard]] const char* contentType(Verb verb);  // of the body
-[[nodiscard]] std::string percentEncode(std::string_view text);
+
+inline constexpr std::chrono::seconds kLongestTimeout = std::chrono::hours{24};
+/// How long a query ("a=b&timeoutSeconds=300") wants a watch to last, a day at most; nullopt: it does not say, or nothing that is
+/// a number of seconds above 0.
+[[nodiscard]] std::optional<std::chrono::seconds> timeoutOf(std::string_view query);
 
 }  // namespace gs::kapi

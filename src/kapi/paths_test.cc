@@ -86,26 +86,22 @@ TEST(HttpMethod, FollowsTheVerb) {
   EXPECT_STREQ(contentType(Verb::Delete), "application/json");
 }
 
-std::string decoded(std::string_view s) {
-  std::string out;
-  for (std::size_t i = 0; i < s.size(); ++i) {
-    if (s[i] == '%') {
-      out += static_cast<char>(std::stoi(std::string{s.substr(i + 1, 2)}, nullptr, 16));
-      i += 2;
-    } else {
-      out += s[i];
-    }
+TEST(TimeoutOf, OfAQuery) {
+  using std::chrono::seconds;
+  struct Row {
+    const char* query;
+    std::optional<seconds> wanted;
+  };
+  for (const Row& row :
+       {Row{"timeoutSeconds=300", seconds{300}}, Row{"watch=true&timeoutSeconds=3&x=1", seconds{3}},
+        Row{"timeoutSeconds=86400", seconds{86'400}}, Row{"timeoutSeconds=86401", seconds{86'400}},
+        Row{"timeoutSeconds=99999999999999999999", std::nullopt}, Row{"", std::nullopt},
+        Row{"watch=true", std::nullopt}, Row{"xtimeoutSeconds=5", std::nullopt},
+        Row{"timeoutSeconds=", std::nullopt}, Row{"timeoutSeconds=0", std::nullopt},
+        Row{"timeoutSeconds=-1", std::nullopt}, Row{"timeoutSeconds=5s", std::nullopt},
+        Row{"&&timeoutSeconds=7", seconds{7}}}) {
+    EXPECT_EQ(timeoutOf(row.query), row.wanted) << row.query;
   }
-  return out;
-}
-
-TEST(PercentEncodeProperty, DecodesToTheSameAndHoldsNothingWithAMeaning) {
-  EXPECT_TRUE(rc::check([](const std::string& text) {
-    const std::string encoded = percentEncode(text);
-    RC_ASSERT(decoded(encoded) == text);
-    RC_ASSERT(encoded.find_first_of("/?#&=+ \"<>\\") == std::string::npos);
-    RC_ASSERT(encoded != "." && encoded != "..");
-  }));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <unordered_set>
 
+#include "base/percent.h"
 #include "kapi/decode.h"
 #include "kapi/paths.h"
 #include "kapi/write.h"

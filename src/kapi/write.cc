@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "base/percent.h"
 #include "kapi/paths.h"
 #include "kapi/time.h"
 #include "model/annotations.h"

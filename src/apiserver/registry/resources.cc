@@ -7,15 +7,10 @@
 
 #include "apiserver/schema/builtin_types.h"
 #include "apiserver/schema/crd_schema.h"
+#include "base/percent.h"
 
 namespace gs::apiserver {
 namespace {
-
-int hexDigit(char c) {
-  if (c >= '0' && c <= '9') { return c - '0'; }
-  if (c >= 'a' && c <= 'f') { return c - 'a' + 10; }
-  return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 // group version plural Kind flags [short,names [categories]]; "-" stands for nothing.
 // Flags: c cluster-scoped, s status subresource, u upsert, p POST only. The type is called as the Kind in builtin_types.cc,
@@ -118,19 +113,6 @@ bool isWatch(const Route& route) {
   return isTrue(route.query, "watch") && route.name.empty() && !route.resource->create_only;
 }
 
-std::string percentDecode(std::string_view text, bool plus_is_space) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '%' && i + 2 < text.size() && hexDigit(text[i + 1]) >= 0 && hexDigit(text[i + 2]) >= 0) {
-      out += static_cast<char>(hexDigit(text[i + 1]) * 16 + hexDigit(text[i + 2]));
-      i += 2;
-    } else {
-      out += plus_is_space && text[i] == '+' ? ' ' : text[i];
-    }
-  }
-  return out;
-}
-
 Resources::Resources() {
   std::istringstream lines{kBuiltins};
   for (std::string line; std::getline(lines, line);) {
@@ -213,7 +195,7 @@ Answer<Route> Resources::route(std::string_view target) const {
   for (std::string_view path = target.substr(0, mark); !path.empty();) {
     path.remove_prefix(path.front() == '/' ? 1 : 0);
     const auto end = std::min(path.find('/'), path.size());
-    if (end > 0) { steps.push_back(percentDecode(path.substr(0, end), false)); }
+    if (end > 0) { steps.push_back(percentDecode(path.substr(0, end))); }
     path.remove_prefix(end);
   }
   std::size_t at = 0;

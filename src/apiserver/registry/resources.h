@@ -110,7 +110,5 @@ class Resources {
 [[nodiscard]] std::string valueOf(const Query& query, const std::string& key);
 /// Whether a GET of it is a watch. As in a real server, only what is listed is watched.
 [[nodiscard]] bool isWatch(const Route& route);
-/// Percent-decoding; '+' is a space in queries.
-[[nodiscard]] std::string percentDecode(std::string_view text, bool plus_is_space);
 
 }  // namespace gs::apiserver

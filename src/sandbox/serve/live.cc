@@ -1,8 +1,9 @@
 #include "sandbox/serve/live.h"
 
 #include <algorithm>
-#include <charconv>
 #include <future>
+
+#include "kapi/paths.h"
 
 namespace gs::sandbox {
 namespace {
@@ -11,7 +12,7 @@ using namespace std::chrono_literals;
 
 constexpr Duration kBookmarkEvery = 60s;
 constexpr Duration kBookmarkBeforeEnd = 2s;
-constexpr Duration kLongestWatch = 30min;
+constexpr std::chrono::seconds kLongestWatch = 30min;
 constexpr Duration kLongestSleep = 60s;
 
 World::Options realTime(World::Options options, Now origin) {
@@ -20,12 +21,9 @@ World::Options realTime(World::Options options, Now origin) {
   return options;
 }
 
-Duration watchTime(const apiserver::Query& query) {
-  const std::string text = apiserver::valueOf(query, "timeoutSeconds");
-  std::int64_t seconds = 0;
-  std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (seconds <= 0) { return kLongestWatch; }
-  return std::min<Duration>(std::chrono::seconds{std::min<std::int64_t>(seconds, 86'400)}, 24h);
+Duration watchTime(std::string_view target) {
+  return kapi::timeoutOf(target.substr(std::min(target.find('?'), target.size() - 1) + 1))
+      .value_or(kLongestWatch);
 }
 
 /// As a real server: once a minute, and two seconds before the end if there is so much time.
@@ -118,7 +116,7 @@ apiserver::Answer<std::shared_ptr<Feed>> Live::open(const std::string& target) {
   const auto id = api.watch(target);
   if (!id) { return tl::unexpected(id.error()); }
   auto feed = std::make_shared<Feed>(*route->resource);
-  OpenFeed opened{*id, feed, std::nullopt, world_.now().mono + watchTime(route->query)};
+  OpenFeed opened{*id, feed, std::nullopt, world_.now().mono + watchTime(target)};
   if (apiserver::isTrue(route->query, "allowWatchBookmarks")) {
     opened.bookmark = nextBookmark(world_.now().mono, opened.end);
   }

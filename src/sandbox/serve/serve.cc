@@ -6,6 +6,7 @@
 
 #include <filesystem>
 
+#include "base/files.h"
 #include "base/log.h"
 #include "sandbox/serve/whole_file.h"
 
@@ -17,7 +18,7 @@ constexpr std::size_t kMaxBody = std::size_t{3} << 20;  // as a real API server
 
 /// Null: there is no such file yet.
 Result<json::Value> readState(const std::string& path, std::size_t max_bytes) {
-  const auto text = readWholeFile(path, max_bytes);
+  const auto text = readFile(path, max_bytes);
   if (!text) {
     if (text.error().code == Code::NotFound) { return json::Value{}; }
     return tl::unexpected(text.error());

@@ -5,7 +5,6 @@
 #include <sys/file.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -42,23 +41,6 @@ void flushFolder(const std::string& path) {
 }
 
 }  // namespace
-
-Result<std::string> readWholeFile(const std::string& path, std::size_t max_bytes) {
-  const net::Fd fd{::open(path.c_str(), O_RDONLY | O_CLOEXEC)};
-  if (!fd.valid()) { return because(errno == ENOENT ? Code::NotFound : Code::Unavailable, "read", path); }
-  std::string out;
-  std::array<char, std::size_t{64} << 10> piece{};
-  for (;;) {
-    const auto got = ::read(fd.get(), piece.data(), piece.size());
-    if (got == 0) { return out; }
-    if (got < 0 && errno == EINTR) { continue; }
-    if (got < 0) { return because(Code::Unavailable, "read", path); }
-    out.append(piece.data(), static_cast<std::size_t>(got));
-    if (out.size() > max_bytes) {
-      return fail(Code::Unavailable, fmt::format("{} has more than {} bytes", path, max_bytes));
-    }
-  }
-}
 
 Status replaceFile(const std::string& path, const std::string& bytes) {
   const std::string beside = path + ".new";

@@ -16,6 +16,7 @@ constexpr std::uint64_t kExtenderSeed = 0xe87e4de5;
 constexpr Duration kFirstBookmark =
     std::chrono::seconds{1};  // a real server's, on a watch of timeoutSeconds=3
 constexpr Duration kBookmarkEvery = std::chrono::seconds{60};
+constexpr std::chrono::seconds kWatchTime{300};  // of one that does not say
 constexpr Duration kStopLimit = std::chrono::seconds{2};
 
 bool isWrite(const kapi::Call& call) { return call.verb != kapi::Verb::Get && call.verb != kapi::Verb::List; }
@@ -26,12 +27,6 @@ kapi::Outcome failed(const kapi::Call& call, kapi::Fate fate, std::string why) {
   o.fate = fate;
   o.message = std::move(why);
   return o;
-}
-
-/// timeoutSeconds of a watch's query; 300 when absent.
-Duration watchTime(const std::string& query) {
-  const auto at = query.find("timeoutSeconds=");
-  return std::chrono::seconds{at == std::string::npos ? 300 : std::stoi(query.substr(at + 15))};
 }
 
 /// An API server with the chart's CRDs, or with what was saved.
@@ -420,7 +415,7 @@ void World::openWatch(Replica& r, const kapi::OpenWatch& watch) {
     return;
   }
   r.streams.insert(watch.stream);
-  const Duration time = watchTime(watch.query);
+  const Duration time = kapi::timeoutOf(watch.query).value_or(kWatchTime);
   const bool probe = time <= std::chrono::seconds{10};
   streamLives(r.id, life, watch.stream, probe ? kFirstBookmark : kBookmarkEvery, clock_.now().mono + time);
   changed();
