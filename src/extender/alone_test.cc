@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "extender/pod_server_test.h"
+#include "extender/status_page.h"
 
 namespace gs::extender {
 namespace {
@@ -90,6 +91,59 @@ class AloneTest : public ::testing::Test {
   std::map<Ticket, Answer> answers;
   Ticket last = 0;
 };
+
+/// Not told yet who leads.
+class AloneReadiness : public AloneTest {
+ protected:
+  void SetUp() override {
+    server.add(vcudaPod("p", {{60, 1}}));
+    serve(machine.start(now));
+  }
+  [[nodiscard]] bool ready(bool another_leads = false) const {
+    return readinessText(machine, another_leads).front() == '1';
+  }
+  [[nodiscard]] bool says(const std::string& line, bool another_leads = false) const {
+    return readinessText(machine, another_leads).find("\nquestions: " + line + "\n") != std::string::npos;
+  }
+};
+
+TEST_F(AloneReadiness, ItIsReadyOnceItsQuestionsAreAnsweredAndNotBefore) {
+  EXPECT_FALSE(ready()) << "nobody leads";
+  EXPECT_TRUE(says("this extender does not lead yet"));
+  EXPECT_EQ(refusal(ask("p")), "this extender does not lead yet");
+  const kapi::Effects catching_up = machine.handle(kapi::Leadership{true, 1, now.mono + 1h}, now);
+  EXPECT_FALSE(ready());
+  EXPECT_TRUE(says("this replica leads and is catching up with the cluster; ask again"));
+  EXPECT_EQ(refusal(ask("p")), "this replica leads and is catching up with the cluster; ask again");
+  serve(catching_up);
+  EXPECT_TRUE(ready());
+  EXPECT_TRUE(says("ok"));
+  EXPECT_EQ(refusal(ask("p")), "");
+}
+
+TEST_F(AloneReadiness, AStandbyIsReadyWhileThereIsSomebodyToSendThemOnTo) {
+  EXPECT_TRUE(ready(true));
+  EXPECT_TRUE(says("ok, sent on to the replica that leads", true));
+  EXPECT_FALSE(ready(false));
+}
+
+TEST_F(AloneReadiness, WhoSendsThemOnKnowsTheClusterAllTheSame) {
+  Alone fresh{{}, Rng{1}};
+  (void)fresh.start(now);
+  EXPECT_EQ(readinessText(fresh, true).front(), '0') << "it may have to lead any moment";
+}
+
+TEST_F(AloneReadiness, OneThatLostTheLeadOrIsStoppingIsNotReady) {
+  serve(machine.handle(kapi::Leadership{true, 1, now.mono + 1h}, now));
+  EXPECT_TRUE(ready());
+  serve(machine.handle(kapi::Leadership{false, 1, {}}, now));
+  EXPECT_FALSE(ready());
+  serve(machine.handle(kapi::Leadership{true, 2, now.mono + 1h}, now));
+  EXPECT_TRUE(ready());
+  machine.stopTaking();
+  EXPECT_FALSE(ready());
+  EXPECT_TRUE(says("this replica is stopping"));
+}
 
 TEST_F(AloneTest, WithNothingUnderWayItMayStopAtOnce) {
   machine.stopTaking();

@@ -48,6 +48,8 @@ class Extender {
   /// After stopTaking(): whoever still waits is refused.
   void giveUp();
   [[nodiscard]] bool leading() const { return leading_; }
+  /// Why questions are refused now; "" they are not.
+  [[nodiscard]] std::string refusesBecause() const { return leading_ && taking_ ? "" : why_not_; }
   /// Some write has not come to its end.
   [[nodiscard]] bool underWay() const { return grants().writing > 0 || !calls_.empty(); }
   [[nodiscard]] const Config& config() const { return config_; }

@@ -30,8 +30,16 @@ void addQuota(const engine::Engine& engine, Metrics& m) {
 
 }  // namespace
 
-std::string readinessText(const Alone& machine) {
-  const Alone::Readiness r = machine.readiness();
+std::string questionsText(const Extender& extender, bool another_leads) {
+  if (another_leads) { return "ok, sent on to the replica that leads"; }
+  const std::string refused = extender.refusesBecause();
+  return refused.empty() ? "ok" : refused;
+}
+
+std::string readinessText(const Alone& machine, bool another_leads) {
+  Alone::Readiness r = machine.readiness();
+  r.checks.emplace_back("questions", questionsText(machine.extender(), another_leads));
+  r.ready = r.ready && r.checks.back().second.starts_with("ok");
   std::string out = r.ready ? "1" : "0";
   for (const auto& [what, state] : r.checks) { out += fmt::format("{}: {}\n", what, state); }
   return out;

@@ -1,102 +1,105 @@
 #include "process/flags.h"
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
-#include <set>
-#include <string>
-#include <string_view>
 #include <utility>
 
-#include "base/duration.h"
+#include "base/log.h"
+#include "k8s/kubeconfig.h"
 #include "process/process.h"
 
 namespace gs::process {
 
-namespace {
-
-/// In the order in which CLI11 takes a vector: the last one first.
-std::vector<std::string> forCli11(const std::vector<std::string>& arguments) {
-  std::vector<std::string> out;
-  bool flags = true;  // none after "--"
-  for (const auto& arg : arguments) {
-    flags = flags && arg != "--";
-    const bool is_empty = flags && arg.starts_with("--") && arg.find('=') == arg.size() - 1;
-    out.push_back(is_empty ? arg.substr(0, arg.size() - 1) : arg);
-    if (is_empty) { out.emplace_back(); }
-  }
-  std::reverse(out.begin(), out.end());
-  return out;
+Result<k8s::Access> ClusterFlags::access() const {
+  const auto surroundings = k8s::Surroundings::ofProcess();
+  return in_cluster ? k8s::inClusterAccess(surroundings)
+                    : k8s::loadAccessTo(master, kubeconfig, context, surroundings);
 }
 
-/// CLI11 reads "" as 0.
-void refuseEmptyNumbers(CLI::App& app) {
-  for (CLI::Option* option : app.get_options()) {
-    const std::string type = option->get_type_name();
-    if (!type.starts_with("INT") && !type.starts_with("UINT") && !type.starts_with("FLOAT")) { continue; }
-    option->check(
-        [](const std::string& text) { return text.empty() ? std::string{"a number is needed"} : ""; });
-  }
-  for (CLI::App* command : app.get_subcommands([](CLI::App*) { return true; })) {
-    refuseEmptyNumbers(*command);
-  }
+void addKubeconfig(Command command, ClusterFlags& f) {
+  command.topic("Cluster")
+      .text("--kubeconfig", "FILE", f.kubeconfig,
+            "A kubeconfig; without it KUBECONFIG, the pod's service account, ~/.kube/config, in this order")
+      .text("--context", "NAME", f.context, "Its context; without it the current one");
 }
 
-}  // namespace
-
-void parse(CLI::App& app, const std::vector<std::string>& arguments) {
-  refuseEmptyNumbers(app);
-  app.parse(forCli11(arguments));
+void addCluster(Command command, ClusterFlags& f) {
+  addKubeconfig(command, f);
+  command.topic("Cluster").number("--connections", "N", std::size_t{1}, std::size_t{256}, f.connections,
+                                  "Calls to the API server at a time");
 }
 
-void addDuration(CLI::App& app, const char* name, Duration& into, const char* help) {
-  app.add_option_function<std::string>(
-      name,
-      [&into, name](const std::string& text) {
-        const auto read = parseDuration(text);
-        if (!read) { throw CLI::ValidationError(name, read.error().message); }
-        into = *read;
-      },
-      help);
+void addClientGo(Command command, ClusterFlags& f) {
+  command.topic("Cluster")
+      .text("--master", "URL", f.master, "The API server, in place of the kubeconfig's")
+      .flag("--incluster-mode", f.in_cluster, "As the pod's service account, whatever else there is");
 }
 
-void addVersion(CLI::App& app, bool& wanted) {
-  app.add_option_function<std::string>(
-         "--version",
-         [&wanted](const std::string& text) {
-           static const std::set<std::string_view> kYes = {"", "raw", "1", "t", "T", "true", "TRUE", "True"};
-           static const std::set<std::string_view> kNo = {"0", "f", "F", "false", "FALSE", "False"};
-           wanted = kYes.contains(text);
-           if (!wanted && !kNo.contains(text)) {
-             throw CLI::ValidationError("--version", text + " is none of true, raw and false");
-           }
-         },
-         "Print the version and quit")
-      ->expected(0, 1);
+void addElection(Command command, ElectionFlags& f, const std::string& lease_namespace) {
+  command.topic("Leader election")
+      .flag("--leader-elect,!--no-leader-elect", f.elect,
+            "Decide only while holding the leader lease; without it only one process may ever run")
+      .text("--lease-namespace", "NAMESPACE", f.lease_namespace,
+            lease_namespace + "; without it the pod's, or the kubeconfig context's")
+      .text("--identity", "NAME", f.config.identity,
+            "Our name in the lease; without it the host's and a random part")
+      .duration("--leader-elect-lease-duration", f.config.lease_duration,
+                "For so long others wait for a leader that is silent")
+      .duration("--leader-elect-renew-deadline", f.config.renew_deadline,
+                "A leader that could not renew for so long stops writing")
+      .duration("--leader-elect-retry-period", f.config.retry_period,
+                "Between two tries to take or renew the lease");
 }
 
-void addElection(CLI::App& app, ElectionFlags& f) {
-  app.add_option("--identity", f.config.identity,
-                 "Name in the leader lease; default: host name and a random part");
-  app.add_flag("--leader-elect,!--no-leader-elect", f.elect, "Decide only while holding the leader lease");
-  addDuration(app, "--leader-elect-lease-duration", f.config.lease_duration,
-              "How long others wait for a silent leader (5s)");
-  addDuration(app, "--leader-elect-renew-deadline", f.config.renew_deadline,
-              "A leader that could not renew for so long stops writing (3s)");
-  addDuration(app, "--leader-elect-retry-period", f.config.retry_period,
-              "Between two tries to take or renew the lease (500ms)");
-}
-
-Result<std::optional<kapi::Election::Config>> electionOf(ElectionFlags f, model::ObjectKey lease) {
-  const bool ordered =
-      f.config.retry_period < f.config.renew_deadline && f.config.renew_deadline < f.config.lease_duration;
-  if (!ordered) {
+Result<std::optional<kapi::Election::Config>> electionOf(const ElectionFlags& f,
+                                                         const std::string& own_namespace) {
+  kapi::Election::Config config = f.config;
+  if (config.retry_period >= config.renew_deadline || config.renew_deadline >= config.lease_duration) {
     return fail(Code::Invalid,
                 "--leader-elect-retry-period < --leader-elect-renew-deadline < --leader-elect-lease-duration "
                 "must hold");
   }
-  f.config.lease = std::move(lease);
-  if (f.config.identity.empty()) { f.config.identity = hostName() + "_" + randomSeed().uuid(); }
-  return f.elect ? std::optional{f.config} : std::nullopt;
+  config.lease = {f.lease_namespace.empty() ? own_namespace : f.lease_namespace, f.lease};
+  if (config.identity.empty()) { config.identity = hostName() + "_" + randomSeed().uuid(); }
+  return f.elect ? std::optional{std::move(config)} : std::nullopt;
+}
+
+void addLogFormat(Command command, LogFlags& f) {
+  command.topic("Log").choice("--log-format", {"text", "json"}, f.format,
+                              "Lines on stderr as key=value, or each as a JSON object");
+}
+
+void addLog(Command command, LogFlags& f) {
+  command.topic("Log").choice("--log-level", {"debug", "info", "warn", "error"}, f.level,
+                              "Lines of this level and above");
+  addLogFormat(command, f);
+}
+
+void useLog(const LogFlags& f) {
+  log::setFormat(f.format == "json" ? log::Format::Json : log::Format::Text);
+  log::setLevel(log::levelNamed(f.level));
+}
+
+void addServerTls(Command command, TlsFlags& f, const std::string& shown_to) {
+  command.topic("TLS")
+      .text("--tls-cert-file", "FILE", f.cert_file,
+            "Serve HTTPS with this certificate and the chain behind it" + shown_to)
+      .text("--tls-private-key-file", "FILE", f.key_file, "The key of that certificate");
+}
+
+void addClientCa(Command command, TlsFlags& f) {
+  command.topic("TLS").text("--client-ca-file", "FILE", f.client_ca_file,
+                            "Callers need a certificate of this CA");
+}
+
+Result<std::optional<net::ServerTls>> serverTlsOf(const TlsFlags& f) {
+  if (f.cert_file.empty() != f.key_file.empty()) {
+    return fail(Code::Invalid, "--tls-cert-file and --tls-private-key-file go together; give both");
+  }
+  if (!f.client_ca_file.empty() && f.cert_file.empty()) {
+    return fail(Code::Invalid,
+                "--client-ca-file needs --tls-cert-file: without TLS nobody shows a certificate");
+  }
+  if (f.cert_file.empty()) { return std::nullopt; }
+  return net::ServerTls{f.cert_file, f.key_file, f.client_ca_file};
 }
 
 }  // namespace gs::process

@@ -1,37 +1,67 @@
-// Flags that several programs have. The App and what is read into must outlive the parsing.
+// Flags that several programs have, each group with what follows from it. What is read into must outlive the parsing.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "base/clock.h"
 #include "base/result.h"
+#include "k8s/access.h"
 #include "kapi/election.h"
-
-namespace CLI {
-class App;
-}
+#include "net/tls.h"
+#include "process/command.h"
 
 namespace gs::process {
 
-/// Parses a program's arguments as Go's pflag would: `--flag=`, as templates write it, is an empty value, and none for a number.
-/// (CLI11 would take the next argument for it.) Throws CLI::ParseError.
-void parse(CLI::App& app, const std::vector<std::string>& arguments);
-
-/// A length of time as Go writes it.
-void addDuration(CLI::App& app, const char* name, Duration& into, const char* help);
-
-/// --version, as pflag takes it: `--version`, `--version=true` and `--version=raw` want it, `--version=false` does not.
-void addVersion(CLI::App& app, bool& wanted);
+/// Which API server, and as whom.
+struct ClusterFlags {
+  std::string kubeconfig{};
+  std::string context{};
+  std::string master{};
+  bool in_cluster = false;
+  std::size_t connections = 32;
+  /// As the flags and the process's surroundings say. Errors as loadAccessTo().
+  [[nodiscard]] Result<k8s::Access> access() const;
+};
+void addCluster(Command command, ClusterFlags& flags);
+/// --kubeconfig and --context alone: for who asks now and then.
+void addKubeconfig(Command command, ClusterFlags& flags);
+/// --master and --incluster-mode, of those that client-go's examples have.
+void addClientGo(Command command, ClusterFlags& flags);
 
 struct ElectionFlags {
   bool elect = true;
-  kapi::Election::Config config;
+  std::string lease_namespace{};    // "": our own
+  std::string lease{};              // its name
+  kapi::Election::Config config{};  // the rest
 };
-void addElection(CLI::App& app, ElectionFlags& flags);
-/// The election as the flags want it; nullopt: none. Error Invalid: they contradict each other.
-[[nodiscard]] Result<std::optional<kapi::Election::Config>> electionOf(ElectionFlags flags,
-                                                                       model::ObjectKey lease);
+/// `lease_namespace`: what is said of that flag.
+void addElection(Command command, ElectionFlags& flags, const std::string& lease_namespace);
+/// The election as the flags want it, its lease in `own_namespace` where they do not say; nullopt: none. Error Invalid: they
+/// contradict each other.
+[[nodiscard]] Result<std::optional<kapi::Election::Config>> electionOf(const ElectionFlags& flags,
+                                                                       const std::string& own_namespace);
+
+struct LogFlags {
+  std::string level = "info";
+  std::string format = "text";
+};
+void addLog(Command command, LogFlags& flags);
+/// --log-format alone.
+void addLogFormat(Command command, LogFlags& flags);
+/// From now on lines are written so. Before other threads log.
+void useLog(const LogFlags& flags);
+
+/// What an HTTPS server shows, and whom it takes.
+struct TlsFlags {
+  std::string cert_file{};
+  std::string key_file{};
+  std::string client_ca_file{};
+};
+/// The certificate and its key; `shown_to` ends what is said of them.
+void addServerTls(Command command, TlsFlags& flags, const std::string& shown_to = "");
+void addClientCa(Command command, TlsFlags& flags);
+/// nullopt: plain HTTP. Error Invalid: one of them without another.
+[[nodiscard]] Result<std::optional<net::ServerTls>> serverTlsOf(const TlsFlags& flags);
 
 }  // namespace gs::process

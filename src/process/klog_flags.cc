@@ -1,7 +1,5 @@
 #include "process/klog_flags.h"
 
-#include <CLI/CLI.hpp>
-#include <algorithm>
 #include <charconv>
 
 #include "base/ascii.h"
@@ -22,32 +20,17 @@ log::Level levelOf(int verbosity) { return verbosity >= kDebugFrom ? log::Level:
 
 }  // namespace
 
-std::vector<std::string> asPflag(const std::vector<std::string>& arguments) {
-  std::vector<std::string> out;
-  bool flags = true;  // none after "--"
-  for (std::string arg : arguments) {
-    flags = flags && arg != "--";
-    if (flags && arg.starts_with("-v=")) { arg.insert(0, "-"); }
-    if (flags && arg.starts_with("--")) {
-      const auto end = arg.begin() + static_cast<std::ptrdiff_t>(std::min(arg.find('='), arg.size()));
-      std::replace(arg.begin(), end, '_', '-');
-    }
-    out.push_back(std::move(arg));
-  }
-  return out;
-}
-
-void addKlog(CLI::App& app, KlogFlags& f) {
-  app.add_option(
-      "-v,--v", f.verbosity,
-      "Verbosity: from 4 on debug lines are written. Without it LOG_LEVEL counts: a verbosity, or debug, "
-      "info, warn or error");
+void addKlog(Command command, KlogFlags& f) {
+  addLogFormat(command, f.log);
+  command.topic("Log").number("-v,--v", "N", f.verbosity,
+                              "Verbosity: from 4 on debug lines are written. Without it LOG_LEVEL counts: a "
+                              "verbosity, or debug, info, "
+                              "warn or error");
+  command.topic("Of klog, taken without meaning");
   for (const char* name : kWithoutMeaning) {
     // Those that are true or false may stand without a value.
-    app.add_option_function<std::string>(
-           name, [&f, name](const std::string&) { f.without_meaning.emplace_back(name); },
-           "Accepted, without meaning: lines go to stderr")
-        ->expected(0, 1);
+    command.ignored(
+        name, [&f, name] { f.without_meaning.emplace_back(name); }, "Lines go to stderr");
   }
 }
 
@@ -65,6 +48,7 @@ std::optional<log::Level> logLevelOf(std::string_view text) {
 void useKlog(const KlogFlags& f) {
   const std::string text = k8s::Surroundings::ofProcess().env("LOG_LEVEL").value_or("");
   const auto level = f.verbosity ? levelOf(*f.verbosity) : logLevelOf(text);
+  useLog(f.log);
   log::setLevel(level.value_or(log::Level::Info));
   if (!level && !text.empty()) {
     log::warn("LOG_LEVEL is no number and none of debug, info, warn and error; taken for info",

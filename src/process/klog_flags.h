@@ -8,22 +8,18 @@
 #include <vector>
 
 #include "base/log.h"
-
-namespace CLI {
-class App;
-}
+#include "process/command.h"
+#include "process/flags.h"
 
 namespace gs::process {
 
-/// The arguments (without the program's name) as pflag takes them: `_` for `-` in names, `-v=4`.
-[[nodiscard]] std::vector<std::string> asPflag(const std::vector<std::string>& arguments);
-
 struct KlogFlags {
+  LogFlags log;  // its format
   std::optional<int> verbosity;
   std::vector<std::string> without_meaning;  // those that were given
 };
-/// `flags` must outlive the parsing.
-void addKlog(CLI::App& app, KlogFlags& flags);
+/// `flags` must outlive the parsing. Their names may have `_` for `-`: Program::takesUnderscores().
+void addKlog(Command command, KlogFlags& flags);
 /// What LOG_LEVEL asks for: a verbosity, or debug, info, warn or error. nullopt: it is none of these.
 [[nodiscard]] std::optional<log::Level> logLevelOf(std::string_view text);
 /// After parsing. Without a verbosity LOG_LEVEL counts; one that cannot be read is warned of.

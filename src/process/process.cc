@@ -62,12 +62,13 @@ void StopSignals::wait() const {
   int signal = 0;
   sigwait(&set_, &signal);
   log::info("stopping", {{"signal", signal}});
-  alarm(kStopSeconds);
 }
 
 bool StopSignals::again() const {
   constexpr timespec kNow{};
   return sigtimedwait(&set_, nullptr, &kNow) > 0;
 }
+
+void endSoon() { alarm(kStopSeconds); }
 
 }  // namespace gs::process

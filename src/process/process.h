@@ -29,7 +29,7 @@ std::size_t openAllDescriptors();
 class StopSignals {
  public:
   StopSignals();
-  /// Waits for one. What still runs five seconds later ends by SIGALRM.
+  /// Waits for one.
   void wait() const;
   /// Another one came.
   [[nodiscard]] bool again() const;
@@ -37,5 +37,8 @@ class StopSignals {
  private:
   sigset_t set_{};
 };
+
+/// What still runs five seconds from now is ended by SIGALRM.
+void endSoon();
 
 }  // namespace gs::process

@@ -74,8 +74,13 @@ void Scheduler::fed() {
 }
 
 kapi::Effects Scheduler::handle(const Event& event, Now now) {
-  c_.now = now;
   if (GS_PLANTED(StandbyIsDeaf) && leadership_.isStandby() && isDeletion(event)) { return {}; }
+  take(event, now);
+  return decide(now);
+}
+
+void Scheduler::take(const Event& event, Now now) {
+  c_.now = now;
   if (feed_.handle(event, now, c_.out)) {
     // the engine knows
   } else if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
@@ -86,7 +91,16 @@ kapi::Effects Scheduler::handle(const Event& event, Now now) {
     tick();
   }
   fed();
-  settle();
+  catchUp();
+}
+
+kapi::Effects Scheduler::decide(Now now) {
+  c_.now = now;
+  if (leadership_.leads()) {
+    work();
+  } else {
+    c_.engine.forgetTouched();
+  }
   wakeAtNextDue();
   feed_.sent(c_.out);
   return std::exchange(c_.out, {});
@@ -145,12 +159,12 @@ void Scheduler::followLeadership() {
 
 /// Everybody is reconciled, which adopts or fences what an earlier leader left; then pods are placed.
 void Scheduler::recover() {
-  c_.engine.synced(c_.now.mono);  // the census has the leases, though the reflector may not have listed them yet
+  c_.engine.synced(
+      c_.now.mono);  // the census has the leases, though the reflector may not have listed them yet
   c_.log(kapi::Level::Info, "deciding", {{"pods", std::to_string(c_.cache().pods().size())}});
   binder_.settleBoundPerhaps();
   beginSweep();
   for (const auto& [key, claim] : c_.cache().claims()) { pending_.claims().touched(key); }
-  if (before_deciding_) { before_deciding_(c_.now); }
 }
 
 /// Every managed lease of every namespace, as one consistent list: what is not in it and not newer is gone.
@@ -233,8 +247,8 @@ void Scheduler::sweepSome() {
   if (!c_.reconciles.sweeping()) { leadership_.adopted(); }
 }
 
-/// Carries on until nothing is left to do now.
-void Scheduler::settle() {
+/// What came of what the parts asked for, and whether we lead from now on.
+void Scheduler::catchUp() {
   status_revision_.pump();
   if (auto census = leadership_.barrier().takeCensus()) { takeCensus(*census); }
   for (const auto& want : leadership_.barrier().takeCatchUps()) {
@@ -246,13 +260,9 @@ void Scheduler::settle() {
     c_.engine.learn(object, c_.now.mono);
     c_.reconciles.add(std::move(uid));
   }
-  if (leadership_.leads()) {
-    work();
-  } else {
-    c_.engine.forgetTouched();
-  }
 }
 
+/// Carries on until nothing is left to do now.
 void Scheduler::work() {
   sweepSome();
   placer_.followQuotas();

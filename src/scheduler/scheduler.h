@@ -13,7 +13,6 @@
 // Each part owns its state and says in its header what it does; this class says who is asked in which order. One thread.
 #pragma once
 
-#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,10 +50,13 @@ class Scheduler {
 
   [[nodiscard]] kapi::Effects start(Now now);
   [[nodiscard]] kapi::Effects handle(const Event& event, Now now);
+  /// The two halves of handle(), for who runs another component on the same engine (serve/beside.h). After the first one leading() is
+  /// as it is from now on, and nothing was decided yet: who begins to lead, too, adopts here. The second one decides on what is known,
+  /// and may come again, without an event, after the engine was changed by somebody else.
+  void take(const Event& event, Now now);
+  [[nodiscard]] kapi::Effects decide(Now now);
   /// SIGTERM: no new decisions; what is under way goes on.
   void stopTaking() { leadership_.stop(); }
-  /// `tell` is called each time that it begins to decide, before it does: who shares its engine adopts then, too.
-  void beforeDeciding(std::function<void(Now)> tell) { before_deciding_ = std::move(tell); }
   /// Something that was decided has not come to its end yet: leases, a Binding, a fence.
   [[nodiscard]] bool underWay() const;
 
@@ -64,7 +66,7 @@ class Scheduler {
   [[nodiscard]] bool leading() const { return leadership_.leads(); }
   [[nodiscard]] const std::string& name() const { return c_.config.scheduler_name; }
   [[nodiscard]] const engine::Engine& engine() const { return c_.engine; }
-  /// For another component on the same engine; after it changed anything, a TimerDue lets waiting pods see that.
+  /// For another component on the same engine; after it changed anything, decide() lets waiting pods see that.
   [[nodiscard]] engine::Engine& engine() { return c_.engine; }
   [[nodiscard]] sched::Queue::Sizes pending() const { return queue_sizes_; }
   /// Leases of running pods that are missing and cannot be written.
@@ -91,7 +93,7 @@ class Scheduler {
   void followLeadership();
   void takeCensus(const Barrier::Census& census);
   void tick();
-  void settle();
+  void catchUp();
   void work();
   void beginSweep();
   void complainOfMalformedLeases();
@@ -124,7 +126,6 @@ class Scheduler {
   BlockedDevices blocked_;
   Placer placer_;
 
-  std::function<void(Now)> before_deciding_;
   std::uint64_t reconciles_ = 0;
   sched::Queue::Sizes queue_sizes_{};
   Mono next_sweep_{};

@@ -1,8 +1,13 @@
 #include "serve/beside.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
+
+#include "extender/status_page.h"
+#include "scheduler/status_page.h"
 
 namespace gs::serve {
 namespace {
@@ -22,12 +27,7 @@ Beside::Beside(scheduler::Scheduler& scheduler, const extender::Config& config, 
     : scheduler_{scheduler},
       extender_{scheduler.engine(), besideScheduler(config, scheduler.name()), rng.split()},
       recorder_{"gpu-admission", config.instance, rng.split()},
-      events_{recorder_, parts_} {
-  // What unbound pods were given counts before the scheduler places anybody.
-  scheduler_.beforeDeciding([this](Now now) {
-    if (taking_) { extender_.lead(now); }
-  });
-}
+      events_{recorder_, parts_} {}
 
 kapi::Effects Beside::start(Now now) {
   kapi::Effects out = scheduler_.start(now);
@@ -42,16 +42,28 @@ kapi::Effects Beside::handle(const kapi::MachineEvent& event, Now now) {
   const auto* outcome = std::get_if<kapi::Outcome>(&event);
   const bool taken =
       outcome != nullptr && (extender_.handle(*outcome, now) || parts_.handle(*outcome, now, out));
-  if (!taken) { out = tellScheduler(event, now); }
+  if (!taken) {
+    scheduler_.take(event, now);
+    follow(now);  // what unbound pods were given counts before the scheduler places anybody
+    decide(now, out);
+  }
   if (std::holds_alternative<kapi::TimerDue>(event)) { events_.tick(now, out); }
   settle(now, out);
   return out;
 }
 
-kapi::Effects Beside::tellScheduler(const kapi::MachineEvent& event, Now now) {
-  kapi::Effects out = scheduler_.handle(event, now);
+/// The extender leads while the scheduler does.
+void Beside::follow(Now now) {
+  if (scheduler_.leading() && !extender_.leading() && taking_) {
+    extender_.lead(now);
+  } else if (!scheduler_.leading() && extender_.leading()) {
+    extender_.standBy("this replica does not lead");
+  }
+}
+
+void Beside::decide(Now now, kapi::Effects& out) {
+  append(out, scheduler_.decide(now));
   seen_ = scheduler_.engine().ledger().changesEnd();
-  return out;
 }
 
 kapi::Effects Beside::ask(extender::Ticket ticket, extender::Question question, Now now) {
@@ -71,20 +83,25 @@ bool Beside::underWay() const { return scheduler_.underWay() || extender_.underW
 
 /// What the extender gave or took back may let the scheduler's pods in, or out.
 void Beside::settle(Now now, kapi::Effects& out) {
-  if (scheduler_.leading() && !extender_.leading() && taking_) {
-    extender_.lead(now);
-  } else if (!scheduler_.leading() && extender_.leading()) {
-    extender_.standBy("this replica does not lead");
-  }
   extender_.settle(now);
   append(out, extender_.takeEffects());
   for (const auto& note : extender_.takeNotes()) { events_.send(note, now, out); }
-  if (scheduler_.engine().ledger().changesEnd() != seen_) {
-    append(out, tellScheduler(kapi::TimerDue{}, now));
-  }
+  if (scheduler_.engine().ledger().changesEnd() != seen_) { decide(now, out); }
   for (const auto due : {extender_.nextDue(), events_.nextDue()}) {
     if (due) { out.emplace_back(kapi::Wake{std::max(*due, now.mono)}); }
   }
+}
+
+std::string readinessText(const Beside& both, bool another_leads) {
+  const std::string scheduler = scheduler::readinessText(both.scheduler());
+  const std::string questions = extender::questionsText(both.extender(), another_leads);
+  const bool ready = scheduler.front() == '1' && questions.starts_with("ok");
+  return fmt::format("{}{}questions: {}\n", ready ? '1' : '0', scheduler.substr(1), questions);
+}
+
+std::string stateMetrics(const Beside& both) {
+  return scheduler::stateMetrics(both.scheduler()) +
+         extender::stateMetrics(both.extender(), both.scheduler().engine());
 }
 
 }  // namespace gs::serve

@@ -1,8 +1,12 @@
 // The scheduler and the extender as one machine: one engine, one ledger, one leadership. What either decides the other counts
-// at once. The extender decides while the scheduler does. One thread; the scheduler must outlive it.
+// at once. Composed in the open, of what both show: the scheduler takes an event in, the extender follows it into the lead or out of
+// it, the scheduler decides, the extender settles; and where that changed the ledger, the scheduler decides again.
+// One thread; the scheduler must outlive it.
 // Tokens: the scheduler's (scheduler/scheduler.h), 40 the extender's, 41 its events'.
 #pragma once
 
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "base/random.h"
@@ -32,11 +36,14 @@ class Beside {
   [[nodiscard]] bool underWay() const;
   /// After stopTaking(): whoever still waits is refused. Then takeAnswers().
   void giveUp() { extender_.giveUp(); }
+  [[nodiscard]] const std::string& failure() const { return scheduler_.failure(); }
   [[nodiscard]] const extender::Extender& extender() const { return extender_; }
+  [[nodiscard]] const scheduler::Scheduler& scheduler() const { return scheduler_; }
 
  private:
   static constexpr std::uint8_t kFirstOwner = 41;  // of tokens
-  [[nodiscard]] kapi::Effects tellScheduler(const kapi::MachineEvent& event, Now now);
+  void follow(Now now);
+  void decide(Now now, kapi::Effects& out);
   void settle(Now now, kapi::Effects& out);
 
   scheduler::Scheduler& scheduler_;
@@ -47,5 +54,9 @@ class Beside {
   controller::Parts parts_{kFirstOwner};
   controller::EventSender events_;
 };
+
+/// As those of the scheduler and of the extender: ready when both are.
+[[nodiscard]] std::string readinessText(const Beside& both, bool another_leads);
+[[nodiscard]] std::string stateMetrics(const Beside& both);
 
 }  // namespace gs::serve

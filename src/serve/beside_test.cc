@@ -118,6 +118,22 @@ TEST_F(BesideTest, TheExtenderDecidesWhileTheSchedulerDoes) {
   EXPECT_EQ(left.at(0).second.text, "this replica does not lead");
 }
 
+TEST_F(BesideTest, ItIsReadyOnceBothAre) {
+  const auto ready = [this](bool another_leads) {
+    return readinessText(machine, another_leads).front() == '1';
+  };
+  EXPECT_FALSE(ready(true)) << "nothing is listed yet";
+  start();
+  EXPECT_FALSE(ready(false)) << "nobody answers questions";
+  EXPECT_TRUE(ready(true)) << "they are sent on";
+  lead();
+  EXPECT_TRUE(ready(false));
+  EXPECT_NE(readinessText(machine, false).find("\nrole: leader\n"), std::string::npos);
+  EXPECT_TRUE(readinessText(machine, false).ends_with("\nquestions: ok\n"));
+  machine.stopTaking();
+  EXPECT_FALSE(ready(false));
+}
+
 TEST_F(BesideTest, BothCountInOneLedger) {
   add(Kind::Pod, sharePod());
   start();

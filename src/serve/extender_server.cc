@@ -8,6 +8,7 @@
 #include "base/mutex.h"
 #include "base/system_clock.h"
 #include "extender/metrics.h"
+#include "process/health_page.h"
 
 namespace gs::serve {
 namespace {
@@ -27,10 +28,6 @@ extender::Answer unavailable(std::string why) {
   none.kind = extender::Answer::Kind::Unavailable;
   none.text = std::move(why);
   return none;
-}
-
-bool isHealth(std::string_view path) {
-  return path == "/metrics" || path == "/healthz" || path == "/livez" || path == "/readyz";
 }
 
 }  // namespace
@@ -185,7 +182,7 @@ net::Response ExtenderServer::question(net::Request request) {
 }
 
 net::Response ExtenderServer::serve(net::Request request) {
-  if (isHealth(request.path())) { return wiring_.others(std::move(request)); }
+  if (process::HealthPage::isHealth(request.path())) { return wiring_.others(std::move(request)); }
   const SystemClock clock;
   const Mono began = clock.now().mono;
   auto served = read(std::move(request));

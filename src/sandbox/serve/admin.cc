@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 #include <vector>
 
+#include "base/percent.h"
 #include "kapi/node_file.h"
 
 namespace gs::sandbox {
@@ -27,7 +29,7 @@ std::vector<std::string> stepsOf(std::string_view target) {
   path.remove_prefix(kPrefix.size());
   while (!path.empty()) {
     const auto end = std::min(path.find('/'), path.size());
-    if (end > 0) { out.push_back(apiserver::percentDecode(path.substr(0, end), false)); }
+    if (end > 0) { out.push_back(percentDecode(path.substr(0, end))); }
     path.remove_prefix(std::min(end + 1, path.size()));
   }
   return out;
@@ -97,20 +99,43 @@ apiserver::Refused notSimulated(const std::string& node) {
                   node));
 }
 
+std::vector<int> gpusOf(World& world, const std::string& node) {
+  std::vector<int> out;
+  const auto* status = world.api().store().find({"gpu.scheduling/gpunodestatuses", "", node});
+  if (status == nullptr) { return out; }
+  for (const Value& d : (*status->object)["status"]["devices"].items()) {
+    out.push_back(static_cast<int>(d["id"].intOr(-1)));
+  }
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+/// "0-3, 5"
+std::string rangesOf(const std::vector<int>& sorted) {
+  std::string out;
+  for (std::size_t i = 0; i < sorted.size();) {
+    std::size_t last = i;
+    while (last + 1 < sorted.size() && sorted[last + 1] == sorted[last] + 1) { ++last; }
+    out += fmt::format("{}{}", out.empty() ? "" : ", ", sorted[i]);
+    if (last > i) { out += fmt::format("-{}", sorted[last]); }
+    i = last + 1;
+  }
+  return out.empty() ? "none" : out;
+}
+
+apiserver::Refused noSuchGpu(const std::string& node, const std::string& gpu, const std::vector<int>& there) {
+  return apiserver::refuse(404, "NotFound",
+                           fmt::format("node {} has no GPU {}: it has {}", node, gpu, rangesOf(there)));
+}
+
 Result changeGpu(World& world, const std::string& node, const std::string& gpu, const std::string& what,
                  const apiserver::Request& request) {
   if (!world.agents().has(node)) { return notSimulated(node); }
   int id = -1;
   const auto [end, error] = std::from_chars(gpu.data(), gpu.data() + gpu.size(), id);
   const bool number = error == std::errc{} && end == gpu.data() + gpu.size();
-  const auto* status = world.api().store().find({"gpu.scheduling/gpunodestatuses", "", node});
-  bool there = false;
-  if (status != nullptr && number) {
-    for (const Value& d : (*status->object)["status"]["devices"].items()) {
-      there = there || d["id"].intOr(-1) == id;
-    }
-  }
-  if (!there) { return apiserver::notFound({"", "gpus", "Gpu"}, gpu); }
+  const std::vector<int> there = gpusOf(world, node);
+  if (!number || !std::binary_search(there.begin(), there.end(), id)) { return noSuchGpu(node, gpu, there); }
   if (what == "repair") {
     world.agents().setHealth(node, id, model::Health::Healthy);
     return done();

@@ -95,6 +95,19 @@ TEST_F(AdminTest, AGpuFailsAndIsRepaired) {
   EXPECT_EQ(ask("POST", "nodes/node-a/gpus/0/fail", Object{{"xid", -1}}).code, 400);
 }
 
+TEST_F(AdminTest, WhoNamesNoGpuIsToldWhichThereAre) {
+  const auto told = [this](const std::string& node, const char* gpu) {
+    return std::string{ask("POST", "nodes/" + node + "/gpus/" + gpu + "/repair").body["message"].str()};
+  };
+  EXPECT_EQ(told("node-b", "8"), "node node-b has no GPU 8: it has 0-7");
+  EXPECT_EQ(told("node-b", "-1"), "node node-b has no GPU -1: it has 0-7");
+  EXPECT_EQ(told("node-a", "x%2F1"), "node node-a has no GPU x/1: it has 0-3");
+  ask("POST", "nodes", *json::parse(R"({"nodes":[{"name":"one","gpus":{"count":1}},{"name":"none"}]})"));
+  world_.run(1s);
+  EXPECT_EQ(told("one", "1"), "node one has no GPU 1: it has 0");
+  EXPECT_EQ(told("none", "0"), "node none has no GPU 0: it has none");
+}
+
 TEST_F(AdminTest, ANodeWithoutAMachineCannotFail) {
   world_.create(Object{{"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", Object{{"name", "hand"}}}});
   const apiserver::Response answer = ask("POST", "nodes/hand/gpus/0/fail", Object{{"xid", 79}});

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "base/mailbox.h"
-#include "kapi/paths.h"
+#include "base/percent.h"
 
 namespace gs::sandbox {
 namespace {
@@ -15,9 +15,9 @@ using json::Value;
 
 constexpr Duration kBetweenTries = std::chrono::milliseconds{500};
 
-std::string nodePath(const std::string& node) { return "/sandbox/v1/nodes/" + kapi::percentEncode(node); }
-std::string gpuPath(const std::string& node, int gpu) {
-  return fmt::format("{}/gpus/{}", nodePath(node), gpu);
+std::string nodePath(const std::string& node) { return "/sandbox/v1/nodes/" + percentEncode(node); }
+std::string gpuPath(const std::string& node, const std::string& gpu) {
+  return fmt::format("{}/gpus/{}", nodePath(node), percentEncode(gpu));
 }
 
 Status onlyStatus(const Result<Value>& answer) {
@@ -84,11 +84,11 @@ Status Remote::drainNode(const std::string& node, Duration limit, const Clock& c
   }
 }
 
-Status Remote::failGpu(const std::string& node, int gpu, int xid) {
+Status Remote::failGpu(const std::string& node, const std::string& gpu, int xid) {
   return onlyStatus(send("POST", gpuPath(node, gpu) + "/fail", Object{{"xid", xid}}));
 }
 
-Status Remote::repairGpu(const std::string& node, int gpu) {
+Status Remote::repairGpu(const std::string& node, const std::string& gpu) {
   return onlyStatus(send("POST", gpuPath(node, gpu) + "/repair"));
 }
 

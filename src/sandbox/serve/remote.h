@@ -24,8 +24,9 @@ class Remote {
   /// `waits` is told of them whenever they are others.
   Status drainNode(const std::string& node, Duration limit, const Clock& clock,
                    const std::function<void(const std::string&)>& waits = {});
-  Status failGpu(const std::string& node, int gpu, int xid);
-  Status repairGpu(const std::string& node, int gpu);
+  /// `gpu`: its number, as it was written; the server says which there are.
+  Status failGpu(const std::string& node, const std::string& gpu, int xid);
+  Status repairGpu(const std::string& node, const std::string& gpu);
 
  private:
   Result<json::Value> send(const char* method, const std::string& path, const json::Value& body = {});

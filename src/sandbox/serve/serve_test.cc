@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "base/files.h"
 #include "base/system_clock.h"
 #include "sandbox/serve/remote.h"
 #include "sandbox/serve/whole_file.h"
@@ -48,9 +49,7 @@ class ServeTest : public testing::Test {
     const auto server = start(std::move(options));
     return server ? "it came up" : server.error().message;
   }
-  static std::string bytesOf(const std::string& path) {
-    return readWholeFile(path, 1 << 24).value_or("(none)");
-  }
+  static std::string bytesOf(const std::string& path) { return readFile(path, 1 << 24).value_or("(none)"); }
 
   const std::filesystem::path folder_ =
       std::filesystem::temp_directory_path() / ("serve_test." + std::to_string(::getpid()));
@@ -165,11 +164,11 @@ TEST_F(ServeTest, ARemoteChangesMachines) {
   ASSERT_TRUE(server.has_value());
   Remote remote{(*server)->url()};
   ASSERT_TRUE(remote.addNodes(*json::parse(R"({"nodes":[{"name":"node-c","gpus":{"count":2}}]})")));
-  EXPECT_TRUE(remote.failGpu("node-c", 1, 79));
-  EXPECT_TRUE(remote.repairGpu("node-c", 1));
+  EXPECT_TRUE(remote.failGpu("node-c", "1", 79));
+  EXPECT_TRUE(remote.repairGpu("node-c", "1"));
   EXPECT_TRUE(remote.drainNode("node-c", std::chrono::seconds{10}, clock_));
   EXPECT_TRUE(remote.removeNode("node-c"));
-  const auto gone = remote.failGpu("node-d", 0, 79);
+  const auto gone = remote.failGpu("node-d", "0", 79);
   ASSERT_FALSE(gone);
   EXPECT_EQ(gone.error().message, "nodes \"node-d\" not found");
 }
@@ -183,7 +182,7 @@ TEST_F(ServeTest, ARemoteNamesOneNodeWhateverIsInTheName) {
     ASSERT_FALSE(gone) << name;
     EXPECT_EQ(gone.error().message, std::string{"nodes \""} + name + "\" not found");
   }
-  EXPECT_TRUE(remote.failGpu("node-a", 0, 79));  // it is still there
+  EXPECT_TRUE(remote.failGpu("node-a", "0", 79));  // it is still there
 }
 
 TEST_F(ServeTest, ARemoteSaysThatNobodyIsThere) {

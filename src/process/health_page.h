@@ -2,22 +2,24 @@
 //   /healthz  200 while the owner thread answers in time and has not failed for good; else 500
 //   /readyz   200 when the machine is ready, the token is valid, and the leader lease can be read and written or is done
 //             without; `?verbose` or a failure lists each check
-//   /metrics  Prometheus text; the machine's state is counted when asked for, once a second at most: whoever
-// asks again and again
-//             must not keep the machine's thread
+//   /metrics  Prometheus text; the machine's state is counted when asked for, once a second at most:
+//             whoever asks again and again must not keep the machine's thread
+//   others    text for whoever debugs, as the program has it
 // Thread-safe as far as what it is wired to is.
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/clock.h"
 #include "base/mutex.h"
 #include "k8s/election_thread.h"
 #include "net/http_types.h"
 
-namespace gs::serve {
+namespace gs::process {
 
 class HealthPage {
  public:
@@ -32,9 +34,12 @@ class HealthPage {
     std::function<k8s::ElectionThread::View()> election;
     std::function<Mono()> now;  // of a clock that every thread may ask
     std::string alone_gauge{};  // name of the gauge that is 1 while it leads without the lease; "" none
+    std::map<std::string, Ask> others{};  // by path: text for whoever debugs
   };
   explicit HealthPage(Wiring wiring) : wiring_{std::move(wiring)} {}
   [[nodiscard]] net::Response answer(const net::Request& request) const;
+  /// Of the paths above, but those for whoever debugs: these may be asked where anybody can.
+  [[nodiscard]] static bool isHealth(std::string_view path);
 
  private:
   [[nodiscard]] net::Response ready(bool verbose) const;
@@ -47,4 +52,4 @@ class HealthPage {
   mutable Mono state_until_ GS_GUARDED_BY(mutex_){};
 };
 
-}  // namespace gs::serve
+}  // namespace gs::process

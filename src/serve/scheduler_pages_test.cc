@@ -1,10 +1,11 @@
-#include "serve/health_page.h"
-
+// The scheduler as its pages of health show it.
 #include <gtest/gtest.h>
+
 #include <map>
 #include <memory>
 #include <set>
 
+#include "process/health_page.h"
 #include "scheduler/status_page.h"
 #include "serve/list_server_test.h"
 #include "testing/builders.h"
@@ -18,7 +19,7 @@ using scheduler::Config;
 using scheduler::Scheduler;
 
 /// A scheduler and its API server.
-class HealthPageTest : public ::testing::Test, protected ListServer {
+class SchedulerPagesTest : public ::testing::Test, protected ListServer {
  protected:
   void start() { serve(machine->start(now)); }
   void lead() {
@@ -61,14 +62,14 @@ class HealthPageTest : public ::testing::Test, protected ListServer {
   int counted = 0;  // its state
   bool unauthorized = false;
   k8s::ElectionThread::View election;
-  HealthPage page{wiring()};
+  process::HealthPage page{wiring()};
 
  private:
   template <class Question>
-  HealthPage::Ask asks(Question question) {
+  process::HealthPage::Ask asks(Question question) {
     return [this, question] { return answers ? std::optional{question(*machine)} : std::nullopt; };
   }
-  HealthPage::Wiring wiring() {
+  process::HealthPage::Wiring wiring() {
     return {.failure = asks([](const Scheduler& s) { return s.failure(); }),
             .readiness = asks(scheduler::readinessText),
             .state = asks([this](const Scheduler& s) {
@@ -83,7 +84,7 @@ class HealthPageTest : public ::testing::Test, protected ListServer {
   }
 };
 
-TEST_F(HealthPageTest, AServerThatWentBackInTimeMeansARestart) {
+TEST_F(SchedulerPagesTest, AServerThatWentBackInTimeMeansARestart) {
   start();
   lead();
   EXPECT_EQ(get("/healthz").status, 200);
@@ -96,7 +97,7 @@ TEST_F(HealthPageTest, AServerThatWentBackInTimeMeansARestart) {
   EXPECT_FALSE(machine->leading()) << "it takes nothing more";
 }
 
-TEST_F(HealthPageTest, TheStateIsCountedOnceASecondHoweverOftenItIsAskedFor) {
+TEST_F(SchedulerPagesTest, TheStateIsCountedOnceASecondHoweverOftenItIsAskedFor) {
   start();
   for (int i = 0; i < 100; ++i) { EXPECT_TRUE(has(get("/metrics").body, "gpu_scheduler_leading 0")); }
   EXPECT_EQ(counted, 1);
@@ -106,7 +107,7 @@ TEST_F(HealthPageTest, TheStateIsCountedOnceASecondHoweverOftenItIsAskedFor) {
   EXPECT_EQ(counted, 2);
 }
 
-TEST_F(HealthPageTest, AStandbyBeginsToCatchUpWhenTheLeaderFallsSilent) {
+TEST_F(SchedulerPagesTest, AStandbyBeginsToCatchUpWhenTheLeaderFallsSilent) {
   using Opened = std::set<std::pair<Kind, bool>>;
   start();
   opened.clear();
@@ -121,7 +122,7 @@ TEST_F(HealthPageTest, AStandbyBeginsToCatchUpWhenTheLeaderFallsSilent) {
   EXPECT_TRUE(machine->leading());
 }
 
-TEST_F(HealthPageTest, OneThatIsStoppingDoesNotCatchUp) {
+TEST_F(SchedulerPagesTest, OneThatIsStoppingDoesNotCatchUp) {
   start();
   opened.clear();
   machine->stopTaking();
@@ -129,7 +130,7 @@ TEST_F(HealthPageTest, OneThatIsStoppingDoesNotCatchUp) {
   EXPECT_TRUE(opened.empty());
 }
 
-TEST_F(HealthPageTest, IsHealthyWhileTheThreadAnswers) {
+TEST_F(SchedulerPagesTest, IsHealthyWhileTheThreadAnswers) {
   for (const char* path : {"/healthz", "/livez", "/healthz?x=1"}) {
     EXPECT_EQ(get(path).status, 200);
     EXPECT_EQ(get(path).body, "ok\n");
@@ -139,7 +140,7 @@ TEST_F(HealthPageTest, IsHealthyWhileTheThreadAnswers) {
   EXPECT_EQ(get("/healthz").status, 200) << "a restart would mend nothing";
 }
 
-TEST_F(HealthPageTest, AThreadThatDoesNotAnswerIsA500Everywhere) {
+TEST_F(SchedulerPagesTest, AThreadThatDoesNotAnswerIsA500Everywhere) {
   start();
   answers = false;
   for (const char* path : {"/healthz", "/livez", "/readyz", "/readyz?verbose", "/metrics"}) {
@@ -148,7 +149,7 @@ TEST_F(HealthPageTest, AThreadThatDoesNotAnswerIsA500Everywhere) {
   }
 }
 
-TEST_F(HealthPageTest, AStandbyThatIsSyncedIsReady) {
+TEST_F(SchedulerPagesTest, AStandbyThatIsSyncedIsReady) {
   start();
   EXPECT_EQ(get("/readyz").status, 200);
   EXPECT_EQ(get("/readyz").body, "ok\n");
@@ -158,7 +159,7 @@ TEST_F(HealthPageTest, AStandbyThatIsSyncedIsReady) {
             "cache/leases: ok\nrole: standby\ntoken: ok\n");
 }
 
-TEST_F(HealthPageTest, EachKindMustBeListed) {
+TEST_F(SchedulerPagesTest, EachKindMustBeListed) {
   const std::pair<Kind, const char*> kinds[] = {{Kind::Pod, "pods"},
                                                 {Kind::Node, "nodes"},
                                                 {Kind::GpuClaim, "gpuclaims"},
@@ -172,7 +173,7 @@ TEST_F(HealthPageTest, EachKindMustBeListed) {
   }
 }
 
-TEST_F(HealthPageTest, AListThatFailsIsSaid) {
+TEST_F(SchedulerPagesTest, AListThatFailsIsSaid) {
   refusals[Kind::Node] = 403;
   start();
   const std::string text = unready();
@@ -180,27 +181,27 @@ TEST_F(HealthPageTest, AListThatFailsIsSaid) {
   EXPECT_TRUE(has(text, "cache/pods: ok\n")) << "a failure lists every check";
 }
 
-TEST_F(HealthPageTest, AKindWhoseCrdIsMissingIsNoFailure) {
+TEST_F(SchedulerPagesTest, AKindWhoseCrdIsMissingIsNoFailure) {
   refusals[Kind::GpuClaim] = 404;
   start();
   EXPECT_EQ(unready(), "200");
   EXPECT_TRUE(has(get("/readyz?verbose").body, "cache/gpuclaims: ok (not served by the API server)\n"));
 }
 
-TEST_F(HealthPageTest, AnInvalidTokenIsSaidAndTheFixNamed) {
+TEST_F(SchedulerPagesTest, AnInvalidTokenIsSaidAndTheFixNamed) {
   start();
   unauthorized = true;
   EXPECT_TRUE(
       has(unready(), "token: the API server answers 401 Unauthorized; give this process a valid token\n"));
 }
 
-TEST_F(HealthPageTest, TroubleWithTheElectionIsAFailure) {
+TEST_F(SchedulerPagesTest, TroubleWithTheElectionIsAFailure) {
   start();
   election.trouble = "lease default/x cannot be written: 403";
   EXPECT_TRUE(has(unready(), "leader-election: lease default/x cannot be written: 403\n"));
 }
 
-TEST_F(HealthPageTest, WhoRunsAloneIsReadyWithoutTheLease) {
+TEST_F(SchedulerPagesTest, WhoRunsAloneIsReadyWithoutTheLease) {
   start();
   election.trouble = "lease default/x cannot be read: 403";
   election.alone = true;
@@ -209,14 +210,14 @@ TEST_F(HealthPageTest, WhoRunsAloneIsReadyWithoutTheLease) {
       has(get("/readyz?verbose").body, "leader-election: ok, alone: lease default/x cannot be read: 403\n"));
 }
 
-TEST_F(HealthPageTest, AGaugeSaysThatItRunsAlone) {
+TEST_F(SchedulerPagesTest, AGaugeSaysThatItRunsAlone) {
   start();
   EXPECT_TRUE(has(get("/metrics").body, "# TYPE runs_alone gauge\nruns_alone 0\n")) << get("/metrics").body;
   election.alone = true;
   EXPECT_TRUE(has(get("/metrics").body, "\nruns_alone 1\n"));
 }
 
-TEST_F(HealthPageTest, ALeaderWhoseLeaseNamespaceIsNotSettledIsNotReady) {
+TEST_F(SchedulerPagesTest, ALeaderWhoseLeaseNamespaceIsNotSettledIsNotReady) {
   start();
   silent = {Kind::Crd};
   lead();
@@ -224,7 +225,7 @@ TEST_F(HealthPageTest, ALeaderWhoseLeaseNamespaceIsNotSettledIsNotReady) {
   EXPECT_TRUE(has(text, "role: leader, recovering\nlease-namespace: ")) << text;
 }
 
-TEST_F(HealthPageTest, ALeaderThatCatchesUpIsReadyAndSaysWhatItWaitsFor) {
+TEST_F(SchedulerPagesTest, ALeaderThatCatchesUpIsReadyAndSaysWhatItWaitsFor) {
   start();
   silent = {Kind::Pod};
   lead();
@@ -232,7 +233,7 @@ TEST_F(HealthPageTest, ALeaderThatCatchesUpIsReadyAndSaysWhatItWaitsFor) {
   EXPECT_TRUE(has(get("/readyz?verbose").body, "barrier: pods have not caught up yet\n"));
 }
 
-TEST_F(HealthPageTest, DevicesAreCountedByNodeAndState) {
+TEST_F(SchedulerPagesTest, DevicesAreCountedByNodeAndState) {
   add(Kind::Node, testing::makeNode("node-a"));
   model::GpuNodeStatus status = testing::makeStatus("node-a", 4);
   status.observed_time = "t0";
@@ -260,7 +261,7 @@ TEST_F(HealthPageTest, DevicesAreCountedByNodeAndState) {
   EXPECT_FALSE(has(text, "without-a-node"));
 }
 
-TEST_F(HealthPageTest, MetricsAreThoseCountedThenTheState) {
+TEST_F(SchedulerPagesTest, MetricsAreThoseCountedThenTheState) {
   start();
   const auto response = get("/metrics");
   EXPECT_EQ(response.status, 200);
@@ -269,7 +270,7 @@ TEST_F(HealthPageTest, MetricsAreThoseCountedThenTheState) {
   EXPECT_TRUE(has(response.body, "\ngpu_scheduler_leading 0\n"));
 }
 
-TEST_F(HealthPageTest, ALeadersWaitingPodsAreCountedByQueue) {
+TEST_F(SchedulerPagesTest, ALeadersWaitingPodsAreCountedByQueue) {
   for (const char* name : {"p", "q"}) { add(Kind::Pod, testing::PodBuilder(name).gpus(1).value()); }
   start();
   lead();
@@ -282,7 +283,7 @@ TEST_F(HealthPageTest, ALeadersWaitingPodsAreCountedByQueue) {
   EXPECT_TRUE(has(text, "\ngpu_scheduler_leading 1\n"));
 }
 
-TEST_F(HealthPageTest, OnlyReadsOfItsOwnPathsAreServed) {
+TEST_F(SchedulerPagesTest, OnlyReadsOfItsOwnPathsAreServed) {
   EXPECT_EQ(get("/").status, 404);
   EXPECT_EQ(get("/healthz/x").status, 404);
   EXPECT_EQ(get("/healthz", "POST").status, 405);

@@ -1,4 +1,4 @@
-#include "serve/health_page.h"
+#include "process/health_page.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 
 #include "base/metrics.h"
 
-namespace gs::serve {
+namespace gs::process {
 namespace {
 
 net::Response noAnswer() { return net::textResponse(500, "the owner thread does not answer\n"); }
@@ -66,7 +66,15 @@ net::Response HealthPage::answer(const net::Request& request) const {
   if (request.path() == "/healthz" || request.path() == "/livez") { return health(); }
   if (request.path() == "/readyz") { return ready(request.target.find("verbose") != std::string::npos); }
   if (request.path() == "/metrics") { return metrics(); }
+  if (const auto other = wiring_.others.find(std::string{request.path()}); other != wiring_.others.end()) {
+    auto text = other->second();
+    return text ? net::textResponse(200, *std::move(text)) : noAnswer();
+  }
   return net::textResponse(404, "not found; try /healthz, /readyz?verbose or /metrics\n");
 }
 
-}  // namespace gs::serve
+bool HealthPage::isHealth(std::string_view path) {
+  return path == "/metrics" || path == "/healthz" || path == "/livez" || path == "/readyz";
+}
+
+}  // namespace gs::process

@@ -1,14 +1,14 @@
-#include "process/extender_flags.h"
+#include "serve/extender_flags.h"
 
 #include <gtest/gtest.h>
 
-namespace gs::process {
+namespace gs::serve {
 namespace {
 
 TEST(ExtenderFlags, TheLeaderIsShownTheServingPair) {
   ExtenderFlags f;
-  f.cert_file = "/cert";
-  f.key_file = "/key";
+  f.tls.cert_file = "/cert";
+  f.tls.key_file = "/key";
   f.leader_ca_file = "/ca";
   const net::ClientTls tls = leaderTls(f);
   EXPECT_EQ(tls.ca_file, "/ca");
@@ -17,4 +17,4 @@ TEST(ExtenderFlags, TheLeaderIsShownTheServingPair) {
 }
 
 }  // namespace
-}  // namespace gs::process
+}  // namespace gs::serve

@@ -1,0 +1,90 @@
+// A command of a program, described flag by flag: what is taken, what it is called in --help, what a shell completes, and what a wrong
+// value is answered. Stands before CLI11, which parses.
+//
+// A handle: cheap to copy. The Program that it is of, and whatever is read into, must outlive the parsing. What `into` holds when the
+// flag is described is what holds without it, and is said so in --help; "" and false are not.
+// Names are as CLI11 takes them: "--name", "-v,--v", "--elect,!--no-elect" for a flag that the second one turns off.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+
+namespace CLI {
+class App;
+}
+
+namespace gs::process {
+
+/// What is done when a command was given; its exit status.
+using Action = std::function<int()>;
+
+class Command {
+ public:
+  /// By a Program only.
+  struct Chosen;
+  Command(CLI::App& app, Chosen& chosen) : app_{&app}, chosen_{&chosen} {}
+
+  /// Flags that follow stand under this title in --help.
+  Command& topic(std::string title);
+
+  /// `value` is what stands for one in --help: "FILE" (which shells complete), "HOST:PORT", "NAME".
+  Command& text(const std::string& names, const std::string& value, std::string& into,
+                const std::string& help);
+  Command& choice(const std::string& names, const std::vector<std::string>& among, std::string& into,
+                  const std::string& help);
+  Command& duration(const std::string& names, Duration& into, const std::string& help);
+  Command& flag(const std::string& names, bool& into, const std::string& help);
+  /// From `least` to `most`. `value` names the unit: "SECONDS"; "N" is a plain number.
+  template <std::integral Number>
+  Command& number(const std::string& names, const std::string& value, Number least, Number most, Number& into,
+                  const std::string& help) {
+    const Range range{static_cast<std::int64_t>(least), static_cast<std::int64_t>(most)};
+    return number({names, value, ranged(help, range)}, range, static_cast<std::int64_t>(into),
+                  [&into](std::int64_t n) { into = static_cast<Number>(n); });
+  }
+  /// Any number, and none without it.
+  Command& number(const std::string& names, const std::string& value, std::optional<int>& into,
+                  const std::string& help);
+  /// Taken, with a value or without, and given to `told`.
+  Command& ignored(const std::string& name, std::function<void()> told, const std::string& help);
+
+  /// What stands by its place.
+  Command& word(const std::string& name, std::string& into, const std::string& help, bool is_needed = true);
+  Command& wordAmong(const std::string& name, const std::vector<std::string>& among, std::string& into,
+                     const std::string& help);
+  Command& words(const std::string& name, std::vector<std::string>& into, const std::string& help);
+
+  /// A command of this one. One of a command that is not the program takes that one's flags too, before or behind its own.
+  Command command(const std::string& name, const std::string& summary);
+  /// One that every program has: said last, or not at all.
+  Command general(const std::string& name, const std::string& summary, bool is_hidden);
+  void does(Action action);
+
+ private:
+  struct Texts {
+    std::string names;
+    std::string value;
+    std::string help;
+  };
+  struct Range {
+    std::int64_t least;
+    std::int64_t most;
+  };
+  static std::string ranged(const std::string& help, Range range);  // it says from where to where
+  Command& number(const Texts& texts, Range range, std::optional<std::int64_t> preset,
+                  std::function<void(std::int64_t)> set);
+
+  CLI::App* app_;
+  Chosen* chosen_;
+  std::string topic_ = "Flags";
+};
+
+}  // namespace gs::process

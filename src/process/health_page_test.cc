@@ -1,0 +1,65 @@
+#include "process/health_page.h"
+
+#include <gtest/gtest.h>
+
+namespace gs::process {
+namespace {
+
+/// With a machine, and all around it, as the test sets them. (With a scheduler: serve/scheduler_pages_test.cc.)
+class HealthPageTest : public testing::Test {
+ protected:
+  [[nodiscard]] net::Response get(const char* target) const { return page.answer({"GET", target, {}, ""}); }
+
+  std::optional<std::string> failure = "";
+  std::optional<std::string> readiness = "1cache: ok\n";
+  std::optional<std::string> dump = "what is known\n";
+  bool unauthorized = false;
+  k8s::ElectionThread::View election;
+  HealthPage page{{.failure = [this] { return failure; },
+                   .readiness = [this] { return readiness; },
+                   .state = [] { return std::optional<std::string>{"state 1\n"}; },
+                   .unauthorized = [this] { return unauthorized; },
+                   .metrics = [] { return std::string{"counted 1\n"}; },
+                   .election = [this] { return election; },
+                   .now = [] { return Mono{}; },
+                   .others = {{"/debug/ledger", [this] { return dump; }}}}};
+};
+
+TEST_F(HealthPageTest, IsReadyWhenTheMachineIsAndItsTokenIsTaken) {
+  EXPECT_EQ(get("/readyz").status, 200);
+  EXPECT_EQ(get("/readyz?verbose").body, "cache: ok\ntoken: ok\n");
+  readiness = "0cache: not listed yet\n";
+  EXPECT_EQ(get("/readyz").status, 503);
+  EXPECT_EQ(get("/readyz").body, "cache: not listed yet\ntoken: ok\n");
+  readiness = "1";
+  unauthorized = true;
+  EXPECT_EQ(get("/readyz").status, 503);
+}
+
+TEST_F(HealthPageTest, AMachineThatCanDoNothingMoreIsToBeRestarted) {
+  EXPECT_EQ(get("/healthz").status, 200);
+  failure = "history went back";
+  EXPECT_EQ(get("/healthz").status, 500);
+  EXPECT_EQ(get("/healthz").body, "history went back\n");
+  failure = std::nullopt;
+  EXPECT_EQ(get("/healthz").body, "the owner thread does not answer\n");
+}
+
+TEST_F(HealthPageTest, APageForWhoDebugsIsTheMachinesText) {
+  EXPECT_EQ(get("/debug/ledger?x").status, 200);
+  EXPECT_EQ(get("/debug/ledger").body, "what is known\n");
+  EXPECT_EQ(get("/debug").status, 404);
+  dump = std::nullopt;
+  EXPECT_EQ(get("/debug/ledger").status, 500);
+}
+
+TEST_F(HealthPageTest, WhereAnybodyMayAskThereIsNothingToDebug) {
+  for (const char* path : {"/healthz", "/livez", "/readyz", "/metrics"}) {
+    EXPECT_TRUE(HealthPage::isHealth(path));
+  }
+  EXPECT_FALSE(HealthPage::isHealth("/debug/ledger"));
+  EXPECT_FALSE(HealthPage::isHealth("/healthz/x"));
+}
+
+}  // namespace
+}  // namespace gs::process

@@ -1,0 +1,63 @@
+// The extender's server in a program, wired to the machine that answers: extender::Alone, or serve::Beside, which both have ask(),
+// table(), takeAnswers() and giveUp(). The service and the machine must outlive it, and the service's run() be over before it goes.
+#pragma once
+
+#include <utility>
+
+#include "extender/front.h"
+#include "process/service.h"
+#include "serve/extender_flags.h"
+#include "serve/extender_server.h"
+
+namespace gs::serve {
+
+template <class Asked>
+class ExtenderFront {
+ public:
+  /// `flags` were checked.
+  ExtenderFront(process::Service& service, Asked& machine, const ExtenderFlags& flags)
+      : machine_{machine},
+        options_{httpOptionsOf(flags)},
+        server_{{service.version(), *extender::volcanoRules(flags.volcano)},
+                wiring(service),
+                Forwarder{leaderTls(flags)},
+                service.metrics()} {}
+
+  /// Its answers go to who asked.
+  [[nodiscard]] process::Machine machine() {
+    process::Machine out = process::machineOf(machine_);
+    out.run.run.handle = [this](const k8s::Event& event, Now now) {
+      return delivered(machine_.handle(event, now));
+    };
+    out.run.give_up = [this] {
+      machine_.giveUp();
+      static_cast<void>(delivered({}));
+    };
+    return out;
+  }
+  [[nodiscard]] process::Front front() {
+    return {.serves = "schedulers",
+            .start = [this] { return server_.start(options_); },
+            .stop = [this] { server_.stop(); }};
+  }
+
+ private:
+  ExtenderServer::Wiring wiring(process::Service& service) {
+    return {.act = [&service](auto action) { return service.host().act(std::move(action)); },
+            .ask = [this](extender::Ticket ticket, extender::Question question,
+                          Now now) { return delivered(machine_.ask(ticket, std::move(question), now)); },
+            .table = [this] { return machine_.table(); },
+            .others = [&service](const net::Request& request) { return service.page(request); },
+            .leader = [&service] { return service.leaderElsewhere(); }};
+  }
+  kapi::Effects delivered(kapi::Effects effects) {
+    for (auto& [ticket, answer] : machine_.takeAnswers()) { server_.deliver(ticket, std::move(answer)); }
+    return effects;
+  }
+
+  Asked& machine_;
+  const net::HttpServer::Options options_;
+  ExtenderServer server_;
+};
+
+}  // namespace gs::serve

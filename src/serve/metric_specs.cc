@@ -1,0 +1,34 @@
+#include "serve/metric_specs.h"
+
+#include "extender/metrics.h"
+#include "scheduler/metrics.h"
+
+namespace gs::serve {
+
+using Kind = k8s::MetricKind;
+
+std::vector<k8s::MetricSpec> extenderMetrics() {
+  return {{extender::kLateForeignBinds,
+           Kind::Counter,
+           "Pods that were bound after their GPU shares had been given up.",
+           {}},
+          {extender::kUncertainChoices,
+           Kind::Counter,
+           "GPU shares of gangs for which gpu-manager may pick another device.",
+           {}}};
+}
+
+std::vector<k8s::MetricSpec> schedulerMetrics() {
+  std::vector<k8s::MetricSpec> out = extenderMetrics();
+  out.push_back({scheduler::kScheduleAttempts, Kind::Counter, "Attempts to place a pod, by result.", {}});
+  out.push_back({scheduler::kSchedulingSli,
+                 Kind::Histogram,
+                 "Seconds from first seeing a pod to its Binding.",
+                 {0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
+                  163.84, 327.68}});  // kube-scheduler's
+  out.push_back({scheduler::kFences, Kind::Counter, "Fences written to pods, by why.", {}});
+  out.push_back({scheduler::kAdoptions, Kind::Counter, "Lease sets of an earlier leader taken over.", {}});
+  return out;
+}
+
+}  // namespace gs::serve
