@@ -7,6 +7,7 @@
 
 #include "base/planted.h"
 #include "engine/held_devices.h"
+#include "sched/doors/door.h"
 #include "scheduler/claimant.h"
 
 namespace gs::scheduler {
