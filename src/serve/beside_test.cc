@@ -232,6 +232,24 @@ TEST_F(BesideTest, AQuestionInTheNameOfAPodOfTheSchedulerIsRefused) {
   EXPECT_EQ(answer->text, "pod default/p is scheduled by gpu-scheduler");
 }
 
+TEST_F(BesideTest, WhatAnEarlierLeaderPromisedCountsBeforeTheSchedulerPlacesAnybody) {
+  model::Node node = shareNode();
+  node.allocatable_pods = 1;
+  objects[Kind::Node].clear();
+  add(Kind::Node, node);
+  model::Pod promised = sharePod();
+  promised.annotations = {{"tencent.com/predicate-node", "shares"},
+                          {"tencent.com/predicate-gpu-idx-0", "0"},
+                          {"tencent.com/predicate-time", "1749999999000000000"},
+                          {"tencent.com/gpu-assigned", "false"}};
+  add(Kind::Pod, promised);
+  add(Kind::Pod, testing::PodBuilder("own").value());
+  start();
+  lead();
+  const auto binds = [](const kapi::Call& c) { return c.subresource == "binding"; };
+  EXPECT_TRUE(std::none_of(written.begin(), written.end(), binds));
+}
+
 TEST_F(BesideTest, AnnotationsOnAPodOfTheSchedulerReserveNothing) {
   model::Pod pod = ownSharePod();
   pod.scheduling_gates = {"wait"};
