@@ -56,9 +56,7 @@ class KeyedCalls {
     return Answered{std::move(call.mapped().key), std::move(call.mapped().what), stale};
   }
   /// What was asked came to nothing: the next one waits. Returns until when.
-  Mono failed(const Key& key, Mono now, Duration asked_for = {}) {
-    return waits_.tried(key, now, asked_for);
-  }
+  Mono failed(const Key& key, Mono now, Duration asked_for = {}) { return waits_.tried(key, now, asked_for); }
   /// How often in a row it failed.
   [[nodiscard]] int failures(const Key& key) const { return waits_.tries(key); }
   void worked(const Key& key) { waits_.forget(key); }

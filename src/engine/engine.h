@@ -65,6 +65,9 @@ class Engine {
   [[nodiscard]] std::vector<int> heldIds(const model::Pod& pod, const std::vector<int>& given) const;
   /// The UUID of the device that it was given under that id, as its lease there says, or said before it went; "" not known.
   [[nodiscard]] std::string givenUuid(const model::Uid& pod, const model::NodeName& node, int id) const;
+  /// The devices that the agent sees a bound pod use which asked for some: of one without an allocation those that are no
+  /// longer anonymous; of one of ours also what its node has renumbered, or what somebody's edits took from its annotations.
+  [[nodiscard]] std::vector<int> seenInUse(const model::Pod& pod) const;
   /// Whether the pod shares its devices, as its last lease said; nullopt: none was seen.
   [[nodiscard]] std::optional<bool> shares(const model::Uid& pod) const;
   /// Every kind is listed, or not served. Until then no device drains: which nodes have agents is not known. A uid in
@@ -148,7 +151,6 @@ class Engine {
   void derive(const model::Uid& uid);
   [[nodiscard]] bool endIsKnown(const model::Uid& uid) const;
   void assumeEnded(const model::Uid& uid, Mono now);
-  [[nodiscard]] std::vector<int> seenInUse(const model::Pod& pod) const;
   void userChanged(const model::Uid& uid);
   void leasesChanged(const model::Uid& uid);
   [[nodiscard]] std::size_t leasedCount(const model::Pod& pod) const;

@@ -34,8 +34,6 @@ sched::Amount Engine::amountOf(const model::Pod& pod, const model::NodeName& nod
   return {isShared(cache_.claim({pod.key.ns, sched::claimName(pod)})), 0, 0};
 }
 
-/// The devices that the agent sees a bound pod use which asked for some: of one without an allocation those that are no
-/// longer anonymous; of one of ours also what its node has renumbered, or what somebody's edits took from its annotations.
 std::vector<int> Engine::seenInUse(const model::Pod& pod) const {
   std::vector<int> ids;
   const model::GpuNodeStatus* status = cache_.status(pod.node);

@@ -448,11 +448,27 @@ void Binder::bindApplied(Grant& grant) {
   grant.not_before = c_.now.mono;
   scheduledEvent(grant);
   c_.count(kScheduleAttempts, {{"result", "scheduled"}, {"profile", c_.config.scheduler_name}});
-  if (const auto since = pending_.placed(grant.uid)) {
-    const double s = std::chrono::duration<double>(c_.now.mono - *since).count();
-    c_.out.emplace_back(kapi::Metric{
-        kapi::MetricOp::Observe, kSchedulingSli, {{"attempts", std::to_string(grant.sends + 1)}}, s});
+  const auto since = pending_.placed(grant.uid);
+  logBound(grant, since);
+  if (!since) { return; }
+  const double s = std::chrono::duration<double>(c_.now.mono - *since).count();
+  c_.out.emplace_back(kapi::Metric{
+      kapi::MetricOp::Observe, kSchedulingSli, {{"attempts", std::to_string(grant.sends + 1)}}, s});
+}
+
+/// The one line of a decision that came to its end. `since`: when its pod was first seen.
+void Binder::logBound(const Grant& grant, std::optional<Mono> since) {
+  Context::Fields fields{{"pod", grant.pod.text()}, {"node", grant.node.text}};
+  if (!grant.ids.empty()) { fields.emplace_back("gpus", model::printIds(grant.ids)); }
+  const model::Pod* pod = c_.cache().pod(grant.uid);
+  if (auto claim = pod == nullptr ? std::string{} : sched::claimName(*pod); !claim.empty()) {
+    fields.emplace_back("claim", std::move(claim));
   }
+  if (since) {
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(c_.now.mono - *since);
+    fields.emplace_back("ms", std::to_string(ms.count()));
+  }
+  c_.log(kapi::Level::Info, "bound", std::move(fields));
 }
 
 void Binder::scheduledEvent(const Grant& grant) {
@@ -516,7 +532,9 @@ void Binder::giveUp(Grant& grant, std::string why) {
 
 /// A live look at the pod: after a 409 (every Binding so far was refused) or by a fence's answer (no Binding can land any more).
 void Binder::judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fence) {
-  if (pod.bound()) { return; }  // it is reconciled as a bound pod: its leases are judged by what it was bound with
+  if (pod.bound()) {
+    return;
+  }  // it is reconciled as a bound pod: its leases are judged by what it was bound with
   if (after_fence) {
     release(grant, grant.why.empty() ? "the outcome of its Binding was unknown; fenced" : grant.why);
   } else if (gaveUpFor(grant, pod)) {

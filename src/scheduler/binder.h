@@ -100,6 +100,7 @@ class Binder : public controller::Part {
   void release(Grant& grant, std::string why);
   void finishRelease(const Grant& grant);
   void scheduledEvent(const Grant& grant);
+  void logBound(const Grant& grant, std::optional<Mono> since);
   [[nodiscard]] std::vector<int> boundTo(const Grant& grant) const;
   void keepBoundPerhaps(const Grant& grant);
   void endBoundPerhaps(const model::Uid& uid);

@@ -22,31 +22,34 @@ bool saysReservation(const model::Pod& pod) {
 
 }  // namespace
 
-void BoundLeases::see(const model::Pod& pod) {
+std::vector<int> BoundLeases::see(const model::Pod& pod) {
   const auto told = engine::allocatedIds(pod);
   const auto ids = devicesOf(pod, told);
   if (ids != told) {
-    c_.warnOnce(pod, "GpuAnnotationChanged",
-                fmt::format("annotation {} does not name the GPUs that the pod's leases name; the leases stand",
-                            model::kAllocatedKey));
+    c_.warnOnce(
+        pod, "GpuAnnotationChanged",
+        fmt::format("annotation {} does not name the GPUs that the pod's leases name; the leases stand",
+                    model::kAllocatedKey));
   }
   std::optional<std::vector<int>> held;
   if (ids) { held = c_.engine.heldIds(pod, *ids); }
   if (ids) { keepLeases(pod, *ids, *held); }
   dropOrphans(pod, held);
+  return held.value_or(std::vector<int>{});
 }
 
 /// What a bound pod has: what the leases of the reservation say that it was bound for, one of them at least; else its
 /// annotation, and other leases landed late (design 3.4). When the reservation's leases say something else than the
 /// annotation, somebody changed that of a pod that runs: its containers were told what the leases say.
-/// A pod that says a reservation of which there is no lease: its annotation; but a whole set of leases that were there when it was
-/// bound, which shows that both were edited since.
+/// A pod that says a reservation of which there is no lease any more: its annotation, when its agent sees it use that; else a
+/// whole set of leases that were there when it was bound, which shows that both were edited
+/// since; else its annotation.
 /// A pod that says no reservation (bound by an earlier version, or it was taken away): a whole set of leases that say
 /// the same and more than its annotation; its annotation when one of its leases agrees; else a whole set of
 /// leases, before others one that was there when it was bound, before one of which some are missing; else the
 /// annotation.
 std::optional<std::vector<int>> BoundLeases::devicesOf(const model::Pod& pod,
-                                                     const std::optional<std::vector<int>>& told) const {
+                                                       const std::optional<std::vector<int>>& told) const {
   const auto& keys = c_.cache().leasesOf(pod.uid);
   const auto leased = [&](int id) { return keys.contains(c_.leaseKey(pod.node, id)); };
   const std::string* bound_for = pod.annotation(model::kReservationKey);
@@ -81,6 +84,7 @@ std::optional<std::vector<int>> BoundLeases::devicesOf(const model::Pod& pod,
     if (!whole || (was_there && !older)) { whole = std::move(set->ids); }
     older = older || was_there;
   }
+  if (told && says_reservation && c_.engine.seenInUse(pod) == *told) { return told; }
   const bool more = told && whole && std::includes(whole->begin(), whole->end(), told->begin(), told->end());
   if (more && (!says_reservation || older)) { return whole; }
   if (agrees || (told && says_reservation && !older)) { return told; }
@@ -102,7 +106,7 @@ bool BoundLeases::sharesDevices(const model::Pod& pod, const std::vector<int>& i
 
 /// Another running pod of ours, that `is` so, holds this device of the pod's node.
 bool BoundLeases::anotherOfOursHas(const model::Pod& pod, int id,
-                                 const std::function<bool(const model::Pod&)>& is) const {
+                                   const std::function<bool(const model::Pod&)>& is) const {
   const sched::NodeState* node = c_.engine.ledger().find(pod.node);
   const sched::DeviceState* device = node == nullptr ? nullptr : node->device(id);
   if (device == nullptr) { return false; }
@@ -156,7 +160,7 @@ std::string BoundLeases::uuidGiven(const model::Pod& pod, const std::vector<int>
 /// Every device that the pod has has a lease that names it, of the reservation that it was bound for, unless another
 /// pod's lease holds it. `given`: the ids of its reservation; `held`: those that its devices have now.
 void BoundLeases::keepLeases(const model::Pod& pod, const std::vector<int>& given,
-                           const std::vector<int>& held) {
+                             const std::vector<int>& held) {
   if (!record_.ours()) { return; }
   const std::string* bound_for = pod.annotation(model::kReservationKey);
   std::optional<model::ReservationId> reservation;
@@ -198,7 +202,7 @@ void BoundLeases::repaired(const model::Pod& pod, const LeaseNotice& notice) {
   if (notice.what == What::Held) {
     failing_.erase({pod.uid, notice.lease});
     c_.warnOnce(pod, "GpuLeaseRewritten",
-             fmt::format("lease {} was missing and was written again", notice.lease.text()));
+                fmt::format("lease {} was missing and was written again", notice.lease.text()));
   } else if (notice.what == What::Lost) {
     c_.warnOnce(pod, "GpuHeldByOther", notice.why);
   }

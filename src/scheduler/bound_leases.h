@@ -25,8 +25,8 @@ class BoundLeases : public controller::Part {
     c_.parts.add(*this);
   }
 
-  /// Sees to the leases of this pod, which is bound and ours.
-  void see(const model::Pod& pod);
+  /// Sees to the leases of this pod, which is bound and ours. Returns the devices of its node that it has now, ascending.
+  std::vector<int> see(const model::Pod& pod);
   /// What came of a missing lease of a bound pod.
   void repaired(const model::Pod& pod, const LeaseNotice& notice);
   /// The pod has ended.

@@ -18,9 +18,8 @@ struct Devices {
 
 /// For the lease of device `id`, with the UUID that its agent says now.
 [[nodiscard]] inline Claimant claimantOf(const Context& context, const model::Uid& uid,
-                                         const model::ObjectKey& pod,
-                                         const model::ReservationId& reservation, const Devices& devices,
-                                         int id) {
+                                         const model::ObjectKey& pod, const model::ReservationId& reservation,
+                                         const Devices& devices, int id) {
   Claimant c;
   c.uid = uid;
   c.pod = pod;

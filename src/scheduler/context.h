@@ -19,8 +19,8 @@
 
 namespace gs::scheduler {
 
-/// Warning events that a pod gets once for each reason.
-class PodWarnings {
+/// What is said of a pod once for each reason.
+class OncePerPod {
  public:
   /// True: not said yet.
   bool add(const model::Uid& uid, const std::string& reason) { return said_[uid].insert(reason).second; }
@@ -48,7 +48,7 @@ class Context {
   engine::Engine engine;
   controller::Parts parts{kFirstOwner};
   ReconcileQueue reconciles;
-  PodWarnings warnings;
+  OncePerPod warnings;  // events
   kapi::EventRecorder recorder;
   controller::EventSender events;
   Now now{};

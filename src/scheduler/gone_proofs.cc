@@ -14,8 +14,8 @@ void GoneProofs::prove(const model::Uid& uid, const model::ObjectKey& known) {
   }
   if (key.name.empty()) {
     calls_.failed(uid, c_.now.mono);
-    c_.log(kapi::Level::Warn,
-           "a lease names no pod, so its end cannot be proven; delete the lease by hand", {{"uid", uid.text}});
+    c_.log(kapi::Level::Warn, "a lease names no pod, so its end cannot be proven; delete the lease by hand",
+           {{"uid", uid.text}});
     return;
   }
   c_.sendAbout(uid, kapi::getObject(model::Kind::Pod, key), calls_.begin(uid));

@@ -1,6 +1,7 @@
 #include "scheduler/nodes_in_vain.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "kapi/retry_wait.h"
 
@@ -9,7 +10,8 @@ namespace {
 
 constexpr Duration kMostInVainFor = std::chrono::minutes{3};
 constexpr std::size_t kMostInVain = 64;  // nodes that one pod is kept from at once
-constexpr kapi::RetryTerms kTerms{std::chrono::seconds{2}, std::chrono::seconds{20}};  // longer than it waits itself
+constexpr kapi::RetryTerms kTerms{std::chrono::seconds{2},
+                                  std::chrono::seconds{20}};  // longer than it waits itself
 
 }  // namespace
 
@@ -25,9 +27,9 @@ std::optional<Mono> NodesInVain::tried(const model::Uid& uid, const model::NodeN
   return tries.until;
 }
 
-void NodesInVain::nowhereElse(const model::Uid& uid) {
+bool NodesInVain::nowhereElse(const model::Uid& uid) {
   const auto of_pod = pods_.find(uid);
-  if (of_pod != pods_.end()) { of_pod->second.nowhere_else = true; }
+  return of_pod != pods_.end() && !std::exchange(of_pod->second.nowhere_else, true);
 }
 
 std::vector<model::NodeName> NodesInVain::leftOut(const model::Uid& uid, bool all, Mono now) const {

@@ -16,8 +16,9 @@ class NodesInVain {
   /// It was tried there. `refused`: the API server did not take a write, and the pod is told why. Returns until when the node is
   /// left out; nullopt: too many are already.
   std::optional<Mono> tried(const model::Uid& uid, const model::NodeName& node, bool refused, Mono now);
-  /// Nothing else fits: it is tried there again, as the time of each is over.
-  void nowhereElse(const model::Uid& uid);
+  /// Nothing else fits: it is tried there again, as the time of each is over. True: that is news, and the time of some may be over
+  /// already.
+  [[nodiscard]] bool nowhereElse(const model::Uid& uid);
   /// The nodes to leave out now. `all`: whether or not their time is over.
   [[nodiscard]] std::vector<model::NodeName> leftOut(const model::Uid& uid, bool all, Mono now) const;
   [[nodiscard]] bool contains(const model::Uid& uid) const { return pods_.contains(uid); }

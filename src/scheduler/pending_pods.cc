@@ -43,6 +43,7 @@ std::optional<sched::ClassId> PendingPods::enqueue(const model::Pod& pod) {
   const auto door = readDoor(pod);
   if (const auto* blocked = std::get_if<sched::Blocked>(&door)) {
     dequeue(pod.uid);
+    block(pod.uid, blocked->kind == "SchedulingGated");
     if (blocked->kind == "SchedulingGated") { return std::nullopt; }
     // Pod and claim are often applied together, and come by two watches: a moment before anybody is told.
     const auto seen = first_seen_.find(pod.uid);
@@ -54,6 +55,7 @@ std::optional<sched::ClassId> PendingPods::enqueue(const model::Pod& pod) {
     tell(pod, {blocked->kind, std::make_shared<const std::string>(blocked->text)});
     return std::nullopt;
   }
+  unblock(pod.uid);
   const Item item{pod.uid, pod.priority, pod.created.time_since_epoch().count(),
                   c_.engine.decider().classOf(std::get<sched::PodRequest>(door))};
   const auto [known, fresh] = queued_.try_emplace(pod.uid, item);
@@ -81,7 +83,19 @@ void PendingPods::putBack(const Item& item) {
   c_.engine.queue().add(item);
 }
 
+void PendingPods::block(const model::Uid& uid, bool gated) {
+  unblock(uid);
+  blocked_.emplace(uid, gated);
+  gated_ += gated ? 1 : 0;
+}
+
+void PendingPods::unblock(const model::Uid& uid) {
+  const auto blocked = blocked_.extract(uid);
+  if (!blocked.empty() && blocked.mapped()) { --gated_; }
+}
+
 void PendingPods::dequeue(const model::Uid& uid) {
+  unblock(uid);
   if (queued_.erase(uid) == 0) { return; }
   c_.engine.queue().remove(uid);
   held_back_.remove(uid);
@@ -113,6 +127,9 @@ std::optional<PendingPods::Item> PendingPods::bringBack(const std::string& ns) {
 void PendingPods::tell(const model::Pod& pod, const Rejection& rejection) {
   ++told_;
   waiting_text_[pod.uid] = rejection.text;
+  if (logged_.add(pod.uid, rejection.kind)) {
+    c_.log(kapi::Level::Info, "waits", {{"pod", pod.key.text()}, {"reason", *rejection.text}});
+  }
   reporter_.waiting(pod.uid, rejection.kind, rejection.text);
   touchClaimOf(pod.uid);
 }
@@ -135,6 +152,8 @@ void PendingPods::triedInVain(const Grant& grant) {
 std::optional<Mono> PendingPods::placed(const model::Uid& uid) {
   attempts_.forget(uid);
   in_vain_.forget(uid);
+  unblock(uid);
+  logged_.forget(uid);
   const auto seen = first_seen_.extract(uid);
   reporter_.silent(uid, true);
   waiting_text_.erase(uid);
@@ -143,6 +162,7 @@ std::optional<Mono> PendingPods::placed(const model::Uid& uid) {
 
 void PendingPods::over(const model::Uid& uid, bool gone) {
   dequeue(uid);
+  logged_.forget(uid);
   if (gone) {
     attempts_.forget(uid);
     in_vain_.forget(uid);
@@ -169,6 +189,9 @@ void PendingPods::reset() {
   for (const auto& [uid, item] : queued_) { c_.engine.queue().remove(uid); }
   queued_.clear();
   held_back_.clear();
+  blocked_.clear();
+  gated_ = 0;
+  logged_.reset();
   attempts_.reset();
   in_vain_.reset();
   waiting_text_.clear();

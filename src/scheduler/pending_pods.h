@@ -60,10 +60,13 @@ class PendingPods : public controller::Part {
   [[nodiscard]] std::optional<Item> bringBack(const std::string& ns);
   [[nodiscard]] std::size_t heldBack() const { return held_back_.size(); }
 
+  /// In its condition, an event and its claim's status; and once for each kind in the log.
   void tell(const model::Pod& pod, const Rejection& rejection);
   [[nodiscard]] std::string whyWaiting(const model::Uid& uid) const;
   /// It is parked, so nothing fits but where it was tried.
-  void nowhereElse(const model::Uid& uid) { in_vain_.nowhereElse(uid); }
+  void nowhereElse(const model::Uid& uid) {
+    if (in_vain_.nowhereElse(uid)) { c_.reconciles.add(uid); }
+  }
   [[nodiscard]] bool wasInVain(const model::Uid& uid) const { return in_vain_.contains(uid); }
   /// It is kept from nodes that refused it a moment ago, and what they answered says more than that nothing fits.
   [[nodiscard]] bool knowsMore(const model::Uid& uid, sched::ClassId pod_class) const;
@@ -73,7 +76,7 @@ class PendingPods : public controller::Part {
   [[nodiscard]] int attempts(const model::Uid& uid) const { return attempts_.tries(uid); }
   [[nodiscard]] bool mayTry(const model::Uid& uid) const { return attempts_.due(uid, c_.now.mono); }
   void triedInVain(const Grant& grant);
-  /// It is bound: since when it had waited, where that is known.
+  /// It is bound: when it was first seen, where that is known.
   std::optional<Mono> placed(const model::Uid& uid);
   /// Bound by somebody, or gone: nothing more is said of it. Those that are gone are forgotten.
   void over(const model::Uid& uid, bool gone);
@@ -91,20 +94,30 @@ class PendingPods : public controller::Part {
     return queued_.size() + waiting_text_.size() + first_seen_.size() + held_back_.size() + attempts_.size() +
            in_vain_.size();
   }
+  /// Pods that do not stand in the queue: those that nobody can place as they are (a claim is missing or invalid, say), and those
+  /// behind scheduling gates.
+  [[nodiscard]] std::size_t blocked() const { return blocked_.size() - gated_; }
+  [[nodiscard]] std::size_t gated() const { return gated_; }
   /// How often a pod was told why it waits.
   [[nodiscard]] std::uint64_t told() const { return told_; }
 
  private:
+  void block(const model::Uid& uid, bool gated);
+  void unblock(const model::Uid& uid);
+
   Context& c_;
   std::function<bool(const model::Uid&)> reserved_;
   Reporter reporter_;
   ClaimStatusWriter claims_;
-  std::unordered_map<model::Uid, Item> queued_;  // those held back, too
+  std::unordered_map<model::Uid, Item> queued_;                                      // those held back, too
   std::unordered_map<model::Uid, std::shared_ptr<const std::string>> waiting_text_;  // for its claim's status
   std::unordered_map<model::Uid, Mono> first_seen_;  // unbound pods of ours, for the latency metric
   controller::Backoff<model::Uid> attempts_{{std::chrono::seconds{1}, std::chrono::seconds{10}}};
   NodesInVain in_vain_;
   HeldBack held_back_;
+  std::unordered_map<model::Uid, bool> blocked_;  // true: by scheduling gates
+  std::size_t gated_ = 0;                         // of these
+  OncePerPod logged_;                             // kinds of rejection
   std::uint64_t told_ = 0;
 };
 

@@ -65,7 +65,9 @@ void Placer::bringBack() {
       const auto item = b_.pending.bringBack(ns);
       if (!item) { break; }
       brought_back_ = true;  // it may need no slot after all: then the next one has its turn
-      if (const model::Pod* pod = c_.cache().pod(item->uid)) { b_.unschedulable.joined(*pod, item->pod_class); }
+      if (const model::Pod* pod = c_.cache().pod(item->uid)) {
+        b_.unschedulable.joined(*pod, item->pod_class);
+      }
     }
   }
 }
@@ -77,7 +79,9 @@ void Placer::decide(const sched::Queue::Item& item) {
       b_.leftovers.removing(item.uid)) {
     return;
   }
-  if (c_.reconciles.contains(item.uid)) { return; }  // it asks for something else now: it will be queued again
+  if (c_.reconciles.contains(item.uid)) {
+    return;
+  }  // it asks for something else now: it will be queued again
   followQuotas();
   if (const auto placed = c_.engine.decider().decide(item.pod_class)) { return place(*pod, item, *placed); }
   b_.pending.putBack(item);

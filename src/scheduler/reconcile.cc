@@ -40,6 +40,7 @@ void Scheduler::reconcileEnded(const model::Uid& uid) {
   probes_.end(uid);
   c_.warnings.forget(uid);
   bound_leases_.forget(uid);
+  device_health_.forget(uid);
   binder_.ended(uid);
   const std::set<model::ObjectKey> leases = c_.cache().leasesOf(uid);
   if (leases.empty()) { return; }
@@ -60,7 +61,7 @@ void Scheduler::reconcileBound(const model::Pod& pod) {
   probes_.end(pod.uid);
   if (!binder_.bound(pod)) { return; }
   pending_.over(pod.uid, false);
-  if (c_.ours(pod)) { return bound_leases_.see(pod); }
+  if (c_.ours(pod)) { return device_health_.see(pod, bound_leases_.see(pod)); }
   // Leases that name it are another installation's.
   if (GS_PLANTED(DropsOthersLeases)) {
     for (const auto& key : std::set{c_.cache().leasesOf(pod.uid)}) { desk_.give(key, pod.uid); }

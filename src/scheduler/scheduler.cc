@@ -51,6 +51,7 @@ Scheduler::Scheduler(Config config, Rng rng)
       bound_leases_{c_, desk_, leadership_.record()},
       leftovers_{c_, desk_, leadership_.record(), pending_, binder_, proofs_},
       blocked_{c_},
+      device_health_{c_},
       placer_{c_, {leadership_.record(), slots_, pending_, unschedulable_, probes_, binder_, leftovers_}} {
   pending_.reservedBy([this](const model::Uid& uid) { return binder_.reserved(uid); });
 }
@@ -282,6 +283,7 @@ void Scheduler::work() {
   pending_.claims().pump(c_.now.mono, c_.out);
   queue_sizes_ = c_.engine.queue().sizes();
   queue_sizes_.ready += pending_.heldBack();
+  queue_sizes_.parked += pending_.blocked();
 }
 
 void Scheduler::wakeAtNextDue() {
@@ -315,7 +317,7 @@ bool Scheduler::underWay() const {
 
 std::size_t Scheduler::rememberedForTest() const {
   return binder_.size() + leftovers_.size() + pending_.size() + c_.warnings.size() + proofs_.size() +
-         probes_.size() + bound_leases_.failing();
+         probes_.size() + bound_leases_.failing() + device_health_.size();
 }
 
 Readiness Scheduler::readiness() const {

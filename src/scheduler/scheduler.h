@@ -22,6 +22,7 @@
 #include "scheduler/blocked_devices.h"
 #include "scheduler/bound_leases.h"
 #include "scheduler/context.h"
+#include "scheduler/device_health.h"
 #include "scheduler/gone_proofs.h"
 #include "scheduler/leadership.h"
 #include "scheduler/lease_desk.h"
@@ -69,6 +70,8 @@ class Scheduler {
   /// For another component on the same engine; after it changed anything, decide() lets waiting pods see that.
   [[nodiscard]] engine::Engine& engine() { return c_.engine; }
   [[nodiscard]] sched::Queue::Sizes pending() const { return queue_sizes_; }
+  /// Pods behind scheduling gates.
+  [[nodiscard]] std::size_t gated() const { return pending_.gated(); }
   /// Leases of running pods that are missing and cannot be written.
   [[nodiscard]] std::size_t leaseRepairsFailing() const { return bound_leases_.failing(); }
   /// How often leases or their ids were looked at, pods reconciled, and waiting pods told why: what they cost, without a clock.
@@ -124,6 +127,7 @@ class Scheduler {
   BoundLeases bound_leases_;
   Leftovers leftovers_;
   BlockedDevices blocked_;
+  DeviceHealth device_health_;
   Placer placer_;
 
   std::uint64_t reconciles_ = 0;

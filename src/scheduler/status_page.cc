@@ -34,9 +34,11 @@ std::string stateMetrics(const Scheduler& scheduler) {
   const auto add = std::back_inserter(out);
   const auto pending = scheduler.pending();
   fmt::format_to(add, "# HELP {0} Pods of ours that wait, by queue.\n# TYPE {0} gauge\n", kPendingPods);
-  fmt::format_to(
-      add, "{0}{{queue=\"active\"}} {1}\n{0}{{queue=\"backoff\"}} {2}\n{0}{{queue=\"unschedulable\"}} {3}\n",
-      kPendingPods, pending.ready, pending.backoff, pending.parked);
+  for (const auto& [queue, pods] :
+       {std::pair{"active", pending.ready}, std::pair{"backoff", pending.backoff},
+        std::pair{"unschedulable", pending.parked}, std::pair{"gated", scheduler.gated()}}) {
+    fmt::format_to(add, "{}{{queue=\"{}\"}} {}\n", kPendingPods, queue, pods);
+  }
   fmt::format_to(add, "# HELP {0} 1 while this process decides.\n# TYPE {0} gauge\n{0} {1}\n", kLeading,
                  scheduler.leading() ? 1 : 0);
   fmt::format_to(add,

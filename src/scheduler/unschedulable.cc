@@ -7,11 +7,11 @@
 namespace gs::scheduler {
 namespace {
 
-constexpr Duration kRefreshGap = std::chrono::seconds{1};         // between two rounds through what pods are told
+constexpr Duration kRefreshGap = std::chrono::seconds{1};  // between two rounds through what pods are told
 constexpr Duration kRefreshTurn = std::chrono::milliseconds{50};  // between two parts of a round
-constexpr std::size_t kMaxClasses = 4096;                         // over it, those without a pod are forgotten
-constexpr std::size_t kMostRetired = 8192;                        // at once
-constexpr std::size_t kFewNodes = 512;                            // looking at all of them is cheap
+constexpr std::size_t kMaxClasses = 4096;   // over it, those without a pod are forgotten
+constexpr std::size_t kMostRetired = 8192;  // at once
+constexpr std::size_t kFewNodes = 512;      // looking at all of them is cheap
 constexpr std::size_t kClassesPerTurn = 4'096;
 constexpr std::size_t kActivatedPerTurn = 256;
 constexpr std::size_t kToldPerTurn = 1'024;

@@ -23,7 +23,9 @@ class Unschedulable : public controller::Part {
   /// At nodes (Decider::looks): after so many for parked pods, and again for ready ones, another event has its turn.
   static constexpr std::uint64_t kLooksPerTurn = 8'192;
 
-  Unschedulable(Context& context, PendingPods& pending) : c_{context}, pending_{pending} { c_.parts.add(*this); }
+  Unschedulable(Context& context, PendingPods& pending) : c_{context}, pending_{pending} {
+    c_.parts.add(*this);
+  }
 
   /// Nothing fits a pod of that class: all of them wait, and for the same reason.
   void reject(sched::ClassId pod_class);
@@ -52,7 +54,8 @@ class Unschedulable : public controller::Part {
 
   Context& c_;
   PendingPods& pending_;
-  std::map<sched::ClassId, Rejection> words_;  // what pods of a class are told while it is parked; kept longer
+  std::map<sched::ClassId, Rejection>
+      words_;  // what pods of a class are told while it is parked; kept longer
   std::map<sched::ClassId, std::vector<model::Uid>> untold_;  // of those, who is to be told; no list is empty
   std::uint64_t checked_changes_ = 0;  // change of the ledger up to which parked classes were looked at
   std::size_t unchecked_ = 0;          // parked classes that were not looked at since

@@ -278,7 +278,8 @@ TEST_F(SchedulerPagesTest, ALeadersWaitingPodsAreCountedByQueue) {
   EXPECT_TRUE(has(text,
                   "scheduler_pending_pods{queue=\"active\"} 0\n"
                   "scheduler_pending_pods{queue=\"backoff\"} 0\n"
-                  "scheduler_pending_pods{queue=\"unschedulable\"} 2\n"))
+                  "scheduler_pending_pods{queue=\"unschedulable\"} 2\n"
+                  "scheduler_pending_pods{queue=\"gated\"} 0\n"))
       << text;
   EXPECT_TRUE(has(text, "\ngpu_scheduler_leading 1\n"));
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "test/world/cluster.h"
+#include "testing/builders.h"
 
 namespace gs::test {
 namespace {
@@ -215,6 +216,44 @@ TEST_F(Guards, ABindingWaitsForTheConditionThatIsBeingWritten) {
   world.create(p);
   ASSERT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
   EXPECT_EQ(bindings(), 1);  // sent with the version of before, it would be refused
+}
+
+/// Another leader had decided about the pod, too, and its lease could not be deleted yet: it is not what the pod was bound for, though
+/// it was there before. The agent sees what the pod uses; the next leader has not seen the lease that went.
+TEST_F(Guards, ALeaseOfAnotherDecisionIsNotWhatThePodHasWhenItsOwnIsGone) {
+  std::string other;  // the lease of the other decision
+  judge([&, done = false](const Call& call) mutable {
+    if (call.verb == Verb::Delete && call.key.name == other) {
+      return sandbox::CallFate{.how = sandbox::CallFate::How::LostBefore};
+    }
+    if (!createsLease(call) || std::exchange(done, true)) { return sandbox::CallFate{}; }
+    const bool first = call.body["metadata"]["name"].str() == "gpu-node-a-0";
+    other = first ? "gpu-node-a-1" : "gpu-node-a-0";
+    model::Pod of;
+    of.key = {"default", "p"};
+    of.uid = model::Uid{podObject("p")["metadata"]["uid"].str()};
+    const auto lease =
+        gs::testing::makeLease("node-a", first ? 1 : 0, of, "theirs", first ? "node-a:1" : "node-a:0");
+    const std::string path = kLeases.substr(0, kLeases.size() - 1);
+    EXPECT_EQ(world.request("POST", path, kapi::createLease(lease).body).code, 201);
+    return sandbox::CallFate{};
+  });
+  json::Value p = pod("p", "", 1);
+  p.child("spec").set("nodeSelector", json::Object{{"kubernetes.io/hostname", "node-a"}});
+  world.create(p);
+  ASSERT_TRUE(eventually([&] { return !allocated("p").empty(); }));
+  const std::string has = allocated("p");
+  const std::string own = kLeases + (has == "node-a:0" ? "gpu-node-a-0" : "gpu-node-a-1");
+  world.run(3s);
+  world.crash(0);
+  ASSERT_EQ(world.request("DELETE", own, {}).code, 200);
+  world.restart(0);
+  ASSERT_TRUE(eventually([&] { return world.get(own)["kind"].str() == "Lease"; }, 60s))
+      << "it is written again";
+  EXPECT_EQ(world.get(own)["metadata"]["annotations"]["gpu.scheduling/devices"].str(), has);
+  judge({});
+  EXPECT_TRUE(eventually([&] { return leases() == 1; }, 60s));
+  EXPECT_FALSE(warned("GpuAnnotationChanged")) << "nobody changed any";
 }
 
 /// A lease in our namespace that names a pod of another scheduler is not ours to delete, nor to act upon.
