@@ -64,6 +64,7 @@ class Binder : public controller::Part {
   [[nodiscard]] std::size_t size() const { return grants_.size() + bound_perhaps_.size(); }
 
  private:
+  static constexpr Duration kReservedAfter = std::chrono::seconds{1};
   enum class Purpose : std::uint8_t { Bind, ReadAfterConflict, Fence, ReadBound };
   struct Placing {
     model::NodeName node;
