@@ -37,7 +37,7 @@ LAYERS = {
     "apiserver/patch":    ("apiserver/schema apiserver/meta json base",           "fmt expected",  PURE),
     "apiserver/registry": ("apiserver/schema apiserver/meta kapi/time.h kapi/quantity.h json base", "fmt expected", TABLES),
     "apiserver/storage":  ("apiserver/patch json base",                           "fmt expected",  PURE),
-    "apiserver/present":  ("apiserver/registry apiserver/schema apiserver/wire kapi/time.h json base", "fmt expected", PURE),
+    "apiserver/present":  ("apiserver/registry apiserver/schema apiserver/meta apiserver/wire kapi/time.h json base", "fmt expected", PURE),
     "apiserver/handlers": ("apiserver/storage apiserver/patch apiserver/registry apiserver/schema apiserver/meta kapi/time.h json base",
                            "fmt expected",  PURE),
     "engine":    ("sched model kapi base",                                        "fmt expected",  PURE),

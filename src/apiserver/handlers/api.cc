@@ -117,6 +117,9 @@ Api::Result Api::dispatchSubresource(Call& call) {
     return posts ? evict(call) : Result{methodNotAllowed()};
   }
   if (auto none = noSubresource(call.route)) { return tl::unexpected(*std::move(none)); }
+  if (call.route.subresource == "scale") {
+    return call.request.method == "PATCH" ? patch(call) : scale(call);
+  }
   return methodNotAllowed();  // its log is only read, and not here
 }
 
@@ -124,6 +127,7 @@ std::optional<ApiError> Api::noSubresource(const Route& route) const {
   const Resource& r = *route.resource;
   const std::string& sub = route.subresource;
   if (sub.empty() || (sub == "status" && r.has_status)) { return std::nullopt; }
+  if (sub == "scale" && r.scales && !r.custom) { return std::nullopt; }
   if (r.is("/pods")) {
     if (sub == "binding" || sub == "eviction" || sub == "log") { return std::nullopt; }
     const auto* pod = store_.find({"/pods", route.ns, route.name});

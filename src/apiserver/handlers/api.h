@@ -156,6 +156,9 @@ class Api {
   [[nodiscard]] OwnersPtr owned(const Call& call, const OwnersPtr& before, const json::Value& old,
                                 const json::Value& next) const;
 
+  /// The scale subresource: how many replicas an object asks for, as a Scale of autoscaling/v1 (api_scale.cc).
+  [[nodiscard]] Result scale(Call& call);
+
   // DELETE.
   [[nodiscard]] Answer<json::Value> deleteOptions(Call& call) const;
   [[nodiscard]] Result remove(Call& call);

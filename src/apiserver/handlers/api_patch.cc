@@ -83,6 +83,7 @@ Api::Result Api::patch(Call& call) {
   const auto* there = stored(call);
   if (there == nullptr) { return notFound(r.subject(), call.route.name); }
   if (auto fine = checkPatchBody(call.request); !fine) { return tl::unexpected(fine.error()); }
+  if (call.route.subresource == "scale") { return scale(call); }
   auto next = patched(call, *there->object);
   if (!next) { return tl::unexpected(next.error()); }
   return replace(call, *there, *std::move(next), nullptr);

@@ -19,6 +19,9 @@ using json::Value;
 // What the garbage collector does before an object goes, as finalizers.
 constexpr std::string_view kOrphan = "orphan";
 constexpr std::string_view kForeground = "foregroundDeletion";
+constexpr const char* kKeepsPods =
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove "
+    "them or set propagationPolicy=Orphan to suppress this warning";
 constexpr const char* kCrdFinalizer = "customresourcecleanup.apiextensions.k8s.io";
 
 bool isPods(const Resource& r) { return r.is("/pods"); }
@@ -38,6 +41,10 @@ std::string_view collectorsPart(const Value& options, const Value& meta) {
   const auto& finalizers = meta["finalizers"].items();
   const auto it = std::find_if(finalizers.begin(), finalizers.end(), isCollectors);
   return it == finalizers.end() ? "" : it->str() == kOrphan ? kOrphan : kForeground;
+}
+
+bool saysNothingOfDependents(const Value& options) {
+  return options["orphanDependents"].isNull() && options["propagationPolicy"].str().empty();
 }
 
 void takeCollectorsFinalizers(Value& object) {
@@ -162,7 +169,11 @@ Api::Result Api::removeNow(Call& call, const StoredObject& there, const json::Va
   }
   if (r.is("/namespaces")) { return terminateNamespace(call, there); }
   if (r.isCrds()) { return removeCrd(call, there); }
-  const std::string_view part = collectorsPart(options, old["metadata"]);
+  std::string_view part = collectorsPart(options, old["metadata"]);
+  if (r.is("batch/jobs") && saysNothingOfDependents(options)) {
+    if (part.empty()) { part = kOrphan; }
+    call.warnings.assign({kKeepsPods});
+  }
   if (!isPods(r) && !part.empty() && old["metadata"]["deletionTimestamp"].isNull()) {
     return removeWithFinalizer(call, there, part);
   }
@@ -339,6 +350,7 @@ Api::Result Api::removeAll(Call& call) {
     const auto* there = stored(one);
     if (there == nullptr) { continue; }  // it went with another one
     if (auto gone = removeNow(one, *there, *options); !gone) { return gone; }
+    call.warnings = std::move(one.warnings);
   }
   return all;
 }
@@ -350,7 +362,9 @@ void Api::removeByItself(const StoreKey& key, Now now) {
   const Resource* resource = resources_.stored(key.resource);
   if (resource == nullptr) { return; }
   Call call{Route{resource, key.ns, key.name, "", {}}, kDelete, now};
-  (void)removeNow(call, *there, {});
+  Value options = json::Object{};
+  if (resource->is("batch/jobs")) { options.set("propagationPolicy", "Background"); }
+  (void)removeNow(call, *there, options);
 }
 
 /// What it owned goes with it, and its namespace or its CRD if that waited for it only. Returns its last state.

@@ -10,6 +10,9 @@ namespace {
 
 using json::Value;
 
+/// A write to it is one to the spec.
+bool isSpec(const std::string& subresource) { return subresource.empty() || subresource == "scale"; }
+
 /// Everything but metadata and status: a change of it counts as a new generation.
 Value specPart(const Resource& r, const Value& object) {
   Value copy = object;
@@ -58,7 +61,7 @@ void keepOtherPart(const Resource& r, const std::string& subresource, const json
     }
   }
   if (!r.has_status) { return; }
-  if (subresource.empty()) {
+  if (isSpec(subresource)) {
     take(next, old, "status");
     return;
   }
@@ -94,7 +97,7 @@ Api::Result Api::replace(Call& call, const StoredObject& there, json::Value next
     }
     return Response{200, old};
   }
-  if (r.counted() && call.route.subresource.empty() && specPart(r, next) != specPart(r, old)) {
+  if (r.counted() && isSpec(call.route.subresource) && specPart(r, next) != specPart(r, old)) {
     next.child("metadata").set("generation", old["metadata"]["generation"].intOr(1) + 1);
   }
   if (losesLastFinalizer(old, next)) {

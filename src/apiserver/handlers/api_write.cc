@@ -68,6 +68,10 @@ Refused cannotHandle(const Resource& r, const std::string& why) {
       fmt::format("{} in version \"{}\" cannot be handled as a {}: {}", r.kind, r.version, r.kind, why));
 }
 
+NameRule nameRule(const Resource& r) {
+  return r.is("/namespaces") || r.is("apps/statefulsets") ? NameRule::Label : NameRule::Subdomain;
+}
+
 bool isGoing(const StoredObject* there) {
   return there != nullptr && !(*there->object)["metadata"]["deletionTimestamp"].isNull();
 }
@@ -189,11 +193,13 @@ Done Api::check(Call& call, const json::Value& object, const json::Value& old) c
                        {fieldInvalid("kind", object["kind"], "must be " + r.kind)});
   }
   FieldErrors errors =
-      checkMeta(object["metadata"], r.is("/namespaces") ? NameRule::Label : NameRule::Subdomain,
-                r.coreMeta() ? FinalizerRule::Core : FinalizerRule::AnyName);
+      checkMeta(object["metadata"], nameRule(r), r.coreMeta() ? FinalizerRule::Core : FinalizerRule::AnyName);
   const auto more = r.custom ? validateSchema(*r.schema, object, old) : checkKind(r, object, old);
   errors.insert(errors.end(), more.begin(), more.end());
   if (!errors.empty()) { return invalidKind(r.kind, r.storeGroup(), name, errors); }
+  if (r.isWorkload() && old.isNull()) {
+    for (auto& warning : workloadWarnings(r, object)) { call.warnings.push_back(std::move(warning)); }
+  }
   if (r.custom) {
     for (auto& warning : finalizerWarnings(object["metadata"], old["metadata"])) {
       call.warnings.push_back(std::move(warning));

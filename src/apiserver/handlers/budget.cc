@@ -3,35 +3,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
 #include <vector>
+
+#include "apiserver/meta/label_selector.h"
 
 namespace gs::apiserver {
 namespace {
 
 using json::Value;
-
-bool holds(const Value& expression, const Value& labels) {
-  const Value* label = labels.find(expression["key"].str());
-  const auto op = expression["operator"].str();
-  const auto& values = expression["values"].items();
-  const bool listed = label != nullptr && std::find(values.begin(), values.end(), *label) != values.end();
-  if (op == "In") { return listed; }
-  if (op == "NotIn") { return !listed; }
-  return op == "Exists" ? label != nullptr : label == nullptr;
-}
-
-/// An empty selector selects everything, an absent one nothing.
-bool selects(const Value& selector, const Value& labels) {
-  if (!selector.isObject()) { return false; }
-  for (const auto& [key, value] : selector["matchLabels"].members()) {
-    const Value* label = labels.find(key);
-    if (label == nullptr || *label != value) { return false; }
-  }
-  const auto& expressions = selector["matchExpressions"].items();
-  return std::all_of(expressions.begin(), expressions.end(),
-                     [&](const Value& e) { return holds(e, labels); });
-}
 
 bool isReady(const Value& pod) {
   const auto& conditions = pod["status"]["conditions"].items();
@@ -39,15 +18,6 @@ bool isReady(const Value& pod) {
          std::any_of(conditions.begin(), conditions.end(), [](const Value& c) {
            return c["type"].str() == "Ready" && c["status"].str() == "True";
          });
-}
-
-/// 3 or "30%" of `of`, rounded up.
-std::int64_t amountOf(const Value& value, std::int64_t of) {
-  if (!value.isString()) { return value.intOr(0); }
-  const auto text = value.str();
-  std::int64_t percent = 0;
-  std::from_chars(text.data(), text.data() + text.size(), percent);
-  return text.ends_with('%') ? (of * percent + 99) / 100 : percent;
 }
 
 struct Count {
@@ -71,9 +41,9 @@ Count countPods(const Store& store, const std::string& ns, const Value& selector
 
 std::int64_t neededBy(const Value& spec, std::int64_t all) {
   if (spec.find("maxUnavailable") != nullptr) {
-    return std::max<std::int64_t>(0, all - amountOf(spec["maxUnavailable"], all));
+    return std::max<std::int64_t>(0, all - amountOf(spec["maxUnavailable"], all, Round::Up));
   }
-  return amountOf(spec.find("minAvailable") != nullptr ? spec["minAvailable"] : Value{1}, all);
+  return amountOf(spec.find("minAvailable") != nullptr ? spec["minAvailable"] : Value{1}, all, Round::Up);
 }
 
 Refused violates(std::string_view budget, std::int64_t needed, std::int64_t healthy) {

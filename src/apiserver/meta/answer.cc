@@ -62,12 +62,17 @@ FieldError fieldInvalid(std::string field, const json::Value& value, std::string
   return fieldInvalid(std::move(field), shownValue(value), detail);
 }
 
-FieldError fieldNotSupported(std::string field, const json::Value& value,
+FieldError fieldNotSupported(std::string field, const std::string& shown,
                              const std::vector<std::string>& supported) {
   std::string list;
   for (const std::string& s : supported) { list += (list.empty() ? "" : ", ") + goQuote(s); }
   return {std::move(field), "NotSupported",
-          fmt::format("Unsupported value: {}: supported values: {}", shownValue(value), list)};
+          fmt::format("Unsupported value: {}: supported values: {}", shown, list)};
+}
+
+FieldError fieldNotSupported(std::string field, const json::Value& value,
+                             const std::vector<std::string>& supported) {
+  return fieldNotSupported(std::move(field), shownValue(value), supported);
 }
 
 FieldError fieldDuplicate(std::string field, const std::string& shown) {

@@ -40,6 +40,8 @@ using FieldErrors = std::vector<FieldError>;
 /// `shown` is the value as Go prints it: quoted for strings.
 [[nodiscard]] FieldError fieldInvalid(std::string field, const std::string& shown, std::string_view detail);
 [[nodiscard]] FieldError fieldInvalid(std::string field, const json::Value& value, std::string_view detail);
+[[nodiscard]] FieldError fieldNotSupported(std::string field, const std::string& shown,
+                                           const std::vector<std::string>& supported);
 [[nodiscard]] FieldError fieldNotSupported(std::string field, const json::Value& value,
                                            const std::vector<std::string>& supported);
 [[nodiscard]] FieldError fieldDuplicate(std::string field, const std::string& shown);

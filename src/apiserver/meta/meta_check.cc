@@ -81,20 +81,6 @@ void checkName(const json::Value& meta, NameRule rule, FieldErrors& errors) {
   }
 }
 
-void checkAnnotations(const json::Value& annotations, FieldErrors& errors) {
-  std::size_t size = 0;
-  for (const auto& [key, value] : annotations.members()) {
-    std::string lower = key;
-    std::transform(lower.begin(), lower.end(), lower.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
-    addInvalid(errors, "metadata.annotations", json::Value{key}, qualifiedNameErrors(lower));
-    size += key.size() + value.str().size();
-  }
-  if (size > 256U * 1024) {
-    errors.push_back({"metadata.annotations", "TooLong", "Too long: may not be more than 262144 bytes"});
-  }
-}
-
 void checkOwners(const json::Value& owners, FieldErrors& errors) {
   const std::string field = "metadata.ownerReferences";
   int controllers = 0;
@@ -224,12 +210,29 @@ FieldErrors checkLabels(const json::Value& labels, const std::string& field) {
   return errors;
 }
 
+FieldErrors checkAnnotations(const json::Value& annotations, const std::string& field) {
+  FieldErrors errors;
+  std::size_t size = 0;
+  for (const auto& [key, value] : annotations.members()) {
+    std::string lower = key;
+    std::transform(lower.begin(), lower.end(), lower.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+    addInvalid(errors, field, json::Value{key}, qualifiedNameErrors(lower));
+    size += key.size() + value.str().size();
+  }
+  if (size > 256U * 1024) {
+    errors.push_back({field, "TooLong", "Too long: may not be more than 262144 bytes"});
+  }
+  return errors;
+}
+
 FieldErrors checkMeta(const json::Value& meta, NameRule name_rule, FinalizerRule finalizer_rule) {
   FieldErrors errors;
   checkName(meta, name_rule, errors);
   FieldErrors labels = checkLabels(meta["labels"], "metadata.labels");
   errors.insert(errors.end(), labels.begin(), labels.end());
-  checkAnnotations(meta["annotations"], errors);
+  const auto notes = checkAnnotations(meta["annotations"], "metadata.annotations");
+  errors.insert(errors.end(), notes.begin(), notes.end());
   checkOwners(meta["ownerReferences"], errors);
   checkFinalizers(meta["finalizers"], finalizer_rule, errors);
   return errors;

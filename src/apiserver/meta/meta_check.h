@@ -19,6 +19,8 @@ namespace gs::apiserver {
 
 [[nodiscard]] FieldErrors checkLabels(const json::Value& labels, const std::string& field);
 
+[[nodiscard]] FieldErrors checkAnnotations(const json::Value& annotations, const std::string& field);
+
 enum class NameRule : bool { Subdomain, Label };
 /// Core kinds take a finalizer without a domain only if it is one of Kubernetes' own.
 enum class FinalizerRule : bool { AnyName, Core };

@@ -60,6 +60,7 @@ std::optional<std::string> storedField(const std::string& resource, std::string_
       field == "metadata.name" || field == "metadata.namespace" ||
       (resource == "/pods" && std::find(kPods.begin(), kPods.end(), field) != kPods.end()) ||
       (resource == "/nodes" && field == "spec.unschedulable") ||
+      (resource == "batch/jobs" && field == "status.succeeded") ||
       (resource == "/namespaces" && field == "status.phase") ||
       (resource == "events.k8s.io/events" && !field.starts_with("involvedObject.") &&
        field != "reportingComponent" &&
@@ -74,7 +75,19 @@ std::optional<std::string> storedField(const std::string& resource, std::string_
 std::string textOf(const Value& v, const std::vector<std::string>& path) {
   if (v.isString()) { return std::string{v.str()}; }
   if (!v.isNull()) { return json::print(v); }
+  if (path.back() == "succeeded") { return "0"; }
   return path.back() == "unschedulable" || path.back() == "hostNetwork" ? "false" : "";
+}
+
+Refused unknownField(const std::string& resource, std::string_view field) {
+  if (resource.starts_with("apps/")) {
+    return badRequest(fmt::format(
+        "\"{}\" is not a known field selector: only \"metadata.name\", \"metadata.namespace\"", field));
+  }
+  if (resource == "batch/jobs") {
+    return badRequest(fmt::format("field label \"{}\" not supported for Job", field));
+  }
+  return badRequest(fmt::format("field label not supported: {}", field));
 }
 
 bool compares(Selector::Op op, const std::string& text, const std::string& limit) {
@@ -110,8 +123,10 @@ Answer<Selector> Selector::fields(std::string_view text, const std::string& reso
     const auto field = part.substr(0, negated ? ne : eq);
     auto value = part.substr(eq + 1);
     if (!negated && value.starts_with('=')) { value.remove_prefix(1); }
-    const auto where = storedField(resource, field);
-    if (!where) { return badRequest(fmt::format("field label not supported: {}", field)); }
+    const auto where = storedField(resource, resource == "batch/jobs" && field == "status.successful"
+                                                 ? std::string_view{"status.succeeded"}
+                                                 : field);
+    if (!where) { return unknownField(resource, field); }
     s.requirements_.push_back({splitPath(*where), negated ? Op::NotIn : Op::In, {std::string{value}}});
   }
   return s;

@@ -153,6 +153,9 @@ std::vector<Subresource> subresourcesOf(const Resource& r) {
     out.push_back({"eviction", "policy", "v1", "Eviction", {"create"}});
     out.push_back({"log", "", "v1", "Pod", {"get"}});
   }
+  if (r.scales && !r.custom) {
+    out.push_back({"scale", "autoscaling", "v1", "Scale", {"get", "patch", "update"}});
+  }
   if (r.has_status) { out.push_back({"status", "", "", "", {"get", "patch", "update"}}); }
   return out;
 }

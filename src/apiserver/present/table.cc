@@ -17,12 +17,6 @@ using json::Array;
 using json::Object;
 using json::Value;
 
-Value column(std::string_view name, int priority = 0, std::string_view type = "string",
-             std::string_view format = "") {
-  return Object{
-      {"name", name}, {"type", type}, {"format", format}, {"description", ""}, {"priority", priority}};
-}
-
 Value nameColumn(int priority = 0) { return column("Name", priority, "string", "name"); }
 
 struct Names {
@@ -105,6 +99,11 @@ void addPodConditions(const Resource& r, const Value& object, Value& row) {
 
 }  // namespace
 
+json::Value column(std::string_view name, int priority, std::string_view type, std::string_view format) {
+  return Object{
+      {"name", name}, {"type", type}, {"format", format}, {"description", ""}, {"priority", priority}};
+}
+
 json::Array columnsOf(const Resource& r) {
   if (r.custom) { return customColumns(r); }
   if (r.plural == "pods") {
@@ -131,6 +130,7 @@ json::Array columnsOf(const Resource& r) {
     return {nameColumn(), column("Min Available"), column("Max Unavailable"),
             column("Allowed Disruptions", 0, "integer"), column("Age")};
   }
+  if (auto made = workloadColumns(r)) { return *std::move(made); }
   return {nameColumn(), column("Created At", 0, "date")};
 }
 
@@ -147,6 +147,7 @@ json::Array cellsOf(const Resource& r, const json::Value& object, Wall now) {
     return {meta["name"], Value{object["data"].members().size() + object["binaryData"].members().size()},
             age};
   }
+  if (auto made = workloadCells(r, object, now)) { return *std::move(made); }
   auto few = fewCells(r.plural, object);
   if (!few) { return {meta["name"], meta["creationTimestamp"]}; }
   Array out{meta["name"]};
@@ -182,8 +183,8 @@ json::Value tableOfAnswer(const Resource& resource, const json::Value& body, Wal
     return makeTable(resource, objects, std::move(meta), now, rows);
   }
   objects.push_back(&body);
-  return makeTable(resource, objects, Object{{"resourceVersion", body["metadata"]["resourceVersion"]}}, now,
-                   rows);
+  return makeTable(body["kind"].str() == "Scale" ? scaleType() : resource, objects,
+                   Object{{"resourceVersion", body["metadata"]["resourceVersion"]}}, now, rows);
 }
 
 }  // namespace gs::apiserver

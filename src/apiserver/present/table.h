@@ -39,6 +39,14 @@ struct PrintTable {
 [[nodiscard]] json::Array cellsOf(const Resource& resource, const json::Value& object, Wall now);
 [[nodiscard]] json::Array columnsOf(const Resource& resource);
 
+[[nodiscard]] json::Value column(std::string_view name, int priority = 0, std::string_view type = "string",
+                                 std::string_view format = "");
+
+// Of what has a pod template, ControllerRevisions and Scales (table_workloads.cc); nullopt: none of them.
+[[nodiscard]] std::optional<json::Array> workloadColumns(const Resource& resource);
+[[nodiscard]] std::optional<json::Array> workloadCells(const Resource& resource, const json::Value& object,
+                                                       Wall now);
+
 // Cells of the built-in kinds (table_cells.cc).
 [[nodiscard]] json::Array podCells(const json::Value& pod, Wall now);
 [[nodiscard]] json::Array nodeCells(const json::Value& node, Wall now);

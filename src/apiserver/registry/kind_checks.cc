@@ -137,12 +137,15 @@ FieldErrors checkKind(const Resource& r, const json::Value& object, const json::
   if (r.kind == "Node") { return checkNode(object, old); }
   if (r.kind == "PodDisruptionBudget") { return checkBudget(object); }
   if (r.kind == "CustomResourceDefinition") { return checkCrd(object, old); }
+  if (r.kind == "ControllerRevision") { return checkRevision(object, old); }
+  if (r.isWorkload()) { return checkWorkload(r, object, old); }
   return {};
 }
 
 void defaultKind(const Resource& r, json::Value& object) {
   if (r.custom || !object.isObject()) { return; }
   if (r.kind == "Pod") { defaultPod(object); }
+  if (r.isWorkload()) { defaultWorkload(r, object); }
   if (r.kind == "CustomResourceDefinition") { defaultCrd(object); }
   if (r.kind == "PriorityClass" && object["preemptionPolicy"].isNull()) {
     object.set("preemptionPolicy", "PreemptLowerPriority");
@@ -170,6 +173,7 @@ void beginKind(const Resource& r, json::Value& object, Now now) {
     return;
   }
   if (r.kind == "Pod") { beginPod(object, now); }
+  if (r.isWorkload()) { beginWorkload(r, object); }
   if (r.kind == "CustomResourceDefinition") { beginCrd(object); }
   if (r.kind == "PriorityClass") { object.child("metadata").set("generation", 1); }
   if (r.kind == "PodDisruptionBudget") {

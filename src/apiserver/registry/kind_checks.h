@@ -2,6 +2,9 @@
 // to new objects of a kind. With kube-apiserver's words.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "apiserver/meta/answer.h"
 #include "apiserver/registry/resources.h"
 #include "base/clock.h"
@@ -19,13 +22,29 @@ void beginKind(const Resource& resource, json::Value& object, Now now);
 
 // Pods (pod_checks.cc, pod_defaults.cc).
 [[nodiscard]] FieldErrors checkPod(const json::Value& pod);
+/// The spec of a pod, or of the template of one, which is `field` ("spec.template.spec").
+[[nodiscard]] FieldErrors checkPodSpec(const json::Value& spec, const std::string& field);
 [[nodiscard]] FieldErrors checkPodUpdate(const json::Value& pod, const json::Value& old);
 void defaultPod(json::Value& pod);
+/// What templates get too.
+void defaultPodSpec(json::Value& spec);
 void beginPod(json::Value& pod, Now now);
 /// Guaranteed, Burstable or BestEffort.
 [[nodiscard]] const char* qosClass(const json::Value& pod);
 /// The admission of its priority class, which is `stored` if it is no built-in one; null: there is none. Error 403.
 [[nodiscard]] Done admitPriority(json::Value& pod, const json::Value& stored);
+
+// What has a pod template: Deployments, ReplicaSets, StatefulSets, Jobs; and ControllerRevisions and Scales
+// (workload_checks.cc, job_checks.cc, workload_defaults.cc).
+[[nodiscard]] FieldErrors checkWorkload(const Resource& resource, const json::Value& object,
+                                        const json::Value& old);
+[[nodiscard]] FieldErrors checkJob(const json::Value& job, const json::Value& old);
+[[nodiscard]] FieldErrors checkRevision(const json::Value& revision, const json::Value& old);
+[[nodiscard]] FieldErrors checkScale(const json::Value& scale);
+void defaultWorkload(const Resource& resource, json::Value& object);
+void beginWorkload(const Resource& resource, json::Value& object);
+/// What users are warned of in a new one.
+[[nodiscard]] std::vector<std::string> workloadWarnings(const Resource& resource, const json::Value& object);
 
 // Custom resource definitions (crd_checks.cc).
 [[nodiscard]] FieldErrors checkCrd(const json::Value& crd, const json::Value& old);

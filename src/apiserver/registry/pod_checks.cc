@@ -105,10 +105,10 @@ void checkContainer(const Value& c, const std::string& field, std::set<std::stri
   checkQuantities(c["resources"], field + ".resources", errors);
 }
 
-void checkTolerations(const Value& tolerations, FieldErrors& errors) {
+void checkTolerations(const Value& tolerations, const std::string& list, FieldErrors& errors) {
   for (std::size_t i = 0; i < tolerations.items().size(); ++i) {
     const Value& t = tolerations.items()[i];
-    const std::string field = fmt::format("spec.tolerations[{}]", i);
+    const std::string field = fmt::format("{}[{}]", list, i);
     const auto op = t["operator"].str();
     if (op == "Exists" && !t["value"].str().empty()) {
       errors.push_back(
@@ -153,25 +153,26 @@ void checkGates(const Value& pod, const Value& old, FieldErrors& errors) {
 
 }  // namespace
 
-FieldErrors checkPod(const json::Value& pod) {
+FieldErrors checkPod(const json::Value& pod) { return checkPodSpec(pod["spec"], "spec"); }
+
+FieldErrors checkPodSpec(const json::Value& spec, const std::string& field) {
   FieldErrors errors;
-  const Value& spec = pod["spec"];
   std::set<std::string> names;
-  if (spec["containers"].items().empty()) { errors.push_back(fieldRequired("spec.containers")); }
+  if (spec["containers"].items().empty()) { errors.push_back(fieldRequired(field + ".containers")); }
   for (const char* part : {"containers", "initContainers"}) {
     for (std::size_t i = 0; i < spec[part].items().size(); ++i) {
-      checkContainer(spec[part].items()[i], fmt::format("spec.{}[{}]", part, i), names, errors);
+      checkContainer(spec[part].items()[i], fmt::format("{}.{}[{}]", field, part, i), names, errors);
     }
   }
   const auto restart = spec["restartPolicy"].str();
   if (restart != "Always" && restart != "OnFailure" && restart != "Never") {
     errors.push_back(
-        fieldNotSupported("spec.restartPolicy", spec["restartPolicy"], {"Always", "OnFailure", "Never"}));
+        fieldNotSupported(field + ".restartPolicy", spec["restartPolicy"], {"Always", "OnFailure", "Never"}));
   }
-  for (auto& error : checkLabels(spec["nodeSelector"], "spec.nodeSelector")) {
+  for (auto& error : checkLabels(spec["nodeSelector"], field + ".nodeSelector")) {
     errors.push_back(std::move(error));
   }
-  checkTolerations(spec["tolerations"], errors);
+  checkTolerations(spec["tolerations"], field + ".tolerations", errors);
   return errors;
 }
 

@@ -59,7 +59,6 @@ void defaultContainer(Value& container) {
   setDefault(container, "terminationMessagePath", "/dev/termination-log");
   setDefault(container, "terminationMessagePolicy", "File");
   setDefault(container, "resources", Object{});
-  defaultRequests(container);
   for (const char* probe : {"livenessProbe", "readinessProbe", "startupProbe"}) {
     defaultProbe(container, probe);
   }
@@ -72,6 +71,15 @@ void defaultContainer(Value& container) {
   for (Value& variable : container.child("env").array()) {
     if (!variable["valueFrom"]["fieldRef"].isObject()) { continue; }
     setDefault(variable.child("valueFrom").child("fieldRef"), "apiVersion", "v1");
+  }
+}
+
+void eachContainer(Value& spec, void (*change)(Value&)) {
+  for (const char* part : {"containers", "initContainers"}) {
+    if (!spec[part].isArray()) { continue; }
+    for (Value& container : spec.child(part).array()) {
+      if (container.isObject()) { change(container); }
+    }
   }
 }
 
@@ -125,25 +133,25 @@ const char* qosClass(const json::Value& pod) {
   return !any ? "BestEffort" : guaranteed ? "Guaranteed" : "Burstable";
 }
 
-void defaultPod(json::Value& pod) {
-  if (!pod["spec"].isObject() && !pod["spec"].isNull()) { return; }  // refused when it is decoded
-  Value& spec = pod.child("spec");
+void defaultPodSpec(json::Value& spec) {
   setDefault(spec, "restartPolicy", "Always");
   setDefault(spec, "dnsPolicy", "ClusterFirst");
   setDefault(spec, "terminationGracePeriodSeconds", 30);
   setDefault(spec, "schedulerName", "default-scheduler");
   setDefault(spec, "securityContext", Object{});
+  eachContainer(spec, defaultContainer);
+}
+
+void defaultPod(json::Value& pod) {
+  if (!pod["spec"].isObject() && !pod["spec"].isNull()) { return; }  // refused when it is decoded
+  Value& spec = pod.child("spec");
+  defaultPodSpec(spec);
   setDefault(spec, "enableServiceLinks", true);
   setDefault(spec, "serviceAccountName", "default");
   setDefault(spec, "serviceAccount", spec["serviceAccountName"]);
   addTolerations(spec);
   defaultIps(pod);
-  for (const char* part : {"containers", "initContainers"}) {
-    if (!spec[part].isArray()) { continue; }
-    for (Value& container : spec.child(part).array()) {
-      if (container.isObject()) { defaultContainer(container); }
-    }
-  }
+  eachContainer(spec, defaultRequests);
 }
 
 void beginPod(json::Value& pod, Now now) {

@@ -13,7 +13,7 @@ namespace gs::apiserver {
 namespace {
 
 // group version plural Kind flags [short,names [categories]]; "-" stands for nothing.
-// Flags: c cluster-scoped, s status subresource, u upsert, p POST only. The type is called as the Kind in builtin_types.cc,
+// Flags: c cluster-scoped, s status subresource, r scale subresource, u upsert, p POST only. The type is called as the Kind in builtin_types.cc,
 // unless another name follows it.
 constexpr const char* kBuiltins = R"(
 - v1 namespaces Namespace cs ns
@@ -28,6 +28,11 @@ events.k8s.io v1 events Event u ev
 apiextensions.k8s.io v1 customresourcedefinitions CustomResourceDefinition=Crd cs crd,crds api-extensions
 scheduling.k8s.io v1 priorityclasses PriorityClass c pc
 policy v1 poddisruptionbudgets PodDisruptionBudget s pdb
+apps v1 controllerrevisions ControllerRevision -
+apps v1 deployments Deployment sr deploy all
+apps v1 replicasets ReplicaSet sr rs all
+apps v1 statefulsets StatefulSet sr sts all
+batch v1 jobs Job s - all
 rbac.authorization.k8s.io v1 clusterroles ClusterRole c
 rbac.authorization.k8s.io v1 clusterrolebindings ClusterRoleBinding c
 rbac.authorization.k8s.io v1 roles Role -
@@ -62,6 +67,7 @@ Resource builtinOf(const std::string& line) {
   r.group = group == "-" ? "" : group;
   r.namespaced = !has('c');
   r.has_status = has('s');
+  r.scales = has('r');
   r.upsert = has('u');
   r.create_only = has('p');
   const auto other = r.kind.find('=');
@@ -69,7 +75,7 @@ Resource builtinOf(const std::string& line) {
   r.kind = r.kind.substr(0, other);
   r.singular = lowerCase(r.kind);
   r.list_kind = r.kind + "List";
-  r.short_names = splitCommas(shorts);
+  r.short_names = splitCommas(shorts == "-" ? "" : shorts);
   r.categories = splitCommas(categories);
   return r;
 }
@@ -81,6 +87,11 @@ std::vector<std::string> texts(const json::Value& list) {
 }
 
 }  // namespace
+
+const Resource& scaleType() {
+  static const Resource kType = builtinOf("autoscaling v1 scales Scale -");
+  return kType;
+}
 
 Query readQuery(std::string_view target) {
   const auto mark = target.find('?');

@@ -25,7 +25,7 @@ struct Resource {
   bool namespaced = true;
   bool custom = false;
   bool has_status = false;   // a status subresource
-  bool scales = false;       // a CRD that declares a scale subresource; it is not served
+  bool scales = false;       // a scale subresource; that of a CRD is not served
   bool upsert = false;       // PUT creates what is missing (leases, events)
   bool create_only = false;  // POST answers, nothing is stored (reviews)
   SchemaPtr schema;
@@ -53,8 +53,14 @@ struct Resource {
   [[nodiscard]] bool coreMeta() const {
     return !custom && !isCrds() && !coreEvents() && group != "coordination.k8s.io" && group != "policy";
   }
+  /// It has a pod template: a Deployment, ReplicaSet, StatefulSet or Job.
+  [[nodiscard]] bool isWorkload() const {
+    return (group == "apps" && plural != "controllerrevisions") || group == "batch";
+  }
   /// metadata.generation counts changes of its spec.
-  [[nodiscard]] bool counted() const { return custom || isCrds() || is("/pods") || group == "policy"; }
+  [[nodiscard]] bool counted() const {
+    return custom || isCrds() || is("/pods") || group == "policy" || isWorkload();
+  }
   /// A PUT may leave out the resourceVersion.
   [[nodiscard]] bool unconditional() const {
     return !custom && !isCrds() && group != "policy" && plural != "leases";
@@ -62,6 +68,9 @@ struct Resource {
   [[nodiscard]] std::string apiVersion() const { return group.empty() ? version : group + "/" + version; }
   [[nodiscard]] Subject subject() const { return {group, plural, kind}; }
 };
+
+/// The Scale of autoscaling/v1, which is a subresource only.
+[[nodiscard]] const Resource& scaleType();
 
 using Query = std::map<std::string, std::string>;  // decoded
 

@@ -9,7 +9,7 @@
 namespace gs::apiserver {
 namespace {
 
-// One type per line: `Name go-name field:type ...`. Types: string uid bool int32 int64 float any quantity intstr time
+// One type per line: `Name go-name field:type ...`; `go-name@`: its fields are owned as one. Types: string uid bool int32 int64 float any quantity intstr time
 // microtime, another type's name, [T] list, {T} map. Before the type `*` = pointer (kept as given), `!` = always
 // written. After a list `@a,b` = merged by these keys, `@` alone = a set.
 constexpr const char* kTypes = R"(
@@ -70,6 +70,36 @@ SelfSubjectAccessReview v1.SelfSubjectAccessReview kind:string apiVersion:string
 SelfSubjectRulesReview v1.SelfSubjectRulesReview kind:string apiVersion:string metadata:ObjectMeta spec:!any status:any
 SelfSubjectReview v1.SelfSubjectReview kind:string apiVersion:string metadata:ObjectMeta status:any
 PriorityClass v1.PriorityClass kind:string apiVersion:string metadata:ObjectMeta value:!int32 globalDefault:bool description:string preemptionPolicy:*string
+LabelSelectorRequirement v1.LabelSelectorRequirement key:!string operator:!string values:[string]
+LabelSelector v1.LabelSelector@ matchLabels:{string} matchExpressions:[LabelSelectorRequirement]
+PodTemplateSpec v1.PodTemplateSpec metadata:ObjectMeta spec:PodSpec
+RollingUpdateDeployment v1.RollingUpdateDeployment maxUnavailable:*intstr maxSurge:*intstr
+DeploymentStrategy v1.DeploymentStrategy type:string rollingUpdate:*RollingUpdateDeployment
+DeploymentSpec v1.DeploymentSpec replicas:*int32 selector:*LabelSelector template:PodTemplateSpec strategy:DeploymentStrategy minReadySeconds:int32 revisionHistoryLimit:*int32 paused:bool progressDeadlineSeconds:*int32
+DeploymentCondition v1.DeploymentCondition type:!string status:!string lastUpdateTime:time lastTransitionTime:time reason:string message:string
+DeploymentStatus v1.DeploymentStatus observedGeneration:int64 replicas:int32 updatedReplicas:int32 readyReplicas:int32 availableReplicas:int32 unavailableReplicas:int32 terminatingReplicas:*int32 conditions:[DeploymentCondition]@type collisionCount:*int32
+Deployment v1.Deployment kind:string apiVersion:string metadata:ObjectMeta spec:DeploymentSpec status:DeploymentStatus
+WorkloadCondition v1.WorkloadCondition type:!string status:!string lastTransitionTime:time reason:string message:string
+ReplicaSetSpec v1.ReplicaSetSpec replicas:*int32 minReadySeconds:int32 selector:*LabelSelector template:PodTemplateSpec
+ReplicaSetStatus v1.ReplicaSetStatus replicas:!int32 fullyLabeledReplicas:int32 readyReplicas:int32 availableReplicas:int32 terminatingReplicas:*int32 observedGeneration:int64 conditions:[WorkloadCondition]@type
+ReplicaSet v1.ReplicaSet kind:string apiVersion:string metadata:ObjectMeta spec:ReplicaSetSpec status:ReplicaSetStatus
+RollingUpdateStatefulSet v1.RollingUpdateStatefulSetStrategy partition:*int32 maxUnavailable:*intstr
+StatefulSetStrategy v1.StatefulSetUpdateStrategy type:string rollingUpdate:*RollingUpdateStatefulSet
+ClaimRetention v1.StatefulSetPersistentVolumeClaimRetentionPolicy whenDeleted:string whenScaled:string
+Ordinals v1.StatefulSetOrdinals start:!int32
+VolumeClaim v1.PersistentVolumeClaim kind:string apiVersion:string metadata:ObjectMeta spec:any status:any
+StatefulSetSpec v1.StatefulSetSpec replicas:*int32 selector:*LabelSelector template:PodTemplateSpec volumeClaimTemplates:[VolumeClaim] serviceName:!string podManagementPolicy:string updateStrategy:StatefulSetStrategy revisionHistoryLimit:*int32 minReadySeconds:int32 persistentVolumeClaimRetentionPolicy:*ClaimRetention ordinals:*Ordinals
+StatefulSetStatus v1.StatefulSetStatus observedGeneration:int64 replicas:!int32 readyReplicas:int32 currentReplicas:int32 updatedReplicas:int32 currentRevision:string updateRevision:string collisionCount:*int32 conditions:[WorkloadCondition]@type availableReplicas:!int32
+StatefulSet v1.StatefulSet kind:string apiVersion:string metadata:ObjectMeta spec:StatefulSetSpec status:StatefulSetStatus
+ControllerRevision v1.ControllerRevision kind:string apiVersion:string metadata:ObjectMeta data:any revision:!int64
+JobSpec v1.JobSpec parallelism:*int32 completions:*int32 activeDeadlineSeconds:*int64 podFailurePolicy:*any successPolicy:*any backoffLimit:*int32 backoffLimitPerIndex:*int32 maxFailedIndexes:*int32 selector:*LabelSelector manualSelector:*bool template:PodTemplateSpec ttlSecondsAfterFinished:*int32 completionMode:*string suspend:*bool podReplacementPolicy:*string managedBy:*string
+JobCondition v1.JobCondition type:!string status:!string lastProbeTime:time lastTransitionTime:time reason:string message:string
+UncountedPods v1.UncountedTerminatedPods succeeded:[uid]@ failed:[uid]@
+JobStatus v1.JobStatus conditions:[JobCondition]@type startTime:*time completionTime:*time active:int32 succeeded:int32 failed:int32 terminating:*int32 completedIndexes:string failedIndexes:*string uncountedTerminatedPods:*UncountedPods ready:*int32
+Job v1.Job kind:string apiVersion:string metadata:ObjectMeta spec:JobSpec status:JobStatus
+ScaleSpec v1.ScaleSpec replicas:int32
+ScaleStatus v1.ScaleStatus replicas:!int32 selector:string
+Scale v1.Scale kind:string apiVersion:string metadata:ObjectMeta spec:ScaleSpec status:ScaleStatus
 Preconditions v1.Preconditions uid:*uid resourceVersion:*string
 DeleteOptions v1.DeleteOptions kind:string apiVersion:string gracePeriodSeconds:*int64 preconditions:*Preconditions orphanDependents:*bool propagationPolicy:*string dryRun:[string] ignoreStoreReadErrorWithClusterBreakingPotential:*bool
 Eviction v1.Eviction kind:string apiVersion:string metadata:ObjectMeta deleteOptions:*DeleteOptions
@@ -109,6 +139,10 @@ class Compiler {
     auto schema = std::make_shared<Schema>();
     schema->type = Schema::Type::Object;
     words >> name >> schema->go_name;
+    if (schema->go_name.back() == '@') {
+      schema->atomic_map = true;
+      schema->go_name.pop_back();
+    }
     for (std::string word; words >> word;) { schema->fields.push_back(parseField(word)); }
     std::sort(schema->fields.begin(), schema->fields.end(),
               [](const Field& a, const Field& b) { return a.name < b.name; });

@@ -254,7 +254,6 @@ tl::expected<Decoded, std::string> goDecode(const Schema& type, const json::Valu
     return tl::unexpected<std::string>{decoder.error};
   }
   out.unknown = std::move(decoder.unknown);
-  std::sort(out.unknown.begin(), out.unknown.end());
   return out;
 }
 

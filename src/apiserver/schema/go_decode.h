@@ -16,7 +16,7 @@ namespace gs::apiserver {
 
 struct Decoded {
   json::Value object;
-  std::vector<std::string> unknown;  // paths, "spec.containers[0].bogus", sorted
+  std::vector<std::string> unknown;  // paths, "spec.containers[0].bogus", as they come
 };
 
 /// `known`: what it once made of an earlier state of the same object; where `in` still shares parts with it, they are taken as
