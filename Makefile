@@ -39,6 +39,11 @@ test-all: packages static ## both at a time, and looks by the second compiler an
 build: packages ## all programs, in build/release/bin
 	@$(STEP) "build" tools/build release
 
+PREFIX ?= /usr/local
+.PHONY: install
+install: build ## all programs, their man pages and completions, below PREFIX (/usr/local)
+	@$(STEP) "install" cmake --install build/release --prefix "$(PREFIX)"
+
 .PHONY: check
 check: static ## the fast loop while editing: format, layers, unit tests (preset dev)
 	@$(STEP) "build" tools/build dev

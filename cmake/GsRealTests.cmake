@@ -63,6 +63,11 @@ function(gs_real_tests)
   set_tests_properties(contract_docs contract_watcher contract_harness PROPERTIES LABELS unit
                        ENVIRONMENT "GS_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY};CONTRACT_CASES=${testbed}/contract/self-test")
 
+  # The programs as somebody sees them who types, and the page that shows what they say.
+  add_test(NAME programs COMMAND "${CMAKE_SOURCE_DIR}/test/programs/programs_test.py")
+  add_test(NAME programs_docs COMMAND "${CMAKE_SOURCE_DIR}/docs/make-help" --check)
+  set_tests_properties(programs programs_docs PROPERTIES LABELS unit TIMEOUT 300 ENVIRONMENT "GS_BIN=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}")
+
   gs_real_setup(kubectl sandbox kubectl "${testbed}/kubectl-for-sandbox" --build)
   set(with_kubectl bash -c "export KUBECTL && KUBECTL=$(test/testbed/kubectl-for-sandbox) && exec $0")
   gs_cluster_test(demo sandbox kubectl 100 ${with_kubectl} tools/demo)

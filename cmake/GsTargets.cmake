@@ -63,7 +63,27 @@ function(gs_apps)
     endif()
     add_executable(${executable} "${main}")
     target_link_libraries(${executable} PRIVATE gs_options ${deps})
+    install(TARGETS ${executable})
+    gs_says(${executable} share/man/man1/${executable}.1 man)
+    gs_says(${executable} share/bash-completion/completions/${executable} completion bash)
+    gs_says(${executable} share/zsh/site-functions/_${executable} completion zsh)
+    gs_says(${executable} share/fish/vendor_completions.d/${executable}.fish completion fish)
   endforeach()
+endfunction()
+
+# gs_says(PROGRAM FILE ARGUMENT...): what the program prints, as FILE of the build folder and of what is installed.
+function(gs_says executable file)
+  set(path "${CMAKE_BINARY_DIR}/${file}")
+  get_filename_component(folder "${path}" DIRECTORY)
+  add_custom_command(OUTPUT "${path}"
+                     COMMAND "${CMAKE_COMMAND}" -E make_directory "${folder}"
+                     COMMAND ${executable} ${ARGN} > "${path}.new"
+                     COMMAND "${CMAKE_COMMAND}" -E rename "${path}.new" "${path}"
+                     DEPENDS ${executable} VERBATIM)
+  string(MAKE_C_IDENTIFIER "${file}" target)
+  add_custom_target(says_${target} ALL DEPENDS "${path}")
+  get_filename_component(to "${file}" DIRECTORY)
+  install(FILES "${path}" DESTINATION "${to}")
 endfunction()
 
 # test/world/*_test.cc -> world_test, which may use every folder.

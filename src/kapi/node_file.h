@@ -1,4 +1,4 @@
-// The node file: simulated nodes with their GPUs (the sandbox's cluster, the agent's --simulate), from parsed values.
+// The node file: simulated nodes with their GPUs, from parsed values; docs/node-file.md is its page.
 //
 //   nodes:
 //   - name: node-a

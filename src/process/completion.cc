@@ -41,9 +41,7 @@ bool isFile(const std::string& value) { return value == "FILE"; }
 std::vector<std::string> wordsOf(const CommandOutline& command) {
   std::vector<std::string> out;
   for (const auto& below : command.commands) { out.push_back(below.name); }
-  for (const auto& word : command.words) {
-    for (auto& choice : choicesOf(word.among)) { out.push_back(std::move(choice)); }
-  }
+  for (const auto& word : command.words) { out.insert(out.end(), word.offered.begin(), word.offered.end()); }
   return out;
 }
 
@@ -125,10 +123,13 @@ std::string zshText(const std::string& text) {
   return out;
 }
 
-std::string zshAction(const std::string& value) {
-  if (isFile(value)) { return "_files"; }
-  const auto choices = choicesOf(value);
+/// A space: none are known.
+std::string zshChoices(const std::vector<std::string>& choices) {
   return choices.empty() ? " " : fmt::format("({})", fmt::join(choices, " "));
+}
+
+std::string zshAction(const std::string& value) {
+  return isFile(value) ? "_files" : zshChoices(choicesOf(value));
 }
 
 std::string zshFlags(const CommandOutline& command) {
@@ -171,7 +172,8 @@ std::string zsh(const CommandOutline& program) {
                        functionOf(*command), zshFlags(*command));
     int place = 0;
     for (const WordOutline& word : command->words) {
-      out += fmt::format(" \\\n    '{}:{}:{}'", ++place, zshText(word.name), zshAction(word.among));
+      const std::string where = word.many ? "*" : std::to_string(++place);
+      out += fmt::format(" \\\n    '{}:{}:{}'", where, zshText(word.name), zshChoices(word.offered));
     }
     if (!command->commands.empty()) {
       out += " \\\n    '1:command:->command' '*::argument:->argument'\n" + zshCommands(*command);
@@ -233,8 +235,7 @@ std::string fish(const CommandOutline& program) {
       out += fmt::format("{} -a {} -d '{}'\n", head, below.name, fishText(below.summary));
     }
     for (const WordOutline& word : command->words) {
-      const auto choices = choicesOf(word.among);
-      if (!choices.empty()) { out += fmt::format("{} -a '{}'\n", head, fmt::join(choices, " ")); }
+      if (!word.offered.empty()) { out += fmt::format("{} -a '{}'\n", head, fmt::join(word.offered, " ")); }
     }
     for (const FlagOutline* flag : flagsOf(*command)) { out += head + fishFlag(*flag) + '\n'; }
   }

@@ -28,7 +28,8 @@ WordOutline wordOf(const CLI::Option& option) {
           .among = choicesOf(type).empty() ? "" : type,
           .help = option.get_description(),
           .needed = option.get_required(),
-          .many = option.get_items_expected_max() > 1};
+          .many = option.get_items_expected_max() > 1,
+          .offered = choicesOf(type)};
 }
 
 std::string pathOf(const CLI::App& app) {

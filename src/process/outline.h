@@ -34,6 +34,7 @@ struct WordOutline {
   std::string help;
   bool needed = true;
   bool many = false;
+  std::vector<std::string> offered{};  // by shells
 };
 
 struct CommandOutline {

@@ -22,14 +22,6 @@ namespace {
 constexpr const char* kHelp = "help";
 constexpr int kWrong = 2;  // the exit status for arguments that are
 
-class HelpFormatter : public CLI::FormatterBase {
- public:
-  std::string make_help(const CLI::App* app, std::string /*name*/,
-                        CLI::AppFormatMode /*mode*/) const override {
-    return helpText(outlineOf(*app));
-  }
-};
-
 /// In the order in which CLI11 takes a vector: the last one first. It would take the next argument for an empty value.
 std::vector<std::string> forCli11(const std::vector<std::string>& arguments) {
   std::vector<std::string> out;
@@ -186,7 +178,6 @@ struct Program::Core {
 Program::Program(std::string name, const std::string& summary)
     : name_{std::move(name)}, core_{std::make_unique<Core>(name_, summary)} {
   CLI::App& app = core_->app;
-  app.formatter(std::make_shared<HelpFormatter>());
   app.set_help_flag("-h,--help", "This text");
   app.require_subcommand(1);
   describeVersion();
@@ -288,13 +279,11 @@ std::vector<log::Field> Program::settings() const {
   }
 }
 
-/// CLI11 knows no commands where words stand: help names those that it may be asked about.
+/// CLI11 knows no commands where words stand: help offers those that it may be asked about.
 CommandOutline Program::outline() const {
   CommandOutline out = outlineOf(core_->app);
   for (CommandOutline& command : out.commands) {
-    if (command.name == kHelp) {
-      command.words.at(0).among = fmt::format("{}", fmt::join(namesOfCommands(out), "|"));
-    }
+    if (command.name == kHelp) { command.words.at(0).offered = namesOfCommands(out); }
   }
   return out;
 }

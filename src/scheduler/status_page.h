@@ -1,4 +1,4 @@
-// What a scheduler says of itself, as texts: for /readyz and /metrics (serve/health_page.h).
+// What a scheduler says of itself, as texts: for /readyz and /metrics (process/health_page.h).
 #pragma once
 
 #include <string>

@@ -1,0 +1,262 @@
+#!/usr/bin/env python3
+"""programs_test.py: the programs as somebody sees them who types: what --help, completion and the manual page say is what is taken,
+the pages of docs/ list every flag, slips are answered, and what runs logs, serves its health and ends as told.
+GS_BIN: where the programs are (default: build/release/bin). Needs nothing else.
+"""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import tempfile
+import time
+import unittest
+import urllib.error
+import urllib.request
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
+BIN = pathlib.Path(os.environ.get("GS_BIN", ROOT / "build/release/bin"))
+PROGRAMS = ("gpu-scheduler", "gpu-admission", "gpu-sandbox")
+PATIENCE = 60  # seconds: a limit for broken programs, never a measure
+WITHOUT_MEANING = "Of klog, taken without meaning"
+
+
+def call(program, *arguments):
+    done = subprocess.run([BIN / program, *arguments], capture_output=True, text=True, timeout=PATIENCE, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+def said(program, *arguments):
+    code, out, err = call(program, *arguments)
+    assert code == 0 and err == "", (program, arguments, code, err)
+    return out
+
+
+def help_pages(program, *path):
+    """(path, text) of a program and all commands below it."""
+    text = said(program, *path, "--help")
+    yield path, text
+    names = re.search(r"\nCommands:\n(.*?)\n\n", text, re.S)
+    for line in names.group(1).splitlines() if names else []:
+        if re.match(r"  \S", line):
+            yield from help_pages(program, *path, line.split()[0])
+
+
+def flags_of(text, but=()):
+    """Every --flag that a help page describes, but those of some topics."""
+    out, topic = set(), ""
+    for line in text.splitlines():
+        if re.match(r"\S.*:$", line):
+            topic = line[:-1]
+        elif re.match(r"  --?\w", line) and topic not in but:
+            out |= set(re.findall(r"--[\w-]+", re.split(r"\s{2,}", line.strip())[0]))
+    return out
+
+
+class CommandLine(unittest.TestCase):
+    def test_version(self):
+        for program in PROGRAMS:
+            for word in ("--version", "--version=true"):
+                self.assertRegex(said(program, word), rf"^{program}-\d+\.\d+\n$")
+
+    def test_help_is_a_word_too_and_of_every_command(self):
+        for program in PROGRAMS:
+            for path, text in help_pages(program):
+                self.assertEqual(said(program, "help", *path), text)
+
+    def test_help_is_readable(self):
+        for program in PROGRAMS:
+            for path, text in help_pages(program):
+                self.assertNotRegex(text, r"\bTEXT\b|\bU?INT\b|\{|\}|\bREQUIRED\b|ENUM", (program, path))
+                self.assertTrue(all(len(line) <= 100 for line in text.splitlines()), (program, path))
+                for topic in re.findall(r"\n([A-Z][^\n]*):\n(?=  -)", text):
+                    self.assertNotIn(topic, ("Options", "Positionals"))
+
+    def test_each_flag_is_in_the_manual_page_and_in_every_shells_completion(self):
+        for program in PROGRAMS:
+            page = said(program, "man").replace("\\-", "-")
+            scripts = {shell: said(program, "completion", shell) for shell in ("bash", "zsh", "fish")}
+            for path, text in help_pages(program):
+                flags = flags_of(text)
+                self.assertIn("--help", flags)
+                for flag in flags:
+                    self.assertIn(f"\\fB{flag}\\fR", page, program)
+                    self.assertRegex(scripts["bash"], rf"'{' '.join([program, *path])}'\) .*flags='[^']*{flag}[ ']")
+                    self.assertRegex(scripts["zsh"], rf"'{flag}[=\[]")
+                    self.assertRegex(scripts["fish"], rf" -l {flag[2:]} ")
+
+    def test_bash_completes(self):
+        table = [
+            ("gpu-sandbox ", "serve node gpu demo nodes help completion"),
+            ("gpu-sandbox no", "node nodes"),
+            ("gpu-sandbox node ", "add remove drain"),
+            ("gpu-sandbox help ", "serve node gpu demo nodes help completion"),
+            ("gpu-sandbox serve --log-f", "--log-format"),
+            ("gpu-sandbox serve --log-format ", "text json"),
+            ("gpu-sandbox serve --log-format = j", "json"),
+            ("gpu-sandbox gpu fail node-a 0 --x", "--xid"),
+            ("gpu-sandbox serve --nodes /dev/nul", "/dev/null"),
+            ("gpu-scheduler --visible-devices ", "ids uuid"),
+            ("gpu-scheduler --identity ", ""),
+            ("gpu-admission completion ", "bash zsh fish"),
+        ]
+        for line, wanted in table:
+            program, *_ = words = line.split(" ")
+            script = (f"{said(program, 'completion', 'bash')}\nCOMP_WORDS=({' '.join(repr(word) for word in words)})\n"
+                      f"COMP_CWORD={len(words) - 1}\n_{program.replace('-', '_')}\necho \"${{COMPREPLY[*]}}\"\n")
+            done = subprocess.run(["bash", "-c", script], capture_output=True, text=True, timeout=PATIENCE, check=False)
+            self.assertEqual((done.stdout.strip(), done.stderr), (wanted, ""), line)
+
+    def test_the_pages_of_docs_list_every_flag_and_no_other(self):
+        pages = [("gpu-scheduler", (), "scheduler"), ("gpu-admission", (), "extender"), ("gpu-sandbox", ("serve",), "sandbox")]
+        for program, path, name in pages:
+            flags = flags_of(said(program, *path, "--help"), but=("General", WITHOUT_MEANING))
+            text = (ROOT / f"docs/{name}.md").read_text()
+            self.assertEqual({flag for flag in flags if not re.search(rf"`{flag}[`= ]", text)}, set(), name)
+            rows = [row.split("|")[1] for row in re.findall(r"^\| `-.*", text, re.M)]
+            known = flags | flags_of(said(program, *path, "--help"))
+            self.assertEqual({flag for row in rows for flag in re.findall(r"--[\w-]+", row)} - known, set(), name)
+
+    def test_slips(self):
+        table = [
+            (["gpu-sandbox", "srve"], "'gpu-sandbox' has no command srve; did you mean serve?"),
+            (["gpu-sandbox", "gpu", "brake"], "'gpu-sandbox gpu' has no command brake; there are fail, repair"),
+            (["gpu-sandbox", "node"], "'gpu-sandbox node' needs a command: add, remove, drain"),
+            (["gpu-sandbox", "serve", "--log-format=xml"], "--log-format is 'xml'; write text or json"),
+            (["gpu-scheduler", "--log-format=xml"], "--log-format is 'xml'; write text or json"),
+            (["gpu-admission", "--log_format=xml"], "--log-format is 'xml'; write text or json"),
+            (["gpu-scheduler", "--lease-namspace=x"], "'gpu-scheduler' has no flag --lease-namspace; did you mean --lease-namespace?"),
+            (["gpu-scheduler", "--max-sharers=65"], "--max-sharers is '65'; write a number from 1 to 64"),
+            (["gpu-admission", "--pprof-address=x"], "'gpu-admission' has no flag --pprof-address; did you mean --pprofAddress?"),
+            (["gpu-scheduler", "completion", "csh"], "shell is 'csh'; write bash, zsh or fish"),
+        ]
+        for command, answer in table:
+            code, out, err = call(*command)
+            self.assertEqual((code, out, err.splitlines()[0]), (2, "", answer), command)
+
+
+class Running:
+    """A program in the background; its stderr goes to a file."""
+
+    def __init__(self, folder, program, *arguments, **options):
+        self.log = pathlib.Path(folder) / f"{program}-{time.monotonic_ns()}.log"
+        with open(self.log, "w") as log:
+            self.process = subprocess.Popen([BIN / program, *arguments], stdout=subprocess.DEVNULL, stderr=log, **options)
+
+    def until(self, what, holds):
+        """Returns what `holds` says once that is something; asks all the time."""
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            found = holds()
+            if found:
+                return found
+            assert self.process.poll() is None, f"ended while waiting for {what}: {self.log.read_text()}"
+        raise AssertionError(f"never came true: {what}: {self.log.read_text()}")
+
+    def line(self, text):
+        """The first whole line of its log with this in it."""
+        return self.until(text, lambda: next((line for line in self.log.read_text().split("\n")[:-1] if text in line), None))
+
+    def terminate(self):
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(PATIENCE)
+
+
+def get(url, body=None):
+    """Status and text."""
+    try:
+        with urllib.request.urlopen(urllib.request.Request(url, data=body), timeout=PATIENCE) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+class Programs(unittest.TestCase):
+    """What runs, on a sandbox."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.kubeconfig = os.path.join(self.folder.name, "kubeconfig")
+        self.sandbox = self.run_program("gpu-sandbox", "serve", f"--kubeconfig-out={self.kubeconfig}", "--no-scheduler",
+                                        "--log-level=info", "--log-format=json")
+        self.sandbox.until("a kubeconfig", lambda: os.path.exists(self.kubeconfig))
+
+    def run_program(self, program, *arguments, **options):
+        running = Running(self.folder.name, program, *arguments, **options)
+        self.addCleanup(running.process.wait)
+        self.addCleanup(running.process.kill)
+        return running
+
+    def tearDown(self):
+        self.assertEqual(self.sandbox.terminate(), 0)
+        for line in self.sandbox.log.read_text().splitlines():
+            self.assertEqual(list(json.loads(line))[:3], ["ts", "level", "msg"])
+        self.doCleanups()
+        self.folder.cleanup()
+
+    def test_the_scheduler_says_by_what_it_goes_serves_its_health_and_ends(self):
+        scheduler = self.run_program("gpu-scheduler", f"--kubeconfig={self.kubeconfig}", "--metrics-address=127.0.0.1:0",
+                                     "--identity=me", "--no-leader-elect", "--log-format=json", "--max-sharers=64")
+        running = json.loads(scheduler.line('"msg":"running"'))
+        pages = "http://" + running["pages"]
+        del running["ts"], running["server"], running["pages"]
+        self.assertEqual(running, {
+            "level": "info", "msg": "running", "program": said("gpu-scheduler", "--version").strip(),
+            "lease": "default/scheduler.gpu.scheduling", "identity": "none: it leads without a lease", "quotas": "none",
+            "kubeconfig": self.kubeconfig, "leader-elect": "false", "metrics-address": "127.0.0.1:0", "log-format": "json"})
+        scheduler.until("ready", lambda: get(pages + "/readyz")[0] == 200)
+        scheduler.until("leading", lambda: "\ngpu_scheduler_leading 1\n" in get(pages + "/metrics")[1])
+        self.assertEqual(get(pages + "/healthz"), (200, "ok\n"))
+        self.assertEqual(scheduler.terminate(), 0)
+        lines = [json.loads(line) for line in scheduler.log.read_text().splitlines()]
+        self.assertEqual(lines[-1]["msg"], "stopped")
+        self.assertEqual({type(value) for line in lines for value in line.values()}, {str})
+
+    def test_admission_is_ready_only_once_it_answers(self):
+        quota = os.path.join(self.folder.name, "quota.json")
+        pathlib.Path(quota).write_text('{"QuotaConfigMapName": "q", "GPUModelLabel": "m", "GPUPoolLabel": "p"}')
+        flags = [f"--kubeconfig={self.kubeconfig}", "--lease-namespace=default", f"--config={quota}"]
+        question = json.dumps({"Pod": {
+            "metadata": {"name": "p", "namespace": "default", "uid": "u"},
+            "spec": {"containers": [{"name": "c", "resources": {"limits": {
+                "tencent.com/vcuda-core": "50", "tencent.com/vcuda-memory": "4"}}}]}},
+            "NodeNames": ["node-a"]}).encode()
+        with subprocess.Popen(["python3", "-c", "import socket; s = socket.socket(); s.bind(('127.0.0.1', 0)); print(s.getsockname()[1])"],
+                              stdout=subprocess.PIPE, text=True) as asks:
+            address = f"127.0.0.1:{int(asks.stdout.read())}"
+        admission = self.run_program("gpu-admission", f"--address={address}", "--pprofAddress=127.0.0.1:0", *flags,
+                                     env={**os.environ, "LOG_LEVEL": "0"})
+
+        def ready():
+            """None: nobody listens yet."""
+            try:
+                return get(f"http://{address}/readyz")[0]
+            except OSError:
+                return None
+
+        def asked_when_ready():
+            if ready() != 200:
+                return None
+            return get(f"http://{address}/scheduler/predicates", question)
+
+        status, answer = admission.until("ready", asked_when_ready)
+        self.assertEqual(status, 200, answer)
+        line = admission.line("msg=running")
+        for part in ("lease=default/extender.gpu.scheduling", f"address={address}", f'quotas="ConfigMap kube-system/q, of {quota}"',
+                     f"config={quota}"):
+            self.assertIn(part, line)
+        pages = re.search(r"pages=(\S+)", line).group(1)
+        self.assertIn("node ", get(f"http://{pages}/debug/ledger")[1])
+        self.assertEqual(get(f"http://{address}/debug/ledger")[0], 404)
+        self.assertEqual(admission.terminate(), 0)
+
+    def test_a_gpu_that_is_not_there_is_told_which_are(self):
+        for gpu in ("8", "-1", "x"):
+            code, _, err = call("gpu-sandbox", "gpu", "fail", "node-b", gpu, f"--kubeconfig={self.kubeconfig}")
+            self.assertEqual((code, err), (2, f"node node-b has no GPU {gpu}: it has 0-7\n"))
+
+
+if __name__ == "__main__":
+    unittest.main()
