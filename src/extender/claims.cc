@@ -92,7 +92,7 @@ bool Extender::adopt(const model::Pod& pod, bool is_overtaken) {
   g.stage = Stage::Written;
   g.adopted = true;
   g.asked = now_.mono;
-  g.held_until = now_.mono + kHeldForPredicate;  // some session of the earlier process may go on
+  g.turns.hold(now_.mono);  // some session of the earlier process may go on
   g.told = pod.scheduled;
   last_time_ = std::max(last_time_, g.note.time.value_or(0));
   const bool fits = sched::haveRoom(node, g.uid, g.picks) && isAllowed(g, pod);

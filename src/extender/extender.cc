@@ -289,27 +289,13 @@ bool Extender::isTold(Grant& g, const Waiting& w, bool its_node) {
     return false;
   };
   constexpr const char* kInVain = "was not bound to this node; another one is tried";
-  if (its_node) {
-    takeTurn(g);
-    return now_.mono >= g.rests_until || refuse(kInVain);
+  if (its_node) { return g.turns.ownFits(g.note.node, now_.mono) || refuse(kInVain); }
+  switch (g.turns.otherFits(nodeAt(w.question.candidates, 0), now_.mono)) {
+    case NodeTurns::Other::Fits: return true;
+    case NodeTurns::Other::Held: return refuse("has already been matched to another node");
+    case NodeTurns::Other::InVain: return refuse(kInVain);
   }
-  if (now_.mono < g.held_until) { return refuse("has already been matched to another node"); }
-  const bool in_vain = now_.mono < g.rests_until && g.rested.contains(nodeAt(w.question.candidates, 0));
-  return !in_vain || refuse(kInVain);
-}
-
-/// When its node has had its turns in vain, others have theirs, each once; when nothing came of that, it is its turn again.
-void Extender::takeTurn(Grant& g) {
-  if (now_.mono < g.rests_until || now_.mono < g.turn_until) { return; }
-  if (g.turns >= kTurnsOfPredicate) {
-    g.turns = 0;
-    g.rests_until = std::max(g.held_until, now_.mono) + kHeldForPredicate;
-    g.rested.insert(g.note.node);
-    return;
-  }
-  if (g.turns == 0) { g.rested.clear(); }
-  ++g.turns;
-  g.turn_until = now_.mono + kHeldForPredicate;
+  return true;
 }
 
 sched::NodeState Extender::stateOf(const Candidates& c, std::size_t i) const {

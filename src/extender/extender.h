@@ -23,6 +23,7 @@
 #include "base/random.h"
 #include "engine/engine.h"
 #include "extender/config.h"
+#include "extender/node_turns.h"
 #include "extender/question.h"
 #include "extender/slots.h"
 #include "kapi/call.h"
@@ -107,18 +108,13 @@ class Extender {
     int failures = 0;
     int changed_by_others = 0;
     Mono not_before{};
-    Mono asked{};  // last
-    // Of Predicates (isTold).
-    Mono held_until{};                   // no other node is told to fit: some time since its own was last
-    Mono turn_until{};                   // its own node has its turn
-    Mono rests_until{};                  // and then none
-    int turns = 0;                       // in a row
-    std::set<model::NodeName> rested{};  // nodes that had all their turns in vain
-    model::ScheduledCondition told;      // PodScheduled when the annotations were written
-    std::optional<Mono> given_up;        // its scheduler said since that it is not scheduled
-    std::vector<Waiting> joined;         // are answered once it is written
-    std::vector<Waiting> after;          // need another decision: once the call is answered
-    std::optional<Mono> due;             // its place in due_
+    Mono asked{};                    // last
+    NodeTurns turns{};               // of Predicates
+    model::ScheduledCondition told;  // PodScheduled when the annotations were written
+    std::optional<Mono> given_up;    // its scheduler said since that it is not scheduled
+    std::vector<Waiting> joined;     // are answered once it is written
+    std::vector<Waiting> after;      // need another decision: once the call is answered
+    std::optional<Mono> due;         // its place in due_
   };
   enum class Purpose : std::uint8_t { Write, Remove, Read, ReadForBind, Bind };
   struct Pending {
@@ -162,7 +158,6 @@ class Extender {
   [[nodiscard]] std::string gangOf(const model::Pod& pod) const;
   [[nodiscard]] sched::DoorResult readDoor(const model::Pod& pod) const;
   bool isTold(Grant& grant, const Waiting& w, bool its_node);
-  void takeTurn(Grant& grant);
   /// What the pod holds of an earlier decision, devices and quota, is free for it while this lives.
   struct Aside {
     Aside(Extender& e, Grant* o, const model::Pod& p) : extender{e}, own{o}, pod{p} {}

@@ -91,9 +91,7 @@ void Extender::grant(Waiting w, const model::Pod& pod, const sched::PodRequest& 
   reserve(g, pod);
   g.seen = w.question.pod;
   g.asked = now_.mono;
-  g.held_until = g.turn_until = now_.mono + kHeldForPredicate;
-  g.rests_until = {};
-  g.turns = 1;
+  g.turns.begin(now_.mono);
   g.given_up.reset();
   w.answer = chosen;
   await(g, std::move(w));
@@ -174,7 +172,7 @@ void Extender::reserveOn(Grant& g, const model::NodeName& node, const sched::Sha
 
 /// Its node fits.
 void Extender::tell(Grant& g, Waiting w) {
-  if (w.question.verb == Verb::Predicate) { g.held_until = now_.mono + kHeldForPredicate; }
+  if (w.question.verb == Verb::Predicate) { g.turns.hold(now_.mono); }
   answer(w.ticket, std::move(w.answer));
 }
 
