@@ -59,6 +59,7 @@ World::World(Options options)
       agents_{std::make_unique<NodeAgents>(*api_, *kubelet_,
                                            options_.restore.isNull() ? options_.nodes : machinesIn(*api_),
                                            options_.agents)} {
+  if (options_.controllers) { controllers_.emplace(*api_); }
   changed();
 }
 
@@ -447,8 +448,10 @@ void World::changed() {
     after(options_.latency, [this] { drainStreams(); });
   }
   const auto running = options_.kubelets ? kubelet_->nextDue(clock_.now()) : std::nullopt;
+  const auto controlled = controllers_ ? controllers_->nextDue(clock_.now()) : std::nullopt;
   const auto due =
-      std::min(running.value_or(Mono::max()), agents_->nextDue(clock_.now()).value_or(Mono::max()));
+      std::min({running.value_or(Mono::max()), agents_->nextDue(clock_.now()).value_or(Mono::max()),
+                controlled.value_or(Mono::max())});
   if (due == Mono::max() || (simulate_at_ && *simulate_at_ <= due)) { return; }
   simulate_at_ = due;
   at(due, [this, due] {
@@ -460,6 +463,7 @@ void World::simulate() {
   simulate_at_.reset();
   if (options_.kubelets) { kubelet_->tick(clock_.now()); }
   agents_->tick(clock_.now());
+  if (controllers_) { controllers_->tick(clock_.now()); }
   changed();
 }
 

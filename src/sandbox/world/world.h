@@ -24,6 +24,7 @@
 #include "extender/alone.h"
 #include "kapi/election.h"
 #include "kapi/node_file.h"
+#include "sandbox/controllers/controllers.h"
 #include "sandbox/node/kubelet.h"
 #include "sandbox/node/node_agent.h"
 #include "sandbox/world/api_port.h"
@@ -56,9 +57,10 @@ class World {
   struct Options {
     std::uint64_t seed = 1;
     std::vector<kapi::SimNode> nodes = kapi::defaultNodes();
-    bool agents = true;    // false: GpuNodeStatus made by hand (no observedTime)
-    bool kubelets = true;  // false: nothing runs; a pod that was bound stays as it is
-    bool crds = true;      // false: without the chart's CRDs
+    bool agents = true;        // false: GpuNodeStatus made by hand (no observedTime)
+    bool kubelets = true;      // false: nothing runs; a pod that was bound stays as it is
+    bool crds = true;          // false: without the chart's CRDs
+    bool controllers = false;  // of Deployments, ReplicaSets, StatefulSets and Jobs
     Duration latency = std::chrono::milliseconds{1};
     Duration lease_duration = std::chrono::seconds{5};
     Duration renew_deadline = std::chrono::seconds{3};
@@ -196,6 +198,7 @@ class World {
   ApiPort port_;
   std::unique_ptr<Kubelet> kubelet_;
   std::unique_ptr<NodeAgents> agents_;
+  std::optional<controllers::Controllers> controllers_;
   std::vector<std::unique_ptr<Replica>> replicas_;
   Judge judge_;
   StreamJudge stream_judge_;

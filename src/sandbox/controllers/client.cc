@@ -1,0 +1,113 @@
+#include "sandbox/controllers/client.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "kapi/time.h"
+#include "sandbox/controllers/objects.h"
+
+namespace gs::sandbox::controllers {
+namespace {
+
+using json::Value;
+
+constexpr const char* kAgent = "kube-controller-manager";
+constexpr std::size_t kMostOfName = 200;  // of an Event's name, which goes on after it
+
+std::string collectionOf(const apiserver::Resource& r, const std::string& ns) {
+  return fmt::format("/{}/{}/namespaces/{}/{}", r.group.empty() ? "api" : "apis", r.apiVersion(), ns,
+                     r.plural);
+}
+
+/// "replicaset-controller"
+std::string componentOf(const Value& object) {
+  std::string kind{object["kind"].str()};
+  std::transform(kind.begin(), kind.end(), kind.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  return kind + "-controller";
+}
+
+}  // namespace
+
+apiserver::ObjectPtr Client::find(const std::string& resource, const std::string& ns,
+                                  const std::string& name) const {
+  const auto* there = api_.store().find({resource, ns, name});
+  return there == nullptr ? nullptr : there->object;
+}
+
+std::vector<apiserver::ObjectPtr> Client::all(const std::string& resource, const std::string& ns) const {
+  std::vector<apiserver::ObjectPtr> out;
+  const auto& objects = api_.store().objects();
+  for (auto it = objects.lower_bound({resource, ns, ""}); it != objects.end(); ++it) {
+    if (it->first.resource != resource || it->first.ns != ns) { break; }
+    out.push_back(it->second.object);
+  }
+  return out;
+}
+
+apiserver::Response Client::send(const char* method, std::string target, json::Value body,
+                                 const char* content_type) {
+  apiserver::Request request{method, std::move(target), content_type, std::move(body)};
+  request.user_agent = kAgent;
+  return api_.handle(request, now_);
+}
+
+std::string Client::pathOf(const json::Value& object) const {
+  const auto* r = api_.resources().ofKind(object["apiVersion"].str(), object["kind"].str());
+  const Value& meta = object["metadata"];
+  return fmt::format("{}/{}", collectionOf(*r, std::string{meta["namespace"].str()}), meta["name"].str());
+}
+
+apiserver::Response Client::create(const std::string& resource, const std::string& ns, json::Value object) {
+  return send("POST", collectionOf(*api_.resources().stored(resource), ns), std::move(object));
+}
+
+apiserver::Response Client::put(const json::Value& object, const char* subresource) {
+  return send("PUT", pathOf(object) + subresource, object);
+}
+
+apiserver::Response Client::patch(const json::Value& object, json::Value change) {
+  change.child("metadata").set("uid", object["metadata"]["uid"]);
+  return send("PATCH", pathOf(object), std::move(change), "application/strategic-merge-patch+json");
+}
+
+apiserver::Response Client::remove(const json::Value& object, json::Value options) {
+  options.child("preconditions").set("uid", object["metadata"]["uid"]);
+  if (options["propagationPolicy"].isNull()) { options.set("propagationPolicy", "Background"); }
+  return send("DELETE", pathOf(object), std::move(options));
+}
+
+void Client::tell(const json::Value& about, const char* type, std::string_view reason,
+                  std::string_view message) {
+  const Value& meta = about["metadata"];
+  const std::string time = kapi::timeText(now_.wall);
+  const std::string name{meta["name"].str().substr(0, kMostOfName)};
+  Value event = json::Object{{"metadata", json::Object{{"generateName", name + "."}}},
+                             {"involvedObject", json::Object{{"apiVersion", about["apiVersion"]},
+                                                             {"kind", about["kind"]},
+                                                             {"namespace", meta["namespace"]},
+                                                             {"name", meta["name"]},
+                                                             {"uid", meta["uid"]}}},
+                             {"type", type},
+                             {"reason", reason},
+                             {"message", message},
+                             {"source", json::Object{{"component", componentOf(about)}}},
+                             {"firstTimestamp", time},
+                             {"lastTimestamp", time},
+                             {"count", 1}};
+  (void)create("/events", std::string{meta["namespace"].str()}, std::move(event));
+}
+
+std::string reasonOf(const apiserver::Response& response) {
+  return std::string{response.body["message"].str()};
+}
+
+bool isForEver(const apiserver::Response& refused) {
+  const auto& causes = refused.body["details"]["causes"].items();
+  return std::any_of(causes.begin(), causes.end(),
+                     [](const Value& cause) { return cause["reason"].str() == "NamespaceTerminating"; });
+}
+
+}  // namespace gs::sandbox::controllers

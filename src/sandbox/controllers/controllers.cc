@@ -1,0 +1,168 @@
+#include "sandbox/controllers/controllers.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "apiserver/handlers/api.h"
+#include "apiserver/meta/label_selector.h"
+#include "sandbox/controllers/client.h"
+#include "sandbox/controllers/deployments.h"
+#include "sandbox/controllers/objects.h"
+#include "sandbox/controllers/replica_sets.h"
+#include "sandbox/controllers/stateful_sets.h"
+
+namespace gs::sandbox::controllers {
+namespace {
+
+using json::Value;
+
+constexpr std::array<const char*, 4> kControlled{kDeployments, kReplicaSets, kStatefulSets, kJobs};
+constexpr int kMostDoublings = 16;
+
+bool isControlled(std::string_view resource) {
+  return std::find(kControlled.begin(), kControlled.end(), resource) != kControlled.end();
+}
+
+/// Who may own this kind of object.
+std::vector<const char*> ownersOf(std::string_view resource) {
+  if (resource == kPods) { return {kReplicaSets, kStatefulSets, kJobs}; }
+  if (resource == kReplicaSets) { return {kDeployments}; }
+  return {};
+}
+
+std::string_view kindOf(std::string_view resource) {
+  if (resource == kDeployments) { return "Deployment"; }
+  if (resource == kReplicaSets) { return "ReplicaSet"; }
+  return resource == kStatefulSets ? "StatefulSet" : "Job";
+}
+
+}  // namespace
+
+Controllers::Controllers(apiserver::Api& api, Config config)
+    : api_{api}, config_{config}, position_{api.store().historyEnd()} {}
+
+// ---- seeing what changed
+
+std::optional<Mono> Controllers::nextDue(Now now) {
+  observe(now);
+  if (due_.empty()) { return std::nullopt; }
+  return due_.begin()->first;
+}
+
+void Controllers::observe(Now now) {
+  const apiserver::Store& store = api_.store();
+  if (std::exchange(begins_, false)) { lookAtAll(now); }
+  for (; position_ < store.historyEnd(); ++position_) {
+    const apiserver::HistoryEntry* entry = store.entry(position_);
+    if (entry == nullptr) {  // forgotten before it was read
+      position_ = store.historyEnd();
+      lookAtAll(now);
+      return;
+    }
+    changed(*entry, now);
+  }
+}
+
+void Controllers::lookAtAll(Now now) {
+  for (const char* resource : kControlled) {
+    const auto [first, last] = api_.store().range(resource);
+    for (auto it = first; it != last; ++it) { plan(it->first, now.mono + config_.react_after); }
+  }
+}
+
+void Controllers::changed(const apiserver::HistoryEntry& entry, Now now) {
+  const Key& key = entry.key;
+  const bool gone = entry.after == nullptr;
+  if (isControlled(key.resource)) {
+    if (gone) {
+      forget(key, *entry.before);
+    } else {
+      plan(key, now.mono + config_.react_after);
+    }
+  }
+  if (ownersOf(key.resource).empty()) { return; }
+  for (const auto& object : {entry.before, entry.after}) {
+    if (object) { planOwners(key, *object, now); }
+  }
+  if (gone && key.resource == kPods) { planGrandparent(key, *entry.before, now); }
+}
+
+void Controllers::planOwners(const Key& key, const json::Value& object, Now now) {
+  const Mono soon = now.mono + config_.react_after;
+  const Value& controller = controllerOf(object);
+  for (const char* resource : ownersOf(key.resource)) {
+    if (controller["kind"].str() == kindOf(resource)) {
+      plan({resource, key.ns, std::string{controller["name"].str()}}, soon);
+    }
+    if (!controller.isNull()) { continue; }
+    const auto& objects = api_.store().objects();
+    for (auto it = objects.lower_bound({resource, key.ns, ""}); it != objects.end(); ++it) {
+      if (it->first.resource != resource || it->first.ns != key.ns) { break; }
+      if (apiserver::selects((*it->second.object)["spec"]["selector"], object["metadata"]["labels"])) {
+        plan(it->first, soon);
+      }
+    }
+  }
+}
+
+/// A Deployment that waits for the pods of its old ReplicaSets hears of the last one only so; a job needs its last state.
+void Controllers::planGrandparent(const Key& key, const json::Value& pod, Now now) {
+  const Value& controller = controllerOf(pod);
+  if (controller["kind"].str() == "Job") { jobs_.podGone(std::string{controller["uid"].str()}, pod); }
+  if (controller["kind"].str() != "ReplicaSet") { return; }
+  const auto* set = api_.store().find({kReplicaSets, key.ns, std::string{controller["name"].str()}});
+  if (set != nullptr) { planOwners({kReplicaSets, key.ns, ""}, *set->object, now); }
+}
+
+void Controllers::plan(const Key& key, Mono when) {
+  const auto [at, is_new] = planned_.try_emplace(key, when);
+  if (!is_new) {
+    if (at->second <= when) { return; }
+    due_.erase({at->second, key});
+    at->second = when;
+  }
+  due_.emplace(when, key);
+}
+
+void Controllers::forget(const Key& key, const json::Value& last) {
+  if (const auto at = planned_.find(key); at != planned_.end()) {
+    due_.erase({at->second, key});
+    planned_.erase(at);
+  }
+  failures_.erase(key);
+  if (key.resource == kJobs) { jobs_.jobGone(uidOf(last)); }
+}
+
+// ---- acting
+
+void Controllers::tick(Now now) {
+  observe(now);
+  while (!due_.empty() && due_.begin()->first <= now.mono) {
+    const Key key = due_.begin()->second;
+    due_.erase(due_.begin());
+    planned_.erase(key);
+    act(key, now);
+    observe(now);
+  }
+}
+
+void Controllers::act(const Key& key, Now now) {
+  Client client{api_, now};
+  const apiserver::ObjectPtr object = client.find(key.resource, key.ns, key.name);
+  if (!object) { return; }
+  const Again again = key.resource == kDeployments    ? syncDeployment(client, *object)
+                      : key.resource == kReplicaSets  ? syncReplicaSet(client, *object)
+                      : key.resource == kStatefulSets ? syncStatefulSet(client, *object)
+                                                      : jobs_.sync(client, *object);
+  if (again.after) { plan(key, now.mono + std::max(*again.after, config_.react_after)); }
+  if (!again.failed) {
+    failures_.erase(key);
+    return;
+  }
+  const int times = std::min(failures_[key]++, kMostDoublings);
+  plan(key, now.mono + std::min(config_.first_retry * (1 << times), config_.longest_retry));
+}
+
+}  // namespace gs::sandbox::controllers

@@ -1,0 +1,65 @@
+// The controllers of Deployments, ReplicaSets, StatefulSets and Jobs, as one machine on the API server in memory: it sees
+// what changed, and brings each object that this is about nearer to what it asks for, in a turn of its own, `react_after`
+// later. What is refused is tried again, less and less often.
+//
+// Owner references let the API server's garbage collector delete what belongs to what is deleted.
+// Reads the store's history since the last call; acts only in tick(), by requests. Same calls, same writes. One thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "apiserver/storage/store.h"
+#include "base/clock.h"
+#include "sandbox/controllers/again.h"
+#include "sandbox/controllers/jobs.h"
+
+namespace gs::apiserver {
+class Api;
+}
+
+namespace gs::sandbox::controllers {
+
+class Controllers {
+ public:
+  struct Config {
+    Duration react_after = std::chrono::milliseconds{10};
+    Duration first_retry = std::chrono::milliseconds{100};
+    Duration longest_retry = std::chrono::minutes{1};
+  };
+  /// `api` must outlive it.
+  explicit Controllers(apiserver::Api& api) : Controllers{api, Config{}} {}
+  Controllers(apiserver::Api& api, Config config);
+
+  /// Does everything that is due.
+  void tick(Now now);
+  /// When tick() has something to do next; sees what changed in the store first.
+  [[nodiscard]] std::optional<Mono> nextDue(Now now);
+
+ private:
+  using Key = apiserver::StoreKey;
+
+  void observe(Now now);
+  void lookAtAll(Now now);
+  void changed(const apiserver::HistoryEntry& entry, Now now);
+  /// Whoever has this object, or might take it over.
+  void planOwners(const Key& key, const json::Value& object, Now now);
+  void planGrandparent(const Key& key, const json::Value& pod, Now now);
+  /// At `when`, or earlier if it is planned so.
+  void plan(const Key& key, Mono when);
+  void forget(const Key& key, const json::Value& last);
+  void act(const Key& key, Now now);
+
+  apiserver::Api& api_;
+  Config config_;
+  std::uint64_t position_ = 0;  // of the store's history
+  bool begins_ = true;          // nothing was looked at yet
+  std::map<Key, Mono> planned_;
+  std::set<std::pair<Mono, Key>> due_;
+  std::map<Key, int> failures_;  // in a row
+  Jobs jobs_;
+};
+
+}  // namespace gs::sandbox::controllers
