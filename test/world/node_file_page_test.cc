@@ -8,14 +8,16 @@
 namespace gs::test {
 namespace {
 
-/// What stands between the page's fences of this kind: "```yaml\n", "```\n".
-std::vector<std::string> blocksOf(const std::string& page, const std::string& fence) {
+/// What stands between the page's fences of this kind: "yaml", or "".
+std::vector<std::string> blocksOf(const std::string& page, const std::string& kind) {
   std::vector<std::string> out;
-  for (std::size_t at = page.find("\n" + fence); at != std::string::npos; at = page.find("\n" + fence, at)) {
-    const auto from = at + 1 + fence.size();
-    const auto end = page.find("\n```\n", from);
-    out.push_back(page.substr(from, end - from));
-    at = end + 4;
+  const std::string fence = "\n```";
+  for (std::size_t at = page.find(fence); at != std::string::npos; at = page.find(fence, at)) {
+    const auto line = page.find('\n', at + 1);
+    const auto end = page.find(fence, line);
+    const bool is_it = page.substr(at + fence.size(), line - at - fence.size()) == kind;
+    if (is_it) { out.push_back(page.substr(line + 1, end - line - 1)); }
+    at = end + fence.size();
   }
   return out;
 }
@@ -29,7 +31,7 @@ Result<std::vector<kapi::SimNode>> nodesOf(const std::string& text) {
 class NodeFilePage : public ::testing::Test {
  protected:
   const std::string page = readFile("docs/node-file.md").value_or("");
-  const std::vector<std::string> examples = blocksOf(page, "```yaml\n");
+  const std::vector<std::string> examples = blocksOf(page, "yaml");
 };
 
 TEST_F(NodeFilePage, ItsExampleIsANodeFile) {
@@ -75,7 +77,7 @@ TEST_F(NodeFilePage, TheErrorIsTheOneThatIsGiven) {
   text.replace(at, 7, "{id: 8,");
   const auto nodes = nodesOf(text);
   ASSERT_FALSE(nodes);
-  EXPECT_EQ(blocksOf(page, "```\n"), (std::vector<std::string>{nodes.error().message}));
+  EXPECT_EQ(blocksOf(page, ""), (std::vector<std::string>{nodes.error().message}));
 }
 
 }  // namespace
