@@ -65,11 +65,11 @@ bool ClaimStatusWriter::pumpOne(const model::ObjectKey& key, Mono now, kapi::Eff
   const model::GpuClaim* claim = cache_.claim(key);
   if (claim == nullptr) {
     written_.erase(key);
-    failed_.forget(key);
+    calls_.forget(key);
     return true;
   }
   Written& w = written_[key];
-  if (w.in_flight != 0) { return false; }
+  if (calls_.open(key)) { return false; }
   if (now < w.not_before) {
     lookAgain(key, w, w.not_before);
     return true;
@@ -80,10 +80,9 @@ bool ClaimStatusWriter::pumpOne(const model::ObjectKey& key, Mono now, kapi::Eff
   const bool overwritten = claim->revision > w.revision;  // by somebody, and status is never read
   if (w.known && status == w.status && w.claim == claim->uid && !overwritten) { return true; }
   kapi::Call call = kapi::applyClaimStatus(key, claim->uid, std::max(claim->revision, w.revision), status);
-  call.token = kapi::makeToken(owner_, next_++);
+  call.token = calls_.begin(key);
   call.guarded = true;
-  w = {claim->uid, w.revision, std::move(status), now + kGap, false, call.token, w.later};
-  calls_[call.token] = key;
+  w = {claim->uid, w.revision, std::move(status), now + kGap, false, w.later};
   in_flight_.take(key.ns);
   out.emplace_back(std::move(call));
   return true;
@@ -103,7 +102,7 @@ void ClaimStatusWriter::pumpFrom(Claims::iterator it, Claims::iterator end, Mono
 }
 
 void ClaimStatusWriter::pump(Mono now, kapi::Effects& out) {
-  (void)failed_.takeDue(now);
+  (void)calls_.takeDue(now);
   while (!later_.empty() && later_.begin()->first <= now) {
     if (const auto w = written_.find(later_.begin()->second); w != written_.end()) {
       w->second.later = false;
@@ -124,15 +123,12 @@ void ClaimStatusWriter::lookAgain(const model::ObjectKey& claim, Written& w, Mon
 
 void ClaimStatusWriter::handle(const kapi::Outcome& outcome, Now at, kapi::Effects& /*out*/) {
   const Mono now = at.mono;
-  const auto it = calls_.find(outcome.token);
-  if (it == calls_.end()) { return; }
-  const model::ObjectKey key = it->second;
-  calls_.erase(it);
+  const auto call = calls_.answered(outcome.token);
+  if (!call) { return; }
+  const model::ObjectKey& key = call->key;
   in_flight_.giveBack(key.ns);
-  const auto known = written_.find(key);
-  if (known == written_.end() || known->second.in_flight != outcome.token) { return; }  // its claim went
-  Written& w = known->second;
-  w.in_flight = 0;
+  if (call->stale) { return; }  // its claim went
+  Written& w = written_.at(key);
   w.known = outcome.fate == kapi::Fate::Applied;
   if (const auto* claim = std::get_if<model::Ptr<model::GpuClaim>>(&outcome.object)) {
     w.revision = std::max(w.revision, (*claim)->revision);
@@ -140,10 +136,10 @@ void ClaimStatusWriter::handle(const kapi::Outcome& outcome, Now at, kapi::Effec
   if (!w.known && outcome.http != 404) {
     // After a conflict the watch brings the newer claim.
     const Duration at_least = outcome.http == 409 ? kGap : Duration{std::chrono::seconds{5}};
-    w.not_before = failed_.tried(key, now, std::max(at_least, outcome.retry_after));
+    w.not_before = calls_.failed(key, now, std::max(at_least, outcome.retry_after));
     lookAgain(key, w, w.not_before);
   } else {
-    failed_.forget(key);
+    calls_.worked(key);
   }
 }
 
@@ -158,8 +154,7 @@ void ClaimStatusWriter::reset() {
   later_.clear();
   written_.clear();
   in_flight_.reset();
-  failed_.reset();
-  calls_.clear();
+  calls_.reset();
 }
 
 }  // namespace gs::scheduler

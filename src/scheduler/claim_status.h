@@ -11,8 +11,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "controller/backoff.h"
 #include "controller/fair_share.h"
+#include "controller/keyed_calls.h"
 #include "controller/parts.h"
 #include "engine/cache.h"
 #include "kapi/call.h"
@@ -34,7 +34,7 @@ class ClaimStatusWriter : public controller::Part {
   };
 
   ClaimStatusWriter(const engine::Cache& cache, View view, controller::Parts& parts)
-      : cache_{cache}, view_{std::move(view)}, owner_{parts.add(*this)} {}
+      : cache_{cache}, view_{std::move(view)}, calls_{parts.add(*this), {kGap, std::chrono::minutes{1}}} {}
 
   void touched(const model::ObjectKey& claim) { dirty_.insert(claim); }
   void pump(Mono now, kapi::Effects& out);
@@ -51,7 +51,6 @@ class ClaimStatusWriter : public controller::Part {
     kapi::ClaimStatus status;
     Mono not_before{};   // a second after the last write, or when a failed one may be repeated
     bool known = false;  // the API has `status` for all we know
-    kapi::Token in_flight = 0;
     bool later = false;  // stands in later_
   };
   using Claims = std::set<model::ObjectKey>;
@@ -60,16 +59,13 @@ class ClaimStatusWriter : public controller::Part {
   void lookAgain(const model::ObjectKey& claim, Written& w, Mono at);
   const engine::Cache& cache_;
   View view_;
-  std::uint8_t owner_;
   Claims dirty_;
   model::ObjectKey last_;  // the one that was last looked at
   controller::FairShare in_flight_{kMaxInFlight};
-  controller::Backoff<model::ObjectKey> failed_{{kGap, std::chrono::minutes{1}}};
+  controller::KeyedCalls<model::ObjectKey> calls_;
   std::multimap<Mono, model::ObjectKey> later_;
   std::unordered_map<model::ObjectKey, Written> written_;
-  std::unordered_map<kapi::Token, model::ObjectKey> calls_;
   std::size_t pods_ = 0;  // that this turn looked at
-  std::uint64_t next_ = 1;
 };
 
 }  // namespace gs::scheduler

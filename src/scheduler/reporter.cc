@@ -39,41 +39,36 @@ void Reporter::silent(const model::Uid& uid, bool gone) {
   it->second.wished = false;
   unwish(uid, it->second.ns);
   if (!gone) { return; }
-  failed_.forget(uid);
-  if (it->second.in_flight == 0) { reports_.erase(it); }
+  calls_.worked(uid);
+  if (!calls_.open(uid)) { reports_.erase(it); }
 }
 
-bool Reporter::writing(const model::Uid& uid) const {
-  const auto it = reports_.find(uid);
-  return it != reports_.end() && it->second.in_flight != 0;
-}
+bool Reporter::writing(const model::Uid& uid) const { return calls_.open(uid); }
 
 std::optional<Mono> Reporter::writableAt(const Report& r, const model::Pod& pod) const {
   const bool says_it = pod.scheduled.status == "False" && pod.scheduled.reason == "Unschedulable" &&
                        pod.scheduled.message == *r.text;
   if (says_it) { return std::nullopt; }
-  const Mono not_before = failed_.notBefore(pod.uid);  // however often it is wished meanwhile
+  const Mono not_before = calls_.notBefore(pod.uid);  // however often it is wished meanwhile
   return r.written_kind == r.kind ? std::max(not_before, r.written_at + kSameKindGap) : not_before;
 }
 
 void Reporter::write(const model::Pod& pod, Report& r, Now now, kapi::Effects& out) {
   kapi::Call call = kapi::setUnschedulable(pod, "Unschedulable", *r.text, now.wall);
-  call.token = kapi::makeToken(owner_, next_++);
+  call.token = calls_.begin(pod.uid, {r.ns});
   call.lane = "pod/" + pod.uid.text;
   call.guarded = true;
-  r.in_flight = call.token;
   r.written_kind = r.kind;
   r.written_text = r.text;
   r.written_at = now.mono;
-  calls_[call.token] = {pod.uid, r.ns};
   in_flight_.take(r.ns);
   out.emplace_back(std::move(call));
   kapi::EventNote note{model::Kind::Pod,   pod.key,      pod.uid, pod.revision, true,
                        "FailedScheduling", "Scheduling", *r.text};
   if (auto event = events_.record(note, now)) {
-    event->token = kapi::makeToken(owner_, next_++);
-    calls_[event->token] = {{}, r.ns};
-    if (event->verb == kapi::Verb::MergePatch) { series_[event->token] = event->key; }
+    Sent sent{r.ns};
+    if (event->verb == kapi::Verb::MergePatch) { sent.series = event->key; }
+    event->token = calls_.begin({}, std::move(sent));
     in_flight_.take(r.ns);
     out.emplace_back(*std::move(event));
   }
@@ -97,7 +92,7 @@ void Reporter::pumpNamespace(const std::string& ns, Now now,
       continue;
     }
     Report& r = found->second;
-    if (r.in_flight != 0 || open(*it)) {
+    if (calls_.open(*it) || open(*it)) {
       ++it;
       continue;
     }
@@ -124,7 +119,7 @@ void Reporter::pump(Mono mono, Now now, const std::function<bool(const model::Ui
       wish(uid, report->second.ns);
     }
   }
-  (void)failed_.takeDue(mono);
+  (void)calls_.takeDue(mono);
   if (wished_.empty() || !in_flight_.any(kCallsPerWrite)) { return; }
   std::vector<std::string> turn;  // those after the last one that was written to, then the others
   for (auto it = wished_.upper_bound(last_); it != wished_.end(); ++it) { turn.push_back(it->first); }
@@ -136,29 +131,26 @@ void Reporter::pump(Mono mono, Now now, const std::function<bool(const model::Ui
 }
 
 void Reporter::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*out*/) {
-  const auto it = calls_.find(outcome.token);
-  if (it == calls_.end()) { return; }
-  const auto [uid, ns] = it->second;
-  calls_.erase(it);
-  in_flight_.giveBack(ns);
-  if (const auto series = series_.extract(outcome.token); series && outcome.notFound()) {
-    events_.lost(series.mapped());
-  }
+  const auto call = calls_.answered(outcome.token);
+  if (!call) { return; }
+  const model::Uid& uid = call->key;
+  in_flight_.giveBack(call->what.ns);
+  if (call->what.series && outcome.notFound()) { events_.lost(*call->what.series); }
+  if (uid.empty()) { return; }
+  written_.emplace_back(uid, outcome.object);
   const auto found = reports_.find(uid);
-  if (!uid.empty()) { written_.emplace_back(uid, outcome.object); }
   if (found == reports_.end()) { return; }
   Report& r = found->second;
-  r.in_flight = 0;
   if (outcome.fate != kapi::Fate::Applied && outcome.http != 404 && outcome.http != 422) {
     const Duration at_least = outcome.http == 409 ? Duration{} : kAfterFailure;
     r.later = false;  // sooner than what was planned
-    lookAgain(uid, r, failed_.tried(uid, now.mono, std::max(at_least, outcome.retry_after)));
+    lookAgain(uid, r, calls_.failed(uid, now.mono, std::max(at_least, outcome.retry_after)));
     r.written_kind.clear();
   } else {
-    failed_.forget(uid);
+    calls_.worked(uid);
   }
   if (cache_.pod(uid) == nullptr) {
-    failed_.forget(uid);
+    calls_.worked(uid);
     reports_.erase(found);
   }
 }
@@ -171,10 +163,8 @@ void Reporter::reset() {
   reports_.clear();
   wished_.clear();
   later_.clear();
-  calls_.clear();
-  series_.clear();
+  calls_.reset();
   in_flight_.reset();
-  failed_.reset();
   last_.clear();
   written_.clear();
 }

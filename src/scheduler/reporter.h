@@ -14,8 +14,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "controller/backoff.h"
 #include "controller/fair_share.h"
+#include "controller/keyed_calls.h"
 #include "controller/parts.h"
 #include "engine/cache.h"
 #include "kapi/call.h"
@@ -30,7 +30,10 @@ class Reporter : public controller::Part {
   /// `max_in_flight`: at least 2, a condition and its event.
   Reporter(const engine::Cache& cache, kapi::EventRecorder& events, int max_in_flight,
            controller::Parts& parts)
-      : cache_{cache}, events_{events}, owner_{parts.add(*this)}, in_flight_{max_in_flight} {}
+      : cache_{cache},
+        events_{events},
+        in_flight_{max_in_flight},
+        calls_{parts.add(*this), {std::chrono::milliseconds{200}, std::chrono::minutes{1}}} {}
 
   /// The pod waits; `kind` is stable over numbers. Replaces an earlier wish.
   void waiting(const model::Uid& uid, const std::string& kind, std::shared_ptr<const std::string> text);
@@ -58,7 +61,6 @@ class Reporter : public controller::Part {
     Mono written_at{};
     bool wished = false;
     bool later = false;  // stands in later_
-    kapi::Token in_flight = 0;
   };
   /// From when on what is wished may be written; nullopt: there is nothing to write.
   [[nodiscard]] std::optional<Mono> writableAt(const Report& r, const model::Pod& pod) const;
@@ -71,21 +73,17 @@ class Reporter : public controller::Part {
 
   const engine::Cache& cache_;
   kapi::EventRecorder& events_;
-  std::uint8_t owner_;
   controller::FairShare in_flight_;
-  controller::Backoff<model::Uid> failed_{{std::chrono::milliseconds{200}, std::chrono::minutes{1}}};
   std::unordered_map<model::Uid, Report> reports_;
   std::map<std::string, std::set<model::Uid>> wished_;  // by namespace, none empty
   std::string last_;                                    // the namespace that was last written to
   std::multimap<Mono, model::Uid> later_;
   struct Sent {
-    model::Uid uid;  // "": its event
     std::string ns;
+    std::optional<model::ObjectKey> series{};  // a PATCH of this event
   };
-  std::unordered_map<kapi::Token, Sent> calls_;
-  std::unordered_map<kapi::Token, model::ObjectKey> series_;  // PATCHes of events in flight
+  controller::KeyedCalls<model::Uid, Sent> calls_;  // "": events
   std::vector<std::pair<model::Uid, model::Object>> written_;
-  std::uint64_t next_ = 1;
 };
 
 }  // namespace gs::scheduler
