@@ -117,7 +117,7 @@ void PendingPods::holdBack(const Item& item, const std::string& ns, bool last) {
 }
 
 std::optional<PendingPods::Item> PendingPods::bringBack(const std::string& ns) {
-  const auto item = held_back_.take(ns);
+  auto item = held_back_.take(ns);
   if (!item) { return std::nullopt; }
   c_.engine.queue().add(*item);
   if (in_vain_.contains(item->uid)) { c_.reconciles.addAt(c_.now.mono + kAfterTurn, item->uid); }
