@@ -1,4 +1,4 @@
-// Backoff: when something with a key may be tried again (design 3.16: no key is tried again at once, whatever the answer).
+// Backoff: when something with a key may be tried again (R59: no key is tried again at once, whatever the answer).
 //
 // Counts the tries of each key. After the n-th one the next is due after kapi::retryWait(n), or later when the server asked
 // for it. Who goes by due() and says tried() for each try bounds what a key costs, whatever comes of the tries.

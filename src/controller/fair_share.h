@@ -1,4 +1,4 @@
-// FairShare: how many calls of which namespace are in flight, so that none takes the room of all others (design 3.16).
+// FairShare: how many calls of which namespace are in flight, so that none takes the room of all others (R60).
 //
 // Of `most` a namespace uses no more than are left to others: alone it gets half, the next one half of the rest, and so on.
 // However many are stuck, there is room for one more until all is used. Nobody has to know who will come.

@@ -3,7 +3,7 @@
 // What LeaseDesk, proofs, fences and reports all need: which call an answer belongs to, whether one is under way, from when on the
 // next may leave, and which keys are due. A call that is dropped (its key was forgotten, another one was begun) still comes back
 // once; it is then `stale`, and says nothing about its key. After reset() nobody knows it.
-// Waits are those of Backoff (design 3.16). No clock is read. One thread.
+// Waits are those of Backoff (R59). No clock is read. One thread.
 #pragma once
 
 #include <map>

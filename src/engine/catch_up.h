@@ -1,6 +1,7 @@
-// Are the caches up to date? For each kind a list with limit=1, whose resourceVersion R its reflector must reach (design
-// 3.5). A pure machine, run once per term of leadership. Failed calls are made again after a second, or when the server
-// said. A kind whose CRD is missing (404) has nothing to catch up with. One thread; tokens carry the owner that it is given.
+// Are the caches up to date (R37)? A list with limit=1 of each kind gives a resourceVersion, which its reflector must
+// reach. A pure machine, run once per term of leadership. Failed calls are made again after a second, or when the
+// server said. A kind whose CRD is missing (404) has nothing to catch up with. One thread; tokens carry the owner that
+// it is given.
 #pragma once
 
 #include <array>

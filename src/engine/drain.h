@@ -1,4 +1,4 @@
-// When is the device of an ended pod free again? (design 3.9) A pure machine over what agents report.
+// When is the device of an ended pod free again? (R14) A pure machine over what agents report.
 //
 // A node counts as watched by an agent when its GpuNodeStatus has an observedTime, the Node is there, and an agent pod was there
 // within the last 5 minutes; its enforcer label does not matter (no container ends when somebody writes a label). On any other node a device is free as soon as its pod ended.

@@ -1,4 +1,4 @@
-// Which GPUs a pod has, now that its node may have numbered them anew (design 1: a device is its UUID when known, else (node, id)).
+// Which GPUs a pod has, now that its node may have numbered them anew (R2: a device is its UUID when known, else (node, id)).
 //
 // A pod was given ids, and its container was told ids or UUIDs. The devices behind them are followed by UUID:
 //   told UUIDs   the ids that these have now; one that is not there any more keeps the id that it had

@@ -1,4 +1,4 @@
-// The quotas that count now (design 3.16): the last good ones of the ConfigMap that holds them, none while there is no such
+// The quotas that count now (R49): the last good ones of the ConfigMap that holds them, none while there is no such
 // ConfigMap, those of the configuration where it may not be read. A part of the engine.
 #pragma once
 

@@ -117,7 +117,7 @@ void readOwner(const Annotations& from, Lease& lease) {
   }
 }
 
-/// The annotations of design 3.3. What can be read is read even when another part is malformed.
+/// The annotations of R63. What can be read is read even when another part is malformed.
 void readGpuLease(const Annotations& from, Lease& lease) {
   lease.format = smallNumber(from.get("format"), 1'000'000).value_or(0);
   if (lease.format != 1) {

@@ -74,7 +74,7 @@ void addUnsupportedVolumes(const View& spec, std::set<std::string>& out) {
   }
 }
 
-/// What kube-scheduler's default filters would look at and we do not (design 3.11).
+/// What kube-scheduler's default filters would look at and we do not (R31).
 void addUnsupported(const View& spec, std::set<std::string>& out) {
   for (const char* kind : {"nodeAffinity", "podAffinity", "podAntiAffinity"}) {
     const View required = spec["affinity"][kind][kRequiredTerms];

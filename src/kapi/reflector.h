@@ -66,7 +66,7 @@ class Reflector {
   /// Timers: call at every TimerDue; nothing due does nothing.
   [[nodiscard]] Output tick(Now now);
 
-  /// Design 3.5: says caught_up_now once everything up to `revision` was applied. Already there: at once. Else a second
+  /// R37: says caught_up_now once everything up to `revision` was applied. Already there: at once. Else a second
   /// watch from progress() with allowWatchBookmarks=true&timeoutSeconds=3, and another when that ends; 3 s without a bookmark at or past it: list again.
   /// A second call replaces the first.
   /// The server sends that bookmark 1 to 2 s after the watch was opened, so one opened beforehand by expectCatchUp() saves

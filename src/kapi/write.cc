@@ -70,7 +70,7 @@ Value holdersValue(const std::vector<model::ShareHolder>& holders) {
   return out;
 }
 
-/// The annotations of design 3.3, without the empty ones.
+/// The annotations of R63, without the empty ones.
 Value gpuLeaseAnnotations(const model::Lease& lease) {
   Value out{Object{}};
   const auto put = [&out](const char* name, const std::string& value) {

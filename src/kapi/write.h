@@ -18,7 +18,7 @@ namespace gs::kapi {
 [[nodiscard]] Call listObjects(model::Kind kind, std::string ns, int limit,
                                const std::string& continue_token = {}, const Selectors& selectors = {});
 
-/// POST pods/p/binding with metadata.uid, metadata.resourceVersion and the annotations (design 3.1, 3.4).
+/// POST pods/p/binding with metadata.uid, metadata.resourceVersion and the annotations (R8 and R29).
 [[nodiscard]] Call bindPod(const model::Pod& pod, const model::NodeName& node,
                            const std::map<std::string, std::string>& annotations);
 /// PATCH pods/p/status (merge) with the uid, setting gpu.scheduling/fence.

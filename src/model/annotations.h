@@ -1,4 +1,4 @@
-// The annotation, label and lease-name grammars of design.md 3.1 and 3.3. Parse and print, nothing else.
+// The annotation, label and lease-name grammars of R8, R21 and R63. Parse and print, nothing else.
 #pragma once
 
 #include <string>
@@ -43,9 +43,9 @@ struct Allocation {
 /// "0,1"
 [[nodiscard]] std::string printIds(const std::vector<int>& ids);
 
-/// design 3.3: gpu-<node>-<id>, shortened with a hash when longer than 253. Names are never parsed back.
+/// R21: gpu-<node>-<id>, shortened with a hash when longer than 253. Names are never parsed back.
 [[nodiscard]] std::string leaseName(const NodeName& node, int gpu);
-/// design 3.3: the pod's name, shortened with a hash when longer than 63.
+/// R63: the pod's name, shortened with a hash when longer than 63.
 [[nodiscard]] std::string podLabel(std::string_view pod_name);
 
 }  // namespace gs::model

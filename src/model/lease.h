@@ -1,4 +1,4 @@
-// A coordination.k8s.io Lease as a value: both the GPU leases (design 3.3) and election records are read through it.
+// A coordination.k8s.io Lease as a value: both the GPU leases (R19) and election records are read through it.
 #pragma once
 
 #include <cstdint>

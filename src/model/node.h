@@ -44,7 +44,7 @@ struct Link {
   friend auto operator<=>(const Link&, const Link&) = default;
 };
 
-/// One GPU as the agent reports it (design 3.8).
+/// One GPU as the agent reports it (R5).
 struct Device {
   int id = 0;  // PCI order; unique on the node
   std::string uuid;

@@ -18,7 +18,7 @@ namespace gs::model {
 enum class Kind : std::uint8_t { Pod, Node, GpuClaim, GpuNodeStatus, Lease, Crd, Event, ConfigMap };
 inline constexpr int kKinds = 8;
 
-/// What we read of a CustomResourceDefinition: the record of the lease namespace (design 3.3).
+/// What we read of a CustomResourceDefinition: the record of the lease namespace (R20).
 struct Crd {
   std::string name;
   Uid uid;

@@ -72,7 +72,7 @@ struct Pod {
   std::vector<std::string> scheduling_gates;
   Labels labels;
   /// Fields used that we do not count yet, as their paths ("spec.affinity", "spec.containers[].ports[].hostPort" ...),
-  /// sorted, unique. Such a pod is Unschedulable with that reason (design 3.11).
+  /// sorted, unique. Such a pod is Unschedulable with that reason (R31).
   std::vector<std::string> unsupported;
 
   [[nodiscard]] bool finished() const { return phase == PodPhase::Succeeded || phase == PodPhase::Failed; }

@@ -1,4 +1,4 @@
-// Refusals in words: the same for conditions, events and the CLI, in kube-scheduler's form (design 3.10). Pure
+// Refusals in words: the same for conditions, events and the CLI, in kube-scheduler's form (R34). Pure
 // over the ledger. The free functions look at all nodes; RefusalBoard, which the Decider keeps per class, only
 // at those that changed since it was last asked.
 #pragma once

@@ -35,7 +35,7 @@ const model::Taint* untoleratedTaint(const model::Node& node,
   return nullptr;
 }
 
-/// Can a node with this enforcer keep what that door decides? (design 1)
+/// Can a node with this enforcer keep what that door decides? (R4)
 bool understands(Enforcer enforcer, Door door) {
   return door == Door::None || enforcer == Enforcer::Agent || enforcer == Enforcer::Kubelet;
 }

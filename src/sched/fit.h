@@ -31,7 +31,7 @@ namespace gs::sched {
 /// Are exact devices chosen for it there? Else it takes none, or the counted resource only.
 [[nodiscard]] bool takesDevices(const NodeState& node, const PodRequest& request);
 
-/// All of them: does this request fit that node now, and with which ids? (adoption, design 3.4; also the
+/// All of them: does this request fit that node now, and with which ids? (adoption, R38; also the
 /// reference for tests.) A node that does not exist refuses as not ready. `self`: devices held by this uid
 /// count as free for it (its resources are counted where it holds some: it is meant for a pod that is not
 /// bound).

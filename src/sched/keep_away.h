@@ -1,4 +1,4 @@
-// Required anti-affinity of pods that are already bound (design 3.11): whom they keep away, and from which nodes. It is the half of
+// Required anti-affinity of pods that are already bound (R31): whom they keep away, and from which nodes. It is the half of
 // kube-scheduler's InterPodAffinity filter that concerns pods which ask for no affinity themselves
 // (pkg/scheduler/framework/plugins/interpodaffinity: "existing pods' anti-affinity rules").
 //

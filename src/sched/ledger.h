@@ -9,7 +9,7 @@
 // scheduler); reserve() never takes a device beyond it.
 // Nodes, statuses and holdings come in any order: a holding on a node not yet known is kept and counts when
 // it appears; a node that goes keeps its holdings.
-// Anonymous devices (design 1): pods that use nvidia.com/gpu without an allocation of ours hold that many
+// Anonymous devices (R13): pods that use nvidia.com/gpu without an allocation of ours hold that many
 // devices, we do not know which; when they ended without a proof that their containers did, they go on to (drainAnonymous).
 // Nodes of gpu-manager have as many devices as their capacity says, given by shares (sched/shares.h).
 // GPUs are also counted by namespace and by the model of the node (a label of it), for quotas.

@@ -66,14 +66,14 @@ using ClosedTerms = std::map<model::TermId, int>;
 struct NodeState {
   bool exists = false;  // a Node object is there
   bool has_status = false;
-  bool agent_stale = false;  // design 3.9: agent not Ready for 60 s, every device counts as Unknown
+  bool agent_stale = false;  // R6: agent not Ready for 60 s, every device counts as Unknown
   Enforcer enforcer = Enforcer::Kubelet;
   model::Node node;                  // name always set
   std::vector<DeviceState> devices;  // sorted by facts.id
   model::Resources used;
   std::int64_t used_pods = 0;
   /// Devices held by pods that use nvidia.com/gpu without an allocation of ours: we do not know which ones.
-  /// They count against the devices that may be given (design 1: held by id + anonymous <= healthy).
+  /// They count against the devices that may be given (R13: held by id + anonymous <= healthy).
   std::int64_t anonymous = 0;
   std::vector<std::shared_ptr<const ClosedTerms>> closed_to;  // pods that these mean may not come
   std::vector<InFlight> in_flight;                            // sorted by uid, source

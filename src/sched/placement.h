@@ -1,4 +1,4 @@
-// Which devices of one node a request gets (design 3.7). Pure over the node's state; the policies are in
+// Which devices of one node a request gets (R32). Pure over the node's state; the policies are in
 // sched/policy/.
 //
 // What may be given: devices that the status lists, not Unhealthy, not cut up by MIG, and not held

@@ -11,7 +11,7 @@ namespace gs::sched {
 
 enum class Reason : std::uint8_t {
   Unschedulable,          // "node(s) were unschedulable"
-  NotReady,               // "node(s) were not ready"                     (design 3.9)
+  NotReady,               // "node(s) were not ready"                     (R6)
   SelectorMismatch,       // "node(s) didn't match Pod's node affinity/selector"
   ClaimSelectorMismatch,  // "node(s) didn't match the claim's selector"
   UntoleratedTaint,       // "node(s) had untolerated taint {key: value}"

@@ -17,7 +17,7 @@ namespace gs::sched {
 
 enum class Door : std::uint8_t { None, Claim, Plain, Vcuda };  // Map comes with its door
 
-/// Who hands devices to containers on a node (design 1).
+/// Who hands devices to containers on a node (R4).
 enum class Enforcer : std::uint8_t { Agent, Kubelet, GpuManager, Hami, Gpushare };
 [[nodiscard]] const char* enforcerName(Enforcer e);
 

@@ -1,4 +1,4 @@
-// How up to 64 devices hang together: their islands and the bandwidth of every pair (design 3.8). An
+// How up to 64 devices hang together: their islands and the bandwidth of every pair (R5). An
 // immutable value; nodes of the same make share one (TopologyPool), so a cluster of equal nodes keeps it
 // once. Devices are bits: bit i is the i-th device by ascending id. A device that names no island is in the
 // island "".

@@ -114,7 +114,7 @@ bool Judge::isLinked(const Pod& pod, std::int64_t gbps) const {
                      [&](int id) { return linkOf(id).island == island && linkOf(id).gbps >= gbps; });
 }
 
-/// Pods without an allocation hold GPUs that nobody can name (design 1), but for those that the agent sees them use: there
+/// Pods without an allocation hold GPUs that nobody can name (R13), but for those that the agent sees them use: there
 /// is a GPU left for each of them, of those that may be given. Who joins GPUs that others share takes none, also when they
 /// end meanwhile.
 void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, Mono decided) {
@@ -377,7 +377,7 @@ void Judge::agentSawItFree(const std::string& uid, const Pod& pod, const Device&
   const auto gpu = gpus_.find(device);
   if (gpu == gpus_.end()) { return; }
   for (const auto& [user, used_since] : gpu->second.in_use) {
-    // Which devices a pod without an allocation got is its kubelet's choice: such pods are only counted (design 1). When one
+    // Which devices a pod without an allocation got is its kubelet's choice: such pods are only counted (R13). When one
     // comes and goes, or one has ended with all its containers, whoever decided may not have heard of the use.
     const auto other = pods_.find(user);
     if (other != pods_.end() && other->second.live() && other->second.ids.empty()) { continue; }

@@ -2,7 +2,7 @@
 // which device. Nothing of the extender's code is asked.
 //
 // A Binding is fair when its scheduler was told that node, nothing was asked for the pod since that would move it, and the
-// pod's annotations say still what they said then. All others are late or foreign: nobody can fence those (design 3.13), so
+// pod's annotations say still what they said then. All others are late or foreign: nobody can fence those (R55), so
 // their pods are not counted here. Fair ones fit at any time:
 //   - shares by the device that the annotations name;
 //   - whole devices by number until gpu-manager says which it took: it takes any. A share that is on its way to one that it

@@ -1,4 +1,4 @@
-// Every cut point (design 3.4, 3.5): the leader dies before or after each single write of a placement and of a release, and
+// Every cut point (R28 and R38): the leader dies before or after each single write of a placement and of a release, and
 // the write that was in flight is applied, refused, or applied after the next leader began. The next leader repairs all of
 // them: no double grant, no leak, no pod stuck.
 #include <fmt/format.h>

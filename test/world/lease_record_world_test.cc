@@ -1,4 +1,4 @@
-// The record of the lease namespace on the GpuClaim CRD (design 3.3), with a scheduler at work: the CRD comes later, goes, or
+// The record of the lease namespace on the GpuClaim CRD (R20), with a scheduler at work: the CRD comes later, goes, or
 // loses its record; and leases that nobody can read.
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-// Quotas of GPUs by namespace and model bind claim and plain pods too (design 3.16): one table for all doors.
+// Quotas of GPUs by namespace and model bind claim and plain pods too (R48): one table for all doors.
 #include "test/world/cluster.h"
 
 namespace gs::test {

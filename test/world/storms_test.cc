@@ -1,4 +1,4 @@
-// No key is tried again at once, whatever the answer (design 3.16).
+// No key is tried again at once, whatever the answer (R59).
 #include "test/world/storms.h"
 
 #include "model/annotations.h"

@@ -1,4 +1,4 @@
-// Nodes, namespaces and leases that refuse: no pod and no namespace holds what others need (design 3.16).
+// Nodes, namespaces and leases that refuse: no pod and no namespace holds what others need (R60 and R61).
 #include <fmt/format.h>
 
 #include "test/world/one_node.h"

@@ -3,7 +3,7 @@
 // The first tick creates the Nodes of the list (and, with agents, a Ready agent pod on each, in kube-system). An agent
 // writes `spec` and the owner (its Node) once, by server-side apply as gpu-agent, and `status` as gpu-agent-status:
 // devices with their health, `inUseBy` from the simulated kubelet's containers, and observedTime at once when something
-// changed, every 10 s while a container outlives its pod (the device may be Draining), else every 60 s (design 3.8).
+// changed, every 10 s while a container outlives its pod (the device may be Draining), else every 60 s (R5).
 // A container keeps the GPU itself that it got: when ids change under it, `inUseBy` follows the GPU's UUID.
 // Without agents the status is made by hand: written on a command only, no observedTime, no inUseBy.
 // Commands take effect at the next tick(). One thread.

@@ -5,7 +5,7 @@
 
 namespace gs::sandbox {
 
-/// Prints each command and its output; false when an output was not what the guide (or the design) says.
+/// Prints each command and its output; false when an output was not what the usage guide, or a rule of ours, says.
 [[nodiscard]] bool runDemo(std::ostream& out);
 
 }  // namespace gs::sandbox

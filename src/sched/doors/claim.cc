@@ -1,4 +1,4 @@
-// The claim door: annotation gpu.scheduling/claim names a GpuClaim of the pod's namespace (design 3.6).
+// The claim door: annotation gpu.scheduling/claim names a GpuClaim of the pod's namespace (R44).
 #include <fmt/format.h>
 
 #include "sched/doors/door.h"
@@ -6,7 +6,7 @@
 namespace gs::sched {
 namespace {
 
-/// Design 1: a claim pod with nvidia.com/gpu limits must name the claim's count, and a shared one must have none.
+/// R46: a claim pod with nvidia.com/gpu limits must name the claim's count, and a shared one must have none.
 std::optional<Blocked> limitsDisagree(const model::Pod& pod, const model::GpuClaim& claim) {
   const std::int64_t limit = pod.requests.get(model::kNvidiaGpu);
   if (limit == 0) { return std::nullopt; }

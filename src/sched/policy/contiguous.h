@@ -1,4 +1,4 @@
-// contiguous (design 3.7): consecutive ids inside one island with the best bandwidth; else the best-connected
+// contiguous (R32): consecutive ids inside one island with the best bandwidth; else the best-connected
 // set of one island; else the best-connected set of all. Earliest of equals. Where a minimum bandwidth is
 // wished for (not required), a choice that reaches it goes before one that doesn't, whatever its kind.
 // A window or an island's set is found whenever one exists; for the bound on the search see best_set.h.

@@ -1,4 +1,4 @@
-// preferIds (design 3.7): the free ones of a list, in the order given, then as contiguous as can be for the
+// preferIds (R32): the free ones of a list, in the order given, then as contiguous as can be for the
 // rest. Law: no device outside the list is taken while one of the list is free. A Required topology may pass
 // over listed ids when the list alone can give an allowed set; else all free listed ids must be part of an
 // allowed set, or there is none.

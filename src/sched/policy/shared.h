@@ -1,4 +1,4 @@
-// Which devices a Shared request joins (design 3.3): fewest holders, then lowest id; the policies spread and
+// Which devices a Shared request joins (R50): fewest holders, then lowest id; the policies spread and
 // preferIds and a Required topology are kept, contiguous has no say (neighbours do not matter to those who
 // share).
 #pragma once

@@ -1,4 +1,4 @@
-// spread (design 3.7): over as many islands as possible. One device of each island in turn, islands in the
+// spread (R32): over as many islands as possible. One device of each island in turn, islands in the
 // order of their most preferred device, until there are enough. A Required topology leaves one island to
 // spread over: its first allowed set.
 #pragma once

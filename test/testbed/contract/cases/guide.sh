@@ -47,7 +47,7 @@ expect_rows "kubectl get gclaim" "$guide_claims" "$(kubectl get gclaim)"
 # The server leaves a cell without a value blank; columns must not move because of it.
 expect_like "blank TOPOLOGY" $'\nsingle-gpu +1 +contiguous {10,}node-a:0' "$(kubectl get gpuclaim)"
 
-step "claim status holds what design 3.6 lists"
+step "claim status says what R45 lists"
 expect "phase, nodeName, gpuIds, total" "Bound node-b [0,1,2,3] 1" \
   "$(field gclaim/multi-gpu '.status.phase} {.status.nodeName} {.status.gpuIds} {.status.allocationsTotal')"
 expect "allocations" '[{"gpuIds":[0,1,2,3],"node":"node-b","pod":"training-job","uid":"'"$(uid_of pod/training-job)"'"}]' \

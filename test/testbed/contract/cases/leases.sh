@@ -69,7 +69,7 @@ eventually_like "the old lease" 'not found' kubectl get lease gpu-node-b-5 -n te
 expect "GPU leases in all namespaces" 4 "$(lease_count -A)"
 expect_sound
 
-step "each lease says all that design 3.3 lists"
+step "each lease says all that it means (R63)"
 { claim two 'count: 2'; pod mine two; } | create
 eventually_like "allocation" '^node-[ab]:[0-9],[0-9]$' allocated mine
 mine=$(allocated mine) node=$(node_of mine) id=${mine##*,}

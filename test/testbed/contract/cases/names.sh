@@ -34,7 +34,7 @@ big_node "$second" second
 scheduler_account
 run_scheduler scheduler
 
-step "their GPUs have leases of different names, made as design 3.3 says"
+step "their GPUs have leases of different names, made of node and id (R21)"
 { claim one 'count: 1'; claim two 'count: 2' 'selector: {matchLabels: {which: first}}'
   claim other-two 'count: 2' 'selector: {matchLabels: {which: second}}'
   pod on-first two; pod on-second other-two; } | create
