@@ -15,7 +15,7 @@ namespace {
 using json::Array;
 using json::Object;
 using json::Value;
-using Result = apiserver::Answer<apiserver::Response>;
+using Reply = apiserver::Answer<apiserver::Response>;
 
 constexpr std::string_view kPrefix = "/sandbox/v1/";
 constexpr std::size_t kMaxNodes = 5'000;
@@ -41,7 +41,7 @@ bool isNode(World& world, const std::string& name) {
   return world.api().store().find({"/nodes", "", name}) != nullptr;
 }
 
-Result addNodes(World& world, const apiserver::Request& request) {
+Reply addNodes(World& world, const apiserver::Request& request) {
   if (!request.bad_body.empty()) {
     return apiserver::badRequest("the body is not JSON: " + request.bad_body);
   }
@@ -74,7 +74,7 @@ std::vector<apiserver::StoreKey> podsToEvict(World& world, const std::string& no
   return out;
 }
 
-Result drain(World& world, const std::string& node) {
+Reply drain(World& world, const std::string& node) {
   const apiserver::Response cordoned =
       world.request("PATCH", "/api/v1/nodes/" + node, Object{{"spec", Object{{"unschedulable", true}}}},
                     "application/merge-patch+json");
@@ -128,7 +128,7 @@ apiserver::Refused noSuchGpu(const std::string& node, const std::string& gpu, co
                            fmt::format("node {} has no GPU {}: it has {}", node, gpu, rangesOf(there)));
 }
 
-Result changeGpu(World& world, const std::string& node, const std::string& gpu, const std::string& what,
+Reply changeGpu(World& world, const std::string& node, const std::string& gpu, const std::string& what,
                  const apiserver::Request& request) {
   if (!world.agents().has(node)) { return notSimulated(node); }
   int id = -1;
@@ -149,11 +149,11 @@ Result changeGpu(World& world, const std::string& node, const std::string& gpu, 
   return done();
 }
 
-Result carryOut(World& world, const apiserver::Request& request) {
+Reply carryOut(World& world, const apiserver::Request& request) {
   const auto steps = stepsOf(request.target);
   const bool posts = request.method == "POST";
   if (steps.empty() || steps[0] != "nodes") { return apiserver::noSuchPage(); }
-  if (steps.size() == 1) { return posts ? addNodes(world, request) : Result{apiserver::methodNotAllowed()}; }
+  if (steps.size() == 1) { return posts ? addNodes(world, request) : Reply{apiserver::methodNotAllowed()}; }
   if (!isNode(world, steps[1])) { return apiserver::notFound(kNodeSubject, steps[1]); }
   if (steps.size() == 2) {
     if (request.method != "DELETE") { return apiserver::methodNotAllowed(); }
@@ -161,11 +161,11 @@ Result carryOut(World& world, const apiserver::Request& request) {
     return done();
   }
   if (steps.size() == 3 && steps[2] == "drain") {
-    return posts ? drain(world, steps[1]) : Result{apiserver::methodNotAllowed()};
+    return posts ? drain(world, steps[1]) : Reply{apiserver::methodNotAllowed()};
   }
   if (steps.size() == 5 && steps[2] == "gpus" && (steps[4] == "fail" || steps[4] == "repair")) {
     return posts ? changeGpu(world, steps[1], steps[3], steps[4], request)
-                 : Result{apiserver::methodNotAllowed()};
+                 : Reply{apiserver::methodNotAllowed()};
   }
   return apiserver::noSuchPage();
 }
