@@ -21,7 +21,7 @@ struct Config {
   Duration answer_within = std::chrono::seconds{4};
 };
 
-// When a reservation ends (design 3.13).
+// When a reservation ends (R54).
 inline constexpr Duration kGivenUpAfter =
     std::chrono::seconds{10};  // since its scheduler wrote PodScheduled=False
 inline constexpr Duration kForgottenAfter = std::chrono::minutes{15};

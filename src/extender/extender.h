@@ -1,4 +1,4 @@
-// The extender component: which node and which shares of its devices a pod of another scheduler gets (design 3.13).
+// The extender component: which node and which shares of its devices a pod of another scheduler gets (R53-R58).
 // A machine without I/O over an engine that somebody else feeds: questions, answers to its calls and time go in; calls and
 // answers come out.
 //

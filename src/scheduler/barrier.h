@@ -1,4 +1,4 @@
-// The leadership barrier (design 3.5): what must be known before a new leader decides. A pure machine, run once per term.
+// The leadership barrier (R37): what must be known before a new leader decides. A pure machine, run once per term.
 //
 // It lists the managed leases of all namespaces in full (they are the authority), and has all other kinds caught up
 // (engine/catch_up.h). Done when the census is complete and every kind has caught up. A failed census is made again after a

@@ -48,7 +48,7 @@ class Binder : public controller::Part {
   void ended(const model::Uid& uid);
   /// A Binding or a fence of that pod may be open, so nothing else is written to it.
   [[nodiscard]] bool writes(const model::Uid& uid) const;
-  /// Its Binding is unresolved for so long that the claim's phase says so (design 3.6).
+  /// Its Binding is unresolved for so long that the claim's phase says so (R45).
   [[nodiscard]] bool reserved(const model::Uid& uid) const;
   /// Its event is overdue when its Binding was applied so long ago: the pod is read.
   void readOverdue(const model::Uid& uid);

@@ -39,7 +39,7 @@ std::vector<int> BoundLeases::see(const model::Pod& pod) {
 }
 
 /// What a bound pod has: what the leases of the reservation say that it was bound for, one of them at least; else its
-/// annotation, and other leases landed late (design 3.4). When the reservation's leases say something else than the
+/// annotation, and other leases landed late (R10). When the reservation's leases say something else than the
 /// annotation, somebody changed that of a pod that runs: its containers were told what the leases say.
 /// A pod that says a reservation of which there is no lease any more: its annotation, when its agent sees it use that; else a
 /// whole set of leases that were there when it was bound, which shows that both were edited
@@ -130,7 +130,7 @@ bool BoundLeases::anotherWasTold(const model::Pod& pod, int id) const {
 }
 
 /// The devices whose leases may be written for a bound pod that names these. As many as a node has are taken as given: its
-/// status may list one no more under a running pod, and a node without one lists nothing (design 3.8, 3.12). Who names more
+/// status may list one no more under a running pod, and a node without one lists nothing (R11). Who names more
 /// gets those that are listed.
 std::vector<int> BoundLeases::leasable(const model::NodeName& node, const std::vector<int>& ids) const {
   constexpr std::size_t kMostOfANode = 16;
@@ -217,7 +217,7 @@ void BoundLeases::forget(const model::Uid& uid, const std::set<model::ObjectKey>
   }
 }
 
-/// Leases of a bound pod on other nodes or ids landed late; an ancestor's lease goes once ours is there (design 3.3, 3.4).
+/// Leases of a bound pod on other nodes or ids landed late; an ancestor's lease goes once ours is there (R27).
 /// While nothing says what the pod has (no `ids`), those on its own node stay: it may be using them.
 void BoundLeases::dropOrphans(const model::Pod& pod, const std::optional<std::vector<int>>& ids) {
   if (GS_PLANTED(KeepsStrays)) { return; }

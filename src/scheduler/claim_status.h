@@ -1,4 +1,4 @@
-// Writes GpuClaim status: off the critical path, at most one write a second per claim, never read as truth (design 3.6). A pure machine.
+// Writes GpuClaim status: off the critical path, at most one write a second per claim, never read as truth (R45). A pure machine.
 //
 // A touched claim's status is computed from the cache (its pods) when it is written. Server-side apply, so a write needs no
 // read and repeating it does no harm: an outcome that is unknown or refused is tried again after a while, longer each time. At

@@ -20,7 +20,7 @@ struct Config {
   int max_pending_writes = 16;                   // conditions and FailedScheduling events in flight at once
 };
 
-/// The name of our leader lease, in the lease namespace (design 3.3).
+/// The name of our leader lease, in the lease namespace (R21).
 inline constexpr const char* kLeaderLease = "scheduler.gpu.scheduling";
 
 }  // namespace gs::scheduler

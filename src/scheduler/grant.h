@@ -10,7 +10,7 @@
 // none for 10 s or says that it will not (429, no connection), and when the leases were not there within 10 s. They are kept while an outcome is
 // unknown, until the fence is answered; how many a namespace can hold that way is bounded (slots.h).
 //
-// Invariant (design 3.4): Releasing is entered only when no Binding was sent, every Binding sent was refused, or after a
+// Invariant (R26): Releasing is entered only when no Binding was sent, every Binding sent was refused, or after a
 // fence whose answer shows the pod unbound (or the pod is gone).
 #pragma once
 

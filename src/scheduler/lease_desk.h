@@ -1,5 +1,5 @@
 // Every write to GPU leases goes through this desk: at most one call per lease is in flight, bodies are made from the newest
-// known state when they are sent, and what is not known is read before it is acted on (design 3.3, 3.4). A pure machine.
+// known state when they are sent, and what is not known is read before it is acted on (R19, R23). A pure machine.
 //
 // The scheduler says what it wants of a lease (take: this pod holds it; give: this pod holds it no more); the desk gets
 // there by Create, Update and Delete with uid and resourceVersion, and tells the outcome once per wish:
@@ -9,7 +9,7 @@
 //   Refused  the API refuses the write for good (403, 422, namespace missing); the text says why
 //   Gone     the pod's part of it is gone
 // No lease is called about at once for ever: the first kAtOnce calls of a wish go out as fast as they are answered (a Create, a
-// read, an Update), later ones wait, whatever the answers were, until some wish is fulfilled (design 3.16).
+// read, an Update), later ones wait, whatever the answers were, until some wish is fulfilled (R59).
 // What the API refused to several pods in a row is remembered: until its wait is over others are told the same without a call.
 // A lease of ours that only lost its label (a live read says it: the pod's, under the reservation that it is wished for) is
 // taken back by an Update that says everything again. Any other object of that name blocks the device.

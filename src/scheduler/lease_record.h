@@ -1,4 +1,4 @@
-// Which namespace holds the GPU leases: the record on the GpuClaim CRD (design 3.3). A pure machine, run once per term.
+// Which namespace holds the GPU leases: the record on the GpuClaim CRD (R20). A pure machine, run once per term.
 //
 // Before anything is decided in a term, the CRD's annotations name our lease namespace and our term, written by a PATCH with
 // resourceVersion and read back: of two leaders with different namespaces only one gets through, and what an earlier one left on

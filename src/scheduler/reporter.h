@@ -1,4 +1,4 @@
-// Says why pods wait: the PodScheduled condition and the FailedScheduling event (design 3.10). A pure machine.
+// Says why pods wait: the PodScheduled condition and the FailedScheduling event (R34). A pure machine.
 //
 // A report is a wish; it is written when no other write to that pod is open, when its kind differs from the last one written, or
 // (same kind, other text) a minute after it. Nothing is written when the pod's condition says it already. A write that failed

@@ -1,4 +1,4 @@
-// The scheduler component: pods of our schedulerName get exact devices, by way of leases and a Binding (design 3.1-3.11).
+// The scheduler component: pods of our schedulerName get exact devices, by way of leases and a Binding (R8-R47).
 // A state machine without I/O: handle(Event, Now) -> Effects.
 //
 // Level-triggered: whatever happens, the pods it concerns are reconciled, and reconcile(uid) does the next right thing for

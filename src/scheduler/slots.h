@@ -1,4 +1,4 @@
-// Slots: who may have how many placements under way at once (design 3.16).
+// Slots: who may have how many placements under way at once (R60).
 //
 // A placement is open from its decision until its pod is bound or everything was given back. It uses a slot while its next
 // step is under way; one that waits (for a backoff to be over) uses none. Rules:

@@ -129,7 +129,7 @@ apiserver::Refused noSuchGpu(const std::string& node, const std::string& gpu, co
 }
 
 Reply changeGpu(World& world, const std::string& node, const std::string& gpu, const std::string& what,
-                 const apiserver::Request& request) {
+                const apiserver::Request& request) {
   if (!world.agents().has(node)) { return notSimulated(node); }
   int id = -1;
   const auto [end, error] = std::from_chars(gpu.data(), gpu.data() + gpu.size(), id);
