@@ -64,7 +64,7 @@ std::string subjectOf(const Value& deployment, const DeploymentSets& sets) {
 }
 
 void setProgress(const Value& deployment, const DeploymentSets& sets, Value& status, Again& again, Now now) {
-  const Value before = deployment["status"];
+  const Value& before = deployment["status"];
   const std::string subject = subjectOf(deployment, sets);
   if (isComplete(deployment, status)) {
     setDeploymentCondition(status, kProgressing, "True", kArrived, subject + " has successfully progressed.",

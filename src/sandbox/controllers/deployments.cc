@@ -71,6 +71,7 @@ void scaleInProportion(const Value& deployment, DeploymentSets& sets) {
     return wantedReplicas(a.set) > wantedReplicas(b.set);
   });
   std::vector<Value> order;
+  order.reserve(turns.size());
   for (const Turn& turn : turns) { order.push_back(turn.set); }
   const auto sizes = inProportion(deployment, order);
   for (std::size_t i = 0; i < turns.size(); ++i) {

@@ -41,7 +41,7 @@ std::string_view readyTime(const Value& pod) {
 /// 0 for the future, else by powers of two.
 int magnitude(Duration age) {
   const auto ns = age.count();
-  return ns <= 0 ? 0 : std::bit_width(static_cast<std::uint64_t>(ns));
+  return ns <= 0 ? 0 : static_cast<int>(std::bit_width(static_cast<std::uint64_t>(ns)));
 }
 
 int crowdOf(const Value& pod, const std::map<std::string, int>& crowd) {

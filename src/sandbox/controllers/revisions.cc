@@ -65,7 +65,7 @@ Revisions reviseTemplate(Client& client, const json::Value& set) {
     latest.set("revision", next);
     auto response = client.replace(latest);
     out.again.failed = !succeeded(response);
-    out.update = out.again.failed ? *equal : std::move(response.body);
+    out.update = out.again.failed ? *equal : response.body;
   } else {
     out.update = newRevision(set, next, out.collisions);
     auto response = client.create(kRevisions, std::string{set["metadata"]["namespace"].str()}, out.update);
