@@ -78,7 +78,7 @@ bool Service::startAll(const std::vector<Front>& fronts) const {
   return true;
 }
 
-int Service::run(Machine machine, std::vector<Front> fronts) {
+int Service::run(Machine machine, const std::vector<Front>& fronts) {
   page_.emplace(pages(machine));
   const auto pages = servePages();
   if (!pages) {

@@ -87,7 +87,7 @@ class Service {
   /// The pages of health, for servers that show them too. Any thread, while it runs.
   [[nodiscard]] net::Response page(const net::Request& request) const { return page_->answer(request); }
 
-  int run(Machine machine, std::vector<Front> fronts = {});
+  int run(Machine machine, const std::vector<Front>& fronts = {});
 
  private:
   using Server = std::unique_ptr<net::HttpServer>;
