@@ -73,8 +73,8 @@ TEST_F(HttpPortTest, ARoleComesAsProtobuf) {
 }
 
 TEST_F(HttpPortTest, AProtobufBodyOfAKindThatIsNotServedIsNoPage) {
-  const std::string body = envelope("apps/v1", "Deployment", "");
-  const auto refused = send("POST", "/apis/apps/v1/namespaces/default/deployments", body,
+  const std::string body = envelope("apps/v1", "DaemonSet", "");
+  const auto refused = send("POST", "/apis/apps/v1/namespaces/default/daemonsets", body,
                             "application/vnd.kubernetes.protobuf");
   EXPECT_EQ(refused.status, 404) << refused.body;
 }
