@@ -288,6 +288,9 @@ TEST(Flags, AnElectionsTimesAreInOrder) {
   flags.config.renew_deadline = flags.config.lease_duration;
   EXPECT_EQ(electionOf(flags, "here").error().code, Code::Invalid);
   flags = {};
+  flags.config.retry_period = flags.config.renew_deadline;
+  EXPECT_EQ(electionOf(flags, "here").error().code, Code::Invalid);
+  flags = {};
   flags.elect = false;
   EXPECT_EQ(electionOf(flags, "here").value(), std::nullopt);
 }

@@ -60,9 +60,9 @@ contexts: [{name: c, context: {cluster: c, user: u, namespace: team}}]})";
     return out;
   }
   /// Runs it until SIGTERM, which comes once its front was started; the exit status, and what it logged.
-  int run(Service& service, std::vector<Front> fronts = {}) {
+  int run(Service& service, const std::vector<Front>& fronts = {}) {
     testing::internal::CaptureStderr();
-    const int status = service.run(machine(), std::move(fronts));
+    const int status = service.run(machine(), fronts);
     logged = testing::internal::GetCapturedStderr();
     return status;
   }
@@ -99,10 +99,11 @@ TEST_F(ServiceTest, RunsItsMachineUntilItIsToldToEndAndWaitsForWhatIsUnderWay) {
 TEST_F(ServiceTest, OneLineSaysByWhatItGoes) {
   const Deadline deadline{"the service ends"};
   std::string flag = "x";
-  program.root().text("--flag", "X", flag, "A flag");
+  std::string identity;
+  program.root().text("--flag", "X", flag, "A flag").text("--identity", "NAME", identity, "Said once");
   program.root().does([] { return 0; });
   std::ostringstream text;
-  ASSERT_EQ(program.run({"--flag=y"}, text, text), 0);
+  ASSERT_EQ(program.run({"--identity=me", "--flag=y"}, text, text), 0);
   auto with_election = options();
   with_election.election.emplace();
   with_election.election->lease = "leader";
