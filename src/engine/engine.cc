@@ -205,10 +205,22 @@ void Engine::applyNode(const kapi::Change& change, Mono now) {
   if (!was_there && synced_ && status != nullptr) { drainUnknown(*status, now); }
 }
 
+/// They may have to be told.
+void Engine::touchHolders(const model::NodeName& name, const std::vector<int>& ids) {
+  const sched::NodeState* node = ids.empty() ? nullptr : ledger_.find(name);
+  if (node == nullptr) { return; }
+  for (const int id : ids) {
+    const sched::DeviceState* device = node->device(id);
+    if (device == nullptr) { continue; }
+    for (const auto& holder : device->holders) { touch(holder.uid); }
+  }
+}
+
 void Engine::applyStatus(const kapi::Change& change, Mono now) {
   const model::NodeName name{change.key.name};
   if (const auto* status = std::get_if<model::Ptr<model::GpuNodeStatus>>(&change.object)) {
     const auto users = changedUsers(cache_.status(name), status->get());
+    const auto other_health = changedHealth(cache_.status(name), **status);
     const bool other_ids = isRenumbered(cache_.status(name), status->get());
     if (!cache_.putStatus(*status)) { return; }
     if (GS_PLANTED(GrantsUnhealthy) || GS_PLANTED(UnknownIsHealthy)) {
@@ -222,6 +234,7 @@ void Engine::applyStatus(const kapi::Change& change, Mono now) {
       ledger_.upsertStatus(**status);
     }
     if (other_ids) { renumbered(name); }
+    touchHolders(name, other_health);
     for (const auto& uid : users) { userChanged(uid); }
     drain_.statusChanged(**status, now);
     if (synced_) { drainUnknown(**status, now); }

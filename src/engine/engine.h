@@ -141,6 +141,7 @@ class Engine {
   [[nodiscard]] std::vector<int> devicesOf(const model::Pod& pod) const;
   [[nodiscard]] std::vector<int> idsOf(const model::Lease& lease) const;
   void renumbered(const model::NodeName& node);
+  void touchHolders(const model::NodeName& name, const std::vector<int>& ids);
   void noteLost(const model::Ptr<model::Lease>& lease);
   void forgetLost(const model::Uid& uid, const model::Lease& newer);
   template <class Visit>

@@ -103,6 +103,15 @@ bool isRenumbered(const model::GpuNodeStatus* before, const model::GpuNodeStatus
                      [](const auto& a, const auto& b) { return a.id == b.id && a.uuid == b.uuid; });
 }
 
+std::vector<int> changedHealth(const model::GpuNodeStatus* before, const model::GpuNodeStatus& after) {
+  std::vector<int> ids;
+  for (const auto& device : after.devices) {
+    const model::Device* known = deviceIn(before, device.id);
+    if (known != nullptr && known->health != device.health) { ids.push_back(device.id); }
+  }
+  return ids;
+}
+
 std::set<model::Uid> changedUsers(const model::GpuNodeStatus* before, const model::GpuNodeStatus* after) {
   const auto were = usersOf(before);
   const auto are = usersOf(after);

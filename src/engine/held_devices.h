@@ -39,6 +39,9 @@ namespace gs::engine {
                                        const model::GpuNodeStatus* status);
 /// Some id has another UUID, or one of the two says nothing of it.
 [[nodiscard]] bool isRenumbered(const model::GpuNodeStatus* before, const model::GpuNodeStatus* after);
+/// Devices that are listed before and after, with another health.
+[[nodiscard]] std::vector<int> changedHealth(const model::GpuNodeStatus* before,
+                                             const model::GpuNodeStatus& after);
 /// Pods that the agent sees use other devices than before. One of the two may be nullptr.
 [[nodiscard]] std::set<model::Uid> changedUsers(const model::GpuNodeStatus* before,
                                                 const model::GpuNodeStatus* after);

@@ -239,6 +239,22 @@ void Binder::reset() {
 
 // ---- leases
 
+/// The devices whose leases are to be taken or given now; those that its pod is bound to are not.
+std::vector<int> Binder::openLeases(Grant& grant) {
+  const std::vector<int> bound_to = boundTo(grant);
+  std::vector<int> open;
+  for (const int id : grant.ids) {
+    const auto key = c_.leaseKey(grant.node, id);
+    if (std::binary_search(bound_to.begin(), bound_to.end(), id)) {
+      desk_.forget(key, grant.uid);
+    } else {
+      grant.open_leases.insert(key);
+      open.push_back(id);
+    }
+  }
+  return open;
+}
+
 void Binder::takeLeases(Grant& grant, bool confirm) {
   if (grant.stage != Stage::Leasing || grant.leasing_since == Mono{}) {
     grant.leasing_since = c_.now.mono;
@@ -247,17 +263,10 @@ void Binder::takeLeases(Grant& grant, bool confirm) {
   }
   grant.stage = Stage::Leasing;
   grant.unknown_lease = false;
-  const std::vector<int> bound_to = boundTo(grant);
-  for (const int id : grant.ids) {
-    const auto key = c_.leaseKey(grant.node, id);
-    if (std::binary_search(bound_to.begin(), bound_to.end(), id)) {
-      desk_.forget(key, grant.uid);
-      continue;
-    }
-    grant.open_leases.insert(key);
+  for (const int id : openLeases(grant)) {
     Claimant c = claimantOf(c_, grant.uid, grant.pod, grant.id, {grant.node, grant.ids, grant.shared}, id);
     c.over_own = grant.adopted;
-    desk_.take(key, std::move(c), confirm);
+    desk_.take(c_.leaseKey(grant.node, id), std::move(c), confirm);
   }
 }
 
@@ -406,16 +415,7 @@ void Binder::release(Grant& grant, std::string why) {
   grant.open_leases.clear();
   c_.log(kapi::Level::Info, "placement dropped",
          {{"pod", grant.pod.text()}, {"node", grant.node.text}, {"why", grant.why}});
-  const std::vector<int> bound_to = boundTo(grant);
-  for (const int id : grant.ids) {
-    const auto key = c_.leaseKey(grant.node, id);
-    if (std::binary_search(bound_to.begin(), bound_to.end(), id)) {
-      desk_.forget(key, grant.uid);
-      continue;
-    }
-    grant.open_leases.insert(key);
-    desk_.give(key, grant.uid, grant.id);
-  }
+  for (const int id : openLeases(grant)) { desk_.give(c_.leaseKey(grant.node, id), grant.uid, grant.id); }
   if (grant.open_leases.empty()) { finishRelease(grant); }
 }
 

@@ -103,6 +103,7 @@ class Binder : public controller::Part {
   void scheduledEvent(const Grant& grant);
   void logBound(const Grant& grant, std::optional<Mono> since);
   [[nodiscard]] std::vector<int> boundTo(const Grant& grant) const;
+  std::vector<int> openLeases(Grant& grant);
   void keepBoundPerhaps(const Grant& grant);
   void endBoundPerhaps(const model::Uid& uid);
   Grant* find(const model::Uid& uid);

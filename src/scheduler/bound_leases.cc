@@ -84,7 +84,10 @@ std::optional<std::vector<int>> BoundLeases::devicesOf(const model::Pod& pod,
     if (!whole || (was_there && !older)) { whole = std::move(set->ids); }
     older = older || was_there;
   }
-  if (told && says_reservation && c_.engine.seenInUse(pod) == *told) { return told; }
+  if (told && says_reservation) {
+    const auto seen = c_.engine.seenInUse(pod);  // by the ids of today
+    if (!seen.empty() && seen == c_.engine.heldIds(pod, *told)) { return told; }
+  }
   const bool more = told && whole && std::includes(whole->begin(), whole->end(), told->begin(), told->end());
   if (more && (!says_reservation || older)) { return whole; }
   if (agrees || (told && says_reservation && !older)) { return told; }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 namespace gs::scheduler {
 
@@ -30,8 +31,9 @@ void DeviceHealth::fails(const model::Pod& pod, const model::Device& device) {
         c_.now, c_.out);
   }
   const sched::NodeState* state = c_.engine.ledger().find(pod.node);
-  if (state == nullptr || !state->exists || !nodes_.emplace(pod.node, device.id).second) { return; }
+  if (state == nullptr || !state->exists) { return; }
   const model::Node& node = state->node;
+  if (std::exchange(nodes_[{pod.node, device.id}], node.uid) == node.uid) { return; }
   c_.events.send(
       {model::Kind::Node,
        {"", node.name.text},
@@ -55,6 +57,13 @@ void DeviceHealth::forget(const model::Uid& uid) {
   const auto first = pods_.lower_bound({uid, 0});
   const auto last = std::find_if(first, pods_.end(), [&](const auto& told) { return told.first != uid; });
   pods_.erase(first, last);
+}
+
+void DeviceHealth::forgetGoneNodes() {
+  std::erase_if(nodes_, [this](const auto& told) {
+    const sched::NodeState* state = c_.engine.ledger().find(told.first.first);
+    return state == nullptr || !state->exists;
+  });
 }
 
 void DeviceHealth::reset() {

@@ -2,6 +2,7 @@
 // again. Nothing is taken away: only its owner can end a pod. A part of the scheduler's; one thread.
 #pragma once
 
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -18,16 +19,19 @@ class DeviceHealth : public controller::Part {
   void see(const model::Pod& pod, const std::vector<int>& held);
   /// The pod has ended.
   void forget(const model::Uid& uid);
+  /// What was said to nodes that are not there any more. Called now and then.
+  void forgetGoneNodes();
   void reset() override;
-  [[nodiscard]] std::size_t size() const { return pods_.size(); }
+  [[nodiscard]] std::size_t size() const { return pods_.size() + nodes_.size(); }
 
  private:
   void fails(const model::Pod& pod, const model::Device& device);
   void isWell(const model::Pod& pod, int id);
 
   Context& c_;
-  std::set<std::pair<model::Uid, int>> pods_;        // that were told
-  std::set<std::pair<model::NodeName, int>> nodes_;  // devices of which their node was told
+  std::set<std::pair<model::Uid, int>> pods_;  // that were told
+  /// Devices of which their node was told, and that node's uid: a new one of the name is told anew.
+  std::map<std::pair<model::NodeName, int>, model::Uid> nodes_;
 };
 
 }  // namespace gs::scheduler

@@ -43,13 +43,15 @@ Leadership::Step Leadership::advance(Now now, kapi::Effects& out) {
     phase_ = phase_ == Phase::Finishing ? Phase::Stopped : Phase::Claiming;
     return Step::BeganAnew;
   }
+  // So are they when that happens while they are being read: somebody else may have led, and written some, since.
+  if (phase_ == Phase::Syncing && (record_.takeCame() || !record_.settled())) { phase_ = Phase::Claiming; }
   if (phase_ == Phase::Claiming && record_.settled()) {
+    (void)record_.takeCame();
     phase_ = Phase::Syncing;
     barrier_.start(out);
   }
   const bool synced = barrier_.done() || GS_PLANTED(NoBarrier);
-  if (phase_ != Phase::Syncing || !record_.settled() || !synced) { return Step::None; }
-  (void)record_.takeCame();  // the census is newer
+  if (phase_ != Phase::Syncing || !synced) { return Step::None; }
   phase_ = Phase::Adopting;
   next_census_ = now.mono + kCensusEvery;
   next_record_ = now.mono + kRecordEvery;
@@ -59,9 +61,9 @@ Leadership::Step Leadership::advance(Now now, kapi::Effects& out) {
 void Leadership::tick(Now now, kapi::Effects& out) {
   parts_.tick(now, out);
   if (!taking()) { return; }
-  if (next_census_ <= now.mono && !barrier_.censusRunning()) {
+  if (next_census_ <= now.mono) {
     next_census_ = now.mono + kCensusEvery;
-    barrier_.startCensus(out);
+    if (!barrier_.censusRunning()) { barrier_.startCensus(out); }  // one that fails goes on by itself
   }
   if (next_record_ <= now.mono) {
     next_record_ = now.mono + kRecordEvery;

@@ -2,7 +2,7 @@
 //
 //   Standby --leads--> Claiming --the record is ours--> Syncing --caches and census are current--> Adopting
 //                          ^                                                                           |
-//                          |  the record is another's, or the CRD came                                 | first sweep over
+//                          |  the record is another's, or the CRD came (from Syncing, too)             | first sweep over
 //                          +------------------------------ Deciding <----------------------------------+
 //   Told to stop: Adopting, Deciding -> Finishing (what is under way goes on, nothing new is decided); all others -> Stopped.
 //   Leadership lost: Standby again; after Finishing, or when history went back: Stopped, which never leads again.

@@ -92,7 +92,7 @@ class PendingPods : public controller::Part {
   void reservedBy(std::function<bool(const model::Uid&)> reserved) { reserved_ = std::move(reserved); }
   [[nodiscard]] std::size_t size() const {
     return queued_.size() + waiting_text_.size() + first_seen_.size() + held_back_.size() + attempts_.size() +
-           in_vain_.size();
+           in_vain_.size() + blocked_.size() + logged_.size();
   }
   /// Pods that do not stand in the queue: those that nobody can place as they are (a claim is missing or invalid, say), and those
   /// behind scheduling gates.

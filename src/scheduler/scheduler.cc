@@ -121,6 +121,7 @@ void Scheduler::led(const kapi::Leadership& leadership) {
   } else if (leadership_.mayBegin(leadership.term)) {
     if (!leadership_.isStandby()) { lose(); }
     expectSync();
+    if (leadership_.stopped()) { return; }  // history went back
     c_.log(kapi::Level::Info, "leading; catching up before deciding",
            {{"term", std::to_string(leadership.term)}});
     leadership_.begin(leadership.term, c_.rng.uuid(), c_.out);
@@ -204,6 +205,7 @@ void Scheduler::tick() {
     beginSweep();
     unschedulable_.refresh(true);
     unschedulable_.retireClasses();
+    device_health_.forgetGoneNodes();
   }
 }
 

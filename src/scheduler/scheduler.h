@@ -69,7 +69,10 @@ class Scheduler {
   [[nodiscard]] const engine::Engine& engine() const { return c_.engine; }
   /// For another component on the same engine; after it changed anything, decide() lets waiting pods see that.
   [[nodiscard]] engine::Engine& engine() { return c_.engine; }
-  [[nodiscard]] sched::Queue::Sizes pending() const { return queue_sizes_; }
+  /// Pods that wait; none while it does not lead: the leader counts them.
+  [[nodiscard]] sched::Queue::Sizes pending() const {
+    return leading() ? queue_sizes_ : sched::Queue::Sizes{};
+  }
   /// Pods behind scheduling gates.
   [[nodiscard]] std::size_t gated() const { return pending_.gated(); }
   /// Leases of running pods that are missing and cannot be written.

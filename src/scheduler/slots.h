@@ -7,7 +7,7 @@
 //     through, up to kMost; kFirst again when one did not. So a namespace whose pods cannot be written holds the GPUs of a few
 //     pods, and not those of all that wait;
 //   - one that is stuck (nothing can be written about its pod, so it cannot be taken back) leaves the window to others of its
-//     namespace. These show first that they can be written (Scheduler::probe), so that few get stuck; at most kMost are open.
+//     namespace. These show first that they can be written (probes.h), so that few get stuck; at most kMost are open.
 // Every change of a placement may be told twice: no effect. One thread.
 #pragma once
 

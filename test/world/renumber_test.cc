@@ -3,6 +3,7 @@
 
 #include "test/world/one_node.h"
 #include "test/world/rebuilt.h"
+#include "testing/builders.h"
 
 namespace gs::test {
 namespace {
@@ -96,6 +97,38 @@ TEST_F(ToldUuids, ALeaseThatFollowedItsGpuStandsThoughAllAnnotationsWereTakenAwa
   EXPECT_EQ(holder(0), uidOf("r"));
   EXPECT_EQ(lease(0)["metadata"]["annotations"]["gpu.scheduling/uuid"].str(), "GPU-1");
   expectRebuilt();
+}
+
+/// The ids of its annotation are those of before; that its agent sees it use this GPU says that nobody edited them.
+TEST_F(ToldUuids, ALeaseOfAnotherDecisionIsNotWhatAPodHasWhoseGpuWasRenumbered) {
+  finish("p");
+  ASSERT_TRUE(eventually([&] { return leases() == 1; }, 120s));
+  world.run(30s);
+  world.setJudge([&, done = false](sandbox::ReplicaId, const kapi::Call& call) mutable {
+    const bool deletes = call.verb == kapi::Verb::Delete && call.key.name == "gpu-n-2";
+    if (deletes) { return sandbox::CallFate{.how = sandbox::CallFate::How::LostBefore}; }
+    const bool creates = call.kind == model::Kind::Lease && call.verb == kapi::Verb::Create;
+    if (!creates || std::exchange(done, true)) { return sandbox::CallFate{}; }
+    EXPECT_EQ(call.body["metadata"]["name"].str(), "gpu-n-0");
+    model::Pod of;
+    of.key = {"default", "s"};
+    of.uid = model::Uid{uidOf("s")};
+    const auto lease = gs::testing::makeLease("n", 2, of, "theirs", "n:2");
+    const std::string path = kLeases.substr(0, kLeases.size() - 1);
+    EXPECT_EQ(world.request("POST", path, kapi::createLease(lease).body).code, 201);
+    return sandbox::CallFate{};
+  });
+  world.create(pod("s", "one"));
+  ASSERT_TRUE(eventually([&] { return running("s"); }));
+  ASSERT_EQ(allocated("s"), "n:0");
+  world.run(3s);
+  world.crash(0);
+  ASSERT_EQ(world.request("DELETE", kLeases + "gpu-n-0", {}).code, 200);
+  nowThereAre({"GPU-1", "GPU-0", "GPU-2"});
+  world.restart(0);
+  ASSERT_TRUE(eventually([&] { return holder(1) == uidOf("s"); }, 120s));
+  EXPECT_EQ(lease(1)["metadata"]["annotations"]["gpu.scheduling/devices"].str(), "n:0");
+  EXPECT_FALSE(warned("GpuAnnotationChanged")) << "nobody changed any";
 }
 
 TEST_F(ToldUuids, WhatComesBackIsAsBefore) {

@@ -413,7 +413,7 @@ TEST_F(Scheduling, AnAnnotationThatNamesFewerGpusFreesNone) {
 
 /// An earlier decision for the same pod, by a leader that was cut off, lands while nobody leads, and the pod's own leases
 /// (one, or all of them) are deleted by hand.
-class LateLeases : public Scheduling, public testing::WithParamInterface<std::vector<std::string>> {};
+class LateLeases : public Scheduling, public ::testing::WithParamInterface<std::vector<std::string>> {};
 
 TEST_P(LateLeases, DoNotOutweighWhatThePodWasBoundWith) {
   world.create(claim("two", 2));
@@ -445,8 +445,8 @@ TEST_P(LateLeases, DoNotOutweighWhatThePodWasBoundWith) {
   expectSettled();
 }
 INSTANTIATE_TEST_SUITE_P(Deleted, LateLeases,
-                         testing::Values(std::vector<std::string>{"1"}, std::vector<std::string>{"0"},
-                                         std::vector<std::string>{"0", "1"}));
+                         ::testing::Values(std::vector<std::string>{"1"}, std::vector<std::string>{"0"},
+                                           std::vector<std::string>{"0", "1"}));
 
 /// The pod's lease is written again as often as it is deleted, and still nothing is freed by an annotation.
 TEST_F(Scheduling, AChangedAnnotationFreesNothingAfterTheLeaseWasWrittenAgain) {

@@ -12,7 +12,7 @@ using kapi::Call;
 using model::Kind;
 
 /// One node takes no pod of default/p: its kubelet's webhook, say, always refuses.
-class OneNodeRefuses : public Storms, public testing::WithParamInterface<int> {
+class OneNodeRefuses : public Storms, public ::testing::WithParamInterface<int> {
  protected:
   void refuseItsLeases() {
     answerWith([](const Call& call) {
@@ -51,10 +51,10 @@ TEST_P(OneNodeRefuses, NobodyIsHeldBackByItsLeases) {
   EXPECT_TRUE(eventually([&] { return !nodeOf("plain").empty(); }, 8s));
   EXPECT_TRUE(eventually([&] { return placed("default") == 9; }, 12s)) << placed("default");
 }
-INSTANTIATE_TEST_SUITE_P(Answers, OneNodeRefuses, testing::Values(403, 409, 422, 500));
+INSTANTIATE_TEST_SUITE_P(Answers, OneNodeRefuses, ::testing::Values(403, 409, 422, 500));
 
 /// Of nodes n-00 to n-11 all but the last refuse every pod, and each is tried before one is tried twice.
-class ManyNodesRefuse : public Storms, public testing::WithParamInterface<int> {
+class ManyNodesRefuse : public Storms, public ::testing::WithParamInterface<int> {
  protected:
   static constexpr int kNodes = 12;
   ManyNodesRefuse() : Storms{nodes()} {}
@@ -105,7 +105,7 @@ TEST_P(ManyNodesRefuse, TheyAreTriedAgainWhenNoOtherFits) {
   answerAsUsual();
   EXPECT_TRUE(eventually([&] { return placed("default") == 6; }, 25s)) << placed("default");
 }
-INSTANTIATE_TEST_SUITE_P(Answers, ManyNodesRefuse, testing::Values(403, 500));
+INSTANTIATE_TEST_SUITE_P(Answers, ManyNodesRefuse, ::testing::Values(403, 500));
 
 /// Leases that cannot be deleted: what they were written for gives its place to others of its namespace.
 TEST_F(Storms, PlacementsWhoseLeasesCannotBeDeletedKeepNobodyOfTheirNamespaceWaiting) {
@@ -136,7 +136,7 @@ TEST_F(Storms, APodThatWasTriedInVainIsToldWhatItWaitsForNow) {
 
 /// Somebody edits what the pod says before anybody knows that its Binding was applied.
 /// Allocated to, or nothing at all, before the scheduler saw it bound.
-class EditedAtOnce : public Cluster, public testing::WithParamInterface<const char*> {};
+class EditedAtOnce : public Cluster, public ::testing::WithParamInterface<const char*> {};
 
 TEST_P(EditedAtOnce, BeforeTheFenceOfItsBindingItKeepsItsLease) {
   bool lost = false;
@@ -165,7 +165,7 @@ TEST_P(EditedAtOnce, BeforeTheFenceOfItsBindingItKeepsItsLease) {
   EXPECT_EQ(world.get(kLeases + "gpu-node-a-0")["spec"]["holderIdentity"].str(),
             podObject("p")["metadata"]["uid"].str());
 }
-INSTANTIATE_TEST_SUITE_P(To, EditedAtOnce, testing::Values("node-a:3", ""));
+INSTANTIATE_TEST_SUITE_P(To, EditedAtOnce, ::testing::Values("node-a:3", ""));
 
 /// Nothing can be written about pods of namespace "bad": a webhook of theirs is down (failurePolicy Fail).
 class OneNamespaceIsBroken : public Storms {
@@ -345,7 +345,7 @@ TEST_F(WhileItIsHeldBack, ItsClaimIsDeletedAndTheLeadLost) {
   EXPECT_EQ(allocated("p", "bad"), "");
 }
 
-class ItsPods : public OneNamespaceIsBroken, public testing::WithParamInterface<int> {};
+class ItsPods : public OneNamespaceIsBroken, public ::testing::WithParamInterface<int> {};
 
 TEST_P(ItsPods, DelayNobodyElse) {
   breakIt(GetParam());
@@ -356,7 +356,7 @@ TEST_P(ItsPods, DelayNobodyElse) {
   answerAsUsual();
   EXPECT_TRUE(eventually([&] { return placed("bad") == 300; }, 60s)) << placed("bad");
 }
-INSTANTIATE_TEST_SUITE_P(Answers, ItsPods, testing::Values(500, 403, 429, 409));
+INSTANTIATE_TEST_SUITE_P(Answers, ItsPods, ::testing::Values(500, 403, 429, 409));
 
 TEST_P(ItsPods, HoldFewGpus) {
   breakIt(GetParam());
