@@ -1,4 +1,4 @@
-// UTF-8, byte by byte.
+// UTF-8, byte by byte. A byte that belongs to no character counts as one of its own, as in Go.
 #pragma once
 
 #include <cstddef>
@@ -26,5 +26,9 @@ namespace gs {
   }
   return 0;
 }
+
+[[nodiscard]] bool isUtf8(std::string_view text);
+/// How many characters.
+[[nodiscard]] std::size_t codePoints(std::string_view text);
 
 }  // namespace gs

@@ -8,7 +8,6 @@
 #include <optional>
 
 #include "base/quoted.h"
-#include "base/utf8.h"
 
 namespace gs::yaml {
 namespace {
@@ -115,15 +114,6 @@ std::string quoted(std::string_view text) {
   std::string out;
   appendQuoted(out, text);
   return out;
-}
-
-bool isUtf8(std::string_view text) {
-  while (!text.empty()) {
-    const std::size_t length = utf8Length(text);
-    if (length == 0) { return false; }
-    text.remove_prefix(length);
-  }
-  return true;
 }
 
 }  // namespace gs::yaml

@@ -13,6 +13,5 @@ namespace gs::yaml {
 [[nodiscard]] Result<std::string> scalarToJson(std::string_view tag, std::string_view value);
 /// A JSON string. `text` is UTF-8.
 [[nodiscard]] std::string quoted(std::string_view text);
-[[nodiscard]] bool isUtf8(std::string_view text);
 
 }  // namespace gs::yaml

@@ -10,6 +10,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/utf8.h"
 #include "yaml/scalar.h"
 
 namespace gs::yaml {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "apiserver/present/table.h"
-#include "apiserver/schema/pattern.h"
+#include "base/utf8.h"
 
 namespace gs::apiserver {
 namespace {

@@ -67,9 +67,7 @@ std::shared_ptr<const Limits> readLimits(const Value& api, int depth) {
   auto limits = std::make_shared<Limits>();
   readNumbers(api, *limits);
   limits->pattern = api["pattern"].str();
-  if (auto pattern = Pattern::compile(limits->pattern); pattern && !limits->pattern.empty()) {
-    limits->compiled = std::make_shared<const Pattern>(*std::move(pattern));
-  }
+  if (!limits->pattern.empty()) { limits->compiled = Pattern::compile(limits->pattern); }
   limits->format = api["format"].str();
   limits->one_of_values = api["enum"].items();
   for (const Value& name : api["required"].items()) { limits->required.emplace_back(name.str()); }

@@ -12,11 +12,11 @@
 #include <string_view>
 #include <vector>
 
+#include "apiserver/schema/pattern.h"
 #include "json/value.h"
 
 namespace gs::apiserver {
 
-class Pattern;
 struct Schema;
 using SchemaPtr = std::shared_ptr<const Schema>;
 
@@ -39,7 +39,7 @@ struct Limits {
   std::optional<double> multiple_of;
   std::optional<std::int64_t> min_length, max_length, min_items, max_items, min_properties, max_properties;
   std::string pattern;
-  std::shared_ptr<const Pattern> compiled;  // null: no pattern, or one that we cannot read
+  std::optional<Pattern> compiled;  // nothing: no pattern, or one that cannot be read
   std::string format;
   std::vector<json::Value> one_of_values;  // enum
   std::vector<std::string> required;

@@ -6,6 +6,7 @@
 
 #include "apiserver/schema/crd_schema.h"
 #include "apiserver/schema/pattern.h"
+#include "base/utf8.h"
 #include "kapi/time.h"
 
 namespace gs::apiserver {
@@ -130,7 +131,7 @@ class Validator {
       errors.push_back(
           {at.text(false), "TooLong", fmt::format("Too long: may not be more than {} bytes", *l.max_length)});
     }
-    if (l.compiled != nullptr && !l.compiled->matches(v.str())) {
+    if (l.compiled && !l.compiled->matches(v.str())) {
       outside(v, at, fmt::format("should match '{}'", l.pattern));
     }
     if (l.format == "date-time" && !kapi::parseTime(v.str())) {
