@@ -2,21 +2,20 @@
 
 #include <fmt/format.h>
 
-#include "apiserver/meta/event_form.h"
+#include <utility>
+
+#include "apiserver/handlers/body.h"
+#include "apiserver/handlers/list_options.h"
+#include "apiserver/handlers/reads.h"
+#include "apiserver/handlers/saved.h"
+#include "apiserver/meta/selectors.h"
 
 namespace gs::apiserver {
 namespace {
 
-constexpr Duration kEventLife = std::chrono::hours{1};
-
 json::Value namespaceObject(const char* name) {
   return json::Object{
       {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", json::Object{{"name", name}}}};
-}
-
-const char* optionsKind(const std::string& method) {
-  if (method == "DELETE") { return "DeleteOptions"; }
-  return method == "POST" ? "CreateOptions" : method == "PUT" ? "UpdateOptions" : "PatchOptions";
 }
 
 /// Everybody may do everything.
@@ -38,12 +37,7 @@ json::Value reviewOf(const std::string& kind) {
 
 }  // namespace
 
-Response toResponse(const ApiError& error) {
-  if (error.text) { return {error.code, {}, error.message + "\n"}; }
-  return {error.code, statusBody(error)};
-}
-
-Api::Api(Rng rng, Now now) : rng_{rng} {
+Api::Api(Rng rng, Now now) : writes_{rng, store_, resources_, definitions_, events_, deletes_} {
   for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
     (void)handle({"POST", "/api/v1/namespaces", "application/json", namespaceObject(name)}, now);
   }
@@ -55,35 +49,13 @@ Response Api::handle(const Request& request, Now now) {
   if (!route) { return toResponse(route.error()); }
   Call call{*std::move(route), request, now};
   auto result = dispatch(call);
-  if (request.method != "GET") { collectGarbage(now); }
+  if (request.method != "GET") { garbage_.collect(deletes_, now); }
   Response response = result ? *std::move(result) : toResponse(result.error());
   response.warnings = std::move(call.warnings);
   return response;
 }
 
-Done Api::readOptions(Call& call) const {
-  const std::string dry = call.query("dryRun");
-  const std::string checking = call.query("fieldValidation");
-  const std::string& method = call.request.method;
-  FieldErrors errors;
-  if (!dry.empty() && dry != "All") {
-    errors.push_back(fieldNotSupported("dryRun", json::Value{dry}, {"All"}));
-  }
-  if (!checking.empty() && checking != "Ignore" && checking != "Strict" && checking != "Warn") {
-    errors.push_back(
-        fieldNotSupported("fieldValidation", json::Value{checking}, {"", "Ignore", "Strict", "Warn"}));
-  }
-  if (!errors.empty() && method != "GET") {
-    return invalidKind(optionsKind(method), "meta.k8s.io", "", errors);
-  }
-  call.dry_run = dry == "All";
-  call.checking = checking == "Strict"   ? Checking::Strict
-                  : checking == "Ignore" ? Checking::Ignore
-                                         : Checking::Warn;
-  return {};
-}
-
-Api::Result Api::dispatch(Call& call) {
+Handled Api::dispatch(Call& call) {
   const std::string& method = call.request.method;
   const bool named = !call.route.name.empty();
   if (auto done = readOptions(call); !done) { return tl::unexpected(done.error()); }
@@ -92,33 +64,33 @@ Api::Result Api::dispatch(Call& call) {
     return dispatchSubresource(call);
   }
   if (call.resource().create_only) {
-    return method == "POST" && !named ? post(call) : Result{methodNotAllowed()};
+    return method == "POST" && !named ? post(call) : Handled{methodNotAllowed()};
   }
-  if (method == "GET") { return named ? get(call) : list(call); }
+  if (method == "GET") { return named ? get(store_, call) : list(store_, call); }
   if (method == "DELETE" && call.route.subresource.empty()) {
     if (!call.request.bad_body.empty()) {
       return plainError("couldn't get version/kind; json parse error: " + call.request.bad_body);
     }
-    return named ? remove(call) : removeAll(call);
+    return named ? deletes_.remove(call) : deletes_.removeAll(call);
   }
   if (method == "POST" && !named) { return post(call); }
-  if (method == "PUT" && named) { return update(call); }
-  if (method == "PATCH" && named) { return patch(call); }
+  if (method == "PUT" && named) { return writes_.update(call); }
+  if (method == "PATCH" && named) { return writes_.patch(call); }
   return methodNotAllowed();
 }
 
-Api::Result Api::dispatchSubresource(Call& call) {
+Handled Api::dispatchSubresource(Call& call) {
   const Resource& r = call.resource();
   const bool posts = call.request.method == "POST";
   if (r.is("/pods") && call.route.subresource == "binding") {
-    return posts ? bind(call) : Result{methodNotAllowed()};
+    return posts ? pods_.bind(call) : Handled{methodNotAllowed()};
   }
   if (r.is("/pods") && call.route.subresource == "eviction") {
-    return posts ? evict(call) : Result{methodNotAllowed()};
+    return posts ? pods_.evict(call) : Handled{methodNotAllowed()};
   }
   if (auto none = noSubresource(call.route)) { return tl::unexpected(*std::move(none)); }
   if (call.route.subresource == "scale") {
-    return call.request.method == "PATCH" ? patch(call) : scale(call);
+    return call.request.method == "PATCH" ? writes_.patch(call) : writes_.scale(call);
   }
   return methodNotAllowed();  // its log is only read, and not here
 }
@@ -146,52 +118,47 @@ std::optional<ApiError> Api::nowhere(std::string_view target) const {
   return route ? noSubresource(*route) : std::optional{route.error()};
 }
 
-Api::Result Api::get(const Call& call) const {
-  const auto* found = stored(call);
-  if (found == nullptr) { return notFound(call.resource().subject(), call.route.name); }
-  return Response{200, shown(call.resource(), *found->object)};
-}
-
 /// What is posted to a collection: a new object, or a question that is answered and forgotten.
-Api::Result Api::post(Call& call) {
+Handled Api::post(Call& call) {
   if (call.resource().namespaced && call.route.ns.empty()) {
-    return call.resource().custom ? Result{noSuchPage()} : Result{methodNotAllowed()};
+    return call.resource().custom ? Handled{noSuchPage()} : Handled{methodNotAllowed()};
   }
-  if (call.resource().is(kBindingsId)) { return bind(call); }
-  auto body = readObject(call, call.resource());
+  if (call.resource().is(kBindingsId)) { return pods_.bind(call); }
+  auto body = readObject(call, resources_, call.resource());
   if (!body) { return tl::unexpected(body.error()); }
   if (call.resource().create_only) {
     body->set("status", reviewOf(call.resource().kind));
     return Response{201, *std::move(body)};
   }
-  return create(call, *std::move(body));
+  return writes_.create(call, *std::move(body));
 }
 
-ObjectPtr Api::commit(const Call& call, json::Value object, OwnersPtr owners) {
-  if (call.resource().coreEvents()) { object = fromCoreEvent(std::move(object)); }
-  if (call.dry_run) { return std::make_shared<const json::Value>(std::move(object)); }
-  auto written = store_.put(keyOf(call), std::move(object), std::move(owners));
-  if (call.resource().isEvents()) {
-    tell(keyOf(call), call.now.mono);
-    expireEvents(call.now);
+Answer<WatchId> Api::watch(std::string_view target) {
+  auto route = resources_.route(target);
+  if (!route) { return tl::unexpected(route.error()); }
+  auto labels = Selector::labels(valueOf(route->query, "labelSelector"));
+  if (!labels) { return tl::unexpected(labels.error()); }
+  auto fields = Selector::fields(valueOf(route->query, "fieldSelector"), route->resource->id());
+  if (!fields) { return tl::unexpected(fields.error()); }
+  const auto from = readWatchOptions(route->query);
+  if (!from) { return tl::unexpected(from.error()); }
+  return watches_.open({route->resource, route->ns, *std::move(labels), *std::move(fields), *from});
+}
+
+json::Value Api::save() const { return saveState(store_); }
+
+gs::Status Api::take(const json::Value& saved, bool goes_back) {
+  auto state = readState(saved);
+  if (!state) { return tl::unexpected(state.error()); }
+  watches_.clear();
+  events_.clear();
+  for (const auto& [key, stored] : state->objects) {
+    // When they were written is not kept: an hour from the start on.
+    if (key.resource == kEventsId) { events_.written(key, Mono{}); }
   }
-  return written;
-}
-
-void Api::tell(const StoreKey& event, Mono at) {
-  told_.emplace_back(at, event);
-  last_told_[event] = at;
-}
-
-void Api::expireEvents(Now now) {
-  while (!told_.empty() && told_.front().first + kEventLife <= now.mono) {
-    const auto [at, event] = std::move(told_.front());
-    told_.pop_front();
-    const auto last = last_told_.find(event);
-    if (last == last_told_.end() || last->second != at) { continue; }
-    last_told_.erase(last);
-    drop(event, now);
-  }
+  resources_ = std::move(state->resources);
+  store_.reset(std::move(state->objects), state->revision, goes_back);
+  return {};
 }
 
 }  // namespace gs::apiserver

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <vector>
 
+#include "apiserver/meta/event_form.h"
 #include "apiserver/schema/builtin_types.h"
 #include "apiserver/schema/crd_schema.h"
 #include "base/percent.h"
@@ -236,6 +237,10 @@ Answer<Route> Resources::route(std::string_view target) const {
     return noSuchResource();
   }
   return out;
+}
+
+json::Value shown(const Resource& r, const json::Value& object) {
+  return r.coreEvents() ? toCoreEvent(object) : object;
 }
 
 }  // namespace gs::apiserver

@@ -71,6 +71,8 @@ struct Resource {
 
 /// The Scale of autoscaling/v1, which is a subresource only.
 [[nodiscard]] const Resource& scaleType();
+/// A stored object in the form of the resource that it is read by: events have two.
+[[nodiscard]] json::Value shown(const Resource& resource, const json::Value& object);
 
 using Query = std::map<std::string, std::string>;  // decoded
 

@@ -1,8 +1,8 @@
 // What is stored becomes something else: which parts a write may change, validation, generation, the last finalizer.
 #include <fmt/format.h>
 
-#include "apiserver/handlers/api.h"
-#include "apiserver/meta/event_form.h"
+#include "apiserver/handlers/body.h"
+#include "apiserver/handlers/writes.h"
 #include "apiserver/meta/meta_check.h"
 
 namespace gs::apiserver {
@@ -78,7 +78,7 @@ void keepOtherPart(const Resource& r, const std::string& subresource, const json
   next = std::move(out);
 }
 
-Api::Result Api::replace(Call& call, const StoredObject& there, json::Value next, OwnersPtr owners) {
+Handled Writes::replace(Call& call, const StoredObject& there, json::Value next, OwnersPtr owners) {
   const Resource& r = call.resource();
   const Value old = shown(r, *there.object);
   const auto revision = next["metadata"]["resourceVersion"].str();
@@ -90,10 +90,10 @@ Api::Result Api::replace(Call& call, const StoredObject& there, json::Value next
     return invalidKind(r.kind, r.storeGroup(), call.route.name, errors);
   }
   keepOtherPart(r, call.route.subresource, old, next);
-  if (auto fine = check(call, next, old); !fine) { return tl::unexpected(fine.error()); }
+  if (auto fine = validate(call, next, old); !fine) { return tl::unexpected(fine.error()); }
   if (next == old) {
     if (owners && !call.dry_run && there.owners && *owners != *there.owners) {
-      store_.setOwners(keyOf(call), std::move(owners));
+      store_.setOwners(call.key(), std::move(owners));
     }
     return Response{200, old};
   }
@@ -101,14 +101,14 @@ Api::Result Api::replace(Call& call, const StoredObject& there, json::Value next
     next.child("metadata").set("generation", old["metadata"]["generation"].intOr(1) + 1);
   }
   if (losesLastFinalizer(old, next)) {
-    if (!call.dry_run) { drop(keyOf(call), call.now); }
+    if (!call.dry_run) { deletes_.drop(call.key(), call.now); }
     return Response{200, std::move(next)};
   }
   if (!owners) { owners = owned(call, there.owners, old, next); }
   const auto object = commit(call, std::move(next), std::move(owners));
   if (r.isCrds() && !call.dry_run) {
-    establish(*object, call.now);
-    return Response{200, *stored(call)->object};
+    definitions_.establish(*object, call.now);
+    return Response{200, *stored(store_, call)->object};
   }
   return Response{200, shown(r, *object)};
 }

@@ -1,9 +1,9 @@
-// The whole state as JSON, and back.
+#include "apiserver/handlers/saved.h"
+
 #include <fmt/format.h>
 
-#include <charconv>
-
-#include "apiserver/handlers/api.h"
+#include <memory>
+#include <utility>
 
 namespace gs::apiserver {
 namespace {
@@ -39,20 +39,20 @@ OwnersPtr restoreOwners(const Value& saved) {
 
 }  // namespace
 
-json::Value Api::save() const {
+json::Value saveState(const Store& store) {
   Array objects;
-  for (const auto& [key, stored] : store_.objects()) {
+  for (const auto& [key, stored] : store.objects()) {
     Value one = Object{{"resource", key.resource}, {"namespace", key.ns}, {"name", key.name}};
     one.set("object", *stored.object);
     if (stored.owners && !stored.owners->empty()) { one.set("owners", saveOwners(*stored.owners)); }
     objects.push_back(std::move(one));
   }
   return Object{{"format", kFormat},
-                {"revision", static_cast<std::int64_t>(store_.revision())},
+                {"revision", static_cast<std::int64_t>(store.revision())},
                 {"objects", std::move(objects)}};
 }
 
-gs::Status Api::take(const json::Value& saved, bool goes_back) {
+Result<SavedState> readState(const json::Value& saved) {
   if (saved["format"].intOr(0) != kFormat) {
     return fail(Code::Invalid, fmt::format("format is {}; this program reads format {}",
                                            json::print(saved["format"]).substr(0, 50), kFormat));
@@ -61,27 +61,19 @@ gs::Status Api::take(const json::Value& saved, bool goes_back) {
   if (!revision || *revision < 0 || !saved["objects"].isArray()) {
     return fail(Code::Invalid, "revision or objects are missing");
   }
-  Store::Map objects;
-  Resources resources;
+  SavedState out;
+  out.revision = static_cast<std::uint64_t>(*revision);
   for (const Value& one : saved["objects"].items()) {
     const StoreKey key{std::string{one["resource"].str()}, std::string{one["namespace"].str()},
                        std::string{one["name"].str()}};
     if (key.resource.empty() || key.name.empty() || !one["object"].isObject()) {
-      return fail(Code::Invalid, fmt::format("objects[{}] has no resource, name or object", objects.size()));
+      return fail(Code::Invalid,
+                  fmt::format("objects[{}] has no resource, name or object", out.objects.size()));
     }
-    if (key.resource == kCrdsId) { resources.serve(one["object"]); }
-    objects[key] = {std::make_shared<const Value>(one["object"]), restoreOwners(one["owners"])};
+    if (key.resource == kCrdsId) { out.resources.serve(one["object"]); }
+    out.objects[key] = {std::make_shared<const Value>(one["object"]), restoreOwners(one["owners"])};
   }
-  watches_.clear();
-  told_.clear();
-  last_told_.clear();
-  for (const auto& [key, stored] :
-       objects) {  // when they were written is not kept: an hour from the start on
-    if (key.resource == kEventsId) { tell(key, Mono{}); }
-  }
-  resources_ = std::move(resources);
-  store_.reset(std::move(objects), static_cast<std::uint64_t>(*revision), goes_back);
-  return {};
+  return out;
 }
 
 }  // namespace gs::apiserver

@@ -1,7 +1,8 @@
 // PATCH: merge, strategic merge, JSON patch, and server-side apply.
 #include <fmt/format.h>
 
-#include "apiserver/handlers/api.h"
+#include "apiserver/handlers/body.h"
+#include "apiserver/handlers/writes.h"
 #include "apiserver/patch/last_applied.h"
 #include "apiserver/patch/patch.h"
 
@@ -66,53 +67,7 @@ Done checkPatched(const Resource& r, const Value& object) {
   return {};
 }
 
-}  // namespace
-
-Api::Result Api::patch(Call& call) {
-  const Resource& r = call.resource();
-  const std::string& type = call.request.content_type;
-  if (type == kApply) { return apply(call); }
-  if (type != kMerge && type != kJsonPatch && (type != kStrategic || r.custom)) {
-    return refuse(
-        415, "UnsupportedMediaType",
-        fmt::format(
-            "the body of the request was in an unknown format - accepted media types include: {}, {}, "
-            "{}{}{}",
-            kJsonPatch, kMerge, r.custom ? "" : kStrategic, r.custom ? "" : ", ", kApply));
-  }
-  const auto* there = stored(call);
-  if (there == nullptr) { return notFound(r.subject(), call.route.name); }
-  if (auto fine = checkPatchBody(call.request); !fine) { return tl::unexpected(fine.error()); }
-  if (call.route.subresource == "scale") { return scale(call); }
-  auto next = patched(call, *there->object);
-  if (!next) { return tl::unexpected(next.error()); }
-  return replace(call, *there, *std::move(next), nullptr);
-}
-
-/// The object after the patch, decoded.
-Answer<json::Value> Api::patched(Call& call, const json::Value& there) const {
-  const Resource& r = call.resource();
-  Value object = shown(r, there);
-  const Value& patch = call.request.body;
-  if (call.request.content_type == kMerge) {
-    applyMergePatch(object, patch);
-  } else {
-    auto done = call.request.content_type == kJsonPatch ? applyJsonPatch(object, patch)
-                                                        : applyStrategicPatch(object, patch, r.schema.get());
-    if (!done) { return tl::unexpected(done.error()); }
-  }
-  if (auto fine = checkPatched(r, object); !fine) { return tl::unexpected(fine.error()); }
-  auto decoded = decode(call, r, object, there);
-  if (!decoded) { return badOutcome(object, decoded.error()); }
-  if (auto fine = checkNameOnUrl(call, *decoded); !fine) { return tl::unexpected(fine.error()); }
-  if (r.namespaced && (*decoded)["metadata"]["namespace"].str() != call.route.ns) {
-    return badRequest(
-        "the namespace of the provided object does not match the namespace sent on the request");
-  }
-  return *std::move(decoded);
-}
-
-Done Api::checkConfig(const Call& call, const json::Value& config) const {
+Done checkConfig(const Call& call, const Value& config) {
   const Resource& r = call.resource();
   if (!config.isObject() || !config["metadata"].isObject()) {
     if (!config.isObject() || config["kind"].str().empty()) {
@@ -136,7 +91,52 @@ Done Api::checkConfig(const Call& call, const json::Value& config) const {
   return config["metadata"]["name"].str().empty() ? Done{} : checkNameOnUrl(call, config);
 }
 
-Api::Result Api::apply(Call& call) {
+}  // namespace
+
+Answer<json::Value> patched(Call& call, const json::Value& there) {
+  const Resource& r = call.resource();
+  Value object = shown(r, there);
+  const Value& patch = call.request.body;
+  if (call.request.content_type == kMerge) {
+    applyMergePatch(object, patch);
+  } else {
+    auto done = call.request.content_type == kJsonPatch ? applyJsonPatch(object, patch)
+                                                        : applyStrategicPatch(object, patch, r.schema.get());
+    if (!done) { return tl::unexpected(done.error()); }
+  }
+  if (auto fine = checkPatched(r, object); !fine) { return tl::unexpected(fine.error()); }
+  auto decoded = decode(call, r, object, there);
+  if (!decoded) { return badOutcome(object, decoded.error()); }
+  if (auto fine = checkNameOnUrl(call, *decoded); !fine) { return tl::unexpected(fine.error()); }
+  if (r.namespaced && (*decoded)["metadata"]["namespace"].str() != call.route.ns) {
+    return badRequest(
+        "the namespace of the provided object does not match the namespace sent on the request");
+  }
+  return *std::move(decoded);
+}
+
+Handled Writes::patch(Call& call) {
+  const Resource& r = call.resource();
+  const std::string& type = call.request.content_type;
+  if (type == kApply) { return apply(call); }
+  if (type != kMerge && type != kJsonPatch && (type != kStrategic || r.custom)) {
+    return refuse(
+        415, "UnsupportedMediaType",
+        fmt::format(
+            "the body of the request was in an unknown format - accepted media types include: {}, {}, "
+            "{}{}{}",
+            kJsonPatch, kMerge, r.custom ? "" : kStrategic, r.custom ? "" : ", ", kApply));
+  }
+  const auto* there = stored(store_, call);
+  if (there == nullptr) { return notFound(r.subject(), call.route.name); }
+  if (auto fine = checkPatchBody(call.request); !fine) { return tl::unexpected(fine.error()); }
+  if (call.route.subresource == "scale") { return scale(call); }
+  auto next = patched(call, *there->object);
+  if (!next) { return tl::unexpected(next.error()); }
+  return replace(call, *there, *std::move(next), nullptr);
+}
+
+Handled Writes::apply(Call& call) {
   const Resource& r = call.resource();
   if (!call.request.bad_body.empty()) { return badRequest("error decoding YAML: " + call.request.bad_body); }
   if (call.query("fieldManager").empty()) {
@@ -145,7 +145,7 @@ Api::Result Api::apply(Call& call) {
   }
   const Value& config = call.request.body;
   if (auto fine = checkConfig(call, config); !fine) { return tl::unexpected(fine.error()); }
-  const auto* there = stored(call);
+  const auto* there = stored(store_, call);
   if (there == nullptr && !call.route.subresource.empty()) { return notFound(r.subject(), call.route.name); }
   const Value live = there != nullptr
                          ? shown(r, *there->object)
@@ -171,22 +171,6 @@ Api::Result Api::apply(Call& call) {
   if (there != nullptr) { return replace(call, *there, *std::move(object), std::move(owners)); }
   call.owners = std::move(owners);
   return create(call, *std::move(object));
-}
-
-/// Who owns what after a create, update or patch.
-OwnersPtr Api::owned(const Call& call, const OwnersPtr& before, const json::Value& old,
-                     const json::Value& next) const {
-  const Resource& r = call.resource();
-  if (!r.schema) { return before; }
-  std::string name = call.query("fieldManager");
-  if (name.empty()) { name = call.request.user_agent.substr(0, call.request.user_agent.find('/')); }
-  if (name.empty()) { return before; }
-  Owners owners = before ? *before : Owners{};
-  if (!trackUpdate(owners, {std::move(name), false, call.route.subresource, r.apiVersion()}, old, next,
-                   *r.schema)) {
-    return before;
-  }
-  return std::make_shared<const Owners>(std::move(owners));
 }
 
 }  // namespace gs::apiserver

@@ -1,11 +1,13 @@
-// Lists: options, selectors, pages.
+#include "apiserver/handlers/reads.h"
+
 #include <fmt/format.h>
 
 #include <charconv>
+#include <optional>
 
-#include "apiserver/handlers/api.h"
 #include "apiserver/handlers/list_options.h"
 #include "apiserver/meta/event_form.h"
+#include "apiserver/meta/selectors.h"
 
 namespace gs::apiserver {
 namespace {
@@ -82,20 +84,25 @@ Refused tokenTooOld(const StoreKey& after, std::uint64_t now) {
   return Refused{std::move(error)};
 }
 
-}  // namespace
+/// Where a list begins, and as of when.
+struct Span {
+  std::uint64_t revision = 0;
+  StoreKey after;
+  bool continues = false;  // after `after`
+};
 
-Answer<Api::Span> Api::spanOf(const Resource& r, const ListOptions& options) const {
-  Span span{store_.revision(), {r.storeId(), "", ""}, !options.token.empty()};
+Answer<Span> spanOf(const Store& store, const Resource& r, const ListOptions& options) {
+  Span span{store.revision(), {r.storeId(), "", ""}, !options.token.empty()};
   if (span.continues) {
     const auto page = readToken(r, options.token);
     if (!page) { return badRequest("invalid continue token: continue key is not valid: " + options.token); }
     span.revision = page->revision;
     span.after = page->after;
-    if (span.revision < store_.oldest() || span.revision > store_.revision()) {
-      return tokenTooOld(span.after, store_.revision());
+    if (span.revision < store.oldest() || span.revision > store.revision()) {
+      return tokenTooOld(span.after, store.revision());
     }
   } else if (options.exact != 0) {
-    if (options.exact < store_.oldest()) {
+    if (options.exact < store.oldest()) {
       return expired("The resourceVersion for the provided list is too old.");
     }
     span.revision = options.exact;
@@ -103,24 +110,32 @@ Answer<Api::Span> Api::spanOf(const Resource& r, const ListOptions& options) con
   return span;
 }
 
-Api::Result Api::list(const Call& call) const {
+}  // namespace
+
+Handled get(const Store& store, const Call& call) {
+  const auto* found = stored(store, call);
+  if (found == nullptr) { return notFound(call.resource().subject(), call.route.name); }
+  return Response{200, shown(call.resource(), *found->object)};
+}
+
+Handled list(const Store& store, const Call& call) {
   const Resource& r = call.resource();
   auto labels = Selector::labels(call.query("labelSelector"));
   if (!labels) { return tl::unexpected(labels.error()); }
   auto fields = Selector::fields(call.query("fieldSelector"), r.id());
   if (!fields) { return tl::unexpected(fields.error()); }
-  const auto options = readListOptions(call.route.query, store_.revision());
+  const auto options = readListOptions(call.route.query, store.revision());
   if (!options) { return tl::unexpected(options.error()); }
-  const auto span = spanOf(r, *options);
+  const auto span = spanOf(store, r, *options);
   if (!span) { return tl::unexpected(span.error()); }
   Pager pager{r, call.route.ns, *labels, *fields, options->limit};
-  if (span->revision == store_.revision()) {
-    const auto [begin, end] = store_.range(r.storeId());
+  if (span->revision == store.revision()) {
+    const auto [begin, end] = store.range(r.storeId());
     for (auto it = begin; it != end; ++it) {
       if (!span->continues || span->after < it->first) { pager.show(it->first, *it->second.object); }
     }
   } else {
-    for (const auto& [key, object] : store_.asOf(r.storeId(), span->revision)) {
+    for (const auto& [key, object] : store.asOf(r.storeId(), span->revision)) {
       if (!span->continues || span->after < key) { pager.show(key, *object); }
     }
   }

@@ -1,6 +1,7 @@
 // The scale subresource of Deployments, ReplicaSets and StatefulSets: the part of an object that `kubectl scale` and
 // autoscalers read and write without knowing the kind. A write is one of the object's spec.replicas.
-#include "apiserver/handlers/api.h"
+#include "apiserver/handlers/body.h"
+#include "apiserver/handlers/writes.h"
 #include "apiserver/meta/label_selector.h"
 #include "apiserver/registry/kind_checks.h"
 
@@ -31,16 +32,16 @@ Value scaleOf(const Value& object) {
 
 }  // namespace
 
-Api::Result Api::scale(Call& call) {
+Handled Writes::scale(Call& call) {
   const std::string& method = call.request.method;
-  const auto* there = stored(call);
+  const auto* there = stored(store_, call);
   if (method != "GET" && method != "PUT" && method != "PATCH") { return methodNotAllowed(); }
   if (method != "PUT" && there == nullptr) { return notFound(call.resource().subject(), call.route.name); }
   if (method == "GET") { return Response{200, scaleOf(*there->object)}; }
   Call of_scale{call};
   of_scale.route.resource = &scaleType();
-  auto wanted =
-      method == "PUT" ? readObject(of_scale, scaleType()) : patched(of_scale, scaleOf(*there->object));
+  auto wanted = method == "PUT" ? readObject(of_scale, resources_, scaleType())
+                                : patched(of_scale, scaleOf(*there->object));
   call.warnings = std::move(of_scale.warnings);
   if (!wanted) { return tl::unexpected(wanted.error()); }
   if (auto fine = checkNameOnUrl(call, *wanted); !fine) { return tl::unexpected(fine.error()); }

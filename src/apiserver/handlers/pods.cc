@@ -1,10 +1,13 @@
-// What is done to pods beside writing them: binding and eviction.
+#include "apiserver/handlers/pods.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
-#include "apiserver/handlers/api.h"
+#include "apiserver/handlers/body.h"
 #include "apiserver/handlers/budget.h"
+#include "apiserver/handlers/writes.h"
 #include "apiserver/schema/builtin_types.h"
 #include "kapi/time.h"
 
@@ -60,10 +63,9 @@ const Resource& evictionType(const Value& body) {
 
 }  // namespace
 
-/// Of the pod of the URL, or of the one that the Binding names when it is posted to `bindings`.
-Api::Result Api::bind(Call& call) {
+Handled PodSubresources::bind(Call& call) {
   const Subject subject{"", "pods/binding", "Binding"};
-  const auto read = readObject(call, *resources_.find("", "bindings"));
+  const auto read = readObject(call, resources_, *resources_.find("", "bindings"));
   if (!read) { return tl::unexpected(read.error()); }
   const Value& binding = *read;
   if (call.resource().is(kBindingsId)) {
@@ -72,7 +74,7 @@ Api::Result Api::bind(Call& call) {
   }
   const std::string& name = call.route.name;
   if (auto fine = checkBinding(binding, call.route); !fine) { return tl::unexpected(fine.error()); }
-  const auto* there = stored(call);
+  const auto* there = stored(store_, call);
   if (there == nullptr) { return notFound(call.resource().subject(), name); }
   const Value& old = *there->object;
   const Value& meta = old["metadata"];
@@ -96,14 +98,14 @@ Api::Result Api::bind(Call& call) {
   if (!call.dry_run) {
     Value next = old;
     assign(next, binding, call.now);
-    store_.put(keyOf(call), std::move(next), there->owners);
+    store_.put(call.key(), std::move(next), there->owners);
   }
   return Response{201, successBody({}, 201)};
 }
 
 /// All that can refuse it comes first: a pod that is not evicted does not say that it is.
-Api::Result Api::evict(Call& call) {
-  const auto eviction = readObject(call, evictionType(call.request.body));
+Handled PodSubresources::evict(Call& call) {
+  const auto eviction = readObject(call, resources_, evictionType(call.request.body));
   if (!eviction) { return tl::unexpected(eviction.error()); }
   const std::string& name = call.route.name;
   if ((*eviction)["metadata"]["name"].str() != name) {
@@ -112,7 +114,7 @@ Api::Result Api::evict(Call& call) {
   Value options = (*eviction)["deleteOptions"];
   if (!options["dryRun"].items().empty()) { call.dry_run = true; }
   const Resource& pods = call.resource();
-  const auto* there = stored(call);
+  const auto* there = stored(store_, call);
   if (there == nullptr) { return notFound(pods.subject(), name); }
   const Value& pod = *there->object;
   for (const Done& fine : {budgetAllows(store_, pod), checkDeleteOptions(options),
@@ -123,12 +125,12 @@ Api::Result Api::evict(Call& call) {
     disrupt(call, *there);
     options.erase("preconditions");  // they held, and its version is another one now
   }
-  if (auto gone = removeNow(call, *stored(call), options); !gone) { return gone; }
+  if (auto gone = deletes_.removeNow(call, *stored(store_, call), options); !gone) { return gone; }
   return Response{201, successBody({}, 201)};
 }
 
 /// The condition that says why the pod is being deleted.
-void Api::disrupt(const Call& call, const StoredObject& there) {
+void PodSubresources::disrupt(const Call& call, const StoredObject& there) {
   const Value& old = *there.object;
   if (!old["metadata"]["deletionTimestamp"].isNull()) { return; }
   Value next = old;
@@ -140,7 +142,7 @@ void Api::disrupt(const Call& call, const StoredObject& there) {
                                        {"lastTransitionTime", kapi::timeText(call.now.wall)},
                                        {"reason", "EvictionByEvictionAPI"},
                                        {"message", "Eviction API: evicting"}});
-  store_.put(keyOf(call), std::move(next), there.owners);
+  store_.put(call.key(), std::move(next), there.owners);
 }
 
 }  // namespace gs::apiserver
