@@ -39,7 +39,8 @@ LAYERS = {
     "apiserver/storage":  ("apiserver/registry apiserver/patch apiserver/meta json base", "fmt expected",  PURE),
     "apiserver/lifecycle": ("apiserver/storage apiserver/registry kapi/time.h json base", "fmt expected",  PURE),
     "apiserver/present":  ("apiserver/registry apiserver/schema apiserver/meta apiserver/wire kapi/time.h json base", "fmt expected", PURE),
-    "apiserver/handlers": ("apiserver/lifecycle apiserver/storage apiserver/patch apiserver/registry apiserver/schema apiserver/meta kapi/time.h "
+    "apiserver/admission": ("apiserver/storage apiserver/registry apiserver/meta json base", "fmt expected",  PURE),
+    "apiserver/handlers": ("apiserver/admission apiserver/lifecycle apiserver/storage apiserver/patch apiserver/registry apiserver/schema apiserver/meta kapi/time.h "
                            "json base", "fmt expected",  PURE),
     "engine":    ("sched model kapi base",                                        "fmt expected",  PURE),
     "scheduler": ("engine sched controller model kapi json net/http_types.h base", "fmt expected",  PURE),

@@ -2,8 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <string>
+#include <unordered_set>
 #include <utility>
+#include <vector>
 
+#include "apiserver/admission/plugins.h"
 #include "apiserver/handlers/body.h"
 #include "apiserver/handlers/list_options.h"
 #include "apiserver/handlers/reads.h"
@@ -16,6 +20,13 @@ namespace {
 json::Value namespaceObject(const char* name) {
   return json::Object{
       {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", json::Object{{"name", name}}}};
+}
+
+/// In the order in which they were said first.
+std::vector<std::string> eachOnce(std::vector<std::string> warnings) {
+  std::unordered_set<std::string> said;
+  std::erase_if(warnings, [&](const std::string& text) { return !said.insert(text).second; });
+  return warnings;
 }
 
 /// Everybody may do everything.
@@ -37,21 +48,46 @@ json::Value reviewOf(const std::string& kind) {
 
 }  // namespace
 
-Api::Api(Rng rng, Now now) : writes_{rng, store_, resources_, definitions_, events_, deletes_} {
+Api::Api(Rng rng, Now now) : writes_{rng, store_, resources_, admission_, definitions_, events_, deletes_} {
+  addBuiltins(admission_, store_);
   for (const char* name : {"default", "kube-system", "kube-public", "kube-node-lease"}) {
     (void)handle({"POST", "/api/v1/namespaces", "application/json", namespaceObject(name)}, now);
   }
 }
 
 Response Api::handle(const Request& request, Now now) {
+  Kept kept;
+  return *answer(request, kept, now);
+}
+
+std::variant<Response, Ticket> Api::begin(Request request, Now now) {
+  const Ticket ticket = next_ticket_++;
+  Waiting waiting{std::move(request), Kept{AdmissionNotes{ticket}}};
+  if (auto response = answer(waiting.request, waiting.kept, now)) { return *std::move(response); }
+  waiting_.emplace(ticket, std::move(waiting));
+  return ticket;
+}
+
+std::optional<Response> Api::answered(Ticket ticket, AdmissionResponse said, Now now) {
+  const auto it = waiting_.find(ticket);
+  if (it == waiting_.end()) { return std::nullopt; }
+  Waiting& waiting = it->second;
+  waiting.kept.notes.answer(std::move(said));
+  auto response = answer(waiting.request, waiting.kept, now);
+  if (response) { waiting_.erase(it); }
+  return response;
+}
+
+std::optional<Response> Api::answer(const Request& request, Kept& kept, Now now) {
   resources_.release();
   auto route = resources_.route(request.target);
   if (!route) { return toResponse(route.error()); }
-  Call call{*std::move(route), request, now};
+  Call call{*std::move(route), request, now, kept};
   auto result = dispatch(call);
   if (request.method != "GET") { garbage_.collect(deletes_, now); }
+  if (kept.notes.waits()) { return std::nullopt; }
   Response response = result ? *std::move(result) : toResponse(result.error());
-  response.warnings = std::move(call.warnings);
+  response.warnings = eachOnce(std::move(call.warnings));
   return response;
 }
 

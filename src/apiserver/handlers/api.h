@@ -3,14 +3,17 @@
 // directly and an HTTP server needs only text around it.
 //
 // This class routes and puts the parts together: reads.h, writes.h, deletes.h and pods.h answer, the store and the watch cache
-// keep, the controllers of lifecycle/ see to what goes by itself.
+// keep, the plugins of admission/ change and refuse, the controllers of lifecycle/ see to what goes by itself.
 // Pure and deterministic: time is an argument, uids and name suffixes come from the Rng. One thread.
 // Watch events are pulled (poll), so a driver can delay, drop or double them.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string_view>
+#include <variant>
 
+#include "apiserver/admission/admission.h"
 #include "apiserver/handlers/call.h"
 #include "apiserver/handlers/deletes.h"
 #include "apiserver/handlers/pods.h"
@@ -46,7 +49,18 @@ class Api {
   /// restored from a backup. Watches end without a word.
   [[nodiscard]] gs::Status goBack(const json::Value& saved) { return take(saved, true); }
 
+  /// Answers at once. Nobody waits for an admission plugin: one that cannot say yet has to say what it says when it fails.
   [[nodiscard]] Response handle(const Request& request, Now now);
+  /// As handle(), for who can wait: the answer, or the ticket of a request that an admission plugin answers later. Nothing was
+  /// written then.
+  [[nodiscard]] std::variant<Response, Ticket> begin(Request request, Now now);
+  /// What the plugin says that this request waits for: the request begins again. Nothing: it waits for another plugin now,
+  /// or was given up.
+  [[nodiscard]] std::optional<Response> answered(Ticket ticket, AdmissionResponse said, Now now);
+  /// Nobody waits for it any more.
+  void giveUp(Ticket ticket) { waiting_.erase(ticket); }
+  /// For plugins of whoever runs this server: they come after the built-in ones.
+  [[nodiscard]] Admission& admission() { return admission_; }
 
   /// What every write to `target` is answered where nothing is served; nullopt: something is.
   [[nodiscard]] std::optional<ApiError> nowhere(std::string_view target) const;
@@ -67,6 +81,12 @@ class Api {
   [[nodiscard]] const Resources& resources() const { return resources_; }
 
  private:
+  struct Waiting {
+    Request request;
+    Kept kept;
+  };
+  /// Nothing: it waits (kept.notes).
+  [[nodiscard]] std::optional<Response> answer(const Request& request, Kept& kept, Now now);
   [[nodiscard]] gs::Status take(const json::Value& saved, bool goes_back);
   [[nodiscard]] Handled dispatch(Call& call);
   [[nodiscard]] Handled dispatchSubresource(Call& call);
@@ -77,12 +97,15 @@ class Api {
   Resources resources_;
   WatchCache watches_{store_};
   EventExpiry events_;
+  Admission admission_;
   GarbageCollector garbage_{store_, resources_};
   NamespaceController namespaces_{store_, resources_};
   CrdController definitions_{store_, resources_, watches_};
-  Deletes deletes_{store_, resources_, garbage_, namespaces_, definitions_};
-  PodSubresources pods_{store_, resources_, deletes_};
+  Deletes deletes_{store_, resources_, admission_, garbage_, namespaces_, definitions_};
+  PodSubresources pods_{store_, resources_, admission_, deletes_};
   Writes writes_;
+  std::map<Ticket, Waiting> waiting_;
+  Ticket next_ticket_ = 1;
 };
 
 }  // namespace gs::apiserver

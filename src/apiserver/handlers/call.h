@@ -1,10 +1,13 @@
 // One request on its way through the handlers. Lives as long as its Api answers it.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "apiserver/admission/admission.h"
 #include "apiserver/handlers/request.h"
 #include "apiserver/patch/apply.h"
 #include "apiserver/registry/resources.h"
@@ -17,10 +20,21 @@ using Handled = Answer<Response>;
 
 enum class Checking : std::uint8_t { Ignore, Warn, Strict };  // of unknown fields
 
+/// What a request that begins again (admission.h) takes along.
+struct Kept {
+  AdmissionNotes notes{};
+  std::optional<Wall> born{};      // the object that it creates
+  std::string suffix{};            // of a generated name; "": none was drawn
+  std::string uid{};               // "": none was drawn
+  std::optional<Response> list{};  // of what it deletes
+  std::size_t deleted = 0;         // of them, so far
+};
+
 struct Call {
   Route route;
   const Request& request;
   Now now;
+  Kept& kept;
   bool dry_run = false;
   Checking checking = Checking::Warn;
   OwnersPtr owners{};  // of what an apply creates

@@ -2,8 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
+#include "apiserver/handlers/admit.h"
 #include "apiserver/handlers/list_options.h"
 #include "apiserver/handlers/reads.h"
 #include "apiserver/schema/builtin_types.h"
@@ -119,24 +122,34 @@ Handled Deletes::remove(Call& call) {
   if (!options) { return tl::unexpected(options.error()); }
   const auto* there = stored(store_, call);
   if (there == nullptr) { return notFound(call.resource().subject(), call.route.name); }
-  return removeNow(call, *there, *options);
+  return removeOne(call, *there, *options);
+}
+
+Handled Deletes::removeOne(Call& call, const StoredObject& there, const json::Value& options) {
+  const Resource& r = call.resource();
+  const Value& old = *there.object;
+  if (auto fine = checkPreconditions(r, call.route.name, old["metadata"], options["preconditions"]); !fine) {
+    return tl::unexpected(fine.error());
+  }
+  const Value seen = shown(r, old);
+  const Admitted what{Operation::Delete, r, call.route.name, seen};
+  Value none;
+  if (auto fine = admitMutating(admission_, call, what, none); !fine) { return tl::unexpected(fine.error()); }
+  if (auto fine = admitValidating(admission_, call, what, none); !fine) {
+    return tl::unexpected(fine.error());
+  }
+  return removeNow(call, there, options);
 }
 
 Handled Deletes::removeNow(Call& call, const StoredObject& there, const json::Value& options) {
   const Resource& r = call.resource();
   const Value& old = *there.object;
-  if (r.is("/namespaces") && (call.route.name == "default" || call.route.name.starts_with("kube-"))) {
-    return forbidden(r.subject(), call.route.name, "this namespace may not be deleted");
-  }
-  if (auto fine = checkPreconditions(r, call.route.name, old["metadata"], options["preconditions"]); !fine) {
-    return tl::unexpected(fine.error());
-  }
   if (r.is("/namespaces")) { return removeNamespace(call, there); }
   if (r.isCrds()) { return removeDefinition(call, there); }
   std::string_view part = collectorsFinalizer(options, old["metadata"]);
   if (r.is("batch/jobs") && saysNothingOfDependents(options)) {
     if (part.empty()) { part = kOrphanFinalizer; }
-    call.warnings.assign({kKeepsPods});
+    call.warnings.emplace_back(kKeepsPods);
   }
   if (!isPods(r) && !part.empty() && old["metadata"]["deletionTimestamp"].isNull()) {
     return removeWithFinalizer(call, there, part);
@@ -227,19 +240,26 @@ Handled Deletes::removeAll(Call& call) {
   }
   const auto options = deleteOptions(call);
   if (!options) { return tl::unexpected(options.error()); }
-  auto all = list(store_, call);
-  if (!all) { return all; }
-  for (const auto& item : all->body["items"].items()) {
-    Call one{call.route, call.request, call.now};
+  Kept& kept = call.kept;
+  if (!kept.list) {
+    auto all = list(store_, call);
+    if (!all) { return all; }
+    kept.list = *std::move(all);
+  }
+  const auto& items = kept.list->body["items"].items();
+  for (; kept.deleted < items.size(); ++kept.deleted) {
+    const Value& meta = items[kept.deleted]["metadata"];
+    Call one{call.route, call.request, call.now, kept};
     one.dry_run = call.dry_run;
-    one.route.ns = item["metadata"]["namespace"].str();
-    one.route.name = item["metadata"]["name"].str();
+    one.route.ns = meta["namespace"].str();
+    one.route.name = meta["name"].str();
     const auto* there = stored(store_, one);
     if (there == nullptr) { continue; }  // it went with another one
-    if (auto gone = removeNow(one, *there, *options); !gone) { return gone; }
-    call.warnings = std::move(one.warnings);
+    auto gone = removeOne(one, *there, *options);
+    std::move(one.warnings.begin(), one.warnings.end(), std::back_inserter(call.warnings));
+    if (!gone) { return gone; }
   }
-  return all;
+  return *std::move(kept.list);
 }
 
 void Deletes::removeByItself(const StoreKey& key, Now now) {
@@ -248,10 +268,11 @@ void Deletes::removeByItself(const StoreKey& key, Now now) {
   static const Request kDelete{"DELETE", ""};
   const Resource* resource = resources_.stored(key.resource);
   if (resource == nullptr) { return; }
-  Call call{Route{resource, key.ns, key.name, "", {}}, kDelete, now};
+  Kept kept;
+  Call call{Route{resource, key.ns, key.name, "", {}}, kDelete, now, kept};
   Value options = json::Object{};
   if (resource->is("batch/jobs")) { options.set("propagationPolicy", "Background"); }
-  (void)removeNow(call, *there, options);
+  (void)removeOne(call, *there, options);
 }
 
 ObjectPtr Deletes::drop(const StoreKey& key, Now now) {

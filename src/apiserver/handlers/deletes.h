@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "apiserver/admission/admission.h"
 #include "apiserver/handlers/call.h"
 #include "apiserver/lifecycle/crd_controller.h"
 #include "apiserver/lifecycle/deleter.h"
@@ -20,22 +21,25 @@ namespace gs::apiserver {
 
 class Deletes final : public Deleter {
  public:
-  Deletes(Store& store, const Resources& resources, GarbageCollector& garbage,
+  Deletes(Store& store, const Resources& resources, const Admission& admission, GarbageCollector& garbage,
           NamespaceController& namespaces, CrdController& definitions)
       : store_{store},
         resources_{resources},
+        admission_{admission},
         garbage_{garbage},
         namespaces_{namespaces},
         definitions_{definitions} {}
 
   [[nodiscard]] Handled remove(Call& call);
   [[nodiscard]] Handled removeAll(Call& call);
-  /// With these DeleteOptions.
+  /// With these DeleteOptions, whose preconditions hold, and after admission.
   [[nodiscard]] Handled removeNow(Call& call, const StoredObject& there, const json::Value& options);
+  /// Plugins are asked as about a request, and nobody can wait for them.
   void removeByItself(const StoreKey& key, Now now) override;
   ObjectPtr drop(const StoreKey& key, Now now) override;
 
  private:
+  [[nodiscard]] Handled removeOne(Call& call, const StoredObject& there, const json::Value& options);
   [[nodiscard]] Handled terminate(Call& call, const StoredObject& there, std::int64_t grace);
   [[nodiscard]] Handled removeWithFinalizer(Call& call, const StoredObject& there,
                                             std::string_view finalizer);
@@ -44,6 +48,7 @@ class Deletes final : public Deleter {
 
   Store& store_;
   const Resources& resources_;
+  const Admission& admission_;
   GarbageCollector& garbage_;
   NamespaceController& namespaces_;
   CrdController& definitions_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "apiserver/handlers/admit.h"
 #include "apiserver/handlers/body.h"
 #include "apiserver/handlers/budget.h"
 #include "apiserver/handlers/writes.h"
@@ -15,6 +16,8 @@ namespace gs::apiserver {
 namespace {
 
 using json::Value;
+
+const Value kNoOld;  // a Binding or an Eviction is new
 
 /// Binds `pod`: node, annotations, condition.
 void assign(Value& pod, const Value& binding, Now now) {
@@ -65,15 +68,21 @@ const Resource& evictionType(const Value& body) {
 
 Handled PodSubresources::bind(Call& call) {
   const Subject subject{"", "pods/binding", "Binding"};
-  const auto read = readObject(call, resources_, *resources_.find("", "bindings"));
+  const Resource& bindings = *resources_.find("", "bindings");
+  auto read = readObject(call, resources_, bindings);
   if (!read) { return tl::unexpected(read.error()); }
-  const Value& binding = *read;
-  if (call.resource().is(kBindingsId)) {
-    call.route.resource = resources_.find("", "pods");
-    call.route.name = binding["metadata"]["name"].str();
-  }
+  Value& binding = *read;
+  if (call.resource().is(kBindingsId)) { call.route.name = binding["metadata"]["name"].str(); }
   const std::string& name = call.route.name;
+  const Admitted what{Operation::Create, bindings, name, kNoOld};
+  if (auto fine = admitMutating(admission_, call, what, binding); !fine) {
+    return tl::unexpected(fine.error());
+  }
   if (auto fine = checkBinding(binding, call.route); !fine) { return tl::unexpected(fine.error()); }
+  if (auto fine = admitValidating(admission_, call, what, binding); !fine) {
+    return tl::unexpected(fine.error());
+  }
+  call.route.resource = resources_.find("", "pods");
   const auto* there = stored(store_, call);
   if (there == nullptr) { return notFound(call.resource().subject(), name); }
   const Value& old = *there->object;
@@ -105,11 +114,19 @@ Handled PodSubresources::bind(Call& call) {
 
 /// All that can refuse it comes first: a pod that is not evicted does not say that it is.
 Handled PodSubresources::evict(Call& call) {
-  const auto eviction = readObject(call, resources_, evictionType(call.request.body));
+  const Resource& type = evictionType(call.request.body);
+  auto eviction = readObject(call, resources_, type);
   if (!eviction) { return tl::unexpected(eviction.error()); }
   const std::string& name = call.route.name;
+  const Admitted what{Operation::Create, type, name, kNoOld};
+  if (auto fine = admitMutating(admission_, call, what, *eviction); !fine) {
+    return tl::unexpected(fine.error());
+  }
   if ((*eviction)["metadata"]["name"].str() != name) {
     return badRequest("name in URL does not match name in Eviction object");
+  }
+  if (auto fine = admitValidating(admission_, call, what, *eviction); !fine) {
+    return tl::unexpected(fine.error());
   }
   Value options = (*eviction)["deleteOptions"];
   if (!options["dryRun"].items().empty()) { call.dry_run = true; }

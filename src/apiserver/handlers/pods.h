@@ -1,6 +1,7 @@
 // What is done to pods beside writing them: binding and eviction. What it refers to must outlive it. One thread.
 #pragma once
 
+#include "apiserver/admission/admission.h"
 #include "apiserver/handlers/call.h"
 #include "apiserver/handlers/deletes.h"
 #include "apiserver/registry/resources.h"
@@ -10,8 +11,8 @@ namespace gs::apiserver {
 
 class PodSubresources {
  public:
-  PodSubresources(Store& store, const Resources& resources, Deletes& deletes)
-      : store_{store}, resources_{resources}, deletes_{deletes} {}
+  PodSubresources(Store& store, const Resources& resources, const Admission& admission, Deletes& deletes)
+      : store_{store}, resources_{resources}, admission_{admission}, deletes_{deletes} {}
 
   /// Of the pod of the URL, or of the one that the Binding names when it is posted to `bindings`.
   [[nodiscard]] Handled bind(Call& call);
@@ -22,6 +23,7 @@ class PodSubresources {
 
   Store& store_;
   const Resources& resources_;
+  const Admission& admission_;
   Deletes& deletes_;
 };
 

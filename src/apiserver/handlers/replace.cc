@@ -1,6 +1,7 @@
 // What is stored becomes something else: which parts a write may change, validation, generation, the last finalizer.
 #include <fmt/format.h>
 
+#include "apiserver/handlers/admit.h"
 #include "apiserver/handlers/body.h"
 #include "apiserver/handlers/writes.h"
 #include "apiserver/meta/meta_check.h"
@@ -55,11 +56,6 @@ void keepOtherPart(const Resource& r, const std::string& subresource, const json
   if (r.is("/namespaces")) {  // its finalizers have a subresource of their own
     take(next, old, "spec");
   }
-  if (r.is("/pods") && next["spec"].isObject()) {  // given by admission, once
-    for (const char* field : {"priority", "preemptionPolicy"}) {
-      if (next["spec"][field].isNull()) { take(next.child("spec"), old["spec"], field); }
-    }
-  }
   if (!r.has_status) { return; }
   if (isSpec(subresource)) {
     take(next, old, "status");
@@ -81,6 +77,8 @@ void keepOtherPart(const Resource& r, const std::string& subresource, const json
 Handled Writes::replace(Call& call, const StoredObject& there, json::Value next, OwnersPtr owners) {
   const Resource& r = call.resource();
   const Value old = shown(r, *there.object);
+  const Admitted what{Operation::Update, r, call.route.name, old};
+  if (auto fine = admitMutating(admission_, call, what, next); !fine) { return tl::unexpected(fine.error()); }
   const auto revision = next["metadata"]["resourceVersion"].str();
   if (!revision.empty() && revision != "0" && revision != old["metadata"]["resourceVersion"].str()) {
     return modified(r.subject(), call.route.name);
@@ -90,15 +88,18 @@ Handled Writes::replace(Call& call, const StoredObject& there, json::Value next,
     return invalidKind(r.kind, r.storeGroup(), call.route.name, errors);
   }
   keepOtherPart(r, call.route.subresource, old, next);
+  if (r.counted() && isSpec(call.route.subresource) && specPart(r, next) != specPart(r, old)) {
+    next.child("metadata").set("generation", old["metadata"]["generation"].intOr(1) + 1);
+  }
   if (auto fine = validate(call, next, old); !fine) { return tl::unexpected(fine.error()); }
+  if (auto fine = admitValidating(admission_, call, what, next); !fine) {
+    return tl::unexpected(fine.error());
+  }
   if (next == old) {
     if (owners && !call.dry_run && there.owners && *owners != *there.owners) {
       store_.setOwners(call.key(), std::move(owners));
     }
     return Response{200, old};
-  }
-  if (r.counted() && isSpec(call.route.subresource) && specPart(r, next) != specPart(r, old)) {
-    next.child("metadata").set("generation", old["metadata"]["generation"].intOr(1) + 1);
   }
   if (losesLastFinalizer(old, next)) {
     if (!call.dry_run) { deletes_.drop(call.key(), call.now); }

@@ -16,6 +16,7 @@ struct Request {
   json::Value body{};
   std::string bad_body{};    // why the bytes could not be read, in Go's words; then `body` is null
   std::string shown_body{};  // and what a message shows of them
+  std::string user{};        // who it comes from, unchecked; "": nobody says
   std::string user_agent{};  // owns what is written, where the query names no fieldManager; "": nobody does
 };
 

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "apiserver/handlers/admit.h"
 #include "apiserver/handlers/body.h"
 #include "apiserver/meta/event_form.h"
 #include "apiserver/registry/kind_checks.h"
@@ -13,6 +14,8 @@ namespace gs::apiserver {
 namespace {
 
 using json::Value;
+
+const Value kNothing;
 
 /// Only fields that nobody may set are left to the server; what a body says of them is dropped.
 void dropServerFields(Value& meta) {
@@ -42,48 +45,22 @@ void Writes::stamp(Call& call, json::Value& object) {
   Value& meta = object.child("metadata");
   dropServerFields(meta);
   if (meta["name"].str().empty() && !meta["generateName"].str().empty()) {
-    std::string name{meta["generateName"].str().substr(0, 58)};
-    for (int i = 0; i < 5; ++i) { name += kSuffix[rng_.below(kSuffix.size())]; }
-    meta.set("name", name);
+    std::string& suffix = call.kept.suffix;
+    while (suffix.size() < 5) { suffix += kSuffix[rng_.below(kSuffix.size())]; }
+    meta.set("name", std::string{meta["generateName"].str().substr(0, 58)} + suffix);
   }
   if (r.namespaced) {
     meta.set("namespace", call.route.ns);
   } else {
     meta.erase("namespace");
   }
-  meta.set("uid", rng_.uuid());
-  meta.set("creationTimestamp", kapi::timeText(call.now.wall));
+  if (call.kept.uid.empty()) { call.kept.uid = rng_.uuid(); }
+  const Now born{call.now.mono, call.kept.born ? *call.kept.born : call.kept.born.emplace(call.now.wall)};
+  meta.set("uid", call.kept.uid);
+  meta.set("creationTimestamp", kapi::timeText(born.wall));
   if (r.counted()) { meta.set("generation", 1); }
   if (r.is("/namespaces")) { defaultKind(r, object); }  // its name may have been generated just now
-  beginKind(r, object, call.now);
-}
-
-Done Writes::admit(const Call& call, json::Value& object) const {
-  const Resource& r = call.resource();
-  if (r.custom && isGoing(store_.find({std::string{kCrdsId}, "", r.plural + "." + r.group}))) {
-    return notWhileTerminating(r);
-  }
-  if (r.namespaced) {
-    const auto* space = store_.find({"/namespaces", "", call.route.ns});
-    if (space == nullptr) { return notFound({"", "namespaces", "Namespace"}, call.route.ns); }
-    if (isGoing(space)) {
-      auto refused =
-          forbidden(r.subject(), object["metadata"]["name"].str(),
-                    fmt::format("unable to create new content in namespace {} because it is being terminated",
-                                call.route.ns));
-      refused.value().details.set(
-          "causes", json::Array{Value{json::Object{
-                        {"reason", "NamespaceTerminating"},
-                        {"message", fmt::format("namespace {} is being terminated", call.route.ns)},
-                        {"field", "metadata.namespace"}}}});
-      return refused;
-    }
-  }
-  if (!r.is("/pods")) { return {}; }
-  const std::string wanted{object["spec"]["priorityClassName"].str()};
-  const auto* known =
-      wanted.empty() ? nullptr : store_.find({"scheduling.k8s.io/priorityclasses", "", wanted});
-  return admitPriority(object, known == nullptr ? Value{} : *known->object);
+  beginKind(r, object, born);
 }
 
 Handled Writes::create(Call& call, json::Value object) {
@@ -91,9 +68,19 @@ Handled Writes::create(Call& call, json::Value object) {
   if (!object["metadata"]["resourceVersion"].str().empty() && !r.upsert) {
     return plainError("resourceVersion should not be set on objects to be created");
   }
-  if (auto fine = admit(call, object); !fine) { return tl::unexpected(fine.error()); }
+  if (r.custom && isGoing(store_.find({std::string{kCrdsId}, "", r.plural + "." + r.group}))) {
+    return notWhileTerminating(r);
+  }
+  const std::string name{object["metadata"]["name"].str()};
+  const Admitted what{Operation::Create, r, name, kNothing};
+  if (auto fine = admitMutating(admission_, call, what, object); !fine) {
+    return tl::unexpected(fine.error());
+  }
   stamp(call, object);
   if (auto fine = validate(call, object, {}); !fine) { return tl::unexpected(fine.error()); }
+  if (auto fine = admitValidating(admission_, call, what, object); !fine) {
+    return tl::unexpected(fine.error());
+  }
   call.route.name = object["metadata"]["name"].str();
   if (const auto* there = stored(store_, call)) {
     auto refused = alreadyExists(r.subject(), call.route.name);
@@ -168,7 +155,8 @@ ObjectPtr Writes::commit(const Call& call, json::Value object, OwnersPtr owners)
 void Writes::giveServiceAccount(const std::string& ns, Now now) {
   const Request request{"POST", "/api/v1/namespaces/" + ns + "/serviceaccounts", "application/json",
                         json::Object{{"metadata", json::Object{{"name", "default"}}}}};
-  Call call{*resources_.route(request.target), request, now};
+  Kept kept;
+  Call call{*resources_.route(request.target), request, now, kept};
   if (auto account = readObject(call, resources_, call.resource())) {
     (void)create(call, *std::move(account));
   }

@@ -4,6 +4,7 @@
 // One thread; uids and name suffixes come from the Rng.
 #pragma once
 
+#include "apiserver/admission/admission.h"
 #include "apiserver/handlers/call.h"
 #include "apiserver/handlers/deletes.h"
 #include "apiserver/lifecycle/crd_controller.h"
@@ -17,11 +18,12 @@ namespace gs::apiserver {
 
 class Writes {
  public:
-  Writes(Rng rng, Store& store, const Resources& resources, CrdController& definitions, EventExpiry& events,
-         Deletes& deletes)
+  Writes(Rng rng, Store& store, const Resources& resources, const Admission& admission,
+         CrdController& definitions, EventExpiry& events, Deletes& deletes)
       : rng_{rng},
         store_{store},
         resources_{resources},
+        admission_{admission},
         definitions_{definitions},
         events_{events},
         deletes_{deletes} {}
@@ -35,7 +37,6 @@ class Writes {
 
  private:
   [[nodiscard]] Handled apply(Call& call);
-  [[nodiscard]] Done admit(const Call& call, json::Value& object) const;
   void stamp(Call& call, json::Value& object);
   /// Admits `next` as the new state of what is stored: subresource rules, generation, validation, no-op.
   /// `owners` null: whoever writes owns what changed.
@@ -47,6 +48,7 @@ class Writes {
   Rng rng_;
   Store& store_;
   const Resources& resources_;
+  const Admission& admission_;
   CrdController& definitions_;
   EventExpiry& events_;
   Deletes& deletes_;

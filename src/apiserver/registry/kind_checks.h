@@ -31,8 +31,6 @@ void defaultPodSpec(json::Value& spec);
 void beginPod(json::Value& pod, Now now);
 /// Guaranteed, Burstable or BestEffort.
 [[nodiscard]] const char* qosClass(const json::Value& pod);
-/// The admission of its priority class, which is `stored` if it is no built-in one; null: there is none. Error 403.
-[[nodiscard]] Done admitPriority(json::Value& pod, const json::Value& stored);
 
 // What has a pod template: Deployments, ReplicaSets, StatefulSets, Jobs; and ControllerRevisions and Scales
 // (workload_checks.cc, job_checks.cc, workload_defaults.cc).

@@ -1,8 +1,4 @@
-// What the API server adds to a pod: defaults, a priority, a first status.
-#include <fmt/format.h>
-
-#include <algorithm>
-
+// What the API server adds to a pod: defaults, a first status. More comes from admission (admission/plugins.h).
 #include "apiserver/registry/kind_checks.h"
 #include "kapi/quantity.h"
 #include "kapi/time.h"
@@ -83,18 +79,6 @@ void eachContainer(Value& spec, void (*change)(Value&)) {
   }
 }
 
-Value awayToleration(const char* key) {
-  return Object{{"key", key}, {"operator", "Exists"}, {"effect", "NoExecute"}, {"tolerationSeconds", 300}};
-}
-
-bool tolerates(const Value& tolerations, std::string_view key) {
-  return std::any_of(tolerations.items().begin(), tolerations.items().end(), [&](const Value& t) {
-    const auto effect = t["effect"].str();
-    return (t["key"].str() == key || (t["key"].str().empty() && t["operator"].str() == "Exists")) &&
-           (effect.empty() || effect == "NoExecute");
-  });
-}
-
 /// One address stands in two fields.
 void defaultIps(Value& pod) {
   const Value ip = pod["status"]["podIP"];
@@ -103,14 +87,6 @@ void defaultIps(Value& pod) {
     pod.child("status").set("podIPs", Array{Value{Object{{"ip", ip}}}});
   } else if (ip.isNull() && !first.str().empty()) {
     pod.child("status").set("podIP", first);
-  }
-}
-
-void addTolerations(Value& spec) {
-  if (!spec["tolerations"].isNull() && !spec["tolerations"].isArray()) { return; }
-  auto& list = spec.child("tolerations").array();
-  for (const char* key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
-    if (!tolerates(spec["tolerations"], key)) { list.push_back(awayToleration(key)); }
   }
 }
 
@@ -147,9 +123,6 @@ void defaultPod(json::Value& pod) {
   Value& spec = pod.child("spec");
   defaultPodSpec(spec);
   setDefault(spec, "enableServiceLinks", true);
-  setDefault(spec, "serviceAccountName", "default");
-  setDefault(spec, "serviceAccount", spec["serviceAccountName"]);
-  addTolerations(spec);
   defaultIps(pod);
   eachContainer(spec, defaultRequests);
 }
@@ -165,36 +138,6 @@ void beginPod(json::Value& pod, Now now) {
                          {"lastTransitionTime", kapi::timeText(now.wall)},
                          {"reason", "SchedulingGated"},
                          {"message", "Scheduling is blocked due to non-empty scheduling gates"}}}});
-}
-
-Done admitPriority(json::Value& pod, const json::Value& stored) {
-  const Subject pods{"", "pods", "Pod"};
-  const auto name = pod["metadata"]["name"].str();
-  const auto wanted = pod["spec"]["priorityClassName"].str();
-  std::int64_t priority = 0;
-  if (wanted == "system-node-critical") {
-    priority = 2'000'001'000;
-  } else if (wanted == "system-cluster-critical") {
-    priority = 2'000'000'000;
-  } else if (!stored.isNull()) {
-    priority = stored["value"].intOr(0);
-  } else if (!wanted.empty()) {
-    return forbidden(pods, name, fmt::format("no PriorityClass with name {} was found", wanted));
-  }
-  const Value& given = pod["spec"]["priority"];
-  if (given.isInt() && given.intOr(0) != priority) {
-    return forbidden(
-        pods, name,
-        fmt::format("the integer value of priority ({}) must not be provided in pod spec; priority "
-                    "admission controller computed {} from the given PriorityClass name",
-                    given.intOr(0), priority));
-  }
-  if (!pod["spec"].isObject() || (!given.isNull() && !given.isInt())) { return {}; }
-  pod.child("spec").set("priority", priority);
-  const Value& policy = stored["preemptionPolicy"];
-  setDefault(pod.child("spec"), "preemptionPolicy",
-             policy.isString() ? policy : Value{"PreemptLowerPriority"});
-  return {};
 }
 
 }  // namespace gs::apiserver

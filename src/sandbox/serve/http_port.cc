@@ -184,6 +184,7 @@ net::Response HttpPort::resource(const net::Request& in, const std::vector<apise
   request.body = std::move(body->value);
   request.bad_body = std::move(body->bad);
   request.shown_body = std::move(body->shown);
+  request.user = whoSent(in);
   if (const std::string* agent = net::findHeader(in.headers, "User-Agent")) { request.user_agent = *agent; }
   if (request.method == "POST" && isBinding(in.path())) { late_.hold(live_.clock()); }
   return carryOut(request, wanted);

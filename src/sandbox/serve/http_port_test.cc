@@ -57,6 +57,23 @@ TEST_F(HttpPortTest, AnAnswerWithoutContentHasNoBody) {
   EXPECT_EQ(log.body, "");
 }
 
+TEST_F(HttpPortTest, AdmissionIsToldWhoAsks) {
+  struct Who final : apiserver::AdmissionPlugin {
+    explicit Who(std::string& who) : who_{who} {}
+    std::optional<apiserver::AdmissionResponse> validate(const apiserver::AdmissionRequest& request,
+                                                         const Value&) override {
+      who_ = request.user;
+      return apiserver::AdmissionResponse{};
+    }
+    std::string& who_;
+  };
+  std::string who;
+  ASSERT_TRUE(live_.ask([&](World& w) { w.api().admission().add(std::make_unique<Who>(who)); }));
+  ASSERT_EQ(send("POST", "/api/v1/namespaces/default/configmaps", R"({"metadata":{"name":"m"}})").status,
+            201);
+  EXPECT_EQ(who, "tester");
+}
+
 TEST_F(HttpPortTest, ARoleComesAsProtobuf) {
   const std::string rule = field(1, "get") + field(1, "list") + field(2, "") + field(3, "pods");
   const std::string role = field(1, field(1, "reader")) + field(2, rule);

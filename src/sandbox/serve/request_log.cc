@@ -7,16 +7,16 @@ namespace {
 
 std::string orDash(const std::string& text) { return text.empty() ? "-" : text; }
 
+}  // namespace
+
 std::string whoSent(const net::Request& request) {
   static constexpr std::string_view kBearer = "Bearer ";
   const std::string* header = net::findHeader(request.headers, "Authorization");
-  if (header == nullptr || !header->starts_with(kBearer)) { return "-"; }
-  const std::string who = header->substr(kBearer.size());
+  if (header == nullptr || !header->starts_with(kBearer)) { return {}; }
+  std::string who = header->substr(kBearer.size());
   const bool plain = who.find_first_of(" \t\r\n") == std::string::npos;
-  return plain ? orDash(who) : "-";
+  return plain ? who : std::string{};
 }
-
-}  // namespace
 
 std::string verbOf(const std::string& method, const apiserver::Route& route) {
   if (method == "GET") {
@@ -42,8 +42,8 @@ Result<std::unique_ptr<RequestLog>> RequestLog::open(const std::string& path) {
 void RequestLog::add(const net::Request& request, const apiserver::Route& route, int code) {
   const apiserver::Resource& r = *route.resource;
   const std::string line =
-      fmt::format("{} {} {}{}{} {} {} {} {}\n", whoSent(request), verbOf(request.method, route), r.plural,
-                  r.group.empty() ? "" : ".", r.group, orDash(route.subresource), orDash(route.ns),
+      fmt::format("{} {} {}{}{} {} {} {} {}\n", orDash(whoSent(request)), verbOf(request.method, route),
+                  r.plural, r.group.empty() ? "" : ".", r.group, orDash(route.subresource), orDash(route.ns),
                   orDash(route.name), code);
   const MutexLock lock{mutex_};
   out_ << line << std::flush;

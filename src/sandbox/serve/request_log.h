@@ -29,6 +29,8 @@ class RequestLog {
   std::ofstream out_ GS_GUARDED_BY(mutex_);
 };
 
+/// The bearer token, which nobody checks; "": there is none, or it is no word.
+[[nodiscard]] std::string whoSent(const net::Request& request);
 /// get, list, watch, create, update, patch, delete or deletecollection.
 [[nodiscard]] std::string verbOf(const std::string& method, const apiserver::Route& route);
 

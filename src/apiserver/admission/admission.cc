@@ -1,0 +1,84 @@
+#include "apiserver/admission/admission.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace gs::apiserver {
+namespace {
+
+Refused internalError(const std::string& why) {
+  return refuse(500, "InternalError", "Internal error occurred: " + why);
+}
+
+void moveWarnings(AdmissionResponse& from, std::vector<std::string>& to) {
+  std::move(from.warnings.begin(), from.warnings.end(), std::back_inserter(to));
+}
+
+}  // namespace
+
+std::optional<AdmissionResponse> AdmissionPlugin::mutate(const AdmissionRequest&, json::Value&) {
+  return AdmissionResponse{};
+}
+
+std::optional<AdmissionResponse> AdmissionPlugin::validate(const AdmissionRequest&, const json::Value&) {
+  return AdmissionResponse{};
+}
+
+void AdmissionNotes::answer(AdmissionResponse response) {
+  GS_CHECK(waits(), "request {} waits for no admission plugin", ticket_);
+  notes_.back().response = std::move(response);
+}
+
+const AdmissionResponse* AdmissionNotes::find(Pass pass, std::size_t plugin, const json::Value& object,
+                                              const json::Value& old) const {
+  const auto it = std::find_if(notes_.begin(), notes_.end(), [&](const Note& n) {
+    return n.pass == pass && n.plugin == plugin && n.object == object && n.old == old;
+  });
+  return it == notes_.end() ? nullptr : &*it->response;
+}
+
+/// `ask` asks the plugin.
+template <class Ask>
+Answer<AdmissionResponse> Admission::ask(AdmissionNotes& notes, Pass pass, std::size_t plugin,
+                                         const json::Value& object, const json::Value& old, Ask ask) const {
+  if (const auto* known = notes.find(pass, plugin, object, old)) { return *known; }
+  auto response = ask(*plugins_[plugin]);
+  if (response) { return *std::move(response); }
+  if (notes.ticket() == 0) {
+    return internalError("an admission plugin did not answer at once, and nobody can wait for it");
+  }
+  notes.notes_.push_back({pass, plugin, object, old});
+  return internalError("an admission plugin did not answer yet");
+}
+
+Done Admission::mutate(AdmissionNotes& notes, const AdmissionRequest& request, json::Value& object,
+                       const Decode& decode, std::vector<std::string>& warnings) const {
+  for (std::size_t i = 0; i < plugins_.size(); ++i) {
+    auto response = ask(notes, Pass::Mutating, i, object, request.old,
+                        [&](AdmissionPlugin& plugin) { return plugin.mutate(request, object); });
+    if (!response) { return tl::unexpected(response.error()); }
+    moveWarnings(*response, warnings);
+    if (response->refused) { return tl::unexpected(*std::move(response->refused)); }
+    if (!response->object || object.isNull()) { continue; }
+    auto decoded = decode(*std::move(response->object));
+    if (!decoded) { return internalError(decoded.error().message); }
+    object = *std::move(decoded);
+  }
+  return {};
+}
+
+Done Admission::validate(AdmissionNotes& notes, const AdmissionRequest& request, const json::Value& object,
+                         std::vector<std::string>& warnings) const {
+  for (std::size_t i = 0; i < plugins_.size(); ++i) {
+    auto response = ask(notes, Pass::Validating, i, object, request.old,
+                        [&](AdmissionPlugin& plugin) { return plugin.validate(request, object); });
+    if (!response) { return tl::unexpected(response.error()); }
+    moveWarnings(*response, warnings);
+    if (response->refused) { return tl::unexpected(*std::move(response->refused)); }
+  }
+  return {};
+}
+
+}  // namespace gs::apiserver

@@ -1,0 +1,176 @@
+#include "apiserver/admission/plugins.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace gs::apiserver {
+namespace {
+
+using json::Value;
+using Said = std::optional<AdmissionResponse>;
+
+Said allowed() { return AdmissionResponse{}; }
+
+Said refusedWith(Refused refused) {
+  AdmissionResponse response;
+  response.refused = std::move(refused.value());
+  return response;
+}
+
+/// A pod as such is created or updated.
+bool writesPod(const AdmissionRequest& request) {
+  return request.operation != Operation::Delete && request.resource.is("/pods") &&
+         request.subresource.empty();
+}
+
+void setWhereNull(Value& object, const char* key, Value value) {
+  if (object[key].isNull()) { object.set(key, std::move(value)); }
+}
+
+class NamespaceLifecycle final : public AdmissionPlugin {
+ public:
+  explicit NamespaceLifecycle(const Store& store) : store_{store} {}
+
+  Said mutate(const AdmissionRequest& request, Value&) override {
+    if (request.resource.is("/namespaces")) { return ofNamespace(request); }
+    if (request.operation != Operation::Create || !request.resource.namespaced) { return allowed(); }
+    const std::string ns{request.ns};
+    const auto* space = store_.find({"/namespaces", "", ns});
+    if (space == nullptr) { return refusedWith(notFound({"", "namespaces", "Namespace"}, ns)); }
+    if ((*space->object)["metadata"]["deletionTimestamp"].isNull()) { return allowed(); }
+    return beingTerminated(request, ns);
+  }
+
+ private:
+  static Said ofNamespace(const AdmissionRequest& request) {
+    const bool of_the_system = request.name == "default" || request.name.starts_with("kube-");
+    if (request.operation != Operation::Delete || !of_the_system) { return allowed(); }
+    return refusedWith(
+        forbidden(request.resource.subject(), request.name, "this namespace may not be deleted"));
+  }
+
+  static Said beingTerminated(const AdmissionRequest& request, const std::string& ns) {
+    auto refused = forbidden(
+        request.resource.subject(), request.name,
+        fmt::format("unable to create new content in namespace {} because it is being terminated", ns));
+    refused.value().details.set(
+        "causes",
+        json::Array{Value{json::Object{{"reason", "NamespaceTerminating"},
+                                       {"message", fmt::format("namespace {} is being terminated", ns)},
+                                       {"field", "metadata.namespace"}}}});
+    return refusedWith(std::move(refused));
+  }
+
+  const Store& store_;
+};
+
+class ServiceAccount final : public AdmissionPlugin {
+ public:
+  Said mutate(const AdmissionRequest& request, Value& pod) override {
+    if (!writesPod(request)) { return allowed(); }
+    Value& spec = pod.child("spec");
+    if (spec["serviceAccountName"].str().empty()) { spec.set("serviceAccountName", "default"); }
+    setWhereNull(spec, "serviceAccount", spec["serviceAccountName"]);
+    return allowed();
+  }
+};
+
+class Priority final : public AdmissionPlugin {
+ public:
+  explicit Priority(const Store& store) : store_{store} {}
+
+  Said mutate(const AdmissionRequest& request, Value& pod) override {
+    if (!writesPod(request)) { return allowed(); }
+    return request.operation == Operation::Create ? give(request, pod) : keep(request.old, pod);
+  }
+
+ private:
+  Said give(const AdmissionRequest& request, Value& pod) const {
+    const std::string wanted{pod["spec"]["priorityClassName"].str()};
+    const auto* stored =
+        wanted.empty() ? nullptr : store_.find({"scheduling.k8s.io/priorityclasses", "", wanted});
+    std::int64_t priority = 0;
+    if (wanted == "system-node-critical") {
+      priority = 2'000'001'000;
+    } else if (wanted == "system-cluster-critical") {
+      priority = 2'000'000'000;
+    } else if (stored != nullptr) {
+      priority = (*stored->object)["value"].intOr(0);
+    } else if (!wanted.empty()) {
+      return refusedWith(forbidden(request.resource.subject(), request.name,
+                                   fmt::format("no PriorityClass with name {} was found", wanted)));
+    }
+    const Value& given = pod["spec"]["priority"];
+    if (given.isInt() && given.intOr(0) != priority) {
+      return refusedWith(forbidden(
+          request.resource.subject(), request.name,
+          fmt::format("the integer value of priority ({}) must not be provided in pod spec; priority "
+                      "admission controller computed {} from the given PriorityClass name",
+                      given.intOr(0), priority)));
+    }
+    Value& spec = pod.child("spec");
+    spec.set("priority", priority);
+    const Value policy = stored == nullptr ? Value{} : (*stored->object)["preemptionPolicy"];
+    setWhereNull(spec, "preemptionPolicy", policy.isString() ? policy : Value{"PreemptLowerPriority"});
+    return allowed();
+  }
+
+  /// They were given once.
+  static Said keep(const Value& old, Value& pod) {
+    for (const char* field : {"priority", "preemptionPolicy"}) {
+      const Value* had = old["spec"].find(field);
+      if (had != nullptr && pod["spec"][field].isNull()) { pod.child("spec").set(field, *had); }
+    }
+    return allowed();
+  }
+
+  const Store& store_;
+};
+
+class DefaultTolerationSeconds final : public AdmissionPlugin {
+ public:
+  Said mutate(const AdmissionRequest& request, Value& pod) override {
+    if (!writesPod(request)) { return allowed(); }
+    for (const char* key : {"node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"}) {
+      if (tolerates(pod["spec"]["tolerations"], key)) { continue; }
+      pod.child("spec")
+          .child("tolerations")
+          .array()
+          .emplace_back(json::Object{
+              {"key", key}, {"operator", "Exists"}, {"effect", "NoExecute"}, {"tolerationSeconds", 300}});
+    }
+    return allowed();
+  }
+
+ private:
+  static bool tolerates(const Value& tolerations, std::string_view key) {
+    return std::any_of(tolerations.items().begin(), tolerations.items().end(), [&](const Value& t) {
+      const auto effect = t["effect"].str();
+      return (t["key"].str() == key || (t["key"].str().empty() && t["operator"].str() == "Exists")) &&
+             (effect.empty() || effect == "NoExecute");
+    });
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<AdmissionPlugin> namespaceLifecycle(const Store& store) {
+  return std::make_unique<NamespaceLifecycle>(store);
+}
+std::unique_ptr<AdmissionPlugin> serviceAccount() { return std::make_unique<ServiceAccount>(); }
+std::unique_ptr<AdmissionPlugin> priority(const Store& store) { return std::make_unique<Priority>(store); }
+std::unique_ptr<AdmissionPlugin> defaultTolerationSeconds() {
+  return std::make_unique<DefaultTolerationSeconds>();
+}
+
+void addBuiltins(Admission& admission, const Store& store) {
+  admission.add(namespaceLifecycle(store));
+  admission.add(serviceAccount());
+  admission.add(priority(store));
+  admission.add(defaultTolerationSeconds());
+}
+
+}  // namespace gs::apiserver

@@ -1,0 +1,143 @@
+#include "apiserver/admission/plugins.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+namespace gs::apiserver {
+namespace {
+
+using json::Array;
+using json::Object;
+using json::Value;
+
+class PluginsTest : public testing::Test {
+ protected:
+  PluginsTest() {
+    put("/namespaces", "default", Object{{"metadata", Object{{"name", "default"}}}});
+    put("/namespaces", "going",
+        Object{{"metadata", Object{{"name", "going"}, {"deletionTimestamp", "2025-06-15T15:06:40Z"}}}});
+    put("scheduling.k8s.io/priorityclasses", "high", Object{{"value", 1000}, {"preemptionPolicy", "Never"}});
+  }
+  void put(const char* resource, const char* name, Value object) {
+    store_.put({resource, "", name}, std::move(object), nullptr);
+  }
+  AdmissionRequest request(Operation operation, const char* plural, const char* ns, const char* name,
+                           const char* subresource = "") {
+    return {operation, *resources_.find("", plural), subresource, ns, name, old_, false, "", {}, 0};
+  }
+  /// "": allowed; else the code.
+  static std::string codeOf(AdmissionPlugin& plugin, const AdmissionRequest& request, Value& object) {
+    const auto said = plugin.mutate(request, object);
+    EXPECT_TRUE(said);
+    return said && said->refused ? std::to_string(said->refused->code) : "";
+  }
+  std::string code(AdmissionPlugin& plugin, const AdmissionRequest& request) {
+    Value object = Object{};
+    return codeOf(plugin, request, object);
+  }
+  static Value pod(Object spec = {}) { return Object{{"spec", std::move(spec)}}; }
+
+  Value old_;
+  Store store_;
+  Resources resources_;
+};
+
+TEST_F(PluginsTest, NamespaceLifecycle) {
+  const auto plugin = namespaceLifecycle(store_);
+  const auto of = [&](Operation operation, const char* plural, const char* ns, const char* name,
+                      const char* subresource = "") {
+    return code(*plugin, request(operation, plural, ns, name, subresource));
+  };
+  EXPECT_EQ(of(Operation::Create, "pods", "default", "p"), "");
+  EXPECT_EQ(of(Operation::Create, "pods", "nowhere", "p"), "404");
+  EXPECT_EQ(of(Operation::Create, "pods", "going", "p"), "403");
+  EXPECT_EQ(of(Operation::Create, "pods", "going", "p", "binding"), "403");
+  EXPECT_EQ(of(Operation::Create, "bindings", "going", "p"), "403");
+  EXPECT_EQ(of(Operation::Update, "pods", "going", "p"), "");
+  EXPECT_EQ(of(Operation::Delete, "pods", "going", "p"), "");
+  EXPECT_EQ(of(Operation::Create, "nodes", "", "n"), "");
+  EXPECT_EQ(of(Operation::Create, "namespaces", "new", "new"), "");
+  EXPECT_EQ(of(Operation::Delete, "namespaces", "going", "going"), "");
+  EXPECT_EQ(of(Operation::Delete, "namespaces", "default", "default"), "403");
+  EXPECT_EQ(of(Operation::Delete, "namespaces", "kube-system", "kube-system"), "403");
+  EXPECT_EQ(of(Operation::Update, "namespaces", "kube-system", "kube-system"), "");
+}
+
+TEST_F(PluginsTest, PriorityIsGivenOnce) {
+  const auto plugin = priority(store_);
+  const auto create = request(Operation::Create, "pods", "default", "p");
+  const auto given = [&](Object spec) {
+    Value made = pod(std::move(spec));
+    EXPECT_EQ(codeOf(*plugin, create, made), "");
+    return json::print(made["spec"]["priority"]) + std::string{made["spec"]["preemptionPolicy"].str()};
+  };
+  EXPECT_EQ(given({}), "0PreemptLowerPriority");
+  EXPECT_EQ(given({{"priorityClassName", "high"}}), "1000Never");
+  EXPECT_EQ(given({{"priorityClassName", "high"}, {"priority", 1000}}), "1000Never");
+  EXPECT_EQ(given({{"priorityClassName", "system-node-critical"}}), "2000001000PreemptLowerPriority");
+  EXPECT_EQ(given({{"preemptionPolicy", "Never"}}), "0Never");
+  Value nameless = pod({{"priorityClassName", "nope"}});
+  EXPECT_EQ(codeOf(*plugin, create, nameless), "403");
+  Value other = pod({{"priorityClassName", "high"}, {"priority", 7}});
+  EXPECT_EQ(codeOf(*plugin, create, other), "403");
+
+  old_ = pod({{"priority", 5}, {"preemptionPolicy", "Never"}});
+  const auto update = request(Operation::Update, "pods", "default", "p");
+  Value without = pod();
+  EXPECT_EQ(codeOf(*plugin, update, without), "");
+  EXPECT_EQ(without, old_);
+  Value changed = pod({{"priority", 6}});
+  EXPECT_EQ(codeOf(*plugin, update, changed), "");
+  EXPECT_EQ(changed["spec"]["priority"].intOr(0), 6);  // validation refuses that
+}
+
+TEST_F(PluginsTest, TolerationsAreAddedWhereThereAreNone) {
+  const auto plugin = defaultTolerationSeconds();
+  const auto create = request(Operation::Create, "pods", "default", "p");
+  const auto given = [&](Array tolerations) {
+    Value made = pod({{"tolerations", std::move(tolerations)}});
+    EXPECT_EQ(codeOf(*plugin, create, made), "");
+    std::string out;
+    for (const Value& t : made["spec"]["tolerations"].items()) {
+      out += std::string{t["key"].str()} + ":" + json::print(t["tolerationSeconds"]) + " ";
+    }
+    return out;
+  };
+  const std::string not_ready = "node.kubernetes.io/not-ready:";
+  const std::string unreachable = "node.kubernetes.io/unreachable:";
+  EXPECT_EQ(given({}), not_ready + "300 " + unreachable + "300 ");
+  EXPECT_EQ(given({Value{Object{{"key", "node.kubernetes.io/unreachable"}, {"tolerationSeconds", 5}}}}),
+            unreachable + "5 " + not_ready + "300 ");
+  EXPECT_EQ(given({Value{Object{{"operator", "Exists"}}}}), ":null ");
+  EXPECT_EQ(given({Value{Object{{"operator", "Exists"}, {"effect", "NoSchedule"}}}}),
+            ":null " + not_ready + "300 " + unreachable + "300 ");
+}
+
+TEST_F(PluginsTest, APodRunsAsSomebody) {
+  const auto plugin = serviceAccount();
+  const auto create = request(Operation::Create, "pods", "default", "p");
+  Value made = pod();
+  EXPECT_EQ(codeOf(*plugin, create, made), "");
+  EXPECT_EQ(made, pod({{"serviceAccountName", "default"}, {"serviceAccount", "default"}}));
+  made = pod({{"serviceAccountName", "me"}});
+  EXPECT_EQ(codeOf(*plugin, create, made), "");
+  EXPECT_EQ(made, pod({{"serviceAccountName", "me"}, {"serviceAccount", "me"}}));
+}
+
+TEST_F(PluginsTest, WhatIsNoPodStaysAsItIs) {
+  Admission builtins;
+  addBuiltins(builtins, store_);
+  std::vector<std::string> warnings;
+  for (const auto& asked : {request(Operation::Update, "pods", "default", "p", "status"),
+                            request(Operation::Create, "pods", "default", "p", "binding"),
+                            request(Operation::Create, "configmaps", "default", "m")}) {
+    AdmissionNotes notes;
+    Value object = Object{{"data", "x"}};
+    EXPECT_TRUE(builtins.mutate(notes, asked, object, {}, warnings)) << asked.subresource;
+    EXPECT_EQ(object, (Value{Object{{"data", "x"}}})) << asked.subresource;
+  }
+}
+
+}  // namespace
+}  // namespace gs::apiserver
