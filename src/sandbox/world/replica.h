@@ -1,5 +1,5 @@
 // One process of a World: a scheduler, maybe with an extender beside it, or an extender alone, with its
-// election and what a process keeps. Only world.cc includes this.
+// election and what a process keeps. Only replicas.cc includes this.
 #pragma once
 
 #include <fmt/format.h>
@@ -15,16 +15,21 @@
 #include <variant>
 #include <vector>
 
-#include "sandbox/world/world.h"
+#include "base/clock.h"
+#include "base/random.h"
+#include "extender/alone.h"
+#include "kapi/call.h"
+#include "kapi/election.h"
+#include "sandbox/world/companion.h"
+#include "sandbox/world/transport.h"
+#include "scheduler/scheduler.h"
 
 namespace gs::sandbox {
 
-inline constexpr std::uint8_t kElectionOwner = 100;
 inline constexpr const char* kExtenderLease = "extender.gpu.scheduling";
 
-struct World::Replica {
-  ReplicaId id = 0;
-  std::uint64_t life = 0;  // counts starts; 0 before the first
+struct Replica {
+  Transport::Address address{};  // its life counts starts; 0 before the first
   bool alive = false;
   bool frozen = false;
   std::vector<std::function<void(Replica&)>> while_frozen;
@@ -37,7 +42,6 @@ struct World::Replica {
   std::unique_ptr<kapi::Election> election;
   kapi::Leadership gate;
   std::map<std::string, std::deque<kapi::Call>> lanes;  // busy lanes with what waits behind
-  std::set<kapi::Token> streams;
   std::set<Mono> wakes;
   Duration lag{};  // its clock is so much behind
   std::optional<Mono> stalled_from;
@@ -57,12 +61,12 @@ struct World::Replica {
     kapi::Election::Config election;
     if (const auto* alone = std::get_if<extender::Config>(&config)) {
       election.lease = {scheduler::Config{}.lease_namespace, kExtenderLease};
-      election.identity = fmt::format("{}_{}", alone->instance, life);
+      election.identity = fmt::format("{}_{}", alone->instance, address.life);
     } else {
       const auto& c = std::get<scheduler::Config>(config);
       election.lease = {c.lease_namespace, scheduler::kLeaderLease};
       election.scheduler = c.scheduler_name;
-      election.identity = fmt::format("{}_{}", c.instance, life);
+      election.identity = fmt::format("{}_{}", c.instance, address.life);
     }
     election.owner = kElectionOwner;
     return election;

@@ -1,0 +1,108 @@
+// The processes of a World: replicas of the scheduler and of the extender, each with its machines, its election and what a process
+// keeps, run as k8s/ runs them: lanes are kept, guarded calls pass the leader gate, timers go by the process's own clock.
+//
+// A crashed one has forgotten everything when it is restarted; each start is another life, and what was meant for a former one is
+// thrown away. A frozen one hears all that happened meanwhile when it is thawed. What extenders draw at random does not shift
+// what schedulers draw. `queue` and `transport` must outlive it. One thread.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/random.h"
+#include "extender/alone.h"
+#include "kapi/election.h"
+#include "sandbox/world/companion.h"
+#include "sandbox/world/event_queue.h"
+#include "sandbox/world/transport.h"
+#include "scheduler/scheduler.h"
+
+namespace gs::sandbox {
+
+struct Replica;
+
+class Replicas final : public Transport::Clients {
+ public:
+  struct Options {
+    Duration lease_duration{};
+    Duration renew_deadline{};
+    Duration retry_period{};
+    bool records = true;  // log() is kept
+    std::function<void(ReplicaId, const kapi::Log&)> on_log{};
+  };
+  using Listener = std::function<void(ReplicaId, extender::Ticket, const extender::Answer&)>;
+
+  /// Schedulers draw from the first, extenders from the second.
+  Replicas(EventQueue& queue, Transport& transport, Options options, Rng schedulers, Rng extenders);
+  ~Replicas();
+  Replicas(const Replicas&) = delete;
+  Replicas& operator=(const Replicas&) = delete;
+
+  // As world.h says of each.
+  ReplicaId startScheduler(scheduler::Config config, MakeCompanion beside);
+  ReplicaId startExtender(extender::Config config);
+  void crash(ReplicaId id);
+  void restart(ReplicaId id);
+  void freeze(ReplicaId id, bool frozen);
+  void stop(ReplicaId id);
+  void stallClock(ReplicaId id, Duration by);
+  void ask(ReplicaId id, extender::Ticket ticket, extender::Question question,
+           std::vector<std::string> nodes);
+  void setListener(Listener listener) { listener_ = std::move(listener); }
+
+  [[nodiscard]] bool alive(ReplicaId id) const;
+  [[nodiscard]] bool frozen(ReplicaId id) const;
+  [[nodiscard]] const scheduler::Scheduler& scheduler(ReplicaId id) const;
+  [[nodiscard]] std::optional<ReplicaId> leader() const;
+  [[nodiscard]] const extender::Alone& extender(ReplicaId id) const;
+  [[nodiscard]] const extender::Extender* extenderBeside(ReplicaId id) const;
+  [[nodiscard]] std::optional<ReplicaId> leadingExtender() const;
+
+  [[nodiscard]] const std::vector<std::string>& log() const { return log_; }
+  [[nodiscard]] double counted(const std::string& metric) const;
+
+  // What the transport says.
+  [[nodiscard]] bool isAlive(Transport::Address who) const override;
+  void answered(Transport::Address who, const std::string& lane, kapi::Outcome outcome) override;
+  void streamed(Transport::Address who, ApiPort::StreamEvent event) override;
+  void die(Transport::Address who) override;
+
+ private:
+  using Address = Transport::Address;
+  [[nodiscard]] Replica& replica(ReplicaId id) { return *replicas_.at(static_cast<std::size_t>(id)); }
+  [[nodiscard]] const Replica& replica(ReplicaId id) const {
+    return *replicas_.at(static_cast<std::size_t>(id));
+  }
+  ReplicaId add(std::unique_ptr<Replica> r);
+  void begin(Replica& r);
+  /// Runs `action` if that life of the replica still goes on; a frozen one gets it when thawed.
+  void in(Address who, std::function<void(Replica&)> action);
+  void post(Replica& r, const scheduler::Event& event);
+  void tellAnswers(Replica& r);
+  void carry(Replica& r, kapi::Effects effects);
+  void submit(Replica& r, kapi::Call call);
+  void send(Replica& r, kapi::Call call);
+  void outcome(Replica& r, const kapi::Outcome& o);
+  void elected(Replica& r, kapi::Election::Output output);
+  void stopWhenDone(ReplicaId id, Mono end);
+  void wakeAt(Replica& r, Mono when);
+  void line(const Replica& r, const kapi::Log& log);
+  [[nodiscard]] Now clockOf(Replica& r) const;
+
+  EventQueue& queue_;
+  Transport& transport_;
+  Options options_;
+  Rng schedulers_;
+  Rng extenders_;
+  std::vector<std::unique_ptr<Replica>> replicas_;
+  Listener listener_;
+  std::vector<std::string> log_;
+  std::map<std::string, double> counted_;
+};
+
+}  // namespace gs::sandbox
