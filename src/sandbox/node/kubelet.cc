@@ -10,6 +10,7 @@
 #include "kapi/time.h"
 #include "model/annotations.h"
 #include "sandbox/node/pod_event.h"
+#include "sandbox/node/pod_status.h"
 
 namespace gs::sandbox {
 namespace {
@@ -20,18 +21,10 @@ using json::Value;
 
 constexpr const char* kPods = "/pods";
 constexpr const char* kNodes = "/nodes";
-constexpr int kStoppedBySignal = 143;  // SIGTERM
 
 std::string pathOf(const model::ObjectKey& pod, const char* subresource = "") {
   return fmt::format("/api/v1/namespaces/{}/pods/{}{}", pod.ns, pod.name, subresource);
 }
-
-bool isFinished(const Value& pod) {
-  const std::string_view phase = pod["status"]["phase"].str();
-  return phase == "Succeeded" || phase == "Failed";
-}
-
-bool isDeleting(const Value& pod) { return pod["metadata"].find("deletionTimestamp") != nullptr; }
 
 /// "node-a:0,1" and "0,1" -> "0,1"
 std::string devicesOf(const Value& pod) {
@@ -49,66 +42,6 @@ int gpusOf(const Value& pod) {
   for (const Value& container : pod["spec"]["containers"].items()) {
     const auto count = kapi::unitsOf(container["resources"]["limits"]["nvidia.com/gpu"]);
     out += static_cast<int>(std::clamp<std::int64_t>(count.value_or(0), 0, 1024));
-  }
-  return out;
-}
-
-Value condition(const char* type, bool is, const std::string& since, const char* reason = nullptr) {
-  Value out = Object{{"type", type}, {"status", is ? "True" : "False"}, {"lastTransitionTime", since}};
-  if (reason != nullptr) { out.set("reason", reason); }
-  return out;
-}
-
-Array conditions(bool ready, const std::string& now, const char* reason) {
-  Array out;
-  out.push_back(condition("Initialized", true, now));
-  out.push_back(condition("Ready", ready, now, reason));
-  out.push_back(condition("ContainersReady", ready, now, reason));
-  return out;
-}
-
-Value statusOf(const Value& container, bool ready, Value state) {
-  return Object{{"name", container["name"]},
-                {"image", container["image"]},
-                {"imageID", ""},
-                {"ready", ready},
-                {"started", ready},
-                {"restartCount", 0},
-                {"state", std::move(state)}};
-}
-
-Value terminated(int exit_code, const std::string& started, const std::string& now) {
-  return Object{{"terminated", Object{{"exitCode", exit_code},
-                                      {"reason", exit_code == 0 ? "Completed" : "Error"},
-                                      {"startedAt", started.empty() ? now : started},
-                                      {"finishedAt", now}}}};
-}
-
-bool isSaidToWait(const Value& pod) {
-  const Array& said = pod["status"]["containerStatuses"].items();
-  return std::any_of(said.begin(), said.end(),
-                     [](const Value& c) { return c["state"]["waiting"].isObject(); });
-}
-
-bool isSidecar(const Value& container) { return container["restartPolicy"].str() == "Always"; }
-
-bool hasSidecars(const Value& pod) {
-  const Array& init = pod["spec"]["initContainers"].items();
-  return std::any_of(init.begin(), init.end(), isSidecar);
-}
-
-/// `exit_code` nullopt: sidecars run.
-Array initStatuses(const Value& pod, const std::string& started, const std::string& now,
-                   std::optional<int> exit_code) {
-  Array out;
-  for (const Value& container : pod["spec"]["initContainers"].items()) {
-    if (!isSidecar(container)) {
-      out.push_back(statusOf(container, true, terminated(0, started, started)));
-    } else if (exit_code) {
-      out.push_back(statusOf(container, false, terminated(*exit_code, started, now)));
-    } else {
-      out.push_back(statusOf(container, true, Object{{"running", Object{{"startedAt", started}}}}));
-    }
   }
   return out;
 }
@@ -145,7 +78,7 @@ void Kubelet::observe(Now now) {
     } else if (entry->key.resource == kPods) {
       const std::string gone{entry->after == nullptr ? (*entry->before)["metadata"]["uid"].str()
                                                      : std::string_view{}};
-      if (entry->after != nullptr) { podChanged(*entry->after, entry->after, now); }
+      if (entry->after != nullptr) { podChanged(entry->after, now); }
       if (!gone.empty()) { podGone(gone, now); }
     }
   }
@@ -163,7 +96,7 @@ void Kubelet::resync(Now now) {
              .empty()) {  // else it was bound once, before the server went back
       there.emplace((*it->second.object)["metadata"]["uid"].str());
     }
-    podChanged(*it->second.object, it->second.object, now);
+    podChanged(it->second.object, now);
   }
   std::vector<std::string> gone;
   for (const auto& entry : sims_) {
@@ -172,93 +105,67 @@ void Kubelet::resync(Now now) {
   for (const std::string& uid : gone) { podGone(uid, now); }
 }
 
-void Kubelet::podChanged(const Value& pod, const apiserver::ObjectPtr& shared, Now now) {
+void Kubelet::podChanged(const apiserver::ObjectPtr& shared, Now now) {
+  const Value& pod = *shared;
   const std::string uid{pod["metadata"]["uid"].str()};
   const std::string node{pod["spec"]["nodeName"].str()};
   if (node.empty()) { return; }
   const auto [at, is_new] = sims_.try_emplace(uid);
   Sim& sim = at->second;
   sim.pod = shared;
-  if (sim.finished != isFinished(pod)) { ++changes_; }
-  sim.finished = isFinished(pod);
   if (is_new) {
-    sim.key = {std::string{pod["metadata"]["namespace"].str()}, std::string{pod["metadata"]["name"].str()}};
-    sim.node = node;
-    sim.phase = sim.finished ? Phase::Over : Phase::Waiting;
-    if (begins_ && pod["status"]["phase"].str() == "Running") {
-      adopt(sim, uid, now);
-    } else if (!sim.finished) {
-      const auto plugin = plugins_.find(node);
-      sim.to_take = plugin == plugins_.end() ? nullptr : plugin->second;
-      const Duration wait = sim.to_take != nullptr ? sim.to_take->takenAfter() : config_.start_after;
-      plan(sim, uid, now.mono + (nodeExists(node) ? wait : config_.orphan_after));
-    }
+    firstSeen(sim, uid, now);
+  } else if (happened(sim, uid, pod_event::Changed{viewOf(pod)}, now) == PodStep::RunUnseen) {
+    holdContainers(sim, uid);
   }
-  const bool lingers = config_.linger > Duration{};
-  if (lingers && !is_new && sim.finished && sim.phase == Phase::Waiting && isSaidToWait(pod)) {
-    runUnseen(sim, uid, now);
+}
+
+void Kubelet::firstSeen(Sim& sim, const std::string& uid, Now now) {
+  const Value& pod = *sim.pod;
+  sim.key = {std::string{pod["metadata"]["namespace"].str()}, std::string{pod["metadata"]["name"].str()}};
+  sim.node = pod["spec"]["nodeName"].str();
+  if (begins_ && pod["status"]["phase"].str() == "Running") {
+    sim.started_at = pod["status"]["startTime"].str();
+    holdContainers(sim, uid);
+    happened(sim, uid, pod_event::Adopted{viewOf(pod), endOfAdopted(sim, now)}, now);
+    return;
   }
-  if (sim.phase == Phase::Unseen) { return; }
-  if (isDeleting(pod) && sim.phase != Phase::Stopping) {
-    const std::chrono::seconds grace{pod["metadata"]["deletionGracePeriodSeconds"].intOr(30)};
-    const bool runs = sim.phase == Phase::Runs;
-    if (runs) { sim.phase = Phase::Stopping; }
-    if (!runs && !nodeExists(sim.node) && sim.due) { return; }  // nobody is there to see it
-    plan(sim, uid, now.mono + (runs ? std::min<Duration>(config_.stop_takes, grace) : Duration{}));
-  } else if (sim.finished && sim.phase == Phase::Runs && !sim.exit_code) {
-    sim.exit_code = kStoppedBySignal;  // somebody else ended the pod (eviction): its containers are stopped
-    plan(sim, uid, now.mono + config_.stop_takes);
-  }
+  pod_event::Bound bound{viewOf(pod)};
+  const auto plugin = plugins_.find(sim.node);
+  if (!bound.pod.finished && plugin != plugins_.end()) { bound.taken_after = plugin->second->takenAfter(); }
+  happened(sim, uid, bound, now);
 }
 
 void Kubelet::podGone(const std::string& uid, Now now) {
   envs_.erase(uid);
   const auto at = sims_.find(uid);
   if (at == sims_.end()) { return; }
-  Sim& sim = at->second;
-  if (sim.phase == Phase::Unseen) {
-    sim.phase = Phase::Lingering;
-    return;
-  }
-  const bool containers = sim.phase == Phase::Runs || sim.phase == Phase::Stopping;
-  if (containers) { ++changes_; }
-  if (!containers || (config_.linger == Duration{} && !down_.contains(sim.node))) {
-    plan(sim, uid, std::nullopt);
-    sims_.erase(at);
-    return;
-  }
-  sim.phase = Phase::Lingering;
-  plan(sim, uid, now.mono + config_.linger);
+  if (happened(at->second, uid, pod_event::Gone{}, now) == PodStep::Forget) { sims_.erase(at); }
 }
 
 void Kubelet::nodeChanged(const std::string& node, bool exists, Now now) {
   ++changes_;
-  std::vector<std::string> gone;
-  for (auto& [uid, sim] : sims_) {
-    if (sim.node != node) { continue; }
-    if (exists && sim.phase == Phase::Waiting && !sim.running.ended) {
-      const Mono start = now.mono + config_.start_after;
-      if (sim.due && *sim.due > start) { plan(sim, uid, start); }
-    }
-    if (exists) { continue; }
-    if (sim.phase == Phase::Lingering) { gone.push_back(uid); }
-    if (sim.phase == Phase::Runs || sim.phase == Phase::Stopping) { sim.phase = Phase::Waiting; }
-    if (sim.phase == Phase::Unseen) {
-      sim.phase = Phase::Over;
-      plan(sim, uid, std::nullopt);
-    }
-    if (sim.phase == Phase::Waiting) { plan(sim, uid, now.mono + config_.orphan_after); }
+  for (auto at = sims_.begin(); at != sims_.end();) {
+    const auto here = at++;
+    if (here->second.node != node) { continue; }
+    const PodEvent event = exists ? PodEvent{pod_event::NodeCame{}} : PodEvent{pod_event::NodeWent{}};
+    if (happened(here->second, here->first, event, now) == PodStep::Forget) { sims_.erase(here); }
   }
-  for (const std::string& uid : gone) {
-    plan(sims_.at(uid), uid, std::nullopt);
-    sims_.erase(uid);
-  }
+}
+
+PodStep Kubelet::happened(Sim& sim, const std::string& uid, const PodEvent& event, Now now) {
+  const Surroundings around{now.mono, config_, nodeExists(sim.node), down_.contains(sim.node)};
+  const PodTransition to = next(sim.state, event, around);
+  if (to.changed) { ++changes_; }
+  if (to.state.due != sim.state.due) { plan(sim, uid, to.state.due); }
+  sim.state = to.state;
+  return to.step;
 }
 
 /// Replaces what is due for this pod. A node that is down has nothing due.
 void Kubelet::plan(Sim& sim, const std::string& uid, std::optional<Mono> due) {
-  if (sim.due) { due_.erase({*sim.due, uid}); }
-  sim.due = due;
+  if (sim.state.due) { due_.erase({*sim.state.due, uid}); }
+  sim.state.due = due;
   if (due && !down_.contains(sim.node)) { due_.emplace(*due, uid); }
 }
 
@@ -267,9 +174,7 @@ void Kubelet::plan(Sim& sim, const std::string& uid, std::optional<Mono> due) {
 void Kubelet::tick(Now now) {
   observe(now);
   while (!due_.empty() && due_.begin()->first <= now.mono) {
-    const auto at = sims_.find(due_.begin()->second);
-    plan(at->second, at->first, std::nullopt);
-    act(at, now);
+    act(sims_.find(due_.begin()->second), now);
     observe(now);
   }
 }
@@ -277,56 +182,42 @@ void Kubelet::tick(Now now) {
 void Kubelet::act(Sims::iterator at, Now now) {
   const std::string uid = at->first;
   Sim& sim = at->second;
-  if (sim.phase == Phase::Lingering) {
-    ++changes_;
-    sims_.erase(at);
-    return;
-  }
-  if (!nodeExists(sim.node)) {
-    orphan(sim, uid, now);
-    return;
-  }
-  switch (sim.phase) {
-    case Phase::Stopping: stopForDeletion(sim, uid, now); break;
-    case Phase::Unseen:
-      ++changes_;
-      sim.phase = Phase::Over;
-      if (isDeleting(*sim.pod)) { remove(sim, uid, now); }
+  const PodState before = sim.state;
+  const PodStep step = happened(sim, uid, pod_event::Due{}, now);
+  switch (step) {
+    case PodStep::Take: take(sim, uid, now); break;
+    case PodStep::Start: start(sim, uid, reportOf(step, before), now); break;
+    case PodStep::EndMain:
+    case PodStep::End: report(sim, uid, reportOf(step, before), now); break;
+    case PodStep::Stop:
+      report(sim, uid, reportOf(step, before), now);
+      remove(sim, uid, now);
       break;
-    case Phase::Waiting:
-    case Phase::Over:
-      if (isDeleting(*sim.pod)) {
-        remove(sim, uid, now);
-      } else if (sim.phase == Phase::Waiting && sim.to_take != nullptr) {
-        take(sim, uid, now);
-      } else if (sim.phase == Phase::Waiting) {
-        start(sim, uid, now);
-      }
-      break;
-    case Phase::Runs:
-      if (!leaveSidecars(sim, uid, sim.exit_code.value_or(0), now)) {
-        end(sim, uid, sim.exit_code.value_or(0), now);
-      }
-      break;
-    case Phase::Lingering: break;
+    case PodStep::Remove: remove(sim, uid, now); break;
+    case PodStep::Orphan: orphan(sim, uid, now); break;
+    case PodStep::Forget: sims_.erase(at); break;
+    case PodStep::RunUnseen:  // comes with what changed
+    case PodStep::Nothing: break;
   }
 }
 
 void Kubelet::take(Sim& sim, const std::string& uid, Now now) {
-  DevicePlugin& plugin = *std::exchange(sim.to_take, nullptr);
-  if (const auto refusal = plugin.allocate(*sim.pod, now)) { return refuse(sim, uid, *refusal, now); }
+  const auto plugin = plugins_.find(sim.node);
+  if (const auto refusal = plugin->second->allocate(*sim.pod, now)) {
+    return refuse(sim, uid, *refusal, now);
+  }
   if (patchStatus(sim, uid, Object{{"startTime", kapi::timeText(now.wall)}}, now)) {
-    plan(sim, uid, now.mono + config_.start_after);
+    happened(sim, uid, pod_event::Taken{}, now);
   }
 }
 
 void Kubelet::refuse(Sim& sim, const std::string& uid, const DevicePlugin::Refusal& refusal, Now now) {
-  sim.phase = Phase::Over;
+  happened(sim, uid, pod_event::Refused{}, now);
   (void)patchStatus(
       sim, uid, Object{{"phase", "Failed"}, {"reason", refusal.reason}, {"message", refusal.message}}, now);
 }
 
-void Kubelet::start(Sim& sim, const std::string& uid, Now now) {
+void Kubelet::start(Sim& sim, const std::string& uid, const PodReport& report, Now now) {
   if (const auto plugin = plugins_.find(sim.node); plugin != plugins_.end()) {
     if (const auto refusal = plugin->second->preStart(*sim.pod, now)) {
       return refuse(sim, uid, *refusal, now);
@@ -334,45 +225,26 @@ void Kubelet::start(Sim& sim, const std::string& uid, Now now) {
     observe(now);  // what it wrote
   }
   const apiserver::ObjectPtr pod = sim.pod;
-  const std::string time = kapi::timeText(now.wall);
-  ++changes_;
-  sim.phase = Phase::Runs;
-  sim.started_at = time;
+  sim.started_at = kapi::timeText(now.wall);
   holdContainers(sim, uid);
-  const std::string address = addresses_.next();
-  Array statuses;
-  for (const Value& container : (*pod)["spec"]["containers"].items()) {
-    statuses.push_back(statusOf(container, true, Object{{"running", Object{{"startedAt", time}}}}));
-  }
-  Value status = Object{{"phase", "Running"},
-                        {"startTime", time},
-                        {"podIP", address},
-                        {"podIPs", Array{Value{Object{{"ip", address}}}}},
-                        {"conditions", conditions(true, time, nullptr)},
-                        {"containerStatuses", std::move(statuses)}};
-  if (const std::string host = addressOf(sim.node); !host.empty()) {
-    status.set("hostIP", host);
-    status.set("hostIPs", Array{Value{Object{{"ip", host}}}});
-  }
-  if (Array init = initStatuses(*pod, time, time, std::nullopt); !init.empty()) {
-    status.set("initContainerStatuses", std::move(init));
-  }
+  happened(sim, uid, pod_event::Started{}, now);
+  Value status = statusOf(report, *pod, sim.started_at, sim.started_at);
+  status.set("startTime", sim.started_at);
+  setAddresses(status, addresses_.next(), addressOf(sim.node));
   if (!patchStatus(sim, uid, std::move(status), now)) { return; }
+  pod_event::Reported reported;
   const auto told = to_finish_.find(sim.key);
   if (told != to_finish_.end()) {
-    sim.exit_code = told->second;
+    reported.exit_code = told->second;
     to_finish_.erase(told);
-    plan(sim, uid, now.mono);
-  } else if (const auto time_to_run = timeToRun(*pod, now)) {
-    plan(sim, uid, now.mono + *time_to_run);
+  } else {
+    reported.run_for = timeToRun(*pod, now);
   }
+  happened(sim, uid, reported, now);
 }
 
-void Kubelet::runUnseen(Sim& sim, const std::string& uid, Now now) {
-  ++changes_;
-  sim.phase = Phase::Unseen;
-  holdContainers(sim, uid);
-  plan(sim, uid, now.mono + config_.linger);
+void Kubelet::report(const Sim& sim, const std::string& uid, const PodReport& report, Now now) {
+  (void)patchStatus(sim, uid, statusOf(report, *sim.pod, sim.started_at, kapi::timeText(now.wall)), now);
 }
 
 /// Of its annotation. One that cannot be read is told, and the pod runs until somebody ends it.
@@ -403,61 +275,12 @@ void Kubelet::holdContainers(Sim& sim, const std::string& uid) {
   }
 }
 
-void Kubelet::adopt(Sim& sim, const std::string& uid, Now now) {
-  ++changes_;
-  sim.phase = Phase::Runs;
-  sim.started_at = (*sim.pod)["status"]["startTime"].str();
-  holdContainers(sim, uid);
+/// When it ends by itself.
+std::optional<Mono> Kubelet::endOfAdopted(const Sim& sim, Now now) const {
   const auto time_to_run = parseDuration((*sim.pod)["metadata"]["annotations"][kRunForKey].str());
   const auto began = kapi::parseTime(sim.started_at);
-  if (time_to_run && began) { plan(sim, uid, now.mono + (*began + *time_to_run - now.wall)); }
-}
-
-/// The main containers end. False: nothing runs on without them.
-bool Kubelet::leaveSidecars(Sim& sim, const std::string& uid, int exit_code, Now now) {
-  if (sim.main_ended || sim.finished || config_.sidecar_takes == Duration{} || !hasSidecars(*sim.pod)) {
-    return false;
-  }
-  sim.main_ended = true;
-  const apiserver::ObjectPtr pod = sim.pod;
-  const std::string time = kapi::timeText(now.wall);
-  Array statuses;
-  for (const Value& container : (*pod)["spec"]["containers"].items()) {
-    statuses.push_back(statusOf(container, false, terminated(exit_code, sim.started_at, time)));
-  }
-  (void)patchStatus(sim, uid,
-                    Object{{"conditions", conditions(false, time, "PodCompleted")},
-                           {"containerStatuses", std::move(statuses)},
-                           {"initContainerStatuses", initStatuses(*pod, sim.started_at, time, std::nullopt)}},
-                    now);
-  plan(sim, uid, now.mono + config_.sidecar_takes);
-  return true;
-}
-
-void Kubelet::end(Sim& sim, const std::string& uid, int exit_code, Now now) {
-  const apiserver::ObjectPtr pod = sim.pod;
-  const std::string time = kapi::timeText(now.wall);
-  ++changes_;
-  sim.phase = Phase::Over;
-  Array statuses;
-  for (const Value& container : (*pod)["spec"]["containers"].items()) {
-    statuses.push_back(statusOf(container, false, terminated(exit_code, sim.started_at, time)));
-  }
-  const char* phase = exit_code == 0 ? "Succeeded" : "Failed";
-  const char* reason = exit_code == 0 ? "PodCompleted" : "PodFailed";
-  Value status =
-      Object{{"conditions", conditions(false, time, reason)}, {"containerStatuses", std::move(statuses)}};
-  if (hasSidecars(*pod)) {
-    status.set("initContainerStatuses", initStatuses(*pod, sim.started_at, time, exit_code));
-  }
-  if (!isFinished(*pod)) { status.set("phase", phase); }
-  (void)patchStatus(sim, uid, std::move(status), now);
-}
-
-/// The containers ended within the grace: say so, then the pod may go.
-void Kubelet::stopForDeletion(Sim& sim, const std::string& uid, Now now) {
-  end(sim, uid, sim.exit_code.value_or(kStoppedBySignal), now);
-  remove(sim, uid, now);
+  if (!time_to_run || !began) { return std::nullopt; }
+  return now.mono + (*began + *time_to_run - now.wall);
 }
 
 void Kubelet::remove(const Sim& sim, const std::string& uid, Now now) {
@@ -468,7 +291,7 @@ void Kubelet::remove(const Sim& sim, const std::string& uid, Now now) {
 
 void Kubelet::orphan(const Sim& sim, const std::string& uid, Now now) {
   const model::ObjectKey key = sim.key;
-  if (!sim.finished) { (void)patchStatus(sim, uid, Object{{"phase", "Failed"}}, now); }
+  if (!sim.state.pod.finished) { (void)patchStatus(sim, uid, Object{{"phase", "Failed"}}, now); }
   (void)api_.handle({"DELETE", pathOf(key), "application/json",
                      Object{{"gracePeriodSeconds", 0}, {"preconditions", Object{{"uid", uid}}}}},
                     now);
@@ -502,9 +325,8 @@ bool Kubelet::nodeExists(const std::string& node) const {
 void Kubelet::finish(const std::string& ns, const std::string& name, int exit_code) {
   const model::ObjectKey key{ns, name};
   for (auto& [uid, sim] : sims_) {
-    if (sim.key != key || sim.phase != Phase::Runs) { continue; }
-    sim.exit_code = exit_code;
-    plan(sim, uid, Mono::min());
+    if (sim.key != key || sim.state.phase != PodPhase::Runs) { continue; }
+    happened(sim, uid, pod_event::Told{exit_code}, {});
     return;
   }
   to_finish_[key] = exit_code;
@@ -517,18 +339,16 @@ void Kubelet::setNodeDown(const std::string& node, bool down) {
     down_.erase(node);
   }
   for (auto& [uid, sim] : sims_) {
-    if (sim.node == node) { plan(sim, uid, sim.due); }
+    if (sim.node == node) { plan(sim, uid, sim.state.due); }
   }
 }
 
 std::vector<Kubelet::Running> Kubelet::running(const std::string& node) const {
   std::vector<Running> out;
   for (const auto& [uid, sim] : sims_) {
-    const bool containers = sim.phase == Phase::Runs || sim.phase == Phase::Stopping ||
-                            sim.phase == Phase::Unseen || sim.phase == Phase::Lingering;
-    if (!containers || sim.node != node) { continue; }
+    if (!sim.state.hasContainers() || sim.node != node) { continue; }
     out.push_back(sim.running);
-    out.back().ended = sim.finished || sim.phase == Phase::Lingering;
+    out.back().ended = sim.state.ended();
   }
   return out;
 }

@@ -11,6 +11,7 @@
 // reports as waiting as he fails their pod run all the same, unseen, for `linger`, if there is one.
 //
 // Pods that run already when it begins (a restored store) are taken over as they are.
+// What happens when is pod_lifecycle.h's, how a status reads is pod_status.h's; here is who sees what changed and does what is due.
 // Reads the store's history since the last call; acts only in tick(). Same calls, same writes. One thread.
 #pragma once
 
@@ -27,6 +28,7 @@
 #include "sandbox/node/addresses.h"
 #include "sandbox/node/device_plugin.h"
 #include "sandbox/node/pod_env.h"
+#include "sandbox/node/pod_lifecycle.h"
 
 namespace gs::apiserver {
 class Api;
@@ -38,13 +40,7 @@ inline constexpr const char* kRunForKey = "sandbox.gpu.scheduling/run-for";
 
 class Kubelet {
  public:
-  struct Config {
-    Duration start_after = std::chrono::milliseconds{500};
-    Duration stop_takes = std::chrono::milliseconds{100};
-    Duration linger{};
-    Duration sidecar_takes{};
-    Duration orphan_after = std::chrono::seconds{40};
-  };
+  using Config = PodTimes;
   /// `api` must outlive it.
   explicit Kubelet(apiserver::Api& api) : Kubelet{api, Config{}} {}
   Kubelet(apiserver::Api& api, Config config);
@@ -81,38 +77,32 @@ class Kubelet {
   [[nodiscard]] std::optional<std::string> devicesAtStart(const std::string& uid) const;
 
  private:
-  enum class Phase : std::uint8_t { Waiting, Runs, Stopping, Unseen, Over, Lingering };
   struct Sim {
     model::ObjectKey key;
     std::string node;
     apiserver::ObjectPtr pod;  // last seen
-    Phase phase = Phase::Waiting;
-    std::optional<Mono> due;
-    std::optional<int> exit_code;  // set: ends at the next chance
+    PodState state;
     std::string started_at;
     Running running;
-    bool main_ended = false;          // only sidecars run
-    bool finished = false;            // the API says Succeeded or Failed
-    DevicePlugin* to_take = nullptr;  // takes it first
   };
   using Sims = std::map<std::string, Sim>;  // by uid
 
   void observe(Now now);
   void resync(Now now);
-  void podChanged(const json::Value& pod, const apiserver::ObjectPtr& shared, Now now);
+  void podChanged(const apiserver::ObjectPtr& pod, Now now);
+  void firstSeen(Sim& sim, const std::string& uid, Now now);
   void podGone(const std::string& uid, Now now);
   void nodeChanged(const std::string& node, bool exists, Now now);
+  /// The lifecycle's next state; returns what is to be done.
+  PodStep happened(Sim& sim, const std::string& uid, const PodEvent& event, Now now);
   void plan(Sim& sim, const std::string& uid, std::optional<Mono> due);
   void act(Sims::iterator at, Now now);
   void take(Sim& sim, const std::string& uid, Now now);
   void refuse(Sim& sim, const std::string& uid, const DevicePlugin::Refusal& refusal, Now now);
-  void start(Sim& sim, const std::string& uid, Now now);
-  void runUnseen(Sim& sim, const std::string& uid, Now now);
-  void adopt(Sim& sim, const std::string& uid, Now now);
+  void start(Sim& sim, const std::string& uid, const PodReport& report, Now now);
+  void report(const Sim& sim, const std::string& uid, const PodReport& report, Now now);
+  [[nodiscard]] std::optional<Mono> endOfAdopted(const Sim& sim, Now now) const;
   void holdContainers(Sim& sim, const std::string& uid);
-  bool leaveSidecars(Sim& sim, const std::string& uid, int exit_code, Now now);
-  void end(Sim& sim, const std::string& uid, int exit_code, Now now);
-  void stopForDeletion(Sim& sim, const std::string& uid, Now now);
   void remove(const Sim& sim, const std::string& uid, Now now);
   void orphan(const Sim& sim, const std::string& uid, Now now);
   bool patchStatus(const Sim& sim, const std::string& uid, json::Value status, Now now);
