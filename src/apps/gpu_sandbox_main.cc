@@ -44,7 +44,8 @@ void describeServe(const process::Program& program, Command serve_command, Flags
       .text("--nodes", "FILE", f.serve.node_file, "A node file; without it the two built-in nodes")
       .text("--data", "FILE", f.serve.data_file, "Keep the state there over a restart; without it in memory")
       .flag("--no-scheduler", f.serve.no_scheduler, "No scheduler inside: run gpu-scheduler beside it")
-      .flag("--api-only", f.serve.api_only, "The API server alone: no nodes, kubelets, scheduler or CRDs")
+      .flag("--no-controllers", f.serve.no_controllers, "None inside: Deployments and Jobs make no pods")
+      .flag("--api-only", f.serve.api_only, "The API server alone: no nodes, controllers, scheduler or CRDs")
       .topic("Address")
       .text("--address", "HOST:PORT", f.serve.address, "Where to listen; port 0: any that is free")
       .flag("--i-know-it-is-open", f.serve.open, "Listen where others reach it: there is no authentication")
@@ -105,9 +106,8 @@ int run(int argc, char** argv) {
   describeServe(program, root.command("serve", "The cluster in real time, for kubectl and other clients"), f);
   describeNode(root.command("node", "Adds, removes or drains a node of a running sandbox"), f);
   describeGpu(root.command("gpu", "Breaks or repairs a GPU of a running sandbox"), f);
-  root.command("demo", "Plays the usage guide's examples and checks what comes out").does([] {
-    return sandbox::runDemo(std::cout) ? 0 : 1;
-  });
+  const auto demo = [] { return sandbox::runDemo(std::cout) ? 0 : 1; };
+  root.command("demo", "Plays the usage guide's examples and checks what comes out").does(demo);
   root.command("nodes", "Reads a node file and prints its nodes, or says what is wrong")
       .text("--nodes", "FILE", f.serve.node_file, "A node file; without it the two built-in nodes")
       .does([&f] { return process::ended(sandbox::printNodes(f.serve.node_file, std::cout)); });

@@ -156,5 +156,50 @@ TEST(Table, EventsOfBothFormsHaveTheSameCells) {
             R"(["59s","Normal","Scheduled","pod/p","","s, s-0","m","59s",1,"e"])");
 }
 
+/// STATUS, COMPLETIONS and DURATION of a job.
+struct JobCase {
+  const char* name;
+  const char* spec;
+  const char* status;
+  const char* cells;
+};
+class JobCells : public testing::TestWithParam<JobCase> {};
+TEST_P(JobCells, Say) {
+  Resource r;
+  r.group = "batch";
+  r.plural = "jobs";
+  Value job = read(R"({"metadata":{"name":"j","creationTimestamp":"2025-06-15T11:58:00Z"}})");
+  job.set("spec", read(GetParam().spec));
+  job.set("status", read(GetParam().status));
+  const auto cells = cellsOf(r, job, kNow);
+  ASSERT_EQ(cells.size(), columnsOf(r).size());
+  EXPECT_EQ(
+      std::string{cells[1].str()} + "|" + std::string{cells[2].str()} + "|" + std::string{cells[3].str()},
+      GetParam().cells);
+}
+INSTANTIATE_TEST_SUITE_P(
+    Table, JobCells,
+    testing::Values(
+        JobCase{"New", R"({"completions":1})", "{}", "Running|0/1|"},
+        JobCase{"Runs", R"({"completions":3})", R"({"startTime":"2025-06-15T11:58:30Z","succeeded":2})",
+                "Running|2/3|90s"},
+        JobCase{"WorkQueue", R"({"parallelism":4})", R"({"succeeded":1})", "Running|1/1 of 4|"},
+        JobCase{"OneWorker", R"({"parallelism":1})", "{}", "Running|0/1|"},
+        JobCase{
+            "Complete", R"({"completions":1})",
+            R"({"startTime":"2025-06-15T11:00:00Z","completionTime":"2025-06-15T11:00:05Z","succeeded":1,"conditions":[{"type":"Complete","status":"True"}]})",
+            "Complete|1/1|5s"},
+        JobCase{
+            "Failed", R"({"completions":1})",
+            R"({"startTime":"2025-06-15T11:59:00Z","conditions":[{"type":"FailureTarget","status":"True"},{"type":"Failed","status":"True"}]})",
+            "Failed|0/1|60s"},
+        JobCase{"Fails", R"({"completions":1})",
+                R"({"conditions":[{"type":"FailureTarget","status":"True"}]})", "FailureTarget|0/1|"},
+        JobCase{"Suspended", R"({"completions":1})",
+                R"({"conditions":[{"type":"Suspended","status":"True"}]})", "Suspended|0/1|"},
+        JobCase{"Resumed", R"({"completions":1})",
+                R"({"conditions":[{"type":"Suspended","status":"False"}]})", "Running|0/1|"}),
+    [](const auto& info) { return std::string{info.param.name}; });
+
 }  // namespace
 }  // namespace gs::apiserver

@@ -29,6 +29,16 @@ scheduling.k8s.io/v1/PriorityClass 1:one:metadata:Meta 2:int:value 3:bool:global
 authorization.k8s.io/v1/SelfSubjectAccessReview 1:one:metadata:Meta 2:one:spec:AccessSpec
 authorization.k8s.io/v1/SelfSubjectRulesReview 1:one:metadata:Meta 2:one:spec:RulesSpec
 authentication.k8s.io/v1/SelfSubjectReview 1:one:metadata:Meta
+apps/v1/Deployment 1:one:metadata:Meta 2:one:spec:DeploymentSpec
+batch/v1/Job 1:one:metadata:Meta 2:one:spec:JobSpec
+DeploymentSpec 1:int:replicas 2:one:selector:LabelSelector 3:one:template:PodTemplate 5:int:minReadySeconds 6:int:revisionHistoryLimit 7:bool:paused 9:int:progressDeadlineSeconds
+JobSpec 1:int:parallelism 2:int:completions 3:int:activeDeadlineSeconds 4:one:selector:LabelSelector 5:bool:manualSelector 6:one:template:PodTemplate 7:int:backoffLimit 8:int:ttlSecondsAfterFinished 9:text:completionMode 10:bool:suspend
+LabelSelector 1:map:matchLabels
+PodTemplate 1:one:metadata:Meta 2:one:spec:PodSpec
+PodSpec 2:many:containers:Container 3:text:restartPolicy 4:int:terminationGracePeriodSeconds 5:int:activeDeadlineSeconds 7:map:nodeSelector 8:text:serviceAccountName 19:text:schedulerName
+Container 1:text:name 2:text:image 3:texts:command 4:texts:args 5:text:workingDir 6:many:ports:Port 7:many:env:Variable
+Port 1:text:name 2:int:hostPort 3:int:containerPort 4:text:protocol 5:text:hostIP
+Variable 1:text:name 2:text:value
 Meta 1:text:name 2:text:generateName 3:text:namespace 11:map:labels 12:map:annotations
 Rule 1:texts:verbs 2:texts:apiGroups 3:texts:resources 4:texts:resourceNames 5:texts:nonResourceURLs
 Subject 1:text:kind 2:text:apiGroup 3:text:name 4:text:namespace

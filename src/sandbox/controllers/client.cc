@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/hash.h"
 #include "kapi/time.h"
 #include "sandbox/controllers/objects.h"
 
@@ -15,6 +16,7 @@ using json::Value;
 
 constexpr const char* kAgent = "kube-controller-manager";
 constexpr std::size_t kMostOfName = 200;  // of an Event's name, which goes on after it
+constexpr std::size_t kHashOfName = 16;
 
 std::string collectionOf(const apiserver::Resource& r, const std::string& ns) {
   return fmt::format("/{}/{}/namespaces/{}/{}", r.group.empty() ? "api" : "apis", r.apiVersion(), ns,
@@ -79,15 +81,25 @@ apiserver::Response Client::remove(const json::Value& object, json::Value option
   return send("DELETE", pathOf(object), std::move(options));
 }
 
+/// Said before, it is said once more: the Event counts.
 void Client::tell(const json::Value& about, const char* type, std::string_view reason,
                   std::string_view message) {
   const Value& meta = about["metadata"];
+  const std::string ns{meta["namespace"].str()};
+  const std::string what = fmt::format("{} {} {} {}", meta["uid"].str(), type, reason, message);
+  const std::string name =
+      fmt::format("{}.{}", meta["name"].str().substr(0, kMostOfName), sha256Hex(what).substr(0, kHashOfName));
   const std::string time = kapi::timeText(now_.wall);
-  const std::string name{meta["name"].str().substr(0, kMostOfName)};
-  Value event = json::Object{{"metadata", json::Object{{"generateName", name + "."}}},
+  if (const auto* said = api_.store().find({std::string{apiserver::kEventsId}, ns, name})) {
+    const auto count = (*said->object)["deprecatedCount"].intOr(1);
+    (void)send("PATCH", fmt::format("/api/v1/namespaces/{}/events/{}", ns, name),
+               json::Object{{"count", count + 1}, {"lastTimestamp", time}}, "application/merge-patch+json");
+    return;
+  }
+  Value event = json::Object{{"metadata", json::Object{{"name", name}}},
                              {"involvedObject", json::Object{{"apiVersion", about["apiVersion"]},
                                                              {"kind", about["kind"]},
-                                                             {"namespace", meta["namespace"]},
+                                                             {"namespace", ns},
                                                              {"name", meta["name"]},
                                                              {"uid", meta["uid"]}}},
                              {"type", type},
@@ -97,7 +109,7 @@ void Client::tell(const json::Value& about, const char* type, std::string_view r
                              {"firstTimestamp", time},
                              {"lastTimestamp", time},
                              {"count", 1}};
-  (void)create("/events", std::string{meta["namespace"].str()}, std::move(event));
+  (void)create("/events", ns, std::move(event));
 }
 
 std::string reasonOf(const apiserver::Response& response) {

@@ -143,6 +143,7 @@ void JobTurn::writeStatus() {
   status_.set("active", active);
   status_.set("ready", ready);
   status_.set("terminating", going);
+  status_.set("uncountedTerminatedPods", json::Object{});  // as where there is a finalizer
   if (indexed_) { status_.set("completedIndexes", indexText(completed_)); }
   Value next = job_;
   next.set("status", status_);

@@ -11,6 +11,7 @@
 #include "model/annotations.h"
 #include "sandbox/node/pod_event.h"
 #include "sandbox/node/pod_status.h"
+#include "sandbox/node/program.h"
 
 namespace gs::sandbox {
 namespace {
@@ -188,7 +189,7 @@ void Kubelet::act(Sims::iterator at, Now now) {
     case PodStep::Take: take(sim, uid, now); break;
     case PodStep::Start: start(sim, uid, reportOf(step, before), now); break;
     case PodStep::EndMain:
-    case PodStep::End: report(sim, uid, reportOf(step, before), now); break;
+    case PodStep::End: report(sim, uid, reportOf(step, before, programOf(*sim.pod).exit_code), now); break;
     case PodStep::Stop:
       report(sim, uid, reportOf(step, before), now);
       remove(sim, uid, now);
@@ -247,21 +248,11 @@ void Kubelet::report(const Sim& sim, const std::string& uid, const PodReport& re
   (void)patchStatus(sim, uid, statusOf(report, *sim.pod, sim.started_at, kapi::timeText(now.wall)), now);
 }
 
-/// Of its annotation. One that cannot be read is told, and the pod runs until somebody ends it.
+/// When it ends by itself. What of it cannot be read is told.
 std::optional<Duration> Kubelet::timeToRun(const Value& pod, Now now) {
-  const Value* wanted = pod["metadata"]["annotations"].find(kRunForKey);
-  if (wanted == nullptr) { return std::nullopt; }
-  const auto out = parseDuration(wanted->str());
-  if (!out) {
-    warnAbout(
-        api_, pod, "BadRunFor",
-        fmt::format(
-            "annotation {}: \"{}\" is no duration; write one such as 30s, 5m or 1h30m (at most 270000h); "
-            "the pod runs until it is deleted",
-            kRunForKey, wanted->str()),
-        now);
-  }
-  return out;
+  const Program program = programOf(pod);
+  for (const auto& [reason, message] : program.complaints) { warnAbout(api_, pod, reason, message, now); }
+  return program.runs;
 }
 
 /// What the containers got, from the pod as it is now.
@@ -277,7 +268,7 @@ void Kubelet::holdContainers(Sim& sim, const std::string& uid) {
 
 /// When it ends by itself.
 std::optional<Mono> Kubelet::endOfAdopted(const Sim& sim, Now now) const {
-  const auto time_to_run = parseDuration((*sim.pod)["metadata"]["annotations"][kRunForKey].str());
+  const auto time_to_run = programOf(*sim.pod).runs;
   const auto began = kapi::parseTime(sim.started_at);
   if (!time_to_run || !began) { return std::nullopt; }
   return now.mono + (*began + *time_to_run - now.wall);

@@ -2,7 +2,7 @@
 //
 // A pod bound to a Node that exists starts `start_after` later: its env is resolved then, from the pod as it is then, and
 // its status becomes Running. On a node with a device plugin (setPlugin) the pod is taken first, when the plugin says, which
-// shows as its startTime, and starts `start_after` later; what the plugin refuses fails. It ends when told (finish) or after its annotation `sandbox.gpu.scheduling/run-for: 30s`,
+// shows as its startTime, and starts `start_after` later; what the plugin refuses fails. It ends when told (finish) or by itself (program.h),
 // whatever its restartPolicy. Sidecars (init containers with restartPolicy Always) run on for `sidecar_takes` when the others ended,
 // and the pod with them. A deletion stops the containers within the grace, reports them terminated, then deletes the
 // pod with grace 0. Deleted by force, its containers go on for `linger` without a pod. A Node that is deleted takes its
@@ -35,8 +35,6 @@ class Api;
 }
 
 namespace gs::sandbox {
-
-inline constexpr const char* kRunForKey = "sandbox.gpu.scheduling/run-for";
 
 class Kubelet {
  public:

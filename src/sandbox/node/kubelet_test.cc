@@ -4,6 +4,7 @@
 
 #include "apiserver/handlers/api.h"
 #include "sandbox/node/node_agent.h"
+#include "sandbox/node/program.h"
 #include "sandbox/world/crds.h"
 
 namespace gs::sandbox {

@@ -186,9 +186,9 @@ PodTransition next(const PodState& state, const PodEvent& event, const Surroundi
   return std::move(lifecycle.out);
 }
 
-PodReport reportOf(PodStep step, const PodState& state) {
+PodReport reportOf(PodStep step, const PodState& state, int by_itself) {
   if (step == PodStep::Start) { return {"Running", true}; }
-  const int code = state.exit_code.value_or(step == PodStep::Stop ? kStoppedBySignal : 0);
+  const int code = state.exit_code.value_or(step == PodStep::Stop ? kStoppedBySignal : by_itself);
   if (step == PodStep::EndMain) { return {nullptr, false, "PodCompleted", code}; }
   const char* phase = code == 0 ? "Succeeded" : "Failed";
   return {state.pod.finished ? nullptr : phase, false, code == 0 ? "PodCompleted" : "PodFailed", code, code};

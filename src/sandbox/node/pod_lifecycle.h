@@ -126,7 +126,7 @@ struct PodReport {
   std::optional<int> exit_code{};
   std::optional<int> sidecar_exit_code{};
 };
-/// Of Start, EndMain, End and Stop. `state`: before the step.
-[[nodiscard]] PodReport reportOf(PodStep step, const PodState& state);
+/// Of Start, EndMain, End and Stop. `state`: before the step. `by_itself`: the exit code of containers that nobody ends.
+[[nodiscard]] PodReport reportOf(PodStep step, const PodState& state, int by_itself = 0);
 
 }  // namespace gs::sandbox

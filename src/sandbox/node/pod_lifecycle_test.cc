@@ -350,6 +350,7 @@ TEST(PodLifecycle, Reports) {
     PodStep step;
     PodState state;
     std::string expected;  // phase, readiness, reason, exit codes
+    int by_itself = 0;
   };
   const std::vector<Case> cases{
       {Start, {}, "Running ready  - -"},
@@ -357,12 +358,15 @@ TEST(PodLifecycle, Reports) {
       {End, {}, "Succeeded not PodCompleted 0 0"},
       {End, {.exit_code = 3}, "Failed not PodFailed 3 3"},
       {End, {.exit_code = 143, .pod = kFinished}, "as-it-is not PodFailed 143 143"},
-      {Stop, {}, "Failed not PodFailed 143 143"},
+      {End, {}, "Failed not PodFailed 4 4", 4},
+      {End, {.exit_code = 0}, "Succeeded not PodCompleted 0 0", 4},
+      {EndMain, {}, "as-it-is not PodCompleted 4 -", 4},
+      {Stop, {}, "Failed not PodFailed 143 143", 4},
       {Stop, {.exit_code = 0}, "Succeeded not PodCompleted 0 0"},
   };
   const auto code = [](std::optional<int> exit) { return exit ? std::to_string(*exit) : "-"; };
   for (const Case& c : cases) {
-    const PodReport r = reportOf(c.step, c.state);
+    const PodReport r = reportOf(c.step, c.state, c.by_itself);
     EXPECT_EQ(std::string{r.phase == nullptr ? "as-it-is" : r.phase} + (r.ready ? " ready " : " not ") +
                   (r.reason == nullptr ? "" : r.reason) + " " + code(r.exit_code) + " " +
                   code(r.sidecar_exit_code),

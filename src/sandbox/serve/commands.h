@@ -22,6 +22,7 @@ struct ServeSettings {
   std::string request_log;
   std::optional<net::ServerTls> tls{};
   bool no_scheduler = false;
+  bool no_controllers = false;
   bool api_only = false;
   bool open = false;
   std::uint64_t seed = 1;

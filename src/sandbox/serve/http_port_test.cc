@@ -89,6 +89,25 @@ TEST_F(HttpPortTest, ARoleComesAsProtobuf) {
   EXPECT_EQ(refused.status, 415);
 }
 
+/// As `kubectl create deployment web --image=i --replicas=2 -- sleep 5` sends it.
+TEST_F(HttpPortTest, ADeploymentComesAsProtobuf) {
+  const std::string labels = field(11, field(1, "app") + field(2, "web"));
+  const std::string selector = field(1, field(1, "app") + field(2, "web"));
+  const std::string container = field(1, "c") + field(2, "i") + field(3, "sleep") + field(3, "5");
+  const std::string pod_template = field(1, labels) + field(2, field(2, container));
+  const std::string spec = std::string{"\x08\x02"} + field(2, selector) + field(3, pod_template);
+  const auto made = send("POST", "/apis/apps/v1/namespaces/default/deployments",
+                         envelope("apps/v1", "Deployment", field(1, field(1, "web")) + field(2, spec)),
+                         "application/vnd.kubernetes.protobuf");
+  ASSERT_EQ(made.status, 201) << made.body;
+  const auto read = json::parse(made.body);
+  ASSERT_TRUE(read);
+  EXPECT_EQ((*read)["spec"]["replicas"].intOr(0), 2);
+  EXPECT_EQ(json::print((*read)["spec"]["selector"]), R"({"matchLabels":{"app":"web"}})");
+  EXPECT_EQ(json::print((*read)["spec"]["template"]["spec"]["containers"].at(0)["command"]),
+            R"(["sleep","5"])");
+}
+
 TEST_F(HttpPortTest, AProtobufBodyOfAKindThatIsNotServedIsNoPage) {
   const std::string body = envelope("apps/v1", "DaemonSet", "");
   const auto refused = send("POST", "/apis/apps/v1/namespaces/default/daemonsets", body,
