@@ -54,6 +54,8 @@ static:
 	@$(STEP) "format" tools/format --check
 	@$(STEP) "layers" tools/check_layers.py
 	@$(STEP) "layer check self-test" tools/check_layers.py --self-test
+	@$(STEP) "docs" tools/check_docs.py
+	@$(STEP) "docs check self-test" tools/check_docs.py --self-test
 
 .PHONY: cluster-up
 cluster-up: packages ## a real kube-apiserver, controller-manager and etcd with simulated GPU nodes; prints KUBECONFIG

@@ -1,4 +1,4 @@
-// gpu-sandbox: a whole GPU cluster in one process; which commands and flags. What they do is in sandbox/serve/commands.h.
+// gpu-sandbox: a GPU cluster in one process: commands and flags. What they do: sandbox/serve/commands.h.
 #include <iostream>
 
 #include "base/log.h"

@@ -1,7 +1,7 @@
-// Are the caches up to date (R37)? A list with limit=1 of each kind gives a resourceVersion, which its reflector must
-// reach. A pure machine, run once per term of leadership. Failed calls are made again after a second, or when the
-// server said. A kind whose CRD is missing (404) has nothing to catch up with. One thread; tokens carry the owner that
-// it is given.
+// Are the caches up to date (R37)? A list with limit=1 of each kind gives a resourceVersion, which its
+// reflector must reach. A pure machine, run once per term of leadership. Failed calls are made again after a
+// second, or when the server said. A kind whose CRD is missing (404) has nothing to catch up with. One
+// thread; tokens carry the owner that it is given.
 #pragma once
 
 #include <array>
@@ -24,7 +24,7 @@ class CatchUp {
     model::Revision revision = 0;
   };
 
-  /// `first`: where its tokens begin to count, for an owner that has tokens of its own.
+  /// `first`: the number of its first token, where `owner` uses lower ones for calls of its own.
   CatchUp(std::uint8_t owner, std::vector<model::Kind> kinds, std::uint64_t first = 1)
       : owner_{owner}, kinds_{std::move(kinds)}, next_{first} {}
 
@@ -35,7 +35,7 @@ class CatchUp {
   void caughtUp(model::Kind kind);
   void reset();
 
-  /// For the reflectors.
+  /// What the reflectors are to reach, since this was last asked.
   [[nodiscard]] std::vector<Want> takeWants() { return std::exchange(wants_, {}); }
   [[nodiscard]] bool done() const;
   /// A call that failed and has not gone through since; "" none.

@@ -62,7 +62,8 @@ void Drain::hold(const Key& key, Ended ended) {
   plan(node);
 }
 
-/// The devices that drain there are held under the ids that they have now, too.
+/// The status may have given other ids to devices that are Draining:
+/// they are held under their present ids, too.
 void Drain::follow(const model::GpuNodeStatus& status) {
   const auto here = on_node_.find(status.node);
   if (here == on_node_.end() || GS_PLANTED(DrainsByNumber)) { return; }
@@ -102,12 +103,12 @@ bool Drain::Agents::isReady() const {
   return std::any_of(ready.begin(), ready.end(), [](const auto& agent) { return agent.second; });
 }
 
-/// Of one that nothing is known of yet: there is none since now.
+/// Makes an entry for a node without one: as far as we know, its agent is missing from now on.
 Drain::Agents& Drain::agentsOf(const model::NodeName& node, Mono now) {
   return agents_.try_emplace(node, Agents{.absent_since = now, .not_ready_since = now}).first->second;
 }
 
-/// From now on what is freed there is remembered.
+/// From now on ends whose devices are freed there are remembered, for the node may come back.
 void Drain::goAway(const model::NodeName& node, Mono now) {
   std::erase_if(away_, [&](const auto& away) { return now - away.second.since >= kAgentGone; });
   away_.try_emplace(node, Away{now, {}});
@@ -164,7 +165,8 @@ void Drain::free(const Key& key) {
   if (drained(uid)) { freed_.push_back(uid); }
 }
 
-/// One that ended changes nothing for the others of its node, unless some come back with it.
+/// One end changes nothing for the other pods of its node, so only its own devices are looked at. Where the
+/// node was away, all are: some may come back.
 void Drain::reviewEnded(const Key& key, Mono now) {
   if (away_.contains(key.second)) { return review(key.second, now); }
   reviewOne(key, watched(key.second, now), now);

@@ -1,17 +1,24 @@
-// When is the device of an ended pod free again? (R14) A pure machine over what agents report.
+// When is the device of an ended pod free again? (R14 to R17) A pure machine over what agents report.
 //
-// A node counts as watched by an agent when its GpuNodeStatus has an observedTime, the Node is there, and an agent pod was there
-// within the last 5 minutes; its enforcer label does not matter (no container ends when somebody writes a label). On any other node a device is free as soon as its pod ended.
-// On a watched node it stays Draining while `inUseBy` names the ended pod and, when the pod ended without all its
-// containers reported terminated, until the second observedTime that is new since the end shows it without that uid.
-// The agent's times are compared only with each other, and only for change. A watch may be late, so a look counts only when it was
-// written after the end: its revision is above one that the statuses had when somebody asked after the end (wantsFloor()).
-// A Node or a status that went may come back, with the containers of before: when it does within kAgentGone, what was freed
-// because it was away drains on. (Nothing is given there while it is away.)
-// A device is followed by its UUID: when a status renumbers the node, what drains does under the new id too.
-// Devices that a pod had and that nobody can name (nvidia.com/gpu of others) drain as a count, under the same proofs; each that
-// the agent sees in its use then is one less of them.
-// Also kept here: agents that are not Ready for 60 s (their devices count as Unknown). One thread; times are arguments.
+// Problem: a pod's end says little about its containers, which may still use the GPU.
+// Only the node's agent sees that.
+// Watched: a node counts as watched by an agent when its GpuNodeStatus has an observedTime, the Node is
+// there, and an agent pod was there within the last 5 minutes. Its enforcer label does not matter: no
+// container ends when somebody writes a label. On any other node a device is free as soon as its pod ended.
+// On a watched node a device stays Draining while `inUseBy` names the ended pod. Where the pod ended without
+// all its containers reported terminated, it also stays so until the second look since the end shows it
+// without that uid.
+// Looks: the agent's times are compared only with each other, and only for change. A watch may be late, so a
+// look counts only when it was written after the end: its revision is above one that the statuses had when
+// somebody asked after the end (wantsFloor()).
+// Away: a Node or a status that went may come back, with the containers of before. When it does within
+// kAgentGone, what was freed because it was away is Draining again. (Nothing is given there while it is
+// away.) UUIDs: when a status renumbers the node, what is Draining follows its device to the new id.
+// Devices that nobody can name (nvidia.com/gpu of other schedulers' pods) are Draining as a count,
+// under the same proofs.
+// Each that the agent sees in the pod's use is one less of them.
+// Also kept here: agents that are not Ready for 60 s (their devices count as Unknown). One thread;
+// times are arguments.
 #pragma once
 
 #include <functional>
@@ -36,26 +43,29 @@ class Drain {
  public:
   explicit Drain(sched::Ledger& ledger) : ledger_{ledger} {}
 
-  /// False: nodes or their statuses may still be missing, so every node counts as watched and nothing becomes free.
+  /// False: nodes or their statuses may still be missing, so every node counts as watched and nothing becomes
+  /// free.
   void setComplete(bool complete, Mono now);
 
-  /// The pod ended holding these devices, `total` in all with those that cannot be named. `clean`: all its containers are
-  /// reported terminated. Again for the same uid: devices are added, and a clean end lifts the wait for observations.
+  /// The pod ended holding these devices, `total` in all with those that cannot be named. `clean`: all its
+  /// containers are reported terminated. Again for the same uid: devices are added, and a clean end lifts the
+  /// wait for observations.
   void ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids, bool clean,
              Mono now, std::int64_t total = 0);
-  /// A look of the agent names this device of a pod that ended: held too, until a later look does not. That look may be older
-  /// than the end, so it lifts no wait.
+  /// A look of the agent names this device as used by a pod that ended: it is held too, until a later look
+  /// does not name it.
+  /// That look may be older than the end, so it does not shorten the wait for looks.
   void seenUsing(const model::Uid& uid, const model::NodeName& node, int id, Mono now);
-  /// The pod runs there, and has not ended after all: an agent spoke of it before its own event came. What it may have elsewhere
-  /// (it was bound there in a history that the API server lost) drains on.
+  /// The pod runs there and has not ended: an agent named it before its own event came. What it may have on
+  /// another node, where it was bound in a history that the API server lost, stays Draining.
   void lives(const model::Uid& uid, const model::NodeName& node);
   void statusChanged(const model::GpuNodeStatus& status, Mono now);
   void statusGone(const model::NodeName& node, Mono now);
   void nodeChanged(const model::NodeName& node, Mono now);
   /// An agent pod bound to `node` changed; `present` false when it ended or went.
   void agentChanged(const model::NodeName& node, const model::Uid& agent, bool present, bool ready, Mono now);
-  /// Some end waits for looks: the revision of a list of GpuNodeStatuses that is made from now on is to be told with this
-  /// number. nullopt: none does.
+  /// Some end waits for looks, and it is not known which are new enough. Whoever reads this lists
+  /// GpuNodeStatuses, and tells the list's revision with this number to setFloor(). nullopt: no end waits so.
   [[nodiscard]] std::optional<std::uint64_t> wantsFloor() const {
     return unfloored_.empty() ? std::nullopt : std::optional{*unfloored_.rbegin()};
   }
@@ -95,7 +105,7 @@ class Drain {
     std::set<model::Uid> users;  // of any of its devices
   };
 
-  /// A node that went, or whose status did, and what was freed there for that reason.
+  /// A node that went, or whose status went, and the ends whose devices were freed for that reason.
   struct Away {
     Mono since{};
     std::map<model::Uid, Ended> ended;
@@ -107,7 +117,7 @@ class Drain {
   void reviewEnded(const Key& key, Mono now);
   void reviewOne(const Key& key, bool is_watched, Mono now);
   void hold(const Key& key, Ended ended);
-  /// As many as it says are held.
+  /// Holds all devices of that end in the ledger: those that have ids, and the rest of `total` as a count.
   void holdAll(const Key& key, const Ended& ended);
   [[nodiscard]] std::string uuidOf(const model::NodeName& node, int id) const;
   void follow(const model::GpuNodeStatus& status);
@@ -118,7 +128,7 @@ class Drain {
   [[nodiscard]] Away* awayOf(const model::NodeName& node, Mono now);
   void comeBack(const model::NodeName& node, Mono now);
   void refreshStale(const model::NodeName& node, Agents& agents, Mono now);
-  /// When time alone changes something on that node.
+  /// Notes when time alone will change something on that node.
   void plan(const model::NodeName& node);
 
   sched::Ledger& ledger_;

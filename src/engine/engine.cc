@@ -101,7 +101,7 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
   touchClaimOf(any);
 }
 
-/// Whom it keeps away from its node while it runs there. A new rule may concern pods that wait.
+/// Notes whom the pod keeps away from its node while it runs there. A new term may mean pods that wait.
 void Engine::keepAway(const model::Pod& pod, bool waits, bool runs) {
   if (waits) {
     unbound_.insert(pod.uid);
@@ -115,7 +115,8 @@ void Engine::keepAway(const model::Pod& pod, bool waits, bool runs) {
   }
 }
 
-/// Where it takes too long to find out whom it means, it may mean everybody: who is not meant is looked at in vain.
+/// Touches the waiting pods that its terms mean. Where finding them would take too long all are touched: a
+/// look in vain costs less.
 void Engine::touchMeantBy(const model::Pod& pod) {
   constexpr std::uint64_t kMostLooks = 65'536;
   sched::TermIndex said;
@@ -147,7 +148,8 @@ bool Engine::endIsKnown(const model::Uid& uid) const {
   return orderly_.covers(uid, Tombstones::kForEver) || assumed_.covers(uid, Tombstones::kForEver);
 }
 
-/// A pod that we never saw bound, with leases: it may have been bound and have run, and ended uncleanly for all we know.
+/// A pod that we never saw bound, with leases: it may have been bound and have run, and ended uncleanly for
+/// all we know.
 void Engine::assumeEnded(const model::Uid& uid, Mono now) {
   if (cache_.leasesOf(uid).empty()) { return; }
   assumed_.add(uid);
@@ -351,7 +353,8 @@ std::vector<int> Engine::devicesOf(const model::Pod& pod) const {
   return {ids.begin(), ids.end()};
 }
 
-/// Whose pod is bound, or turns out to be: what it said of its device nobody else may, as annotations name ids only.
+/// Remembers a lease that went while its pod lived. It named the UUID of the pod's device, and nothing else
+/// may: the pod's annotations name ids only.
 void Engine::noteLost(const model::Ptr<model::Lease>& lease) {
   if (lease->uuid.empty()) { return; }
   for (const auto& uid : lease->uids()) {
@@ -361,7 +364,8 @@ void Engine::noteLost(const model::Ptr<model::Lease>& lease) {
   }
 }
 
-/// An unbound pod with a lease of another decision: the earlier one came to nothing.
+/// An unbound pod has a lease of a newer decision, so the earlier one came to nothing, and its leases need
+/// not be remembered.
 void Engine::forgetLost(const model::Uid& uid, const model::Lease& newer) {
   const auto lost = lost_leases_.find(uid);
   const model::Pod* pod = cache_.pod(uid);
@@ -375,7 +379,7 @@ void Engine::forgetLost(const model::Uid& uid, const model::Lease& newer) {
   if (lost->second.empty()) { lost_leases_.erase(lost); }
 }
 
-/// The id that its name stands for, and the one that its device has now.
+/// The id that the lease's name stands for, and the id that its device has now.
 std::vector<int> Engine::idsOf(const model::Lease& lease) const {
   const auto device = deviceOf(lease);
   if (!device) { return {}; }
@@ -427,7 +431,7 @@ void Engine::blockDevice(const model::NodeName& node, int gpu) {
   ledger_.hold(node, gpu, kNobody, Source::Lease, {});
 }
 
-/// A lease that says whose it is stands under its name again.
+/// A lease that names its pod stands under the device's name again, so it is known who holds the device.
 void Engine::unblockDevice(const std::pair<model::NodeName, int>& device) {
   if (blocked_.erase(device) > 0) { ledger_.release(device.first, device.second, kNobody, Source::Lease); }
 }

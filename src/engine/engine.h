@@ -1,14 +1,17 @@
 // The engine: caches, ledger, drains, decider and queue wired together. What every front door sits on.
 //
-// It turns changes of the API's objects into holdings of the ledger, level-triggered: after any change the holdings of
-// the pods concerned are derived anew from the cache (pod, leases) and only the difference is applied. So the ledger is a function of
-// the cache, whatever order the changes came in: the same objects given to a new engine make the same ledger (test/world/rebuilt.h).
+// It turns changes of the API's objects into holdings of the ledger, level-triggered: after any change the
+// holdings of the pods concerned are derived anew from the cache (pod, leases) and only the difference is
+// applied. So the ledger is a function of the cache, whatever order the changes came in: the same objects
+// given to a new engine make the same ledger (test/world/rebuilt.h).
 // What each object holds:
-//   a lease with node and gpu known     Source::Lease for each holder; when the id has another GPU by now, the id (it has the
-//                                       lease's name) wholly, and the device under its present id
-//   a bound, unfinished pod             Source::BoundPod for the devices of `gpu.scheduling/allocated` (held_devices.h); its
-//                                       resources; nvidia.com/gpu without an allocation: anonymous devices; vcuda shares by
-//                                       their annotations, in flight until the kubelet took it
+//   a lease with node and gpu known     Source::Lease for each holder; when the id has another GPU by now,
+//                                       the id (it has the lease's name) wholly, and the device under its
+//                                       present id
+//   a bound, unfinished pod             Source::BoundPod for the devices of `gpu.scheduling/allocated`
+//                                       (held_devices.h); its resources; nvidia.com/gpu without an
+//                                       allocation: anonymous devices; vcuda shares by their annotations, in
+//                                       flight until the kubelet took it
 //   an ended pod                        Source::Draining until the agent proves its containers gone (drain.h)
 // One thread.
 #pragma once
@@ -43,7 +46,8 @@ class Engine {
   void learn(const model::Object& object, Mono now);
   /// A live GET said that this pod is gone (404 or another uid).
   void podGone(const model::Uid& uid, Mono now);
-  /// A pod that is gone may have run there, for all that was sent: as if it had ended uncleanly, unless its end was seen.
+  /// A pod that is gone may have run there, for all that was sent: as if it had ended uncleanly, unless its
+  /// end was seen.
   /// `uuids`: of these devices, "" not known.
   void mayHaveRun(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids,
                   const std::vector<std::string>& uuids, Mono now);
@@ -51,8 +55,8 @@ class Engine {
   void leaseGone(const model::ObjectKey& key, const model::Uid& uid, model::Revision revision = 0);
   /// An ancestor's lease (no annotations) stands under the name of this device: count it as holding it.
   void placeLease(const model::ObjectKey& key, const model::NodeName& node, int gpu);
-  /// Something stands under the lease name of this device that names no pod (not ours, or unreadable): the device counts
-  /// as held until a lease of ours stands there, or unblockDevices().
+  /// Something stands under the lease name of this device that names no pod (not ours, or unreadable): the
+  /// device counts as held until a lease of ours stands there, or unblockDevices().
   void blockDevice(const model::NodeName& node, int gpu);
   void unblockDevices();
   void unblockDevice(const std::pair<model::NodeName, int>& device);
@@ -61,17 +65,20 @@ class Engine {
   [[nodiscard]] std::vector<std::pair<model::NodeName, int>> takeBlocked() {
     return std::exchange(newly_blocked_, {});
   }
-  /// The ids on its node under which this bound pod, which was given these, has devices now (held_devices.h); ascending.
+  /// The ids on its node under which this bound pod, which was given these,
+  /// has devices now (held_devices.h); ascending.
   [[nodiscard]] std::vector<int> heldIds(const model::Pod& pod, const std::vector<int>& given) const;
-  /// The UUID of the device that it was given under that id, as its lease there says, or said before it went; "" not known.
+  /// The UUID of the device that it was given under that id, as its lease there says, or said before it went;
+  /// "" not known.
   [[nodiscard]] std::string givenUuid(const model::Uid& pod, const model::NodeName& node, int id) const;
-  /// The devices that the agent sees a bound pod use which asked for some: of one without an allocation those that are no
-  /// longer anonymous; of one of ours also what its node has renumbered, or what somebody's edits took from its annotations.
+  /// The devices that the agent sees this bound pod use, if it asked for some. A pod without an allocation
+  /// has anonymous devices: these are the ones that have a name by now. A pod of ours may use others than it
+  /// names, since its node was renumbered or its annotations were edited: it holds them too.
   [[nodiscard]] std::vector<int> seenInUse(const model::Pod& pod) const;
   /// Whether the pod shares its devices, as its last lease said; nullopt: none was seen.
   [[nodiscard]] std::optional<bool> shares(const model::Uid& pod) const;
-  /// Every kind is listed, or not served. Until then no device drains: which nodes have agents is not known. A uid in
-  /// `inUseBy` that is not among the pods is an ended pod's.
+  /// Every kind is listed, or not served. Until then no device becomes free, for which nodes have agents is
+  /// not known. From then on a uid in `inUseBy` that is not among the pods is an ended pod's.
   void synced(Mono now);
   void tick(Mono now);
   [[nodiscard]] std::optional<Mono> nextDue() const { return drain_.nextDue(); }
@@ -92,20 +99,21 @@ class Engine {
   [[nodiscard]] const sched::KeepAway& keepAway() const { return keep_away_; }
   [[nodiscard]] sched::Queue& queue() { return queue_; }
 
-  /// Pods that something changed for (itself, its claim, its leases, its drain), since the last call; ascending.
+  /// Pods that something changed for (itself, its claim, its leases, its drain),
+  /// since the last call; ascending.
   [[nodiscard]] std::set<model::Uid> takeTouched();
   /// Claims whose spec or whose pods changed, since the last call.
   [[nodiscard]] std::set<model::ObjectKey> takeTouchedClaims() { return std::exchange(touched_claims_, {}); }
   void forgetTouched();
-  /// What all of this has cost so far: pods whose holdings were derived, and anti-affinity terms that waiting pods were compared
-  /// with.
+  /// What all of this has cost so far: pods whose holdings were derived, and anti-affinity terms that waiting
+  /// pods were compared with.
   struct Work {
     std::uint64_t derived = 0;
     std::uint64_t compared = 0;
   };
   [[nodiscard]] const Work& work() const { return work_; }
-  /// As takeTouched(), of pods that ask for shares (and of such as only their callers knew), for the extender: from
-  /// noteShares() on.
+  /// For the extender, from noteShares() on: as takeTouched(), of pods that ask for shares. Also of pods that
+  /// went and that only the extender's callers knew.
   void noteShares() { notes_shares_ = true; }
   [[nodiscard]] std::set<model::Uid> takeTouchedShares() { return std::exchange(touched_shares_, {}); }
 
@@ -113,7 +121,8 @@ class Engine {
   void configureQuota(model::QuotaConfig config);
   [[nodiscard]] QuotaTable& quota() { return quota_; }
   [[nodiscard]] const QuotaTable& quota() const { return quota_; }
-  /// That of a pod of this namespace which counts so much; nullopt: none. What the pod itself holds must not be in the ledger.
+  /// The quota that binds a pod of this namespace which counts `milli`; nullopt: none. What the pod itself
+  /// holds must not be in the ledger.
   [[nodiscard]] std::optional<sched::QuotaBound> quotaBound(const std::string& ns, std::int64_t milli) const;
   [[nodiscard]] std::optional<sched::QuotaRoom> quotaRoom(const std::string& ns) const;
 
@@ -171,7 +180,8 @@ class Engine {
   sched::Queue queue_;
   std::unordered_map<model::Uid, Holds> derived_;
   std::unordered_map<model::Uid, bool> shares_;  // of pods that have not ended
-  /// Leases of such pods that went: as they were last. Of an unbound pod, those of its last decision only.
+  /// The last versions of leases that went while their pod lived. Of an unbound pod,
+  /// those of its last decision only.
   std::unordered_map<model::Uid, std::map<model::ObjectKey, model::Ptr<model::Lease>>> lost_leases_;
   std::unordered_map<model::ObjectKey, std::pair<model::NodeName, int>> placed_leases_;  // ancestors'
   std::set<std::pair<model::NodeName, int>> blocked_;

@@ -1,8 +1,13 @@
-// What feeds the engine: a reflector for each kind that is watched. A pure machine, a part of its component's.
+// What feeds the engine: a reflector for each kind that is watched. A pure machine,
+// a part of its component's.
 //
-// Changes go to the engine as they come. What a component has to know besides is taken from here: that a kind caught up, that
-// the API server's history went back. That shows in lists and watches, and in the answers to its component's own calls, which
-// it sees for that reason: a list or a creation is newer than all that was known of the kind when it was sent. Tokens: 1 + the kind's number. One thread; the engine must outlive it.
+// Changes go to the engine as they come. The component asks here for what else it has to know: which kinds
+// caught up (takeCaughtUp()), and that the API server's history went back (failure()).
+// Lists and watches show such a history, and so do answers to the component's own calls, which are therefore
+// shown to this
+// class: what a list or a creation brings must be newer than all that was known of the kind when the call was
+// sent.
+// Tokens: 1 + the kind's number. One thread; the engine must outlive it.
 #pragma once
 
 #include <array>
@@ -36,9 +41,9 @@ class Feed {
   /// False: it is no event of these reflectors.
   bool handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out);
   void tick(Now now, kapi::Effects& out);
-  /// These calls leave now.
+  /// These calls of the component leave now: their answers must be newer than what is known now.
   void sent(const kapi::Effects& effects);
-  /// Somebody else saw it go back.
+  /// Somebody else saw that history went back, the election say.
   void historyWentBack(const std::string& of_what);
 
   /// See Reflector. Kinds that are not watched have nothing to catch up with, and are not said to have.
@@ -46,10 +51,12 @@ class Feed {
   void catchUp(model::Kind kind, model::Revision revision, Now now, kapi::Effects& out);
   [[nodiscard]] std::vector<model::Kind> takeCaughtUp() { return std::exchange(caught_up_, {}); }
 
-  /// Why nothing that is known can be trusted any more (restored from a backup, say): the process must start anew. "" else.
+  /// Why nothing that is known can be trusted any more (restored from a backup, say): the process must start
+  /// anew. "" else.
   [[nodiscard]] const std::string& failure() const { return failure_; }
 
-  /// "cache/pods" -> "ok" or why not. True: everything is listed, or known not to be there for us.
+  /// Adds lines for /readyz: "cache/pods" -> "ok", or why not. True: each kind is listed, or is not served,
+  /// or may not be read and need not be.
   bool check(std::vector<std::pair<std::string, std::string>>& checks) const;
 
  private:

@@ -30,7 +30,7 @@ bool isNumber(std::string_view word) {
   return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-/// The leases name none that the pod was not told.
+/// Whether every UUID that the leases name is one that the pod was told.
 bool agree(const std::vector<std::string>& leased, const std::vector<std::string>& told) {
   return std::all_of(leased.begin(), leased.end(), [&](const std::string& uuid) {
     return uuid.empty() || std::find(told.begin(), told.end(), uuid) != told.end();

@@ -1,9 +1,10 @@
-// Which GPUs a pod has, now that its node may have numbered them anew (R2: a device is its UUID when known, else (node, id)).
+// Which GPUs a pod has, now that its node may have numbered them anew (R2: a device is its UUID when known,
+// else (node, id)).
 //
 // A pod was given ids, and its container was told ids or UUIDs. The devices behind them are followed by UUID:
 //   told UUIDs   the ids that these have now; one that is not there any more keeps the id that it had
-//   told ids     those ids, whatever they are now (a container that starts again takes what has that number), and the ids that
-//                the devices which it was given have now, as its leases name them
+//   told ids     those ids, whatever they are now (a container that starts again takes what has that number),
+//                and the ids that the devices which it was given have now, as its leases name them
 // What its agent sees it use it has too, whatever is written (Engine::seenInUse).
 // Pure; ids ascending, unique.
 #pragma once
@@ -23,17 +24,19 @@ namespace gs::engine {
 /// The device of this UUID; `likely` is looked at first. nullopt: it is not there, or `uuid` is "".
 [[nodiscard]] std::optional<int> idNow(const model::GpuNodeStatus& status, const std::string& uuid,
                                        int likely);
-/// nullptr: it does not ask for sharing.
+/// False without a claim.
 [[nodiscard]] bool isShared(const model::GpuClaim* claim);
-/// Another device has this id than the one of this UUID, or none has and that one has another; false while
-/// one of them is not known.
+/// The id does not mean the device of this UUID any more: another device has it, or that device has another
+/// id. False while id or UUID is not known.
 [[nodiscard]] bool isAnother(const model::GpuNodeStatus* status, int id, const std::string& uuid);
 /// "" when the node does not say.
 [[nodiscard]] std::string uuidOf(const model::GpuNodeStatus* status, int id);
-/// What the pod's containers were told, when that is UUIDs, one for each of `count` devices in the order of the ids; else empty.
+/// What the pod's containers were told, when that is UUIDs, one for each of `count` devices in the order of
+/// the ids; else empty.
 [[nodiscard]] std::vector<std::string> toldUuids(const model::Pod& pod, std::size_t count);
-/// `leased`: UUIDs on the leases of the pod's reservation there. Who was told UUIDs has those, who was told ids has those and the
-/// GPUs that were leased for them. Where the pod says other UUIDs than its leases, one of them was edited: it holds all of them.
+/// `leased`: UUIDs on the leases of the pod's reservation there. A pod that was told UUIDs has those devices.
+/// One that was told ids has those ids, and the devices that were leased for them. Where the pod says other
+/// UUIDs than its leases, one of the two was edited, and nobody knows which: it holds all of them.
 [[nodiscard]] std::vector<int> heldNow(const model::Pod& pod, const std::vector<int>& given,
                                        const std::vector<std::string>& leased,
                                        const model::GpuNodeStatus* status);

@@ -49,8 +49,8 @@ std::vector<int> Engine::seenInUse(const model::Pod& pod) const {
 
 namespace {
 
-/// It was given shares by its annotations, and gpu-manager has not picked their devices yet; or whole devices, and gpu-manager,
-/// which takes any, has not written which.
+/// It was given shares by its annotations, and gpu-manager has not picked their devices yet; or whole
+/// devices, and gpu-manager, which takes any, has not written which.
 bool isOnTheWay(const model::Pod& pod) {
   const bool waits =
       !pod.vcuda.empty() && pod.phase == model::PodPhase::Pending && !model::isVcudaAssigned(pod.annotations);
@@ -60,7 +60,7 @@ bool isOnTheWay(const model::Pod& pod) {
 
 }  // namespace
 
-/// Those that are there, and those that went under it.
+/// Visits the pod's leases: those that are there, and the last versions of those that went while it lived.
 template <class Visit>
 void Engine::eachLeaseOf(const model::Uid& uid, const Visit& visit) const {
   for (const auto& key : cache_.leasesOf(uid)) { visit(*cache_.lease(key)); }
@@ -69,7 +69,7 @@ void Engine::eachLeaseOf(const model::Uid& uid, const Visit& visit) const {
   for (const auto& [key, lease] : lost->second) { visit(*lease); }
 }
 
-/// As its first lease there says. (All leases of a reservation say all of it.)
+/// How many devices the pod's leases give it there. One lease is enough: each says the whole reservation.
 std::size_t Engine::leasedCount(const model::Pod& pod) const {
   for (const auto& key : cache_.leasesOf(pod.uid)) {
     const model::Lease& lease = *cache_.lease(key);

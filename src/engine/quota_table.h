@@ -1,5 +1,5 @@
-// The quotas that count now (R49): the last good ones of the ConfigMap that holds them, none while there is no such
-// ConfigMap, those of the configuration where it may not be read. A part of the engine.
+// The quotas that count now (R49): the last good ones of the ConfigMap that holds them, none while there is
+// no such ConfigMap, those of the configuration where it may not be read. A part of the engine.
 #pragma once
 
 #include <cstdint>
@@ -23,8 +23,8 @@ class QuotaTable {
   void apply(const kapi::Change& change);
   /// Its list is complete.
   void listed();
-  /// Its list was answered 403. That counts once nothing but this was answered for kForbiddenFor: an API server that has just
-  /// started forbids for a moment what it allows.
+  /// Its list was answered 403. That counts once nothing but this was answered for kForbiddenFor: an API
+  /// server that has just started forbids for a moment what it allows.
   void forbidden(Mono now);
   /// Its list was answered otherwise, or not at all.
   void notForbidden() { forbidden_since_.reset(); }
@@ -32,20 +32,21 @@ class QuotaTable {
   [[nodiscard]] const model::QuotaConfig& config() const { return config_; }
   /// nullptr: there are none, or none are known yet.
   [[nodiscard]] const model::Quotas* quotas() const { return quotas_.get(); }
-  /// They are to be read before anybody is placed, and were not.
+  /// There is a ConfigMap to be read before anybody is placed, and it was not read yet.
   [[nodiscard]] bool awaited() const { return config_.on() && quotas_ == nullptr; }
-  /// So it is, and soon we know whether they may be read at all.
+  /// awaited(), and the last answer was 403: whether the ConfigMap may be read at all is known within
+  /// kForbiddenFor.
   [[nodiscard]] bool undecided() const { return awaited() && forbidden_since_; }
-  /// The ConfigMap may not be read, and that stays so.
+  /// The ConfigMap may not be read: what was read before counts, or else the quotas of the configuration.
   [[nodiscard]] bool mayNotBeRead() const { return forbidden_; }
-  /// The ConfigMap as it is, when it cannot be used; else nullptr.
+  /// The ConfigMap as it is now, when nothing can be made of it; else nullptr.
   [[nodiscard]] const model::Ptr<model::QuotaMap>& unusable() const { return unusable_; }
   /// Another number whenever quotas() changes.
   [[nodiscard]] std::uint64_t version() const { return version_; }
 
   /// For people: "ok", "off", or what is the matter and what counts meanwhile.
   [[nodiscard]] std::string state() const;
-  /// Each time that the ConfigMap cannot be used: the event that says so, once.
+  /// The event that says that the ConfigMap cannot be used; once for each of its versions.
   [[nodiscard]] std::optional<kapi::EventNote> takeWarning();
 
  private:

@@ -1,14 +1,14 @@
 // CallQueue: which call may start next. Pure: no threads, no clock; call_pool.h adds those.
 //
 // Lanes: of the calls of one lane one is out at a time, in the order given; lane "" has no order.
-// Order: a Binding goes before what else is ready, because a pod waits for nothing but it; of four calls in a row one is
-// another all the same. Otherwise first come, first served.
-// Holds: after an answer 429 with Retry-After, further calls of the same kind of write (kind, subresource, verb) wait until
-// then, others go on. Where a Status says it, only those of that namespace wait: so a webhook answers, or a
-// limit of something in it, and other namespaces have nothing to do with that. A server that has too much to
-// do answers in plain text (k8s.io/apiserver/pkg/server/filters, priority-and-fairness.go). A call that would
-// wait in a hold for longer than its own timeout comes out overdue, to be reported NotSent with what is left
-// of the hold.
+// Order: a Binding goes before what else is ready, because a pod waits for nothing but it. So that others are
+// not kept waiting for ever, one of four calls in a row is no Binding. Otherwise first come, first served.
+// Holds: after an answer 429 with Retry-After, further calls of the same kind of write (kind, subresource,
+// verb) wait until then, others go on. A server that has too much to do answers in plain text, which holds
+// all namespaces (k8s.io/apiserver/pkg/server/filters, priority-and-fairness.go). A Status comes from a
+// webhook, or from a limit of something in the namespace: it holds that namespace only, for others have
+// nothing to do with it. A call that would wait in a hold for longer than its own timeout comes out overdue,
+// to be reported NotSent with what is left of the hold.
 // Each call that goes in comes out of next() exactly once; answered() and then finished() must follow.
 #pragma once
 

@@ -20,7 +20,7 @@ std::string handleKey(const kapi::Metric& metric) {
   return key;
 }
 
-/// False: such a metric knows no such operation.
+/// False: a metric of this kind has no such operation.
 bool applyTo(Counter& counter, const kapi::Metric& metric) {
   if (metric.op != kapi::MetricOp::Add) { return false; }
   counter.add(metric.value);

@@ -1,4 +1,5 @@
-// Metric effects of a machine -> gs::Metrics. Knows each metric's kind, help and buckets from a table that apps hand in.
+// Metric effects of a machine -> gs::Metrics. Knows each metric's kind, help and buckets from a table that
+// its program hands in (serve/metric_specs.h).
 // One thread (the owner's).
 #pragma once
 
@@ -27,7 +28,8 @@ class MetricSink {
   /// `metrics` must outlive it.
   MetricSink(Metrics& metrics, const std::vector<MetricSpec>& specs);
 
-  /// A name that is not in the table, or an operation that its kind does not have, is logged once and ignored.
+  /// A name that is not in the table, or an operation that its kind does not have,
+  /// is logged once and ignored.
   void apply(const kapi::Metric& metric);
 
  private:

@@ -82,7 +82,7 @@ void OwnerLoop::give(const Event& event) {
   carryOut(machine_.handle(event, clock_.now()));
 }
 
-/// Those that are there now: who asks meanwhile comes after the next event.
+/// Only those that are there now: were later ones taken too, questions could keep events waiting for ever.
 void OwnerLoop::takeUrgent() {
   for (std::size_t left = countUrgent(); left > 0; --left) {
     auto next = nextUrgent();

@@ -1,12 +1,14 @@
-// OwnerLoop: the one thread on which a machine lives. Takes events from a bounded mailbox, gives them to the machine with
-// the time, hands on its effects; keeps its timers; answers questions about it.
+// OwnerLoop: the one thread on which a machine lives. Takes events from a bounded mailbox, gives them to the
+// machine with the time, hands on its effects; keeps its timers; answers questions about it.
 //
-// Order: begin() first; the events of one poster in the order in which they were posted; changes of leadership and
-// questions and actions, in their own order, before whatever waits in the mailbox: a flood of events delays them by one event only.
-// A flood of them delays an event by those that were there before it, 256 at most.
+// Order: begin() comes first. Events of one poster come in the order in which they were posted. Changes of
+// leadership, questions and actions come in their own order, before whatever waits in the mailbox, so a flood
+// of events delays them by one event only. A flood of questions delays an event by those that were there
+// before it, 256 at most.
 // Effects of one event are handed on before the next event is given.
-// post() waits while the mailbox is full and must not be called from the loop's own thread; postLeadership(), ask() and
-// act() never wait. After stop() events are dropped, questions that were accepted are still answered.
+// post() waits while the mailbox is full and must not be called from the loop's own thread; postLeadership(),
+// ask() and act() never wait. After stop() events are dropped,
+// questions that were accepted are still answered.
 // The machine, reached through `handle` and questions only, must outlive the loop.
 #pragma once
 
@@ -37,8 +39,8 @@ class OwnerLoop {
     std::function<kapi::Effects(Now)> begin;
     std::function<kapi::Effects(const Event&, Now)> handle;
   };
-  /// Carries out everything but Wake; never waits. `term`: of the last Leadership that the machine was given, 0 while it
-  /// does not lead.
+  /// Carries out everything but Wake; never waits. `term`: of the last Leadership that the machine was given,
+  /// 0 while it does not lead.
   using Output = std::function<void(kapi::Effects, std::uint64_t term)>;
 
   explicit OwnerLoop(const Clock& clock, std::size_t capacity = 4096);
@@ -52,12 +54,14 @@ class OwnerLoop {
   /// False: stopped.
   bool post(Event event);
   void postLeadership(kapi::Leadership leadership);
-  /// Runs `question` on the loop's thread, between two events. False: too many wait (the thread hangs), or stopped.
+  /// Runs `question` on the loop's thread, between two events. False: too many wait (the thread hangs),
+  /// or stopped.
   bool ask(std::function<void()> question);
   /// As ask(), for what changes the machine: its effects are carried out.
   bool act(std::function<kapi::Effects(Now)> action);
-  /// As ask(), and waits for the answer. nullopt: none within `limit` (the thread hangs), or refused. A question that is
-  /// answered later still runs then: it must not refer to things of the asker that may be gone by then.
+  /// As ask(), and waits for the answer. nullopt: none within `limit` (the thread hangs), or refused. A
+  /// question that is answered later still runs then: it must not refer to things of the asker that may be
+  /// gone by then.
   template <class Question>
   auto answer(Question question, Duration limit) -> std::optional<decltype(question())> {
     auto task = std::make_shared<std::packaged_task<decltype(question())()>>(std::move(question));

@@ -1,9 +1,9 @@
 // Effects and events: what a machine asks of the Kubernetes API and what comes back, as values.
 //
-// A machine (scheduler, election, reflector) is `handle(Event, Now) -> Effects`. Whoever runs it (k8s/ with threads and
-// sockets, sandbox/ with virtual time) carries the effects out and posts what came back as events. A call that was sent
-// always comes back exactly once as an Outcome with its token; `Unknown` means that it may have been applied, may be
-// applied later, or never. The runner never repeats a write by itself.
+// A machine (scheduler, election, reflector) is `handle(Event, Now) -> Effects`. Whoever runs it (k8s/ with
+// threads and sockets, sandbox/ with virtual time) carries the effects out and posts what came back as
+// events. A call that was sent always comes back exactly once as an Outcome with its token; `Unknown` means
+// that it may have been applied, may be applied later, or never. The runner never repeats a write by itself.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,8 @@ struct Call {
   std::string query;        // without '?', already encoded: "limit=500&continue=..."
   json::Value body;
   Duration timeout = std::chrono::seconds{10};
-  /// Calls of one lane are carried out one after the other in the order given; "" : no order. Different lanes run side by side.
+  /// Calls of one lane are carried out one after the other in the order given; "" : no order. Different lanes
+  /// run side by side.
   std::string lane;
   /// Sent only while we lead (the runner asks its LeaderGate just before sending); else Fate::NotSent.
   bool guarded = false;
@@ -65,8 +66,8 @@ struct Outcome {
   std::string continue_token;
   bool too_large = false;  // the answer was over our limit; a smaller page may not be
 
-  /// The API server says that there is no such object. (A 404 of a proxy on the way, or of a kind that is not served, says
-  /// nothing about an object.)
+  /// The API server says that there is no such object. (A 404 of a proxy on the way, or of a kind that is not
+  /// served, says nothing about an object.)
   [[nodiscard]] bool notFound() const { return http == 404 && reason == "NotFound"; }
 };
 
@@ -116,7 +117,8 @@ struct Log {
 };
 
 enum class MetricOp : std::uint8_t { Add, Set, Observe, Remove };
-/// `name` is one of the metrics registered in scheduler/metrics.h; Remove drops a labelled gauge.
+/// `name` is one of the component's metrics.h, and stands in the table of its program (serve/metric_specs.h):
+/// without a kind and a help text there it is ignored. Remove drops a labelled gauge.
 struct Metric {
   MetricOp op{};
   const char* name = "";
@@ -127,7 +129,8 @@ struct Metric {
 using Effect = std::variant<Call, OpenWatch, CloseWatch, Wake, Log, Metric>;
 using Effects = std::vector<Effect>;
 
-/// Leadership as the election tells it to the component and the runner's gate. `until`: writes stop then unless renewed.
+/// Leadership as the election tells it to the component and the runner's gate. `until`:
+/// writes stop then unless renewed.
 struct Leadership {
   bool leading = false;
   std::uint64_t term = 0;  // counts our own terms; 0 before the first

@@ -80,7 +80,8 @@ model::Node decodeNode(const View& v) {
 
 namespace {
 
-/// A device with more users than can be is given to nobody: who is dropped here may still use it.
+/// Keeps a bounded number of users. A device with more is given to nobody, for those that are left out may
+/// still use it.
 void boundUsers(std::vector<model::Device>& devices) {
   std::size_t users = 0;
   for (auto& d : devices) {

@@ -98,7 +98,7 @@ void addUnsupported(const View& spec, std::set<std::string>& out) {
   addUnsupportedVolumes(spec, out);
 }
 
-/// Such a pod is not placed, rather than by a part of what it says.
+/// A pod with so many entries is not placed at all: to look at a part of them only might place it wrongly.
 void addTooMany(const model::Pod& pod, std::set<std::string>& out) {
   const auto look = [&](const char* field, std::size_t entries) {
     if (entries > kMaxEntries) {
@@ -110,7 +110,8 @@ void addTooMany(const model::Pod& pod, std::set<std::string>& out) {
   look("spec.containers[].resources", pod.requests.extended.size());
 }
 
-/// No node offers more kinds than that; GPUs count whatever else is asked for.
+/// Keeps a bounded number of kinds of resources, since every node is asked for each. No node offers more.
+/// GPUs are always among those that are kept.
 void boundKinds(model::Resources& r) {
   if (r.extended.size() <= kMaxEntries) { return; }
   std::map<std::string, std::int64_t> kept{r.extended.begin(), std::next(r.extended.begin(), kMaxEntries)};
@@ -120,7 +121,8 @@ void boundKinds(model::Resources& r) {
   r.extended = std::move(kept);
 }
 
-/// A requirement with an operator that we do not know is left out: the term then keeps away too many, not too few.
+/// A requirement with an operator that we do not know is left out: the term then keeps away too many,
+/// not too few.
 model::LabelSelector labelSelector(const View& v) {
   using Op = model::LabelRequirement::Op;
   model::LabelSelector out;
@@ -152,7 +154,8 @@ bool isTooMuch(const std::vector<model::AntiAffinityTerm>& terms) {
   return terms.size() > kMaxTerms || names > kMaxNames;
 }
 
-/// More than a pod can need: it keeps everybody of the namespaces that they mean away from all that the terms name.
+/// More than a pod can need: it keeps everybody of the namespaces that they mean away from all that the terms
+/// name.
 std::vector<model::AntiAffinityTerm> everybodyFrom(const std::vector<model::AntiAffinityTerm>& terms) {
   std::map<std::string, std::vector<std::string>> meant;  // by topology key
   std::size_t names = 0;
@@ -177,8 +180,8 @@ std::vector<model::AntiAffinityTerm> everybodyFrom(const std::vector<model::Anti
   return out;
 }
 
-/// Whom a bound pod keeps away. A namespaceSelector counts as every namespace: namespaces are not read here, and too many
-/// refused is better than one placed wrongly. Without a labelSelector a term means nobody.
+/// Whom a bound pod keeps away. A namespaceSelector counts as every namespace: namespaces are not read here,
+/// and too many refused is better than one placed wrongly. Without a labelSelector a term means nobody.
 std::vector<model::AntiAffinityTerm> antiAffinity(const View& spec, const std::string& own_ns) {
   std::vector<model::AntiAffinityTerm> out;
   for (const View t : spec["affinity"]["podAntiAffinity"][kRequiredTerms].items()) {
@@ -226,8 +229,8 @@ bool hasTrueCondition(const View& status, std::initializer_list<std::string_view
 
 bool isTerminated(const View& container) { return container["state"]["terminated"].isObject(); }
 
-/// Every container of every kind was reported, and as terminated. One that waits may have been started since, by a kubelet that is
-/// silent now.
+/// Every container of every kind was reported, and as terminated. One that waits may have been started since,
+/// by a kubelet that is silent now.
 bool allReportedTerminated(const View& spec, const View& status) {
   static constexpr std::array<std::pair<const char*, const char*>, 3> kLists{
       {{"containers", "containerStatuses"},
@@ -241,8 +244,8 @@ bool allReportedTerminated(const View& spec, const View& status) {
                      });
 }
 
-/// No container was ever reported, because the kubelet did not take the pod. The pod garbage collector and the node's
-/// controller fail pods too, of nodes that went or are silent: they know nothing of containers.
+/// No container was ever reported, because the kubelet did not take the pod. The pod garbage collector and
+/// the node's controller fail pods too, of nodes that went or are silent: they know nothing of containers.
 bool isRefused(const View& status, model::PodPhase phase) {
   const std::string_view reason = status["reason"].str();
   return phase == model::PodPhase::Failed && !reason.empty() && reason != "NodeLost" &&

@@ -11,7 +11,7 @@ namespace {
 using json::View;
 
 constexpr std::size_t kShown = 60;  // bytes of a value in a message
-/// Of one namespace: all of them are gone through for each of its pods.
+/// Of one namespace. Each of its pods is compared with all of them.
 constexpr std::size_t kMostModels = 256;
 constexpr std::size_t kMostPools = 256;
 

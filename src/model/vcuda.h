@@ -1,12 +1,16 @@
-// gpu-manager's convention: shares of GPUs in container limits, and the annotations that say which GPU each container
-// gets. Parse and print, nothing else. Source: gpu-admission and gpu-manager, in words of docs/front-doors.md.
+// gpu-manager's convention: shares of GPUs in container limits, and the annotations that say which GPU each
+// container gets. Parse and print, nothing else. Source: gpu-admission and gpu-manager,
+// in words of docs/front-doors.md.
 //
-// Units: vcuda-core, 100 = one GPU; vcuda-memory, 1 = 256 MiB. Device ids are the N of the node's /dev/nvidiaN.
+// Units: vcuda-core, 100 = one GPU; vcuda-memory, 1 = 256 MiB.
+// Device ids are the N of the node's /dev/nvidiaN.
 // Written on a pod before it is bound:
 //   tencent.com/predicate-node            the node
 //   tencent.com/predicate-time            nanoseconds since 1970, decimal: kubelets serve pods in this order
-//   tencent.com/predicate-gpu-idx-<i>     "0" or "0,1": the devices of container i (of spec.containers), as chosen
-//   tencent.com/gpu-assigned              "false"; the node's agent makes it "true", and writes the ids it really gave
+//   tencent.com/predicate-gpu-idx-<i>     "0" or "0,1": the devices of container i (of spec.containers), as
+//                                         chosen
+//   tencent.com/gpu-assigned              "false"; the node's agent makes it "true", and writes the ids it
+//                                         really gave
 #pragma once
 
 #include <cstddef>
@@ -42,7 +46,8 @@ struct VcudaLimits {
   friend auto operator<=>(const VcudaLimits&, const VcudaLimits&) = default;
 };
 
-/// Of the whole pod, by the same rule. Two containers of 60 cores and no memory want one, though neither gets a device.
+/// Of the whole pod, to be judged by the same rule: wantsGpu() is true of two containers of 60 cores and no
+/// memory, though neither of them gets a device.
 [[nodiscard]] VcudaLimits sumOf(const std::vector<VcudaLimits>& containers);
 
 /// What the annotations say. What cannot be read is as if it were not there: gpu-manager does the same.
@@ -59,14 +64,15 @@ using Annotations = std::map<std::string, std::string>;
 /// VcudaNote::assigned, and nothing else is read.
 [[nodiscard]] bool isVcudaAssigned(const Annotations& annotations);
 [[nodiscard]] VcudaNote readVcudaNote(const Annotations& annotations);
-/// Of a pod of so many containers: what is said of others, thousands perhaps, is not read.
+/// Of a pod of so many containers. Annotations of containers that it does not have, thousands perhaps,
+/// are not read.
 [[nodiscard]] VcudaNote readVcudaNote(const Annotations& annotations, std::size_t containers);
 /// The annotations of a pod that was placed; `assigned` is written as "false" whatever it is.
 [[nodiscard]] Annotations printVcudaNote(const VcudaNote& note);
 /// Keys of this convention among `annotations`, but those that `but` has: left by an earlier placement.
 [[nodiscard]] std::vector<std::string> vcudaKeys(const Annotations& annotations, const Annotations& but = {});
-/// Some key holds one of the convention's by which the ancestor knew a pod that "had been predicated": all but
-/// predicate-node, anywhere in the key.
+/// Whether the ancestor would say that the pod "had been predicated". It looked for any key of the convention
+/// but predicate-node, anywhere in the pod's keys.
 [[nodiscard]] bool wasPredicated(const Annotations& annotations);
 
 }  // namespace gs::model

@@ -1,12 +1,13 @@
-// One HTTP/1.1 connection of the server, without waiting: it reads what has come, writes what the peer takes, and says
-// whose turn it is. Threads, epoll and the handler are the server's business.
+// One HTTP/1.1 connection of the server, without waiting: it reads what has come, writes what the peer takes,
+// and says whose turn it is. Threads, epoll and the handler are the server's business.
 //
 //   Resting   nothing of a request has come                  until idle_timeout
 //   Reading   a request has begun                            until request_timeout after its first byte
-//   Working   take() was called, answer() or answered() follows  no deadline
+//   Working   take() was called, an answer follows           no deadline
 //   Writing   an answer is on its way                        until request_timeout after answer()
-//   Leaving   a refusal is written, what the peer still sends is read and dropped, so that no reset overtakes the
-//             refusal                                        2 s
+//   Leaving   a refusal is written, the peer's rest dropped  2 s
+// A peer that still sends would get a reset, and might never read why it was refused:
+// so Leaving reads on and drops.
 // A request that is refused unread (request_parser.h) is answered by `refusal`. One thread at a time.
 #pragma once
 

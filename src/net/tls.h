@@ -1,7 +1,7 @@
 // What the ends of TLS trust and show, as values.
 // A client: PEM text wins over a file. Files are read again for new connections
-// (ca_file at most once a minute), and a connection is used for at most 5 minutes or until an answer 401: so a rotated
-// certificate takes effect without a restart.
+// (ca_file at most once a minute), and a connection is used for at most 5 minutes or until an answer 401: so
+// a rotated certificate takes effect without a restart.
 #pragma once
 
 #include <string>
@@ -15,14 +15,14 @@ struct ClientTls {
   std::string cert_file{};
   std::string key_pem{};
   std::string key_file{};
-  std::string
-      server_name{};  // the name that the certificate must carry and that is asked for (SNI); "": the URL's host
-  bool insecure = false;  // accept any certificate
+  std::string server_name{};  // whose certificate is asked for (SNI) and must be shown; "": the URL's host
+  bool insecure = false;      // accept any certificate
   friend bool operator==(const ClientTls&, const ClientTls&) = default;
 };
 
-/// A server. Its files are looked at again at most once a second, for new connections: a pair that has changed and fits
-/// is shown from then on; one that cannot be read, or does not fit, leaves the one before. TLS 1.2 and newer.
+/// A server. Its files are looked at again at most once a second, for new connections: a pair that has
+/// changed and fits is shown from then on; one that cannot be read, or does not fit, leaves the one before.
+/// TLS 1.2 and newer.
 struct ServerTls {
   std::string cert_file;  // with the chain after it
   std::string key_file;

@@ -1,9 +1,11 @@
-// A command of a program, described flag by flag: what is taken, what it is called in --help, what a shell completes, and what a wrong
-// value is answered. Stands before CLI11, which parses.
+// A command of a program, described flag by flag. One description serves all: parsing, --help, completion by
+// a shell, and the answer to a wrong value. CLI11 parses, behind this header.
 //
-// A handle: cheap to copy. The Program that it is of, and whatever is read into, must outlive the parsing. What `into` holds when the
-// flag is described is what holds without it, and is said so in --help; "" and false are not.
-// Names are as CLI11 takes them: "--name", "-v,--v", "--elect,!--no-elect" for a flag that the second one turns off.
+// A handle: cheap to copy. The Program that it is of, and whatever is read into, must outlive the parsing.
+// The value that `into` has when the flag is described is the default. --help names it,
+// unless it is "" or false.
+// Names are as CLI11 takes them: "--name", "-v,--v", "--elect,!--no-elect" for a flag that the second one
+// turns off.
 #pragma once
 
 #include <concepts>
@@ -23,12 +25,12 @@ class App;
 
 namespace gs::process {
 
-/// What is done when a command was given; its exit status.
+/// Carries a command out; returns the exit status.
 using Action = std::function<int()>;
 
 class Command {
  public:
-  /// By a Program only.
+  /// Made by a Program only.
   struct Chosen;
   Command(CLI::App& app, Chosen& chosen) : app_{&app}, chosen_{&chosen} {}
 
@@ -50,21 +52,22 @@ class Command {
     return number({names, value, ranged(help, range)}, range, static_cast<std::int64_t>(into),
                   [&into](std::int64_t n) { into = static_cast<Number>(n); });
   }
-  /// Any number, and none without it.
+  /// Any number; nullopt where the flag was not given.
   Command& number(const std::string& names, const std::string& value, std::optional<int>& into,
                   const std::string& help);
-  /// Taken, with a value or without, and given to `told`.
+  /// A flag without meaning: taken, with a value or without, and `told` is called.
   Command& ignored(const std::string& name, std::function<void()> told, const std::string& help);
 
-  /// What stands by its place.
+  /// An argument that is known by its place.
   Command& word(const std::string& name, std::string& into, const std::string& help, bool is_needed = true);
   Command& wordAmong(const std::string& name, const std::vector<std::string>& among, std::string& into,
                      const std::string& help);
   Command& words(const std::string& name, std::vector<std::string>& into, const std::string& help);
 
-  /// A command of this one. One of a command that is not the program takes that one's flags too, before or behind its own.
+  /// A command below this one. Below a command that is not the program it takes that command's flags too,
+  /// before or behind its own.
   Command command(const std::string& name, const std::string& summary);
-  /// One that every program has: said last, or not at all.
+  /// A command that every program has: --help lists it last, or not at all.
   Command general(const std::string& name, const std::string& summary, bool is_hidden);
   void does(Action action);
 

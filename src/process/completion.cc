@@ -15,7 +15,7 @@ std::string functionOf(const CommandOutline& command) {
   return out;
 }
 
-/// Of every command, the program first.
+/// Collects this command and all that are below it, the program first.
 void collect(const CommandOutline& command, std::vector<const CommandOutline*>& out) {
   out.push_back(&command);
   for (const auto& below : command.commands) { collect(below, out); }
@@ -123,7 +123,7 @@ std::string zshText(const std::string& text) {
   return out;
 }
 
-/// A space: none are known.
+/// What zsh is to offer for a value; a space where the choices are not known.
 std::string zshChoices(const std::vector<std::string>& choices) {
   return choices.empty() ? " " : fmt::format("({})", fmt::join(choices, " "));
 }

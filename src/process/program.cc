@@ -22,7 +22,8 @@ namespace {
 constexpr const char* kHelp = "help";
 constexpr int kWrong = 2;  // the exit status for arguments that are
 
-/// In the order in which CLI11 takes a vector: the last one first. It would take the next argument for an empty value.
+/// In the order in which CLI11 takes a vector: the last one first.
+/// It would take the next argument for an empty value.
 std::vector<std::string> forCli11(const std::vector<std::string>& arguments) {
   std::vector<std::string> out;
   bool flags = true;  // none after "--"
@@ -104,7 +105,7 @@ std::string unknownWord(const std::string& word, const CommandOutline& command) 
                      near.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : near);
 }
 
-/// An argument that is nothing of the command in which it stands.
+/// An argument that the command in which it stands does not take.
 struct Leftover {
   std::string text;
   const CLI::App* in = nullptr;
@@ -133,7 +134,8 @@ std::string missingIn(const CLI::RequiredError& error, const CommandOutline& com
   return fmt::format("'{}': {}", command.path, what);  // "node is required"
 }
 
-/// What CLI11 says of a flag's values: "--name: 1 required FILE missing", "--name: At Most 1 required but received 2".
+/// What CLI11 says of a flag's values: "--name: 1 required FILE missing", "--name:
+/// At Most 1 required but received 2".
 std::string mismatch(const std::string& said) {
   const std::string name = said.substr(0, said.find(':'));
   return said.find("missing") != std::string::npos ? fmt::format("{} needs a value", name)
@@ -279,7 +281,8 @@ std::vector<log::Field> Program::settings() const {
   }
 }
 
-/// CLI11 knows no commands where words stand: help offers those that it may be asked about.
+/// The description, with what CLI11 does not know: the words of `help` are the names of commands, so
+/// completion offers them.
 CommandOutline Program::outline() const {
   CommandOutline out = outlineOf(core_->app);
   for (CommandOutline& command : out.commands) {

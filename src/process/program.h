@@ -1,8 +1,10 @@
-// A program's command line: what it is called, its commands and their flags, and what is done by each. With it comes what every
-// program of ours has: --help and `help COMMAND`, --version, `completion bash|zsh|fish`, `man` (not shown: its page, for who packages
-// it), and what a slip of the pen is answered.
+// A program's command line: what it is called, its commands and their flags, and what is done by each. With
+// it comes what every program of ours has: --help and `help COMMAND`, --version, `completion bash|zsh|fish`,
+// and an answer to slips of the pen. `man` prints the manual page for whoever packages the program; --help
+// does not list it.
 //
-// Arguments are taken as Go's pflag takes them: `--flag=`, as templates write it, is an empty value, and none for a number.
+// Arguments are taken as Go's pflag takes them. `--flag=`, as templates write it, is an empty text; for a
+// number it is no value, and so an error.
 // Made and run by main(), on its thread. What was described into must outlive run().
 #pragma once
 

@@ -57,7 +57,7 @@ HealthPage::Wiring Service::pages(const Machine& machine) {
   return out;
 }
 
-/// Null: without any.
+/// The pages of health; nullptr: the program has none.
 Result<Service::Server> Service::servePages() {
   if (options_.pages.empty()) { return nullptr; }
   auto server = net::HttpServer::start({.address = options_.pages, .connection = {.request_timeout = 2s}},

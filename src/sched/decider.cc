@@ -58,7 +58,8 @@ struct Class {
   ChoiceMemo::ShapeId shape = 0;
   std::unique_ptr<Order> order;
   std::list<ClassId>::iterator place{};  // among those with an order
-  /// Nodes that did not change after that moment do not take it; with the models that the quota allowed then.
+  /// Nodes that did not change after that moment do not take it,
+  /// as long as the quota allows no other models than `allowed`.
   RecentChanges::Moment nowhere = 0;
   std::vector<std::string> allowed;
   std::size_t looks = 0;  // that an order would have saved, about
@@ -67,7 +68,7 @@ struct Class {
 /// The quota allows no GPU at all.
 bool isOverQuota(const PodRequest& r) { return r.quota && r.quota->terms.models.empty(); }
 
-/// But for the models.
+/// Whether they are the same but for the models that may be used.
 bool isAlike(const QuotaTerms& a, const QuotaTerms& b) {
   return a.model_label == b.model_label && a.pool_label == b.pool_label && a.pools == b.pools;
 }
@@ -218,7 +219,8 @@ struct Decider::Impl {
     }
   }
 
-  /// Few nodes changed since it fitted nowhere, and an order of all would not have paid yet.
+  /// Whether to look at the changed nodes only: few nodes changed since it fitted nowhere, so an order of all
+  /// nodes would not have paid yet.
   [[nodiscard]] bool isFew(const Class& c) const {
     const std::size_t few = changes.of(c.request).countSince(c.nowhere);
     return few == 0 || (c.nowhere > 0 && c.looks + few <= ledger.size());
@@ -310,7 +312,7 @@ struct Decider::Impl {
 
   // ---- Quotas
 
-  /// True: it stands otherwise now.
+  /// From now on the quota leaves the class these terms. True: that may change where it fits.
   bool bind(Class& c, const QuotaTerms& now) {
     QuotaTerms& terms = c.request.quota->terms;
     if (terms == now) { return false; }

@@ -1,16 +1,18 @@
 // One decision: which node and which devices, or why none. Pure over the ledger; incremental.
 //
 // Equal requests form a class. A class keeps, for every node, whether it fits and with what score, ordered by
-// (score descending, fewer free devices, name); between decisions only nodes that changed are looked at again, and of
-// those only what is used there, unless the node's facts changed. A decision costs O(changed nodes * log nodes), not
-// O(nodes). Device choices are remembered by (devices' topology, free devices, what is asked), so nodes of one make
-// share them.
+// (score descending, fewer free devices, name); between decisions only nodes that changed are looked at
+// again, and of those only what is used there, unless the node's facts changed. A decision costs O(changed
+// nodes * log nodes), not O(nodes). Device choices are remembered by (devices' topology, free devices, what
+// is asked), so nodes of one make share them.
 // Rules: what refuses a node is sched/fit.h; score and device choice are sched/placement.h. Ties across
 // nodes: best score, then fewer free devices, then name. One answer for one state, whatever order led to it.
 // The node orders of at most kMaxOrders classes are kept, fewer when there are very many nodes
-// (kMaxOrderedNodes in all, but never fewer than 8 classes); the least recently used goes, for one that fits somewhere.
-// Of a class without an order one number is kept: the moment until which it fitted nowhere. Only nodes that changed since
-// can take it: so any number of classes that wait cost, each, a look at those, and no memory by nodes.
+// (kMaxOrderedNodes in all, but never fewer than 8 classes); the least recently used goes,
+// for one that fits somewhere.
+// Of a class without an order one number is kept: the moment until which it fitted nowhere. Only nodes that
+// changed since can take it: so any number of classes that wait cost, each, a look at those,
+// and no memory by nodes.
 // Requests themselves are kept until retire().
 // One thread. The Ledger must outlive it.
 #pragma once
@@ -54,18 +56,20 @@ class Decider {
   void retire(ClassId id);
 
   [[nodiscard]] std::size_t classes() const;
-  /// At most so many of them at once.
+  /// Retires classes that `wanted` is false for, `most` of them in one call.
   void retireAllBut(const std::function<bool(ClassId)>& wanted, std::size_t most);
 
-  /// What is used of the quotas changed, or (`all`) they themselves: classes that are bound by one go by it from now on. True:
-  /// some class stands otherwise.
+  /// What is used of the quotas changed, or (`all`) the quotas themselves. Classes that a quota binds go by
+  /// it from now on.
+  /// True: for some class that changes where it may be placed.
   bool followQuotas(const QuotaIndex::RoomOf& room_of, bool all);
 
   /// nullopt: fits nowhere now; refusal() says why.
   [[nodiscard]] std::optional<Placed> decide(ClassId id);
   /// Would decide() place it? Cheap when nothing changed.
   [[nodiscard]] bool fits(ClassId id) { return look(id, kAnyNumber) == Standing::Fits; }
-  /// As fits(), in parts: after about so many looks it stops with Unknown, and goes on there when it is asked again.
+  /// As fits(), in parts: after about so many looks it stops with Unknown,
+  /// and goes on there when it is asked again.
   enum class Standing : std::uint8_t { Fits, Nowhere, Unknown };
   [[nodiscard]] Standing look(ClassId id, std::uint64_t most_looks);
   /// Why it fits nowhere (sched/explain.h). Asking again costs a look at the nodes that changed since, and a
@@ -74,7 +78,8 @@ class Decider {
   /// The refusal of this class is remembered by node.
   [[nodiscard]] bool remembersRefusal(ClassId id) const;
 
-  /// What all of this has cost so far, in nodes looked at; other work counts as the looks that take as long, about.
+  /// What all of this has cost so far, in nodes looked at; other work counts as the looks that take as long,
+  /// about.
   [[nodiscard]] std::uint64_t looks() const;
 
  private:

@@ -50,7 +50,7 @@ bool isKeptAway(const NodeState& n, const PodRequest& r) {
                      [&](const auto& term) { return n.closedTo(term); });
 }
 
-/// The one that comes first in the order of reasons; of one reason the one that leaves less.
+/// The one whose reason comes first; where both have the same reason, the one with less room.
 std::optional<Misfit> firstOf(std::optional<Misfit> a, std::optional<Misfit> b) {
   if (!a || !b) { return a ? a : b; }
   if (a->reason != b->reason) { return a->reason < b->reason ? a : b; }

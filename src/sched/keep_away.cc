@@ -17,7 +17,7 @@ std::vector<std::pair<std::size_t, std::size_t>> hashesOf(const model::Labels& l
   return out;
 }
 
-/// That one pod more, or fewer, says it; true when it closes or opens now.
+/// One pod more (`by` 1) or fewer (-1) says the term. True: that closes the domain to it, or opens it.
 bool bump(ClosedTerms& closed, model::TermId term, int by) {
   const auto it = closed.try_emplace(term, 0).first;
   const bool was = it->second > 0;
@@ -29,7 +29,7 @@ bool bump(ClosedTerms& closed, model::TermId term, int by) {
 
 }  // namespace
 
-/// One pod more says it.
+/// Finds the term or adds it, and counts one pod more that says it.
 KeepAway::Terms::iterator KeepAway::intern(const std::string& ns, const model::AntiAffinityTerm& term) {
   const BySaid::Ref said{ns, term};
   const auto at = terms_.lower_bound(said);
@@ -95,7 +95,7 @@ void KeepAway::learn(const Keys& keys) {
   }
 }
 
-/// The ledger's node refers to what closes its domains.
+/// Tells the ledger which sets of terms close the node: those of the domains that it is in.
 void KeepAway::refer(Ledger::NodeIndex i) {
   std::vector<std::shared_ptr<const ClosedTerms>> closed;
   for (const auto& [name, key] : learned_) {
@@ -105,7 +105,8 @@ void KeepAway::refer(Ledger::NodeIndex i) {
   ledger_.setClosedTo(i, std::move(closed));
 }
 
-/// The nodes of that domain are among those that change; `made`: it closes for the first time.
+/// Marks the nodes of that domain as changed. `made`: the domain's set,
+/// where it is closed for the first time.
 void KeepAway::note(const Key& key, Value value, const std::shared_ptr<ClosedTerms>& made,
                     std::vector<bool>& nodes) {
   looks_ += key.values.size();
@@ -182,7 +183,7 @@ KeepAway::Uids KeepAway::podsOn(const model::NodeName& name) const {
   return here == on_node_.end() ? Uids{} : here->second;
 }
 
-/// Its values that are not what is kept of it.
+/// The node's values of topology keys, where they are not those that are kept of it.
 KeepAway::Values KeepAway::changedOf(const model::NodeName& name) const {
   Values values;
   const auto known = nodes_.find(name);

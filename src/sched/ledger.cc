@@ -24,7 +24,7 @@ Amount amountOf(const Holder& h) {
   return {};
 }
 
-/// Differ they only in what no decision looks at?
+/// Whether they differ at most in what no decision looks at.
 bool sameForDecisions(const model::Node& a, const model::Node& b) {
   return a.unschedulable == b.unschedulable && a.ready == b.ready &&
          a.allocatable_pods == b.allocatable_pods && a.vcuda_core_capacity == b.vcuda_core_capacity &&
@@ -396,7 +396,7 @@ void Ledger::drainAnonymous(const model::NodeName& node, const model::Uid& uid, 
 
 // ---- Reservations
 
-/// A bug, were there less room than the decision saw.
+/// CHECKs that there is the room that the decision saw: nothing came in between, so less would be a bug.
 void Ledger::checkRoom(const NodeState& n, const model::Uid& uid, const PodRequest& r,
                        const std::vector<int>& ids) const {
   for (const int id : ids) {

@@ -10,7 +10,8 @@
 // Nodes, statuses and holdings come in any order: a holding on a node not yet known is kept and counts when
 // it appears; a node that goes keeps its holdings.
 // Anonymous devices (R13): pods that use nvidia.com/gpu without an allocation of ours hold that many
-// devices, we do not know which; when they ended without a proof that their containers did, they go on to (drainAnonymous).
+// devices, we do not know which; when they ended without a proof that their containers did,
+// they go on to (drainAnonymous).
 // Nodes of gpu-manager have as many devices as their capacity says, given by shares (sched/shares.h).
 // GPUs are also counted by namespace and by the model of the node (a label of it), for quotas.
 // Units: whole devices by id; shares in milli-GPU and MiB. One thread.
@@ -80,8 +81,8 @@ class Ledger {
   void upsertStatus(const model::GpuNodeStatus& status);
   void removeStatus(const model::NodeName& name);
   void setAgentStale(const model::NodeName& name, bool stale);
-  /// Pods that these terms mean may not come there. Who gave them may change them, and then says closingsChanged() of each node;
-  /// sets that are empty then are let go.
+  /// Pods that these terms mean may not come to that node. The sets are shared: whoever gave them may change
+  /// them later, and then calls closingsChanged() for each node. Sets that are empty then are dropped.
   void setClosedTo(NodeIndex i, std::vector<std::shared_ptr<const ClosedTerms>> terms);
   void closeTo(NodeIndex i, std::shared_ptr<const ClosedTerms> terms);
   void closingsChanged(NodeIndex i);
@@ -95,10 +96,12 @@ class Ledger {
   void usePod(const model::NodeName& node, const model::Uid& uid, Source source, const model::Resources& r,
               std::int64_t anonymous, const GpuCharge& charge = {});
   void unusePod(const model::NodeName& node, const model::Uid& uid, Source source);
-  /// An ended pod may still have so many devices there that we cannot name; 0: none any more (Source::Draining).
+  /// An ended pod may still use so many devices there that nobody can name; 0:
+  /// none any more (Source::Draining).
   void drainAnonymous(const model::NodeName& node, const model::Uid& uid, std::int64_t devices);
 
-  /// The pod is on its way there (sched/shares.h), says this source (BoundPod or Reservation); empty: it is not.
+  /// The pod is on its way there (sched/shares.h), says this source (BoundPod or Reservation); empty:
+  /// it is not.
   void setInFlight(const model::NodeName& node, const model::Uid& uid, Source source, const SharePicks& picks,
                    const std::string& gang = {});
 
@@ -125,8 +128,8 @@ class Ledger {
   Reservation adopt(const model::NodeName& node, const model::Uid& uid, const PodRequest& request,
                     const std::vector<int>& ids, const GpuCharge& charge = {});
 
-  /// As reserve(), of shares; the pod is in flight until the reservation ends. Nothing is CHECKed: the decision may
-  /// rest on a Node that somebody else knew first.
+  /// As reserve(), of shares; the pod is in flight until the reservation ends. Nothing is CHECKed: the
+  /// decision may rest on a Node that somebody else knew first.
   Reservation reserveShares(const model::NodeName& node, const model::Uid& uid, const SharePicks& picks,
                             const GpuCharge& charge, const std::string& gang = {});
 

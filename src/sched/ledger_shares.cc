@@ -32,7 +32,8 @@ void Ledger::charge(const std::string& model, const GpuCharge& charge, int sign)
   if (ns->second.empty()) { gpu_use_.erase(ns); }
 }
 
-/// Of every pod there; who is there twice counts as its BoundPod says.
+/// Visits what each pod there counts for quotas. A pod may be there by two sources:
+/// then BoundPod is believed.
 template <class Visit>
 void Ledger::eachCharge(NodeIndex i, const Visit& visit) const {
   const Uses& uses = uses_[i];

@@ -6,8 +6,9 @@
 namespace gs::sched {
 namespace {
 
-/// Calls `changed(i)` for each node that a reader of that position does not know yet; afterwards it knows all. `seen`: the latest
-/// version that it knows; for a reader whose part of the log is gone.
+/// Calls `changed(i)` for each node that changed since the reader was at `position`, and brings the reader up
+/// to date. Where that part of the log was trimmed, `seen` tells which nodes changed: the latest version that
+/// the reader knows.
 template <class VersionOf, class Changed>
 void read(const Ledger& ledger, const ChangeLog<Ledger::NodeIndex>& log, std::uint64_t& position,
           std::uint64_t& seen, const VersionOf& version_of, const Changed& changed) {

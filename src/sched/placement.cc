@@ -73,7 +73,8 @@ bool isShareable(const DeviceState& d, const DeviceRequest& request, const model
                      [&](const Holder& h) { return h.uid == self || h.amount == kJustShared; });
 }
 
-/// How many may be given at once: anonymous pods are on devices that nobody holds by id.
+/// How many may be given at once. Anonymous pods use devices that nobody holds by id,
+/// so that many fewer are free.
 std::int64_t availableFor(const NodeState& n, const DeviceRequest& r, const model::Uid& self) {
   std::int64_t untouched = 0;
   std::int64_t joined = 0;

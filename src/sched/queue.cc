@@ -8,7 +8,8 @@ bool Queue::Before::operator()(const Item* a, const Item* b) const {
   return a->uid < b->uid;
 }
 
-/// Around every change of an unparked class's `waiting`: fronts_ holds its first item, and no other of it.
+/// fronts_ holds the first item of each class that is not parked. So every change of a class's `waiting`
+/// stands between hideFront() and showFront().
 void Queue::hideFront(const Class& c) {
   if (!c.parked && !c.waiting.empty()) { fronts_.erase(*c.waiting.begin()); }
 }

@@ -7,7 +7,7 @@
 namespace gs::sched {
 namespace {
 
-/// But for how much is left of each model.
+/// Whether they are the same but for how much is left of each model.
 bool isAlike(const QuotaRoom& a, const QuotaRoom& b) {
   return a.model_label == b.model_label && a.pool_label == b.pool_label && a.pools == b.pools &&
          std::equal(a.models.begin(), a.models.end(), b.models.begin(), b.models.end(),
@@ -29,7 +29,7 @@ void QuotaIndex::remove(ClassId id, const QuotaBound& bound) {
   if (of->second.kinds.empty()) { namespaces_.erase(of); }
 }
 
-/// Those that count more than `over`, and at most `most`.
+/// Binds the classes whose pods count more than `over`, and at most `most`.
 void QuotaIndex::bindRange(const Namespace& of, std::int64_t over, std::int64_t most, const QuotaRoom& room,
                            const Bind& bind) {
   for (auto at = of.kinds.upper_bound(over); at != of.kinds.end() && at->first <= most; ++at) {

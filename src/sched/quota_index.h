@@ -1,6 +1,10 @@
-// Which kinds of pods a change of quotas, or of what is used of them, binds otherwise: kinds by namespace and by what a pod
-// counts. A change of use costs the models of its namespace's quota, and the kinds that may use one of them now or no more.
-// One thread.
+// Which waiting pods a change concerns: of quotas, or of what is used of them.
+//
+// Problem: thousands of equivalence classes may wait, and every pod that comes or goes changes what its
+// namespace uses.
+// Classes stand here by namespace and by how much GPU one of their pods counts. So a change of use costs the
+// models that the namespace's quota names, and the classes for which one of them became usable or ceased to
+// be. One thread.
 #pragma once
 
 #include <cstdint>
@@ -26,8 +30,8 @@ class QuotaIndex {
 
   void add(ClassId id, const QuotaBound& bound);
   void remove(ClassId id, const QuotaBound& bound);
-  /// Calls `bind` at least for each kind that is bound otherwise than when it was added or this was last called. `all`: the
-  /// quotas themselves changed.
+  /// Calls `bind` with the new terms of each class whose terms are others than when it was added or this was
+  /// last called; perhaps of more. `all`: the quotas themselves changed.
   void follow(const Ledger& ledger, const RoomOf& room_of, bool all, const Bind& bind);
 
  private:

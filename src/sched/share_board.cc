@@ -5,7 +5,7 @@
 namespace gs::sched {
 namespace {
 
-/// As ==, and bound by the same terms.
+/// Whether one table serves both: equal requests, bound by the same terms of a quota.
 bool isSame(const PodRequest& a, const PodRequest& b) {
   return a == b && (!a.quota || a.quota->terms == b.quota->terms);
 }

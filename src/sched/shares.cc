@@ -41,7 +41,8 @@ std::vector<FreeShare> freeBut(const NodeState& n, const Counts& counts) {
   return free;
 }
 
-/// Unbound, and of that gang. (Of a pod that is bound its BoundPod counts, which names none.)
+/// Whether the pod in flight is an unbound member of that gang. (A bound pod counts by its BoundPod, which
+/// names no gang.)
 bool isMember(const InFlight& flight, const std::string& gang) {
   return !gang.empty() && flight.source == Source::Reservation && flight.gang == gang;
 }
@@ -107,7 +108,8 @@ class Prospect {
     }
     return shape;
   }
-  /// A container of one may be taken for one of the other, and a pod of several be left half done.
+  /// Whether gpu-manager may serve a container of one pod in place of one of the other, so that a pod of
+  /// several containers is left half done.
   static bool mixUp(const Shape& a, const Shape& b) {
     if ((a.size() < 2 && b.size() < 2) || a == b) { return false; }
     return std::find_first_of(a.begin(), a.end(), b.begin(), b.end()) != a.end();
@@ -159,7 +161,8 @@ class Prospect {
                         [&](const FreeShare& d) { return d.id != id && mayBePreferred(d, asked, chosen); });
   }
 
-  /// A device that was meant for a pod in flight may have been given to another one: what counts is how many are left.
+  /// Whether enough whole devices are left. Which ones does not matter: gpu-manager may have given a device
+  /// that was meant for a pod in flight to another pod.
   [[nodiscard]] bool enoughWhole(const SharePicks& wanted) const {
     std::int64_t asked = whole_;
     for (const auto& pick : wanted) { asked += pick.asked.whole; }
@@ -278,7 +281,8 @@ SharePicks picksOf(const std::vector<ContainerShare>& asked, const ShareChoice& 
 
 namespace {
 
-/// Nothing but unbound members of its own gang is in the way, and they will not be taken before this one has a node too.
+/// Nothing but unbound members of its own gang is in the way, and they will not be taken before this one has
+/// a node too.
 bool waitsInVain(const NodeState& n, const model::Uid& self, const std::string& gang,
                  const SharePicks& picks) {
   const bool any = std::any_of(n.in_flight.begin(), n.in_flight.end(),

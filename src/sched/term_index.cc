@@ -17,7 +17,7 @@ std::vector<std::string> namespacesOf(const model::AntiAffinityTerm& term) {
   return many ? std::vector<std::string>{kEveryNamespace} : term.namespaces;
 }
 
-/// What leads to fewer pods comes first.
+/// How many values of the label a requirement allows; any: the most. Fewer values lead to fewer pods.
 std::size_t width(const model::LabelRequirement& r) {
   return r.op == Op::In ? r.values.size() : static_cast<std::size_t>(-1);
 }
@@ -32,12 +32,12 @@ const model::LabelRequirement* narrowest(const model::AntiAffinityTerm& term) {
   return best;
 }
 
-/// What all the terms of that owner which mean that namespace are called together.
+/// The one id for all the terms of that owner which mean that namespace.
 model::TermId all(const std::string& owner, const std::string& meant) {
   return model::idOf({"all terms of " + owner, {meant}, {}});
 }
 
-/// Nothing stays that is empty.
+/// Changes the entry of that key, and drops it when it is empty afterwards.
 template <class Map, class Change>
 void within(Map& map, const std::string& key, const Change& change) {
   const auto it = map.try_emplace(key).first;

@@ -1,11 +1,17 @@
-// Which anti-affinity terms mean a pod, of very many: found by what they ask of its labels rather than by trying each.
+// Which anti-affinity terms mean a pod, of very many: found by the labels that they ask for rather than by
+// trying each.
 //
-// A term stands under one label that every pod it means must have (with that value, where it names few), or under none if it only
-// says what they must not have. So a pod is compared with the terms that its labels lead to. These are bounded for each
-// namespace whose pods say them (the owner): when it is led to more than kMostOfOneOwner of one owner, the pod counts as meant by
-// all that this owner says of the pod's namespace, which is one id, all(), that whoever keeps what is closed counts beside
-// the terms' own (namesOf). Too many refused is better than one placed wrongly, or than a deciding thread that stands still.
-// Cost of a question: O(labels that terms ask for and the pod has) and kMostOfOneOwner comparisons for each owner. One thread.
+// A term stands under one label that every pod it means must have (with that value, where it names few), or
+// under none if it only says what they must not have. So a pod is compared with those terms only that its
+// labels lead to.
+// Bound: for each namespace whose pods say terms (the owner), kMostOfOneOwner are compared. Where the labels
+// lead to more of one owner, the pod counts as meant by all that this owner says of the pod's namespace. That
+// is one id, all(), and whoever keeps which node is closed to which term counts it beside the term's own id
+// (namesOf). For too many refused is better than one placed wrongly,
+// or than a deciding thread that stands still.
+// Cost of a question: O(labels that terms ask for and the pod has),
+// and kMostOfOneOwner comparisons for each owner.
+// One thread.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +32,8 @@ class TermIndex {
   void remove(const std::string& owner, model::TermId id, const model::AntiAffinityTerm& term);
   /// The terms that mean such a pod, ascending.
   [[nodiscard]] std::vector<model::TermId> meaning(const std::string& ns, const model::Labels& labels) const;
-  /// Under which ids meaning() may name it: its own, and that of all that its owner says of each namespace it means.
+  /// Under which ids meaning() may name it: its own, and that of all that its owner says of each namespace it
+  /// means.
   [[nodiscard]] static std::vector<model::TermId> namesOf(const std::string& owner, model::TermId id,
                                                           const model::AntiAffinityTerm& term);
   /// What all questions have cost so far, in terms compared.

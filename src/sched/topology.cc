@@ -53,7 +53,7 @@ Topology::Topology(const Devices& devices) {
   finish();
 }
 
-/// What follows from ids_, island_of_ and gbps_.
+/// Fills in what follows from ids_, island_of_ and gbps_.
 void Topology::finish() {
   islands_.assign(island_of_.empty() ? 0 : *std::max_element(island_of_.begin(), island_of_.end()) + 1U, 0);
   for (int i = 0; i < size(); ++i) { islands_[island_of_[static_cast<std::size_t>(i)]] |= bit(i); }

@@ -1,6 +1,10 @@
-// How many bytes of large bodies are in work at a time: reading one takes up to ten bytes for each of its own (five for an index
-// of its brackets and keys without escapes; what is in objects that nobody knew, the rest), so what all of them take is bounded by this.
-// Bodies have their turns in the order in which they came, and wait for them so long as `patience`. Any thread.
+// Turns for large bodies, so that few of them are in work at a time.
+//
+// Problem: reading a body takes up to ten bytes of memory for each of its own. Five are for an index of its
+// brackets and for keys without escapes, the rest is for objects in it that were not known. Many large ones
+// side by side would take the memory of the machine. So their bytes together have a bound, and what they take
+// has one too.
+// Bodies have their turns in the order in which they came, and wait for `patience` at most. Any thread.
 #pragma once
 
 #include <cstddef>

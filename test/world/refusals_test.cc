@@ -82,7 +82,7 @@ TEST_F(OneGpu, IsOthersWhileAPodWaitsForAnHour) {
   EXPECT_TRUE(eventually([&] { return !nodeOf("good").empty(); }, 5min));
 }
 
-// ---- one kind may not be listed (a role that lacks it) for more than five minutes, and a GPU pod ends meanwhile
+// ---- one kind may not be listed (a role that lacks it) for over five minutes, and a GPU pod ends meanwhile
 
 struct Unlisted : OneNode {
   Unlisted() : OneNode{{"GPU-0"}, false} {}

@@ -38,7 +38,6 @@ Refused badDirective(const Value& v) {
   return plainError(fmt::format("Unknown patch type found: {}", json::print(v)));
 }
 
-/// Merges one list: by key (`key` not empty) or, for primitives, by value.
 /// A decoded value as Go's %v shows it: map[a:1 b:[x y]].
 std::string goPrint(const Value& v) {
   std::string out;
@@ -55,6 +54,7 @@ std::string goPrint(const Value& v) {
   return "map[" + out + "]";
 }
 
+/// Merges one list: by key (`key` not empty) or, for primitives, by value.
 class ListMerge {
  public:
   ListMerge(Array& live, const Array& patch, std::string key, const Schema* item)

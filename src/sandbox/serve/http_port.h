@@ -1,8 +1,10 @@
 // HTTP around the cluster: requests of kubectl and of clients in, the API server's answers out.
 //
-// Text only: bytes are read and printed on the caller's thread, what the API does is Api's (api.h) and happens on the
-// owner's thread of Live. JSON everywhere; Tables where asked for (as=Table); YAML bodies; protobuf bodies of two kinds
-// (protobuf_body.h). No authentication: whoever reaches the port may do everything.
+// Bodies are read and printed on the caller's thread; what the API does (apiserver/handlers/api.h) happens on
+// the owner's thread of Live, which has no time for text. Answers are JSON, Tables where asked for
+// (as=Table), text of logs. Bodies are JSON, YAML, or protobuf of the kinds that kubectl sends so
+// (apiserver/wire/protobuf_body.h). The paths below /sandbox/v1 are for machines and faults (admin.h). No
+// authentication: whoever reaches the port may do everything.
 // Any thread; `live` must outlive it, and the streams that it answers with; so must the log, if there is one.
 #pragma once
 

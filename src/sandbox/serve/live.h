@@ -1,9 +1,10 @@
-// Live: a World in real time. One thread owns it and steps it along the clock; other threads have it do things between
-// two steps, and are fed from it what they watch.
+// Live: a World in real time. One thread owns it and steps it along the clock; other threads have it do
+// things between two steps, and are fed from it what they watch.
 //
-// Time of the World is time since the start; what it writes into objects is the clock's wall time. A watcher that falls
-// kMaxBehind events, or Options::max_behind bytes, behind is cut off and has to list again. What changed is seen by watchers after the step (or the
-// request) that changed it. Stopping answers what was asked before, ends all feeds, and releases the leader lease.
+// Time of the World is time since the start; what it writes into objects is the clock's wall time. A watcher
+// that falls kMaxBehind events, or Options::max_behind bytes, behind is cut off and has to list again. What
+// changed is seen by watchers after the step (or the request) that changed it. Stopping answers what was
+// asked before, ends all feeds, and releases the leader lease.
 // Any thread may call ask() and watch(), but never from inside a question.
 #pragma once
 
@@ -23,7 +24,8 @@
 
 namespace gs::sandbox {
 
-/// What one watch has to say, handed from the owner to the thread that writes it out. Given back: the watch is closed.
+/// What one watch has to say, handed from the owner to the thread that writes it out. Given back:
+/// the watch is closed.
 struct Feed {
   static constexpr std::size_t kMaxBehind = 20'000;
   struct Event {
@@ -46,12 +48,12 @@ class Live {
     std::size_t history = 20'000;                                      // changes that a watch may look back
     std::size_t history_bytes = std::size_t{256} << 20;  // of the objects in them, as if they shared nothing
     std::size_t max_behind = std::size_t{64} << 20;      // bytes, also as if
-    /// Called on the owner's thread with what Api::save() gives, after changes, at most once per `save_every`, and at
-    /// the end.
+    /// Called on the owner's thread with what Api::save() gives, after changes, at most once per
+    /// `save_every`, and at the end.
     std::function<void(json::Value)> save{};
     Duration save_every = std::chrono::seconds{1};
-    /// What is not worth a write is written all the same once there are so many changes of it: revisions go on only so far
-    /// above the last one that was saved.
+    /// Some changes are not worth a write of the file. After so many of them it is written all the same,
+    /// since revisions may not go further than that above the last one that was saved.
     std::uint64_t max_unsaved = apiserver::Store::kLost / 2;
   };
   using Question = std::function<void(World&)>;

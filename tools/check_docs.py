@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+"""Checks that the pages say what is there.
+
+  - docs/rules.md and docs/promises.md name tests: a gtest suite or test, a contract case (`real/...`), a ctest test. Each one exists.
+  - A comment, a script or a page that cites a rule (R14) cites one of docs/rules.md, and no rule has the number of another.
+  - A link of a page to a file here, or to a heading, leads somewhere.
+
+Prints file:line, what is wrong and the fix; exits 1 when anything was found. `--self-test` plants one of each in a temporary tree.
+"""
+
+import argparse
+import pathlib
+import re
+import sys
+import tempfile
+
+TEST = re.compile(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST)\(\s*(\w+),\s*(\w+)", re.M)
+INSTANCE = re.compile(r"^INSTANTIATE_TEST_SUITE_P\(\s*(\w+),\s*(\w+)", re.M)
+RULE = re.compile(r"^\*\*(R\d+)\. ", re.M)
+CITED = re.compile(r"(?<![\w\"'])R\d+\b")
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+CTESTS = {"sim_seeds", "sim_known_seeds", "planted_bugs"}
+CODE = ("src", "test", "bench", "fuzz", "tools", "cmake")
+
+
+def anchor(heading):
+    """As GitHub makes it."""
+    return re.sub(r"[^\w\- ]", "", heading.strip().lower()).replace(" ", "-")
+
+
+def line_of(text, at):
+    return text.count("\n", 0, at) + 1
+
+
+class Checker:
+    def __init__(self, root):
+        self.root = pathlib.Path(root)
+        self.found = []
+
+    def report(self, path, line, what, fix):
+        self.found.append(f"{path.relative_to(self.root).as_posix()}:{line}: {what}\n    fix: {fix}")
+
+    def files(self, folders, endings):
+        for folder in folders:
+            yield from sorted(p for p in (self.root / folder).rglob("*") if p.is_file() and p.suffix in endings)
+
+    def run(self):
+        self.suites = {}
+        for path in self.files(("src", "test"), (".cc", ".h")):
+            text = path.read_text(errors="replace")
+            for suite, name in TEST.findall(text):
+                self.suites.setdefault(suite, set()).add(name)
+            for name, suite in INSTANCE.findall(text):
+                self.suites.setdefault(f"{name}/{suite}", set())
+        pages = list(self.files(("docs",), (".md",))) + [p for p in (self.root / "README.md", self.root / "CONTRIBUTING.md") if p.is_file()]
+        for page in pages:
+            text = page.read_text()
+            if page.name in ("rules.md", "promises.md"):
+                self.check_tests(page, text)
+            self.check_links(page, text)
+        self.check_rules(pages)
+        return self.found
+
+    def check_tests(self, page, text):
+        for part in re.finditer(r"^Tests?: (.*?)(?=\n\n|\Z)", text, re.M | re.S):
+            # What stands in brackets says more of the name before it: a feature, a seed, a file.
+            names = re.sub(r"\([^)]*\)", lambda m: " " * len(m.group(0)), part.group(1))
+            for name in re.finditer(r"`([^`]+)`", names):
+                if not self.is_test(name.group(1)):
+                    self.report(page, line_of(text, part.start(1) + name.start()), f"there is no test {name.group(1)}",
+                                "name the suite or test that shows it now, as `Suite.Test`, `real/case`, or a ctest test")
+
+    def is_test(self, name):
+        if name in CTESTS or name.startswith("real/") and (self.root / f"test/testbed/contract/cases/{name[5:]}.sh").is_file():
+            return True
+        if "/" in name and (self.root / name).is_file():
+            return True
+        suite, _, test = name.partition(".")
+        plain = suite.split("/")[-1]
+        return suite in self.suites and (not test or test in self.suites[plain])
+
+    def check_rules(self, pages):
+        page = self.root / "docs/rules.md"
+        text = page.read_text() if page.is_file() else ""
+        known = set()
+        for rule in RULE.finditer(text):
+            if rule.group(1) in known:
+                self.report(page, line_of(text, rule.start()), f"another rule {rule.group(1)}", "take the next free number")
+            known.add(rule.group(1))
+        for path in list(self.files(CODE, (".h", ".cc", ".sh", ".py", ".cmake"))) + pages:
+            if path.name == pathlib.Path(__file__).name:
+                continue
+            for number, line in enumerate(path.read_text(errors="replace").splitlines(), 1):
+                said = line if path.suffix == ".md" else line[line.find("//"):] if "//" in line else line if line.lstrip().startswith("#") else ""
+                for cited in CITED.findall(said):
+                    if cited not in known:
+                        self.report(path, number, f"there is no rule {cited}", "cite one of docs/rules.md, or add it there")
+
+    def check_links(self, page, text):
+        prose = re.sub(r"^```.*?^```", lambda m: "\n" * m.group(0).count("\n"), text, flags=re.M | re.S)
+        for link in LINK.finditer(prose):
+            target, _, heading = link.group(1).partition("#")
+            if "://" in target:
+                continue
+            path = (page.parent / target) if target else page
+            if not path.exists():
+                self.report(page, line_of(prose, link.start()), f"the link {link.group(1)} leads nowhere", "name a file from this page's folder on")
+            elif heading and path.suffix == ".md" and heading not in {anchor(h) for h in re.findall(r"^#+ (.*)", path.read_text(), re.M)}:
+                self.report(page, line_of(prose, link.start()), f"there is no heading #{heading}", f"name a heading of {path.name}")
+
+
+# ---- Self-test: a clean tree, and what is put into it.
+CLEAN = {
+    "docs/rules.md": "# Rules\n\n**R1. One.**\nWhy. [There](promises.md#all-of-it)\nTests: `Suite`, `Suite.Test`, `Table/Suite.Test`, `real/case`\n(`a feature`), `sim_seeds`.\n",
+    "docs/promises.md": "# Promises\n\n## All of it\n\nR1. [a](https://nowhere)\n\n```\n[b](gone.md)\n```\n",
+    "src/a_test.cc": "TEST(Suite, Test) {}\nINSTANTIATE_TEST_SUITE_P(Table, Suite, x);\nauto s = \"R2\";  // R1\n",
+    "test/testbed/contract/cases/case.sh": "# R1\n",
+}
+PLANTS = [
+    ("docs/promises.md", "Tests: `Suite.Gone`.\n", "docs/promises.md:1: there is no test Suite.Gone"),
+    ("docs/promises.md", "Tests: `Suite`,\n`Gone`.\n", "docs/promises.md:2: there is no test Gone"),
+    ("docs/promises.md", "Tests: `real/gone`.\n", "there is no test real/gone"),
+    ("docs/promises.md", "## All of it\nSee R3.\n", "docs/promises.md:2: there is no rule R3"),
+    ("src/a.h", "// as R4 says\n", "src/a.h:1: there is no rule R4"),
+    ("tools/a.py", "# R5\n", "there is no rule R5"),
+    ("docs/rules.md", "**R1. One.**\n\n**R1. Two.**\n", "docs/rules.md:3: another rule R1"),
+    ("docs/b.md", "[c](gone.md)\n", "the link gone.md leads nowhere"),
+    ("docs/b.md", "[c](promises.md#gone)\n", "there is no heading #gone"),
+    ("README.md", "[c](docs/rules.md#rules)\n", None),
+]
+
+
+def self_test():
+    failures = []
+    for name, content, expected in [("docs/c.md", "", None), *PLANTS]:
+        with tempfile.TemporaryDirectory() as root:
+            for path, text in {**CLEAN, name: content}.items():
+                file = pathlib.Path(root) / path
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text(text)
+            found = Checker(root).run()
+            if expected is None and found:
+                failures.append(f"{name}: expected nothing, found {found}")
+            if expected is not None and not any(expected in one for one in found):
+                failures.append(f"{name}: expected '{expected}', found {found}")
+    for failure in failures:
+        print(failure)
+    print(f"docs check self-test: {len(PLANTS) + 1 - len(failures)} of {len(PLANTS) + 1} plants answered rightly")
+    return 1 if failures else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--self-test", action="store_true", help="plant mistakes and see each one found")
+    if parser.parse_args().self_test:
+        return self_test()
+    found = Checker(pathlib.Path(__file__).resolve().parent.parent).run()
+    for finding in found:
+        print(finding)
+    print(f"docs check: {len(found)} finding(s)" if found else "docs check: clean")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
