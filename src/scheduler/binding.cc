@@ -128,6 +128,8 @@ void Binder::bind(Grant& grant) {
     for (const char* key : {model::kAllocatedKey, model::kVisibleDevicesKey, model::kReservationKey}) {
       if (pod.annotation(key) != nullptr) { annotations[key] = ""; }
     }
+    // Leases of an earlier decision may still land: the pod says that this one gave it none (BoundLeases).
+    if (pod.requests.get(model::kNvidiaGpu) > 0) { annotations[model::kReservationKey] = grant.id.text; }
   }
   grant.stage = Stage::Binding;
   if (grant.binding_since == Mono{}) {

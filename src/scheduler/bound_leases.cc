@@ -20,12 +20,19 @@ bool saysReservation(const model::Pod& pod) {
   return reservation != nullptr && !reservation->empty();
 }
 
+/// It was bound for GPUs that its node counts and nobody names: a reservation without ids.
+bool wasGivenACount(const model::Pod& pod) {
+  const std::string* allocated = pod.annotation(model::kAllocatedKey);
+  return saysReservation(pod) && (allocated == nullptr || allocated->empty()) &&
+         pod.requests.get(model::kNvidiaGpu) > 0;
+}
+
 }  // namespace
 
 std::vector<int> BoundLeases::see(const model::Pod& pod) {
   const auto told = engine::allocatedIds(pod);
   const auto ids = devicesOf(pod, told);
-  if (ids != told) {
+  if (ids.value_or(std::vector<int>{}) != told.value_or(std::vector<int>{})) {
     c_.warnOnce(
         pod, "GpuAnnotationChanged",
         fmt::format("annotation {} does not name the GPUs that the pod's leases name; the leases stand",
@@ -44,6 +51,7 @@ std::vector<int> BoundLeases::see(const model::Pod& pod) {
 /// A pod that says a reservation of which there is no lease any more: its annotation, when its agent sees it use that; else a
 /// whole set of leases that were there when it was bound, which shows that both were edited
 /// since; else its annotation.
+/// A pod that was bound for a count of GPUs: none, and other leases landed late.
 /// A pod that says no reservation (bound by an earlier version, or it was taken away): a whole set of leases that say
 /// the same and more than its annotation; its annotation when one of its leases agrees; else a whole set of
 /// leases, before others one that was there when it was bound, before one of which some are missing; else the
@@ -84,6 +92,7 @@ std::optional<std::vector<int>> BoundLeases::devicesOf(const model::Pod& pod,
     if (!whole || (was_there && !older)) { whole = std::move(set->ids); }
     older = older || was_there;
   }
+  if (wasGivenACount(pod)) { return std::vector<int>{}; }
   if (told && says_reservation) {
     const auto seen = c_.engine.seenInUse(pod);  // by the ids of today
     if (!seen.empty() && seen == c_.engine.heldIds(pod, *told)) { return told; }

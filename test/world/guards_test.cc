@@ -42,6 +42,27 @@ class Guards : public Cluster {
   void patch(const std::string& path, json::Value body) {
     ASSERT_EQ(world.request("PATCH", path, std::move(body), "application/merge-patch+json").code, 200);
   }
+  /// Of a decision of somebody, for one GPU.
+  json::Value leaseOf(const std::string& name, const std::string& node, int gpu) {
+    const std::string uid{podObject(name)["metadata"]["uid"].str()};
+    const std::string id = std::to_string(gpu);
+    return json::Object{
+        {"apiVersion", "coordination.k8s.io/v1"},
+        {"kind", "Lease"},
+        {"metadata",
+         json::Object{{"name", "gpu-" + node + "-" + id},
+                      {"namespace", "default"},
+                      {"labels", json::Object{{"gpu.scheduling/managed", "true"}}},
+                      {"annotations", json::Object{{"gpu.scheduling/format", "1"},
+                                                   {"gpu.scheduling/node", node},
+                                                   {"gpu.scheduling/gpu", id},
+                                                   {"gpu.scheduling/pod-namespace", "default"},
+                                                   {"gpu.scheduling/pod-name", name},
+                                                   {"gpu.scheduling/pod-uid", uid},
+                                                   {"gpu.scheduling/reservation", "theirs"},
+                                                   {"gpu.scheduling/devices", node + ":" + id}}}}},
+        {"spec", json::Object{{"holderIdentity", uid}}}};
+  }
 
  private:
   std::vector<Call> seen_;
@@ -297,6 +318,23 @@ TEST_P(BoundByOthers, WithOtherNamesHasLeasesOfThoseOnly) {
 }
 INSTANTIATE_TEST_SUITE_P(When, BoundByOthers, ::testing::Values("lease", "binding"));
 
+/// Its node counts its GPUs and nobody names them. A lease that an earlier leader sent for it, and that lands now, is not
+/// what it has.
+TEST_F(Guards, ALeaseThatLandsLateIsNotWhatAPodOfACountHas) {
+  world.create(*json::parse(
+      R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"counted","labels":{"counts":"yes"}},
+      "status":{"allocatable":{"cpu":"8","memory":"8Gi","pods":"10","nvidia.com/gpu":"2"},
+                "conditions":[{"type":"Ready","status":"True"}]}})"));
+  json::Value p = pod("p", "", 1);
+  p.child("spec").set("nodeSelector", json::Object{{"counts", "yes"}});
+  world.create(p);
+  ASSERT_TRUE(eventually([&] { return nodeOf("p") == "counted"; })) << whyWaiting("p");
+  EXPECT_EQ(allocated("p"), "");
+  world.create(leaseOf("p", "counted", 0));
+  EXPECT_TRUE(eventually([&] { return leases() == 0; }, 70s));
+  EXPECT_FALSE(warned("GpuAnnotationChanged")) << "nobody changed any";
+}
+
 /// Whether the agent says which GPU the other pod got, or nobody does.
 class Overtaken : public Guards, public ::testing::WithParamInterface<bool> {};
 
@@ -329,29 +367,13 @@ INSTANTIATE_TEST_SUITE_P(Named, Overtaken, ::testing::Bool());
 
 TEST_F(Guards, LeasesOfPodsOfOtherSchedulersAreLeftAlone) {
   const std::size_t before = seen().size();
-  for (const auto& [name, gpu] : {std::pair{"waits", "0"}, std::pair{"runs", "1"}, std::pair{"ended", "2"}}) {
+  for (const auto& [name, gpu] : {std::pair{"waits", 0}, std::pair{"runs", 1}, std::pair{"ended", 2}}) {
     json::Value p = pod(name, "");
     p.child("spec").set("schedulerName", "another");
     if (name == std::string{"runs"}) { p.child("spec").set("nodeName", "node-b"); }  // not where its lease is
     if (name == std::string{"ended"}) { p.child("spec").set("nodeName", "node-a"); }
     world.create(p);
-    const std::string uid{podObject(name)["metadata"]["uid"].str()};
-    const std::string devices = std::string{"node-a:"} + gpu;
-    world.create(json::Object{
-        {"apiVersion", "coordination.k8s.io/v1"},
-        {"kind", "Lease"},
-        {"metadata", json::Object{{"name", std::string{"gpu-node-a-"} + gpu},
-                                  {"namespace", "default"},
-                                  {"labels", json::Object{{"gpu.scheduling/managed", "true"}}},
-                                  {"annotations", json::Object{{"gpu.scheduling/format", "1"},
-                                                               {"gpu.scheduling/node", "node-a"},
-                                                               {"gpu.scheduling/gpu", gpu},
-                                                               {"gpu.scheduling/pod-namespace", "default"},
-                                                               {"gpu.scheduling/pod-name", name},
-                                                               {"gpu.scheduling/pod-uid", uid},
-                                                               {"gpu.scheduling/reservation", "theirs"},
-                                                               {"gpu.scheduling/devices", devices}}}}},
-        {"spec", json::Object{{"holderIdentity", uid}}}});
+    world.create(leaseOf(name, "node-a", gpu));
   }
   ASSERT_TRUE(eventually([&] { return podObject("ended")["status"]["phase"].str() == "Running"; }));
   finish("ended");
