@@ -326,12 +326,33 @@ Value encodeNode(const SimNode& node) {
   return out;
 }
 
+namespace {
+
+/// What `kubectl get gns` shows and no column can count. Nothing decides by it.
+void setCounts(Value& status, const std::vector<Device>& devices) {
+  std::size_t healthy = 0;
+  std::size_t free = 0;
+  std::set<std::string> islands;
+  for (const Device& d : devices) {
+    const bool well = d.health == model::Health::Healthy;
+    healthy += well ? 1 : 0;
+    free += well && d.in_use_by.empty() ? 1 : 0;
+    islands.insert(d.island);
+  }
+  status.set("total", devices.size());
+  status.set("healthy", healthy);
+  status.set("free", free);
+  status.set("islands", islands.size());
+}
+
+}  // namespace
+
 Value encodeGpuNodeStatus(const SimNode& node, const std::string& observed_time) {
   Value out = json::Object{{"apiVersion", "gpu.scheduling/v1"}, {"kind", "GpuNodeStatus"}};
   out.child("metadata").set("name", node.name.text);
   out.child("spec").set("nodeName", node.name.text);
   Value& status = out.child("status");
-  status.set("total", node.devices.size());
+  setCounts(status, node.devices);
   json::Array devices;
   for (const Device& d : node.devices) { devices.push_back(encodeDevice(d)); }
   status.set("devices", std::move(devices));

@@ -151,5 +151,15 @@ TEST(EncodeGpuNodeStatus, DecodesToTheSameDevices) {
   EXPECT_EQ(by_hand["status"].find("observedTime"), nullptr);
 }
 
+TEST(EncodeGpuNodeStatus, CountsWhatColumnsShow) {
+  SimNode sim = defaultNodes()[1];
+  sim.devices[2].health = model::Health::Unknown;
+  for (const std::size_t i : {2, 5}) { sim.devices[i].in_use_by = {model::Uid{"u"}}; }
+  const json::Value status = encodeGpuNodeStatus(sim, "")["status"];
+  EXPECT_EQ(status["healthy"].integer(), 7);
+  EXPECT_EQ(status["free"].integer(), 6);
+  EXPECT_EQ(status["islands"].integer(), 2);
+}
+
 }  // namespace
 }  // namespace gs::kapi

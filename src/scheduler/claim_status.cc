@@ -1,5 +1,7 @@
 #include "scheduler/claim_status.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <tuple>
 
@@ -8,6 +10,8 @@
 namespace gs::scheduler {
 
 namespace {
+
+constexpr const char* kUnused = "no pod that waits or runs names this claim";
 
 struct Running {
   const model::Pod* pod;
@@ -29,17 +33,28 @@ std::vector<kapi::ClaimAllocation> firstOf(std::vector<Running> running) {
   return out;
 }
 
+/// Of a claim that has pods with GPUs.
+std::string othersWait(std::size_t count, const std::string& why) {
+  if (count == 0) { return {}; }
+  return fmt::format("{} more pod{}{}{}", count, count == 1 ? " waits" : "s wait", why.empty() ? "" : ": ",
+                     why);
+}
+
 }  // namespace
 
 kapi::ClaimStatus ClaimStatusWriter::compute(const model::GpuClaim& claim) const {
   kapi::ClaimStatus s;
   std::vector<Running> running;
   std::string waiting;
+  std::size_t waiting_pods = 0;
+  bool used = false;
   bool reserved = false;
   for (const auto& [uid, known] : cache_.podsOfClaim(claim.key)) {
     const model::Pod& pod = *known;
     if (pod.finished()) { continue; }
+    used = true;
     if (!pod.bound()) {
+      ++waiting_pods;
       if (waiting.empty()) { waiting = view_.why_waiting(uid); }
       if (!reserved) { reserved = view_.reserved(uid); }
     } else if (auto ids = engine::allocatedIds(pod)) {
@@ -53,9 +68,10 @@ kapi::ClaimStatus ClaimStatusWriter::compute(const model::GpuClaim& claim) const
     s.message = claim.invalid;
   } else if (s.total > 0) {
     s.phase = "Bound";
+    s.message = othersWait(waiting_pods, waiting);
   } else {
     s.phase = reserved ? "Reserved" : "Pending";
-    s.message = waiting;
+    s.message = used ? waiting : kUnused;
   }
   return s;
 }

@@ -80,8 +80,10 @@ class ClaimStatusTest : public ::testing::Test {
   Mono now{1h};
 };
 
-TEST_F(ClaimStatusTest, WithoutPodsItIsPending) {
-  EXPECT_EQ(status(), (kapi::ClaimStatus{"Pending", "", {}, 0}));
+constexpr const char* kUnused = "no pod that waits or runs names this claim";
+
+TEST_F(ClaimStatusTest, WithoutPodsItIsPendingAndSaysThatNobodyUsesIt) {
+  EXPECT_EQ(status(), (kapi::ClaimStatus{"Pending", kUnused, {}, 0}));
 }
 
 TEST_F(ClaimStatusTest, WhilePodsWaitItSaysWhyTheFirstThatKnowsDoes) {
@@ -104,14 +106,23 @@ TEST_F(ClaimStatusTest, OneBoundPodMakesItBound) {
   why["uid-q"] = "too few GPUs";
   reserved.insert("uid-q");
   const kapi::ClaimAllocation p{"p", model::Uid{"uid-p"}, model::NodeName{"node-a"}, {2, 3}, Wall{7s}};
-  EXPECT_EQ(status(), (kapi::ClaimStatus{"Bound", "", {p}, 1}));
+  EXPECT_EQ(status(), (kapi::ClaimStatus{"Bound", "1 more pod waits: too few GPUs", {p}, 1}));
+}
+
+TEST_F(ClaimStatusTest, ABoundOneSaysHowManyMoreWaitAndWhyTheFirstDoes) {
+  bound("p", "node-a:2", 7);
+  EXPECT_EQ(status().message, "");
+  for (const char* name : {"q", "r"}) { cache.putPod(pod(name).make()); }
+  EXPECT_EQ(status().message, "2 more pods wait");
+  why["uid-r"] = "no node";
+  EXPECT_EQ(status().message, "2 more pods wait: no node");
 }
 
 TEST_F(ClaimStatusTest, WhenAllPodsEndedItIsPendingAgain) {
   cache.putPod(pod("p").on("node-a").allocated("node-a:2").phase(model::PodPhase::Succeeded).make());
   cache.putPod(pod("q").phase(model::PodPhase::Failed).make());
   why["uid-q"] = "it ended";
-  EXPECT_EQ(status(), (kapi::ClaimStatus{"Pending", "", {}, 0}));
+  EXPECT_EQ(status(), (kapi::ClaimStatus{"Pending", kUnused, {}, 0}));
 }
 
 TEST_F(ClaimStatusTest, AnInvalidSpecIsFailedAndItsPodsKeepWhatTheyHave) {

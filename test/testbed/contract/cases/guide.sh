@@ -53,12 +53,17 @@ expect "phase, nodeName, gpuIds, total" "Bound node-b [0,1,2,3] 1" \
 expect "allocations" '[{"gpuIds":[0,1,2,3],"node":"node-b","pod":"training-job","uid":"'"$(uid_of pod/training-job)"'"}]' \
   "$(field gclaim/multi-gpu .status.allocations)"
 
-step "kubectl get gpunodestatus, gns: the guide's table"
+step "kubectl get gpunodestatus, gns: the guide's table, and ours goes on after it"
 guide_nodes='NAME     NODE     DEVICES
 node-a   node-a   4
 node-b   node-b   8'
-expect_words "kubectl get gpunodestatus" "$guide_nodes" "$(kubectl get gpunodestatus)"
-expect_words "kubectl get gns" "$guide_nodes" "$(kubectl get gns)"
+for kind in gpunodestatus gns; do
+  table=$(kubectl get "$kind")
+  expect_words "kubectl get $kind" "$guide_nodes" "$(awk '{print $1, $2, $3}' <<<"$table")"
+  expect_words "its further columns" "NAME NODE DEVICES FREE HEALTHY MODEL AGE" "$(head -1 <<<"$table")"
+done
+expect_words "wide ones" "NAME NODE DEVICES FREE HEALTHY MODEL AGE DRIVER ISLANDS" "$(kubectl get gns -o wide | head -1)"
+expect_words "those of claims" "NAME REQ POLICY TOPOLOGY ALLOCATED PHASE WAITING AGE" "$(kubectl get gclaim -o wide | head -1)"
 expect_like "kubectl get gpunodestatus node-a -o yaml" 'kind: GpuNodeStatus.*nodeName: node-a.*health: Healthy.*total: 4' \
   "$(kubectl get gpunodestatus node-a -o yaml)"
 
