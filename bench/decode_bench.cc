@@ -26,6 +26,7 @@
 #include "bench/figures.h"
 #include "json/value.h"
 #include "kapi/decode.h"
+#include "kapi/kinds.h"
 #include "kapi/write.h"
 
 namespace gs::kapi {
@@ -80,7 +81,7 @@ double cpuSeconds() {
 void BM_DecodePage(benchmark::State& state) {
   Rng rng{1};
   const std::string page = pageOf(podText(), 0, kPage, rng);
-  const Call call = listObjects(model::Kind::Pod, "", kPage);
+  const Call call = listObjects(kapi::kPod, "", kPage);
   for (auto _ : state) { benchmark::DoNotOptimize(decodeAnswer(call, 200, page, {})); }
   state.SetBytesProcessed(static_cast<std::int64_t>(page.size()) * state.iterations());
 }
@@ -97,7 +98,7 @@ BENCHMARK(BM_ParsePage)->Unit(benchmark::kMillisecond);
 /// All pages, one after the other; the pods are kept to the end, as a reflector keeps them.
 double megabytesPerSecond() {
   const std::string pod = podText();
-  const Call call = listObjects(model::Kind::Pod, "", kPage);
+  const Call call = listObjects(kapi::kPod, "", kPage);
   Rng rng{1};
   std::vector<model::Object> pods;
   double bytes = 0;

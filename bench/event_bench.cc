@@ -14,13 +14,14 @@
 
 #include "bench/figures.h"
 #include "bench/scheduler_drive.h"
+#include "kapi/kinds.h"
 #include "model/annotations.h"
 #include "testing/builders.h"
 
 namespace gs::bench {
 namespace {
 
-using model::Kind;
+using kapi::Kind;
 using testing::PodBuilder;
 
 constexpr int kNodes = 5'000;
@@ -28,9 +29,7 @@ constexpr int kGpus = 8;
 constexpr std::size_t kBytes = 1'400'000;  // etcd's limit is 1.5 MiB
 
 std::string nodeName(int i) { return fmt::format("node-{:05}", i); }
-std::vector<model::Object>& of(SchedulerDrive::Listed& listed, Kind kind) {
-  return listed[static_cast<std::size_t>(kind)];
-}
+std::vector<model::Object>& of(SchedulerDrive::Listed& listed, Kind kind) { return listed[kind]; }
 template <class T>
 model::Object shared(T value) {
   return std::make_shared<const T>(std::move(value));
@@ -40,7 +39,7 @@ model::Object shared(T value) {
 SchedulerDrive::Listed cluster(int nodes, int taken) {
   SchedulerDrive::Listed listed;
   for (const int count : {1, 4}) {
-    of(listed, Kind::GpuClaim).push_back(shared(testing::makeClaim(fmt::format("c{}", count), count)));
+    of(listed, kapi::kGpuClaim).push_back(shared(testing::makeClaim(fmt::format("c{}", count), count)));
   }
   for (int i = 0; i < nodes; ++i) {
     model::Node n = testing::makeNode(nodeName(i));
@@ -48,8 +47,8 @@ SchedulerDrive::Listed cluster(int nodes, int taken) {
                 {"all", "same"},
                 {"zone", fmt::format("zone-{}", i % 4)},
                 {"model", i % 2 == 0 ? "a100" : "h100"}};
-    of(listed, Kind::Node).push_back(shared(n));
-    of(listed, Kind::GpuNodeStatus).push_back(shared(testing::makeStatus(n.name.text, kGpus, 4)));
+    of(listed, kapi::kNode).push_back(shared(n));
+    of(listed, kapi::kGpuNodeStatus).push_back(shared(testing::makeStatus(n.name.text, kGpus, 4)));
     for (int first = 0; i < taken && first < kGpus; first += 4) {
       const std::string ids =
           fmt::format("{}:{},{},{},{}", n.name.text, first, first + 1, first + 2, first + 3);
@@ -60,9 +59,9 @@ SchedulerDrive::Listed cluster(int nodes, int taken) {
                            .annotate(model::kReservationKey, "r")
                            .running()
                            .make();
-      of(listed, Kind::Pod).emplace_back(pod);
+      of(listed, kapi::kPod).emplace_back(pod);
       for (int id = first; id < first + 4; ++id) {
-        of(listed, Kind::Lease).push_back(shared(testing::makeLease(n.name.text, id, *pod, "r", ids)));
+        of(listed, kapi::kLease).push_back(shared(testing::makeLease(n.name.text, id, *pod, "r", ids)));
       }
     }
   }
@@ -160,7 +159,7 @@ std::vector<Case> podCases() {
   const auto pod = [](const char* name, PodText p) {
     p.name = name;
     std::replace(p.name.begin(), p.name.end(), ' ', '-');
-    return Case{name, Kind::Pod, [p = std::move(p)](model::Revision r) { return text(p, r); }};
+    return Case{name, kapi::kPod, [p = std::move(p)](model::Revision r) { return text(p, r); }};
   };
   const std::string term =
       R"({"topologyKey":"all","labelSelector":{"matchExpressions":[{"key":"app@","operator":"In","values":["@"]}]}})";
@@ -218,23 +217,23 @@ std::vector<Case> podCases() {
 
 std::vector<Case> otherCases() {
   const auto node = [](const char* name, NodeText n) {
-    return Case{name, Kind::Node, [n = std::move(n)](model::Revision r) { return text(n, r); }};
+    return Case{name, kapi::kNode, [n = std::move(n)](model::Revision r) { return text(n, r); }};
   };
   const auto status = [](const char* name, std::string devices) {
-    return Case{name, Kind::GpuNodeStatus,
+    return Case{name, kapi::kGpuNodeStatus,
                 [d = std::move(devices)](model::Revision r) { return statusText(d, r); }};
   };
   const auto lease = [](const char* name, const char* holder, std::string annotations) {
-    return Case{name, Kind::Lease, [=, a = std::move(annotations)](model::Revision r) {
+    return Case{name, kapi::kLease, [=, a = std::move(annotations)](model::Revision r) {
                   return leaseText(std::string{"big-"} + holder, holder, a, r);
                 }};
   };
   const auto claim = [](const char* name, std::string spec) {
-    return Case{name, Kind::GpuClaim, [s = std::move(spec)](model::Revision r) { return claimText(s, r); }};
+    return Case{name, kapi::kGpuClaim, [s = std::move(spec)](model::Revision r) { return claimText(s, r); }};
   };
   const auto quota = [](const char* name, std::string table) {
     return Case{
-        name, Kind::ConfigMap, [t = escaped(std::move(table))](model::Revision r) {
+        name, kapi::kQuotaMap, [t = escaped(std::move(table))](model::Revision r) {
           return fmt::format(
               R"({{"apiVersion":"v1","kind":"ConfigMap","metadata":{{"name":"gpuquota","namespace":"kube-system","uid":"q","resourceVersion":"{}"}},"data":{{"gpu_quota":"{}"}}}})",
               r, t);
@@ -309,8 +308,8 @@ double measureCases(const std::function<bool(const std::string&)>& wanted) {
     return 0;
   }
   auto listed = cluster(kNodes, kNodes);
-  for (int i = 0; i < 2'000; ++i) { of(listed, Kind::Pod).emplace_back(waiting(i, 200, 1)); }
-  of(listed, Kind::ConfigMap).push_back(openQuota());
+  for (int i = 0; i < 2'000; ++i) { of(listed, kapi::kPod).emplace_back(waiting(i, 200, 1)); }
+  of(listed, kapi::kQuotaMap).push_back(openQuota());
   SchedulerDrive drive{withQuota(), std::move(listed)};
   drive.run(std::chrono::seconds{40});
   (void)drive.takeWorst();
@@ -327,7 +326,7 @@ double measureCases(const std::function<bool(const std::string&)>& wanted) {
       if (!wanted(c.name)) { continue; }
       const std::string object = c.object(drive.nextRevision());
       measure(c.name, c.kind, line("ADDED", object));
-      if (c.kind == Kind::Pod || c.kind == Kind::Lease) {
+      if (c.kind == kapi::kPod || c.kind == kapi::kLease) {
         measure(std::string{c.name} + ", gone", c.kind, line("DELETED", c.object(drive.nextRevision())));
       }
     }
@@ -343,9 +342,9 @@ SchedulerDrive::Listed crowd(int n, const model::Labels& labels = {}) {
   for (int i = 0; i < n; ++i) {
     model::Pod pod = *waiting(i, n, 1);
     pod.labels = labels;
-    of(listed, Kind::Pod).push_back(shared(std::move(pod)));
+    of(listed, kapi::kPod).push_back(shared(std::move(pod)));
   }
-  of(listed, Kind::ConfigMap).push_back(openQuota());
+  of(listed, kapi::kQuotaMap).push_back(openQuota());
   return listed;
 }
 
@@ -377,7 +376,7 @@ double measureKinds(int n) {
   drive.run(std::chrono::seconds{60});
   std::vector<std::string> lines;
   for (int i = 0; i < 100; ++i) { lines.push_back(guest(i, drive.nextRevision())); }
-  return follow(drive, fmt::format("100 nodes change, {} kinds wait", n), Kind::Pod, lines).ms;
+  return follow(drive, fmt::format("100 nodes change, {} kinds wait", n), kapi::kPod, lines).ms;
 }
 
 /// 64 pods with four GPUs each end, so that 256 others are placed.
@@ -388,7 +387,7 @@ Result measureQuota(int kinds, bool quota) {
   drive.run(std::chrono::seconds{60});
   if (quota) {
     (void)drive.tellLine(
-        Kind::ConfigMap,
+        kapi::kQuotaMap,
         line(
             "MODIFIED",
             fmt::format(
@@ -405,7 +404,7 @@ Result measureQuota(int kinds, bool quota) {
     lines.push_back(line("MODIFIED", text(pod, drive.nextRevision())));
   }
   const char* with = quota ? "with quotas" : "without";
-  return follow(drive, fmt::format("256 decisions, {} kinds, {}", kinds, with), Kind::Pod, lines);
+  return follow(drive, fmt::format("256 decisions, {} kinds, {}", kinds, with), kapi::kPod, lines);
 }
 
 double measureTerms() {
@@ -416,7 +415,7 @@ double measureTerms() {
   const auto pods = podCases();
   const auto terms = std::find_if(
       pods.begin(), pods.end(), [](const Case& c) { return std::strcmp(c.name, "bound pod 64 terms") == 0; });
-  return follow(drive, "64 terms that mean 100 kinds", Kind::Pod,
+  return follow(drive, "64 terms that mean 100 kinds", kapi::kPod,
                 {line("ADDED", terms->object(drive.nextRevision()))})
       .ms;
 }
@@ -428,7 +427,7 @@ double measureForged() {
   for (int i = 0; i < 500; ++i) { ids += (i > 0 ? "," : "") + std::to_string(i); }
   const PodText pod{.annotations = fmt::format(R"("gpu.scheduling/allocated":"{}:{}")", nodeName(8), ids),
                     .spec = onNode(8)};
-  return follow(drive, "500 forged ids, and a sweep", Kind::Pod,
+  return follow(drive, "500 forged ids, and a sweep", kapi::kPod,
                 {line("ADDED", text(pod, drive.nextRevision()))})
       .ms;
 }
@@ -453,7 +452,7 @@ std::string bound(const char* name, const std::string& terms, model::Revision re
 /// Of 10,000 pods that ask for the same a few come, or the words that they are told change: nodes go.
 double measureAlike() {
   auto listed = cluster(kNodes, kNodes);
-  for (int i = 0; i < 10'000; ++i) { of(listed, Kind::Pod).emplace_back(waiting(i, 1, 1)); }
+  for (int i = 0; i < 10'000; ++i) { of(listed, kapi::kPod).emplace_back(waiting(i, 1, 1)); }
   SchedulerDrive drive{withQuota(), std::move(listed)};
   drive.run(std::chrono::seconds{120});
   const auto gone = [&](int i) {
@@ -462,10 +461,10 @@ double measureAlike() {
     n.allocatable = R"("cpu":"0","pods":"110")";
     return line("MODIFIED", text(n, drive.nextRevision()));
   };
-  const double all = follow(drive, "other words for 10,000 alike", Kind::Node, {gone(3)}).ms;
+  const double all = follow(drive, "other words for 10,000 alike", kapi::kNode, {gone(3)}).ms;
   std::vector<std::string> lines;
   for (int i = 0; i < 100; ++i) { lines.push_back(gone(i + 10)); }
-  return std::max(all, follow(drive, "other words again and again", Kind::Node, lines).ms);
+  return std::max(all, follow(drive, "other words again and again", kapi::kNode, lines).ms);
 }
 
 /// A thousand pods of one user with 64 terms each for every namespace, and a sweep over 2,000 pods that wait.
@@ -474,12 +473,12 @@ double measureOthersTerms(model::LabelRequirement::Op op) {
   for (int i = 0; i < 1'000; ++i) {
     model::Pod pod = PodBuilder(fmt::format("says-{}", i)).on(nodeName(i).c_str()).running().value();
     pod.keeps_away = termsWith(64, i, op);
-    of(listed, Kind::Pod).push_back(shared(std::move(pod)));
+    of(listed, kapi::kPod).push_back(shared(std::move(pod)));
   }
   SchedulerDrive drive{withQuota(), std::move(listed)};
   drive.run(std::chrono::seconds{60});
   const char* which = op == model::LabelRequirement::Op::In ? "few" : "nearly all";
-  return follow(drive, fmt::format("64,000 terms that mean {}", which), Kind::Pod,
+  return follow(drive, fmt::format("64,000 terms that mean {}", which), kapi::kPod,
                 {guest(1, drive.nextRevision())})
       .ms;
 }
@@ -489,9 +488,9 @@ double measureKeys() {
   auto listed = cluster(kNodes, 0);
   const auto key = [](int k) { return fmt::format("feature.node.kubernetes.io/{}", k); };
   for (std::size_t i = 0; i < kNodes; ++i) {
-    model::Node n = *std::get<model::Ptr<model::Node>>(of(listed, Kind::Node)[i]);
+    model::Node n = *of(listed, kapi::kNode)[i].as<model::Node>();
     for (int k = 0; k < 60; ++k) { n.labels[key(k)] = k % 2 == 0 ? "true" : std::to_string(i); }
-    of(listed, Kind::Node)[i] = shared(std::move(n));
+    of(listed, kapi::kNode)[i] = shared(std::move(n));
   }
   SchedulerDrive drive{withQuota(), std::move(listed)};
   drive.run(std::chrono::seconds{60});
@@ -501,7 +500,7 @@ double measureKeys() {
   }
   double worst = 0;
   for (const char* type : {"ADDED", "DELETED"}) {
-    const Result r = follow(drive, fmt::format("60 topology keys, {}", type), Kind::Pod,
+    const Result r = follow(drive, fmt::format("60 topology keys, {}", type), kapi::kPod,
                             {line(type, bound("keys", terms, drive.nextRevision()))});
     worst = std::max(worst, r.ms);
   }
@@ -514,7 +513,7 @@ double measureWaiting() {
   for (int i = 0; i < 10'000; ++i) {
     model::Pod pod = *waiting(i, 200, 1);
     pod.labels = {{"app", "training"}, {"team", "a"}, {"job", std::to_string(i)}};
-    of(listed, Kind::Pod).push_back(shared(std::move(pod)));
+    of(listed, kapi::kPod).push_back(shared(std::move(pod)));
   }
   SchedulerDrive drive{withQuota(), std::move(listed)};
   drive.run(std::chrono::seconds{60});
@@ -525,7 +524,7 @@ double measureWaiting() {
     const std::string term = R"({"topologyKey":"zone","labelSelector":{"matchExpressions":[)" + asks + "]}}";
     const std::string terms = many(term, 64 * (term.size() + 1) - 64 * 2);
     for (const char* type : {"ADDED", "DELETED"}) {
-      const Result r = follow(drive, fmt::format("64 terms, 10,000 wait, {}", type), Kind::Pod,
+      const Result r = follow(drive, fmt::format("64 terms, 10,000 wait, {}", type), kapi::kPod,
                               {line(type, bound("says", terms, drive.nextRevision()))});
       worst = std::max(worst, r.ms);
     }
@@ -541,7 +540,7 @@ double measureClaim() {
   const std::string claim = fmt::format(
       R"({{"metadata":{{"name":"c4","namespace":"default","uid":"claim-c4","resourceVersion":"{}"}},"spec":{{"devices":{{"count":2}}}}}})",
       revision);
-  return follow(drive, "a claim of 10,000 running pods", Kind::GpuClaim, {line("MODIFIED", claim)}).ms;
+  return follow(drive, "a claim of 10,000 running pods", kapi::kGpuClaim, {line("MODIFIED", claim)}).ms;
 }
 
 double measureAntiAffinity(const std::function<bool(const std::string&)>& wanted) {

@@ -4,7 +4,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
@@ -19,6 +18,7 @@
 
 #include "json/value.h"
 #include "kapi/decode.h"
+#include "kapi/kinds.h"
 #include "model/annotations.h"
 #include "scheduler/scheduler.h"
 
@@ -33,7 +33,7 @@ inline double cpuMs() {
 
 class SchedulerDrive {
  public:
-  using Listed = std::array<std::vector<model::Object>, model::kKinds>;
+  using Listed = std::map<kapi::Kind, std::vector<model::Object>>;
 
   SchedulerDrive(scheduler::Config config, Listed listed)
       : listed_{std::move(listed)}, scheduler_{std::move(config), Rng{1}} {
@@ -52,9 +52,9 @@ class SchedulerDrive {
   [[nodiscard]] model::Revision nextRevision() { return ++revision_; }
 
   /// A line of the watch of that kind; milliseconds that it took to decode.
-  double tellLine(model::Kind kind, const std::string& line) {
+  double tellLine(kapi::Kind kind, const std::string& line) {
     const double start = cpuMs();
-    auto decoded = kapi::decodeWatchLine(streams_[static_cast<std::size_t>(kind)], kind, line);
+    auto decoded = kapi::decodeWatchLine(streams_[kind], kind, line);
     const double ms = cpuMs() - start;
     if (std::holds_alternative<kapi::WatchEnded>(decoded)) {
       std::fprintf(stderr, "no event: %s\n", line.substr(0, 200).c_str());
@@ -87,7 +87,7 @@ class SchedulerDrive {
   double takeTotal() { return std::exchange(total_, 0); }
 
   /// How many such calls there were.
-  [[nodiscard]] int calls(model::Kind kind, kapi::Verb verb) const {
+  [[nodiscard]] int calls(kapi::Kind kind, kapi::Verb verb) const {
     const auto it = calls_.find({kind, verb});
     return it == calls_.end() ? 0 : it->second;
   }
@@ -122,7 +122,7 @@ class SchedulerDrive {
     for (auto& effect : effects) {
       if (const auto* call = std::get_if<kapi::Call>(&effect)) { answer(*call); }
       if (const auto* watch = std::get_if<kapi::OpenWatch>(&effect)) {
-        kapi::Token& stream = streams_[static_cast<std::size_t>(watch->kind)];
+        kapi::Token& stream = streams_[watch->kind];
         if (stream == 0) { stream = watch->stream; }  // the second one of a kind only waits for a bookmark
       }
       if (const auto* wake = std::get_if<kapi::Wake>(&effect)) {
@@ -138,9 +138,9 @@ class SchedulerDrive {
     out.fate = kapi::Fate::Applied;
     out.http = 200;
     if (call.verb == kapi::Verb::List) {
-      out.items = listed_[static_cast<std::size_t>(call.kind)];
+      out.items = listed_[call.kind];
       out.list_revision = revision_;
-    } else if (call.kind == model::Kind::Crd) {
+    } else if (call.kind == kapi::kCrd) {
       const json::View annotations = json::View{call.body}["metadata"]["annotations"];
       if (call.verb != kapi::Verb::Get) {
         crd_.lease_namespace = annotations[model::kLeaseNamespaceKey].str();
@@ -152,7 +152,7 @@ class SchedulerDrive {
       out.fate = kapi::Fate::Refused;
       out.http = 404;
       out.reason = "NotFound";
-    } else if (call.verb == kapi::Verb::Create && call.kind == model::Kind::Lease) {
+    } else if (call.verb == kapi::Verb::Create && call.kind == kapi::kLease) {
       json::Value body = call.body;
       body.child("metadata").set("uid", fmt::format("made-{}", revision_));
       body.child("metadata").set("resourceVersion", std::to_string(nextRevision()));
@@ -165,8 +165,8 @@ class SchedulerDrive {
   Listed listed_;
   scheduler::Scheduler scheduler_;
   std::deque<kapi::MachineEvent> events_;
-  std::map<std::pair<model::Kind, kapi::Verb>, int> calls_;
-  std::array<kapi::Token, model::kKinds> streams_{};
+  std::map<std::pair<kapi::Kind, kapi::Verb>, int> calls_;
+  std::map<kapi::Kind, kapi::Token> streams_;
   model::Crd crd_{"gpuclaims.gpu.scheduling", model::Uid{"crd"}, 1, "", ""};
   std::optional<Mono> due_;
   Now now_{Mono{std::chrono::hours{1}}, Wall{std::chrono::hours{500'000}}};

@@ -16,7 +16,11 @@
 
 #include "base/clock.h"
 #include "kapi/reflector.h"
+#include "model/claim.h"
+#include "model/lease.h"
+#include "model/node.h"
 #include "model/object.h"
+#include "model/pod.h"
 
 namespace gs::engine {
 

@@ -3,44 +3,43 @@
 #include <fmt/format.h>
 #include <algorithm>
 
-#include "kapi/paths.h"
 #include "kapi/write.h"
 
 namespace gs::engine {
 
-using model::Kind;
+using kapi::Kind;
 
 /// Tokens of an earlier term are never used again.
 void CatchUp::reset() {
-  states_ = {};
+  states_.assign(kinds_.size(), {});
   wants_.clear();
   due_.reset();
 }
 
-void CatchUp::ask(Kind kind, kapi::Effects& out) {
-  kapi::Call call = kapi::listObjects(kind, "", 1);
+void CatchUp::ask(std::size_t i, kapi::Effects& out) {
+  kapi::Call call = kapi::listObjects(kinds_[i], "", 1);
   call.token = kapi::makeToken(owner_, next_++);
-  of(kind).asked = call.token;
-  of(kind).progress = Progress::Asked;
+  states_[i].asked = call.token;
+  states_[i].progress = Progress::Asked;
   out.emplace_back(std::move(call));
 }
 
 void CatchUp::start(kapi::Effects& out) {
   reset();
-  for (const Kind kind : kinds_) { ask(kind, out); }
+  for (std::size_t i = 0; i < kinds_.size(); ++i) { ask(i, out); }
 }
 
-void CatchUp::listed(Kind kind, const kapi::Outcome& outcome, Mono now) {
-  State& state = of(kind);
+void CatchUp::listed(std::size_t i, const kapi::Outcome& outcome, Mono now) {
+  const Kind kind = kinds_[i];
+  State& state = states_[i];
   state.error.clear();
   if (outcome.fate == kapi::Fate::Applied) {
     state.progress = Progress::Catching;
     wants_.push_back({kind, outcome.list_revision});
-  } else if (outcome.http == 404 && kapi::mayBeAbsent(kind)) {
+  } else if (outcome.http == 404 && kind->may_be_absent) {
     state.progress = Progress::Done;
   } else {
-    state.error =
-        fmt::format("cannot list {}: {} {}", kapi::kindInfo(kind).resource, outcome.http, outcome.message);
+    state.error = fmt::format("cannot list {}: {} {}", kind->plural, outcome.http, outcome.message);
     state.progress = Progress::Failed;
     const Mono at = now + std::max(kRetry, outcome.retry_after);
     due_ = due_ ? std::max(*due_, at)
@@ -49,9 +48,9 @@ void CatchUp::listed(Kind kind, const kapi::Outcome& outcome, Mono now) {
 }
 
 void CatchUp::handle(const kapi::Outcome& outcome, Mono now) {
-  for (const Kind kind : kinds_) {
-    if (of(kind).asked == outcome.token && of(kind).progress == Progress::Asked) {
-      listed(kind, outcome, now);
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    if (states_[i].asked == outcome.token && states_[i].progress == Progress::Asked) {
+      listed(i, outcome, now);
     }
   }
 }
@@ -59,13 +58,17 @@ void CatchUp::handle(const kapi::Outcome& outcome, Mono now) {
 void CatchUp::tick(Mono now, kapi::Effects& out) {
   if (!due_ || *due_ > now) { return; }
   due_.reset();
-  for (const Kind kind : kinds_) {
-    if (of(kind).progress == Progress::Failed) { ask(kind, out); }
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    if (states_[i].progress == Progress::Failed) { ask(i, out); }
   }
 }
 
 void CatchUp::caughtUp(Kind kind) {
-  if (of(kind).progress == Progress::Catching) { of(kind).progress = Progress::Done; }
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    if (kinds_[i] == kind && states_[i].progress == Progress::Catching) {
+      states_[i].progress = Progress::Done;
+    }
+  }
 }
 
 std::string CatchUp::error() const {
@@ -76,15 +79,15 @@ std::string CatchUp::error() const {
 }
 
 bool CatchUp::done() const {
-  return std::all_of(kinds_.begin(), kinds_.end(),
-                     [this](Kind k) { return of(k).progress == Progress::Done; });
+  return std::all_of(states_.begin(), states_.end(),
+                     [](const State& state) { return state.progress == Progress::Done; });
 }
 
 std::string CatchUp::trouble() const {
   if (auto failed = error(); !failed.empty()) { return failed; }
-  for (const Kind kind : kinds_) {
-    if (of(kind).progress != Progress::Done) {
-      return fmt::format("{} have not caught up yet", kapi::kindInfo(kind).resource);
+  for (std::size_t i = 0; i < kinds_.size(); ++i) {
+    if (states_[i].progress != Progress::Done) {
+      return fmt::format("{} have not caught up yet", kinds_[i]->plural);
     }
   }
   return "";

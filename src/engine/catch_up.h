@@ -4,14 +4,12 @@
 // thread; tokens carry the owner that it is given.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "kapi/call.h"
-#include "model/object.h"
 
 namespace gs::engine {
 
@@ -20,19 +18,19 @@ class CatchUp {
   static constexpr Duration kRetry = std::chrono::seconds{1};
 
   struct Want {
-    model::Kind kind{};
+    kapi::Kind kind{};
     model::Revision revision = 0;
   };
 
   /// `first`: the number of its first token, where `owner` uses lower ones for calls of its own.
-  CatchUp(std::uint8_t owner, std::vector<model::Kind> kinds, std::uint64_t first = 1)
-      : owner_{owner}, kinds_{std::move(kinds)}, next_{first} {}
+  CatchUp(std::uint8_t owner, std::vector<kapi::Kind> kinds, std::uint64_t first = 1)
+      : owner_{owner}, kinds_{std::move(kinds)}, states_(kinds_.size()), next_{first} {}
 
   void start(kapi::Effects& out);
   void handle(const kapi::Outcome& outcome, Mono now);
   void tick(Mono now, kapi::Effects& out);
   /// Its reflector reached what was wanted.
-  void caughtUp(model::Kind kind);
+  void caughtUp(kapi::Kind kind);
   void reset();
 
   /// What the reflectors are to reach, since this was last asked.
@@ -43,7 +41,7 @@ class CatchUp {
   /// What is missing; "" when done.
   [[nodiscard]] std::string trouble() const;
   [[nodiscard]] std::optional<Mono> nextDue() const { return due_; }
-  [[nodiscard]] const std::vector<model::Kind>& kinds() const { return kinds_; }
+  [[nodiscard]] const std::vector<kapi::Kind>& kinds() const { return kinds_; }
 
  private:
   enum class Progress : std::uint8_t { Idle, Asked, Failed, Catching, Done };
@@ -52,14 +50,12 @@ class CatchUp {
     kapi::Token asked = 0;
     std::string error;  // why the last list failed
   };
-  State& of(model::Kind kind) { return states_[static_cast<std::size_t>(kind)]; }
-  [[nodiscard]] const State& of(model::Kind kind) const { return states_[static_cast<std::size_t>(kind)]; }
-  void ask(model::Kind kind, kapi::Effects& out);
-  void listed(model::Kind kind, const kapi::Outcome& outcome, Mono now);
+  void ask(std::size_t i, kapi::Effects& out);
+  void listed(std::size_t i, const kapi::Outcome& outcome, Mono now);
 
   std::uint8_t owner_;
-  std::vector<model::Kind> kinds_;
-  std::array<State, model::kKinds> states_{};
+  std::vector<kapi::Kind> kinds_;
+  std::vector<State> states_;  // of kinds_[i]
   std::vector<Want> wants_;
   std::optional<Mono> due_;
   std::uint64_t next_;

@@ -4,6 +4,7 @@
 
 #include "base/planted.h"
 #include "engine/held_devices.h"
+#include "kapi/kinds.h"
 #include "model/annotations.h"
 #include "sched/doors/door.h"
 #include "sched/quota.h"
@@ -11,7 +12,6 @@
 
 namespace gs::engine {
 
-using model::Kind;
 using sched::Source;
 
 std::optional<std::vector<int>> allocatedIds(const model::Pod& pod) {
@@ -179,13 +179,13 @@ void Engine::mayHaveRun(const model::Uid& uid, const model::NodeName& node, cons
 }
 
 void Engine::applyPod(const kapi::Change& change, Mono now) {
-  if (const auto* pod = std::get_if<model::PodPtr>(&change.object)) {
-    putPod(*pod, now);
+  if (const auto pod = change.object.as<model::Pod>()) {
+    putPod(pod, now);
   } else {
-    const auto* last = std::get_if<model::PodPtr>(&change.last);
-    if (last != nullptr && (*last)->uid == change.last_uid) {
-      putPod(*last, now);
-      if (!(*last)->bound()) { orderly_.add(change.last_uid); }  // nor can it be any more: it never ran
+    const auto last = change.last.as<model::Pod>();
+    if (last != nullptr && last->uid == change.last_uid) {
+      putPod(last, now);
+      if (!last->bound()) { orderly_.add(change.last_uid); }  // nor can it be any more: it never ran
     }
     podGone(change.last_uid, now);
   }
@@ -195,8 +195,8 @@ void Engine::applyNode(const kapi::Change& change, Mono now) {
   const model::NodeName name{change.key.name};
   const sched::NodeState* before = ledger_.find(name);
   const bool was_there = before != nullptr && before->exists;
-  if (const auto* node = std::get_if<model::Ptr<model::Node>>(&change.object)) {
-    ledger_.upsertNode(**node);
+  if (const auto node = change.object.as<model::Node>()) {
+    ledger_.upsertNode(*node);
   } else {
     ledger_.removeNode(name);
   }
@@ -220,26 +220,26 @@ void Engine::touchHolders(const model::NodeName& name, const std::vector<int>& i
 
 void Engine::applyStatus(const kapi::Change& change, Mono now) {
   const model::NodeName name{change.key.name};
-  if (const auto* status = std::get_if<model::Ptr<model::GpuNodeStatus>>(&change.object)) {
-    const auto users = changedUsers(cache_.status(name), status->get());
-    const auto other_health = changedHealth(cache_.status(name), **status);
-    const bool other_ids = isRenumbered(cache_.status(name), status->get());
-    if (!cache_.putStatus(*status)) { return; }
+  if (const auto status = change.object.as<model::GpuNodeStatus>()) {
+    const auto users = changedUsers(cache_.status(name), status.get());
+    const auto other_health = changedHealth(cache_.status(name), *status);
+    const bool other_ids = isRenumbered(cache_.status(name), status.get());
+    if (!cache_.putStatus(status)) { return; }
     if (GS_PLANTED(GrantsUnhealthy) || GS_PLANTED(UnknownIsHealthy)) {
-      model::GpuNodeStatus well = **status;
+      model::GpuNodeStatus well = *status;
       for (auto& device : well.devices) {
         const bool is_known = device.health != model::Health::Unknown;
         if (!GS_PLANTED(UnknownIsHealthy) || !is_known) { device.health = model::Health::Healthy; }
       }
       ledger_.upsertStatus(well);
     } else {
-      ledger_.upsertStatus(**status);
+      ledger_.upsertStatus(*status);
     }
     if (other_ids) { renumbered(name); }
     touchHolders(name, other_health);
     for (const auto& uid : users) { userChanged(uid); }
-    drain_.statusChanged(**status, now);
-    if (synced_) { drainUnknown(**status, now); }
+    drain_.statusChanged(*status, now);
+    if (synced_) { drainUnknown(*status, now); }
   } else if (const auto users = changedUsers(cache_.status(name), nullptr); cache_.removeStatus(name)) {
     ledger_.removeStatus(name);
     renumbered(name);
@@ -282,10 +282,10 @@ void Engine::drainUnknown(const model::GpuNodeStatus& status, Mono now) {
 
 void Engine::applyClaim(const kapi::Change& change) {
   const bool was_shared = isShared(cache_.claim(change.key));
-  if (const auto* claim = std::get_if<model::Ptr<model::GpuClaim>>(&change.object)) {
+  if (const auto claim = change.object.as<model::GpuClaim>()) {
     const model::GpuClaim* known = cache_.claim(change.key);
-    const bool same = known != nullptr && known->sameBut(**claim);
-    if (!cache_.putClaim(*claim)) { return; }
+    const bool same = known != nullptr && known->sameBut(*claim);
+    if (!cache_.putClaim(claim)) { return; }
     if (same) {  // a status write, ours or somebody else's
       touched_claims_.insert(change.key);
       return;
@@ -402,8 +402,8 @@ void Engine::leaseRemoved(const model::Ptr<model::Lease>& before) {
 }
 
 void Engine::applyLease(const kapi::Change& change, Mono now) {
-  if (const auto* lease = std::get_if<model::Ptr<model::Lease>>(&change.object)) {
-    putLease(*lease, now);
+  if (const auto lease = change.object.as<model::Lease>()) {
+    putLease(lease, now);
   } else {
     leaseRemoved(cache_.removeLease(change.key, change.last_uid, change.revision));
   }
@@ -463,22 +463,30 @@ void Engine::apply(const kapi::Change& change, Mono now) {
   cache_.forgetOld(now);
   orderly_.forgetOld(now);
   assumed_.forgetOld(now);
-  switch (change.kind) {
-    case Kind::Pod: applyPod(change, now); break;
-    case Kind::Node: applyNode(change, now); break;
-    case Kind::GpuNodeStatus: applyStatus(change, now); break;
-    case Kind::GpuClaim: applyClaim(change); break;
-    case Kind::Lease: applyLease(change, now); break;
-    case Kind::ConfigMap: quota_.apply(change); break;
-    case Kind::Crd:
-    case Kind::Event: break;
-  }
+  applyAsItsKind(change, now);
   for (auto& uid : drain_.takeFreed()) { touch(uid); }
 }
 
+/// Other kinds are somebody else's.
+void Engine::applyAsItsKind(const kapi::Change& change, Mono now) {
+  if (change.kind == kapi::kPod) {
+    applyPod(change, now);
+  } else if (change.kind == kapi::kLease) {
+    applyLease(change, now);
+  } else if (change.kind == kapi::kNode) {
+    applyNode(change, now);
+  } else if (change.kind == kapi::kGpuNodeStatus) {
+    applyStatus(change, now);
+  } else if (change.kind == kapi::kGpuClaim) {
+    applyClaim(change);
+  } else if (change.kind == kapi::kQuotaMap) {
+    quota_.apply(change);
+  }
+}
+
 void Engine::learn(const model::Object& object, Mono now) {
-  if (const auto* pod = std::get_if<model::PodPtr>(&object)) { putPod(*pod, now); }
-  if (const auto* lease = std::get_if<model::Ptr<model::Lease>>(&object)) { putLease(*lease, now); }
+  if (const auto pod = object.as<model::Pod>()) { putPod(pod, now); }
+  if (const auto lease = object.as<model::Lease>()) { putLease(lease, now); }
   for (auto& uid : drain_.takeFreed()) { touch(uid); }
 }
 

@@ -142,6 +142,7 @@ class Engine {
   void putLease(const model::Ptr<model::Lease>& lease, Mono now);
   void noteSharing(const model::Uid& uid, const model::Lease& lease);
   void leaseRemoved(const model::Ptr<model::Lease>& before);
+  void applyAsItsKind(const kapi::Change& change, Mono now);
   void applyPod(const kapi::Change& change, Mono now);
   void applyNode(const kapi::Change& change, Mono now);
   void applyStatus(const kapi::Change& change, Mono now);

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "kapi/kinds.h"
 #include "model/vcuda.h"
 #include "testing/builders.h"
 
@@ -26,28 +27,26 @@ class EngineTest : public ::testing::Test {
     return std::make_shared<const T>(std::move(value));
   }
   void nodeComes(const char* name) {
-    engine.apply({model::Kind::Node, {"", name}, {}, shared(testing::makeNode(name)), 1}, now);
+    engine.apply({kapi::kNode, {"", name}, {}, shared(testing::makeNode(name)), 1}, now);
   }
   void statusComes(const model::GpuNodeStatus& status) {
-    engine.apply({model::Kind::GpuNodeStatus, {"", status.node.text}, {}, shared(status), status.revision},
-                 now);
+    engine.apply({kapi::kGpuNodeStatus, {"", status.node.text}, {}, shared(status), status.revision}, now);
   }
   void comes(const PodBuilder& pod) {
-    engine.apply({model::Kind::Pod, pod.value().key, {}, pod.make(), pod.value().revision}, now);
+    engine.apply({kapi::kPod, pod.value().key, {}, pod.make(), pod.value().revision}, now);
   }
   void goes(const PodBuilder& pod) {
-    engine.apply({model::Kind::Pod, pod.value().key, pod.value().uid, {}, pod.value().revision + 1}, now);
+    engine.apply({kapi::kPod, pod.value().key, pod.value().uid, {}, pod.value().revision + 1}, now);
   }
   void comes(const model::Lease& lease) {
-    engine.apply({model::Kind::Lease, lease.key, {}, shared(lease), lease.revision}, now);
+    engine.apply({kapi::kLease, lease.key, {}, shared(lease), lease.revision}, now);
   }
   void goes(const model::Lease& lease) {
-    engine.apply({model::Kind::Lease, lease.key, lease.uid, {}, lease.revision + 1}, now);
+    engine.apply({kapi::kLease, lease.key, lease.uid, {}, lease.revision + 1}, now);
   }
   /// The watch says so, and how it was then.
   void goesAs(const PodBuilder& pod) {
-    engine.apply({model::Kind::Pod, pod.value().key, pod.value().uid, {}, pod.value().revision, pod.make()},
-                 now);
+    engine.apply({kapi::kPod, pod.value().key, pod.value().uid, {}, pod.value().revision, pod.make()}, now);
   }
   /// An ended pod's GPUs are free when the agent no longer sees it.
   void agentLooks() {
@@ -56,7 +55,7 @@ class EngineTest : public ::testing::Test {
     seen.observed_time = "t0";
     statusComes(seen);
     const auto agent = PodBuilder("agent").on("node-a").agent(true).make();
-    engine.apply({model::Kind::Pod, {"kube-system", "agent"}, {}, agent, 1}, now);
+    engine.apply({kapi::kPod, {"kube-system", "agent"}, {}, agent, 1}, now);
   }
   [[nodiscard]] static model::Lease leaseOf(const PodBuilder& pod, int gpu) {
     return testing::makeLease("node-a", gpu, pod.value(), "r1", "node-a:" + std::to_string(gpu));
@@ -199,7 +198,7 @@ TEST_F(EngineTest, APodThatWasSeenToEndUnboundNeverRan) {
 
 TEST_F(EngineTest, WhatIsInUseOnANodeThatComesBackDrains) {
   agentLooks();
-  engine.apply({model::Kind::Node, {"", "node-a"}, model::Uid{"uid-node-a"}, {}, 5}, now);
+  engine.apply({kapi::kNode, {"", "node-a"}, model::Uid{"uid-node-a"}, {}, 5}, now);
   auto seen = testing::makeStatus("node-a", 4);
   seen.revision = 3;
   seen.observed_time = "t1";
@@ -350,7 +349,7 @@ TEST_F(EngineTest, WithoutALeaseTheClaimSaysWhetherItIsShared) {
   EXPECT_FALSE(node().devices[0].holders[0].amount.shared);
   auto claim = testing::makeClaim("c");
   claim.exclusivity = model::Exclusivity::Shared;
-  engine.apply({model::Kind::GpuClaim, claim.key, {}, shared(claim), 1}, now);
+  engine.apply({kapi::kGpuClaim, claim.key, {}, shared(claim), 1}, now);
   EXPECT_TRUE(node().devices[0].holders[0].amount.shared);
 }
 
@@ -367,9 +366,9 @@ TEST_F(EngineTest, AStatusThatShrinksTakesNothingFromHolders) {
 TEST_F(EngineTest, BeforeAllIsListedAnEndedPodsDeviceDrains) {
   Engine fresh;
   const auto pod = PodBuilder("p").on("node-a").allocated("node-a:0").running();
-  fresh.apply({model::Kind::Node, {"", "node-a"}, {}, shared(testing::makeNode("node-a")), 1}, now);
-  fresh.apply({model::Kind::Pod, pod.value().key, {}, pod.make(), 1}, now);
-  fresh.apply({model::Kind::Pod, pod.value().key, pod.value().uid, {}, 2}, now);
+  fresh.apply({kapi::kNode, {"", "node-a"}, {}, shared(testing::makeNode("node-a")), 1}, now);
+  fresh.apply({kapi::kPod, pod.value().key, {}, pod.make(), 1}, now);
+  fresh.apply({kapi::kPod, pod.value().key, pod.value().uid, {}, 2}, now);
   EXPECT_FALSE(fresh.drained(pod.value().uid)) << "an agent may yet be listed";
   fresh.synced(now);
   EXPECT_TRUE(fresh.drained(pod.value().uid));
@@ -425,7 +424,7 @@ TEST_F(EngineTest, ANewRuleOfABoundPodConcernsThoseWhoWaitAndAreMeant) {
   (void)engine.takeTouched();
   model::Pod away = PodBuilder("away").on("node-a").running().value();
   away.keeps_away = {{"host", {"default"}, {}}};
-  engine.apply({model::Kind::Pod, away.key, {}, shared(away), 1}, now);
+  engine.apply({kapi::kPod, away.key, {}, shared(away), 1}, now);
   EXPECT_EQ(engine.takeTouched(), (std::set<model::Uid>{model::Uid{"uid-away"}, model::Uid{"uid-waits"}}));
   EXPECT_EQ(engine.keepAway().meaning("default", {}).size(), 1U);
   goes(PodBuilder("away").revision(5));
@@ -454,7 +453,7 @@ TEST_F(EngineTest, SharesAreOnTheirWayUntilTakenAndWholeDevicesUntilTheyAreKnown
     pod.revision = 10;
     const auto comesNow = [&] {
       ++pod.revision;
-      engine.apply({model::Kind::Pod, pod.key, {}, shared(pod), pod.revision}, now);
+      engine.apply({kapi::kPod, pod.key, {}, shared(pod), pod.revision}, now);
     };
     comesNow();
     EXPECT_EQ(flights(), 1U) << cores;
@@ -470,16 +469,16 @@ TEST_F(EngineTest, SharesAreOnTheirWayUntilTakenAndWholeDevicesUntilTheyAreKnown
 TEST_F(EngineTest, AClaimsStatusWriteTouchesNoPod) {
   comes(PodBuilder("p").claim("c"));
   auto claim = testing::makeClaim("c");
-  engine.apply({model::Kind::GpuClaim, claim.key, {}, shared(claim), 1}, now);
+  engine.apply({kapi::kGpuClaim, claim.key, {}, shared(claim), 1}, now);
   EXPECT_EQ(engine.takeTouched(), std::set<model::Uid>{model::Uid{"uid-p"}});
   (void)engine.takeTouchedClaims();
   claim.revision = 2;
-  engine.apply({model::Kind::GpuClaim, claim.key, {}, shared(claim), 2}, now);
+  engine.apply({kapi::kGpuClaim, claim.key, {}, shared(claim), 2}, now);
   EXPECT_TRUE(engine.takeTouched().empty());
   EXPECT_EQ(engine.takeTouchedClaims(), std::set<model::ObjectKey>{claim.key});
   claim.revision = 3;
   claim.count = 2;
-  engine.apply({model::Kind::GpuClaim, claim.key, {}, shared(claim), 3}, now);
+  engine.apply({kapi::kGpuClaim, claim.key, {}, shared(claim), 3}, now);
   EXPECT_EQ(engine.takeTouched(), std::set<model::Uid>{model::Uid{"uid-p"}});
 }
 
@@ -514,7 +513,7 @@ class ManyWait : public EngineTest {
     for (int i = 0; i < kWait; ++i) {
       model::Pod waits = PodBuilder("w" + std::to_string(i)).value();
       waits.labels = {{"app", "training"}, {"team", "a"}, {"job", std::to_string(i)}};
-      engine.apply({model::Kind::Pod, waits.key, {}, std::make_shared<const model::Pod>(waits), 1}, now);
+      engine.apply({kapi::kPod, waits.key, {}, std::make_shared<const model::Pod>(waits), 1}, now);
     }
     (void)engine.takeTouched();
   }
@@ -524,7 +523,7 @@ class ManyWait : public EngineTest {
     for (int t = 0; t < 64; ++t) {
       pod.keeps_away.push_back({"kubernetes.io/hostname", {"default"}, {about(std::to_string(t))}});
     }
-    engine.apply({model::Kind::Pod, pod.key, {}, std::make_shared<const model::Pod>(pod), 1}, now);
+    engine.apply({kapi::kPod, pod.key, {}, std::make_shared<const model::Pod>(pod), 1}, now);
     return engine.takeTouched().size() - 1;
   }
 };
@@ -557,7 +556,7 @@ TEST_F(EngineTest, AClaimThatChangesCostsLittleHoweverManyPodsNameIt) {
   const auto derived = [&] {
     ++claim.revision;
     const auto before = engine.work().derived;
-    engine.apply({model::Kind::GpuClaim, claim.key, {}, shared(claim), claim.revision}, now);
+    engine.apply({kapi::kGpuClaim, claim.key, {}, shared(claim), claim.revision}, now);
     return engine.work().derived - before;
   };
   EXPECT_EQ(derived(), 0U) << "without it they had theirs Exclusive, and have so";
@@ -571,11 +570,11 @@ TEST_F(EngineTest, AClaimThatChangesCostsLittleHoweverManyPodsNameIt) {
 TEST_F(EngineTest, AClaimThatNobodyNamesIsTouchedTooWhenItChanges) {
   auto claim = testing::makeClaim("c");
   const std::set<model::ObjectKey> touched{claim.key};
-  engine.apply({model::Kind::GpuClaim, claim.key, {}, shared(claim), 1}, now);
+  engine.apply({kapi::kGpuClaim, claim.key, {}, shared(claim), 1}, now);
   EXPECT_EQ(engine.takeTouchedClaims(), touched);
   claim.revision = 2;
   claim.count = 2;
-  engine.apply({model::Kind::GpuClaim, claim.key, {}, shared(claim), 2}, now);
+  engine.apply({kapi::kGpuClaim, claim.key, {}, shared(claim), 2}, now);
   EXPECT_EQ(engine.takeTouchedClaims(), touched);
 }
 

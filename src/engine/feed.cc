@@ -3,20 +3,18 @@
 #include <fmt/format.h>
 #include <algorithm>
 
-#include "kapi/decode.h"
-#include "kapi/paths.h"
+#include "base/check.h"
+#include "kapi/kinds.h"
 
 namespace gs::engine {
 namespace {
 
-using model::Kind;
+using kapi::Kind;
 
-std::uint8_t ownerOf(Kind kind) { return static_cast<std::uint8_t>(1 + static_cast<int>(kind)); }
-
-kapi::Reflector makeReflector(const Feed::Source& source, Rng& rng) {
+kapi::Reflector makeReflector(const Feed::Source& source, std::size_t place, Rng& rng) {
   kapi::Reflector::Config c;
   c.kind = source.kind;
-  c.owner = ownerOf(source.kind);
+  c.owner = static_cast<std::uint8_t>(1 + place);
   c.ns = source.ns;
   c.selectors = source.selectors;
   c.optional = source.optional;
@@ -25,47 +23,50 @@ kapi::Reflector makeReflector(const Feed::Source& source, Rng& rng) {
 
 /// Why a kind that is absent does not keep us from being ready.
 std::string absence(const kapi::Reflector& reflector) {
-  return kapi::mayBeAbsent(reflector.kind()) ? "ok (not served by the API server)"
-                                             : "ok, without it: " + reflector.trouble();
+  return reflector.kind()->may_be_absent ? "ok (not served by the API server)"
+                                         : "ok, without it: " + reflector.trouble();
 }
 
 }  // namespace
 
 Feed::Source Feed::quotaSource(const model::QuotaConfig& config) {
-  return {.kind = Kind::ConfigMap,
+  return {.kind = kapi::kQuotaMap,
           .ns = config.map.ns,
           .selectors = {"", "metadata.name=" + config.map.name},
           .optional = true};
 }
 
 Feed::Feed(Engine& engine, const std::vector<Source>& sources, Rng& rng) : engine_{engine} {
+  GS_CHECK(sources.size() <= kMostSources, "{} sources", sources.size());
   for (const Source& source : sources) {
-    reflectors_[static_cast<std::size_t>(source.kind)] = makeReflector(source, rng);
+    GS_CHECK(find(source.kind) == nullptr, "two sources of {}", source.kind->plural);
+    reflectors_.push_back(makeReflector(source, reflectors_.size(), rng));
   }
 }
 
 kapi::Reflector* Feed::find(Kind kind) {
-  auto& reflector = reflectors_[static_cast<std::size_t>(kind)];
-  return reflector ? &*reflector : nullptr;
+  const auto it = std::find_if(reflectors_.begin(), reflectors_.end(),
+                               [&](const kapi::Reflector& r) { return r.kind() == kind; });
+  return it == reflectors_.end() ? nullptr : &*it;
 }
 
 bool Feed::complete() const {
   return std::all_of(reflectors_.begin(), reflectors_.end(),
-                     [](const auto& r) { return !r || r->synced() || r->absent(); });
+                     [](const kapi::Reflector& r) { return r.synced() || r.absent(); });
 }
 
-void Feed::take(Kind kind, kapi::Reflector::Output output, Now now, kapi::Effects& out) {
-  kapi::Reflector& reflector = *find(kind);
+void Feed::take(const kapi::Reflector& reflector, kapi::Reflector::Output output, Now now,
+                kapi::Effects& out) {
   for (auto& effect : output.effects) { out.push_back(std::move(effect)); }
   for (const auto& change : output.changes) { engine_.apply(change, now.mono); }
-  if (output.went_back) { historyWentBack(kapi::kindInfo(kind).resource); }
-  if (output.listed_at) { forgetUnlisted(reflector, kind, *output.listed_at, now); }
+  if (output.went_back) { historyWentBack(reflector.kind()->plural); }
+  if (output.listed_at) { forgetUnlisted(reflector, *output.listed_at, now); }
   if ((output.synced_now || reflector.absent()) && complete()) { engine_.synced(now.mono); }
-  if (kind == Kind::ConfigMap) { tellQuota(reflector, output, now); }
-  if (output.caught_up_now) { caught_up_.push_back(kind); }
+  if (reflector.kind() == kapi::kQuotaMap) { tellQuota(reflector, output, now); }
+  if (output.caught_up_now) { caught_up_.push_back(reflector.kind()); }
 }
 
-void Feed::historyWentBack(const std::string& of_what) {
+void Feed::historyWentBack(std::string_view of_what) {
   if (!failure_.empty()) { return; }
   failure_ = fmt::format(
       "the API server's history of {} went back in time (restored from a backup?); restart this process",
@@ -90,9 +91,9 @@ void Feed::compare(const kapi::Outcome& outcome) {
   const auto sent = floors_.extract(outcome.token);
   if (sent.empty() || outcome.fate != kapi::Fate::Applied) { return; }
   const auto [kind, floor] = sent.mapped();
-  const bool created = !std::holds_alternative<std::monostate>(outcome.object);
-  const model::Revision now = created ? kapi::revisionOf(outcome.object) : outcome.list_revision;
-  if (now != 0 && now < floor) { historyWentBack(kapi::kindInfo(kind).resource); }
+  const bool created = !outcome.object.empty();
+  const model::Revision now = created ? outcome.object.revision() : outcome.list_revision;
+  if (now != 0 && now < floor) { historyWentBack(kind->plural); }
 }
 
 void Feed::tellQuota(const kapi::Reflector& reflector, const kapi::Reflector::Output& output, Now now) {
@@ -107,14 +108,14 @@ void Feed::tellQuota(const kapi::Reflector& reflector, const kapi::Reflector::Ou
 }
 
 /// The answers to our own calls may have brought objects that the watch never did; a list without them says that they went.
-void Feed::forgetUnlisted(const kapi::Reflector& reflector, Kind kind, model::Revision listed_at, Now now) {
-  if (kind == Kind::Pod) {
+void Feed::forgetUnlisted(const kapi::Reflector& reflector, model::Revision listed_at, Now now) {
+  if (reflector.kind() == kapi::kPod) {
     std::vector<model::Uid> gone;
     for (const auto& [uid, pod] : engine_.cache().pods()) {
       if (pod->revision <= listed_at && !reflector.knows(pod->key, uid)) { gone.push_back(uid); }
     }
     for (const auto& uid : gone) { engine_.podGone(uid, now.mono); }
-  } else if (kind == Kind::Lease) {
+  } else if (reflector.kind() == kapi::kLease) {
     std::vector<std::pair<model::ObjectKey, model::Uid>> gone;
     for (const auto& [key, lease] : engine_.cache().leases()) {
       if (key.ns == reflector.ns() && lease->revision <= listed_at && !reflector.knows(key, lease->uid)) {
@@ -126,18 +127,15 @@ void Feed::forgetUnlisted(const kapi::Reflector& reflector, Kind kind, model::Re
 }
 
 void Feed::start(Now now, kapi::Effects& out) {
-  for (auto& reflector : reflectors_) {
-    if (reflector) { take(reflector->kind(), reflector->start(now), now, out); }
-  }
+  for (auto& reflector : reflectors_) { take(reflector, reflector.start(now), now, out); }
 }
 
 bool Feed::handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out) {
   const auto give = [&](kapi::Token token, const auto& what) {
-    const int kind = kapi::tokenOwner(token) - 1;
-    if (kind < 0 || kind >= model::kKinds) { return false; }
-    if (auto* reflector = find(static_cast<Kind>(kind))) {
-      take(reflector->kind(), reflector->handle(what, now), now, out);
-    }
+    const std::size_t owner = kapi::tokenOwner(token);
+    if (owner < 1 || owner > reflectors_.size()) { return false; }
+    kapi::Reflector& reflector = reflectors_[owner - 1];
+    take(reflector, reflector.handle(what, now), now, out);
     return true;
   };
   if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
@@ -150,34 +148,31 @@ bool Feed::handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out) 
 }
 
 void Feed::tick(Now now, kapi::Effects& out) {
-  for (auto& reflector : reflectors_) {
-    if (reflector) { take(reflector->kind(), reflector->tick(now), now, out); }
-  }
+  for (auto& reflector : reflectors_) { take(reflector, reflector.tick(now), now, out); }
 }
 
 void Feed::expectCatchUp(const std::vector<Kind>& kinds, Now now, kapi::Effects& out) {
   for (auto& reflector : reflectors_) {
-    if (reflector && std::count(kinds.begin(), kinds.end(), reflector->kind()) > 0) {
-      take(reflector->kind(), reflector->expectCatchUp(now), now, out);
+    if (std::count(kinds.begin(), kinds.end(), reflector.kind()) > 0) {
+      take(reflector, reflector.expectCatchUp(now), now, out);
     }
   }
 }
 
 void Feed::catchUp(Kind kind, model::Revision revision, Now now, kapi::Effects& out) {
-  if (auto* reflector = find(kind)) { take(kind, reflector->catchUp(revision, now), now, out); }
+  if (auto* reflector = find(kind)) { take(*reflector, reflector->catchUp(revision, now), now, out); }
 }
 
 bool Feed::check(std::vector<std::pair<std::string, std::string>>& checks) const {
   for (const auto& reflector : reflectors_) {
-    if (!reflector) { continue; }
-    const bool undecided = reflector->kind() == Kind::ConfigMap && engine_.quota().undecided();
-    const bool fine = reflector->synced() || (reflector->absent() && !undecided);
-    const std::string& trouble = reflector->trouble();
-    checks.emplace_back(fmt::format("cache/{}", kapi::kindInfo(reflector->kind()).resource),
-                        !fine                 ? (trouble.empty() ? "not listed yet" : trouble)
-                        : reflector->absent() ? absence(*reflector)
-                        : trouble.empty()     ? "ok"
-                                              : "ok, but " + trouble);
+    const bool undecided = reflector.kind() == kapi::kQuotaMap && engine_.quota().undecided();
+    const bool fine = reflector.synced() || (reflector.absent() && !undecided);
+    const std::string& trouble = reflector.trouble();
+    checks.emplace_back(fmt::format("cache/{}", reflector.kind()->plural),
+                        !fine                ? (trouble.empty() ? "not listed yet" : trouble)
+                        : reflector.absent() ? absence(reflector)
+                        : trouble.empty()    ? "ok"
+                                             : "ok, but " + trouble);
   }
   return complete() && !engine_.quota().undecided();
 }

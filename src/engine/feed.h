@@ -1,4 +1,4 @@
-// What feeds the engine: a reflector for each kind that is watched. A pure machine,
+// What feeds the engine: a reflector for each source that is watched. A pure machine,
 // a part of its component's.
 //
 // Changes go to the engine as they come. The component asks here for what else it has to know: which kinds
@@ -7,12 +7,12 @@
 // shown to this
 // class: what a list or a creation brings must be newer than all that was known of the kind when the call was
 // sent.
-// Tokens: 1 + the kind's number. One thread; the engine must outlive it.
+// Tokens: 1 + the source's place, which is also the order of starts and checks. One thread; the engine must outlive it.
 #pragma once
 
-#include <array>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -26,8 +26,10 @@ namespace gs::engine {
 
 class Feed {
  public:
+  static constexpr std::size_t kMostSources = 8;
+
   struct Source {
-    model::Kind kind{};
+    kapi::Kind kind{};
     std::string ns{};  // "" all namespaces
     kapi::Selectors selectors{};
     bool optional = false;
@@ -35,6 +37,7 @@ class Feed {
   /// The ConfigMap of quotas, which we may do without.
   static Source quotaSource(const model::QuotaConfig& config);
 
+  /// At most kMostSources, each of another kind.
   Feed(Engine& engine, const std::vector<Source>& sources, Rng& rng);
 
   void start(Now now, kapi::Effects& out);
@@ -44,12 +47,12 @@ class Feed {
   /// These calls of the component leave now: their answers must be newer than what is known now.
   void sent(const kapi::Effects& effects);
   /// Somebody else saw that history went back, the election say.
-  void historyWentBack(const std::string& of_what);
+  void historyWentBack(std::string_view of_what);
 
   /// See Reflector. Kinds that are not watched have nothing to catch up with, and are not said to have.
-  void expectCatchUp(const std::vector<model::Kind>& kinds, Now now, kapi::Effects& out);
-  void catchUp(model::Kind kind, model::Revision revision, Now now, kapi::Effects& out);
-  [[nodiscard]] std::vector<model::Kind> takeCaughtUp() { return std::exchange(caught_up_, {}); }
+  void expectCatchUp(const std::vector<kapi::Kind>& kinds, Now now, kapi::Effects& out);
+  void catchUp(kapi::Kind kind, model::Revision revision, Now now, kapi::Effects& out);
+  [[nodiscard]] std::vector<kapi::Kind> takeCaughtUp() { return std::exchange(caught_up_, {}); }
 
   /// Why nothing that is known can be trusted any more (restored from a backup, say): the process must start
   /// anew. "" else.
@@ -60,17 +63,17 @@ class Feed {
   bool check(std::vector<std::pair<std::string, std::string>>& checks) const;
 
  private:
-  kapi::Reflector* find(model::Kind kind);
-  void take(model::Kind kind, kapi::Reflector::Output output, Now now, kapi::Effects& out);
+  kapi::Reflector* find(kapi::Kind kind);
+  void take(const kapi::Reflector& reflector, kapi::Reflector::Output output, Now now, kapi::Effects& out);
   void tellQuota(const kapi::Reflector& reflector, const kapi::Reflector::Output& output, Now now);
-  void forgetUnlisted(const kapi::Reflector& reflector, model::Kind kind, model::Revision listed_at, Now now);
+  void forgetUnlisted(const kapi::Reflector& reflector, model::Revision listed_at, Now now);
   [[nodiscard]] bool complete() const;
   void compare(const kapi::Outcome& outcome);
 
   Engine& engine_;
-  std::array<std::optional<kapi::Reflector>, model::kKinds> reflectors_;  // by kind
-  std::vector<model::Kind> caught_up_;
-  std::unordered_map<kapi::Token, std::pair<model::Kind, model::Revision>> floors_;  // of calls under way
+  std::vector<kapi::Reflector> reflectors_;  // by source
+  std::vector<kapi::Kind> caught_up_;
+  std::unordered_map<kapi::Token, std::pair<kapi::Kind, model::Revision>> floors_;  // of calls under way
   std::string failure_;
 };
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kapi/decode.h"
+#include "kapi/kinds.h"
 #include "kapi/write.h"
 
 namespace gs::engine {
@@ -119,7 +121,7 @@ TEST_F(QuotaFeed, OneThatWasAwayBetweenForbidsAnew) {
 /// A feed of leases that is listed at revision 10.
 class LeaseFeed : public ::testing::Test {
  protected:
-  LeaseFeed() : feed{engine, {{.kind = model::Kind::Lease}}, rng} {
+  LeaseFeed() : feed{engine, {{.kind = kapi::kLease}}, rng} {
     kapi::Effects out;
     feed.start(now, out);
     feed.sent(out);
@@ -156,9 +158,9 @@ class LeaseFeed : public ::testing::Test {
 };
 
 TEST_F(LeaseFeed, AListOfSomebodyElseThatIsOlderSaysThatHistoryWentBack) {
-  answer(send(kapi::listObjects(model::Kind::Lease, "", 1)), 10);
+  answer(send(kapi::listObjects(kapi::kLease, "", 1)), 10);
   EXPECT_EQ(feed.failure(), "");
-  answer(send(kapi::listObjects(model::Kind::Lease, "", 1)), 9);
+  answer(send(kapi::listObjects(kapi::kLease, "", 1)), 9);
   EXPECT_EQ(
       feed.failure(),
       "the API server's history of leases went back in time (restored from a backup?); restart this process");
@@ -168,7 +170,7 @@ TEST_F(LeaseFeed, SoDoesACreationThatIsOlder) {
   const auto call = [] {
     kapi::Call c;
     c.verb = kapi::Verb::Create;
-    c.kind = model::Kind::Lease;
+    c.kind = kapi::kLease;
     return c;
   };
   answer(send(call()), 0, lease(11));
@@ -178,9 +180,47 @@ TEST_F(LeaseFeed, SoDoesACreationThatIsOlder) {
 }
 
 TEST_F(LeaseFeed, LaterPagesOfAListAndListsOfOtherKindsSayNothing) {
-  answer(send(kapi::listObjects(model::Kind::Lease, "", 1, "more")), 9);
-  answer(send(kapi::listObjects(model::Kind::Pod, "", 1)), 9);
+  answer(send(kapi::listObjects(kapi::kLease, "", 1, "more")), 9);
+  answer(send(kapi::listObjects(kapi::kPod, "", 1)), 9);
   EXPECT_EQ(feed.failure(), "");
+}
+
+/// What somebody else than the quotas reads of a ConfigMap.
+constexpr kapi::KindInfo kOtherMapInfo{"",          "v1", "configmaps",
+                                       "ConfigMap", true, kapi::decodedBy<kapi::decodeLease>};
+constexpr kapi::Kind kOtherMap{kOtherMapInfo};
+
+TEST(Feed, KeepsTheReadersOfOneKindApart) {
+  Rng rng{1};
+  Engine engine;
+  const model::QuotaConfig config{{"kube-system", "gpuquota"}, {}, {}};
+  engine.configureQuota(config);
+  Feed feed{engine, {Feed::quotaSource(config), {.kind = kOtherMap, .ns = "other"}}, rng};
+  const Now now{Mono{1h}, Wall{1'750'000'000s}};
+  kapi::Effects asked;
+  feed.start(now, asked);
+  ASSERT_EQ(asked.size(), 2U);
+  const auto& others = std::get<kapi::Call>(asked[1]);
+  EXPECT_EQ(others.key.ns, "other");
+  kapi::Effects out;
+  const kapi::Outcome listed =
+      kapi::decodeAnswer(others, 200, R"({"metadata":{"resourceVersion":"9"},"items":[
+        {"metadata":{"namespace":"other","name":"a","uid":"u","resourceVersion":"3"}}]})",
+                         {});
+  ASSERT_TRUE(listed.items.at(0).is<model::Lease>());
+  EXPECT_TRUE(feed.handle(listed, now, out));
+  std::vector<std::pair<std::string, std::string>> checks;
+  EXPECT_FALSE(feed.check(checks));
+  EXPECT_EQ(checks, (std::vector<std::pair<std::string, std::string>>{{"cache/configmaps", "not listed yet"},
+                                                                      {"cache/configmaps", "ok"}}));
+  EXPECT_EQ(engine.quota().state(), "not read yet") << "it was no quota";
+  EXPECT_TRUE(engine.cache().leases().empty()) << "nor is it a lease, though it is read as one";
+}
+
+TEST(FeedDeathTest, HasOneSourceOfAKind) {
+  Rng rng{1};
+  Engine engine;
+  EXPECT_DEATH((Feed{engine, {{.kind = kapi::kPod}, {.kind = kapi::kPod}}, rng}), "two sources of pods");
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "engine/quota_table.h"
 
+#include "kapi/kinds.h"
+
 #include <fmt/format.h>
 
 namespace gs::engine {
@@ -11,10 +13,10 @@ void QuotaTable::use(std::shared_ptr<const model::Quotas> quotas) {
 }
 
 void QuotaTable::apply(const kapi::Change& change) {
-  const auto* map = std::get_if<model::Ptr<model::QuotaMap>>(&change.object);
-  const bool usable = map == nullptr || (*map)->quotas;
-  unusable_ = usable ? nullptr : *map;
-  if (usable && map != nullptr) { use({*map, &*(*map)->quotas}); }
+  const auto map = change.object.as<model::QuotaMap>();
+  const bool usable = map == nullptr || map->quotas;
+  unusable_ = usable ? nullptr : map;
+  if (usable && map != nullptr) { use({map, &*map->quotas}); }
   if (map == nullptr) { useNone(); }
   there_ = map != nullptr;
 }
@@ -61,7 +63,7 @@ std::optional<kapi::EventNote> QuotaTable::takeWarning() {
   if (unusable_ == nullptr || std::exchange(warned_, unusable_->revision) == unusable_->revision) {
     return std::nullopt;
   }
-  return kapi::EventNote{.kind = model::Kind::ConfigMap,
+  return kapi::EventNote{.kind = kapi::kQuotaMap,
                          .object = unusable_->key,
                          .uid = unusable_->uid,
                          .revision = unusable_->revision,

@@ -12,6 +12,7 @@
 #include "kapi/event.h"
 #include "kapi/reflector.h"
 #include "model/object.h"
+#include "model/quota.h"
 
 namespace gs::engine {
 

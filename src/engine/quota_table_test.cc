@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kapi/kinds.h"
+
 namespace gs::engine {
 namespace {
 
@@ -15,14 +17,14 @@ const Quotas kOther{{"ns", Quota{{{"V100", 2}}, {}}}};
 
 kapi::Change put(std::optional<Quotas> quotas, model::Revision revision = 1) {
   kapi::Change c;
-  c.kind = model::Kind::ConfigMap;
+  c.kind = kapi::kQuotaMap;
   c.object = std::make_shared<const model::QuotaMap>(
       model::QuotaMap{{"kube-system", "gpuquota"}, model::Uid{"u"}, revision, std::move(quotas), "bad"});
   return c;
 }
 kapi::Change gone() {
   kapi::Change c;
-  c.kind = model::Kind::ConfigMap;
+  c.kind = kapi::kQuotaMap;
   return c;
 }
 

@@ -8,13 +8,14 @@
 
 #include "base/random.h"
 #include "engine/engine.h"
+#include "kapi/kinds.h"
 #include "testing/builders.h"
 
 namespace gs::engine {
 namespace {
 
 using namespace std::chrono_literals;
-using model::Kind;
+using kapi::Kind;
 
 constexpr Mono kNow{1h};
 
@@ -26,7 +27,7 @@ class History {
     for (const char* name : {"ex", "sh"}) {
       auto claim = testing::makeClaim(name);
       claim.exclusivity = *name == 's' ? model::Exclusivity::Shared : model::Exclusivity::Exclusive;
-      put(Kind::GpuClaim, claim.key, claim);
+      put(kapi::kGpuClaim, claim.key, claim);
     }
     for (int i = 0; i < 60; ++i) { step(); }
   }
@@ -57,7 +58,7 @@ class History {
   template <class T>
   [[nodiscard]] const T* find(Kind kind, const model::ObjectKey& key) const {
     const auto it = now_.find({kind, key});
-    return it == now_.end() ? nullptr : std::get<model::Ptr<T>>(it->second.object).get();
+    return it == now_.end() ? nullptr : it->second.object.as<T>().get();
   }
   [[nodiscard]] model::Uid freshUid() { return model::Uid{"u" + std::to_string(++uids_)}; }
   [[nodiscard]] std::string anyNode() { return rng_.chance(50) ? "node-a" : "node-b"; }
@@ -73,25 +74,25 @@ class History {
     }
   }
   void stepNode(const std::string& name) {
-    if (rng_.chance(20)) { return remove(Kind::Node, {"", name}); }
+    if (rng_.chance(20)) { return remove(kapi::kNode, {"", name}); }
     model::Node node = testing::makeNode(name);
     node.labels["round"] = std::to_string(rng_.below(3));
     node.ready = !rng_.chance(20);
-    put(Kind::Node, {"", name}, node);
+    put(kapi::kNode, {"", name}, node);
   }
   void stepStatus(const std::string& name) {
-    if (rng_.chance(20)) { return remove(Kind::GpuNodeStatus, {"", name}); }
+    if (rng_.chance(20)) { return remove(kapi::kGpuNodeStatus, {"", name}); }
     model::GpuNodeStatus status = testing::makeStatus(name, static_cast<int>(1 + rng_.below(3)));
     for (auto& device : status.devices) {
       if (rng_.chance(20)) { device.health = model::Health::Unhealthy; }
-      if (const auto* pod = find<model::Pod>(Kind::Pod, anyPod()); pod != nullptr && rng_.chance(30)) {
+      if (const auto* pod = find<model::Pod>(kapi::kPod, anyPod()); pod != nullptr && rng_.chance(30)) {
         device.in_use_by = {pod->uid};
       }
     }
-    put(Kind::GpuNodeStatus, {"", name}, status);
+    put(kapi::kGpuNodeStatus, {"", name}, status);
   }
   void stepPod(const model::ObjectKey& key) {
-    const auto* known = find<model::Pod>(Kind::Pod, key);
+    const auto* known = find<model::Pod>(kapi::kPod, key);
     if (known == nullptr) {
       testing::PodBuilder pod(key.name);
       pod.uid(freshUid().text.c_str());
@@ -100,9 +101,9 @@ class History {
       } else if (rng_.chance(70)) {
         pod.gpus(static_cast<std::int64_t>(1 + rng_.below(2)));
       }
-      return put(Kind::Pod, key, pod.value());
+      return put(kapi::kPod, key, pod.value());
     }
-    if (rng_.chance(15)) { return remove(Kind::Pod, key); }
+    if (rng_.chance(15)) { return remove(kapi::kPod, key); }
     model::Pod pod = *known;
     if (!pod.bound()) {
       pod.node = model::NodeName{anyNode()};
@@ -118,14 +119,14 @@ class History {
       pod.phase = rng_.chance(50) ? model::PodPhase::Succeeded : model::PodPhase::Failed;
       pod.containers_terminated = rng_.chance(80);
     }
-    put(Kind::Pod, key, pod);
+    put(kapi::kPod, key, pod);
   }
   /// Exclusive pods have exclusive leases, sharers shared ones, as their claims say; whether they are bound there or not.
   void stepLease(const std::string& node, int gpu) {
     const model::ObjectKey key{"default", model::leaseName(model::NodeName{node}, gpu)};
-    const auto* pod = find<model::Pod>(Kind::Pod, anyPod());
-    const auto* known = find<model::Lease>(Kind::Lease, key);
-    if (pod == nullptr || (known != nullptr && rng_.chance(40))) { return remove(Kind::Lease, key); }
+    const auto* pod = find<model::Pod>(kapi::kPod, anyPod());
+    const auto* known = find<model::Lease>(kapi::kLease, key);
+    if (pod == nullptr || (known != nullptr && rng_.chance(40))) { return remove(kapi::kLease, key); }
     model::Lease lease = testing::makeLease(node, gpu, *pod, "r" + std::to_string(revision_),
                                             node + ":" + std::to_string(gpu));
     lease.uid = known != nullptr ? known->uid : freshUid();
@@ -136,7 +137,7 @@ class History {
       std::erase_if(lease.holders, [&](const auto& h) { return h.uid == pod->uid; });
       lease.holders.push_back({pod->uid, pod->key, 0, 0, lease.reservation, lease.devices});
     }
-    put(Kind::Lease, key, lease);
+    put(kapi::kLease, key, lease);
   }
 
   Rng rng_;

@@ -1,5 +1,7 @@
 #include "extender/alone.h"
 
+#include "kapi/kinds.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +12,7 @@ namespace {
 constexpr const char* kController = "gpu-admission";
 
 std::vector<engine::Feed::Source> watched(const Config& config) {
-  std::vector<engine::Feed::Source> sources{{.kind = model::Kind::Pod}, {.kind = model::Kind::Node}};
+  std::vector<engine::Feed::Source> sources{{.kind = kapi::kPod}, {.kind = kapi::kNode}};
   if (config.quota.on()) { sources.push_back(engine::Feed::quotaSource(config.quota)); }
   return sources;
 }
@@ -22,7 +24,7 @@ Alone::Alone(Config config, Rng rng)
       feed_{engine_, watched(config), rng_},
       recorder_{kController, config.instance, Rng{rng_.next()}},
       events_{recorder_, parts_},
-      catch_up_{kCatchUpOwner, {model::Kind::Pod, model::Kind::Node}},
+      catch_up_{kCatchUpOwner, {kapi::kPod, kapi::kNode}},
       extender_{engine_, std::move(config), Rng{rng_.next()}} {
   engine_.configureQuota(extender_.config().quota);
 }
@@ -99,7 +101,7 @@ void Alone::stopTaking() {
 /// Carries on until nothing is left to do now.
 void Alone::settle() {
   for (const auto& want : catch_up_.takeWants()) { feed_.catchUp(want.kind, want.revision, now_, out_); }
-  for (const model::Kind kind : feed_.takeCaughtUp()) { catch_up_.caughtUp(kind); }
+  for (const kapi::Kind kind : feed_.takeCaughtUp()) { catch_up_.caughtUp(kind); }
   if (!failure().empty() && leads_) {
     log(kapi::Level::Error, failure());
     leads_ = taking_ = false;

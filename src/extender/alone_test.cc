@@ -4,6 +4,7 @@
 
 #include "extender/pod_server_test.h"
 #include "extender/status_page.h"
+#include "kapi/kinds.h"
 
 namespace gs::extender {
 namespace {
@@ -44,7 +45,7 @@ class AloneTest : public ::testing::Test {
     o.http = 200;
     o.fate = kapi::Fate::Applied;
     o.list_revision = server.revision;
-    if (call.kind == model::Kind::Node) {
+    if (call.kind == kapi::kNode) {
       o.items = {std::make_shared<const model::Node>(gpuNode("a", 4))};
     } else {
       for (const auto& [name, pod] : server.pods) {
@@ -62,7 +63,7 @@ class AloneTest : public ::testing::Test {
   }
   void watchBrings(const char* name) {
     const model::Pod& pod = server.pods.at(name);
-    serve(machine.handle(kapi::WatchEvent{watches.at(model::Kind::Pod), kapi::WatchType::Modified,
+    serve(machine.handle(kapi::WatchEvent{watches.at(kapi::kPod), kapi::WatchType::Modified,
                                           std::make_shared<const model::Pod>(pod), pod.key, pod.revision},
                          now));
   }
@@ -87,7 +88,7 @@ class AloneTest : public ::testing::Test {
   Now now{Mono{1h}, Wall{1'750'000'000s}};
   Alone machine{{}, Rng{1}};
   std::vector<kapi::Call> writes;
-  std::map<model::Kind, kapi::Token> watches;  // the first of each
+  std::map<kapi::Kind, kapi::Token> watches;  // the first of each
   std::map<Ticket, Answer> answers;
   Ticket last = 0;
 };
@@ -209,7 +210,7 @@ TEST_F(AloneTest, AnEventThatABusyServerRefusedIsSentAgain) {
   watchBrings("p");
   ASSERT_EQ(writes.size(), 1U);
   const kapi::Call event = std::exchange(writes, {}).front();
-  ASSERT_EQ(event.kind, model::Kind::Event);
+  ASSERT_EQ(event.kind, kapi::kEvent);
   kapi::Outcome busy;
   busy.token = event.token;
   busy.fate = kapi::Fate::Refused;

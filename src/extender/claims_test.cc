@@ -2,6 +2,7 @@
 #include "base/cpu_time_test.h"
 #include "extender/extender_hand_test.h"
 #include "extender/metrics.h"
+#include "kapi/kinds.h"
 #include "kapi/write.h"
 
 namespace gs::extender {
@@ -111,7 +112,7 @@ TEST_F(ClaimsTest, NotBeyondTheQuotaOfTheNamespace) {
   lead();
   EXPECT_EQ(freeMilli("a"), 1000) << "what a predecessor promised counts before the quotas are read";
   const model::Quotas quotas{{"default", {{{"V100", 0}}, {}}}};
-  engine.apply({model::Kind::ConfigMap,
+  engine.apply({kapi::kQuotaMap,
                 quota.map,
                 {},
                 std::make_shared<const model::QuotaMap>(model::QuotaMap{quota.map, {}, 1, quotas, {}}),

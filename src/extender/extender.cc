@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "kapi/kinds.h"
 #include "kapi/retry_wait.h"
 #include "kapi/write.h"
 #include "sched/doors/door.h"
@@ -469,7 +470,7 @@ void Extender::readForBind(Waiting w) {
   const model::Uid uid = w.question.pod->uid;
   if (now_.mono >= w.until) { return answer(w.ticket, Kind::Failed, kNotConfirmed); }
   if (binding_.contains(uid)) { return answer(w.ticket, Kind::Failed, kBindsAlready); }
-  call(kapi::getObject(model::Kind::Pod, w.question.pod->key), Purpose::ReadForBind, uid);
+  call(kapi::getObject(kapi::kPod, w.question.pod->key), Purpose::ReadForBind, uid);
   binding_[uid].push_back(std::move(w));
 }
 

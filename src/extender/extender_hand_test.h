@@ -10,6 +10,7 @@
 
 #include "extender/extender.h"
 #include "extender/pod_server_test.h"
+#include "kapi/kinds.h"
 
 namespace gs::extender {
 
@@ -22,18 +23,15 @@ class ExtenderTest : public ::testing::Test {
 
   void lead() { extender.lead(now); }
   void addNode(const model::Node& node) {
-    engine.apply({model::Kind::Node,
-                  {"", node.name.text},
-                  {},
-                  std::make_shared<const model::Node>(node),
-                  ++server.revision},
-                 now.mono);
+    engine.apply(
+        {kapi::kNode, {"", node.name.text}, {}, std::make_shared<const model::Node>(node), ++server.revision},
+        now.mono);
   }
   /// The watch brings what the server has.
   void watchBrings(const std::string& name) {
     const auto it = server.pods.find(name);
     if (it != server.pods.end()) {
-      engine.apply({model::Kind::Pod,
+      engine.apply({kapi::kPod,
                     it->second.key,
                     {},
                     std::make_shared<const model::Pod>(it->second),
@@ -44,7 +42,7 @@ class ExtenderTest : public ::testing::Test {
   }
   void watchRemoves(const model::Pod& pod) {
     engine.apply(
-        {model::Kind::Pod, pod.key, pod.uid, {}, ++server.revision, std::make_shared<const model::Pod>(pod)},
+        {kapi::kPod, pod.key, pod.uid, {}, ++server.revision, std::make_shared<const model::Pod>(pod)},
         now.mono);
     settle();
   }

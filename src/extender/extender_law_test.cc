@@ -11,6 +11,7 @@
 #include "base/random.h"
 #include "extender/extender.h"
 #include "extender/pod_server_test.h"
+#include "kapi/kinds.h"
 
 namespace gs::extender {
 namespace {
@@ -34,7 +35,7 @@ class LawPlay {
   explicit LawPlay(std::uint64_t seed) : rng_{seed} {
     for (int i = 0; i < 4; ++i) {
       nodes_.push_back(fmt::format("n{}", i));
-      engine_.apply({model::Kind::Node,
+      engine_.apply({kapi::kNode,
                      {"", nodes_.back()},
                      {},
                      std::make_shared<const model::Node>(gpuNode(nodes_.back(), 8, 40)),
@@ -94,7 +95,7 @@ class LawPlay {
     bring(server_.add(pod));
   }
   void bring(const model::Pod& pod) {
-    engine_.apply({model::Kind::Pod, pod.key, {}, std::make_shared<const model::Pod>(pod), pod.revision},
+    engine_.apply({kapi::kPod, pod.key, {}, std::make_shared<const model::Pod>(pod), pod.revision},
                   now_.mono);
   }
 

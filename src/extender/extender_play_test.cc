@@ -10,6 +10,7 @@
 #include "base/random.h"
 #include "extender/extender.h"
 #include "extender/pod_server_test.h"
+#include "kapi/kinds.h"
 #include "sched/doors/door.h"
 
 namespace gs::extender {
@@ -74,7 +75,7 @@ class ExtenderPlay {
     engine_ = std::make_unique<engine::Engine>();
     extender_ = std::make_unique<Extender>(*engine_, Config{}, Rng{rng_.next()});
     for (const auto& name : nodes_) {
-      engine_->apply({model::Kind::Node,
+      engine_->apply({kapi::kNode,
                       {"", name},
                       {},
                       std::make_shared<const model::Node>(gpuNode(name, devices_[name], kMemoryEach)),
@@ -85,7 +86,7 @@ class ExtenderPlay {
     extender_->lead(now_);
   }
   void bring(const model::Pod& pod) {
-    engine_->apply({model::Kind::Pod, pod.key, {}, std::make_shared<const model::Pod>(pod), pod.revision},
+    engine_->apply({kapi::kPod, pod.key, {}, std::make_shared<const model::Pod>(pod), pod.revision},
                    now_.mono);
   }
   /// The watch will bring what it is now.
@@ -180,7 +181,7 @@ class ExtenderPlay {
       events_.pop_front();
       if (pod.phase == model::PodPhase::Unknown) {
         engine_->apply(
-            {model::Kind::Pod, pod.key, pod.uid, {}, pod.revision, std::make_shared<const model::Pod>(pod)},
+            {kapi::kPod, pod.key, pod.uid, {}, pod.revision, std::make_shared<const model::Pod>(pod)},
             now_.mono);
       } else {
         bring(pod);

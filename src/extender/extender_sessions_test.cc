@@ -1,5 +1,6 @@
 // Volcano's sessions, what others wrote on pods, leading and ending.
 #include "extender/extender_hand_test.h"
+#include "kapi/kinds.h"
 
 namespace gs::extender {
 namespace {
@@ -36,7 +37,7 @@ class SessionTest : public ExtenderTest {
     quota.labels = {"model", "pool"};
     engine.configureQuota(quota);
     const model::Quotas quotas{{ns, {{{"V100", gpus}}, {}}}};
-    engine.apply({model::Kind::ConfigMap,
+    engine.apply({kapi::kQuotaMap,
                   quota.map,
                   {},
                   std::make_shared<const model::QuotaMap>(model::QuotaMap{quota.map, {}, 1, quotas, {}}),

@@ -1,4 +1,5 @@
 #include "extender/extender_hand_test.h"
+#include "kapi/kinds.h"
 #include "kapi/write.h"
 
 namespace gs::extender {
@@ -351,7 +352,7 @@ TEST_F(ExtenderTest, VictimsOfItsNamespaceGiveBackQuota) {
   engine.configureQuota(quota);
   const auto limits = [&](const std::string& ns) {
     const model::Quotas quotas{{ns, {{{"V100", 1}}, {}}}};
-    engine.apply({model::Kind::ConfigMap,
+    engine.apply({kapi::kQuotaMap,
                   quota.map,
                   {},
                   std::make_shared<const model::QuotaMap>(model::QuotaMap{quota.map, {}, 1, quotas, {}}),

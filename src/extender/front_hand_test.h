@@ -8,6 +8,7 @@
 #include "extender/extender.h"
 #include "extender/front.h"
 #include "extender/pod_server_test.h"
+#include "kapi/kinds.h"
 
 namespace gs::extender {
 
@@ -38,12 +39,9 @@ class FrontHand : public Asker {
   }
 
   void addNode(const model::Node& node) {
-    engine.apply({model::Kind::Node,
-                  {"", node.name.text},
-                  {},
-                  std::make_shared<const model::Node>(node),
-                  ++server.revision},
-                 now.mono);
+    engine.apply(
+        {kapi::kNode, {"", node.name.text}, {}, std::make_shared<const model::Node>(node), ++server.revision},
+        now.mono);
   }
   /// A pod of namespace ml, as the API server has it.
   void addPod(const std::string& name, const std::string& uid, std::vector<model::VcudaLimits> limits) {
@@ -55,8 +53,7 @@ class FrontHand : public Asker {
   }
   void watchBrings(const std::string& name) {
     const model::Pod& pod = server.pods.at(name);
-    engine.apply({model::Kind::Pod, pod.key, {}, std::make_shared<const model::Pod>(pod), pod.revision},
-                 now.mono);
+    engine.apply({kapi::kPod, pod.key, {}, std::make_shared<const model::Pod>(pod), pod.revision}, now.mono);
     extender.settle(now);
   }
   net::Response post(const std::string& path, std::string body) {

@@ -8,6 +8,7 @@
 #include "extender/front_hand_test.h"
 #include "json/value.h"
 #include "kapi/decode.h"
+#include "kapi/kinds.h"
 
 namespace gs::extender {
 namespace {
@@ -219,7 +220,7 @@ TEST_F(Cluster, AQuotaIsRefusedAsUnresolvable) {
   quota.labels = {"model", "pool"};
   engine.configureQuota(quota);
   const model::Quotas none{{"ml", {{{"V100", 0}}, {}}}};
-  engine.apply({model::Kind::ConfigMap,
+  engine.apply({kapi::kQuotaMap,
                 quota.map,
                 {},
                 std::make_shared<const model::QuotaMap>(model::QuotaMap{quota.map, {}, 1, none, {}}),

@@ -10,7 +10,9 @@
 
 #include "base/clock.h"
 #include "extender/node_table.h"
+#include "model/node.h"
 #include "model/object.h"
+#include "model/pod.h"
 #include "sched/share_board.h"
 
 namespace gs::extender {

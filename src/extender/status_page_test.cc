@@ -2,6 +2,7 @@
 
 #include "extender/extender_hand_test.h"
 #include "extender/metrics.h"
+#include "kapi/kinds.h"
 
 namespace gs::extender {
 namespace {
@@ -13,9 +14,8 @@ class StatusPageTest : public ExtenderTest {
   StatusPageTest() { engine.configureQuota({{"kube-system", "gpuquota"}, {"model", "pool"}, kOfTheFile}); }
   void brings(std::optional<model::Quotas> quotas) {
     model::QuotaMap map{{"kube-system", "gpuquota"}, model::Uid{"u"}, 1, std::move(quotas), "bad"};
-    engine.apply(
-        {model::Kind::ConfigMap, map.key, {}, std::make_shared<const model::QuotaMap>(std::move(map)), 1},
-        now.mono);
+    engine.apply({kapi::kQuotaMap, map.key, {}, std::make_shared<const model::QuotaMap>(std::move(map)), 1},
+                 now.mono);
   }
   [[nodiscard]] std::string metrics() const { return stateMetrics(extender, engine); }
   /// The line of a metric, by its name and labels: its value; "" there is none.

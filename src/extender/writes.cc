@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "extender/extender.h"
+#include "kapi/kinds.h"
 #include "kapi/retry_wait.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
@@ -20,8 +21,8 @@ constexpr Duration kLongestOfStray = std::chrono::minutes{5};  // nothing depend
 
 bool isGone(const kapi::Outcome& outcome, const model::Uid& uid) {
   if (outcome.notFound()) { return true; }
-  const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
-  return pod != nullptr && (*pod)->uid != uid;
+  const auto pod = outcome.object.as<model::Pod>();
+  return pod != nullptr && pod->uid != uid;
 }
 
 }  // namespace
@@ -46,7 +47,7 @@ const model::Pod* Extender::versionOf(const Grant& g) const {
 kapi::Call Extender::nextCall(Grant& g, const model::Pod* pod, Purpose& purpose) {
   if (g.read_first || pod == nullptr || pod->revision == 0) {
     purpose = Purpose::Read;
-    return kapi::getObject(model::Kind::Pod, g.pod);
+    return kapi::getObject(kapi::kPod, g.pod);
   }
   if (g.stage == Stage::Writing) {
     purpose = Purpose::Write;
@@ -132,7 +133,7 @@ bool Extender::isForgotten(const Grant& g, const kapi::Outcome& outcome) const {
 
 /// What every write of ours may meet: true when it did not take effect, or may not have.
 bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
-  if (outcome.fate == kapi::Fate::Applied && std::holds_alternative<model::PodPtr>(outcome.object)) {
+  if (outcome.fate == kapi::Fate::Applied && outcome.object.is<model::Pod>()) {
     g.unsettled = false;  // whatever was sent before carries a resourceVersion of the past
     g.failures = 0;
     refusals_.erase(g.uid);
@@ -199,7 +200,7 @@ const Extender::Refusal* Extender::refusalOf(const model::Uid& uid) const {
 
 void Extender::writeAnswered(Grant& g, const kapi::Outcome& outcome) {
   if (failed(g, outcome)) { return; }
-  const auto& pod = std::get<model::PodPtr>(outcome.object);
+  const auto pod = outcome.object.as<model::Pod>();
   engine_.learn(outcome.object, now_.mono);
   if (g.stage == Stage::Writing && pod->uid == g.uid && !pod->bound()) {
     written(g, *pod);
@@ -228,19 +229,18 @@ void Extender::nameIsGone(Grant& g) {
 void Extender::readAnswered(Grant& g, const kapi::Outcome& outcome) {
   if (isGone(outcome, g.uid)) { return nameIsGone(g); }
   if (isForgotten(g, outcome)) { return end(g.uid); }
-  const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
+  const auto pod = outcome.object.as<model::Pod>();
   if (outcome.fate != kapi::Fate::Applied || pod == nullptr) { return tryLater(g, outcome.retry_after); }
   engine_.learn(outcome.object, now_.mono);
   g.read_first = false;
   g.seen.reset();  // its caller may have known a version that there never was
-  if ((*pod)->bound() || !asksFor(g, **pod)) {
+  if (pod->bound() || !asksFor(g, *pod)) {
     const model::Uid uid = g.uid;
     return review(uid);  // nobody else looks at a pod that asks for no GPU
   }
-  if (g.stage == Stage::Writing &&
-      model::readVcudaNote((*pod)->annotations, (*pod)->vcuda.size()) == g.note) {
+  if (g.stage == Stage::Writing && model::readVcudaNote(pod->annotations, pod->vcuda.size()) == g.note) {
     g.unsettled = false;  // it has taken effect
-    written(g, **pod);
+    written(g, *pod);
   } else if (!g.after.empty()) {
     askAgain(g);
   }
@@ -248,7 +248,7 @@ void Extender::readAnswered(Grant& g, const kapi::Outcome& outcome) {
 
 void Extender::removeAnswered(Grant& g, const kapi::Outcome& outcome) {
   if (failed(g, outcome)) { return; }
-  const auto& pod = std::get<model::PodPtr>(outcome.object);
+  const auto pod = outcome.object.as<model::Pod>();
   engine_.learn(outcome.object, now_.mono);
   if (pod->uid != g.uid || pod->bound()) { return; }
   auto after = std::move(g.after);

@@ -10,6 +10,7 @@
 
 #include "base/system_clock.h"
 #include "base/temp_folder_test.h"
+#include "kapi/kinds.h"
 #include "kapi/write.h"
 #include "net/scripted_server.h"
 
@@ -38,12 +39,12 @@ class ApiTest : public testing::Test {
     call.timeout = 1h;
     return call;
   }
-  static kapi::Call read() { return patient(kapi::getObject(model::Kind::Pod, {"ns", "p"})); }
+  static kapi::Call read() { return patient(kapi::getObject(kapi::kPod, {"ns", "p"})); }
   static kapi::Call write() { return patient(kapi::deleteLease({"ns", "gpu-a-0"}, model::Uid{"u1"}, 7)); }
   static kapi::OpenWatch watchPods() {
     kapi::OpenWatch watch;
     watch.stream = 9;
-    watch.kind = model::Kind::Pod;
+    watch.kind = kapi::kPod;
     watch.query = "resourceVersion=5&allowWatchBookmarks=true";
     return watch;
   }
@@ -60,7 +61,7 @@ TEST_F(ApiTest, ReadIsSentAndDecoded) {
   const kapi::Outcome outcome = client->run(read(), {});
   EXPECT_EQ(outcome.token, 42U);
   EXPECT_EQ(outcome.fate, kapi::Fate::Applied);
-  EXPECT_EQ(std::get<model::Ptr<model::Pod>>(outcome.object)->revision, 7U);
+  EXPECT_EQ(outcome.object.as<model::Pod>()->revision, 7U);
   const net::Request seen = server.requests().at(0);
   EXPECT_EQ(seen.method, "GET");
   EXPECT_EQ(seen.target, "/api/v1/namespaces/ns/pods/p");

@@ -7,6 +7,7 @@
 #include "base/deadline_test.h"
 #include "base/system_clock.h"
 #include "k8s/fake_client_test.h"
+#include "kapi/kinds.h"
 
 namespace gs::k8s {
 namespace {
@@ -24,7 +25,7 @@ class CallPoolTest : public testing::Test {
     kapi::Call made;
     made.token = token;
     made.verb = kapi::Verb::Update;
-    made.kind = model::Kind::Lease;
+    made.kind = kapi::kLease;
     made.lane = std::move(lane);
     made.guarded = guarded;
     made.timeout = 1h;

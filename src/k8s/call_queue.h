@@ -50,7 +50,7 @@ class CallQueue {
 
  private:
   /// The last is the namespace; "" all of them.
-  using WriteKind = std::tuple<model::Kind, std::string, kapi::Verb, std::string>;
+  using WriteKind = std::tuple<kapi::Kind, std::string, kapi::Verb, std::string>;
   struct Hold {
     Mono until{};
     std::multimap<Mono, Ticket> waiting;  // by when they are overdue

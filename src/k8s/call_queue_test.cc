@@ -5,6 +5,8 @@
 
 #include <set>
 
+#include "kapi/kinds.h"
+
 namespace gs::k8s {
 namespace {
 
@@ -13,7 +15,7 @@ using namespace std::chrono_literals;
 const Mono kStart{1000s};
 
 Ticket ticket(kapi::Token token, std::string lane = {}, kapi::Verb verb = kapi::Verb::Update,
-              model::Kind kind = model::Kind::Lease) {
+              kapi::Kind kind = kapi::kLease) {
   Ticket made;
   made.call.token = token;
   made.call.lane = std::move(lane);
@@ -52,7 +54,7 @@ TEST(CallQueue, BindingsGoFirstButOfFourCallsOneIsAnother) {
   CallQueue queue;
   for (kapi::Token t = 1; t <= 3; ++t) { queue.submit(ticket(t)); }
   for (kapi::Token t = 11; t <= 17; ++t) {
-    Ticket binding = ticket(t, "", kapi::Verb::Create, model::Kind::Pod);
+    Ticket binding = ticket(t, "", kapi::Verb::Create, kapi::kPod);
     binding.call.subresource = "binding";
     queue.submit(std::move(binding));
   }
@@ -102,7 +104,7 @@ TEST(CallQueue, BusyHoldsThatKindOfWriteAndNoOther) {
   queue.answered(ticket(1).call, busy(5s), kStart);
   queue.submit(ticket(2));
   queue.submit(ticket(3, "", kapi::Verb::Delete));
-  queue.submit(ticket(4, "", kapi::Verb::Update, model::Kind::Pod));
+  queue.submit(ticket(4, "", kapi::Verb::Update, kapi::kPod));
   Ticket status = ticket(5);
   status.call.subresource = "status";
   queue.submit(status);

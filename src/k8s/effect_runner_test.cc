@@ -8,6 +8,7 @@
 #include "base/deadline_test.h"
 #include "base/system_clock.h"
 #include "k8s/api.h"
+#include "kapi/kinds.h"
 #include "kapi/write.h"
 #include "net/scripted_server.h"
 
@@ -65,7 +66,7 @@ class EffectRunnerTest : public testing::Test {
   static kapi::OpenWatch watch(kapi::Token stream) {
     kapi::OpenWatch made;
     made.stream = stream;
-    made.kind = model::Kind::Node;
+    made.kind = kapi::kNode;
     return made;
   }
 
@@ -131,7 +132,7 @@ TEST_F(EffectRunnerTest, ManyCallsAtOnceAllComeBackThroughASmallMailbox) {
   });
   kapi::Effects effects;
   for (kapi::Token t = 1; t <= 1000; ++t) {
-    kapi::Call call = kapi::getObject(model::Kind::Pod, {"ns", "p"});
+    kapi::Call call = kapi::getObject(kapi::kPod, {"ns", "p"});
     call.token = t;
     effects.emplace_back(std::move(call));
   }

@@ -14,6 +14,7 @@
 
 #include "base/clock.h"
 #include "json/value.h"
+#include "kapi/kind.h"
 #include "model/object.h"
 
 namespace gs::kapi {
@@ -30,7 +31,7 @@ enum class Verb : std::uint8_t { Get, List, Create, Update, MergePatch, Strategi
 struct Call {
   Token token = 0;
   Verb verb = Verb::Get;
-  model::Kind kind{};
+  Kind kind{};
   model::ObjectKey key;     // name "" for List and Create
   std::string subresource;  // "", "status", "binding"
   std::string query;        // without '?', already encoded: "limit=500&continue=..."
@@ -80,7 +81,7 @@ struct Selectors {
 /// Streams. Events of one stream come in the server's order; after WatchEnded nothing more comes of it.
 struct OpenWatch {
   Token stream = 0;
-  model::Kind kind{};
+  Kind kind{};
   std::string ns;  // "" all namespaces
   std::string
       query;  // resourceVersion, allowWatchBookmarks, timeoutSeconds, selectors; target() adds watch=true
@@ -93,7 +94,7 @@ enum class WatchType : std::uint8_t { Added, Modified, Deleted, Bookmark };
 struct WatchEvent {
   Token stream = 0;
   WatchType type{};
-  model::Object object;          // Deleted: the last state; Bookmark: monostate
+  model::Object object;          // Deleted: the last state; Bookmark: nothing
   model::ObjectKey key;          // also where the object could not be decoded
   model::Revision revision = 0;  // of this event
 };

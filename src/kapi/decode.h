@@ -11,7 +11,12 @@
 
 #include "json/document.h"
 #include "kapi/call.h"
-#include "model/object.h"
+#include "model/claim.h"
+#include "model/crd.h"
+#include "model/lease.h"
+#include "model/node.h"
+#include "model/pod.h"
+#include "model/quota.h"
 
 namespace gs::kapi {
 
@@ -23,13 +28,10 @@ namespace gs::kapi {
 [[nodiscard]] model::Crd decodeCrd(const json::View& v);
 [[nodiscard]] model::QuotaMap decodeQuotaMap(const json::View& v);
 
-/// The right one of the above as a shared value; monostate for Event.
-[[nodiscard]] model::Object decodeObject(model::Kind kind, const json::View& v);
+/// As its kind decodes it; nothing where it is no object, or of a kind that is only written.
+[[nodiscard]] model::Object decodeObject(Kind kind, const json::View& v);
 [[nodiscard]] model::ObjectKey objectKey(const json::View& v);
 [[nodiscard]] model::Revision objectRevision(const json::View& v);
-[[nodiscard]] model::ObjectKey keyOf(const model::Object& o);
-[[nodiscard]] const model::Uid& uidOf(const model::Object& o);  // of a non-empty object
-[[nodiscard]] model::Revision revisionOf(const model::Object& o);
 
 /// An HTTP answer -> Outcome. `status` 0: the request left and nothing came back, `body` says what happened (Unknown).
 /// A 2xx answer to a read whose body is not what was asked for is Unknown too; to a write it is Applied without object.
@@ -38,9 +40,9 @@ namespace gs::kapi {
 [[nodiscard]] Outcome decodeAnswerValue(const Call& call, int status, const json::View& body);
 /// One line of a watch -> WatchEvent, or WatchEnded for an ERROR event (its code) and for a line that cannot be used:
 /// no JSON, no known type, no name or resourceVersion (http 500).
-[[nodiscard]] std::variant<WatchEvent, WatchEnded> decodeWatchLine(Token stream, model::Kind kind,
+[[nodiscard]] std::variant<WatchEvent, WatchEnded> decodeWatchLine(Token stream, Kind kind,
                                                                    std::string_view line);
-[[nodiscard]] std::variant<WatchEvent, WatchEnded> decodeWatchValue(Token stream, model::Kind kind,
+[[nodiscard]] std::variant<WatchEvent, WatchEnded> decodeWatchValue(Token stream, Kind kind,
                                                                     const json::View& line);
 
 }  // namespace gs::kapi

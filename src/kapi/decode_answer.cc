@@ -44,7 +44,7 @@ void readBody(const Call& call, const View& body, Outcome& out) {
     out.message = text(body["message"]);
   } else if (call.verb == Verb::List) {
     readList(call, body, out);
-  } else if (kind.empty() || kind == kindInfo(call.kind).name) {
+  } else if (kind.empty() || kind == call.kind->name) {
     out.object = decodeObject(call.kind, body);
   }
 }
@@ -54,8 +54,7 @@ bool isUsable(const Call& call, const View& body, const Outcome& out) {
   if (call.verb == Verb::List) {
     return body["kind"].str() != "Status" && body["items"].isArray() && out.list_revision != 0;
   }
-  return call.verb != Verb::Get || call.kind == model::Kind::Event ||
-         !std::holds_alternative<std::monostate>(out.object);
+  return call.verb != Verb::Get || call.kind->decode == nullptr || !out.object.empty();
 }
 
 /// An answer's body.
@@ -134,7 +133,7 @@ Outcome decodeAnswerValue(const Call& call, int status, const View& body) {
   return out;
 }
 
-std::variant<WatchEvent, WatchEnded> decodeWatchLine(Token stream, model::Kind kind, std::string_view line) {
+std::variant<WatchEvent, WatchEnded> decodeWatchLine(Token stream, Kind kind, std::string_view line) {
   const auto json = json::Document::read(line);
   if (!json) {
     return ended(stream, kUnusable, "a line of the watch cannot be read: " + json.error().message);
@@ -142,7 +141,7 @@ std::variant<WatchEvent, WatchEnded> decodeWatchLine(Token stream, model::Kind k
   return decodeWatchValue(stream, kind, json->root());
 }
 
-std::variant<WatchEvent, WatchEnded> decodeWatchValue(Token stream, model::Kind kind, const View& line) {
+std::variant<WatchEvent, WatchEnded> decodeWatchValue(Token stream, Kind kind, const View& line) {
   const std::string_view type = line["type"].str();
   const View object = line["object"];
   if (type == "ERROR") {

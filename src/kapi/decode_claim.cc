@@ -4,6 +4,7 @@
 
 #include "kapi/decode.h"
 #include "kapi/fields.h"
+#include "kapi/kinds.h"
 
 namespace gs::kapi {
 namespace {
@@ -114,7 +115,12 @@ void readTopology(const View& topology, GpuClaim& claim) {
   }
 }
 
+constexpr KindInfo kGpuClaimInfo{"gpu.scheduling",       "v1", "gpuclaims", "GpuClaim", true,
+                                 decodedBy<decodeClaim>, true};
+
 }  // namespace
+
+constinit const Kind kGpuClaim{kGpuClaimInfo};
 
 GpuClaim decodeClaim(const View& v) {
   const View spec = v["spec"];

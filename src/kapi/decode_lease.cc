@@ -5,6 +5,7 @@
 
 #include "kapi/decode.h"
 #include "kapi/fields.h"
+#include "kapi/kinds.h"
 #include "kapi/time.h"
 #include "model/annotations.h"
 
@@ -140,7 +141,11 @@ void readGpuLease(const Annotations& from, Lease& lease) {
   }
 }
 
+constexpr KindInfo kLeaseInfo{"coordination.k8s.io", "v1", "leases", "Lease", true, decodedBy<decodeLease>};
+
 }  // namespace
+
+constinit const Kind kLease{kLeaseInfo};
 
 Lease decodeLease(const View& v) {
   const View meta = v["metadata"];

@@ -6,6 +6,7 @@
 #include "base/planted.h"
 #include "kapi/decode.h"
 #include "kapi/fields.h"
+#include "kapi/kinds.h"
 #include "kapi/quantity.h"
 #include "model/annotations.h"
 
@@ -47,7 +48,11 @@ model::Device deviceOf(const View& v) {
   return d;
 }
 
+constexpr KindInfo kNodeInfo{"", "v1", "nodes", "Node", false, decodedBy<decodeNode>};
+
 }  // namespace
+
+constinit const Kind kNode{kNodeInfo};
 
 model::Node decodeNode(const View& v) {
   model::Node node;
@@ -95,7 +100,12 @@ void boundUsers(std::vector<model::Device>& devices) {
   }
 }
 
+constexpr KindInfo kGpuNodeStatusInfo{
+    "gpu.scheduling", "v1", "gpunodestatuses", "GpuNodeStatus", false, decodedBy<decodeGpuNodeStatus>, true};
+
 }  // namespace
+
+constinit const Kind kGpuNodeStatus{kGpuNodeStatusInfo};
 
 model::GpuNodeStatus decodeGpuNodeStatus(const View& v) {
   model::GpuNodeStatus out;

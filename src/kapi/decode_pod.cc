@@ -8,6 +8,7 @@
 #include "base/planted.h"
 #include "kapi/decode.h"
 #include "kapi/fields.h"
+#include "kapi/kinds.h"
 #include "kapi/pod_requests.h"
 #include "kapi/quantity.h"
 #include "kapi/time.h"
@@ -276,7 +277,11 @@ void readStatus(const View& spec, const View& status, model::Pod& pod) {
   }
 }
 
+constexpr KindInfo kPodInfo{"", "v1", "pods", "Pod", true, decodedBy<decodePod>};
+
 }  // namespace
+
+constinit const Kind kPod{kPodInfo};
 
 model::Pod decodePod(const View& v) {
   const View meta = v["metadata"];

@@ -3,12 +3,11 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "kapi/kinds.h"
 #include "kapi/time.h"
 
 namespace gs::kapi {
 namespace {
-
-using model::Kind;
 
 json::Value parsed(std::string_view text) {
   auto v = json::parse(text);
@@ -18,7 +17,7 @@ json::Value parsed(std::string_view text) {
 
 // ---- pods
 
-constexpr const char* kPod = R"({
+constexpr const char* kPodText = R"({
   "apiVersion":"v1","kind":"Pod",
   "metadata":{"namespace":"team-a","name":"train-0","uid":"u-1","resourceVersion":"42",
     "creationTimestamp":"2025-06-15T15:06:40Z","labels":{"app":"train"},
@@ -36,13 +35,13 @@ constexpr const char* kPod = R"({
 
 /// The same before it was bound.
 std::string unboundPod() {
-  std::string text = kPod;
+  std::string text = kPodText;
   const std::string node = R"("nodeName":"node-a",)";
   return text.erase(text.find(node), node.size());
 }
 
 TEST(DecodePod, ReadsTheFieldsThatWeUse) {
-  const model::Pod pod = decodePod(parsed(kPod));
+  const model::Pod pod = decodePod(parsed(kPodText));
   EXPECT_EQ(pod.key, (model::ObjectKey{"team-a", "train-0"}));
   EXPECT_EQ(pod.uid, model::Uid{"u-1"});
   EXPECT_EQ(pod.revision, 42U);
@@ -67,13 +66,13 @@ TEST(DecodePod, KeepsWhatOnlyAPlacementAsksUntilItIsBound) {
   EXPECT_EQ(pod.node_selector, (std::map<std::string, std::string>{{"disk", "ssd"}}));
   EXPECT_EQ(pod.scheduling_gates, std::vector<std::string>{"quota"});
   EXPECT_EQ(pod.labels, (model::Labels{{"app", "train"}}));
-  const model::Pod bound = decodePod(parsed(kPod));
+  const model::Pod bound = decodePod(parsed(kPodText));
   EXPECT_TRUE(bound.node_selector.empty() && bound.scheduling_gates.empty() && bound.labels.empty() &&
               bound.tolerations.empty());
 }
 
 TEST(DecodePod, KeepsOnlyTheAnnotationsThatSomebodyReads) {
-  EXPECT_EQ(decodePod(parsed(kPod)).annotations,
+  EXPECT_EQ(decodePod(parsed(kPodText)).annotations,
             (std::map<std::string, std::string>{{"gpu.scheduling/claim", "four"},
                                                 {"tencent.com/vcuda-core-limit", "50"},
                                                 {"gpu-scheduling-map", "0=n:1"}}));
@@ -496,24 +495,23 @@ TEST(DecodeClaim, ASelectorOfVeryManyLabelsIsRefusedAndMatchesNoMoreThanItSays) 
   EXPECT_EQ(many.match_labels.size(), 64U);
 }
 
-// ---- the closed set
+// ---- every kind
 
 TEST(DecodeObject, EveryKindKnowsItsKeyUidAndRevision) {
   const auto v = parsed(R"({"metadata":{"namespace":"ns","name":"x","uid":"u","resourceVersion":"7",
     "annotations":{"gpu.scheduling/lease-namespace":"gs"}}})");
-  for (const Kind kind :
-       {Kind::Pod, Kind::Node, Kind::GpuClaim, Kind::GpuNodeStatus, Kind::Lease, Kind::Crd}) {
+  for (const Kind kind : {kPod, kNode, kGpuClaim, kGpuNodeStatus, kLease, kCrd, kQuotaMap}) {
     const model::Object o = decodeObject(kind, v);
-    EXPECT_EQ(keyOf(o).name, "x");
-    EXPECT_EQ(uidOf(o), model::Uid{"u"});
-    EXPECT_EQ(revisionOf(o), 7U);
+    EXPECT_EQ(o.key().name, "x");
+    EXPECT_EQ(o.uid(), model::Uid{"u"});
+    EXPECT_EQ(o.revision(), 7U);
   }
-  EXPECT_EQ(keyOf(decodeObject(Kind::Pod, v)).ns, "ns");
-  EXPECT_EQ(keyOf(decodeObject(Kind::Node, v)).ns, "");
+  EXPECT_EQ(decodeObject(kPod, v).key().ns, "ns");
+  EXPECT_EQ(decodeObject(kNode, v).key().ns, "");
   EXPECT_EQ(decodeCrd(v).lease_namespace, "gs");
-  EXPECT_EQ(decodeObject(Kind::Event, v).index(), 0U);
-  EXPECT_EQ(decodeObject(Kind::Pod, json::Value{}).index(), 0U);
-  EXPECT_EQ(revisionOf(model::Object{}), 0U);
+  EXPECT_TRUE(decodeObject(kEvent, v).empty());
+  EXPECT_TRUE(decodeObject(kPod, json::Value{}).empty());
+  EXPECT_EQ(model::Object{}.revision(), 0U);
 }
 
 TEST(ObjectRevision, IsADecimalNumberOrNone) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kapi/kinds.h"
 #include "kapi/time.h"
 #include "kapi/write.h"
 
@@ -24,7 +25,7 @@ void Election::pong(Now now) {
 }
 
 void Election::read(Output& out) {
-  Call call = getObject(model::Kind::Lease, config_.lease);
+  Call call = getObject(kLease, config_.lease);
   call.token = call_ = makeToken(config_.owner, next_++);
   call.timeout = config_.renew_deadline / 2;  // one that is lost leaves time for another
   state_ = State::Reading;
@@ -78,21 +79,21 @@ Election::Output Election::handle(const Outcome& outcome, Now now) {
 }
 
 void Election::readAnswered(const Outcome& outcome, Now now, Output& out) {
-  const auto* lease = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
+  const auto lease = outcome.object.as<model::Lease>();
   if (stopping_) {
-    if (lease != nullptr && (*lease)->holder == config_.identity) {
-      write(lease->get(), true, now, out);
+    if (lease != nullptr && lease->holder == config_.identity) {
+      write(lease.get(), true, now, out);
     } else {
       finish(out);
     }
   } else if (outcome.http == 404) {
     vanished(now, out);
   } else if (outcome.fate == Fate::Applied && lease != nullptr) {
-    if (wentBack(**lease, out)) { return; }
-    seen(**lease, now);
-    if (isAnothers(**lease, now, out)) { return; }
+    if (wentBack(*lease, out)) { return; }
+    seen(*lease, now);
+    if (isAnothers(*lease, now, out)) { return; }
     trouble_.clear();
-    consider(lease->get(), now, out);
+    consider(lease.get(), now, out);
   } else {
     unreadable("read", outcome, now, out);
   }
@@ -225,14 +226,14 @@ void Election::write(const model::Lease* lease, bool release, Now now, Output& o
 }
 
 void Election::writeAnswered(const Outcome& outcome, Now now, Output& out) {
-  const auto* lease = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
+  const auto lease = outcome.object.as<model::Lease>();
   if (writing_release_) {
     finish(out);
     return;
   }
   if (stopping_) {  // stop() came while a renewal was in flight
     if (outcome.fate == Fate::Applied && lease != nullptr) {
-      write(lease->get(), true, now, out);
+      write(lease.get(), true, now, out);
     } else if (outcome.fate == Fate::Refused) {
       finish(out);
     } else {
@@ -241,9 +242,9 @@ void Election::writeAnswered(const Outcome& outcome, Now now, Output& out) {
     return;
   }
   if (outcome.fate == Fate::Applied && lease != nullptr) {
-    if (wentBack(**lease, out)) { return; }
+    if (wentBack(*lease, out)) { return; }
     trouble_.clear();
-    seen(**lease, now);
+    seen(*lease, now);
     lead(now, out);
     waitRetry({}, now, out);
   } else if (outcome.http == 409) {

@@ -25,6 +25,7 @@
 #include "base/clock.h"
 #include "base/random.h"
 #include "kapi/call.h"
+#include "model/lease.h"
 
 namespace gs::kapi {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "kapi/paths.h"
+#include "kapi/kinds.h"
 #include "kapi/time.h"
 #include "kapi/write.h"
 
@@ -35,7 +35,11 @@ std::string namePart(std::string name) {
   return name;
 }
 
+constexpr KindInfo kEventInfo{"events.k8s.io", "v1", "events", "Event"};
+
 }  // namespace
+
+constinit const Kind kEvent{kEventInfo};
 
 EventRecorder::EventRecorder(std::string controller, std::string instance, Rng rng)
     : controller_{std::move(controller)}, instance_{std::move(instance)}, rng_{rng} {}
@@ -82,7 +86,7 @@ void EventRecorder::lost(const model::ObjectKey& event) {
 
 Call EventRecorder::create(const EventNote& note, const std::string& name, Now now) const {
   const std::string ns = note.object.ns.empty() ? "default" : note.object.ns;
-  json::Object regarding{{"kind", kindInfo(note.kind).name},
+  json::Object regarding{{"kind", note.kind->name},
                          {"name", note.object.name},
                          {"uid", note.uid.text},
                          {"apiVersion", apiVersion(note.kind)}};
@@ -90,7 +94,7 @@ Call EventRecorder::create(const EventNote& note, const std::string& name, Now n
   if (note.revision != 0) { regarding["resourceVersion"] = std::to_string(note.revision); }
   Call call;
   call.verb = Verb::Create;
-  call.kind = model::Kind::Event;
+  call.kind = kEvent;
   call.key = {ns, ""};
   call.guarded = true;
   call.body = json::Object{{"apiVersion", "events.k8s.io/v1"},
@@ -110,7 +114,7 @@ Call EventRecorder::create(const EventNote& note, const std::string& name, Now n
 Call EventRecorder::patchSeries(const Series& series, Now now) {
   Call call;
   call.verb = Verb::MergePatch;
-  call.kind = model::Kind::Event;
+  call.kind = kEvent;
   call.key = {series.ns, series.name};
   call.guarded = true;
   call.body = json::Object{

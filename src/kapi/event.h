@@ -12,11 +12,12 @@
 
 #include "base/random.h"
 #include "kapi/call.h"
+#include "kapi/kinds.h"
 
 namespace gs::kapi {
 
 struct EventNote {
-  model::Kind kind = model::Kind::Pod;
+  Kind kind = kPod;
   model::ObjectKey object;
   model::Uid uid;
   model::Revision revision = 0;

@@ -5,6 +5,7 @@
 
 #include <map>
 
+#include "kapi/kinds.h"
 #include "kapi/paths.h"
 
 namespace gs::kapi {
@@ -102,7 +103,7 @@ TEST_F(EventRecorderTest, AnotherTextObjectReasonOrTypeIsAnotherEvent) {
 
 TEST_F(EventRecorderTest, EventsOfClusterScopedObjectsAreInDefault) {
   EventNote n = noteOn("node-a");
-  n.kind = model::Kind::Node;
+  n.kind = kNode;
   n.object.ns.clear();
   n.revision = 0;
   const auto call = record(n);

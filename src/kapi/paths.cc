@@ -5,33 +5,17 @@
 #include <algorithm>
 #include <charconv>
 
-#include "base/check.h"
 #include "base/percent.h"
 
 namespace gs::kapi {
 namespace {
 
-using model::Kind;
-
-// In the order of model::Kind.
-constexpr KindInfo kKindTable[model::kKinds] = {
-    {Kind::Pod, "", "v1", "pods", "Pod", true},
-    {Kind::Node, "", "v1", "nodes", "Node", false},
-    {Kind::GpuClaim, "gpu.scheduling", "v1", "gpuclaims", "GpuClaim", true},
-    {Kind::GpuNodeStatus, "gpu.scheduling", "v1", "gpunodestatuses", "GpuNodeStatus", false},
-    {Kind::Lease, "coordination.k8s.io", "v1", "leases", "Lease", true},
-    {Kind::Crd, "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false},
-    {Kind::Event, "events.k8s.io", "v1", "events", "Event", true},
-    {Kind::ConfigMap, "", "v1", "configmaps", "ConfigMap", true},
-};
-
 std::string path(Kind kind, const std::string& ns, const std::string& name, const std::string& subresource) {
-  const KindInfo& info = kindInfo(kind);
-  std::string out = info.group[0] == '\0' ? fmt::format("/api/{}", info.version)
-                                          : fmt::format("/apis/{}/{}", info.group, info.version);
-  if (info.namespaced && !ns.empty()) { out += "/namespaces/" + percentEncode(ns); }
+  std::string out = kind->group.empty() ? fmt::format("/api/{}", kind->version)
+                                        : fmt::format("/apis/{}/{}", kind->group, kind->version);
+  if (kind->namespaced && !ns.empty()) { out += "/namespaces/" + percentEncode(ns); }
   out += '/';
-  out += info.resource;
+  out += kind->plural;
   if (!name.empty()) { out += "/" + percentEncode(name); }
   if (!name.empty() && !subresource.empty()) { out += "/" + percentEncode(subresource); }
   return out;
@@ -42,19 +26,6 @@ std::string withQuery(const std::string& path, const std::string& query) {
 }
 
 }  // namespace
-
-const KindInfo& kindInfo(Kind kind) {
-  const auto i = static_cast<std::size_t>(kind);
-  GS_CHECK(i < std::size(kKindTable) && kKindTable[i].kind == kind, "kind {} is not in the table", i);
-  return kKindTable[i];
-}
-
-bool mayBeAbsent(model::Kind kind) { return kindInfo(kind).group == std::string_view{"gpu.scheduling"}; }
-
-std::string apiVersion(Kind kind) {
-  const KindInfo& info = kindInfo(kind);
-  return info.group[0] == '\0' ? info.version : fmt::format("{}/{}", info.group, info.version);
-}
 
 std::string target(const Call& call) {
   const bool to_collection =

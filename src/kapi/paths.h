@@ -1,4 +1,4 @@
-// Kind -> API group, resource name and URL path; and back. One table.
+// Where a call or a watch goes: method, URL path and query.
 #pragma once
 
 #include <chrono>
@@ -10,20 +10,6 @@
 
 namespace gs::kapi {
 
-struct KindInfo {
-  model::Kind kind;
-  const char* group;  // "" for core
-  const char* version;
-  const char* resource;  // "pods"
-  const char* name;      // "Pod"
-  bool namespaced;
-};
-
-[[nodiscard]] const KindInfo& kindInfo(model::Kind kind);
-/// Served by a CRD, which may not be there.
-[[nodiscard]] bool mayBeAbsent(model::Kind kind);
-/// "coordination.k8s.io/v1" or "v1"
-[[nodiscard]] std::string apiVersion(model::Kind kind);
 /// Path and query of a call: "/api/v1/namespaces/ns/pods/p/binding?...". List and Create of a namespaced kind with
 /// key.ns "" address all namespaces. Every segment is percent-encoded.
 [[nodiscard]] std::string target(const Call& call);

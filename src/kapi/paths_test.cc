@@ -3,12 +3,11 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include "kapi/kinds.h"
 #include "kapi/write.h"
 
 namespace gs::kapi {
 namespace {
-
-using model::Kind;
 
 struct PathCase {
   const char* name;
@@ -34,44 +33,35 @@ TEST_P(Target, Is) {
 INSTANTIATE_TEST_SUITE_P(
     Table, Target,
     testing::Values(
-        PathCase{"GetPod", Verb::Get, Kind::Pod, "ns", "p", "", "", "/api/v1/namespaces/ns/pods/p"},
-        PathCase{"Bind", Verb::Create, Kind::Pod, "ns", "p", "binding", "",
+        PathCase{"GetPod", Verb::Get, kPod, "ns", "p", "", "", "/api/v1/namespaces/ns/pods/p"},
+        PathCase{"Bind", Verb::Create, kPod, "ns", "p", "binding", "",
                  "/api/v1/namespaces/ns/pods/p/binding"},
-        PathCase{"PatchStatus", Verb::MergePatch, Kind::Pod, "ns", "p", "status", "",
+        PathCase{"PatchStatus", Verb::MergePatch, kPod, "ns", "p", "status", "",
                  "/api/v1/namespaces/ns/pods/p/status"},
-        PathCase{"ListEverywhere", Verb::List, Kind::Pod, "", "", "", "limit=500", "/api/v1/pods?limit=500"},
-        PathCase{"ListInNamespace", Verb::List, Kind::Lease, "gs", "", "", "",
+        PathCase{"ListEverywhere", Verb::List, kPod, "", "", "", "limit=500", "/api/v1/pods?limit=500"},
+        PathCase{"ListInNamespace", Verb::List, kLease, "gs", "", "", "",
                  "/apis/coordination.k8s.io/v1/namespaces/gs/leases"},
-        PathCase{"CreateIgnoresTheName", Verb::Create, Kind::Lease, "gs", "x", "", "",
+        PathCase{"CreateIgnoresTheName", Verb::Create, kLease, "gs", "x", "", "",
                  "/apis/coordination.k8s.io/v1/namespaces/gs/leases"},
-        PathCase{"Node", Verb::Get, Kind::Node, "ignored", "node-a", "", "", "/api/v1/nodes/node-a"},
-        PathCase{"Claim", Verb::Apply, Kind::GpuClaim, "ns", "c", "status", "fieldManager=x&force=true",
+        PathCase{"Node", Verb::Get, kNode, "ignored", "node-a", "", "", "/api/v1/nodes/node-a"},
+        PathCase{"Claim", Verb::Apply, kGpuClaim, "ns", "c", "status", "fieldManager=x&force=true",
                  "/apis/gpu.scheduling/v1/namespaces/ns/gpuclaims/c/status?fieldManager=x&force=true"},
-        PathCase{"Status", Verb::Get, Kind::GpuNodeStatus, "", "node-a", "", "",
+        PathCase{"Status", Verb::Get, kGpuNodeStatus, "", "node-a", "", "",
                  "/apis/gpu.scheduling/v1/gpunodestatuses/node-a"},
-        PathCase{"Crd", Verb::Get, Kind::Crd, "", "gpuclaims.gpu.scheduling", "", "",
+        PathCase{"Crd", Verb::Get, kCrd, "", "gpuclaims.gpu.scheduling", "", "",
                  "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/gpuclaims.gpu.scheduling"},
-        PathCase{"Event", Verb::Create, Kind::Event, "ns", "", "", "",
+        PathCase{"Event", Verb::Create, kEvent, "ns", "", "", "",
                  "/apis/events.k8s.io/v1/namespaces/ns/events"},
-        PathCase{"Encoded", Verb::Get, Kind::Pod, "a/b", "x?y=../z", "", "",
+        PathCase{"Encoded", Verb::Get, kPod, "a/b", "x?y=../z", "", "",
                  "/api/v1/namespaces/a%2Fb/pods/x%3Fy%3D..%2Fz"},
-        PathCase{"DotsDoNotClimb", Verb::Get, Kind::Pod, "..", "..", "", "",
+        PathCase{"DotsDoNotClimb", Verb::Get, kPod, "..", "..", "", "",
                  "/api/v1/namespaces/%2E%2E/pods/%2E%2E"}),
     [](const auto& info) { return std::string{info.param.name}; });
 
 TEST(Target, OfAWatchSaysWatch) {
-  EXPECT_EQ(target(OpenWatch{1, Kind::Pod, "", "resourceVersion=5"}),
-            "/api/v1/pods?watch=true&resourceVersion=5");
-  EXPECT_EQ(target(OpenWatch{1, Kind::Lease, "gs", ""}),
+  EXPECT_EQ(target(OpenWatch{1, kPod, "", "resourceVersion=5"}), "/api/v1/pods?watch=true&resourceVersion=5");
+  EXPECT_EQ(target(OpenWatch{1, kLease, "gs", ""}),
             "/apis/coordination.k8s.io/v1/namespaces/gs/leases?watch=true");
-}
-
-TEST(KindInfo, EveryKindHasItsRow) {
-  for (int i = 0; i < model::kKinds; ++i) {
-    EXPECT_EQ(static_cast<int>(kindInfo(static_cast<Kind>(i)).kind), i);
-  }
-  EXPECT_EQ(apiVersion(Kind::Pod), "v1");
-  EXPECT_EQ(apiVersion(Kind::Lease), "coordination.k8s.io/v1");
 }
 
 TEST(HttpMethod, FollowsTheVerb) {

@@ -6,7 +6,6 @@
 
 #include "base/percent.h"
 #include "kapi/decode.h"
-#include "kapi/paths.h"
 #include "kapi/write.h"
 
 namespace gs::kapi {
@@ -100,10 +99,10 @@ void Reflector::listFailed(const Outcome& outcome, Now now, Output& out) {
     return;
   }
   list_failed_ = true;
-  const bool not_served = outcome.http == 404 && mayBeAbsent(config_.kind);
+  const bool not_served = outcome.http == 404 && config_.kind->may_be_absent;
   out.forbidden_now = outcome.http == 403 && config_.optional;
   absent_ = not_served || out.forbidden_now;
-  say(fmt::format("list of {}: {} {}", kindInfo(config_.kind).resource, outcome.http, outcome.message), out);
+  say(fmt::format("list of {}: {} {}", config_.kind->plural, outcome.http, outcome.message), out);
   if (not_served) {
     listed_.clear();
     for (auto& [key, known] : std::exchange(known_, {})) {
@@ -117,7 +116,7 @@ void Reflector::listFailed(const Outcome& outcome, Now now, Output& out) {
 void Reflector::removeVanished(Output& out) {
   if (known_.empty()) { return; }  // as at the first list, the longest of all
   std::unordered_set<model::ObjectKey> listed;
-  for (const auto& object : listed_) { listed.insert(keyOf(object)); }
+  for (const auto& object : listed_) { listed.insert(object.key()); }
   std::vector<model::ObjectKey> vanished;
   for (const auto& [key, known] : known_) {
     if (!listed.contains(key) && known.revision <= list_revision_) { vanished.push_back(key); }
@@ -134,7 +133,7 @@ void Reflector::listComplete(Now now, Output& out) {
   removeVanished(out);
   known_.reserve(listed_.size());
   out.changes.reserve(out.changes.size() + listed_.size());
-  for (const auto& object : listed_) { upsert(object, revisionOf(object), out); }
+  for (const auto& object : listed_) { upsert(object, object.revision(), out); }
   listed_.clear();
   listed_.shrink_to_fit();
   out.synced_now = !synced_;
@@ -159,9 +158,9 @@ void Reflector::watch(Output& out) {
 }
 
 void Reflector::upsert(const model::Object& object, model::Revision revision, Output& out) {
-  if (std::holds_alternative<std::monostate>(object)) { return; }
-  const model::ObjectKey key = keyOf(object);
-  const model::Uid& uid = uidOf(object);
+  if (object.empty()) { return; }
+  const model::ObjectKey key = object.key();
+  const model::Uid& uid = object.uid();
   const auto [it, fresh] = known_.try_emplace(key, Known{uid, 0});
   if (!fresh && it->second.uid != uid) {
     out.changes.push_back({config_.kind, key, it->second.uid, {}, revision, {}});
@@ -254,7 +253,7 @@ void Reflector::streamEnded(const WatchEnded& ended, Now now, Output& out) {
       list(out);
       return;
     }
-    say(fmt::format("watch of {}: 410 {}", kindInfo(config_.kind).resource, ended.message), out);
+    say(fmt::format("watch of {}: 410 {}", config_.kind->plural, ended.message), out);
     relist_ = true;
     wait({}, now, out);
     return;
@@ -267,7 +266,7 @@ void Reflector::streamEnded(const WatchEnded& ended, Now now, Output& out) {
     watch(out);
     return;
   }
-  say(fmt::format("watch of {}: {} {}", kindInfo(config_.kind).resource, ended.http, ended.message), out);
+  say(fmt::format("watch of {}: {} {}", config_.kind->plural, ended.http, ended.message), out);
   relist_ = ended.http == 404 || ended.http == 400 || (ended.http >= 500 && failures_ >= kErrorsBeforeList);
   wait({}, now, out);
 }

@@ -21,9 +21,9 @@
 
 namespace gs::kapi {
 
-/// One change of one object. `object` is monostate when it is gone (then `last_uid` says who was there).
+/// One change of one object. `object` is empty when it is gone (then `last_uid` says who was there).
 struct Change {
-  model::Kind kind{};
+  Kind kind{};
   model::ObjectKey key;
   model::Uid last_uid;
   model::Object object;
@@ -34,7 +34,7 @@ struct Change {
 class Reflector {
  public:
   struct Config {
-    model::Kind kind{};
+    Kind kind{};
     std::uint8_t owner = 1;  // high byte of tokens
     std::string ns;          // "" all namespaces
     Selectors selectors{};
@@ -79,7 +79,7 @@ class Reflector {
     const auto it = known_.find(key);
     return it != known_.end() && it->second.uid == uid;
   }
-  [[nodiscard]] model::Kind kind() const { return config_.kind; }
+  [[nodiscard]] Kind kind() const { return config_.kind; }
   [[nodiscard]] const std::string& ns() const { return config_.ns; }
   /// The last list of a kind of ours was answered 404: its CRD is missing. Such a kind is empty. Listed again every 10 s.
   /// Or that of an optional one was answered 403: what was known stays. Listed again, later each time, up to every 10 s.

@@ -13,7 +13,7 @@ namespace gs::kapi {
 /// Plays the runner by hand: keeps the last effects and finds what a test wants to see.
 class Hand {
  public:
-  explicit Hand(int page_size = 500, model::Kind kind = kWatchedKind)
+  explicit Hand(int page_size = 500, Kind kind = kWatchedKind)
       : machine_{{kind, 9, "ns", {"a=b", ""}, false, page_size}, Rng{1}} {}
 
   Reflector& machine() { return machine_; }

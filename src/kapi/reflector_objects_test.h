@@ -4,11 +4,13 @@
 #include <memory>
 #include <string>
 
+#include "kapi/kinds.h"
+#include "model/lease.h"
 #include "model/object.h"
 
 namespace gs::kapi {
 
-inline constexpr model::Kind kWatchedKind = model::Kind::Lease;
+inline const Kind& kWatchedKind = kLease;
 
 inline model::Object leaseObject(const model::ObjectKey& key, const std::string& uid,
                                  model::Revision revision) {

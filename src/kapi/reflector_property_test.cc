@@ -197,12 +197,12 @@ class BadNetwork {
 
   void replay(const Change& c) {
     const auto it = replayed_.find(c.key);
-    if (c.object.index() == 0) {
+    if (c.object.empty()) {
       RC_ASSERT(it != replayed_.end());
       RC_ASSERT(it->second.uid == c.last_uid.text);
       replayed_.erase(it);
     } else {
-      const Stored stored{uidOf(c.object).text, revisionOf(c.object)};
+      const Stored stored{c.object.uid().text, c.object.revision()};
       if (it != replayed_.end()) {
         RC_ASSERT(it->second.uid == stored.uid);           // else a deletion comes first
         RC_ASSERT(it->second.revision < stored.revision);  // nothing twice, nothing backwards

@@ -3,13 +3,13 @@
 #include <gtest/gtest.h>
 
 #include "kapi/decode.h"
+#include "kapi/kinds.h"
 #include "kapi/paths.h"
 #include "kapi/reflector_hand_test.h"
 
 namespace gs::kapi {
 namespace {
 
-using model::Kind;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
@@ -66,7 +66,7 @@ TEST(Reflector, EventsBecomeChanges) {
   EXPECT_EQ(h.event(h.open().stream, WatchType::Modified, "a", "u-a", 12).changes.size(), 1U);
   const auto& gone = h.event(h.open().stream, WatchType::Deleted, "a", "u-a", 13);
   ASSERT_EQ(gone.changes.size(), 1U);
-  EXPECT_EQ(gone.changes[0].object.index(), 0U);
+  EXPECT_TRUE(gone.changes[0].object.empty());
   EXPECT_EQ(gone.changes[0].last_uid, model::Uid{"u-a"});
   EXPECT_EQ(h.machine().progress(), 13U);
 }
@@ -83,8 +83,8 @@ TEST(Reflector, ADeletionTellsHowTheObjectWas) {
   h.begin();
   const auto& out = h.event(h.open().stream, WatchType::Deleted, "a", "u-a", 12);
   ASSERT_EQ(out.changes.size(), 1U);
-  EXPECT_EQ(out.changes[0].object.index(), 0U);
-  EXPECT_EQ(uidOf(out.changes[0].last).text, "u-a");
+  EXPECT_TRUE(out.changes[0].object.empty());
+  EXPECT_EQ(out.changes[0].last.uid().text, "u-a");
 }
 
 TEST(Reflector, ADeletionOfSomethingUnknownIsNoChange) {
@@ -99,9 +99,9 @@ TEST(Reflector, ANewUidUnderAnOldNameIsADeletionAndAnAddition) {
   h.begin();
   const auto& out = h.event(h.open().stream, WatchType::Modified, "a", "u-2", 11);
   ASSERT_EQ(out.changes.size(), 2U);
-  EXPECT_EQ(out.changes[0].object.index(), 0U);
+  EXPECT_TRUE(out.changes[0].object.empty());
   EXPECT_EQ(out.changes[0].last_uid, model::Uid{"u-a"});
-  EXPECT_NE(out.changes[1].object.index(), 0U);
+  EXPECT_FALSE(out.changes[1].object.empty());
 }
 
 TEST(Reflector, EventsOfAnotherStreamAreIgnored) {
@@ -160,7 +160,7 @@ TEST(Reflector, ExpiredListsAgainAndTheDifferenceBecomesChanges) {
   EXPECT_FALSE(out.synced_now);
   std::vector<std::string> seen;
   for (const Change& c : out.changes) {
-    seen.push_back(c.key.name + (c.object.index() == 0 ? "-" : "+") + c.last_uid.text);
+    seen.push_back(c.key.name + (c.object.empty() ? "-" : "+") + c.last_uid.text);
   }
   EXPECT_EQ(seen, (std::vector<std::string>{"goes-g", "moves+m", "again-old", "again+new", "fresh+f"}));
 }
@@ -297,7 +297,7 @@ TEST(Reflector, ANewTroubleIsLoggedOnce) {
 }
 
 TEST(Reflector, AKindThatIsNotServedIsEmptyAndAskedForAgain) {
-  Hand h{500, Kind::GpuClaim};
+  Hand h{500, kGpuClaim};
   h.begin();
   h.ended(h.open().stream, 404);
   h.advance(h.untilWake());
@@ -305,7 +305,7 @@ TEST(Reflector, AKindThatIsNotServedIsEmptyAndAskedForAgain) {
   const auto& out = h.listFails(404);
   EXPECT_TRUE(h.machine().absent());
   ASSERT_EQ(out.changes.size(), 1U);
-  EXPECT_EQ(out.changes[0].object.index(), 0U);
+  EXPECT_TRUE(out.changes[0].object.empty());
   h.advance(h.untilWake());
   h.tick();
   EXPECT_EQ(h.listed(30, {leaseObject(keyed("a"), "u-a", 5)}).changes.size(), 1U);

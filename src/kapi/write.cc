@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "base/percent.h"
+#include "kapi/kinds.h"
 #include "kapi/paths.h"
 #include "kapi/time.h"
 #include "model/annotations.h"
@@ -16,7 +17,6 @@ namespace {
 using json::Array;
 using json::Object;
 using json::Value;
-using model::Kind;
 
 constexpr const char* kFieldManager = "gpu-scheduler";
 constexpr std::size_t kMaxAllocatedText = 8;
@@ -30,7 +30,7 @@ Call callTo(Verb verb, Kind kind, model::ObjectKey key, std::string subresource 
   return call;
 }
 
-Value headOf(Kind kind) { return Object{{"apiVersion", apiVersion(kind)}, {"kind", kindInfo(kind).name}}; }
+Value headOf(Kind kind) { return Object{{"apiVersion", apiVersion(kind)}, {"kind", kind->name}}; }
 
 /// A body of `kind` with metadata name and namespace.
 Value bodyOf(Kind kind, const model::ObjectKey& key) {
@@ -102,7 +102,7 @@ std::string labelledPod(const model::Lease& lease) {
 }
 
 Value gpuLeaseBody(const model::Lease& lease) {
-  Value body = bodyOf(Kind::Lease, lease.key);
+  Value body = bodyOf(kLease, lease.key);
   Value& metadata = body.child("metadata");
   metadata.child("labels").set(model::kManagedLabel, "true");
   if (const auto pod = labelledPod(lease); !pod.empty()) {
@@ -133,7 +133,7 @@ Call listObjects(Kind kind, std::string ns, int limit, const std::string& contin
 
 Call bindPod(const model::Pod& pod, const model::NodeName& node,
              const std::map<std::string, std::string>& annotations) {
-  Call call = callTo(Verb::Create, Kind::Pod, pod.key, "binding");
+  Call call = callTo(Verb::Create, kPod, pod.key, "binding");
   call.body = Object{{"apiVersion", "v1"}, {"kind", "Binding"}};
   Value& metadata = call.body.child("metadata");
   metadata.set("name", pod.key.name);
@@ -145,7 +145,7 @@ Call bindPod(const model::Pod& pod, const model::NodeName& node,
 }
 
 Call fencePod(const model::ObjectKey& key, const model::Uid& uid, const std::string& value) {
-  Call call = callTo(Verb::MergePatch, Kind::Pod, key, "status");
+  Call call = callTo(Verb::MergePatch, kPod, key, "status");
   Value& metadata = call.body.child("metadata");
   setPreconditions(metadata, uid, 0);
   metadata.child("annotations").set(model::kFenceKey, value);
@@ -154,7 +154,7 @@ Call fencePod(const model::ObjectKey& key, const model::Uid& uid, const std::str
 
 Call annotatePod(const model::Pod& pod, const std::map<std::string, std::string>& set,
                  const std::vector<std::string>& remove) {
-  Call call = callTo(Verb::MergePatch, Kind::Pod, pod.key, "status");
+  Call call = callTo(Verb::MergePatch, kPod, pod.key, "status");
   Value& metadata = call.body.child("metadata");
   setPreconditions(metadata, pod.uid, pod.revision);
   Object annotations;
@@ -167,7 +167,7 @@ Call annotatePod(const model::Pod& pod, const std::map<std::string, std::string>
 
 Call setUnschedulable(const model::Pod& pod, const std::string& reason, const std::string& message,
                       Wall now) {
-  Call call = callTo(Verb::StrategicPatch, Kind::Pod, pod.key, "status");
+  Call call = callTo(Verb::StrategicPatch, kPod, pod.key, "status");
   setPreconditions(call.body.child("metadata"), pod.uid, pod.revision);
   Object condition{{"type", "PodScheduled"},
                    {"status", "False"},
@@ -181,29 +181,29 @@ Call setUnschedulable(const model::Pod& pod, const std::string& reason, const st
 }
 
 Call createLease(const model::Lease& lease) {
-  Call call = callTo(Verb::Create, Kind::Lease, {lease.key.ns, {}});
+  Call call = callTo(Verb::Create, kLease, {lease.key.ns, {}});
   call.body = gpuLeaseBody(lease);
   return call;
 }
 
 Call updateLease(const model::Lease& lease) {
-  Call call = callTo(Verb::Update, Kind::Lease, lease.key);
+  Call call = callTo(Verb::Update, kLease, lease.key);
   call.body = gpuLeaseBody(lease);
   setPreconditions(call.body.child("metadata"), lease.uid, lease.revision);
   return call;
 }
 
 Call deleteLease(const model::ObjectKey& key, const model::Uid& uid, model::Revision revision) {
-  Call call = callTo(Verb::Delete, Kind::Lease, key);
+  Call call = callTo(Verb::Delete, kLease, key);
   call.body = Object{{"apiVersion", "v1"}, {"kind", "DeleteOptions"}};
   setPreconditions(call.body.child("preconditions"), uid, revision);
   return call;
 }
 
 Call writeElection(const model::Lease& lease, bool create) {
-  Call call = create ? callTo(Verb::Create, Kind::Lease, {lease.key.ns, {}})
-                     : callTo(Verb::Update, Kind::Lease, lease.key);
-  call.body = bodyOf(Kind::Lease, lease.key);
+  Call call =
+      create ? callTo(Verb::Create, kLease, {lease.key.ns, {}}) : callTo(Verb::Update, kLease, lease.key);
+  call.body = bodyOf(kLease, lease.key);
   Value& metadata = call.body.child("metadata");
   for (const auto& [key, value] : {std::pair{model::kAddressKey, &lease.record.address},
                                    {model::kLeaseSchedulerKey, &lease.record.scheduler}}) {
@@ -232,9 +232,9 @@ std::string allocatedText(const std::vector<ClaimAllocation>& sorted, std::size_
 
 Call applyClaimStatus(const model::ObjectKey& claim, const model::Uid& uid, model::Revision revision,
                       const ClaimStatus& status) {
-  Call call = callTo(Verb::Apply, Kind::GpuClaim, claim, "status");
+  Call call = callTo(Verb::Apply, kGpuClaim, claim, "status");
   call.query = fmt::format("fieldManager={}&force=true", kFieldManager);
-  call.body = bodyOf(Kind::GpuClaim, claim);
+  call.body = bodyOf(kGpuClaim, claim);
   setPreconditions(call.body.child("metadata"), uid, revision);
   Value& out = call.body.child("status");
   out = Object{};
@@ -254,7 +254,7 @@ Call applyClaimStatus(const model::ObjectKey& claim, const model::Uid& uid, mode
 
 Call recordLeaseNamespace(const model::Crd& crd, const std::string& ns, const std::string& scheduler,
                           const std::string& term) {
-  Call call = callTo(Verb::MergePatch, Kind::Crd, {"", crd.name});
+  Call call = callTo(Verb::MergePatch, kCrd, {"", crd.name});
   Value& metadata = call.body.child("metadata");
   setPreconditions(metadata, crd.uid, crd.revision);
   metadata.child("annotations").set(model::kLeaseNamespaceKey, ns);

@@ -8,15 +8,16 @@
 #include <vector>
 
 #include "kapi/call.h"
+#include "model/crd.h"
 #include "model/lease.h"
 #include "model/pod.h"
 
 namespace gs::kapi {
 
-[[nodiscard]] Call getObject(model::Kind kind, model::ObjectKey key);
+[[nodiscard]] Call getObject(Kind kind, model::ObjectKey key);
 /// `limit` 0: none. See Selectors.
-[[nodiscard]] Call listObjects(model::Kind kind, std::string ns, int limit,
-                               const std::string& continue_token = {}, const Selectors& selectors = {});
+[[nodiscard]] Call listObjects(Kind kind, std::string ns, int limit, const std::string& continue_token = {},
+                               const Selectors& selectors = {});
 
 /// POST pods/p/binding with metadata.uid, metadata.resourceVersion and the annotations (R8 and R29).
 [[nodiscard]] Call bindPod(const model::Pod& pod, const model::NodeName& node,

@@ -4,13 +4,12 @@
 
 #include "base/cpu_time_test.h"
 #include "kapi/decode.h"
+#include "kapi/kinds.h"
 #include "kapi/paths.h"
 #include "kapi/time.h"
 
 namespace gs::kapi {
 namespace {
-
-using model::Kind;
 
 model::Pod unboundPod() {
   model::Pod pod;
@@ -25,13 +24,13 @@ const Wall kNow = *parseTime("2025-06-15T15:06:40.123456Z");
 std::string request(const Call& c) { return std::string{httpMethod(c.verb)} + " " + target(c); }
 
 TEST(Write, GetAndList) {
-  EXPECT_EQ(request(getObject(Kind::Pod, {"ns", "p"})), "GET /api/v1/namespaces/ns/pods/p");
-  EXPECT_EQ(request(listObjects(Kind::Pod, "", 0)), "GET /api/v1/pods");
-  EXPECT_EQ(request(listObjects(Kind::Lease, "gs", 500,
-                                "a+b=", {"gpu.scheduling/managed=true", "metadata.name=q"})),
-            "GET /apis/coordination.k8s.io/v1/namespaces/gs/"
-            "leases?limit=500&continue=a%2Bb%3D&labelSelector=gpu.scheduling%2Fmanaged%3Dtrue"
-            "&fieldSelector=metadata.name%3Dq");
+  EXPECT_EQ(request(getObject(kPod, {"ns", "p"})), "GET /api/v1/namespaces/ns/pods/p");
+  EXPECT_EQ(request(listObjects(kPod, "", 0)), "GET /api/v1/pods");
+  EXPECT_EQ(
+      request(listObjects(kLease, "gs", 500, "a+b=", {"gpu.scheduling/managed=true", "metadata.name=q"})),
+      "GET /apis/coordination.k8s.io/v1/namespaces/gs/"
+      "leases?limit=500&continue=a%2Bb%3D&labelSelector=gpu.scheduling%2Fmanaged%3Dtrue"
+      "&fieldSelector=metadata.name%3Dq");
 }
 
 TEST(Write, BindPodCarriesUidRevisionAndAnnotations) {

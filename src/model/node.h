@@ -34,6 +34,7 @@ struct Node {
   std::int64_t vcuda_memory_capacity = 0;
   friend bool operator==(const Node&, const Node&) = default;
 };
+[[nodiscard]] inline ObjectKey keyOf(const Node& node) { return {"", node.name.text}; }
 
 enum class Health : std::uint8_t { Healthy, Unhealthy, Unknown };
 
@@ -69,5 +70,6 @@ struct GpuNodeStatus {
       observed_time;  // "" : made by hand. Compared only for change (the agent's clock is nobody else's)
   friend bool operator==(const GpuNodeStatus&, const GpuNodeStatus&) = default;
 };
+[[nodiscard]] inline ObjectKey keyOf(const GpuNodeStatus& status) { return {"", status.node.text}; }
 
 }  // namespace gs::model

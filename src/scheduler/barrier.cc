@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 
+#include "kapi/kinds.h"
 #include "kapi/paths.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
@@ -20,7 +21,7 @@ void Barrier::reset() {
 }
 
 void Barrier::askCensus(const std::string& continue_token, kapi::Effects& out) {
-  kapi::Call call = kapi::listObjects(model::Kind::Lease, "", page_size_, continue_token,
+  kapi::Call call = kapi::listObjects(kapi::kLease, "", page_size_, continue_token,
                                       {fmt::format("{}=true", model::kManagedLabel), ""});
   call.token = kapi::makeToken(owner_, next_++);
   census_call_ = call.token;
@@ -56,9 +57,7 @@ void Barrier::censusPage(const kapi::Outcome& outcome, Mono now, kapi::Effects& 
   census_error_.clear();
   if (census_.revision == 0) { census_.revision = outcome.list_revision; }
   for (const auto& item : outcome.items) {
-    if (const auto* lease = std::get_if<model::Ptr<model::Lease>>(&item)) {
-      census_.leases.push_back(*lease);
-    }
+    if (const auto lease = item.as<model::Lease>()) { census_.leases.push_back(lease); }
   }
   if (!outcome.continue_token.empty()) {
     askCensus(outcome.continue_token, out);

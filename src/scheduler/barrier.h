@@ -14,6 +14,8 @@
 #include "controller/parts.h"
 #include "engine/catch_up.h"
 #include "kapi/call.h"
+#include "kapi/kinds.h"
+#include "model/lease.h"
 #include "model/object.h"
 
 namespace gs::scheduler {
@@ -33,11 +35,11 @@ class Barrier : public controller::Part {
   void startCensus(kapi::Effects& out);
   void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
   void tick(Now now, kapi::Effects& out) override;
-  void caughtUp(model::Kind kind) { kinds_.caughtUp(kind); }
+  void caughtUp(kapi::Kind kind) { kinds_.caughtUp(kind); }
   void reset() override;
 
   /// Whose caches must reach the present; of leases the census is the present.
-  [[nodiscard]] const std::vector<model::Kind>& caughtUpKinds() const { return kinds_.kinds(); }
+  [[nodiscard]] const std::vector<kapi::Kind>& caughtUpKinds() const { return kinds_.kinds(); }
   [[nodiscard]] std::vector<engine::CatchUp::Want> takeCatchUps() { return kinds_.takeWants(); }
   [[nodiscard]] std::optional<Census> takeCensus() { return std::exchange(complete_census_, std::nullopt); }
   [[nodiscard]] bool done() const { return census_done_ && kinds_.done(); }
@@ -53,9 +55,7 @@ class Barrier : public controller::Part {
 
   std::uint8_t owner_;
   engine::CatchUp kinds_{
-      owner_,
-      {model::Kind::Pod, model::Kind::Node, model::Kind::GpuClaim, model::Kind::GpuNodeStatus},
-      std::uint64_t{1} << 32};
+      owner_, {kapi::kPod, kapi::kNode, kapi::kGpuClaim, kapi::kGpuNodeStatus}, std::uint64_t{1} << 32};
   kapi::Token census_call_ = 0;
   std::string census_page_;  // continue token of the page that was asked for
   int page_size_ = kPage;    // halved when a page is too large to take

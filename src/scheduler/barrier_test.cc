@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <map>
 
+#include "kapi/kinds.h"
 #include "testing/builders.h"
 
 namespace gs::scheduler {
@@ -10,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using kapi::Fate;
-using model::Kind;
+using kapi::Kind;
 
 /// Drives the machine by hand: each call it makes is answered by the test.
 class BarrierTest : public ::testing::Test {
@@ -74,7 +75,7 @@ class BarrierTest : public ::testing::Test {
     return text;
   }
 
-  static constexpr Kind kOthers[] = {Kind::Pod, Kind::Node, Kind::GpuClaim, Kind::GpuNodeStatus};
+  inline static const Kind kOthers[] = {kapi::kPod, kapi::kNode, kapi::kGpuClaim, kapi::kGpuNodeStatus};
   controller::Parts parts{30};
   Barrier barrier{parts};
   kapi::Effects out;
@@ -93,7 +94,7 @@ class BarrierTest : public ::testing::Test {
 TEST_F(BarrierTest, AsksForTheLeasesOfAllNamespacesAndOneObjectOfEachOtherKind) {
   const Calls calls = start();
   EXPECT_EQ(calls.size(), 5U);
-  EXPECT_EQ(calls.at(Kind::Lease).query, "limit=500&labelSelector=gpu.scheduling%2Fmanaged%3Dtrue");
+  EXPECT_EQ(calls.at(kapi::kLease).query, "limit=500&labelSelector=gpu.scheduling%2Fmanaged%3Dtrue");
   for (const Kind kind : kOthers) { EXPECT_EQ(calls.at(kind).query, "limit=1"); }
   for (const auto& [kind, call] : calls) {
     EXPECT_EQ(call.verb, kapi::Verb::List);
@@ -103,7 +104,7 @@ TEST_F(BarrierTest, AsksForTheLeasesOfAllNamespacesAndOneObjectOfEachOtherKind) 
 }
 
 TEST_F(BarrierTest, TheCensusIsAllPagesAtTheRevisionOfTheFirst) {
-  listed(start().at(Kind::Lease), 7, {"a", "b"}, "c1");
+  listed(start().at(kapi::kLease), 7, {"a", "b"}, "c1");
   EXPECT_EQ(census(), "none");
   const auto second = sentAlone();
   EXPECT_EQ(second.query, "limit=500&continue=c1&labelSelector=gpu.scheduling%2Fmanaged%3Dtrue");
@@ -119,7 +120,7 @@ TEST_F(BarrierTest, TheCensusIsAllPagesAtTheRevisionOfTheFirst) {
 }
 
 TEST_F(BarrierTest, APageThatIsTooLargeIsAskedForInHalves) {
-  listed(start().at(Kind::Lease), 7, {"a"}, "c1");
+  listed(start().at(kapi::kLease), 7, {"a"}, "c1");
   tooLarge(sentAlone());
   const auto half = sentAlone();
   EXPECT_TRUE(half.query.starts_with("limit=250&continue=c1&")) << half.query;
@@ -132,7 +133,7 @@ TEST_F(BarrierTest, APageThatIsTooLargeIsAskedForInHalves) {
 }
 
 TEST_F(BarrierTest, OneLeaseThatIsTooLargeIsAFailure) {
-  auto call = start().at(Kind::Lease);
+  auto call = start().at(kapi::kLease);
   int halves = 0;
   for (; !call.query.starts_with("limit=1&") && halves < 20; ++halves) {
     tooLarge(call);
@@ -146,7 +147,7 @@ TEST_F(BarrierTest, OneLeaseThatIsTooLargeIsAFailure) {
 
 TEST_F(BarrierTest, AFailedPageBeginsTheCensusAnewAfterASecond) {
   const Calls calls = start();
-  listed(calls.at(Kind::Lease), 7, {"a"}, "c1");
+  listed(calls.at(kapi::kLease), 7, {"a"}, "c1");
   failed(sentAlone(), 410);
   EXPECT_EQ(barrier.error(), "cannot list leases: 410 no luck");
   EXPECT_EQ(barrier.nextDue(), now + 1s);
@@ -158,87 +159,87 @@ TEST_F(BarrierTest, AFailedPageBeginsTheCensusAnewAfterASecond) {
   EXPECT_EQ(first.query.find("continue"), std::string::npos);
   listed(first, 8, {"b"});
   EXPECT_EQ(census(), "at 8 b");
-  failed(calls.at(Kind::Pod), 0);
+  failed(calls.at(kapi::kPod), 0);
   pass(10s);
-  EXPECT_EQ(sentAlone().kind, Kind::Pod) << "the census is no failure any more";
+  EXPECT_EQ(sentAlone().kind, kapi::kPod) << "the census is no failure any more";
 }
 
 TEST_F(BarrierTest, ABusyServerIsAskedAgainWhenItSaid) {
-  failed(start().at(Kind::Lease), 429, 5s);
+  failed(start().at(kapi::kLease), 429, 5s);
   pass(4s);
   EXPECT_TRUE(out.empty());
   pass(1s);
-  EXPECT_EQ(sentAlone().kind, Kind::Lease);
+  EXPECT_EQ(sentAlone().kind, kapi::kLease);
 }
 
 TEST_F(BarrierTest, AFailureBesideItDoesNotShortenTheTimeThatABusyServerSaid) {
   const Calls calls = start();
-  failed(calls.at(Kind::Pod), 429, 5s);
-  failed(calls.at(Kind::Node), 0);
+  failed(calls.at(kapi::kPod), 429, 5s);
+  failed(calls.at(kapi::kNode), 0);
   pass(1s);
-  EXPECT_FALSE(sent().contains(Kind::Pod));
+  EXPECT_FALSE(sent().contains(kapi::kPod));
   pass(4s);
-  EXPECT_TRUE(sent().contains(Kind::Pod));
+  EXPECT_TRUE(sent().contains(kapi::kPod));
 }
 
 TEST_F(BarrierTest, AFailedKindIsAskedAgainAlone) {
   const Calls calls = start();
-  listed(calls.at(Kind::Pod), 7);
-  failed(calls.at(Kind::Node), 0);
+  listed(calls.at(kapi::kPod), 7);
+  failed(calls.at(kapi::kNode), 0);
   EXPECT_EQ(barrier.trouble(), "cannot list nodes: 0 no luck");
   pass(1s);
   const auto again = sentAlone();
-  EXPECT_EQ(again.kind, Kind::Node);
+  EXPECT_EQ(again.kind, kapi::kNode);
   (void)barrier.takeCatchUps();
   listed(again, 8);
   EXPECT_EQ(barrier.error(), "") << "it went through";
-  EXPECT_EQ(barrier.takeCatchUps().at(0).kind, Kind::Node);
+  EXPECT_EQ(barrier.takeCatchUps().at(0).kind, kapi::kNode);
 }
 
 TEST_F(BarrierTest, AKindWhoseCrdIsMissingHasNothingToCatchUpWith) {
   const Calls calls = start();
-  listed(calls.at(Kind::Lease), 7);
-  caughtUp(calls, Kind::Pod);
-  caughtUp(calls, Kind::Node);
-  failed(calls.at(Kind::GpuClaim), 404);
+  listed(calls.at(kapi::kLease), 7);
+  caughtUp(calls, kapi::kPod);
+  caughtUp(calls, kapi::kNode);
+  failed(calls.at(kapi::kGpuClaim), 404);
   EXPECT_FALSE(barrier.done());
-  failed(calls.at(Kind::GpuNodeStatus), 404);
+  failed(calls.at(kapi::kGpuNodeStatus), 404);
   EXPECT_TRUE(barrier.done());
   EXPECT_EQ(barrier.nextDue(), std::nullopt);
 }
 
 TEST_F(BarrierTest, A404OfPodsIsAFailure) {
-  failed(start().at(Kind::Pod), 404);
+  failed(start().at(kapi::kPod), 404);
   pass(1s);
-  EXPECT_EQ(sentAlone().kind, Kind::Pod);
+  EXPECT_EQ(sentAlone().kind, kapi::kPod);
 }
 
 TEST_F(BarrierTest, CatchUpsAreAskedForOnceWithTheRevisionOfTheList) {
   const Calls calls = start();
-  listed(calls.at(Kind::GpuClaim), 12);
-  listed(calls.at(Kind::Pod), 15);
-  listed(calls.at(Kind::Pod), 16);  // an answer comes once
+  listed(calls.at(kapi::kGpuClaim), 12);
+  listed(calls.at(kapi::kPod), 15);
+  listed(calls.at(kapi::kPod), 16);  // an answer comes once
   const auto wanted = barrier.takeCatchUps();
   ASSERT_EQ(wanted.size(), 2U);
-  EXPECT_EQ(wanted[0].kind, Kind::GpuClaim);
+  EXPECT_EQ(wanted[0].kind, kapi::kGpuClaim);
   EXPECT_EQ(wanted[0].revision, 12U);
-  EXPECT_EQ(wanted[1].kind, Kind::Pod);
+  EXPECT_EQ(wanted[1].kind, kapi::kPod);
   EXPECT_EQ(wanted[1].revision, 15U);
   EXPECT_TRUE(barrier.takeCatchUps().empty());
 }
 
 TEST_F(BarrierTest, IsDoneOnlyWhenEverythingIs) {
-  for (const Kind last : {Kind::Lease, Kind::Pod, Kind::Node, Kind::GpuClaim, Kind::GpuNodeStatus}) {
+  for (const Kind last : {kapi::kLease, kapi::kPod, kapi::kNode, kapi::kGpuClaim, kapi::kGpuNodeStatus}) {
     const Calls calls = start();
-    if (last != Kind::Lease) { listed(calls.at(Kind::Lease), 7); }
+    if (last != kapi::kLease) { listed(calls.at(kapi::kLease), 7); }
     for (const Kind kind : kOthers) {
       if (kind != last) { caughtUp(calls, kind); }
     }
     EXPECT_FALSE(barrier.done());
-    EXPECT_NE(barrier.trouble().find(last == Kind::Lease ? "not listed yet" : "not caught up yet"),
+    EXPECT_NE(barrier.trouble().find(last == kapi::kLease ? "not listed yet" : "not caught up yet"),
               std::string::npos);
     listed(calls.at(last), 7);
-    EXPECT_EQ(barrier.done(), last == Kind::Lease) << "a list alone is no catching up";
+    EXPECT_EQ(barrier.done(), last == kapi::kLease) << "a list alone is no catching up";
     barrier.caughtUp(last);
     EXPECT_TRUE(barrier.done());
     EXPECT_EQ(barrier.trouble(), "");
@@ -247,7 +248,7 @@ TEST_F(BarrierTest, IsDoneOnlyWhenEverythingIs) {
 
 TEST_F(BarrierTest, AKindThatCaughtUpBeforeItsListWasAnsweredHasNot) {
   const Calls calls = start();
-  listed(calls.at(Kind::Lease), 7);
+  listed(calls.at(kapi::kLease), 7);
   for (const Kind kind : kOthers) { barrier.caughtUp(kind); }
   for (const Kind kind : kOthers) { listed(calls.at(kind), 7); }
   EXPECT_FALSE(barrier.done());
@@ -255,11 +256,11 @@ TEST_F(BarrierTest, AKindThatCaughtUpBeforeItsListWasAnsweredHasNot) {
 
 TEST_F(BarrierTest, AnswersOfAnEarlierTermAreIgnored) {
   const Calls earlier = start();
-  failed(earlier.at(Kind::Node), 0);
+  failed(earlier.at(kapi::kNode), 0);
   barrier.reset();
   EXPECT_EQ(barrier.nextDue(), std::nullopt);
   EXPECT_EQ(barrier.error(), "");
-  listed(earlier.at(Kind::Pod), 7);
+  listed(earlier.at(kapi::kPod), 7);
   EXPECT_TRUE(barrier.takeCatchUps().empty()) << "nobody leads";
   const Calls calls = start();
   for (const auto& [kind, call] : earlier) { listed(call, 7, {"a"}); }
@@ -272,7 +273,7 @@ TEST_F(BarrierTest, AnswersOfAnEarlierTermAreIgnored) {
 
 TEST_F(BarrierTest, ALaterCensusIsTakenAlone) {
   const Calls calls = start();
-  listed(calls.at(Kind::Lease), 7, {"a"});
+  listed(calls.at(kapi::kLease), 7, {"a"});
   for (const Kind kind : kOthers) { caughtUp(calls, kind); }
   EXPECT_EQ(census(), "at 7 a");
   barrier.startCensus(out);

@@ -6,6 +6,7 @@
 
 #include "base/planted.h"
 #include "engine/held_devices.h"
+#include "kapi/kinds.h"
 #include "kapi/retry_wait.h"
 #include "kapi/write.h"
 #include "sched/quota.h"
@@ -198,7 +199,7 @@ void Binder::readOverdue(const model::Uid& uid) {
   Grant* grant = find(uid);
   if (grant == nullptr || grant->stage != Stage::Bound || calls_.open(uid)) { return; }
   if (c_.now.mono - grant->not_before <= kBoundUnseen) { return; }
-  call(*grant, kapi::getObject(model::Kind::Pod, grant->pod), Purpose::ReadBound);
+  call(*grant, kapi::getObject(kapi::kPod, grant->pod), Purpose::ReadBound);
 }
 
 // ---- Bindings whose outcome nobody learned
@@ -352,8 +353,8 @@ void Binder::judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fence)
 }
 
 void Binder::conflictRead(Grant& grant, const kapi::Outcome& outcome) {
-  const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
-  if (outcome.notFound() || (pod != nullptr && (*pod)->uid != grant.uid)) {
+  const auto pod = outcome.object.as<model::Pod>();
+  if (outcome.notFound() || (pod != nullptr && pod->uid != grant.uid)) {
     c_.engine.podGone(grant.uid, c_.now.mono);
   } else if (outcome.fate != Fate::Applied || pod == nullptr) {
     if (waitShortly(grant, outcome.retry_after)) { return; }
@@ -361,7 +362,7 @@ void Binder::conflictRead(Grant& grant, const kapi::Outcome& outcome) {
     advance(grant.uid);
   } else {
     c_.engine.learn(outcome.object, c_.now.mono);
-    judgeLivePod(grant, **pod, false);
+    judgeLivePod(grant, *pod, false);
   }
 }
 
@@ -372,11 +373,11 @@ void Binder::fence(Grant& grant) {
 }
 
 void Binder::fenceAnswered(Grant& grant, const kapi::Outcome& outcome) {
-  const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
-  if (outcome.fate == Fate::Applied && pod != nullptr && (*pod)->uid == grant.uid &&
-      fenceOf(**pod) == grant.fence_value) {
+  const auto pod = outcome.object.as<model::Pod>();
+  if (outcome.fate == Fate::Applied && pod != nullptr && pod->uid == grant.uid &&
+      fenceOf(*pod) == grant.fence_value) {
     c_.engine.learn(outcome.object, c_.now.mono);
-    judgeLivePod(grant, **pod, true);
+    judgeLivePod(grant, *pod, true);
     return;
   }
   slots_.failed(grant.pod.ns);

@@ -5,6 +5,7 @@
 
 #include "base/planted.h"
 #include "engine/held_devices.h"
+#include "kapi/kinds.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
 #include "scheduler/binder.h"
@@ -67,7 +68,7 @@ void Binder::advance(Grant& grant, const model::Pod& pod) {
       if (!gaveUpFor(grant, pod) && !gaveUpRenumbered(grant)) { bindOrTakeAgain(grant); }
       return;
     case Stage::Reading:
-      call(grant, kapi::getObject(model::Kind::Pod, grant.pod), Purpose::ReadAfterConflict);
+      call(grant, kapi::getObject(kapi::kPod, grant.pod), Purpose::ReadAfterConflict);
       return;
     case Stage::Fencing: fence(grant); return;
     case Stage::Releasing:
@@ -178,8 +179,8 @@ void Binder::scheduledEvent(const Grant& grant) {
   std::string note = fmt::format("Successfully assigned {} to {}", grant.pod.text(), grant.node.text);
   if (!grant.ids.empty()) { note += fmt::format(" with GPUs {}", model::printIds(grant.ids)); }
   const model::Pod* pod = c_.cache().pod(grant.uid);
-  c_.events.send({model::Kind::Pod, grant.pod, grant.uid, pod == nullptr ? 0 : pod->revision, false,
-                  "Scheduled", "Binding", note},
+  c_.events.send({kapi::kPod, grant.pod, grant.uid, pod == nullptr ? 0 : pod->revision, false, "Scheduled",
+                  "Binding", note},
                  c_.now, c_.out);
 }
 

@@ -1,5 +1,6 @@
 #include "scheduler/blocked_devices.h"
 
+#include "kapi/kinds.h"
 #include "kapi/write.h"
 
 namespace gs::scheduler {
@@ -11,7 +12,7 @@ void BlockedDevices::pump() {
       calls_.forget(device);
       continue;
     }
-    kapi::Call call = kapi::getObject(model::Kind::Lease, c_.leaseKey(device.first, device.second));
+    kapi::Call call = kapi::getObject(kapi::kLease, c_.leaseKey(device.first, device.second));
     call.token = calls_.begin(device);
     c_.out.emplace_back(std::move(call));
   }
@@ -25,8 +26,8 @@ void BlockedDevices::handle(const kapi::Outcome& outcome, Now now, kapi::Effects
     calls_.forget(call->key);
     return;
   }
-  const auto* lease = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
-  if (lease != nullptr && (*lease)->managed) { c_.engine.learn(outcome.object, now.mono); }
+  const auto lease = outcome.object.as<model::Lease>();
+  if (lease != nullptr && lease->managed) { c_.engine.learn(outcome.object, now.mono); }
   if (c_.engine.blocked().contains(call->key)) {
     calls_.failed(call->key, now.mono, outcome.retry_after);
   } else {

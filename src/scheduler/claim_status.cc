@@ -146,8 +146,8 @@ void ClaimStatusWriter::handle(const kapi::Outcome& outcome, Now at, kapi::Effec
   if (call->stale) { return; }  // its claim went
   Written& w = written_.at(key);
   w.known = outcome.fate == kapi::Fate::Applied;
-  if (const auto* claim = std::get_if<model::Ptr<model::GpuClaim>>(&outcome.object)) {
-    w.revision = std::max(w.revision, (*claim)->revision);
+  if (const auto claim = outcome.object.as<model::GpuClaim>()) {
+    w.revision = std::max(w.revision, claim->revision);
   }
   if (!w.known && outcome.http != 404) {
     // After a conflict the watch brings the newer claim.

@@ -1,6 +1,7 @@
 #include "scheduler/context.h"
 
 #include "engine/held_devices.h"
+#include "kapi/kinds.h"
 #include "model/annotations.h"
 
 namespace gs::scheduler {
@@ -41,7 +42,7 @@ void Context::sendAbout(const model::Uid& pod, kapi::Call call, kapi::Token toke
 
 void Context::warnOnce(const model::Pod& pod, const std::string& reason, const std::string& note) {
   if (!warnings.add(pod.uid, reason)) { return; }
-  events.send({model::Kind::Pod, pod.key, pod.uid, pod.revision, true, reason, "Scheduling", note}, now, out);
+  events.send({kapi::kPod, pod.key, pod.uid, pod.revision, true, reason, "Scheduling", note}, now, out);
 }
 
 std::string fenceOf(const model::Pod& pod) {

@@ -1,5 +1,7 @@
 #include "scheduler/device_health.h"
 
+#include "kapi/kinds.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -24,7 +26,7 @@ void DeviceHealth::fails(const model::Pod& pod, const model::Device& device) {
   const std::string why = device.health_reason.empty() ? "no reason given" : device.health_reason;
   if (pods_.emplace(pod.uid, device.id).second) {
     c_.events.send(
-        {model::Kind::Pod, pod.key, pod.uid, pod.revision, true, "GpuUnhealthy", "Watching",
+        {kapi::kPod, pod.key, pod.uid, pod.revision, true, "GpuUnhealthy", "Watching",
          fmt::format("GPU {} of node {} is unhealthy ({}), and this pod still has it; delete the pod to "
                      "have it placed on another GPU",
                      device.id, pod.node.text, why)},
@@ -35,7 +37,7 @@ void DeviceHealth::fails(const model::Pod& pod, const model::Device& device) {
   const model::Node& node = state->node;
   if (std::exchange(nodes_[{pod.node, device.id}], node.uid) == node.uid) { return; }
   c_.events.send(
-      {model::Kind::Node,
+      {kapi::kNode,
        {"", node.name.text},
        node.uid,
        node.revision,

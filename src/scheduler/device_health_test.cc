@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kapi/kinds.h"
 #include "testing/builders.h"
 
 namespace gs::scheduler {
@@ -14,17 +15,17 @@ class DeviceHealthTest : public ::testing::Test {
   void node(const char* uid) {
     model::Node n = testing::makeNode("n");
     n.uid = model::Uid{uid};
-    apply(model::Kind::Node, std::make_shared<const model::Node>(n));
+    apply(kapi::kNode, std::make_shared<const model::Node>(n));
   }
-  void noNode() { apply(model::Kind::Node, {}); }
+  void noNode() { apply(kapi::kNode, {}); }
   void status(model::Health health, const char* reason = "XID 79") {
     model::GpuNodeStatus s = testing::makeStatus("n", 2);
     s.revision = ++revision;
     s.devices[1].health = health;
     s.devices[1].health_reason = reason;
-    apply(model::Kind::GpuNodeStatus, std::make_shared<const model::GpuNodeStatus>(s));
+    apply(kapi::kGpuNodeStatus, std::make_shared<const model::GpuNodeStatus>(s));
   }
-  void apply(model::Kind kind, model::Object object) {
+  void apply(kapi::Kind kind, model::Object object) {
     context.engine.apply({kind, {"", "n"}, {}, std::move(object), ++revision}, context.now.mono);
   }
   /// The events that this led to: about whom, and what they say.

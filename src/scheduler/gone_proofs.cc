@@ -1,5 +1,6 @@
 #include "scheduler/gone_proofs.h"
 
+#include "kapi/kinds.h"
 #include "kapi/write.h"
 
 namespace gs::scheduler {
@@ -18,16 +19,16 @@ void GoneProofs::prove(const model::Uid& uid, const model::ObjectKey& known) {
            {{"uid", uid.text}});
     return;
   }
-  c_.sendAbout(uid, kapi::getObject(model::Kind::Pod, key), calls_.begin(uid));
+  c_.sendAbout(uid, kapi::getObject(kapi::kPod, key), calls_.begin(uid));
 }
 
 void GoneProofs::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*out*/) {
   const auto call = calls_.answered(outcome.token);
   if (!call) { return; }
   c_.reconciles.add(call->key);
-  const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
+  const auto pod = outcome.object.as<model::Pod>();
   const bool answered = outcome.fate == kapi::Fate::Applied && pod != nullptr;
-  if (outcome.notFound() || (answered && (*pod)->uid != call->key)) {
+  if (outcome.notFound() || (answered && pod->uid != call->key)) {
     calls_.worked(call->key);
     c_.engine.podGone(call->key, now.mono);
     return;

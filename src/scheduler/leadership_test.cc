@@ -2,13 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include "kapi/kinds.h"
+
 namespace gs::scheduler {
 namespace {
 
 using namespace std::chrono_literals;
 using Phase = Leadership::Phase;
 using Step = Leadership::Step;
-using model::Kind;
+using kapi::Kind;
 
 class LeadershipTest : public ::testing::Test {
  protected:
@@ -20,7 +22,7 @@ class LeadershipTest : public ::testing::Test {
     return calls;
   }
   static bool isCensus(const kapi::Call& call) {
-    return call.kind == Kind::Lease && call.verb == kapi::Verb::List;
+    return call.kind == kapi::kLease && call.verb == kapi::Verb::List;
   }
   /// Answers all that is asked.
   void carryOn() {
@@ -41,7 +43,7 @@ class LeadershipTest : public ::testing::Test {
     o.token = call.token;
     o.http = 200;
     o.fate = kapi::Fate::Applied;
-    if (call.kind == Kind::Crd) {
+    if (call.kind == kapi::kCrd) {
       answerCrd(call, o);
     } else if (isCensus(call)) {
       ++censuses;
@@ -114,7 +116,7 @@ TEST_F(LeadershipTest, ToldToStopItFinishesWhatItBeganAndNeverLeadsAgain) {
 }
 
 TEST_F(LeadershipTest, ToldToStopBeforeItDecidedItStopsAtOnce) {
-  slow = Kind::Node;
+  slow = kapi::kNode;
   lead();
   EXPECT_EQ(leadership.phase(), Phase::Syncing);
   leadership.stop();
@@ -134,7 +136,7 @@ TEST_F(LeadershipTest, WhenTheCrdComesAllLeasesAreReadAgain) {
 
 TEST_F(LeadershipTest, ACensusFromBeforeTheRecordWasOursIsMadeAgain) {
   crd.reset();
-  slow = Kind::Node;
+  slow = kapi::kNode;
   lead();
   EXPECT_EQ(leadership.phase(), Phase::Syncing);
   EXPECT_EQ(censuses, 1);
@@ -142,7 +144,7 @@ TEST_F(LeadershipTest, ACensusFromBeforeTheRecordWasOursIsMadeAgain) {
   pass(10s);
   EXPECT_EQ(leadership.phase(), Phase::Syncing);
   slow.reset();
-  leadership.barrier().caughtUp(Kind::Node);
+  leadership.barrier().caughtUp(kapi::kNode);
   pass(1s);
   EXPECT_EQ(leadership.phase(), Phase::Adopting);
   EXPECT_EQ(censuses, 2);

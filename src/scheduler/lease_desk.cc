@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/planted.h"
+#include "kapi/kinds.h"
 #include "kapi/retry_wait.h"
 #include "kapi/write.h"
 
@@ -245,7 +246,7 @@ void LeaseDesk::step(const model::ObjectKey& key, Desk& desk, Mono now, kapi::Ef
   if (desk.wishes.empty() || waits) { return; }
   if (desk.must_read) {
     desk.must_read = false;
-    send(key, desk, kapi::getObject(model::Kind::Lease, key), out);
+    send(key, desk, kapi::getObject(kapi::kLease, key), out);
     return;
   }
   const model::Lease* lease = engine_.cache().lease(key);
@@ -303,10 +304,10 @@ void LeaseDesk::refuse(const model::ObjectKey& key, Desk& desk, const kapi::Outc
 void LeaseDesk::readAnswered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome,
                              Mono now) {
   if (outcome.fate == Fate::Applied || outcome.notFound()) {
-    const auto* read = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
-    desk.unlabelled = read != nullptr && !(*read)->managed ? *read : nullptr;
+    const auto read = outcome.object.as<model::Lease>();
+    desk.unlabelled = read != nullptr && !read->managed ? read : nullptr;
     if (desk.unlabelled != nullptr) {
-      engine_.leaseGone(key, (*read)->uid, (*read)->revision);  // as if it had left the watch
+      engine_.leaseGone(key, read->uid, read->revision);  // as if it had left the watch
     } else if (read != nullptr) {
       engine_.learn(outcome.object, now);
     } else if (!desk.target.empty()) {  // one that the watch brought since the read left may be newer
@@ -326,7 +327,7 @@ void LeaseDesk::answered(const model::ObjectKey& key, Desk& desk, const kapi::Ou
       desk.unlabelled = nullptr;
       if (desk.verb != Verb::Delete) {
         engine_.learn(outcome.object, now);
-      } else if (std::holds_alternative<model::Ptr<model::Lease>>(outcome.object)) {
+      } else if (outcome.object.is<model::Lease>()) {
         engine_.learn(outcome.object, now);  // a finalizer keeps it
         backOff(desk, outcome, now);
       } else {

@@ -80,7 +80,7 @@ class LeaseDeskTest : public ::testing::Test {
 
   /// Running pod "p" of reservation "r" takes its lease again, and this one stands there without its label.
   void runsAndFindsUnlabelled(const model::Object& there) {
-    model::Lease bare = *std::get<model::Ptr<model::Lease>>(there);
+    model::Lease bare = *there.as<model::Lease>();
     bare.managed = false;
     Claimant again = claimant("p", "r");
     again.over_own = true;
@@ -139,7 +139,7 @@ TEST_F(LeaseDeskTest, AJoinerWhoseLeaseIsGoneHasToBeDecidedAnew) {
 
 // Its node numbered its GPUs anew, and whose lease this is has not moved yet.
 TEST_F(LeaseDeskTest, NobodyJoinsTheLeaseOfAnotherGpu) {
-  model::Lease moved = *std::get<model::Ptr<model::Lease>>(lease("a", "r", 5, {"a"}));
+  model::Lease moved = *lease("a", "r", 5, {"a"}).as<model::Lease>();
   moved.uuid = "GPU-9";
   engine.learn(std::make_shared<const model::Lease>(moved), now);
   for (const bool runs : {false, true}) {
@@ -333,7 +333,7 @@ TEST_F(LeaseDeskTest, ARefusalForGoodIsTold) {
 
 /// What one pod's wish found there is not what the next one's finds: it is read again.
 TEST_F(LeaseDeskTest, WhatStoodThereForAnEarlierWishIsReadForTheNext) {
-  model::Lease others = *std::get<model::Ptr<model::Lease>>(lease("x", "r9", 5));
+  model::Lease others = *lease("x", "r9", 5).as<model::Lease>();
   others.managed = false;
   desk.take(key, claimant("a", "r1"), false);
   answer(sent(), Fate::Refused, 403);
@@ -437,7 +437,7 @@ TEST_F(LeaseDeskTest, AReadThatFoundNothingTakesNoNewerLeaseAway) {
   const auto read = sent();
   ASSERT_EQ(read.verb, Verb::Get);
   engine.leaseGone(key, engine.cache().lease(key)->uid, 6);
-  model::Lease newer = *std::get<model::Ptr<model::Lease>>(lease("third", "y", 7));
+  model::Lease newer = *lease("third", "y", 7).as<model::Lease>();
   newer.uid = model::Uid{"newer"};
   engine.learn(std::make_shared<const model::Lease>(newer), now);
   answer(read, Fate::Refused, 404);

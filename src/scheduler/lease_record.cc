@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 
+#include "kapi/kinds.h"
 #include "kapi/retry_wait.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
@@ -25,7 +26,7 @@ void LeaseRecord::send(kapi::Call call, State state) {
   next_call_ = std::move(call);
 }
 
-void LeaseRecord::readCrd() { send(kapi::getObject(model::Kind::Crd, {"", kClaimCrd}), State::Reading); }
+void LeaseRecord::readCrd() { send(kapi::getObject(kapi::kCrd, {"", kClaimCrd}), State::Reading); }
 
 void LeaseRecord::start(std::string term, kapi::Effects& out) {
   term_ = std::move(term);
@@ -48,7 +49,7 @@ void LeaseRecord::write(Mono now) {
 }
 
 void LeaseRecord::crdRead(const kapi::Outcome& outcome, Mono now) {
-  const auto* crd = std::get_if<model::Ptr<model::Crd>>(&outcome.object);
+  const auto crd = outcome.object.as<model::Crd>();
   if (outcome.http == 404) {
     state_ = State::Absent;
     ours_ = false;
@@ -59,7 +60,7 @@ void LeaseRecord::crdRead(const kapi::Outcome& outcome, Mono now) {
     trouble_ = fmt::format("cannot read CRD {}: {} {}", kClaimCrd, outcome.http, outcome.message);
     retry(now + std::max(kRetry, outcome.retry_after));
   } else {
-    crd_ = **crd;
+    crd_ = *crd;
     absent_ = false;
     found(now);
   }
@@ -89,12 +90,12 @@ void LeaseRecord::found(Mono now) {
     retry(now + kAbsentRetry);
   } else {
     ours_ = false;
-    send(kapi::getObject(model::Kind::Lease, {crd_->lease_namespace, kLeaderLease}), State::Looking);
+    send(kapi::getObject(kapi::kLease, {crd_->lease_namespace, kLeaderLease}), State::Looking);
   }
 }
 
 void LeaseRecord::leaderRead(const kapi::Outcome& outcome, Mono now) {
-  const auto* lease = std::get_if<model::Ptr<model::Lease>>(&outcome.object);
+  const auto lease = outcome.object.as<model::Lease>();
   if (outcome.notFound()) {
     write(now);
     return;
@@ -106,13 +107,12 @@ void LeaseRecord::leaderRead(const kapi::Outcome& outcome, Mono now) {
     retry(now + std::max(kRetry, outcome.retry_after));
     return;
   }
-  if ((*lease)->holder.empty()) {
+  if (lease->holder.empty()) {
     write(now);
     return;
   }
-  const Duration duration =
-      std::chrono::seconds{std::clamp<std::int64_t>((*lease)->record.duration_s, 1, 60)};
-  std::pair now_seen{crd_->lease_namespace, (*lease)->record.renew_time};
+  const Duration duration = std::chrono::seconds{std::clamp<std::int64_t>(lease->record.duration_s, 1, 60)};
+  std::pair now_seen{crd_->lease_namespace, lease->record.renew_time};
   if (seen_ != now_seen) {
     seen_ = std::move(now_seen);
     silent_until_ = now + 2 * duration;
@@ -124,7 +124,7 @@ void LeaseRecord::leaderRead(const kapi::Outcome& outcome, Mono now) {
   trouble_ = fmt::format(
       "GPU leases are recorded in namespace {} (CRD {}, annotation {}) and its leader {} may be alive; stop "
       "that scheduler{}",
-      crd_->lease_namespace, kClaimCrd, model::kLeaseNamespaceKey, (*lease)->holder,
+      crd_->lease_namespace, kClaimCrd, model::kLeaseNamespaceKey, lease->holder,
       another ? fmt::format(", whose name is {}: there is one for a cluster", crd_->lease_scheduler)
               : fmt::format(" or run this one with --lease-namespace={}", crd_->lease_namespace));
   state_ = State::Waiting;

@@ -16,6 +16,7 @@
 #include "base/planted.h"
 #include "controller/parts.h"
 #include "kapi/call.h"
+#include "model/crd.h"
 
 namespace gs::scheduler {
 

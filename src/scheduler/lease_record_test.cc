@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "model/lease.h"
+
 namespace gs::scheduler {
 namespace {
 

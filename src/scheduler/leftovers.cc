@@ -91,11 +91,11 @@ void Leftovers::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*o
   c_.reconciles.add(uid);
   const auto of_pod = pods_.find(uid);
   if (of_pod == pods_.end() || call->stale) { return; }
-  const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
-  if (outcome.fate == kapi::Fate::Applied && pod != nullptr && (*pod)->uid == uid &&
-      fenceOf(**pod) == of_pod->second.fence_value) {
+  const auto pod = outcome.object.as<model::Pod>();
+  if (outcome.fate == kapi::Fate::Applied && pod != nullptr && pod->uid == uid &&
+      fenceOf(*pod) == of_pod->second.fence_value) {
     c_.engine.learn(outcome.object, now.mono);
-    of_pod->second.fenced = !(*pod)->bound();  // bound: its leases are judged as a bound pod's
+    of_pod->second.fenced = !pod->bound();  // bound: its leases are judged as a bound pod's
     return;
   }
   const bool refused = outcome.fate == kapi::Fate::Refused;

@@ -22,8 +22,8 @@ void Probes::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*out*
   c_.reconciles.add(uid);
   if (call->stale || !underWay(uid)) { return; }
   slots_.close(uid);
-  const auto* answer = std::get_if<model::PodPtr>(&outcome.object);
-  if (outcome.fate == kapi::Fate::Applied && answer != nullptr && (*answer)->uid == uid) {
+  const auto answer = outcome.object.as<model::Pod>();
+  if (outcome.fate == kapi::Fate::Applied && answer != nullptr && answer->uid == uid) {
     states_[uid] = State::WentThrough;
     c_.engine.learn(outcome.object, now.mono);
     return;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kapi/kinds.h"
 #include "kapi/write.h"
 
 namespace gs::scheduler {
@@ -63,7 +64,7 @@ void Reporter::write(const model::Pod& pod, Report& r, Now now, kapi::Effects& o
   r.written_at = now.mono;
   in_flight_.take(r.ns);
   out.emplace_back(std::move(call));
-  kapi::EventNote note{model::Kind::Pod,   pod.key,      pod.uid, pod.revision, true,
+  kapi::EventNote note{kapi::kPod,         pod.key,      pod.uid, pod.revision, true,
                        "FailedScheduling", "Scheduling", *r.text};
   if (auto event = events_.record(note, now)) {
     Sent sent{r.ns};

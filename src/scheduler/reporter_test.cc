@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kapi/kinds.h"
 #include "testing/builders.h"
 
 namespace gs::scheduler {
@@ -39,7 +40,7 @@ class ReporterTest : public ::testing::Test {
   std::string said() {
     std::string text;
     for (const auto& call : last = sent()) {
-      if (call.kind != model::Kind::Pod) { continue; }
+      if (call.kind != kapi::kPod) { continue; }
       text += call.key.name + ": " + std::string{condition(call)["message"].str()} + "; ";
     }
     return text;
@@ -89,7 +90,7 @@ TEST_F(ReporterTest, AReasonIsWrittenAsConditionAndEvent) {
   EXPECT_EQ(calls[0].lane, "pod/uid-p");
   EXPECT_EQ(condition(calls[0])["reason"].str(), "Unschedulable");
   EXPECT_EQ(condition(calls[0])["message"].str(), "0/1 nodes");
-  EXPECT_EQ(calls[1].kind, model::Kind::Event);
+  EXPECT_EQ(calls[1].kind, kapi::kEvent);
   EXPECT_EQ(calls[1].body["reason"].str(), "FailedScheduling");
   EXPECT_EQ(calls[1].body["type"].str(), "Warning");
   EXPECT_EQ(calls[1].body["note"].str(), "0/1 nodes");

@@ -6,23 +6,24 @@
 #include <algorithm>
 
 #include "base/planted.h"
+#include "kapi/kinds.h"
 #include "model/annotations.h"
 
 namespace gs::scheduler {
 namespace {
 
-using model::Kind;
+using kapi::Kind;
 
 constexpr Duration kSweepEvery = std::chrono::seconds{30};
 constexpr int kSweepStep = 256;          // pods reconciled per event
 constexpr int kReconcilesPerTurn = 512;  // of those that something changed for
 
 std::vector<engine::Feed::Source> watched(const Config& config) {
-  std::vector<engine::Feed::Source> sources{{.kind = Kind::Pod},
-                                            {.kind = Kind::Node},
-                                            {.kind = Kind::GpuClaim},
-                                            {.kind = Kind::GpuNodeStatus},
-                                            {.kind = Kind::Lease,
+  std::vector<engine::Feed::Source> sources{{.kind = kapi::kPod},
+                                            {.kind = kapi::kNode},
+                                            {.kind = kapi::kGpuClaim},
+                                            {.kind = kapi::kGpuNodeStatus},
+                                            {.kind = kapi::kLease,
                                              .ns = config.lease_namespace,
                                              .selectors = {std::string{model::kManagedLabel} + "=true", ""}}};
   if (config.quota.on()) { sources.push_back(engine::Feed::quotaSource(config.quota)); }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "kapi/kinds.h"
 #include "scheduler/status_page.h"
 #include "testing/builders.h"
 
@@ -22,7 +23,7 @@ class SchedulerTest : public ::testing::Test {
   static bool beginsATerm(const kapi::Effects& effects) {
     return std::any_of(effects.begin(), effects.end(), [](const auto& effect) {
       const auto* call = std::get_if<kapi::Call>(&effect);
-      return call != nullptr && call->kind == model::Kind::Crd;
+      return call != nullptr && call->kind == kapi::kCrd;
     });
   }
 
@@ -43,7 +44,7 @@ TEST_F(SchedulerTest, ARecordThatCouldNotBeReadIsReadAgainThoughNothingElseHappe
   failed.http = 503;
   for (const auto& effect : lead(1)) {
     const auto* call = std::get_if<kapi::Call>(&effect);
-    if (call != nullptr && call->kind == model::Kind::Crd) { failed.token = call->token; }
+    if (call != nullptr && call->kind == kapi::kCrd) { failed.token = call->token; }
   }
   std::optional<Mono> due;
   for (const auto& effect : scheduler.handle(failed, now)) {
@@ -66,22 +67,16 @@ TEST_F(SchedulerTest, ALeaderLeaseWhoseHistoryWentBackEndsItForGood) {
 
 TEST_F(SchedulerTest, MetricsCountTheGpusOfANodeByState) {
   engine::Engine& engine = scheduler.engine();
-  engine.apply({model::Kind::Node,
-                {"", "node-a"},
-                {},
-                std::make_shared<const model::Node>(testing::makeNode("node-a")),
-                1},
-               now.mono);
+  engine.apply(
+      {kapi::kNode, {"", "node-a"}, {}, std::make_shared<const model::Node>(testing::makeNode("node-a")), 1},
+      now.mono);
   model::GpuNodeStatus status = testing::makeStatus("node-a", 4);
   status.devices[3].health = model::Health::Unhealthy;
-  engine.apply({model::Kind::GpuNodeStatus,
-                {"", "node-a"},
-                {},
-                std::make_shared<const model::GpuNodeStatus>(status),
-                1},
-               now.mono);
+  engine.apply(
+      {kapi::kGpuNodeStatus, {"", "node-a"}, {}, std::make_shared<const model::GpuNodeStatus>(status), 1},
+      now.mono);
   const auto pod = testing::PodBuilder("p").on("node-a").allocated("node-a:1").running();
-  engine.apply({model::Kind::Pod, pod.value().key, {}, pod.make(), 1}, now.mono);
+  engine.apply({kapi::kPod, pod.value().key, {}, pod.make(), 1}, now.mono);
   const std::string metrics = stateMetrics(scheduler);
   for (const char* line :
        {R"({node="node-a",state="free"} 2)", R"({node="node-a",state="held"} 1)",

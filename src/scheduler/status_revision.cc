@@ -1,5 +1,6 @@
 #include "scheduler/status_revision.h"
 
+#include "kapi/kinds.h"
 #include "kapi/write.h"
 
 namespace gs::scheduler {
@@ -7,7 +8,7 @@ namespace gs::scheduler {
 void StatusRevision::pump() {
   const auto number = c_.engine.wantsStatusRevision();
   if (!number || !calls_.due(kOnlyOne, c_.now.mono)) { return; }
-  kapi::Call call = kapi::listObjects(model::Kind::GpuNodeStatus, "", 1);
+  kapi::Call call = kapi::listObjects(kapi::kGpuNodeStatus, "", 1);
   call.token = calls_.begin(kOnlyOne, *number);
   c_.out.emplace_back(std::move(call));
 }

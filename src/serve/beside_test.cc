@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kapi/kinds.h"
 #include "serve/list_server_test.h"
 #include "testing/builders.h"
 
@@ -14,13 +15,13 @@ using namespace std::chrono_literals;
 using extender::Answer;
 using extender::Question;
 using extender::Verb;
-using model::Kind;
+using kapi::Kind;
 
 /// Both on one engine, and their API server.
 class BesideTest : public ::testing::Test, protected ListServer {
  protected:
   BesideTest() {
-    add(Kind::Node, shareNode());
+    add(kapi::kNode, shareNode());
     addLeaseRecord();
   }
   void start() { serve(machine.start(now)); }
@@ -31,7 +32,7 @@ class BesideTest : public ::testing::Test, protected ListServer {
   void serve(kapi::Effects effects) {
     for (const auto& effect : effects) {
       if (const auto* watch = std::get_if<kapi::OpenWatch>(&effect);
-          watch && watch->kind == Kind::Pod && pods_watch == 0) {
+          watch && watch->kind == kapi::kPod && pods_watch == 0) {
         pods_watch = watch->stream;
       }
       const auto* call = std::get_if<kapi::Call>(&effect);
@@ -90,7 +91,7 @@ class BesideTest : public ::testing::Test, protected ListServer {
   }
   [[nodiscard]] bool patchedShares() const {
     return std::any_of(written.begin(), written.end(),
-                       [](const kapi::Call& c) { return c.kind == Kind::Pod && c.subresource == "status"; });
+                       [](const kapi::Call& c) { return c.kind == kapi::kPod && c.subresource == "status"; });
   }
 
   std::vector<kapi::Call> written;
@@ -101,7 +102,7 @@ class BesideTest : public ::testing::Test, protected ListServer {
 };
 
 TEST_F(BesideTest, TheExtenderDecidesWhileTheSchedulerDoes) {
-  add(Kind::Pod, sharePod());
+  add(kapi::kPod, sharePod());
   start();
   auto answer = ask();
   ASSERT_TRUE(answer);
@@ -135,7 +136,7 @@ TEST_F(BesideTest, ItIsReadyOnceBothAre) {
 }
 
 TEST_F(BesideTest, BothCountInOneLedger) {
-  add(Kind::Pod, sharePod());
+  add(kapi::kPod, sharePod());
   start();
   lead();
   (void)ask();
@@ -145,7 +146,7 @@ TEST_F(BesideTest, BothCountInOneLedger) {
 }
 
 TEST_F(BesideTest, AnOrderlyStopWaitsForWritesAndAnswersTheirCallers) {
-  add(Kind::Pod, sharePod());
+  add(kapi::kPod, sharePod());
   start();
   lead();
   EXPECT_FALSE(ask());
@@ -164,7 +165,7 @@ TEST_F(BesideTest, AnOrderlyStopWaitsForWritesAndAnswersTheirCallers) {
 }
 
 TEST_F(BesideTest, WhatTakesTooLongAtAStopIsGivenUpAndItsCallersAreTold) {
-  add(Kind::Pod, sharePod());
+  add(kapi::kPod, sharePod());
   start();
   lead();
   EXPECT_FALSE(ask());
@@ -175,7 +176,7 @@ TEST_F(BesideTest, WhatTakesTooLongAtAStopIsGivenUpAndItsCallersAreTold) {
 }
 
 TEST_F(BesideTest, WhoLosesTheLeadWhileItStopsTellsItsCallers) {
-  add(Kind::Pod, sharePod());
+  add(kapi::kPod, sharePod());
   start();
   lead();
   EXPECT_FALSE(ask());
@@ -224,7 +225,7 @@ TEST_F(BesideTest, AQuestionInTheNameOfAPodThatTheSchedulerPlacesReservesNothing
 }
 
 TEST_F(BesideTest, AQuestionInTheNameOfAPodOfTheSchedulerIsRefused) {
-  add(Kind::Pod, ownSharePod());
+  add(kapi::kPod, ownSharePod());
   start();
   lead();
   const auto answer = ask();  // says a newer version, of another scheduler
@@ -235,15 +236,15 @@ TEST_F(BesideTest, AQuestionInTheNameOfAPodOfTheSchedulerIsRefused) {
 TEST_F(BesideTest, WhatAnEarlierLeaderPromisedCountsBeforeTheSchedulerPlacesAnybody) {
   model::Node node = shareNode();
   node.allocatable_pods = 1;
-  objects[Kind::Node].clear();
-  add(Kind::Node, node);
+  objects[kapi::kNode].clear();
+  add(kapi::kNode, node);
   model::Pod promised = sharePod();
   promised.annotations = {{"tencent.com/predicate-node", "shares"},
                           {"tencent.com/predicate-gpu-idx-0", "0"},
                           {"tencent.com/predicate-time", "1749999999000000000"},
                           {"tencent.com/gpu-assigned", "false"}};
-  add(Kind::Pod, promised);
-  add(Kind::Pod, testing::PodBuilder("own").value());
+  add(kapi::kPod, promised);
+  add(kapi::kPod, testing::PodBuilder("own").value());
   start();
   lead();
   const auto binds = [](const kapi::Call& c) { return c.subresource == "binding"; };
@@ -254,7 +255,7 @@ TEST_F(BesideTest, AnnotationsOnAPodOfTheSchedulerReserveNothing) {
   model::Pod pod = ownSharePod();
   pod.scheduling_gates = {"wait"};
   pod.annotations = {{"tencent.com/predicate-node", "shares"}, {"tencent.com/predicate-gpu-idx-0", "0"}};
-  add(Kind::Pod, pod);
+  add(kapi::kPod, pod);
   start();
   lead();
   pod.scheduling_gates.clear();

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "kapi/call.h"
+#include "kapi/kinds.h"
+#include "model/crd.h"
 #include "model/object.h"
 
 namespace gs::serve {
@@ -17,17 +19,17 @@ namespace gs::serve {
 class ListServer {
  public:
   template <class T>
-  void add(model::Kind kind, T object) {
+  void add(kapi::Kind kind, T object) {
     objects[kind].emplace_back(std::make_shared<const T>(std::move(object)));
   }
   /// So that a scheduler may lead with leases in namespace default.
   void addLeaseRecord() {
-    add(model::Kind::Crd, model::Crd{"gpuclaims.gpu.scheduling", model::Uid{"u"}, 1, "default", ""});
+    add(kapi::kCrd, model::Crd{"gpuclaims.gpu.scheduling", model::Uid{"u"}, 1, "default", ""});
   }
 
   /// nullopt: nothing comes back.
   std::optional<kapi::Outcome> answer(const kapi::Call& call) {
-    const bool records = call.kind == model::Kind::Crd && !kapi::isRead(call.verb);
+    const bool records = call.kind == kapi::kCrd && !kapi::isRead(call.verb);
     if (records) { record(call); }
     if ((!kapi::isRead(call.verb) && !records) || silent.contains(call.kind)) { return std::nullopt; }
     const auto refused = refusals.find(call.kind);
@@ -45,18 +47,18 @@ class ListServer {
     return o;
   }
 
-  std::map<model::Kind, std::vector<model::Object>> objects;
-  std::map<model::Kind, int> refusals;  // kinds whose reads are answered so
-  std::set<model::Kind> silent;         // kinds whose reads are not answered
-  model::Revision revision = 10;        // of lists
+  std::map<kapi::Kind, std::vector<model::Object>> objects;
+  std::map<kapi::Kind, int> refusals;  // kinds whose reads are answered so
+  std::set<kapi::Kind> silent;         // kinds whose reads are not answered
+  model::Revision revision = 10;       // of lists
 
  private:
   void record(const kapi::Call& call) {
-    model::Crd crd = *std::get<model::Ptr<model::Crd>>(objects[model::Kind::Crd].at(0));
+    model::Crd crd = *objects[kapi::kCrd].at(0).as<model::Crd>();
     crd.lease_scheduler =
         call.body["metadata"]["annotations"]["gpu.scheduling/lease-namespace-scheduler"].str();
     crd.lease_term = call.body["metadata"]["annotations"]["gpu.scheduling/lease-namespace-term"].str();
-    objects[model::Kind::Crd].at(0) = std::make_shared<const model::Crd>(crd);
+    objects[kapi::kCrd].at(0) = std::make_shared<const model::Crd>(crd);
   }
 };
 

@@ -5,6 +5,7 @@
 #include <memory>
 #include <set>
 
+#include "kapi/kinds.h"
 #include "process/health_page.h"
 #include "scheduler/status_page.h"
 #include "serve/list_server_test.h"
@@ -14,7 +15,7 @@ namespace gs::serve {
 namespace {
 
 using namespace std::chrono_literals;
-using model::Kind;
+using kapi::Kind;
 using scheduler::Config;
 using scheduler::Scheduler;
 
@@ -89,7 +90,7 @@ TEST_F(SchedulerPagesTest, AServerThatWentBackInTimeMeansARestart) {
   lead();
   EXPECT_EQ(get("/healthz").status, 200);
   revision = 5;
-  serve(machine->handle(kapi::WatchEnded{streams[Kind::Pod], 410, "expired"}, now));
+  serve(machine->handle(kapi::WatchEnded{streams[kapi::kPod], 410, "expired"}, now));
   EXPECT_EQ(get("/healthz").status, 500);
   EXPECT_TRUE(has(get("/healthz").body, "history of pods went back in time"));
   EXPECT_FALSE(machine->leading());
@@ -114,7 +115,8 @@ TEST_F(SchedulerPagesTest, AStandbyBeginsToCatchUpWhenTheLeaderFallsSilent) {
   serve(machine->handle(kapi::Leadership{false, 0, {}, true}, now));
   EXPECT_EQ(
       opened,
-      (Opened{{Kind::Pod, true}, {Kind::Node, true}, {Kind::GpuClaim, true}, {Kind::GpuNodeStatus, true}}));
+      (Opened{
+          {kapi::kPod, true}, {kapi::kNode, true}, {kapi::kGpuClaim, true}, {kapi::kGpuNodeStatus, true}}));
   EXPECT_FALSE(machine->leading());
   opened.clear();
   lead();
@@ -160,11 +162,11 @@ TEST_F(SchedulerPagesTest, AStandbyThatIsSyncedIsReady) {
 }
 
 TEST_F(SchedulerPagesTest, EachKindMustBeListed) {
-  const std::pair<Kind, const char*> kinds[] = {{Kind::Pod, "pods"},
-                                                {Kind::Node, "nodes"},
-                                                {Kind::GpuClaim, "gpuclaims"},
-                                                {Kind::GpuNodeStatus, "gpunodestatuses"},
-                                                {Kind::Lease, "leases"}};
+  const std::pair<Kind, const char*> kinds[] = {{kapi::kPod, "pods"},
+                                                {kapi::kNode, "nodes"},
+                                                {kapi::kGpuClaim, "gpuclaims"},
+                                                {kapi::kGpuNodeStatus, "gpunodestatuses"},
+                                                {kapi::kLease, "leases"}};
   for (const auto& [kind, name] : kinds) {
     machine = std::make_unique<Scheduler>(Config{}, Rng{1});
     silent = {kind};
@@ -174,7 +176,7 @@ TEST_F(SchedulerPagesTest, EachKindMustBeListed) {
 }
 
 TEST_F(SchedulerPagesTest, AListThatFailsIsSaid) {
-  refusals[Kind::Node] = 403;
+  refusals[kapi::kNode] = 403;
   start();
   const std::string text = unready();
   EXPECT_TRUE(has(text, "cache/nodes: list of nodes: 403 no luck\n")) << text;
@@ -182,7 +184,7 @@ TEST_F(SchedulerPagesTest, AListThatFailsIsSaid) {
 }
 
 TEST_F(SchedulerPagesTest, AKindWhoseCrdIsMissingIsNoFailure) {
-  refusals[Kind::GpuClaim] = 404;
+  refusals[kapi::kGpuClaim] = 404;
   start();
   EXPECT_EQ(unready(), "200");
   EXPECT_TRUE(has(get("/readyz?verbose").body, "cache/gpuclaims: ok (not served by the API server)\n"));
@@ -219,7 +221,7 @@ TEST_F(SchedulerPagesTest, AGaugeSaysThatItRunsAlone) {
 
 TEST_F(SchedulerPagesTest, ALeaderWhoseLeaseNamespaceIsNotSettledIsNotReady) {
   start();
-  silent = {Kind::Crd};
+  silent = {kapi::kCrd};
   lead();
   const std::string text = unready();
   EXPECT_TRUE(has(text, "role: leader, recovering\nlease-namespace: ")) << text;
@@ -227,24 +229,24 @@ TEST_F(SchedulerPagesTest, ALeaderWhoseLeaseNamespaceIsNotSettledIsNotReady) {
 
 TEST_F(SchedulerPagesTest, ALeaderThatCatchesUpIsReadyAndSaysWhatItWaitsFor) {
   start();
-  silent = {Kind::Pod};
+  silent = {kapi::kPod};
   lead();
   EXPECT_EQ(unready(), "200");
   EXPECT_TRUE(has(get("/readyz?verbose").body, "barrier: pods have not caught up yet\n"));
 }
 
 TEST_F(SchedulerPagesTest, DevicesAreCountedByNodeAndState) {
-  add(Kind::Node, testing::makeNode("node-a"));
+  add(kapi::kNode, testing::makeNode("node-a"));
   model::GpuNodeStatus status = testing::makeStatus("node-a", 4);
   status.observed_time = "t0";
   status.devices[1].in_use_by = {model::Uid{"ended"}};
   status.devices[2].health = model::Health::Unhealthy;
-  add(Kind::GpuNodeStatus, status);
-  add(Kind::Node, testing::makeNode("node-b"));
-  add(Kind::GpuNodeStatus, testing::makeStatus("node-b", 2));
-  add(Kind::GpuNodeStatus, testing::makeStatus("without-a-node", 4));
-  add(Kind::Pod, testing::PodBuilder("agent").agent(true).on("node-a").running().value());
-  add(Kind::Lease, testing::makeLease("node-a", 0, testing::PodBuilder("p").value(), "r", "node-a:0"));
+  add(kapi::kGpuNodeStatus, status);
+  add(kapi::kNode, testing::makeNode("node-b"));
+  add(kapi::kGpuNodeStatus, testing::makeStatus("node-b", 2));
+  add(kapi::kGpuNodeStatus, testing::makeStatus("without-a-node", 4));
+  add(kapi::kPod, testing::PodBuilder("agent").agent(true).on("node-a").running().value());
+  add(kapi::kLease, testing::makeLease("node-a", 0, testing::PodBuilder("p").value(), "r", "node-a:0"));
   start();
   const std::string text = get("/metrics").body;
   EXPECT_TRUE(has(text,
@@ -271,7 +273,7 @@ TEST_F(SchedulerPagesTest, MetricsAreThoseCountedThenTheState) {
 }
 
 TEST_F(SchedulerPagesTest, ALeadersWaitingPodsAreCountedByQueue) {
-  for (const char* name : {"p", "q"}) { add(Kind::Pod, testing::PodBuilder(name).gpus(1).value()); }
+  for (const char* name : {"p", "q"}) { add(kapi::kPod, testing::PodBuilder(name).gpus(1).value()); }
   start();
   lead();
   const std::string text = get("/metrics").body;

@@ -8,7 +8,13 @@
 #include <vector>
 
 #include "model/annotations.h"
+#include "model/claim.h"
+#include "model/crd.h"
+#include "model/lease.h"
+#include "model/node.h"
 #include "model/object.h"
+#include "model/pod.h"
+#include "model/quota.h"
 
 namespace gs::testing {
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kapi/kinds.h"
 #include "kapi/paths.h"
 
 namespace gs::sim {
@@ -18,7 +19,7 @@ constexpr std::size_t kOfLeaseInMinute = 120;
 
 /// A claim's status and events are written at a pace of their own, elections are no writers of ours.
 bool isLooked(const kapi::Call& call) {
-  return call.verb != kapi::Verb::List && call.kind != model::Kind::Event &&
+  return call.verb != kapi::Verb::List && call.kind != kapi::kEvent &&
          (call.guarded || call.verb == kapi::Verb::Get) &&
          call.key.name.find(".gpu.scheduling") == std::string::npos;
 }
@@ -38,14 +39,14 @@ std::size_t addTo(std::deque<Mono>& times, Mono now, Duration kept) {
 
 void CallRates::answered(int process, const kapi::Call& call, const kapi::Outcome& outcome, Mono now) {
   if (!isLooked(call)) { return; }
-  const std::string key = fmt::format("{} {} {}{}{} {}/{}", process, kapi::httpMethod(call.verb),
-                                      kapi::kindInfo(call.kind).resource, call.subresource.empty() ? "" : "/",
-                                      call.subresource, call.key.ns, nameOf(call));
+  const std::string key =
+      fmt::format("{} {} {}{}{} {}/{}", process, kapi::httpMethod(call.verb), call.kind->plural,
+                  call.subresource.empty() ? "" : "/", call.subresource, call.key.ns, nameOf(call));
   const std::size_t in_minute = addTo(calls_[key], now, kMinute);
   const std::size_t in_second = outcome.fate == kapi::Fate::Applied ? 0 : addTo(useless_[key], now, kSecond);
   most_.in_minute = std::max(most_.in_minute, in_minute);
   most_.in_second = std::max(most_.in_second, in_second);
-  const bool is_lease = call.kind == model::Kind::Lease;
+  const bool is_lease = call.kind == kapi::kLease;
   if (problem_.empty() && in_second > (is_lease ? std::max(kUselessInSecond, pods_ / 4) : kUselessInSecond)) {
     problem_ =
         fmt::format("replica {} was refused, or heard nothing, {} times within a second", key, in_second);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "kapi/kinds.h"
 #include "serve/beside.h"
 #include "test/sim/cluster.h"
 #include "test/world/objects.h"
@@ -118,14 +119,14 @@ void Extras::carryOut(const Step& s) {
 /// What a Stick step names: 0.. as in featureText().
 bool Extras::sticks(const kapi::Call& call) const {
   const bool binding = call.subresource == "binding";
-  const bool status = call.kind == model::Kind::Pod && call.subresource == "status";
+  const bool status = call.kind == kapi::kPod && call.subresource == "status";
   const bool of_b = call.key.ns == kNamespaces[1];
-  const bool lease = call.kind == model::Kind::Lease && call.guarded;
+  const bool lease = call.kind == kapi::kLease && call.guarded;
   switch (stuck_.what) {
     case 0: return (binding || status) && of_b;
     case 1: return binding && of_b;
     case 2: return status && of_b;
-    case 3: return call.kind == model::Kind::Pod && of_b && call.key.name == "p1";
+    case 3: return call.kind == kapi::kPod && of_b && call.key.name == "p1";
     case 4:
       return lease && call.verb == kapi::Verb::Create &&
              call.body["metadata"]["name"].str().starts_with("gpu-n-1-");
@@ -143,8 +144,8 @@ std::optional<CallFate> Extras::fateOf(const kapi::Call& call) {
       default: return CallFate{How::LostBefore, 0, {}, false, false};
     }
   }
-  const bool of_extender = kapi::tokenOwner(call.token) == extender::Extender::kOwner && isWrite(call) &&
-                           call.kind == model::Kind::Pod;
+  const bool of_extender =
+      kapi::tokenOwner(call.token) == extender::Extender::kOwner && isWrite(call) && call.kind == kapi::kPod;
   if (now < late_until_ && of_extender && call.subresource == "status" && rng_.chance(60)) {
     return CallFate{How::Late, 0, late_by_, false, false};
   }

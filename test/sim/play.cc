@@ -7,6 +7,7 @@
 #include <memory>
 #include <sstream>
 
+#include "kapi/kinds.h"
 #include "kapi/paths.h"
 #include "sandbox/world/world.h"
 #include "test/sim/call_rates.h"
@@ -181,13 +182,13 @@ class Play {
 
   static bool isWord(const kapi::Call& call, int which) {
     using kapi::Verb;
-    const bool lease = call.kind == model::Kind::Lease && call.guarded;
+    const bool lease = call.kind == kapi::kLease && call.guarded;
     switch (which) {
       case 0: return call.subresource == "binding";
       case 1: return lease && call.verb == Verb::Create;
       case 2: return lease && call.verb == Verb::Update;
       case 3: return lease && call.verb == Verb::Delete;
-      default: return call.kind == model::Kind::Pod && call.subresource == "status";
+      default: return call.kind == kapi::kPod && call.subresource == "status";
     }
   }
   void land(const kapi::Call& call) {
@@ -247,9 +248,9 @@ class Play {
       if (call.key.name == kPoison) { return {How::Refused, 403, {}, false, false}; }
     }
     if (call.subresource == "binding" && isUnlucky(call)) { return {How::LostBefore, 0, {}, false, false}; }
-    if (call.guarded && call.kind == model::Kind::Lease) { judge_.leaseSent(call, world_.now().mono); }
+    if (call.guarded && call.kind == kapi::kLease) { judge_.leaseSent(call, world_.now().mono); }
     if (call.guarded) {
-      if (call.kind == model::Kind::Pod || call.kind == model::Kind::Lease) { countWrite(); }
+      if (call.kind == kapi::kPod || call.kind == kapi::kLease) { countWrite(); }
       if (isLastWord(id, call)) { return {How::LostBefore, 0, {}, false, false}; }
     }
     if (const auto stuck = extras_.fateOf(call)) { return *stuck; }

@@ -6,6 +6,7 @@
 
 #include "engine/engine.h"
 #include "kapi/decode.h"
+#include "kapi/kinds.h"
 #include "test/sim/cluster.h"
 #include "test/sim/ledger_check.h"
 #include "test/world/objects.h"
@@ -353,12 +354,10 @@ std::string ShareSide::ledgerWrong(sandbox::ReplicaId leader) {
   engine::Engine fresh;
   fresh.configureQuota(config.quota);
   extender::Extender other{fresh, config, Rng{1}};
-  for (const auto& [path, kind] :
-       {std::pair{"/api/v1/nodes", model::Kind::Node}, {"/api/v1/pods", model::Kind::Pod}}) {
+  for (const auto& [path, kind] : {std::pair{"/api/v1/nodes", kapi::kNode}, {"/api/v1/pods", kapi::kPod}}) {
     for (const auto& item : world_.get(path)["items"].items()) {
       model::Object object = kapi::decodeObject(kind, item);
-      fresh.apply({kind, kapi::keyOf(object), kapi::uidOf(object), object, kapi::revisionOf(object)},
-                  world_.now().mono);
+      fresh.apply({kind, object.key(), object.uid(), object, object.revision()}, world_.now().mono);
     }
   }
   fresh.synced(world_.now().mono);

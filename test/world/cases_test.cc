@@ -3,6 +3,7 @@
 #include <malloc.h>
 
 #include "kapi/decode.h"
+#include "kapi/kinds.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
 #include "test/world/cluster.h"
@@ -107,7 +108,7 @@ TEST_F(Leaders, FromAToBToAGiveNothingTwice) {
 }
 
 /// Which list it has to do without.
-class HalfACache : public Leaders, public ::testing::WithParamInterface<model::Kind> {};
+class HalfACache : public Leaders, public ::testing::WithParamInterface<kapi::Kind> {};
 
 TEST_P(HalfACache, BindsNothing) {
   world.create(claim("one", 1));
@@ -127,8 +128,9 @@ TEST_P(HalfACache, BindsNothing) {
   EXPECT_TRUE(eventually([&] { return !nodeOf("p").empty() && !nodeOf("ordinary").empty(); }));
 }
 INSTANTIATE_TEST_SUITE_P(Cases, HalfACache,
-                         ::testing::Values(model::Kind::Pod, model::Kind::Node, model::Kind::GpuClaim,
-                                           model::Kind::GpuNodeStatus, model::Kind::Lease));
+                         ::testing::Values(kapi::kPod, kapi::kNode, kapi::kGpuClaim, kapi::kGpuNodeStatus,
+                                           kapi::kLease),
+                         [](const auto& info) { return std::string{info.param->name}; });
 
 // ---- others on our nodes
 
@@ -222,7 +224,7 @@ TEST_F(Leased, LeasesFromAfterAFenceAreNotDeletedByIt) {
   std::string fence_before;
   int deletes = 0;
   world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
-    if (call.verb != kapi::Verb::Delete || call.kind != model::Kind::Lease) { return {}; }
+    if (call.verb != kapi::Verb::Delete || call.kind != kapi::kLease) { return {}; }
     if (++deletes > 1) {
       EXPECT_NE(fence(), fence_before) << "a lease from after the fence is deleted";
       return {};
@@ -247,7 +249,7 @@ TEST_F(Leased, AdoptedOnesAreNotGivenBackForAFenceOfWhoDecidedOnIt) {
   bool fenced = false;
   int deletes = 0;
   world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
-    if (call.kind != model::Kind::Lease) { return {}; }
+    if (call.kind != kapi::kLease) { return {}; }
     if (call.verb == kapi::Verb::Update && call.key.name.starts_with("gpu-") &&
         !std::exchange(fenced, true)) {
       const Object theirs{{"metadata", Object{{"annotations", Object{{"gpu.scheduling/fence", "theirs"}}}}}};
@@ -302,7 +304,7 @@ TEST_F(Leased, SoIsOneWhoseLeasesGoBeforeItsFenceIsAnswered) {
   writeFirstLease("r1");
   bool deleted = false;
   world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
-    const bool fences = call.kind == model::Kind::Pod && call.body["metadata"]["annotations"].isObject();
+    const bool fences = call.kind == kapi::kPod && call.body["metadata"]["annotations"].isObject();
     if (fences && !std::exchange(deleted, true)) { deleteLease("gpu-node-a-0"); }
     return {};
   });
@@ -319,7 +321,7 @@ TEST_F(Leased, ALeaseThatWentBeforeTheBindingIsTakenAgain) {
       EXPECT_EQ(leaseNames().size(), 2U) << "a Binding without its leases";
     }
     const bool gpu_lease = call.verb == kapi::Verb::Create && call.body["metadata"]["labels"].isObject();
-    if (!gpu_lease || call.kind != model::Kind::Lease || ++leases_written != 2) { return {}; }
+    if (!gpu_lease || call.kind != kapi::kLease || ++leases_written != 2) { return {}; }
     // The first one is there; while the second one waits, somebody deletes it.
     world.after(50ms, [&] { deleteLease(*leaseNames().begin()); });
     return {sandbox::CallFate::How::Refused, 429, {}, false, false};

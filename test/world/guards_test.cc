@@ -1,6 +1,7 @@
 // Guards that other layers hide: each test fails when its one line goes.
 #include <algorithm>
 
+#include "kapi/kinds.h"
 #include "test/world/cluster.h"
 #include "testing/builders.h"
 
@@ -9,8 +10,8 @@ namespace {
 
 using namespace std::chrono_literals;
 using kapi::Call;
+using kapi::Kind;
 using kapi::Verb;
-using model::Kind;
 
 const std::string kPods = "/api/v1/namespaces/default/pods/";
 
@@ -19,7 +20,7 @@ class Guards : public Cluster {
  protected:
   explicit Guards(sandbox::World::Options options = {}) : Cluster{std::move(options)} {
     world.setJudge([this](sandbox::ReplicaId, const Call& call) {
-      if (call.kind == Kind::Pod || call.key.name != scheduler::kLeaderLease) { seen_.push_back(call); }
+      if (call.kind == kapi::kPod || call.key.name != scheduler::kLeaderLease) { seen_.push_back(call); }
       return judge_ ? judge_(call) : sandbox::CallFate{};
     });
     startOne();
@@ -38,7 +39,9 @@ class Guards : public Cluster {
         std::count_if(seen_.begin(), seen_.end(), [](const Call& c) { return c.subresource == "binding"; }));
   }
   [[nodiscard]] const std::vector<Call>& seen() const { return seen_; }
-  static bool createsLease(const Call& call) { return call.kind == Kind::Lease && call.verb == Verb::Create; }
+  static bool createsLease(const Call& call) {
+    return call.kind == kapi::kLease && call.verb == Verb::Create;
+  }
   void patch(const std::string& path, json::Value body) {
     ASSERT_EQ(world.request("PATCH", path, std::move(body), "application/merge-patch+json").code, 200);
   }
@@ -81,7 +84,7 @@ TEST_F(Guards, WithOneLeaseWriteUnknownAllLeasesAreReadBeforeTheBinding) {
   std::set<std::string> read;
   for (const Call& call : seen()) {
     if (call.subresource == "binding") { break; }
-    if (call.kind == Kind::Lease && call.verb == Verb::Get) { read.insert(call.key.name); }
+    if (call.kind == kapi::kLease && call.verb == Verb::Get) { read.insert(call.key.name); }
   }
   EXPECT_EQ(read, (std::set<std::string>{"gpu-node-b-0", "gpu-node-b-1"}));
 }
@@ -228,7 +231,7 @@ TEST_F(Guards, ABindingWaitsForTheConditionThatIsBeingWritten) {
   });
   json::Value p = pod("p", "");
   p.child("spec").set("nodeSelector", json::Object{{"example.com/open", "yes"}});
-  atFirst([](const Call& call) { return call.kind == Kind::Pod && call.subresource == "status"; },
+  atFirst([](const Call& call) { return call.kind == kapi::kPod && call.subresource == "status"; },
           [&] {
             patch("/api/v1/nodes/node-a",
                   json::Object{
@@ -346,8 +349,7 @@ TEST_P(Overtaken, APodWhoseGpusOthersTookWhileItsLeasesWereWrittenIsDecidedAnew)
   theirs.child("spec").set("nodeName", "node-a");
   const Mono until = world.now().mono + 1200ms;  // by then its agent has seen it
   judge([&, done = false](const Call& call) mutable {
-    const bool reads =
-        call.verb == kapi::Verb::Get && call.kind == model::Kind::Lease && world.now().mono < until;
+    const bool reads = call.verb == kapi::Verb::Get && call.kind == kapi::kLease && world.now().mono < until;
     if (reads) { return sandbox::CallFate{.how = sandbox::CallFate::How::LostBefore}; }
     if (!createsLease(call) || std::exchange(done, true)) { return sandbox::CallFate{}; }
     world.after({}, [&] { world.create(theirs); });
@@ -382,7 +384,7 @@ TEST_F(Guards, LeasesOfPodsOfOtherSchedulersAreLeftAlone) {
   for (std::size_t i = before; i < seen().size(); ++i) {
     const Call& call = seen()[i];
     const bool writes = call.verb != Verb::Get && call.verb != Verb::List;
-    EXPECT_FALSE(writes && (call.kind == Kind::Lease || call.kind == Kind::Pod)) << call.key.text();
+    EXPECT_FALSE(writes && (call.kind == kapi::kLease || call.kind == kapi::kPod)) << call.key.text();
   }
 }
 

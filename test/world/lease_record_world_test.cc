@@ -2,6 +2,7 @@
 // loses its record; and leases that nobody can read.
 #include <algorithm>
 
+#include "kapi/kinds.h"
 #include "test/world/cluster.h"
 
 namespace gs::test {
@@ -171,7 +172,7 @@ TEST(TwoNamespacesWithALateWrite, NeverLeadTogether) {
     std::string play(Duration late, Duration back) {
       bool sent = false;
       world.setJudge([&](sandbox::ReplicaId id, const kapi::Call& c) -> sandbox::CallFate {
-        const bool record = c.kind == model::Kind::Crd && c.verb == kapi::Verb::MergePatch;
+        const bool record = c.kind == kapi::kCrd && c.verb == kapi::Verb::MergePatch;
         if (id != y || !record || std::exchange(sent, true)) { return {}; }
         return {sandbox::CallFate::How::Late, 0, late, false, true};
       });

@@ -8,6 +8,7 @@
 
 #include "engine/engine.h"
 #include "kapi/decode.h"
+#include "kapi/kinds.h"
 #include "sandbox/world/world.h"
 
 namespace gs::test {
@@ -18,7 +19,7 @@ using Decoded = std::map<apiserver::StoreKey, std::pair<apiserver::ObjectPtr, mo
 /// Reads what is stored, without a request: time goes on as if nobody had looked.
 [[nodiscard]] inline std::unique_ptr<engine::Engine> rebuiltEngine(sandbox::World& world, Decoded& decoded) {
   auto fresh = std::make_unique<engine::Engine>();
-  const auto feed = [&](const char* resource, model::Kind kind) {
+  const auto feed = [&](const char* resource, kapi::Kind kind) {
     const auto [first, last] = world.api().store().range(resource);
     for (auto it = first; it != last; ++it) {
       auto& [stored, object] = decoded[it->first];
@@ -26,15 +27,14 @@ using Decoded = std::map<apiserver::StoreKey, std::pair<apiserver::ObjectPtr, mo
         stored = it->second.object;
         object = kapi::decodeObject(kind, *stored);
       }
-      fresh->apply({kind, kapi::keyOf(object), kapi::uidOf(object), object, kapi::revisionOf(object)},
-                   world.now().mono);
+      fresh->apply({kind, object.key(), object.uid(), object, object.revision()}, world.now().mono);
     }
   };
-  feed("/nodes", model::Kind::Node);
-  feed("gpu.scheduling/gpunodestatuses", model::Kind::GpuNodeStatus);
-  feed("gpu.scheduling/gpuclaims", model::Kind::GpuClaim);
-  feed("coordination.k8s.io/leases", model::Kind::Lease);  // of those only the managed ones count
-  feed("/pods", model::Kind::Pod);
+  feed("/nodes", kapi::kNode);
+  feed("gpu.scheduling/gpunodestatuses", kapi::kGpuNodeStatus);
+  feed("gpu.scheduling/gpuclaims", kapi::kGpuClaim);
+  feed("coordination.k8s.io/leases", kapi::kLease);  // of those only the managed ones count
+  feed("/pods", kapi::kPod);
   fresh->synced(world.now().mono);
   return fresh;
 }

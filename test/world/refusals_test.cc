@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include "base/deadline_test.h"
+#include "kapi/kinds.h"
 #include "test/world/one_node.h"
 
 namespace gs::test {
@@ -25,7 +26,7 @@ struct NoStatuses : Cluster, ::testing::WithParamInterface<bool> {
 TEST_P(NoStatuses, AForceDeletedGpuPodCausesNoCallsForEver) {
   int lists = 0;
   world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
-    if (call.kind != model::Kind::GpuNodeStatus) { return {}; }
+    if (call.kind != kapi::kGpuNodeStatus) { return {}; }
     lists += kapi::tokenOwner(call.token) == 0 ? 1 : 0;  // neither the watch's nor the barrier's
     return {.how = GetParam() ? sandbox::CallFate::How::Refused : sandbox::CallFate{}.how, .http = 403};
   });
@@ -52,7 +53,7 @@ struct OneNamespace : Cluster {
 
 TEST_F(OneNamespace, PodsThatCannotBeWrittenDoNotKeepOthersOfTheirNamespaceWaiting) {
   world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
-    const bool write = call.guarded && call.kind == model::Kind::Pod && call.key.name.starts_with("bad");
+    const bool write = call.guarded && call.kind == kapi::kPod && call.key.name.starts_with("bad");
     if (!write) { return {}; }
     return {sandbox::CallFate::How::Refused, 500, {}, false, false};
   });
@@ -90,7 +91,7 @@ struct Unlisted : OneNode {
 
 TEST_F(Unlisted, TheDecidingThreadGoesOn) {
   world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
-    if (call.kind != model::Kind::GpuClaim) { return {}; }
+    if (call.kind != kapi::kGpuClaim) { return {}; }
     return {.how = sandbox::CallFate::How::Refused, .http = 403};
   });
   world.startReplica();

@@ -1,6 +1,7 @@
 // GPUs that are numbered anew under running pods: a device is its UUID.
 #include <fmt/format.h>
 
+#include "kapi/kinds.h"
 #include "test/world/one_node.h"
 #include "test/world/rebuilt.h"
 #include "testing/builders.h"
@@ -107,7 +108,7 @@ TEST_F(ToldUuids, ALeaseOfAnotherDecisionIsNotWhatAPodHasWhoseGpuWasRenumbered) 
   world.setJudge([&, done = false](sandbox::ReplicaId, const kapi::Call& call) mutable {
     const bool deletes = call.verb == kapi::Verb::Delete && call.key.name == "gpu-n-2";
     if (deletes) { return sandbox::CallFate{.how = sandbox::CallFate::How::LostBefore}; }
-    const bool creates = call.kind == model::Kind::Lease && call.verb == kapi::Verb::Create;
+    const bool creates = call.kind == kapi::kLease && call.verb == kapi::Verb::Create;
     if (!creates || std::exchange(done, true)) { return sandbox::CallFate{}; }
     EXPECT_EQ(call.body["metadata"]["name"].str(), "gpu-n-0");
     model::Pod of;

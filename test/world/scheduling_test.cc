@@ -1,6 +1,7 @@
 // One scheduler in a World: claims, plain and ordinary pods, and what they are told when they wait.
 #include <set>
 
+#include "kapi/kinds.h"
 #include "test/world/cluster.h"
 #include "test/world/rebuilt.h"
 
@@ -268,8 +269,7 @@ TEST_F(Scheduling, WhatTheAgentSeesInUseIsNotGivenByALeaderThatKnowsItFromTheBar
   deletePod("p", true);
   deleteLeasesByHand(world);
   world.setJudge([](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
-    const bool watched =
-        call.kind == model::Kind::Lease && call.verb == kapi::Verb::List && !call.key.ns.empty();
+    const bool watched = call.kind == kapi::kLease && call.verb == kapi::Verb::List && !call.key.ns.empty();
     return watched ? sandbox::CallFate{sandbox::CallFate::How::Refused, 500, {}, false, false}
                    : sandbox::CallFate{};
   });
@@ -298,7 +298,7 @@ TEST_F(Scheduling, WhatWasBoundAndWentUnseenIsNotGivenWhileItsContainersMayRun) 
   ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
   deletePod("p", true);
   deleteLeasesByHand(world);
-  std::set<model::Kind> unlisted{model::Kind::GpuNodeStatus, model::Kind::Pod};
+  std::set<kapi::Kind> unlisted{kapi::kGpuNodeStatus, kapi::kPod};
   world.setJudge([&unlisted](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
     const bool refused = call.verb == kapi::Verb::List && unlisted.contains(call.kind);
     return refused ? sandbox::CallFate{sandbox::CallFate::How::Refused, 500, {}, false, false}
@@ -308,7 +308,7 @@ TEST_F(Scheduling, WhatWasBoundAndWentUnseenIsNotGivenWhileItsContainersMayRun) 
   world.setStreamJudge({});
   world.endStreams(0, 410);
   world.run(5s);  // that the leases are gone is known first
-  unlisted.erase(model::Kind::Pod);
+  unlisted.erase(kapi::kPod);
   world.run(10s);
   EXPECT_EQ(nodeOf("next"), "") << "the containers of p still run";
   world.setJudge({});

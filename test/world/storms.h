@@ -8,17 +8,18 @@
 #include <string>
 #include <utility>
 
+#include "kapi/kinds.h"
 #include "test/world/cluster.h"
 
 namespace gs::test {
 
 [[nodiscard]] inline bool isGpuLease(const kapi::Call& call) {
-  return call.kind == model::Kind::Lease &&
+  return call.kind == kapi::kLease &&
          call.body["metadata"]["labels"]["gpu.scheduling/managed"].str() == "true";
 }
 [[nodiscard]] inline bool isBinding(const kapi::Call& call) { return call.subresource == "binding"; }
 [[nodiscard]] inline bool isPodWrite(const kapi::Call& call) {
-  return call.kind == model::Kind::Pod && call.verb != kapi::Verb::Get;
+  return call.kind == kapi::kPod && call.verb != kapi::Verb::Get;
 }
 
 /// A scheduler whose calls are counted, and answered as the test says.
@@ -41,7 +42,7 @@ class Storms : public Cluster {
   void answerAsUsual() { answer_ = nullptr; }
 
   /// The most calls about one object of that kind in so long.
-  int mostCalls(model::Kind kind, Duration in, const std::string& name_begins = "") {
+  int mostCalls(kapi::Kind kind, Duration in, const std::string& name_begins = "") {
     calls_.clear();
     world.run(in);
     int most = 0;
@@ -89,7 +90,7 @@ class Storms : public Cluster {
   }
 
  private:
-  std::map<std::pair<model::Kind, model::ObjectKey>, int> calls_;
+  std::map<std::pair<kapi::Kind, model::ObjectKey>, int> calls_;
   std::function<std::optional<int>(const kapi::Call&)> answer_;
 };
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "kapi/kinds.h"
 #include "kapi/paths.h"
 #include "test/world/cluster.h"
 
@@ -17,8 +18,8 @@ namespace {
 using namespace std::chrono_literals;
 using How = sandbox::CallFate::How;
 using kapi::Call;
+using kapi::Kind;
 using kapi::Verb;
-using model::Kind;
 
 /// Of one pod whose Bindings are always in conflict: 9 tries a minute (after 1, 2, 4, 8, then 10 s each), and each is three
 /// Bindings, a read after each, and the fence (R30). And it is told why it waits.
@@ -42,8 +43,8 @@ struct Fault {
 
   static Fault draw(Rng& rng) {
     Fault f;
-    static constexpr std::array kKinds{Kind::Pod,   Kind::Pod,   Kind::Lease,
-                                       Kind::Lease, Kind::Event, Kind::GpuClaim};
+    static const std::array kKinds{kapi::kPod,   kapi::kPod,   kapi::kLease,
+                                   kapi::kLease, kapi::kEvent, kapi::kGpuClaim};
     static constexpr std::array kHttp{400, 401, 403, 404, 409, 422, 429, 500, 503};
     static constexpr std::array kHow{How::Refused,    How::Refused,   How::Refused, How::Refused,
                                      How::LostBefore, How::LostAfter, How::Late};
@@ -63,16 +64,16 @@ struct Fault {
     static const std::vector<Verb> kOfLeases{Verb::Create, Verb::Update, Verb::Delete, Verb::Get};
     static const std::vector<Verb> kOfEvents{Verb::Create};
     static const std::vector<Verb> kOfClaims{Verb::Apply};
-    return kind == Kind::Pod     ? kOfPods
-           : kind == Kind::Lease ? kOfLeases
-           : kind == Kind::Event ? kOfEvents
-                                 : kOfClaims;
+    return kind == kapi::kPod     ? kOfPods
+           : kind == kapi::kLease ? kOfLeases
+           : kind == kapi::kEvent ? kOfEvents
+                                  : kOfClaims;
   }
   [[nodiscard]] bool means(const Call& call) const {
-    if (call.kind != kind || (kind == Kind::Lease && call.key.name == scheduler::kLeaderLease)) {
+    if (call.kind != kind || (kind == kapi::kLease && call.key.name == scheduler::kLeaderLease)) {
       return false;
     }
-    if (bindings && kind == Kind::Pod && call.subresource != "binding") { return false; }
+    if (bindings && kind == kapi::kPod && call.subresource != "binding") { return false; }
     if (!bindings && verb >= 0 && call.verb != static_cast<Verb>(verb)) { return false; }
     const std::string text = json::print(call.body);
     const auto says = [&](const char* what) { return text.find(what) != std::string::npos; };
@@ -82,8 +83,8 @@ struct Fault {
       case Where::Everywhere: return true;
       case Where::OneNamespace: return call.key.ns == "bad" || says(R"(pod-namespace":"bad")");
       case Where::OneObject:
-        return name == "b1" || name == "gpu-node-a-0" || (kind == Kind::GpuClaim && name == "many") ||
-               (kind == Kind::Event && says(R"("name":"b1")"));
+        return name == "b1" || name == "gpu-node-a-0" || (kind == kapi::kGpuClaim && name == "many") ||
+               (kind == kapi::kEvent && says(R"("name":"b1")"));
       case Where::OneNode:  // reads pass: no webhook is asked about them
         return !kapi::isRead(call.verb) && (says("node-a") || name.find("node-a") != std::string::npos);
     }
@@ -91,13 +92,13 @@ struct Fault {
   }
   [[nodiscard]] std::string text() const {
     static constexpr std::array kPlaces{"everywhere", "in one namespace", "of one object", "on one node"};
-    return fmt::format("{} {} {}, how {}, {}, {} %", kapi::kindInfo(kind).resource,
+    return fmt::format("{} {} {}, how {}, {}, {} %", kind->plural,
                        bindings ? "Bindings" : std::to_string(verb),
                        kPlaces.at(static_cast<std::size_t>(where)), static_cast<int>(how), http, percent);
   }
   /// Others are placed within so long; nullopt: everybody is concerned.
   [[nodiscard]] std::optional<Duration> othersWait() const {
-    if (kind == Kind::Event || kind == Kind::GpuClaim) { return kOthersWait; }
+    if (kind == kapi::kEvent || kind == kapi::kGpuClaim) { return kOthersWait; }
     switch (where) {
       case Where::Everywhere: return std::nullopt;
       case Where::OneNamespace:
@@ -131,10 +132,10 @@ class StormLaw : public Cluster {
 
   void expectFewCalls() {
     for (const auto& [object, n] : std::exchange(calls_, {})) {
-      const int most = object.first == Kind::Pod     ? kPodCallsPerMinute
-                       : object.first == Kind::Lease ? kLeaseCallsPerMinute
-                                                     : kOtherCallsPerMinute;
-      EXPECT_LE(n, most) << kapi::kindInfo(object.first).resource << " " << object.second.text();
+      const int most = object.first == kapi::kPod     ? kPodCallsPerMinute
+                       : object.first == kapi::kLease ? kLeaseCallsPerMinute
+                                                      : kOtherCallsPerMinute;
+      EXPECT_LE(n, most) << object.first->plural << " " << object.second.text();
     }
   }
   /// What users do meanwhile.
@@ -205,8 +206,8 @@ TEST(StormLaw, HoldsWhateverIsAnswered) {
     hit[one.kind()] += one.hits() > 0 ? 1 : 0;
     if (HasFatalFailure() || HasNonfatalFailure()) { return; }
   }
-  for (const Kind kind : {Kind::Pod, Kind::Lease, Kind::Event, Kind::GpuClaim}) {
-    EXPECT_GE(hit[kind], 15) << kapi::kindInfo(kind).resource;
+  for (const Kind kind : {kapi::kPod, kapi::kLease, kapi::kEvent, kapi::kGpuClaim}) {
+    EXPECT_GE(hit[kind], 15) << kind->plural;
   }
 }
 

@@ -1,6 +1,7 @@
 // No key is tried again at once, whatever the answer (R59).
 #include "test/world/storms.h"
 
+#include "kapi/kinds.h"
 #include "model/annotations.h"
 #include "scheduler/status_page.h"
 
@@ -9,15 +10,15 @@ namespace {
 
 using namespace std::chrono_literals;
 using kapi::Call;
-using model::Kind;
+using kapi::Kind;
 
 TEST_F(Storms, ABindingWhoseOutcomeIsNeverKnownIsTriedWithABackoff) {
   answerWith([](const Call& call) { return isBinding(call) ? std::optional{500} : std::nullopt; });
   world.create(claim("one", 1));
   world.create(pod("p", "one"));
-  EXPECT_LE(mostCalls(Kind::Pod, 60s), 40);
-  EXPECT_LE(mostCalls(Kind::Pod, 60s), 20);
-  EXPECT_LE(mostCalls(Kind::Lease, 60s, "gpu-"), 20);
+  EXPECT_LE(mostCalls(kapi::kPod, 60s), 40);
+  EXPECT_LE(mostCalls(kapi::kPod, 60s), 20);
+  EXPECT_LE(mostCalls(kapi::kLease, 60s, "gpu-"), 20);
   answerAsUsual();
   EXPECT_TRUE(eventually([&] { return !nodeOf("p").empty(); }, 21s));
   expectSettled();
@@ -38,7 +39,7 @@ TEST_F(Storms, APodThatIsFencedByOthersAllTheTimeIsTriedWithABackoff) {
   });
   world.create(claim("one", 1));
   world.create(pod("p", "one"));
-  EXPECT_LE(mostCalls(Kind::Pod, 60s), 40);
+  EXPECT_LE(mostCalls(kapi::kPod, 60s), 40);
   answerAsUsual();
   EXPECT_TRUE(eventually([&] { return !nodeOf("p").empty(); }, 21s));
 }
@@ -46,7 +47,7 @@ TEST_F(Storms, APodThatIsFencedByOthersAllTheTimeIsTriedWithABackoff) {
 TEST_F(Storms, ALeaseThatLostOurLabelIsTakenBackOnce) {
   runningPods(1);
   patchLease("gpu-node-a-0", {{"labels", json::Object{{"gpu.scheduling/managed", json::Value{}}}}});
-  EXPECT_LE(mostCalls(Kind::Lease, 60s, "gpu-"), 4);
+  EXPECT_LE(mostCalls(kapi::kLease, 60s, "gpu-"), 4);
   const auto lease = world.get(kLeases + "gpu-node-a-0");
   EXPECT_EQ(lease["metadata"]["labels"]["gpu.scheduling/managed"].str(), "true");
   EXPECT_EQ(holder("gpu-node-a-0"), uidOf("p0"));
@@ -64,7 +65,7 @@ TEST_F(Storms, SoIsASharedOne) {
   const auto holders =
       world.get(kLeases + "gpu-node-a-0")["metadata"]["annotations"]["gpu.scheduling/holders"];
   patchLease("gpu-node-a-0", {{"labels", json::Object{{"gpu.scheduling/managed", json::Value{}}}}});
-  EXPECT_LE(mostCalls(Kind::Lease, 60s, "gpu-"), 6);
+  EXPECT_LE(mostCalls(kapi::kLease, 60s, "gpu-"), 6);
   const auto lease = world.get(kLeases + "gpu-node-a-0");
   EXPECT_EQ(lease["metadata"]["labels"]["gpu.scheduling/managed"].str(), "true");
   EXPECT_EQ(lease["metadata"]["annotations"]["gpu.scheduling/holders"], holders);
@@ -77,8 +78,8 @@ TEST_F(Storms, ALeaseThatWasMadeAnotherOnesIsLookedAtWithABackoff) {
       "gpu-node-a-0",
       {{"labels", json::Object{{"gpu.scheduling/managed", json::Value{}}}},
        {"annotations", json::Object{{"gpu.scheduling/reservation", "x"}, {"gpu.scheduling/pod-uid", "x"}}}});
-  EXPECT_LE(mostCalls(Kind::Lease, 60s, "gpu-"), 24);
-  EXPECT_LE(mostCalls(Kind::Lease, 60s, "gpu-"), 8);
+  EXPECT_LE(mostCalls(kapi::kLease, 60s, "gpu-"), 24);
+  EXPECT_LE(mostCalls(kapi::kLease, 60s, "gpu-"), 8);
   EXPECT_EQ(warnings("GpuHeldByOther"), 1U);
   ASSERT_EQ(world.request("DELETE", kLeases + "gpu-node-a-0").code, 200);
   EXPECT_TRUE(eventually([&] { return holder("gpu-node-a-0") == uidOf("p0"); }, 31s));
@@ -92,8 +93,8 @@ TEST_F(Storms, AnAnnotationThatNamesASharedGpuOfOthersCostsLittle) {
   liar.child("spec").set("nodeName", "node-a");
   liar.child("metadata").set("annotations", json::Object{{"gpu.scheduling/allocated", "node-a:0"}});
   world.create(liar);
-  EXPECT_LE(mostCalls(Kind::Lease, 60s, "gpu-"), 12);
-  EXPECT_LE(mostCalls(Kind::Lease, 60s, "gpu-"), 4);
+  EXPECT_LE(mostCalls(kapi::kLease, 60s, "gpu-"), 12);
+  EXPECT_LE(mostCalls(kapi::kLease, 60s, "gpu-"), 4);
 }
 
 TEST_F(Storms, LeasesThatMayNotBeWrittenAreSaidAndTriedWithABackoff) {
@@ -105,8 +106,8 @@ TEST_F(Storms, LeasesThatMayNotBeWrittenAreSaidAndTriedWithABackoff) {
     return isGpuLease(call) && call.verb == kapi::Verb::Create ? std::optional{403} : std::nullopt;
   });
   for (const auto& name : deleted) { ASSERT_EQ(world.request("DELETE", kLeases + name).code, 200); }
-  EXPECT_LE(mostCalls(Kind::Lease, 60s, "gpu-"), 12);
-  EXPECT_LE(mostCalls(Kind::Lease, 60s, "gpu-"), 4);
+  EXPECT_LE(mostCalls(kapi::kLease, 60s, "gpu-"), 12);
+  EXPECT_LE(mostCalls(kapi::kLease, 60s, "gpu-"), 4);
   const auto& scheduler = world.scheduler(0);
   EXPECT_NE(
       scheduler::readinessText(scheduler).find("lease-repairs: 8 leases of running pods cannot be written: "),
@@ -132,8 +133,8 @@ TEST_F(Storms, AGpuWhoseNameSomebodyTookIsFreeWhenThatLeaseGoes) {
   world.create(claim("one", 1));
   for (int i = 0; i < 12; ++i) { world.create(pod("p" + std::to_string(i), "one")); }
   EXPECT_TRUE(eventually([&] { return placed("default") == 11; }));
-  EXPECT_LE(mostCalls(Kind::Lease, 60s, "gpu-node-a-0"), 8);
-  EXPECT_LE(mostCalls(Kind::Lease, 60s, "gpu-node-a-0"), 3);
+  EXPECT_LE(mostCalls(kapi::kLease, 60s, "gpu-node-a-0"), 8);
+  EXPECT_LE(mostCalls(kapi::kLease, 60s, "gpu-node-a-0"), 3);
   EXPECT_EQ(holder("gpu-node-a-0"), "somebody");
   ASSERT_EQ(world.request("DELETE", kLeases + "gpu-node-a-0").code, 200);
   EXPECT_TRUE(eventually([&] { return placed("default") == 12; }, 31s));
@@ -147,8 +148,8 @@ TEST_F(Storms, ALeaseThatIsRefusedIsNotTriedForEachPodThatWaits) {
   });
   world.create(claim("one", 1));
   for (int i = 0; i < 40; ++i) { world.create(pod("p" + std::to_string(i), "one")); }
-  EXPECT_LE(mostCalls(Kind::Lease, 60s, "gpu-"), 20);
-  EXPECT_LE(mostCalls(Kind::Lease, 60s, "gpu-"), 8);
+  EXPECT_LE(mostCalls(kapi::kLease, 60s, "gpu-"), 20);
+  EXPECT_LE(mostCalls(kapi::kLease, 60s, "gpu-"), 8);
   for (int i = 0; i < 40; ++i) {
     const std::string why = whyWaiting("p" + std::to_string(i));
     EXPECT_NE(why.find("was refused: 403"), std::string::npos) << i << " " << why;
@@ -243,7 +244,7 @@ TEST_F(ManyLeases, CostTheirNumberAndNoMore) {
 
 TEST_F(Storms, WhetherAPodIsGoneIsAskedWithABackoffOfItsOwn) {
   answerWith([](const Call& call) {
-    return call.kind == Kind::Pod && call.key.name.starts_with("ghost") ? std::optional{500} : std::nullopt;
+    return call.kind == kapi::kPod && call.key.name.starts_with("ghost") ? std::optional{500} : std::nullopt;
   });
   for (const char* name : {"ghost-a", "ghost-b"}) {
     const std::string id = name == std::string{"ghost-a"} ? "0" : "1";
@@ -264,7 +265,7 @@ TEST_F(Storms, WhetherAPodIsGoneIsAskedWithABackoffOfItsOwn) {
         {"spec", json::Object{{"holderIdentity", name}}}});
     world.run(5s);
   }
-  EXPECT_LE(mostCalls(Kind::Pod, 60s, "ghost"), 12);
+  EXPECT_LE(mostCalls(kapi::kPod, 60s, "ghost"), 12);
   answerAsUsual();
   EXPECT_TRUE(eventually([&] { return leases() == 0; }, 5min));
 }

@@ -1,6 +1,7 @@
 // Nodes, namespaces and leases that refuse: no pod and no namespace holds what others need (R60 and R61).
 #include <fmt/format.h>
 
+#include "kapi/kinds.h"
 #include "test/world/one_node.h"
 #include "test/world/storms.h"
 
@@ -9,7 +10,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using kapi::Call;
-using model::Kind;
+using kapi::Kind;
 
 /// One node takes no pod of default/p: its kubelet's webhook, say, always refuses.
 class OneNodeRefuses : public Storms, public ::testing::WithParamInterface<int> {
@@ -110,7 +111,7 @@ INSTANTIATE_TEST_SUITE_P(Answers, ManyNodesRefuse, ::testing::Values(403, 500));
 /// Leases that cannot be deleted: what they were written for gives its place to others of its namespace.
 TEST_F(Storms, PlacementsWhoseLeasesCannotBeDeletedKeepNobodyOfTheirNamespaceWaiting) {
   answerWith([](const Call& call) -> std::optional<int> {
-    if (call.kind == Kind::Lease && call.verb == kapi::Verb::Delete) { return 403; }
+    if (call.kind == kapi::kLease && call.verb == kapi::Verb::Delete) { return 403; }
     return isBinding(call) && call.key.name.starts_with("bad") ? std::optional{422} : std::nullopt;
   });
   world.create(claim("one", 1));
@@ -222,7 +223,7 @@ class FewSlots : public Cluster {};
 /// Nothing that was decided for these pods can be carried out, nor taken back.
 TEST_F(FewSlots, ArePassedOnByPlacementsThatCannotBeTakenBack) {
   world.setJudge([](sandbox::ReplicaId, const Call& call) -> sandbox::CallFate {
-    const bool lease_goes = call.kind == Kind::Lease && call.verb == kapi::Verb::Delete;
+    const bool lease_goes = call.kind == kapi::kLease && call.verb == kapi::Verb::Delete;
     if (!lease_goes && !(isBinding(call) && call.key.ns != "default")) { return {}; }
     return {.how = sandbox::CallFate::How::Refused, .http = lease_goes ? 500 : 403};
   });
@@ -382,7 +383,7 @@ TEST_P(ItsPods, KeepNobodyElseFromBeingTold) {
 TEST_P(ItsPods, CostLittle) {
   breakIt(GetParam());
   badPods(20, "no-such-claim");
-  EXPECT_LE(mostCalls(Kind::Pod, 60s), 12);
+  EXPECT_LE(mostCalls(kapi::kPod, 60s), 12);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "bench/scheduler_drive.h"
+#include "kapi/kinds.h"
 #include "kapi/write.h"
 #include "test/world/objects.h"
 #include "testing/builders.h"
@@ -12,26 +13,26 @@
 namespace gs::test {
 namespace {
 
-using model::Kind;
+using kapi::Kind;
 
 /// What the first lists bring.
 template <class Object>
 void put(bench::SchedulerDrive::Listed& listed, Kind kind, Object object) {
-  listed[static_cast<std::size_t>(kind)].emplace_back(std::make_shared<const Object>(std::move(object)));
+  listed[kind].emplace_back(std::make_shared<const Object>(std::move(object)));
 }
 
 TEST(Turns, AClaimOfVeryManyPodsIsFollowedAFewHundredPodsAtATime) {
   bench::SchedulerDrive::Listed listed;
-  put(listed, Kind::GpuClaim, testing::makeClaim("c1", 1));
+  put(listed, kapi::kGpuClaim, testing::makeClaim("c1", 1));
   constexpr int kPods = 2'000;
   for (int i = 0; i < kPods; ++i) {
-    put(listed, Kind::Pod, testing::PodBuilder("p" + std::to_string(i)).claim("c1").value());
+    put(listed, kapi::kPod, testing::PodBuilder("p" + std::to_string(i)).claim("c1").value());
   }
   bench::SchedulerDrive drive{{}, std::move(listed)};
   drive.run(std::chrono::seconds{5});
   const auto before = drive.scheduler().workForTest().reconciles;
   (void)drive.takeMostReviews();
-  (void)drive.tellLine(Kind::GpuClaim,
+  (void)drive.tellLine(kapi::kGpuClaim,
                        R"({"type":"MODIFIED","object":{"metadata":{"name":"c1","namespace":"default",
       "uid":"claim-c1","resourceVersion":"5000"},"spec":{"devices":{"count":2}}}})");
   drive.run(std::chrono::milliseconds{1});
@@ -43,24 +44,24 @@ TEST(Turns, AClaimOfVeryManyPodsIsFollowedAFewHundredPodsAtATime) {
 
 TEST(Turns, VeryManyAreToldOtherWordsAFewThousandAtATime) {
   bench::SchedulerDrive::Listed listed;
-  put(listed, Kind::GpuClaim, testing::makeClaim("c1", 1));
-  put(listed, Kind::Node, testing::makeNode("n"));
+  put(listed, kapi::kGpuClaim, testing::makeClaim("c1", 1));
+  put(listed, kapi::kNode, testing::makeNode("n"));
   constexpr int kPods = 20'000;
   for (int i = 0; i < kPods; ++i) {
-    put(listed, Kind::Pod, testing::PodBuilder("p" + std::to_string(i)).claim("c1").value());
+    put(listed, kapi::kPod, testing::PodBuilder("p" + std::to_string(i)).claim("c1").value());
   }
   bench::SchedulerDrive drive{{}, std::move(listed)};
   drive.run(std::chrono::minutes{2});
   (void)drive.takeMostTold();
   const auto before = drive.scheduler().workForTest().told;
-  (void)drive.tellLine(Kind::Node, R"({"type":"ADDED","object":{"metadata":{"name":"m","uid":"m",
+  (void)drive.tellLine(kapi::kNode, R"({"type":"ADDED","object":{"metadata":{"name":"m","uid":"m",
       "resourceVersion":"9000"},"status":{"allocatable":{"cpu":"8","pods":"9"},"conditions":[{"type":"Ready","status":"False"}]}}})");
   drive.run(std::chrono::seconds{2});
   EXPECT_GE(drive.scheduler().workForTest().told - before, std::uint64_t{kPods}) << "everybody, and at once";
   EXPECT_LE(drive.takeMostTold(), 1'200U);
   // Only numbers change: nothing is written, so nothing is answered, and still it goes on.
   drive.run(std::chrono::minutes{3});
-  (void)drive.tellLine(Kind::Node, R"({"type":"ADDED","object":{"metadata":{"name":"o","uid":"o",
+  (void)drive.tellLine(kapi::kNode, R"({"type":"ADDED","object":{"metadata":{"name":"o","uid":"o",
       "resourceVersion":"999999"},"status":{"allocatable":{"cpu":"8","pods":"9"},"conditions":[{"type":"Ready","status":"False"}]}}})");
   const auto quiet = drive.scheduler().workForTest().told;
   for (int s = 0; s < 60 && drive.scheduler().workForTest().told == quiet; ++s) {
@@ -74,16 +75,16 @@ TEST(Turns, AKindThatWaitsLooksOnlyAtTheNodeThatChanged) {
   constexpr int kNodes = 40;
   for (const int kinds : {250, 270, 10'000}) {
     bench::SchedulerDrive::Listed listed;
-    put(listed, Kind::GpuClaim, testing::makeClaim("c1", 1));
-    for (int i = 0; i < kNodes; ++i) { put(listed, Kind::Node, testing::makeNode("n" + std::to_string(i))); }
+    put(listed, kapi::kGpuClaim, testing::makeClaim("c1", 1));
+    for (int i = 0; i < kNodes; ++i) { put(listed, kapi::kNode, testing::makeNode("n" + std::to_string(i))); }
     for (int i = 0; i < kinds; ++i) {
-      put(listed, Kind::Pod, testing::PodBuilder("p" + std::to_string(i)).claim("c1").cpu(i + 1).value());
+      put(listed, kapi::kPod, testing::PodBuilder("p" + std::to_string(i)).claim("c1").cpu(i + 1).value());
     }
     bench::SchedulerDrive drive{{}, std::move(listed)};
     drive.run(std::chrono::minutes{2});
     ASSERT_EQ(drive.scheduler().pending().parked, static_cast<std::size_t>(kinds));
     const auto before = drive.scheduler().engine().decider().looks();
-    (void)drive.tellLine(Kind::Node, R"({"type":"MODIFIED","object":{"metadata":{"name":"n7","uid":"n7",
+    (void)drive.tellLine(kapi::kNode, R"({"type":"MODIFIED","object":{"metadata":{"name":"n7","uid":"n7",
         "resourceVersion":"900000"},"status":{"allocatable":{"cpu":"8","pods":"9"},"conditions":[{"type":"Ready","status":"True"}]}}})");
     drive.run(std::chrono::milliseconds{20});
     const auto looks = drive.scheduler().engine().decider().looks() - before;
@@ -97,14 +98,14 @@ TEST(Turns, KindsThatKeepAnOrderOfTheNodesCatchUpSomeAtATime) {
   constexpr int kNodes = 1'000;
   constexpr int kKinds = 200;
   bench::SchedulerDrive::Listed listed;
-  put(listed, Kind::GpuClaim, testing::makeClaim("c1", 1));
+  put(listed, kapi::kGpuClaim, testing::makeClaim("c1", 1));
   for (int i = 0; i < kNodes; ++i) {
     auto node = testing::makeNode("n" + std::to_string(i));
     node.labels["all"] = "same";
-    put(listed, Kind::Node, std::move(node));
+    put(listed, kapi::kNode, std::move(node));
   }
   for (int i = 0; i < kKinds; ++i) {
-    put(listed, Kind::Pod, testing::PodBuilder("p" + std::to_string(i)).claim("c1").cpu(i + 1).value());
+    put(listed, kapi::kPod, testing::PodBuilder("p" + std::to_string(i)).claim("c1").cpu(i + 1).value());
   }
   bench::SchedulerDrive drive{{}, std::move(listed)};
   const auto alone = [](const char* type, int revision) {
@@ -115,11 +116,11 @@ TEST(Turns, KindsThatKeepAnOrderOfTheNodesCatchUpSomeAtATime) {
         type, revision);
   };
   drive.run(std::chrono::seconds{10});
-  (void)drive.tellLine(Kind::Pod, alone("ADDED", 900'000));
+  (void)drive.tellLine(kapi::kPod, alone("ADDED", 900'000));
   drive.run(std::chrono::minutes{2});
   (void)drive.takeMostLooks();
   const auto before = drive.scheduler().engine().decider().looks();
-  (void)drive.tellLine(Kind::Pod, alone("DELETED", 900'001));
+  (void)drive.tellLine(kapi::kPod, alone("DELETED", 900'001));
   drive.run(std::chrono::milliseconds{20});
   EXPECT_GE(drive.scheduler().engine().decider().looks() - before, std::uint64_t{kKinds} * kNodes / 2)
       << "everybody, and at once";
@@ -129,14 +130,14 @@ TEST(Turns, KindsThatKeepAnOrderOfTheNodesCatchUpSomeAtATime) {
 /// GPUs come when most of them have not had their turn yet.
 TEST(Turns, NobodyIsPlacedByWhatItsClaimAskedForBefore) {
   bench::SchedulerDrive::Listed listed;
-  put(listed, Kind::GpuClaim, testing::makeClaim("c1", 1));
-  put(listed, Kind::Node, testing::makeNode("n"));
+  put(listed, kapi::kGpuClaim, testing::makeClaim("c1", 1));
+  put(listed, kapi::kNode, testing::makeNode("n"));
   for (int i = 1'000; i < 3'000; ++i) {  // the last in the alphabet would be placed first
-    put(listed, Kind::Pod, testing::PodBuilder("p" + std::to_string(i)).claim("c1").priority(i).value());
+    put(listed, kapi::kPod, testing::PodBuilder("p" + std::to_string(i)).claim("c1").priority(i).value());
   }
   bench::SchedulerDrive drive{{}, std::move(listed)};
   drive.run(std::chrono::seconds{5});
-  (void)drive.tellLine(Kind::GpuClaim,
+  (void)drive.tellLine(kapi::kGpuClaim,
                        R"({"type":"MODIFIED","object":{"metadata":{"name":"c1","namespace":"default",
       "uid":"claim-c1","resourceVersion":"5000"},"spec":{"devices":{"count":2}}}})");
   std::string devices;
@@ -144,7 +145,7 @@ TEST(Turns, NobodyIsPlacedByWhatItsClaimAskedForBefore) {
     devices += fmt::format(R"({}{{"id":{},"uuid":"GPU-{}","health":"Healthy"}})", id == 0 ? "" : ",", id, id);
   }
   (void)drive.tellLine(
-      Kind::GpuNodeStatus,
+      kapi::kGpuNodeStatus,
       R"({"type":"ADDED","object":{"metadata":{"name":"n","uid":"s","resourceVersion":"5001"},"status":{"devices":[)" +
           devices + "]}}}");
   drive.run(std::chrono::seconds{1});
@@ -159,9 +160,9 @@ TEST(Turns, NobodyIsPlacedByWhatItsClaimAskedForBefore) {
 /// An extender on the same engine was asked in the pod's name; an earlier leader had decided for it.
 TEST(OneEngine, LeasesOfAPodThatSomebodyElseReservedForAreNotAdopted) {
   bench::SchedulerDrive::Listed listed;
-  put(listed, Kind::GpuClaim, testing::makeClaim("c1", 1));
-  put(listed, Kind::Node, testing::makeNode("n"));
-  put(listed, Kind::GpuNodeStatus, testing::makeStatus("n", 2));
+  put(listed, kapi::kGpuClaim, testing::makeClaim("c1", 1));
+  put(listed, kapi::kNode, testing::makeNode("n"));
+  put(listed, kapi::kGpuNodeStatus, testing::makeStatus("n", 2));
   bench::SchedulerDrive drive{{}, std::move(listed)};
   const auto pod = testing::PodBuilder("p").uid("u-p").claim("c1");
   const auto theirs = drive.scheduler().engine().ledger().reserve(model::NodeName{"n"}, model::Uid{"u-p"},
@@ -172,20 +173,20 @@ TEST(OneEngine, LeasesOfAPodThatSomebodyElseReservedForAreNotAdopted) {
     (void)drive.tellLine(kind, fmt::format(R"({{"type":"ADDED","object":{}}})", json::print(object)));
     drive.run(std::chrono::milliseconds{10});
   };
-  tell(Kind::Pod, test::pod("p", "c1"), "u-p");
-  tell(Kind::Lease, kapi::createLease(testing::makeLease("n", 0, pod.value(), "r1", "n:0")).body, "u-lease");
-  EXPECT_EQ(drive.calls(Kind::Lease, kapi::Verb::Update), 0) << "it would be written over";
-  EXPECT_EQ(drive.calls(Kind::Pod, kapi::Verb::MergePatch), 1) << "it is fenced";
+  tell(kapi::kPod, test::pod("p", "c1"), "u-p");
+  tell(kapi::kLease, kapi::createLease(testing::makeLease("n", 0, pod.value(), "r1", "n:0")).body, "u-lease");
+  EXPECT_EQ(drive.calls(kapi::kLease, kapi::Verb::Update), 0) << "it would be written over";
+  EXPECT_EQ(drive.calls(kapi::kPod, kapi::Verb::MergePatch), 1) << "it is fenced";
 }
 
 /// More kinds of pods wait than orders are kept: to find out why takes a look at all nodes for each.
 TEST(Turns, WhatWaitingPodsAreToldIsReadAnewAPartAtATime) {
   bench::SchedulerDrive::Listed listed;
-  for (int i = 0; i < 200; ++i) { put(listed, Kind::Node, testing::makeNode("n" + std::to_string(i))); }
+  for (int i = 0; i < 200; ++i) { put(listed, kapi::kNode, testing::makeNode("n" + std::to_string(i))); }
   for (int i = 1; i <= 400; ++i) {
     const std::string claim = "c" + std::to_string(i);
-    put(listed, Kind::GpuClaim, testing::makeClaim(claim.c_str(), i));
-    put(listed, Kind::Pod, testing::PodBuilder("p" + std::to_string(i)).claim(claim.c_str()).value());
+    put(listed, kapi::kGpuClaim, testing::makeClaim(claim.c_str(), i));
+    put(listed, kapi::kPod, testing::PodBuilder("p" + std::to_string(i)).claim(claim.c_str()).value());
   }
   bench::SchedulerDrive drive{{}, std::move(listed)};
   drive.run(std::chrono::seconds{5});

@@ -48,16 +48,16 @@ std::optional<ApiPort::StreamEvent> ApiPort::poll(int client, kapi::Token stream
   return event;
 }
 
-ApiPort::StreamEvent ApiPort::decode(kapi::Token stream, model::Kind kind, const json::Value& line) {
+ApiPort::StreamEvent ApiPort::decode(kapi::Token stream, kapi::Kind kind, const json::Value& line) {
   const json::Value& object = line["object"];
   const std::string_view type = line["type"].str();
   const bool is_change = type == "ADDED" || type == "MODIFIED";
   if (!is_change) { return kapi::decodeWatchValue(stream, kind, line); }
   Known& known = known_[kapi::objectRevision(object) % kKnown];
-  if (!object.members().isCopyOf(known.object.members())) {
+  if (known.kind != kind || !object.members().isCopyOf(known.object.members())) {
     auto event = kapi::decodeWatchValue(stream, kind, line);
     if (!std::holds_alternative<kapi::WatchEvent>(event)) { return event; }
-    known = {object, std::get<kapi::WatchEvent>(std::move(event))};
+    known = {kind, object, std::get<kapi::WatchEvent>(std::move(event))};
   }
   kapi::WatchEvent event = known.event;
   event.stream = stream;

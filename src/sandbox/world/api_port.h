@@ -37,14 +37,15 @@ class ApiPort {
  private:
   struct Stream {
     std::uint64_t id = 0;
-    model::Kind kind{};
+    kapi::Kind kind{};
   };
-  /// What an event's object was decoded to: each replica that watches gets the same event.
+  /// What an event's object was decoded to: each replica that reads this kind gets the same event.
   struct Known {
+    kapi::Kind kind;
     json::Value object;
     kapi::WatchEvent event;
   };
-  [[nodiscard]] StreamEvent decode(kapi::Token stream, model::Kind kind, const json::Value& line);
+  [[nodiscard]] StreamEvent decode(kapi::Token stream, kapi::Kind kind, const json::Value& line);
 
   static constexpr std::size_t kKnown = 32;
   std::array<Known, kKnown> known_;  // by revision

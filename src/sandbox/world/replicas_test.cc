@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "kapi/kinds.h"
 #include "sandbox/world/world.h"
 
 namespace gs::sandbox {
@@ -127,7 +128,7 @@ class ScriptedTest : public ReplicasTest {
   static kapi::Call read(kapi::Token token, const char* lane) {
     kapi::Call call;
     call.token = token;
-    call.kind = model::Kind::Pod;
+    call.kind = kapi::kPod;
     call.key = {"default", "none"};
     call.lane = lane;
     return call;

@@ -53,9 +53,8 @@ void Transport::arrive(Address from, const kapi::Call& call, CallFate fate) {
   using How = CallFate::How;
   kapi::Outcome o = failed(call, kapi::Fate::Unknown, "timed out");
   if (options_.records && isWrite(call) && kapi::tokenOwner(call.token) != kElectionOwner) {
-    writes_.push_back(fmt::format("{} {}{}{} {}", kapi::httpMethod(call.verb),
-                                  kapi::kindInfo(call.kind).resource, call.subresource.empty() ? "" : "/",
-                                  call.subresource, call.key.text()));
+    writes_.push_back(fmt::format("{} {}{}{} {}", kapi::httpMethod(call.verb), call.kind->plural,
+                                  call.subresource.empty() ? "" : "/", call.subresource, call.key.text()));
   }
   if (fate.how == How::Normal || fate.how == How::LostAfter) {
     kapi::Outcome answer = port_.call(call, queue_.now());

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "apiserver/handlers/api.h"
+#include "kapi/kinds.h"
 
 namespace gs::sandbox {
 namespace {
@@ -50,7 +51,7 @@ class TransportTest : public testing::Test, public Transport::Clients {
     kapi::Call call;
     call.token = token;
     call.verb = kapi::Verb::Create;
-    call.kind = model::Kind::Lease;
+    call.kind = kapi::kLease;
     call.key.ns = "default";
     call.lane = "-lane";
     call.body = Object{{"metadata", Object{{"name", name}}}};
@@ -59,7 +60,7 @@ class TransportTest : public testing::Test, public Transport::Clients {
   static kapi::OpenWatch watch(kapi::Token stream, const char* query = "timeoutSeconds=300") {
     kapi::OpenWatch out;
     out.stream = stream;
-    out.kind = model::Kind::Lease;
+    out.kind = kapi::kLease;
     out.query = query;
     return out;
   }

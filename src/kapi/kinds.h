@@ -1,0 +1,17 @@
+// The kinds that more than one component reads or writes, a line each. What a kind is stands beside its decoder.
+#pragma once
+
+#include "kapi/kind.h"
+
+namespace gs::kapi {
+
+extern const Kind kPod;
+extern const Kind kNode;
+extern const Kind kGpuClaim;
+extern const Kind kGpuNodeStatus;
+extern const Kind kLease;
+extern const Kind kCrd;
+extern const Kind kEvent;
+extern const Kind kQuotaMap;  // a ConfigMap that holds quotas
+
+}  // namespace gs::kapi

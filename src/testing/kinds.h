@@ -1,0 +1,15 @@
+// Every kind of kapi/kinds.h: what is fuzzed, and what laws of all kinds are tested with.
+#pragma once
+
+#include <vector>
+
+#include "kapi/kinds.h"
+
+namespace gs::testing {
+
+inline std::vector<kapi::Kind> allKinds() {
+  return {kapi::kPod,   kapi::kNode, kapi::kGpuClaim, kapi::kGpuNodeStatus,
+          kapi::kLease, kapi::kCrd,  kapi::kEvent,    kapi::kQuotaMap};
+}
+
+}  // namespace gs::testing
