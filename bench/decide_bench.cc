@@ -87,7 +87,7 @@ struct Cluster {
 
 PodRequest benchRequest(std::int64_t gpus) {
   PodRequest r;
-  r.door = Door::Claim;
+  r.door = &kClaimDoor;
   r.devices.emplace();
   r.devices->count = gpus;
   r.resources = {1'000 * gpus, gpus << 30, 0, {{model::kNvidiaGpu, gpus}}};

@@ -42,10 +42,10 @@ void judge(const FrontHand& front) {
     const auto note = gs::model::readVcudaNote(pod.annotations);
     for (const auto& [container, ids] : note.ids) {
       const auto i = static_cast<std::size_t>(container);
-      if (i >= pod.vcuda.size()) { __builtin_trap(); }
+      if (i >= pod.share_limits.size()) { __builtin_trap(); }
       for (const int id : ids) {
         auto& used = cores[{note.node.text, id}];
-        used += std::min<std::int64_t>(pod.vcuda[i].cores, 100);
+        used += std::min<std::int64_t>(gs::model::vcudaOf(pod.share_limits[i]).cores, 100);
         if (used > 100) { __builtin_trap(); }
       }
     }

@@ -5,6 +5,7 @@ For each file of src/, fuzz/, bench/, test/world/, test/sim/ and test/conformanc
   - which folders of ours it may include,
   - which third-party headers it may include, and the heavy ones in one .cc only,
   - what of the standard library its folder may not use (threads, clocks, random devices, streams),
+  - that it knows no convention by which pods ask for GPUs, but where DIALECTS says so (docs/front-doors.md),
   - that it is not longer than 600 lines (tests may be), a main than 120.
 Prints file:line, the rule and the fix; exits 1 when anything was found.
 `--dot` prints the picture of the table, which docs/make-pictures makes into docs/layers.svg; the check fails when it is old.
@@ -88,6 +89,18 @@ GROUPS = [
     ("gmock", r"gmock/"),
     ("bench", r"benchmark/"),
 ]
+
+# A convention by which pods ask for GPUs: its words, outside of comments, and who may use them besides its door in sched/doors/ and
+# its grammar in model/. Those are the component that answers in it, the simulated program of a node that reads it, and tests.
+DIALECTS = {
+    "vcuda": (r"[vV]cuda|tencent\.com/(?:vcuda|predicate|gpu-assigned)", "extender/ sandbox/node/gpu_manager"),
+    "devices by id": (r"\bk(?:Allocated|VisibleDevices|Reservation)Key\b|\bkPlainDoor\b|"
+                      r"gpu\.scheduling/(?:allocated|visible-devices|reservation)\b",
+                      "scheduler/ apps/gpu_scheduler_main.cc sandbox/node/kubelet.cc sandbox/serve/demo.cc"),
+    "claim": (r"\bkClaim(?:Key|Door)\b|gpu\.scheduling/claim\b", ""),
+    "map": (r"\bkMap(?:Key|Door)\b|gpu-scheduling-map", ""),
+}
+KNOWS_DIALECTS = "sched/doors/ model/ testing/"
 
 # What of the standard library a rule name stands for: headers, and words in the code.
 STD_RULES = {
@@ -192,6 +205,7 @@ class Checker:
                 self.check_include(name, number, folder, is_test, match.group(1) == '"', match.group(2))
         if folder is not None and not name.endswith(("_test.cc", "_test.h")):
             self.check_words(name, folder, text)
+            self.check_dialects(name, text)
         lines = text.count("\n")
         most = MAX_MAIN if folder == "apps" else MAX_LINES
         if folder is not None and not name.endswith(("_test.cc", "_test.h")) and lines > most:
@@ -272,6 +286,17 @@ class Checker:
                 self.report(name, code.count("\n", 0, match.start()) + 1,
                             f"src/{folder} may not use {match.group(0).strip()}", fix)
 
+    def check_dialects(self, name, text):
+        path = name.removeprefix("src/")
+        if path.split("/")[-1].startswith("test_"):
+            return
+        code = COMMENT_OR_STRING.sub(lambda m: re.sub(r"[^\n]", " ", m[0]) if m[0].startswith("/") else m[0], text)
+        for dialect, (words, homes) in DIALECTS.items():
+            match = re.search(words, code)
+            if match and not path.startswith(tuple(f"{KNOWS_DIALECTS} {homes}".split())):
+                self.report(name, code.count("\n", 0, match.start()) + 1, f'"{match[0]}": only its door knows the convention {dialect}',
+                            "ask the table of doors (sched/doors/door.h), or let the door say more; docs/front-doors.md")
+
 
 # ---- Self-test: file, content, what the report must contain; None: must be clean.
 PLANTS = [
@@ -320,6 +345,15 @@ PLANTS = [
     ("src/apps/cli_main.cc", "#include <CLI/CLI.hpp>\n", "outside of src/process/"),
     ("src/process/a.cc", '#include "extender/wire.h"\n', 'src/process may not include "extender/wire.h"'),
     ("src/sandbox/serve/c.cc", "auto t = std::chrono::system_clock::now();\n", "may not use _clock::now("),
+    ("src/engine/d.cc", "\nauto picks = sched::vcudaPicks(pod);\n", 'src/engine/d.cc:2: "vcuda": only its door knows'),
+    ("src/scheduler/d.cc", '#include "sched/doors/vcuda.h"\n', "only its door knows the convention vcuda"),
+    ("src/engine/e.cc", 'auto x = pod.annotation("gpu.scheduling/visible-devices");\n', "the convention devices by id"),
+    ("src/engine/f.cc", "auto x = pod.annotation(model::kClaimKey);\n", "the convention claim"),
+    ("src/kapi/d.cc", 'bool x = key == "gpu-scheduling-map";\n', "the convention map"),
+    ("src/engine/ok.cc", "// vcuda shares\nauto x = sched::claimName(pod);\n", None),
+    ("src/engine/ok_test.cc", "auto x = model::kClaimKey;\n", None),
+    ("src/scheduler/ok2.cc", "auto x = model::kAllocatedKey;\n", None),
+    ("src/extender/ok.cc", '#include "sched/doors/vcuda.h"\n', None),
     ("src/sched/ok.cc", '#include <fmt/core.h>\n#include <vector>\n#include "base/check.h"\n#include "model/ids.h"\n'
                         '#include "sched/ok.h"\n// std::thread, steady_clock::now()\nauto s = "std::cout";\n', None),
     ("src/sched/ok_test.cc", '#include <gtest/gtest.h>\n#include <thread>\n#include "testing/builders.h"\n', None),

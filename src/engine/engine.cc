@@ -5,8 +5,6 @@
 #include "base/planted.h"
 #include "engine/held_devices.h"
 #include "kapi/kinds.h"
-#include "model/annotations.h"
-#include "sched/doors/door.h"
 #include "sched/quota.h"
 #include "sched/shares.h"
 
@@ -14,15 +12,8 @@ namespace gs::engine {
 
 using sched::Source;
 
-std::optional<std::vector<int>> allocatedIds(const model::Pod& pod) {
-  const std::string* text = pod.annotation(model::kAllocatedKey);
-  if (text == nullptr || !pod.bound()) { return std::nullopt; }
-  auto allocation = model::parseAllocation(*text);
-  if (!allocation || (!allocation->node.empty() && allocation->node != pod.node)) { return std::nullopt; }
-  return std::move(allocation->ids);
-}
-
-Engine::Engine() : keep_away_{ledger_}, drain_{ledger_}, decider_{ledger_} {
+Engine::Engine(sched::Doors doors)
+    : doors_{doors}, ledger_{doors}, keep_away_{ledger_}, drain_{ledger_}, decider_{ledger_} {
   drain_.setComplete(false, Mono{});
 }
 
@@ -81,8 +72,9 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
     const bool clean = after != nullptr     ? after->containers_terminated
                        : before->finished() ? before->containers_terminated
                                             : before->containers_reported_terminated;
-    const std::vector<int> ids = devicesOf(any);
-    const std::int64_t asked = GS_PLANTED(FreesAnonymous) ? 0 : any.requests.get(model::kNvidiaGpu);
+    const sched::Holdings said = holdingsOf(any);
+    const std::vector<int> ids = devicesOf(any, said);
+    const std::int64_t asked = GS_PLANTED(FreesAnonymous) ? 0 : said.counted;
     const std::int64_t total = std::max(asked, static_cast<std::int64_t>(ids.size()));
     if (total > 0) { drain_.ended(uid, any.node, ids, clean, now, total); }
     orderly_.add(uid);
@@ -97,7 +89,7 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
   if (any.is_agent && any.bound()) { drain_.agentChanged(any.node, uid, !over, any.ready, now); }
   derive(uid);
   touch(uid);
-  if (notes_shares_ && !any.vcuda.empty()) { touched_shares_.insert(uid); }
+  if (notes_shares_ && !holdingsOf(any).shares.empty()) { touched_shares_.insert(uid); }
   touchClaimOf(any);
 }
 
@@ -338,10 +330,10 @@ void Engine::putLease(const model::Ptr<model::Lease>& lease, Mono now) {
 }
 
 /// What an ended pod held: what its annotation says, and what its leases on that node say.
-std::vector<int> Engine::devicesOf(const model::Pod& pod) const {
+std::vector<int> Engine::devicesOf(const model::Pod& pod, const sched::Holdings& said) const {
   std::set<int> ids;
-  const auto given = allocatedIds(pod);
-  for (const auto& some : {given ? heldIds(pod, *given) : std::vector<int>{}, seenInUse(pod)}) {
+  for (const auto& some :
+       {said.ids ? heldIds(pod, *said.ids, said) : std::vector<int>{}, seenInUse(pod, said)}) {
     ids.insert(some.begin(), some.end());
   }
   for (const auto& key : cache_.leasesOf(pod.uid)) {

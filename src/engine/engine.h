@@ -8,10 +8,10 @@
 //   a lease with node and gpu known     Source::Lease for each holder; when the id has another GPU by now,
 //                                       the id (it has the lease's name) wholly, and the device under its
 //                                       present id
-//   a bound, unfinished pod             Source::BoundPod for the devices of `gpu.scheduling/allocated`
-//                                       (held_devices.h); its resources; nvidia.com/gpu without an
-//                                       allocation: anonymous devices; vcuda shares by their annotations, in
-//                                       flight until the kubelet took it
+//   a bound, unfinished pod             its resources, and what the doors read of it (sched::Holdings): Source::
+//                                       BoundPod for devices by id (held_devices.h) and for shares, which are
+//                                       in flight until the kubelet took it; devices that are counted only:
+//                                       anonymous
 //   an ended pod                        Source::Draining until the agent proves its containers gone (drain.h)
 // One thread.
 #pragma once
@@ -26,6 +26,7 @@
 #include "engine/drain.h"
 #include "engine/quota_table.h"
 #include "sched/decider.h"
+#include "sched/doors/door.h"
 #include "sched/keep_away.h"
 #include "sched/ledger.h"
 #include "sched/queue.h"
@@ -33,12 +34,10 @@
 
 namespace gs::engine {
 
-/// The devices that a bound pod's annotation gives it; nullopt when it has none or it names another node.
-[[nodiscard]] std::optional<std::vector<int>> allocatedIds(const model::Pod& pod);
-
 class Engine {
  public:
-  Engine();
+  /// `doors`: the conventions by which pods ask for GPUs (sched/doors/door.h); they live longer.
+  explicit Engine(sched::Doors doors = sched::kDoors);
 
   /// A change that a watch or a consistent list brought.
   void apply(const kapi::Change& change, Mono now);
@@ -67,14 +66,18 @@ class Engine {
   }
   /// The ids on its node under which this bound pod, which was given these,
   /// has devices now (held_devices.h); ascending.
-  [[nodiscard]] std::vector<int> heldIds(const model::Pod& pod, const std::vector<int>& given) const;
+  [[nodiscard]] std::vector<int> heldIds(const model::Pod& pod, const std::vector<int>& given) const {
+    return heldIds(pod, given, holdingsOf(pod));
+  }
   /// The UUID of the device that it was given under that id, as its lease there says, or said before it went;
   /// "" not known.
   [[nodiscard]] std::string givenUuid(const model::Uid& pod, const model::NodeName& node, int id) const;
   /// The devices that the agent sees this bound pod use, if it asked for some. A pod without an allocation
   /// has anonymous devices: these are the ones that have a name by now. A pod of ours may use others than it
   /// names, since its node was renumbered or its annotations were edited: it holds them too.
-  [[nodiscard]] std::vector<int> seenInUse(const model::Pod& pod) const;
+  [[nodiscard]] std::vector<int> seenInUse(const model::Pod& pod) const {
+    return seenInUse(pod, holdingsOf(pod));
+  }
   /// Whether the pod shares its devices, as its last lease said; nullopt: none was seen.
   [[nodiscard]] std::optional<bool> shares(const model::Uid& pod) const;
   /// Every kind is listed, or not served. Until then no device becomes free, for which nodes have agents is
@@ -92,6 +95,7 @@ class Engine {
   [[nodiscard]] bool ended(const model::Uid& uid) const;
   [[nodiscard]] bool drained(const model::Uid& uid) const { return drain_.drained(uid); }
 
+  [[nodiscard]] sched::Doors doors() const { return doors_; }
   [[nodiscard]] const Cache& cache() const { return cache_; }
   [[nodiscard]] sched::Ledger& ledger() { return ledger_; }
   [[nodiscard]] const sched::Ledger& ledger() const { return ledger_; }
@@ -148,7 +152,7 @@ class Engine {
   void applyStatus(const kapi::Change& change, Mono now);
   void applyClaim(const kapi::Change& change);
   void applyLease(const kapi::Change& change, Mono now);
-  [[nodiscard]] std::vector<int> devicesOf(const model::Pod& pod) const;
+  [[nodiscard]] std::vector<int> devicesOf(const model::Pod& pod, const sched::Holdings& said) const;
   [[nodiscard]] std::vector<int> idsOf(const model::Lease& lease) const;
   void renumbered(const model::NodeName& node);
   void touchHolders(const model::NodeName& name, const std::vector<int>& ids);
@@ -157,6 +161,12 @@ class Engine {
   template <class Visit>
   void eachLeaseOf(const model::Uid& uid, const Visit& visit) const;
   void holdLease(const model::Uid& uid, const model::Lease& lease, Holds& holds) const;
+  [[nodiscard]] sched::Holdings holdingsOf(const model::Pod& pod) const {
+    return sched::holdingsOf(pod, doors_);
+  }
+  [[nodiscard]] std::vector<int> seenInUse(const model::Pod& pod, const sched::Holdings& said) const;
+  [[nodiscard]] std::vector<int> heldIds(const model::Pod& pod, const std::vector<int>& given,
+                                         const sched::Holdings& said) const;
   [[nodiscard]] Holds holdsOf(const model::Uid& uid) const;
   [[nodiscard]] sched::Amount amountOf(const model::Pod& pod, const model::NodeName& node, int id) const;
   void derive(const model::Uid& uid);
@@ -171,6 +181,7 @@ class Engine {
   void touchClaimOf(const model::Pod& pod);
   [[nodiscard]] std::optional<std::pair<model::NodeName, int>> deviceOf(const model::Lease& lease) const;
 
+  sched::Doors doors_;
   Cache cache_;
   sched::Ledger ledger_;
   sched::KeepAway keep_away_;

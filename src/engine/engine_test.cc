@@ -448,7 +448,7 @@ TEST_F(EngineTest, SharesAreOnTheirWayUntilTakenAndWholeDevicesUntilTheyAreKnown
   for (const std::int64_t cores : {50, 100}) {
     const bool whole = cores == 100;
     model::Pod pod = PodBuilder("p" + std::to_string(cores)).on("node-a").value();
-    pod.vcuda = {{cores, 1}};
+    pod.share_limits = {{cores, 1}};
     pod.annotations = model::printVcudaNote({model::NodeName{"node-a"}, {{0, {1}}}, 7, false});
     pod.revision = 10;
     const auto comesNow = [&] {

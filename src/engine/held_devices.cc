@@ -5,7 +5,6 @@
 #include <set>
 
 #include "base/planted.h"
-#include "model/annotations.h"
 
 namespace gs::engine {
 namespace {
@@ -24,10 +23,6 @@ std::set<std::pair<model::Uid, int>> usersOf(const model::GpuNodeStatus* status)
     for (const auto& uid : device.in_use_by) { users.emplace(uid, device.id); }
   }
   return users;
-}
-
-bool isNumber(std::string_view word) {
-  return !word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
 /// Whether every UUID that the leases name is one that the pod was told.
@@ -63,31 +58,15 @@ std::string uuidOf(const model::GpuNodeStatus* status, int id) {
   return device == nullptr ? std::string{} : device->uuid;
 }
 
-std::vector<std::string> toldUuids(const model::Pod& pod, std::size_t count) {
-  const std::string* told = pod.annotation(model::kVisibleDevicesKey);
-  std::vector<std::string> uuids;
-  if (told == nullptr) { return uuids; }
-  std::string_view rest = *told;
-  for (bool more = true; more;) {
-    const auto comma = rest.find(',');
-    more = comma != std::string_view::npos;
-    const std::string_view word = rest.substr(0, comma);
-    if (word.empty() || isNumber(word) || uuids.size() == count) { return {}; }
-    uuids.emplace_back(word);
-    rest.remove_prefix(more ? comma + 1 : rest.size());
-  }
-  return uuids.size() == count ? uuids : std::vector<std::string>{};
-}
-
-std::vector<int> heldNow(const model::Pod& pod, const std::vector<int>& given,
+std::vector<int> heldNow(const std::vector<std::string>& told, const std::vector<int>& given,
                          const std::vector<std::string>& leased, const model::GpuNodeStatus* status) {
   if (status == nullptr) { return given; }
   std::set<int> held;
-  const std::vector<std::string> uuids = toldUuids(pod, given.size());
-  for (std::size_t i = 0; i < uuids.size(); ++i) {
-    held.insert(idNow(*status, uuids[i], given[i]).value_or(given[i]));
+  const bool told_uuids = !told.empty() && told.size() == given.size();
+  for (std::size_t i = 0; told_uuids && i < told.size(); ++i) {
+    held.insert(idNow(*status, told[i], given[i]).value_or(given[i]));
   }
-  if (!uuids.empty() && agree(leased, uuids)) { return {held.begin(), held.end()}; }
+  if (told_uuids && agree(leased, told)) { return {held.begin(), held.end()}; }
   held.insert(given.begin(), given.end());
   for (std::size_t i = 0; i < leased.size(); ++i) {
     const int likely = i < given.size() ? given[i] : 0;

@@ -12,12 +12,10 @@
 #include <optional>
 #include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "model/claim.h"
 #include "model/node.h"
-#include "model/pod.h"
 
 namespace gs::engine {
 
@@ -31,13 +29,11 @@ namespace gs::engine {
 [[nodiscard]] bool isAnother(const model::GpuNodeStatus* status, int id, const std::string& uuid);
 /// "" when the node does not say.
 [[nodiscard]] std::string uuidOf(const model::GpuNodeStatus* status, int id);
-/// What the pod's containers were told, when that is UUIDs, one for each of `count` devices in the order of
-/// the ids; else empty.
-[[nodiscard]] std::vector<std::string> toldUuids(const model::Pod& pod, std::size_t count);
+/// `told`: the UUIDs that the pod's containers were told, which counts where they are one for each that is given.
 /// `leased`: UUIDs on the leases of the pod's reservation there. A pod that was told UUIDs has those devices.
 /// One that was told ids has those ids, and the devices that were leased for them. Where the pod says other
 /// UUIDs than its leases, one of the two was edited, and nobody knows which: it holds all of them.
-[[nodiscard]] std::vector<int> heldNow(const model::Pod& pod, const std::vector<int>& given,
+[[nodiscard]] std::vector<int> heldNow(const std::vector<std::string>& told, const std::vector<int>& given,
                                        const std::vector<std::string>& leased,
                                        const model::GpuNodeStatus* status);
 /// Some id has another UUID, or one of the two says nothing of it.

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "model/annotations.h"
+#include "sched/doors/exact.h"
 
 namespace gs::engine {
 namespace {
@@ -35,8 +36,9 @@ TEST_P(HeldNow, FollowsTheUuid) {
   model::Pod pod;
   if (*c.told != 0) { pod.annotations[model::kVisibleDevicesKey] = c.told; }
   const auto status = statusOf(c.there);
-  EXPECT_EQ(heldNow(pod, c.given, c.leased, &status), c.held);
-  EXPECT_EQ(heldNow(pod, c.given, c.leased, nullptr), c.given);
+  const Uuids told = sched::toldUuids(pod);
+  EXPECT_EQ(heldNow(told, c.given, c.leased, &status), c.held);
+  EXPECT_EQ(heldNow(told, c.given, c.leased, nullptr), c.given);
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, HeldNow,

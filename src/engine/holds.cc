@@ -1,11 +1,10 @@
-// What each pod holds and uses: by its leases, by its annotation, and by what its agent sees.
+// What each pod holds and uses: by its leases, by what the doors read of it, and by what its agent sees.
 #include <algorithm>
 
 #include "base/planted.h"
 #include "engine/engine.h"
 #include "engine/held_devices.h"
 #include "model/annotations.h"
-#include "sched/doors/door.h"
 #include "sched/shares.h"
 
 namespace gs::engine {
@@ -34,11 +33,10 @@ sched::Amount Engine::amountOf(const model::Pod& pod, const model::NodeName& nod
   return {isShared(cache_.claim({pod.key.ns, sched::claimName(pod)})), 0, 0};
 }
 
-std::vector<int> Engine::seenInUse(const model::Pod& pod) const {
+std::vector<int> Engine::seenInUse(const model::Pod& pod, const sched::Holdings& said) const {
   std::vector<int> ids;
   const model::GpuNodeStatus* status = cache_.status(pod.node);
-  const bool asked = pod.requests.get(model::kNvidiaGpu) > 0 || allocatedIds(pod).has_value() ||
-                     !sched::claimName(pod).empty();
+  const bool asked = said.counted > 0 || said.ids.has_value() || !sched::claimName(pod).empty();
   if (status == nullptr || !asked) { return ids; }
   for (const auto& device : status->devices) {
     const auto& users = device.in_use_by;
@@ -46,19 +44,6 @@ std::vector<int> Engine::seenInUse(const model::Pod& pod) const {
   }
   return ids;
 }
-
-namespace {
-
-/// It was given shares by its annotations, and gpu-manager has not picked their devices yet; or whole
-/// devices, and gpu-manager, which takes any, has not written which.
-bool isOnTheWay(const model::Pod& pod) {
-  const bool waits =
-      !pod.vcuda.empty() && pod.phase == model::PodPhase::Pending && !model::isVcudaAssigned(pod.annotations);
-  const auto isWhole = [](const model::VcudaLimits& limits) { return limits.wholeGpus() > 0; };
-  return waits && (!pod.taken_by_kubelet || std::any_of(pod.vcuda.begin(), pod.vcuda.end(), isWhole));
-}
-
-}  // namespace
 
 /// Visits the pod's leases: those that are there, and the last versions of those that went while it lived.
 template <class Visit>
@@ -83,18 +68,16 @@ std::size_t Engine::leasedCount(const model::Pod& pod) const {
 /// What a bound pod takes of its node. Somebody may have edited its annotation, so what its leases say,
 /// and what its agent sees, counts for the quota too.
 void Engine::use(const model::Pod& pod) {
-  const auto allocated = allocatedIds(pod);
-  const std::size_t seen = seenInUse(pod).size();
-  const std::size_t known = std::max(allocated ? allocated->size() : 0, seen);
-  const auto anonymous =
-      GS_PLANTED(ForgetsCounted) ? 0 : pod.requests.get(model::kNvidiaGpu) - static_cast<std::int64_t>(known);
+  sched::Holdings said = holdingsOf(pod);
+  const std::size_t seen = seenInUse(pod, said).size();
+  const std::size_t known = std::max(said.ids ? said.ids->size() : 0, seen);
+  const auto anonymous = GS_PLANTED(ForgetsCounted) ? 0 : said.counted - static_cast<std::int64_t>(known);
   const std::size_t given = std::max(known, leasedCount(pod));
-  const auto whole =
-      std::max<std::int64_t>(pod.requests.get(model::kNvidiaGpu), static_cast<std::int64_t>(given));
+  const auto whole = std::max<std::int64_t>(said.counted, static_cast<std::int64_t>(given));
   ledger_.usePod(pod.node, pod.uid, Source::BoundPod, pod.requests, std::max<std::int64_t>(0, anonymous),
-                 {pod.key.ns, whole * sched::kWholeMilli + sched::vcudaMilli(pod)});
+                 {pod.key.ns, whole * sched::kWholeMilli + said.milli});
   ledger_.setInFlight(pod.node, pod.uid, Source::BoundPod,
-                      isOnTheWay(pod) ? sched::vcudaPicks(pod) : sched::SharePicks{});
+                      said.on_the_way ? std::move(said.shares) : sched::SharePicks{});
 }
 
 std::string Engine::givenUuid(const model::Uid& pod, const model::NodeName& node, int id) const {
@@ -105,7 +88,8 @@ std::string Engine::givenUuid(const model::Uid& pod, const model::NodeName& node
   return uuid;
 }
 
-std::vector<int> Engine::heldIds(const model::Pod& pod, const std::vector<int>& given) const {
+std::vector<int> Engine::heldIds(const model::Pod& pod, const std::vector<int>& given,
+                                 const sched::Holdings& said) const {
   std::vector<std::string> leased;
   const auto collect = [&](const auto& is_its) {
     eachLeaseOf(pod.uid, [&](const model::Lease& lease) {
@@ -113,19 +97,18 @@ std::vector<int> Engine::heldIds(const model::Pod& pod, const std::vector<int>& 
       if (lease.node == pod.node && part && is_its(lease, *part)) { leased.push_back(lease.uuid); }
     });
   };
-  const std::string* bound_for = pod.annotation(model::kReservationKey);
-  const bool says_reservation = bound_for != nullptr && !bound_for->empty();
+  const bool says_reservation = !said.reservation.empty();
   if (says_reservation) {
-    collect([&](const auto&, const auto& part) { return part.reservation.text == *bound_for; });
+    collect([&](const auto&, const auto& part) { return part.reservation.text == said.reservation; });
   }
-  if (!leased.empty()) { return heldNow(pod, given, leased, cache_.status(pod.node)); }
+  if (!leased.empty()) { return heldNow(said.uuids, given, leased, cache_.status(pod.node)); }
   // Its reservation was edited, or taken away, or they went: those that were written for the same ids.
   const std::string same = model::printAllocation(pod.node, given);
   collect([&](const auto& lease, const auto& part) {
     const bool is_named = !says_reservation && std::binary_search(given.begin(), given.end(), lease.gpu);
     return is_named || part.devices == same;
   });
-  return heldNow(pod, given, leased, cache_.status(pod.node));
+  return heldNow(said.uuids, given, leased, cache_.status(pod.node));
 }
 
 void Engine::holdLease(const model::Uid& uid, const model::Lease& lease, Holds& holds) const {
@@ -148,14 +131,15 @@ Engine::Holds Engine::holdsOf(const model::Uid& uid) const {
   for (const auto& key : cache_.leasesOf(uid)) { holdLease(uid, *cache_.lease(key), holds); }
   const model::Pod* pod = cache_.pod(uid);
   if (pod == nullptr || pod->finished()) { return holds; }
-  if (const auto ids = allocatedIds(*pod)) {
-    for (const int id : heldIds(*pod, *ids)) {
+  const sched::Holdings said = holdingsOf(*pod);
+  if (said.ids) {
+    for (const int id : heldIds(*pod, *said.ids, said)) {
       holds[{pod->node, id, Source::BoundPod}] = amountOf(*pod, pod->node, id);
     }
   }
-  for (const int id : seenInUse(*pod)) { holds.try_emplace({pod->node, id, Source::BoundPod}); }
+  for (const int id : seenInUse(*pod, said)) { holds.try_emplace({pod->node, id, Source::BoundPod}); }
   if (pod->bound()) {
-    for (const auto& [id, amount] : sched::amountsOf(sched::vcudaPicks(*pod))) {
+    for (const auto& [id, amount] : sched::amountsOf(said.shares)) {
       holds[{pod->node, id, Source::BoundPod}] = amount;
     }
   }

@@ -58,7 +58,8 @@ void Extender::adoptAll(std::vector<const model::Pod*> claimants) {
   for (const model::Pod* pod : claimants) {
     const sched::NodeState& node = *engine_.ledger().find(claimedNode(*pod));
     const bool is_overtaken = !sched::haveRoom(node, pod->uid, sched::vcudaPicks(*pod));
-    const std::uint64_t time = model::readVcudaNote(pod->annotations, pod->vcuda.size()).time.value_or(0);
+    const std::uint64_t time =
+        model::readVcudaNote(pod->annotations, pod->share_limits.size()).time.value_or(0);
     in_order.emplace_back(is_overtaken, time, pod->created, pod->uid, pod);
   }
   std::sort(in_order.begin(), in_order.end());
@@ -77,7 +78,7 @@ bool Extender::adopt(const model::Pod& pod, bool is_overtaken) {
   Grant& g = grants_[pod.uid];
   g.uid = pod.uid;
   g.pod = pod.key;
-  g.noted = g.note = model::readVcudaNote(pod.annotations, pod.vcuda.size());
+  g.noted = g.note = model::readVcudaNote(pod.annotations, pod.share_limits.size());
   const sched::NodeState& node = *engine_.ledger().find(g.note.node);
   g.picks = sched::vcudaPicks(pod);
   if (is_overtaken) {

@@ -331,7 +331,7 @@ class OwnSchedulersTest : public ExtenderTest {
   /// The same uid, said to be another scheduler's, and newer than all that is known.
   static model::Pod forgedFrom(model::Pod pod) {
     pod.scheduler_name = "volcano";
-    pod.vcuda = {{100, 0}};
+    pod.share_limits = {{100, 0}};
     pod.revision = 1'000'000;
     return pod;
   }
@@ -382,7 +382,7 @@ TEST_F(ExtenderTest, AQuestionThatSaysOtherThanThePodIsOfNoEffect) {
   lead();
   const model::Pod pod = create("p", {{50, 1}});
   model::Pod forged = pod;
-  forged.vcuda = {{200, 0}};
+  forged.share_limits = {{200, 0}};
   forged.revision = 1'000'000;
   EXPECT_EQ(filter(forged, {"a"}).kind, AnswerKind::Chosen);
   EXPECT_EQ(note("p", kIds0), "0");
@@ -395,7 +395,7 @@ TEST_F(ExtenderTest, AQuestionThatSaysThatAnUnboundPodIsBoundIsOfNoEffect) {
   lead();
   const model::Pod pod = create("p", {{50, 1}});
   model::Pod forged = pod;
-  forged.vcuda = {{200, 0}};
+  forged.share_limits = {{200, 0}};
   forged.node = model::NodeName{"a"};
   forged.revision = 1'000'000;
   const Ticket ticket = ask(Verb::Filter, forged, {"a"});
@@ -410,7 +410,7 @@ TEST_F(ExtenderTest, APodThatIsReadAndAsksForOtherThanItsQuestionGetsNothingByIt
   lead();
   const model::Pod& pod = server.add(vcudaPod("p", {{50, 1}}));
   model::Pod forged = pod;
-  forged.vcuda = {{200, 0}};
+  forged.share_limits = {{200, 0}};
   forged.revision = 1'000'000;
   const Ticket ticket = ask(Verb::Filter, forged, {"a"});
   EXPECT_EQ(freeMilli("a"), 0);

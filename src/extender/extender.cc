@@ -9,7 +9,7 @@
 #include "kapi/kinds.h"
 #include "kapi/retry_wait.h"
 #include "kapi/write.h"
-#include "sched/doors/door.h"
+#include "sched/doors/vcuda.h"
 #include "sched/what_if.h"
 
 namespace gs::extender {
@@ -208,8 +208,8 @@ model::PodPtr Extender::newest(const model::PodPtr& pod) const {
   const auto it = engine_.cache().pods().find(pod->uid);
   if (it == engine_.cache().pods().end()) { return pod; }
   const model::Pod& known = *it->second;
-  const bool same =
-      known.key == pod->key && known.scheduler_name == pod->scheduler_name && known.vcuda == pod->vcuda;
+  const bool same = known.key == pod->key && known.scheduler_name == pod->scheduler_name &&
+                    known.share_limits == pod->share_limits;
   return known.revision >= pod->revision || !same ? it->second : pod;
 }
 
@@ -303,7 +303,7 @@ sched::NodeState Extender::stateOf(const Candidates& c, std::size_t i) const {
   const sched::NodeState* known = engine_.ledger().find(nodeAt(c, i));
   const auto object = c.objects.find(i);
   const sched::NodeState state = known != nullptr ? *known : sched::NodeState{};
-  return object != c.objects.end() ? sched::withFacts(state, *object->second) : state;
+  return object != c.objects.end() ? sched::withFacts(state, *object->second, engine_.doors()) : state;
 }
 
 Answer Extender::standingsFor(const Candidates& c, const sched::PodRequest& request) {
@@ -385,7 +385,7 @@ void Extender::look(const Waiting& w) {
 
 void Extender::rank(const Waiting& w) {
   sched::PodRequest nothing;
-  nothing.door = sched::Door::Vcuda;
+  nothing.door = &sched::kVcudaDoor;
   Answer a = standingsFor(w.question.candidates, nothing);
   a.kind = Kind::Ranked;
   answer(w.ticket, std::move(a));

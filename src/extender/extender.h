@@ -29,7 +29,7 @@
 #include "kapi/call.h"
 #include "kapi/event.h"
 #include "model/vcuda.h"
-#include "sched/doors/door.h"
+#include "sched/doors/vcuda.h"
 
 namespace gs::extender {
 

@@ -11,7 +11,7 @@
 #include "extender/extender.h"
 #include "extender/pod_server_test.h"
 #include "kapi/kinds.h"
-#include "sched/doors/door.h"
+#include "sched/doors/vcuda.h"
 
 namespace gs::extender {
 namespace {
@@ -112,10 +112,11 @@ class ExtenderPlay {
   void forge(model::Pod& pod) {
     pod.annotations["tencent.com/predicate-node"] = nodes_[rng_.below(nodes_.size())];
     pod.annotations["tencent.com/predicate-time"] = std::to_string(1 + rng_.below(1'000'000'000));
-    for (std::size_t i = 0; i < pod.vcuda.size(); ++i) {
+    for (std::size_t i = 0; i < pod.share_limits.size(); ++i) {
       const auto id = rng_.below(3);
       pod.annotations[fmt::format("tencent.com/predicate-gpu-idx-{}", i)] =
-          pod.vcuda[i].wholeGpus() > 1 ? fmt::format("{},{}", id, id + 1) : std::to_string(id);
+          model::vcudaOf(pod.share_limits[i]).wholeGpus() > 1 ? fmt::format("{},{}", id, id + 1)
+                                                              : std::to_string(id);
     }
   }
   std::string anyPod() {

@@ -57,7 +57,7 @@ TEST_F(ExtenderTest, APodWithoutGpusThatIsBoundKeepsNobodyFromTheirTurns) {
   addNode(gpuNode("a", 2));
   lead();
   model::Pod forged = server.add(vcudaPod("p", {}));
-  forged.vcuda = {{100, 0}};
+  forged.share_limits = {{100, 0}};
   ask(Verb::Filter, forged, {"a"});
   kapi::Outcome busy;
   busy.token = sent().token;
@@ -74,7 +74,7 @@ TEST_F(ExtenderTest, APodThatTurnsOutToAskForNoGpuGetsNone) {
   addNode(gpuNode("a", 1));
   lead();
   model::Pod forged = server.add(vcudaPod("p", {}));
-  forged.vcuda = {{50, 1}};
+  forged.share_limits = {{50, 1}};
   const Ticket ticket = ask(Verb::Filter, forged, {"a"});
   watchBrings("p");
   for (int i = 0; i < 10; ++i) {

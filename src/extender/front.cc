@@ -7,7 +7,7 @@
 
 #include "json/document.h"
 #include "kapi/decode.h"
-#include "sched/doors/door.h"
+#include "sched/doors/vcuda.h"
 
 namespace gs::extender {
 namespace {

@@ -8,7 +8,7 @@
 #include "extender/extender.h"
 #include "extender/metrics.h"
 #include "kapi/retry_wait.h"
-#include "sched/doors/door.h"
+#include "sched/doors/vcuda.h"
 
 namespace gs::extender {
 namespace {
@@ -227,7 +227,7 @@ void Extender::restore(Grant& g) {
   const model::Uid uid = g.uid;
   const model::Pod* pod = engine_.cache().pod(uid);
   const bool had_some = !g.noted.node.empty() && pod != nullptr &&
-                        model::readVcudaNote(pod->annotations, pod->vcuda.size()) == g.noted &&
+                        model::readVcudaNote(pod->annotations, pod->share_limits.size()) == g.noted &&
                         asksFor(g, *pod);
   if (had_some) {
     g.note = g.noted;
@@ -334,7 +334,7 @@ void Extender::reviewUnbound(Grant& g, const model::Pod& pod) {
   if (g.stray && g.call == 0 && g.after.empty() && !claims(pod)) {
     return end(g.uid);
   }  // they went by themselves
-  if (g.stage == Stage::Written && model::readVcudaNote(pod.annotations, pod.vcuda.size()) != g.note) {
+  if (g.stage == Stage::Written && model::readVcudaNote(pod.annotations, pod.share_limits.size()) != g.note) {
     changedByOthers(g);
   }
   if (g.stage == Stage::Written) { lookWhetherGivenUp(g, pod); }

@@ -79,14 +79,13 @@ inline model::Node gpuNode(const std::string& name, int devices, int memory_each
   model::Node n;
   n.name = model::NodeName{name};
   n.revision = 1;
-  n.vcuda_core_capacity = 100 * devices;
-  n.vcuda_memory_capacity = memory_each * devices;
+  n.share_capacity = {100 * devices, memory_each * devices};
   return n;
 }
 
-inline model::Pod vcudaPod(const std::string& name, std::vector<model::VcudaLimits> limits) {
+inline model::Pod vcudaPod(const std::string& name, const std::vector<model::VcudaLimits>& limits) {
   model::Pod pod = testing::PodBuilder(name).scheduler("default-scheduler").value();
-  pod.vcuda = std::move(limits);
+  for (const auto& of : limits) { pod.share_limits.push_back({of.cores, of.memory}); }
   return pod;
 }
 

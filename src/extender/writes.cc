@@ -238,7 +238,8 @@ void Extender::readAnswered(Grant& g, const kapi::Outcome& outcome) {
     const model::Uid uid = g.uid;
     return review(uid);  // nobody else looks at a pod that asks for no GPU
   }
-  if (g.stage == Stage::Writing && model::readVcudaNote(pod->annotations, pod->vcuda.size()) == g.note) {
+  if (g.stage == Stage::Writing &&
+      model::readVcudaNote(pod->annotations, pod->share_limits.size()) == g.note) {
     g.unsettled = false;  // it has taken effect
     written(g, *pod);
   } else if (!g.after.empty()) {

@@ -75,11 +75,10 @@ model::Node decodeNode(const View& v) {
     (void)addAmount(node.allocatable, name, quantity);
   }
   node.allocatable_pods = std::max<std::int64_t>(0, unitsOf(allocatable["pods"]).value_or(0));
-  const auto capacity = [&](const char* name) {
-    return std::max<std::int64_t>(0, unitsOf(status["capacity"][name]).value_or(0));
-  };
-  node.vcuda_core_capacity = capacity(model::kVcudaCore);
-  if (node.vcuda_core_capacity > 0) { node.vcuda_memory_capacity = capacity(model::kVcudaMemory); }
+  for (std::size_t i = 0; i < node.share_capacity.size(); ++i) {
+    const auto units = unitsOf(status["capacity"][model::kShareResources[i]]);
+    node.share_capacity[i] = std::max<std::int64_t>(0, units.value_or(0));
+  }
   return node;
 }
 

@@ -12,6 +12,7 @@
 #include "kapi/pod_requests.h"
 #include "kapi/quantity.h"
 #include "kapi/time.h"
+#include "model/annotations.h"
 
 namespace gs::kapi {
 namespace {
@@ -30,12 +31,6 @@ template <class T>
 void sortUnique(std::vector<T>& list) {
   std::sort(list.begin(), list.end());
   list.erase(std::unique(list.begin(), list.end()), list.end());
-}
-
-bool startsWith(std::string_view s, std::string_view prefix) { return s.substr(0, prefix.size()) == prefix; }
-
-bool isReadAnnotation(std::string_view key) {
-  return startsWith(key, "gpu.scheduling/") || startsWith(key, "tencent.com/") || key == "gpu-scheduling-map";
 }
 
 model::PodPhase phaseOf(std::string_view text) {
@@ -116,7 +111,7 @@ void addTooMany(const model::Pod& pod, std::set<std::string>& out) {
 void boundKinds(model::Resources& r) {
   if (r.extended.size() <= kMaxEntries) { return; }
   std::map<std::string, std::int64_t> kept{r.extended.begin(), std::next(r.extended.begin(), kMaxEntries)};
-  for (const char* name : {model::kNvidiaGpu, model::kVcudaCore, model::kVcudaMemory}) {
+  for (const char* name : model::kGpuResources) {
     if (const std::int64_t amount = r.get(name); amount != 0) { kept[name] = amount; }
   }
   r.extended = std::move(kept);
@@ -199,15 +194,22 @@ std::vector<model::AntiAffinityTerm> antiAffinity(const View& spec, const std::s
   return isTooMuch(out) ? everybodyFrom(out) : out;
 }
 
-/// Limits only, of ordinary containers only: what gpu-manager looks at.
-std::vector<model::VcudaLimits> vcudaLimits(const View& spec) {
-  std::vector<model::VcudaLimits> out;
+/// Limits only, of ordinary containers only: what node agents look at.
+std::vector<model::ShareAmounts> shareLimits(const View& spec) {
+  std::vector<model::ShareAmounts> out;
   for (const View container : spec["containers"].items()) {
     const View limits = container["resources"]["limits"];
-    const auto amount = [&](const char* name) { return unitsOf(limits[name]).value_or(0); };
-    out.push_back({amount(model::kVcudaCore), amount(model::kVcudaMemory)});
+    model::ShareAmounts& amounts = out.emplace_back();
+    for (std::size_t i = 0; i < amounts.size(); ++i) {
+      amounts[i] = unitsOf(limits[model::kShareResources[i]]).value_or(0);
+    }
   }
   return out;
+}
+
+bool asksForShares(const model::Resources& requests) {
+  return std::any_of(model::kShareResources.begin(), model::kShareResources.end(),
+                     [&](const char* name) { return requests.get(name) > 0; });
 }
 
 /// How a pod names its group: for Volcano, in two forms, and for the coscheduling plugin of kube-scheduler.
@@ -294,7 +296,7 @@ model::Pod decodePod(const View& v) {
   pod.deleting = !meta["deletionTimestamp"].isNull();
   pod.is_agent = meta["labels"]["app"].str() == "gpu-scheduler-agent";
   for (const auto [key, value] : meta["annotations"].members()) {
-    if (isReadAnnotation(key) && value.isString()) { pod.annotations.emplace(key, value.str()); }
+    if (model::isReadAnnotation(key) && value.isString()) { pod.annotations.emplace(key, value.str()); }
   }
   pod.scheduler_name = text(spec["schedulerName"]);
   if (pod.scheduler_name.empty()) { pod.scheduler_name = "default-scheduler"; }
@@ -304,8 +306,8 @@ model::Pod decodePod(const View& v) {
   std::set<std::string> unsupported;
   pod.requests = podRequests(v, unsupported);
   if (GS_PLANTED(ForgetsCpu)) { pod.requests.cpu_milli = 0; }
-  if (pod.requests.get(model::kVcudaCore) > 0 || pod.requests.get(model::kVcudaMemory) > 0) {
-    pod.vcuda = vcudaLimits(spec);
+  if (asksForShares(pod.requests)) {
+    pod.share_limits = shareLimits(spec);
     pod.taken_by_kubelet = !v["status"]["startTime"].str().empty();
     pod.gang = gangOf(meta);  // also where nodeName is what Volcano means to do
   }

@@ -373,7 +373,7 @@ TEST(DecodeNode, ReadsTheFieldsThatWeUse) {
   EXPECT_EQ(node.allocatable.cpu_milli, 63500);
   EXPECT_EQ(node.allocatable.extended, (std::map<std::string, std::int64_t>{{"nvidia.com/gpu", 8}}));
   EXPECT_EQ(node.allocatable_pods, 110);
-  EXPECT_EQ(node.vcuda_core_capacity, 800);
+  EXPECT_EQ(node.share_capacity, (model::ShareAmounts{800, 0}));
 }
 
 TEST(DecodeNode, WithoutReadyConditionIsNotReady) {

@@ -50,6 +50,12 @@ std::string_view withoutTail(std::string_view s) {
 
 }  // namespace
 
+bool isReadAnnotation(std::string_view key) {
+  return std::any_of(kReadKeys.begin(), kReadKeys.end(), [&](std::string_view read) {
+    return read.ends_with('/') ? key.starts_with(read) : key == read;
+  });
+}
+
 Result<Allocation> parseAllocation(std::string_view text) {
   const auto malformed = [&](const char* what) {
     return fail(Code::Invalid,

@@ -1,6 +1,7 @@
 // The annotation, label and lease-name grammars of R8, R21 and R63. Parse and print, nothing else.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -28,6 +29,10 @@ inline constexpr const char* kLeaseSchedulerKey = "gpu.scheduling/lease-namespac
 inline constexpr const char* kAddressKey = "gpu.scheduling/address";  // of a leader lease: the holder's URL
 inline constexpr const char* kManagedLabel = "gpu.scheduling/managed";
 inline constexpr const char* kPodLabel = "gpu.scheduling/pod";
+
+/// Keys that some convention or rule reads on a pod, or what they begin with up to a "/". No others are kept of it.
+inline constexpr std::array<std::string_view, 3> kReadKeys{"gpu.scheduling/", "tencent.com/", kMapKey};
+[[nodiscard]] bool isReadAnnotation(std::string_view key);
 
 /// `node` is "" when the bare form "0,1" was read. `ids` ascending, unique, 0..1023.
 struct Allocation {

@@ -30,8 +30,7 @@ struct Node {
   bool ready = false;  // condition Ready=True; absent counts as not ready
   Resources allocatable;
   std::int64_t allocatable_pods = 0;
-  std::int64_t vcuda_core_capacity = 0;  // status.capacity, decides the enforcer
-  std::int64_t vcuda_memory_capacity = 0;
+  ShareAmounts share_capacity{};  // of kShareResources in status.capacity; decides the enforcer
   friend bool operator==(const Node&, const Node&) = default;
 };
 [[nodiscard]] inline ObjectKey keyOf(const Node& node) { return {"", node.name.text}; }

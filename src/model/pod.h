@@ -12,7 +12,6 @@
 #include "model/ids.h"
 #include "model/label_selector.h"
 #include "model/resources.h"
-#include "model/vcuda.h"
 
 namespace gs::model {
 
@@ -53,13 +52,13 @@ struct Pod {
   std::int32_t priority = 0;
   Wall bound_at{};  // PodScheduled=True lastTransitionTime, else zero
 
-  /// Only the keys that some door or rule reads: prefixes `gpu.scheduling/`, `tencent.com/`, and `gpu-scheduling-map`.
+  /// Only the keys that some convention or rule reads (isReadAnnotation() of model/annotations.h).
   std::map<std::string, std::string> annotations;
 
   /// What the pod asks of a node: max(init containers, sum of containers + sidecars) + overhead. Counts as kube-scheduler's.
   Resources requests;
-  /// What each container's limits ask of gpu-manager, by index in spec.containers; empty: none asks for anything.
-  std::vector<VcudaLimits> vcuda;
+  /// What each container's limits say of kShareResources, by index in spec.containers; empty: the pod asks for none of them.
+  std::vector<ShareAmounts> share_limits;
   /// Of a pod with such limits: the pod group that it names (Volcano's, or the coscheduling plugin's), "" for none.
   std::string gang;
   bool taken_by_kubelet = false;  // status.startTime is set: devices were allocated. Read of such pods only

@@ -1,9 +1,12 @@
 // Amounts of a node's or a pod's ordinary resources, in whole units that never lose a digit.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 
 namespace gs::model {
 
@@ -26,5 +29,17 @@ struct Resources {
 inline constexpr const char* kNvidiaGpu = "nvidia.com/gpu";
 inline constexpr const char* kVcudaCore = "tencent.com/vcuda-core";
 inline constexpr const char* kVcudaMemory = "tencent.com/vcuda-memory";
+
+/// Resources by which conventions give GPUs by shares: a node's capacity of them is read, which its allocatable may hide. A
+/// convention finds its own by shareResource().
+inline constexpr std::array<const char*, 2> kShareResources{kVcudaCore, kVcudaMemory};
+using ShareAmounts = std::array<std::int64_t, kShareResources.size()>;
+[[nodiscard]] consteval std::size_t shareResource(std::string_view name) {
+  std::size_t i = 0;
+  while (kShareResources[i] != name) { ++i; }
+  return i;
+}
+/// Resources by which pods ask for GPUs in any way.
+inline constexpr std::array<const char*, 3> kGpuResources{kNvidiaGpu, kVcudaCore, kVcudaMemory};
 
 }  // namespace gs::model

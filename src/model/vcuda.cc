@@ -55,9 +55,10 @@ std::int64_t saturatingSum(std::int64_t a, std::int64_t b) {
 
 }  // namespace
 
-VcudaLimits sumOf(const std::vector<VcudaLimits>& containers) {
+VcudaLimits sumOf(const std::vector<ShareAmounts>& containers) {
   VcudaLimits sum;
-  for (const VcudaLimits& one : containers) {
+  for (const ShareAmounts& container : containers) {
+    const VcudaLimits one = vcudaOf(container);
     sum.cores = saturatingSum(sum.cores, one.cores);
     sum.memory = saturatingSum(sum.memory, one.memory);
   }

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "model/ids.h"
+#include "model/resources.h"
 
 namespace gs::model {
 
@@ -45,10 +46,14 @@ struct VcudaLimits {
   [[nodiscard]] std::int64_t wholeGpus() const { return cores / kVcudaCoresPerGpu; }
   friend auto operator<=>(const VcudaLimits&, const VcudaLimits&) = default;
 };
+/// Of a container's limits, or of a node's capacity.
+[[nodiscard]] inline VcudaLimits vcudaOf(const ShareAmounts& amounts) {
+  return {amounts[shareResource(kVcudaCore)], amounts[shareResource(kVcudaMemory)]};
+}
 
 /// Of the whole pod, to be judged by the same rule: wantsGpu() is true of two containers of 60 cores and no
 /// memory, though neither of them gets a device.
-[[nodiscard]] VcudaLimits sumOf(const std::vector<VcudaLimits>& containers);
+[[nodiscard]] VcudaLimits sumOf(const std::vector<ShareAmounts>& containers);
 
 /// What the annotations say. What cannot be read is as if it were not there: gpu-manager does the same.
 struct VcudaNote {

@@ -23,7 +23,10 @@ std::size_t mix(std::size_t h, std::size_t v) { return (h ^ v) * 0x100000001b3UL
 std::size_t mix(std::size_t h, const std::string& v) { return mix(h, std::hash<std::string>{}(v)); }
 
 std::size_t hashOf(const PodRequest& r) {
-  std::size_t h = mix(static_cast<std::size_t>(r.door), static_cast<std::size_t>(r.resources.cpu_milli));
+  std::size_t h = mix(r.door == nullptr ? 0
+                      : needsIds(r)     ? 1
+                                        : 2,
+                      static_cast<std::size_t>(r.resources.cpu_milli));
   h = mix(h, static_cast<std::size_t>(r.resources.memory));
   for (const auto& [name, amount] : r.resources.extended) {
     h = mix(mix(h, name), static_cast<std::size_t>(amount));
@@ -90,7 +93,7 @@ struct Decider::Impl {
   std::optional<Choice> offer(const Class& c, const NodeState& n) {
     const PodRequest& r = c.request;
     if (refuseUse(n, r) || refuseCounted(n, r)) { return std::nullopt; }
-    if (!takesDevices(n, r)) { return r.door == Door::Claim ? std::nullopt : std::optional{Choice{}}; }
+    if (!takesDevices(n, r)) { return needsIds(r) ? std::nullopt : std::optional{Choice{}}; }
     if (r.devices->shared || n.isWide()) {
       const auto placed = tryPlace(n, *r.devices);
       return placed ? std::optional{Choice{0, placed->score}} : std::nullopt;

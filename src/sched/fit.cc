@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sched/doors/door.h"
 #include "sched/quota.h"
 
 namespace gs::sched {
@@ -35,11 +36,6 @@ const model::Taint* untoleratedTaint(const model::Node& node,
   return nullptr;
 }
 
-/// Can a node with this enforcer keep what that door decides? (R4)
-bool understands(Enforcer enforcer, Door door) {
-  return door == Door::None || enforcer == Enforcer::Agent || enforcer == Enforcer::Kubelet;
-}
-
 /// Only what is asked for has to be there.
 bool isShort(std::int64_t asked, std::int64_t allocatable, std::int64_t used) {
   return asked > 0 && asked > allocatable - used;
@@ -70,7 +66,7 @@ std::optional<Misfit> refuseFacts(const NodeState& n, const PodRequest& r) {
   if (const model::Taint* taint = untoleratedTaint(n.node, r.tolerations)) {
     return Misfit{Reason::UntoleratedTaint, taint->key + ": " + taint->value, 0, 0};
   }
-  if (!understands(n.enforcer, r.door)) {
+  if (!isKeptBy(r.door, n.enforcer)) {
     return Misfit{Reason::ManagedByOther, enforcerName(n.enforcer), 0, 0};
   }
   if (std::binary_search(r.not_on.begin(), r.not_on.end(), n.node.name)) {
@@ -114,6 +110,8 @@ std::optional<Misfit> refuseCounted(const NodeState& n, const PodRequest& r) {
   return Misfit{Reason::TooFewFree, "", asked, std::max<std::int64_t>(0, total - used)};
 }
 
+bool needsIds(const PodRequest& r) { return r.door != nullptr && r.door->by_id; }
+
 bool takesDevices(const NodeState& n, const PodRequest& r) { return r.devices.has_value() && n.has_status; }
 
 namespace {
@@ -121,7 +119,7 @@ namespace {
 std::optional<Misfit> refuseOrdinary(const NodeState& n, const PodRequest& r) {
   if (auto misfit = refuseFacts(n, r)) { return misfit; }
   if (auto misfit = refuseUse(n, r)) { return misfit; }
-  if (r.door == Door::Claim && !n.has_status) {
+  if (needsIds(r) && !n.has_status) {
     return firstOf(Misfit{Reason::NoGpuStatus, "", 0, 0}, refuseCounted(n, r));
   }
   return std::nullopt;

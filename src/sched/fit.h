@@ -28,6 +28,8 @@ namespace gs::sched {
 [[nodiscard]] std::optional<Misfit> refuseUse(const NodeState& node, const PodRequest& request);
 /// nvidia.com/gpu as a counted resource.
 [[nodiscard]] std::optional<Misfit> refuseCounted(const NodeState& node, const PodRequest& request);
+/// Its door takes devices by id only.
+[[nodiscard]] bool needsIds(const PodRequest& request);
 /// Are exact devices chosen for it there? Else it takes none, or the counted resource only.
 [[nodiscard]] bool takesDevices(const NodeState& node, const PodRequest& request);
 

@@ -27,9 +27,8 @@ Amount amountOf(const Holder& h) {
 /// Whether they differ at most in what no decision looks at.
 bool sameForDecisions(const model::Node& a, const model::Node& b) {
   return a.unschedulable == b.unschedulable && a.ready == b.ready &&
-         a.allocatable_pods == b.allocatable_pods && a.vcuda_core_capacity == b.vcuda_core_capacity &&
-         a.vcuda_memory_capacity == b.vcuda_memory_capacity && a.allocatable == b.allocatable &&
-         a.taints == b.taints && a.labels == b.labels;
+         a.allocatable_pods == b.allocatable_pods && a.share_capacity == b.share_capacity &&
+         a.allocatable == b.allocatable && a.taints == b.taints && a.labels == b.labels;
 }
 
 bool sameForDecisions(const model::Device& a, const model::Device& b) {
@@ -156,7 +155,7 @@ void Ledger::changed(NodeIndex i) {
 }
 
 void Ledger::factsChanged(NodeIndex i) {
-  deriveFacts(*nodes_[i]);
+  deriveFacts(*nodes_[i], doors_);
   changed(i);
   nodes_[i]->facts_version = version_;
 }

@@ -32,6 +32,7 @@
 #include <vector>
 
 #include "sched/change_log.h"
+#include "sched/doors/door.h"
 #include "sched/node_state.h"
 
 namespace gs::sched {
@@ -71,7 +72,8 @@ class Ledger {
  public:
   using NodeIndex = std::uint32_t;
 
-  Ledger() = default;
+  /// `doors` say what a node has that is given by shares; they live longer.
+  explicit Ledger(Doors doors = kDoors) : doors_{doors} {}
   Ledger(const Ledger&) = delete;
   Ledger& operator=(const Ledger&) = delete;
 
@@ -219,6 +221,7 @@ class Ledger {
   ChangeLog<NodeIndex> changes_;
   ChangeLog<NodeIndex> closings_;
   std::vector<NodeIndex> namings_;
+  Doors doors_;
 };
 
 }  // namespace gs::sched

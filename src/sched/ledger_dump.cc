@@ -41,9 +41,9 @@ void dumpFacts(const NodeState& n, std::string& out) {
   fmt::format_to(to, "node {} exists={} status={} stale={} enforcer={}\n", n.node.name.text, n.exists,
                  n.has_status, n.agent_stale, enforcerName(n.enforcer));
   if (!n.exists) { return; }
-  fmt::format_to(to, "  ready={} unschedulable={} pods={} vcuda={}/{} {}\n", n.node.ready,
-                 n.node.unschedulable, n.node.allocatable_pods, n.node.vcuda_core_capacity,
-                 n.node.vcuda_memory_capacity, resourcesText(n.node.allocatable));
+  fmt::format_to(to, "  ready={} unschedulable={} pods={} shares={}x{}MiB {}\n", n.node.ready,
+                 n.node.unschedulable, n.node.allocatable_pods, n.share_devices, n.share_mib,
+                 resourcesText(n.node.allocatable));
   for (const auto& [key, value] : n.node.labels) { fmt::format_to(to, "  label {}={}\n", key, value); }
   for (const auto& t : n.node.taints) { fmt::format_to(to, "  taint {}={}:{}\n", t.key, t.value, t.effect); }
   std::set<model::TermId> closed_to;

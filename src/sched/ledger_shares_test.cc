@@ -122,8 +122,7 @@ TEST(ReserveShares, HoldsDevicesChargesAndFliesUntilItEnds) {
   Ledger l;
   l.setModelLabel("model");
   auto t = testNode("n").label("model", "M40");
-  t.node.vcuda_core_capacity = 200;
-  t.node.vcuda_memory_capacity = 8;
+  t.node.share_capacity = {200, 8};
   t.withoutStatus().addTo(l);
   {
     const Reservation r =

@@ -148,7 +148,7 @@ TEST_P(LedgerEnforcer, Derived) {
   auto t = testNode("a");
   if (!c.label.empty()) { t.label("gpu.scheduling/enforcer", c.label); }
   if (!c.status) { t.withoutStatus(); }
-  t.node.vcuda_core_capacity = c.vcuda;
+  t.node.share_capacity = {c.vcuda, 0};
   t.addTo(l);
   EXPECT_EQ(stateOf(l, "a").enforcer, c.expect);
 }
@@ -322,7 +322,7 @@ TEST(Ledger, DumpTellsEverything) {
             "  device 4 not listed\n"
             "    holder q by draining: exclusive\n"
             "node b exists=true status=true stale=true enforcer=agent\n"
-            "  ready=true unschedulable=false pods=110 vcuda=0/0 cpu=64000m memory=1099511627776 "
+            "  ready=true unschedulable=false pods=110 shares=0x0MiB cpu=64000m memory=1099511627776 "
             "ephemeral=1099511627776 nvidia.com/gpu=2\n"
             "  label zone=east\n"
             "  taint team=research:NoSchedule\n"

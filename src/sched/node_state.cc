@@ -2,8 +2,9 @@
 
 #include <algorithm>
 
-#include "model/vcuda.h"
+#include "model/annotations.h"
 #include "sched/derive.h"
+#include "sched/doors/door.h"
 #include "sched/shares.h"
 
 namespace gs::sched {
@@ -64,28 +65,25 @@ void deriveDevices(NodeState& n, TopologyPool* pool) {
 
 namespace {
 
-/// The label gpu.scheduling/enforcer (model/annotations.h), or what the node looks like.
-Enforcer enforcerOf(const NodeState& n) {
-  if (const auto it = n.node.labels.find("gpu.scheduling/enforcer"); it != n.node.labels.end()) {
+/// As its label says; else as a door does, or as the node looks.
+Enforcer enforcerOf(const NodeState& n, const std::optional<ShareNode>& said) {
+  if (const auto it = n.node.labels.find(model::kEnforcerLabel); it != n.node.labels.end()) {
     for (const Enforcer e :
          {Enforcer::Agent, Enforcer::Kubelet, Enforcer::GpuManager, Enforcer::Hami, Enforcer::Gpushare}) {
       if (it->second == enforcerName(e)) { return e; }
     }
   }
-  if (n.node.vcuda_core_capacity > 0) { return Enforcer::GpuManager; }
+  if (said) { return said->enforcer; }
   return n.has_status ? Enforcer::Agent : Enforcer::Kubelet;
 }
 
 }  // namespace
 
-void deriveFacts(NodeState& n) {
-  n.enforcer = enforcerOf(n);
-  constexpr std::int64_t kMostMemory = std::int64_t{1} << 40;  // in vcuda-memory
-  n.share_devices = n.share_mib = 0;
-  const std::int64_t devices = n.node.vcuda_core_capacity / model::kVcudaCoresPerGpu;
-  if (devices <= 0) { return; }
-  n.share_devices = std::min<std::int64_t>(devices, model::kMaxDeviceId + 1);
-  n.share_mib = std::min(n.node.vcuda_memory_capacity / devices, kMostMemory) * model::kMibPerVcudaMemory;
+void deriveFacts(NodeState& n, Doors doors) {
+  const auto said = shareNodeOf(n.node, doors);
+  n.enforcer = enforcerOf(n, said);
+  n.share_devices = said ? std::clamp<std::int64_t>(said->devices, 0, model::kMaxDeviceId + 1) : 0;
+  n.share_mib = n.share_devices > 0 ? said->mib : 0;
 }
 
 namespace {

@@ -41,7 +41,7 @@ struct QuotaRoom {
 [[nodiscard]] std::optional<QuotaBound> quotaBound(const model::Quotas& quotas,
                                                    const model::QuotaLabels& labels, const Ledger& ledger,
                                                    const std::string& ns, std::int64_t milli);
-/// What a pod of a door other than Vcuda counts: each device a whole one.
+/// What its devices count: each a whole one. What its shares count, their door says (Holdings::milli).
 [[nodiscard]] std::int64_t gpuMilli(const PodRequest& request);
 [[nodiscard]] bool passesQuota(const model::Node& node, const QuotaTerms& terms);
 

@@ -15,11 +15,17 @@
 
 namespace gs::sched {
 
-enum class Door : std::uint8_t { None, Claim, Plain, Vcuda };  // Map comes with its door
+struct Door;  // sched/doors/door.h
 
 /// Who hands devices to containers on a node (R4).
 enum class Enforcer : std::uint8_t { Agent, Kubelet, GpuManager, Hami, Gpushare };
 [[nodiscard]] const char* enforcerName(Enforcer e);
+using Enforcers = std::uint8_t;  // bits
+[[nodiscard]] constexpr Enforcers bitOf(Enforcer e) {
+  return static_cast<Enforcers>(1U << static_cast<unsigned>(e));
+}
+/// Those who give what this scheduler writes on a pod.
+inline constexpr Enforcers kOurEnforcers = bitOf(Enforcer::Agent) | bitOf(Enforcer::Kubelet);
 
 struct DeviceRequest {
   std::int64_t count = 1;
@@ -70,14 +76,14 @@ struct QuotaBound {
 };
 
 struct PodRequest {
-  Door door = Door::None;
-  /// Claim: always. Plain: the count of nvidia.com/gpu; a node without a GpuNodeStatus then counts the
-  /// resource only.
+  const Door* door = nullptr;  // at which it asks; nullptr: for no GPU
+  /// A node without a GpuNodeStatus counts nvidia.com/gpu only, which is not enough for every door.
   std::optional<DeviceRequest> devices;
-  std::vector<ContainerShare> shares;  // Vcuda, by container
-  bool only_certain = true;            // Vcuda: see sched/shares.h
-  std::string gang{};               // Vcuda: the namespace and name of the gang that the pod is placed with
-  std::optional<QuotaBound> quota;  // when the pod's namespace has one and the pod asks for GPUs
+  // Of those who ask for shares.
+  std::vector<ContainerShare> shares;  // by container
+  bool only_certain = true;            // see sched/shares.h
+  std::string gang{};                  // the namespace and name of the gang that the pod is placed with
+  std::optional<QuotaBound> quota;     // when the pod's namespace has one and the pod asks for GPUs
   model::Resources resources;
   std::map<std::string, std::string> node_selector;  // the pod's
   std::map<std::string, std::string> match_labels;   // the claim's selector

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "base/check.h"
+#include "sched/doors/door.h"
 #include "sched/quota.h"
 
 namespace gs::sched {
@@ -298,7 +299,7 @@ Verdict<ShareChoice> fitShares(const NodeState& n, const PodRequest& r, const mo
   };
   if (r.quota && !passesQuota(n.node, r.quota->terms)) { return refused(Reason::ExceedsQuota); }
   if (n.share_devices == 0) { return refused(Reason::NoGpu); }
-  if (n.enforcer != Enforcer::GpuManager) {
+  if (r.door == nullptr || !isKeptBy(r.door, n.enforcer)) {
     return refused(Reason::ManagedByOther, enforcerName(n.enforcer));
   }
   auto choice = tightestFit(freeShares(n, self), r.shares);

@@ -33,8 +33,8 @@ namespace gs::sched {
 
 /// The tightest choice, if there is one and it is certain (unless the request takes others too, or only its own gang is in
 /// the way). Refuses as ExceedsQuota, NoGpu,
-/// ManagedByOther, TooFewFree or NotTakenYet, the first that applies, without numbers. Nothing else of a Vcuda request
-/// is looked at: its scheduler has.
+/// ManagedByOther, TooFewFree or NotTakenYet, the first that applies, without numbers. Nothing else of a request for
+/// shares is looked at: its scheduler has.
 [[nodiscard]] Verdict<ShareChoice> fitShares(const NodeState& node, const PodRequest& request,
                                              const model::Uid& self = model::Uid{});
 

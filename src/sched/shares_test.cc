@@ -15,14 +15,13 @@ namespace {
 model::Node shareNode(const std::string& name, int devices) {
   model::Node n;
   n.name = model::NodeName{name};
-  n.vcuda_core_capacity = 100 * devices;
-  n.vcuda_memory_capacity = 64 * devices;
+  n.share_capacity = {100 * devices, 64 * devices};
   return n;
 }
 
 PodRequest shareRequest(std::vector<ContainerShare> shares) {
   PodRequest r;
-  r.door = Door::Vcuda;
+  r.door = &kVcudaDoor;
   r.shares = std::move(shares);
   return r;
 }
@@ -61,7 +60,7 @@ TEST_F(Shares, DevicesComeFromTheCapacity) {
 
 TEST_F(Shares, ACapacityBelowOneGpuIsNoGpu) {
   model::Node n = shareNode("n", 0);
-  n.vcuda_core_capacity = 99;
+  n.share_capacity[0] = 99;
   ledger.upsertNode(n);
   EXPECT_EQ(reasonOf(fit({part(10, 1)})), Reason::NoGpu);
 }

@@ -97,7 +97,7 @@ class TestFacts {
     if (rng_.chance(50)) { t.label("zone", rng_.chance(50) ? "east" : "west"); }
     if (rng_.chance(50)) { t.resource(model::kNvidiaGpu, static_cast<std::int64_t>(rng_.below(9))); }
     if (rng_.chance(10)) { t.label("gpu.scheduling/enforcer", rng_.chance(50) ? "kubelet" : "hami"); }
-    if (rng_.chance(5)) { t.node.vcuda_core_capacity = 100; }
+    if (rng_.chance(5)) { t.node.share_capacity = {100, 0}; }
     nodes_[t.node.name] = t.node;
     ledger_.upsertNode(t.node);
   }
@@ -186,11 +186,11 @@ inline PodRequest drawRequest(Rng& rng) {
   if (rng.chance(25)) { r.node_selector["zone"] = "east"; }
   if (rng.chance(30)) { r.tolerations.push_back({"team", "", "", true}); }
   if (door == 0) { return r; }
-  r.door = door <= 2 ? Door::Plain : Door::Claim;
+  r.door = door <= 2 ? &kPlainDoor : &kClaimDoor;
   DeviceRequest d;
   d.count = static_cast<std::int64_t>(1 + rng.below(4));
-  if (r.door == Door::Plain || rng.chance(30)) { r.resources.extended[model::kNvidiaGpu] = d.count; }
-  if (r.door == Door::Claim) {
+  if (r.door == &kPlainDoor || rng.chance(30)) { r.resources.extended[model::kNvidiaGpu] = d.count; }
+  if (r.door == &kClaimDoor) {
     d.policy = static_cast<model::Policy>(rng.below(3));
     if (d.policy == model::Policy::PreferIds) {
       d.prefer_ids = {static_cast<int>(rng.below(8)), static_cast<int>(rng.below(8))};

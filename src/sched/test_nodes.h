@@ -81,7 +81,7 @@ inline DeviceRequest testDevices(std::int64_t count, model::Policy policy = mode
 
 inline PodRequest testClaim(const DeviceRequest& devices) {
   PodRequest r;
-  r.door = Door::Claim;
+  r.door = &kClaimDoor;
   r.devices = devices;
   return r;
 }
@@ -89,7 +89,7 @@ inline PodRequest testClaim(std::int64_t count) { return testClaim(testDevices(c
 
 inline PodRequest testPlain(std::int64_t count) {
   PodRequest r = testClaim(count);
-  r.door = Door::Plain;
+  r.door = &kPlainDoor;
   r.resources.extended[model::kNvidiaGpu] = count;
   return r;
 }

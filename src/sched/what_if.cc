@@ -4,10 +4,10 @@
 
 namespace gs::sched {
 
-NodeState withFacts(NodeState n, const model::Node& facts) {
+NodeState withFacts(NodeState n, const model::Node& facts, Doors doors) {
   n.exists = true;
   n.node = facts;
-  deriveFacts(n);
+  deriveFacts(n, doors);
   deriveFree(n);
   return n;
 }

@@ -3,12 +3,13 @@
 
 #include <set>
 
+#include "sched/doors/door.h"
 #include "sched/node_state.h"
 
 namespace gs::sched {
 
 /// If the Node object said this.
-[[nodiscard]] NodeState withFacts(NodeState node, const model::Node& facts);
+[[nodiscard]] NodeState withFacts(NodeState node, const model::Node& facts, Doors doors);
 /// If these pods were gone. What is used of ordinary resources stays as it is.
 [[nodiscard]] NodeState withoutPods(NodeState node, const std::set<model::Uid>& gone);
 

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "base/planted.h"
-#include "engine/held_devices.h"
 #include "kapi/kinds.h"
 #include "kapi/retry_wait.h"
 #include "kapi/write.h"
+#include "sched/doors/exact.h"
 #include "sched/quota.h"
 #include "scheduler/claimant.h"
 #include "scheduler/metrics.h"
@@ -26,9 +26,8 @@ constexpr Duration kBoundUnseen = std::chrono::seconds{10};
 /// This decision is what the pod was bound with: its reservation says so. (What else it says may have been edited since.)
 bool boundAsDecided(const Grant& grant, const model::Pod& pod) {
   if (pod.node != grant.node) { return false; }
-  if (grant.ids.empty()) { return !engine::allocatedIds(pod); }
-  const std::string* bound_for = pod.annotation(model::kReservationKey);
-  return bound_for != nullptr && *bound_for == grant.id.text;
+  if (grant.ids.empty()) { return !sched::allocatedIds(pod); }
+  return sched::reservationOf(pod) == grant.id.text;
 }
 
 }  // namespace
@@ -51,7 +50,8 @@ void Binder::forget(const model::Uid& uid) {
   slots_.close(uid);
 }
 
-Grant Binder::make(const model::Pod& pod, const model::NodeName& node, std::vector<int> ids, bool shared) {
+Grant Binder::make(const model::Pod& pod, const model::NodeName& node, std::vector<int> ids,
+                   const sched::PodRequest& request) {
   Grant grant;
   grant.id = model::ReservationId{c_.rng.uuid()};
   grant.uid = pod.uid;
@@ -59,7 +59,8 @@ Grant Binder::make(const model::Pod& pod, const model::NodeName& node, std::vect
   grant.node = node;
   grant.ids = std::move(ids);
   grant.uuids = c_.gpuUuids(grant.node, grant.ids);
-  grant.shared = shared;
+  grant.door = request.door;
+  grant.shared = request.devices && request.devices->shared;
   grant.fence = fenceOf(pod);
   return grant;
 }
@@ -68,7 +69,7 @@ void Binder::grant(const model::Pod& pod, sched::ClassId pod_class, const sched:
   const sched::PodRequest& request = c_.engine.decider().request(pod_class);
   std::vector<int> ids = placed.ids;
   if (GS_PLANTED(GrantsOneTooFew) && ids.size() > 1) { ids.pop_back(); }
-  Grant grant = make(pod, placed.node, std::move(ids), request.devices && request.devices->shared);
+  Grant grant = make(pod, placed.node, std::move(ids), request);
   grant.hold = c_.engine.ledger().reserve(placed.node, pod.uid, request, grant.ids,
                                           {pod.key.ns, sched::gpuMilli(request)});
   pending_.reporter().silent(pod.uid, false);
@@ -83,7 +84,7 @@ void Binder::grant(const model::Pod& pod, sched::ClassId pod_class, const sched:
 
 void Binder::adopt(const model::Pod& pod, const model::NodeName& node, const std::vector<int>& ids,
                    const sched::PodRequest& request) {
-  Grant grant = make(pod, node, ids, request.devices->shared);
+  Grant grant = make(pod, node, ids, request);
   grant.adopted = true;
   grant.hold = c_.engine.ledger().adopt(node, pod.uid, request, ids, {pod.key.ns, sched::gpuMilli(request)});
   slots_.open(pod.uid, pod.key.ns);
@@ -163,7 +164,7 @@ bool Binder::boundByOthers(const Grant& grant) const {
 /// The devices of its node that its pod is bound to, whoever did it: their leases are seen to as a bound pod's.
 std::vector<int> Binder::boundTo(const Grant& grant) const {
   const model::Pod* pod = c_.cache().pod(grant.uid);
-  const auto told = pod != nullptr && pod->node == grant.node ? engine::allocatedIds(*pod) : std::nullopt;
+  const auto told = pod != nullptr && pod->node == grant.node ? sched::allocatedIds(*pod) : std::nullopt;
   return told.value_or(std::vector<int>{});
 }
 
@@ -392,7 +393,7 @@ void Binder::fenceAnswered(Grant& grant, const kapi::Outcome& outcome) {
 /// pod's, whoever decided. Leases that are there go too, once it is known that they were in vain: they would be taken for what
 /// the pod has.
 void Binder::giveBut(const Grant& grant, const model::Pod& pod) {
-  const auto told = pod.node == grant.node ? engine::allocatedIds(pod) : std::nullopt;
+  const auto told = pod.node == grant.node ? sched::allocatedIds(pod) : std::nullopt;
   std::set<model::ObjectKey> bound_to;
   for (const int id : told.value_or(std::vector<int>{})) { bound_to.insert(c_.leaseKey(grant.node, id)); }
   std::set<model::ObjectKey> leases = grant.open_leases;

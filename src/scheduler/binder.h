@@ -71,7 +71,8 @@ class Binder : public controller::Part {
     std::vector<int> ids;
     std::vector<std::string> uuids;
   };
-  Grant make(const model::Pod& pod, const model::NodeName& node, std::vector<int> ids, bool shared);
+  Grant make(const model::Pod& pod, const model::NodeName& node, std::vector<int> ids,
+             const sched::PodRequest& request);
   void advance(Grant& grant, const model::Pod& pod);
   bool gaveUpFor(Grant& grant, const model::Pod& pod);
   bool gaveUpRenumbered(Grant& grant);
@@ -86,7 +87,7 @@ class Binder : public controller::Part {
   [[nodiscard]] bool holdsAllLeases(const Grant& grant) const;
   [[nodiscard]] bool awaitsBinding(const Grant& grant) const;
   [[nodiscard]] bool boundByOthers(const Grant& grant) const;
-  [[nodiscard]] std::string visibleDevices(const Grant& grant) const;
+  [[nodiscard]] sched::Annotations annotationsOf(const Grant& grant, const model::Pod& pod) const;
   void bindOrTakeAgain(Grant& grant);
   void bind(Grant& grant);
   void bindAnswered(Grant& grant, const kapi::Outcome& outcome);

@@ -7,7 +7,7 @@
 #include "engine/held_devices.h"
 #include "kapi/kinds.h"
 #include "kapi/write.h"
-#include "model/annotations.h"
+#include "sched/doors/door.h"
 #include "scheduler/binder.h"
 #include "scheduler/metrics.h"
 
@@ -108,36 +108,30 @@ void Binder::bindOrTakeAgain(Grant& grant) {
   }
 }
 
-/// What CUDA_VISIBLE_DEVICES is to say. Ids, when a UUID is not known: an empty entry would hide all that follow.
-std::string Binder::visibleDevices(const Grant& grant) const {
-  const auto& uuids = grant.uuids;
-  const bool known = std::none_of(uuids.begin(), uuids.end(), [](const auto& u) { return u.empty(); });
-  return c_.config.visible_uuids && known ? fmt::format("{}", fmt::join(uuids, ","))
-                                          : model::printIds(grant.ids);
+/// What the pod is told. What somebody else wrote in our annotations means nothing where no devices are named; bound with
+/// it, it would be believed.
+sched::Annotations Binder::annotationsOf(const Grant& grant, const model::Pod& pod) const {
+  sched::Annotations out;
+  if (grant.ids.empty()) { out = sched::disowned(pod, c_.engine.doors()); }
+  if (grant.door == nullptr) { return out; }
+  const bool uuids = c_.config.visible_uuids;
+  auto said = grant.door->annotations({.node = grant.node,
+                                       .ids = grant.ids,
+                                       .uuids = uuids ? grant.uuids : std::vector<std::string>{},
+                                       .reservation = grant.id.text});
+  said.merge(out);
+  return said;
 }
 
 void Binder::bind(Grant& grant) {
   if (pending_.reporter().writing(grant.uid)) { return; }  // its answer brings a newer version; then again
   const model::Pod& pod = *c_.cache().pod(grant.uid);
-  std::map<std::string, std::string> annotations;
-  if (!grant.ids.empty()) {
-    annotations[model::kAllocatedKey] = model::printAllocation(grant.node, grant.ids);
-    annotations[model::kVisibleDevicesKey] = visibleDevices(grant);
-    annotations[model::kReservationKey] = grant.id.text;
-  } else {
-    // What somebody else wrote there means nothing; bound with it, it would be believed.
-    for (const char* key : {model::kAllocatedKey, model::kVisibleDevicesKey, model::kReservationKey}) {
-      if (pod.annotation(key) != nullptr) { annotations[key] = ""; }
-    }
-    // Leases of an earlier decision may still land: the pod says that this one gave it none (BoundLeases).
-    if (pod.requests.get(model::kNvidiaGpu) > 0) { annotations[model::kReservationKey] = grant.id.text; }
-  }
   grant.stage = Stage::Binding;
   if (grant.binding_since == Mono{}) {
     grant.binding_since = c_.now.mono;
     c_.reconciles.addAt(c_.now.mono + kReservedAfter, grant.uid);  // its claim may have to say Reserved
   }
-  kapi::Call binding = kapi::bindPod(pod, grant.node, annotations);
+  kapi::Call binding = kapi::bindPod(pod, grant.node, annotationsOf(grant, pod));
   if (GS_PLANTED(BindsBlindly) || (GS_PLANTED(BindsUnnamedBlindly) && grant.ids.empty())) {
     binding.body.child("metadata").erase("resourceVersion");
   }

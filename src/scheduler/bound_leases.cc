@@ -6,8 +6,7 @@
 #include <set>
 
 #include "base/planted.h"
-#include "engine/held_devices.h"
-#include "sched/doors/door.h"
+#include "sched/doors/exact.h"
 #include "scheduler/claimant.h"
 
 namespace gs::scheduler {
@@ -15,22 +14,10 @@ namespace {
 
 bool names(const model::Lease* lease, const model::Uid& uid) { return lease != nullptr && lease->names(uid); }
 
-bool saysReservation(const model::Pod& pod) {
-  const std::string* reservation = pod.annotation(model::kReservationKey);
-  return reservation != nullptr && !reservation->empty();
-}
-
-/// It was bound for GPUs that its node counts and nobody names: a reservation without ids.
-bool wasGivenACount(const model::Pod& pod) {
-  const std::string* allocated = pod.annotation(model::kAllocatedKey);
-  return saysReservation(pod) && (allocated == nullptr || allocated->empty()) &&
-         pod.requests.get(model::kNvidiaGpu) > 0;
-}
-
 }  // namespace
 
 std::vector<int> BoundLeases::see(const model::Pod& pod) {
-  const auto told = engine::allocatedIds(pod);
+  const auto told = sched::allocatedIds(pod);
   const auto ids = devicesOf(pod, told);
   if (ids.value_or(std::vector<int>{}) != told.value_or(std::vector<int>{})) {
     c_.warnOnce(
@@ -60,8 +47,8 @@ std::optional<std::vector<int>> BoundLeases::devicesOf(const model::Pod& pod,
                                                        const std::optional<std::vector<int>>& told) const {
   const auto& keys = c_.cache().leasesOf(pod.uid);
   const auto leased = [&](int id) { return keys.contains(c_.leaseKey(pod.node, id)); };
-  const std::string* bound_for = pod.annotation(model::kReservationKey);
-  const bool says_reservation = saysReservation(pod);
+  const std::string& bound_for = sched::reservationOf(pod);
+  const bool says_reservation = !bound_for.empty();
   bool agrees = told && std::all_of(told->begin(), told->end(), leased);
   std::string read;  // leases of one reservation all say the same: it is read once
   std::optional<std::vector<int>> whole;
@@ -70,7 +57,7 @@ std::optional<std::vector<int>> BoundLeases::devicesOf(const model::Pod& pod,
   for (const auto& key : keys) {
     ++looks_;
     const auto entry = c_.cache().lease(key)->partOf(pod.uid);
-    const bool ours = entry && says_reservation && entry->reservation.text == *bound_for;
+    const bool ours = entry && says_reservation && entry->reservation.text == bound_for;
     if (!ours && desk_.isGiving(key, pod.uid)) { continue; }  // of a decision that came to nothing
     if (entry && !ours && entry->devices == read) { continue; }
     if (entry) { read = entry->devices; }
@@ -92,7 +79,7 @@ std::optional<std::vector<int>> BoundLeases::devicesOf(const model::Pod& pod,
     if (!whole || (was_there && !older)) { whole = std::move(set->ids); }
     older = older || was_there;
   }
-  if (wasGivenACount(pod)) { return std::vector<int>{}; }
+  if (sched::wasGivenACount(pod)) { return std::vector<int>{}; }
   if (told && says_reservation) {
     const auto seen = c_.engine.seenInUse(pod);  // by the ids of today
     if (!seen.empty() && seen == c_.engine.heldIds(pod, *told)) { return told; }
@@ -136,7 +123,7 @@ bool BoundLeases::anotherWasTold(const model::Pod& pod, int id) const {
     return std::binary_search(ids.begin(), ids.end(), id);
   };
   return anotherOfOursHas(pod, id, [&](const model::Pod& other) {
-    const auto given = devicesOf(other, engine::allocatedIds(other));
+    const auto given = devicesOf(other, sched::allocatedIds(other));
     return given && contains(*given) && contains(c_.engine.heldIds(other, *given));
   });
 }
@@ -164,9 +151,9 @@ std::vector<int> BoundLeases::leasable(const model::NodeName& node, const std::v
 std::string BoundLeases::uuidGiven(const model::Pod& pod, const std::vector<int>& given, int id) const {
   std::string leased = c_.engine.givenUuid(pod.uid, pod.node, id);
   if (!leased.empty()) { return leased; }
-  const auto told = engine::toldUuids(pod, given.size());
+  const auto told = sched::toldUuids(pod);
   const auto at = std::lower_bound(given.begin(), given.end(), id) - given.begin();
-  return told.empty() ? std::string{} : told[static_cast<std::size_t>(at)];
+  return told.empty() || told.size() != given.size() ? std::string{} : told[static_cast<std::size_t>(at)];
 }
 
 /// Every device that the pod has has a lease that names it, of the reservation that it was bound for, unless another
@@ -174,9 +161,9 @@ std::string BoundLeases::uuidGiven(const model::Pod& pod, const std::vector<int>
 void BoundLeases::keepLeases(const model::Pod& pod, const std::vector<int>& given,
                              const std::vector<int>& held) {
   if (!record_.ours()) { return; }
-  const std::string* bound_for = pod.annotation(model::kReservationKey);
+  const std::string& bound_for = sched::reservationOf(pod);
   std::optional<model::ReservationId> reservation;
-  if (bound_for != nullptr && !bound_for->empty()) { reservation = model::ReservationId{*bound_for}; }
+  if (!bound_for.empty()) { reservation = model::ReservationId{bound_for}; }
   const bool says_reservation = reservation.has_value();
   std::set<model::ObjectKey> missing;
   std::optional<bool> shared;
@@ -239,14 +226,14 @@ void BoundLeases::dropOrphans(const model::Pod& pod, const std::optional<std::ve
   const bool all_leased = std::all_of(kept.begin(), kept.end(), [&](const auto& name) {
     return names(c_.cache().lease({c_.config.lease_namespace, name}), pod.uid);
   });
-  const std::string* bound_for = pod.annotation(model::kReservationKey);
+  const std::string& bound_for = sched::reservationOf(pod);
   looks_ += leases.size();
   for (const auto& key : leases) {
     const model::Lease& lease = *c_.cache().lease(key);
     const model::NodeName& on = lease.node;  // empty: an ancestor's, which does not say
     if (!ids && (on.empty() || on == pod.node)) { continue; }
     const bool may_move =
-        on == pod.node && (!saysReservation(pod) || lease.partOf(pod.uid)->reservation.text == *bound_for);
+        on == pod.node && (bound_for.empty() || lease.partOf(pod.uid)->reservation.text == bound_for);
     if (may_move && !all_leased) { continue; }  // until that of the id which its device has now is there
     if (kept.contains(key.name)) {
       if (key.ns == c_.config.lease_namespace) { continue; }

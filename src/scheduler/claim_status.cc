@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "engine/engine.h"
+#include "sched/doors/exact.h"
 
 namespace gs::scheduler {
 
@@ -57,7 +58,7 @@ kapi::ClaimStatus ClaimStatusWriter::compute(const model::GpuClaim& claim) const
       ++waiting_pods;
       if (waiting.empty()) { waiting = view_.why_waiting(uid); }
       if (!reserved) { reserved = view_.reserved(uid); }
-    } else if (auto ids = engine::allocatedIds(pod)) {
+    } else if (auto ids = sched::allocatedIds(pod)) {
       running.push_back({&pod, *std::move(ids)});
     }
   }

@@ -32,8 +32,9 @@ struct Grant {
   model::Uid uid;
   model::ObjectKey pod;
   model::NodeName node;
-  std::vector<int> ids;            // ascending; empty: no exact devices
-  std::vector<std::string> uuids;  // of those devices when this was decided, "" where the node did not say
+  std::vector<int> ids;               // ascending; empty: no exact devices
+  std::vector<std::string> uuids;     // of those devices when this was decided, "" where the node did not say
+  const sched::Door* door = nullptr;  // at which the pod asked
   bool shared = false;
   std::string fence;  // the pod's fence value when this was decided
   sched::Reservation hold;

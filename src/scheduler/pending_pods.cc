@@ -24,7 +24,7 @@ PendingPods::PendingPods(Context& context)
 }
 
 sched::DoorResult PendingPods::readDoor(const model::Pod& pod) const {
-  auto door = sched::readPod(pod, c_.cache().claim({pod.key.ns, sched::claimName(pod)}));
+  auto door = sched::readPod(pod, c_.cache().claim({pod.key.ns, sched::claimName(pod)}), c_.engine.doors());
   auto* request = std::get_if<sched::PodRequest>(&door);
   if (request == nullptr) { return door; }
   if (request->devices) { request->devices->max_sharers = c_.config.max_sharers; }

@@ -4,8 +4,7 @@
 #include <algorithm>
 
 #include "base/planted.h"
-#include "engine/held_devices.h"
-#include "model/annotations.h"
+#include "sched/doors/exact.h"
 #include "scheduler/scheduler.h"
 
 namespace gs::scheduler {
@@ -66,7 +65,7 @@ void Scheduler::reconcileBound(const model::Pod& pod) {
   if (GS_PLANTED(DropsOthersLeases)) {
     for (const auto& key : std::set{c_.cache().leasesOf(pod.uid)}) { desk_.give(key, pod.uid); }
   }
-  if (!engine::allocatedIds(pod)) { return; }
+  if (!sched::allocatedIds(pod)) { return; }
   c_.warnOnce(pod, "GpuHeldByForeignPod",
               fmt::format("annotation {} is set on a pod of scheduler {}; its GPUs count as held",
                           model::kAllocatedKey, pod.scheduler_name));

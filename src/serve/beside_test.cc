@@ -46,14 +46,13 @@ class BesideTest : public ::testing::Test, protected ListServer {
   }
   static model::Node shareNode() {
     model::Node node = testing::makeNode("shares");
-    node.vcuda_core_capacity = 200;
-    node.vcuda_memory_capacity = 8;
+    node.share_capacity = {200, 8};
     return node;
   }
   static model::Pod sharePod() {
     model::Pod pod = testing::PodBuilder("p").value();
     pod.scheduler_name = "default-scheduler";
-    pod.vcuda = {{60, 2}};
+    pod.share_limits = {{60, 2}};
     pod.revision = 5;
     return pod;
   }
@@ -203,7 +202,7 @@ TEST_F(BesideTest, OneThatIsStoppingAnswersNothingNew) {
 /// Its limits make it a pod of the extender's too, its scheduler is the one here.
 model::Pod ownSharePod() {
   model::Pod pod = testing::PodBuilder("p").value();
-  pod.vcuda = {{60, 2}};
+  pod.share_limits = {{60, 2}};
   pod.revision = 5;
   return pod;
 }

@@ -1,7 +1,7 @@
 // The claim door: annotation gpu.scheduling/claim names a GpuClaim of the pod's namespace (R44).
 #include <fmt/format.h>
 
-#include "sched/doors/door.h"
+#include "sched/doors/exact.h"
 
 namespace gs::sched {
 namespace {
@@ -25,9 +25,13 @@ std::optional<Blocked> limitsDisagree(const model::Pod& pod, const model::GpuCla
   return std::nullopt;
 }
 
-}  // namespace
+std::optional<AskedBy> claimAsked(const model::Pod& pod) {
+  return pod.annotation(model::kClaimKey) != nullptr ? std::optional{AskedBy{"annotation", model::kClaimKey}}
+                                                     : std::nullopt;
+}
 
-DoorResult claimDoor(const model::Pod& pod, const model::GpuClaim* claim, PodRequest base) {
+DoorResult claimRequest(const model::Pod& pod, const Objects& named, PodRequest base) {
+  const model::GpuClaim* claim = named.claim;
   if (claimName(pod).empty()) {
     return Blocked{"ClaimNameEmpty",
                    fmt::format("annotation gpu.scheduling/claim is empty; write the name of a GpuClaim in "
@@ -44,7 +48,6 @@ DoorResult claimDoor(const model::Pod& pod, const model::GpuClaim* claim, PodReq
   }
   if (!claim->gang_ref.empty()) { return Blocked{"Gang", "gangs are not supported yet"}; }
   if (auto blocked = limitsDisagree(pod, *claim)) { return *std::move(blocked); }
-  base.door = Door::Claim;
   base.match_labels = claim->match_labels;
   DeviceRequest d;
   d.count = claim->count;
@@ -56,5 +59,21 @@ DoorResult claimDoor(const model::Pod& pod, const model::GpuClaim* claim, PodReq
   base.devices = std::move(d);
   return base;
 }
+
+}  // namespace
+
+std::string claimName(const model::Pod& pod) {
+  const std::string* name = pod.annotation(model::kClaimKey);
+  return name == nullptr ? std::string{} : *name;
+}
+
+constinit const Door kClaimDoor{.name = "claim",
+                                .by_id = true,
+                                .kept_by = kOurEnforcers,
+                                .written = kExactKeys,
+                                .asked = claimAsked,
+                                .request = claimRequest,
+                                .holdings = addExact,
+                                .annotations = exactAnnotations};
 
 }  // namespace gs::sched

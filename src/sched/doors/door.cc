@@ -22,40 +22,47 @@ std::string joined(const std::vector<std::string>& parts) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// The conventions that this pod uses besides plain nvidia.com/gpu, by the key that says so.
-std::vector<std::string> doorsUsed(const model::Pod& pod) {
-  std::vector<std::string> used;
-  if (pod.annotation(model::kClaimKey) != nullptr) {
-    used.push_back(fmt::format("annotation {}", model::kClaimKey));
+/// The door at which the pod asks, and the keys by which it says so at doors that do not yield: one at most, or
+/// it is refused.
+struct Asked {
+  const Door* door = nullptr;
+  std::vector<AskedBy> by;
+};
+
+Asked askedAt(const model::Pod& pod, Doors doors) {
+  Asked out;
+  for (const Door* door : doors) {
+    const auto by = door->asked(pod);
+    if (!by) { continue; }
+    if (!door->yields) { out.by.push_back(*by); }
+    if (out.door == nullptr || (out.door->yields && !door->yields)) { out.door = door; }
   }
-  if (pod.annotation(model::kMapKey) != nullptr) {
-    used.push_back(fmt::format("annotation {}", model::kMapKey));
-  }
-  for (const char* resource : {model::kVcudaCore, model::kVcudaMemory}) {
-    if (pod.requests.get(resource) > 0) {
-      used.push_back(fmt::format("resource {}", resource));
-      break;
-    }
-  }
-  return used;
+  return out;
+}
+
+std::string textOf(const AskedBy& by) { return fmt::format("{} {}", by.what, by.name); }
+
+/// A convention that pods use already, and nobody serves yet: one that also says something else is told so.
+std::optional<AskedBy> mapAsked(const model::Pod& pod) {
+  return pod.annotation(model::kMapKey) != nullptr ? std::optional{AskedBy{"annotation", model::kMapKey}}
+                                                   : std::nullopt;
 }
 
 }  // namespace
 
-std::string claimName(const model::Pod& pod) {
-  const std::string* name = pod.annotation(model::kClaimKey);
-  return name == nullptr ? std::string{} : *name;
-}
+constinit const Door kMapDoor{.name = "map", .asked = mapAsked};
 
-DoorResult readPod(const model::Pod& pod, const model::GpuClaim* claim) {
+DoorResult readPod(const model::Pod& pod, const model::GpuClaim* claim, Doors doors) {
   if (!pod.scheduling_gates.empty()) {
     return Blocked{"SchedulingGated",
                    fmt::format("waiting for scheduling gates: {}", joined(pod.scheduling_gates))};
   }
-  const std::vector<std::string> used = doorsUsed(pod);
-  if (used.size() > 1) {
-    return Blocked{"TwoDoors", fmt::format("the pod asks for GPUs in {} ways: {}; keep one", used.size(),
-                                           fmt::join(used, " and "))};
+  const Asked asked = askedAt(pod, doors);
+  if (asked.by.size() > 1) {
+    std::vector<std::string> ways;
+    for (const AskedBy& by : asked.by) { ways.push_back(textOf(by)); }
+    return Blocked{"TwoDoors", fmt::format("the pod asks for GPUs in {} ways: {}; keep one", ways.size(),
+                                           fmt::join(ways, " and "))};
   }
   if (!pod.unsupported.empty()) {
     return Blocked{
@@ -63,12 +70,40 @@ DoorResult readPod(const model::Pod& pod, const model::GpuClaim* claim) {
         fmt::format("{} is not supported by this scheduler yet; remove it or use another schedulerName",
                     fmt::join(pod.unsupported, " and "))};
   }
-  if (pod.annotation(model::kClaimKey) != nullptr) { return claimDoor(pod, claim, baseRequest(pod)); }
-  if (!used.empty()) {
-    return Blocked{"NoSuchDoor", fmt::format("{} is not served by this scheduler yet", used.front())};
+  if (asked.door == nullptr) { return baseRequest(pod); }
+  if (!asked.door->own || asked.door->request == nullptr) {
+    return Blocked{"NoSuchDoor",
+                   fmt::format("{} is not served by this scheduler yet", textOf(*asked.door->asked(pod)))};
   }
-  if (pod.requests.get(model::kNvidiaGpu) > 0) { return plainDoor(pod, baseRequest(pod)); }
-  return baseRequest(pod);
+  PodRequest base = baseRequest(pod);
+  base.door = asked.door;
+  return asked.door->request(pod, {claim}, std::move(base));
+}
+
+Holdings holdingsOf(const model::Pod& pod, Doors doors) {
+  Holdings out;
+  for (const Door* door : doors) {
+    if (door->holdings != nullptr) { door->holdings(pod, out); }
+  }
+  return out;
+}
+
+std::optional<ShareNode> shareNodeOf(const model::Node& node, Doors doors) {
+  for (const Door* door : doors) {
+    auto said = door->node != nullptr ? door->node(node) : std::nullopt;
+    if (said) { return said; }
+  }
+  return std::nullopt;
+}
+
+Annotations disowned(const model::Pod& pod, Doors doors) {
+  Annotations out;
+  for (const Door* door : doors) {
+    for (const char* key : door->written) {
+      if (pod.annotation(key) != nullptr) { out[key] = ""; }
+    }
+  }
+  return out;
 }
 
 }  // namespace gs::sched

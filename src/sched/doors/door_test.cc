@@ -65,6 +65,15 @@ INSTANTIATE_TEST_SUITE_P(
         BlockedCase{"SharedLimit", PodBuilder("p").claim("c").gpus(1).value(),
                     claimWith(1, [](auto& c) { c.exclusivity = model::Exclusivity::Shared; }),
                     "LimitOnShared", "remove the limit"},
+        BlockedCase{"Vcuda",
+                    [] {
+                      model::Pod pod = PodBuilder("p").gpus(1).value();
+                      pod.requests.extended[model::kVcudaMemory] = 1;
+                      return pod;
+                    }(),
+                    {},
+                    "NoSuchDoor",
+                    "resource tencent.com/vcuda-memory is not served by this scheduler yet"},
         BlockedCase{"Map",
                     PodBuilder("p").annotate("gpu-scheduling-map", "a=0").value(),
                     {},
@@ -83,7 +92,7 @@ TEST(ClaimDoor, CarriesTheClaimIntoTheRequest) {
   const auto result = readPod(PodBuilder("p").claim("c").gpus(4).value(), &claim);
   const auto* request = std::get_if<PodRequest>(&result);
   ASSERT_NE(request, nullptr);
-  EXPECT_EQ(request->door, Door::Claim);
+  EXPECT_EQ(request->door, &kClaimDoor);
   EXPECT_EQ(request->match_labels, claim.match_labels);
   ASSERT_TRUE(request->devices);
   EXPECT_EQ(request->devices->count, 4);
@@ -100,16 +109,58 @@ TEST(ClaimDoor, PreferIdsCountOnlyUnderTheirPolicy) {
 TEST(PlainDoor, TakesTheCountOfTheLimit) {
   const auto result = readPod(PodBuilder("p").gpus(2).value(), nullptr);
   const auto& request = std::get<PodRequest>(result);
-  EXPECT_EQ(request.door, Door::Plain);
+  EXPECT_EQ(request.door, &kPlainDoor);
   EXPECT_EQ(request.devices->count, 2);
 }
 
 TEST(NoDoor, AnOrdinaryPodAsksForNoDevices) {
   const auto result = readPod(PodBuilder("p").cpu(500).value(), nullptr);
   const auto& request = std::get<PodRequest>(result);
-  EXPECT_EQ(request.door, Door::None);
+  EXPECT_EQ(request.door, nullptr);
   EXPECT_FALSE(request.devices);
   EXPECT_EQ(request.resources.cpu_milli, 500);
+}
+
+TEST(Doors, EachReadsWhatItWrites) {
+  const ContainerShare half{0, 500, 256};
+  for (const Door* door : kDoors) {
+    if (door->annotations == nullptr) { continue; }
+    model::Pod pod = PodBuilder("p").on("node-a").value();
+    pod.share_limits = {{50, 1}};
+    const bool by_shares = door == &kVcudaDoor;
+    const Decision decision{.node = pod.node,
+                            .ids = by_shares ? std::vector<int>{} : std::vector<int>{1, 3},
+                            .uuids = {"GPU-b", "GPU-d"},
+                            .reservation = "r",
+                            .shares = by_shares ? SharePicks{{half, {2}}} : SharePicks{},
+                            .time_ns = 7};
+    pod.annotations = door->annotations(decision);
+    const Holdings holdings = holdingsOf(pod);
+    EXPECT_EQ(holdings.ids.value_or(std::vector<int>{}), decision.ids) << door->name;
+    EXPECT_EQ(holdings.uuids, by_shares ? std::vector<std::string>{} : decision.uuids) << door->name;
+    EXPECT_EQ(holdings.reservation, by_shares ? "" : "r") << door->name;
+    EXPECT_EQ(holdings.shares.at(0).asked, half) << door->name;
+    EXPECT_EQ(holdings.shares.at(0).ids, by_shares ? std::vector<int>{2} : std::vector<int>{}) << door->name;
+    EXPECT_EQ(holdings.milli, 500) << door->name;
+    EXPECT_TRUE(holdings.on_the_way) << door->name;
+    for (const auto& [key, value] : pod.annotations) { EXPECT_TRUE(model::isReadAnnotation(key)) << key; }
+  }
+}
+
+TEST(Doors, IdsAreToldWhereAUuidIsNotKnown) {
+  const auto told = [](std::vector<std::string> uuids) {
+    return kPlainDoor
+        .annotations({.node = model::NodeName{"node-a"}, .ids = {0, 1}, .uuids = std::move(uuids)})
+        .at(model::kVisibleDevicesKey);
+  };
+  EXPECT_EQ(told({"A", "B"}), "A,B");
+  EXPECT_EQ(told({"A", ""}), "0,1");
+  EXPECT_EQ(told({}), "0,1");
+}
+
+TEST(Doors, APodOfACountIsToldItsReservationOnly) {
+  EXPECT_EQ(kPlainDoor.annotations({.node = model::NodeName{"node-a"}, .ids = {}, .reservation = "r"}),
+            (Annotations{{model::kReservationKey, "r"}}));
 }
 
 TEST(Doors, PodsThatAskTheSameGetEqualRequests) {

@@ -1,11 +1,11 @@
-// The vcuda door: shares of GPUs in container limits, on nodes of gpu-manager (model/vcuda.h has the convention).
-#include "model/vcuda.h"
+#include "sched/doors/vcuda.h"
 
 #include <fmt/format.h>
 #include <algorithm>
+#include <iterator>
 
 #include "model/resources.h"
-#include "sched/doors/door.h"
+#include "model/vcuda.h"
 
 namespace gs::sched {
 namespace {
@@ -26,17 +26,17 @@ std::string fieldOf(std::size_t container) {
 
 }  // namespace
 
-bool wantsVcuda(const model::Pod& pod) { return model::sumOf(pod.vcuda).wantsGpu(); }
+bool wantsVcuda(const model::Pod& pod) { return model::sumOf(pod.share_limits).wantsGpu(); }
 
 DoorResult vcudaDoor(const model::Pod& pod, bool any_count, PodRequest base) {
-  base.door = Door::Vcuda;
-  if (pod.vcuda.size() > kMostContainers) {
+  base.door = &kVcudaDoor;
+  if (pod.share_limits.size() > kMostContainers) {
     return Blocked{"VcudaTooMany",
                    fmt::format("spec.containers: {}; a pod that asks for {} may have {} of them at most",
-                               pod.vcuda.size(), model::kVcudaCore, kMostContainers)};
+                               pod.share_limits.size(), model::kVcudaCore, kMostContainers)};
   }
-  for (std::size_t i = 0; i < pod.vcuda.size(); ++i) {
-    const model::VcudaLimits& limits = pod.vcuda[i];
+  for (std::size_t i = 0; i < pod.share_limits.size(); ++i) {
+    const model::VcudaLimits limits = model::vcudaOf(pod.share_limits[i]);
     if (!any_count && limits.wholeGpus() > 0 && limits.cores % model::kVcudaCoresPerGpu != 0) {
       return Blocked{"VcudaNotWhole",
                      fmt::format("{}={}: gpu-manager gives more than one GPU in whole ones only; make it a "
@@ -49,18 +49,81 @@ DoorResult vcudaDoor(const model::Pod& pod, bool any_count, PodRequest base) {
 }
 
 SharePicks vcudaPicks(const model::Pod& pod) {
-  if (pod.vcuda.empty()) { return {}; }
-  const model::VcudaNote note = model::readVcudaNote(pod.annotations, pod.vcuda.size());
+  if (pod.share_limits.empty()) { return {}; }
+  const model::VcudaNote note = model::readVcudaNote(pod.annotations, pod.share_limits.size());
   SharePicks picks;
-  for (std::size_t i = 0; i < pod.vcuda.size(); ++i) {
+  for (std::size_t i = 0; i < pod.share_limits.size(); ++i) {
     const auto ids = note.ids.find(static_cast<int>(i));
-    picks.push_back({shareOf(pod.vcuda[i]), ids == note.ids.end() ? std::vector<int>{} : ids->second});
+    picks.push_back({shareOf(model::vcudaOf(pod.share_limits[i])),
+                     ids == note.ids.end() ? std::vector<int>{} : ids->second});
   }
   return picks;
 }
 
 std::int64_t vcudaMilli(const model::Pod& pod) {
-  return std::clamp<std::int64_t>(model::sumOf(pod.vcuda).cores, 0, kMost) * model::kMilliPerVcudaCore;
+  return std::clamp<std::int64_t>(model::sumOf(pod.share_limits).cores, 0, kMost) * model::kMilliPerVcudaCore;
 }
+
+namespace {
+
+/// By either limit, though there is a GPU for both only: no other door may be used beside it.
+std::optional<AskedBy> vcudaAsked(const model::Pod& pod) {
+  if (pod.requests.extended.empty()) { return std::nullopt; }
+  for (const char* resource : {model::kVcudaCore, model::kVcudaMemory}) {
+    if (pod.requests.get(resource) > 0) { return AskedBy{"resource", resource}; }
+  }
+  return std::nullopt;
+}
+
+DoorResult vcudaRequest(const model::Pod& pod, const Objects& /*named*/, PodRequest base) {
+  return vcudaDoor(pod, false, std::move(base));
+}
+
+/// It was given shares by its annotations, and gpu-manager has not picked their devices yet; or whole
+/// devices, and gpu-manager, which takes any, has not written which.
+bool isOnTheWay(const model::Pod& pod) {
+  const bool waits = pod.phase == model::PodPhase::Pending && !model::isVcudaAssigned(pod.annotations);
+  const auto isWhole = [](const auto& limits) { return model::vcudaOf(limits).wholeGpus() > 0; };
+  return waits &&
+         (!pod.taken_by_kubelet || std::any_of(pod.share_limits.begin(), pod.share_limits.end(), isWhole));
+}
+
+void addVcuda(const model::Pod& pod, Holdings& holdings) {
+  if (pod.share_limits.empty()) { return; }
+  SharePicks picks = vcudaPicks(pod);
+  holdings.shares.insert(holdings.shares.end(), std::make_move_iterator(picks.begin()),
+                         std::make_move_iterator(picks.end()));
+  holdings.milli += vcudaMilli(pod);
+  holdings.on_the_way = holdings.on_the_way || isOnTheWay(pod);
+}
+
+Annotations vcudaAnnotations(const Decision& decision) {
+  model::VcudaNote note{decision.node, {}, decision.time_ns, false};
+  for (std::size_t i = 0; i < decision.shares.size(); ++i) {
+    const auto& ids = decision.shares[i].ids;
+    if (!ids.empty()) { note.ids[static_cast<int>(i)] = ids; }
+  }
+  return model::printVcudaNote(note);
+}
+
+/// Every node with vcuda-core is gpu-manager's; of less than a GPU it has none.
+std::optional<ShareNode> vcudaNode(const model::Node& node) {
+  const model::VcudaLimits has = model::vcudaOf(node.share_capacity);
+  if (has.cores <= 0) { return std::nullopt; }
+  const std::int64_t devices = has.wholeGpus();
+  const std::int64_t memory = devices > 0 ? std::min(has.memory / devices, kMost) : 0;
+  return ShareNode{Enforcer::GpuManager, devices, memory * model::kMibPerVcudaMemory};
+}
+
+}  // namespace
+
+constinit const Door kVcudaDoor{.name = "vcuda",
+                                .own = false,
+                                .kept_by = bitOf(Enforcer::GpuManager),
+                                .asked = vcudaAsked,
+                                .request = vcudaRequest,
+                                .holdings = addVcuda,
+                                .annotations = vcudaAnnotations,
+                                .node = vcudaNode};
 
 }  // namespace gs::sched
