@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <tuple>
 
 #include "base/check.h"
@@ -65,10 +66,18 @@ class FailedNodes {
       return once(matched_,
                   [&] { return fmt::format("pod {} has already been matched to another node", uid_); });
     }
-    const auto slot = standing == nullptr
-                          ? reasons_.size() - 1
-                          : static_cast<std::size_t>(standing->refused.value_or(sched::Reason::TooFewFree));
-    return once(reasons_.at(slot), [&] { return misfitOf(standing, uid_).text; });
+    return once(slotOf(i, standing), [&] { return misfitAt(a_, c_, i, uid_).text; });
+  }
+  /// Nodes whose texts are the same have the same.
+  std::string& slotOf(std::size_t i, const sched::NodeStanding* standing) {
+    if (standing == nullptr) { return reasons_.back(); }
+    const sched::Reason reason = standing->refused.value_or(sched::Reason::TooFewFree);
+    const bool has_numbers = reason == sched::Reason::TooFewFree || reason == sched::Reason::ExceedsQuota;
+    if (!has_numbers) { return reasons_.at(static_cast<std::size_t>(reason)); }
+    if (numbered_.size() >= kMostKept) { numbered_.clear(); }
+    const std::string* of_quota = a_.quota.at(i);
+    return numbered_[{of_quota, standing->devices, standing->whole, standing->most_milli,
+                      standing->most_mib}];
   }
   template <class Make>
   const std::string& once(std::string& slot, const Make& make) const {
@@ -94,9 +103,12 @@ class FailedNodes {
   std::string matched_;
   std::string own_;
   std::array<std::string, 32> reasons_;  // by sched::Reason, the last for nodes that are not known
+  using Numbers = std::tuple<const std::string*, std::int64_t, std::int64_t, std::int64_t, std::int64_t>;
+  static constexpr std::size_t kMostKept = 256;  // texts, so that a long uid does not fill the memory
+  std::map<Numbers, std::string> numbered_;
 };
 
-constexpr std::size_t kUsualReason = 100;  // bytes that a failed node takes beside its name
+constexpr std::size_t kUsualReason = 160;  // bytes that a failed node takes beside its name
 
 /// ExtenderFilterResult; `failed` appends the value of FailedNodes.
 template <class Failed>
@@ -136,20 +148,6 @@ std::string list(std::string_view items) {
 }
 
 }  // namespace
-
-Misfit misfitOf(const sched::NodeStanding* standing, std::string_view uid) {
-  if (standing == nullptr) { return {MisfitCode::Unschedulable, "node is not known to this extender yet"}; }
-  switch (standing->refused.value_or(sched::Reason::TooFewFree)) {
-    case sched::Reason::NoGpu: return {MisfitCode::Unresolvable, "no GPU device"};
-    case sched::Reason::ManagedByOther:
-      return {MisfitCode::Unresolvable, "GPUs of this node are not given by gpu-manager"};
-    case sched::Reason::ExceedsQuota: return {MisfitCode::Unresolvable, "ExceedsGPUQuota"};
-    case sched::Reason::NotTakenYet:
-      return {MisfitCode::Unschedulable,
-              "gpu-manager of this node has not taken the pods before this one yet"};
-    default: return {MisfitCode::Unschedulable, fmt::format("pod {} does not match with this node", uid)};
-  }
-}
 
 std::string filterError(std::string_view error) { return filterResult("null", "null", error); }
 

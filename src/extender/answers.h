@@ -14,22 +14,12 @@
 #include <vector>
 
 #include "extender/question.h"
+#include "extender/reasons.h"
 #include "extender/wire.h"
 
 namespace gs::extender {
 
 enum class Dialect : std::uint8_t { Superset, V1_6, V1_8, V1_10 };
-
-/// Volcano's codes: with 2 preemption may help, with 3 nothing can.
-enum class MisfitCode : std::uint8_t { Error = 1, Unschedulable = 2, Unresolvable = 3 };
-
-/// Why a candidate is not the pod's, in the ancestor's words where it has some.
-struct Misfit {
-  MisfitCode code{};
-  std::string text;
-  friend bool operator==(const Misfit&, const Misfit&) = default;
-};
-[[nodiscard]] Misfit misfitOf(const sched::NodeStanding* standing, std::string_view uid);
 
 // kube-scheduler
 

@@ -6,6 +6,7 @@
 #include <set>
 #include <tuple>
 
+#include "extender/reasons.h"
 #include "kapi/kinds.h"
 #include "kapi/retry_wait.h"
 #include "kapi/write.h"
@@ -315,6 +316,8 @@ Answer Extender::standingsFor(const Candidates& c, const sched::PodRequest& requ
     a.standings = board_.standings(request);
   }
   for (const auto& [i, object] : c.objects) { a.of_objects[i] = sched::standingOf(stateOf(c, i), request); }
+  a.asked = request.shares;
+  if (request.quota) { a.quota = quotaRefusals(engine_, c, a, *request.quota); }
   return a;
 }
 
@@ -481,6 +484,24 @@ void Extender::sendBinding(Waiting w, const model::Pod& pod) {
   binding_[pod.uid].push_back(std::move(w));
 }
 
+std::string Extender::whyNotBound(const Pending& pending, const kapi::Outcome& outcome) const {
+  if (pending.purpose == Purpose::Bind) {
+    return fmt::format("its Binding was not confirmed: {} {}", outcome.http, outcome.message);
+  }
+  const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
+  if (pod != nullptr && (*pod)->uid != pending.uid) {
+    return fmt::format("it is gone; the pod of that name has the uid {} and not {}", (*pod)->uid.text,
+                       pending.uid.text);
+  }
+  if (outcome.fate == kapi::Fate::Applied && pod != nullptr) { return kNotConfirmed; }  // it came too late
+  if (outcome.http >= 200 && outcome.http < 300) {
+    return fmt::format(
+        "it cannot be read: the API server answered {} with a body that is no pod: {}; ask again",
+        outcome.http, outcome.message.empty() ? "it holds none" : outcome.message);
+  }
+  return fmt::format("it cannot be read: {} {}", outcome.http, outcome.message);
+}
+
 void Extender::bindAnswered(const Pending& pending, const kapi::Outcome& outcome) {
   if (Grant* grant = grantOf(pending.uid); grant != nullptr && grant->call == outcome.token) {
     grant->call = 0;
@@ -504,10 +525,7 @@ void Extender::bindAnswered(const Pending& pending, const kapi::Outcome& outcome
       answer(w.ticket, Kind::Done);
     } else {
       answer(w.ticket, Kind::Failed,
-             fmt::format(
-                 "pod {}: {}: {} {}", w.question.pod->key.text(),
-                 pending.purpose == Purpose::Bind ? "its Binding was not confirmed" : "it cannot be read",
-                 outcome.http, outcome.message));
+             fmt::format("pod {}: {}", w.question.pod->key.text(), whyNotBound(pending, outcome)));
     }
   }
 }

@@ -149,6 +149,7 @@ class Extender {
   void bind(Waiting w);
   void readForBind(Waiting w);
   void sendBinding(Waiting w, const model::Pod& pod);
+  [[nodiscard]] std::string whyNotBound(const Pending& pending, const kapi::Outcome& outcome) const;
   void bindAnswered(const Pending& pending, const kapi::Outcome& outcome);
   [[nodiscard]] model::PodPtr newest(const model::PodPtr& pod) const;
   /// Answers for a pod that cannot or need not be given anything; false: it can.

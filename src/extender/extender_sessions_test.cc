@@ -533,5 +533,38 @@ TEST_F(SessionTest, WhoWaitedForABindingIsAnsweredWhenItFailed) {
   EXPECT_EQ(got(waits, {"b"}), "b");
 }
 
+/// A Binding of a pod that no watch knows: it is read first.
+TEST_F(ExtenderTest, WhyAPodCannotBeReadForItsBindingIsSaid) {
+  addNode(gpuNode("a", 1));
+  lead();
+  const auto told = [&](kapi::Outcome outcome) {
+    const Ticket ticket = ask(Verb::Bind, vcudaPod("p", {}), {"a"});
+    outcome.token = sent().token;
+    give(outcome);
+    return answers[ticket].text;
+  };
+  kapi::Outcome no_pod;
+  no_pod.http = 200;
+  no_pod.message = "no JSON near byte 0";
+  EXPECT_EQ(
+      told(no_pod),
+      "pod default/p: it cannot be read: the API server answered 200 with a body that is no pod: no JSON "
+      "near byte 0; ask again");
+  model::Pod other = vcudaPod("p", {});
+  other.uid = model::Uid{"another"};
+  other.revision = 7;
+  kapi::Outcome renewed;
+  renewed.fate = kapi::Fate::Applied;
+  renewed.http = 200;
+  renewed.object = std::make_shared<const model::Pod>(other);
+  EXPECT_EQ(told(renewed),
+            "pod default/p: it is gone; the pod of that name has the uid another and not uid-p");
+  kapi::Outcome forbidden;
+  forbidden.fate = kapi::Fate::Refused;
+  forbidden.http = 403;
+  forbidden.message = "forbidden";
+  EXPECT_EQ(told(forbidden), "pod default/p: it cannot be read: 403 forbidden");
+}
+
 }  // namespace
 }  // namespace gs::extender

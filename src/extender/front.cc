@@ -7,6 +7,8 @@
 
 #include "json/document.h"
 #include "kapi/decode.h"
+#include "kapi/quantity.h"
+#include "model/resources.h"
 #include "sched/doors/vcuda.h"
 
 namespace gs::extender {
@@ -88,6 +90,10 @@ std::size_t partsOf(std::string_view object) {
 net::Response ok(std::string body) { return net::jsonResponse(200, std::move(body)); }
 net::Response unavailable(const Answer& a) { return net::textResponse(503, a.text + "\n"); }
 
+net::Response badRequest(const Error& error, std::string_view expected) {
+  return net::textResponse(400, fmt::format("{}; expected is {}\n", error.message, expected));
+}
+
 void Exchange::lookUp(Candidates& c, const std::vector<NodeArg>& nodes) const {
   c = {};
   c.table = asker_.table();
@@ -166,10 +172,31 @@ Answer Exchange::decide(Verb verb, const std::vector<NodeArg>& nodes) {
   return a;
 }
 
+/// What is no quantity would count as nothing, and its pod as one without GPUs.
+Status checkLimits(const json::View& pod) {
+  std::size_t i = 0;
+  for (const json::View container : pod["spec"]["containers"].items()) {
+    for (const char* name : {model::kVcudaCore, model::kVcudaMemory}) {
+      const auto limit = container["resources"]["limits"].find(name);
+      if (!limit || limit->isNull() || kapi::unitsOf(*limit)) { continue; }
+      constexpr std::size_t kShown = 80;
+      return fail(
+          Code::Invalid,
+          fmt::format("Pod.spec.containers[{}].resources.limits[\"{}\"]: {} is not a quantity; write a whole "
+                      "number such as \"{}",
+                      i, name, json::print(limit->value()).substr(0, kShown),
+                      name == model::kVcudaCore ? "50\" (100 is one GPU)" : "8\" (1 is 256 MiB)"));
+    }
+    ++i;
+  }
+  return {};
+}
+
 Status Exchange::readPod(std::string_view text) {
   if (text.empty()) { return fail(Code::Invalid, "Pod is missing"); }
   const auto read = readWhole(text);
   if (!read) { return fail(Code::Invalid, fmt::format("Pod: {}", read.error().message)); }
+  if (const Status limits = checkLimits(read->root()); !limits) { return limits; }
   pod_ = std::make_shared<const model::Pod>(kapi::decodePod(read->root()));
   return {};
 }
@@ -198,14 +225,18 @@ net::Response Exchange::filter() {
 
 net::Response Exchange::priorities() {
   const auto args = readFilterArgs(scanner_, body_);
-  if (!args) { return {400}; }
+  if (!args) { return badRequest(args.error(), "ExtenderArgs: an object with Pod, and Nodes or NodeNames"); }
   const Answer a = ask(Verb::Rank, args->nodes);
   return a.kind == Kind::Ranked ? ok(prioritiesReply(*args, question_.candidates, a)) : unavailable(a);
 }
 
 net::Response Exchange::preempt() {
   const auto args = readPreemptArgs(scanner_, body_);
-  if (!args) { return net::textResponse(400, args.error().message + "\n"); }
+  if (!args) {
+    return badRequest(
+        args.error(),
+        "ExtenderPreemptionArgs: an object with Pod, and NodeNameToVictims or NodeNameToMetaVictims");
+  }
   if (const Status read = readPod(args->pod); !read) {
     return net::textResponse(400, read.error().message + "\n");
   }
@@ -259,12 +290,12 @@ net::Response Exchange::predicate() {
   if (!a.text.empty()) {
     return ok(predicateReply(rules_.dialect, Misfit{MisfitCode::Unschedulable, a.text}));
   }
-  return ok(predicateReply(rules_.dialect, misfitOf(standingAt(a, question_.candidates, 0), pod_->uid.text)));
+  return ok(predicateReply(rules_.dialect, misfitAt(a, question_.candidates, 0, pod_->uid.text)));
 }
 
 net::Response Exchange::prioritize() {
   const auto args = readTaskArgs(scanner_, body_);
-  if (!args) { return net::textResponse(400, args.error().message + "\n"); }
+  if (!args) { return badRequest(args.error(), "an object with task and nodes, as Volcano sends it"); }
   if (const Status read = readPod(args->pod); !read) {
     return net::textResponse(400, read.error().message + "\n");
   }
@@ -293,7 +324,7 @@ net::Response Exchange::allocate(Verb verb) {
     return ok(errorMessageReply(""));
   }
   if (a.kind == Kind::Nowhere && a.text.empty()) {
-    return ok(errorMessageReply(misfitOf(standingAt(a, question_.candidates, 0), pod_->uid.text).text));
+    return ok(errorMessageReply(misfitAt(a, question_.candidates, 0, pod_->uid.text).text));
   }
   return ok(errorMessageReply(a.text));
 }

@@ -142,7 +142,7 @@ TEST_F(Cluster, Priorities) {
   EXPECT_EQ(reply("/scheduler/priorities", objectsBody(kPod, {})), "null");
   const auto bad = post("/scheduler/priorities", "{");
   EXPECT_EQ(bad.status, 400);
-  EXPECT_EQ(bad.body, "");
+  EXPECT_NE(bad.body, "");
 }
 
 TEST_F(Cluster, Preempt) {
@@ -182,7 +182,7 @@ struct BadBody {
 TEST_F(Cluster, ABodyThatCannotBeReadIsSaid) {
   for (
       const BadBody& c :
-      {BadBody{"", "EOF"}, BadBody{"{\"Pod\":{", "unexpected EOF"},
+      {BadBody{"", "EOF"}, BadBody{"{\"Pod\":{", "unexpected EOF: the body is cut off after 8 bytes"},
        BadBody{R"({"Pod":7})", "Pod is not an object"}, BadBody{R"({})", "Pod is missing"},
        BadBody{
            R"({"Pod":{"metadata":{},"spec":{"containers":[{"resources":{"limits":{"tencent.com/vcuda-core":100}}}]}}})",
@@ -198,6 +198,48 @@ TEST_F(Cluster, ABodyThatCannotBeReadIsSaid) {
             R"({{"Nodes":null,"NodeNames":null,"FailedNodes":null,"FailedAndUnresolvableNodes":null,"Error":"{}"}})",
             c.error));
   }
+}
+
+/// What is no quantity would count as nothing, and the pod as one that wants no GPU.
+TEST_F(Cluster, ALimitThatIsNoQuantityIsRefused) {
+  const auto body = [](const char* name, const char* value) {
+    return fmt::format(
+        R"({{"Pod":{{"metadata":{{"name":"p","namespace":"ml","uid":"u"}},"spec":{{"containers":[{{}},{{"resources":{{"limits":{{"{}":{}}}}}}}]}}}},"NodeNames":["n-big"]}})",
+        name, value);
+  };
+  const auto error = [&](const char* name, const char* value) {
+    const auto read = json::parse(reply("/scheduler/filter", body(name, value)));
+    return std::string{(*read)["Error"].str()};
+  };
+  EXPECT_EQ(error("tencent.com/vcuda-core", R"("abc")"),
+            "Pod.spec.containers[1].resources.limits[\"tencent.com/vcuda-core\"]: \"abc\" is not a quantity; "
+            "write a "
+            "whole number such as \"50\" (100 is one GPU)");
+  EXPECT_EQ(
+      error("tencent.com/vcuda-memory", "[]"),
+      "Pod.spec.containers[1].resources.limits[\"tencent.com/vcuda-memory\"]: [] is not a quantity; write a "
+      "whole number such as \"8\" (1 is 256 MiB)");
+  for (const char* fine : {R"("0")", "null", "0", R"("500m")"}) {
+    EXPECT_EQ(error("tencent.com/vcuda-core", fine), "") << fine;
+  }
+  EXPECT_EQ(error("cpu", R"("abc")"), "") << "is none of ours";
+}
+
+TEST_F(Cluster, WhatPrioritiesCannotReadIsSaid) {
+  const auto said = [&](const char* path, const char* body) {
+    const auto r = post(path, body);
+    return fmt::format("{} {}", r.status, r.body);
+  };
+  EXPECT_EQ(said("/scheduler/priorities", "[]"),
+            "400 the body is not an object; expected is ExtenderArgs: an object with Pod, and Nodes or "
+            "NodeNames\n");
+  EXPECT_EQ(said("/scheduler/priorities", ""),
+            "400 EOF; expected is ExtenderArgs: an object with Pod, and Nodes or NodeNames\n");
+  EXPECT_EQ(said("/scheduler/preempt", "7"),
+            "400 the body is not an object; expected is ExtenderPreemptionArgs: an object with Pod, and "
+            "NodeNameToVictims or NodeNameToMetaVictims\n");
+  EXPECT_EQ(said("/scheduler/prioritize", R"({"nodes":{}})"),
+            "400 nodes is not an array; expected is an object with task and nodes, as Volcano sends it\n");
 }
 
 // ---- Volcano
@@ -230,7 +272,7 @@ TEST_F(Cluster, AQuotaIsRefusedAsUnresolvable) {
   node.labels["model"] = "V100";
   addNode(node);
   EXPECT_EQ(reply("/scheduler/volcano-1.12/vpredicates", taskBody(kPod, "n-v", "null")),
-            R"({"status":"ExceedsGPUQuota","code":3})");
+            R"({"status":"ExceedsGPUQuota: V100 used 0, limit 0, asks 0.6","code":3})");
 }
 
 class Dialects : public Cluster, public ::testing::WithParamInterface<DialectCase> {};

@@ -54,6 +54,15 @@ struct Question {
   Mono asked{};
 };
 
+/// Why the quota of the pod's namespace forbids it some candidates' nodes: few texts, perhaps thousands of nodes.
+struct QuotaRefusals {
+  std::vector<std::string> texts;
+  std::vector<std::uint32_t> of;  // by position, of `texts`; empty: it forbids none
+  [[nodiscard]] const std::string* at(std::size_t i) const {
+    return i < of.size() && of[i] < texts.size() ? &texts[of[i]] : nullptr;
+  }
+};
+
 struct Answer {
   enum class Kind : std::uint8_t {
     Untouched,    // it asks for no GPU: all candidates are as good as before
@@ -74,6 +83,8 @@ struct Answer {
   /// How the nodes stood when that was decided; null when it was decided earlier.
   std::shared_ptr<const sched::Standings> standings;
   std::map<std::size_t, sched::NodeStanding> of_objects;  // by position, instead of those
+  std::vector<sched::ContainerShare> asked;               // with them: what the pod asks for, by container
+  QuotaRefusals quota;
   std::vector<std::size_t> kept;
   NodeTablePtr table;
   /// Chosen, Done: not to be told from then on, since another replica may lead.

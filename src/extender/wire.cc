@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/ascii.h"
+#include "extender/json_check.h"
 #include "json/value.h"
 
 namespace gs::extender {
@@ -29,7 +30,7 @@ class Reader {
   Status read(const Cursor::Member& member) {
     if (body_.find_first_not_of(" \t\r\n") == std::string::npos) { return fail(Code::Invalid, "EOF"); }
     const Status scanned = scanner_.scan(body_, [&](Cursor& root) { object(root, "the body", member); });
-    if (!scanned) { return isCutOff() ? fail(Code::Invalid, "unexpected EOF") : scanned; }
+    if (!scanned) { return whyNoJson(scanned); }
     return wrong_.empty() ? Status{} : fail(Code::Invalid, wrong_);
   }
 
@@ -93,11 +94,20 @@ class Reader {
   void mismatch(std::string_view what, const char* type) {
     if (wrong_.empty()) { wrong_ = fmt::format("{} is not {}", what, type); }
   }
-  /// Would more bytes make it JSON? Only asked of what is none.
-  [[nodiscard]] bool isCutOff() const {
-    const char last = body_[body_.find_last_not_of(" \t\r\n")];
-    return last != '}' ||
-           std::count(body_.begin(), body_.end(), '{') > std::count(body_.begin(), body_.end(), '}');
+  /// Of what the scanner refused, in Go's words where it was cut off.
+  [[nodiscard]] Status whyNoJson(const Status& scanned) const {
+    constexpr std::size_t kShown = 20;
+    const JsonCheck check = checkJson(body_);
+    switch (check.kind) {
+      case JsonCheck::Kind::Whole: return scanned;
+      case JsonCheck::Kind::CutOff:
+        return fail(Code::Invalid,
+                    fmt::format("unexpected EOF: the body is cut off after {} bytes", body_.size()));
+      case JsonCheck::Kind::Wrong: break;
+    }
+    return fail(Code::Invalid,
+                fmt::format("the body is no JSON: at byte {} stands '{}' where {} was expected", check.at,
+                            std::string_view{body_}.substr(check.at, kShown), check.expected));
   }
 
   json::Scanner& scanner_;

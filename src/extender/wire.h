@@ -67,8 +67,8 @@ struct TaskArgs {
   std::vector<NodeArg> nodes;
 };
 
-// Error Invalid: in Go's words for a body that is empty or cut off ("EOF", "unexpected EOF"), as users of the ancestor
-// know them.
+// Error Invalid: in Go's words first for a body that is empty or cut off ("EOF", "unexpected EOF: ..."), as users of the
+// ancestor know them; what is no JSON is told by where it stops being that.
 [[nodiscard]] Result<FilterArgs> readFilterArgs(json::Scanner& scanner, std::string& body);
 [[nodiscard]] Result<PreemptArgs> readPreemptArgs(json::Scanner& scanner, std::string& body);
 [[nodiscard]] Result<BindArgs> readBindArgs(json::Scanner& scanner, std::string& body);

@@ -1,6 +1,8 @@
 #include "sched/share_board.h"
 
 #include <algorithm>
+#include <tuple>
+#include <utility>
 
 namespace gs::sched {
 namespace {
@@ -14,8 +16,16 @@ bool isSame(const PodRequest& a, const PodRequest& b) {
 
 NodeStanding standingOf(const NodeState& n, const PodRequest& r, const model::Uid& self) {
   const auto fit = fitShares(n, r, self);
-  return {n.free_milli, n.free_mib, fit ? std::nullopt : std::optional{fit.error().reason}, n.enforcer,
-          n.share_devices};
+  NodeStanding standing{n.free_milli, n.free_mib, std::nullopt, n.enforcer, n.share_devices};
+  if (fit) { return standing; }
+  standing.refused = fit.error().reason;
+  if (standing.refused != Reason::TooFewFree) { return standing; }
+  for (const FreeShare& device : freeShares(n, self)) {
+    if (device.milli == kWholeMilli) { ++standing.whole; }
+    const std::pair most{standing.most_milli, standing.most_mib};
+    std::tie(standing.most_milli, standing.most_mib) = std::max(most, std::pair{device.milli, device.mib});
+  }
+  return standing;
 }
 
 /// `own`: the table is not the one that others may be reading.

@@ -118,9 +118,10 @@ step "who has to wait for the quota is told so by kube-scheduler"
 waits=$(waiting team)
 expect_like "pods of team that wait" 'team-[0-9]+' "$waits"
 # Nodes that are full are not asked about.
-full='[0-9]+ Insufficient tencent.com/vcuda-core'
+reason='Insufficient tencent.com/vcuda-core|ExceedsGPUQuota: (M40 used [0-9.]+, limit [0-9]+, asks [0-9.]+|'
+reason+='[^,]+ is not in the quota of team|the quota of team is for [^ ]+)'
 expect "other reasons than the quota" "" \
-  "$(reasons team | awk -v text="^0/20 nodes are available: ($full, )?[0-9]+ ExceedsGPUQuota(, $full)?[.]" '$0 !~ text')"
+  "$(reasons team | awk -v text="^0/20 nodes are available: ((, )?[0-9]+ ($reason))+[.]" '$0 !~ text')"
 expect "and of others" "" "$(waiting free)"
 expect_like "event of one" '^0/20 nodes are available: .*ExceedsGPUQuota' "$(refusals "$(head -n 1 <<<"$waits")" team)"
 

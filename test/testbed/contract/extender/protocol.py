@@ -14,7 +14,11 @@ import sys
 from api import ASSIGNED, CORE, MEMORY, NODE, TIME, Api, Client, Wrong, expect, node_object, note_of, pod_object, until
 
 MATCHED = "pod {} has already been matched to another node"
-MISFIT = "pod {} does not match with this node"
+MISFIT = "pod {} does not match with this node: "  # and why, with numbers
+LACKS_BOTH = MISFIT + ("needs 1 whole GPU and 80 cores with 768 MiB on one GPU; free: 1 of 2 whole and 100 cores with 1024 MiB "
+                       "on the freest")
+CUT = "unexpected EOF: the body is cut off after {} bytes"
+EXPECTED = "; expected is ExtenderArgs: an object with Pod, and Nodes or NodeNames\n"
 NO_GPU = "no GPU device"
 QUOTA = "ExceedsGPUQuota"
 NOT_SYNCED = "GPU quota has not been synced, please retry later"
@@ -114,9 +118,12 @@ def placements(w):
     """The ancestor's own table, asked with whole nodes, then by their names; each pod runs before the next one comes."""
     rows = (  # pod, containers, node, ids of both containers, why not the others: - passed over, + not looked at any more
         ("pod-0", ((10, 1), (10, 1)), "testnode0", {0: "0", 1: "0"}, {"testnode1": MATCHED, "testnode2": MATCHED}),
-        ("pod-1", ((100, 3), (80, 3)), "testnode1", {0: "0", 1: "1"}, {"testnode0": MISFIT, "testnode2": MATCHED}),
-        ("pod-2", ((200, 10), (0, 0)), "testnode2", {0: "0,1"}, {"testnode0": MISFIT, "testnode1": MISFIT}),
-        ("pod-3", ((10, 2), (0, 0)), "testnode0", {0: "0"}, {"testnode1": MISFIT, "testnode2": MISFIT}))
+        ("pod-1", ((100, 3), (80, 3)), "testnode1", {0: "0", 1: "1"}, {"testnode0": LACKS_BOTH, "testnode2": MATCHED}),
+        ("pod-2", ((200, 10), (0, 0)), "testnode2", {0: "0,1"},
+         {n: MISFIT + f"needs 2 whole GPUs; free: {whole} of 2 whole" for n, whole in (("testnode0", 1), ("testnode1", 0))}),
+        ("pod-3", ((10, 2), (0, 0)), "testnode0", {0: "0"},
+         {n: MISFIT + f"needs 10 cores with 512 MiB on one GPU; free: {free} on the freest"
+          for n, free in (("testnode1", "20 cores with 256 MiB"), ("testnode2", "0 cores with 0 MiB"))}))
     for by_name in (False, True):
         names = [f"testnode{i}" for i in range(3)]
         for name, (cores, memory) in zip(names, ANCESTORS):
@@ -191,7 +198,8 @@ def wanting(w):
     w.drop(elsewhere)
     w.add_node("cpu", 0, 0)
     pod = w.add("p", ((300, 0),))
-    expect("more than there is", ([], {"n": MISFIT.format(uid(pod)), "cpu": NO_GPU}), w.place(pod, ["n", "cpu"]))
+    lacks = (MISFIT + "needs 3 whole GPUs; free: 2 of 2 whole").format(uid(pod))
+    expect("more than there is", ([], {"n": lacks, "cpu": NO_GPU}), w.place(pod, ["n", "cpu"]))
     w.drop(pod)
     pod = w.add("p", ((150, 0),))
     chosen, failed = w.place(pod, ["n"])
@@ -232,7 +240,15 @@ def texts(w):
         reply = w.post("predicates", body)
         if not reply["Error"] or reply["Nodes"] is not None:
             raise Wrong(f"the body {body} got {reply}")
-    expect("priorities of what cannot be read", (400, ""), got("POST", "/scheduler/priorities", "{"))
+    expect("Error for a body that is cut off", CUT.format(1), w.post("predicates", "{")["Error"])
+    expect("Error for a body that is no JSON", "the body is no JSON: at byte 0 stands 'hello' where a value was expected",
+           w.post("predicates", "hello")["Error"])
+    expect("priorities of a body that is cut off", (400, CUT.format(1) + EXPECTED), got("POST", "/scheduler/priorities", "{"))
+    expect("priorities of another type", (400, "the body is not an object" + EXPECTED), got("POST", "/scheduler/priorities", "[]"))
+    unreadable = '{"Pod":{"spec":{"containers":[{"resources":{"limits":{"%s":"abc"}}}]}},"NodeNames":[]}' % CORE
+    expect("Error for a limit that is no quantity",
+           f'Pod.spec.containers[0].resources.limits["{CORE}"]: "abc" is not a quantity; write a whole number such as "50" '
+           "(100 is one GPU)", w.post("predicates", unreadable)["Error"])
     expect("priorities of no nodes", (200, "null"),
            got("POST", "/scheduler/priorities", '{"Pod": {}, "Nodes": null, "NodeNames": null}'))
     # A pod that wants no GPU gets its nodes back, byte for byte; and nothing is asked of the node.
@@ -328,7 +344,7 @@ def dialects(w):
         plain = w.add("plain", ((0, 0),))
         ask = lambda pod, node: w.post(verb, task(w.api.pod(pod["metadata"]["name"]), w.node(node)))
         expect(f"{verb}: no GPU there", misfit(3, NO_GPU), ask(pod, "n-cpu"))
-        expect(f"{verb}: too large", misfit(2, MISFIT.format(uid(huge))), ask(huge, "n-big"))
+        expect(f"{verb}: too large", misfit(2, (MISFIT + "needs 8 whole GPUs; free: 4 of 4 whole").format(uid(huge))), ask(huge, "n-big"))
         expect(f"{verb}: no GPU wanted", fit(), ask(plain, "n-cpu"))
         expect(f"{verb}: fits", fit(), ask(pod, "n-small"))
         expect(f"{verb}: annotations", None if allocates else ("n-small", {0: "0"}), w.note(pod) and w.note(pod)[:2])
@@ -446,7 +462,7 @@ def quota(w):
     def ask(what, cores, refused, namespace="default"):
         pod = w.add("probe", ((cores, 1),), namespace)
         chosen, failed = w.place(pod, nodes)
-        expect(f"{what}: refused", sorted(refused), sorted(n for n, why in failed.items() if why == QUOTA))
+        expect(f"{what}: refused", sorted(refused), sorted(n for n, why in failed.items() if why.startswith(QUOTA)))
         expect(f"{what}: placed", len(refused) < 3, len(chosen) == 1)
         w.drop(pod)
 
@@ -476,7 +492,7 @@ def reserved_quota(w):
     quotas.set({"default": {"quota": {"M40": 1}}})
     first, second = w.add("first", ((60, 2),)), w.add("second", ((60, 2),))
     expect("60 of 100", 1, len(w.place(first, M40S)[0]))
-    expect("60 more while those are not bound", ([], dict.fromkeys(M40S, QUOTA)), w.place(second, M40S))
+    expect("60 more while those are not bound", ([], dict.fromkeys(M40S, f"{QUOTA}: M40 used 0.6, limit 1, asks 0.6")), w.place(second, M40S))
     w.drop(first)
     expect("once they are gone", 1, len(w.place(second, M40S)[0]))
     w.api.call("DELETE", QUOTA_MAPS + "/gpuquota")
@@ -523,7 +539,7 @@ def strict_quota(w):
 
     def ask(what, pod, fits):
         chosen, failed = w.place(pod, M40S)
-        expect(what, (1, []) if fits else (0, [QUOTA] * 2), (len(chosen), [why for why in failed.values() if why == QUOTA]))
+        expect(what, (1, 0) if fits else (0, 2), (len(chosen), sum(why.startswith(QUOTA) for why in failed.values())))
         return chosen[0] if chosen else None
 
     def bind(pod, node):
