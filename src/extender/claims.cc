@@ -149,7 +149,7 @@ void Extender::takeOff(const model::Pod& pod) {
   g.stray = g.idle = true;
   g.asked = now_.mono;
   g.not_before = now_.mono + kClaimedFor;
-  g.failures = refusalsOf(pod.uid);
+  g.failures = troubles_.refusalsOf(pod.uid);
 }
 
 /// What was adopted before the quotas had been read.
@@ -208,8 +208,7 @@ void Extender::drop(Grant& g, const model::Pod& pod) {
   const bool own = isOwnSchedulers(pod);
   const std::string why =
       own ? ownSchedulersText(pod) : "the question says other limits than the pod has; ask again";
-  failAll(std::exchange(g.joined, {}), why);
-  failAll(std::exchange(g.after, {}), why);
+  failAll(g.callers.takeAll(), why);
   g.seen.reset();
   const bool unwritten = g.stage == Stage::Writing && !g.unsettled && g.call == 0 && g.noted.node.empty();
   if (own || unwritten) { return end(g.uid); }

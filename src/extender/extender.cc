@@ -103,22 +103,16 @@ void Extender::giveUp() {
 void Extender::standBy(std::string why) {
   leading_ = false;
   why_not_ = std::move(why);
-  const auto refuse = [&](const std::vector<Waiting>& waiting) {
-    for (const auto& w : waiting) { answer(w.ticket, Kind::Unavailable, why_not_); }
+  const auto refuse = [&](const std::vector<Caller>& waiting) {
+    for (const Caller& w : waiting) { answer(w, Kind::Unavailable, why_not_); }
   };
-  for (const auto& [uid, grant] : grants_) {
-    refuse(grant.joined);
-    refuse(grant.after);
-  }
-  for (const auto& [uid, waiting] : binding_) { refuse(waiting); }
-  for (const auto& [at, w] : later_) { answer(w.ticket, Kind::Unavailable, why_not_); }
+  for (auto& [uid, grant] : grants_) { refuse(grant.callers.takeAll()); }
+  refuse(binding_.takeAll());
   grants_.clear();
   due_.clear();
-  binding_.clear();
   calls_.clear();
-  later_.clear();
-  refusals_.clear();
-  stuck_.clear();
+  troubles_.reset();
+  log_.reset();
   gangs_.clear();
   slots_.clear();
   taken_back_.clear();
@@ -131,43 +125,35 @@ const NodeTablePtr& Extender::table() {
   return table_;
 }
 
-void Extender::answer(Ticket ticket, Kind kind, std::string text) {
+void Extender::answer(const Caller& w, Kind kind, std::string text) {
   Answer a;
   a.kind = kind;
   a.text = std::move(text);
-  answer(ticket, std::move(a));
+  answer(w, std::move(a));
 }
 
-/// What was promised in a past in which we led may be another pod's by now.
-void Extender::answer(Ticket ticket, Answer a) {
-  const bool promises = a.kind == Kind::Chosen || a.kind == Kind::Done;
-  if (promises && now_.mono >= lead_until_) {
-    a = {};
-    a.kind = Kind::Unavailable;
-    a.text = "this replica did not renew its lead in time";
-  } else if (promises) {
-    a.good_until = lead_until_;
-  }
-  answers_.emplace_back(ticket, std::move(a));
+void Extender::answer(const Caller& w, Answer a) {
+  if (auto line = log_.lineOf(w.question, a, now_.mono)) { out_.emplace_back(*std::move(line)); }
+  replies_.give(w.ticket, std::move(a), now_.mono);
 }
 
-bool Extender::usesThisTable(const Waiting& w) {
+bool Extender::usesThisTable(const Caller& w) {
   if (w.question.candidates.table == table()) { return true; }
   Answer a;
   a.kind = Kind::NewTable;
   a.table = table();
-  answer(w.ticket, std::move(a));
+  answer(w, std::move(a));
   return false;
 }
 
 void Extender::ask(Ticket ticket, Question question, Now now) {
   now_ = now;
-  if (!leading_ || !taking_) { return answer(ticket, Kind::Unavailable, why_not_); }
   const Mono asked = question.asked == Mono{} ? now.mono : std::min(question.asked, now.mono);
-  Waiting w{ticket, std::move(question), asked + config_.answer_within};
+  Caller w{ticket, std::move(question), asked + config_.answer_within};
+  if (!leading_ || !taking_) { return answer(w, Kind::Unavailable, why_not_); }
   const Verb verb = w.question.verb;
   // Its caller may have asked somebody else since, and a late decision would undo that one.
-  if (now.mono >= w.until) { return answer(ticket, Kind::Unavailable, "this was asked too long ago"); }
+  if (now.mono >= w.until) { return answer(w, Kind::Unavailable, "this was asked too long ago"); }
   if (verb == Verb::Deallocate) { return deallocate(w); }
   if (!usesThisTable(w) || needsObjects(w)) { return; }
   const model::Uid uid = verb == Verb::Rank ? model::Uid{} : w.question.pod->uid;
@@ -186,7 +172,7 @@ void Extender::ask(Ticket ticket, Question question, Now now) {
 
 /// Some node in the body is newer than what is known of it: the caller is to read it. Where there are very
 /// many, what is known counts of the others.
-bool Extender::needsObjects(const Waiting& w) {
+bool Extender::needsObjects(const Caller& w) {
   const Candidates& c = w.question.candidates;
   Answer a;
   a.kind = Kind::SendObjects;
@@ -199,7 +185,7 @@ bool Extender::needsObjects(const Waiting& w) {
     a.kept.push_back(i);
   }
   if (a.kept.empty()) { return false; }
-  answer(w.ticket, std::move(a));
+  answer(w, std::move(a));
   return true;
 }
 
@@ -228,13 +214,13 @@ std::string Extender::ownSchedulersText(const model::Pod& pod) const {
   return fmt::format("{} is scheduled by {}", nameOf(pod), config_.own_scheduler);
 }
 
-bool Extender::isAnswered(const Waiting& w, const model::Pod& pod) {
+bool Extender::isAnswered(const Caller& w, const model::Pod& pod) {
   const auto fail = [&](std::string why) {
-    answer(w.ticket, Kind::Failed, std::move(why));
+    answer(w, Kind::Failed, std::move(why));
     return true;
   };
   if (!sched::wantsVcuda(pod)) {
-    answer(w.ticket, Kind::Untouched);
+    answer(w, Kind::Untouched);
     return true;
   }
   if (isOwnSchedulers(pod)) { return fail(ownSchedulersText(pod)); }
@@ -251,11 +237,11 @@ bool Extender::isAnswered(const Waiting& w, const model::Pod& pod) {
   Answer a;
   a.kind = w.question.verb == Verb::Bind ? Kind::Done : Kind::Chosen;
   a.chosen = *position;
-  answer(w.ticket, std::move(a));
+  answer(w, std::move(a));
   return true;
 }
 
-void Extender::place(Waiting w) {
+void Extender::place(Caller w) {
   w.question.pod = newest(w.question.pod);
   const model::PodPtr pod = w.question.pod;
   if (isAnswered(w, *pod)) { return; }
@@ -263,8 +249,8 @@ void Extender::place(Waiting w) {
   if (grant == nullptr) { return choose(std::move(w), *pod); }
   grant->asked = now_.mono;
   grant->given_up.reset();
-  if (!grant->after.empty()) {
-    grant->after.push_back(std::move(w));  // in order: who asked last decides
+  if (grant->callers.awaitDecision()) {
+    grant->callers.awaitDecision(std::move(w));  // in order: who asked last decides
     return;
   }
   const auto position = positionOf(w.question.candidates, grant->note.node);
@@ -275,19 +261,19 @@ void Extender::place(Waiting w) {
     return join(*grant, std::move(w), *position);
   }
   if (grant->call != 0) {
-    grant->after.push_back(std::move(w));  // one write of a pod at a time
+    grant->callers.awaitDecision(std::move(w));  // one write of a pod at a time
     return;
   }
   choose(std::move(w), *pod);
 }
 
 /// Of a pod that has a node, asked about one node after the other, in any order: false where this one was told not to fit.
-bool Extender::isTold(Grant& g, const Waiting& w, bool its_node) {
+bool Extender::isTold(Grant& g, const Caller& w, bool its_node) {
   const auto refuse = [&](const char* why) {
     Answer a;
     a.kind = Kind::Nowhere;
     a.text = fmt::format("pod {} {}", g.uid.text, why);
-    answer(w.ticket, std::move(a));
+    answer(w, std::move(a));
     return false;
   };
   constexpr const char* kInVain = "was not bound to this node; another one is tried";
@@ -322,7 +308,7 @@ Answer Extender::standingsFor(const Candidates& c, const sched::PodRequest& requ
 }
 
 /// A decision. What the pod holds of an earlier one does not stand in its own way.
-void Extender::choose(Waiting w, const model::Pod& pod) {
+void Extender::choose(Caller w, const model::Pod& pod) {
   const Candidates& c = w.question.candidates;
   Grant* before = grantOf(pod.uid);
   if (before != nullptr) { before->holds.clear(); }
@@ -338,11 +324,11 @@ void Extender::choose(Waiting w, const model::Pod& pod) {
   }
   if (best && engine_.ledger().isReserved(nodeAt(c, *best), pod.uid)) {
     if (before != nullptr) { reserve(*before, pod); }
-    return answer(w.ticket, Kind::Failed, fmt::format("{} is being placed by gpu-scheduler", nameOf(pod)));
+    return answer(w, Kind::Failed, fmt::format("{} is being placed by gpu-scheduler", nameOf(pod)));
   }
-  if (const Refusal* refusal = best ? refusalOf(pod.uid) : nullptr) {
+  if (const std::string* refusal = best ? troubles_.refusalOf(pod.uid, now_.mono) : nullptr) {
     if (before != nullptr) { reserve(*before, pod); }
-    return answer(w.ticket, Kind::Failed, refusal->why);
+    return answer(w, Kind::Failed, *refusal);
   }
   if (best) {
     a.kind = Kind::Chosen;
@@ -352,7 +338,7 @@ void Extender::choose(Waiting w, const model::Pod& pod) {
   }
   a.kind = Kind::Nowhere;
   const bool others_follow = w.question.verb == Verb::Predicate;  // this node was one of many
-  answer(w.ticket, std::move(a));
+  answer(w, std::move(a));
   if (before == nullptr) { return; }
   reserve(*before, pod);
   if (!others_follow) { remove(*before); }  // the node that it had is none of those that it may have now
@@ -368,7 +354,7 @@ Extender::Aside::~Aside() {
   if (own != nullptr) { extender.reserve(*own, pod); }
 }
 
-void Extender::look(const Waiting& w) {
+void Extender::look(const Caller& w) {
   const model::PodPtr pod = newest(w.question.pod);
   if (isAnswered(w, *pod)) { return; }
   const Aside own = setOwnAside(*pod);
@@ -383,23 +369,23 @@ void Extender::look(const Waiting& w) {
   const auto best = request != nullptr ? bestOf(a, w.question.candidates) : std::nullopt;
   a.kind = best ? Kind::Chosen : Kind::Nowhere;
   a.chosen = best.value_or(0);
-  answer(w.ticket, std::move(a));
+  answer(w, std::move(a));
 }
 
-void Extender::rank(const Waiting& w) {
+void Extender::rank(const Caller& w) {
   sched::PodRequest nothing;
   nothing.door = &sched::kVcudaDoor;
   Answer a = standingsFor(w.question.candidates, nothing);
   a.kind = Kind::Ranked;
-  answer(w.ticket, std::move(a));
+  answer(w, std::move(a));
 }
 
 /// Nodes where the pod would fit once the victims were gone. A kube-scheduler asks about a tenth of all.
-void Extender::preempt(const Waiting& w) {
+void Extender::preempt(const Caller& w) {
   const model::PodPtr pod = newest(w.question.pod);
   if (sched::wantsVcuda(*pod) &&
       engine_.quota().awaited()) {  // nobody is to die for a pod that will be refused
-    return answer(w.ticket, Kind::Unavailable, kQuotaAwaited);
+    return answer(w, Kind::Unavailable, kQuotaAwaited);
   }
   const Aside own = setOwnAside(*pod);
   Answer a;
@@ -414,7 +400,7 @@ void Extender::preempt(const Waiting& w) {
                        fitsWithout({victims.uids.begin(), victims.uids.end()}, node, *pod, *request));
     if (fits) { a.kept.push_back(i); }
   }
-  answer(w.ticket, std::move(a));
+  answer(w, std::move(a));
 }
 
 /// Victims of its own namespace give back quota as well; all there are of the node's model.
@@ -434,29 +420,29 @@ void Extender::noteGang(const model::Uid& uid) {
   gangs_.insert(fmt::format("{}/{}", pod->key.ns, pod->gang));
 }
 
-void Extender::deallocate(const Waiting& w) {
+void Extender::deallocate(const Caller& w) {
   const model::Uid uid = w.question.pod->uid;
   if (Grant* grant = grantOf(uid)) {
     noteGang(uid);
     remove(*grant);
   }
-  answer(w.ticket, Kind::Done);
+  answer(w, Kind::Done);
   plan(uid);
 }
 
 // ---- Bindings
 
 /// Its annotations are written first, when it has none of that node.
-void Extender::bind(Waiting w) {
+void Extender::bind(Caller w) {
   const model::Uid uid = w.question.pod->uid;
   const model::NodeName node = w.question.node;
   const model::Pod* pod = engine_.cache().pod(uid);
-  if (binding_.contains(uid)) { return answer(w.ticket, Kind::Failed, kBindsAlready); }
+  if (binding_.underWay(uid)) { return answer(w, Kind::Failed, kBindsAlready); }
   if (pod == nullptr) { return readForBind(std::move(w)); }
-  if (isOwnSchedulers(*pod)) { return answer(w.ticket, Kind::Failed, ownSchedulersText(*pod)); }
+  if (isOwnSchedulers(*pod)) { return answer(w, Kind::Failed, ownSchedulersText(*pod)); }
   if (pod->bound()) {
     const bool there = pod->node == node;
-    return answer(w.ticket, there ? Kind::Done : Kind::Failed,
+    return answer(w, there ? Kind::Done : Kind::Failed,
                   there ? "" : fmt::format("{} is bound to {}", nameOf(*pod), pod->node.text));
   }
   const Grant* grant = grantOf(uid);
@@ -469,19 +455,19 @@ void Extender::bind(Waiting w) {
   sendBinding(std::move(w), *pod);
 }
 
-void Extender::readForBind(Waiting w) {
+void Extender::readForBind(Caller w) {
   const model::Uid uid = w.question.pod->uid;
-  if (now_.mono >= w.until) { return answer(w.ticket, Kind::Failed, kNotConfirmed); }
-  if (binding_.contains(uid)) { return answer(w.ticket, Kind::Failed, kBindsAlready); }
+  if (now_.mono >= w.until) { return answer(w, Kind::Failed, kNotConfirmed); }
+  if (binding_.underWay(uid)) { return answer(w, Kind::Failed, kBindsAlready); }
   call(kapi::getObject(kapi::kPod, w.question.pod->key), Purpose::ReadForBind, uid);
-  binding_[uid].push_back(std::move(w));
+  binding_.await(uid, std::move(w));
 }
 
-void Extender::sendBinding(Waiting w, const model::Pod& pod) {
+void Extender::sendBinding(Caller w, const model::Pod& pod) {
   const Grant* grant = grantOf(pod.uid);
   const auto annotations = grant != nullptr ? model::printVcudaNote(grant->note) : model::Annotations{};
   call(kapi::bindPod(pod, w.question.node, annotations), Purpose::Bind, pod.uid);
-  binding_[pod.uid].push_back(std::move(w));
+  binding_.await(pod.uid, std::move(w));
 }
 
 std::string Extender::whyNotBound(const Pending& pending, const kapi::Outcome& outcome) const {
@@ -506,27 +492,25 @@ void Extender::bindAnswered(const Pending& pending, const kapi::Outcome& outcome
   if (Grant* grant = grantOf(pending.uid); grant != nullptr && grant->call == outcome.token) {
     grant->call = 0;
   }
-  const auto node = binding_.extract(pending.uid);
-  if (node.empty()) { return; }
+  auto w = binding_.take(pending.uid);
+  if (!w) { return; }
   const bool done = outcome.fate == kapi::Fate::Applied;
   if (done) { engine_.learn(outcome.object, now_.mono); }
-  for (auto& w : node.mapped()) {
-    const bool waits = now_.mono < w.until;  // else its caller may have asked for another node since
-    const bool read = done && waits && pending.purpose == Purpose::ReadForBind &&
-                      engine_.cache().pod(pending.uid) != nullptr;
-    // The pod is bound already and the watch has not said so, or another version of it: what there is decides.
-    const bool conflict = waits && pending.purpose == Purpose::Bind && outcome.http == 409;
-    if (read) {
-      bind(std::move(w));
-    } else if (conflict) {
-      const Mono at = std::min(w.until, now_.mono + kapi::retryWait(++w.conflicts, {}));
-      later_.emplace(at, std::move(w));
-    } else if (done && pending.purpose == Purpose::Bind) {
-      answer(w.ticket, Kind::Done);
-    } else {
-      answer(w.ticket, Kind::Failed,
-             fmt::format("pod {}: {}", w.question.pod->key.text(), whyNotBound(pending, outcome)));
-    }
+  const bool waits = now_.mono < w->until;  // else its caller may have asked for another node since
+  const bool read =
+      done && waits && pending.purpose == Purpose::ReadForBind && engine_.cache().pod(pending.uid) != nullptr;
+  // The pod is bound already and the watch has not said so, or another version of it: what there is decides.
+  const bool conflict = waits && pending.purpose == Purpose::Bind && outcome.http == 409;
+  if (read) {
+    bind(*std::move(w));
+  } else if (conflict) {
+    const Mono at = std::min(w->until, now_.mono + kapi::retryWait(++w->conflicts, {}));
+    binding_.tryLater(at, *std::move(w));
+  } else if (done && pending.purpose == Purpose::Bind) {
+    answer(*w, Kind::Done);
+  } else {
+    answer(*w, Kind::Failed,
+           fmt::format("pod {}: {}", w->question.pod->key.text(), whyNotBound(pending, outcome)));
   }
 }
 

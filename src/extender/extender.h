@@ -22,10 +22,15 @@
 
 #include "base/random.h"
 #include "engine/engine.h"
+#include "extender/binding_callers.h"
+#include "extender/callers.h"
 #include "extender/config.h"
 #include "extender/node_turns.h"
 #include "extender/question.h"
+#include "extender/replies.h"
+#include "extender/request_log.h"
 #include "extender/slots.h"
+#include "extender/write_troubles.h"
 #include "kapi/call.h"
 #include "kapi/event.h"
 #include "model/vcuda.h"
@@ -43,7 +48,7 @@ class Extender {
   /// What is under way is forgotten; every question is answered Unavailable with this.
   void standBy(std::string why);
   /// From then on nothing is promised to anybody, unless it is said again. Without it: for ever.
-  void leadUntil(Mono until) { lead_until_ = until; }
+  void leadUntil(Mono until) { replies_.leadUntil(until); }
   /// No new questions; those that were asked before are answered once their writes are.
   void stopTaking();
   /// After stopTaking(): whoever still waits is refused.
@@ -62,7 +67,7 @@ class Extender {
   void settle(Now now);
 
   [[nodiscard]] kapi::Effects takeEffects() { return std::exchange(out_, {}); }
-  [[nodiscard]] std::vector<std::pair<Ticket, Answer>> takeAnswers() { return std::exchange(answers_, {}); }
+  [[nodiscard]] std::vector<std::pair<Ticket, Answer>> takeAnswers() { return replies_.take(); }
   /// Events for users, to be sent.
   [[nodiscard]] std::vector<kapi::EventNote> takeNotes() { return std::exchange(notes_, {}); }
   [[nodiscard]] std::optional<Mono> nextDue() const;
@@ -79,13 +84,6 @@ class Extender {
 
  private:
   enum class Stage : std::uint8_t { Writing, Written, Removing };
-  struct Waiting {
-    Ticket ticket = 0;
-    Question question;
-    Mono until{};
-    Answer answer{};    // once it is known what it will be
-    int conflicts = 0;  // of its Binding
-  };
   struct Grant {
     model::Uid uid;
     model::ObjectKey pod;
@@ -112,9 +110,8 @@ class Extender {
     NodeTurns turns{};               // of Predicates
     model::ScheduledCondition told;  // PodScheduled when the annotations were written
     std::optional<Mono> given_up;    // its scheduler said since that it is not scheduled
-    std::vector<Waiting> joined;     // are answered once it is written
-    std::vector<Waiting> after;      // need another decision: once the call is answered
-    std::optional<Mono> due;         // its place in due_
+    Callers callers;
+    std::optional<Mono> due;  // its place in due_
   };
   enum class Purpose : std::uint8_t { Write, Remove, Read, ReadForBind, Bind };
   struct Pending {
@@ -122,43 +119,31 @@ class Extender {
     model::Uid uid;
     std::string slot{};  // namespace whose slot it has, if any
   };
-  /// The API server would not have a write.
-  struct Refusal {
-    int failures = 0;
-    Mono until{};
-    std::string why;
-  };
-  /// Of a namespace: writes in a row that came to nothing, and how the last one was answered.
-  struct Stuck {
-    int failures = 0;
-    std::string why;
-  };
-
   // extender.cc: questions
-  void answer(Ticket ticket, Answer::Kind kind, std::string text = {});
-  void answer(Ticket ticket, Answer answer);
-  bool usesThisTable(const Waiting& w);
-  void place(Waiting w);
-  void look(const Waiting& w);
-  void rank(const Waiting& w);
-  void preempt(const Waiting& w);
+  void answer(const Caller& w, Answer::Kind kind, std::string text = {});
+  void answer(const Caller& w, Answer answer);
+  bool usesThisTable(const Caller& w);
+  void place(Caller w);
+  void look(const Caller& w);
+  void rank(const Caller& w);
+  void preempt(const Caller& w);
   [[nodiscard]] bool fitsWithout(const std::set<model::Uid>& gone, NodeTable::Index node,
                                  const model::Pod& pod, sched::PodRequest request) const;
-  void deallocate(const Waiting& w);
+  void deallocate(const Caller& w);
   void noteGang(const model::Uid& uid);
-  void bind(Waiting w);
-  void readForBind(Waiting w);
-  void sendBinding(Waiting w, const model::Pod& pod);
+  void bind(Caller w);
+  void readForBind(Caller w);
+  void sendBinding(Caller w, const model::Pod& pod);
   [[nodiscard]] std::string whyNotBound(const Pending& pending, const kapi::Outcome& outcome) const;
   void bindAnswered(const Pending& pending, const kapi::Outcome& outcome);
   [[nodiscard]] model::PodPtr newest(const model::PodPtr& pod) const;
   /// Answers for a pod that cannot or need not be given anything; false: it can.
-  bool isAnswered(const Waiting& w, const model::Pod& pod);
+  bool isAnswered(const Caller& w, const model::Pod& pod);
   [[nodiscard]] bool isOwnSchedulers(const model::Pod& pod) const;
   [[nodiscard]] std::string ownSchedulersText(const model::Pod& pod) const;
   [[nodiscard]] std::string gangOf(const model::Pod& pod) const;
   [[nodiscard]] sched::DoorResult readDoor(const model::Pod& pod) const;
-  bool isTold(Grant& grant, const Waiting& w, bool its_node);
+  bool isTold(Grant& grant, const Caller& w, bool its_node);
   /// What the pod holds of an earlier decision, devices and quota, is free for it while this lives.
   struct Aside {
     Aside(Extender& e, Grant* o, const model::Pod& p) : extender{e}, own{o}, pod{p} {}
@@ -170,8 +155,8 @@ class Extender {
     const model::Pod& pod;
   };
   [[nodiscard]] Aside setOwnAside(const model::Pod& pod);
-  bool needsObjects(const Waiting& w);
-  void choose(Waiting w, const model::Pod& pod);
+  bool needsObjects(const Caller& w);
+  void choose(Caller w, const model::Pod& pod);
   [[nodiscard]] Answer standingsFor(const Candidates& candidates, const sched::PodRequest& request);
   [[nodiscard]] sched::NodeState stateOf(const Candidates& candidates, std::size_t position) const;
 
@@ -194,21 +179,21 @@ class Extender {
   // grants.cc: from a decision to the annotations, and their end
   Grant* grantOf(const model::Uid& uid);
   [[nodiscard]] sched::GpuCharge chargeOf(const model::Pod& pod) const;
-  void grant(Waiting w, const model::Pod& pod, const sched::PodRequest& request, const Answer& chosen);
+  void grant(Caller w, const model::Pod& pod, const sched::PodRequest& request, const Answer& chosen);
   void countIfUncertain(const sched::NodeState& node, sched::PodRequest request);
   void write(Grant& grant);
   [[nodiscard]] std::uint64_t nextTime();
   void reserve(Grant& grant, const model::Pod& pod);
   void reserveOn(Grant& grant, const model::NodeName& node, const sched::SharePicks& picks,
                  const sched::GpuCharge& charge, const std::string& gang);
-  void join(Grant& grant, Waiting w, std::size_t position);
-  void await(Grant& grant, Waiting w);
-  void tell(Grant& grant, Waiting w);
+  void join(Grant& grant, Caller w, std::size_t position);
+  void await(Grant& grant, Caller w);
+  void tell(Grant& grant, Caller w);
   void written(Grant& grant, const model::Pod& pod);
   void restore(Grant& grant);
   void remove(Grant& grant);
   void end(const model::Uid& uid);
-  void failAll(const std::vector<Waiting>& waiting, const std::string& why);
+  void failAll(const std::vector<Caller>& waiting, const std::string& why);
   void askAgain(Grant& grant);
   void review(const model::Uid& uid);
   void bound(const Grant* grant, const model::Pod& pod);
@@ -217,7 +202,6 @@ class Extender {
   void changedByOthers(Grant& grant);
   void tick();
   void tick(Grant& grant);
-  [[nodiscard]] static bool nobodyWaits(const Grant& grant);
   [[nodiscard]] static Mono dueOf(const Grant& grant);
   void plan(const model::Uid& uid);
 
@@ -233,10 +217,7 @@ class Extender {
   void nameIsGone(Grant& grant);
   [[nodiscard]] bool isForgotten(const Grant& grant, const kapi::Outcome& outcome) const;
   bool failed(Grant& grant, const kapi::Outcome& outcome);
-  void noteStuck(const std::string& ns, const kapi::Outcome& outcome);
   void refused(Grant& grant, std::string why);
-  [[nodiscard]] const Refusal* refusalOf(const model::Uid& uid) const;
-  [[nodiscard]] int refusalsOf(const model::Uid& uid) const;
   void tryLater(Grant& grant, Duration at_least);
 
   engine::Engine& engine_;
@@ -246,25 +227,22 @@ class Extender {
   NodeTablePtr table_;
   bool leading_ = false;
   bool taking_ = true;
-  Mono lead_until_ = Mono::max();
   std::string why_not_ = "this extender does not lead yet";
   std::map<model::Uid, Grant> grants_;
   std::unordered_map<kapi::Token, Pending> calls_;
-  std::map<model::Uid, std::vector<Waiting>>
-      binding_;                                // questions whose Binding, or the read before it, is under way
-  std::multimap<Mono, Waiting> later_;         // Bindings that met a conflict: when they are tried again
+  BindingCallers binding_;
   std::set<std::pair<Mono, model::Uid>> due_;  // when something of a grant is to be done
   std::set<model::Uid> taken_back_;            // unbound pods whose reservation was ended
-  std::map<model::Uid, Refusal> refusals_;     // of pods that are known and unbound
-  std::map<std::string, Stuck> stuck_;         // by namespace
-  std::set<std::string> gangs_;                // groups of which a pod was given back unbound
+  WriteTroubles troubles_;
+  std::set<std::string> gangs_;  // groups of which a pod was given back unbound
   Slots slots_{kIdleCalls, kIdleCallsOfNamespace};
   bool quotas_unread_ = false;   // when this one began to lead
   std::uint64_t last_time_ = 0;  // of a note, nanoseconds
   std::uint64_t next_ = 1;
   Now now_{};
   kapi::Effects out_;
-  std::vector<std::pair<Ticket, Answer>> answers_;
+  Replies replies_;
+  RequestLog log_;
   std::vector<kapi::EventNote> notes_;
 };
 

@@ -17,7 +17,6 @@ using Kind = Answer::Kind;
 
 constexpr Duration kLongestFight = std::chrono::minutes{1};
 constexpr int kManyRewrites = 3;
-constexpr int kManyFailures = 5;  // of one pod alone within the time in which a question is answered
 constexpr std::string_view kGroupOfAnOwner = "podgroup-";
 
 std::uint64_t nanosecondsOf(Wall t) {
@@ -72,17 +71,17 @@ sched::GpuCharge Extender::chargeOf(const model::Pod& pod) const {
 }
 
 /// The decision becomes the pod's grant, in the place of an earlier one.
-void Extender::grant(Waiting w, const model::Pod& pod, const sched::PodRequest& request,
+void Extender::grant(Caller w, const model::Pod& pod, const sched::PodRequest& request,
                      const Answer& chosen) {
   const Candidates& c = w.question.candidates;
   const sched::NodeState node = stateOf(c, chosen.chosen);
   taken_back_.erase(pod.uid);
   Grant& g = grants_[pod.uid];
-  failAll(std::exchange(g.joined, {}), "this pod was given another node since; ask again");
+  failAll(g.callers.takeForWrite(), "this pod was given another node since; ask again");
   if (!g.note.node.empty()) { addOnce(g.before[g.note.node], g.picks); }
   if (g.stray && g.failures == 0) { g.not_before = {}; }
   g.stray = g.idle = g.adopted = false;
-  g.failures = std::max(g.failures, refusalsOf(pod.uid));
+  g.failures = std::max(g.failures, troubles_.refusalsOf(pod.uid));
   g.uid = pod.uid;
   g.pod = pod.key;
   g.picks = sched::picksOf(request.shares, *sched::fitShares(node, request));
@@ -100,16 +99,14 @@ void Extender::grant(Waiting w, const model::Pod& pod, const sched::PodRequest& 
 
 /// It is answered once its pod's annotations are written; at once where no write of the namespace goes
 /// through: until then its caller serves nobody else.
-void Extender::await(Grant& g, Waiting w) {
-  const auto stuck = stuck_.find(g.pod.ns);
-  if (stuck == stuck_.end() || stuck->second.failures < kManyFailures) {
-    return g.joined.push_back(std::move(w));
-  }
+void Extender::await(Grant& g, Caller w) {
+  const std::string* stuck = troubles_.stuckIn(g.pod.ns);
+  if (stuck == nullptr) { return g.callers.awaitWrite(std::move(w)); }
   g.failures = std::max(g.failures, 1);  // nobody waits for the write either
-  answer(w.ticket, Kind::Failed,
+  answer(w, Kind::Failed,
          fmt::format("the annotations of pod {} are not written yet, no write in its namespace goes through: "
                      "{}; ask again",
-                     g.pod.text(), stuck->second.why));
+                     g.pod.text(), *stuck));
 }
 
 /// In a gang alone, and beside none of its members, it would have waited.
@@ -171,13 +168,13 @@ void Extender::reserveOn(Grant& g, const model::NodeName& node, const sched::Sha
 }
 
 /// Its node fits.
-void Extender::tell(Grant& g, Waiting w) {
+void Extender::tell(Grant& g, Caller w) {
   if (w.question.verb == Verb::Predicate) { g.turns.hold(now_.mono); }
-  answer(w.ticket, std::move(w.answer));
+  answer(w, std::move(w.answer));
 }
 
 /// The same question again, of the same scheduler or another one.
-void Extender::join(Grant& g, Waiting w, std::size_t position) {
+void Extender::join(Grant& g, Caller w, std::size_t position) {
   w.answer = Answer{};
   w.answer.kind = Kind::Chosen;
   w.answer.chosen = position;
@@ -197,12 +194,12 @@ void Extender::written(Grant& g, const model::Pod& pod) {
   g.seen.reset();
   if (!asksFor(g, pod)) { return drop(g, pod); }
   if (!std::exchange(g.before, {}).empty()) { reserve(g, pod); }
-  if (g.joined.empty()) {
+  if (!g.callers.awaitWrite()) {
     lookWhetherGivenUp(g, pod);  // it may have been read, and say so already
   } else {
     g.told = pod.scheduled;  // was said before somebody asked who waits still
   }
-  for (auto& w : std::exchange(g.joined, {})) {
+  for (auto& w : g.callers.takeForWrite()) {
     if (w.question.verb == Verb::Bind) {
       bind(std::move(w));
     } else {
@@ -217,7 +214,7 @@ void Extender::written(Grant& g, const model::Pod& pod) {
 /// Its annotations are to go; the devices are free once they have.
 void Extender::remove(Grant& g) {
   if (g.stage == Stage::Removing) { return; }
-  failAll(std::exchange(g.joined, {}), "what was reserved for this pod has been given up; ask again");
+  failAll(g.callers.takeForWrite(), "what was reserved for this pod has been given up; ask again");
   g.stage = Stage::Removing;
   advance(g);
 }
@@ -246,13 +243,13 @@ void Extender::end(const model::Uid& uid) {
   if (const auto due = grant.mapped().due) { due_.erase({*due, uid}); }
 }
 
-void Extender::failAll(const std::vector<Waiting>& waiting, const std::string& why) {
-  for (const auto& w : waiting) { answer(w.ticket, Kind::Failed, why); }
+void Extender::failAll(const std::vector<Caller>& waiting, const std::string& why) {
+  for (const auto& w : waiting) { answer(w, Kind::Failed, why); }
 }
 
 /// Questions that had to wait for a write of this pod.
 void Extender::askAgain(Grant& g) {
-  for (auto& w : std::exchange(g.after, {})) { place(std::move(w)); }
+  for (auto& w : g.callers.takeForDecision()) { place(std::move(w)); }
 }
 
 // ---- Reviews
@@ -263,7 +260,8 @@ void Extender::review(const model::Uid& uid) {
   if (pod != nullptr && pod->bound()) { bound(g, *pod); }
   if (pod == nullptr || pod->bound() || pod->finished()) {
     taken_back_.erase(uid);
-    refusals_.erase(uid);
+    troubles_.forget(uid);
+    log_.forget(uid);
   }
   if (g == nullptr) {
     if (pod != nullptr && claims(*pod)) { takeOff(*pod); }
@@ -271,13 +269,12 @@ void Extender::review(const model::Uid& uid) {
   }
   if (pod != nullptr && !pod->bound() && !pod->finished()) { return reviewUnbound(*g, *pod); }
   if (pod == nullptr && !engine_.cache().knownGone(uid)) { return; }  // its caller saw it before us
-  auto waiting = std::move(g->joined);
-  std::move(g->after.begin(), g->after.end(), std::back_inserter(waiting));
+  auto waiting = g->callers.takeAll();
   const model::NodeName node = g->note.node;
   end(uid);  // what a bound pod holds, the engine knows
   for (auto& w : waiting) {
     if (pod == nullptr) {
-      answer(w.ticket, Kind::Failed, "the pod is gone");
+      answer(w, Kind::Failed, "the pod is gone");
     } else {
       place(std::move(w));  // it is bound: answered at once
     }
@@ -331,7 +328,7 @@ void Extender::lookWhetherGivenUp(Grant& g, const model::Pod& pod) {
 
 void Extender::reviewUnbound(Grant& g, const model::Pod& pod) {
   if (isOwnSchedulers(pod) || !asksFor(g, pod)) { return drop(g, pod); }
-  if (g.stray && g.call == 0 && g.after.empty() && !claims(pod)) {
+  if (g.stray && g.call == 0 && !g.callers.awaitDecision() && !claims(pod)) {
     return end(g.uid);
   }  // they went by themselves
   if (g.stage == Stage::Written && model::readVcudaNote(pod.annotations, pod.share_limits.size()) != g.note) {
@@ -343,16 +340,11 @@ void Extender::reviewUnbound(Grant& g, const model::Pod& pod) {
 
 // ---- Time
 
-bool Extender::nobodyWaits(const Grant& g) { return g.joined.empty() && g.after.empty(); }
-
 Mono Extender::dueOf(const Grant& g) {
-  Mono due = Mono::max();
-  for (const auto* list : {&g.joined, &g.after}) {
-    for (const auto& w : *list) { due = std::min(due, w.until); }
-  }
+  Mono due = g.callers.nextLate();
   if (g.call != 0) { return due; }
   if (g.stage != Stage::Written && !g.queued) { due = std::min(due, g.not_before); }
-  if (g.stage != Stage::Removing && nobodyWaits(g)) { due = std::min(due, g.asked + kForgottenAfter); }
+  if (g.stage != Stage::Removing && g.callers.empty()) { due = std::min(due, g.asked + kForgottenAfter); }
   if (g.stage == Stage::Written) {
     if (g.given_up) { due = std::min(due, *g.given_up + kGivenUpAfter); }
     if (g.contested) { due = std::min(due, *g.contested); }
@@ -373,7 +365,7 @@ void Extender::plan(const model::Uid& uid) {
 
 std::optional<Mono> Extender::nextDue() const {
   Mono due = due_.empty() ? Mono::max() : due_.begin()->first;
-  if (!later_.empty()) { due = std::min(due, later_.begin()->first); }
+  due = std::min(due, binding_.nextDue());
   return due == Mono::max() ? std::nullopt : std::optional{due};
 }
 
@@ -382,17 +374,12 @@ void Extender::tick(Grant& g) {
     const model::Uid uid = g.uid;
     return review(uid);  // one that asks for no GPU had none
   }
-  for (auto* list : {&g.joined, &g.after}) {
-    const auto late = std::stable_partition(list->begin(), list->end(),
-                                            [&](const Waiting& w) { return now_.mono < w.until; });
-    failAll({std::make_move_iterator(late), std::make_move_iterator(list->end())},
-            fmt::format("the annotations of pod {} are not written yet; ask again", g.pod.text()));
-    list->erase(late, list->end());
-  }
+  failAll(g.callers.takeLate(now_.mono),
+          fmt::format("the annotations of pod {} are not written yet; ask again", g.pod.text()));
   const bool given_up = g.given_up && now_.mono >= *g.given_up + kGivenUpAfter;
   const bool over = g.stage == Stage::Written && (given_up || (g.contested && now_.mono >= *g.contested));
   const bool forgotten =
-      g.stage != Stage::Removing && nobodyWaits(g) && now_.mono >= g.asked + kForgottenAfter;
+      g.stage != Stage::Removing && g.callers.empty() && now_.mono >= g.asked + kForgottenAfter;
   if (g.call == 0 && (over || forgotten)) {
     g.idle = true;
     remove(g);
@@ -410,9 +397,7 @@ void Extender::tick() {
     plan(uid);
     if (Grant* still = grantOf(uid); still != nullptr && still->due && *still->due <= now_.mono) { break; }
   }
-  while (!later_.empty() && later_.begin()->first <= now_.mono) {
-    readForBind(std::move(later_.extract(later_.begin()).mapped()));
-  }
+  while (auto w = binding_.takeDue(now_.mono)) { readForBind(*std::move(w)); }
 }
 
 void Extender::settle(Now now) {

@@ -15,8 +15,6 @@ namespace {
 
 constexpr Duration kCallTimeout = std::chrono::seconds{3};  // a waiting scheduler gives up after 5
 constexpr Duration kLongestOfRemoval = std::chrono::minutes{1};
-constexpr std::size_t kMostStuck = 4096;                       // namespaces
-constexpr std::size_t kShown = 300;                            // bytes of an answer
 constexpr Duration kLongestOfStray = std::chrono::minutes{5};  // nothing depends on it
 
 bool isGone(const kapi::Outcome& outcome, const model::Uid& uid) {
@@ -67,7 +65,7 @@ void Extender::advance(Grant& g) {
   if (g.call != 0 || g.stage == Stage::Written || now_.mono < g.not_before) { return; }
   const model::Pod* pod = versionOf(g);
   if (pod != nullptr && pod->bound() && !g.read_first) { return; }  // its review ends the grant
-  const bool idle = nobodyWaits(g) && (g.idle || g.failures > 0);
+  const bool idle = g.callers.empty() && (g.idle || g.failures > 0);
   g.queued = idle && !slots_.take(g.pod.ns, g.uid);
   if (g.queued) { return; }
   Purpose purpose{};
@@ -115,7 +113,7 @@ void Extender::tellTheNext() {
 }
 
 void Extender::tryLater(Grant& g, Duration at_least) {
-  g.failures = std::max(g.failures + 1, refusalsOf(g.uid));
+  g.failures = std::max(g.failures + 1, troubles_.refusalsOf(g.uid));
   const Duration longest = g.stray                      ? kLongestOfStray
                            : g.stage == Stage::Removing ? kLongestOfRemoval
                                                         : kapi::retryWait(100, {});
@@ -127,7 +125,7 @@ void Extender::tryLater(Grant& g, Duration at_least) {
 /// Nobody asks for the pod any more, and none is known: where it may not be read or written, nothing will
 /// ever tell more. Nobody was told that it has its node, since what was written is known.
 bool Extender::isForgotten(const Grant& g, const kapi::Outcome& outcome) const {
-  return outcome.http == 403 && nobodyWaits(g) && now_.mono >= g.asked + kForgottenAfter &&
+  return outcome.http == 403 && g.callers.empty() && now_.mono >= g.asked + kForgottenAfter &&
          engine_.cache().pod(g.uid) == nullptr;
 }
 
@@ -136,8 +134,7 @@ bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
   if (outcome.fate == kapi::Fate::Applied && outcome.object.is<model::Pod>()) {
     g.unsettled = false;  // whatever was sent before carries a resourceVersion of the past
     g.failures = 0;
-    refusals_.erase(g.uid);
-    stuck_.erase(g.pod.ns);
+    troubles_.worked(g.uid, g.pod.ns);
     return false;
   }
   if (isForgotten(g, outcome)) {
@@ -147,7 +144,7 @@ bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
   if (outcome.fate == kapi::Fate::Refused && outcome.http != 429) {
     if (outcome.http == 409 || outcome.http == 404 || outcome.http == 422) {
       g.read_first = true;  // another version, another uid, or gone
-      noteStuck(g.pod.ns, outcome);
+      troubles_.failedIn(g.pod.ns, outcome);
       tryLater(g, {});
     } else {
       refused(g, fmt::format("cannot annotate pod {}: {} {}; the account needs patch on pods/status",
@@ -156,46 +153,21 @@ bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
     return true;
   }
   if (outcome.fate != kapi::Fate::NotSent && outcome.http != 429) { g.unsettled = g.read_first = true; }
-  noteStuck(g.pod.ns, outcome);
+  troubles_.failedIn(g.pod.ns, outcome);
   tryLater(g, outcome.retry_after);
   return true;
-}
-
-/// Of a pod that is gone nothing can be written; that says nothing of others.
-void Extender::noteStuck(const std::string& ns, const kapi::Outcome& outcome) {
-  if (outcome.http == 404) { return; }
-  if (stuck_.size() >= kMostStuck) { stuck_.clear(); }
-  Stuck& stuck = stuck_[ns];
-  ++stuck.failures;
-  stuck.why = fmt::format("{} {}", outcome.http, outcome.message.substr(0, kShown));
 }
 
 /// The API server will not have it: who asks again is told so until it is time to try again. What was never written needs no
 /// removal.
 void Extender::refused(Grant& g, std::string why) {
-  failAll(std::exchange(g.joined, {}), why);
-  failAll(std::exchange(g.after, {}), why);
+  failAll(g.callers.takeAll(), why);
   out_.emplace_back(kapi::Log{kapi::Level::Error, why, {}});
   if (engine_.cache().pod(g.uid) != nullptr) {
-    Refusal& r = refusals_[g.uid];
-    r.until = now_.mono + kapi::retryWait(++r.failures, {});
-    r.why = std::move(why);
-    g.not_before = r.until;
+    g.not_before = troubles_.refused(g.uid, std::move(why), now_.mono);
   }
   if (g.stage == Stage::Writing && !g.unsettled) { return restore(g); }
   tryLater(g, {});
-}
-
-/// In a row.
-int Extender::refusalsOf(const model::Uid& uid) const {
-  const auto it = refusals_.find(uid);
-  return it == refusals_.end() ? 0 : it->second.failures;
-}
-
-/// While it is too early to try again.
-const Extender::Refusal* Extender::refusalOf(const model::Uid& uid) const {
-  const auto it = refusals_.find(uid);
-  return it == refusals_.end() || now_.mono >= it->second.until ? nullptr : &it->second;
 }
 
 void Extender::writeAnswered(Grant& g, const kapi::Outcome& outcome) {
@@ -204,7 +176,7 @@ void Extender::writeAnswered(Grant& g, const kapi::Outcome& outcome) {
   engine_.learn(outcome.object, now_.mono);
   if (g.stage == Stage::Writing && pod->uid == g.uid && !pod->bound()) {
     written(g, *pod);
-  } else if (!g.after.empty()) {
+  } else if (g.callers.awaitDecision()) {
     askAgain(g);
   }
 }
@@ -214,8 +186,7 @@ void Extender::nameIsGone(Grant& g) {
   const model::Uid uid = g.uid;
   const model::Pod* known = engine_.cache().pod(uid);
   if (known == nullptr) {
-    failAll(std::exchange(g.joined, {}), "the pod is gone");
-    failAll(std::exchange(g.after, {}), "the pod is gone");
+    failAll(g.callers.takeAll(), "the pod is gone");
     end(uid);
   } else if (known->key != g.pod) {
     g.pod = known->key;
@@ -242,7 +213,7 @@ void Extender::readAnswered(Grant& g, const kapi::Outcome& outcome) {
       model::readVcudaNote(pod->annotations, pod->share_limits.size()) == g.note) {
     g.unsettled = false;  // it has taken effect
     written(g, *pod);
-  } else if (!g.after.empty()) {
+  } else if (g.callers.awaitDecision()) {
     askAgain(g);
   }
 }
@@ -252,7 +223,7 @@ void Extender::removeAnswered(Grant& g, const kapi::Outcome& outcome) {
   const auto pod = outcome.object.as<model::Pod>();
   engine_.learn(outcome.object, now_.mono);
   if (pod->uid != g.uid || pod->bound()) { return; }
-  auto after = std::move(g.after);
+  auto after = g.callers.takeForDecision();
   if (!g.stray) { taken_back_.insert(pod->uid); }
   end(pod->uid);
   for (auto& w : after) { place(std::move(w)); }

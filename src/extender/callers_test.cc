@@ -1,0 +1,60 @@
+#include "extender/callers.h"
+
+#include <gtest/gtest.h>
+
+namespace gs::extender {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr Mono at(int seconds) { return Mono{std::chrono::seconds{seconds}}; }
+
+Caller caller(Ticket ticket, int until) {
+  Caller c;
+  c.ticket = ticket;
+  c.until = at(until);
+  return c;
+}
+
+std::vector<Ticket> ticketsOf(const Callers::List& list) {
+  std::vector<Ticket> out;
+  for (const Caller& c : list) { out.push_back(c.ticket); }
+  return out;
+}
+
+using Tickets = std::vector<Ticket>;
+
+TEST(Callers, EachIsTakenOnceInTheOrderInWhichTheyCame) {
+  Callers callers;
+  EXPECT_TRUE(callers.empty());
+  callers.awaitDecision(caller(1, 5));
+  callers.awaitWrite(caller(2, 5));
+  callers.awaitWrite(caller(3, 5));
+  callers.awaitDecision(caller(4, 5));
+  EXPECT_FALSE(callers.empty());
+  EXPECT_EQ(ticketsOf(callers.takeForWrite()), (Tickets{2, 3}));
+  EXPECT_FALSE(callers.awaitWrite());
+  EXPECT_TRUE(callers.awaitDecision());
+  callers.awaitWrite(caller(5, 5));
+  EXPECT_EQ(ticketsOf(callers.takeAll()), (Tickets{5, 1, 4})) << "those for the write first";
+  EXPECT_TRUE(callers.empty());
+  EXPECT_TRUE(callers.takeAll().empty());
+  EXPECT_TRUE(callers.takeForDecision().empty());
+}
+
+TEST(Callers, WhoseTimeIsOverIsTakenAndOthersKeepTheirOrder) {
+  Callers callers;
+  EXPECT_EQ(callers.nextLate(), Mono::max());
+  callers.awaitWrite(caller(1, 9));
+  callers.awaitWrite(caller(2, 4));
+  callers.awaitDecision(caller(3, 4));
+  callers.awaitDecision(caller(4, 7));
+  EXPECT_EQ(callers.nextLate(), at(4));
+  EXPECT_TRUE(callers.takeLate(at(4) - 1ns).empty());
+  EXPECT_EQ(ticketsOf(callers.takeLate(at(4))), (Tickets{2, 3})) << "at that instant it is over";
+  EXPECT_EQ(callers.nextLate(), at(7));
+  EXPECT_EQ(ticketsOf(callers.takeAll()), (Tickets{1, 4}));
+}
+
+}  // namespace
+}  // namespace gs::extender

@@ -1,0 +1,85 @@
+// What the API server makes of writes that fail, beside the one grant: which pods' annotations it refuses, with its words for
+// who asks until it is time to try again; and in which namespaces no write goes through (their webhook is down), so that
+// nobody waits for one there.
+// One write that goes through ends both. Bounded: pods are forgotten when they are bound or gone (forget()), namespaces
+// are at most kMostNamespaces. One thread.
+#pragma once
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "kapi/call.h"
+#include "kapi/retry_wait.h"
+#include "model/ids.h"
+
+namespace gs::extender {
+
+class WriteTroubles {
+ public:
+  static constexpr std::size_t kMostNamespaces = 4096;
+  static constexpr int kManyFailures = 5;  // of one pod alone within the time in which a question is answered
+
+  /// The API server would not have a write of the pod. Returns until when nobody tries again.
+  Mono refused(const model::Uid& pod, std::string why, Mono now) {
+    Refusal& r = pods_[pod];
+    r.until = now + kapi::retryWait(++r.failures, {});
+    r.why = std::move(why);
+    return r.until;
+  }
+  /// How often in a row.
+  [[nodiscard]] int refusalsOf(const model::Uid& pod) const {
+    const auto it = pods_.find(pod);
+    return it == pods_.end() ? 0 : it->second.failures;
+  }
+  /// Why, while it is too early to try again; else nullptr.
+  [[nodiscard]] const std::string* refusalOf(const model::Uid& pod, Mono now) const {
+    const auto it = pods_.find(pod);
+    return it == pods_.end() || now >= it->second.until ? nullptr : &it->second.why;
+  }
+
+  /// A write of this namespace came to nothing. Of a pod that is gone nothing can be written, which says nothing of others.
+  void failedIn(const std::string& ns, const kapi::Outcome& outcome) {
+    constexpr std::size_t kShown = 300;  // bytes of an answer
+    if (outcome.http == 404) { return; }
+    if (namespaces_.size() >= kMostNamespaces) { namespaces_.clear(); }
+    Stuck& stuck = namespaces_[ns];
+    ++stuck.failures;
+    stuck.why = fmt::format("{} {}", outcome.http, outcome.message.substr(0, kShown));
+  }
+  /// How the last one was answered, where many in a row came to nothing; else nullptr.
+  [[nodiscard]] const std::string* stuckIn(const std::string& ns) const {
+    const auto it = namespaces_.find(ns);
+    return it == namespaces_.end() || it->second.failures < kManyFailures ? nullptr : &it->second.why;
+  }
+
+  /// A write went through.
+  void worked(const model::Uid& pod, const std::string& ns) {
+    pods_.erase(pod);
+    namespaces_.erase(ns);
+  }
+  /// The pod is bound or gone.
+  void forget(const model::Uid& pod) { pods_.erase(pod); }
+  void reset() {
+    pods_.clear();
+    namespaces_.clear();
+  }
+
+ private:
+  struct Refusal {
+    int failures = 0;
+    Mono until{};
+    std::string why;
+  };
+  struct Stuck {
+    int failures = 0;  // in a row
+    std::string why;
+  };
+  std::map<model::Uid, Refusal> pods_;  // that are known and unbound
+  std::map<std::string, Stuck> namespaces_;
+};
+
+}  // namespace gs::extender
