@@ -7,12 +7,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr Mono at(int seconds) { return Mono{std::chrono::seconds{seconds}}; }
+constexpr Mono secondOf(int seconds) { return Mono{std::chrono::seconds{seconds}}; }
 
-Caller caller(Ticket ticket, int until) {
+Caller callerUntil(Ticket ticket, int until) {
   Caller c;
   c.ticket = ticket;
-  c.until = at(until);
+  c.until = secondOf(until);
   return c;
 }
 
@@ -27,15 +27,15 @@ using Tickets = std::vector<Ticket>;
 TEST(Callers, EachIsTakenOnceInTheOrderInWhichTheyCame) {
   Callers callers;
   EXPECT_TRUE(callers.empty());
-  callers.awaitDecision(caller(1, 5));
-  callers.awaitWrite(caller(2, 5));
-  callers.awaitWrite(caller(3, 5));
-  callers.awaitDecision(caller(4, 5));
+  callers.awaitDecision(callerUntil(1, 5));
+  callers.awaitWrite(callerUntil(2, 5));
+  callers.awaitWrite(callerUntil(3, 5));
+  callers.awaitDecision(callerUntil(4, 5));
   EXPECT_FALSE(callers.empty());
   EXPECT_EQ(ticketsOf(callers.takeForWrite()), (Tickets{2, 3}));
   EXPECT_FALSE(callers.awaitWrite());
   EXPECT_TRUE(callers.awaitDecision());
-  callers.awaitWrite(caller(5, 5));
+  callers.awaitWrite(callerUntil(5, 5));
   EXPECT_EQ(ticketsOf(callers.takeAll()), (Tickets{5, 1, 4})) << "those for the write first";
   EXPECT_TRUE(callers.empty());
   EXPECT_TRUE(callers.takeAll().empty());
@@ -45,14 +45,14 @@ TEST(Callers, EachIsTakenOnceInTheOrderInWhichTheyCame) {
 TEST(Callers, WhoseTimeIsOverIsTakenAndOthersKeepTheirOrder) {
   Callers callers;
   EXPECT_EQ(callers.nextLate(), Mono::max());
-  callers.awaitWrite(caller(1, 9));
-  callers.awaitWrite(caller(2, 4));
-  callers.awaitDecision(caller(3, 4));
-  callers.awaitDecision(caller(4, 7));
-  EXPECT_EQ(callers.nextLate(), at(4));
-  EXPECT_TRUE(callers.takeLate(at(4) - 1ns).empty());
-  EXPECT_EQ(ticketsOf(callers.takeLate(at(4))), (Tickets{2, 3})) << "at that instant it is over";
-  EXPECT_EQ(callers.nextLate(), at(7));
+  callers.awaitWrite(callerUntil(1, 9));
+  callers.awaitWrite(callerUntil(2, 4));
+  callers.awaitDecision(callerUntil(3, 4));
+  callers.awaitDecision(callerUntil(4, 7));
+  EXPECT_EQ(callers.nextLate(), secondOf(4));
+  EXPECT_TRUE(callers.takeLate(secondOf(4) - 1ns).empty());
+  EXPECT_EQ(ticketsOf(callers.takeLate(secondOf(4))), (Tickets{2, 3})) << "at that instant it is over";
+  EXPECT_EQ(callers.nextLate(), secondOf(7));
   EXPECT_EQ(ticketsOf(callers.takeAll()), (Tickets{1, 4}));
 }
 

@@ -8,7 +8,7 @@
 namespace gs::extender {
 namespace {
 
-using Kind = JsonCheck::Kind;
+using CheckKind = JsonCheck::Kind;
 
 TEST(JsonCheck, SaysWhereATextStopsBeingJson) {
   struct Row {
@@ -37,7 +37,7 @@ TEST(JsonCheck, SaysWhereATextStopsBeingJson) {
            {"01", 1, "nothing more"},
        }) {
     const JsonCheck check = checkJson(row.text);
-    EXPECT_EQ(check.kind, Kind::Wrong) << row.text;
+    EXPECT_EQ(check.kind, CheckKind::Wrong) << row.text;
     EXPECT_EQ(check.at, row.at) << row.text;
     EXPECT_EQ(check.expected, row.expected) << row.text;
   }
@@ -45,13 +45,13 @@ TEST(JsonCheck, SaysWhereATextStopsBeingJson) {
 
 TEST(JsonCheck, CutAnywhereATextIsCutOff) {
   const std::string whole = R"( {"a": [true, false, null, -1.5e+3, 0, {"b\n\u00e4\"": {}}, []], "c": "}]"} )";
-  ASSERT_EQ(checkJson(whole).kind, Kind::Whole);
+  ASSERT_EQ(checkJson(whole).kind, CheckKind::Whole);
   for (std::size_t size = 0; size + 1 < whole.size(); ++size) {
     const JsonCheck check = checkJson(whole.substr(0, size));
-    EXPECT_EQ(check.kind, Kind::CutOff) << size;
+    EXPECT_EQ(check.kind, CheckKind::CutOff) << size;
     EXPECT_EQ(check.at, size);
   }
-  EXPECT_EQ(checkJson(std::string(1'000'000, '[')).kind, Kind::CutOff);
+  EXPECT_EQ(checkJson(std::string(1'000'000, '[')).kind, CheckKind::CutOff);
 }
 
 }  // namespace
