@@ -1,6 +1,10 @@
 // The extender component: which node and which shares of its devices a pod of another scheduler gets (R53-R58).
-// A machine without I/O over an engine that somebody else feeds: questions, answers to its calls and time go in; calls and
-// answers come out.
+// A machine without I/O over an engine that somebody else feeds: requests (`Question`s), answers to its calls and time go
+// in; calls and answers come out.
+//
+// Parts with an owner of their own: who waits for a pod's annotations (callers.h) or its Binding (binding_callers.h), what is
+// told to whom and until when it is good (replies.h), what is logged of it (request_log.h), what the API server makes of
+// failed writes (write_troubles.h), calls that nobody waits for (slots.h), Volcano's turns (node_turns.h).
 //
 // A pod that got a node has a Grant until it is bound, gone, or given up. It is the reservation in the ledger and the annotations
 // on the pod, which are the truth that outlives us: what a new leader finds on unbound pods, and believes, it adopts (claims.cc).
@@ -119,6 +123,7 @@ class Extender {
     model::Uid uid;
     std::string slot{};  // namespace whose slot it has, if any
   };
+
   // extender.cc: questions
   void answer(const Caller& w, Answer::Kind kind, std::string text = {});
   void answer(const Caller& w, Answer answer);
