@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "engine/engine.h"
+#include "kapi/kinds.h"
 #include "sched/shares.h"
 #include "testing/builders.h"
 

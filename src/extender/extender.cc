@@ -474,9 +474,9 @@ std::string Extender::whyNotBound(const Pending& pending, const kapi::Outcome& o
   if (pending.purpose == Purpose::Bind) {
     return fmt::format("its Binding was not confirmed: {} {}", outcome.http, outcome.message);
   }
-  const auto* pod = std::get_if<model::PodPtr>(&outcome.object);
-  if (pod != nullptr && (*pod)->uid != pending.uid) {
-    return fmt::format("it is gone; the pod of that name has the uid {} and not {}", (*pod)->uid.text,
+  const auto pod = outcome.object.as<model::Pod>();
+  if (pod != nullptr && pod->uid != pending.uid) {
+    return fmt::format("it is gone; the pod of that name has the uid {} and not {}", pod->uid.text,
                        pending.uid.text);
   }
   if (outcome.fate == kapi::Fate::Applied && pod != nullptr) { return kNotConfirmed; }  // it came too late

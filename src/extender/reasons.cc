@@ -8,6 +8,7 @@
 #include <tuple>
 #include <utility>
 
+#include "model/vcuda.h"
 #include "sched/policy/tightest.h"
 
 namespace gs::extender {

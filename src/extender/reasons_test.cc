@@ -53,7 +53,7 @@ class ReasonsTest : public ExtenderTest {
     quota.map = {"kube-system", "gpuquota"};
     quota.labels = {"model", "pool"};
     engine.configureQuota(quota);
-    engine.apply({model::Kind::ConfigMap,
+    engine.apply({kapi::kQuotaMap,
                   quota.map,
                   {},
                   std::make_shared<const model::QuotaMap>(
