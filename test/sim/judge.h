@@ -74,6 +74,8 @@ class Judge {
  private:
   /// What was so long before a Binding was decided was known to whom decided it, however late its watches are.
   static constexpr Duration kKnown = std::chrono::seconds{20};
+  /// The same of one kind whose watch the API server could not open twice in a row: it is tried again 30 s later.
+  static constexpr Duration kReopened = std::chrono::seconds{45};
   /// So long a node is left out for a pod that was tried there in vain: its leases were waited for, and then others come first.
   static constexpr Duration kInVain = std::chrono::seconds{40};
   static constexpr const char* kOurs = "gpu-scheduler";

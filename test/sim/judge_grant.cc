@@ -57,7 +57,7 @@ Mono Judge::decidedAt(const Pod& pod, const Sent& sent) const {
 void Judge::namesNone(const Pod& pod, const std::string& node, Mono sent) {
   const auto status = has_status_.find(node);
   const bool named =
-      status != has_status_.end() && !status->second.any(sent - kKnown, sent, std::not_fn(kSo));
+      status != has_status_.end() && !status->second.any(sent - kReopened, sent, std::not_fn(kSo));
   if (!pod.claim.empty() || (pod.gpus > 0 && named)) {
     wrong(fmt::format("a Binding of {} to {} names none of the GPUs that it asks for", pod.text(), node));
   }
