@@ -73,7 +73,7 @@ struct Cluster {
   }
 
   /// A decision and all that the ledger learns of it until the pod is bound. False: fits nowhere.
-  bool placeOne(ClassId c, const model::Uid& uid) {
+  bool placeOne(EquivalenceClass c, const model::Uid& uid) {
     const auto placed = decider.decide(c);
     if (!placed) { return false; }
     const PodRequest& request = decider.request(c);
@@ -116,7 +116,7 @@ struct Run {
 /// One-GPU claims from empty to full.
 Run fillWithSingles(int nodes, const std::vector<model::Uid>& uids) {
   const auto cluster = std::make_unique<Cluster>(nodes);
-  const ClassId one = cluster->decider.classOf(benchRequest(1));
+  const EquivalenceClass one = cluster->decider.classOf(benchRequest(1));
   const double start = cpuSeconds();
   std::size_t placed = 0;
   while (cluster->placeOne(one, uids[placed])) { ++placed; }
@@ -124,8 +124,8 @@ Run fillWithSingles(int nodes, const std::vector<model::Uid>& uids) {
 }
 
 /// 24 classes: counts 1, 2, 4, 8; no selector, a claim's selector or a pod's; tolerating the taint or not.
-std::vector<ClassId> mixedClasses(Decider& decider) {
-  std::vector<ClassId> classes;
+std::vector<EquivalenceClass> mixedClasses(Decider& decider) {
+  std::vector<EquivalenceClass> classes;
   for (const std::int64_t gpus : {1, 2, 4, 8}) {
     for (int selector = 0; selector < 3; ++selector) {
       for (const bool tolerates : {false, true}) {
@@ -140,10 +140,10 @@ std::vector<ClassId> mixedClasses(Decider& decider) {
   return classes;
 }
 
-/// A class is parked once nothing fits it; ends when all are.
+/// A class is unschedulable once nothing fits it; ends when all are.
 Run fillMixed(int nodes, const std::vector<model::Uid>& uids) {
   const auto cluster = std::make_unique<Cluster>(nodes);
-  const std::vector<ClassId> classes = mixedClasses(cluster->decider);
+  const std::vector<EquivalenceClass> classes = mixedClasses(cluster->decider);
   Rng rng{2};
   std::vector<Queue::Item> pods;
   for (std::size_t i = 0; i < uids.size(); ++i) {
@@ -158,7 +158,7 @@ Run fillMixed(int nodes, const std::vector<model::Uid>& uids) {
     ++decisions;
     if (!cluster->placeOne(pod->pod_class, pod->uid)) {
       queue.add(*pod);
-      (void)queue.park(pod->pod_class);
+      (void)queue.markUnschedulable(pod->pod_class);
     }
   }
   return {cpuSeconds() - start, decisions};
@@ -174,8 +174,8 @@ PodRequest impossible() {
 /// 20,000 one-GPU claims, each followed by `misfits` decisions for pods that fit nowhere.
 Run placeWithMisfits(int misfits, const std::vector<model::Uid>& uids) {
   const auto cluster = std::make_unique<Cluster>(5'000);
-  const ClassId one = cluster->decider.classOf(benchRequest(1));
-  const ClassId never = cluster->decider.classOf(impossible());
+  const EquivalenceClass one = cluster->decider.classOf(benchRequest(1));
+  const EquivalenceClass never = cluster->decider.classOf(impossible());
   (void)cluster->decider.decide(one);
   (void)cluster->decider.decide(never);
   const double start = cpuSeconds();
@@ -216,27 +216,27 @@ BENCHMARK(BM_DecideSingles)
 void BM_DecideMixed(benchmark::State& state) { timeFill(state, fillMixed, 5'000, kMixedPods); }
 BENCHMARK(BM_DecideMixed)->UseManualTime()->Unit(benchmark::kMillisecond);
 
-void BM_RefusalText(benchmark::State& state) {
+void BM_RejectionText(benchmark::State& state) {
   Cluster cluster{static_cast<int>(state.range(0))};
   const PodRequest request = impossible();
-  for (auto _ : state) { benchmark::DoNotOptimize(refusalText(cluster.ledger, request)); }
+  for (auto _ : state) { benchmark::DoNotOptimize(rejectionText(cluster.ledger, request)); }
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
-BENCHMARK(BM_RefusalText)->Arg(5'000)->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_RejectionText)->Arg(5'000)->Unit(benchmark::kMicrosecond);
 
 /// Asked again after one node changed.
-void BM_RefusalAgain(benchmark::State& state) {
+void BM_RejectionAgain(benchmark::State& state) {
   Cluster cluster{static_cast<int>(state.range(0))};
-  const ClassId never = cluster.decider.classOf(impossible());
-  const ClassId one = cluster.decider.classOf(benchRequest(1));
+  const EquivalenceClass never = cluster.decider.classOf(impossible());
+  const EquivalenceClass one = cluster.decider.classOf(benchRequest(1));
   const auto uids = benchUids(static_cast<std::size_t>(state.range(0)));
   std::size_t next = 0;
   for (auto _ : state) {
     cluster.placeOne(one, uids[next++ % uids.size()]);
-    benchmark::DoNotOptimize(cluster.decider.refusal(never));
+    benchmark::DoNotOptimize(cluster.decider.rejection(never));
   }
 }
-BENCHMARK(BM_RefusalAgain)->Arg(5'000)->Iterations(4'000)->Unit(benchmark::kMicrosecond);
+BENCHMARK(BM_RejectionAgain)->Arg(5'000)->Iterations(4'000)->Unit(benchmark::kMicrosecond);
 
 // ---- as figures
 

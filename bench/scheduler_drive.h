@@ -135,7 +135,7 @@ class SchedulerDrive {
     ++calls_[{call.kind, call.verb}];
     kapi::Outcome out;
     out.token = call.token;
-    out.fate = kapi::Fate::Applied;
+    out.result = kapi::CallResult::Applied;
     out.http = 200;
     if (call.verb == kapi::Verb::List) {
       out.items = listed_[call.kind];
@@ -149,7 +149,7 @@ class SchedulerDrive {
       }
       out.object = std::make_shared<const model::Crd>(crd_);
     } else if (call.verb == kapi::Verb::Get) {
-      out.fate = kapi::Fate::Refused;
+      out.result = kapi::CallResult::Refused;
       out.http = 404;
       out.reason = "NotFound";
     } else if (call.verb == kapi::Verb::Create && call.kind == kapi::kLease) {

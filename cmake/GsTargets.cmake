@@ -113,24 +113,24 @@ function(gs_sim)
   add_test(NAME sim_seeds COMMAND sim_main ${GS_SIM_SEEDS} 1)
   add_test(NAME sim_known_seeds COMMAND sim_main --known "${CMAKE_SOURCE_DIR}/test/sim/known_seeds.txt")
   set_tests_properties(sim_seeds sim_known_seeds PROPERTIES LABELS world TIMEOUT 2400 COST 800)
-  # bin/planted: the same with bugs that are put in on purpose, one after the other; each must be found. Its engine,
+  # bin/mutants: the same with bugs that are put in on purpose, one after the other; each must be found. Its engine,
   # scheduler and kapi come first as objects, so that nothing is taken from the libraries.
   foreach(folder engine scheduler kapi)
     get_target_property(sources ${folder} SOURCES)
-    add_library(${folder}_planted OBJECT ${sources})
-    target_compile_definitions(${folder}_planted PRIVATE GS_PLANTED_BUGS)
-    target_link_libraries(${folder}_planted PRIVATE gs_options ${folder})
+    add_library(${folder}_mutant OBJECT ${sources})
+    target_compile_definitions(${folder}_mutant PRIVATE GS_MUTANTS)
+    target_link_libraries(${folder}_mutant PRIVATE gs_options ${folder})
   endforeach()
-  add_executable(planted_main "${CMAKE_SOURCE_DIR}/test/sim/planted_main.cc" $<TARGET_OBJECTS:engine_planted>
-                              $<TARGET_OBJECTS:scheduler_planted> $<TARGET_OBJECTS:kapi_planted>)
-  set_target_properties(planted_main PROPERTIES OUTPUT_NAME planted)
-  target_link_libraries(planted_main PRIVATE sim)
+  add_executable(mutants_main "${CMAKE_SOURCE_DIR}/test/sim/mutants_main.cc" $<TARGET_OBJECTS:engine_mutant>
+                              $<TARGET_OBJECTS:scheduler_mutant> $<TARGET_OBJECTS:kapi_mutant>)
+  set_target_properties(mutants_main PROPERTIES OUTPUT_NAME mutants)
+  target_link_libraries(mutants_main PRIVATE sim)
   set(quick "")
   if(GS_SANITIZE)  # ten times slower: those that show in the first seeds
     set(quick BindsBlindly BindsEarly ForgetsSharers ForgetsOnEnd)
   endif()
-  add_test(NAME planted_bugs COMMAND planted_main ${quick})
-  set_tests_properties(planted_bugs PROPERTIES LABELS world TIMEOUT 2400 COST 900)  # the longest: begun first
+  add_test(NAME mutants COMMAND mutants_main ${quick})
+  set_tests_properties(mutants PROPERTIES LABELS world TIMEOUT 2400 COST 900)  # the longest: begun first
 endfunction()
 
 # test/conformance: bin/conformance plays a table of requests; the test conformance_replay compares the sandbox with what a

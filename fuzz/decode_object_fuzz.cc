@@ -45,8 +45,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       call.kind = kinds[size % kinds.size()];
       call.key = {"ns", "name"};
       const auto outcome = kapi::decodeAnswer(call, status, in, {});
-      if (status == 409 && outcome.fate != kapi::Fate::Refused) { __builtin_trap(); }
-      if ((status == 0 || status == 500) && outcome.fate != kapi::Fate::Unknown) { __builtin_trap(); }
+      if (status == 409 && outcome.result != kapi::CallResult::Refused) { __builtin_trap(); }
+      if ((status == 0 || status == 500) && outcome.result != kapi::CallResult::Unknown) { __builtin_trap(); }
     }
   }
   return 0;

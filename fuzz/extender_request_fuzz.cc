@@ -7,13 +7,13 @@
 #include <string>
 #include <string_view>
 
-#include "extender/front_hand_test.h"
+#include "extender/request_handler_hand_test.h"
 #include "json/value.h"
 #include "sched/shares.h"
 
 namespace {
 
-using gs::extender::FrontHand;
+using gs::extender::RequestHandlerHand;
 
 constexpr int kMaxRequests = 8;
 
@@ -25,7 +25,7 @@ std::string_view takeRecord(std::string_view& in) {
   return record;
 }
 
-void post(FrontHand& front, std::string_view record) {
+void post(RequestHandlerHand& front, std::string_view record) {
   const auto space = std::min(record.find(' '), record.size());
   const std::string path = "/scheduler/" + std::string{record.substr(0, space)};
   std::string body{record.substr(std::min(space + 1, record.size()))};
@@ -36,7 +36,7 @@ void post(FrontHand& front, std::string_view record) {
 }
 
 /// Judged from the pods as the API server has them.
-void judge(const FrontHand& front) {
+void judge(const RequestHandlerHand& front) {
   std::map<std::pair<std::string, int>, std::int64_t> cores;
   for (const auto& [name, pod] : front.server.pods) {
     const auto note = gs::model::readVcudaNote(pod.annotations);
@@ -56,7 +56,7 @@ void judge(const FrontHand& front) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   std::string_view in{reinterpret_cast<const char*>(data), size};
-  FrontHand front;
+  RequestHandlerHand front;
   for (const char* name : {"n0", "n1"}) { front.addNode(gs::extender::gpuNode(name, 2)); }
   front.addNode(gs::extender::gpuNode("cpu", 0));
   front.addPod("p0", "u-0", {{60, 2}});

@@ -19,7 +19,7 @@ INSTANCE = re.compile(r"^INSTANTIATE_TEST_SUITE_P\(\s*(\w+),\s*(\w+)", re.M)
 RULE = re.compile(r"^\*\*(R\d+)\. ", re.M)
 CITED = re.compile(r"(?<![\w\"'])R\d+\b")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
-CTESTS = {"sim_seeds", "sim_known_seeds", "planted_bugs"}
+CTESTS = {"sim_seeds", "sim_known_seeds", "mutants"}
 CODE = ("src", "test", "bench", "fuzz", "tools", "cmake")
 
 

@@ -1,13 +1,13 @@
 // gpu-admission: which flags (every one that its ancestors had), which types, and how they are wired. The machine is
-// extender/alone.h, what runs it process/service.h.
-#include "extender/alone.h"
+// extender/standalone.h, what runs it process/service.h.
 #include "extender/metrics.h"
+#include "extender/standalone.h"
 #include "extender/status_page.h"
 #include "process/klog_flags.h"
 #include "process/process.h"
 #include "process/program.h"
 #include "process/service.h"
-#include "serve/extender_front.h"
+#include "serve/extender_endpoint.h"
 #include "serve/metric_specs.h"
 #include "serve/quota.h"
 
@@ -64,8 +64,8 @@ int run(const process::Program& program, Flags& f) {
   config.strict = f.extender.strict();
   config.instance = program.name() + "-" + process::hostName();
   config.quota = *std::move(quota);
-  extender::Alone machine{std::move(config), service.rng()};
-  serve::ExtenderFront front{service, machine, f.extender};
+  extender::Standalone machine{std::move(config), service.rng()};
+  serve::ExtenderEndpoint front{service, machine, f.extender};
   process::Machine run = front.machine();
   run.readiness = [&] { return extender::readinessText(machine, !service.leaderElsewhere().empty()); };
   run.state = [&] { return extender::stateMetrics(machine.extender(), machine.engine()); };

@@ -4,8 +4,8 @@
 #include "process/service.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/status_page.h"
-#include "serve/beside.h"
-#include "serve/extender_front.h"
+#include "serve/combined.h"
+#include "serve/extender_endpoint.h"
 #include "serve/metric_specs.h"
 #include "serve/quota.h"
 
@@ -55,8 +55,8 @@ int scheduleAndAnswer(process::Service& service, scheduler::Scheduler& machine, 
   extender::Config config;
   config.strict = f.extender.strict();
   config.instance = f.scheduler.instance;
-  serve::Beside both{machine, config, service.rng()};
-  serve::ExtenderFront front{service, both, f.extender};
+  serve::Combined both{machine, config, service.rng()};
+  serve::ExtenderEndpoint front{service, both, f.extender};
   process::Machine run = front.machine();
   run.readiness = [&] { return serve::readinessText(both, !service.leaderElsewhere().empty()); };
   run.state = [&both] { return serve::stateMetrics(both); };

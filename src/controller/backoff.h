@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "kapi/retry_wait.h"
 
 namespace gs::controller {
@@ -37,7 +37,7 @@ class Backoff {
     Entry& entry = entries_[key];
     order_.erase({entry.at, key});
     entry.not_before = now + kapi::retryWait(++entry.tries, asked_for, terms_);
-    if (GS_PLANTED(RetriesAtOnce)) { entry.not_before = now + std::chrono::milliseconds{1}; }
+    if (GS_MUTANT(RetriesAtOnce)) { entry.not_before = now + std::chrono::milliseconds{1}; }
     entry.at = entry.not_before;
     entry.told = false;
     order_.emplace(entry.at, key);

@@ -8,8 +8,8 @@
 
 namespace gs::controller {
 
+using kapi::CallResult;
 using kapi::Effects;
-using kapi::Fate;
 using kapi::Outcome;
 using kapi::Verb;
 
@@ -42,7 +42,8 @@ void EventSender::handle(const Outcome& outcome, Now now, Effects& /*out*/) {
   if (--busy_[ns] == 0) { busy_.erase(ns); }
   room_ = room_ || waiting_.contains(ns);
   if (sent.call.verb == Verb::MergePatch && outcome.notFound()) { recorder_.lost(sent.call.key); }
-  const bool again = outcome.fate == Fate::Unknown || outcome.fate == Fate::NotSent || outcome.http == 429;
+  const bool again =
+      outcome.result == CallResult::Unknown || outcome.result == CallResult::NotSent || outcome.http == 429;
   if (again && sent.tries < kTries) {
     const Mono at = now.mono + kapi::retryWait(sent.tries, outcome.retry_after);
     later_.emplace(at, std::move(sent));

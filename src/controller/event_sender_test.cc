@@ -7,10 +7,10 @@ namespace {
 
 using namespace std::chrono_literals;
 using kapi::Call;
+using kapi::CallResult;
 using kapi::Effects;
 using kapi::EventNote;
 using kapi::EventRecorder;
-using kapi::Fate;
 using kapi::Outcome;
 using kapi::Verb;
 
@@ -35,10 +35,10 @@ class EventSenderTest : public ::testing::Test {
     EXPECT_EQ(calls.size(), 1U);
     return calls.empty() ? Call{} : calls.at(0);
   }
-  void answer(const Call& call, Fate fate, int http, Duration retry_after = {}) {
+  void answer(const Call& call, CallResult result, int http, Duration retry_after = {}) {
     Outcome o;
     o.token = call.token;
-    o.fate = fate;
+    o.result = result;
     o.http = http;
     if (http == 404) { o.reason = "NotFound"; }
     o.retry_after = retry_after;
@@ -60,24 +60,25 @@ class EventSenderTest : public ::testing::Test {
 TEST_F(EventSenderTest, AnEventIsOneCreateOfOurs) {
   const auto call = sent();
   EXPECT_EQ(call.verb, Verb::Create);
-  EXPECT_TRUE(call.guarded);
+  EXPECT_TRUE(call.leader_only);
   EXPECT_EQ(kapi::tokenOwner(call.token), 23);
   EXPECT_EQ(call.body["note"].str(), "to node-a");
 }
 
 TEST_F(EventSenderTest, OnlyABusyServerOrAnUnknownOutcomeIsAReasonToSendAgain) {
   struct Case {
-    Fate fate;
+    CallResult result;
     int http;
     bool again;
   };
   int n = 0;
-  for (const Case& c :
-       {Case{Fate::Applied, 201, false}, Case{Fate::Unknown, 0, true}, Case{Fate::Unknown, 503, true},
-        Case{Fate::NotSent, 0, true}, Case{Fate::Refused, 429, true}, Case{Fate::Refused, 409, false},
-        Case{Fate::Refused, 403, false}, Case{Fate::Refused, 404, false}, Case{Fate::Refused, 422, false}}) {
+  for (const Case& c : {Case{CallResult::Applied, 201, false}, Case{CallResult::Unknown, 0, true},
+                        Case{CallResult::Unknown, 503, true}, Case{CallResult::NotSent, 0, true},
+                        Case{CallResult::Refused, 429, true}, Case{CallResult::Refused, 409, false},
+                        Case{CallResult::Refused, 403, false}, Case{CallResult::Refused, 404, false},
+                        Case{CallResult::Refused, 422, false}}) {
     sender.reset();
-    answer(sent(std::to_string(++n).c_str()), c.fate, c.http);
+    answer(sent(std::to_string(++n).c_str()), c.result, c.http);
     EXPECT_EQ(sender.nextDue().has_value(), c.again) << c.http;
     EXPECT_EQ(after(1min).size(), c.again ? 1U : 0U) << c.http;
   }
@@ -87,7 +88,7 @@ TEST_F(EventSenderTest, ItIsSentFourTimesInAllEachTimeLater) {
   const auto first = sent();
   auto call = first;
   for (const Duration wait : {200ms, 400ms, 800ms}) {
-    answer(call, Fate::Unknown, 0);
+    answer(call, CallResult::Unknown, 0);
     EXPECT_TRUE(after(wait - 1ms).empty());
     const auto again = after(1ms);
     ASSERT_EQ(again.size(), 1U);
@@ -95,20 +96,20 @@ TEST_F(EventSenderTest, ItIsSentFourTimesInAllEachTimeLater) {
     EXPECT_EQ(again[0].body, first.body) << "under the same name, so that a copy is refused";
     call = again[0];
   }
-  answer(call, Fate::Unknown, 0);
+  answer(call, CallResult::Unknown, 0);
   EXPECT_EQ(sender.nextDue(), std::nullopt);
 }
 
 TEST_F(EventSenderTest, ABusyServerIsAskedAgainWhenItSaid) {
-  answer(sent(), Fate::Refused, 429, 7s);
+  answer(sent(), CallResult::Refused, 429, 7s);
   EXPECT_EQ(sender.nextDue(), now.mono + 7s);
   EXPECT_TRUE(after(6s).empty());
   EXPECT_EQ(after(1s).size(), 1U);
 }
 
 TEST_F(EventSenderTest, EachEventWaitsForItself) {
-  answer(sent("a"), Fate::Refused, 429, 3s);
-  answer(sent("b"), Fate::Unknown, 0);
+  answer(sent("a"), CallResult::Refused, 429, 3s);
+  answer(sent("b"), CallResult::Unknown, 0);
   EXPECT_EQ(sender.nextDue(), now.mono + 200ms);
   const auto b = after(200ms);
   ASSERT_EQ(b.size(), 1U);
@@ -125,14 +126,14 @@ TEST_F(EventSenderTest, ANamespaceHasFewInFlightAndTheRestWaits) {
   EXPECT_EQ(sender.nextDue(), std::nullopt);
   EXPECT_TRUE(sender.waiting());
   EXPECT_EQ(sent("of another namespace", "other").body["note"].str(), "of another namespace");
-  answer(first[0], Fate::Applied, 201);
-  answer(first[1], Fate::Applied, 201);
+  answer(first[0], CallResult::Applied, 201);
+  answer(first[1], CallResult::Applied, 201);
   EXPECT_LE(sender.nextDue(), now.mono);
   const auto next = after({});
   ASSERT_EQ(next.size(), 2U);
   EXPECT_EQ(next[0].body["note"].str(), std::to_string(EventSender::kInFlight));
   EXPECT_EQ(next[1].body["note"].str(), std::to_string(EventSender::kInFlight + 1));
-  answer(next[0], Fate::Applied, 201);
+  answer(next[0], CallResult::Applied, 201);
   EXPECT_EQ(after({}).size(), 1U);
   EXPECT_FALSE(sender.waiting());
 }
@@ -142,12 +143,12 @@ TEST_F(EventSenderTest, WhatWaitsIsBoundedTheOldestGo) {
     send(std::to_string(i).c_str());
   }
   const auto first = taken();
-  for (const auto& call : first) { answer(call, Fate::Applied, 201); }
+  for (const auto& call : first) { answer(call, CallResult::Applied, 201); }
   EXPECT_EQ(after({}).at(0).body["note"].str(), std::to_string(EventSender::kInFlight + 1));
 }
 
 TEST_F(EventSenderTest, ARepeatThatComesTooSoonIsNotSent) {
-  answer(sent(), Fate::Applied, 201);
+  answer(sent(), CallResult::Applied, 201);
   send("to node-a");
   EXPECT_TRUE(taken().empty());
   now.mono += 10s;
@@ -155,30 +156,30 @@ TEST_F(EventSenderTest, ARepeatThatComesTooSoonIsNotSent) {
 }
 
 TEST_F(EventSenderTest, AnEventThatTheServerHasNoMoreIsMadeAgain) {
-  answer(sent(), Fate::Applied, 201);
+  answer(sent(), CallResult::Applied, 201);
   now.mono += 10s;
   const auto again = sent();
   ASSERT_EQ(again.verb, Verb::MergePatch);
-  answer(again, Fate::Refused, 404);
+  answer(again, CallResult::Refused, 404);
   now.mono += 10s;
   EXPECT_EQ(sent().verb, Verb::Create);
 }
 
 TEST_F(EventSenderTest, OnlyItsOwnAnswersAreTakenAndOnce) {
   const auto call = sent();
-  answer(Call{}, Fate::Unknown, 0);
+  answer(Call{}, CallResult::Unknown, 0);
   EXPECT_FALSE(sender.waiting());
-  answer(call, Fate::Unknown, 0);
-  answer(call, Fate::Unknown, 0);
+  answer(call, CallResult::Unknown, 0);
+  answer(call, CallResult::Unknown, 0);
   EXPECT_EQ(after(1min).size(), 1U);
 }
 
 TEST_F(EventSenderTest, AfterALossOfLeadershipNothingIsSentAgain) {
   const auto in_flight = sent("a");
-  answer(sent("b"), Fate::Unknown, 0);
+  answer(sent("b"), CallResult::Unknown, 0);
   sender.reset();
   EXPECT_EQ(sender.nextDue(), std::nullopt);
-  answer(in_flight, Fate::Unknown, 0);
+  answer(in_flight, CallResult::Unknown, 0);
   EXPECT_TRUE(after(1min).empty());
 }
 

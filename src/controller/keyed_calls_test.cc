@@ -71,7 +71,7 @@ TEST(KeyedCalls, AnAnswerOfBeforeAResetIsNobodys) {
   EXPECT_NE(calls.begin("a"), token);
 }
 
-class Asker : public Part {
+class Backend : public Part {
  public:
   void handle(const kapi::Outcome& outcome, Now /*now*/, kapi::Effects& /*out*/) override {
     answered.push_back(outcome.token);
@@ -92,8 +92,8 @@ kapi::Outcome answerTo(kapi::Token token) {
 
 TEST(Parts, GiveEachItsOwnAnswersAndOneTimeToWakeAll) {
   Parts parts{20};
-  Asker one;
-  Asker two;
+  Backend one;
+  Backend two;
   EXPECT_EQ(parts.add(one), 20);
   EXPECT_EQ(parts.add(two), 21);
   kapi::Effects out;

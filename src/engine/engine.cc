@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "engine/held_devices.h"
 #include "kapi/kinds.h"
 #include "sched/quota.h"
@@ -13,15 +13,15 @@ namespace gs::engine {
 using sched::Source;
 
 Engine::Engine(sched::Doors doors)
-    : doors_{doors}, ledger_{doors}, keep_away_{ledger_}, drain_{ledger_}, decider_{ledger_} {
-  drain_.setComplete(false, Mono{});
+    : doors_{doors}, ledger_{doors}, anti_affinity_{ledger_}, reclaim_{ledger_}, decider_{ledger_} {
+  reclaim_.setComplete(false, Mono{});
 }
 
 void Engine::synced(Mono now) {
   if (std::exchange(synced_, true)) { return; }
-  for (const auto& [node, status] : cache_.statuses()) { drainUnknown(*status, now); }
-  drain_.setComplete(true, now);
-  for (auto& uid : drain_.takeFreed()) { touch(uid); }
+  for (const auto& [node, status] : cache_.statuses()) { reclaimUnknown(*status, now); }
+  reclaim_.setComplete(true, now);
+  for (auto& uid : reclaim_.takeFreed()) { touch(uid); }
 }
 
 bool Engine::ended(const model::Uid& uid) const {
@@ -66,27 +66,27 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
   }
   if (uses) { use(*after); }
   const bool over = after == nullptr || after->finished();
-  keepAway(any, !over && !uses, uses);
+  antiAffinity(any, !over && !uses, uses);
   const bool was_over = before && before->finished();
-  if (over && any.bound() && !(was_over && drain_.drained(uid))) {
+  if (over && any.bound() && !(was_over && reclaim_.drained(uid))) {
     const bool clean = after != nullptr     ? after->containers_terminated
                        : before->finished() ? before->containers_terminated
                                             : before->containers_reported_terminated;
     const sched::Holdings said = holdingsOf(any);
     const std::vector<int> ids = devicesOf(any, said);
-    const std::int64_t asked = GS_PLANTED(FreesAnonymous) ? 0 : said.counted;
+    const std::int64_t asked = GS_MUTANT(FreesAnonymous) ? 0 : said.counted;
     const std::int64_t total = std::max(asked, static_cast<std::int64_t>(ids.size()));
-    if (total > 0) { drain_.ended(uid, any.node, ids, clean, now, total); }
+    if (total > 0) { reclaim_.ended(uid, any.node, ids, clean, now, total); }
     orderly_.add(uid);
   }
   if (over) {
     shares_.erase(uid);
     lost_leases_.erase(uid);
   } else {
-    if (any.bound()) { drain_.lives(uid, any.node); }
+    if (any.bound()) { reclaim_.lives(uid, any.node); }
     for (const auto& key : cache_.leasesOf(uid)) { noteSharing(uid, *cache_.lease(key)); }
   }
-  if (any.is_agent && any.bound()) { drain_.agentChanged(any.node, uid, !over, any.ready, now); }
+  if (any.is_agent && any.bound()) { reclaim_.agentChanged(any.node, uid, !over, any.ready, now); }
   derive(uid);
   touch(uid);
   if (notes_shares_ && !holdingsOf(any).shares.empty()) { touched_shares_.insert(uid); }
@@ -94,15 +94,15 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
 }
 
 /// Notes whom the pod keeps away from its node while it runs there. A new term may mean pods that wait.
-void Engine::keepAway(const model::Pod& pod, bool waits, bool runs) {
+void Engine::antiAffinity(const model::Pod& pod, bool waits, bool runs) {
   if (waits) {
     unbound_.insert(pod.uid);
   } else {
     unbound_.erase(pod.uid);
   }
   if (!runs) {
-    keep_away_.remove(pod.uid);
-  } else if (keep_away_.put(pod.uid, pod.key.ns, pod.node, pod.keeps_away)) {
+    anti_affinity_.remove(pod.uid);
+  } else if (anti_affinity_.put(pod.uid, pod.key.ns, pod.node, pod.keeps_away)) {
     touchMeantBy(pod);
   }
 }
@@ -153,7 +153,7 @@ void Engine::assumeEnded(const model::Uid& uid, Mono now) {
       for (const int id : idsOf(lease)) { ids.push_back(id); }
     }
   }
-  for (const auto& [node, ids] : held) { drain_.ended(uid, node, ids, false, now); }
+  for (const auto& [node, ids] : held) { reclaim_.ended(uid, node, ids, false, now); }
   touch(uid);
 }
 
@@ -166,7 +166,7 @@ void Engine::mayHaveRun(const model::Uid& uid, const model::NodeName& node, cons
   for (std::size_t i = 0; status != nullptr && i < ids.size(); ++i) {
     if (const auto id = idNow(*status, uuids[i], ids[i])) { perhaps.push_back(*id); }
   }
-  drain_.ended(uid, node, perhaps, false, now);
+  reclaim_.ended(uid, node, perhaps, false, now);
   touch(uid);
 }
 
@@ -192,11 +192,11 @@ void Engine::applyNode(const kapi::Change& change, Mono now) {
   } else {
     ledger_.removeNode(name);
   }
-  keep_away_.nodeChanged(name);
-  drain_.nodeChanged(name, now);
+  anti_affinity_.nodeChanged(name);
+  reclaim_.nodeChanged(name, now);
   // Who ended while it was away may still have containers there.
   const model::GpuNodeStatus* status = cache_.status(name);
-  if (!was_there && synced_ && status != nullptr) { drainUnknown(*status, now); }
+  if (!was_there && synced_ && status != nullptr) { reclaimUnknown(*status, now); }
 }
 
 /// They may have to be told.
@@ -217,11 +217,11 @@ void Engine::applyStatus(const kapi::Change& change, Mono now) {
     const auto other_health = changedHealth(cache_.status(name), *status);
     const bool other_ids = isRenumbered(cache_.status(name), status.get());
     if (!cache_.putStatus(status)) { return; }
-    if (GS_PLANTED(GrantsUnhealthy) || GS_PLANTED(UnknownIsHealthy)) {
+    if (GS_MUTANT(GrantsUnhealthy) || GS_MUTANT(UnknownIsHealthy)) {
       model::GpuNodeStatus well = *status;
       for (auto& device : well.devices) {
         const bool is_known = device.health != model::Health::Unknown;
-        if (!GS_PLANTED(UnknownIsHealthy) || !is_known) { device.health = model::Health::Healthy; }
+        if (!GS_MUTANT(UnknownIsHealthy) || !is_known) { device.health = model::Health::Healthy; }
       }
       ledger_.upsertStatus(well);
     } else {
@@ -230,13 +230,13 @@ void Engine::applyStatus(const kapi::Change& change, Mono now) {
     if (other_ids) { renumbered(name); }
     touchHolders(name, other_health);
     for (const auto& uid : users) { userChanged(uid); }
-    drain_.statusChanged(*status, now);
-    if (synced_) { drainUnknown(*status, now); }
+    reclaim_.statusChanged(*status, now);
+    if (synced_) { reclaimUnknown(*status, now); }
   } else if (const auto users = changedUsers(cache_.status(name), nullptr); cache_.removeStatus(name)) {
     ledger_.removeStatus(name);
     renumbered(name);
     for (const auto& uid : users) { userChanged(uid); }
-    drain_.statusGone(name, now);
+    reclaim_.statusGone(name, now);
   }
 }
 
@@ -262,12 +262,12 @@ void Engine::userChanged(const model::Uid& uid) {
 }
 
 /// Who uses a device and is not bound there ended, or was bound there in a history that the API server lost.
-void Engine::drainUnknown(const model::GpuNodeStatus& status, Mono now) {
+void Engine::reclaimUnknown(const model::GpuNodeStatus& status, Mono now) {
   for (const auto& device : status.devices) {
     for (const auto& uid : device.in_use_by) {
       const model::Pod* pod = cache_.pod(uid);
       const bool live = pod != nullptr && pod->node == status.node && !pod->finished();
-      if (!live) { drain_.seenUsing(uid, status.node, device.id, now); }
+      if (!live) { reclaim_.seenUsing(uid, status.node, device.id, now); }
     }
   }
 }
@@ -456,7 +456,7 @@ void Engine::apply(const kapi::Change& change, Mono now) {
   orderly_.forgetOld(now);
   assumed_.forgetOld(now);
   applyAsItsKind(change, now);
-  for (auto& uid : drain_.takeFreed()) { touch(uid); }
+  for (auto& uid : reclaim_.takeFreed()) { touch(uid); }
 }
 
 /// Other kinds are somebody else's.
@@ -479,12 +479,12 @@ void Engine::applyAsItsKind(const kapi::Change& change, Mono now) {
 void Engine::learn(const model::Object& object, Mono now) {
   if (const auto pod = object.as<model::Pod>()) { putPod(pod, now); }
   if (const auto lease = object.as<model::Lease>()) { putLease(lease, now); }
-  for (auto& uid : drain_.takeFreed()) { touch(uid); }
+  for (auto& uid : reclaim_.takeFreed()) { touch(uid); }
 }
 
 void Engine::tick(Mono now) {
-  drain_.tick(now);
-  for (auto& uid : drain_.takeFreed()) { touch(uid); }
+  reclaim_.tick(now);
+  for (auto& uid : reclaim_.takeFreed()) { touch(uid); }
 }
 
 }  // namespace gs::engine

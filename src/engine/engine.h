@@ -12,7 +12,7 @@
 //                                       BoundPod for devices by id (held_devices.h) and for shares, which are
 //                                       in flight until the kubelet took it; devices that are counted only:
 //                                       anonymous
-//   an ended pod                        Source::Draining until the agent proves its containers gone (drain.h)
+//   an ended pod                        Source::Draining until the agent proves its containers gone (device_reclaim.h)
 // One thread.
 #pragma once
 
@@ -23,11 +23,11 @@
 #include <vector>
 
 #include "engine/cache.h"
-#include "engine/drain.h"
+#include "engine/device_reclaim.h"
 #include "engine/quota_table.h"
+#include "sched/anti_affinity.h"
 #include "sched/decider.h"
 #include "sched/doors/door.h"
-#include "sched/keep_away.h"
 #include "sched/ledger.h"
 #include "sched/queue.h"
 #include "sched/quota.h"
@@ -84,23 +84,23 @@ class Engine {
   /// not known. From then on a uid in `inUseBy` that is not among the pods is an ended pod's.
   void synced(Mono now);
   void tick(Mono now);
-  [[nodiscard]] std::optional<Mono> nextDue() const { return drain_.nextDue(); }
+  [[nodiscard]] std::optional<Mono> nextDue() const { return reclaim_.nextDue(); }
   /// See Drain.
-  [[nodiscard]] std::optional<std::uint64_t> wantsStatusRevision() const { return drain_.wantsFloor(); }
+  [[nodiscard]] std::optional<std::uint64_t> wantsStatusRevision() const { return reclaim_.wantsFloor(); }
   void tellStatusRevision(std::uint64_t number, model::Revision revision) {
-    drain_.setFloor(number, revision);
+    reclaim_.setFloor(number, revision);
   }
 
   /// The pod ended (finished or gone for good).
   [[nodiscard]] bool ended(const model::Uid& uid) const;
-  [[nodiscard]] bool drained(const model::Uid& uid) const { return drain_.drained(uid); }
+  [[nodiscard]] bool drained(const model::Uid& uid) const { return reclaim_.drained(uid); }
 
   [[nodiscard]] sched::Doors doors() const { return doors_; }
   [[nodiscard]] const Cache& cache() const { return cache_; }
   [[nodiscard]] sched::Ledger& ledger() { return ledger_; }
   [[nodiscard]] const sched::Ledger& ledger() const { return ledger_; }
   [[nodiscard]] sched::Decider& decider() { return decider_; }
-  [[nodiscard]] const sched::KeepAway& keepAway() const { return keep_away_; }
+  [[nodiscard]] const sched::AntiAffinity& antiAffinity() const { return anti_affinity_; }
   [[nodiscard]] sched::Queue& queue() { return queue_; }
 
   /// Pods that something changed for (itself, its claim, its leases, its drain),
@@ -140,7 +140,7 @@ class Engine {
   using Holds = std::map<Hold, sched::Amount>;
 
   void podChanged(const model::PodPtr& before, const model::Pod* after, Mono now);
-  void keepAway(const model::Pod& pod, bool waits, bool runs);
+  void antiAffinity(const model::Pod& pod, bool waits, bool runs);
   void touchMeantBy(const model::Pod& pod);
   void putPod(const model::PodPtr& pod, Mono now);
   void putLease(const model::Ptr<model::Lease>& lease, Mono now);
@@ -176,7 +176,7 @@ class Engine {
   void leasesChanged(const model::Uid& uid);
   [[nodiscard]] std::size_t leasedCount(const model::Pod& pod) const;
   void use(const model::Pod& pod);
-  void drainUnknown(const model::GpuNodeStatus& status, Mono now);
+  void reclaimUnknown(const model::GpuNodeStatus& status, Mono now);
   void touch(const model::Uid& uid) { touched_.push_back(uid); }
   void touchClaimOf(const model::Pod& pod);
   [[nodiscard]] std::optional<std::pair<model::NodeName, int>> deviceOf(const model::Lease& lease) const;
@@ -184,8 +184,8 @@ class Engine {
   sched::Doors doors_;
   Cache cache_;
   sched::Ledger ledger_;
-  sched::KeepAway keep_away_;
-  Drain drain_;
+  sched::AntiAffinity anti_affinity_;
+  DeviceReclaim reclaim_;
   Tombstones orderly_;  // pods whose end we saw, with all that they held, or that they held nothing
   Tombstones assumed_;  // others that are gone, as far as assumeEnded() knew what they held
   sched::Decider decider_;

@@ -426,9 +426,9 @@ TEST_F(EngineTest, ANewRuleOfABoundPodConcernsThoseWhoWaitAndAreMeant) {
   away.keeps_away = {{"host", {"default"}, {}}};
   engine.apply({kapi::kPod, away.key, {}, shared(away), 1}, now);
   EXPECT_EQ(engine.takeTouched(), (std::set<model::Uid>{model::Uid{"uid-away"}, model::Uid{"uid-waits"}}));
-  EXPECT_EQ(engine.keepAway().meaning("default", {}).size(), 1U);
+  EXPECT_EQ(engine.antiAffinity().meaning("default", {}).size(), 1U);
   goes(PodBuilder("away").revision(5));
-  EXPECT_TRUE(engine.keepAway().meaning("default", {}).empty());
+  EXPECT_TRUE(engine.antiAffinity().meaning("default", {}).empty());
 }
 
 TEST_F(EngineTest, AnswersThatAreOlderThanWhatIsKnownChangeNothing) {

@@ -4,7 +4,7 @@
 #include <iterator>
 #include <set>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 
 namespace gs::engine {
 namespace {
@@ -39,7 +39,7 @@ bool isShared(const model::GpuClaim* claim) {
 }
 
 std::optional<int> idNow(const model::GpuNodeStatus& status, const std::string& uuid, int likely) {
-  if (uuid.empty() || GS_PLANTED(IgnoresUuids)) { return std::nullopt; }
+  if (uuid.empty() || GS_MUTANT(IgnoresUuids)) { return std::nullopt; }
   const model::Device* device = deviceIn(&status, likely);
   if (device != nullptr && device->uuid == uuid) { return likely; }
   const auto it = std::find_if(status.devices.begin(), status.devices.end(),

@@ -1,7 +1,7 @@
 // What each pod holds and uses: by its leases, by what the doors read of it, and by what its agent sees.
 #include <algorithm>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "engine/engine.h"
 #include "engine/held_devices.h"
 #include "model/annotations.h"
@@ -71,7 +71,7 @@ void Engine::use(const model::Pod& pod) {
   sched::Holdings said = holdingsOf(pod);
   const std::size_t seen = seenInUse(pod, said).size();
   const std::size_t known = std::max(said.ids ? said.ids->size() : 0, seen);
-  const auto anonymous = GS_PLANTED(ForgetsCounted) ? 0 : said.counted - static_cast<std::int64_t>(known);
+  const auto anonymous = GS_MUTANT(ForgetsCounted) ? 0 : said.counted - static_cast<std::int64_t>(known);
   const std::size_t given = std::max(known, leasedCount(pod));
   const auto whole = std::max<std::int64_t>(said.counted, static_cast<std::int64_t>(given));
   ledger_.usePod(pod.node, pod.uid, Source::BoundPod, pod.requests, std::max<std::int64_t>(0, anonymous),

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-#include "extender/question.h"
 #include "extender/reasons.h"
+#include "extender/request.h"
 #include "extender/wire.h"
 
 namespace gs::extender {

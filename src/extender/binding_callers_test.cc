@@ -8,9 +8,9 @@ namespace {
 const model::Uid kBoundPod{"p"};
 constexpr Mono dueAt(int seconds) { return Mono{std::chrono::seconds{seconds}}; }
 
-Caller callerWith(Ticket ticket) {
+Caller callerWith(RequestId request_id) {
   Caller c;
-  c.ticket = ticket;
+  c.request_id = request_id;
   return c;
 }
 
@@ -20,7 +20,7 @@ TEST(BindingCallers, OneWaitsForThePodsCall) {
   callers.await(kBoundPod, callerWith(1));
   EXPECT_TRUE(callers.underWay(kBoundPod));
   EXPECT_FALSE(callers.underWay(model::Uid{"q"}));
-  EXPECT_EQ(callers.take(kBoundPod)->ticket, 1U);
+  EXPECT_EQ(callers.take(kBoundPod)->request_id, 1U);
   EXPECT_FALSE(callers.underWay(kBoundPod));
   EXPECT_FALSE(callers.take(kBoundPod).has_value());
 }
@@ -33,15 +33,15 @@ TEST(BindingCallers, AConflictIsTriedAgainWhenItsTimeHasCome) {
   callers.tryLater(dueAt(3), callerWith(3));
   EXPECT_EQ(callers.nextDue(), dueAt(3));
   EXPECT_FALSE(callers.takeDue(dueAt(2)).has_value());
-  EXPECT_EQ(callers.takeDue(dueAt(3))->ticket, 2U);
-  EXPECT_EQ(callers.takeDue(dueAt(3))->ticket, 3U);
+  EXPECT_EQ(callers.takeDue(dueAt(3))->request_id, 2U);
+  EXPECT_EQ(callers.takeDue(dueAt(3))->request_id, 3U);
   EXPECT_FALSE(callers.takeDue(dueAt(3)).has_value());
   EXPECT_FALSE(callers.underWay(kBoundPod));
   callers.await(kBoundPod, callerWith(4));
   const auto all = callers.takeAll();
   ASSERT_EQ(all.size(), 2U);
-  EXPECT_EQ(all[0].ticket, 4U);
-  EXPECT_EQ(all[1].ticket, 1U);
+  EXPECT_EQ(all[0].request_id, 4U);
+  EXPECT_EQ(all[1].request_id, 1U);
   EXPECT_EQ(callers.nextDue(), Mono::max());
   EXPECT_TRUE(callers.takeAll().empty());
 }

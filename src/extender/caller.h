@@ -1,13 +1,13 @@
 // One who asked the machine, until it is answered.
 #pragma once
 
-#include "extender/question.h"
+#include "extender/request.h"
 
 namespace gs::extender {
 
 struct Caller {
-  Ticket ticket = 0;
-  Question question;
+  RequestId request_id = 0;
+  Request request;
   Mono until{};       // nobody waits for the answer any more
   Answer answer{};    // once it is known what it will be
   int conflicts = 0;  // of its Binding

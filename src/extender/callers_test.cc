@@ -9,20 +9,20 @@ using namespace std::chrono_literals;
 
 constexpr Mono secondOf(int seconds) { return Mono{std::chrono::seconds{seconds}}; }
 
-Caller callerUntil(Ticket ticket, int until) {
+Caller callerUntil(RequestId request_id, int until) {
   Caller c;
-  c.ticket = ticket;
+  c.request_id = request_id;
   c.until = secondOf(until);
   return c;
 }
 
-std::vector<Ticket> ticketsOf(const Callers::List& list) {
-  std::vector<Ticket> out;
-  for (const Caller& c : list) { out.push_back(c.ticket); }
+std::vector<RequestId> ticketsOf(const Callers::List& list) {
+  std::vector<RequestId> out;
+  for (const Caller& c : list) { out.push_back(c.request_id); }
   return out;
 }
 
-using Tickets = std::vector<Ticket>;
+using Tickets = std::vector<RequestId>;
 
 TEST(Callers, EachIsTakenOnceInTheOrderInWhichTheyCame) {
   Callers callers;

@@ -146,7 +146,7 @@ void Extender::takeOff(const model::Pod& pod) {
   g.uid = pod.uid;
   g.pod = pod.key;
   g.stage = Stage::Removing;
-  g.stray = g.idle = true;
+  g.orphan = g.idle = true;
   g.asked = now_.mono;
   g.not_before = now_.mono + kClaimedFor;
   g.failures = troubles_.refusalsOf(pod.uid);
@@ -199,11 +199,11 @@ bool Extender::isAllowed(const Grant& g, const model::Pod& pod) const {
 /// Its limits are those for which it was given devices. Who asked in its name may have said others.
 bool Extender::asksFor(const Grant& g, const model::Pod& pod) const {
   const sched::SharePicks now = sched::vcudaPicks(pod);
-  return g.stray || std::equal(now.begin(), now.end(), g.picks.begin(), g.picks.end(),
-                               [](const auto& a, const auto& b) { return a.asked == b.asked; });
+  return g.orphan || std::equal(now.begin(), now.end(), g.picks.begin(), g.picks.end(),
+                                [](const auto& a, const auto& b) { return a.asked == b.asked; });
 }
 
-/// The question was about another pod than this one is.
+/// The request was about another pod than this one is.
 void Extender::drop(Grant& g, const model::Pod& pod) {
   const bool own = isOwnSchedulers(pod);
   const std::string why =

@@ -342,10 +342,10 @@ TEST_F(OwnSchedulersTest, AreNotGivenShares) {
   const model::Pod pod = createOwn("p");
   for (const model::Pod& asked : {pod, forgedFrom(pod)}) {
     for (const Verb verb : {Verb::Filter, Verb::Predicate, Verb::Look, Verb::Allocate, Verb::Bind}) {
-      const Ticket ticket = ask(verb, asked, {"a"});
+      const RequestId request_id = ask(verb, asked, {"a"});
       run();
-      EXPECT_EQ(answers[ticket].kind, AnswerKind::Failed);
-      EXPECT_EQ(answers[ticket].text, "pod default/p is scheduled by gpu-scheduler");
+      EXPECT_EQ(answers[request_id].kind, AnswerKind::Failed);
+      EXPECT_EQ(answers[request_id].text, "pod default/p is scheduled by gpu-scheduler");
     }
   }
   EXPECT_EQ(freeMilli("a"), 1000);
@@ -358,9 +358,9 @@ TEST_F(OwnSchedulersTest, NorWhereTheQuestionCameBeforeThePod) {
   model::Pod pod = vcudaPod("p", {{50, 1}});
   pod.scheduler_name = "gpu-scheduler";
   server.add(pod);
-  const Ticket ticket = ask(Verb::Filter, forgedFrom(server.pods["p"]), {"a"});
+  const RequestId request_id = ask(Verb::Filter, forgedFrom(server.pods["p"]), {"a"});
   watchBrings("p");
-  EXPECT_EQ(answers[ticket].text, "pod default/p is scheduled by gpu-scheduler");
+  EXPECT_EQ(answers[request_id].text, "pod default/p is scheduled by gpu-scheduler");
   EXPECT_EQ(freeMilli("a"), 1000);
   EXPECT_EQ(extender.grants().timers, 0U);
 }
@@ -398,9 +398,9 @@ TEST_F(ExtenderTest, AQuestionThatSaysThatAnUnboundPodIsBoundIsOfNoEffect) {
   forged.share_limits = {{200, 0}};
   forged.node = model::NodeName{"a"};
   forged.revision = 1'000'000;
-  const Ticket ticket = ask(Verb::Filter, forged, {"a"});
+  const RequestId request_id = ask(Verb::Filter, forged, {"a"});
   run();
-  EXPECT_EQ(got(ticket, {"a"}), "a");
+  EXPECT_EQ(got(request_id, {"a"}), "a");
   EXPECT_EQ(note("p", kNode), "a");
   EXPECT_GT(extender.nextDue(), now.mono) << "somebody is looked at again and again, and nobody else is";
 }
@@ -412,13 +412,13 @@ TEST_F(ExtenderTest, APodThatIsReadAndAsksForOtherThanItsQuestionGetsNothingByIt
   model::Pod forged = pod;
   forged.share_limits = {{200, 0}};
   forged.revision = 1'000'000;
-  const Ticket ticket = ask(Verb::Filter, forged, {"a"});
+  const RequestId request_id = ask(Verb::Filter, forged, {"a"});
   EXPECT_EQ(freeMilli("a"), 0);
   watchBrings("p");
   run();
   pass(2s);
   run();
-  EXPECT_EQ(answers[ticket].kind, AnswerKind::Failed);
+  EXPECT_EQ(answers[request_id].kind, AnswerKind::Failed);
   EXPECT_EQ(freeMilli("a"), 2000);
   EXPECT_EQ(note("p", kNode), "-");
 }

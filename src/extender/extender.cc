@@ -1,4 +1,4 @@
-// Questions: who is asked for what, and which node it gets. What comes of it is in grants.cc.
+// Requests: who is asked for what, and which node it gets. What comes of it is in grants.cc.
 #include "extender/extender.h"
 
 #include <fmt/format.h>
@@ -19,8 +19,8 @@ namespace {
 using Kind = Answer::Kind;
 
 constexpr std::size_t kMostGangs = 4096;
-constexpr std::size_t kMostPreempted = 5000;  // nodes of one question
-constexpr std::size_t kMostObjects = 1000;    // of one question: each costs a look at a node of its own
+constexpr std::size_t kMostPreempted = 5000;  // nodes of one request
+constexpr std::size_t kMostObjects = 1000;    // of one request: each costs a look at a node of its own
 constexpr const char* kStopping = "this replica is stopping";
 constexpr const char* kNotConfirmed = "its Binding was not confirmed; ask again";
 constexpr const char* kBindsAlready = "a Binding of this pod is under way";
@@ -133,12 +133,12 @@ void Extender::answer(const Caller& w, Kind kind, std::string text) {
 }
 
 void Extender::answer(const Caller& w, Answer a) {
-  if (auto line = log_.lineOf(w.question, a, now_.mono)) { out_.emplace_back(*std::move(line)); }
-  replies_.give(w.ticket, std::move(a), now_.mono);
+  if (auto line = log_.lineOf(w.request, a, now_.mono)) { out_.emplace_back(*std::move(line)); }
+  replies_.give(w.request_id, std::move(a), now_.mono);
 }
 
 bool Extender::usesThisTable(const Caller& w) {
-  if (w.question.candidates.table == table()) { return true; }
+  if (w.request.candidates.table == table()) { return true; }
   Answer a;
   a.kind = Kind::NewTable;
   a.table = table();
@@ -146,17 +146,17 @@ bool Extender::usesThisTable(const Caller& w) {
   return false;
 }
 
-void Extender::ask(Ticket ticket, Question question, Now now) {
+void Extender::ask(RequestId request_id, Request request, Now now) {
   now_ = now;
-  const Mono asked = question.asked == Mono{} ? now.mono : std::min(question.asked, now.mono);
-  Caller w{ticket, std::move(question), asked + config_.answer_within};
+  const Mono asked = request.asked == Mono{} ? now.mono : std::min(request.asked, now.mono);
+  Caller w{request_id, std::move(request), asked + config_.answer_within};
   if (!leading_ || !taking_) { return answer(w, Kind::Unavailable, why_not_); }
-  const Verb verb = w.question.verb;
+  const Verb verb = w.request.verb;
   // Its caller may have asked somebody else since, and a late decision would undo that one.
   if (now.mono >= w.until) { return answer(w, Kind::Unavailable, "this was asked too long ago"); }
   if (verb == Verb::Deallocate) { return deallocate(w); }
   if (!usesThisTable(w) || needsObjects(w)) { return; }
-  const model::Uid uid = verb == Verb::Rank ? model::Uid{} : w.question.pod->uid;
+  const model::Uid uid = verb == Verb::Rank ? model::Uid{} : w.request.pod->uid;
   switch (verb) {
     case Verb::Filter:
     case Verb::Predicate:
@@ -173,7 +173,7 @@ void Extender::ask(Ticket ticket, Question question, Now now) {
 /// Some node in the body is newer than what is known of it: the caller is to read it. Where there are very
 /// many, what is known counts of the others.
 bool Extender::needsObjects(const Caller& w) {
-  const Candidates& c = w.question.candidates;
+  const Candidates& c = w.request.candidates;
   Answer a;
   a.kind = Kind::SendObjects;
   for (std::size_t i = 0; i < c.revisions.size(); ++i) {
@@ -225,25 +225,25 @@ bool Extender::isAnswered(const Caller& w, const model::Pod& pod) {
   }
   if (isOwnSchedulers(pod)) { return fail(ownSchedulersText(pod)); }
   if (engine_.quota().awaited()) { return fail(kQuotaAwaited); }
-  if (config_.strict && w.question.verb != Verb::Bind && model::wasPredicated(pod.annotations)) {
+  if (config_.strict && w.request.verb != Verb::Bind && model::wasPredicated(pod.annotations)) {
     return fail(fmt::format("pod {} had been predicated!", pod.key.name));
   }
   if (engine_.cache().knownGone(pod.uid) || pod.deleting || pod.finished()) {
     return fail(fmt::format("{} has ended or is being deleted", nameOf(pod)));
   }
   if (!pod.bound()) { return false; }
-  const auto position = positionOf(w.question.candidates, pod.node);
+  const auto position = positionOf(w.request.candidates, pod.node);
   if (!position) { return fail(fmt::format("{} is bound to {}", nameOf(pod), pod.node.text)); }
   Answer a;
-  a.kind = w.question.verb == Verb::Bind ? Kind::Done : Kind::Chosen;
+  a.kind = w.request.verb == Verb::Bind ? Kind::Done : Kind::Chosen;
   a.chosen = *position;
   answer(w, std::move(a));
   return true;
 }
 
 void Extender::place(Caller w) {
-  w.question.pod = newest(w.question.pod);
-  const model::PodPtr pod = w.question.pod;
+  w.request.pod = newest(w.request.pod);
+  const model::PodPtr pod = w.request.pod;
   if (isAnswered(w, *pod)) { return; }
   Grant* grant = grantOf(pod->uid);
   if (grant == nullptr) { return choose(std::move(w), *pod); }
@@ -253,9 +253,9 @@ void Extender::place(Caller w) {
     grant->callers.awaitDecision(std::move(w));  // in order: who asked last decides
     return;
   }
-  const auto position = positionOf(w.question.candidates, grant->note.node);
+  const auto position = positionOf(w.request.candidates, grant->note.node);
   const bool stands = grant->stage != Stage::Removing;
-  if (stands && w.question.verb == Verb::Predicate && !isTold(*grant, w, position.has_value())) { return; }
+  if (stands && w.request.verb == Verb::Predicate && !isTold(*grant, w, position.has_value())) { return; }
   if (position && stands && holdsUp(*grant, *pod)) {
     if (grant->adopted) { write(*grant); }
     return join(*grant, std::move(w), *position);
@@ -278,7 +278,7 @@ bool Extender::isTold(Grant& g, const Caller& w, bool its_node) {
   };
   constexpr const char* kInVain = "was not bound to this node; another one is tried";
   if (its_node) { return g.turns.ownFits(g.note.node, now_.mono) || refuse(kInVain); }
-  switch (g.turns.otherFits(nodeAt(w.question.candidates, 0), now_.mono)) {
+  switch (g.turns.otherFits(nodeAt(w.request.candidates, 0), now_.mono)) {
     case NodeTurns::Other::Fits: return true;
     case NodeTurns::Other::Held: return refuse("has already been matched to another node");
     case NodeTurns::Other::InVain: return refuse(kInVain);
@@ -309,7 +309,7 @@ Answer Extender::standingsFor(const Candidates& c, const sched::PodRequest& requ
 
 /// A decision. What the pod holds of an earlier one does not stand in its own way.
 void Extender::choose(Caller w, const model::Pod& pod) {
-  const Candidates& c = w.question.candidates;
+  const Candidates& c = w.request.candidates;
   Grant* before = grantOf(pod.uid);
   if (before != nullptr) { before->holds.clear(); }
   const auto door = readDoor(pod);
@@ -337,7 +337,7 @@ void Extender::choose(Caller w, const model::Pod& pod) {
     return grant(std::move(w), pod, *request, a);
   }
   a.kind = Kind::Nowhere;
-  const bool others_follow = w.question.verb == Verb::Predicate;  // this node was one of many
+  const bool others_follow = w.request.verb == Verb::Predicate;  // this node was one of many
   answer(w, std::move(a));
   if (before == nullptr) { return; }
   reserve(*before, pod);
@@ -355,18 +355,18 @@ Extender::Aside::~Aside() {
 }
 
 void Extender::look(const Caller& w) {
-  const model::PodPtr pod = newest(w.question.pod);
+  const model::PodPtr pod = newest(w.request.pod);
   if (isAnswered(w, *pod)) { return; }
   const Aside own = setOwnAside(*pod);
   const auto door = readDoor(*pod);
   const auto* request = std::get_if<sched::PodRequest>(&door);
   Answer a;
   if (request != nullptr) {
-    a = standingsFor(w.question.candidates, *request);
+    a = standingsFor(w.request.candidates, *request);
   } else {
     a.text = std::get<sched::Blocked>(door).text;
   }
-  const auto best = request != nullptr ? bestOf(a, w.question.candidates) : std::nullopt;
+  const auto best = request != nullptr ? bestOf(a, w.request.candidates) : std::nullopt;
   a.kind = best ? Kind::Chosen : Kind::Nowhere;
   a.chosen = best.value_or(0);
   answer(w, std::move(a));
@@ -375,14 +375,14 @@ void Extender::look(const Caller& w) {
 void Extender::rank(const Caller& w) {
   sched::PodRequest nothing;
   nothing.door = &sched::kVcudaDoor;
-  Answer a = standingsFor(w.question.candidates, nothing);
+  Answer a = standingsFor(w.request.candidates, nothing);
   a.kind = Kind::Ranked;
   answer(w, std::move(a));
 }
 
 /// Nodes where the pod would fit once the victims were gone. A kube-scheduler asks about a tenth of all.
 void Extender::preempt(const Caller& w) {
-  const model::PodPtr pod = newest(w.question.pod);
+  const model::PodPtr pod = newest(w.request.pod);
   if (sched::wantsVcuda(*pod) &&
       engine_.quota().awaited()) {  // nobody is to die for a pod that will be refused
     return answer(w, Kind::Unavailable, kQuotaAwaited);
@@ -392,9 +392,9 @@ void Extender::preempt(const Caller& w) {
   a.kind = Kind::Kept;
   const auto door = readDoor(*pod);
   const auto* request = std::get_if<sched::PodRequest>(&door);
-  for (std::size_t i = 0; i < std::min(w.question.victims.size(), kMostPreempted); ++i) {
-    const Victims& victims = w.question.victims[i];
-    const NodeTable::Index node = w.question.candidates.nodes.at(i);
+  for (std::size_t i = 0; i < std::min(w.request.victims.size(), kMostPreempted); ++i) {
+    const Victims& victims = w.request.victims[i];
+    const NodeTable::Index node = w.request.candidates.nodes.at(i);
     const bool fits = !sched::wantsVcuda(*pod) ||
                       (request != nullptr && node != NodeTable::kUnknown &&
                        fitsWithout({victims.uids.begin(), victims.uids.end()}, node, *pod, *request));
@@ -421,7 +421,7 @@ void Extender::noteGang(const model::Uid& uid) {
 }
 
 void Extender::deallocate(const Caller& w) {
-  const model::Uid uid = w.question.pod->uid;
+  const model::Uid uid = w.request.pod->uid;
   if (Grant* grant = grantOf(uid)) {
     noteGang(uid);
     remove(*grant);
@@ -434,8 +434,8 @@ void Extender::deallocate(const Caller& w) {
 
 /// Its annotations are written first, when it has none of that node.
 void Extender::bind(Caller w) {
-  const model::Uid uid = w.question.pod->uid;
-  const model::NodeName node = w.question.node;
+  const model::Uid uid = w.request.pod->uid;
+  const model::NodeName node = w.request.node;
   const model::Pod* pod = engine_.cache().pod(uid);
   if (binding_.underWay(uid)) { return answer(w, Kind::Failed, kBindsAlready); }
   if (pod == nullptr) { return readForBind(std::move(w)); }
@@ -449,24 +449,24 @@ void Extender::bind(Caller w) {
   const bool has_it =
       grant != nullptr && grant->stage == Stage::Written && !grant->adopted && grant->note.node == node;
   if (sched::wantsVcuda(*pod) && !has_it) {
-    w.question.pod = std::make_shared<const model::Pod>(*pod);
+    w.request.pod = std::make_shared<const model::Pod>(*pod);
     return place(std::move(w));  // comes back once it has
   }
   sendBinding(std::move(w), *pod);
 }
 
 void Extender::readForBind(Caller w) {
-  const model::Uid uid = w.question.pod->uid;
+  const model::Uid uid = w.request.pod->uid;
   if (now_.mono >= w.until) { return answer(w, Kind::Failed, kNotConfirmed); }
   if (binding_.underWay(uid)) { return answer(w, Kind::Failed, kBindsAlready); }
-  call(kapi::getObject(kapi::kPod, w.question.pod->key), Purpose::ReadForBind, uid);
+  call(kapi::getObject(kapi::kPod, w.request.pod->key), Purpose::ReadForBind, uid);
   binding_.await(uid, std::move(w));
 }
 
 void Extender::sendBinding(Caller w, const model::Pod& pod) {
   const Grant* grant = grantOf(pod.uid);
   const auto annotations = grant != nullptr ? model::printVcudaNote(grant->note) : model::Annotations{};
-  call(kapi::bindPod(pod, w.question.node, annotations), Purpose::Bind, pod.uid);
+  call(kapi::bindPod(pod, w.request.node, annotations), Purpose::Bind, pod.uid);
   binding_.await(pod.uid, std::move(w));
 }
 
@@ -479,7 +479,9 @@ std::string Extender::whyNotBound(const Pending& pending, const kapi::Outcome& o
     return fmt::format("it is gone; the pod of that name has the uid {} and not {}", pod->uid.text,
                        pending.uid.text);
   }
-  if (outcome.fate == kapi::Fate::Applied && pod != nullptr) { return kNotConfirmed; }  // it came too late
+  if (outcome.result == kapi::CallResult::Applied && pod != nullptr) {
+    return kNotConfirmed;
+  }  // it came too late
   if (outcome.http >= 200 && outcome.http < 300) {
     return fmt::format(
         "it cannot be read: the API server answered {} with a body that is no pod: {}; ask again",
@@ -494,7 +496,7 @@ void Extender::bindAnswered(const Pending& pending, const kapi::Outcome& outcome
   }
   auto w = binding_.take(pending.uid);
   if (!w) { return; }
-  const bool done = outcome.fate == kapi::Fate::Applied;
+  const bool done = outcome.result == kapi::CallResult::Applied;
   if (done) { engine_.learn(outcome.object, now_.mono); }
   const bool waits = now_.mono < w->until;  // else its caller may have asked for another node since
   const bool read =
@@ -510,7 +512,7 @@ void Extender::bindAnswered(const Pending& pending, const kapi::Outcome& outcome
     answer(*w, Kind::Done);
   } else {
     answer(*w, Kind::Failed,
-           fmt::format("pod {}: {}", w->question.pod->key.text(), whyNotBound(pending, outcome)));
+           fmt::format("pod {}: {}", w->request.pod->key.text(), whyNotBound(pending, outcome)));
   }
 }
 

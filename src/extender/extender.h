@@ -1,5 +1,5 @@
 // The extender component: which node and which shares of its devices a pod of another scheduler gets (R53-R58).
-// A machine without I/O over an engine that somebody else feeds: requests (`Question`s), answers to its calls and time go
+// A machine without I/O over an engine that somebody else feeds: requests (`Request`s), answers to its calls and time go
 // in; calls and answers come out.
 //
 // Parts with an owner of their own: who waits for a pod's annotations (callers.h) or its Binding (binding_callers.h), what is
@@ -11,7 +11,7 @@
 // Every PATCH carries the uid and the resourceVersion of a pod version that was seen unbound, so of several only one can
 // take effect, and none after a Binding; a PATCH whose outcome is unknown is settled by one that changes the pod.
 // A caller is answered once its pod's annotations are known to be written. One write of a pod is under way at a time; a
-// question that needs another one waits for it. No write is tried again at once: the more failed in a row the later,
+// request that needs another one waits for it. No write is tried again at once: the more failed in a row the later,
 // and those that nobody waits for share a few slots by namespace.
 // Decides only between lead() and standBy(). One thread; the engine must outlive it.
 #pragma once
@@ -30,8 +30,8 @@
 #include "extender/callers.h"
 #include "extender/config.h"
 #include "extender/node_turns.h"
-#include "extender/question.h"
 #include "extender/replies.h"
+#include "extender/request.h"
 #include "extender/request_log.h"
 #include "extender/slots.h"
 #include "extender/write_troubles.h"
@@ -49,29 +49,29 @@ class Extender {
   Extender(engine::Engine& engine, Config config, Rng rng);
 
   void lead(Now now);
-  /// What is under way is forgotten; every question is answered Unavailable with this.
+  /// What is under way is forgotten; every request is answered Unavailable with this.
   void standBy(std::string why);
   /// From then on nothing is promised to anybody, unless it is said again. Without it: for ever.
   void leadUntil(Mono until) { replies_.leadUntil(until); }
-  /// No new questions; those that were asked before are answered once their writes are.
+  /// No new requests; those that were asked before are answered once their writes are.
   void stopTaking();
   /// After stopTaking(): whoever still waits is refused.
   void giveUp();
   [[nodiscard]] bool leading() const { return leading_; }
-  /// Why questions are refused now; "" they are not.
+  /// Why requests are refused now; "" they are not.
   [[nodiscard]] std::string refusesBecause() const { return leading_ && taking_ ? "" : why_not_; }
   /// Some write has not come to its end.
   [[nodiscard]] bool underWay() const { return grants().writing > 0 || !calls_.empty(); }
   [[nodiscard]] const Config& config() const { return config_; }
 
-  void ask(Ticket ticket, Question question, Now now);
+  void ask(RequestId request_id, Request request, Now now);
   /// False: it is no answer to a call of ours.
   bool handle(const kapi::Outcome& outcome, Now now);
   /// After every event: pods that changed, what is due.
   void settle(Now now);
 
   [[nodiscard]] kapi::Effects takeEffects() { return std::exchange(out_, {}); }
-  [[nodiscard]] std::vector<std::pair<Ticket, Answer>> takeAnswers() { return replies_.take(); }
+  [[nodiscard]] std::vector<std::pair<RequestId, Answer>> takeAnswers() { return replies_.take(); }
   /// Events for users, to be sent.
   [[nodiscard]] std::vector<kapi::EventNote> takeNotes() { return std::exchange(notes_, {}); }
   [[nodiscard]] std::optional<Mono> nextDue() const;
@@ -102,7 +102,7 @@ class Extender {
     bool read_first = false;          // what the API has is to be read before the next write
     bool unsettled = false;           // some PATCH may still land
     bool adopted = false;             // an earlier process wrote it, and may have another PATCH under way
-    bool stray = false;               // no reservation: annotations that nobody promised are to go
+    bool orphan = false;              // no reservation: annotations that nobody promised are to go
     bool idle = false;                // what is to be written next nobody waits for
     bool queued = false;              // it waits for a slot
     model::VcudaNote noted{};         // what the API had when we last knew
@@ -124,7 +124,7 @@ class Extender {
     std::string slot{};  // namespace whose slot it has, if any
   };
 
-  // extender.cc: questions
+  // extender.cc: requests
   void answer(const Caller& w, Answer::Kind kind, std::string text = {});
   void answer(const Caller& w, Answer answer);
   bool usesThisTable(const Caller& w);

@@ -26,10 +26,10 @@ class GangTest : public ExtenderTest {
   /// As a Volcano with allocateFunc does in a session: the first node that is called fit is allocated. The node, or "".
   std::string allocate(const model::Pod& pod) {
     for (const auto& node : nodes) {
-      const Ticket looked = ask(Verb::Look, pod, {node});
+      const RequestId looked = ask(Verb::Look, pod, {node});
       run();
       if (answers[looked].kind != AnswerKind::Chosen) { continue; }
-      const Ticket allocated = ask(Verb::Allocate, pod, {node});
+      const RequestId allocated = ask(Verb::Allocate, pod, {node});
       run();
       return answers[allocated].kind == AnswerKind::Chosen ? node : "";
     }
@@ -77,14 +77,14 @@ TEST_F(GangTest, ManyCostNoMoreThanOne) {
   addNodes(2'000, 8);
   lead();
   const auto costOf = [&](const std::string& name, int gangs) {
-    std::vector<Question> questions;
+    std::vector<Request> requests;
     for (int i = 0; i < 100; ++i) {
       const std::string number = std::to_string(i % gangs);
       const model::Pod pod = createOf(name + number, name + std::to_string(i), {90, 1});
-      questions.push_back(question(Verb::Look, pod, {"n7"}));
+      requests.push_back(request(Verb::Look, pod, {"n7"}));
     }
     return cpuSecondsOf([&] {
-      for (const auto& q : questions) { extender.ask(++last, q, now); }
+      for (const auto& q : requests) { extender.ask(++last, q, now); }
       settle();
     });
   };

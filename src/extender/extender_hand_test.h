@@ -64,7 +64,7 @@ class ExtenderTest : public ::testing::Test {
       if (auto* call = std::get_if<kapi::Call>(&effect)) { calls.push_back(std::move(*call)); }
       if (const auto* metric = std::get_if<kapi::Metric>(&effect)) { counted[metric->name] += metric->value; }
     }
-    for (auto& [ticket, answer] : extender.takeAnswers()) { answers[ticket] = std::move(answer); }
+    for (auto& [request_id, answer] : extender.takeAnswers()) { answers[request_id] = std::move(answer); }
   }
   /// Each call is answered as the server does, until there is none.
   void run() {
@@ -92,8 +92,8 @@ class ExtenderTest : public ::testing::Test {
     settle();
   }
 
-  Question question(Verb verb, const model::Pod& pod, const std::vector<std::string>& nodes) {
-    Question q;
+  Request request(Verb verb, const model::Pod& pod, const std::vector<std::string>& nodes) {
+    Request q;
     q.verb = verb;
     q.pod = std::make_shared<const model::Pod>(pod);
     if (verb == Verb::Bind) { q.node = model::NodeName{nodes.at(0)}; }
@@ -101,27 +101,27 @@ class ExtenderTest : public ::testing::Test {
     for (const auto& name : nodes) { q.candidates.nodes.push_back(q.candidates.table->find(name)); }
     return q;
   }
-  Ticket ask(Verb verb, const model::Pod& pod, const std::vector<std::string>& nodes) {
-    extender.ask(++last, question(verb, pod, nodes), now);
+  RequestId ask(Verb verb, const model::Pod& pod, const std::vector<std::string>& nodes) {
+    extender.ask(++last, request(verb, pod, nodes), now);
     settle();
     return last;
   }
   Answer filter(const model::Pod& pod, const std::vector<std::string>& nodes) {
-    const Ticket ticket = ask(Verb::Filter, pod, nodes);
-    runUntilAnswered(ticket);
-    return answers[ticket];
+    const RequestId request_id = ask(Verb::Filter, pod, nodes);
+    runUntilAnswered(request_id);
+    return answers[request_id];
   }
   /// What failed is tried again after a while.
-  void runUntilAnswered(Ticket ticket) {
+  void runUntilAnswered(RequestId request_id) {
     run();
-    for (int i = 0; i < 40 && !answers.contains(ticket); ++i) {
+    for (int i = 0; i < 40 && !answers.contains(request_id); ++i) {
       pass(100ms);
       run();
     }
   }
   /// The node that it got, or why none; "" no answer yet.
-  std::string got(Ticket ticket, const std::vector<std::string>& nodes) const {
-    const auto it = answers.find(ticket);
+  std::string got(RequestId request_id, const std::vector<std::string>& nodes) const {
+    const auto it = answers.find(request_id);
     if (it == answers.end()) { return ""; }
     return it->second.kind == AnswerKind::Chosen ? nodes.at(it->second.chosen) : "(" + it->second.text + ")";
   }
@@ -146,8 +146,8 @@ class ExtenderTest : public ::testing::Test {
   PodServer server;
   Now now{Mono{std::chrono::hours{1}}, Wall{std::chrono::hours{1000}}};
   std::deque<kapi::Call> calls;
-  std::map<Ticket, Answer> answers;
-  Ticket last = 0;
+  std::map<RequestId, Answer> answers;
+  RequestId last = 0;
   std::map<std::string, double> counted;  // metrics that are effects
 };
 

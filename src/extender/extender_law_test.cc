@@ -17,7 +17,7 @@ namespace gs::extender {
 namespace {
 
 using namespace std::chrono_literals;
-using kapi::Fate;
+using kapi::CallResult;
 
 constexpr Duration kStep = 50ms;
 constexpr std::size_t kConnections = 32;
@@ -62,7 +62,7 @@ class LawPlay {
   struct Flight {
     kapi::Call call;
     Mono back{};
-    Fate fate{};
+    CallResult result{};
     int code = 0;
     bool carried_out = false;
   };
@@ -73,7 +73,7 @@ class LawPlay {
   };
   struct Scheduler {
     std::string ns;
-    Ticket ticket = 0;
+    RequestId request_id = 0;
     Mono asked{};
     Mono next{};
   };
@@ -120,11 +120,11 @@ class LawPlay {
     if (extender_.grants().timers > server_.pods.size()) { problem_ = "more timers than pods"; }
   }
 
-  /// One question at a time, as schedulers do.
+  /// One request at a time, as schedulers do.
   void schedule(Scheduler& s) {
-    if (s.ticket != 0 && now_.mono < s.asked + kPatience) { return; }
-    if (s.ticket != 0 && s.ns == "good") { problem_ = "a question of another namespace had no answer"; }
-    s.ticket = 0;
+    if (s.request_id != 0 && now_.mono < s.asked + kPatience) { return; }
+    if (s.request_id != 0 && s.ns == "good") { problem_ = "a question of another namespace had no answer"; }
+    s.request_id = 0;
     if (now_.mono < s.next) { return; }
     s.next = now_.mono + 1s;
     std::vector<const model::Pod*> mine;
@@ -133,7 +133,7 @@ class LawPlay {
     }
     if (mine.empty()) { return; }
     const model::Pod& pod = *mine[rng_.below(mine.size())];
-    Question q;
+    Request q;
     const auto luck = rng_.below(10);
     q.verb = luck < 6 ? Verb::Filter : luck < 8 ? Verb::Deallocate : Verb::Bind;
     if (s.ns == "good") { q.verb = Verb::Filter; }
@@ -142,16 +142,16 @@ class LawPlay {
     const std::size_t first = rng_.below(nodes_.size());
     q.node = model::NodeName{nodes_[first]};
     q.candidates.nodes = {q.candidates.table->find(nodes_[first])};
-    s.ticket = ++tickets_;
+    s.request_id = ++request_ids_;
     s.asked = now_.mono;
-    extender_.ask(s.ticket, std::move(q), now_);
+    extender_.ask(s.request_id, std::move(q), now_);
     settle();
   }
 
   static bool isBinding(const kapi::Call& call) { return call.subresource == "binding"; }
   static int kindOf(const kapi::Call& call) { return kapi::isRead(call.verb) ? 0 : isBinding(call) ? 1 : 2; }
   Flight send(kapi::Call call) {
-    Flight f{call, now_.mono + 5ms, Fate::Applied, 200, true};
+    Flight f{call, now_.mono + 5ms, CallResult::Applied, 200, true};
     if (call.key.ns == "good") { return f; }
     Mood mood = moods_[static_cast<std::size_t>(kindOf(call))];
     if (mood.of == Mood::Of::Wild) { mood = rng_.chance(30) ? Mood{} : anyMood(); }
@@ -159,10 +159,12 @@ class LawPlay {
       case Mood::Of::Fine:
       case Mood::Of::Wild: break;
       case Mood::Of::Code:
-      case Mood::Of::Busy: f = {call, now_.mono + 5ms, Fate::Refused, mood.code, false}; break;
-      case Mood::Of::NotSent: f = {call, now_.mono + 5ms, Fate::NotSent, 0, false}; break;
-      case Mood::Of::Hangs: f = {call, now_.mono + call.timeout, Fate::Unknown, 0, false}; break;
-      case Mood::Of::HangsAndLands: f = {call, now_.mono + call.timeout, Fate::Unknown, 500, true}; break;
+      case Mood::Of::Busy: f = {call, now_.mono + 5ms, CallResult::Refused, mood.code, false}; break;
+      case Mood::Of::NotSent: f = {call, now_.mono + 5ms, CallResult::NotSent, 0, false}; break;
+      case Mood::Of::Hangs: f = {call, now_.mono + call.timeout, CallResult::Unknown, 0, false}; break;
+      case Mood::Of::HangsAndLands:
+        f = {call, now_.mono + call.timeout, CallResult::Unknown, 500, true};
+        break;
     }
     return f;
   }
@@ -170,14 +172,14 @@ class LawPlay {
     kapi::Outcome o;
     o.token = f.call.token;
     if (f.carried_out) { o = server_.carryOut(f.call); }
-    if (!f.carried_out || f.fate != Fate::Applied) {
-      o.fate = f.fate;
+    if (!f.carried_out || f.result != CallResult::Applied) {
+      o.result = f.result;
       o.http = f.code;
       o.reason = f.code == 404 ? "NotFound" : "";
       o.object = {};
     }
     Record& r = records_[{f.call.key.name, kindOf(f.call)}];
-    if (o.fate == Fate::Applied || f.carried_out) {  // which a read will tell
+    if (o.result == CallResult::Applied || f.carried_out) {  // which a read will tell
       r.in_a_row = 0;
     } else {
       ++failures_;
@@ -195,14 +197,14 @@ class LawPlay {
     for (auto& effect : extender_.takeEffects()) {
       if (auto* call = std::get_if<kapi::Call>(&effect)) { watchOver(std::move(*call)); }
     }
-    for (const auto& [ticket, answer] : extender_.takeAnswers()) {
+    for (const auto& [request_id, answer] : extender_.takeAnswers()) {
       ++answered_;
       for (auto& s : schedulers_) {
-        if (s.ticket != ticket) { continue; }
+        if (s.request_id != request_id) { continue; }
         if (s.ns == "good" && now_.mono > s.asked + 1s) {
           problem_ = "another namespace waited for its answer";
         }
-        s.ticket = 0;
+        s.request_id = 0;
       }
     }
   }
@@ -232,7 +234,7 @@ class LawPlay {
   PodServer server_;
   Now now_{Mono{1h}, Wall{1min}};
   std::array<Scheduler, 2> schedulers_{Scheduler{"bad"}, Scheduler{"good"}};
-  Ticket tickets_ = 0;
+  RequestId request_ids_ = 0;
   std::deque<kapi::Call> waiting_;
   std::vector<Flight> flying_;
   std::map<std::pair<std::string, int>, Record> records_;

@@ -128,7 +128,7 @@ class ExtenderPlay {
   static bool isVolcanos(const std::string& name) { return name.ends_with('3') || name.ends_with('7'); }
   void askFor(const std::string& name) {
     if (name.empty() || server_.pods.at(name).bound()) { return; }
-    Question q;
+    Request q;
     q.verb = isVolcanos(name) ? Verb::Predicate : Verb::Filter;
     q.pod = std::make_shared<const model::Pod>(server_.pods.at(name));
     q.candidates.table = extender_->table();
@@ -139,9 +139,9 @@ class ExtenderPlay {
     if (q.verb == Verb::Predicate) { names = {nodes_[rng_.below(nodes_.size())]}; }
     for (const auto& node : names) { q.candidates.nodes.push_back(q.candidates.table->find(node)); }
     if (q.verb == Verb::Filter) { chosen_.erase(name); }
-    asked_[++tickets_] = {name, names};
-    latest_[name] = tickets_;
-    extender_->ask(tickets_, std::move(q), now_);
+    asked_[++request_ids_] = {name, names};
+    latest_[name] = request_ids_;
+    extender_->ask(request_ids_, std::move(q), now_);
   }
 
   void carryOutOne() {
@@ -251,10 +251,10 @@ class ExtenderPlay {
     for (auto& effect : extender_->takeEffects()) {
       if (auto* call = std::get_if<kapi::Call>(&effect)) { calls_.push_back(std::move(*call)); }
     }
-    for (auto& [ticket, answer] : extender_->takeAnswers()) {
-      const auto [name, names] = asked_.at(ticket);
-      asked_.erase(ticket);
-      const bool listens = isVolcanos(name) || latest_[name] == ticket;  // else it has given up that call
+    for (auto& [request_id, answer] : extender_->takeAnswers()) {
+      const auto [name, names] = asked_.at(request_id);
+      asked_.erase(request_id);
+      const bool listens = isVolcanos(name) || latest_[name] == request_id;  // else it has given up that call
       if (!listens || answer.kind != Answer::Kind::Chosen) { continue; }
       // kube-scheduler binds to what it was told last, Volcano to any node that it was told to fit.
       if (!isVolcanos(name)) { chosen_.erase(name); }
@@ -272,10 +272,10 @@ class ExtenderPlay {
   std::vector<kapi::Call> calls_;
   std::vector<kapi::Call> late_;  // an API server may still carry these out
   std::deque<model::Pod> events_;
-  std::map<Ticket, std::pair<std::string, std::vector<std::string>>> asked_;
-  std::map<std::string, Ticket> latest_;
+  std::map<RequestId, std::pair<std::string, std::vector<std::string>>> asked_;
+  std::map<std::string, RequestId> latest_;
   std::multimap<std::string, Chosen> chosen_;
-  Ticket tickets_ = 0;
+  RequestId request_ids_ = 0;
   int next_pod_ = 0;
   std::string problem_;
 };

@@ -15,12 +15,12 @@ class SessionTest : public ExtenderTest {
   }
   /// One session of a Volcano without allocateFunc: the nodes that it was told fit.
   std::string session(const model::Pod& pod, const std::vector<std::string>& nodes) {
-    std::map<Ticket, std::string> tickets;
-    for (const auto& node : nodes) { tickets[ask(Verb::Predicate, pod, {node})] = node; }
+    std::map<RequestId, std::string> request_ids;
+    for (const auto& node : nodes) { request_ids[ask(Verb::Predicate, pod, {node})] = node; }
     run();
     std::string fit;
-    for (const auto& [ticket, node] : tickets) {
-      if (answers[ticket].kind == AnswerKind::Chosen) { fit += node; }
+    for (const auto& [request_id, node] : request_ids) {
+      if (answers[request_id].kind == AnswerKind::Chosen) { fit += node; }
     }
     return fit;
   }
@@ -28,7 +28,7 @@ class SessionTest : public ExtenderTest {
   void giveLost(const kapi::Outcome& carried_out) {
     kapi::Outcome lost;
     lost.token = carried_out.token;
-    lost.fate = kapi::Fate::Unknown;
+    lost.result = kapi::CallResult::Unknown;
     give(lost);
   }
   void limit(const std::string& ns, std::int64_t gpus) {
@@ -181,7 +181,7 @@ TEST_F(SessionTest, WhereNothingElseFitsItsNodeDoesAgain) {
 TEST_F(SessionTest, WhatNobodyWaitsForAnyMoreMovesNothing) {
   lead();
   const model::Pod pod = create("p", {{50, 1}});
-  Question early = question(Verb::Filter, pod, {"a"});
+  Request early = request(Verb::Filter, pod, {"a"});
   early.asked = now.mono;
   pass(4s);
   EXPECT_EQ(filter(pod, {"b"}).kind, AnswerKind::Chosen);
@@ -194,12 +194,12 @@ TEST_F(SessionTest, WhatNobodyWaitsForAnyMoreMovesNothing) {
 TEST_F(SessionTest, ABindingThatNobodyWaitsForAnyMoreIsNotSent) {
   lead();
   const model::Pod pod = server.add(vcudaPod("p", {}));  // the watch has not brought it
-  const Ticket ticket = ask(Verb::Bind, pod, {"a"});
+  const RequestId request_id = ask(Verb::Bind, pod, {"a"});
   const kapi::Call read = sent();
   pass(4s);
   give(server.carryOut(read));
   EXPECT_TRUE(calls.empty());
-  EXPECT_EQ(answers[ticket].kind, AnswerKind::Failed);
+  EXPECT_EQ(answers[request_id].kind, AnswerKind::Failed);
 }
 
 /// Its answer was lost: it may have been carried out, or will be, until a PATCH on a newer version is.
@@ -238,7 +238,7 @@ TEST_F(SessionTest, APodThatIsMovedToAndFroHasWhatItHadOnce) {
   const model::Pod pod = create("p", {{20, 1}, {20, 1}});
   ASSERT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
   kapi::Outcome busy;
-  busy.fate = kapi::Fate::Refused;
+  busy.result = kapi::CallResult::Refused;
   busy.http = 429;
   for (const char* node : {"b", "a", "b", "a", "b", "a"}) {
     ask(Verb::Filter, pod, {node});
@@ -345,10 +345,10 @@ TEST_F(SessionTest, TimesGoOnWhereAnotherReplicasClockWas) {
 
 TEST_F(SessionTest, WhoStopsEndsWhatIsUnderWayAndBeginsNothing) {
   lead();
-  const Ticket first = ask(Verb::Filter, create("p", {{50, 1}}), {"a"});
+  const RequestId first = ask(Verb::Filter, create("p", {{50, 1}}), {"a"});
   extender.stopTaking();
   EXPECT_TRUE(extender.underWay());
-  const Ticket second = ask(Verb::Filter, create("q", {{50, 1}}), {"b"});
+  const RequestId second = ask(Verb::Filter, create("q", {{50, 1}}), {"b"});
   EXPECT_EQ(answers[second].kind, AnswerKind::Unavailable);
   run();
   EXPECT_EQ(answers[first].kind, AnswerKind::Chosen);
@@ -395,9 +395,9 @@ TEST_F(SessionTest, ABindingTakesNoAnnotationsThatSomebodyForged) {
   server.pods["p"].revision = ++server.revision;
   watchBrings("p");
   lead();
-  const Ticket ticket = ask(Verb::Bind, server.pods["p"], {"a"});
+  const RequestId request_id = ask(Verb::Bind, server.pods["p"], {"a"});
   run();
-  EXPECT_NE(answers[ticket].kind, AnswerKind::Done);
+  EXPECT_NE(answers[request_id].kind, AnswerKind::Done);
   EXPECT_FALSE(server.pods["p"].bound());
 }
 
@@ -407,7 +407,7 @@ TEST_F(SessionTest, NobodyIsPreemptedBeforeQuotasAreRead) {
   quota.labels = {"model", "pool"};
   engine.configureQuota(quota);
   lead();
-  Question q = question(Verb::Preempt, create("p", {{50, 1}}), {"a"});
+  Request q = request(Verb::Preempt, create("p", {{50, 1}}), {"a"});
   q.victims = {{}};
   extender.ask(++last, q, now);
   settle();
@@ -434,7 +434,7 @@ TEST_F(SessionTest, WhatAPodHasOfItsQuotaIsFreeForIt) {
   const model::Pod pod = create("p", {{100, 0}});
   ASSERT_EQ(filter(pod, {"v"}).kind, AnswerKind::Chosen);
   EXPECT_EQ(got(ask(Verb::Look, pod, {"w"}), {"w"}), "w");
-  Question q = question(Verb::Preempt, pod, {"w"});
+  Request q = request(Verb::Preempt, pod, {"w"});
   q.victims = {{}};
   extender.ask(++last, q, now);
   settle();
@@ -447,10 +447,10 @@ TEST_F(SessionTest, APodThatCannotBeMovedKeepsWhatItsAnnotationsSay) {
   const model::Pod pod = create("p", {{50, 1}});
   ASSERT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
   watchBrings("p");
-  const Ticket moved = ask(Verb::Filter, server.pods["p"], {"b"});
+  const RequestId moved = ask(Verb::Filter, server.pods["p"], {"b"});
   kapi::Outcome forbidden;
   forbidden.token = sent().token;
-  forbidden.fate = kapi::Fate::Refused;
+  forbidden.result = kapi::CallResult::Refused;
   forbidden.http = 403;
   give(forbidden);
   EXPECT_EQ(answers[moved].kind, AnswerKind::Failed);
@@ -487,8 +487,8 @@ TEST_F(SessionTest, AgainstAnotherExtenderItWritesSlowly) {
 
 TEST_F(SessionTest, BindsToANodeThatItDoesNotKnowYetWhatNeedsNoGpu) {
   lead();
-  const Ticket plain = ask(Verb::Bind, create("p", {}), {"new"});
-  const Ticket shares = ask(Verb::Bind, create("q", {{50, 1}}), {"new"});
+  const RequestId plain = ask(Verb::Bind, create("p", {}), {"new"});
+  const RequestId shares = ask(Verb::Bind, create("q", {{50, 1}}), {"new"});
   run();
   EXPECT_EQ(answers[plain].kind, AnswerKind::Done);
   EXPECT_EQ(server.pods["p"].node.text, "new");
@@ -499,13 +499,13 @@ TEST_F(SessionTest, BindsToANodeThatItDoesNotKnowYetWhatNeedsNoGpu) {
 TEST_F(SessionTest, WhoWantsItOnAnotherNodeIsNotToldThatItIsBound) {
   lead();
   const model::Pod pod = create("p", {});
-  const Ticket to_b = ask(Verb::Bind, pod, {"b"});
+  const RequestId to_b = ask(Verb::Bind, pod, {"b"});
   kapi::Outcome conflict;
   conflict.token = sent().token;
-  conflict.fate = kapi::Fate::Refused;
+  conflict.result = kapi::CallResult::Refused;
   conflict.http = 409;
   give(conflict);  // it is tried again in a while; meanwhile:
-  const Ticket to_a = ask(Verb::Bind, pod, {"a"});
+  const RequestId to_a = ask(Verb::Bind, pod, {"a"});
   const kapi::Call binding = sent();
   pass(1s);
   give(server.carryOut(binding));
@@ -522,11 +522,11 @@ TEST_F(SessionTest, WhoWaitedForABindingIsAnsweredWhenItFailed) {
   watchBrings("p");
   ask(Verb::Bind, server.pods["p"], {"a"});
   const kapi::Token binding = sent().token;
-  const Ticket waits = ask(Verb::Filter, server.pods["p"], {"b"});
+  const RequestId waits = ask(Verb::Filter, server.pods["p"], {"b"});
   EXPECT_EQ(got(waits, {"b"}), "");
   kapi::Outcome refused;
   refused.token = binding;
-  refused.fate = kapi::Fate::Refused;
+  refused.result = kapi::CallResult::Refused;
   refused.http = 403;
   give(refused);
   run();
@@ -538,10 +538,10 @@ TEST_F(ExtenderTest, WhyAPodCannotBeReadForItsBindingIsSaid) {
   addNode(gpuNode("a", 1));
   lead();
   const auto told = [&](kapi::Outcome outcome) {
-    const Ticket ticket = ask(Verb::Bind, vcudaPod("p", {}), {"a"});
+    const RequestId request_id = ask(Verb::Bind, vcudaPod("p", {}), {"a"});
     outcome.token = sent().token;
     give(outcome);
-    return answers[ticket].text;
+    return answers[request_id].text;
   };
   kapi::Outcome no_pod;
   no_pod.http = 200;
@@ -554,13 +554,13 @@ TEST_F(ExtenderTest, WhyAPodCannotBeReadForItsBindingIsSaid) {
   other.uid = model::Uid{"another"};
   other.revision = 7;
   kapi::Outcome renewed;
-  renewed.fate = kapi::Fate::Applied;
+  renewed.result = kapi::CallResult::Applied;
   renewed.http = 200;
   renewed.object = std::make_shared<const model::Pod>(other);
   EXPECT_EQ(told(renewed),
             "pod default/p: it is gone; the pod of that name has the uid another and not uid-p");
   kapi::Outcome forbidden;
-  forbidden.fate = kapi::Fate::Refused;
+  forbidden.result = kapi::CallResult::Refused;
   forbidden.http = 403;
   forbidden.message = "forbidden";
   EXPECT_EQ(told(forbidden), "pod default/p: it cannot be read: 403 forbidden");

@@ -99,8 +99,8 @@ TEST_F(ExtenderTest, QuestionsSideBySideWaitForOneWrite) {
   addNode(gpuNode("a", 1));
   lead();
   const model::Pod pod = create("p", {{50, 1}});
-  const Ticket one = ask(Verb::Filter, pod, {"a"});
-  const Ticket two = ask(Verb::Filter, pod, {"a"});
+  const RequestId one = ask(Verb::Filter, pod, {"a"});
+  const RequestId two = ask(Verb::Filter, pod, {"a"});
   EXPECT_TRUE(answers.empty());
   run();
   EXPECT_EQ(got(one, {"a"}), "a");
@@ -129,8 +129,8 @@ TEST_F(ExtenderTest, AMoveWaitsForTheWriteUnderWay) {
   addNode(gpuNode("b", 1));
   lead();
   const model::Pod pod = create("p", {{50, 1}});
-  const Ticket one = ask(Verb::Filter, pod, {"a"});
-  const Ticket two = ask(Verb::Filter, pod, {"b"});
+  const RequestId one = ask(Verb::Filter, pod, {"a"});
+  const RequestId two = ask(Verb::Filter, pod, {"b"});
   EXPECT_EQ(calls.size(), 1U);
   run();
   EXPECT_EQ(got(one, {"a"}), "a");
@@ -226,17 +226,17 @@ TEST_F(ExtenderTest, OfSeveralNodesAskedAtOnceOneIsGiven) {
   }
   lead();
   const model::Pod pod = create("p", {{50, 1}});
-  std::map<std::string, Ticket> tickets;
-  for (const auto& node : nodes) { tickets[node] = ask(Verb::Predicate, pod, {node}); }
+  std::map<std::string, RequestId> request_ids;
+  for (const auto& node : nodes) { request_ids[node] = ask(Verb::Predicate, pod, {node}); }
   run();
-  EXPECT_EQ(got(tickets["n0"], {"n0"}), "n0");
+  EXPECT_EQ(got(request_ids["n0"], {"n0"}), "n0");
   for (int i = 1; i < 16; ++i) {
-    EXPECT_EQ(got(tickets[nodes[static_cast<std::size_t>(i)]], {""}),
+    EXPECT_EQ(got(request_ids[nodes[static_cast<std::size_t>(i)]], {""}),
               "(pod uid-p has already been matched to another node)");
   }
   EXPECT_EQ(server.writes, 1);
   pass(5s);
-  const Ticket later = ask(Verb::Predicate, pod, {"n3"});
+  const RequestId later = ask(Verb::Predicate, pod, {"n3"});
   run();
   EXPECT_EQ(got(later, {"n3"}), "n3") << "it was not bound in time";
 }
@@ -245,15 +245,15 @@ TEST_F(ExtenderTest, LookingGivesNothing) {
   addNode(gpuNode("a", 1));
   lead();
   const model::Pod pod = create("p", {{100, 0}});
-  const Ticket looked = ask(Verb::Look, pod, {"a"});
+  const RequestId looked = ask(Verb::Look, pod, {"a"});
   run();
   EXPECT_EQ(got(looked, {"a"}), "a");
   EXPECT_EQ(server.writes, 0);
-  const Ticket allocated = ask(Verb::Allocate, pod, {"a"});
+  const RequestId allocated = ask(Verb::Allocate, pod, {"a"});
   run();
   EXPECT_EQ(got(allocated, {"a"}), "a");
   EXPECT_EQ(note("p", kNode), "a");
-  const Ticket again = ask(Verb::Look, pod, {"a"});
+  const RequestId again = ask(Verb::Look, pod, {"a"});
   run();
   EXPECT_EQ(got(again, {"a"}), "a") << "what it has there is not in its way";
   ask(Verb::Deallocate, pod, {});
@@ -268,9 +268,9 @@ TEST_F(ExtenderTest, BindsWithTheAnnotations) {
   addNode(gpuNode("a", 1));
   lead();
   const model::Pod pod = create("p", {{50, 1}});
-  const Ticket ticket = ask(Verb::Bind, pod, {"a"});
+  const RequestId request_id = ask(Verb::Bind, pod, {"a"});
   run();
-  EXPECT_EQ(answers[ticket].kind, AnswerKind::Done) << answers[ticket].text;
+  EXPECT_EQ(answers[request_id].kind, AnswerKind::Done) << answers[request_id].text;
   EXPECT_EQ(server.pods["p"].node.text, "a");
   EXPECT_EQ(note("p", kIds0), "0");
 }
@@ -278,9 +278,9 @@ TEST_F(ExtenderTest, BindsWithTheAnnotations) {
 TEST_F(ExtenderTest, APodThatIsBoundThereMeanwhileIsBound) {
   addNode(gpuNode("a", 1));
   lead();
-  const Ticket ticket = ask(Verb::Bind, create("p", {{50, 1}}), {"a"});
+  const RequestId request_id = ask(Verb::Bind, create("p", {{50, 1}}), {"a"});
   bindTo("p", "a");
-  EXPECT_EQ(answers[ticket].kind, AnswerKind::Done);
+  EXPECT_EQ(answers[request_id].kind, AnswerKind::Done);
 }
 
 TEST_F(ExtenderTest, ABindingThatIsAskedForAgainBeforeItIsSeenIsDone) {
@@ -290,10 +290,10 @@ TEST_F(ExtenderTest, ABindingThatIsAskedForAgainBeforeItIsSeenIsDone) {
   const model::Pod pod = create("p", {{50, 1}});
   (void)ask(Verb::Bind, pod, {"a"});
   run();
-  const Ticket again = ask(Verb::Bind, pod, {"a"});
+  const RequestId again = ask(Verb::Bind, pod, {"a"});
   runUntilAnswered(again);
   EXPECT_EQ(answers[again].kind, AnswerKind::Done) << answers[again].text;
-  const Ticket elsewhere = ask(Verb::Bind, pod, {"b"});
+  const RequestId elsewhere = ask(Verb::Bind, pod, {"b"});
   runUntilAnswered(elsewhere);
   EXPECT_EQ(answers[elsewhere].kind, AnswerKind::Failed);
 }
@@ -305,18 +305,18 @@ TEST_F(ExtenderTest, ABindingOfAVersionThatHasChangedIsSentAgain) {
   ASSERT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
   server.pods["p"].labels["changed"] = "yes";
   server.pods["p"].revision = ++server.revision;
-  const Ticket ticket = ask(Verb::Bind, pod, {"a"});
-  runUntilAnswered(ticket);
-  EXPECT_EQ(answers[ticket].kind, AnswerKind::Done) << answers[ticket].text;
+  const RequestId request_id = ask(Verb::Bind, pod, {"a"});
+  runUntilAnswered(request_id);
+  EXPECT_EQ(answers[request_id].kind, AnswerKind::Done) << answers[request_id].text;
   EXPECT_EQ(server.pods["p"].node.text, "a");
 }
 
 TEST_F(ExtenderTest, BindsWhatAsksForNoGpu) {
   addNode(gpuNode("a", 1));
   lead();
-  const Ticket ticket = ask(Verb::Bind, create("p", {}), {"a"});
+  const RequestId request_id = ask(Verb::Bind, create("p", {}), {"a"});
   run();
-  EXPECT_EQ(answers[ticket].kind, AnswerKind::Done);
+  EXPECT_EQ(answers[request_id].kind, AnswerKind::Done);
   EXPECT_EQ(server.pods["p"].node.text, "a");
 }
 
@@ -328,7 +328,7 @@ TEST_F(ExtenderTest, KeepsNodesWhereTheVictimsMakeRoom) {
     ASSERT_EQ(filter(create(std::string{"on-"} + name, {{80, 1}}), {name}).kind, AnswerKind::Chosen);
     bindTo(std::string{"on-"} + name, name);
   }
-  Question q = question(Verb::Preempt, create("p", {{100, 0}}), {"a", "b"});
+  Request q = request(Verb::Preempt, create("p", {{100, 0}}), {"a", "b"});
   q.victims = {{{model::Uid{"uid-on-a"}}}, {{model::Uid{"uid-x"}}}};
   extender.ask(++last, q, now);
   settle();
@@ -338,7 +338,7 @@ TEST_F(ExtenderTest, KeepsNodesWhereTheVictimsMakeRoom) {
 TEST_F(ExtenderTest, OfVeryManyNodesWithVictimsTheFirstAreLookedAt) {
   addNode(gpuNode("a", 1));
   lead();
-  Question q = question(Verb::Preempt, create("p", {{100, 0}}), std::vector<std::string>(5'001, "a"));
+  Request q = request(Verb::Preempt, create("p", {{100, 0}}), std::vector<std::string>(5'001, "a"));
   q.victims.resize(5'001);
   extender.ask(++last, q, now);
   settle();
@@ -369,7 +369,7 @@ TEST_F(ExtenderTest, VictimsOfItsNamespaceGiveBackQuota) {
   const model::Pod high = create("high", {{100, 0}});
   limits(high.key.ns);
   ASSERT_EQ(filter(high, {"a"}).kind, AnswerKind::Nowhere) << "20 of 100 are left of the quota";
-  Question q = question(Verb::Preempt, high, {"a"});
+  Request q = request(Verb::Preempt, high, {"a"});
   q.victims = {{{model::Uid{"uid-low"}}}};
   extender.ask(++last, q, now);
   settle();
@@ -385,7 +385,7 @@ TEST_F(ExtenderTest, VictimsOfItsNamespaceGiveBackQuota) {
 TEST_F(ExtenderTest, ANodeThatIsNewerInTheBodyIsAskedForAndCounts) {
   addNode(gpuNode("a", 0));
   lead();
-  Question q = question(Verb::Filter, create("p", {{50, 1}}), {"a", "new"});
+  Request q = request(Verb::Filter, create("p", {{50, 1}}), {"a", "new"});
   q.candidates.revisions = {5, 1};
   extender.ask(++last, q, now);
   settle();
@@ -408,7 +408,7 @@ TEST_F(ExtenderTest, OfVeryManyNewerNodesWhatIsKnownCounts) {
     addNode(gpuNode(nodes.back(), 1));
   }
   lead();
-  Question q = question(Verb::Filter, create("p", {{50, 1}}), nodes);
+  Request q = request(Verb::Filter, create("p", {{50, 1}}), nodes);
   q.candidates.revisions.assign(nodes.size(), 5);
   extender.ask(++last, q, now);
   settle();
@@ -427,7 +427,7 @@ TEST_F(ExtenderTest, OfVeryManyNewerNodesWhatIsKnownCounts) {
 TEST_F(ExtenderTest, NamesOfAnOlderTableAreLookedUpAgain) {
   addNode(gpuNode("a", 1));
   lead();
-  const Question q = question(Verb::Filter, create("p", {{50, 1}}), {"a"});
+  const Request q = request(Verb::Filter, create("p", {{50, 1}}), {"a"});
   addNode(gpuNode("b", 1));
   extender.ask(++last, q, now);
   settle();
@@ -441,7 +441,7 @@ TEST_F(ExtenderTest, AStandbyAnswersThatItDoesNotDecide) {
   addNode(gpuNode("a", 1));
   EXPECT_EQ(filter(create("p", {{50, 1}}), {"a"}).kind, AnswerKind::Unavailable);
   lead();
-  const Ticket waiting = ask(Verb::Filter, server.pods["p"], {"a"});
+  const RequestId waiting = ask(Verb::Filter, server.pods["p"], {"a"});
   extender.standBy("another replica leads");
   run();
   EXPECT_EQ(got(waiting, {}), "(another replica leads)");

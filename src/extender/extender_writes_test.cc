@@ -5,7 +5,7 @@ namespace gs::extender {
 namespace {
 
 using namespace std::chrono_literals;
-using kapi::Fate;
+using kapi::CallResult;
 
 // ---- Writes that fail
 
@@ -20,7 +20,7 @@ TEST_F(ExtenderTest, WhoGivesBackWhatWasNeverWrittenTakesNoOthersAnnotations) {
   ask(Verb::Filter, server.pods["p"], {"a"});
   kapi::Outcome busy;
   busy.token = sent().token;
-  busy.fate = Fate::Refused;
+  busy.result = CallResult::Refused;
   busy.http = 429;
   give(busy);
   ask(Verb::Deallocate, server.pods["p"], {});
@@ -30,7 +30,7 @@ TEST_F(ExtenderTest, WhoGivesBackWhatWasNeverWrittenTakesNoOthersAnnotations) {
   EXPECT_EQ(freeMilli("a"), 1000);
 }
 
-/// A uid is known by whoever made it; its name is what the question says.
+/// A uid is known by whoever made it; its name is what the request says.
 TEST_F(ExtenderTest, APodIsNotGoneBecauseAQuestionCallsItOtherwise) {
   for (const bool seen : {false, true}) {
     const std::string name = seen ? "p" : "q";
@@ -61,7 +61,7 @@ TEST_F(ExtenderTest, APodWithoutGpusThatIsBoundKeepsNobodyFromTheirTurns) {
   ask(Verb::Filter, forged, {"a"});
   kapi::Outcome busy;
   busy.token = sent().token;
-  busy.fate = Fate::Refused;
+  busy.result = CallResult::Refused;
   busy.http = 429;
   give(busy);
   bindTo("p", "a");
@@ -75,13 +75,13 @@ TEST_F(ExtenderTest, APodThatTurnsOutToAskForNoGpuGetsNone) {
   lead();
   model::Pod forged = server.add(vcudaPod("p", {}));
   forged.share_limits = {{50, 1}};
-  const Ticket ticket = ask(Verb::Filter, forged, {"a"});
+  const RequestId request_id = ask(Verb::Filter, forged, {"a"});
   watchBrings("p");
   for (int i = 0; i < 10; ++i) {
     run();
     pass(500ms);
   }
-  EXPECT_EQ(answers[ticket].kind, AnswerKind::Failed);
+  EXPECT_EQ(answers[request_id].kind, AnswerKind::Failed);
   EXPECT_EQ(freeMilli("a"), 1000);
   EXPECT_EQ(note("p", kNode), "-");
   EXPECT_EQ(extender.grants().timers, 0U);
@@ -119,17 +119,17 @@ TEST_F(ExtenderTest, AWriteWithoutAnAnswerIsReadBackBeforeAnybodyIsAnswered) {
     const std::string name = applied ? "q" : "p";
     addNode(gpuNode(name, 1));
     lead();
-    const Ticket ticket = ask(Verb::Filter, create(name, {{50, 1}}), {name});
+    const RequestId request_id = ask(Verb::Filter, create(name, {{50, 1}}), {name});
     const kapi::Call write = sent();
     if (applied) { (void)server.carryOut(write); }
     kapi::Outcome lost;
     lost.token = write.token;
-    lost.fate = Fate::Unknown;
+    lost.result = CallResult::Unknown;
     give(lost);
-    EXPECT_EQ(got(ticket, {name}), "");
+    EXPECT_EQ(got(request_id, {name}), "");
     pass(1s);
     run();
-    EXPECT_EQ(got(ticket, {name}), name) << applied;
+    EXPECT_EQ(got(request_id, {name}), name) << applied;
     EXPECT_EQ(note(name, kNode), name);
   }
 }
@@ -139,13 +139,13 @@ TEST_F(ExtenderTest, WhoWaitsForANodeIsNotToldItWhenThePodMovesBeforeItIsWritten
   addNode(gpuNode("b", 1));
   lead();
   const model::Pod pod = create("p", {{50, 1}});
-  const Ticket first = ask(Verb::Filter, pod, {"a"});
+  const RequestId first = ask(Verb::Filter, pod, {"a"});
   kapi::Outcome busy;
   busy.token = sent().token;
-  busy.fate = Fate::Refused;
+  busy.result = CallResult::Refused;
   busy.http = 429;
   give(busy);  // it is tried again in a while; meanwhile:
-  const Ticket second = ask(Verb::Filter, pod, {"b"});
+  const RequestId second = ask(Verb::Filter, pod, {"b"});
   pass(1s);
   run();
   EXPECT_EQ(got(second, {"b"}), "b");
@@ -162,7 +162,7 @@ TEST_F(ExtenderTest, AWriteThatLandsLateChangesNothingAnyMore) {
   const kapi::Call late = sent();
   kapi::Outcome lost;
   lost.token = late.token;
-  lost.fate = Fate::Unknown;
+  lost.result = CallResult::Unknown;
   give(lost);
   pass(1s);
   EXPECT_EQ(filter(pod, {"b"}).kind, AnswerKind::Chosen);
@@ -174,14 +174,15 @@ TEST_F(ExtenderTest, AWriteThatLandsLateChangesNothingAnyMore) {
 TEST_F(ExtenderTest, WithoutTheRightToPatchItSaysSoAndKeepsNothing) {
   addNode(gpuNode("a", 1));
   lead();
-  const Ticket ticket = ask(Verb::Filter, create("p", {{50, 1}}), {"a"});
+  const RequestId request_id = ask(Verb::Filter, create("p", {{50, 1}}), {"a"});
   kapi::Outcome forbidden;
   forbidden.token = sent().token;
-  forbidden.fate = Fate::Refused;
+  forbidden.result = CallResult::Refused;
   forbidden.http = 403;
   forbidden.message = "pods/status is forbidden";
   give(forbidden);
-  EXPECT_NE(got(ticket, {"a"}).find("needs patch on pods/status"), std::string::npos) << got(ticket, {"a"});
+  EXPECT_NE(got(request_id, {"a"}).find("needs patch on pods/status"), std::string::npos)
+      << got(request_id, {"a"});
   EXPECT_EQ(freeMilli("a"), 1000);
 }
 
@@ -212,12 +213,12 @@ TEST_F(ExtenderTest, NobodyWaitsForANamespaceInWhichNoWriteGoesThrough) {
   };
   Duration waited{};
   for (int i = 0; i < 20; ++i) {
-    const Ticket ticket = ask(Verb::Filter, createIn("bad", "bad-" + std::to_string(i)), {"a"});
-    for (; !answers.contains(ticket); waited += 100ms) {
+    const RequestId request_id = ask(Verb::Filter, createIn("bad", "bad-" + std::to_string(i)), {"a"});
+    for (; !answers.contains(request_id); waited += 100ms) {
       writesFail();
       pass(100ms);
     }
-    EXPECT_EQ(answers[ticket].kind, AnswerKind::Failed);
+    EXPECT_EQ(answers[request_id].kind, AnswerKind::Failed);
   }
   EXPECT_LE(waited, 8s);
   EXPECT_NE(answers[last].text.find("failed calling webhook"), std::string::npos) << answers[last].text;
@@ -226,7 +227,7 @@ TEST_F(ExtenderTest, NobodyWaitsForANamespaceInWhichNoWriteGoesThrough) {
   EXPECT_EQ(filter(createIn("good", "good"), {"a"}).kind, AnswerKind::Chosen);
   pass(10s);
   run();  // the webhook is there again
-  const Ticket again = ask(Verb::Filter, server.pods["bad-19"], {"a"});
+  const RequestId again = ask(Verb::Filter, server.pods["bad-19"], {"a"});
   run();
   EXPECT_EQ(got(again, {"a"}), "a");
 }
@@ -234,14 +235,14 @@ TEST_F(ExtenderTest, NobodyWaitsForANamespaceInWhichNoWriteGoesThrough) {
 TEST_F(ExtenderTest, ASchedulerIsAnsweredBeforeItGivesUp) {
   addNode(gpuNode("a", 1));
   lead();
-  const Ticket ticket = ask(Verb::Filter, create("p", {{50, 1}}), {"a"});
+  const RequestId request_id = ask(Verb::Filter, create("p", {{50, 1}}), {"a"});
   const kapi::Call slow = sent();
   EXPECT_EQ(extender.nextDue(), now.mono + 4s);
   pass(4s);
-  EXPECT_EQ(answers[ticket].kind, AnswerKind::Failed);
-  EXPECT_NE(answers[ticket].text.find("not written yet"), std::string::npos);
+  EXPECT_EQ(answers[request_id].kind, AnswerKind::Failed);
+  EXPECT_NE(answers[request_id].text.find("not written yet"), std::string::npos);
   give(server.carryOut(slow));
-  const Ticket again = ask(Verb::Filter, server.pods["p"], {"a"});
+  const RequestId again = ask(Verb::Filter, server.pods["p"], {"a"});
   EXPECT_EQ(got(again, {"a"}), "a") << "and finds it done";
 }
 
@@ -252,7 +253,7 @@ TEST_F(ExtenderTest, AfterAWriteThatIsKnownToHaveLandedNothingIsFenced) {
   ask(Verb::Filter, pod, {"a"});
   kapi::Outcome lost;
   lost.token = sent().token;
-  lost.fate = Fate::Unknown;
+  lost.result = CallResult::Unknown;
   give(lost);
   pass(1s);
   run();
@@ -274,7 +275,7 @@ class ALostWrite : public ExtenderTest {
     late = sent();
     kapi::Outcome lost;
     lost.token = late.token;
-    lost.fate = Fate::Unknown;
+    lost.result = CallResult::Unknown;
     give(lost);
     ask(Verb::Deallocate, pod, {});
   }
@@ -322,7 +323,7 @@ TEST_F(ExtenderTest, WhatCannotBeWrittenIsForgottenAfterAQuarterOfAnHourToo) {
     while (!calls.empty()) {
       kapi::Outcome lost;
       lost.token = calls.front().token;
-      lost.fate = Fate::Unknown;
+      lost.result = CallResult::Unknown;
       calls.pop_front();
       give(lost);
     }
@@ -343,7 +344,7 @@ class AForbiddenEnd : public ExtenderTest {
   void give(const kapi::Call& call, int http, const char* reason = "") {
     kapi::Outcome refused;
     refused.token = call.token;
-    refused.fate = Fate::Refused;
+    refused.result = CallResult::Refused;
     refused.http = http;
     refused.reason = reason;
     ExtenderTest::give(refused);
@@ -405,7 +406,7 @@ TEST_F(AForbiddenEnd, IsNoneForAPodThatIsThere) {
   ask(Verb::Filter, create("p", {{50, 1}}), {"a"});
   kapi::Outcome lost;
   lost.token = sent().token;
-  lost.fate = Fate::Unknown;
+  lost.result = CallResult::Unknown;
   ExtenderTest::give(lost);
   isForbiddenFor(20min);
   EXPECT_EQ(freeMilli("a"), 500);
@@ -422,7 +423,7 @@ TEST_F(AForbiddenEnd, IsNoneWhereNobodyAnswers) {
     while (!calls.empty()) {
       kapi::Outcome lost;
       lost.token = calls.front().token;
-      lost.fate = Fate::Unknown;
+      lost.result = CallResult::Unknown;
       calls.pop_front();
       ExtenderTest::give(lost);
     }
@@ -437,16 +438,16 @@ TEST_F(ExtenderTest, WhoIsRefusedAndAsksAgainAtOnceIsAnsweredWithoutAWrite) {
   const model::Pod pod = create("p", {{50, 1}});
   int written = 0;
   for (int i = 0; i < 600; ++i) {
-    const Ticket ticket = ask(Verb::Filter, pod, {"a"});
+    const RequestId request_id = ask(Verb::Filter, pod, {"a"});
     for (; !calls.empty(); calls.pop_front()) {
       ++written;
       kapi::Outcome forbidden;
       forbidden.token = calls.front().token;
-      forbidden.fate = Fate::Refused;
+      forbidden.result = CallResult::Refused;
       forbidden.http = 403;
       give(forbidden);
     }
-    EXPECT_NE(got(ticket, {"a"}).find("cannot annotate"), std::string::npos);
+    EXPECT_NE(got(request_id, {"a"}).find("cannot annotate"), std::string::npos);
     pass(100ms);
   }
   EXPECT_GE(written, 6);

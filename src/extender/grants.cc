@@ -73,14 +73,14 @@ sched::GpuCharge Extender::chargeOf(const model::Pod& pod) const {
 /// The decision becomes the pod's grant, in the place of an earlier one.
 void Extender::grant(Caller w, const model::Pod& pod, const sched::PodRequest& request,
                      const Answer& chosen) {
-  const Candidates& c = w.question.candidates;
+  const Candidates& c = w.request.candidates;
   const sched::NodeState node = stateOf(c, chosen.chosen);
   taken_back_.erase(pod.uid);
   Grant& g = grants_[pod.uid];
   failAll(g.callers.takeForWrite(), "this pod was given another node since; ask again");
   if (!g.note.node.empty()) { addOnce(g.before[g.note.node], g.picks); }
-  if (g.stray && g.failures == 0) { g.not_before = {}; }
-  g.stray = g.idle = g.adopted = false;
+  if (g.orphan && g.failures == 0) { g.not_before = {}; }
+  g.orphan = g.idle = g.adopted = false;
   g.failures = std::max(g.failures, troubles_.refusalsOf(pod.uid));
   g.uid = pod.uid;
   g.pod = pod.key;
@@ -88,7 +88,7 @@ void Extender::grant(Caller w, const model::Pod& pod, const sched::PodRequest& r
   countIfUncertain(node, request);
   g.note = {node.node.name, idsOf(g.picks), nextTime(), false};
   reserve(g, pod);
-  g.seen = w.question.pod;
+  g.seen = w.request.pod;
   g.asked = now_.mono;
   g.turns.begin(now_.mono);
   g.given_up.reset();
@@ -169,11 +169,11 @@ void Extender::reserveOn(Grant& g, const model::NodeName& node, const sched::Sha
 
 /// Its node fits.
 void Extender::tell(Grant& g, Caller w) {
-  if (w.question.verb == Verb::Predicate) { g.turns.hold(now_.mono); }
+  if (w.request.verb == Verb::Predicate) { g.turns.hold(now_.mono); }
   answer(w, std::move(w.answer));
 }
 
-/// The same question again, of the same scheduler or another one.
+/// The same request again, of the same scheduler or another one.
 void Extender::join(Grant& g, Caller w, std::size_t position) {
   w.answer = Answer{};
   w.answer.kind = Kind::Chosen;
@@ -200,7 +200,7 @@ void Extender::written(Grant& g, const model::Pod& pod) {
     g.told = pod.scheduled;  // was said before somebody asked who waits still
   }
   for (auto& w : g.callers.takeForWrite()) {
-    if (w.question.verb == Verb::Bind) {
+    if (w.request.verb == Verb::Bind) {
       bind(std::move(w));
     } else {
       tell(g, std::move(w));
@@ -247,7 +247,7 @@ void Extender::failAll(const std::vector<Caller>& waiting, const std::string& wh
   for (const auto& w : waiting) { answer(w, Kind::Failed, why); }
 }
 
-/// Questions that had to wait for a write of this pod.
+/// Requests that had to wait for a write of this pod.
 void Extender::askAgain(Grant& g) {
   for (auto& w : g.callers.takeForDecision()) { place(std::move(w)); }
 }
@@ -284,7 +284,7 @@ void Extender::review(const model::Uid& uid) {
 /// Other schedulers' Bindings cannot be fenced: one may come after its reservation was ended, or for a node that the pod had
 /// before it moved.
 void Extender::bound(const Grant* g, const model::Pod& pod) {
-  const bool late = g != nullptr && !g->stray ? g->note.node != pod.node : taken_back_.contains(pod.uid);
+  const bool late = g != nullptr && !g->orphan ? g->note.node != pod.node : taken_back_.contains(pod.uid);
   if (!late) { return; }
   out_.emplace_back(kapi::Metric{kapi::MetricOp::Add, kLateForeignBinds, {}, 1});
   const sched::NodeState* node = engine_.ledger().find(pod.node);
@@ -328,7 +328,7 @@ void Extender::lookWhetherGivenUp(Grant& g, const model::Pod& pod) {
 
 void Extender::reviewUnbound(Grant& g, const model::Pod& pod) {
   if (isOwnSchedulers(pod) || !asksFor(g, pod)) { return drop(g, pod); }
-  if (g.stray && g.call == 0 && !g.callers.awaitDecision() && !claims(pod)) {
+  if (g.orphan && g.call == 0 && !g.callers.awaitDecision() && !claims(pod)) {
     return end(g.uid);
   }  // they went by themselves
   if (g.stage == Stage::Written && model::readVcudaNote(pod.annotations, pod.share_limits.size()) != g.note) {

@@ -55,7 +55,7 @@ class PodServer {
       pod.revision = ++revision;
       ++writes;
     }
-    o.fate = kapi::Fate::Applied;
+    o.result = kapi::CallResult::Applied;
     o.http = 200;
     if (call.subresource != "binding") { o.object = std::make_shared<const model::Pod>(pod); }
     return o;
@@ -67,7 +67,7 @@ class PodServer {
 
  private:
   static kapi::Outcome refuse(kapi::Outcome o, int http, const char* reason) {
-    o.fate = kapi::Fate::Refused;
+    o.result = kapi::CallResult::Refused;
     o.http = http;
     o.reason = reason;
     o.message = "no";

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "engine/engine.h"
-#include "extender/question.h"
+#include "extender/request.h"
 
 namespace gs::extender {
 

@@ -41,7 +41,7 @@ TEST(LackText, SaysWhatIsNeededAndWhatIsFree) {
 class ReasonsTest : public ExtenderTest {
  protected:
   std::string why(const Answer& answer, const std::vector<std::string>& nodes, std::size_t i = 0) {
-    return misfitAt(answer, question(Verb::Filter, vcudaPod("p", {}), nodes).candidates, i, "u").text;
+    return misfitAt(answer, request(Verb::Filter, vcudaPod("p", {}), nodes).candidates, i, "u").text;
   }
   void addLabelled(const std::string& name, std::map<std::string, std::string> labels) {
     model::Node node = gpuNode(name, 8);
@@ -116,7 +116,7 @@ TEST_F(ReasonsTest, ASummaryCountsReasons) {
   lead();
   const std::vector<std::string> nodes{"a", "b", "cpu", "nobody"};
   const Answer refused = filter(create("p", {{200, 0}}), nodes);
-  EXPECT_EQ(summaryOf(refused, question(Verb::Filter, vcudaPod("p", {}), nodes).candidates, "u"),
+  EXPECT_EQ(summaryOf(refused, request(Verb::Filter, vcudaPod("p", {}), nodes).candidates, "u"),
             "0/4 nodes fit: 2 pod u does not match with this node: needs 2 whole GPUs; free: 1 of 1 whole; 1 "
             "node is "
             "not known to this extender yet; 1 no GPU device");

@@ -13,7 +13,7 @@ class Replies {
  public:
   /// From then on nothing is promised to anybody, unless it is said again. Without it: for ever.
   void leadUntil(Mono until) { lead_until_ = until; }
-  void give(Ticket ticket, Answer answer, Mono now) {
+  void give(RequestId request_id, Answer answer, Mono now) {
     const bool promises = answer.kind == Answer::Kind::Chosen || answer.kind == Answer::Kind::Done;
     if (promises && now >= lead_until_) {
       answer = {};
@@ -22,13 +22,13 @@ class Replies {
     } else if (promises) {
       answer.good_until = lead_until_;
     }
-    answers_.emplace_back(ticket, std::move(answer));
+    answers_.emplace_back(request_id, std::move(answer));
   }
-  [[nodiscard]] std::vector<std::pair<Ticket, Answer>> take() { return std::exchange(answers_, {}); }
+  [[nodiscard]] std::vector<std::pair<RequestId, Answer>> take() { return std::exchange(answers_, {}); }
 
  private:
   Mono lead_until_ = Mono::max();
-  std::vector<std::pair<Ticket, Answer>> answers_;
+  std::vector<std::pair<RequestId, Answer>> answers_;
 };
 
 }  // namespace gs::extender

@@ -16,7 +16,7 @@ constexpr std::size_t kLongestKind = 200;   // bytes
 constexpr std::size_t kLongestText = 1000;  // what is in it may come from a body
 
 /// What stays the same however the numbers change.
-std::string kindOf(const Question& q, const Answer& a) {
+std::string kindOf(const Request& q, const Answer& a) {
   std::string kind;
   if (a.kind == Kind::Nowhere && a.text.empty()) {
     std::set<int> reasons;
@@ -48,7 +48,7 @@ bool RequestLog::mayTell(Mono now) {
   return true;
 }
 
-std::optional<kapi::Log> RequestLog::lineOf(const Question& q, const Answer& a, Mono now) {
+std::optional<kapi::Log> RequestLog::lineOf(const Request& q, const Answer& a, Mono now) {
   if (q.pod == nullptr) { return std::nullopt; }
   if (a.kind == Kind::Chosen || a.kind == Kind::Done) { forget(q.pod->uid); }
   if (a.kind != Kind::Nowhere && a.kind != Kind::Failed) { return std::nullopt; }

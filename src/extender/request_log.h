@@ -21,7 +21,7 @@ class RequestLog {
   static constexpr Duration kWithin = std::chrono::minutes{1};
 
   /// nullopt: nothing is to be said of it.
-  [[nodiscard]] std::optional<kapi::Log> lineOf(const Question& question, const Answer& answer, Mono now);
+  [[nodiscard]] std::optional<kapi::Log> lineOf(const Request& request, const Answer& answer, Mono now);
   /// The pod is bound or gone: if it comes again it is told again.
   void forget(const model::Uid& pod) { told_.erase(pod); }
   [[nodiscard]] std::size_t pods() const { return told_.size(); }

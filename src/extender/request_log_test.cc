@@ -11,7 +11,7 @@ class RequestLogTest : public ExtenderTest {
  protected:
   /// "message pod reason", or "" where nothing is said.
   std::string told(const std::string& pod, AnswerKind kind, const std::string& text) {
-    Question q;
+    Request q;
     q.pod = std::make_shared<const model::Pod>(vcudaPod(pod, {}));
     Answer a;
     a.kind = kind;
@@ -63,7 +63,7 @@ TEST_F(RequestLogTest, WhatIsKeptOfPodsIsBounded) {
 TEST_F(RequestLogTest, TheExtenderLogsARefusalOnceWhateverItsNumbersAre) {
   std::vector<std::string> lines;
   const auto run_and_collect = [&](const model::Pod& pod, const std::vector<std::string>& nodes) {
-    extender.ask(++last, question(Verb::Filter, pod, nodes), now);
+    extender.ask(++last, request(Verb::Filter, pod, nodes), now);
     extender.settle(now);
     for (const auto& effect : extender.takeEffects()) {
       const auto* line = std::get_if<kapi::Log>(&effect);

@@ -36,8 +36,8 @@ std::string questionsText(const Extender& extender, bool another_leads) {
   return refused.empty() ? "ok" : refused;
 }
 
-std::string readinessText(const Alone& machine, bool another_leads) {
-  Alone::Readiness r = machine.readiness();
+std::string readinessText(const Standalone& machine, bool another_leads) {
+  Standalone::Readiness r = machine.readiness();
   r.checks.emplace_back("questions", questionsText(machine.extender(), another_leads));
   r.ready = r.ready && r.checks.back().second.starts_with("ok");
   std::string out = r.ready ? "1" : "0";

@@ -21,7 +21,7 @@ namespace gs::extender {
 class WriteTroubles {
  public:
   static constexpr std::size_t kMostNamespaces = 4096;
-  static constexpr int kManyFailures = 5;  // of one pod alone within the time in which a question is answered
+  static constexpr int kManyFailures = 5;  // of one pod alone within the time in which a request is answered
 
   /// The API server would not have a write of the pod. Returns until when nobody tries again.
   Mono refused(const model::Uid& pod, std::string why, Mono now) {

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Duration kCallTimeout = std::chrono::seconds{3};  // a waiting scheduler gives up after 5
 constexpr Duration kLongestOfRemoval = std::chrono::minutes{1};
-constexpr Duration kLongestOfStray = std::chrono::minutes{5};  // nothing depends on it
+constexpr Duration kLongestOfOrphan = std::chrono::minutes{5};  // nothing depends on it
 
 bool isGone(const kapi::Outcome& outcome, const model::Uid& uid) {
   if (outcome.notFound()) { return true; }
@@ -28,8 +28,8 @@ bool isGone(const kapi::Outcome& outcome, const model::Uid& uid) {
 void Extender::call(kapi::Call c, Purpose purpose, const model::Uid& uid, std::string slot) {
   c.token = kapi::makeToken(kOwner, next_++);
   c.timeout = kCallTimeout;
-  c.guarded = c.verb != kapi::Verb::Get;
-  if (c.guarded) { c.lane = "pod/" + uid.text; }
+  c.leader_only = c.verb != kapi::Verb::Get;
+  if (c.leader_only) { c.ordering_key = "pod/" + uid.text; }
   calls_[c.token] = {purpose, uid, std::move(slot)};
   if (Grant* g = grantOf(uid); g != nullptr && purpose != Purpose::ReadForBind) { g->call = c.token; }
   out_.emplace_back(std::move(c));
@@ -114,7 +114,7 @@ void Extender::tellTheNext() {
 
 void Extender::tryLater(Grant& g, Duration at_least) {
   g.failures = std::max(g.failures + 1, troubles_.refusalsOf(g.uid));
-  const Duration longest = g.stray                      ? kLongestOfStray
+  const Duration longest = g.orphan                     ? kLongestOfOrphan
                            : g.stage == Stage::Removing ? kLongestOfRemoval
                                                         : kapi::retryWait(100, {});
   Duration wait = kapi::retryWait(1, {});
@@ -131,7 +131,7 @@ bool Extender::isForgotten(const Grant& g, const kapi::Outcome& outcome) const {
 
 /// What every write of ours may meet: true when it did not take effect, or may not have.
 bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
-  if (outcome.fate == kapi::Fate::Applied && outcome.object.is<model::Pod>()) {
+  if (outcome.result == kapi::CallResult::Applied && outcome.object.is<model::Pod>()) {
     g.unsettled = false;  // whatever was sent before carries a resourceVersion of the past
     g.failures = 0;
     troubles_.worked(g.uid, g.pod.ns);
@@ -141,7 +141,7 @@ bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
     end(g.uid);
     return true;
   }
-  if (outcome.fate == kapi::Fate::Refused && outcome.http != 429) {
+  if (outcome.result == kapi::CallResult::Refused && outcome.http != 429) {
     if (outcome.http == 409 || outcome.http == 404 || outcome.http == 422) {
       g.read_first = true;  // another version, another uid, or gone
       troubles_.failedIn(g.pod.ns, outcome);
@@ -152,7 +152,9 @@ bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
     }
     return true;
   }
-  if (outcome.fate != kapi::Fate::NotSent && outcome.http != 429) { g.unsettled = g.read_first = true; }
+  if (outcome.result != kapi::CallResult::NotSent && outcome.http != 429) {
+    g.unsettled = g.read_first = true;
+  }
   troubles_.failedIn(g.pod.ns, outcome);
   tryLater(g, outcome.retry_after);
   return true;
@@ -201,7 +203,9 @@ void Extender::readAnswered(Grant& g, const kapi::Outcome& outcome) {
   if (isGone(outcome, g.uid)) { return nameIsGone(g); }
   if (isForgotten(g, outcome)) { return end(g.uid); }
   const auto pod = outcome.object.as<model::Pod>();
-  if (outcome.fate != kapi::Fate::Applied || pod == nullptr) { return tryLater(g, outcome.retry_after); }
+  if (outcome.result != kapi::CallResult::Applied || pod == nullptr) {
+    return tryLater(g, outcome.retry_after);
+  }
   engine_.learn(outcome.object, now_.mono);
   g.read_first = false;
   g.seen.reset();  // its caller may have known a version that there never was
@@ -224,7 +228,7 @@ void Extender::removeAnswered(Grant& g, const kapi::Outcome& outcome) {
   engine_.learn(outcome.object, now_.mono);
   if (pod->uid != g.uid || pod->bound()) { return; }
   auto after = g.callers.takeForDecision();
-  if (!g.stray) { taken_back_.insert(pod->uid); }
+  if (!g.orphan) { taken_back_.insert(pod->uid); }
   end(pod->uid);
   for (auto& w : after) { place(std::move(w)); }
 }

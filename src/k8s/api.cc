@@ -53,7 +53,7 @@ class Api::HttpApiClient final : public Client {
     }
     kapi::Outcome outcome;
     outcome.token = call.token;
-    outcome.fate = answer.sent ? kapi::Fate::Unknown : kapi::Fate::NotSent;
+    outcome.result = answer.sent ? kapi::CallResult::Unknown : kapi::CallResult::NotSent;
     outcome.too_large = answer.failure == net::Failure::TooLarge;
     outcome.message = describe(request, answer);
     return outcome;

@@ -60,7 +60,7 @@ TEST_F(ApiTest, ReadIsSentAndDecoded) {
   const auto client = apiOf(server).connect();
   const kapi::Outcome outcome = client->run(read(), {});
   EXPECT_EQ(outcome.token, 42U);
-  EXPECT_EQ(outcome.fate, kapi::Fate::Applied);
+  EXPECT_EQ(outcome.result, kapi::CallResult::Applied);
   EXPECT_EQ(outcome.object.as<model::Pod>()->revision, 7U);
   const net::Request seen = server.requests().at(0);
   EXPECT_EQ(seen.method, "GET");
@@ -76,9 +76,9 @@ TEST_F(ApiTest, WriteCarriesItsBodyAndType) {
     while (peer.readRequest()) { peer.answer(200, R"({"kind":"Status","status":"Success"})"); }
   }};
   const auto client = apiOf(server).connect();
-  EXPECT_EQ(client->run(write(), {}).fate, kapi::Fate::Applied);
-  EXPECT_EQ(client->run(patient(kapi::fencePod({"ns", "p"}, model::Uid{"u1"}, "f")), {}).fate,
-            kapi::Fate::Applied);
+  EXPECT_EQ(client->run(write(), {}).result, kapi::CallResult::Applied);
+  EXPECT_EQ(client->run(patient(kapi::fencePod({"ns", "p"}, model::Uid{"u1"}, "f")), {}).result,
+            kapi::CallResult::Applied);
   const auto seen = server.requests();
   EXPECT_EQ(seen[0].method, "DELETE");
   EXPECT_NE(seen[0].body.find("preconditions"), std::string::npos);
@@ -89,7 +89,7 @@ TEST_F(ApiTest, WriteCarriesItsBodyAndType) {
 
 struct Answered {
   int status;
-  kapi::Fate fate;
+  kapi::CallResult result;
 };
 class ApiFate : public ApiTest, public testing::WithParamInterface<Answered> {};
 TEST_P(ApiFate, OfAWriteByItsStatus) {
@@ -102,18 +102,18 @@ TEST_P(ApiFate, OfAWriteByItsStatus) {
   }};
   const kapi::Outcome outcome = apiOf(server).connect()->run(write(), {});
   EXPECT_EQ(outcome.http, GetParam().status);
-  EXPECT_EQ(outcome.fate, GetParam().fate);
+  EXPECT_EQ(outcome.result, GetParam().result);
   EXPECT_EQ(outcome.retry_after, 3s);
   EXPECT_EQ(server.requests().size(), 1U);  // whatever the answer: sent once
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, ApiFate,
-    testing::Values(Answered{200, kapi::Fate::Applied}, Answered{201, kapi::Fate::Applied},
-                    Answered{400, kapi::Fate::Refused}, Answered{401, kapi::Fate::Refused},
-                    Answered{409, kapi::Fate::Refused}, Answered{422, kapi::Fate::Refused},
-                    Answered{429, kapi::Fate::Refused}, Answered{500, kapi::Fate::Unknown},
-                    Answered{502, kapi::Fate::Unknown}, Answered{503, kapi::Fate::Unknown},
-                    Answered{504, kapi::Fate::Unknown}));
+    testing::Values(Answered{200, kapi::CallResult::Applied}, Answered{201, kapi::CallResult::Applied},
+                    Answered{400, kapi::CallResult::Refused}, Answered{401, kapi::CallResult::Refused},
+                    Answered{409, kapi::CallResult::Refused}, Answered{422, kapi::CallResult::Refused},
+                    Answered{429, kapi::CallResult::Refused}, Answered{500, kapi::CallResult::Unknown},
+                    Answered{502, kapi::CallResult::Unknown}, Answered{503, kapi::CallResult::Unknown},
+                    Answered{504, kapi::CallResult::Unknown}));
 
 TEST_F(ApiTest, WriteThatGetsNoAnswerInTimeIsUnknown) {
   ScriptedServer server{[](Peer& peer) {
@@ -123,7 +123,7 @@ TEST_F(ApiTest, WriteThatGetsNoAnswerInTimeIsUnknown) {
   kapi::Call call = write();
   call.timeout = 50ms;
   const kapi::Outcome outcome = apiOf(server).connect()->run(call, {});
-  EXPECT_EQ(outcome.fate, kapi::Fate::Unknown);
+  EXPECT_EQ(outcome.result, kapi::CallResult::Unknown);
   EXPECT_EQ(outcome.http, 0);
   EXPECT_NE(outcome.message.find("/leases/gpu-a-0"), std::string::npos) << outcome.message;
 }
@@ -134,8 +134,8 @@ TEST_F(ApiTest, WriteWhoseConnectionIsLostIsUnknownAndNotRepeated) {
     static_cast<void>(peer.readRequest());
   }};
   const auto client = apiOf(server).connect();
-  EXPECT_EQ(client->run(read(), {}).fate, kapi::Fate::Applied);
-  EXPECT_EQ(client->run(write(), {}).fate, kapi::Fate::Unknown);
+  EXPECT_EQ(client->run(read(), {}).result, kapi::CallResult::Applied);
+  EXPECT_EQ(client->run(write(), {}).result, kapi::CallResult::Unknown);
   EXPECT_EQ(server.requests().size(), 2U);
 }
 
@@ -143,14 +143,14 @@ TEST_F(ApiTest, WriteToNobodyIsNotSent) {
   Access access;
   access.server = "http://127.0.0.1:" + std::to_string(net::localPort(net::listenTcp("127.0.0.1:0")->get()));
   Api api{access, "test/1", clock_};
-  EXPECT_EQ(api.connect()->run(write(), {}).fate, kapi::Fate::NotSent);
+  EXPECT_EQ(api.connect()->run(write(), {}).result, kapi::CallResult::NotSent);
 }
 
 TEST_F(ApiTest, WriteThatMayNotBeSentIsNotSent) {
   ScriptedServer server{[](Peer& peer) {
     while (peer.readRequest()) { peer.answer(200, kPod); }
   }};
-  EXPECT_EQ(apiOf(server).connect()->run(write(), [] { return false; }).fate, kapi::Fate::NotSent);
+  EXPECT_EQ(apiOf(server).connect()->run(write(), [] { return false; }).result, kapi::CallResult::NotSent);
   EXPECT_TRUE(server.requests().empty());
 }
 
@@ -164,8 +164,8 @@ TEST_F(ApiTest, CancelledWriteIsUnknownAndLaterOnesAreNotSent) {
     server.waitForRequests(1);
     client->cancel();
   }};
-  EXPECT_EQ(client->run(write(), {}).fate, kapi::Fate::Unknown);
-  EXPECT_EQ(client->run(write(), {}).fate, kapi::Fate::NotSent);
+  EXPECT_EQ(client->run(write(), {}).result, kapi::CallResult::Unknown);
+  EXPECT_EQ(client->run(write(), {}).result, kapi::CallResult::NotSent);
   EXPECT_TRUE(client->cancelled());
 }
 
@@ -182,7 +182,7 @@ TEST_F(ApiTest, After401AReadIsSentAgainWithTheNewTokenAWriteIsNot) {
   }};
   Api& api = apiOf(server, file);
   const auto client = api.connect();
-  EXPECT_EQ(client->run(read(), {}).fate, kapi::Fate::Applied);
+  EXPECT_EQ(client->run(read(), {}).result, kapi::CallResult::Applied);
   EXPECT_EQ(server.requests().size(), 2U);
   EXPECT_FALSE(api.health().state().unauthorized);
 

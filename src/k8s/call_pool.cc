@@ -9,7 +9,7 @@ namespace {
 kapi::Outcome notSent(const kapi::Call& call, std::string why) {
   kapi::Outcome outcome;
   outcome.token = call.token;
-  outcome.fate = kapi::Fate::NotSent;
+  outcome.result = kapi::CallResult::NotSent;
   outcome.message = std::move(why);
   return outcome;
 }
@@ -37,12 +37,12 @@ CallPool::~CallPool() {
 }
 
 void CallPool::submit(kapi::Call call, std::uint64_t term) {
-  Ticket ticket;
-  ticket.call = std::move(call);
-  ticket.term = term;
+  RequestId request_id;
+  request_id.call = std::move(call);
+  request_id.term = term;
   MutexLock lock{mutex_};
   if (ending_) { return; }
-  queue_.submit(std::move(ticket));
+  queue_.submit(std::move(request_id));
   if (resting_ < queue_.size() && workers_.size() < options_.connections) {
     workers_.push_back(std::make_unique<Worker>(options_.name, [this](const std::stop_token&) { work(); }));
   }
@@ -73,21 +73,21 @@ void CallPool::work() {
     clients_.push_back(client.get());
     if (cancelled_ || ending_) { client->cancel(); }
   }
-  while (const auto ticket = take()) { finish(*ticket, carryOut(*client, *ticket)); }
+  while (const auto request_id = take()) { finish(*request_id, carryOut(*client, *request_id)); }
   MutexLock lock{mutex_};
   std::erase(clients_, client.get());
 }
 
 /// nullopt: the pool ends.
-std::optional<Ticket> CallPool::take() {
+std::optional<RequestId> CallPool::take() {
   MutexLock lock{mutex_};
   for (;;) {
     if (ending_) { return std::nullopt; }
-    if (auto ticket = queue_.next(draining_ ? Mono::max() : clock_.now().mono)) {
+    if (auto request_id = queue_.next(draining_ ? Mono::max() : clock_.now().mono)) {
       ++out_;
       // This thread may be the one that watched over the end of a hold.
       if (queue_.nextChange() != Mono::max()) { changed_.notifyOne(); }
-      return ticket;
+      return request_id;
     }
     ++resting_;
     const Mono until = queue_.nextChange();
@@ -100,30 +100,30 @@ std::optional<Ticket> CallPool::take() {
   }
 }
 
-kapi::Outcome CallPool::carryOut(Client& client, const Ticket& ticket) {
-  const kapi::Call& call = ticket.call;
+kapi::Outcome CallPool::carryOut(Client& client, const RequestId& request_id) {
+  const kapi::Call& call = request_id.call;
   if (draining()) { return notSent(call, "not sent: this process is stopping"); }
-  if (ticket.overdue) {
+  if (request_id.overdue) {
     auto outcome =
         notSent(call, "not sent: the API server asked to wait (429) for longer than this call may take");
-    outcome.retry_after = ticket.held_for;
+    outcome.retry_after = request_id.held_for;
     return outcome;
   }
-  if (!call.guarded) { return client.run(call, {}); }
-  const auto may_send = [&] { return gate_ != nullptr && gate_->open(ticket.term, clock_.now().mono); };
+  if (!call.leader_only) { return client.run(call, {}); }
+  const auto may_send = [&] { return gate_ != nullptr && gate_->open(request_id.term, clock_.now().mono); };
   if (!may_send()) { return notSent(call, "not sent: we do not lead"); }
   return client.run(call, may_send);
 }
 
-/// The hold begins before the machine hears of it; the lane goes on only when the machine's mailbox has the outcome.
-void CallPool::finish(const Ticket& ticket, kapi::Outcome outcome) {
+/// The hold begins before the machine hears of it; the ordering key goes on only when the machine's mailbox has the outcome.
+void CallPool::finish(const RequestId& request_id, kapi::Outcome outcome) {
   {
     MutexLock lock{mutex_};
-    queue_.answered(ticket.call, outcome, clock_.now().mono);
+    queue_.answered(request_id.call, outcome, clock_.now().mono);
   }
   sink_(std::move(outcome));
   MutexLock lock{mutex_};
-  queue_.finished(ticket.call);
+  queue_.finished(request_id.call);
   --out_;
   if (out_ + queue_.size() == 0) { settled_.notifyAll(); }
   if (queue_.size() > 0) { changed_.notifyOne(); }

@@ -1,5 +1,5 @@
 // CallPool: carries out calls on a bounded number of connections, one thread each, and gives back each call's outcome
-// exactly once. Order, lanes and holds: call_queue.h. Guarded calls pass the LeaderGate directly before the first byte.
+// exactly once. Order, ordering keys and holds: call_queue.h. Leader-only calls pass the LeaderGate directly before the first byte.
 //
 // submit() never waits, so the owner thread may call it while pool threads wait in the sink for room in the owner's
 // mailbox. The queue is bounded by what the machines have open.
@@ -31,7 +31,7 @@ class CallPool {
   /// Takes outcomes, from any pool thread; may wait.
   using Sink = std::function<void(kapi::Outcome)>;
 
-  /// `gate` nullptr: guarded calls are never sent.
+  /// `gate` nullptr: leader-only calls are never sent.
   CallPool(Options options, Connect connect, Sink sink, const Clock& clock, const LeaderGate* gate);
   CallPool(const CallPool&) = delete;
   CallPool& operator=(const CallPool&) = delete;
@@ -49,9 +49,9 @@ class CallPool {
 
  private:
   void work();
-  [[nodiscard]] std::optional<Ticket> take();
-  [[nodiscard]] kapi::Outcome carryOut(Client& client, const Ticket& ticket);
-  void finish(const Ticket& ticket, kapi::Outcome outcome);
+  [[nodiscard]] std::optional<RequestId> take();
+  [[nodiscard]] kapi::Outcome carryOut(Client& client, const RequestId& request_id);
+  void finish(const RequestId& request_id, kapi::Outcome outcome);
 
   const Options options_;
   const Connect connect_;

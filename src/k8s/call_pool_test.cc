@@ -21,13 +21,13 @@ class CallPoolTest : public testing::Test {
         CallPool::Options{connections, "call"}, api_.connect(),
         [this](kapi::Outcome outcome) { received_.add(std::move(outcome)); }, clock_, &gate_);
   }
-  static kapi::Call call(kapi::Token token, std::string lane = {}, bool guarded = false) {
+  static kapi::Call call(kapi::Token token, std::string ordering_key = {}, bool leader_only = false) {
     kapi::Call made;
     made.token = token;
     made.verb = kapi::Verb::Update;
     made.kind = kapi::kLease;
-    made.lane = std::move(lane);
-    made.guarded = guarded;
+    made.ordering_key = std::move(ordering_key);
+    made.leader_only = leader_only;
     made.timeout = 1h;
     return made;
   }
@@ -57,7 +57,7 @@ TEST_F(CallPoolTest, NeverMoreThanTheGivenConnections) {
   EXPECT_LE(api_.clients(), 2);
 }
 
-TEST_F(CallPoolTest, OneLaneGoesInOrderAndItsOutcomesComeInOrder) {
+TEST_F(CallPoolTest, OneOrderingKeyGoesInOrderAndItsOutcomesComeInOrder) {
   const auto pool = makePool();
   for (kapi::Token t = 1; t <= 5; ++t) { pool->submit(call(t, "pod-a"), 0); }
   pool->submit(call(6, "pod-b"), 0);
@@ -72,24 +72,24 @@ TEST_F(CallPoolTest, OneLaneGoesInOrderAndItsOutcomesComeInOrder) {
   api_.answer(6);
 }
 
-TEST_F(CallPoolTest, GuardedCallIsSentOnlyInItsTerm) {
+TEST_F(CallPoolTest, LeaderOnlyCallIsSentOnlyInItsTerm) {
   const auto pool = makePool();
   pool->submit(call(1, "", true), 1);  // nobody leads yet
-  EXPECT_EQ(received_.waitFor(1)[0].fate, kapi::Fate::NotSent);
+  EXPECT_EQ(received_.waitFor(1)[0].result, kapi::CallResult::NotSent);
   lead(2);
   pool->submit(call(2, "", true), 1);  // decided in an earlier term
-  EXPECT_EQ(received_.waitFor(2)[1].fate, kapi::Fate::NotSent);
+  EXPECT_EQ(received_.waitFor(2)[1].result, kapi::CallResult::NotSent);
   pool->submit(call(3, "", true), 2);
   EXPECT_EQ(api_.nextCall().token, 3U);
   api_.answer(3);
-  EXPECT_EQ(received_.waitFor(3)[2].fate, kapi::Fate::Applied);
+  EXPECT_EQ(received_.waitFor(3)[2].result, kapi::CallResult::Applied);
   gate_.set({true, 2, clock_.now().mono});  // the renew deadline is over
   pool->submit(call(4, "", true), 2);
-  EXPECT_EQ(received_.waitFor(4)[3].fate, kapi::Fate::NotSent);
+  EXPECT_EQ(received_.waitFor(4)[3].result, kapi::CallResult::NotSent);
   EXPECT_TRUE(api_.nothingArrived());
 }
 
-TEST_F(CallPoolTest, GuardedCallThatWaitedInItsLaneWhileLeadershipWasLostIsNotSent) {
+TEST_F(CallPoolTest, LeaderOnlyCallThatWaitedInItsOrderingKeyWhileLeadershipWasLostIsNotSent) {
   const auto pool = makePool();
   lead(1);
   pool->submit(call(1, "a", true), 1);
@@ -99,14 +99,14 @@ TEST_F(CallPoolTest, GuardedCallThatWaitedInItsLaneWhileLeadershipWasLostIsNotSe
   api_.answer(1);
   const auto outcomes = received_.waitFor(2);
   EXPECT_EQ(outcomes[1].token, 2U);
-  EXPECT_EQ(outcomes[1].fate, kapi::Fate::NotSent);
+  EXPECT_EQ(outcomes[1].result, kapi::CallResult::NotSent);
 }
 
-TEST_F(CallPoolTest, WithoutAGateGuardedCallsAreNeverSent) {
+TEST_F(CallPoolTest, WithoutAGateLeaderOnlyCallsAreNeverSent) {
   CallPool pool{
       {}, api_.connect(), [this](kapi::Outcome o) { received_.add(std::move(o)); }, clock_, nullptr};
   pool.submit(call(1, "", true), 0);
-  EXPECT_EQ(received_.waitFor(1)[0].fate, kapi::Fate::NotSent);
+  EXPECT_EQ(received_.waitFor(1)[0].result, kapi::CallResult::NotSent);
 }
 
 TEST_F(CallPoolTest, BusyAnswerHoldsTheNextCallOfThatKindUntilItMayGo) {
@@ -135,7 +135,7 @@ TEST_F(CallPoolTest, CallHeldForLongerThanItsTimeoutComesBackNotSent) {
   impatient.timeout = 5ms;
   pool->submit(impatient, 0);
   const auto outcome = received_.waitFor(2)[1];
-  EXPECT_EQ(outcome.fate, kapi::Fate::NotSent);
+  EXPECT_EQ(outcome.result, kapi::CallResult::NotSent);
   EXPECT_GT(outcome.retry_after, Duration::zero());
 }
 
@@ -150,13 +150,13 @@ TEST_F(CallPoolTest, DrainWaitsForWhatIsOutAndRefusesTheRest) {
   api_.answer(1);
   drainer.join();
   const auto outcomes = received_.waitFor(3);
-  EXPECT_EQ(outcomes[0].fate, kapi::Fate::Applied);
-  EXPECT_EQ(outcomes[1].fate, kapi::Fate::NotSent);
-  EXPECT_EQ(outcomes[2].fate, kapi::Fate::NotSent);
+  EXPECT_EQ(outcomes[0].result, kapi::CallResult::Applied);
+  EXPECT_EQ(outcomes[1].result, kapi::CallResult::NotSent);
+  EXPECT_EQ(outcomes[2].result, kapi::CallResult::NotSent);
   EXPECT_TRUE(api_.nothingArrived());
   pool->drain(1h);  // again: nothing to do
   pool->submit(call(4), 0);
-  EXPECT_EQ(received_.waitFor(4)[3].fate, kapi::Fate::NotSent);
+  EXPECT_EQ(received_.waitFor(4)[3].result, kapi::CallResult::NotSent);
 }
 
 TEST_F(CallPoolTest, DrainCancelsWhatGetsNoAnswerInTime) {
@@ -166,7 +166,7 @@ TEST_F(CallPoolTest, DrainCancelsWhatGetsNoAnswerInTime) {
   api_.nextCall();
   api_.nextCall();
   pool->drain(1ms);  // returns, though nothing was answered
-  for (const auto& outcome : received_.waitFor(2)) { EXPECT_EQ(outcome.fate, kapi::Fate::Unknown); }
+  for (const auto& outcome : received_.waitFor(2)) { EXPECT_EQ(outcome.result, kapi::CallResult::Unknown); }
 }
 
 TEST_F(CallPoolTest, DrainGivesBackHeldCalls) {
@@ -177,7 +177,7 @@ TEST_F(CallPoolTest, DrainGivesBackHeldCalls) {
   received_.waitFor(1);
   pool->submit(call(2), 0);
   pool->drain(1h);
-  EXPECT_EQ(received_.waitFor(2)[1].fate, kapi::Fate::NotSent);
+  EXPECT_EQ(received_.waitFor(2)[1].result, kapi::CallResult::NotSent);
 }
 
 TEST_F(CallPoolTest, DestructionDoesNotWaitForAnswers) {

@@ -13,59 +13,59 @@ constexpr int kBindingsInARow = 3;
 
 }  // namespace
 
-void CallQueue::submit(Ticket ticket) {
+void CallQueue::submit(RequestId request_id) {
   ++size_;
-  if (!ticket.call.lane.empty()) {
-    const auto [lane, is_new] = lanes_.try_emplace(ticket.call.lane);
+  if (!request_id.call.ordering_key.empty()) {
+    const auto [ordering_key, is_new] = ordering_keys_.try_emplace(request_id.call.ordering_key);
     if (!is_new) {
-      lane->second.push_back(std::move(ticket));
+      ordering_key->second.push_back(std::move(request_id));
       return;
     }
   }
-  ready(std::move(ticket));
+  ready(std::move(request_id));
 }
 
-void CallQueue::ready(Ticket ticket) {
-  auto& queue = ticket.call.subresource == "binding" ? bindings_ : others_;
-  queue.push_back(std::move(ticket));
+void CallQueue::ready(RequestId request_id) {
+  auto& queue = request_id.call.subresource == "binding" ? bindings_ : others_;
+  queue.push_back(std::move(request_id));
 }
 
-std::optional<Ticket> CallQueue::takeReady() {
+std::optional<RequestId> CallQueue::takeReady() {
   if (bindings_.empty() && others_.empty()) { return std::nullopt; }
   const bool binds = !bindings_.empty() && (others_.empty() || bindings_in_a_row_ < kBindingsInARow);
   bindings_in_a_row_ = binds ? std::min(bindings_in_a_row_ + 1, kBindingsInARow) : 0;
   auto& queue = binds ? bindings_ : others_;
-  Ticket ticket = std::move(queue.front());
+  RequestId request_id = std::move(queue.front());
   queue.pop_front();
-  return ticket;
+  return request_id;
 }
 
-std::optional<Ticket> CallQueue::next(Mono now) {
+std::optional<RequestId> CallQueue::next(Mono now) {
   for (auto hold = holds_.begin(); hold != holds_.end();) {
     auto& [until, waiting] = hold->second;
     if (until <= now) {
-      for (auto& [overdue_at, ticket] : waiting) { ready(std::move(ticket)); }
+      for (auto& [overdue_at, request_id] : waiting) { ready(std::move(request_id)); }
       hold = holds_.erase(hold);
       continue;
     }
     if (!waiting.empty() && waiting.begin()->first <= now) {
-      Ticket ticket = std::move(waiting.begin()->second);
+      RequestId request_id = std::move(waiting.begin()->second);
       waiting.erase(waiting.begin());
-      ticket.overdue = true;
-      ticket.held_for = until - now;
+      request_id.overdue = true;
+      request_id.held_for = until - now;
       --size_;
-      return ticket;
+      return request_id;
     }
     ++hold;
   }
-  while (auto ticket = takeReady()) {
-    Hold* hold = holdOf(ticket->call);
+  while (auto request_id = takeReady()) {
+    Hold* hold = holdOf(request_id->call);
     if (hold == nullptr) {
       --size_;
-      return ticket;
+      return request_id;
     }
-    const Mono overdue_at = now + ticket->call.timeout;
-    hold->waiting.emplace(overdue_at, *std::move(ticket));
+    const Mono overdue_at = now + request_id->call.timeout;
+    hold->waiting.emplace(overdue_at, *std::move(request_id));
   }
   return std::nullopt;
 }
@@ -94,15 +94,15 @@ void CallQueue::answered(const kapi::Call& call, const kapi::Outcome& outcome, M
 }
 
 void CallQueue::finished(const kapi::Call& call) {
-  if (call.lane.empty()) { return; }
-  const auto lane = lanes_.find(call.lane);
-  GS_CHECK(lane != lanes_.end(), "a call of lane {} finished twice", call.lane);
-  if (lane->second.empty()) {
-    lanes_.erase(lane);
+  if (call.ordering_key.empty()) { return; }
+  const auto ordering_key = ordering_keys_.find(call.ordering_key);
+  GS_CHECK(ordering_key != ordering_keys_.end(), "a call of lane {} finished twice", call.ordering_key);
+  if (ordering_key->second.empty()) {
+    ordering_keys_.erase(ordering_key);
     return;
   }
-  ready(std::move(lane->second.front()));
-  lane->second.pop_front();
+  ready(std::move(ordering_key->second.front()));
+  ordering_key->second.pop_front();
 }
 
 }  // namespace gs::k8s

@@ -1,6 +1,6 @@
 // CallQueue: which call may start next. Pure: no threads, no clock; call_pool.h adds those.
 //
-// Lanes: of the calls of one lane one is out at a time, in the order given; lane "" has no order.
+// Ordering keys: of the calls of one ordering key one is out at a time, in the order given; ordering key "" has no order.
 // Order: a Binding goes before what else is ready, because a pod waits for nothing but it. So that others are
 // not kept waiting for ever, one of four calls in a row is no Binding. Otherwise first come, first served.
 // Holds: after an answer 429 with Retry-After, further calls of the same kind of write (kind, subresource,
@@ -27,7 +27,7 @@
 namespace gs::k8s {
 
 /// A call with the term in which it was decided (LeaderGate).
-struct Ticket {
+struct RequestId {
   kapi::Call call;
   std::uint64_t term = 0;
   bool overdue = false;  // held back for longer than its timeout: do not send
@@ -36,14 +36,14 @@ struct Ticket {
 
 class CallQueue {
  public:
-  void submit(Ticket ticket);
+  void submit(RequestId request_id);
   /// The next call that may start. Mono::max(): all holds are over.
-  [[nodiscard]] std::optional<Ticket> next(Mono now);
+  [[nodiscard]] std::optional<RequestId> next(Mono now);
   /// When next() may have something without a further submit() or finished(); Mono::max(): never.
   [[nodiscard]] Mono nextChange() const;
   /// A 429 with retry_after begins a hold, of at most a minute.
   void answered(const kapi::Call& call, const kapi::Outcome& outcome, Mono now);
-  /// Frees the call's lane: its outcome was given back.
+  /// Frees the call's ordering key: its outcome was given back.
   void finished(const kapi::Call& call);
   /// Calls that have not come out yet.
   [[nodiscard]] std::size_t size() const { return size_; }
@@ -53,19 +53,20 @@ class CallQueue {
   using WriteKind = std::tuple<kapi::Kind, std::string, kapi::Verb, std::string>;
   struct Hold {
     Mono until{};
-    std::multimap<Mono, Ticket> waiting;  // by when they are overdue
+    std::multimap<Mono, RequestId> waiting;  // by when they are overdue
   };
-  void ready(Ticket ticket);
-  [[nodiscard]] std::optional<Ticket> takeReady();
+  void ready(RequestId request_id);
+  [[nodiscard]] std::optional<RequestId> takeReady();
   static WriteKind writeKind(const kapi::Call& call, std::string ns) {
     return {call.kind, call.subresource, call.verb, std::move(ns)};
   }
   [[nodiscard]] Hold* holdOf(const kapi::Call& call);
 
-  std::deque<Ticket> bindings_;  // ready, as are `others_`
-  std::deque<Ticket> others_;
+  std::deque<RequestId> bindings_;  // ready, as are `others_`
+  std::deque<RequestId> others_;
   int bindings_in_a_row_ = 0;
-  std::unordered_map<std::string, std::deque<Ticket>> lanes_;  // those with a call ready, held or out
+  std::unordered_map<std::string, std::deque<RequestId>>
+      ordering_keys_;  // those with a call ready, held or out
   std::map<WriteKind, Hold> holds_;
   std::size_t size_ = 0;
 };

@@ -14,11 +14,11 @@ using namespace std::chrono_literals;
 
 const Mono kStart{1000s};
 
-Ticket ticket(kapi::Token token, std::string lane = {}, kapi::Verb verb = kapi::Verb::Update,
-              kapi::Kind kind = kapi::kLease) {
-  Ticket made;
+RequestId request_id(kapi::Token token, std::string ordering_key = {}, kapi::Verb verb = kapi::Verb::Update,
+                     kapi::Kind kind = kapi::kLease) {
+  RequestId made;
   made.call.token = token;
-  made.call.lane = std::move(lane);
+  made.call.ordering_key = std::move(ordering_key);
   made.call.verb = verb;
   made.call.kind = kind;
   made.call.timeout = 10s;
@@ -38,9 +38,9 @@ kapi::Token nextToken(CallQueue& queue, Mono now = kStart) {
   return next ? next->call.token : 0;
 }
 
-TEST(CallQueue, CallsWithoutLaneStartInOrderAndSideBySide) {
+TEST(CallQueue, CallsWithoutOrderingKeyStartInOrderAndSideBySide) {
   CallQueue queue;
-  for (kapi::Token t = 1; t <= 3; ++t) { queue.submit(ticket(t)); }
+  for (kapi::Token t = 1; t <= 3; ++t) { queue.submit(request_id(t)); }
   EXPECT_EQ(queue.size(), 3U);
   EXPECT_EQ(nextToken(queue), 1U);
   EXPECT_EQ(nextToken(queue), 2U);
@@ -52,9 +52,9 @@ TEST(CallQueue, CallsWithoutLaneStartInOrderAndSideBySide) {
 
 TEST(CallQueue, BindingsGoFirstButOfFourCallsOneIsAnother) {
   CallQueue queue;
-  for (kapi::Token t = 1; t <= 3; ++t) { queue.submit(ticket(t)); }
+  for (kapi::Token t = 1; t <= 3; ++t) { queue.submit(request_id(t)); }
   for (kapi::Token t = 11; t <= 17; ++t) {
-    Ticket binding = ticket(t, "", kapi::Verb::Create, kapi::kPod);
+    RequestId binding = request_id(t, "", kapi::Verb::Create, kapi::kPod);
     binding.call.subresource = "binding";
     queue.submit(std::move(binding));
   }
@@ -67,7 +67,7 @@ TEST(CallQueue, BindingsGoFirstButOfFourCallsOneIsAnother) {
 TEST(CallQueue, WhatIsTooManyInOneNamespaceHoldsNoOther) {
   CallQueue queue;
   const auto in = [](const char* ns, kapi::Token token) {
-    Ticket made = ticket(token);
+    RequestId made = request_id(token);
     made.call.key.ns = ns;
     return made;
   };
@@ -84,28 +84,28 @@ TEST(CallQueue, WhatIsTooManyInOneNamespaceHoldsNoOther) {
   EXPECT_EQ(nextToken(queue, kStart + 6s), 0U) << "the server has too much to do";
 }
 
-TEST(CallQueue, OneLaneHasOneCallOut) {
+TEST(CallQueue, OneOrderingKeyHasOneCallOut) {
   CallQueue queue;
-  queue.submit(ticket(1, "a"));
-  queue.submit(ticket(2, "a"));
-  queue.submit(ticket(3, "b"));
+  queue.submit(request_id(1, "a"));
+  queue.submit(request_id(2, "a"));
+  queue.submit(request_id(3, "b"));
   EXPECT_EQ(nextToken(queue), 1U);
   EXPECT_EQ(nextToken(queue), 3U);
   EXPECT_EQ(nextToken(queue), 0U);
-  queue.finished(ticket(1, "a").call);
+  queue.finished(request_id(1, "a").call);
   EXPECT_EQ(nextToken(queue), 2U);
-  queue.finished(ticket(2, "a").call);
-  queue.submit(ticket(4, "a"));
+  queue.finished(request_id(2, "a").call);
+  queue.submit(request_id(4, "a"));
   EXPECT_EQ(nextToken(queue), 4U);
 }
 
 TEST(CallQueue, BusyHoldsThatKindOfWriteAndNoOther) {
   CallQueue queue;
-  queue.answered(ticket(1).call, busy(5s), kStart);
-  queue.submit(ticket(2));
-  queue.submit(ticket(3, "", kapi::Verb::Delete));
-  queue.submit(ticket(4, "", kapi::Verb::Update, kapi::kPod));
-  Ticket status = ticket(5);
+  queue.answered(request_id(1).call, busy(5s), kStart);
+  queue.submit(request_id(2));
+  queue.submit(request_id(3, "", kapi::Verb::Delete));
+  queue.submit(request_id(4, "", kapi::Verb::Update, kapi::kPod));
+  RequestId status = request_id(5);
   status.call.subresource = "status";
   queue.submit(status);
   EXPECT_EQ(nextToken(queue), 3U);
@@ -117,11 +117,11 @@ TEST(CallQueue, BusyHoldsThatKindOfWriteAndNoOther) {
   EXPECT_EQ(nextToken(queue, kStart + 5s), 2U);
 }
 
-TEST(CallQueue, AHeldCallHoldsItsLane) {
+TEST(CallQueue, AHeldCallHoldsItsOrderingKey) {
   CallQueue queue;
-  queue.answered(ticket(1).call, busy(5s), kStart);
-  queue.submit(ticket(2, "a"));
-  queue.submit(ticket(3, "a", kapi::Verb::Delete));
+  queue.answered(request_id(1).call, busy(5s), kStart);
+  queue.submit(request_id(2, "a"));
+  queue.submit(request_id(3, "a", kapi::Verb::Delete));
   EXPECT_EQ(nextToken(queue), 0U);
   EXPECT_EQ(nextToken(queue, kStart + 5s), 2U);
   EXPECT_EQ(nextToken(queue, kStart + 5s), 0U);
@@ -129,8 +129,8 @@ TEST(CallQueue, AHeldCallHoldsItsLane) {
 
 TEST(CallQueue, AHoldLongerThanTheCallMayTakeGivesItBackOverdue) {
   CallQueue queue;
-  queue.answered(ticket(1).call, busy(30s), kStart);
-  queue.submit(ticket(2, "a"));
+  queue.answered(request_id(1).call, busy(30s), kStart);
+  queue.submit(request_id(2, "a"));
   EXPECT_EQ(nextToken(queue), 0U);
   EXPECT_EQ(queue.nextChange(), kStart + 10s);
   const auto overdue = queue.next(kStart + 10s);
@@ -143,9 +143,9 @@ TEST(CallQueue, AHoldLongerThanTheCallMayTakeGivesItBackOverdue) {
 
 TEST(CallQueue, AHoldIsNeverLongerThanAMinuteAndALaterShorterOneDoesNotShortenIt) {
   CallQueue queue;
-  queue.answered(ticket(1).call, busy(24h), kStart);
-  queue.answered(ticket(2).call, busy(1s), kStart);
-  Ticket patient = ticket(3);
+  queue.answered(request_id(1).call, busy(24h), kStart);
+  queue.answered(request_id(2).call, busy(1s), kStart);
+  RequestId patient = request_id(3);
   patient.call.timeout = 1h;
   queue.submit(patient);
   EXPECT_EQ(nextToken(queue), 0U);
@@ -155,18 +155,18 @@ TEST(CallQueue, AHoldIsNeverLongerThanAMinuteAndALaterShorterOneDoesNotShortenIt
 TEST(CallQueue, OtherAnswersHoldNothing) {
   CallQueue queue;
   kapi::Outcome outcome = busy(0s);
-  queue.answered(ticket(1).call, outcome, kStart);
+  queue.answered(request_id(1).call, outcome, kStart);
   outcome.http = 503;
   outcome.retry_after = 5s;
-  queue.answered(ticket(1).call, outcome, kStart);
-  queue.submit(ticket(2));
+  queue.answered(request_id(1).call, outcome, kStart);
+  queue.submit(request_id(2));
   EXPECT_EQ(nextToken(queue), 2U);
 }
 
 TEST(CallQueue, EndOfTimeEndsAllHolds) {
   CallQueue queue;
-  queue.answered(ticket(1).call, busy(5s), kStart);
-  queue.submit(ticket(2));
+  queue.answered(request_id(1).call, busy(5s), kStart);
+  queue.submit(request_id(2));
   EXPECT_EQ(nextToken(queue), 0U);
   const auto next = queue.next(Mono::max());
   ASSERT_TRUE(next);
@@ -177,16 +177,20 @@ TEST(CallQueueProperty, EachCallComesOutOnceAndALaneKeepsItsOrder) {
   EXPECT_TRUE(rc::check([](const std::vector<std::uint8_t>& steps) {
     CallQueue queue;
     Mono now = kStart;
-    std::vector<Ticket> out;
+    std::vector<RequestId> out;
     std::map<std::string, kapi::Token> last;
     std::set<kapi::Token> seen;
     kapi::Token submitted = 0;
     const auto takeAll = [&] {
       while (auto next = queue.next(now)) {
-        const std::string lane = next->call.lane;
+        const std::string ordering_key = next->call.ordering_key;
         RC_ASSERT(seen.insert(next->call.token).second);
-        for (const Ticket& other : out) { RC_ASSERT(lane.empty() || other.call.lane != lane); }
-        if (!lane.empty()) { RC_ASSERT(std::exchange(last[lane], next->call.token) < next->call.token); }
+        for (const RequestId& other : out) {
+          RC_ASSERT(ordering_key.empty() || other.call.ordering_key != ordering_key);
+        }
+        if (!ordering_key.empty()) {
+          RC_ASSERT(std::exchange(last[ordering_key], next->call.token) < next->call.token);
+        }
         out.push_back(std::move(*next));
       }
     };
@@ -194,9 +198,9 @@ TEST(CallQueueProperty, EachCallComesOutOnceAndALaneKeepsItsOrder) {
       switch (step % 4) {
         case 0:
         case 1:
-          queue.submit(ticket(++submitted,
-                              step % 3 == 0 ? "" : std::string(1, static_cast<char>('a' + step % 5)),
-                              step % 7 == 0 ? kapi::Verb::Delete : kapi::Verb::Update));
+          queue.submit(request_id(++submitted,
+                                  step % 3 == 0 ? "" : std::string(1, static_cast<char>('a' + step % 5)),
+                                  step % 7 == 0 ? kapi::Verb::Delete : kapi::Verb::Update));
           break;
         case 2: now += std::chrono::seconds{step % 16}; break;
         default:
@@ -212,7 +216,7 @@ TEST(CallQueueProperty, EachCallComesOutOnceAndALaneKeepsItsOrder) {
       takeAll();
     }
     while (!out.empty() || queue.size() > 0) {  // everything comes out in the end
-      for (const Ticket& one : std::exchange(out, {})) { queue.finished(one.call); }
+      for (const RequestId& one : std::exchange(out, {})) { queue.finished(one.call); }
       now += 1min;
       takeAll();
     }

@@ -1,4 +1,4 @@
-// EffectRunner: carries out the effects of one machine over HTTP and posts what came back to its OwnerLoop.
+// EffectRunner: carries out the effects of one machine over HTTP and posts what came back to its EventLoop.
 // Calls go to a CallPool, watches to a WatchPool, log lines and metrics to base.
 //
 // submit() is called by the loop and never waits. At the end: drain(), then stop the loop, then destroy the runner; the
@@ -9,8 +9,8 @@
 
 #include "base/clock.h"
 #include "k8s/call_pool.h"
+#include "k8s/event_loop.h"
 #include "k8s/metric_sink.h"
-#include "k8s/owner_loop.h"
 #include "k8s/watch_pool.h"
 
 namespace gs::k8s {
@@ -19,23 +19,23 @@ class EffectRunner {
  public:
   struct Wiring {
     Connect connect;  // Api::connect
-    OwnerLoop& loop;  // gets the events
+    EventLoop& loop;  // gets the events
     const Clock& clock;
-    const LeaderGate* gate = nullptr;  // nullptr: guarded calls are never sent
+    const LeaderGate* gate = nullptr;  // nullptr: leader-only calls are never sent
     MetricSink* metrics = nullptr;     // nullptr: metrics are dropped
     CallPool::Options calls{};
   };
   explicit EffectRunner(Wiring wiring);
   ~EffectRunner();
 
-  /// An OwnerLoop::Output.
+  /// An EventLoop::Output.
   void submit(kapi::Effects effects, std::uint64_t term);
   /// Closes the watches; calls as CallPool::drain(). The loop must still run, and this not be its thread.
   void drain(Duration limit);
   [[nodiscard]] std::size_t openCalls() const { return calls_.open(); }
 
  private:
-  OwnerLoop& loop_;
+  EventLoop& loop_;
   MetricSink* const metrics_;
   CallPool calls_;
   WatchPool watches_;

@@ -52,14 +52,14 @@ class EffectRunnerTest : public testing::Test {
     while (events_.size() < count) { changed_.wait(mutex_); }
     return events_;
   }
-  static kapi::Call bind(kapi::Token token, bool guarded) {
+  static kapi::Call bind(kapi::Token token, bool leader_only) {
     model::Pod pod;
     pod.key = {"ns", "p"};
     pod.uid = model::Uid{"u1"};
     pod.revision = 7;
     kapi::Call call = kapi::bindPod(pod, model::NodeName{"node-a"}, {});
     call.token = token;
-    call.guarded = guarded;
+    call.leader_only = leader_only;
     call.timeout = 1h;
     return call;
   }
@@ -74,7 +74,7 @@ class EffectRunnerTest : public testing::Test {
   LeaderGate gate_;
   std::unique_ptr<ScriptedServer> server_;
   std::unique_ptr<Api> api_;
-  OwnerLoop loop_{clock_, 8};
+  EventLoop loop_{clock_, 8};
   std::unique_ptr<EffectRunner> runner_;
 
  private:
@@ -97,7 +97,7 @@ TEST_F(EffectRunnerTest, BindingGoesOutOnlyWhileWeLead) {
     while (peer.readRequest()) { peer.answer(201, R"({"kind":"Status","status":"Success"})"); }
   });
   act({bind(1, true)});
-  EXPECT_EQ(std::get<kapi::Outcome>(waitForEvents(1)[0]).fate, kapi::Fate::NotSent);
+  EXPECT_EQ(std::get<kapi::Outcome>(waitForEvents(1)[0]).result, kapi::CallResult::NotSent);
   const kapi::Leadership leading{true, 1, Mono::max()};
   gate_.set(leading);
   loop_.postLeadership(leading);
@@ -105,7 +105,7 @@ TEST_F(EffectRunnerTest, BindingGoesOutOnlyWhileWeLead) {
   act({bind(2, true)});
   const auto outcome = std::get<kapi::Outcome>(waitForEvents(3)[2]);
   EXPECT_EQ(outcome.token, 2U);
-  EXPECT_EQ(outcome.fate, kapi::Fate::Applied);
+  EXPECT_EQ(outcome.result, kapi::CallResult::Applied);
   EXPECT_EQ(server_->requests().size(), 1U);
 }
 
@@ -166,9 +166,9 @@ TEST_F(EffectRunnerTest, DrainEndsWatchesAndAHangingWriteWhichIsUnknown) {
   server_->waitForRequests(2);
   runner_->drain(1ms);
   runner_->drain(1ms);
-  EXPECT_EQ(std::get<kapi::Outcome>(waitForEvents(1)[0]).fate, kapi::Fate::Unknown);
+  EXPECT_EQ(std::get<kapi::Outcome>(waitForEvents(1)[0]).result, kapi::CallResult::Unknown);
   act({bind(2, false)});
-  EXPECT_EQ(std::get<kapi::Outcome>(waitForEvents(2)[1]).fate, kapi::Fate::NotSent);
+  EXPECT_EQ(std::get<kapi::Outcome>(waitForEvents(2)[1]).result, kapi::CallResult::NotSent);
 }
 
 }  // namespace

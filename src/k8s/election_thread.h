@@ -1,8 +1,8 @@
 // ElectionThread: drives the election machine on a thread and a connection of its own, so that nothing that the component
-// does, and no 429 to it, can keep a renewal waiting. Sets the LeaderGate, then tells the owner loop.
+// does, and no 429 to it, can keep a renewal waiting. Sets the LeaderGate, then tells the event loop.
 //
 // Two threads: one for the machine and its timers, one that carries out its call, so that the deadline is seen to pass
-// while a call hangs. The owner loop's sign of life is its answer to a question.
+// while a call hangs. The event loop's sign of life is its answer to a question.
 #pragma once
 
 #include <memory>
@@ -14,8 +14,8 @@
 #include "base/mutex.h"
 #include "base/worker.h"
 #include "k8s/call_pool.h"
+#include "k8s/event_loop.h"
 #include "k8s/leader_gate.h"
-#include "k8s/owner_loop.h"
 #include "k8s/wake_times.h"
 #include "kapi/election.h"
 
@@ -26,7 +26,7 @@ class ElectionThread {
   /// All must outlive it. The loop must be started.
   struct Wiring {
     Connect connect;
-    OwnerLoop& loop;
+    EventLoop& loop;
     LeaderGate& gate;
     const Clock& clock;
   };

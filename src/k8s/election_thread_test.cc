@@ -102,7 +102,7 @@ class Candidate {
   }
   [[nodiscard]] ElectionThread& thread() { return *thread_; }
   [[nodiscard]] LeaderGate& gate() { return gate_; }
-  [[nodiscard]] OwnerLoop& loop() { return loop_; }
+  [[nodiscard]] EventLoop& loop() { return loop_; }
 
  private:
   void note(const kapi::Leadership& told) {
@@ -118,7 +118,7 @@ class Candidate {
   kapi::Leadership told_ GS_GUARDED_BY(mutex_);
   LeaderGate gate_;
   std::unique_ptr<Api> api_;
-  OwnerLoop loop_;
+  EventLoop loop_;
   std::unique_ptr<ElectionThread> thread_;
 };
 

@@ -44,7 +44,7 @@ class FakeApi {
   void answer(kapi::Token token, int http = 200, Duration retry_after = {}) {
     kapi::Outcome outcome;
     outcome.token = token;
-    outcome.fate = http < 300 ? kapi::Fate::Applied : kapi::Fate::Refused;
+    outcome.result = http < 300 ? kapi::CallResult::Applied : kapi::CallResult::Refused;
     outcome.http = http;
     outcome.retry_after = retry_after;
     MutexLock lock{mutex_};
@@ -83,7 +83,7 @@ class FakeApi {
     kapi::Outcome run(const kapi::Call& call, const std::function<bool()>& may_send) override {
       kapi::Outcome outcome;
       outcome.token = call.token;
-      outcome.fate = kapi::Fate::NotSent;
+      outcome.result = kapi::CallResult::NotSent;
       if (may_send && !may_send()) { return outcome; }
       MutexLock lock{api_.mutex_};
       if (cancelled_) { return outcome; }
@@ -92,7 +92,7 @@ class FakeApi {
       while (!cancelled_ && !api_.answers_.contains(call.token)) { api_.changed_.wait(api_.mutex_); }
       const auto answer = api_.answers_.find(call.token);
       if (answer != api_.answers_.end()) { return answer->second; }
-      outcome.fate = kapi::Fate::Unknown;
+      outcome.result = kapi::CallResult::Unknown;
       return outcome;
     }
 

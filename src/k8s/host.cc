@@ -27,7 +27,7 @@ Host::~Host() {
 void Host::start(Machine machine) {
   runs_ = true;
   machine_ = std::move(machine);
-  OwnerLoop::Machine run = machine_.run;
+  EventLoop::Machine run = machine_.run;
   run.handle = [this](const Event& event, Now now) {
     kapi::Effects effects = machine_.run.handle(event, now);
     countEvent();

@@ -30,7 +30,7 @@ class Host {
     std::optional<kapi::Election::Config> election;
   };
   struct Machine {
-    OwnerLoop::Machine run;
+    EventLoop::Machine run;
     std::function<void()> stop_taking;  // no new decisions from now on
     std::function<bool()> under_way;    // something that was decided has not come to its end
     std::function<void()> give_up{};    // that is not waited for any more; may be empty
@@ -76,7 +76,7 @@ class Host {
   Metrics metrics_;
   MetricSink sink_;
   LeaderGate gate_;
-  OwnerLoop loop_;
+  EventLoop loop_;
   EffectRunner runner_;
   Machine machine_;
   mutable Mutex events_mutex_;

@@ -1,4 +1,4 @@
-// LeaderGate: may we write? The last word before a guarded call is sent. The election thread sets it, pool threads ask it
+// LeaderGate: may we write? The last word before a leader-only call is sent. The election thread sets it, pool threads ask it
 // with the connection already open, directly before the first byte.
 //
 // Open for calls of `term` only: what was decided in an earlier term is never sent in a later one. Shuts by itself at

@@ -37,14 +37,14 @@ struct Call {
   std::string query;        // without '?', already encoded: "limit=500&continue=..."
   json::Value body;
   Duration timeout = std::chrono::seconds{10};
-  /// Calls of one lane are carried out one after the other in the order given; "" : no order. Different lanes
+  /// Calls of one ordering key are carried out one after the other in the order given; "" : no order. Different ordering keys
   /// run side by side.
-  std::string lane;
-  /// Sent only while we lead (the runner asks its LeaderGate just before sending); else Fate::NotSent.
-  bool guarded = false;
+  std::string ordering_key;
+  /// Sent only while we lead (the runner asks its LeaderGate just before sending); else CallResult::NotSent.
+  bool leader_only = false;
 };
 
-enum class Fate : std::uint8_t {
+enum class CallResult : std::uint8_t {
   Applied,  // 2xx
   Refused,  // answered, and the answer says that nothing was done (400 401 403 404 405 409 413 415 422 429)
   Unknown,  // 5xx, timeout, lost connection after sending
@@ -53,7 +53,7 @@ enum class Fate : std::uint8_t {
 
 struct Outcome {
   Token token = 0;
-  Fate fate = Fate::Unknown;
+  CallResult result = CallResult::Unknown;
   int http = 0;         // 0 when there was no answer
   std::string reason;   // Status.reason: "Conflict", "AlreadyExists", "Expired" ...
   std::string message;  // Status.message, or what happened to the connection

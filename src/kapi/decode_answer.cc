@@ -68,10 +68,10 @@ struct Body {
 };
 
 void readSuccess(const Call& call, const Body& body, Outcome& out) {
-  out.fate = Fate::Applied;
+  out.result = CallResult::Applied;
   if (body.json) { readBody(call, *body.json, out); }
   if (isRead(call.verb) && (!body.json || !isUsable(call, *body.json, out))) {
-    out.fate = Fate::Unknown;
+    out.result = CallResult::Unknown;
     out.object = {};
     out.items.clear();
     out.message =
@@ -80,8 +80,9 @@ void readSuccess(const Call& call, const Body& body, Outcome& out) {
 }
 
 void readFailure(const Body& body, Outcome& out) {
-  out.fate = std::find(kRefusals.begin(), kRefusals.end(), out.http) != kRefusals.end() ? Fate::Refused
-                                                                                        : Fate::Unknown;
+  out.result = std::find(kRefusals.begin(), kRefusals.end(), out.http) != kRefusals.end()
+                   ? CallResult::Refused
+                   : CallResult::Unknown;
   if (!body.json || (*body.json)["kind"].str() != "Status") {
     out.message = body.shown();
     return;
@@ -116,7 +117,7 @@ Outcome decodeAnswer(const Call& call, int status, std::string_view body, Durati
   out.http = status;
   out.retry_after = std::min(retry_after, kMostRetryAfter);
   if (status == 0) {
-    out.fate = Fate::Unknown;
+    out.result = CallResult::Unknown;
     out.message = shown(body);
     return out;
   }

@@ -30,7 +30,7 @@ constexpr const char* kPodBody = R"({"kind":"Pod","metadata":{"name":"p","uid":"
 TEST(DecodeAnswer, ARefusalIsAnAnswerThatNothingWasDone) {
   for (const int code : {400, 401, 403, 404, 405, 409, 413, 415, 422, 429}) {
     const Outcome o = decodeAnswer(callOf(Verb::Update), code, statusBody(code, "Because"), {});
-    EXPECT_EQ(o.fate, Fate::Refused) << code;
+    EXPECT_EQ(o.result, CallResult::Refused) << code;
     EXPECT_EQ(o.http, code);
     EXPECT_EQ(o.reason, "Because");
     EXPECT_EQ(o.message, "told you");
@@ -40,11 +40,11 @@ TEST(DecodeAnswer, ARefusalIsAnAnswerThatNothingWasDone) {
 
 TEST(DecodeAnswer, AnythingElseIsUnknown) {
   for (const int code : {100, 301, 304, 402, 406, 408, 410, 418, 500, 502, 503, 504}) {
-    EXPECT_EQ(decodeAnswer(callOf(Verb::Create), code, statusBody(code, "X"), {}).fate, Fate::Unknown)
+    EXPECT_EQ(decodeAnswer(callOf(Verb::Create), code, statusBody(code, "X"), {}).result, CallResult::Unknown)
         << code;
   }
   const Outcome lost = decodeAnswer(callOf(Verb::Create), 0, "connection reset", {});
-  EXPECT_EQ(lost.fate, Fate::Unknown);
+  EXPECT_EQ(lost.result, CallResult::Unknown);
   EXPECT_EQ(lost.message, "connection reset");
   EXPECT_EQ(lost.http, 0);
 }
@@ -76,7 +76,7 @@ TEST(DecodeAnswer, NobodyWaitsForHoursBecauseAnAnswerSaysSo) {
 
 TEST(DecodeAnswer, GetBringsTheObject) {
   const Outcome o = decodeAnswer(callOf(Verb::Get), 200, kPodBody, {});
-  EXPECT_EQ(o.fate, Fate::Applied);
+  EXPECT_EQ(o.result, CallResult::Applied);
   ASSERT_TRUE(o.object.is<model::Pod>());
   EXPECT_EQ(o.object.revision(), 9U);
 }
@@ -85,20 +85,20 @@ TEST(DecodeAnswer, AReadWithoutWhatWasAskedForIsUnknown) {
   for (const char* body : {"", "{", "[]", "null", R"({"kind":"Node","metadata":{"name":"p"}})", "<html>",
                            R"({"kind":"Status","status":"Success"})"}) {
     const Outcome o = decodeAnswer(callOf(Verb::Get), 200, body, {});
-    EXPECT_EQ(o.fate, Fate::Unknown) << body;
+    EXPECT_EQ(o.result, CallResult::Unknown) << body;
     EXPECT_NE(o.message, "");
     EXPECT_EQ(o.http, 200);
   }
   for (const char* body :
        {"", R"({"kind":"PodList"})", R"({"kind":"PodList","metadata":{},"items":[]})", kPodBody}) {
-    EXPECT_EQ(decodeAnswer(callOf(Verb::List), 200, body, {}).fate, Fate::Unknown) << body;
+    EXPECT_EQ(decodeAnswer(callOf(Verb::List), 200, body, {}).result, CallResult::Unknown) << body;
   }
 }
 
 TEST(DecodeAnswer, AWriteIsAppliedWhateverItsBodyIs) {
   for (const char* body : {"", "{", R"({"kind":"Other"})"}) {
     const Outcome o = decodeAnswer(callOf(Verb::Update), 200, body, {});
-    EXPECT_EQ(o.fate, Fate::Applied) << body;
+    EXPECT_EQ(o.result, CallResult::Applied) << body;
     EXPECT_TRUE(o.object.empty());
   }
   EXPECT_TRUE(
@@ -109,15 +109,15 @@ TEST(DecodeAnswer, ABindingIsAnsweredByAStatus) {
   const Outcome o =
       decodeAnswer(callOf(Verb::Create, kPod, "binding"), 201,
                    R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Success","code":201})", {});
-  EXPECT_EQ(o.fate, Fate::Applied);
+  EXPECT_EQ(o.result, CallResult::Applied);
   EXPECT_TRUE(o.object.empty());
 }
 
 TEST(DecodeAnswer, ADeleteIsAnsweredByAStatusOrTheObject) {
-  EXPECT_EQ(decodeAnswer(callOf(Verb::Delete), 200, R"({"kind":"Status","status":"Success"})", {}).fate,
-            Fate::Applied);
+  EXPECT_EQ(decodeAnswer(callOf(Verb::Delete), 200, R"({"kind":"Status","status":"Success"})", {}).result,
+            CallResult::Applied);
   const Outcome o = decodeAnswer(callOf(Verb::Delete), 202, kPodBody, {});
-  EXPECT_EQ(o.fate, Fate::Applied);
+  EXPECT_EQ(o.result, CallResult::Applied);
   EXPECT_TRUE(o.object.is<model::Pod>());
 }
 
@@ -127,7 +127,7 @@ TEST(DecodeAnswer, AListHasItemsRevisionAndContinue) {
                    R"({"kind":"PodList","metadata":{"resourceVersion":"55","continue":"abc="},"items":[
                                  {"metadata":{"name":"a"}},{"metadata":{"name":"b"}}]})",
                    {});
-  EXPECT_EQ(o.fate, Fate::Applied);
+  EXPECT_EQ(o.result, CallResult::Applied);
   EXPECT_EQ(o.list_revision, 55U);
   EXPECT_EQ(o.continue_token, "abc=");
   ASSERT_EQ(o.items.size(), 2U);

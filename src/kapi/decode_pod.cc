@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "kapi/decode.h"
 #include "kapi/fields.h"
 #include "kapi/kinds.h"
@@ -239,7 +239,7 @@ bool allReportedTerminated(const View& spec, const View& status) {
       {{"containers", "containerStatuses"},
        {"initContainers", "initContainerStatuses"},
        {"ephemeralContainers", "ephemeralContainerStatuses"}}};
-  return std::all_of(kLists.begin(), kLists.end() - (GS_PLANTED(IgnoresSidecars) ? 2 : 0),
+  return std::all_of(kLists.begin(), kLists.end() - (GS_MUTANT(IgnoresSidecars) ? 2 : 0),
                      [&](const auto& list) {
                        const auto& reported = status[list.second].items();
                        return reported.size() >= spec[list.first].items().size() &&
@@ -305,7 +305,7 @@ model::Pod decodePod(const View& v) {
   pod.priority = static_cast<std::int32_t>(std::clamp<std::int64_t>(priority, INT32_MIN, INT32_MAX));
   std::set<std::string> unsupported;
   pod.requests = podRequests(v, unsupported);
-  if (GS_PLANTED(ForgetsCpu)) { pod.requests.cpu_milli = 0; }
+  if (GS_MUTANT(ForgetsCpu)) { pod.requests.cpu_milli = 0; }
   if (asksForShares(pod.requests)) {
     pod.share_limits = shareLimits(spec);
     pod.taken_by_kubelet = !v["status"]["startTime"].str().empty();

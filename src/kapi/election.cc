@@ -66,7 +66,7 @@ Election::Output Election::handle(const Outcome& outcome, Now now) {
   if (outcome.token != call_ || call_ == 0) { return out; }
   call_ = 0;
   checkLife(now, out);
-  if (outcome.fate == Fate::Applied) {
+  if (outcome.result == CallResult::Applied) {
     allowed_ = true;
     forbidden_since_.reset();
   }
@@ -88,7 +88,7 @@ void Election::readAnswered(const Outcome& outcome, Now now, Output& out) {
     }
   } else if (outcome.http == 404) {
     vanished(now, out);
-  } else if (outcome.fate == Fate::Applied && lease != nullptr) {
+  } else if (outcome.result == CallResult::Applied && lease != nullptr) {
     if (wentBack(*lease, out)) { return; }
     seen(*lease, now);
     if (isAnothers(*lease, now, out)) { return; }
@@ -232,16 +232,16 @@ void Election::writeAnswered(const Outcome& outcome, Now now, Output& out) {
     return;
   }
   if (stopping_) {  // stop() came while a renewal was in flight
-    if (outcome.fate == Fate::Applied && lease != nullptr) {
+    if (outcome.result == CallResult::Applied && lease != nullptr) {
       write(lease.get(), true, now, out);
-    } else if (outcome.fate == Fate::Refused) {
+    } else if (outcome.result == CallResult::Refused) {
       finish(out);
     } else {
       read(out);
     }
     return;
   }
-  if (outcome.fate == Fate::Applied && lease != nullptr) {
+  if (outcome.result == CallResult::Applied && lease != nullptr) {
     if (wentBack(*lease, out)) { return; }
     trouble_.clear();
     seen(*lease, now);

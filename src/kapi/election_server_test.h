@@ -26,7 +26,7 @@ class LeaseServer {
     Outcome o;
     o.token = call.token;
     const auto refuse = [&o](int http) {
-      o.fate = Fate::Refused;
+      o.result = CallResult::Refused;
       o.http = http;
       return o;
     };
@@ -46,7 +46,7 @@ class LeaseServer {
       lease_ = next;
       body_ = call.body;
     }
-    o.fate = Fate::Applied;
+    o.result = CallResult::Applied;
     o.http = 200;
     o.object = std::make_shared<const model::Lease>(*lease_);
     return o;

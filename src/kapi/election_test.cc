@@ -39,14 +39,14 @@ class One {
     }
   }
   /// Answers the call that waits while cut.
-  void answer(Fate fate, bool apply) {
+  void answer(CallResult result, bool apply) {
     ASSERT_TRUE(waiting_.has_value());
     Outcome o;
     if (apply) { o = server.serve(*waiting_); }
-    if (fate != Fate::Applied) {
+    if (result != CallResult::Applied) {
       o = Outcome{};
       o.token = waiting_->token;
-      o.fate = fate;
+      o.result = result;
     }
     waiting_.reset();
     take(machine_.handle(o, now()));
@@ -56,7 +56,7 @@ class One {
     ASSERT_TRUE(waiting_.has_value());
     Outcome o;
     o.token = waiting_->token;
-    o.fate = Fate::Refused;
+    o.result = CallResult::Refused;
     o.http = 429;
     o.retry_after = retry_after;
     waiting_.reset();
@@ -380,7 +380,7 @@ TEST(Election, ARenewalOfUnknownOutcomeDoesNotMoveTheDeadline) {
   const Mono until = one.leadership->until;
   one.cut = true;
   one.run(seconds{1});
-  one.answer(Fate::Unknown, /*apply=*/true);
+  one.answer(CallResult::Unknown, /*apply=*/true);
   EXPECT_EQ(one.leadership->until, until);
   one.cut = false;
   one.run(seconds{1});  // reads, sees its own write, renews
@@ -398,7 +398,7 @@ TEST(Election, OneLostCallDoesNotCostTheLeadership) {
   one.run(milliseconds{250});  // the renewal is under way
   one.run(one.timeouts.back());
   one.cut = false;
-  one.answer(Fate::Unknown, false);
+  one.answer(CallResult::Unknown, false);
   one.run(seconds{1});
   EXPECT_TRUE(one.leads());
   EXPECT_EQ(one.leadership->term, 1U);
@@ -408,9 +408,9 @@ TEST(Election, AnAcquisitionAnsweredTooLateIsNotLedOn) {
   One one;
   one.cut = true;
   one.start();
-  one.answer(Fate::Applied, true);  // 404; now the create is under way
+  one.answer(CallResult::Applied, true);  // 404; now the create is under way
   one.advance(seconds{3});
-  one.answer(Fate::Applied, true);
+  one.answer(CallResult::Applied, true);
   EXPECT_FALSE(one.leads());
   one.cut = false;
   one.run(seconds{1});  // its own lease: no need to wait
@@ -479,7 +479,7 @@ TEST(Election, StopDuringARenewalGivesTheLeaseBackAfterIt) {
   EXPECT_FALSE(one.leads());
   EXPECT_FALSE(one.released);
   one.cut = false;
-  one.answer(Fate::Applied, true);
+  one.answer(CallResult::Applied, true);
   EXPECT_TRUE(one.released);
   EXPECT_EQ(one.server.lease()->holder, "");
 }
@@ -491,7 +491,7 @@ TEST(Election, StopDuringARenewalOfUnknownOutcomeReadsAndGivesBack) {
   one.run(milliseconds{600});
   one.stop();
   one.cut = false;
-  one.answer(Fate::Unknown, true);
+  one.answer(CallResult::Unknown, true);
   EXPECT_TRUE(one.released);
   EXPECT_EQ(one.server.lease()->holder, "");
 }
@@ -512,7 +512,7 @@ TEST(Election, StopWhileAStandbyReadsWritesNothing) {
   one.start();
   one.stop();
   EXPECT_FALSE(one.released);
-  one.answer(Fate::Applied, true);
+  one.answer(CallResult::Applied, true);
   EXPECT_TRUE(one.released);
   EXPECT_EQ(one.server.lease()->holder, "other");
 }
@@ -522,7 +522,7 @@ TEST(Election, AnAnswerToAnEarlierCallIsIgnored) {
   one.start();
   Outcome o;
   o.token = makeToken(100, 1);
-  o.fate = Fate::Refused;
+  o.result = CallResult::Refused;
   o.http = 409;
   EXPECT_TRUE(one.machine().handle(o, one.now()).effects.empty());
 }

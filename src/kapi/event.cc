@@ -96,7 +96,7 @@ Call EventRecorder::create(const EventNote& note, const std::string& name, Now n
   call.verb = Verb::Create;
   call.kind = kEvent;
   call.key = {ns, ""};
-  call.guarded = true;
+  call.leader_only = true;
   call.body = json::Object{{"apiVersion", "events.k8s.io/v1"},
                            {"kind", "Event"},
                            {"metadata", json::Object{{"name", name}, {"namespace", ns}}},
@@ -116,7 +116,7 @@ Call EventRecorder::patchSeries(const Series& series, Now now) {
   call.verb = Verb::MergePatch;
   call.kind = kEvent;
   call.key = {series.ns, series.name};
-  call.guarded = true;
+  call.leader_only = true;
   call.body = json::Object{
       {"series", json::Object{{"count", series.count}, {"lastObservedTime", microTimeText(now.wall)}}}};
   return call;

@@ -31,7 +31,7 @@ class EventRecorder {
  public:
   /// `controller` e.g. "gpu-scheduler" (reportingController), `instance` e.g. "gpu-scheduler-<hostname>".
   EventRecorder(std::string controller, std::string instance, Rng rng);
-  /// The call to make (guarded, lane "", no token set), or nothing when the repeat came too soon.
+  /// The call to make (leader-only, ordering key "", no token set), or nothing when the repeat came too soon.
   [[nodiscard]] std::optional<Call> record(const EventNote& note, Now now);
   /// The API server does not have that event (any more): its next occurrence is a Create again.
   void lost(const model::ObjectKey& event);

@@ -38,7 +38,7 @@ TEST_F(EventRecorderTest, TheFirstIsACreate) {
   ASSERT_TRUE(call);
   EXPECT_EQ(target(*call), "/apis/events.k8s.io/v1/namespaces/team-a/events");
   EXPECT_EQ(call->verb, Verb::Create);
-  EXPECT_TRUE(call->guarded);
+  EXPECT_TRUE(call->leader_only);
   const std::string name{call->body["metadata"]["name"].str()};
   EXPECT_EQ(name.substr(0, 2), "p.");
   EXPECT_EQ(name.size(), 18U);
@@ -57,7 +57,7 @@ TEST_F(EventRecorderTest, ARepeatIsAPatchOfTheSeries) {
   const auto second = record(noteOn("p"));
   ASSERT_TRUE(second);
   EXPECT_EQ(second->verb, Verb::MergePatch);
-  EXPECT_TRUE(second->guarded);
+  EXPECT_TRUE(second->leader_only);
   EXPECT_EQ(second->key.name, first->body["metadata"]["name"].str());
   EXPECT_EQ(second->key.ns, "team-a");
   EXPECT_EQ(json::print(second->body),

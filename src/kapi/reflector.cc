@@ -74,7 +74,7 @@ Reflector::Output Reflector::handle(const Outcome& outcome, Now now) {
   Output out;
   if (outcome.token != list_call_ || state_ != State::Listing) { return out; }
   list_call_ = 0;
-  if (outcome.fate == Fate::Applied) {
+  if (outcome.result == CallResult::Applied) {
     page(outcome, now, out);
   } else {
     listFailed(outcome, now, out);

@@ -37,7 +37,7 @@ class Hand {
                                   std::string more = {}) {
     Outcome o;
     o.token = call_.token;
-    o.fate = Fate::Applied;
+    o.result = CallResult::Applied;
     o.http = 200;
     o.list_revision = revision;
     o.items = std::move(items);
@@ -47,7 +47,7 @@ class Hand {
   const Reflector::Output& listFails(int http, Duration retry_after = {}) {
     Outcome o;
     o.token = call_.token;
-    o.fate = http == 404 ? Fate::Refused : Fate::Unknown;
+    o.result = http == 404 ? CallResult::Refused : CallResult::Unknown;
     o.http = http;
     o.message = "broken";
     o.retry_after = retry_after;

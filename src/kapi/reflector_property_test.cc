@@ -75,7 +75,7 @@ class Server {
         return o;
       }
     }
-    o.fate = Fate::Applied;
+    o.result = CallResult::Applied;
     o.http = 200;
     o.list_revision = revision;
     std::size_t i = 0;

@@ -1,4 +1,4 @@
-// Builders of the writes and reads that our components make. Each returns a complete Call; the caller sets token, lane
+// Builders of the writes and reads that our components make. Each returns a complete Call; the caller sets token, ordering key
 // and timeout. Bodies carry their preconditions (uid, resourceVersion), so nobody can forget one.
 #pragma once
 

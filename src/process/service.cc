@@ -68,8 +68,8 @@ Result<Service::Server> Service::servePages() {
   return nullptr;
 }
 
-bool Service::startAll(const std::vector<Front>& fronts) const {
-  for (const Front& front : fronts) {
+bool Service::startAll(const std::vector<Endpoint>& endpoints) const {
+  for (const Endpoint& front : endpoints) {
     if (const Status started = front.start(); !started) {
       log::error("cannot serve " + front.serves, {{"error", started.error().message}});
       return false;
@@ -78,21 +78,21 @@ bool Service::startAll(const std::vector<Front>& fronts) const {
   return true;
 }
 
-int Service::run(Machine machine, const std::vector<Front>& fronts) {
+int Service::run(Machine machine, const std::vector<Endpoint>& endpoints) {
   page_.emplace(pages(machine));
   const auto pages = servePages();
   if (!pages) {
     log::error("cannot serve health and metrics", {{"error", pages.error().message}});
     return 1;
   }
-  if (!startAll(fronts)) { return 1; }
+  if (!startAll(endpoints)) { return 1; }
   host_->start(std::move(machine.run));
   sayRunning(*pages);
   signals_.wait();
   endSoon();
   host_->stop(kDrain, [this] { return signals_.again(); });  // a second signal ends the wait
   if (*pages) { (*pages)->stop(); }
-  for (const Front& front : fronts) { front.stop(); }
+  for (const Endpoint& front : endpoints) { front.stop(); }
   log::info("stopped");
   return 0;
 }

@@ -51,7 +51,7 @@ template <class Of>
 }
 
 /// A server of the program's own, beside the pages.
-struct Front {
+struct Endpoint {
   std::string serves;  // "schedulers": for the message when it cannot start
   std::function<Status()> start;
   std::function<void()> stop;
@@ -87,7 +87,7 @@ class Service {
   /// The pages of health, for servers that show them too. Any thread, while it runs.
   [[nodiscard]] net::Response page(const net::Request& request) const { return page_->answer(request); }
 
-  int run(Machine machine, const std::vector<Front>& fronts = {});
+  int run(Machine machine, const std::vector<Endpoint>& endpoints = {});
 
  private:
   using Server = std::unique_ptr<net::HttpServer>;
@@ -95,7 +95,7 @@ class Service {
           std::optional<kapi::Election::Config> election);
   HealthPage::Wiring pages(const Machine& machine);
   [[nodiscard]] Result<Server> servePages();
-  [[nodiscard]] bool startAll(const std::vector<Front>& fronts) const;
+  [[nodiscard]] bool startAll(const std::vector<Endpoint>& endpoints) const;
   void sayRunning(const Server& pages) const;
 
   const StopSignals signals_;  // first: threads inherit what they block

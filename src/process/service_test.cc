@@ -60,13 +60,13 @@ contexts: [{name: c, context: {cluster: c, user: u, namespace: team}}]})";
     return out;
   }
   /// Runs it until SIGTERM, which comes once its front was started; the exit status, and what it logged.
-  int run(Service& service, const std::vector<Front>& fronts = {}) {
+  int run(Service& service, const std::vector<Endpoint>& endpoints = {}) {
     testing::internal::CaptureStderr();
-    const int status = service.run(machine(), fronts);
+    const int status = service.run(machine(), endpoints);
     logged = testing::internal::GetCapturedStderr();
     return status;
   }
-  static Front terminatesOnceServed() {
+  static Endpoint terminatesOnceServed() {
     return {.serves = "nobody",
             .start =
                 [] {
@@ -131,18 +131,18 @@ TEST_F(ServiceTest, ItsPagesAreTheMachines) {
   std::string metrics;
   int ledger = 0;
   std::jthread asks;
-  const Front front{.serves = "nobody",
-                    .start =
-                        [&] {
-                          asks = std::jthread{[&] {
-                            health = (*service)->page({"GET", "/readyz", {}, ""}).body;
-                            metrics = (*service)->page({"GET", "/metrics", {}, ""}).body;
-                            ledger = (*service)->page({"GET", "/debug/ledger", {}, ""}).status;
-                            ::kill(::getpid(), SIGTERM);
-                          }};
-                          return Status{};
-                        },
-                    .stop = [] {}};
+  const Endpoint front{.serves = "nobody",
+                       .start =
+                           [&] {
+                             asks = std::jthread{[&] {
+                               health = (*service)->page({"GET", "/readyz", {}, ""}).body;
+                               metrics = (*service)->page({"GET", "/metrics", {}, ""}).body;
+                               ledger = (*service)->page({"GET", "/debug/ledger", {}, ""}).status;
+                               ::kill(::getpid(), SIGTERM);
+                             }};
+                             return Status{};
+                           },
+                       .stop = [] {}};
   EXPECT_EQ(run(**service, {front}), 0);
   asks.join();
   EXPECT_EQ(health, "ok\n");
@@ -161,7 +161,7 @@ TEST_F(ServiceTest, WhatCannotBeServedIsSaidAndNothingIsBegun) {
   EXPECT_NE(logged.find("cannot serve health and metrics"), std::string::npos) << logged;
   service->reset();
   service = Service::make(program, options());
-  const Front refused{
+  const Endpoint refused{
       .serves = "schedulers", .start = [] { return fail(Code::Unavailable, "no port"); }, .stop = [] {}};
   EXPECT_EQ(run(**service, {refused}), 1);
   EXPECT_NE(logged.find("msg=\"cannot serve schedulers\" error=\"no port\""), std::string::npos) << logged;

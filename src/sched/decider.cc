@@ -52,7 +52,7 @@ struct Order {
   /// The quota allows more now, or less: nodes of these models, or all, are to be looked at again.
   std::set<std::string> models;
   bool all_models = false;
-  RefusalBoard board;
+  RejectionBoard board;
   bool refused = false;  // the board was asked
 };
 
@@ -60,7 +60,7 @@ struct Class {
   PodRequest request;
   ChoiceMemo::ShapeId shape = 0;
   std::unique_ptr<Order> order;
-  std::list<ClassId>::iterator place{};  // among those with an order
+  std::list<EquivalenceClass>::iterator place{};  // among those with an order
   /// Nodes that did not change after that moment do not take it,
   /// as long as the quota allows no other models than `allowed`.
   RecentChanges::Moment nowhere = 0;
@@ -81,7 +81,7 @@ bool isAlike(const QuotaTerms& a, const QuotaTerms& b) {
 struct Decider::Impl {
   Impl(const Ledger& l, std::size_t most) : ledger{l}, most_orders{most}, changes{l} {}
 
-  Class& at(ClassId id) {
+  Class& at(EquivalenceClass id) {
     const auto it = classes.find(id);
     GS_CHECK(it != classes.end(), "no class {}", id);
     return it->second;
@@ -187,7 +187,7 @@ struct Decider::Impl {
   }
 
   /// Keeps the order that was just made for it, unless others need the room more.
-  void keepOrder(ClassId id, Class& c, bool fits) {
+  void keepOrder(EquivalenceClass id, Class& c, bool fits) {
     const bool full = ordered.size() >= mostOrders();
     if (full && !fits) {
       c.order.reset();
@@ -198,7 +198,7 @@ struct Decider::Impl {
     c.place = ordered.begin();
   }
 
-  std::optional<NodeIndex> bestInOrder(ClassId id, Class& c) {
+  std::optional<NodeIndex> bestInOrder(EquivalenceClass id, Class& c) {
     const bool known = c.order != nullptr;
     if (!known) { c.order = std::make_unique<Order>(); }
     const auto best = catchUp(c).best();
@@ -272,7 +272,7 @@ struct Decider::Impl {
 
   // ---- Questions
 
-  Standing look(ClassId id, std::uint64_t most) {
+  Standing look(EquivalenceClass id, std::uint64_t most) {
     Class& c = at(id);
     if (isOverQuota(c.request)) { return Standing::Nowhere; }
     changes.catchUp();
@@ -280,19 +280,19 @@ struct Decider::Impl {
     return bestInOrder(id, c) ? Standing::Fits : Standing::Nowhere;
   }
 
-  Refusal refusal(Class& c) {
+  Rejection rejection(Class& c) {
     changes.catchUp();
     if (c.order) { (void)catchUp(c); }
-    RefusalBoard once;
-    RefusalBoard& board = c.order ? c.order->board : once;
+    RejectionBoard once;
+    RejectionBoard& board = c.order ? c.order->board : once;
     const std::uint64_t before = board.looks();
-    Refusal refusal = board.explain(ledger, c.request);
+    Rejection rejection = board.explain(ledger, c.request);
     looks += (board.looks() - before) * kLooksPerReason + ledger.size() / kNumbersPerLook;
     if (c.order) { c.order->refused = true; }
-    return refusal;
+    return rejection;
   }
 
-  std::optional<Placed> decide(ClassId id) {
+  std::optional<Placed> decide(EquivalenceClass id) {
     Class& c = at(id);
     if (isOverQuota(c.request)) { return std::nullopt; }
     changes.catchUp();
@@ -342,10 +342,10 @@ struct Decider::Impl {
   NameRanks names;
   ChoiceMemo memo;
   QuotaIndex quotas;
-  std::unordered_map<ClassId, Class> classes;
-  std::unordered_multimap<std::size_t, ClassId> by_hash;
-  ClassId next = 0;            // equivalent: an id says nothing, whatever the first one is
-  std::list<ClassId> ordered;  // those with an order, the last used first
+  std::unordered_map<EquivalenceClass, Class> classes;
+  std::unordered_multimap<std::size_t, EquivalenceClass> by_hash;
+  EquivalenceClass next = 0;            // equivalent: an id says nothing, whatever the first one is
+  std::list<EquivalenceClass> ordered;  // those with an order, the last used first
   std::uint64_t looks = 0;
 };
 
@@ -353,7 +353,7 @@ Decider::Decider(const Ledger& ledger, std::size_t most_orders)
     : impl_{std::make_unique<Impl>(ledger, most_orders)} {}
 Decider::~Decider() = default;
 
-ClassId Decider::classOf(const PodRequest& request) {
+EquivalenceClass Decider::classOf(const PodRequest& request) {
   GS_CHECK(!request.devices || request.devices->count > 0, "a request for {} devices",
            request.devices->count);
   const std::size_t hash = hashOf(request);
@@ -361,7 +361,7 @@ ClassId Decider::classOf(const PodRequest& request) {
   for (auto it = begin; it != end; ++it) {
     if (impl_->at(it->second).request == request) { return it->second; }
   }
-  const ClassId id = impl_->next++;
+  const EquivalenceClass id = impl_->next++;
   Class c;
   c.request = request;
   if (!request.kept_away_by.empty()) { impl_->changes.watchClosings(); }
@@ -375,9 +375,9 @@ ClassId Decider::classOf(const PodRequest& request) {
   return id;
 }
 
-const PodRequest& Decider::request(ClassId id) const { return impl_->at(id).request; }
+const PodRequest& Decider::request(EquivalenceClass id) const { return impl_->at(id).request; }
 
-void Decider::retire(ClassId id) {
+void Decider::retire(EquivalenceClass id) {
   const auto it = impl_->classes.find(id);
   if (it == impl_->classes.end()) { return; }
   const PodRequest& request = it->second.request;
@@ -391,30 +391,32 @@ void Decider::retire(ClassId id) {
 
 std::size_t Decider::classes() const { return impl_->classes.size(); }
 
-void Decider::retireAllBut(const std::function<bool(ClassId)>& wanted, std::size_t most) {
-  std::vector<ClassId> unwanted;
+void Decider::retireAllBut(const std::function<bool(EquivalenceClass)>& wanted, std::size_t most) {
+  std::vector<EquivalenceClass> unwanted;
   for (const auto& [id, c] : impl_->classes) {
     if (unwanted.size() == most) { break; }
     if (!wanted(id)) { unwanted.push_back(id); }
   }
-  for (const ClassId id : unwanted) { retire(id); }
+  for (const EquivalenceClass id : unwanted) { retire(id); }
 }
 
 bool Decider::followQuotas(const QuotaIndex::RoomOf& room_of, bool all) {
   bool changed = false;
-  impl_->quotas.follow(impl_->ledger, room_of, all, [&](ClassId id, const QuotaTerms& terms) {
+  impl_->quotas.follow(impl_->ledger, room_of, all, [&](EquivalenceClass id, const QuotaTerms& terms) {
     if (impl_->bind(impl_->at(id), terms)) { changed = true; }
   });
   return changed;
 }
 
 std::uint64_t Decider::looks() const { return impl_->looks; }
-bool Decider::remembersRefusal(ClassId id) const {
+bool Decider::remembersRejection(EquivalenceClass id) const {
   const Class& c = impl_->at(id);
   return c.order && c.order->refused;
 }
-Refusal Decider::refusal(ClassId id) { return impl_->refusal(impl_->at(id)); }
-std::optional<Placed> Decider::decide(ClassId id) { return impl_->decide(id); }
-Decider::Standing Decider::look(ClassId id, std::uint64_t most_looks) { return impl_->look(id, most_looks); }
+Rejection Decider::rejection(EquivalenceClass id) { return impl_->rejection(impl_->at(id)); }
+std::optional<Placed> Decider::decide(EquivalenceClass id) { return impl_->decide(id); }
+Decider::Standing Decider::look(EquivalenceClass id, std::uint64_t most_looks) {
+  return impl_->look(id, most_looks);
+}
 
 }  // namespace gs::sched

@@ -33,7 +33,7 @@
 
 namespace gs::sched {
 
-using ClassId = std::uint32_t;
+using EquivalenceClass = std::uint32_t;
 inline constexpr std::size_t kMaxOrders = 256;
 inline constexpr std::size_t kMaxOrderedNodes = 1U << 21;
 
@@ -50,33 +50,33 @@ class Decider {
   ~Decider();
 
   /// The class of `request`; the same id for equal requests until it is retired. Ids are never used again.
-  ClassId classOf(const PodRequest& request);
-  [[nodiscard]] const PodRequest& request(ClassId id) const;
+  EquivalenceClass classOf(const PodRequest& request);
+  [[nodiscard]] const PodRequest& request(EquivalenceClass id) const;
   /// No pod has this class any more: what is known of it is forgotten. An unknown id: no effect.
-  void retire(ClassId id);
+  void retire(EquivalenceClass id);
 
   [[nodiscard]] std::size_t classes() const;
   /// Retires classes that `wanted` is false for, `most` of them in one call.
-  void retireAllBut(const std::function<bool(ClassId)>& wanted, std::size_t most);
+  void retireAllBut(const std::function<bool(EquivalenceClass)>& wanted, std::size_t most);
 
   /// What is used of the quotas changed, or (`all`) the quotas themselves. Classes that a quota binds go by
   /// it from now on.
   /// True: for some class that changes where it may be placed.
   bool followQuotas(const QuotaIndex::RoomOf& room_of, bool all);
 
-  /// nullopt: fits nowhere now; refusal() says why.
-  [[nodiscard]] std::optional<Placed> decide(ClassId id);
+  /// nullopt: fits nowhere now; rejection() says why.
+  [[nodiscard]] std::optional<Placed> decide(EquivalenceClass id);
   /// Would decide() place it? Cheap when nothing changed.
-  [[nodiscard]] bool fits(ClassId id) { return look(id, kAnyNumber) == Standing::Fits; }
+  [[nodiscard]] bool fits(EquivalenceClass id) { return look(id, kAnyNumber) == Standing::Fits; }
   /// As fits(), in parts: after about so many looks it stops with Unknown,
   /// and goes on there when it is asked again.
   enum class Standing : std::uint8_t { Fits, Nowhere, Unknown };
-  [[nodiscard]] Standing look(ClassId id, std::uint64_t most_looks);
+  [[nodiscard]] Standing look(EquivalenceClass id, std::uint64_t most_looks);
   /// Why it fits nowhere (sched/explain.h). Asking again costs a look at the nodes that changed since, and a
   /// pass over the numbers of all nodes; of a class without an order a look at all nodes.
-  [[nodiscard]] Refusal refusal(ClassId id);
-  /// The refusal of this class is remembered by node.
-  [[nodiscard]] bool remembersRefusal(ClassId id) const;
+  [[nodiscard]] Rejection rejection(EquivalenceClass id);
+  /// The rejection of this class is remembered by node.
+  [[nodiscard]] bool remembersRejection(EquivalenceClass id) const;
 
   /// What all of this has cost so far, in nodes looked at; other work counts as the looks that take as long,
   /// about.

@@ -7,7 +7,7 @@
 #include <tuple>
 #include <utility>
 
-#include "sched/keep_away.h"
+#include "sched/anti_affinity.h"
 #include "sched/quota.h"
 #include "sched/test_facts.h"
 
@@ -65,7 +65,7 @@ TEST(Decider, ClassesFollowWhatIsUsedOfTheirQuota) {
   Decider d{l};
   PodRequest one = testClaim(1);
   one.quota = bound("ml", gpuMilli(one));
-  const ClassId id = d.classOf(one);
+  const EquivalenceClass id = d.classOf(one);
   const auto place = [&](const char* uid) {
     const auto placed = d.decide(id);
     return placed ? l.reserve(placed->node, model::Uid{uid}, one, placed->ids, {"ml", gpuMilli(one)})
@@ -78,7 +78,7 @@ TEST(Decider, ClassesFollowWhatIsUsedOfTheirQuota) {
   EXPECT_EQ(l.gpuUse("ml", "V100"), 2000);
   EXPECT_TRUE(d.followQuotas(room, false));
   EXPECT_FALSE(d.decide(id)) << "node b is of a model that the quota does not name";
-  EXPECT_EQ(d.refusal(id).text, "0/2 nodes are available: 2 ExceedsGPUQuota.");
+  EXPECT_EQ(d.rejection(id).text, "0/2 nodes are available: 2 ExceedsGPUQuota.");
   one.quota = bound("ml", gpuMilli(one));
   EXPECT_EQ(d.classOf(one), id) << "what is used makes no other class";
   PodRequest free = testClaim(1);
@@ -143,7 +143,7 @@ TEST(Decider, TheUsageGuidesExamples) {
 TEST(Decider, EqualRequestsAreOneClass) {
   Ledger l;
   Decider d{l};
-  const ClassId one = d.classOf(testClaim(1));
+  const EquivalenceClass one = d.classOf(testClaim(1));
   EXPECT_EQ(d.classOf(testClaim(1)), one);
   EXPECT_NE(d.classOf(testClaim(2)), one);
   PodRequest other = testClaim(1);
@@ -156,11 +156,11 @@ TEST(Decider, ARetiredClassComesBackUnderAnotherId) {
   Ledger l;
   testNode("a").gpus(2).addTo(l);
   Decider d{l};
-  const ClassId first = d.classOf(testClaim(2));
+  const EquivalenceClass first = d.classOf(testClaim(2));
   EXPECT_TRUE(d.fits(first));
   d.retire(first);
   d.retire(first);
-  const ClassId second = d.classOf(testClaim(2));
+  const EquivalenceClass second = d.classOf(testClaim(2));
   EXPECT_NE(second, first);
   EXPECT_TRUE(d.fits(second));
 }
@@ -168,7 +168,7 @@ TEST(Decider, ARetiredClassComesBackUnderAnotherId) {
 TEST(Decider, NodesMayComeAndGoBetweenDecisions) {
   Ledger l;
   Decider d{l};
-  const ClassId c = d.classOf(testClaim(1));
+  const EquivalenceClass c = d.classOf(testClaim(1));
   EXPECT_FALSE(d.fits(c));
   testNode("b").gpus(1).addTo(l);
   EXPECT_EQ(d.decide(c)->node.text, "b");
@@ -189,7 +189,7 @@ TEST(Decider, AnIndexThatChangedItsNodeIsRankedByItsNewName) {
     testNode("other-" + std::to_string(i)).addTo(l);
   }  // so that not all are looked at anew
   Decider d{l};
-  const ClassId c = d.classOf(testClaim(1));
+  const EquivalenceClass c = d.classOf(testClaim(1));
   EXPECT_EQ(d.decide(c)->node.text, "m");
   l.removeNode(model::NodeName{"m"});
   l.removeStatus(model::NodeName{"m"});
@@ -207,7 +207,7 @@ TEST(Decider, AHolderThatChangesItsAmountIsNoticed) {
   PodRequest shared = testClaim(1);
   shared.devices->shared = true;
   Decider d{l};
-  const ClassId c = d.classOf(shared);
+  const EquivalenceClass c = d.classOf(shared);
   EXPECT_TRUE(d.fits(c));
   l.hold(a, 0, p, Source::Lease, {});
   EXPECT_FALSE(d.fits(c));
@@ -221,7 +221,7 @@ TEST(Decider, MoreClassesThanOrdersAreKept) {
   Ledger l;
   for (int i = 0; i < 20; ++i) { testNode("node-" + std::to_string(i)).gpus(8).cpu(1'000 + i).addTo(l); }
   Decider d{l};
-  std::vector<ClassId> classes;
+  std::vector<EquivalenceClass> classes;
   for (std::size_t i = 0; i < kMaxOrders + 50; ++i) {
     PodRequest r = testClaim(1);
     r.resources.cpu_milli = static_cast<std::int64_t>(990 + i % 30);
@@ -230,7 +230,7 @@ TEST(Decider, MoreClassesThanOrdersAreKept) {
   }
   Rng rng{1};
   for (int i = 0; i < 2'000; ++i) {
-    const ClassId c = classes[rng.below(classes.size())];
+    const EquivalenceClass c = classes[rng.below(classes.size())];
     EXPECT_EQ(d.decide(c), decideByTheRule(l, d.request(c)));
     const auto node = l.at(static_cast<Ledger::NodeIndex>(rng.below(20))).node.name;
     if (rng.chance(50)) {
@@ -266,14 +266,14 @@ struct FullCluster {
 
   Ledger ledger;
   Decider decider{ledger};
-  std::vector<ClassId> classes;
+  std::vector<EquivalenceClass> classes;
 };
 
 TEST(Decider, AClassThatFitsNowhereLooksOnlyAtNodesThatChangedHoweverManyThereAre) {
   FullCluster cluster{4 * kMaxOrders};
-  for (const ClassId c : cluster.classes) { EXPECT_FALSE(cluster.decider.decide(c)); }
+  for (const EquivalenceClass c : cluster.classes) { EXPECT_FALSE(cluster.decider.decide(c)); }
   const auto ask = [&] {
-    for (const ClassId c : cluster.classes) { EXPECT_FALSE(cluster.decider.fits(c)); }
+    for (const EquivalenceClass c : cluster.classes) { EXPECT_FALSE(cluster.decider.fits(c)); }
   };
   EXPECT_EQ(cluster.looksOf(ask), 0U) << "nothing changed";
   cluster.give(5);
@@ -281,7 +281,7 @@ TEST(Decider, AClassThatFitsNowhereLooksOnlyAtNodesThatChangedHoweverManyThereAr
   EXPECT_LE(cluster.looksOf(ask), cluster.classes.size());
   cluster.give(7);
   const auto place = [&] {
-    for (const ClassId c : cluster.classes) {
+    for (const EquivalenceClass c : cluster.classes) {
       EXPECT_EQ(cluster.decider.decide(c)->node, FullCluster::name(7));
     }
   };
@@ -292,8 +292,8 @@ TEST(Decider, OneOrderTooManyForgetsTheOneThatWasUsedLeast) {
   FullCluster cluster{2};
   cluster.give(5);
   Decider one{cluster.ledger, 1};
-  const ClassId first = one.classOf(cluster.decider.request(cluster.classes[0]));
-  const ClassId second = one.classOf(cluster.decider.request(cluster.classes[1]));
+  const EquivalenceClass first = one.classOf(cluster.decider.request(cluster.classes[0]));
+  const EquivalenceClass second = one.classOf(cluster.decider.request(cluster.classes[1]));
   EXPECT_TRUE(one.decide(first));
   EXPECT_TRUE(one.decide(second));
   const std::uint64_t before = one.looks();
@@ -303,17 +303,17 @@ TEST(Decider, OneOrderTooManyForgetsTheOneThatWasUsedLeast) {
 
 TEST(Decider, ARefusalThatIsRememberedCostsLittleToTellAgain) {
   FullCluster cluster{1};
-  const ClassId c = cluster.classes[0];
+  const EquivalenceClass c = cluster.classes[0];
   EXPECT_FALSE(cluster.decider.decide(c));
-  const Refusal first = cluster.decider.refusal(c);
-  ASSERT_TRUE(cluster.decider.remembersRefusal(c));
-  const auto again = [&] { EXPECT_EQ(cluster.decider.refusal(c).text, first.text); };
+  const Rejection first = cluster.decider.rejection(c);
+  ASSERT_TRUE(cluster.decider.remembersRejection(c));
+  const auto again = [&] { EXPECT_EQ(cluster.decider.rejection(c).text, first.text); };
   EXPECT_LT(cluster.looksOf(again), 10U) << "a pass over 100 numbers";
 }
 
 TEST(Decider, ALookMayBeTakenInParts) {
   FullCluster cluster{1};
-  const ClassId c = cluster.classes[0];
+  const EquivalenceClass c = cluster.classes[0];
   int parts = 1;
   while (cluster.decider.look(c, 30) == Decider::Standing::Unknown) { ++parts; }
   EXPECT_EQ(parts, 4);
@@ -333,7 +333,7 @@ struct TwoModels {
     }
   }
   static model::NodeName name(int i) { return model::NodeName{"node-" + std::to_string(100 + i)}; }
-  ClassId classIn(const std::string& ns) {
+  EquivalenceClass classIn(const std::string& ns) {
     PodRequest r = testClaim(1);
     r.quota = QuotaBound{ns, 1000, termsOf(*quotaRoom(quotas, {"model", "pool"}, ledger, ns), 1000)};
     return decider.classOf(r);
@@ -358,14 +358,14 @@ struct TwoModels {
 
 TEST(DeciderQuota, AChangeOfUseConcernsItsNamespaceOnly) {
   TwoModels cluster;
-  std::vector<ClassId> classes;
+  std::vector<EquivalenceClass> classes;
   for (int i = 0; i < 100; ++i) {
     const std::string ns = "ns-" + std::to_string(i);
     cluster.quotas[ns].gpus = {{"V100", 1}, {"P40", 1}};
     classes.push_back(cluster.classIn(ns));
   }
   (void)cluster.follow();
-  for (const ClassId c : classes) { EXPECT_EQ(cluster.decider.decide(c)->node, TwoModels::name(0)); }
+  for (const EquivalenceClass c : classes) { EXPECT_EQ(cluster.decider.decide(c)->node, TwoModels::name(0)); }
   cluster.rooms = 0;
   cluster.use("ns-7", 0);
   EXPECT_TRUE(cluster.follow());
@@ -386,7 +386,7 @@ TEST(DeciderQuota, WhatFittedNowhereIsNotLookedAtAgainWhenTheQuotaOpensAgain) {
     cluster.ledger.hold(TwoModels::name(i), 0, model::Uid{"p"}, Source::Lease, {});
   }
   cluster.quotas["ml"].gpus = {{"V100", 1}};
-  const ClassId c = cluster.classIn("ml");
+  const EquivalenceClass c = cluster.classIn("ml");
   (void)cluster.follow();
   EXPECT_EQ(cluster.decider.look(c, 1'000), Decider::Standing::Nowhere);
   const std::uint64_t before = cluster.decider.looks();
@@ -406,14 +406,14 @@ TEST(Decider, ARefusalFollowsTheNodesAndForgetsOldDetails) {
   Ledger l;
   testNode("a").gpus(4).addTo(l);
   Decider d{l};
-  const ClassId c = d.classOf(testClaim(8));
-  EXPECT_EQ(d.refusal(c).text,
+  const EquivalenceClass c = d.classOf(testClaim(8));
+  EXPECT_EQ(d.rejection(c).text,
             "0/1 nodes are available: 1 node(s) had too few GPUs: need 8 and the largest has 4.");
   for (int i = 0; i < 3'000; ++i) {
     testNode("b").gpus(8).taint("key", std::to_string(i), "NoSchedule").addTo(l);
-    EXPECT_EQ(d.refusal(c), explainRefusal(l, d.request(c)));
+    EXPECT_EQ(d.rejection(c), explainRejection(l, d.request(c)));
   }
-  EXPECT_EQ(d.refusal(c).kind, "UntoleratedTaint,TooFewGpus");
+  EXPECT_EQ(d.rejection(c).kind, "UntoleratedTaint,TooFewGpus");
 }
 
 TEST(Decider, AReaderThatFellBehindTheLogLooksAtAllNodes) {
@@ -421,7 +421,7 @@ TEST(Decider, AReaderThatFellBehindTheLogLooksAtAllNodes) {
   testNode("a").gpus(2).addTo(l);
   testNode("b").gpus(2).addTo(l);
   Decider d{l};
-  const ClassId c = d.classOf(testClaim(2));
+  const EquivalenceClass c = d.classOf(testClaim(2));
   EXPECT_EQ(d.decide(c)->node.text, "a");
   l.hold(model::NodeName{"a"}, 0, model::Uid{"p"}, Source::Lease, {});
   for (int i = 0; i < 10'000; ++i) {
@@ -444,19 +444,19 @@ RC_GTEST_PROP(DeciderProperty, EqualsOneThatStartsAnewAfterAnyChanges, (std::uin
   Ledger l;
   TestFacts facts{l, seed};
   Decider d{l};
-  std::vector<ClassId> classes;
+  std::vector<EquivalenceClass> classes;
   for (int i = 0; i < 6; ++i) { classes.push_back(d.classOf(drawRequest(facts.rng()))); }
   if (facts.rng().chance(70)) { facts.fill(); }
   int placed = 0;
   for (int i = 0; i < 60; ++i) {
     for (std::uint64_t n = facts.rng().below(4); n > 0; --n) { facts.step(); }
-    const ClassId c = classes[facts.rng().below(classes.size())];
+    const EquivalenceClass c = classes[facts.rng().below(classes.size())];
     const auto answer = d.decide(c);
     placed += answer ? 1 : 0;
     RC_ASSERT(answer == decideOnce(l, d.request(c)));
     RC_ASSERT(answer == decideByTheRule(l, d.request(c)));
     RC_ASSERT(d.fits(c) == answer.has_value());
-    if (!answer && facts.rng().chance(50)) { RC_ASSERT(d.refusal(c) == explainRefusal(l, d.request(c))); }
+    if (!answer && facts.rng().chance(50)) { RC_ASSERT(d.rejection(c) == explainRejection(l, d.request(c))); }
   }
   RC_CLASSIFY(placed > 20, "many placed");
 }
@@ -511,7 +511,7 @@ struct RestlessCluster {
   }
 
   Ledger ledger;
-  KeepAway rules{ledger};
+  AntiAffinity rules{ledger};
   TestFacts facts;
   Rng& rng = facts.rng();
   model::Quotas quotas;
@@ -523,15 +523,15 @@ RC_GTEST_PROP(DeciderProperty, EqualsTheRuleWhateverIsForgotten, (std::uint64_t 
   RestlessCluster cluster{seed};
   Rng& rng = cluster.rng;
   Decider d{cluster.ledger, 1 + static_cast<std::size_t>(rng.below(4))};
-  std::vector<ClassId> classes;
+  std::vector<EquivalenceClass> classes;
   const auto draw = [&] { return d.classOf(cluster.draw()); };
   for (int i = 0; i < 10; ++i) { classes.push_back(draw()); }
   int placed = 0;
   for (int i = 0; i < 120; ++i) {
     for (std::uint64_t n = rng.below(3); n > 0; --n) { cluster.step(); }
-    ClassId& c = classes[rng.below(classes.size())];
+    EquivalenceClass& c = classes[rng.below(classes.size())];
     if (rng.chance(3)) {
-      const ClassId old = std::exchange(c, draw());
+      const EquivalenceClass old = std::exchange(c, draw());
       if (std::find(classes.begin(), classes.end(), old) == classes.end()) { d.retire(old); }
     }
     (void)d.followQuotas([&](const std::string& ns) { return cluster.room(ns); },
@@ -547,7 +547,7 @@ RC_GTEST_PROP(DeciderProperty, EqualsTheRuleWhateverIsForgotten, (std::uint64_t 
       RC_ASSERT((standing == Decider::Standing::Fits) == rule.has_value());
     }
     if (rng.chance(60)) { RC_ASSERT(d.decide(c) == rule); }
-    if (!rule && rng.chance(50)) { RC_ASSERT(d.refusal(c) == explainRefusal(cluster.ledger, request)); }
+    if (!rule && rng.chance(50)) { RC_ASSERT(d.rejection(c) == explainRejection(cluster.ledger, request)); }
     placed += rule ? 1 : 0;
   }
   RC_CLASSIFY(placed > 20, "many placed");
@@ -565,7 +565,7 @@ RC_GTEST_PROP(DeciderProperty, OneAnswerInWhateverOrderTheNodesCame, (std::uint6
   const auto answer = decideOnce(l, request);
   RC_CLASSIFY(answer.has_value(), "placed");
   RC_ASSERT(answer == decideOnce(other, request));
-  RC_ASSERT(refusalText(l, request) == refusalText(other, request));
+  RC_ASSERT(rejectionText(l, request) == rejectionText(other, request));
 }
 
 }  // namespace

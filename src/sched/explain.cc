@@ -114,24 +114,24 @@ std::string kindOf(const ReasonGroups& groups) {
 
 }  // namespace
 
-Refusal explainMisfits(const std::vector<Misfit>& misfits, std::size_t nodes) {
+Rejection explainMisfits(const std::vector<Misfit>& misfits, std::size_t nodes) {
   ReasonGroups groups;
   for (const auto& m : misfits) { groups[{m.reason, m.detail}].add(m.need, m.have); }
   return {kindOf(groups), textOf(groups, nodes)};
 }
 
-Refusal explainRefusal(const Ledger& ledger, const PodRequest& request) {
+Rejection explainRejection(const Ledger& ledger, const PodRequest& request) {
   return explainMisfits(misfits(ledger, request), ledger.existing());
 }
 
-std::string refusalText(const Ledger& ledger, const PodRequest& request) {
-  return explainRefusal(ledger, request).text;
+std::string rejectionText(const Ledger& ledger, const PodRequest& request) {
+  return explainRejection(ledger, request).text;
 }
-std::string refusalKind(const Ledger& ledger, const PodRequest& request) {
-  return explainRefusal(ledger, request).kind;
+std::string rejectionKind(const Ledger& ledger, const PodRequest& request) {
+  return explainRejection(ledger, request).kind;
 }
 
-void RefusalBoard::look(const NodeState& node, const PodRequest& request, Entry& entry) {
+void RejectionBoard::look(const NodeState& node, const PodRequest& request, Entry& entry) {
   ++looks_;
   entry = {node.versionFor(request), 0, 0, 0};
   auto misfit = node.exists ? misfitOn(node, request) : std::nullopt;
@@ -142,7 +142,7 @@ void RefusalBoard::look(const NodeState& node, const PodRequest& request, Entry&
   entry.group = groups_.try_emplace({misfit->reason, std::move(misfit->detail)}, next).first->second;
 }
 
-Refusal RefusalBoard::explain(const Ledger& ledger, const PodRequest& request) {
+Rejection RejectionBoard::explain(const Ledger& ledger, const PodRequest& request) {
   constexpr std::size_t kMostGroups =
       1024;                            // details that no node has any more add up: then all is read anew
   if (groups_.size() > kMostGroups) {  // equivalent: one more or less

@@ -1,5 +1,5 @@
-// Refusals in words: the same for conditions, events and the CLI, in kube-scheduler's form (R34). Pure
-// over the ledger. The free functions look at all nodes; RefusalBoard, which the Decider keeps per class, only
+// Rejections in words: the same for conditions, events and the CLI, in kube-scheduler's form (R34). Pure
+// over the ledger. The free functions look at all nodes; RejectionBoard, which the Decider keeps per class, only
 // at those that changed since it was last asked.
 #pragma once
 
@@ -12,28 +12,28 @@
 
 namespace gs::sched {
 
-struct Refusal {
-  /// Which kinds of reasons apply, without numbers: changes only when the kind of refusal changes.
+struct Rejection {
+  /// Which kinds of reasons apply, without numbers: changes only when the kind of rejection changes.
   std::string kind;
   /// "0/5 nodes are available: 3 node(s) had too few free GPUs: need 4 and most free is 2, 2 node(s) had
   /// untolerated taint {k: v}." One aggregated text per reason, most nodes first then by text, no comma
   /// inside a reason; with no nodes "no nodes available to schedule pods".
   std::string text;
-  friend bool operator==(const Refusal&, const Refusal&) = default;
+  friend bool operator==(const Rejection&, const Rejection&) = default;
 };
 
-[[nodiscard]] Refusal explainRefusal(const Ledger& ledger, const PodRequest& request);
-[[nodiscard]] std::string refusalText(const Ledger& ledger, const PodRequest& request);
-[[nodiscard]] std::string refusalKind(const Ledger& ledger, const PodRequest& request);
+[[nodiscard]] Rejection explainRejection(const Ledger& ledger, const PodRequest& request);
+[[nodiscard]] std::string rejectionText(const Ledger& ledger, const PodRequest& request);
+[[nodiscard]] std::string rejectionKind(const Ledger& ledger, const PodRequest& request);
 
 /// The words for these nodes' reasons; `nodes`: how many there are.
-[[nodiscard]] Refusal explainMisfits(const std::vector<Misfit>& misfits, std::size_t nodes);
+[[nodiscard]] Rejection explainMisfits(const std::vector<Misfit>& misfits, std::size_t nodes);
 
 /// Remembers each node's reason to refuse one request. Always for the same ledger and request.
-class RefusalBoard {
+class RejectionBoard {
  public:
-  /// As explainRefusal(). Costs a look at the nodes that changed, and a pass over the numbers of all.
-  Refusal explain(const Ledger& ledger, const PodRequest& request);
+  /// As explainRejection(). Costs a look at the nodes that changed, and a pass over the numbers of all.
+  Rejection explain(const Ledger& ledger, const PodRequest& request);
   /// What is known of that node is not true any more.
   void forget(Ledger::NodeIndex i) {
     if (i < entries_.size()) { entries_[i].seen = 0; }

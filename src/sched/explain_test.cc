@@ -11,12 +11,12 @@
 namespace gs::sched {
 namespace {
 
-TEST(RefusalText, WithoutNodes) {
-  EXPECT_EQ(refusalText(Ledger{}, testClaim(1)), "no nodes available to schedule pods");
-  EXPECT_EQ(refusalKind(Ledger{}, testClaim(1)), "NoNodes");
+TEST(RejectionText, WithoutNodes) {
+  EXPECT_EQ(rejectionText(Ledger{}, testClaim(1)), "no nodes available to schedule pods");
+  EXPECT_EQ(rejectionKind(Ledger{}, testClaim(1)), "NoNodes");
 }
 
-TEST(RefusalText, JoinsNodesByReasonWithTheLargestNumber) {
+TEST(RejectionText, JoinsNodesByReasonWithTheLargestNumber) {
   Ledger l;
   for (const char* name : {"a", "b", "c"}) { testNode(name).gpus(4).addTo(l); }
   for (const char* name : {"d", "e"}) {
@@ -25,10 +25,10 @@ TEST(RefusalText, JoinsNodesByReasonWithTheLargestNumber) {
   for (int id = 0; id < 4; ++id) { l.hold(model::NodeName{"a"}, id, model::Uid{"p"}, Source::Lease, {}); }
   for (int id = 0; id < 2; ++id) { l.hold(model::NodeName{"b"}, id, model::Uid{"p"}, Source::Lease, {}); }
   l.hold(model::NodeName{"c"}, 0, model::Uid{"p"}, Source::Lease, {});
-  EXPECT_EQ(refusalText(l, testClaim(4)),
+  EXPECT_EQ(rejectionText(l, testClaim(4)),
             "0/5 nodes are available: 3 node(s) had too few free GPUs: need 4 and most free is 3, "
             "2 node(s) had untolerated taint {team: research}.");
-  EXPECT_EQ(refusalKind(l, testClaim(4)), "UntoleratedTaint,TooFewFree");
+  EXPECT_EQ(rejectionKind(l, testClaim(4)), "UntoleratedTaint,TooFewFree");
 }
 
 struct TextCase {
@@ -36,13 +36,13 @@ struct TextCase {
   Misfit misfit;
   std::string expect;
 };
-class RefusalWords : public ::testing::TestWithParam<TextCase> {};
-TEST_P(RefusalWords, Are) {
+class RejectionWords : public ::testing::TestWithParam<TextCase> {};
+TEST_P(RejectionWords, Are) {
   EXPECT_EQ(explainMisfits({GetParam().misfit}, 1).text,
             "0/1 nodes are available: 1 " + GetParam().expect + ".");
 }
 // clang-format off
-INSTANTIATE_TEST_SUITE_P(Table, RefusalWords, ::testing::Values(
+INSTANTIATE_TEST_SUITE_P(Table, RejectionWords, ::testing::Values(
     TextCase{"Unschedulable", {Reason::Unschedulable, "", 0, 0}, "node(s) were unschedulable"},
     TextCase{"InVain", {Reason::TriedInVain, "", 0, 0}, "node(s) did not take this pod a moment ago"},
     TextCase{"NotReady", {Reason::NotReady, "", 0, 0}, "node(s) were not ready"},
@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(Table, RefusalWords, ::testing::Values(
     [](const auto& info) { return std::string{info.param.name}; });
 // clang-format on
 
-TEST(RefusalText, MostNodesFirstThenByText) {
+TEST(RejectionText, MostNodesFirstThenByText) {
   const std::vector<Misfit> misfits{{Reason::UntoleratedTaint, "b: 1", 0, 0},
                                     {Reason::InsufficientResource, "cpu", 0, 0},
                                     {Reason::UntoleratedTaint, "a: 1", 0, 0},
@@ -79,7 +79,7 @@ TEST(RefusalText, MostNodesFirstThenByText) {
             "1 node(s) had untolerated taint {b: 1}.");
 }
 
-TEST(RefusalKind, DoesNotChangeWithNumbersOrDetails) {
+TEST(RejectionKind, DoesNotChangeWithNumbersOrDetails) {
   const std::vector<Misfit> before{{Reason::TooFewFree, "", 4, 2}, {Reason::UntoleratedTaint, "a: 1", 0, 0}};
   const std::vector<Misfit> after{{Reason::UntoleratedTaint, "b: 1", 0, 0},
                                   {Reason::TooFewFree, "", 4, 3},
@@ -105,13 +105,13 @@ std::int64_t sumOfCounts(std::string_view parts) {
   return sum;
 }
 
-RC_GTEST_PROP(RefusalTextProperty, HasKubeSchedulersFormAndNamesEveryNode, (std::uint64_t seed)) {
+RC_GTEST_PROP(RejectionTextProperty, HasKubeSchedulersFormAndNamesEveryNode, (std::uint64_t seed)) {
   Ledger l;
   TestFacts facts{l, seed};
   facts.fill();
   PodRequest request = drawRequest(facts.rng());
   request.resources.extended["example.com/nobody-has-it"] = 1;
-  const std::string text = refusalText(l, request);
+  const std::string text = rejectionText(l, request);
   const std::string head = "0/" + std::to_string(l.existing()) + " nodes are available: ";
   RC_ASSERT(text.starts_with(head));
   RC_ASSERT(text.ends_with("."));

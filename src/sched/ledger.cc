@@ -374,7 +374,7 @@ void Ledger::unusePod(const model::NodeName& node, const model::Uid& uid, Source
   forgetIfNothing(i);
 }
 
-void Ledger::drainAnonymous(const model::NodeName& node, const model::Uid& uid, std::int64_t devices) {
+void Ledger::reclaimAnonymous(const model::NodeName& node, const model::Uid& uid, std::int64_t devices) {
   NodeIndex i = 0;
   if (known(node, i) == nullptr && devices <= 0) { return; }
   i = indexFor(node);

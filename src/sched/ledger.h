@@ -100,7 +100,7 @@ class Ledger {
   void unusePod(const model::NodeName& node, const model::Uid& uid, Source source);
   /// An ended pod may still use so many devices there that nobody can name; 0:
   /// none any more (Source::Draining).
-  void drainAnonymous(const model::NodeName& node, const model::Uid& uid, std::int64_t devices);
+  void reclaimAnonymous(const model::NodeName& node, const model::Uid& uid, std::int64_t devices);
 
   /// The pod is on its way there (sched/shares.h), says this source (BoundPod or Reservation); empty:
   /// it is not.

@@ -344,7 +344,7 @@ TEST(Ledger, DumpTellsEverything) {
   EXPECT_EQ(from_api, others.substr(others.find("node b"))) << "nothing else is known of node a";
   l.release(kNodeA, 4, kPodQ, Source::Draining);
   EXPECT_EQ(from_api, l.dump(false));
-  l.drainAnonymous(model::NodeName{"b"}, kPodQ, 2);
+  l.reclaimAnonymous(model::NodeName{"b"}, kPodQ, 2);
   EXPECT_NE(l.dump(false).find("used pods=1 anonymous=3 cpu=500m"), std::string::npos) << l.dump(false);
   EXPECT_EQ(from_api, l.dumpWithout({Source::Reservation, Source::Draining}));
 }

@@ -59,7 +59,7 @@ struct InFlight {
   friend bool operator==(const InFlight&, const InFlight&) = default;
 };
 
-/// The terms that close the nodes with one value of a topology key, and how many pods say each (sched/keep_away.h). One for all
+/// The terms that close the nodes with one value of a topology key, and how many pods say each (sched/anti_affinity.h). One for all
 /// those nodes.
 using ClosedTerms = std::map<model::TermId, int>;
 

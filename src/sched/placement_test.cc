@@ -302,21 +302,21 @@ TEST(RefuseExact, AsksTheSameOfTheGivenIds) {
   l.hold(model::NodeName{"a"}, 0, p, Source::Lease, {});
   l.hold(model::NodeName{"a"}, 5, model::Uid{"q"}, Source::Lease, {});
   const NodeState& n = stateOf(l, "a");
-  const auto refusal = [&](const DeviceRequest& r, const std::vector<int>& ids) {
+  const auto rejection = [&](const DeviceRequest& r, const std::vector<int>& ids) {
     const auto misfit = refuseExact(n, r, ids, p);
     return misfit ? placedText(tl::unexpected(*misfit)) : "fits";
   };
-  EXPECT_EQ(refusal(testDevices(1), {0}), "fits") << "held by itself";
-  EXPECT_EQ(refusal(testDevices(2), {0, 2}), "fits") << "Unknown is allowed: there is no other choice";
-  EXPECT_EQ(refusal(testDevices(2), {0, 9}), misfitText(Reason::TooFewGpus, 2, 1));
-  EXPECT_EQ(refusal(testDevices(2), {0}), misfitText(Reason::TooFewGpus, 2, 1));
-  EXPECT_EQ(refusal(testDevices(1), {0, 1}), misfitText(Reason::TooFewGpus, 1, 2));
-  EXPECT_EQ(refusal(testDevices(2), {0, 3}), misfitText(Reason::TooFewHealthy, 2, 1));
-  EXPECT_EQ(refusal(testDevices(2), {0, 5}), misfitText(Reason::TooFewFree, 2, 1));
-  EXPECT_EQ(refusal(with(2, TopologyMode::Required, 0), {0, 4}), misfitText(Reason::TopologyUnmet, 2, 1));
-  EXPECT_EQ(refusal(with(2, TopologyMode::Required, 900), {0, 1}),
+  EXPECT_EQ(rejection(testDevices(1), {0}), "fits") << "held by itself";
+  EXPECT_EQ(rejection(testDevices(2), {0, 2}), "fits") << "Unknown is allowed: there is no other choice";
+  EXPECT_EQ(rejection(testDevices(2), {0, 9}), misfitText(Reason::TooFewGpus, 2, 1));
+  EXPECT_EQ(rejection(testDevices(2), {0}), misfitText(Reason::TooFewGpus, 2, 1));
+  EXPECT_EQ(rejection(testDevices(1), {0, 1}), misfitText(Reason::TooFewGpus, 1, 2));
+  EXPECT_EQ(rejection(testDevices(2), {0, 3}), misfitText(Reason::TooFewHealthy, 2, 1));
+  EXPECT_EQ(rejection(testDevices(2), {0, 5}), misfitText(Reason::TooFewFree, 2, 1));
+  EXPECT_EQ(rejection(with(2, TopologyMode::Required, 0), {0, 4}), misfitText(Reason::TopologyUnmet, 2, 1));
+  EXPECT_EQ(rejection(with(2, TopologyMode::Required, 900), {0, 1}),
             misfitText(Reason::TopologyUnmet, 900, 600, "2"));
-  EXPECT_EQ(refusal(with(2, TopologyMode::Required, 600), {0, 1}), "fits");
+  EXPECT_EQ(rejection(with(2, TopologyMode::Required, 600), {0, 1}), "fits");
 }
 
 // ---- Nodes with more devices than a mask has bits

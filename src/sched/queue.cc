@@ -8,25 +8,25 @@ bool Queue::Before::operator()(const Item* a, const Item* b) const {
   return a->uid < b->uid;
 }
 
-/// fronts_ holds the first item of each class that is not parked. So every change of a class's `waiting`
+/// fronts_ holds the first item of each class that is not unschedulable. So every change of a class's `waiting`
 /// stands between hideFront() and showFront().
 void Queue::hideFront(const Class& c) {
-  if (!c.parked && !c.waiting.empty()) { fronts_.erase(*c.waiting.begin()); }
+  if (!c.unschedulable && !c.waiting.empty()) { fronts_.erase(*c.waiting.begin()); }
 }
 
 void Queue::showFront(Class& c) {
-  if (!c.parked && !c.waiting.empty()) { fronts_.insert(*c.waiting.begin()); }
+  if (!c.unschedulable && !c.waiting.empty()) { fronts_.insert(*c.waiting.begin()); }
 }
 
-void Queue::noteParked(ClassId id, const Class& c) {
-  if (c.parked && !c.waiting.empty()) {
-    parked_.insert(id);
+void Queue::noteUnschedulable(EquivalenceClass id, const Class& c) {
+  if (c.unschedulable && !c.waiting.empty()) {
+    unschedulable_.insert(id);
   } else {
-    parked_.erase(id);
+    unschedulable_.erase(id);
   }
 }
 
-void Queue::forgetIfEmpty(ClassId id) {
+void Queue::forgetIfEmpty(EquivalenceClass id) {
   const auto it = classes_.find(id);
   if (it != classes_.end() && it->second.waiting.empty()) { classes_.erase(it); }
 }
@@ -37,12 +37,12 @@ void Queue::enter(Entry& entry) {
   c.waiting.insert(&entry.item);
   c.untold.insert(&entry.item);
   showFront(c);
-  ++(c.parked ? sizes_.parked : sizes_.ready);
-  noteParked(entry.item.pod_class, c);
+  ++(c.unschedulable ? sizes_.unschedulable : sizes_.ready);
+  noteUnschedulable(entry.item.pod_class, c);
 }
 
 /// Takes it out of its place; its entry stays. Returns the class whose `waiting` it left.
-std::optional<ClassId> Queue::leave(const model::Uid& uid) {
+std::optional<EquivalenceClass> Queue::leave(const model::Uid& uid) {
   const auto it = entries_.find(uid);
   if (it == entries_.end()) { return std::nullopt; }
   const Entry& entry = it->second;
@@ -56,14 +56,14 @@ std::optional<ClassId> Queue::leave(const model::Uid& uid) {
   c.waiting.erase(&entry.item);
   c.untold.erase(&entry.item);
   showFront(c);
-  --(c.parked ? sizes_.parked : sizes_.ready);
-  noteParked(entry.item.pod_class, c);
+  --(c.unschedulable ? sizes_.unschedulable : sizes_.ready);
+  noteUnschedulable(entry.item.pod_class, c);
   return entry.item.pod_class;
 }
 
 /// The entry of this uid as it is to be, in no place yet.
 Queue::Entry& Queue::put(const Item& item) {
-  const std::optional<ClassId> left = leave(item.uid);
+  const std::optional<EquivalenceClass> left = leave(item.uid);
   Entry& entry = entries_[item.uid];
   entry = Entry{item, std::nullopt};
   if (left && *left != item.pod_class) { forgetIfEmpty(*left); }
@@ -72,11 +72,11 @@ Queue::Entry& Queue::put(const Item& item) {
 
 bool Queue::add(const Item& item) {
   enter(put(item));
-  return classes_.at(item.pod_class).parked;
+  return classes_.at(item.pod_class).unschedulable;
 }
 
 void Queue::remove(const model::Uid& uid) {
-  const std::optional<ClassId> left = leave(uid);
+  const std::optional<EquivalenceClass> left = leave(uid);
   entries_.erase(uid);
   if (left) { forgetIfEmpty(*left); }
 }
@@ -94,14 +94,14 @@ void Queue::backOff(const Item& item, std::int64_t until_ns) {
   ++sizes_.backoff;
 }
 
-std::vector<model::Uid> Queue::park(ClassId pod_class) {
+std::vector<model::Uid> Queue::markUnschedulable(EquivalenceClass pod_class) {
   Class& c = classes_[pod_class];
-  if (!c.parked) {
+  if (!c.unschedulable) {
     hideFront(c);
-    c.parked = true;
+    c.unschedulable = true;
     sizes_.ready -= c.waiting.size();
-    sizes_.parked += c.waiting.size();
-    noteParked(pod_class, c);
+    sizes_.unschedulable += c.waiting.size();
+    noteUnschedulable(pod_class, c);
   }
   std::vector<model::Uid> told;
   for (const Item* item : c.untold) { told.push_back(item->uid); }
@@ -109,28 +109,28 @@ std::vector<model::Uid> Queue::park(ClassId pod_class) {
   return told;
 }
 
-void Queue::unpark(ClassId pod_class) {
+void Queue::activate(EquivalenceClass pod_class) {
   const auto it = classes_.find(pod_class);
-  if (it == classes_.end() || !it->second.parked) { return; }
+  if (it == classes_.end() || !it->second.unschedulable) { return; }
   Class& c = it->second;
-  c.parked = false;
+  c.unschedulable = false;
   showFront(c);
-  sizes_.parked -= c.waiting.size();
+  sizes_.unschedulable -= c.waiting.size();
   sizes_.ready += c.waiting.size();
-  noteParked(pod_class, c);
+  noteUnschedulable(pod_class, c);
   forgetIfEmpty(pod_class);
 }
 
-std::optional<ClassId> Queue::nextParked(ClassId id) const {
-  if (parked_.empty()) { return std::nullopt; }
-  const auto next = parked_.upper_bound(id);
-  return next == parked_.end() ? *parked_.begin() : *next;
+std::optional<EquivalenceClass> Queue::nextUnschedulable(EquivalenceClass id) const {
+  if (unschedulable_.empty()) { return std::nullopt; }
+  const auto next = unschedulable_.upper_bound(id);
+  return next == unschedulable_.end() ? *unschedulable_.begin() : *next;
 }
 
-std::vector<model::Uid> Queue::parkedPods(ClassId pod_class) const {
+std::vector<model::Uid> Queue::unschedulablePods(EquivalenceClass pod_class) const {
   std::vector<model::Uid> out;
   const auto it = classes_.find(pod_class);
-  if (it == classes_.end() || !it->second.parked) { return out; }
+  if (it == classes_.end() || !it->second.unschedulable) { return out; }
   for (const Item* item : it->second.waiting) { out.push_back(item->uid); }
   return out;
 }

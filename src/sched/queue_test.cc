@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kSec = 1'000'000'000;
 
 Queue::Item item(const std::string& uid, std::int32_t priority = 0, std::int64_t created = 0,
-                 ClassId pod_class = 0) {
+                 EquivalenceClass pod_class = 0) {
   return {model::Uid{uid}, priority, created, pod_class};
 }
 
@@ -64,52 +64,52 @@ TEST(Queue, BackingOffPodsComeBackWhenDue) {
   EXPECT_EQ(popped(q), "a");
 }
 
-TEST(Queue, AParkedClassWaitsAsAWhole) {
+TEST(Queue, AUnschedulableClassWaitsAsAWhole) {
   Queue q;
   q.add(item("a", 0, 1, 1));
   q.add(item("b", 0, 2, 1));
   q.add(item("c", 0, 3, 2));
-  EXPECT_EQ(joinedUids(q.park(1)), "ab");
+  EXPECT_EQ(joinedUids(q.markUnschedulable(1)), "ab");
   EXPECT_TRUE(q.add(item("d", 0, 0, 1)));
   EXPECT_FALSE(q.add(item("e", 0, 4, 2)));
   EXPECT_EQ(q.sizes(), (Queue::Sizes{2, 0, 3}));
-  EXPECT_EQ(q.parkedClasses(), (std::set<ClassId>{1}));
-  EXPECT_EQ(joinedUids(q.parkedPods(1)), "dab");
+  EXPECT_EQ(q.unschedulableClasses(), (std::set<EquivalenceClass>{1}));
+  EXPECT_EQ(joinedUids(q.unschedulablePods(1)), "dab");
   EXPECT_EQ(popped(q), "ce");
-  q.unpark(1);
-  EXPECT_TRUE(q.parkedClasses().empty());
+  q.activate(1);
+  EXPECT_TRUE(q.unschedulableClasses().empty());
   EXPECT_EQ(popped(q), "dab");
 }
 
-TEST(Queue, ParkTellsOfAPodOnlyOnce) {
+TEST(Queue, MarkTellsOfAPodOnlyOnce) {
   Queue q;
   q.add(item("a", 0, 1, 1));
   q.add(item("b", 0, 2, 1));
-  EXPECT_EQ(joinedUids(q.park(1)), "ab");
+  EXPECT_EQ(joinedUids(q.markUnschedulable(1)), "ab");
   q.add(item("c", 0, 3, 1));
-  EXPECT_EQ(joinedUids(q.park(1)), "c") << "added since";
-  q.unpark(1);
+  EXPECT_EQ(joinedUids(q.markUnschedulable(1)), "c") << "added since";
+  q.activate(1);
   const auto first = q.pop();
-  EXPECT_EQ(joinedUids(q.park(1)), "") << "b and c were not touched";
+  EXPECT_EQ(joinedUids(q.markUnschedulable(1)), "") << "b and c were not touched";
   q.add(*first);
-  EXPECT_EQ(joinedUids(q.park(1)), "a") << "tried again and added again";
+  EXPECT_EQ(joinedUids(q.markUnschedulable(1)), "a") << "tried again and added again";
 }
 
-TEST(Queue, ABackedOffPodOfAParkedClassIsParkedWhenDue) {
+TEST(Queue, ABackedOffPodOfAUnschedulableClassIsUnschedulableWhenDue) {
   Queue q;
   q.backOff(item("a", 0, 0, 1), kSec);
-  EXPECT_EQ(joinedUids(q.park(1)), "");
+  EXPECT_EQ(joinedUids(q.markUnschedulable(1)), "");
   EXPECT_EQ(q.sizes(), (Queue::Sizes{0, 1, 0}));
   q.tick(kSec);
   EXPECT_EQ(q.sizes(), (Queue::Sizes{0, 0, 1}));
-  EXPECT_EQ(joinedUids(q.park(1)), "a");
+  EXPECT_EQ(joinedUids(q.markUnschedulable(1)), "a");
 }
 
-TEST(Queue, AnEmptyClassCanBeParkedAheadOfItsPod) {
+TEST(Queue, AnEmptyClassCanBeUnschedulableAheadOfItsPod) {
   Queue q;
   q.add(item("a", 0, 0, 1));
   const auto a = q.pop();
-  (void)q.park(1);
+  (void)q.markUnschedulable(1);
   EXPECT_TRUE(q.add(*a));
   EXPECT_TRUE(q.add(*a)) << "replacing the only pod does not unpark";
   q.remove(a->uid);
@@ -121,7 +121,7 @@ TEST(Queue, RemovedPodsAreNowhere) {
   q.add(item("a"));
   q.backOff(item("b"), kSec);
   q.add(item("c", 0, 0, 1));
-  (void)q.park(1);
+  (void)q.markUnschedulable(1);
   for (const char* uid : {"a", "b", "c", "d"}) { q.remove(model::Uid{uid}); }
   EXPECT_EQ(q.sizes(), Queue::Sizes{});
   EXPECT_FALSE(q.ready());
@@ -135,32 +135,32 @@ struct SimpleQueue {
     std::optional<std::int64_t> until;
   };
   std::map<model::Uid, Entry> pods;
-  std::set<ClassId> parked;
+  std::set<EquivalenceClass> unschedulable;
 
   [[nodiscard]] std::optional<Queue::Item> first() const {
     std::optional<Queue::Item> best;
     const auto place = [](const Queue::Item& i) { return std::tuple{-i.priority, i.created_us, i.uid}; };
     for (const auto& [uid, e] : pods) {
-      if (!e.until && !parked.contains(e.item.pod_class) && (!best || place(e.item) < place(*best))) {
+      if (!e.until && !unschedulable.contains(e.item.pod_class) && (!best || place(e.item) < place(*best))) {
         best = e.item;
       }
     }
     return best;
   }
-  [[nodiscard]] std::optional<ClassId> waitingIn(const model::Uid& uid) const {
+  [[nodiscard]] std::optional<EquivalenceClass> waitingIn(const model::Uid& uid) const {
     const auto it = pods.find(uid);
     return it == pods.end() || it->second.until ? std::nullopt : std::optional{it->second.item.pod_class};
   }
-  void forgetEmpty(ClassId c) {
+  void forgetEmpty(EquivalenceClass c) {
     if (std::none_of(pods.begin(), pods.end(),
                      [&](const auto& p) { return p.second.item.pod_class == c && !p.second.until; })) {
-      parked.erase(c);
+      unschedulable.erase(c);
     }
   }
   [[nodiscard]] Queue::Sizes sizes() const {
     Queue::Sizes s;
     for (const auto& [uid, e] : pods) {
-      ++(e.until ? s.backoff : parked.contains(e.item.pod_class) ? s.parked : s.ready);
+      ++(e.until ? s.backoff : unschedulable.contains(e.item.pod_class) ? s.unschedulable : s.ready);
     }
     return s;
   }
@@ -174,8 +174,8 @@ RC_GTEST_PROP(QueueProperty, DoesWhatASimpleOneDoes, (std::uint64_t seed)) {
   for (int step = 0; step < 200; ++step) {
     const Queue::Item any =
         item("uid-" + std::to_string(rng.below(12)), static_cast<std::int32_t>(rng.below(2)),
-             static_cast<std::int64_t>(rng.below(3)), static_cast<ClassId>(rng.below(4)));
-    const std::optional<ClassId> old_class = simple.waitingIn(any.uid);
+             static_cast<std::int64_t>(rng.below(3)), static_cast<EquivalenceClass>(rng.below(4)));
+    const std::optional<EquivalenceClass> old_class = simple.waitingIn(any.uid);
     const bool leaves = old_class.has_value() && old_class.value_or(0) != any.pod_class;
     switch (rng.below(8)) {
       case 0:
@@ -205,13 +205,13 @@ RC_GTEST_PROP(QueueProperty, DoesWhatASimpleOneDoes, (std::uint64_t seed)) {
         break;
       }
       case 6:
-        (void)q.park(any.pod_class);
-        simple.parked.insert(any.pod_class);
+        (void)q.markUnschedulable(any.pod_class);
+        simple.unschedulable.insert(any.pod_class);
         break;
       default:
         if (rng.chance(50)) {
-          q.unpark(any.pod_class);
-          simple.parked.erase(any.pod_class);
+          q.activate(any.pod_class);
+          simple.unschedulable.erase(any.pod_class);
         } else {
           q.tick(++now);
           for (auto& [uid, e] : simple.pods) {
@@ -220,18 +220,20 @@ RC_GTEST_PROP(QueueProperty, DoesWhatASimpleOneDoes, (std::uint64_t seed)) {
         }
     }
     RC_ASSERT(q.sizes() == simple.sizes());
-    std::set<ClassId> parked;
-    for (const ClassId c : simple.parked) {
+    std::set<EquivalenceClass> unschedulable;
+    for (const EquivalenceClass c : simple.unschedulable) {
       if (std::any_of(simple.pods.begin(), simple.pods.end(),
                       [&](const auto& p) { return !p.second.until && p.second.item.pod_class == c; })) {
-        parked.insert(c);
+        unschedulable.insert(c);
       }
     }
-    RC_ASSERT(q.parkedClasses() == parked);
-    const auto next = q.nextParked(1);
-    RC_ASSERT(next.has_value() == !parked.empty());
+    RC_ASSERT(q.unschedulableClasses() == unschedulable);
+    const auto next = q.nextUnschedulable(1);
+    RC_ASSERT(next.has_value() == !unschedulable.empty());
     if (next) {
-      RC_ASSERT(*next == (parked.upper_bound(1) == parked.end() ? *parked.begin() : *parked.upper_bound(1)));
+      RC_ASSERT(*next == (unschedulable.upper_bound(1) == unschedulable.end()
+                              ? *unschedulable.begin()
+                              : *unschedulable.upper_bound(1)));
     }
   }
 }

@@ -16,12 +16,12 @@ bool isAlike(const QuotaRoom& a, const QuotaRoom& b) {
 
 }  // namespace
 
-void QuotaIndex::add(ClassId id, const QuotaBound& bound) {
+void QuotaIndex::add(EquivalenceClass id, const QuotaBound& bound) {
   namespaces_[bound.ns].kinds[bound.milli].insert(id);
   fresh_.emplace_back(bound.ns, bound.milli, id);
 }
 
-void QuotaIndex::remove(ClassId id, const QuotaBound& bound) {
+void QuotaIndex::remove(EquivalenceClass id, const QuotaBound& bound) {
   const auto of = namespaces_.find(bound.ns);
   const auto kinds = of->second.kinds.find(bound.milli);
   kinds->second.erase(id);
@@ -34,11 +34,11 @@ void QuotaIndex::bindRange(const Namespace& of, std::int64_t over, std::int64_t 
                            const Bind& bind) {
   for (auto at = of.kinds.upper_bound(over); at != of.kinds.end() && at->first <= most; ++at) {
     const QuotaTerms terms = termsOf(room, at->first);
-    for (const ClassId id : at->second) { bind(id, terms); }
+    for (const EquivalenceClass id : at->second) { bind(id, terms); }
   }
 }
 
-bool QuotaIndex::has(const Namespace& of, std::int64_t milli, ClassId id) {
+bool QuotaIndex::has(const Namespace& of, std::int64_t milli, EquivalenceClass id) {
   const auto kinds = of.kinds.find(milli);
   return kinds != of.kinds.end() && kinds->second.contains(id);
 }

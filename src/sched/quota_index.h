@@ -24,24 +24,24 @@ namespace gs::sched {
 
 class QuotaIndex {
  public:
-  using ClassId = std::uint32_t;
+  using EquivalenceClass = std::uint32_t;
   using RoomOf = std::function<std::optional<QuotaRoom>(const std::string& ns)>;
-  using Bind = std::function<void(ClassId, const QuotaTerms&)>;
+  using Bind = std::function<void(EquivalenceClass, const QuotaTerms&)>;
 
-  void add(ClassId id, const QuotaBound& bound);
-  void remove(ClassId id, const QuotaBound& bound);
+  void add(EquivalenceClass id, const QuotaBound& bound);
+  void remove(EquivalenceClass id, const QuotaBound& bound);
   /// Calls `bind` with the new terms of each class whose terms are others than when it was added or this was
   /// last called; perhaps of more. `all`: the quotas themselves changed.
   void follow(const Ledger& ledger, const RoomOf& room_of, bool all, const Bind& bind);
 
  private:
   struct Namespace {
-    std::optional<QuotaRoom> room;                    // as its kinds, but for the fresh ones, are bound
-    std::map<std::int64_t, std::set<ClassId>> kinds;  // by milli
+    std::optional<QuotaRoom> room;  // as its kinds, but for the fresh ones, are bound
+    std::map<std::int64_t, std::set<EquivalenceClass>> kinds;  // by milli
   };
-  using Fresh = std::tuple<std::string, std::int64_t, ClassId>;
+  using Fresh = std::tuple<std::string, std::int64_t, EquivalenceClass>;
 
-  [[nodiscard]] static bool has(const Namespace& of, std::int64_t milli, ClassId id);
+  [[nodiscard]] static bool has(const Namespace& of, std::int64_t milli, EquivalenceClass id);
   static void bindRange(const Namespace& of, std::int64_t over, std::int64_t most, const QuotaRoom& room,
                         const Bind& bind);
   static void followOne(Namespace& of, std::optional<QuotaRoom> room, const Bind& bind);

@@ -32,7 +32,7 @@ enum class Reason : std::uint8_t {
   NotTakenYet,  // "node(s) had pods that gpu-manager has not taken yet"          (sched/shares.h)
 };
 
-/// One node's refusal. need/have are numbers that the aggregation joins (the largest `have` wins); 0 where a
+/// One node's rejection. need/have are numbers that the aggregation joins (the largest `have` wins); 0 where a
 /// reason has none.
 struct Misfit {
   Reason reason{};
@@ -44,7 +44,7 @@ struct Misfit {
   friend bool operator==(const Misfit&, const Misfit&) = default;
 };
 
-/// The value, or why there is none: a refusal is a value, never an error.
+/// The value, or why there is none: a rejection is a value, never an error.
 template <class T>
 using Verdict = tl::expected<T, Misfit>;
 

@@ -26,7 +26,7 @@ struct NodeStanding {
   std::optional<Reason> refused;  // nullopt: it fits
   Enforcer enforcer = Enforcer::Kubelet;
   std::int64_t devices = 0;  // that gpu-manager gives
-  /// For the words of a refusal; only of TooFewFree: devices that nobody holds, and what is left of the freest one.
+  /// For the words of a rejection; only of TooFewFree: devices that nobody holds, and what is left of the freest one.
   std::int64_t whole = 0;
   std::int64_t most_milli = 0;
   std::int64_t most_mib = 0;

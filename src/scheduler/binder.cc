@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "kapi/kinds.h"
 #include "kapi/retry_wait.h"
 #include "kapi/write.h"
@@ -16,7 +16,7 @@
 namespace gs::scheduler {
 namespace {
 
-using kapi::Fate;
+using kapi::CallResult;
 constexpr int kMaxBindSends = 3;
 constexpr Duration kBindingAtMost = std::chrono::seconds{10};  // then others may have the GPUs
 constexpr Duration kLeasingAtMost = std::chrono::seconds{10};
@@ -65,10 +65,10 @@ Grant Binder::make(const model::Pod& pod, const model::NodeName& node, std::vect
   return grant;
 }
 
-void Binder::grant(const model::Pod& pod, sched::ClassId pod_class, const sched::Placed& placed) {
+void Binder::grant(const model::Pod& pod, sched::EquivalenceClass pod_class, const sched::Placed& placed) {
   const sched::PodRequest& request = c_.engine.decider().request(pod_class);
   std::vector<int> ids = placed.ids;
-  if (GS_PLANTED(GrantsOneTooFew) && ids.size() > 1) { ids.pop_back(); }
+  if (GS_MUTANT(GrantsOneTooFew) && ids.size() > 1) { ids.pop_back(); }
   Grant grant = make(pod, placed.node, std::move(ids), request);
   grant.hold = c_.engine.ledger().reserve(placed.node, pod.uid, request, grant.ids,
                                           {pod.key.ns, sched::gpuMilli(request)});
@@ -116,7 +116,7 @@ void Binder::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*out*
 }
 
 void Binder::tryLater(Grant& grant, Duration retry_after) {
-  grant.not_before = c_.now.mono + kapi::retryWait(++grant.refusals, retry_after);
+  grant.not_before = c_.now.mono + kapi::retryWait(++grant.rejections, retry_after);
   c_.reconciles.addAt(grant.not_before, grant.uid);
   slots_.wait(grant.uid);
 }
@@ -357,7 +357,7 @@ void Binder::conflictRead(Grant& grant, const kapi::Outcome& outcome) {
   const auto pod = outcome.object.as<model::Pod>();
   if (outcome.notFound() || (pod != nullptr && pod->uid != grant.uid)) {
     c_.engine.podGone(grant.uid, c_.now.mono);
-  } else if (outcome.fate != Fate::Applied || pod == nullptr) {
+  } else if (outcome.result != CallResult::Applied || pod == nullptr) {
     if (waitShortly(grant, outcome.retry_after)) { return; }
     grant.stage = Stage::Fencing;
     advance(grant.uid);
@@ -368,14 +368,14 @@ void Binder::conflictRead(Grant& grant, const kapi::Outcome& outcome) {
 }
 
 void Binder::fence(Grant& grant) {
-  grant.fence_value = GS_PLANTED(SameFenceTwice) ? "fence" : c_.rng.uuid();
+  grant.fence_value = GS_MUTANT(SameFenceTwice) ? "fence" : c_.rng.uuid();
   c_.count(kFences, {{"why", "grant"}});
   call(grant, kapi::fencePod(grant.pod, grant.uid, grant.fence_value), Purpose::Fence);
 }
 
 void Binder::fenceAnswered(Grant& grant, const kapi::Outcome& outcome) {
   const auto pod = outcome.object.as<model::Pod>();
-  if (outcome.fate == Fate::Applied && pod != nullptr && pod->uid == grant.uid &&
+  if (outcome.result == CallResult::Applied && pod != nullptr && pod->uid == grant.uid &&
       fenceOf(*pod) == grant.fence_value) {
     c_.engine.learn(outcome.object, c_.now.mono);
     judgeLivePod(grant, *pod, true);
@@ -383,7 +383,7 @@ void Binder::fenceAnswered(Grant& grant, const kapi::Outcome& outcome) {
   }
   slots_.failed(grant.pod.ns);
   slots_.stuck(grant.uid);
-  if (outcome.fate == Fate::Refused && (outcome.http == 404 || outcome.http == 422)) {
+  if (outcome.result == CallResult::Refused && (outcome.http == 404 || outcome.http == 422)) {
     proofs_.prove(grant.uid, grant.pod);  // another uid or none: a live GET says which
   }
   tryLater(grant, outcome.retry_after);

@@ -32,7 +32,7 @@ class Binder : public controller::Part {
         calls_{c_.parts.add(*this)} {}
 
   /// Reserves what was decided, and takes the leases of it.
-  void grant(const model::Pod& pod, sched::ClassId pod_class, const sched::Placed& placed);
+  void grant(const model::Pod& pod, sched::EquivalenceClass pod_class, const sched::Placed& placed);
   /// Takes over leases that an earlier leader wrote for this pod. They are written anew: its late deletions miss them.
   void adopt(const model::Pod& pod, const model::NodeName& node, const std::vector<int>& ids,
              const sched::PodRequest& request);

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "engine/held_devices.h"
 #include "kapi/kinds.h"
 #include "kapi/write.h"
@@ -25,7 +25,7 @@ bool Binder::gaveUpFor(Grant& grant, const model::Pod& pod) {
     release(grant, "the pod is being deleted");
     return true;
   }
-  if (fenceOf(pod) == grant.fence || GS_PLANTED(IgnoresFences)) { return false; }
+  if (fenceOf(pod) == grant.fence || GS_MUTANT(IgnoresFences)) { return false; }
   giveUp(grant, "the pod was fenced");
   return true;
 }
@@ -57,7 +57,7 @@ void Binder::advance(Grant& grant, const model::Pod& pod) {
         return;
       }
       if (gaveUpRenumbered(grant)) { return; }
-      if (!grant.open_leases.empty() && !GS_PLANTED(BindsEarly)) { return; }
+      if (!grant.open_leases.empty() && !GS_MUTANT(BindsEarly)) { return; }
       if (grant.unknown_lease) {
         takeLeases(grant, true);
       } else {
@@ -101,7 +101,7 @@ bool Binder::isOvertaken(const Grant& grant) const {
 void Binder::bindOrTakeAgain(Grant& grant) {
   if (isOvertaken(grant)) {
     giveUp(grant, "other pods on its node have its GPUs, or may have them: they were bound there meanwhile");
-  } else if (holdsAllLeases(grant) || GS_PLANTED(BindsEarly)) {
+  } else if (holdsAllLeases(grant) || GS_MUTANT(BindsEarly)) {
     bind(grant);
   } else {
     takeLeases(grant, false);
@@ -132,7 +132,7 @@ void Binder::bind(Grant& grant) {
     c_.reconciles.addAt(c_.now.mono + kReservedAfter, grant.uid);  // its claim may have to say Reserved
   }
   kapi::Call binding = kapi::bindPod(pod, grant.node, annotationsOf(grant, pod));
-  if (GS_PLANTED(BindsBlindly) || (GS_PLANTED(BindsUnnamedBlindly) && grant.ids.empty())) {
+  if (GS_MUTANT(BindsBlindly) || (GS_MUTANT(BindsUnnamedBlindly) && grant.ids.empty())) {
     binding.body.child("metadata").erase("resourceVersion");
   }
   call(grant, std::move(binding), Purpose::Bind);
@@ -179,22 +179,22 @@ void Binder::scheduledEvent(const Grant& grant) {
 }
 
 void Binder::bindAnswered(Grant& grant, const kapi::Outcome& outcome) {
-  const bool not_taken =
-      outcome.fate == kapi::Fate::Unknown || (outcome.fate == kapi::Fate::Refused && outcome.http != 409);
+  const bool not_taken = outcome.result == kapi::CallResult::Unknown ||
+                         (outcome.result == kapi::CallResult::Refused && outcome.http != 409);
   if (not_taken) { slots_.failed(grant.pod.ns); }
-  switch (outcome.fate) {
-    case kapi::Fate::Applied: bindApplied(grant); return;
-    case kapi::Fate::Unknown:
-      if (GS_PLANTED(ReleaseOnUnknownBinding)) { return release(grant, "planted"); }
+  switch (outcome.result) {
+    case kapi::CallResult::Applied: bindApplied(grant); return;
+    case kapi::CallResult::Unknown:
+      if (GS_MUTANT(ReleaseOnUnknownBinding)) { return release(grant, "planted"); }
       grant.in_vain = true;
       grant.stage = Stage::Fencing;
       advance(grant.uid);
       return;
-    case kapi::Fate::NotSent: bindLater(grant, outcome); return;
-    case kapi::Fate::Refused: break;
+    case kapi::CallResult::NotSent: bindLater(grant, outcome); return;
+    case kapi::CallResult::Refused: break;
   }
   if (outcome.http == 409) {
-    if (GS_PLANTED(ConflictIsSuccess)) { return bindApplied(grant); }
+    if (GS_MUTANT(ConflictIsSuccess)) { return bindApplied(grant); }
     grant.stage = Stage::Reading;
     advance(grant.uid);
   } else if (outcome.http == 429) {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "sched/doors/exact.h"
 #include "scheduler/claimant.h"
 
@@ -219,7 +219,7 @@ void BoundLeases::forget(const model::Uid& uid, const std::set<model::ObjectKey>
 /// Leases of a bound pod on other nodes or ids landed late; an ancestor's lease goes once ours is there (R27).
 /// While nothing says what the pod has (no `ids`), those on its own node stay: it may be using them.
 void BoundLeases::dropOrphans(const model::Pod& pod, const std::optional<std::vector<int>>& ids) {
-  if (GS_PLANTED(KeepsStrays)) { return; }
+  if (GS_MUTANT(KeepsOrphans)) { return; }
   std::set<std::string> kept;
   for (const int id : ids.value_or(std::vector<int>{})) { kept.insert(model::leaseName(pod.node, id)); }
   const std::set<model::ObjectKey> leases = c_.cache().leasesOf(pod.uid);

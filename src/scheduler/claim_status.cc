@@ -98,7 +98,7 @@ bool ClaimStatusWriter::pumpOne(const model::ObjectKey& key, Mono now, kapi::Eff
   if (w.known && status == w.status && w.claim == claim->uid && !overwritten) { return true; }
   kapi::Call call = kapi::applyClaimStatus(key, claim->uid, std::max(claim->revision, w.revision), status);
   call.token = calls_.begin(key);
-  call.guarded = true;
+  call.leader_only = true;
   w = {claim->uid, w.revision, std::move(status), now + kGap, false, w.later};
   in_flight_.take(key.ns);
   out.emplace_back(std::move(call));
@@ -146,7 +146,7 @@ void ClaimStatusWriter::handle(const kapi::Outcome& outcome, Now at, kapi::Effec
   in_flight_.giveBack(key.ns);
   if (call->stale) { return; }  // its claim went
   Written& w = written_.at(key);
-  w.known = outcome.fate == kapi::Fate::Applied;
+  w.known = outcome.result == kapi::CallResult::Applied;
   if (const auto claim = outcome.object.as<model::GpuClaim>()) {
     w.revision = std::max(w.revision, claim->revision);
   }

@@ -9,7 +9,7 @@ namespace gs::scheduler {
 namespace {
 
 using namespace std::chrono_literals;
-using kapi::Fate;
+using kapi::CallResult;
 
 /// The claim default/c and the pods that name it.
 class ClaimStatusTest : public ::testing::Test {
@@ -51,11 +51,11 @@ class ClaimStatusTest : public ::testing::Test {
     return calls.empty() ? kapi::Call{} : calls.at(0);
   }
   bool quiet() { return sent().token == 0; }
-  void answer(const kapi::Call& call, Fate fate, int http, model::Object object = {},
+  void answer(const kapi::Call& call, CallResult result, int http, model::Object object = {},
               Duration retry_after = {}) {
     kapi::Outcome o;
     o.token = call.token;
-    o.fate = fate;
+    o.result = result;
     o.http = http;
     o.object = std::move(object);
     o.retry_after = retry_after;
@@ -65,7 +65,7 @@ class ClaimStatusTest : public ::testing::Test {
   /// Written, and everybody knows it: the answer and the watch bring the claim at `revision`.
   void written(const kapi::Call& call, model::Revision revision) {
     EXPECT_NE(call.token, 0U);
-    answer(call, Fate::Applied, 200, claim("c", revision, "claim-c"));
+    answer(call, CallResult::Applied, 200, claim("c", revision, "claim-c"));
     putClaim("c", revision);
   }
 
@@ -174,11 +174,11 @@ TEST_F(ClaimStatusTest, AWriteIsAnApplyWithUidAndTheNewestRevision) {
   const auto first = sent();
   EXPECT_EQ(first.verb, kapi::Verb::Apply);
   EXPECT_EQ(first.key, key("c"));
-  EXPECT_TRUE(first.guarded);
+  EXPECT_TRUE(first.leader_only);
   EXPECT_EQ(kapi::tokenOwner(first.token), 22);
   EXPECT_EQ(first.body["metadata"]["uid"].str(), "claim-c");
   EXPECT_EQ(first.body["metadata"]["resourceVersion"].str(), "1");
-  answer(first, Fate::Applied, 200, claim("c", 4, "claim-c"));  // the watch is late
+  answer(first, CallResult::Applied, 200, claim("c", 4, "claim-c"));  // the watch is late
   bound("p", "node-a:1", 7);
   now += 1s;
   EXPECT_EQ(sent().body["metadata"]["resourceVersion"].str(), "4");
@@ -215,7 +215,7 @@ TEST_F(ClaimStatusTest, AChangeWhileAWriteIsInFlightIsWrittenAfterIt) {
   bound("p", "node-a:1", 7);
   now += 2s;
   EXPECT_TRUE(quiet());
-  answer(first, Fate::Applied, 200, claim("c", 2, "claim-c"));
+  answer(first, CallResult::Applied, 200, claim("c", 2, "claim-c"));
   EXPECT_EQ(pump().size(), 1U) << "without another touch";
 }
 
@@ -232,7 +232,7 @@ TEST_F(ClaimStatusTest, WhatSomebodyOverwroteIsWrittenAgain) {
 
 TEST_F(ClaimStatusTest, AWriteThatFailedIsMadeAgainLater) {
   struct Case {
-    Fate fate;
+    CallResult result;
     int http;
     Duration retry_after;
     Duration wait;
@@ -240,14 +240,14 @@ TEST_F(ClaimStatusTest, AWriteThatFailedIsMadeAgainLater) {
   written(sent(), 2);
   now += 1s;
   model::Revision n = 0;
-  for (const Case& c : {Case{Fate::Refused, 409, 0s, 1s}, Case{Fate::Unknown, 0, 0s, 5s},
-                        Case{Fate::NotSent, 0, 0s, 5s}, Case{Fate::Refused, 429, 9s, 9s}}) {
+  for (const Case& c : {Case{CallResult::Refused, 409, 0s, 1s}, Case{CallResult::Unknown, 0, 0s, 5s},
+                        Case{CallResult::NotSent, 0, 0s, 5s}, Case{CallResult::Refused, 429, 9s, 9s}}) {
     ++n;
     bound("p", "node-a:1", n, 2 + n);  // a change
     const auto call = sent();
     EXPECT_NE(call.token, 0U);
     now += 2s;  // on its way
-    answer(call, c.fate, c.http, {}, c.retry_after);
+    answer(call, c.result, c.http, {}, c.retry_after);
     EXPECT_EQ(writer.nextDue(), now + c.wait) << c.http;
     now += c.wait - 1ms;
     EXPECT_TRUE(quiet()) << "however often it is touched meanwhile: " << c.http;
@@ -260,7 +260,7 @@ TEST_F(ClaimStatusTest, AWriteThatFailedIsMadeAgainLater) {
 }
 
 TEST_F(ClaimStatusTest, AClaimThatIsNotThereAnyMoreIsNotWrittenAgain) {
-  answer(sent(), Fate::Refused, 404);
+  answer(sent(), CallResult::Refused, 404);
   EXPECT_EQ(writer.nextDue(), std::nullopt);
 }
 
@@ -270,7 +270,7 @@ TEST_F(ClaimStatusTest, AtMostFourAreInFlight) {
   const auto calls = pump();
   EXPECT_EQ(calls.size(), 4U);
   EXPECT_TRUE(pump().empty());
-  answer(calls.at(1), Fate::Applied, 200);
+  answer(calls.at(1), CallResult::Applied, 200);
   ASSERT_EQ(pump().size(), 1U);
 }
 
@@ -325,16 +325,16 @@ TEST_F(ClaimStatusTest, AnotherClaimOfTheNameIsWrittenEvenWhenItsStatusIsTheSame
 
 TEST_F(ClaimStatusTest, AfterALossOfLeadershipLateAnswersAreIgnoredAndAllIsWrittenAnew) {
   putClaim("d", 1, "claim-d");
-  answer(sent("d"), Fate::Unknown, 0);
+  answer(sent("d"), CallResult::Unknown, 0);
   const auto earlier = sent();
   writer.touched(key("c"));
   writer.reset();
   EXPECT_TRUE(pump().empty());
-  answer(earlier, Fate::Unknown, 0);
+  answer(earlier, CallResult::Unknown, 0);
   EXPECT_EQ(writer.nextDue(), std::nullopt);
   const auto call = sent();
-  answer(call, Fate::Applied, 200);
-  answer(call, Fate::Applied, 200);  // an answer counts once
+  answer(call, CallResult::Applied, 200);
+  answer(call, CallResult::Applied, 200);  // an answer counts once
   EXPECT_TRUE(pump().empty());
 }
 
@@ -350,7 +350,7 @@ TEST_F(ClaimStatusTest, NothingIsKeptOfAClaimThatWent) {
       cache.removeClaim(key(name.c_str()));
       writer.touched(key(name.c_str()));
       (void)pump();
-      answer(call, Fate::Refused, 404);
+      answer(call, CallResult::Refused, 404);
       (void)pump();
       now += 2s;
     }

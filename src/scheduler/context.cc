@@ -35,8 +35,8 @@ void Context::count(const char* metric, Fields labels, double by) {
 
 void Context::sendAbout(const model::Uid& pod, kapi::Call call, kapi::Token token) {
   call.token = token;
-  call.guarded = call.verb != kapi::Verb::Get;
-  if (call.guarded) { call.lane = "pod/" + pod.text; }
+  call.leader_only = call.verb != kapi::Verb::Get;
+  if (call.leader_only) { call.ordering_key = "pod/" + pod.text; }
   out.emplace_back(std::move(call));
 }
 

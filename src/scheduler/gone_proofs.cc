@@ -27,7 +27,7 @@ void GoneProofs::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*
   if (!call) { return; }
   c_.reconciles.add(call->key);
   const auto pod = outcome.object.as<model::Pod>();
-  const bool answered = outcome.fate == kapi::Fate::Applied && pod != nullptr;
+  const bool answered = outcome.result == kapi::CallResult::Applied && pod != nullptr;
   if (outcome.notFound() || (answered && pod->uid != call->key)) {
     calls_.worked(call->key);
     c_.engine.podGone(call->key, now.mono);

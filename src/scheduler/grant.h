@@ -42,7 +42,7 @@ struct Grant {
   std::set<model::ObjectKey> open_leases;  // Leasing: not yet Held; Releasing: not yet Gone
   bool unknown_lease = false;  // some lease write was unknown: all are read back before the Binding
   int sends = 0;               // Bindings sent on 409s
-  int refusals = 0;            // failures of the present stage that are tried again
+  int rejections = 0;          // failures of the present stage that are tried again
   Mono not_before{};
   Mono leasing_since{};
   Mono binding_since{};

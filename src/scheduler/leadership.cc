@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 
 namespace gs::scheduler {
 namespace {
@@ -20,7 +20,7 @@ void Leadership::begin(std::uint64_t term, std::string record_term, kapi::Effect
 
 void Leadership::lose() {
   phase_ = phase_ == Phase::Finishing || phase_ == Phase::Stopped ? Phase::Stopped : Phase::Standby;
-  barrier_.reset();
+  initial_sync_.reset();
   record_.reset();
 }
 
@@ -29,7 +29,7 @@ void Leadership::stop() {
     phase_ = Phase::Finishing;
   } else if (phase_ != Phase::Finishing) {
     phase_ = Phase::Stopped;
-    barrier_.reset();
+    initial_sync_.reset();
     record_.reset();
   }
 }
@@ -48,9 +48,9 @@ Leadership::Step Leadership::advance(Now now, kapi::Effects& out) {
   if (phase_ == Phase::Claiming && record_.settled()) {
     (void)record_.takeCame();
     phase_ = Phase::Syncing;
-    barrier_.start(out);
+    initial_sync_.start(out);
   }
-  const bool synced = barrier_.done() || GS_PLANTED(NoBarrier);
+  const bool synced = initial_sync_.done() || GS_MUTANT(NoInitialSync);
   if (phase_ != Phase::Syncing || !synced) { return Step::None; }
   phase_ = Phase::Adopting;
   next_census_ = now.mono + kCensusEvery;
@@ -63,7 +63,9 @@ void Leadership::tick(Now now, kapi::Effects& out) {
   if (!taking()) { return; }
   if (next_census_ <= now.mono) {
     next_census_ = now.mono + kCensusEvery;
-    if (!barrier_.censusRunning()) { barrier_.startCensus(out); }  // one that fails goes on by itself
+    if (!initial_sync_.censusRunning()) {
+      initial_sync_.startCensus(out);
+    }  // one that fails goes on by itself
   }
   if (next_record_ <= now.mono) {
     next_record_ = now.mono + kRecordEvery;

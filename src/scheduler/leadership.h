@@ -7,7 +7,7 @@
 //   Told to stop: Adopting, Deciding -> Finishing (what is under way goes on, nothing new is decided); all others -> Stopped.
 //   Leadership lost: Standby again; after Finishing, or when history went back: Stopped, which never leads again.
 //
-// The record (lease_record.h) comes before the barrier (barrier.h): while another scheduler may still write, no census is worth
+// The record (lease_record.h) comes before the initial sync (initial_sync.h): while another scheduler may still write, no census is worth
 // anything. Adopting: leases that an earlier leader left are adopted or fenced before the first decision. One thread.
 #pragma once
 
@@ -15,8 +15,8 @@
 #include <string>
 
 #include "controller/parts.h"
-#include "scheduler/barrier.h"
 #include "scheduler/config.h"
+#include "scheduler/initial_sync.h"
 #include "scheduler/lease_record.h"
 
 namespace gs::scheduler {
@@ -33,7 +33,7 @@ class Leadership {
   static constexpr std::uint8_t kFirstOwner = 10;  // of tokens
 
   explicit Leadership(const Config& config)
-      : record_{config.lease_namespace, config.scheduler_name, parts_}, barrier_{parts_} {}
+      : record_{config.lease_namespace, config.scheduler_name, parts_}, initial_sync_{parts_} {}
 
   [[nodiscard]] Phase phase() const { return phase_; }
   /// It may write.
@@ -70,11 +70,11 @@ class Leadership {
   [[nodiscard]] std::optional<Mono> nextDue() const;
 
   [[nodiscard]] const LeaseRecord& record() const { return record_; }
-  [[nodiscard]] Barrier& barrier() { return barrier_; }
-  [[nodiscard]] const Barrier& barrier() const { return barrier_; }
+  [[nodiscard]] InitialSync& initial_sync() { return initial_sync_; }
+  [[nodiscard]] const InitialSync& initial_sync() const { return initial_sync_; }
   /// Why it does not decide yet; "" nothing.
   [[nodiscard]] std::string trouble() const {
-    return record_.trouble().empty() ? barrier_.error() : record_.trouble();
+    return record_.trouble().empty() ? initial_sync_.error() : record_.trouble();
   }
 
  private:
@@ -82,7 +82,7 @@ class Leadership {
   std::uint64_t term_ = 0;
   controller::Parts parts_{kFirstOwner};
   LeaseRecord record_;
-  Barrier barrier_;
+  InitialSync initial_sync_;
   Mono next_census_{};
   Mono next_record_{};
 };

@@ -31,8 +31,8 @@ class LeadershipTest : public ::testing::Test {
            step = leadership.advance(now, out)) {
         steps.push_back(step);
       }
-      for (const auto& want : leadership.barrier().takeCatchUps()) {
-        if (want.kind != slow) { leadership.barrier().caughtUp(want.kind); }
+      for (const auto& want : leadership.initial_sync().takeCatchUps()) {
+        if (want.kind != slow) { leadership.initial_sync().caughtUp(want.kind); }
       }
       const auto calls = callsIn(std::exchange(out, {}));
       for (const auto& call : calls) { answer(call); }
@@ -42,13 +42,13 @@ class LeadershipTest : public ::testing::Test {
     kapi::Outcome o;
     o.token = call.token;
     o.http = 200;
-    o.fate = kapi::Fate::Applied;
+    o.result = kapi::CallResult::Applied;
     if (call.kind == kapi::kCrd) {
       answerCrd(call, o);
     } else if (isCensus(call)) {
       ++censuses;
       if (leases_fail) { o.http = 503; }
-      if (leases_fail) { o.fate = kapi::Fate::Refused; }
+      if (leases_fail) { o.result = kapi::CallResult::Refused; }
       o.list_revision = 7;
     } else {
       o.list_revision = 7;
@@ -58,7 +58,7 @@ class LeadershipTest : public ::testing::Test {
   void answerCrd(const kapi::Call& call, kapi::Outcome& o) {
     if (!crd) {
       o.http = 404;
-      o.fate = kapi::Fate::Refused;
+      o.result = kapi::CallResult::Refused;
       o.reason = "NotFound";
       return;
     }
@@ -144,7 +144,7 @@ TEST_F(LeadershipTest, ACensusFromBeforeTheRecordWasOursIsMadeAgain) {
   pass(10s);
   EXPECT_EQ(leadership.phase(), Phase::Syncing);
   slow.reset();
-  leadership.barrier().caughtUp(kapi::kNode);
+  leadership.initial_sync().caughtUp(kapi::kNode);
   pass(1s);
   EXPECT_EQ(leadership.phase(), Phase::Adopting);
   EXPECT_EQ(censuses, 2);

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <algorithm>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "kapi/kinds.h"
 #include "kapi/retry_wait.h"
 #include "kapi/write.h"
@@ -11,7 +11,7 @@
 namespace gs::scheduler {
 namespace {
 
-using kapi::Fate;
+using kapi::CallResult;
 using kapi::Verb;
 using What = LeaseNotice::What;
 
@@ -137,7 +137,7 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
                      lease->holders.size() < max_sharers_ &&
                      (own_part ? wish.take->over_own : !lease->isOfAnother(wish.take->gpu_uuid));
   const bool own = !lease->shared() && !wish.take->shared && own_part && wish.take->over_own;
-  if (joins || own || GS_PLANTED(TakesOthersLeases)) { return false; }
+  if (joins || own || GS_MUTANT(TakesOthersLeases)) { return false; }
   if (!read) {
     desk.must_read = true;
     return false;
@@ -198,7 +198,7 @@ std::optional<kapi::Call> LeaseDesk::plan(const model::ObjectKey& key, const Des
   }
   if (!lease->shared()) {
     const auto own = std::find_if(desk.wishes.begin(), desk.wishes.end(), [&](const auto& w) {
-      return w.second.take && (lease->names(w.first) || GS_PLANTED(TakesOthersLeases));
+      return w.second.take && (lease->names(w.first) || GS_MUTANT(TakesOthersLeases));
     });
     if (own != desk.wishes.end()) {
       model::Lease next = newLease(key, *own->second.take);
@@ -209,7 +209,7 @@ std::optional<kapi::Call> LeaseDesk::plan(const model::ObjectKey& key, const Des
     return kapi::deleteLease(key, lease->uid, lease->revision);
   }
   model::Lease next = *lease;
-  if (GS_PLANTED(ForgetsSharers)) { next.holders.clear(); }
+  if (GS_MUTANT(ForgetsSharers)) { next.holders.clear(); }
   for (const auto& [uid, w] : desk.wishes) {
     if (!w.take) {
       std::erase_if(next.holders, [&u = uid](const auto& h) { return h.uid == u; });
@@ -224,9 +224,9 @@ std::optional<kapi::Call> LeaseDesk::plan(const model::ObjectKey& key, const Des
 
 void LeaseDesk::send(const model::ObjectKey& key, Desk& desk, kapi::Call call, kapi::Effects& out) {
   call.token = kapi::makeToken(owner_, next_++);
-  call.guarded = call.verb != Verb::Get;
-  if (GS_PLANTED(DeletesBlindly) && call.verb == Verb::Delete) { call.body.erase("preconditions"); }
-  if (GS_PLANTED(UpdatesBlindly) && call.verb == Verb::Update) {
+  call.leader_only = call.verb != Verb::Get;
+  if (GS_MUTANT(DeletesBlindly) && call.verb == Verb::Delete) { call.body.erase("preconditions"); }
+  if (GS_MUTANT(UpdatesBlindly) && call.verb == Verb::Update) {
     call.body.child("metadata").erase("resourceVersion");
   }
   desk.in_flight = call.token;
@@ -303,7 +303,7 @@ void LeaseDesk::refuse(const model::ObjectKey& key, Desk& desk, const kapi::Outc
 
 void LeaseDesk::readAnswered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome,
                              Mono now) {
-  if (outcome.fate == Fate::Applied || outcome.notFound()) {
+  if (outcome.result == CallResult::Applied || outcome.notFound()) {
     const auto read = outcome.object.as<model::Lease>();
     desk.unlabelled = read != nullptr && !read->managed ? read : nullptr;
     if (desk.unlabelled != nullptr) {
@@ -321,8 +321,8 @@ void LeaseDesk::readAnswered(const model::ObjectKey& key, Desk& desk, const kapi
 }
 
 void LeaseDesk::answered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now) {
-  switch (outcome.fate) {
-    case Fate::Applied:
+  switch (outcome.result) {
+    case CallResult::Applied:
       desk.conflicts = 0;
       desk.unlabelled = nullptr;
       if (desk.verb != Verb::Delete) {
@@ -334,7 +334,7 @@ void LeaseDesk::answered(const model::ObjectKey& key, Desk& desk, const kapi::Ou
         engine_.leaseGone(key, desk.target);
       }
       return;
-    case Fate::Unknown:
+    case CallResult::Unknown:
       for (auto& [uid, wish] : desk.wishes) {
         wish.was_unknown = true;
         wish.confirmed = false;
@@ -343,8 +343,8 @@ void LeaseDesk::answered(const model::ObjectKey& key, Desk& desk, const kapi::Ou
       desk.must_read = true;
       backOff(desk, outcome, now);
       return;
-    case Fate::NotSent: backOff(desk, outcome, now); return;
-    case Fate::Refused: break;
+    case CallResult::NotSent: backOff(desk, outcome, now); return;
+    case CallResult::Refused: break;
   }
   if (outcome.http == 409) {
     desk.unlabelled = nullptr;

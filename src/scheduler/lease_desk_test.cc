@@ -8,7 +8,7 @@ namespace gs::scheduler {
 namespace {
 
 using namespace std::chrono_literals;
-using kapi::Fate;
+using kapi::CallResult;
 using kapi::Verb;
 using What = LeaseNotice::What;
 
@@ -30,10 +30,10 @@ class LeaseDeskTest : public ::testing::Test {
     EXPECT_EQ(out.size(), 1U);
     return out.empty() ? kapi::Call{} : std::get<kapi::Call>(out.at(0));
   }
-  static kapi::Outcome outcomeOf(const kapi::Effect& call, Fate fate, int http) {
+  static kapi::Outcome outcomeOf(const kapi::Effect& call, CallResult result, int http) {
     kapi::Outcome o;
     o.token = std::get<kapi::Call>(call).token;
-    o.fate = fate;
+    o.result = result;
     o.http = http;
     return o;
   }
@@ -42,10 +42,10 @@ class LeaseDeskTest : public ::testing::Test {
     desk.pump(now, out);
     return out.empty();
   }
-  void answer(const kapi::Call& call, Fate fate, int http, model::Object object = {}) {
+  void answer(const kapi::Call& call, CallResult result, int http, model::Object object = {}) {
     kapi::Outcome o;
     o.token = call.token;
-    o.fate = fate;
+    o.result = result;
     o.http = http;
     if (http == 404) { o.reason = "NotFound"; }
     o.object = std::move(object);
@@ -85,8 +85,8 @@ class LeaseDeskTest : public ::testing::Test {
     Claimant again = claimant("p", "r");
     again.over_own = true;
     desk.take(key, again, false);
-    answer(sent(), Fate::Refused, 409);
-    answer(sent(), Fate::Applied, 200, std::make_shared<const model::Lease>(bare));
+    answer(sent(), CallResult::Refused, 409);
+    answer(sent(), CallResult::Applied, 200, std::make_shared<const model::Lease>(bare));
   }
 
   engine::Engine engine;
@@ -101,7 +101,7 @@ TEST_F(LeaseDeskTest, AForgottenWishWritesNothingMore) {
   desk.take(key, claimant("a", "r1"), false);
   const auto create = sent();
   desk.forget(key, model::Uid{"a"});
-  answer(create, Fate::Applied, 201, lease("a", "r1", 5));
+  answer(create, CallResult::Applied, 201, lease("a", "r1", 5));
   EXPECT_EQ(told(), "");
   EXPECT_TRUE(desk.idle(key, model::Uid{"a"}));
   EXPECT_TRUE(silent());
@@ -111,18 +111,18 @@ TEST_F(LeaseDeskTest, TakingAFreeDeviceIsOneCreate) {
   desk.take(key, claimant("p", "r"), false);
   const auto create = sent();
   EXPECT_EQ(create.verb, Verb::Create);
-  EXPECT_TRUE(create.guarded);
-  answer(create, Fate::Applied, 201, lease("p", "r", 5));
+  EXPECT_TRUE(create.leader_only);
+  answer(create, CallResult::Applied, 201, lease("p", "r", 5));
   EXPECT_EQ(told(), "held:p ");
   EXPECT_TRUE(desk.idle(key, model::Uid{"p"}));
 }
 
 TEST_F(LeaseDeskTest, ACreateThatMeetsAnotherHolderIsLostAfterALiveRead) {
   desk.take(key, claimant("p", "r"), false);
-  answer(sent(), Fate::Refused, 409);
+  answer(sent(), CallResult::Refused, 409);
   const auto read = sent();
   EXPECT_EQ(read.verb, Verb::Get);
-  answer(read, Fate::Applied, 200, lease("other", "x", 5));
+  answer(read, CallResult::Applied, 200, lease("other", "x", 5));
   EXPECT_EQ(told(), "lost:p ");
 }
 
@@ -132,7 +132,7 @@ TEST_F(LeaseDeskTest, AJoinerWhoseLeaseIsGoneHasToBeDecidedAnew) {
   desk.take(key, claimant("p", "q", true), false);
   const auto join = sent();
   EXPECT_EQ(join.verb, Verb::Update);
-  answer(join, Fate::Refused, 404);
+  answer(join, CallResult::Refused, 404);
   EXPECT_EQ(told(), "lost:p ");
   EXPECT_TRUE(silent());
 }
@@ -148,7 +148,7 @@ TEST_F(LeaseDeskTest, NobodyJoinsTheLeaseOfAnotherGpu) {
     desk.take(key, joiner, false);
     const auto read = sent();
     EXPECT_EQ(read.verb, Verb::Get);
-    answer(read, Fate::Applied, 200, std::make_shared<const model::Lease>(moved));
+    answer(read, CallResult::Applied, 200, std::make_shared<const model::Lease>(moved));
     EXPECT_EQ(told(), "lost:p ");
   }
   Claimant own = claimant("a", "r2", true);
@@ -170,14 +170,14 @@ TEST_F(LeaseDeskTest, ASharerThatRunsGetsItsLeaseAgainWhenItIsGone) {
   Claimant runs = claimant("p", "q", true);
   runs.over_own = true;  // as keepLeases() does
   desk.take(key, runs, false);
-  answer(sent(), Fate::Refused, 404);
+  answer(sent(), CallResult::Refused, 404);
   EXPECT_EQ(sent().verb, Verb::Create);
 }
 
 TEST_F(LeaseDeskTest, ACreateThatMeetsItselfIsHeld) {
   desk.take(key, claimant("p", "r"), false);
-  answer(sent(), Fate::Refused, 409);
-  answer(sent(), Fate::Applied, 200, lease("p", "r", 5));
+  answer(sent(), CallResult::Refused, 409);
+  answer(sent(), CallResult::Applied, 200, lease("p", "r", 5));
   EXPECT_EQ(told(), "held:p ");
 }
 
@@ -187,14 +187,14 @@ TEST_F(LeaseDeskTest, ItsOwnPartUnderAnotherReservationIsAnotherLeadersDecision)
     const std::vector<const char*> holders = shared ? std::vector{"p"} : std::vector<const char*>{};
     Claimant ours = claimant("p", "r2", shared);
     desk.take(key, ours, false);
-    answer(sent(), Fate::Refused, 409);
-    answer(sent(), Fate::Applied, 200, lease("p", "r1", base, holders));
+    answer(sent(), CallResult::Refused, 409);
+    answer(sent(), CallResult::Applied, 200, lease("p", "r1", base, holders));
     EXPECT_EQ(told(), "lost:p ") << shared;
     ours.over_own = true;  // as when an earlier leader's are adopted
     desk.take(key, ours, false);
     const auto put = sent();
     EXPECT_EQ(put.verb, Verb::Update);
-    answer(put, Fate::Applied, 200, lease("p", "r2", base + 1, holders));
+    answer(put, CallResult::Applied, 200, lease("p", "r2", base + 1, holders));
     EXPECT_EQ(told(), "held:p ") << shared;
     engine.leaseGone(key, {}, base + 2);
   }
@@ -202,10 +202,10 @@ TEST_F(LeaseDeskTest, ItsOwnPartUnderAnotherReservationIsAnotherLeadersDecision)
 
 TEST_F(LeaseDeskTest, A404ThatIsOlderThanWhatTheWatchBroughtSinceIsNotBelieved) {
   desk.take(key, claimant("p", "r"), false);
-  answer(sent(), Fate::Refused, 409);
+  answer(sent(), CallResult::Refused, 409);
   const auto read = sent();
   engine.learn(lease("other", "x", 9), now);  // created after the server looked, and the watch was quicker
-  answer(read, Fate::Refused, 404);
+  answer(read, CallResult::Refused, 404);
   EXPECT_EQ(told(), "lost:p ");
   ASSERT_NE(engine.cache().lease(key), nullptr);
   EXPECT_EQ(engine.cache().lease(key)->holder, "other");
@@ -213,23 +213,23 @@ TEST_F(LeaseDeskTest, A404ThatIsOlderThanWhatTheWatchBroughtSinceIsNotBelieved) 
 
 TEST_F(LeaseDeskTest, AnUnknownCreateIsReadAndSaidToHaveBeenUnknown) {
   desk.take(key, claimant("p", "r"), false);
-  answer(sent(), Fate::Unknown, 0);
+  answer(sent(), CallResult::Unknown, 0);
   EXPECT_TRUE(silent());  // not at once
   now += 1s;
   const auto read = sent();
   EXPECT_EQ(read.verb, Verb::Get);
-  answer(read, Fate::Applied, 200, lease("p", "r", 5));
+  answer(read, CallResult::Applied, 200, lease("p", "r", 5));
   EXPECT_EQ(told(), "held:p? ");
 }
 
 TEST_F(LeaseDeskTest, AnUnknownCreateThatIsNotThereIsMadeAgain) {
   desk.take(key, claimant("p", "r"), false);
-  answer(sent(), Fate::Unknown, 0);
+  answer(sent(), CallResult::Unknown, 0);
   now += 1s;
-  answer(sent(), Fate::Refused, 404);
+  answer(sent(), CallResult::Refused, 404);
   const auto again = sent();
   EXPECT_EQ(again.verb, Verb::Create);
-  answer(again, Fate::Applied, 201, lease("p", "r", 5));
+  answer(again, CallResult::Applied, 201, lease("p", "r", 5));
   EXPECT_EQ(told(), "held:p? ");
 }
 
@@ -245,7 +245,7 @@ TEST_F(LeaseDeskTest, ALeaseThatLostOurLabelMayComeBack) {
 TEST_F(LeaseDeskTest, ALeaseThatAFinalizerKeepsIsDeletedAgainLater) {
   engine.learn(lease("p", "r", 5), now);
   desk.give(key, model::Uid{"p"});
-  answer(sent(), Fate::Applied, 200, lease("p", "r", 6));
+  answer(sent(), CallResult::Applied, 200, lease("p", "r", 6));
   EXPECT_TRUE(silent());
   now += 1s;
   EXPECT_EQ(sent().verb, Verb::Delete);
@@ -253,9 +253,9 @@ TEST_F(LeaseDeskTest, ALeaseThatAFinalizerKeepsIsDeletedAgainLater) {
 
 TEST_F(LeaseDeskTest, ConflictsInARowAreNotAnsweredAtNetworkSpeed) {
   desk.take(key, claimant("p", "r"), false);
-  answer(sent(), Fate::Refused, 409);
-  answer(sent(), Fate::Refused, 404);  // the read after it: nothing there
-  answer(sent(), Fate::Refused, 409);
+  answer(sent(), CallResult::Refused, 409);
+  answer(sent(), CallResult::Refused, 404);  // the read after it: nothing there
+  answer(sent(), CallResult::Refused, 409);
   EXPECT_TRUE(silent());
   now += 1s;
   EXPECT_EQ(sent().verb, Verb::Get);
@@ -266,7 +266,7 @@ TEST_F(LeaseDeskTest, A404OfAProxySaysNothingAboutALease) {
   desk.give(key, model::Uid{"p"});
   kapi::Outcome proxy;
   proxy.token = sent().token;
-  proxy.fate = Fate::Refused;
+  proxy.result = CallResult::Refused;
   proxy.http = 404;
   desk.handle(proxy, Now{now, {}}, ignored);
   EXPECT_EQ(told(), "");
@@ -280,7 +280,7 @@ TEST_F(LeaseDeskTest, GivingDeletesWithUidAndRevision) {
   EXPECT_EQ(del.verb, Verb::Delete);
   EXPECT_EQ(del.body["preconditions"]["resourceVersion"].str(), "5");
   EXPECT_EQ(del.body["preconditions"]["uid"].str(), "lease-gpu-node-a-0");
-  answer(del, Fate::Applied, 200);
+  answer(del, CallResult::Applied, 200);
   EXPECT_EQ(told(), "gone:p ");
   EXPECT_EQ(engine.cache().lease(key), nullptr);
 }
@@ -294,7 +294,7 @@ TEST_F(LeaseDeskTest, GivingWhatAnotherHoldsTouchesNothing) {
 TEST_F(LeaseDeskTest, ADeletedLeaseIsNotBroughtBackByALateAnswer) {
   engine.learn(lease("p", "r", 5), now);
   desk.give(key, model::Uid{"p"});
-  answer(sent(), Fate::Applied, 200);
+  answer(sent(), CallResult::Applied, 200);
   engine.learn(lease("p", "r", 5), now);
   EXPECT_EQ(engine.cache().lease(key), nullptr);
 }
@@ -310,8 +310,8 @@ TEST_F(LeaseDeskTest, SharersJoinByUpdateWithTheRevisionRead) {
 TEST_F(LeaseDeskTest, ASharersUpdateThatConflictsIsMadeFromTheNewState) {
   engine.learn(lease("a", "ra", 5, {"a"}), now);
   desk.take(key, claimant("b", "rb", true), false);
-  answer(sent(), Fate::Refused, 409);
-  answer(sent(), Fate::Applied, 200, lease("a", "ra", 6, {"a", "c"}));
+  answer(sent(), CallResult::Refused, 409);
+  answer(sent(), CallResult::Applied, 200, lease("a", "ra", 6, {"a", "c"}));
   const auto put = sent();
   EXPECT_EQ(put.verb, Verb::Update);
   EXPECT_EQ(put.body["metadata"]["resourceVersion"].str(), "6");
@@ -327,7 +327,7 @@ TEST_F(LeaseDeskTest, TheLastSharerDeletesTheLease) {
 
 TEST_F(LeaseDeskTest, ARefusalForGoodIsTold) {
   desk.take(key, claimant("p", "r"), false);
-  answer(sent(), Fate::Refused, 403);
+  answer(sent(), CallResult::Refused, 403);
   EXPECT_EQ(told(), "refused:p ");
 }
 
@@ -336,12 +336,12 @@ TEST_F(LeaseDeskTest, WhatStoodThereForAnEarlierWishIsReadForTheNext) {
   model::Lease others = *lease("x", "r9", 5).as<model::Lease>();
   others.managed = false;
   desk.take(key, claimant("a", "r1"), false);
-  answer(sent(), Fate::Refused, 403);
+  answer(sent(), CallResult::Refused, 403);
   EXPECT_EQ(told(), "refused:a ");
   now += 1s;
   desk.take(key, claimant("b", "r2"), false);
-  answer(sent(), Fate::Refused, 409);
-  answer(sent(), Fate::Applied, 200, std::make_shared<const model::Lease>(others));
+  answer(sent(), CallResult::Refused, 409);
+  answer(sent(), CallResult::Applied, 200, std::make_shared<const model::Lease>(others));
   EXPECT_EQ(told(), "lost:b ");
   now += 1s;
   desk.take(key, claimant("c", "r3"), false);
@@ -358,7 +358,7 @@ TEST_F(LeaseDeskTest, WhatIsRefusedAgainAndAgainIsToldWithoutACall) {
     desk.pump(now, out);
     for (const auto& effect : out) {
       ++calls;
-      desk.handle(outcomeOf(effect, Fate::Refused, 403), Now{now, {}}, ignored);
+      desk.handle(outcomeOf(effect, CallResult::Refused, 403), Now{now, {}}, ignored);
     }
     refused += told() == "refused:p " ? 1 : 0;
     now += 100ms;
@@ -367,13 +367,13 @@ TEST_F(LeaseDeskTest, WhatIsRefusedAgainAndAgainIsToldWithoutACall) {
   EXPECT_GE(refused, 20);
   now += 10s;
   desk.take(key, claimant("p", "r"), false);
-  answer(sent(), Fate::Applied, 201, lease("p", "r", 5));
+  answer(sent(), CallResult::Applied, 201, lease("p", "r", 5));
   EXPECT_EQ(told(), "held:p ");
 }
 
 TEST_F(LeaseDeskTest, ARefusalIsForgottenAMinuteAfterItsWait) {
   desk.take(key, claimant("p", "r"), false);
-  answer(sent(), Fate::Refused, 403);
+  answer(sent(), CallResult::Refused, 403);
   EXPECT_EQ(told(), "refused:p ");
   now += 200ms + 59s;
   EXPECT_TRUE(silent());
@@ -390,7 +390,7 @@ TEST_F(LeaseDeskTest, ABusyServerIsAskedAgainWhenItSaid) {
   const auto call = sent();
   kapi::Outcome busy;
   busy.token = call.token;
-  busy.fate = Fate::Refused;
+  busy.result = CallResult::Refused;
   busy.http = 429;
   busy.retry_after = 5s;
   desk.handle(busy, Now{now, {}}, ignored);
@@ -405,7 +405,7 @@ TEST_F(LeaseDeskTest, OneCallPerLeaseIsInFlight) {
   const auto create = sent();
   desk.take(key, claimant("b", "rb", true), false);
   EXPECT_TRUE(silent());
-  answer(create, Fate::Applied, 201, lease("a", "ra", 5, {"a"}));
+  answer(create, CallResult::Applied, 201, lease("a", "ra", 5, {"a"}));
   EXPECT_EQ(sent().verb, Verb::Update);
 }
 
@@ -413,7 +413,7 @@ TEST_F(LeaseDeskTest, AfterALossOfLeadershipLateOutcomesAreIgnored) {
   desk.take(key, claimant("p", "r"), false);
   const auto create = sent();
   desk.reset();
-  answer(create, Fate::Applied, 201, lease("p", "r", 5));
+  answer(create, CallResult::Applied, 201, lease("p", "r", 5));
   EXPECT_EQ(told(), "");
   EXPECT_EQ(engine.cache().lease(key), nullptr) << "the watch brings it";
 }
@@ -424,9 +424,9 @@ TEST_F(LeaseDeskTest, ALateOutcomeDoesNotEndTheCallOfALaterTerm) {
   desk.reset();
   desk.take(key, claimant("p", "r2"), false);
   const auto later = sent();
-  answer(earlier, Fate::Refused, 409);
+  answer(earlier, CallResult::Refused, 409);
   EXPECT_TRUE(silent()) << "one call is in flight";
-  answer(later, Fate::Applied, 201, lease("p", "r2", 5));
+  answer(later, CallResult::Applied, 201, lease("p", "r2", 5));
   EXPECT_EQ(told(), "held:p ");
 }
 
@@ -440,7 +440,7 @@ TEST_F(LeaseDeskTest, AReadThatFoundNothingTakesNoNewerLeaseAway) {
   model::Lease newer = *lease("third", "y", 7).as<model::Lease>();
   newer.uid = model::Uid{"newer"};
   engine.learn(std::make_shared<const model::Lease>(newer), now);
-  answer(read, Fate::Refused, 404);
+  answer(read, CallResult::Refused, 404);
   ASSERT_NE(engine.cache().lease(key), nullptr);
   EXPECT_EQ(engine.cache().lease(key)->uid, model::Uid{"newer"});
 }
@@ -450,7 +450,7 @@ TEST_F(LeaseDeskTest, WhatIsToBeConfirmedIsReadThoughItIsKnown) {
   desk.take(key, claimant("p", "r"), true);
   const auto read = sent();
   EXPECT_EQ(read.verb, Verb::Get);
-  answer(read, Fate::Applied, 200, lease("p", "r", 5));
+  answer(read, CallResult::Applied, 200, lease("p", "r", 5));
   EXPECT_EQ(told(), "held:p ");
 }
 
@@ -461,7 +461,7 @@ TEST_F(LeaseDeskTest, ALeaseThatIsFullIsLostToOneMore) {
   kapi::Effects out;
   two.pump(now, out);
   ASSERT_EQ(std::get<kapi::Call>(out.at(0)).verb, Verb::Get) << "the cache may be behind";
-  kapi::Outcome o = outcomeOf(out.at(0), Fate::Applied, 200);
+  kapi::Outcome o = outcomeOf(out.at(0), CallResult::Applied, 200);
   o.object = lease("a", "r", 5, {"a", "b"});
   two.handle(o, Now{now, {}}, ignored);
   out.clear();
@@ -497,9 +497,9 @@ TEST_F(LeaseDeskTest, NoAnswerMakesItAskForEverAtOnce) {
       other.pump(now, out);
       for (const auto& effect : out) {
         ++calls;
-        kapi::Outcome o = outcomeOf(effect, Fate::Refused, http);
-        if (http == 0 || http >= 500) { o.fate = Fate::Unknown; }
-        if (http / 100 == 2) { o.fate = Fate::Applied; }
+        kapi::Outcome o = outcomeOf(effect, CallResult::Refused, http);
+        if (http == 0 || http >= 500) { o.result = CallResult::Unknown; }
+        if (http / 100 == 2) { o.result = CallResult::Applied; }
         if (http == 404) { o.reason = "NotFound"; }
         other.handle(o, Now{now, {}}, ignored);
       }
@@ -516,7 +516,7 @@ TEST_F(LeaseDeskTest, ALeaseOfOursWithoutItsLabelIsTakenBack) {
   EXPECT_EQ(update.verb, Verb::Update);
   EXPECT_EQ(update.body["metadata"]["labels"]["gpu.scheduling/managed"].str(), "true");
   EXPECT_EQ(update.body["metadata"]["resourceVersion"].str(), "5");
-  answer(update, Fate::Applied, 200, lease("p", "r", 6));
+  answer(update, CallResult::Applied, 200, lease("p", "r", 6));
   EXPECT_EQ(told(), "held:p ");
 }
 

@@ -19,7 +19,7 @@ constexpr const char* kNotRead = "the record of the lease namespace was not read
 
 void LeaseRecord::send(kapi::Call call, State state) {
   call.token = kapi::makeToken(owner_, next_++);
-  call.guarded = call.verb != kapi::Verb::Get;
+  call.leader_only = call.verb != kapi::Verb::Get;
   call_ = call.token;
   state_ = state;
   due_.reset();
@@ -56,7 +56,7 @@ void LeaseRecord::crdRead(const kapi::Outcome& outcome, Mono now) {
     absent_ = came_ = true;
     trouble_.clear();
     retry(now + kAbsentRetry);
-  } else if (outcome.fate != kapi::Fate::Applied || crd == nullptr) {
+  } else if (outcome.result != kapi::CallResult::Applied || crd == nullptr) {
     trouble_ = fmt::format("cannot read CRD {}: {} {}", kClaimCrd, outcome.http, outcome.message);
     retry(now + std::max(kRetry, outcome.retry_after));
   } else {
@@ -100,7 +100,7 @@ void LeaseRecord::leaderRead(const kapi::Outcome& outcome, Mono now) {
     write(now);
     return;
   }
-  if (outcome.fate != kapi::Fate::Applied || lease == nullptr) {
+  if (outcome.result != kapi::CallResult::Applied || lease == nullptr) {
     trouble_ = fmt::format("cannot read lease {}/{}: {} {}", crd_->lease_namespace, kLeaderLease,
                            outcome.http, outcome.message);
     state_ = State::Reading;
@@ -140,7 +140,7 @@ void LeaseRecord::handle(const kapi::Outcome& outcome, Now at, kapi::Effects& /*
     case State::Looking: leaderRead(outcome, now); return;
     case State::Writing:  // whatever came of it, the record is read again
       state_ = State::Reading;
-      retry(outcome.fate == kapi::Fate::Applied ? now : now + std::max(kRetry, outcome.retry_after));
+      retry(outcome.result == kapi::CallResult::Applied ? now : now + std::max(kRetry, outcome.retry_after));
       return;
     case State::Idle:
     case State::Waiting:

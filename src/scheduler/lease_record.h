@@ -13,7 +13,7 @@
 #include <optional>
 #include <string>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "controller/parts.h"
 #include "kapi/call.h"
 #include "model/crd.h"
@@ -43,10 +43,10 @@ class LeaseRecord : public controller::Part {
   void recheck(Mono now) {
     if (call_ == 0) { due_ = now; }
   }
-  /// The record is ours, or there is no CRD to keep it: the barrier may pass.
+  /// The record is ours, or there is no CRD to keep it: the initial sync may pass.
   [[nodiscard]] bool settled() const { return ours() || absent_; }
   /// Leases may be written.
-  [[nodiscard]] bool ours() const { return ours_ || GS_PLANTED(IgnoresRecord); }
+  [[nodiscard]] bool ours() const { return ours_ || GS_MUTANT(IgnoresRecord); }
   /// Why not, for /readyz; "" when settled.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
   /// The CRD has come since this was last asked, and the record is ours.

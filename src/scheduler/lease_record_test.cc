@@ -8,7 +8,7 @@ namespace gs::scheduler {
 namespace {
 
 using namespace std::chrono_literals;
-using kapi::Fate;
+using kapi::CallResult;
 
 /// Drives the machine by hand: each call it makes is answered by the test.
 class LeaseRecordTest : public ::testing::Test {
@@ -23,7 +23,7 @@ class LeaseRecordTest : public ::testing::Test {
     kapi::Outcome o;
     o.token = call.token;
     o.http = http;
-    o.fate = http == 0 ? Fate::Unknown : http < 300 ? Fate::Applied : Fate::Refused;
+    o.result = http == 0 ? CallResult::Unknown : http < 300 ? CallResult::Applied : CallResult::Refused;
     if (http == 404) { o.reason = "NotFound"; }
     o.object = std::move(object);
     record.handle(o, Now{now, {}}, out);
@@ -80,7 +80,7 @@ TEST_F(LeaseRecordTest, AnEmptyRecordIsWrittenWithItsRevisionAndReadAgain) {
   startWith(crd(""));
   const auto write = sent();
   EXPECT_EQ(write.verb, kapi::Verb::MergePatch);
-  EXPECT_TRUE(write.guarded);
+  EXPECT_TRUE(write.leader_only);
   EXPECT_EQ(write.body["metadata"]["resourceVersion"].str(), "7");
   EXPECT_FALSE(record.settled());
   answer(write, 200, crd("gpu-system"));
@@ -98,7 +98,7 @@ TEST_F(LeaseRecordTest, ANewTermWaitsAsIfNothingHadBeenTakenAwayBefore) {
   }
 }
 
-TEST_F(LeaseRecordTest, WithoutTheCrdTheBarrierPassesButNoLeaseIsWritten) {
+TEST_F(LeaseRecordTest, WithoutTheCrdTheInitialSyncPassesButNoLeaseIsWritten) {
   record.start("now", out);
   answer(sent(), 404);
   EXPECT_TRUE(record.settled());
@@ -193,7 +193,7 @@ TEST_F(LeaseRecordTest, A404OfAProxyIsNoProofThatNobodyLeadsThere) {
   startWith(crd("other"));
   kapi::Outcome proxy;
   proxy.token = sent().token;
-  proxy.fate = Fate::Refused;
+  proxy.result = CallResult::Refused;
   proxy.http = 404;
   proxy.message = "page not found";
   record.handle(proxy, Now{now, {}}, out);

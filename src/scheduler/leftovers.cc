@@ -1,6 +1,6 @@
 #include "scheduler/leftovers.h"
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "engine/held_devices.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
@@ -52,13 +52,13 @@ bool Leftovers::adopt(const model::Pod& pod) {
 void Leftovers::remove(const model::Pod& pod) {
   pending_.dequeue(pod.uid);
   OfPod& of_pod = pods_[pod.uid];
-  if (GS_PLANTED(NoFenceForLeftovers) && !of_pod.fenced) {
+  if (GS_MUTANT(NoFenceForLeftovers) && !of_pod.fenced) {
     of_pod.leases = reservationsOf(pod.uid);
     of_pod.fenced = true;
   }
   if (of_pod.fenced) { return deleteFenced(pod, of_pod); }
   if (!calls_.due(pod.uid, c_.now.mono)) { return; }
-  of_pod.fence_value = GS_PLANTED(SameFenceTwice) ? "fence" : c_.rng.uuid();
+  of_pod.fence_value = GS_MUTANT(SameFenceTwice) ? "fence" : c_.rng.uuid();
   of_pod.leases = reservationsOf(pod.uid);
   c_.count(kFences, {{"why", "leases"}});
   c_.sendAbout(pod.uid, kapi::fencePod(pod.key, pod.uid, of_pod.fence_value), calls_.begin(pod.uid));
@@ -66,7 +66,7 @@ void Leftovers::remove(const model::Pod& pod) {
 
 void Leftovers::deleteFenced(const model::Pod& pod, OfPod& of_pod) {
   const auto now_there = reservationsOf(pod.uid);
-  if (GS_PLANTED(FenceCoversAll)) { of_pod.leases = now_there; }
+  if (GS_MUTANT(FenceCoversAll)) { of_pod.leases = now_there; }
   std::erase_if(of_pod.leases, [&](const auto& lease) { return !now_there.contains(lease); });
   for (const auto& [key, reservation] : of_pod.leases) { desk_.give(key, pod.uid, reservation); }
   if (!of_pod.leases.empty()) { return; }
@@ -92,13 +92,13 @@ void Leftovers::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*o
   const auto of_pod = pods_.find(uid);
   if (of_pod == pods_.end() || call->stale) { return; }
   const auto pod = outcome.object.as<model::Pod>();
-  if (outcome.fate == kapi::Fate::Applied && pod != nullptr && pod->uid == uid &&
+  if (outcome.result == kapi::CallResult::Applied && pod != nullptr && pod->uid == uid &&
       fenceOf(*pod) == of_pod->second.fence_value) {
     c_.engine.learn(outcome.object, now.mono);
     of_pod->second.fenced = !pod->bound();  // bound: its leases are judged as a bound pod's
     return;
   }
-  const bool refused = outcome.fate == kapi::Fate::Refused;
+  const bool refused = outcome.result == kapi::CallResult::Refused;
   if (refused && (outcome.http == 404 || outcome.http == 422)) { proofs_.prove(uid); }
   calls_.failed(uid, now.mono, outcome.retry_after);
 }

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "sched/quota.h"
 
 namespace gs::scheduler {
@@ -28,18 +28,18 @@ sched::DoorResult PendingPods::readDoor(const model::Pod& pod) const {
   auto* request = std::get_if<sched::PodRequest>(&door);
   if (request == nullptr) { return door; }
   if (request->devices) { request->devices->max_sharers = c_.config.max_sharers; }
-  if (GS_PLANTED(IgnoresTopology) && request->devices) { request->devices->topology.reset(); }
-  request->kept_away_by = c_.engine.keepAway().meaning(pod.key.ns, pod.labels);
+  if (GS_MUTANT(IgnoresTopology) && request->devices) { request->devices->topology.reset(); }
+  request->kept_away_by = c_.engine.antiAffinity().meaning(pod.key.ns, pod.labels);
   const std::int64_t milli = sched::gpuMilli(*request);
   if (milli > 0 && c_.engine.quota().awaited()) {
     return sched::Blocked{"QuotaUnknown", "the GPU quotas are not known: " + c_.engine.quota().state()};
   }
-  if (milli > 0 && !GS_PLANTED(IgnoresQuotas)) { request->quota = c_.engine.quotaBound(pod.key.ns, milli); }
+  if (milli > 0 && !GS_MUTANT(IgnoresQuotas)) { request->quota = c_.engine.quotaBound(pod.key.ns, milli); }
   request->not_on = in_vain_.leftOut(pod.uid, held_back_.contains(pod.uid), c_.now.mono);
   return door;
 }
 
-std::optional<sched::ClassId> PendingPods::enqueue(const model::Pod& pod) {
+std::optional<sched::EquivalenceClass> PendingPods::enqueue(const model::Pod& pod) {
   const auto door = readDoor(pod);
   if (const auto* blocked = std::get_if<sched::Blocked>(&door)) {
     dequeue(pod.uid);
@@ -101,13 +101,13 @@ void PendingPods::dequeue(const model::Uid& uid) {
   held_back_.remove(uid);
 }
 
-bool PendingPods::waitsAs(const model::Uid& uid, sched::ClassId pod_class) const {
+bool PendingPods::waitsAs(const model::Uid& uid, sched::EquivalenceClass pod_class) const {
   const auto item = queued_.find(uid);
   return item != queued_.end() && item->second.pod_class == pod_class;
 }
 
-std::unordered_set<sched::ClassId> PendingPods::classes() const {
-  std::unordered_set<sched::ClassId> used;
+std::unordered_set<sched::EquivalenceClass> PendingPods::classes() const {
+  std::unordered_set<sched::EquivalenceClass> used;
   for (const auto& [uid, item] : queued_) { used.insert(item.pod_class); }
   return used;
 }
@@ -139,7 +139,7 @@ std::string PendingPods::whyWaiting(const model::Uid& uid) const {
   return it == waiting_text_.end() ? std::string{} : *it->second;
 }
 
-bool PendingPods::knowsMore(const model::Uid& uid, sched::ClassId pod_class) const {
+bool PendingPods::knowsMore(const model::Uid& uid, sched::EquivalenceClass pod_class) const {
   return in_vain_.refused(uid) && !c_.engine.decider().request(pod_class).not_on.empty();
 }
 

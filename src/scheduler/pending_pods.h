@@ -40,8 +40,8 @@ class PendingPods : public controller::Part {
   [[nodiscard]] sched::DoorResult readDoor(const model::Pod& pod) const;
   /// It is there, unbound: its latency counts from now.
   void seen(const model::Uid& uid) { first_seen_.try_emplace(uid, c_.now.mono); }
-  /// Into the queue, or told why not. Returns its class when all of that class are parked, so that it is to be told the same.
-  std::optional<sched::ClassId> enqueue(const model::Pod& pod);
+  /// Into the queue, or told why not. Returns its class when all of that class are unschedulable, so that it is to be told the same.
+  std::optional<sched::EquivalenceClass> enqueue(const model::Pod& pod);
   /// Into the queue for later.
   void backOff(const Item& item, Mono until);
   /// Into the queue as it was.
@@ -50,8 +50,8 @@ class PendingPods : public controller::Part {
   /// It is being decided on: it waits no more, unless it is put back.
   void leave(const model::Uid& uid) { queued_.erase(uid); }
   /// It stands in the queue, or is held back, with this class.
-  [[nodiscard]] bool waitsAs(const model::Uid& uid, sched::ClassId pod_class) const;
-  [[nodiscard]] std::unordered_set<sched::ClassId> classes() const;
+  [[nodiscard]] bool waitsAs(const model::Uid& uid, sched::EquivalenceClass pod_class) const;
+  [[nodiscard]] std::unordered_set<sched::EquivalenceClass> classes() const;
 
   /// Its namespace has no slot now: others go on without it. `last`: after those of its namespace that nothing was tried with.
   void holdBack(const Item& item, const std::string& ns, bool last);
@@ -63,13 +63,13 @@ class PendingPods : public controller::Part {
   /// In its condition, an event and its claim's status; and once for each kind in the log.
   void tell(const model::Pod& pod, const Rejection& rejection);
   [[nodiscard]] std::string whyWaiting(const model::Uid& uid) const;
-  /// It is parked, so nothing fits but where it was tried.
+  /// It is unschedulable, so nothing fits but where it was tried.
   void nowhereElse(const model::Uid& uid) {
     if (in_vain_.nowhereElse(uid)) { c_.reconciles.add(uid); }
   }
   [[nodiscard]] bool wasInVain(const model::Uid& uid) const { return in_vain_.contains(uid); }
   /// It is kept from nodes that refused it a moment ago, and what they answered says more than that nothing fits.
-  [[nodiscard]] bool knowsMore(const model::Uid& uid, sched::ClassId pod_class) const;
+  [[nodiscard]] bool knowsMore(const model::Uid& uid, sched::EquivalenceClass pod_class) const;
 
   /// It may be tried again later, not before the server asked for.
   void tryLater(const model::Uid& uid, Duration asked_for) { attempts_.tried(uid, c_.now.mono, asked_for); }

@@ -23,7 +23,7 @@ void Probes::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*out*
   if (call->stale || !underWay(uid)) { return; }
   slots_.close(uid);
   const auto answer = outcome.object.as<model::Pod>();
-  if (outcome.fate == kapi::Fate::Applied && answer != nullptr && answer->uid == uid) {
+  if (outcome.result == kapi::CallResult::Applied && answer != nullptr && answer->uid == uid) {
     states_[uid] = State::WentThrough;
     c_.engine.learn(outcome.object, now.mono);
     return;

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "sched/doors/exact.h"
 #include "scheduler/scheduler.h"
 
@@ -43,9 +43,9 @@ void Scheduler::reconcileEnded(const model::Uid& uid) {
   binder_.ended(uid);
   const std::set<model::ObjectKey> leases = c_.cache().leasesOf(uid);
   if (leases.empty()) { return; }
-  if (GS_PLANTED(ForgetsOnEnd)) { return; }
+  if (GS_MUTANT(ForgetsOnEnd)) { return; }
   if (c_.cache().pod(uid) == nullptr && !c_.cache().knownGone(uid)) {
-    if (GS_PLANTED(CacheSaysGone)) { return c_.engine.podGone(uid, c_.now.mono); }
+    if (GS_MUTANT(CacheSaysGone)) { return c_.engine.podGone(uid, c_.now.mono); }
     proofs_.prove(uid);
     return;
   }
@@ -62,7 +62,7 @@ void Scheduler::reconcileBound(const model::Pod& pod) {
   pending_.over(pod.uid, false);
   if (c_.ours(pod)) { return device_health_.see(pod, bound_leases_.see(pod)); }
   // Leases that name it are another installation's.
-  if (GS_PLANTED(DropsOthersLeases)) {
+  if (GS_MUTANT(DropsOthersLeases)) {
     for (const auto& key : std::set{c_.cache().leasesOf(pod.uid)}) { desk_.give(key, pod.uid); }
   }
   if (!sched::allocatedIds(pod)) { return; }
@@ -80,7 +80,7 @@ void Scheduler::reconcileUnbound(const model::Pod& pod) {
   }
   if (probes_.underWay(pod.uid)) { return; }  // its answer brings a newer version
   if (leftovers_.removing(pod.uid)) { return leftovers_.remove(pod); }
-  if (!c_.ours(pod) && !GS_PLANTED(DropsOthersLeases)) { return; }
+  if (!c_.ours(pod) && !GS_MUTANT(DropsOthersLeases)) { return; }
   if (!c_.cache().leasesOf(pod.uid).empty()) {
     if (!pending_.mayTry(pod.uid)) { return; }
     if (!leadership_.taking() || !leftovers_.adopt(pod)) { leftovers_.remove(pod); }

@@ -57,8 +57,8 @@ std::optional<Mono> Reporter::writableAt(const Report& r, const model::Pod& pod)
 void Reporter::write(const model::Pod& pod, Report& r, Now now, kapi::Effects& out) {
   kapi::Call call = kapi::setUnschedulable(pod, "Unschedulable", *r.text, now.wall);
   call.token = calls_.begin(pod.uid, {r.ns});
-  call.lane = "pod/" + pod.uid.text;
-  call.guarded = true;
+  call.ordering_key = "pod/" + pod.uid.text;
+  call.leader_only = true;
   r.written_kind = r.kind;
   r.written_text = r.text;
   r.written_at = now.mono;
@@ -142,7 +142,7 @@ void Reporter::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*ou
   const auto found = reports_.find(uid);
   if (found == reports_.end()) { return; }
   Report& r = found->second;
-  if (outcome.fate != kapi::Fate::Applied && outcome.http != 404 && outcome.http != 422) {
+  if (outcome.result != kapi::CallResult::Applied && outcome.http != 404 && outcome.http != 422) {
     const Duration at_least = outcome.http == 409 ? Duration{} : kAfterFailure;
     r.later = false;  // sooner than what was planned
     lookAgain(uid, r, calls_.failed(uid, now.mono, std::max(at_least, outcome.retry_after)));

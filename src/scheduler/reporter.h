@@ -2,7 +2,7 @@
 //
 // A report is a wish; it is written when no other write to that pod is open, when its kind differs from the last one written, or
 // (same kind, other text) a minute after it. Nothing is written when the pod's condition says it already. A write that failed
-// is made again after a while, longer each time. At most Config::max_pending_writes are in flight, so a wave of refusals never
+// is made again after a while, longer each time. At most Config::max_pending_writes are in flight, so a wave of rejections never
 // stands before Bindings; namespaces share them fairly and take turns. One thread.
 #pragma once
 

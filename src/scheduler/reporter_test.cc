@@ -9,7 +9,7 @@ namespace gs::scheduler {
 namespace {
 
 using namespace std::chrono_literals;
-using kapi::Fate;
+using kapi::CallResult;
 
 /// Pods "p", "q", ... wait; what the reporter writes is answered by the test.
 class ReporterTest : public ::testing::Test {
@@ -47,11 +47,11 @@ class ReporterTest : public ::testing::Test {
   }
   static json::Value condition(const kapi::Call& call) { return call.body["status"]["conditions"].at(0); }
   /// The pod that was written to, as the answer says.
-  std::optional<model::Uid> answer(const kapi::Call& call, Fate fate = Fate::Applied, int http = 200,
-                                   Duration retry_after = {}) {
+  std::optional<model::Uid> answer(const kapi::Call& call, CallResult result = CallResult::Applied,
+                                   int http = 200, Duration retry_after = {}) {
     kapi::Outcome o;
     o.token = call.token;
-    o.fate = fate;
+    o.result = result;
     o.http = http;
     o.retry_after = retry_after;
     kapi::Effects out;
@@ -61,7 +61,7 @@ class ReporterTest : public ::testing::Test {
     return written.empty() ? std::nullopt : std::optional{written.at(0).first};
   }
   void answerAll409() {
-    answer(last.at(0), Fate::Refused, 409);
+    answer(last.at(0), CallResult::Refused, 409);
     for (std::size_t i = 1; i < last.size(); ++i) { answer(last.at(i)); }
   }
   void answerAll() {
@@ -87,7 +87,7 @@ TEST_F(ReporterTest, AReasonIsWrittenAsConditionAndEvent) {
   const auto calls = sent();
   ASSERT_EQ(calls.size(), 2U);
   EXPECT_EQ(calls[0].verb, kapi::Verb::StrategicPatch);
-  EXPECT_EQ(calls[0].lane, "pod/uid-p");
+  EXPECT_EQ(calls[0].ordering_key, "pod/uid-p");
   EXPECT_EQ(condition(calls[0])["reason"].str(), "Unschedulable");
   EXPECT_EQ(condition(calls[0])["message"].str(), "0/1 nodes");
   EXPECT_EQ(calls[1].kind, kapi::kEvent);
@@ -96,7 +96,7 @@ TEST_F(ReporterTest, AReasonIsWrittenAsConditionAndEvent) {
   EXPECT_EQ(calls[1].body["note"].str(), "0/1 nodes");
   EXPECT_EQ(calls[1].body["regarding"]["uid"].str(), "uid-p");
   for (const auto& call : calls) {
-    EXPECT_TRUE(call.guarded);
+    EXPECT_TRUE(call.leader_only);
     EXPECT_EQ(kapi::tokenOwner(call.token), 21);
   }
 }
@@ -132,7 +132,7 @@ TEST_F(ReporterTest, ThereIsNothingToWaitForWhenTheConditionSaysItByNow) {
 TEST_F(ReporterTest, AReasonThatChangesAfterABusyAnswerIsLookedAtWhenTheServerSaid) {
   waits("p", "TooFewFree", "most free is 2");
   EXPECT_EQ(said(), "p: most free is 2; ");
-  answer(last.at(0), Fate::Refused, 429, 10min);
+  answer(last.at(0), CallResult::Refused, 429, 10min);
   waits("p", "TooFewFree", "most free is 1");
   pass(2min);
   EXPECT_EQ(said(), "");
@@ -175,14 +175,14 @@ TEST_F(ReporterTest, ARetryComesBeforeAnotherTextThatIsPlanned) {
   EXPECT_EQ(said(), "");
   waits("p", "B", "b");
   EXPECT_EQ(said(), "p: b; ");
-  answer(last.at(0), Fate::Refused, 409);
+  answer(last.at(0), CallResult::Refused, 409);
   EXPECT_EQ(reporter.nextDue(), now.mono + 200ms);
 }
 
 TEST_F(ReporterTest, APodThatIsPlacedBeforeTheRetryIsLeftAlone) {
   waits("p", "Kind", "text");
   (void)said();
-  answer(last.at(0), Fate::Refused, 409);
+  answer(last.at(0), CallResult::Refused, 409);
   reporter.silent(uid("p"), false);
   pass(200ms);
   EXPECT_EQ(said(), "");
@@ -261,19 +261,19 @@ TEST_F(ReporterTest, EachFailureWaitsLongerThanTheOneBeforeUpToAMinute) {
 
 TEST_F(ReporterTest, AWriteThatFailedIsMadeAgainLater) {
   struct Case {
-    Fate fate;
+    CallResult result;
     int http;
     Duration retry_after;
     Duration wait;
   };
-  for (const Case& c : {Case{Fate::Refused, 409, 0s, 200ms}, Case{Fate::Unknown, 500, 0s, 5s},
-                        Case{Fate::NotSent, 0, 0s, 5s}, Case{Fate::Refused, 403, 0s, 5s},
-                        Case{Fate::Refused, 429, 9s, 9s}, Case{Fate::Refused, 409, 3s, 3s}}) {
+  for (const Case& c : {Case{CallResult::Refused, 409, 0s, 200ms}, Case{CallResult::Unknown, 500, 0s, 5s},
+                        Case{CallResult::NotSent, 0, 0s, 5s}, Case{CallResult::Refused, 403, 0s, 5s},
+                        Case{CallResult::Refused, 429, 9s, 9s}, Case{CallResult::Refused, 409, 3s, 3s}}) {
     reporter.reset();
     waits("p", "Kind", "text");
     EXPECT_EQ(said(), "p: text; ");
     pass(2s);  // on its way
-    answer(last.at(0), c.fate, c.http, c.retry_after);
+    answer(last.at(0), c.result, c.http, c.retry_after);
     EXPECT_EQ(reporter.nextDue(), now.mono + c.wait) << c.http;
     pass(c.wait - 1ms);
     for (const char* kind : {"Other", "Kind"}) {  // however often it is wished meanwhile
@@ -290,7 +290,7 @@ TEST_F(ReporterTest, APodThatIsNotThereAnyMoreIsNotWrittenToAgain) {
     reporter.reset();
     waits("p", "Kind", "text");
     (void)said();
-    answer(last.at(0), Fate::Refused, http);
+    answer(last.at(0), CallResult::Refused, http);
     EXPECT_EQ(reporter.nextDue(), std::nullopt);
     EXPECT_EQ(said(), "");
   }
@@ -299,9 +299,9 @@ TEST_F(ReporterTest, APodThatIsNotThereAnyMoreIsNotWrittenToAgain) {
 TEST_F(ReporterTest, TheEventIsNotRepeatedWithEveryTryOfTheCondition) {
   waits("p", "Kind", "text");
   (void)said();
-  answer(last.at(1), Fate::Unknown, 500);  // an event that is lost is no reason to write again
+  answer(last.at(1), CallResult::Unknown, 500);  // an event that is lost is no reason to write again
   EXPECT_EQ(reporter.nextDue(), std::nullopt);
-  answer(last.at(0), Fate::Refused, 409);
+  answer(last.at(0), CallResult::Refused, 409);
   pass(200ms);
   EXPECT_EQ(sent().size(), 1U);
 }
@@ -338,7 +338,7 @@ TEST_F(ReporterTest, APodThatGoesWhileItsWriteIsInFlightIsNotForgottenBeforeTheA
   reporter.silent(uid("p"), true);
   EXPECT_TRUE(reporter.writing(uid("p")));
   cache.removePod(uid("p"));
-  EXPECT_EQ(answer(last.at(0), Fate::Unknown, 0), uid("p"));
+  EXPECT_EQ(answer(last.at(0), CallResult::Unknown, 0), uid("p"));
   EXPECT_FALSE(reporter.writing(uid("p")));
   pass(5s);
   EXPECT_EQ(said(), "");
@@ -359,11 +359,11 @@ TEST_F(ReporterTest, AfterALossOfLeadershipEverythingIsForgotten) {
   for (const char* pod : {"p", "q", "r"}) { waits(pod, "Kind", "text"); }
   EXPECT_EQ(said(), "p: text; q: text; ");
   const auto earlier = last;
-  answer(earlier.at(2), Fate::Unknown, 0);
+  answer(earlier.at(2), CallResult::Unknown, 0);
   reporter.reset();
   EXPECT_FALSE(reporter.writing(uid("p")));
   EXPECT_EQ(said(), "") << "r's wish went too";
-  EXPECT_EQ(answer(earlier.at(0), Fate::Unknown, 0), std::nullopt);
+  EXPECT_EQ(answer(earlier.at(0), CallResult::Unknown, 0), std::nullopt);
   EXPECT_EQ(reporter.nextDue(), std::nullopt);
   for (const char* pod : {"r", "s"}) { waits(pod, "Kind", "text"); }
   EXPECT_EQ(said(), "r: text; s: text; ") << "the room of what was in flight is free again";

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "kapi/kinds.h"
 #include "model/annotations.h"
 
@@ -18,15 +18,16 @@ constexpr Duration kSweepEvery = std::chrono::seconds{30};
 constexpr int kSweepStep = 256;          // pods reconciled per event
 constexpr int kReconcilesPerTurn = 512;  // of those that something changed for
 
-std::vector<engine::Feed::Source> watched(const Config& config) {
-  std::vector<engine::Feed::Source> sources{{.kind = kapi::kPod},
-                                            {.kind = kapi::kNode},
-                                            {.kind = kapi::kGpuClaim},
-                                            {.kind = kapi::kGpuNodeStatus},
-                                            {.kind = kapi::kLease,
-                                             .ns = config.lease_namespace,
-                                             .selectors = {std::string{model::kManagedLabel} + "=true", ""}}};
-  if (config.quota.on()) { sources.push_back(engine::Feed::quotaSource(config.quota)); }
+std::vector<engine::Informers::Source> watched(const Config& config) {
+  std::vector<engine::Informers::Source> sources{
+      {.kind = kapi::kPod},
+      {.kind = kapi::kNode},
+      {.kind = kapi::kGpuClaim},
+      {.kind = kapi::kGpuNodeStatus},
+      {.kind = kapi::kLease,
+       .ns = config.lease_namespace,
+       .selectors = {std::string{model::kManagedLabel} + "=true", ""}}};
+  if (config.quota.on()) { sources.push_back(engine::Informers::quotaSource(config.quota)); }
   return sources;
 }
 
@@ -39,7 +40,7 @@ std::vector<engine::Feed::Source> watched(const Config& config) {
 
 Scheduler::Scheduler(Config config, Rng rng)
     : c_{std::move(config), rng},
-      feed_{c_.engine, watched(c_.config), c_.rng},
+      informers_{c_.engine, watched(c_.config), c_.rng},
       leadership_{c_.config},
       slots_{c_.config.max_open_grants},
       status_revision_{c_},
@@ -59,16 +60,16 @@ Scheduler::Scheduler(Config config, Rng rng)
 
 kapi::Effects Scheduler::start(Now now) {
   c_.now = now;
-  feed_.start(now, c_.out);
+  informers_.start(now, c_.out);
   fed();
   wakeAtNextDue();
-  feed_.sent(c_.out);
+  informers_.sent(c_.out);
   return std::exchange(c_.out, {});
 }
 
 /// What the feed has to say besides the changes that it brought.
 void Scheduler::fed() {
-  for (const Kind kind : feed_.takeCaughtUp()) { leadership_.barrier().caughtUp(kind); }
+  for (const Kind kind : informers_.takeCaughtUp()) { leadership_.initial_sync().caughtUp(kind); }
   if (failure().empty() || leadership_.stopped()) { return; }
   c_.log(kapi::Level::Error, failure());
   if (!leadership_.isStandby()) { lose(); }
@@ -76,14 +77,14 @@ void Scheduler::fed() {
 }
 
 kapi::Effects Scheduler::handle(const Event& event, Now now) {
-  if (GS_PLANTED(StandbyIsDeaf) && leadership_.isStandby() && isDeletion(event)) { return {}; }
+  if (GS_MUTANT(StandbyIsDeaf) && leadership_.isStandby() && isDeletion(event)) { return {}; }
   take(event, now);
   return decide(now);
 }
 
 void Scheduler::take(const Event& event, Now now) {
   c_.now = now;
-  if (feed_.handle(event, now, c_.out)) {
+  if (informers_.handle(event, now, c_.out)) {
     // the engine knows
   } else if (const auto* outcome = std::get_if<kapi::Outcome>(&event)) {
     if (!leadership_.handle(*outcome, now, c_.out)) { (void)c_.parts.handle(*outcome, now, c_.out); }
@@ -104,7 +105,7 @@ kapi::Effects Scheduler::decide(Now now) {
     c_.engine.forgetTouched();
   }
   wakeAtNextDue();
-  feed_.sent(c_.out);
+  informers_.sent(c_.out);
   return std::exchange(c_.out, {});
 }
 
@@ -112,7 +113,7 @@ kapi::Effects Scheduler::decide(Now now) {
 
 void Scheduler::led(const kapi::Leadership& leadership) {
   if (leadership.went_back) {
-    feed_.historyWentBack("the leader lease");
+    informers_.historyWentBack("the leader lease");
     fed();
     return;
   }
@@ -129,9 +130,9 @@ void Scheduler::led(const kapi::Leadership& leadership) {
   }
 }
 
-/// What the barrier will wait for longest is begun: a second watch of each kind.
+/// What the initial sync will wait for longest is begun: a second watch of each kind.
 void Scheduler::expectSync() {
-  feed_.expectCatchUp(leadership_.barrier().caughtUpKinds(), c_.now, c_.out);
+  informers_.expectCatchUp(leadership_.initial_sync().caughtUpKinds(), c_.now, c_.out);
   fed();
 }
 
@@ -171,7 +172,7 @@ void Scheduler::recover() {
 }
 
 /// Every managed lease of every namespace, as one consistent list: what is not in it and not newer is gone.
-void Scheduler::takeCensus(const Barrier::Census& census) {
+void Scheduler::takeCensus(const InitialSync::Census& census) {
   c_.engine.unblockDevices();
   std::set<model::ObjectKey> listed;
   for (const auto& lease : census.leases) {
@@ -194,7 +195,7 @@ void Scheduler::sayTrouble(const std::string& trouble) {
 // ---- time
 
 void Scheduler::tick() {
-  feed_.tick(c_.now, c_.out);
+  informers_.tick(c_.now, c_.out);
   fed();
   c_.engine.tick(c_.now.mono);
   if (leadership_.isStandby()) { return; }
@@ -254,9 +255,9 @@ void Scheduler::sweepSome() {
 /// What came of what the parts asked for, and whether we lead from now on.
 void Scheduler::catchUp() {
   status_revision_.pump();
-  if (auto census = leadership_.barrier().takeCensus()) { takeCensus(*census); }
-  for (const auto& want : leadership_.barrier().takeCatchUps()) {
-    feed_.catchUp(want.kind, want.revision, c_.now, c_.out);
+  if (auto census = leadership_.initial_sync().takeCensus()) { takeCensus(*census); }
+  for (const auto& want : leadership_.initial_sync().takeCatchUps()) {
+    informers_.catchUp(want.kind, want.revision, c_.now, c_.out);
     fed();
   }
   followLeadership();
@@ -286,7 +287,7 @@ void Scheduler::work() {
   pending_.claims().pump(c_.now.mono, c_.out);
   queue_sizes_ = c_.engine.queue().sizes();
   queue_sizes_.ready += pending_.heldBack();
-  queue_sizes_.parked += pending_.blocked();
+  queue_sizes_.unschedulable += pending_.blocked();
 }
 
 void Scheduler::wakeAtNextDue() {
@@ -326,7 +327,7 @@ std::size_t Scheduler::rememberedForTest() const {
 Readiness Scheduler::readiness() const {
   Readiness r;
   r.leading = leadership_.leads();
-  bool ok = feed_.check(r.checks);
+  bool ok = informers_.check(r.checks);
   const char* role = leadership_.isStandby() ? "standby" : r.leading ? "leader" : "leader, recovering";
   r.checks.emplace_back("role", role);
   const LeaseRecord& record = leadership_.record();
@@ -340,7 +341,7 @@ Readiness Scheduler::readiness() const {
                                                        bound_leases_.failing(), bound_leases_.oneFailure()));
   }
   if (leadership_.recovering()) {
-    if (const auto text = leadership_.barrier().trouble(); !text.empty()) {
+    if (const auto text = leadership_.initial_sync().trouble(); !text.empty()) {
       r.checks.emplace_back("barrier", text);
     }
   }

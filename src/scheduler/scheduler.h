@@ -8,7 +8,7 @@
 //   unbound, leases without a grant -> adopted when the set is complete and fits, else fenced and deleted (Leftovers)
 //   bound                           -> its leases are as `allocated` says: missing ones written, others deleted (BoundLeases)
 //   ended                           -> its leases are deleted once its devices are drained
-// A standby applies all events and decides nothing; a new leader decides when Leadership says so. Writes are sent guarded
+// A standby applies all events and decides nothing; a new leader decides when Leadership says so. Writes are sent leader-only
 // (kapi/call.h); after a loss of leadership everything under way is dropped and its outcomes ignored.
 // Each part owns its state and says in its header what it does; this class says who is asked in which order. One thread.
 #pragma once
@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "engine/feed.h"
+#include "engine/informers.h"
 #include "scheduler/binder.h"
 #include "scheduler/blocked_devices.h"
 #include "scheduler/bound_leases.h"
@@ -51,7 +51,7 @@ class Scheduler {
 
   [[nodiscard]] kapi::Effects start(Now now);
   [[nodiscard]] kapi::Effects handle(const Event& event, Now now);
-  /// The two halves of handle(), for who runs another component on the same engine (serve/beside.h). After the first one leading() is
+  /// The two halves of handle(), for who runs another component on the same engine (serve/combined.h). After the first one leading() is
   /// as it is from now on, and nothing was decided yet: who begins to lead, too, adopts here. The second one decides on what is known,
   /// and may come again, without an event, after the engine was changed by somebody else.
   void take(const Event& event, Now now);
@@ -63,7 +63,7 @@ class Scheduler {
 
   [[nodiscard]] Readiness readiness() const;
   /// Why this process can do nothing more and must be restarted; "" while it can. It has stopped writing then.
-  [[nodiscard]] const std::string& failure() const { return feed_.failure(); }
+  [[nodiscard]] const std::string& failure() const { return informers_.failure(); }
   [[nodiscard]] bool leading() const { return leadership_.leads(); }
   [[nodiscard]] const std::string& name() const { return c_.config.scheduler_name; }
   [[nodiscard]] const engine::Engine& engine() const { return c_.engine; }
@@ -97,7 +97,7 @@ class Scheduler {
   void dropUnderWay();
   void recover();
   void followLeadership();
-  void takeCensus(const Barrier::Census& census);
+  void takeCensus(const InitialSync::Census& census);
   void tick();
   void catchUp();
   void work();
@@ -117,7 +117,7 @@ class Scheduler {
   [[nodiscard]] bool podWriteOpen(const model::Uid& uid) const;
 
   Context c_;
-  engine::Feed feed_;
+  engine::Informers informers_;
   Leadership leadership_;
   Slots slots_;
   StatusRevision status_revision_;

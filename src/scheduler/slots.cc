@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 
 namespace gs::scheduler {
 
 int Slots::free(const std::string& ns) const {
-  if (GS_PLANTED(NoWindows)) { return used_.any() ? 1 : 0; }
+  if (GS_MUTANT(NoWindows)) { return used_.any() ? 1 : 0; }
   const auto it = namespaces_.find(ns);
   const Namespace known = it == namespaces_.end() ? Namespace{} : it->second;
   const int room = std::min(known.window - (known.open - known.stuck), kMost - known.open);
@@ -26,7 +26,7 @@ void Slots::open(const model::Uid& pod, const std::string& ns) {
 
 void Slots::wait(const model::Uid& pod) {
   const auto it = placements_.find(pod);
-  if (GS_PLANTED(WaitsInSlots)) { return; }
+  if (GS_MUTANT(WaitsInSlots)) { return; }
   if (it == placements_.end() || std::exchange(it->second.waits, true)) { return; }
   freed_ = true;
   used_.giveBack(it->second.ns);

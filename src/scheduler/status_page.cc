@@ -36,7 +36,7 @@ std::string stateMetrics(const Scheduler& scheduler) {
   fmt::format_to(add, "# HELP {0} Pods of ours that wait, by queue.\n# TYPE {0} gauge\n", kPendingPods);
   for (const auto& [queue, pods] :
        {std::pair{"active", pending.ready}, std::pair{"backoff", pending.backoff},
-        std::pair{"unschedulable", pending.parked}, std::pair{"gated", scheduler.gated()}}) {
+        std::pair{"unschedulable", pending.unschedulable}, std::pair{"gated", scheduler.gated()}}) {
     fmt::format_to(add, "{}{{queue=\"{}\"}} {}\n", kPendingPods, queue, pods);
   }
   fmt::format_to(add, "# HELP {0} 1 while this process decides.\n# TYPE {0} gauge\n{0} {1}\n", kLeading,

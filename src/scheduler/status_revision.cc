@@ -16,7 +16,7 @@ void StatusRevision::pump() {
 void StatusRevision::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*out*/) {
   const auto call = calls_.answered(outcome.token);
   if (!call) { return; }
-  if (outcome.fate == kapi::Fate::Applied) {
+  if (outcome.result == kapi::CallResult::Applied) {
     calls_.worked(kOnlyOne);
     c_.engine.tellStatusRevision(call->what, outcome.list_revision);
   } else {

@@ -18,11 +18,11 @@ constexpr std::size_t kToldPerTurn = 1'024;
 
 }  // namespace
 
-/// A round through the parked classes that is under way comes to this one too, and so to all others.
-std::vector<model::Uid> Unschedulable::park(sched::ClassId pod_class) {
-  const std::size_t before = c_.engine.queue().parkedClasses().size();
-  auto untold = c_.engine.queue().park(pod_class);
-  const std::size_t more = c_.engine.queue().parkedClasses().size() - before;
+/// A round through the unschedulable classes that is under way comes to this one too, and so to all others.
+std::vector<model::Uid> Unschedulable::markUnschedulable(sched::EquivalenceClass pod_class) {
+  const std::size_t before = c_.engine.queue().unschedulableClasses().size();
+  auto untold = c_.engine.queue().markUnschedulable(pod_class);
+  const std::size_t more = c_.engine.queue().unschedulableClasses().size() - before;
   if (unchecked_ > 0) { unchecked_ += more; }
   if (unrefreshed_ > 0) { unrefreshed_ += more; }
   return untold;
@@ -33,33 +33,33 @@ void Unschedulable::refreshSoon() {
 }
 
 /// Where it takes a look at many nodes to find new words, the old ones do until refresh() comes to them.
-void Unschedulable::reject(sched::ClassId pod_class) {
+void Unschedulable::reject(sched::EquivalenceClass pod_class) {
   sched::Decider& decider = c_.engine.decider();
-  const bool cheap = decider.remembersRefusal(pod_class) || c_.engine.ledger().size() <= kFewNodes;
-  if (cheap || !words_.contains(pod_class)) { return reject(pod_class, decider.refusal(pod_class)); }
-  tellSoon(pod_class, park(pod_class));
+  const bool cheap = decider.remembersRejection(pod_class) || c_.engine.ledger().size() <= kFewNodes;
+  if (cheap || !words_.contains(pod_class)) { return reject(pod_class, decider.rejection(pod_class)); }
+  tellSoon(pod_class, markUnschedulable(pod_class));
   words_are_old_ = true;
   refreshSoon();
 }
 
 /// Who was told already is told again only when the words changed.
-void Unschedulable::reject(sched::ClassId pod_class, sched::Refusal now) {
-  auto untold = park(pod_class);
+void Unschedulable::reject(sched::EquivalenceClass pod_class, sched::Rejection now) {
+  auto untold = markUnschedulable(pod_class);
   Rejection& words = words_[pod_class];
   if (words.text == nullptr || *words.text != now.text) {
     words = {std::move(now.kind), std::make_shared<const std::string>(std::move(now.text))};
     untold_.erase(pod_class);  // equivalent: some would be told twice
-    untold = c_.engine.queue().parkedPods(pod_class);
+    untold = c_.engine.queue().unschedulablePods(pod_class);
   }
   tellSoon(pod_class, std::move(untold));
 }
 
-void Unschedulable::joined(const model::Pod& pod, sched::ClassId pod_class) {
+void Unschedulable::joined(const model::Pod& pod, sched::EquivalenceClass pod_class) {
   const auto words = words_.find(pod_class);
   if (words != words_.end()) { pending_.tell(pod, words->second); }
 }
 
-void Unschedulable::lookAtAll() { unchecked_ = c_.engine.queue().parkedClasses().size(); }
+void Unschedulable::lookAtAll() { unchecked_ = c_.engine.queue().unschedulableClasses().size(); }
 
 void Unschedulable::activateFitting() {
   const auto end = c_.engine.ledger().changesEnd() + c_.engine.ledger().closings().end();
@@ -69,7 +69,7 @@ void Unschedulable::activateFitting() {
   std::size_t activated = 0;
   for (std::size_t i = 0; i < kClassesPerTurn && activated < kActivatedPerTurn && unchecked_ > 0; ++i) {
     if (decider.looks() >= until) { return; }
-    const auto next = c_.engine.queue().nextParked(last_checked_);
+    const auto next = c_.engine.queue().nextUnschedulable(last_checked_);
     if (!next) {
       unchecked_ = 0;
       return;
@@ -79,7 +79,7 @@ void Unschedulable::activateFitting() {
     last_checked_ = *next;
     --unchecked_;
     if (standing == sched::Decider::Standing::Fits) {
-      c_.engine.queue().unpark(*next);
+      c_.engine.queue().activate(*next);
       ++activated;
     } else {
       words_are_old_ = true;
@@ -93,21 +93,21 @@ void Unschedulable::refresh(bool numbers_too) {
   refresh_at_.reset();
   sched::Decider& decider = c_.engine.decider();
   if (unrefreshed_ == 0 || numbers_too) {
-    unrefreshed_ = c_.engine.queue().parkedClasses().size();
+    unrefreshed_ = c_.engine.queue().unschedulableClasses().size();
     refresh_numbers_ = numbers_too;
     words_are_old_ = false;
   }
   const std::uint64_t until = decider.looks() + kLooksPerTurn;
   for (; unrefreshed_ > 0 && decider.looks() < until; --unrefreshed_) {
-    const auto next = c_.engine.queue().nextParked(last_refreshed_);
+    const auto next = c_.engine.queue().nextUnschedulable(last_refreshed_);
     if (!next) { break; }
     last_refreshed_ = *next;
     const auto words = words_.find(*next);
-    sched::Refusal now = decider.refusal(*next);
+    sched::Rejection now = decider.rejection(*next);
     const bool same = words != words_.end() && words->second.kind == now.kind;
     if (!same || refresh_numbers_) { reject(*next, std::move(now)); }
   }
-  unrefreshed_ = std::min(unrefreshed_, c_.engine.queue().parkedClasses().size());
+  unrefreshed_ = std::min(unrefreshed_, c_.engine.queue().unschedulableClasses().size());
   if (unrefreshed_ > 0) {
     refresh_at_ = c_.now.mono + kRefreshTurn;
   } else if (words_are_old_) {
@@ -115,17 +115,17 @@ void Unschedulable::refresh(bool numbers_too) {
   }
 }
 
-void Unschedulable::tellSoon(sched::ClassId pod_class, std::vector<model::Uid> pods) {
+void Unschedulable::tellSoon(sched::EquivalenceClass pod_class, std::vector<model::Uid> pods) {
   if (pods.empty()) { return; }
   auto& untold = untold_[pod_class];
   untold.insert(untold.end(), std::make_move_iterator(pods.begin()), std::make_move_iterator(pods.end()));
 }
 
-/// Very many may have been parked at once.
+/// Very many may have been unschedulable at once.
 void Unschedulable::tellSome() {
   for (std::size_t left = kToldPerTurn; left > 0 && !untold_.empty(); --left) {
     const auto first = untold_.begin();
-    const sched::ClassId pod_class = first->first;
+    const sched::EquivalenceClass pod_class = first->first;
     const model::Uid uid = std::move(first->second.back());
     first->second.pop_back();
     if (first->second.empty()) { untold_.erase(first); }
@@ -139,8 +139,8 @@ void Unschedulable::tellSome() {
 
 void Unschedulable::retireClasses() {
   if (c_.engine.decider().classes() <= kMaxClasses) { return; }
-  const std::unordered_set<sched::ClassId> used = pending_.classes();
-  const auto is_used = [&](sched::ClassId id) { return used.contains(id); };
+  const std::unordered_set<sched::EquivalenceClass> used = pending_.classes();
+  const auto is_used = [&](sched::EquivalenceClass id) { return used.contains(id); };
   c_.engine.decider().retireAllBut(is_used, kMostRetired);
   std::erase_if(words_, [&](const auto& words) { return !is_used(words.first); });
 }
@@ -150,10 +150,10 @@ void Unschedulable::tick(Now now, kapi::Effects& /*out*/) {
 }
 
 void Unschedulable::reset() {
-  const std::set<sched::ClassId> parked = c_.engine.queue().parkedClasses();
-  for (const auto pod_class : parked) { c_.engine.queue().unpark(pod_class); }
+  const std::set<sched::EquivalenceClass> unschedulable = c_.engine.queue().unschedulableClasses();
+  for (const auto pod_class : unschedulable) { c_.engine.queue().activate(pod_class); }
   words_.clear();
-  untold_.clear();  // equivalent: who is not parked is not told
+  untold_.clear();  // equivalent: who is not unschedulable is not told
   refresh_at_.reset();
   unchecked_ = 0;
 }

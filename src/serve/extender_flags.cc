@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "extender/front.h"
+#include "extender/request_handler.h"
 #include "extender/wire.h"
 #include "k8s/kubeconfig.h"
 #include "process/process.h"
@@ -62,8 +62,8 @@ net::HttpServer::Options httpOptionsOf(const ExtenderFlags& f) {
   options.connection.limits.body_bytes = extender::kMostBody;
   options.connection.idle_timeout = kIdle;
   options.max_waiting =
-      kConnections;               // beginnings of requests are taken quickly; old questions are not decided
-  options.only_who_waits = true;  // a question decides something
+      kConnections;               // beginnings of requests are taken quickly; old requests are not decided
+  options.only_who_waits = true;  // a request decides something
   options.tls = process::serverTlsOf(f.tls).value_or(std::nullopt);
   return options;
 }

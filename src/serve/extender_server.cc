@@ -16,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Duration kLongest = 6s;  // the machine answers within 4
-constexpr const char* kQuestions = "/scheduler/";
+constexpr const char* kSchedulersPath = "/scheduler/";
 
 // A scanner keeps memory for the largest body that it has seen, and fresh memory costs more than reading does. Each worker has
 // one for small bodies; few are kept for those that a cluster of some thousand nodes sends; larger bodies leave nothing.
@@ -55,11 +55,11 @@ class ExtenderServer::Desk {
     return table_;
   }
 
-  extender::Answer ask(extender::Question question) {
-    auto [ticket, came] = open();
-    const bool asked = wiring_.act([machine = wiring_.ask, ticket = ticket,
-                                    q = std::make_shared<extender::Question>(std::move(question))](Now now) {
-      return machine(ticket, std::move(*q), now);
+  extender::Answer ask(extender::Request request) {
+    auto [request_id, came] = open();
+    const bool asked = wiring_.act([machine = wiring_.ask, request_id = request_id,
+                                    q = std::make_shared<extender::Request>(std::move(request))](Now now) {
+      return machine(request_id, std::move(*q), now);
     });
     if (asked && came.wait_for(kLongest) == std::future_status::ready) {
       extender::Answer answer = came.get();
@@ -74,40 +74,40 @@ class ExtenderServer::Desk {
       return answer;
     }
     MutexLock lock{mutex_};
-    waiting_.erase(ticket);
+    waiting_.erase(request_id);
     return unavailable("the extender's thread does not answer");
   }
 
-  void deliver(extender::Ticket ticket, extender::Answer answer) {
+  void deliver(extender::RequestId request_id, extender::Answer answer) {
     MutexLock lock{mutex_};
-    const auto it = waiting_.find(ticket);
+    const auto it = waiting_.find(request_id);
     if (it == waiting_.end()) { return; }  // nobody waits any more
     it->second.set_value(std::move(answer));
     waiting_.erase(it);
   }
 
  private:
-  std::pair<extender::Ticket, std::future<extender::Answer>> open() {
+  std::pair<extender::RequestId, std::future<extender::Answer>> open() {
     MutexLock lock{mutex_};
-    const extender::Ticket ticket = ++last_;
-    return {ticket, waiting_[ticket].get_future()};
+    const extender::RequestId request_id = ++last_;
+    return {request_id, waiting_[request_id].get_future()};
   }
 
   const Wiring wiring_;
   Mutex mutex_;
   extender::NodeTablePtr table_ GS_GUARDED_BY(mutex_);
-  std::map<extender::Ticket, std::promise<extender::Answer>> waiting_ GS_GUARDED_BY(mutex_);
-  extender::Ticket last_ GS_GUARDED_BY(mutex_) = 0;
+  std::map<extender::RequestId, std::promise<extender::Answer>> waiting_ GS_GUARDED_BY(mutex_);
+  extender::RequestId last_ GS_GUARDED_BY(mutex_) = 0;
 };
 
 /// One request.
-class ExtenderServer::Caller : public extender::Asker {
+class ExtenderServer::Caller : public extender::Backend {
  public:
   Caller(Desk& desk, Mono asked) : desk_{desk}, asked_{asked} {}
   extender::NodeTablePtr table() override { return desk_.table(); }
-  extender::Answer ask(extender::Question question) override {
-    question.asked = asked_;
-    return desk_.ask(std::move(question));
+  extender::Answer ask(extender::Request request) override {
+    request.asked = asked_;
+    return desk_.ask(std::move(request));
   }
 
  private:
@@ -135,9 +135,9 @@ class ExtenderServer::Shelf {
   std::vector<json::Scanner> scanners_ GS_GUARDED_BY(mutex_);
 };
 
-ExtenderServer::ExtenderServer(extender::Front::Config config, Wiring wiring, Forwarder forwarder,
+ExtenderServer::ExtenderServer(extender::RequestHandler::Config config, Wiring wiring, Forwarder forwarder,
                                Metrics& metrics, LargeBodies::Limits limits)
-    : front_{std::move(config)},
+    : endpoint_{std::move(config)},
       wiring_{std::move(wiring)},
       forwarder_{std::move(forwarder)},
       metrics_{metrics},
@@ -161,15 +161,16 @@ void ExtenderServer::stop() {
 
 std::uint16_t ExtenderServer::port() const { return server_ ? server_->port() : 0; }
 
-void ExtenderServer::deliver(extender::Ticket ticket, extender::Answer answer) {
-  desk_->deliver(ticket, std::move(answer));
+void ExtenderServer::deliver(extender::RequestId request_id, extender::Answer answer) {
+  desk_->deliver(request_id, std::move(answer));
 }
 
 net::Response ExtenderServer::answer(net::Request request) {
-  return request.path().starts_with(kQuestions) ? question(std::move(request)) : serve(std::move(request));
+  return request.path().starts_with(kSchedulersPath) ? schedulersRequest(std::move(request))
+                                                     : serve(std::move(request));
 }
 
-net::Response ExtenderServer::question(net::Request request) {
+net::Response ExtenderServer::schedulersRequest(net::Request request) {
   const auto turn = large_.take(request.body.size());
   if (!turn) {
     return net::textResponse(
@@ -190,13 +191,13 @@ net::Response ExtenderServer::serve(net::Request request) {
   return std::move(served.response);
 }
 
-extender::Front::Served ExtenderServer::read(net::Request request) {
+extender::RequestHandler::Served ExtenderServer::read(net::Request request) {
   thread_local json::Scanner own;
   Caller caller{*desk_, Forwarder::askedAt(request)};
   const std::size_t size = request.body.size();
-  if (!large_.isLarge(size)) { return front_.answer(std::move(request), own, caller); }
+  if (!large_.isLarge(size)) { return endpoint_.answer(std::move(request), own, caller); }
   json::Scanner scanner = size <= kKeptFor ? shelf_->take() : json::Scanner{};
-  auto served = front_.answer(std::move(request), scanner, caller);
+  auto served = endpoint_.answer(std::move(request), scanner, caller);
   if (size <= kKeptFor) { shelf_->put(std::move(scanner)); }
   return served;
 }

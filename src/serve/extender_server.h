@@ -1,6 +1,6 @@
 // The extender over HTTP: the threads between net::HttpServer's workers, which wait for an answer, and the machine's one.
 // A worker reads the body, asks the machine (k8s/host.h), and writes the reply; many wait side by side.
-// Questions go to the replica that leads when that is another one. Those with large bodies have their turns
+// Requests go to the replica that leads when that is another one. Those with large bodies have their turns
 // (large_bodies.h), and leave no memory behind.
 // Owns the server; what it was made from must outlive it.
 #pragma once
@@ -11,7 +11,7 @@
 
 #include "base/metrics.h"
 #include "base/result.h"
-#include "extender/front.h"
+#include "extender/request_handler.h"
 #include "kapi/call.h"
 #include "net/http_server.h"
 #include "serve/forwarder.h"
@@ -24,7 +24,7 @@ class ExtenderServer {
   /// Runs an action on the machine's thread and carries out its effects; false: it does not take any now.
   using Act = std::function<bool(std::function<kapi::Effects(Now)>)>;
   /// On the machine's thread.
-  using AskMachine = std::function<kapi::Effects(extender::Ticket, extender::Question, Now)>;
+  using AskMachine = std::function<kapi::Effects(extender::RequestId, extender::Request, Now)>;
   using ReadTable = std::function<extender::NodeTablePtr()>;
 
   struct Wiring {
@@ -38,8 +38,8 @@ class ExtenderServer {
   };
 
   /// Requests are counted in `metrics`, which must outlive it.
-  ExtenderServer(extender::Front::Config config, Wiring wiring, Forwarder forwarder, Metrics& metrics,
-                 LargeBodies::Limits limits = LargeBodies::Limits());
+  ExtenderServer(extender::RequestHandler::Config config, Wiring wiring, Forwarder forwarder,
+                 Metrics& metrics, LargeBodies::Limits limits = LargeBodies::Limits());
   ExtenderServer(const ExtenderServer&) = delete;
   ExtenderServer& operator=(const ExtenderServer&) = delete;
   ~ExtenderServer();
@@ -48,19 +48,19 @@ class ExtenderServer {
   void stop();
   [[nodiscard]] std::uint16_t port() const;
   /// An answer of the machine, on its thread.
-  void deliver(extender::Ticket ticket, extender::Answer answer);
+  void deliver(extender::RequestId request_id, extender::Answer answer);
 
  private:
   class Desk;
   class Caller;
   class Shelf;
   net::Response answer(net::Request request);
-  net::Response question(net::Request request);
+  net::Response schedulersRequest(net::Request request);
   net::Response serve(net::Request request);
-  extender::Front::Served read(net::Request request);
+  extender::RequestHandler::Served read(net::Request request);
   void count(std::string_view verb, std::string_view result, Duration took);
 
-  extender::Front front_;
+  extender::RequestHandler endpoint_;
   Wiring wiring_;
   Forwarder forwarder_;
   Metrics& metrics_;

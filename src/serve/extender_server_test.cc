@@ -34,10 +34,10 @@ class ExtenderServerTest : public ::testing::Test {
                        return takes_;
                      },
                  .ask =
-                     [this](extender::Ticket ticket, const extender::Question& question, Now) {
-                       since_ = question.asked;
+                     [this](extender::RequestId request_id, const extender::Request& request, Now) {
+                       since_ = request.asked;
                        if (asked_) { asked_(); }
-                       server_.deliver(ticket, says_);
+                       server_.deliver(request_id, says_);
                        return kapi::Effects{};
                      },
                  .table = [this] { return table_; },

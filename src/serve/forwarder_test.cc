@@ -13,14 +13,14 @@
 namespace gs::serve {
 namespace {
 
-/// A replica that answers questions itself, or sends them to `leader`.
+/// A replica that answers requests itself, or sends them to `leader`.
 class Replica {
  public:
   explicit Replica(net::ClientTls tls, std::optional<net::ServerTls> serves = {})
 
       : server_{{"v-test", {}},
                 {.act = [](const auto&) { return false; },
-                 .ask = [](extender::Ticket, const extender::Question&, Now) { return kapi::Effects{}; },
+                 .ask = [](extender::RequestId, const extender::Request&, Now) { return kapi::Effects{}; },
                  .table = [] { return extender::NodeTablePtr{}; },
                  .others = [](const net::Request&) { return net::textResponse(200, "health"); },
                  .leader = [this] { return leader; }},

@@ -36,7 +36,7 @@ class ListServer {
     kapi::Outcome o;
     o.token = call.token;
     o.http = refused == refusals.end() ? 200 : refused->second;
-    o.fate = o.http == 200 ? kapi::Fate::Applied : kapi::Fate::Refused;
+    o.result = o.http == 200 ? kapi::CallResult::Applied : kapi::CallResult::Refused;
     o.message = o.http == 200 ? "" : "no luck";
     o.list_revision = revision;
     if (call.verb == kapi::Verb::List) {

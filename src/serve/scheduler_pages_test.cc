@@ -66,9 +66,9 @@ class SchedulerPagesTest : public ::testing::Test, protected ListServer {
   process::HealthPage page{wiring()};
 
  private:
-  template <class Question>
-  process::HealthPage::Ask asks(Question question) {
-    return [this, question] { return answers ? std::optional{question(*machine)} : std::nullopt; };
+  template <class Request>
+  process::HealthPage::Ask asks(Request request) {
+    return [this, request] { return answers ? std::optional{request(*machine)} : std::nullopt; };
   }
   process::HealthPage::Wiring wiring() {
     return {.failure = asks([](const Scheduler& s) { return s.failure(); }),

@@ -20,7 +20,7 @@ constexpr std::size_t kOfLeaseInMinute = 120;
 /// A claim's status and events are written at a pace of their own, elections are no writers of ours.
 bool isLooked(const kapi::Call& call) {
   return call.verb != kapi::Verb::List && call.kind != kapi::kEvent &&
-         (call.guarded || call.verb == kapi::Verb::Get) &&
+         (call.leader_only || call.verb == kapi::Verb::Get) &&
          call.key.name.find(".gpu.scheduling") == std::string::npos;
 }
 
@@ -43,7 +43,8 @@ void CallRates::answered(int process, const kapi::Call& call, const kapi::Outcom
       fmt::format("{} {} {}{}{} {}/{}", process, kapi::httpMethod(call.verb), call.kind->plural,
                   call.subresource.empty() ? "" : "/", call.subresource, call.key.ns, nameOf(call));
   const std::size_t in_minute = addTo(calls_[key], now, kMinute);
-  const std::size_t in_second = outcome.fate == kapi::Fate::Applied ? 0 : addTo(useless_[key], now, kSecond);
+  const std::size_t in_second =
+      outcome.result == kapi::CallResult::Applied ? 0 : addTo(useless_[key], now, kSecond);
   most_.in_minute = std::max(most_.in_minute, in_minute);
   most_.in_second = std::max(most_.in_second, in_second);
   const bool is_lease = call.kind == kapi::kLease;

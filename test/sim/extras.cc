@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "kapi/kinds.h"
-#include "serve/beside.h"
+#include "serve/combined.h"
 #include "test/sim/cluster.h"
 #include "test/world/objects.h"
 
@@ -27,9 +27,9 @@ constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/default
 bool isWrite(const kapi::Call& call) { return call.verb != kapi::Verb::Get && call.verb != kapi::Verb::List; }
 
 /// As gpu-scheduler --extender-address.
-class BesideScheduler : public sandbox::Companion {
+class CombinedWithScheduler : public sandbox::Companion {
  public:
-  BesideScheduler(scheduler::Scheduler& scheduler, const extender::Config& config, Rng rng)
+  CombinedWithScheduler(scheduler::Scheduler& scheduler, const extender::Config& config, Rng rng)
       : machine_{scheduler, config, rng} {}
   kapi::Effects start(Now now) override { return machine_.start(now); }
   kapi::Effects handle(const kapi::MachineEvent& event, Now now) override {
@@ -37,17 +37,17 @@ class BesideScheduler : public sandbox::Companion {
   }
   void stopTaking() override { machine_.stopTaking(); }
   [[nodiscard]] bool underWay() const override { return machine_.underWay(); }
-  kapi::Effects ask(extender::Ticket ticket, extender::Question question, Now now) override {
-    return machine_.ask(ticket, std::move(question), now);
+  kapi::Effects ask(extender::RequestId request_id, extender::Request question, Now now) override {
+    return machine_.ask(request_id, std::move(question), now);
   }
-  std::vector<std::pair<extender::Ticket, extender::Answer>> takeAnswers() override {
+  std::vector<std::pair<extender::RequestId, extender::Answer>> takeAnswers() override {
     return machine_.takeAnswers();
   }
   extender::NodeTablePtr table() override { return machine_.table(); }
   [[nodiscard]] const extender::Extender& extender() const override { return machine_.extender(); }
 
  private:
-  serve::Beside machine_;
+  serve::Combined machine_;
 };
 
 Object annotations(Object notes) { return Object{{"metadata", Object{{"annotations", std::move(notes)}}}}; }
@@ -71,7 +71,7 @@ scheduler::Config Extras::config() const {
 sandbox::MakeCompanion Extras::beside() const {
   if (!plan_.has(Feature::Beside)) { return {}; }
   return [](scheduler::Scheduler& scheduler, Rng rng) {
-    return std::make_unique<BesideScheduler>(scheduler, extender::Config{}, rng);
+    return std::make_unique<CombinedWithScheduler>(scheduler, extender::Config{}, rng);
   };
 }
 
@@ -121,7 +121,7 @@ bool Extras::sticks(const kapi::Call& call) const {
   const bool binding = call.subresource == "binding";
   const bool status = call.kind == kapi::kPod && call.subresource == "status";
   const bool of_b = call.key.ns == kNamespaces[1];
-  const bool lease = call.kind == kapi::kLease && call.guarded;
+  const bool lease = call.kind == kapi::kLease && call.leader_only;
   switch (stuck_.what) {
     case 0: return (binding || status) && of_b;
     case 1: return binding && of_b;
@@ -135,7 +135,7 @@ bool Extras::sticks(const kapi::Call& call) const {
   }
 }
 
-std::optional<CallFate> Extras::fateOf(const kapi::Call& call) {
+std::optional<CallFate> Extras::resultOf(const kapi::Call& call) {
   const Mono now = world_.now().mono;
   if (now < stuck_.until && isWrite(call) && sticks(call)) {
     switch (stuck_.how) {

@@ -57,7 +57,7 @@ class Play {
         ledgers_{world_, plan.has(Feature::Standby)},
         extras_{world_, judge_, ledgers_, plan} {
     if (plan.hasShares()) { shares_ = std::make_unique<ShareSide>(world_, plan); }
-    world_.setJudge([this](sandbox::ReplicaId id, const kapi::Call& call) { return fateOf(id, call); });
+    world_.setJudge([this](sandbox::ReplicaId id, const kapi::Call& call) { return resultOf(id, call); });
     world_.setStreamJudge([this](sandbox::ReplicaId id, kapi::Token) { return lateness(id); });
     sandbox::Kubelet::Config kubelet;
     kubelet.linger = extras_.linger();
@@ -182,7 +182,7 @@ class Play {
 
   static bool isWord(const kapi::Call& call, int which) {
     using kapi::Verb;
-    const bool lease = call.kind == kapi::kLease && call.guarded;
+    const bool lease = call.kind == kapi::kLease && call.leader_only;
     switch (which) {
       case 0: return call.subresource == "binding";
       case 1: return lease && call.verb == Verb::Create;
@@ -233,7 +233,7 @@ class Play {
     if (--it->second.y == 0) { unlucky_.erase(it); }
     return true;
   }
-  CallFate fateOf(sandbox::ReplicaId id, const kapi::Call& call) {
+  CallFate resultOf(sandbox::ReplicaId id, const kapi::Call& call) {
     if (extras_.isAnother(id)) { return {}; }
     if (tell_ && call.verb == kapi::Verb::Apply) {
       copyLog();
@@ -248,12 +248,12 @@ class Play {
       if (call.key.name == kPoison) { return {How::Refused, 403, {}, false, false}; }
     }
     if (call.subresource == "binding" && isUnlucky(call)) { return {How::LostBefore, 0, {}, false, false}; }
-    if (call.guarded && call.kind == kapi::kLease) { judge_.leaseSent(call, world_.now().mono); }
-    if (call.guarded) {
+    if (call.leader_only && call.kind == kapi::kLease) { judge_.leaseSent(call, world_.now().mono); }
+    if (call.leader_only) {
       if (call.kind == kapi::kPod || call.kind == kapi::kLease) { countWrite(); }
       if (isLastWord(id, call)) { return {How::LostBefore, 0, {}, false, false}; }
     }
-    if (const auto stuck = extras_.fateOf(call)) { return *stuck; }
+    if (const auto stuck = extras_.resultOf(call)) { return *stuck; }
     Rng& rng = drawsFor(id);
     if (world_.now().mono >= faults_until_ || rng.below(1000) >= fault_permille_) { return {}; }
     switch (rng.below(7)) {
@@ -264,9 +264,10 @@ class Play {
       case 4: return {How::LostAfter, 0, {}, false, false};
       case 5:
         if (rng.chance(50)) { return {How::Late, 0, Duration{50ms} * (1 + rng.below(200)), false, false}; }
-        if (call.guarded) { under_way_.push_back({call, static_cast<int>(1 + rng.below(12))}); }
+        if (call.leader_only) { under_way_.push_back({call, static_cast<int>(1 + rng.below(12))}); }
         return {How::LostBefore, 0, {}, false, false};
-      default: return {How::Normal, 0, {}, call.guarded && rng.chance(30), call.guarded && rng.chance(30)};
+      default:
+        return {How::Normal, 0, {}, call.leader_only && rng.chance(30), call.leader_only && rng.chance(30)};
     }
   }
   /// What is drawn for an extender shifts nothing of what is drawn for the others.

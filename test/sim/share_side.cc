@@ -64,7 +64,7 @@ void ShareSide::begin() {
   }
   for (int i = 0; i < extenders_; ++i) { world_.startExtender(); }
   world_.setListener(
-      [this](auto, extender::Ticket ticket, const Answer& answer) { answered(ticket, answer); });
+      [this](auto, extender::RequestId request_id, const Answer& answer) { answered(request_id, answer); });
 }
 
 const std::string& ShareSide::watch() {
@@ -126,7 +126,7 @@ void ShareSide::drop(int slot, bool tell) {
   mine.dropped = true;
   mine.told.stands = false;
   bool is_asked = false;  // some question is under way, and may come after what is said now
-  for (auto& [ticket, asked] : asked_) {
+  for (auto& [request_id, asked] : asked_) {
     if (asked.uid != mine.uid) { continue; }
     asked.until = {};
     is_asked = is_asked || asked.at + kUnderWay > world_.now().mono;
@@ -189,14 +189,14 @@ void ShareSide::ask(const std::string& pod, const std::string& uid, Duration pat
   mine_[pod].told_so.reset();  // whoever asks again is given it again, for as long as after a first question
   Mine& mine = mine_[pod];
   if (calm_ || mine.seen["metadata"]["uid"].str() != uid || rng_.chance(60)) { mine.seen = object; }
-  extender::Question q;
+  extender::Request q;
   q.pod = std::make_shared<const model::Pod>(kapi::decodePod(mine.seen));
   send(std::move(asked), std::move(q));
 }
 
-void ShareSide::send(Asked asked, extender::Question q) {
+void ShareSide::send(Asked asked, extender::Request q) {
   Mine& mine = mine_[asked.pod];
-  asked.ticket = ++tickets_;
+  asked.request_id = ++request_ids_;
   mine.questions.push_back(asked);
   if (!asked.mentions(mine.told.node)) { mine.told.stands = false; }
   q.verb = asked.verb;
@@ -204,8 +204,8 @@ void ShareSide::send(Asked asked, extender::Question q) {
   const auto any = anyExtender();
   const auto to = rng_.chance(60) ? world_.leadingExtender().value_or(any) : any;
   const auto nodes = asked.nodes;
-  asked_[tickets_] = std::move(asked);
-  world_.ask(to, tickets_, std::move(q), nodes);
+  asked_[request_ids_] = std::move(asked);
+  world_.ask(to, request_ids_, std::move(q), nodes);
 }
 
 sandbox::ReplicaId ShareSide::anyExtender() {
@@ -217,7 +217,7 @@ sandbox::ReplicaId ShareSide::anyExtender() {
 /// A session of Volcano's ends without the rest of the gang.
 void ShareSide::takeBack(const std::string& pod, const std::string& uid) {
   const Mono now = world_.now().mono;
-  extender::Question q;
+  extender::Request q;
   q.pod = std::make_shared<const model::Pod>(kapi::decodePod(objectOf(pod)));
   send({.pod = pod, .uid = uid, .at = now, .until = now + kPatience, .verb = Verb::Deallocate}, std::move(q));
 }
@@ -229,7 +229,7 @@ void ShareSide::bindThrough(const std::string& pod, const std::string& uid, cons
   model::Pod named;
   named.key = {"a", pod};
   named.uid = model::Uid{uid};
-  extender::Question q;
+  extender::Request q;
   q.pod = std::make_shared<const model::Pod>(std::move(named));
   q.node = model::NodeName{node};
   judge_.binding(uid, true);
@@ -237,8 +237,8 @@ void ShareSide::bindThrough(const std::string& pod, const std::string& uid, cons
        std::move(q));
 }
 
-void ShareSide::answered(extender::Ticket ticket, const Answer& answer) {
-  const auto node = asked_.extract(ticket);
+void ShareSide::answered(extender::RequestId request_id, const Answer& answer) {
+  const auto node = asked_.extract(request_id);
   if (node.empty()) { return; }
   const Asked& asked = node.mapped();
   (void)watch();
@@ -257,7 +257,7 @@ void ShareSide::answered(extender::Ticket ticket, const Answer& answer) {
     const std::string& chosen = asked.nodes.at(answer.chosen);
     // One that was asked before, and has no answer yet, may be taken later.
     const bool stands = std::all_of(mine.questions.begin(), mine.questions.end(), [&](const Asked& q) {
-      const bool over = q.at < asked.at && (!asked_.contains(q.ticket) || q.at < asked.at - kUnderWay);
+      const bool over = q.at < asked.at && (!asked_.contains(q.request_id) || q.at < asked.at - kUnderWay);
       return over || q.mentions(chosen);
     });
     mine.told = {chosen, judge_.noteOf(asked.uid), stands};

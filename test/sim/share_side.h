@@ -42,7 +42,7 @@ class ShareSide {
     std::string pod, uid;
     std::vector<std::string> nodes{};
     Mono at{};
-    extender::Ticket ticket = 0;
+    extender::RequestId request_id = 0;
     Mono until{};  // answers that come later are not heard
     extender::Verb verb = extender::Verb::Filter;
     [[nodiscard]] bool mentions(const std::string& node) const {
@@ -68,9 +68,9 @@ class ShareSide {
   void consider(const std::string& pod, const std::string& uid);
   void considerLater(const std::string& pod, const std::string& uid, Duration by);
   void ask(const std::string& pod, const std::string& uid, Duration patience);
-  void send(Asked asked, extender::Question question);
+  void send(Asked asked, extender::Request question);
   void takeBack(const std::string& pod, const std::string& uid);
-  void answered(extender::Ticket ticket, const extender::Answer& answer);
+  void answered(extender::RequestId request_id, const extender::Answer& answer);
   void bindLater(const std::string& pod, const std::string& uid, const Told& told);
   void bind(const std::string& pod, const std::string& uid, const std::string& node, bool as_told);
   void bindThrough(const std::string& pod, const std::string& uid, const std::string& node);
@@ -92,8 +92,8 @@ class ShareSide {
   std::vector<std::string> nodes_;
   std::vector<std::unique_ptr<sandbox::GpuManager>> managers_;
   ShareJudge judge_;
-  std::map<extender::Ticket, Asked> asked_;
-  extender::Ticket tickets_ = 0;
+  std::map<extender::RequestId, Asked> asked_;
+  extender::RequestId request_ids_ = 0;
   std::map<std::string, Mine> mine_;  // by name
   std::optional<sandbox::ReplicaId> leader_;
   std::uint64_t leads_ = 0;  // counts leaders

@@ -31,7 +31,7 @@ enum class Cut {
 constexpr Cut kCuts[] = {Cut::DiesBefore, Cut::DiesApplied,      Cut::DiesRefused, Cut::DiesLate,
                          Cut::LivesLost,  Cut::LivesLostApplied, Cut::LivesLate,   Cut::LivesRefused};
 
-CallFate fateOf(Cut cut) {
+CallFate resultOf(Cut cut) {
   switch (cut) {
     case Cut::DiesBefore: return {How::Normal, 0, {}, true, false};
     case Cut::DiesApplied: return {How::Normal, 0, {}, false, true};
@@ -95,9 +95,9 @@ class Play {
 
  private:
   CallFate judge(sandbox::ReplicaId id, const kapi::Call& call) {
-    const bool counted = call.guarded && id == victim_;
+    const bool counted = call.leader_only && id == victim_;
     if (!counted) { return {}; }
-    return seen_++ == at_ && cut_ ? fateOf(*cut_) : CallFate{};
+    return seen_++ == at_ && cut_ ? resultOf(*cut_) : CallFate{};
   }
   bool until(const std::function<bool()>& done) {
     return world_.runUntil(

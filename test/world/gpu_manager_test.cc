@@ -51,8 +51,9 @@ class ManagedCluster {
     extender::Config config;
     config.strict = options_.strict;
     extender_ = world_.startExtender(config);
-    world_.setListener(
-        [this](auto, extender::Ticket ticket, const extender::Answer& answer) { answered(ticket, answer); });
+    world_.setListener([this](auto, extender::RequestId request_id, const extender::Answer& answer) {
+      answered(request_id, answer);
+    });
     EXPECT_TRUE(world_.runUntil([this] { return world_.leadingExtender().has_value(); }, 30s));
   }
 
@@ -149,7 +150,7 @@ class ManagedCluster {
     queue_.pop_front();
     const Value object = world_.get(path(name));
     if (object["spec"].isNull() || !object["spec"]["nodeName"].str().empty()) { return schedule(); }
-    extender::Question q;
+    extender::Request q;
     q.verb = extender::Verb::Filter;
     q.pod = std::make_shared<const model::Pod>(kapi::decodePod(object));
     asked_for_ = name;
@@ -157,12 +158,12 @@ class ManagedCluster {
     for (const auto& node : nodes_) {
       if (rng_.chance(80)) { asked_nodes_.push_back(node); }
     }
-    open_ = ++tickets_;
+    open_ = ++request_ids_;
     world_.ask(extender_, open_, std::move(q), asked_nodes_);
   }
 
-  void answered(extender::Ticket ticket, const extender::Answer& answer) {
-    if (ticket != open_) { return; }
+  void answered(extender::RequestId request_id, const extender::Answer& answer) {
+    if (request_id != open_) { return; }
     open_ = 0;
     const std::string name = asked_for_;
     if (answer.kind != extender::Answer::Kind::Chosen) {
@@ -270,8 +271,8 @@ class ManagedCluster {
     Mono not_before{};
   };
   std::deque<Queued> queue_;
-  extender::Ticket open_ = 0;  // 0: none
-  extender::Ticket tickets_ = 0;
+  extender::RequestId open_ = 0;  // 0: none
+  extender::RequestId request_ids_ = 0;
   std::string asked_for_;
   std::vector<std::string> asked_nodes_;
   Mono pause_until_{};
@@ -295,8 +296,9 @@ class GangCluster {
       world_.create(gpuManagerNode(nodes_.back(), 8, kMemoryEach));
     }
     extender_ = world_.startExtender();
-    world_.setListener(
-        [this](auto, extender::Ticket ticket, const extender::Answer& answer) { answers_[ticket] = answer; });
+    world_.setListener([this](auto, extender::RequestId request_id, const extender::Answer& answer) {
+      answers_[request_id] = answer;
+    });
     EXPECT_TRUE(world_.runUntil([this] { return world_.leadingExtender().has_value(); }, 30s));
   }
 
@@ -353,14 +355,14 @@ class GangCluster {
     return "/api/v1/namespaces/default/pods/" + name + sub;
   }
   extender::Answer ask(extender::Verb verb, const std::string& pod, const std::string& node) {
-    extender::Question q;
+    extender::Request q;
     q.verb = verb;
     q.pod = std::make_shared<const model::Pod>(kapi::decodePod(world_.get(path(pod))));
-    const extender::Ticket ticket = ++tickets_;
-    world_.ask(extender_, ticket, std::move(q),
+    const extender::RequestId request_id = ++request_ids_;
+    world_.ask(extender_, request_id, std::move(q),
                node.empty() ? std::vector<std::string>{} : std::vector<std::string>{node});
-    EXPECT_TRUE(world_.runUntil([&] { return answers_.contains(ticket); }, 10s)) << pod;
-    return answers_[ticket];
+    EXPECT_TRUE(world_.runUntil([&] { return answers_.contains(request_id); }, 10s)) << pod;
+    return answers_[request_id];
   }
   std::string allocate(const std::string& pod) {
     for (const auto& node : nodes_) {
@@ -383,8 +385,8 @@ class GangCluster {
   std::vector<std::string> nodes_;
   std::vector<std::unique_ptr<GpuManager>> managers_;
   sandbox::ReplicaId extender_ = 0;
-  std::map<extender::Ticket, extender::Answer> answers_;
-  extender::Ticket tickets_ = 0;
+  std::map<extender::RequestId, extender::Answer> answers_;
+  extender::RequestId request_ids_ = 0;
 };
 
 std::vector<std::string> gangOf(GangCluster& cluster, int members, Vcuda limits) {

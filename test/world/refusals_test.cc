@@ -27,7 +27,7 @@ TEST_P(NoStatuses, AForceDeletedGpuPodCausesNoCallsForEver) {
   int lists = 0;
   world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
     if (call.kind != kapi::kGpuNodeStatus) { return {}; }
-    lists += kapi::tokenOwner(call.token) == 0 ? 1 : 0;  // neither the watch's nor the barrier's
+    lists += kapi::tokenOwner(call.token) == 0 ? 1 : 0;  // neither the watch's nor the initial sync's
     return {.how = GetParam() ? sandbox::CallFate::How::Refused : sandbox::CallFate{}.how, .http = 403};
   });
   world.startReplica();
@@ -53,7 +53,7 @@ struct OneNamespace : Cluster {
 
 TEST_F(OneNamespace, PodsThatCannotBeWrittenDoNotKeepOthersOfTheirNamespaceWaiting) {
   world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
-    const bool write = call.guarded && call.kind == kapi::kPod && call.key.name.starts_with("bad");
+    const bool write = call.leader_only && call.kind == kapi::kPod && call.key.name.starts_with("bad");
     if (!write) { return {}; }
     return {sandbox::CallFate::How::Refused, 500, {}, false, false};
   });

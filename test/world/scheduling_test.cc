@@ -259,7 +259,7 @@ TEST_F(Scheduling, AForceDeletedPodsDeviceDrainsUntilTheAgentSawItGone) {
 }
 
 /// Its leases were deleted by hand, too, and the new leader cannot list leases but for the census that it must have.
-TEST_F(Scheduling, WhatTheAgentSeesInUseIsNotGivenByALeaderThatKnowsItFromTheBarrierOnly) {
+TEST_F(Scheduling, WhatTheAgentSeesInUseIsNotGivenByALeaderThatKnowsItFromTheInitialSyncOnly) {
   world.kubelet().setConfig({500ms, 100ms, 20s, 40s});  // containers linger
   world.create(claim("eight", 8));
   world.create(pod("p", "eight"));

@@ -243,7 +243,7 @@ TEST_F(FewSlots, ArePassedOnByPlacementsThatCannotBeTakenBack) {
 }
 
 /// Once it may write again there is no room any more. Whoever was held back is told, though nobody needs a slot; and a pod whose
-/// Binding was refused is told that GPUs are missing, and no longer the refusal.
+/// Binding was refused is told that GPUs are missing, and no longer the rejection.
 TEST_F(OneNamespaceIsBroken, ItsPodsAreToldWhyTheyWaitOnceItIsMended) {
   breakIt(403);
   world.create(claim("one", 1, {}, "bad"));

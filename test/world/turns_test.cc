@@ -39,7 +39,7 @@ TEST(Turns, AClaimOfVeryManyPodsIsFollowedAFewHundredPodsAtATime) {
   EXPECT_GE(drive.scheduler().workForTest().reconciles - before, std::uint64_t{kPods})
       << "everybody, and at once";
   EXPECT_LE(drive.takeMostReviews(), 1'000U);
-  EXPECT_EQ(drive.scheduler().pending().parked, std::size_t{kPods});
+  EXPECT_EQ(drive.scheduler().pending().unschedulable, std::size_t{kPods});
 }
 
 TEST(Turns, VeryManyAreToldOtherWordsAFewThousandAtATime) {
@@ -82,7 +82,7 @@ TEST(Turns, AKindThatWaitsLooksOnlyAtTheNodeThatChanged) {
     }
     bench::SchedulerDrive drive{{}, std::move(listed)};
     drive.run(std::chrono::minutes{2});
-    ASSERT_EQ(drive.scheduler().pending().parked, static_cast<std::size_t>(kinds));
+    ASSERT_EQ(drive.scheduler().pending().unschedulable, static_cast<std::size_t>(kinds));
     const auto before = drive.scheduler().engine().decider().looks();
     (void)drive.tellLine(kapi::kNode, R"({"type":"MODIFIED","object":{"metadata":{"name":"n7","uid":"n7",
         "resourceVersion":"900000"},"status":{"allocatable":{"cpu":"8","pods":"9"},"conditions":[{"type":"Ready","status":"True"}]}}})");

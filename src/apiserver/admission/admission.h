@@ -36,7 +36,7 @@ namespace gs::apiserver {
 enum class Operation : std::uint8_t { Create, Update, Delete };
 
 /// Of a request that waits; 0: it cannot.
-using Ticket = std::uint64_t;
+using RequestId = std::uint64_t;
 
 /// What AdmissionReview's request says, but for the object. Good while the plugin is asked.
 struct AdmissionRequest {
@@ -49,7 +49,7 @@ struct AdmissionRequest {
   bool dry_run = false;
   std::string_view user;  // as the client says; "" : unknown
   Now now;
-  Ticket ticket = 0;
+  RequestId request_id = 0;
 };
 
 struct AdmissionResponse {
@@ -74,8 +74,8 @@ class AdmissionPlugin {
 /// The answers that one request got late, and the question that it waits for.
 class AdmissionNotes {
  public:
-  explicit AdmissionNotes(Ticket ticket = 0) : ticket_{ticket} {}
-  [[nodiscard]] Ticket ticket() const { return ticket_; }
+  explicit AdmissionNotes(RequestId request_id = 0) : request_id_{request_id} {}
+  [[nodiscard]] RequestId request_id() const { return request_id_; }
   [[nodiscard]] bool waits() const { return !notes_.empty() && !notes_.back().response; }
   /// To the question that it waits for.
   void answer(AdmissionResponse response);
@@ -93,7 +93,7 @@ class AdmissionNotes {
   [[nodiscard]] const AdmissionResponse* find(Pass pass, std::size_t plugin, const json::Value& object,
                                               const json::Value& old) const;
 
-  Ticket ticket_;
+  RequestId request_id_;
   std::vector<Note> notes_;  // only the last may lack its response
 };
 

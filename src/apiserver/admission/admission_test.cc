@@ -47,7 +47,7 @@ class AdmissionTest : public testing::Test {
 
   [[nodiscard]] AdmissionRequest request(const AdmissionNotes& notes) const {
     return {Operation::Update, *resources_.find("", "configmaps"), "", "d", "m", old_, false, "", {},
-            notes.ticket()};
+            notes.request_id()};
   }
   Done mutate(AdmissionNotes& notes, Value& object) {
     return admission_.mutate(

@@ -246,23 +246,23 @@ class LateTest : public AdmitTest {
  protected:
   LateTest() {
     witness_->on_mutate = [this](const AdmissionRequest& r, const Value&) -> Said {
-      if (r.ticket == 0 || !late_mutating_) { return AdmissionResponse{}; }
+      if (r.request_id == 0 || !late_mutating_) { return AdmissionResponse{}; }
       return std::nullopt;
     };
     witness_->on_validate = [this](const AdmissionRequest& r, const Value&) -> Said {
-      if (r.ticket == 0 || !late_validating_) { return AdmissionResponse{}; }
+      if (r.request_id == 0 || !late_validating_) { return AdmissionResponse{}; }
       return std::nullopt;
     };
   }
-  Ticket begin(const char* method, std::string target, Value body = {}) {
+  RequestId begin(const char* method, std::string target, Value body = {}) {
     const auto out =
         api_.begin({method, std::move(target), "application/json", std::move(body)}, clock_.now());
-    EXPECT_TRUE(std::holds_alternative<Ticket>(out));
-    return std::holds_alternative<Ticket>(out) ? std::get<Ticket>(out) : 0;
+    EXPECT_TRUE(std::holds_alternative<RequestId>(out));
+    return std::holds_alternative<RequestId>(out) ? std::get<RequestId>(out) : 0;
   }
-  std::optional<Response> answer(Ticket ticket, AdmissionResponse said = {}) {
+  std::optional<Response> answer(RequestId request_id, AdmissionResponse said = {}) {
     clock_.advance(std::chrono::seconds{1});
-    return api_.answered(ticket, std::move(said), clock_.now());
+    return api_.answered(request_id, std::move(said), clock_.now());
   }
 
   bool late_mutating_ = true;
@@ -271,7 +271,7 @@ class LateTest : public AdmitTest {
 
 TEST_F(LateTest, ARequestWaitsAndOthersGoOn) {
   const Value object = Object{{"metadata", Object{{"generateName", "m-"}}}};
-  const Ticket ticket = begin("POST", kMaps, object);
+  const RequestId request_id = begin("POST", kMaps, object);
   EXPECT_EQ(names(kMaps), "");
   EXPECT_EQ(send("POST", kMaps, named("other")).code, 201);
   AdmissionResponse changed;
@@ -279,17 +279,17 @@ TEST_F(LateTest, ARequestWaitsAndOthersGoOn) {
                           {"kind", "ConfigMap"},
                           {"metadata", Object{{"generateName", "m-"}}},
                           {"data", Object{{"k", "v"}}}};
-  EXPECT_FALSE(answer(ticket, std::move(changed)));  // now it waits for validate()
+  EXPECT_FALSE(answer(request_id, std::move(changed)));  // now it waits for validate()
   EXPECT_EQ(names(kMaps), "other ");
   const Value seen = witness_->seen.back();
-  const auto response = answer(ticket);
+  const auto response = answer(request_id);
   ASSERT_TRUE(response);
   EXPECT_EQ(response->code, 201);
   EXPECT_EQ(response->body["data"]["k"].str(), "v");
   EXPECT_EQ(response->body["metadata"]["uid"], seen["metadata"]["uid"]);  // as the plugin saw it
   EXPECT_EQ(response->body["metadata"]["name"], seen["metadata"]["name"]);
   EXPECT_EQ(response->body["metadata"]["creationTimestamp"], seen["metadata"]["creationTimestamp"]);
-  EXPECT_FALSE(answer(ticket));  // it is done
+  EXPECT_FALSE(answer(request_id));  // it is done
 }
 
 TEST_F(LateTest, ALateRefusalIsTheAnswer) {
@@ -304,14 +304,14 @@ TEST_F(LateTest, WhatWasWrittenMeanwhileIsSeen) {
   late_mutating_ = false;
   Request patch{"PATCH", mapPath("a"), "application/merge-patch+json", Object{{"data", Object{{"x", "1"}}}}};
   const auto waits = api_.begin(std::move(patch), clock_.now());
-  const Ticket ticket = std::get<Ticket>(waits);
+  const RequestId request_id = std::get<RequestId>(waits);
   merge(mapPath("a"), Object{{"data", Object{{"y", "2"}}}});
-  EXPECT_FALSE(answer(ticket));  // that was about another object: it is asked anew
-  const auto response = answer(ticket);
+  EXPECT_FALSE(answer(request_id));  // that was about another object: it is asked anew
+  const auto response = answer(request_id);
   ASSERT_TRUE(response);
   EXPECT_EQ(response->code, 200);
   EXPECT_EQ(response->body["data"], (Value{Object{{"x", "1"}, {"y", "2"}}}));
-  const Ticket create = begin("POST", kMaps, named("b"));
+  const RequestId create = begin("POST", kMaps, named("b"));
   ASSERT_EQ(send("POST", kMaps, named("b")).code, 201);
   EXPECT_EQ(answer(create)->code, 409);
 }
@@ -320,21 +320,21 @@ TEST_F(LateTest, ACollectionGoesOnWhereItWaited) {
   for (const char* name : {"b", "c"}) { (void)send("POST", kMaps, named(name)); }
   (void)send("POST", kMaps, named("a", Object{{"finalizers", Array{Value{"x.io/y"}}}}));  // so it stays
   late_mutating_ = false;
-  const Ticket ticket = begin("DELETE", kMaps);
-  EXPECT_FALSE(answer(ticket));
+  const RequestId request_id = begin("DELETE", kMaps);
+  EXPECT_FALSE(answer(request_id));
   EXPECT_FALSE(get(mapPath("a"))["metadata"]["deletionTimestamp"].isNull());
   (void)send("POST", kMaps, named("late"));
-  EXPECT_FALSE(answer(ticket));
-  const auto response = answer(ticket);
+  EXPECT_FALSE(answer(request_id));
+  const auto response = answer(request_id);
   ASSERT_TRUE(response);
   EXPECT_EQ(response->body["items"].items().size(), 3U);
   EXPECT_EQ(names(kMaps), "a late ");
 }
 
 TEST_F(LateTest, NobodyWaitsForWhatWasGivenUp) {
-  const Ticket ticket = begin("POST", kMaps, named("a"));
-  api_.giveUp(ticket);
-  EXPECT_FALSE(answer(ticket));
+  const RequestId request_id = begin("POST", kMaps, named("a"));
+  api_.giveUp(request_id);
+  EXPECT_FALSE(answer(request_id));
   EXPECT_EQ(names(kMaps), "");
 }
 

@@ -60,16 +60,16 @@ Response Api::handle(const Request& request, Now now) {
   return *answer(request, kept, now);
 }
 
-std::variant<Response, Ticket> Api::begin(Request request, Now now) {
-  const Ticket ticket = next_ticket_++;
-  Waiting waiting{std::move(request), Kept{AdmissionNotes{ticket}}};
+std::variant<Response, RequestId> Api::begin(Request request, Now now) {
+  const RequestId request_id = next_request_id_++;
+  Waiting waiting{std::move(request), Kept{AdmissionNotes{request_id}}};
   if (auto response = answer(waiting.request, waiting.kept, now)) { return *std::move(response); }
-  waiting_.emplace(ticket, std::move(waiting));
-  return ticket;
+  waiting_.emplace(request_id, std::move(waiting));
+  return request_id;
 }
 
-std::optional<Response> Api::answered(Ticket ticket, AdmissionResponse said, Now now) {
-  const auto it = waiting_.find(ticket);
+std::optional<Response> Api::answered(RequestId request_id, AdmissionResponse said, Now now) {
+  const auto it = waiting_.find(request_id);
   if (it == waiting_.end()) { return std::nullopt; }
   Waiting& waiting = it->second;
   waiting.kept.notes.answer(std::move(said));

@@ -53,12 +53,12 @@ class Api {
   [[nodiscard]] Response handle(const Request& request, Now now);
   /// As handle(), for who can wait: the answer, or the ticket of a request that an admission plugin answers later. Nothing was
   /// written then.
-  [[nodiscard]] std::variant<Response, Ticket> begin(Request request, Now now);
+  [[nodiscard]] std::variant<Response, RequestId> begin(Request request, Now now);
   /// What the plugin says that this request waits for: the request begins again. Nothing: it waits for another plugin now,
   /// or was given up.
-  [[nodiscard]] std::optional<Response> answered(Ticket ticket, AdmissionResponse said, Now now);
+  [[nodiscard]] std::optional<Response> answered(RequestId request_id, AdmissionResponse said, Now now);
   /// Nobody waits for it any more.
-  void giveUp(Ticket ticket) { waiting_.erase(ticket); }
+  void giveUp(RequestId request_id) { waiting_.erase(request_id); }
   /// For plugins of whoever runs this server: they come after the built-in ones.
   [[nodiscard]] Admission& admission() { return admission_; }
 
@@ -104,8 +104,8 @@ class Api {
   Deletes deletes_{store_, resources_, admission_, garbage_, namespaces_, definitions_};
   PodSubresources pods_{store_, resources_, admission_, deletes_};
   Writes writes_;
-  std::map<Ticket, Waiting> waiting_;
-  Ticket next_ticket_ = 1;
+  std::map<RequestId, Waiting> waiting_;
+  RequestId next_request_id_ = 1;
 };
 
 }  // namespace gs::apiserver

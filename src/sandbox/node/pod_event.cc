@@ -53,9 +53,9 @@ void warnAbout(apiserver::Api& api, const json::Value& pod, const std::string& r
       {"POST", fmt::format("/api/v1/namespaces/{}/events", ns), "application/json", std::move(event)}, now);
 }
 
-Strays::Strays(apiserver::Api& api) : api_{api}, position_{api.store().historyEnd()} {}
+UnclaimedPods::UnclaimedPods(apiserver::Api& api) : api_{api}, position_{api.store().historyEnd()} {}
 
-void Strays::look(Now now) {
+void UnclaimedPods::look(Now now) {
   const apiserver::Store& store = api_.store();
   std::vector<apiserver::ObjectPtr> found;  // told afterwards: that is a change too
   for (; position_ < store.historyEnd(); ++position_) {

@@ -17,10 +17,10 @@ void warnAbout(apiserver::Api& api, const json::Value& pod, const std::string& r
                const std::string& message, Now now);
 
 /// Pods that wait for a scheduler that is not here. Looks at what changed in the store since the last look.
-class Strays {
+class UnclaimedPods {
  public:
   /// `api` must outlive it.
-  explicit Strays(apiserver::Api& api);
+  explicit UnclaimedPods(apiserver::Api& api);
   void look(Now now);
 
  private:

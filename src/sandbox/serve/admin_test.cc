@@ -190,7 +190,7 @@ TEST_F(AdminTest, ARunTimeThatCannotBeReadIsTold) {
 }
 
 TEST_F(AdminTest, APodOfAnotherSchedulerIsTold) {
-  Strays strays{world_.api()};
+  UnclaimedPods strays{world_.api()};
   for (const char* scheduler : {"default-scheduler", "gpu-scheduler", "other"}) {
     world_.create(
         Object{{"apiVersion", "v1"},

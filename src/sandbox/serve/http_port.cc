@@ -69,30 +69,30 @@ net::Response stopping() {
 /// The lines of a watch. As the real server, a Table names its columns in the first event only.
 class WatchBody {
  public:
-  WatchBody(std::shared_ptr<Feed> feed, apiserver::Wanted wanted, apiserver::RowObject rows,
+  WatchBody(std::shared_ptr<WatchStream> stream, apiserver::Wanted wanted, apiserver::RowObject rows,
             const Clock& clock)
-      : feed_{std::move(feed)}, wanted_{std::move(wanted)}, rows_{rows}, clock_{&clock} {}
+      : stream_{std::move(stream)}, wanted_{std::move(wanted)}, rows_{rows}, clock_{&clock} {}
 
   std::optional<std::string> operator()(std::chrono::nanoseconds wait) {
-    if (feed_->events.drained()) { return std::nullopt; }
+    if (stream_->events.drained()) { return std::nullopt; }
     std::string out;
-    auto event = feed_->events.pop(clock_->now().mono + wait);
-    for (; event; event = out.size() < kMaxChunk ? feed_->events.pop(Mono::min()) : std::nullopt) {
-      feed_->behind -= event->bytes;
+    auto event = stream_->events.pop(clock_->now().mono + wait);
+    for (; event; event = out.size() < kMaxChunk ? stream_->events.pop(Mono::min()) : std::nullopt) {
+      stream_->behind -= event->bytes;
       out += json::print(shown(std::move(*event))) + "\n";
     }
     return out;
   }
 
  private:
-  json::Value shown(Feed::Event event) {
+  json::Value shown(WatchStream::Event event) {
     json::Value& e = event.event;
     if (wanted_.form != apiserver::Form::Table || e["type"].str() == "ERROR") { return std::move(e); }
     const json::Value object = e["object"];
     std::vector<const json::Value*> objects;
     if (e["type"].str() != "BOOKMARK") { objects.push_back(&object); }
     json::Value table = apiserver::makeTable(
-        feed_->resource, objects, json::Object{{"resourceVersion", object["metadata"]["resourceVersion"]}},
+        stream_->resource, objects, json::Object{{"resourceVersion", object["metadata"]["resourceVersion"]}},
         event.at, rows_);
     table.set("apiVersion", "meta.k8s.io/" + wanted_.table_version);
     if (columns_sent_) { table.set("columnDefinitions", nullptr); }
@@ -101,7 +101,7 @@ class WatchBody {
     return std::move(e);
   }
 
-  std::shared_ptr<Feed> feed_;
+  std::shared_ptr<WatchStream> stream_;
   apiserver::Wanted wanted_;
   apiserver::RowObject rows_;
   const Clock* clock_;
@@ -207,12 +207,12 @@ net::Response HttpPort::watch(const apiserver::Request& request, const apiserver
   });
   if (!asked) { return stopping(); }
   if (!watches) { return carryOut(request, wanted); }
-  auto feed = live_.watch(request.target);
-  if (!feed) { return answerOf(apiserver::toResponse(feed.error())); }
+  auto stream = live_.watch(request.target);
+  if (!stream) { return answerOf(apiserver::toResponse(stream.error())); }
   net::Response out;
   out.headers = {{"Content-Type", "application/json"}, {"Cache-Control", "no-cache, private"}};
   out.stream =
-      WatchBody{*std::move(feed), wanted, rowsOf(apiserver::readQuery(request.target)), live_.clock()};
+      WatchBody{*std::move(stream), wanted, rowsOf(apiserver::readQuery(request.target)), live_.clock()};
   return out;
 }
 

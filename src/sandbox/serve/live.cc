@@ -44,7 +44,7 @@ Live::Live(Options options, const Clock& clock)
   world_.api().compact();  // nobody watched before
   if (options_.scheduler) {
     world_.startReplica(*options_.scheduler);
-    strays_.emplace(world_.api());
+    unclaimed_pods_.emplace(world_.api());
   }
   owner_ = std::make_unique<Worker>("cluster", [this](const std::stop_token&) { run(); });
 }
@@ -65,8 +65,8 @@ bool Live::ask(const Question& question) {
   return true;
 }
 
-apiserver::Answer<std::shared_ptr<Feed>> Live::watch(const std::string& target) {
-  apiserver::Answer<std::shared_ptr<Feed>> answer =
+apiserver::Answer<std::shared_ptr<WatchStream>> Live::watch(const std::string& target) {
+  apiserver::Answer<std::shared_ptr<WatchStream>> answer =
       apiserver::refuse(503, "ServiceUnavailable", "the server is stopping, please try again");
   (void)ask([&](World&) { answer = open(target); });
   return answer;
@@ -84,12 +84,12 @@ void Live::run() {
     if (questions_.popAll(asked, sleepUntil()) == 0) { continue; }
     advance();
     for (const auto& question : asked) { question(); }
-    if (strays_) { strays_->look(world_.now()); }
+    if (unclaimed_pods_) { unclaimed_pods_->look(world_.now()); }
   }
   if (options_.scheduler) { world_.stop(0); }
   world_.run(4s);  // of its own time: what is under way ends
-  for (const OpenFeed& open : feeds_) {
-    if (const auto feed = open.feed.lock()) { feed->events.close(); }
+  for (const OpenStream& open : streams_) {
+    if (const auto stream = open.stream.lock()) { stream->events.close(); }
   }
   saveAtTheEnd();
 }
@@ -104,52 +104,54 @@ void Live::advance() {
 Mono Live::sleepUntil() const {
   const Mono now = world_.now().mono;
   Mono due = world_.nextDue().value_or(now + kLongestSleep);
-  for (const OpenFeed& open : feeds_) { due = std::min({due, open.end, open.bookmark.value_or(open.end)}); }
+  for (const OpenStream& open : streams_) {
+    due = std::min({due, open.end, open.bookmark.value_or(open.end)});
+  }
   if (options_.save && next_save_ > now) { due = std::min(due, next_save_); }
   return origin_.mono + std::min(due, now + kLongestSleep).time_since_epoch();
 }
 
-apiserver::Answer<std::shared_ptr<Feed>> Live::open(const std::string& target) {
+apiserver::Answer<std::shared_ptr<WatchStream>> Live::open(const std::string& target) {
   apiserver::Api& api = world_.api();
   auto route = api.resources().route(target);
   if (!route) { return tl::unexpected(route.error()); }
   const auto id = api.watch(target);
   if (!id) { return tl::unexpected(id.error()); }
-  auto feed = std::make_shared<Feed>(*route->resource);
-  OpenFeed opened{*id, feed, std::nullopt, world_.now().mono + watchTime(target)};
+  auto stream = std::make_shared<WatchStream>(*route->resource);
+  OpenStream opened{*id, stream, std::nullopt, world_.now().mono + watchTime(target)};
   if (apiserver::isTrue(route->query, "allowWatchBookmarks")) {
     opened.bookmark = nextBookmark(world_.now().mono, opened.end);
   }
-  if (pumpOne(opened, *feed)) {
-    feeds_.push_back(std::move(opened));
+  if (pumpOne(opened, *stream)) {
+    streams_.push_back(std::move(opened));
   } else {
-    feed->events.close();
+    stream->events.close();
   }
-  return feed;
+  return stream;
 }
 
 void Live::pump() {
   const Mono now = world_.now().mono;
   const bool changed = world_.api().store().revision() != pumped_;
   pumped_ = world_.api().store().revision();
-  for (auto it = feeds_.begin(); it != feeds_.end();) {
+  for (auto it = streams_.begin(); it != streams_.end();) {
     const bool due = it->end <= now || (it->bookmark && *it->bookmark <= now);
     if (!changed && !due) {
       ++it;
       continue;
     }
-    const auto feed = it->feed.lock();
-    if (feed && pumpOne(*it, *feed)) {
+    const auto stream = it->stream.lock();
+    if (stream && pumpOne(*it, *stream)) {
       ++it;
       continue;
     }
-    if (feed) { feed->events.close(); }
+    if (stream) { stream->events.close(); }
     world_.api().close(it->id);
-    it = feeds_.erase(it);
+    it = streams_.erase(it);
   }
 }
 
-bool Live::pumpOne(OpenFeed& open, Feed& feed) {
+bool Live::pumpOne(OpenStream& open, WatchStream& stream) {
   const Now now = world_.now();
   apiserver::Api& api = world_.api();
   if (open.bookmark && *open.bookmark <= now.mono) {
@@ -159,9 +161,9 @@ bool Live::pumpOne(OpenFeed& open, Feed& feed) {
   while (auto event = api.poll(open.id)) {
     const bool last = (*event)["type"].str() == "ERROR";
     const std::size_t bytes = open.begun ? apiserver::roughBytes(*event) : 0;
-    if (feed.behind + bytes > options_.max_behind) { return false; }
-    feed.behind += bytes;
-    if (!feed.events.tryPush({*std::move(event), now.wall, bytes}) || last) { return false; }
+    if (stream.behind + bytes > options_.max_behind) { return false; }
+    stream.behind += bytes;
+    if (!stream.events.tryPush({*std::move(event), now.wall, bytes}) || last) { return false; }
   }
   open.begun = true;
   return open.end > now.mono && api.isOpen(open.id);

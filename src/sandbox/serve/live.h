@@ -4,7 +4,7 @@
 // Time of the World is time since the start; what it writes into objects is the clock's wall time. A watcher
 // that falls kMaxBehind events, or Options::max_behind bytes, behind is cut off and has to list again. What
 // changed is seen by watchers after the step (or the request) that changed it. Stopping answers what was
-// asked before, ends all feeds, and releases the leader lease.
+// asked before, ends all streams, and releases the leader lease.
 // Any thread may call ask() and watch(), but never from inside a question.
 #pragma once
 
@@ -26,14 +26,14 @@ namespace gs::sandbox {
 
 /// What one watch has to say, handed from the owner to the thread that writes it out. Given back:
 /// the watch is closed.
-struct Feed {
+struct WatchStream {
   static constexpr std::size_t kMaxBehind = 20'000;
   struct Event {
     json::Value event;  // {"type","object"}
     Wall at;
     std::size_t bytes = 0;  // none of what there is at the beginning: that shares its memory with the store
   };
-  explicit Feed(apiserver::Resource r) : resource{std::move(r)} {}
+  explicit WatchStream(apiserver::Resource r) : resource{std::move(r)} {}
 
   const apiserver::Resource resource;  // as it was served when the watch began
   Mailbox<Event> events{kMaxBehind};   // closed: the watch ended
@@ -67,15 +67,15 @@ class Live {
   /// Runs `question` on the owner's thread and waits for it. False: stopped, and it was not run.
   bool ask(const Question& question);
   /// Error 503: stopped.
-  [[nodiscard]] apiserver::Answer<std::shared_ptr<Feed>> watch(const std::string& target);
+  [[nodiscard]] apiserver::Answer<std::shared_ptr<WatchStream>> watch(const std::string& target);
   /// A second call does nothing.
   void stop();
   [[nodiscard]] const Clock& clock() const { return clock_; }
 
  private:
-  struct OpenFeed {
+  struct OpenStream {
     apiserver::WatchId id = 0;
-    std::weak_ptr<Feed> feed;
+    std::weak_ptr<WatchStream> stream;
     std::optional<Mono> bookmark;
     Mono end;
     bool begun = false;  // what there was at the beginning was given
@@ -84,10 +84,10 @@ class Live {
   void run();
   void advance();
   [[nodiscard]] Mono sleepUntil() const;
-  [[nodiscard]] apiserver::Answer<std::shared_ptr<Feed>> open(const std::string& target);
+  [[nodiscard]] apiserver::Answer<std::shared_ptr<WatchStream>> open(const std::string& target);
   void pump();
   /// False: it ended.
-  bool pumpOne(OpenFeed& open, Feed& feed);
+  bool pumpOne(OpenStream& open, WatchStream& stream);
   void saveIfDue();
   void saveAtTheEnd();
   void save();
@@ -96,11 +96,11 @@ class Live {
   const Options options_;
   const Clock& clock_;
   const Now origin_;
-  World world_;                   // the owner's, once it runs
-  std::optional<Strays> strays_;  // with a scheduler inside only: else another may come
+  World world_;                                  // the owner's, once it runs
+  std::optional<UnclaimedPods> unclaimed_pods_;  // with a scheduler inside only: else another may come
   Mailbox<std::function<void()>> questions_{1024};
-  std::list<OpenFeed> feeds_;
-  std::uint64_t pumped_ = 0;  // revision up to which the feeds were served
+  std::list<OpenStream> streams_;
+  std::uint64_t pumped_ = 0;  // revision up to which the streams were served
   std::uint64_t saved_ = 0;   // position in the history up to which was saved
   std::uint64_t saved_revision_ = 0;
   Mono next_save_{};

@@ -41,19 +41,19 @@ class LiveTest : public testing::Test {
     }
     (void)live_.ask([](World&) {});  // watchers were told before this
   }
-  std::shared_ptr<Feed> watch(const std::string& query) {
-    auto feed = live_.watch(std::string{kConfigMaps} + "?watch=true" + query);
-    EXPECT_TRUE(feed.has_value());
-    return feed.value_or(nullptr);
+  std::shared_ptr<WatchStream> watch(const std::string& query) {
+    auto stream = live_.watch(std::string{kConfigMaps} + "?watch=true" + query);
+    EXPECT_TRUE(stream.has_value());
+    return stream.value_or(nullptr);
   }
   std::string revision() {
     std::string out;
     (void)live_.ask([&](World& w) { out = std::to_string(w.api().store().revision()); });
     return out;
   }
-  static int drain(Feed& feed) {
+  static int drain(WatchStream& stream) {
     int count = 0;
-    for (; const auto event = feed.events.pop(Mono::min()); ++count) { feed.behind -= event->bytes; }
+    for (; const auto event = stream.events.pop(Mono::min()); ++count) { stream.behind -= event->bytes; }
     return count;
   }
 
@@ -66,23 +66,23 @@ TEST_F(LiveTest, HistoryEndsWhereItsObjectsAreTooManyBytes) {
   createMaps(0, 3);
   EXPECT_EQ(drain(*watch("&resourceVersion=" + first)), 3);
   createMaps(3, 20);
-  const auto feed = watch("&resourceVersion=" + first);
-  const auto event = feed->events.pop(Mono::min());
+  const auto stream = watch("&resourceVersion=" + first);
+  const auto event = stream->events.pop(Mono::min());
   ASSERT_TRUE(event.has_value());
   EXPECT_EQ(event->event["object"]["code"].intOr(0), 410);
 }
 
 TEST_F(LiveTest, AWatcherThatIsTooManyBytesBehindIsCutOff) {
   createMaps(0, 20);
-  const auto feed = watch("");
-  EXPECT_EQ(feed->events.size(), 20U);  // all that is there, however much
+  const auto stream = watch("");
+  EXPECT_EQ(stream->events.size(), 20U);  // all that is there, however much
   createMaps(20, 22);
-  EXPECT_EQ(drain(*feed), 22);
+  EXPECT_EQ(drain(*stream), 22);
   createMaps(22, 25);
-  EXPECT_EQ(drain(*feed), 3);
+  EXPECT_EQ(drain(*stream), 3);
   createMaps(25, 45);
-  EXPECT_LT(drain(*feed), 20);
-  EXPECT_TRUE(feed->events.drained());
+  EXPECT_LT(drain(*stream), 20);
+  EXPECT_TRUE(stream->events.drained());
 }
 
 TEST(LiveState, OfALeaderThatOnlyGoesOnLeadingIsSavedNowAndThen) {

@@ -30,9 +30,10 @@ class Companion {
   [[nodiscard]] virtual bool underWay() const = 0;
 
   // Of the extender.
-  [[nodiscard]] virtual kapi::Effects ask(extender::Ticket ticket, extender::Question question, Now now) = 0;
+  [[nodiscard]] virtual kapi::Effects ask(extender::RequestId request_id, extender::Request question,
+                                          Now now) = 0;
   /// After each of the above.
-  [[nodiscard]] virtual std::vector<std::pair<extender::Ticket, extender::Answer>> takeAnswers() = 0;
+  [[nodiscard]] virtual std::vector<std::pair<extender::RequestId, extender::Answer>> takeAnswers() = 0;
   [[nodiscard]] virtual extender::NodeTablePtr table() = 0;
   [[nodiscard]] virtual const extender::Extender& extender() const = 0;
 };

@@ -17,7 +17,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "extender/alone.h"
+#include "extender/standalone.h"
 #include "kapi/call.h"
 #include "kapi/election.h"
 #include "sandbox/world/companion.h"
@@ -37,11 +37,11 @@ struct Replica {
   MakeCompanion make_beside;  // of schedulers
   // One of the first two, as the config says.
   std::unique_ptr<scheduler::Scheduler> machine;
-  std::unique_ptr<extender::Alone> extender;
+  std::unique_ptr<extender::Standalone> extender;
   std::unique_ptr<Companion> beside;  // `machine`; goes before it
   std::unique_ptr<kapi::Election> election;
   kapi::Leadership gate;
-  std::map<std::string, std::deque<kapi::Call>> lanes;  // busy lanes with what waits behind
+  std::map<std::string, std::deque<kapi::Call>> ordering_keys;  // busy ordering keys with what waits behind
   std::set<Mono> wakes;
   Duration lag{};  // its clock is so much behind
   std::optional<Mono> stalled_from;
@@ -49,7 +49,7 @@ struct Replica {
 
   void make(Rng& schedulers, Rng& extenders) {
     if (const auto* alone = std::get_if<extender::Config>(&config)) {
-      extender = std::make_unique<extender::Alone>(*alone, Rng{extenders.next()});
+      extender = std::make_unique<extender::Standalone>(*alone, Rng{extenders.next()});
     } else {
       beside.reset();
       machine =
@@ -89,16 +89,16 @@ struct Replica {
     return with([](const auto& m) { return m.underWay(); });
   }
   [[nodiscard]] bool isAsked() const { return beside || extender; }
-  [[nodiscard]] kapi::Effects ask(extender::Ticket ticket, extender::Question question,
+  [[nodiscard]] kapi::Effects ask(extender::RequestId request_id, extender::Request question,
                                   const std::vector<std::string>& nodes, Now now) {
     question.candidates.table = beside ? beside->table() : extender->table();
     for (const auto& node : nodes) {
       question.candidates.nodes.push_back(question.candidates.table->find(node));
     }
-    return beside ? beside->ask(ticket, std::move(question), now)
-                  : extender->ask(ticket, std::move(question), now);
+    return beside ? beside->ask(request_id, std::move(question), now)
+                  : extender->ask(request_id, std::move(question), now);
   }
-  [[nodiscard]] std::vector<std::pair<extender::Ticket, extender::Answer>> takeAnswers() {
+  [[nodiscard]] std::vector<std::pair<extender::RequestId, extender::Answer>> takeAnswers() {
     return beside ? beside->takeAnswers() : extender->takeAnswers();
   }
   [[nodiscard]] bool leadsExtender() const {

@@ -65,7 +65,7 @@ void Replicas::crash(ReplicaId id) {
   Replica& r = replica(id);
   r.alive = false;
   transport_.cutOff(id);
-  r.lanes.clear();
+  r.ordering_keys.clear();
   r.wakes.clear();
   r.while_frozen.clear();
 }
@@ -101,7 +101,7 @@ void Replicas::stopWhenDone(ReplicaId id, Mono end) {
 bool Replicas::alive(ReplicaId id) const { return replica(id).alive; }
 bool Replicas::frozen(ReplicaId id) const { return replica(id).frozen; }
 const scheduler::Scheduler& Replicas::scheduler(ReplicaId id) const { return *replica(id).machine; }
-const extender::Alone& Replicas::extender(ReplicaId id) const { return *replica(id).extender; }
+const extender::Standalone& Replicas::extender(ReplicaId id) const { return *replica(id).extender; }
 
 std::optional<ReplicaId> Replicas::leader() const {
   for (const auto& r : replicas_) {
@@ -122,13 +122,13 @@ std::optional<ReplicaId> Replicas::leadingExtender() const {
   return std::nullopt;
 }
 
-void Replicas::ask(ReplicaId id, extender::Ticket ticket, extender::Question question,
+void Replicas::ask(ReplicaId id, extender::RequestId request_id, extender::Request question,
                    std::vector<std::string> nodes) {
-  queue_.after(transport_.latency(), [this, who = replica(id).address, ticket, question = std::move(question),
-                                      nodes = std::move(nodes)]() mutable {
+  queue_.after(transport_.latency(), [this, who = replica(id).address, request_id,
+                                      question = std::move(question), nodes = std::move(nodes)]() mutable {
     question.asked = clockOf(replica(who.id)).mono;
-    in(who, [this, ticket, question = std::move(question), nodes](Replica& r) mutable {
-      carry(r, r.ask(ticket, std::move(question), nodes, clockOf(r)));
+    in(who, [this, request_id, question = std::move(question), nodes](Replica& r) mutable {
+      carry(r, r.ask(request_id, std::move(question), nodes, clockOf(r)));
       tellAnswers(r);
     });
   });
@@ -137,10 +137,10 @@ void Replicas::ask(ReplicaId id, extender::Ticket ticket, extender::Question que
 /// A process that died or froze since it answered has answered.
 void Replicas::tellAnswers(Replica& r) {
   if (!r.isAsked()) { return; }
-  for (auto& [ticket, answer] : r.takeAnswers()) {
+  for (auto& [request_id, answer] : r.takeAnswers()) {
     if (!listener_) { continue; }
-    queue_.after(transport_.latency(), [this, id = r.address.id, ticket = ticket,
-                                        answer = std::move(answer)] { listener_(id, ticket, answer); });
+    queue_.after(transport_.latency(), [this, id = r.address.id, request_id = request_id,
+                                        answer = std::move(answer)] { listener_(id, request_id, answer); });
   }
 }
 
@@ -228,11 +228,11 @@ void Replicas::elected(Replica& r, kapi::Election::Output output) {
 }
 
 void Replicas::submit(Replica& r, kapi::Call call) {
-  if (call.lane.empty()) {
+  if (call.ordering_key.empty()) {
     send(r, std::move(call));
     return;
   }
-  const auto [it, idle] = r.lanes.try_emplace(call.lane);
+  const auto [it, idle] = r.ordering_keys.try_emplace(call.ordering_key);
   if (idle) {
     send(r, std::move(call));
   } else {
@@ -242,28 +242,28 @@ void Replicas::submit(Replica& r, kapi::Call call) {
 
 void Replicas::send(Replica& r, kapi::Call call) {
   const bool leads = r.gate.leading && clockOf(r).mono < r.gate.until;
-  if (!call.guarded || leads) {
+  if (!call.leader_only || leads) {
     transport_.send(r.address, std::move(call));
     return;
   }
-  auto o = failed(call, kapi::Fate::NotSent, "not leading");
-  queue_.after({}, [this, who = r.address, lane = call.lane, o = std::move(o)]() mutable {
-    answered(who, lane, std::move(o));
+  auto o = failed(call, kapi::CallResult::NotSent, "not leading");
+  queue_.after({}, [this, who = r.address, ordering_key = call.ordering_key, o = std::move(o)]() mutable {
+    answered(who, ordering_key, std::move(o));
   });
 }
 
 // ---------------------------------------------------------------- what the transport says
 
-void Replicas::answered(Address who, const std::string& its_lane, kapi::Outcome o) {
-  in(who, [this, lane = its_lane, o = std::move(o)](Replica& r) {
-    if (!lane.empty()) {
-      const auto it = r.lanes.find(lane);
-      if (it != r.lanes.end() && !it->second.empty()) {
+void Replicas::answered(Address who, const std::string& its_key, kapi::Outcome o) {
+  in(who, [this, ordering_key = its_key, o = std::move(o)](Replica& r) {
+    if (!ordering_key.empty()) {
+      const auto it = r.ordering_keys.find(ordering_key);
+      if (it != r.ordering_keys.end() && !it->second.empty()) {
         kapi::Call next = std::move(it->second.front());
         it->second.pop_front();
         send(r, std::move(next));
-      } else if (it != r.lanes.end()) {
-        r.lanes.erase(it);
+      } else if (it != r.ordering_keys.end()) {
+        r.ordering_keys.erase(it);
       }
     }
     if (r.alive) { outcome(r, o); }

@@ -1,5 +1,5 @@
 // The processes of a World: replicas of the scheduler and of the extender, each with its machines, its election and what a process
-// keeps, run as k8s/ runs them: lanes are kept, guarded calls pass the leader gate, timers go by the process's own clock.
+// keeps, run as k8s/ runs them: ordering keys are kept, leader-only calls pass the leader gate, timers go by the process's own clock.
 //
 // A crashed one has forgotten everything when it is restarted; each start is another life, and what was meant for a former one is
 // thrown away. A frozen one hears all that happened meanwhile when it is thawed. What extenders draw at random does not shift
@@ -15,7 +15,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
-#include "extender/alone.h"
+#include "extender/standalone.h"
 #include "kapi/election.h"
 #include "sandbox/world/companion.h"
 #include "sandbox/world/event_queue.h"
@@ -35,7 +35,7 @@ class Replicas final : public Transport::Clients {
     bool records = true;  // log() is kept
     std::function<void(ReplicaId, const kapi::Log&)> on_log{};
   };
-  using Listener = std::function<void(ReplicaId, extender::Ticket, const extender::Answer&)>;
+  using Listener = std::function<void(ReplicaId, extender::RequestId, const extender::Answer&)>;
 
   /// Schedulers draw from the first, extenders from the second.
   Replicas(EventQueue& queue, Transport& transport, Options options, Rng schedulers, Rng extenders);
@@ -51,7 +51,7 @@ class Replicas final : public Transport::Clients {
   void freeze(ReplicaId id, bool frozen);
   void stop(ReplicaId id);
   void stallClock(ReplicaId id, Duration by);
-  void ask(ReplicaId id, extender::Ticket ticket, extender::Question question,
+  void ask(ReplicaId id, extender::RequestId request_id, extender::Request question,
            std::vector<std::string> nodes);
   void setListener(Listener listener) { listener_ = std::move(listener); }
 
@@ -59,7 +59,7 @@ class Replicas final : public Transport::Clients {
   [[nodiscard]] bool frozen(ReplicaId id) const;
   [[nodiscard]] const scheduler::Scheduler& scheduler(ReplicaId id) const;
   [[nodiscard]] std::optional<ReplicaId> leader() const;
-  [[nodiscard]] const extender::Alone& extender(ReplicaId id) const;
+  [[nodiscard]] const extender::Standalone& extender(ReplicaId id) const;
   [[nodiscard]] const extender::Extender* extenderBeside(ReplicaId id) const;
   [[nodiscard]] std::optional<ReplicaId> leadingExtender() const;
 
@@ -68,7 +68,7 @@ class Replicas final : public Transport::Clients {
 
   // What the transport says.
   [[nodiscard]] bool isAlive(Transport::Address who) const override;
-  void answered(Transport::Address who, const std::string& lane, kapi::Outcome outcome) override;
+  void answered(Transport::Address who, const std::string& ordering_key, kapi::Outcome outcome) override;
   void streamed(Transport::Address who, ApiPort::StreamEvent event) override;
   void die(Transport::Address who) override;
 

@@ -100,10 +100,10 @@ class Script final : public Companion {
 
   kapi::Effects start(Now) override { return notes_.effects; }
   kapi::Effects handle(const kapi::MachineEvent& event, Now now) override {
-    static constexpr const char* kFates[] = {"applied", "refused", "unknown", "not-sent"};
+    static constexpr const char* kCallResults[] = {"applied", "refused", "unknown", "not-sent"};
     const auto at = std::chrono::duration_cast<std::chrono::milliseconds>(now.mono.time_since_epoch());
     if (const auto* o = std::get_if<kapi::Outcome>(&event)) {
-      notes_.heard += std::to_string(o->token) + " " + kFates[static_cast<int>(o->fate)];
+      notes_.heard += std::to_string(o->token) + " " + kCallResults[static_cast<int>(o->result)];
     } else if (std::holds_alternative<kapi::TimerDue>(event)) {
       notes_.heard += "timer";
     } else {
@@ -114,8 +114,8 @@ class Script final : public Companion {
   }
   void stopTaking() override {}
   [[nodiscard]] bool underWay() const override { return notes_.under_way; }
-  kapi::Effects ask(extender::Ticket, extender::Question, Now) override { return {}; }
-  std::vector<std::pair<extender::Ticket, extender::Answer>> takeAnswers() override { return {}; }
+  kapi::Effects ask(extender::RequestId, extender::Request, Now) override { return {}; }
+  std::vector<std::pair<extender::RequestId, extender::Answer>> takeAnswers() override { return {}; }
   extender::NodeTablePtr table() override { return nullptr; }
   [[nodiscard]] const extender::Extender& extender() const override { GS_CHECK(false, "nobody asks"); }
 
@@ -125,12 +125,12 @@ class Script final : public Companion {
 
 class ScriptedTest : public ReplicasTest {
  protected:
-  static kapi::Call read(kapi::Token token, const char* lane) {
+  static kapi::Call read(kapi::Token token, const char* ordering_key) {
     kapi::Call call;
     call.token = token;
     call.kind = kapi::kPod;
     call.key = {"default", "none"};
-    call.lane = lane;
+    call.ordering_key = ordering_key;
     return call;
   }
   ReplicaId start(kapi::Effects effects) {
@@ -146,15 +146,15 @@ class ScriptedTest : public ReplicasTest {
   Script::Notes notes_;
 };
 
-TEST_F(ScriptedTest, CallsOfALaneGoOneAfterTheOtherAndLanesSideBySide) {
+TEST_F(ScriptedTest, CallsOfALaneGoOneAfterTheOtherAndOrderingKeysSideBySide) {
   (void)start({read(1, "x"), read(2, "x"), read(3, "y"), read(4, ""), read(5, "x"), read(6, "")});
   EXPECT_EQ(heardAfter(100ms), "1 refused@2 3 refused@2 4 refused@2 6 refused@2 2 refused@4 5 refused@6 ");
 }
 
 TEST_F(ScriptedTest, AGuardedCallOfWhoDoesNotLeadIsNotSent) {
-  kapi::Call guarded = read(2, "x");
-  guarded.guarded = true;
-  (void)start({read(1, "x"), guarded, read(3, "x")});
+  kapi::Call leader_only = read(2, "x");
+  leader_only.leader_only = true;
+  (void)start({read(1, "x"), leader_only, read(3, "x")});
   EXPECT_EQ(heardAfter(100ms), "1 refused@2 2 not-sent@2 3 refused@4 ");
 }
 

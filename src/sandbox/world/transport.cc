@@ -20,10 +20,10 @@ bool isWrite(const kapi::Call& call) { return call.verb != kapi::Verb::Get && ca
 
 }  // namespace
 
-kapi::Outcome failed(const kapi::Call& call, kapi::Fate fate, std::string why) {
+kapi::Outcome failed(const kapi::Call& call, kapi::CallResult result, std::string why) {
   kapi::Outcome o;
   o.token = call.token;
-  o.fate = fate;
+  o.result = result;
   o.message = std::move(why);
   return o;
 }
@@ -35,46 +35,47 @@ Transport::Transport(EventQueue& queue, apiserver::Api& api, Options options)
 
 void Transport::send(Address from, kapi::Call call) {
   if (api_away_) {
-    auto o = failed(call, kapi::Fate::NotSent, "connection refused");
-    queue_.after({}, [this, from, lane = call.lane, o = std::move(o)]() mutable {
-      clients_->answered(from, lane, std::move(o));
+    auto o = failed(call, kapi::CallResult::NotSent, "connection refused");
+    queue_.after({}, [this, from, ordering_key = call.ordering_key, o = std::move(o)]() mutable {
+      clients_->answered(from, ordering_key, std::move(o));
     });
     return;
   }
-  const CallFate fate = judge_ ? judge_(from.id, call) : CallFate{};
-  if (fate.crash_before) {
+  const CallFate result = judge_ ? judge_(from.id, call) : CallFate{};
+  if (result.crash_before) {
     clients_->die(from);
     return;
   }
-  queue_.after(options_.latency, [this, from, call = std::move(call), fate] { arrive(from, call, fate); });
+  queue_.after(options_.latency,
+               [this, from, call = std::move(call), result] { arrive(from, call, result); });
 }
 
-void Transport::arrive(Address from, const kapi::Call& call, CallFate fate) {
+void Transport::arrive(Address from, const kapi::Call& call, CallFate result) {
   using How = CallFate::How;
-  kapi::Outcome o = failed(call, kapi::Fate::Unknown, "timed out");
+  kapi::Outcome o = failed(call, kapi::CallResult::Unknown, "timed out");
   if (options_.records && isWrite(call) && kapi::tokenOwner(call.token) != kElectionOwner) {
     writes_.push_back(fmt::format("{} {}{}{} {}", kapi::httpMethod(call.verb), call.kind->plural,
                                   call.subresource.empty() ? "" : "/", call.subresource, call.key.text()));
   }
-  if (fate.how == How::Normal || fate.how == How::LostAfter) {
+  if (result.how == How::Normal || result.how == How::LostAfter) {
     kapi::Outcome answer = port_.call(call, queue_.now());
     options_.changed();
-    if (fate.how == How::Normal) { o = std::move(answer); }
-  } else if (fate.how == How::Refused) {
-    o.fate = fate.http >= 500 ? kapi::Fate::Unknown : kapi::Fate::Refused;
-    o.http = fate.http;
+    if (result.how == How::Normal) { o = std::move(answer); }
+  } else if (result.how == How::Refused) {
+    o.result = result.http >= 500 ? kapi::CallResult::Unknown : kapi::CallResult::Refused;
+    o.http = result.http;
     o.message = "refused by the judge";
-    o.retry_after = std::min(fate.retry_after, kapi::kMostRetryAfter);  // as it is decoded
-  } else if (fate.how == How::Late) {
-    carryOutLate(call, fate.delay);
+    o.retry_after = std::min(result.retry_after, kapi::kMostRetryAfter);  // as it is decoded
+  } else if (result.how == How::Late) {
+    carryOutLate(call, result.delay);
   }
   if (witness_) { witness_(from.id, call, o); }
-  if (fate.crash_after) {
+  if (result.crash_after) {
     clients_->die(from);
     return;
   }
-  queue_.after(options_.latency, [this, from, lane = call.lane, o = std::move(o)]() mutable {
-    clients_->answered(from, lane, std::move(o));
+  queue_.after(options_.latency, [this, from, ordering_key = call.ordering_key, o = std::move(o)]() mutable {
+    clients_->answered(from, ordering_key, std::move(o));
   });
 }
 

@@ -46,7 +46,7 @@ struct CallFate {
 inline constexpr std::uint8_t kElectionOwner = 100;
 
 /// A call that was not carried out as far as its sender knows.
-[[nodiscard]] kapi::Outcome failed(const kapi::Call& call, kapi::Fate fate, std::string why);
+[[nodiscard]] kapi::Outcome failed(const kapi::Call& call, kapi::CallResult result, std::string why);
 
 class Transport {
  public:
@@ -59,7 +59,7 @@ class Transport {
   class Clients {
    public:
     [[nodiscard]] virtual bool isAlive(Address who) const = 0;
-    virtual void answered(Address who, const std::string& lane, kapi::Outcome outcome) = 0;
+    virtual void answered(Address who, const std::string& ordering_key, kapi::Outcome outcome) = 0;
     virtual void streamed(Address who, ApiPort::StreamEvent event) = 0;
     /// Its process dies now.
     virtual void die(Address who) = 0;
@@ -108,7 +108,7 @@ class Transport {
  private:
   using StreamKey = std::pair<ReplicaId, kapi::Token>;
 
-  void arrive(Address from, const kapi::Call& call, CallFate fate);
+  void arrive(Address from, const kapi::Call& call, CallFate result);
   void carryOutLate(const kapi::Call& call, Duration delay);
   void streamLives(Address who, kapi::Token stream, Duration bookmark_every, Mono end);
   void drain();

@@ -24,10 +24,11 @@ class TransportTest : public testing::Test, public Transport::Clients {
   ~TransportTest() = default;
 
   bool isAlive(Transport::Address who) const override { return lives_.at(who.id) == who.life; }
-  void answered(Transport::Address who, const std::string& lane, kapi::Outcome o) override {
-    static constexpr const char* kFates[] = {"applied", "refused", "unknown", "not-sent"};
-    heard_ += std::to_string(who.id) + ":" + std::to_string(o.token) + lane + " " +
-              kFates[static_cast<int>(o.fate)] + (o.http == 0 ? "" : " " + std::to_string(o.http)) + "; ";
+  void answered(Transport::Address who, const std::string& ordering_key, kapi::Outcome o) override {
+    static constexpr const char* kCallResults[] = {"applied", "refused", "unknown", "not-sent"};
+    heard_ += std::to_string(who.id) + ":" + std::to_string(o.token) + ordering_key + " " +
+              kCallResults[static_cast<int>(o.result)] + (o.http == 0 ? "" : " " + std::to_string(o.http)) +
+              "; ";
   }
   void streamed(Transport::Address who, ApiPort::StreamEvent event) override {
     heard_ += std::to_string(who.id) + (who.life == 1 ? ":" : "'s next life:");
@@ -53,7 +54,7 @@ class TransportTest : public testing::Test, public Transport::Clients {
     call.verb = kapi::Verb::Create;
     call.kind = kapi::kLease;
     call.key.ns = "default";
-    call.lane = "-lane";
+    call.ordering_key = "-lane";
     call.body = Object{{"metadata", Object{{"name", name}}}};
     return call;
   }
@@ -74,8 +75,8 @@ class TransportTest : public testing::Test, public Transport::Clients {
   bool exists(const char* name) {
     return api_.store().find({"coordination.k8s.io/leases", "default", name}) != nullptr;
   }
-  void fateIs(CallFate fate) {
-    transport_.setJudge([fate](ReplicaId, const kapi::Call&) { return fate; });
+  void resultIs(CallFate result) {
+    transport_.setJudge([result](ReplicaId, const kapi::Call&) { return result; });
   }
   /// What was heard within that time.
   std::string after(Duration by) {
@@ -108,7 +109,7 @@ TEST_F(TransportTest, ACallTakesTheLatencyEachWay) {
 TEST_F(TransportTest, EachFateIsHeardAndDone) {
   struct Case {
     const char* name;
-    CallFate fate;
+    CallFate result;
     std::string heard;
     bool done_at_once;
     bool done_later;
@@ -122,7 +123,7 @@ TEST_F(TransportTest, EachFateIsHeardAndDone) {
       {"late", {.how = How::Late, .delay = 1s}, "1:7-lane unknown; ", false, true},
   };
   for (const Case& c : cases) {
-    fateIs(c.fate);
+    resultIs(c.result);
     transport_.send(kOne, create(c.name));
     EXPECT_EQ(after(2ms), c.heard) << c.name;
     EXPECT_EQ(exists(c.name), c.done_at_once) << c.name;
@@ -136,11 +137,11 @@ TEST_F(TransportTest, ASenderMayDieBeforeAndAfter) {
   transport_.setWitness([&](ReplicaId, const kapi::Call& call, const kapi::Outcome&) {
     witnessed += std::string{call.body["metadata"]["name"].str()} + " ";
   });
-  fateIs({.crash_before = true});
+  resultIs({.crash_before = true});
   transport_.send(kOne, create("before"));
   EXPECT_EQ(after(1s), "1 died; ");
   EXPECT_FALSE(exists("before"));
-  fateIs({.crash_after = true});
+  resultIs({.crash_after = true});
   transport_.send(kTwo, create("after"));
   EXPECT_EQ(after(1s), "2 died; ");
   EXPECT_TRUE(exists("after"));

@@ -19,7 +19,7 @@
 #include "apiserver/handlers/api.h"
 #include "base/clock.h"
 #include "base/random.h"
-#include "extender/alone.h"
+#include "extender/standalone.h"
 #include "kapi/node_file.h"
 #include "sandbox/controllers/controllers.h"
 #include "sandbox/node/kubelet.h"
@@ -88,7 +88,7 @@ class World {
   // Replicas of the extender alone; all of the above but scheduler() and leader() is for them too. What they draw at
   // random does not shift what schedulers draw.
   ReplicaId startExtender(extender::Config config = {}) { return replicas_.startExtender(std::move(config)); }
-  [[nodiscard]] const extender::Alone& extender(ReplicaId id) const { return replicas_.extender(id); }
+  [[nodiscard]] const extender::Standalone& extender(ReplicaId id) const { return replicas_.extender(id); }
   /// Beside that scheduler; null: there is none.
   [[nodiscard]] const extender::Extender* extenderBeside(ReplicaId id) const {
     return replicas_.extenderBeside(id);
@@ -97,9 +97,9 @@ class World {
   [[nodiscard]] std::optional<ReplicaId> leadingExtender() const { return replicas_.leadingExtender(); }
   /// Another scheduler's question about these nodes; its candidates are set here. The answer comes to setListener()'s, or
   /// never: from a replica that dies or freezes meanwhile.
-  void ask(ReplicaId id, extender::Ticket ticket, extender::Question question,
+  void ask(ReplicaId id, extender::RequestId request_id, extender::Request question,
            std::vector<std::string> nodes) {
-    replicas_.ask(id, ticket, std::move(question), std::move(nodes));
+    replicas_.ask(id, request_id, std::move(question), std::move(nodes));
   }
   using Listener = Replicas::Listener;
   void setListener(Listener listener) { replicas_.setListener(std::move(listener)); }

@@ -1,4 +1,4 @@
-#include "engine/feed.h"
+#include "engine/informers.h"
 
 #include <gtest/gtest.h>
 
@@ -15,12 +15,12 @@ using model::Quotas;
 const Quotas kOfTheFile{{"ns", model::Quota{{{"V100", 4}}, {}}}};
 
 /// A feed of quotas, whose lists are answered by hand.
-class QuotaFeed : public ::testing::Test {
+class QuotaInformers : public ::testing::Test {
  protected:
-  QuotaFeed() {
+  QuotaInformers() {
     const model::QuotaConfig config{{"kube-system", "gpuquota"}, {}, kOfTheFile};
     engine.configureQuota(config);
-    feed.emplace(engine, std::vector{Feed::quotaSource(config)}, rng);
+    informers.emplace(engine, std::vector{Informers::quotaSource(config)}, rng);
   }
   /// Answers the list call under way with this status; the list's revision is 10.
   void answer(int http) {
@@ -28,15 +28,17 @@ class QuotaFeed : public ::testing::Test {
     kapi::Outcome o;
     o.token = std::exchange(call, std::nullopt)->token;
     o.http = http;
-    o.fate = http == 200 ? kapi::Fate::Applied : http == 403 ? kapi::Fate::Refused : kapi::Fate::Unknown;
+    o.result = http == 200   ? kapi::CallResult::Applied
+               : http == 403 ? kapi::CallResult::Refused
+                             : kapi::CallResult::Unknown;
     o.list_revision = 10;
     kapi::Effects out;
-    EXPECT_TRUE(feed->handle(o, now, out));
+    EXPECT_TRUE(informers->handle(o, now, out));
     look(out);
   }
   void start() {
     kapi::Effects out;
-    feed->start(now, out);
+    informers->start(now, out);
     look(out);
   }
   /// Until the next list is asked for.
@@ -48,7 +50,7 @@ class QuotaFeed : public ::testing::Test {
   }
   void tick() {
     kapi::Effects out;
-    feed->tick(now, out);
+    informers->tick(now, out);
     look(out);
   }
   void look(const kapi::Effects& effects) {
@@ -60,19 +62,19 @@ class QuotaFeed : public ::testing::Test {
   /// Whether it is ready, and what it says of itself.
   std::pair<bool, std::string> check() const {
     std::vector<std::pair<std::string, std::string>> checks;
-    const bool ready = feed->check(checks);
+    const bool ready = informers->check(checks);
     return {ready, checks.at(0).second};
   }
 
   Rng rng{1};
   Engine engine;
-  std::optional<Feed> feed;
+  std::optional<Informers> informers;
   Now now{Mono{1h}, Wall{1'750'000'000s}};
   std::optional<kapi::Call> call;
   std::optional<Mono> wake;
 };
 
-TEST_F(QuotaFeed, AServerThatHasJustStartedForbidsForAMoment) {
+TEST_F(QuotaInformers, AServerThatHasJustStartedForbidsForAMoment) {
   start();
   answer(403);
   EXPECT_TRUE(engine.quota().awaited());
@@ -88,7 +90,7 @@ TEST_F(QuotaFeed, AServerThatHasJustStartedForbidsForAMoment) {
   EXPECT_TRUE(check().first);
 }
 
-TEST_F(QuotaFeed, WhatStaysForbiddenForSomeSecondsIs) {
+TEST_F(QuotaInformers, WhatStaysForbiddenForSomeSecondsIs) {
   start();
   const Mono began = now.mono;
   for (answer(403); engine.quota().awaited() && now.mono < began + 1min; answer(403)) { untilAsked(); }
@@ -107,7 +109,7 @@ TEST_F(QuotaFeed, WhatStaysForbiddenForSomeSecondsIs) {
   }
 }
 
-TEST_F(QuotaFeed, OneThatWasAwayBetweenForbidsAnew) {
+TEST_F(QuotaInformers, OneThatWasAwayBetweenForbidsAnew) {
   start();
   answer(403);
   untilAsked();
@@ -119,28 +121,28 @@ TEST_F(QuotaFeed, OneThatWasAwayBetweenForbidsAnew) {
 }
 
 /// A feed of leases that is listed at revision 10.
-class LeaseFeed : public ::testing::Test {
+class LeaseInformers : public ::testing::Test {
  protected:
-  LeaseFeed() : feed{engine, {{.kind = kapi::kLease}}, rng} {
+  LeaseInformers() : informers{engine, {{.kind = kapi::kLease}}, rng} {
     kapi::Effects out;
-    feed.start(now, out);
-    feed.sent(out);
+    informers.start(now, out);
+    informers.sent(out);
     answer(std::get<kapi::Call>(out.at(0)), 10);
   }
   void answer(const kapi::Call& call, model::Revision list_revision, model::Object object = {}) {
     kapi::Outcome o;
     o.token = call.token;
     o.http = 200;
-    o.fate = kapi::Fate::Applied;
+    o.result = kapi::CallResult::Applied;
     o.list_revision = list_revision;
     o.object = std::move(object);
     kapi::Effects out;
-    (void)feed.handle(o, now, out);
+    (void)informers.handle(o, now, out);
   }
   /// A call of somebody else's leaves.
   kapi::Call send(kapi::Call call) {
     call.token = kapi::makeToken(99, ++next);
-    feed.sent({call});
+    informers.sent({call});
     return call;
   }
   static model::Object lease(model::Revision revision) {
@@ -152,21 +154,21 @@ class LeaseFeed : public ::testing::Test {
 
   Rng rng{1};
   Engine engine;
-  Feed feed;
+  Informers informers;
   Now now{Mono{1h}, Wall{1'750'000'000s}};
   std::uint64_t next = 0;
 };
 
-TEST_F(LeaseFeed, AListOfSomebodyElseThatIsOlderSaysThatHistoryWentBack) {
+TEST_F(LeaseInformers, AListOfSomebodyElseThatIsOlderSaysThatHistoryWentBack) {
   answer(send(kapi::listObjects(kapi::kLease, "", 1)), 10);
-  EXPECT_EQ(feed.failure(), "");
+  EXPECT_EQ(informers.failure(), "");
   answer(send(kapi::listObjects(kapi::kLease, "", 1)), 9);
   EXPECT_EQ(
-      feed.failure(),
+      informers.failure(),
       "the API server's history of leases went back in time (restored from a backup?); restart this process");
 }
 
-TEST_F(LeaseFeed, SoDoesACreationThatIsOlder) {
+TEST_F(LeaseInformers, SoDoesACreationThatIsOlder) {
   const auto call = [] {
     kapi::Call c;
     c.verb = kapi::Verb::Create;
@@ -174,15 +176,15 @@ TEST_F(LeaseFeed, SoDoesACreationThatIsOlder) {
     return c;
   };
   answer(send(call()), 0, lease(11));
-  EXPECT_EQ(feed.failure(), "");
+  EXPECT_EQ(informers.failure(), "");
   answer(send(call()), 0, lease(7));
-  EXPECT_NE(feed.failure(), "");
+  EXPECT_NE(informers.failure(), "");
 }
 
-TEST_F(LeaseFeed, LaterPagesOfAListAndListsOfOtherKindsSayNothing) {
+TEST_F(LeaseInformers, LaterPagesOfAListAndListsOfOtherKindsSayNothing) {
   answer(send(kapi::listObjects(kapi::kLease, "", 1, "more")), 9);
   answer(send(kapi::listObjects(kapi::kPod, "", 1)), 9);
-  EXPECT_EQ(feed.failure(), "");
+  EXPECT_EQ(informers.failure(), "");
 }
 
 /// What somebody else than the quotas reads of a ConfigMap.
@@ -190,15 +192,15 @@ constexpr kapi::KindInfo kOtherMapInfo{"",          "v1", "configmaps",
                                        "ConfigMap", true, kapi::decodedBy<kapi::decodeLease>};
 constexpr kapi::Kind kOtherMap{kOtherMapInfo};
 
-TEST(Feed, KeepsTheReadersOfOneKindApart) {
+TEST(Informers, KeepsTheReadersOfOneKindApart) {
   Rng rng{1};
   Engine engine;
   const model::QuotaConfig config{{"kube-system", "gpuquota"}, {}, {}};
   engine.configureQuota(config);
-  Feed feed{engine, {Feed::quotaSource(config), {.kind = kOtherMap, .ns = "other"}}, rng};
+  Informers informers{engine, {Informers::quotaSource(config), {.kind = kOtherMap, .ns = "other"}}, rng};
   const Now now{Mono{1h}, Wall{1'750'000'000s}};
   kapi::Effects asked;
-  feed.start(now, asked);
+  informers.start(now, asked);
   ASSERT_EQ(asked.size(), 2U);
   const auto& others = std::get<kapi::Call>(asked[1]);
   EXPECT_EQ(others.key.ns, "other");
@@ -208,9 +210,9 @@ TEST(Feed, KeepsTheReadersOfOneKindApart) {
         {"metadata":{"namespace":"other","name":"a","uid":"u","resourceVersion":"3"}}]})",
                          {});
   ASSERT_TRUE(listed.items.at(0).is<model::Lease>());
-  EXPECT_TRUE(feed.handle(listed, now, out));
+  EXPECT_TRUE(informers.handle(listed, now, out));
   std::vector<std::pair<std::string, std::string>> checks;
-  EXPECT_FALSE(feed.check(checks));
+  EXPECT_FALSE(informers.check(checks));
   EXPECT_EQ(checks, (std::vector<std::pair<std::string, std::string>>{{"cache/configmaps", "not listed yet"},
                                                                       {"cache/configmaps", "ok"}}));
   EXPECT_EQ(engine.quota().state(), "not read yet") << "it was no quota";
@@ -220,7 +222,7 @@ TEST(Feed, KeepsTheReadersOfOneKindApart) {
 TEST(FeedDeathTest, HasOneSourceOfAKind) {
   Rng rng{1};
   Engine engine;
-  EXPECT_DEATH((Feed{engine, {{.kind = kapi::kPod}, {.kind = kapi::kPod}}, rng}), "two sources of pods");
+  EXPECT_DEATH((Informers{engine, {{.kind = kapi::kPod}, {.kind = kapi::kPod}}, rng}), "two sources of pods");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "k8s/owner_loop.h"
+#include "k8s/event_loop.h"
 
 #include <type_traits>
 
@@ -11,18 +11,18 @@ constexpr std::size_t kMaxQuestions = 256;
 
 }  // namespace
 
-OwnerLoop::OwnerLoop(const Clock& clock, std::size_t capacity) : clock_{clock}, mailbox_{capacity} {}
+EventLoop::EventLoop(const Clock& clock, std::size_t capacity) : clock_{clock}, mailbox_{capacity} {}
 
-void OwnerLoop::start(Machine machine, Output output) {
+void EventLoop::start(Machine machine, Output output) {
   GS_CHECK(worker_ == nullptr, "an OwnerLoop is started once");
   machine_ = std::move(machine);
   output_ = std::move(output);
   worker_ = std::make_unique<Worker>("owner", [this](const std::stop_token&) { run(); });
 }
 
-bool OwnerLoop::post(Event event) { return mailbox_.push(std::move(event)); }
+bool EventLoop::post(Event event) { return mailbox_.push(std::move(event)); }
 
-void OwnerLoop::postLeadership(kapi::Leadership leadership) {
+void EventLoop::postLeadership(kapi::Leadership leadership) {
   {
     MutexLock lock{mutex_};
     // A renewal takes the place of the one that was not given yet.
@@ -35,7 +35,7 @@ void OwnerLoop::postLeadership(kapi::Leadership leadership) {
   mailbox_.tryPush(Nudge{});  // when it is full the thread is awake anyway
 }
 
-bool OwnerLoop::urge(Urgent urgent) {
+bool EventLoop::urge(Urgent urgent) {
   {
     MutexLock lock{mutex_};
     if (stopping_ || urgent_.size() >= kMaxQuestions) { return false; }
@@ -45,10 +45,10 @@ bool OwnerLoop::urge(Urgent urgent) {
   return true;
 }
 
-bool OwnerLoop::ask(std::function<void()> question) { return urge(std::move(question)); }
-bool OwnerLoop::act(std::function<kapi::Effects(Now)> action) { return urge(std::move(action)); }
+bool EventLoop::ask(std::function<void()> question) { return urge(std::move(question)); }
+bool EventLoop::act(std::function<kapi::Effects(Now)> action) { return urge(std::move(action)); }
 
-void OwnerLoop::stop() {
+void EventLoop::stop() {
   {
     MutexLock lock{mutex_};
     stopping_ = true;
@@ -57,7 +57,7 @@ void OwnerLoop::stop() {
   if (worker_) { worker_->join(); }
 }
 
-void OwnerLoop::run() {
+void EventLoop::run() {
   carryOut(machine_.begin(clock_.now()));
   std::vector<Message> batch;
   while (!mailbox_.drained()) {
@@ -74,7 +74,7 @@ void OwnerLoop::run() {
   takeUrgent();
 }
 
-void OwnerLoop::give(const Event& event) {
+void EventLoop::give(const Event& event) {
   {
     MutexLock lock{mutex_};
     if (stopping_) { return; }
@@ -83,7 +83,7 @@ void OwnerLoop::give(const Event& event) {
 }
 
 /// Only those that are there now: were later ones taken too, questions could keep events waiting for ever.
-void OwnerLoop::takeUrgent() {
+void EventLoop::takeUrgent() {
   for (std::size_t left = countUrgent(); left > 0; --left) {
     auto next = nextUrgent();
     if (!next) { return; }
@@ -98,12 +98,12 @@ void OwnerLoop::takeUrgent() {
   }
 }
 
-std::size_t OwnerLoop::countUrgent() {
+std::size_t EventLoop::countUrgent() {
   MutexLock lock{mutex_};
   return urgent_.size();
 }
 
-std::optional<OwnerLoop::Urgent> OwnerLoop::nextUrgent() {
+std::optional<EventLoop::Urgent> EventLoop::nextUrgent() {
   MutexLock lock{mutex_};
   if (urgent_.empty()) { return std::nullopt; }
   Urgent next = std::move(urgent_.front());
@@ -111,12 +111,12 @@ std::optional<OwnerLoop::Urgent> OwnerLoop::nextUrgent() {
   return next;
 }
 
-void OwnerLoop::giveTimer() {
+void EventLoop::giveTimer() {
   if (wake_times_.next() == Mono::max()) { return; }
   if (wake_times_.due(clock_.now().mono)) { give(kapi::TimerDue{}); }
 }
 
-void OwnerLoop::carryOut(kapi::Effects effects) {
+void EventLoop::carryOut(kapi::Effects effects) {
   std::erase_if(effects, [this](const kapi::Effect& effect) {
     const auto* wake = std::get_if<kapi::Wake>(&effect);
     if (wake != nullptr) { wake_times_.add(wake->at); }

@@ -1,7 +1,7 @@
-// The leadership barrier (R37): what must be known before a new leader decides. A pure machine, run once per term.
+// The leadership initial sync (R37): what must be known before a new leader decides. A pure machine, run once per term.
 //
 // It lists the managed leases of all namespaces in full (they are the authority), and has all other kinds caught up
-// (engine/catch_up.h). Done when the census is complete and every kind has caught up. A failed census is made again after a
+// (engine/cache_sync.h). Done when the census is complete and every kind has caught up. A failed census is made again after a
 // second, or when the server said. The census alone runs again every 10 minutes (leases of other namespaces are not watched).
 // One thread; a part of its machine's.
 #pragma once
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "controller/parts.h"
-#include "engine/catch_up.h"
+#include "engine/cache_sync.h"
 #include "kapi/call.h"
 #include "kapi/kinds.h"
 #include "model/lease.h"
@@ -20,7 +20,7 @@
 
 namespace gs::scheduler {
 
-class Barrier : public controller::Part {
+class InitialSync : public controller::Part {
  public:
   static constexpr int kPage = 500;
 
@@ -29,7 +29,7 @@ class Barrier : public controller::Part {
     model::Revision revision = 0;
   };
 
-  explicit Barrier(controller::Parts& parts) : owner_{parts.add(*this)} {}
+  explicit InitialSync(controller::Parts& parts) : owner_{parts.add(*this)} {}
 
   void start(kapi::Effects& out);
   void startCensus(kapi::Effects& out);
@@ -40,7 +40,7 @@ class Barrier : public controller::Part {
 
   /// Whose caches must reach the present; of leases the census is the present.
   [[nodiscard]] const std::vector<kapi::Kind>& caughtUpKinds() const { return kinds_.kinds(); }
-  [[nodiscard]] std::vector<engine::CatchUp::Want> takeCatchUps() { return kinds_.takeWants(); }
+  [[nodiscard]] std::vector<engine::CacheSync::Want> takeCatchUps() { return kinds_.takeWants(); }
   [[nodiscard]] std::optional<Census> takeCensus() { return std::exchange(complete_census_, std::nullopt); }
   [[nodiscard]] bool done() const { return census_done_ && kinds_.done(); }
   [[nodiscard]] bool censusRunning() const { return census_open_; }
@@ -54,7 +54,7 @@ class Barrier : public controller::Part {
   void censusPage(const kapi::Outcome& outcome, Mono now, kapi::Effects& out);
 
   std::uint8_t owner_;
-  engine::CatchUp kinds_{
+  engine::CacheSync kinds_{
       owner_, {kapi::kPod, kapi::kNode, kapi::kGpuClaim, kapi::kGpuNodeStatus}, std::uint64_t{1} << 32};
   kapi::Token census_call_ = 0;
   std::string census_page_;  // continue token of the page that was asked for

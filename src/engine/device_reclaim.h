@@ -39,9 +39,9 @@ namespace gs::engine {
 inline constexpr Duration kAgentGone = std::chrono::minutes{5};
 inline constexpr Duration kAgentStale = std::chrono::seconds{60};
 
-class Drain {
+class DeviceReclaim {
  public:
-  explicit Drain(sched::Ledger& ledger) : ledger_{ledger} {}
+  explicit DeviceReclaim(sched::Ledger& ledger) : ledger_{ledger} {}
 
   /// False: nodes or their statuses may still be missing, so every node counts as watched and nothing becomes
   /// free.

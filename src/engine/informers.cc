@@ -1,4 +1,4 @@
-#include "engine/feed.h"
+#include "engine/informers.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace {
 
 using kapi::Kind;
 
-kapi::Reflector makeReflector(const Feed::Source& source, std::size_t place, Rng& rng) {
+kapi::Reflector makeReflector(const Informers::Source& source, std::size_t place, Rng& rng) {
   kapi::Reflector::Config c;
   c.kind = source.kind;
   c.owner = static_cast<std::uint8_t>(1 + place);
@@ -29,14 +29,14 @@ std::string absence(const kapi::Reflector& reflector) {
 
 }  // namespace
 
-Feed::Source Feed::quotaSource(const model::QuotaConfig& config) {
+Informers::Source Informers::quotaSource(const model::QuotaConfig& config) {
   return {.kind = kapi::kQuotaMap,
           .ns = config.map.ns,
           .selectors = {"", "metadata.name=" + config.map.name},
           .optional = true};
 }
 
-Feed::Feed(Engine& engine, const std::vector<Source>& sources, Rng& rng) : engine_{engine} {
+Informers::Informers(Engine& engine, const std::vector<Source>& sources, Rng& rng) : engine_{engine} {
   GS_CHECK(sources.size() <= kMostSources, "{} sources", sources.size());
   for (const Source& source : sources) {
     GS_CHECK(find(source.kind) == nullptr, "two sources of {}", source.kind->plural);
@@ -44,19 +44,19 @@ Feed::Feed(Engine& engine, const std::vector<Source>& sources, Rng& rng) : engin
   }
 }
 
-kapi::Reflector* Feed::find(Kind kind) {
+kapi::Reflector* Informers::find(Kind kind) {
   const auto it = std::find_if(reflectors_.begin(), reflectors_.end(),
                                [&](const kapi::Reflector& r) { return r.kind() == kind; });
   return it == reflectors_.end() ? nullptr : &*it;
 }
 
-bool Feed::complete() const {
+bool Informers::complete() const {
   return std::all_of(reflectors_.begin(), reflectors_.end(),
                      [](const kapi::Reflector& r) { return r.synced() || r.absent(); });
 }
 
-void Feed::take(const kapi::Reflector& reflector, kapi::Reflector::Output output, Now now,
-                kapi::Effects& out) {
+void Informers::take(const kapi::Reflector& reflector, kapi::Reflector::Output output, Now now,
+                     kapi::Effects& out) {
   for (auto& effect : output.effects) { out.push_back(std::move(effect)); }
   for (const auto& change : output.changes) { engine_.apply(change, now.mono); }
   if (output.went_back) { historyWentBack(reflector.kind()->plural); }
@@ -66,14 +66,14 @@ void Feed::take(const kapi::Reflector& reflector, kapi::Reflector::Output output
   if (output.caught_up_now) { caught_up_.push_back(reflector.kind()); }
 }
 
-void Feed::historyWentBack(std::string_view of_what) {
+void Informers::historyWentBack(std::string_view of_what) {
   if (!failure_.empty()) { return; }
   failure_ = fmt::format(
       "the API server's history of {} went back in time (restored from a backup?); restart this process",
       of_what);
 }
 
-void Feed::sent(const kapi::Effects& effects) {
+void Informers::sent(const kapi::Effects& effects) {
   for (const auto& effect : effects) {
     const auto* call = std::get_if<kapi::Call>(&effect);
     if (call == nullptr) { continue; }
@@ -87,16 +87,16 @@ void Feed::sent(const kapi::Effects& effects) {
   }
 }
 
-void Feed::compare(const kapi::Outcome& outcome) {
+void Informers::compare(const kapi::Outcome& outcome) {
   const auto sent = floors_.extract(outcome.token);
-  if (sent.empty() || outcome.fate != kapi::Fate::Applied) { return; }
+  if (sent.empty() || outcome.result != kapi::CallResult::Applied) { return; }
   const auto [kind, floor] = sent.mapped();
   const bool created = !outcome.object.empty();
   const model::Revision now = created ? outcome.object.revision() : outcome.list_revision;
   if (now != 0 && now < floor) { historyWentBack(kind->plural); }
 }
 
-void Feed::tellQuota(const kapi::Reflector& reflector, const kapi::Reflector::Output& output, Now now) {
+void Informers::tellQuota(const kapi::Reflector& reflector, const kapi::Reflector::Output& output, Now now) {
   QuotaTable& quota = engine_.quota();
   if (output.listed_at) {
     quota.listed();
@@ -108,7 +108,7 @@ void Feed::tellQuota(const kapi::Reflector& reflector, const kapi::Reflector::Ou
 }
 
 /// The answers to our own calls may have brought objects that the watch never did; a list without them says that they went.
-void Feed::forgetUnlisted(const kapi::Reflector& reflector, model::Revision listed_at, Now now) {
+void Informers::forgetUnlisted(const kapi::Reflector& reflector, model::Revision listed_at, Now now) {
   if (reflector.kind() == kapi::kPod) {
     std::vector<model::Uid> gone;
     for (const auto& [uid, pod] : engine_.cache().pods()) {
@@ -126,11 +126,11 @@ void Feed::forgetUnlisted(const kapi::Reflector& reflector, model::Revision list
   }
 }
 
-void Feed::start(Now now, kapi::Effects& out) {
+void Informers::start(Now now, kapi::Effects& out) {
   for (auto& reflector : reflectors_) { take(reflector, reflector.start(now), now, out); }
 }
 
-bool Feed::handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out) {
+bool Informers::handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out) {
   const auto give = [&](kapi::Token token, const auto& what) {
     const std::size_t owner = kapi::tokenOwner(token);
     if (owner < 1 || owner > reflectors_.size()) { return false; }
@@ -147,11 +147,11 @@ bool Feed::handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out) 
   return false;
 }
 
-void Feed::tick(Now now, kapi::Effects& out) {
+void Informers::tick(Now now, kapi::Effects& out) {
   for (auto& reflector : reflectors_) { take(reflector, reflector.tick(now), now, out); }
 }
 
-void Feed::expectCatchUp(const std::vector<Kind>& kinds, Now now, kapi::Effects& out) {
+void Informers::expectCatchUp(const std::vector<Kind>& kinds, Now now, kapi::Effects& out) {
   for (auto& reflector : reflectors_) {
     if (std::count(kinds.begin(), kinds.end(), reflector.kind()) > 0) {
       take(reflector, reflector.expectCatchUp(now), now, out);
@@ -159,11 +159,11 @@ void Feed::expectCatchUp(const std::vector<Kind>& kinds, Now now, kapi::Effects&
   }
 }
 
-void Feed::catchUp(Kind kind, model::Revision revision, Now now, kapi::Effects& out) {
+void Informers::catchUp(Kind kind, model::Revision revision, Now now, kapi::Effects& out) {
   if (auto* reflector = find(kind)) { take(*reflector, reflector->catchUp(revision, now), now, out); }
 }
 
-bool Feed::check(std::vector<std::pair<std::string, std::string>>& checks) const {
+bool Informers::check(std::vector<std::pair<std::string, std::string>>& checks) const {
   for (const auto& reflector : reflectors_) {
     const bool undecided = reflector.kind() == kapi::kQuotaMap && engine_.quota().undecided();
     const bool fine = reflector.synced() || (reflector.absent() && !undecided);

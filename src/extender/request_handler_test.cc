@@ -1,11 +1,11 @@
-#include "extender/front.h"
+#include "extender/request_handler.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <deque>
 
-#include "extender/front_hand_test.h"
+#include "extender/request_handler_hand_test.h"
 #include "json/value.h"
 #include "kapi/decode.h"
 #include "kapi/kinds.h"
@@ -13,7 +13,7 @@
 namespace gs::extender {
 namespace {
 
-class FrontTest : public ::testing::Test, protected FrontHand {};
+class RequestHandlerTest : public ::testing::Test, protected RequestHandlerHand {};
 
 constexpr const char* kPod =
     R"({"metadata":{"name":"train-a","namespace":"ml","uid":"u-77"},"spec":{"containers":[{"name":"c0","resources":{"limits":{"tencent.com/vcuda-core":"60","tencent.com/vcuda-memory":"20"}}}]},"status":{"phase":"Pending"}})";
@@ -29,7 +29,7 @@ std::string objectsBody(const std::string& pod, const std::vector<std::string>& 
   return fmt::format(R"({{"Pod":{},"Nodes":{{"metadata":{{}},"items":[{}]}},"NodeNames":null}})", pod, items);
 }
 
-class Cluster : public FrontTest {
+class Cluster : public RequestHandlerTest {
  protected:
   Cluster() {
     addNode(gpuNode("n-big", 4, 60));
@@ -125,7 +125,7 @@ TEST_F(Cluster, APodWithoutGpusGetsItsNodesBackWithoutAQuestion) {
   EXPECT_EQ(
       reply("/scheduler/predicates", fmt::format(R"({{"Pod":{},"NodeNames":["a","b"]}})", pod)),
       R"({"Nodes":null,"NodeNames":["a","b"],"FailedNodes":null,"FailedAndUnresolvableNodes":null,"Error":""})");
-  EXPECT_EQ(questions, 0);
+  EXPECT_EQ(requests, 0);
 }
 
 TEST_F(Cluster, ANodeThatTheCacheDoesNotHaveYetIsReadFromTheBody) {
@@ -358,7 +358,7 @@ TEST_F(Cluster, WhatElseVolcanoAsksIsAbstainedFrom) {
 
 // ---- Paths
 
-TEST_F(FrontTest, TextsPathsAndMethods) {
+TEST_F(RequestHandlerTest, TextsPathsAndMethods) {
   const auto get = [&](const char* path) {
     return front.answer({"GET", path, {}, ""}, scanner, *this).response;
   };

@@ -1,21 +1,21 @@
-#include "engine/drain.h"
+#include "engine/device_reclaim.h"
 
 #include <algorithm>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 
 namespace gs::engine {
 
 using sched::Source;
 
-std::string Drain::uuidOf(const model::NodeName& node, int id) const {
+std::string DeviceReclaim::uuidOf(const model::NodeName& node, int id) const {
   const sched::NodeState* state = ledger_.find(node);
   const sched::DeviceState* device = state == nullptr ? nullptr : state->device(id);
   return device == nullptr ? std::string{} : device->facts.uuid;
 }
 
-void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids, bool clean,
-                  Mono now, std::int64_t total) {
+void DeviceReclaim::ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids,
+                          bool clean, Mono now, std::int64_t total) {
   if (const auto it = ended_.find({uid, node}); it != ended_.end()) {
     Ended& e = it->second;
     if (clean) {
@@ -29,13 +29,13 @@ void Drain::ended(const model::Uid& uid, const model::NodeName& node, const std:
     return;
   }
   (void)agentsOf(node, now);
-  Ended end{{}, total, !clean && !GS_PLANTED(FreesUnobserved), 0, 0, {}};
+  Ended end{{}, total, !clean && !GS_MUTANT(FreesUnobserved), 0, 0, {}};
   for (const int id : ids) { end.devices.emplace(id, uuidOf(node, id)); }
   hold({uid, node}, std::move(end));
   reviewEnded({uid, node}, now);
 }
 
-void Drain::seenUsing(const model::Uid& uid, const model::NodeName& node, int id, Mono now) {
+void DeviceReclaim::seenUsing(const model::Uid& uid, const model::NodeName& node, int id, Mono now) {
   const auto it = ended_.find({uid, node});
   if (it == ended_.end()) { return ended(uid, node, {id}, true, now); }
   Ended& e = it->second;
@@ -43,14 +43,14 @@ void Drain::seenUsing(const model::Uid& uid, const model::NodeName& node, int id
   holdAll(it->first, e);
 }
 
-void Drain::holdAll(const Key& key, const Ended& ended) {
+void DeviceReclaim::holdAll(const Key& key, const Ended& ended) {
   const auto& [uid, node] = key;
   for (const auto& [id, uuid] : ended.devices) { ledger_.hold(node, id, uid, Source::Draining, {}); }
   const auto named = static_cast<std::int64_t>(ended.devices.size());
-  ledger_.drainAnonymous(node, uid, std::max<std::int64_t>(0, ended.total - named));
+  ledger_.reclaimAnonymous(node, uid, std::max<std::int64_t>(0, ended.total - named));
 }
 
-void Drain::hold(const Key& key, Ended ended) {
+void DeviceReclaim::hold(const Key& key, Ended ended) {
   const auto& [uid, node] = key;
   if (const auto before = ended_.find(key); before != ended_.end()) {
     unfloored_.erase(before->second.number);
@@ -64,9 +64,9 @@ void Drain::hold(const Key& key, Ended ended) {
 
 /// The status may have given other ids to devices that are Draining:
 /// they are held under their present ids, too.
-void Drain::follow(const model::GpuNodeStatus& status) {
+void DeviceReclaim::follow(const model::GpuNodeStatus& status) {
   const auto here = on_node_.find(status.node);
-  if (here == on_node_.end() || GS_PLANTED(DrainsByNumber)) { return; }
+  if (here == on_node_.end() || GS_MUTANT(ReclaimsByNumber)) { return; }
   for (const auto& uid : here->second) {
     const auto it = ended_.find({uid, status.node});
     Ended& e = it->second;
@@ -81,7 +81,7 @@ void Drain::follow(const model::GpuNodeStatus& status) {
   }
 }
 
-void Drain::setComplete(bool complete, Mono now) {
+void DeviceReclaim::setComplete(bool complete, Mono now) {
   complete_ = complete;
   std::vector<model::NodeName> nodes;
   for (const auto& [node, uids] : on_node_) { nodes.push_back(node); }
@@ -91,7 +91,7 @@ void Drain::setComplete(bool complete, Mono now) {
   }
 }
 
-void Drain::lives(const model::Uid& uid, const model::NodeName& node) {
+void DeviceReclaim::lives(const model::Uid& uid, const model::NodeName& node) {
   if (const auto away = away_.find(node); away != away_.end()) { away->second.ended.erase(uid); }
   const Key key{uid, node};
   if (!ended_.contains(key)) { return; }
@@ -99,35 +99,35 @@ void Drain::lives(const model::Uid& uid, const model::NodeName& node) {
   if (drained(uid)) { freed_.pop_back(); }
 }
 
-bool Drain::Agents::isReady() const {
+bool DeviceReclaim::Agents::isReady() const {
   return std::any_of(ready.begin(), ready.end(), [](const auto& agent) { return agent.second; });
 }
 
 /// Makes an entry for a node without one: as far as we know, its agent is missing from now on.
-Drain::Agents& Drain::agentsOf(const model::NodeName& node, Mono now) {
+DeviceReclaim::Agents& DeviceReclaim::agentsOf(const model::NodeName& node, Mono now) {
   return agents_.try_emplace(node, Agents{.absent_since = now, .not_ready_since = now}).first->second;
 }
 
 /// From now on ends whose devices are freed there are remembered, for the node may come back.
-void Drain::goAway(const model::NodeName& node, Mono now) {
+void DeviceReclaim::goAway(const model::NodeName& node, Mono now) {
   std::erase_if(away_, [&](const auto& away) { return now - away.second.since >= kAgentGone; });
   away_.try_emplace(node, Away{now, {}});
 }
 
-Drain::Away* Drain::awayOf(const model::NodeName& node, Mono now) {
+DeviceReclaim::Away* DeviceReclaim::awayOf(const model::NodeName& node, Mono now) {
   const auto away = away_.find(node);
   return away == away_.end() || now - away->second.since >= kAgentGone ? nullptr : &away->second;
 }
 
-void Drain::comeBack(const model::NodeName& node, Mono now) {
+void DeviceReclaim::comeBack(const model::NodeName& node, Mono now) {
   const auto away = away_.extract(node);
   if (away.empty() || now - away.mapped().since >= kAgentGone) { return; }
   (void)agentsOf(node, now);
   for (auto& [uid, ended] : away.mapped().ended) { hold({uid, node}, std::move(ended)); }
 }
 
-bool Drain::watched(const model::NodeName& node, Mono now) const {
-  if (GS_PLANTED(FreesDraining)) { return false; }
+bool DeviceReclaim::watched(const model::NodeName& node, Mono now) const {
+  if (GS_MUTANT(FreesDraining)) { return false; }
   if (!complete_) { return true; }
   const sched::NodeState* state = ledger_.find(node);
   if (state == nullptr || !state->exists) { return false; }
@@ -138,23 +138,23 @@ bool Drain::watched(const model::NodeName& node, Mono now) const {
          now - agents->second.absent_since < kAgentGone;
 }
 
-bool Drain::inUse(const Key& key) const {
-  if (GS_PLANTED(FreesInUse)) { return false; }
+bool DeviceReclaim::inUse(const Key& key) const {
+  if (GS_MUTANT(FreesInUse)) { return false; }
   const auto& [uid, node] = key;
   const auto seen = observed_.find(node);
   return seen != observed_.end() && seen->second.users.contains(uid);
 }
 
-bool Drain::drained(const model::Uid& uid) const {
+bool DeviceReclaim::drained(const model::Uid& uid) const {
   const auto it = ended_.lower_bound({uid, {}});
   return it == ended_.end() || it->first.first != uid;
 }
 
-void Drain::free(const Key& key) {
+void DeviceReclaim::free(const Key& key) {
   const auto [uid, node] = key;
   const auto it = ended_.find(key);
   for (const auto& [id, uuid] : it->second.devices) { ledger_.release(node, id, uid, Source::Draining); }
-  ledger_.drainAnonymous(node, uid, 0);
+  ledger_.reclaimAnonymous(node, uid, 0);
   unfloored_.erase(it->second.number);
   ended_.erase(it);
   const auto here = on_node_.find(node);
@@ -167,24 +167,24 @@ void Drain::free(const Key& key) {
 
 /// One end changes nothing for the other pods of its node, so only its own devices are looked at. Where the
 /// node was away, all are: some may come back.
-void Drain::reviewEnded(const Key& key, Mono now) {
+void DeviceReclaim::reviewEnded(const Key& key, Mono now) {
   if (away_.contains(key.second)) { return review(key.second, now); }
   reviewOne(key, watched(key.second, now), now);
 }
 
-void Drain::reviewOne(const Key& key, bool is_watched, Mono now) {
+void DeviceReclaim::reviewOne(const Key& key, bool is_watched, Mono now) {
   const auto& [uid, node] = key;
   const auto it = ended_.find(key);
   if (it == ended_.end()) { return; }
   const Ended& e = it->second;
-  const bool is_trusted = GS_PLANTED(TrustsSilence) && agents_.contains(node) && !agents_.at(node).isReady();
+  const bool is_trusted = GS_MUTANT(TrustsSilence) && agents_.contains(node) && !agents_.at(node).isReady();
   const bool seen = !e.wait_observations || e.observations >= 2 || is_trusted;
   const bool proven = complete_ && !inUse(key) && seen;
   if (Away* away = awayOf(node, now); away != nullptr && !is_watched && !proven) { away->ended[uid] = e; }
   if (!is_watched || proven) { free(key); }
 }
 
-void Drain::review(const model::NodeName& node, Mono now) {
+void DeviceReclaim::review(const model::NodeName& node, Mono now) {
   const bool is_watched = watched(node, now);
   if (is_watched) { comeBack(node, now); }
   const auto here = on_node_.find(node);
@@ -193,7 +193,7 @@ void Drain::review(const model::NodeName& node, Mono now) {
   for (const auto& uid : uids) { reviewOne({uid, node}, is_watched, now); }
 }
 
-void Drain::statusChanged(const model::GpuNodeStatus& status, Mono now) {
+void DeviceReclaim::statusChanged(const model::GpuNodeStatus& status, Mono now) {
   Observed& seen = observed_[status.node];
   // The first look that we hear of may be older than the end: it says nothing new.
   const bool new_look =
@@ -214,7 +214,7 @@ void Drain::statusChanged(const model::GpuNodeStatus& status, Mono now) {
   follow(status);
 }
 
-void Drain::setFloor(std::uint64_t number, model::Revision revision) {
+void DeviceReclaim::setFloor(std::uint64_t number, model::Revision revision) {
   const auto set = [&](Ended& e) {
     if (e.wait_observations && !e.floor && e.number <= number) { e.floor = revision; }
   };
@@ -225,14 +225,14 @@ void Drain::setFloor(std::uint64_t number, model::Revision revision) {
   unfloored_.erase(unfloored_.begin(), unfloored_.upper_bound(number));
 }
 
-void Drain::statusGone(const model::NodeName& node, Mono now) {
+void DeviceReclaim::statusGone(const model::NodeName& node, Mono now) {
   observed_.erase(node);
   goAway(node, now);
   review(node, now);
   forgetAgents(node);
 }
 
-void Drain::nodeChanged(const model::NodeName& node, Mono now) {
+void DeviceReclaim::nodeChanged(const model::NodeName& node, Mono now) {
   const bool gone = ledger_.find(node) == nullptr || !ledger_.find(node)->exists;
   if (gone) { goAway(node, now); }
   review(node, now);
@@ -240,7 +240,7 @@ void Drain::nodeChanged(const model::NodeName& node, Mono now) {
 }
 
 /// Nothing is left to say of the agents of a node that is not there.
-void Drain::forgetAgents(const model::NodeName& node) {
+void DeviceReclaim::forgetAgents(const model::NodeName& node) {
   const auto it = agents_.find(node);
   if (it == agents_.end() || !it->second.ready.empty() || on_node_.contains(node)) { return; }
   const sched::NodeState* state = ledger_.find(node);
@@ -249,8 +249,8 @@ void Drain::forgetAgents(const model::NodeName& node) {
   agents_.erase(it);
 }
 
-void Drain::agentChanged(const model::NodeName& node, const model::Uid& agent, bool present, bool ready,
-                         Mono now) {
+void DeviceReclaim::agentChanged(const model::NodeName& node, const model::Uid& agent, bool present,
+                                 bool ready, Mono now) {
   Agents& a = agentsOf(node, now);
   const bool was_ready = a.isReady();
   const bool was_present = !a.ready.empty();
@@ -266,14 +266,14 @@ void Drain::agentChanged(const model::NodeName& node, const model::Uid& agent, b
   forgetAgents(node);
 }
 
-void Drain::refreshStale(const model::NodeName& node, Agents& a, Mono now) {
+void DeviceReclaim::refreshStale(const model::NodeName& node, Agents& a, Mono now) {
   const bool stale = !a.ready.empty() && !a.isReady() && now - a.not_ready_since >= kAgentStale;
   if (stale == a.stale) { return; }
   a.stale = stale;
   ledger_.setAgentStale(node, stale);
 }
 
-void Drain::plan(const model::NodeName& node) {
+void DeviceReclaim::plan(const model::NodeName& node) {
   const auto it = agents_.find(node);
   if (it == agents_.end()) { return; }
   Agents& a = it->second;
@@ -285,7 +285,7 @@ void Drain::plan(const model::NodeName& node) {
   if (a.due) { due_.insert({*a.due, node}); }
 }
 
-void Drain::tick(Mono now) {
+void DeviceReclaim::tick(Mono now) {
   while (!due_.empty() && due_.begin()->first <= now) {
     const model::NodeName node = due_.begin()->second;
     refreshStale(node, agents_.at(node), now);

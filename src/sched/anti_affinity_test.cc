@@ -1,4 +1,4 @@
-#include "sched/keep_away.h"
+#include "sched/anti_affinity.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -17,7 +17,7 @@ namespace {
 const model::AntiAffinityTerm kByZone{"zone", {"default"}, {}};
 const model::AntiAffinityTerm kByHost{"host", {"default"}, {}};
 
-class KeepAwayTest : public ::testing::Test {
+class AntiAffinityTest : public ::testing::Test {
  protected:
   void node(const std::string& name, model::Labels labels) {
     model::Node n = testing::makeNode(name);
@@ -60,10 +60,10 @@ class KeepAwayTest : public ::testing::Test {
   }
 
   Ledger ledger;
-  KeepAway rules{ledger};
+  AntiAffinity rules{ledger};
 };
 
-TEST_F(KeepAwayTest, ClosesAllNodesOfTheDomainWhileThePodIsThere) {
+TEST_F(AntiAffinityTest, ClosesAllNodesOfTheDomainWhileThePodIsThere) {
   node("a", {{"zone", "1"}});
   node("b", {{"zone", "1"}});
   node("c", {{"zone", "2"}});
@@ -77,7 +77,7 @@ TEST_F(KeepAwayTest, ClosesAllNodesOfTheDomainWhileThePodIsThere) {
   EXPECT_EQ(closedTo("b"), closing(Terms{}));
 }
 
-TEST_F(KeepAwayTest, StaysClosedUntilTheLastOfThemGoes) {
+TEST_F(AntiAffinityTest, StaysClosedUntilTheLastOfThemGoes) {
   node("a", {{"host", "a"}});
   EXPECT_TRUE(put("p", "a", {kByHost}));
   EXPECT_FALSE(put("q", "a", {kByHost})) << "nobody new is meant";
@@ -88,7 +88,7 @@ TEST_F(KeepAwayTest, StaysClosedUntilTheLastOfThemGoes) {
   EXPECT_EQ(closedTo("a"), closing(Terms{}));
 }
 
-TEST_F(KeepAwayTest, NodesThatComeLaterAreClosedToo) {
+TEST_F(AntiAffinityTest, NodesThatComeLaterAreClosedToo) {
   put("p", "a", {kByZone});
   node("b", {{"zone", "1"}});
   EXPECT_EQ(closedTo("b"), closing(Terms{})) << "nothing is known of the pod's node";
@@ -98,7 +98,7 @@ TEST_F(KeepAwayTest, NodesThatComeLaterAreClosedToo) {
   EXPECT_EQ(closedTo("c"), closing(Terms{kByZone}));
 }
 
-TEST_F(KeepAwayTest, FollowsTheLabelsOfThePodsNode) {
+TEST_F(AntiAffinityTest, FollowsTheLabelsOfThePodsNode) {
   node("a", {{"zone", "1"}});
   node("b", {{"zone", "2"}});
   put("p", "a", {kByZone});
@@ -110,7 +110,7 @@ TEST_F(KeepAwayTest, FollowsTheLabelsOfThePodsNode) {
   EXPECT_EQ(closedTo("b"), closing(Terms{kByZone}));
 }
 
-TEST_F(KeepAwayTest, SaysWhomTheTermsMean) {
+TEST_F(AntiAffinityTest, SaysWhomTheTermsMean) {
   const model::AntiAffinityTerm web{"zone", {}, {{{"app", model::LabelRequirement::Op::In, {"web"}}}}};
   put("p", "a", {kByHost, web});
   EXPECT_EQ(rules.meaning("default", {{"app", "web"}}), ids(Terms{kByHost, web}));
@@ -120,7 +120,7 @@ TEST_F(KeepAwayTest, SaysWhomTheTermsMean) {
   EXPECT_EQ(rules.meaning("default", {{"app", "web"}}), ids(Terms{}));
 }
 
-TEST_F(KeepAwayTest, ATermOfVeryManyNamespacesMeansNoOthers) {
+TEST_F(AntiAffinityTest, ATermOfVeryManyNamespacesMeansNoOthers) {
   model::AntiAffinityTerm term{"zone", {}, {}};
   for (int i = 100; i < 200; ++i) { term.namespaces.push_back("ns-" + std::to_string(i)); }
   put("p", "a", {term});
@@ -128,7 +128,7 @@ TEST_F(KeepAwayTest, ATermOfVeryManyNamespacesMeansNoOthers) {
   EXPECT_EQ(rules.meaning("default", {}), ids(Terms{}));
 }
 
-TEST_F(KeepAwayTest, KeysThatNobodyNamesAreForgottenAndLearnedAnew) {
+TEST_F(AntiAffinityTest, KeysThatNobodyNamesAreForgottenAndLearnedAnew) {
   node("a", {{"zone", "1"}});
   put("p", "a", {kByZone});
   rules.remove(model::Uid{"p"});
@@ -138,7 +138,7 @@ TEST_F(KeepAwayTest, KeysThatNobodyNamesAreForgottenAndLearnedAnew) {
   EXPECT_EQ(closedTo("b"), closing({kByZone}));
 }
 
-TEST_F(KeepAwayTest, APodOfManyTermsChangesEachNodeOnceAndNobodyElsesMind) {
+TEST_F(AntiAffinityTest, APodOfManyTermsChangesEachNodeOnceAndNobodyElsesMind) {
   constexpr int kNodes = 200;
   for (int i = 0; i < kNodes; ++i) { node("n" + std::to_string(i), {{"all", "same"}}); }
   Terms terms;
@@ -156,7 +156,7 @@ TEST_F(KeepAwayTest, APodOfManyTermsChangesEachNodeOnceAndNobodyElsesMind) {
   EXPECT_EQ(ledger.changesEnd(), changes) << "who is meant by no term need not look again";
 }
 
-TEST_F(KeepAwayTest, ANodeThatComesForAnotherOneUnderItsIndexHasItsOwnDomains) {
+TEST_F(AntiAffinityTest, ANodeThatComesForAnotherOneUnderItsIndexHasItsOwnDomains) {
   node("a", {{"zone", "1"}});
   node("b", {{"zone", "2"}});
   put("p", "b", {kByZone});
@@ -169,7 +169,7 @@ TEST_F(KeepAwayTest, ANodeThatComesForAnotherOneUnderItsIndexHasItsOwnDomains) {
 }
 
 /// Whatever happened before, a node is closed to a term exactly if some pod that says it is on a node of the same domain.
-RC_GTEST_FIXTURE_PROP(KeepAwayTest, ClosedIsWhatTheDefinitionSays, (std::uint64_t seed)) {
+RC_GTEST_FIXTURE_PROP(AntiAffinityTest, ClosedIsWhatTheDefinitionSays, (std::uint64_t seed)) {
   Rng rng{seed};
   std::map<std::string, model::Labels> nodes;
   std::map<std::string, std::pair<std::string, Terms>> pods;
@@ -225,7 +225,7 @@ RC_GTEST_FIXTURE_PROP(KeepAwayTest, ClosedIsWhatTheDefinitionSays, (std::uint64_
 }
 
 /// One pod with a term for each label that nodes have, created and deleted.
-TEST_F(KeepAwayTest, APodWithManyTopologyKeysCostsLittle) {
+TEST_F(AntiAffinityTest, APodWithManyTopologyKeysCostsLittle) {
   constexpr int kNodes = 500;
   constexpr int kKeys = 60;
   const auto key = [](int k) { return "feature.node.kubernetes.io/" + std::to_string(k); };
@@ -250,7 +250,7 @@ TEST_F(KeepAwayTest, APodWithManyTopologyKeysCostsLittle) {
 }
 
 /// Many pods, each with terms of its own that mean every namespace: what the look at any one pod that waits costs.
-class ManyTerms : public KeepAwayTest {
+class ManyTerms : public AntiAffinityTest {
  protected:
   using Requirement = model::LabelRequirement;
   void say(const std::function<Requirement(std::string)>& about) {
@@ -307,7 +307,7 @@ TEST_F(ManyTerms, OfAnotherNamespaceMeanNobodyOfThisOne) {
 }
 
 /// However a term says whom it means, it is found.
-RC_GTEST_FIXTURE_PROP(KeepAwayTest, MeaningIsWhatTheDefinitionSays, (std::uint64_t seed)) {
+RC_GTEST_FIXTURE_PROP(AntiAffinityTest, MeaningIsWhatTheDefinitionSays, (std::uint64_t seed)) {
   using Op = model::LabelRequirement::Op;
   Rng rng{seed};
   const auto any = [&](const std::vector<std::string>& of) { return of[rng.below(of.size())]; };

@@ -1,7 +1,7 @@
 // gpu-admission's machine: an extender with an engine of its own, fed by watches of pods and nodes.
 //
 // A standby applies all events and answers nothing. A new leader decides once both kinds have caught up with what the API
-// server had when it began to lead (engine/catch_up.h): what an earlier leader wrote is then known. One thread.
+// server had when it began to lead (engine/cache_sync.h): what an earlier leader wrote is then known. One thread.
 // Tokens: 1.. the feed's, 23 the events', 39 the catching up, 40 the extender's.
 #pragma once
 
@@ -10,24 +10,24 @@
 #include <vector>
 
 #include "controller/event_sender.h"
-#include "engine/catch_up.h"
-#include "engine/feed.h"
+#include "engine/cache_sync.h"
+#include "engine/informers.h"
 #include "extender/extender.h"
 #include "kapi/call.h"
 
 namespace gs::extender {
 
-class Alone {
+class Standalone {
  public:
-  Alone(Config config, Rng rng);
+  Standalone(Config config, Rng rng);
 
   [[nodiscard]] kapi::Effects start(Now now);
   [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now);
-  [[nodiscard]] kapi::Effects ask(Ticket ticket, Question question, Now now);
+  [[nodiscard]] kapi::Effects ask(RequestId request_id, Request request, Now now);
   [[nodiscard]] NodeTablePtr table() { return extender_.table(); }
   /// After each of the above.
-  [[nodiscard]] std::vector<std::pair<Ticket, Answer>> takeAnswers() { return extender_.takeAnswers(); }
-  /// SIGTERM: questions are refused from now on; those that were asked before are answered once their writes are.
+  [[nodiscard]] std::vector<std::pair<RequestId, Answer>> takeAnswers() { return extender_.takeAnswers(); }
+  /// SIGTERM: requests are refused from now on; those that were asked before are answered once their writes are.
   void stopTaking();
   [[nodiscard]] bool underWay() const { return extender_.underWay(); }
   /// After stopTaking(): whoever still waits is refused. Then takeAnswers().
@@ -39,12 +39,12 @@ class Alone {
     std::vector<std::pair<std::string, std::string>> checks;
   };
   [[nodiscard]] Readiness readiness() const;
-  [[nodiscard]] const std::string& failure() const { return feed_.failure(); }
+  [[nodiscard]] const std::string& failure() const { return informers_.failure(); }
   [[nodiscard]] const Extender& extender() const { return extender_; }
   [[nodiscard]] const engine::Engine& engine() const { return engine_; }
 
  private:
-  static constexpr std::uint8_t kCatchUpOwner = 39;
+  static constexpr std::uint8_t kCacheSyncOwner = 39;
   static constexpr std::uint8_t kFirstOwner = 20;  // of tokens; 40 is the extender's
   [[nodiscard]] kapi::Effects takeEffects();
   void led(const kapi::Leadership& leadership);
@@ -54,11 +54,11 @@ class Alone {
 
   engine::Engine engine_;
   Rng rng_;
-  engine::Feed feed_;
+  engine::Informers informers_;
   kapi::EventRecorder recorder_;
   controller::Parts parts_{kFirstOwner};
   controller::EventSender events_;
-  engine::CatchUp catch_up_;
+  engine::CacheSync cache_sync_;
   Extender extender_;
   bool leads_ = false;  // we hold the leader lease
   bool taking_ = true;

@@ -1,4 +1,4 @@
-#include "engine/catch_up.h"
+#include "engine/cache_sync.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -10,13 +10,13 @@ namespace gs::engine {
 using kapi::Kind;
 
 /// Tokens of an earlier term are never used again.
-void CatchUp::reset() {
+void CacheSync::reset() {
   states_.assign(kinds_.size(), {});
   wants_.clear();
   due_.reset();
 }
 
-void CatchUp::ask(std::size_t i, kapi::Effects& out) {
+void CacheSync::ask(std::size_t i, kapi::Effects& out) {
   kapi::Call call = kapi::listObjects(kinds_[i], "", 1);
   call.token = kapi::makeToken(owner_, next_++);
   states_[i].asked = call.token;
@@ -24,16 +24,16 @@ void CatchUp::ask(std::size_t i, kapi::Effects& out) {
   out.emplace_back(std::move(call));
 }
 
-void CatchUp::start(kapi::Effects& out) {
+void CacheSync::start(kapi::Effects& out) {
   reset();
   for (std::size_t i = 0; i < kinds_.size(); ++i) { ask(i, out); }
 }
 
-void CatchUp::listed(std::size_t i, const kapi::Outcome& outcome, Mono now) {
+void CacheSync::listed(std::size_t i, const kapi::Outcome& outcome, Mono now) {
   const Kind kind = kinds_[i];
   State& state = states_[i];
   state.error.clear();
-  if (outcome.fate == kapi::Fate::Applied) {
+  if (outcome.result == kapi::CallResult::Applied) {
     state.progress = Progress::Catching;
     wants_.push_back({kind, outcome.list_revision});
   } else if (outcome.http == 404 && kind->may_be_absent) {
@@ -47,7 +47,7 @@ void CatchUp::listed(std::size_t i, const kapi::Outcome& outcome, Mono now) {
   }
 }
 
-void CatchUp::handle(const kapi::Outcome& outcome, Mono now) {
+void CacheSync::handle(const kapi::Outcome& outcome, Mono now) {
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
     if (states_[i].asked == outcome.token && states_[i].progress == Progress::Asked) {
       listed(i, outcome, now);
@@ -55,7 +55,7 @@ void CatchUp::handle(const kapi::Outcome& outcome, Mono now) {
   }
 }
 
-void CatchUp::tick(Mono now, kapi::Effects& out) {
+void CacheSync::tick(Mono now, kapi::Effects& out) {
   if (!due_ || *due_ > now) { return; }
   due_.reset();
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
@@ -63,7 +63,7 @@ void CatchUp::tick(Mono now, kapi::Effects& out) {
   }
 }
 
-void CatchUp::caughtUp(Kind kind) {
+void CacheSync::caughtUp(Kind kind) {
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
     if (kinds_[i] == kind && states_[i].progress == Progress::Catching) {
       states_[i].progress = Progress::Done;
@@ -71,19 +71,19 @@ void CatchUp::caughtUp(Kind kind) {
   }
 }
 
-std::string CatchUp::error() const {
+std::string CacheSync::error() const {
   for (const State& state : states_) {
     if (!state.error.empty()) { return state.error; }
   }
   return "";
 }
 
-bool CatchUp::done() const {
+bool CacheSync::done() const {
   return std::all_of(states_.begin(), states_.end(),
                      [](const State& state) { return state.progress == Progress::Done; });
 }
 
-std::string CatchUp::trouble() const {
+std::string CacheSync::trouble() const {
   if (auto failed = error(); !failed.empty()) { return failed; }
   for (std::size_t i = 0; i < kinds_.size(); ++i) {
     if (states_[i].progress != Progress::Done) {

@@ -1,4 +1,4 @@
-#include "extender/alone.h"
+#include "extender/standalone.h"
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 
 /// gpu-admission's machine and its API server, which answers reads; writes wait in `writes`.
-class AloneTest : public ::testing::Test {
+class StandaloneTest : public ::testing::Test {
  protected:
   void SetUp() override {
     server.add(vcudaPod("p", {{60, 1}}));
@@ -37,13 +37,13 @@ class AloneTest : public ::testing::Test {
   }
   void give(const kapi::Outcome& outcome) {
     serve(machine.handle(outcome, now));
-    for (auto& [ticket, answer] : machine.takeAnswers()) { answers[ticket] = std::move(answer); }
+    for (auto& [request_id, answer] : machine.takeAnswers()) { answers[request_id] = std::move(answer); }
   }
   kapi::Outcome listed(const kapi::Call& call) {
     kapi::Outcome o;
     o.token = call.token;
     o.http = 200;
-    o.fate = kapi::Fate::Applied;
+    o.result = kapi::CallResult::Applied;
     o.list_revision = server.revision;
     if (call.kind == kapi::kNode) {
       o.items = {std::make_shared<const model::Node>(gpuNode("a", 4))};
@@ -67,34 +67,34 @@ class AloneTest : public ::testing::Test {
                                           std::make_shared<const model::Pod>(pod), pod.key, pod.revision},
                          now));
   }
-  Ticket ask(const char* pod) {
-    Question q;
+  RequestId ask(const char* pod) {
+    Request q;
     q.verb = Verb::Filter;
     q.pod = std::make_shared<const model::Pod>(server.pods.at(pod));
     q.candidates.table = machine.table();
     q.candidates.nodes = {machine.table()->find("a")};
     serve(machine.ask(++last, std::move(q), now));
-    for (auto& [ticket, answer] : machine.takeAnswers()) { answers[ticket] = std::move(answer); }
+    for (auto& [request_id, answer] : machine.takeAnswers()) { answers[request_id] = std::move(answer); }
     return last;
   }
   /// "" : not yet.
-  [[nodiscard]] std::string refusal(Ticket ticket) const {
-    const auto it = answers.find(ticket);
+  [[nodiscard]] std::string refusal(RequestId request_id) const {
+    const auto it = answers.find(request_id);
     if (it == answers.end()) { return ""; }
     return it->second.kind == Answer::Kind::Unavailable ? it->second.text : "(it was answered)";
   }
 
   PodServer server;
   Now now{Mono{1h}, Wall{1'750'000'000s}};
-  Alone machine{{}, Rng{1}};
+  Standalone machine{{}, Rng{1}};
   std::vector<kapi::Call> writes;
   std::map<kapi::Kind, kapi::Token> watches;  // the first of each
-  std::map<Ticket, Answer> answers;
-  Ticket last = 0;
+  std::map<RequestId, Answer> answers;
+  RequestId last = 0;
 };
 
 /// Not told yet who leads.
-class AloneReadiness : public AloneTest {
+class AloneReadiness : public StandaloneTest {
  protected:
   void SetUp() override {
     server.add(vcudaPod("p", {{60, 1}}));
@@ -129,7 +129,7 @@ TEST_F(AloneReadiness, AStandbyIsReadyWhileThereIsSomebodyToSendThemOnTo) {
 }
 
 TEST_F(AloneReadiness, WhoSendsThemOnKnowsTheClusterAllTheSame) {
-  Alone fresh{{}, Rng{1}};
+  Standalone fresh{{}, Rng{1}};
   (void)fresh.start(now);
   EXPECT_EQ(readinessText(fresh, true).front(), '0') << "it may have to lead any moment";
 }
@@ -146,13 +146,13 @@ TEST_F(AloneReadiness, OneThatLostTheLeadOrIsStoppingIsNotReady) {
   EXPECT_TRUE(says("this replica is stopping"));
 }
 
-TEST_F(AloneTest, WithNothingUnderWayItMayStopAtOnce) {
+TEST_F(StandaloneTest, WithNothingUnderWayItMayStopAtOnce) {
   machine.stopTaking();
   EXPECT_FALSE(machine.underWay());
   EXPECT_EQ(refusal(ask("p")), "this replica is stopping");
 }
 
-TEST_F(AloneTest, ALeaderLeaseWhoseHistoryWentBackEndsItForGood) {
+TEST_F(StandaloneTest, ALeaderLeaseWhoseHistoryWentBackEndsItForGood) {
   kapi::Leadership back;
   back.went_back = true;
   serve(machine.handle(back, now));
@@ -162,15 +162,15 @@ TEST_F(AloneTest, ALeaderLeaseWhoseHistoryWentBackEndsItForGood) {
   EXPECT_FALSE(machine.extender().leading());
 }
 
-TEST_F(AloneTest, AListThatIsOlderThanWhatWasKnownWhenItWasAskedForDoesToo) {
+TEST_F(StandaloneTest, AListThatIsOlderThanWhatWasKnownWhenItWasAskedForDoesToo) {
   server.revision = 1;  // of a backup
   serve(machine.handle(kapi::Leadership{true, 2, now.mono + 1h}, now));
   EXPECT_NE(machine.failure().find("went back in time"), std::string::npos) << machine.failure();
   EXPECT_FALSE(machine.extender().leading());
 }
 
-TEST_F(AloneTest, AnOrderlyStopWaitsForWritesAndAnswersTheirCallers) {
-  const Ticket before = ask("p");
+TEST_F(StandaloneTest, AnOrderlyStopWaitsForWritesAndAnswersTheirCallers) {
+  const RequestId before = ask("p");
   ASSERT_EQ(writes.size(), 1U);
   machine.stopTaking();
   EXPECT_TRUE(machine.underWay());
@@ -183,25 +183,25 @@ TEST_F(AloneTest, AnOrderlyStopWaitsForWritesAndAnswersTheirCallers) {
   EXPECT_FALSE(machine.underWay());
 }
 
-TEST_F(AloneTest, WhatTakesTooLongIsGivenUpAndItsCallersAreTold) {
-  const Ticket before = ask("p");
+TEST_F(StandaloneTest, WhatTakesTooLongIsGivenUpAndItsCallersAreTold) {
+  const RequestId before = ask("p");
   machine.stopTaking();
   machine.giveUp();
-  for (auto& [ticket, answer] : machine.takeAnswers()) { answers[ticket] = std::move(answer); }
+  for (auto& [request_id, answer] : machine.takeAnswers()) { answers[request_id] = std::move(answer); }
   EXPECT_EQ(refusal(before), "this replica is stopping");
   EXPECT_FALSE(machine.underWay());
 }
 
-TEST_F(AloneTest, AStopEndsWhenTheLeadIsLost) {
-  const Ticket before = ask("p");
+TEST_F(StandaloneTest, AStopEndsWhenTheLeadIsLost) {
+  const RequestId before = ask("p");
   machine.stopTaking();
   serve(machine.handle(kapi::Leadership{false, 1, {}}, now));
-  for (auto& [ticket, answer] : machine.takeAnswers()) { answers[ticket] = std::move(answer); }
+  for (auto& [request_id, answer] : machine.takeAnswers()) { answers[request_id] = std::move(answer); }
   EXPECT_EQ(refusal(before), "another replica leads");
   EXPECT_FALSE(machine.underWay());
 }
 
-TEST_F(AloneTest, AnEventThatABusyServerRefusedIsSentAgain) {
+TEST_F(StandaloneTest, AnEventThatABusyServerRefusedIsSentAgain) {
   ask("p");
   answerWrite();
   model::Pod& pod = server.pods.at("p");
@@ -213,7 +213,7 @@ TEST_F(AloneTest, AnEventThatABusyServerRefusedIsSentAgain) {
   ASSERT_EQ(event.kind, kapi::kEvent);
   kapi::Outcome busy;
   busy.token = event.token;
-  busy.fate = kapi::Fate::Refused;
+  busy.result = kapi::CallResult::Refused;
   busy.http = 429;
   give(busy);
   EXPECT_TRUE(writes.empty()) << "not at once";

@@ -17,21 +17,21 @@
 
 namespace gs::serve {
 
-class Beside {
+class Combined {
  public:
-  Beside(scheduler::Scheduler& scheduler, const extender::Config& config, Rng rng);
-  Beside(const Beside&) = delete;
-  Beside& operator=(const Beside&) = delete;
+  Combined(scheduler::Scheduler& scheduler, const extender::Config& config, Rng rng);
+  Combined(const Combined&) = delete;
+  Combined& operator=(const Combined&) = delete;
 
   [[nodiscard]] kapi::Effects start(Now now);
   [[nodiscard]] kapi::Effects handle(const kapi::MachineEvent& event, Now now);
-  [[nodiscard]] kapi::Effects ask(extender::Ticket ticket, extender::Question question, Now now);
+  [[nodiscard]] kapi::Effects ask(extender::RequestId request_id, extender::Request request, Now now);
   [[nodiscard]] extender::NodeTablePtr table() { return extender_.table(); }
   /// After each of the above.
-  [[nodiscard]] std::vector<std::pair<extender::Ticket, extender::Answer>> takeAnswers() {
+  [[nodiscard]] std::vector<std::pair<extender::RequestId, extender::Answer>> takeAnswers() {
     return extender_.takeAnswers();
   }
-  /// SIGTERM: nothing new is decided; questions that were asked before are answered once their writes are.
+  /// SIGTERM: nothing new is decided; requests that were asked before are answered once their writes are.
   void stopTaking();
   [[nodiscard]] bool underWay() const;
   /// After stopTaking(): whoever still waits is refused. Then takeAnswers().
@@ -56,7 +56,7 @@ class Beside {
 };
 
 /// As those of the scheduler and of the extender: ready when both are.
-[[nodiscard]] std::string readinessText(const Beside& both, bool another_leads);
-[[nodiscard]] std::string stateMetrics(const Beside& both);
+[[nodiscard]] std::string readinessText(const Combined& both, bool another_leads);
+[[nodiscard]] std::string stateMetrics(const Combined& both);
 
 }  // namespace gs::serve

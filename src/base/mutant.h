@@ -1,21 +1,21 @@
-// Bugs that can be put in on purpose, so that the simulation shows that it would find them (test/sim/planted_main.cc).
-// Only that program is compiled with GS_PLANTED_BUGS; everywhere else GS_PLANTED(X) is `false`, and the compiler leaves nothing of it.
+// Bugs that can be put in on purpose, so that the simulation shows that it would find them (test/sim/mutants_main.cc).
+// Only that program is compiled with GS_MUTANTS; everywhere else GS_MUTANT(X) is `false`, and the compiler leaves nothing of it.
 #pragma once
 
-#ifdef GS_PLANTED_BUGS
-#define GS_PLANTED(bug) (::gs::planted::isIn(::gs::planted::Bug::bug))
+#ifdef GS_MUTANTS
+#define GS_MUTANT(bug) (::gs::mutant::isIn(::gs::mutant::Bug::bug))
 #else
-#define GS_PLANTED(bug) false
+#define GS_MUTANT(bug) false
 #endif
 
-namespace gs::planted {
+namespace gs::mutant {
 
 enum class Bug {
   ReleaseOnUnknownBinding,  // no answer is taken for a refusal
   ConflictIsSuccess,        // a 409 of a Binding is taken for 201
   CacheSaysGone,            // a pod that the cache does not have is gone
   NoFenceForLeftovers,      // leases of an unbound pod are deleted without a fence
-  NoBarrier,                // a new leader decides from what it has
+  NoInitialSync,            // a new leader decides from what it has
   ForgetsSharers,           // a new sharer replaces the others on the lease
   FreesDraining,            // an ended pod's GPUs are free at once
   FreesUnobserved,          // two looks of the agent are not waited for after an unclean end
@@ -27,7 +27,7 @@ enum class Bug {
   BindsEarly,               // a Binding is sent before all its leases are written
   IgnoresFences,            // a Binding is sent on a version with another fence than it was decided on
   SameFenceTwice,           // a fence value is used again: that PATCH changes nothing
-  KeepsStrays,              // leases of a bound pod that landed late stay
+  KeepsOrphans,             // leases of a bound pod that landed late stay
   ForgetsOnEnd,             // an ended pod's leases stay
   TakesOthersLeases,        // a lease of another pod is written over
   ForgetsCounted,           // GPUs of pods without an allocation are not counted
@@ -37,7 +37,7 @@ enum class Bug {
   IgnoresTopology,          // a claim's topology is not read
   TrustsSilence,            // an agent that is not Ready is not waited for after an unclean end
   IgnoresUuids,             // a GPU is the number that it had when its pod was bound
-  DrainsByNumber,           // what drains does not follow its GPU to another number
+  ReclaimsByNumber,         // what drains does not follow its GPU to another number
   FreesAnonymous,           // GPUs that nobody named are free when their pod ends
   IgnoresSidecars,          // init containers that run are not asked for
   IgnoresRecord,            // another installation's record does not keep anybody from working
@@ -55,4 +55,4 @@ enum class Bug {
 /// Defined by the program that plants.
 bool isIn(Bug bug);
 
-}  // namespace gs::planted
+}  // namespace gs::mutant

@@ -26,9 +26,9 @@
 
 namespace gs::sched {
 
-class KeepAway {
+class AntiAffinity {
  public:
-  explicit KeepAway(Ledger& ledger) : ledger_{ledger} {}
+  explicit AntiAffinity(Ledger& ledger) : ledger_{ledger} {}
 
   /// This pod of the namespace `ns` is bound there and says so; true when one of its terms is new, so that pods that wait may now
   /// be meant. A later call for the same uid replaces the earlier one.

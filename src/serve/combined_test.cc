@@ -1,4 +1,4 @@
-#include "serve/beside.h"
+#include "serve/combined.h"
 
 #include <gtest/gtest.h>
 
@@ -13,14 +13,14 @@ namespace {
 
 using namespace std::chrono_literals;
 using extender::Answer;
-using extender::Question;
+using extender::Request;
 using extender::Verb;
 using kapi::Kind;
 
 /// Both on one engine, and their API server.
-class BesideTest : public ::testing::Test, protected ListServer {
+class CombinedTest : public ::testing::Test, protected ListServer {
  protected:
-  BesideTest() {
+  CombinedTest() {
     add(kapi::kNode, shareNode());
     addLeaseRecord();
   }
@@ -61,8 +61,8 @@ class BesideTest : public ::testing::Test, protected ListServer {
         kapi::WatchEvent{pods_watch, type, std::make_shared<const model::Pod>(pod), pod.key, pod.revision},
         now));
   }
-  Question filter() {
-    Question q;
+  Request filter() {
+    Request q;
     q.verb = Verb::Filter;
     q.pod = std::make_shared<const model::Pod>(sharePod());
     q.candidates.table = machine.table();
@@ -84,7 +84,7 @@ class BesideTest : public ::testing::Test, protected ListServer {
     kapi::Outcome o;
     o.token = call.token;
     o.http = 200;
-    o.fate = kapi::Fate::Applied;
+    o.result = kapi::CallResult::Applied;
     o.object = std::make_shared<const model::Pod>(pod);
     return o;
   }
@@ -97,10 +97,10 @@ class BesideTest : public ::testing::Test, protected ListServer {
   kapi::Token pods_watch = 0;
   Now now{Mono{1h}, Wall{1'750'000'000s}};
   scheduler::Scheduler scheduler{{}, Rng{1}};
-  Beside machine{scheduler, {}, Rng{2}};
+  Combined machine{scheduler, {}, Rng{2}};
 };
 
-TEST_F(BesideTest, TheExtenderDecidesWhileTheSchedulerDoes) {
+TEST_F(CombinedTest, TheExtenderDecidesWhileTheSchedulerDoes) {
   add(kapi::kPod, sharePod());
   start();
   auto answer = ask();
@@ -118,7 +118,7 @@ TEST_F(BesideTest, TheExtenderDecidesWhileTheSchedulerDoes) {
   EXPECT_EQ(left.at(0).second.text, "this replica does not lead");
 }
 
-TEST_F(BesideTest, ItIsReadyOnceBothAre) {
+TEST_F(CombinedTest, ItIsReadyOnceBothAre) {
   const auto ready = [this](bool another_leads) {
     return readinessText(machine, another_leads).front() == '1';
   };
@@ -134,7 +134,7 @@ TEST_F(BesideTest, ItIsReadyOnceBothAre) {
   EXPECT_FALSE(ready(false));
 }
 
-TEST_F(BesideTest, BothCountInOneLedger) {
+TEST_F(CombinedTest, BothCountInOneLedger) {
   add(kapi::kPod, sharePod());
   start();
   lead();
@@ -144,7 +144,7 @@ TEST_F(BesideTest, BothCountInOneLedger) {
   EXPECT_EQ(node->free_milli, 1400);
 }
 
-TEST_F(BesideTest, AnOrderlyStopWaitsForWritesAndAnswersTheirCallers) {
+TEST_F(CombinedTest, AnOrderlyStopWaitsForWritesAndAnswersTheirCallers) {
   add(kapi::kPod, sharePod());
   start();
   lead();
@@ -163,7 +163,7 @@ TEST_F(BesideTest, AnOrderlyStopWaitsForWritesAndAnswersTheirCallers) {
   EXPECT_FALSE(machine.underWay());
 }
 
-TEST_F(BesideTest, WhatTakesTooLongAtAStopIsGivenUpAndItsCallersAreTold) {
+TEST_F(CombinedTest, WhatTakesTooLongAtAStopIsGivenUpAndItsCallersAreTold) {
   add(kapi::kPod, sharePod());
   start();
   lead();
@@ -174,7 +174,7 @@ TEST_F(BesideTest, WhatTakesTooLongAtAStopIsGivenUpAndItsCallersAreTold) {
   EXPECT_FALSE(machine.underWay());
 }
 
-TEST_F(BesideTest, WhoLosesTheLeadWhileItStopsTellsItsCallers) {
+TEST_F(CombinedTest, WhoLosesTheLeadWhileItStopsTellsItsCallers) {
   add(kapi::kPod, sharePod());
   start();
   lead();
@@ -187,7 +187,7 @@ TEST_F(BesideTest, WhoLosesTheLeadWhileItStopsTellsItsCallers) {
   EXPECT_FALSE(machine.underWay());
 }
 
-TEST_F(BesideTest, OneThatIsStoppingAnswersNothingNew) {
+TEST_F(CombinedTest, OneThatIsStoppingAnswersNothingNew) {
   start();
   lead();
   machine.stopTaking();
@@ -207,7 +207,7 @@ model::Pod ownSharePod() {
   return pod;
 }
 
-TEST_F(BesideTest, AQuestionInTheNameOfAPodThatTheSchedulerPlacesReservesNothing) {
+TEST_F(CombinedTest, AQuestionInTheNameOfAPodThatTheSchedulerPlacesReservesNothing) {
   start();
   lead();
   EXPECT_FALSE(ask()) << "nothing is known of that pod yet";
@@ -223,7 +223,7 @@ TEST_F(BesideTest, AQuestionInTheNameOfAPodThatTheSchedulerPlacesReservesNothing
   EXPECT_TRUE(std::any_of(written.begin(), written.end(), binds)) << "it is placed all the same";
 }
 
-TEST_F(BesideTest, AQuestionInTheNameOfAPodOfTheSchedulerIsRefused) {
+TEST_F(CombinedTest, AQuestionInTheNameOfAPodOfTheSchedulerIsRefused) {
   add(kapi::kPod, ownSharePod());
   start();
   lead();
@@ -232,7 +232,7 @@ TEST_F(BesideTest, AQuestionInTheNameOfAPodOfTheSchedulerIsRefused) {
   EXPECT_EQ(answer->text, "pod default/p is scheduled by gpu-scheduler");
 }
 
-TEST_F(BesideTest, WhatAnEarlierLeaderPromisedCountsBeforeTheSchedulerPlacesAnybody) {
+TEST_F(CombinedTest, WhatAnEarlierLeaderPromisedCountsBeforeTheSchedulerPlacesAnybody) {
   model::Node node = shareNode();
   node.allocatable_pods = 1;
   objects[kapi::kNode].clear();
@@ -250,7 +250,7 @@ TEST_F(BesideTest, WhatAnEarlierLeaderPromisedCountsBeforeTheSchedulerPlacesAnyb
   EXPECT_TRUE(std::none_of(written.begin(), written.end(), binds));
 }
 
-TEST_F(BesideTest, AnnotationsOnAPodOfTheSchedulerReserveNothing) {
+TEST_F(CombinedTest, AnnotationsOnAPodOfTheSchedulerReserveNothing) {
   model::Pod pod = ownSharePod();
   pod.scheduling_gates = {"wait"};
   pod.annotations = {{"tencent.com/predicate-node", "shares"}, {"tencent.com/predicate-gpu-idx-0", "0"}};

@@ -42,7 +42,7 @@ struct Victims {
   std::vector<model::Uid> uids;
 };
 
-struct Question {
+struct Request {
   Verb verb{};
   /// As the caller has it. Bind: key and uid only.
   model::PodPtr pod;
@@ -94,6 +94,6 @@ struct Answer {
 /// How candidate `i` stood; nullptr: nothing is known of it, or it was decided earlier.
 [[nodiscard]] const sched::NodeStanding* standingAt(const Answer& a, const Candidates& c, std::size_t i);
 
-using Ticket = std::uint64_t;  // names a question
+using RequestId = std::uint64_t;  // names a request
 
 }  // namespace gs::extender

@@ -13,7 +13,7 @@
 
 namespace gs::engine {
 
-class CatchUp {
+class CacheSync {
  public:
   static constexpr Duration kRetry = std::chrono::seconds{1};
 
@@ -23,7 +23,7 @@ class CatchUp {
   };
 
   /// `first`: the number of its first token, where `owner` uses lower ones for calls of its own.
-  CatchUp(std::uint8_t owner, std::vector<kapi::Kind> kinds, std::uint64_t first = 1)
+  CacheSync(std::uint8_t owner, std::vector<kapi::Kind> kinds, std::uint64_t first = 1)
       : owner_{owner}, kinds_{std::move(kinds)}, states_(kinds_.size()), next_{first} {}
 
   void start(kapi::Effects& out);

@@ -1,4 +1,4 @@
-#include "k8s/owner_loop.h"
+#include "k8s/event_loop.h"
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ kapi::Call call(kapi::Token token) {
   return made;
 }
 
-class OwnerLoopTest : public testing::Test {
+class EventLoopTest : public testing::Test {
  protected:
   /// A machine that writes down what it was given and does what `reaction` says.
   void start(std::function<kapi::Effects(const Event&, Now)> reaction = {}) {
@@ -68,10 +68,10 @@ class OwnerLoopTest : public testing::Test {
   SystemClock clock_;
   std::vector<Event> given_;
   std::vector<std::pair<kapi::Effect, std::uint64_t>> effects_;
-  OwnerLoop loop_{clock_, 16};
+  EventLoop loop_{clock_, 16};
 };
 
-TEST_F(OwnerLoopTest, GivesEventsInOrderAndHandsOnTheEffects) {
+TEST_F(EventLoopTest, GivesEventsInOrderAndHandsOnTheEffects) {
   start([](const Event& event, Now) { return kapi::Effects{call(std::get<kapi::Outcome>(event).token)}; });
   for (kapi::Token t = 1; t <= 100; ++t) { EXPECT_TRUE(loop_.post(outcome(t))); }
   EXPECT_EQ(tokens().size(), 100U);
@@ -84,7 +84,7 @@ TEST_F(OwnerLoopTest, GivesEventsInOrderAndHandsOnTheEffects) {
   });
 }
 
-TEST_F(OwnerLoopTest, BeginsBeforeTheFirstEvent) {
+TEST_F(EventLoopTest, BeginsBeforeTheFirstEvent) {
   loop_.post(outcome(1));
   std::vector<int> order;
   std::latch done{1};
@@ -105,7 +105,7 @@ TEST_F(OwnerLoopTest, BeginsBeforeTheFirstEvent) {
   EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
 }
 
-TEST_F(OwnerLoopTest, WakesTheMachineAtTheTimesItAskedFor) {
+TEST_F(EventLoopTest, WakesTheMachineAtTheTimesItAskedFor) {
   std::latch woken{3};
   start([&](const Event& event, Now now) {
     if (std::holds_alternative<kapi::TimerDue>(event)) { woken.count_down(); }
@@ -120,7 +120,7 @@ TEST_F(OwnerLoopTest, WakesTheMachineAtTheTimesItAskedFor) {
   });
 }
 
-TEST_F(OwnerLoopTest, LeadershipOvertakesWhatWaitsAndRenewalsAreJoined) {
+TEST_F(EventLoopTest, LeadershipOvertakesWhatWaitsAndRenewalsAreJoined) {
   std::latch entered{1};
   std::latch release{1};
   start([&](const Event& event, Now) {
@@ -153,7 +153,7 @@ TEST_F(OwnerLoopTest, LeadershipOvertakesWhatWaitsAndRenewalsAreJoined) {
   });
 }
 
-TEST_F(OwnerLoopTest, AFullMailboxTakesLeadershipAndQuestionsAndAnswersThemFirst) {
+TEST_F(EventLoopTest, AFullMailboxTakesLeadershipAndQuestionsAndAnswersThemFirst) {
   std::latch entered{1};
   std::latch release{1};
   start([&](const Event& event, Now) {
@@ -177,7 +177,7 @@ TEST_F(OwnerLoopTest, AFullMailboxTakesLeadershipAndQuestionsAndAnswersThemFirst
 }
 
 /// As soon as one was carried out the next is there, as with many who ask side by side.
-TEST_F(OwnerLoopTest, AFloodOfActionsKeepsNoEventWaiting) {
+TEST_F(EventLoopTest, AFloodOfActionsKeepsNoEventWaiting) {
   int actions = 0;
   std::optional<int> before_the_event;
   std::latch over{1};
@@ -198,7 +198,7 @@ TEST_F(OwnerLoopTest, AFloodOfActionsKeepsNoEventWaiting) {
   loop_.stop();
 }
 
-TEST_F(OwnerLoopTest, TooManyQuestionsAreRefused) {
+TEST_F(EventLoopTest, TooManyQuestionsAreRefused) {
   std::latch entered{1};
   std::latch release{1};
   start([&](const Event&, Now) {
@@ -215,7 +215,7 @@ TEST_F(OwnerLoopTest, TooManyQuestionsAreRefused) {
   loop_.stop();  // before what its thread waits on goes
 }
 
-TEST_F(OwnerLoopTest, AHungMachineGivesNoAnswer) {
+TEST_F(EventLoopTest, AHungMachineGivesNoAnswer) {
   std::latch release{1};
   start([&](const Event&, Now) {
     release.wait();
@@ -228,7 +228,7 @@ TEST_F(OwnerLoopTest, AHungMachineGivesNoAnswer) {
   loop_.stop();
 }
 
-TEST_F(OwnerLoopTest, StopDropsEventsAnswersQuestionsAndRefusesMore) {
+TEST_F(EventLoopTest, StopDropsEventsAnswersQuestionsAndRefusesMore) {
   std::latch entered{1};
   std::latch release{1};
   start([&](const Event&, Now) {

@@ -1,4 +1,4 @@
-#include "extender/front.h"
+#include "extender/request_handler.h"
 
 #include <fmt/format.h>
 
@@ -17,13 +17,13 @@ namespace {
 using Kind = Answer::Kind;
 
 constexpr std::string_view kPrefix = "/scheduler/";
-constexpr int kMostRounds = 5;  // of one question: names changed, objects were asked for
+constexpr int kMostRounds = 5;  // of one request: names changed, objects were asked for
 
 /// One request, from its body to its reply.
 class Exchange {
  public:
-  Exchange(std::string body, json::Scanner& scanner, Asker& asker, VolcanoRules rules)
-      : body_{std::move(body)}, size_{body_.size()}, scanner_{scanner}, asker_{asker}, rules_{rules} {}
+  Exchange(std::string body, json::Scanner& scanner, Backend& backend, VolcanoRules rules)
+      : body_{std::move(body)}, size_{body_.size()}, scanner_{scanner}, backend_{backend}, rules_{rules} {}
 
   net::Response filter();
   net::Response priorities();
@@ -49,10 +49,10 @@ class Exchange {
   std::size_t size_;       // of the body
   std::size_t parts_ = 0;  // of the objects in it that were read
   json::Scanner& scanner_;
-  Asker& asker_;
+  Backend& backend_;
   VolcanoRules rules_;
   model::PodPtr pod_;
-  Question question_;
+  Request request_;
   std::string_view result_ = "invalid";
 };
 
@@ -96,7 +96,7 @@ net::Response badRequest(const Error& error, std::string_view expected) {
 
 void Exchange::lookUp(Candidates& c, const std::vector<NodeArg>& nodes) const {
   c = {};
-  c.table = asker_.table();
+  c.table = backend_.table();
   c.nodes.reserve(nodes.size());
   bool objects = false;
   for (const NodeArg& node : nodes) {
@@ -148,17 +148,17 @@ bool Exchange::wantsNone() {
 
 Answer Exchange::decide(Verb verb, const std::vector<NodeArg>& nodes) {
   Answer a;
-  question_.verb = verb;
-  question_.pod = pod_;
-  lookUp(question_.candidates, nodes);
+  request_.verb = verb;
+  request_.pod = pod_;
+  lookUp(request_.candidates, nodes);
   const std::size_t of_pod = parts_;
   for (int round = 0; round < kMostRounds; ++round) {
-    a = asker_.ask(question_);
+    a = backend_.ask(request_);
     if (a.kind == Kind::NewTable) {
       parts_ = of_pod;  // the nodes are read anew
-      lookUp(question_.candidates, nodes);
+      lookUp(request_.candidates, nodes);
     } else if (a.kind == Kind::SendObjects) {
-      if (const Status read = readObjects(question_.candidates, nodes, a.kept); !read) {
+      if (const Status read = readObjects(request_.candidates, nodes, a.kept); !read) {
         a.kind = Kind::Failed;
         a.text = read.error().message;
         return a;
@@ -220,14 +220,14 @@ net::Response Exchange::filter() {
     if (a.kind == Kind::Unavailable) { return unavailable(a); }
   }
   if (a.kind == Kind::Untouched) { return ok(untouchedReply(*args, std::move(body_))); }
-  return ok(filterReply(*args, question_.candidates, a, pod_->uid.text));
+  return ok(filterReply(*args, request_.candidates, a, pod_->uid.text));
 }
 
 net::Response Exchange::priorities() {
   const auto args = readFilterArgs(scanner_, body_);
   if (!args) { return badRequest(args.error(), "ExtenderArgs: an object with Pod, and Nodes or NodeNames"); }
   const Answer a = ask(Verb::Rank, args->nodes);
-  return a.kind == Kind::Ranked ? ok(prioritiesReply(*args, question_.candidates, a)) : unavailable(a);
+  return a.kind == Kind::Ranked ? ok(prioritiesReply(*args, request_.candidates, a)) : unavailable(a);
 }
 
 net::Response Exchange::preempt() {
@@ -245,7 +245,7 @@ net::Response Exchange::preempt() {
   for (const VictimsArg& v : args->victims) {
     Victims victims;
     for (const auto uid : v.uids) { victims.uids.emplace_back(uid); }
-    question_.victims.push_back(std::move(victims));
+    request_.victims.push_back(std::move(victims));
   }
   const Answer a = ask(Verb::Preempt, nodes);
   return a.kind == Kind::Kept ? ok(preemptReply(*args, a.kept)) : unavailable(a);
@@ -261,7 +261,7 @@ net::Response Exchange::bind() {
   pod.key = args->pod;
   pod.uid = args->uid;
   pod_ = std::make_shared<const model::Pod>(std::move(pod));
-  question_.node = args->node;
+  request_.node = args->node;
   const Answer a = ask(Verb::Bind, {{args->node.text, {}, 0}});
   if (a.kind == Kind::Unavailable) { return unavailable(a); }
   return ok(bindReply(a.kind == Kind::Done ? ""
@@ -290,7 +290,7 @@ net::Response Exchange::predicate() {
   if (!a.text.empty()) {
     return ok(predicateReply(rules_.dialect, Misfit{MisfitCode::Unschedulable, a.text}));
   }
-  return ok(predicateReply(rules_.dialect, misfitAt(a, question_.candidates, 0, pod_->uid.text)));
+  return ok(predicateReply(rules_.dialect, misfitAt(a, request_.candidates, 0, pod_->uid.text)));
 }
 
 net::Response Exchange::prioritize() {
@@ -301,7 +301,7 @@ net::Response Exchange::prioritize() {
   }
   const Answer a = ask(Verb::Rank, args->nodes);
   if (a.kind != Kind::Ranked) { return unavailable(a); }
-  return ok(nodeScoreReply(*args, question_.candidates, a, sched::wantsVcuda(*pod_)));
+  return ok(nodeScoreReply(*args, request_.candidates, a, sched::wantsVcuda(*pod_)));
 }
 
 net::Response Exchange::allocate(Verb verb) {
@@ -324,7 +324,7 @@ net::Response Exchange::allocate(Verb verb) {
     return ok(errorMessageReply(""));
   }
   if (a.kind == Kind::Nowhere && a.text.empty()) {
-    return ok(errorMessageReply(misfitAt(a, question_.candidates, 0, pod_->uid.text).text));
+    return ok(errorMessageReply(misfitAt(a, request_.candidates, 0, pod_->uid.text).text));
   }
   return ok(errorMessageReply(a.text));
 }
@@ -390,7 +390,8 @@ std::optional<VolcanoRules> volcanoRules(std::string_view version) {
   return VolcanoRules{minor < 8 ? Dialect::V1_6 : minor < 10 ? Dialect::V1_8 : Dialect::V1_10, minor >= 13};
 }
 
-Front::Served Front::answer(net::Request request, json::Scanner& scanner, Asker& asker) const {
+RequestHandler::Served RequestHandler::answer(net::Request request, json::Scanner& scanner,
+                                              Backend& backend) const {
   const std::string path{request.path()};
   if (path == "/version" || path == "/hello") {
     const bool reads = request.method == "GET" || request.method == "HEAD";
@@ -404,7 +405,7 @@ Front::Served Front::answer(net::Request request, json::Scanner& scanner, Asker&
   if (!abstains && handling == nullptr) { return {notFound()}; }
   if (request.method != "POST") { return {notAllowed(), std::string{route->verb}}; }
   if (abstains) { return {ok(*abstains), std::string{route->verb}, "done"}; }
-  Exchange exchange{std::move(request.body), scanner, asker, route->rules};
+  Exchange exchange{std::move(request.body), scanner, backend, route->rules};
   net::Response response = handling(exchange);
   return {std::move(response), std::string{route->verb}, exchange.result()};
 }

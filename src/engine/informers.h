@@ -24,7 +24,7 @@
 
 namespace gs::engine {
 
-class Feed {
+class Informers {
  public:
   static constexpr std::size_t kMostSources = 8;
 
@@ -38,7 +38,7 @@ class Feed {
   static Source quotaSource(const model::QuotaConfig& config);
 
   /// At most kMostSources, each of another kind.
-  Feed(Engine& engine, const std::vector<Source>& sources, Rng& rng);
+  Informers(Engine& engine, const std::vector<Source>& sources, Rng& rng);
 
   void start(Now now, kapi::Effects& out);
   /// False: it is no event of these reflectors.

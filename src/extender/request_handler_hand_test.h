@@ -6,21 +6,21 @@
 #include <vector>
 
 #include "extender/extender.h"
-#include "extender/front.h"
 #include "extender/pod_server_test.h"
+#include "extender/request_handler.h"
 #include "kapi/kinds.h"
 
 namespace gs::extender {
 
-/// A machine and an API server behind one front, without threads: a question is answered when nothing is left to be done.
-class FrontHand : public Asker {
+/// A machine and an API server behind one front, without threads: a request is answered when nothing is left to be done.
+class RequestHandlerHand : public Backend {
  public:
-  explicit FrontHand(Config config = {}) : extender{engine, config, Rng{1}} { extender.lead(now); }
+  explicit RequestHandlerHand(Config config = {}) : extender{engine, config, Rng{1}} { extender.lead(now); }
 
   NodeTablePtr table() override { return table_ ? table_ : extender.table(); }
-  Answer ask(Question question) override {
-    ++questions;
-    extender.ask(++last_, std::move(question), now);
+  Answer ask(Request request) override {
+    ++requests;
+    extender.ask(++last_, std::move(request), now);
     for (;;) {
       extender.settle(now);
       std::vector<kapi::Call> calls;
@@ -31,8 +31,8 @@ class FrontHand : public Asker {
       for (const auto& call : calls) { extender.handle(server.carryOut(call), now); }
     }
     Answer mine;
-    for (auto& [ticket, answer] : extender.takeAnswers()) {
-      if (ticket == last_) { mine = std::move(answer); }
+    for (auto& [request_id, answer] : extender.takeAnswers()) {
+      if (request_id == last_) { mine = std::move(answer); }
     }
     if (mine.table) { table_ = mine.table; }
     return mine;
@@ -64,14 +64,14 @@ class FrontHand : public Asker {
   engine::Engine engine;
   Extender extender;
   PodServer server;
-  Front front{{"v1-test", {}}};
+  RequestHandler front{{"v1-test", {}}};
   json::Scanner scanner;
   Now now{Mono{std::chrono::hours{1}}, Wall{std::chrono::hours{1000}}};
-  int questions = 0;
+  int requests = 0;
 
  private:
   NodeTablePtr table_;
-  Ticket last_ = 0;
+  RequestId last_ = 0;
 };
 
 }  // namespace gs::extender

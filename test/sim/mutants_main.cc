@@ -1,4 +1,4 @@
-// planted [--seeds N] [--hidden] [BUG...]: is each bug that is put in on purpose (base/planted.h) found by the seeds 1..N (10,000)? Prints a
+// mutants [--seeds N] [--hidden] [BUG...]: is each bug that is put in on purpose (base/mutant.h) found by the seeds 1..N (10,000)? Prints a
 // table: the bug, the first seed that shows it, and what was seen there. 1 when one is not found.
 //
 // A bug that another layer hides is played with that layer off too. That proves something only where the layer alone is found later
@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "base/planted.h"
+#include "base/mutant.h"
 #include "test/sim/play.h"
 
-namespace gs::planted {
+namespace gs::mutant {
 namespace {
 
 using sim::Feature;
@@ -47,16 +47,16 @@ const std::vector<Case>& cases() {
       {"FreesUnobserved", {Bug::FreesUnobserved}},
       {"FreesInUse", {Bug::FreesInUse}},
       {"ForgetsOnEnd", {Bug::ForgetsOnEnd}},
-      {"KeepsStrays", {Bug::KeepsStrays}},
+      {"KeepsOrphans", {Bug::KeepsOrphans}},
       {"ForgetsCounted", {Bug::ForgetsCounted}, false, 4200},
       {"GrantsOneTooFew", {Bug::GrantsOneTooFew}},
       {"GrantsUnhealthy", {Bug::GrantsUnhealthy}},
       {"IgnoresTopology", {Bug::IgnoresTopology}},
       {"TrustsSilence", {Bug::TrustsSilence}},
-      {"CacheSaysGone+NoBarrier", {Bug::CacheSaysGone, Bug::NoBarrier}},
-      {"NoBarrier+TakesOthersLeases", {Bug::NoBarrier, Bug::TakesOthersLeases}},
+      {"CacheSaysGone+NoInitialSync", {Bug::CacheSaysGone, Bug::NoInitialSync}},
+      {"NoInitialSync+TakesOthersLeases", {Bug::NoInitialSync, Bug::TakesOthersLeases}},
       {"IgnoresUuids", {Bug::IgnoresUuids}, false, 1, {Feature::Renumber}},
-      {"DrainsByNumber", {Bug::DrainsByNumber}, true, 1, {Feature::Renumber}},
+      {"ReclaimsByNumber", {Bug::ReclaimsByNumber}, true, 1, {Feature::Renumber}},
       {"FreesAnonymous", {Bug::FreesAnonymous}, false, 1, {Feature::Foreign}},
       {"IgnoresSidecars", {Bug::IgnoresSidecars}, false, 1, {Feature::Sidecars}},
       {"DropsOthersLeases+IgnoresRecord",
@@ -75,7 +75,7 @@ const std::vector<Case>& cases() {
       {"IgnoresRecord", {Bug::IgnoresRecord}, true, 1, {Feature::Another}},
       {"FenceCoversAll", {Bug::FenceCoversAll}, true},
       {"CacheSaysGone", {Bug::CacheSaysGone}, true},
-      {"NoBarrier", {Bug::NoBarrier}, true},
+      {"NoInitialSync", {Bug::NoInitialSync}, true},
       {"TakesOthersLeases", {Bug::TakesOthersLeases}, true},
   };
   return all;
@@ -124,7 +124,7 @@ int run(const std::vector<std::string>& args) {
   for (const auto& name : names) {
     const auto known = [&](const Case& c) { return c.name == name; };
     if (std::none_of(cases().begin(), cases().end(), known)) {
-      fmt::print(stderr, "planted: no bug is called {}\n", name);
+      fmt::print(stderr, "mutants: no bug is called {}\n", name);
       return 2;
     }
   }
@@ -140,6 +140,6 @@ int run(const std::vector<std::string>& args) {
 
 bool isIn(Bug bug) { return planted.contains(bug); }
 
-}  // namespace gs::planted
+}  // namespace gs::mutant
 
-int main(int argc, char** argv) { return gs::planted::run({argv + 1, argv + argc}); }
+int main(int argc, char** argv) { return gs::mutant::run({argv + 1, argv + argc}); }

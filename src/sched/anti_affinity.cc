@@ -1,4 +1,4 @@
-#include "sched/keep_away.h"
+#include "sched/anti_affinity.h"
 
 #include <algorithm>
 #include <string_view>
@@ -30,7 +30,8 @@ bool bump(ClosedTerms& closed, model::TermId term, int by) {
 }  // namespace
 
 /// Finds the term or adds it, and counts one pod more that says it.
-KeepAway::Terms::iterator KeepAway::intern(const std::string& ns, const model::AntiAffinityTerm& term) {
+AntiAffinity::Terms::iterator AntiAffinity::intern(const std::string& ns,
+                                                   const model::AntiAffinityTerm& term) {
   const BySaid::Ref said{ns, term};
   const auto at = terms_.lower_bound(said);
   if (at != terms_.end() && !BySaid{}(said, at->first)) {
@@ -47,7 +48,7 @@ KeepAway::Terms::iterator KeepAway::intern(const std::string& ns, const model::A
   return it;
 }
 
-void KeepAway::forget(Terms::iterator it) {
+void AntiAffinity::forget(Terms::iterator it) {
   if (--it->second.pods > 0) { return; }
   const auto& [ns, term] = it->first;
   index_.remove(ns, it->second.ids.front(), term);
@@ -59,13 +60,13 @@ void KeepAway::forget(Terms::iterator it) {
   terms_.erase(it);
 }
 
-void KeepAway::set(Key& key, Ledger::NodeIndex i, Value value) {
+void AntiAffinity::set(Key& key, Ledger::NodeIndex i, Value value) {
   if (key.values.size() <= i) { key.values.resize(std::max<std::size_t>(i + 1, ledger_.size())); }
   key.values[i] = value;
 }
 
 /// The keys of its terms that its node has, and whose values are not kept yet.
-KeepAway::Keys KeepAway::unlearnedOf(const Pod& pod) {
+AntiAffinity::Keys AntiAffinity::unlearnedOf(const Pod& pod) {
   Keys keys;
   const NodeState* state = ledger_.find(pod.node);
   if (state == nullptr || !state->exists) { return keys; }
@@ -78,7 +79,7 @@ KeepAway::Keys KeepAway::unlearnedOf(const Pod& pod) {
 }
 
 /// From now on the nodes' values of these keys are kept.
-void KeepAway::learn(const Keys& keys) {
+void AntiAffinity::learn(const Keys& keys) {
   if (keys.empty()) { return; }
   std::unordered_map<std::size_t, Key*> wanted;
   for (const auto& [name, key] : keys) {
@@ -96,7 +97,7 @@ void KeepAway::learn(const Keys& keys) {
 }
 
 /// Tells the ledger which sets of terms close the node: those of the domains that it is in.
-void KeepAway::refer(Ledger::NodeIndex i) {
+void AntiAffinity::refer(Ledger::NodeIndex i) {
   std::vector<std::shared_ptr<const ClosedTerms>> closed;
   for (const auto& [name, key] : learned_) {
     const auto domain = key->domains.find(key->at(i));
@@ -107,8 +108,8 @@ void KeepAway::refer(Ledger::NodeIndex i) {
 
 /// Marks the nodes of that domain as changed. `made`: the domain's set,
 /// where it is closed for the first time.
-void KeepAway::note(const Key& key, Value value, const std::shared_ptr<ClosedTerms>& made,
-                    std::vector<bool>& nodes) {
+void AntiAffinity::note(const Key& key, Value value, const std::shared_ptr<ClosedTerms>& made,
+                        std::vector<bool>& nodes) {
   looks_ += key.values.size();
   for (Ledger::NodeIndex i = 0; i < key.values.size(); ++i) {
     if (key.values[i] != value) { continue; }
@@ -118,7 +119,7 @@ void KeepAway::note(const Key& key, Value value, const std::shared_ptr<ClosedTer
 }
 
 /// However many terms close or open a domain, each of its nodes changes once.
-void KeepAway::count(const Pod& pod, int by) {
+void AntiAffinity::count(const Pod& pod, int by) {
   const auto node = nodes_.find(pod.node);
   if (node == nodes_.end()) { return; }
   std::map<std::string_view, std::vector<const Term*>> by_key;
@@ -143,13 +144,13 @@ void KeepAway::count(const Pod& pod, int by) {
   }
 }
 
-bool KeepAway::isSaidBy(const Pod& pod, const std::vector<model::AntiAffinityTerm>& terms) {
+bool AntiAffinity::isSaidBy(const Pod& pod, const std::vector<model::AntiAffinityTerm>& terms) {
   return std::equal(pod.terms.begin(), pod.terms.end(), terms.begin(), terms.end(),
                     [](const auto& said, const auto& term) { return said->first.second == term; });
 }
 
-bool KeepAway::put(const model::Uid& uid, const std::string& ns, const model::NodeName& node,
-                   const std::vector<model::AntiAffinityTerm>& terms) {
+bool AntiAffinity::put(const model::Uid& uid, const std::string& ns, const model::NodeName& node,
+                       const std::vector<model::AntiAffinityTerm>& terms) {
   const auto known = pods_.find(uid);
   if (known != pods_.end() && known->second.node == node && isSaidBy(known->second, terms)) { return false; }
   remove(uid);
@@ -166,7 +167,7 @@ bool KeepAway::put(const model::Uid& uid, const std::string& ns, const model::No
   return fresh;
 }
 
-void KeepAway::remove(const model::Uid& uid) {
+void AntiAffinity::remove(const model::Uid& uid) {
   const auto it = pods_.find(uid);
   if (it == pods_.end()) { return; }
   const Pod pod = std::move(it->second);
@@ -178,13 +179,13 @@ void KeepAway::remove(const model::Uid& uid) {
   for (const auto& said : pod.terms) { forget(said); }
 }
 
-KeepAway::Uids KeepAway::podsOn(const model::NodeName& name) const {
+AntiAffinity::Uids AntiAffinity::podsOn(const model::NodeName& name) const {
   const auto here = on_node_.find(name);
   return here == on_node_.end() ? Uids{} : here->second;
 }
 
 /// The node's values of topology keys, where they are not those that are kept of it.
-KeepAway::Values KeepAway::changedOf(const model::NodeName& name) const {
+AntiAffinity::Values AntiAffinity::changedOf(const model::NodeName& name) const {
   Values values;
   const auto known = nodes_.find(name);
   const NodeState* state = ledger_.find(name);
@@ -201,7 +202,7 @@ KeepAway::Values KeepAway::changedOf(const model::NodeName& name) const {
   return values;
 }
 
-void KeepAway::nodeChanged(const model::NodeName& name) {
+void AntiAffinity::nodeChanged(const model::NodeName& name) {
   const NodeState* state = ledger_.find(name);
   const bool exists = state != nullptr && state->exists;
   const Values values = changedOf(name);

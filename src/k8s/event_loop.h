@@ -1,4 +1,4 @@
-// OwnerLoop: the one thread on which a machine lives. Takes events from a bounded mailbox, gives them to the
+// EventLoop: the one thread on which a machine lives. Takes events from a bounded mailbox, gives them to the
 // machine with the time, hands on its effects; keeps its timers; answers questions about it.
 //
 // Order: begin() comes first. Events of one poster come in the order in which they were posted. Changes of
@@ -33,7 +33,7 @@ namespace gs::k8s {
 
 using Event = kapi::MachineEvent;
 
-class OwnerLoop {
+class EventLoop {
  public:
   struct Machine {
     std::function<kapi::Effects(Now)> begin;
@@ -43,10 +43,10 @@ class OwnerLoop {
   /// 0 while it does not lead.
   using Output = std::function<void(kapi::Effects, std::uint64_t term)>;
 
-  explicit OwnerLoop(const Clock& clock, std::size_t capacity = 4096);
-  OwnerLoop(const OwnerLoop&) = delete;
-  OwnerLoop& operator=(const OwnerLoop&) = delete;
-  ~OwnerLoop() { stop(); }
+  explicit EventLoop(const Clock& clock, std::size_t capacity = 4096);
+  EventLoop(const EventLoop&) = delete;
+  EventLoop& operator=(const EventLoop&) = delete;
+  ~EventLoop() { stop(); }
 
   /// Call once.
   void start(Machine machine, Output output);

@@ -1,10 +1,10 @@
-// The extender's server in a program, wired to the machine that answers: extender::Alone, or serve::Beside, which both have ask(),
+// The extender's server in a program, wired to the machine that answers: extender::Standalone, or serve::Combined, which both have ask(),
 // table(), takeAnswers() and giveUp(). The service and the machine must outlive it, and the service's run() be over before it goes.
 #pragma once
 
 #include <utility>
 
-#include "extender/front.h"
+#include "extender/request_handler.h"
 #include "process/service.h"
 #include "serve/extender_flags.h"
 #include "serve/extender_server.h"
@@ -12,10 +12,10 @@
 namespace gs::serve {
 
 template <class Asked>
-class ExtenderFront {
+class ExtenderEndpoint {
  public:
   /// `flags` were checked.
-  ExtenderFront(process::Service& service, Asked& machine, const ExtenderFlags& flags)
+  ExtenderEndpoint(process::Service& service, Asked& machine, const ExtenderFlags& flags)
       : machine_{machine},
         options_{httpOptionsOf(flags)},
         server_{{service.version(), *extender::volcanoRules(flags.volcano)},
@@ -35,7 +35,7 @@ class ExtenderFront {
     };
     return out;
   }
-  [[nodiscard]] process::Front front() {
+  [[nodiscard]] process::Endpoint front() {
     return {.serves = "schedulers",
             .start = [this] { return server_.start(options_); },
             .stop = [this] { server_.stop(); }};
@@ -44,14 +44,16 @@ class ExtenderFront {
  private:
   ExtenderServer::Wiring wiring(process::Service& service) {
     return {.act = [&service](auto action) { return service.host().act(std::move(action)); },
-            .ask = [this](extender::Ticket ticket, extender::Question question,
-                          Now now) { return delivered(machine_.ask(ticket, std::move(question), now)); },
+            .ask = [this](extender::RequestId request_id, extender::Request request,
+                          Now now) { return delivered(machine_.ask(request_id, std::move(request), now)); },
             .table = [this] { return machine_.table(); },
             .others = [&service](const net::Request& request) { return service.page(request); },
             .leader = [&service] { return service.leaderElsewhere(); }};
   }
   kapi::Effects delivered(kapi::Effects effects) {
-    for (auto& [ticket, answer] : machine_.takeAnswers()) { server_.deliver(ticket, std::move(answer)); }
+    for (auto& [request_id, answer] : machine_.takeAnswers()) {
+      server_.deliver(request_id, std::move(answer));
+    }
     return effects;
   }
 

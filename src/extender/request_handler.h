@@ -1,4 +1,4 @@
-// The extender's HTTP: paths and bodies in, replies out. No state, no socket; the machine is asked through Asker.
+// The extender's HTTP: paths and bodies in, replies out. No state, no socket; the machine is asked through Backend.
 //
 //   POST /scheduler/predicates, filter, priorities, preempt, bind        kube-scheduler
 //   POST /scheduler/vpredicates, prioritize, allocateFunc, deallocateFunc, onSessionOpen ...      Volcano
@@ -14,20 +14,20 @@
 #include <string>
 
 #include "extender/answers.h"
-#include "extender/question.h"
+#include "extender/request.h"
 #include "json/scanner.h"
 #include "net/http_types.h"
 
 namespace gs::extender {
 
 /// Asks the machine, and waits.
-class Asker {
+class Backend {
  public:
-  virtual ~Asker() = default;
+  virtual ~Backend() = default;
   /// The table of the last answer that had one.
   [[nodiscard]] virtual NodeTablePtr table() = 0;
   /// Kind Unavailable when nothing came in time.
-  [[nodiscard]] virtual Answer ask(Question question) = 0;
+  [[nodiscard]] virtual Answer ask(Request request) = 0;
 };
 
 /// How plain paths speak to Volcano.
@@ -38,13 +38,13 @@ struct VolcanoRules {
 /// "", "1.6" .. "1.9", "1.10" and later; nullopt: no such Volcano.
 [[nodiscard]] std::optional<VolcanoRules> volcanoRules(std::string_view version);
 
-class Front {
+class RequestHandler {
  public:
   struct Config {
     std::string version;
     VolcanoRules volcano{};
   };
-  explicit Front(Config config) : config_{std::move(config)} {}
+  explicit RequestHandler(Config config) : config_{std::move(config)} {}
 
   /// `verb` is "" for what is none of ours; `result` is one of: placed, misfit, untouched (no GPU is asked for), done, failed,
   /// unavailable, invalid.
@@ -53,7 +53,7 @@ class Front {
     std::string verb{};
     std::string_view result = "invalid";
   };
-  [[nodiscard]] Served answer(net::Request request, json::Scanner& scanner, Asker& asker) const;
+  [[nodiscard]] Served answer(net::Request request, json::Scanner& scanner, Backend& backend) const;
 
  private:
   Config config_;

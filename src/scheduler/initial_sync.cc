@@ -1,4 +1,4 @@
-#include "scheduler/barrier.h"
+#include "scheduler/initial_sync.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace gs::scheduler {
 
-void Barrier::reset() {
+void InitialSync::reset() {
   kinds_.reset();
   census_call_ = 0;  // tokens of an earlier term are never used again
   page_size_ = kPage;
@@ -20,7 +20,7 @@ void Barrier::reset() {
   census_error_.clear();
 }
 
-void Barrier::askCensus(const std::string& continue_token, kapi::Effects& out) {
+void InitialSync::askCensus(const std::string& continue_token, kapi::Effects& out) {
   kapi::Call call = kapi::listObjects(kapi::kLease, "", page_size_, continue_token,
                                       {fmt::format("{}=true", model::kManagedLabel), ""});
   call.token = kapi::makeToken(owner_, next_++);
@@ -29,29 +29,29 @@ void Barrier::askCensus(const std::string& continue_token, kapi::Effects& out) {
   out.emplace_back(std::move(call));
 }
 
-void Barrier::start(kapi::Effects& out) {
+void InitialSync::start(kapi::Effects& out) {
   reset();
   kinds_.start(out);
   startCensus(out);
 }
 
-void Barrier::startCensus(kapi::Effects& out) {
+void InitialSync::startCensus(kapi::Effects& out) {
   census_ = {};
   census_open_ = true;
   census_due_.reset();
   askCensus("", out);
 }
 
-void Barrier::censusPage(const kapi::Outcome& outcome, Mono now, kapi::Effects& out) {
+void InitialSync::censusPage(const kapi::Outcome& outcome, Mono now, kapi::Effects& out) {
   census_call_ = 0;
   if (outcome.too_large && page_size_ > 1) {
     page_size_ /= 2;
     askCensus(census_page_, out);
     return;
   }
-  if (outcome.fate != kapi::Fate::Applied) {
+  if (outcome.result != kapi::CallResult::Applied) {
     census_error_ = fmt::format("cannot list leases: {} {}", outcome.http, outcome.message);
-    census_due_ = now + std::max(engine::CatchUp::kRetry, outcome.retry_after);
+    census_due_ = now + std::max(engine::CacheSync::kRetry, outcome.retry_after);
     return;
   }
   census_error_.clear();
@@ -68,7 +68,7 @@ void Barrier::censusPage(const kapi::Outcome& outcome, Mono now, kapi::Effects& 
   complete_census_ = std::exchange(census_, {});
 }
 
-void Barrier::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
+void InitialSync::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   if (outcome.token == census_call_) {
     censusPage(outcome, now.mono, out);
   } else {
@@ -76,22 +76,22 @@ void Barrier::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) 
   }
 }
 
-void Barrier::tick(Now now, kapi::Effects& out) {
+void InitialSync::tick(Now now, kapi::Effects& out) {
   kinds_.tick(now.mono, out);
   if (census_due_ && *census_due_ <= now.mono) { startCensus(out); }
 }
 
-std::string Barrier::error() const {
+std::string InitialSync::error() const {
   auto failed = kinds_.error();
   return failed.empty() ? census_error_ : failed;
 }
 
-std::optional<Mono> Barrier::nextDue() const {
+std::optional<Mono> InitialSync::nextDue() const {
   const auto kinds = kinds_.nextDue();
   return kinds && census_due_ ? std::min(*kinds, *census_due_) : kinds ? kinds : census_due_;
 }
 
-std::string Barrier::trouble() const {
+std::string InitialSync::trouble() const {
   if (done()) { return ""; }
   if (auto failed = error(); !failed.empty()) { return failed; }
   const auto behind = kinds_.trouble();

@@ -1,4 +1,4 @@
-#include "serve/beside.h"
+#include "serve/combined.h"
 
 #include <fmt/format.h>
 
@@ -23,19 +23,19 @@ extender::Config besideScheduler(extender::Config config, std::string scheduler)
 
 }  // namespace
 
-Beside::Beside(scheduler::Scheduler& scheduler, const extender::Config& config, Rng rng)
+Combined::Combined(scheduler::Scheduler& scheduler, const extender::Config& config, Rng rng)
     : scheduler_{scheduler},
       extender_{scheduler.engine(), besideScheduler(config, scheduler.name()), rng.split()},
       recorder_{"gpu-admission", config.instance, rng.split()},
       events_{recorder_, parts_} {}
 
-kapi::Effects Beside::start(Now now) {
+kapi::Effects Combined::start(Now now) {
   kapi::Effects out = scheduler_.start(now);
   settle(now, out);
   return out;
 }
 
-kapi::Effects Beside::handle(const kapi::MachineEvent& event, Now now) {
+kapi::Effects Combined::handle(const kapi::MachineEvent& event, Now now) {
   kapi::Effects out;
   const auto* leadership = std::get_if<kapi::Leadership>(&event);
   if (leadership != nullptr && leadership->leading) { extender_.leadUntil(leadership->until); }
@@ -53,7 +53,7 @@ kapi::Effects Beside::handle(const kapi::MachineEvent& event, Now now) {
 }
 
 /// The extender leads while the scheduler does.
-void Beside::follow(Now now) {
+void Combined::follow(Now now) {
   if (scheduler_.leading() && !extender_.leading() && taking_) {
     extender_.lead(now);
   } else if (!scheduler_.leading() && extender_.leading()) {
@@ -61,28 +61,28 @@ void Beside::follow(Now now) {
   }
 }
 
-void Beside::decide(Now now, kapi::Effects& out) {
+void Combined::decide(Now now, kapi::Effects& out) {
   append(out, scheduler_.decide(now));
   seen_ = scheduler_.engine().ledger().changesEnd();
 }
 
-kapi::Effects Beside::ask(extender::Ticket ticket, extender::Question question, Now now) {
+kapi::Effects Combined::ask(extender::RequestId request_id, extender::Request request, Now now) {
   kapi::Effects out;
-  extender_.ask(ticket, std::move(question), now);
+  extender_.ask(request_id, std::move(request), now);
   settle(now, out);
   return out;
 }
 
-void Beside::stopTaking() {
+void Combined::stopTaking() {
   taking_ = false;
   scheduler_.stopTaking();
   extender_.stopTaking();
 }
 
-bool Beside::underWay() const { return scheduler_.underWay() || extender_.underWay(); }
+bool Combined::underWay() const { return scheduler_.underWay() || extender_.underWay(); }
 
 /// What the extender gave or took back may let the scheduler's pods in, or out.
-void Beside::settle(Now now, kapi::Effects& out) {
+void Combined::settle(Now now, kapi::Effects& out) {
   extender_.settle(now);
   append(out, extender_.takeEffects());
   for (const auto& note : extender_.takeNotes()) { events_.send(note, now, out); }
@@ -92,14 +92,14 @@ void Beside::settle(Now now, kapi::Effects& out) {
   }
 }
 
-std::string readinessText(const Beside& both, bool another_leads) {
+std::string readinessText(const Combined& both, bool another_leads) {
   const std::string scheduler = scheduler::readinessText(both.scheduler());
-  const std::string questions = extender::questionsText(both.extender(), another_leads);
-  const bool ready = scheduler.front() == '1' && questions.starts_with("ok");
-  return fmt::format("{}{}questions: {}\n", ready ? '1' : '0', scheduler.substr(1), questions);
+  const std::string requests = extender::questionsText(both.extender(), another_leads);
+  const bool ready = scheduler.front() == '1' && requests.starts_with("ok");
+  return fmt::format("{}{}questions: {}\n", ready ? '1' : '0', scheduler.substr(1), requests);
 }
 
-std::string stateMetrics(const Beside& both) {
+std::string stateMetrics(const Combined& both) {
   return scheduler::stateMetrics(both.scheduler()) +
          extender::stateMetrics(both.extender(), both.scheduler().engine());
 }
