@@ -1,12 +1,13 @@
-// How fast lists are decoded. One core, no I/O, CPU seconds: the bytes of an answer of the API server -> Outcome, by the
-// function that the client calls for every answer (kapi::decodeAnswer).
+// How fast lists are decoded. One core, no I/O, CPU seconds: the bytes of an answer of the API server ->
+// Outcome, by the function that the client calls for every answer (kapi::decodeAnswer).
 //
 //   decode_bench [google-benchmark flags]   the benchmarks by name
 //   decode_bench --json FILE                the figure (docs/benchmarks.md) as a flat JSON object:
 //
 //   list_decode_mb_s   MB (10^6 bytes) of JSON per CPU second: 50,000 pods of 4 KB in pages of 500
 //
-// The pods are bench/pod.json, as kube-apiserver 1.33 gave it back, under other names. Run in the repository's root.
+// The pods are bench/pod.json, as kube-apiserver 1.33 gave it back, under other names.
+// Run in the repository's root.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 

@@ -1,8 +1,11 @@
-// What one event costs the deciding thread, against the size of its object: 5,000 nodes of 8 GPUs that are all taken, and for each
-// kind of object one of 1.4 MB, which is what the API server takes, of whatever there can be many of in it.
+// What one event costs the deciding thread, against the size of its object: 5,000 nodes of 8 GPUs that are
+// all taken, and for each kind of object one of 1.4 MB, which is what the API server takes, of whatever there
+// can be many of in it.
 //
-//   event_bench              a table: the longest handle() that the event leads to, how many follow, what decoding took
-//   event_bench NAME...      only cases whose name has one of these in it; "crowd": what many objects make of one event
+//   event_bench              a table: the longest handle() that the event leads to, how many follow, what
+//                            decoding took
+//   event_bench NAME...      only cases whose name has one of these in it; "crowd": what many objects make of
+//                            one event
 //   event_bench --json FILE  the figures (docs/benchmarks.md) as one flat JSON object:
 //
 //   worst_event_ms    the longest of all

@@ -1,8 +1,8 @@
 // Asks an extender the same question from several connections for a while, and prints how fast it answered:
 //   extender_load_bench PORT PATH FILE CLIENTS SECONDS
 // {"rps":..,"p50_ms":..,"p99_ms":..,"answers":..,"failed":..,"last":"the beginning of an answer"}
-// It shares the machine with what it measures, so it does as little as it can: the request is made once, an answer is read to
-// its end and dropped.
+// It shares the machine with what it measures, so it does as little as it can: the request is made once, an
+// answer is read to its end and dropped.
 #include <fmt/format.h>
 
 #include <netinet/in.h>

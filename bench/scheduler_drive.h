@@ -1,4 +1,5 @@
-// A scheduler component with a cluster of values around it: answers its calls at once and well, and times each handle().
+// A scheduler component with a cluster of values around it: answers its calls at once and well,
+// and times each handle().
 #pragma once
 
 #include <fmt/format.h>

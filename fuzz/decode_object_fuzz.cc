@@ -1,5 +1,5 @@
-// Any bytes as an object of every kind and as the answer to every verb: no crash; leases survive being written again; what
-// is decoded from the text equals what is decoded from its value.
+// Any bytes as an object of every kind and as the answer to every verb: no crash; leases survive being
+// written again; what is decoded from the text equals what is decoded from its value.
 #include <cstdint>
 #include <string_view>
 

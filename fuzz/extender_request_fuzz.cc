@@ -1,6 +1,7 @@
-// Any bytes as requests of schedulers to the extender: "VERB BODY" a record, records apart by a line "---". Each is answered
-// with a code, and with JSON where the scheduler reads it, unless its own body was none: nodes of which nothing is looked at come
-// back as they are (json/scanner.h). Whatever was asked, no device is given twice.
+// Any bytes as requests of schedulers to the extender: "VERB BODY" a record, records apart by a line "---".
+// Each is answered with a code, and with JSON where the scheduler reads it, unless its own body was none:
+// nodes of which nothing is looked at come back as they are (json/scanner.h). Whatever was asked, no device
+// is given twice.
 #include <algorithm>
 #include <cstdint>
 #include <map>

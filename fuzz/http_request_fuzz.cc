@@ -1,5 +1,5 @@
-// Any bytes as a stream of HTTP requests: no crash, no hang; the limits hold; and how the stream is cut into pieces
-// changes nothing. The first byte says how it is cut.
+// Any bytes as a stream of HTTP requests: no crash, no hang; the limits hold; and how the stream is cut into
+// pieces changes nothing. The first byte says how it is cut.
 #include <algorithm>
 #include <cstdint>
 #include <string>

@@ -1,4 +1,5 @@
-// Any bytes: no crash, no hang; both readers say the same; what was read prints to a text that reads to the same.
+// Any bytes: no crash, no hang; both readers say the same; what was read prints to a text that reads to the
+// same.
 #include <cstdint>
 #include <string_view>
 

@@ -1,4 +1,5 @@
-// Any bytes, read by the scanner to the last value: it takes what parse() takes, reads the same, and skips without harm.
+// Any bytes, read by the scanner to the last value: it takes what parse() takes, reads the same,
+// and skips without harm.
 #include <cstdint>
 #include <string>
 

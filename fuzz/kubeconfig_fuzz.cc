@@ -1,5 +1,5 @@
-// Any bytes as a kubeconfig: no crash, no hang; what is accepted gives an Access that is safe to use: a http(s) URL and a
-// token without anything that would forge a header.
+// Any bytes as a kubeconfig: no crash, no hang; what is accepted gives an Access that is safe to use: a
+// http(s) URL and a token without anything that would forge a header.
 #include <cstdint>
 #include <string_view>
 

@@ -1,5 +1,5 @@
-// Runs a fuzz target over the files of its corpus folder, so that `make test` replays what fuzzing found. An empty input
-// always comes first; a missing folder is an error, so that no corpus gets lost unseen.
+// Runs a fuzz target over the files of its corpus folder, so that `make test` replays what fuzzing found. An
+// empty input always comes first; a missing folder is an error, so that no corpus gets lost unseen.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

@@ -1,5 +1,6 @@
-// Any bytes as requests to the API server in memory, a line each: "METHOD TARGET CONTENT-TYPE BODY". Each is answered with a
-// code; an error's body is a Status, or the text of a page that is not there; what was accepted is stored under a higher revision.
+// Any bytes as requests to the API server in memory, a line each: "METHOD TARGET CONTENT-TYPE BODY". Each is
+// answered with a code; an error's body is a Status, or the text of a page that is not there; what was
+// accepted is stored under a higher revision.
 #include <cstdint>
 #include <string>
 #include <string_view>

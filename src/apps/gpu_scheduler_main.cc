@@ -1,4 +1,5 @@
-// gpu-scheduler: which flags, which types, and how they are wired. The machine is scheduler/scheduler.h, what runs it process/service.h.
+// gpu-scheduler: which flags, which types, and how they are wired. The machine is scheduler/scheduler.h, what
+// runs it process/service.h.
 #include "process/process.h"
 #include "process/program.h"
 #include "process/service.h"

@@ -1,4 +1,5 @@
-// Text by ASCII alone: names whose case does not count (HTTP headers, keys as Go reads them), white space at the ends.
+// Text by ASCII alone: names whose case does not count (HTTP headers, keys as Go reads them),
+// white space at the ends.
 #pragma once
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// GS_CHECK(cond, "format {}", args...): a bug in this program stops it at once, with the message, the place and the
-// stack on stderr. For what cannot happen; what the outside can cause is a Result. Restart is cheap in Kubernetes, a
-// wrong ledger is not.
+// GS_CHECK(cond, "format {}", args...): a bug in this program stops it at once, with the message, the place
+// and the stack on stderr. For what cannot happen; what the outside can cause is a Result. Restart is cheap
+// in Kubernetes, a wrong ledger is not.
 #pragma once
 
 #include <fmt/core.h>

@@ -1,5 +1,6 @@
-// Time as an argument. Machines never read a clock: they are given `Now`. Mono orders and measures (deadlines, timers);
-// Wall is what is written into objects. Virtual time in tests and the World is the same two numbers moved by hand.
+// Time as an argument. Machines never read a clock: they are given `Now`. Mono orders and measures
+// (deadlines, timers); Wall is what is written into objects. Virtual time in tests and the World is the same
+// two numbers moved by hand.
 #pragma once
 
 #include <chrono>

@@ -1,8 +1,9 @@
-// A value whose copies are one until somebody writes: copying costs a count, the first write after it a real copy.
+// A value whose copies are one until somebody writes: copying costs a count,
+// the first write after it a real copy.
 //
-// A default-made one holds nothing. Each Cow has one owner and one thread at a time, as any value; the copies that it
-// shares with may be used on other threads. A reference from write() is good until the next copy of this Cow is made:
-// who keeps it longer writes into the copies too.
+// A default-made one holds nothing. Each Cow has one owner and one thread at a time, as any value; the copies
+// that it shares with may be used on other threads. A reference from write() is good until the next copy of
+// this Cow is made: who keeps it longer writes into the copies too.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,5 @@
-// For a test whose code could hang where it is wrong: says which condition did not come true, and ends the program.
+// For a test whose code could hang where it is wrong: says which condition did not come true,
+// and ends the program.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,5 @@
-// Lengths of time as Go writes them, which is how the flags of Kubernetes' components take them: "5s", "500ms", "1m30s".
+// Lengths of time as Go writes them, which is how the flags of Kubernetes' components take them:
+// "5s", "500ms", "1m30s".
 #pragma once
 
 #include <string>

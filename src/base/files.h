@@ -10,7 +10,8 @@ namespace gs {
 
 inline constexpr std::size_t kMostOfAFile = std::size_t{4} << 20;
 
-/// Error NotFound: there is none; Unavailable: it cannot be read; Invalid: it has more than `max_bytes`. Names the file.
+/// Error NotFound: there is none; Unavailable: it cannot be read; Invalid: it has more than `max_bytes`.
+/// Names the file.
 [[nodiscard]] Result<std::string> readFile(const std::string& path, std::size_t max_bytes = kMostOfAFile);
 
 }  // namespace gs

@@ -1,8 +1,9 @@
 // Lines on stderr, one event each, as key=value or as JSON:
 //   ts=2025-06-15T15:06:40.123Z level=info msg="pod bound" pod=team-a/train-0 gpus=2
 //   {"ts":"2025-06-15T15:06:40.123Z","level":"info","msg":"pod bound","pod":"team-a/train-0","gpus":"2"}
-// Whatever a value holds, it is one line, and text from outside cannot forge another: in text it is quoted unless it is plain,
-// in JSON it is a string, always, so that one key never has values of two types. Any thread may log; lines never mix.
+// Whatever a value holds, it is one line, and text from outside cannot forge another: in text it is quoted
+// unless it is plain, in JSON it is a string, always, so that one key never has values of two types. Any
+// thread may log; lines never mix.
 // Machines do not log: they give log lines as effects.
 #pragma once
 
@@ -58,8 +59,8 @@ inline void error(std::string_view message, std::initializer_list<Field> fields 
 
 /// The line without its time: `level=info msg=... key=value`. Pure.
 [[nodiscard]] std::string formatLine(Level level, std::string_view message, std::span<const Field> fields);
-/// The same as the inside of a JSON object: `"level":"info","msg":"...","key":"value"`. A field called ts, level or msg, or as one
-/// before it, gets `_` behind its name; bytes that are no UTF-8 become U+FFFD. Pure.
+/// The same as the inside of a JSON object: `"level":"info","msg":"...","key":"value"`. A field called ts,
+/// level or msg, or as one before it, gets `_` behind its name; bytes that are no UTF-8 become U+FFFD. Pure.
 [[nodiscard]] std::string formatJson(Level level, std::string_view message, std::span<const Field> fields);
 
 }  // namespace gs::log

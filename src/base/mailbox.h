@@ -1,10 +1,12 @@
 // Mailbox<T>: the only hand-over between threads. Many threads push, one thread (the owner) pops.
 //
-// Invariants: never more than `capacity` messages; messages of one pushing thread come out in the order in which it
-// pushed them; what was accepted before close() is still popped after it; after close() nothing is accepted.
-// A second close() does nothing. Must outlive every thread that uses it: stop = close the mailbox, join the worker.
-// Two threads that push() into each other's full mailbox wait for ever: in one of the two directions use tryPush(), or
-// a capacity that cannot be reached.
+// Invariants: never more than `capacity` messages; messages of one pushing thread come out in the order in
+// which it pushed them; what was accepted before close() is still popped after it; after close()
+// nothing is accepted.
+// A second close() does nothing. Must outlive every thread that uses it: stop = close the mailbox,
+// join the worker.
+// Two threads that push() into each other's full mailbox wait for ever: in one of the two directions use
+// tryPush(), or a capacity that cannot be reached.
 #pragma once
 
 #include <cstddef>
@@ -51,8 +53,8 @@ class Mailbox {
     return takeOne();
   }
 
-  /// Waits for a message until `deadline` on the steady clock; one in the past looks once. nullopt: none came, or
-  /// closed and empty (drained() tells which).
+  /// Waits for a message until `deadline` on the steady clock; one in the past looks once. nullopt: none
+  /// came, or closed and empty (drained() tells which).
   std::optional<T> pop(Mono deadline) {
     MutexLock lock{mutex_};
     waitForMessage(deadline);

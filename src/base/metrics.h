@@ -1,9 +1,9 @@
-// Counters, gauges and histograms by name and labels, and their text for GET /metrics. One Metrics per process, made in
-// apps and handed down; machines give metric effects instead.
+// Counters, gauges and histograms by name and labels, and their text for GET /metrics. One Metrics per
+// process, made in apps and handed down; machines give metric effects instead.
 //
-// Asking for the same name and labels again gives the same metric. One name has one kind: asking for it as another kind
-// is a bug of the caller. Handles are small, copied freely, and used by any thread while the Metrics lives.
-// text() is sorted by name and labels, so that two runs can be compared.
+// Asking for the same name and labels again gives the same metric. One name has one kind: asking for it as
+// another kind is a bug of the caller. Handles are small, copied freely, and used by any thread while the
+// Metrics lives. text() is sorted by name and labels, so that two runs can be compared.
 #pragma once
 
 #include <map>
@@ -68,7 +68,8 @@ class Metrics {
   /// `buckets`: ascending upper bounds without +Inf; those of the first call for this name and labels hold.
   Histogram histogram(const std::string& name, const std::string& help, const std::vector<double>& buckets,
                       const Labels& labels = {});
-  /// Forgets one gauge (its node is gone, say). Handles to it must not be used any more; an unknown one is ignored.
+  /// Forgets one gauge (its node is gone, say). Handles to it must not be used any more;
+  /// an unknown one is ignored.
   void dropGauge(const std::string& name, const Labels& labels);
 
   /// Prometheus text format 0.0.4.

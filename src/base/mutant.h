@@ -1,5 +1,7 @@
-// Bugs that can be put in on purpose, so that the simulation shows that it would find them (test/sim/mutants_main.cc).
-// Only that program is compiled with GS_MUTANTS; everywhere else GS_MUTANT(X) is `false`, and the compiler leaves nothing of it.
+// Bugs that can be put in on purpose, so that the simulation shows that it would find them
+// (test/sim/mutants_main.cc).
+// Only that program is compiled with GS_MUTANTS; everywhere else GS_MUTANT(X) is `false`, and the compiler
+// leaves nothing of it.
 #pragma once
 
 #ifdef GS_MUTANTS

@@ -1,7 +1,7 @@
-// A mutex whose guarded fields the compiler checks: clang's -Wthread-safety (preset `clang`) proves that a field marked
-// GS_GUARDED_BY(mutex_) is touched only while mutex_ is held; under GCC the marks are empty.
-// Rare on purpose: threads share nothing but mailboxes and immutable values. Never hold a Mutex over a call into code
-// that is not ours.
+// A mutex whose guarded fields the compiler checks: clang's -Wthread-safety (preset `clang`) proves that a
+// field marked GS_GUARDED_BY(mutex_) is touched only while mutex_ is held; under GCC the marks are empty.
+// Rare on purpose: threads share nothing but mailboxes and immutable values. Never hold a Mutex over a call
+// into code that is not ours.
 #pragma once
 
 #include <chrono>

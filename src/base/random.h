@@ -1,6 +1,6 @@
-// Rng: all the randomness that there is, as a value. The same seed gives the same numbers on every machine and compiler
-// (xoshiro256**, seeded by splitmix64), so a run is replayed from its seed; the seed comes from the random device in
-// apps only. Not for secrets.
+// Rng: all the randomness that there is, as a value. The same seed gives the same numbers on every machine
+// and compiler (xoshiro256**, seeded by splitmix64), so a run is replayed from its seed; the seed comes from
+// the random device in apps only. Not for secrets.
 #pragma once
 
 #include <array>

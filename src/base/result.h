@@ -1,5 +1,6 @@
-// Result<T>: the value, or why there is none. For everything the outside can cause (input, network, disk, API);
-// bugs use GS_CHECK, scheduling refusals are sched::Verdict values. A code exists only if some caller branches on it.
+// Result<T>: the value, or why there is none. For everything the outside can cause (input, network, disk,
+// API); bugs use GS_CHECK, scheduling refusals are sched::Verdict values. A code exists only if some caller
+// branches on it.
 #pragma once
 
 #include <string>

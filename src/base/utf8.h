@@ -6,8 +6,8 @@
 
 namespace gs {
 
-/// Bytes of the character at the start of `text`, which is not empty; 0: none begins there. No overlong forms, no surrogates, nothing
-/// over U+10FFFF.
+/// Bytes of the character at the start of `text`, which is not empty; 0: none begins there. No overlong
+/// forms, no surrogates, nothing over U+10FFFF.
 [[nodiscard]] constexpr std::size_t utf8Length(std::string_view text) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
   const auto tail = [&](std::size_t i) { return (byte(i) & 0xC0U) == 0x80U; };

@@ -1,6 +1,6 @@
-// Worker: one named thread that asks itself to stop. Its body runs until it returns; the destructor requests the stop
-// and joins, so whatever the body uses must be declared before the Worker (destroyed after it). A body that waits for a
-// Mailbox or a socket is woken by closing those first.
+// Worker: one named thread that asks itself to stop. Its body runs until it returns; the destructor requests
+// the stop and joins, so whatever the body uses must be declared before the Worker (destroyed after it). A
+// body that waits for a Mailbox or a socket is woken by closing those first.
 // An exception out of the body is logged and ends the process: nobody could go on in that thread's place.
 #pragma once
 

@@ -1,9 +1,12 @@
-// Backoff: when something with a key may be tried again (R59: no key is tried again at once, whatever the answer).
+// Backoff: when something with a key may be tried again (R59: no key is tried again at once,
+// whatever the answer).
 //
-// Counts the tries of each key. After the n-th one the next is due after kapi::retryWait(n), or later when the server asked
-// for it. Who goes by due() and says tried() for each try bounds what a key costs, whatever comes of the tries.
-// A key is forgotten when it went through for good (forget()), or `quiet` after its next try was due without one: so what is
-// remembered is bounded by what was tried lately. takeDue() does that, so it has to be called now and then.
+// Counts the tries of each key. After the n-th one the next is due after kapi::retryWait(n), or later when
+// the server asked for it. Who goes by due() and says tried() for each try bounds what a key costs, whatever
+// comes of the tries.
+// A key is forgotten when it went through for good (forget()), or `quiet` after its next try was due without
+// one: so what is remembered is bounded by what was tried lately. takeDue() does that, so it has to be called
+// now and then.
 // Ties: keys that are due at the same instant come ascending. No clock is read. One thread.
 #pragma once
 

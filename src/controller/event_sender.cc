@@ -29,7 +29,7 @@ void EventSender::post(Sent sent, Effects& out) {
   in_flight_.emplace(token, std::move(sent));
 }
 
-void EventSender::send(const kapi::EventNote& note, Now now, Effects& out) {
+void EventSender::send(const controller::EventNote& note, Now now, Effects& out) {
   if (auto call = recorder_.record(note, now)) { post({*std::move(call), 0}, out); }
 }
 

@@ -1,7 +1,8 @@
-// Sends Kubernetes events that must not be missed (Scheduled, warnings): one that was refused for being busy, or whose
-// outcome is unknown, is sent again, at most kTries times in all. Its name is fixed, so a second copy is answered AlreadyExists.
-// Of one namespace at most kInFlight are in flight, so that one that cannot be written to takes no connection from others; the
-// rest waits for tick(), at most kWaiting (the oldest go).
+// Sends Kubernetes events that must not be missed (Scheduled, warnings): one that was refused for being busy,
+// or whose outcome is unknown, is sent again, at most kTries times in all. Its name is fixed, so a second
+// copy is answered AlreadyExists.
+// Of one namespace at most kInFlight are in flight, so that one that cannot be written to takes no connection
+// from others; the rest waits for tick(), at most kWaiting (the oldest go).
 // A part of its machine's; one thread.
 #pragma once
 
@@ -11,9 +12,9 @@
 #include <string>
 #include <unordered_map>
 
+#include "controller/event.h"
 #include "controller/parts.h"
 #include "kapi/call.h"
-#include "kapi/event.h"
 
 namespace gs::controller {
 
@@ -23,9 +24,10 @@ class EventSender : public Part {
   static constexpr int kInFlight = 8;
   static constexpr std::size_t kWaiting = 1000;
 
-  EventSender(kapi::EventRecorder& recorder, Parts& parts) : recorder_{recorder}, owner_{parts.add(*this)} {}
+  EventSender(controller::EventRecorder& recorder, Parts& parts)
+      : recorder_{recorder}, owner_{parts.add(*this)} {}
 
-  void send(const kapi::EventNote& note, Now now, kapi::Effects& out);
+  void send(const controller::EventNote& note, Now now, kapi::Effects& out);
   void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
   void tick(Now now, kapi::Effects& out) override;
   [[nodiscard]] std::optional<Mono> nextDue() const override;
@@ -40,7 +42,7 @@ class EventSender : public Part {
   };
   void post(Sent sent, kapi::Effects& out);
 
-  kapi::EventRecorder& recorder_;
+  controller::EventRecorder& recorder_;
   std::uint8_t owner_;
   std::unordered_map<kapi::Token, Sent> in_flight_;
   std::multimap<Mono, Sent> later_;

@@ -6,11 +6,11 @@ namespace gs::controller {
 namespace {
 
 using namespace std::chrono_literals;
+using controller::EventNote;
+using controller::EventRecorder;
 using kapi::Call;
 using kapi::CallResult;
 using kapi::Effects;
-using kapi::EventNote;
-using kapi::EventRecorder;
 using kapi::Outcome;
 using kapi::Verb;
 

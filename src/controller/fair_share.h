@@ -1,6 +1,8 @@
-// FairShare: how many calls of which namespace are in flight, so that none takes the room of all others (R60).
+// FairShare: how many calls of which namespace are in flight,
+// so that none takes the room of all others (R60).
 //
-// Of `most` a namespace uses no more than are left to others: alone it gets half, the next one half of the rest, and so on.
+// Of `most` a namespace uses no more than are left to others: alone it gets half, the next one half of the
+// rest, and so on.
 // However many are stuck, there is room for one more until all is used. Nobody has to know who will come.
 // What is used is given back by the one who took it, as much as was taken. One thread.
 #pragma once

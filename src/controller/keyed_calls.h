@@ -1,8 +1,10 @@
-// KeyedCalls: at most one call per key is under way, and a key whose call failed waits before the next, longer each time.
+// KeyedCalls: at most one call per key is under way, and a key whose call failed waits before the next,
+// longer each time.
 //
-// What LeaseDesk, proofs, fences and reports all need: which call an answer belongs to, whether one is under way, from when on the
-// next may leave, and which keys are due. A call that is dropped (its key was forgotten, another one was begun) still comes back
-// once; it is then `stale`, and says nothing about its key. After reset() nobody knows it.
+// What LeaseDesk, proofs, fences and reports all need: which call an answer belongs to, whether one is under
+// way, from when on the next may leave, and which keys are due. A call that is dropped (its key was
+// forgotten, another one was begun) still comes back once; it is then `stale`, and says nothing about its
+// key. After reset() nobody knows it.
 // Waits are those of Backoff (R59). No clock is read. One thread.
 #pragma once
 
@@ -39,7 +41,8 @@ class KeyedCalls {
   [[nodiscard]] bool due(const Key& key, Mono now) const { return !open(key) && waits_.due(key, now); }
   /// Mono{}: at once.
   [[nodiscard]] Mono notBefore(const Key& key) const { return waits_.notBefore(key); }
-  /// A call about it leaves now, under the token that is returned. One that was under way is stale from now on.
+  /// A call about it leaves now, under the token that is returned.
+  /// One that was under way is stale from now on.
   kapi::Token begin(const Key& key, What what = {}) {
     const kapi::Token token = kapi::makeToken(owner_, next_++);
     open_.insert_or_assign(key, token);

@@ -1,8 +1,9 @@
 // Parts: what a machine is put together of, for the answers to calls and for time.
 //
-// Each part has calls of its own under way: their tokens carry its owner's number, which is given out here, so that an answer finds
-// the part that asked. A part that waits says until when; one wake-up serves all.
-// Invariant: no two parts of one process have the same number. Machines that share a process begin at different ones (`first`).
+// Each part has calls of its own under way: their tokens carry its owner's number, which is given out here,
+// so that an answer finds the part that asked. A part that waits says until when; one wake-up serves all.
+// Invariant: no two parts of one process have the same number. Machines that share a process begin at
+// different ones (`first`).
 // The parts must outlive it. One thread.
 #pragma once
 

@@ -1,9 +1,9 @@
 // The objects that the watches brought, as values, with the indexes that decisions need. One thread.
 //
-// Two sources feed it: watch changes and answers to our own calls (which may be newer than the watch). An object is
-// replaced only by a higher revision; a pod or lease that is known to be gone is not brought back by older events or
-// answers (Tombstones). A pod that is gone was said to be gone by the API server (a DELETED event, a consistent list, or a live GET answered
-// 404 or with another uid): uids never come back.
+// Two sources feed it: watch changes and answers to our own calls (which may be newer than the watch). An
+// object is replaced only by a higher revision; a pod or lease that is known to be gone is not brought back
+// by older events or answers (Tombstones). A pod that is gone was said to be gone by the API server (a
+// DELETED event, a consistent list, or a live GET answered 404 or with another uid): uids never come back.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "kapi/reflector.h"
+#include "controller/reflector.h"
 #include "model/claim.h"
 #include "model/lease.h"
 #include "model/node.h"
@@ -24,9 +24,9 @@
 
 namespace gs::engine {
 
-/// Uids that are known to be gone, so that an answer or event that is late cannot bring them back. Remembers each for `kLife`
-/// at least (a call takes a minute at most), and twice that at most; when there are very many, at least the last
-/// `kGeneration` of them, and at most twice that.
+/// Uids that are known to be gone, so that an answer or event that is late cannot bring them back. Remembers
+/// each for `kLife` at least (a call takes a minute at most), and twice that at most; when there are very
+/// many, at least the last `kGeneration` of them, and at most twice that.
 class Tombstones {
  public:
   static constexpr Duration kLife = std::chrono::minutes{2};
@@ -68,7 +68,8 @@ class Cache {
   [[nodiscard]] const model::GpuNodeStatus* status(const model::NodeName& name) const;
   [[nodiscard]] const model::Lease* lease(const model::ObjectKey& key) const;
 
-  /// Pods of the namespace that name this claim, by uid: one claim may have very many, so they are not looked up one by one.
+  /// Pods of the namespace that name this claim, by uid: one claim may have very many, so they are not looked
+  /// up one by one.
   using Pods = std::map<model::Uid, model::PodPtr>;
   [[nodiscard]] const Pods& podsOfClaim(const model::ObjectKey& claim) const;
   /// Leases (keys) in which this pod is the holder or one of the holders, ascending.
@@ -108,8 +109,8 @@ class Cache {
     bool changed = false;
   };
   LeaseChange putLease(model::Ptr<model::Lease> lease);
-  /// `uid` empty: whatever is there. A lease may come back with a higher revision: one that lost our label leaves the
-  /// watch as if it were deleted, and one with a finalizer outlives its deletion.
+  /// `uid` empty: whatever is there. A lease may come back with a higher revision: one that lost our label
+  /// leaves the watch as if it were deleted, and one with a finalizer outlives its deletion.
   model::Ptr<model::Lease> removeLease(const model::ObjectKey& key, const model::Uid& uid,
                                        model::Revision revision);
   [[nodiscard]] bool knownGone(const model::Uid& pod) const {

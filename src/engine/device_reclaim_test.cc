@@ -357,7 +357,8 @@ TEST_F(DeviceReclaimTest, TickEndsThoughNothingMayBeFreedYet) {
       ::testing::ExitedWithCode(0), "");
 }
 
-/// Looks from before the end, that the watch brings late: one names the pod, the next does not (its container was between two runs).
+/// Looks from before the end, that the watch brings late: one names the pod, the next does not (its container
+/// was between two runs).
 TEST_F(DeviceReclaimTest, ALateLookThatNamesThePodMakesItsEndNotClean) {
   look("t1", {pod});
   revision += 2;  // t2 and t3 are written, and their events are late

@@ -170,7 +170,7 @@ void Engine::mayHaveRun(const model::Uid& uid, const model::NodeName& node, cons
   touch(uid);
 }
 
-void Engine::applyPod(const kapi::Change& change, Mono now) {
+void Engine::applyPod(const controller::Change& change, Mono now) {
   if (const auto pod = change.object.as<model::Pod>()) {
     putPod(pod, now);
   } else {
@@ -183,7 +183,7 @@ void Engine::applyPod(const kapi::Change& change, Mono now) {
   }
 }
 
-void Engine::applyNode(const kapi::Change& change, Mono now) {
+void Engine::applyNode(const controller::Change& change, Mono now) {
   const model::NodeName name{change.key.name};
   const sched::NodeState* before = ledger_.find(name);
   const bool was_there = before != nullptr && before->exists;
@@ -210,7 +210,7 @@ void Engine::touchHolders(const model::NodeName& name, const std::vector<int>& i
   }
 }
 
-void Engine::applyStatus(const kapi::Change& change, Mono now) {
+void Engine::applyStatus(const controller::Change& change, Mono now) {
   const model::NodeName name{change.key.name};
   if (const auto status = change.object.as<model::GpuNodeStatus>()) {
     const auto users = changedUsers(cache_.status(name), status.get());
@@ -272,7 +272,7 @@ void Engine::reclaimUnknown(const model::GpuNodeStatus& status, Mono now) {
   }
 }
 
-void Engine::applyClaim(const kapi::Change& change) {
+void Engine::applyClaim(const controller::Change& change) {
   const bool was_shared = isShared(cache_.claim(change.key));
   if (const auto claim = change.object.as<model::GpuClaim>()) {
     const model::GpuClaim* known = cache_.claim(change.key);
@@ -393,7 +393,7 @@ void Engine::leaseRemoved(const model::Ptr<model::Lease>& before) {
   for (const auto& uid : before->uids()) { leasesChanged(uid); }
 }
 
-void Engine::applyLease(const kapi::Change& change, Mono now) {
+void Engine::applyLease(const controller::Change& change, Mono now) {
   if (const auto lease = change.object.as<model::Lease>()) {
     putLease(lease, now);
   } else {
@@ -451,7 +451,7 @@ std::optional<sched::QuotaRoom> Engine::quotaRoom(const std::string& ns) const {
   return quotas != nullptr ? sched::quotaRoom(*quotas, quota_.config().labels, ledger_, ns) : std::nullopt;
 }
 
-void Engine::apply(const kapi::Change& change, Mono now) {
+void Engine::apply(const controller::Change& change, Mono now) {
   cache_.forgetOld(now);
   orderly_.forgetOld(now);
   assumed_.forgetOld(now);
@@ -460,7 +460,7 @@ void Engine::apply(const kapi::Change& change, Mono now) {
 }
 
 /// Other kinds are somebody else's.
-void Engine::applyAsItsKind(const kapi::Change& change, Mono now) {
+void Engine::applyAsItsKind(const controller::Change& change, Mono now) {
   if (change.kind == kapi::kPod) {
     applyPod(change, now);
   } else if (change.kind == kapi::kLease) {

@@ -8,11 +8,12 @@
 //   a lease with node and gpu known     Source::Lease for each holder; when the id has another GPU by now,
 //                                       the id (it has the lease's name) wholly, and the device under its
 //                                       present id
-//   a bound, unfinished pod             its resources, and what the doors read of it (sched::Holdings): Source::
-//                                       BoundPod for devices by id (held_devices.h) and for shares, which are
-//                                       in flight until the kubelet took it; devices that are counted only:
-//                                       anonymous
-//   an ended pod                        Source::Draining until the agent proves its containers gone (device_reclaim.h)
+//   a bound, unfinished pod             its resources, and what the doors read of it (sched::Holdings):
+//                                       Source:: BoundPod for devices by id (held_devices.h) and for shares,
+//                                       which are in flight until the kubelet took it; devices that are
+//                                       counted only: anonymous
+//   an ended pod                        Source::Draining until the agent proves its containers gone
+//                                       (device_reclaim.h)
 // One thread.
 #pragma once
 
@@ -40,7 +41,7 @@ class Engine {
   explicit Engine(sched::Doors doors = sched::kDoors);
 
   /// A change that a watch or a consistent list brought.
-  void apply(const kapi::Change& change, Mono now);
+  void apply(const controller::Change& change, Mono now);
   /// An object in the answer to a call of ours; older than what is known: ignored.
   void learn(const model::Object& object, Mono now);
   /// A live GET said that this pod is gone (404 or another uid).
@@ -146,12 +147,12 @@ class Engine {
   void putLease(const model::Ptr<model::Lease>& lease, Mono now);
   void noteSharing(const model::Uid& uid, const model::Lease& lease);
   void leaseRemoved(const model::Ptr<model::Lease>& before);
-  void applyAsItsKind(const kapi::Change& change, Mono now);
-  void applyPod(const kapi::Change& change, Mono now);
-  void applyNode(const kapi::Change& change, Mono now);
-  void applyStatus(const kapi::Change& change, Mono now);
-  void applyClaim(const kapi::Change& change);
-  void applyLease(const kapi::Change& change, Mono now);
+  void applyAsItsKind(const controller::Change& change, Mono now);
+  void applyPod(const controller::Change& change, Mono now);
+  void applyNode(const controller::Change& change, Mono now);
+  void applyStatus(const controller::Change& change, Mono now);
+  void applyClaim(const controller::Change& change);
+  void applyLease(const controller::Change& change, Mono now);
   [[nodiscard]] std::vector<int> devicesOf(const model::Pod& pod, const sched::Holdings& said) const;
   [[nodiscard]] std::vector<int> idsOf(const model::Lease& lease) const;
   void renumbered(const model::NodeName& node);

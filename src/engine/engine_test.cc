@@ -255,7 +255,8 @@ TEST_F(EngineTest, WhatTheAgentSeesInUseIsNoLongerAnonymous) {
   EXPECT_EQ(use(3), DeviceUse::Free);
 }
 
-/// The API server went back to a state in which it was not bound yet (a restored backup), and its kubelet runs it still.
+/// The API server went back to a state in which it was not bound yet (a restored backup), and its kubelet
+/// runs it still.
 TEST_F(EngineTest, WhatTheAgentSeesAPodUseThatIsNotBoundIsGivenToNobody) {
   agentLooks();
   comes(PodBuilder("p").claim("c"));

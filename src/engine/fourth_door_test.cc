@@ -1,5 +1,5 @@
-// A convention that nothing in src/ knows becomes a door by an entry in a table: the engine reads its nodes and counts its
-// pods, a request of it is placed, and what was decided is printed in its words.
+// A convention that nothing in src/ knows becomes a door by an entry in a table: the engine reads its nodes
+// and counts its pods, a request of it is placed, and what was decided is printed in its words.
 #include <gtest/gtest.h>
 
 #include <charconv>
@@ -17,8 +17,8 @@ using sched::Decision;
 using sched::Holdings;
 using testing::PodBuilder;
 
-// Slices: a pod's annotation says how many thousandths of one GPU it wants and, once it was placed, of which one it has them. A
-// node's label says how many GPUs it slices, of 1,000 MiB each.
+// Slices: a pod's annotation says how many thousandths of one GPU it wants and, once it was placed, of which
+// one it has them. A node's label says how many GPUs it slices, of 1,000 MiB each.
 constexpr const char* kWants = "slices.example/milli";
 constexpr const char* kHas = "slices.example/gpu";
 constexpr const char* kGpus = "slices.example/gpus";

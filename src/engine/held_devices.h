@@ -29,7 +29,8 @@ namespace gs::engine {
 [[nodiscard]] bool isAnother(const model::GpuNodeStatus* status, int id, const std::string& uuid);
 /// "" when the node does not say.
 [[nodiscard]] std::string uuidOf(const model::GpuNodeStatus* status, int id);
-/// `told`: the UUIDs that the pod's containers were told, which counts where they are one for each that is given.
+/// `told`: the UUIDs that the pod's containers were told, which counts where they are one for each that is
+/// given.
 /// `leased`: UUIDs on the leases of the pod's reservation there. A pod that was told UUIDs has those devices.
 /// One that was told ids has those ids, and the devices that were leased for them. Where the pod says other
 /// UUIDs than its leases, one of the two was edited, and nobody knows which: it holds all of them.

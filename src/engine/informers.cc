@@ -11,8 +11,8 @@ namespace {
 
 using kapi::Kind;
 
-kapi::Reflector makeReflector(const Informers::Source& source, std::size_t place, Rng& rng) {
-  kapi::Reflector::Config c;
+controller::Reflector makeReflector(const Informers::Source& source, std::size_t place, Rng& rng) {
+  controller::Reflector::Config c;
   c.kind = source.kind;
   c.owner = static_cast<std::uint8_t>(1 + place);
   c.ns = source.ns;
@@ -22,7 +22,7 @@ kapi::Reflector makeReflector(const Informers::Source& source, std::size_t place
 }
 
 /// Why a kind that is absent does not keep us from being ready.
-std::string absence(const kapi::Reflector& reflector) {
+std::string absence(const controller::Reflector& reflector) {
   return reflector.kind()->may_be_absent ? "ok (not served by the API server)"
                                          : "ok, without it: " + reflector.trouble();
 }
@@ -44,18 +44,18 @@ Informers::Informers(Engine& engine, const std::vector<Source>& sources, Rng& rn
   }
 }
 
-kapi::Reflector* Informers::find(Kind kind) {
+controller::Reflector* Informers::find(Kind kind) {
   const auto it = std::find_if(reflectors_.begin(), reflectors_.end(),
-                               [&](const kapi::Reflector& r) { return r.kind() == kind; });
+                               [&](const controller::Reflector& r) { return r.kind() == kind; });
   return it == reflectors_.end() ? nullptr : &*it;
 }
 
 bool Informers::complete() const {
   return std::all_of(reflectors_.begin(), reflectors_.end(),
-                     [](const kapi::Reflector& r) { return r.synced() || r.absent(); });
+                     [](const controller::Reflector& r) { return r.synced() || r.absent(); });
 }
 
-void Informers::take(const kapi::Reflector& reflector, kapi::Reflector::Output output, Now now,
+void Informers::take(const controller::Reflector& reflector, controller::Reflector::Output output, Now now,
                      kapi::Effects& out) {
   for (auto& effect : output.effects) { out.push_back(std::move(effect)); }
   for (const auto& change : output.changes) { engine_.apply(change, now.mono); }
@@ -96,7 +96,8 @@ void Informers::compare(const kapi::Outcome& outcome) {
   if (now != 0 && now < floor) { historyWentBack(kind->plural); }
 }
 
-void Informers::tellQuota(const kapi::Reflector& reflector, const kapi::Reflector::Output& output, Now now) {
+void Informers::tellQuota(const controller::Reflector& reflector, const controller::Reflector::Output& output,
+                          Now now) {
   QuotaTable& quota = engine_.quota();
   if (output.listed_at) {
     quota.listed();
@@ -107,8 +108,9 @@ void Informers::tellQuota(const kapi::Reflector& reflector, const kapi::Reflecto
   }
 }
 
-/// The answers to our own calls may have brought objects that the watch never did; a list without them says that they went.
-void Informers::forgetUnlisted(const kapi::Reflector& reflector, model::Revision listed_at, Now now) {
+/// The answers to our own calls may have brought objects that the watch never did; a list without them says
+/// that they went.
+void Informers::forgetUnlisted(const controller::Reflector& reflector, model::Revision listed_at, Now now) {
   if (reflector.kind() == kapi::kPod) {
     std::vector<model::Uid> gone;
     for (const auto& [uid, pod] : engine_.cache().pods()) {
@@ -134,7 +136,7 @@ bool Informers::handle(const kapi::MachineEvent& event, Now now, kapi::Effects& 
   const auto give = [&](kapi::Token token, const auto& what) {
     const std::size_t owner = kapi::tokenOwner(token);
     if (owner < 1 || owner > reflectors_.size()) { return false; }
-    kapi::Reflector& reflector = reflectors_[owner - 1];
+    controller::Reflector& reflector = reflectors_[owner - 1];
     take(reflector, reflector.handle(what, now), now, out);
     return true;
   };

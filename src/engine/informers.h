@@ -7,7 +7,8 @@
 // shown to this
 // class: what a list or a creation brings must be newer than all that was known of the kind when the call was
 // sent.
-// Tokens: 1 + the source's place, which is also the order of starts and checks. One thread; the engine must outlive it.
+// Tokens: 1 + the source's place, which is also the order of starts and checks. One thread;
+// the engine must outlive it.
 #pragma once
 
 #include <optional>
@@ -18,9 +19,9 @@
 #include <vector>
 
 #include "base/random.h"
+#include "controller/reflector.h"
 #include "engine/engine.h"
 #include "kapi/call.h"
-#include "kapi/reflector.h"
 
 namespace gs::engine {
 
@@ -63,15 +64,17 @@ class Informers {
   bool check(std::vector<std::pair<std::string, std::string>>& checks) const;
 
  private:
-  kapi::Reflector* find(kapi::Kind kind);
-  void take(const kapi::Reflector& reflector, kapi::Reflector::Output output, Now now, kapi::Effects& out);
-  void tellQuota(const kapi::Reflector& reflector, const kapi::Reflector::Output& output, Now now);
-  void forgetUnlisted(const kapi::Reflector& reflector, model::Revision listed_at, Now now);
+  controller::Reflector* find(kapi::Kind kind);
+  void take(const controller::Reflector& reflector, controller::Reflector::Output output, Now now,
+            kapi::Effects& out);
+  void tellQuota(const controller::Reflector& reflector, const controller::Reflector::Output& output,
+                 Now now);
+  void forgetUnlisted(const controller::Reflector& reflector, model::Revision listed_at, Now now);
   [[nodiscard]] bool complete() const;
   void compare(const kapi::Outcome& outcome);
 
   Engine& engine_;
-  std::vector<kapi::Reflector> reflectors_;  // by source
+  std::vector<controller::Reflector> reflectors_;  // by source
   std::vector<kapi::Kind> caught_up_;
   std::unordered_map<kapi::Token, std::pair<kapi::Kind, model::Revision>> floors_;  // of calls under way
   std::string failure_;

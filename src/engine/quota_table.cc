@@ -12,7 +12,7 @@ void QuotaTable::use(std::shared_ptr<const model::Quotas> quotas) {
   ++version_;
 }
 
-void QuotaTable::apply(const kapi::Change& change) {
+void QuotaTable::apply(const controller::Change& change) {
   const auto map = change.object.as<model::QuotaMap>();
   const bool usable = map == nullptr || map->quotas;
   unusable_ = usable ? nullptr : map;
@@ -59,18 +59,18 @@ std::string QuotaTable::state() const {
   return quotas_ ? "ok" : "not read yet";
 }
 
-std::optional<kapi::EventNote> QuotaTable::takeWarning() {
+std::optional<controller::EventNote> QuotaTable::takeWarning() {
   if (unusable_ == nullptr || std::exchange(warned_, unusable_->revision) == unusable_->revision) {
     return std::nullopt;
   }
-  return kapi::EventNote{.kind = kapi::kQuotaMap,
-                         .object = unusable_->key,
-                         .uid = unusable_->uid,
-                         .revision = unusable_->revision,
-                         .warning = true,
-                         .reason = "InvalidQuota",
-                         .action = "ReadingQuota",
-                         .note = state()};
+  return controller::EventNote{.kind = kapi::kQuotaMap,
+                               .object = unusable_->key,
+                               .uid = unusable_->uid,
+                               .revision = unusable_->revision,
+                               .warning = true,
+                               .reason = "InvalidQuota",
+                               .action = "ReadingQuota",
+                               .note = state()};
 }
 
 }  // namespace gs::engine

@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "base/clock.h"
-#include "kapi/event.h"
-#include "kapi/reflector.h"
+#include "controller/event.h"
+#include "controller/reflector.h"
 #include "model/object.h"
 #include "model/quota.h"
 
@@ -21,7 +21,7 @@ class QuotaTable {
   static constexpr Duration kForbiddenFor = std::chrono::seconds{5};
 
   void configure(model::QuotaConfig config) { config_ = std::move(config); }
-  void apply(const kapi::Change& change);
+  void apply(const controller::Change& change);
   /// Its list is complete.
   void listed();
   /// Its list was answered 403. That counts once nothing but this was answered for kForbiddenFor: an API
@@ -48,7 +48,7 @@ class QuotaTable {
   /// For people: "ok", "off", or what is the matter and what counts meanwhile.
   [[nodiscard]] std::string state() const;
   /// The event that says that the ConfigMap cannot be used; once for each of its versions.
-  [[nodiscard]] std::optional<kapi::EventNote> takeWarning();
+  [[nodiscard]] std::optional<controller::EventNote> takeWarning();
 
  private:
   void use(std::shared_ptr<const model::Quotas> quotas);

@@ -15,15 +15,15 @@ constexpr Mono kBegan{1h};
 const Quotas kSome{{"ns", Quota{{{"V100", 4}}, {}}}};
 const Quotas kOther{{"ns", Quota{{{"V100", 2}}, {}}}};
 
-kapi::Change put(std::optional<Quotas> quotas, model::Revision revision = 1) {
-  kapi::Change c;
+controller::Change put(std::optional<Quotas> quotas, model::Revision revision = 1) {
+  controller::Change c;
   c.kind = kapi::kQuotaMap;
   c.object = std::make_shared<const model::QuotaMap>(
       model::QuotaMap{{"kube-system", "gpuquota"}, model::Uid{"u"}, revision, std::move(quotas), "bad"});
   return c;
 }
-kapi::Change gone() {
-  kapi::Change c;
+controller::Change gone() {
+  controller::Change c;
   c.kind = kapi::kQuotaMap;
   return c;
 }

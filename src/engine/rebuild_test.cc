@@ -1,5 +1,5 @@
-// The ledger is a function of the API's objects: whatever history brought them, and in whatever order, an engine that is
-// fed the objects alone makes the same one.
+// The ledger is a function of the API's objects: whatever history brought them, and in whatever order, an
+// engine that is fed the objects alone makes the same one.
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -19,8 +19,8 @@ using kapi::Kind;
 
 constexpr Mono kNow{1h};
 
-/// An API server that somebody makes random changes in. Objects of one kind change in the order of their revisions, as a watch
-/// brings them; what a draining device waits for is history, so no agent looks here.
+/// An API server that somebody makes random changes in. Objects of one kind change in the order of their
+/// revisions, as a watch brings them; what a draining device waits for is history, so no agent looks here.
 class History {
  public:
   explicit History(std::uint64_t seed) : rng_{seed} {
@@ -32,9 +32,9 @@ class History {
     for (int i = 0; i < 60; ++i) { step(); }
   }
 
-  [[nodiscard]] const std::map<Kind, std::vector<kapi::Change>>& changes() const { return changes_; }
-  [[nodiscard]] std::vector<kapi::Change> objects() const {
-    std::vector<kapi::Change> all;
+  [[nodiscard]] const std::map<Kind, std::vector<controller::Change>>& changes() const { return changes_; }
+  [[nodiscard]] std::vector<controller::Change> objects() const {
+    std::vector<controller::Change> all;
     for (const auto& [where, change] : now_) { all.push_back(change); }
     return all;
   }
@@ -45,7 +45,7 @@ class History {
   template <class T>
   void put(Kind kind, const model::ObjectKey& key, T value) {
     value.revision = ++revision_;
-    kapi::Change change{kind, key, value.uid, std::make_shared<const T>(value), value.revision};
+    controller::Change change{kind, key, value.uid, std::make_shared<const T>(value), value.revision};
     now_[{kind, key}] = change;
     changes_[kind].push_back(std::move(change));
   }
@@ -121,7 +121,8 @@ class History {
     }
     put(kapi::kPod, key, pod);
   }
-  /// Exclusive pods have exclusive leases, sharers shared ones, as their claims say; whether they are bound there or not.
+  /// Exclusive pods have exclusive leases, sharers shared ones, as their claims say; whether they are bound
+  /// there or not.
   void stepLease(const std::string& node, int gpu) {
     const model::ObjectKey key{"default", model::leaseName(model::NodeName{node}, gpu)};
     const auto* pod = find<model::Pod>(kapi::kPod, anyPod());
@@ -143,11 +144,12 @@ class History {
   Rng rng_;
   model::Revision revision_ = 1;
   int uids_ = 0;
-  std::map<Kind, std::vector<kapi::Change>> changes_;
-  std::map<Where, kapi::Change> now_;
+  std::map<Kind, std::vector<controller::Change>> changes_;
+  std::map<Where, controller::Change> now_;
 };
 
-/// Each kind in its order, the kinds interleaved anyhow; some objects come again by the answer to a call, early or late.
+/// Each kind in its order, the kinds interleaved anyhow; some objects come again by the answer to a call,
+/// early or late.
 void live(Engine& engine, const History& history, Rng rng) {
   auto changes = history.changes();
   std::vector<model::Object> answers;

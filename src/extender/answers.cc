@@ -22,8 +22,8 @@ std::string quoted(std::string_view text) {
   return out;
 }
 
-/// Quoted. It is written for each of so many nodes, and what is in it may come from a body: so it is cut when all would be over
-/// 16 MiB.
+/// Quoted. It is written for each of so many nodes, and what is in it may come from a body: so it is cut when
+/// all would be over 16 MiB.
 std::string reason(std::string_view text, std::size_t nodes) {
   constexpr std::size_t kAll = std::size_t{16} << 20;
   constexpr std::size_t kLongestEscape = 6;  // of a byte: \u0001
@@ -33,7 +33,8 @@ std::string reason(std::string_view text, std::size_t nodes) {
                                  : quoted(fmt::format("{}...", text.substr(0, longest / kLongestEscape)));
 }
 
-/// Writes the reason of every candidate that is not the pod's. Reasons are few and nodes many: each is made once.
+/// Writes the reason of every candidate that is not the pod's. Reasons are few and nodes many:
+/// each is made once.
 class FailedNodes {
  public:
   FailedNodes(const FilterArgs& args, const Candidates& c, const Answer& a, std::string_view uid)

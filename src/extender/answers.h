@@ -1,11 +1,13 @@
 // Replies, in the words and shapes that schedulers read. Pure.
 //
-// As Go's encoder writes them: its order of keys, null for what is nil, \u003c for <, no newline at the end. Sources:
-// k8s.io/kube-scheduler/extender/v1; Volcano's pkg/scheduler/plugins/extender, whose answer to a predicate changed twice:
+// As Go's encoder writes them: its order of keys, null for what is nil, \u003c for <, no newline at the end.
+// Sources: k8s.io/kube-scheduler/extender/v1; Volcano's pkg/scheduler/plugins/extender, whose answer to a
+// predicate changed twice:
 //   1.6, 1.7    {"errorMessage":string}                      "" fits
 //   1.8, 1.9    {"status":[{"Code":int,"Reason":string}]}    nothing, or all 0, fits
 //   from 1.10   {"status":string,"code":int}                 "" fits, whatever the code
-// {} fits for all of them. Superset says no to all: {"errorMessage":...,"status":[...]}, which the last cannot decode.
+// {} fits for all of them. Superset says no to all: {"errorMessage":...,"status":[...]},
+// which the last cannot decode.
 #pragma once
 
 #include <optional>
@@ -23,8 +25,8 @@ enum class Dialect : std::uint8_t { Superset, V1_6, V1_8, V1_10 };
 
 // kube-scheduler
 
-/// ExtenderFilterResult for who may have every node that was given: all of them, in the memory of the `body` that `args` were
-/// read from, since they may be many MB.
+/// ExtenderFilterResult for who may have every node that was given: all of them, in the memory of the `body`
+/// that `args` were read from, since they may be many MB.
 [[nodiscard]] std::string untouchedReply(const FilterArgs& args, std::string body);
 /// ExtenderFilterResult for an answer of kind Chosen, Nowhere or Failed.
 [[nodiscard]] std::string filterReply(const FilterArgs& args, const Candidates& candidates,

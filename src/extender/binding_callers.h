@@ -1,5 +1,6 @@
-// Who waits for a Binding of a pod, or for the read before it: one at a time for a pod. A Binding that met a conflict is
-// tried again after a while; until then its caller waits here, and the pod's next caller need not.
+// Who waits for a Binding of a pod, or for the read before it: one at a time for a pod. A Binding that met a
+// conflict is tried again after a while; until then its caller waits here,
+// and the pod's next caller need not.
 // Who is taken is no more here, and is answered by who took it. One thread.
 #pragma once
 

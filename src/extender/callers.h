@@ -1,5 +1,6 @@
-// Who waits for one pod's grant: for its annotations to be written, or for another decision, which needs the write under
-// way to end first. In the order in which they came; each waits in one of the two, until Caller::until.
+// Who waits for one pod's grant: for its annotations to be written, or for another decision, which needs the
+// write under way to end first. In the order in which they came; each waits in one of the two,
+// until Caller::until.
 // Who is taken is no more here: whoever takes a caller answers it, or lets it wait again. One thread.
 #pragma once
 

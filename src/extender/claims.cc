@@ -1,11 +1,12 @@
-// What unbound pods say of themselves: annotations that this process did not write. Whoever makes pods may write such.
+// What unbound pods say of themselves: annotations that this process did not write.
+// Whoever makes pods may write such.
 //
-// A promise of an earlier leader was on its pod before that one answered, so before this one led: what turns up later is nobody's
-// promise and reserves nothing. What is found at that time is believed where it could be decided now: bound pods count first, then
-// the claims, by their time. (Of whole GPUs gpu-manager may have given the named ones to others: as many
-// untouched ones will do.) Two that cannot both be true show that one is forged, not which: both count for a
-// moment, in which the Binding that the promised one waits for comes; neither is told that it has it. What is
-// not believed is taken off the pod after a while, without a hurry.
+// A promise of an earlier leader was on its pod before that one answered, so before this one led: what turns
+// up later is nobody's promise and reserves nothing. What is found at that time is believed where it could be
+// decided now: bound pods count first, then the claims, by their time. (Of whole GPUs gpu-manager may have
+// given the named ones to others: as many untouched ones will do.) Two that cannot both be true show that one
+// is forged, not which: both count for a moment, in which the Binding that the promised one waits for comes;
+// neither is told that it has it. What is not believed is taken off the pod after a while, without a hurry.
 #include <algorithm>
 #include <chrono>
 #include <tuple>
@@ -35,8 +36,8 @@ bool Extender::claims(const model::Pod& pod) const {
          sched::wantsVcuda(pod) && !claimedNode(pod).empty();
 }
 
-/// Beside pods that are bound, and by itself: no gate holds it, its devices are there and have room for it, and its
-/// namespace's quota. Its time proves nothing: who forges writes any, and clocks jump.
+/// Beside pods that are bound, and by itself: no gate holds it, its devices are there and have room for it,
+/// and its namespace's quota. Its time proves nothing: who forges writes any, and clocks jump.
 bool Extender::mayBeTrue(const model::Pod& pod) const {
   if (!pod.scheduling_gates.empty() || model::isVcudaAssigned(pod.annotations)) { return false; }
   Grant claimed;
@@ -105,8 +106,8 @@ bool Extender::adopt(const model::Pod& pod, bool is_overtaken) {
   return fits;
 }
 
-/// Where no whole GPU is left untouched it is one of those that others claim: gpu-manager gives any, so who of them is
-/// right is disputed.
+/// Where no whole GPU is left untouched it is one of those that others claim: gpu-manager gives any, so who
+/// of them is right is disputed.
 sched::SharePicks Extender::ontoClaimed(const sched::NodeState& node, sched::SharePicks picks) const {
   const auto is_claim = [&](const sched::Holder& holder) { return grants_.contains(holder.uid); };
   std::set<int> claimed;
@@ -174,8 +175,8 @@ void Extender::recheckQuotas() {
   }
 }
 
-/// Its devices are there and have room for it beside all others. What we did not decide ourselves anybody may have written who
-/// makes pods: it must be what could be decided now.
+/// Its devices are there and have room for it beside all others. What we did not decide ourselves anybody may
+/// have written who makes pods: it must be what could be decided now.
 bool Extender::holdsUp(const Grant& g, const model::Pod& pod) {
   const sched::NodeState* node = engine_.ledger().find(g.note.node);
   if (node == nullptr || !sched::isComplete(g.picks) || !sched::haveRoom(*node, g.uid, g.picks)) {

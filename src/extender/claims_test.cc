@@ -1,4 +1,5 @@
-// What an unbound pod says of itself is a claim: what a new leader believes of it, and what becomes of the rest.
+// What an unbound pod says of itself is a claim: what a new leader believes of it,
+// and what becomes of the rest.
 #include "base/cpu_time_test.h"
 #include "extender/extender_hand_test.h"
 #include "extender/metrics.h"

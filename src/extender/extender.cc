@@ -189,8 +189,8 @@ bool Extender::needsObjects(const Caller& w) {
   return true;
 }
 
-/// What the caller knows better, of a pod that it says no other things of than it can: who places it and what it asks for never
-/// change.
+/// What the caller knows better, of a pod that it says no other things of than it can: who places it and what
+/// it asks for never change.
 model::PodPtr Extender::newest(const model::PodPtr& pod) const {
   const auto it = engine_.cache().pods().find(pod->uid);
   if (it == engine_.cache().pods().end()) { return pod; }
@@ -267,7 +267,8 @@ void Extender::place(Caller w) {
   choose(std::move(w), *pod);
 }
 
-/// Of a pod that has a node, asked about one node after the other, in any order: false where this one was told not to fit.
+/// Of a pod that has a node, asked about one node after the other, in any order: false where this one was
+/// told not to fit.
 bool Extender::isTold(Grant& g, const Caller& w, bool its_node) {
   const auto refuse = [&](const char* why) {
     Answer a;

@@ -1,18 +1,22 @@
-// The extender component: which node and which shares of its devices a pod of another scheduler gets (R53-R58).
-// A machine without I/O over an engine that somebody else feeds: requests (`Request`s), answers to its calls and time go
-// in; calls and answers come out.
+// The extender component: which node and which shares of its devices a pod of another scheduler gets
+// (R53-R58).
+// A machine without I/O over an engine that somebody else feeds: requests (`Request`s), answers to its calls
+// and time go in; calls and answers come out.
 //
-// Parts with an owner of their own: who waits for a pod's annotations (callers.h) or its Binding (binding_callers.h), what is
-// told to whom and until when it is good (replies.h), what is logged of it (request_log.h), what the API server makes of
-// failed writes (write_troubles.h), calls that nobody waits for (slots.h), Volcano's turns (node_turns.h).
+// Parts with an owner of their own: who waits for a pod's annotations (callers.h) or its Binding
+// (binding_callers.h), what is told to whom and until when it is good (replies.h), what is logged of it
+// (request_log.h), what the API server makes of failed writes (write_troubles.h), calls that nobody waits for
+// (slots.h), Volcano's turns (node_turns.h).
 //
-// A pod that got a node has a Grant until it is bound, gone, or given up. It is the reservation in the ledger and the annotations
-// on the pod, which are the truth that outlives us: what a new leader finds on unbound pods, and believes, it adopts (claims.cc).
-// Every PATCH carries the uid and the resourceVersion of a pod version that was seen unbound, so of several only one can
-// take effect, and none after a Binding; a PATCH whose outcome is unknown is settled by one that changes the pod.
-// A caller is answered once its pod's annotations are known to be written. One write of a pod is under way at a time; a
-// request that needs another one waits for it. No write is tried again at once: the more failed in a row the later,
-// and those that nobody waits for share a few slots by namespace.
+// A pod that got a node has a Grant until it is bound, gone, or given up. It is the reservation in the ledger
+// and the annotations on the pod, which are the truth that outlives us: what a new leader finds on unbound
+// pods, and believes, it adopts (claims.cc).
+// Every PATCH carries the uid and the resourceVersion of a pod version that was seen unbound, so of several
+// only one can take effect, and none after a Binding; a PATCH whose outcome is unknown is settled by one that
+// changes the pod.
+// A caller is answered once its pod's annotations are known to be written. One write of a pod is under way at
+// a time; a request that needs another one waits for it. No write is tried again at once: the more failed in
+// a row the later, and those that nobody waits for share a few slots by namespace.
 // Decides only between lead() and standBy(). One thread; the engine must outlive it.
 #pragma once
 
@@ -25,6 +29,7 @@
 #include <vector>
 
 #include "base/random.h"
+#include "controller/event.h"
 #include "engine/engine.h"
 #include "extender/binding_callers.h"
 #include "extender/callers.h"
@@ -36,7 +41,6 @@
 #include "extender/slots.h"
 #include "extender/write_troubles.h"
 #include "kapi/call.h"
-#include "kapi/event.h"
 #include "model/vcuda.h"
 #include "sched/doors/vcuda.h"
 
@@ -73,7 +77,7 @@ class Extender {
   [[nodiscard]] kapi::Effects takeEffects() { return std::exchange(out_, {}); }
   [[nodiscard]] std::vector<std::pair<RequestId, Answer>> takeAnswers() { return replies_.take(); }
   /// Events for users, to be sent.
-  [[nodiscard]] std::vector<kapi::EventNote> takeNotes() { return std::exchange(notes_, {}); }
+  [[nodiscard]] std::vector<controller::EventNote> takeNotes() { return std::exchange(notes_, {}); }
   [[nodiscard]] std::optional<Mono> nextDue() const;
   /// For reading names of nodes.
   [[nodiscard]] const NodeTablePtr& table();
@@ -93,7 +97,8 @@ class Extender {
     model::ObjectKey pod;
     sched::SharePicks picks;
     model::VcudaNote note;
-    /// What it had before, by node: a Binding to there may land until it is known that its annotations say other.
+    /// What it had before, by node: a Binding to there may land until it is known that its annotations say
+    /// other.
     std::map<model::NodeName, sched::SharePicks> before{};
     std::vector<sched::Reservation> holds{};  // of all of these
     Stage stage = Stage::Writing;
@@ -248,7 +253,7 @@ class Extender {
   kapi::Effects out_;
   Replies replies_;
   RequestLog log_;
-  std::vector<kapi::EventNote> notes_;
+  std::vector<controller::EventNote> notes_;
 };
 
 }  // namespace gs::extender

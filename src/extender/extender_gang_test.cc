@@ -1,4 +1,5 @@
-// Gangs of shares: pods that are bound together or not at all, so none of them is taken before all have a node.
+// Gangs of shares: pods that are bound together or not at all,
+// so none of them is taken before all have a node.
 #include "base/cpu_time_test.h"
 #include "extender/extender_hand_test.h"
 #include "extender/metrics.h"
@@ -23,7 +24,8 @@ class GangTest : public ExtenderTest {
     watchBrings(name);
     return server.pods[name];
   }
-  /// As a Volcano with allocateFunc does in a session: the first node that is called fit is allocated. The node, or "".
+  /// As a Volcano with allocateFunc does in a session: the first node that is called fit is allocated. The
+  /// node, or "".
   std::string allocate(const model::Pod& pod) {
     for (const auto& node : nodes) {
       const RequestId looked = ask(Verb::Look, pod, {node});

@@ -1,4 +1,5 @@
-// An extender, an engine that is fed by hand, and an API server of pods, for the tests of this folder. Included by tests only.
+// An extender, an engine that is fed by hand, and an API server of pods, for the tests of this folder.
+// Included by tests only.
 #pragma once
 
 #include <gtest/gtest.h>

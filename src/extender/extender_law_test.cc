@@ -1,5 +1,5 @@
-// The law of every write: none is tried again at once, whatever the answer; none holds what others need. Whole clusters whose API
-// server answers anything, once or for ever.
+// The law of every write: none is tried again at once, whatever the answer; none holds what others need.
+// Whole clusters whose API server answers anything, once or for ever.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

@@ -1,5 +1,6 @@
-// Everything at random from one seed: schedulers ask, bind and give up, writes are lost, doubled and late, watches are late,
-// processes crash, pods say of themselves what is not so. Checked: a pod is bound where its annotations say, and no device is given more than it has.
+// Everything at random from one seed: schedulers ask, bind and give up, writes are lost, doubled and late,
+// watches are late, processes crash, pods say of themselves what is not so. Checked: a pod is bound where its
+// annotations say, and no device is given more than it has.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 

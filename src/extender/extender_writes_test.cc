@@ -282,7 +282,8 @@ class ALostWrite : public ExtenderTest {
   kapi::Call late;
 };
 
-/// It is applied long after everybody has given it up; by then nothing would say that the pod has those devices.
+/// It is applied long after everybody has given it up; by then nothing would say that the pod has those
+/// devices.
 TEST_F(ALostWrite, CannotLandAfterItsReservationEnded) {
   loseOne();
   runUntilAnswered(last + 1);  // nobody's: for as long as it takes

@@ -117,8 +117,8 @@ void Extender::countIfUncertain(const sched::NodeState& node, sched::PodRequest 
   out_.emplace_back(kapi::Metric{kapi::MetricOp::Add, kUncertainChoices, {}, 1});
 }
 
-/// Of the groups that Volcano makes of an owner's pods one pod is enough to begin with, unless the owner says more, which nobody
-/// tells us: but then Volcano takes back what a pod was given while others find no place.
+/// Of the groups that Volcano makes of an owner's pods one pod is enough to begin with, unless the owner says
+/// more, which nobody tells us: but then Volcano takes back what a pod was given while others find no place.
 std::string Extender::gangOf(const model::Pod& pod) const {
   if (pod.gang.empty()) { return {}; }
   const std::string gang = fmt::format("{}/{}", pod.key.ns, pod.gang);
@@ -131,8 +131,8 @@ std::uint64_t Extender::nextTime() {
   return last_time_;
 }
 
-/// Its annotations are to be on the pod. Those of an earlier process are written again, so that a PATCH of it that is still
-/// under way cannot take effect after somebody was answered.
+/// Its annotations are to be on the pod. Those of an earlier process are written again, so that a PATCH of it
+/// that is still under way cannot take effect after somebody was answered.
 void Extender::write(Grant& g) {
   if (std::exchange(g.adopted, false)) {
     g.note.time = nextTime();
@@ -281,8 +281,8 @@ void Extender::review(const model::Uid& uid) {
   }
 }
 
-/// Other schedulers' Bindings cannot be fenced: one may come after its reservation was ended, or for a node that the pod had
-/// before it moved.
+/// Other schedulers' Bindings cannot be fenced: one may come after its reservation was ended, or for a node
+/// that the pod had before it moved.
 void Extender::bound(const Grant* g, const model::Pod& pod) {
   const bool late = g != nullptr && !g->orphan ? g->note.node != pod.node : taken_back_.contains(pod.uid);
   if (!late) { return; }
@@ -300,7 +300,8 @@ void Extender::bound(const Grant* g, const model::Pod& pod) {
                                         pod.node.text)});
 }
 
-/// By hand, by what landed late, or by another extender, which does the same. Once it is mended at once, then ever more slowly.
+/// By hand, by what landed late, or by another extender, which does the same. Once it is mended at once, then
+/// ever more slowly.
 void Extender::changedByOthers(Grant& g) {
   if (g.contested) { return remove(g); }
   g.stage = Stage::Writing;

@@ -1,7 +1,7 @@
 // Where a text stops being JSON, for telling who sent it: cut off on its way, or no JSON at all. Pure.
 //
-// Asked of texts that a reader refused, which may be a hundred MB of nothing but brackets: it keeps a bit for each that is
-// open. Not looked at: whether strings are UTF-8, and how large numbers are.
+// Asked of texts that a reader refused, which may be a hundred MB of nothing but brackets: it keeps a bit for
+// each that is open. Not looked at: whether strings are UTF-8, and how large numbers are.
 #pragma once
 
 #include <cstddef>

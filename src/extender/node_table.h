@@ -1,5 +1,5 @@
-// Names of nodes and their indexes in the ledger, as an immutable table that many threads read: a body of five thousand
-// names becomes numbers without the machine's thread.
+// Names of nodes and their indexes in the ledger, as an immutable table that many threads read: a body of
+// five thousand names becomes numbers without the machine's thread.
 #pragma once
 
 #include <cstdint>

@@ -1,9 +1,11 @@
-// Which node a pod is said to fit, where its scheduler asks about one node at a time (Predicates, as Volcano does).
+// Which node a pod is said to fit, where its scheduler asks about one node at a time (Predicates,
+// as Volcano does).
 //
-// A pod is promised on one node. Its scheduler walks nodes in an order of its own, and may never bind it there: so its own node is said to
-// fit for some turns, each as long as a session takes; when they were in vain that node rests, and others have theirs, each once. When
-// nothing came of that either, it is its own node's turn again. While its scheduler may still act on what it was told, no other node is
-// said to fit: else one pod would be given room on two. Pure; one thread.
+// A pod is promised on one node. Its scheduler walks nodes in an order of its own, and may never bind it
+// there: so its own node is said to fit for some turns, each as long as a session takes; when they were in
+// vain that node rests, and others have theirs, each once. When nothing came of that either, it is its own
+// node's turn again. While its scheduler may still act on what it was told, no other node is said to fit:
+// else one pod would be given room on two. Pure; one thread.
 #pragma once
 
 #include <algorithm>

@@ -1,9 +1,11 @@
-// Why a candidate is not the pod's, in words: the ancestor's first, where it has some, for users look for them; then the
-// numbers. Pure.
+// Why a candidate is not the pod's, in words: the ancestor's first, where it has some, for users look for
+// them; then the numbers. Pure.
 //
-// A text is sent for each of up to thousands of nodes, and kube-scheduler counts equal ones: so they are short, and nodes
-// that lack the same say the same. Cores and memory are told in cores (100 are one GPU) and MiB.
-// What a quota leaves to a pod is known to the machine only, which makes those texts (quotaRefusals) with its answer.
+// A text is sent for each of up to thousands of nodes, and kube-scheduler counts equal ones: so they are
+// short, and nodes that lack the same say the same. Cores and memory are told in cores (100 are one GPU)
+// and MiB.
+// What a quota leaves to a pod is known to the machine only, which makes those texts (quotaRefusals)
+// with its answer.
 #pragma once
 
 #include <cstddef>
@@ -33,13 +35,13 @@ struct Misfit {
 [[nodiscard]] std::string lackText(const std::vector<sched::ContainerShare>& asked,
                                    const sched::NodeStanding& standing);
 
-/// Of the candidates that `answer` says the quota forbids: "V100 used 5, limit 6, asks 2", in GPUs. What the pod holds
-/// itself must not be in the ledger.
+/// Of the candidates that `answer` says the quota forbids: "V100 used 5, limit 6, asks 2", in GPUs. What the
+/// pod holds itself must not be in the ledger.
 [[nodiscard]] QuotaRefusals quotaRefusals(const engine::Engine& engine, const Candidates& candidates,
                                           const Answer& answer, const sched::QuotaBound& bound);
 
-/// All candidates in one line, for people: "3 no GPU device; 2 ...", most first; at most a few reasons. Without numbers it is
-/// the kind of the refusal.
+/// All candidates in one line, for people: "3 no GPU device; 2 ...", most first; at most a few reasons.
+/// Without numbers it is the kind of the refusal.
 [[nodiscard]] std::string summaryOf(const Answer& answer, const Candidates& candidates, std::string_view uid);
 
 }  // namespace gs::extender

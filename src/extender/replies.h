@@ -1,5 +1,6 @@
-// What callers are told, and until when it may be: what was promised in a past in which we led may be another pod's by now, so
-// a promise that comes after the lead has ended is withdrawn, and each says until when it is good. One thread.
+// What callers are told, and until when it may be: what was promised in a past in which we led may be another
+// pod's by now, so a promise that comes after the lead has ended is withdrawn, and each says until when it is
+// good. One thread.
 #pragma once
 
 #include <utility>

@@ -1,5 +1,5 @@
-// What schedulers ask the extender's machine and what it answers, as values: without JSON and without the words of a
-// dialect (answers.h has those).
+// What schedulers ask the extender's machine and what it answers, as values: without JSON and without the
+// words of a dialect (answers.h has those).
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,8 @@ struct Candidates {
   NodeTablePtr table;
   std::vector<NodeTable::Index> nodes;     // NodeTable::kUnknown: it has no such name
   std::vector<model::Revision> revisions;  // of the objects in the body, 0: none; empty: names only
-  /// The objects of those, by position, that the machine said are newer than what it knows (Answer::Kind::SendObjects).
+  /// The objects of those, by position, that the machine said are newer than what it knows
+  /// (Answer::Kind::SendObjects).
   std::map<std::size_t, model::Ptr<model::Node>> objects;
 };
 
@@ -54,7 +55,8 @@ struct Request {
   Mono asked{};
 };
 
-/// Why the quota of the pod's namespace forbids it some candidates' nodes: few texts, perhaps thousands of nodes.
+/// Why the quota of the pod's namespace forbids it some candidates' nodes: few texts,
+/// perhaps thousands of nodes.
 struct QuotaRefusals {
   std::vector<std::string> texts;
   std::vector<std::uint32_t> of;  // by position, of `texts`; empty: it forbids none

@@ -107,8 +107,8 @@ void Exchange::lookUp(Candidates& c, const std::vector<NodeArg>& nodes) const {
   for (const NodeArg& node : nodes) { c.revisions.push_back(node.object.empty() ? 0 : node.revision); }
 }
 
-/// What an object becomes takes up to a hundred bytes for each of its parts, so those of a body may have so many: what API
-/// servers store does not come near it.
+/// What an object becomes takes up to a hundred bytes for each of its parts, so those of a body may have so
+/// many: what API servers store does not come near it.
 Result<json::Document> Exchange::readWhole(std::string_view object) {
   constexpr std::size_t kFewParts = 65'536;
   constexpr std::size_t kBytesOfPart = 16;

@@ -1,11 +1,13 @@
-// The extender's HTTP: paths and bodies in, replies out. No state, no socket; the machine is asked through Backend.
+// The extender's HTTP: paths and bodies in, replies out. No state, no socket;
+// the machine is asked through Backend.
 //
 //   POST /scheduler/predicates, filter, priorities, preempt, bind        kube-scheduler
 //   POST /scheduler/vpredicates, prioritize, allocateFunc, deallocateFunc, onSessionOpen ...      Volcano
 //   POST /scheduler/volcano-1.6/..., -1.8, -1.10, -1.13                   the same in what that Volcano reads
 //   GET  /version, /hello
-// Other paths are 404, other methods 405. A body that cannot be read is answered as the ancestor did where a scheduler reads
-// it (200 with Error, or 400). From Volcano 1.13 on a predicate only looks and allocateFunc gives; before, predicates give.
+// Other paths are 404, other methods 405. A body that cannot be read is answered as the ancestor did where a
+// scheduler reads it (200 with Error, or 400). From Volcano 1.13 on a predicate only looks and allocateFunc
+// gives; before, predicates give.
 // For the other callbacks of Volcano the extender has no opinion.
 // answer() may be called by many threads, each with a scanner of its own.
 #pragma once
@@ -46,8 +48,8 @@ class RequestHandler {
   };
   explicit RequestHandler(Config config) : config_{std::move(config)} {}
 
-  /// `verb` is "" for what is none of ours; `result` is one of: placed, misfit, untouched (no GPU is asked for), done, failed,
-  /// unavailable, invalid.
+  /// `verb` is "" for what is none of ours; `result` is one of: placed, misfit, untouched (no GPU is asked
+  /// for), done, failed, unavailable, invalid.
   struct Served {
     net::Response response;
     std::string verb{};

@@ -1,4 +1,5 @@
-// A front with a machine and pods on an API server behind it, for its tests and for fuzzing. Included by tests only.
+// A front with a machine and pods on an API server behind it, for its tests and for fuzzing.
+// Included by tests only.
 #pragma once
 
 #include <string>
@@ -12,7 +13,8 @@
 
 namespace gs::extender {
 
-/// A machine and an API server behind one front, without threads: a request is answered when nothing is left to be done.
+/// A machine and an API server behind one front, without threads: a request is answered when nothing is left
+/// to be done.
 class RequestHandlerHand : public Backend {
  public:
   explicit RequestHandlerHand(Config config = {}) : extender{engine, config, Rng{1}} { extender.lead(now); }

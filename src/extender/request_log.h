@@ -1,7 +1,7 @@
-// Which answers get a line in the log: `refused pod= reason=` where a pod got no node, `failed pod= reason=` where its request
-// came to nothing. Told once for each pod and kind of reason, whatever the numbers in it are, until the pod got what it asked
-// for or is over; and at most kMostLines in a minute, since whoever can reach us can name pods that there are not. The next
-// line says how many were left out. One thread.
+// Which answers get a line in the log: `refused pod= reason=` where a pod got no node, `failed pod= reason=`
+// where its request came to nothing. Told once for each pod and kind of reason, whatever the numbers in it
+// are, until the pod got what it asked for or is over; and at most kMostLines in a minute, since whoever can
+// reach us can name pods that there are not. The next line says how many were left out. One thread.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// Turns for calls that nobody waits for: so many at a time, and of one namespace fewer, so that a namespace in which no write goes
-// through leaves calls to others. Namespaces take turns. One thread.
+// Turns for calls that nobody waits for: so many at a time, and of one namespace fewer, so that a namespace
+// in which no write goes through leaves calls to others. Namespaces take turns. One thread.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,8 @@
 // gpu-admission's machine: an extender with an engine of its own, fed by watches of pods and nodes.
 //
-// A standby applies all events and answers nothing. A new leader decides once both kinds have caught up with what the API
-// server had when it began to lead (engine/cache_sync.h): what an earlier leader wrote is then known. One thread.
+// A standby applies all events and answers nothing. A new leader decides once both kinds have caught up with
+// what the API server had when it began to lead (engine/cache_sync.h): what an earlier leader wrote is then
+// known. One thread.
 // Tokens: 1.. the feed's, 23 the events', 39 the catching up, 40 the extender's.
 #pragma once
 
@@ -27,7 +28,8 @@ class Standalone {
   [[nodiscard]] NodeTablePtr table() { return extender_.table(); }
   /// After each of the above.
   [[nodiscard]] std::vector<std::pair<RequestId, Answer>> takeAnswers() { return extender_.takeAnswers(); }
-  /// SIGTERM: requests are refused from now on; those that were asked before are answered once their writes are.
+  /// SIGTERM: requests are refused from now on; those that were asked before are answered once their writes
+  /// are.
   void stopTaking();
   [[nodiscard]] bool underWay() const { return extender_.underWay(); }
   /// After stopTaking(): whoever still waits is refused. Then takeAnswers().
@@ -55,7 +57,7 @@ class Standalone {
   engine::Engine engine_;
   Rng rng_;
   engine::Informers informers_;
-  kapi::EventRecorder recorder_;
+  controller::EventRecorder recorder_;
   controller::Parts parts_{kFirstOwner};
   controller::EventSender events_;
   engine::CacheSync cache_sync_;

@@ -1,10 +1,11 @@
-// What kube-scheduler and Volcano send to an extender, read from a body's bytes without making objects of them: a body
-// may hold a thousand Nodes of which only names are needed.
+// What kube-scheduler and Volcano send to an extender, read from a body's bytes without making objects of
+// them: a body may hold a thousand Nodes of which only names are needed.
 //
-// Everything is a view into the body, which must outlive it unchanged. `pod` and `object` are JSON that was not checked:
-// json::Document::read() does that. Keys are read in any case, as Go does; unknown ones are passed over; of a repeated
-// one the last counts. A value of the wrong type is an error that names its key.
-// Source: k8s.io/kube-scheduler/extender/v1 (its types are the same from 1.23 on), Volcano's pkg/scheduler/plugins/extender.
+// Everything is a view into the body, which must outlive it unchanged. `pod` and `object` are JSON that was
+// not checked: json::Document::read() does that. Keys are read in any case, as Go does; unknown ones are
+// passed over; of a repeated one the last counts. A value of the wrong type is an error that names its key.
+// Source: k8s.io/kube-scheduler/extender/v1 (its types are the same from 1.23 on), Volcano's
+// pkg/scheduler/plugins/extender.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +20,8 @@
 
 namespace gs::extender {
 
-// What is taken: more than any cluster has (Kubernetes supports 5,000 nodes and 150,000 pods; an API server takes objects
-// up to 3 MiB), and so little that no body can make a process large.
+// What is taken: more than any cluster has (Kubernetes supports 5,000 nodes and 150,000 pods; an API server
+// takes objects up to 3 MiB), and so little that no body can make a process large.
 inline constexpr std::size_t kMostBody = std::size_t{128} << 20;  // bytes
 inline constexpr std::size_t kMostNodes = 100'000;                // also of those that have victims
 inline constexpr std::size_t kMostVictims = 1'000'000;            // on all nodes together
@@ -67,8 +68,8 @@ struct TaskArgs {
   std::vector<NodeArg> nodes;
 };
 
-// Error Invalid: in Go's words first for a body that is empty or cut off ("EOF", "unexpected EOF: ..."), as users of the
-// ancestor know them; what is no JSON is told by where it stops being that.
+// Error Invalid: in Go's words first for a body that is empty or cut off ("EOF", "unexpected EOF: ..."), as
+// users of the ancestor know them; what is no JSON is told by where it stops being that.
 [[nodiscard]] Result<FilterArgs> readFilterArgs(json::Scanner& scanner, std::string& body);
 [[nodiscard]] Result<PreemptArgs> readPreemptArgs(json::Scanner& scanner, std::string& body);
 [[nodiscard]] Result<BindArgs> readBindArgs(json::Scanner& scanner, std::string& body);

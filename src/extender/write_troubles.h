@@ -1,8 +1,8 @@
-// What the API server makes of writes that fail, beside the one grant: which pods' annotations it refuses, with its words for
-// who asks until it is time to try again; and in which namespaces no write goes through (their webhook is down), so that
-// nobody waits for one there.
-// One write that goes through ends both. Bounded: pods are forgotten when they are bound or gone (forget()), namespaces
-// are at most kMostNamespaces. One thread.
+// What the API server makes of writes that fail, beside the one grant: which pods' annotations it refuses,
+// with its words for who asks until it is time to try again; and in which namespaces no write goes through
+// (their webhook is down), so that nobody waits for one there.
+// One write that goes through ends both. Bounded: pods are forgotten when they are bound or gone (forget()),
+// namespaces are at most kMostNamespaces. One thread.
 #pragma once
 
 #include <fmt/format.h>
@@ -41,7 +41,8 @@ class WriteTroubles {
     return it == pods_.end() || now >= it->second.until ? nullptr : &it->second.why;
   }
 
-  /// A write of this namespace came to nothing. Of a pod that is gone nothing can be written, which says nothing of others.
+  /// A write of this namespace came to nothing. Of a pod that is gone nothing can be written, which says
+  /// nothing of others.
   void failedIn(const std::string& ns, const kapi::Outcome& outcome) {
     constexpr std::size_t kShown = 300;  // bytes of an answer
     if (outcome.http == 404) { return; }

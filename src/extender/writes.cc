@@ -1,5 +1,5 @@
-// A grant's calls: which comes next, and what becomes of each. After one that failed the next waits, the longer the more failed in
-// a row, whatever the answer was and whatever is asked meanwhile.
+// A grant's calls: which comes next, and what becomes of each. After one that failed the next waits, the
+// longer the more failed in a row, whatever the answer was and whatever is asked meanwhile.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -160,8 +160,8 @@ bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
   return true;
 }
 
-/// The API server will not have it: who asks again is told so until it is time to try again. What was never written needs no
-/// removal.
+/// The API server will not have it: who asks again is told so until it is time to try again. What was never
+/// written needs no removal.
 void Extender::refused(Grant& g, std::string why) {
   failAll(g.callers.takeAll(), why);
   out_.emplace_back(kapi::Log{kapi::Level::Error, why, {}});

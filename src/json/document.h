@@ -1,10 +1,13 @@
-// JSON text to read without making values of it, for what is long or comes often: lists, watches, request bodies.
+// JSON text to read without making values of it, for what is long or comes often: lists, watches,
+// request bodies.
 //
 //   Document   a text that was checked as a whole and is JSON; owns what its views look into
-//   View       a place in a Document or in a Value: the same reading functions as Value's, and they never fail either
+//   View       a place in a Document or in a Value: the same reading functions as Value's, and they never
+//              fail either
 //
-// What holds for json::parse() (value.h) holds here: depth, errors, 64-bit integers, the last of a repeated key. A view is three words to copy and is valid as long as what it looks into: the
-// Document (which may be moved), or the Value (which may not change). Looking a key up is linear.
+// What holds for json::parse() (value.h) holds here: depth, errors, 64-bit integers, the last of a repeated
+// key. A view is three words to copy and is valid as long as what it looks into: the Document (which may be
+// moved), or the Value (which may not change). Looking a key up is linear.
 #pragma once
 
 #include <cstddef>
@@ -92,7 +95,8 @@ View View::Iterator<Value>::operator*() const;
 template <>
 std::pair<std::string_view, View> View::Iterator<Member>::operator*() const;
 
-/// The elements of an array or the members of an object, in order. What it gives is valid as long as it is itself.
+/// The elements of an array or the members of an object, in order.
+/// What it gives is valid as long as it is itself.
 template <class Element>
 class View::Range {
  public:

@@ -83,7 +83,8 @@ std::string digitsOf(double d, std::chars_format form) {
   return {buffer, std::to_chars(buffer, buffer + sizeof buffer, d, form).ptr};
 }
 
-/// The fewest digits that read back as `d`: plain from 1e-6 to below 1e21, else with an exponent, as Go does it.
+/// The fewest digits that read back as `d`: plain from 1e-6 to below 1e21, else with an exponent,
+/// as Go does it.
 void printDouble(std::string& out, double d) {
   const double size = std::abs(d);
   if (!std::isfinite(d)) {

@@ -19,8 +19,8 @@ std::string_view viewOf(const Text& text) {
   return {text.data(), text.size()};
 }
 
-/// Builds the Value while the library's parser walks the text: finished values wait on one stack, and the end of an
-/// array or object takes its own from the top.
+/// Builds the Value while the library's parser walks the text: finished values wait on one stack, and the end
+/// of an array or object takes its own from the top.
 class Builder {
  public:
   using error_code = boost::json::error_code;

@@ -1,5 +1,5 @@
-// The slower reader behind Document: takes all that is JSON (integers beyond 64 bits too), and its error says where a
-// text is not.
+// The slower reader behind Document: takes all that is JSON (integers beyond 64 bits too), and its error says
+// where a text is not.
 #pragma once
 
 #include <string_view>

@@ -1,11 +1,14 @@
-// JSON text read forward once, without making anything of what is not asked for: for large bodies of which little is used.
+// JSON text read forward once, without making anything of what is not asked for: for large bodies of which
+// little is used.
 //
 //   Scanner   reads texts, one after the other; keeps memory for the largest it has seen. One thread
-//   Cursor    a value of the text being read; good inside the callback that it was given to, and for one use: members(),
-//             items(), raw(), str(), or nothing, which skips it; a value of another type is not used by asking
+//   Cursor    a value of the text being read; good inside the callback that it was given to, and for one use:
+//             members(), items(), raw(), str(), or nothing, which skips it; a value of another type is not
+//             used by asking
 //
-// What is read is checked; of what is skipped only that its brackets and quotes are balanced (raw() is skipped text,
-// too: hand it to json::parse() or Document::read() to have it checked). Depth is not limited: nothing here recurses.
+// What is read is checked; of what is skipped only that its brackets and quotes are balanced (raw() is
+// skipped text, too: hand it to json::parse() or Document::read() to have it checked). Depth is not limited:
+// nothing here recurses.
 // A repeated key is given as often as it stands. Where a View would do (document.h), use that.
 #pragma once
 
@@ -52,9 +55,9 @@ class Scanner {
   Scanner(Scanner&&) noexcept;
   Scanner& operator=(Scanner&&) noexcept;
 
-  /// `read` sees the text's value. Error Invalid: the text is no JSON as far as it was looked at, or something follows
-  /// its value; the callbacks may have been called for the part before. `text` is moved in memory when its capacity
-  /// is less than kScanSlack over its size.
+  /// `read` sees the text's value. Error Invalid: the text is no JSON as far as it was looked at, or
+  /// something follows its value; the callbacks may have been called for the part before. `text` is moved in
+  /// memory when its capacity is less than kScanSlack over its size.
   [[nodiscard]] Status scan(std::string& text, const Cursor::Item& read);
 
  private:

@@ -1,8 +1,8 @@
 // A JSON document as a plain value. Parsing is libraries' (document.cc, read_exact.cc).
 //
-// Invariants: object members keep their order (printing gives what was read) and keys are unique (a repeated key: the
-// last wins); integers keep 64 bits, other numbers are double. Reading never fails: a missing member or a wrong type
-// reads as null / "" / nullopt, so decoding outside input needs no checks before each step.
+// Invariants: object members keep their order (printing gives what was read) and keys are unique (a repeated
+// key: the last wins); integers keep 64 bits, other numbers are double. Reading never fails: a missing member
+// or a wrong type reads as null / "" / nullopt, so decoding outside input needs no checks before each step.
 // Parsing refuses depth > 100 and text over the given size; the error says where.
 // Equality is by content: object member order does not matter, 1 == 1 whatever integer type, 1 != 1.0.
 // A double prints as Go prints it, but a whole one keeps ".0" (so that parse(print(v)) == v).
@@ -28,9 +28,9 @@ using Array = std::vector<Value>;
 using Member = std::pair<std::string, Value>;
 
 /// Members in order of insertion; look-up is linear (objects here have few members).
-/// Copies are cheap: they share the members until one of them is changed, also across threads. What was handed out to
-/// be written to (a reference, an iterator) belongs to this object alone: an object with such a thing out is copied
-/// for real. It is good until the object is moved from, or a member comes or goes.
+/// Copies are cheap: they share the members until one of them is changed, also across threads. What was
+/// handed out to be written to (a reference, an iterator) belongs to this object alone: an object with such a
+/// thing out is copied for real. It is good until the object is moved from, or a member comes or goes.
 class Object {
  public:
   Object();
@@ -137,10 +137,12 @@ inline const Member* Object::end() const { return begin() + size(); }
 
 inline constexpr std::size_t kMaxText = std::size_t{256} << 20;
 
-/// One JSON text. Error: Code::Invalid with the offset and what was expected. To read it only: Document (document.h).
+/// One JSON text. Error: Code::Invalid with the offset and what was expected. To read it only:
+/// Document (document.h).
 [[nodiscard]] Result<Value> parse(std::string_view text, std::size_t max_bytes = kMaxText);
 
-/// Compact text. Escapes like Go's encoder (\u003c \u003e \u0026 for < > &), which wire-compatible peers expect.
+/// Compact text. Escapes like Go's encoder (\u003c \u003e \u0026 for < > &),
+/// which wire-compatible peers expect.
 /// NaN and infinities print as null. Invalid UTF-8 prints as U+FFFD.
 [[nodiscard]] std::string print(const Value& value);
 /// Appends `text` as print() prints a string.

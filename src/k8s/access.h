@@ -1,4 +1,5 @@
-// How to reach an API server and as whom, as a value. Made by kubeconfig.h or in_cluster.h; used by Api (api.h).
+// How to reach an API server and as whom, as a value. Made by kubeconfig.h or in_cluster.h;
+// used by Api (api.h).
 #pragma once
 
 #include <string>

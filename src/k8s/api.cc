@@ -94,7 +94,8 @@ class Api::HttpApiClient final : public Client {
     return made;
   }
 
-  /// A read that is answered 401 is sent once more when the token has changed; a write is the caller's business.
+  /// A read that is answered 401 is sent once more when the token has changed;
+  /// a write is the caller's business.
   net::Answer send(net::ClientRequest& request, const char* content_type, bool is_read) {
     request.headers = headers(api_.token_.current(), content_type);
     net::Answer answer = http_.send(request);

@@ -1,5 +1,5 @@
-// Api: one API server as one user. Owns what its clients share (token, health) and makes the clients, which it must
-// outlive. Thread-safe.
+// Api: one API server as one user. Owns what its clients share (token, health) and makes the clients, which
+// it must outlive. Thread-safe.
 #pragma once
 
 #include <memory>

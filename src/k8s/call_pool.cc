@@ -115,7 +115,8 @@ kapi::Outcome CallPool::carryOut(Client& client, const RequestId& request_id) {
   return client.run(call, may_send);
 }
 
-/// The hold begins before the machine hears of it; the ordering key goes on only when the machine's mailbox has the outcome.
+/// The hold begins before the machine hears of it; the ordering key goes on only when the machine's mailbox
+/// has the outcome.
 void CallPool::finish(const RequestId& request_id, kapi::Outcome outcome) {
   {
     MutexLock lock{mutex_};

@@ -1,10 +1,12 @@
-// CallPool: carries out calls on a bounded number of connections, one thread each, and gives back each call's outcome
-// exactly once. Order, ordering keys and holds: call_queue.h. Leader-only calls pass the LeaderGate directly before the first byte.
+// CallPool: carries out calls on a bounded number of connections, one thread each, and gives back each call's
+// outcome exactly once. Order, ordering keys and holds: call_queue.h. Leader-only calls pass the LeaderGate
+// directly before the first byte.
 //
-// submit() never waits, so the owner thread may call it while pool threads wait in the sink for room in the owner's
-// mailbox. The queue is bounded by what the machines have open.
-// Threads are started as needed, up to `connections`. The destructor cancels what is out and joins; the sink must then
-// still accept or refuse (a closed mailbox), and whatever connect, sink and gate stand on must live until then.
+// submit() never waits, so the owner thread may call it while pool threads wait in the sink for room in the
+// owner's mailbox. The queue is bounded by what the machines have open.
+// Threads are started as needed, up to `connections`. The destructor cancels what is out and joins; the sink
+// must then still accept or refuse (a closed mailbox), and whatever connect,
+// sink and gate stand on must live until then.
 #pragma once
 
 #include <cstddef>
@@ -39,8 +41,8 @@ class CallPool {
 
   void submit(kapi::Call call, std::uint64_t term);
 
-  /// From now on what is not sent yet, and whatever is submitted, comes back NotSent. Waits until everything came back,
-  /// at most `limit`, then cancels what is still out. May be called again.
+  /// From now on what is not sent yet, and whatever is submitted, comes back NotSent. Waits until everything
+  /// came back, at most `limit`, then cancels what is still out. May be called again.
   void drain(Duration limit);
 
   [[nodiscard]] bool draining() const;

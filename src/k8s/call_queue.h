@@ -1,6 +1,7 @@
 // CallQueue: which call may start next. Pure: no threads, no clock; call_pool.h adds those.
 //
-// Ordering keys: of the calls of one ordering key one is out at a time, in the order given; ordering key "" has no order.
+// Ordering keys: of the calls of one ordering key one is out at a time, in the order given; ordering key ""
+// has no order.
 // Order: a Binding goes before what else is ready, because a pod waits for nothing but it. So that others are
 // not kept waiting for ever, one of four calls in a row is no Binding. Otherwise first come, first served.
 // Holds: after an answer 429 with Retry-After, further calls of the same kind of write (kind, subresource,

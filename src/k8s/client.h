@@ -14,7 +14,8 @@ class Client {
  public:
   virtual ~Client() = default;
 
-  /// Never repeats a write. `may_send` (may be empty) is asked directly before the first byte; false: NotSent.
+  /// Never repeats a write. `may_send` (may be empty) is asked directly before the first byte;
+  /// false: NotSent.
   [[nodiscard]] virtual kapi::Outcome run(const kapi::Call& call, const std::function<bool()>& may_send) = 0;
 
   /// Gives each event to `on_event` until the stream ends or on_event answers false.

@@ -1,8 +1,8 @@
 // EffectRunner: carries out the effects of one machine over HTTP and posts what came back to its EventLoop.
 // Calls go to a CallPool, watches to a WatchPool, log lines and metrics to base.
 //
-// submit() is called by the loop and never waits. At the end: drain(), then stop the loop, then destroy the runner; the
-// loop and the Api must outlive it.
+// submit() is called by the loop and never waits. At the end: drain(), then stop the loop, then destroy the
+// runner; the loop and the Api must outlive it.
 #pragma once
 
 #include <cstdint>

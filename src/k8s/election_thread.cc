@@ -11,7 +11,7 @@ constexpr std::size_t kCapacity = 64;  // one call, one ping at a time, one stop
 
 }  // namespace
 
-ElectionThread::ElectionThread(kapi::Election election, Wiring wiring)
+ElectionThread::ElectionThread(controller::Election election, Wiring wiring)
     : wiring_{std::move(wiring)},
       mailbox_{std::make_shared<Mailbox<Message>>(kCapacity)},
       election_{std::move(election)},
@@ -57,7 +57,7 @@ void ElectionThread::run() {
   ended_changed_.notifyAll();
 }
 
-kapi::Election::Output ElectionThread::react(Message& message, Now now) {
+controller::Election::Output ElectionThread::react(Message& message, Now now) {
   if (const auto* outcome = std::get_if<kapi::Outcome>(&message)) { return election_.handle(*outcome, now); }
   if (const auto* pong = std::get_if<Pong>(&message)) {
     election_.pong(pong->at);
@@ -66,8 +66,9 @@ kapi::Election::Output ElectionThread::react(Message& message, Now now) {
   return election_.stop(now);
 }
 
-/// The gate before the news: it must be shut when the component hears of a loss, and open when it begins to write.
-void ElectionThread::carryOut(kapi::Election::Output output) {
+/// The gate before the news: it must be shut when the component hears of a loss,
+/// and open when it begins to write.
+void ElectionThread::carryOut(controller::Election::Output output) {
   {
     MutexLock lock{mutex_};
     view_ = {election_.holder(), election_.address(), election_.trouble(), election_.alone()};

@@ -1,8 +1,9 @@
-// ElectionThread: drives the election machine on a thread and a connection of its own, so that nothing that the component
-// does, and no 429 to it, can keep a renewal waiting. Sets the LeaderGate, then tells the event loop.
+// ElectionThread: drives the election machine on a thread and a connection of its own, so that nothing that
+// the component does, and no 429 to it, can keep a renewal waiting. Sets the LeaderGate,
+// then tells the event loop.
 //
-// Two threads: one for the machine and its timers, one that carries out its call, so that the deadline is seen to pass
-// while a call hangs. The event loop's sign of life is its answer to a question.
+// Two threads: one for the machine and its timers, one that carries out its call, so that the deadline is
+// seen to pass while a call hangs. The event loop's sign of life is its answer to a question.
 #pragma once
 
 #include <memory>
@@ -13,11 +14,11 @@
 #include "base/mailbox.h"
 #include "base/mutex.h"
 #include "base/worker.h"
+#include "controller/election.h"
 #include "k8s/call_pool.h"
 #include "k8s/event_loop.h"
 #include "k8s/leader_gate.h"
 #include "k8s/wake_times.h"
-#include "kapi/election.h"
 
 namespace gs::k8s {
 
@@ -30,14 +31,14 @@ class ElectionThread {
     LeaderGate& gate;
     const Clock& clock;
   };
-  ElectionThread(kapi::Election election, Wiring wiring);
+  ElectionThread(controller::Election election, Wiring wiring);
   ElectionThread(const ElectionThread&) = delete;
   ElectionThread& operator=(const ElectionThread&) = delete;
   /// As stop() with no time.
   ~ElectionThread();
 
-  /// Shuts the gate, gives the lease back if we hold it, and joins; what takes longer than `limit` is cancelled. A second
-  /// call does nothing.
+  /// Shuts the gate, gives the lease back if we hold it, and joins; what takes longer than `limit` is
+  /// cancelled. A second call does nothing.
   void stop(Duration limit);
 
   /// As the election last saw it.
@@ -61,8 +62,8 @@ class ElectionThread {
   using Message = std::variant<kapi::Outcome, Pong, Stop>;
 
   void run();
-  [[nodiscard]] kapi::Election::Output react(Message& message, Now now);
-  void carryOut(kapi::Election::Output output);
+  [[nodiscard]] controller::Election::Output react(Message& message, Now now);
+  void carryOut(controller::Election::Output output);
   void ping();
 
   const Wiring wiring_;
@@ -73,7 +74,7 @@ class ElectionThread {
   bool ended_ GS_GUARDED_BY(mutex_) = false;
   View view_ GS_GUARDED_BY(mutex_);
   // The machine's thread's own:
-  kapi::Election election_;
+  controller::Election election_;
   WakeTimes wake_times_;
   bool released_ = false;
   CallPool calls_;

@@ -83,14 +83,14 @@ class Candidate {
     loop_.stop();
   }
   void run(Duration lease = 3s, Duration renew = 2s, Duration retry = 5ms) {
-    kapi::Election::Config config;
+    controller::Election::Config config;
     config.lease = {"ns", "scheduler.gpu.scheduling"};
     config.identity = identity_;
     config.lease_duration = lease;
     config.renew_deadline = renew;
     config.retry_period = retry;
     thread_ = std::make_unique<ElectionThread>(
-        kapi::Election{config, Rng{1}},
+        controller::Election{config, Rng{1}},
         ElectionThread::Wiring{[this] { return api_->connect(); }, loop_, gate_, clock_});
   }
   /// Waits until the machine was told so.

@@ -37,7 +37,7 @@ void Host::start(Machine machine) {
     runner_.submit(std::move(effects), term);
   });
   if (options_.election) {
-    election_.emplace(kapi::Election{*options_.election, rng_.split()},
+    election_.emplace(controller::Election{*options_.election, rng_.split()},
                       ElectionThread::Wiring{[this] { return api_.connect(); }, loop_, gate_, clock_});
     electing_ = &*election_;
     return;

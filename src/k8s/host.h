@@ -1,8 +1,9 @@
-// Host: what a process needs to let one machine run against an API server: connections, the owner thread, the runner of its
-// effects, the leader election or none, and the end that lets what was decided come to its end.
+// Host: what a process needs to let one machine run against an API server: connections, the owner thread, the
+// runner of its effects, the leader election or none, and the end that lets what was decided come to its end.
 //
-// Threads: the owner's, the runner's and the election's. Everything here is called from the main thread; `ask`,
-// `act`, `unauthorized`, `election` from any. The machine must outlive the Host; after stop() nothing calls it.
+// Threads: the owner's, the runner's and the election's. Everything here is called from the main thread;
+// `ask`, `act`, `unauthorized`, `election` from any. The machine must outlive the Host; after stop()
+// nothing calls it.
 #pragma once
 
 #include <atomic>
@@ -27,7 +28,7 @@ class Host {
     std::size_t connections = 32;
     std::vector<MetricSpec> metrics;
     /// nullopt: this process leads from the start, for ever.
-    std::optional<kapi::Election::Config> election;
+    std::optional<controller::Election::Config> election;
   };
   struct Machine {
     EventLoop::Machine run;
@@ -41,8 +42,9 @@ class Host {
   ~Host();
 
   void start(Machine machine);
-  /// No new decisions; waits until what was decided came to its end, `give_up()` says true (asked every 10 ms or sooner), or `limit`
-  /// passed; then the machine gives up the rest. Then the lease is given back, and all threads end. A second call does nothing.
+  /// No new decisions; waits until what was decided came to its end, `give_up()` says true (asked every 10 ms
+  /// or sooner), or `limit` passed; then the machine gives up the rest. Then the lease is given back, and all
+  /// threads end. A second call does nothing.
   void stop(Duration limit, const std::function<bool()>& give_up);
 
   /// Runs `question` on the machine's thread; nullopt: no answer within 2 s.
@@ -50,7 +52,8 @@ class Host {
   auto ask(Question question) {
     return loop_.answer(std::move(question), std::chrono::seconds{2});
   }
-  /// Runs `action` on the machine's thread and carries out its effects. False: too many wait, or it has stopped.
+  /// Runs `action` on the machine's thread and carries out its effects. False: too many wait,
+  /// or it has stopped.
   bool act(std::function<kapi::Effects(Now)> action) { return loop_.act(std::move(action)); }
   /// The clock of its threads; from any.
   [[nodiscard]] Mono now() const { return clock_.now().mono; }

@@ -1,9 +1,9 @@
 // kubeconfig files as values, and from them the Access. Pure but for loadAccess(), which reads files.
 //
-// As kubectl reads them: KUBECONFIG lists are merged and the first file that names a cluster, user, context or the
-// current context wins; relative paths are relative to the file they stand in; data wins over files.
-// What we cannot do (exec plugins, auth providers, passwords, impersonation) is an error for the user that is chosen,
-// never silently left out. Errors name the file, the field and the fix.
+// As kubectl reads them: KUBECONFIG lists are merged and the first file that names a cluster, user, context
+// or the current context wins; relative paths are relative to the file they stand in; data wins over files.
+// What we cannot do (exec plugins, auth providers, passwords, impersonation) is an error for the user that is
+// chosen, never silently left out. Errors name the file, the field and the fix.
 #pragma once
 
 #include <functional>
@@ -72,8 +72,8 @@ struct Surroundings {
 /// --kubeconfig if given; else KUBECONFIG if set; else the pod's service account; else ~/.kube/config.
 [[nodiscard]] Result<Access> loadAccess(const std::string& kubeconfig_flag, const std::string& context,
                                         const Surroundings& surroundings);
-/// The same, of the API server `server` (a URL, or host:port) as client-go's --master says it: without credentials where no
-/// kubeconfig is named, so that no pod's token goes anywhere else. "": as loadAccess().
+/// The same, of the API server `server` (a URL, or host:port) as client-go's --master says it: without
+/// credentials where no kubeconfig is named, so that no pod's token goes anywhere else. "": as loadAccess().
 [[nodiscard]] Result<Access> loadAccessTo(const std::string& server, const std::string& kubeconfig_flag,
                                           const std::string& context, const Surroundings& surroundings);
 /// The pod's service account. Error NotFound: not in a pod.

@@ -1,8 +1,8 @@
-// LeaderGate: may we write? The last word before a leader-only call is sent. The election thread sets it, pool threads ask it
-// with the connection already open, directly before the first byte.
+// LeaderGate: may we write? The last word before a leader-only call is sent. The election thread sets it,
+// pool threads ask it with the connection already open, directly before the first byte.
 //
-// Open for calls of `term` only: what was decided in an earlier term is never sent in a later one. Shuts by itself at
-// `until`, whether or not the election thread still runs. Closed until first set.
+// Open for calls of `term` only: what was decided in an earlier term is never sent in a later one. Shuts by
+// itself at `until`, whether or not the election thread still runs. Closed until first set.
 #pragma once
 
 #include <cstdint>

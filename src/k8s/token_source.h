@@ -1,7 +1,9 @@
-// The bearer token of this process: a fixed text, or a file that somebody rotates (a service account's projected token).
+// The bearer token of this process: a fixed text, or a file that somebody rotates (a service account's
+// projected token).
 //
-// A file is read again when what is known is older than 10 s, and at once after a 401. A file that cannot be read or
-// holds no token leaves the last good one in place. Thread-safe; one per process, shared by all clients.
+// A file is read again when what is known is older than 10 s, and at once after a 401. A file that cannot be
+// read or holds no token leaves the last good one in place. Thread-safe; one per process,
+// shared by all clients.
 #pragma once
 
 #include <string>

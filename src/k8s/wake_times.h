@@ -1,5 +1,6 @@
-// The Wake effects of one machine: when to give it a TimerDue. Rounded up to whole milliseconds and kept once each, so a
-// machine that asks with every event costs at most one entry per millisecond ahead. "Never" (near Mono::max()) is left out.
+// The Wake effects of one machine: when to give it a TimerDue. Rounded up to whole milliseconds and kept once
+// each, so a machine that asks with every event costs at most one entry per millisecond ahead. "Never" (near
+// Mono::max()) is left out.
 #pragma once
 
 #include <set>

@@ -1,10 +1,10 @@
-// WatchPool: one thread and one connection for each open watch. The thread is dumb: it decodes each line and gives it to
-// the sink; what to do about an end is the reflector's business.
+// WatchPool: one thread and one connection for each open watch. The thread is dumb: it decodes each line and
+// gives it to the sink; what to do about an end is the reflector's business.
 //
-// Events of one stream come in the server's order, and WatchEnded is its last. After close() nothing more is taken from
-// the stream and no WatchEnded is given, but what was given before may still lie in the mailbox: tokens tell.
-// open() and close() from one thread (the owner's), neither waits for the network. Connections of watches that the
-// server ended are used again.
+// Events of one stream come in the server's order, and WatchEnded is its last. After close() nothing more is
+// taken from the stream and no WatchEnded is given, but what was given before may still lie in the mailbox:
+// tokens tell. open() and close() from one thread (the owner's), neither waits for the network. Connections
+// of watches that the server ended are used again.
 #pragma once
 
 #include <functional>

@@ -37,8 +37,8 @@ struct Call {
   std::string query;        // without '?', already encoded: "limit=500&continue=..."
   json::Value body;
   Duration timeout = std::chrono::seconds{10};
-  /// Calls of one ordering key are carried out one after the other in the order given; "" : no order. Different ordering keys
-  /// run side by side.
+  /// Calls of one ordering key are carried out one after the other in the order given; "" : no order.
+  /// Different ordering keys run side by side.
   std::string ordering_key;
   /// Sent only while we lead (the runner asks its LeaderGate just before sending); else CallResult::NotSent.
   bool leader_only = false;

@@ -1,9 +1,11 @@
-// JSON -> the values of model/. Reads only the fields that we use, and never refuses an object: what is missing gets its
-// Kubernetes default, what has a wrong type reads as absent, and what matters and cannot be read is said in the value
-// itself (GpuClaim::invalid, Lease::malformed, QuotaMap::malformed, Pod::unsupported). Quantities that cannot be read make a pod unsupported
+// JSON -> the values of model/. Reads only the fields that we use, and never refuses an object: what is
+// missing gets its Kubernetes default, what has a wrong type reads as absent, and what matters and cannot be
+// read is said in the value itself (GpuClaim::invalid, Lease::malformed, QuotaMap::malformed,
+// Pod::unsupported). Quantities that cannot be read make a pod unsupported
 // ("spec.containers[0].resources.requests.cpu") and count as 0 on a node.
-// What no honest object has so many of is bounded, so that no object costs those who decide more than a few milliseconds. Over a
-// bound it is refused with that reason or read as something stricter, never as something less strict.
+// What no honest object has so many of is bounded, so that no object costs those who decide more than a few
+// milliseconds. Over a bound it is refused with that reason or read as something stricter,
+// never as something less strict.
 #pragma once
 
 #include <optional>
@@ -33,13 +35,15 @@ namespace gs::kapi {
 [[nodiscard]] model::ObjectKey objectKey(const json::View& v);
 [[nodiscard]] model::Revision objectRevision(const json::View& v);
 
-/// An HTTP answer -> Outcome. `status` 0: the request left and nothing came back, `body` says what happened (Unknown).
-/// A 2xx answer to a read whose body is not what was asked for is Unknown too; to a write it is Applied without object.
+/// An HTTP answer -> Outcome. `status` 0: the request left and nothing came back,
+/// `body` says what happened (Unknown).
+/// A 2xx answer to a read whose body is not what was asked for is Unknown too;
+/// to a write it is Applied without object.
 [[nodiscard]] Outcome decodeAnswer(const Call& call, int status, std::string_view body, Duration retry_after);
 /// The same of a body that is JSON already.
 [[nodiscard]] Outcome decodeAnswerValue(const Call& call, int status, const json::View& body);
-/// One line of a watch -> WatchEvent, or WatchEnded for an ERROR event (its code) and for a line that cannot be used:
-/// no JSON, no known type, no name or resourceVersion (http 500).
+/// One line of a watch -> WatchEvent, or WatchEnded for an ERROR event (its code) and for a line that cannot
+/// be used: no JSON, no known type, no name or resourceVersion (http 500).
 [[nodiscard]] std::variant<WatchEvent, WatchEnded> decodeWatchLine(Token stream, Kind kind,
                                                                    std::string_view line);
 [[nodiscard]] std::variant<WatchEvent, WatchEnded> decodeWatchValue(Token stream, Kind kind,

@@ -44,8 +44,9 @@ std::optional<int> smallNumber(std::string_view s, int most) {
   return n;
 }
 
-/// "" when `devices` is "<node>:<ids>" of this lease's node with this lease's gpu among them. A lease that says which GPU it
-/// is for follows it when its node numbers its GPUs anew: then `devices` still says what the pod was given.
+/// "" when `devices` is "<node>:<ids>" of this lease's node with this lease's gpu among them. A lease that
+/// says which GPU it is for follows it when its node numbers its GPUs anew: then `devices` still says what
+/// the pod was given.
 std::string devicesTrouble(const Lease& lease, const std::string& devices) {
   const auto all = model::parseAllocation(devices);
   if (!all) { return all.error().message; }

@@ -543,7 +543,8 @@ TEST(DecodeGpuNodeStatus, ADeviceWithMoreUsersThanCanBeIsGivenToNobody) {
   EXPECT_EQ(status(5, 256).devices[4].health, model::Health::Unhealthy) << "1,024 of a node";
 }
 
-/// Volcano's two annotations, the first of them first, and the label of the coscheduling plugin; of pods with shares.
+/// Volcano's two annotations, the first of them first, and the label of the coscheduling plugin;
+/// of pods with shares.
 TEST(DecodePod, TheGangIsThePodGroupThatItNames) {
   const auto gangOf = [](const std::string& meta, const char* resource, const char* node) {
     return decodePod(parsed(R"({"metadata":{"name":"p","uid":"u",)" + meta +

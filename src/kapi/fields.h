@@ -1,5 +1,5 @@
-// Small readings that the decoders of decode.h share. Nothing here refuses: what is absent or of a wrong type reads as
-// empty.
+// Small readings that the decoders of decode.h share. Nothing here refuses: what is absent or of a wrong type
+// reads as empty.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,8 @@ namespace gs::kapi {
 /// A whole number from 0 to `most`; `fallback` for anything else.
 [[nodiscard]] std::int64_t bounded(const json::View& v, std::int64_t most, std::int64_t fallback = 0);
 
-/// Adds one entry of a ResourceList ("cpu": "500m") to `to`; "pods" is left out. False: it cannot be read or is negative.
+/// Adds one entry of a ResourceList ("cpu": "500m") to `to`; "pods" is left out. False:
+/// it cannot be read or is negative.
 [[nodiscard]] bool addAmount(model::Resources& to, std::string_view name, const json::View& quantity);
 
 }  // namespace gs::kapi

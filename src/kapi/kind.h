@@ -1,8 +1,8 @@
-// A kind of object that we read or write, as one reader sees it: where the API server serves it, and how its objects are
-// decoded.
+// A kind of object that we read or write, as one reader sees it: where the API server serves it, and how its
+// objects are decoded.
 //
-// Two readers that want other things of one kind have a KindInfo each: a ConfigMap is quotas to whoever reads kQuotaMap.
-// kapi/kinds.h names those that there are; a component may have more of its own.
+// Two readers that want other things of one kind have a KindInfo each: a ConfigMap is quotas to whoever reads
+// kQuotaMap. kapi/kinds.h names those that there are; a component may have more of its own.
 #pragma once
 
 #include <memory>

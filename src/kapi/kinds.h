@@ -1,4 +1,5 @@
-// The kinds that more than one component reads or writes, a line each. What a kind is stands beside its decoder.
+// The kinds that more than one component reads or writes, a line each.
+// What a kind is stands beside its decoder.
 #pragma once
 
 #include "kapi/kind.h"

@@ -35,7 +35,8 @@ struct SimNode {
 
 /// Error Invalid: names the node, the field, the value and the fix. Unknown fields are refused.
 [[nodiscard]] Result<std::vector<SimNode>> readNodeFile(const json::Value& file);
-/// node-a with 4 GPUs in one island, node-b with 8 GPUs in two NVLink islands (labels gpu-type=a100, topology=nvlink).
+/// node-a with 4 GPUs in one island, node-b with 8 GPUs in two NVLink islands (labels gpu-type=a100,
+/// topology=nvlink).
 [[nodiscard]] std::vector<SimNode> defaultNodes();
 
 /// The objects an API server would hold for it.

@@ -19,8 +19,8 @@ namespace gs::kapi {
 [[nodiscard]] Result<std::int64_t> milliOf(const json::View& v);
 [[nodiscard]] Result<std::int64_t> unitsOf(const json::View& v);
 
-/// As Quantity.String() gives it ("0.5" -> "500m", "1024Mi" -> "1Gi", "1000m" -> "1"), at most 2^63-1 units; nothing when
-/// malformed or of more than 19 significant digits.
+/// As Quantity.String() gives it ("0.5" -> "500m", "1024Mi" -> "1Gi", "1000m" -> "1"), at most 2^63-1 units;
+/// nothing when malformed or of more than 19 significant digits.
 [[nodiscard]] std::optional<std::string> canonicalQuantity(std::string_view text);
 
 }  // namespace gs::kapi

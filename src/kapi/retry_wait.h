@@ -1,5 +1,5 @@
-// How long until a write that did not go through is tried again: 200 ms, then twice that each time up to 10 s, and never
-// sooner than the server asked for (Retry-After).
+// How long until a write that did not go through is tried again: 200 ms, then twice that each time up to
+// 10 s, and never sooner than the server asked for (Retry-After).
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,5 @@
-// Times as Kubernetes writes them (RFC 3339, UTC) <-> Wall. Leases and events carry microseconds, all else whole seconds.
+// Times as Kubernetes writes them (RFC 3339, UTC) <-> Wall. Leases and events carry microseconds,
+// all else whole seconds.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,6 @@
-// Builders of the writes and reads that our components make. Each returns a complete Call; the caller sets token, ordering key
-// and timeout. Bodies carry their preconditions (uid, resourceVersion), so nobody can forget one.
+// Builders of the writes and reads that our components make. Each returns a complete Call; the caller sets
+// token, ordering key and timeout. Bodies carry their preconditions (uid, resourceVersion),
+// so nobody can forget one.
 #pragma once
 
 #include <map>
@@ -32,7 +33,8 @@ namespace gs::kapi {
 [[nodiscard]] Call setUnschedulable(const model::Pod& pod, const std::string& reason,
                                     const std::string& message, Wall now);
 
-/// A new lease of format 1; `lease.key`, annotations and holder as in the value. Create carries no preconditions.
+/// A new lease of format 1; `lease.key`, annotations and holder as in the value.
+/// Create carries no preconditions.
 [[nodiscard]] Call createLease(const model::Lease& lease);
 /// PUT with uid and resourceVersion of `lease`.
 [[nodiscard]] Call updateLease(const model::Lease& lease);
@@ -49,7 +51,8 @@ struct ClaimAllocation {
 };
 /// As many pods are listed by name: an object has a limit.
 inline constexpr std::size_t kMaxAllocations = 256;
-/// What a claim's status says; fields as in the CRD. Empty members are left out (server-side apply then clears them).
+/// What a claim's status says; fields as in the CRD. Empty members are left out (server-side apply then
+/// clears them).
 struct ClaimStatus {
   std::string phase;  // Pending, Reserved, Bound, Failed
   std::string message;
@@ -64,12 +67,13 @@ struct ClaimStatus {
 [[nodiscard]] Call applyClaimStatus(const model::ObjectKey& claim, const model::Uid& uid,
                                     model::Revision revision, const ClaimStatus& status);
 
-/// Create (POST) or Update (PUT with uid and resourceVersion) of a leader election record: spec holderIdentity, leaseDurationSeconds,
-/// acquireTime, renewTime, leaseTransitions from `lease`; its address as an annotation. No managed label.
+/// Create (POST) or Update (PUT with uid and resourceVersion) of a leader election record: spec
+/// holderIdentity, leaseDurationSeconds, acquireTime, renewTime, leaseTransitions from `lease`; its address
+/// as an annotation. No managed label.
 [[nodiscard]] Call writeElection(const model::Lease& lease, bool create);
 
-/// PATCH (merge) of the CRD with its resourceVersion: the record of the lease namespace, of whose it is, and of the term that it was
-/// written in, so that it always changes.
+/// PATCH (merge) of the CRD with its resourceVersion: the record of the lease namespace, of whose it is, and
+/// of the term that it was written in, so that it always changes.
 [[nodiscard]] Call recordLeaseNamespace(const model::Crd& crd, const std::string& ns,
                                         const std::string& scheduler, const std::string& term);
 

@@ -24,13 +24,15 @@ inline constexpr const char* kReservationKey = "gpu.scheduling/reservation";
 inline constexpr const char* kFenceKey = "gpu.scheduling/fence";
 inline constexpr const char* kLeaseNamespaceKey = "gpu.scheduling/lease-namespace";
 inline constexpr const char* kLeaseTermKey = "gpu.scheduling/lease-namespace-term";
-/// The --scheduler-name of the installation: beside the record of its lease namespace, and on its leader lease.
+/// The --scheduler-name of the installation: beside the record of its lease namespace,
+/// and on its leader lease.
 inline constexpr const char* kLeaseSchedulerKey = "gpu.scheduling/lease-namespace-scheduler";
 inline constexpr const char* kAddressKey = "gpu.scheduling/address";  // of a leader lease: the holder's URL
 inline constexpr const char* kManagedLabel = "gpu.scheduling/managed";
 inline constexpr const char* kPodLabel = "gpu.scheduling/pod";
 
-/// Keys that some convention or rule reads on a pod, or what they begin with up to a "/". No others are kept of it.
+/// Keys that some convention or rule reads on a pod, or what they begin with up to a "/".
+/// No others are kept of it.
 inline constexpr std::array<std::string_view, 3> kReadKeys{"gpu.scheduling/", "tencent.com/", kMapKey};
 [[nodiscard]] bool isReadAnnotation(std::string_view key);
 

@@ -24,7 +24,8 @@ struct GpuClaim {
   Policy policy = Policy::Contiguous;
   std::vector<int> prefer_ids;  // in the order given
   Exclusivity exclusivity = Exclusivity::Exclusive;
-  /// Absent topology: like Preferred for scoring (contiguous still prefers one island), never a reason to refuse.
+  /// Absent topology: like Preferred for scoring (contiguous still prefers one island),
+  /// never a reason to refuse.
   std::optional<TopologyMode> topology;
   std::int64_t min_bandwidth_gbps = 0;
   std::string gang_ref;

@@ -38,8 +38,8 @@ struct ObjectKey {
 /// The highest id of a GPU on its node.
 inline constexpr int kMaxDeviceId = 1023;
 
-/// metadata.resourceVersion. The API server's are decimal numbers of one counter (Kubernetes >= 1.35 guarantees that
-/// they compare; every etcd-backed server before does so too). 0: none.
+/// metadata.resourceVersion. The API server's are decimal numbers of one counter (Kubernetes >= 1.35
+/// guarantees that they compare; every etcd-backed server before does so too). 0: none.
 using Revision = std::uint64_t;
 
 }  // namespace gs::model

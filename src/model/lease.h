@@ -41,7 +41,7 @@ struct Lease {
   Uid pod_uid;
   ReservationId reservation;
   std::string devices;
-  /// The election's part of the record (kapi/election.h); zero on GPU leases.
+  /// The election's part of the record (controller/election.h); zero on GPU leases.
   struct Record {
     std::int64_t duration_s = 0;
     std::int64_t transitions = 0;
@@ -52,7 +52,8 @@ struct Lease {
     friend bool operator==(const Record&, const Record&) = default;
   } record;
   std::vector<ShareHolder> holders;  // non-empty only for a shared lease; sorted by uid
-  /// "" or why the annotations of a format-1 lease cannot be read. Such a lease still holds its device when node and gpu are known.
+  /// "" or why the annotations of a format-1 lease cannot be read. Such a lease still holds its device when
+  /// node and gpu are known.
   std::string malformed;
 
   [[nodiscard]] bool shared() const { return holder == "shared"; }

@@ -1,6 +1,7 @@
 // A decoded object of any kind: a shared value that never changes and knows its own type.
 //
-// A new type needs nothing here. It has `uid`, `revision`, `==` and `key`, or a keyOf(const T&) beside it in its namespace.
+// A new type needs nothing here. It has `uid`, `revision`, `==` and `key`, or a keyOf(const T&)
+// beside it in its namespace.
 #pragma once
 
 #include <memory>

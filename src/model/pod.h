@@ -42,10 +42,11 @@ struct Pod {
   NodeName node;  // "" while unbound
   PodPhase phase = PodPhase::Pending;
   bool deleting = false;  // metadata.deletionTimestamp is set
-  /// Of a finished pod: every container of every kind is reported terminated, or its kubelet never took it. False when unsure.
+  /// Of a finished pod: every container of every kind is reported terminated, or its kubelet never took it.
+  /// False when unsure.
   bool containers_terminated = false;
-  /// Every container of the spec, of every kind, is reported terminated, and none is started again (restartPolicy Never): what
-  /// counts when the object went without an end.
+  /// Every container of the spec, of every kind, is reported terminated, and none is started again
+  /// (restartPolicy Never): what counts when the object went without an end.
   bool containers_reported_terminated = false;
   bool ready = false;     // condition Ready=True
   bool is_agent = false;  // label app=gpu-scheduler-agent
@@ -55,11 +56,14 @@ struct Pod {
   /// Only the keys that some convention or rule reads (isReadAnnotation() of model/annotations.h).
   std::map<std::string, std::string> annotations;
 
-  /// What the pod asks of a node: max(init containers, sum of containers + sidecars) + overhead. Counts as kube-scheduler's.
+  /// What the pod asks of a node: max(init containers, sum of containers + sidecars) + overhead.
+  /// Counts as kube-scheduler's.
   Resources requests;
-  /// What each container's limits say of kShareResources, by index in spec.containers; empty: the pod asks for none of them.
+  /// What each container's limits say of kShareResources, by index in spec.containers; empty: the pod asks
+  /// for none of them.
   std::vector<ShareAmounts> share_limits;
-  /// Of a pod with such limits: the pod group that it names (Volcano's, or the coscheduling plugin's), "" for none.
+  /// Of a pod with such limits: the pod group that it names (Volcano's, or the coscheduling plugin's),
+  /// "" for none.
   std::string gang;
   bool taken_by_kubelet = false;  // status.startTime is set: devices were allocated. Read of such pods only
   ScheduledCondition scheduled;
@@ -70,8 +74,9 @@ struct Pod {
   std::vector<Toleration> tolerations;
   std::vector<std::string> scheduling_gates;
   Labels labels;
-  /// Fields used that we do not count yet, as their paths ("spec.affinity", "spec.containers[].ports[].hostPort" ...),
-  /// sorted, unique. Such a pod is Unschedulable with that reason (R31).
+  /// Fields used that we do not count yet, as their paths ("spec.affinity",
+  /// "spec.containers[].ports[].hostPort" ...), sorted, unique.
+  /// Such a pod is Unschedulable with that reason (R31).
   std::vector<std::string> unsupported;
 
   [[nodiscard]] bool finished() const { return phase == PodPhase::Succeeded || phase == PodPhase::Failed; }

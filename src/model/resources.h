@@ -30,8 +30,8 @@ inline constexpr const char* kNvidiaGpu = "nvidia.com/gpu";
 inline constexpr const char* kVcudaCore = "tencent.com/vcuda-core";
 inline constexpr const char* kVcudaMemory = "tencent.com/vcuda-memory";
 
-/// Resources by which conventions give GPUs by shares: a node's capacity of them is read, which its allocatable may hide. A
-/// convention finds its own by shareResource().
+/// Resources by which conventions give GPUs by shares: a node's capacity of them is read, which its
+/// allocatable may hide. A convention finds its own by shareResource().
 inline constexpr std::array<const char*, 2> kShareResources{kVcudaCore, kVcudaMemory};
 using ShareAmounts = std::array<std::int64_t, kShareResources.size()>;
 [[nodiscard]] consteval std::size_t shareResource(std::string_view name) {

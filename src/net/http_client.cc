@@ -172,8 +172,8 @@ void HttpClient::Core::setTls() {
   }
 }
 
-/// libcurl checks a certificate against the name in the URL only. So the URL gets the wanted name, the connection goes to
-/// the real host, and the Host header names the real host too.
+/// libcurl checks a certificate against the name in the URL only. So the URL gets the wanted name, the
+/// connection goes to the real host, and the Host header names the real host too.
 std::string HttpClient::Core::renameHost(const std::string& url, Slist& headers, Slist& connect_to) const {
   const std::unique_ptr<CURLU, void (*)(CURLU*)> parsed{curl_url(), curl_url_cleanup};
   const auto part = [&](CURLUPart which, unsigned flags) {
@@ -291,8 +291,8 @@ Answer HttpClient::Core::conclude(CURLcode code) {
   return answer;
 }
 
-/// Called when the connection stands and the request would be sent next: again when libcurl wants to send it once more
-/// on a new connection because the kept-alive one died. Only a read may be sent twice.
+/// Called when the connection stands and the request would be sent next: again when libcurl wants to send it
+/// once more on a new connection because the kept-alive one died. Only a read may be sent twice.
 int HttpClient::Core::beforeRequest(void* self, char* /*ip*/, char* /*local*/, int /*port*/,
                                     int /*local_port*/) {
   auto& core = *static_cast<Core*>(self);

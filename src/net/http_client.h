@@ -1,10 +1,12 @@
-// HttpClient: blocking HTTP(S) requests and streams, one at a time, over one kept-alive connection (libcurl, HTTP/1.1).
+// HttpClient: blocking HTTP(S) requests and streams, one at a time,
+// over one kept-alive connection (libcurl, HTTP/1.1).
 //
-// Never repeats a request that may have reached the server, except GET and HEAD: a write on a connection that the
-// server closed meanwhile comes back as lost, with `sent` saying whether any byte of it left this process. Redirects are
+// Never repeats a request that may have reached the server, except GET and HEAD: a write on a connection that
+// the server closed meanwhile comes back as lost, with `sent` saying whether any byte of it left this
+// process. Redirects are
 // not followed. Proxies: the one given, else the environment's (HTTPS_PROXY, NO_PROXY).
-// Threads: requests from one thread at a time; cancel() from any. Making the first client ignores SIGPIPE for the
-// process, once (OpenSSL writes to sockets that way).
+// Threads: requests from one thread at a time; cancel() from any. Making the first client ignores SIGPIPE for
+// the process, once (OpenSSL writes to sockets that way).
 #pragma once
 
 #include <cstddef>
@@ -72,9 +74,10 @@ class HttpClient {
 
   [[nodiscard]] Answer send(const ClientRequest& request);
 
-  /// As send(), but a 200 answer is given to `on_line` line by line as it comes (without '\n'; empty lines left out) and
-  /// has no body. Ends when the server ends it or when on_line answers false: status 200. A peer that is gone without
-  /// a word is noticed by TCP keep-alive after about half a minute. on_line may wait: the server is then not read.
+  /// As send(), but a 200 answer is given to `on_line` line by line as it comes (without '\n'; empty lines
+  /// left out) and has no body. Ends when the server ends it or when on_line answers false: status 200. A
+  /// peer that is gone without a word is noticed by TCP keep-alive after about half a minute. on_line may
+  /// wait: the server is then not read.
   [[nodiscard]] Answer stream(const ClientRequest& request,
                               const std::function<bool(std::string_view)>& on_line);
 

@@ -64,8 +64,8 @@ TEST(HttpClient, GivesStatusHeadersAndRetryAfter) {
   EXPECT_EQ(answer.failure, Failure::None);
 }
 
-// The server reads the second request of a kept-alive connection and then closes without a word: it may have carried it
-// out. libcurl would send it again on a new connection by itself.
+// The server reads the second request of a kept-alive connection and then closes without a word: it may have
+// carried it out. libcurl would send it again on a new connection by itself.
 class LostWrite : public testing::TestWithParam<const char*> {};
 TEST_P(LostWrite, OnAKeptAliveConnectionIsNotRepeated) {
   for (const bool with_reset : {false, true}) {
@@ -123,7 +123,8 @@ TEST(HttpClient, WriteOnAConnectionThatTheServerClosedWhileIdleGoesOutOnANewOne)
     const Answer answer = client.send(requestTo(server, "POST", "{}"));
     applied += answer.status == 200 ? 1 : 0;
     not_sent += answer.status == 0 && !answer.sent ? 1 : 0;
-    // The end of the connection may be on its way when the next write starts: then the write is lost, as it must be.
+    // The end of the connection may be on its way when the next write starts: then the write is lost,
+    // as it must be.
   }
   EXPECT_GT(applied, 0);
   EXPECT_GE(server.requests().size(), static_cast<std::size_t>(applied));

@@ -220,8 +220,8 @@ void HttpServer::Core::waitForPeers() {
   }
 }
 
-/// Until the first deadline, or until accepting goes on. Who is parked meanwhile does not wake this thread, and is cut
-/// off at most the longest wait late.
+/// Until the first deadline, or until accepting goes on. Who is parked meanwhile does not wake this thread,
+/// and is cut off at most the longest wait late.
 int HttpServer::Core::waitMillis() {
   const ConnectionRules& rules = options_.connection;
   const Mono now = monoNow();

@@ -1,19 +1,22 @@
-// A small HTTP/1.1 server: a Handler answers, blocking and plain. For health and metrics, webhooks and the extender; with
-// streamed answers also for the sandbox's watches.
+// A small HTTP/1.1 server: a Handler answers, blocking and plain. For health and metrics, webhooks and the
+// extender; with streamed answers also for the sandbox's watches.
 //
-// A connection that waits for its peer costs a descriptor and no thread, whether it is idle, sends slowly or reads slowly:
-// one thread waits for all of them, and hands one that can go on to a worker, which reads or writes what there is and
-// calls the handler when a request is complete (http_connection.h). Workers are started as needed, at most
-// `max_workers`; when all are busy up to `max_waiting` connections wait, and further ones are answered 503 at once. At
-// most `max_connections` are open: for one more, the one that is idle longest is closed, or, when none is idle, the new
-// one. A peer that is silent for `idle_timeout` between requests, or takes longer than `request_timeout` to send one or
-// to read its answer, is cut off. The bytes of requests, from their first one until they are answered, and of answers on
-// their way are at most `max_held` in all, and what each worker took since it last looked (16 MiB): when they would be more, who
-// has sent more than 64 KiB is answered 503, and who does not take more than that of its answer at once is cut off.
-// A streamed answer keeps a thread of its own beside the workers until it ends, at most `max_streams` of them, further
-// ones are answered 429; its peer may be silent for ever, but must read each piece within `request_timeout`.
-// Owns its threads: the destructor stops them. The handler must outlive it. A handler that never returns keeps stop()
-// waiting; everything else ends within `stop_grace`.
+// A connection that waits for its peer costs a descriptor and no thread, whether it is idle, sends slowly or
+// reads slowly: one thread waits for all of them, and hands one that can go on to a worker, which reads or
+// writes what there is and calls the handler when a request is complete (http_connection.h). Workers are
+// started as needed, at most `max_workers`; when all are busy up to `max_waiting` connections wait, and
+// further ones are answered 503 at once. At most `max_connections` are open: for one more, the one that is
+// idle longest is closed, or, when none is idle, the new one. A peer that is silent for `idle_timeout`
+// between requests, or takes longer than `request_timeout` to send one or to read its answer, is cut off. The
+// bytes of requests, from their first one until they are answered, and of answers on their way are at most
+// `max_held` in all, and what each worker took since it last looked (16 MiB): when they would be more, who
+// has sent more than 64 KiB is answered 503, and who does not take more than that of its answer at once is
+// cut off.
+// A streamed answer keeps a thread of its own beside the workers until it ends, at most `max_streams` of
+// them, further ones are answered 429; its peer may be silent for ever,
+// but must read each piece within `request_timeout`.
+// Owns its threads: the destructor stops them. The handler must outlive it. A handler that never returns
+// keeps stop() waiting; everything else ends within `stop_grace`.
 #pragma once
 
 #include <cstddef>
@@ -57,7 +60,8 @@ class HttpServer {
   [[nodiscard]] std::size_t connections() const;
   /// Workers started so far.
   [[nodiscard]] std::size_t workers() const;
-  /// Takes no new connection, closes idle ones, answers what was already asked, joins. A second call does nothing.
+  /// Takes no new connection, closes idle ones, answers what was already asked, joins.
+  /// A second call does nothing.
   void stop();
 
  private:

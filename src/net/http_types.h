@@ -1,5 +1,5 @@
-// HTTP messages as plain values, and what answers them. A component that serves HTTP is a Handler: it sees no socket,
-// no thread of ours, and no library. Of ours base/ only, so that everybody may include it.
+// HTTP messages as plain values, and what answers them. A component that serves HTTP is a Handler: it sees no
+// socket, no thread of ours, and no library. Of ours base/ only, so that everybody may include it.
 #pragma once
 
 #include <chrono>
@@ -39,12 +39,13 @@ struct Request {
   }
 };
 
-/// More of a body that is made while it is sent; waits for it at most `wait`. "": nothing yet; nullopt: that was all.
+/// More of a body that is made while it is sent; waits for it at most `wait`. "": nothing yet; nullopt:
+/// that was all.
 /// Called by one thread. Destroyed when the body ended, the peer left or the server stops.
 using BodyStream = std::function<std::optional<std::string>(std::chrono::nanoseconds wait)>;
 
-/// Content-Length, Transfer-Encoding and Connection are the server's business; a header with a line break in it is left
-/// out.
+/// Content-Length, Transfer-Encoding and Connection are the server's business; a header with a line break in
+/// it is left out.
 struct Response {
   int status = 200;
   Headers headers{};

@@ -72,8 +72,9 @@ std::size_t RequestParser::takeBody(std::string_view bytes) {
   return taken;
 }
 
-/// The header's limit is counted here, and holds however the bytes were cut on their way. The library takes a chunk header
-/// or trailer only when it is complete: a piece of header_bytes of which it takes nothing is one that is too long.
+/// The header's limit is counted here, and holds however the bytes were cut on their way. The library takes a
+/// chunk header or trailer only when it is complete: a piece of header_bytes of which it takes nothing is one
+/// that is too long.
 void RequestParser::advance() {
   auto& parser = library_->parser;
   std::size_t used = 0;

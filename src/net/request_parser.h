@@ -1,6 +1,8 @@
-// Bytes -> HTTP/1.x requests, one after the other; the one door to the HTTP parser library. Pure: no socket, no clock.
-// Refused (bad() says with which status): a header over the limit 431, a body over it 413, everything malformed or
-// ambiguous (both Content-Length and chunked, say) 400. After a refusal nothing more can be read.
+// Bytes -> HTTP/1.x requests, one after the other; the one door to the HTTP parser library. Pure:
+// no socket, no clock.
+// Refused (bad() says with which status): a header over the limit 431, a body over it 413, everything
+// malformed or ambiguous (both Content-Length and chunked, say) 400.
+// After a refusal nothing more can be read.
 #pragma once
 
 #include <cstddef>
@@ -34,9 +36,11 @@ class RequestParser {
   [[nodiscard]] bool begun() const;
   /// How many bytes are kept, of whatever has come and was not taken.
   [[nodiscard]] std::size_t held() const;
-  /// The header is complete and the peer waits for "100 Continue" before it sends the body. Said once a request.
+  /// The header is complete and the peer waits for "100 Continue" before it sends the body.
+  /// Said once a request.
   [[nodiscard]] bool wantsContinue();
-  /// The complete request; call when ready(), and read keepAlive() first. Then reads on with what came after it.
+  /// The complete request; call when ready(), and read keepAlive() first.
+  /// Then reads on with what came after it.
   [[nodiscard]] Request take();
   /// The peer expects the connection to stay open after this request.
   [[nodiscard]] bool keepAlive() const;
@@ -57,7 +61,8 @@ class RequestParser {
   int bad_ = 0;
 };
 
-/// The bytes of an answer: its header, and with its body. HEAD: without it. With a stream: the header only, announcing chunks.
+/// The bytes of an answer: its header, and with its body. HEAD: without it. With a stream:
+/// the header only, announcing chunks.
 [[nodiscard]] std::string renderHead(const Response& response, bool keep_alive);
 [[nodiscard]] std::string renderResponse(const Response& response, bool keep_alive, bool head);
 /// One chunk of a streamed body; "" is its end.

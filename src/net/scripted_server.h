@@ -1,5 +1,6 @@
-// For tests only: a server whose every connection runs a script, byte by byte if need be. It does what a real server
-// would do only on a bad day: answers half, closes at the wrong moment, says nothing. HttpServer is the well-behaved one.
+// For tests only: a server whose every connection runs a script, byte by byte if need be. It does what a real
+// server would do only on a bad day: answers half, closes at the wrong moment, says nothing. HttpServer is
+// the well-behaved one.
 #pragma once
 
 #include <poll.h>
@@ -27,7 +28,8 @@ namespace gs::net {
 
 class ScriptedServer {
  public:
-  /// One accepted connection, inside its script. Reads end with nullopt when the client leaves or the server stops.
+  /// One accepted connection, inside its script. Reads end with nullopt when the client leaves or the server
+  /// stops.
   class Peer {
    public:
     Peer(Fd fd, int number, ScriptedServer& server) : fd_{std::move(fd)}, number_{number}, server_{server} {}

@@ -1,4 +1,5 @@
-// The few socket calls that the server needs: an owned descriptor, listening, and reads and writes with a deadline.
+// The few socket calls that the server needs: an owned descriptor, listening,
+// and reads and writes with a deadline.
 // Descriptors are non-blocking and close-on-exec.
 #pragma once
 
@@ -44,7 +45,8 @@ enum class Io : std::uint8_t { Ok, Closed, Timeout, Failed };
 
 /// Until something can be read (`to_write`: written) or the connection broke; Ok, or Timeout.
 [[nodiscard]] Io waitFor(int fd, bool to_write, Mono deadline);
-/// Appends what is there to `out`, at most `limit` bytes; waits for the first byte until `deadline` (steady clock).
+/// Appends what is there to `out`, at most `limit` bytes; waits for the first byte until `deadline` (steady
+/// clock).
 /// Closed: the peer ended its side.
 [[nodiscard]] Io readSome(int fd, std::string& out, std::size_t limit, Mono deadline);
 /// The peer closed the connection or its side of it, or it broke; unread bytes do not count.

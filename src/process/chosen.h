@@ -1,4 +1,5 @@
-// What a Program and its Commands share (command.h, program.h): which command does what. Only their .cc files include this.
+// What a Program and its Commands share (command.h, program.h): which command does what.
+// Only their .cc files include this.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// Completion of a program's command line by a shell: its commands, its flags, the values that a flag has to choose from, and files
-// where one is wanted.
+// Completion of a program's command line by a shell: its commands, its flags, the values that a flag has to
+// choose from, and files where one is wanted.
 #pragma once
 
 #include <string>

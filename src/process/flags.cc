@@ -49,9 +49,9 @@ void addElection(Command command, ElectionFlags& f, const std::string& lease_nam
                 "Between two tries to take or renew the lease");
 }
 
-Result<std::optional<kapi::Election::Config>> electionOf(const ElectionFlags& f,
-                                                         const std::string& own_namespace) {
-  kapi::Election::Config config = f.config;
+Result<std::optional<controller::Election::Config>> electionOf(const ElectionFlags& f,
+                                                               const std::string& own_namespace) {
+  controller::Election::Config config = f.config;
   if (config.retry_period >= config.renew_deadline || config.renew_deadline >= config.lease_duration) {
     return fail(Code::Invalid,
                 "--leader-elect-retry-period < --leader-elect-renew-deadline < --leader-elect-lease-duration "

@@ -1,4 +1,5 @@
-// Flags that several programs have, each group with what follows from it. What is read into must outlive the parsing.
+// Flags that several programs have, each group with what follows from it.
+// What is read into must outlive the parsing.
 #pragma once
 
 #include <cstddef>
@@ -6,8 +7,8 @@
 #include <string>
 
 #include "base/result.h"
+#include "controller/election.h"
 #include "k8s/access.h"
-#include "kapi/election.h"
 #include "net/tls.h"
 #include "process/command.h"
 
@@ -31,16 +32,16 @@ void addClientGo(Command command, ClusterFlags& flags);
 
 struct ElectionFlags {
   bool elect = true;
-  std::string lease_namespace{};    // "": our own
-  std::string lease{};              // its name
-  kapi::Election::Config config{};  // the rest
+  std::string lease_namespace{};          // "": our own
+  std::string lease{};                    // its name
+  controller::Election::Config config{};  // the rest
 };
 /// `lease_namespace`: what is said of that flag.
 void addElection(Command command, ElectionFlags& flags, const std::string& lease_namespace);
-/// The election as the flags want it, its lease in `own_namespace` where they do not say; nullopt: none. Error Invalid: they
-/// contradict each other.
-[[nodiscard]] Result<std::optional<kapi::Election::Config>> electionOf(const ElectionFlags& flags,
-                                                                       const std::string& own_namespace);
+/// The election as the flags want it, its lease in `own_namespace` where they do not say; nullopt: none.
+/// Error Invalid: they contradict each other.
+[[nodiscard]] Result<std::optional<controller::Election::Config>> electionOf(
+    const ElectionFlags& flags, const std::string& own_namespace);
 
 struct LogFlags {
   std::string level = "info";

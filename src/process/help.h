@@ -1,4 +1,5 @@
-// --help: what a command does, how it is written, its flags by topic, each with its unit and what holds without it.
+// --help: what a command does, how it is written, its flags by topic,
+// each with its unit and what holds without it.
 #pragma once
 
 #include <string>

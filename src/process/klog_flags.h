@@ -1,5 +1,5 @@
-// The flags of programs that log by klog, which gpu-admission's users have in their manifests: read, so that nothing
-// breaks, though only verbosity means something here.
+// The flags of programs that log by klog, which gpu-admission's users have in their manifests: read, so that
+// nothing breaks, though only verbosity means something here.
 #pragma once
 
 #include <optional>

@@ -19,7 +19,8 @@ It could not go on: an address could not be served, or what it played came out w
 It could not begin: a flag is wrong, or no cluster can be reached with what it was given. The message says which and what to do.
 )";
 
-/// Text that the formatter takes for nothing else: backslashes, hyphens that are no breaks, dots and quotes that begin a line.
+/// Text that the formatter takes for nothing else: backslashes, hyphens that are no breaks, dots and quotes
+/// that begin a line.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {

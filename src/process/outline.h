@@ -1,5 +1,5 @@
-// A command line as plain values, read off the CLI11 description by which it is parsed: --help, completion and the man page are made
-// of these, so that none of them can say anything else than what is taken.
+// A command line as plain values, read off the CLI11 description by which it is parsed: --help, completion
+// and the man page are made of these, so that none of them can say anything else than what is taken.
 #pragma once
 
 #include <string>

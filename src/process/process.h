@@ -16,8 +16,8 @@ namespace gs::process {
 [[nodiscard]] std::string userAgentOf(const std::string& program);
 [[nodiscard]] Rng randomSeed();
 
-/// A page of a list is decoded on any of some forty threads, once. By itself glibc would keep an arena for each of them, as
-/// large as the largest page was: half of the process at 12,000 pods. Before any thread.
+/// A page of a list is decoded on any of some forty threads, once. By itself glibc would keep an arena for
+/// each of them, as large as the largest page was: half of the process at 12,000 pods. Before any thread.
 void keepMemorySmall();
 /// The same for who makes and frees megabytes for each request: that much stays ours though it is free.
 void keepMemoryOfRequests(int bytes);

@@ -16,7 +16,7 @@ constexpr Duration kDrain = 2s;  // for what was decided
 Result<std::unique_ptr<Service>> Service::make(const Program& program, Options options) {
   auto access = options.cluster.access();
   if (!access) { return fail(access.error().code, "cannot reach a cluster: " + access.error().message); }
-  std::optional<kapi::Election::Config> config;
+  std::optional<controller::Election::Config> config;
   if (options.election) {
     auto election = electionOf(*options.election, access->ns);
     if (!election) { return tl::unexpected(election.error()); }
@@ -27,7 +27,7 @@ Result<std::unique_ptr<Service>> Service::make(const Program& program, Options o
 }
 
 Service::Service(const Program& program, Options options, k8s::Access access,
-                 std::optional<kapi::Election::Config> election)
+                 std::optional<controller::Election::Config> election)
     : program_{program},
       options_{std::move(options)},
       identity_{election ? election->identity : ""},

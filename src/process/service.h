@@ -1,10 +1,11 @@
-// Service: what runs the machine of a program against an API server until it is told to end: access, leader election, the pages of
-// health and metrics, signals, and the end that lets what was decided come to its end. Knows no component: a program gives its machine
-// as functions, and its servers as Fronts.
+// Service: what runs the machine of a program against an API server until it is told to end: access, leader
+// election, the pages of health and metrics, signals, and the end that lets what was decided come to its end.
+// Knows no component: a program gives its machine as functions, and its servers as Fronts.
 //
-// main() makes it before any thread, and everything that it is given lives as long as run() does. run() returns when
-//   - SIGTERM or SIGINT came: nothing new is decided; what was decided has 2 s, a second signal cuts that short; the leader lease is
-//     given back. What hangs for 5 s is cut off (SIGALRM). 0.
+// main() makes it before any thread, and everything that it is given lives as long as run() does.
+// run() returns when
+//   - SIGTERM or SIGINT came: nothing new is decided; what was decided has 2 s, a second signal cuts that
+//     short; the leader lease is given back. What hangs for 5 s is cut off (SIGALRM). 0.
 //   - an address cannot be served: 1, and nothing was begun.
 #pragma once
 
@@ -37,7 +38,8 @@ struct Machine {
   std::map<std::string, Text> pages{};  // by path: for whoever debugs
 };
 
-/// Of one that has start, handle, stopTaking, underWay and failure, as all of ours do; it must outlive what is made.
+/// Of one that has start, handle, stopTaking, underWay and failure, as all of ours do;
+/// it must outlive what is made.
 template <class Of>
 [[nodiscard]] Machine machineOf(Of& machine) {
   return {.run = {.run = {.begin = [&machine](Now now) { return machine.start(now); },
@@ -92,7 +94,7 @@ class Service {
  private:
   using Server = std::unique_ptr<net::HttpServer>;
   Service(const Program& program, Options options, k8s::Access access,
-          std::optional<kapi::Election::Config> election);
+          std::optional<controller::Election::Config> election);
   HealthPage::Wiring pages(const Machine& machine);
   [[nodiscard]] Result<Server> servePages();
   [[nodiscard]] bool startAll(const std::vector<Endpoint>& endpoints) const;

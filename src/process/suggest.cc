@@ -5,7 +5,8 @@
 namespace gs::process {
 
 std::size_t distance(std::string_view a, std::string_view b) {
-  // Of the first i letters of `a` to each beginning of `b`: this row, the one before, and the one before that.
+  // Of the first i letters of `a` to each beginning of `b`: this row, the one before,
+  // and the one before that.
   std::vector<std::size_t> row(b.size() + 1);
   std::vector<std::size_t> before(b.size() + 1);
   std::vector<std::size_t> earlier(b.size() + 1);

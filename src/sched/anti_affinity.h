@@ -1,15 +1,17 @@
-// Required anti-affinity of pods that are already bound (R31): whom they keep away, and from which nodes. It is the half of
-// kube-scheduler's InterPodAffinity filter that concerns pods which ask for no affinity themselves
-// (pkg/scheduler/framework/plugins/interpodaffinity: "existing pods' anti-affinity rules").
+// Required anti-affinity of pods that are already bound (R31): whom they keep away, and from which nodes. It
+// is the half of kube-scheduler's InterPodAffinity filter that concerns pods which ask for no affinity
+// themselves (pkg/scheduler/framework/plugins/interpodaffinity: "existing pods' anti-affinity rules").
 //
-// Equal terms of many pods are one, known by its id. A node is closed to a term while a pod that says it is bound to a node
-// with the same value of the term's topology key; a pod whose node is unknown, or has no such label, closes nothing.
-// Who is closed where stands in the ledger (NodeState::closed_to), whom a term means in the request (PodRequest::kept_away_by):
-// see TermIndex. All nodes of a domain refer to one set of terms.
-// The nodes' values of a topology key are kept while a pod says a term with it on a node that has it. Cost, of a pod that comes or
-// goes: O(log) for each of its terms, a pass over the values of each of its keys in whose domain something closes or opens, and
-// one note for each node there, however many terms do; over the labels of all nodes (their hashes, which lie side by side) when
-// it is the first with some key. Of a node: O(topology keys + its labels). A pod has few terms (kapi/decode_pod.cc bounds them). One thread.
+// Equal terms of many pods are one, known by its id. A node is closed to a term while a pod that says it is
+// bound to a node with the same value of the term's topology key; a pod whose node is unknown, or has no such
+// label, closes nothing.
+// Who is closed where stands in the ledger (NodeState::closed_to), whom a term means in the request
+// (PodRequest::kept_away_by): see TermIndex. All nodes of a domain refer to one set of terms.
+// The nodes' values of a topology key are kept while a pod says a term with it on a node that has it. Cost,
+// of a pod that comes or goes: O(log) for each of its terms, a pass over the values of each of its keys in
+// whose domain something closes or opens, and one note for each node there, however many terms do; over the
+// labels of all nodes (their hashes, which lie side by side) when it is the first with some key. Of a node:
+// O(topology keys + its labels). A pod has few terms (kapi/decode_pod.cc bounds them). One thread.
 #pragma once
 
 #include <map>
@@ -30,8 +32,8 @@ class AntiAffinity {
  public:
   explicit AntiAffinity(Ledger& ledger) : ledger_{ledger} {}
 
-  /// This pod of the namespace `ns` is bound there and says so; true when one of its terms is new, so that pods that wait may now
-  /// be meant. A later call for the same uid replaces the earlier one.
+  /// This pod of the namespace `ns` is bound there and says so; true when one of its terms is new, so that
+  /// pods that wait may now be meant. A later call for the same uid replaces the earlier one.
   bool put(const model::Uid& uid, const std::string& ns, const model::NodeName& node,
            const std::vector<model::AntiAffinityTerm>& terms);
   void remove(const model::Uid& uid);

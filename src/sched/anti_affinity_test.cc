@@ -168,7 +168,8 @@ TEST_F(AntiAffinityTest, ANodeThatComesForAnotherOneUnderItsIndexHasItsOwnDomain
   EXPECT_EQ(closedTo("a"), Ids{});
 }
 
-/// Whatever happened before, a node is closed to a term exactly if some pod that says it is on a node of the same domain.
+/// Whatever happened before, a node is closed to a term exactly if some pod that says it is on a node of the
+/// same domain.
 RC_GTEST_FIXTURE_PROP(AntiAffinityTest, ClosedIsWhatTheDefinitionSays, (std::uint64_t seed)) {
   Rng rng{seed};
   std::map<std::string, model::Labels> nodes;
@@ -249,7 +250,8 @@ TEST_F(AntiAffinityTest, APodWithManyTopologyKeysCostsLittle) {
   EXPECT_EQ(closedTo("n2"), Ids{});
 }
 
-/// Many pods, each with terms of its own that mean every namespace: what the look at any one pod that waits costs.
+/// Many pods, each with terms of its own that mean every namespace:
+/// what the look at any one pod that waits costs.
 class ManyTerms : public AntiAffinityTest {
  protected:
   using Requirement = model::LabelRequirement;

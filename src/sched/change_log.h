@@ -1,5 +1,5 @@
-// What changed, in order, each under a position that only grows. Readers keep a position. Trimmed from its beginning when it is
-// long: who reads slower than that starts anew.
+// What changed, in order, each under a position that only grows. Readers keep a position. Trimmed from its
+// beginning when it is long: who reads slower than that starts anew.
 #pragma once
 
 #include <cstdint>

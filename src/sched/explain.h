@@ -1,6 +1,6 @@
 // Rejections in words: the same for conditions, events and the CLI, in kube-scheduler's form (R34). Pure
-// over the ledger. The free functions look at all nodes; RejectionBoard, which the Decider keeps per class, only
-// at those that changed since it was last asked.
+// over the ledger. The free functions look at all nodes; RejectionBoard, which the Decider keeps per class,
+// only at those that changed since it was last asked.
 #pragma once
 
 #include <map>

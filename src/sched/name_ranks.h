@@ -1,4 +1,5 @@
-// Places of nodes by name, shared by all who rank them. Their relative order only changes when an index is given to another node.
+// Places of nodes by name, shared by all who rank them. Their relative order only changes when an index is
+// given to another node.
 #pragma once
 
 #include <cstddef>

@@ -50,7 +50,8 @@ struct DeviceState {
   }
 };
 
-/// A pod that was placed here by shares and that the kubelet has not taken yet (sched/shares.h), and who says so.
+/// A pod that was placed here by shares and that the kubelet has not taken yet (sched/shares.h),
+/// and who says so.
 struct InFlight {
   model::Uid uid;
   Source source{};  // Reservation or BoundPod; of a pod with both the latter counts
@@ -59,8 +60,8 @@ struct InFlight {
   friend bool operator==(const InFlight&, const InFlight&) = default;
 };
 
-/// The terms that close the nodes with one value of a topology key, and how many pods say each (sched/anti_affinity.h). One for all
-/// those nodes.
+/// The terms that close the nodes with one value of a topology key, and how many pods say each
+/// (sched/anti_affinity.h). One for all those nodes.
 using ClosedTerms = std::map<model::TermId, int>;
 
 struct NodeState {
@@ -88,7 +89,8 @@ struct NodeState {
   std::int64_t free_devices = 0;
   /// Fewer are left than anonymous pods have: some GPU that is held by id is theirs too.
   bool overcommitted = false;
-  /// Devices that gpu-manager gives by shares, ids 0 to share_devices - 1; not those that a GpuNodeStatus lists.
+  /// Devices that gpu-manager gives by shares, ids 0 to share_devices - 1;
+  /// not those that a GpuNodeStatus lists.
   std::int64_t share_devices = 0;
   std::int64_t share_mib = 0;   // of each
   std::int64_t free_milli = 0;  // of all

@@ -2,9 +2,9 @@
 // sched/policy/.
 //
 // What may be given: devices that the status lists, not Unhealthy, not cut up by MIG, and not held
-// (Exclusive) or held only by sharers without amounts, fewer than the request allows (Shared). Devices of Unknown
-// health (all, when the agent is stale) are looked at only when the Healthy ones do not suffice or allow no
-// set.
+// (Exclusive) or held only by sharers without amounts, fewer than the request allows (Shared). Devices of
+// Unknown health (all, when the agent is stale) are looked at only when the Healthy ones do not suffice or
+// allow no set.
 // Anonymous devices (NodeState::anonymous) are some of the free ones: that many fewer may be given, whichever
 // they are. Shared requests may still join devices that have sharers, which anonymous pods cannot be on.
 //

@@ -8,8 +8,8 @@ bool Queue::Before::operator()(const Item* a, const Item* b) const {
   return a->uid < b->uid;
 }
 
-/// fronts_ holds the first item of each class that is not unschedulable. So every change of a class's `waiting`
-/// stands between hideFront() and showFront().
+/// fronts_ holds the first item of each class that is not unschedulable. So every change of a class's
+/// `waiting` stands between hideFront() and showFront().
 void Queue::hideFront(const Class& c) {
   if (!c.unschedulable && !c.waiting.empty()) { fronts_.erase(*c.waiting.begin()); }
 }

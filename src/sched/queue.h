@@ -1,8 +1,9 @@
 // What to try next. Pods wait in three places: ready (by priority, then time of creation, then uid), backing
-// off (until an instant that the caller gives), or unschedulable with their class because nothing fits it. An unschedulable
-// class costs nothing until it is activated as a whole: both are O(log classes), however many
+// off (until an instant that the caller gives), or unschedulable with their class because nothing fits it. An
+// unschedulable class costs nothing until it is activated as a whole: both are O(log classes), however many
 // pods it has. No clock is read; instants are opaque integers (ns).
-// An unschedulable class whose last pod is removed is forgotten: its next pod is ready, and costs one decision.
+// An unschedulable class whose last pod is removed is forgotten: its next pod is ready,
+// and costs one decision.
 // Keys: a pod's uid. add() of a known uid replaces it (its place may change). One thread.
 #pragma once
 
@@ -29,16 +30,19 @@ class Queue {
     friend bool operator==(const Item&, const Item&) = default;
   };
 
-  /// Ready, or unschedulable when its class is unschedulable: true then, and the next markUnschedulable() of the class returns it.
+  /// Ready, or unschedulable when its class is unschedulable: true then, and the next markUnschedulable() of
+  /// the class returns it.
   bool add(const Item& item);
   void remove(const model::Uid& uid);
-  /// The next to try; it leaves the queue (the caller adds it again, backs it off or marks its class unschedulable).
+  /// The next to try; it leaves the queue (the caller adds it again,
+  /// backs it off or marks its class unschedulable).
   [[nodiscard]] std::optional<Item> pop();
   /// Tries again at `until_ns` (by tick()).
   void backOff(const Item& item, std::int64_t until_ns);
-  /// Everything of that class, now and later, waits until activate(); those backing off join when they are due.
-  /// Returns, in queue order, the uids that no markUnschedulable() returned since they were added: a class that is
-  /// activated and unschedulable again costs only what was touched.
+  /// Everything of that class, now and later, waits until activate();
+  /// those backing off join when they are due.
+  /// Returns, in queue order, the uids that no markUnschedulable() returned since they were added: a class
+  /// that is activated and unschedulable again costs only what was touched.
   std::vector<model::Uid> markUnschedulable(EquivalenceClass pod_class);
   void activate(EquivalenceClass pod_class);
   /// Parked classes with at least one pod, ascending.

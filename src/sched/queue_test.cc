@@ -64,7 +64,7 @@ TEST(Queue, BackingOffPodsComeBackWhenDue) {
   EXPECT_EQ(popped(q), "a");
 }
 
-TEST(Queue, AUnschedulableClassWaitsAsAWhole) {
+TEST(Queue, AnUnschedulableClassWaitsAsAWhole) {
   Queue q;
   q.add(item("a", 0, 1, 1));
   q.add(item("b", 0, 2, 1));
@@ -95,7 +95,7 @@ TEST(Queue, MarkTellsOfAPodOnlyOnce) {
   EXPECT_EQ(joinedUids(q.markUnschedulable(1)), "a") << "tried again and added again";
 }
 
-TEST(Queue, ABackedOffPodOfAUnschedulableClassIsUnschedulableWhenDue) {
+TEST(Queue, ABackedOffPodOfAnUnschedulableClassIsUnschedulableWhenDue) {
   Queue q;
   q.backOff(item("a", 0, 0, 1), kSec);
   EXPECT_EQ(joinedUids(q.markUnschedulable(1)), "");

@@ -32,8 +32,8 @@ enum class Reason : std::uint8_t {
   NotTakenYet,  // "node(s) had pods that gpu-manager has not taken yet"          (sched/shares.h)
 };
 
-/// One node's rejection. need/have are numbers that the aggregation joins (the largest `have` wins); 0 where a
-/// reason has none.
+/// One node's rejection. need/have are numbers that the aggregation joins (the largest `have` wins); 0 where
+/// a reason has none.
 struct Misfit {
   Reason reason{};
   /// Part of the reason's text: taint, resource, enforcer. TopologyUnmet: "" when too few are free in one

@@ -1,5 +1,6 @@
-// Nodes in the order in which they changed last, each once: so that somebody who knows all nodes as they were at some moment
-// need only look at those that changed since, and may stop anywhere and go on there later. One thread.
+// Nodes in the order in which they changed last, each once: so that somebody who knows all nodes as they were
+// at some moment need only look at those that changed since, and may stop anywhere and go on there later.
+// One thread.
 #pragma once
 
 #include <algorithm>
@@ -17,8 +18,8 @@ class RecentChanges {
 
   void note(Node node);
   [[nodiscard]] Moment now() const { return now_; }
-  /// The nodes that changed after that moment, the longest unchanged first, each with the moment of its last change, while
-  /// `visit` returns true.
+  /// The nodes that changed after that moment, the longest unchanged first, each with the moment of its last
+  /// change, while `visit` returns true.
   template <class Visit>
   void since(Moment moment, const Visit& visit) const {
     if (moment >= now_) { return; }

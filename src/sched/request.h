@@ -64,8 +64,8 @@ struct QuotaTerms {
   friend bool operator==(const QuotaTerms&, const QuotaTerms&) = default;
 };
 
-/// The quota that binds a pod. Pods of one namespace that count equally are bound alike; `terms` follow what is used, so
-/// they are no part of what makes two requests equal (Decider::followQuotas keeps them).
+/// The quota that binds a pod. Pods of one namespace that count equally are bound alike; `terms` follow what
+/// is used, so they are no part of what makes two requests equal (Decider::followQuotas keeps them).
 struct QuotaBound {
   std::string ns;
   std::int64_t milli = 0;  // that the pod counts

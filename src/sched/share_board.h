@@ -1,8 +1,10 @@
-// How every node stands for requests of shares: kept up to date from the ledger's change log, given out as tables that do
-// not change, for other threads to read.
+// How every node stands for requests of shares: kept up to date from the ledger's change log, given out as
+// tables that do not change, for other threads to read.
 //
-// Equal requests share a table. At most kMaxBoards are kept; the one that was not asked for longest goes. Rules: sched/shares.h.
-// Asking costs a look at the nodes that changed since, and a copy of the table if it was given out since and changed.
+// Equal requests share a table. At most kMaxBoards are kept;
+// the one that was not asked for longest goes. Rules: sched/shares.h.
+// Asking costs a look at the nodes that changed since, and a copy of the table if it was given out since and
+// changed.
 // One thread; the ledger must outlive it, the tables it.
 #pragma once
 
@@ -26,7 +28,8 @@ struct NodeStanding {
   std::optional<Reason> refused;  // nullopt: it fits
   Enforcer enforcer = Enforcer::Kubelet;
   std::int64_t devices = 0;  // that gpu-manager gives
-  /// For the words of a rejection; only of TooFewFree: devices that nobody holds, and what is left of the freest one.
+  /// For the words of a rejection; only of TooFewFree: devices that nobody holds,
+  /// and what is left of the freest one.
   std::int64_t whole = 0;
   std::int64_t most_milli = 0;
   std::int64_t most_mib = 0;

@@ -203,7 +203,8 @@ TEST_F(Shares, WhoTakesUncertainOnesGetsThem) {
   EXPECT_EQ(*fitShares(node(), r), (ShareChoice{{1}}));
 }
 
-/// gpu-manager of one node, as it picks when the kubelet takes a pod: what it gave so far is all that it knows.
+/// gpu-manager of one node, as it picks when the kubelet takes a pod:
+/// what it gave so far is all that it knows.
 class ManagerModel {
  public:
   explicit ManagerModel(int devices) {

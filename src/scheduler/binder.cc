@@ -23,7 +23,8 @@ constexpr Duration kLeasingAtMost = std::chrono::seconds{10};
 constexpr Duration kFailingAtMost = std::chrono::seconds{3};  // when its leases fail, and are not merely slow
 constexpr Duration kBoundUnseen = std::chrono::seconds{10};
 
-/// This decision is what the pod was bound with: its reservation says so. (What else it says may have been edited since.)
+/// This decision is what the pod was bound with: its reservation says so.
+/// (What else it says may have been edited since.)
 bool boundAsDecided(const Grant& grant, const model::Pod& pod) {
   if (pod.node != grant.node) { return false; }
   if (grant.ids.empty()) { return !sched::allocatedIds(pod); }
@@ -121,7 +122,8 @@ void Binder::tryLater(Grant& grant, Duration retry_after) {
   slots_.wait(grant.uid);
 }
 
-/// False: it would hold its devices for too long; no Binding of it is on its way, and something else may be done at once.
+/// False: it would hold its devices for too long; no Binding of it is on its way, and something else may be
+/// done at once.
 bool Binder::waitShortly(Grant& grant, Duration retry_after) {
   tryLater(grant, retry_after);
   if (grant.not_before - grant.binding_since <= kBindingAtMost) { return true; }
@@ -154,14 +156,16 @@ bool Binder::awaitsBinding(const Grant& grant) const {
   return grant.stage == Stage::Binding && calls_.open(grant.uid);
 }
 
-/// Of a pod that is bound: no Binding of this decision can have done it, nor one that an earlier leader sent for its leases.
+/// Of a pod that is bound: no Binding of this decision can have done it, nor one that an earlier leader sent
+/// for its leases.
 bool Binder::boundByOthers(const Grant& grant) const {
   const bool none_taken = grant.stage == Stage::Leasing || grant.stage == Stage::Reading ||
                           (grant.stage == Stage::Binding && !calls_.open(grant.uid));
   return none_taken && !grant.adopted && !grant.rivalled;
 }
 
-/// The devices of its node that its pod is bound to, whoever did it: their leases are seen to as a bound pod's.
+/// The devices of its node that its pod is bound to, whoever did it:
+/// their leases are seen to as a bound pod's.
 std::vector<int> Binder::boundTo(const Grant& grant) const {
   const model::Pod* pod = c_.cache().pod(grant.uid);
   const auto told = pod != nullptr && pod->node == grant.node ? sched::allocatedIds(*pod) : std::nullopt;
@@ -334,7 +338,8 @@ void Binder::giveUp(Grant& grant, std::string why) {
   advance(grant.uid);
 }
 
-/// A live look at the pod: after a 409 (every Binding so far was refused) or by a fence's answer (no Binding can land any more).
+/// A live look at the pod: after a 409 (every Binding so far was refused) or by a fence's answer (no Binding
+/// can land any more).
 void Binder::judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fence) {
   if (pod.bound()) {
     return;
@@ -389,9 +394,9 @@ void Binder::fenceAnswered(Grant& grant, const kapi::Outcome& outcome) {
   tryLater(grant, outcome.retry_after);
 }
 
-/// What this decision has asked for and the pod was not bound to. A device that it was bound to has its lease seen to as a bound
-/// pod's, whoever decided. Leases that are there go too, once it is known that they were in vain: they would be taken for what
-/// the pod has.
+/// What this decision has asked for and the pod was not bound to. A device that it was bound to has its lease
+/// seen to as a bound pod's, whoever decided. Leases that are there go too, once it is known that they were
+/// in vain: they would be taken for what the pod has.
 void Binder::giveBut(const Grant& grant, const model::Pod& pod) {
   const auto told = pod.node == grant.node ? sched::allocatedIds(pod) : std::nullopt;
   std::set<model::ObjectKey> bound_to;

@@ -1,9 +1,10 @@
 // The binder: grants, each on its way from its leases to the Binding, and back (grant.h has the states).
 //
-// It owns every decision that is under way: nobody else changes a grant. It gets there by the lease desk, a Binding, and a fence where
-// the outcome of a Binding is unknown. Once a pod is bound as decided, or everything was given back, the grant is gone, and the pod is
-// reconciled. Where a Binding was sent whose grant is gone before anybody knew what came of it is kept, over a loss of leadership too:
-// the pod may have run there. A part of the scheduler's; one thread.
+// It owns every decision that is under way: nobody else changes a grant. It gets there by the lease desk, a
+// Binding, and a fence where the outcome of a Binding is unknown. Once a pod is bound as decided, or
+// everything was given back, the grant is gone, and the pod is reconciled. Where a Binding was sent whose
+// grant is gone before anybody knew what came of it is kept, over a loss of leadership too: the pod may have
+// run there. A part of the scheduler's; one thread.
 #pragma once
 
 #include <map>
@@ -33,16 +34,18 @@ class Binder : public controller::Part {
 
   /// Reserves what was decided, and takes the leases of it.
   void grant(const model::Pod& pod, sched::EquivalenceClass pod_class, const sched::Placed& placed);
-  /// Takes over leases that an earlier leader wrote for this pod. They are written anew: its late deletions miss them.
+  /// Takes over leases that an earlier leader wrote for this pod. They are written anew:
+  /// its late deletions miss them.
   void adopt(const model::Pod& pod, const model::NodeName& node, const std::vector<int>& ids,
              const sched::PodRequest& request);
   [[nodiscard]] bool has(const model::Uid& uid) const { return grants_.contains(uid); }
-  /// The next step of a pod's grant, if it has one; the pod is unbound as far as we know. Called whenever anything about it
-  /// may have changed. False: it has none.
+  /// The next step of a pod's grant, if it has one; the pod is unbound as far as we know. Called whenever
+  /// anything about it may have changed. False: it has none.
   bool advance(const model::Uid& uid);
   /// What came of a lease. False: no grant waits for it.
   bool noticed(const LeaseNotice& notice);
-  /// Its pod is bound, to what the grant asked for or not. False: wait, the answer to its Binding is on the way and says which.
+  /// Its pod is bound, to what the grant asked for or not. False: wait, the answer to its Binding is on the
+  /// way and says which.
   [[nodiscard]] bool bound(const model::Pod& pod);
   /// Its pod is gone or has ended.
   void ended(const model::Uid& uid);
@@ -56,7 +59,8 @@ class Binder : public controller::Part {
   void settleBoundPerhaps();
 
   void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
-  /// What was decided is forgotten. Its leases stay, and are adopted or fenced by whoever leads next, we ourselves perhaps.
+  /// What was decided is forgotten. Its leases stay, and are adopted or fenced by whoever leads next,
+  /// we ourselves perhaps.
   void reset() override;
   /// Something that was decided has not come to its end yet.
   [[nodiscard]] bool underWay() const;

@@ -78,9 +78,9 @@ void Binder::advance(Grant& grant, const model::Pod& pod) {
   }
 }
 
-/// Since it was decided another pod has turned out to have one of its GPUs, whatever the lease says: the agent sees it
-/// use it, say. Or pods whose GPUs nobody named have come, or those whose GPU it was to share have left: one of its
-/// GPUs may be theirs.
+/// Since it was decided another pod has turned out to have one of its GPUs, whatever the lease says: the
+/// agent sees it use it, say. Or pods whose GPUs nobody named have come, or those whose GPU it was to share
+/// have left: one of its GPUs may be theirs.
 bool Binder::isOvertaken(const Grant& grant) const {
   const sched::NodeState* node = c_.engine.ledger().find(grant.node);
   if (node == nullptr) { return false; }
@@ -108,8 +108,8 @@ void Binder::bindOrTakeAgain(Grant& grant) {
   }
 }
 
-/// What the pod is told. What somebody else wrote in our annotations means nothing where no devices are named; bound with
-/// it, it would be believed.
+/// What the pod is told. What somebody else wrote in our annotations means nothing where no devices are
+/// named; bound with it, it would be believed.
 sched::Annotations Binder::annotationsOf(const Grant& grant, const model::Pod& pod) const {
   sched::Annotations out;
   if (grant.ids.empty()) { out = sched::disowned(pod, c_.engine.doors()); }
@@ -206,7 +206,8 @@ void Binder::bindAnswered(Grant& grant, const kapi::Outcome& outcome) {
   }
 }
 
-/// No Binding of this decision was carried out, and none is on its way. What waits for long gives its devices back.
+/// No Binding of this decision was carried out, and none is on its way.
+/// What waits for long gives its devices back.
 void Binder::bindLater(Grant& grant, const kapi::Outcome& outcome) {
   if (waitShortly(grant, outcome.retry_after)) { return; }
   grant.refused = true;

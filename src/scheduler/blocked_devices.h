@@ -1,5 +1,5 @@
-// GPUs whose lease name somebody took: an object without our label is none that we watch, so it is read now and then, with backoff,
-// until it is gone or ours. A part of the scheduler's; one thread.
+// GPUs whose lease name somebody took: an object without our label is none that we watch, so it is read now
+// and then, with backoff, until it is gone or ours. A part of the scheduler's; one thread.
 #pragma once
 
 #include <utility>

@@ -32,17 +32,18 @@ std::vector<int> BoundLeases::see(const model::Pod& pod) {
   return held.value_or(std::vector<int>{});
 }
 
-/// What a bound pod has: what the leases of the reservation say that it was bound for, one of them at least; else its
-/// annotation, and other leases landed late (R10). When the reservation's leases say something else than the
-/// annotation, somebody changed that of a pod that runs: its containers were told what the leases say.
-/// A pod that says a reservation of which there is no lease any more: its annotation, when its agent sees it use that; else a
-/// whole set of leases that were there when it was bound, which shows that both were edited
+/// What a bound pod has: what the leases of the reservation say that it was bound for, one of them at least;
+/// else its annotation, and other leases landed late (R10). When the reservation's leases say something else
+/// than the annotation, somebody changed that of a pod that runs:
+/// its containers were told what the leases say.
+/// A pod that says a reservation of which there is no lease any more: its annotation, when its agent sees it
+/// use that; else a whole set of leases that were there when it was bound, which shows that both were edited
 /// since; else its annotation.
 /// A pod that was bound for a count of GPUs: none, and other leases landed late.
-/// A pod that says no reservation (bound by an earlier version, or it was taken away): a whole set of leases that say
-/// the same and more than its annotation; its annotation when one of its leases agrees; else a whole set of
-/// leases, before others one that was there when it was bound, before one of which some are missing; else the
-/// annotation.
+/// A pod that says no reservation (bound by an earlier version, or it was taken away): a whole set of leases
+/// that say the same and more than its annotation; its annotation when one of its leases agrees; else a whole
+/// set of leases, before others one that was there when it was bound, before one of which some are missing;
+/// else the annotation.
 std::optional<std::vector<int>> BoundLeases::devicesOf(const model::Pod& pod,
                                                        const std::optional<std::vector<int>>& told) const {
   const auto& keys = c_.cache().leasesOf(pod.uid);
@@ -90,7 +91,8 @@ std::optional<std::vector<int>> BoundLeases::devicesOf(const model::Pod& pod,
   return whole ? whole : part ? part : told;
 }
 
-/// As its last lease said; without one as its claim says now; with neither: when another pod of ours has a device too.
+/// As its last lease said; without one as its claim says now; with neither:
+/// when another pod of ours has a device too.
 /// Only pods with a claim ever share.
 bool BoundLeases::sharesDevices(const model::Pod& pod, const std::vector<int>& ids) const {
   if (const auto known = c_.engine.shares(pod.uid)) { return *known; }
@@ -128,9 +130,9 @@ bool BoundLeases::anotherWasTold(const model::Pod& pod, int id) const {
   });
 }
 
-/// The devices whose leases may be written for a bound pod that names these. As many as a node has are taken as given: its
-/// status may list one no more under a running pod, and a node without one lists nothing (R11). Who names more
-/// gets those that are listed.
+/// The devices whose leases may be written for a bound pod that names these. As many as a node has are taken
+/// as given: its status may list one no more under a running pod, and a node without one lists nothing (R11).
+/// Who names more gets those that are listed.
 std::vector<int> BoundLeases::leasable(const model::NodeName& node, const std::vector<int>& ids) const {
   constexpr std::size_t kMostOfANode = 16;
   const model::GpuNodeStatus* status = c_.cache().status(node);
@@ -156,8 +158,9 @@ std::string BoundLeases::uuidGiven(const model::Pod& pod, const std::vector<int>
   return told.empty() || told.size() != given.size() ? std::string{} : told[static_cast<std::size_t>(at)];
 }
 
-/// Every device that the pod has has a lease that names it, of the reservation that it was bound for, unless another
-/// pod's lease holds it. `given`: the ids of its reservation; `held`: those that its devices have now.
+/// Every device that the pod has has a lease that names it, of the reservation that it was bound for, unless
+/// another pod's lease holds it. `given`: the ids of its reservation; `held`:
+/// those that its devices have now.
 void BoundLeases::keepLeases(const model::Pod& pod, const std::vector<int>& given,
                              const std::vector<int>& held) {
   if (!record_.ours()) { return; }
@@ -216,7 +219,8 @@ void BoundLeases::forget(const model::Uid& uid, const std::set<model::ObjectKey>
   }
 }
 
-/// Leases of a bound pod on other nodes or ids landed late; an ancestor's lease goes once ours is there (R27).
+/// Leases of a bound pod on other nodes or ids landed late; an ancestor's lease goes once ours is there
+/// (R27).
 /// While nothing says what the pod has (no `ids`), those on its own node stay: it may be using them.
 void BoundLeases::dropOrphans(const model::Pod& pod, const std::optional<std::vector<int>>& ids) {
   if (GS_MUTANT(KeepsOrphans)) { return; }

@@ -1,6 +1,7 @@
-// The leases of bound pods: each device that a pod of ours has has a lease that names it, of the reservation that it was bound for, and no
-// other lease names it. What is missing is written again, with backoff for each (pod, lease); what landed late, or is an ancestor's, is
-// deleted. Where another pod's lease stands on its device it is said once. A part of the scheduler's; one thread.
+// The leases of bound pods: each device that a pod of ours has has a lease that names it, of the reservation
+// that it was bound for, and no other lease names it. What is missing is written again, with backoff for each
+// (pod, lease); what landed late, or is an ancestor's, is deleted. Where another pod's lease stands on its
+// device it is said once. A part of the scheduler's; one thread.
 #pragma once
 
 #include <functional>
@@ -25,7 +26,8 @@ class BoundLeases : public controller::Part {
     c_.parts.add(*this);
   }
 
-  /// Sees to the leases of this pod, which is bound and ours. Returns the devices of its node that it has now, ascending.
+  /// Sees to the leases of this pod, which is bound and ours.
+  /// Returns the devices of its node that it has now, ascending.
   std::vector<int> see(const model::Pod& pod);
   /// What came of a missing lease of a bound pod.
   void repaired(const model::Pod& pod, const LeaseNotice& notice);

@@ -77,7 +77,8 @@ kapi::ClaimStatus ClaimStatusWriter::compute(const model::GpuClaim& claim) const
   return s;
 }
 
-/// Writes that claim's status if it has changed and may be written now; true: nothing is left to do for it now.
+/// Writes that claim's status if it has changed and may be written now; true:
+/// nothing is left to do for it now.
 bool ClaimStatusWriter::pumpOne(const model::ObjectKey& key, Mono now, kapi::Effects& out) {
   const model::GpuClaim* claim = cache_.claim(key);
   if (claim == nullptr) {

@@ -1,8 +1,9 @@
-// Writes GpuClaim status: off the critical path, at most one write a second per claim, never read as truth (R45). A pure machine.
+// Writes GpuClaim status: off the critical path, at most one write a second per claim, never read as truth
+// (R45). A pure machine.
 //
-// A touched claim's status is computed from the cache (its pods) when it is written. Server-side apply, so a write needs no
-// read and repeating it does no harm: an outcome that is unknown or refused is tried again after a while, longer each time. At
-// most kMaxInFlight at once; namespaces share them fairly and take turns.
+// A touched claim's status is computed from the cache (its pods) when it is written. Server-side apply, so a
+// write needs no read and repeating it does no harm: an outcome that is unknown or refused is tried again
+// after a while, longer each time. At most kMaxInFlight at once; namespaces share them fairly and take turns.
 #pragma once
 
 #include <functional>
@@ -27,7 +28,8 @@ class ClaimStatusWriter : public controller::Part {
   static constexpr std::size_t kPodsPerTurn =
       4'096;  // of claims that are looked at in one event, and those of one more claim
 
-  /// What else a status says about unbound pods: why one waits, and whether a Binding has been unresolved for over a second.
+  /// What else a status says about unbound pods: why one waits, and whether a Binding has been unresolved for
+  /// over a second.
   struct View {
     std::function<std::string(const model::Uid&)> why_waiting;  // "" unknown
     std::function<bool(const model::Uid&)> reserved;

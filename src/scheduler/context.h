@@ -1,5 +1,6 @@
-// What the parts of the scheduler share: its settings, the engine, events to users, which pods are to be reconciled, and of the event
-// that is being handled the time and the effects. Nothing here decides anything. One thread.
+// What the parts of the scheduler share: its settings, the engine, events to users, which pods are to be
+// reconciled, and of the event that is being handled the time and the effects.
+// Nothing here decides anything. One thread.
 #pragma once
 
 #include <set>
@@ -9,10 +10,10 @@
 #include <vector>
 
 #include "base/random.h"
+#include "controller/event.h"
 #include "controller/event_sender.h"
 #include "controller/parts.h"
 #include "engine/engine.h"
-#include "kapi/event.h"
 #include "model/annotations.h"
 #include "scheduler/config.h"
 #include "scheduler/reconcile_queue.h"
@@ -49,7 +50,7 @@ class Context {
   controller::Parts parts{kFirstOwner};
   ReconcileQueue reconciles;
   OncePerPod warnings;  // events
-  kapi::EventRecorder recorder;
+  controller::EventRecorder recorder;
   controller::EventSender events;
   Now now{};
   kapi::Effects out;

@@ -1,5 +1,6 @@
-// That a pod is gone of which only leases speak: proven by a live GET, never by its absence from a cache (R18). One at a time
-// for each pod, with backoff. The engine is told when it is proven. A part of the scheduler's; one thread.
+// That a pod is gone of which only leases speak: proven by a live GET, never by its absence from a cache
+// (R18). One at a time for each pod, with backoff. The engine is told when it is proven. A part of the
+// scheduler's; one thread.
 #pragma once
 
 #include "controller/keyed_calls.h"

@@ -1,4 +1,5 @@
-// One decision of ours under way: from "these devices for this pod" to the pod being seen bound, or everything given back.
+// One decision of ours under way: from "these devices for this pod" to the pod being seen bound, or
+// everything given back.
 //
 //   Leasing --all Held--> Binding --201--> Bound --pod seen bound--> (gone)
 //      |                    | 409: Reading (live GET) -> Binding again, at most 3 times
@@ -6,12 +7,13 @@
 //      |                    | unknown: Fencing -> Releasing, or Bound when the fence's answer shows it bound
 //      +--Lost, Refused, doomed--> Releasing --all Gone--> (gone; the pod is queued again)
 //
-// What waits holds no slot (slots.h). Devices are given back, and the pod waits, when a Binding was refused, when the API took
-// none for 10 s or says that it will not (429, no connection), and when the leases were not there within 10 s. They are kept while an outcome is
-// unknown, until the fence is answered; how many a namespace can hold that way is bounded (slots.h).
+// What waits holds no slot (slots.h). Devices are given back, and the pod waits, when a Binding was refused,
+// when the API took none for 10 s or says that it will not (429, no connection), and when the leases were not
+// there within 10 s. They are kept while an outcome is unknown, until the fence is answered; how many a
+// namespace can hold that way is bounded (slots.h).
 //
-// Invariant (R26): Releasing is entered only when no Binding was sent, every Binding sent was refused, or after a
-// fence whose answer shows the pod unbound (or the pod is gone).
+// Invariant (R26): Releasing is entered only when no Binding was sent, every Binding sent was refused, or
+// after a fence whose answer shows the pod unbound (or the pod is gone).
 #pragma once
 
 #include <set>

@@ -1,7 +1,8 @@
-// Pods whose turn came while their namespace had no slot (slots.h). They wait here and not in the queue, so those of other
-// namespaces that stand behind them get their turn, and each of them is passed over once, not once per turn.
-// Within a namespace the order is the queue's: priority, then creation, then uid; those that were tried in vain and the others
-// take turns, so that neither keeps the others waiting. One thread.
+// Pods whose turn came while their namespace had no slot (slots.h). They wait here and not in the queue, so
+// those of other namespaces that stand behind them get their turn, and each of them is passed over once, not
+// once per turn.
+// Within a namespace the order is the queue's: priority, then creation, then uid; those that were tried in
+// vain and the others take turns, so that neither keeps the others waiting. One thread.
 #pragma once
 
 #include <limits>

@@ -37,13 +37,14 @@ void Leadership::stop() {
 Leadership::Step Leadership::advance(Now now, kapi::Effects& out) {
   if (isStandby()) { return Step::None; }
   record_.tick(now, out);
-  // Before the first lease after the CRD came all leases are read again. Where the record names another namespace, nothing more
-  // is decided until it is ours.
+  // Before the first lease after the CRD came all leases are read again. Where the record names another
+  // namespace, nothing more is decided until it is ours.
   if (leads() && (record_.takeCame() || !record_.settled())) {
     phase_ = phase_ == Phase::Finishing ? Phase::Stopped : Phase::Claiming;
     return Step::BeganAnew;
   }
-  // So are they when that happens while they are being read: somebody else may have led, and written some, since.
+  // So are they when that happens while they are being read: somebody else may have led,
+  // and written some, since.
   if (phase_ == Phase::Syncing && (record_.takeCame() || !record_.settled())) { phase_ = Phase::Claiming; }
   if (phase_ == Phase::Claiming && record_.settled()) {
     (void)record_.takeCame();

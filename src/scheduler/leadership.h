@@ -1,14 +1,17 @@
 // Leadership and recovery: from winning the election to deciding, in one state.
 //
-//   Standby --leads--> Claiming --the record is ours--> Syncing --caches and census are current--> Adopting
-//                          ^                                                                           |
-//                          |  the record is another's, or the CRD came (from Syncing, too)             | first sweep over
-//                          +------------------------------ Deciding <----------------------------------+
-//   Told to stop: Adopting, Deciding -> Finishing (what is under way goes on, nothing new is decided); all others -> Stopped.
-//   Leadership lost: Standby again; after Finishing, or when history went back: Stopped, which never leads again.
+//   Standby --leads--> Claiming --the record is ours--> Syncing --all is current--> Adopting
+//                          ^                                                            |
+//                          |  the record is another's, or the CRD came (Syncing, too)   | first sweep over
+//                          +-------------------------- Deciding <-----------------------+
+//   Told to stop: Adopting, Deciding -> Finishing (what is under way goes on, nothing new is decided);
+//   all others -> Stopped.
+//   Leadership lost: Standby again; after Finishing, or when history went back: Stopped, which never leads
+//   again.
 //
-// The record (lease_record.h) comes before the initial sync (initial_sync.h): while another scheduler may still write, no census is worth
-// anything. Adopting: leases that an earlier leader left are adopted or fenced before the first decision. One thread.
+// The record (lease_record.h) comes before the initial sync (initial_sync.h): while another scheduler may
+// still write, no census is worth anything. Adopting: leases that an earlier leader left are adopted or
+// fenced before the first decision. One thread.
 #pragma once
 
 #include <cstdint>

@@ -250,7 +250,8 @@ void LeaseDesk::step(const model::ObjectKey& key, Desk& desk, Mono now, kapi::Ef
     return;
   }
   const model::Lease* lease = engine_.cache().lease(key);
-  // What is left of takes that this lease cannot serve was settled as Lost; gives of other holders do not get here.
+  // What is left of takes that this lease cannot serve was settled as Lost;
+  // gives of other holders do not get here.
   if (auto call = plan(key, desk, lease)) { send(key, desk, *std::move(call), out); }
 }
 

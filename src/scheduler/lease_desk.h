@@ -1,19 +1,26 @@
-// Every write to GPU leases goes through this desk: at most one call per lease is in flight, bodies are made from the newest
-// known state when they are sent, and what is not known is read before it is acted on (R19, R23). A pure machine.
+// Every write to GPU leases goes through this desk: at most one call per lease is in flight, bodies are made
+// from the newest known state when they are sent, and what is not known is read before it is acted on (R19,
+// R23). A pure machine.
 //
-// The scheduler says what it wants of a lease (take: this pod holds it; give: this pod holds it no more); the desk gets
-// there by Create, Update and Delete with uid and resourceVersion, and tells the outcome once per wish:
-//   Held     the lease names the pod and the reservation (read back from the API, when `confirm` or when a write was unknown)
-//   Lost     another holder has it, or the same pod by another decision (read live, not from the cache); or the shared lease that
-//            it was to join is gone, and with it what was known of the sharers
+// The scheduler says what it wants of a lease (take: this pod holds it; give: this pod holds it no more); the
+// desk gets there by Create, Update and Delete with uid and resourceVersion,
+// and tells the outcome once per wish:
+//   Held     the lease names the pod and the reservation (read back from the API, when `confirm` or when a
+//            write was unknown)
+//   Lost     another holder has it, or the same pod by another decision (read live, not from the cache); or
+//            the shared lease that it was to join is gone, and with it what was known of the sharers
 //   Refused  the API refuses the write for good (403, 422, namespace missing); the text says why
 //   Gone     the pod's part of it is gone
-// No lease is called about at once for ever: the first kAtOnce calls of a wish go out as fast as they are answered (a Create, a
-// read, an Update), later ones wait, whatever the answers were, until some wish is fulfilled (R59).
-// What the API refused to several pods in a row is remembered: until its wait is over others are told the same without a call.
-// A lease of ours that only lost its label (a live read says it: the pod's, under the reservation that it is wished for) is
-// taken back by an Update that says everything again. Any other object of that name blocks the device.
-// A take replaces the pod's earlier wish for that lease and the other way round. Unknown outcomes are read; a write is never simply repeated.
+// No lease is called about at once for ever: the first kAtOnce calls of a wish go out as fast as they are
+// answered (a Create, a read, an Update), later ones wait, whatever the answers were,
+// until some wish is fulfilled (R59).
+// What the API refused to several pods in a row is remembered: until its wait is over others are told the
+// same without a call.
+// A lease of ours that only lost its label (a live read says it: the pod's, under the reservation that it is
+// wished for) is taken back by an Update that says everything again.
+// Any other object of that name blocks the device.
+// A take replaces the pod's earlier wish for that lease and the other way round. Unknown outcomes are read; a
+// write is never simply repeated.
 // One thread.
 #pragma once
 
@@ -38,8 +45,8 @@ struct Claimant {
   std::string gpu_uuid;
   std::string devices;  // the whole reservation, "<node>:<ids>"
   bool shared = false;
-  /// Writes over the pod's own part under another reservation (an earlier leader's, an ancestor's). Otherwise that is another
-  /// leader's decision for the same pod, and Lost.
+  /// Writes over the pod's own part under another reservation (an earlier leader's, an ancestor's). Otherwise
+  /// that is another leader's decision for the same pod, and Lost.
   bool over_own = false;
 };
 
@@ -96,7 +103,8 @@ class LeaseDesk : public controller::Part {
     kapi::Verb verb{};
     model::Uid target;  // uid of the lease that was known when the call in flight left
     bool must_read = false;
-    /// What a live read found under that name without our label; its uid and revision are those of the next Update.
+    /// What a live read found under that name without our label;
+    /// its uid and revision are those of the next Update.
     model::Ptr<model::Lease> unlabelled;
     Mono not_before{};
     int failures = 0;     // in a row

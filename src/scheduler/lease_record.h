@@ -1,13 +1,16 @@
-// Which namespace holds the GPU leases: the record on the GpuClaim CRD (R20). A pure machine, run once per term.
+// Which namespace holds the GPU leases: the record on the GpuClaim CRD (R20). A pure machine,
+// run once per term.
 //
-// Before anything is decided in a term, the CRD's annotations name our lease namespace and our term, written by a PATCH with
-// resourceVersion and read back: of two leaders with different namespaces only one gets through, and what an earlier one left on
-// its way misses. Another namespace there: its leader lease is looked at, until it was not renewed for two of its durations; renewed
-// meanwhile: somebody else schedules GPUs, we stay unready and go on looking, at the record too. Then, or when nobody holds that
-// lease, the record is rewritten, and that namespace's leases are taken over like an ancestor's. The record names the scheduler
-// too: two of different names never share a lease namespace, so our own namespace with another name there keeps us unready until
-// somebody changes it by hand (the leader lease, which is one and the same, cannot tell whether the other one lives). No CRD: no lease is
-// written, asked again every 10 s. Read again now and then (recheck). One thread; a part of its machine's.
+// Before anything is decided in a term, the CRD's annotations name our lease namespace and our term, written
+// by a PATCH with resourceVersion and read back: of two leaders with different namespaces only one gets
+// through, and what an earlier one left on its way misses. Another namespace there: its leader lease is
+// looked at, until it was not renewed for two of its durations; renewed meanwhile: somebody else schedules
+// GPUs, we stay unready and go on looking, at the record too. Then, or when nobody holds that lease, the
+// record is rewritten, and that namespace's leases are taken over like an ancestor's. The record names the
+// scheduler too: two of different names never share a lease namespace, so our own namespace with another name
+// there keeps us unready until somebody changes it by hand (the leader lease, which is one and the same,
+// cannot tell whether the other one lives). No CRD: no lease is written, asked again every 10 s. Read again
+// now and then (recheck). One thread; a part of its machine's.
 #pragma once
 
 #include <optional>

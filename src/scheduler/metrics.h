@@ -1,5 +1,6 @@
-// Names of the scheduler's metrics; kube-scheduler's where one exists. Those that count events are given as effects, those
-// that show a state (devices, pending pods, leading) are read from the machine when asked for (scheduler/status_page.h).
+// Names of the scheduler's metrics; kube-scheduler's where one exists. Those that count events are given as
+// effects, those that show a state (devices, pending pods, leading)
+// are read from the machine when asked for (scheduler/status_page.h).
 #pragma once
 
 namespace gs::scheduler {

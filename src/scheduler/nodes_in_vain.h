@@ -1,5 +1,6 @@
-// Nodes that a pod was tried on in vain, lately: it is tried on others first. A node is left out while any other may do, and for a while
-// in any case: longer each time, and the longer the more of them there are, so that each has its turn. One thread.
+// Nodes that a pod was tried on in vain, lately: it is tried on others first. A node is left out while any
+// other may do, and for a while in any case: longer each time, and the longer the more of them there are, so
+// that each has its turn. One thread.
 #pragma once
 
 #include <map>
@@ -13,11 +14,11 @@ namespace gs::scheduler {
 
 class NodesInVain {
  public:
-  /// It was tried there. `refused`: the API server did not take a write, and the pod is told why. Returns until when the node is
-  /// left out; nullopt: too many are already.
+  /// It was tried there. `refused`: the API server did not take a write, and the pod is told why. Returns
+  /// until when the node is left out; nullopt: too many are already.
   std::optional<Mono> tried(const model::Uid& uid, const model::NodeName& node, bool refused, Mono now);
-  /// Nothing else fits: it is tried there again, as the time of each is over. True: that is news, and the time of some may be over
-  /// already.
+  /// Nothing else fits: it is tried there again, as the time of each is over. True: that is news, and the
+  /// time of some may be over already.
   [[nodiscard]] bool nowhereElse(const model::Uid& uid);
   /// The nodes to leave out now. `all`: whether or not their time is over.
   [[nodiscard]] std::vector<model::NodeName> leftOut(const model::Uid& uid, bool all, Mono now) const;

@@ -1,8 +1,8 @@
-// Pods that wait for a node: which stand in the queue, which are held back because their namespace has no slot, when one may be tried
-// again, and what each was told. A part of the scheduler's; one thread.
+// Pods that wait for a node: which stand in the queue, which are held back because their namespace has no
+// slot, when one may be tried again, and what each was told. A part of the scheduler's; one thread.
 //
-// Invariant: a pod stands in the queue or is held back, never both; only pods that stand there are popped. What a pod is told goes to
-// its condition (Reporter) and to its claim's status.
+// Invariant: a pod stands in the queue or is held back, never both; only pods that stand there are popped.
+// What a pod is told goes to its condition (Reporter) and to its claim's status.
 #pragma once
 
 #include <functional>
@@ -40,7 +40,8 @@ class PendingPods : public controller::Part {
   [[nodiscard]] sched::DoorResult readDoor(const model::Pod& pod) const;
   /// It is there, unbound: its latency counts from now.
   void seen(const model::Uid& uid) { first_seen_.try_emplace(uid, c_.now.mono); }
-  /// Into the queue, or told why not. Returns its class when all of that class are unschedulable, so that it is to be told the same.
+  /// Into the queue, or told why not. Returns its class when all of that class are unschedulable, so that it
+  /// is to be told the same.
   std::optional<sched::EquivalenceClass> enqueue(const model::Pod& pod);
   /// Into the queue for later.
   void backOff(const Item& item, Mono until);
@@ -53,7 +54,8 @@ class PendingPods : public controller::Part {
   [[nodiscard]] bool waitsAs(const model::Uid& uid, sched::EquivalenceClass pod_class) const;
   [[nodiscard]] std::unordered_set<sched::EquivalenceClass> classes() const;
 
-  /// Its namespace has no slot now: others go on without it. `last`: after those of its namespace that nothing was tried with.
+  /// Its namespace has no slot now: others go on without it. `last`: after those of its namespace that
+  /// nothing was tried with.
   void holdBack(const Item& item, const std::string& ns, bool last);
   [[nodiscard]] std::vector<std::string> namespacesHeldBack() const { return held_back_.namespaces(); }
   /// The next one of that namespace stands in the queue again.
@@ -68,7 +70,8 @@ class PendingPods : public controller::Part {
     if (in_vain_.nowhereElse(uid)) { c_.reconciles.add(uid); }
   }
   [[nodiscard]] bool wasInVain(const model::Uid& uid) const { return in_vain_.contains(uid); }
-  /// It is kept from nodes that refused it a moment ago, and what they answered says more than that nothing fits.
+  /// It is kept from nodes that refused it a moment ago, and what they answered says more than that nothing
+  /// fits.
   [[nodiscard]] bool knowsMore(const model::Uid& uid, sched::EquivalenceClass pod_class) const;
 
   /// It may be tried again later, not before the server asked for.
@@ -94,8 +97,8 @@ class PendingPods : public controller::Part {
     return queued_.size() + waiting_text_.size() + first_seen_.size() + held_back_.size() + attempts_.size() +
            in_vain_.size() + blocked_.size() + logged_.size();
   }
-  /// Pods that do not stand in the queue: those that nobody can place as they are (a claim is missing or invalid, say), and those
-  /// behind scheduling gates.
+  /// Pods that do not stand in the queue: those that nobody can place as they are (a claim is missing or
+  /// invalid, say), and those behind scheduling gates.
   [[nodiscard]] std::size_t blocked() const { return blocked_.size() - gated_; }
   [[nodiscard]] std::size_t gated() const { return gated_; }
   /// How often a pod was told why it waits.

@@ -97,7 +97,8 @@ void Placer::place(const model::Pod& pod, const sched::Queue::Item& item, const 
     b_.pending.reporter().waiting(item.uid, "NoLeaseRecord", text);
     return;
   }
-  // An extender on this engine was asked in the pod's name before it was known: it gives that back when it sees the pod.
+  // An extender on this engine was asked in the pod's name before it was known: it gives that back when it
+  // sees the pod.
   if (c_.engine.ledger().isReserved(placed.node, pod.uid)) {
     return b_.pending.backOff(item, c_.now.mono + kAgainSoon);
   }

@@ -1,8 +1,9 @@
-// The placer: which pod next, and where. It takes pods from the queue while there are slots, has the allocator decide, and gives what was
-// decided to the binder; what fits nowhere is rejected by class (unschedulable.h). One thread.
+// The placer: which pod next, and where. It takes pods from the queue while there are slots, has the
+// allocator decide, and gives what was decided to the binder; what fits nowhere is rejected by class
+// (unschedulable.h). One thread.
 //
-// Order: the queue's (priority, creation, uid). A pod whose namespace has no slot is held back, so that others go on without it, and
-// comes back as slots are freed.
+// Order: the queue's (priority, creation, uid). A pod whose namespace has no slot is held back, so that
+// others go on without it, and comes back as slots are freed.
 #pragma once
 
 #include "scheduler/binder.h"
@@ -33,7 +34,8 @@ class Placer {
   void enqueue(const model::Pod& pod);
   /// Places whoever has a turn now, some at a time.
   void placeSome();
-  /// Other quotas bind other pods, so everybody who waits is read anew; what is used of them moves whole classes.
+  /// Other quotas bind other pods, so everybody who waits is read anew;
+  /// what is used of them moves whole classes.
   void followQuotas();
   /// More could be placed at once.
   [[nodiscard]] bool hasMore() const;

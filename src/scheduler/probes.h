@@ -1,5 +1,6 @@
-// Whether anything can be written about a pod: a fence, before it is given anything, where others of its namespace are stuck
-// (slots.h). A pod that is probed has a slot meanwhile, and no GPU. A part of the scheduler's; one thread.
+// Whether anything can be written about a pod: a fence, before it is given anything, where others of its
+// namespace are stuck (slots.h). A pod that is probed has a slot meanwhile, and no GPU. A part of the
+// scheduler's; one thread.
 #pragma once
 
 #include <map>

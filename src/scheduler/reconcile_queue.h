@@ -1,7 +1,8 @@
 // Which pods are to be reconciled: now, at a time, or in the course of a sweep.
 //
-// A pod stands here once, however often something happens to it. The order is a circle over uids, and not the order of events:
-// who is touched all the time keeps nobody from its turn. The sweep is a list of everybody, taken some at a time. One thread.
+// A pod stands here once, however often something happens to it. The order is a circle over uids, and not the
+// order of events: who is touched all the time keeps nobody from its turn. The sweep is a list of everybody,
+// taken some at a time. One thread.
 #pragma once
 
 #include <map>

@@ -64,8 +64,8 @@ void Reporter::write(const model::Pod& pod, Report& r, Now now, kapi::Effects& o
   r.written_at = now.mono;
   in_flight_.take(r.ns);
   out.emplace_back(std::move(call));
-  kapi::EventNote note{kapi::kPod,         pod.key,      pod.uid, pod.revision, true,
-                       "FailedScheduling", "Scheduling", *r.text};
+  controller::EventNote note{kapi::kPod,         pod.key,      pod.uid, pod.revision, true,
+                             "FailedScheduling", "Scheduling", *r.text};
   if (auto event = events_.record(note, now)) {
     Sent sent{r.ns};
     if (event->verb == kapi::Verb::MergePatch) { sent.series = event->key; }

@@ -1,9 +1,10 @@
 // Says why pods wait: the PodScheduled condition and the FailedScheduling event (R34). A pure machine.
 //
-// A report is a wish; it is written when no other write to that pod is open, when its kind differs from the last one written, or
-// (same kind, other text) a minute after it. Nothing is written when the pod's condition says it already. A write that failed
-// is made again after a while, longer each time. At most Config::max_pending_writes are in flight, so a wave of rejections never
-// stands before Bindings; namespaces share them fairly and take turns. One thread.
+// A report is a wish; it is written when no other write to that pod is open, when its kind differs from the
+// last one written, or (same kind, other text) a minute after it. Nothing is written when the pod's condition
+// says it already. A write that failed is made again after a while, longer each time. At most
+// Config::max_pending_writes are in flight, so a wave of rejections never stands before Bindings; namespaces
+// share them fairly and take turns. One thread.
 #pragma once
 
 #include <functional>
@@ -14,12 +15,12 @@
 #include <string>
 #include <unordered_map>
 
+#include "controller/event.h"
 #include "controller/fair_share.h"
 #include "controller/keyed_calls.h"
 #include "controller/parts.h"
 #include "engine/cache.h"
 #include "kapi/call.h"
-#include "kapi/event.h"
 
 namespace gs::scheduler {
 
@@ -28,7 +29,7 @@ class Reporter : public controller::Part {
   static constexpr Duration kSameKindGap = std::chrono::minutes{1};
 
   /// `max_in_flight`: at least 2, a condition and its event.
-  Reporter(const engine::Cache& cache, kapi::EventRecorder& events, int max_in_flight,
+  Reporter(const engine::Cache& cache, controller::EventRecorder& events, int max_in_flight,
            controller::Parts& parts)
       : cache_{cache},
         events_{events},
@@ -72,7 +73,7 @@ class Reporter : public controller::Part {
   void write(const model::Pod& pod, Report& r, Now now, kapi::Effects& out);
 
   const engine::Cache& cache_;
-  kapi::EventRecorder& events_;
+  controller::EventRecorder& events_;
   controller::FairShare in_flight_;
   std::unordered_map<model::Uid, Report> reports_;
   std::map<std::string, std::set<model::Uid>> wished_;  // by namespace, none empty

@@ -74,7 +74,7 @@ class ReporterTest : public ::testing::Test {
 
   static constexpr int kMost = 8;  // one namespace alone has half of it
   engine::Cache cache;
-  kapi::EventRecorder events{"gpu-scheduler", "gpu-scheduler-0", Rng{1}};
+  controller::EventRecorder events{"gpu-scheduler", "gpu-scheduler-0", Rng{1}};
   controller::Parts parts{21};
   Reporter reporter{cache, events, kMost, parts};
   std::set<model::Uid> open;     // pods with a Binding or fence under way

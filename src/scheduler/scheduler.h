@@ -1,16 +1,21 @@
-// The scheduler component: pods of our schedulerName get exact devices, by way of leases and a Binding (R8-R47).
+// The scheduler component: pods of our schedulerName get exact devices,
+// by way of leases and a Binding (R8-R47).
 // A state machine without I/O: handle(Event, Now) -> Effects.
 //
-// Level-triggered: whatever happens, the pods it concerns are reconciled, and reconcile(uid) does the next right thing for
-// that pod from what is known now (its object, its leases, its grant). So events may be late, doubled or missing;
-// the sweep reconciles everybody every 30 s.
+// Level-triggered: whatever happens, the pods it concerns are reconciled, and reconcile(uid) does the next
+// right thing for that pod from what is known now (its object, its leases, its grant). So events may be late,
+// doubled or missing; the sweep reconciles everybody every 30 s.
 //   unbound, no leases of it        -> queued (PendingPods), placed (Placer), then a grant (Binder)
-//   unbound, leases without a grant -> adopted when the set is complete and fits, else fenced and deleted (Leftovers)
-//   bound                           -> its leases are as `allocated` says: missing ones written, others deleted (BoundLeases)
+//   unbound, leases without a grant -> adopted when the set is complete and fits, else fenced and deleted
+//   (Leftovers)
+//   bound                           -> its leases are as `allocated` says: missing ones written, others
+//                                      deleted (BoundLeases)
 //   ended                           -> its leases are deleted once its devices are drained
-// A standby applies all events and decides nothing; a new leader decides when Leadership says so. Writes are sent leader-only
-// (kapi/call.h); after a loss of leadership everything under way is dropped and its outcomes ignored.
-// Each part owns its state and says in its header what it does; this class says who is asked in which order. One thread.
+// A standby applies all events and decides nothing; a new leader decides when Leadership says so. Writes are
+// sent leader-only (kapi/call.h); after a loss of leadership everything under way is dropped and its outcomes
+// ignored.
+// Each part owns its state and says in its header what it does;
+// this class says who is asked in which order. One thread.
 #pragma once
 
 #include <string>
@@ -51,9 +56,10 @@ class Scheduler {
 
   [[nodiscard]] kapi::Effects start(Now now);
   [[nodiscard]] kapi::Effects handle(const Event& event, Now now);
-  /// The two halves of handle(), for who runs another component on the same engine (serve/combined.h). After the first one leading() is
-  /// as it is from now on, and nothing was decided yet: who begins to lead, too, adopts here. The second one decides on what is known,
-  /// and may come again, without an event, after the engine was changed by somebody else.
+  /// The two halves of handle(), for who runs another component on the same engine (serve/combined.h). After
+  /// the first one leading() is as it is from now on, and nothing was decided yet: who begins to lead, too,
+  /// adopts here. The second one decides on what is known, and may come again, without an event, after the
+  /// engine was changed by somebody else.
   void take(const Event& event, Now now);
   [[nodiscard]] kapi::Effects decide(Now now);
   /// SIGTERM: no new decisions; what is under way goes on.
@@ -62,12 +68,14 @@ class Scheduler {
   [[nodiscard]] bool underWay() const;
 
   [[nodiscard]] Readiness readiness() const;
-  /// Why this process can do nothing more and must be restarted; "" while it can. It has stopped writing then.
+  /// Why this process can do nothing more and must be restarted; "" while it can.
+  /// It has stopped writing then.
   [[nodiscard]] const std::string& failure() const { return informers_.failure(); }
   [[nodiscard]] bool leading() const { return leadership_.leads(); }
   [[nodiscard]] const std::string& name() const { return c_.config.scheduler_name; }
   [[nodiscard]] const engine::Engine& engine() const { return c_.engine; }
-  /// For another component on the same engine; after it changed anything, decide() lets waiting pods see that.
+  /// For another component on the same engine; after it changed anything, decide()
+  /// lets waiting pods see that.
   [[nodiscard]] engine::Engine& engine() { return c_.engine; }
   /// Pods that wait; none while it does not lead: the leader counts them.
   [[nodiscard]] sched::Queue::Sizes pending() const {
@@ -77,7 +85,8 @@ class Scheduler {
   [[nodiscard]] std::size_t gated() const { return pending_.gated(); }
   /// Leases of running pods that are missing and cannot be written.
   [[nodiscard]] std::size_t leaseRepairsFailing() const { return bound_leases_.failing(); }
-  /// How often leases or their ids were looked at, pods reconciled, and waiting pods told why: what they cost, without a clock.
+  /// How often leases or their ids were looked at, pods reconciled, and waiting pods told why: what they
+  /// cost, without a clock.
   struct Work {
     std::uint64_t reconciles = 0;
     std::uint64_t looks = 0;

@@ -1,13 +1,15 @@
 // Slots: who may have how many placements under way at once (R60).
 //
-// A placement is open from its decision until its pod is bound or everything was given back. It uses a slot while its next
-// step is under way; one that waits (for a backoff to be over) uses none. Rules:
-//   - in all, at most `most` slots are used, and a namespace uses no more than it leaves (controller/fair_share.h);
-//   - a namespace has at most as many placements open as its window: kFirst at first, one more for each Binding that went
-//     through, up to kMost; kFirst again when one did not. So a namespace whose pods cannot be written holds the GPUs of a few
-//     pods, and not those of all that wait;
-//   - one that is stuck (nothing can be written about its pod, so it cannot be taken back) leaves the window to others of its
-//     namespace. These show first that they can be written (probes.h), so that few get stuck; at most kMost are open.
+// A placement is open from its decision until its pod is bound or everything was given back. It uses a slot
+// while its next step is under way; one that waits (for a backoff to be over) uses none. Rules:
+//   - in all, at most `most` slots are used, and a namespace uses no more than it leaves
+//     (controller/fair_share.h);
+//   - a namespace has at most as many placements open as its window: kFirst at first, one more for each
+//     Binding that went through, up to kMost; kFirst again when one did not. So a namespace whose pods cannot
+//     be written holds the GPUs of a few pods, and not those of all that wait;
+//   - one that is stuck (nothing can be written about its pod, so it cannot be taken back) leaves the window
+//     to others of its namespace. These show first that they can be written (probes.h), so that few get
+//     stuck; at most kMost are open.
 // Every change of a placement may be told twice: no effect. One thread.
 #pragma once
 

@@ -1,5 +1,6 @@
-// Asks what revision the agents' statuses have now, when the engine wants to know: pods ended without a word on their containers, and
-// what agents see counts from now on only (engine/device_reclaim.h). In every phase, so a loss of leadership drops nothing of it.
+// Asks what revision the agents' statuses have now, when the engine wants to know: pods ended without a word
+// on their containers, and what agents see counts from now on only (engine/device_reclaim.h). In every phase,
+// so a loss of leadership drops nothing of it.
 // A part of the scheduler's; one thread.
 #pragma once
 

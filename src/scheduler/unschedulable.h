@@ -1,10 +1,12 @@
-// Pods for which there is no room, by class: they wait unschedulable until something changes that may let one in. A part of the scheduler's; one
-// thread.
+// Pods for which there is no room, by class: they wait unschedulable until something changes that may let one
+// in. A part of the scheduler's; one thread.
 //
 // Three rounds go through the unschedulable classes, in turn and some at a time, so that no event takes long:
-//   - activateFitting(): classes that something fits now become ready again. Each looks at the nodes that changed since its last turn, and
-//     may stop among them: `c` classes and `n` changed nodes take at most 1 + c / kClassesPerTurn + c * n / kLooksPerTurn events;
-//   - refresh(): what pods are told follows the cluster; soon when the kind of rejection changed, by the sweep when only numbers did;
+//   - activateFitting(): classes that something fits now become ready again. Each looks at the nodes that
+//     changed since its last turn, and may stop among them: `c` classes and `n` changed nodes take at most
+//     1 + c / kClassesPerTurn + c * n / kLooksPerTurn events;
+//   - refresh(): what pods are told follows the cluster; soon when the kind of rejection changed, by the
+//     sweep when only numbers did;
 //   - tellSome(): pods that were not told yet.
 // A class that is unschedulable while a round is under way is come to by that round.
 #pragma once
@@ -20,7 +22,8 @@ namespace gs::scheduler {
 
 class Unschedulable : public controller::Part {
  public:
-  /// At nodes (Decider::looks): after so many for unschedulable pods, and again for ready ones, another event has its turn.
+  /// At nodes (Decider::looks): after so many for unschedulable pods, and again for ready ones, another event
+  /// has its turn.
   static constexpr std::uint64_t kLooksPerTurn = 8'192;
 
   Unschedulable(Context& context, PendingPods& pending) : c_{context}, pending_{pending} {

@@ -1,6 +1,7 @@
-// The scheduler and the extender as one machine: one engine, one ledger, one leadership. What either decides the other counts
-// at once. Composed in the open, of what both show: the scheduler takes an event in, the extender follows it into the lead or out of
-// it, the scheduler decides, the extender settles; and where that changed the ledger, the scheduler decides again.
+// The scheduler and the extender as one machine: one engine, one ledger, one leadership. What either decides
+// the other counts at once. Composed in the open, of what both show: the scheduler takes an event in, the
+// extender follows it into the lead or out of it, the scheduler decides, the extender settles; and where that
+// changed the ledger, the scheduler decides again.
 // One thread; the scheduler must outlive it.
 // Tokens: the scheduler's (scheduler/scheduler.h), 40 the extender's, 41 its events'.
 #pragma once
@@ -50,7 +51,7 @@ class Combined {
   bool taking_ = true;
   std::uint64_t seen_ = 0;  // change of the ledger up to which the scheduler has looked
   extender::Extender extender_;
-  kapi::EventRecorder recorder_;
+  controller::EventRecorder recorder_;
   controller::Parts parts_{kFirstOwner};
   controller::EventSender events_;
 };

@@ -1,5 +1,6 @@
-// The extender's server in a program, wired to the machine that answers: extender::Standalone, or serve::Combined, which both have ask(),
-// table(), takeAnswers() and giveUp(). The service and the machine must outlive it, and the service's run() be over before it goes.
+// The extender's server in a program, wired to the machine that answers: extender::Standalone, or
+// serve::Combined, which both have ask(), table(), takeAnswers() and giveUp(). The service and the machine
+// must outlive it, and the service's run() be over before it goes.
 #pragma once
 
 #include <utility>

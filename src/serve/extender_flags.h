@@ -1,4 +1,5 @@
-// Flags of programs that serve the extender, and what follows from them. What is read into must outlive the parsing.
+// Flags of programs that serve the extender, and what follows from them.
+// What is read into must outlive the parsing.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +27,8 @@ struct ExtenderFlags {
 /// `address`: that flag's name, which is another one in each program, and what is said of it.
 void addExtender(process::Command command, ExtenderFlags& flags, const std::string& address,
                  const std::string& help);
-/// Of flags that were checked. Takes as many descriptors as it may: ten thousand schedulers may leave connections open.
+/// Of flags that were checked. Takes as many descriptors as it may:
+/// ten thousand schedulers may leave connections open.
 [[nodiscard]] net::HttpServer::Options httpOptionsOf(const ExtenderFlags& flags);
 /// What the other replica is shown, and must show, when this one sends requests on to it.
 [[nodiscard]] net::ClientTls leaderTls(const ExtenderFlags& flags);

@@ -18,8 +18,9 @@ using namespace std::chrono_literals;
 constexpr Duration kLongest = 6s;  // the machine answers within 4
 constexpr const char* kSchedulersPath = "/scheduler/";
 
-// A scanner keeps memory for the largest body that it has seen, and fresh memory costs more than reading does. Each worker has
-// one for small bodies; few are kept for those that a cluster of some thousand nodes sends; larger bodies leave nothing.
+// A scanner keeps memory for the largest body that it has seen, and fresh memory costs more than reading
+// does. Each worker has one for small bodies; few are kept for those that a cluster of some thousand nodes
+// sends; larger bodies leave nothing.
 constexpr std::size_t kKeptFor = std::size_t{16} << 20;  // bytes of a body
 constexpr std::size_t kKept = 2;
 

@@ -1,4 +1,5 @@
-// The extender over HTTP: the threads between net::HttpServer's workers, which wait for an answer, and the machine's one.
+// The extender over HTTP: the threads between net::HttpServer's workers, which wait for an answer,
+// and the machine's one.
 // A worker reads the body, asks the machine (k8s/host.h), and writes the reply; many wait side by side.
 // Requests go to the replica that leads when that is another one. Those with large bodies have their turns
 // (large_bodies.h), and leave no memory behind.

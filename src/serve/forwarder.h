@@ -1,5 +1,6 @@
-// Sends a request on to the replica that leads, and its answer back. One connection a thread; a request that was sent on
-// once is not sent on again, so two replicas that each take the other for the leader do no harm. Any thread.
+// Sends a request on to the replica that leads, and its answer back. One connection a thread; a request that
+// was sent on once is not sent on again, so two replicas that each take the other for the leader do no harm.
+// Any thread.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// An API server with the objects that a test gives it: answers reads, and takes the record of the lease namespace; other
-// writes it leaves unanswered. Included by tests only.
+// An API server with the objects that a test gives it: answers reads, and takes the record of the lease
+// namespace; other writes it leaves unanswered. Included by tests only.
 #pragma once
 
 #include <map>

@@ -48,7 +48,8 @@ std::optional<std::string> otherBase(std::string_view s) {
   return std::to_string(number);
 }
 
-/// [-+]?(digits[.digits]|.digits)[e[-+]digits] in the form that JSON has for it; nullopt when it is no number.
+/// [-+]?(digits[.digits]|.digits)[e[-+]digits] in the form that JSON has for it;
+/// nullopt when it is no number.
 std::optional<std::string> decimal(std::string_view s) {
   std::string out;
   if (!s.empty() && (s[0] == '+' || s[0] == '-')) {

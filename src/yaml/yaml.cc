@@ -51,8 +51,8 @@ std::size_t depthOf(std::string_view json) {
   return deepest;
 }
 
-/// Writes JSON text while the library's parser walks the YAML: no tree is built. An anchor remembers the piece of the
-/// output that it names, and an alias copies it.
+/// Writes JSON text while the library's parser walks the YAML: no tree is built. An anchor remembers the
+/// piece of the output that it names, and an alias copies it.
 class Writer final : public YAML::EventHandler {
  public:
   explicit Writer(std::size_t max_out) : max_out_{max_out} {}

@@ -1,5 +1,6 @@
-// YAML -> JSON text: the one door to the YAML library. Types by YAML 1.2's core schema (unquoted true/false, numbers,
-// null, ~; quoted scalars stay strings); anchors are resolved; at most `max_bytes` in and 16 times that out (alias bombs), depth 100.
+// YAML -> JSON text: the one door to the YAML library. Types by YAML 1.2's core schema (unquoted true/false,
+// numbers, null, ~; quoted scalars stay strings); anchors are resolved; at most `max_bytes` in and 16 times
+// that out (alias bombs), depth 100.
 #pragma once
 
 #include <string>

@@ -1,6 +1,9 @@
-// conformance compare REAL-KUBECONFIG SANDBOX-KUBECONFIG [CASE...]   the table on both; every difference is printed
-// conformance record KUBECONFIG                                     the table on one; its answers into recorded/
-// conformance replay [CASE...]                                      the table on a sandbox in this process, against recorded/
+// conformance compare REAL-KUBECONFIG SANDBOX-KUBECONFIG [CASE...]   the table on both; every difference is
+//                                                                    printed
+// conformance record KUBECONFIG                                     the table on one; its answers into
+//                                                                   recorded/
+// conformance replay [CASE...]                                      the table on a sandbox in this process,
+//                                                                   against recorded/
 // Run in the repository's root. Exit status 1: they differ; 2: it could not be tried.
 #include <fmt/format.h>
 

@@ -1,9 +1,11 @@
 // Answers without what differs from run to run, so that those of two servers can be compared.
 //
-// Uids become u1, u2 .. and resourceVersions r1, r2 .. in order of their first appearance within a case: that two are
-// the same, or are not, is still seen. Times become <time>, ages (also that of a restart) <age>; managedFields, columns' descriptions and a list's
-// own resourceVersion are left out, and so is the service account of pods (an admission plugin's), and the hashes of storage versions; causes and the resources of a group are sorted, and
-// none stands twice; what a message quotes of a whole object, of a Go value or of a revision is cut.
+// Uids become u1, u2 .. and resourceVersions r1, r2 .. in order of their first appearance within a case: that
+// two are the same, or are not, is still seen. Times become <time>, ages (also that of a restart) <age>;
+// managedFields, columns' descriptions and a list's own resourceVersion are left out, and so is the service
+// account of pods (an admission plugin's), and the hashes of storage versions; causes and the resources of a
+// group are sorted, and none stands twice; what a message quotes of a whole object, of a Go value or of a
+// revision is cut.
 #pragma once
 
 #include <map>

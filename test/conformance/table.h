@@ -1,7 +1,8 @@
-// The conformance table: requests as data, one JSON object a line, one file per case (cases/*.jsonl; README.md).
+// The conformance table: requests as data, one JSON object a line,
+// one file per case (cases/*.jsonl; README.md).
 //
-// A case has a namespace of its own, "c-<case>", which requests name as $ns. "$x" stands for what an earlier step of the
-// case saved under x.
+// A case has a namespace of its own, "c-<case>", which requests name as $ns. "$x" stands for what an earlier
+// step of the case saved under x.
 #pragma once
 
 #include <map>
@@ -34,7 +35,8 @@ struct Case {
   std::vector<Step> steps;
 };
 
-/// All cases of a folder; "setup" first, the others by name. Error: the file, the line and what is wrong in it.
+/// All cases of a folder; "setup" first, the others by name. Error: the file,
+/// the line and what is wrong in it.
 [[nodiscard]] Result<std::vector<Case>> readCases(const std::string& folder);
 
 using Saved = std::map<std::string, std::string>;

@@ -12,7 +12,8 @@ namespace {
 
 constexpr Duration kSecond = std::chrono::seconds{1};
 constexpr Duration kMinute = std::chrono::seconds{60};
-/// Waiting 200 ms, then twice as long each time, a writer comes to 3 in a second; other reasons to write the same come on top.
+/// Waiting 200 ms, then twice as long each time, a writer comes to 3 in a second; other reasons to write the
+/// same come on top.
 constexpr std::size_t kUselessInSecond = 8;
 constexpr std::size_t kInMinute = 60;
 constexpr std::size_t kOfLeaseInMinute = 120;

@@ -1,5 +1,5 @@
-// A law of every writer: no key is tried again at once, whatever the answer (R59). What counts is how often one process
-// makes the same call about the same object, and how many of those in a row were of no use.
+// A law of every writer: no key is tried again at once, whatever the answer (R59). What counts is how often
+// one process makes the same call about the same object, and how many of those in a row were of no use.
 // Knows nothing of why. One thread.
 #pragma once
 

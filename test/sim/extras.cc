@@ -332,8 +332,9 @@ void Extras::restore() {
   judge_.wentBack();
   ledgers_.trouble(20s);
   if (leaderLease() != before && hindered_until_ < saved_at_) { return; }
-  // What everybody reads all the time did not change in between, or somebody could not read it: nothing tells him. Then it is
-  // the administrator who has to start all clients of that server again, as Kubernetes asks him to.
+  // What everybody reads all the time did not change in between, or somebody could not read it: nothing tells
+  // him. Then it is the administrator who has to start all clients of that server again,
+  // as Kubernetes asks him to.
   for (sandbox::ReplicaId id = 0; id < kReplicas; ++id) {
     if (world_.alive(id)) { startAgain(id); }
   }
@@ -354,7 +355,8 @@ void Extras::startAgain(sandbox::ReplicaId id) {
   ledgers_.trouble(10s);
 }
 
-/// As the node's controller or the pod garbage collector does on a node that is silent: of containers they know nothing.
+/// As the node's controller or the pod garbage collector does on a node that is silent:
+/// of containers they know nothing.
 void Extras::failUnstarted() {
   for (auto it = unstarted_.begin(); it != unstarted_.end();) {
     const Step step = it->second;

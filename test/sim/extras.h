@@ -1,5 +1,6 @@
-// The part of a play that features bring (features.h): what is done by hand, what fails all the time, other installations,
-// a server that goes back. Owned by one play, with the World, Judge and LedgerCheck that must outlive it.
+// The part of a play that features bring (features.h): what is done by hand, what fails all the time, other
+// installations, a server that goes back. Owned by one play, with the World,
+// Judge and LedgerCheck that must outlive it.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +42,8 @@ class Extras {
   /// A request of a user that the judge is told of.
   void byHand(const std::string& method, const std::string& target, const json::Value& body = json::Object{},
               const std::string& type = "application/json");
-  /// The lease of a pod that runs: taking the lease of one that is being placed takes the authority itself away.
+  /// The lease of a pod that runs: taking the lease of one that is being placed takes the authority itself
+  /// away.
   void dropLease(int which);
 
  private:

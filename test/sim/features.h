@@ -1,6 +1,6 @@
-// What plays can do beyond the plain ones, each on its own: a feature is drawn from the seed, adds its steps from a generator of
-// its own, and can be played alone (sim --only NAME) or left out (--without NAME). So a seed without features is what it was
-// before there were any.
+// What plays can do beyond the plain ones, each on its own: a feature is drawn from the seed, adds its steps
+// from a generator of its own, and can be played alone (sim --only NAME) or left out (--without NAME). So a
+// seed without features is what it was before there were any.
 #pragma once
 
 #include <cstddef>

@@ -1,10 +1,10 @@
-// The judge: what the API server's objects alone say about who has which GPU, and what kubelets run whether or not anybody
-// says so. Nothing of the scheduler's code is asked.
+// The judge: what the API server's objects alone say about who has which GPU, and what kubelets run whether
+// or not anybody says so. Nothing of the scheduler's code is asked.
 //
-// watch() is called after every change and reads the store's history from where it was. What must hold at any time is
-// checked at the moment of each Binding (judge_grant.cc) and of each lease that goes; what must hold once everything is
-// quiet by settled() (judge_settled.cc). A Binding is judged by what was to be known when it was decided: what held at some
-// time within the last kKnown before that.
+// watch() is called after every change and reads the store's history from where it was. What must hold at any
+// time is checked at the moment of each Binding (judge_grant.cc) and of each lease that goes; what must hold
+// once everything is quiet by settled() (judge_settled.cc). A Binding is judged by what was to be known when
+// it was decided: what held at some time within the last kKnown before that.
 // One thread; Api and Kubelet must outlive it.
 #pragma once
 
@@ -44,15 +44,18 @@ class Judge {
   const std::string& watch(Mono now);
   /// When something last changed that a scheduler would look at.
   [[nodiscard]] Mono lastChange() const { return last_change_; }
-  /// Somebody's leases stand under names of GPU leases: a replica hears of them only when it wants to write one.
+  /// Somebody's leases stand under names of GPU leases: a replica hears of them only when it wants to write
+  /// one.
   [[nodiscard]] bool hasOthersLeases() const { return !others_.empty(); }
   /// A Binding left a replica: when, and the fence of the pod version that it was decided on, are remembered.
   void bindingSent(const kapi::Call& call, Mono now, Process by);
   /// A write of a lease left a replica: where a pod is tried is remembered.
   void leaseSent(const kapi::Call& call, Mono now);
-  /// From now on leases that go were deleted by hand, and Bindings that name no devices are another scheduler's.
+  /// From now on leases that go were deleted by hand, and Bindings that name no devices are another
+  /// scheduler's.
   void handAtWork(bool yes) { hand_ = yes; }
-  /// Uids of pods of which a leader that saw their leases before somebody deleted or edited them knows more than the API says.
+  /// Uids of pods of which a leader that saw their leases before somebody deleted or edited them knows more
+  /// than the API says.
   [[nodiscard]] std::set<std::string> knownToSome() const;
   /// Each of its holders is bound, and has that device.
   [[nodiscard]] bool isOfRunningPod(const json::Value& lease) const;
@@ -63,7 +66,8 @@ class Judge {
   void nothingSticks();
   /// A fault: for so long nobody is expected to be placed.
   void disturbed(Duration how_long);
-  /// As disturbed(): nobody leads, or another one. What had ended before that one knows by its leases at most.
+  /// As disturbed(): nobody leads, or another one. What had ended before that one knows by its leases at
+  /// most.
   void ledAnew(Duration how_long);
   /// Pods whose Binding is always refused are not expected to be placed.
   void neverPlaced(const std::string& name) { never_placed_.insert(name); }
@@ -72,11 +76,14 @@ class Judge {
   [[nodiscard]] std::string settled() const;
 
  private:
-  /// What was so long before a Binding was decided was known to whom decided it, however late its watches are.
+  /// What was so long before a Binding was decided was known to whom decided it,
+  /// however late its watches are.
   static constexpr Duration kKnown = std::chrono::seconds{20};
-  /// The same of one kind whose watch the API server could not open twice in a row: it is tried again 30 s later.
+  /// The same of one kind whose watch the API server could not open twice in a row:
+  /// it is tried again 30 s later.
   static constexpr Duration kReopened = std::chrono::seconds{45};
-  /// So long a node is left out for a pod that was tried there in vain: its leases were waited for, and then others come first.
+  /// So long a node is left out for a pod that was tried there in vain: its leases were waited for, and then
+  /// others come first.
   static constexpr Duration kInVain = std::chrono::seconds{40};
   static constexpr const char* kOurs = "gpu-scheduler";
   static constexpr const char* kClaimsId = "gpu.scheduling/gpuclaims";
@@ -224,7 +231,8 @@ class Judge {
   void give(const std::string& uid, const Pod& pod, const Device& device, Process by, Mono decided);
   /// Nobody here decided that it is bound, and who decides may not have seen it yet.
   [[nodiscard]] bool isUnheardOf(const std::string& uid, const Pod& pod, Mono decided) const;
-  /// Its containers have it, though by another number than they were told, and its agent has not said so: it is down.
+  /// Its containers have it, though by another number than they were told, and its agent has not said so:
+  /// it is down.
   [[nodiscard]] bool isUnseen(const std::string& uid, const Pod& pod, const Device& device) const;
   /// A lease of this GPU stands under the number that it had.
   [[nodiscard]] bool isLeasedByOldNumber(const std::string& node, const Gpu& gpu) const;
@@ -237,7 +245,8 @@ class Judge {
   /// What its containers were started with somebody else wrote.
   [[nodiscard]] bool wasToldByOthers(const std::string& uid) const;
   [[nodiscard]] bool isUnspoken(const std::string& uid) const;
-  /// By that lease, or it runs and the last one that named it was a shared one, too: that is missing by somebody's hand.
+  /// By that lease, or it runs and the last one that named it was a shared one, too:
+  /// that is missing by somebody's hand.
   [[nodiscard]] bool isShared(const Device& device, const Lease& lease, const std::string& uid) const;
   [[nodiscard]] bool couldNotKnow(const std::string& uid, const Device& device, Process who) const;
 
@@ -269,12 +278,14 @@ class Judge {
   [[nodiscard]] bool holds(const std::string& uid, const Pod& pod, const Device& device) const;
   /// It was told that id, or has the GPU that is called so now. Who was told UUIDs has those alone.
   [[nodiscard]] bool holdsByName(const Pod& pod, const Device& device) const;
-  /// As holds(), or its annotation says so since somebody edited it, or its lease did until somebody deleted that.
+  /// As holds(), or its annotation says so since somebody edited it,
+  /// or its lease did until somebody deleted that.
   [[nodiscard]] bool mayHold(const std::string& uid, const Pod& pod, const Device& device) const;
   [[nodiscard]] std::string whatItHas(const std::string& uid, const Pod& pod) const;
   /// One of its ids meant this GPU when it was decided or soon after, or its containers have it.
   [[nodiscard]] bool mayHaveGot(const std::string& uid, const Pod& pod, const std::string& uuid) const;
-  /// The lease of a GPU of its is another pod's, which has not moved to the number of its own GPU yet: so it has not either.
+  /// The lease of a GPU of its is another pod's, which has not moved to the number of its own GPU yet: so it
+  /// has not either.
   [[nodiscard]] bool awaitsName(const std::string& uid, const Pod& pod) const;
   /// Those of its node that it holds.
   [[nodiscard]] std::vector<Device> heldByName(const Pod& pod) const;
@@ -326,7 +337,8 @@ class Judge {
   std::map<std::pair<std::string, std::string>, Past<Ask>> claims_;    // by namespace and name
   std::map<std::string, Past<Quota>> quotas_;                          // by namespace
   std::map<std::pair<std::string, std::string>, std::string> fences_;  // (uid, resourceVersion) -> fence
-  /// uid -> fences that Bindings were decided on -> reservations, or toNode() of those without devices, as they first left
+  /// uid -> fences that Bindings were decided on -> reservations, or toNode() of those without devices, as
+  /// they first left
   std::map<std::string, std::map<std::string, std::map<std::string, Sent>>> decided_;
   std::map<std::string, std::map<std::string, Mono>> tried_;  // uid -> nodes -> when last
   std::map<std::string, std::map<Device, Mono>> wished_;      // uid -> when a lease for it first left

@@ -53,7 +53,8 @@ Mono Judge::decidedAt(const Pod& pod, const Sent& sent) const {
   return lease == reserved_.end() ? sent.at : std::min(lease->second, sent.at);
 }
 
-/// A Binding left that gives a pod no devices: one that asks for some is only counted where nobody says which there are.
+/// A Binding left that gives a pod no devices: one that asks for some is only counted where nobody says which
+/// there are.
 void Judge::namesNone(const Pod& pod, const std::string& node, Mono sent) {
   const auto status = has_status_.find(node);
   const bool named =
@@ -114,9 +115,9 @@ bool Judge::isLinked(const Pod& pod, std::int64_t gbps) const {
                      [&](int id) { return linkOf(id).island == island && linkOf(id).gbps >= gbps; });
 }
 
-/// Pods without an allocation hold GPUs that nobody can name (R13), but for those that the agent sees them use: there
-/// is a GPU left for each of them, of those that may be given. Who joins GPUs that others share takes none, also when they
-/// end meanwhile.
+/// Pods without an allocation hold GPUs that nobody can name (R13), but for those that the agent sees them
+/// use: there is a GPU left for each of them, of those that may be given. Who joins GPUs that others share
+/// takes none, also when they end meanwhile.
 void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, Mono decided) {
   const bool joins = std::all_of(pod.ids.begin(), pod.ids.end(), [&](int id) {
     const auto lease = leases_.find({pod.node, id});
@@ -171,8 +172,8 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
   }
 }
 
-/// Pods that were deleted by force while they held GPUs that nobody named, and whose containers run on: uid -> GPUs, of those
-/// that the node still has. Of pods that whoever decided knew.
+/// Pods that were deleted by force while they held GPUs that nobody named, and whose containers run on: uid
+/// -> GPUs, of those that the node still has. Of pods that whoever decided knew.
 std::map<std::string, std::int64_t> Judge::goneCounted(const std::string& node, const Sent& sent,
                                                        Mono decided) const {
   std::map<std::string, std::int64_t> out;
@@ -377,8 +378,9 @@ void Judge::agentSawItFree(const std::string& uid, const Pod& pod, const Device&
   const auto gpu = gpus_.find(device);
   if (gpu == gpus_.end()) { return; }
   for (const auto& [user, used_since] : gpu->second.in_use) {
-    // Which devices a pod without an allocation got is its kubelet's choice: such pods are only counted (R13). When one
-    // comes and goes, or one has ended with all its containers, whoever decided may not have heard of the use.
+    // Which devices a pod without an allocation got is its kubelet's choice: such pods are only counted
+    // (R13). When one comes and goes, or one has ended with all its containers, whoever decided may not have
+    // heard of the use.
     const auto other = pods_.find(user);
     if (other != pods_.end() && other->second.live() && other->second.ids.empty()) { continue; }
     if (wasToldByOthers(user)) { continue; }  // of anybody's GPUs
@@ -441,7 +443,8 @@ bool Judge::isShared(const Device& device, const Lease& lease, const std::string
   return shares(device.id) || std::any_of(ids.begin(), ids.end(), shares);
 }
 
-/// Its lease was taken by hand before it went, and that process neither bound it nor saw it bound: nothing speaks of it.
+/// Its lease was taken by hand before it went, and that process neither bound it nor saw it bound: nothing
+/// speaks of it.
 bool Judge::couldNotKnow(const std::string& uid, const Device& device, Process who) const {
   const auto gone = gone_.find(uid);
   const bool unspoken = gone != gone_.end() && gone->second.unleased.contains(device.id);

@@ -23,7 +23,8 @@ std::int64_t Judge::freeOn(const std::string& name) const {
   }
   for (const auto& [uid, pod] : pods_) {
     if (!pod.live() || pod.node != name || !(pod.ids.empty() || pod.by_hand)) { continue; }
-    // Whose annotation names fewer than it asks for since somebody edited it may have been given others than its leases say.
+    // Whose annotation names fewer than it asks for since somebody edited it may have been given others than
+    // its leases say.
     const auto named = pod.ids.empty() ? 0 : static_cast<std::int64_t>(pod.named.size());
     free -= std::max<std::int64_t>(0, pod.gpus - named);
   }
@@ -47,7 +48,8 @@ std::int64_t Judge::joinableOn(const std::string& name) const {
              mayHold(pod.first, pod.second, device);
     });
     if (others_have_it) { return false; }
-    // A pod without an allocation may use it too: its kubelet chose among GPUs of which it does not know the holders.
+    // A pod without an allocation may use it too: its kubelet chose among GPUs of which it does not know the
+    // holders.
     const auto& users = gpu->second.in_use;
     return std::all_of(users.begin(), users.end(),
                        [&holders = lease.holders](const auto& user) { return holders.contains(user.first); });
@@ -228,11 +230,13 @@ std::string Judge::leasesWrong() const {
       if (overtaken_.contains(uid)) {
         continue;
       }  // leases of a later decision for it may have been there first
-      // Another scheduler bound the pod to the very node of its leases: they stand, as if its annotation had been taken away.
+      // Another scheduler bound the pod to the very node of its leases: they stand, as if its annotation had
+      // been taken away.
       // So does one that landed long after it had left.
       const bool theirs = pod != pods_.end() && pod->second.ids.empty() && pod->second.node == device.node &&
                           (pod->second.foreign || isLate(uid, pod->second, device));
-      // What an invented UUID stood for nobody knows: it may be of a GPU that went, so the pod keeps the id that it was given.
+      // What an invented UUID stood for nobody knows: it may be of a GPU that went, so the pod keeps the id
+      // that it was given.
       const bool kept = pod != pods_.end() && pod->second.has(device) && invented_.contains(lease.uuid);
       const bool has_it = pod != pods_.end() && pod->second.live() &&
                           (theirs || kept || holds(uid, pod->second, device) ||
@@ -252,8 +256,8 @@ std::string Judge::leasesWrong() const {
   return "";
 }
 
-/// Its own leases were deleted by hand while one of an earlier decision stood: to who leads next that is what a pod looks like whose
-/// annotations were edited. It believes both: nothing is given twice.
+/// Its own leases were deleted by hand while one of an earlier decision stood: to who leads next that is what
+/// a pod looks like whose annotations were edited. It believes both: nothing is given twice.
 bool Judge::isMisread(const std::string& uid, const Pod& pod) const {
   return pod.forgotten && pod.live() && std::any_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
            const auto& [device, lease] = entry;
@@ -279,7 +283,8 @@ std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
     if (lease != leases_.end() && isOfForged(lease->second)) {
       continue;
     }  // it came first when there was none
-    // For all that is known of them its GPU and the lease's are two: who lost its own entry by hand does not join it.
+    // For all that is known of them its GPU and the lease's are two:
+    // who lost its own entry by hand does not join it.
     const bool misnamed = lease != leases_.end() && lease->second.shared && pod.forgotten &&
                           (invented_.contains(lease->second.uuid) || misnamed_.contains(uid));
     if (misnamed) { continue; }

@@ -1,4 +1,5 @@
-// Who waits though nothing is in the way, while other writes fail all the time; and which GPUs were free all the time.
+// Who waits though nothing is in the way, while other writes fail all the time;
+// and which GPUs were free all the time.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -10,7 +11,8 @@ namespace {
 
 /// Long enough for a few decisions that are dropped and made anew.
 constexpr Duration kFair = std::chrono::seconds{20};
-/// So long the lease of a pod that went may still be there, and its GPUs are proven free by two looks of a calm agent.
+/// So long the lease of a pod that went may still be there, and its GPUs are proven free by two looks of a
+/// calm agent.
 constexpr Duration kLeased = std::chrono::seconds{60};
 constexpr Duration kTwoLooks = std::chrono::seconds{130};
 
@@ -49,7 +51,8 @@ bool Judge::isHealthy(const Pod& pod) const {
   }
 }
 
-/// Nodes that take no leases now, and those where nobody says what containers of pods that are gone still have.
+/// Nodes that take no leases now, and those where nobody says what containers of pods that are gone still
+/// have.
 std::set<std::string> Judge::notUsable() const {
   std::set<std::string> nodes;
   if (stuck_ == 4) { nodes.insert("n-1"); }
@@ -103,7 +106,8 @@ bool Judge::waitsForBackoff(const std::string& uid) const {
 
 void Judge::lookAtWaiting() {
   looked_ = now_;
-  // What the stuck ones of its namespace are to get counts for its quota; a thousand pods take longer by three slots.
+  // What the stuck ones of its namespace are to get counts for its quota;
+  // a thousand pods take longer by three slots.
   if (now_ < disturbed_until_ || plan_.has(Feature::Quotas) || plan_.has(Feature::Large)) { return; }
   const std::set<std::string> not_usable = notUsable();
   for (const auto& [uid, pod] : pods_) {

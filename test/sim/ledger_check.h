@@ -1,8 +1,9 @@
-// The leader's ledger against one that is made from the API's objects: each time everything became quiet, and at the end.
+// The leader's ledger against one that is made from the API's objects: each time everything became quiet, and
+// at the end.
 //
-// Quiet: no fault of late is still felt, nothing has changed for a while, and the leader's watches say that they bring
-// everything. Then left out are reservations, which are in no object yet, and what drains: that is known from how a pod ended,
-// which no object says any more.
+// Quiet: no fault of late is still felt, nothing has changed for a while, and the leader's watches say that
+// they bring everything. Then left out are reservations, which are in no object yet, and what drains: that is
+// known from how a pod ended, which no object says any more.
 // One thread; the World must outlive it.
 #pragma once
 
@@ -32,9 +33,11 @@ class LedgerCheck {
   void leaveOut(std::set<std::string> uids) { left_out_ = std::move(uids); }
   /// When look() has something to compare for all that is known now; nullopt: not before something changes.
   [[nodiscard]] std::optional<Mono> due(Mono last_change) const;
-  /// Compares if everything is quiet, and was not compared since it became so. "" or the first line that differs.
+  /// Compares if everything is quiet, and was not compared since it became so.
+  /// "" or the first line that differs.
   [[nodiscard]] std::string look(Mono last_change);
-  /// With everything, whatever was compared. `promises`: also what an extender beside the leader promised to pods that wait.
+  /// With everything, whatever was compared. `promises`: also what an extender beside the leader promised to
+  /// pods that wait.
   [[nodiscard]] std::string atEnd(sandbox::ReplicaId leader, bool promises);
 
   [[nodiscard]] std::size_t compared() const { return compared_; }

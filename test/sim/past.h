@@ -1,4 +1,5 @@
-// What held when: values, each with the time from which it held. Times come in order. A value type; one thread.
+// What held when: values, each with the time from which it held. Times come in order. A value type;
+// one thread.
 #pragma once
 
 #include <algorithm>

@@ -32,8 +32,9 @@ constexpr std::array kWeights{
     Weight{Op::Break, 3},     Weight{Op::LastWord, 8},  Weight{Op::Unlucky, 6},
 };
 
-/// Of a seed's extender part, which comes beside the rest. No clock of an extender stands still: with two that lead, each would
-/// write its own pods' annotations, and unlike GPU leases nothing of the API stands between two pods.
+/// Of a seed's extender part, which comes beside the rest. No clock of an extender stands still: with two
+/// that lead, each would write its own pods' annotations, and unlike GPU leases nothing of the API stands
+/// between two pods.
 constexpr std::array kShareWeights{
     Weight{Op::ShareComes, 60}, Weight{Op::ShareEnds, 16},     Weight{Op::ShareGoes, 10},
     Weight{Op::ShareAsked, 14}, Weight{Op::ShareElsewhere, 4}, Weight{Op::ShareDropped, 6},

@@ -1,7 +1,8 @@
 // What happens in one simulated cluster, drawn from one seed: who comes and goes, what breaks, and when.
 //
-// A plan is a list of steps, so a failing one can be printed, shortened and played again: the same steps and the same seed
-// give the same bytes. Steps that make no sense when they come (a pod that is not there) do nothing.
+// A plan is a list of steps, so a failing one can be printed, shortened and played again: the same steps and
+// the same seed give the same bytes. Steps that make no sense when they come (a pod that is not there)
+// do nothing.
 #pragma once
 
 #include <chrono>
@@ -49,7 +50,9 @@ enum class Op : std::uint8_t {
   Faults,      // y seconds, z permille: calls are refused, lost, late
   Slow,        // y seconds, z ms at most: watches bring things late
   Break,       // x replica, y how: its watches end
-  LastWord,  // x replica, y which call, z writes: the next such call is its last for a while, and lands so many writes to pods and leases later
+  // x replica, y which call, z writes: the next such call is its last for a while, and lands so many writes
+  // to pods and leases later
+  LastWord,
   // Of seeds with extenders; replicas of extenders alone are those from kReplicas on. Slots are of their own.
   ShareComes,      // x slot, y flavour: a pod of another scheduler that asks for shares of GPUs
   ShareEnds,       // x slot
@@ -57,7 +60,8 @@ enum class Op : std::uint8_t {
   ShareAsked,      // x slot, y calls at once, z 1: whose answers nobody waits for
   ShareElsewhere,  // x slot, y node: bound there whatever was answered
   ShareDropped,    // x slot, y 1: and said to be unschedulable; its scheduler does not look at it any more
-  Unlucky,  // x slot, y Bindings, z writes: so many Bindings of that pod get no answer and land so many writes later
+  // x slot, y Bindings, z writes: so many Bindings of that pod get no answer and land so many writes later
+  Unlucky,
   // Of features (features.h).
   Renumber,     // x node, y how, z GPU
   ComesBound,   // x slot, y node, z GPUs: another scheduler's pod that comes with its node
@@ -74,7 +78,9 @@ enum class Op : std::uint8_t {
   Taint,        // x node, y 0 or 1
   PatchesLate,  // y seconds, z seconds: annotations that an extender writes land so much later
   Limit,  // x namespace, y GPUs of the small model, z of the big one, -1: not named; both: it has no quota
-  FailUnstarted,  // x slot, y how, z seconds: its pod is failed once it is bound, its containers waiting, and goes so much later
+  // x slot, y how, z seconds: its pod is failed once it is bound, its containers waiting,
+  // and goes so much later
+  FailUnstarted,
 };
 
 struct Step {

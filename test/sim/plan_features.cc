@@ -1,4 +1,5 @@
-// The steps that each feature adds: small scenes of which the plain plays bring too few, among the other steps.
+// The steps that each feature adds: small scenes of which the plain plays bring too few,
+// among the other steps.
 #include <fmt/format.h>
 
 #include "base/random.h"
@@ -33,7 +34,8 @@ class Scenes {
     }
   }
 
-  /// Nobody sees that they start: their agent is down. What they have is counted, and goes on when they are deleted by force.
+  /// Nobody sees that they start: their agent is down. What they have is counted, and goes on when they are
+  /// deleted by force.
   void foreign() {
     for (int scenes = 1 + below(2); scenes > 0; --scenes) {
       const milliseconds at = any(milliseconds{25'000});
@@ -193,7 +195,8 @@ class Scenes {
     }
   }
 
-  /// More pods at once than may be under way (24 of each of two namespaces), and more than a sweep looks at in one step.
+  /// More pods at once than may be under way (24 of each of two namespaces), and more than a sweep looks at
+  /// in one step.
   void large() {
     const milliseconds at{2'000};
     for (int i = 0; i < 320; ++i) {
@@ -248,7 +251,8 @@ class Scenes {
     }
   }
 
-  /// No extender is alone: what happens to those happens to the schedulers. No clock stands still (kShareWeights).
+  /// No extender is alone: what happens to those happens to the schedulers.
+  /// No clock stands still (kShareWeights).
   void beside() {
     if (plan_.extenders == 0) {
       std::vector<milliseconds> hot(static_cast<std::size_t>(below(4)));

@@ -104,7 +104,8 @@ void ShareJudge::podChanged(const apiserver::HistoryEntry& entry) {
   const auto known = pods_.find(uid);
   const bool is_new = known == pods_.end();
   const bool bound_now = !pod.node.empty() && (is_new || known->second.node.empty());
-  // Where a late one took what it was promised, a new leader does not believe the promise, and gives others what is left.
+  // Where a late one took what it was promised, a new leader does not believe the promise, and gives others
+  // what is left.
   const bool overtaken = bound_now && !is_new && !isLeftFor(known->second, true);
   pod.fair = bound_now ? bindings_[uid] && !overtaken : !is_new && known->second.fair;
   if (pod.fair && bound_now && pod.named != pod.node) {
@@ -238,7 +239,8 @@ bool ShareJudge::hasRoom(const Pod& pod) const {
   const Container& wants = pod.containers[0];
   return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
     const auto& [name, node] = entry;
-    // Beside a pod that is on its way a choice may not be certain, and what late ones hold is not looked at here.
+    // Beside a pod that is on its way a choice may not be certain,
+    // and what late ones hold is not looked at here.
     const bool unclear = std::any_of(pods_.begin(), pods_.end(), [&, &n = name](const auto& p) {
       const Pod& other = p.second;
       return (other.live() && other.node == n && (!other.fair || !other.assigned)) ||

@@ -1,12 +1,12 @@
-// The judge of shares of GPUs on nodes of gpu-manager: what the API server's objects alone say about who has how much of
-// which device. Nothing of the extender's code is asked.
+// The judge of shares of GPUs on nodes of gpu-manager: what the API server's objects alone say about who has
+// how much of which device. Nothing of the extender's code is asked.
 //
-// A Binding is fair when its scheduler was told that node, nothing was asked for the pod since that would move it, and the
-// pod's annotations say still what they said then. All others are late or foreign: nobody can fence those (R55), so
-// their pods are not counted here. Fair ones fit at any time:
+// A Binding is fair when its scheduler was told that node, nothing was asked for the pod since that would
+// move it, and the pod's annotations say still what they said then. All others are late or foreign: nobody
+// can fence those (R55), so their pods are not counted here. Fair ones fit at any time:
 //   - shares by the device that the annotations name;
-//   - whole devices by number until gpu-manager says which it took: it takes any. A share that is on its way to one that it
-//     took so will be refused by it, and may have been chosen before anybody knew.
+//   - whole devices by number until gpu-manager says which it took: it takes any. A share that is on its way
+//     to one that it took so will be refused by it, and may have been chosen before anybody knew.
 // Reads the store's history from where it was; the caller watches before history is compacted. One thread.
 #pragma once
 
@@ -56,8 +56,8 @@ class ShareJudge {
   [[nodiscard]] const std::map<std::string, Pod>& pods() const { return pods_; }
   /// It was ever bound as its scheduler was not told, or no more.
   [[nodiscard]] bool boundLate(const std::string& uid) const { return late_.contains(uid); }
-  /// Somebody who waits was promised what bound pods do not leave any more: one that was bound late took it, or
-  /// gpu-manager gave the device away as a whole.
+  /// Somebody who waits was promised what bound pods do not leave any more: one that was bound late took it,
+  /// or gpu-manager gave the device away as a whole.
   [[nodiscard]] bool isPromiseOvertaken() const;
   /// Some node has room for it: by the bound pods and, once all is quiet, those that have a note.
   [[nodiscard]] bool hasRoom(const Pod& pod) const;

@@ -310,7 +310,8 @@ std::string ShareSide::settled() {
   return ledgerWrong(*leader);
 }
 
-/// Who was bound as told is not blamed. (That a late one is reported is a unit test's: who leads may have died with what it knew.)
+/// Who was bound as told is not blamed. (That a late one is reported is a unit test's: who leads may have
+/// died with what it knew.)
 std::string ShareSide::reportsWrong() {
   for (const auto& event : world_.get("/apis/events.k8s.io/v1/namespaces/a/events")["items"].items()) {
     const std::string uid{event["regarding"]["uid"].str()};
@@ -329,7 +330,8 @@ std::string ShareSide::reservationsWrong(sandbox::ReplicaId leader) const {
     noted += pod.named.empty() ? 0 : 1;
     const auto mine = mine_.find(pod.name);
     if (mine == mine_.end() || mine->second.uid != uid) { continue; }
-    // A leader that came later, or writes the annotations after it, does not know of it, and waits for longer.
+    // A leader that came later, or writes the annotations after it, does not know of it,
+    // and waits for longer.
     const bool known = mine->second.told_so > pod.written_at && mine->second.leads == leads_;
     if (known && !pod.named.empty()) {
       return fmt::format("pod {} was given up, its annotations say '{}'", pod.name, pod.note);
@@ -345,8 +347,9 @@ std::string ShareSide::reservationsWrong(sandbox::ReplicaId leader) const {
   return "";
 }
 
-/// As a fresh one makes it of the same kinds. A new leader would not believe an overtaken promise; this one keeps it
-/// until it ends, so what is reserved is not compared then. Where all is one ledger LedgerCheck looks at it.
+/// As a fresh one makes it of the same kinds. A new leader would not believe an overtaken promise; this one
+/// keeps it until it ends, so what is reserved is not compared then. Where all is one ledger LedgerCheck
+/// looks at it.
 std::string ShareSide::ledgerWrong(sandbox::ReplicaId leader) {
   if (extenders_ == 0) { return ""; }
   const bool with_promises = arePromisesBelieved();

@@ -1,6 +1,7 @@
-// The extender's part of a simulated cluster: nodes of gpu-manager, replicas of the extender alone if the plan has some, and another scheduler that asks
-// them and binds. It asks again, in parallel, gives up calls that are answered later, binds late, and elsewhere; in some plays as
-// Volcano's allocateFunc and deallocateFunc do, and through the extender's own Binding.
+// The extender's part of a simulated cluster: nodes of gpu-manager, replicas of the extender alone if the
+// plan has some, and another scheduler that asks them and binds. It asks again, in parallel, gives up calls
+// that are answered later, binds late, and elsewhere; in some plays as Volcano's allocateFunc and
+// deallocateFunc do, and through the extender's own Binding.
 // Owned by one play, with the World that must outlive it; what it draws at random shifts nothing of the rest.
 #pragma once
 
@@ -34,7 +35,8 @@ class ShareSide {
   void calmDown() { calm_ = true; }
   /// "" or what is not as it should be now that nothing happens any more.
   [[nodiscard]] std::string settled();
-  /// A new leader would adopt what this one promised. (Else this one waits for the end of what was overtaken.)
+  /// A new leader would adopt what this one promised. (Else this one waits for the end of what was
+  /// overtaken.)
   [[nodiscard]] bool arePromisesBelieved() const { return !judge_.isPromiseOvertaken(); }
 
  private:

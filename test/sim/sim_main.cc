@@ -1,8 +1,10 @@
-// sim [SEEDS [FIRST_SEED]]: plays that many seeds; 1 when something went wrong, with a shortened plan of the first such seed.
-// sim --known FILE: the seeds at the beginning of its lines, `SEED` or `SEED FEATURE,FEATURE`; 1 when one went wrong.
-// sim --tell SEED: one seed, shortened if it fails: every step, log line and write, and what each pod and lease says whenever it changes.
-// Before these: --only FEATURE plays seeds that all have that feature, and no other (features.h); --without FEATURE; --with FEATURE,
-// one that is held back. Again for more than one. Known seeds are played with those that their line names only, as they were found.
+// sim [SEEDS [FIRST_SEED]]: plays that many seeds; 1 when something went wrong, with a shortened plan of the
+// first such seed. sim --known FILE: the seeds at the beginning of its lines, `SEED` or `SEED
+// FEATURE,FEATURE`; 1 when one went wrong. sim --tell SEED: one seed, shortened if it fails: every step, log
+// line and write, and what each pod and lease says whenever it changes.
+// Before these: --only FEATURE plays seeds that all have that feature, and no other (features.h); --without
+// FEATURE; --with FEATURE, one that is held back. Again for more than one. Known seeds are played with those
+// that their line names only, as they were found.
 #include <fmt/format.h>
 
 #include <chrono>

@@ -216,7 +216,8 @@ class Leased : public Cluster {
   }
 };
 
-/// Another leader, who does not know yet that it is none, decides anew after our fence: its Binding would land.
+/// Another leader, who does not know yet that it is none, decides anew after our fence:
+/// its Binding would land.
 TEST_F(Leased, LeasesFromAfterAFenceAreNotDeletedByIt) {
   world.create(claim("two", 2));
   world.create(pod("p", "two"));
@@ -446,7 +447,8 @@ TEST_F(LongDay, OfChurnWithLargeEnvironmentsLeavesMemoryFlat) {
   for (int i = 0; i < 6; ++i) { quarter(); }
   const std::size_t after = liveBytes();
   EXPECT_EQ(leases(), 0U);
-  // What may stay are the uids that are known to be gone, at most 131,072 of a kind (engine/cache.h); an environment is 8,000 bytes.
+  // What may stay are the uids that are known to be gone, at most 131,072 of a kind (engine/cache.h); an
+  // environment is 8,000 bytes.
   EXPECT_LE(after, before + 360 * std::size_t{500}) << "360 pods later";
 }
 

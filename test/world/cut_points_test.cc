@@ -1,6 +1,6 @@
-// Every cut point (R28 and R38): the leader dies before or after each single write of a placement and of a release, and
-// the write that was in flight is applied, refused, or applied after the next leader began. The next leader repairs all of
-// them: no double grant, no leak, no pod stuck.
+// Every cut point (R28 and R38): the leader dies before or after each single write of a placement and of a
+// release, and the write that was in flight is applied, refused, or applied after the next leader began. The
+// next leader repairs all of them: no double grant, no leak, no pod stuck.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -65,7 +65,8 @@ void PrintTo(Way way, std::ostream* out) {
   *out << std::array{"Exclusive", "Shared", "Plain", "Ordinary"}.at(static_cast<std::size_t>(way));
 }
 
-/// A pod of two GPUs (an ordinary one: of none) is placed, runs and ends; then a pod that needs every GPU of node-b shows that nothing leaked.
+/// A pod of two GPUs (an ordinary one: of none) is placed, runs and ends; then a pod that needs every GPU of
+/// node-b shows that nothing leaked.
 class Play {
  public:
   Play(std::size_t at, std::optional<Cut> cut, Way way)

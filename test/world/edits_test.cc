@@ -45,7 +45,8 @@ TEST_P(Edited, AllocatedAndReservationTogetherMoveNoLease) {
 }
 INSTANTIATE_TEST_SUITE_P(Agents, Edited, ::testing::Bool());
 
-/// Two lead for a moment: what the other one decided for the pod lands late, and its annotations are all taken away.
+/// Two lead for a moment: what the other one decided for the pod lands late,
+/// and its annotations are all taken away.
 TEST_P(Edited, AllTakenAwayTheLeasesFromBeforeItsBindingStand) {
   world.create(pod("q", "one"));
   ASSERT_TRUE(eventually([&] { return running("q"); }));

@@ -1,5 +1,5 @@
-// Another scheduler places pods by asking an extender, and a simulated gpu-manager picks their devices for itself when the
-// kubelet takes them: its picks must be what the extender wrote.
+// Another scheduler places pods by asking an extender, and a simulated gpu-manager picks their devices for
+// itself when the kubelet takes them: its picks must be what the extender wrote.
 #include <gtest/gtest.h>
 
 #include <deque>
@@ -33,8 +33,8 @@ struct ManagedOptions {
   int most_processes = 0;
 };
 
-/// Four nodes of gpu-manager, and a kube-scheduler: one filter call at a time, Bindings side by side some time later, pods that
-/// found no node again after a while.
+/// Four nodes of gpu-manager, and a kube-scheduler: one filter call at a time, Bindings side by side some
+/// time later, pods that found no node again after a while.
 class ManagedCluster {
  public:
   ManagedCluster(std::uint64_t seed, ManagedOptions options)
@@ -226,8 +226,8 @@ class ManagedCluster {
                          Object{{"gracePeriodSeconds", 0}});
   }
 
-  /// By the annotations of bound, unfinished pods alone. Which devices whole GPUs are is known once they are assigned; before
-  /// that so many must be left over.
+  /// By the annotations of bound, unfinished pods alone. Which devices whole GPUs are is known once they are
+  /// assigned; before that so many must be left over.
   void checkRoom() {
     std::map<std::string, Use> used;
     for (const Value* pod : pods()) {
@@ -283,8 +283,8 @@ class ManagedCluster {
   std::string overfull_;
 };
 
-/// Four nodes of eight GPUs, and a Volcano with allocateFunc: a session gives a node to one pod of a gang after the other, and binds
-/// them all, or takes all back.
+/// Four nodes of eight GPUs, and a Volcano with allocateFunc: a session gives a node to one pod of a gang
+/// after the other, and binds them all, or takes all back.
 class GangCluster {
  public:
   explicit GangCluster(std::uint64_t seed) : rng_{seed}, world_{{.seed = seed, .nodes = {}}} {
@@ -398,7 +398,8 @@ std::vector<std::string> gangOf(GangCluster& cluster, int members, Vcuda limits)
   return pods;
 }
 
-/// All are bound before the first one is taken: gpu-manager serves equal pods by their predicate-time, as they were chosen.
+/// All are bound before the first one is taken: gpu-manager serves equal pods by their predicate-time, as
+/// they were chosen.
 TEST(GpuManagerWorld, AGangOfSharesThatFillsTheClusterRuns) {
   for (const int members : {8, 32}) {
     GangCluster cluster{static_cast<std::uint64_t>(members)};
@@ -427,8 +428,8 @@ TEST(GpuManagerWorld, AGangThatDoesNotFitLeavesNothingBehind) {
   EXPECT_EQ(cluster.session({"whole"}), 1U);
 }
 
-/// What is not promised of a gang: that no member is taken before the others are bound. Who is refused for it is made anew, and then
-/// the others have been taken.
+/// What is not promised of a gang: that no member is taken before the others are bound. Who is refused for it
+/// is made anew, and then the others have been taken.
 TEST(GpuManagerWorld, MembersThatAreTakenBeforeOthersAreBoundMayBeRefusedAndEndUpRunning) {
   std::size_t refused = 0;
   for (std::uint64_t seed = 1; seed <= 4; ++seed) {
@@ -462,8 +463,8 @@ TEST(GpuManagerWorld, ItsPicksAreTheAnnotationsWhateverOrderPodsAreTakenIn) {
   EXPECT_GT(given, 5'000);
 }
 
-/// What nobody can know when the choice is made: who will have left, and, between devices that are equally full, how many
-/// processes there are.
+/// What nobody can know when the choice is made: who will have left, and, between devices that are equally
+/// full, how many processes there are.
 TEST(GpuManagerWorld, OnlyWhatCouldNotBeKnownMakesItsPicksDiffer) {
   int differ = 0;
   int ties = 0;

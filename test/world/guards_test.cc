@@ -242,8 +242,9 @@ TEST_F(Guards, ABindingWaitsForTheConditionThatIsBeingWritten) {
   EXPECT_EQ(bindings(), 1);  // sent with the version of before, it would be refused
 }
 
-/// Another leader had decided about the pod, too, and its lease could not be deleted yet: it is not what the pod was bound for, though
-/// it was there before. The agent sees what the pod uses; the next leader has not seen the lease that went.
+/// Another leader had decided about the pod, too, and its lease could not be deleted yet: it is not what the
+/// pod was bound for, though it was there before. The agent sees what the pod uses; the next leader has not
+/// seen the lease that went.
 TEST_F(Guards, ALeaseOfAnotherDecisionIsNotWhatThePodHasWhenItsOwnIsGone) {
   std::string other;  // the lease of the other decision
   judge([&, done = false](const Call& call) mutable {
@@ -321,8 +322,8 @@ TEST_P(BoundByOthers, WithOtherNamesHasLeasesOfThoseOnly) {
 }
 INSTANTIATE_TEST_SUITE_P(When, BoundByOthers, ::testing::Values("lease", "binding"));
 
-/// Its node counts its GPUs and nobody names them. A lease that an earlier leader sent for it, and that lands now, is not
-/// what it has.
+/// Its node counts its GPUs and nobody names them. A lease that an earlier leader sent for it, and that lands
+/// now, is not what it has.
 TEST_F(Guards, ALeaseThatLandsLateIsNotWhatAPodOfACountHas) {
   world.create(*json::parse(
       R"({"apiVersion":"v1","kind":"Node","metadata":{"name":"counted","labels":{"counts":"yes"}},
@@ -388,8 +389,8 @@ TEST_F(Guards, LeasesOfPodsOfOtherSchedulersAreLeftAlone) {
   }
 }
 
-/// One node of 64 cpus, and more pods than a new leader reviews at its first event: those of the first sweep's second half
-/// come after it.
+/// One node of 64 cpus, and more pods than a new leader reviews at its first event: those of the first
+/// sweep's second half come after it.
 class GuardsOfOneNode : public Guards {
  protected:
   static constexpr int kCandidates = 20;

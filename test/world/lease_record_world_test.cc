@@ -1,5 +1,5 @@
-// The record of the lease namespace on the GpuClaim CRD (R20), with a scheduler at work: the CRD comes later, goes, or
-// loses its record; and leases that nobody can read.
+// The record of the lease namespace on the GpuClaim CRD (R20), with a scheduler at work: the CRD comes later,
+// goes, or loses its record; and leases that nobody can read.
 #include <algorithm>
 
 #include "kapi/kinds.h"
@@ -226,8 +226,8 @@ TEST_F(Record, ALeaseThatCannotBeReadIsTold) {
   EXPECT_EQ(nodeOf("p"), "node-b") << "its GPU is nobody's to give";
 }
 
-/// Two installations of different names with the same lease namespace: the second one decides nothing, and leaves the leases
-/// of the first one's running pods alone, whether or not the first one lives.
+/// Two installations of different names with the same lease namespace: the second one decides nothing, and
+/// leaves the leases of the first one's running pods alone, whether or not the first one lives.
 TEST_F(Record, OfAnotherNameIsLeftAlone) {
   startOne();
   world.create(pod("p", "", 1));

@@ -1,5 +1,6 @@
-// Of pods that ask for the same, the one of the highest priority that waits is placed first: whatever ends, is refused or takes
-// over meanwhile. (A pod of which a write was refused waits for its backoff, and holds up nobody: others are placed before it.)
+// Of pods that ask for the same, the one of the highest priority that waits is placed first: whatever ends,
+// is refused or takes over meanwhile. (A pod of which a write was refused waits for its backoff, and holds up
+// nobody: others are placed before it.)
 #include <gtest/gtest.h>
 
 #include <map>

@@ -100,7 +100,8 @@ TEST_F(ToldUuids, ALeaseThatFollowedItsGpuStandsThoughAllAnnotationsWereTakenAwa
   expectRebuilt();
 }
 
-/// The ids of its annotation are those of before; that its agent sees it use this GPU says that nobody edited them.
+/// The ids of its annotation are those of before; that its agent sees it use this GPU says that nobody edited
+/// them.
 TEST_F(ToldUuids, ALeaseOfAnotherDecisionIsNotWhatAPodHasWhoseGpuWasRenumbered) {
   finish("p");
   ASSERT_TRUE(eventually([&] { return leases() == 1; }, 120s));
@@ -232,7 +233,8 @@ TEST_F(ToldUuids, WhatIsRenumberedOnTheWayIsDecidedAnew) {
   EXPECT_EQ(lease(2)["metadata"]["annotations"]["gpu.scheduling/uuid"].str(), "GPU-3");
 }
 
-/// A write of another decision that landed late, and was deleted again, says nothing of the GPU that comes to have its id.
+/// A write of another decision that landed late, and was deleted again, says nothing of the GPU that comes to
+/// have its id.
 TEST_F(ToldUuids, WhatALateLeaseSaidIsNotWrittenForTheGpuThatMovesThere) {
   world.create(json::Object{
       {"apiVersion", "coordination.k8s.io/v1"},

@@ -258,7 +258,8 @@ TEST_F(Scheduling, AForceDeletedPodsDeviceDrainsUntilTheAgentSawItGone) {
   expectSettled();
 }
 
-/// Its leases were deleted by hand, too, and the new leader cannot list leases but for the census that it must have.
+/// Its leases were deleted by hand, too, and the new leader cannot list leases but for the census that it
+/// must have.
 TEST_F(Scheduling, WhatTheAgentSeesInUseIsNotGivenByALeaderThatKnowsItFromTheInitialSyncOnly) {
   world.kubelet().setConfig({500ms, 100ms, 20s, 40s});  // containers linger
   world.create(claim("eight", 8));
@@ -411,8 +412,8 @@ TEST_F(Scheduling, AnAnnotationThatNamesFewerGpusFreesNone) {
   EXPECT_TRUE(warned("GpuAnnotationChanged"));
 }
 
-/// An earlier decision for the same pod, by a leader that was cut off, lands while nobody leads, and the pod's own leases
-/// (one, or all of them) are deleted by hand.
+/// An earlier decision for the same pod, by a leader that was cut off, lands while nobody leads, and the
+/// pod's own leases (one, or all of them) are deleted by hand.
 class LateLeases : public Scheduling, public ::testing::WithParamInterface<std::vector<std::string>> {};
 
 TEST_P(LateLeases, DoNotOutweighWhatThePodWasBoundWith) {
@@ -588,7 +589,8 @@ TEST(Determinism, TheSameSeedWritesTheSameCalls) {
   EXPECT_FALSE(play(7).first.empty());
 }
 
-/// It is another scheduler's, and its agent has not seen it: which GPU it has nobody knows, but that it has one.
+/// It is another scheduler's, and its agent has not seen it: which GPU it has nobody knows,
+/// but that it has one.
 TEST_F(Scheduling, AForeignPodsDeviceDrainsAsACountWhenThePodIsForceDeleted) {
   sandbox::Kubelet::Config kubelet;
   kubelet.linger = 20s;

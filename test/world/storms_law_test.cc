@@ -1,6 +1,6 @@
-// The law of every writer (R59), over random answers: whatever is answered to which calls, for how long, about which
-// object or namespace, no object is called about more than so often, pods of other namespaces are placed at once, and when the
-// fault is over everything comes right.
+// The law of every writer (R59), over random answers: whatever is answered to which calls, for how long,
+// about which object or namespace, no object is called about more than so often, pods of other namespaces are
+// placed at once, and when the fault is over everything comes right.
 #include <fmt/format.h>
 
 #include <array>
@@ -21,8 +21,8 @@ using kapi::Call;
 using kapi::Kind;
 using kapi::Verb;
 
-/// Of one pod whose Bindings are always in conflict: 9 tries a minute (after 1, 2, 4, 8, then 10 s each), and each is three
-/// Bindings, a read after each, and the fence (R30). And it is told why it waits.
+/// Of one pod whose Bindings are always in conflict: 9 tries a minute (after 1, 2, 4, 8, then 10 s each), and
+/// each is three Bindings, a read after each, and the fence (R30). And it is told why it waits.
 constexpr int kPodCallsPerMinute = 9 * 7 + 2;
 constexpr int kLeaseCallsPerMinute = 90;  // of one lease, whoever wants it
 constexpr int kOtherCallsPerMinute = 30;  // of one claim's status, or one event

@@ -242,8 +242,8 @@ TEST_F(FewSlots, ArePassedOnByPlacementsThatCannotBeTakenBack) {
   EXPECT_TRUE(eventually([&] { return !nodeOf("good").empty(); }, 1s));
 }
 
-/// Once it may write again there is no room any more. Whoever was held back is told, though nobody needs a slot; and a pod whose
-/// Binding was refused is told that GPUs are missing, and no longer the rejection.
+/// Once it may write again there is no room any more. Whoever was held back is told, though nobody needs a
+/// slot; and a pod whose Binding was refused is told that GPUs are missing, and no longer the rejection.
 TEST_F(OneNamespaceIsBroken, ItsPodsAreToldWhyTheyWaitOnceItIsMended) {
   breakIt(403);
   world.create(claim("one", 1, {}, "bad"));
@@ -267,7 +267,8 @@ TEST_F(OneNamespaceIsBroken, ItsPodsAreToldWhyTheyWaitOnceItIsMended) {
   EXPECT_TRUE(eventually([&] { return untold().empty(); }, 60s)) << untold();
 }
 
-/// A slot that came free brings back one of them, which no node can take: the next one has its turn without another slot.
+/// A slot that came free brings back one of them, which no node can take:
+/// the next one has its turn without another slot.
 TEST_F(OneNamespaceIsBroken, SoAreItsPodsThatEachWantAnotherNode) {
   answerWith([](const Call& call) {
     return isBinding(call) && call.key.ns == "bad" ? std::optional{429} : std::nullopt;

@@ -1,5 +1,5 @@
-// The truth about GPUs as the API server alone tells it (leases, bound pods): what no fault may ever break. Independent of
-// the scheduler's own ledger and code on purpose.
+// The truth about GPUs as the API server alone tells it (leases, bound pods): what no fault may ever break.
+// Independent of the scheduler's own ledger and code on purpose.
 #pragma once
 
 #include <map>

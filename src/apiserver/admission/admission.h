@@ -1,18 +1,22 @@
-// Admission: what may change or refuse a write between its decoding and its storing, as the plugins of kube-apiserver.
+// Admission: what may change or refuse a write between its decoding and its storing,
+// as the plugins of kube-apiserver.
 //
-// Order, as there: the write is decoded, with defaults; each plugin mutates, in the order in which they were added; the object is
-// completed (name, uid, what a write may not change) and validated; each plugin validates; it is stored. A deletion has no
-// object: both passes see the old one, after its preconditions. The first refusal ends it, and nothing was written.
-// Asked about all that reaches the store by a request: create, update, patch and apply (Create or Update), delete and each of
-// a deleted collection, and the Binding or Eviction that is posted to a pod (Create of its subresource; what an eviction
-// then deletes is not asked about again). Nothing that is served connects (exec, attach) yet.
+// Order, as there: the write is decoded, with defaults; each plugin mutates, in the order in which they were
+// added; the object is completed (name, uid, what a write may not change) and validated; each plugin
+// validates; it is stored. A deletion has no object: both passes see the old one, after its preconditions.
+// The first refusal ends it, and nothing was written.
+// Asked about all that reaches the store by a request: create, update, patch and apply (Create or Update),
+// delete and each of a deleted collection, and the Binding or Eviction that is posted to a pod (Create of its
+// subresource; what an eviction then deletes is not asked about again). Nothing that is served connects
+// (exec, attach) yet.
 //
-// A plugin may answer later: a webhook is a call to another process, and this one must go on meanwhile. It returns nothing,
-// and the request is put aside with its ticket. Once the answer is there (Api::answered), the request begins again from its
-// body, on what is stored by then, and the answers that it got so far count as long as what they were about is
-// the same; else the plugin is asked anew, as a real server does when an object changed in between. So a handler
-// holds nothing while it waits, and writes nothing before the last answer. A request of somebody who cannot wait (Api::handle,
-// the controllers) has ticket 0: a plugin that would answer later has to say at once what its failure policy says.
+// A plugin may answer later: a webhook is a call to another process, and this one must go on meanwhile. It
+// returns nothing, and the request is put aside with its ticket. Once the answer is there (Api::answered),
+// the request begins again from its body, on what is stored by then, and the answers that it got so far count
+// as long as what they were about is the same; else the plugin is asked anew, as a real server does when an
+// object changed in between. So a handler holds nothing while it waits, and writes nothing before the last
+// answer. A request of somebody who cannot wait (Api::handle, the controllers) has ticket 0: a plugin that
+// would answer later has to say at once what its failure policy says.
 //
 // Plugins and what they are shown belong to the caller. One thread.
 #pragma once
@@ -54,8 +58,8 @@ struct AdmissionRequest {
 
 struct AdmissionResponse {
   std::optional<ApiError> refused{};
-  /// Of mutate(): the object from now on. It is decoded as a body is: with defaults, and without fields that its kind does
-  /// not have.
+  /// Of mutate(): the object from now on. It is decoded as a body is: with defaults, and without fields that
+  /// its kind does not have.
   std::optional<json::Value> object{};
   std::vector<std::string> warnings{};
 };
@@ -63,7 +67,8 @@ struct AdmissionResponse {
 class AdmissionPlugin {
  public:
   virtual ~AdmissionPlugin() = default;
-  /// `object` is null for Delete. May change it in place, to what decoding would have given; not when it answers later.
+  /// `object` is null for Delete. May change it in place, to what decoding would have given;
+  /// not when it answers later.
   /// Nothing: it answers later.
   [[nodiscard]] virtual std::optional<AdmissionResponse> mutate(const AdmissionRequest& request,
                                                                 json::Value& object);

@@ -8,8 +8,8 @@
 
 namespace gs::apiserver {
 
-/// NamespaceLifecycle: nothing new in a namespace that is not there (404) or that is being deleted (403); the namespaces of
-/// the system stay (403).
+/// NamespaceLifecycle: nothing new in a namespace that is not there (404) or that is being deleted (403); the
+/// namespaces of the system stay (403).
 [[nodiscard]] std::unique_ptr<AdmissionPlugin> namespaceLifecycle(const Store& store);
 /// ServiceAccount: a pod that names none runs as `default`. Nothing is mounted.
 [[nodiscard]] std::unique_ptr<AdmissionPlugin> serviceAccount();
@@ -18,7 +18,8 @@ namespace gs::apiserver {
 /// DefaultTolerationSeconds: a pod stays 300 s on a node that is not ready or not reachable.
 [[nodiscard]] std::unique_ptr<AdmissionPlugin> defaultTolerationSeconds();
 
-/// All of them, in kube-apiserver's order. Webhooks and policies come after these. `store` must outlive `admission`.
+/// All of them, in kube-apiserver's order. Webhooks and policies come after these.
+/// `store` must outlive `admission`.
 void addBuiltins(Admission& admission, const Store& store);
 
 }  // namespace gs::apiserver

@@ -1,4 +1,5 @@
-// Admission as requests meet it: where in a request plugins are asked, about what, and what a refusal or a late answer does.
+// Admission as requests meet it: where in a request plugins are asked, about what, and what a refusal or a
+// late answer does.
 #include "apiserver/handlers/admit.h"
 
 #include <functional>

@@ -1,9 +1,10 @@
-// The Kubernetes API server in memory: requests in, answers and watch events out, as the real server words them
-// (kubectl-wire facts). Requests are method, target, content type and a JSON body, so the World calls it
+// The Kubernetes API server in memory: requests in, answers and watch events out, as the real server words
+// them (kubectl-wire facts). Requests are method, target, content type and a JSON body, so the World calls it
 // directly and an HTTP server needs only text around it.
 //
-// This class routes and puts the parts together: reads.h, writes.h, deletes.h and pods.h answer, the store and the watch cache
-// keep, the plugins of admission/ change and refuse, the controllers of lifecycle/ see to what goes by itself.
+// This class routes and puts the parts together: reads.h, writes.h, deletes.h and pods.h answer, the store
+// and the watch cache keep, the plugins of admission/ change and refuse, the controllers of lifecycle/ see to
+// what goes by itself.
 // Pure and deterministic: time is an argument, uids and name suffixes come from the Rng. One thread.
 // Watch events are pulled (poll), so a driver can delay, drop or double them.
 #pragma once
@@ -42,20 +43,21 @@ class Api {
 
   /// Everything that is stored and the revision, as plain JSON.
   [[nodiscard]] json::Value save() const;
-  /// Takes over what save() gave, in place of all that is there; watches from before are "too old". Error: what is wrong
-  /// in it; then nothing changed.
+  /// Takes over what save() gave, in place of all that is there; watches from before are "too old". Error:
+  /// what is wrong in it; then nothing changed.
   [[nodiscard]] gs::Status restore(const json::Value& saved) { return take(saved, false); }
-  /// The same, and revisions go on from the saved one: those that were given since are given again, as by an etcd that was
-  /// restored from a backup. Watches end without a word.
+  /// The same, and revisions go on from the saved one: those that were given since are given again, as by an
+  /// etcd that was restored from a backup. Watches end without a word.
   [[nodiscard]] gs::Status goBack(const json::Value& saved) { return take(saved, true); }
 
-  /// Answers at once. Nobody waits for an admission plugin: one that cannot say yet has to say what it says when it fails.
+  /// Answers at once. Nobody waits for an admission plugin: one that cannot say yet has to say what it says
+  /// when it fails.
   [[nodiscard]] Response handle(const Request& request, Now now);
-  /// As handle(), for who can wait: the answer, or the ticket of a request that an admission plugin answers later. Nothing was
-  /// written then.
+  /// As handle(), for who can wait: the answer, or the ticket of a request that an admission plugin answers
+  /// later. Nothing was written then.
   [[nodiscard]] std::variant<Response, RequestId> begin(Request request, Now now);
-  /// What the plugin says that this request waits for: the request begins again. Nothing: it waits for another plugin now,
-  /// or was given up.
+  /// What the plugin says that this request waits for: the request begins again. Nothing: it waits for
+  /// another plugin now, or was given up.
   [[nodiscard]] std::optional<Response> answered(RequestId request_id, AdmissionResponse said, Now now);
   /// Nobody waits for it any more.
   void giveUp(RequestId request_id) { waiting_.erase(request_id); }
@@ -65,7 +67,8 @@ class Api {
   /// What every write to `target` is answered where nothing is served; nullopt: something is.
   [[nodiscard]] std::optional<ApiError> nowhere(std::string_view target) const;
 
-  /// Opens a watch of "path?watch=true&resourceVersion=..."; absent or 0: ADDED for all that is there, then live.
+  /// Opens a watch of "path?watch=true&resourceVersion=..."; absent or 0: ADDED for all that is there,
+  /// then live.
   [[nodiscard]] Answer<WatchId> watch(std::string_view target);
   // Of open watches, as watch_cache.h says.
   [[nodiscard]] std::optional<json::Value> poll(WatchId id) { return watches_.poll(id); }

@@ -73,7 +73,8 @@ class ApiTest : public testing::Test {
   void removeFinalizers(std::string target) {
     merge(std::move(target), json::Object{{"metadata", json::Object{{"finalizers", nullptr}}}});
   }
-  /// A definition of a cluster's resource; `approval` "" : without the annotation that Kubernetes' own groups need.
+  /// A definition of a cluster's resource; `approval` "" : without the annotation that Kubernetes' own groups
+  /// need.
   static json::Value definition(const std::string& plural, const std::string& group,
                                 const char* approval = "") {
     json::Value crd = named((plural + "." + group).c_str());

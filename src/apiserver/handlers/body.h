@@ -1,5 +1,5 @@
-// From a body to an object of its kind: type, place, defaults, unknown fields; and what is wrong with it, as the real server
-// words it. Reads nothing of the store.
+// From a body to an object of its kind: type, place, defaults, unknown fields; and what is wrong with it, as
+// the real server words it. Reads nothing of the store.
 #pragma once
 
 #include <string>
@@ -14,7 +14,8 @@ namespace gs::apiserver {
 
 /// The body: one of `type`, of its version, in the URL's namespace, decoded.
 [[nodiscard]] Answer<json::Value> readObject(Call& call, const Resources& resources, const Resource& type);
-/// With defaults, and without unknown fields, which become warnings. Error: what a decoder says. `known`: what is stored.
+/// With defaults, and without unknown fields, which become warnings. Error: what a decoder says. `known`:
+/// what is stored.
 [[nodiscard]] tl::expected<json::Value, std::string> decode(Call& call, const Resource& type,
                                                             json::Value object,
                                                             const json::Value& known = {});

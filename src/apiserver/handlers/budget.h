@@ -1,4 +1,5 @@
-// PodDisruptionBudgets: whether an eviction may go on. Counted from the pods at that moment, without a controller.
+// PodDisruptionBudgets: whether an eviction may go on. Counted from the pods at that moment,
+// without a controller.
 #pragma once
 
 #include "apiserver/meta/answer.h"
@@ -7,7 +8,8 @@
 
 namespace gs::apiserver {
 
-/// Error 429: a budget of the pod's namespace that selects it has no disruption left; 500: two budgets select it.
+/// Error 429: a budget of the pod's namespace that selects it has no disruption left; 500:
+/// two budgets select it.
 /// Pods that are pending, ended or being deleted may always go.
 [[nodiscard]] Done budgetAllows(const Store& store, const json::Value& pod);
 

@@ -170,8 +170,8 @@ Handled Deletes::removeNow(Call& call, const StoredObject& there, const json::Va
   return Response{200, successBody(std::move(details))};
 }
 
-/// Marks the object; what has neither time nor finalizers left goes at once. A longer grace than it has is ignored. The
-/// garbage collector has nothing to wait for.
+/// Marks the object; what has neither time nor finalizers left goes at once. A longer grace than it has is
+/// ignored. The garbage collector has nothing to wait for.
 Handled Deletes::terminate(Call& call, const StoredObject& there, std::int64_t grace) {
   const Value& old = *there.object;
   const Value& meta = old["metadata"];
@@ -192,8 +192,8 @@ Handled Deletes::terminate(Call& call, const StoredObject& there, std::int64_t g
   return Response{200, shown(call.resource(), *drop(call.key(), call.now))};
 }
 
-/// Foreground and orphaning: a finalizer marks it until its dependents are seen to, which is at once here. With others it
-/// stays, and goes with the last of them.
+/// Foreground and orphaning: a finalizer marks it until its dependents are seen to, which is at once here.
+/// With others it stays, and goes with the last of them.
 Handled Deletes::removeWithFinalizer(Call& call, const StoredObject& there, std::string_view finalizer) {
   Value next = *there.object;
   Value& meta = next.child("metadata");

@@ -1,4 +1,5 @@
-// What is done to pods beside writing them: binding and eviction. What it refers to must outlive it. One thread.
+// What is done to pods beside writing them: binding and eviction. What it refers to must outlive it.
+// One thread.
 #pragma once
 
 #include "apiserver/admission/admission.h"

@@ -1,4 +1,5 @@
-// What is stored becomes something else: which parts a write may change, validation, generation, the last finalizer.
+// What is stored becomes something else: which parts a write may change, validation, generation,
+// the last finalizer.
 #include <fmt/format.h>
 
 #include "apiserver/handlers/admit.h"

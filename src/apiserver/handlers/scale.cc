@@ -1,5 +1,6 @@
-// The scale subresource of Deployments, ReplicaSets and StatefulSets: the part of an object that `kubectl scale` and
-// autoscalers read and write without knowing the kind. A write is one of the object's spec.replicas.
+// The scale subresource of Deployments, ReplicaSets and StatefulSets: the part of an object that `kubectl
+// scale` and autoscalers read and write without knowing the kind.
+// A write is one of the object's spec.replicas.
 #include "apiserver/handlers/body.h"
 #include "apiserver/handlers/writes.h"
 #include "apiserver/meta/label_selector.h"

@@ -1,6 +1,7 @@
 // POST, PUT and PATCH of objects: from a body or a patch to what is stored.
 //
-// A write is decoded, admitted, validated and then stored, or refused and nothing happened. What it refers to must outlive it.
+// A write is decoded, admitted, validated and then stored, or refused and nothing happened. What it refers to
+// must outlive it.
 // One thread; uids and name suffixes come from the Rng.
 #pragma once
 
@@ -32,7 +33,8 @@ class Writes {
   [[nodiscard]] Handled create(Call& call, json::Value object);
   [[nodiscard]] Handled update(Call& call);
   [[nodiscard]] Handled patch(Call& call);
-  /// GET, PUT and PATCH of the scale subresource: how many replicas an object asks for, as a Scale of autoscaling/v1.
+  /// GET, PUT and PATCH of the scale subresource: how many replicas an object asks for,
+  /// as a Scale of autoscaling/v1.
   [[nodiscard]] Handled scale(Call& call);
 
  private:
@@ -62,8 +64,8 @@ class Writes {
 /// Error 409, as the storage of a real server words a precondition that does not hold.
 [[nodiscard]] Refused preconditionFailed(const Call& call, const char* what, std::string_view want,
                                          std::string_view have);
-/// The new object with what this kind of write may not change taken from the old one: the main resource keeps status,
-/// `/status` keeps all but status (a pod's also takes metadata labels and annotations).
+/// The new object with what this kind of write may not change taken from the old one: the main resource keeps
+/// status, `/status` keeps all but status (a pod's also takes metadata labels and annotations).
 void keepOtherPart(const Resource& resource, const std::string& subresource, const json::Value& old,
                    json::Value& next);
 

@@ -1,5 +1,5 @@
-// The controllers of CustomResourceDefinitions: one that was written is served and says so; one that is being deleted loses its
-// objects, goes once there are none, and takes what is served with it.
+// The controllers of CustomResourceDefinitions: one that was written is served and says so; one that is being
+// deleted loses its objects, goes once there are none, and takes what is served with it.
 //
 // A definition that is called as a built-in kind serves nothing, and takes nothing along. One thread.
 #pragma once
@@ -26,11 +26,11 @@ class CrdController {
   [[nodiscard]] static json::Value terminating(json::Value crd, Now now);
   /// Deletes its objects, and it once they are gone. Does nothing to one that is not being deleted.
   void empty(const std::string& name, Deleter& deleter, Now now);
-  /// An object of this resource (a key of the store) is gone for good. Called while a CRD's objects are deleted because of
-  /// another one: does nothing.
+  /// An object of this resource (a key of the store) is gone for good. Called while a CRD's objects are
+  /// deleted because of another one: does nothing.
   void objectWent(const std::string& resource, Deleter& deleter, Now now);
-  /// The CRD is gone: nothing of it can be asked for or watched any more, so that objects which are left would be in nobody's
-  /// way for ever.
+  /// The CRD is gone: nothing of it can be asked for or watched any more, so that objects which are left
+  /// would be in nobody's way for ever.
   void forget(const json::Value& crd);
 
  private:

@@ -1,4 +1,5 @@
-// For tests only: a store with what the controllers of this room need, and a deletion that says what it was asked for.
+// For tests only: a store with what the controllers of this room need,
+// and a deletion that says what it was asked for.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,7 +1,8 @@
 // Events go an hour after they were last written, as in a real server: which, and when.
 //
-// Knows keys and times only; who writes an event says so, and takes what is due when the next one is written. Of two
-// writes of one event the later counts. An event that was deleted meanwhile is given all the same. One thread.
+// Knows keys and times only; who writes an event says so, and takes what is due when the next one is written.
+// Of two writes of one event the later counts. An event that was deleted meanwhile is given all the same.
+// One thread.
 #pragma once
 
 #include <deque>

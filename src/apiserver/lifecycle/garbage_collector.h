@@ -1,8 +1,9 @@
-// The garbage collector: what has none of its owners any more goes, and what that owned; and what becomes of the
-// dependents of an object that is deleted, which its finalizers say until they are seen to.
+// The garbage collector: what has none of its owners any more goes, and what that owned; and what becomes of
+// the dependents of an object that is deleted, which its finalizers say until they are seen to.
 //
-// Orphans are known to the store; this one decides and deletes. As in a real server, an owner of a kind that is not
-// served may be anywhere, so its dependents stay. What a collection makes garbage is collected by the same one. One thread.
+// Orphans are known to the store; this one decides and deletes. As in a real server, an owner of a kind that
+// is not served may be anywhere, so its dependents stay. What a collection makes garbage is collected by the
+// same one. One thread.
 #pragma once
 
 #include <string_view>
@@ -36,8 +37,8 @@ class GarbageCollector {
   bool collecting_ = false;
 };
 
-/// The finalizer that a deletion with these DeleteOptions gives an object with this metadata; "": dependents go after it,
-/// in the background. Without an option its finalizers say it.
+/// The finalizer that a deletion with these DeleteOptions gives an object with this metadata; "": dependents
+/// go after it, in the background. Without an option its finalizers say it.
 [[nodiscard]] std::string_view collectorsFinalizer(const json::Value& options, const json::Value& meta);
 /// Without the collector's finalizers, and without an empty list of them.
 void takeCollectorsFinalizers(json::Value& object);

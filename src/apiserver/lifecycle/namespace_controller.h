@@ -1,7 +1,8 @@
-// The namespace controller: a namespace that is being deleted loses all that is in it, and goes once it is empty.
+// The namespace controller: a namespace that is being deleted loses all that is in it,
+// and goes once it is empty.
 //
-// What keeps finalizers, and pods that have grace left, keep their namespace; each object that went is a reason to look
-// again. One thread.
+// What keeps finalizers, and pods that have grace left, keep their namespace; each object that went is a
+// reason to look again. One thread.
 #pragma once
 
 #include <string>
@@ -22,8 +23,8 @@ class NamespaceController {
   [[nodiscard]] static json::Value terminating(json::Value space, Now now);
   /// Deletes what is in it, and it once that is gone. Does nothing to a namespace that is not being deleted.
   void empty(const std::string& ns, Deleter& deleter, Now now);
-  /// An object of this namespace ("": none) is gone for good. Called while a namespace is emptied because of another one:
-  /// does nothing.
+  /// An object of this namespace ("": none) is gone for good. Called while a namespace is emptied because of
+  /// another one: does nothing.
   void objectWent(const std::string& ns, Deleter& deleter, Now now);
 
  private:

@@ -1,7 +1,8 @@
-// What the API server answers when it refuses: code, reason, message and details as kube-apiserver words them.
+// What the API server answers when it refuses: code, reason,
+// message and details as kube-apiserver words them.
 //
-// Handlers return Answer<T>: the value, or an ApiError that becomes a Status body. FieldErrors collect what validation
-// found; several make one 422.
+// Handlers return Answer<T>: the value, or an ApiError that becomes a Status body. FieldErrors collect what
+// validation found; several make one 422.
 #pragma once
 
 #include <string>
@@ -28,7 +29,8 @@ using Answer = tl::expected<T, ApiError>;
 using Done = Answer<void>;
 using Refused = tl::unexpected<ApiError>;
 
-/// One finding of validation. `reason` is the cause type without "FieldValue": Invalid, Required, NotSupported ...
+/// One finding of validation. `reason` is the cause type without "FieldValue": Invalid,
+/// Required, NotSupported ...
 struct FieldError {
   std::string field;
   std::string reason;
@@ -50,7 +52,8 @@ using FieldErrors = std::vector<FieldError>;
 /// Text quoted and escaped as Go's %q does.
 [[nodiscard]] std::string goQuote(std::string_view text);
 
-/// Names a resource in messages and details: `resource` is the plural ("widgets"), `kind` the Kind; group "" is core.
+/// Names a resource in messages and details: `resource` is the plural ("widgets"), `kind` the Kind;
+/// group "" is core.
 struct Subject {
   std::string group;
   std::string resource;

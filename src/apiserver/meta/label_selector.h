@@ -1,4 +1,5 @@
-// The label selectors that stand in specs (matchLabels, matchExpressions), and amounts that may be a percentage. Pure.
+// The label selectors that stand in specs (matchLabels, matchExpressions),
+// and amounts that may be a percentage. Pure.
 #pragma once
 
 #include <cstdint>

@@ -96,7 +96,8 @@ class ConfigCheck {
 
 void mergeInto(Value& live, const Value& config, const Schema* schema);
 
-/// Items of the configuration in its order; live items that it does not name keep their place before what follows them.
+/// Items of the configuration in its order; live items that it does not name keep their place before what
+/// follows them.
 void mergeItems(Value& live, const Value& config, const Schema& schema) {
   std::map<std::string, const Value*> wanted;
   for (const Value& item : config.items()) { wanted.emplace(itemStep(schema, item), &item); }

@@ -1,8 +1,10 @@
 // Server-side apply: merging a manager's configuration into an object, and who owns which field.
 //
-// A manager's set of fields is what its last configuration named (apply) or what it changed (update). Applying takes
-// away the fields that this manager's last configuration named and this one does not, unless somebody else owns them.
-// A field that another manager owns and that would change is a conflict, unless forced: then it changes hands.
+// A manager's set of fields is what its last configuration named (apply) or what it changed (update).
+// Applying takes away the fields that this manager's last configuration named and this one does not, unless
+// somebody else owns them.
+// A field that another manager owns and that would change is a conflict, unless forced:
+// then it changes hands.
 // Fields that every object has (apiVersion, kind, metadata.name, uid ...) belong to nobody.
 #pragma once
 
@@ -33,13 +35,14 @@ struct Applied {
   Owners owners;
 };
 
-/// `live` is {} with apiVersion, kind and metadata for an object that does not exist yet. Error 409 names the managers
-/// and fields in conflict, 500 a configuration that does not fit the schema.
+/// `live` is {} with apiVersion, kind and metadata for an object that does not exist yet. Error 409 names the
+/// managers and fields in conflict, 500 a configuration that does not fit the schema.
 [[nodiscard]] Answer<Applied> serverSideApply(const json::Value& live, const json::Value& config,
                                               const Schema& schema, const Owners& owners,
                                               const Manager& manager, bool force);
 
-/// Ownership after `manager` changed `old` into `now` by a create, update or patch. True: something changed hands.
+/// Ownership after `manager` changed `old` into `now` by a create, update or patch. True:
+/// something changed hands.
 bool trackUpdate(Owners& owners, const Manager& manager, const json::Value& old, const json::Value& now,
                  const Schema& schema);
 

@@ -1,7 +1,7 @@
 // JSON patch (RFC 6902), merge patch (RFC 7396) and Kubernetes' strategic merge patch on values.
 //
-// Each changes `target` in place; after an error the target is to be thrown away. What a type decoder would refuse is
-// not refused here: the result is decoded again by the caller.
+// Each changes `target` in place; after an error the target is to be thrown away. What a type decoder would
+// refuse is not refused here: the result is decoded again by the caller.
 #pragma once
 
 #include "apiserver/meta/answer.h"
@@ -16,7 +16,8 @@ namespace gs::apiserver {
 /// Nulls delete. Both are objects.
 void applyMergePatch(json::Value& target, const json::Value& patch);
 
-/// Lists merge by the schema's keys (the first one), sets by value, other lists are replaced; directives $patch,
+/// Lists merge by the schema's keys (the first one), sets by value,
+/// other lists are replaced; directives $patch,
 /// $retainKeys, $deleteFromPrimitiveList/x and $setElementOrder/x as the API server reads them.
 [[nodiscard]] Done applyStrategicPatch(json::Value& target, const json::Value& patch, const Schema* schema);
 

@@ -1,4 +1,5 @@
-// What the API server says that it serves: /api, /apis and below, aggregated (APIGroupDiscoveryList) or legacy. Pure.
+// What the API server says that it serves: /api, /apis and below, aggregated (APIGroupDiscoveryList)
+// or legacy. Pure.
 #pragma once
 
 #include <optional>
@@ -16,7 +17,8 @@ struct Discovered {
   const char* content_type = "application/json";
 };
 
-/// `path` is one of /api, /apis, /api/v1, /apis/<group>, /apis/<group>/<version>; nullopt: another path, or not served.
+/// `path` is one of /api, /apis, /api/v1, /apis/<group>, /apis/<group>/<version>; nullopt: another path,
+/// or not served.
 [[nodiscard]] std::optional<Discovered> discover(const Resources& resources, std::string_view path,
                                                  const std::vector<MediaRange>& accept);
 

@@ -1,5 +1,6 @@
-// OpenAPI v3 as far as kubectl reads it: which fields `explain` shows, and that the server checks fields itself
-// (`fieldValidation`), so that `apply` and `create` send what they have. One document for each group and version.
+// OpenAPI v3 as far as kubectl reads it: which fields `explain` shows, and that the server checks fields
+// itself (`fieldValidation`), so that `apply` and `create` send what they have.
+// One document for each group and version.
 //
 // Documents are made when asked for and kept until what is served changes. One thread.
 #pragma once

@@ -1,7 +1,8 @@
-// Tables: what the API server answers to `Accept: ...;as=Table`, and how kubectl lays such an answer out as text.
+// Tables: what the API server answers to `Accept: ...;as=Table`,
+// and how kubectl lays such an answer out as text.
 //
-// Columns and cells are the real server's for pods, nodes, namespaces, leases, configmaps, events, CRDs and custom
-// resources (additionalPrinterColumns); ages are made here, from the time given. Pure.
+// Columns and cells are the real server's for pods, nodes, namespaces, leases, configmaps, events, CRDs and
+// custom resources (additionalPrinterColumns); ages are made here, from the time given. Pure.
 #pragma once
 
 #include <optional>
@@ -18,7 +19,8 @@ namespace gs::apiserver {
 /// What the rows carry beside their cells (the query parameter includeObject).
 enum class RowObject : std::uint8_t { Metadata, Object, None };
 
-/// The Table of these objects of one resource. `list_meta`: metadata of the list (resourceVersion, continue ...).
+/// The Table of these objects of one resource. `list_meta`: metadata of the list (resourceVersion,
+/// continue ...).
 [[nodiscard]] json::Value makeTable(const Resource& resource, const std::vector<const json::Value*>& objects,
                                     json::Value list_meta, Wall now, RowObject rows = RowObject::Metadata);
 /// The same for the answer to a get or list (or any body; a Status comes back as it is).
@@ -51,7 +53,8 @@ struct PrintTable {
 [[nodiscard]] json::Array podCells(const json::Value& pod, Wall now);
 [[nodiscard]] json::Array nodeCells(const json::Value& node, Wall now);
 [[nodiscard]] json::Array eventCells(const json::Value& event, Wall now);
-/// Of kinds with few columns (table_few.cc): the cells between name and age, and those after it. nullopt: none of them.
+/// Of kinds with few columns (table_few.cc): the cells between name and age, and those after it. nullopt:
+/// none of them.
 struct FewCells {
   json::Array before_age;
   json::Array after_age;

@@ -1,5 +1,5 @@
-// What the API server requires of the content of each built-in kind, beyond its types and its metadata; and what it adds
-// to new objects of a kind. With kube-apiserver's words.
+// What the API server requires of the content of each built-in kind, beyond its types and its metadata; and
+// what it adds to new objects of a kind. With kube-apiserver's words.
 #pragma once
 
 #include <string>
@@ -15,7 +15,8 @@ namespace gs::apiserver {
 /// `old` null: a new object. Events come in the form of the resource that they are written by.
 [[nodiscard]] FieldErrors checkKind(const Resource& resource, const json::Value& object,
                                     const json::Value& old);
-/// The defaults of a built-in kind: for new objects and for what a write makes of old ones, before it is decoded.
+/// The defaults of a built-in kind: for new objects and for what a write makes of old ones,
+/// before it is decoded.
 void defaultKind(const Resource& resource, json::Value& object);
 /// What a new object begins with beside its defaults: its first status.
 void beginKind(const Resource& resource, json::Value& object, Now now);

@@ -1,4 +1,5 @@
-// What the API server adds to a pod: defaults, a first status. More comes from admission (admission/plugins.h).
+// What the API server adds to a pod: defaults, a first status.
+// More comes from admission (admission/plugins.h).
 #include "apiserver/registry/kind_checks.h"
 #include "kapi/quantity.h"
 #include "kapi/time.h"

@@ -14,8 +14,8 @@ namespace gs::apiserver {
 namespace {
 
 // group version plural Kind flags [short,names [categories]]; "-" stands for nothing.
-// Flags: c cluster-scoped, s status subresource, r scale subresource, u upsert, p POST only. The type is called as the Kind in builtin_types.cc,
-// unless another name follows it.
+// Flags: c cluster-scoped, s status subresource, r scale subresource, u upsert, p POST only. The type is
+// called as the Kind in builtin_types.cc, unless another name follows it.
 constexpr const char* kBuiltins = R"(
 - v1 namespaces Namespace cs ns
 - v1 pods Pod s po all

@@ -96,8 +96,8 @@ class Resources {
   [[nodiscard]] Answer<Route> route(std::string_view target) const;
   [[nodiscard]] const Resource* find(std::string_view group, std::string_view plural) const;
   [[nodiscard]] const Resource* ofKind(std::string_view api_version, std::string_view kind) const;
-  /// Serves the storage version of a CRD object; again: replaces it. One that is called as a built-in resource changes
-  /// nothing, as in a real server, whose own resources come first.
+  /// Serves the storage version of a CRD object; again: replaces it. One that is called as a built-in
+  /// resource changes nothing, as in a real server, whose own resources come first.
   void serve(const json::Value& crd);
   void forget(const json::Value& crd);
   /// What was forgotten is kept until this is called: who is being answered may still look at it.

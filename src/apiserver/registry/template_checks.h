@@ -1,4 +1,5 @@
-// What the kinds with a pod template have in common: their selector and their template. Go values in messages as Go prints them.
+// What the kinds with a pod template have in common: their selector and their template. Go values in messages
+// as Go prints them.
 #pragma once
 
 #include <initializer_list>
@@ -14,7 +15,8 @@ namespace gs::apiserver {
 /// map[string]string{"app":"a"}
 [[nodiscard]] std::string goLabels(const json::Value& labels);
 
-/// Adds what is wrong with `spec.selector`. `owner` "deployment": an empty selector is an error of it; "": it may be empty.
+/// Adds what is wrong with `spec.selector`. `owner` "deployment": an empty selector is an error of it; "": it
+/// may be empty.
 /// False: what it selects cannot be said.
 [[nodiscard]] bool checkSelector(const json::Value& selector, const char* owner, FieldErrors& errors);
 /// The selector must select what the template makes; a missing one selects nothing.

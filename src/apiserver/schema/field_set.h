@@ -1,7 +1,9 @@
-// Sets of fields of an object, as server-side apply remembers who owns what (structured-merge-diff's fieldpath.Set).
+// Sets of fields of an object, as server-side apply remembers who owns what (structured-merge-diff's
+// fieldpath.Set).
 //
-// A set is a tree: steps are "f:name" (member), "k:{"name":"x"}" (list item by keys), "v:x" (set element); `member`
-// says that the path up to here is itself in the set. Empty subtrees are never stored, so equality is by content.
+// A set is a tree: steps are "f:name" (member), "k:{"name":"x"}" (list item by keys), "v:x" (set element);
+// `member` says that the path up to here is itself in the set. Empty subtrees are never stored, so equality
+// is by content.
 #pragma once
 
 #include <functional>

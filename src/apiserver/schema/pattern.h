@@ -1,9 +1,10 @@
-// Regular expressions of CRD schemas: what Go's regexp takes, which is RE2's language, matched by RE2 in time linear in the
-// text.
+// Regular expressions of CRD schemas: what Go's regexp takes, which is RE2's language, matched by RE2 in time
+// linear in the text.
 //
-// Problem: patterns and texts come from outside, and std::regex is slow and recurses without bound. Both the length of a
-// pattern and the memory of its program are bounded here.
-// Compiled once, when its schema is; copies share the program. Immutable; any thread. The only header that stands before RE2.
+// Problem: patterns and texts come from outside, and std::regex is slow and recurses without bound. Both the
+// length of a pattern and the memory of its program are bounded here.
+// Compiled once, when its schema is; copies share the program. Immutable; any thread. The only header that
+// stands before RE2.
 #pragma once
 
 #include <memory>

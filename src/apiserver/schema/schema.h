@@ -1,7 +1,9 @@
-// The shape of one field of an object: what decoding, defaulting, pruning, validation and the merging patches need.
+// The shape of one field of an object: what decoding, defaulting, pruning,
+// validation and the merging patches need.
 //
-// Built-in kinds get theirs from the table in builtin_types.cc (Go's view: pointers, omitempty), custom resources from
-// their CRD (crd_schema.h: OpenAPI's view). A null SchemaPtr or type Any means "anything, kept as it is".
+// Built-in kinds get theirs from the table in builtin_types.cc (Go's view: pointers, omitempty), custom
+// resources from their CRD (crd_schema.h: OpenAPI's view). A null SchemaPtr or type Any means "anything, kept
+// as it is".
 // Immutable once built; shared.
 #pragma once
 

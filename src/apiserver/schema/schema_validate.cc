@@ -52,7 +52,8 @@ struct Spot {
   long index = -1;        // of an item
   bool is_new = false;    // a member that the old object does not have
 
-  /// The path from the root; `shown`: from the nearest new member, as the real server has it inside its messages.
+  /// The path from the root; `shown`: from the nearest new member,
+  /// as the real server has it inside its messages.
   [[nodiscard]] std::string text(bool shown) const {
     if (up == nullptr) { return {}; }
     const std::string head = shown && is_new ? std::string{} : up->text(shown);

@@ -1,7 +1,9 @@
-// The API server's storage in memory: objects with one global resourceVersion, and the history that watches read.
+// The API server's storage in memory: objects with one global resourceVersion,
+// and the history that watches read.
 //
-// An object is an immutable value that history, watches and answers share. Every change takes the next revision and one
-// history entry; revisions start at 1 and never repeat. compact() forgets history: reading from before it is "too old".
+// An object is an immutable value that history, watches and answers share. Every change takes the next
+// revision and one history entry; revisions start at 1 and never repeat. compact() forgets history: reading
+// from before it is "too old".
 // Who owns what is indexed by uid, so that orphans are known without looking at everything.
 // One thread; no clock, no validation (api.h does that).
 #pragma once
@@ -71,8 +73,8 @@ class Store {
   /// Objects that name owners, none of which is there; each is told once, and again when its owners change.
   [[nodiscard]] std::set<StoreKey> takeOrphans() { return std::exchange(orphans_, {}); }
 
-  /// Everything anew, as it was at `revision`; history is forgotten. Revisions go on kLost above it: what was given after
-  /// the objects were saved, and is lost, is not given again. Who saw such a one is "too old".
+  /// Everything anew, as it was at `revision`; history is forgotten. Revisions go on kLost above it: what was
+  /// given after the objects were saved, and is lost, is not given again. Who saw such a one is "too old".
   /// `goes_back`: they go on at `revision`, and who saw later ones is not told.
   void reset(Map objects, std::uint64_t revision, bool goes_back = false);
 
@@ -83,7 +85,8 @@ class Store {
   /// The oldest revision that a watch may start from.
   [[nodiscard]] std::uint64_t oldest() const { return oldest_; }
   void compact();
-  /// At most so many entries of history, and bytes of objects in them (0: any), besides what compact() forgets.
+  /// At most so many entries of history, and bytes of objects in them (0: any),
+  /// besides what compact() forgets.
   void keepHistory(std::size_t entries, std::size_t bytes) {
     max_history_ = entries;
     max_bytes_ = bytes;

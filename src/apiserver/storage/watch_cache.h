@@ -1,8 +1,9 @@
-// The watch cache: open watches, each an initial state and then the store's history as it looks through its selectors.
+// The watch cache: open watches, each an initial state and then the store's history as it looks through its
+// selectors.
 //
-// Events are pulled (poll), so a driver can delay, drop or double them. A watch that is behind what history remembers gets
-// an ERROR (410) as its last event. What an object looked like before a change decides whether a watcher sees it come
-// (ADDED), change or leave (DELETED). `store` must outlive it. One thread.
+// Events are pulled (poll), so a driver can delay, drop or double them. A watch that is behind what history
+// remembers gets an ERROR (410) as its last event. What an object looked like before a change decides whether
+// a watcher sees it come (ADDED), change or leave (DELETED). `store` must outlive it. One thread.
 #pragma once
 
 #include <cstdint>

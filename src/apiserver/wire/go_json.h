@@ -6,7 +6,8 @@
 
 namespace gs::apiserver {
 
-/// "invalid character 'o' in literal null (expecting 'u')", "unexpected end of JSON input" ...; "" when nothing is wrong.
+/// "invalid character 'o' in literal null (expecting 'u')", "unexpected end of JSON input" ...; "" when
+/// nothing is wrong.
 [[nodiscard]] std::string goJsonError(std::string_view text);
 
 }  // namespace gs::apiserver

@@ -1,4 +1,5 @@
-// Content negotiation: what a peer wants to read (Accept) and what it sent (Content-Type and bytes), as values. Pure.
+// Content negotiation: what a peer wants to read (Accept) and what it sent (Content-Type and bytes),
+// as values. Pure.
 #pragma once
 
 #include <string>

@@ -1,5 +1,6 @@
-// Protobuf bodies as kubectl sends them (`create namespace`, `create role`, `auth can-i` ...), read into JSON: of a few
-// kinds, the few fields that matter. Everything else is refused with what to do instead. Answers are always JSON.
+// Protobuf bodies as kubectl sends them (`create namespace`, `create role`, `auth can-i` ...), read into
+// JSON: of a few kinds, the few fields that matter. Everything else is refused with what to do instead.
+// Answers are always JSON.
 #pragma once
 
 #include <string_view>

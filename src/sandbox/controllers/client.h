@@ -1,5 +1,5 @@
-// What controllers do to the API server: the requests that a controller-manager sends. Reads see what is stored now, writes
-// carry the resourceVersion of what was read and may be refused as anybody's.
+// What controllers do to the API server: the requests that a controller-manager sends. Reads see what is
+// stored now, writes carry the resourceVersion of what was read and may be refused as anybody's.
 //
 // Made anew for each turn of the controllers. `api` must outlive it. One thread.
 #pragma once

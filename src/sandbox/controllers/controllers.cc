@@ -107,7 +107,8 @@ void Controllers::planOwners(const Key& key, const json::Value& object, Now now)
   }
 }
 
-/// A Deployment that waits for the pods of its old ReplicaSets hears of the last one only so; a job needs its last state.
+/// A Deployment that waits for the pods of its old ReplicaSets hears of the last one only so;
+/// a job needs its last state.
 void Controllers::planGrandparent(const Key& key, const json::Value& pod, Now now) {
   const Value& controller = controllerOf(pod);
   if (controller["kind"].str() == "Job") { jobs_.podGone(std::string{controller["uid"].str()}, pod); }

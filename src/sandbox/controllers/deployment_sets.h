@@ -1,4 +1,5 @@
-// The ReplicaSets of one Deployment during one turn: which is the newest, what revisions they are, how large they are.
+// The ReplicaSets of one Deployment during one turn: which is the newest, what revisions they are,
+// how large they are.
 #pragma once
 
 #include <optional>
@@ -15,8 +16,8 @@ enum class Newest : bool { Find, FindOrMake };
 /// `deployment` must outlive it, and may be changed: its status and annotations follow what is done.
 class DeploymentSets {
  public:
-  /// Claims them. Sets of which the template is the Deployment's own are the newest; with FindOrMake there is one then,
-  /// unless it was refused.
+  /// Claims them. Sets of which the template is the Deployment's own are the newest; with FindOrMake there is
+  /// one then, unless it was refused.
   DeploymentSets(Client& client, json::Value& deployment, Newest newest);
 
   [[nodiscard]] const std::optional<json::Value>& newest() const { return newest_; }

@@ -50,8 +50,8 @@ bool isSaturated(const Value& deployment, const DeploymentSets& sets) {
          (*sets.newest())["status"]["availableReplicas"].intOr(0) == wanted;
 }
 
-/// In the middle of a rollout: every set keeps its part. The newest is served first when pods are added, and the oldest
-/// when they are taken away; larger ones before smaller ones.
+/// In the middle of a rollout: every set keeps its part. The newest is served first when pods are added, and
+/// the oldest when they are taken away; larger ones before smaller ones.
 void scaleInProportion(const Value& deployment, DeploymentSets& sets) {
   struct Turn {
     std::optional<std::size_t> old;  // nullopt: the newest

@@ -30,7 +30,8 @@ std::optional<std::int64_t> JobTurn::indexOf(const json::Value& pod) const {
 
 std::int64_t JobTurn::succeededSoFar() const { return status_["succeeded"].intOr(0); }
 
-/// The first look at a job: what ended before is in its status. More of it than status says was not written any more.
+/// The first look at a job: what ended before is in its status.
+/// More of it than status says was not written any more.
 void JobTurn::begin() {
   if (std::exchange(record_.begun, true)) { return; }
   std::int64_t succeeded = 0;

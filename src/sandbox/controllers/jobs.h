@@ -1,9 +1,10 @@
 // The controller of Jobs: pods until enough of them succeeded, or too many failed, or the time is over.
 //
-// Each pod counts once. There is no finalizer on pods, so this remembers which were counted, and what the last state of a
-// deleted one was; begun anew (a restored state), it takes status for the truth about the pods that had ended.
-// A pod that somebody deletes failed; one that this deletes because the job is suspended or asks for fewer did neither.
-// backoffLimitPerIndex, podFailurePolicy and successPolicy are kept and not acted on.
+// Each pod counts once. There is no finalizer on pods, so this remembers which were counted, and what the
+// last state of a deleted one was; begun anew (a restored state), it takes status for the truth about the
+// pods that had ended.
+// A pod that somebody deletes failed; one that this deletes because the job is suspended or asks for fewer
+// did neither. backoffLimitPerIndex, podFailurePolicy and successPolicy are kept and not acted on.
 #pragma once
 
 #include <map>

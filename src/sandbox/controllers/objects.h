@@ -27,8 +27,8 @@ namespace gs::sandbox::controllers {
 [[nodiscard]] bool hasCondition(const json::Value& status, std::string_view type);  // and it is True
 void dropCondition(json::Value& status, std::string_view type);
 
-/// A name for a template's content: ten characters at most, of those that no word is made of. Equal texts, equal hashes;
-/// `salt` makes another one.
+/// A name for a template's content: ten characters at most, of those that no word is made of. Equal texts,
+/// equal hashes; `salt` makes another one.
 [[nodiscard]] std::string shortHash(const json::Value& content, std::int64_t salt);
 
 /// How long ago `time` was; 0 when it cannot be read.

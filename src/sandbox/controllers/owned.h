@@ -1,5 +1,5 @@
-// Which objects a controller's object has: those that name it as their controller, and those without one that its selector
-// finds, which it takes over. What its selector no longer finds is let go.
+// Which objects a controller's object has: those that name it as their controller, and those without one that
+// its selector finds, which it takes over. What its selector no longer finds is let go.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,8 @@ namespace gs::sandbox::controllers {
 
 using Filter = std::function<bool(const json::Value&)>;
 
-/// Of `resource` in the namespace of `owner`, after these changes, by name. `adopts`: which may be taken over.
+/// Of `resource` in the namespace of `owner`, after these changes, by name. `adopts`:
+/// which may be taken over.
 [[nodiscard]] std::vector<apiserver::ObjectPtr> claim(Client& client, const json::Value& owner,
                                                       const std::string& resource, const Filter& adopts);
 

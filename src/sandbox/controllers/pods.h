@@ -1,4 +1,5 @@
-// Pods as controllers see them: what state they are in, which go first, and how one is made from a template. Pure.
+// Pods as controllers see them: what state they are in, which go first,
+// and how one is made from a template. Pure.
 #pragma once
 
 #include <map>
@@ -22,8 +23,10 @@ namespace gs::sandbox::controllers {
 [[nodiscard]] Duration untilAvailable(const json::Value& pod, std::int64_t min_ready, Now now);
 
 /// Sorts pods so that those that are missed least come first: without a node, Pending, not Ready, of a low
-/// `controller.kubernetes.io/pod-deletion-cost`, beside many of their like, Ready for a short time, restarted often, young.
-/// Times count by their order of magnitude, and between equals the uid decides, so that not always the youngest goes.
+/// `controller.kubernetes.io/pod-deletion-cost`, beside many of their like, Ready for a short time,
+/// restarted often, young.
+/// Times count by their order of magnitude, and between equals the uid decides,
+/// so that not always the youngest goes.
 /// `crowd`: how many of their like are on each node.
 void sortForRemoval(std::vector<apiserver::ObjectPtr>& pods, const std::map<std::string, int>& crowd,
                     Now now);

@@ -1,7 +1,9 @@
-// The controller of ReplicaSets: as many pods of its template as it asks for, and what they are in its status.
+// The controller of ReplicaSets: as many pods of its template as it asks for,
+// and what they are in its status.
 //
-// A pod without a controller that its selector finds counts as its own. Missing pods are made in doubling batches, so that
-// one that is refused does not make hundreds of refusals. Which go first when there are too many: pods.h.
+// A pod without a controller that its selector finds counts as its own. Missing pods are made in doubling
+// batches, so that one that is refused does not make hundreds of refusals.
+// Which go first when there are too many: pods.h.
 #pragma once
 
 #include "sandbox/controllers/again.h"

@@ -1,4 +1,5 @@
-// ControllerRevisions: the templates that a StatefulSet had, as objects that `kubectl rollout history` and `undo` read.
+// ControllerRevisions: the templates that a StatefulSet had,
+// as objects that `kubectl rollout history` and `undo` read.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,5 @@
-// The numbers of a rolling update: how many pods more and fewer than asked for there may be, and whose turn it is. Pure.
+// The numbers of a rolling update: how many pods more and fewer than asked for there may be, and whose turn
+// it is. Pure.
 #pragma once
 
 #include <cstdint>
@@ -21,8 +22,8 @@ namespace gs::sandbox::controllers {
 [[nodiscard]] std::int64_t newestMayHave(const json::Value& deployment, const std::vector<json::Value>& all,
                                          std::int64_t newest_has);
 
-/// How many replicas each set gets when a Deployment is scaled in the middle of a rollout: each keeps its part, and what is
-/// left over goes to the first. `sets` in the order in which they are served.
+/// How many replicas each set gets when a Deployment is scaled in the middle of a rollout: each keeps its
+/// part, and what is left over goes to the first. `sets` in the order in which they are served.
 [[nodiscard]] std::vector<std::int64_t> inProportion(const json::Value& deployment,
                                                      const std::vector<json::Value>& sets);
 

@@ -1,5 +1,5 @@
-// Addresses of a simulated network, handed out in order: PREFIX.0.1, PREFIX.0.2, ... up to PREFIX.249.250, then again
-// from the first. Told of those that are in use, it goes on after the highest.
+// Addresses of a simulated network, handed out in order: PREFIX.0.1, PREFIX.0.2, ... up to PREFIX.249.250,
+// then again from the first. Told of those that are in use, it goes on after the highest.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,6 @@
-// A node's device plugin as its kubelet meets it: asked when a bound pod is taken, before its status says anything, and
-// again just before its containers start. A refusal is the reason and message of the pod's Failed status.
+// A node's device plugin as its kubelet meets it: asked when a bound pod is taken, before its status says
+// anything, and again just before its containers start. A refusal is the reason and message of the pod's
+// Failed status.
 #pragma once
 
 #include <optional>

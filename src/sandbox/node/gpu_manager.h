@@ -1,17 +1,21 @@
-// A simulated gpu-manager: gives shares of one node's GPUs to the containers of pods that ask for vcuda-core, by the rules of
-// tkestack's gpu-manager, which picks for itself and fails a pod whose annotations name another device. Written from what that
-// program does (model/vcuda.h has its convention) and without our placement code, so that tests may judge us by it.
+// A simulated gpu-manager: gives shares of one node's GPUs to the containers of pods that ask for vcuda-core,
+// by the rules of tkestack's gpu-manager, which picks for itself and fails a pod whose annotations name
+// another device. Written from what that program does (model/vcuda.h has its convention) and without our
+// placement code, so that tests may judge us by it.
 //
-// The kubelet says only how many cores a container has. Whose it is: of the pods of this node that are Pending, not assigned
-// and not being deleted, by predicate-time, the first container of so many cores that has nothing yet; but a pod of
-// several containers that was begun is finished first. So two pods whose containers have equal cores may be served in each
-// other's place.
-// A share: of the devices with room the one with the fewest free cores, then free memory, then processes, then the lowest
-// minor; the annotation must name it. Whole GPUs: any that are untouched, drawn at random; the annotation is not looked at.
-// Before the containers start it writes what it really gave, and gpu-assigned "true". What ended or went is free at once.
+// The kubelet says only how many cores a container has. Whose it is: of the pods of this node that are
+// Pending, not assigned and not being deleted, by predicate-time, the first container of so many cores that
+// has nothing yet; but a pod of several containers that was begun is finished first. So two pods whose
+// containers have equal cores may be served in each other's place.
+// A share: of the devices with room the one with the fewest free cores, then free memory, then processes,
+// then the lowest minor; the annotation must name it. Whole GPUs: any that are untouched, drawn at random;
+// the annotation is not looked at.
+// Before the containers start it writes what it really gave, and gpu-assigned "true". What ended or went is
+// free at once.
 //
-// Assumed of the kubelet: a pod's containers start later than any pod that was bound before it was taken is taken
-// (`taken_within` < Kubelet's start_after); else a pod that was served in another's place is refused there.
+// Assumed of the kubelet: a pod's containers start later than any pod that was bound before it was taken is
+// taken (`taken_within` < Kubelet's start_after); else a pod that was served in another's place is refused
+// there.
 // `api` must outlive it. One thread.
 #pragma once
 

@@ -1,17 +1,20 @@
-// Simulated kubelets: what happens to a pod after it was bound, as a pure machine on the API server in memory.
+// Simulated kubelets: what happens to a pod after it was bound,
+// as a pure machine on the API server in memory.
 //
-// A pod bound to a Node that exists starts `start_after` later: its env is resolved then, from the pod as it is then, and
-// its status becomes Running. On a node with a device plugin (setPlugin) the pod is taken first, when the plugin says, which
-// shows as its startTime, and starts `start_after` later; what the plugin refuses fails. It ends when told (finish) or by itself (program.h),
-// whatever its restartPolicy. Sidecars (init containers with restartPolicy Always) run on for `sidecar_takes` when the others ended,
-// and the pod with them. A deletion stops the containers within the grace, reports them terminated, then deletes the
-// pod with grace 0. Deleted by force, its containers go on for `linger` without a pod. A Node that is deleted takes its
-// containers along; its pods are failed and deleted `orphan_after` later, as the controller-manager's pod GC does. A
-// node that is down (setNodeDown) keeps its containers but does and says nothing. Containers that somebody
-// reports as waiting as he fails their pod run all the same, unseen, for `linger`, if there is one.
+// A pod bound to a Node that exists starts `start_after` later: its env is resolved then, from the pod as it
+// is then, and its status becomes Running. On a node with a device plugin (setPlugin) the pod is taken first,
+// when the plugin says, which shows as its startTime, and starts `start_after` later; what the plugin refuses
+// fails. It ends when told (finish) or by itself (program.h), whatever its restartPolicy. Sidecars (init
+// containers with restartPolicy Always) run on for `sidecar_takes` when the others ended, and the pod with
+// them. A deletion stops the containers within the grace, reports them terminated, then deletes the pod with
+// grace 0. Deleted by force, its containers go on for `linger` without a pod. A Node that is deleted takes
+// its containers along; its pods are failed and deleted `orphan_after` later, as the controller-manager's pod
+// GC does. A node that is down (setNodeDown) keeps its containers but does and says nothing. Containers that
+// somebody reports as waiting as he fails their pod run all the same, unseen, for `linger`, if there is one.
 //
 // Pods that run already when it begins (a restored store) are taken over as they are.
-// What happens when is pod_lifecycle.h's, how a status reads is pod_status.h's; here is who sees what changed and does what is due.
+// What happens when is pod_lifecycle.h's, how a status reads is pod_status.h's; here is who sees what changed
+// and does what is due.
 // Reads the store's history since the last call; acts only in tick(). Same calls, same writes. One thread.
 #pragma once
 

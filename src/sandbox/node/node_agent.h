@@ -1,9 +1,11 @@
-// Simulated nodes and their agents: Node objects, agent pods, and the GpuNodeStatus that each agent publishes.
+// Simulated nodes and their agents: Node objects, agent pods,
+// and the GpuNodeStatus that each agent publishes.
 //
-// The first tick creates the Nodes of the list (and, with agents, a Ready agent pod on each, in kube-system). An agent
-// writes `spec` and the owner (its Node) once, by server-side apply as gpu-agent, and `status` as gpu-agent-status:
-// devices with their health, `inUseBy` from the simulated kubelet's containers, and observedTime at once when something
-// changed, every 10 s while a container outlives its pod (the device may be Draining), else every 60 s (R5).
+// The first tick creates the Nodes of the list (and, with agents, a Ready agent pod on each, in kube-system).
+// An agent writes `spec` and the owner (its Node) once, by server-side apply as gpu-agent, and `status` as
+// gpu-agent-status: devices with their health, `inUseBy` from the simulated kubelet's containers, and
+// observedTime at once when something changed, every 10 s while a container outlives its pod (the device may
+// be Draining), else every 60 s (R5).
 // A container keeps the GPU itself that it got: when ids change under it, `inUseBy` follows the GPU's UUID.
 // Without agents the status is made by hand: written on a command only, no observedTime, no inUseBy.
 // Commands take effect at the next tick(). One thread.
@@ -51,7 +53,8 @@ class NodeAgents {
   void setDevices(const std::string& node, std::vector<model::Device> devices);
   /// What its agent would find; none: no such machine.
   [[nodiscard]] std::vector<model::Device> devicesOf(const std::string& node) const;
-  /// The GPUs that containers of this pod have, by UUID, whether or not an agent says so; those without one are left out.
+  /// The GPUs that containers of this pod have, by UUID, whether or not an agent says so; those without one
+  /// are left out.
   [[nodiscard]] std::set<std::string> heldBy(const std::string& uid) const;
   /// The agent says nothing while it is down, and its pod is not Ready.
   void setAgentDown(const std::string& node, bool down);
@@ -70,8 +73,9 @@ class NodeAgents {
     bool dirty = true;  // devices changed by a command
     std::vector<model::Device> published;
     std::optional<Mono> next;  // when it looks again
-    /// Pods with containers -> what those got, as it was said to them ("0", "GPU-1", "#0" the first of those that a pod which
-    /// names none was given) -> the UUID of the GPU that it was then, or its id where it has none.
+    /// Pods with containers -> what those got, as it was said to them ("0", "GPU-1", "#0" the first of those
+    /// that a pod which names none was given) -> the UUID of the GPU that it was then,
+    /// or its id where it has none.
     std::map<std::string, std::map<std::string, std::string>> held;
   };
 

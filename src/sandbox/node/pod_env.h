@@ -1,4 +1,5 @@
-// The environment of a container as the kubelet makes it when the container starts: literals and the downward API.
+// The environment of a container as the kubelet makes it when the container starts:
+// literals and the downward API.
 #pragma once
 
 #include <map>
@@ -13,11 +14,12 @@ namespace gs::sandbox {
 
 using Env = std::map<std::string, std::string>;
 
-/// `pod` as it is at the start. A fieldRef to an annotation or label that is not there gives ""; configMapKeyRef and
-/// secretKeyRef give nothing. $(NAME) in a value stands for an earlier variable.
+/// `pod` as it is at the start. A fieldRef to an annotation or label that is not there gives "";
+/// configMapKeyRef and secretKeyRef give nothing. $(NAME) in a value stands for an earlier variable.
 [[nodiscard]] Env resolveEnv(const json::Value& pod, const json::Value& container);
 
-/// What a fieldRef names, such as metadata.annotations['a/b'] or spec.nodeName; nothing when there is no such field.
+/// What a fieldRef names, such as metadata.annotations['a/b'] or spec.nodeName;
+/// nothing when there is no such field.
 [[nodiscard]] std::optional<std::string> fieldRef(const json::Value& pod, std::string_view path);
 
 /// "30s", "1h30m", "500ms" as Go writes durations; nothing when malformed or negative.

@@ -1,5 +1,5 @@
-// Warnings about pods, as Events that `kubectl describe pod` and `kubectl get events` show: what the sandbox itself has to
-// tell a user. Once per pod and reason: the Event is named after both.
+// Warnings about pods, as Events that `kubectl describe pod` and `kubectl get events` show: what the sandbox
+// itself has to tell a user. Once per pod and reason: the Event is named after both.
 #pragma once
 
 #include <string>

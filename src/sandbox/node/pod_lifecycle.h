@@ -1,13 +1,14 @@
-// What a kubelet does with one pod, as a pure function: state and event in; next state and what is to be done now out.
+// What a kubelet does with one pod, as a pure function: state and event in;
+// next state and what is to be done now out.
 //
 //   Waiting --due--> (Take, then) Start --> Runs --due--> EndMain (sidecars run on), End --> Over
 //   Runs --deletion--> Stopping --due--> Stop (reported terminated, then removed)
 //   Runs, Stopping --pod gone by force--> Lingering --due--> Forget
-//   Waiting --failed by somebody while containers wait--> Unseen: they run all the same, for `linger` --due--> Over
-//   any --node gone--> Waiting, its containers with it --due--> Orphan: as the controller-manager's pod GC does it
+//   Waiting --failed by somebody while containers wait--> Unseen (they run, for `linger`) --due--> Over
+//   any --node gone--> Waiting (without containers) --due--> Orphan (a controller-manager's pod GC)
 //
-// Whoever drives it sends Due when `due` has come, and nothing of a node that is down. No I/O, no JSON: pod_status.h reads
-// a pod and prints a report.
+// Whoever drives it sends Due when `due` has come, and nothing of a node that is down. No I/O, no JSON:
+// pod_status.h reads a pod and prints a report.
 #pragma once
 
 #include <cstdint>
@@ -126,7 +127,8 @@ struct PodReport {
   std::optional<int> exit_code{};
   std::optional<int> sidecar_exit_code{};
 };
-/// Of Start, EndMain, End and Stop. `state`: before the step. `by_itself`: the exit code of containers that nobody ends.
+/// Of Start, EndMain, End and Stop. `state`: before the step. `by_itself`:
+/// the exit code of containers that nobody ends.
 [[nodiscard]] PodReport reportOf(PodStep step, const PodState& state, int by_itself = 0);
 
 }  // namespace gs::sandbox

@@ -68,8 +68,8 @@ struct Sight {
   std::set<std::string> names{};  // ids or UUIDs
 };
 
-/// The env decides. Without one, who asked for nvidia.com/gpu is given GPUs by the node: those of the pod's annotation at
-/// the start, or any free ones; who did not ask sees none.
+/// The env decides. Without one, who asked for nvidia.com/gpu is given GPUs by the node: those of the pod's
+/// annotation at the start, or any free ones; who did not ask sees none.
 Sight sightOf(const Kubelet& kubelet, const Value& pod, const Value& container, const Env& env) {
   for (const char* name : {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"}) {
     if (const auto it = env.find(name); it != env.end()) {

@@ -1,4 +1,5 @@
-// A pod's JSON and its lifecycle (pod_lifecycle.h): what a kubelet reads of a pod, and the status that it writes. Pure.
+// A pod's JSON and its lifecycle (pod_lifecycle.h): what a kubelet reads of a pod,
+// and the status that it writes. Pure.
 #pragma once
 
 #include <string>
@@ -10,8 +11,8 @@ namespace gs::sandbox {
 
 [[nodiscard]] PodView viewOf(const json::Value& pod);
 
-/// The parts of `pod`'s status that the report is about: phase, conditions, containers. Times as Kubernetes writes them;
-/// `started` "": its containers never were.
+/// The parts of `pod`'s status that the report is about: phase, conditions, containers. Times as Kubernetes
+/// writes them; `started` "": its containers never were.
 [[nodiscard]] json::Value statusOf(const PodReport& report, const json::Value& pod,
                                    const std::string& started, const std::string& now);
 /// Adds what a pod that starts has from its node; `host` "": the node has no address.

@@ -1,7 +1,7 @@
-// When the containers of a simulated pod end by themselves, and how: what its annotations say, and what a Job's pods do
-// without any. No image is there to run, so a Job's command is understood as far as tests write it: `sleep 5`, `true`,
-// `false`, `exit 3`, `echo ...`, `nvidia-smi`, alone or as `sh -c 'sleep 5; exit 3'` with `;` and `&&`. Whatever else it is takes
-// kJobRuns and succeeds. Pure.
+// When the containers of a simulated pod end by themselves, and how: what its annotations say, and what a
+// Job's pods do without any. No image is there to run, so a Job's command is understood as far as tests write
+// it: `sleep 5`, `true`, `false`, `exit 3`, `echo ...`, `nvidia-smi`, alone or as `sh -c 'sleep 5; exit 3'`
+// with `;` and `&&`. Whatever else it is takes kJobRuns and succeeds. Pure.
 #pragma once
 
 #include <optional>

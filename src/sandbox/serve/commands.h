@@ -1,5 +1,5 @@
-// What the commands of gpu-sandbox do, apart from their flags: each prints to a stream that it is given. An error says what is wrong and
-// what to do about it.
+// What the commands of gpu-sandbox do, apart from their flags: each prints to a stream that it is given. An
+// error says what is wrong and what to do about it.
 #pragma once
 
 #include <functional>

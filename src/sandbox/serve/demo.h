@@ -1,11 +1,13 @@
-// `gpu-sandbox demo`: the usage guide's Examples 1 to 4 in a World, then a pod that asks for too much and how it is placed.
+// `gpu-sandbox demo`: the usage guide's Examples 1 to 4 in a World, then a pod that asks for too much and how
+// it is placed.
 #pragma once
 
 #include <iosfwd>
 
 namespace gs::sandbox {
 
-/// Prints each command and its output; false when an output was not what the usage guide, or a rule of ours, says.
+/// Prints each command and its output; false when an output was not what the usage guide,
+/// or a rule of ours, says.
 [[nodiscard]] bool runDemo(std::ostream& out);
 
 }  // namespace gs::sandbox

@@ -54,8 +54,8 @@ net::Response asError(const apiserver::Refused& refused) {
   return answerOf(apiserver::toResponse(refused.value()));
 }
 
-/// An empty protobuf message is a document that describes nothing. kubectl takes it, and checks no kind against it: it asks
-/// for version 2 about kinds that version 3 does not describe, a List among them.
+/// An empty protobuf message is a document that describes nothing. kubectl takes it, and checks no kind
+/// against it: it asks for version 2 about kinds that version 3 does not describe, a List among them.
 net::Response openApiV2() {
   net::Response out;
   out.headers = {{"Content-Type", kOpenApiV2}};

@@ -1,5 +1,5 @@
-// A fault for tests of clients: Bindings that take effect, and are answered, some seconds after they were sent, as by a
-// server whose admission is slow. Whoever sent one may be gone by then. Any thread.
+// A fault for tests of clients: Bindings that take effect, and are answered, some seconds after they were
+// sent, as by a server whose admission is slow. Whoever sent one may be gone by then. Any thread.
 #pragma once
 
 #include "base/clock.h"

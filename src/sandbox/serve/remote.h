@@ -1,4 +1,5 @@
-// A client of a running `gpu-sandbox serve`: what `gpu-sandbox node` and `gpu-sandbox gpu` ask of it (admin.h).
+// A client of a running `gpu-sandbox serve`: what `gpu-sandbox node` and `gpu-sandbox gpu` ask of it
+// (admin.h).
 // Errors are the server's own words, or say that no sandbox answered there.
 #pragma once
 

@@ -2,7 +2,8 @@
 //
 //   WHO VERB RESOURCE.GROUP SUBRESOURCE NAMESPACE NAME CODE       "-" for what a request has not
 //
-// WHO is the bearer token that came with it, which nobody checks. A watch is one line, when it is answered. Any thread.
+// WHO is the bearer token that came with it, which nobody checks. A watch is one line,
+// when it is answered. Any thread.
 #pragma once
 
 #include <fstream>

@@ -1,9 +1,9 @@
-// `gpu-sandbox serve`: the cluster in real time behind an HTTP port, with a kubeconfig for it and, when asked for, its
-// state kept in a file.
+// `gpu-sandbox serve`: the cluster in real time behind an HTTP port, with a kubeconfig for it and, when asked
+// for, its state kept in a file.
 //
-// No authentication, so only loopback addresses are accepted unless `open` says otherwise. The state file is replaced by
-// rename, so it is whole at any time; it is written by a thread of its own and complete when stop() returns. One server
-// at a time has it: a lock beside it says so.
+// No authentication, so only loopback addresses are accepted unless `open` says otherwise. The state file is
+// replaced by rename, so it is whole at any time; it is written by a thread of its own and complete when
+// stop() returns. One server at a time has it: a lock beside it says so.
 #pragma once
 
 #include <future>
@@ -36,7 +36,8 @@ class Server {
     Live::Options live{};
   };
 
-  /// Error Invalid: an address that is not allowed, a state file that cannot be read; Unavailable: the system refused.
+  /// Error Invalid: an address that is not allowed, a state file that cannot be read; Unavailable:
+  /// the system refused.
   static Result<std::unique_ptr<Server>> start(Options options, const Clock& clock);
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

@@ -8,13 +8,15 @@
 
 namespace gs::sandbox {
 
-/// Writes beside it, flushes to the disk, and renames: whoever reads sees the old bytes or the new ones. Mode 0600.
+/// Writes beside it, flushes to the disk, and renames: whoever reads sees the old bytes or the new ones.
+/// Mode 0600.
 [[nodiscard]] Status replaceFile(const std::string& path, const std::string& bytes);
 /// Fails where replaceFile() would: error Unavailable.
 [[nodiscard]] Status tryReplacing(const std::string& path);
 /// What `path` names in the end, so that replacing it leaves symbolic links as they are.
 [[nodiscard]] std::string behindLinks(std::string path);
-/// Holds the file `path`.lock for as long as the descriptor lives; the file stays, empty, or two could hold it.
+/// Holds the file `path`.lock for as long as the descriptor lives; the file stays, empty,
+/// or two could hold it.
 /// Error Invalid: another process holds it; Unavailable: it cannot be written.
 [[nodiscard]] Result<net::Fd> lockBeside(const std::string& path);
 

@@ -1,4 +1,5 @@
-// The World's door to the API server in memory: calls and watches of the machines (kapi/call.h) in, outcomes and events out.
+// The World's door to the API server in memory: calls and watches of the machines (kapi/call.h) in, outcomes
+// and events out.
 // The same requests that the HTTP client sends, without text and sockets. One thread; time is an argument.
 #pragma once
 
@@ -26,7 +27,8 @@ class ApiPort {
   [[nodiscard]] kapi::Outcome call(const kapi::Call& call, Now now);
 
   using StreamEvent = std::variant<kapi::WatchEvent, kapi::WatchEnded>;
-  /// The stream is known by `client` (one process) and watch.stream. Nullopt: open; else why the server refused it.
+  /// The stream is known by `client` (one process) and watch.stream. Nullopt: open;
+  /// else why the server refused it.
   [[nodiscard]] std::optional<kapi::WatchEnded> open(int client, const kapi::OpenWatch& watch, Now now);
   void close(int client, kapi::Token stream);
   void closeAll(int client);

@@ -1,7 +1,7 @@
 // Virtual time: what is to happen, in order of its time; of equal times, in the order in which it was put in.
 //
-// Time moves only in step(), runTo() and moveTo(), and never back; what an action puts in for a time that has passed happens
-// next. One thread.
+// Time moves only in step(), runTo() and moveTo(), and never back; what an action puts in for a time that has
+// passed happens next. One thread.
 #pragma once
 
 #include <cstdint>

@@ -17,9 +17,9 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "controller/election.h"
 #include "extender/standalone.h"
 #include "kapi/call.h"
-#include "kapi/election.h"
 #include "sandbox/world/companion.h"
 #include "sandbox/world/transport.h"
 #include "scheduler/scheduler.h"
@@ -39,7 +39,7 @@ struct Replica {
   std::unique_ptr<scheduler::Scheduler> machine;
   std::unique_ptr<extender::Standalone> extender;
   std::unique_ptr<Companion> beside;  // `machine`; goes before it
-  std::unique_ptr<kapi::Election> election;
+  std::unique_ptr<controller::Election> election;
   kapi::Leadership gate;
   std::map<std::string, std::deque<kapi::Call>> ordering_keys;  // busy ordering keys with what waits behind
   std::set<Mono> wakes;
@@ -57,8 +57,8 @@ struct Replica {
       if (make_beside) { beside = make_beside(*machine, Rng{extenders.next()}); }
     }
   }
-  [[nodiscard]] kapi::Election::Config electionConfig() const {
-    kapi::Election::Config election;
+  [[nodiscard]] controller::Election::Config electionConfig() const {
+    controller::Election::Config election;
     if (const auto* alone = std::get_if<extender::Config>(&config)) {
       election.lease = {scheduler::Config{}.lease_namespace, kExtenderLease};
       election.identity = fmt::format("{}_{}", alone->instance, address.life);

@@ -51,12 +51,12 @@ void Replicas::begin(Replica& r) {
   r.frozen = false;
   r.gate = {};
   r.make(schedulers_, extenders_);
-  kapi::Election::Config election = r.electionConfig();
+  controller::Election::Config election = r.electionConfig();
   election.lease_duration = options_.lease_duration;
   election.renew_deadline = options_.renew_deadline;
   election.retry_period = options_.retry_period;
   Rng& rng = r.machine ? schedulers_ : extenders_;
-  r.election = std::make_unique<kapi::Election>(std::move(election), Rng{rng.next()});
+  r.election = std::make_unique<controller::Election>(std::move(election), Rng{rng.next()});
   carry(r, r.start(clockOf(r)));
   elected(r, r.election->start(clockOf(r)));
 }
@@ -217,7 +217,7 @@ void Replicas::line(const Replica& r, const kapi::Log& log) {
   log_.push_back(std::move(text));
 }
 
-void Replicas::elected(Replica& r, kapi::Election::Output output) {
+void Replicas::elected(Replica& r, controller::Election::Output output) {
   if (output.ping) { r.election->pong(clockOf(r)); }
   carry(r, std::move(output.effects));
   if (output.leadership) {

@@ -1,9 +1,11 @@
-// The processes of a World: replicas of the scheduler and of the extender, each with its machines, its election and what a process
-// keeps, run as k8s/ runs them: ordering keys are kept, leader-only calls pass the leader gate, timers go by the process's own clock.
+// The processes of a World: replicas of the scheduler and of the extender, each with its machines, its
+// election and what a process keeps, run as k8s/ runs them: ordering keys are kept, leader-only calls pass
+// the leader gate, timers go by the process's own clock.
 //
-// A crashed one has forgotten everything when it is restarted; each start is another life, and what was meant for a former one is
-// thrown away. A frozen one hears all that happened meanwhile when it is thawed. What extenders draw at random does not shift
-// what schedulers draw. `queue` and `transport` must outlive it. One thread.
+// A crashed one has forgotten everything when it is restarted; each start is another life, and what was meant
+// for a former one is thrown away. A frozen one hears all that happened meanwhile when it is thawed. What
+// extenders draw at random does not shift what schedulers draw. `queue` and `transport` must outlive it.
+// One thread.
 #pragma once
 
 #include <functional>
@@ -15,8 +17,8 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "controller/election.h"
 #include "extender/standalone.h"
-#include "kapi/election.h"
 #include "sandbox/world/companion.h"
 #include "sandbox/world/event_queue.h"
 #include "sandbox/world/transport.h"
@@ -88,7 +90,7 @@ class Replicas final : public Transport::Clients {
   void submit(Replica& r, kapi::Call call);
   void send(Replica& r, kapi::Call call);
   void outcome(Replica& r, const kapi::Outcome& o);
-  void elected(Replica& r, kapi::Election::Output output);
+  void elected(Replica& r, controller::Election::Output output);
   void stopWhenDone(ReplicaId id, Mono end);
   void wakeAt(Replica& r, Mono when);
   void line(const Replica& r, const kapi::Log& log);

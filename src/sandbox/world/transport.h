@@ -1,10 +1,12 @@
-// The wire between the replicas of a World and its API server: calls take time and have a fate, streams bring what changed,
-// and whoever is cut off hears nothing.
+// The wire between the replicas of a World and its API server: calls take time and have a fate, streams bring
+// what changed, and whoever is cut off hears nothing.
 //
-// A call that was handed to send() is answered exactly once, unless its sender dies; what was carried out is not undone by
-// that. A stream's events come in order; different streams may overtake each other when the stream judge holds them.
-// Judges and witness are asked in the order of virtual time, so that one seed gives one run. Senders are known by number and
-// life: an answer to a former life is thrown away (clients). `queue` and `api` must outlive it. One thread.
+// A call that was handed to send() is answered exactly once, unless its sender dies; what was carried out is
+// not undone by that. A stream's events come in order; different streams may overtake each other when the
+// stream judge holds them.
+// Judges and witness are asked in the order of virtual time, so that one seed gives one run. Senders are
+// known by number and life: an answer to a former life is thrown away (clients). `queue` and `api` must
+// outlive it. One thread.
 #pragma once
 
 #include <cstdint>
@@ -70,7 +72,8 @@ class Transport {
   using Judge = std::function<CallFate(ReplicaId, const kapi::Call&)>;
   /// How long what a watch has to bring waits; asked when it has something.
   using StreamJudge = std::function<Duration(ReplicaId, kapi::Token)>;
-  /// Told of each call of a replica that was answered, lost or refused on its way, as its sender will hear of it.
+  /// Told of each call of a replica that was answered, lost or refused on its way,
+  /// as its sender will hear of it.
   using Witness = std::function<void(ReplicaId, const kapi::Call&, const kapi::Outcome&)>;
   struct Options {
     Duration latency = std::chrono::milliseconds{1};

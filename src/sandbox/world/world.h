@@ -1,12 +1,13 @@
 // The World: a whole cluster in one thread on virtual time, deterministic for one seed.
 //
-// An API server in memory (api.h), simulated kubelets and node agents, and any number of replicas of the scheduler and of
-// the extender alone (replicas.h), with a wire between that takes time and can fail (transport.h), on one queue of what is to
-// happen (event_queue.h). This class puts them together. What happens to a call is decided by a Judge, so tests and seeds can
-// refuse, lose, delay or cut at any point. Same options and same Judge: the same bytes.
+// An API server in memory (api.h), simulated kubelets and node agents, and any number of replicas of the
+// scheduler and of the extender alone (replicas.h), with a wire between that takes time and can fail
+// (transport.h), on one queue of what is to happen (event_queue.h). This class puts them together. What
+// happens to a call is decided by a Judge, so tests and seeds can refuse, lose, delay or cut at any point.
+// Same options and same Judge: the same bytes.
 //
-// Time moves only in run() and runUntil(); between two events nothing happens. One thread. live.h runs one along the real
-// clock.
+// Time moves only in run() and runUntil(); between two events nothing happens. One thread. live.h runs one
+// along the real clock.
 #pragma once
 
 #include <functional>
@@ -85,8 +86,8 @@ class World {
   /// The lowest that leads and decides.
   [[nodiscard]] std::optional<ReplicaId> leader() const { return replicas_.leader(); }
 
-  // Replicas of the extender alone; all of the above but scheduler() and leader() is for them too. What they draw at
-  // random does not shift what schedulers draw.
+  // Replicas of the extender alone; all of the above but scheduler() and leader() is for them too. What they
+  // draw at random does not shift what schedulers draw.
   ReplicaId startExtender(extender::Config config = {}) { return replicas_.startExtender(std::move(config)); }
   [[nodiscard]] const extender::Standalone& extender(ReplicaId id) const { return replicas_.extender(id); }
   /// Beside that scheduler; null: there is none.
@@ -95,8 +96,8 @@ class World {
   }
   /// The lowest that leads and decides, alone or beside a scheduler.
   [[nodiscard]] std::optional<ReplicaId> leadingExtender() const { return replicas_.leadingExtender(); }
-  /// Another scheduler's question about these nodes; its candidates are set here. The answer comes to setListener()'s, or
-  /// never: from a replica that dies or freezes meanwhile.
+  /// Another scheduler's question about these nodes; its candidates are set here. The answer comes to
+  /// setListener()'s, or never: from a replica that dies or freezes meanwhile.
   void ask(ReplicaId id, extender::RequestId request_id, extender::Request question,
            std::vector<std::string> nodes) {
     replicas_.ask(id, request_id, std::move(question), std::move(nodes));
@@ -114,7 +115,8 @@ class World {
   void stallClock(ReplicaId id, Duration by) { replicas_.stallClock(id, by); }
   /// Every request fails to connect while true; streams end.
   void setApiAway(bool away) { transport_.setApiAway(away); }
-  /// The API server has an older state again (what Api::save() gave), as after a restore of etcd; connections are lost.
+  /// The API server has an older state again (what Api::save() gave), as after a restore of etcd;
+  /// connections are lost.
   void goBack(const json::Value& saved);
   /// The API server forgets its history: watches from before now get 410.
   void compact() { api_->compact(); }

@@ -22,8 +22,8 @@ std::string joined(const std::vector<std::string>& parts) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// The door at which the pod asks, and the keys by which it says so at doors that do not yield: one at most, or
-/// it is refused.
+/// The door at which the pod asks, and the keys by which it says so at doors that do not yield: one at most,
+/// or it is refused.
 struct Asked {
   const Door* door = nullptr;
   std::vector<AskedBy> by;

@@ -1,7 +1,7 @@
-// Front doors: the conventions by which pods ask for GPUs. Ledger, placement, queue, leases and quotas behind them know none:
-// each door says in one place how a pod asks, what a bound pod holds, what is written on a pod that was placed, and
-// what a node has. The table (kDoors) is the one list of them; a new one is a file and an entry
-// (docs/front-doors.md). Pure.
+// Front doors: the conventions by which pods ask for GPUs. Ledger, placement, queue, leases and quotas behind
+// them know none: each door says in one place how a pod asks, what a bound pod holds, what is written on a
+// pod that was placed, and what a node has. The table (kDoors) is the one list of them; a new one is a file
+// and an entry (docs/front-doors.md). Pure.
 //
 // An Engine is given a table, so that a test may add a door to it. Doors are told apart by their address.
 #pragma once
@@ -22,8 +22,8 @@
 
 namespace gs::sched {
 
-/// The pod cannot be tried until it, or an object it names, changes. `kind` is stable across numbers and names (it decides
-/// when a condition is written again), `text` is the sentence for condition and event.
+/// The pod cannot be tried until it, or an object it names, changes. `kind` is stable across numbers and
+/// names (it decides when a condition is written again), `text` is the sentence for condition and event.
 struct Blocked {
   std::string kind;
   std::string text;
@@ -43,7 +43,8 @@ struct AskedBy {
   const char* name;
 };
 
-/// What a pod's object says that it has of the node that it is bound to. Its leases may say more, which the engine knows.
+/// What a pod's object says that it has of the node that it is bound to. Its leases may say more,
+/// which the engine knows.
 struct Holdings {
   // Whole devices or Shared ones, by id.
   std::optional<std::vector<int>> ids;  // ascending; nullopt: it names none, or those of another node
@@ -107,8 +108,9 @@ extern const Door kPlainDoor;
 /// The table. A pod that asks at two doors is told both in this order.
 inline constexpr std::array<const Door*, 4> kDoors{&kClaimDoor, &kMapDoor, &kVcudaDoor, &kPlainDoor};
 
-/// What a pod of our scheduler asks for. Order of checks: scheduling gates (Blocked kind "SchedulingGated": no condition is
-/// written, as in kube-scheduler), two doors at once, fields that are not counted yet, then the door itself.
+/// What a pod of our scheduler asks for. Order of checks: scheduling gates (Blocked kind "SchedulingGated":
+/// no condition is written, as in kube-scheduler), two doors at once, fields that are not counted yet, then
+/// the door itself.
 [[nodiscard]] DoorResult readPod(const model::Pod& pod, const model::GpuClaim* claim, Doors doors = kDoors);
 [[nodiscard]] Holdings holdingsOf(const model::Pod& pod, Doors doors = kDoors);
 /// What the first door says that has anything to say of this node.
@@ -120,7 +122,8 @@ inline constexpr std::array<const Door*, 4> kDoors{&kClaimDoor, &kMapDoor, &kVcu
   return door == nullptr || (door->kept_by & bitOf(enforcer)) != 0;
 }
 
-/// The GpuClaim of its namespace that the pod names, "" for none: a relation of two kinds of objects, which caches index.
+/// The GpuClaim of its namespace that the pod names, "" for none: a relation of two kinds of objects,
+/// which caches index.
 [[nodiscard]] std::string claimName(const model::Pod& pod);
 
 }  // namespace gs::sched

@@ -1,6 +1,6 @@
-// Devices by id, as this scheduler gives them: what it writes on the pods of the claim door and of the plain door, and
-// reads back. scheduler/ answers in this convention, with leases beside it, and may ask here; others ask the table
-// (door.h).
+// Devices by id, as this scheduler gives them: what it writes on the pods of the claim door and of the plain
+// door, and reads back. scheduler/ answers in this convention, with leases beside it, and may ask here;
+// others ask the table (door.h).
 #pragma once
 
 #include "model/annotations.h"

@@ -1,6 +1,7 @@
-// The vcuda door: shares of GPUs in container limits, on nodes of gpu-manager (model/vcuda.h has the convention). Its pods
-// are other schedulers'; extender/ answers in this convention and may ask here, others ask the table (door.h). It
-// looks at nothing but shares: what else a pod asks of a node, its scheduler has seen to.
+// The vcuda door: shares of GPUs in container limits, on nodes of gpu-manager (model/vcuda.h has the
+// convention). Its pods are other schedulers'; extender/ answers in this convention and may ask here, others
+// ask the table (door.h). It looks at nothing but shares: what else a pod asks of a node,
+// its scheduler has seen to.
 #pragma once
 
 #include "sched/doors/door.h"

@@ -49,8 +49,8 @@ TEST(BestSet, OfManyEachNextIsTheOneWithTheBestWorstLinkToAllBefore) {
   EXPECT_EQ(bestSet(t, t.all(), 4, bit(0)), Mask{0b11011});
 }
 
-/// Of 32 devices there are 35,960 sets of four. The best one is hidden from who does not try all: each of its devices has one
-/// better link to elsewhere.
+/// Of 32 devices there are 35,960 sets of four. The best one is hidden from who does not try all: each of its
+/// devices has one better link to elsewhere.
 TEST(BestSet, NotAllOfManySetsAreTried) {
   auto node = testNode("a").gpus(32, "x", 0);
   for (int a = 0; a < 4; ++a) {

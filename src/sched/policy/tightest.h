@@ -1,8 +1,10 @@
-// Shares of devices, packed tightly: the devices of one node for the containers of one pod (gpu-admission's policy).
+// Shares of devices, packed tightly: the devices of one node for the containers of one pod (gpu-admission's
+// policy).
 //
-// Containers are served in order, each from what those before it left. A share goes to the device with the fewest free
-// milli that has room, then the fewest free MiB, then the lowest id. Whole devices: as many as asked of those with
-// all their milli free, in the same order; each is taken with all its memory, and memory that was asked is not looked at.
+// Containers are served in order, each from what those before it left. A share goes to the device with the
+// fewest free milli that has room, then the fewest free MiB, then the lowest id. Whole devices: as many as
+// asked of those with all their milli free, in the same order; each is taken with all its memory, and memory
+// that was asked is not looked at.
 // One container that does not fit: the pod does not. Pure.
 #pragma once
 

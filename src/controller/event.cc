@@ -1,4 +1,4 @@
-#include "kapi/event.h"
+#include "controller/event.h"
 
 #include <fmt/format.h>
 
@@ -6,7 +6,7 @@
 #include "kapi/time.h"
 #include "kapi/write.h"
 
-namespace gs::kapi {
+namespace gs::controller {
 namespace {
 
 constexpr Duration kSeriesWindow = std::chrono::minutes{6};
@@ -35,11 +35,7 @@ std::string namePart(std::string name) {
   return name;
 }
 
-constexpr KindInfo kEventInfo{"events.k8s.io", "v1", "events", "Event"};
-
 }  // namespace
-
-constinit const Kind kEvent{kEventInfo};
 
 EventRecorder::EventRecorder(std::string controller, std::string instance, Rng rng)
     : controller_{std::move(controller)}, instance_{std::move(instance)}, rng_{rng} {}
@@ -58,7 +54,7 @@ void EventRecorder::forgetOld(Mono now) {
   }
 }
 
-std::optional<Call> EventRecorder::record(const EventNote& note, Now now) {
+std::optional<kapi::Call> EventRecorder::record(const EventNote& note, Now now) {
   forgetOld(now.mono);
   const std::string key = keyOfSeries(note);
   const auto it = series_.find(key);
@@ -84,23 +80,23 @@ void EventRecorder::lost(const model::ObjectKey& event) {
                 [&](const auto& s) { return s.second.ns == event.ns && s.second.name == event.name; });
 }
 
-Call EventRecorder::create(const EventNote& note, const std::string& name, Now now) const {
+kapi::Call EventRecorder::create(const EventNote& note, const std::string& name, Now now) const {
   const std::string ns = note.object.ns.empty() ? "default" : note.object.ns;
   json::Object regarding{{"kind", note.kind->name},
                          {"name", note.object.name},
                          {"uid", note.uid.text},
-                         {"apiVersion", apiVersion(note.kind)}};
+                         {"apiVersion", kapi::apiVersion(note.kind)}};
   if (!note.object.ns.empty()) { regarding["namespace"] = note.object.ns; }
   if (note.revision != 0) { regarding["resourceVersion"] = std::to_string(note.revision); }
-  Call call;
-  call.verb = Verb::Create;
-  call.kind = kEvent;
+  kapi::Call call;
+  call.verb = kapi::Verb::Create;
+  call.kind = kapi::kEvent;
   call.key = {ns, ""};
   call.leader_only = true;
   call.body = json::Object{{"apiVersion", "events.k8s.io/v1"},
                            {"kind", "Event"},
                            {"metadata", json::Object{{"name", name}, {"namespace", ns}}},
-                           {"eventTime", microTimeText(now.wall)},
+                           {"eventTime", kapi::microTimeText(now.wall)},
                            {"reportingController", controller_},
                            {"reportingInstance", instance_.substr(0, 128)},
                            {"action", note.action},
@@ -111,15 +107,15 @@ Call EventRecorder::create(const EventNote& note, const std::string& name, Now n
   return call;
 }
 
-Call EventRecorder::patchSeries(const Series& series, Now now) {
-  Call call;
-  call.verb = Verb::MergePatch;
-  call.kind = kEvent;
+kapi::Call EventRecorder::patchSeries(const Series& series, Now now) {
+  kapi::Call call;
+  call.verb = kapi::Verb::MergePatch;
+  call.kind = kapi::kEvent;
   call.key = {series.ns, series.name};
   call.leader_only = true;
   call.body = json::Object{
-      {"series", json::Object{{"count", series.count}, {"lastObservedTime", microTimeText(now.wall)}}}};
+      {"series", json::Object{{"count", series.count}, {"lastObservedTime", kapi::microTimeText(now.wall)}}}};
   return call;
 }
 
-}  // namespace gs::kapi
+}  // namespace gs::controller

@@ -1,21 +1,23 @@
-// Leader election on a coordination.k8s.io/v1 Lease as a pure machine; record and timing rules are client-go's
-// (tools/leaderelection): holderIdentity, leaseDurationSeconds, acquireTime, renewTime (micro time), leaseTransitions.
+// Leader election on a coordination.k8s.io/v1 Lease as a pure machine; record and timing rules are
+// client-go's (tools/leaderelection): holderIdentity, leaseDurationSeconds, acquireTime,
+// renewTime (micro time), leaseTransitions.
 //
-// Facts: another holder's lease counts as alive until `lease_duration` after the moment at which WE last saw the record
-// change (no comparison of clocks of two machines). A standby reads again at the very end of that time, and says `soon`
-// kForewarning before it, when the holder missed three retry periods at least. Every write is an Update with the resourceVersion read, so two
-// cannot both win. We lead from the answer to our write on; `until` = the moment we SENT the last renewal that was
-// applied + renew_deadline, by our monotonic clock; a renewal of unknown outcome does not move it.
-// The machine asks the owner thread for a sign of life (Output::ping) each retry period while leading; without pong()
-// for renew_deadline it stops renewing and says lost, and does not try again before a pong(). stop() releases the lease
-// (holderIdentity "", duration 1) so the next one may begin at once.
-// A lease that is deleted by hand under a leader is written anew by it at once; a standby that knew of the lease waits a
-// lease duration first (one that starts just then cannot know).
-// alone_when_forbidden: reading or writing the lease was answered 403 for a lease duration, and nothing ever went through: we
-// lead, and each further 403 renews that. (An API server that has just started answers 403 for a moment; who has read the
-// lease once never leads so.)
-// A lease that is older than it was seen before says that the server's history went back (etcd was restored from a backup): this
-// process knows things that are not so, gives up, and never tries again.
+// Facts: another holder's lease counts as alive until `lease_duration` after the moment at which WE last saw
+// the record change (no comparison of clocks of two machines). A standby reads again at the very end of that
+// time, and says `soon` kForewarning before it, when the holder missed three retry periods at least. Every
+// write is an Update with the resourceVersion read, so two cannot both win. We lead from the answer to our
+// write on; `until` = the moment we SENT the last renewal that was applied + renew_deadline, by our monotonic
+// clock; a renewal of unknown outcome does not move it.
+// The machine asks the owner thread for a sign of life (Output::ping) each retry period while leading;
+// without pong() for renew_deadline it stops renewing and says lost, and does not try again before a pong().
+// stop() releases the lease (holderIdentity "", duration 1) so the next one may begin at once.
+// A lease that is deleted by hand under a leader is written anew by it at once; a standby that knew of the
+// lease waits a lease duration first (one that starts just then cannot know).
+// alone_when_forbidden: reading or writing the lease was answered 403 for a lease duration, and nothing ever
+// went through: we lead, and each further 403 renews that. (An API server that has just started answers 403
+// for a moment; who has read the lease once never leads so.)
+// A lease that is older than it was seen before says that the server's history went back (etcd was restored
+// from a backup): this process knows things that are not so, gives up, and never tries again.
 // One thread: its own. Tokens carry `owner` in the high byte.
 #pragma once
 
@@ -27,7 +29,7 @@
 #include "kapi/call.h"
 #include "model/lease.h"
 
-namespace gs::kapi {
+namespace gs::controller {
 
 class Election {
  public:
@@ -42,21 +44,22 @@ class Election {
     Duration retry_period = std::chrono::milliseconds{500};
     std::uint8_t owner = 100;
     std::string address;  // written on the lease: where others reach the leader, "" nothing
-    /// Written on the lease: whose it is. One of another name is never taken, however long it was not renewed. "": anybody's.
+    /// Written on the lease: whose it is. One of another name is never taken, however long it was not
+    /// renewed. "": anybody's.
     std::string scheduler{};
     /// For who may run as one replica without a right to the lease: see above.
     bool alone_when_forbidden = false;
   };
   struct Output {
-    Effects effects;
-    bool ping = false;                     // ask the owner thread; its answer comes as pong()
-    std::optional<Leadership> leadership;  // changed or renewed
-    bool released = false;                 // after stop(): the lease was given back, or could not be
+    kapi::Effects effects;
+    bool ping = false;                           // ask the owner thread; its answer comes as pong()
+    std::optional<kapi::Leadership> leadership;  // changed or renewed
+    bool released = false;                       // after stop(): the lease was given back, or could not be
   };
 
   Election(Config config, Rng rng);
   [[nodiscard]] Output start(Now now);
-  [[nodiscard]] Output handle(const Outcome& outcome, Now now);
+  [[nodiscard]] Output handle(const kapi::Outcome& outcome, Now now);
   [[nodiscard]] Output tick(Now now);
   void pong(Now now);
   [[nodiscard]] Output stop(Now now);
@@ -75,14 +78,14 @@ class Election {
  private:
   Config config_;
   Rng rng_;
-  Leadership leadership_;
+  kapi::Leadership leadership_;
   std::string holder_;
   std::string trouble_;
 
   enum class State : std::uint8_t { Idle, Reading, Writing, Waiting, Stopped };
   void read(Output& out);
-  void readAnswered(const Outcome& outcome, Now now, Output& out);
-  void writeAnswered(const Outcome& outcome, Now now, Output& out);
+  void readAnswered(const kapi::Outcome& outcome, Now now, Output& out);
+  void writeAnswered(const kapi::Outcome& outcome, Now now, Output& out);
   void consider(const model::Lease* lease, Now now, Output& out);
   void write(const model::Lease* lease, bool release, Now now, Output& out);
   void waitRetry(Duration at_least, Now now, Output& out);
@@ -91,8 +94,8 @@ class Election {
   bool isAnothers(const model::Lease& lease, Now now, Output& out);
   void vanished(Now now, Output& out);
   void finish(Output& out);
-  void say(const char* verb, const Outcome& outcome, Output& out);
-  void unreadable(const char* verb, const Outcome& outcome, Now now, Output& out);
+  void say(const char* verb, const kapi::Outcome& outcome, Output& out);
+  void unreadable(const char* verb, const kapi::Outcome& outcome, Now now, Output& out);
   [[nodiscard]] Duration lifeOf(const model::Lease& lease) const;
   void lead(Now now, Output& out);
   void lose(Output& out);
@@ -109,7 +112,7 @@ class Election {
   bool stopping_ = false;
   bool writing_release_ = false;
   bool create_ = false;
-  Token call_ = 0;
+  kapi::Token call_ = 0;
   Mono sent_{};                        // when the write in flight was sent
   std::optional<model::Lease> known_;  // as last read or written
   model::Revision newest_ = 0;         // of all that was read or written
@@ -124,4 +127,4 @@ class Election {
   std::uint64_t next_ = 1;
 };
 
-}  // namespace gs::kapi
+}  // namespace gs::controller

@@ -1,4 +1,4 @@
-#include "kapi/reflector.h"
+#include "controller/reflector.h"
 
 #include <fmt/format.h>
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include "kapi/decode.h"
 #include "kapi/write.h"
 
-namespace gs::kapi {
+namespace gs::controller {
 namespace {
 
 constexpr Duration kFirstWait = std::chrono::milliseconds{800};
@@ -22,7 +22,7 @@ constexpr Duration kSteadyStream =
 constexpr int kErrorsBeforeList = 2;
 constexpr int kWatchSeconds = 300;  // + up to as much again by chance, as client-go
 
-std::string watchQuery(const Selectors& selectors, model::Revision from, int timeout_s) {
+std::string watchQuery(const kapi::Selectors& selectors, model::Revision from, int timeout_s) {
   std::string query =
       fmt::format("allowWatchBookmarks=true&resourceVersion={}&timeoutSeconds={}", from, timeout_s);
   if (!selectors.labels.empty()) { query += "&labelSelector=" + percentEncode(selectors.labels); }
@@ -41,11 +41,11 @@ Reflector::Output Reflector::start(Now) {
   return out;
 }
 
-/// While a list is under way nothing is watched: a watch would know of deletions that the list does not, and the list
-/// would bring the objects back.
+/// While a list is under way nothing is watched: a watch would know of deletions that the list does not, and
+/// the list would bring the objects back.
 void Reflector::list(Output& out) {
   from_cache_ = synced_ && !target_ && !list_failed_;
-  if (stream_ != 0) { out.effects.emplace_back(CloseWatch{stream_}); }
+  if (stream_ != 0) { out.effects.emplace_back(kapi::CloseWatch{stream_}); }
   stream_ = 0;
   closeProbe(out);
   due_.reset();
@@ -56,10 +56,11 @@ void Reflector::list(Output& out) {
   askPage("", out);
 }
 
-/// A first list is consistent with everything written before it. A later one need not be newer than what we know, so the
-/// API server may answer from its cache, at a fraction of the price.
+/// A first list is consistent with everything written before it. A later one need not be newer than what we
+/// know, so the API server may answer from its cache, at a fraction of the price.
 void Reflector::askPage(const std::string& continue_token, Output& out) {
-  Call call = listObjects(config_.kind, config_.ns, page_size_, continue_token, config_.selectors);
+  kapi::Call call =
+      kapi::listObjects(config_.kind, config_.ns, page_size_, continue_token, config_.selectors);
   if (from_cache_ && continue_token.empty()) {
     call.query += fmt::format("&resourceVersion={}&resourceVersionMatch=NotOlderThan", progress_);
   }
@@ -70,11 +71,11 @@ void Reflector::askPage(const std::string& continue_token, Output& out) {
   out.effects.emplace_back(std::move(call));
 }
 
-Reflector::Output Reflector::handle(const Outcome& outcome, Now now) {
+Reflector::Output Reflector::handle(const kapi::Outcome& outcome, Now now) {
   Output out;
   if (outcome.token != list_call_ || state_ != State::Listing) { return out; }
   list_call_ = 0;
-  if (outcome.result == CallResult::Applied) {
+  if (outcome.result == kapi::CallResult::Applied) {
     page(outcome, now, out);
   } else {
     listFailed(outcome, now, out);
@@ -82,7 +83,7 @@ Reflector::Output Reflector::handle(const Outcome& outcome, Now now) {
   return out;
 }
 
-void Reflector::page(const Outcome& outcome, Now now, Output& out) {
+void Reflector::page(const kapi::Outcome& outcome, Now now, Output& out) {
   if (list_revision_ == 0) { list_revision_ = outcome.list_revision; }
   listed_.insert(listed_.end(), outcome.items.begin(), outcome.items.end());
   if (!outcome.continue_token.empty()) {
@@ -92,7 +93,7 @@ void Reflector::page(const Outcome& outcome, Now now, Output& out) {
   listComplete(now, out);
 }
 
-void Reflector::listFailed(const Outcome& outcome, Now now, Output& out) {
+void Reflector::listFailed(const kapi::Outcome& outcome, Now now, Output& out) {
   if (outcome.too_large && page_size_ > 1) {
     page_size_ /= 2;
     askPage(page_token_, out);
@@ -153,8 +154,8 @@ void Reflector::watch(Output& out) {
   stream_brought_ = false;
   stream_from_ = progress_;
   const int timeout_s = kWatchSeconds + static_cast<int>(rng_.below(kWatchSeconds));
-  out.effects.emplace_back(
-      OpenWatch{stream_, config_.kind, config_.ns, watchQuery(config_.selectors, progress_, timeout_s)});
+  out.effects.emplace_back(kapi::OpenWatch{stream_, config_.kind, config_.ns,
+                                           watchQuery(config_.selectors, progress_, timeout_s)});
 }
 
 void Reflector::upsert(const model::Object& object, model::Revision revision, Output& out) {
@@ -188,12 +189,12 @@ void Reflector::advance(model::Revision revision, Output& out) {
 }
 
 void Reflector::closeProbe(Output& out) {
-  if (probe_ != 0) { out.effects.emplace_back(CloseWatch{probe_}); }
+  if (probe_ != 0) { out.effects.emplace_back(kapi::CloseWatch{probe_}); }
   probe_ = 0;
   probe_deadline_.reset();
 }
 
-Reflector::Output Reflector::handle(const WatchEvent& event, Now) {
+Reflector::Output Reflector::handle(const kapi::WatchEvent& event, Now) {
   Output out;
   if (event.stream == 0 || (event.stream != stream_ && event.stream != probe_)) { return out; }
   if (event.stream == stream_) { stream_brought_ = true; }
@@ -204,16 +205,16 @@ Reflector::Output Reflector::handle(const WatchEvent& event, Now) {
   }
   if (state_ != State::Waiting) { trouble_.clear(); }  // the second watch does not speak for the first
   if (event.revision <= progress_) { return out; }     // the floor rule
-  if (event.type == WatchType::Deleted) {
+  if (event.type == kapi::WatchType::Deleted) {
     remove(event.key, event.revision, event.object, out);
-  } else if (event.type != WatchType::Bookmark) {
+  } else if (event.type != kapi::WatchType::Bookmark) {
     upsert(event.object, event.revision, out);
   }
   advance(event.revision, out);
   return out;
 }
 
-Reflector::Output Reflector::handle(const WatchEnded& ended, Now now) {
+Reflector::Output Reflector::handle(const kapi::WatchEnded& ended, Now now) {
   Output out;
   if (ended.stream != 0 && ended.stream == probe_) {
     probe_ = 0;
@@ -230,8 +231,8 @@ Reflector::Output Reflector::handle(const WatchEnded& ended, Now now) {
 }
 
 /// No server sends what is older than what it was asked for.
-void Reflector::wentBack(const WatchEvent& event, Output& out) {
-  if (event.type != WatchType::Bookmark) {
+void Reflector::wentBack(const kapi::WatchEvent& event, Output& out) {
+  if (event.type != kapi::WatchType::Bookmark) {
     out.went_back = true;
     return;
   }
@@ -244,7 +245,7 @@ void Reflector::worked() {
   expired_ = false;
 }
 
-void Reflector::streamEnded(const WatchEnded& ended, Now now, Output& out) {
+void Reflector::streamEnded(const kapi::WatchEnded& ended, Now now, Output& out) {
   const bool refused = ended.http >= 400 && ended.http != 410;
   if (!refused && now.mono - stream_opened_ >= kSteadyStream) { worked(); }
   if (ended.http == 410) {
@@ -273,7 +274,9 @@ void Reflector::streamEnded(const WatchEnded& ended, Now now, Output& out) {
 
 /// A new trouble is logged once; /readyz shows it as long as it lasts.
 void Reflector::say(std::string trouble, Output& out) {
-  if (trouble_.empty() || trouble_ != trouble) { out.effects.emplace_back(Log{Level::Warn, trouble, {}}); }
+  if (trouble_.empty() || trouble_ != trouble) {
+    out.effects.emplace_back(kapi::Log{kapi::Level::Warn, trouble, {}});
+  }
   trouble_ = std::move(trouble);
 }
 
@@ -284,7 +287,7 @@ void Reflector::wait(Duration at_least, Now now, Output& out) {
   const Duration jitter{static_cast<Duration::rep>(rng_.below(static_cast<std::uint64_t>(base.count())))};
   state_ = State::Waiting;
   due_ = now.mono + std::max(std::min(longest, base + jitter / 2), at_least);
-  out.effects.emplace_back(Wake{*due_});
+  out.effects.emplace_back(kapi::Wake{*due_});
 }
 
 Reflector::Output Reflector::tick(Now now) {
@@ -327,7 +330,8 @@ Reflector::Output Reflector::expectCatchUp(Now now) {
   return out;
 }
 
-/// A second watch from where we are: the server sends it a bookmark about a second in, however quiet the kind is.
+/// A second watch from where we are: the server sends it a bookmark about a second in,
+/// however quiet the kind is.
 void Reflector::probe(Now now, Output& out) {
   openProbe(now, out);
   awaitProbe(now, out);
@@ -338,12 +342,12 @@ void Reflector::openProbe(Now now, Output& out) {
   probe_opened_ = now.mono;
   probe_from_ = progress_;
   out.effects.emplace_back(
-      OpenWatch{probe_, config_.kind, config_.ns, watchQuery(config_.selectors, progress_, 3)});
+      kapi::OpenWatch{probe_, config_.kind, config_.ns, watchQuery(config_.selectors, progress_, 3)});
 }
 
 void Reflector::awaitProbe(Now now, Output& out) {
   probe_deadline_ = now.mono + kProbeTime;
-  out.effects.emplace_back(Wake{*probe_deadline_});
+  out.effects.emplace_back(kapi::Wake{*probe_deadline_});
 }
 
-}  // namespace gs::kapi
+}  // namespace gs::controller

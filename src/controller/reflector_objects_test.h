@@ -8,9 +8,9 @@
 #include "model/lease.h"
 #include "model/object.h"
 
-namespace gs::kapi {
+namespace gs::controller {
 
-inline const Kind& kWatchedKind = kLease;
+inline const kapi::Kind& kWatchedKind = kapi::kLease;
 
 inline model::Object leaseObject(const model::ObjectKey& key, const std::string& uid,
                                  model::Revision revision) {
@@ -23,4 +23,4 @@ inline model::Object leaseObject(const model::ObjectKey& key, const std::string&
 
 inline model::ObjectKey keyed(const std::string& name) { return {"ns", name}; }
 
-}  // namespace gs::kapi
+}  // namespace gs::controller

@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 
+#include "controller/election.h"
 #include "kapi/decode.h"
-#include "kapi/election.h"
 #include "kapi/paths.h"
 
-namespace gs::kapi {
+namespace gs::controller {
 
 inline Election::Config configOf(const std::string& identity) {
   Election::Config c;
@@ -22,31 +22,31 @@ inline Election::Config configOf(const std::string& identity) {
 /// One lease on an API server, as far as elections use it.
 class LeaseServer {
  public:
-  Outcome serve(const Call& call) {
-    Outcome o;
+  kapi::Outcome serve(const kapi::Call& call) {
+    kapi::Outcome o;
     o.token = call.token;
     const auto refuse = [&o](int http) {
-      o.result = CallResult::Refused;
+      o.result = kapi::CallResult::Refused;
       o.http = http;
       return o;
     };
-    if (forbidden || (no_writes && call.verb != Verb::Get)) { return refuse(403); }
-    if (call.verb == Verb::Get && !lease_) { return refuse(404); }
-    if (call.verb == Verb::Create && lease_) { return refuse(409); }
-    if (call.verb == Verb::Update) {
+    if (forbidden || (no_writes && call.verb != kapi::Verb::Get)) { return refuse(403); }
+    if (call.verb == kapi::Verb::Get && !lease_) { return refuse(404); }
+    if (call.verb == kapi::Verb::Create && lease_) { return refuse(409); }
+    if (call.verb == kapi::Verb::Update) {
       if (!lease_) { return refuse(404); }
-      const bool fresh = objectRevision(call.body) == lease_->revision &&
+      const bool fresh = kapi::objectRevision(call.body) == lease_->revision &&
                          call.body["metadata"]["uid"].str() == lease_->uid.text;
       if (!fresh) { return refuse(409); }
     }
-    if (call.verb != Verb::Get) {
-      model::Lease next = decodeLease(call.body);
+    if (call.verb != kapi::Verb::Get) {
+      model::Lease next = kapi::decodeLease(call.body);
       next.uid = lease_ ? lease_->uid : model::Uid{"uid-" + std::to_string(revision_)};
       next.revision = ++revision_;
       lease_ = next;
       body_ = call.body;
     }
-    o.result = CallResult::Applied;
+    o.result = kapi::CallResult::Applied;
     o.http = 200;
     o.object = std::make_shared<const model::Lease>(*lease_);
     return o;
@@ -83,4 +83,4 @@ class LeaseServer {
   json::Value body_;
 };
 
-}  // namespace gs::kapi
+}  // namespace gs::controller

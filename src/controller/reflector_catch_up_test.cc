@@ -1,9 +1,9 @@
 // Reaching the present on demand: the second watch of catchUp(), and the one that was opened beforehand.
 #include <gtest/gtest.h>
 
-#include "kapi/reflector_hand_test.h"
+#include "controller/reflector_hand_test.h"
 
-namespace gs::kapi {
+namespace gs::controller {
 namespace {
 
 using std::chrono::milliseconds;
@@ -13,33 +13,33 @@ TEST(ReflectorCatchUp, IsSaidAtOnceWhenAlreadyThere) {
   Hand h;
   h.begin();
   EXPECT_TRUE(h.catchUp(10).caught_up_now);
-  EXPECT_EQ(h.count<OpenWatch>(), 0);
+  EXPECT_EQ(h.count<kapi::OpenWatch>(), 0);
 }
 
 TEST(ReflectorCatchUp, OpensASecondWatchWithAShortTimeout) {
   Hand h;
   h.begin();
-  const Token first = h.open().stream;
+  const kapi::Token first = h.open().stream;
   EXPECT_FALSE(h.catchUp(15).caught_up_now);
-  EXPECT_EQ(h.count<OpenWatch>(), 1);
+  EXPECT_EQ(h.count<kapi::OpenWatch>(), 1);
   EXPECT_NE(h.open().stream, first);
   EXPECT_NE(h.open().query.find("resourceVersion=10&"), std::string::npos);
   EXPECT_NE(h.open().query.find("timeoutSeconds=3"), std::string::npos);
-  EXPECT_EQ(h.event(h.open().stream, WatchType::Added, "b", "u-b", 12).changes.size(), 1U);
+  EXPECT_EQ(h.event(h.open().stream, kapi::WatchType::Added, "b", "u-b", 12).changes.size(), 1U);
   EXPECT_TRUE(
-      h.event(first, WatchType::Added, "b", "u-b", 12).changes.empty());  // the same by the first watch
+      h.event(first, kapi::WatchType::Added, "b", "u-b", 12).changes.empty());  // the same by the first watch
   const auto& out = h.bookmark(h.open().stream, 15);
   EXPECT_TRUE(out.caught_up_now);
-  EXPECT_EQ(h.count<CloseWatch>(), 1);
+  EXPECT_EQ(h.count<kapi::CloseWatch>(), 1);
   EXPECT_EQ(h.machine().progress(), 15U);
 }
 
 TEST(ReflectorCatchUp, TheFirstWatchMayGetThereFirst) {
   Hand h;
   h.begin();
-  const Token first = h.open().stream;
+  const kapi::Token first = h.open().stream;
   h.catchUp(15);
-  EXPECT_TRUE(h.event(first, WatchType::Added, "b", "u-b", 15).caught_up_now);
+  EXPECT_TRUE(h.event(first, kapi::WatchType::Added, "b", "u-b", 15).caught_up_now);
 }
 
 TEST(ReflectorCatchUp, DoesNotHideThatTheFirstWatchWaitsToBeOpenedAgain) {
@@ -63,8 +63,8 @@ TEST(ReflectorCatchUp, WithoutABookmarkIn3SecondsListsAgain) {
   EXPECT_EQ(h.tick().effects.size(), 0U);
   h.advance(milliseconds{1});
   h.tick();
-  EXPECT_EQ(h.count<Call>(), 1);
-  EXPECT_EQ(h.count<CloseWatch>(), 2);
+  EXPECT_EQ(h.count<kapi::Call>(), 1);
+  EXPECT_EQ(h.count<kapi::CloseWatch>(), 2);
   EXPECT_TRUE(h.listed(16, {}).caught_up_now);
 }
 
@@ -77,7 +77,7 @@ TEST(ReflectorCatchUp, GoesOnWhenThatListFails) {
   h.listFails(500);
   h.advance(h.untilWake());
   h.tick();
-  ASSERT_EQ(h.count<Call>(), 1);
+  ASSERT_EQ(h.count<kapi::Call>(), 1);
   EXPECT_TRUE(h.listed(16, {}).caught_up_now);
 }
 
@@ -85,7 +85,7 @@ TEST(ReflectorCatchUp, DuringAListWaitsForIt) {
   Hand h;
   h.start();
   EXPECT_FALSE(h.catchUp(10).caught_up_now);
-  EXPECT_EQ(h.count<Call>(), 0);
+  EXPECT_EQ(h.count<kapi::Call>(), 0);
   EXPECT_TRUE(h.listed(10, {}).caught_up_now);
 }
 
@@ -93,9 +93,9 @@ TEST(ReflectorCatchUp, ASecondCallReplacesTheFirst) {
   Hand h;
   h.begin();
   h.catchUp(15);
-  const Token second = h.open().stream;
+  const kapi::Token second = h.open().stream;
   h.catchUp(20);
-  EXPECT_EQ(h.count<CloseWatch>(), 1);
+  EXPECT_EQ(h.count<kapi::CloseWatch>(), 1);
   EXPECT_NE(h.open().stream, second);
   EXPECT_FALSE(h.bookmark(h.open().stream, 15).caught_up_now);
   EXPECT_TRUE(h.bookmark(h.open().stream, 20).caught_up_now);
@@ -105,28 +105,28 @@ TEST(ReflectorCatchUp, OneThatWasExpectedHasItsWatchAlready) {
   Hand h;
   h.begin();
   h.expectCatchUp();
-  EXPECT_EQ(h.count<OpenWatch>(), 1);
-  const Token early = h.open().stream;
+  EXPECT_EQ(h.count<kapi::OpenWatch>(), 1);
+  const kapi::Token early = h.open().stream;
   h.expectCatchUp();
-  EXPECT_EQ(h.count<OpenWatch>(), 0) << "one is enough";
+  EXPECT_EQ(h.count<kapi::OpenWatch>(), 0) << "one is enough";
   h.advance(milliseconds{999});
   h.catchUp(15);
-  EXPECT_EQ(h.count<OpenWatch>(), 0);
+  EXPECT_EQ(h.count<kapi::OpenWatch>(), 0);
   EXPECT_EQ(h.untilWake(), seconds{3}) << "and is waited for";
   const auto& out = h.bookmark(early, 15);
   EXPECT_TRUE(out.caught_up_now);
-  EXPECT_EQ(h.count<CloseWatch>(), 1);
+  EXPECT_EQ(h.count<kapi::CloseWatch>(), 1);
 }
 
 TEST(ReflectorCatchUp, AWatchThatMayHaveHadItsBookmarkIsReplaced) {
   Hand h;
   h.begin();
   h.expectCatchUp();
-  const Token early = h.open().stream;
+  const kapi::Token early = h.open().stream;
   h.advance(seconds{1});
   h.catchUp(15);
-  EXPECT_EQ(h.count<CloseWatch>(), 1);
-  EXPECT_EQ(h.count<OpenWatch>(), 1);
+  EXPECT_EQ(h.count<kapi::CloseWatch>(), 1);
+  EXPECT_EQ(h.count<kapi::OpenWatch>(), 1);
   EXPECT_NE(h.open().stream, early);
   EXPECT_TRUE(h.bookmark(h.open().stream, 15).caught_up_now);
 }
@@ -135,13 +135,13 @@ TEST(ReflectorCatchUp, WhatWasExpectedAndDidNotComeCostsNoList) {
   Hand h;
   h.begin();
   h.expectCatchUp();
-  const Token early = h.open().stream;
+  const kapi::Token early = h.open().stream;
   h.bookmark(early, 12);
   h.advance(seconds{3});
   h.ended(early, 200);
   h.advance(seconds{10});
   h.tick();
-  EXPECT_EQ(h.count<Call>(), 0);
+  EXPECT_EQ(h.count<kapi::Call>(), 0);
   EXPECT_EQ(h.machine().progress(), 12U);
 }
 
@@ -154,15 +154,15 @@ TEST(ReflectorCatchUp, AWatchThatEndsBelowIsFollowedByAnotherWhileThereIsTime) {
   h.catchUp(15);
   h.bookmark(h.open().stream, 14);
   h.advance(milliseconds{2500});
-  const Token early = h.open().stream;
+  const kapi::Token early = h.open().stream;
   h.ended(early, 200);
-  EXPECT_EQ(h.count<OpenWatch>(), 1);
+  EXPECT_EQ(h.count<kapi::OpenWatch>(), 1);
   EXPECT_NE(h.open().stream, early);
   h.advance(milliseconds{500});
   h.ended(h.open().stream, 200);
-  EXPECT_EQ(h.count<OpenWatch>(), 0) << "the time is over";
+  EXPECT_EQ(h.count<kapi::OpenWatch>(), 0) << "the time is over";
   h.tick();
-  EXPECT_EQ(h.count<Call>(), 1);
+  EXPECT_EQ(h.count<kapi::Call>(), 1);
 }
 
 TEST(ReflectorCatchUp, AForgottenHistoryIsSeenByTheSecondWatchToo) {
@@ -170,32 +170,32 @@ TEST(ReflectorCatchUp, AForgottenHistoryIsSeenByTheSecondWatchToo) {
   h.begin();
   h.expectCatchUp();
   h.ended(h.open().stream, 410);
-  EXPECT_EQ(h.count<Call>(), 1);
+  EXPECT_EQ(h.count<kapi::Call>(), 1);
 }
 
 TEST(ReflectorCatchUp, DuringAListNothingIsExpected) {
   Hand h;
   h.start();
   h.expectCatchUp();
-  EXPECT_EQ(h.count<OpenWatch>(), 0);
+  EXPECT_EQ(h.count<kapi::OpenWatch>(), 0);
   h.listed(10, {});
   h.ended(h.open().stream, 410);
   h.expectCatchUp();
-  EXPECT_EQ(h.count<OpenWatch>(), 0);
+  EXPECT_EQ(h.count<kapi::OpenWatch>(), 0);
 }
 
 // A watch that is still open while a list is under way knows of deletions that the list does not.
 TEST(ReflectorCatchUp, AListClosesTheSecondWatch) {
   Hand h;
   h.begin();
-  const Token first = h.open().stream;
+  const kapi::Token first = h.open().stream;
   h.catchUp(15);
-  const Token second = h.open().stream;
+  const kapi::Token second = h.open().stream;
   h.ended(first, 410);
-  ASSERT_EQ(h.count<Call>(), 1);
-  EXPECT_TRUE(h.event(second, WatchType::Deleted, "a", "u-a", 20).changes.empty());
+  ASSERT_EQ(h.count<kapi::Call>(), 1);
+  EXPECT_TRUE(h.event(second, kapi::WatchType::Deleted, "a", "u-a", 20).changes.empty());
   EXPECT_EQ(h.machine().progress(), 10U);
 }
 
 }  // namespace
-}  // namespace gs::kapi
+}  // namespace gs::controller

@@ -1,7 +1,9 @@
-// Events as kube-scheduler writes them (events.k8s.io/v1), and their aggregation into series: a pure recorder.
+// Events as kube-scheduler writes them (events.k8s.io/v1), and their aggregation into series:
+// a pure recorder.
 //
-// The first occurrence of (object uid, type, reason, note) is a Create; a repeat within 6 minutes a PATCH of `series`
-// (count, lastObservedTime), at most one write a `min_gap` per event. At most `max_tracked` are remembered (the oldest goes).
+// The first occurrence of (object uid, type, reason, note) is a Create; a repeat within 6 minutes a PATCH of
+// `series` (count, lastObservedTime), at most one write a `min_gap` per event. At most `max_tracked` are
+// remembered (the oldest goes).
 // Source: client-go tools/events (isomorphic key, series started at count 2).
 #pragma once
 
@@ -14,10 +16,10 @@
 #include "kapi/call.h"
 #include "kapi/kinds.h"
 
-namespace gs::kapi {
+namespace gs::controller {
 
 struct EventNote {
-  Kind kind = kPod;
+  kapi::Kind kind = kapi::kPod;
   model::ObjectKey object;
   model::Uid uid;
   model::Revision revision = 0;
@@ -32,7 +34,7 @@ class EventRecorder {
   /// `controller` e.g. "gpu-scheduler" (reportingController), `instance` e.g. "gpu-scheduler-<hostname>".
   EventRecorder(std::string controller, std::string instance, Rng rng);
   /// The call to make (leader-only, ordering key "", no token set), or nothing when the repeat came too soon.
-  [[nodiscard]] std::optional<Call> record(const EventNote& note, Now now);
+  [[nodiscard]] std::optional<kapi::Call> record(const EventNote& note, Now now);
   /// The API server does not have that event (any more): its next occurrence is a Create again.
   void lost(const model::ObjectKey& event);
 
@@ -49,12 +51,12 @@ class EventRecorder {
     Mono last{};
     Mono written_at{};
   };
-  [[nodiscard]] Call create(const EventNote& note, const std::string& name, Now now) const;
-  [[nodiscard]] static Call patchSeries(const Series& series, Now now);
+  [[nodiscard]] kapi::Call create(const EventNote& note, const std::string& name, Now now) const;
+  [[nodiscard]] static kapi::Call patchSeries(const Series& series, Now now);
   void forgetOld(Mono now);
 
   std::unordered_map<std::string, Series> series_;  // by uid, type, reason, note
   std::deque<std::pair<Mono, std::string>> order_;  // by first occurrence
 };
 
-}  // namespace gs::kapi
+}  // namespace gs::controller

@@ -6,11 +6,11 @@
 #include <map>
 #include <set>
 
+#include "controller/reflector.h"
+#include "controller/reflector_objects_test.h"
 #include "kapi/decode.h"
-#include "kapi/reflector.h"
-#include "kapi/reflector_objects_test.h"
 
-namespace gs::kapi {
+namespace gs::controller {
 namespace {
 
 using model::ObjectKey;
@@ -24,12 +24,13 @@ struct Stored {
 };
 using State = std::map<ObjectKey, Stored>;
 
-/// A tiny API server: history, compaction, paged lists from snapshots, watches. Everything takes as long as it likes.
+/// A tiny API server: history, compaction, paged lists from snapshots, watches.
+/// Everything takes as long as it likes.
 class Server {
  public:
   struct Record {
     model::Revision revision;
-    WatchType type;
+    kapi::WatchType type;
     ObjectKey key;
     std::string uid;
   };
@@ -42,13 +43,13 @@ class Server {
     if (it == state_.end()) {
       const std::string uid = "u" + std::to_string(revision_);
       state_[key] = {uid, revision_};
-      history_.push_back({revision_, WatchType::Added, key, uid});
+      history_.push_back({revision_, kapi::WatchType::Added, key, uid});
     } else if (rng.chance(40)) {
-      history_.push_back({revision_, WatchType::Deleted, key, it->second.uid});
+      history_.push_back({revision_, kapi::WatchType::Deleted, key, it->second.uid});
       state_.erase(it);
     } else {
       it->second.revision = revision_;
-      history_.push_back({revision_, WatchType::Modified, key, it->second.uid});
+      history_.push_back({revision_, kapi::WatchType::Modified, key, it->second.uid});
     }
     states_[revision_] = state_;
   }
@@ -60,8 +61,8 @@ class Server {
     return std::prev(states_.upper_bound(revision))->second;
   }
 
-  Outcome list(const Call& call) const {
-    Outcome o;
+  kapi::Outcome list(const kapi::Call& call) const {
+    kapi::Outcome o;
     o.token = call.token;
     const auto at = call.query.find("continue=");
     model::Revision revision = revision_;
@@ -75,7 +76,7 @@ class Server {
         return o;
       }
     }
-    o.result = CallResult::Applied;
+    o.result = kapi::CallResult::Applied;
     o.http = 200;
     o.list_revision = revision;
     std::size_t i = 0;
@@ -178,14 +179,14 @@ class BadNetwork {
   Now now() const { return clock_.now(); }
 
   void take(Reflector::Output out) {
-    for (Effect& e : out.effects) {
-      if (auto* call = std::get_if<Call>(&e)) { asked_.push_back(*call); }
-      if (auto* open = std::get_if<OpenWatch>(&e)) {
+    for (kapi::Effect& e : out.effects) {
+      if (auto* call = std::get_if<kapi::Call>(&e)) { asked_.push_back(*call); }
+      if (auto* open = std::get_if<kapi::OpenWatch>(&e)) {
         const auto at = open->query.find("resourceVersion=");
         streams_[open->stream] = {std::stoull(open->query.substr(at + 16)), false};
       }
-      if (auto* close = std::get_if<CloseWatch>(&e)) { streams_[close->stream].closed = true; }
-      if (auto* wake = std::get_if<Wake>(&e)) { wake_ = wake->at; }
+      if (auto* close = std::get_if<kapi::CloseWatch>(&e)) { streams_[close->stream].closed = true; }
+      if (auto* wake = std::get_if<kapi::Wake>(&e)) { wake_ = wake->at; }
     }
     for (const Change& c : out.changes) { replay(c); }
     if (out.caught_up_now) {
@@ -213,9 +214,9 @@ class BadNetwork {
 
   void serveList(bool fail) {
     if (asked_.empty()) { return; }
-    Outcome o = server_.list(asked_.front());
+    kapi::Outcome o = server_.list(asked_.front());
     if (fail) {
-      o = Outcome{};
+      o = kapi::Outcome{};
       o.token = asked_.front().token;
     }
     asked_.pop_front();
@@ -223,7 +224,7 @@ class BadNetwork {
   }
   void deliverList() {
     if (answered_.empty()) { return; }
-    const Outcome o = std::move(answered_.front());
+    const kapi::Outcome o = std::move(answered_.front());
     answered_.pop_front();
     take(machine_.handle(o, now()));
   }
@@ -232,7 +233,7 @@ class BadNetwork {
     model::Revision seen = 0;
     bool closed = false;
   };
-  std::optional<Token> pickStream() {
+  std::optional<kapi::Token> pickStream() {
     if (streams_.empty()) { return std::nullopt; }
     auto it = streams_.begin();
     std::advance(it, static_cast<std::ptrdiff_t>(rng_.below(streams_.size())));
@@ -249,18 +250,19 @@ class BadNetwork {
     }
     if (server_.expired(s.seen)) {
       streams_.erase(*token);
-      take(machine_.handle(WatchEnded{*token, 410, "too old"}, now()));
+      take(machine_.handle(kapi::WatchEnded{*token, 410, "too old"}, now()));
       return true;
     }
     if (const auto r = server_.next(s.seen)) {
       s.seen = r->revision;
       take(machine_.handle(
-          WatchEvent{*token, r->type, leaseObject(r->key, r->uid, r->revision), r->key, r->revision}, now()));
+          kapi::WatchEvent{*token, r->type, leaseObject(r->key, r->uid, r->revision), r->key, r->revision},
+          now()));
       return true;
     }
     if (s.seen == server_.revision()) { return s.closed; }
     s.seen = server_.revision();
-    take(machine_.handle(WatchEvent{*token, WatchType::Bookmark, {}, {}, s.seen}, now()));
+    take(machine_.handle(kapi::WatchEvent{*token, kapi::WatchType::Bookmark, {}, {}, s.seen}, now()));
     return true;
   }
   void endStream() {
@@ -268,7 +270,7 @@ class BadNetwork {
     if (!token) { return; }
     static constexpr int kCodes[] = {200, 200, 0, 410, 404, 500};
     streams_.erase(*token);
-    take(machine_.handle(WatchEnded{*token, kCodes[rng_.below(6)], "x"}, now()));
+    take(machine_.handle(kapi::WatchEnded{*token, kCodes[rng_.below(6)], "x"}, now()));
   }
   void catchUp() {
     target_ = server_.revision() + rng_.below(rng_.chance(50) ? 3 : 40);  // some are reached only later
@@ -279,9 +281,9 @@ class BadNetwork {
   ManualClock clock_;
   Server server_;
   Reflector machine_;
-  std::deque<Call> asked_;
-  std::deque<Outcome> answered_;
-  std::map<Token, Stream> streams_;
+  std::deque<kapi::Call> asked_;
+  std::deque<kapi::Outcome> answered_;
+  std::map<kapi::Token, Stream> streams_;
   State replayed_;
   std::optional<model::Revision> target_;
   Mono wake_{};
@@ -300,4 +302,4 @@ TEST(ReflectorProperty, ReplayedChangesAreTheServersStateAndNoneIsDoubled) {
 }
 
 }  // namespace
-}  // namespace gs::kapi
+}  // namespace gs::controller

@@ -1,4 +1,4 @@
-#include "kapi/election.h"
+#include "controller/election.h"
 
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <memory>
 #include <set>
 
-#include "kapi/election_server_test.h"
+#include "controller/election_server_test.h"
 #include "kapi/time.h"
 
-namespace gs::kapi {
+namespace gs::controller {
 namespace {
 
 using std::chrono::milliseconds;
@@ -39,12 +39,12 @@ class One {
     }
   }
   /// Answers the call that waits while cut.
-  void answer(CallResult result, bool apply) {
+  void answer(kapi::CallResult result, bool apply) {
     ASSERT_TRUE(waiting_.has_value());
-    Outcome o;
+    kapi::Outcome o;
     if (apply) { o = server.serve(*waiting_); }
-    if (result != CallResult::Applied) {
-      o = Outcome{};
+    if (result != kapi::CallResult::Applied) {
+      o = kapi::Outcome{};
       o.token = waiting_->token;
       o.result = result;
     }
@@ -54,9 +54,9 @@ class One {
   /// The call that waits is answered 429.
   void busy(Duration retry_after) {
     ASSERT_TRUE(waiting_.has_value());
-    Outcome o;
+    kapi::Outcome o;
     o.token = waiting_->token;
-    o.result = CallResult::Refused;
+    o.result = kapi::CallResult::Refused;
     o.http = 429;
     o.retry_after = retry_after;
     waiting_.reset();
@@ -73,7 +73,7 @@ class One {
   int pings = 0;
   int calls = 0;
   bool released = false;
-  std::optional<Leadership> leadership;
+  std::optional<kapi::Leadership> leadership;
   std::vector<Duration> timeouts;
   std::vector<std::string> logs;
 
@@ -85,9 +85,9 @@ class One {
       ++pings;
       if (!owner_hangs) { machine_.pong(now()); }
     }
-    for (const Effect& e : out.effects) {
-      const auto* call = std::get_if<Call>(&e);
-      if (const auto* line = std::get_if<Log>(&e)) { logs.push_back(line->message); }
+    for (const kapi::Effect& e : out.effects) {
+      const auto* call = std::get_if<kapi::Call>(&e);
+      if (const auto* line = std::get_if<kapi::Log>(&e)) { logs.push_back(line->message); }
       if (call == nullptr) { continue; }
       ++calls;
       timeouts.push_back(call->timeout);
@@ -101,7 +101,7 @@ class One {
 
   Election machine_;
   ManualClock clock_;
-  std::optional<Call> waiting_;
+  std::optional<kapi::Call> waiting_;
 };
 
 TEST(Election, TakesALeaseThatIsNotThere) {
@@ -114,7 +114,7 @@ TEST(Election, TakesALeaseThatIsNotThere) {
   EXPECT_EQ(one.server.lease()->holder, "me");
   EXPECT_EQ(one.server.lease()->record.duration_s, 5);
   EXPECT_EQ(one.server.lease()->record.transitions, 0);
-  EXPECT_EQ(one.server.lease()->record.acquire_time, microTimeText(one.now().wall));
+  EXPECT_EQ(one.server.lease()->record.acquire_time, kapi::microTimeText(one.now().wall));
   EXPECT_EQ(one.server.body()["metadata"]["annotations"]["gpu.scheduling/address"].str(), "http://me");
   EXPECT_EQ(one.machine().holder(), "me");
 }
@@ -293,10 +293,10 @@ TEST(Election, AsksToBeWokenWhenTheHoldersTimeIsOver) {
   auto out = machine.start(clock.now());
   std::set<Duration> wakes;
   while (!machine.leading() && clock.now().mono - started < seconds{6}) {
-    std::optional<Call> call;
-    for (const Effect& e : out.effects) {
-      if (const auto* wake = std::get_if<Wake>(&e)) { wakes.insert(wake->at - started); }
-      if (const auto* one = std::get_if<Call>(&e)) { call = *one; }
+    std::optional<kapi::Call> call;
+    for (const kapi::Effect& e : out.effects) {
+      if (const auto* wake = std::get_if<kapi::Wake>(&e)) { wakes.insert(wake->at - started); }
+      if (const auto* one = std::get_if<kapi::Call>(&e)) { call = *one; }
     }
     if (call) {
       out = machine.handle(server.serve(*call), clock.now());
@@ -380,7 +380,7 @@ TEST(Election, ARenewalOfUnknownOutcomeDoesNotMoveTheDeadline) {
   const Mono until = one.leadership->until;
   one.cut = true;
   one.run(seconds{1});
-  one.answer(CallResult::Unknown, /*apply=*/true);
+  one.answer(kapi::CallResult::Unknown, /*apply=*/true);
   EXPECT_EQ(one.leadership->until, until);
   one.cut = false;
   one.run(seconds{1});  // reads, sees its own write, renews
@@ -398,7 +398,7 @@ TEST(Election, OneLostCallDoesNotCostTheLeadership) {
   one.run(milliseconds{250});  // the renewal is under way
   one.run(one.timeouts.back());
   one.cut = false;
-  one.answer(CallResult::Unknown, false);
+  one.answer(kapi::CallResult::Unknown, false);
   one.run(seconds{1});
   EXPECT_TRUE(one.leads());
   EXPECT_EQ(one.leadership->term, 1U);
@@ -408,9 +408,9 @@ TEST(Election, AnAcquisitionAnsweredTooLateIsNotLedOn) {
   One one;
   one.cut = true;
   one.start();
-  one.answer(CallResult::Applied, true);  // 404; now the create is under way
+  one.answer(kapi::CallResult::Applied, true);  // 404; now the create is under way
   one.advance(seconds{3});
-  one.answer(CallResult::Applied, true);
+  one.answer(kapi::CallResult::Applied, true);
   EXPECT_FALSE(one.leads());
   one.cut = false;
   one.run(seconds{1});  // its own lease: no need to wait
@@ -479,7 +479,7 @@ TEST(Election, StopDuringARenewalGivesTheLeaseBackAfterIt) {
   EXPECT_FALSE(one.leads());
   EXPECT_FALSE(one.released);
   one.cut = false;
-  one.answer(CallResult::Applied, true);
+  one.answer(kapi::CallResult::Applied, true);
   EXPECT_TRUE(one.released);
   EXPECT_EQ(one.server.lease()->holder, "");
 }
@@ -491,7 +491,7 @@ TEST(Election, StopDuringARenewalOfUnknownOutcomeReadsAndGivesBack) {
   one.run(milliseconds{600});
   one.stop();
   one.cut = false;
-  one.answer(CallResult::Unknown, true);
+  one.answer(kapi::CallResult::Unknown, true);
   EXPECT_TRUE(one.released);
   EXPECT_EQ(one.server.lease()->holder, "");
 }
@@ -512,7 +512,7 @@ TEST(Election, StopWhileAStandbyReadsWritesNothing) {
   one.start();
   one.stop();
   EXPECT_FALSE(one.released);
-  one.answer(CallResult::Applied, true);
+  one.answer(kapi::CallResult::Applied, true);
   EXPECT_TRUE(one.released);
   EXPECT_EQ(one.server.lease()->holder, "other");
 }
@@ -520,9 +520,9 @@ TEST(Election, StopWhileAStandbyReadsWritesNothing) {
 TEST(Election, AnAnswerToAnEarlierCallIsIgnored) {
   One one;
   one.start();
-  Outcome o;
-  o.token = makeToken(100, 1);
-  o.result = CallResult::Refused;
+  kapi::Outcome o;
+  o.token = kapi::makeToken(100, 1);
+  o.result = kapi::CallResult::Refused;
   o.http = 409;
   EXPECT_TRUE(one.machine().handle(o, one.now()).effects.empty());
 }
@@ -579,4 +579,4 @@ TEST(Election, ALeaseWithoutANameIsAnybodys) {
 }
 
 }  // namespace
-}  // namespace gs::kapi
+}  // namespace gs::controller

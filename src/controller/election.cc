@@ -1,4 +1,4 @@
-#include "kapi/election.h"
+#include "controller/election.h"
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 #include "kapi/time.h"
 #include "kapi/write.h"
 
-namespace gs::kapi {
+namespace gs::controller {
 
 Election::Election(Config config, Rng rng) : config_{std::move(config)}, rng_{rng} {}
 
@@ -25,8 +25,8 @@ void Election::pong(Now now) {
 }
 
 void Election::read(Output& out) {
-  Call call = getObject(kLease, config_.lease);
-  call.token = call_ = makeToken(config_.owner, next_++);
+  kapi::Call call = kapi::getObject(kapi::kLease, config_.lease);
+  call.token = call_ = kapi::makeToken(config_.owner, next_++);
   call.timeout = config_.renew_deadline / 2;  // one that is lost leaves time for another
   state_ = State::Reading;
   reread_ = false;
@@ -43,10 +43,10 @@ void Election::waitRetry(Duration at_least, Now now, Output& out) {
   due_ = now.mono + std::max(config_.retry_period + jitter, leadership_.leading ? Duration{} : at_least);
   if (const auto silent_at = holderSilentAt(); silent_at && *silent_at > now.mono) {
     if (at_least == Duration{}) { due_ = std::min(*due_, *silent_at); }
-    if (!forewarned_) { out.effects.emplace_back(Wake{std::max(now.mono, forewarnAt(*silent_at))}); }
+    if (!forewarned_) { out.effects.emplace_back(kapi::Wake{std::max(now.mono, forewarnAt(*silent_at))}); }
   }
-  out.effects.emplace_back(Wake{*due_});
-  if (leadership_.leading) { out.effects.emplace_back(Wake{leadership_.until}); }
+  out.effects.emplace_back(kapi::Wake{*due_});
+  if (leadership_.leading) { out.effects.emplace_back(kapi::Wake{leadership_.until}); }
 }
 
 /// The moment of a change is ours: clocks of two machines are never compared.
@@ -61,12 +61,12 @@ void Election::seen(const model::Lease& lease, Now now) {
   holder_ = lease.holder;
 }
 
-Election::Output Election::handle(const Outcome& outcome, Now now) {
+Election::Output Election::handle(const kapi::Outcome& outcome, Now now) {
   Output out;
   if (outcome.token != call_ || call_ == 0) { return out; }
   call_ = 0;
   checkLife(now, out);
-  if (outcome.result == CallResult::Applied) {
+  if (outcome.result == kapi::CallResult::Applied) {
     allowed_ = true;
     forbidden_since_.reset();
   }
@@ -78,7 +78,7 @@ Election::Output Election::handle(const Outcome& outcome, Now now) {
   return out;
 }
 
-void Election::readAnswered(const Outcome& outcome, Now now, Output& out) {
+void Election::readAnswered(const kapi::Outcome& outcome, Now now, Output& out) {
   const auto lease = outcome.object.as<model::Lease>();
   if (stopping_) {
     if (lease != nullptr && lease->holder == config_.identity) {
@@ -88,7 +88,7 @@ void Election::readAnswered(const Outcome& outcome, Now now, Output& out) {
     }
   } else if (outcome.http == 404) {
     vanished(now, out);
-  } else if (outcome.result == CallResult::Applied && lease != nullptr) {
+  } else if (outcome.result == kapi::CallResult::Applied && lease != nullptr) {
     if (wentBack(*lease, out)) { return; }
     seen(*lease, now);
     if (isAnothers(*lease, now, out)) { return; }
@@ -113,8 +113,9 @@ bool Election::wentBack(const model::Lease& lease, Output& out) {
   return true;
 }
 
-/// There is no lease: never was, or somebody deleted it by hand. Whoever held it (not always the one whom we saw last) may
-/// lead on for a while, so its going counts as a change of the record: a lease duration passes before we write a new one.
+/// There is no lease: never was, or somebody deleted it by hand. Whoever held it (not always the one whom we
+/// saw last) may lead on for a while, so its going counts as a change of the record: a lease duration passes
+/// before we write a new one.
 void Election::vanished(Now now, Output& out) {
   const bool was_there = known_ && !leadership_.leading;
   if (was_there) {
@@ -136,25 +137,25 @@ Duration Election::lifeOf(const model::Lease& lease) const {
   return std::max<Duration>(config_.lease_duration, recorded);
 }
 
-void Election::say(const char* verb, const Outcome& outcome, Output& out) {
+void Election::say(const char* verb, const kapi::Outcome& outcome, Output& out) {
   auto trouble = fmt::format("cannot {} the leader lease {}: {} {}", verb, config_.lease.text(), outcome.http,
                              outcome.message);
-  if (trouble != trouble_) { out.effects.emplace_back(Log{Level::Warn, trouble, {}}); }
+  if (trouble != trouble_) { out.effects.emplace_back(kapi::Log{kapi::Level::Warn, trouble, {}}); }
   trouble_ = std::move(trouble);
 }
 
-void Election::unreadable(const char* verb, const Outcome& outcome, Now now, Output& out) {
+void Election::unreadable(const char* verb, const kapi::Outcome& outcome, Now now, Output& out) {
   say(verb, outcome, out);
   if (config_.alone_when_forbidden && outcome.http == 403 && !allowed_) {
     if (!forbidden_since_) { forbidden_since_ = now.mono; }
     if (now.mono - *forbidden_since_ >= config_.lease_duration) {
       if (!leadership_.leading) {
         out.effects.emplace_back(
-            Log{Level::Warn,
-                fmt::format("this process works alone, without the leader lease {}: run no "
-                            "second one, or give its account get, create and update on it",
-                            config_.lease.text()),
-                {}});
+            kapi::Log{kapi::Level::Warn,
+                      fmt::format("this process works alone, without the leader lease {}: run no "
+                                  "second one, or give its account get, create and update on it",
+                                  config_.lease.text()),
+                      {}});
       }
       sent_ = now.mono;
       lead(now, out);
@@ -178,7 +179,7 @@ bool Election::isAnothers(const model::Lease& lease, Now now, Output& out) {
       "namespace: stop this one or run it with another --lease-namespace, or, once {} is gone for good, "
       "delete that lease",
       config_.lease.text(), theirs, config_.scheduler, theirs);
-  if (trouble != trouble_) { out.effects.emplace_back(Log{Level::Warn, trouble, {}}); }
+  if (trouble != trouble_) { out.effects.emplace_back(kapi::Log{kapi::Level::Warn, trouble, {}}); }
   trouble_ = std::move(trouble);
   waitRetry({}, now, out);
   return true;
@@ -205,7 +206,7 @@ void Election::write(const model::Lease* lease, bool release, Now now, Output& o
   next.key = config_.lease;
   next.record.address = config_.address;
   next.record.scheduler = config_.scheduler;
-  next.record.renew_time = microTimeText(now.wall);
+  next.record.renew_time = kapi::microTimeText(now.wall);
   if (lease == nullptr || takes_over) { next.record.acquire_time = next.record.renew_time; }
   if (takes_over) { ++next.record.transitions; }
   next.holder = release ? "" : config_.identity;
@@ -213,35 +214,35 @@ void Election::write(const model::Lease* lease, bool release, Now now, Output& o
       release ? 1
               : std::max<std::int64_t>(
                     1, std::chrono::ceil<std::chrono::seconds>(config_.lease_duration).count());
-  Call call = writeElection(next, lease == nullptr);
-  call.token = call_ = makeToken(config_.owner, next_++);
+  kapi::Call call = kapi::writeElection(next, lease == nullptr);
+  call.token = call_ = kapi::makeToken(config_.owner, next_++);
   call.timeout = config_.renew_deadline / 2;
   create_ = lease == nullptr;
   writing_release_ = release;
   sent_ = now.mono;
   state_ = State::Writing;
   due_.reset();
-  if (leadership_.leading && !release) { out.effects.emplace_back(Wake{leadership_.until}); }
+  if (leadership_.leading && !release) { out.effects.emplace_back(kapi::Wake{leadership_.until}); }
   out.effects.emplace_back(std::move(call));
 }
 
-void Election::writeAnswered(const Outcome& outcome, Now now, Output& out) {
+void Election::writeAnswered(const kapi::Outcome& outcome, Now now, Output& out) {
   const auto lease = outcome.object.as<model::Lease>();
   if (writing_release_) {
     finish(out);
     return;
   }
   if (stopping_) {  // stop() came while a renewal was in flight
-    if (outcome.result == CallResult::Applied && lease != nullptr) {
+    if (outcome.result == kapi::CallResult::Applied && lease != nullptr) {
       write(lease.get(), true, now, out);
-    } else if (outcome.result == CallResult::Refused) {
+    } else if (outcome.result == kapi::CallResult::Refused) {
       finish(out);
     } else {
       read(out);
     }
     return;
   }
-  if (outcome.result == CallResult::Applied && lease != nullptr) {
+  if (outcome.result == kapi::CallResult::Applied && lease != nullptr) {
     if (wentBack(*lease, out)) { return; }
     trouble_.clear();
     seen(*lease, now);
@@ -328,4 +329,4 @@ Election::Output Election::stop(Now now) {
   return out;
 }
 
-}  // namespace gs::kapi
+}  // namespace gs::controller

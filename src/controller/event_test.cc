@@ -1,4 +1,4 @@
-#include "kapi/event.h"
+#include "controller/event.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -8,7 +8,7 @@
 #include "kapi/kinds.h"
 #include "kapi/paths.h"
 
-namespace gs::kapi {
+namespace gs::controller {
 namespace {
 
 using std::chrono::minutes;
@@ -28,7 +28,7 @@ EventNote noteOn(const std::string& pod, const std::string& text = "no GPUs") {
 
 class EventRecorderTest : public testing::Test {
  protected:
-  std::optional<Call> record(const EventNote& note) { return recorder_.record(note, clock_.now()); }
+  std::optional<kapi::Call> record(const EventNote& note) { return recorder_.record(note, clock_.now()); }
   EventRecorder recorder_{"gpu-scheduler", "gpu-scheduler-host", Rng{5}};
   ManualClock clock_;
 };
@@ -36,8 +36,8 @@ class EventRecorderTest : public testing::Test {
 TEST_F(EventRecorderTest, TheFirstIsACreate) {
   const auto call = record(noteOn("p"));
   ASSERT_TRUE(call);
-  EXPECT_EQ(target(*call), "/apis/events.k8s.io/v1/namespaces/team-a/events");
-  EXPECT_EQ(call->verb, Verb::Create);
+  EXPECT_EQ(kapi::target(*call), "/apis/events.k8s.io/v1/namespaces/team-a/events");
+  EXPECT_EQ(call->verb, kapi::Verb::Create);
   EXPECT_TRUE(call->leader_only);
   const std::string name{call->body["metadata"]["name"].str()};
   EXPECT_EQ(name.substr(0, 2), "p.");
@@ -56,7 +56,7 @@ TEST_F(EventRecorderTest, ARepeatIsAPatchOfTheSeries) {
   clock_.advance(seconds{10});
   const auto second = record(noteOn("p"));
   ASSERT_TRUE(second);
-  EXPECT_EQ(second->verb, Verb::MergePatch);
+  EXPECT_EQ(second->verb, kapi::Verb::MergePatch);
   EXPECT_TRUE(second->leader_only);
   EXPECT_EQ(second->key.name, first->body["metadata"]["name"].str());
   EXPECT_EQ(second->key.ns, "team-a");
@@ -77,10 +77,10 @@ TEST_F(EventRecorderTest, RepeatsThatComeTooSoonAreCountedOnly) {
 TEST_F(EventRecorderTest, After6QuietMinutesItIsANewEvent) {
   const auto first = record(noteOn("p"));
   clock_.advance(minutes{5});
-  EXPECT_EQ(record(noteOn("p"))->verb, Verb::MergePatch);
+  EXPECT_EQ(record(noteOn("p"))->verb, kapi::Verb::MergePatch);
   clock_.advance(minutes{6} + seconds{1});
   const auto again = record(noteOn("p"));
-  EXPECT_EQ(again->verb, Verb::Create);
+  EXPECT_EQ(again->verb, kapi::Verb::Create);
   EXPECT_NE(again->body["metadata"]["name"].str(), first->body["metadata"]["name"].str());
   clock_.advance(seconds{30});
   EXPECT_EQ(record(noteOn("p"))->body["series"]["count"].integer(), 2);
@@ -88,22 +88,22 @@ TEST_F(EventRecorderTest, After6QuietMinutesItIsANewEvent) {
 
 TEST_F(EventRecorderTest, AnotherTextObjectReasonOrTypeIsAnotherEvent) {
   (void)record(noteOn("p"));
-  EXPECT_EQ(record(noteOn("p", "other"))->verb, Verb::Create);
-  EXPECT_EQ(record(noteOn("q"))->verb, Verb::Create);
+  EXPECT_EQ(record(noteOn("p", "other"))->verb, kapi::Verb::Create);
+  EXPECT_EQ(record(noteOn("q"))->verb, kapi::Verb::Create);
   EventNote n = noteOn("p");
   n.reason = "Other";
-  EXPECT_EQ(record(n)->verb, Verb::Create);
+  EXPECT_EQ(record(n)->verb, kapi::Verb::Create);
   n = noteOn("p");
   n.warning = false;
   EXPECT_EQ(record(n)->body["type"].str(), "Normal");
   n = noteOn("p");
   n.uid = model::Uid{"another pod of that name"};
-  EXPECT_EQ(record(n)->verb, Verb::Create);
+  EXPECT_EQ(record(n)->verb, kapi::Verb::Create);
 }
 
 TEST_F(EventRecorderTest, EventsOfClusterScopedObjectsAreInDefault) {
   EventNote n = noteOn("node-a");
-  n.kind = kNode;
+  n.kind = kapi::kNode;
   n.object.ns.clear();
   n.revision = 0;
   const auto call = record(n);
@@ -134,8 +134,8 @@ TEST_F(EventRecorderTest, ALongNameStaysValid) {
 TEST_F(EventRecorderTest, TheOldestIsForgottenWhenThereAreTooMany) {
   for (int i = 0; i < 4200; ++i) { (void)record(noteOn("p" + std::to_string(i))); }
   clock_.advance(seconds{20});
-  EXPECT_EQ(record(noteOn("p4199"))->verb, Verb::MergePatch);
-  EXPECT_EQ(record(noteOn("p0"))->verb, Verb::Create);
+  EXPECT_EQ(record(noteOn("p4199"))->verb, kapi::Verb::MergePatch);
+  EXPECT_EQ(record(noteOn("p0"))->verb, kapi::Verb::Create);
 }
 
 TEST(EventRecorderProperty, WritesOfOneEventKeepTheirGapAndCountEverything) {
@@ -160,7 +160,7 @@ TEST(EventRecorderProperty, WritesOfOneEventKeepTheirGapAndCountEverything) {
       s.count = fresh ? 1 : s.count + 1;
       if (fresh) {
         RC_ASSERT(call.has_value());
-        RC_ASSERT(call->verb == Verb::Create);
+        RC_ASSERT(call->verb == kapi::Verb::Create);
         s.name = call->body["metadata"]["name"].str();
       } else {
         RC_ASSERT(call.has_value() == (clock.now().mono - s.written >= seconds{10}));
@@ -174,4 +174,4 @@ TEST(EventRecorderProperty, WritesOfOneEventKeepTheirGapAndCountEverything) {
 }
 
 }  // namespace
-}  // namespace gs::kapi
+}  // namespace gs::controller

@@ -1,13 +1,13 @@
-#include "kapi/reflector.h"
+#include "controller/reflector.h"
 
 #include <gtest/gtest.h>
 
+#include "controller/reflector_hand_test.h"
 #include "kapi/decode.h"
 #include "kapi/kinds.h"
 #include "kapi/paths.h"
-#include "kapi/reflector_hand_test.h"
 
-namespace gs::kapi {
+namespace gs::controller {
 namespace {
 
 using std::chrono::milliseconds;
@@ -16,9 +16,9 @@ using std::chrono::seconds;
 TEST(Reflector, ListsThenWatchesFromTheListsRevision) {
   Hand h;
   EXPECT_EQ(h.start().effects.size(), 1U) << "nothing is there to be closed";
-  EXPECT_EQ(target(h.call()),
+  EXPECT_EQ(kapi::target(h.call()),
             "/apis/coordination.k8s.io/v1/namespaces/ns/leases?limit=500&labelSelector=a%3Db");
-  EXPECT_EQ(tokenOwner(h.call().token), 9);
+  EXPECT_EQ(kapi::tokenOwner(h.call().token), 9);
   EXPECT_FALSE(h.machine().synced());
   const auto& out = h.listed(10, {leaseObject(keyed("a"), "u", 5)});
   EXPECT_TRUE(out.synced_now);
@@ -38,7 +38,7 @@ TEST(Reflector, ReadsAllPagesBeforeItSpeaks) {
   h.start();
   EXPECT_TRUE(h.listed(10, {leaseObject(keyed("a"), "u", 5)}, "more+1").changes.empty());
   EXPECT_EQ(
-      target(h.call()),
+      kapi::target(h.call()),
       "/apis/coordination.k8s.io/v1/namespaces/ns/leases?limit=2&continue=more%2B1&labelSelector=a%3Db");
   const auto& out = h.listed(10, {leaseObject(keyed("b"), "v", 6)});
   EXPECT_EQ(out.changes.size(), 2U);
@@ -50,10 +50,10 @@ TEST(Reflector, AnExpiredContinueListsAgainFromTheBeginning) {
   h.start();
   h.listed(10, {leaseObject(keyed("a"), "u", 5)}, "more");
   h.listFails(410);
-  EXPECT_EQ(h.count<Call>(), 0);
+  EXPECT_EQ(h.count<kapi::Call>(), 0);
   h.advance(h.untilWake());
   h.tick();
-  EXPECT_EQ(h.count<Call>(), 1);
+  EXPECT_EQ(h.count<kapi::Call>(), 1);
   EXPECT_EQ(h.call().query.find("continue"), std::string::npos);
   EXPECT_EQ(h.listed(12, {leaseObject(keyed("b"), "v", 6)}).changes.size(),
             1U);  // nothing of the first page is left
@@ -62,9 +62,9 @@ TEST(Reflector, AnExpiredContinueListsAgainFromTheBeginning) {
 TEST(Reflector, EventsBecomeChanges) {
   Hand h;
   h.begin();
-  EXPECT_EQ(h.event(h.open().stream, WatchType::Added, "b", "u-b", 11).changes.size(), 1U);
-  EXPECT_EQ(h.event(h.open().stream, WatchType::Modified, "a", "u-a", 12).changes.size(), 1U);
-  const auto& gone = h.event(h.open().stream, WatchType::Deleted, "a", "u-a", 13);
+  EXPECT_EQ(h.event(h.open().stream, kapi::WatchType::Added, "b", "u-b", 11).changes.size(), 1U);
+  EXPECT_EQ(h.event(h.open().stream, kapi::WatchType::Modified, "a", "u-a", 12).changes.size(), 1U);
+  const auto& gone = h.event(h.open().stream, kapi::WatchType::Deleted, "a", "u-a", 13);
   ASSERT_EQ(gone.changes.size(), 1U);
   EXPECT_TRUE(gone.changes[0].object.empty());
   EXPECT_EQ(gone.changes[0].last_uid, model::Uid{"u-a"});
@@ -74,14 +74,14 @@ TEST(Reflector, EventsBecomeChanges) {
 TEST(Reflector, AnEventAtOrBelowTheFloorIsDropped) {
   Hand h;
   h.begin();
-  EXPECT_TRUE(h.event(h.open().stream, WatchType::Modified, "a", "u-a", 10).changes.empty());
-  EXPECT_TRUE(h.event(h.open().stream, WatchType::Deleted, "a", "u-a", 9).changes.empty());
+  EXPECT_TRUE(h.event(h.open().stream, kapi::WatchType::Modified, "a", "u-a", 10).changes.empty());
+  EXPECT_TRUE(h.event(h.open().stream, kapi::WatchType::Deleted, "a", "u-a", 9).changes.empty());
 }
 
 TEST(Reflector, ADeletionTellsHowTheObjectWas) {
   Hand h;
   h.begin();
-  const auto& out = h.event(h.open().stream, WatchType::Deleted, "a", "u-a", 12);
+  const auto& out = h.event(h.open().stream, kapi::WatchType::Deleted, "a", "u-a", 12);
   ASSERT_EQ(out.changes.size(), 1U);
   EXPECT_TRUE(out.changes[0].object.empty());
   EXPECT_EQ(out.changes[0].last.uid().text, "u-a");
@@ -90,14 +90,14 @@ TEST(Reflector, ADeletionTellsHowTheObjectWas) {
 TEST(Reflector, ADeletionOfSomethingUnknownIsNoChange) {
   Hand h;
   h.begin();
-  EXPECT_TRUE(h.event(h.open().stream, WatchType::Deleted, "zz", "u", 11).changes.empty());
+  EXPECT_TRUE(h.event(h.open().stream, kapi::WatchType::Deleted, "zz", "u", 11).changes.empty());
   EXPECT_EQ(h.machine().progress(), 11U);
 }
 
 TEST(Reflector, ANewUidUnderAnOldNameIsADeletionAndAnAddition) {
   Hand h;
   h.begin();
-  const auto& out = h.event(h.open().stream, WatchType::Modified, "a", "u-2", 11);
+  const auto& out = h.event(h.open().stream, kapi::WatchType::Modified, "a", "u-2", 11);
   ASSERT_EQ(out.changes.size(), 2U);
   EXPECT_TRUE(out.changes[0].object.empty());
   EXPECT_EQ(out.changes[0].last_uid, model::Uid{"u-a"});
@@ -107,7 +107,7 @@ TEST(Reflector, ANewUidUnderAnOldNameIsADeletionAndAnAddition) {
 TEST(Reflector, EventsOfAnotherStreamAreIgnored) {
   Hand h;
   h.begin();
-  EXPECT_TRUE(h.event(h.open().stream + 77, WatchType::Added, "b", "u-b", 11).changes.empty());
+  EXPECT_TRUE(h.event(h.open().stream + 77, kapi::WatchType::Added, "b", "u-b", 11).changes.empty());
   EXPECT_TRUE(h.ended(h.open().stream + 77, 410).effects.empty());
   EXPECT_EQ(h.machine().progress(), 10U);
 }
@@ -117,7 +117,7 @@ TEST(Reflector, AWatchThatEndsInTimeIsOpenedAgainFromTheLastRevision) {
   h.begin();
   h.bookmark(h.open().stream, 20);
   h.ended(h.open().stream, 200);
-  EXPECT_EQ(h.count<OpenWatch>(), 1);
+  EXPECT_EQ(h.count<kapi::OpenWatch>(), 1);
   EXPECT_NE(h.open().query.find("resourceVersion=20&"), std::string::npos);
 }
 
@@ -127,14 +127,14 @@ TEST(Reflector, AWatchThatEndsAtOnceWithoutEventsBacksOffMoreAndMore) {
   Duration longest{};
   for (int i = 0; i < 10; ++i) {
     h.ended(h.open().stream, 200);
-    EXPECT_EQ(h.count<OpenWatch>(), 0) << i;
+    EXPECT_EQ(h.count<kapi::OpenWatch>(), 0) << i;
     EXPECT_GE(h.untilWake(), milliseconds{800});
     EXPECT_LE(h.untilWake(), seconds{30});
     longest = std::max(longest, h.untilWake());
     h.advance(h.untilWake());
     h.tick();
-    EXPECT_EQ(h.count<OpenWatch>() + h.count<Call>(), 1);
-    if (h.count<Call>() == 1) { h.listed(20 + static_cast<model::Revision>(i), {}); }
+    EXPECT_EQ(h.count<kapi::OpenWatch>() + h.count<kapi::Call>(), 1);
+    if (h.count<kapi::Call>() == 1) { h.listed(20 + static_cast<model::Revision>(i), {}); }
   }
   EXPECT_GE(longest, seconds{15});
 }
@@ -144,7 +144,7 @@ TEST(Reflector, AWatchThatLivedIsOpenedAgainAtOnce) {
   h.begin();
   h.advance(seconds{1});
   h.ended(h.open().stream, 200);
-  EXPECT_EQ(h.count<OpenWatch>(), 1);
+  EXPECT_EQ(h.count<kapi::OpenWatch>(), 1);
 }
 
 TEST(Reflector, ExpiredListsAgainAndTheDifferenceBecomesChanges) {
@@ -153,7 +153,7 @@ TEST(Reflector, ExpiredListsAgainAndTheDifferenceBecomesChanges) {
   h.listed(10, {leaseObject(keyed("stays"), "s", 1), leaseObject(keyed("goes"), "g", 2),
                 leaseObject(keyed("moves"), "m", 3), leaseObject(keyed("again"), "old", 4)});
   h.ended(h.open().stream, 410);
-  ASSERT_EQ(h.count<Call>(), 1);
+  ASSERT_EQ(h.count<kapi::Call>(), 1);
   const auto& out =
       h.listed(20, {leaseObject(keyed("stays"), "s", 1), leaseObject(keyed("moves"), "m", 15),
                     leaseObject(keyed("again"), "new", 16), leaseObject(keyed("fresh"), "f", 17)});
@@ -168,7 +168,7 @@ TEST(Reflector, ExpiredListsAgainAndTheDifferenceBecomesChanges) {
 TEST(Reflector, AListThatIsOlderThanWhatIsKnownIsSaid) {
   Hand h;
   h.begin();
-  h.event(h.open().stream, WatchType::Added, "b", "u-b", 20);
+  h.event(h.open().stream, kapi::WatchType::Added, "b", "u-b", 20);
   h.ended(h.open().stream, 410);
   const auto& out = h.listed(19, {});
   EXPECT_TRUE(out.went_back);
@@ -193,7 +193,7 @@ TEST(Reflector, AStreamThatWasSteadyEndsTheBackOffThoughItBroughtNothing) {
     h.listed(21, {});
     h.advance(lived);
     h.ended(h.open().stream, 410);
-    EXPECT_EQ(h.count<Call>(), lists_at_once) << lived.count() << " s";
+    EXPECT_EQ(h.count<kapi::Call>(), lists_at_once) << lived.count() << " s";
   }
 }
 
@@ -201,16 +201,16 @@ TEST(Reflector, RepeatedExpiryBacksOff) {
   Hand h;
   h.begin();
   h.ended(h.open().stream, 410);
-  EXPECT_EQ(h.count<Call>(), 1);  // at once, the first time
+  EXPECT_EQ(h.count<kapi::Call>(), 1);  // at once, the first time
   Duration waited{};
   for (int i = 0; i < 6; ++i) {
     h.listed(20 + static_cast<model::Revision>(i), {});
     h.ended(h.open().stream, 410);
-    EXPECT_EQ(h.count<Call>(), 0) << i;
+    EXPECT_EQ(h.count<kapi::Call>(), 0) << i;
     waited = h.untilWake();
     h.advance(waited);
     h.tick();
-    EXPECT_EQ(h.count<Call>(), 1);
+    EXPECT_EQ(h.count<kapi::Call>(), 1);
   }
   EXPECT_GE(waited, seconds{10});
 }
@@ -225,8 +225,8 @@ TEST(Reflector, AFailedListIsTriedAgainWithBackoff) {
     EXPECT_LE(h.untilWake(), seconds{30});
     h.advance(h.untilWake());
     h.tick();
-    EXPECT_EQ(h.count<Call>(), 1);
-    EXPECT_EQ(h.count<CloseWatch>(), 0) << "none is open";
+    EXPECT_EQ(h.count<kapi::Call>(), 1);
+    EXPECT_EQ(h.count<kapi::CloseWatch>(), 0) << "none is open";
   }
   h.listed(10, {});
   EXPECT_EQ(h.machine().trouble(), "");
@@ -246,8 +246,8 @@ TEST(Reflector, ARelistThatFailsIsListedAgainAndNotWatched) {
   h.listFails(500);
   h.advance(h.untilWake());
   h.tick();
-  EXPECT_EQ(h.count<Call>(), 1);
-  EXPECT_EQ(h.count<OpenWatch>(), 0);
+  EXPECT_EQ(h.count<kapi::Call>(), 1);
+  EXPECT_EQ(h.count<kapi::OpenWatch>(), 0);
 }
 
 TEST(Reflector, A404OfAKindThatIsAlwaysServedDeletesNothing) {
@@ -267,11 +267,11 @@ TEST(Reflector, APageThatIsTooLargeIsAskedForInHalves) {
   h.listed(10, {leaseObject(keyed("a"), "u-a", 5)}, "more");
   for (const char* limit : {"limit=2&", "limit=1&"}) {
     h.tooLarge();
-    EXPECT_NE(target(h.call()).find(limit), std::string::npos) << target(h.call());
-    EXPECT_NE(target(h.call()).find("continue=more"), std::string::npos);
+    EXPECT_NE(kapi::target(h.call()).find(limit), std::string::npos) << kapi::target(h.call());
+    EXPECT_NE(kapi::target(h.call()).find("continue=more"), std::string::npos);
   }
   h.tooLarge();  // one object is over the limit: an error as any other
-  EXPECT_EQ(h.count<Call>(), 0);
+  EXPECT_EQ(h.count<kapi::Call>(), 0);
   EXPECT_NE(h.machine().trouble(), "");
 }
 
@@ -290,14 +290,14 @@ TEST(Reflector, ALaterListMayComeFromTheServersCacheUnlessOneFailed) {
 TEST(Reflector, ANewTroubleIsLoggedOnce) {
   Hand h;
   h.start();
-  EXPECT_EQ((h.listFails(403), h.count<Log>()), 1);
+  EXPECT_EQ((h.listFails(403), h.count<kapi::Log>()), 1);
   h.advance(h.untilWake());
   h.tick();
-  EXPECT_EQ((h.listFails(403), h.count<Log>()), 0);
+  EXPECT_EQ((h.listFails(403), h.count<kapi::Log>()), 0);
 }
 
 TEST(Reflector, AKindThatIsNotServedIsEmptyAndAskedForAgain) {
-  Hand h{500, kGpuClaim};
+  Hand h{500, kapi::kGpuClaim};
   h.begin();
   h.ended(h.open().stream, 404);
   h.advance(h.untilWake());
@@ -319,8 +319,8 @@ TEST(Reflector, ALostConnectionWatchesAgainWithoutAList) {
   EXPECT_NE(h.machine().trouble(), "");
   h.advance(h.untilWake());
   h.tick();
-  EXPECT_EQ(h.count<OpenWatch>(), 1);
-  EXPECT_EQ(h.count<Call>(), 0);
+  EXPECT_EQ(h.count<kapi::OpenWatch>(), 1);
+  EXPECT_EQ(h.count<kapi::Call>(), 0);
   h.bookmark(h.open().stream, 10);  // even one that says nothing new shows that the stream runs
   EXPECT_EQ(h.machine().trouble(), "");
 }
@@ -334,7 +334,7 @@ TEST(Reflector, AHistoryForgottenDuringAnOutageIsListedAtOnce) {
     h.tick();
   }
   h.ended(h.open().stream, 410);
-  EXPECT_EQ(h.count<Call>(), 1);
+  EXPECT_EQ(h.count<kapi::Call>(), 1);
 }
 
 /// At once, or after a minute in which something between us and the server kept the answer to itself.
@@ -348,7 +348,7 @@ TEST(Reflector, AnErrorThatComesBackAgainAndAgainListsAnew) {
       h.ended(h.open().stream, 504);
       h.advance(h.untilWake());
       h.tick();
-      lists += h.count<Call>();
+      lists += h.count<kapi::Call>();
     }
     EXPECT_EQ(lists, 1) << lived.count() << " s";
   }
@@ -358,17 +358,18 @@ TEST(Reflector, AnErrorThatComesBackAgainAndAgainListsAnew) {
 TEST(Reflector, AnEventFromBeforeItsWatchBeganSaysThatHistoryWentBack) {
   Hand h;
   h.begin();
-  EXPECT_FALSE(h.event(h.open().stream, WatchType::Added, "b", "u-b", 11).went_back);
-  EXPECT_FALSE(h.event(h.open().stream, WatchType::Added, "b", "u-b", 11).went_back) << "only said again";
-  EXPECT_TRUE(h.event(h.open().stream, WatchType::Added, "c", "u-c", 9).went_back);
+  EXPECT_FALSE(h.event(h.open().stream, kapi::WatchType::Added, "b", "u-b", 11).went_back);
+  EXPECT_FALSE(h.event(h.open().stream, kapi::WatchType::Added, "b", "u-b", 11).went_back)
+      << "only said again";
+  EXPECT_TRUE(h.event(h.open().stream, kapi::WatchType::Added, "c", "u-c", 9).went_back);
 }
 
 TEST(Reflector, SoDoesOneOfTheSecondWatch) {
   Hand h;
   h.begin();
-  h.event(h.open().stream, WatchType::Added, "b", "u-b", 20);
+  h.event(h.open().stream, kapi::WatchType::Added, "b", "u-b", 20);
   h.catchUp(30);
-  EXPECT_TRUE(h.event(h.open().stream, WatchType::Added, "c", "u-c", 19).went_back);
+  EXPECT_TRUE(h.event(h.open().stream, kapi::WatchType::Added, "c", "u-c", 19).went_back);
 }
 
 /// A bookmark alone may come of a server that lags behind: a list tells.
@@ -376,10 +377,10 @@ TEST(Reflector, ABookmarkFromBeforeItsWatchBeganHasTheKindListed) {
   Hand h;
   h.begin();
   EXPECT_FALSE(h.bookmark(h.open().stream, 9).went_back);
-  ASSERT_EQ(h.count<Call>(), 1);
+  ASSERT_EQ(h.count<kapi::Call>(), 1);
   EXPECT_EQ(h.call().query.find("NotOlderThan"), std::string::npos) << "not from a cache: " << h.call().query;
   EXPECT_TRUE(h.listed(9, {}).went_back);
 }
 
 }  // namespace
-}  // namespace gs::kapi
+}  // namespace gs::controller

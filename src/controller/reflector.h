@@ -1,11 +1,13 @@
-// List+watch of one kind as a pure machine: pages in, watch lines in; changes out, each exactly once and in order.
+// List+watch of one kind as a pure machine: pages in, watch lines in; changes out,
+// each exactly once and in order.
 //
-// States: Listing (pages of `page_size`, resourceVersion "" = the latest) -> Watching from the list's revision, with
-// bookmarks. A watch that ends normally is opened again from the last revision; 410 or an ERROR 410 lists again (with
-// jittered backoff 0.8 s .. 30 s when that repeats before anything came, or 10 s went by) and the difference to what is known becomes changes: a vanished object a deletion
-// (with its last known uid), a new uid under an old name a deletion followed by an addition.
-// Floor rule: an event at or below `progress()` is dropped, so a second stream (catchUp) can never apply anything twice
-// or bring an object back.
+// States: Listing (pages of `page_size`, resourceVersion "" = the latest) -> Watching from the list's
+// revision, with bookmarks. A watch that ends normally is opened again from the last revision; 410 or an
+// ERROR 410 lists again (with jittered backoff 0.8 s .. 30 s when that repeats before anything came, or 10 s
+// went by) and the difference to what is known becomes changes: a vanished object a deletion (with its last
+// known uid), a new uid under an old name a deletion followed by an addition.
+// Floor rule: an event at or below `progress()` is dropped, so a second stream (catchUp) can never apply
+// anything twice or bring an object back.
 // Memory: one entry (key, uid, revision) per known object.
 // Tokens: calls and streams carry makeToken(owner, n); route outcomes back by tokenOwner. One thread.
 #pragma once
@@ -19,11 +21,11 @@
 #include "base/random.h"
 #include "kapi/call.h"
 
-namespace gs::kapi {
+namespace gs::controller {
 
 /// One change of one object. `object` is empty when it is gone (then `last_uid` says who was there).
 struct Change {
-  Kind kind{};
+  kapi::Kind kind{};
   model::ObjectKey key;
   model::Uid last_uid;
   model::Object object;
@@ -34,23 +36,24 @@ struct Change {
 class Reflector {
  public:
   struct Config {
-    Kind kind{};
+    kapi::Kind kind{};
     std::uint8_t owner = 1;  // high byte of tokens
     std::string ns;          // "" all namespaces
-    Selectors selectors{};
+    kapi::Selectors selectors{};
     /// What we may do without: that it is forbidden is as good as that it is not there.
     bool optional = false;
     int page_size = 500;
   };
   struct Output {
-    Effects effects;
+    kapi::Effects effects;
     std::vector<Change> changes;
     bool synced_now = false;  // the first list is complete with this output (said once)
     /// A list is complete with this output: whatever is not known() and not newer than this is gone.
     std::optional<model::Revision> listed_at;
-    /// What came is older than what was known: the server's history went back (etcd restored from a backup). What is known
-    /// is then worth nothing; start anew. A list says so, and an event at or below the revision that its watch was opened
-    /// from. A bookmark below it has the kind listed again, which tells a restored server from one that lags behind.
+    /// What came is older than what was known: the server's history went back (etcd restored from a backup).
+    /// What is known is then worth nothing; start anew. A list says so, and an event at or below the revision
+    /// that its watch was opened from. A bookmark below it has the kind listed again, which tells a restored
+    /// server from one that lags behind.
     bool went_back = false;
     bool forbidden_now = false;  // a list of an optional kind was answered 403
     bool caught_up_now = false;  // the pending catchUp reached its revision with this output
@@ -60,17 +63,18 @@ class Reflector {
 
   /// Begins listing. Call once.
   [[nodiscard]] Output start(Now now);
-  [[nodiscard]] Output handle(const Outcome& outcome, Now now);
-  [[nodiscard]] Output handle(const WatchEvent& event, Now now);
-  [[nodiscard]] Output handle(const WatchEnded& ended, Now now);
+  [[nodiscard]] Output handle(const kapi::Outcome& outcome, Now now);
+  [[nodiscard]] Output handle(const kapi::WatchEvent& event, Now now);
+  [[nodiscard]] Output handle(const kapi::WatchEnded& ended, Now now);
   /// Timers: call at every TimerDue; nothing due does nothing.
   [[nodiscard]] Output tick(Now now);
 
-  /// R37: says caught_up_now once everything up to `revision` was applied. Already there: at once. Else a second
-  /// watch from progress() with allowWatchBookmarks=true&timeoutSeconds=3, and another when that ends; 3 s without a bookmark at or past it: list again.
+  /// R37: says caught_up_now once everything up to `revision` was applied. Already there: at once. Else a
+  /// second watch from progress() with allowWatchBookmarks=true&timeoutSeconds=3, and another when that ends;
+  /// 3 s without a bookmark at or past it: list again.
   /// A second call replaces the first.
-  /// The server sends that bookmark 1 to 2 s after the watch was opened, so one opened beforehand by expectCatchUp() saves
-  /// time; it serves while it is younger than that, else another one is opened.
+  /// The server sends that bookmark 1 to 2 s after the watch was opened, so one opened beforehand by
+  /// expectCatchUp() saves time; it serves while it is younger than that, else another one is opened.
   [[nodiscard]] Output catchUp(model::Revision revision, Now now);
   [[nodiscard]] Output expectCatchUp(Now now);
 
@@ -79,10 +83,12 @@ class Reflector {
     const auto it = known_.find(key);
     return it != known_.end() && it->second.uid == uid;
   }
-  [[nodiscard]] Kind kind() const { return config_.kind; }
+  [[nodiscard]] kapi::Kind kind() const { return config_.kind; }
   [[nodiscard]] const std::string& ns() const { return config_.ns; }
-  /// The last list of a kind of ours was answered 404: its CRD is missing. Such a kind is empty. Listed again every 10 s.
-  /// Or that of an optional one was answered 403: what was known stays. Listed again, later each time, up to every 10 s.
+  /// The last list of a kind of ours was answered 404: its CRD is missing. Such a kind is empty. Listed again
+  /// every 10 s.
+  /// Or that of an optional one was answered 403: what was known stays. Listed again, later each time, up to
+  /// every 10 s.
   [[nodiscard]] bool absent() const { return absent_; }
   /// Everything up to here was applied (list revision, event or bookmark).
   [[nodiscard]] model::Revision progress() const { return progress_; }
@@ -105,10 +111,10 @@ class Reflector {
   enum class State : std::uint8_t { Idle, Listing, Watching, Waiting };
   void list(Output& out);
   void askPage(const std::string& continue_token, Output& out);
-  void page(const Outcome& outcome, Now now, Output& out);
+  void page(const kapi::Outcome& outcome, Now now, Output& out);
   void listComplete(Now now, Output& out);
   void removeVanished(Output& out);
-  void listFailed(const Outcome& outcome, Now now, Output& out);
+  void listFailed(const kapi::Outcome& outcome, Now now, Output& out);
   void say(std::string trouble, Output& out);
   void watch(Output& out);
   void probe(Now now, Output& out);
@@ -116,19 +122,19 @@ class Reflector {
   void awaitProbe(Now now, Output& out);
   /// A stream did what it is for: neither errors nor 410s are in a row any more.
   void worked();
-  void wentBack(const WatchEvent& event, Output& out);
-  void streamEnded(const WatchEnded& ended, Now now, Output& out);
+  void wentBack(const kapi::WatchEvent& event, Output& out);
+  void streamEnded(const kapi::WatchEnded& ended, Now now, Output& out);
   void wait(Duration at_least, Now now, Output& out);
   void upsert(const model::Object& object, model::Revision revision, Output& out);
   void remove(const model::ObjectKey& key, model::Revision revision, const model::Object& last, Output& out);
   void advance(model::Revision revision, Output& out);
   void closeProbe(Output& out);
-  [[nodiscard]] Token token() { return makeToken(config_.owner, next_++); }
+  [[nodiscard]] kapi::Token token() { return kapi::makeToken(config_.owner, next_++); }
 
   State state_ = State::Idle;
-  Token list_call_ = 0;
-  Token stream_ = 0;
-  Token probe_ = 0;                  // the second watch of catchUp
+  kapi::Token list_call_ = 0;
+  kapi::Token stream_ = 0;
+  kapi::Token probe_ = 0;            // the second watch of catchUp
   model::Revision stream_from_ = 0;  // what they were opened from
   model::Revision probe_from_ = 0;
   Mono probe_opened_{};
@@ -149,4 +155,4 @@ class Reflector {
   std::uint64_t next_ = 1;
 };
 
-}  // namespace gs::kapi
+}  // namespace gs::controller

@@ -6,14 +6,14 @@
 #include <map>
 #include <set>
 
+#include "controller/reflector.h"
 #include "kapi/decode.h"
 #include "kapi/fields.h"
 #include "kapi/kinds.h"
 #include "kapi/paths.h"
-#include "kapi/reflector.h"
 #include "kapi/write.h"
 
-namespace gs::kapi {
+namespace gs::controller {
 namespace {
 
 struct Widget {
@@ -25,12 +25,13 @@ struct Widget {
 };
 
 Widget decodeWidget(const json::View& v) {
-  return {objectKey(v), uidField(v), objectRevision(v), bounded(v["spec"]["size"], 100)};
+  return {kapi::objectKey(v), kapi::uidField(v), kapi::objectRevision(v),
+          kapi::bounded(v["spec"]["size"], 100)};
 }
 
-constexpr KindInfo kWidgetInfo{"example.com",           "v1alpha1", "widgets", "Widget", true,
-                               decodedBy<decodeWidget>, true};
-constexpr Kind kWidget{kWidgetInfo};
+constexpr kapi::KindInfo kWidgetInfo{
+    "example.com", "v1alpha1", "widgets", "Widget", true, kapi::decodedBy<decodeWidget>, true};
+constexpr kapi::Kind kWidget{kWidgetInfo};
 
 /// What somebody else than the quotas reads of a ConfigMap.
 struct Greeting {
@@ -42,31 +43,34 @@ struct Greeting {
 };
 
 Greeting decodeGreeting(const json::View& v) {
-  return {objectKey(v), uidField(v), objectRevision(v), text(v["data"]["greeting"])};
+  return {kapi::objectKey(v), kapi::uidField(v), kapi::objectRevision(v), kapi::text(v["data"]["greeting"])};
 }
 
-constexpr KindInfo kGreetingInfo{"", "v1", "configmaps", "ConfigMap", true, decodedBy<decodeGreeting>};
-constexpr Kind kGreeting{kGreetingInfo};
+constexpr kapi::KindInfo kGreetingInfo{"",          "v1", "configmaps",
+                                       "ConfigMap", true, kapi::decodedBy<decodeGreeting>};
+constexpr kapi::Kind kGreeting{kGreetingInfo};
 
 /// Reads one kind as one type; `sizes` is what a component would make of it.
 class Widgets {
  public:
   Widgets() { take(reflector_.start({})); }
-  void listed(std::string_view body) { take(reflector_.handle(decodeAnswer(list_, 200, body, {}), Now{})); }
+  void listed(std::string_view body) {
+    take(reflector_.handle(kapi::decodeAnswer(list_, 200, body, {}), Now{}));
+  }
   void watched(const std::string& line) {
-    const auto event = decodeWatchLine(watch_.stream, watch_.kind, line);
-    take(reflector_.handle(std::get<WatchEvent>(event), Now{}));
+    const auto event = kapi::decodeWatchLine(watch_.stream, watch_.kind, line);
+    take(reflector_.handle(std::get<kapi::WatchEvent>(event), Now{}));
   }
 
-  [[nodiscard]] std::string listsAt() const { return target(list_); }
-  [[nodiscard]] std::string watchesAt() const { return target(watch_); }
+  [[nodiscard]] std::string listsAt() const { return kapi::target(list_); }
+  [[nodiscard]] std::string watchesAt() const { return kapi::target(watch_); }
   std::map<std::string, std::int64_t> sizes;
 
  private:
   void take(const Reflector::Output& out) {
-    for (const Effect& effect : out.effects) {
-      if (const auto* call = std::get_if<Call>(&effect)) { list_ = *call; }
-      if (const auto* watch = std::get_if<OpenWatch>(&effect)) { watch_ = *watch; }
+    for (const kapi::Effect& effect : out.effects) {
+      if (const auto* call = std::get_if<kapi::Call>(&effect)) { list_ = *call; }
+      if (const auto* watch = std::get_if<kapi::OpenWatch>(&effect)) { watch_ = *watch; }
     }
     for (const Change& change : out.changes) {
       EXPECT_EQ(change.kind, kWidget);
@@ -79,8 +83,8 @@ class Widgets {
   }
 
   Reflector reflector_{{kWidget, 1, "", {}, false, 500}, Rng{1}};
-  Call list_;
-  OpenWatch watch_;
+  kapi::Call list_;
+  kapi::OpenWatch watch_;
 };
 
 TEST(Kind, OfATestIsListedWatchedAndDecoded) {
@@ -100,49 +104,51 @@ TEST(Kind, OfATestIsListedWatchedAndDecoded) {
 }
 
 TEST(Kind, OfATestIsRead) {
-  const Call get = getObject(kWidget, {"ns", "a"});
-  EXPECT_EQ(target(get), "/apis/example.com/v1alpha1/namespaces/ns/widgets/a");
-  EXPECT_EQ(apiVersion(kWidget), "example.com/v1alpha1");
-  const Outcome read =
-      decodeAnswer(get, 200, R"({"kind":"Widget","metadata":{"name":"a"},"spec":{"size":4}})", {});
+  const kapi::Call get = kapi::getObject(kWidget, {"ns", "a"});
+  EXPECT_EQ(kapi::target(get), "/apis/example.com/v1alpha1/namespaces/ns/widgets/a");
+  EXPECT_EQ(kapi::apiVersion(kWidget), "example.com/v1alpha1");
+  const kapi::Outcome read =
+      kapi::decodeAnswer(get, 200, R"({"kind":"Widget","metadata":{"name":"a"},"spec":{"size":4}})", {});
   ASSERT_TRUE(read.object.is<Widget>());
   EXPECT_EQ(read.object.as<Widget>()->size, 4);
-  EXPECT_TRUE(decodeAnswer(get, 200, R"({"kind":"Pod","metadata":{"name":"a"}})", {}).object.empty());
+  EXPECT_TRUE(kapi::decodeAnswer(get, 200, R"({"kind":"Pod","metadata":{"name":"a"}})", {}).object.empty());
 }
 
 TEST(Kind, HasAsManyReadersAsWantOtherThingsOfIt) {
   constexpr std::string_view kLine = R"({"type":"ADDED","object":{"kind":"ConfigMap","metadata":
     {"namespace":"ns","name":"c","uid":"u","resourceVersion":"8"},"data":{"greeting":"hello"}}})";
-  const auto objectOf = [&](Kind kind) {
-    return std::get<WatchEvent>(decodeWatchLine(1, kind, kLine)).object;
+  const auto objectOf = [&](kapi::Kind kind) {
+    return std::get<kapi::WatchEvent>(kapi::decodeWatchLine(1, kind, kLine)).object;
   };
-  EXPECT_TRUE(objectOf(kQuotaMap).is<model::QuotaMap>());
+  EXPECT_TRUE(objectOf(kapi::kQuotaMap).is<model::QuotaMap>());
   ASSERT_TRUE(objectOf(kGreeting).is<Greeting>());
   EXPECT_EQ(objectOf(kGreeting).as<Greeting>()->text, "hello");
   EXPECT_EQ(objectOf(kGreeting).as<model::QuotaMap>(), nullptr) << "it is not what somebody else reads";
-  EXPECT_EQ(target(getObject(kQuotaMap, {"ns", "c"})), target(getObject(kGreeting, {"ns", "c"})));
-  EXPECT_FALSE(kQuotaMap == kGreeting);
-  EXPECT_EQ((std::set<Kind>{kQuotaMap, kGreeting, kGreeting}.size()), 2U);
+  EXPECT_EQ(kapi::target(kapi::getObject(kapi::kQuotaMap, {"ns", "c"})),
+            kapi::target(kapi::getObject(kGreeting, {"ns", "c"})));
+  EXPECT_FALSE(kapi::kQuotaMap == kGreeting);
+  EXPECT_EQ((std::set<kapi::Kind>{kapi::kQuotaMap, kGreeting, kGreeting}.size()), 2U);
 }
 
 TEST(Kind, SortsByPluralWhateverItsAddress) {
   std::string names;
-  for (const Kind kind : std::set<Kind>{kWidget, kPod, kLease, kNode, kCrd, kPod}) {
+  for (const kapi::Kind kind :
+       std::set<kapi::Kind>{kWidget, kapi::kPod, kapi::kLease, kapi::kNode, kapi::kCrd, kapi::kPod}) {
     names += std::string{kind->plural} + " ";
   }
   EXPECT_EQ(names, "customresourcedefinitions leases nodes pods widgets ");
-  EXPECT_TRUE(Kind{} < kPod);
-  EXPECT_FALSE(kPod < Kind{} || Kind{} < Kind{} || kPod < kPod);
+  EXPECT_TRUE(kapi::Kind{} < kapi::kPod);
+  EXPECT_FALSE(kapi::kPod < kapi::Kind{} || kapi::Kind{} < kapi::Kind{} || kapi::kPod < kapi::kPod);
 }
 
 TEST(Kind, OfNothingStopsTheProgram) {
-  const Kind none;
+  const kapi::Kind none;
   EXPECT_DEATH(static_cast<void>(none->plural), "no kind was given");
 }
 
 TEST(Kind, ApiVersion) {
-  EXPECT_EQ(apiVersion(kPod), "v1");
-  EXPECT_EQ(apiVersion(kLease), "coordination.k8s.io/v1");
+  EXPECT_EQ(kapi::apiVersion(kapi::kPod), "v1");
+  EXPECT_EQ(kapi::apiVersion(kapi::kLease), "coordination.k8s.io/v1");
 }
 
 TEST(Object, IsEqualToAnEqualValueOfItsType) {
@@ -161,4 +167,4 @@ TEST(Object, IsEqualToAnEqualValueOfItsType) {
 }
 
 }  // namespace
-}  // namespace gs::kapi
+}  // namespace gs::controller

@@ -5,15 +5,15 @@
 #include <utility>
 #include <vector>
 
-#include "kapi/reflector.h"
-#include "kapi/reflector_objects_test.h"
+#include "controller/reflector.h"
+#include "controller/reflector_objects_test.h"
 
-namespace gs::kapi {
+namespace gs::controller {
 
 /// Plays the runner by hand: keeps the last effects and finds what a test wants to see.
 class Hand {
  public:
-  explicit Hand(int page_size = 500, Kind kind = kWatchedKind)
+  explicit Hand(int page_size = 500, kapi::Kind kind = kWatchedKind)
       : machine_{{kind, 9, "ns", {"a=b", ""}, false, page_size}, Rng{1}} {}
 
   Reflector& machine() { return machine_; }
@@ -22,10 +22,10 @@ class Hand {
 
   const Reflector::Output& take(Reflector::Output out) {
     last_ = std::move(out);
-    for (const Effect& e : last_.effects) {
-      if (const auto* call = std::get_if<Call>(&e)) { call_ = *call; }
-      if (const auto* open = std::get_if<OpenWatch>(&e)) { open_ = *open; }
-      if (const auto* wake = std::get_if<Wake>(&e)) { wake_ = wake->at; }
+    for (const kapi::Effect& e : last_.effects) {
+      if (const auto* call = std::get_if<kapi::Call>(&e)) { call_ = *call; }
+      if (const auto* open = std::get_if<kapi::OpenWatch>(&e)) { open_ = *open; }
+      if (const auto* wake = std::get_if<kapi::Wake>(&e)) { wake_ = wake->at; }
     }
     return last_;
   }
@@ -35,9 +35,9 @@ class Hand {
   const Reflector::Output& catchUp(model::Revision r) { return take(machine_.catchUp(r, now())); }
   const Reflector::Output& listed(model::Revision revision, std::vector<model::Object> items,
                                   std::string more = {}) {
-    Outcome o;
+    kapi::Outcome o;
     o.token = call_.token;
-    o.result = CallResult::Applied;
+    o.result = kapi::CallResult::Applied;
     o.http = 200;
     o.list_revision = revision;
     o.items = std::move(items);
@@ -45,30 +45,32 @@ class Hand {
     return take(machine_.handle(o, now()));
   }
   const Reflector::Output& listFails(int http, Duration retry_after = {}) {
-    Outcome o;
+    kapi::Outcome o;
     o.token = call_.token;
-    o.result = http == 404 ? CallResult::Refused : CallResult::Unknown;
+    o.result = http == 404 ? kapi::CallResult::Refused : kapi::CallResult::Unknown;
     o.http = http;
     o.message = "broken";
     o.retry_after = retry_after;
     return take(machine_.handle(o, now()));
   }
   const Reflector::Output& tooLarge() {
-    Outcome o;
+    kapi::Outcome o;
     o.token = call_.token;
     o.too_large = true;
     return take(machine_.handle(o, now()));
   }
-  const Reflector::Output& event(Token stream, WatchType type, const std::string& name,
+  const Reflector::Output& event(kapi::Token stream, kapi::WatchType type, const std::string& name,
                                  const std::string& uid, model::Revision revision) {
     return take(machine_.handle(
-        WatchEvent{stream, type, leaseObject(keyed(name), uid, revision), keyed(name), revision}, now()));
+        kapi::WatchEvent{stream, type, leaseObject(keyed(name), uid, revision), keyed(name), revision},
+        now()));
   }
-  const Reflector::Output& bookmark(Token stream, model::Revision revision) {
-    return take(machine_.handle(WatchEvent{stream, WatchType::Bookmark, {}, {}, revision}, now()));
+  const Reflector::Output& bookmark(kapi::Token stream, model::Revision revision) {
+    return take(
+        machine_.handle(kapi::WatchEvent{stream, kapi::WatchType::Bookmark, {}, {}, revision}, now()));
   }
-  const Reflector::Output& ended(Token stream, int http) {
-    return take(machine_.handle(WatchEnded{stream, http, http == 200 ? "" : "broken"}, now()));
+  const Reflector::Output& ended(kapi::Token stream, int http) {
+    return take(machine_.handle(kapi::WatchEnded{stream, http, http == 200 ? "" : "broken"}, now()));
   }
   /// Listed at revision 10 with object "a", and watching.
   void begin() {
@@ -79,20 +81,20 @@ class Hand {
   template <class T>
   int count() const {
     int n = 0;
-    for (const Effect& e : last_.effects) { n += std::holds_alternative<T>(e) ? 1 : 0; }
+    for (const kapi::Effect& e : last_.effects) { n += std::holds_alternative<T>(e) ? 1 : 0; }
     return n;
   }
-  const Call& call() const { return call_; }
-  const OpenWatch& open() const { return open_; }
+  const kapi::Call& call() const { return call_; }
+  const kapi::OpenWatch& open() const { return open_; }
   Duration untilWake() const { return wake_ - now().mono; }
 
  private:
   Reflector machine_;
   ManualClock clock_;
   Reflector::Output last_;
-  Call call_;
-  OpenWatch open_;
+  kapi::Call call_;
+  kapi::OpenWatch open_;
   Mono wake_{};
 };
 
-}  // namespace gs::kapi
+}  // namespace gs::controller

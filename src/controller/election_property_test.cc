@@ -6,10 +6,10 @@
 #include <map>
 #include <memory>
 
-#include "kapi/election.h"
-#include "kapi/election_server_test.h"
+#include "controller/election.h"
+#include "controller/election_server_test.h"
 
-namespace gs::kapi {
+namespace gs::controller {
 namespace {
 
 using std::chrono::milliseconds;
@@ -49,15 +49,15 @@ class Parliament {
     Duration offset{};  // its monotonic clock against the others'
     std::uint64_t life = 0;
     bool owner_hangs = false;
-    Leadership leadership;
+    kapi::Leadership leadership;
   };
   struct Flight {
     std::size_t seat;
     std::uint64_t life;
-    Call call;
+    kapi::Call call;
     std::optional<Mono> arrives;  // nullopt: it was lost or has arrived
     std::optional<Mono> answered;
-    Outcome outcome;
+    kapi::Outcome outcome;
     Mono deadline;
     bool reported = false;
   };
@@ -97,8 +97,8 @@ class Parliament {
       s.leadership = *out.leadership;
     }
     if (out.ping && !s.owner_hangs) { s.machine->pong(nowOf(s)); }
-    for (const Effect& e : out.effects) {
-      const auto* call = std::get_if<Call>(&e);
+    for (const kapi::Effect& e : out.effects) {
+      const auto* call = std::get_if<kapi::Call>(&e);
       if (call == nullptr) { continue; }
       Flight f{i, s.life, *call, {}, {}, {}, Mono{clock_} + call->timeout};
       if (calm_ || !rng_.chance(5)) { f.arrives = Mono{clock_} + delay(); }
@@ -121,9 +121,9 @@ class Parliament {
       const bool here = f.answered && *f.answered <= Mono{clock_};
       if (f.reported || (!here && f.deadline > Mono{clock_})) { continue; }
       f.reported = true;
-      Outcome o = f.outcome;
+      kapi::Outcome o = f.outcome;
       if (!here) {
-        o = Outcome{};
+        o = kapi::Outcome{};
         o.token = f.call.token;
       }
       const std::size_t seat = f.seat;
@@ -182,4 +182,4 @@ TEST(ElectionProperty, TwoNeverLeadAndOneLeadsInTheEnd) {
 }
 
 }  // namespace
-}  // namespace gs::kapi
+}  // namespace gs::controller
