@@ -39,7 +39,8 @@ std::vector<int> BoundLeases::see(const model::Pod& pod) {
 /// A pod that says a reservation of which there is no lease any more: its annotation, when its agent sees it
 /// use that; else a whole set of leases that were there when it was bound, which shows that both were edited
 /// since; else its annotation.
-/// A pod that was bound for a count of GPUs: none, and other leases landed late.
+/// A pod that was bound for a count of GPUs: none, when all leases landed after that. One that was there may be
+/// what it has: its author may have taken ids and reservation away.
 /// A pod that says no reservation (bound by an earlier version, or it was taken away): a whole set of leases
 /// that say the same and more than its annotation; its annotation when one of its leases agrees; else a whole
 /// set of leases, before others one that was there when it was bound, before one of which some are missing;
@@ -54,7 +55,8 @@ std::optional<std::vector<int>> BoundLeases::devicesOf(const model::Pod& pod,
   std::string read;  // leases of one reservation all say the same: it is read once
   std::optional<std::vector<int>> whole;
   std::optional<std::vector<int>> part;
-  bool older = false;  // those of `whole` than its Binding
+  bool older = false;      // those of `whole` than its Binding
+  bool any_older = false;  // of all of them, in the seconds that objects have
   for (const auto& key : keys) {
     ++looks_;
     const auto entry = c_.cache().lease(key)->partOf(pod.uid);
@@ -67,6 +69,8 @@ std::optional<std::vector<int>> BoundLeases::devicesOf(const model::Pod& pod,
     if (!set || set->node != pod.node) { continue; }
     if (ours) { return std::move(set->ids); }
     agrees = agrees || set->ids == told;
+    const bool was_there = c_.cache().lease(key)->created <= pod.bound_at;
+    any_older = any_older || was_there;
     const auto says_so = [&](int id) {
       const auto other =
           leased(id) ? c_.cache().lease(c_.leaseKey(pod.node, id))->partOf(pod.uid) : std::nullopt;
@@ -76,11 +80,10 @@ std::optional<std::vector<int>> BoundLeases::devicesOf(const model::Pod& pod,
       if (!part) { part = std::move(set->ids); }
       continue;
     }
-    const bool was_there = c_.cache().lease(key)->created <= pod.bound_at;
     if (!whole || (was_there && !older)) { whole = std::move(set->ids); }
     older = older || was_there;
   }
-  if (sched::wasGivenACount(pod)) { return std::vector<int>{}; }
+  if (sched::wasGivenACount(pod) && !any_older) { return std::vector<int>{}; }
   if (told && says_reservation) {
     const auto seen = c_.engine.seenInUse(pod);  // by the ids of today
     if (!seen.empty() && seen == c_.engine.heldIds(pod, *told)) { return told; }

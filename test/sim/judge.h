@@ -274,6 +274,7 @@ class Judge {
   [[nodiscard]] std::string leasesWrong() const;
   /// Its lease of that device was sent long before it was bound.
   [[nodiscard]] bool isLate(const std::string& uid, const Pod& pod, const Device& device) const;
+  [[nodiscard]] static bool landedUnknown(const Pod& pod, Mono landed);
   /// By name, or its containers have that GPU. Who was given none by name is only counted.
   [[nodiscard]] bool holds(const std::string& uid, const Pod& pod, const Device& device) const;
   /// It was told that id, or has the GPU that is called so now. Who was told UUIDs has those alone.

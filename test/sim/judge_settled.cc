@@ -222,6 +222,11 @@ bool Judge::isLate(const std::string& uid, const Pod& pod, const Device& device)
   return left != wished->second.end() && left->second + kKnown < pod.bound_at;
 }
 
+/// A lease of that age. Objects say seconds, so one of the same second may look older than the Binding.
+bool Judge::landedUnknown(const Pod& pod, Mono landed) {
+  return landed + kKnown >= pod.bound_at && landed <= pod.bound_at + std::chrono::seconds{1};
+}
+
 std::string Judge::leasesWrong() const {
   for (const auto& [device, lease] : leases_) {
     for (const auto& [uid, part] : lease.holders) {
@@ -233,8 +238,10 @@ std::string Judge::leasesWrong() const {
       // Another scheduler bound the pod to the very node of its leases: they stand, as if its annotation had
       // been taken away.
       // So does one that landed long after it had left.
+      // And one that landed just before the Binding, unknown to whom sent that.
       const bool theirs = pod != pods_.end() && pod->second.ids.empty() && pod->second.node == device.node &&
-                          (pod->second.foreign || isLate(uid, pod->second, device));
+                          (pod->second.foreign || isLate(uid, pod->second, device) ||
+                           landedUnknown(pod->second, lease.since.at(uid)));
       // What an invented UUID stood for nobody knows: it may be of a GPU that went, so the pod keeps the id
       // that it was given.
       const bool kept = pod != pods_.end() && pod->second.has(device) && invented_.contains(lease.uuid);

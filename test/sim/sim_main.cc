@@ -35,8 +35,18 @@ constexpr std::uint64_t kEnough = 200;       // seeds that must show everything 
 constexpr std::size_t kQuietPoints = 3;      // compared, per seed
 constexpr std::size_t kAfterTrouble = 2;     // of them after a fault
 
+/// What its line in known_seeds.txt begins with: without its features it would be another plan.
+std::string knownLine(const gs::sim::Plan& plan) {
+  std::vector<std::string_view> features;
+  for (const auto feature : gs::sim::allFeatures()) {
+    if (plan.has(feature)) { features.emplace_back(gs::sim::nameOf(feature)); }
+  }
+  return fmt::format("{} {}", plan.seed, fmt::join(features, ","));
+}
+
 void report(const gs::sim::Plan& plan, const gs::sim::Outcome& found) {
   fmt::print("seed {}: {}\n", plan.seed, found.problem);
+  fmt::print("in known_seeds.txt: {}\n", knownLine(plan));
   std::fflush(stdout);
   if (plan.steps.size() > kMostShortened) { return; }
   const auto few = gs::sim::shorten(plan);
@@ -118,6 +128,7 @@ int main(int argc, char** argv) {
   if (!readFeatures(args, asked)) { return 2; }
   if (args.size() == 2 && args[0] == "--tell") {
     auto plan = asked.plan(std::strtoull(args[1].c_str(), nullptr, 10));
+    fmt::print("in known_seeds.txt: {}\n", knownLine(plan));
     if (plan.steps.size() <= kMostShortened && !play(plan).problem.empty()) { plan = gs::sim::shorten(plan); }
     const auto found = play(plan, true);
     for (const auto& line : found.log) { fmt::print("{}\n", line); }

@@ -334,9 +334,23 @@ TEST_F(Guards, ALeaseThatLandsLateIsNotWhatAPodOfACountHas) {
   world.create(p);
   ASSERT_TRUE(eventually([&] { return nodeOf("p") == "counted"; })) << whyWaiting("p");
   EXPECT_EQ(allocated("p"), "");
+  world.run(2s);  // objects say seconds
   world.create(leaseOf("p", "counted", 0));
   EXPECT_TRUE(eventually([&] { return leases() == 0; }, 70s));
   EXPECT_FALSE(warned("GpuAnnotationChanged")) << "nobody changed any";
+}
+
+/// A pod with a reservation and no ids may be one of a count, or one whose author took its ids away: leases that were
+/// there when it was bound stay, else its GPUs would be given to others while its containers have them.
+TEST_F(Guards, WhoTakesHisIdsAndHisReservationAwayFreesNothing) {
+  world.create(pod("p", "", 2));
+  ASSERT_TRUE(eventually([&] { return !allocated("p").empty(); }));
+  patch(kPods + "p",
+        json::Object{{"metadata",
+                      json::Object{{"annotations", json::Object{{"gpu.scheduling/allocated", nullptr},
+                                                                {"gpu.scheduling/reservation", "mine"}}}}}});
+  world.run(70s);
+  EXPECT_EQ(leases(), 2U);
 }
 
 /// Whether the agent says which GPU the other pod got, or nobody does.
