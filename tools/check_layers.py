@@ -6,7 +6,8 @@ For each file of src/, fuzz/, bench/, test/world/, test/sim/ and test/conformanc
   - which third-party headers it may include, and the heavy ones in one .cc only,
   - what of the standard library its folder may not use (threads, clocks, random devices, streams),
   - that it knows no convention by which pods ask for GPUs, but where DIALECTS says so (docs/front-doors.md),
-  - that it is not longer than 600 lines (tests may be), a main than 120.
+  - that it is not longer than 600 lines (tests may be), a main than 120,
+  - that no line with a comment is longer than 110 columns: the formatter breaks code there, and leaves comments.
 Prints file:line, the rule and the fix; exits 1 when anything was found.
 `--dot` prints the picture of the table, which docs/make-pictures makes into docs/layers.svg; the check fails when it is old.
 `--self-test` plants one violation per rule in a temporary tree and fails unless each one is found.
@@ -355,6 +356,11 @@ PLANTS = [
     ("src/apps/cli_main.cc", "#include <CLI/CLI.hpp>\n", "outside of src/process/"),
     ("src/process/a.cc", '#include "extender/wire.h"\n', 'src/process may not include "extender/wire.h"'),
     ("src/sandbox/serve/c.cc", "auto t = std::chrono::system_clock::now();\n", "may not use _clock::now("),
+    ("src/sched/wide.cc", "int f();\n/// " + "x" * 107 + "\n", "src/sched/wide.cc:2: a comment line of 111 columns; at most 110"),
+    ("src/sched/wide.h", "#pragma once\nint f();  // " + "x" * 98 + "\n", "a comment line of 111 columns"),
+    ("test/world/wide_test.cc", "// " + "x" * 108 + "\n", "a comment line of 111 columns"),
+    ("src/sched/narrow.cc", "// " + "x" * 106 + "\u2192\n", None),
+    ("src/sched/text.cc", 'auto a = R"(\n// ' + "x" * 120 + '\n)";\nauto b = "https://' + "x" * 120 + '";\n', None),
     ("src/engine/d.cc", "\nauto picks = sched::vcudaPicks(pod);\n", 'src/engine/d.cc:2: "vcuda": only its door knows'),
     ("src/scheduler/d.cc", '#include "sched/doors/vcuda.h"\n', "only its door knows the convention vcuda"),
     ("src/engine/e.cc", 'auto x = pod.annotation("gpu.scheduling/visible-devices");\n', "the convention devices by id"),

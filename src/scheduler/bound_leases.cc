@@ -39,8 +39,8 @@ std::vector<int> BoundLeases::see(const model::Pod& pod) {
 /// A pod that says a reservation of which there is no lease any more: its annotation, when its agent sees it
 /// use that; else a whole set of leases that were there when it was bound, which shows that both were edited
 /// since; else its annotation.
-/// A pod that was bound for a count of GPUs: none, when all leases landed after that. One that was there may be
-/// what it has: its author may have taken ids and reservation away.
+/// A pod that was bound for a count of GPUs: none, when all leases landed after that. One that was there may
+/// be what it has: its author may have taken ids and reservation away.
 /// A pod that says no reservation (bound by an earlier version, or it was taken away): a whole set of leases
 /// that say the same and more than its annotation; its annotation when one of its leases agrees; else a whole
 /// set of leases, before others one that was there when it was bound, before one of which some are missing;

@@ -340,8 +340,9 @@ TEST_F(Guards, ALeaseThatLandsLateIsNotWhatAPodOfACountHas) {
   EXPECT_FALSE(warned("GpuAnnotationChanged")) << "nobody changed any";
 }
 
-/// A pod with a reservation and no ids may be one of a count, or one whose author took its ids away: leases that were
-/// there when it was bound stay, else its GPUs would be given to others while its containers have them.
+/// A pod with a reservation and no ids may be one of a count, or one whose author took its ids away: leases
+/// that were there when it was bound stay, else its GPUs would be given to others while its containers have
+/// them.
 TEST_F(Guards, WhoTakesHisIdsAndHisReservationAwayFreesNothing) {
   world.create(pod("p", "", 2));
   ASSERT_TRUE(eventually([&] { return !allocated("p").empty(); }));
