@@ -163,6 +163,7 @@ std::string summaryOf(const Answer& a, const Candidates& c, std::string_view uid
     kind.second = i;
   }
   std::vector<std::tuple<std::size_t, std::string>> parts;
+  parts.reserve(kinds.size());
   for (const auto& [reason, kind] : kinds) {
     parts.emplace_back(kind.first, misfitAt(a, c, kind.second, uid).text);
   }

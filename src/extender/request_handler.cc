@@ -196,7 +196,7 @@ Status Exchange::readPod(std::string_view text) {
   if (text.empty()) { return fail(Code::Invalid, "Pod is missing"); }
   const auto read = readWhole(text);
   if (!read) { return fail(Code::Invalid, fmt::format("Pod: {}", read.error().message)); }
-  if (const Status limits = checkLimits(read->root()); !limits) { return limits; }
+  if (Status limits = checkLimits(read->root()); !limits) { return limits; }
   pod_ = std::make_shared<const model::Pod>(kapi::decodePod(read->root()));
   return {};
 }

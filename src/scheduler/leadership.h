@@ -73,8 +73,8 @@ class Leadership {
   [[nodiscard]] std::optional<Mono> nextDue() const;
 
   [[nodiscard]] const LeaseRecord& record() const { return record_; }
-  [[nodiscard]] InitialSync& initial_sync() { return initial_sync_; }
-  [[nodiscard]] const InitialSync& initial_sync() const { return initial_sync_; }
+  [[nodiscard]] InitialSync& initialSync() { return initial_sync_; }
+  [[nodiscard]] const InitialSync& initialSync() const { return initial_sync_; }
   /// Why it does not decide yet; "" nothing.
   [[nodiscard]] std::string trouble() const {
     return record_.trouble().empty() ? initial_sync_.error() : record_.trouble();

@@ -31,8 +31,8 @@ class LeadershipTest : public ::testing::Test {
            step = leadership.advance(now, out)) {
         steps.push_back(step);
       }
-      for (const auto& want : leadership.initial_sync().takeCatchUps()) {
-        if (want.kind != slow) { leadership.initial_sync().caughtUp(want.kind); }
+      for (const auto& want : leadership.initialSync().takeCatchUps()) {
+        if (want.kind != slow) { leadership.initialSync().caughtUp(want.kind); }
       }
       const auto calls = callsIn(std::exchange(out, {}));
       for (const auto& call : calls) { answer(call); }
@@ -144,7 +144,7 @@ TEST_F(LeadershipTest, ACensusFromBeforeTheRecordWasOursIsMadeAgain) {
   pass(10s);
   EXPECT_EQ(leadership.phase(), Phase::Syncing);
   slow.reset();
-  leadership.initial_sync().caughtUp(kapi::kNode);
+  leadership.initialSync().caughtUp(kapi::kNode);
   pass(1s);
   EXPECT_EQ(leadership.phase(), Phase::Adopting);
   EXPECT_EQ(censuses, 2);

@@ -69,7 +69,7 @@ kapi::Effects Scheduler::start(Now now) {
 
 /// What the feed has to say besides the changes that it brought.
 void Scheduler::fed() {
-  for (const Kind kind : informers_.takeCaughtUp()) { leadership_.initial_sync().caughtUp(kind); }
+  for (const Kind kind : informers_.takeCaughtUp()) { leadership_.initialSync().caughtUp(kind); }
   if (failure().empty() || leadership_.stopped()) { return; }
   c_.log(kapi::Level::Error, failure());
   if (!leadership_.isStandby()) { lose(); }
@@ -132,7 +132,7 @@ void Scheduler::led(const kapi::Leadership& leadership) {
 
 /// What the initial sync will wait for longest is begun: a second watch of each kind.
 void Scheduler::expectSync() {
-  informers_.expectCatchUp(leadership_.initial_sync().caughtUpKinds(), c_.now, c_.out);
+  informers_.expectCatchUp(leadership_.initialSync().caughtUpKinds(), c_.now, c_.out);
   fed();
 }
 
@@ -255,8 +255,8 @@ void Scheduler::sweepSome() {
 /// What came of what the parts asked for, and whether we lead from now on.
 void Scheduler::catchUp() {
   status_revision_.pump();
-  if (auto census = leadership_.initial_sync().takeCensus()) { takeCensus(*census); }
-  for (const auto& want : leadership_.initial_sync().takeCatchUps()) {
+  if (auto census = leadership_.initialSync().takeCensus()) { takeCensus(*census); }
+  for (const auto& want : leadership_.initialSync().takeCatchUps()) {
     informers_.catchUp(want.kind, want.revision, c_.now, c_.out);
     fed();
   }
@@ -341,7 +341,7 @@ Readiness Scheduler::readiness() const {
                                                        bound_leases_.failing(), bound_leases_.oneFailure()));
   }
   if (leadership_.recovering()) {
-    if (const auto text = leadership_.initial_sync().trouble(); !text.empty()) {
+    if (const auto text = leadership_.initialSync().trouble(); !text.empty()) {
       r.checks.emplace_back("barrier", text);
     }
   }

@@ -46,7 +46,7 @@ Answer<AdmissionResponse> Admission::ask(AdmissionNotes& notes, Pass pass, std::
   if (const auto* known = notes.find(pass, plugin, object, old)) { return *known; }
   auto response = ask(*plugins_[plugin]);
   if (response) { return *std::move(response); }
-  if (notes.request_id() == 0) {
+  if (notes.requestId() == 0) {
     return internalError("an admission plugin did not answer at once, and nobody can wait for it");
   }
   notes.notes_.push_back({pass, plugin, object, old});

@@ -80,7 +80,7 @@ class AdmissionPlugin {
 class AdmissionNotes {
  public:
   explicit AdmissionNotes(RequestId request_id = 0) : request_id_{request_id} {}
-  [[nodiscard]] RequestId request_id() const { return request_id_; }
+  [[nodiscard]] RequestId requestId() const { return request_id_; }
   [[nodiscard]] bool waits() const { return !notes_.empty() && !notes_.back().response; }
   /// To the question that it waits for.
   void answer(AdmissionResponse response);

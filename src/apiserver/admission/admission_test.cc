@@ -47,7 +47,7 @@ class AdmissionTest : public testing::Test {
 
   [[nodiscard]] AdmissionRequest request(const AdmissionNotes& notes) const {
     return {Operation::Update, *resources_.find("", "configmaps"), "", "d", "m", old_, false, "", {},
-            notes.request_id()};
+            notes.requestId()};
   }
   Done mutate(AdmissionNotes& notes, Value& object) {
     return admission_.mutate(

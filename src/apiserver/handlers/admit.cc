@@ -23,7 +23,7 @@ AdmissionRequest questionOf(const Call& call, const Admitted& what) {
           call.dry_run,
           call.request.user,
           call.now,
-          call.kept.notes.request_id()};
+          call.kept.notes.requestId()};
 }
 
 /// What a plugin made of an object, as one of its kind. Its name and its namespace stay.

@@ -183,7 +183,7 @@ class Lifecycle {
 PodTransition next(const PodState& state, const PodEvent& event, const Surroundings& around) {
   Lifecycle lifecycle{state, around};
   std::visit(lifecycle, event);
-  return std::move(lifecycle.out);
+  return lifecycle.out;
 }
 
 PodReport reportOf(PodStep step, const PodState& state, int by_itself) {
