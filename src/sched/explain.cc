@@ -38,7 +38,8 @@ std::string textOf(const Misfit& m) {
     case Reason::Unschedulable: return "node(s) were unschedulable";
     case Reason::NotReady: return "node(s) were not ready";
     case Reason::SelectorMismatch: return "node(s) didn't match Pod's node affinity/selector";
-    case Reason::ClaimSelectorMismatch: return "node(s) didn't match the claim's selector";
+    case Reason::ClaimSelectorMismatch:
+      return fmt::format("node(s) didn't match the claim's selector {}", m.detail);
     case Reason::UntoleratedTaint: return fmt::format("node(s) had untolerated taint {{{}}}", m.detail);
     case Reason::ManagedByOther: return fmt::format("node(s) were managed by {}", m.detail);
     case Reason::TriedInVain: return "node(s) did not take this pod a moment ago";

@@ -47,7 +47,7 @@ INSTANTIATE_TEST_SUITE_P(Table, RejectionWords, ::testing::Values(
     TextCase{"InVain", {Reason::TriedInVain, "", 0, 0}, "node(s) did not take this pod a moment ago"},
     TextCase{"NotReady", {Reason::NotReady, "", 0, 0}, "node(s) were not ready"},
     TextCase{"Selector", {Reason::SelectorMismatch, "", 0, 0}, "node(s) didn't match Pod's node affinity/selector"},
-    TextCase{"ClaimSelector", {Reason::ClaimSelectorMismatch, "", 0, 0}, "node(s) didn't match the claim's selector"},
+    TextCase{"ClaimSelector", {Reason::ClaimSelectorMismatch, "gpu-type=a100", 0, 0}, "node(s) didn't match the claim's selector gpu-type=a100"},
     TextCase{"Taint", {Reason::UntoleratedTaint, "k: v", 0, 0}, "node(s) had untolerated taint {k: v}"},
     TextCase{"EmptyTaint", {Reason::UntoleratedTaint, "k: ", 0, 0}, "node(s) had untolerated taint {k: }"},
     TextCase{"Managed", {Reason::ManagedByOther, "gpu-manager", 0, 0}, "node(s) were managed by gpu-manager"},

@@ -20,11 +20,14 @@ bool toleratesAny(const std::vector<model::Toleration>& tolerations, const model
                      [&](const auto& t) { return tolerates(t, taint); });
 }
 
-bool hasLabels(const model::Node& node, const std::map<std::string, std::string>& wanted) {
-  return std::all_of(wanted.begin(), wanted.end(), [&](const auto& want) {
-    const auto it = node.labels.find(want.first);
-    return it != node.labels.end() && it->second == want.second;
+/// The first of them that the node does not have; nullptr: it has all.
+const std::pair<const std::string, std::string>* missingLabel(
+    const model::Node& node, const std::map<std::string, std::string>& wanted) {
+  const auto it = std::find_if(wanted.begin(), wanted.end(), [&](const auto& want) {
+    const auto label = node.labels.find(want.first);
+    return label == node.labels.end() || label->second != want.second;
   });
+  return it == wanted.end() ? nullptr : &*it;
 }
 
 const model::Taint* untoleratedTaint(const model::Node& node,
@@ -61,8 +64,10 @@ std::optional<Misfit> refuseFacts(const NodeState& n, const PodRequest& r) {
     return Misfit{Reason::Unschedulable, "", 0, 0};
   }
   if (!n.exists || !n.node.ready) { return Misfit{Reason::NotReady, "", 0, 0}; }
-  if (!hasLabels(n.node, r.node_selector)) { return Misfit{Reason::SelectorMismatch, "", 0, 0}; }
-  if (!hasLabels(n.node, r.match_labels)) { return Misfit{Reason::ClaimSelectorMismatch, "", 0, 0}; }
+  if (missingLabel(n.node, r.node_selector) != nullptr) { return Misfit{Reason::SelectorMismatch, "", 0, 0}; }
+  if (const auto* label = missingLabel(n.node, r.match_labels)) {
+    return Misfit{Reason::ClaimSelectorMismatch, label->first + "=" + label->second, 0, 0};
+  }
   if (const model::Taint* taint = untoleratedTaint(n.node, r.tolerations)) {
     return Misfit{Reason::UntoleratedTaint, taint->key + ": " + taint->value, 0, 0};
   }

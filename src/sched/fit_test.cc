@@ -84,7 +84,7 @@ INSTANTIATE_TEST_SUITE_P(Facts, Fit, ::testing::Values(
     FitCase{"Selector",             testNode("a").label("k", "v"), selecting(ordinary(), "k", "v"), std::nullopt},
     FitCase{"SelectorValue",        testNode("a").label("k", "w"), selecting(ordinary(), "k", "v"), bare(Reason::SelectorMismatch)},
     FitCase{"SelectorAbsent",       testNode("a"), selecting(ordinary(), "k", "v"), bare(Reason::SelectorMismatch)},
-    FitCase{"ClaimSelector",        testNode("a").gpus(1), claiming(testClaim(1), "k", "v"), bare(Reason::ClaimSelectorMismatch)},
+    FitCase{"ClaimSelector",        testNode("a").gpus(1), claiming(testClaim(1), "k", "v"), bare(Reason::ClaimSelectorMismatch, "k=v")},
     FitCase{"Taint",                tainted(), testClaim(1), bare(Reason::UntoleratedTaint, "team: research")},
     FitCase{"TaintNoExecute",       tainted("NoExecute"), testClaim(1), bare(Reason::UntoleratedTaint, "team: research")},
     FitCase{"TaintPreferNoSchedule", tainted("PreferNoSchedule"), testClaim(1), std::nullopt},

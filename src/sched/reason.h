@@ -13,7 +13,7 @@ enum class Reason : std::uint8_t {
   Unschedulable,          // "node(s) were unschedulable"
   NotReady,               // "node(s) were not ready"                     (R6)
   SelectorMismatch,       // "node(s) didn't match Pod's node affinity/selector"
-  ClaimSelectorMismatch,  // "node(s) didn't match the claim's selector"
+  ClaimSelectorMismatch,  // "node(s) didn't match the claim's selector gpu-type=a100"
   UntoleratedTaint,       // "node(s) had untolerated taint {key: value}"
   ManagedByOther,         // "node(s) were managed by gpu-manager"
   TriedInVain,            // "node(s) did not take this pod a moment ago"
