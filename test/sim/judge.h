@@ -8,6 +8,7 @@
 // One thread; Api and Kubelet must outlive it.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -44,9 +45,13 @@ class Judge {
   const std::string& watch(Mono now);
   /// When something last changed that a scheduler would look at.
   [[nodiscard]] Mono lastChange() const { return last_change_; }
-  /// Somebody's leases stand under names of GPU leases: a replica hears of them only when it wants to write
-  /// one.
-  [[nodiscard]] bool hasOthersLeases() const { return !others_.empty(); }
+  /// Somebody's leases stand under names of GPU leases, or did a moment ago. A replica hears of them when it
+  /// wants to write one, and looks every 30 s whether they are gone;
+  /// a look that gets no answer takes 10 s more.
+  [[nodiscard]] bool hasOthersLeases() const {
+    const auto lately = [&](const auto& freed) { return freed.second + std::chrono::seconds{75} > now_; };
+    return !others_.empty() || std::any_of(name_free_.begin(), name_free_.end(), lately);
+  }
   /// A Binding left a replica: when, and the fence of the pod version that it was decided on, are remembered.
   void bindingSent(const kapi::Call& call, Mono now, Process by);
   /// A write of a lease left a replica: where a pod is tried is remembered.
