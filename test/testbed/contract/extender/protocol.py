@@ -47,7 +47,8 @@ class World:
     def add_node(self, name, cores, memory, labels=None):
         self.api.create_node(node_object(name, cores, memory, labels))
         self.nodes.append(name)
-        said = f"vcuda={cores}/{memory} "
+        devices = cores // 100
+        said = f"shares={devices}x{memory // devices * 256 if devices else 0}MiB "
         self.knows(f"node {name}", lambda text: said in text.partition(f"node {name} exists=true")[2].partition("\n  label")[0])
 
     def add(self, name, limits, namespace="default", node=None, ids=None, annotations=None, **spec):
