@@ -36,7 +36,7 @@ eventually "pods bound" 8 bound_count
 # jq, because the API server leaves out an empty nodeName, which jsonpath's filters do not match.
 waiting=$(kubectl get pods -o json | jq -r '.items[] | select(.spec.nodeName == null).metadata.name')
 expect "how many wait" 4 "$(wc -l <<<"$waiting")"
-text='0/2 nodes are available: 1 node(s) didn'"'"'t match the claim'"'"'s selector, 1 node(s) had too few free GPUs: need 1 and most free is 0.'
+text='0/2 nodes are available: 1 node(s) didn'"'"'t match the claim'"'"'s selector gpu-type=a100, 1 node(s) had too few free GPUs: need 1 and most free is 0.'
 for name in $waiting; do
   eventually "why pod $name waits" "$text" why "$name"
   expect "reason" Unschedulable "$(waits "$name")"
