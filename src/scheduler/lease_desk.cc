@@ -5,7 +5,6 @@
 
 #include "base/mutant.h"
 #include "kapi/kinds.h"
-#include "kapi/retry_wait.h"
 #include "kapi/write.h"
 
 namespace gs::scheduler {
@@ -94,8 +93,7 @@ bool LeaseDesk::isGiving(const model::ObjectKey& lease, const model::Uid& uid) c
 }
 
 bool LeaseDesk::failing(const model::ObjectKey& lease) const {
-  const auto it = desks_.find(lease);
-  return it != desks_.end() && it->second.failures > 0;
+  return calls_.failures(lease) > 0;
 }
 
 void LeaseDesk::notify(What what, const model::ObjectKey& key, const model::Uid& uid, bool was_unknown,
@@ -153,14 +151,15 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
   return true;
 }
 
-void LeaseDesk::settle(const model::ObjectKey& key, Desk& desk, const model::Lease* lease) {
+void LeaseDesk::settle(const model::ObjectKey& key, Desk& desk, const model::Lease* lease, Mono now) {
   for (auto it = desk.wishes.begin(); it != desk.wishes.end();) {
     const std::size_t before = notices_.size();
     if (settleOne(key, desk, it->first, it->second, lease)) {
       const bool fulfilled = notices_.at(before).what == What::Held || notices_.at(before).what == What::Gone;
       if (fulfilled && desk.refused.empty()) {  // what was refused need not be given back
-        desk.calls = desk.failures = 0;
+        desk.calls = 0;
         desk.kept_until = {};
+        if (calls_.due(key, now)) { calls_.worked(key); }  // what the server asked to wait for is waited for
       }
       it = desk.wishes.erase(it);
     } else {
@@ -223,26 +222,22 @@ std::optional<kapi::Call> LeaseDesk::plan(const model::ObjectKey& key, const Des
 }
 
 void LeaseDesk::send(const model::ObjectKey& key, Desk& desk, kapi::Call call, kapi::Effects& out) {
-  call.token = kapi::makeToken(owner_, next_++);
+  const auto* known = engine_.cache().lease(key);
+  call.token = calls_.begin(key, {call.verb, known == nullptr ? model::Uid{} : known->uid});
   call.leader_only = call.verb != Verb::Get;
   if (GS_MUTANT(DeletesBlindly) && call.verb == Verb::Delete) { call.body.erase("preconditions"); }
   if (GS_MUTANT(UpdatesBlindly) && call.verb == Verb::Update) {
     call.body.child("metadata").erase("resourceVersion");
   }
-  desk.in_flight = call.token;
   ++desk.calls;
-  desk.verb = call.verb;
-  const auto* known = engine_.cache().lease(key);
-  desk.target = known == nullptr ? model::Uid{} : known->uid;
-  calls_[call.token] = key;
   out.emplace_back(std::move(call));
 }
 
 void LeaseDesk::step(const model::ObjectKey& key, Desk& desk, Mono now, kapi::Effects& out) {
-  if (desk.in_flight != 0) { return; }
-  settle(key, desk, engine_.cache().lease(key));
-  const bool waits = now < desk.not_before;
-  if (waits && !desk.refused.empty() && desk.failures > kAtOnce) { refuseTakes(key, desk); }
+  if (calls_.open(key)) { return; }
+  settle(key, desk, engine_.cache().lease(key), now);
+  const bool waits = !calls_.due(key, now);
+  if (waits && !desk.refused.empty() && calls_.failures(key) > kAtOnce) { refuseTakes(key, desk); }
   if (desk.wishes.empty() || waits) { return; }
   if (desk.must_read) {
     desk.must_read = false;
@@ -256,6 +251,7 @@ void LeaseDesk::step(const model::ObjectKey& key, Desk& desk, Mono now, kapi::Ef
 }
 
 void LeaseDesk::pump(Mono now, kapi::Effects& out) {
+  for (auto& key : calls_.takeDue(now)) { active_.insert(std::move(key)); }
   while (!later_.empty() && later_.begin()->first <= now) {
     active_.insert(later_.extract(later_.begin()).value().second);
   }
@@ -264,24 +260,26 @@ void LeaseDesk::pump(Mono now, kapi::Effects& out) {
     if (it == desks_.end()) { continue; }
     Desk& desk = it->second;
     step(key, desk, now, out);
-    if (desk.in_flight != 0) { continue; }
+    if (calls_.open(key)) { continue; }
     if (!desk.wishes.empty()) {
-      later_.emplace(std::max(desk.not_before, now + kLookAgainAfter), key);
+      if (calls_.due(key, now)) { later_.emplace(now + kLookAgainAfter, key); }
     } else if (now < desk.kept_until) {
       later_.emplace(desk.kept_until, key);
     } else {
       desks_.erase(it);
+      calls_.forget(key);
     }
   }
 }
 
 std::optional<Mono> LeaseDesk::nextDue() const {
-  return later_.empty() ? std::nullopt : std::optional{later_.begin()->first};
+  const auto due = calls_.nextDue();
+  if (later_.empty()) { return due; }
+  return due ? std::min(*due, later_.begin()->first) : later_.begin()->first;
 }
 
-void LeaseDesk::backOff(Desk& desk, const kapi::Outcome& outcome, Mono now) {
-  const int tries = std::max(++desk.failures, desk.calls - kAtOnce);
-  desk.not_before = now + kapi::retryWait(tries, outcome.retry_after);
+void LeaseDesk::backOff(const model::ObjectKey& key, const kapi::Outcome& outcome, Mono now) {
+  calls_.failed(key, now, outcome.retry_after);
 }
 
 void LeaseDesk::refuseTakes(const model::ObjectKey& key, Desk& desk) {
@@ -298,12 +296,12 @@ void LeaseDesk::refuseTakes(const model::ObjectKey& key, Desk& desk) {
 void LeaseDesk::refuse(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now) {
   desk.refused = fmt::format("lease {} was refused: {} {}", key.text(), outcome.http, outcome.message);
   refuseTakes(key, desk);
-  backOff(desk, outcome, now);
-  desk.kept_until = desk.not_before + kKept;
+  backOff(key, outcome, now);
+  desk.kept_until = calls_.notBefore(key) + kKept;
 }
 
-void LeaseDesk::readAnswered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome,
-                             Mono now) {
+void LeaseDesk::readAnswered(const model::ObjectKey& key, Desk& desk, const Sent& sent,
+                             const kapi::Outcome& outcome, Mono now) {
   if (outcome.result == CallResult::Applied || outcome.notFound()) {
     const auto read = outcome.object.as<model::Lease>();
     desk.unlabelled = read != nullptr && !read->managed ? read : nullptr;
@@ -311,28 +309,29 @@ void LeaseDesk::readAnswered(const model::ObjectKey& key, Desk& desk, const kapi
       engine_.leaseGone(key, read->uid, read->revision);  // as if it had left the watch
     } else if (read != nullptr) {
       engine_.learn(outcome.object, now);
-    } else if (!desk.target.empty()) {  // one that the watch brought since the read left may be newer
-      engine_.leaseGone(key, desk.target);
+    } else if (!sent.target.empty()) {  // one that the watch brought since the read left may be newer
+      engine_.leaseGone(key, sent.target);
     }
     for (auto& [uid, wish] : desk.wishes) { wish.confirmed = true; }
     return;
   }
   desk.must_read = true;
-  backOff(desk, outcome, now);
+  backOff(key, outcome, now);
 }
 
-void LeaseDesk::answered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now) {
+void LeaseDesk::answered(const model::ObjectKey& key, Desk& desk, const Sent& sent,
+                         const kapi::Outcome& outcome, Mono now) {
   switch (outcome.result) {
     case CallResult::Applied:
       desk.conflicts = 0;
       desk.unlabelled = nullptr;
-      if (desk.verb != Verb::Delete) {
+      if (sent.verb != Verb::Delete) {
         engine_.learn(outcome.object, now);
       } else if (outcome.object.is<model::Lease>()) {
         engine_.learn(outcome.object, now);  // a finalizer keeps it
-        backOff(desk, outcome, now);
+        backOff(key, outcome, now);
       } else {
-        engine_.leaseGone(key, desk.target);
+        engine_.leaseGone(key, sent.target);
       }
       return;
     case CallResult::Unknown:
@@ -342,41 +341,39 @@ void LeaseDesk::answered(const model::ObjectKey& key, Desk& desk, const kapi::Ou
         wish.confirm = true;
       }
       desk.must_read = true;
-      backOff(desk, outcome, now);
+      backOff(key, outcome, now);
       return;
-    case CallResult::NotSent: backOff(desk, outcome, now); return;
+    case CallResult::NotSent: backOff(key, outcome, now); return;
     case CallResult::Refused: break;
   }
   if (outcome.http == 409) {
     desk.unlabelled = nullptr;
     for (auto& [uid, wish] : desk.wishes) { wish.confirmed = false; }
     desk.must_read = true;
-    if (++desk.conflicts > 1) { backOff(desk, outcome, now); }  // a read did not help
-  } else if (outcome.notFound() && desk.verb != Verb::Create) {
+    if (++desk.conflicts > 1) { backOff(key, outcome, now); }  // a read did not help
+  } else if (outcome.notFound() && sent.verb != Verb::Create) {
     desk.unlabelled = nullptr;
-    engine_.leaseGone(key, desk.target);
+    engine_.leaseGone(key, sent.target);
   } else if (outcome.http == 429 || outcome.http == 401) {
-    backOff(desk, outcome, now);
+    backOff(key, outcome, now);
   } else {
     refuse(key, desk, outcome, now);
   }
 }
 
 void LeaseDesk::handle(const kapi::Outcome& outcome, Now at, kapi::Effects& /*out*/) {
+  const auto call = calls_.answered(outcome.token);
+  if (!call) { return; }  // of an earlier term
+  const auto& [key, sent, stale] = *call;
   const Mono now = at.mono;
-  const auto call = calls_.find(outcome.token);
-  if (call == calls_.end()) { return; }  // of an earlier term
-  const model::ObjectKey key = call->second;
-  calls_.erase(call);
   Desk& desk = desks_[key];
-  desk.in_flight = 0;
   desk.refused.clear();
-  if (desk.verb == Verb::Get) {
-    readAnswered(key, desk, outcome, now);
+  if (sent.verb == Verb::Get) {
+    readAnswered(key, desk, sent, outcome, now);
   } else {
-    answered(key, desk, outcome, now);
+    answered(key, desk, sent, outcome, now);
   }
-  if (desk.calls > kAtOnce && desk.not_before <= now) { backOff(desk, outcome, now); }
+  if (desk.calls > kAtOnce && calls_.due(key, now)) { backOff(key, outcome, now); }
   active_.insert(key);
 }
 
@@ -384,7 +381,7 @@ void LeaseDesk::reset() {
   desks_.clear();
   active_.clear();
   later_.clear();
-  calls_.clear();
+  calls_.reset();
   notices_.clear();
 }
 

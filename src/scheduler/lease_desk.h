@@ -29,6 +29,7 @@
 #include <string>
 #include <vector>
 
+#include "controller/keyed_calls.h"
 #include "controller/parts.h"
 #include "engine/engine.h"
 #include "kapi/call.h"
@@ -65,7 +66,7 @@ class LeaseDesk : public controller::Part {
   static constexpr int kAtOnce = 3;
 
   LeaseDesk(engine::Engine& engine, std::size_t max_sharers, controller::Parts& parts)
-      : engine_{engine}, max_sharers_{max_sharers}, owner_{parts.add(*this)} {}
+      : engine_{engine}, max_sharers_{max_sharers}, calls_{parts.add(*this)} {}
 
   void take(const model::ObjectKey& lease, Claimant claimant, bool confirm);
   /// `only`: the entry of that reservation; under another one it is somebody else's by now, and stays.
@@ -99,47 +100,47 @@ class LeaseDesk : public controller::Part {
   };
   struct Desk {
     std::map<model::Uid, Wish> wishes;
-    kapi::Token in_flight = 0;
-    kapi::Verb verb{};
-    model::Uid target;  // uid of the lease that was known when the call in flight left
     bool must_read = false;
     /// What a live read found under that name without our label;
     /// its uid and revision are those of the next Update.
     model::Ptr<model::Lease> unlabelled;
-    Mono not_before{};
-    int failures = 0;     // in a row
     int calls = 0;        // since a wish was fulfilled
     int conflicts = 0;    // in a row
     std::string refused;  // why, when the last call was; "": it was not
     Mono kept_until{};    // so that the next pod's wish knows of the failures
   };
 
+  struct Sent {
+    kapi::Verb verb{};
+    model::Uid target;  // uid of the lease that was known when it left
+  };
+
   void step(const model::ObjectKey& key, Desk& desk, Mono now, kapi::Effects& out);
   /// Settles the wishes that the known lease already answers; true when nothing is left.
-  void settle(const model::ObjectKey& key, Desk& desk, const model::Lease* lease);
+  void settle(const model::ObjectKey& key, Desk& desk, const model::Lease* lease, Mono now);
   [[nodiscard]] bool settleOne(const model::ObjectKey& key, Desk& desk, const model::Uid& uid, Wish& wish,
                                const model::Lease* lease);
   [[nodiscard]] std::optional<kapi::Call> plan(const model::ObjectKey& key, const Desk& desk,
                                                const model::Lease* lease) const;
   [[nodiscard]] static std::optional<kapi::Call> takeBack(const model::ObjectKey& key, const Desk& desk);
   void send(const model::ObjectKey& key, Desk& desk, kapi::Call call, kapi::Effects& out);
-  void answered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now);
-  void readAnswered(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now);
+  void answered(const model::ObjectKey& key, Desk& desk, const Sent& sent, const kapi::Outcome& outcome,
+                Mono now);
+  void readAnswered(const model::ObjectKey& key, Desk& desk, const Sent& sent, const kapi::Outcome& outcome,
+                    Mono now);
   void refuse(const model::ObjectKey& key, Desk& desk, const kapi::Outcome& outcome, Mono now);
   void refuseTakes(const model::ObjectKey& key, Desk& desk);
-  void backOff(Desk& desk, const kapi::Outcome& outcome, Mono now);
+  void backOff(const model::ObjectKey& key, const kapi::Outcome& outcome, Mono now);
   void notify(LeaseNotice::What what, const model::ObjectKey& key, const model::Uid& uid, bool was_unknown,
               std::string why);
 
   engine::Engine& engine_;
   std::size_t max_sharers_;
-  std::uint8_t owner_;
+  controller::KeyedCalls<model::ObjectKey, Sent> calls_;  // what is known there of a key goes with its desk
   std::map<model::ObjectKey, Desk> desks_;
   std::set<model::ObjectKey> active_;  // to be looked at by pump()
-  std::set<std::pair<Mono, model::ObjectKey>>
-      later_;  // those that wait; an entry may be older than its desk's wait
-  std::unordered_map<kapi::Token, model::ObjectKey> calls_;
-  std::uint64_t next_ = 1;
+  /// Desks that are looked at again though no call of theirs waits; an entry may be older than its desk.
+  std::set<std::pair<Mono, model::ObjectKey>> later_;
   std::vector<LeaseNotice> notices_;
 };
 
