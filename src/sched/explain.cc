@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 namespace gs::sched {
 namespace {
@@ -24,6 +25,7 @@ const char* kindOf(Reason r) {
     case Reason::NoGpuStatus: return "NoGpuStatus";
     case Reason::NoGpu: return "NoGpu";
     case Reason::TooFewGpus: return "TooFewGpus";
+    case Reason::TopologyImpossible: return "TopologyImpossible";
     case Reason::TooFewHealthy: return "TooFewHealthy";
     case Reason::TooFewFree: return "TooFewFree";
     case Reason::TopologyUnmet: return "TopologyUnmet";
@@ -51,6 +53,14 @@ std::string textOf(const Misfit& m) {
     case Reason::NoGpu: return "node(s) had no GPU";
     case Reason::TooFewGpus:
       return fmt::format("node(s) had too few GPUs: need {} and the largest has {}", m.need, m.have);
+    case Reason::TopologyImpossible:
+      return m.detail.empty()
+                 ? fmt::format("node(s) had too few GPUs in one island: need {} and the largest has {}",
+                               m.need, m.have)
+                 : fmt::format(
+                       "node(s) had no island with enough bandwidth: need {} GPUs with {} GB/s per pair and "
+                       "best is {}",
+                       m.detail, m.need, m.have);
     case Reason::TooFewHealthy:
       return fmt::format("node(s) had too few healthy GPUs: need {} and most healthy is {}", m.need, m.have);
     case Reason::TooFewFree:
@@ -61,8 +71,8 @@ std::string textOf(const Misfit& m) {
                  ? fmt::format("node(s) had too few free GPUs in one island: need {} and most free is {}",
                                m.need, m.have)
                  : fmt::format(
-                       "node(s) had no island with enough bandwidth: need {} GPUs with {} GB/s per pair and "
-                       "best is {}",
+                       "node(s) had no free GPUs with enough bandwidth: need {} with {} GB/s per pair in one "
+                       "island and best is {}",
                        m.detail, m.need, m.have);
   }
   return "?";
@@ -113,6 +123,33 @@ std::string kindOf(const ReasonGroups& groups) {
   return out;
 }
 
+/// It would fit there if others ended.
+bool isHeldByOthers(Reason reason) { return reason == Reason::TooFewFree || reason == Reason::TopologyUnmet; }
+
+/// Those who hold devices of nodes that are added, while they are few and all known.
+class Holders {
+ public:
+  /// False: more nodes would not change anything.
+  bool add(const NodeState& node) {
+    few_ = few_ && node.has_status && node.anonymous == 0;
+    for (const auto& device : node.devices) {
+      for (const auto& holder : device.holders) {
+        uids_.insert(holder.uid);
+        few_ = few_ && uids_.size() <= kMostNamed;
+        if (!few_) { return false; }
+      }
+    }
+    return few_;
+  }
+  [[nodiscard]] std::vector<model::Uid> get() const {
+    return few_ ? std::vector<model::Uid>{uids_.begin(), uids_.end()} : std::vector<model::Uid>{};
+  }
+
+ private:
+  std::set<model::Uid> uids_;
+  bool few_ = true;
+};
+
 }  // namespace
 
 Rejection explainMisfits(const std::vector<Misfit>& misfits, std::size_t nodes) {
@@ -122,7 +159,15 @@ Rejection explainMisfits(const std::vector<Misfit>& misfits, std::size_t nodes) 
 }
 
 Rejection explainRejection(const Ledger& ledger, const PodRequest& request) {
-  return explainMisfits(misfits(ledger, request), ledger.existing());
+  Rejection rejection = explainMisfits(misfits(ledger, request), ledger.existing());
+  Holders holders;
+  for (Ledger::NodeIndex i = 0; i < ledger.size(); ++i) {
+    if (!ledger.at(i).exists) { continue; }
+    const auto misfit = misfitOn(ledger.at(i), request);
+    if (misfit && isHeldByOthers(misfit->reason) && !holders.add(ledger.at(i))) { break; }
+  }
+  rejection.holders = holders.get();
+  return rejection;
 }
 
 std::string rejectionText(const Ledger& ledger, const PodRequest& request) {
@@ -162,7 +207,17 @@ Rejection RejectionBoard::explain(const Ledger& ledger, const PodRequest& reques
   for (const auto& [key, group] : groups_) {
     if (counted[group].nodes > 0) { groups.emplace(key, counted[group]); }
   }
-  return {kindOf(groups), textOf(groups, ledger.existing())};
+  return {kindOf(groups), textOf(groups, ledger.existing()), holders(ledger)};
+}
+
+std::vector<model::Uid> RejectionBoard::holders(const Ledger& ledger) const {
+  std::vector<bool> is_held(groups_.size() + 1);
+  for (const auto& [key, group] : groups_) { is_held[group] = isHeldByOthers(key.first); }
+  Holders holders;
+  for (Ledger::NodeIndex i = 0; i < ledger.size(); ++i) {
+    if (is_held[entries_[i].group] && !holders.add(ledger.at(i))) { break; }
+  }
+  return holders.get();
 }
 
 }  // namespace gs::sched

@@ -12,6 +12,8 @@
 
 namespace gs::sched {
 
+inline constexpr std::size_t kMostNamed = 3;
+
 struct Rejection {
   /// Which kinds of reasons apply, without numbers: changes only when the kind of rejection changes.
   std::string kind;
@@ -19,6 +21,8 @@ struct Rejection {
   /// untolerated taint {k: v}." One aggregated text per reason, most nodes first then by text, no comma
   /// inside a reason; with no nodes "no nodes available to schedule pods".
   std::string text;
+  /// Who holds the GPUs that are not free, ascending, where that is all known and at most kMostNamed pods.
+  std::vector<model::Uid> holders{};
   friend bool operator==(const Rejection&, const Rejection&) = default;
 };
 
@@ -51,6 +55,7 @@ class RejectionBoard {
   using GroupKey = std::pair<Reason, std::string>;  // and detail
 
   void look(const NodeState& node, const PodRequest& request, Entry& entry);
+  [[nodiscard]] std::vector<model::Uid> holders(const Ledger& ledger) const;
 
   std::vector<Entry> entries_;  // by the ledger's index
   std::map<GroupKey, std::uint32_t> groups_;

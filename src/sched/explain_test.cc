@@ -61,7 +61,10 @@ INSTANTIATE_TEST_SUITE_P(Table, RejectionWords, ::testing::Values(
     TextCase{"Healthy", {Reason::TooFewHealthy, "", 4, 3}, "node(s) had too few healthy GPUs: need 4 and most healthy is 3"},
     TextCase{"Free", {Reason::TooFewFree, "", 4, 2}, "node(s) had too few free GPUs: need 4 and most free is 2"},
     TextCase{"Island", {Reason::TopologyUnmet, "", 4, 3}, "node(s) had too few free GPUs in one island: need 4 and most free is 3"},
-    TextCase{"Bandwidth", {Reason::TopologyUnmet, "4", 900, 600},
+    TextCase{"BandwidthFree", {Reason::TopologyUnmet, "4", 900, 600},
+             "node(s) had no free GPUs with enough bandwidth: need 4 with 900 GB/s per pair in one island and best is 600"},
+    TextCase{"IslandNever", {Reason::TopologyImpossible, "", 6, 4}, "node(s) had too few GPUs in one island: need 6 and the largest has 4"},
+    TextCase{"Bandwidth", {Reason::TopologyImpossible, "4", 900, 600},
              "node(s) had no island with enough bandwidth: need 4 GPUs with 900 GB/s per pair and best is 600"},
     TextCase{"NoCommaInside", {Reason::UntoleratedTaint, "k: a,b", 0, 0}, "node(s) had untolerated taint {k: a;b}"}),
     [](const auto& info) { return std::string{info.param.name}; });
@@ -77,6 +80,36 @@ TEST(RejectionText, MostNodesFirstThenByText) {
             "0/5 nodes are available: 2 node(s) were not ready, 1 Insufficient cpu, 1 node(s) had "
             "untolerated taint {a: 1}, "
             "1 node(s) had untolerated taint {b: 1}.");
+}
+
+TEST(RejectionHolders, AreNamedWhereTheyAreFewAndKnown) {
+  using Uids = std::vector<model::Uid>;
+  Ledger l;
+  for (const char* name : {"a", "b"}) { testNode(name).gpus(4).addTo(l); }
+  testNode("cordoned").gpus(4).taint("team", "research", "NoSchedule").addTo(l);
+  const auto hold = [&](const char* node, int id, const char* pod) {
+    l.hold(model::NodeName{node}, id, model::Uid{pod}, Source::Lease, {});
+  };
+  const auto holders = [&](std::int64_t gpus) { return explainRejection(l, testClaim(gpus)).holders; };
+  hold("cordoned", 0, "not asked");
+  hold("a", 0, "q");
+  hold("a", 1, "q");
+  EXPECT_EQ(holders(8), Uids{}) << "too few GPUs: nobody's end helps";
+  hold("b", 0, "p");
+  EXPECT_EQ(holders(4), (Uids{model::Uid{"p"}, model::Uid{"q"}}));
+  hold("b", 1, "r");
+  EXPECT_EQ(holders(4).size(), kMostNamed);
+  hold("b", 2, "s");
+  EXPECT_EQ(holders(4), Uids{}) << "four of them";
+}
+
+TEST(RejectionHolders, NotBesidePodsThatAreOnlyCounted) {
+  Ledger l;
+  testNode("a").gpus(2).addTo(l);
+  l.hold(model::NodeName{"a"}, 0, model::Uid{"p"}, Source::Lease, {});
+  EXPECT_EQ(explainRejection(l, testClaim(2)).holders.size(), 1U);
+  l.usePod(model::NodeName{"a"}, model::Uid{"q"}, Source::BoundPod, {}, 1);
+  EXPECT_TRUE(explainRejection(l, testClaim(2)).holders.empty()) << "whose the other one is nobody knows";
 }
 
 TEST(RejectionKind, DoesNotChangeWithNumbersOrDetails) {

@@ -180,6 +180,31 @@ std::optional<Placement> placeWide(const NodeState& n, const DeviceRequest& r, c
   return best;
 }
 
+/// What the island that serves best has of `usable`, all of `must` in it.
+Misfit islandMisfit(Reason reason, const Topology& t, Mask usable, Mask must, const DeviceRequest& r) {
+  int most = 0;
+  std::optional<std::int64_t> best_gbps;
+  for (const Mask island : t.islands()) {
+    const bool has_all = (must & ~island) == 0;
+    most = std::max(most, countOf(has_all ? usable & island : must & island));
+    const auto set = has_all ? bestSet(t, usable & island, static_cast<int>(r.count), must) : std::nullopt;
+    if (set) { best_gbps = std::max(best_gbps.value_or(0), t.connectionOf(*set).worst); }
+  }
+  if (!best_gbps) { return {reason, "", r.count, most}; }
+  return {reason, std::to_string(r.count), r.min_bandwidth_gbps, *best_gbps};
+}
+
+/// Whoever ends and whatever is repaired there: no island allows it. (Of a wide node nobody says so.)
+std::optional<Misfit> impossibleTopology(const NodeState& n, const DeviceRequest& r) {
+  if (r.topology != model::TopologyMode::Required || r.count < 2 || n.topology == nullptr) {
+    return std::nullopt;
+  }
+  DeviceRequest any = r;
+  any.policy = model::Policy::Contiguous;  // a policy chooses, but of the same sets
+  if (chooseWhole(*n.topology, n.topology->all(), any)) { return std::nullopt; }
+  return islandMisfit(Reason::TopologyImpossible, *n.topology, n.topology->all(), 0, r);
+}
+
 /// Enough may be given, but no set of them is allowed.
 Misfit topologyMisfit(const NodeState& whole_node, const DeviceRequest& r, const model::Uid& self) {
   const NodeState part = whole_node.isWide() ? narrowed(whole_node, r, self, nullptr) : NodeState{};
@@ -195,23 +220,19 @@ Misfit topologyMisfit(const NodeState& whole_node, const DeviceRequest& r, const
     for (const int i : listed) { must |= bit(i); }
     if (static_cast<std::int64_t>(listed.size()) >= r.count) { free = std::exchange(must, 0); }
   }
-  int most_free = 0;
-  std::optional<std::int64_t> best_gbps;
-  for (const Mask island : t.islands()) {
-    const bool has_all = (must & ~island) == 0;
-    most_free = std::max(most_free, countOf(has_all ? free & island : must & island));
-    const auto set = has_all ? bestSet(t, free & island, static_cast<int>(r.count), must) : std::nullopt;
-    if (set) { best_gbps = std::max(best_gbps.value_or(0), t.connectionOf(*set).worst); }
-  }
-  if (!best_gbps) { return {Reason::TopologyUnmet, "", r.count, most_free}; }
-  return {Reason::TopologyUnmet, std::to_string(r.count), r.min_bandwidth_gbps, *best_gbps};
+  return islandMisfit(Reason::TopologyUnmet, t, free, must, r);
 }
 
-/// Too few of something, whatever the topology; nullopt: there are enough.
-std::optional<Misfit> countMisfit(const NodeState& n, const DeviceRequest& r, const model::Uid& self) {
+/// What never fits there.
+std::optional<Misfit> permanentMisfit(const NodeState& n, const DeviceRequest& r) {
   const std::int64_t most = std::min<std::int64_t>(n.whole, r.count > kMaxDevices ? kMaxDevices : n.whole);
   if (n.whole == 0) { return Misfit{Reason::NoGpu, "", 0, 0}; }
   if (most < r.count) { return Misfit{Reason::TooFewGpus, "", r.count, most}; }
+  return impossibleTopology(n, r);
+}
+
+/// Too few of something now, whatever the topology; nullopt: there are enough.
+std::optional<Misfit> countMisfit(const NodeState& n, const DeviceRequest& r, const model::Uid& self) {
   const auto usable =
       std::count_if(n.devices.begin(), n.devices.end(), [](const DeviceState& d) { return d.givable(); });
   if (usable < r.count) { return Misfit{Reason::TooFewHealthy, "", r.count, usable}; }
@@ -244,9 +265,26 @@ std::optional<Placement> tryPlace(const NodeState& node, const DeviceRequest& re
 
 Verdict<Placement> place(const NodeState& node, const DeviceRequest& request, const model::Uid& self) {
   if (auto placed = tryPlace(node, request, self)) { return *std::move(placed); }
+  if (auto misfit = permanentMisfit(node, request)) { return tl::unexpected(*std::move(misfit)); }
   if (auto misfit = countMisfit(node, request, self)) { return tl::unexpected(*std::move(misfit)); }
   return tl::unexpected(topologyMisfit(node, request, self));
 }
+
+namespace {
+
+/// These and no others.
+std::optional<Misfit> exactTopology(const Topology& t, const DeviceRequest& r) {
+  if (termsOf(r).allows(t, t.all())) { return std::nullopt; }
+  if (t.inOneIsland(t.all())) {
+    return Misfit{Reason::TopologyImpossible, std::to_string(r.count), r.min_bandwidth_gbps,
+                  t.connectionOf(t.all()).worst};
+  }
+  int most = 0;
+  for (const Mask island : t.islands()) { most = std::max(most, countOf(island)); }
+  return Misfit{Reason::TopologyImpossible, "", r.count, most};
+}
+
+}  // namespace
 
 std::optional<Misfit> refuseExact(const NodeState& node, const DeviceRequest& request,
                                   const std::vector<int>& ids, const model::Uid& self) {
@@ -268,18 +306,11 @@ std::optional<Misfit> refuseExact(const NodeState& node, const DeviceRequest& re
   if (there != need || static_cast<std::int64_t>(wanted.size()) != need) {
     return Misfit{Reason::TooFewGpus, "", need, there};
   }
+  if (auto misfit = exactTopology(Topology{devices}, request)) { return misfit; }
   if (usable < need) { return Misfit{Reason::TooFewHealthy, "", need, usable}; }
   free = std::min(free, availableFor(node, request, self));
   if (free < need) { return Misfit{Reason::TooFewFree, "", need, free}; }
-  const Topology t{devices};
-  if (termsOf(request).allows(t, t.all())) { return std::nullopt; }
-  if (t.inOneIsland(t.all())) {
-    return Misfit{Reason::TopologyUnmet, std::to_string(need), request.min_bandwidth_gbps,
-                  t.connectionOf(t.all()).worst};
-  }
-  int most = 0;
-  for (const Mask island : t.islands()) { most = std::max(most, countOf(island)); }
-  return Misfit{Reason::TopologyUnmet, "", need, most};
+  return std::nullopt;
 }
 
 }  // namespace gs::sched

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "sched/derive.h"
 #include "sched/policy/terms.h"
 #include "sched/test_facts.h"
 
@@ -86,10 +87,15 @@ INSTANTIATE_TEST_SUITE_P(Table, Place, ::testing::Values(
                                          misfitText(Reason::TooFewHealthy, 4, 3)},
     PlaceCase{"TooFewFree",              quads(), {0, 1, 2, 3, 4, 5}, testDevices(4), misfitText(Reason::TooFewFree, 4, 2)},
     PlaceCase{"RequiredIslandTooFull",   quads(), {0, 4}, with(4, TopologyMode::Required, 0), misfitText(Reason::TopologyUnmet, 4, 3)},
-    PlaceCase{"RequiredBandwidthUnmet",  quads(), {}, with(4, TopologyMode::Required, 900), misfitText(Reason::TopologyUnmet, 900, 600, "4")},
+    PlaceCase{"RequiredBandwidthUnmet",  quads(), {}, with(4, TopologyMode::Required, 900), misfitText(Reason::TopologyImpossible, 900, 600, "4")},
     PlaceCase{"RequiredBandwidthTellsTheBestIsland", testNode("a").gpus(2, "x", 600).gpus(2, "y", 300), {},
-                                         with(2, TopologyMode::Required, 900), misfitText(Reason::TopologyUnmet, 900, 600, "2")},
+                                         with(2, TopologyMode::Required, 900), misfitText(Reason::TopologyImpossible, 900, 600, "2")},
     PlaceCase{"RequiredBandwidthUnmetForNow", quads(), {4}, with(4, TopologyMode::Required, 600), misfitText(Reason::TopologyUnmet, 600, 300, "4")},
+    PlaceCase{"NeverBeforeTooFewFree",   quads(), {0, 1, 2, 3, 4, 5, 6}, with(6, TopologyMode::Required, 0), misfitText(Reason::TopologyImpossible, 6, 4)},
+    PlaceCase{"NeverBeforeTooFewHealthy", testNode("a").gpus(2, "x").gpus(2, "y").health(0, Health::Unhealthy), {}, with(4, TopologyMode::Required, 0),
+                                         misfitText(Reason::TopologyImpossible, 4, 2)},
+    PlaceCase{"SickGpusCountForNever",   testNode("a").gpus(4).health(0, Health::Unhealthy), {}, with(4, TopologyMode::Required, 0),
+                                         misfitText(Reason::TooFewHealthy, 4, 3)},
     PlaceCase{"RequiredListAcrossIslands", quads(), {}, with(2, TopologyMode::Required, 0, Policy::PreferIds, {0, 4}),
                                          misfitText(Reason::TopologyUnmet, 2, 1)}),
     [](const auto& info) { return std::string{info.param.name}; });
@@ -272,7 +278,8 @@ TEST_F(PlaceShared, KeepsPoliciesAndRequiredTopology) {
   EXPECT_EQ(give(testDevices(2, Policy::Spread)), "1,2");
   EXPECT_EQ(give(with(2, TopologyMode::Required, 0)), "0,1") << "1 has no holder, and only 0 may go with it";
   EXPECT_EQ(give(with(2, TopologyMode::Required, 600)), "2,3");
-  EXPECT_EQ(give(with(2, TopologyMode::Required, 900)), misfitText(Reason::TopologyUnmet, 900, 600, "2"));
+  EXPECT_EQ(give(with(2, TopologyMode::Required, 900)),
+            misfitText(Reason::TopologyImpossible, 900, 600, "2"));
   EXPECT_EQ(give(with(2, std::nullopt, 0, Policy::PreferIds, {3, 0, 1})), "0,3");
   EXPECT_EQ(give(with(2, std::nullopt, 0, Policy::PreferIds, {0})), "0,1");
 }
@@ -313,9 +320,13 @@ TEST(RefuseExact, AsksTheSameOfTheGivenIds) {
   EXPECT_EQ(rejection(testDevices(1), {0, 1}), misfitText(Reason::TooFewGpus, 1, 2));
   EXPECT_EQ(rejection(testDevices(2), {0, 3}), misfitText(Reason::TooFewHealthy, 2, 1));
   EXPECT_EQ(rejection(testDevices(2), {0, 5}), misfitText(Reason::TooFewFree, 2, 1));
-  EXPECT_EQ(rejection(with(2, TopologyMode::Required, 0), {0, 4}), misfitText(Reason::TopologyUnmet, 2, 1));
+  EXPECT_EQ(rejection(with(2, TopologyMode::Required, 0), {0, 4}),
+            misfitText(Reason::TopologyImpossible, 2, 1));
   EXPECT_EQ(rejection(with(2, TopologyMode::Required, 900), {0, 1}),
-            misfitText(Reason::TopologyUnmet, 900, 600, "2"));
+            misfitText(Reason::TopologyImpossible, 900, 600, "2"));
+  EXPECT_EQ(rejection(with(2, TopologyMode::Required, 0), {3, 5}),
+            misfitText(Reason::TopologyImpossible, 2, 1))
+      << "one is sick and one held, which will pass";
   EXPECT_EQ(rejection(with(2, TopologyMode::Required, 600), {0, 1}), "fits");
 }
 
@@ -371,6 +382,36 @@ struct DrawnNode {
   }
 };
 
+/// Nobody holds anything there, and all of it works.
+NodeState idle(NodeState n) {
+  for (auto& d : n.devices) {
+    d.holders.clear();
+    d.facts.health = Health::Healthy;
+  }
+  n.anonymous = 0;
+  n.agent_stale = false;
+  deriveDevices(n, nullptr);
+  return n;
+}
+
+RC_GTEST_PROP(PlaceProperty, NeverIsSaidWhereTheIdleNodeWouldNotDoEither, (std::uint64_t seed)) {
+  DrawnNode drawn{seed};
+  const NodeState& n = drawn.any();
+  PodRequest pod = drawRequest(drawn.facts.rng());
+  RC_PRE(pod.devices.has_value());
+  DeviceRequest& r = *pod.devices;
+  r.policy =
+      r.policy == Policy::PreferIds ? Policy::Contiguous : r.policy;  // it may refuse an idle node only
+  if (drawn.facts.rng().chance(50)) { r.topology = TopologyMode::Required; }
+  const auto placed = place(n, r);
+  RC_PRE(!placed.has_value());
+  RC_ASSERT(!n.isWide());
+  const bool is_never = placed.error().reason <= Reason::TopologyImpossible;
+  RC_CLASSIFY(placed.error().reason == Reason::TopologyImpossible, "impossible");
+  RC_CLASSIFY(!is_never, "for now");
+  RC_ASSERT(is_never == !place(idle(n), r).has_value());
+}
+
 RC_GTEST_PROP(PlaceProperty, GivesOnlyWhatMayBeGivenOrSaysWhyNot, (std::uint64_t seed)) {
   DrawnNode drawn{seed};
   const NodeState& n = drawn.any();
@@ -382,6 +423,7 @@ RC_GTEST_PROP(PlaceProperty, GivesOnlyWhatMayBeGivenOrSaysWhyNot, (std::uint64_t
   RC_ASSERT(placed.has_value() == tryPlace(n, r).has_value());
   if (!placed) {
     RC_ASSERT(placed.error().reason >= Reason::NoGpu);
+    RC_ASSERT(r.topology == TopologyMode::Required || placed.error().reason != Reason::TopologyImpossible);
     RC_ASSERT(placed.error().reason != Reason::TopologyUnmet || r.topology == TopologyMode::Required);
     RC_ASSERT(placed.error().reason == Reason::NoGpu || placed.error().have < placed.error().need);
     return;

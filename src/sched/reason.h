@@ -1,5 +1,6 @@
-// Why a node cannot take a pod. The first that applies, in this order, is the node's reason. The words that a
-// user reads are made in sched/explain.h.
+// Why a node cannot take a pod. The first that applies, in this order, is the node's reason: of what is asked
+// of GPUs, what never changes there comes before what will pass. The words that a user reads are made in
+// sched/explain.h.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +24,14 @@ enum class Reason : std::uint8_t {
   ExistingAntiAffinity,   // "node(s) didn't satisfy existing pods anti-affinity rules"
   NoGpuStatus,            // "node(s) had no GpuNodeStatus"
   NoGpu,                  // "node(s) had no GPU"
-  TooFewGpus,     // "node(s) had too few GPUs: need 16 and the largest has 8"          never fits there
+  TooFewGpus,  // "node(s) had too few GPUs: need 16 and the largest has 8"          never fits there
+  /// "node(s) had no island with enough bandwidth: need 4 GPUs with 900 GB/s per pair and best is 600"
+  /// or "node(s) had too few GPUs in one island: need 6 and the largest has 4"         never fits there
+  TopologyImpossible,
   TooFewHealthy,  // "node(s) had too few healthy GPUs: need 4 and most healthy is 3"
   TooFewFree,     // "node(s) had too few free GPUs: need 4 and most free is 2"
-  /// "node(s) had no island with enough bandwidth: need 4 GPUs with 900 GB/s per pair and best is 600"
-  /// or "node(s) had too few free GPUs in one island: need 4 and most free is 3"
+  /// "node(s) had no free GPUs with enough bandwidth: need 4 with 900 GB/s per pair in one island and best is
+  /// 600" or "node(s) had too few free GPUs in one island: need 4 and most free is 3"
   TopologyUnmet,
   NotTakenYet,  // "node(s) had pods that gpu-manager has not taken yet"          (sched/shares.h)
 };
@@ -36,8 +40,8 @@ enum class Reason : std::uint8_t {
 /// a reason has none.
 struct Misfit {
   Reason reason{};
-  /// Part of the reason's text: taint, resource, enforcer. TopologyUnmet: "" when too few are free in one
-  /// island (need, have count devices), else how many devices are wanted (need, have are GB/s).
+  /// Part of the reason's text: taint, resource, enforcer. TopologyImpossible, TopologyUnmet: "" when too few
+  /// are in one island (need, have count devices), else how many devices are wanted (need, have are GB/s).
   std::string detail;
   std::int64_t need = 0;
   std::int64_t have = 0;

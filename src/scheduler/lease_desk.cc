@@ -92,9 +92,7 @@ bool LeaseDesk::isGiving(const model::ObjectKey& lease, const model::Uid& uid) c
   return wish != it->second.wishes.end() && !wish->second.take;
 }
 
-bool LeaseDesk::failing(const model::ObjectKey& lease) const {
-  return calls_.failures(lease) > 0;
-}
+bool LeaseDesk::failing(const model::ObjectKey& lease) const { return calls_.failures(lease) > 0; }
 
 void LeaseDesk::notify(What what, const model::ObjectKey& key, const model::Uid& uid, bool was_unknown,
                        std::string why) {

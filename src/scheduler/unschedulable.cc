@@ -1,5 +1,8 @@
 #include "scheduler/unschedulable.h"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <iterator>
 #include <unordered_set>
@@ -42,12 +45,27 @@ void Unschedulable::reject(sched::EquivalenceClass pod_class) {
   refreshSoon();
 }
 
+/// As the nodes say it, and who holds what is not free where that is only a few pods.
+std::string Unschedulable::textOf(sched::Rejection rejection) const {
+  if (rejection.holders.empty()) { return std::move(rejection.text); }
+  std::vector<std::string> names;
+  for (const auto& uid : rejection.holders) {
+    const model::Pod* pod = c_.cache().pod(uid);
+    if (pod == nullptr) { return std::move(rejection.text); }
+    names.push_back(pod->key.text());
+  }
+  std::sort(names.begin(), names.end());
+  return fmt::format("{} Held by {}.", rejection.text, fmt::join(names, ", "));
+}
+
 /// Who was told already is told again only when the words changed.
 void Unschedulable::reject(sched::EquivalenceClass pod_class, sched::Rejection now) {
   auto untold = markUnschedulable(pod_class);
   Rejection& words = words_[pod_class];
-  if (words.text == nullptr || *words.text != now.text) {
-    words = {std::move(now.kind), std::make_shared<const std::string>(std::move(now.text))};
+  std::string kind = now.kind;
+  std::string text = textOf(std::move(now));
+  if (words.text == nullptr || *words.text != text) {
+    words = {std::move(kind), std::make_shared<const std::string>(std::move(text))};
     untold_.erase(pod_class);  // equivalent: some would be told twice
     untold = c_.engine.queue().unschedulablePods(pod_class);
   }

@@ -14,6 +14,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "scheduler/pending_pods.h"
@@ -52,6 +53,7 @@ class Unschedulable : public controller::Part {
  private:
   std::vector<model::Uid> markUnschedulable(sched::EquivalenceClass pod_class);
   void reject(sched::EquivalenceClass pod_class, sched::Rejection now);
+  [[nodiscard]] std::string textOf(sched::Rejection rejection) const;
   void tellSoon(sched::EquivalenceClass pod_class, std::vector<model::Uid> pods);
   void refreshSoon();
 

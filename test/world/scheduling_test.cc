@@ -85,6 +85,18 @@ TEST_F(Scheduling, TwelvePodsForTwelveGpusAndTheRestWaitTakingOverAsOthersEnd) {
   expectSettled();
 }
 
+TEST_F(Scheduling, AFewWhoHoldTheGpusAreNamed) {
+  world.create(claim("all", 8));
+  world.create(pod("first", "all"));
+  ASSERT_TRUE(eventually([&] { return nodeOf("first") == "node-b"; }));
+  world.create(pod("second", "all"));
+  ASSERT_TRUE(eventually([&] { return !whyWaiting("second").empty(); }));
+  EXPECT_EQ(
+      whyWaiting("second"),
+      "0/2 nodes are available: 1 node(s) had too few GPUs: need 8 and the largest has 4, 1 node(s) had "
+      "too few free GPUs: need 8 and most free is 0. Held by default/first.");
+}
+
 TEST_F(Scheduling, MoreThanAnyNodeHasSaysSo) {
   world.create(claim("big", 16));
   world.create(pod("p", "big"));

@@ -162,7 +162,9 @@ bool Demo::play() {
   title("Too much: a pod of two more GPUs waits, and says why.");
   apply("late.yaml");
   waitFor("a reason", [&] { return !pod("late-job")["status"]["conditions"].items().empty(); });
-  reason("late-job", "0/2 nodes are available: 2 node(s) had too few free GPUs: need 2 and most free is 1.");
+  reason("late-job",
+         "0/2 nodes are available: 2 node(s) had too few free GPUs: need 2 and most free is 1. Held by "
+         "default/big-job, default/gpu-test, default/pinned-job.");
   title("gpu-test ends, and its GPU is enough.");
   world_.kubelet().finish("default", "gpu-test");
   bound("late-job");

@@ -66,7 +66,7 @@ step "Required bandwidth that no island has says so; a lower one is met"
 { claim fast 'count: 2' 'topology: {mode: Required, minBandwidthGBps: 900}'; pod fast fast
   claim six 'count: 6' 'topology: {mode: Required}'; pod six six; } | create
 expect_waiting fast '2 node\(s\) had no island with enough bandwidth: need 2 GPUs with 900 GB/s per pair and best is 600'
-expect_waiting six '1 node\(s\) had too few free GPUs in one island: need 6 and most free is 4'
+expect_waiting six '1 node\(s\) had too few GPUs in one island: need 6 and the largest has 4'
 kubectl patch gclaim fast --type=merge -p '{"spec": {"topology": {"minBandwidthGBps": 600}}}' >/dev/null
 eventually_like "allocation of pod fast" '^node-[ab]:[0-9],[0-9]$' allocated fast
 expect_sound

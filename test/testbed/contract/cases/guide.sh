@@ -92,7 +92,7 @@ eventually "status of a claim whose pods all ended" "Pending  " \
 step "Pod stuck in Pending: kubectl describe pod shows the reason, kubectl get the claim's message"
 expect_words "apply" "gpuclaim.gpu.scheduling/single-gpu unchanged" "$(kubectl apply -f claim.yaml)"
 pod stuck multi-gpu limits 'nvidia.com/gpu: 4' | create
-expect_waiting stuck '^0/2 nodes are available: 2 node\(s\) had too few free GPUs: need 4 and most free is 2\.$'
+expect_waiting stuck '^0/2 nodes are available: 2 node\(s\) had too few free GPUs: need 4 and most free is 2\. Held by default/a100-job, default/pinned-job\.$'
 eventually_like "kubectl describe pod" 'Warning +FailedScheduling +[0-9]+s.* gpu-scheduler.* 0/2 nodes are available: ' kubectl describe pod stuck
 eventually "message of its claim" "$(why stuck)" field gclaim/multi-gpu .status.message
 delete_pods stuck
