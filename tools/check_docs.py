@@ -14,7 +14,7 @@ import re
 import sys
 import tempfile
 
-TEST = re.compile(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST)\(\s*(\w+),\s*(\w+)", re.M)
+TEST = re.compile(r"^(?:TEST|TEST_F|TEST_P|TYPED_TEST|RC_GTEST_PROP)\(\s*(\w+),\s*(\w+)", re.M)
 INSTANCE = re.compile(r"^INSTANTIATE_TEST_SUITE_P\(\s*(\w+),\s*(\w+)", re.M)
 RULE = re.compile(r"^\*\*(R\d+)\. ", re.M)
 CITED = re.compile(r"(?<![\w\"'])R\d+\b")
