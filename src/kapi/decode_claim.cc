@@ -1,5 +1,7 @@
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <set>
 
 #include "kapi/decode.h"
@@ -49,15 +51,14 @@ void readCount(const View& devices, GpuClaim& claim) {
 
 void readPolicy(const View& devices, GpuClaim& claim) {
   const View v = devices["policy"];
-  if (v.isNull() || v.str() == "contiguous") {
-    claim.policy = model::Policy::Contiguous;
-  } else if (v.str() == "spread") {
-    claim.policy = model::Policy::Spread;
-  } else if (v.str() == "preferIds") {
-    claim.policy = model::Policy::PreferIds;
-  } else {
-    complain(claim, "spec.devices.policy", v, "write contiguous, spread or preferIds");
+  if (v.isNull()) { return; }
+  const auto& names = model::kPolicyNames;
+  const auto* const name = std::find(names.begin(), names.end(), v.str());
+  if (name == names.end()) {
+    const std::string rule = fmt::format("write one of {}", fmt::join(names, ", "));
+    return complain(claim, "spec.devices.policy", v, rule.c_str());
   }
+  claim.policy = static_cast<model::Policy>(name - names.begin());
 }
 
 void readPreferIds(const View& devices, GpuClaim& claim) {

@@ -1,10 +1,12 @@
 // A GpuClaim as a value: the spec after CRD defaults, plus what of it is invalid.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "model/ids.h"
@@ -12,6 +14,8 @@
 namespace gs::model {
 
 enum class Policy : std::uint8_t { Contiguous, Spread, PreferIds };
+/// As claims write them (spec.devices.policy), by Policy.
+inline constexpr std::array<std::string_view, 3> kPolicyNames{"contiguous", "spread", "preferIds"};
 enum class Exclusivity : std::uint8_t { Exclusive, Shared, Mig };
 enum class TopologyMode : std::uint8_t { Ignore, Preferred, Required };
 

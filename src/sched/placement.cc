@@ -8,8 +8,8 @@
 #include "sched/derive.h"
 #include "sched/policy/best_set.h"
 #include "sched/policy/contiguous.h"
+#include "sched/policy/policy.h"
 #include "sched/policy/prefer_ids.h"
-#include "sched/policy/shared.h"
 #include "sched/policy/spread.h"
 
 namespace gs::sched {
@@ -32,29 +32,12 @@ bool looksAtTopology(const DeviceRequest& r) { return r.topology != model::Topol
 std::int64_t scoreOf(const Topology& t, Mask set, const DeviceRequest& r) {
   const Connection c = t.connectionOf(set);
   std::int64_t score = termsOf(r).metBy(c) ? kMetScore : 0;
-  if (r.policy == model::Policy::PreferIds) {
-    score += kListedScore * static_cast<std::int64_t>(listedIn(t, set, r.prefer_ids).size());
-  }
+  score += kListedScore * static_cast<std::int64_t>(listedIn(t, set, r.prefer_ids).size());
   if (r.count < 2) { return score; }
-  if (r.policy == model::Policy::Spread) { return score + kListedScore * islandsOf(t, set); }
+  if (policyOf(r.policy).over_islands) { return score + kListedScore * islandsOf(t, set); }
   const std::int64_t pairs = r.count * (r.count - 1) / 2;
   return score + kLayoutScore * static_cast<std::int64_t>(layoutOf(t, set)) + kWorstPairScore * c.worst +
          c.sum / pairs;
-}
-
-std::vector<int> ascending(Mask set) {
-  std::vector<int> out;
-  for (; set != 0; set &= set - 1) { out.push_back(lowestOf(set)); }
-  return out;
-}
-
-std::optional<Mask> wholeSet(const Topology& t, Mask free, const DeviceRequest& r) {
-  switch (r.policy) {
-    case model::Policy::Contiguous: return contiguous(t, free, termsOf(r));
-    case model::Policy::Spread: return spread(t, ascending(free), termsOf(r));
-    case model::Policy::PreferIds: return preferIds(t, free, r.prefer_ids, termsOf(r));
-  }
-  return std::nullopt;
 }
 
 /// Holders other than `self`.
@@ -130,7 +113,7 @@ std::optional<Choice> offerShared(const NodeState& n, const DeviceRequest& r, co
   for (const Mask health : {n.healthy, n.healthy | n.unknown}) {
     const std::vector<int> order = sharingOrder(n, health, r, self);
     if (static_cast<std::int64_t>(order.size()) < r.count) { continue; }
-    const auto set = sharedSet(*n.topology, order, r, termsOf(r));
+    const auto set = policyOf(r.policy).shared(*n.topology, order, r, termsOf(r));
     if (!set) { continue; }
     const std::int64_t score =
         looksAtTopology(r) ? scoreOf(*n.topology, *set, r) : scoreOf(n.topology->flat(), *set, r);
@@ -201,6 +184,7 @@ std::optional<Misfit> impossibleTopology(const NodeState& n, const DeviceRequest
   }
   DeviceRequest any = r;
   any.policy = model::Policy::Contiguous;  // a policy chooses, but of the same sets
+  any.prefer_ids.clear();
   if (chooseWhole(*n.topology, n.topology->all(), any)) { return std::nullopt; }
   return islandMisfit(Reason::TopologyImpossible, *n.topology, n.topology->all(), 0, r);
 }
@@ -215,11 +199,9 @@ Misfit topologyMisfit(const NodeState& whole_node, const DeviceRequest& r, const
     if (d.bit >= 0 && (r.shared ? isShareable(d, r, self) : isFree(d, self))) { free |= bit(d.bit); }
   }
   Mask must = 0;  // listed ids that have to be in it
-  if (r.policy == model::Policy::PreferIds) {
-    const auto listed = listedIn(t, free, r.prefer_ids);
-    for (const int i : listed) { must |= bit(i); }
-    if (static_cast<std::int64_t>(listed.size()) >= r.count) { free = std::exchange(must, 0); }
-  }
+  const auto listed = listedIn(t, free, r.prefer_ids);
+  for (const int i : listed) { must |= bit(i); }
+  if (static_cast<std::int64_t>(listed.size()) >= r.count) { free = std::exchange(must, 0); }
   return islandMisfit(Reason::TopologyUnmet, t, free, must, r);
 }
 
@@ -245,14 +227,14 @@ std::optional<Misfit> countMisfit(const NodeState& n, const DeviceRequest& r, co
 
 std::optional<Choice> chooseWhole(const Topology& t, Mask free, const DeviceRequest& r) {
   if (countOf(free) < r.count) { return std::nullopt; }
-  if (r.count == 1 && r.policy != model::Policy::PreferIds) { return Choice{lowest(free, 1), kMetScore}; }
-  if (!looksAtTopology(r) && r.policy != model::Policy::Spread) {
+  if (r.count == 1 && r.prefer_ids.empty()) { return Choice{lowest(free, 1), kMetScore}; }
+  if (!looksAtTopology(r) && !policyOf(r.policy).over_islands) {
     DeviceRequest plain = r;
     plain.topology.reset();
     plain.min_bandwidth_gbps = 0;  // equivalent: the score of every set and node is lower by the same
     return chooseWhole(t.flat(), free, plain);
   }
-  const auto set = wholeSet(t, free, r);
+  const auto set = policyOf(r.policy).whole(t, free, r, termsOf(r));
   return set ? std::optional{Choice{*set, scoreOf(t, *set, r)}} : std::nullopt;
 }
 

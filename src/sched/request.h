@@ -30,7 +30,7 @@ inline constexpr Enforcers kOurEnforcers = bitOf(Enforcer::Agent) | bitOf(Enforc
 struct DeviceRequest {
   std::int64_t count = 1;
   model::Policy policy = model::Policy::Contiguous;
-  std::vector<int> prefer_ids;
+  std::vector<int> prefer_ids;  // the most wanted first; none where the policy reads none
   /// Exclusive takes whole devices; Shared without amounts takes 0 milli and excludes Exclusive holders.
   bool shared = false;
   std::size_t max_sharers = model::kMaxSharers;  // of one device; Shared only

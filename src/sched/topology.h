@@ -22,6 +22,11 @@ inline constexpr int kMaxDevices = 64;
 [[nodiscard]] inline int countOf(Mask m) { return std::popcount(m); }
 [[nodiscard]] inline Mask bit(int i) { return Mask{1} << i; }
 [[nodiscard]] inline int lowestOf(Mask m) { return std::countr_zero(m); }
+[[nodiscard]] inline std::vector<int> ascending(Mask m) {
+  std::vector<int> out;
+  for (; m != 0; m &= m - 1) { out.push_back(lowestOf(m)); }
+  return out;
+}
 /// The n lowest bits of m; m when it has no more.
 [[nodiscard]] inline Mask lowest(Mask m, int n) {
   Mask out = 0;

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "sched/doors/exact.h"
+#include "sched/policy/policy.h"
 
 namespace gs::sched {
 namespace {
@@ -52,7 +53,7 @@ DoorResult claimRequest(const model::Pod& pod, const Objects& named, PodRequest 
   DeviceRequest d;
   d.count = claim->count;
   d.policy = claim->policy;
-  if (claim->policy == model::Policy::PreferIds) { d.prefer_ids = claim->prefer_ids; }
+  if (policyOf(claim->policy).reads_list) { d.prefer_ids = claim->prefer_ids; }
   d.shared = claim->exclusivity == model::Exclusivity::Shared;
   d.topology = claim->topology;
   d.min_bandwidth_gbps = claim->topology ? claim->min_bandwidth_gbps : 0;

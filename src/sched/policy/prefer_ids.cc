@@ -24,4 +24,15 @@ std::optional<Mask> preferIds(const Topology& t, Mask free, const std::vector<in
   return contiguous(t, free, terms, must);
 }
 
+std::optional<Mask> preferIdsShared(const Topology& t, const std::vector<int>& order,
+                                    const std::vector<int>& ids, const Terms& terms) {
+  Mask shareable = 0;
+  for (const int i : order) { shareable |= bit(i); }
+  const std::vector<int> listed = listedIn(t, shareable, ids);
+  if (static_cast<int>(listed.size()) >= terms.count) { return firstSet(t, listed, terms); }
+  Mask must = 0;
+  for (const int i : listed) { must |= bit(i); }
+  return firstSet(t, order, terms, must);
+}
+
 }  // namespace gs::sched

@@ -16,5 +16,8 @@ namespace gs::sched {
 
 [[nodiscard]] std::optional<Mask> preferIds(const Topology& t, Mask free, const std::vector<int>& ids,
                                             const Terms& terms);
+/// Of devices that are shared (policy.h), in this order beside the list.
+[[nodiscard]] std::optional<Mask> preferIdsShared(const Topology& t, const std::vector<int>& order,
+                                                  const std::vector<int>& ids, const Terms& terms);
 
 }  // namespace gs::sched

@@ -56,7 +56,7 @@ answered() {
 answered old-zero 'spec.devices.count is 0: write a whole number from 1 to 1024'
 answered old-negative 'spec.devices.count is -1: write a whole number from 1 to 1024'
 answered old-huge 'spec.devices.count is 1000000000: write a whole number from 1 to 1024'
-answered old-policy 'spec.devices.policy is "x": write contiguous, spread or preferIds'
+answered old-policy 'spec.devices.policy is "x": write one of contiguous, spread, preferIds'
 answered old-minus 'spec.devices.preferIds\[\] is -1: write GPU ids from 0 on'
 answered old-twice 'spec.devices.preferIds\[\] is 1: the id is there twice'
 answered old-exclusivity 'spec.devices.exclusivity is "Mine": write Exclusive or Shared'
