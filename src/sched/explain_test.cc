@@ -112,6 +112,18 @@ TEST(RejectionHolders, NotBesidePodsThatAreOnlyCounted) {
   EXPECT_TRUE(explainRejection(l, testClaim(2)).holders.empty()) << "whose the other one is nobody knows";
 }
 
+TEST(RejectionHolders, NotWhereNobodySaysWhichGpusThereAre) {
+  Ledger l;
+  testNode("a").resource(model::kNvidiaGpu, 2).withoutStatus().addTo(l);
+  model::Resources two;
+  two.extended[model::kNvidiaGpu] = 2;
+  l.usePod(model::NodeName{"a"}, model::Uid{"p"}, Source::BoundPod, two, 0);
+  l.hold(model::NodeName{"a"}, 0, model::Uid{"p"}, Source::BoundPod, {});
+  const Rejection rejection = explainRejection(l, testPlain(1));
+  EXPECT_EQ(rejection.kind, "TooFewFree");
+  EXPECT_TRUE(rejection.holders.empty());
+}
+
 TEST(RejectionKind, DoesNotChangeWithNumbersOrDetails) {
   const std::vector<Misfit> before{{Reason::TooFewFree, "", 4, 2}, {Reason::UntoleratedTaint, "a: 1", 0, 0}};
   const std::vector<Misfit> after{{Reason::UntoleratedTaint, "b: 1", 0, 0},

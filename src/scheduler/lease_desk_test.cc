@@ -371,6 +371,18 @@ TEST_F(LeaseDeskTest, WhatIsRefusedAgainAndAgainIsToldWithoutACall) {
   EXPECT_EQ(told(), "held:p ");
 }
 
+TEST_F(LeaseDeskTest, FailuresGoWithTheLastWish) {
+  desk.take(key, claimant("p", "r"), false);
+  answer(sent(), CallResult::NotSent, 0);
+  EXPECT_TRUE(desk.failing(key));
+  desk.forget(key, model::Uid{"p"});
+  EXPECT_TRUE(silent());
+  EXPECT_FALSE(desk.failing(key));
+  EXPECT_EQ(desk.nextDue(), std::nullopt);
+  desk.take(key, claimant("q", "s"), false);
+  EXPECT_EQ(sent().verb, Verb::Create);
+}
+
 TEST_F(LeaseDeskTest, ARefusalIsForgottenAMinuteAfterItsWait) {
   desk.take(key, claimant("p", "r"), false);
   answer(sent(), CallResult::Refused, 403);
