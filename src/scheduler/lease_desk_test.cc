@@ -371,6 +371,22 @@ TEST_F(LeaseDeskTest, WhatIsRefusedAgainAndAgainIsToldWithoutACall) {
   EXPECT_EQ(told(), "held:p ");
 }
 
+TEST_F(LeaseDeskTest, AWishThatFulfillsItselfDoesNotEndTheWaitThatTheServerAskedFor) {
+  engine.learn(lease("p", "r", 5, {"p", "x"}), now);
+  desk.give(key, model::Uid{"p"});
+  desk.take(key, claimant("q", "s", true), false);
+  kapi::Outcome busy = outcomeOf(kapi::Effect{sent()}, CallResult::Refused, 429);
+  busy.retry_after = 5s;
+  desk.handle(busy, Now{now, {}}, ignored);
+  engine.learn(lease("p", "r", 6, {"x"}), now);
+  desk.take(key, claimant("t", "u", true), false);
+  EXPECT_EQ(told(), "gone:p ");
+  now += 5s - 1ms;
+  EXPECT_TRUE(silent());
+  now += 1ms;
+  EXPECT_EQ(sent().verb, Verb::Update);
+}
+
 TEST_F(LeaseDeskTest, FailuresGoWithTheLastWish) {
   desk.take(key, claimant("p", "r"), false);
   answer(sent(), CallResult::NotSent, 0);
