@@ -387,6 +387,19 @@ TEST_F(LeaseDeskTest, AWishThatFulfillsItselfDoesNotEndTheWaitThatTheServerAsked
   EXPECT_EQ(sent().verb, Verb::Update);
 }
 
+TEST_F(LeaseDeskTest, AfterAWishIsFulfilledTheNextFailureIsTheFirst) {
+  engine.learn(lease("p", "r", 5, {"p", "x"}), now);
+  desk.give(key, model::Uid{"p"});
+  desk.take(key, claimant("q", "s", true), false);
+  answer(sent(), CallResult::NotSent, 0);
+  now += 200ms;
+  engine.learn(lease("p", "r", 6, {"x"}), now);
+  answer(sent(), CallResult::NotSent, 0);
+  EXPECT_EQ(told(), "gone:p ");
+  now += 200ms;
+  EXPECT_EQ(sent().verb, Verb::Update);
+}
+
 TEST_F(LeaseDeskTest, FailuresGoWithTheLastWish) {
   desk.take(key, claimant("p", "r"), false);
   answer(sent(), CallResult::NotSent, 0);
