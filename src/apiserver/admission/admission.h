@@ -61,7 +61,7 @@ struct AdmissionResponse {
   /// Of mutate(): the object from now on. It is decoded as a body is: with defaults, and without fields that
   /// its kind does not have.
   std::optional<json::Value> object{};
-  std::vector<std::string> warnings{};
+  std::vector<std::string> warnings{};  // for whoever asked, bounded with all others (meta/warnings.h)
 };
 
 class AdmissionPlugin {

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <string>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "apiserver/handlers/reads.h"
 #include "apiserver/handlers/saved.h"
 #include "apiserver/meta/selectors.h"
+#include "apiserver/meta/warnings.h"
 
 namespace gs::apiserver {
 namespace {
@@ -20,13 +20,6 @@ namespace {
 json::Value namespaceObject(const char* name) {
   return json::Object{
       {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", json::Object{{"name", name}}}};
-}
-
-/// In the order in which they were said first.
-std::vector<std::string> eachOnce(std::vector<std::string> warnings) {
-  std::unordered_set<std::string> said;
-  std::erase_if(warnings, [&](const std::string& text) { return !said.insert(text).second; });
-  return warnings;
 }
 
 /// Everybody may do everything.
@@ -87,7 +80,7 @@ std::optional<Response> Api::answer(const Request& request, Kept& kept, Now now)
   if (request.method != "GET") { garbage_.collect(deletes_, now); }
   if (kept.notes.waits()) { return std::nullopt; }
   Response response = result ? *std::move(result) : toResponse(result.error());
-  response.warnings = eachOnce(std::move(call.warnings));
+  response.warnings = boundedWarnings(std::move(call.warnings));
   return response;
 }
 
