@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "base/hash.h"
 #include "kapi/kinds.h"
 #include "kapi/time.h"
 #include "kapi/write.h"
@@ -35,6 +36,12 @@ std::string namePart(std::string name) {
   return name;
 }
 
+/// As long as other names are.
+std::string nameOfOnce(const EventNote& n) {
+  const std::string what = fmt::format("{}\n{}\n{}", n.uid.text, n.reason, n.once);
+  return fmt::format("{}.{}", namePart(n.object.name), sha256Hex(what).substr(0, 16));
+}
+
 }  // namespace
 
 EventRecorder::EventRecorder(std::string controller, std::string instance, Rng rng)
@@ -55,6 +62,7 @@ void EventRecorder::forgetOld(Mono now) {
 }
 
 std::optional<kapi::Call> EventRecorder::record(const EventNote& note, Now now) {
+  if (!note.once.empty()) { return create(note, nameOfOnce(note), now); }
   forgetOld(now.mono);
   const std::string key = keyOfSeries(note);
   const auto it = series_.find(key);

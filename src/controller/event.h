@@ -27,6 +27,10 @@ struct EventNote {
   std::string reason;  // "Scheduled", "FailedScheduling", ...
   std::string action;  // "Binding", "Scheduling"
   std::string note;    // at most 1024 bytes; cut by the recorder
+  /// Not empty: to be said once. Uid, reason and this make the Event's name, so that a copy, of another
+  /// process too, is answered AlreadyExists while the first one is there. Nothing is remembered of it: a
+  /// caller that may have very many of them sees to it that each comes once.
+  std::string once{};
 };
 
 class EventRecorder {

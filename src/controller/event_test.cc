@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include <map>
+#include <set>
 
 #include "kapi/kinds.h"
 #include "kapi/paths.h"
@@ -62,6 +63,34 @@ TEST_F(EventRecorderTest, ARepeatIsAPatchOfTheSeries) {
   EXPECT_EQ(second->key.ns, "team-a");
   EXPECT_EQ(json::print(second->body),
             R"({"series":{"count":2,"lastObservedTime":"2025-06-15T15:06:50.000000Z"}})");
+}
+
+/// Whoever says it: another process has another recorder.
+TEST_F(EventRecorderTest, WhatIsToBeSaidOnceHasTheNameOfItsContent) {
+  EventNote note = noteOn("p", "3 of 5");
+  note.once = "about";
+  const auto first = record(note);
+  clock_.advance(seconds{10});
+  note.note = "4 of 5";
+  EventRecorder other{"gpu-scheduler", "another-host", Rng{6}};
+  const auto second = other.record(note, clock_.now());
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(second->verb, kapi::Verb::Create);
+  EXPECT_EQ(first->body["metadata"]["name"].str(), second->body["metadata"]["name"].str());
+  EXPECT_EQ(first->body["metadata"]["name"].str().size(), 18U);
+  std::set<std::string> names{std::string{first->body["metadata"]["name"].str()}};
+  const auto differs = [&](EventNote changed) {
+    return names.insert(std::string{record(changed)->body["metadata"]["name"].str()}).second;
+  };
+  EventNote changed = note;
+  changed.uid = model::Uid{"another"};
+  EXPECT_TRUE(differs(changed));
+  changed = note;
+  changed.reason = "Other";
+  EXPECT_TRUE(differs(changed));
+  changed = note;
+  changed.once = "something else";
+  EXPECT_TRUE(differs(changed));
 }
 
 TEST_F(EventRecorderTest, RepeatsThatComeTooSoonAreCountedOnly) {
