@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "sandbox/world/claim_warnings.h"
 #include "sandbox/world/crds.h"
 
 namespace gs::sandbox {
@@ -23,6 +24,7 @@ Rng schedulerRng(std::uint64_t seed) {
 /// An API server with the chart's CRDs, or with what was saved.
 std::unique_ptr<apiserver::Api> makeApi(Rng rng, Now now, const json::Value& saved, bool with_crds) {
   auto api = std::make_unique<apiserver::Api>(rng, now);
+  api->admission().add(claimWarnings(api->store()));
   if (!saved.isNull()) {
     const auto restored = api->restore(saved);
     GS_CHECK(restored.has_value(), "the saved state: {}", restored ? "" : restored.error().message);
