@@ -54,6 +54,7 @@ Scheduler::Scheduler(Config config, Rng rng)
       leftovers_{c_, desk_, leadership_.record(), pending_, binder_, proofs_},
       blocked_{c_},
       device_health_{c_},
+      claim_warnings_{c_},
       placer_{c_, {leadership_.record(), slots_, pending_, unschedulable_, probes_, binder_, leftovers_}} {
   pending_.reservedBy([this](const model::Uid& uid) { return binder_.reserved(uid); });
 }
@@ -168,7 +169,7 @@ void Scheduler::recover() {
   c_.log(kapi::Level::Info, "deciding", {{"pods", std::to_string(c_.cache().pods().size())}});
   binder_.settleBoundPerhaps();
   beginSweep();
-  for (const auto& [key, claim] : c_.cache().claims()) { pending_.claims().touched(key); }
+  for (const auto& [key, claim] : c_.cache().claims()) { claimTouched(key); }
 }
 
 /// Every managed lease of every namespace, as one consistent list: what is not in it and not newer is gone.
@@ -267,6 +268,11 @@ void Scheduler::catchUp() {
   }
 }
 
+void Scheduler::claimTouched(const model::ObjectKey& claim) {
+  pending_.claims().touched(claim);
+  claim_warnings_.touched(claim);
+}
+
 /// Carries on until nothing is left to do now.
 void Scheduler::work() {
   sweepSome();
@@ -281,10 +287,11 @@ void Scheduler::work() {
   }
   unschedulable_.tellSome();
   blocked_.pump();
-  for (const auto& claim : c_.engine.takeTouchedClaims()) { pending_.claims().touched(claim); }
+  for (const auto& claim : c_.engine.takeTouchedClaims()) { claimTouched(claim); }
   pending_.reporter().pump(
       c_.now.mono, c_.now, [this](const model::Uid& uid) { return podWriteOpen(uid); }, c_.out);
   pending_.claims().pump(c_.now.mono, c_.out);
+  claim_warnings_.pump();
   queue_sizes_ = c_.engine.queue().sizes();
   queue_sizes_.ready += pending_.heldBack();
   queue_sizes_.unschedulable += pending_.blocked();

@@ -26,6 +26,7 @@
 #include "scheduler/binder.h"
 #include "scheduler/blocked_devices.h"
 #include "scheduler/bound_leases.h"
+#include "scheduler/claim_warnings.h"
 #include "scheduler/context.h"
 #include "scheduler/device_health.h"
 #include "scheduler/gone_proofs.h"
@@ -109,6 +110,7 @@ class Scheduler {
   void takeCensus(const InitialSync::Census& census);
   void tick();
   void catchUp();
+  void claimTouched(const model::ObjectKey& claim);
   void work();
   void beginSweep();
   void complainOfMalformedLeases();
@@ -140,6 +142,7 @@ class Scheduler {
   Leftovers leftovers_;
   BlockedDevices blocked_;
   DeviceHealth device_health_;
+  ClaimWarnings claim_warnings_;
   Placer placer_;
 
   std::uint64_t reconciles_ = 0;

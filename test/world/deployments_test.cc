@@ -89,7 +89,7 @@ struct StrategyCase {
   int most;
   int fewest;
 };
-class RollingUpdate : public Deployments, public testing::WithParamInterface<StrategyCase> {};
+class RollingUpdate : public Deployments, public ::testing::WithParamInterface<StrategyCase> {};
 TEST_P(RollingUpdate, KeepsItsBounds) {
   const auto& p = GetParam();
   deploy("web", p.replicas,
@@ -116,13 +116,13 @@ TEST_P(RollingUpdate, KeepsItsBounds) {
   EXPECT_EQ(sets(), fmt::format("i:1=0 i:2={}", p.replicas));
 }
 INSTANTIATE_TEST_SUITE_P(Table, RollingUpdate,
-                         testing::Values(StrategyCase{"Defaults", 4, "25%", "25%", 5, 3},
-                                         StrategyCase{"DefaultsOfOne", 1, "25%", "25%", 2, 1},
-                                         StrategyCase{"OneMore", 3, 1, 0, 4, 3},
-                                         StrategyCase{"OneFewer", 3, 0, 1, 3, 2},
-                                         StrategyCase{"AllAtOnce", 3, "100%", "100%", 3, 0},
-                                         StrategyCase{"RoundedUpAndDown", 5, "30%", "30%", 7, 4},
-                                         StrategyCase{"NeitherIsOneFewer", 3, 0, "1%", 3, 2}),
+                         ::testing::Values(StrategyCase{"Defaults", 4, "25%", "25%", 5, 3},
+                                           StrategyCase{"DefaultsOfOne", 1, "25%", "25%", 2, 1},
+                                           StrategyCase{"OneMore", 3, 1, 0, 4, 3},
+                                           StrategyCase{"OneFewer", 3, 0, 1, 3, 2},
+                                           StrategyCase{"AllAtOnce", 3, "100%", "100%", 3, 0},
+                                           StrategyCase{"RoundedUpAndDown", 5, "30%", "30%", 7, 4},
+                                           StrategyCase{"NeitherIsOneFewer", 3, 0, "1%", 3, 2}),
                          [](const auto& info) { return std::string{info.param.name}; });
 
 TEST_F(Deployments, RecreateHasNoPodOfTheNewTemplateBesideOneOfTheOld) {

@@ -73,7 +73,7 @@ struct ParallelCase {
   int most;          // at a time
   std::int64_t succeeded;
 };
-class Parallel : public Jobs, public testing::WithParamInterface<ParallelCase> {};
+class Parallel : public Jobs, public ::testing::WithParamInterface<ParallelCase> {};
 TEST_P(Parallel, PodsAtATimeAndInAll) {
   run("sleep 5", GetParam().spec);
   int most = 0;
@@ -88,7 +88,7 @@ TEST_P(Parallel, PodsAtATimeAndInAll) {
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, Parallel,
-    testing::Values(
+    ::testing::Values(
         ParallelCase{"OneAfterTheOther", {{"completions", 3}}, 3, 1, 3},
         ParallelCase{"TwoAtATime", {{"completions", 5}, {"parallelism", 2}}, 5, 2, 5},
         ParallelCase{"NoMoreThanNeeded", {{"completions", 2}, {"parallelism", 9}}, 2, 2, 2},
