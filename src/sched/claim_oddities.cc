@@ -3,9 +3,11 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <string_view>
 
 #include "sched/doors/door.h"
 #include "sched/doors/exact.h"
+#include "sched/policy/policy.h"
 
 namespace gs::sched {
 namespace {
@@ -13,12 +15,8 @@ namespace {
 constexpr const char* kIgnored = "ClaimFieldIgnored";
 constexpr std::size_t kIdsShown = 8;
 
-const char* nameOf(model::Policy policy) {
-  switch (policy) {
-    case model::Policy::Spread: return "spread";
-    case model::Policy::PreferIds: return "preferIds";
-    default: return "contiguous";
-  }
+std::string_view nameOf(model::Policy policy) {
+  return model::kPolicyNames.at(static_cast<std::size_t>(policy));
 }
 
 /// "[0,1]"; of many the first, and how many there are.
@@ -63,14 +61,15 @@ std::vector<ClaimOddity> odditiesOfSpec(const model::GpuClaim& claim) {
     std::string text = about + why;
     out.push_back({kIgnored, std::move(about), std::move(text)});
   };
-  const bool prefers = claim.policy == model::Policy::PreferIds;
+  const bool prefers = policyOf(claim.policy).reads_list;
   if (!claim.prefer_ids.empty() && !prefers) {
     ignored(fmt::format("spec.devices.preferIds {} is ignored: spec.devices.policy is {}",
                         idsText(claim.prefer_ids), nameOf(claim.policy)),
             "; set policy: preferIds, or remove preferIds");
   }
   if (claim.prefer_ids.empty() && prefers) {
-    ignored("spec.devices.policy preferIds is ignored: spec.devices.preferIds names no GPU",
+    ignored(fmt::format("spec.devices.policy {} is ignored: spec.devices.preferIds names no GPU",
+                        nameOf(claim.policy)),
             ", so they are chosen as with contiguous; list their ids, or set policy: contiguous");
   }
   if (claim.min_bandwidth_gbps > 0 && claim.topology != model::TopologyMode::Required) {
