@@ -217,16 +217,7 @@ void Engine::applyStatus(const controller::Change& change, Mono now) {
     const auto other_health = changedHealth(cache_.status(name), *status);
     const bool other_ids = isRenumbered(cache_.status(name), status.get());
     if (!cache_.putStatus(status)) { return; }
-    if (GS_MUTANT(GrantsUnhealthy) || GS_MUTANT(UnknownIsHealthy)) {
-      model::GpuNodeStatus well = *status;
-      for (auto& device : well.devices) {
-        const bool is_known = device.health != model::Health::Unknown;
-        if (!GS_MUTANT(UnknownIsHealthy) || !is_known) { device.health = model::Health::Healthy; }
-      }
-      ledger_.upsertStatus(well);
-    } else {
-      ledger_.upsertStatus(*status);
-    }
+    ledger_.upsertStatus(*status);
     if (other_ids) { renumbered(name); }
     touchHolders(name, other_health);
     for (const auto& uid : users) { userChanged(uid); }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "base/mutant.h"
 #include "kapi/decode.h"
 #include "kapi/fields.h"
 #include "kapi/kinds.h"
@@ -60,7 +59,6 @@ model::Node decodeNode(const View& v) {
   node.uid = uidField(v);
   node.revision = objectRevision(v);
   node.labels = stringMap(v["metadata"]["labels"]);
-  if (GS_MUTANT(IgnoresEnforcer)) { node.labels.erase(model::kEnforcerLabel); }
   for (const View t : v["spec"]["taints"].items()) {
     node.taints.push_back({text(t["key"]), text(t["value"]), text(t["effect"])});
   }

@@ -305,7 +305,6 @@ model::Pod decodePod(const View& v) {
   pod.priority = static_cast<std::int32_t>(std::clamp<std::int64_t>(priority, INT32_MIN, INT32_MAX));
   std::set<std::string> unsupported;
   pod.requests = podRequests(v, unsupported);
-  if (GS_MUTANT(ForgetsCpu)) { pod.requests.cpu_milli = 0; }
   if (asksForShares(pod.requests)) {
     pod.share_limits = shareLimits(spec);
     pod.taken_by_kubelet = !v["status"]["startTime"].str().empty();

@@ -131,11 +131,7 @@ void Binder::bind(Grant& grant) {
     grant.binding_since = c_.now.mono;
     c_.reconciles.addAt(c_.now.mono + kReservedAfter, grant.uid);  // its claim may have to say Reserved
   }
-  kapi::Call binding = kapi::bindPod(pod, grant.node, annotationsOf(grant, pod));
-  if (GS_MUTANT(BindsBlindly) || (GS_MUTANT(BindsUnnamedBlindly) && grant.ids.empty())) {
-    binding.body.child("metadata").erase("resourceVersion");
-  }
-  call(grant, std::move(binding), Purpose::Bind);
+  call(grant, kapi::bindPod(pod, grant.node, annotationsOf(grant, pod)), Purpose::Bind);
 }
 
 void Binder::bindApplied(Grant& grant) {
@@ -185,7 +181,6 @@ void Binder::bindAnswered(Grant& grant, const kapi::Outcome& outcome) {
   switch (outcome.result) {
     case kapi::CallResult::Applied: bindApplied(grant); return;
     case kapi::CallResult::Unknown:
-      if (GS_MUTANT(ReleaseOnUnknownBinding)) { return release(grant, "planted"); }
       grant.in_vain = true;
       grant.stage = Stage::Fencing;
       advance(grant.uid);
@@ -194,7 +189,6 @@ void Binder::bindAnswered(Grant& grant, const kapi::Outcome& outcome) {
     case kapi::CallResult::Refused: break;
   }
   if (outcome.http == 409) {
-    if (GS_MUTANT(ConflictIsSuccess)) { return bindApplied(grant); }
     grant.stage = Stage::Reading;
     advance(grant.uid);
   } else if (outcome.http == 429) {

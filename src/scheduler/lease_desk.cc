@@ -223,10 +223,6 @@ void LeaseDesk::send(const model::ObjectKey& key, Desk& desk, kapi::Call call, k
   const auto* known = engine_.cache().lease(key);
   call.token = calls_.begin(key, {call.verb, known == nullptr ? model::Uid{} : known->uid});
   call.leader_only = call.verb != Verb::Get;
-  if (GS_MUTANT(DeletesBlindly) && call.verb == Verb::Delete) { call.body.erase("preconditions"); }
-  if (GS_MUTANT(UpdatesBlindly) && call.verb == Verb::Update) {
-    call.body.child("metadata").erase("resourceVersion");
-  }
   ++desk.calls;
   out.emplace_back(std::move(call));
 }

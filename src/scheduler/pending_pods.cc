@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "base/mutant.h"
 #include "sched/quota.h"
 
 namespace gs::scheduler {
@@ -28,13 +27,12 @@ sched::DoorResult PendingPods::readDoor(const model::Pod& pod) const {
   auto* request = std::get_if<sched::PodRequest>(&door);
   if (request == nullptr) { return door; }
   if (request->devices) { request->devices->max_sharers = c_.config.max_sharers; }
-  if (GS_MUTANT(IgnoresTopology) && request->devices) { request->devices->topology.reset(); }
   request->kept_away_by = c_.engine.antiAffinity().meaning(pod.key.ns, pod.labels);
   const std::int64_t milli = sched::gpuMilli(*request);
   if (milli > 0 && c_.engine.quota().awaited()) {
     return sched::Blocked{"QuotaUnknown", "the GPU quotas are not known: " + c_.engine.quota().state()};
   }
-  if (milli > 0 && !GS_MUTANT(IgnoresQuotas)) { request->quota = c_.engine.quotaBound(pod.key.ns, milli); }
+  if (milli > 0) { request->quota = c_.engine.quotaBound(pod.key.ns, milli); }
   request->not_on = in_vain_.leftOut(pod.uid, held_back_.contains(pod.uid), c_.now.mono);
   return door;
 }

@@ -5,7 +5,6 @@
 
 #include <algorithm>
 
-#include "base/mutant.h"
 #include "kapi/kinds.h"
 #include "model/annotations.h"
 
@@ -29,11 +28,6 @@ std::vector<engine::Informers::Source> watched(const Config& config) {
        .selectors = {std::string{model::kManagedLabel} + "=true", ""}}};
   if (config.quota.on()) { sources.push_back(engine::Informers::quotaSource(config.quota)); }
   return sources;
-}
-
-[[maybe_unused]] bool isDeletion(const Event& event) {
-  const auto* seen = std::get_if<kapi::WatchEvent>(&event);
-  return seen != nullptr && seen->type == kapi::WatchType::Deleted;
 }
 
 }  // namespace
@@ -78,7 +72,6 @@ void Scheduler::fed() {
 }
 
 kapi::Effects Scheduler::handle(const Event& event, Now now) {
-  if (GS_MUTANT(StandbyIsDeaf) && leadership_.isStandby() && isDeletion(event)) { return {}; }
   take(event, now);
   return decide(now);
 }

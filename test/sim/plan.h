@@ -92,6 +92,8 @@ struct Step {
   friend bool operator==(const Step&, const Step&) = default;
 };
 
+struct Mutator;  // mutators.h
+
 struct Plan {
   std::uint64_t seed = 0;
   bool agents = true;  // false: each GpuNodeStatus is made by hand
@@ -101,6 +103,7 @@ struct Plan {
   /// Else there is no extender, and no node of gpu-manager.
   [[nodiscard]] bool hasShares() const { return extenders > 0 || has(Feature::Beside); }
   std::vector<Step> steps;
+  std::vector<const Mutator*> mutators;  // bugs that are put in: none but where they are to be found
 };
 
 /// Of features one may have each of `allowed`, and has each of `forced`.

@@ -15,6 +15,7 @@
 #include "test/sim/extras.h"
 #include "test/sim/judge.h"
 #include "test/sim/ledger_check.h"
+#include "test/sim/mutators.h"
 #include "test/sim/share_side.h"
 #include "test/world/objects.h"
 
@@ -58,6 +59,7 @@ class Play {
         extras_{world_, judge_, ledgers_, plan} {
     if (plan.hasShares()) { shares_ = std::make_unique<ShareSide>(world_, plan); }
     world_.setJudge([this](sandbox::ReplicaId id, const kapi::Call& call) { return resultOf(id, call); });
+    putIn(world_, plan.mutators);
     world_.setStreamJudge([this](sandbox::ReplicaId id, kapi::Token) { return lateness(id); });
     sandbox::Kubelet::Config kubelet;
     kubelet.linger = extras_.linger();
@@ -120,16 +122,19 @@ class Play {
     const Mono end = began_ + at;
     do {
       compareLedgers();
-      const auto due = ledgers_.due(judge_.lastChange());
+      const auto due = dueToCompare();
       const Duration left = std::min(end, due.value_or(end)) - world_.now().mono;
       if (!out_.problem.empty() || left <= Duration::zero()) { break; }
-      (void)world_.runUntil([&] { return !watch() || (!due && ledgers_.due(judge_.lastChange())); }, left);
+      (void)world_.runUntil([&] { return !watch() || (!due && dueToCompare()); }, left);
       copyLog();
     } while (out_.problem.empty());
     return out_.problem.empty();
   }
+  [[nodiscard]] std::optional<Mono> dueToCompare() const {
+    return anyReads(plan_.mutators) ? std::nullopt : ledgers_.due(judge_.lastChange());
+  }
   void compareLedgers() {
-    if (!out_.problem.empty() || judge_.hasOthersLeases()) { return; }
+    if (!out_.problem.empty() || judge_.hasOthersLeases() || anyReads(plan_.mutators)) { return; }
     ledgers_.leaveOut(judge_.knownToSome());
     out_.problem = ledgers_.look(judge_.lastChange());
     out_.at = since();
@@ -474,7 +479,9 @@ class Play {
     if (std::string wrong = judge_.settled(); !wrong.empty()) { return wrong; }
     if (std::string wrong = shares_ ? shares_->settled() : ""; !wrong.empty()) { return wrong; }
     ledgers_.leaveOut(judge_.knownToSome());
-    return judge_.hasOthersLeases() ? "" : ledgers_.atEnd(*leader, shares_ && shares_->arePromisesBelieved());
+    return judge_.hasOthersLeases() || anyReads(plan_.mutators)
+               ? ""
+               : ledgers_.atEnd(*leader, shares_ && shares_->arePromisesBelieved());
   }
 
   const Plan& plan_;

@@ -34,6 +34,7 @@ Transport::Transport(EventQueue& queue, apiserver::Api& api, Options options)
 // ---------------------------------------------------------------- calls
 
 void Transport::send(Address from, kapi::Call call) {
+  if (tampering_.sent) { tampering_.sent(from.id, call); }
   if (api_away_) {
     auto o = failed(call, kapi::CallResult::NotSent, "connection refused");
     queue_.after({}, [this, from, ordering_key = call.ordering_key, o = std::move(o)]() mutable {
@@ -70,6 +71,7 @@ void Transport::arrive(Address from, const kapi::Call& call, CallFate result) {
     carryOutLate(call, result.delay);
   }
   if (witness_) { witness_(from.id, call, o); }
+  if (tampering_.answered) { tampering_.answered(from.id, call, o); }
   if (result.crash_after) {
     clients_->die(from);
     return;
@@ -158,10 +160,16 @@ void Transport::drainOf(ReplicaId id) {
     if (held({id, stream})) { continue; }
     while (auto event = port_.poll(id, stream)) {
       if (std::holds_alternative<kapi::WatchEnded>(*event)) { streams_.erase({id, stream}); }
-      clients_->streamed(who, *std::move(event));
+      bring(who, *std::move(event));
       if (!clients_->isAlive(who)) { break; }
     }
   }
+}
+
+void Transport::bring(Address who, ApiPort::StreamEvent event) {
+  auto* heard = std::get_if<kapi::WatchEvent>(&event);
+  if (heard != nullptr && tampering_.heard && !tampering_.heard(who.id, *heard)) { return; }
+  clients_->streamed(who, std::move(event));
 }
 
 /// What a stream has to give waits for as long as the stream judge says; then all of it comes.

@@ -44,6 +44,14 @@ struct CallFate {
   Duration retry_after{};     // Refused: what the answer asks for
 };
 
+/// What changes on its way as if its sender or its reader had a bug. Judges see what is sent; the witness what
+/// was answered.
+struct Tampering {
+  std::function<void(ReplicaId, kapi::Call&)> sent{};
+  std::function<void(ReplicaId, const kapi::Call&, kapi::Outcome&)> answered{};
+  std::function<bool(ReplicaId, kapi::WatchEvent&)> heard{};  // false: it never comes
+};
+
 /// Owner of the tokens of an election's calls, which writes() leaves out.
 inline constexpr std::uint8_t kElectionOwner = 100;
 
@@ -88,6 +96,7 @@ class Transport {
   void setJudge(Judge judge) { judge_ = std::move(judge); }
   void setStreamJudge(StreamJudge judge) { stream_judge_ = std::move(judge); }
   void setWitness(Witness witness) { witness_ = std::move(witness); }
+  void setTampering(Tampering tampering) { tampering_ = std::move(tampering); }
   [[nodiscard]] Duration latency() const { return options_.latency; }
 
   void send(Address from, kapi::Call call);
@@ -117,6 +126,7 @@ class Transport {
   void drain();
   void drainOf(ReplicaId who);
   [[nodiscard]] bool held(StreamKey stream);
+  void bring(Address who, ApiPort::StreamEvent event);
   [[nodiscard]] std::vector<std::pair<kapi::Token, Address>> streamsOf(ReplicaId who) const;
   /// Calls `each`(id) for every replica that has streams, the lowest first; those opened meanwhile count.
   template <class Each>
@@ -129,6 +139,7 @@ class Transport {
   Judge judge_;
   StreamJudge stream_judge_;
   Witness witness_;
+  Tampering tampering_;
   std::map<StreamKey, std::uint64_t> streams_;  // open ones, with their client's life
   std::map<StreamKey, Mono> holds_;             // that wait
   bool api_away_ = false;

@@ -107,6 +107,7 @@ class World {
 
   using Witness = Transport::Witness;
   void setWitness(Witness witness) { transport_.setWitness(std::move(witness)); }
+  void setTampering(Tampering tampering) { transport_.setTampering(std::move(tampering)); }
   void setJudge(Judge judge) { transport_.setJudge(std::move(judge)); }
   void setStreamJudge(StreamJudge judge) { transport_.setStreamJudge(std::move(judge)); }
   /// All watches of this replica end with that answer (0: a lost connection; 410: relist).
