@@ -1,5 +1,6 @@
 // Bugs of decisions that can be put in on purpose, so that the simulation shows that it would find them
-// (test/sim/mutants_main.cc). Those that show in calls, answers and objects are not here: test/sim/mutators.h.
+// (test/sim/mutants_main.cc). Those that show in calls, answers and objects are put in there instead
+// (test/sim/mutators.h). What only a raw object shows is here too: mutators are given decoded ones.
 // Only that program is compiled with GS_MUTANTS; everywhere else GS_MUTANT(X) is `false`, and the compiler
 // leaves nothing of it.
 #pragma once

@@ -1,6 +1,6 @@
 // mutants [--seeds N] [--hidden] [BUG...]: is each bug that is put in on purpose (base/mutant.h, mutators.h)
-// found by the seeds 1..N (10,000)? Prints a table: the bug, the first seed that shows it, and what was seen there. 1 when
-// one is not found.
+// found by the seeds 1..N (10,000)? Prints a table: the bug, the first seed that shows it, and what was seen
+// there. 1 when one is not found.
 //
 // A bug that another layer hides is played with that layer off too. That proves something only where the
 // layer alone is found later or not at all, which --hidden shows.

@@ -44,8 +44,8 @@ struct CallFate {
   Duration retry_after{};     // Refused: what the answer asks for
 };
 
-/// What changes on its way as if its sender or its reader had a bug. Judges see what is sent; the witness what
-/// was answered.
+/// What changes on its way as if its sender or its reader had a bug. Judges see what is sent; the witness
+/// what was answered.
 struct Tampering {
   std::function<void(ReplicaId, kapi::Call&)> sent{};
   std::function<void(ReplicaId, const kapi::Call&, kapi::Outcome&)> answered{};
