@@ -172,6 +172,40 @@ TEST_F(TransportTest, AStreamBringsWhatChangedAndEndsInTime) {
   EXPECT_EQ(after(1s), "");
 }
 
+TEST_F(TransportTest, OfWhatIsTamperedWithJudgesSeeWhatIsSentAndTheWitnessWhatWasAnswered) {
+  std::string judged;
+  std::string witnessed;
+  transport_.setJudge([&](ReplicaId, const kapi::Call& call) {
+    judged += call.body["metadata"]["name"].str();
+    return CallFate{};
+  });
+  transport_.setWitness([&](ReplicaId, const kapi::Call&, const kapi::Outcome& o) {
+    witnessed += std::to_string(o.http) + " ";
+  });
+  Tampering tampering;
+  tampering.sent = [](ReplicaId who, kapi::Call& call) {
+    if (who == 1) { call.body.child("metadata").set("name", "b"); }
+  };
+  tampering.answered = [](ReplicaId who, const kapi::Call&, kapi::Outcome& o) {
+    if (who == 1) { o.http = 202; }
+  };
+  tampering.heard = [](ReplicaId who, kapi::WatchEvent& event) {
+    if (event.key.name == "b") { event.type = kapi::WatchType::Bookmark; }
+    return who == 1 || event.key.name == "b";
+  };
+  transport_.setTampering(std::move(tampering));
+  transport_.open(kOne, watch(5));
+  transport_.open(kTwo, watch(5));
+  transport_.send(kOne, create("a"));
+  EXPECT_EQ(after(2ms), "1:5 bookmark; 2:5 bookmark; 1:7-lane applied 202; ");
+  EXPECT_TRUE(exists("b"));
+  EXPECT_FALSE(exists("a"));
+  transport_.send(kTwo, create("c"));
+  EXPECT_EQ(after(2ms), "1:5 event; 2:7-lane applied 201; ");
+  EXPECT_EQ(judged, "bc");
+  EXPECT_EQ(witnessed, "201 201 ");
+}
+
 TEST_F(TransportTest, AShortWatchHasABookmarkAfterASecond) {
   transport_.open(kOne, watch(5, "timeoutSeconds=3"));
   EXPECT_EQ(after(1'001ms), "1:5 bookmark; ");
