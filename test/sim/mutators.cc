@@ -8,6 +8,7 @@
 #include "model/claim.h"
 #include "model/node.h"
 #include "model/quota.h"
+#include "test/sim/share_side.h"
 
 namespace gs::sim {
 namespace {
@@ -46,6 +47,11 @@ void makeHealthy(model::Object& object, bool only_unknown) {
       }
     }
   });
+}
+
+/// An extender alone is no standby, whether it leads or not.
+bool isStandby(const sandbox::World& world, sandbox::ReplicaId who) {
+  return !ShareSide::isExtender(who) && !world.scheduler(who).leading();
 }
 
 std::vector<Mutator> all() {
@@ -149,7 +155,7 @@ void putIn(sandbox::World& world, const std::vector<const Mutator*>& which) {
   };
   const bool deaf = std::any_of(which.begin(), which.end(), [](const auto* m) { return m->deaf_standby; });
   tampering.heard = [&world, read, deaf](sandbox::ReplicaId who, kapi::WatchEvent& event) {
-    if (deaf && event.type == kapi::WatchType::Deleted && world.leader() != who) { return false; }
+    if (deaf && event.type == kapi::WatchType::Deleted && isStandby(world, who)) { return false; }
     read(event.object);
     return true;
   };
