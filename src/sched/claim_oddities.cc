@@ -13,6 +13,7 @@ namespace gs::sched {
 namespace {
 
 constexpr const char* kIgnored = "ClaimFieldIgnored";
+constexpr const char* kOnlyPreferred = "ClaimFieldOnlyPreferred";
 constexpr std::size_t kIdsShown = 8;
 
 std::string_view nameOf(model::Policy policy) {
@@ -57,9 +58,12 @@ void ClaimUsers::add(const model::Pod& pod) {
 
 std::vector<ClaimOddity> odditiesOfSpec(const model::GpuClaim& claim) {
   std::vector<ClaimOddity> out;
-  const auto ignored = [&](std::string about, const std::string& why) {
+  const auto odd = [&](const char* reason, std::string about, const std::string& why) {
     std::string text = about + why;
-    out.push_back({kIgnored, std::move(about), std::move(text)});
+    out.push_back({reason, std::move(about), std::move(text)});
+  };
+  const auto ignored = [&](std::string about, const std::string& why) {
+    odd(kIgnored, std::move(about), why);
   };
   const bool prefers = policyOf(claim.policy).reads_list;
   if (!claim.prefer_ids.empty() && !prefers) {
@@ -72,11 +76,15 @@ std::vector<ClaimOddity> odditiesOfSpec(const model::GpuClaim& claim) {
                         nameOf(claim.policy)),
             ", so they are chosen as with contiguous; list their ids, or set policy: contiguous");
   }
-  if (claim.min_bandwidth_gbps > 0 && claim.topology != model::TopologyMode::Required) {
-    ignored(fmt::format("spec.topology.minBandwidthGBps {} is ignored: spec.topology.mode is {}",
-                        claim.min_bandwidth_gbps,
-                        claim.topology == model::TopologyMode::Ignore ? "Ignore" : "Preferred"),
+  if (claim.min_bandwidth_gbps > 0 && claim.topology == model::TopologyMode::Ignore) {
+    ignored(fmt::format("spec.topology.minBandwidthGBps {} is ignored: spec.topology.mode is Ignore",
+                        claim.min_bandwidth_gbps),
             "; set mode: Required, or remove minBandwidthGBps");
+  } else if (claim.min_bandwidth_gbps > 0 && claim.topology != model::TopologyMode::Required) {
+    odd(kOnlyPreferred,
+        fmt::format("spec.topology.minBandwidthGBps {} is only preferred: spec.topology.mode is Preferred",
+                    claim.min_bandwidth_gbps),
+        ", so slower GPUs are given where no such are free; set mode: Required to wait for them");
   }
   return out;
 }

@@ -78,8 +78,8 @@ TEST_F(ClaimOddities, EachWayToWriteOneIsWarnedOfAndAccepted) {
   EXPECT_EQ(post(claim("plain", 2)).warnings, Texts{});
   EXPECT_EQ(post(spec("made", ids({0, 1}))).warnings, Texts{kIdsIgnored});
   EXPECT_EQ(post(spec("linked", Object{}, Object{{"minBandwidthGBps", 300}})).warnings,
-            Texts{"spec.topology.minBandwidthGBps 300 is ignored: spec.topology.mode is Preferred; set mode: "
-                  "Required, or remove minBandwidthGBps"});
+            Texts{"spec.topology.minBandwidthGBps 300 is only preferred: spec.topology.mode is Preferred, so "
+                  "slower GPUs are given where no such are free; set mode: Required to wait for them"});
   EXPECT_EQ(patch("plain", ids({0, 1})).warnings, Texts{kIdsIgnored});
   EXPECT_EQ(patch("plain", Object{{"policy", "preferIds"}}).warnings, Texts{}) << "and it is used";
   EXPECT_EQ(patch("applied", ids({0, 1}), "application/apply-patch+yaml").warnings, Texts{kIdsIgnored});
