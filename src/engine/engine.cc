@@ -72,11 +72,7 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
     const bool clean = after != nullptr     ? after->containers_terminated
                        : before->finished() ? before->containers_terminated
                                             : before->containers_reported_terminated;
-    const sched::Holdings said = holdingsOf(any);
-    const std::vector<int> ids = devicesOf(any, said);
-    const std::int64_t asked = GS_MUTANT(FreesAnonymous) ? 0 : said.counted;
-    const std::int64_t total = std::max(asked, static_cast<std::int64_t>(ids.size()));
-    if (total > 0) { reclaim_.ended(uid, any.node, ids, clean, now, total); }
+    reclaimAll(any, clean, now);
     orderly_.add(uid);
   }
   if (over) {
@@ -91,6 +87,15 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
   touch(uid);
   if (notes_shares_ && !holdingsOf(any).shares.empty()) { touched_shares_.insert(uid); }
   touchClaimOf(any);
+}
+
+/// All that is known of what an ended pod held.
+void Engine::reclaimAll(const model::Pod& pod, bool clean, Mono now) {
+  const sched::Holdings said = holdingsOf(pod);
+  const std::vector<int> ids = devicesOf(pod, said);
+  const std::int64_t asked = GS_MUTANT(FreesAnonymous) ? 0 : said.counted;
+  const std::int64_t total = std::max(asked, static_cast<std::int64_t>(ids.size()));
+  if (total > 0) { reclaim_.ended(pod.uid, pod.node, ids, clean, now, total); }
 }
 
 /// Notes whom the pod keeps away from its node while it runs there. A new term may mean pods that wait.
@@ -316,6 +321,12 @@ void Engine::putLease(const model::Ptr<model::Lease>& lease, Mono now) {
   }
   for (const auto& uid : concerned) {
     if (cache_.knownGone(uid) && !endIsKnown(uid)) { assumeEnded(uid, now); }
+    const model::Pod* pod = cache_.pod(uid);
+    const bool is_new = !before || !before->names(uid);
+    // Its end was seen, but not with this device: pods are listed before leases.
+    if (is_new && pod != nullptr && pod->bound() && pod->finished()) {
+      reclaimAll(*pod, pod->containers_terminated, now);
+    }
     leasesChanged(uid);
   }
 }

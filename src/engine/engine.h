@@ -172,6 +172,7 @@ class Engine {
   [[nodiscard]] sched::Amount amountOf(const model::Pod& pod, const model::NodeName& node, int id) const;
   void derive(const model::Uid& uid);
   [[nodiscard]] bool endIsKnown(const model::Uid& uid) const;
+  void reclaimAll(const model::Pod& pod, bool clean, Mono now);
   void assumeEnded(const model::Uid& uid, Mono now);
   void userChanged(const model::Uid& uid);
   void leasesChanged(const model::Uid& uid);

@@ -188,6 +188,22 @@ TEST_F(EngineTest, AnEndedPodDrainsWhatItsLeasesNameTooIfTheyAreOfItsNode) {
   EXPECT_EQ(use(3), DeviceUse::Free);
 }
 
+TEST_F(EngineTest, ALeaseThatIsListedAfterItsEndedPodDrainsAsTheOtherWayRound) {
+  agentLooks();
+  // As a new leader lists them: the pod failed while its node was silent, and its annotation was taken away.
+  const auto failed = PodBuilder("p").on("node-a").running().phase(model::PodPhase::Failed);
+  const auto lease = leaseOf(failed, 1);
+  comes(failed);
+  comes(lease);
+  EXPECT_FALSE(engine.drained(failed.value().uid)) << "nobody says that its containers have ended";
+  goes(lease);
+  EXPECT_EQ(use(1), DeviceUse::Draining);
+  const auto ended = PodBuilder("q").on("node-a").phase(model::PodPhase::Failed).terminated();
+  comes(ended);
+  comes(leaseOf(ended, 2));
+  EXPECT_TRUE(engine.drained(ended.value().uid)) << "they have";
+}
+
 TEST_F(EngineTest, APodThatWasSeenToEndUnboundNeverRan) {
   agentLooks();
   comes(PodBuilder("p"));
