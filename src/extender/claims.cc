@@ -91,7 +91,7 @@ bool Extender::adopt(const model::Pod& pod, bool is_overtaken) {
       g.picks = ontoClaimed(node, std::move(moved));  // its annotations stay for a while
     }
   }
-  g.stage = Stage::Written;
+  g.write.stands();
   g.adopted = true;
   g.asked = now_.mono;
   g.turns.hold(now_.mono);  // some session of the earlier process may go on
@@ -99,8 +99,7 @@ bool Extender::adopt(const model::Pod& pod, bool is_overtaken) {
   last_time_ = std::max(last_time_, g.note.time.value_or(0));
   const bool fits = sched::haveRoom(node, g.uid, g.picks) && isAllowed(g, pod);
   if (is_overtaken && fits) {  // it says so before anybody is told, and to whoever leads next
-    g.stage = Stage::Writing;
-    g.idle = true;
+    g.write.beginIdly();
   }
   reserve(g, pod);
   return fits;
@@ -146,11 +145,8 @@ void Extender::takeOff(const model::Pod& pod) {
   Grant& g = grants_[pod.uid];
   g.uid = pod.uid;
   g.pod = pod.key;
-  g.stage = Stage::Removing;
-  g.orphan = g.idle = true;
   g.asked = now_.mono;
-  g.not_before = now_.mono + kClaimedFor;
-  g.failures = troubles_.refusalsOf(pod.uid);
+  g.write.removeOrphan(now_.mono + kClaimedFor, troubles_.refusalsOf(pod.uid));
 }
 
 /// What was adopted before the quotas had been read.
@@ -200,8 +196,8 @@ bool Extender::isAllowed(const Grant& g, const model::Pod& pod) const {
 /// Its limits are those for which it was given devices. Who asked in its name may have said others.
 bool Extender::asksFor(const Grant& g, const model::Pod& pod) const {
   const sched::SharePicks now = sched::vcudaPicks(pod);
-  return g.orphan || std::equal(now.begin(), now.end(), g.picks.begin(), g.picks.end(),
-                                [](const auto& a, const auto& b) { return a.asked == b.asked; });
+  return g.write.isOrphan() || std::equal(now.begin(), now.end(), g.picks.begin(), g.picks.end(),
+                                          [](const auto& a, const auto& b) { return a.asked == b.asked; });
 }
 
 /// The request was about another pod than this one is.
@@ -211,7 +207,8 @@ void Extender::drop(Grant& g, const model::Pod& pod) {
       own ? ownSchedulersText(pod) : "the question says other limits than the pod has; ask again";
   failAll(g.callers.takeAll(), why);
   g.seen.reset();
-  const bool unwritten = g.stage == Stage::Writing && !g.unsettled && g.call == 0 && g.noted.node.empty();
+  const bool unwritten =
+      g.write.isWriting() && !g.write.isUnsettled() && !g.write.isUnderWay() && g.noted.node.empty();
   if (own || unwritten) { return end(g.uid); }
   remove(g);
 }

@@ -254,13 +254,13 @@ void Extender::place(Caller w) {
     return;
   }
   const auto position = positionOf(w.request.candidates, grant->note.node);
-  const bool stands = grant->stage != Stage::Removing;
+  const bool stands = !grant->write.isRemoving();
   if (stands && w.request.verb == Verb::Predicate && !isTold(*grant, w, position.has_value())) { return; }
   if (position && stands && holdsUp(*grant, *pod)) {
     if (grant->adopted) { write(*grant); }
     return join(*grant, std::move(w), *position);
   }
-  if (grant->call != 0) {
+  if (grant->write.isUnderWay()) {
     grant->callers.awaitDecision(std::move(w));  // one write of a pod at a time
     return;
   }
@@ -448,7 +448,7 @@ void Extender::bind(Caller w) {
   }
   const Grant* grant = grantOf(uid);
   const bool has_it =
-      grant != nullptr && grant->stage == Stage::Written && !grant->adopted && grant->note.node == node;
+      grant != nullptr && grant->write.isWritten() && !grant->adopted && grant->note.node == node;
   if (sched::wantsVcuda(*pod) && !has_it) {
     w.request.pod = std::make_shared<const model::Pod>(*pod);
     return place(std::move(w));  // comes back once it has
@@ -492,9 +492,7 @@ std::string Extender::whyNotBound(const Pending& pending, const kapi::Outcome& o
 }
 
 void Extender::bindAnswered(const Pending& pending, const kapi::Outcome& outcome) {
-  if (Grant* grant = grantOf(pending.uid); grant != nullptr && grant->call == outcome.token) {
-    grant->call = 0;
-  }
+  if (Grant* grant = grantOf(pending.uid)) { (void)grant->write.answered(outcome.token); }
   auto w = binding_.take(pending.uid);
   if (!w) { return; }
   const bool done = outcome.result == kapi::CallResult::Applied;

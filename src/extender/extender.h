@@ -6,7 +6,7 @@
 // Parts with an owner of their own: who waits for a pod's annotations (callers.h) or its Binding
 // (binding_callers.h), what is told to whom and until when it is good (replies.h), what is logged of it
 // (request_log.h), what the API server makes of failed writes (write_troubles.h), calls that nobody waits for
-// (slots.h), Volcano's turns (node_turns.h).
+// (slots.h), Volcano's turns (node_turns.h), how far a pod's annotations are written (note_write.h).
 //
 // A pod that got a node has a Grant until it is bound, gone, or given up. It is the reservation in the ledger
 // and the annotations on the pod, which are the truth that outlives us: what a new leader finds on unbound
@@ -32,9 +32,8 @@
 #include "controller/event.h"
 #include "engine/engine.h"
 #include "extender/binding_callers.h"
-#include "extender/callers.h"
 #include "extender/config.h"
-#include "extender/node_turns.h"
+#include "extender/grant.h"
 #include "extender/replies.h"
 #include "extender/request.h"
 #include "extender/request_log.h"
@@ -91,37 +90,6 @@ class Extender {
   [[nodiscard]] Sizes grants() const;
 
  private:
-  enum class Stage : std::uint8_t { Writing, Written, Removing };
-  struct Grant {
-    model::Uid uid;
-    model::ObjectKey pod;
-    sched::SharePicks picks;
-    model::VcudaNote note;
-    /// What it had before, by node: a Binding to there may land until it is known that its annotations say
-    /// other.
-    std::map<model::NodeName, sched::SharePicks> before{};
-    std::vector<sched::Reservation> holds{};  // of all of these
-    Stage stage = Stage::Writing;
-    model::PodPtr seen;               // as its caller had it; the cache may not have it yet
-    kapi::Token call = 0;             // 0: nothing is under way
-    bool read_first = false;          // what the API has is to be read before the next write
-    bool unsettled = false;           // some PATCH may still land
-    bool adopted = false;             // an earlier process wrote it, and may have another PATCH under way
-    bool orphan = false;              // no reservation: annotations that nobody promised are to go
-    bool idle = false;                // what is to be written next nobody waits for
-    bool queued = false;              // it waits for a slot
-    model::VcudaNote noted{};         // what the API had when we last knew
-    std::optional<Mono> contested{};  // adopted, and another one says the same: until then both count
-    int failures = 0;
-    int changed_by_others = 0;
-    Mono not_before{};
-    Mono asked{};                    // last
-    NodeTurns turns{};               // of Predicates
-    model::ScheduledCondition told;  // PodScheduled when the annotations were written
-    std::optional<Mono> given_up;    // its scheduler said since that it is not scheduled
-    Callers callers;
-    std::optional<Mono> due;  // its place in due_
-  };
   enum class Purpose : std::uint8_t { Write, Remove, Read, ReadForBind, Bind };
   struct Pending {
     Purpose purpose{};
@@ -201,7 +169,7 @@ class Extender {
   void tell(Grant& grant, Caller w);
   void written(Grant& grant, const model::Pod& pod);
   void restore(Grant& grant);
-  void remove(Grant& grant);
+  void remove(Grant& grant, bool idly = false);
   void end(const model::Uid& uid);
   void failAll(const std::vector<Caller>& waiting, const std::string& why);
   void askAgain(Grant& grant);

@@ -15,7 +15,6 @@ namespace {
 
 using Kind = Answer::Kind;
 
-constexpr Duration kLongestFight = std::chrono::minutes{1};
 constexpr int kManyRewrites = 3;
 constexpr std::string_view kGroupOfAnOwner = "podgroup-";
 
@@ -49,7 +48,7 @@ std::map<int, std::vector<int>> Extender::idsOf(const sched::SharePicks& picks) 
   return ids;
 }
 
-Extender::Grant* Extender::grantOf(const model::Uid& uid) {
+Grant* Extender::grantOf(const model::Uid& uid) {
   const auto it = grants_.find(uid);
   return it == grants_.end() ? nullptr : &it->second;
 }
@@ -58,9 +57,7 @@ Extender::Sizes Extender::grants() const {
   Sizes sizes;
   sizes.timers = due_.size();
   for (const auto& [uid, grant] : grants_) {
-    ++(grant.stage == Stage::Writing   ? sizes.writing
-       : grant.stage == Stage::Written ? sizes.written
-                                       : sizes.removing);
+    ++(grant.write.isWriting() ? sizes.writing : grant.write.isWritten() ? sizes.written : sizes.removing);
   }
   return sizes;
 }
@@ -79,9 +76,8 @@ void Extender::grant(Caller w, const model::Pod& pod, const sched::PodRequest& r
   Grant& g = grants_[pod.uid];
   failAll(g.callers.takeForWrite(), "this pod was given another node since; ask again");
   if (!g.note.node.empty()) { addOnce(g.before[g.note.node], g.picks); }
-  if (g.orphan && g.failures == 0) { g.not_before = {}; }
-  g.orphan = g.idle = g.adopted = false;
-  g.failures = std::max(g.failures, troubles_.refusalsOf(pod.uid));
+  g.adopted = false;
+  g.write.decided(troubles_.refusalsOf(pod.uid));
   g.uid = pod.uid;
   g.pod = pod.key;
   g.picks = sched::picksOf(request.shares, *sched::fitShares(node, request));
@@ -102,7 +98,7 @@ void Extender::grant(Caller w, const model::Pod& pod, const sched::PodRequest& r
 void Extender::await(Grant& g, Caller w) {
   const std::string* stuck = troubles_.stuckIn(g.pod.ns);
   if (stuck == nullptr) { return g.callers.awaitWrite(std::move(w)); }
-  g.failures = std::max(g.failures, 1);  // nobody waits for the write either
+  g.write.nobodyWaits();
   answer(w, Kind::Failed,
          fmt::format("the annotations of pod {} are not written yet, no write in its namespace goes through: "
                      "{}; ask again",
@@ -139,8 +135,7 @@ void Extender::write(Grant& g) {
     g.note.assigned = false;
   }
   g.contested.reset();
-  g.stage = Stage::Writing;
-  g.idle = false;
+  g.write.begin();
   advance(g);
 }
 
@@ -178,7 +173,7 @@ void Extender::join(Grant& g, Caller w, std::size_t position) {
   w.answer = Answer{};
   w.answer.kind = Kind::Chosen;
   w.answer.chosen = position;
-  if (g.stage == Stage::Written) {
+  if (g.write.isWritten()) {
     tell(g, std::move(w));
   } else {
     await(g, std::move(w));
@@ -187,9 +182,7 @@ void Extender::join(Grant& g, Caller w, std::size_t position) {
 }
 
 void Extender::written(Grant& g, const model::Pod& pod) {
-  g.stage = Stage::Written;
-  g.failures = 0;
-  g.idle = false;
+  g.write.written();
   g.noted = g.note;
   g.seen.reset();
   if (!asksFor(g, pod)) { return drop(g, pod); }
@@ -206,16 +199,20 @@ void Extender::written(Grant& g, const model::Pod& pod) {
       tell(g, std::move(w));
     }
   }
-  if (g.call == 0) { askAgain(g); }
+  if (!g.write.isUnderWay()) { askAgain(g); }
 }
 
 // ---- The end
 
 /// Its annotations are to go; the devices are free once they have.
-void Extender::remove(Grant& g) {
-  if (g.stage == Stage::Removing) { return; }
+void Extender::remove(Grant& g, bool idly) {
+  if (g.write.isRemoving()) { return; }
   failAll(g.callers.takeForWrite(), "what was reserved for this pod has been given up; ask again");
-  g.stage = Stage::Removing;
+  if (idly) {
+    g.write.removeIdly();
+  } else {
+    g.write.remove();
+  }
   advance(g);
 }
 
@@ -230,7 +227,7 @@ void Extender::restore(Grant& g) {
     g.note = g.noted;
     g.picks = sched::vcudaPicks(*pod);
     g.before.clear();
-    g.stage = Stage::Written;
+    g.write.stands();
     return reserve(g, *pod);
   }
   end(uid);
@@ -284,7 +281,8 @@ void Extender::review(const model::Uid& uid) {
 /// Other schedulers' Bindings cannot be fenced: one may come after its reservation was ended, or for a node
 /// that the pod had before it moved.
 void Extender::bound(const Grant* g, const model::Pod& pod) {
-  const bool late = g != nullptr && !g->orphan ? g->note.node != pod.node : taken_back_.contains(pod.uid);
+  const bool late =
+      g != nullptr && !g->write.isOrphan() ? g->note.node != pod.node : taken_back_.contains(pod.uid);
   if (!late) { return; }
   out_.emplace_back(kapi::Metric{kapi::MetricOp::Add, kLateForeignBinds, {}, 1});
   const sched::NodeState* node = engine_.ledger().find(pod.node);
@@ -304,16 +302,9 @@ void Extender::bound(const Grant* g, const model::Pod& pod) {
 /// ever more slowly.
 void Extender::changedByOthers(Grant& g) {
   if (g.contested) { return remove(g); }
-  g.stage = Stage::Writing;
   g.adopted = false;
   g.note.assigned = false;
-  const int times = ++g.changed_by_others;
-  if (times == 1) { return; }
-  g.idle = true;
-  Duration wait = kapi::retryWait(1, {});
-  for (int i = 2; i < times && wait < kLongestFight; ++i) { wait *= 2; }
-  g.not_before = std::max(g.not_before, now_.mono + std::min(wait, kLongestFight));
-  if (times <= kManyRewrites) { return; }
+  if (g.write.changedByOthers(now_.mono) <= kManyRewrites) { return; }
   out_.emplace_back(kapi::Log{
       kapi::Level::Warn,
       fmt::format(
@@ -329,13 +320,13 @@ void Extender::lookWhetherGivenUp(Grant& g, const model::Pod& pod) {
 
 void Extender::reviewUnbound(Grant& g, const model::Pod& pod) {
   if (isOwnSchedulers(pod) || !asksFor(g, pod)) { return drop(g, pod); }
-  if (g.orphan && g.call == 0 && !g.callers.awaitDecision() && !claims(pod)) {
+  if (g.write.isOrphan() && !g.write.isUnderWay() && !g.callers.awaitDecision() && !claims(pod)) {
     return end(g.uid);
   }  // they went by themselves
-  if (g.stage == Stage::Written && model::readVcudaNote(pod.annotations, pod.share_limits.size()) != g.note) {
+  if (g.write.isWritten() && model::readVcudaNote(pod.annotations, pod.share_limits.size()) != g.note) {
     changedByOthers(g);
   }
-  if (g.stage == Stage::Written) { lookWhetherGivenUp(g, pod); }
+  if (g.write.isWritten()) { lookWhetherGivenUp(g, pod); }
   advance(g);
 }
 
@@ -343,10 +334,10 @@ void Extender::reviewUnbound(Grant& g, const model::Pod& pod) {
 
 Mono Extender::dueOf(const Grant& g) {
   Mono due = g.callers.nextLate();
-  if (g.call != 0) { return due; }
-  if (g.stage != Stage::Written && !g.queued) { due = std::min(due, g.not_before); }
-  if (g.stage != Stage::Removing && g.callers.empty()) { due = std::min(due, g.asked + kForgottenAfter); }
-  if (g.stage == Stage::Written) {
+  if (g.write.isUnderWay()) { return due; }
+  due = std::min(due, g.write.due());
+  if (!g.write.isRemoving() && g.callers.empty()) { due = std::min(due, g.asked + kForgottenAfter); }
+  if (g.write.isWritten()) {
     if (g.given_up) { due = std::min(due, *g.given_up + kGivenUpAfter); }
     if (g.contested) { due = std::min(due, *g.contested); }
   }
@@ -378,13 +369,9 @@ void Extender::tick(Grant& g) {
   failAll(g.callers.takeLate(now_.mono),
           fmt::format("the annotations of pod {} are not written yet; ask again", g.pod.text()));
   const bool given_up = g.given_up && now_.mono >= *g.given_up + kGivenUpAfter;
-  const bool over = g.stage == Stage::Written && (given_up || (g.contested && now_.mono >= *g.contested));
-  const bool forgotten =
-      g.stage != Stage::Removing && g.callers.empty() && now_.mono >= g.asked + kForgottenAfter;
-  if (g.call == 0 && (over || forgotten)) {
-    g.idle = true;
-    remove(g);
-  }
+  const bool over = g.write.isWritten() && (given_up || (g.contested && now_.mono >= *g.contested));
+  const bool forgotten = !g.write.isRemoving() && g.callers.empty() && now_.mono >= g.asked + kForgottenAfter;
+  if (!g.write.isUnderWay() && (over || forgotten)) { remove(g, true); }
   advance(g);
 }
 

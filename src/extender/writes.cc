@@ -14,8 +14,6 @@ namespace gs::extender {
 namespace {
 
 constexpr Duration kCallTimeout = std::chrono::seconds{3};  // a waiting scheduler gives up after 5
-constexpr Duration kLongestOfRemoval = std::chrono::minutes{1};
-constexpr Duration kLongestOfOrphan = std::chrono::minutes{5};  // nothing depends on it
 
 bool isGone(const kapi::Outcome& outcome, const model::Uid& uid) {
   if (outcome.notFound()) { return true; }
@@ -31,7 +29,7 @@ void Extender::call(kapi::Call c, Purpose purpose, const model::Uid& uid, std::s
   c.leader_only = c.verb != kapi::Verb::Get;
   if (c.leader_only) { c.ordering_key = "pod/" + uid.text; }
   calls_[c.token] = {purpose, uid, std::move(slot)};
-  if (Grant* g = grantOf(uid); g != nullptr && purpose != Purpose::ReadForBind) { g->call = c.token; }
+  if (Grant* g = grantOf(uid); g != nullptr && purpose != Purpose::ReadForBind) { g->write.sent(c.token); }
   out_.emplace_back(std::move(c));
 }
 
@@ -43,11 +41,11 @@ const model::Pod* Extender::versionOf(const Grant& g) const {
 }
 
 kapi::Call Extender::nextCall(Grant& g, const model::Pod* pod, Purpose& purpose) {
-  if (g.read_first || pod == nullptr || pod->revision == 0) {
+  if (g.write.mustRead() || pod == nullptr || pod->revision == 0) {
     purpose = Purpose::Read;
     return kapi::getObject(kapi::kPod, g.pod);
   }
-  if (g.stage == Stage::Writing) {
+  if (g.write.isWriting()) {
     purpose = Purpose::Write;
     const model::Annotations note = model::printVcudaNote(g.note);
     g.told = pod->scheduled;  // the PATCH is of this version
@@ -56,18 +54,19 @@ kapi::Call Extender::nextCall(Grant& g, const model::Pod* pod, Purpose& purpose)
   purpose = Purpose::Remove;
   // With a PATCH that may still land something has to change, so that it cannot.
   model::Annotations fence;
-  if (g.unsettled) { fence[model::kFenceKey] = rng_.uuid(); }
+  if (g.write.isUnsettled()) { fence[model::kFenceKey] = rng_.uuid(); }
   return kapi::annotatePod(*pod, fence, model::vcudaKeys(pod->annotations));
 }
 
 /// The next call, unless one is under way or it is too early.
 void Extender::advance(Grant& g) {
-  if (g.call != 0 || g.stage == Stage::Written || now_.mono < g.not_before) { return; }
+  if (!g.write.mayLeave(now_.mono)) { return; }
   const model::Pod* pod = versionOf(g);
-  if (pod != nullptr && pod->bound() && !g.read_first) { return; }  // its review ends the grant
-  const bool idle = g.callers.empty() && (g.idle || g.failures > 0);
-  g.queued = idle && !slots_.take(g.pod.ns, g.uid);
-  if (g.queued) { return; }
+  if (pod != nullptr && pod->bound() && !g.write.mustRead()) { return; }  // its review ends the grant
+  const bool idle = g.write.needsSlot(!g.callers.empty());
+  const bool waits = idle && !slots_.take(g.pod.ns, g.uid);
+  g.write.queued(waits);
+  if (waits) { return; }
   Purpose purpose{};
   kapi::Call next = nextCall(g, pod, purpose);
   call(std::move(next), purpose, g.uid, idle ? g.pod.ns : "");
@@ -84,9 +83,10 @@ bool Extender::handle(const kapi::Outcome& outcome, Now now) {
   Grant* g = grantOf(pending.uid);
   if (pending.purpose == Purpose::Bind || pending.purpose == Purpose::ReadForBind) {
     bindAnswered(pending, outcome);
-    if (Grant* still = grantOf(pending.uid); still != nullptr && still->call == 0) { askAgain(*still); }
-  } else if (g != nullptr && g->call == outcome.token) {
-    g->call = 0;
+    if (Grant* still = grantOf(pending.uid); still != nullptr && !still->write.isUnderWay()) {
+      askAgain(*still);
+    }
+  } else if (g != nullptr && g->write.answered(outcome.token)) {
     switch (pending.purpose) {
       case Purpose::Write: writeAnswered(*g, outcome); break;
       case Purpose::Remove: removeAnswered(*g, outcome); break;
@@ -105,7 +105,7 @@ bool Extender::handle(const kapi::Outcome& outcome, Now now) {
 void Extender::tellTheNext() {
   while (const auto uid = slots_.next()) {
     if (Grant* g = grantOf(*uid)) {
-      g->queued = false;
+      g->write.queued(false);
       advance(*g);
       plan(*uid);
     }
@@ -113,13 +113,7 @@ void Extender::tellTheNext() {
 }
 
 void Extender::tryLater(Grant& g, Duration at_least) {
-  g.failures = std::max(g.failures + 1, troubles_.refusalsOf(g.uid));
-  const Duration longest = g.orphan                     ? kLongestOfOrphan
-                           : g.stage == Stage::Removing ? kLongestOfRemoval
-                                                        : kapi::retryWait(100, {});
-  Duration wait = kapi::retryWait(1, {});
-  for (int i = 1; i < g.failures && wait < longest; ++i) { wait *= 2; }
-  g.not_before = now_.mono + std::max(std::min(wait, longest), at_least);
+  g.write.failed(now_.mono, troubles_.refusalsOf(g.uid), at_least);
 }
 
 /// Nobody asks for the pod any more, and none is known: where it may not be read or written, nothing will
@@ -132,8 +126,7 @@ bool Extender::isForgotten(const Grant& g, const kapi::Outcome& outcome) const {
 /// What every write of ours may meet: true when it did not take effect, or may not have.
 bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
   if (outcome.result == kapi::CallResult::Applied && outcome.object.is<model::Pod>()) {
-    g.unsettled = false;  // whatever was sent before carries a resourceVersion of the past
-    g.failures = 0;
+    g.write.applied();
     troubles_.worked(g.uid, g.pod.ns);
     return false;
   }
@@ -143,7 +136,7 @@ bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
   }
   if (outcome.result == kapi::CallResult::Refused && outcome.http != 429) {
     if (outcome.http == 409 || outcome.http == 404 || outcome.http == 422) {
-      g.read_first = true;  // another version, another uid, or gone
+      g.write.readFirst();  // another version, another uid, or gone
       troubles_.failedIn(g.pod.ns, outcome);
       tryLater(g, {});
     } else {
@@ -152,9 +145,7 @@ bool Extender::failed(Grant& g, const kapi::Outcome& outcome) {
     }
     return true;
   }
-  if (outcome.result != kapi::CallResult::NotSent && outcome.http != 429) {
-    g.unsettled = g.read_first = true;
-  }
+  if (outcome.result != kapi::CallResult::NotSent && outcome.http != 429) { g.write.mayLand(); }
   troubles_.failedIn(g.pod.ns, outcome);
   tryLater(g, outcome.retry_after);
   return true;
@@ -166,9 +157,9 @@ void Extender::refused(Grant& g, std::string why) {
   failAll(g.callers.takeAll(), why);
   out_.emplace_back(kapi::Log{kapi::Level::Error, why, {}});
   if (engine_.cache().pod(g.uid) != nullptr) {
-    g.not_before = troubles_.refused(g.uid, std::move(why), now_.mono);
+    g.write.waitUntil(troubles_.refused(g.uid, std::move(why), now_.mono));
   }
-  if (g.stage == Stage::Writing && !g.unsettled) { return restore(g); }
+  if (g.write.isWriting() && !g.write.isUnsettled()) { return restore(g); }
   tryLater(g, {});
 }
 
@@ -176,7 +167,7 @@ void Extender::writeAnswered(Grant& g, const kapi::Outcome& outcome) {
   if (failed(g, outcome)) { return; }
   const auto pod = outcome.object.as<model::Pod>();
   engine_.learn(outcome.object, now_.mono);
-  if (g.stage == Stage::Writing && pod->uid == g.uid && !pod->bound()) {
+  if (g.write.isWriting() && pod->uid == g.uid && !pod->bound()) {
     written(g, *pod);
   } else if (g.callers.awaitDecision()) {
     askAgain(g);
@@ -207,15 +198,14 @@ void Extender::readAnswered(Grant& g, const kapi::Outcome& outcome) {
     return tryLater(g, outcome.retry_after);
   }
   engine_.learn(outcome.object, now_.mono);
-  g.read_first = false;
+  g.write.wasRead();
   g.seen.reset();  // its caller may have known a version that there never was
   if (pod->bound() || !asksFor(g, *pod)) {
     const model::Uid uid = g.uid;
     return review(uid);  // nobody else looks at a pod that asks for no GPU
   }
-  if (g.stage == Stage::Writing &&
-      model::readVcudaNote(pod->annotations, pod->share_limits.size()) == g.note) {
-    g.unsettled = false;  // it has taken effect
+  if (g.write.isWriting() && model::readVcudaNote(pod->annotations, pod->share_limits.size()) == g.note) {
+    g.write.settled();
     written(g, *pod);
   } else if (g.callers.awaitDecision()) {
     askAgain(g);
@@ -228,7 +218,7 @@ void Extender::removeAnswered(Grant& g, const kapi::Outcome& outcome) {
   engine_.learn(outcome.object, now_.mono);
   if (pod->uid != g.uid || pod->bound()) { return; }
   auto after = g.callers.takeForDecision();
-  if (!g.orphan) { taken_back_.insert(pod->uid); }
+  if (!g.write.isOrphan()) { taken_back_.insert(pod->uid); }
   end(pod->uid);
   for (auto& w : after) { place(std::move(w)); }
 }
