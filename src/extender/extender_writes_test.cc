@@ -525,6 +525,28 @@ TEST_F(ExtenderTest, ABindingAfterItsReservationWasGivenUpIsCountedAndReportedWh
   }
 }
 
+/// gpu-manager gives whole GPUs that nobody has, whatever the annotations name: only when there are none left
+/// is any given twice.
+TEST_F(ExtenderTest, ALateBindingForWholeGpusIsReportedWhenNoneIsLeft) {
+  for (const int devices : {2, 1}) {
+    const std::string node = fmt::format("with-{}", devices);
+    addNode(gpuNode(node, devices));
+    lead();
+    const std::string late = "late-" + node;
+    EXPECT_EQ(filter(create(late, {{100, 0}}), {node}).kind, AnswerKind::Chosen);
+    isGivenUp(late);
+    pass(11s);
+    run();
+    EXPECT_EQ(note(late, kNode), "-");
+    EXPECT_EQ(filter(create("next-" + node, {{100, 0}}), {node}).kind, AnswerKind::Chosen);
+    server.pods[late].annotations = {{"tencent.com/predicate-gpu-idx-0", "0"},
+                                     {"tencent.com/predicate-node", node}};
+    bindTo(late, node);
+    const auto notes = extender.takeNotes();
+    EXPECT_EQ(notes.size(), devices == 1 ? 1U : 0U) << node;
+  }
+}
+
 TEST_F(ExtenderTest, ABindingToTheNodeThatThePodHadBeforeItMovedIsCounted) {
   addNode(gpuNode("a", 1));
   addNode(gpuNode("b", 1));

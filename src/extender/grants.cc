@@ -29,9 +29,10 @@ void addOnce(sched::SharePicks& all, const sched::SharePicks& some) {
   all.insert(all.end(), some.begin(), some.end());
 }
 
-/// On the devices that its annotations name; when they name none any more, gpu-manager finds some.
+/// On the devices that its annotations name, of whole GPUs on any; when they name none any more, gpu-manager
+/// finds some.
 bool fitsBesideOthers(const sched::NodeState& node, const model::Pod& pod) {
-  const sched::SharePicks picks = sched::vcudaPicks(pod);
+  const sched::SharePicks picks = sched::movedToUntouched(node, pod.uid, sched::vcudaPicks(pod));
   if (sched::isComplete(picks)) { return sched::haveRoom(node, pod.uid, picks); }
   std::vector<sched::ContainerShare> asked;
   for (const sched::SharePick& pick : picks) { asked.push_back(pick.asked); }

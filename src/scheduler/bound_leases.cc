@@ -180,7 +180,10 @@ void BoundLeases::keepLeases(const model::Pod& pod, const std::vector<int>& give
     const auto part = lease == nullptr ? std::nullopt : lease->partOf(pod.uid);
     const bool written = part && lease->format > 0 &&  // an ancestor's has no annotations
                          (!says_reservation || part->reservation == *reservation);
-    if (written) { continue; }
+    if (written) {
+      if (desk_.isGiving(key, pod.uid)) { desk_.forget(key, pod.uid); }  // its device has moved back
+      continue;
+    }
     missing.insert(key);
     const bool moved_here = !std::binary_search(given.begin(), given.end(), id);
     if (lease == nullptr && moved_here && anotherWasTold(pod, id)) { continue; }

@@ -146,6 +146,29 @@ TEST_F(ToldUuids, WhatComesBackIsAsBefore) {
   EXPECT_TRUE(eventually([&] { return allocated("s") == "n:2"; }));
 }
 
+/// The lease of the number in between was to go, and could not be deleted in time.
+TEST_F(ToldUuids, ALeaseThatIsToGoStaysWhenItsGpuComesBackToThatNumber) {
+  nowThereAre({"GPU-0", "GPU-2", "GPU-1"});
+  ASSERT_EQ(holder(2), uidOf("r"));
+  int deletes = 0;
+  bool refuses = true;
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+    if (call.verb != kapi::Verb::Delete || call.key.name != "gpu-n-2") { return {}; }
+    ++deletes;
+    return refuses ? sandbox::CallFate{sandbox::CallFate::How::Refused, 403, {}, false, false}
+                   : sandbox::CallFate{};
+  });
+  nowThereAre({"GPU-0", "GPU-1", "GPU-2"});
+  ASSERT_GT(deletes, 0);
+  nowThereAre({"GPU-0", "GPU-2", "GPU-1"});
+  refuses = false;
+  deletes = 0;
+  world.run(120s);
+  EXPECT_EQ(deletes, 0) << "r has that GPU again";
+  EXPECT_EQ(holder(2), uidOf("r"));
+  expectRebuilt();
+}
+
 TEST_F(ToldUuids, AGpuThatIsSwappedIsNotGivenBeforeItsPodEnds) {
   nowThereAre({"GPU-0", "GPU-9", "GPU-2"});
   world.create(pod("s", "one"));
