@@ -177,6 +177,11 @@ class Engine {
   void userChanged(const model::Uid& uid);
   void leasesChanged(const model::Uid& uid);
   [[nodiscard]] std::size_t leasedCount(const model::Pod& pod) const;
+  [[nodiscard]] std::vector<model::Uid> otherHolders(const model::NodeName& node, int id,
+                                                     const model::Uid& uid) const;
+  [[nodiscard]] std::size_t contestedIds(const model::Pod& pod, const sched::Holdings& said) const;
+  [[nodiscard]] std::int64_t anonymousOf(const model::Pod& pod, const sched::Holdings& said) const;
+  void recountOther(const model::Uid& uid, const model::NodeName& node, int id);
   void use(const model::Pod& pod);
   void reclaimUnknown(const model::GpuNodeStatus& status, Mono now);
   void touch(const model::Uid& uid) { touched_.push_back(uid); }

@@ -271,6 +271,49 @@ TEST_F(EngineTest, WhatTheAgentSeesInUseIsNoLongerAnonymous) {
   EXPECT_EQ(use(3), DeviceUse::Free);
 }
 
+/// Who may edit its annotation would free a GPU that its containers have: a kubelet gave it one, and nobody
+/// says which.
+TEST_F(EngineTest, NamingWhatAnotherHoldsTakesNothingOffACount) {
+  const auto other = PodBuilder("other").on("node-a").allocated("node-a:0").running();
+  const auto pod = PodBuilder("p").on("node-a").gpus(1).allocated("node-a:0").scheduler("theirs").running();
+  comes(pod);
+  EXPECT_EQ(node().anonymous, 0) << "nobody else has it";
+  comes(leaseOf(other, 0));
+  EXPECT_EQ(node().anonymous, 1);
+  comes(other);
+  EXPECT_EQ(node().anonymous, 1);
+  EXPECT_EQ(node().free_devices, 2);
+  comes(PodBuilder("third").on("node-a").allocated("node-a:0").running());
+  goes(PodBuilder("third").on("node-a").allocated("node-a:0").running());
+  EXPECT_EQ(node().anonymous, 1);
+  comes(PodBuilder(other).revision(9).phase(model::PodPhase::Succeeded).terminated());
+  goes(leaseOf(other, 0));
+  EXPECT_EQ(node().anonymous, 0);
+  EXPECT_EQ(node().free_devices, 3);
+}
+
+TEST_F(EngineTest, AContestedNameTakesNothingOffWhatIsReclaimed) {
+  const auto other = PodBuilder("other").on("node-a").allocated("node-a:0").running();
+  const auto pod = PodBuilder("p").on("node-a").gpus(1).allocated("node-a:0").scheduler("theirs").running();
+  comes(leaseOf(other, 0));
+  comes(other);
+  agentLooks();
+  comes(pod);
+  EXPECT_EQ(node().anonymous, 1);
+  goes(pod);
+  EXPECT_EQ(node().anonymous, 1) << "its containers may run on";
+  EXPECT_EQ(node().free_devices, 2);
+}
+
+TEST_F(EngineTest, ALeaseSaysThatAContestedNameIsTrue) {
+  const auto pod = PodBuilder("p").on("node-a").gpus(1).allocated("node-a:0").running();
+  comes(leaseOf(pod, 0));
+  comes(pod);
+  comes(PodBuilder("other").on("node-a").allocated("node-a:0").running());
+  EXPECT_EQ(node().anonymous, 0);
+  EXPECT_EQ(node().free_devices, 3);
+}
+
 /// The API server went back to a state in which it was not bound yet (a restored backup), and its kubelet
 /// runs it still.
 TEST_F(EngineTest, WhatTheAgentSeesAPodUseThatIsNotBoundIsGivenToNobody) {

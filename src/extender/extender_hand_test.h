@@ -136,6 +136,17 @@ class ExtenderTest : public ::testing::Test {
     pod.revision = ++server.revision;
     watchBrings(name);
   }
+  /// It asked for these limits on this node, and the reservation was taken back: its scheduler gave it up.
+  void isReservedAndGivenUp(const std::string& name, const model::VcudaLimits& limits,
+                            const model::Node& node) {
+    addNode(node);
+    lead();
+    ASSERT_EQ(filter(create(name, {limits}), {node.name.text}).kind, AnswerKind::Chosen);
+    isGivenUp(name);
+    pass(11s);
+    run();
+    ASSERT_EQ(note(name, model::kVcudaNodeKey), "-");
+  }
   std::string note(const std::string& pod, const char* key) {
     const auto& annotations = server.pods.at(pod).annotations;
     const auto it = annotations.find(key);

@@ -507,14 +507,8 @@ TEST_F(ExtenderTest, APodThatIsBoundWhileItIsGivenUpKeepsItsDevices) {
 
 TEST_F(ExtenderTest, ABindingAfterItsReservationWasGivenUpIsCountedAndReportedWhenThereIsNoRoom) {
   for (const std::string node : {"roomy", "full"}) {
-    addNode(gpuNode(node, 1));
-    lead();
     const std::string late = "late-" + node;
-    EXPECT_EQ(filter(create(late, {{60, 1}}), {node}).kind, AnswerKind::Chosen);
-    isGivenUp(late);
-    pass(11s);
-    run();
-    EXPECT_EQ(note(late, kNode), "-");
+    isReservedAndGivenUp(late, {60, 1}, gpuNode(node, 1));
     if (node == "full") { EXPECT_EQ(filter(create("next", {{60, 1}}), {node}).kind, AnswerKind::Chosen); }
     counted.clear();
     bindTo(late, node);
@@ -530,14 +524,8 @@ TEST_F(ExtenderTest, ABindingAfterItsReservationWasGivenUpIsCountedAndReportedWh
 TEST_F(ExtenderTest, ALateBindingForWholeGpusIsReportedWhenNoneIsLeft) {
   for (const int devices : {2, 1}) {
     const std::string node = fmt::format("with-{}", devices);
-    addNode(gpuNode(node, devices));
-    lead();
     const std::string late = "late-" + node;
-    EXPECT_EQ(filter(create(late, {{100, 0}}), {node}).kind, AnswerKind::Chosen);
-    isGivenUp(late);
-    pass(11s);
-    run();
-    EXPECT_EQ(note(late, kNode), "-");
+    isReservedAndGivenUp(late, {100, 0}, gpuNode(node, devices));
     EXPECT_EQ(filter(create("next-" + node, {{100, 0}}), {node}).kind, AnswerKind::Chosen);
     server.pods[late].annotations = {{"tencent.com/predicate-gpu-idx-0", "0"},
                                      {"tencent.com/predicate-node", node}};

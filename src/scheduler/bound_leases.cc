@@ -12,6 +12,8 @@
 namespace gs::scheduler {
 namespace {
 
+constexpr Duration kDoubtedFor = std::chrono::seconds{10};  // watches are not later than that, all being well
+
 bool names(const model::Lease* lease, const model::Uid& uid) { return lease != nullptr && lease->names(uid); }
 
 }  // namespace
@@ -171,6 +173,9 @@ void BoundLeases::keepLeases(const model::Pod& pod, const std::vector<int>& give
   std::optional<model::ReservationId> reservation;
   if (!bound_for.empty()) { reservation = model::ReservationId{bound_for}; }
   const bool says_reservation = reservation.has_value();
+  // Leases of another decision are believed against the annotation. Those of this one may come yet, when
+  // whoever led before wrote them, and these are not its own any more once they say that they are.
+  const bool doubted = says_reservation && sched::allocatedIds(pod) != given;
   std::set<model::ObjectKey> missing;
   std::optional<bool> shared;
   for (const int id : leasable(pod.node, held)) {
@@ -188,6 +193,10 @@ void BoundLeases::keepLeases(const model::Pod& pod, const std::vector<int>& give
     const bool moved_here = !std::binary_search(given.begin(), given.end(), id);
     if (lease == nullptr && moved_here && anotherWasTold(pod, id)) { continue; }
     if (!desk_.idle(key, pod.uid) || !repairs_.due({pod.uid, key}, c_.now.mono)) { continue; }
+    if (doubted && part && repairs_.tries({pod.uid, key}) == 0) {
+      repairs_.tried({pod.uid, key}, c_.now.mono, kDoubtedFor);
+      continue;
+    }
     if (!shared) { shared = sharesDevices(pod, held); }
     if (!reservation) { reservation = model::ReservationId{c_.rng.uuid()}; }
     Claimant c = claimantOf(c_, pod.uid, pod.key, *reservation, {pod.node, given, *shared}, id);

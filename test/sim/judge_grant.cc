@@ -144,6 +144,9 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
     const bool is_named = !other.ids.empty() && !other.isUnspoken();
     for (const Device& held : is_named ? heldByName(other) : std::vector<Device>{}) { named.insert(held.id); }
     if (is_named || other.bound_at + kKnown >= decided) { continue; }
+    if (other.gpus == 0 && other.claim.empty()) {
+      continue;
+    }  // it asked for none; what it uses it was told by hand
     std::int64_t seen = 0;
     for (const auto& [device, gpu] : gpus_) {
       if (device.node != pod.node || !gpu.in_use.contains(uid)) { continue; }
@@ -367,10 +370,9 @@ bool Judge::isUnseen(const std::string& uid, const Pod& pod, const Device& devic
 }
 
 bool Judge::sharesByAnotherName(const std::string& uid, const Device& device) const {
-  const auto gpu = gpus_.find(device);
-  return gpu != gpus_.end() && std::any_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
-           return entry.second.isSharedBy(uid) && entry.second.uuid == gpu->second.uuid;
-         });
+  return std::any_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
+    return entry.first.node == device.node && entry.second.isSharedBy(uid);
+  });
 }
 
 void Judge::agentSawItFree(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease,

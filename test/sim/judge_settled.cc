@@ -23,9 +23,12 @@ std::int64_t Judge::freeOn(const std::string& name) const {
   }
   for (const auto& [uid, pod] : pods_) {
     if (!pod.live() || pod.node != name || !(pod.ids.empty() || pod.by_hand)) { continue; }
-    // Whose annotation names fewer than it asks for since somebody edited it may have been given others than
-    // its leases say.
-    const auto named = pod.ids.empty() ? 0 : static_cast<std::int64_t>(pod.named.size());
+    // Whose annotation names fewer than it asks for since somebody edited it, or what others have, may have
+    // been given others than its leases say.
+    const auto named = pod.ids.empty() ? 0 : std::count_if(pod.named.begin(), pod.named.end(), [&](int id) {
+      const auto lease = leases_.find({name, id});
+      return lease == leases_.end() || lease->second.holders.contains(uid);
+    });
     free -= std::max<std::int64_t>(0, pod.gpus - named);
   }
   return free;
@@ -154,7 +157,13 @@ bool Judge::mayHold(const std::string& uid, const Pod& pod, const Device& device
   const auto gpu = gpus_.find(device);
   // A leader that saw its lease before that was taken by hand remembers the GPU.
   const bool remembered = pod.forgotten && gpu != gpus_.end() && pod.uuids.contains(gpu->second.uuid);
-  return (pod.node == device.node && (named || remembered)) || holds(uid, pod, device);
+  // A lease that was written for a pod that came bound names the GPU that had the number then.
+  const bool forged = pod.by_hand && gpu != gpus_.end() &&
+                      std::any_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
+                        return entry.first.node == device.node && entry.second.uuid == gpu->second.uuid &&
+                               entry.second.holders.contains(uid);
+                      });
+  return (pod.node == device.node && (named || remembered || forged)) || holds(uid, pod, device);
 }
 
 std::string Judge::whatItHas(const std::string& uid, const Pod& pod) const {
