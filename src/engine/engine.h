@@ -181,7 +181,7 @@ class Engine {
                                                      const model::Uid& uid) const;
   [[nodiscard]] std::size_t contestedIds(const model::Pod& pod, const sched::Holdings& said) const;
   [[nodiscard]] std::int64_t anonymousOf(const model::Pod& pod, const sched::Holdings& said) const;
-  void recountOther(const model::Uid& uid, const model::NodeName& node, int id);
+  void recountOthers(const model::Uid& uid, const std::set<std::pair<model::NodeName, int>>& devices);
   void use(const model::Pod& pod);
   void reclaimUnknown(const model::GpuNodeStatus& status, Mono now);
   void touch(const model::Uid& uid) { touched_.push_back(uid); }

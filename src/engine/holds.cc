@@ -90,12 +90,18 @@ std::size_t Engine::contestedIds(const model::Pod& pod, const sched::Holdings& s
   }));
 }
 
-/// `uid` came to this device, or left it. If one other pod has it, that has become contested, or no more; of
-/// several nothing changes.
-void Engine::recountOther(const model::Uid& uid, const model::NodeName& node, int id) {
-  const auto others = otherHolders(node, id, uid);
-  const model::Pod* other = others.size() == 1 ? cache_.pod(others.front()) : nullptr;
-  if (other != nullptr && other->bound() && !other->finished()) { use(*other); }
+/// `uid` came to these devices, or left them. Where one other pod has one, that has become contested, or is no
+/// more; of several nothing changes. Each is counted once: both may name very many.
+void Engine::recountOthers(const model::Uid& uid, const std::set<std::pair<model::NodeName, int>>& devices) {
+  std::set<model::Uid> concerned;
+  for (const auto& [node, id] : devices) {
+    const auto others = otherHolders(node, id, uid);
+    if (others.size() == 1) { concerned.insert(others.front()); }
+  }
+  for (const auto& other : concerned) {
+    const model::Pod* pod = cache_.pod(other);
+    if (pod != nullptr && pod->bound() && !pod->finished()) { use(*pod); }
+  }
 }
 
 /// Devices that it has and nobody can name.
@@ -206,7 +212,7 @@ void Engine::derive(const model::Uid& uid) {
   } else {
     derived_[uid] = std::move(want);
   }
-  for (const auto& [node, id] : changed) { recountOther(uid, node, id); }
+  recountOthers(uid, changed);
 }
 
 }  // namespace gs::engine
