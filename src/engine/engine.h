@@ -110,10 +110,11 @@ class Engine {
   /// Claims whose spec or whose pods changed, since the last call.
   [[nodiscard]] std::set<model::ObjectKey> takeTouchedClaims() { return std::exchange(touched_claims_, {}); }
   void forgetTouched();
-  /// What all of this has cost so far: pods whose holdings were derived, and anti-affinity terms that waiting
-  /// pods were compared with.
+  /// What all of this has cost so far: pods whose holdings were derived, those whose use of their node was
+  /// counted, and anti-affinity terms that waiting pods were compared with.
   struct Work {
     std::uint64_t derived = 0;
+    std::uint64_t counted = 0;
     std::uint64_t compared = 0;
   };
   [[nodiscard]] const Work& work() const { return work_; }

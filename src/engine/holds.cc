@@ -90,8 +90,8 @@ std::size_t Engine::contestedIds(const model::Pod& pod, const sched::Holdings& s
   }));
 }
 
-/// `uid` came to these devices, or left them. Where one other pod has one, that has become contested, or is no
-/// more; of several nothing changes. Each is counted once: both may name very many.
+/// `uid` came to these devices, or left them. Where one other pod has one, that has become contested, or it
+/// ceased to be; of several nothing changes. Each is counted once: both may name very many.
 void Engine::recountOthers(const model::Uid& uid, const std::set<std::pair<model::NodeName, int>>& devices) {
   std::set<model::Uid> concerned;
   for (const auto& [node, id] : devices) {
@@ -115,6 +115,7 @@ std::int64_t Engine::anonymousOf(const model::Pod& pod, const sched::Holdings& s
 /// What a bound pod takes of its node. Somebody may have edited its annotation, so what its leases say,
 /// and what its agent sees, counts for the quota too.
 void Engine::use(const model::Pod& pod) {
+  ++work_.counted;
   sched::Holdings said = holdingsOf(pod);
   const std::size_t given =
       std::max({said.ids ? said.ids->size() : 0, seenInUse(pod, said).size(), leasedCount(pod)});

@@ -25,7 +25,7 @@ struct SpecCase {
   const char* want;
 };
 
-TEST(ClaimOdditiesTest, AFieldThatNobodyReadsIsNamedWithWhatToDo) {
+TEST(ClaimOdditiesTest, AFieldThatNobodyReadsIsNamedWithItsRemedy) {
   const std::vector<int> many{0, 1, 2, 3, 4, 5, 6, 7, 8, 9};
   const SpecCase cases[] = {
       {"nothing odd", Policy::Contiguous, {}, {}, 0, ""},

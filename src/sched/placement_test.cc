@@ -408,7 +408,7 @@ RC_GTEST_PROP(PlaceProperty, NeverIsSaidWhereTheIdleNodeWouldNotDoEither, (std::
   RC_ASSERT(!n.isWide());
   const bool is_never = placed.error().reason <= Reason::TopologyImpossible;
   RC_CLASSIFY(placed.error().reason == Reason::TopologyImpossible, "impossible");
-  RC_CLASSIFY(!is_never, "for now");
+  RC_CLASSIFY(!is_never, "until GPUs are free");
   RC_ASSERT(is_never == !place(idle(n), r).has_value());
 }
 

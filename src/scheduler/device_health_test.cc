@@ -47,7 +47,7 @@ class DeviceHealthTest : public ::testing::Test {
   testing::PodBuilder pod = testing::PodBuilder("p").on("n").allocated("n:1").running();
 };
 
-TEST_F(DeviceHealthTest, TellsPodAndNodeWhatHappenedAndWhatToDo) {
+TEST_F(DeviceHealthTest, TellsPodAndNodeWhatHappenedAndTheRemedy) {
   node("u1");
   status(model::Health::Unhealthy);
   EXPECT_TRUE(told({0}).empty()) << "it has another GPU";

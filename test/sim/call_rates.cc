@@ -17,6 +17,8 @@ constexpr Duration kMinute = std::chrono::seconds{60};
 constexpr std::size_t kUselessInSecond = 8;
 constexpr std::size_t kInMinute = 60;
 constexpr std::size_t kOfLeaseInMinute = 120;
+/// A pod whose Binding is always refused comes to 7, each of which may be for the same GPU.
+constexpr std::size_t kOfPodInMinute = 8;
 
 /// A claim's status and events are written at a pace of their own, elections are no writers of ours.
 bool isLooked(const kapi::Call& call) {
@@ -30,6 +32,14 @@ std::string nameOf(const kapi::Call& call) {
   return call.key.name.empty() ? std::string{call.body["metadata"]["name"].str()} : call.key.name;
 }
 
+/// The pod that a lease is written for, "" where it says none. Many may want the same GPU, each at its own
+/// pace.
+std::string claimantOf(const kapi::Call& call) {
+  return call.kind != kapi::kLease
+             ? ""
+             : std::string{call.body["metadata"]["annotations"]["gpu.scheduling/pod-uid"].str()};
+}
+
 std::size_t addTo(std::deque<Mono>& times, Mono now, Duration kept) {
   times.push_back(now);
   while (times.front() + kept <= now) { times.pop_front(); }
@@ -40,20 +50,25 @@ std::size_t addTo(std::deque<Mono>& times, Mono now, Duration kept) {
 
 void CallRates::answered(int process, const kapi::Call& call, const kapi::Outcome& outcome, Mono now) {
   if (!isLooked(call)) { return; }
+  const std::string claimant = claimantOf(call);
   const std::string key =
-      fmt::format("{} {} {}{}{} {}/{}", process, kapi::httpMethod(call.verb), call.kind->plural,
-                  call.subresource.empty() ? "" : "/", call.subresource, call.key.ns, nameOf(call));
+      fmt::format("{} {} {}{}{} {}/{}{}{}", process, kapi::httpMethod(call.verb), call.kind->plural,
+                  call.subresource.empty() ? "" : "/", call.subresource, call.key.ns, nameOf(call),
+                  claimant.empty() ? "" : " for ", claimant);
   const std::size_t in_minute = addTo(calls_[key], now, kMinute);
   const std::size_t in_second =
       outcome.result == kapi::CallResult::Applied ? 0 : addTo(useless_[key], now, kSecond);
   most_.in_minute = std::max(most_.in_minute, in_minute);
   most_.in_second = std::max(most_.in_second, in_second);
-  const bool is_lease = call.kind == kapi::kLease;
-  if (problem_.empty() && in_second > (is_lease ? std::max(kUselessInSecond, pods_ / 4) : kUselessInSecond)) {
+  const bool is_of_many = call.kind == kapi::kLease && claimant.empty();
+  if (problem_.empty() &&
+      in_second > (is_of_many ? std::max(kUselessInSecond, pods_ / 4) : kUselessInSecond)) {
     problem_ =
         fmt::format("replica {} was refused, or heard nothing, {} times within a second", key, in_second);
   }
-  const std::size_t most = is_lease ? std::max(kOfLeaseInMinute, pods_) : kInMinute;
+  const std::size_t most = is_of_many                  ? std::max(kOfLeaseInMinute, pods_ * kOfPodInMinute)
+                           : call.kind == kapi::kLease ? kOfLeaseInMinute
+                                                       : kInMinute;
   if (problem_.empty() && in_minute > most) {
     problem_ = fmt::format("replica {} was sent {} times within a minute", key, in_minute);
   }

@@ -22,10 +22,11 @@ std::int64_t Judge::freeOn(const std::string& name) const {
     free += taken || !gpu.in_use.empty() ? 0 : 1;
   }
   for (const auto& [uid, pod] : pods_) {
-    if (!pod.live() || pod.node != name || !(pod.ids.empty() || pod.by_hand)) { continue; }
-    // Whose annotation names fewer than it asks for since somebody edited it, or what others have, may have
-    // been given others than its leases say.
-    const auto named = pod.ids.empty() ? 0 : std::count_if(pod.named.begin(), pod.named.end(), [&](int id) {
+    if (!pod.live() || pod.node != name) { continue; }
+    // Whose annotation names fewer than it asks for since somebody edited it, or what the leases of others
+    // name, may have been given others.
+    const std::vector<int>& says = pod.by_hand && !pod.ids.empty() ? pod.named : pod.ids;
+    const auto named = std::count_if(says.begin(), says.end(), [&](int id) {
       const auto lease = leases_.find({name, id});
       return lease == leases_.end() || lease->second.holders.contains(uid);
     });

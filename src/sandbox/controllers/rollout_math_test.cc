@@ -65,7 +65,7 @@ INSTANTIATE_TEST_SUITE_P(Table, Room,
                                          RoomCase{3, 1, {9}, 0, 0}));
 
 struct ShareCase {
-  int replicas;  // asked for now
+  int replicas;  // that the Deployment asks for
   int surge;
   int most;  // before
   std::vector<std::int64_t> has;

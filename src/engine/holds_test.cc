@@ -1,0 +1,272 @@
+// Which devices of a node are held, by whom, and how many nobody can name.
+#include "engine/engine_hand_test.h"
+#include "model/vcuda.h"
+
+namespace gs::engine {
+namespace {
+
+TEST_F(EngineTest, LeaseAndBoundPodEachHoldTheDevice) {
+  const auto pod = PodBuilder("p").on("node-a").allocated("node-a:1").running();
+  comes(leaseOf(pod, 1));
+  EXPECT_EQ(use(1), DeviceUse::Held);
+  comes(pod);
+  goes(leaseOf(pod, 1));
+  EXPECT_EQ(use(1), DeviceUse::Held) << "deleted by hand: the pod has it";
+  comes(PodBuilder(pod).revision(9).phase(model::PodPhase::Succeeded).terminated());
+  EXPECT_EQ(use(1), DeviceUse::Free);
+}
+
+TEST_F(EngineTest, AnUnboundPodsAnnotationMeansNothing) {
+  comes(PodBuilder("p").allocated("node-a:1"));
+  EXPECT_EQ(use(1), DeviceUse::Free);
+  EXPECT_EQ(node().used_pods, 0);
+}
+
+TEST_F(EngineTest, AnAnnotationThatNamesAnotherNodeHoldsNothingThere) {
+  comes(PodBuilder("p").on("node-a").allocated("node-b:1").gpus(1).running());
+  EXPECT_EQ(node().anonymous, 1) << "it asks for one, and we do not know which";
+  EXPECT_EQ(use(1), DeviceUse::Free);
+}
+
+TEST_F(EngineTest, BareIdsCountOnThePodsNode) {
+  comes(PodBuilder("p").on("node-a").allocated("2,3").scheduler("other").running());
+  EXPECT_EQ(use(2), DeviceUse::Held);
+  EXPECT_EQ(use(3), DeviceUse::Held);
+  EXPECT_EQ(node().free_devices, 2);
+}
+
+TEST_F(EngineTest, WhatTheAgentSeesInUseIsNoLongerAnonymous) {
+  comes(PodBuilder("p").on("node-a").gpus(2).running());
+  EXPECT_EQ(node().anonymous, 2);
+  auto seen = testing::makeStatus("node-a", 4);
+  seen.revision = 2;
+  seen.devices[3].in_use_by = {model::Uid{"uid-p"}};
+  statusComes(seen);
+  EXPECT_EQ(node().anonymous, 1);
+  EXPECT_EQ(use(3), DeviceUse::Held);
+  EXPECT_EQ(node().free_devices, 2);
+  seen.revision = 3;
+  seen.devices[3].in_use_by.clear();
+  statusComes(seen);
+  EXPECT_EQ(node().anonymous, 2);
+  EXPECT_EQ(use(3), DeviceUse::Free);
+}
+
+/// Who may edit its annotation would free a GPU that its containers have: a kubelet gave it one, and nobody
+/// says which.
+TEST_F(EngineTest, NamingWhatAnotherHoldsTakesNothingOffACount) {
+  const auto other = PodBuilder("other").on("node-a").allocated("node-a:0").running();
+  const auto pod = PodBuilder("p").on("node-a").gpus(1).allocated("node-a:0").scheduler("theirs").running();
+  comes(pod);
+  EXPECT_EQ(node().anonymous, 0) << "nobody else has it";
+  comes(leaseOf(other, 0));
+  EXPECT_EQ(node().anonymous, 1);
+  comes(other);
+  EXPECT_EQ(node().anonymous, 1);
+  EXPECT_EQ(node().free_devices, 2);
+  comes(PodBuilder("third").on("node-a").allocated("node-a:0").running());
+  goes(PodBuilder("third").on("node-a").allocated("node-a:0").running());
+  EXPECT_EQ(node().anonymous, 1);
+  comes(PodBuilder(other).revision(9).phase(model::PodPhase::Succeeded).terminated());
+  goes(leaseOf(other, 0));
+  EXPECT_EQ(node().anonymous, 0);
+  EXPECT_EQ(node().free_devices, 3);
+}
+
+TEST_F(EngineTest, AContestedNameTakesNothingOffWhatIsReclaimed) {
+  const auto other = PodBuilder("other").on("node-a").allocated("node-a:0").running();
+  const auto pod = PodBuilder("p").on("node-a").gpus(1).allocated("node-a:0").scheduler("theirs").running();
+  comes(leaseOf(other, 0));
+  comes(other);
+  agentLooks();
+  comes(pod);
+  EXPECT_EQ(node().anonymous, 1);
+  goes(pod);
+  EXPECT_EQ(node().anonymous, 1) << "its containers may run on";
+  EXPECT_EQ(node().free_devices, 2);
+}
+
+TEST_F(EngineTest, ALeaseSaysThatAContestedNameIsTrue) {
+  const auto pod = PodBuilder("p").on("node-a").gpus(1).allocated("node-a:0").running();
+  comes(leaseOf(pod, 0));
+  comes(pod);
+  comes(PodBuilder("other").on("node-a").allocated("node-a:0").running());
+  EXPECT_EQ(node().anonymous, 0);
+  EXPECT_EQ(node().free_devices, 3);
+}
+
+/// The API server went back to a state in which it was not bound yet (a restored backup), and its kubelet
+/// runs it still.
+TEST_F(EngineTest, WhatTheAgentSeesAPodUseThatIsNotBoundIsGivenToNobody) {
+  agentLooks();
+  comes(PodBuilder("p").claim("c"));
+  auto seen = testing::makeStatus("node-a", 4);
+  seen.revision = 3;
+  seen.observed_time = "t1";
+  seen.devices[1].in_use_by = {model::Uid{"uid-p"}};
+  statusComes(seen);
+  EXPECT_EQ(use(1), DeviceUse::Draining);
+  comes(PodBuilder("p").claim("c").revision(4));
+  EXPECT_EQ(use(1), DeviceUse::Draining);
+  comes(PodBuilder("p").claim("c").revision(5).on("node-b").allocated("node-b:0"));
+  EXPECT_EQ(use(1), DeviceUse::Draining) << "it runs there too";
+  seen.revision = 5;
+  seen.observed_time = "t2";
+  seen.devices[1].in_use_by = {};
+  statusComes(seen);
+  EXPECT_EQ(use(1), DeviceUse::Free);
+}
+
+/// Its annotations were edited and its leases are gone; a pod that asks for no GPU (a monitor sees all) has
+/// none.
+TEST_F(EngineTest, WhatTheAgentSeesAPodUseThatAskedForSomeIsHeld) {
+  comes(PodBuilder("claims").on("node-a").claim("one").running());
+  comes(PodBuilder("has").on("node-a").claim("one").allocated("node-a:0").running());
+  comes(PodBuilder("monitor").on("node-a").running());
+  agentLooks();
+  auto seen = testing::makeStatus("node-a", 4);
+  seen.revision = 3;
+  seen.observed_time = "t1";
+  seen.devices[1].in_use_by = {model::Uid{"uid-claims"}};
+  seen.devices[2].in_use_by = {model::Uid{"uid-has"}};
+  for (auto& device : seen.devices) { device.in_use_by.emplace_back("uid-monitor"); }
+  statusComes(seen);
+  EXPECT_EQ(use(0), DeviceUse::Held);
+  EXPECT_EQ(use(1), DeviceUse::Held);
+  EXPECT_EQ(use(2), DeviceUse::Held);
+  EXPECT_EQ(use(3), DeviceUse::Free);
+  EXPECT_EQ(node().anonymous, 0);
+  engine.podGone(model::Uid{"uid-has"}, now);
+  EXPECT_EQ(use(2), DeviceUse::Draining) << "until the agent sees its containers gone";
+}
+
+/// Its annotation was edited, and names another node: its lease alone says what it has, and the node has
+/// fewer GPUs now.
+TEST_F(EngineTest, ALeaseFollowsItsGpuThoughNoGpuHasItsIdAnyMore) {
+  auto seen = testing::makeStatus("node-a", 4);
+  seen.revision = 2;
+  statusComes(seen);
+  comes(PodBuilder("p").on("node-a").claim("one").allocated("node-b:0").running());
+  auto lease = leaseOf(PodBuilder("p"), 3);
+  lease.uuid = seen.devices[3].uuid;
+  comes(lease);
+  auto fewer = testing::makeStatus("node-a", 2);
+  fewer.revision = 3;
+  fewer.devices[0].uuid = seen.devices[3].uuid;
+  statusComes(fewer);
+  EXPECT_EQ(use(0), DeviceUse::Held);
+  EXPECT_EQ(use(1), DeviceUse::Free);
+}
+
+/// Its annotation was edited, and names one of the two that it asked for and has.
+TEST_F(EngineTest, WhatTheAgentSeesAPodUseIsNotAnonymous) {
+  comes(PodBuilder("p").on("node-a").gpus(2).allocated("node-a:0").running());
+  EXPECT_EQ(node().anonymous, 1);
+  agentLooks();
+  auto seen = testing::makeStatus("node-a", 4);
+  seen.revision = 3;
+  seen.observed_time = "t1";
+  for (const std::size_t id : {0U, 1U}) { seen.devices[id].in_use_by = {model::Uid{"uid-p"}}; }
+  statusComes(seen);
+  EXPECT_EQ(node().anonymous, 0);
+  EXPECT_EQ(use(1), DeviceUse::Held);
+}
+
+TEST_F(EngineTest, TheLeaseSaysWhetherItIsShared) {
+  const auto pod = PodBuilder("p").on("node-a").allocated("node-a:0").running();
+  model::Lease lease = leaseOf(pod, 0);
+  lease.holder = "shared";
+  lease.holders = {{model::Uid{"uid-p"}, {"default", "p"}, 0, 0, model::ReservationId{"r1"}, "node-a:0"}};
+  comes(lease);
+  comes(pod);
+  EXPECT_TRUE(node().devices[0].holders[0].amount.shared);
+  goes(lease);
+  EXPECT_TRUE(node().devices[0].holders[0].amount.shared) << "as its last lease said";
+  EXPECT_EQ(engine.shares(model::Uid{"uid-p"}), true);
+}
+
+TEST_F(EngineTest, WithoutALeaseTheClaimSaysWhetherItIsShared) {
+  comes(PodBuilder("p").claim("c").on("node-a").allocated("node-a:0").running());
+  EXPECT_FALSE(node().devices[0].holders[0].amount.shared);
+  auto claim = testing::makeClaim("c");
+  claim.exclusivity = model::Exclusivity::Shared;
+  engine.apply({kapi::kGpuClaim, claim.key, {}, shared(claim), 1}, now);
+  EXPECT_TRUE(node().devices[0].holders[0].amount.shared);
+}
+
+TEST_F(EngineTest, AStatusThatShrinksTakesNothingFromHolders) {
+  comes(PodBuilder("p").on("node-a").allocated("node-a:3").running());
+  auto less = testing::makeStatus("node-a", 2);
+  less.revision = 2;
+  statusComes(less);
+  EXPECT_EQ(use(3), DeviceUse::Held);
+  EXPECT_FALSE(node().device(3)->listed);
+  EXPECT_EQ(node().free_devices, 2);
+}
+
+TEST_F(EngineTest, AnAncestorsLeaseHoldsTheDeviceItIsPlacedOn) {
+  model::Lease old;
+  old.key = {"team", "gpu-node-a-2"};
+  old.uid = model::Uid{"old"};
+  old.revision = 3;
+  old.managed = true;
+  old.holder = "uid-p";
+  comes(old);
+  EXPECT_EQ(use(2), DeviceUse::Free) << "it says neither node nor device";
+  engine.placeLease(old.key, model::NodeName{"node-a"}, 2);
+  EXPECT_EQ(use(2), DeviceUse::Held);
+  goes(old);
+  EXPECT_EQ(use(2), DeviceUse::Free);
+}
+
+TEST_F(EngineTest, ABlockedDeviceIsHeldUntilUnblocked) {
+  engine.blockDevice(model::NodeName{"node-a"}, 1);
+  EXPECT_EQ(use(1), DeviceUse::Held);
+  engine.unblockDevices();
+  EXPECT_EQ(use(1), DeviceUse::Free);
+}
+
+TEST_F(EngineTest, ALeaseOfOursUnderItsNameUnblocksADevice) {
+  engine.blockDevice(model::NodeName{"node-a"}, 1);
+  const PodBuilder pod = PodBuilder("p").on("node-a").allocated("node-a:1").running();
+  comes(pod);
+  comes(leaseOf(pod, 1));
+  ASSERT_EQ(node().device(1)->holders.size(), 1U);
+  EXPECT_EQ(node().device(1)->holders[0].uid, pod.value().uid);
+}
+
+TEST_F(EngineTest, SharesAreOnTheirWayUntilTakenAndWholeDevicesUntilTheyAreKnown) {
+  const auto flights = [&] { return engine.ledger().find(model::NodeName{"node-a"})->in_flight.size(); };
+  for (const std::int64_t cores : {50, 100}) {
+    const bool whole = cores == 100;
+    model::Pod pod = PodBuilder("p" + std::to_string(cores)).on("node-a").value();
+    pod.share_limits = {{cores, 1}};
+    pod.annotations = model::printVcudaNote({model::NodeName{"node-a"}, {{0, {1}}}, 7, false});
+    pod.revision = 10;
+    const auto comesNow = [&] {
+      ++pod.revision;
+      engine.apply({kapi::kPod, pod.key, {}, shared(pod), pod.revision}, now);
+    };
+    comesNow();
+    EXPECT_EQ(flights(), 1U) << cores;
+    pod.taken_by_kubelet = true;
+    comesNow();
+    EXPECT_EQ(flights(), whole ? 1U : 0U) << "gpu-manager takes any device for a whole one";
+    pod.annotations[model::kVcudaAssignedKey] = "true";
+    comesNow();
+    EXPECT_EQ(flights(), 0U) << cores;
+  }
+}
+
+TEST_F(EngineTest, PodsThatNameTheSameGpusAreCountedOnceHoweverManyTheseAre) {
+  std::string ids = "0";
+  for (int id = 1; id < 400; ++id) { ids += "," + std::to_string(id); }
+  comes(PodBuilder("p").on("node-a").gpus(1).allocated(ids).running());
+  const auto before = engine.work().counted;
+  comes(PodBuilder("q").on("node-a").gpus(1).allocated(ids).running());
+  EXPECT_EQ(engine.work().counted - before, 2U) << "q, and p once";
+  EXPECT_EQ(node().anonymous, 2);
+}
+
+}  // namespace
+}  // namespace gs::engine
