@@ -26,9 +26,9 @@ std::int64_t Judge::freeOn(const std::string& name) const {
     // Whose annotation names fewer than it asks for since somebody edited it, or what the leases of others
     // name, may have been given others.
     const std::vector<int>& says = pod.by_hand && !pod.ids.empty() ? pod.named : pod.ids;
-    const auto named = std::count_if(says.begin(), says.end(), [&](int id) {
+    const auto named = std::count_if(says.begin(), says.end(), [this, &name, &pod_uid = uid](int id) {
       const auto lease = leases_.find({name, id});
-      return lease == leases_.end() || lease->second.holders.contains(uid);
+      return lease == leases_.end() || lease->second.holders.contains(pod_uid);
     });
     free -= std::max<std::int64_t>(0, pod.gpus - named);
   }
