@@ -56,7 +56,7 @@ int run(const process::Program& program, Flags& f) {
        .pages = f.pages,
        .goes_on_without_pages = true,
        .metrics = serve::extenderMetrics(),
-       .alone_gauge = extender::kAlone,
+       .standalone_gauge = extender::kStandalone,
        .said = {{"address", f.extender.address}, {"quotas", serve::quotaSource(*quota, f.quota_file)}}});
   if (!made) { return process::refuse(made.error()); }
   process::Service& service = **made;
@@ -65,12 +65,12 @@ int run(const process::Program& program, Flags& f) {
   config.instance = program.name() + "-" + process::hostName();
   config.quota = *std::move(quota);
   extender::Standalone machine{std::move(config), service.rng()};
-  serve::ExtenderEndpoint front{service, machine, f.extender};
-  process::Machine run = front.machine();
+  serve::ExtenderEndpoint endpoint{service, machine, f.extender};
+  process::Machine run = endpoint.machine();
   run.readiness = [&] { return extender::readinessText(machine, !service.leaderElsewhere().empty()); };
   run.state = [&] { return extender::stateMetrics(machine.extender(), machine.engine()); };
   run.pages = {{"/debug/ledger", [&] { return machine.engine().ledger().dump(); }}};
-  return service.run(std::move(run), {front.front()});
+  return service.run(std::move(run), {endpoint.endpoint()});
 }
 
 }  // namespace

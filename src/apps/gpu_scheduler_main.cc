@@ -26,8 +26,7 @@ struct Flags {
 
 void describe(process::Command program, Flags& f) {
   program.topic("Scheduling")
-      .text("--scheduler-name", "NAME", f.scheduler.scheduler_name,
-            "Pods with this spec.schedulerName are ours")
+      .name("--scheduler-name", f.scheduler.scheduler_name, "Pods with this spec.schedulerName are ours")
       .choice("--visible-devices", {"ids", "uuid"}, f.visible_devices,
               "What the annotation gpu.scheduling/visible-devices holds")
       .number("--max-sharers", "N", std::size_t{1}, model::kMaxSharers, f.scheduler.max_sharers,
@@ -57,11 +56,11 @@ int scheduleAndAnswer(process::Service& service, scheduler::Scheduler& machine, 
   config.strict = f.extender.strict();
   config.instance = f.scheduler.instance;
   serve::Combined both{machine, config, service.rng()};
-  serve::ExtenderEndpoint front{service, both, f.extender};
-  process::Machine run = front.machine();
+  serve::ExtenderEndpoint endpoint{service, both, f.extender};
+  process::Machine run = endpoint.machine();
   run.readiness = [&] { return serve::readinessText(both, !service.leaderElsewhere().empty()); };
   run.state = [&both] { return serve::stateMetrics(both); };
-  return service.run(std::move(run), {front.front()});
+  return service.run(std::move(run), {endpoint.endpoint()});
 }
 
 int run(const process::Program& program, Flags& f) {

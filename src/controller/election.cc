@@ -245,10 +245,11 @@ void Election::writeAnswered(const kapi::Outcome& outcome, Now now, Output& out)
   if (outcome.result == kapi::CallResult::Applied && lease != nullptr) {
     if (wentBack(*lease, out)) { return; }
     trouble_.clear();
+    conflicted_ = false;
     seen(*lease, now);
     lead(now, out);
     waitRetry({}, now, out);
-  } else if (outcome.http == 409) {
+  } else if (outcome.http == 409 && !std::exchange(conflicted_, true)) {
     read(out);
   } else {
     reread_ = true;  // it may have been applied: the next write needs the newest revision

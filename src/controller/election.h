@@ -26,6 +26,7 @@
 
 #include "base/clock.h"
 #include "base/random.h"
+#include "controller/parts.h"
 #include "kapi/call.h"
 #include "model/lease.h"
 
@@ -42,7 +43,7 @@ class Election {
     Duration lease_duration = std::chrono::seconds{5};
     Duration renew_deadline = std::chrono::seconds{3};
     Duration retry_period = std::chrono::milliseconds{500};
-    std::uint8_t owner = 100;
+    std::uint8_t owner = kElectionOwner.first;
     std::string address;  // written on the lease: where others reach the leader, "" nothing
     /// Written on the lease: whose it is. One of another name is never taken, however long it was not
     /// renewed. "": anybody's.
@@ -122,6 +123,7 @@ class Election {
   bool silent_ = false;                  // the owner hung, and has given no sign of life since
   std::optional<Mono> forbidden_since_;  // the first 403; nothing went through since
   bool allowed_ = false;                 // something went through, once
+  bool conflicted_ = false;              // the last write was answered 409
   bool reread_ = false;                  // a write of unknown outcome: read before the next one
   std::optional<Mono> due_;
   std::uint64_t next_ = 1;

@@ -31,6 +31,10 @@ class LeaseServer {
       return o;
     };
     if (forbidden || (no_writes && call.verb != kapi::Verb::Get)) { return refuse(403); }
+    if (call.verb != kapi::Verb::Get && conflicts > 0) {
+      --conflicts;
+      return refuse(409);
+    }
     if (call.verb == kapi::Verb::Get && !lease_) { return refuse(404); }
     if (call.verb == kapi::Verb::Create && lease_) { return refuse(409); }
     if (call.verb == kapi::Verb::Update) {
@@ -53,6 +57,7 @@ class LeaseServer {
   }
   bool forbidden = false;  // our role says nothing of it
   bool no_writes = false;  // our role lets us read it only
+  int conflicts = 0;       // so many writes more meet another version
   void remove() { lease_.reset(); }
   /// etcd was restored from a backup of before all writes but the first.
   void restore() {

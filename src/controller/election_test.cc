@@ -517,6 +517,44 @@ TEST(Election, StopWhileAStandbyReadsWritesNothing) {
   EXPECT_EQ(one.server.lease()->holder, "other");
 }
 
+TEST(Election, ASecondConflictInARowWaitsTheRetryPeriodAndSaysSo) {
+  One one;
+  one.start();
+  ASSERT_TRUE(one.leads());
+  one.server.conflicts = 1;
+  int before = one.calls;
+  one.run(milliseconds{500});
+  EXPECT_EQ(one.calls - before, 3) << "a write, a read and a write";
+  EXPECT_EQ(one.machine().trouble(), "");
+  one.server.conflicts = 2;
+  before = one.calls;
+  one.run(milliseconds{500});
+  EXPECT_EQ(one.calls - before, 3) << "and then it waits";
+  EXPECT_NE(one.machine().trouble().find("cannot write the leader lease"), std::string::npos);
+  EXPECT_NE(one.machine().trouble().find("409"), std::string::npos);
+  EXPECT_EQ(one.logs.size(), 1U);
+  one.run(milliseconds{500});
+  EXPECT_TRUE(one.leads());
+  EXPECT_EQ(one.machine().trouble(), "");
+}
+
+/// As where one that answers reads is not the one that answers writes.
+TEST(Election, ALeaseThatIsNotThereAndCannotBeMadeIsTriedOncePerRetryPeriod) {
+  One one;
+  one.server.conflicts = 1'000;
+  one.start();
+  EXPECT_LE(one.calls, 4);
+  const int before = one.calls;
+  one.run(seconds{20});
+  EXPECT_LE(one.calls - before, 2 * 40);
+  EXPECT_GE(one.calls - before, 2 * 30);
+  EXPECT_FALSE(one.leads());
+  EXPECT_EQ(one.logs.size(), 1U);
+  one.server.conflicts = 0;
+  one.run(seconds{1});
+  EXPECT_TRUE(one.leads());
+}
+
 TEST(Election, AnAnswerToAnEarlierCallIsIgnored) {
   One one;
   one.start();

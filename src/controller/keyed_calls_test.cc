@@ -91,7 +91,7 @@ kapi::Outcome answerTo(kapi::Token token) {
 }
 
 TEST(Parts, GiveEachItsOwnAnswersAndOneTimeToWakeAll) {
-  Parts parts{20};
+  controller::Parts parts{controller::kSchedulerOwners};
   Backend one;
   Backend two;
   EXPECT_EQ(parts.add(one), 20);

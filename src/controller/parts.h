@@ -2,12 +2,13 @@
 //
 // Each part has calls of its own under way: their tokens carry its owner's number, which is given out here,
 // so that an answer finds the part that asked. A part that waits says until when; one wake-up serves all.
-// Invariant: no two parts of one process have the same number. Machines that share a process begin at
-// different ones (`first`).
+// Invariant: no two parts of one process have the same number. Whoever gives numbers out has a range of them
+// (kOwnerRanges), and no two ranges meet.
 // The parts must outlive it. One thread.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -17,6 +18,27 @@
 #include "kapi/call.h"
 
 namespace gs::controller {
+
+/// Numbers of owners of calls, from `first` on.
+struct OwnerRange {
+  std::uint8_t first = 0;
+  std::uint8_t count = 0;
+};
+inline constexpr OwnerRange kInformerOwners{1, 9};
+inline constexpr OwnerRange kLeadershipOwners{10, 10};
+inline constexpr OwnerRange kSchedulerOwners{20, 19};
+inline constexpr OwnerRange kCacheSyncOwner{39, 1};
+inline constexpr OwnerRange kExtenderOwner{40, 1};
+inline constexpr OwnerRange kCombinedOwners{41, 9};
+inline constexpr OwnerRange kStandaloneOwners{50, 10};
+inline constexpr OwnerRange kElectionOwner{100, 1};
+/// All of them, ascending.
+inline constexpr std::array kOwnerRanges{kInformerOwners,   kLeadershipOwners, kSchedulerOwners,
+                                         kCacheSyncOwner,   kExtenderOwner,    kCombinedOwners,
+                                         kStandaloneOwners, kElectionOwner};
+static_assert(std::adjacent_find(kOwnerRanges.begin(), kOwnerRanges.end(), [](auto a, auto b) {
+                return a.first + a.count > b.first;
+              }) == kOwnerRanges.end());
 
 class Part {
  public:
@@ -36,17 +58,17 @@ class Part {
 
 class Parts {
  public:
-  explicit Parts(std::uint8_t first) : first_{first} {}
+  explicit Parts(OwnerRange range) : range_{range} {}
 
   /// Its number.
   std::uint8_t add(Part& part) {
-    GS_CHECK(parts_.size() < std::size_t{255} - first_);
+    GS_CHECK(parts_.size() < range_.count, "more than {} parts", range_.count);
     parts_.push_back(&part);
-    return static_cast<std::uint8_t>(first_ + parts_.size() - 1);
+    return static_cast<std::uint8_t>(range_.first + parts_.size() - 1);
   }
   /// False: it is the answer to somebody else's call.
   bool handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
-    const std::size_t at = std::size_t{kapi::tokenOwner(outcome.token)} - first_;
+    const std::size_t at = std::size_t{kapi::tokenOwner(outcome.token)} - range_.first;
     if (at >= parts_.size()) { return false; }
     parts_[at]->handle(outcome, now, out);
     return true;
@@ -67,7 +89,7 @@ class Parts {
   }
 
  private:
-  std::uint8_t first_;
+  OwnerRange range_;
   std::vector<Part*> parts_;
 };
 

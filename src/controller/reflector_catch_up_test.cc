@@ -165,6 +165,23 @@ TEST(ReflectorCatchUp, AWatchThatEndsBelowIsFollowedByAnotherWhileThereIsTime) {
   EXPECT_EQ(h.count<kapi::Call>(), 1);
 }
 
+/// As where a proxy ends them: opened again each time, they would come as fast as it answers.
+TEST(ReflectorCatchUp, AWatchThatEndsAtOnceIsNotOpenedAgainAndAtTheDeadlineAllIsListed) {
+  Hand h;
+  h.begin();
+  h.catchUp(15);
+  h.advance(milliseconds{499});
+  h.ended(h.open().stream, 200);
+  EXPECT_EQ(h.count<kapi::OpenWatch>(), 0);
+  h.advance(milliseconds{2500});
+  h.tick();
+  EXPECT_EQ(h.count<kapi::Call>(), 0);
+  h.advance(milliseconds{1});
+  h.tick();
+  EXPECT_EQ(h.count<kapi::Call>(), 1);
+  EXPECT_TRUE(h.listed(16, {}).caught_up_now);
+}
+
 TEST(ReflectorCatchUp, AForgottenHistoryIsSeenByTheSecondWatchToo) {
   Hand h;
   h.begin();

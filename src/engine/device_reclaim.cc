@@ -15,7 +15,7 @@ std::string DeviceReclaim::uuidOf(const model::NodeName& node, int id) const {
 }
 
 void DeviceReclaim::ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids,
-                          bool clean, Mono now, std::int64_t total) {
+                          bool clean, Mono now, std::int64_t counted) {
   if (const auto it = ended_.find({uid, node}); it != ended_.end()) {
     Ended& e = it->second;
     if (clean) {
@@ -23,13 +23,13 @@ void DeviceReclaim::ended(const model::Uid& uid, const model::NodeName& node, co
       unfloored_.erase(e.number);
     }
     for (const int id : ids) { e.devices.try_emplace(id, uuidOf(node, id)); }
-    e.total = std::max(e.total, total);
+    e.counted = std::max(e.counted, counted);
     holdAll(it->first, e);
     reviewEnded({uid, node}, now);
     return;
   }
   (void)agentsOf(node, now);
-  Ended end{{}, total, !clean && !GS_MUTANT(FreesUnobserved), 0, 0, {}};
+  Ended end{{}, counted, !clean && !GS_MUTANT(FreesUnobserved), 0, 0, {}};
   for (const int id : ids) { end.devices.emplace(id, uuidOf(node, id)); }
   hold({uid, node}, std::move(end));
   reviewEnded({uid, node}, now);
@@ -39,15 +39,14 @@ void DeviceReclaim::seenUsing(const model::Uid& uid, const model::NodeName& node
   const auto it = ended_.find({uid, node});
   if (it == ended_.end()) { return ended(uid, node, {id}, true, now); }
   Ended& e = it->second;
-  e.devices.try_emplace(id, uuidOf(node, id));  // one of those in e.total
+  e.devices.try_emplace(id, uuidOf(node, id));
   holdAll(it->first, e);
 }
 
 void DeviceReclaim::holdAll(const Key& key, const Ended& ended) {
   const auto& [uid, node] = key;
   for (const auto& [id, uuid] : ended.devices) { ledger_.hold(node, id, uid, Source::Draining, {}); }
-  const auto named = static_cast<std::int64_t>(ended.devices.size());
-  ledger_.reclaimAnonymous(node, uid, std::max<std::int64_t>(0, ended.total - named));
+  ledger_.reclaimCounted(node, uid, ended.counted);
 }
 
 void DeviceReclaim::hold(const Key& key, Ended ended) {
@@ -74,7 +73,7 @@ void DeviceReclaim::follow(const model::GpuNodeStatus& status) {
     for (const auto& [id, uuid] : before) {
       if (uuid.empty() || uuidOf(status.node, id) == uuid) { continue; }
       for (const auto& device : status.devices) {
-        if (device.uuid == uuid && e.devices.try_emplace(device.id, uuid).second) { ++e.total; }
+        if (device.uuid == uuid) { e.devices.try_emplace(device.id, uuid); }
       }
     }
     if (e.devices.size() != before.size()) { holdAll(it->first, e); }
@@ -154,7 +153,7 @@ void DeviceReclaim::free(const Key& key) {
   const auto [uid, node] = key;
   const auto it = ended_.find(key);
   for (const auto& [id, uuid] : it->second.devices) { ledger_.release(node, id, uid, Source::Draining); }
-  ledger_.reclaimAnonymous(node, uid, 0);
+  ledger_.reclaimCounted(node, uid, 0);
   unfloored_.erase(it->second.number);
   ended_.erase(it);
   const auto here = on_node_.find(node);

@@ -47,11 +47,11 @@ class DeviceReclaim {
   /// free.
   void setComplete(bool complete, Mono now);
 
-  /// The pod ended holding these devices, `total` in all with those that cannot be named. `clean`: all its
-  /// containers are reported terminated. Again for the same uid: devices are added, and a clean end lifts the
-  /// wait for observations.
+  /// The pod ended holding these devices, and `counted` by their number, some of which these may be
+  /// (sched::Counted). `clean`: all its containers are reported terminated. Again for the same uid: devices
+  /// are added, and a clean end lifts the wait for observations.
   void ended(const model::Uid& uid, const model::NodeName& node, const std::vector<int>& ids, bool clean,
-             Mono now, std::int64_t total = 0);
+             Mono now, std::int64_t counted = 0);
   /// A look of the agent names this device as used by a pod that ended: it is held too, until a later look
   /// does not name it.
   /// That look may be older than the end, so it does not shorten the wait for looks.
@@ -86,7 +86,7 @@ class DeviceReclaim {
   using Key = std::pair<model::Uid, model::NodeName>;  // a pod's leases may be on two nodes
   struct Ended {
     std::map<int, std::string> devices;  // id -> UUID when it ended, "" not known
-    std::int64_t total = 0;
+    std::int64_t counted = 0;
     bool wait_observations = false;
     int observations = 0;                  // new observedTimes since the end
     std::uint64_t number = 0;              // of those that wait for looks; 0: it does not
@@ -117,7 +117,7 @@ class DeviceReclaim {
   void reviewEnded(const Key& key, Mono now);
   void reviewOne(const Key& key, bool is_watched, Mono now);
   void hold(const Key& key, Ended ended);
-  /// Holds all devices of that end in the ledger: those that have ids, and the rest of `total` as a count.
+  /// Holds all devices of that end in the ledger.
   void holdAll(const Key& key, const Ended& ended);
   [[nodiscard]] std::string uuidOf(const model::NodeName& node, int id) const;
   void follow(const model::GpuNodeStatus& status);

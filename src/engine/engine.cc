@@ -93,11 +93,8 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
 void Engine::reclaimAll(const model::Pod& pod, bool clean, Mono now) {
   const sched::Holdings said = holdingsOf(pod);
   const std::vector<int> ids = devicesOf(pod, said);
-  const std::int64_t asked = GS_MUTANT(FreesAnonymous) ? 0 : said.counted;
-  const auto known = static_cast<std::int64_t>(ids.size());
-  const std::int64_t contested = contestedIds(pod, said) > 0 ? anonymousOf(pod, said) : 0;
-  const std::int64_t total = std::max(asked, known + contested);
-  if (total > 0) { reclaim_.ended(pod.uid, pod.node, ids, clean, now, total); }
+  const std::int64_t counted = GS_MUTANT(FreesAnonymous) ? 0 : said.counted;
+  if (counted > 0 || !ids.empty()) { reclaim_.ended(pod.uid, pod.node, ids, clean, now, counted); }
 }
 
 /// Notes whom the pod keeps away from its node while it runs there. A new term may mean pods that wait.
@@ -415,6 +412,12 @@ void Engine::placeLease(const model::ObjectKey& key, const model::NodeName& node
     for (const auto& uid : lease->uids()) { derive(uid); }
   }
 }
+
+namespace {
+
+const model::Uid kNobody{"(a lease that names no pod)"};
+
+}  // namespace
 
 void Engine::blockDevice(const model::NodeName& node, int gpu) {
   if (blocked_.emplace(node, gpu).second) { newly_blocked_.emplace_back(node, gpu); }

@@ -73,6 +73,8 @@ class Engine {
   /// The UUID of the device that it was given under that id, as its lease there says, or said before it went;
   /// "" not known.
   [[nodiscard]] std::string givenUuid(const model::Uid& pod, const model::NodeName& node, int id) const;
+  /// It has a lease under that id there, or had one that went while it lived.
+  [[nodiscard]] bool wasLeased(const model::Uid& pod, const model::NodeName& node, int id) const;
   /// The devices that the agent sees this bound pod use, if it asked for some. A pod without an allocation
   /// has anonymous devices: these are the ones that have a name by now. A pod of ours may use others than it
   /// names, since its node was renumbered or its annotations were edited: it holds them too.
@@ -86,7 +88,7 @@ class Engine {
   void synced(Mono now);
   void tick(Mono now);
   [[nodiscard]] std::optional<Mono> nextDue() const { return reclaim_.nextDue(); }
-  /// See Drain.
+  /// See DeviceReclaim.
   [[nodiscard]] std::optional<std::uint64_t> wantsStatusRevision() const { return reclaim_.wantsFloor(); }
   void tellStatusRevision(std::uint64_t number, model::Revision revision) {
     reclaim_.setFloor(number, revision);
@@ -110,11 +112,10 @@ class Engine {
   /// Claims whose spec or whose pods changed, since the last call.
   [[nodiscard]] std::set<model::ObjectKey> takeTouchedClaims() { return std::exchange(touched_claims_, {}); }
   void forgetTouched();
-  /// What all of this has cost so far: pods whose holdings were derived, those whose use of their node was
-  /// counted, and anti-affinity terms that waiting pods were compared with.
+  /// What all of this has cost so far: pods whose holdings were derived, and anti-affinity terms that waiting
+  /// pods were compared with.
   struct Work {
     std::uint64_t derived = 0;
-    std::uint64_t counted = 0;
     std::uint64_t compared = 0;
   };
   [[nodiscard]] const Work& work() const { return work_; }
@@ -178,11 +179,6 @@ class Engine {
   void userChanged(const model::Uid& uid);
   void leasesChanged(const model::Uid& uid);
   [[nodiscard]] std::size_t leasedCount(const model::Pod& pod) const;
-  [[nodiscard]] std::vector<model::Uid> otherHolders(const model::NodeName& node, int id,
-                                                     const model::Uid& uid) const;
-  [[nodiscard]] std::size_t contestedIds(const model::Pod& pod, const sched::Holdings& said) const;
-  [[nodiscard]] std::int64_t anonymousOf(const model::Pod& pod, const sched::Holdings& said) const;
-  void recountOthers(const model::Uid& uid, const std::set<std::pair<model::NodeName, int>>& devices);
   void use(const model::Pod& pod);
   void reclaimUnknown(const model::GpuNodeStatus& status, Mono now);
   void touch(const model::Uid& uid) { touched_.push_back(uid); }

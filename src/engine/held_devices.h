@@ -19,9 +19,6 @@
 
 namespace gs::engine {
 
-/// Who holds a device whose lease names no pod (Engine::blockDevice).
-inline const model::Uid kNobody{"(a lease that names no pod)"};
-
 /// The device of this UUID; `likely` is looked at first. nullopt: it is not there, or `uuid` is "".
 [[nodiscard]] std::optional<int> idNow(const model::GpuNodeStatus& status, const std::string& uuid,
                                        int likely);

@@ -65,65 +65,24 @@ std::size_t Engine::leasedCount(const model::Pod& pod) const {
   return 0;
 }
 
-/// Pods that live, or may, and have it.
-std::vector<model::Uid> Engine::otherHolders(const model::NodeName& node, int id,
-                                             const model::Uid& uid) const {
-  std::vector<model::Uid> others;
-  const sched::NodeState* state = ledger_.find(node);
-  const sched::DeviceState* device = state == nullptr ? nullptr : state->device(id);
-  if (device == nullptr) { return others; }
-  constexpr unsigned kTheirs = static_cast<unsigned>(Source::Lease) | static_cast<unsigned>(Source::BoundPod);
-  for (const auto& holder : device->holders) {
-    if (holder.uid == uid || holder.uid == kNobody || (holder.sources & kTheirs) == 0) { continue; }
-    others.push_back(holder.uid);
-    if (others.size() == 2) { break; }  // whoever asks wants to know: none, one, or more
-  }
-  return others;
-}
-
-/// Ids that its annotation alone gives the pod, and that others have too. They take nothing off what its node
-/// counts for it: whoever may edit the annotation would free a GPU that the pod's containers have.
-std::size_t Engine::contestedIds(const model::Pod& pod, const sched::Holdings& said) const {
-  if (said.counted == 0 || !said.ids || leasedCount(pod) > 0) { return 0; }
-  return static_cast<std::size_t>(std::count_if(said.ids->begin(), said.ids->end(), [&](int id) {
-    return !otherHolders(pod.node, id, pod.uid).empty();
-  }));
-}
-
-/// `uid` came to these devices, or left them. Where one other pod has one, that has become contested, or it
-/// ceased to be; of several nothing changes. Each is counted once: both may name very many.
-void Engine::recountOthers(const model::Uid& uid, const std::set<std::pair<model::NodeName, int>>& devices) {
-  std::set<model::Uid> concerned;
-  for (const auto& [node, id] : devices) {
-    const auto others = otherHolders(node, id, uid);
-    if (others.size() == 1) { concerned.insert(others.front()); }
-  }
-  for (const auto& other : concerned) {
-    const model::Pod* pod = cache_.pod(other);
-    if (pod != nullptr && pod->bound() && !pod->finished()) { use(*pod); }
-  }
-}
-
-/// Devices that it has and nobody can name.
-std::int64_t Engine::anonymousOf(const model::Pod& pod, const sched::Holdings& said) const {
-  if (GS_MUTANT(ForgetsCounted)) { return 0; }
-  const std::size_t named = (said.ids ? said.ids->size() : 0) - contestedIds(pod, said);
-  const std::size_t known = std::max(named, seenInUse(pod, said).size());
-  return std::max<std::int64_t>(0, said.counted - static_cast<std::int64_t>(known));
-}
-
 /// What a bound pod takes of its node. Somebody may have edited its annotation, so what its leases say,
 /// and what its agent sees, counts for the quota too.
 void Engine::use(const model::Pod& pod) {
-  ++work_.counted;
   sched::Holdings said = holdingsOf(pod);
   const std::size_t given =
       std::max({said.ids ? said.ids->size() : 0, seenInUse(pod, said).size(), leasedCount(pod)});
   const auto whole = std::max<std::int64_t>(said.counted, static_cast<std::int64_t>(given));
-  ledger_.usePod(pod.node, pod.uid, Source::BoundPod, pod.requests, anonymousOf(pod, said),
+  const std::int64_t counted = GS_MUTANT(ForgetsCounted) ? 0 : said.counted;
+  ledger_.usePod(pod.node, pod.uid, Source::BoundPod, pod.requests, counted,
                  {pod.key.ns, whole * sched::kWholeMilli + said.milli});
   ledger_.setInFlight(pod.node, pod.uid, Source::BoundPod,
                       said.on_the_way ? std::move(said.shares) : sched::SharePicks{});
+}
+
+bool Engine::wasLeased(const model::Uid& pod, const model::NodeName& node, int id) const {
+  bool was = false;
+  eachLeaseOf(pod, [&](const model::Lease& lease) { was = was || (lease.node == node && lease.gpu == id); });
+  return was;
 }
 
 std::string Engine::givenUuid(const model::Uid& pod, const model::NodeName& node, int id) const {
@@ -195,25 +154,18 @@ Engine::Holds Engine::holdsOf(const model::Uid& uid) const {
 void Engine::derive(const model::Uid& uid) {
   ++work_.derived;
   Holds want = holdsOf(uid);
-  std::set<std::pair<model::NodeName, int>> changed;
   const auto it = derived_.find(uid);
   if (it != derived_.end()) {
     for (const auto& [hold, amount] : it->second) {
-      if (want.contains(hold)) { continue; }
-      ledger_.release(hold.node, hold.id, uid, hold.source);
-      changed.emplace(hold.node, hold.id);
+      if (!want.contains(hold)) { ledger_.release(hold.node, hold.id, uid, hold.source); }
     }
   }
-  for (const auto& [hold, amount] : want) {
-    ledger_.hold(hold.node, hold.id, uid, hold.source, amount);
-    if (it == derived_.end() || !it->second.contains(hold)) { changed.emplace(hold.node, hold.id); }
-  }
+  for (const auto& [hold, amount] : want) { ledger_.hold(hold.node, hold.id, uid, hold.source, amount); }
   if (want.empty()) {
     derived_.erase(uid);
   } else {
     derived_[uid] = std::move(want);
   }
-  recountOthers(uid, changed);
 }
 
 }  // namespace gs::engine

@@ -258,14 +258,63 @@ TEST_F(EngineTest, SharesAreOnTheirWayUntilTakenAndWholeDevicesUntilTheyAreKnown
   }
 }
 
-TEST_F(EngineTest, PodsThatNameTheSameGpusAreCountedOnceHoweverManyTheseAre) {
+TEST_F(EngineTest, PodsThatNameTheSameGpusHaveTheirOwnBesides) {
   std::string ids = "0";
   for (int id = 1; id < 400; ++id) { ids += "," + std::to_string(id); }
   comes(PodBuilder("p").on("node-a").gpus(1).allocated(ids).running());
-  const auto before = engine.work().counted;
+  EXPECT_EQ(node().anonymous, 0) << "0 to 3 are there, and its own";
   comes(PodBuilder("q").on("node-a").gpus(1).allocated(ids).running());
-  EXPECT_EQ(engine.work().counted - before, 2U) << "q, and p once";
   EXPECT_EQ(node().anonymous, 2);
+}
+
+/// Whoever may edit the annotation of a pod that has a GPU by its number frees none by what he writes.
+TEST_F(EngineTest, NamingWhatCannotBeGivenTakesNothingOffANumber) {
+  struct Case {
+    const char* what;
+    std::function<void()> make;
+    const char* named;
+  };
+  PodBuilder pod = PodBuilder("p").on("node-a").gpus(1).running();
+  const PodBuilder other = PodBuilder("q").on("node-a").allocated("node-a:2").running();
+  agentLooks();
+  const Case cases[] = {
+      {"a number that no GPU has", [] {}, "node-a:900"},
+      {"one that is Unhealthy",
+       [&] {
+         auto status = testing::makeStatus("node-a", 4);
+         status.revision = 3;
+         status.observed_time = "t0";
+         status.devices[3].health = model::Health::Unhealthy;
+         statusComes(status);
+       },
+       "node-a:3"},
+      {"another's", [&] { comes(other); }, "node-a:2"},
+      {"one whose pod ended and whose containers may run", [&] { goes(other); }, "node-a:2"},
+      {"one whose lease cannot be read", [&] { engine.blockDevice(model::NodeName{"node-a"}, 1); },
+       "node-a:1"},
+  };
+  comes(pod);
+  ASSERT_EQ(node().anonymous, 1);
+  std::uint64_t revision = 10;
+  for (const auto& c : cases) {
+    c.make();
+    comes(pod.allocated(c.named).revision(++revision));
+    EXPECT_EQ(node().anonymous, 1) << c.what;
+  }
+  comes(pod.allocated("node-a:0").revision(++revision));
+  EXPECT_EQ(node().anonymous, 0) << "what it alone holds is off what can be given";
+}
+
+/// A lease of one of the ids that an edited annotation names says nothing of the others.
+TEST_F(EngineTest, ALeaseOfOneNamedGpuSaysNothingOfAnother) {
+  const PodBuilder other = PodBuilder("q").on("node-a").allocated("node-a:0").running();
+  comes(other);
+  comes(leaseOf(other, 0));
+  const PodBuilder pod = PodBuilder("p").on("node-a").gpus(2).allocated("node-a:0,1").running();
+  comes(pod);
+  comes(testing::makeLease("node-a", 1, pod.value(), "r2", "node-a:0,1"));
+  EXPECT_EQ(node().anonymous, 1);
+  EXPECT_EQ(node().free_devices, 1);
 }
 
 }  // namespace

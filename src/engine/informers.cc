@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "controller/parts.h"
 #include "kapi/kinds.h"
 
 namespace gs::engine {
@@ -14,7 +15,7 @@ using kapi::Kind;
 controller::Reflector makeReflector(const Informers::Source& source, std::size_t place, Rng& rng) {
   controller::Reflector::Config c;
   c.kind = source.kind;
-  c.owner = static_cast<std::uint8_t>(1 + place);
+  c.owner = static_cast<std::uint8_t>(controller::kInformerOwners.first + place);
   c.ns = source.ns;
   c.selectors = source.selectors;
   c.optional = source.optional;
@@ -134,9 +135,9 @@ void Informers::start(Now now, kapi::Effects& out) {
 
 bool Informers::handle(const kapi::MachineEvent& event, Now now, kapi::Effects& out) {
   const auto give = [&](kapi::Token token, const auto& what) {
-    const std::size_t owner = kapi::tokenOwner(token);
-    if (owner < 1 || owner > reflectors_.size()) { return false; }
-    controller::Reflector& reflector = reflectors_[owner - 1];
+    const std::size_t at = std::size_t{kapi::tokenOwner(token)} - controller::kInformerOwners.first;
+    if (at >= reflectors_.size()) { return false; }
+    controller::Reflector& reflector = reflectors_[at];
     take(reflector, reflector.handle(what, now), now, out);
     return true;
   };

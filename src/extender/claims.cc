@@ -204,7 +204,7 @@ bool Extender::asksFor(const Grant& g, const model::Pod& pod) const {
 void Extender::drop(Grant& g, const model::Pod& pod) {
   const bool own = isOwnSchedulers(pod);
   const std::string why =
-      own ? ownSchedulersText(pod) : "the question says other limits than the pod has; ask again";
+      own ? ownSchedulersText(pod) : "the request says other limits than the pod has; ask again";
   failAll(g.callers.takeAll(), why);
   g.seen.reset();
   const bool unwritten =

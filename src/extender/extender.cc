@@ -119,7 +119,7 @@ void Extender::standBy(std::string why) {
 }
 
 const NodeTablePtr& Extender::table() {
-  if (table_ == nullptr || table_->version() != engine_.ledger().namings().size()) {
+  if (table_ == nullptr || table_->version() != engine_.ledger().comings().end()) {
     table_ = std::make_shared<const NodeTable>(engine_.ledger());
   }
   return table_;
@@ -177,6 +177,7 @@ bool Extender::needsObjects(const Caller& w) {
   Answer a;
   a.kind = Kind::SendObjects;
   for (std::size_t i = 0; i < c.revisions.size(); ++i) {
+    if (c.revisions[i] == Candidates::kNoObject) { continue; }
     if (c.revisions[i] == 0 && c.nodes[i] != NodeTable::kUnknown) { continue; }
     const bool older = c.nodes[i] == NodeTable::kUnknown || !engine_.ledger().at(c.nodes[i]).exists ||
                        engine_.ledger().at(c.nodes[i]).node.revision < c.revisions[i];
@@ -242,6 +243,7 @@ bool Extender::isAnswered(const Caller& w, const model::Pod& pod) {
 }
 
 void Extender::place(Caller w) {
+  if (!usesThisTable(w)) { return; }  // it waited, and its numbers may mean other nodes by now
   w.request.pod = newest(w.request.pod);
   const model::PodPtr pod = w.request.pod;
   if (isAnswered(w, *pod)) { return; }

@@ -30,6 +30,7 @@
 
 #include "base/random.h"
 #include "controller/event.h"
+#include "controller/parts.h"
 #include "engine/engine.h"
 #include "extender/binding_callers.h"
 #include "extender/config.h"
@@ -47,7 +48,7 @@ namespace gs::extender {
 
 class Extender {
  public:
-  static constexpr std::uint8_t kOwner = 40;
+  static constexpr std::uint8_t kOwner = controller::kExtenderOwner.first;
 
   Extender(engine::Engine& engine, Config config, Rng rng);
 
@@ -192,6 +193,7 @@ class Extender {
   void writeAnswered(Grant& grant, const kapi::Outcome& outcome);
   void removeAnswered(Grant& grant, const kapi::Outcome& outcome);
   void readAnswered(Grant& grant, const kapi::Outcome& outcome);
+  void isOfAnother(Grant& grant);
   void nameIsGone(Grant& grant);
   [[nodiscard]] bool isForgotten(const Grant& grant, const kapi::Outcome& outcome) const;
   bool failed(Grant& grant, const kapi::Outcome& outcome);

@@ -28,6 +28,9 @@ class ExtenderTest : public ::testing::Test {
         {kapi::kNode, {"", node.name.text}, {}, std::make_shared<const model::Node>(node), ++server.revision},
         now.mono);
   }
+  void removeNode(const std::string& name) {
+    engine.apply({kapi::kNode, {"", name}, {}, {}, ++server.revision}, now.mono);
+  }
   /// The watch brings what the server has.
   void watchBrings(const std::string& name) {
     const auto it = server.pods.find(name);

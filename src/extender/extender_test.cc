@@ -400,6 +400,17 @@ TEST_F(ExtenderTest, ANodeThatIsNewerInTheBodyIsAskedForAndCounts) {
   EXPECT_EQ(got(last, {"a", "new"}), "a");
 }
 
+TEST_F(ExtenderTest, OnlyObjectsThatTheBodyHasAreAskedFor) {
+  addNode(gpuNode("a", 1));
+  lead();
+  Request q = request(Verb::Filter, create("p", {{50, 1}}), {"nobody", "a", "new"});
+  q.candidates.revisions = {Candidates::kNoObject, Candidates::kNoObject, 1};
+  extender.ask(++last, q, now);
+  settle();
+  ASSERT_EQ(answers[last].kind, AnswerKind::SendObjects);
+  EXPECT_EQ(answers[last].kept, std::vector<std::size_t>{2});
+}
+
 /// Each costs the deciding thread a look of its own.
 TEST_F(ExtenderTest, OfVeryManyNewerNodesWhatIsKnownCounts) {
   std::vector<std::string> nodes;
@@ -433,6 +444,39 @@ TEST_F(ExtenderTest, NamesOfAnOlderTableAreLookedUpAgain) {
   settle();
   EXPECT_EQ(answers[last].kind, AnswerKind::NewTable);
   EXPECT_EQ(answers[last].table->find("b"), 1U);
+}
+
+/// By then their number may mean another node.
+TEST_F(ExtenderTest, WhoWaitedWhileANodeCameInAnothersPlaceIsGivenTheNewTable) {
+  for (const char* name : {"a", "b", "c"}) { addNode(gpuNode(name, 1)); }
+  lead();
+  const model::Pod pod = create("p", {{50, 1}});
+  const RequestId first = ask(Verb::Filter, pod, {"a"});
+  const kapi::Call write = sent();
+  const RequestId waits = ask(Verb::Filter, pod, {"b", "c"});
+  ASSERT_FALSE(answers.contains(waits));
+  removeNode("b");
+  addNode(gpuNode("d", 1));
+  ASSERT_EQ(extender.table()->find("d"), 1U) << "where b was";
+  give(server.carryOut(write));
+  run();
+  EXPECT_EQ(got(first, {"a"}), "a");
+  ASSERT_EQ(answers[waits].kind, AnswerKind::NewTable);
+  EXPECT_EQ(answers[waits].table, extender.table());
+  EXPECT_EQ(note("p", kNode), "a");
+}
+
+TEST_F(ExtenderTest, APodOfANodeThatThereIsNotMakesNoOtherTable) {
+  addNode(gpuNode("a", 1));
+  lead();
+  const NodeTablePtr before = extender.table();
+  create("p", {{50, 1}});
+  bindTo("p", "made-up");
+  ASSERT_NE(engine.ledger().find(model::NodeName{"made-up"}), nullptr);
+  EXPECT_EQ(extender.table(), before);
+  addNode(gpuNode("made-up", 1));
+  EXPECT_NE(extender.table(), before);
+  EXPECT_NE(extender.table()->find("made-up"), NodeTable::kUnknown) << "it came after all";
 }
 
 // ---- Leadership

@@ -96,6 +96,33 @@ TEST_F(ExtenderTest, AWriteOnAnOlderVersionIsMadeAgainOnTheNewOne) {
   EXPECT_EQ(note("p", kNode), "a");
 }
 
+/// No API server answers so: it was told the uid. What is sent again at once would be sent for ever.
+TEST_F(ExtenderTest, AnAnswerThatShowsAnotherPodLeadsToNoWriteAtOnce) {
+  for (const bool removal : {false, true}) {
+    const std::string name = removal ? "q" : "p";
+    addNode(gpuNode(name, 1));
+    lead();
+    const model::Pod pod = create(name, {{50, 1}});
+    const RequestId request_id = ask(Verb::Filter, pod, {name});
+    if (removal) {
+      run();
+      ask(Verb::Deallocate, pod, {});
+    }
+    kapi::Outcome odd = server.carryOut(sent());
+    model::Pod another = server.pods[name];
+    another.uid = model::Uid{"another-" + name};
+    odd.object = std::make_shared<const model::Pod>(another);
+    give(odd);
+    EXPECT_TRUE(calls.empty()) << removal;
+    pass(1s);
+    ASSERT_EQ(calls.size(), 1U) << removal;
+    EXPECT_EQ(calls.front().verb, kapi::Verb::Get) << "what there is decides";
+    run();
+    EXPECT_EQ(got(request_id, {name}), name);
+    EXPECT_EQ(note(name, kNode), removal ? "-" : name);
+  }
+}
+
 TEST_F(ExtenderTest, APodThatIsGoneGetsNothing) {
   addNode(gpuNode("a", 1));
   lead();

@@ -4,9 +4,11 @@
 
 namespace gs::extender {
 
-NodeTable::NodeTable(const sched::Ledger& ledger) : version_{ledger.namings().size()} {
+NodeTable::NodeTable(const sched::Ledger& ledger) : version_{ledger.comings().end()} {
   names_.reserve(ledger.size());
-  for (Index i = 0; i < ledger.size(); ++i) { names_.push_back(ledger.at(i).node.name.text); }
+  for (Index i = 0; i < ledger.size(); ++i) {
+    names_.push_back(ledger.at(i).exists ? ledger.at(i).node.name.text : std::string{});
+  }
   slots_.resize(std::bit_ceil(2 * names_.size() + 2));
   mask_ = slots_.size() - 1;
   for (Index i = 0; i < names_.size(); ++i) {

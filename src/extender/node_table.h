@@ -18,7 +18,7 @@ class NodeTable {
   using Index = sched::Ledger::NodeIndex;
   static constexpr Index kUnknown = ~Index{0};
 
-  /// Of what the ledger knows now; `version`: its namings().size().
+  /// Of what the ledger knows now; `version`: its comings().end().
   explicit NodeTable(const sched::Ledger& ledger);
   NodeTable(const NodeTable&) = delete;
   NodeTable& operator=(const NodeTable&) = delete;

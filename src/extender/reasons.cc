@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "model/vcuda.h"
@@ -154,24 +153,19 @@ QuotaRefusals quotaRefusals(const engine::Engine& engine, const Candidates& c, c
 
 std::string summaryOf(const Answer& a, const Candidates& c, std::string_view uid) {
   if (!a.text.empty()) { return a.text; }
-  std::map<std::optional<Reason>, std::pair<std::size_t, std::size_t>>
-      kinds;  // how many, and the last of them
-  for (std::size_t i = 0; i < c.nodes.size(); ++i) {
-    const sched::NodeStanding* standing = standingAt(a, c, i);
-    auto& kind = kinds[standing == nullptr ? std::nullopt : standing->refused];
-    ++kind.first;
-    kind.second = i;
-  }
-  std::vector<std::tuple<std::size_t, std::string>> parts;
-  parts.reserve(kinds.size());
-  for (const auto& [reason, kind] : kinds) {
-    parts.emplace_back(kind.first, misfitAt(a, c, kind.second, uid).text);
-  }
+  std::map<std::string, std::size_t> counts;
+  for (std::size_t i = 0; i < c.nodes.size(); ++i) { ++counts[misfitAt(a, c, i, uid).text]; }
+  std::vector<std::pair<std::size_t, std::string>> parts;
+  parts.reserve(counts.size());
+  for (const auto& [text, count] : counts) { parts.emplace_back(count, text); }
   std::sort(parts.rbegin(), parts.rend());
   std::string out = fmt::format("0/{} nodes fit", c.nodes.size());
   for (std::size_t i = 0; i < std::min(parts.size(), kShownReasons); ++i) {
-    out += fmt::format("{} {} {}", i == 0 ? ":" : ";", std::get<0>(parts[i]), std::get<1>(parts[i]));
+    out += fmt::format("{} {} {}", i == 0 ? ":" : ";", parts[i].first, parts[i].second);
   }
+  std::size_t others = 0;
+  for (std::size_t i = kShownReasons; i < parts.size(); ++i) { others += parts[i].first; }
+  if (others > 0) { out += fmt::format("; {} others", others); }
   return out;
 }
 

@@ -122,5 +122,36 @@ TEST_F(ReasonsTest, ASummaryCountsReasons) {
             "not known to this extender yet; 1 no GPU device");
 }
 
+/// One kind of reason has several texts.
+TEST_F(ReasonsTest, ASummaryCountsWhatIsSaidOfEach) {
+  for (const char* name : {"p1", "p2"}) { addLabelled(name, {{"model", "P4"}}); }
+  addLabelled("v", {{"model", "V100"}});
+  addNode(gpuNode("small", 1));
+  setQuota({{"default", {{{"V100", 1}}, {}}}});
+  lead();
+  const std::vector<std::string> nodes{"p1", "p2", "v", "small"};
+  const Answer refused = filter(create("p", {{500, 0}}), nodes);
+  EXPECT_EQ(
+      summaryOf(refused, request(Verb::Filter, vcudaPod("p", {}), nodes).candidates, "u"),
+      "0/4 nodes fit: 2 ExceedsGPUQuota: P4 is not in the quota of default; 1 ExceedsGPUQuota: the node "
+      "has no label model; 1 ExceedsGPUQuota: V100 used 0, limit 1, asks 5");
+}
+
+TEST_F(ReasonsTest, ASummaryShowsTheFiveTextsThatAreSaidOfMostAndCountsTheOthers) {
+  std::vector<std::string> nodes;
+  for (int gpus = 1; gpus <= 7; ++gpus) {
+    nodes.push_back("with-" + std::to_string(gpus));
+    addNode(gpuNode(nodes.back(), gpus));
+  }
+  lead();
+  const Answer refused = filter(create("p", {{800, 0}}), nodes);
+  const std::string said =
+      summaryOf(refused, request(Verb::Filter, vcudaPod("p", {}), nodes).candidates, "u");
+  EXPECT_TRUE(
+      said.ends_with("; 1 pod u does not match with this node: needs 8 whole GPUs; free: 3 of 3 whole; "
+                     "2 others"))
+      << said;
+}
+
 }  // namespace
 }  // namespace gs::extender

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <string>
@@ -20,8 +21,9 @@ namespace gs::extender {
 /// Which nodes a caller asks about, in its order; names are numbers of `table`.
 struct Candidates {
   NodeTablePtr table;
-  std::vector<NodeTable::Index> nodes;     // NodeTable::kUnknown: it has no such name
-  std::vector<model::Revision> revisions;  // of the objects in the body, 0: none; empty: names only
+  std::vector<NodeTable::Index> nodes;  // NodeTable::kUnknown: it has no such name
+  static constexpr model::Revision kNoObject = std::numeric_limits<model::Revision>::max();
+  std::vector<model::Revision> revisions;  // of the objects in the body, 0: it says none; empty: names only
   /// The objects of those, by position, that the machine said are newer than what it knows
   /// (Answer::Kind::SendObjects).
   std::map<std::size_t, model::Ptr<model::Node>> objects;

@@ -104,7 +104,9 @@ void Exchange::lookUp(Candidates& c, const std::vector<NodeArg>& nodes) const {
     objects = objects || !node.object.empty();
   }
   if (!objects) { return; }
-  for (const NodeArg& node : nodes) { c.revisions.push_back(node.object.empty() ? 0 : node.revision); }
+  for (const NodeArg& node : nodes) {
+    c.revisions.push_back(node.object.empty() ? Candidates::kNoObject : node.revision);
+  }
 }
 
 /// What an object becomes takes up to a hundred bytes for each of its parts, so those of a body may have so

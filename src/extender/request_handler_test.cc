@@ -348,6 +348,16 @@ TEST_F(Cluster, PrioritizePrefersFullerNodes) {
             R"({"nodeScore":{"n-big":0,"n-cpu":100,"n-small":0},"errorMessage":""})");
 }
 
+/// Volcano sends the nodes that it has; of one that went it has the name only.
+TEST_F(Cluster, ANodeThatCameWithoutItsObjectIsUnknownBesideOneThatHasIt) {
+  const auto asked = post("/scheduler/prioritize",
+                          fmt::format(R"({{"task":{{"Pod":{}}},"nodes":[{{"Name":"gone"}},{{"Name":"n-big",)"
+                                      R"("Node":{}}}]}})",
+                                      kPod, kBig));
+  EXPECT_EQ(asked.status, 200) << asked.body;
+  EXPECT_NE(asked.body.find(R"("n-big":0)"), std::string::npos) << asked.body;
+}
+
 TEST_F(Cluster, WhatElseVolcanoAsksIsAbstainedFrom) {
   EXPECT_EQ(reply("/scheduler/onSessionOpen", R"({"Jobs":{}})"), "{}");
   EXPECT_EQ(reply("/scheduler/jobEnqueueable", "{}"), R"({"status":0})");

@@ -24,7 +24,7 @@ Standalone::Standalone(Config config, Rng rng)
       informers_{engine_, watched(config), rng_},
       recorder_{kController, config.instance, Rng{rng_.next()}},
       events_{recorder_, parts_},
-      cache_sync_{kCacheSyncOwner, {kapi::kPod, kapi::kNode}},
+      cache_sync_{controller::kCacheSyncOwner.first, {kapi::kPod, kapi::kNode}},
       extender_{engine_, std::move(config), Rng{rng_.next()}} {
   engine_.configureQuota(extender_.config().quota);
 }

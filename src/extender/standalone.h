@@ -3,7 +3,6 @@
 // A standby applies all events and answers nothing. A new leader decides once both kinds have caught up with
 // what the API server had when it began to lead (engine/cache_sync.h): what an earlier leader wrote is then
 // known. One thread.
-// Tokens: 1.. the feed's, 23 the events', 39 the catching up, 40 the extender's.
 #pragma once
 
 #include <string>
@@ -46,8 +45,6 @@ class Standalone {
   [[nodiscard]] const engine::Engine& engine() const { return engine_; }
 
  private:
-  static constexpr std::uint8_t kCacheSyncOwner = 39;
-  static constexpr std::uint8_t kFirstOwner = 20;  // of tokens; 40 is the extender's
   [[nodiscard]] kapi::Effects takeEffects();
   void led(const kapi::Leadership& leadership);
   void settle();
@@ -58,7 +55,7 @@ class Standalone {
   Rng rng_;
   engine::Informers informers_;
   controller::EventRecorder recorder_;
-  controller::Parts parts_{kFirstOwner};
+  controller::Parts parts_{controller::kStandaloneOwners};
   controller::EventSender events_;
   engine::CacheSync cache_sync_;
   Extender extender_;

@@ -94,7 +94,7 @@ class StandaloneTest : public ::testing::Test {
 };
 
 /// Not told yet who leads.
-class AloneReadiness : public StandaloneTest {
+class StandaloneReadiness : public StandaloneTest {
  protected:
   void SetUp() override {
     server.add(vcudaPod("p", {{60, 1}}));
@@ -104,11 +104,11 @@ class AloneReadiness : public StandaloneTest {
     return readinessText(machine, another_leads).front() == '1';
   }
   [[nodiscard]] bool says(const std::string& line, bool another_leads = false) const {
-    return readinessText(machine, another_leads).find("\nquestions: " + line + "\n") != std::string::npos;
+    return readinessText(machine, another_leads).find("\nrequests: " + line + "\n") != std::string::npos;
   }
 };
 
-TEST_F(AloneReadiness, ItIsReadyOnceItsQuestionsAreAnsweredAndNotBefore) {
+TEST_F(StandaloneReadiness, ItIsReadyOnceItsRequestsAreAnsweredAndNotBefore) {
   EXPECT_FALSE(ready()) << "nobody leads";
   EXPECT_TRUE(says("this extender does not lead yet"));
   EXPECT_EQ(refusal(ask("p")), "this extender does not lead yet");
@@ -122,19 +122,19 @@ TEST_F(AloneReadiness, ItIsReadyOnceItsQuestionsAreAnsweredAndNotBefore) {
   EXPECT_EQ(refusal(ask("p")), "");
 }
 
-TEST_F(AloneReadiness, AStandbyIsReadyWhileThereIsSomebodyToSendThemOnTo) {
+TEST_F(StandaloneReadiness, AStandbyIsReadyWhileThereIsSomebodyToSendThemOnTo) {
   EXPECT_TRUE(ready(true));
   EXPECT_TRUE(says("ok, sent on to the replica that leads", true));
   EXPECT_FALSE(ready(false));
 }
 
-TEST_F(AloneReadiness, WhoSendsThemOnKnowsTheClusterAllTheSame) {
+TEST_F(StandaloneReadiness, WhoSendsThemOnKnowsTheClusterAllTheSame) {
   Standalone fresh{{}, Rng{1}};
   (void)fresh.start(now);
   EXPECT_EQ(readinessText(fresh, true).front(), '0') << "it may have to lead any moment";
 }
 
-TEST_F(AloneReadiness, OneThatLostTheLeadOrIsStoppingIsNotReady) {
+TEST_F(StandaloneReadiness, OneThatLostTheLeadOrIsStoppingIsNotReady) {
   serve(machine.handle(kapi::Leadership{true, 1, now.mono + 1h}, now));
   EXPECT_TRUE(ready());
   serve(machine.handle(kapi::Leadership{false, 1, {}}, now));

@@ -30,7 +30,7 @@ void addQuota(const engine::Engine& engine, Metrics& m) {
 
 }  // namespace
 
-std::string questionsText(const Extender& extender, bool another_leads) {
+std::string requestsText(const Extender& extender, bool another_leads) {
   if (another_leads) { return "ok, sent on to the replica that leads"; }
   const std::string refused = extender.refusesBecause();
   return refused.empty() ? "ok" : refused;
@@ -38,7 +38,7 @@ std::string questionsText(const Extender& extender, bool another_leads) {
 
 std::string readinessText(const Standalone& machine, bool another_leads) {
   Standalone::Readiness r = machine.readiness();
-  r.checks.emplace_back("questions", questionsText(machine.extender(), another_leads));
+  r.checks.emplace_back("requests", requestsText(machine.extender(), another_leads));
   r.ready = r.ready && r.checks.back().second.starts_with("ok");
   std::string out = r.ready ? "1" : "0";
   for (const auto& [what, state] : r.checks) { out += fmt::format("{}: {}\n", what, state); }

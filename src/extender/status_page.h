@@ -11,7 +11,7 @@ namespace gs::extender {
 /// requests are answered: here, or by another replica that leads.
 [[nodiscard]] std::string readinessText(const Standalone& machine, bool another_leads);
 /// The line of that check: "ok", or why requests are refused.
-[[nodiscard]] std::string questionsText(const Extender& extender, bool another_leads);
+[[nodiscard]] std::string requestsText(const Extender& extender, bool another_leads);
 /// Prometheus text of reservations{state}, leading, quotas and their use by namespace and model, and what is
 /// the matter with those.
 [[nodiscard]] std::string stateMetrics(const Extender& extender, const engine::Engine& engine);

@@ -167,11 +167,18 @@ void Extender::writeAnswered(Grant& g, const kapi::Outcome& outcome) {
   if (failed(g, outcome)) { return; }
   const auto pod = outcome.object.as<model::Pod>();
   engine_.learn(outcome.object, now_.mono);
-  if (g.write.isWriting() && pod->uid == g.uid && !pod->bound()) {
+  if (pod->uid != g.uid) { return isOfAnother(g); }
+  if (g.write.isWriting() && !pod->bound()) {
     written(g, *pod);
   } else if (g.callers.awaitDecision()) {
     askAgain(g);
   }
+}
+
+/// The answer shows a pod of another uid, which no API server does that was told ours.
+void Extender::isOfAnother(Grant& g) {
+  g.write.readFirst();
+  tryLater(g, {});
 }
 
 /// There is no such pod of that name. What a caller said of a pod that nobody else knew proves nothing.
@@ -216,7 +223,8 @@ void Extender::removeAnswered(Grant& g, const kapi::Outcome& outcome) {
   if (failed(g, outcome)) { return; }
   const auto pod = outcome.object.as<model::Pod>();
   engine_.learn(outcome.object, now_.mono);
-  if (pod->uid != g.uid || pod->bound()) { return; }
+  if (pod->uid != g.uid) { return isOfAnother(g); }
+  if (pod->bound()) { return; }
   auto after = g.callers.takeForDecision();
   if (!g.write.isOrphan()) { taken_back_.insert(pod->uid); }
   end(pod->uid);

@@ -1,4 +1,4 @@
-// How to reach an API server and as whom, as a value. Made by kubeconfig.h or in_cluster.h;
+// How to reach an API server and as whom, as a value. Made by load_access.cc;
 // used by Api (api.h).
 #pragma once
 

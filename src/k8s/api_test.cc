@@ -91,8 +91,8 @@ struct Answered {
   int status;
   kapi::CallResult result;
 };
-class ApiFate : public ApiTest, public testing::WithParamInterface<Answered> {};
-TEST_P(ApiFate, OfAWriteByItsStatus) {
+class ApiCallResult : public ApiTest, public testing::WithParamInterface<Answered> {};
+TEST_P(ApiCallResult, OfAWriteByItsStatus) {
   ScriptedServer server{[](Peer& peer) {
     while (peer.readRequest()) {
       peer.write(
@@ -107,7 +107,7 @@ TEST_P(ApiFate, OfAWriteByItsStatus) {
   EXPECT_EQ(server.requests().size(), 1U);  // whatever the answer: sent once
 }
 INSTANTIATE_TEST_SUITE_P(
-    Table, ApiFate,
+    Table, ApiCallResult,
     testing::Values(Answered{200, kapi::CallResult::Applied}, Answered{201, kapi::CallResult::Applied},
                     Answered{400, kapi::CallResult::Refused}, Answered{401, kapi::CallResult::Refused},
                     Answered{409, kapi::CallResult::Refused}, Answered{422, kapi::CallResult::Refused},

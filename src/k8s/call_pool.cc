@@ -37,12 +37,12 @@ CallPool::~CallPool() {
 }
 
 void CallPool::submit(kapi::Call call, std::uint64_t term) {
-  RequestId request_id;
-  request_id.call = std::move(call);
-  request_id.term = term;
+  QueuedCall queued;
+  queued.call = std::move(call);
+  queued.term = term;
   MutexLock lock{mutex_};
   if (ending_) { return; }
-  queue_.submit(std::move(request_id));
+  queue_.submit(std::move(queued));
   if (resting_ < queue_.size() && workers_.size() < options_.connections) {
     workers_.push_back(std::make_unique<Worker>(options_.name, [this](const std::stop_token&) { work(); }));
   }
@@ -73,21 +73,21 @@ void CallPool::work() {
     clients_.push_back(client.get());
     if (cancelled_ || ending_) { client->cancel(); }
   }
-  while (const auto request_id = take()) { finish(*request_id, carryOut(*client, *request_id)); }
+  while (const auto queued = take()) { finish(*queued, carryOut(*client, *queued)); }
   MutexLock lock{mutex_};
   std::erase(clients_, client.get());
 }
 
 /// nullopt: the pool ends.
-std::optional<RequestId> CallPool::take() {
+std::optional<QueuedCall> CallPool::take() {
   MutexLock lock{mutex_};
   for (;;) {
     if (ending_) { return std::nullopt; }
-    if (auto request_id = queue_.next(draining_ ? Mono::max() : clock_.now().mono)) {
+    if (auto queued = queue_.next(draining_ ? Mono::max() : clock_.now().mono)) {
       ++out_;
       // This thread may be the one that watched over the end of a hold.
       if (queue_.nextChange() != Mono::max()) { changed_.notifyOne(); }
-      return request_id;
+      return queued;
     }
     ++resting_;
     const Mono until = queue_.nextChange();
@@ -100,31 +100,31 @@ std::optional<RequestId> CallPool::take() {
   }
 }
 
-kapi::Outcome CallPool::carryOut(Client& client, const RequestId& request_id) {
-  const kapi::Call& call = request_id.call;
+kapi::Outcome CallPool::carryOut(Client& client, const QueuedCall& queued) {
+  const kapi::Call& call = queued.call;
   if (draining()) { return notSent(call, "not sent: this process is stopping"); }
-  if (request_id.overdue) {
+  if (queued.overdue) {
     auto outcome =
         notSent(call, "not sent: the API server asked to wait (429) for longer than this call may take");
-    outcome.retry_after = request_id.held_for;
+    outcome.retry_after = queued.held_for;
     return outcome;
   }
   if (!call.leader_only) { return client.run(call, {}); }
-  const auto may_send = [&] { return gate_ != nullptr && gate_->open(request_id.term, clock_.now().mono); };
+  const auto may_send = [&] { return gate_ != nullptr && gate_->open(queued.term, clock_.now().mono); };
   if (!may_send()) { return notSent(call, "not sent: we do not lead"); }
   return client.run(call, may_send);
 }
 
 /// The hold begins before the machine hears of it; the ordering key goes on only when the machine's mailbox
 /// has the outcome.
-void CallPool::finish(const RequestId& request_id, kapi::Outcome outcome) {
+void CallPool::finish(const QueuedCall& queued, kapi::Outcome outcome) {
   {
     MutexLock lock{mutex_};
-    queue_.answered(request_id.call, outcome, clock_.now().mono);
+    queue_.answered(queued.call, outcome, clock_.now().mono);
   }
   sink_(std::move(outcome));
   MutexLock lock{mutex_};
-  queue_.finished(request_id.call);
+  queue_.finished(queued.call);
   --out_;
   if (out_ + queue_.size() == 0) { settled_.notifyAll(); }
   if (queue_.size() > 0) { changed_.notifyOne(); }

@@ -51,9 +51,9 @@ class CallPool {
 
  private:
   void work();
-  [[nodiscard]] std::optional<RequestId> take();
-  [[nodiscard]] kapi::Outcome carryOut(Client& client, const RequestId& request_id);
-  void finish(const RequestId& request_id, kapi::Outcome outcome);
+  [[nodiscard]] std::optional<QueuedCall> take();
+  [[nodiscard]] kapi::Outcome carryOut(Client& client, const QueuedCall& queued);
+  void finish(const QueuedCall& queued, kapi::Outcome outcome);
 
   const Options options_;
   const Connect connect_;

@@ -13,59 +13,59 @@ constexpr int kBindingsInARow = 3;
 
 }  // namespace
 
-void CallQueue::submit(RequestId request_id) {
+void CallQueue::submit(QueuedCall queued) {
   ++size_;
-  if (!request_id.call.ordering_key.empty()) {
-    const auto [ordering_key, is_new] = ordering_keys_.try_emplace(request_id.call.ordering_key);
+  if (!queued.call.ordering_key.empty()) {
+    const auto [ordering_key, is_new] = ordering_keys_.try_emplace(queued.call.ordering_key);
     if (!is_new) {
-      ordering_key->second.push_back(std::move(request_id));
+      ordering_key->second.push_back(std::move(queued));
       return;
     }
   }
-  ready(std::move(request_id));
+  ready(std::move(queued));
 }
 
-void CallQueue::ready(RequestId request_id) {
-  auto& queue = request_id.call.subresource == "binding" ? bindings_ : others_;
-  queue.push_back(std::move(request_id));
+void CallQueue::ready(QueuedCall queued) {
+  auto& queue = queued.call.subresource == "binding" ? bindings_ : others_;
+  queue.push_back(std::move(queued));
 }
 
-std::optional<RequestId> CallQueue::takeReady() {
+std::optional<QueuedCall> CallQueue::takeReady() {
   if (bindings_.empty() && others_.empty()) { return std::nullopt; }
   const bool binds = !bindings_.empty() && (others_.empty() || bindings_in_a_row_ < kBindingsInARow);
   bindings_in_a_row_ = binds ? std::min(bindings_in_a_row_ + 1, kBindingsInARow) : 0;
   auto& queue = binds ? bindings_ : others_;
-  RequestId request_id = std::move(queue.front());
+  QueuedCall queued = std::move(queue.front());
   queue.pop_front();
-  return request_id;
+  return queued;
 }
 
-std::optional<RequestId> CallQueue::next(Mono now) {
+std::optional<QueuedCall> CallQueue::next(Mono now) {
   for (auto hold = holds_.begin(); hold != holds_.end();) {
     auto& [until, waiting] = hold->second;
     if (until <= now) {
-      for (auto& [overdue_at, request_id] : waiting) { ready(std::move(request_id)); }
+      for (auto& [overdue_at, queued] : waiting) { ready(std::move(queued)); }
       hold = holds_.erase(hold);
       continue;
     }
     if (!waiting.empty() && waiting.begin()->first <= now) {
-      RequestId request_id = std::move(waiting.begin()->second);
+      QueuedCall queued = std::move(waiting.begin()->second);
       waiting.erase(waiting.begin());
-      request_id.overdue = true;
-      request_id.held_for = until - now;
+      queued.overdue = true;
+      queued.held_for = until - now;
       --size_;
-      return request_id;
+      return queued;
     }
     ++hold;
   }
-  while (auto request_id = takeReady()) {
-    Hold* hold = holdOf(request_id->call);
+  while (auto queued = takeReady()) {
+    Hold* hold = holdOf(queued->call);
     if (hold == nullptr) {
       --size_;
-      return request_id;
+      return queued;
     }
-    const Mono overdue_at = now + request_id->call.timeout;
-    hold->waiting.emplace(overdue_at, *std::move(request_id));
+    const Mono overdue_at = now + queued->call.timeout;
+    hold->waiting.emplace(overdue_at, *std::move(queued));
   }
   return std::nullopt;
 }
@@ -96,7 +96,8 @@ void CallQueue::answered(const kapi::Call& call, const kapi::Outcome& outcome, M
 void CallQueue::finished(const kapi::Call& call) {
   if (call.ordering_key.empty()) { return; }
   const auto ordering_key = ordering_keys_.find(call.ordering_key);
-  GS_CHECK(ordering_key != ordering_keys_.end(), "a call of lane {} finished twice", call.ordering_key);
+  GS_CHECK(ordering_key != ordering_keys_.end(), "a call of ordering key {} finished twice",
+           call.ordering_key);
   if (ordering_key->second.empty()) {
     ordering_keys_.erase(ordering_key);
     return;

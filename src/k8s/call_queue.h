@@ -28,7 +28,7 @@
 namespace gs::k8s {
 
 /// A call with the term in which it was decided (LeaderGate).
-struct RequestId {
+struct QueuedCall {
   kapi::Call call;
   std::uint64_t term = 0;
   bool overdue = false;  // held back for longer than its timeout: do not send
@@ -37,9 +37,9 @@ struct RequestId {
 
 class CallQueue {
  public:
-  void submit(RequestId request_id);
+  void submit(QueuedCall queued);
   /// The next call that may start. Mono::max(): all holds are over.
-  [[nodiscard]] std::optional<RequestId> next(Mono now);
+  [[nodiscard]] std::optional<QueuedCall> next(Mono now);
   /// When next() may have something without a further submit() or finished(); Mono::max(): never.
   [[nodiscard]] Mono nextChange() const;
   /// A 429 with retry_after begins a hold, of at most a minute.
@@ -54,19 +54,19 @@ class CallQueue {
   using WriteKind = std::tuple<kapi::Kind, std::string, kapi::Verb, std::string>;
   struct Hold {
     Mono until{};
-    std::multimap<Mono, RequestId> waiting;  // by when they are overdue
+    std::multimap<Mono, QueuedCall> waiting;  // by when they are overdue
   };
-  void ready(RequestId request_id);
-  [[nodiscard]] std::optional<RequestId> takeReady();
+  void ready(QueuedCall queued);
+  [[nodiscard]] std::optional<QueuedCall> takeReady();
   static WriteKind writeKind(const kapi::Call& call, std::string ns) {
     return {call.kind, call.subresource, call.verb, std::move(ns)};
   }
   [[nodiscard]] Hold* holdOf(const kapi::Call& call);
 
-  std::deque<RequestId> bindings_;  // ready, as are `others_`
-  std::deque<RequestId> others_;
+  std::deque<QueuedCall> bindings_;  // ready, as are `others_`
+  std::deque<QueuedCall> others_;
   int bindings_in_a_row_ = 0;
-  std::unordered_map<std::string, std::deque<RequestId>>
+  std::unordered_map<std::string, std::deque<QueuedCall>>
       ordering_keys_;  // those with a call ready, held or out
   std::map<WriteKind, Hold> holds_;
   std::size_t size_ = 0;

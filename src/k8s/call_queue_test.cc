@@ -14,9 +14,9 @@ using namespace std::chrono_literals;
 
 const Mono kStart{1000s};
 
-RequestId request_id(kapi::Token token, std::string ordering_key = {}, kapi::Verb verb = kapi::Verb::Update,
-                     kapi::Kind kind = kapi::kLease) {
-  RequestId made;
+QueuedCall queued(kapi::Token token, std::string ordering_key = {}, kapi::Verb verb = kapi::Verb::Update,
+                  kapi::Kind kind = kapi::kLease) {
+  QueuedCall made;
   made.call.token = token;
   made.call.ordering_key = std::move(ordering_key);
   made.call.verb = verb;
@@ -40,7 +40,7 @@ kapi::Token nextToken(CallQueue& queue, Mono now = kStart) {
 
 TEST(CallQueue, CallsWithoutOrderingKeyStartInOrderAndSideBySide) {
   CallQueue queue;
-  for (kapi::Token t = 1; t <= 3; ++t) { queue.submit(request_id(t)); }
+  for (kapi::Token t = 1; t <= 3; ++t) { queue.submit(queued(t)); }
   EXPECT_EQ(queue.size(), 3U);
   EXPECT_EQ(nextToken(queue), 1U);
   EXPECT_EQ(nextToken(queue), 2U);
@@ -52,9 +52,9 @@ TEST(CallQueue, CallsWithoutOrderingKeyStartInOrderAndSideBySide) {
 
 TEST(CallQueue, BindingsGoFirstButOfFourCallsOneIsAnother) {
   CallQueue queue;
-  for (kapi::Token t = 1; t <= 3; ++t) { queue.submit(request_id(t)); }
+  for (kapi::Token t = 1; t <= 3; ++t) { queue.submit(queued(t)); }
   for (kapi::Token t = 11; t <= 17; ++t) {
-    RequestId binding = request_id(t, "", kapi::Verb::Create, kapi::kPod);
+    QueuedCall binding = queued(t, "", kapi::Verb::Create, kapi::kPod);
     binding.call.subresource = "binding";
     queue.submit(std::move(binding));
   }
@@ -67,7 +67,7 @@ TEST(CallQueue, BindingsGoFirstButOfFourCallsOneIsAnother) {
 TEST(CallQueue, WhatIsTooManyInOneNamespaceHoldsNoOther) {
   CallQueue queue;
   const auto in = [](const char* ns, kapi::Token token) {
-    RequestId made = request_id(token);
+    QueuedCall made = queued(token);
     made.call.key.ns = ns;
     return made;
   };
@@ -86,26 +86,26 @@ TEST(CallQueue, WhatIsTooManyInOneNamespaceHoldsNoOther) {
 
 TEST(CallQueue, OneOrderingKeyHasOneCallOut) {
   CallQueue queue;
-  queue.submit(request_id(1, "a"));
-  queue.submit(request_id(2, "a"));
-  queue.submit(request_id(3, "b"));
+  queue.submit(queued(1, "a"));
+  queue.submit(queued(2, "a"));
+  queue.submit(queued(3, "b"));
   EXPECT_EQ(nextToken(queue), 1U);
   EXPECT_EQ(nextToken(queue), 3U);
   EXPECT_EQ(nextToken(queue), 0U);
-  queue.finished(request_id(1, "a").call);
+  queue.finished(queued(1, "a").call);
   EXPECT_EQ(nextToken(queue), 2U);
-  queue.finished(request_id(2, "a").call);
-  queue.submit(request_id(4, "a"));
+  queue.finished(queued(2, "a").call);
+  queue.submit(queued(4, "a"));
   EXPECT_EQ(nextToken(queue), 4U);
 }
 
 TEST(CallQueue, BusyHoldsThatKindOfWriteAndNoOther) {
   CallQueue queue;
-  queue.answered(request_id(1).call, busy(5s), kStart);
-  queue.submit(request_id(2));
-  queue.submit(request_id(3, "", kapi::Verb::Delete));
-  queue.submit(request_id(4, "", kapi::Verb::Update, kapi::kPod));
-  RequestId status = request_id(5);
+  queue.answered(queued(1).call, busy(5s), kStart);
+  queue.submit(queued(2));
+  queue.submit(queued(3, "", kapi::Verb::Delete));
+  queue.submit(queued(4, "", kapi::Verb::Update, kapi::kPod));
+  QueuedCall status = queued(5);
   status.call.subresource = "status";
   queue.submit(status);
   EXPECT_EQ(nextToken(queue), 3U);
@@ -119,9 +119,9 @@ TEST(CallQueue, BusyHoldsThatKindOfWriteAndNoOther) {
 
 TEST(CallQueue, AHeldCallHoldsItsOrderingKey) {
   CallQueue queue;
-  queue.answered(request_id(1).call, busy(5s), kStart);
-  queue.submit(request_id(2, "a"));
-  queue.submit(request_id(3, "a", kapi::Verb::Delete));
+  queue.answered(queued(1).call, busy(5s), kStart);
+  queue.submit(queued(2, "a"));
+  queue.submit(queued(3, "a", kapi::Verb::Delete));
   EXPECT_EQ(nextToken(queue), 0U);
   EXPECT_EQ(nextToken(queue, kStart + 5s), 2U);
   EXPECT_EQ(nextToken(queue, kStart + 5s), 0U);
@@ -129,8 +129,8 @@ TEST(CallQueue, AHeldCallHoldsItsOrderingKey) {
 
 TEST(CallQueue, AHoldLongerThanTheCallMayTakeGivesItBackOverdue) {
   CallQueue queue;
-  queue.answered(request_id(1).call, busy(30s), kStart);
-  queue.submit(request_id(2, "a"));
+  queue.answered(queued(1).call, busy(30s), kStart);
+  queue.submit(queued(2, "a"));
   EXPECT_EQ(nextToken(queue), 0U);
   EXPECT_EQ(queue.nextChange(), kStart + 10s);
   const auto overdue = queue.next(kStart + 10s);
@@ -143,9 +143,9 @@ TEST(CallQueue, AHoldLongerThanTheCallMayTakeGivesItBackOverdue) {
 
 TEST(CallQueue, AHoldIsNeverLongerThanAMinuteAndALaterShorterOneDoesNotShortenIt) {
   CallQueue queue;
-  queue.answered(request_id(1).call, busy(24h), kStart);
-  queue.answered(request_id(2).call, busy(1s), kStart);
-  RequestId patient = request_id(3);
+  queue.answered(queued(1).call, busy(24h), kStart);
+  queue.answered(queued(2).call, busy(1s), kStart);
+  QueuedCall patient = queued(3);
   patient.call.timeout = 1h;
   queue.submit(patient);
   EXPECT_EQ(nextToken(queue), 0U);
@@ -155,29 +155,29 @@ TEST(CallQueue, AHoldIsNeverLongerThanAMinuteAndALaterShorterOneDoesNotShortenIt
 TEST(CallQueue, OtherAnswersHoldNothing) {
   CallQueue queue;
   kapi::Outcome outcome = busy(0s);
-  queue.answered(request_id(1).call, outcome, kStart);
+  queue.answered(queued(1).call, outcome, kStart);
   outcome.http = 503;
   outcome.retry_after = 5s;
-  queue.answered(request_id(1).call, outcome, kStart);
-  queue.submit(request_id(2));
+  queue.answered(queued(1).call, outcome, kStart);
+  queue.submit(queued(2));
   EXPECT_EQ(nextToken(queue), 2U);
 }
 
 TEST(CallQueue, EndOfTimeEndsAllHolds) {
   CallQueue queue;
-  queue.answered(request_id(1).call, busy(5s), kStart);
-  queue.submit(request_id(2));
+  queue.answered(queued(1).call, busy(5s), kStart);
+  queue.submit(queued(2));
   EXPECT_EQ(nextToken(queue), 0U);
   const auto next = queue.next(Mono::max());
   ASSERT_TRUE(next);
   EXPECT_FALSE(next->overdue);
 }
 
-TEST(CallQueueProperty, EachCallComesOutOnceAndALaneKeepsItsOrder) {
+TEST(CallQueueProperty, EachCallComesOutOnceAndAnOrderingKeyKeepsItsOrder) {
   EXPECT_TRUE(rc::check([](const std::vector<std::uint8_t>& steps) {
     CallQueue queue;
     Mono now = kStart;
-    std::vector<RequestId> out;
+    std::vector<QueuedCall> out;
     std::map<std::string, kapi::Token> last;
     std::set<kapi::Token> seen;
     kapi::Token submitted = 0;
@@ -185,7 +185,7 @@ TEST(CallQueueProperty, EachCallComesOutOnceAndALaneKeepsItsOrder) {
       while (auto next = queue.next(now)) {
         const std::string ordering_key = next->call.ordering_key;
         RC_ASSERT(seen.insert(next->call.token).second);
-        for (const RequestId& other : out) {
+        for (const QueuedCall& other : out) {
           RC_ASSERT(ordering_key.empty() || other.call.ordering_key != ordering_key);
         }
         if (!ordering_key.empty()) {
@@ -198,9 +198,9 @@ TEST(CallQueueProperty, EachCallComesOutOnceAndALaneKeepsItsOrder) {
       switch (step % 4) {
         case 0:
         case 1:
-          queue.submit(request_id(++submitted,
-                                  step % 3 == 0 ? "" : std::string(1, static_cast<char>('a' + step % 5)),
-                                  step % 7 == 0 ? kapi::Verb::Delete : kapi::Verb::Update));
+          queue.submit(queued(++submitted,
+                              step % 3 == 0 ? "" : std::string(1, static_cast<char>('a' + step % 5)),
+                              step % 7 == 0 ? kapi::Verb::Delete : kapi::Verb::Update));
           break;
         case 2: now += std::chrono::seconds{step % 16}; break;
         default:
@@ -216,7 +216,7 @@ TEST(CallQueueProperty, EachCallComesOutOnceAndALaneKeepsItsOrder) {
       takeAll();
     }
     while (!out.empty() || queue.size() > 0) {  // everything comes out in the end
-      for (const RequestId& one : std::exchange(out, {})) { queue.finished(one.call); }
+      for (const QueuedCall& one : std::exchange(out, {})) { queue.finished(one.call); }
       now += 1min;
       takeAll();
     }

@@ -91,7 +91,7 @@ void ElectionThread::carryOut(controller::Election::Output output) {
 }
 
 void ElectionThread::ping() {
-  wiring_.loop.ask([box = mailbox_, &clock = wiring_.clock] { box->tryPush(Pong{clock.now()}); });
+  wiring_.loop.ping([box = mailbox_, &clock = wiring_.clock] { box->tryPush(Pong{clock.now()}); });
 }
 
 }  // namespace gs::k8s

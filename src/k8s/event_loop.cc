@@ -14,7 +14,7 @@ constexpr std::size_t kMaxQuestions = 256;
 EventLoop::EventLoop(const Clock& clock, std::size_t capacity) : clock_{clock}, mailbox_{capacity} {}
 
 void EventLoop::start(Machine machine, Output output) {
-  GS_CHECK(worker_ == nullptr, "an OwnerLoop is started once");
+  GS_CHECK(worker_ == nullptr, "an EventLoop is started once");
   machine_ = std::move(machine);
   output_ = std::move(output);
   worker_ = std::make_unique<Worker>("owner", [this](const std::stop_token&) { run(); });
@@ -46,6 +46,24 @@ bool EventLoop::urge(Urgent urgent) {
 }
 
 bool EventLoop::ask(std::function<void()> question) { return urge(std::move(question)); }
+
+void EventLoop::ping(std::function<void()> pong) {
+  {
+    MutexLock lock{mutex_};
+    pong_ = std::move(pong);
+  }
+  mailbox_.tryPush(Nudge{});
+}
+
+void EventLoop::answerPing() {
+  Question pong;
+  {
+    MutexLock lock{mutex_};
+    pong.swap(pong_);
+  }
+  if (pong) { pong(); }
+}
+
 bool EventLoop::act(std::function<kapi::Effects(Now)> action) { return urge(std::move(action)); }
 
 void EventLoop::stop() {
@@ -84,6 +102,7 @@ void EventLoop::give(const Event& event) {
 
 /// Only those that are there now: were later ones taken too, questions could keep events waiting for ever.
 void EventLoop::takeUrgent() {
+  answerPing();
   for (std::size_t left = countUrgent(); left > 0; --left) {
     auto next = nextUrgent();
     if (!next) { return; }

@@ -4,7 +4,7 @@
 // Order: begin() comes first. Events of one poster come in the order in which they were posted. Changes of
 // leadership, questions and actions come in their own order, before whatever waits in the mailbox, so a flood
 // of events delays them by one event only. A flood of questions delays an event by those that were there
-// before it, 256 at most.
+// before it, 256 at most. A sign of life is asked for before all of those, however many there are.
 // Effects of one event are handed on before the next event is given.
 // post() waits while the mailbox is full and must not be called from the loop's own thread; postLeadership(),
 // ask() and act() never wait. After stop() events are dropped,
@@ -57,6 +57,9 @@ class EventLoop {
   /// Runs `question` on the loop's thread, between two events. False: too many wait (the thread hangs),
   /// or stopped.
   bool ask(std::function<void()> question);
+  /// Runs `pong` as soon as the thread has ended what it does now. One at a time: another one takes the place
+  /// of what has not run yet.
+  void ping(std::function<void()> pong);
   /// As ask(), for what changes the machine: its effects are carried out.
   bool act(std::function<kapi::Effects(Now)> action);
   /// As ask(), and waits for the answer. nullopt: none within `limit` (the thread hangs), or refused. A
@@ -87,6 +90,7 @@ class EventLoop {
   void carryOut(kapi::Effects effects);
   bool urge(Urgent urgent) GS_EXCLUDES(mutex_);
   void takeUrgent() GS_EXCLUDES(mutex_);
+  void answerPing() GS_EXCLUDES(mutex_);
   [[nodiscard]] std::size_t countUrgent() GS_EXCLUDES(mutex_);
   [[nodiscard]] std::optional<Urgent> nextUrgent() GS_EXCLUDES(mutex_);
   void giveTimer();
@@ -95,6 +99,7 @@ class EventLoop {
   Mailbox<Message> mailbox_;
   Mutex mutex_;
   std::deque<Urgent> urgent_ GS_GUARDED_BY(mutex_);
+  Question pong_ GS_GUARDED_BY(mutex_);
   bool stopping_ GS_GUARDED_BY(mutex_) = false;
   // The loop's thread's own:
   Machine machine_;

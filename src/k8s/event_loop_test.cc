@@ -215,6 +215,32 @@ TEST_F(EventLoopTest, TooManyQuestionsAreRefused) {
   loop_.stop();  // before what its thread waits on goes
 }
 
+TEST_F(EventLoopTest, ThoughTooManyQuestionsWaitAPingIsAnsweredBeforeThem) {
+  std::latch entered{1};
+  std::latch release{1};
+  start([&](const Event&, Now) {
+    entered.count_down();
+    release.wait();
+    return kapi::Effects{};
+  });
+  loop_.post(outcome(0));
+  waitOpen(entered, "the machine is there");
+  int answered = 0;
+  while (loop_.ask([&] { ++answered; })) {}
+  int answered_before = -1;
+  int pongs = 0;
+  loop_.ping([&] { ++pongs; });
+  loop_.ping([&] {
+    ++pongs;
+    answered_before = answered;
+  });
+  release.count_down();
+  loop_.stop();
+  EXPECT_EQ(answered_before, 0);
+  EXPECT_EQ(pongs, 1) << "of two, the later one";
+  EXPECT_EQ(answered, 256);
+}
+
 TEST_F(EventLoopTest, AHungMachineGivesNoAnswer) {
   std::latch release{1};
   start([&](const Event&, Now) {

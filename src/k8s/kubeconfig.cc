@@ -134,7 +134,8 @@ std::string namesOf(const std::vector<Kubeconfig::Context>& contexts) {
   return names.empty() ? "none" : names;
 }
 
-/// "https://host:6443/prefix" without the last slash, or "" when it is no such URL.
+}  // namespace
+
 std::string serverUrl(std::string url) {
   const bool https = url.starts_with("https://");
   if (!https && !url.starts_with("http://")) { return {}; }
@@ -146,6 +147,8 @@ std::string serverUrl(std::string url) {
   }
   return url;
 }
+
+namespace {
 
 /// The pair of certificate and key: both or none. "" or what is wrong.
 std::string keyPairProblem(const Kubeconfig::User& user) {
@@ -165,7 +168,11 @@ Status useCluster(const Kubeconfig::Cluster& cluster, Access& access) {
   };
   access.server = serverUrl(cluster.server);
   if (access.server.empty()) {
-    return wrong(fmt::format("server '{}' is not a URL; write https://HOST:PORT", cluster.server));
+    const bool with_user = cluster.server.find('@') != std::string::npos;  // and perhaps a password
+    return wrong(with_user
+                     ? "server names a user before an @; write "
+                       "https://HOST:PORT, and the user below `users`"
+                     : fmt::format("server '{}' is not a URL; write https://HOST:PORT", cluster.server));
   }
   if (cluster.insecure && (!cluster.ca_pem.empty() || !cluster.ca_file.empty())) {
     return wrong("insecure-skip-tls-verify together with certificate-authority; remove one of them");

@@ -60,6 +60,10 @@ void mergeKubeconfig(Kubeconfig& into, Kubeconfig next);
 /// `context` "": the current one. Error Invalid or NotFound.
 [[nodiscard]] Result<Access> resolveAccess(const Kubeconfig& config, const std::string& context);
 
+/// As calls use it: no slash at its end; "": it is no URL of an API server. One with a user or a password in
+/// it is none: it would be logged.
+[[nodiscard]] std::string serverUrl(std::string url);
+
 /// The process's surroundings as an argument.
 struct Surroundings {
   std::function<std::optional<std::string>(const char* name)> env;

@@ -268,6 +268,33 @@ TEST_F(LoadAccess, AnotherServerIsAskedWithWhatIsNamedOrWithoutCredentials) {
   EXPECT_EQ(pod->token_file, "") << "another server is not told who the pod is";
 }
 
+TEST_F(LoadAccess, AMasterThatIsNoPlainUrlIsRefusedAndNotRepeated) {
+  write("flag", config("https://flag"));
+  for (const char* server :
+       {"https://admin:hunter2@there", "admin:hunter2@there:8080", "http://there/?token=hunter2",
+        "https://there/#hunter2", "https://", "http:///hunter2", ":8080", "ftp://hunter2", "hunter2 there",
+        "hunter2\\there", "https://there\r\nX: hunter2"}) {
+    for (const std::string& flag : {std::string{}, dir_ + "/flag"}) {
+      const auto access = loadAccessTo(server, flag, "", surroundings_);
+      ASSERT_FALSE(access.has_value()) << server << " became " << access->server;
+      EXPECT_EQ(access.error().code, Code::Invalid) << server;
+      EXPECT_NE(access.error().message.find("--master"), std::string::npos) << access.error().message;
+      EXPECT_EQ(access.error().message.find("hunter2"), std::string::npos) << access.error().message;
+    }
+  }
+}
+
+/// Errors are logged.
+TEST_F(LoadAccess, AServerWithAUserIsRefusedAndNotRepeated) {
+  for (const char* server : {"https://admin:hunter2@there", "admin:hunter2@there", "ftp://u:hunter2@there"}) {
+    write("flag", config(server));
+    const auto access = load(dir_ + "/flag");
+    ASSERT_FALSE(access.has_value()) << server;
+    EXPECT_NE(access.error().message.find("names a user"), std::string::npos) << access.error().message;
+    EXPECT_EQ(access.error().message.find("hunter2"), std::string::npos) << access.error().message;
+  }
+}
+
 TEST_F(LoadAccess, APodWithoutServiceAccountIsToldSo) {
   bePod();
   std::filesystem::remove(dir_ + "/sa/token");

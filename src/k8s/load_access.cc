@@ -125,8 +125,12 @@ Result<Access> loadAccessTo(const std::string& server, const std::string& kubeco
     if (server.empty() || !found) { return found; }
     access = *std::move(found);
   }
-  access.server = (server.find("://") == std::string::npos ? "http://" : "") + server;
-  while (access.server.ends_with('/')) { access.server.pop_back(); }
+  access.server = serverUrl((server.find("://") == std::string::npos ? "http://" : "") + server);
+  if (access.server.empty()) {  // not repeated: it may hold a password
+    return fail(Code::Invalid,
+                "--master is not the URL of an API server; write https://HOST:PORT, without user, query or "
+                "fragment");
+  }
   return access;
 }
 

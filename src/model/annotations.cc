@@ -70,6 +70,8 @@ Result<Allocation> parseAllocation(std::string_view text) {
     out.node = NodeName{node};
     rest.remove_prefix(colon + 1);
   }
+  // Whoever writes one reads it often, so no text costs more than what names every device.
+  if (std::count(rest.begin(), rest.end(), ',') > kMaxDeviceId) { return malformed("has too many ids"); }
   for (bool more = true; more;) {
     const auto comma = rest.find(',');
     more = comma != std::string_view::npos;

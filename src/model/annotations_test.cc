@@ -42,6 +42,17 @@ TEST(AllocationRead, RefusesEverythingElse) {
   }
 }
 
+TEST(AllocationRead, NamesNoMoreThanThereCanBe) {
+  std::string all = "0";
+  for (int i = 1; i <= kMaxDeviceId; ++i) { all += "," + std::to_string(i); }
+  EXPECT_EQ(parseAllocation("n:" + all)->ids.size(), std::size_t{kMaxDeviceId} + 1);
+  const auto twice = parseAllocation("n:" + all + ",0");
+  ASSERT_FALSE(twice);
+  EXPECT_NE(twice.error().message.find("too many ids"), std::string::npos) << twice.error().message;
+  EXPECT_LT(twice.error().message.size(), 500U) << "it is not repeated as a whole";
+  EXPECT_FALSE(parseAllocation(all + ",0"));
+}
+
 TEST(AllocationRead, SaysThatPartitionsAreNotSupported) {
   EXPECT_NE(parseAllocation("n:0/1").error().message.find("MIG"), std::string::npos);
 }

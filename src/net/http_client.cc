@@ -9,11 +9,11 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <csignal>
 #include <cstring>
 #include <utility>
 
 #include "base/check.h"
+#include "net/socket.h"
 
 namespace gs::net {
 namespace {
@@ -21,10 +21,7 @@ namespace {
 void initialiseOnce() {
   static const bool done = [] {
     GS_CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK, "libcurl does not start");
-    struct sigaction now {};
-    if (::sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
-      std::signal(SIGPIPE, SIG_IGN);
-    }
+    ignoreBrokenPipes();
     return true;
   }();
   static_cast<void>(done);

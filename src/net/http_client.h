@@ -6,7 +6,7 @@
 // process. Redirects are
 // not followed. Proxies: the one given, else the environment's (HTTPS_PROXY, NO_PROXY).
 // Threads: requests from one thread at a time; cancel() from any. Making the first client ignores SIGPIPE for
-// the process, once (OpenSSL writes to sockets that way).
+// the process (socket.h).
 #pragma once
 
 #include <cstddef>

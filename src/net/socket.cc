@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <memory>
 
@@ -71,6 +72,19 @@ bool wouldBlock() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == E
 void Fd::reset() {
   if (fd_ >= 0) { ::close(std::exchange(fd_, -1)); }
 }
+
+void ignoreBrokenPipes() {
+  static const bool done = [] {
+    struct sigaction now {};
+    if (::sigaction(SIGPIPE, nullptr, &now) == 0 && now.sa_handler == SIG_DFL) {
+      std::signal(SIGPIPE, SIG_IGN);
+    }
+    return true;
+  }();
+  static_cast<void>(done);
+}
+
+bool isListenAddress(const std::string& address) { return splitAddress(address).has_value(); }
 
 Result<Fd> listenTcp(const std::string& address) {
   const auto split = splitAddress(address);

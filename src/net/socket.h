@@ -36,6 +36,12 @@ class Fd {
   int fd_ = -1;
 };
 
+/// From now on a write to a peer that is gone is an error, and does not end the process (SIGPIPE): OpenSSL
+/// writes to sockets so. Leaves alone what somebody else does about it. Any thread, any number of times.
+void ignoreBrokenPipes();
+
+/// Of the form that listenTcp() takes.
+[[nodiscard]] bool isListenAddress(const std::string& address);
 /// Listens on "127.0.0.1:8080", "[::1]:8080", ":8080" or "0.0.0.0:8080"; port 0: any free one.
 /// Error Invalid: not such an address; Unavailable: the system refused (in use, no right).
 [[nodiscard]] Result<Fd> listenTcp(const std::string& address);

@@ -131,6 +131,7 @@ Result<std::unique_ptr<TlsAcceptor>> TlsAcceptor::load(ServerTls tls, Mono now) 
   const Marks marks = marksOf(tls);
   auto context = net::load(tls);
   if (!context) { return tl::unexpected(context.error()); }
+  ignoreBrokenPipes();
   auto loaded = std::make_unique<Loaded>(Loaded{*std::move(context), marks});
   return std::unique_ptr<TlsAcceptor>{new TlsAcceptor{std::move(tls), std::move(loaded), now}};
 }

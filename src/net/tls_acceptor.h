@@ -1,5 +1,6 @@
 // The server's side of TLS: turns an accepted socket into a Transport, with a certificate that may be rotated
-// (tls.h, ServerTls). One thread; what it made may be used on others, and outlives it.
+// (tls.h, ServerTls). Making the first one ignores SIGPIPE for the process (socket.h).
+// One thread; what it made may be used on others, and outlives it.
 #pragma once
 
 #include <memory>

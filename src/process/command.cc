@@ -14,16 +14,14 @@
 namespace gs::process {
 namespace {
 
+/// Of a flag that is given twice.
+constexpr auto kLast = CLI::MultiOptionPolicy::TakeLast;
+
 /// "--leader-elect" of "--leader-elect,!--no-leader-elect"; what a message calls it.
 std::string firstName(const std::string& names) {
   const std::string first = names.substr(0, names.find(','));
   const bool has_long = !first.starts_with("--") && names.find("--") != std::string::npos;
   return has_long ? names.substr(names.find("--"), names.find(',', names.find("--"))) : first;
-}
-
-std::string oneOf(const std::vector<std::string>& among) {
-  const std::vector<std::string> but_last{among.begin(), among.end() - 1};
-  return fmt::format("{} or {}", fmt::join(but_last, ", "), among.back());
 }
 
 void mustBeOneOf(const std::string& name, const std::string& text, const std::vector<std::string>& among) {
@@ -50,6 +48,22 @@ Command& Command::text(const std::string& names, const std::string& value, std::
   app_->add_option_function<std::string>(
           names, [&into](const std::string& text) { into = text; }, help)
       ->type_name(value)
+      ->multi_option_policy(kLast)
+      ->group(topic_)
+      ->default_str(into);
+  return *this;
+}
+
+Command& Command::name(const std::string& names, std::string& into, const std::string& help) {
+  app_->add_option_function<std::string>(
+          names,
+          [&into, name = firstName(names)](const std::string& text) {
+            if (text.empty()) { throw CLI::ValidationError{fmt::format("{} is ''; write a name", name)}; }
+            into = text;
+          },
+          help)
+      ->type_name("NAME")
+      ->multi_option_policy(kLast)
       ->group(topic_)
       ->default_str(into);
   return *this;
@@ -65,6 +79,7 @@ Command& Command::choice(const std::string& names, const std::vector<std::string
           },
           help)
       ->type_name(fmt::format("{}", fmt::join(among, "|")))
+      ->multi_option_policy(kLast)
       ->group(topic_)
       ->default_str(into);
   return *this;
@@ -80,6 +95,7 @@ Command& Command::duration(const std::string& names, Duration& into, const std::
           },
           help)
       ->type_name("DURATION")
+      ->multi_option_policy(kLast)
       ->group(topic_)
       ->default_str(printDuration(into));
   return *this;
@@ -94,6 +110,7 @@ Command& Command::flag(const std::string& names, bool& into, const std::string& 
           return std::string{};
         } catch (const std::invalid_argument&) { return fmt::format("'{}' is neither true nor false", text); }
       })
+      ->multi_option_policy(kLast)
       ->group(topic_)
       ->default_str(into ? "true" : "");
   return *this;
@@ -117,6 +134,7 @@ Command& Command::number(const Texts& texts, Range range, std::optional<std::int
           },
           texts.help)
       ->type_name(texts.value)
+      ->multi_option_policy(kLast)
       ->group(topic_)
       ->default_str(preset ? std::to_string(*preset) : "");
   return *this;
@@ -132,13 +150,24 @@ Command& Command::ignored(const std::string& name, std::function<void()> told, c
   app_->add_option_function<std::string>(
           name, [told = std::move(told)](const std::string&) { told(); }, help)
       ->type_name("[VALUE]")
+      ->multi_option_policy(kLast)
       ->group(topic_)
       ->expected(0, 1);
   return *this;
 }
 
 Command& Command::word(const std::string& name, std::string& into, const std::string& help, bool is_needed) {
-  app_->add_option(name, into, help)->required(is_needed)->type_name("");
+  app_->add_option_function<std::string>(
+          name,
+          [&into, name, is_needed](const std::string& text) {
+            if (is_needed && text.empty()) {
+              throw CLI::ValidationError{fmt::format("{} is ''; write one that is not empty", name)};
+            }
+            into = text;
+          },
+          help)
+      ->required(is_needed)
+      ->type_name("");
   return *this;
 }
 
@@ -168,9 +197,9 @@ Command Command::command(const std::string& name, const std::string& summary) {
   return {*below, *chosen_};
 }
 
-Command Command::general(const std::string& name, const std::string& summary, bool is_hidden) {
+Command Command::general(const std::string& name, const std::string& summary) {
   CLI::App* below = app_->add_subcommand(name, summary);
-  below->group(is_hidden ? "" : kGeneral);
+  below->group(kGeneral);
   return {*below, *chosen_};
 }
 

@@ -5,7 +5,7 @@
 // The value that `into` has when the flag is described is the default. --help names it,
 // unless it is "" or false.
 // Names are as CLI11 takes them: "--name", "-v,--v", "--elect,!--no-elect" for a flag that the second one
-// turns off.
+// turns off. Of a flag that is given twice the last counts.
 #pragma once
 
 #include <concepts>
@@ -40,6 +40,8 @@ class Command {
   /// `value` is what stands for one in --help: "FILE" (which shells complete), "HOST:PORT", "NAME".
   Command& text(const std::string& names, const std::string& value, std::string& into,
                 const std::string& help);
+  /// A text that may not be empty.
+  Command& name(const std::string& names, std::string& into, const std::string& help);
   Command& choice(const std::string& names, const std::vector<std::string>& among, std::string& into,
                   const std::string& help);
   Command& duration(const std::string& names, Duration& into, const std::string& help);
@@ -58,7 +60,7 @@ class Command {
   /// A flag without meaning: taken, with a value or without, and `told` is called.
   Command& ignored(const std::string& name, std::function<void()> told, const std::string& help);
 
-  /// An argument that is known by its place.
+  /// An argument that is known by its place. One that is needed may not be empty.
   Command& word(const std::string& name, std::string& into, const std::string& help, bool is_needed = true);
   Command& wordAmong(const std::string& name, const std::vector<std::string>& among, std::string& into,
                      const std::string& help);
@@ -67,8 +69,8 @@ class Command {
   /// A command below this one. Below a command that is not the program it takes that command's flags too,
   /// before or behind its own.
   Command command(const std::string& name, const std::string& summary);
-  /// A command that every program has: --help lists it last, or not at all.
-  Command general(const std::string& name, const std::string& summary, bool is_hidden);
+  /// A command that every program has: --help lists it last.
+  Command general(const std::string& name, const std::string& summary);
   void does(Action action);
 
  private:

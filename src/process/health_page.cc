@@ -30,7 +30,8 @@ net::Response HealthPage::ready(bool verbose) const {
       "token: {}\n",
       unauthorized ? "the API server answers 401 Unauthorized; give this process a valid token" : "ok");
   if (!election.trouble.empty()) {
-    *text += fmt::format("leader-election: {}{}\n", election.alone ? "ok, alone: " : "", election.trouble);
+    *text +=
+        fmt::format("leader-election: {}{}\n", election.alone ? "ok, standalone: " : "", election.trouble);
   }
   return net::textResponse(ok ? 200 : 503, ok && !verbose ? "ok\n" : text->substr(1));
 }
@@ -48,13 +49,13 @@ net::Response HealthPage::metrics() const {
   const auto state = this->state();
   if (!state) { return noAnswer(); }
   std::string text = wiring_.metrics() + *state;
-  if (!wiring_.alone_gauge.empty()) {
-    Metrics alone;
-    alone
-        .gauge(wiring_.alone_gauge,
+  if (!wiring_.standalone_gauge.empty()) {
+    Metrics standalone;
+    standalone
+        .gauge(wiring_.standalone_gauge,
                "1 while this process leads without the leader lease, which it may not use.")
         .set(wiring_.election().alone ? 1 : 0);
-    text += alone.text();
+    text += standalone.text();
   }
   return {200, {{"Content-Type", "text/plain; version=0.0.4; charset=utf-8"}}, std::move(text)};
 }

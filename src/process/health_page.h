@@ -33,8 +33,8 @@ class HealthPage {
     std::function<bool()> unauthorized;
     std::function<std::string()> metrics;  // that were counted
     std::function<k8s::ElectionThread::View()> election;
-    std::function<Mono()> now;  // of a clock that every thread may ask
-    std::string alone_gauge{};  // name of the gauge that is 1 while it leads without the lease; "" none
+    std::function<Mono()> now;       // of a clock that every thread may ask
+    std::string standalone_gauge{};  // name of the gauge that is 1 while it leads without the lease; "" none
     std::map<std::string, Ask> others{};  // by path: text for whoever debugs
   };
   explicit HealthPage(Wiring wiring) : wiring_{std::move(wiring)} {}

@@ -23,6 +23,7 @@ class HealthPageTest : public testing::Test {
                    .metrics = [] { return std::string{"counted 1\n"}; },
                    .election = [this] { return election; },
                    .now = [] { return Mono{}; },
+                   .standalone_gauge = "runs_standalone",
                    .others = {{"/debug/ledger", [this] { return dump; }}}}};
 };
 
@@ -35,6 +36,17 @@ TEST_F(HealthPageTest, IsReadyWhenTheMachineIsAndItsTokenIsTaken) {
   readiness = "1";
   unauthorized = true;
   EXPECT_EQ(get("/readyz").status, 503);
+}
+
+TEST_F(HealthPageTest, WhoLeadsWithoutTheLeaseIsReadyAndSaysSo) {
+  EXPECT_NE(get("/metrics").body.find("\nruns_standalone 0\n"), std::string::npos) << get("/metrics").body;
+  election.trouble = "lease x cannot be read: 403";
+  EXPECT_EQ(get("/readyz").status, 503);
+  election.alone = true;
+  EXPECT_EQ(get("/readyz").status, 200);
+  EXPECT_EQ(get("/readyz?verbose").body,
+            "cache: ok\ntoken: ok\nleader-election: ok, standalone: lease x cannot be read: 403\n");
+  EXPECT_NE(get("/metrics").body.find("\nruns_standalone 1\n"), std::string::npos) << get("/metrics").body;
 }
 
 TEST_F(HealthPageTest, AMachineThatCanDoNothingMoreIsToBeRestarted) {

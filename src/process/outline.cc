@@ -8,7 +8,7 @@
 namespace gs::process {
 namespace {
 
-bool isShown(const CLI::App* app) { return !app->get_name().empty() && !app->get_group().empty(); }
+bool isShown(const CLI::App* app) { return !app->get_name().empty(); }
 
 bool isFlag(const CLI::Option& option) { return option.get_items_expected_max() == 0; }
 
@@ -92,6 +92,11 @@ std::vector<std::string> choicesOf(const std::string& value) {
     at = end + 1;
   }
   return out;
+}
+
+std::string oneOf(const std::vector<std::string>& among) {
+  const std::vector<std::string> but_last{among.begin(), among.end() - 1};
+  return fmt::format("{} or {}", fmt::join(but_last, ", "), among.back());
 }
 
 std::string sentenceOf(const FlagOutline& flag) {

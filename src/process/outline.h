@@ -52,6 +52,8 @@ struct CommandOutline {
 
 /// The words of "ids|uuid"; none of "FILE".
 [[nodiscard]] std::vector<std::string> choicesOf(const std::string& value);
+/// "a, b or c".
+[[nodiscard]] std::string oneOf(const std::vector<std::string>& among);
 /// What is said of a flag, its preset included.
 [[nodiscard]] std::string sentenceOf(const FlagOutline& flag);
 

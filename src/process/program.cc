@@ -105,20 +105,55 @@ std::string unknownWord(const std::string& word, const CommandOutline& command) 
                      near.empty() ? fmt::format("; there are {}", fmt::join(names, ", ")) : near);
 }
 
+bool hasTruth(const CommandOutline& command, const std::string& name) {
+  for (const TopicOutline& topic : command.topics) {
+    for (const FlagOutline& flag : topic.flags) {
+      if (std::find(flag.names.begin(), flag.names.end(), name) != flag.names.end()) {
+        return flag.value.empty();
+      }
+    }
+  }
+  return false;
+}
+
+struct EmptyTruth {
+  std::string flag;
+  std::string path;  // of the command that has it
+};
+
+/// The first "--flag=" of a flag that is true or false, which CLI11 would take for "--flag".
+std::optional<EmptyTruth> emptyTruthIn(const std::vector<std::string>& arguments,
+                                       const CommandOutline& program) {
+  for (const std::string& arg : arguments) {
+    if (arg == "--") { break; }
+    if (!arg.starts_with("--") || arg.find('=') != arg.size() - 1) { continue; }
+    const std::string name = arg.substr(0, arg.size() - 1);
+    const CommandOutline* owner = ownerOf(name, program);
+    if (owner != nullptr && hasTruth(*owner, name)) { return EmptyTruth{name, owner->path}; }
+  }
+  return std::nullopt;
+}
+
 /// An argument that the command in which it stands does not take.
 struct Leftover {
   std::string text;
   const CLI::App* in = nullptr;
+  bool is_word = false;  // behind "--"
 };
 
 std::optional<Leftover> leftIn(const CLI::App& app) {
-  if (const auto left = app.remaining(false); !left.empty()) { return Leftover{left.front(), &app}; }
+  bool is_word = false;
+  for (const std::string& text : app.remaining(false)) {
+    if (text != "--") { return Leftover{text, &app, is_word}; }
+    is_word = true;
+  }
   const auto below = app.get_subcommands();
   return below.empty() ? std::nullopt : leftIn(*below.front());
 }
 
 std::string unknown(const Leftover& left, const CLI::App& app) {
   const CommandOutline named = outlineOf(namedIn(app));
+  if (left.is_word) { return unknownWord(left.text, named); }
   if (left.text.starts_with('-')) {
     return unknownFlag(left.text.substr(0, left.text.find('=')), outlineOf(*left.in), named);
   }
@@ -127,19 +162,19 @@ std::string unknown(const Leftover& left, const CLI::App& app) {
 }
 
 std::string missingIn(const CLI::RequiredError& error, const CommandOutline& command) {
-  const std::string what = error.what();
   if (command.needs_command) {
     return fmt::format("'{}' needs a command: {}", command.path, fmt::join(namesOfCommands(command), ", "));
   }
-  return fmt::format("'{}': {}", command.path, what);  // "node is required"
+  const std::string what = error.what();  // "node is required"
+  const auto is_it = [&](const WordOutline& word) { return what.starts_with(word.name + " "); };
+  const auto word = std::find_if(command.words.begin(), command.words.end(), is_it);
+  const bool among = word != command.words.end() && !word->offered.empty();
+  return fmt::format("'{}': {}{}", command.path, what, among ? "; write " + oneOf(word->offered) : "");
 }
 
-/// What CLI11 says of a flag's values: "--name: 1 required FILE missing", "--name:
-/// At Most 1 required but received 2".
+/// What CLI11 says of a flag's values: "--name: 1 required FILE missing".
 std::string mismatch(const std::string& said) {
-  const std::string name = said.substr(0, said.find(':'));
-  return said.find("missing") != std::string::npos ? fmt::format("{} needs a value", name)
-                                                   : fmt::format("{} is given more than once", name);
+  return fmt::format("{} needs a value", said.substr(0, said.find(':')));
 }
 
 std::string whatIsWrong(const CLI::App& app, const CLI::ParseError& error) {
@@ -161,9 +196,13 @@ std::string withoutPasswords(std::string text) {
   return at == std::string::npos || at < from ? text : text.erase(from, at + 1 - from);
 }
 
+int saysWrong(std::ostream& err, const std::string& what, const std::string& path) {
+  err << fmt::format("{}\n'{} --help' says what there is.\n", what, path);
+  return kWrong;
+}
+
 std::string valueGiven(const CLI::Option& option) {
-  if (option.results().empty()) { return ""; }
-  return withoutPasswords(fmt::format("{}", fmt::join(option.results(), ",")));
+  return option.results().empty() ? "" : withoutPasswords(option.results().back());
 }
 
 }  // namespace
@@ -175,6 +214,7 @@ struct Program::Core {
   std::ostream* out = nullptr;  // while it runs
   std::vector<std::string> help_of;
   std::string shell;
+  std::string version;  // what was said of it
 };
 
 Program::Program(std::string name, const std::string& summary)
@@ -190,38 +230,34 @@ Program::~Program() = default;
 
 Command Program::root() { return {core_->app, core_->chosen}; }
 
-/// As pflag takes it: `--version`, `--version=true` and `--version=raw` want it, `--version=false` does not.
+/// As Kubernetes' programs take it: `--version`, `--version=true` and `--version=raw` want it,
+/// `--version=false` does not.
 void Program::describeVersion() {
-  core_->app
-      .add_option_function<std::string>(
-          "--version",
-          [this](const std::string& text) {
-            static const std::set<std::string_view> kYes = {"", "raw", "1", "t", "T", "true", "TRUE", "True"};
-            static const std::set<std::string_view> kNo = {"0", "f", "F", "false", "FALSE", "False"};
-            if (kYes.contains(text)) { throw CLI::CallForVersion{versionOf(name_), 0}; }
-            if (!kNo.contains(text)) {
-              throw CLI::ValidationError{fmt::format("--version is '{}'; write true, raw or false", text)};
-            }
-          },
-          "The version, and nothing else")
-      ->type_name("")
-      ->expected(0, 1);
+  core_->app.add_flag("--version", core_->version, "The version, and nothing else")
+      ->each([this](const std::string& text) {
+        static const std::set<std::string_view> kYes = {"raw", "1", "t", "T", "true", "TRUE", "True"};
+        static const std::set<std::string_view> kNo = {"0", "f", "F", "false", "FALSE", "False"};
+        if (kYes.contains(text)) { throw CLI::CallForVersion{versionOf(name_), 0}; }
+        if (!kNo.contains(text)) {
+          throw CLI::ValidationError{fmt::format("'{}' is neither true nor false", text)};
+        }
+      });
 }
 
 void Program::describeOwn() {
   Core& core = *core_;
-  Command help = root().general(kHelp, "What --help says of a command", false);
+  Command help = root().general(kHelp, "What --help says of a command");
   help.words("command", core.help_of, "The command; none: the program");
   help.does([this] { return printHelp(); });
   Command completion =
-      root().general("completion", "A shell's script that completes commands, flags and values", false);
+      root().general("completion", "A shell's script that completes commands, flags and values");
   completion.wordAmong("shell", choicesOf(kShells), core.shell,
                        "Who reads it: source <(" + name_ + " completion bash)");
   completion.does([this] {
     *core_->out << completionScript(outline(), core_->shell);
     return 0;
   });
-  root().general("man", "The manual page, for who packages it", true).does([this] {
+  root().general("man", "The manual page, for who packages it").does([this] {
     *core_->out << manPage(outline(), versionOf(name_));
     return 0;
   });
@@ -249,7 +285,11 @@ int Program::run(const std::vector<std::string>& arguments, std::ostream& out, s
   CLI::App& app = core_->app;
   core_->out = &out;
   try {
-    auto taken = forCli11(takes_underscores_ ? withHyphens(arguments) : arguments);
+    const auto given = takes_underscores_ ? withHyphens(arguments) : arguments;
+    if (const auto empty = emptyTruthIn(given, outline())) {
+      return saysWrong(err, fmt::format("{}: '' is neither true nor false", empty->flag), empty->path);
+    }
+    auto taken = forCli11(given);
     app.parse(taken);
     return core_->chosen.actions.at(&namedIn(app))();
   } catch (const CLI::CallForVersion& version) {
@@ -260,9 +300,7 @@ int Program::run(const std::vector<std::string>& arguments, std::ostream& out, s
     return 0;
   } catch (const CLI::ParseError& error) {
     const CommandOutline named = outlineOf(namedIn(app));
-    err << fmt::format("{}\n'{} --help' says what there is.\n", whatIsWrong(app, error),
-                       named.name == kHelp ? name_ : named.path);
-    return kWrong;
+    return saysWrong(err, whatIsWrong(app, error), named.name == kHelp ? name_ : named.path);
   }
 }
 

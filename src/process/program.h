@@ -1,10 +1,10 @@
 // A program's command line: what it is called, its commands and their flags, and what is done by each. With
 // it comes what every program of ours has: --help and `help COMMAND`, --version, `completion bash|zsh|fish`,
-// and an answer to slips of the pen. `man` prints the manual page for whoever packages the program; --help
-// does not list it.
+// `man`, which prints the manual page for whoever packages the program, and an answer to slips of the pen.
 //
 // Arguments are taken as Go's pflag takes them. `--flag=`, as templates write it, is an empty text; for a
-// number it is no value, and so an error.
+// number, or for one that is true or false, it is no value, and so an error. `--` stands before a word
+// that begins with a hyphen.
 // Made and run by main(), on its thread. What was described into must outlive run().
 #pragma once
 

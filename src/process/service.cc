@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace gs::process {
@@ -52,7 +53,7 @@ HealthPage::Wiring Service::pages(const Machine& machine) {
                          .metrics = [this] { return metrics_.text() + host_->metricsText(); },
                          .election = [this] { return host_->election(); },
                          .now = [this] { return host_->now(); },
-                         .alone_gauge = options_.alone_gauge};
+                         .standalone_gauge = options_.standalone_gauge};
   for (const auto& [path, text] : machine.pages) { out.others.emplace(path, asks(text)); }
   return out;
 }
@@ -69,9 +70,9 @@ Result<Service::Server> Service::servePages() {
 }
 
 bool Service::startAll(const std::vector<Endpoint>& endpoints) const {
-  for (const Endpoint& front : endpoints) {
-    if (const Status started = front.start(); !started) {
-      log::error("cannot serve " + front.serves, {{"error", started.error().message}});
+  for (const Endpoint& endpoint : endpoints) {
+    if (const Status started = endpoint.start(); !started) {
+      log::error("cannot serve " + endpoint.serves, {{"error", started.error().message}});
       return false;
     }
   }
@@ -92,12 +93,12 @@ int Service::run(Machine machine, const std::vector<Endpoint>& endpoints) {
   endSoon();
   host_->stop(kDrain, [this] { return signals_.again(); });  // a second signal ends the wait
   if (*pages) { (*pages)->stop(); }
-  for (const Endpoint& front : endpoints) { front.stop(); }
+  for (const Endpoint& endpoint : endpoints) { endpoint.stop(); }
   log::info("stopped");
   return 0;
 }
 
-/// One line with all that this process goes by.
+/// One line with all that this process goes by, each once.
 void Service::sayRunning(const Server& pages) const {
   std::vector<log::Field> fields{{"program", version()}, {"server", host_->server()}};
   if (options_.election) {
@@ -110,7 +111,8 @@ void Service::sayRunning(const Server& pages) const {
   }
   fields.insert(fields.end(), options_.said.begin(), options_.said.end());
   for (const log::Field& flag : program_.settings()) {
-    if (flag.key != "identity") { fields.push_back(flag); }
+    const auto is_it = [&](const log::Field& field) { return field.key == flag.key; };
+    if (std::none_of(fields.begin(), fields.end(), is_it)) { fields.push_back(flag); }
   }
   log::write(log::Level::Info, "running", fields);
 }

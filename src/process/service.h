@@ -1,6 +1,6 @@
 // Service: what runs the machine of a program against an API server until it is told to end: access, leader
 // election, the pages of health and metrics, signals, and the end that lets what was decided come to its end.
-// Knows no component: a program gives its machine as functions, and its servers as Fronts.
+// Knows no component: a program gives its machine as functions, and its servers as Endpoints.
 //
 // main() makes it before any thread, and everything that it is given lives as long as run() does.
 // run() returns when
@@ -67,7 +67,7 @@ class Service {
     std::string pages;                        // address of health and metrics; "": none
     bool goes_on_without_pages = false;       // another process may have the port
     std::vector<k8s::MetricSpec> metrics{};   // that the machine counts
-    std::string alone_gauge{};                // as in HealthPage
+    std::string standalone_gauge{};           // as in HealthPage
     std::vector<log::Field> said{};           // at the start, beside the flags: where quotas come from, say
   };
 

@@ -59,7 +59,7 @@ contexts: [{name: c, context: {cluster: c, user: u, namespace: team}}]})";
     out.state = [] { return std::string{"some_state 1\n"}; };
     return out;
   }
-  /// Runs it until SIGTERM, which comes once its front was started; the exit status, and what it logged.
+  /// Runs it until SIGTERM, which comes once its endpoint was started; the exit status, and what it logged.
   int run(Service& service, const std::vector<Endpoint>& endpoints = {}) {
     testing::internal::CaptureStderr();
     const int status = service.run(machine(), endpoints);
@@ -100,11 +100,16 @@ TEST_F(ServiceTest, OneLineSaysByWhatItGoes) {
   const Deadline deadline{"the service ends"};
   std::string flag = "x";
   std::string identity;
-  program.root().text("--flag", "X", flag, "A flag").text("--identity", "NAME", identity, "Said once");
+  std::string address;
+  program.root()
+      .text("--flag", "X", flag, "A flag")
+      .text("--identity", "NAME", identity, "Said once")
+      .text("--address", "HOST:PORT", address, "Said once too");
   program.root().does([] { return 0; });
   std::ostringstream text;
-  ASSERT_EQ(program.run({"--identity=me", "--flag=y"}, text, text), 0);
+  ASSERT_EQ(program.run({"--identity=me", "--flag=y", "--address=:80"}, text, text), 0);
   auto with_election = options();
+  with_election.said.emplace_back("address", address);
   with_election.election.emplace();
   with_election.election->lease = "leader";
   with_election.election->config.identity = "me";
@@ -119,7 +124,7 @@ TEST_F(ServiceTest, OneLineSaysByWhatItGoes) {
                        "lease=team/leader identity=me "
                        "pages=127.0.0.1:"))
       << line;
-  EXPECT_TRUE(line.ends_with(" quotas=none flag=y")) << line;
+  EXPECT_TRUE(line.ends_with(" quotas=none address=:80 flag=y")) << line;
   EXPECT_EQ(logged.find("secret"), std::string::npos);
 }
 
@@ -131,19 +136,19 @@ TEST_F(ServiceTest, ItsPagesAreTheMachines) {
   std::string metrics;
   int ledger = 0;
   std::jthread asks;
-  const Endpoint front{.serves = "nobody",
-                       .start =
-                           [&] {
-                             asks = std::jthread{[&] {
-                               health = (*service)->page({"GET", "/readyz", {}, ""}).body;
-                               metrics = (*service)->page({"GET", "/metrics", {}, ""}).body;
-                               ledger = (*service)->page({"GET", "/debug/ledger", {}, ""}).status;
-                               ::kill(::getpid(), SIGTERM);
-                             }};
-                             return Status{};
-                           },
-                       .stop = [] {}};
-  EXPECT_EQ(run(**service, {front}), 0);
+  const Endpoint endpoint{.serves = "nobody",
+                          .start =
+                              [&] {
+                                asks = std::jthread{[&] {
+                                  health = (*service)->page({"GET", "/readyz", {}, ""}).body;
+                                  metrics = (*service)->page({"GET", "/metrics", {}, ""}).body;
+                                  ledger = (*service)->page({"GET", "/debug/ledger", {}, ""}).status;
+                                  ::kill(::getpid(), SIGTERM);
+                                }};
+                                return Status{};
+                              },
+                          .stop = [] {}};
+  EXPECT_EQ(run(**service, {endpoint}), 0);
   asks.join();
   EXPECT_EQ(health, "ok\n");
   EXPECT_NE(metrics.find("some_state 1\n"), std::string::npos) << metrics;

@@ -1,6 +1,7 @@
 #include "sched/decider.h"
 
 #include <algorithm>
+#include <bit>
 #include <iterator>
 #include <limits>
 #include <list>
@@ -19,36 +20,13 @@ namespace {
 
 using NodeIndex = Ledger::NodeIndex;
 
-std::size_t mix(std::size_t h, std::size_t v) { return (h ^ v) * 0x100000001b3ULL; }
-std::size_t mix(std::size_t h, const std::string& v) { return mix(h, std::hash<std::string>{}(v)); }
-
-std::size_t hashOf(const PodRequest& r) {
-  std::size_t h = mix(r.door == nullptr ? 0
-                      : needsIds(r)     ? 1
-                                        : 2,
-                      static_cast<std::size_t>(r.resources.cpu_milli));
-  h = mix(h, static_cast<std::size_t>(r.resources.memory));
-  for (const auto& [name, amount] : r.resources.extended) {
-    h = mix(mix(h, name), static_cast<std::size_t>(amount));
-  }
-  for (const auto& [key, value] : r.node_selector) { h = mix(mix(h, key), value); }
-  for (const auto& [key, value] : r.match_labels) { h = mix(mix(h, key), value); }
-  for (const auto& t : r.tolerations) { h = mix(mix(h, t.key), t.value); }
-  if (r.quota) { h = mix(h, r.quota->ns); }
-  for (const auto& t : r.kept_away_by) { h = mix(h, static_cast<std::size_t>(t)); }
-  for (const auto& node : r.not_on) { h = mix(h, node.text); }
-  return r.devices ? mix(mix(h, static_cast<std::size_t>(r.devices->count)),
-                         static_cast<std::size_t>(r.devices->policy))
-                   : h;
-}
-
 /// How all nodes stand for one class.
 struct Order {
   NodeRanking ranking;
   std::vector<std::uint64_t> seen;     // NodeState::versionFor that the key is from; 0: never
   std::vector<std::uint8_t> facts_ok;  // refuseFacts() had nothing to say at that version
   RecentChanges::Moment moment = 0;    // that it is from
-  std::size_t epoch = 0;               // of the ranks
+  std::uint64_t epoch = 0;             // of the ranks
   /// The quota allows more now, or less: nodes of these models, or all, are to be looked at again.
   std::set<std::string> models;
   bool all_models = false;
@@ -136,7 +114,7 @@ struct Decider::Impl {
   void followTerms(Class& c) {
     Order& order = *c.order;
     const std::string& label = c.request.quota->terms.model_label;
-    for (NodeIndex i = 0; i < order.seen.size(); ++i) {
+    for (NodeIndex i = 0; i < ledger.size(); ++i) {
       const auto& labels = ledger.at(i).node.labels;
       const auto model = labels.find(label);
       if (!order.all_models && (model == labels.end() || !order.models.contains(model->second))) { continue; }
@@ -153,11 +131,12 @@ struct Decider::Impl {
     names.catchUp(ledger);
     Order& order = *c.order;
     const RecentChanges& recent = changes.of(c.request);
-    const bool moved = order.epoch != names.epoch() || order.ranking.size() == 0;
+    const bool moved = order.epoch != names.epoch() || order.ranking.size() < ledger.size();
     if (moved) {
-      order.ranking.resize(ledger.size());
-      order.seen.resize(ledger.size());
-      order.facts_ok.resize(ledger.size());
+      const std::size_t room = std::bit_ceil(ledger.size());  // not anew for each node that somebody names
+      order.ranking.resize(room);
+      order.seen.resize(room);
+      order.facts_ok.resize(room);
       order.epoch = names.epoch();
     }
     const bool bound_otherwise = order.all_models || !order.models.empty();

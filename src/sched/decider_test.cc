@@ -322,6 +322,33 @@ TEST(Decider, ALookMayBeTakenInParts) {
   EXPECT_EQ(cluster.decider.look(c, 1), Decider::Standing::Fits);
 }
 
+/// Whoever makes pods can bind them to nodes that there are not.
+TEST(Decider, NodesThatOnlyPodsNameMakeNoOrderBeMadeAnew) {
+  FullCluster cluster{1, 1'000};
+  cluster.give(5);
+  const EquivalenceClass c = cluster.classes[0];
+  EXPECT_EQ(cluster.decider.decide(c)->node, FullCluster::name(5));
+  const auto use = [&](int i) {
+    const std::string n = std::to_string(i);
+    cluster.ledger.usePod(model::NodeName{"a-" + n}, model::Uid{"p-" + n}, Source::BoundPod, {}, 0);
+  };
+  const auto ask = [&] {
+    for (int i = 0; i < 1'000; ++i) {
+      use(i);
+      EXPECT_EQ(cluster.decider.decide(c)->node, FullCluster::name(5));
+    }
+  };
+  EXPECT_LE(cluster.looksOf(ask), 1'500U) << "about the nodes that are new";
+  testNode("a-500").gpus(1).addTo(cluster.ledger);
+  EXPECT_EQ(cluster.decider.decide(c)->node.text, "a-500") << "the one that came is ranked by its name";
+  testNode("z").gpus(1).addTo(cluster.ledger);
+  EXPECT_EQ(cluster.decider.decide(c)->node.text, "a-500");
+  testNode("a-499").gpus(1).addTo(cluster.ledger);
+  EXPECT_EQ(cluster.decider.decide(c)->node.text, "a-499");
+  cluster.ledger.removeNode(model::NodeName{"a-499"});
+  EXPECT_EQ(cluster.decider.decide(c)->node.text, "a-500");
+}
+
 /// 40 nodes of one GPU: every second one a V100, the others P40, and all but the first two held by others.
 struct TwoModels {
   static constexpr int kNodes = 40;

@@ -127,7 +127,6 @@ Ledger::NodeIndex Ledger::indexFor(const model::NodeName& name) {
   }
   const NodeIndex i = it->second;
   nodes_[i]->node.name = name;
-  namings_.push_back(i);
   factsChanged(i);
   return i;
 }
@@ -142,7 +141,6 @@ void Ledger::forgetIfNothing(NodeIndex i) {
   index_.erase(n.node.name);
   n = NodeState{};
   vacant_.push_back(i);
-  namings_.push_back(i);
   factsChanged(i);
 }
 
@@ -164,7 +162,10 @@ void Ledger::upsertNode(const model::Node& node) {
   const NodeIndex i = indexFor(node.name);
   NodeState& n = *nodes_[i];
   const bool same = n.exists && sameForDecisions(n.node, node);
-  existing_ += n.exists ? 0 : 1;
+  if (!n.exists) {
+    ++existing_;
+    comings_.append(i, mostChanges());
+  }
   n.exists = true;
   if (same) {
     n.node = node;
@@ -181,6 +182,7 @@ void Ledger::removeNode(const model::NodeName& name) {
   NodeState* n = known(name, i);
   if (n == nullptr || !n->exists) { return; }
   --existing_;
+  comings_.append(i, mostChanges());
   chargeAll(i, modelOf(*n), -1);
   n->exists = false;
   n->node = model::Node{};
@@ -195,7 +197,6 @@ void Ledger::upsertStatus(const model::GpuNodeStatus& status) {
   NodeState& n = *nodes_[i];
   bool same = n.has_status;
   n.has_status = true;
-  std::size_t listed = 0;
   for (const auto& facts : status.devices) {
     auto it = deviceAt(n.devices, facts.id);
     if (it == n.devices.end() || it->facts.id != facts.id) {
@@ -204,7 +205,6 @@ void Ledger::upsertStatus(const model::GpuNodeStatus& status) {
     same = same && it->listed && sameForDecisions(it->facts, facts);
     it->listed = true;
     it->facts = facts;
-    ++listed;
   }
   const auto gone = [&](const DeviceState& d) {
     return d.listed && std::none_of(status.devices.begin(), status.devices.end(),
@@ -217,7 +217,9 @@ void Ledger::upsertStatus(const model::GpuNodeStatus& status) {
     d.facts = unlistedDevice(d.facts.id).facts;
   }
   std::erase_if(n.devices, [](const DeviceState& d) { return !d.listed && d.holders.empty(); });
-  if (same) { return; }
+  const std::int64_t anonymous = n.anonymous;
+  deriveAnonymous(n);  // of users, too
+  if (same && n.anonymous == anonymous) { return; }
   deriveDevices(n, &topologies_);
   factsChanged(i);
 }
@@ -266,6 +268,51 @@ void Ledger::closingsChanged(NodeIndex i) {
 
 // ---- Holdings
 
+/// What its holders name of the counted devices is added, or (`sign` -1) taken off: before and after they
+/// change.
+void Ledger::name(NodeState& n, const DeviceState& d, int sign) {
+  if (n.counted.empty()) { return; }
+  for (const auto& holder : d.holders) {
+    const auto it = countedAt(n.counted, holder.uid);
+    if (it == n.counted.end() || it->uid != holder.uid || !isNamedBy(d, holder)) { continue; }
+    n.anonymous -= it->anonymous();
+    it->named += sign;
+    n.anonymous += it->anonymous();
+  }
+}
+
+/// The pod has so many devices there by their number, as the first of these says that speaks of it: BoundPod,
+/// Reservation; and no fewer than are Draining.
+void Ledger::recount(NodeIndex i, const model::Uid& uid) {
+  const Uses& uses = uses_[i];
+  auto use = uses.find(UseKeyRef{uid, Source::BoundPod});
+  if (use == uses.end()) { use = uses.find(UseKeyRef{uid, Source::Reservation}); }
+  const auto draining = draining_[i].find(uid);
+  const std::int64_t devices = std::max(use == uses.end() ? 0 : use->second.counted,
+                                        draining == draining_[i].end() ? 0 : draining->second);
+  NodeState& n = *nodes_[i];
+  auto it = countedAt(n.counted, uid);
+  const bool there = it != n.counted.end() && it->uid == uid;
+  if (there && devices > 0) {
+    n.anonymous -= it->anonymous();
+    it->devices = devices;
+    n.anonymous += it->anonymous();
+  } else if (there) {
+    n.anonymous -= it->anonymous();
+    n.counted.erase(it);
+  } else if (devices > 0) {
+    Counted fresh{uid, devices, 0};
+    for (const auto& d : n.devices) {
+      const auto h =
+          std::lower_bound(d.holders.begin(), d.holders.end(), uid,
+                           [](const Holder& a, const model::Uid& wanted) { return a.uid < wanted; });
+      if (h != d.holders.end() && h->uid == uid && isNamedBy(d, *h)) { ++fresh.named; }
+    }
+    n.anonymous += fresh.anonymous();
+    n.counted.insert(it, std::move(fresh));
+  }
+}
+
 /// Holders of one device came, went or changed their amounts.
 void Ledger::holdersChanged(NodeIndex i, DeviceState& d) {
   NodeState& n = *nodes_[i];
@@ -283,11 +330,16 @@ void Ledger::hold(const model::NodeName& node, int id, const model::Uid& uid, So
   auto holder = holderAt(device->holders, uid);
   const bool fresh = holder == device->holders.end() || holder->uid != uid;
   const DeviceUse use_before = device->use();
+  NodeState& n = *nodes_[i];
+  const std::int64_t anonymous = n.anonymous;
+  name(n, *device, -1);
   if (fresh) { holder = device->holders.insert(holder, Holder{uid, 0, {}, {}}); }
   holder->sources |= bitsOf(source);
   holder->said[positionOf(source)] = amount;
   const Amount counted = amountOf(*holder);
-  const bool matters = fresh || counted != holder->amount || device->use() != use_before;
+  name(n, *device, +1);
+  const bool matters =
+      fresh || counted != holder->amount || device->use() != use_before || n.anonymous != anonymous;
   holder->amount = counted;
   if (matters) { holdersChanged(i, *device); }
 }
@@ -303,13 +355,16 @@ void Ledger::release(const model::NodeName& node, int id, const model::Uid& uid,
     return;
   }
   const DeviceUse use_before = device->use();
+  const std::int64_t anonymous = n->anonymous;
+  name(*n, *device, -1);
   holder->sources &= static_cast<std::uint8_t>(~bitsOf(source));
   holder->said[positionOf(source)] = {};
   const Amount counted = amountOf(*holder);
   bool matters = holder->sources == 0 || counted != holder->amount;
   holder->amount = counted;
   if (holder->sources == 0) { device->holders.erase(holder); }
-  matters = matters || device->use() != use_before;
+  name(*n, *device, +1);
+  matters = matters || device->use() != use_before || n->anonymous != anonymous;
   if (matters) { holdersChanged(i, *device); }
   if (device->holders.empty() && !device->listed) {
     n->devices.erase(device);
@@ -326,16 +381,15 @@ void Ledger::count(NodeState& n, const Use& use, int sign) {
     n.used -= use.resources;
   }
   n.used_pods += sign;
-  n.anonymous += sign * use.anonymous;
   charge(modelOf(n), use.charge, sign);
 }
 
 void Ledger::usePod(const model::NodeName& node, const model::Uid& uid, Source source,
-                    const model::Resources& r, std::int64_t anonymous, const GpuCharge& charge) {
+                    const model::Resources& r, std::int64_t counted, const GpuCharge& charge) {
   GS_CHECK(source == Source::BoundPod || source == Source::Reservation, "source {}", bitsOf(source));
   const NodeIndex i = indexFor(node);
   Uses& uses = uses_[i];
-  Use next{countable(r), countable(anonymous), {charge.ns, countable(charge.milli)}};
+  Use next{countable(r), countable(counted), {charge.ns, countable(charge.milli)}};
   const auto bound = uses.find(UseKeyRef{uid, Source::BoundPod});
   const auto mine = source == Source::BoundPod ? bound : uses.find(UseKeyRef{uid, source});
   if (mine != uses.end() && mine->second == next) { return; }
@@ -350,6 +404,7 @@ void Ledger::usePod(const model::NodeName& node, const model::Uid& uid, Source s
     count(*nodes_[i], next, +1);
   }
   uses.insert_or_assign(UseKey{uid, source}, std::move(next));
+  recount(i, uid);
   if (matters) { changed(i); }
 }
 
@@ -370,11 +425,12 @@ void Ledger::unusePod(const model::NodeName& node, const model::Uid& uid, Source
     if (takes_over) { count(*n, other->second, +1); }
   }
   uses.erase(mine);
+  recount(i, uid);
   if (matters) { changed(i); }
   forgetIfNothing(i);
 }
 
-void Ledger::reclaimAnonymous(const model::NodeName& node, const model::Uid& uid, std::int64_t devices) {
+void Ledger::reclaimCounted(const model::NodeName& node, const model::Uid& uid, std::int64_t devices) {
   NodeIndex i = 0;
   if (known(node, i) == nullptr && devices <= 0) { return; }
   i = indexFor(node);
@@ -388,7 +444,7 @@ void Ledger::reclaimAnonymous(const model::NodeName& node, const model::Uid& uid
   } else {
     draining.insert_or_assign(uid, now);
   }
-  nodes_[i]->anonymous += now - before;
+  recount(i, uid);
   changed(i);
   forgetIfNothing(i);
 }
@@ -433,8 +489,8 @@ Reservation Ledger::setAside(const model::NodeName& node, const model::Uid& uid,
   for (const int id : ids) {
     hold(node, id, uid, Source::Reservation, Amount{request.devices && request.devices->shared, 0, 0});
   }
-  const std::int64_t anonymous = ids.empty() ? request.resources.get(model::kNvidiaGpu) : 0;
-  usePod(node, uid, Source::Reservation, request.resources, anonymous, charge);
+  const std::int64_t counted = ids.empty() ? request.resources.get(model::kNvidiaGpu) : 0;
+  usePod(node, uid, Source::Reservation, request.resources, counted, charge);
   Reservation r;
   r.ledger_ = this;
   r.node_ = node;

@@ -10,13 +10,13 @@
 // Nodes, statuses and holdings come in any order: a holding on a node not yet known is kept and counts when
 // it appears; a node that goes keeps its holdings.
 // Anonymous devices (R13): pods that use nvidia.com/gpu without an allocation of ours hold that many
-// devices, we do not know which; when they ended without a proof that their containers did,
-// they go on to (drainAnonymous).
+// devices, we do not know which (NodeState::counted); when they ended without a proof that their containers
+// did, they go on to (reclaimCounted).
 // Nodes of gpu-manager have as many devices as their capacity says, given by shares (sched/shares.h).
 // GPUs are also counted by namespace and by the model of the node (a label of it), for quotas.
 // Units: whole devices by id; shares in milli-GPU and MiB. One thread.
 // An index means the same node as long as anything is known of it (node, status, holding, use); then it is
-// given to another one (namings()).
+// given to another one. Nodes whose object is there come and go by comings().
 // Cost: O(log holders) per change of a holding, O(log pods of the node) per change of use, O(devices^2) per
 // changed status.
 #pragma once
@@ -94,13 +94,13 @@ class Ledger {
   void release(const model::NodeName& node, int id, const model::Uid& uid, Source source);
 
   // Use of ordinary resources by a pod (Source::BoundPod or Source::Reservation; counted once if both: what
-  // BoundPod says). `anonymous`: how many devices it holds that we cannot name; only a BoundPod has such.
+  // BoundPod says). `counted`: how many devices it has by their number, those that are named too.
   void usePod(const model::NodeName& node, const model::Uid& uid, Source source, const model::Resources& r,
-              std::int64_t anonymous, const GpuCharge& charge = {});
+              std::int64_t counted, const GpuCharge& charge = {});
   void unusePod(const model::NodeName& node, const model::Uid& uid, Source source);
-  /// An ended pod may still use so many devices there that nobody can name; 0:
-  /// none any more (Source::Draining).
-  void reclaimAnonymous(const model::NodeName& node, const model::Uid& uid, std::int64_t devices);
+  /// An ended pod may still use so many devices there that it had by their number; 0: none any more
+  /// (Source::Draining).
+  void reclaimCounted(const model::NodeName& node, const model::Uid& uid, std::int64_t devices);
 
   /// The pod is on its way there (sched/shares.h), says this source (BoundPod or Reservation); empty:
   /// it is not.
@@ -152,8 +152,9 @@ class Ledger {
   [[nodiscard]] const ChangeLog<NodeIndex>& changes() const { return changes_; }
   /// The same for NodeState::closed_to (closed_version), which matters only to those whom a term means.
   [[nodiscard]] const ChangeLog<NodeIndex>& closings() const { return closings_; }
-  /// The indexes that were given to a node, or taken from one, in order. Never trimmed.
-  [[nodiscard]] const std::vector<NodeIndex>& namings() const { return namings_; }
+  /// The nodes whose object came or went, in order. What only somebody's pod names is none of them: whoever
+  /// makes pods can name many.
+  [[nodiscard]] const ChangeLog<NodeIndex>& comings() const { return comings_; }
 
   /// Canonical text of everything (sorted), for equality in tests, debug endpoints and the World's checker.
   /// `with_reservations` false leaves Source::Reservation out. Revisions and what follows from the rest are
@@ -166,7 +167,7 @@ class Ledger {
   /// What one source says that a pod uses on a node.
   struct Use {
     model::Resources resources;
-    std::int64_t anonymous = 0;
+    std::int64_t counted = 0;
     GpuCharge charge;
     friend bool operator==(const Use&, const Use&) = default;
   };
@@ -199,6 +200,8 @@ class Ledger {
   void changed(NodeIndex i);
   [[nodiscard]] std::size_t mostChanges() const;
   void factsChanged(NodeIndex i);
+  static void name(NodeState& n, const DeviceState& d, int sign);
+  void recount(NodeIndex i, const model::Uid& uid);
   void holdersChanged(NodeIndex i, DeviceState& d);
   void forgetIfNothing(NodeIndex i);
   void checkRoom(const NodeState& n, const model::Uid& uid, const PodRequest& request,
@@ -209,7 +212,7 @@ class Ledger {
 
   std::vector<std::unique_ptr<NodeState>> nodes_;
   std::vector<Uses> uses_;                                    // by index, as nodes_
-  std::vector<std::map<model::Uid, std::int64_t>> draining_;  // anonymous devices of ended pods; by index
+  std::vector<std::map<model::Uid, std::int64_t>> draining_;  // counted devices of ended pods; by index
   std::unordered_map<model::NodeName, NodeIndex> index_;
   std::vector<NodeIndex> vacant_;
   std::size_t existing_ = 0;
@@ -220,7 +223,7 @@ class Ledger {
   std::uint64_t version_ = 0;
   ChangeLog<NodeIndex> changes_;
   ChangeLog<NodeIndex> closings_;
-  std::vector<NodeIndex> namings_;
+  ChangeLog<NodeIndex> comings_;
   Doors doors_;
 };
 

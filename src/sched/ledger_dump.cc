@@ -1,9 +1,11 @@
 // Ledger::dump(): one line per fact, nodes by name, everything below them sorted.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <set>
 
+#include "sched/derive.h"
 #include "sched/ledger.h"
 
 namespace gs::sched {
@@ -94,46 +96,62 @@ void dumpFlight(const InFlight& flight, std::uint8_t without, std::string& out) 
   out += '\n';
 }
 
+/// Of pods that have so many by their number, as if the sources of `without` had said nothing.
+std::int64_t anonymousOf(const NodeState& n, const std::map<model::Uid, std::int64_t>& counted,
+                         std::uint8_t without) {
+  std::int64_t anonymous = 0;
+  for (const auto& [uid, devices] : counted) {
+    std::int64_t named = 0;
+    for (const auto& d : n.devices) {
+      named += std::count_if(d.holders.begin(), d.holders.end(), [&, &pod = uid](const Holder& h) {
+        return h.uid == pod && isNamedBy(d, h, without);
+      });
+    }
+    anonymous += std::max<std::int64_t>(0, devices - named);
+  }
+  return anonymous;
+}
+
 }  // namespace
 
 void Ledger::dumpNode(NodeIndex i, std::uint8_t without, std::string& out) const {
   const NodeState& n = *nodes_[i];
   const Uses& uses = uses_[i];
   const bool with_draining = (bitOf(Source::Draining) & without) == 0;
-  std::int64_t draining = 0;
   std::string body;
+  std::map<model::Uid, std::int64_t> by_number;
   for (const auto& [uid, devices] : draining_[i]) {
-    draining += devices;
-    if (with_draining) { fmt::format_to(std::back_inserter(body), "  draining {}: {}\n", uid.text, devices); }
+    if (!with_draining) { break; }
+    by_number[uid] = devices;
+    fmt::format_to(std::back_inserter(body), "  draining {}: {}\n", uid.text, devices);
   }
   NodeState counted;  // the sums of what is shown
   for (auto it = uses.begin(); it != uses.end(); ++it) {
     const auto& [key, use] = *it;
     if ((bitOf(key.source) & without) != 0) { continue; }
     const char* source = key.source == Source::BoundPod ? "bound" : "reservation";
-    fmt::format_to(std::back_inserter(body), "  pod {} {} {} anonymous={} charge={}:{}\n", key.uid.text,
-                   source, resourcesText(use.resources), use.anonymous, use.charge.ns, use.charge.milli);
+    fmt::format_to(std::back_inserter(body), "  pod {} {} {} counted={} charge={}:{}\n", key.uid.text, source,
+                   resourcesText(use.resources), use.counted, use.charge.ns, use.charge.milli);
     const auto next = std::next(it);
     const bool overruled =
         next != uses.end() && next->first.uid == key.uid;  // BoundPod comes after Reservation
     if (!overruled) {
       counted.used += use.resources;
       counted.used_pods += 1;
-      counted.anonymous += use.anonymous;
+      auto& devices = by_number[key.uid];
+      devices = std::max(devices, use.counted);
     }
   }
   if ((bitOf(Source::Reservation) & without) == 0) {
     counted.used = n.used;
     counted.used_pods = n.used_pods;
-    counted.anonymous = n.anonymous - draining;
   }
-  counted.anonymous += with_draining ? draining : 0;
   for (const auto& d : n.devices) { dumpDevice(d, without, body); }
   for (const auto& flight : n.in_flight) { dumpFlight(flight, without, body); }
   if (body.empty() && !n.exists && !n.has_status && !n.agent_stale) { return; }
   dumpFacts(n, out);
   fmt::format_to(std::back_inserter(out), "  used pods={} anonymous={} {}\n", counted.used_pods,
-                 counted.anonymous, resourcesText(counted.used));
+                 anonymousOf(n, by_number, without), resourcesText(counted.used));
   out += body;
 }
 

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "sched/decider.h"
+#include "sched/derive.h"
 #include "sched/test_facts.h"
 
 namespace gs::sched {
@@ -307,7 +308,7 @@ TEST(Ledger, DumpTellsEverything) {
   l.setAgentStale(model::NodeName{"b"}, true);
   model::Resources r;
   r.cpu_milli = 500;
-  l.usePod(model::NodeName{"b"}, kPodP, Source::BoundPod, r, 1, {"ml", 1500});
+  l.usePod(model::NodeName{"b"}, kPodP, Source::BoundPod, r, 2, {"ml", 1500});
   l.usePod(model::NodeName{"b"}, kPodQ, Source::Reservation, r, 0);
   l.setInFlight(model::NodeName{"b"}, kPodP, Source::BoundPod, {{{0, 500, 256}, {1}}});
   l.hold(model::NodeName{"b"}, 0, kPodP, Source::BoundPod, {});
@@ -327,8 +328,8 @@ TEST(Ledger, DumpTellsEverything) {
             "  label zone=east\n"
             "  taint team=research:NoSchedule\n"
             "  used pods=2 anonymous=1 cpu=1000m memory=0 ephemeral=0\n"
-            "  pod p bound cpu=500m memory=0 ephemeral=0 anonymous=1 charge=ml:1500\n"
-            "  pod q reservation cpu=500m memory=0 ephemeral=0 anonymous=0 charge=:0\n"
+            "  pod p bound cpu=500m memory=0 ephemeral=0 counted=2 charge=ml:1500\n"
+            "  pod q reservation cpu=500m memory=0 ephemeral=0 counted=0 charge=:0\n"
             "  device 0 uuid=GPU-b-0 model=H100 memory=81920 health=Healthy reason= island=x gbps=300 "
             "partitioned=true 1:900 in-use-by=p\n"
             "    holder p by lease,bound: shared milli=500 mib=1024 exclusive\n"
@@ -344,7 +345,7 @@ TEST(Ledger, DumpTellsEverything) {
   EXPECT_EQ(from_api, others.substr(others.find("node b"))) << "nothing else is known of node a";
   l.release(kNodeA, 4, kPodQ, Source::Draining);
   EXPECT_EQ(from_api, l.dump(false));
-  l.reclaimAnonymous(model::NodeName{"b"}, kPodQ, 2);
+  l.reclaimCounted(model::NodeName{"b"}, kPodQ, 2);
   EXPECT_NE(l.dump(false).find("used pods=1 anonymous=3 cpu=500m"), std::string::npos) << l.dump(false);
   EXPECT_EQ(from_api, l.dumpWithout({Source::Reservation, Source::Draining}));
 }
@@ -372,6 +373,9 @@ void checkDerived(const NodeState& n) {
       unknown |= bit(d.bit);
     }
   }
+  NodeState anew = n;
+  deriveAnonymous(anew);
+  RC_ASSERT(anew.counted == n.counted && anew.anonymous == n.anonymous);
   RC_ASSERT(n.whole == whole);
   RC_ASSERT(n.held == held);
   RC_ASSERT(n.healthy == healthy);

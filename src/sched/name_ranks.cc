@@ -7,21 +7,21 @@ namespace gs::sched {
 using NodeIndex = Ledger::NodeIndex;
 
 void NameRanks::catchUp(const Ledger& ledger) {
-  const auto& namings = ledger.namings();
-  if (position_ == namings.size()) { return; }
-  const std::vector<NodeIndex> renamed{namings.begin() + static_cast<std::ptrdiff_t>(position_),
-                                       namings.end()};
-  position_ = namings.size();
+  const auto& comings = ledger.comings();
+  if (position_ == comings.end()) { return; }
   ranks_.resize(ledger.size());
-  std::vector<bool> moves(ledger.size(), false);
-  for (const NodeIndex i : renamed) { moves[i] = true; }
+  std::vector<bool> moves(ledger.size(), position_ < comings.begin());
+  for (auto at = std::max(position_, comings.begin()); at < comings.end(); ++at) {
+    moves[comings.at(at)] = true;
+  }
+  position_ = comings.end();
   std::erase_if(by_name_, [&](NodeIndex i) { return moves[i]; });
   const auto before = [&](NodeIndex a, NodeIndex b) {
     return ledger.at(a).node.name < ledger.at(b).node.name;
   };
   const auto kept = static_cast<std::ptrdiff_t>(by_name_.size());
   for (NodeIndex i = 0; i < moves.size(); ++i) {
-    if (moves[i] && !ledger.at(i).node.name.empty()) { by_name_.push_back(i); }
+    if (moves[i] && ledger.at(i).exists) { by_name_.push_back(i); }
   }
   std::sort(by_name_.begin() + kept, by_name_.end(), before);
   std::inplace_merge(by_name_.begin(), by_name_.begin() + kept, by_name_.end(), before);

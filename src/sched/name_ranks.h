@@ -1,8 +1,8 @@
-// Places of nodes by name, shared by all who rank them. Their relative order only changes when an index is
-// given to another node.
+// Places of the nodes that exist by name, shared by all who rank them. Their relative order only changes when
+// a node comes or goes.
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "sched/ledger.h"
@@ -14,13 +14,13 @@ class NameRanks {
  public:
   [[nodiscard]] const NodeRanking::Ranks& ranks() const { return ranks_; }
   /// Grows whenever the ranks changed.
-  [[nodiscard]] std::size_t epoch() const { return position_; }
+  [[nodiscard]] std::uint64_t epoch() const { return position_; }
   void catchUp(const Ledger& ledger);
 
  private:
   std::vector<Ledger::NodeIndex> by_name_;
   NodeRanking::Ranks ranks_;
-  std::size_t position_ = 0;
+  std::uint64_t position_ = 0;
 };
 
 }  // namespace gs::sched

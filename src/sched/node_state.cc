@@ -63,6 +63,33 @@ void deriveDevices(NodeState& n, TopologyPool* pool) {
   }
 }
 
+bool isNamedBy(const DeviceState& d, const Holder& holder, std::uint8_t without) {
+  const auto shown = [&](const Holder& h) {
+    return h.sources & ~without & ~static_cast<unsigned>(Source::Reservation);
+  };
+  const unsigned sources = shown(holder);
+  if (sources == 0) { return false; }
+  const auto& users = d.facts.in_use_by;
+  if (std::find(users.begin(), users.end(), holder.uid) != users.end()) { return true; }
+  if ((sources & static_cast<unsigned>(Source::Lease)) != 0) { return true; }
+  return d.givable() && std::none_of(d.holders.begin(), d.holders.end(), [&](const Holder& other) {
+           return other.uid != holder.uid && shown(other) != 0;
+         });
+}
+
+void deriveAnonymous(NodeState& n) {
+  n.anonymous = 0;
+  for (auto& counted : n.counted) { counted.named = 0; }
+  if (n.counted.empty()) { return; }
+  for (const auto& d : n.devices) {
+    for (const auto& holder : d.holders) {
+      const auto it = countedAt(n.counted, holder.uid);
+      if (it != n.counted.end() && it->uid == holder.uid && isNamedBy(d, holder)) { ++it->named; }
+    }
+  }
+  for (const auto& counted : n.counted) { n.anonymous += counted.anonymous(); }
+}
+
 namespace {
 
 /// As its label says; else as a door does, or as the node looks.

@@ -60,6 +60,22 @@ struct InFlight {
   friend bool operator==(const InFlight&, const InFlight&) = default;
 };
 
+/// A pod that has GPUs of this node by their number (nvidia.com/gpu): the kubelet chose which. Those that are
+/// surely its own are `named`:
+///   - what its agent sees it use;
+///   - what a lease of it names: nobody else writes these, and none is written for what an edited annotation
+///     names and could not be given;
+///   - what it alone holds of the devices that could be given.
+/// Whatever else its annotation names takes nothing off the number: whoever may edit the annotation would
+/// free a GPU that the pod's containers have.
+struct Counted {
+  model::Uid uid;
+  std::int64_t devices = 0;
+  std::int64_t named = 0;
+  [[nodiscard]] std::int64_t anonymous() const { return std::max<std::int64_t>(0, devices - named); }
+  friend bool operator==(const Counted&, const Counted&) = default;
+};
+
 /// The terms that close the nodes with one value of a topology key, and how many pods say each
 /// (sched/anti_affinity.h). One for all those nodes.
 using ClosedTerms = std::map<model::TermId, int>;
@@ -73,9 +89,7 @@ struct NodeState {
   std::vector<DeviceState> devices;  // sorted by facts.id
   model::Resources used;
   std::int64_t used_pods = 0;
-  /// Devices held by pods that use nvidia.com/gpu without an allocation of ours: we do not know which ones.
-  /// They count against the devices that may be given (R13: held by id + anonymous <= healthy).
-  std::int64_t anonymous = 0;
+  std::vector<Counted> counted;                               // sorted by uid
   std::vector<std::shared_ptr<const ClosedTerms>> closed_to;  // pods that these mean may not come
   std::vector<InFlight> in_flight;                            // sorted by uid, source
 
@@ -85,6 +99,9 @@ struct NodeState {
   Mask healthy = 0;        // of those: may be given
   Mask unknown = 0;        // of those: only when nothing healthy fits
   Mask held = 0;           // of those: somebody holds it
+  /// Of the counted devices those that are not named. They count against the devices that may be given (R13:
+  /// held by id + anonymous <= healthy).
+  std::int64_t anonymous = 0;
   /// Not held, not Unhealthy, less the anonymous. Without a status: allocatable less used of nvidia.com/gpu.
   std::int64_t free_devices = 0;
   /// Fewer are left than anonymous pods have: some GPU that is held by id is theirs too.

@@ -45,7 +45,7 @@ class Queue {
   /// that is activated and unschedulable again costs only what was touched.
   std::vector<model::Uid> markUnschedulable(EquivalenceClass pod_class);
   void activate(EquivalenceClass pod_class);
-  /// Parked classes with at least one pod, ascending.
+  /// Unschedulable classes with at least one pod, ascending.
   [[nodiscard]] const std::set<EquivalenceClass>& unschedulableClasses() const { return unschedulable_; }
   /// The one after `id`, after the last one the first; nullopt: there is none.
   [[nodiscard]] std::optional<EquivalenceClass> nextUnschedulable(EquivalenceClass id) const;

@@ -2,6 +2,7 @@
 // nothing else. Two pods with equal requests get equal verdicts, so they share their work (sched/decider.h).
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -92,5 +93,8 @@ struct PodRequest {
   std::vector<model::NodeName> not_on;               // where it was tried in vain a moment ago; sorted, few
   friend bool operator==(const PodRequest&, const PodRequest&) = default;
 };
+
+/// Of all that makes two requests differ: one user's many that were alike to it would be compared one by one.
+[[nodiscard]] std::size_t hashOf(const PodRequest& request);
 
 }  // namespace gs::sched

@@ -19,7 +19,7 @@ class TestFacts {
   TestFacts(Ledger& ledger, std::uint64_t seed) : ledger_{ledger}, rng_{seed} {}
 
   void step() {
-    switch (rng_.below(10)) {
+    switch (rng_.below(11)) {
       case 0: return putNode();
       case 1: return putStatus();
       case 2: return dropNode();
@@ -29,6 +29,7 @@ class TestFacts {
       case 6: return hold();
       case 7: return release();
       case 8: return use();
+      case 9: return reclaim();
       default: return unuse();
     }
   }
@@ -62,6 +63,9 @@ class TestFacts {
       told.push_back([&, k = key, u = used] {
         other.usePod(std::get<0>(k), std::get<1>(k), std::get<2>(k), u.first, u.second);
       });
+    }
+    for (const auto& [key, devices] : reclaimed_) {
+      told.push_back([&, k = key, n = devices] { other.reclaimCounted(k.first, k.second, n); });
     }
     while (!told.empty()) {
       const auto at = static_cast<std::ptrdiff_t>(rng.below(told.size()));
@@ -109,6 +113,7 @@ class TestFacts {
     for (auto& d : s.devices) {
       if (rng_.chance(15)) { d.health = rng_.chance(50) ? model::Health::Unknown : model::Health::Unhealthy; }
       d.partitioned = rng_.chance(5);
+      if (rng_.chance(20)) { d.in_use_by = {drawUid()}; }
     }
     statuses_[s.node] = s;
     ledger_.upsertStatus(s);
@@ -162,6 +167,17 @@ class TestFacts {
     ledger_.usePod(std::get<0>(key), std::get<1>(key), std::get<2>(key), r, anonymous);
   }
 
+  void reclaim() {
+    const std::pair key{drawName(), drawUid()};
+    const auto devices = static_cast<std::int64_t>(rng_.below(3));
+    if (devices == 0) {
+      reclaimed_.erase(key);
+    } else {
+      reclaimed_[key] = devices;
+    }
+    ledger_.reclaimCounted(key.first, key.second, devices);
+  }
+
   void unuse() {
     const UseKey key =
         uses_.empty() || rng_.chance(20) ? UseKey{drawName(), drawUid(), Source::BoundPod} : drawKey(uses_);
@@ -176,6 +192,7 @@ class TestFacts {
   std::set<model::NodeName> stale_;
   std::map<HoldKey, Amount> holds_;
   std::map<UseKey, std::pair<model::Resources, std::int64_t>> uses_;
+  std::map<std::pair<model::NodeName, model::Uid>, std::int64_t> reclaimed_;
 };
 
 /// A request that some nodes of TestFacts may take.

@@ -17,7 +17,9 @@ NodeState withoutPods(NodeState n, const std::set<model::Uid>& gone) {
     std::erase_if(d.holders, [&](const Holder& h) { return gone.contains(h.uid); });
   }
   std::erase_if(n.in_flight, [&](const InFlight& f) { return gone.contains(f.uid); });
+  std::erase_if(n.counted, [&](const Counted& c) { return gone.contains(c.uid); });
   deriveDevices(n, nullptr);
+  deriveAnonymous(n);
   deriveFree(n);
   return n;
 }

@@ -10,7 +10,8 @@ namespace gs::sched {
 
 /// If the Node object said this.
 [[nodiscard]] NodeState withFacts(NodeState node, const model::Node& facts, Doors doors);
-/// If these pods were gone. What is used of ordinary resources stays as it is.
+/// If these pods were gone. What is used of ordinary resources stays as it is; of a node without a status the
+/// free devices are a resource, too.
 [[nodiscard]] NodeState withoutPods(NodeState node, const std::set<model::Uid>& gone);
 
 }  // namespace gs::sched

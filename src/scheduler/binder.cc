@@ -73,7 +73,7 @@ void Binder::grant(const model::Pod& pod, sched::EquivalenceClass pod_class, con
   Grant grant = make(pod, placed.node, std::move(ids), request);
   grant.hold = c_.engine.ledger().reserve(placed.node, pod.uid, request, grant.ids,
                                           {pod.key.ns, sched::gpuMilli(request)});
-  pending_.reporter().silent(pod.uid, false);
+  pending_.placing(pod.uid);
   slots_.open(pod.uid, pod.key.ns);
   Grant& kept = grants_.emplace(pod.uid, std::move(grant)).first->second;
   if (kept.ids.empty()) {

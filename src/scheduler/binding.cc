@@ -124,7 +124,7 @@ sched::Annotations Binder::annotationsOf(const Grant& grant, const model::Pod& p
 }
 
 void Binder::bind(Grant& grant) {
-  if (pending_.reporter().writing(grant.uid)) { return; }  // its answer brings a newer version; then again
+  if (pending_.isBeingTold(grant.uid)) { return; }  // then again
   const model::Pod& pod = *c_.cache().pod(grant.uid);
   grant.stage = Stage::Binding;
   if (grant.binding_since == Mono{}) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/mutant.h"
+#include "sched/doors/door.h"
 #include "sched/doors/exact.h"
 #include "scheduler/claimant.h"
 
@@ -135,21 +136,26 @@ bool BoundLeases::anotherWasTold(const model::Pod& pod, int id) const {
   });
 }
 
-/// The devices whose leases may be written for a bound pod that names these. As many as a node has are taken
-/// as given: its status may list one no more under a running pod, and a node without one lists nothing (R11).
-/// Who names more gets those that are listed.
-std::vector<int> BoundLeases::leasable(const model::NodeName& node, const std::vector<int>& ids) const {
+/// The devices whose leases may be written for a bound pod that names these (R11). As many as a node has are
+/// taken as given: its status may list one no more under a running pod, and a node without one lists nothing.
+/// Who names more gets those that are listed. A pod that has GPUs by their number gets none for what could
+/// not be given and it was never leased: its lease would be believed (sched::Counted), and whoever edits its
+/// annotation would free what its containers have.
+std::vector<int> BoundLeases::leasable(const model::Pod& pod, const std::vector<int>& ids) const {
   constexpr std::size_t kMostOfANode = 16;
-  const model::GpuNodeStatus* status = c_.cache().status(node);
-  if (ids.size() <= std::max(kMostOfANode, status == nullptr ? 0 : status->devices.size())) { return ids; }
-  std::vector<int> out;
-  if (status == nullptr) {
-    out.assign(ids.begin(), ids.begin() + std::ptrdiff_t{kMostOfANode});
-    return out;
+  const model::GpuNodeStatus* status = c_.cache().status(pod.node);
+  const std::size_t most = std::max(kMostOfANode, status == nullptr ? 0 : status->devices.size());
+  const bool counted = sched::holdingsOf(pod, c_.engine.doors()).counted > 0;
+  if (ids.size() <= most && (status == nullptr || !counted)) { return ids; }
+  if (status == nullptr) { return {ids.begin(), ids.begin() + std::ptrdiff_t{kMostOfANode}}; }
+  std::set<int> may;
+  for (const auto& device : status->devices) {
+    if (!counted || device.health != model::Health::Unhealthy) { may.insert(device.id); }
   }
-  std::set<int> listed;
-  for (const auto& device : status->devices) { listed.insert(device.id); }
-  std::copy_if(ids.begin(), ids.end(), std::back_inserter(out), [&](int id) { return listed.contains(id); });
+  std::vector<int> out;
+  std::copy_if(ids.begin(), ids.end(), std::back_inserter(out), [&](int id) {
+    return may.contains(id) || (counted && c_.engine.wasLeased(pod.uid, pod.node, id));
+  });
   return out;
 }
 
@@ -178,7 +184,7 @@ void BoundLeases::keepLeases(const model::Pod& pod, const std::vector<int>& give
   const bool doubted = says_reservation && sched::allocatedIds(pod) != given;
   std::set<model::ObjectKey> missing;
   std::optional<bool> shared;
-  for (const int id : leasable(pod.node, held)) {
+  for (const int id : leasable(pod, held)) {
     ++looks_;
     const auto key = c_.leaseKey(pod.node, id);
     const model::Lease* lease = c_.cache().lease(key);

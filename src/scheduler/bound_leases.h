@@ -53,7 +53,7 @@ class BoundLeases : public controller::Part {
   [[nodiscard]] bool anotherOfOursHas(const model::Pod& pod, int id,
                                       const std::function<bool(const model::Pod&)>& is) const;
   [[nodiscard]] bool anotherWasTold(const model::Pod& pod, int id) const;
-  [[nodiscard]] std::vector<int> leasable(const model::NodeName& node, const std::vector<int>& ids) const;
+  [[nodiscard]] std::vector<int> leasable(const model::Pod& pod, const std::vector<int>& ids) const;
   [[nodiscard]] std::string uuidGiven(const model::Pod& pod, const std::vector<int>& given, int id) const;
   void keepLeases(const model::Pod& pod, const std::vector<int>& given, const std::vector<int>& held);
   void dropOrphans(const model::Pod& pod, const std::optional<std::vector<int>>& ids);

@@ -96,7 +96,10 @@ bool ClaimStatusWriter::pumpOne(const model::ObjectKey& key, Mono now, kapi::Eff
   last_ = key;
   kapi::ClaimStatus status = compute(*claim);
   const bool overwritten = claim->revision > w.revision;  // by somebody, and status is never read
-  if (w.known && status == w.status && w.claim == claim->uid && !overwritten) { return true; }
+  if (w.known && status == w.status && w.claim == claim->uid && !overwritten) {
+    w.not_before = now + kGap;  // finding that out costs a look at all its pods, too
+    return true;
+  }
   kapi::Call call = kapi::applyClaimStatus(key, claim->uid, std::max(claim->revision, w.revision), status);
   call.token = calls_.begin(key);
   call.leader_only = true;

@@ -71,10 +71,11 @@ class ClaimStatusTest : public ::testing::Test {
 
   engine::Cache cache;
   std::map<std::string, std::string> why;  // what a pod is told
+  int computed = 0;                        // how often somebody wanted to know that
   std::set<std::string> reserved;          // pods whose Binding is long unresolved
-  controller::Parts parts{22};
+  controller::Parts parts{controller::kSchedulerOwners};
   ClaimStatusWriter writer{cache,
-                           {[this](const model::Uid& u) { return why[u.text]; },
+                           {[this](const model::Uid& u) { return ++computed, why[u.text]; },
                             [this](const model::Uid& u) { return reserved.contains(u.text); }},
                            parts};
   Mono now{1h};
@@ -175,7 +176,7 @@ TEST_F(ClaimStatusTest, AWriteIsAnApplyWithUidAndTheNewestRevision) {
   EXPECT_EQ(first.verb, kapi::Verb::Apply);
   EXPECT_EQ(first.key, key("c"));
   EXPECT_TRUE(first.leader_only);
-  EXPECT_EQ(kapi::tokenOwner(first.token), 22);
+  EXPECT_EQ(kapi::tokenOwner(first.token), controller::kSchedulerOwners.first);
   EXPECT_EQ(first.body["metadata"]["uid"].str(), "claim-c");
   EXPECT_EQ(first.body["metadata"]["resourceVersion"].str(), "1");
   answer(first, CallResult::Applied, 200, claim("c", 4, "claim-c"));  // the watch is late
@@ -208,6 +209,22 @@ TEST_F(ClaimStatusTest, AtMostOneWriteASecondAndThenOfTheLastState) {
   bound("r", "node-a:3", 9);
   EXPECT_TRUE(quiet());
   EXPECT_EQ(writer.nextDue(), now + 1s) << "and so every second";
+}
+
+/// That it is unchanged is found by a look at all its pods.
+TEST_F(ClaimStatusTest, AnUnchangedOneThatIsTouchedAllTheTimeIsComputedOnceASecond) {
+  cache.putPod(pod("p").make());
+  written(sent(), 2);
+  now += 1s;
+  const int before = computed;
+  for (int i = 0; i < 5'000; ++i) {
+    EXPECT_TRUE(quiet());
+    now += 1ms;
+  }
+  EXPECT_EQ(computed - before, 5);
+  why["uid-p"] = "too few GPUs";
+  EXPECT_EQ(writer.nextDue(), now) << "and a change is not missed";
+  EXPECT_EQ(pump().size(), 1U);
 }
 
 TEST_F(ClaimStatusTest, AChangeWhileAWriteIsInFlightIsWrittenAfterIt) {

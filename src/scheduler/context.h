@@ -40,14 +40,13 @@ class OncePerPod {
 class Context {
  public:
   using Fields = std::vector<std::pair<std::string, std::string>>;
-  static constexpr std::uint8_t kFirstOwner = 20;  // of tokens: 1..8 are the informers'
 
   Context(Config settings, Rng random);
 
   const Config config;
   Rng rng;
   engine::Engine engine;
-  controller::Parts parts{kFirstOwner};
+  controller::Parts parts{controller::kSchedulerOwners};
   ReconcileQueue reconciles;
   OncePerPod warnings;  // events
   controller::EventRecorder recorder;

@@ -33,8 +33,6 @@ class Leadership {
     Synced,     // Adopting from now on
   };
 
-  static constexpr std::uint8_t kFirstOwner = 10;  // of tokens
-
   explicit Leadership(const Config& config)
       : record_{config.lease_namespace, config.scheduler_name, parts_}, initial_sync_{parts_} {}
 
@@ -83,7 +81,7 @@ class Leadership {
  private:
   Phase phase_ = Phase::Standby;
   std::uint64_t term_ = 0;
-  controller::Parts parts_{kFirstOwner};
+  controller::Parts parts_{controller::kLeadershipOwners};
   LeaseRecord record_;
   InitialSync initial_sync_;
   Mono next_census_{};

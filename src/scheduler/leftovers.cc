@@ -1,5 +1,9 @@
 #include "scheduler/leftovers.h"
 
+#include <fmt/format.h>
+
+#include <memory>
+
 #include "base/mutant.h"
 #include "engine/held_devices.h"
 #include "kapi/write.h"
@@ -68,10 +72,19 @@ void Leftovers::deleteFenced(const model::Pod& pod, OfPod& of_pod) {
   const auto now_there = reservationsOf(pod.uid);
   if (GS_MUTANT(FenceCoversAll)) { of_pod.leases = now_there; }
   std::erase_if(of_pod.leases, [&](const auto& lease) { return !now_there.contains(lease); });
-  for (const auto& [key, reservation] : of_pod.leases) { desk_.give(key, pod.uid, reservation); }
+  for (const auto& [key, reservation] : of_pod.leases) {
+    if (desk_.failing(key)) { stays(pod, fmt::format("the lease {} cannot be deleted", key.text())); }
+    desk_.give(key, pod.uid, reservation);
+  }
   if (!of_pod.leases.empty()) { return; }
   forget(pod.uid);
   c_.reconciles.add(pod.uid);
+}
+
+/// It waits for as long as that lasts.
+void Leftovers::stays(const model::Pod& pod, const std::string& why) {
+  pending_.tell(pod, {"LeftoverLeases", std::make_shared<const std::string>(fmt::format(
+                                            "GPU leases of an earlier decision name this pod: {}", why))});
 }
 
 /// The leases that name this pod, and under which reservation.
@@ -99,7 +112,13 @@ void Leftovers::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*o
     return;
   }
   const bool refused = outcome.result == kapi::CallResult::Refused;
-  if (refused && (outcome.http == 404 || outcome.http == 422)) { proofs_.prove(uid); }
+  const model::Pod* known = c_.cache().pod(uid);
+  if (refused && (outcome.http == 404 || outcome.http == 422)) {
+    proofs_.prove(uid);
+  } else if (refused && outcome.http != 429 && known != nullptr) {
+    stays(*known, fmt::format("they are kept, since the pod's status cannot be written: {} {}", outcome.http,
+                              outcome.message));
+  }
   calls_.failed(uid, now.mono, outcome.retry_after);
 }
 

@@ -65,6 +65,7 @@ class Leftovers : public controller::Part {
   [[nodiscard]] std::optional<Whole> wholeSet(const model::Pod& pod) const;
   [[nodiscard]] Reservations reservationsOf(const model::Uid& uid) const;
   void deleteFenced(const model::Pod& pod, OfPod& of_pod);
+  void stays(const model::Pod& pod, const std::string& why);
 
   Context& c_;
   LeaseDesk& desk_;

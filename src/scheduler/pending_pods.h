@@ -11,6 +11,7 @@
 #include <string>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "controller/backoff.h"
@@ -69,7 +70,6 @@ class PendingPods : public controller::Part {
   void nowhereElse(const model::Uid& uid) {
     if (in_vain_.nowhereElse(uid)) { c_.reconciles.add(uid); }
   }
-  [[nodiscard]] bool wasInVain(const model::Uid& uid) const { return in_vain_.contains(uid); }
   /// It is kept from nodes that refused it a moment ago, and what they answered says more than that nothing
   /// fits.
   [[nodiscard]] bool knowsMore(const model::Uid& uid, sched::EquivalenceClass pod_class) const;
@@ -88,8 +88,20 @@ class PendingPods : public controller::Part {
   [[nodiscard]] std::optional<Mono> nextDue() const override { return attempts_.nextDue(); }
   void reset() override;
 
-  [[nodiscard]] Reporter& reporter() { return reporter_; }
-  [[nodiscard]] ClaimStatusWriter& claims() { return claims_; }
+  /// It is being placed: nothing is said of it until it waits again.
+  void placing(const model::Uid& uid) { reporter_.silent(uid, false); }
+  /// Its condition is being written: the answer brings a newer version of it.
+  [[nodiscard]] bool isBeingTold(const model::Uid& uid) const { return reporter_.writing(uid); }
+  /// Pods that were told something, and what the answers say of them.
+  [[nodiscard]] std::vector<std::pair<model::Uid, model::Object>> takeTold() {
+    return reporter_.takeWritten();
+  }
+  void claimTouched(const model::ObjectKey& claim) { claims_.touched(claim); }
+  /// Writes what pods and claims are to be told. `open(uid)`: a Binding or fence of that pod is open.
+  void pump(const std::function<bool(const model::Uid&)>& open) {
+    reporter_.pump(c_.now.mono, c_.now, open, c_.out);
+    claims_.pump(c_.now.mono, c_.out);
+  }
   void touchClaimOf(const model::Uid& uid);
   /// Whether its claim says Reserved.
   void reservedBy(std::function<bool(const model::Uid&)> reserved) { reserved_ = std::move(reserved); }

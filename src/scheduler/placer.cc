@@ -8,7 +8,6 @@
 namespace gs::scheduler {
 namespace {
 
-constexpr int kPerRound = 256;  // keeps one event short
 constexpr Duration kAgainSoon = std::chrono::seconds{1};
 
 }  // namespace
@@ -37,13 +36,14 @@ void Placer::followQuotas() {
   if (c_.engine.decider().followQuotas(room, other_table)) { b_.unschedulable.lookAtAll(); }
 }
 
-void Placer::placeSome() {
+void Placer::placeSome(int& left) {
+  if (left == 0) { return; }
   c_.engine.queue().tick(c_.now.mono.time_since_epoch().count());
   b_.unschedulable.activateFitting();
   bringBack();
   const sched::Decider& decider = c_.engine.decider();
   const std::uint64_t until = decider.looks() + Unschedulable::kLooksPerTurn;
-  for (int i = 0; i < kPerRound && b_.slots.any() && decider.looks() < until; ++i) {
+  for (; left > 0 && b_.slots.any() && decider.looks() < until; --left) {
     const auto item = c_.engine.queue().pop();
     if (!item) { return; }
     if (!heldBack(*item)) { decide(*item); }
@@ -94,7 +94,7 @@ void Placer::place(const model::Pod& pod, const sched::Queue::Item& item, const 
     b_.pending.backOff(item, c_.now.mono + kAgainSoon);
     const auto text = std::make_shared<const std::string>(
         "no GPU lease can be written yet: the GpuClaim CRD is missing; apply the CRDs");
-    b_.pending.reporter().waiting(item.uid, "NoLeaseRecord", text);
+    b_.pending.tell(pod, {"NoLeaseRecord", text});
     return;
   }
   // An extender on this engine was asked in the pod's name before it was known: it gives that back when it
@@ -108,7 +108,9 @@ void Placer::place(const model::Pod& pod, const sched::Queue::Item& item, const 
 }
 
 bool Placer::hasMore() const {
-  return b_.unschedulable.mayFit() || brought_back_ || (c_.engine.queue().ready() && b_.slots.any());
+  const bool may_come_back = b_.slots.freed() && b_.pending.heldBack() > 0;
+  return b_.unschedulable.mayFit() || brought_back_ || may_come_back ||
+         (c_.engine.queue().ready() && b_.slots.any());
 }
 
 std::optional<Mono> Placer::nextDue() const {

@@ -32,8 +32,8 @@ class Placer {
 
   /// It waits for a node: into the queue, or told why not.
   void enqueue(const model::Pod& pod);
-  /// Places whoever has a turn now, some at a time.
-  void placeSome();
+  /// Places whoever has a turn now, some at a time: `left` decisions at most, which it counts down.
+  void placeSome(int& left);
   /// Other quotas bind other pods, so everybody who waits is read anew;
   /// what is used of them moves whole classes.
   void followQuotas();

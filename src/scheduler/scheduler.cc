@@ -16,6 +16,7 @@ using kapi::Kind;
 constexpr Duration kSweepEvery = std::chrono::seconds{30};
 constexpr int kSweepStep = 256;          // pods reconciled per event
 constexpr int kReconcilesPerTurn = 512;  // of those that something changed for
+constexpr int kDecisionsPerTurn = 256;
 
 std::vector<engine::Informers::Source> watched(const Config& config) {
   std::vector<engine::Informers::Source> sources{
@@ -255,14 +256,14 @@ void Scheduler::catchUp() {
     fed();
   }
   followLeadership();
-  for (auto& [uid, object] : pending_.reporter().takeWritten()) {
+  for (auto& [uid, object] : pending_.takeTold()) {
     c_.engine.learn(object, c_.now.mono);
     c_.reconciles.add(std::move(uid));
   }
 }
 
 void Scheduler::claimTouched(const model::ObjectKey& claim) {
-  pending_.claims().touched(claim);
+  pending_.claimTouched(claim);
   claim_warnings_.touched(claim);
 }
 
@@ -270,9 +271,10 @@ void Scheduler::claimTouched(const model::ObjectKey& claim) {
 void Scheduler::work() {
   sweepSome();
   placer_.followQuotas();
+  int decisions = kDecisionsPerTurn;  // some come to nothing at once, and others follow them
   for (int left = kReconcilesPerTurn;;) {
     reconcileSome(left);
-    if (leadership_.deciding()) { placer_.placeSome(); }
+    if (leadership_.deciding()) { placer_.placeSome(decisions); }
     desk_.pump(c_.now.mono, c_.out);
     const auto notices = desk_.takeNotices();
     for (const auto& notice : notices) { noticed(notice); }
@@ -281,9 +283,7 @@ void Scheduler::work() {
   unschedulable_.tellSome();
   blocked_.pump();
   for (const auto& claim : c_.engine.takeTouchedClaims()) { claimTouched(claim); }
-  pending_.reporter().pump(
-      c_.now.mono, c_.now, [this](const model::Uid& uid) { return podWriteOpen(uid); }, c_.out);
-  pending_.claims().pump(c_.now.mono, c_.out);
+  pending_.pump([this](const model::Uid& uid) { return podWriteOpen(uid); });
   claim_warnings_.pump();
   queue_sizes_ = c_.engine.queue().sizes();
   queue_sizes_.ready += pending_.heldBack();
@@ -342,7 +342,7 @@ Readiness Scheduler::readiness() const {
   }
   if (leadership_.recovering()) {
     if (const auto text = leadership_.initialSync().trouble(); !text.empty()) {
-      r.checks.emplace_back("barrier", text);
+      r.checks.emplace_back("initial-sync", text);
     }
   }
   r.ready = ok;

@@ -21,7 +21,7 @@ class StatusRevision : public controller::Part {
  private:
   static constexpr int kOnlyOne = 0;
   Context& c_;
-  controller::KeyedCalls<int, std::uint64_t> calls_;  // for whom (engine::Drain)
+  controller::KeyedCalls<int, std::uint64_t> calls_;  // for whom (engine::DeviceReclaim)
 };
 
 }  // namespace gs::scheduler

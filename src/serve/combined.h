@@ -3,7 +3,6 @@
 // extender follows it into the lead or out of it, the scheduler decides, the extender settles; and where that
 // changed the ledger, the scheduler decides again.
 // One thread; the scheduler must outlive it.
-// Tokens: the scheduler's (scheduler/scheduler.h), 40 the extender's, 41 its events'.
 #pragma once
 
 #include <string>
@@ -42,7 +41,6 @@ class Combined {
   [[nodiscard]] const scheduler::Scheduler& scheduler() const { return scheduler_; }
 
  private:
-  static constexpr std::uint8_t kFirstOwner = 41;  // of tokens
   void follow(Now now);
   void decide(Now now, kapi::Effects& out);
   void settle(Now now, kapi::Effects& out);
@@ -52,7 +50,7 @@ class Combined {
   std::uint64_t seen_ = 0;  // change of the ledger up to which the scheduler has looked
   extender::Extender extender_;
   controller::EventRecorder recorder_;
-  controller::Parts parts_{kFirstOwner};
+  controller::Parts parts_{controller::kCombinedOwners};
   controller::EventSender events_;
 };
 

@@ -124,12 +124,12 @@ TEST_F(CombinedTest, ItIsReadyOnceBothAre) {
   };
   EXPECT_FALSE(ready(true)) << "nothing is listed yet";
   start();
-  EXPECT_FALSE(ready(false)) << "nobody answers questions";
+  EXPECT_FALSE(ready(false)) << "nobody answers requests";
   EXPECT_TRUE(ready(true)) << "they are sent on";
   lead();
   EXPECT_TRUE(ready(false));
   EXPECT_NE(readinessText(machine, false).find("\nrole: leader\n"), std::string::npos);
-  EXPECT_TRUE(readinessText(machine, false).ends_with("\nquestions: ok\n"));
+  EXPECT_TRUE(readinessText(machine, false).ends_with("\nrequests: ok\n"));
   machine.stopTaking();
   EXPECT_FALSE(ready(false));
 }

@@ -36,7 +36,7 @@ class ExtenderEndpoint {
     };
     return out;
   }
-  [[nodiscard]] process::Endpoint front() {
+  [[nodiscard]] process::Endpoint endpoint() {
     return {.serves = "schedulers",
             .start = [this] { return server_.start(options_); },
             .stop = [this] { server_.stop(); }};

@@ -25,9 +25,8 @@ void addExtender(process::Command command, ExtenderFlags& f, const std::string& 
   command.topic("Extender")
       .text(address, "HOST:PORT", f.address, help)
       .choice("--compat", {"default", "strict"}, f.compat,
-              "strict: as the ancestor answered pods that were predicated before, counted quota (bound pods "
-              "only) and cores "
-              "above 100")
+              "strict: as tkestack's gpu-admission answered pods that were predicated before, counted quota "
+              "(bound pods only) and cores above 100")
       .text("--volcano-dialect", "VERSION", f.volcano,
             "Version of the Volcano that asks, such as 1.8 or 1.13; without it predicates say no in the "
             "words of all of them. Paths "

@@ -81,7 +81,7 @@ class SchedulerPagesTest : public ::testing::Test, protected ListServer {
             .metrics = [] { return std::string{"# counted\n"}; },
             .election = [this] { return election; },
             .now = [this] { return now.mono; },
-            .alone_gauge = "runs_alone"};
+            .standalone_gauge = "runs_standalone"};
   }
 };
 
@@ -208,15 +208,16 @@ TEST_F(SchedulerPagesTest, WhoRunsAloneIsReadyWithoutTheLease) {
   election.trouble = "lease default/x cannot be read: 403";
   election.alone = true;
   EXPECT_EQ(get("/readyz").status, 200);
-  EXPECT_TRUE(
-      has(get("/readyz?verbose").body, "leader-election: ok, alone: lease default/x cannot be read: 403\n"));
+  EXPECT_TRUE(has(get("/readyz?verbose").body,
+                  "leader-election: ok, standalone: lease default/x cannot be read: 403\n"));
 }
 
 TEST_F(SchedulerPagesTest, AGaugeSaysThatItRunsAlone) {
   start();
-  EXPECT_TRUE(has(get("/metrics").body, "# TYPE runs_alone gauge\nruns_alone 0\n")) << get("/metrics").body;
+  EXPECT_TRUE(has(get("/metrics").body, "# TYPE runs_standalone gauge\nruns_standalone 0\n"))
+      << get("/metrics").body;
   election.alone = true;
-  EXPECT_TRUE(has(get("/metrics").body, "\nruns_alone 1\n"));
+  EXPECT_TRUE(has(get("/metrics").body, "\nruns_standalone 1\n"));
 }
 
 TEST_F(SchedulerPagesTest, ALeaderWhoseLeaseNamespaceIsNotSettledIsNotReady) {
@@ -232,7 +233,7 @@ TEST_F(SchedulerPagesTest, ALeaderThatCatchesUpIsReadyAndSaysWhatItWaitsFor) {
   silent = {kapi::kPod};
   lead();
   EXPECT_EQ(unready(), "200");
-  EXPECT_TRUE(has(get("/readyz?verbose").body, "barrier: pods have not caught up yet\n"));
+  EXPECT_TRUE(has(get("/readyz?verbose").body, "initial-sync: pods have not caught up yet\n"));
 }
 
 TEST_F(SchedulerPagesTest, DevicesAreCountedByNodeAndState) {

@@ -9,6 +9,9 @@ import os
 import pathlib
 import re
 import signal
+import socket
+import ssl
+import struct
 import subprocess
 import tempfile
 import time
@@ -58,8 +61,12 @@ def flags_of(text, but=()):
 class CommandLine(unittest.TestCase):
     def test_version(self):
         for program in PROGRAMS:
-            for word in ("--version", "--version=true"):
-                self.assertRegex(said(program, word), rf"^{program}-\d+\.\d+\n$")
+            for words in (["--version"], ["--version=true"], ["--version", "extra"]):
+                self.assertRegex(said(program, *words), rf"^{program}-\d+\.\d+\n$")
+
+    def test_of_a_flag_that_is_given_twice_the_last_counts(self):
+        code, _, err = call("gpu-scheduler", "--kubeconfig=/one", "--log-format=json", "--kubeconfig=/two", "--log-format=text")
+        self.assertEqual((code, "cannot read /two" in err), (2, True), err)
 
     def test_help_is_a_word_too_and_of_every_command(self):
         for program in PROGRAMS:
@@ -89,10 +96,10 @@ class CommandLine(unittest.TestCase):
 
     def test_bash_completes(self):
         table = [
-            ("gpu-sandbox ", "serve node gpu demo nodes help completion"),
+            ("gpu-sandbox ", "serve node gpu demo nodes help completion man"),
             ("gpu-sandbox no", "node nodes"),
             ("gpu-sandbox node ", "add remove drain"),
-            ("gpu-sandbox help ", "serve node gpu demo nodes help completion"),
+            ("gpu-sandbox help ", "serve node gpu demo nodes help completion man"),
             ("gpu-sandbox serve --log-f", "--log-format"),
             ("gpu-sandbox serve --log-format ", "text json"),
             ("gpu-sandbox serve --log-format = j", "json"),
@@ -131,6 +138,15 @@ class CommandLine(unittest.TestCase):
             (["gpu-scheduler", "--max-sharers=65"], "--max-sharers is '65'; write a number from 1 to 64"),
             (["gpu-admission", "--pprof-address=x"], "'gpu-admission' has no flag --pprof-address; did you mean --pprofAddress?"),
             (["gpu-scheduler", "completion", "csh"], "shell is 'csh'; write bash, zsh or fish"),
+            (["gpu-scheduler", "completion"], "'gpu-scheduler completion': shell is required; write bash, zsh or fish"),
+            (["gpu-scheduler", "--scheduler-name="], "--scheduler-name is ''; write a name"),
+            (["gpu-sandbox", "node", "remove", ""], "name is ''; write one that is not empty"),
+            (["gpu-scheduler", "--leader-elect="], "--leader-elect: '' is neither true nor false"),
+            (["gpu-admission", "--incluster_mode="], "--incluster-mode: '' is neither true nor false"),
+            (["gpu-sandbox", "serve", "--no-scheduler="], "--no-scheduler: '' is neither true nor false"),
+            (["gpu-sandbox", "serve", "--address=nonsense"],
+             "'nonsense' is not an address to listen on; write HOST:PORT, such as 127.0.0.1:8001 or [::1]:8001, "
+             "or 127.0.0.1:0 for any free port"),
         ]
         for command, answer in table:
             code, out, err = call(*command)
@@ -247,10 +263,31 @@ class Programs(unittest.TestCase):
         for part in ("lease=default/extender.gpu.scheduling", f"address={address}", f'quotas="ConfigMap kube-system/q, of {quota}"',
                      f"config={quota}"):
             self.assertIn(part, line)
+        self.assertEqual(line.count(" address="), 1, line)
         pages = re.search(r"pages=(\S+)", line).group(1)
         self.assertIn("node ", get(f"http://{pages}/debug/ledger")[1])
         self.assertEqual(get(f"http://{address}/debug/ledger")[0], 404)
         self.assertEqual(admission.terminate(), 0)
+
+    def test_a_peer_that_is_gone_ends_no_server_of_tls(self):
+        key, cert = (os.path.join(self.folder.name, name) for name in ("key.pem", "cert.pem"))
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                        "-subj", "/CN=127.0.0.1", "-keyout", key, "-out", cert], capture_output=True, timeout=PATIENCE, check=True)
+        server = self.run_program("gpu-sandbox", "serve", f"--kubeconfig-out={self.kubeconfig}.tls", f"--tls-cert-file={cert}",
+                                  f"--tls-private-key-file={key}", "--no-scheduler")
+        kubeconfig = server.until("a kubeconfig", lambda: os.path.exists(self.kubeconfig + ".tls") and
+                                  pathlib.Path(self.kubeconfig + ".tls").read_text())
+        port = int(re.search(r"https://127\.0\.0\.1:(\d+)", kubeconfig).group(1))
+        trusts_all = ssl._create_unverified_context()
+        for _ in range(20):
+            with trusts_all.wrap_socket(socket.create_connection(("127.0.0.1", port), PATIENCE)) as peer:
+                peer.sendall(b"GET /openapi/v2 HTTP/1.1\r\nHost: x\r\n\r\n" * 70)
+                peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # answers meet a reset
+                os.close(peer.detach())
+        with trusts_all.wrap_socket(socket.create_connection(("127.0.0.1", port), PATIENCE)) as peer:
+            peer.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+            self.assertIn(b" 200 ", peer.recv(4096))
+        self.assertEqual(server.terminate(), 0)
 
     def test_a_gpu_that_is_not_there_is_told_which_are(self):
         for gpu in ("8", "-1", "x"):

@@ -15,8 +15,8 @@ namespace {
 using namespace std::chrono_literals;
 using json::Object;
 using json::Value;
-using sandbox::CallFate;
-using How = CallFate::How;
+using sandbox::CallFault;
+using How = CallFault::How;
 
 constexpr Duration kLinger = 15s;
 constexpr Duration kLongLinger = 60s;
@@ -135,19 +135,19 @@ bool Extras::sticks(const kapi::Call& call) const {
   }
 }
 
-std::optional<CallFate> Extras::resultOf(const kapi::Call& call) {
+std::optional<CallFault> Extras::resultOf(const kapi::Call& call) {
   const Mono now = world_.now().mono;
   if (now < stuck_.until && isWrite(call) && sticks(call)) {
     switch (stuck_.how) {
-      case 0: return CallFate{How::Refused, 500, {}, false, false};
-      case 1: return CallFate{How::Refused, 403, {}, false, false};
-      default: return CallFate{How::LostBefore, 0, {}, false, false};
+      case 0: return CallFault{How::Refused, 500, {}, false, false};
+      case 1: return CallFault{How::Refused, 403, {}, false, false};
+      default: return CallFault{How::LostBefore, 0, {}, false, false};
     }
   }
   const bool of_extender =
       kapi::tokenOwner(call.token) == extender::Extender::kOwner && isWrite(call) && call.kind == kapi::kPod;
   if (now < late_until_ && of_extender && call.subresource == "status" && rng_.chance(60)) {
-    return CallFate{How::Late, 0, late_by_, false, false};
+    return CallFault{How::Late, 0, late_by_, false, false};
   }
   return std::nullopt;
 }

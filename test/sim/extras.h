@@ -28,7 +28,7 @@ class Extras {
   [[nodiscard]] Duration linger() const;
   void carryOut(const Step& step);
   /// What becomes of a call that fails all the time, or is late.
-  [[nodiscard]] std::optional<sandbox::CallFate> resultOf(const kapi::Call& call);
+  [[nodiscard]] std::optional<sandbox::CallFault> resultOf(const kapi::Call& call);
   /// A replica of another installation.
   [[nodiscard]] bool isAnother(sandbox::ReplicaId id) const { return another_ == id; }
   /// To be called whenever something changed.

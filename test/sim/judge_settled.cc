@@ -24,12 +24,16 @@ std::int64_t Judge::freeOn(const std::string& name) const {
   for (const auto& [uid, pod] : pods_) {
     if (!pod.live() || pod.node != name) { continue; }
     // Whose annotation names fewer than it asks for since somebody edited it, or what the leases of others
-    // name, may have been given others.
+    // name, or what could not be given or has another number by now, and no lease of it names, may have been
+    // given others.
     const std::vector<int>& says = pod.by_hand && !pod.ids.empty() ? pod.named : pod.ids;
-    const auto named = std::count_if(says.begin(), says.end(), [this, &name, &pod_uid = uid](int id) {
-      const auto lease = leases_.find({name, id});
-      return lease == leases_.end() || lease->second.holders.contains(pod_uid);
-    });
+    const auto named =
+        std::count_if(says.begin(), says.end(), [this, &name, &pod_uid = uid, &of = pod](int id) {
+          const auto lease = leases_.find({name, id});
+          if (lease != leases_.end()) { return lease->second.holders.contains(pod_uid); }
+          const auto gpu = gpus_.find({name, id});
+          return gpu != gpus_.end() && gpu->second.health != "Unhealthy" && holdsByName(of, {of.node, id});
+        });
     free -= std::max<std::int64_t>(0, pod.gpus - named);
   }
   return free;
@@ -185,8 +189,10 @@ bool Judge::holdsByName(const Pod& pod, const Device& device) const {
       return entry.first.node == pod.node && entry.second.uuid == gpu_uuid;
     });
   };
+  // Which number a GPU had that went says its annotation, unless somebody wrote another one, or none, there.
   for (std::size_t i = 0; i < told.size(); ++i) {
-    if (told[i] == uuid || (pod.ids[i] == device.id && !here(told[i]))) { return true; }
+    const bool had_number = !pod.renamed && pod.ids[i] == device.id;
+    if (told[i] == uuid || (had_number && !here(told[i]))) { return true; }
   }
   return false;
 }
@@ -297,6 +303,11 @@ std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
   for (const Device& device : pod.live() ? heldByName(pod) : std::vector<Device>{}) {
     const auto lease = leases_.find(device);
     if (others_.contains(device)) { continue; }  // somebody took its name
+    // Of who has GPUs by their number a lease that went by hand is not written for what could not be given,
+    // when nobody remembers it.
+    const auto gpu = gpus_.find(device);
+    const bool is_sick = gpu == gpus_.end() || gpu->second.health == "Unhealthy";
+    if (pod.gpus > 0 && lease == leases_.end() && is_sick) { continue; }
     if (lease != leases_.end() && isOfForged(lease->second)) {
       continue;
     }  // it came first when there was none

@@ -25,8 +25,8 @@ namespace {
 using namespace std::chrono_literals;
 using json::Object;
 using json::Value;
-using sandbox::CallFate;
-using How = CallFate::How;
+using sandbox::CallFault;
+using How = CallFault::How;
 
 constexpr Duration kCalm = 240s;    // after the last step, until everything must be settled
 constexpr Duration kTakeover = 3s;  // after a fault
@@ -238,7 +238,7 @@ class Play {
     if (--it->second.y == 0) { unlucky_.erase(it); }
     return true;
   }
-  CallFate resultOf(sandbox::ReplicaId id, const kapi::Call& call) {
+  CallFault resultOf(sandbox::ReplicaId id, const kapi::Call& call) {
     if (extras_.isAnother(id)) { return {}; }
     if (tell_ && call.verb == kapi::Verb::Apply) {
       copyLog();

@@ -85,10 +85,10 @@ TEST_F(Leaders, FromAToBToAGiveNothingTwice) {
     for (int i = 0; i < count; ++i) { world.create(pod(fmt::format("p{}", pods++), "one")); }
   };
   bool freezes = false;  // whoever sends the next Binding; it lands when the other one leads
-  world.setJudge([&](sandbox::ReplicaId id, const kapi::Call& call) -> sandbox::CallFate {
+  world.setJudge([&](sandbox::ReplicaId id, const kapi::Call& call) -> sandbox::CallFault {
     if (call.subresource != "binding" || !std::exchange(freezes, false)) { return {}; }
     world.after({}, [&world = world, id] { world.freeze(id, true); });
-    return {sandbox::CallFate::How::Late, 0, 7s, false, false};
+    return {sandbox::CallFault::How::Late, 0, 7s, false, false};
   });
   for (const int frozen : {0, 1, 0}) {
     freezes = true;
@@ -115,9 +115,9 @@ TEST_P(HalfACache, BindsNothing) {
   world.create(pod("p", "one"));
   world.create(pod("ordinary", ""));
   bool failing = true;
-  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFault {
     const bool list = call.verb == kapi::Verb::List && call.kind == GetParam();
-    if (failing && list) { return {sandbox::CallFate::How::Refused, 500, {}, false, false}; }
+    if (failing && list) { return {sandbox::CallFault::How::Refused, 500, {}, false, false}; }
     return {};
   });
   world.startReplica();
@@ -224,7 +224,7 @@ TEST_F(Leased, LeasesFromAfterAFenceAreNotDeletedByIt) {
   writeFirstLease("r1");
   std::string fence_before;
   int deletes = 0;
-  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFault {
     if (call.verb != kapi::Verb::Delete || call.kind != kapi::kLease) { return {}; }
     if (++deletes > 1) {
       EXPECT_NE(fence(), fence_before) << "a lease from after the fence is deleted";
@@ -232,7 +232,7 @@ TEST_F(Leased, LeasesFromAfterAFenceAreNotDeletedByIt) {
     }
     fence_before = fence();
     writeFirstLease("r2");
-    return {sandbox::CallFate::How::Refused, 500, {}, false, false};
+    return {sandbox::CallFault::How::Refused, 500, {}, false, false};
   });
   startOne();
   EXPECT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
@@ -249,7 +249,7 @@ TEST_F(Leased, AdoptedOnesAreNotGivenBackForAFenceOfWhoDecidedOnIt) {
   writeLease(1, "r1");
   bool fenced = false;
   int deletes = 0;
-  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFault {
     if (call.kind != kapi::kLease) { return {}; }
     if (call.verb == kapi::Verb::Update && call.key.name.starts_with("gpu-") &&
         !std::exchange(fenced, true)) {
@@ -277,7 +277,7 @@ TEST_F(Leased, AdoptedOnesStayWhenThePodIsBoundWithoutNames) {
   writeLease(0, "r1");
   writeLease(1, "r1");
   bool bound = false;
-  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFault {
     if (call.subresource != "binding" || std::exchange(bound, true)) { return {}; }
     const Object target{{"kind", "Node"}, {"name", "node-a"}};
     const Value binding = Object{{"metadata", Object{{"name", "p"}}}, {"target", target}};
@@ -304,7 +304,7 @@ TEST_F(Leased, SoIsOneWhoseLeasesGoBeforeItsFenceIsAnswered) {
   world.create(pod("p", "two"));
   writeFirstLease("r1");
   bool deleted = false;
-  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFault {
     const bool fences = call.kind == kapi::kPod && call.body["metadata"]["annotations"].isObject();
     if (fences && !std::exchange(deleted, true)) { deleteLease("gpu-node-a-0"); }
     return {};
@@ -317,7 +317,7 @@ TEST_F(Leased, SoIsOneWhoseLeasesGoBeforeItsFenceIsAnswered) {
 TEST_F(Leased, ALeaseThatWentBeforeTheBindingIsTakenAgain) {
   world.create(claim("two", 2));
   int leases_written = 0;
-  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFault {
     if (call.subresource == "binding") {
       EXPECT_EQ(leaseNames().size(), 2U) << "a Binding without its leases";
     }
@@ -325,7 +325,7 @@ TEST_F(Leased, ALeaseThatWentBeforeTheBindingIsTakenAgain) {
     if (!gpu_lease || call.kind != kapi::kLease || ++leases_written != 2) { return {}; }
     // The first one is there; while the second one waits, somebody deletes it.
     world.after(50ms, [&] { deleteLease(*leaseNames().begin()); });
-    return {sandbox::CallFate::How::Refused, 429, {}, false, false};
+    return {sandbox::CallFault::How::Refused, 429, {}, false, false};
   });
   startOne();
   world.create(pod("p", "two"));
@@ -337,12 +337,12 @@ TEST_F(Leased, ALeaseThatWentBeforeTheBindingIsTakenAgain) {
 TEST_F(Leased, ALeaseThatWentWhileTheServerWasBusyIsTakenAgain) {
   world.create(claim("two", 2));
   int bindings = 0;
-  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFault {
     if (call.subresource != "binding") { return {}; }
     EXPECT_EQ(leaseNames().size(), 2U) << "a Binding without its leases";
     if (++bindings > 1) { return {}; }
     world.after(50ms, [&] { deleteLease(*leaseNames().begin()); });
-    return {sandbox::CallFate::How::Refused, 429, {}, false, false};
+    return {sandbox::CallFault::How::Refused, 429, {}, false, false};
   });
   startOne();
   world.create(pod("p", "two"));
@@ -391,9 +391,9 @@ TEST_F(OneLeader, APodCreatedAgainWithTheSameNameIsAnotherPod) {
 // ---- fairness
 
 TEST_F(OneLeader, APodWhoseBindIsAlwaysRefusedStarvesNobody) {
-  world.setJudge([](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+  world.setJudge([](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFault {
     if (call.subresource != "binding" || !call.key.name.starts_with("poison")) { return {}; }
-    return {sandbox::CallFate::How::Refused, 403, {}, false, false};
+    return {sandbox::CallFault::How::Refused, 403, {}, false, false};
   });
   world.create(claim("one", 1));
   for (int i = 0; i < 12; ++i) {

@@ -14,9 +14,9 @@ namespace gs::test {
 namespace {
 
 using namespace std::chrono_literals;
-using sandbox::CallFate;
+using sandbox::CallFault;
 using sandbox::World;
-using How = CallFate::How;
+using How = CallFault::How;
 
 enum class Cut {
   DiesBefore,
@@ -31,7 +31,7 @@ enum class Cut {
 constexpr Cut kCuts[] = {Cut::DiesBefore, Cut::DiesApplied,      Cut::DiesRefused, Cut::DiesLate,
                          Cut::LivesLost,  Cut::LivesLostApplied, Cut::LivesLate,   Cut::LivesRefused};
 
-CallFate resultOf(Cut cut) {
+CallFault resultOf(Cut cut) {
   switch (cut) {
     case Cut::DiesBefore: return {How::Normal, 0, {}, true, false};
     case Cut::DiesApplied: return {How::Normal, 0, {}, false, true};
@@ -95,10 +95,10 @@ class Play {
   [[nodiscard]] std::size_t writes() const { return seen_; }
 
  private:
-  CallFate judge(sandbox::ReplicaId id, const kapi::Call& call) {
+  CallFault judge(sandbox::ReplicaId id, const kapi::Call& call) {
     const bool counted = call.leader_only && id == victim_;
     if (!counted) { return {}; }
-    return seen_++ == at_ && cut_ ? resultOf(*cut_) : CallFate{};
+    return seen_++ == at_ && cut_ ? resultOf(*cut_) : CallFault{};
   }
   bool until(const std::function<bool()>& done) {
     return world_.runUntil(

@@ -21,17 +21,17 @@ class Guards : public Cluster {
   explicit Guards(sandbox::World::Options options = {}) : Cluster{std::move(options)} {
     world.setJudge([this](sandbox::ReplicaId, const Call& call) {
       if (call.kind == kapi::kPod || call.key.name != scheduler::kLeaderLease) { seen_.push_back(call); }
-      return judge_ ? judge_(call) : sandbox::CallFate{};
+      return judge_ ? judge_(call) : sandbox::CallFault{};
     });
     startOne();
   }
-  using Judge = std::function<sandbox::CallFate(const Call&)>;
+  using Judge = std::function<sandbox::CallFault(const Call&)>;
   void judge(Judge judge) { judge_ = std::move(judge); }
   /// When such a call leaves, once.
   void atFirst(std::function<bool(const Call&)> is, std::function<void()> then) {
     judge_ = [this, is = std::move(is), then = std::move(then), done = false](const Call& call) mutable {
       if (is(call) && !std::exchange(done, true)) { world.after({}, then); }
-      return sandbox::CallFate{};
+      return sandbox::CallFault{};
     };
   }
   [[nodiscard]] int bindings() const {
@@ -75,8 +75,8 @@ class Guards : public Cluster {
 TEST_F(Guards, WithOneLeaseWriteUnknownAllLeasesAreReadBeforeTheBinding) {
   judge([unknown = false](const Call& call) mutable {
     const bool first = createsLease(call) && !std::exchange(unknown, true);
-    return sandbox::CallFate{.how =
-                                 first ? sandbox::CallFate::How::LostAfter : sandbox::CallFate::How::Normal};
+    return sandbox::CallFault{.how = first ? sandbox::CallFault::How::LostAfter
+                                           : sandbox::CallFault::How::Normal};
   });
   world.create(claim("two", 2));
   world.create(pod("p", "two"));
@@ -147,13 +147,13 @@ TEST_F(Guards, ALeaseOfAnotherNamespaceThatWentIsForgottenByTheNextCensus) {
 
 /// Its watch is late, and its Binding got no answer: the fence's answer says first that it is gone.
 TEST_F(Guards, APodThatItsFenceDoesNotFindIsAskedFor) {
-  judge([this](const Call& call) -> sandbox::CallFate {
+  judge([this](const Call& call) -> sandbox::CallFault {
     if (call.subresource != "binding") { return {}; }
     world.setStreamJudge([](sandbox::ReplicaId, kapi::Token stream) {
       return kapi::tokenOwner(stream) == 1 ? Duration{1h} : Duration{};
     });
     world.after({}, [this] { deletePod("p", true); });
-    return {.how = sandbox::CallFate::How::LostBefore};
+    return {.how = sandbox::CallFault::How::LostBefore};
   });
   world.create(claim("one", 1));
   world.create(pod("p", "one"));
@@ -207,9 +207,9 @@ TEST_F(Guards, OfPodsThatEndedNothingIsRemembered) {
   ASSERT_TRUE(eventually([&] { return podObject("runs")["status"]["phase"].str() == "Running"; }));
   ASSERT_EQ(world.request("DELETE", kLeases + "gpu-node-a-0").code, 200);
   ASSERT_TRUE(eventually([&] { return warned("GpuLeaseRewritten"); }));
-  judge([](const Call& call) -> sandbox::CallFate {
+  judge([](const Call& call) -> sandbox::CallFault {
     if (call.subresource != "binding") { return {}; }
-    return {.how = sandbox::CallFate::How::Refused, .http = 403};
+    return {.how = sandbox::CallFault::How::Refused, .http = 403};
   });
   world.create(pod("refused", "one"));
   world.create(pod("waits", "no-such-claim"));
@@ -249,9 +249,9 @@ TEST_F(Guards, ALeaseOfAnotherDecisionIsNotWhatThePodHasWhenItsOwnIsGone) {
   std::string other;  // the lease of the other decision
   judge([&, done = false](const Call& call) mutable {
     if (call.verb == Verb::Delete && call.key.name == other) {
-      return sandbox::CallFate{.how = sandbox::CallFate::How::LostBefore};
+      return sandbox::CallFault{.how = sandbox::CallFault::How::LostBefore};
     }
-    if (!createsLease(call) || std::exchange(done, true)) { return sandbox::CallFate{}; }
+    if (!createsLease(call) || std::exchange(done, true)) { return sandbox::CallFault{}; }
     const bool first = call.body["metadata"]["name"].str() == "gpu-node-a-0";
     other = first ? "gpu-node-a-1" : "gpu-node-a-0";
     model::Pod of;
@@ -261,7 +261,7 @@ TEST_F(Guards, ALeaseOfAnotherDecisionIsNotWhatThePodHasWhenItsOwnIsGone) {
         gs::testing::makeLease("node-a", first ? 1 : 0, of, "theirs", first ? "node-a:1" : "node-a:0");
     const std::string path = kLeases.substr(0, kLeases.size() - 1);
     EXPECT_EQ(world.request("POST", path, kapi::createLease(lease).body).code, 201);
-    return sandbox::CallFate{};
+    return sandbox::CallFault{};
   });
   json::Value p = pod("p", "", 1);
   p.child("spec").set("nodeSelector", json::Object{{"kubernetes.io/hostname", "node-a"}});
@@ -366,10 +366,10 @@ TEST_P(Overtaken, APodWhoseGpusOthersTookWhileItsLeasesWereWrittenIsDecidedAnew)
   const Mono until = world.now().mono + 1200ms;  // by then its agent has seen it
   judge([&, done = false](const Call& call) mutable {
     const bool reads = call.verb == kapi::Verb::Get && call.kind == kapi::kLease && world.now().mono < until;
-    if (reads) { return sandbox::CallFate{.how = sandbox::CallFate::How::LostBefore}; }
-    if (!createsLease(call) || std::exchange(done, true)) { return sandbox::CallFate{}; }
+    if (reads) { return sandbox::CallFault{.how = sandbox::CallFault::How::LostBefore}; }
+    if (!createsLease(call) || std::exchange(done, true)) { return sandbox::CallFault{}; }
     world.after({}, [&] { world.create(theirs); });
-    return sandbox::CallFate{.how = sandbox::CallFate::How::LostAfter};
+    return sandbox::CallFault{.how = sandbox::CallFault::How::LostAfter};
   });
   world.create(claim("all", 4));
   json::Value p = pod("p", "all");
@@ -437,7 +437,7 @@ TEST_F(GuardsOfOneNode, NobodyIsPlacedBeforeAllThatWasLeftIsAdopted) {
   for (int i = 0; i < kCandidates; ++i) { names.emplace(uidOf(nameOf(i)), nameOf(i)); }
   const std::string left = names.rbegin()->second;
   const std::string early = names.begin()->second;
-  judge([](const Call& call) { return sandbox::CallFate{.crash_before = call.subresource == "binding"}; });
+  judge([](const Call& call) { return sandbox::CallFault{.crash_before = call.subresource == "binding"}; });
   open(left);
   ASSERT_TRUE(eventually([&] { return leases() == 1 && !world.leader(); }));
   judge({});

@@ -171,10 +171,10 @@ TEST(TwoNamespacesWithALateWrite, NeverLeadTogether) {
     void TestBody() override {}
     std::string play(Duration late, Duration back) {
       bool sent = false;
-      world.setJudge([&](sandbox::ReplicaId id, const kapi::Call& c) -> sandbox::CallFate {
+      world.setJudge([&](sandbox::ReplicaId id, const kapi::Call& c) -> sandbox::CallFault {
         const bool record = c.kind == kapi::kCrd && c.verb == kapi::Verb::MergePatch;
         if (id != y || !record || std::exchange(sent, true)) { return {}; }
-        return {sandbox::CallFate::How::Late, 0, late, false, true};
+        return {sandbox::CallFault::How::Late, 0, late, false, true};
       });
       world.run(1s);
       world.crash(x);

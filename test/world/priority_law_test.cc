@@ -70,9 +70,9 @@ TEST_P(PriorityLaw, WhoHasMoreIsPlacedFirst) {
   world.create(claim("one", 1));
   Rng rng{GetParam()};
   world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) {
-    if (!isBinding(call) || !rng.chance(10)) { return sandbox::CallFate{}; }
+    if (!isBinding(call) || !rng.chance(10)) { return sandbox::CallFault{}; }
     refused_[call.key.name] = world.now().mono;
-    return sandbox::CallFate{.how = sandbox::CallFate::How::Refused, .http = 500};
+    return sandbox::CallFault{.how = sandbox::CallFault::How::Refused, .http = 500};
   });
   for (int step = 0; step < 3'000; ++step) {
     if (waiting_.size() < 20 && rng.chance(20)) { comes(static_cast<int>(rng.below(3))); }

@@ -25,10 +25,10 @@ struct NoStatuses : Cluster, ::testing::WithParamInterface<bool> {
 
 TEST_P(NoStatuses, AForceDeletedGpuPodCausesNoCallsForEver) {
   int lists = 0;
-  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFault {
     if (call.kind != kapi::kGpuNodeStatus) { return {}; }
     lists += kapi::tokenOwner(call.token) == 0 ? 1 : 0;  // neither the watch's nor the initial sync's
-    return {.how = GetParam() ? sandbox::CallFate::How::Refused : sandbox::CallFate{}.how, .http = 403};
+    return {.how = GetParam() ? sandbox::CallFault::How::Refused : sandbox::CallFault{}.how, .http = 403};
   });
   world.startReplica();
   world.run(5s);
@@ -52,10 +52,10 @@ struct OneNamespace : Cluster {
 };
 
 TEST_F(OneNamespace, PodsThatCannotBeWrittenDoNotKeepOthersOfTheirNamespaceWaiting) {
-  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFault {
     const bool write = call.leader_only && call.kind == kapi::kPod && call.key.name.starts_with("bad");
     if (!write) { return {}; }
-    return {sandbox::CallFate::How::Refused, 500, {}, false, false};
+    return {sandbox::CallFault::How::Refused, 500, {}, false, false};
   });
   world.create(claim("one", 1));
   for (int i = 0; i < 6; ++i) { world.create(pod("bad" + std::to_string(i), "one")); }
@@ -71,9 +71,9 @@ struct OneGpu : OneNode {
 };
 
 TEST_F(OneGpu, IsOthersWhileAPodWaitsForAnHour) {
-  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFault {
     if (call.subresource != "binding" || call.key.name != "bad") { return {}; }
-    return {.how = sandbox::CallFate::How::Refused, .http = 429, .retry_after = 1h};
+    return {.how = sandbox::CallFault::How::Refused, .http = 429, .retry_after = 1h};
   });
   startOne();
   world.create(claim("one", 1));
@@ -90,9 +90,9 @@ struct Unlisted : OneNode {
 };
 
 TEST_F(Unlisted, TheDecidingThreadGoesOn) {
-  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFault {
     if (call.kind != kapi::kGpuClaim) { return {}; }
-    return {.how = sandbox::CallFate::How::Refused, .http = 403};
+    return {.how = sandbox::CallFault::How::Refused, .http = 403};
   });
   world.startReplica();
   json::Value theirs = pod("theirs", "", 1);

@@ -108,9 +108,9 @@ TEST_F(ToldUuids, ALeaseOfAnotherDecisionIsNotWhatAPodHasWhoseGpuWasRenumbered) 
   world.run(30s);
   world.setJudge([&, done = false](sandbox::ReplicaId, const kapi::Call& call) mutable {
     const bool deletes = call.verb == kapi::Verb::Delete && call.key.name == "gpu-n-2";
-    if (deletes) { return sandbox::CallFate{.how = sandbox::CallFate::How::LostBefore}; }
+    if (deletes) { return sandbox::CallFault{.how = sandbox::CallFault::How::LostBefore}; }
     const bool creates = call.kind == kapi::kLease && call.verb == kapi::Verb::Create;
-    if (!creates || std::exchange(done, true)) { return sandbox::CallFate{}; }
+    if (!creates || std::exchange(done, true)) { return sandbox::CallFault{}; }
     EXPECT_EQ(call.body["metadata"]["name"].str(), "gpu-n-0");
     model::Pod of;
     of.key = {"default", "s"};
@@ -118,7 +118,7 @@ TEST_F(ToldUuids, ALeaseOfAnotherDecisionIsNotWhatAPodHasWhoseGpuWasRenumbered) 
     const auto lease = gs::testing::makeLease("n", 2, of, "theirs", "n:2");
     const std::string path = kLeases.substr(0, kLeases.size() - 1);
     EXPECT_EQ(world.request("POST", path, kapi::createLease(lease).body).code, 201);
-    return sandbox::CallFate{};
+    return sandbox::CallFault{};
   });
   world.create(pod("s", "one"));
   ASSERT_TRUE(eventually([&] { return running("s"); }));
@@ -152,11 +152,11 @@ TEST_F(ToldUuids, ALeaseThatIsToGoStaysWhenItsGpuComesBackToThatNumber) {
   ASSERT_EQ(holder(2), uidOf("r"));
   int deletes = 0;
   bool refuses = true;
-  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFault {
     if (call.verb != kapi::Verb::Delete || call.key.name != "gpu-n-2") { return {}; }
     ++deletes;
-    return refuses ? sandbox::CallFate{sandbox::CallFate::How::Refused, 403, {}, false, false}
-                   : sandbox::CallFate{};
+    return refuses ? sandbox::CallFault{sandbox::CallFault::How::Refused, 403, {}, false, false}
+                   : sandbox::CallFault{};
   });
   nowThereAre({"GPU-0", "GPU-1", "GPU-2"});
   ASSERT_GT(deletes, 0);
@@ -242,10 +242,10 @@ TEST_F(ToldIds, WhatTheAgentSeesItUseIsHeldWhateverItsLeaseSays) {
 TEST_F(ToldUuids, WhatIsRenumberedOnTheWayIsDecidedAnew) {
   bool busy = true;
   int bindings = 0;
-  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFault {
     if (call.subresource != "binding" || !busy) { return {}; }
     ++bindings;
-    return {sandbox::CallFate::How::Refused, 429, {}, false, false};
+    return {sandbox::CallFault::How::Refused, 429, {}, false, false};
   });
   world.create(pod("s", "one"));
   ASSERT_TRUE(eventually([&] { return bindings > 0; }));
@@ -330,11 +330,11 @@ struct Adopted : OneNode {
 TEST_F(Adopted, IsFencedBeforeItIsGivenBackForOtherNumbers) {
   std::optional<json::Value> late;
   bool renumbered = false;
-  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+  world.setJudge([&](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFault {
     if (call.subresource != "binding" || call.key.name != "p") { return {}; }
     if (!late) {  // the first leader dies with it on its way
       late = call.body;
-      return {sandbox::CallFate::How::LostBefore, 0, {}, false, true};
+      return {sandbox::CallFault::How::LostBefore, 0, {}, false, true};
     }
     if (!std::exchange(renumbered, true)) {
       world.after(10ms, [&] {
@@ -342,7 +342,7 @@ TEST_F(Adopted, IsFencedBeforeItIsGivenBackForOtherNumbers) {
         world.touch();
       });
     }
-    return {sandbox::CallFate::How::Refused, 429, {}, false, false};
+    return {sandbox::CallFault::How::Refused, 429, {}, false, false};
   });
   world.startReplica();
   ASSERT_TRUE(eventually([&] { return world.leader().has_value(); }));

@@ -281,10 +281,10 @@ TEST_F(Scheduling, WhatTheAgentSeesInUseIsNotGivenByALeaderThatKnowsItFromTheIni
   world.crash(0);
   deletePod("p", true);
   deleteLeasesByHand(world);
-  world.setJudge([](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+  world.setJudge([](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFault {
     const bool watched = call.kind == kapi::kLease && call.verb == kapi::Verb::List && !call.key.ns.empty();
-    return watched ? sandbox::CallFate{sandbox::CallFate::How::Refused, 500, {}, false, false}
-                   : sandbox::CallFate{};
+    return watched ? sandbox::CallFault{sandbox::CallFault::How::Refused, 500, {}, false, false}
+                   : sandbox::CallFault{};
   });
   world.create(pod("next", "eight"));
   world.restart(0);
@@ -305,17 +305,17 @@ TEST_F(Scheduling, WhatWasBoundAndWentUnseenIsNotGivenWhileItsContainersMayRun) 
     if (call.subresource == "binding") {
       world.setStreamJudge([](sandbox::ReplicaId, kapi::Token) { return Duration{1h}; });
     }
-    return sandbox::CallFate{};
+    return sandbox::CallFault{};
   });
   world.create(pod("p", "eight"));
   ASSERT_TRUE(eventually([&] { return podObject("p")["status"]["phase"].str() == "Running"; }));
   deletePod("p", true);
   deleteLeasesByHand(world);
   std::set<kapi::Kind> unlisted{kapi::kGpuNodeStatus, kapi::kPod};
-  world.setJudge([&unlisted](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFate {
+  world.setJudge([&unlisted](sandbox::ReplicaId, const kapi::Call& call) -> sandbox::CallFault {
     const bool refused = call.verb == kapi::Verb::List && unlisted.contains(call.kind);
-    return refused ? sandbox::CallFate{sandbox::CallFate::How::Refused, 500, {}, false, false}
-                   : sandbox::CallFate{};
+    return refused ? sandbox::CallFault{sandbox::CallFault::How::Refused, 500, {}, false, false}
+                   : sandbox::CallFault{};
   });
   world.create(pod("next", "eight"));
   world.setStreamJudge({});

@@ -30,8 +30,8 @@ class Storms : public Cluster {
       const std::string name{call.body["metadata"]["name"].str()};  // of what is created
       ++calls_[{call.kind, call.key.name.empty() ? model::ObjectKey{call.key.ns, name} : call.key}];
       const auto http = answer_ ? answer_(call) : std::nullopt;
-      if (!http) { return sandbox::CallFate{}; }
-      return sandbox::CallFate{.how = sandbox::CallFate::How::Refused, .http = *http};
+      if (!http) { return sandbox::CallFault{}; }
+      return sandbox::CallFault{.how = sandbox::CallFault::How::Refused, .http = *http};
     });
     startOne();
   }

@@ -16,7 +16,7 @@ namespace gs::test {
 namespace {
 
 using namespace std::chrono_literals;
-using How = sandbox::CallFate::How;
+using How = sandbox::CallFault::How;
 using kapi::Call;
 using kapi::Kind;
 using kapi::Verb;
@@ -117,9 +117,9 @@ class StormLaw : public Cluster {
         const std::string created{call.body["metadata"]["name"].str()};
         ++calls_[{call.kind, call.key.name.empty() ? model::ObjectKey{call.key.ns, created} : call.key}];
       }
-      if (!on_ || !fault_.means(call) || !rng_.chance(fault_.percent)) { return sandbox::CallFate{}; }
+      if (!on_ || !fault_.means(call) || !rng_.chance(fault_.percent)) { return sandbox::CallFault{}; }
       ++hits_;
-      return sandbox::CallFate{.how = fault_.how, .http = fault_.http, .delay = 3s};
+      return sandbox::CallFault{.how = fault_.how, .http = fault_.http, .delay = 3s};
     });
     startOne();
     world.create(json::Object{

@@ -143,7 +143,7 @@ TEST_P(EditedAtOnce, BeforeTheFenceOfItsBindingItKeepsItsLease) {
   bool lost = false;
   const std::string to = GetParam();
   world.setJudge([&](sandbox::ReplicaId, const Call& call) {
-    if (!isBinding(call) || std::exchange(lost, true)) { return sandbox::CallFate{}; }
+    if (!isBinding(call) || std::exchange(lost, true)) { return sandbox::CallFault{}; }
     world.after(1100us, [&] {
       const json::Object edit{{"gpu.scheduling/allocated", to.empty() ? json::Value{} : json::Value{to}},
                               {"gpu.scheduling/visible-devices", json::Value{}},
@@ -152,7 +152,7 @@ TEST_P(EditedAtOnce, BeforeTheFenceOfItsBindingItKeepsItsLease) {
                           json::Object{{"metadata", json::Object{{"annotations", edit}}}},
                           "application/merge-patch+json");
     });
-    return sandbox::CallFate{.how = sandbox::CallFate::How::LostAfter};
+    return sandbox::CallFault{.how = sandbox::CallFault::How::LostAfter};
   });
   startOne();
   world.setStreamJudge([](sandbox::ReplicaId, kapi::Token) { return Duration{20ms}; });
@@ -222,10 +222,10 @@ class FewSlots : public Cluster {};
 
 /// Nothing that was decided for these pods can be carried out, nor taken back.
 TEST_F(FewSlots, ArePassedOnByPlacementsThatCannotBeTakenBack) {
-  world.setJudge([](sandbox::ReplicaId, const Call& call) -> sandbox::CallFate {
+  world.setJudge([](sandbox::ReplicaId, const Call& call) -> sandbox::CallFault {
     const bool lease_goes = call.kind == kapi::kLease && call.verb == kapi::Verb::Delete;
     if (!lease_goes && !(isBinding(call) && call.key.ns != "default")) { return {}; }
-    return {.how = sandbox::CallFate::How::Refused, .http = lease_goes ? 500 : 403};
+    return {.how = sandbox::CallFault::How::Refused, .http = lease_goes ? 500 : 403};
   });
   scheduler::Config config;
   config.max_open_grants = 4;

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "apiserver/handlers/api.h"
@@ -24,8 +25,8 @@ std::string eventName(const Value& pod, std::string reason) {
   return fmt::format("{}.{}.{}", name, reason, pod["metadata"]["uid"].str().substr(0, 8));
 }
 
-bool waitsForTheDefault(const Value& pod) {
-  return pod["spec"]["schedulerName"].str() == "default-scheduler" && pod["spec"]["nodeName"].str().empty() &&
+bool waitsForAnotherThan(const std::string& scheduler, const Value& pod) {
+  return pod["spec"]["schedulerName"].str() != scheduler && pod["spec"]["nodeName"].str().empty() &&
          pod["metadata"]["deletionTimestamp"].isNull();
 }
 
@@ -53,7 +54,8 @@ void warnAbout(apiserver::Api& api, const json::Value& pod, const std::string& r
       {"POST", fmt::format("/api/v1/namespaces/{}/events", ns), "application/json", std::move(event)}, now);
 }
 
-UnclaimedPods::UnclaimedPods(apiserver::Api& api) : api_{api}, position_{api.store().historyEnd()} {}
+UnclaimedPods::UnclaimedPods(apiserver::Api& api, std::string scheduler)
+    : api_{api}, scheduler_{std::move(scheduler)}, position_{api.store().historyEnd()} {}
 
 void UnclaimedPods::look(Now now) {
   const apiserver::Store& store = api_.store();
@@ -61,15 +63,15 @@ void UnclaimedPods::look(Now now) {
   for (; position_ < store.historyEnd(); ++position_) {
     const apiserver::HistoryEntry* entry = store.entry(position_);
     const bool came = entry != nullptr && entry->key.resource == "/pods" && entry->before == nullptr;
-    if (came && entry->after != nullptr && waitsForTheDefault(*entry->after)) {
+    if (came && entry->after != nullptr && waitsForAnotherThan(scheduler_, *entry->after)) {
       found.push_back(entry->after);
     }
   }
   for (const apiserver::ObjectPtr& pod : found) {
-    warnAbout(
-        api_, *pod, "NoSuchScheduler",
-        "no default-scheduler is here, so this pod waits for ever; set spec.schedulerName: gpu-scheduler",
-        now);
+    warnAbout(api_, *pod, "NoSuchScheduler",
+              fmt::format("no {} is here, so this pod waits for ever; set spec.schedulerName: {}",
+                          (*pod)["spec"]["schedulerName"].str(), scheduler_),
+              now);
   }
 }
 

@@ -19,12 +19,14 @@ void warnAbout(apiserver::Api& api, const json::Value& pod, const std::string& r
 /// Pods that wait for a scheduler that is not here. Looks at what changed in the store since the last look.
 class UnclaimedPods {
  public:
-  /// `api` must outlive it.
-  explicit UnclaimedPods(apiserver::Api& api);
+  /// `scheduler`: the name of the one that is here. `api` must outlive it.
+  UnclaimedPods(apiserver::Api& api, std::string scheduler);
   void look(Now now);
 
  private:
+  [[nodiscard]] bool waitsForAnother(const json::Value& pod) const;
   apiserver::Api& api_;
+  const std::string scheduler_;
   std::uint64_t position_;  // of the store's history
 };
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+#include <string>
+
 #include "sandbox/node/pod_event.h"
 #include "sandbox/node/pod_log.h"
 
@@ -189,9 +192,9 @@ TEST_F(AdminTest, ARunTimeThatCannotBeReadIsTold) {
   EXPECT_NE(message.find("run-for: \"10 minutes\" is no duration"), std::string::npos) << message;
 }
 
-TEST_F(AdminTest, APodOfAnotherSchedulerIsTold) {
-  UnclaimedPods strays{world_.api()};
-  for (const char* scheduler : {"default-scheduler", "gpu-scheduler", "other"}) {
+TEST_F(AdminTest, APodOfASchedulerThatIsNotHereIsTold) {
+  UnclaimedPods strays{world_.api(), "gpu-scheduler"};
+  for (const char* scheduler : {"default-scheduler", "gpu-scheduler", "gpu-schedular"}) {
     world_.create(
         Object{{"apiVersion", "v1"},
                {"kind", "Pod"},
@@ -202,8 +205,18 @@ TEST_F(AdminTest, APodOfAnotherSchedulerIsTold) {
   strays.look(world_.now());
   strays.look(world_.now());
   const Value events = world_.get("/api/v1/namespaces/default/events");
-  ASSERT_EQ(events["items"].items().size(), 1U);
-  EXPECT_EQ(events["items"].at(0)["involvedObject"]["name"].str(), "of-default-scheduler");
+  std::map<std::string, std::string> said;
+  for (const Value& event : events["items"].items()) {
+    EXPECT_EQ(event["reason"].str(), "NoSuchScheduler");
+    said.emplace(event["involvedObject"]["name"].str(), event["message"].str());
+  }
+  EXPECT_EQ(said, (std::map<std::string, std::string>{
+                      {"of-default-scheduler",
+                       "no default-scheduler is here, so this pod waits for ever; set spec.schedulerName: "
+                       "gpu-scheduler"},
+                      {"of-gpu-schedular",
+                       "no gpu-schedular is here, so this pod waits for ever; set spec.schedulerName: "
+                       "gpu-scheduler"}}));
 }
 
 }  // namespace

@@ -44,7 +44,7 @@ Live::Live(Options options, const Clock& clock)
   world_.api().compact();  // nobody watched before
   if (options_.scheduler) {
     world_.startReplica(*options_.scheduler);
-    unclaimed_pods_.emplace(world_.api());
+    unclaimed_pods_.emplace(world_.api(), options_.scheduler->scheduler_name);
   }
   owner_ = std::make_unique<Worker>("cluster", [this](const std::stop_token&) { run(); });
 }

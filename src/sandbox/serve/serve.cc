@@ -8,6 +8,7 @@
 
 #include "base/files.h"
 #include "base/log.h"
+#include "net/socket.h"
 #include "sandbox/serve/whole_file.h"
 
 namespace gs::sandbox {
@@ -129,6 +130,11 @@ Result<std::unique_ptr<Server>> Server::start(Options options, const Clock& cloc
 
 /// What can be refused comes first: a server that does not come up has changed nothing.
 Status Server::begin(Options& options, const Clock& clock) {
+  if (!net::isListenAddress(options.address)) {
+    return fail(Code::Invalid, fmt::format("'{}' is not an address to listen on; write HOST:PORT, such as "
+                                           "127.0.0.1:8001 or [::1]:8001, or 127.0.0.1:0 for any free port",
+                                           options.address));
+  }
   if (!options.open && !isLoopback(options.address)) {
     return fail(Code::Invalid, openWarning(options.address));
   }
@@ -156,11 +162,6 @@ Status Server::listen(const Options& options) {
         HttpPort* port = answers.get();  // the cluster is being made
         return port != nullptr ? port->answer(request) : net::textResponse(503, "the server is stopping\n");
       });
-  if (!http && http.error().code == Code::Invalid && !options.tls) {
-    return fail(Code::Invalid, fmt::format("'{}' is not an address to listen on; write HOST:PORT, such as "
-                                           "127.0.0.1:8001 or [::1]:8001, or 127.0.0.1:0 for any free port",
-                                           address));
-  }
   if (!http) { return tl::unexpected(http.error()); }
   http_ = std::move(*http);
   url_ = urlOf(options.tls ? "https" : "http", address, http_->port());

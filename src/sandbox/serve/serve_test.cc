@@ -73,6 +73,8 @@ TEST_F(ServeTest, AnAddressWithoutAPortIsRefusedWithOneThatItTakes) {
   const std::string why = refusal(wrong);
   EXPECT_NE(why.find("127.0.0.1:8001"), std::string::npos) << why;
   EXPECT_EQ(why.find(":10259"), std::string::npos) << why;
+  wrong.address = "nonsense";
+  EXPECT_TRUE(refusal(wrong).starts_with("'nonsense' is not an address to listen on")) << refusal(wrong);
 }
 
 TEST_F(ServeTest, ABrokenStateFileIsNamedAndLeftAlone) {

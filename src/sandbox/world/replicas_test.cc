@@ -146,12 +146,12 @@ class ScriptedTest : public ReplicasTest {
   Script::Notes notes_;
 };
 
-TEST_F(ScriptedTest, CallsOfALaneGoOneAfterTheOtherAndOrderingKeysSideBySide) {
+TEST_F(ScriptedTest, CallsOfAnOrderingKeyGoOneAfterTheOtherAndOthersSideBySide) {
   (void)start({read(1, "x"), read(2, "x"), read(3, "y"), read(4, ""), read(5, "x"), read(6, "")});
   EXPECT_EQ(heardAfter(100ms), "1 refused@2 3 refused@2 4 refused@2 6 refused@2 2 refused@4 5 refused@6 ");
 }
 
-TEST_F(ScriptedTest, AGuardedCallOfWhoDoesNotLeadIsNotSent) {
+TEST_F(ScriptedTest, ALeaderOnlyCallOfWhoDoesNotLeadIsNotSent) {
   kapi::Call leader_only = read(2, "x");
   leader_only.leader_only = true;
   (void)start({read(1, "x"), leader_only, read(3, "x")});
@@ -169,8 +169,8 @@ TEST_F(ScriptedTest, AnAnswerToAFormerLifeIsThrownAway) {
 TEST_F(ScriptedTest, ACallThatKillsItsSenderKillsNoLaterLife) {
   bool first = true;
   world_.setJudge([&](ReplicaId, const kapi::Call& call) {
-    return CallFate{.crash_after =
-                        kapi::tokenOwner(call.token) != kElectionOwner && std::exchange(first, false)};
+    return CallFault{.crash_after =
+                         kapi::tokenOwner(call.token) != kElectionOwner && std::exchange(first, false)};
   });
   const auto id = start({read(1, "x")});
   world_.crash(id);

@@ -42,7 +42,7 @@ void Transport::send(Address from, kapi::Call call) {
     });
     return;
   }
-  const CallFate result = judge_ ? judge_(from.id, call) : CallFate{};
+  const CallFault result = judge_ ? judge_(from.id, call) : CallFault{};
   if (result.crash_before) {
     clients_->die(from);
     return;
@@ -51,8 +51,8 @@ void Transport::send(Address from, kapi::Call call) {
                [this, from, call = std::move(call), result] { arrive(from, call, result); });
 }
 
-void Transport::arrive(Address from, const kapi::Call& call, CallFate result) {
-  using How = CallFate::How;
+void Transport::arrive(Address from, const kapi::Call& call, CallFault result) {
+  using How = CallFault::How;
   kapi::Outcome o = failed(call, kapi::CallResult::Unknown, "timed out");
   if (options_.records && isWrite(call) && kapi::tokenOwner(call.token) != kElectionOwner) {
     writes_.push_back(fmt::format("{} {}{}{} {}", kapi::httpMethod(call.verb), call.kind->plural,

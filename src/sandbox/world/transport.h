@@ -1,4 +1,4 @@
-// The wire between the replicas of a World and its API server: calls take time and have a fate, streams bring
+// The wire between the replicas of a World and its API server: calls take time and may fail, streams bring
 // what changed, and whoever is cut off hears nothing.
 //
 // A call that was handed to send() is answered exactly once, unless its sender dies; what was carried out is
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "controller/parts.h"
 #include "kapi/call.h"
 #include "sandbox/world/api_port.h"
 #include "sandbox/world/event_queue.h"
@@ -28,7 +29,7 @@ namespace gs::sandbox {
 using ReplicaId = int;
 
 /// What becomes of one call on its way.
-struct CallFate {
+struct CallFault {
   enum class How : std::uint8_t {
     Normal,      // carried out, answered
     Refused,     // answered with `http`, not carried out
@@ -53,7 +54,7 @@ struct Tampering {
 };
 
 /// Owner of the tokens of an election's calls, which writes() leaves out.
-inline constexpr std::uint8_t kElectionOwner = 100;
+inline constexpr std::uint8_t kElectionOwner = controller::kElectionOwner.first;
 
 /// A call that was not carried out as far as its sender knows.
 [[nodiscard]] kapi::Outcome failed(const kapi::Call& call, kapi::CallResult result, std::string why);
@@ -77,7 +78,7 @@ class Transport {
    protected:
     ~Clients() = default;
   };
-  using Judge = std::function<CallFate(ReplicaId, const kapi::Call&)>;
+  using Judge = std::function<CallFault(ReplicaId, const kapi::Call&)>;
   /// How long what a watch has to bring waits; asked when it has something.
   using StreamJudge = std::function<Duration(ReplicaId, kapi::Token)>;
   /// Told of each call of a replica that was answered, lost or refused on its way,
@@ -120,7 +121,7 @@ class Transport {
  private:
   using StreamKey = std::pair<ReplicaId, kapi::Token>;
 
-  void arrive(Address from, const kapi::Call& call, CallFate result);
+  void arrive(Address from, const kapi::Call& call, CallFault result);
   void carryOutLate(const kapi::Call& call, Duration delay);
   void streamLives(Address who, kapi::Token stream, Duration bookmark_every, Mono end);
   void drain();

@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 using json::Object;
 using json::Value;
-using How = CallFate::How;
+using How = CallFault::How;
 
 /// Clients that note what they hear: "1:7 applied" is client 1's call 7.
 class TransportTest : public testing::Test, public Transport::Clients {
@@ -54,7 +54,7 @@ class TransportTest : public testing::Test, public Transport::Clients {
     call.verb = kapi::Verb::Create;
     call.kind = kapi::kLease;
     call.key.ns = "default";
-    call.ordering_key = "-lane";
+    call.ordering_key = "-key";
     call.body = Object{{"metadata", Object{{"name", name}}}};
     return call;
   }
@@ -75,7 +75,7 @@ class TransportTest : public testing::Test, public Transport::Clients {
   bool exists(const char* name) {
     return api_.store().find({"coordination.k8s.io/leases", "default", name}) != nullptr;
   }
-  void resultIs(CallFate result) {
+  void resultIs(CallFault result) {
     transport_.setJudge([result](ReplicaId, const kapi::Call&) { return result; });
   }
   /// What was heard within that time.
@@ -102,25 +102,25 @@ TEST_F(TransportTest, ACallTakesTheLatencyEachWay) {
   EXPECT_FALSE(exists("a"));
   EXPECT_EQ(after(1ms), "");
   EXPECT_TRUE(exists("a"));
-  EXPECT_EQ(after(1ms), "1:7-lane applied 201; ");
+  EXPECT_EQ(after(1ms), "1:7-key applied 201; ");
   EXPECT_EQ(transport_.writes(), std::vector<std::string>{"POST leases default/"});
 }
 
-TEST_F(TransportTest, EachFateIsHeardAndDone) {
+TEST_F(TransportTest, EachResultIsHeardAndDone) {
   struct Case {
     const char* name;
-    CallFate result;
+    CallFault result;
     std::string heard;
     bool done_at_once;
     bool done_later;
   };
   const std::vector<Case> cases{
-      {"normal", {}, "1:7-lane applied 201; ", true, true},
-      {"refused", {.how = How::Refused, .http = 403}, "1:7-lane refused 403; ", false, false},
-      {"failed", {.how = How::Refused, .http = 503}, "1:7-lane unknown 503; ", false, false},
-      {"lost-before", {.how = How::LostBefore}, "1:7-lane unknown; ", false, false},
-      {"lost-after", {.how = How::LostAfter}, "1:7-lane unknown; ", true, true},
-      {"late", {.how = How::Late, .delay = 1s}, "1:7-lane unknown; ", false, true},
+      {"normal", {}, "1:7-key applied 201; ", true, true},
+      {"refused", {.how = How::Refused, .http = 403}, "1:7-key refused 403; ", false, false},
+      {"failed", {.how = How::Refused, .http = 503}, "1:7-key unknown 503; ", false, false},
+      {"lost-before", {.how = How::LostBefore}, "1:7-key unknown; ", false, false},
+      {"lost-after", {.how = How::LostAfter}, "1:7-key unknown; ", true, true},
+      {"late", {.how = How::Late, .delay = 1s}, "1:7-key unknown; ", false, true},
   };
   for (const Case& c : cases) {
     resultIs(c.result);
@@ -177,7 +177,7 @@ TEST_F(TransportTest, OfWhatIsTamperedWithJudgesSeeWhatIsSentAndTheWitnessWhatWa
   std::string witnessed;
   transport_.setJudge([&](ReplicaId, const kapi::Call& call) {
     judged += call.body["metadata"]["name"].str();
-    return CallFate{};
+    return CallFault{};
   });
   transport_.setWitness([&](ReplicaId, const kapi::Call&, const kapi::Outcome& o) {
     witnessed += std::to_string(o.http) + " ";
@@ -197,11 +197,11 @@ TEST_F(TransportTest, OfWhatIsTamperedWithJudgesSeeWhatIsSentAndTheWitnessWhatWa
   transport_.open(kOne, watch(5));
   transport_.open(kTwo, watch(5));
   transport_.send(kOne, create("a"));
-  EXPECT_EQ(after(2ms), "1:5 bookmark; 2:5 bookmark; 1:7-lane applied 202; ");
+  EXPECT_EQ(after(2ms), "1:5 bookmark; 2:5 bookmark; 1:7-key applied 202; ");
   EXPECT_TRUE(exists("b"));
   EXPECT_FALSE(exists("a"));
   transport_.send(kTwo, create("c"));
-  EXPECT_EQ(after(2ms), "1:5 event; 2:7-lane applied 201; ");
+  EXPECT_EQ(after(2ms), "1:5 event; 2:7-key applied 201; ");
   EXPECT_EQ(judged, "bc");
   EXPECT_EQ(witnessed, "201 201 ");
 }
@@ -242,11 +242,11 @@ TEST_F(TransportTest, NobodyReachesAnApiThatIsAway) {
   EXPECT_EQ(after(0ms), "1:5 ended 0; ");
   transport_.send(kOne, create("a"));
   transport_.open(kOne, watch(6));
-  EXPECT_EQ(after(1ms), "1:7-lane not-sent; 1:6 ended 0; ");
+  EXPECT_EQ(after(1ms), "1:7-key not-sent; 1:6 ended 0; ");
   EXPECT_FALSE(exists("a"));
   transport_.setApiAway(false);
   transport_.send(kOne, create("a"));
-  EXPECT_EQ(after(2ms), "1:7-lane applied 201; ");
+  EXPECT_EQ(after(2ms), "1:7-key applied 201; ");
 }
 
 TEST_F(TransportTest, WhoDiesOfAnEventHearsNoOtherAndMayBeginAgainAtOnce) {

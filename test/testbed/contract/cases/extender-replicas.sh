@@ -46,7 +46,7 @@ run_extender alpha --config="$CASE_DIR/gpu-admission.json"
 start_extender beta --config="$CASE_DIR/gpu-admission.json"
 expect_ready beta
 expect "gpu_admission_leading of the standby" 0 "$(extender_leads beta)"
-expect "gpu_admission_alone of the leader" 0 "$(gauge alone alpha)"
+expect "gpu_admission_standalone of the leader" 0 "$(gauge standalone alpha)"
 expect "gpu_admission_quota_forbidden of the leader" 0 "$(gauge quota_forbidden alpha)"
 expect_like "/readyz of the standby" 'role: standby' "$(readiness beta)"
 lease=lease/extender.gpu.scheduling
@@ -100,9 +100,9 @@ EXTENDER_KUBECONFIG=$CASE_DIR/kube-scheduler.kubeconfig
 kubectl create configmap gpuquota -n kube-system --from-literal=gpu_quota='{"default": {"quota": {"M40": 0}}}' >/dev/null
 run_extender alone --config="$CASE_DIR/gpu-admission.json"
 expect_like "/readyz of alone" 'role: leader' "$(readiness alone)"
-expect_like "/readyz of alone" 'leader-election: ok, alone: .*extender.gpu.scheduling.* 403 ' "$(readiness alone)"
+expect_like "/readyz of alone" 'leader-election: ok, standalone: .*extender.gpu.scheduling.* 403 ' "$(readiness alone)"
 expect_like "/readyz of alone" 'quota: off: ConfigMap kube-system.gpuquota may not be read' "$(readiness alone)"
-expect "gpu_admission_alone" 1 "$(gauge alone alone)"
+expect "gpu_admission_standalone" 1 "$(gauge standalone alone)"
 expect "gpu_admission_quota_forbidden" 1 "$(gauge quota_forbidden alone)"
 expect_like "its log" 'works alone, without the leader lease kube-stack/extender.gpu.scheduling' "$(<"$CASE_DIR/alone.log")"
 expect "leases in kube-stack" "" "$(leases_in_stack)"
