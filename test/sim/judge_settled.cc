@@ -32,7 +32,8 @@ std::int64_t Judge::freeOn(const std::string& name) const {
           const auto lease = leases_.find({name, id});
           if (lease != leases_.end()) { return lease->second.holders.contains(pod_uid); }
           const auto gpu = gpus_.find({name, id});
-          return gpu != gpus_.end() && gpu->second.health != "Unhealthy" && holdsByName(of, {of.node, id});
+          return !of.forgotten && gpu != gpus_.end() && gpu->second.health != "Unhealthy" &&
+                 holdsByName(of, {of.node, id});
         });
     free -= std::max<std::int64_t>(0, pod.gpus - named);
   }
