@@ -118,6 +118,10 @@ model::GpuNodeStatus decodeGpuNodeStatus(const View& v) {
   out.devices.erase(std::unique(out.devices.begin(), out.devices.end(), same_id), out.devices.end());
   boundUsers(out.devices);
   out.observed_time = text(v["status"]["observedTime"]);
+  const auto enforcement = v["status"]["enforcement"].str();
+  out.enforcement = enforcement == "devices" ? model::Enforcement::Devices
+                    : enforcement == "env"   ? model::Enforcement::Env
+                                             : model::Enforcement::Off;
   return out;
 }
 

@@ -15,6 +15,8 @@ namespace {
 
 using json::Value;
 using model::Device;
+using model::Enforcement;
+using model::enforcementName;
 
 constexpr std::int64_t kMaxGpus = 1024;
 constexpr std::int64_t kMaxMib = std::int64_t{1} << 40;
@@ -38,7 +40,7 @@ class NodeReader {
 
   SimNode read(const Value& v) {
     SimNode node;
-    only(v, "", {"name", "labels", "taints", "allocatable", "gpus"});
+    only(v, "", {"name", "labels", "taints", "enforcement", "allocatable", "gpus"});
     node.name = model::NodeName{v["name"].str()};
     if (!isName(node.name.text)) {
       wrong("name", v["name"], "write a lower-case DNS name of at most 253 characters");
@@ -47,6 +49,7 @@ class NodeReader {
     }
     node.labels = readLabels(v["labels"]);
     readTaints(v["taints"], node);
+    readEnforcement(v["enforcement"], node);
     readAllocatable(v["allocatable"], node);
     readGpus(v["gpus"], node);
     return node;
@@ -124,6 +127,16 @@ class NodeReader {
     for (const auto& [name, quantity] : defaultAllocatable()) {
       node.allocatable.try_emplace(name, quantity);
     }
+  }
+
+  void readEnforcement(const Value& v, SimNode& node) {
+    if (v.isNull()) { return; }
+    for (const auto one : {Enforcement::Off, Enforcement::Env, Enforcement::Devices}) {
+      if (v.str() != enforcementName(one)) { continue; }
+      node.enforcement = one;
+      return;
+    }
+    wrong("enforcement", v, "write devices, env or \"off\"; quote off, which is false in YAML");
   }
 
   void readGpus(const Value& v, SimNode& node) {
@@ -356,6 +369,7 @@ Value encodeGpuNodeStatus(const SimNode& node, const std::string& observed_time)
   json::Array devices;
   for (const Device& d : node.devices) { devices.push_back(encodeDevice(d)); }
   status.set("devices", std::move(devices));
+  status.set("enforcement", enforcementName(node.enforcement));
   if (!observed_time.empty()) { status.set("observedTime", observed_time); }
   return out;
 }

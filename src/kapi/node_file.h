@@ -4,6 +4,7 @@
 //   - name: node-a
 //     labels: {gpu-type: l40s}
 //     taints: [{key: k, value: v, effect: NoSchedule}]
+//     enforcement: devices           # or env, off: what its agent does; devices is the default
 //     allocatable: {cpu: "64", memory: 512Gi, pods: "110"}   # these are the defaults
 //     gpus:
 //       count: 4
@@ -30,6 +31,7 @@ struct SimNode {
   std::map<std::string, std::string> labels;
   std::vector<model::Taint> taints;
   std::map<std::string, std::string> allocatable;  // quantities as text
+  model::Enforcement enforcement = model::Enforcement::Devices;
   std::vector<model::Device> devices;  // uuids are made from node name and id: the same on every run
 };
 

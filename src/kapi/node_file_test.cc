@@ -19,12 +19,14 @@ SimNode oneNode(std::string_view text) {
 
 TEST(NodeFile, ReadsEverything) {
   const SimNode n = oneNode(R"({"name":"node-a","labels":{"gpu-type":"l40s"},
-    "taints":[{"key":"k","value":"v","effect":"NoSchedule"}],"allocatable":{"cpu":"32","memory":"64Gi"},
+    "taints":[{"key":"k","value":"v","effect":"NoSchedule"}],"enforcement":"off","allocatable":{"cpu":"32","memory":"64Gi"},
     "gpus":{"count":4,"model":"NVIDIA-L40S","memoryMiB":46068,
       "islands":[{"ids":[0,1],"bandwidthGBps":64},{"ids":[2,3]}],
       "links":[{"from":0,"to":1,"gbps":600,"type":"nvlink"}],
       "health":[{"id":3,"health":"Unhealthy","reason":"XID 79"}]}})");
   EXPECT_EQ(n.name, model::NodeName{"node-a"});
+  EXPECT_EQ(n.enforcement, model::Enforcement::Off);
+  EXPECT_EQ(oneNode(R"({"name":"n"})").enforcement, model::Enforcement::Devices);
   EXPECT_EQ(n.labels, (std::map<std::string, std::string>{{"gpu-type", "l40s"}}));
   EXPECT_EQ(n.taints, (std::vector<model::Taint>{{"k", "v", "NoSchedule"}}));
   EXPECT_EQ(n.allocatable,
@@ -88,6 +90,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"TaintEffect", NODE(R"("taints":[{"key":"k","effect":"No"}])"), "taints[].effect is \"No\""},
         Mistake{"TaintKey", NODE(R"("taints":[{"effect":"NoSchedule"}])"), "taints[].key is null"},
         Mistake{"TaintsMap", NODE(R"("taints":{})"), "taints is {}; write a list"},
+        Mistake{"Enforcement", NODE(R"("enforcement":"all")"), "enforcement is \"all\"; write devices, env"},
+        Mistake{"EnforcementOff", NODE(R"("enforcement":false)"), "quote off, which is false in YAML"},
         Mistake{"Quantity", NODE(R"("allocatable":{"cpu":"many"})"), "allocatable.cpu is \"many\""},
         Mistake{"NoCount", NODE(R"("gpus":{})"), "gpus.count is null"},
         Mistake{"Count", NODE(R"("gpus":{"count":1025})"), "gpus.count is 1025"},
@@ -141,11 +145,13 @@ TEST(EncodeGpuNodeStatus, DecodesToTheSameDevices) {
   sim.devices[2].health = model::Health::Unknown;
   sim.devices[3].health_reason = "XID 79";
   sim.devices[0].links = {{1, 600}};
+  sim.enforcement = model::Enforcement::Env;
   const auto v = encodeGpuNodeStatus(sim, "2025-06-15T15:06:40Z");
   const model::GpuNodeStatus s = decodeGpuNodeStatus(v);
   EXPECT_EQ(s.node, sim.name);
   EXPECT_EQ(s.devices, sim.devices);
   EXPECT_EQ(s.observed_time, "2025-06-15T15:06:40Z");
+  EXPECT_EQ(s.enforcement, model::Enforcement::Env);
   EXPECT_EQ(v["status"]["total"].integer(), 8);
   const json::Value by_hand = encodeGpuNodeStatus(sim, "");
   EXPECT_EQ(by_hand["status"].find("observedTime"), nullptr);

@@ -60,6 +60,18 @@ struct Device {
   friend bool operator==(const Device&, const Device&) = default;
 };
 
+/// What the node's agent makes of the devices that a pod was given (R4).
+enum class Enforcement : std::uint8_t {
+  Off,      // nothing
+  Env,      // the container is told them
+  Devices,  // the container has those, and no others
+};
+
+/// As the status says it.
+[[nodiscard]] constexpr const char* enforcementName(Enforcement e) {
+  return e == Enforcement::Devices ? "devices" : e == Enforcement::Env ? "env" : "off";
+}
+
 struct GpuNodeStatus {
   NodeName node;
   Uid uid;
@@ -67,6 +79,7 @@ struct GpuNodeStatus {
   std::vector<Device> devices;  // sorted by id
   std::string
       observed_time;  // "" : made by hand. Compared only for change (the agent's clock is nobody else's)
+  Enforcement enforcement = Enforcement::Off;
   friend bool operator==(const GpuNodeStatus&, const GpuNodeStatus&) = default;
 };
 [[nodiscard]] inline ObjectKey keyOf(const GpuNodeStatus& status) { return {"", status.node.text}; }

@@ -74,11 +74,12 @@ struct Decider::Impl {
     if (!takesDevices(n, r)) { return needsIds(r) ? std::nullopt : std::optional{Choice{}}; }
     if (r.devices->shared || n.isWide()) {
       const auto placed = tryPlace(n, *r.devices);
-      return placed ? std::optional{Choice{0, placed->score}} : std::nullopt;
+      return placed ? std::optional{Choice{0, namesDevices(n, r) ? placed->score : 0}} : std::nullopt;
     }
-    return offerWhole(n, n.held, r.devices->count, [&](const Topology& t, Mask free) {
+    const auto choice = offerWhole(n, n.held, r.devices->count, [&](const Topology& t, Mask free) {
       return memo.choose(c.shape, *r.devices, t, free);
     });
+    return choice && !namesDevices(n, r) ? std::optional{Choice{}} : choice;
   }
 
   NodeRanking::Key keyOf(const Class& c, const NodeState& n) {
@@ -279,7 +280,7 @@ struct Decider::Impl {
     if (!best) { return std::nullopt; }
     const NodeState& n = ledger.at(*best);
     Placed placed{n.node.name, {}, 0};
-    if (!takesDevices(n, c.request)) { return placed; }
+    if (!namesDevices(n, c.request)) { return placed; }
     if (c.request.devices->shared || n.isWide()) {
       auto there = *tryPlace(n, *c.request.devices);
       placed.ids = std::move(there.ids);

@@ -119,6 +119,10 @@ bool needsIds(const PodRequest& r) { return r.door != nullptr && r.door->by_id; 
 
 bool takesDevices(const NodeState& n, const PodRequest& r) { return r.devices.has_value() && n.has_status; }
 
+bool namesDevices(const NodeState& n, const PodRequest& r) {
+  return takesDevices(n, r) && (needsIds(r) || n.enforces);
+}
+
 namespace {
 
 std::optional<Misfit> refuseOrdinary(const NodeState& n, const PodRequest& r) {
@@ -138,12 +142,13 @@ Verdict<Placement> fitOn(const NodeState& n, const PodRequest& r, const model::U
       takesDevices(n, r) ? place(n, *r.devices, self) : Verdict<Placement>{Placement{}};
   auto misfit = firstOf(refuseCounted(n, r), placed ? std::nullopt : std::optional{placed.error()});
   if (misfit) { return tl::unexpected(*std::move(misfit)); }
+  if (!namesDevices(n, r)) { return Placement{}; }
   return placed;
 }
 
 std::optional<Misfit> misfitOn(const NodeState& n, const PodRequest& r, const model::Uid& self,
                                const std::vector<int>* exact) {
-  if (exact == nullptr || !takesDevices(n, r)) {
+  if (exact == nullptr || !namesDevices(n, r)) {
     auto fit = fitOn(n, r, self);
     return fit ? std::nullopt : std::optional{std::move(fit.error())};
   }

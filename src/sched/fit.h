@@ -30,8 +30,12 @@ namespace gs::sched {
 [[nodiscard]] std::optional<Misfit> refuseCounted(const NodeState& node, const PodRequest& request);
 /// Its door takes devices by id only.
 [[nodiscard]] bool needsIds(const PodRequest& request);
-/// Are exact devices chosen for it there? Else it takes none, or the counted resource only.
+/// Does it take devices that are listed there? Else it takes none, or the counted resource only.
 [[nodiscard]] bool takesDevices(const NodeState& node, const PodRequest& request);
+/// And is it chosen which? Not for a pod that asks by nvidia.com/gpu alone where nobody gives containers what
+/// was chosen: the kubelet's device plugin picks there, and exact ids would be a fiction (R46). It needs as
+/// many that are free, and holds them by their number (sched::Counted).
+[[nodiscard]] bool namesDevices(const NodeState& node, const PodRequest& request);
 
 /// All of them: does this request fit that node now, and with which ids? (adoption, R38; also the
 /// reference for tests.) A node that does not exist refuses as not ready. `self`: devices held by this uid

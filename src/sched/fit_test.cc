@@ -243,12 +243,37 @@ TEST(FitUse, OfTwoReasonsForGpusTheFirstAndTheSmallerIsTold) {
       << "two in all by the resource; two free by the devices";
 }
 
-TEST(FitPlain, ExactIdsWithAStatusNoneWithout) {
+TEST(FitPlain, ExactIdsWhereTheAgentEnforcesThem) {
   Ledger l;
   testNode("a").gpus(4).resource(model::kNvidiaGpu, 4).addTo(l);
   testNode("b").resource(model::kNvidiaGpu, 4).withoutStatus().addTo(l);
+  testNode("c").gpus(4).resource(model::kNvidiaGpu, 4).enforcement(model::Enforcement::Env).addTo(l);
   EXPECT_EQ(fitOn(stateOf(l, "a"), testPlain(2))->ids, (std::vector<int>{0, 1}));
   EXPECT_EQ(fitOn(stateOf(l, "b"), testPlain(2))->ids, std::vector<int>{});
+  EXPECT_EQ(fitOn(stateOf(l, "c"), testPlain(2))->ids, std::vector<int>{});
+  EXPECT_EQ(fitOn(stateOf(l, "c"), testClaim(2))->ids, (std::vector<int>{0, 1})) << "a claim says which";
+}
+
+/// Where nobody says which, as many as are asked for have to be free all the same: of what can be given, less
+/// what is held by id, less what others have by their number.
+TEST(FitPlain, WhereNothingIsEnforcedItNeedsAsManyThatAreFree) {
+  Ledger l;
+  testNode("c")
+      .gpus(4)
+      .health(3, model::Health::Unhealthy)
+      .resource(model::kNvidiaGpu, 4)
+      .enforcement(model::Enforcement::Off)
+      .addTo(l);
+  const model::NodeName c{"c"};
+  EXPECT_TRUE(fitOn(stateOf(l, "c"), testPlain(3)));
+  l.hold(c, 0, model::Uid{"claims"}, Source::Lease, {});
+  EXPECT_EQ(misfitOn(stateOf(l, "c"), testPlain(3)), (Misfit{Reason::TooFewFree, "", 3, 2}));
+  model::Resources one;
+  one.extended[model::kNvidiaGpu] = 1;
+  l.usePod(c, model::Uid{"counts"}, Source::BoundPod, one, 1);
+  EXPECT_EQ(misfitOn(stateOf(l, "c"), testPlain(2)), (Misfit{Reason::TooFewFree, "", 2, 1}));
+  const Reservation last = l.reserve(c, model::Uid{"p"}, testPlain(1), {});
+  EXPECT_EQ(stateOf(l, "c").free_devices, 0) << "what is reserved by its number counts";
 }
 
 TEST(FitExact, IsForAdoption) {

@@ -195,8 +195,10 @@ void Ledger::removeNode(const model::NodeName& name) {
 void Ledger::upsertStatus(const model::GpuNodeStatus& status) {
   const NodeIndex i = indexFor(status.node);
   NodeState& n = *nodes_[i];
-  bool same = n.has_status;
+  const bool enforces = status.enforcement == model::Enforcement::Devices;
+  bool same = n.has_status && n.enforces == enforces;
   n.has_status = true;
+  n.enforces = enforces;
   for (const auto& facts : status.devices) {
     auto it = deviceAt(n.devices, facts.id);
     if (it == n.devices.end() || it->facts.id != facts.id) {
@@ -228,7 +230,7 @@ void Ledger::removeStatus(const model::NodeName& name) {
   NodeIndex i = 0;
   NodeState* n = known(name, i);
   if (n == nullptr || !n->has_status) { return; }
-  upsertStatus(model::GpuNodeStatus{name, {}, 0, {}, {}});
+  upsertStatus(model::GpuNodeStatus{name, {}, 0, {}, {}, {}});
   n->has_status = false;
   factsChanged(i);
   forgetIfNothing(i);

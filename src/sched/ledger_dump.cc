@@ -40,8 +40,8 @@ std::string amountText(const Amount& a) {
 
 void dumpFacts(const NodeState& n, std::string& out) {
   const auto to = std::back_inserter(out);
-  fmt::format_to(to, "node {} exists={} status={} stale={} enforcer={}\n", n.node.name.text, n.exists,
-                 n.has_status, n.agent_stale, enforcerName(n.enforcer));
+  fmt::format_to(to, "node {} exists={} status={} stale={} enforcer={} enforces={}\n", n.node.name.text,
+                 n.exists, n.has_status, n.agent_stale, enforcerName(n.enforcer), n.enforces);
   if (!n.exists) { return; }
   fmt::format_to(to, "  ready={} unschedulable={} pods={} shares={}x{}MiB {}\n", n.node.ready,
                  n.node.unschedulable, n.node.allocatable_pods, n.share_devices, n.share_mib,

@@ -316,13 +316,13 @@ TEST(Ledger, DumpTellsEverything) {
   l.hold(kNodeA, 3, kPodQ, Source::Reservation, {});
   l.hold(kNodeA, 4, kPodQ, Source::Draining, {});
   EXPECT_EQ(l.dump(),
-            "node a exists=false status=false stale=false enforcer=kubelet\n"
+            "node a exists=false status=false stale=false enforcer=kubelet enforces=false\n"
             "  used pods=0 anonymous=0 cpu=0m memory=0 ephemeral=0\n"
             "  device 3 not listed\n"
             "    holder q by reservation: exclusive\n"
             "  device 4 not listed\n"
             "    holder q by draining: exclusive\n"
-            "node b exists=true status=true stale=true enforcer=agent\n"
+            "node b exists=true status=true stale=true enforcer=agent enforces=true\n"
             "  ready=true unschedulable=false pods=110 shares=0x0MiB cpu=64000m memory=1099511627776 "
             "ephemeral=1099511627776 nvidia.com/gpu=2\n"
             "  label zone=east\n"

@@ -83,6 +83,7 @@ using ClosedTerms = std::map<model::TermId, int>;
 struct NodeState {
   bool exists = false;  // a Node object is there
   bool has_status = false;
+  bool enforces = false;     // its agent gives containers the devices that are chosen, and no others
   bool agent_stale = false;  // R6: agent not Ready for 60 s, every device counts as Unknown
   Enforcer enforcer = Enforcer::Kubelet;
   model::Node node;                  // name always set

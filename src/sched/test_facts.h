@@ -110,6 +110,7 @@ class TestFacts {
     model::GpuNodeStatus s;
     s.node = drawName();
     s.devices = drawDevices(rng_, 8);
+    if (rng_.chance(70)) { s.enforcement = model::Enforcement::Devices; }
     for (auto& d : s.devices) {
       if (rng_.chance(15)) { d.health = rng_.chance(50) ? model::Health::Unknown : model::Health::Unhealthy; }
       d.partitioned = rng_.chance(5);

@@ -54,6 +54,7 @@ struct TestNode {
   TestNode& pods(std::int64_t most) { return node.allocatable_pods = most, *this; }
   TestNode& notReady() { return node.ready = false, *this; }
   TestNode& unschedulable() { return node.unschedulable = true, *this; }
+  TestNode& enforcement(model::Enforcement e) { return status.enforcement = e, *this; }
   TestNode& withoutStatus() { return has_status = false, *this; }
 
   void addTo(Ledger& ledger) const {
@@ -69,6 +70,7 @@ inline TestNode testNode(const std::string& name) {
   t.node.allocatable = {64'000, std::int64_t{1} << 40, std::int64_t{1} << 40, {}};
   t.node.allocatable_pods = 110;
   t.status.node = t.node.name;
+  t.status.enforcement = model::Enforcement::Devices;
   return t;
 }
 

@@ -8,6 +8,7 @@
 #include "engine/held_devices.h"
 #include "kapi/write.h"
 #include "model/annotations.h"
+#include "sched/fit.h"
 #include "scheduler/metrics.h"
 
 namespace gs::scheduler {
@@ -43,7 +44,7 @@ bool Leftovers::adopt(const model::Pod& pod) {
   const auto* request = std::get_if<sched::PodRequest>(&door);
   const sched::NodeState* node = c_.engine.ledger().find(whole->node);
   if (request == nullptr || node == nullptr || !request->devices ||
-      request->devices->shared != whole->shared) {
+      request->devices->shared != whole->shared || !sched::namesDevices(*node, *request)) {
     return false;
   }
   if (sched::misfitOn(*node, *request, pod.uid, &whole->ids)) { return false; }

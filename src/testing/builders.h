@@ -113,6 +113,7 @@ class PodBuilder {
   s.node = model::NodeName{node};
   s.uid = model::Uid{"gns-" + node};
   s.revision = 1;
+  s.enforcement = model::Enforcement::Devices;
   for (int id = 0; id < count; ++id) {
     model::Device d;
     d.id = id;

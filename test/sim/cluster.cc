@@ -91,8 +91,9 @@ std::string podPath(int slot) {
 
 std::string modelOf(const std::string& node) { return node == "n-0" ? kModels[0] : kModels[1]; }
 
-kapi::SimNode simNode(int node) {
+kapi::SimNode simNode(int node, bool enforced) {
   kapi::SimNode n;
+  if (!enforced && node % 2 == 1) { n.enforcement = model::Enforcement::Env; }
   n.labels["gaia.tencent.com/gpu-model"] = modelOf(nodeName(node));
   n.name = model::NodeName{nodeName(node)};
   n.allocatable = {{"cpu", "64"}, {"memory", "512Gi"}, {"pods", "110"}};

@@ -35,6 +35,7 @@ constexpr std::array<Row, kFeatures> kRows{{
     {Feature::Beside, "beside", 10},
     {Feature::Unstarted, "unstarted", 8},
     {Feature::Quotas, "quotas", 10},
+    {Feature::Unenforced, "unenforced", 15},
 }};
 
 /// Features that show what is not mended yet.

@@ -35,8 +35,9 @@ enum class Feature : std::uint8_t {
   Beside,       // scheduler and extender in one process, on one ledger
   Unstarted,    // pods are failed while their containers are said to wait, and run
   Quotas,       // GPUs of each model that a namespace may have, which change
+  Unenforced,   // agents of some nodes give containers no GPUs: plain pods are counted there
 };
-inline constexpr std::size_t kFeatures = 23;
+inline constexpr std::size_t kFeatures = 24;
 using Features = std::set<Feature>;
 
 [[nodiscard]] const char* nameOf(Feature feature);

@@ -346,6 +346,7 @@ void Judge::statusChanged(const apiserver::HistoryEntry& entry) {
   has_status_[node].set(entry.after != nullptr, now_);
   std::erase_if(gpus_, [&](const auto& gpu) { return gpu.first.node == node; });
   const Value& after = entry.after == nullptr ? Value{} : *entry.after;
+  if (after["status"]["enforcement"].str() == "devices") { enforced_.insert(node); }  // none changes
   for (const Value& d : after["status"]["devices"].items()) {
     const Device device{node, static_cast<int>(d["id"].intOr(-1))};
     Gpu& gpu = gpus_[device];

@@ -219,6 +219,7 @@ class Judge {
   void asAsked(const std::string& uid, const Pod& pod, Mono decided);
   void asClaimed(const std::string& uid, const Pod& pod, Mono decided);
   [[nodiscard]] bool isLinked(const Pod& pod, std::int64_t gbps) const;
+  [[nodiscard]] bool isListed(const std::string& node, Mono decided) const;
   void countOn(const std::string& uid, const Pod& pod, const Sent& sent, Mono decided);
   [[nodiscard]] std::map<std::string, std::int64_t> goneCounted(const std::string& node, const Sent& sent,
                                                                 Mono decided) const;
@@ -338,6 +339,7 @@ class Judge {
   std::map<std::string, Mono> name_free_;         // node -> when one of those went last
   std::map<Device, Link> links_;                  // as its status last said
   std::map<std::string, Past<bool>> has_status_;  // by node
+  std::set<std::string> enforced_;                // nodes whose agents give containers what was chosen
   std::map<std::string, Node> nodes_;
   std::map<std::string, Past<Node>> past_nodes_;
   std::map<std::pair<std::string, std::string>, Past<Ask>> claims_;    // by namespace and name

@@ -35,7 +35,10 @@ void Judge::bound(const std::string& uid, const Pod& pod, const std::string& fen
   }
   quotaOn(uid, pod, decided_at);
   if (plan_.has(Feature::Resources)) { resourcesOn(uid, pod, sent->second.at); }
-  if (pod.allocated.empty()) { return; }
+  if (pod.allocated.empty()) { return countOn(uid, pod, sent->second, decided_at); }
+  if (pod.claim.empty() && !enforced_.contains(pod.node)) {
+    wrong(fmt::format("{} was bound to {}, where its node's device plugin picks", pod.text(), pod.allocated));
+  }
   for (const int id : pod.ids) {
     give(uid, pod, {pod.node, id}, sent->second.by, decided_at);
     mayBeGiven(pod, {pod.node, id}, decided_at);
@@ -54,12 +57,10 @@ Mono Judge::decidedAt(const Pod& pod, const Sent& sent) const {
 }
 
 /// A Binding left that gives a pod no devices: one that asks for some is only counted where nobody says which
-/// there are.
+/// there are, or gives it those.
 void Judge::namesNone(const Pod& pod, const std::string& node, Mono sent) {
-  const auto status = has_status_.find(node);
-  const bool named =
-      status != has_status_.end() && !status->second.any(sent - kReopened, sent, std::not_fn(kSo));
-  if (!pod.claim.empty() || (pod.gpus > 0 && named)) {
+  const bool named = isListed(node, sent);
+  if (!pod.claim.empty() || (pod.gpus > 0 && named && enforced_.contains(node))) {
     wrong(fmt::format("a Binding of {} to {} names none of the GPUs that it asks for", pod.text(), node));
   }
 }
@@ -119,7 +120,8 @@ bool Judge::isLinked(const Pod& pod, std::int64_t gbps) const {
 /// use: there is a GPU left for each of them, of those that may be given. Who joins GPUs that others share
 /// takes none, also when they end meanwhile.
 void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, Mono decided) {
-  const bool joins = std::all_of(pod.ids.begin(), pod.ids.end(), [&](int id) {
+  if (pod.ids.empty() && (pod.gpus == 0 || !isListed(pod.node, decided))) { return; }
+  const bool joins = !pod.ids.empty() && std::all_of(pod.ids.begin(), pod.ids.end(), [&](int id) {
     const auto lease = leases_.find({pod.node, id});
     if (lease == leases_.end()) { return false; }
     const bool has_others =  // whose part of the lease went by hand, or has the number that it had
@@ -173,6 +175,12 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
     wrong(fmt::format("{} was bound to {}, where {} GPUs are named, {} counted, and {} left for them",
                       pod.text(), pod.node, named.size(), counted, left));
   }
+}
+
+/// Its GPUs were surely known then.
+bool Judge::isListed(const std::string& node, Mono decided) const {
+  const auto status = has_status_.find(node);
+  return status != has_status_.end() && !status->second.any(decided - kReopened, decided, std::not_fn(kSo));
 }
 
 /// Pods that were deleted by force while they held GPUs that nobody named, and whose containers run on: uid

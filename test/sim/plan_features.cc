@@ -278,6 +278,11 @@ class Scenes {
     }
   }
 
+  /// More pods that ask by number than the rest has.
+  void unenforced() {
+    for (int i = 4 + below(8); i > 0; --i) { add(any(kPlayTime), Op::AddPod, below(kSlots), 7 + below(2)); }
+  }
+
  private:
   int below(int n) { return static_cast<int>(rng_.below(static_cast<std::uint64_t>(n))); }
   milliseconds any(milliseconds limit) { return milliseconds{below(static_cast<int>(limit.count()))}; }
@@ -317,6 +322,7 @@ void addScenes(Scenes& scenes, Feature feature) {
     case Feature::Beside: return scenes.beside();
     case Feature::Unstarted: return scenes.unstarted();
     case Feature::Quotas: return scenes.quotas();
+    case Feature::Unenforced: return scenes.unenforced();
     case Feature::Rates:
     case Feature::Standby:
     case Feature::Unknown:

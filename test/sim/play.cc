@@ -43,7 +43,7 @@ sandbox::World::Options optionsOf(const Plan& plan) {
   options.agents = plan.agents;
   options.nodes.clear();
   const int nodes = plan.has(Feature::Large) ? kNodes + kLargeNodes : kNodes;
-  for (int i = 0; i < nodes; ++i) { options.nodes.push_back(simNode(i)); }
+  for (int i = 0; i < nodes; ++i) { options.nodes.push_back(simNode(i, !plan.has(Feature::Unenforced))); }
   return options;
 }
 
@@ -397,7 +397,7 @@ class Play {
     const std::string node = nodeName(s.x);
     const bool there = !gone_.contains(s.x);
     if (s.op == Op::NodeBack) {
-      if (gone_.erase(s.x) > 0) { agents.addNode(simNode(s.x)); }
+      if (gone_.erase(s.x) > 0) { agents.addNode(simNode(s.x, !plan_.has(Feature::Unenforced))); }
     } else if (there && s.op == Op::NodeGone) {
       gone_.insert(s.x);
       agents.removeNode(node);
@@ -452,7 +452,7 @@ class Play {
       restart(i);
     }
     for (int n = 0; n < kNodes; ++n) {
-      if (gone_.contains(n)) { world_.agents().addNode(simNode(n)); }
+      if (gone_.contains(n)) { world_.agents().addNode(simNode(n, !plan_.has(Feature::Unenforced))); }
       world_.agents().setAgentDown(nodeName(n), false);
       world_.agents().setNodeReady(nodeName(n), true);
     }

@@ -26,8 +26,9 @@ namespace gs::test {
 
 class OneNode : public Cluster {
  protected:
-  explicit OneNode(const std::vector<std::string>& uuids, bool agents = true)
-      : Cluster{options(uuids, agents)} {}
+  explicit OneNode(const std::vector<std::string>& uuids, bool agents = true,
+                   model::Enforcement enforcement = model::Enforcement::Devices)
+      : Cluster{options(uuids, agents, enforcement)} {}
   [[nodiscard]] bool running(const std::string& name) {
     return podObject(name)["status"]["phase"].str() == "Running";
   }
@@ -38,12 +39,14 @@ class OneNode : public Cluster {
   [[nodiscard]] std::string holder(int id) { return std::string{lease(id)["spec"]["holderIdentity"].str()}; }
 
  private:
-  [[nodiscard]] static sandbox::World::Options options(const std::vector<std::string>& uuids, bool agents) {
+  [[nodiscard]] static sandbox::World::Options options(const std::vector<std::string>& uuids, bool agents,
+                                                       model::Enforcement enforcement) {
     sandbox::World::Options o;
     kapi::SimNode n;
     n.name = model::NodeName{"n"};
     n.allocatable = {{"cpu", "64"}, {"memory", "512Gi"}, {"pods", "110"}};
     n.devices = gpusOf(uuids);
+    n.enforcement = enforcement;
     o.nodes = {n};
     o.agents = agents;
     return o;

@@ -55,7 +55,9 @@ std::vector<kapi::SimNode> machinesIn(const apiserver::Api& api) {
       if (name != model::kNvidiaGpu) { sim.allocatable[name] = amount.str(); }
     }
     if (const auto* status = api.store().find({"gpu.scheduling/gpunodestatuses", "", sim.name.text})) {
-      sim.devices = kapi::decodeGpuNodeStatus(*status->object).devices;
+      auto known = kapi::decodeGpuNodeStatus(*status->object);
+      sim.enforcement = known.enforcement;
+      sim.devices = std::move(known.devices);
       for (auto& device : sim.devices) { device.in_use_by.clear(); }
     }
     out.push_back(std::move(sim));

@@ -141,6 +141,22 @@ eventually_like "node of the ordinary pod" '^node-[ab]$' node_of ordinary
 expect "its annotations" "" "$(field pod/ordinary .metadata.annotations)"
 expect_sound
 
+step "where the agent gives containers no GPUs, nvidia.com/gpu is counted: no ids, no lease, and a claim finds as many fewer"
+"$TESTBED/load" nodes --name node-c --gpus 2 --enforcement env
+leases_before=$(lease_count)
+{ pod counted '' limits 'nvidia.com/gpu: 1' spec 'nodeSelector: {kubernetes.io/hostname: node-c}'
+  claim c-two 'count: 2' "$(on node-c)"; } | create
+eventually "node" node-c node_of counted
+expect "allocation" "" "$(allocated counted)"
+expect "leases" "$leases_before" "$(lease_count)"
+pod beside c-two | create
+expect_waiting beside 'need 2 and most free is 1'
+delete_pods counted
+expect_allocated beside node-c:0,1
+delete_pods beside
+kubectl delete gpunodestatus/node-c node/node-c >/dev/null
+expect_sound
+
 step "what the rest of a pod asks for counts: cpu, node selector, taint, unschedulable node"
 pod cpu '' limits 'cpu: 1000' | create
 expect_waiting cpu '^0/2 nodes are available: 2 Insufficient cpu\.$'

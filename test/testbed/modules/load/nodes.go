@@ -13,12 +13,13 @@ import (
 
 // nodeSpec is what one made-up node looks like. GPUs are cut into islands of islandSize by their id.
 type nodeSpec struct {
-	name       string
-	gpus       int
-	islandSize int // 0: all GPUs are one island
-	labels     object
-	gpuStatus  bool // false: a node that no agent has looked at
-	vcuda      bool // gpu-manager gives its GPUs in shares; no GpuNodeStatus then
+	name        string
+	gpus        int
+	islandSize  int // 0: all GPUs are one island
+	labels      object
+	gpuStatus   bool   // false: a node that no agent has looked at
+	enforcement string // what its GpuNodeStatus says of that
+	vcuda       bool   // gpu-manager gives its GPUs in shares; no GpuNodeStatus then
 }
 
 func nodesCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientset) error {
@@ -29,6 +30,7 @@ func nodesCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clients
 	flags.IntVar(&spec.gpus, "gpus", 8, "GPUs of each node")
 	flags.IntVar(&spec.islandSize, "island-size", 0, "GPUs of one NVLink island (default: all of the node)")
 	flags.BoolVar(&spec.gpuStatus, "gpu-status", true, "make the GpuNodeStatus too (needs its CRD)")
+	flags.StringVar(&spec.enforcement, "enforcement", "devices", "what the GpuNodeStatus says: devices, env or off")
 	flags.BoolVar(&spec.vcuda, "vcuda", false, "nodes of gpu-manager: shares of GPUs in place of whole ones, no GpuNodeStatus")
 	flags.Func("label", "key=value, may be given several times", func(text string) error {
 		key, value, found := strings.Cut(text, "=")
@@ -72,7 +74,7 @@ func makeNode(ctx context.Context, client *kubernetes.Clientset, spec nodeSpec) 
 	}
 	delete(status, "spec")
 	// No observedTime: that is how a status made by hand is known.
-	status["status"] = object{"total": spec.gpus, "devices": devices(spec)}
+	status["status"] = object{"total": spec.gpus, "enforcement": spec.enforcement, "devices": devices(spec)}
 	return apply(ctx, client, path+"/status", status)
 }
 
