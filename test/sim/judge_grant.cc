@@ -151,7 +151,9 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
     }  // it asked for none; what it uses it was told by hand
     std::int64_t seen = 0;
     for (const auto& [device, gpu] : gpus_) {
-      if (device.node != pod.node || !gpu.in_use.contains(uid)) { continue; }
+      const auto lease = leases_.find(device);
+      const bool leased = lease != leases_.end() && lease->second.holders.contains(uid);
+      if (device.node != pod.node || (!leased && !gpu.in_use.contains(uid))) { continue; }
       named.insert(device.id);
       ++seen;
     }
@@ -171,6 +173,7 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
     return gpu.first.node == pod.node && !named.contains(gpu.first.id) &&
            gpu.second.any(decided - kKnown, decided, kSo);
   });
+  if (pod.ids.empty()) { counted += pod.gpus; }
   if (counted > left) {
     wrong(fmt::format("{} was bound to {}, where {} GPUs are named, {} counted, and {} left for them",
                       pod.text(), pod.node, named.size(), counted, left));
