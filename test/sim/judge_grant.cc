@@ -277,6 +277,7 @@ void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
     if (!past.all(from, now_, kSo) || unproven.contains(other.node) || anyWentLately(other.node)) {
       continue;
     }
+    if (plan_.has(Feature::Unenforced) && !enforced_.contains(other.node)) { continue; }  // it may be counted
     const auto tried = tried_[uid].find(other.node);
     if (other.node != pod.node && tried != tried_[uid].end() && tried->second + kInVain > decided) {
       continue;
