@@ -37,7 +37,8 @@ void Placer::followQuotas() {
 }
 
 void Placer::placeSome(int& left) {
-  if (left == 0) { return; }
+  ran_out_ = left == 0;
+  if (ran_out_) { return; }
   c_.engine.queue().tick(c_.now.mono.time_since_epoch().count());
   b_.unschedulable.activateFitting();
   bringBack();
@@ -109,7 +110,7 @@ void Placer::place(const model::Pod& pod, const sched::Queue::Item& item, const 
 
 bool Placer::hasMore() const {
   const bool may_come_back = b_.slots.freed() && b_.pending.heldBack() > 0;
-  return b_.unschedulable.mayFit() || brought_back_ || may_come_back ||
+  return ran_out_ || b_.unschedulable.mayFit() || brought_back_ || may_come_back ||
          (c_.engine.queue().ready() && b_.slots.any());
 }
 

@@ -50,6 +50,7 @@ class Placer {
 
   Context& c_;
   Beside b_;
+  bool ran_out_ = false;               // of decisions: what they led to is looked at by another event
   bool brought_back_ = false;          // some who were held back, the last time
   std::uint64_t quota_version_ = 0;    // of the table of quotas, as unschedulable classes know it
   std::uint64_t gpu_use_version_ = 0;  // of what is used of them

@@ -21,9 +21,8 @@ inline constexpr const char* kClaimNames[] = {"one", "two", "shared", "near", "l
 [[nodiscard]] std::string podPath(int slot);
 [[nodiscard]] std::string nodeName(int node);
 [[nodiscard]] std::vector<model::Device> gpus(int node, int count);
-[[nodiscard]]  /// `enforced`: the agent of each gives containers the GPUs that were chosen; else of every second one.
-kapi::SimNode
-simNode(int node, bool enforced);
+/// `enforced`: the agent of each gives containers the GPUs that were chosen; else of every second one.
+[[nodiscard]] kapi::SimNode simNode(int node, bool enforced);
 
 /// The models of GPUs that nodes' labels say, and the ConfigMap of kube-system that says how many of each a
 /// namespace may have.

@@ -62,6 +62,52 @@ TEST_P(Edited, AllocatedAndReservationTogetherMoveNoLease) {
 }
 INSTANTIATE_TEST_SUITE_P(Agents, Edited, ::testing::Bool());
 
+/// Of three GPUs one is Unhealthy. p came past the scheduler and has some GPU by its number.
+struct EditedOfACount : Edited {
+  void SetUp() override {
+    std::vector<model::Device> devices = gpusOf({"GPU-0", "GPU-1", "GPU-2"});
+    devices[2].health = model::Health::Unhealthy;
+    world.agents().setDevices("n", devices);
+    world.touch();
+    startOne();
+    world.create(claim("one", 1));
+    json::Value p = pod("p", "", 1);
+    p.child("spec").set("nodeName", "n");
+    world.create(p);
+    ASSERT_TRUE(eventually([&] { return running("p"); }));
+    world.run(2s);
+  }
+  [[nodiscard]] std::int64_t free() {
+    return world.scheduler(0).engine().ledger().find(model::NodeName{"n"})->free_devices;
+  }
+};
+
+TEST_P(EditedOfACount, ToWhatCouldNotBeGivenItHasNoLeaseAndFreesNothing) {
+  ASSERT_EQ(free(), 1);
+  for (const int id : {2, 7}) {
+    annotate("p", {{"gpu.scheduling/allocated", fmt::format("n:{}", id)}});
+    world.run(70s);
+    EXPECT_NE(lease(id)["kind"].str(), "Lease") << id;
+    EXPECT_EQ(free(), 1) << id;
+  }
+  for (const char* name : {"q", "r"}) { world.create(pod(name, "one")); }
+  world.run(10s);
+  EXPECT_EQ(leases(), 1U) << "one of two";
+}
+INSTANTIATE_TEST_SUITE_P(Agents, EditedOfACount, ::testing::Bool());
+
+/// The kubelet does not count what a claim's pod has.
+TEST_P(Edited, ALeaseOfAGpuThatIsListedNoMoreIsWrittenAgain) {
+  world.create(pod("q", "one"));
+  ASSERT_TRUE(eventually([&] { return running("q"); }));
+  ASSERT_EQ(allocated("q"), "n:1");
+  world.agents().setDevices("n", gpusOf({"GPU-0"}));
+  world.touch();
+  world.run(2s);
+  ASSERT_EQ(world.request("DELETE", kLeases + "gpu-n-1").code, 200);
+  EXPECT_TRUE(eventually([&] { return holder(1) == uidOf("q"); }));
+}
+
 /// Two lead for a moment: what the other one decided for the pod lands late,
 /// and its annotations are all taken away.
 TEST_P(Edited, AllTakenAwayTheLeasesFromBeforeItsBindingStand) {

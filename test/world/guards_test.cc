@@ -177,6 +177,33 @@ TEST_F(Guards, TheLeaseOfAPodOfWhichNothingSaysWhatItHasStays) {
   EXPECT_EQ(world.get(lease)["spec"]["holderIdentity"].str(), podObject("p")["metadata"]["uid"].str());
 }
 
+/// Until they are gone it is not decided anew, and somebody has to give the right that is missing.
+TEST_F(Guards, APodWhoseLeftOverLeasesCannotGoIsToldSo) {
+  const auto refuse = [this](auto is) {
+    judge([is](const Call& call) -> sandbox::CallFault {
+      if (!is(call)) { return {}; }
+      return {.how = sandbox::CallFault::How::Refused, .http = 403};
+    });
+  };
+  const auto isTold = [this](const char* what) {
+    return eventually([&] { return whyWaiting("p").find(what) != std::string::npos; }, 90s);
+  };
+  refuse([](const Call& call) {
+    return !call.body["metadata"]["annotations"]["gpu.scheduling/fence"].isNull();
+  });
+  world.create(pod("p", "two"));
+  ASSERT_TRUE(isTold("two"));
+  world.create(leaseOf("p", "node-a", 0));
+  EXPECT_TRUE(isTold("GPU leases of an earlier decision name this pod: they are kept")) << whyWaiting("p");
+  EXPECT_NE(whyWaiting("p").find("cannot be written: 403"), std::string::npos) << whyWaiting("p");
+  refuse([](const Call& call) { return call.kind == kapi::kLease && call.verb == Verb::Delete; });
+  EXPECT_TRUE(isTold("the lease default/gpu-node-a-0 cannot be deleted")) << whyWaiting("p");
+  judge({});
+  world.create(claim("two", 2));
+  EXPECT_TRUE(eventually([&] { return !nodeOf("p").empty(); }, 90s)) << whyWaiting("p");
+  expectSettled();
+}
+
 TEST_F(Guards, EachTermSaysOnceWhichLeasesItCannotRead) {
   world.create(json::Object{
       {"apiVersion", "coordination.k8s.io/v1"},

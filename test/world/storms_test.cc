@@ -1,9 +1,14 @@
 // No key is tried again at once, whatever the answer (R59).
 #include "test/world/storms.h"
 
+#include <algorithm>
+#include <memory>
+#include <set>
+
 #include "kapi/kinds.h"
 #include "model/annotations.h"
 #include "scheduler/status_page.h"
+#include "test/world/one_node.h"
 
 namespace gs::test {
 namespace {
@@ -157,6 +162,113 @@ TEST_F(Storms, ALeaseThatIsRefusedIsNotTriedForEachPodThatWaits) {
   answerAsUsual();
   EXPECT_TRUE(eventually([&] { return leases() == 12; }, 21s)) << leases();
 }
+
+/// A process of a scheduler that counts, for each event, what was decided and came to nothing at once.
+class CountsDropped : public sandbox::Companion {
+ public:
+  CountsDropped(scheduler::Scheduler& scheduler, std::int64_t& most) : scheduler_{scheduler}, most_{most} {}
+
+  kapi::Effects start(Now now) override { return scheduler_.start(now); }
+  kapi::Effects handle(const kapi::MachineEvent& event, Now now) override {
+    kapi::Effects out = scheduler_.handle(event, now);
+    most_ = std::max<std::int64_t>(most_, std::count_if(out.begin(), out.end(), [](const auto& effect) {
+                                     const auto* log = std::get_if<kapi::Log>(&effect);
+                                     return log != nullptr && log->message == "placement dropped";
+                                   }));
+    return out;
+  }
+  void stopTaking() override { scheduler_.stopTaking(); }
+  [[nodiscard]] bool underWay() const override { return scheduler_.underWay(); }
+  kapi::Effects ask(extender::RequestId /*id*/, extender::Request /*request*/, Now /*now*/) override {
+    return {};
+  }
+  std::vector<std::pair<extender::RequestId, extender::Answer>> takeAnswers() override { return {}; }
+  extender::NodeTablePtr table() override { return extender_.table(); }
+  [[nodiscard]] const extender::Extender& extender() const override { return extender_; }
+
+ private:
+  scheduler::Scheduler& scheduler_;
+  std::int64_t& most_;
+  engine::Engine nobodys_;
+  extender::Extender extender_{nobodys_, {}, Rng{1}};
+};
+
+/// Free GPUs of which none can be leased. With as many as a namespace has slots its pods are held back, too.
+class GpusWithoutLeases : public OneNode, public ::testing::WithParamInterface<int> {
+ protected:
+  GpusWithoutLeases() : OneNode{names()} {
+    world.setJudge([this](sandbox::ReplicaId, const Call& call) -> sandbox::CallFault {
+      if (!refused_ || !isGpuLease(call) || call.verb != kapi::Verb::Create) { return {}; }
+      return {.how = sandbox::CallFault::How::Refused, .http = 403};
+    });
+  }
+  void start() {
+    world.startReplica({}, [this](scheduler::Scheduler& scheduler, Rng) {
+      return std::make_unique<CountsDropped>(scheduler, most_);
+    });
+    ASSERT_TRUE(eventually([&] { return world.leader().has_value(); }));
+  }
+  void pods(const std::string& prefix, int n, const std::string& of_claim) {
+    for (int i = 0; i < n; ++i) { world.create(pod(prefix + std::to_string(i), of_claim)); }
+  }
+  void mend() { refused_ = false; }
+  /// So many of those pods were placed, and it came to nothing.
+  [[nodiscard]] int dropped(const std::string& prefix) const {
+    std::set<std::string> pods;
+    for (const std::string& line : world.log()) {
+      const auto at = line.find(" pod=default/" + prefix);
+      if (line.find("placement dropped") == std::string::npos || at == std::string::npos) { continue; }
+      pods.insert(line.substr(at, line.find(' ', at + 1) - at));
+    }
+    return static_cast<int>(pods.size());
+  }
+  /// In one event.
+  [[nodiscard]] std::int64_t mostDropped() const { return most_; }
+
+ private:
+  static std::vector<std::string> names() {
+    std::vector<std::string> names;
+    for (int i = 0; i < GetParam(); ++i) { names.push_back("GPU-" + std::to_string(i)); }
+    return names;
+  }
+  bool refused_ = true;
+  std::int64_t most_ = 0;
+};
+
+/// Each pod is given one at once, which comes to nothing at once.
+TEST_P(GpusWithoutLeases, MakeNoEventLongHoweverManyPodsWantThem) {
+  constexpr int kPods = 2'000;
+  world.create(claim("one", 1));
+  pods("p", kPods, "one");
+  start();
+  world.run(5s);
+  EXPECT_EQ(dropped("p"), kPods) << "each had its turn";
+  EXPECT_LE(mostDropped(), 256);
+  EXPECT_GE(mostDropped(), 64) << "and many have theirs together";
+  world.create(pod("plain", ""));
+  EXPECT_TRUE(eventually([&] { return !nodeOf("plain").empty(); }, 2s));
+  mend();
+  EXPECT_TRUE(eventually([&] { return leases() == static_cast<std::size_t>(GetParam()); }, 31s));
+}
+
+INSTANTIATE_TEST_SUITE_P(SoMany, GpusWithoutLeases, ::testing::Values(1, 4));
+
+class AsManyGpusAsSlots : public GpusWithoutLeases {};
+
+/// The first that are tried and those that are held back meanwhile are all that one event may decide.
+TEST_P(AsManyGpusAsSlots, WithoutLeasesLeaveNobodyWaitingForAnotherEvent) {
+  constexpr int kPods = 256;
+  start();
+  world.create(claim("one", 1));
+  pods("first", 8 * GetParam(), "one");
+  pods("p", kPods, "later");
+  world.run(2s);
+  ASSERT_EQ(dropped("first"), 8 * GetParam()) << "by now others are told at once that it was in vain";
+  world.create(claim("later", 1));
+  for (int i = 0; i < 100 && dropped("p") == 0; ++i) { world.run(100us); }
+  EXPECT_EQ(dropped("p"), kPods) << "before anything else happened";
+}
+INSTANTIATE_TEST_SUITE_P(SoMany, AsManyGpusAsSlots, ::testing::Values(1, 4));
 
 /// A pod on node-a that says it has GPUs 0 to n - 1, by hand.
 json::Value forged(int n) {

@@ -1,5 +1,5 @@
-// The plain door: nvidia.com/gpu limits. Exact, exclusive devices where the node's agent gives containers what
-// was chosen, a counted resource elsewhere (R46).
+// The plain door: nvidia.com/gpu limits. Exact, exclusive devices where the node's agent gives containers
+// what was chosen, a counted resource elsewhere (R46).
 #include "sched/doors/exact.h"
 
 namespace gs::sched {
