@@ -69,7 +69,7 @@ Offers offersFor(const OfferedNodes& nodes, const PodRequest& request, const mod
 
 std::vector<int> scoresFor(const OfferedNodes& nodes, const PodRequest& request, const model::Uid& self) {
   using Rank = std::pair<std::int64_t, std::int64_t>;  // score, negative; free devices
-  std::map<Rank, std::vector<std::size_t>> ranked;  // best first
+  std::map<Rank, std::vector<std::size_t>> ranked;     // best first
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (nodes[i] == nullptr) { continue; }
     const auto fit = fitOn(*nodes[i], request, self);

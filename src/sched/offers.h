@@ -27,8 +27,8 @@ struct Offers {
     friend bool operator==(const Refusal&, const Refusal&) = default;
   };
   static constexpr std::uint32_t kFits = ~std::uint32_t{0};
-  std::vector<Refusal> refusals;   // each once
-  std::vector<std::uint32_t> of;   // by position: kFits, or which of them
+  std::vector<Refusal> refusals;  // each once
+  std::vector<std::uint32_t> of;  // by position: kFits, or which of them
   [[nodiscard]] const Refusal* refusalOf(std::size_t position) const {
     return of[position] == kFits ? nullptr : &refusals[of[position]];
   }

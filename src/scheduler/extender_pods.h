@@ -1,16 +1,16 @@
-// Pods that kube-scheduler places, and for which it asks us as an extender: which nodes have their GPUs, which
-// is best, and to bind them (R69). A part of the scheduler's; one thread.
+// Pods that kube-scheduler places, and for which it asks us as an extender: which nodes have their GPUs,
+// which is best, and to bind them. A part of the scheduler's; one thread.
 //
 // filter(), prioritize() and preempt() look, and change nothing; they may come any number of times. bind()
 // chooses the GPUs anew on the node that was chosen, and grants them to the pod: from then on it goes the way
 // of every grant (binder.h), with leases, Binding and fence. Its caller is told when the pod is bound, when
-// everything was given back, or at the latest when it gives up waiting (`until`). It may then be that the
-// Binding is on its way: kube-scheduler asks again, and joins what is under way.
+// everything was given back, or at the latest when it gives up waiting (`until`). The Binding may be on its
+// way then: kube-scheduler asks again, and joins what is under way.
 // A namespace has no more of them under way than it has slots: a caller that can't have one is told so at
 // once, for it waits with one of the few workers that serve everybody.
-// Such a pod's leases without a grant are an earlier leader's. They stand until kube-scheduler had the time to
-// ask again: where it asks for the same node they are taken over, since it alone knows whether the rest of the
-// pod still fits there. Then they are fenced and deleted (leftovers.h).
+// Leases of such a pod without a grant are an earlier leader's. They stand until kube-scheduler had the time
+// to ask again: where it asks for the same node they are taken over, since it alone knows whether the rest of
+// the pod still fits there. Then they are fenced and deleted (leftovers.h).
 #pragma once
 
 #include <cstdint>

@@ -73,6 +73,7 @@ class Scheduler {
     c_.now = now;
     return extender_pods_;
   }
+  [[nodiscard]] std::vector<BindAnswer> takeBindAnswers() { return extender_pods_.takeAnswers(); }
   /// SIGTERM: no new decisions; what is under way goes on.
   void stopTaking() { leadership_.stop(); }
   /// Something that was decided has not come to its end yet: leases, a Binding, a fence.
