@@ -388,8 +388,8 @@ TEST_F(Cluster, AStandbySaysSo) {
   EXPECT_EQ(r.body, "no leader\n");
 }
 
-/// Of pods whose GPUs the scheduler in the same process offers the machine is asked, and the answer is given in
-/// kube-scheduler's shapes.
+/// Of pods whose GPUs the scheduler in the same process offers the machine is asked, and the answer is given
+/// in kube-scheduler's shapes.
 class Offering : public Backend {
  public:
   NodeTablePtr table() override { return std::make_shared<const NodeTable>(ledger); }

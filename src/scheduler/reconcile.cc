@@ -88,6 +88,7 @@ void Scheduler::reconcileUnbound(const model::Pod& pod) {
     if (!leadership_.taking() || !leftovers_.adopt(pod)) { leftovers_.remove(pod); }
   } else if (pod.deleting || !leadership_.taking() || !c_.places(pod)) {
     pending_.dequeue(pod.uid);
+    extender_pods_.forget(pod.uid);
   } else {
     placer_.enqueue(pod);
   }

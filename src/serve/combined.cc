@@ -71,7 +71,7 @@ kapi::Effects Combined::ask(extender::RequestId request_id, extender::Request re
   kapi::Effects out;
   if (isOffered(request)) {
     askScheduler(request_id, request, now);
-    decide(now, out);
+    if (request.verb == extender::Verb::Bind) { decide(now, out); }
   } else {
     extender_.ask(request_id, std::move(request), now);
   }

@@ -124,7 +124,7 @@ TEST_F(ExtenderPodsWorld, WhatNeedsKubeSchedulersFiltersIsTakenHere) {
   p.child("spec").set(
       "volumes", json::Array{json::Value{json::Object{
                      {"name", "data"}, {"persistentVolumeClaim", json::Object{{"claimName", "data"}}}}}});
-  p.child("spec").set("nodeSelector", json::Object{{"nobody", "has this"}});
+  p.child("spec").set("nodeSelector", json::Object{{"nobody", "has-this"}});
   world.create(p);
   world.run(100ms);
   EXPECT_EQ(refusal(filter("p"), 0), "") << "its selector and its volume are kube-scheduler's";
