@@ -20,6 +20,7 @@ struct Flags {
   std::string pages = "0.0.0.0:10259";
   std::string visible_devices = "ids";
   std::string quota_file;
+  serve::OfferFlags offers;
   serve::ExtenderFlags extender;
   scheduler::Config scheduler;
 };
@@ -37,6 +38,7 @@ void describe(process::Command program, Flags& f) {
   process::addElection(program, f.election, "Namespace of all GPU leases and of the leader lease");
   serve::addExtender(program, f.extender, "--extender-address",
                      "Serve kube-scheduler and Volcano there, as gpu-admission does; without it nowhere");
+  serve::addOffers(program, f.offers);
   program.topic("Health").text("--metrics-address,--bind-address", "HOST:PORT", f.pages,
                                "Address of /healthz, /readyz and /metrics");
   process::addLog(program, f.log);
@@ -56,7 +58,7 @@ int scheduleAndAnswer(process::Service& service, scheduler::Scheduler& machine, 
   config.strict = f.extender.strict();
   config.instance = f.scheduler.instance;
   serve::Combined both{machine, config, service.rng()};
-  serve::ExtenderEndpoint endpoint{service, both, f.extender};
+  serve::ExtenderEndpoint endpoint{service, both, f.extender, serve::offeredTo(f.offers)};
   process::Machine run = endpoint.machine();
   run.readiness = [&] { return serve::readinessText(both, !service.leaderElsewhere().empty()); };
   run.state = [&both] { return serve::stateMetrics(both); };
@@ -66,9 +68,14 @@ int scheduleAndAnswer(process::Service& service, scheduler::Scheduler& machine, 
 int run(const process::Program& program, Flags& f) {
   process::useLog(f.log);
   if (const Status fine = f.extender.check(); !fine) { return process::refuse(fine.error()); }
+  if (const Status fine = f.offers.check(f.extender, f.scheduler.scheduler_name); !fine) {
+    return process::refuse(fine.error());
+  }
   auto quota = serve::readQuotaConfig(f.quota_file);
   if (!quota) { return process::refuse(quota.error()); }
   f.scheduler.quota = *std::move(quota);
+  f.scheduler.schedules = f.offers.schedules;
+  f.scheduler.extender_pods = f.offers.names();
   f.scheduler.visible_uuids = f.visible_devices == "uuid";
   f.scheduler.instance = f.scheduler.scheduler_name + "-" + process::hostName();
   f.election.lease = scheduler::kLeaderLease;

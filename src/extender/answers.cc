@@ -114,7 +114,7 @@ constexpr std::size_t kUsualReason = 160;  // bytes that a failed node takes bes
 /// ExtenderFilterResult; `failed` appends the value of FailedNodes.
 template <class Failed>
 std::string filterResult(std::string_view nodes, std::string_view names, std::size_t failed_size,
-                         const Failed& failed, std::string_view error) {
+                         const Failed& failed, std::string_view error, std::string_view never = "null") {
   std::string out;
   out.reserve(nodes.size() + names.size() + failed_size + error.size() + 128);
   out += "{\"Nodes\":";
@@ -123,7 +123,9 @@ std::string filterResult(std::string_view nodes, std::string_view names, std::si
   out += names;
   out += ",\"FailedNodes\":";
   failed(out);
-  out += ",\"FailedAndUnresolvableNodes\":null,\"Error\":";
+  out += ",\"FailedAndUnresolvableNodes\":";
+  out += never;
+  out += ",\"Error\":";
   json::appendString(out, error);
   out += '}';
   return out;
@@ -166,8 +168,54 @@ std::string untouchedReply(const FilterArgs& args, std::string body) {
   return body;
 }
 
+namespace {
+
+/// {"node":"why not", ...} of those that refuse for now, or for good.
+std::string refusedNodes(const FilterArgs& args, const sched::Offers& offers, bool never) {
+  std::vector<std::string> texts;
+  for (const auto& refusal : offers.refusals) { texts.push_back(reason(refusal.text, args.nodes.size())); }
+  std::string out = "{";
+  for (std::size_t i = 0; i < args.nodes.size(); ++i) {
+    const auto* refusal = offers.refusalOf(i);
+    if (refusal == nullptr || refusal->never != never) { continue; }
+    out += fmt::format("{}\"{}\":{}", out.size() > 1 ? "," : "", args.nodes[i].name, texts[offers.of[i]]);
+  }
+  return out + "}";
+}
+
+std::string offersReply(const FilterArgs& args, const sched::Offers& offers) {
+  std::string nodes;
+  std::string names;
+  for (std::size_t i = 0; i < args.nodes.size(); ++i) {
+    if (offers.refusalOf(i) != nullptr) { continue; }
+    if (!names.empty()) {
+      names += ',';
+      nodes += ',';
+    }
+    names += fmt::format("\"{}\"", args.nodes[i].name);
+    nodes += args.nodes[i].object;
+  }
+  const std::string for_now = refusedNodes(args, offers, false);
+  const std::string never = refusedNodes(args, offers, true);
+  const auto failed = [&](std::string& out) { out += for_now; };
+  if (args.by_name) { return filterResult("null", "[" + names + "]", for_now.size(), failed, "", never); }
+  return filterResult(args.with_objects ? list(nodes) : "null", "null", for_now.size(), failed, "", never);
+}
+
+}  // namespace
+
+std::string scoresReply(const FilterArgs& args, const std::vector<int>& scores) {
+  if (args.nodes.empty()) { return "null"; }
+  std::string out = "[";
+  for (std::size_t i = 0; i < args.nodes.size(); ++i) {
+    out += fmt::format("{}{{\"Host\":\"{}\",\"Score\":{}}}", i > 0 ? "," : "", args.nodes[i].name, scores[i]);
+  }
+  return out + "]";
+}
+
 std::string filterReply(const FilterArgs& args, const Candidates& c, const Answer& a, std::string_view uid) {
   if (a.kind == Kind::Failed) { return filterError(a.text); }
+  if (a.kind == Kind::Offered) { return offersReply(args, a.offers); }
   const auto failed = [&](std::string& out) { FailedNodes{args, c, a, uid}.appendTo(out); };
   std::size_t size = 2;
   for (const NodeArg& n : args.nodes) { size += n.name.size() + kUsualReason; }

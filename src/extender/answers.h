@@ -28,13 +28,16 @@ enum class Dialect : std::uint8_t { Superset, V1_6, V1_8, V1_10 };
 /// ExtenderFilterResult for who may have every node that was given: all of them, in the memory of the `body`
 /// that `args` were read from, since they may be many MB.
 [[nodiscard]] std::string untouchedReply(const FilterArgs& args, std::string body);
-/// ExtenderFilterResult for an answer of kind Chosen, Nowhere or Failed.
+/// ExtenderFilterResult for an answer of kind Chosen, Nowhere, Offered or Failed. Of an offer all nodes that
+/// fit go back; those that never will stand in FailedAndUnresolvableNodes: preemption does not help there.
 [[nodiscard]] std::string filterReply(const FilterArgs& args, const Candidates& candidates,
                                       const Answer& answer, std::string_view uid);
 [[nodiscard]] std::string filterError(std::string_view error);
 /// HostPriorityList: 1 for nodes without GPUs, 0 for others.
 [[nodiscard]] std::string prioritiesReply(const FilterArgs& args, const Candidates& candidates,
                                           const Answer& ranked);
+/// HostPriorityList of an offer.
+[[nodiscard]] std::string scoresReply(const FilterArgs& args, const std::vector<int>& scores);
 [[nodiscard]] std::string preemptReply(const PreemptArgs& args, const std::vector<std::size_t>& kept);
 /// ExtenderBindingResult; "": it is bound.
 [[nodiscard]] std::string bindReply(std::string_view error);

@@ -14,6 +14,7 @@
 #include "model/node.h"
 #include "model/object.h"
 #include "model/pod.h"
+#include "sched/offers.h"
 #include "sched/share_board.h"
 
 namespace gs::extender {
@@ -33,7 +34,7 @@ enum class Verb : std::uint8_t {
   Filter,      // give it one of the candidates
   Predicate,   // Volcano before 1.13: the same of one node; others are refused for a while
   Look,        // Volcano 1.13: would it fit? Nothing is given
-  Rank,        // how full are the nodes? No pod is asked about
+  Rank,        // how full are the nodes? Of a pod only where it is one of RequestHandler::Config::offered
   Allocate,    // Volcano 1.13: give it this node
   Deallocate,  // Volcano 1.13: it does not get it after all
   Bind,
@@ -75,6 +76,7 @@ struct Answer {
     Ranked,       // Rank
     Done,         // Deallocate, Bind
     Kept,         // Preempt: `kept`
+    Offered,      // Filter: `offers`; Rank: `scores`. Of pods that the scheduler beside answers for
     Failed,       // `text`; ask again
     Unavailable,  // we do not decide now; `text`
     NewTable,     // `table` is another one: look the names up again
@@ -90,6 +92,8 @@ struct Answer {
   std::vector<sched::ContainerShare> asked;               // with them: what the pod asks for, by container
   QuotaRefusals quota;
   std::vector<std::size_t> kept;
+  sched::Offers offers{};   // by position
+  std::vector<int> scores;  // by position
   NodeTablePtr table;
   /// Chosen, Done: not to be told from then on, since another replica may lead.
   Mono good_until = Mono::max();

@@ -22,8 +22,14 @@ constexpr int kMostRounds = 5;  // of one request: names changed, objects were a
 /// One request, from its body to its reply.
 class Exchange {
  public:
-  Exchange(std::string body, json::Scanner& scanner, Backend& backend, VolcanoRules rules)
-      : body_{std::move(body)}, size_{body_.size()}, scanner_{scanner}, backend_{backend}, rules_{rules} {}
+  Exchange(std::string body, json::Scanner& scanner, Backend& backend, VolcanoRules rules,
+           const std::function<bool(const model::Pod&)>& offered)
+      : body_{std::move(body)},
+        size_{body_.size()},
+        scanner_{scanner},
+        backend_{backend},
+        rules_{rules},
+        offered_{offered} {}
 
   net::Response filter();
   net::Response priorities();
@@ -37,6 +43,7 @@ class Exchange {
  private:
   Answer decide(Verb verb, const std::vector<NodeArg>& nodes);
   bool wantsNone();
+  [[nodiscard]] bool isOffered() const { return offered_ && offered_(*pod_); }
   Answer ask(Verb verb, const std::vector<NodeArg>& nodes);
   void lookUp(Candidates& c, const std::vector<NodeArg>& nodes) const;
   Status readObjects(Candidates& c, const std::vector<NodeArg>& nodes,
@@ -51,6 +58,7 @@ class Exchange {
   json::Scanner& scanner_;
   Backend& backend_;
   VolcanoRules rules_;
+  const std::function<bool(const model::Pod&)>& offered_;
   model::PodPtr pod_;
   Request request_;
   std::string_view result_ = "invalid";
@@ -62,6 +70,7 @@ std::string_view resultOf(Kind kind) {
     case Kind::Untouched: return "untouched";
     case Kind::Chosen: return "placed";
     case Kind::Nowhere: return "misfit";
+    case Kind::Offered: return "placed";
     case Kind::Ranked:
     case Kind::Done:
     case Kind::Kept: return "done";
@@ -216,7 +225,7 @@ net::Response Exchange::filter() {
   if (const Status read = readPod(args->pod); !read) { return ok(filterError(read.error().message)); }
   Answer a;
   a.kind = Kind::Untouched;
-  if (!wantsNone()) {
+  if (isOffered() || !wantsNone()) {
     if (const Status named = checkPod(); !named) { return ok(filterError(named.error().message)); }
     a = ask(Verb::Filter, args->nodes);
     if (a.kind == Kind::Unavailable) { return unavailable(a); }
@@ -228,7 +237,12 @@ net::Response Exchange::filter() {
 net::Response Exchange::priorities() {
   const auto args = readFilterArgs(scanner_, body_);
   if (!args) { return badRequest(args.error(), "ExtenderArgs: an object with Pod, and Nodes or NodeNames"); }
+  if (offered_) {
+    if (const Status read = readPod(args->pod); !read) { return badRequest(read.error(), "a Pod"); }
+    if (!isOffered()) { pod_.reset(); }
+  }
   const Answer a = ask(Verb::Rank, args->nodes);
+  if (a.kind == Kind::Offered) { return ok(scoresReply(*args, a.scores)); }
   return a.kind == Kind::Ranked ? ok(prioritiesReply(*args, request_.candidates, a)) : unavailable(a);
 }
 
@@ -407,7 +421,7 @@ RequestHandler::Served RequestHandler::answer(net::Request request, json::Scanne
   if (!abstains && handling == nullptr) { return {notFound()}; }
   if (request.method != "POST") { return {notAllowed(), std::string{route->verb}}; }
   if (abstains) { return {ok(*abstains), std::string{route->verb}, "done"}; }
-  Exchange exchange{std::move(request.body), scanner, backend, route->rules};
+  Exchange exchange{std::move(request.body), scanner, backend, route->rules, config_.offered};
   net::Response response = handling(exchange);
   return {std::move(response), std::string{route->verb}, exchange.result()};
 }

@@ -45,6 +45,8 @@ class RequestHandler {
   struct Config {
     std::string version;
     VolcanoRules volcano{};
+    /// Its GPUs are offered by the scheduler in the same process; null: no pod's are.
+    std::function<bool(const model::Pod&)> offered{};
   };
   explicit RequestHandler(Config config) : config_{std::move(config)} {}
 

@@ -388,5 +388,73 @@ TEST_F(Cluster, AStandbySaysSo) {
   EXPECT_EQ(r.body, "no leader\n");
 }
 
+/// Of pods whose GPUs the scheduler in the same process offers the machine is asked, and the answer is given
+/// in kube-scheduler's shapes.
+class Offering : public Backend {
+ public:
+  NodeTablePtr table() override { return std::make_shared<const NodeTable>(ledger); }
+  Answer ask(Request request) override {
+    asked = std::move(request);
+    return answer;
+  }
+  net::Response post(const std::string& path, std::string body) {
+    return front.answer({"POST", path, {}, std::move(body)}, scanner, *this).response;
+  }
+  std::string reply(const std::string& path, const std::string& pod, const std::string& nodes) {
+    return post(path, R"({"Pod":)" + pod + "," + nodes + "}").body;
+  }
+
+  sched::Ledger ledger;
+  Request asked{};
+  Answer answer;
+  RequestHandler front{
+      {"v1-test", {}, [](const model::Pod& pod) { return pod.scheduler_name == "gpu-kube"; }}};
+  json::Scanner scanner;
+};
+
+constexpr const char* kOfferedPod =
+    R"({"metadata":{"name":"p","namespace":"ml","uid":"u"},"spec":{"schedulerName":"gpu-kube"}})";
+constexpr const char* kOtherPod =
+    R"({"metadata":{"name":"p","namespace":"ml","uid":"u"},"spec":{"schedulerName":"other"}})";
+
+TEST(RequestHandlerOffers, FilterGivesAllThatFitAndSaysOfOthersWhetherTheyEverWill) {
+  Offering o;
+  o.answer.kind = Answer::Kind::Offered;
+  o.answer.offers.refusals = {{"no \"room\"", false}, {"never", true}};
+  o.answer.offers.of = {sched::Offers::kFits, 0, sched::Offers::kFits, 1};
+  EXPECT_EQ(o.reply("/scheduler/filter", kOfferedPod, R"("Nodes":null,"NodeNames":["a","b","c","d"])"),
+            R"({"Nodes":null,"NodeNames":["a","c"],"FailedNodes":{"b":"no \"room\""},)"
+            R"("FailedAndUnresolvableNodes":{"d":"never"},"Error":""})");
+  EXPECT_EQ(o.asked.verb, Verb::Filter);
+  const std::string items =
+      R"("NodeNames":null,"Nodes":{"metadata":{},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"b"}},)"
+      R"({"metadata":{"name":"c"}},{"metadata":{"name":"d"}}]})";
+  EXPECT_EQ(o.reply("/scheduler/filter", kOfferedPod, items),
+            R"({"Nodes":{"metadata":{},"items":[{"metadata":{"name":"a"}},{"metadata":{"name":"c"}}]},)"
+            R"("NodeNames":null,"FailedNodes":{"b":"no \"room\""},)"
+            R"("FailedAndUnresolvableNodes":{"d":"never"},"Error":""})");
+}
+
+TEST(RequestHandlerOffers, PrioritiesGiveTheScores) {
+  Offering o;
+  o.answer.kind = Answer::Kind::Offered;
+  o.answer.scores = {10, 3};
+  EXPECT_EQ(o.reply("/scheduler/priorities", kOfferedPod, R"("NodeNames":["a","b"])"),
+            R"([{"Host":"a","Score":10},{"Host":"b","Score":3}])");
+  ASSERT_NE(o.asked.pod, nullptr);
+  EXPECT_EQ(o.asked.pod->uid, model::Uid{"u"});
+}
+
+TEST(RequestHandlerOffers, OthersPodsPassUntouched) {
+  Offering o;
+  EXPECT_EQ(o.reply("/scheduler/filter", kOtherPod, R"("NodeNames":["a","b"])"),
+            R"({"Nodes":null,"NodeNames":["a","b"],"FailedNodes":null,"FailedAndUnresolvableNodes":null,)"
+            R"("Error":""})");
+  EXPECT_EQ(o.asked.pod, nullptr) << "the machine is not asked";
+  o.answer.kind = Answer::Kind::Ranked;
+  (void)o.reply("/scheduler/priorities", kOtherPod, R"("NodeNames":["a","b"])");
+  EXPECT_EQ(o.asked.pod, nullptr) << "of how full nodes are, whoever asks";
+}
+
 }  // namespace
 }  // namespace gs::extender

@@ -78,6 +78,16 @@ std::string textOf(const Misfit& m) {
   return "?";
 }
 
+}  // namespace
+
+std::string wordsOf(const Misfit& misfit) {
+  std::string text = textOf(misfit);
+  std::replace(text.begin(), text.end(), ',', ';');  // a comma parts reasons
+  return text;
+}
+
+namespace {
+
 /// All nodes that say the same.
 struct ReasonGroup {
   std::int64_t nodes = 0;
@@ -97,9 +107,7 @@ std::string textOf(const ReasonGroups& groups, std::size_t nodes) {
   if (nodes == 0) { return "no nodes available to schedule pods"; }
   std::vector<std::pair<std::int64_t, std::string>> parts;  // negative count, text
   for (const auto& [key, g] : groups) {
-    std::string text = textOf(Misfit{key.first, key.second, g.need, g.have});
-    std::replace(text.begin(), text.end(), ',', ';');  // a comma parts reasons
-    parts.emplace_back(-g.nodes, std::move(text));
+    parts.emplace_back(-g.nodes, wordsOf(Misfit{key.first, key.second, g.need, g.have}));
   }
   std::sort(parts.begin(), parts.end());
   std::string out = fmt::format("0/{} nodes are available", nodes);

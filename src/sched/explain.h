@@ -26,6 +26,8 @@ struct Rejection {
   friend bool operator==(const Rejection&, const Rejection&) = default;
 };
 
+/// What a node says, without how many say so: "node(s) had no GPU". No comma inside.
+[[nodiscard]] std::string wordsOf(const Misfit& misfit);
 [[nodiscard]] Rejection explainRejection(const Ledger& ledger, const PodRequest& request);
 [[nodiscard]] std::string rejectionText(const Ledger& ledger, const PodRequest& request);
 [[nodiscard]] std::string rejectionKind(const Ledger& ledger, const PodRequest& request);

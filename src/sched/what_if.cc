@@ -24,4 +24,14 @@ NodeState withoutPods(NodeState n, const std::set<model::Uid>& gone) {
   return n;
 }
 
+NodeState withoutPods(NodeState n, const std::vector<const model::Pod*>& gone) {
+  std::set<model::Uid> uids;
+  for (const model::Pod* pod : gone) {
+    if (pod->node != n.node.name || pod->finished() || !uids.insert(pod->uid).second) { continue; }
+    n.used -= pod->requests;
+    --n.used_pods;
+  }
+  return withoutPods(std::move(n), uids);
+}
+
 }  // namespace gs::sched

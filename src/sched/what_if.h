@@ -2,6 +2,7 @@
 #pragma once
 
 #include <set>
+#include <vector>
 
 #include "sched/doors/door.h"
 #include "sched/node_state.h"
@@ -13,5 +14,7 @@ namespace gs::sched {
 /// If these pods were gone. What is used of ordinary resources stays as it is; of a node without a status the
 /// free devices are a resource, too.
 [[nodiscard]] NodeState withoutPods(NodeState node, const std::set<model::Uid>& gone);
+/// And their ordinary resources free.
+[[nodiscard]] NodeState withoutPods(NodeState node, const std::vector<const model::Pod*>& gone);
 
 }  // namespace gs::sched

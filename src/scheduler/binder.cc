@@ -66,8 +66,7 @@ Grant Binder::make(const model::Pod& pod, const model::NodeName& node, std::vect
   return grant;
 }
 
-void Binder::grant(const model::Pod& pod, sched::EquivalenceClass pod_class, const sched::Placed& placed) {
-  const sched::PodRequest& request = c_.engine.decider().request(pod_class);
+void Binder::grant(const model::Pod& pod, const sched::PodRequest& request, const sched::Placed& placed) {
   std::vector<int> ids = placed.ids;
   if (GS_MUTANT(GrantsOneTooFew) && ids.size() > 1) { ids.pop_back(); }
   Grant grant = make(pod, placed.node, std::move(ids), request);
@@ -93,6 +92,28 @@ void Binder::adopt(const model::Pod& pod, const model::NodeName& node, const std
   c_.log(kapi::Level::Info, "adopted leases of an earlier leader",
          {{"pod", pod.key.text()}, {"devices", model::printAllocation(node, ids)}});
   takeLeases(grants_.emplace(pod.uid, std::move(grant)).first->second, false);
+}
+
+// ---- who asked
+
+std::optional<model::NodeName> Binder::nodeOf(const model::Uid& uid) const {
+  const Grant* grant = find(uid);
+  return grant == nullptr ? std::nullopt : std::optional{grant->node};
+}
+
+void Binder::askedFor(const model::Uid& uid) {
+  if (Grant* grant = find(uid)) { grant->asked = true; }
+}
+
+void Binder::notAskedForAnyMore(const model::Uid& uid) {
+  Grant* grant = find(uid);
+  if (grant == nullptr) { return; }
+  grant->asked = false;
+  if (grant->stage == Stage::Leasing) { giveUp(*grant, "whoever asked for it gave up"); }
+}
+
+void Binder::tellAsker(const Grant& grant, bool bound, std::string why) {
+  if (grant.asked) { ended_.push_back({grant.uid, bound, std::move(why)}); }
 }
 
 // ---- calls
@@ -179,7 +200,10 @@ bool Binder::bound(const model::Pod& pod) {
   const bool as_decided = boundAsDecided(*grant, pod);
   if (!as_decided && awaitsBinding(*grant)) { return false; }
   if (as_decided && grant->stage != Stage::Bound) { bindApplied(*grant); }
-  if (!as_decided) { giveBut(*grant, pod); }
+  if (!as_decided) {
+    giveBut(*grant, pod);
+    tellAsker(*grant, false, fmt::format("somebody else bound it to {}", pod.node.text));
+  }
   forget(pod.uid);
   return true;
 }
@@ -195,6 +219,7 @@ void Binder::ended(const model::Uid& uid) {
       }
     }
     keepBoundPerhaps(*grant);
+    tellAsker(*grant, false, "the pod is gone, or has ended");
     forget(uid);
   }
   endBoundPerhaps(uid);
@@ -240,6 +265,7 @@ void Binder::settleBoundPerhaps() {
 void Binder::reset() {
   for (const auto& [uid, grant] : grants_) { keepBoundPerhaps(grant); }
   grants_.clear();
+  ended_.clear();
   calls_.reset();
 }
 
@@ -432,6 +458,7 @@ void Binder::finishRelease(const Grant& grant) {
   const Duration asked_for = grant.asked_for;
   const auto rejection = grant.refused ? std::make_shared<const std::string>(grant.why) : nullptr;
   if (grant.in_vain) { pending_.triedInVain(grant); }
+  tellAsker(grant, false, grant.why);
   forget(uid);  // `grant` is gone
   c_.reconciles.add(uid);
   const model::Pod* pod = c_.cache().pod(uid);

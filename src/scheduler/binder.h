@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "controller/keyed_calls.h"
@@ -33,12 +34,25 @@ class Binder : public controller::Part {
         calls_{c_.parts.add(*this)} {}
 
   /// Reserves what was decided, and takes the leases of it.
-  void grant(const model::Pod& pod, sched::EquivalenceClass pod_class, const sched::Placed& placed);
+  void grant(const model::Pod& pod, const sched::PodRequest& request, const sched::Placed& placed);
   /// Takes over leases that an earlier leader wrote for this pod. They are written anew:
   /// its late deletions miss them.
   void adopt(const model::Pod& pod, const model::NodeName& node, const std::vector<int>& ids,
              const sched::PodRequest& request);
   [[nodiscard]] bool has(const model::Uid& uid) const { return grants_.contains(uid); }
+  /// Where its grant takes the pod.
+  [[nodiscard]] std::optional<model::NodeName> nodeOf(const model::Uid& uid) const;
+  /// Somebody waits for what comes of the pod's grant.
+  void askedFor(const model::Uid& uid);
+  /// Nobody waits any more: what no Binding was sent for is given back.
+  void notAskedForAnyMore(const model::Uid& uid);
+  struct Ended {
+    model::Uid uid;
+    bool bound = false;  // as decided
+    std::string why{};   // else
+  };
+  /// Grants that somebody asked for and that came to their end since.
+  [[nodiscard]] std::vector<Ended> takeEnded() { return std::exchange(ended_, {}); }
   /// The next step of a pod's grant, if it has one; the pod is unbound as far as we know. Called whenever
   /// anything about it may have changed. False: it has none.
   bool advance(const model::Uid& uid);
@@ -111,6 +125,7 @@ class Binder : public controller::Part {
   std::vector<int> openLeases(Grant& grant);
   void keepBoundPerhaps(const Grant& grant);
   void endBoundPerhaps(const model::Uid& uid);
+  void tellAsker(const Grant& grant, bool bound, std::string why = {});
   Grant* find(const model::Uid& uid);
   [[nodiscard]] const Grant* find(const model::Uid& uid) const;
   void forget(const model::Uid& uid);
@@ -123,6 +138,7 @@ class Binder : public controller::Part {
   controller::KeyedCalls<model::Uid, Purpose> calls_;
   std::map<model::Uid, Grant> grants_;
   std::map<model::Uid, Placing> bound_perhaps_;
+  std::vector<Ended> ended_;
 };
 
 }  // namespace gs::scheduler

@@ -140,6 +140,7 @@ void Binder::bindApplied(Grant& grant) {
   slots_.worked(grant.pod.ns);
   slots_.close(grant.uid);
   grant.not_before = c_.now.mono;
+  tellAsker(grant, true);
   scheduledEvent(grant);
   c_.count(kScheduleAttempts, {{"result", "scheduled"}, {"profile", c_.config.scheduler_name}});
   const auto since = pending_.placed(grant.uid);
@@ -169,6 +170,7 @@ void Binder::scheduledEvent(const Grant& grant) {
   std::string note = fmt::format("Successfully assigned {} to {}", grant.pod.text(), grant.node.text);
   if (!grant.ids.empty()) { note += fmt::format(" with GPUs {}", model::printIds(grant.ids)); }
   const model::Pod* pod = c_.cache().pod(grant.uid);
+  if (pod != nullptr && !c_.places(*pod)) { return; }  // kube-scheduler says it of its own
   c_.events.send({kapi::kPod, grant.pod, grant.uid, pod == nullptr ? 0 : pod->revision, false, "Scheduled",
                   "Binding", note},
                  c_.now, c_.out);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <set>
 #include <string>
 
 #include "model/lease.h"
@@ -11,6 +12,8 @@ namespace gs::scheduler {
 
 struct Config {
   std::string scheduler_name = "gpu-scheduler";
+  bool schedules = true;                     // --schedule: it places pods of that name
+  std::set<std::string> extender_pods;       // --extender-pods: schedulerNames of kube-schedulers that ask us
   std::string instance = "gpu-scheduler-0";  // reportingInstance of events
   std::string lease_namespace = "default";
   bool visible_uuids = false;                    // --visible-devices=uuid

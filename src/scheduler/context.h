@@ -55,7 +55,18 @@ class Context {
   kapi::Effects out;
 
   [[nodiscard]] const engine::Cache& cache() const { return engine.cache(); }
-  [[nodiscard]] bool ours(const model::Pod& pod) const { return pod.scheduler_name == config.scheduler_name; }
+  /// We keep its leases.
+  [[nodiscard]] bool ours(const model::Pod& pod) const {
+    return pod.scheduler_name == config.scheduler_name || asksUs(pod);
+  }
+  /// We find its node, and tell it why there is none.
+  [[nodiscard]] bool places(const model::Pod& pod) const {
+    return config.schedules && pod.scheduler_name == config.scheduler_name;
+  }
+  /// kube-scheduler finds its node, and asks us (ExtenderPods).
+  [[nodiscard]] bool asksUs(const model::Pod& pod) const {
+    return config.extender_pods.contains(pod.scheduler_name);
+  }
   [[nodiscard]] model::ObjectKey leaseKey(const model::NodeName& node, int id) const {
     return {config.lease_namespace, model::leaseName(node, id)};
   }

@@ -53,6 +53,7 @@ struct Grant {
   std::string why;          // Releasing: what went wrong, for the log
   bool in_vain = false;     // something of it was refused or had no answer: another node may do
   bool refused = false;     // Releasing: the API server did not take a write; the pod is told
+  bool asked = false;       // kube-scheduler asked for it (ExtenderPods), and waits
   bool adopted = false;     // its leases are an earlier leader's, who may have sent a Binding too
   bool rivalled = false;    // somebody else decided about this pod, and may have bound it
 

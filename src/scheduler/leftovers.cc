@@ -36,10 +36,10 @@ std::optional<Leftovers::Whole> Leftovers::wholeSet(const model::Pod& pod) const
   return Whole{devices->node, std::move(devices->ids), any.shared()};
 }
 
-bool Leftovers::adopt(const model::Pod& pod) {
+bool Leftovers::adopt(const model::Pod& pod, const model::NodeName* on) {
   if (pod.deleting || !record_.ours()) { return false; }
   const auto whole = wholeSet(pod);
-  if (!whole) { return false; }
+  if (!whole || (on != nullptr && *on != whole->node)) { return false; }
   const auto door = pending_.readDoor(pod);
   const auto* request = std::get_if<sched::PodRequest>(&door);
   const sched::NodeState* node = c_.engine.ledger().find(whole->node);

@@ -33,8 +33,8 @@ class Leftovers : public controller::Part {
         proofs_{proofs},
         calls_{c_.parts.add(*this)} {}
 
-  /// True: the binder has them now.
-  [[nodiscard]] bool adopt(const model::Pod& pod);
+  /// True: the binder has them now. `on`: only where they are of this node.
+  [[nodiscard]] bool adopt(const model::Pod& pod, const model::NodeName* on = nullptr);
   /// The next step of deleting them.
   void remove(const model::Pod& pod);
   /// They are being deleted.

@@ -9,6 +9,7 @@ inline constexpr const char* kScheduleAttempts = "scheduler_schedule_attempts_to
 inline constexpr const char* kSchedulingSli = "scheduler_pod_scheduling_sli_duration_seconds";
 inline constexpr const char* kFences = "gpu_scheduler_fences_total";
 inline constexpr const char* kAdoptions = "gpu_scheduler_adoptions_total";
+inline constexpr const char* kExtenderBinds = "gpu_scheduler_extender_binds_total";
 inline constexpr const char* kPendingPods = "scheduler_pending_pods";
 inline constexpr const char* kDevices = "gpu_scheduler_devices";
 inline constexpr const char* kLeaseRepairsFailing = "gpu_scheduler_lease_repairs_failing";

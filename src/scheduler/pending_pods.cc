@@ -23,17 +23,19 @@ PendingPods::PendingPods(Context& context)
 }
 
 sched::DoorResult PendingPods::readDoor(const model::Pod& pod) const {
-  auto door = sched::readPod(pod, c_.cache().claim({pod.key.ns, sched::claimName(pod)}), c_.engine.doors());
+  const bool places = !c_.asksUs(pod);
+  auto door = sched::readPod(pod, c_.cache().claim({pod.key.ns, sched::claimName(pod)}), c_.engine.doors(),
+                             places ? sched::Filters::Ours : sched::Filters::Theirs);
   auto* request = std::get_if<sched::PodRequest>(&door);
   if (request == nullptr) { return door; }
   if (request->devices) { request->devices->max_sharers = c_.config.max_sharers; }
-  request->kept_away_by = c_.engine.antiAffinity().meaning(pod.key.ns, pod.labels);
+  if (places) { request->kept_away_by = c_.engine.antiAffinity().meaning(pod.key.ns, pod.labels); }
   const std::int64_t milli = sched::gpuMilli(*request);
   if (milli > 0 && c_.engine.quota().awaited()) {
     return sched::Blocked{"QuotaUnknown", "the GPU quotas are not known: " + c_.engine.quota().state()};
   }
   if (milli > 0) { request->quota = c_.engine.quotaBound(pod.key.ns, milli); }
-  request->not_on = in_vain_.leftOut(pod.uid, held_back_.contains(pod.uid), c_.now.mono);
+  if (places) { request->not_on = in_vain_.leftOut(pod.uid, held_back_.contains(pod.uid), c_.now.mono); }
   return door;
 }
 
@@ -128,7 +130,7 @@ void PendingPods::tell(const model::Pod& pod, const Rejection& rejection) {
   if (logged_.add(pod.uid, rejection.kind)) {
     c_.log(kapi::Level::Info, "waits", {{"pod", pod.key.text()}, {"reason", *rejection.text}});
   }
-  reporter_.waiting(pod.uid, rejection.kind, rejection.text);
+  if (c_.places(pod)) { reporter_.waiting(pod.uid, rejection.kind, rejection.text); }  // else kube-scheduler
   touchClaimOf(pod.uid);
 }
 

@@ -28,7 +28,7 @@ void Placer::followQuotas() {
   const bool other_use = std::exchange(gpu_use_version_, used) != used;
   if (other_table) {
     for (const auto& [uid, pod] : c_.cache().pods()) {
-      if (c_.ours(*pod) && !pod->bound()) { c_.reconciles.add(uid); }
+      if (c_.places(*pod) && !pod->bound()) { c_.reconciles.add(uid); }
     }
   }
   if (!other_table && !other_use) { return; }
@@ -105,7 +105,7 @@ void Placer::place(const model::Pod& pod, const sched::Queue::Item& item, const 
   }
   if (b_.slots.anyStuck(pod.key.ns) && !b_.probes.wentThrough(item.uid)) { return b_.probes.probe(pod); }
   b_.probes.end(item.uid);
-  b_.binder.grant(pod, item.pod_class, placed);
+  b_.binder.grant(pod, c_.engine.decider().request(item.pod_class), placed);
 }
 
 bool Placer::hasMore() const {

@@ -40,6 +40,7 @@ void Scheduler::reconcileEnded(const model::Uid& uid) {
   c_.warnings.forget(uid);
   bound_leases_.forget(uid);
   device_health_.forget(uid);
+  extender_pods_.forget(uid);
   binder_.ended(uid);
   const std::set<model::ObjectKey> leases = c_.cache().leasesOf(uid);
   if (leases.empty()) { return; }
@@ -72,7 +73,7 @@ void Scheduler::reconcileBound(const model::Pod& pod) {
 }
 
 void Scheduler::reconcileUnbound(const model::Pod& pod) {
-  if (c_.ours(pod)) { pending_.seen(pod.uid); }
+  if (c_.places(pod)) { pending_.seen(pod.uid); }
   if (binder_.has(pod.uid)) {
     if (binder_.reserved(pod.uid)) { pending_.touchClaimOf(pod.uid); }
     (void)binder_.advance(pod.uid);
@@ -83,9 +84,11 @@ void Scheduler::reconcileUnbound(const model::Pod& pod) {
   if (!c_.ours(pod) && !GS_MUTANT(DropsOthersLeases)) { return; }
   if (!c_.cache().leasesOf(pod.uid).empty()) {
     if (!pending_.mayTry(pod.uid)) { return; }
+    if (!c_.places(pod)) { return extender_pods_.mayBeAskedAgain(pod.uid) ? void() : leftovers_.remove(pod); }
     if (!leadership_.taking() || !leftovers_.adopt(pod)) { leftovers_.remove(pod); }
-  } else if (pod.deleting || !leadership_.taking()) {
+  } else if (pod.deleting || !leadership_.taking() || !c_.places(pod)) {
     pending_.dequeue(pod.uid);
+    extender_pods_.forget(pod.uid);
   } else {
     placer_.enqueue(pod);
   }

@@ -50,6 +50,7 @@ Scheduler::Scheduler(Config config, Rng rng)
       blocked_{c_},
       device_health_{c_},
       claim_warnings_{c_},
+      extender_pods_{c_, {leadership_.record(), slots_, pending_, binder_, leftovers_}},
       placer_{c_, {leadership_.record(), slots_, pending_, unschedulable_, probes_, binder_, leftovers_}} {
   pending_.reservedBy([this](const model::Uid& uid) { return binder_.reserved(uid); });
 }
@@ -280,6 +281,7 @@ void Scheduler::work() {
     for (const auto& notice : notices) { noticed(notice); }
     if (notices.empty() && (c_.reconciles.empty() || left == 0)) { break; }
   }
+  extender_pods_.settle();
   unschedulable_.tellSome();
   blocked_.pump();
   for (const auto& claim : c_.engine.takeTouchedClaims()) { claimTouched(claim); }
@@ -321,7 +323,13 @@ bool Scheduler::underWay() const {
 
 std::size_t Scheduler::rememberedForTest() const {
   return binder_.size() + leftovers_.size() + pending_.size() + c_.warnings.size() + proofs_.size() +
-         probes_.size() + bound_leases_.failing() + device_health_.size();
+         probes_.size() + extender_pods_.size() + bound_leases_.failing() + device_health_.size();
+}
+
+std::string Scheduler::answersNobodyBecause() const {
+  if (leadership_.deciding()) { return ""; }
+  return leading() ? "this replica leads and is catching up with the cluster; ask again"
+                   : "this replica does not lead";
 }
 
 Readiness Scheduler::readiness() const {

@@ -29,6 +29,7 @@
 #include "scheduler/claim_warnings.h"
 #include "scheduler/context.h"
 #include "scheduler/device_health.h"
+#include "scheduler/extender_pods.h"
 #include "scheduler/gone_proofs.h"
 #include "scheduler/leadership.h"
 #include "scheduler/lease_desk.h"
@@ -63,6 +64,16 @@ class Scheduler {
   /// engine was changed by somebody else.
   void take(const Event& event, Now now);
   [[nodiscard]] kapi::Effects decide(Now now);
+  /// A pod of a kube-scheduler that asks us about it, as far as is known of the pod.
+  [[nodiscard]] bool asksUs(const model::Pod& pod) const { return c_.asksUs(pod); }
+  /// Why kube-schedulers are not answered now; "" they are.
+  [[nodiscard]] std::string answersNobodyBecause() const;
+  /// What they ask: while it is "". See ExtenderPods; after bind() decide() is to be called.
+  [[nodiscard]] ExtenderPods& extenderPods(Now now) {
+    c_.now = now;
+    return extender_pods_;
+  }
+  [[nodiscard]] std::vector<BindAnswer> takeBindAnswers() { return extender_pods_.takeAnswers(); }
   /// SIGTERM: no new decisions; what is under way goes on.
   void stopTaking() { leadership_.stop(); }
   /// Something that was decided has not come to its end yet: leases, a Binding, a fence.
@@ -143,6 +154,7 @@ class Scheduler {
   BlockedDevices blocked_;
   DeviceHealth device_health_;
   ClaimWarnings claim_warnings_;
+  ExtenderPods extender_pods_;
   Placer placer_;
 
   std::uint64_t reconciles_ = 0;

@@ -25,6 +25,7 @@ extender::Config besideScheduler(extender::Config config, std::string scheduler)
 
 Combined::Combined(scheduler::Scheduler& scheduler, const extender::Config& config, Rng rng)
     : scheduler_{scheduler},
+      answer_within_{config.answer_within},
       extender_{scheduler.engine(), besideScheduler(config, scheduler.name()), rng.split()},
       recorder_{"gpu-admission", config.instance, rng.split()},
       events_{recorder_, parts_} {}
@@ -68,8 +69,76 @@ void Combined::decide(Now now, kapi::Effects& out) {
 
 kapi::Effects Combined::ask(extender::RequestId request_id, extender::Request request, Now now) {
   kapi::Effects out;
-  extender_.ask(request_id, std::move(request), now);
+  if (isOffered(request)) {
+    askScheduler(request_id, request, now);
+    if (request.verb == extender::Verb::Bind) { decide(now, out); }
+  } else {
+    extender_.ask(request_id, std::move(request), now);
+  }
   settle(now, out);
+  return out;
+}
+
+bool Combined::isOffered(const extender::Request& request) const {
+  if (request.pod == nullptr) { return false; }
+  const engine::Engine& engine = scheduler_.engine();
+  const model::Pod* known = engine.cache().pod(request.pod->uid);
+  const model::Pod& pod = known != nullptr ? *known : *request.pod;  // who places it never changes
+  return scheduler_.asksUs(pod) && sched::asksAtOwnDoor(pod, engine.doors());
+}
+
+void Combined::askScheduler(extender::RequestId request_id, const extender::Request& request, Now now) {
+  using Kind = extender::Answer::Kind;
+  extender::Answer a;
+  const auto answer = [&](Kind kind, std::string text = {}) {
+    a.kind = kind;
+    a.text = std::move(text);
+    answers_.emplace_back(request_id, std::move(a));
+  };
+  if (!taking_) { return answer(Kind::Unavailable, "this replica is stopping"); }
+  if (std::string why = scheduler_.answersNobodyBecause(); !why.empty()) {
+    return answer(Kind::Unavailable, std::move(why));
+  }
+  const Mono asked = request.asked == Mono{} ? now.mono : std::min(request.asked, now.mono);
+  const Mono until = asked + answer_within_;
+  if (now.mono >= until) { return answer(Kind::Unavailable, "this was asked too long ago"); }
+  std::vector<model::NodeName> nodes;
+  for (const auto index : request.candidates.nodes) {
+    const bool known = index != extender::NodeTable::kUnknown;
+    nodes.emplace_back(known ? request.candidates.table->name(index) : std::string{});
+  }
+  scheduler::ExtenderPods& pods = scheduler_.extenderPods(now);
+  switch (request.verb) {
+    case extender::Verb::Filter: a.offers = pods.filter(*request.pod, nodes); return answer(Kind::Offered);
+    case extender::Verb::Rank: a.scores = pods.prioritize(*request.pod, nodes); return answer(Kind::Offered);
+    case extender::Verb::Preempt: {
+      std::vector<scheduler::Preemption> preemptions;
+      for (std::size_t i = 0; i < nodes.size(); ++i) {
+        preemptions.push_back({nodes[i], request.victims[i].uids});
+      }
+      a.kept = pods.preempt(*request.pod, preemptions);
+      return answer(Kind::Kept);
+    }
+    case extender::Verb::Bind:
+      return pods.bind({request_id, request.pod->key, request.pod->uid, request.node, until});
+    default:
+      return answer(Kind::Failed, "Volcano's pods are not placed this way; see docs/kube-scheduler.md");
+  }
+}
+
+std::vector<std::pair<extender::RequestId, extender::Answer>> Combined::takeAnswers() {
+  auto out = extender_.takeAnswers();
+  std::move(answers_.begin(), answers_.end(), std::back_inserter(out));
+  answers_.clear();
+  for (auto& bound : scheduler_.takeBindAnswers()) {
+    using Kind = scheduler::BindAnswer::Kind;
+    extender::Answer a;
+    a.kind = bound.kind == Kind::Bound    ? extender::Answer::Kind::Done
+             : bound.kind == Kind::Failed ? extender::Answer::Kind::Failed
+                                          : extender::Answer::Kind::Unavailable;
+    a.text = std::move(bound.text);
+    out.emplace_back(bound.id, std::move(a));
+  }
   return out;
 }
 

@@ -1,7 +1,8 @@
 // The scheduler and the extender as one machine: one engine, one ledger, one leadership. What either decides
 // the other counts at once. Composed in the open, of what both show: the scheduler takes an event in, the
 // extender follows it into the lead or out of it, the scheduler decides, the extender settles; and where that
-// changed the ledger, the scheduler decides again.
+// changed the ledger, the scheduler decides again. Requests about pods that a kube-scheduler places and that
+// ask for GPUs at a door of ours are the scheduler's (scheduler/extender_pods.h), all others the extender's.
 // One thread; the scheduler must outlive it.
 #pragma once
 
@@ -28,9 +29,7 @@ class Combined {
   [[nodiscard]] kapi::Effects ask(extender::RequestId request_id, extender::Request request, Now now);
   [[nodiscard]] extender::NodeTablePtr table() { return extender_.table(); }
   /// After each of the above.
-  [[nodiscard]] std::vector<std::pair<extender::RequestId, extender::Answer>> takeAnswers() {
-    return extender_.takeAnswers();
-  }
+  [[nodiscard]] std::vector<std::pair<extender::RequestId, extender::Answer>> takeAnswers();
   /// SIGTERM: nothing new is decided; requests that were asked before are answered once their writes are.
   void stopTaking();
   [[nodiscard]] bool underWay() const;
@@ -41,11 +40,16 @@ class Combined {
   [[nodiscard]] const scheduler::Scheduler& scheduler() const { return scheduler_; }
 
  private:
+  /// It is the scheduler's to answer for.
+  [[nodiscard]] bool isOffered(const extender::Request& request) const;
+  void askScheduler(extender::RequestId request_id, const extender::Request& request, Now now);
   void follow(Now now);
   void decide(Now now, kapi::Effects& out);
   void settle(Now now, kapi::Effects& out);
 
   scheduler::Scheduler& scheduler_;
+  const Duration answer_within_;
+  std::vector<std::pair<extender::RequestId, extender::Answer>> answers_;  // the scheduler's
   bool taking_ = true;
   std::uint64_t seen_ = 0;  // change of the ledger up to which the scheduler has looked
   extender::Extender extender_;

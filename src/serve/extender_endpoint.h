@@ -3,6 +3,7 @@
 // must outlive it, and the service's run() be over before it goes.
 #pragma once
 
+#include <functional>
 #include <utility>
 
 #include "extender/request_handler.h"
@@ -16,10 +17,11 @@ template <class Asked>
 class ExtenderEndpoint {
  public:
   /// `flags` were checked.
-  ExtenderEndpoint(process::Service& service, Asked& machine, const ExtenderFlags& flags)
+  ExtenderEndpoint(process::Service& service, Asked& machine, const ExtenderFlags& flags,
+                   std::function<bool(const model::Pod&)> offered = {})
       : machine_{machine},
         options_{httpOptionsOf(flags)},
-        server_{{service.version(), *extender::volcanoRules(flags.volcano)},
+        server_{{service.version(), *extender::volcanoRules(flags.volcano), std::move(offered)},
                 wiring(service),
                 Forwarder{leaderTls(flags)},
                 service.metrics()} {}

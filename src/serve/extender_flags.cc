@@ -4,10 +4,12 @@
 
 #include <algorithm>
 
+#include "base/ascii.h"
 #include "extender/request_handler.h"
 #include "extender/wire.h"
 #include "k8s/kubeconfig.h"
 #include "process/process.h"
+#include "sched/doors/door.h"
 
 namespace gs::serve {
 namespace {
@@ -50,6 +52,53 @@ Status ExtenderFlags::check() const {
   }
   if (const auto fits = process::serverTlsOf(tls); !fits) { return tl::unexpected(fits.error()); }
   return {};
+}
+
+void addOffers(process::Command command, OfferFlags& f) {
+  command.topic("Extender")
+      .text("--extender-pods", "NAMES", f.extender_pods,
+            "schedulerNames, parted by commas, of pods that a kube-scheduler places, which asks at "
+            "--extender-address: GPUs that they claim are given here")
+      .flag("--schedule", f.schedules,
+            "Place pods of --scheduler-name; with --schedule=false only those of --extender-pods get GPUs");
+}
+
+std::set<std::string> OfferFlags::names() const {
+  std::set<std::string> out;
+  for (std::size_t at = 0; at <= extender_pods.size();) {
+    const std::size_t end = std::min(extender_pods.find(',', at), extender_pods.size());
+    const auto name = trim(std::string_view{extender_pods}.substr(at, end - at));
+    if (!name.empty()) { out.emplace(name); }
+    at = end + 1;
+  }
+  return out;
+}
+
+Status OfferFlags::check(const ExtenderFlags& extender, const std::string& own_name) const {
+  if (names().contains(own_name)) {
+    return fail(
+        Code::Invalid,
+        fmt::format("--extender-pods names {}, whose pods this scheduler places itself; write another "
+                    "schedulerName there, which a profile of kube-scheduler has",
+                    own_name));
+  }
+  if (!names().empty() && extender.address.empty()) {
+    return fail(Code::Invalid, "--extender-pods needs --extender-address, where kube-scheduler asks");
+  }
+  if (!schedules && names().empty()) {
+    return fail(Code::Invalid,
+                "--schedule=false leaves nothing to do without --extender-pods; name the schedulerName of a "
+                "kube-scheduler's profile there");
+  }
+  return {};
+}
+
+std::function<bool(const model::Pod&)> offeredTo(const OfferFlags& flags) {
+  auto names = flags.names();
+  if (names.empty()) { return {}; }
+  return [names = std::move(names)](const model::Pod& pod) {
+    return names.contains(pod.scheduler_name) && sched::asksAtOwnDoor(pod);
+  };
 }
 
 net::HttpServer::Options httpOptionsOf(const ExtenderFlags& f) {

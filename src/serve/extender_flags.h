@@ -3,9 +3,12 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <set>
 #include <string>
 
 #include "base/result.h"
+#include "model/pod.h"
 #include "net/http_server.h"
 #include "process/flags.h"
 
@@ -23,6 +26,17 @@ struct ExtenderFlags {
   /// What is wrong with them.
   [[nodiscard]] Status check() const;
 };
+
+/// Of a scheduler that also answers a kube-scheduler for its pods (scheduler/extender_pods.h).
+struct OfferFlags {
+  std::string extender_pods;  // schedulerNames, parted by commas
+  bool schedules = true;
+  [[nodiscard]] std::set<std::string> names() const;
+  [[nodiscard]] Status check(const ExtenderFlags& extender, const std::string& own_name) const;
+};
+void addOffers(process::Command command, OfferFlags& flags);
+/// Whether a pod's GPUs are offered; null where no schedulerName was given.
+[[nodiscard]] std::function<bool(const model::Pod&)> offeredTo(const OfferFlags& flags);
 
 /// `address`: that flag's name, which is another one in each program, and what is said of it.
 void addExtender(process::Command command, ExtenderFlags& flags, const std::string& address,

@@ -27,6 +27,10 @@ std::vector<k8s::MetricSpec> schedulerMetrics() {
                  {0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92,
                   163.84, 327.68}});  // kube-scheduler's
   out.push_back({scheduler::kFences, Kind::Counter, "Fences written to pods, by why.", {}});
+  out.push_back({scheduler::kExtenderBinds,
+                 Kind::Counter,
+                 "Binds that kube-schedulers asked for: bound, failed, or raced (others got the GPUs).",
+                 {}});
   out.push_back({scheduler::kAdoptions, Kind::Counter, "Lease sets of an earlier leader taken over.", {}});
   return out;
 }

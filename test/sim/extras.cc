@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "kapi/kinds.h"
-#include "serve/combined.h"
 #include "test/sim/cluster.h"
+#include "test/world/combined_replica.h"
 #include "test/world/objects.h"
 
 namespace gs::sim {
@@ -25,30 +25,6 @@ constexpr const char* kMerge = "application/merge-patch+json";
 constexpr const char* kLeases = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
 
 bool isWrite(const kapi::Call& call) { return call.verb != kapi::Verb::Get && call.verb != kapi::Verb::List; }
-
-/// As gpu-scheduler --extender-address.
-class CombinedWithScheduler : public sandbox::Companion {
- public:
-  CombinedWithScheduler(scheduler::Scheduler& scheduler, const extender::Config& config, Rng rng)
-      : machine_{scheduler, config, rng} {}
-  kapi::Effects start(Now now) override { return machine_.start(now); }
-  kapi::Effects handle(const kapi::MachineEvent& event, Now now) override {
-    return machine_.handle(event, now);
-  }
-  void stopTaking() override { machine_.stopTaking(); }
-  [[nodiscard]] bool underWay() const override { return machine_.underWay(); }
-  kapi::Effects ask(extender::RequestId request_id, extender::Request question, Now now) override {
-    return machine_.ask(request_id, std::move(question), now);
-  }
-  std::vector<std::pair<extender::RequestId, extender::Answer>> takeAnswers() override {
-    return machine_.takeAnswers();
-  }
-  extender::NodeTablePtr table() override { return machine_.table(); }
-  [[nodiscard]] const extender::Extender& extender() const override { return machine_.extender(); }
-
- private:
-  serve::Combined machine_;
-};
 
 Object annotations(Object notes) { return Object{{"metadata", Object{{"annotations", std::move(notes)}}}}; }
 
@@ -70,9 +46,7 @@ scheduler::Config Extras::config() const {
 
 sandbox::MakeCompanion Extras::beside() const {
   if (!plan_.has(Feature::Beside)) { return {}; }
-  return [](scheduler::Scheduler& scheduler, Rng rng) {
-    return std::make_unique<CombinedWithScheduler>(scheduler, extender::Config{}, rng);
-  };
+  return test::combined();
 }
 
 Duration Extras::linger() const {

@@ -8,9 +8,13 @@
 namespace gs::sched {
 namespace {
 
-PodRequest baseRequest(const model::Pod& pod) {
+PodRequest baseRequest(const model::Pod& pod, Filters filters) {
   PodRequest r;
   r.resources = pod.requests;
+  if (filters == Filters::Theirs) {
+    r.tolerations = {{.key = "", .value = "", .effect = "", .exists = true}};
+    return r;
+  }
   r.node_selector = pod.node_selector;
   r.tolerations = pod.tolerations;
   std::sort(r.tolerations.begin(), r.tolerations.end());
@@ -52,8 +56,14 @@ std::optional<AskedBy> mapAsked(const model::Pod& pod) {
 
 constinit const Door kMapDoor{.name = "map", .asked = mapAsked};
 
-DoorResult readPod(const model::Pod& pod, const model::GpuClaim* claim, Doors doors) {
-  if (!pod.scheduling_gates.empty()) {
+bool asksAtOwnDoor(const model::Pod& pod, Doors doors) {
+  const Asked asked = askedAt(pod, doors);
+  return asked.door != nullptr && asked.door->own;
+}
+
+DoorResult readPod(const model::Pod& pod, const model::GpuClaim* claim, Doors doors, Filters filters) {
+  const bool all = filters == Filters::Ours;
+  if (all && !pod.scheduling_gates.empty()) {
     return Blocked{"SchedulingGated",
                    fmt::format("waiting for scheduling gates: {}", joined(pod.scheduling_gates))};
   }
@@ -64,18 +74,18 @@ DoorResult readPod(const model::Pod& pod, const model::GpuClaim* claim, Doors do
     return Blocked{"TwoDoors", fmt::format("the pod asks for GPUs in {} ways: {}; keep one", ways.size(),
                                            fmt::join(ways, " and "))};
   }
-  if (!pod.unsupported.empty()) {
+  if (all && !pod.unsupported.empty()) {
     return Blocked{
         "Unsupported:" + joined(pod.unsupported),
         fmt::format("{} is not supported by this scheduler yet; remove it or use another schedulerName",
                     fmt::join(pod.unsupported, " and "))};
   }
-  if (asked.door == nullptr) { return baseRequest(pod); }
+  if (asked.door == nullptr) { return baseRequest(pod, filters); }
   if (!asked.door->own || asked.door->request == nullptr) {
     return Blocked{"NoSuchDoor",
                    fmt::format("{} is not served by this scheduler yet", textOf(*asked.door->asked(pod)))};
   }
-  PodRequest base = baseRequest(pod);
+  PodRequest base = baseRequest(pod, filters);
   base.door = asked.door;
   return asked.door->request(pod, {claim}, std::move(base));
 }

@@ -108,10 +108,20 @@ extern const Door kPlainDoor;
 /// The table. A pod that asks at two doors is told both in this order.
 inline constexpr std::array<const Door*, 4> kDoors{&kClaimDoor, &kMapDoor, &kVcudaDoor, &kPlainDoor};
 
+/// Who sees to the rest of the pod: selectors, taints, volumes, affinity ...
+enum class Filters : std::uint8_t {
+  Ours,
+  Theirs,  // the scheduler that places it, and asks us about GPUs (sched/offers.h)
+};
+
 /// What a pod of our scheduler asks for. Order of checks: scheduling gates (Blocked kind "SchedulingGated":
 /// no condition is written, as in kube-scheduler), two doors at once, fields that are not counted yet, then
-/// the door itself.
-[[nodiscard]] DoorResult readPod(const model::Pod& pod, const model::GpuClaim* claim, Doors doors = kDoors);
+/// the door itself. With Filters::Theirs only doors and the door's own, and the request tolerates and selects
+/// everything.
+[[nodiscard]] DoorResult readPod(const model::Pod& pod, const model::GpuClaim* claim, Doors doors = kDoors,
+                                 Filters filters = Filters::Ours);
+/// It asks for GPUs at a door of ours.
+[[nodiscard]] bool asksAtOwnDoor(const model::Pod& pod, Doors doors = kDoors);
 [[nodiscard]] Holdings holdingsOf(const model::Pod& pod, Doors doors = kDoors);
 /// What the first door says that has anything to say of this node.
 [[nodiscard]] std::optional<ShareNode> shareNodeOf(const model::Node& node, Doors doors = kDoors);

@@ -1,0 +1,194 @@
+#include "scheduler/extender_pods.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "sched/fit.h"
+#include "sched/quota.h"
+#include "sched/what_if.h"
+#include "scheduler/metrics.h"
+
+namespace gs::scheduler {
+namespace {
+
+/// Of one node, as kube-scheduler's user reads it in the pod's event.
+std::string onNode(const model::NodeName& node, const std::string& why) {
+  return fmt::format("node {}: {}", node.text, why);
+}
+
+}  // namespace
+
+/// What kube-scheduler knows of it may be older than what we do, never other.
+const model::Pod& ExtenderPods::newest(const model::Pod& pod) const {
+  const model::Pod* known = c_.cache().pod(pod.uid);
+  return known == nullptr ? pod : *known;
+}
+
+sched::OfferedNodes ExtenderPods::statesOf(const std::vector<model::NodeName>& nodes) const {
+  sched::OfferedNodes out;
+  out.reserve(nodes.size());
+  for (const auto& name : nodes) {
+    const sched::NodeState* state = c_.engine.ledger().find(name);
+    out.push_back(state != nullptr && state->exists ? state : nullptr);
+  }
+  return out;
+}
+
+sched::Offers ExtenderPods::filter(const model::Pod& asked, const std::vector<model::NodeName>& nodes) const {
+  const model::Pod& pod = newest(asked);
+  const auto door = b_.pending.readDoor(pod);
+  if (const auto* blocked = std::get_if<sched::Blocked>(&door)) {
+    return sched::refusedBy(nodes.size(), blocked->text, true);
+  }
+  return sched::offersFor(statesOf(nodes), std::get<sched::PodRequest>(door), pod.uid);
+}
+
+std::vector<int> ExtenderPods::prioritize(const model::Pod& asked,
+                                          const std::vector<model::NodeName>& nodes) const {
+  const model::Pod& pod = newest(asked);
+  const auto door = b_.pending.readDoor(pod);
+  const auto* request = std::get_if<sched::PodRequest>(&door);
+  if (request == nullptr) { return std::vector<int>(nodes.size(), 0); }
+  return sched::scoresFor(statesOf(nodes), *request, pod.uid);
+}
+
+std::vector<std::size_t> ExtenderPods::preempt(const model::Pod& asked,
+                                               const std::vector<Preemption>& nodes) const {
+  const model::Pod& pod = newest(asked);
+  const auto door = b_.pending.readDoor(pod);
+  const auto* request = std::get_if<sched::PodRequest>(&door);
+  std::vector<std::size_t> out;
+  if (request == nullptr) { return out; }
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto index = c_.engine.ledger().indexOf(nodes[i].node);
+    if (!index || !c_.engine.ledger().at(*index).exists) { continue; }
+    std::vector<const model::Pod*> gone;
+    for (const auto& uid : nodes[i].victims) {
+      if (const model::Pod* victim = c_.cache().pod(uid)) { gone.push_back(victim); }
+    }
+    sched::PodRequest without = *request;
+    if (const std::int64_t milli = sched::gpuMilli(without); milli > 0) {  // victims give back quota as well
+      const std::set<model::Uid> uids{nodes[i].victims.begin(), nodes[i].victims.end()};
+      const std::int64_t given_back = c_.engine.ledger().gpuUseOf(*index, pod.key.ns, uids);
+      without.quota = c_.engine.quotaBound(pod.key.ns, milli - given_back);
+    }
+    const auto state = sched::withoutPods(c_.engine.ledger().at(*index), gone);
+    if (!sched::misfitOn(state, without, pod.uid)) { out.push_back(i); }
+  }
+  return out;
+}
+
+void ExtenderPods::answer(std::uint64_t id, BindAnswer::Kind kind, std::string text) {
+  answers_.push_back({id, kind, std::move(text)});
+}
+
+void ExtenderPods::bind(BindRequest request) {
+  const model::Pod* pod = c_.cache().pod(request.uid);
+  if (pod == nullptr) {
+    return answer(request.id, BindAnswer::Kind::Failed, "gpu-scheduler does not know the pod yet; ask again");
+  }
+  if (pod->bound() && pod->node == request.node) { return answer(request.id, BindAnswer::Kind::Bound); }
+  if (std::string why = whyNot(*pod, request); !why.empty()) {
+    c_.count(kExtenderBinds, {{"result", "failed"}});
+    return answer(request.id, BindAnswer::Kind::Failed, std::move(why));
+  }
+  if (!b_.binder.has(request.uid)) {
+    if (std::string why = begin(*pod, request.node); !why.empty()) {
+      return answer(request.id, BindAnswer::Kind::Failed, onNode(request.node, why));
+    }
+  }
+  b_.binder.askedFor(request.uid);
+  left_.erase(request.uid);
+  const model::Uid uid = request.uid;
+  waiting_.emplace(uid, std::move(request));
+}
+
+std::string ExtenderPods::whyNot(const model::Pod& pod, const BindRequest& request) {
+  if (pod.bound()) { return fmt::format("pod {} is bound to {}", pod.key.text(), pod.node.text); }
+  if (pod.deleting || pod.finished()) { return fmt::format("pod {} is going", pod.key.text()); }
+  const auto there = b_.binder.nodeOf(request.uid);
+  if (there && *there != request.node) {
+    return fmt::format("pod {} is being bound to {}; ask again", pod.key.text(), there->text);
+  }
+  if (!there && b_.slots.free(pod.key.ns) <= 0) {
+    return fmt::format("as many pods of namespace {} as may are being bound already; ask again", pod.key.ns);
+  }
+  return "";
+}
+
+/// The GPUs are chosen now: others may have got those that there were when its node was filtered.
+std::string ExtenderPods::begin(const model::Pod& pod, const model::NodeName& node) {
+  if (!c_.cache().leasesOf(pod.uid).empty()) {
+    if (!b_.leftovers.removing(pod.uid) && b_.leftovers.adopt(pod, &node)) { return ""; }
+    left_[pod.uid] = c_.now.mono - kAskedAgainWithin;  // not there: then they go at once
+    c_.reconciles.add(pod.uid);
+    return "leases of an earlier decision are being taken back; ask again";
+  }
+  const auto door = b_.pending.readDoor(pod);
+  if (const auto* blocked = std::get_if<sched::Blocked>(&door)) { return blocked->text; }
+  const auto& request = std::get<sched::PodRequest>(door);
+  const sched::NodeState* state = c_.engine.ledger().find(node);
+  if (state == nullptr || !state->exists) { return "gpu-scheduler does not know it yet; ask again"; }
+  if (c_.engine.ledger().isReserved(node, pod.uid)) { return "its GPUs are reserved for the pod; ask again"; }
+  auto fit = sched::fitOn(*state, request, pod.uid);
+  if (!fit) {
+    c_.count(kExtenderBinds, {{"result", "raced"}});
+    return sched::wordsOf(fit.error());
+  }
+  if (!fit->ids.empty() && !b_.record.ours()) {
+    return "no GPU lease can be written yet: the GpuClaim CRD is missing; apply the CRDs";
+  }
+  b_.binder.grant(pod, request, {node, std::move(fit->ids), fit->score});
+  return "";
+}
+
+void ExtenderPods::settle() {
+  for (auto& end : b_.binder.takeEnded()) {
+    const auto [first, last] = waiting_.equal_range(end.uid);
+    for (auto it = first; it != last; ++it) {
+      c_.count(kExtenderBinds, {{"result", end.bound ? "bound" : "failed"}});
+      answer(it->second.id, end.bound ? BindAnswer::Kind::Bound : BindAnswer::Kind::Failed, end.why);
+    }
+    waiting_.erase(first, last);
+  }
+}
+
+bool ExtenderPods::mayBeAskedAgain(const model::Uid& uid) {
+  const Mono since = left_.try_emplace(uid, c_.now.mono).first->second;
+  const Mono until = since + kAskedAgainWithin;
+  if (until <= c_.now.mono) { return false; }
+  c_.reconciles.addAt(until, uid);
+  return true;
+}
+
+/// Whoever gave up asks again, and then for another node perhaps: what was not sent yet is not sent any more.
+void ExtenderPods::tick(Now now, kapi::Effects& /*out*/) {
+  for (auto it = waiting_.begin(); it != waiting_.end();) {
+    if (now.mono < it->second.until) {
+      ++it;
+      continue;
+    }
+    answer(it->second.id, BindAnswer::Kind::Failed,
+           "its leases and its Binding were not confirmed in time; ask again");
+    const model::Uid uid = it->first;
+    it = waiting_.erase(it);
+    if (!waiting_.contains(uid)) { b_.binder.notAskedForAnyMore(uid); }
+  }
+}
+
+std::optional<Mono> ExtenderPods::nextDue() const {
+  std::optional<Mono> due;
+  for (const auto& [uid, request] : waiting_) { due = due ? std::min(*due, request.until) : request.until; }
+  return due;
+}
+
+void ExtenderPods::reset() {
+  for (const auto& [uid, request] : waiting_) {
+    answer(request.id, BindAnswer::Kind::Unavailable, "this replica does not lead any more; ask again");
+  }
+  waiting_.clear();
+  left_.clear();
+}
+
+}  // namespace gs::scheduler

@@ -1,0 +1,108 @@
+// Pods that kube-scheduler places, and for which it asks us as an extender: which nodes have their GPUs,
+// which is best, and to bind them. A part of the scheduler's; one thread.
+//
+// filter(), prioritize() and preempt() look, and change nothing; they may come any number of times. bind()
+// chooses the GPUs anew on the node that was chosen, and grants them to the pod: from then on it goes the way
+// of every grant (binder.h), with leases, Binding and fence. Its caller is told when the pod is bound, when
+// everything was given back, or at the latest when it gives up waiting (`until`). The Binding may be on its
+// way then: kube-scheduler asks again, and joins what is under way.
+// A namespace has no more of them under way than it has slots: a caller that can't have one is told so at
+// once, for it waits with one of the few workers that serve everybody.
+// Leases of such a pod without a grant are an earlier leader's. They stand until kube-scheduler had the time
+// to ask again: where it asks for the same node they are taken over, since it alone knows whether the rest of
+// the pod still fits there. Then they are fenced and deleted (leftovers.h).
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "controller/parts.h"
+#include "sched/offers.h"
+#include "scheduler/binder.h"
+#include "scheduler/context.h"
+#include "scheduler/lease_record.h"
+#include "scheduler/leftovers.h"
+#include "scheduler/pending_pods.h"
+#include "scheduler/slots.h"
+
+namespace gs::scheduler {
+
+/// What kube-scheduler asks to be done.
+struct BindRequest {
+  std::uint64_t id = 0;  // its caller's
+  model::ObjectKey pod;
+  model::Uid uid;
+  model::NodeName node;
+  Mono until{};  // nobody waits for the answer any more
+};
+
+struct BindAnswer {
+  enum class Kind : std::uint8_t {
+    Bound,
+    Failed,       // `text`; kube-scheduler tries the pod again
+    Unavailable,  // we do not decide now
+  };
+  std::uint64_t id = 0;
+  Kind kind{};
+  std::string text;
+};
+
+/// One node that pods would have to leave.
+struct Preemption {
+  model::NodeName node;
+  std::vector<model::Uid> victims;
+};
+
+class ExtenderPods : public controller::Part {
+ public:
+  struct Beside {
+    const LeaseRecord& record;
+    Slots& slots;
+    PendingPods& pending;
+    Binder& binder;
+    Leftovers& leftovers;
+  };
+  ExtenderPods(Context& context, Beside beside) : c_{context}, b_{beside} { c_.parts.add(*this); }
+
+  /// As its object is known here, else as the caller has it.
+  [[nodiscard]] sched::Offers filter(const model::Pod& pod, const std::vector<model::NodeName>& nodes) const;
+  [[nodiscard]] std::vector<int> prioritize(const model::Pod& pod,
+                                            const std::vector<model::NodeName>& nodes) const;
+  /// Positions of those where it would fit without their victims.
+  [[nodiscard]] std::vector<std::size_t> preempt(const model::Pod& pod,
+                                                 const std::vector<Preemption>& nodes) const;
+  void bind(BindRequest request);
+  [[nodiscard]] std::vector<BindAnswer> takeAnswers() { return std::exchange(answers_, {}); }
+
+  /// After every event: who waits is told what came of its pod.
+  void settle();
+  /// Leases of this unbound pod are left alone for now: kube-scheduler may ask to bind it there again.
+  [[nodiscard]] bool mayBeAskedAgain(const model::Uid& uid);
+  void forget(const model::Uid& uid) { left_.erase(uid); }
+
+  void tick(Now now, kapi::Effects& out) override;
+  [[nodiscard]] std::optional<Mono> nextDue() const override;
+  void reset() override;
+  [[nodiscard]] std::size_t size() const { return waiting_.size() + left_.size(); }
+
+ private:
+  /// It waits 10 s at most between two tries (its podMaxBackoffSeconds).
+  static constexpr Duration kAskedAgainWithin = std::chrono::seconds{12};
+  [[nodiscard]] const model::Pod& newest(const model::Pod& pod) const;
+  [[nodiscard]] sched::OfferedNodes statesOf(const std::vector<model::NodeName>& nodes) const;
+  [[nodiscard]] std::string whyNot(const model::Pod& pod, const BindRequest& request);
+  [[nodiscard]] std::string begin(const model::Pod& pod, const model::NodeName& node);
+  void answer(std::uint64_t id, BindAnswer::Kind kind, std::string text = {});
+
+  Context& c_;
+  Beside b_;
+  std::multimap<model::Uid, BindRequest> waiting_;
+  std::map<model::Uid, Mono> left_;  // unbound pods with leases and no grant, since when
+  std::vector<BindAnswer> answers_;
+};
+
+}  // namespace gs::scheduler

@@ -1,0 +1,219 @@
+// Pods that a kube-scheduler places and asks us about (scheduler/extender_pods.h): the same leases, Bindings
+// and proofs as for our own.
+#include <map>
+
+#include "kapi/decode.h"
+#include "kapi/kinds.h"
+#include "test/world/cluster.h"
+#include "test/world/combined_replica.h"
+
+namespace gs::test {
+namespace {
+
+using extender::Answer;
+using extender::Verb;
+using Kind = Answer::Kind;
+using namespace std::chrono_literals;
+
+const std::vector<std::string> kBoth{"node-a", "node-b"};
+
+/// The default nodes: node-a has four GPUs, node-b eight. A kube-scheduler's pods are those of gpu-kube.
+class ExtenderPodsWorld : public Cluster {
+ protected:
+  ExtenderPodsWorld() {
+    world.setListener([this](auto, extender::RequestId id, const Answer& answer) { answers[id] = answer; });
+    start();
+    EXPECT_TRUE(eventually([&] { return world.leadingExtender().has_value(); }));
+    world.create(claim("one", 1));
+    world.create(claim("four", 4));
+  }
+  sandbox::ReplicaId start() {
+    scheduler::Config config;
+    config.extender_pods = {"gpu-kube"};
+    return world.startReplica(config, combined());
+  }
+  void create(const std::string& name, const std::string& of_claim, int gpus = 0) {
+    json::Value p = pod(name, of_claim, gpus);
+    p.child("spec").set("schedulerName", "gpu-kube");
+    world.create(p);
+    world.run(100ms);
+  }
+  extender::RequestId ask(Verb verb, const std::string& name, const std::vector<std::string>& nodes,
+                          std::vector<extender::Victims> victims = {}) {
+    extender::Request request;
+    request.verb = verb;
+    request.pod = std::make_shared<const model::Pod>(kapi::decodePod(podObject(name)));
+    request.victims = std::move(victims);
+    if (verb == Verb::Bind) { request.node = model::NodeName{nodes.at(0)}; }
+    world.ask(*world.leadingExtender(), ++last, std::move(request), nodes);
+    return last;
+  }
+  Answer answerOf(extender::RequestId id, Duration limit = 10s) {
+    EXPECT_TRUE(eventually([&] { return answers.contains(id); }, limit)) << "no answer";
+    return answers[id];
+  }
+  Answer filter(const std::string& name, const std::vector<std::string>& nodes = kBoth) {
+    return answerOf(ask(Verb::Filter, name, nodes));
+  }
+  Answer bind(const std::string& name, const std::string& node) {
+    return answerOf(ask(Verb::Bind, name, {node}));
+  }
+  /// It was to go to node-a; another replica leads.
+  void leaderDiesBeforeTheBindingOf(const std::string& name) {
+    world.setJudge([](auto, const kapi::Call& call) -> sandbox::CallFault {
+      if (call.subresource != "binding") { return {}; }
+      return {.how = sandbox::CallFault::How::LostBefore};
+    });
+    const std::size_t before = leases();
+    ask(Verb::Bind, name, {"node-a"});
+    const auto leader = *world.leadingExtender();
+    ASSERT_TRUE(eventually([&] { return leases() == before + 1; }));
+    world.crash(leader);
+    world.setJudge({});
+    start();
+    ASSERT_TRUE(eventually([&] { return world.leadingExtender().has_value(); }));
+  }
+  static std::string refusal(const Answer& a, std::size_t position) {
+    const auto* refused = a.offers.refusalOf(position);
+    return refused == nullptr ? "" : (refused->never ? "never: " : "") + refused->text;
+  }
+
+  std::map<extender::RequestId, Answer> answers;
+  extender::RequestId last = 0;
+};
+
+TEST_F(ExtenderPodsWorld, FilterLooksAndBindGivesLeasesAndBinding) {
+  create("p", "one");
+  for (int i = 0; i < 3; ++i) {
+    const Answer offered = filter("p");
+    ASSERT_EQ(offered.kind, Kind::Offered);
+    EXPECT_EQ(refusal(offered, 0) + refusal(offered, 1), "");
+  }
+  EXPECT_EQ(leases(), 0U) << "nothing is reserved";
+  EXPECT_EQ(answerOf(ask(Verb::Rank, "p", kBoth)).scores, (std::vector<int>{10, 9})) << "the fuller node";
+  EXPECT_EQ(bind("p", "node-b").kind, Kind::Done);
+  EXPECT_EQ(nodeOf("p"), "node-b");
+  EXPECT_EQ(allocated("p"), "node-b:0");
+  EXPECT_EQ(leases(), 1U);
+  EXPECT_EQ(bind("p", "node-b").kind, Kind::Done) << "again, as after an answer that was lost";
+  EXPECT_EQ(bind("p", "node-a").kind, Kind::Failed);
+  finish("p");
+  ASSERT_TRUE(eventually([&] { return leases() == 0; }));
+  expectSettled();
+}
+
+TEST_F(ExtenderPodsWorld, WhoFitsNowhereIsToldWhyAndWhetherItEverWill) {
+  create("big", "four");
+  create("q", "one");
+  ASSERT_EQ(bind("big", "node-a").kind, Kind::Done);
+  EXPECT_EQ(refusal(filter("q"), 0), "node(s) had too few free GPUs: need 1 and most free is 0");
+  EXPECT_EQ(refusal(filter("q", {"node-b", "node-x"}), 1), "node(s) were not known to gpu-scheduler yet");
+  world.create(claim("nine", 9));
+  create("huge", "nine");
+  EXPECT_EQ(refusal(filter("huge"), 0), "never: node(s) had too few GPUs: need 9 and the largest has 8");
+  create("typo", "none");
+  EXPECT_EQ(refusal(filter("typo"), 1), "never: gpuclaim \"none\" not found in namespace default; create it");
+  EXPECT_EQ(bind("typo", "node-b").kind, Kind::Failed);
+  world.run(5s);
+  EXPECT_EQ(whyWaiting("q") + whyWaiting("typo"), "") << "kube-scheduler writes the condition";
+}
+
+TEST_F(ExtenderPodsWorld, WhatNeedsKubeSchedulersFiltersIsTakenHere) {
+  json::Value p = pod("p", "one");
+  p.child("spec").set("schedulerName", "gpu-kube");
+  p.child("spec").set(
+      "volumes", json::Array{json::Value{json::Object{
+                     {"name", "data"}, {"persistentVolumeClaim", json::Object{{"claimName", "data"}}}}}});
+  p.child("spec").set("nodeSelector", json::Object{{"nobody", "has-this"}});
+  world.create(p);
+  world.run(100ms);
+  EXPECT_EQ(refusal(filter("p"), 0), "") << "its selector and its volume are kube-scheduler's";
+  EXPECT_EQ(bind("p", "node-a").kind, Kind::Done);
+  EXPECT_EQ(allocated("p"), "node-a:0");
+}
+
+TEST_F(ExtenderPodsWorld, ManyThatMeetTheSameGpusGetEachOneOrAnError) {
+  std::vector<extender::RequestId> asked;
+  for (int i = 0; i < 6; ++i) { create("p" + std::to_string(i), "one"); }
+  for (int i = 0; i < 6; ++i) { asked.push_back(ask(Verb::Bind, "p" + std::to_string(i), {"node-a"})); }
+  int bound = 0;
+  for (const auto id : asked) { bound += answerOf(id).kind == Kind::Done ? 1 : 0; }
+  EXPECT_EQ(bound, 4);
+  EXPECT_EQ(leases(), 4U);
+  expectSettled();
+}
+
+TEST_F(ExtenderPodsWorld, PreemptKeepsTheNodesWhereTheVictimsFreeWhatItNeeds) {
+  create("v", "four");
+  ASSERT_EQ(bind("v", "node-a").kind, Kind::Done);
+  create("w", "one");
+  ASSERT_EQ(bind("w", "node-b").kind, Kind::Done);
+  world.create(claim("eight", 8));
+  create("p", "eight");
+  const auto uid = [&](const char* name) { return model::Uid{podObject(name)["metadata"]["uid"].str()}; };
+  const auto kept = answerOf(ask(Verb::Preempt, "p", kBoth, {{{uid("v")}}, {{uid("w")}}}));
+  EXPECT_EQ(kept.kind, Kind::Kept);
+  EXPECT_EQ(kept.kept, std::vector<std::size_t>{1}) << "node-a has four in all";
+}
+
+TEST_F(ExtenderPodsWorld, ABindingThatIsNotAnsweredIsFencedAndItsCallerAsksAgain) {
+  create("p", "one");
+  world.setJudge([](auto, const kapi::Call& call) -> sandbox::CallFault {
+    if (call.subresource != "binding") { return {}; }
+    return {.how = sandbox::CallFault::How::LostBefore};
+  });
+  EXPECT_EQ(bind("p", "node-a").kind, Kind::Failed);
+  world.setJudge({});
+  ASSERT_TRUE(eventually([&] { return leases() == 0; }));
+  EXPECT_EQ(nodeOf("p"), "") << "nobody asked for it again";
+  EXPECT_EQ(bind("p", "node-b").kind, Kind::Done);
+  expectSettled();
+}
+
+/// Whoever leads next takes over what kube-scheduler asks for again, and takes the rest back.
+TEST_F(ExtenderPodsWorld, ALeaderThatDiesBeforeTheBindingLeavesLeasesForTheSameQuestion) {
+  for (const bool same_node : {true, false}) {
+    const std::string name = same_node ? "same" : "other";
+    create(name, "one");
+    const std::size_t before = leases();
+    leaderDiesBeforeTheBindingOf(name);
+    const auto first = bind(name, same_node ? "node-a" : "node-b");
+    if (!same_node) {
+      EXPECT_EQ(first.kind, Kind::Failed) << "until the leases of before are gone";
+      ASSERT_TRUE(eventually([&] { return leases() == before; }));
+      EXPECT_EQ(bind(name, "node-b").kind, Kind::Done);
+    } else {
+      EXPECT_EQ(first.kind, Kind::Done) << first.text;
+    }
+  }
+  expectSettled();
+}
+
+/// As after kube-scheduler gave up and its pod was deleted, or waits for something else.
+TEST_F(ExtenderPodsWorld, LeasesThatNobodyAsksAboutGo) {
+  create("p", "one");
+  leaderDiesBeforeTheBindingOf("p");
+  world.run(5s);
+  EXPECT_EQ(leases(), 1U) << "it may be asked for again";
+  ASSERT_TRUE(eventually([&] { return leases() == 0; }, 20s));
+  expectSettled();
+}
+
+TEST_F(ExtenderPodsWorld, ANamespaceWhosePodsCanNotBeWrittenKeepsNoCallerWaiting) {
+  world.setJudge([](auto, const kapi::Call& call) -> sandbox::CallFault {
+    if (call.subresource != "binding" || call.key.ns != "default") { return {}; }
+    return {.how = sandbox::CallFault::How::LostBefore};
+  });
+  std::vector<extender::RequestId> asked;
+  for (int i = 0; i < 12; ++i) { create("p" + std::to_string(i), "one"); }
+  for (int i = 0; i < 12; ++i) { asked.push_back(ask(Verb::Bind, "p" + std::to_string(i), {"node-b"})); }
+  world.run(100ms);
+  int answered = 0;
+  for (const auto id : asked) { answered += answers.contains(id) ? 1 : 0; }
+  EXPECT_GE(answered, 8) << "those without a slot at once";
+  world.run(5s);
+  for (const auto id : asked) { EXPECT_TRUE(answers.contains(id)) << "and nobody longer than 4 s"; }
+}
+
+}  // namespace
+}  // namespace gs::test
