@@ -102,6 +102,10 @@ void Combined::askScheduler(extender::RequestId request_id, const extender::Requ
   const Mono asked = request.asked == Mono{} ? now.mono : std::min(request.asked, now.mono);
   const Mono until = asked + answer_within_;
   if (now.mono >= until) { return answer(Kind::Unavailable, "this was asked too long ago"); }
+  if (request.verb != extender::Verb::Bind && request.candidates.table != table()) {
+    a.table = table();  // nodes came or went: the caller looks their names up again
+    return answer(Kind::NewTable);
+  }
   std::vector<model::NodeName> nodes;
   for (const auto index : request.candidates.nodes) {
     const bool known = index != extender::NodeTable::kUnknown;

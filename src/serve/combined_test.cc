@@ -17,6 +17,18 @@ using extender::Request;
 using extender::Verb;
 using kapi::Kind;
 
+/// A pod that a kube-scheduler places and that asks for a GPU by its number.
+model::Pod kubePod() {
+  model::Pod pod = testing::PodBuilder("k").gpus(1).value();
+  pod.scheduler_name = "gpu-kube";
+  return pod;
+}
+scheduler::Config withKubePods() {
+  scheduler::Config config;
+  config.extender_pods = {"gpu-kube"};
+  return config;
+}
+
 /// Both on one engine, and their API server.
 class CombinedTest : public ::testing::Test, protected ListServer {
  protected:
@@ -96,7 +108,7 @@ class CombinedTest : public ::testing::Test, protected ListServer {
   std::vector<kapi::Call> written;
   kapi::Token pods_watch = 0;
   Now now{Mono{1h}, Wall{1'750'000'000s}};
-  scheduler::Scheduler scheduler{{}, Rng{1}};
+  scheduler::Scheduler scheduler{withKubePods(), Rng{1}};
   Combined machine{scheduler, {}, Rng{2}};
 };
 
@@ -116,6 +128,34 @@ TEST_F(CombinedTest, TheExtenderDecidesWhileTheSchedulerDoes) {
   ASSERT_EQ(left.size(), 1U);
   EXPECT_EQ(left.at(0).second.kind, Answer::Kind::Unavailable);
   EXPECT_EQ(left.at(0).second.text, "this replica does not lead");
+}
+
+/// Whoever asks knows nodes by the numbers of a table, which may be an old one: nodes came since.
+TEST_F(CombinedTest, KubeSchedulersPodsAreTheSchedulersAndTheirNodesThoseOfToday) {
+  const extender::NodeTablePtr old = machine.table();
+  start();
+  lead();
+  Request q;
+  q.verb = Verb::Filter;
+  q.pod = std::make_shared<const model::Pod>(kubePod());
+  q.candidates.table = old;
+  q.candidates.nodes = {old->find("shares")};
+  const auto asked = [&] {
+    serve(machine.ask(7, q, now));
+    const auto answers = machine.takeAnswers();
+    return answers.empty() ? Answer{} : answers.back().second;
+  };
+  const Answer anew = asked();
+  ASSERT_EQ(anew.kind, Answer::Kind::NewTable);
+  q.candidates.table = anew.table;
+  q.candidates.nodes = {anew.table->find("shares")};
+  const Answer offered = asked();
+  ASSERT_EQ(offered.kind, Answer::Kind::Offered) << offered.text;
+  ASSERT_NE(offered.offers.refusalOf(0), nullptr);
+  EXPECT_EQ(offered.offers.refusalOf(0)->text, "node(s) were managed by gpu-manager");
+  EXPECT_TRUE(offered.offers.refusalOf(0)->never);
+  lose();
+  EXPECT_EQ(asked().kind, Answer::Kind::Unavailable);
 }
 
 TEST_F(CombinedTest, ItIsReadyOnceBothAre) {

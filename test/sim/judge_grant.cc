@@ -157,6 +157,11 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
       named.insert(device.id);
       ++seen;
     }
+    seen +=
+        std::count_if(leases_.begin(), leases_.end(), [&, &its = uid](const auto& entry) {  // those that went
+          return entry.first.node == pod.node && !gpus_.contains(entry.first) &&
+                 entry.second.holders.contains(its);
+        });
     counted +=
         std::max<std::int64_t>(0, other.gpus - std::max(seen, static_cast<std::int64_t>(other.named.size())));
   }
