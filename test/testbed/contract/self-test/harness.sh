@@ -46,5 +46,5 @@ fails "end_helper" "exit status of h: expected '0', got '143'" 'run_helper h sle
 step "a scheduler's exit status is seen, and so is one that ends by itself"
 fails "expect_end" "exit status of scheduler s: expected '0', got '2'" \
   'PATIENCE=60; start_scheduler s default /nonexistent; expect_end s 0'
-fails "a crash" "scheduler s ended by itself with status 2" 'start_scheduler s default /nonexistent; expect_leading s'
+fails "a crash" "scheduler s ended by itself with status 2" 'PATIENCE=60; start_scheduler s default /nonexistent; expect_leading s'
 rm -rf "${CASE_DIR%/*}/harness-inner"
