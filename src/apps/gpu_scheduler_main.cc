@@ -1,5 +1,7 @@
 // gpu-scheduler: which flags, which types, and how they are wired. The machine is scheduler/scheduler.h, what
 // runs it process/service.h.
+#include <algorithm>
+
 #include "process/process.h"
 #include "process/program.h"
 #include "process/service.h"
@@ -76,6 +78,7 @@ int run(const process::Program& program, Flags& f) {
   f.scheduler.quota = *std::move(quota);
   f.scheduler.schedules = f.offers.schedules;
   f.scheduler.extender_pods = f.offers.names();
+  f.scheduler.max_waiting_binds = std::max<std::size_t>(2, f.extender.workers / 2);
   f.scheduler.visible_uuids = f.visible_devices == "uuid";
   f.scheduler.instance = f.scheduler.scheduler_name + "-" + process::hostName();
   f.election.lease = scheduler::kLeaderLease;

@@ -19,6 +19,7 @@ struct Config {
   bool visible_uuids = false;                    // --visible-devices=uuid
   std::size_t max_sharers = model::kMaxSharers;  // --max-sharers: pods on one Shared GPU
   model::QuotaConfig quota{};                    // of GPUs by namespace; none by default
+  std::size_t max_waiting_binds = 16;            // of --extender-pods: callers that wait at once
   int max_open_grants = 256;                     // placements whose writes are under way at once
   int max_pending_writes = 16;                   // conditions and FailedScheduling events in flight at once
 };

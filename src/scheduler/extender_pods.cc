@@ -83,11 +83,37 @@ void ExtenderPods::answer(std::uint64_t id, BindAnswer::Kind kind, std::string t
   answers_.push_back({id, kind, std::move(text)});
 }
 
+std::size_t ExtenderPods::waitingOf(const std::string& ns) const {
+  const auto queued = queued_.find(ns);
+  const auto granted = std::count_if(waiting_.begin(), waiting_.end(),
+                                     [&](const auto& waits) { return waits.second.pod.ns == ns; });
+  return static_cast<std::size_t>(granted) + (queued == queued_.end() ? 0 : queued->second.size());
+}
+
 void ExtenderPods::bind(BindRequest request) {
   const model::Pod* pod = c_.cache().pod(request.uid);
   if (pod == nullptr) {
     return answer(request.id, BindAnswer::Kind::Failed, "gpu-scheduler does not know the pod yet; ask again");
   }
+  const std::size_t most = c_.config.max_waiting_binds;
+  if (waiting_.size() + queued_in_all_ >= most || waitingOf(pod->key.ns) >= (most + 1) / 2) {
+    c_.count(kExtenderBinds, {{"result", "busy"}});
+    return answer(
+        request.id, BindAnswer::Kind::Failed,
+        fmt::format("as many pods of namespace {} as may are being bound already; ask again", pod->key.ns));
+  }
+  request.pod = pod->key;
+  const bool has_turn = b_.binder.has(request.uid) || pod->bound() ||
+                        (!queued_.contains(pod->key.ns) && b_.slots.free(pod->key.ns) > 0);
+  if (has_turn) { return grant(std::move(request)); }
+  ++queued_in_all_;
+  const std::string ns = pod->key.ns;
+  queued_[ns].push_back(std::move(request));
+}
+
+void ExtenderPods::grant(BindRequest request) {
+  const model::Pod* pod = c_.cache().pod(request.uid);
+  if (pod == nullptr) { return answer(request.id, BindAnswer::Kind::Failed, "the pod is gone"); }
   if (pod->bound() && pod->node == request.node) { return answer(request.id, BindAnswer::Kind::Bound); }
   if (std::string why = whyNot(*pod, request); !why.empty()) {
     c_.count(kExtenderBinds, {{"result", "failed"}});
@@ -104,15 +130,25 @@ void ExtenderPods::bind(BindRequest request) {
   waiting_.emplace(uid, std::move(request));
 }
 
-std::string ExtenderPods::whyNot(const model::Pod& pod, const BindRequest& request) {
+/// In the order in which they asked.
+void ExtenderPods::grantQueued() {
+  for (auto it = queued_.begin(); it != queued_.end();) {
+    while (!it->second.empty() && b_.slots.free(it->first) > 0) {
+      BindRequest next = std::move(it->second.front());
+      it->second.pop_front();
+      --queued_in_all_;
+      grant(std::move(next));
+    }
+    it = it->second.empty() ? queued_.erase(it) : std::next(it);
+  }
+}
+
+std::string ExtenderPods::whyNot(const model::Pod& pod, const BindRequest& request) const {
   if (pod.bound()) { return fmt::format("pod {} is bound to {}", pod.key.text(), pod.node.text); }
   if (pod.deleting || pod.finished()) { return fmt::format("pod {} is going", pod.key.text()); }
   const auto there = b_.binder.nodeOf(request.uid);
   if (there && *there != request.node) {
     return fmt::format("pod {} is being bound to {}; ask again", pod.key.text(), there->text);
-  }
-  if (!there && b_.slots.free(pod.key.ns) <= 0) {
-    return fmt::format("as many pods of namespace {} as may are being bound already; ask again", pod.key.ns);
   }
   return "";
 }
@@ -152,6 +188,7 @@ void ExtenderPods::settle() {
     }
     waiting_.erase(first, last);
   }
+  if (!queued_.empty()) { grantQueued(); }
 }
 
 bool ExtenderPods::mayBeAskedAgain(const model::Uid& uid) {
@@ -175,19 +212,37 @@ void ExtenderPods::tick(Now now, kapi::Effects& /*out*/) {
     it = waiting_.erase(it);
     if (!waiting_.contains(uid)) { b_.binder.notAskedForAnyMore(uid); }
   }
+  for (auto it = queued_.begin(); it != queued_.end();) {
+    while (!it->second.empty() && it->second.front().until <= now.mono) {
+      answer(
+          it->second.front().id, BindAnswer::Kind::Failed,
+          fmt::format("pods of namespace {} that asked before are still being bound; ask again", it->first));
+      it->second.pop_front();
+      --queued_in_all_;
+    }
+    it = it->second.empty() ? queued_.erase(it) : std::next(it);
+  }
 }
 
 std::optional<Mono> ExtenderPods::nextDue() const {
   std::optional<Mono> due;
-  for (const auto& [uid, request] : waiting_) { due = due ? std::min(*due, request.until) : request.until; }
+  const auto sooner = [&due](Mono at) { due = due ? std::min(*due, at) : at; };
+  for (const auto& [uid, request] : waiting_) { sooner(request.until); }
+  for (const auto& [ns, requests] : queued_) { sooner(requests.front().until); }
   return due;
 }
 
 void ExtenderPods::reset() {
-  for (const auto& [uid, request] : waiting_) {
+  const auto refuse = [this](const BindRequest& request) {
     answer(request.id, BindAnswer::Kind::Unavailable, "this replica does not lead any more; ask again");
+  };
+  for (const auto& [uid, request] : waiting_) { refuse(request); }
+  for (const auto& [ns, requests] : queued_) {
+    for (const auto& request : requests) { refuse(request); }
   }
   waiting_.clear();
+  queued_.clear();
+  queued_in_all_ = 0;
   left_.clear();
 }
 

@@ -6,14 +6,16 @@
 // of every grant (binder.h), with leases, Binding and fence. Its caller is told when the pod is bound, when
 // everything was given back, or at the latest when it gives up waiting (`until`). The Binding may be on its
 // way then: kube-scheduler asks again, and joins what is under way.
-// A namespace has no more of them under way than it has slots: a caller that can't have one is told so at
-// once, for it waits with one of the few workers that serve everybody.
+// A namespace has no more of them under way than it has slots; others of it wait for one. Who waits does so
+// with one of the workers that serve everybody, so at most Config::max_waiting_binds do, and of one namespace
+// half of those: who comes on top is told at once to ask again.
 // Leases of such a pod without a grant are an earlier leader's. They stand until kube-scheduler had the time
 // to ask again: where it asks for the same node they are taken over, since it alone knows whether the rest of
 // the pod still fits there. Then they are fenced and deleted (leftovers.h).
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -87,20 +89,26 @@ class ExtenderPods : public controller::Part {
   void tick(Now now, kapi::Effects& out) override;
   [[nodiscard]] std::optional<Mono> nextDue() const override;
   void reset() override;
-  [[nodiscard]] std::size_t size() const { return waiting_.size() + left_.size(); }
+  [[nodiscard]] std::size_t size() const { return waiting_.size() + queued_in_all_ + left_.size(); }
 
  private:
   /// It waits 10 s at most between two tries (its podMaxBackoffSeconds).
   static constexpr Duration kAskedAgainWithin = std::chrono::seconds{12};
   [[nodiscard]] const model::Pod& newest(const model::Pod& pod) const;
   [[nodiscard]] sched::OfferedNodes statesOf(const std::vector<model::NodeName>& nodes) const;
-  [[nodiscard]] std::string whyNot(const model::Pod& pod, const BindRequest& request);
+  [[nodiscard]] std::string whyNot(const model::Pod& pod, const BindRequest& request) const;
+  /// It has a grant from now on; or it is answered.
+  void grant(BindRequest request);
+  void grantQueued();
+  [[nodiscard]] std::size_t waitingOf(const std::string& ns) const;
   [[nodiscard]] std::string begin(const model::Pod& pod, const model::NodeName& node);
   void answer(std::uint64_t id, BindAnswer::Kind kind, std::string text = {});
 
   Context& c_;
   Beside b_;
-  std::multimap<model::Uid, BindRequest> waiting_;
+  std::multimap<model::Uid, BindRequest> waiting_;         // for what comes of a grant
+  std::map<std::string, std::deque<BindRequest>> queued_;  // for a slot, by namespace; none is empty
+  std::size_t queued_in_all_ = 0;
   std::map<model::Uid, Mono> left_;  // unbound pods with leases and no grant, since when
   std::vector<BindAnswer> answers_;
 };

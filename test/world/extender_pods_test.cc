@@ -39,10 +39,10 @@ class ExtenderPodsWorld : public Cluster {
     world.run(100ms);
   }
   extender::RequestId ask(Verb verb, const std::string& name, const std::vector<std::string>& nodes,
-                          std::vector<extender::Victims> victims = {}) {
+                          std::vector<extender::Victims> victims = {}, const std::string& ns = "default") {
     extender::Request request;
     request.verb = verb;
-    request.pod = std::make_shared<const model::Pod>(kapi::decodePod(podObject(name)));
+    request.pod = std::make_shared<const model::Pod>(kapi::decodePod(podObject(name, ns)));
     request.victims = std::move(victims);
     if (verb == Verb::Bind) { request.node = model::NodeName{nodes.at(0)}; }
     world.ask(*world.leadingExtender(), ++last, std::move(request), nodes);
@@ -199,20 +199,40 @@ TEST_F(ExtenderPodsWorld, LeasesThatNobodyAsksAboutGo) {
   expectSettled();
 }
 
-TEST_F(ExtenderPodsWorld, ANamespaceWhosePodsCanNotBeWrittenKeepsNoCallerWaiting) {
+/// Of those who wait at once a namespace has half.
+TEST_F(ExtenderPodsWorld, ANamespaceWhosePodsCanNotBeWrittenKeepsNobodyElseWaiting) {
   world.setJudge([](auto, const kapi::Call& call) -> sandbox::CallFault {
-    if (call.subresource != "binding" || call.key.ns != "default") { return {}; }
+    if (call.kind != kapi::kPod || call.subresource.empty() || call.key.ns != "default") { return {}; }
     return {.how = sandbox::CallFault::How::LostBefore};
   });
   std::vector<extender::RequestId> asked;
   for (int i = 0; i < 12; ++i) { create("p" + std::to_string(i), "one"); }
   for (int i = 0; i < 12; ++i) { asked.push_back(ask(Verb::Bind, "p" + std::to_string(i), {"node-b"})); }
   world.run(100ms);
-  int answered = 0;
-  for (const auto id : asked) { answered += answers.contains(id) ? 1 : 0; }
-  EXPECT_GE(answered, 8) << "those without a slot at once";
+  const auto answered = [&] {
+    return std::count_if(asked.begin(), asked.end(), [&](auto id) { return answers.contains(id); });
+  };
+  EXPECT_EQ(answered(), 4) << "who comes on top of eight is told so at once";
+  world.create(json::Object{
+      {"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", json::Object{{"name", "other"}}}});
+  world.create(claim("one", 1, {}, "other"));
+  json::Value p = pod("q", "one", 0, "other");
+  p.child("spec").set("schedulerName", "gpu-kube");
+  world.create(p);
+  world.run(100ms);
+  const auto q = ask(Verb::Bind, "q", {"node-a"}, {}, "other");
+  EXPECT_EQ(answerOf(q, 1s).kind, Kind::Done);
   world.run(5s);
-  for (const auto id : asked) { EXPECT_TRUE(answers.contains(id)) << "and nobody longer than 4 s"; }
+  EXPECT_EQ(answered(), 12) << "nobody waits for longer than 4 s";
+}
+
+/// kube-scheduler binds side by side, and a namespace begins with few slots.
+TEST_F(ExtenderPodsWorld, WhoFindsNoSlotWaitsForOne) {
+  std::vector<extender::RequestId> asked;
+  for (int i = 0; i < 8; ++i) { create("p" + std::to_string(i), "one"); }
+  for (int i = 0; i < 8; ++i) { asked.push_back(ask(Verb::Bind, "p" + std::to_string(i), {"node-b"})); }
+  for (const auto id : asked) { EXPECT_EQ(answerOf(id, 1s).kind, Kind::Done) << answers[id].text; }
+  expectSettled();
 }
 
 }  // namespace
