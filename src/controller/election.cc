@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/mutant.h"
 #include "kapi/kinds.h"
 #include "kapi/time.h"
 #include "kapi/write.h"
@@ -172,6 +173,7 @@ void Election::finish(Output& out) {
 bool Election::isAnothers(const model::Lease& lease, Now now, Output& out) {
   const std::string& theirs = lease.record.scheduler;
   if (config_.scheduler.empty() || theirs.empty() || theirs == config_.scheduler) { return false; }
+  if (GS_MUTANT(IgnoresRecord)) { return false; }
   if (leadership_.leading) { lose(out); }
   auto trouble = fmt::format(
       "the leader lease {} is that of scheduler {}, and this is scheduler {}; two of different names never "
