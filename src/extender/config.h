@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <string>
 
 #include "base/clock.h"
+#include "model/pod.h"
 #include "model/quota.h"
 
 namespace gs::extender {
@@ -15,6 +17,8 @@ struct Config {
   bool strict = false;
   /// Of the scheduler in the same process, which places its pods itself; "": there is none.
   std::string own_scheduler{};
+  /// Pods that others of this process bind: requests for those are handed back. None: there are none.
+  std::function<bool(const model::Pod&)> is_bound_by_others{};
   model::QuotaConfig quota{};              // of an extender that runs alone; else the engine's counts
   std::string instance = "gpu-admission";  // who reports events
   /// A caller is told that its pod's annotations could not be written yet.

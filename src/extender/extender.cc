@@ -443,6 +443,10 @@ void Extender::bind(Caller w) {
   if (binding_.underWay(uid)) { return answer(w, Kind::Failed, kBindsAlready); }
   if (pod == nullptr) { return readForBind(std::move(w)); }
   if (isOwnSchedulers(*pod)) { return answer(w, Kind::Failed, ownSchedulersText(*pod)); }
+  if (config_.is_bound_by_others && config_.is_bound_by_others(*pod)) {
+    handed_back_.push_back(std::move(w));
+    return;
+  }
   if (pod->bound()) {
     const bool there = pod->node == node;
     return answer(w, there ? Kind::Done : Kind::Failed,

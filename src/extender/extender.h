@@ -76,6 +76,8 @@ class Extender {
 
   [[nodiscard]] kapi::Effects takeEffects() { return std::exchange(out_, {}); }
   [[nodiscard]] std::vector<std::pair<RequestId, Answer>> takeAnswers() { return replies_.take(); }
+  /// Requests for a Binding of a pod that turned out to be another's (Config::is_bound_by_others).
+  [[nodiscard]] std::vector<Caller> takeHandedBack() { return std::exchange(handed_back_, {}); }
   /// Events for users, to be sent.
   [[nodiscard]] std::vector<controller::EventNote> takeNotes() { return std::exchange(notes_, {}); }
   [[nodiscard]] std::optional<Mono> nextDue() const;
@@ -224,6 +226,7 @@ class Extender {
   Replies replies_;
   RequestLog log_;
   std::vector<controller::EventNote> notes_;
+  std::vector<Caller> handed_back_;
 };
 
 }  // namespace gs::extender

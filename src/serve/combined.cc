@@ -16,8 +16,14 @@ void append(kapi::Effects& out, kapi::Effects&& more) {
   std::move(more.begin(), more.end(), std::back_inserter(out));
 }
 
-extender::Config besideScheduler(extender::Config config, std::string scheduler) {
-  config.own_scheduler = std::move(scheduler);
+/// kube-scheduler places it, and the scheduler finds its GPUs.
+bool isOffered(const scheduler::Scheduler& scheduler, const model::Pod& pod) {
+  return scheduler.asksUs(pod) && sched::asksAtOwnDoor(pod, scheduler.engine().doors());
+}
+
+extender::Config besideScheduler(extender::Config config, const scheduler::Scheduler& scheduler) {
+  config.own_scheduler = scheduler.name();
+  config.is_bound_by_others = [&scheduler](const model::Pod& pod) { return isOffered(scheduler, pod); };
   return config;
 }
 
@@ -26,7 +32,7 @@ extender::Config besideScheduler(extender::Config config, std::string scheduler)
 Combined::Combined(scheduler::Scheduler& scheduler, const extender::Config& config, Rng rng)
     : scheduler_{scheduler},
       answer_within_{config.answer_within},
-      extender_{scheduler.engine(), besideScheduler(config, scheduler.name()), rng.split()},
+      extender_{scheduler.engine(), besideScheduler(config, scheduler), rng.split()},
       recorder_{"gpu-admission", config.instance, rng.split()},
       events_{recorder_, parts_} {}
 
@@ -70,8 +76,7 @@ void Combined::decide(Now now, kapi::Effects& out) {
 kapi::Effects Combined::ask(extender::RequestId request_id, extender::Request request, Now now) {
   kapi::Effects out;
   if (isOffered(request)) {
-    askScheduler(request_id, request, now);
-    if (request.verb == extender::Verb::Bind) { decide(now, out); }
+    askScheduler(request_id, request, now, out);
   } else {
     extender_.ask(request_id, std::move(request), now);
   }
@@ -81,13 +86,14 @@ kapi::Effects Combined::ask(extender::RequestId request_id, extender::Request re
 
 bool Combined::isOffered(const extender::Request& request) const {
   if (request.pod == nullptr) { return false; }
-  const engine::Engine& engine = scheduler_.engine();
-  const model::Pod* known = engine.cache().pod(request.pod->uid);
-  const model::Pod& pod = known != nullptr ? *known : *request.pod;  // who places it never changes
-  return scheduler_.asksUs(pod) && sched::asksAtOwnDoor(pod, engine.doors());
+  // Who places it never changes. Of one to be bound that is not known here there is only the name: the
+  // extender reads it, and hands it back where it is not its own.
+  const model::Pod* known = scheduler_.engine().cache().pod(request.pod->uid);
+  return serve::isOffered(scheduler_, known != nullptr ? *known : *request.pod);
 }
 
-void Combined::askScheduler(extender::RequestId request_id, const extender::Request& request, Now now) {
+void Combined::askScheduler(extender::RequestId request_id, const extender::Request& request, Now now,
+                            kapi::Effects& out) {
   using Kind = extender::Answer::Kind;
   extender::Answer a;
   const auto answer = [&](Kind kind, std::string text = {}) {
@@ -124,7 +130,8 @@ void Combined::askScheduler(extender::RequestId request_id, const extender::Requ
       return answer(Kind::Kept);
     }
     case extender::Verb::Bind:
-      return pods.bind({request_id, request.pod->key, request.pod->uid, request.node, until});
+      pods.bind({request_id, request.pod->key, request.pod->uid, request.node, until});
+      return decide(now, out);
     default:
       return answer(Kind::Failed, "Volcano's pods are not placed this way; see docs/kube-scheduler.md");
   }
@@ -157,6 +164,9 @@ bool Combined::underWay() const { return scheduler_.underWay() || extender_.unde
 /// What the extender gave or took back may let the scheduler's pods in, or out.
 void Combined::settle(Now now, kapi::Effects& out) {
   extender_.settle(now);
+  for (const auto& caller : extender_.takeHandedBack()) {
+    askScheduler(caller.request_id, caller.request, now, out);
+  }
   append(out, extender_.takeEffects());
   for (const auto& note : extender_.takeNotes()) { events_.send(note, now, out); }
   if (scheduler_.engine().ledger().changesEnd() != seen_) { decide(now, out); }

@@ -42,7 +42,8 @@ class Combined {
  private:
   /// It is the scheduler's to answer for.
   [[nodiscard]] bool isOffered(const extender::Request& request) const;
-  void askScheduler(extender::RequestId request_id, const extender::Request& request, Now now);
+  void askScheduler(extender::RequestId request_id, const extender::Request& request, Now now,
+                    kapi::Effects& out);
   void follow(Now now);
   void decide(Now now, kapi::Effects& out);
   void settle(Now now, kapi::Effects& out);

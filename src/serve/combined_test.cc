@@ -158,6 +158,29 @@ TEST_F(CombinedTest, KubeSchedulersPodsAreTheSchedulersAndTheirNodesThoseOfToday
   EXPECT_EQ(asked().kind, Answer::Kind::Unavailable);
 }
 
+/// The pod of a request to bind is a name only. Its watch may be later than kube-scheduler's.
+TEST_F(CombinedTest, APodThatIsNotSeenYetIsReadBeforeItIsSaidWhoseItIs) {
+  start();
+  lead();
+  add(kapi::kPod, kubePod());
+  Request q;
+  q.verb = Verb::Bind;
+  model::Pod named;
+  named.key = kubePod().key;
+  named.uid = kubePod().uid;
+  q.pod = std::make_shared<const model::Pod>(named);
+  q.node = model::NodeName{"shares"};
+  q.candidates.table = machine.table();
+  serve(machine.ask(7, q, now));
+  const auto answers = machine.takeAnswers();
+  const bool binds = std::any_of(written.begin(), written.end(),
+                                 [](const kapi::Call& c) { return c.subresource == "binding"; });
+  EXPECT_FALSE(binds) << "without its GPU";
+  ASSERT_EQ(answers.size(), 1U);
+  EXPECT_EQ(answers.at(0).second.kind, Answer::Kind::Failed);
+  EXPECT_EQ(answers.at(0).second.text, "node shares: node(s) were managed by gpu-manager");
+}
+
 TEST_F(CombinedTest, ItIsReadyOnceBothAre) {
   const auto ready = [this](bool another_leads) {
     return readinessText(machine, another_leads).front() == '1';

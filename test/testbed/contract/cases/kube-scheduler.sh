@@ -1,0 +1,106 @@
+# shellcheck shell=bash disable=SC2034 # names for lib.sh
+# Real server only: a real kube-scheduler places pods with claims, and asks gpu-scheduler for the GPUs.
+# Needs: kube-scheduler
+# What docs/kube-scheduler.md says: gpu-scheduler with --extender-pods, under exactly its role; kube-scheduler with
+# deploy/kube-scheduler/, of which only the addresses are changed.
+
+EXTENDER=http://127.0.0.1:3456
+
+start_kube_scheduler() {
+  local dir=$CASE_DIR/cluster config=$CASE_DIR/cluster/kube-scheduler.yaml
+  kubectl apply -f "$REPO/deploy/kube-scheduler/rbac.yaml" >/dev/null
+  {
+    sed "s|http://gpu-scheduler-extender.default.svc:3456|$EXTENDER|" "$REPO/deploy/kube-scheduler/config.yaml"
+    echo "clientConnection: {kubeconfig: $dir/kube-scheduler.kubeconfig}"
+  } >"$config"
+  provider_kubeconfig kube-system gpu-kube-scheduler >"$dir/kube-scheduler.kubeconfig"
+  define "$dir" kube-scheduler "$(tool kube-scheduler)" --config="$config" --secure-port=0
+  start "$dir" kube-scheduler
+}
+# kube_pod NAME [CLAIM [OPTION VALUE]...]: as pod, for that kube-scheduler.
+kube_pod() { pod "$@" | sed 's/schedulerName: gpu-scheduler/schedulerName: gpu-kube/'; }
+# come COUNT: one after the other.
+come() {
+  local i
+  for ((i = 1; i <= $1; i++)); do kube_pod "comes-$i" one-gpu | create; done
+}
+binds() { page scheduler /metrics | awk -v name="gpu_scheduler_extender_binds_total{result=\"$1\"}" '$1 == name { print $2 }'; }
+
+step "node-a (4 GPUs) and node-b (8 GPUs); gpu-scheduler with --extender-pods; a kube-scheduler that asks it"
+new_cluster
+SCHEDULER_FLAGS=(--extender-address="${EXTENDER#http://}" --extender-pods=gpu-kube)
+run_scheduler scheduler
+start_kube_scheduler
+claim one-gpu 'count: 1' | create
+claim two-gpus 'count: 2' | create
+
+step "a pod with a claim is bound with its lease and its annotations; pods that ask for no GPU are bound as they are"
+kube_pod alone two-gpus | create
+eventually_like "allocation of pod alone" '^node-[ab]:[0-9],[0-9]$' allocated alone
+expect "leases" 2 "$(lease_count)"
+kube_pod plain | create
+eventually_like "node of pod plain" '^node-[ab]$' node_of plain
+expect "allocation of pod plain" "" "$(allocated plain)"
+expect "binds of pods with claims" 1 "$(binds bound)"
+
+step "required anti-affinity, which our own placement refuses: one on each node, and the third waits"
+apart='affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {apart: a}}, topologyKey: kubernetes.io/hostname}]}}'
+for i in 1 2 3; do
+  kube_pod "apart-$i" one-gpu spec "$apart" | sed 's/metadata: {/metadata: {labels: {apart: a}, /' | create
+done
+eventually "pods that are bound" 2 bound_count -l apart=a
+expect "nodes of them" "node-a node-b" "$(kubectl get pods -l apart=a -o json |
+  jq -r '[.items[].spec.nodeName // empty] | sort | join(" ")')"
+
+step "a volume that only node-b has: the pod goes there, and the claim of the volume is bound first"
+create <<'YAML'
+apiVersion: storage.k8s.io/v1
+kind: StorageClass
+metadata: {name: local}
+provisioner: kubernetes.io/no-provisioner
+volumeBindingMode: WaitForFirstConsumer
+---
+apiVersion: v1
+kind: PersistentVolume
+metadata: {name: disk}
+spec:
+  capacity: {storage: 1Gi}
+  accessModes: [ReadWriteOnce]
+  storageClassName: local
+  local: {path: /mnt/disk}
+  nodeAffinity: {required: {nodeSelectorTerms: [{matchExpressions: [{key: kubernetes.io/hostname, operator: In, values: [node-b]}]}]}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: data}
+spec: {accessModes: [ReadWriteOnce], storageClassName: local, resources: {requests: {storage: 1Gi}}}
+YAML
+kube_pod stores one-gpu spec 'volumes: [{name: data, persistentVolumeClaim: {claimName: data}}]' | create
+eventually_like "allocation of pod stores" '^node-b:[0-9]$' allocated stores
+expect "phase of its claim" Bound "$(field pvc/data .status.phase)"
+
+step "who finds no GPU is told why by kube-scheduler, in our words"
+claim nine-gpus 'count: 9' | create
+kube_pod large nine-gpus | create
+expect_waiting large '^0/2 nodes are available: .*too few'
+expect_sound
+
+step "kill -9 of gpu-scheduler while pods come: each GPU goes to one, and all that fit are bound"
+delete_pods large apart-3 # one GPU of 12 is free for every pod that comes
+run_job maker come 7
+eventually_at_least "pods bound" 6 bound_count
+kill_scheduler scheduler
+note "$(bound_count) of 12 pods were bound when it was killed"
+run_scheduler scheduler
+finish_job maker
+eventually "pods bound" 12 bound_count
+expect "GPUs given" 12 "$(lease_count)"
+expect_sound
+
+step "pods of our own name, beside: one waits while all is given, and is placed when GPUs come back"
+pod ours two-gpus | create
+expect_waiting ours 'too few free GPUs'
+delete_pods alone
+eventually_like "allocation of pod ours" '^node-[ab]:[0-9],[0-9]$' allocated ours
+expect_sound
+stop_scheduler scheduler
