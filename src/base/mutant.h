@@ -35,11 +35,11 @@ enum class Bug {
   ReclaimsByNumber,     // what drains does not follow its GPU to another number
   FreesAnonymous,       // GPUs that nobody named are free when their pod ends
   IgnoresSidecars,      // init containers that run are not asked for
-  IgnoresRecord,  // another installation's name on the leases that say whose they are keeps nobody from working
-  DropsOthersLeases,  // leases that name pods of other schedulers go
-  RetriesAtOnce,      // every wait after a failure is a millisecond
-  WaitsInSlots,       // who waits after a failure keeps its slot
-  NoWindows,          // a namespace may use every slot
+  IgnoresRecord,        // another installation's name on its leases keeps nobody from working
+  DropsOthersLeases,    // leases that name pods of other schedulers go
+  RetriesAtOnce,        // every wait after a failure is a millisecond
+  WaitsInSlots,         // who waits after a failure keeps its slot
+  NoWindows,            // a namespace may use every slot
 };
 
 /// Defined by the program that plants.
