@@ -1,6 +1,5 @@
 // What each pod holds and uses: by its leases, by what the doors read of it, and by what its agent sees.
 #include <algorithm>
-#include <set>
 
 #include "base/mutant.h"
 #include "engine/engine.h"
@@ -97,33 +96,24 @@ std::string Engine::givenUuid(const model::Uid& pod, const model::NodeName& node
 std::vector<int> Engine::heldIds(const model::Pod& pod, const std::vector<int>& given,
                                  const sched::Holdings& said) const {
   std::vector<std::string> leased;
-  std::set<int> ids{given.begin(), given.end()};
   const auto collect = [&](const auto& is_its) {
     eachLeaseOf(pod.uid, [&](const model::Lease& lease) {
       const auto part = lease.partOf(pod.uid);
-      if (lease.node != pod.node || !part || !is_its(lease, *part)) { return; }
-      leased.push_back(lease.uuid);
-      ids.insert(lease.gpu);
+      if (lease.node == pod.node && part && is_its(lease, *part)) { leased.push_back(lease.uuid); }
     });
-  };
-  // Without a status nothing says where the GPUs of its leases are now: they are kept under these numbers.
-  const model::GpuNodeStatus* status = cache_.status(pod.node);
-  const auto held = [&] {
-    return status == nullptr ? std::vector<int>{ids.begin(), ids.end()}
-                             : heldNow(said.uuids, given, leased, status);
   };
   const bool says_reservation = !said.reservation.empty();
   if (says_reservation) {
     collect([&](const auto&, const auto& part) { return part.reservation.text == said.reservation; });
   }
-  if (!leased.empty()) { return held(); }
+  if (!leased.empty()) { return heldNow(said.uuids, given, leased, cache_.status(pod.node)); }
   // Its reservation was edited, or taken away, or they went: those that were written for the same ids.
   const std::string same = model::printAllocation(pod.node, given);
   collect([&](const auto& lease, const auto& part) {
     const bool is_named = !says_reservation && std::binary_search(given.begin(), given.end(), lease.gpu);
     return is_named || part.devices == same;
   });
-  return held();
+  return heldNow(said.uuids, given, leased, cache_.status(pod.node));
 }
 
 void Engine::holdLease(const model::Uid& uid, const model::Lease& lease, Holds& holds) const {
