@@ -170,7 +170,7 @@ std::string untouchedReply(const FilterArgs& args, std::string body) {
 
 namespace {
 
-/// {"node":"why not", ...} of those that refuse for now, or for good.
+/// {"node":"why not", ...} of those that may fit later, or of those that never will.
 std::string refusedNodes(const FilterArgs& args, const sched::Offers& offers, bool never) {
   std::vector<std::string> texts;
   for (const auto& refusal : offers.refusals) { texts.push_back(reason(refusal.text, args.nodes.size())); }

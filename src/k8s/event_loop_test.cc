@@ -41,6 +41,16 @@ class EventLoopTest : public testing::Test {
                   for (auto& effect : effects) { effects_.emplace_back(std::move(effect), term); }
                 });
   }
+  /// It is in the machine, and stays there until `release` opens, which must outlive it.
+  void startHeld(std::latch& release) {
+    start([this, &release](const Event&, Now) {
+      entered_.count_down();
+      release.wait();
+      return kapi::Effects{};
+    });
+    loop_.post(outcome(0));
+    waitOpen(entered_, "the machine is there");
+  }
   /// After everything that was posted before.
   template <class Question>
   auto answer(Question question) {
@@ -66,6 +76,7 @@ class EventLoopTest : public testing::Test {
   }
 
   SystemClock clock_;
+  std::latch entered_{1};  // of startHeld()
   std::vector<Event> given_;
   std::vector<std::pair<kapi::Effect, std::uint64_t>> effects_;
   EventLoop loop_{clock_, 16};
@@ -199,15 +210,8 @@ TEST_F(EventLoopTest, AFloodOfActionsKeepsNoEventWaiting) {
 }
 
 TEST_F(EventLoopTest, TooManyQuestionsAreRefused) {
-  std::latch entered{1};
   std::latch release{1};
-  start([&](const Event&, Now) {
-    entered.count_down();
-    release.wait();
-    return kapi::Effects{};
-  });
-  loop_.post(outcome(0));
-  waitOpen(entered, "the machine is there");
+  startHeld(release);
   int accepted = 0;
   while (accepted < 1000 && loop_.ask([] {})) { ++accepted; }
   EXPECT_EQ(accepted, 256);
@@ -216,15 +220,8 @@ TEST_F(EventLoopTest, TooManyQuestionsAreRefused) {
 }
 
 TEST_F(EventLoopTest, ThoughTooManyQuestionsWaitAPingIsAnsweredBeforeThem) {
-  std::latch entered{1};
   std::latch release{1};
-  start([&](const Event&, Now) {
-    entered.count_down();
-    release.wait();
-    return kapi::Effects{};
-  });
-  loop_.post(outcome(0));
-  waitOpen(entered, "the machine is there");
+  startHeld(release);
   int answered = 0;
   while (loop_.ask([&] { ++answered; })) {}
   int answered_before = -1;

@@ -82,7 +82,7 @@ class ExtenderPods : public controller::Part {
 
   /// After every event: who waits is told what came of its pod.
   void settle();
-  /// Leases of this unbound pod are left alone for now: kube-scheduler may ask to bind it there again.
+  /// Leases of this unbound pod are left alone: there is time for kube-scheduler to ask again.
   [[nodiscard]] bool mayBeAskedAgain(const model::Uid& uid);
   void forget(const model::Uid& uid) { left_.erase(uid); }
 
