@@ -59,18 +59,17 @@ std::string uuidOf(const model::GpuNodeStatus* status, int id) {
 }
 
 std::vector<int> heldNow(const std::vector<std::string>& told, const std::vector<int>& given,
-                         const std::vector<std::string>& leased, const model::GpuNodeStatus* status) {
-  if (status == nullptr) { return given; }
+                         const std::vector<std::string>& leased, const model::GpuNodeStatus& status) {
   std::set<int> held;
   const bool told_uuids = !told.empty() && told.size() == given.size();
   for (std::size_t i = 0; told_uuids && i < told.size(); ++i) {
-    held.insert(idNow(*status, told[i], given[i]).value_or(given[i]));
+    held.insert(idNow(status, told[i], given[i]).value_or(given[i]));
   }
   if (told_uuids && agree(leased, told)) { return {held.begin(), held.end()}; }
   held.insert(given.begin(), given.end());
   for (std::size_t i = 0; i < leased.size(); ++i) {
     const int likely = i < given.size() ? given[i] : 0;
-    if (const auto id = idNow(*status, leased[i], likely)) { held.insert(*id); }
+    if (const auto id = idNow(status, leased[i], likely)) { held.insert(*id); }
   }
   return {held.begin(), held.end()};
 }

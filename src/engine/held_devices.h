@@ -36,7 +36,7 @@ namespace gs::engine {
 /// UUIDs than its leases, one of the two was edited, and nobody knows which: it holds all of them.
 [[nodiscard]] std::vector<int> heldNow(const std::vector<std::string>& told, const std::vector<int>& given,
                                        const std::vector<std::string>& leased,
-                                       const model::GpuNodeStatus* status);
+                                       const model::GpuNodeStatus& status);
 /// Some id has another UUID, or one of the two says nothing of it.
 [[nodiscard]] bool isRenumbered(const model::GpuNodeStatus* before, const model::GpuNodeStatus* after);
 /// Devices that are listed before and after, with another health.

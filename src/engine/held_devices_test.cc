@@ -37,8 +37,7 @@ TEST_P(HeldNow, FollowsTheUuid) {
   if (*c.told != 0) { pod.annotations[model::kVisibleDevicesKey] = c.told; }
   const auto status = statusOf(c.there);
   const Uuids told = sched::toldUuids(pod);
-  EXPECT_EQ(heldNow(told, c.given, c.leased, &status), c.held);
-  EXPECT_EQ(heldNow(told, c.given, c.leased, nullptr), c.given);
+  EXPECT_EQ(heldNow(told, c.given, c.leased, status), c.held);
 }
 INSTANTIATE_TEST_SUITE_P(
     Table, HeldNow,

@@ -1,5 +1,6 @@
 // What each pod holds and uses: by its leases, by what the doors read of it, and by what its agent sees.
 #include <algorithm>
+#include <set>
 
 #include "base/mutant.h"
 #include "engine/engine.h"
@@ -12,6 +13,31 @@ namespace gs::engine {
 using sched::Source;
 
 namespace {
+
+/// Those of the pod's leases that were written for what it says it has: by its reservation. If that was edited,
+/// or taken away, or they went: those that were written for the same ids.
+std::vector<const model::Lease*> leasesFor(const model::Pod& pod, const std::vector<int>& given,
+                                           const sched::Holdings& said,
+                                           const std::vector<const model::Lease*>& leases) {
+  std::vector<const model::Lease*> found;
+  const auto collect = [&](const auto& is_its) {
+    for (const model::Lease* lease : leases) {
+      const auto part = lease->node == pod.node ? lease->partOf(pod.uid) : std::nullopt;
+      if (part && is_its(*lease, *part)) { found.push_back(lease); }
+    }
+  };
+  const bool says_reservation = !said.reservation.empty();
+  if (says_reservation) {
+    collect([&](const auto&, const auto& part) { return part.reservation.text == said.reservation; });
+  }
+  if (!found.empty()) { return found; }
+  const std::string same = model::printAllocation(pod.node, given);
+  collect([&](const auto& lease, const auto& part) {
+    const bool is_named = !says_reservation && std::binary_search(given.begin(), given.end(), lease.gpu);
+    return is_named || part.devices == same;
+  });
+  return found;
+}
 
 /// What this lease gives to one of its holders.
 sched::Amount amountIn(const model::Lease& lease, const model::Uid& uid) {
@@ -95,25 +121,20 @@ std::string Engine::givenUuid(const model::Uid& pod, const model::NodeName& node
 
 std::vector<int> Engine::heldIds(const model::Pod& pod, const std::vector<int>& given,
                                  const sched::Holdings& said) const {
-  std::vector<std::string> leased;
-  const auto collect = [&](const auto& is_its) {
-    eachLeaseOf(pod.uid, [&](const model::Lease& lease) {
-      const auto part = lease.partOf(pod.uid);
-      if (lease.node == pod.node && part && is_its(lease, *part)) { leased.push_back(lease.uuid); }
-    });
-  };
-  const bool says_reservation = !said.reservation.empty();
-  if (says_reservation) {
-    collect([&](const auto&, const auto& part) { return part.reservation.text == said.reservation; });
+  std::vector<const model::Lease*> leases;
+  const model::GpuNodeStatus* status = cache_.status(pod.node);
+  if (status == nullptr) {
+    // Nothing says where the GPUs of its leases are now: they are kept under these numbers. Of leases that
+    // went a replica that starts now would not know.
+    for (const auto& key : cache_.leasesOf(pod.uid)) { leases.push_back(cache_.lease(key)); }
+    std::set<int> ids{given.begin(), given.end()};
+    for (const model::Lease* lease : leasesFor(pod, given, said, leases)) { ids.insert(lease->gpu); }
+    return {ids.begin(), ids.end()};
   }
-  if (!leased.empty()) { return heldNow(said.uuids, given, leased, cache_.status(pod.node)); }
-  // Its reservation was edited, or taken away, or they went: those that were written for the same ids.
-  const std::string same = model::printAllocation(pod.node, given);
-  collect([&](const auto& lease, const auto& part) {
-    const bool is_named = !says_reservation && std::binary_search(given.begin(), given.end(), lease.gpu);
-    return is_named || part.devices == same;
-  });
-  return heldNow(said.uuids, given, leased, cache_.status(pod.node));
+  eachLeaseOf(pod.uid, [&](const model::Lease& lease) { leases.push_back(&lease); });
+  std::vector<std::string> uuids;
+  for (const model::Lease* lease : leasesFor(pod, given, said, leases)) { uuids.push_back(lease->uuid); }
+  return heldNow(said.uuids, given, uuids, *status);
 }
 
 void Engine::holdLease(const model::Uid& uid, const model::Lease& lease, Holds& holds) const {

@@ -317,5 +317,20 @@ TEST_F(EngineTest, ALeaseOfOneNamedGpuSaysNothingOfAnother) {
   EXPECT_EQ(node().free_devices, 1);
 }
 
+/// Its author edited what it names, and then its node's status went: the lease says what it has. One that
+/// went says nothing: a replica that starts now would not know of it.
+TEST_F(EngineTest, WithoutAStatusWhatItsLeasesNameIsKept) {
+  const PodBuilder pod =
+      PodBuilder("p").on("node-a").allocated("node-a:0").annotate(model::kReservationKey, "r1").running();
+  comes(pod);
+  comes(leaseOf(pod, 1));
+  EXPECT_EQ(engine.heldIds(pod.value(), {0}), (std::vector<int>{0}))
+      << "the node says nothing of a lease of GPU 1";
+  engine.apply({kapi::kGpuNodeStatus, {"", "node-a"}, model::Uid{"gns-node-a"}, {}, 9}, now);
+  EXPECT_EQ(engine.heldIds(pod.value(), {0}), (std::vector<int>{0, 1}));
+  goes(leaseOf(pod, 1));
+  EXPECT_EQ(engine.heldIds(pod.value(), {0}), (std::vector<int>{0}));
+}
+
 }  // namespace
 }  // namespace gs::engine

@@ -125,14 +125,14 @@ bool BoundLeases::anotherOfOursHas(const model::Pod& pod, int id,
 }
 
 /// A lease that is missing goes to the pod that was told its id, and has it, before one whose device has that
-/// id now: it says what the former has, under any id.
+/// id now: it says what the former has, under any id. Unless no lease is written for the former.
 bool BoundLeases::anotherWasTold(const model::Pod& pod, int id) const {
   const auto contains = [id](const std::vector<int>& ids) {
     return std::binary_search(ids.begin(), ids.end(), id);
   };
   return anotherOfOursHas(pod, id, [&](const model::Pod& other) {
     const auto given = devicesOf(other, sched::allocatedIds(other));
-    return given && contains(*given) && contains(c_.engine.heldIds(other, *given));
+    return given && contains(*given) && contains(leasable(other, c_.engine.heldIds(other, *given)));
   });
 }
 

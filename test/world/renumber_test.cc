@@ -321,6 +321,22 @@ TEST_F(ToldUuids, AMissingLeaseIsWrittenForTheGpuThatItsPodWasTold) {
   expectRebuilt();
 }
 
+/// No lease is written for who has a GPU by its number, and whose id means an Unhealthy one now, once nobody
+/// remembers that it had one. The pod that the Unhealthy one is of waits for no such lease.
+TEST_F(ToldIds, AMissingLeaseIsWrittenThoughAnotherWhoIsGivenNoneWasToldItsId) {
+  world.create(pod("q", "", 1));
+  ASSERT_TRUE(eventually([&] { return allocated("q") == "n:2" && running("q"); }));
+  world.crash(0);
+  auto devices = gpusOf({"GPU-0", "GPU-3", "GPU-1"});
+  devices[2].health = model::Health::Unhealthy;
+  world.agents().setDevices("n", devices);
+  world.touch();
+  ASSERT_EQ(world.request("DELETE", kLeases + "gpu-n-2").code, 200);
+  world.restart(0);
+  EXPECT_TRUE(eventually([&] { return holder(2) == uidOf("r"); }));
+  expectRebuilt();
+}
+
 // ---- a Binding of the earlier leader is on its way while the GPUs of an adopted decision are renumbered
 
 struct Adopted : OneNode {
