@@ -3,6 +3,7 @@
 
   - docs/rules.md and docs/promises.md name tests: a gtest suite or test, a contract case (`real/...`), a ctest test. Each one exists.
   - A comment, a script or a page that cites a rule (R14) cites one of docs/rules.md, and no rule has the number of another.
+  - docs/testing.md has a row for each feature of the seeds (test/sim/features.cc), and no other.
   - A link of a page to a file here, or to a heading, leads somewhere.
 
 Prints file:line, what is wrong and the fix; exits 1 when anything was found. `--self-test` plants one of each in a temporary tree.
@@ -19,6 +20,7 @@ INSTANCE = re.compile(r"^INSTANTIATE_TEST_SUITE_P\(\s*(\w+),\s*(\w+)", re.M)
 RULE = re.compile(r"^\*\*(R\d+)\. ", re.M)
 CITED = re.compile(r"(?<![\w\"'])R\d+\b")
 LINK = re.compile(r"\]\(([^)\s]+)\)")
+FEATURE = re.compile(r"\{Feature::\w+, \"([\w-]+)\"")
 CTESTS = {"sim_seeds", "sim_known_seeds", "mutants"}
 CODE = ("src", "test", "bench", "fuzz", "tools", "cmake")
 
@@ -59,6 +61,7 @@ class Checker:
                 self.check_tests(page, text)
             self.check_links(page, text)
         self.check_rules(pages)
+        self.check_features()
         return self.found
 
     def check_tests(self, page, text):
@@ -96,6 +99,18 @@ class Checker:
                     if cited not in known:
                         self.report(path, number, f"there is no rule {cited}", "cite one of docs/rules.md, or add it there")
 
+    def check_features(self):
+        page, table = self.root / "docs/testing.md", self.root / "test/sim/features.cc"
+        if not table.is_file():
+            return
+        text = page.read_text() if page.is_file() else ""
+        named = re.search(r"^\| feature \|.*?(?=\n\n|\Z)", text, re.M | re.S)
+        rows = set(re.findall(r"^\| `([\w-]+)` \|", named.group(0) if named else "", re.M))
+        known = set(FEATURE.findall(table.read_text()))
+        for name in sorted(known ^ rows):
+            what = "is not in the table of features" if name in known else "is no feature of test/sim/features.cc"
+            self.report(page, line_of(text, named.start()) if named else 1, f"{name} {what}", "mend the table")
+
     def check_links(self, page, text):
         prose = re.sub(r"^```.*?^```", lambda m: "\n" * m.group(0).count("\n"), text, flags=re.M | re.S)
         for link in LINK.finditer(prose):
@@ -115,6 +130,8 @@ CLEAN = {
     "docs/promises.md": "# Promises\n\n## All of it\n\nR1. [a](https://nowhere)\n\n```\n[b](gone.md)\n```\n",
     "src/a_test.cc": "TEST(Suite, Test) {}\nINSTANTIATE_TEST_SUITE_P(Table, Suite, x);\nauto s = \"R2\";  // R1\n",
     "test/testbed/contract/cases/case.sh": "# R1\n",
+    "test/sim/features.cc": '{Feature::Late, "late", 5},\n',
+    "docs/testing.md": "| feature | what |\n|---|---|\n| `late` | x |\n\n| `other` | y |\n",
 }
 PLANTS = [
     ("docs/promises.md", "Tests: `Suite.Gone`.\n", "docs/promises.md:1: there is no test Suite.Gone"),
@@ -127,6 +144,8 @@ PLANTS = [
     ("docs/b.md", "[c](gone.md)\n", "the link gone.md leads nowhere"),
     ("docs/b.md", "[c](promises.md#gone)\n", "there is no heading #gone"),
     ("README.md", "[c](docs/rules.md#rules)\n", None),
+    ("test/sim/features.cc", '{Feature::Late, "late", 5},\n{Feature::Lost, "lost", 5},\n', "lost is not in the table of features"),
+    ("test/sim/features.cc", "", "docs/testing.md:1: late is no feature"),
 ]
 
 

@@ -48,7 +48,7 @@ int run(const process::Program& program, Flags& f) {
   if (!quota) { return process::refuse(quota.error()); }
   f.election.lease = kLeaderLease;
   f.election.config.address = serve::advertised(f.extender);
-  f.election.config.alone_when_forbidden = true;
+  f.election.config.standalone_when_forbidden = true;
   auto made = process::Service::make(
       program,
       {.cluster = f.cluster,

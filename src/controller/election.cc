@@ -147,7 +147,7 @@ void Election::say(const char* verb, const kapi::Outcome& outcome, Output& out) 
 
 void Election::unreadable(const char* verb, const kapi::Outcome& outcome, Now now, Output& out) {
   say(verb, outcome, out);
-  if (config_.alone_when_forbidden && outcome.http == 403 && !allowed_) {
+  if (config_.standalone_when_forbidden && outcome.http == 403 && !allowed_) {
     if (!forbidden_since_) { forbidden_since_ = now.mono; }
     if (now.mono - *forbidden_since_ >= config_.lease_duration) {
       if (!leadership_.leading) {

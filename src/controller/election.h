@@ -13,7 +13,7 @@
 // stop() releases the lease (holderIdentity "", duration 1) so the next one may begin at once.
 // A lease that is deleted by hand under a leader is written anew by it at once; a standby that knew of the
 // lease waits a lease duration first (one that starts just then cannot know).
-// alone_when_forbidden: reading or writing the lease was answered 403 for a lease duration, and nothing ever
+// standalone_when_forbidden: reading or writing the lease was answered 403 for a lease duration, and nothing ever
 // went through: we lead, and each further 403 renews that. (An API server that has just started answers 403
 // for a moment; who has read the lease once never leads so.)
 // A lease that is older than it was seen before says that the server's history went back (etcd was restored
@@ -49,7 +49,7 @@ class Election {
     /// renewed. "": anybody's.
     std::string scheduler{};
     /// For who may run as one replica without a right to the lease: see above.
-    bool alone_when_forbidden = false;
+    bool standalone_when_forbidden = false;
   };
   struct Output {
     kapi::Effects effects;

@@ -19,7 +19,7 @@ using std::chrono::seconds;
 /// A candidate that may lead without a right to the lease.
 Election::Config alone() {
   Election::Config c = configOf("me");
-  c.alone_when_forbidden = true;
+  c.standalone_when_forbidden = true;
   return c;
 }
 

@@ -16,7 +16,8 @@ constexpr Duration kLongestWait = std::chrono::seconds{30};
 constexpr Duration kAbsentWait = std::chrono::seconds{10};
 constexpr Duration kProbeTime = std::chrono::seconds{3};
 constexpr Duration kFirstBookmark = std::chrono::seconds{1};  // not sooner after a probe was opened
-constexpr Duration kShortProbe = std::chrono::milliseconds{500};
+constexpr Duration kShortProbe =
+    std::chrono::milliseconds{500};  // not opened again: at the deadline all is listed
 constexpr Duration kShortStream = std::chrono::seconds{1};
 constexpr Duration kSteadyStream =
     std::chrono::seconds{10};  // it worked, whether or not there was anything to bring
@@ -224,7 +225,7 @@ Reflector::Output Reflector::handle(const kapi::WatchEnded& ended, Now now) {
     } else if (ended.http == 200 && probe_deadline_ && now.mono < *probe_deadline_ &&
                now.mono - probe_opened_ >= kShortProbe) {
       openProbe(now, out);  // its bookmark came before the target was written
-    }                       // one that ends at once is not opened again: at the deadline all is listed
+    }
   } else if (ended.stream != 0 && ended.stream == stream_) {
     stream_ = 0;
     streamEnded(ended, now, out);

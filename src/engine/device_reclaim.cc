@@ -95,7 +95,7 @@ void DeviceReclaim::lives(const model::Uid& uid, const model::NodeName& node) {
   const Key key{uid, node};
   if (!ended_.contains(key)) { return; }
   free(key);
-  if (drained(uid)) { freed_.pop_back(); }
+  if (reclaimed(uid)) { freed_.pop_back(); }
 }
 
 bool DeviceReclaim::Agents::isReady() const {
@@ -144,7 +144,7 @@ bool DeviceReclaim::inUse(const Key& key) const {
   return seen != observed_.end() && seen->second.users.contains(uid);
 }
 
-bool DeviceReclaim::drained(const model::Uid& uid) const {
+bool DeviceReclaim::reclaimed(const model::Uid& uid) const {
   const auto it = ended_.lower_bound({uid, {}});
   return it == ended_.end() || it->first.first != uid;
 }
@@ -161,7 +161,7 @@ void DeviceReclaim::free(const Key& key) {
   if (here->second.empty()) { on_node_.erase(here); }
   plan(node);
   forgetAgents(node);
-  if (drained(uid)) { freed_.push_back(uid); }
+  if (reclaimed(uid)) { freed_.push_back(uid); }
 }
 
 /// One end changes nothing for the other pods of its node, so only its own devices are looked at. Where the

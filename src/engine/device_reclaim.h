@@ -76,7 +76,7 @@ class DeviceReclaim {
   }
 
   /// No device of this pod is Draining.
-  [[nodiscard]] bool drained(const model::Uid& uid) const;
+  [[nodiscard]] bool reclaimed(const model::Uid& uid) const;
   /// Nodes of which anything is kept, for tests of what grows.
   [[nodiscard]] std::size_t remembered() const { return agents_.size() + observed_.size() + away_.size(); }
   /// Pods whose devices all became free since the last call.

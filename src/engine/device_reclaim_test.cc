@@ -48,7 +48,7 @@ class DeviceReclaimTest : public ::testing::Test {
 
 TEST_F(DeviceReclaimTest, ACleanEndFreesAtOnce) {
   end(true);
-  EXPECT_TRUE(reclaim.drained(pod));
+  EXPECT_TRUE(reclaim.reclaimed(pod));
   EXPECT_EQ(use(), sched::DeviceUse::Free);
   EXPECT_EQ(reclaim.takeFreed(), std::vector{pod});
 }
@@ -58,9 +58,9 @@ TEST_F(DeviceReclaimTest, WhileTheContainerHoldsItTheDeviceDrains) {
   end(true);
   EXPECT_EQ(use(), sched::DeviceUse::Draining);
   look("t2", {pod});
-  EXPECT_FALSE(reclaim.drained(pod));
+  EXPECT_FALSE(reclaim.reclaimed(pod));
   look("t3", {});
-  EXPECT_TRUE(reclaim.drained(pod));
+  EXPECT_TRUE(reclaim.reclaimed(pod));
   EXPECT_EQ(use(), sched::DeviceUse::Free);
 }
 
@@ -69,9 +69,9 @@ TEST_F(DeviceReclaimTest, AForceDeletedPodNeedsTheSecondNewLook) {
   EXPECT_EQ(use(), sched::DeviceUse::Draining);
   look("t0", {});  // the same look again is not a new one
   look("t1", {});
-  EXPECT_FALSE(reclaim.drained(pod));
+  EXPECT_FALSE(reclaim.reclaimed(pod));
   look("t2", {});
-  EXPECT_TRUE(reclaim.drained(pod));
+  EXPECT_TRUE(reclaim.reclaimed(pod));
 }
 
 // The watch of statuses may be late: what it brings may have been written before the end.
@@ -79,17 +79,17 @@ TEST_F(DeviceReclaimTest, LooksFromBeforeTheEndSayNothing) {
   reclaim.ended(pod, node, {0}, false, now);
   look("t1", {});
   look("t2", {});
-  EXPECT_FALSE(reclaim.drained(pod)) << "nobody knows yet when they were written";
+  EXPECT_FALSE(reclaim.reclaimed(pod)) << "nobody knows yet when they were written";
   const auto number = reclaim.wantsFloor();
   ASSERT_TRUE(number.has_value());
   reclaim.setFloor(*number, revision + 2);
   EXPECT_EQ(reclaim.wantsFloor(), std::nullopt);
   look("t3", {});
   look("t4", {});
-  EXPECT_FALSE(reclaim.drained(pod)) << "these were late";
+  EXPECT_FALSE(reclaim.reclaimed(pod)) << "these were late";
   look("t5", {});
   look("t6", {});
-  EXPECT_TRUE(reclaim.drained(pod));
+  EXPECT_TRUE(reclaim.reclaimed(pod));
 }
 
 TEST_F(DeviceReclaimTest, AFloorThatWasAskedForBeforeAnEndIsNotItsOwn) {
@@ -100,8 +100,8 @@ TEST_F(DeviceReclaimTest, AFloorThatWasAskedForBeforeAnEndIsNotItsOwn) {
   reclaim.setFloor(earlier, revision);
   look("t1", {});
   look("t2", {});
-  EXPECT_TRUE(reclaim.drained(pod));
-  EXPECT_FALSE(reclaim.drained(other));
+  EXPECT_TRUE(reclaim.reclaimed(pod));
+  EXPECT_FALSE(reclaim.reclaimed(other));
   EXPECT_EQ(reclaim.wantsFloor(), 2U);
 }
 
@@ -110,9 +110,9 @@ TEST_F(DeviceReclaimTest, ALookThatStillShowsItKeepsItDraining) {
   look("t1", {pod});
   look("t2", {pod});
   look("t3", {pod});
-  EXPECT_FALSE(reclaim.drained(pod));
+  EXPECT_FALSE(reclaim.reclaimed(pod));
   look("t4", {});
-  EXPECT_TRUE(reclaim.drained(pod));
+  EXPECT_TRUE(reclaim.reclaimed(pod));
 }
 
 TEST_F(DeviceReclaimTest, TheFirstLookThatWeHearOfMayBeOlderThanTheEnd) {
@@ -133,25 +133,25 @@ TEST_F(DeviceReclaimTest, TheFirstLookThatWeHearOfMayBeOlderThanTheEnd) {
   hears("t0");
   fresh.setComplete(true, now);
   hears("t1");
-  EXPECT_FALSE(fresh.drained(pod));
+  EXPECT_FALSE(fresh.reclaimed(pod));
   hears("t2");
-  EXPECT_TRUE(fresh.drained(pod));
+  EXPECT_TRUE(fresh.reclaimed(pod));
 }
 
 TEST_F(DeviceReclaimTest, ALateReportOfTerminatedContainersLiftsTheWait) {
   end(false);
   end(true);
-  EXPECT_TRUE(reclaim.drained(pod));
+  EXPECT_TRUE(reclaim.reclaimed(pod));
 }
 
 TEST_F(DeviceReclaimTest, WithoutAnAgentForFiveMinutesItIsFree) {
   end(false);
   reclaim.agentChanged(node, model::Uid{"agent"}, false, false, now);
   pass(4min + 59s);
-  EXPECT_FALSE(reclaim.drained(pod));
+  EXPECT_FALSE(reclaim.reclaimed(pod));
   ASSERT_EQ(reclaim.nextDue(), now + 1s);
   pass(1s);
-  EXPECT_TRUE(reclaim.drained(pod));
+  EXPECT_TRUE(reclaim.reclaimed(pod));
 }
 
 // Its pod ended, and is deleted later: two events of one agent.
@@ -169,7 +169,7 @@ TEST_F(DeviceReclaimTest, ADeletedNodeFreesIt) {
   end(false);
   ledger.removeNode(node);
   reclaim.nodeChanged(node, now);
-  EXPECT_TRUE(reclaim.drained(pod));
+  EXPECT_TRUE(reclaim.reclaimed(pod));
 }
 
 TEST_F(DeviceReclaimTest, ADeletedNodeThatComesBackDrainsOn) {
@@ -179,11 +179,11 @@ TEST_F(DeviceReclaimTest, ADeletedNodeThatComesBackDrainsOn) {
   pass(4min);
   ledger.upsertNode(testing::makeNode("node-a"));
   reclaim.nodeChanged(node, now);
-  EXPECT_FALSE(reclaim.drained(pod));
+  EXPECT_FALSE(reclaim.reclaimed(pod));
   EXPECT_EQ(use(), sched::DeviceUse::Draining);
   look("t1", {});
   look("t2", {});
-  EXPECT_TRUE(reclaim.drained(pod));
+  EXPECT_TRUE(reclaim.reclaimed(pod));
   EXPECT_EQ(use(), sched::DeviceUse::Free);
 }
 
@@ -194,7 +194,7 @@ TEST_F(DeviceReclaimTest, OneThatComesBackLaterIsAnotherMachine) {
   pass(5min);
   ledger.upsertNode(testing::makeNode("node-a"));
   reclaim.nodeChanged(node, now);
-  EXPECT_TRUE(reclaim.drained(pod));
+  EXPECT_TRUE(reclaim.reclaimed(pod));
   EXPECT_EQ(use(), sched::DeviceUse::Free);
 }
 
@@ -203,10 +203,10 @@ TEST_F(DeviceReclaimTest, AStatusThatComesBackDrainsOn) {
   ledger.removeStatus(node);
   reclaim.statusGone(node, now);
   look("t1", {});
-  EXPECT_FALSE(reclaim.drained(pod));
+  EXPECT_FALSE(reclaim.reclaimed(pod));
   look("t2", {});
   look("t3", {});
-  EXPECT_TRUE(reclaim.drained(pod));
+  EXPECT_TRUE(reclaim.reclaimed(pod));
 }
 
 TEST_F(DeviceReclaimTest, OneThatEndsAtANewAgentBringsBackWhoDrainedThere) {
@@ -217,7 +217,7 @@ TEST_F(DeviceReclaimTest, OneThatEndsAtANewAgentBringsBackWhoDrainedThere) {
   reclaim.statusGone(node, now);
   pass(2min);
   look("t2", {pod});
-  EXPECT_TRUE(reclaim.drained(pod)) << "without an agent for so long what it says counts for nothing";
+  EXPECT_TRUE(reclaim.reclaimed(pod)) << "without an agent for so long what it says counts for nothing";
   reclaim.agentChanged(node, model::Uid{"agent"}, true, true, now);
   reclaim.ended(model::Uid{"other"}, node, {1}, true, now);
   EXPECT_EQ(use(), sched::DeviceUse::Draining);
@@ -230,20 +230,20 @@ TEST_F(DeviceReclaimTest, WhoLivesAfterAllDoesNotDrainWhenItsNodeComesBack) {
   reclaim.lives(pod, node);
   ledger.upsertNode(testing::makeNode("node-a"));
   reclaim.nodeChanged(node, now);
-  EXPECT_TRUE(reclaim.drained(pod));
+  EXPECT_TRUE(reclaim.reclaimed(pod));
 }
 
 TEST_F(DeviceReclaimTest, AHandMadeStatusFreesAtOnce) {
   look("", {});
   end(false);
-  EXPECT_TRUE(reclaim.drained(pod));
+  EXPECT_TRUE(reclaim.reclaimed(pod));
 }
 
 TEST_F(DeviceReclaimTest, ADeletedStatusFreesIt) {
   end(false);
   ledger.removeStatus(node);
   reclaim.statusGone(node, now);
-  EXPECT_TRUE(reclaim.drained(pod));
+  EXPECT_TRUE(reclaim.reclaimed(pod));
 }
 
 TEST_F(DeviceReclaimTest, AnAgentNotReadyForAMinuteMakesDevicesUnknown) {
@@ -285,7 +285,7 @@ TEST_F(ReclaimAnonymous, DrainsAsACountUntilTheSecondNewLook) {
   EXPECT_EQ(anonymous(), 2);
   look("t2", {});
   EXPECT_EQ(anonymous(), 0);
-  EXPECT_TRUE(reclaim.drained(pod));
+  EXPECT_TRUE(reclaim.reclaimed(pod));
 }
 
 TEST_F(ReclaimAnonymous, ACleanEndFreesAtOnce) {
@@ -367,7 +367,7 @@ TEST_F(DeviceReclaimTest, ALateLookThatNamesThePodMakesItsEndNotClean) {
   look("t2", {pod});
   reclaim.seenUsing(pod, node, 0, now);
   look("t3", {});
-  EXPECT_FALSE(reclaim.drained(pod)) << "no look was written after the end";
+  EXPECT_FALSE(reclaim.reclaimed(pod)) << "no look was written after the end";
 }
 
 /// Where GpuNodeStatus is not served nothing drains, and its list need not be asked for.
@@ -375,7 +375,7 @@ TEST_F(DeviceReclaimTest, NobodyAsksForTheRevisionOfAnEndThatWaitsForNothing) {
   const model::NodeName other{"node-b"};
   ledger.upsertNode(testing::makeNode("node-b"));
   reclaim.ended(pod, other, {0}, false, now);
-  ASSERT_TRUE(reclaim.drained(pod));
+  ASSERT_TRUE(reclaim.reclaimed(pod));
   EXPECT_EQ(reclaim.wantsFloor(), std::nullopt);
 }
 

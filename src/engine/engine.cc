@@ -68,7 +68,7 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
   const bool over = after == nullptr || after->finished();
   antiAffinity(any, !over && !uses, uses);
   const bool was_over = before && before->finished();
-  if (over && any.bound() && !(was_over && reclaim_.drained(uid))) {
+  if (over && any.bound() && !(was_over && reclaim_.reclaimed(uid))) {
     const bool clean = after != nullptr     ? after->containers_terminated
                        : before->finished() ? before->containers_terminated
                                             : before->containers_reported_terminated;

@@ -1,4 +1,4 @@
-// The engine: caches, ledger, drains, decider and queue wired together. What every front door sits on.
+// The engine: caches, ledger, device reclaim, decider and queue wired together. What every front door sits on.
 //
 // It turns changes of the API's objects into holdings of the ledger, level-triggered: after any change the
 // holdings of the pods concerned are derived anew from the cache (pod, leases) and only the difference is
@@ -96,7 +96,7 @@ class Engine {
 
   /// The pod ended (finished or gone for good).
   [[nodiscard]] bool ended(const model::Uid& uid) const;
-  [[nodiscard]] bool drained(const model::Uid& uid) const { return reclaim_.drained(uid); }
+  [[nodiscard]] bool reclaimed(const model::Uid& uid) const { return reclaim_.reclaimed(uid); }
 
   [[nodiscard]] sched::Doors doors() const { return doors_; }
   [[nodiscard]] const Cache& cache() const { return cache_; }
@@ -106,7 +106,7 @@ class Engine {
   [[nodiscard]] const sched::AntiAffinity& antiAffinity() const { return anti_affinity_; }
   [[nodiscard]] sched::Queue& queue() { return queue_; }
 
-  /// Pods that something changed for (itself, its claim, its leases, its drain),
+  /// Pods that something changed for (itself, its claim, its leases, its reclaim),
   /// since the last call; ascending.
   [[nodiscard]] std::set<model::Uid> takeTouched();
   /// Claims whose spec or whose pods changed, since the last call.

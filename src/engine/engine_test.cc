@@ -120,13 +120,13 @@ TEST_F(EngineTest, ALeaseThatIsListedAfterItsEndedPodDrainsAsTheOtherWayRound) {
   const auto lease = leaseOf(failed, 1);
   comes(failed);
   comes(lease);
-  EXPECT_FALSE(engine.drained(failed.value().uid)) << "nobody says that its containers have ended";
+  EXPECT_FALSE(engine.reclaimed(failed.value().uid)) << "nobody says that its containers have ended";
   goes(lease);
   EXPECT_EQ(use(1), DeviceUse::Draining);
   const auto ended = PodBuilder("q").on("node-a").phase(model::PodPhase::Failed).terminated();
   comes(ended);
   comes(leaseOf(ended, 2));
-  EXPECT_TRUE(engine.drained(ended.value().uid)) << "they have";
+  EXPECT_TRUE(engine.reclaimed(ended.value().uid)) << "they have";
 }
 
 TEST_F(EngineTest, APodThatWasSeenToEndUnboundNeverRan) {
@@ -166,9 +166,9 @@ TEST_F(EngineTest, BeforeAllIsListedAnEndedPodsDeviceDrains) {
   fresh.apply({kapi::kNode, {"", "node-a"}, {}, shared(testing::makeNode("node-a")), 1}, now);
   fresh.apply({kapi::kPod, pod.value().key, {}, pod.make(), 1}, now);
   fresh.apply({kapi::kPod, pod.value().key, pod.value().uid, {}, 2}, now);
-  EXPECT_FALSE(fresh.drained(pod.value().uid)) << "an agent may yet be listed";
+  EXPECT_FALSE(fresh.reclaimed(pod.value().uid)) << "an agent may yet be listed";
   fresh.synced(now);
-  EXPECT_TRUE(fresh.drained(pod.value().uid));
+  EXPECT_TRUE(fresh.reclaimed(pod.value().uid));
 }
 
 TEST_F(EngineTest, APodThatWasNeverSeenBoundMayHaveRun) {
@@ -177,7 +177,7 @@ TEST_F(EngineTest, APodThatWasNeverSeenBoundMayHaveRun) {
   comes(pod);
   comes(leaseOf(pod, 0));
   goes(pod);
-  EXPECT_FALSE(engine.drained(pod.value().uid))
+  EXPECT_FALSE(engine.reclaimed(pod.value().uid))
       << "bound and gone within a gap of the watch, for all we know";
   goes(leaseOf(pod, 0));
   EXPECT_EQ(use(0), DeviceUse::Draining);

@@ -14,8 +14,8 @@ using sched::Source;
 
 namespace {
 
-/// Those of the pod's leases that were written for what it says it has: by its reservation. If that was edited,
-/// or taken away, or they went: those that were written for the same ids.
+/// Those of the pod's leases that were written for what it says it has: by its reservation. If that was
+/// edited, or taken away, or they went: those that were written for the same ids.
 std::vector<const model::Lease*> leasesFor(const model::Pod& pod, const std::vector<int>& given,
                                            const sched::Holdings& said,
                                            const std::vector<const model::Lease*>& leases) {

@@ -173,11 +173,13 @@ namespace {
 /// {"node":"why not", ...} of those that may fit later, or of those that never will.
 std::string refusedNodes(const FilterArgs& args, const sched::Offers& offers, bool never) {
   std::vector<std::string> texts;
-  for (const auto& refusal : offers.refusals) { texts.push_back(reason(refusal.text, args.nodes.size())); }
+  for (const auto& rejection : offers.rejections) {
+    texts.push_back(reason(rejection.text, args.nodes.size()));
+  }
   std::string out = "{";
   for (std::size_t i = 0; i < args.nodes.size(); ++i) {
-    const auto* refusal = offers.refusalOf(i);
-    if (refusal == nullptr || refusal->never != never) { continue; }
+    const auto* rejection = offers.rejectionOf(i);
+    if (rejection == nullptr || rejection->never != never) { continue; }
     out += fmt::format("{}\"{}\":{}", out.size() > 1 ? "," : "", args.nodes[i].name, texts[offers.of[i]]);
   }
   return out + "}";
@@ -187,7 +189,7 @@ std::string offersReply(const FilterArgs& args, const sched::Offers& offers) {
   std::string nodes;
   std::string names;
   for (std::size_t i = 0; i < args.nodes.size(); ++i) {
-    if (offers.refusalOf(i) != nullptr) { continue; }
+    if (offers.rejectionOf(i) != nullptr) { continue; }
     if (!names.empty()) {
       names += ',';
       nodes += ',';

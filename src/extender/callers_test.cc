@@ -16,13 +16,13 @@ Caller callerUntil(RequestId request_id, int until) {
   return c;
 }
 
-std::vector<RequestId> ticketsOf(const Callers::List& list) {
+std::vector<RequestId> idsOf(const Callers::List& list) {
   std::vector<RequestId> out;
   for (const Caller& c : list) { out.push_back(c.request_id); }
   return out;
 }
 
-using Tickets = std::vector<RequestId>;
+using Ids = std::vector<RequestId>;
 
 TEST(Callers, EachIsTakenOnceInTheOrderInWhichTheyCame) {
   Callers callers;
@@ -32,11 +32,11 @@ TEST(Callers, EachIsTakenOnceInTheOrderInWhichTheyCame) {
   callers.awaitWrite(callerUntil(3, 5));
   callers.awaitDecision(callerUntil(4, 5));
   EXPECT_FALSE(callers.empty());
-  EXPECT_EQ(ticketsOf(callers.takeForWrite()), (Tickets{2, 3}));
+  EXPECT_EQ(idsOf(callers.takeForWrite()), (Ids{2, 3}));
   EXPECT_FALSE(callers.awaitWrite());
   EXPECT_TRUE(callers.awaitDecision());
   callers.awaitWrite(callerUntil(5, 5));
-  EXPECT_EQ(ticketsOf(callers.takeAll()), (Tickets{5, 1, 4})) << "those for the write first";
+  EXPECT_EQ(idsOf(callers.takeAll()), (Ids{5, 1, 4})) << "those for the write first";
   EXPECT_TRUE(callers.empty());
   EXPECT_TRUE(callers.takeAll().empty());
   EXPECT_TRUE(callers.takeForDecision().empty());
@@ -51,9 +51,9 @@ TEST(Callers, WhoseTimeIsOverIsTakenAndOthersKeepTheirOrder) {
   callers.awaitDecision(callerUntil(4, 7));
   EXPECT_EQ(callers.nextLate(), secondOf(4));
   EXPECT_TRUE(callers.takeLate(secondOf(4) - 1ns).empty());
-  EXPECT_EQ(ticketsOf(callers.takeLate(secondOf(4))), (Tickets{2, 3})) << "at that instant it is over";
+  EXPECT_EQ(idsOf(callers.takeLate(secondOf(4))), (Ids{2, 3})) << "at that instant it is over";
   EXPECT_EQ(callers.nextLate(), secondOf(7));
-  EXPECT_EQ(ticketsOf(callers.takeAll()), (Tickets{1, 4}));
+  EXPECT_EQ(idsOf(callers.takeAll()), (Ids{1, 4}));
 }
 
 }  // namespace

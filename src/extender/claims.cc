@@ -146,7 +146,7 @@ void Extender::takeOff(const model::Pod& pod) {
   g.uid = pod.uid;
   g.pod = pod.key;
   g.asked = now_.mono;
-  g.write.removeOrphan(now_.mono + kClaimedFor, troubles_.refusalsOf(pod.uid));
+  g.write.removeOrphan(now_.mono + kClaimedFor, troubles_.rejectionsOf(pod.uid));
 }
 
 /// What was adopted before the quotas had been read.

@@ -279,7 +279,7 @@ TEST_F(ClaimsTest, APodThatIsBoundWithThemIsNotCalledLate) {
   EXPECT_TRUE(hasNotes("p"));
 }
 
-TEST_F(ClaimsTest, AQuestionDoesNotWaitForTheirRemoval) {
+TEST_F(ClaimsTest, ARequestDoesNotWaitForTheirRemoval) {
   lead();
   claim("p", {{50, 1}}, "1", now.wall);
   EXPECT_EQ(filter(server.pods["p"], {"a"}).kind, AnswerKind::Chosen);
@@ -354,7 +354,7 @@ TEST_F(OwnSchedulersTest, AreNotGivenShares) {
   EXPECT_FALSE(server.pods["p"].bound());
 }
 
-TEST_F(OwnSchedulersTest, NorWhereTheQuestionCameBeforeThePod) {
+TEST_F(OwnSchedulersTest, NorWhereTheRequestCameBeforeThePod) {
   lead();
   model::Pod pod = vcudaPod("p", {{50, 1}});
   pod.scheduler_name = "gpu-scheduler";
@@ -378,7 +378,7 @@ TEST_F(OwnSchedulersTest, NorByTheirAnnotations) {
   EXPECT_EQ(server.writes, 0) << "the scheduler's writes alone";
 }
 
-TEST_F(ExtenderTest, AQuestionThatSaysOtherThanThePodIsOfNoEffect) {
+TEST_F(ExtenderTest, ARequestThatSaysOtherThanThePodIsOfNoEffect) {
   addNode(gpuNode("a", 2));
   lead();
   const model::Pod pod = create("p", {{50, 1}});
@@ -391,7 +391,7 @@ TEST_F(ExtenderTest, AQuestionThatSaysOtherThanThePodIsOfNoEffect) {
 }
 
 /// It is not: what is known of it counts, and nobody's time stands still.
-TEST_F(ExtenderTest, AQuestionThatSaysThatAnUnboundPodIsBoundIsOfNoEffect) {
+TEST_F(ExtenderTest, ARequestThatSaysThatAnUnboundPodIsBoundIsOfNoEffect) {
   addNode(gpuNode("a", 2));
   lead();
   const model::Pod pod = create("p", {{50, 1}});
@@ -406,7 +406,7 @@ TEST_F(ExtenderTest, AQuestionThatSaysThatAnUnboundPodIsBoundIsOfNoEffect) {
   EXPECT_GT(extender.nextDue(), now.mono) << "somebody is looked at again and again, and nobody else is";
 }
 
-TEST_F(ExtenderTest, APodThatIsReadAndAsksForOtherThanItsQuestionGetsNothingByIt) {
+TEST_F(ExtenderTest, APodThatIsReadAndAsksForOtherThanItsRequestGetsNothingByIt) {
   addNode(gpuNode("a", 2));
   lead();
   const model::Pod& pod = server.add(vcudaPod("p", {{50, 1}}));

@@ -329,9 +329,9 @@ void Extender::choose(Caller w, const model::Pod& pod) {
     if (before != nullptr) { reserve(*before, pod); }
     return answer(w, Kind::Failed, fmt::format("{} is being placed by gpu-scheduler", nameOf(pod)));
   }
-  if (const std::string* refusal = best ? troubles_.refusalOf(pod.uid, now_.mono) : nullptr) {
+  if (const std::string* why = best ? troubles_.rejectionOf(pod.uid, now_.mono) : nullptr) {
     if (before != nullptr) { reserve(*before, pod); }
-    return answer(w, Kind::Failed, *refusal);
+    return answer(w, Kind::Failed, *why);
   }
   if (best) {
     a.kind = Kind::Chosen;

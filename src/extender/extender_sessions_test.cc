@@ -307,7 +307,7 @@ TEST_F(SessionTest, WhoDidNotRenewItsLeadPromisesNothing) {
   EXPECT_EQ(filter(pod, {"a"}).kind, AnswerKind::Chosen);
 }
 
-TEST_F(SessionTest, ItsTimeIsThatOfTheQuestionWhenNothingElseHappened) {
+TEST_F(SessionTest, ItsTimeIsThatOfTheRequestWhenNothingElseHappened) {
   lead();
   extender.leadUntil(now.mono + 3s);
   const model::Pod pod = create("p", {{50, 1}});

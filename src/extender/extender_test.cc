@@ -83,7 +83,7 @@ TEST_F(ExtenderTest, APodOfVeryManyContainersIsRefusedNamingTheField) {
 
 // ---- The same pod again
 
-TEST_F(ExtenderTest, TheSameQuestionGetsTheSameAnswerAndWritesOnce) {
+TEST_F(ExtenderTest, TheSameRequestGetsTheSameAnswerAndWritesOnce) {
   addNode(gpuNode("a", 1));
   addNode(gpuNode("b", 1));
   lead();
@@ -95,7 +95,7 @@ TEST_F(ExtenderTest, TheSameQuestionGetsTheSameAnswerAndWritesOnce) {
   EXPECT_EQ(server.writes, 1);
 }
 
-TEST_F(ExtenderTest, QuestionsSideBySideWaitForOneWrite) {
+TEST_F(ExtenderTest, RequestsSideBySideWaitForOneWrite) {
   addNode(gpuNode("a", 1));
   lead();
   const model::Pod pod = create("p", {{50, 1}});

@@ -31,7 +31,7 @@ TEST_F(ExtenderTest, WhoGivesBackWhatWasNeverWrittenTakesNoOthersAnnotations) {
 }
 
 /// A uid is known by whoever made it; its name is what the request says.
-TEST_F(ExtenderTest, APodIsNotGoneBecauseAQuestionCallsItOtherwise) {
+TEST_F(ExtenderTest, APodIsNotGoneBecauseARequestCallsItOtherwise) {
   for (const bool seen : {false, true}) {
     const std::string name = seen ? "p" : "q";
     addNode(gpuNode(name, 1));

@@ -78,7 +78,7 @@ void Extender::grant(Caller w, const model::Pod& pod, const sched::PodRequest& r
   failAll(g.callers.takeForWrite(), "this pod was given another node since; ask again");
   if (!g.note.node.empty()) { addOnce(g.before[g.note.node], g.picks); }
   g.adopted = false;
-  g.write.decided(troubles_.refusalsOf(pod.uid));
+  g.write.decided(troubles_.rejectionsOf(pod.uid));
   g.uid = pod.uid;
   g.pod = pod.key;
   g.picks = sched::picksOf(request.shares, *sched::fitShares(node, request));

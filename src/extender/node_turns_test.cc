@@ -41,7 +41,7 @@ TEST_F(NodeTurnsTest, NoOtherNodeFitsWhileItsSchedulerMayActOnItsOwn) {
   EXPECT_EQ(turns.otherFits(kOther, now), Other::Fits);
 }
 
-TEST_F(NodeTurnsTest, ManyQuestionsInOneTurnAreOneTurn) {
+TEST_F(NodeTurnsTest, ManyRequestsInOneTurnAreOneTurn) {
   turns.begin(now);
   for (int i = 0; i < 100; ++i) { EXPECT_TRUE(turns.ownFits(kOwn, now)); }
   inVain();

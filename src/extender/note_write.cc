@@ -21,10 +21,10 @@ Duration doubled(int times, Duration longest) {
 
 }  // namespace
 
-void NoteWrite::decided(int refusals) {
+void NoteWrite::decided(int rejections) {
   if (orphan_ && failures_ == 0) { not_before_ = {}; }
   orphan_ = idle_ = false;
-  failures_ = std::max(failures_, refusals);
+  failures_ = std::max(failures_, rejections);
 }
 
 void NoteWrite::begin() {
@@ -44,11 +44,11 @@ void NoteWrite::removeIdly() {
   idle_ = true;
 }
 
-void NoteWrite::removeOrphan(Mono not_before, int refusals) {
+void NoteWrite::removeOrphan(Mono not_before, int rejections) {
   removeIdly();
   orphan_ = true;
   not_before_ = not_before;
-  failures_ = refusals;
+  failures_ = rejections;
 }
 
 int NoteWrite::changedByOthers(Mono now) {
@@ -79,8 +79,8 @@ void NoteWrite::applied() {
   failures_ = 0;
 }
 
-void NoteWrite::failed(Mono now, int refusals, Duration at_least) {
-  failures_ = std::max(failures_ + 1, refusals);
+void NoteWrite::failed(Mono now, int rejections, Duration at_least) {
+  failures_ = std::max(failures_ + 1, rejections);
   const Duration longest = orphan_        ? kLongestOfOrphan
                            : isRemoving() ? kLongestOfRemoval
                                           : kapi::RetryTerms{}.longest;

@@ -38,15 +38,15 @@ class NoteWrite {
   }
 
   // What is to be done.
-  /// `refusals` in a row so far of this pod's writes. An orphan's pause is over: somebody waits now.
-  void decided(int refusals);
+  /// `rejections` in a row so far of this pod's writes. An orphan's pause is over: somebody waits now.
+  void decided(int rejections);
   void begin();
   /// As begin(), though nobody waits for it.
   void beginIdly();
   void remove();
   void removeIdly();
   /// What the pod says is to go after a pause, without a hurry.
-  void removeOrphan(Mono not_before, int refusals);
+  void removeOrphan(Mono not_before, int rejections);
   /// Somebody else changed them: the first time they are mended at once, then ever more slowly. How often.
   int changedByOthers(Mono now);
   /// As after one failure: who asked was answered without waiting.
@@ -68,7 +68,7 @@ class NoteWrite {
   void wasRead() { read_first_ = false; }
   /// What was read shows that it took effect.
   void settled() { unsettled_ = false; }
-  void failed(Mono now, int refusals, Duration at_least);
+  void failed(Mono now, int rejections, Duration at_least);
   void waitUntil(Mono not_before) { not_before_ = not_before; }
 
  private:

@@ -99,6 +99,7 @@ std::size_t partsOf(std::string_view object) {
 net::Response ok(std::string body) { return net::jsonResponse(200, std::move(body)); }
 net::Response unavailable(const Answer& a) { return net::textResponse(503, a.text + "\n"); }
 
+net::Response unreadable(const Error& error) { return net::textResponse(400, error.message + "\n"); }
 net::Response badRequest(const Error& error, std::string_view expected) {
   return net::textResponse(400, fmt::format("{}; expected is {}\n", error.message, expected));
 }
@@ -237,8 +238,8 @@ net::Response Exchange::filter() {
 net::Response Exchange::priorities() {
   const auto args = readFilterArgs(scanner_, body_);
   if (!args) { return badRequest(args.error(), "ExtenderArgs: an object with Pod, and Nodes or NodeNames"); }
-  if (offered_) {
-    if (const Status read = readPod(args->pod); !read) { return badRequest(read.error(), "a Pod"); }
+  if (offered_ || !args->pod.empty()) {
+    if (const Status read = readPod(args->pod); !read) { return unreadable(read.error()); }
     if (!isOffered()) { pod_.reset(); }
   }
   const Answer a = ask(Verb::Rank, args->nodes);
@@ -253,9 +254,7 @@ net::Response Exchange::preempt() {
         args.error(),
         "ExtenderPreemptionArgs: an object with Pod, and NodeNameToVictims or NodeNameToMetaVictims");
   }
-  if (const Status read = readPod(args->pod); !read) {
-    return net::textResponse(400, read.error().message + "\n");
-  }
+  if (const Status read = readPod(args->pod); !read) { return unreadable(read.error()); }
   std::vector<NodeArg> nodes;
   for (const VictimsArg& v : args->victims) { nodes.push_back({v.node, {}, 0}); }
   for (const VictimsArg& v : args->victims) {
@@ -312,9 +311,7 @@ net::Response Exchange::predicate() {
 net::Response Exchange::prioritize() {
   const auto args = readTaskArgs(scanner_, body_);
   if (!args) { return badRequest(args.error(), "an object with task and nodes, as Volcano sends it"); }
-  if (const Status read = readPod(args->pod); !read) {
-    return net::textResponse(400, read.error().message + "\n");
-  }
+  if (const Status read = readPod(args->pod); !read) { return unreadable(read.error()); }
   const Answer a = ask(Verb::Rank, args->nodes);
   if (a.kind != Kind::Ranked) { return unavailable(a); }
   return ok(nodeScoreReply(*args, request_.candidates, a, sched::wantsVcuda(*pod_)));

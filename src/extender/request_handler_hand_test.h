@@ -1,4 +1,4 @@
-// A front with a machine and pods on an API server behind it, for its tests and for fuzzing.
+// A request handler with a machine and pods on an API server behind it, for its tests and for fuzzing.
 // Included by tests only.
 #pragma once
 
@@ -13,7 +13,7 @@
 
 namespace gs::extender {
 
-/// A machine and an API server behind one front, without threads: a request is answered when nothing is left
+/// A machine and an API server behind one request handler, without threads: a request is answered when nothing is left
 /// to be done.
 class RequestHandlerHand : public Backend {
  public:
@@ -59,14 +59,14 @@ class RequestHandlerHand : public Backend {
     extender.settle(now);
   }
   net::Response post(const std::string& path, std::string body) {
-    return front.answer({"POST", path, {}, std::move(body)}, scanner, *this).response;
+    return handler.answer({"POST", path, {}, std::move(body)}, scanner, *this).response;
   }
   std::string reply(const std::string& path, std::string body) { return post(path, std::move(body)).body; }
 
   engine::Engine engine;
   Extender extender;
   PodServer server;
-  RequestHandler front{{"v1-test", {}}};
+  RequestHandler handler{{"v1-test", {}}};
   json::Scanner scanner;
   Now now{Mono{std::chrono::hours{1}}, Wall{std::chrono::hours{1000}}};
   int requests = 0;

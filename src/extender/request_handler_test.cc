@@ -115,7 +115,7 @@ TEST_F(Cluster, TheSameCallAgainGetsTheSameNode) {
   EXPECT_EQ(server.writes, 1);
 }
 
-TEST_F(Cluster, APodWithoutGpusGetsItsNodesBackWithoutAQuestion) {
+TEST_F(Cluster, APodWithoutGpusGetsItsNodesBackWithoutARequest) {
   const std::string pod = R"({"metadata":{"name":"web"},"spec":{"containers":[{"name":"a<b"}]}})";
   EXPECT_EQ(
       reply("/scheduler/predicates", objectsBody(pod, {kBig, kCpu})),
@@ -235,6 +235,12 @@ TEST_F(Cluster, WhatPrioritiesCannotReadIsSaid) {
             "NodeNames\n");
   EXPECT_EQ(said("/scheduler/priorities", ""),
             "400 EOF; expected is ExtenderArgs: an object with Pod, and Nodes or NodeNames\n");
+  const char* no_quantity =
+      R"({"Pod":{"metadata":{"name":"p","namespace":"ml","uid":"u"},"spec":{"containers":[{"name":"c0","resources":{"limits":{"tencent.com/vcuda-core":"abc"}}}]}},"NodeNames":["n-big"]})";
+  EXPECT_EQ(
+      said("/scheduler/priorities", no_quantity),
+      "400 Pod.spec.containers[0].resources.limits[\"tencent.com/vcuda-core\"]: \"abc\" is not a quantity; "
+      "write a whole number such as \"50\" (100 is one GPU)\n");
   EXPECT_EQ(said("/scheduler/preempt", "7"),
             "400 the body is not an object; expected is ExtenderPreemptionArgs: an object with Pod, and "
             "NodeNameToVictims or NodeNameToMetaVictims\n");
@@ -370,7 +376,7 @@ TEST_F(Cluster, WhatElseVolcanoAsksIsAbstainedFrom) {
 
 TEST_F(RequestHandlerTest, TextsPathsAndMethods) {
   const auto get = [&](const char* path) {
-    return front.answer({"GET", path, {}, ""}, scanner, *this).response;
+    return handler.answer({"GET", path, {}, ""}, scanner, *this).response;
   };
   EXPECT_EQ(get("/version").body, "v1-test");
   EXPECT_EQ(get("/hello").body, "Hello, World!");
@@ -398,7 +404,7 @@ class Offering : public Backend {
     return answer;
   }
   net::Response post(const std::string& path, std::string body) {
-    return front.answer({"POST", path, {}, std::move(body)}, scanner, *this).response;
+    return handler.answer({"POST", path, {}, std::move(body)}, scanner, *this).response;
   }
   std::string reply(const std::string& path, const std::string& pod, const std::string& nodes) {
     return post(path, R"({"Pod":)" + pod + "," + nodes + "}").body;
@@ -407,7 +413,7 @@ class Offering : public Backend {
   sched::Ledger ledger;
   Request asked{};
   Answer answer;
-  RequestHandler front{
+  RequestHandler handler{
       {"v1-test", {}, [](const model::Pod& pod) { return pod.scheduler_name == "gpu-kube"; }}};
   json::Scanner scanner;
 };
@@ -420,7 +426,7 @@ constexpr const char* kOtherPod =
 TEST(RequestHandlerOffers, FilterGivesAllThatFitAndSaysOfOthersWhetherTheyEverWill) {
   Offering o;
   o.answer.kind = Answer::Kind::Offered;
-  o.answer.offers.refusals = {{"no \"room\"", false}, {"never", true}};
+  o.answer.offers.rejections = {{"no \"room\"", false}, {"never", true}};
   o.answer.offers.of = {sched::Offers::kFits, 0, sched::Offers::kFits, 1};
   EXPECT_EQ(o.reply("/scheduler/filter", kOfferedPod, R"("Nodes":null,"NodeNames":["a","b","c","d"])"),
             R"({"Nodes":null,"NodeNames":["a","c"],"FailedNodes":{"b":"no \"room\""},)"

@@ -25,18 +25,18 @@ class WriteTroubles {
 
   /// The API server would not have a write of the pod. Returns until when nobody tries again.
   Mono refused(const model::Uid& pod, std::string why, Mono now) {
-    Refusal& r = pods_[pod];
+    Rejection& r = pods_[pod];
     r.until = now + kapi::retryWait(++r.failures, {});
     r.why = std::move(why);
     return r.until;
   }
   /// How often in a row.
-  [[nodiscard]] int refusalsOf(const model::Uid& pod) const {
+  [[nodiscard]] int rejectionsOf(const model::Uid& pod) const {
     const auto it = pods_.find(pod);
     return it == pods_.end() ? 0 : it->second.failures;
   }
   /// Why, while it is too early to try again; else nullptr.
-  [[nodiscard]] const std::string* refusalOf(const model::Uid& pod, Mono now) const {
+  [[nodiscard]] const std::string* rejectionOf(const model::Uid& pod, Mono now) const {
     const auto it = pods_.find(pod);
     return it == pods_.end() || now >= it->second.until ? nullptr : &it->second.why;
   }
@@ -70,7 +70,7 @@ class WriteTroubles {
   }
 
  private:
-  struct Refusal {
+  struct Rejection {
     int failures = 0;
     Mono until{};
     std::string why;
@@ -79,7 +79,7 @@ class WriteTroubles {
     int failures = 0;  // in a row
     std::string why;
   };
-  std::map<model::Uid, Refusal> pods_;  // that are known and unbound
+  std::map<model::Uid, Rejection> pods_;  // that are known and unbound
   std::map<std::string, Stuck> namespaces_;
 };
 

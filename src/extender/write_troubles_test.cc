@@ -19,17 +19,17 @@ kapi::Outcome answeredWith(int http, std::string message = "no") {
 
 TEST(WriteTroubles, ARefusalIsToldUntilItIsTimeToTryAgainAndWaitsGrow) {
   WriteTroubles troubles;
-  EXPECT_EQ(troubles.refusalOf(kRefusedPod, kHour), nullptr);
+  EXPECT_EQ(troubles.rejectionOf(kRefusedPod, kHour), nullptr);
   const Mono first = troubles.refused(kRefusedPod, "why", kHour);
   EXPECT_GT(first, kHour);
-  ASSERT_NE(troubles.refusalOf(kRefusedPod, first - 1ns), nullptr);
-  EXPECT_EQ(*troubles.refusalOf(kRefusedPod, first - 1ns), "why");
-  EXPECT_EQ(troubles.refusalOf(kRefusedPod, first), nullptr);
-  EXPECT_EQ(troubles.refusalsOf(kRefusedPod), 1) << "the count is kept for the next";
+  ASSERT_NE(troubles.rejectionOf(kRefusedPod, first - 1ns), nullptr);
+  EXPECT_EQ(*troubles.rejectionOf(kRefusedPod, first - 1ns), "why");
+  EXPECT_EQ(troubles.rejectionOf(kRefusedPod, first), nullptr);
+  EXPECT_EQ(troubles.rejectionsOf(kRefusedPod), 1) << "the count is kept for the next";
   EXPECT_GT(troubles.refused(kRefusedPod, "again", first) - first, first - kHour);
-  EXPECT_EQ(troubles.refusalsOf(kRefusedPod), 2);
+  EXPECT_EQ(troubles.rejectionsOf(kRefusedPod), 2);
   troubles.forget(kRefusedPod);
-  EXPECT_EQ(troubles.refusalsOf(kRefusedPod), 0);
+  EXPECT_EQ(troubles.rejectionsOf(kRefusedPod), 0);
 }
 
 TEST(WriteTroubles, ANamespaceIsStuckAfterManyInARow) {
@@ -44,7 +44,7 @@ TEST(WriteTroubles, ANamespaceIsStuckAfterManyInARow) {
   troubles.refused(kRefusedPod, "why", kHour);
   troubles.worked(kRefusedPod, "a");
   EXPECT_EQ(troubles.stuckIn("a"), nullptr);
-  EXPECT_EQ(troubles.refusalsOf(kRefusedPod), 0);
+  EXPECT_EQ(troubles.rejectionsOf(kRefusedPod), 0);
 }
 
 }  // namespace

@@ -113,7 +113,7 @@ void Extender::tellTheNext() {
 }
 
 void Extender::tryLater(Grant& g, Duration at_least) {
-  g.write.failed(now_.mono, troubles_.refusalsOf(g.uid), at_least);
+  g.write.failed(now_.mono, troubles_.rejectionsOf(g.uid), at_least);
 }
 
 /// Nobody asks for the pod any more, and none is known: where it may not be read or written, nothing will

@@ -3,7 +3,7 @@
 // then tells the event loop.
 //
 // Two threads: one for the machine and its timers, one that carries out its call, so that the deadline is
-// seen to pass while a call hangs. The event loop's sign of life is its answer to a question.
+// seen to pass while a call hangs. The event loop's sign of life is its answer to a query.
 #pragma once
 
 #include <memory>
@@ -67,7 +67,7 @@ class ElectionThread {
   void ping();
 
   const Wiring wiring_;
-  // Questions to the loop that are answered late hold on to it.
+  // Queries to the loop that are answered late hold on to it.
   const std::shared_ptr<Mailbox<Message>> mailbox_;
   mutable Mutex mutex_;
   Signal ended_changed_;

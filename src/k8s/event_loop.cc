@@ -7,7 +7,7 @@
 namespace gs::k8s {
 namespace {
 
-constexpr std::size_t kMaxQuestions = 256;
+constexpr std::size_t kMaxQueries = 256;
 
 }  // namespace
 
@@ -38,14 +38,14 @@ void EventLoop::postLeadership(kapi::Leadership leadership) {
 bool EventLoop::urge(Urgent urgent) {
   {
     MutexLock lock{mutex_};
-    if (stopping_ || urgent_.size() >= kMaxQuestions) { return false; }
+    if (stopping_ || urgent_.size() >= kMaxQueries) { return false; }
     urgent_.push_back(std::move(urgent));
   }
   mailbox_.tryPush(Nudge{});
   return true;
 }
 
-bool EventLoop::ask(std::function<void()> question) { return urge(std::move(question)); }
+bool EventLoop::ask(std::function<void()> query) { return urge(std::move(query)); }
 
 void EventLoop::ping(std::function<void()> pong) {
   {
@@ -56,7 +56,7 @@ void EventLoop::ping(std::function<void()> pong) {
 }
 
 void EventLoop::answerPing() {
-  Question pong;
+  Query pong;
   {
     MutexLock lock{mutex_};
     pong.swap(pong_);
@@ -100,7 +100,7 @@ void EventLoop::give(const Event& event) {
   carryOut(machine_.handle(event, clock_.now()));
 }
 
-/// Only those that are there now: were later ones taken too, questions could keep events waiting for ever.
+/// Only those that are there now: were later ones taken too, queries could keep events waiting for ever.
 void EventLoop::takeUrgent() {
   answerPing();
   for (std::size_t left = countUrgent(); left > 0; --left) {
@@ -109,8 +109,8 @@ void EventLoop::takeUrgent() {
     if (const auto* leadership = std::get_if<kapi::Leadership>(&*next)) {
       term_ = leadership->leading ? leadership->term : 0;
       give(*leadership);
-    } else if (const auto* question = std::get_if<Question>(&*next)) {
-      (*question)();
+    } else if (const auto* query = std::get_if<Query>(&*next)) {
+      (*query)();
     } else {
       carryOut(std::get<Action>(*next)(clock_.now()));
     }

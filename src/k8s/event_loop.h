@@ -1,15 +1,15 @@
 // EventLoop: the one thread on which a machine lives. Takes events from a bounded mailbox, gives them to the
-// machine with the time, hands on its effects; keeps its timers; answers questions about it.
+// machine with the time, hands on its effects; keeps its timers; answers queries about it.
 //
 // Order: begin() comes first. Events of one poster come in the order in which they were posted. Changes of
-// leadership, questions and actions come in their own order, before whatever waits in the mailbox, so a flood
-// of events delays them by one event only. A flood of questions delays an event by those that were there
+// leadership, queries and actions come in their own order, before whatever waits in the mailbox, so a flood
+// of events delays them by one event only. A flood of queries delays an event by those that were there
 // before it, 256 at most. A sign of life is asked for before all of those, however many there are.
 // Effects of one event are handed on before the next event is given.
 // post() waits while the mailbox is full and must not be called from the loop's own thread; postLeadership(),
 // ask() and act() never wait. After stop() events are dropped,
-// questions that were accepted are still answered.
-// The machine, reached through `handle` and questions only, must outlive the loop.
+// queries that were accepted are still answered.
+// The machine, reached through `handle` and queries only, must outlive the loop.
 #pragma once
 
 #include <cstdint>
@@ -54,20 +54,20 @@ class EventLoop {
   /// False: stopped.
   bool post(Event event);
   void postLeadership(kapi::Leadership leadership);
-  /// Runs `question` on the loop's thread, between two events. False: too many wait (the thread hangs),
+  /// Runs `query` on the loop's thread, between two events. False: too many wait (the thread hangs),
   /// or stopped.
-  bool ask(std::function<void()> question);
+  bool ask(std::function<void()> query);
   /// Runs `pong` as soon as the thread has ended what it does now. One at a time: another one takes the place
   /// of what has not run yet.
   void ping(std::function<void()> pong);
   /// As ask(), for what changes the machine: its effects are carried out.
   bool act(std::function<kapi::Effects(Now)> action);
   /// As ask(), and waits for the answer. nullopt: none within `limit` (the thread hangs), or refused. A
-  /// question that is answered later still runs then: it must not refer to things of the asker that may be
+  /// query that is answered later still runs then: it must not refer to things of the caller that may be
   /// gone by then.
-  template <class Question>
-  auto answer(Question question, Duration limit) -> std::optional<decltype(question())> {
-    auto task = std::make_shared<std::packaged_task<decltype(question())()>>(std::move(question));
+  template <class Query>
+  auto answer(Query query, Duration limit) -> std::optional<decltype(query())> {
+    auto task = std::make_shared<std::packaged_task<decltype(query())()>>(std::move(query));
     auto result = task->get_future();
     if (!ask([task] { (*task)(); }) || result.wait_for(limit) != std::future_status::ready) {
       return std::nullopt;
@@ -81,9 +81,9 @@ class EventLoop {
  private:
   struct Nudge {};
   using Message = std::variant<Event, Nudge>;
-  using Question = std::function<void()>;
+  using Query = std::function<void()>;
   using Action = std::function<kapi::Effects(Now)>;
-  using Urgent = std::variant<kapi::Leadership, Question, Action>;
+  using Urgent = std::variant<kapi::Leadership, Query, Action>;
 
   void run();
   void give(const Event& event);
@@ -99,7 +99,7 @@ class EventLoop {
   Mailbox<Message> mailbox_;
   Mutex mutex_;
   std::deque<Urgent> urgent_ GS_GUARDED_BY(mutex_);
-  Question pong_ GS_GUARDED_BY(mutex_);
+  Query pong_ GS_GUARDED_BY(mutex_);
   bool stopping_ GS_GUARDED_BY(mutex_) = false;
   // The loop's thread's own:
   Machine machine_;

@@ -52,11 +52,11 @@ class EventLoopTest : public testing::Test {
     waitOpen(entered_, "the machine is there");
   }
   /// After everything that was posted before.
-  template <class Question>
-  auto answer(Question question) {
+  template <class Query>
+  auto answer(Query query) {
     loop_.post(kapi::WatchEnded{kLast, 0, ""});
     while (*loop_.answer([this] { return !lastCame(); }, 1h)) { std::this_thread::yield(); }
-    return *loop_.answer(std::move(question), 1h);
+    return *loop_.answer(std::move(query), 1h);
   }
   bool lastCame() {
     const auto* last = given_.empty() ? nullptr : std::get_if<kapi::WatchEnded>(&given_.back());
@@ -164,7 +164,7 @@ TEST_F(EventLoopTest, LeadershipOvertakesWhatWaitsAndRenewalsAreJoined) {
   });
 }
 
-TEST_F(EventLoopTest, AFullMailboxTakesLeadershipAndQuestionsAndAnswersThemFirst) {
+TEST_F(EventLoopTest, AFullMailboxTakesLeadershipAndQueriesAndAnswersThemFirst) {
   std::latch entered{1};
   std::latch release{1};
   start([&](const Event& event, Now) {
@@ -178,13 +178,13 @@ TEST_F(EventLoopTest, AFullMailboxTakesLeadershipAndQuestionsAndAnswersThemFirst
   waitOpen(entered, "the machine is there");
   for (kapi::Token t = 1; t <= 16; ++t) { loop_.post(outcome(t)); }
   loop_.postLeadership({true, 1, Mono::max()});
-  std::size_t events_before_the_question = 0;
-  EXPECT_TRUE(loop_.ask([&] { events_before_the_question = given_.size(); }));
+  std::size_t events_before_the_query = 0;
+  EXPECT_TRUE(loop_.ask([&] { events_before_the_query = given_.size(); }));
   std::jthread waiting{[&] { EXPECT_TRUE(loop_.post(outcome(17))); }};
   release.count_down();
   waiting.join();
   EXPECT_EQ(tokens().size(), 18U);
-  EXPECT_EQ(events_before_the_question, 2U);  // the one in progress, and the leadership
+  EXPECT_EQ(events_before_the_query, 2U);  // the one in progress, and the leadership
 }
 
 /// As soon as one was carried out the next is there, as with many who ask side by side.
@@ -209,7 +209,7 @@ TEST_F(EventLoopTest, AFloodOfActionsKeepsNoEventWaiting) {
   loop_.stop();
 }
 
-TEST_F(EventLoopTest, TooManyQuestionsAreRefused) {
+TEST_F(EventLoopTest, TooManyQueriesAreRefused) {
   std::latch release{1};
   startHeld(release);
   int accepted = 0;
@@ -219,7 +219,7 @@ TEST_F(EventLoopTest, TooManyQuestionsAreRefused) {
   loop_.stop();  // before what its thread waits on goes
 }
 
-TEST_F(EventLoopTest, ThoughTooManyQuestionsWaitAPingIsAnsweredBeforeThem) {
+TEST_F(EventLoopTest, ThoughTooManyQueriesWaitAPingIsAnsweredBeforeThem) {
   std::latch release{1};
   startHeld(release);
   int answered = 0;
@@ -245,13 +245,13 @@ TEST_F(EventLoopTest, AHungMachineGivesNoAnswer) {
     return kapi::Effects{};
   });
   loop_.post(outcome(1));
-  gs::waitUntil("a question without an answer, once the machine hangs",
+  gs::waitUntil("a query without an answer, once the machine hangs",
                 [this] { return !loop_.answer([] { return 1; }, 1ms); });
   release.count_down();
   loop_.stop();
 }
 
-TEST_F(EventLoopTest, StopDropsEventsAnswersQuestionsAndRefusesMore) {
+TEST_F(EventLoopTest, StopDropsEventsAnswersQueriesAndRefusesMore) {
   std::latch entered{1};
   std::latch release{1};
   start([&](const Event&, Now) {

@@ -47,10 +47,10 @@ class Host {
   /// threads end. A second call does nothing.
   void stop(Duration limit, const std::function<bool()>& give_up);
 
-  /// Runs `question` on the machine's thread; nullopt: no answer within 2 s.
-  template <class Question>
-  auto ask(Question question) {
-    return loop_.answer(std::move(question), std::chrono::seconds{2});
+  /// Runs `query` on the machine's thread; nullopt: no answer within 2 s.
+  template <class Query>
+  auto ask(Query query) {
+    return loop_.answer(std::move(query), std::chrono::seconds{2});
   }
   /// Runs `action` on the machine's thread and carries out its effects. False: too many wait,
   /// or it has stopped.

@@ -40,7 +40,7 @@ bool LabelSelector::matches(const Labels& labels) const {
                      [&](const auto& r) { return holds(r, labels); });
 }
 
-bool AntiAffinityTerm::keepsAway(const std::string& ns, const Labels& labels) const {
+bool AntiAffinityTerm::matches(const std::string& ns, const Labels& labels) const {
   return (namespaces.empty() || std::binary_search(namespaces.begin(), namespaces.end(), ns)) &&
          pods.matches(labels);
 }

@@ -33,7 +33,7 @@ struct AntiAffinityTerm {
   std::string topology_key;
   std::vector<std::string> namespaces;  // of the pods it keeps away, sorted, unique; empty: every namespace
   LabelSelector pods;
-  [[nodiscard]] bool keepsAway(const std::string& ns, const Labels& labels) const;
+  [[nodiscard]] bool matches(const std::string& ns, const Labels& labels) const;
   friend auto operator<=>(const AntiAffinityTerm&, const AntiAffinityTerm&) = default;
 };
 /// A term's name: the same for equal terms only (64 bits of the SHA-256 of its text), so that it can be

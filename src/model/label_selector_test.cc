@@ -35,9 +35,9 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(AntiAffinity, MeansPodsOfItsNamespacesOnly) {
   const AntiAffinityTerm term{"zone", {"a", "b"}, {}};
-  EXPECT_TRUE(term.keepsAway("b", {}));
-  EXPECT_FALSE(term.keepsAway("c", {}));
-  EXPECT_TRUE((AntiAffinityTerm{"zone", {}, {}}).keepsAway("c", {})) << "every namespace";
+  EXPECT_TRUE(term.matches("b", {}));
+  EXPECT_FALSE(term.matches("c", {}));
+  EXPECT_TRUE((AntiAffinityTerm{"zone", {}, {}}).matches("c", {})) << "every namespace";
 }
 
 TEST(AntiAffinity, EqualTermsAndOnlyTheyHaveTheSameId) {

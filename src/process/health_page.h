@@ -1,5 +1,5 @@
 // /healthz, /readyz and /metrics of a process with one machine:
-// a Handler over questions to the machine's thread.
+// a Handler over queries to the machine's thread.
 //   /healthz  200 while the owner thread answers in time and has not failed for good; else 500
 //   /readyz   200 when the machine is ready, the token is valid, and the leader lease can be read and written
 //             or is done without; `?verbose` or a failure lists each check

@@ -345,7 +345,7 @@ RC_GTEST_FIXTURE_PROP(AntiAffinityTest, MeaningIsWhatTheDefinitionSays, (std::ui
       }
       Terms expected;
       for (const auto& [by, of] : said) {
-        if (of.keepsAway(ns, labels)) { expected.push_back(of); }
+        if (of.matches(ns, labels)) { expected.push_back(of); }
       }
       Ids all = ids(expected);
       all.erase(std::unique(all.begin(), all.end()), all.end());

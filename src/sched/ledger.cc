@@ -272,7 +272,7 @@ void Ledger::closingsChanged(NodeIndex i) {
 
 /// What its holders name of the counted devices is added, or (`sign` -1) taken off: before and after they
 /// change.
-void Ledger::name(NodeState& n, const DeviceState& d, int sign) {
+void Ledger::countNamed(NodeState& n, const DeviceState& d, int sign) {
   if (n.counted.empty()) { return; }
   for (const auto& holder : d.holders) {
     const auto it = countedAt(n.counted, holder.uid);
@@ -334,12 +334,12 @@ void Ledger::hold(const model::NodeName& node, int id, const model::Uid& uid, So
   const DeviceUse use_before = device->use();
   NodeState& n = *nodes_[i];
   const std::int64_t anonymous = n.anonymous;
-  name(n, *device, -1);
+  countNamed(n, *device, -1);
   if (fresh) { holder = device->holders.insert(holder, Holder{uid, 0, {}, {}}); }
   holder->sources |= bitsOf(source);
   holder->said[positionOf(source)] = amount;
   const Amount counted = amountOf(*holder);
-  name(n, *device, +1);
+  countNamed(n, *device, +1);
   const bool matters =
       fresh || counted != holder->amount || device->use() != use_before || n.anonymous != anonymous;
   holder->amount = counted;
@@ -358,14 +358,14 @@ void Ledger::release(const model::NodeName& node, int id, const model::Uid& uid,
   }
   const DeviceUse use_before = device->use();
   const std::int64_t anonymous = n->anonymous;
-  name(*n, *device, -1);
+  countNamed(*n, *device, -1);
   holder->sources &= static_cast<std::uint8_t>(~bitsOf(source));
   holder->said[positionOf(source)] = {};
   const Amount counted = amountOf(*holder);
   bool matters = holder->sources == 0 || counted != holder->amount;
   holder->amount = counted;
   if (holder->sources == 0) { device->holders.erase(holder); }
-  name(*n, *device, +1);
+  countNamed(*n, *device, +1);
   matters = matters || device->use() != use_before || n->anonymous != anonymous;
   if (matters) { holdersChanged(i, *device); }
   if (device->holders.empty() && !device->listed) {

@@ -200,7 +200,7 @@ class Ledger {
   void changed(NodeIndex i);
   [[nodiscard]] std::size_t mostChanges() const;
   void factsChanged(NodeIndex i);
-  static void name(NodeState& n, const DeviceState& d, int sign);
+  static void countNamed(NodeState& n, const DeviceState& d, int sign);
   void recount(NodeIndex i, const model::Uid& uid);
   void holdersChanged(NodeIndex i, DeviceState& d);
   void forgetIfNothing(NodeIndex i);

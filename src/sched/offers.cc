@@ -59,9 +59,9 @@ Offers offersFor(const OfferedNodes& nodes, const PodRequest& request, const mod
   }
   for (std::uint32_t g = 0; g < largest.size(); ++g) {
     if (g == unknown) {
-      out.refusals.push_back({"node(s) were not known to gpu-scheduler yet", false});
+      out.rejections.push_back({"node(s) were not known to gpu-scheduler yet", false});
     } else {
-      out.refusals.push_back({wordsOf(largest[g]), isNever(largest[g].reason)});
+      out.rejections.push_back({wordsOf(largest[g]), isNever(largest[g].reason)});
     }
   }
   return out;

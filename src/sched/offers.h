@@ -21,16 +21,16 @@ namespace gs::sched {
 using OfferedNodes = std::vector<const NodeState*>;
 
 struct Offers {
-  struct Refusal {
+  struct Rejection {
     std::string text;
     bool never = false;  // no pod that goes would change it
-    friend bool operator==(const Refusal&, const Refusal&) = default;
+    friend bool operator==(const Rejection&, const Rejection&) = default;
   };
   static constexpr std::uint32_t kFits = ~std::uint32_t{0};
-  std::vector<Refusal> refusals;  // each once
-  std::vector<std::uint32_t> of;  // by position: kFits, or which of them
-  [[nodiscard]] const Refusal* refusalOf(std::size_t position) const {
-    return of[position] == kFits ? nullptr : &refusals[of[position]];
+  std::vector<Rejection> rejections;  // each once
+  std::vector<std::uint32_t> of;      // by position: kFits, or which of them
+  [[nodiscard]] const Rejection* rejectionOf(std::size_t position) const {
+    return of[position] == kFits ? nullptr : &rejections[of[position]];
   }
 };
 

@@ -25,7 +25,7 @@ class OffersTest : public ::testing::Test {
     return out;
   }
   static std::string text(const Offers& offers, std::size_t i) {
-    const auto* refusal = offers.refusalOf(i);
+    const auto* refusal = offers.rejectionOf(i);
     return refusal == nullptr ? "fits" : (refusal->never ? "never: " : "") + refusal->text;
   }
   Ledger l;
@@ -44,7 +44,7 @@ TEST_F(OffersTest, SaysTheSameOfAllNodesThatSayTheSameWithTheLargestNumbers) {
   EXPECT_EQ(text(offers, 2), "never: node(s) had too few GPUs: need 3 and the largest has 2");
   EXPECT_EQ(text(offers, 3), "fits");
   EXPECT_EQ(text(offers, 4), "node(s) were not known to gpu-scheduler yet");
-  EXPECT_EQ(offers.refusals.size(), 3U);
+  EXPECT_EQ(offers.rejections.size(), 3U);
 }
 
 TEST_F(OffersTest, WhatThePodHoldsItselfDoesNotStandInItsWay) {

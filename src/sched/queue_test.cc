@@ -111,7 +111,7 @@ TEST(Queue, AnEmptyClassCanBeUnschedulableAheadOfItsPod) {
   const auto a = q.pop();
   (void)q.markUnschedulable(1);
   EXPECT_TRUE(q.add(*a));
-  EXPECT_TRUE(q.add(*a)) << "replacing the only pod does not unpark";
+  EXPECT_TRUE(q.add(*a)) << "replacing the only pod does not make it schedulable";
   q.remove(a->uid);
   EXPECT_FALSE(q.add(*a)) << "a class without pods is forgotten";
 }

@@ -120,7 +120,7 @@ void TermIndex::addMeaning(const std::string& meant, Found found, const std::str
     looks_ += terms;
     for (std::size_t of = i; of < end; ++of) {
       for (const auto& [id, term] : found[of]->second) {
-        if (term->keepsAway(ns, labels)) { ids.push_back(id); }
+        if (term->matches(ns, labels)) { ids.push_back(id); }
       }
     }
   }

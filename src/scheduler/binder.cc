@@ -112,7 +112,7 @@ void Binder::notAskedForAnyMore(const model::Uid& uid) {
   if (grant->stage == Stage::Leasing) { giveUp(*grant, "whoever asked for it gave up"); }
 }
 
-void Binder::tellAsker(const Grant& grant, bool bound, std::string why) {
+void Binder::tellCaller(const Grant& grant, bool bound, std::string why) {
   if (grant.asked) { ended_.push_back({grant.uid, bound, std::move(why)}); }
 }
 
@@ -202,7 +202,7 @@ bool Binder::bound(const model::Pod& pod) {
   if (as_decided && grant->stage != Stage::Bound) { bindApplied(*grant); }
   if (!as_decided) {
     giveBut(*grant, pod);
-    tellAsker(*grant, false, fmt::format("somebody else bound it to {}", pod.node.text));
+    tellCaller(*grant, false, fmt::format("somebody else bound it to {}", pod.node.text));
   }
   forget(pod.uid);
   return true;
@@ -213,13 +213,13 @@ void Binder::ended(const model::Uid& uid) {
     for (const auto& key : grant->open_leases) {
       const model::Lease* lease = c_.cache().lease(key);
       if (lease != nullptr && lease->names(uid)) {
-        desk_.forget(key, uid);  // it goes when its device has drained
+        desk_.forget(key, uid);  // it goes when its device is reclaimed
       } else {
         desk_.give(key, uid, grant->id);  // not written yet, for all we know
       }
     }
     keepBoundPerhaps(*grant);
-    tellAsker(*grant, false, "the pod is gone, or has ended");
+    tellCaller(*grant, false, "the pod is gone, or has ended");
     forget(uid);
   }
   endBoundPerhaps(uid);
@@ -458,7 +458,7 @@ void Binder::finishRelease(const Grant& grant) {
   const Duration asked_for = grant.asked_for;
   const auto rejection = grant.refused ? std::make_shared<const std::string>(grant.why) : nullptr;
   if (grant.in_vain) { pending_.triedInVain(grant); }
-  tellAsker(grant, false, grant.why);
+  tellCaller(grant, false, grant.why);
   forget(uid);  // `grant` is gone
   c_.reconciles.add(uid);
   const model::Pod* pod = c_.cache().pod(uid);

@@ -125,7 +125,7 @@ class Binder : public controller::Part {
   std::vector<int> openLeases(Grant& grant);
   void keepBoundPerhaps(const Grant& grant);
   void endBoundPerhaps(const model::Uid& uid);
-  void tellAsker(const Grant& grant, bool bound, std::string why = {});
+  void tellCaller(const Grant& grant, bool bound, std::string why = {});
   Grant* find(const model::Uid& uid);
   [[nodiscard]] const Grant* find(const model::Uid& uid) const;
   void forget(const model::Uid& uid);

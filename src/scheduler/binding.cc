@@ -140,7 +140,7 @@ void Binder::bindApplied(Grant& grant) {
   slots_.worked(grant.pod.ns);
   slots_.close(grant.uid);
   grant.not_before = c_.now.mono;
-  tellAsker(grant, true);
+  tellCaller(grant, true);
   scheduledEvent(grant);
   c_.count(kScheduleAttempts, {{"result", "scheduled"}, {"profile", c_.config.scheduler_name}});
   const auto since = pending_.placed(grant.uid);

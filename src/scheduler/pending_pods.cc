@@ -23,19 +23,19 @@ PendingPods::PendingPods(Context& context)
 }
 
 sched::DoorResult PendingPods::readDoor(const model::Pod& pod) const {
-  const bool places = !c_.asksUs(pod);
+  const bool we_filter = !c_.asksUs(pod);
   auto door = sched::readPod(pod, c_.cache().claim({pod.key.ns, sched::claimName(pod)}), c_.engine.doors(),
-                             places ? sched::Filters::Ours : sched::Filters::Theirs);
+                             we_filter ? sched::Filters::Ours : sched::Filters::Theirs);
   auto* request = std::get_if<sched::PodRequest>(&door);
   if (request == nullptr) { return door; }
   if (request->devices) { request->devices->max_sharers = c_.config.max_sharers; }
-  if (places) { request->kept_away_by = c_.engine.antiAffinity().meaning(pod.key.ns, pod.labels); }
+  if (we_filter) { request->kept_away_by = c_.engine.antiAffinity().meaning(pod.key.ns, pod.labels); }
   const std::int64_t milli = sched::gpuMilli(*request);
   if (milli > 0 && c_.engine.quota().awaited()) {
     return sched::Blocked{"QuotaUnknown", "the GPU quotas are not known: " + c_.engine.quota().state()};
   }
   if (milli > 0) { request->quota = c_.engine.quotaBound(pod.key.ns, milli); }
-  if (places) { request->not_on = in_vain_.leftOut(pod.uid, held_back_.contains(pod.uid), c_.now.mono); }
+  if (we_filter) { request->not_on = in_vain_.leftOut(pod.uid, held_back_.contains(pod.uid), c_.now.mono); }
   return door;
 }
 

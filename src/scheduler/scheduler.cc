@@ -58,14 +58,14 @@ Scheduler::Scheduler(Config config, Rng rng)
 kapi::Effects Scheduler::start(Now now) {
   c_.now = now;
   informers_.start(now, c_.out);
-  fed();
+  changesApplied();
   wakeAtNextDue();
   informers_.sent(c_.out);
   return std::exchange(c_.out, {});
 }
 
 /// What the feed has to say besides the changes that it brought.
-void Scheduler::fed() {
+void Scheduler::changesApplied() {
   for (const Kind kind : informers_.takeCaughtUp()) { leadership_.initialSync().caughtUp(kind); }
   if (failure().empty() || leadership_.stopped()) { return; }
   c_.log(kapi::Level::Error, failure());
@@ -89,7 +89,7 @@ void Scheduler::take(const Event& event, Now now) {
   } else if (std::holds_alternative<kapi::TimerDue>(event)) {
     tick();
   }
-  fed();
+  changesApplied();
   catchUp();
 }
 
@@ -110,7 +110,7 @@ kapi::Effects Scheduler::decide(Now now) {
 void Scheduler::led(const kapi::Leadership& leadership) {
   if (leadership.went_back) {
     informers_.historyWentBack("the leader lease");
-    fed();
+    changesApplied();
     return;
   }
   if (!leadership.leading) {
@@ -129,7 +129,7 @@ void Scheduler::led(const kapi::Leadership& leadership) {
 /// What the initial sync will wait for longest is begun: a second watch of each kind.
 void Scheduler::expectSync() {
   informers_.expectCatchUp(leadership_.initialSync().caughtUpKinds(), c_.now, c_.out);
-  fed();
+  changesApplied();
 }
 
 void Scheduler::lose() {
@@ -192,7 +192,7 @@ void Scheduler::sayTrouble(const std::string& trouble) {
 
 void Scheduler::tick() {
   informers_.tick(c_.now, c_.out);
-  fed();
+  changesApplied();
   c_.engine.tick(c_.now.mono);
   if (leadership_.isStandby()) { return; }
   leadership_.tick(c_.now, c_.out);
@@ -254,7 +254,7 @@ void Scheduler::catchUp() {
   if (auto census = leadership_.initialSync().takeCensus()) { takeCensus(*census); }
   for (const auto& want : leadership_.initialSync().takeCatchUps()) {
     informers_.catchUp(want.kind, want.revision, c_.now, c_.out);
-    fed();
+    changesApplied();
   }
   followLeadership();
   for (auto& [uid, object] : pending_.takeTold()) {

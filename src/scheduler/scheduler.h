@@ -10,7 +10,7 @@
 //   (Leftovers)
 //   bound                           -> its leases are as `allocated` says: missing ones written, others
 //                                      deleted (BoundLeases)
-//   ended                           -> its leases are deleted once its devices are drained
+//   ended                           -> its leases are deleted once its devices are reclaimed
 // A standby applies all events and decides nothing; a new leader decides when Leadership says so. Writes are
 // sent leader-only (kapi/call.h); after a loss of leadership everything under way is dropped and its outcomes
 // ignored.
@@ -110,7 +110,7 @@ class Scheduler {
 
  private:
   // scheduler.cc: events in, effects out, leadership
-  void fed();
+  void changesApplied();
   void led(const kapi::Leadership& leadership);
   void expectSync();
   void begin();

@@ -45,7 +45,7 @@ class Slots {
   void worked(const std::string& ns);
   void failed(const std::string& ns);
   [[nodiscard]] int used() const { return used_.used(); }
-  /// Somebody may begin more than when this was last asked.
+  /// Somebody may begin more than when this was last taken.
   [[nodiscard]] bool freed() const { return freed_; }
   [[nodiscard]] bool takeFreed() { return std::exchange(freed_, false); }
   void reset();

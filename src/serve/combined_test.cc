@@ -151,9 +151,9 @@ TEST_F(CombinedTest, KubeSchedulersPodsAreTheSchedulersAndTheirNodesThoseOfToday
   q.candidates.nodes = {anew.table->find("shares")};
   const Answer offered = asked();
   ASSERT_EQ(offered.kind, Answer::Kind::Offered) << offered.text;
-  ASSERT_NE(offered.offers.refusalOf(0), nullptr);
-  EXPECT_EQ(offered.offers.refusalOf(0)->text, "node(s) were managed by gpu-manager");
-  EXPECT_TRUE(offered.offers.refusalOf(0)->never);
+  ASSERT_NE(offered.offers.rejectionOf(0), nullptr);
+  EXPECT_EQ(offered.offers.rejectionOf(0)->text, "node(s) were managed by gpu-manager");
+  EXPECT_TRUE(offered.offers.rejectionOf(0)->never);
   lose();
   EXPECT_EQ(asked().kind, Answer::Kind::Unavailable);
 }
@@ -270,7 +270,7 @@ model::Pod ownSharePod() {
   return pod;
 }
 
-TEST_F(CombinedTest, AQuestionInTheNameOfAPodThatTheSchedulerPlacesReservesNothing) {
+TEST_F(CombinedTest, ARequestInTheNameOfAPodThatTheSchedulerPlacesReservesNothing) {
   start();
   lead();
   EXPECT_FALSE(ask()) << "nothing is known of that pod yet";
@@ -286,7 +286,7 @@ TEST_F(CombinedTest, AQuestionInTheNameOfAPodThatTheSchedulerPlacesReservesNothi
   EXPECT_TRUE(std::any_of(written.begin(), written.end(), binds)) << "it is placed all the same";
 }
 
-TEST_F(CombinedTest, AQuestionInTheNameOfAPodOfTheSchedulerIsRefused) {
+TEST_F(CombinedTest, ARequestInTheNameOfAPodOfTheSchedulerIsRefused) {
   add(kapi::kPod, ownSharePod());
   start();
   lead();

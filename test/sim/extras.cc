@@ -44,8 +44,8 @@ scheduler::Config Extras::config() const {
   return config;
 }
 
-sandbox::MakeCompanion Extras::beside() const {
-  if (!plan_.has(Feature::Beside)) { return {}; }
+sandbox::MakeCompanion Extras::companion() const {
+  if (!plan_.has(Feature::Combined)) { return {}; }
   return test::combined();
 }
 

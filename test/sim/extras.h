@@ -23,7 +23,7 @@ class Extras {
   /// Of the replicas of our installation.
   [[nodiscard]] scheduler::Config config() const;
   /// What runs beside each; none: nothing.
-  [[nodiscard]] sandbox::MakeCompanion beside() const;
+  [[nodiscard]] sandbox::MakeCompanion companion() const;
   /// How long containers of a pod that was deleted by force go on.
   [[nodiscard]] Duration linger() const;
   void carryOut(const Step& step);

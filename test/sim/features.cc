@@ -32,7 +32,7 @@ constexpr std::array<Row, kFeatures> kRows{{
     {Feature::Clock, "clock", 8},
     {Feature::LatePatches, "late-patches", 10},
     {Feature::Large, "large", 0},
-    {Feature::Beside, "beside", 10},
+    {Feature::Combined, "combined", 10},
     {Feature::Unstarted, "unstarted", 8},
     {Feature::Quotas, "quotas", 10},
     {Feature::Unenforced, "unenforced", 15},

@@ -32,7 +32,7 @@ enum class Feature : std::uint8_t {
   Clock,        // the wall clock jumps
   LatePatches,  // an extender's annotations land more than 10 s late
   Large,        // hundreds of pods
-  Beside,       // scheduler and extender in one process, on one ledger
+  Combined,     // scheduler and extender in one process, on one ledger
   Unstarted,    // pods are failed while their containers are said to wait, and run
   Quotas,       // GPUs of each model that a namespace may have, which change
   Unenforced,   // agents of some nodes give containers no GPUs: plain pods are counted there

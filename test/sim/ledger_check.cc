@@ -140,13 +140,13 @@ std::optional<sandbox::ReplicaId> LedgerCheck::leader() const {
 
 std::string LedgerCheck::atEnd(sandbox::ReplicaId leader, bool promises) {
   const auto rebuilt = test::rebuiltEngine(world_, decoded_);
-  std::optional<extender::Extender> beside;  // holds what annotations promise to pods that wait
-  if (const auto* extender = promises ? world_.extenderBeside(leader) : nullptr) {
-    beside.emplace(*rebuilt, extender->config(), Rng{1});
-    beside->lead(world_.now());
-    beside->settle(world_.now());
+  std::optional<extender::Extender> companion;  // holds what annotations promise to pods that wait
+  if (const auto* extender = promises ? world_.extenderOfCompanion(leader) : nullptr) {
+    companion.emplace(*rebuilt, extender->config(), Rng{1});
+    companion->lead(world_.now());
+    companion->settle(world_.now());
   }
-  const bool with_reservations = beside.has_value();
+  const bool with_reservations = companion.has_value();
   return difference(comparable(world_.scheduler(leader).engine().ledger().dump(with_reservations), left_out_),
                     comparable(rebuilt->ledger().dump(with_reservations), left_out_));
 }

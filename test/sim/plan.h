@@ -101,7 +101,7 @@ struct Plan {
   Features features{};
   [[nodiscard]] bool has(Feature feature) const { return features.contains(feature); }
   /// Else there is no extender, and no node of gpu-manager.
-  [[nodiscard]] bool hasShares() const { return extenders > 0 || has(Feature::Beside); }
+  [[nodiscard]] bool hasShares() const { return extenders > 0 || has(Feature::Combined); }
   std::vector<Step> steps;
   std::vector<const Mutator*> mutators;  // bugs that are put in: none but where they are to be found
 };

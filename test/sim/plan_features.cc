@@ -253,7 +253,7 @@ class Scenes {
 
   /// No extender is alone: what happens to those happens to the schedulers.
   /// No clock stands still (kShareWeights).
-  void beside() {
+  void combined() {
     if (plan_.extenders == 0) {
       std::vector<milliseconds> hot(static_cast<std::size_t>(below(4)));
       for (auto& moment : hot) { moment = any(milliseconds{37'000}); }
@@ -319,7 +319,7 @@ void addScenes(Scenes& scenes, Feature feature) {
     case Feature::Clock: return scenes.clock();
     case Feature::LatePatches: return scenes.latePatches();
     case Feature::Large: return scenes.large();
-    case Feature::Beside: return scenes.beside();
+    case Feature::Combined: return scenes.combined();
     case Feature::Unstarted: return scenes.unstarted();
     case Feature::Quotas: return scenes.quotas();
     case Feature::Unenforced: return scenes.unenforced();
@@ -341,7 +341,7 @@ void addFeatures(Plan& plan, const Features& allowed, const Features& forced) {
     const bool drawn = scenes.isDrawn(percentOf(feature)) || is_large;
     // Nodes of gpu-manager have no model: no share would be placed.
     const bool possible = (feature != Feature::LatePatches || plan.extenders > 0) &&
-                          (feature != Feature::Quotas || !plan.has(Feature::Beside));
+                          (feature != Feature::Quotas || !plan.has(Feature::Combined));
     if (!possible || !(forced.contains(feature) || (allowed.contains(feature) && drawn))) { continue; }
     plan.features.insert(feature);
     addScenes(scenes, feature);

@@ -83,7 +83,7 @@ class Play {
     }
     if (out_.problem.empty()) { calmDown(); }
     if (const auto leader = world_.leader(); tell_ && leader && !out_.problem.empty()) {
-      say(world_.scheduler(*leader).engine().ledger().dump(plan_.has(Feature::Beside)));
+      say(world_.scheduler(*leader).engine().ledger().dump(plan_.has(Feature::Combined)));
     }
     out_.writes = world_.writes().size();
     out_.quiet_points = ledgers_.compared();
@@ -177,7 +177,7 @@ class Play {
       for (int c = 0; c < 4; ++c) { world_.create(claimObject(c, ns)); }
     }
     for (int i = 0; i < kReplicas; ++i) {
-      processes_[world_.startReplica(extras_.config(), extras_.beside())] = {++last_process_, began_};
+      processes_[world_.startReplica(extras_.config(), extras_.companion())] = {++last_process_, began_};
     }
     world_.create(test::pod(kPoison, "one", 0, "a"));
     if (shares_) { shares_->begin(); }

@@ -298,8 +298,8 @@ void ShareSide::bind(const std::string& pod, const std::string& uid, const std::
 // ---- the end
 
 const extender::Extender& ShareSide::extender(sandbox::ReplicaId id) const {
-  const auto* beside = world_.extenderBeside(id);
-  return beside != nullptr ? *beside : world_.extender(id).extender();
+  const auto* companion = world_.extenderOfCompanion(id);
+  return companion != nullptr ? *companion : world_.extender(id).extender();
 }
 
 std::string ShareSide::settled() {

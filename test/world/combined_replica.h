@@ -20,8 +20,8 @@ class CombinedReplica : public sandbox::Companion {
   }
   void stopTaking() override { machine_.stopTaking(); }
   [[nodiscard]] bool underWay() const override { return machine_.underWay(); }
-  kapi::Effects ask(extender::RequestId request_id, extender::Request question, Now now) override {
-    return machine_.ask(request_id, std::move(question), now);
+  kapi::Effects ask(extender::RequestId request_id, extender::Request request, Now now) override {
+    return machine_.ask(request_id, std::move(request), now);
   }
   std::vector<std::pair<extender::RequestId, extender::Answer>> takeAnswers() override {
     return machine_.takeAnswers();

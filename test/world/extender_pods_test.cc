@@ -74,7 +74,7 @@ class ExtenderPodsWorld : public Cluster {
     ASSERT_TRUE(eventually([&] { return world.leadingExtender().has_value(); }));
   }
   static std::string refusal(const Answer& a, std::size_t position) {
-    const auto* refused = a.offers.refusalOf(position);
+    const auto* refused = a.offers.rejectionOf(position);
     return refused == nullptr ? "" : (refused->never ? "never: " : "") + refused->text;
   }
 
@@ -171,7 +171,7 @@ TEST_F(ExtenderPodsWorld, ABindingThatIsNotAnsweredIsFencedAndItsCallerAsksAgain
 }
 
 /// Whoever leads next takes over what kube-scheduler asks for again, and takes the rest back.
-TEST_F(ExtenderPodsWorld, ALeaderThatDiesBeforeTheBindingLeavesLeasesForTheSameQuestion) {
+TEST_F(ExtenderPodsWorld, ALeaderThatDiesBeforeTheBindingLeavesLeasesForTheSameRequest) {
   for (const bool same_node : {true, false}) {
     const std::string name = same_node ? "same" : "other";
     create(name, "one");

@@ -12,7 +12,7 @@ namespace {
 
 using json::Value;
 
-AdmissionRequest questionOf(const Call& call, const Admitted& what) {
+AdmissionRequest requestOf(const Call& call, const Admitted& what) {
   const Resource& r = call.resource();
   return {what.operation,
           r,
@@ -49,12 +49,12 @@ Answer<Value> decodeAgain(Call& call, const Admitted& what, const Value& before,
 
 Done admitMutating(const Admission& admission, Call& call, const Admitted& what, json::Value& object) {
   const auto decode = [&](Value next) { return decodeAgain(call, what, object, std::move(next)); };
-  return admission.mutate(call.kept.notes, questionOf(call, what), object, decode, call.warnings);
+  return admission.mutate(call.kept.notes, requestOf(call, what), object, decode, call.warnings);
 }
 
 Done admitValidating(const Admission& admission, Call& call, const Admitted& what,
                      const json::Value& object) {
-  return admission.validate(call.kept.notes, questionOf(call, what), object, call.warnings);
+  return admission.validate(call.kept.notes, requestOf(call, what), object, call.warnings);
 }
 
 }  // namespace gs::apiserver

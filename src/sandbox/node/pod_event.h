@@ -24,7 +24,6 @@ class UnclaimedPods {
   void look(Now now);
 
  private:
-  [[nodiscard]] bool waitsForAnother(const json::Value& pod) const;
   apiserver::Api& api_;
   const std::string scheduler_;
   std::uint64_t position_;  // of the store's history

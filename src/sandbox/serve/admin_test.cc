@@ -193,7 +193,7 @@ TEST_F(AdminTest, ARunTimeThatCannotBeReadIsTold) {
 }
 
 TEST_F(AdminTest, APodOfASchedulerThatIsNotHereIsTold) {
-  UnclaimedPods strays{world_.api(), "gpu-scheduler"};
+  UnclaimedPods unclaimed{world_.api(), "gpu-scheduler"};
   for (const char* scheduler : {"default-scheduler", "gpu-scheduler", "gpu-schedular"}) {
     world_.create(
         Object{{"apiVersion", "v1"},
@@ -202,8 +202,8 @@ TEST_F(AdminTest, APodOfASchedulerThatIsNotHereIsTold) {
                {"spec", Object{{"schedulerName", scheduler},
                                {"containers", Array{Value{Object{{"name", "c"}, {"image", "i"}}}}}}}});
   }
-  strays.look(world_.now());
-  strays.look(world_.now());
+  unclaimed.look(world_.now());
+  unclaimed.look(world_.now());
   const Value events = world_.get("/api/v1/namespaces/default/events");
   std::map<std::string, std::string> said;
   for (const Value& event : events["items"].items()) {

@@ -50,17 +50,17 @@ Live::Live(Options options, const Clock& clock)
 }
 
 void Live::stop() {
-  questions_.close();
+  queries_.close();
   owner_->join();
 }
 
-bool Live::ask(const Question& question) {
+bool Live::ask(const Query& query) {
   auto task = std::make_shared<std::packaged_task<void()>>([&] {
-    question(world_);
+    query(world_);
     world_.touch();
   });
   auto done = task->get_future();
-  if (!questions_.push([task] { (*task)(); })) { return false; }
+  if (!queries_.push([task] { (*task)(); })) { return false; }
   done.get();
   return true;
 }
@@ -76,14 +76,14 @@ apiserver::Answer<std::shared_ptr<WatchStream>> Live::watch(const std::string& t
 
 void Live::run() {
   std::vector<std::function<void()>> asked;
-  while (!questions_.drained()) {
+  while (!queries_.drained()) {
     advance();
     pump();
     saveIfDue();
     asked.clear();
-    if (questions_.popAll(asked, sleepUntil()) == 0) { continue; }
+    if (queries_.popAll(asked, sleepUntil()) == 0) { continue; }
     advance();
-    for (const auto& question : asked) { question(); }
+    for (const auto& query : asked) { query(); }
     if (unclaimed_pods_) { unclaimed_pods_->look(world_.now()); }
   }
   if (options_.scheduler) { world_.stop(0); }

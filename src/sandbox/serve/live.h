@@ -5,7 +5,7 @@
 // that falls kMaxBehind events, or Options::max_behind bytes, behind is cut off and has to list again. What
 // changed is seen by watchers after the step (or the request) that changed it. Stopping answers what was
 // asked before, ends all streams, and releases the leader lease.
-// Any thread may call ask() and watch(), but never from inside a question.
+// Any thread may call ask() and watch(), but never from inside a query.
 #pragma once
 
 #include <atomic>
@@ -56,7 +56,7 @@ class Live {
     /// since revisions may not go further than that above the last one that was saved.
     std::uint64_t max_unsaved = apiserver::Store::kLost / 2;
   };
-  using Question = std::function<void(World&)>;
+  using Query = std::function<void(World&)>;
 
   /// `clock` must outlive it.
   Live(Options options, const Clock& clock);
@@ -64,8 +64,8 @@ class Live {
   Live& operator=(const Live&) = delete;
   ~Live() { stop(); }
 
-  /// Runs `question` on the owner's thread and waits for it. False: stopped, and it was not run.
-  bool ask(const Question& question);
+  /// Runs `query` on the owner's thread and waits for it. False: stopped, and it was not run.
+  bool ask(const Query& query);
   /// Error 503: stopped.
   [[nodiscard]] apiserver::Answer<std::shared_ptr<WatchStream>> watch(const std::string& target);
   /// A second call does nothing.
@@ -98,7 +98,7 @@ class Live {
   const Now origin_;
   World world_;                                  // the owner's, once it runs
   std::optional<UnclaimedPods> unclaimed_pods_;  // with a scheduler inside only: else another may come
-  Mailbox<std::function<void()>> questions_{1024};
+  Mailbox<std::function<void()>> queries_{1024};
   std::list<OpenStream> streams_;
   std::uint64_t pumped_ = 0;  // revision up to which the streams were served
   std::uint64_t saved_ = 0;   // position in the history up to which was saved

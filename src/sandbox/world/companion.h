@@ -30,7 +30,7 @@ class Companion {
   [[nodiscard]] virtual bool underWay() const = 0;
 
   // Of the extender.
-  [[nodiscard]] virtual kapi::Effects ask(extender::RequestId request_id, extender::Request question,
+  [[nodiscard]] virtual kapi::Effects ask(extender::RequestId request_id, extender::Request request,
                                           Now now) = 0;
   /// After each of the above.
   [[nodiscard]] virtual std::vector<std::pair<extender::RequestId, extender::Answer>> takeAnswers() = 0;

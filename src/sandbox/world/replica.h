@@ -34,11 +34,11 @@ struct Replica {
   bool frozen = false;
   std::vector<std::function<void(Replica&)>> while_frozen;
   std::variant<scheduler::Config, extender::Config> config;
-  MakeCompanion make_beside;  // of schedulers
+  MakeCompanion make_companion;  // of schedulers
   // One of the first two, as the config says.
   std::unique_ptr<scheduler::Scheduler> machine;
   std::unique_ptr<extender::Standalone> extender;
-  std::unique_ptr<Companion> beside;  // `machine`; goes before it
+  std::unique_ptr<Companion> companion;  // `machine`; goes before it
   std::unique_ptr<controller::Election> election;
   kapi::Leadership gate;
   std::map<std::string, std::deque<kapi::Call>> ordering_keys;  // busy ordering keys with what waits behind
@@ -51,10 +51,10 @@ struct Replica {
     if (const auto* alone = std::get_if<extender::Config>(&config)) {
       extender = std::make_unique<extender::Standalone>(*alone, Rng{extenders.next()});
     } else {
-      beside.reset();
+      companion.reset();
       machine =
           std::make_unique<scheduler::Scheduler>(std::get<scheduler::Config>(config), Rng{schedulers.next()});
-      if (make_beside) { beside = make_beside(*machine, Rng{extenders.next()}); }
+      if (make_companion) { companion = make_companion(*machine, Rng{extenders.next()}); }
     }
   }
   [[nodiscard]] controller::Election::Config electionConfig() const {
@@ -74,7 +74,7 @@ struct Replica {
   /// Of what runs in it, `what`(machine): all of them have the same members.
   template <class What>
   [[nodiscard]] auto with(What what) const {
-    return beside ? what(*beside) : machine ? what(*machine) : what(*extender);
+    return companion ? what(*companion) : machine ? what(*machine) : what(*extender);
   }
   [[nodiscard]] kapi::Effects start(Now now) {
     return with([&](auto& m) { return m.start(now); });
@@ -88,21 +88,21 @@ struct Replica {
   [[nodiscard]] bool underWay() const {
     return with([](const auto& m) { return m.underWay(); });
   }
-  [[nodiscard]] bool isAsked() const { return beside || extender; }
-  [[nodiscard]] kapi::Effects ask(extender::RequestId request_id, extender::Request question,
+  [[nodiscard]] bool isAsked() const { return companion || extender; }
+  [[nodiscard]] kapi::Effects ask(extender::RequestId request_id, extender::Request request,
                                   const std::vector<std::string>& nodes, Now now) {
-    question.candidates.table = beside ? beside->table() : extender->table();
+    request.candidates.table = companion ? companion->table() : extender->table();
     for (const auto& node : nodes) {
-      question.candidates.nodes.push_back(question.candidates.table->find(node));
+      request.candidates.nodes.push_back(request.candidates.table->find(node));
     }
-    return beside ? beside->ask(request_id, std::move(question), now)
-                  : extender->ask(request_id, std::move(question), now);
+    return companion ? companion->ask(request_id, std::move(request), now)
+                     : extender->ask(request_id, std::move(request), now);
   }
   [[nodiscard]] std::vector<std::pair<extender::RequestId, extender::Answer>> takeAnswers() {
-    return beside ? beside->takeAnswers() : extender->takeAnswers();
+    return companion ? companion->takeAnswers() : extender->takeAnswers();
   }
   [[nodiscard]] bool leadsExtender() const {
-    return isAsked() && (beside ? beside->extender() : extender->extender()).leading();
+    return isAsked() && (companion ? companion->extender() : extender->extender()).leading();
   }
 
   /// What its clock shows. It never goes back.

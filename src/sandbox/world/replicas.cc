@@ -22,11 +22,11 @@ Replicas::Replicas(EventQueue& queue, Transport& transport, Options options, Rng
 
 Replicas::~Replicas() = default;
 
-ReplicaId Replicas::startScheduler(scheduler::Config config, MakeCompanion beside) {
+ReplicaId Replicas::startScheduler(scheduler::Config config, MakeCompanion companion) {
   auto r = std::make_unique<Replica>();
   config.instance = fmt::format("{}-{}", config.scheduler_name, replicas_.size());
   r->config = std::move(config);
-  r->make_beside = std::move(beside);
+  r->make_companion = std::move(companion);
   return add(std::move(r));
 }
 
@@ -110,9 +110,9 @@ std::optional<ReplicaId> Replicas::leader() const {
   return std::nullopt;
 }
 
-const extender::Extender* Replicas::extenderBeside(ReplicaId id) const {
-  const auto& beside = replica(id).beside;
-  return beside ? &beside->extender() : nullptr;
+const extender::Extender* Replicas::extenderOfCompanion(ReplicaId id) const {
+  const auto& companion = replica(id).companion;
+  return companion ? &companion->extender() : nullptr;
 }
 
 std::optional<ReplicaId> Replicas::leadingExtender() const {
@@ -122,13 +122,13 @@ std::optional<ReplicaId> Replicas::leadingExtender() const {
   return std::nullopt;
 }
 
-void Replicas::ask(ReplicaId id, extender::RequestId request_id, extender::Request question,
+void Replicas::ask(ReplicaId id, extender::RequestId request_id, extender::Request request,
                    std::vector<std::string> nodes) {
   queue_.after(transport_.latency(), [this, who = replica(id).address, request_id,
-                                      question = std::move(question), nodes = std::move(nodes)]() mutable {
-    question.asked = clockOf(replica(who.id)).mono;
-    in(who, [this, request_id, question = std::move(question), nodes](Replica& r) mutable {
-      carry(r, r.ask(request_id, std::move(question), nodes, clockOf(r)));
+                                      request = std::move(request), nodes = std::move(nodes)]() mutable {
+    request.asked = clockOf(replica(who.id)).mono;
+    in(who, [this, request_id, request = std::move(request), nodes](Replica& r) mutable {
+      carry(r, r.ask(request_id, std::move(request), nodes, clockOf(r)));
       tellAnswers(r);
     });
   });

@@ -46,14 +46,14 @@ class Replicas final : public Transport::Clients {
   Replicas& operator=(const Replicas&) = delete;
 
   // As world.h says of each.
-  ReplicaId startScheduler(scheduler::Config config, MakeCompanion beside);
+  ReplicaId startScheduler(scheduler::Config config, MakeCompanion companion);
   ReplicaId startExtender(extender::Config config);
   void crash(ReplicaId id);
   void restart(ReplicaId id);
   void freeze(ReplicaId id, bool frozen);
   void stop(ReplicaId id);
   void stallClock(ReplicaId id, Duration by);
-  void ask(ReplicaId id, extender::RequestId request_id, extender::Request question,
+  void ask(ReplicaId id, extender::RequestId request_id, extender::Request request,
            std::vector<std::string> nodes);
   void setListener(Listener listener) { listener_ = std::move(listener); }
 
@@ -62,7 +62,7 @@ class Replicas final : public Transport::Clients {
   [[nodiscard]] const scheduler::Scheduler& scheduler(ReplicaId id) const;
   [[nodiscard]] std::optional<ReplicaId> leader() const;
   [[nodiscard]] const extender::Standalone& extender(ReplicaId id) const;
-  [[nodiscard]] const extender::Extender* extenderBeside(ReplicaId id) const;
+  [[nodiscard]] const extender::Extender* extenderOfCompanion(ReplicaId id) const;
   [[nodiscard]] std::optional<ReplicaId> leadingExtender() const;
 
   [[nodiscard]] const std::vector<std::string>& log() const { return log_; }

@@ -69,8 +69,8 @@ class World {
   [[nodiscard]] json::Value get(const std::string& path);
 
   // Scheduler replicas.
-  ReplicaId startReplica(scheduler::Config config = {}, MakeCompanion beside = {}) {
-    return replicas_.startScheduler(std::move(config), std::move(beside));
+  ReplicaId startReplica(scheduler::Config config = {}, MakeCompanion companion = {}) {
+    return replicas_.startScheduler(std::move(config), std::move(companion));
   }
   /// Gone without a word: its streams and timers end, calls that left go on at the server.
   void crash(ReplicaId id) { replicas_.crash(id); }
@@ -91,16 +91,16 @@ class World {
   ReplicaId startExtender(extender::Config config = {}) { return replicas_.startExtender(std::move(config)); }
   [[nodiscard]] const extender::Standalone& extender(ReplicaId id) const { return replicas_.extender(id); }
   /// Beside that scheduler; null: there is none.
-  [[nodiscard]] const extender::Extender* extenderBeside(ReplicaId id) const {
-    return replicas_.extenderBeside(id);
+  [[nodiscard]] const extender::Extender* extenderOfCompanion(ReplicaId id) const {
+    return replicas_.extenderOfCompanion(id);
   }
   /// The lowest that leads and decides, alone or beside a scheduler.
   [[nodiscard]] std::optional<ReplicaId> leadingExtender() const { return replicas_.leadingExtender(); }
-  /// Another scheduler's question about these nodes; its candidates are set here. The answer comes to
+  /// Another scheduler's request about these nodes; its candidates are set here. The answer comes to
   /// setListener()'s, or never: from a replica that dies or freezes meanwhile.
-  void ask(ReplicaId id, extender::RequestId request_id, extender::Request question,
+  void ask(ReplicaId id, extender::RequestId request_id, extender::Request request,
            std::vector<std::string> nodes) {
-    replicas_.ask(id, request_id, std::move(question), std::move(nodes));
+    replicas_.ask(id, request_id, std::move(request), std::move(nodes));
   }
   using Listener = Replicas::Listener;
   void setListener(Listener listener) { replicas_.setListener(std::move(listener)); }
