@@ -59,6 +59,12 @@ std::set<std::string> Judge::notUsable() const {
   for (const auto& [node, at] : name_free_) {  // somebody's lease that took a name is looked at now and then
     if (now_ < at + kTwoLooks) { nodes.insert(node); }
   }
+  for (const auto& [uid, tried] : tried_) {
+    // What a Binding that may have been carried out gives by number no lease names.
+    const auto pod = plan_.has(Feature::Unenforced) ? pods_.find(uid) : pods_.end();
+    if (pod == pods_.end() || pod->second.gpus == 0 || !pod->second.node.empty()) { continue; }
+    for (const auto& [node, at] : tried) { nodes.insert(node); }
+  }
   for (const auto& [uid, gone] : gone_) {
     // What no lease names drains as well: by count, or known to its leader only.
     const auto past = past_nodes_.find(gone.node);  // with its Node the leases went

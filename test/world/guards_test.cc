@@ -39,6 +39,15 @@ class Guards : public Cluster {
         std::count_if(seen_.begin(), seen_.end(), [](const Call& c) { return c.subresource == "binding"; }));
   }
   [[nodiscard]] const std::vector<Call>& seen() const { return seen_; }
+  /// As a webhook that takes unknown annotations away: the write is applied, and changes nothing.
+  void dropFences() {
+    sandbox::Tampering drops;
+    drops.sent = [](sandbox::ReplicaId, Call& call) {
+      if (call.body["metadata"]["annotations"]["gpu.scheduling/fence"].isNull()) { return; }
+      call.body.child("metadata").erase("annotations");
+    };
+    world.setTampering(drops);
+  }
   static bool createsLease(const Call& call) {
     return call.kind == kapi::kLease && call.verb == Verb::Create;
   }
@@ -158,7 +167,7 @@ TEST_F(Guards, APodThatItsFenceDoesNotFindIsAskedFor) {
   world.create(claim("one", 1));
   world.create(pod("p", "one"));
   ASSERT_TRUE(eventually([&] { return bindings() > 0; }));
-  EXPECT_TRUE(eventually([&] { return leases() == 0; }, 5min)) << "once its GPU has drained";
+  EXPECT_TRUE(eventually([&] { return leases() == 0; }, 5min)) << "once its GPU is reclaimed";
 }
 
 /// Neither its annotation nor its lease can be read any more: it may be using the GPU all the same.
@@ -175,6 +184,41 @@ TEST_F(Guards, TheLeaseOfAPodOfWhichNothingSaysWhatItHasStays) {
   patch(kPods + "p", set("gpu.scheduling/allocated", {}));
   world.run(70s);
   EXPECT_EQ(world.get(lease)["spec"]["holderIdentity"].str(), podObject("p")["metadata"]["uid"].str());
+}
+
+/// A fence that is not on the pod fences nothing: a Binding of before may land yet.
+TEST_F(Guards, AFenceThatIsAppliedAndIsNotThereIsNone) {
+  dropFences();
+  judge([](const Call& call) -> sandbox::CallFault {
+    if (call.subresource != "binding") { return {}; }
+    return {.how = sandbox::CallFault::How::LostBefore};
+  });
+  world.create(claim("one", 1));
+  world.create(pod("p", "one"));
+  ASSERT_TRUE(eventually([&] { return leases() == 1; }));
+  const auto reservation = [this] {
+    return world.get(kLeases + "gpu-node-a-0")["metadata"]["annotations"]["gpu.scheduling/reservation"];
+  };
+  const json::Value first = reservation();
+  world.run(120s);
+  EXPECT_GE(bindings(), 1);
+  EXPECT_EQ(reservation(), first) << "nothing was given back";
+  world.setTampering({});
+  judge({});
+  EXPECT_TRUE(eventually([&] { return !nodeOf("p").empty(); }, 120s));
+  EXPECT_NE(reservation(), first) << "fenced, and decided anew";
+  expectSettled();
+}
+
+TEST_F(Guards, NorIsOneOfALeaseOfAnEarlierLeader) {
+  dropFences();
+  world.create(pod("p", "two"));
+  ASSERT_TRUE(eventually([&] { return whyWaiting("p").find("two") != std::string::npos; }));
+  world.create(leaseOf("p", "node-a", 0));
+  world.run(120s);
+  EXPECT_EQ(leases(), 1U);
+  world.setTampering({});
+  EXPECT_TRUE(eventually([&] { return leases() == 0; }, 120s));
 }
 
 /// Until they are gone it is not decided anew, and somebody has to give the right that is missing.
