@@ -7,9 +7,9 @@
 #include "process/process.h"
 #include "process/program.h"
 #include "process/service.h"
-#include "serve/extender_endpoint.h"
-#include "serve/metric_specs.h"
-#include "serve/quota.h"
+#include "serve/extender/endpoint.h"
+#include "serve/extender/metric_specs.h"
+#include "serve/extender/quota.h"
 
 namespace gs {
 namespace {

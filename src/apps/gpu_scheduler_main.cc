@@ -7,10 +7,10 @@
 #include "process/service.h"
 #include "scheduler/scheduler.h"
 #include "scheduler/status_page.h"
-#include "serve/combined.h"
-#include "serve/extender_endpoint.h"
-#include "serve/metric_specs.h"
-#include "serve/quota.h"
+#include "serve/combined/combined.h"
+#include "serve/combined/metric_specs.h"
+#include "serve/extender/endpoint.h"
+#include "serve/extender/quota.h"
 
 namespace gs {
 namespace {

@@ -13,9 +13,9 @@
 // stop() releases the lease (holderIdentity "", duration 1) so the next one may begin at once.
 // A lease that is deleted by hand under a leader is written anew by it at once; a standby that knew of the
 // lease waits a lease duration first (one that starts just then cannot know).
-// standalone_when_forbidden: reading or writing the lease was answered 403 for a lease duration, and nothing ever
-// went through: we lead, and each further 403 renews that. (An API server that has just started answers 403
-// for a moment; who has read the lease once never leads so.)
+// standalone_when_forbidden: reading or writing the lease was answered 403 for a lease duration, and nothing
+// ever went through: we lead, and each further 403 renews that. (An API server that has just started answers
+// 403 for a moment; who has read the lease once never leads so.)
 // A lease that is older than it was seen before says that the server's history went back (etcd was restored
 // from a backup): this process knows things that are not so, gives up, and never tries again.
 // One thread: its own. Tokens carry `owner` in the high byte.

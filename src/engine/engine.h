@@ -1,4 +1,4 @@
-// The engine: caches, ledger, device reclaim, decider and queue wired together. What every front door sits on.
+// The engine: caches, ledger, device reclaim, decider and queue, wired together. What all doors sit on.
 //
 // It turns changes of the API's objects into holdings of the ledger, level-triggered: after any change the
 // holdings of the pods concerned are derived anew from the cache (pod, leases) and only the difference is

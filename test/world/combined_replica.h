@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "sandbox/world/companion.h"
-#include "serve/combined.h"
+#include "serve/combined/combined.h"
 
 namespace gs::test {
 

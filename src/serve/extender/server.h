@@ -15,8 +15,8 @@
 #include "extender/request_handler.h"
 #include "kapi/call.h"
 #include "net/http_server.h"
-#include "serve/forwarder.h"
-#include "serve/large_bodies.h"
+#include "serve/extender/forwarder.h"
+#include "serve/extender/large_bodies.h"
 
 namespace gs::serve {
 

@@ -8,7 +8,7 @@
 #include "kapi/kinds.h"
 #include "process/health_page.h"
 #include "scheduler/status_page.h"
-#include "serve/list_server_test.h"
+#include "serve/combined/list_server_test.h"
 #include "testing/builders.h"
 
 namespace gs::serve {

@@ -1,4 +1,4 @@
-#include "serve/large_bodies.h"
+#include "serve/extender/large_bodies.h"
 
 #include <gtest/gtest.h>
 

@@ -1,11 +1,11 @@
-#include "serve/combined.h"
+#include "serve/combined/combined.h"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 
 #include "kapi/kinds.h"
-#include "serve/list_server_test.h"
+#include "serve/combined/list_server_test.h"
 #include "testing/builders.h"
 
 namespace gs::serve {

@@ -1,4 +1,4 @@
-#include "serve/quota.h"
+#include "serve/extender/quota.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "serve/extender_server.h"
+#include "serve/extender/server.h"
 
 #include <future>
 #include <map>

@@ -8,8 +8,8 @@
 
 #include "extender/request_handler.h"
 #include "process/service.h"
-#include "serve/extender_flags.h"
-#include "serve/extender_server.h"
+#include "serve/extender/flags.h"
+#include "serve/extender/server.h"
 
 namespace gs::serve {
 

@@ -1,4 +1,4 @@
-#include "serve/forwarder.h"
+#include "serve/extender/forwarder.h"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 #include "net/http_client.h"
 #include "net/identity_test.h"
-#include "serve/extender_server.h"
+#include "serve/extender/server.h"
 
 namespace gs::serve {
 namespace {

@@ -1,4 +1,4 @@
-#include "serve/combined.h"
+#include "serve/combined/combined.h"
 
 #include <fmt/format.h>
 

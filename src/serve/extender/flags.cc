@@ -1,4 +1,4 @@
-#include "serve/extender_flags.h"
+#include "serve/extender/flags.h"
 
 #include <fmt/format.h>
 

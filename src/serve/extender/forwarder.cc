@@ -1,4 +1,4 @@
-#include "serve/forwarder.h"
+#include "serve/extender/forwarder.h"
 
 #include <fmt/format.h>
 
