@@ -13,8 +13,8 @@
 
 namespace gs::extender {
 
-/// A machine and an API server behind one request handler, without threads: a request is answered when there is
-/// nothing left to be done.
+/// A machine and an API server behind one request handler, without threads: a request is answered when
+/// nothing is left to be done.
 class RequestHandlerHand : public Backend {
  public:
   explicit RequestHandlerHand(Config config = {}) : extender{engine, config, Rng{1}} { extender.lead(now); }
