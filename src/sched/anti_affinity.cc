@@ -14,6 +14,7 @@ std::vector<std::pair<std::size_t, std::size_t>> hashesOf(const model::Labels& l
   std::vector<std::pair<std::size_t, std::size_t>> out;
   out.reserve(labels.size());
   for (const auto& [key, value] : labels) { out.emplace_back(hashOf(key), hashOf(value)); }
+  std::sort(out.begin(), out.end());
   return out;
 }
 
@@ -81,17 +82,20 @@ AntiAffinity::Keys AntiAffinity::unlearnedOf(const Pod& pod) {
 /// From now on the nodes' values of these keys are kept.
 void AntiAffinity::learn(const Keys& keys) {
   if (keys.empty()) { return; }
-  std::unordered_map<std::size_t, Key*> wanted;
+  std::vector<std::pair<std::size_t, Key*>> wanted;  // by hash, as the labels of a node
   for (const auto& [name, key] : keys) {
     key->learned = true;
-    wanted[hashOf(name)] = key;
+    wanted.emplace_back(hashOf(name), key);
   }
+  std::sort(wanted.begin(), wanted.end());
   learned_.insert(keys.begin(), keys.end());
   for (const auto& [name, node] : nodes_) {
     looks_ += node.labels.size();
+    auto key = wanted.begin();
     for (const auto& [label, value] : node.labels) {
-      const auto key = wanted.find(label);
-      if (key != wanted.end()) { set(*key->second, node.index, value); }
+      while (key != wanted.end() && key->first < label) { ++key; }
+      if (key == wanted.end()) { break; }
+      if (key->first == label) { set(*key->second, node.index, value); }
     }
   }
 }
@@ -106,15 +110,11 @@ void AntiAffinity::refer(Ledger::NodeIndex i) {
   ledger_.setClosedTo(i, std::move(closed));
 }
 
-/// Marks the nodes of that domain as changed. `made`: the domain's set,
-/// where it is closed for the first time.
-void AntiAffinity::note(const Key& key, Value value, const std::shared_ptr<ClosedTerms>& made,
-                        std::vector<bool>& nodes) {
+/// Marks the nodes of that domain as changed.
+void AntiAffinity::note(const Key& key, Value value, std::vector<bool>& nodes) {
   looks_ += key.values.size();
   for (Ledger::NodeIndex i = 0; i < key.values.size(); ++i) {
-    if (key.values[i] != value) { continue; }
-    nodes[i] = true;
-    if (made != nullptr) { ledger_.closeTo(i, made); }
+    if (key.values[i] == value) { nodes[i] = true; }
   }
 }
 
@@ -125,6 +125,7 @@ void AntiAffinity::count(const Pod& pod, int by) {
   std::map<std::string_view, std::vector<const Term*>> by_key;
   for (const auto& said : pod.terms) { by_key[said->first.second.topology_key].push_back(&said->second); }
   std::vector<bool> nodes(ledger_.size());
+  std::vector<Made> made;
   for (const auto& [name, terms] : by_key) {
     Key& key = keys_.at(std::string{name});
     const Value value = key.at(node->second.index);
@@ -136,11 +137,16 @@ void AntiAffinity::count(const Pod& pod, int by) {
     for (const Term* term : terms) {
       for (const auto id : term->ids) { changed |= bump(*closed, id, by); }
     }
-    if (changed) { note(key, value, fresh ? closed : nullptr, nodes); }
+    if (changed) { note(key, value, nodes); }
+    if (changed && fresh) { made.push_back({&key, value, closed}); }
     if (closed->empty()) { key.domains.erase(domain); }
   }
   for (Ledger::NodeIndex i = 0; i < nodes.size(); ++i) {
-    if (nodes[i]) { ledger_.closingsChanged(i); }
+    if (!nodes[i]) { continue; }
+    for (const Made& domain : made) {
+      if (domain.key->at(i) == domain.value) { ledger_.closeTo(i, domain.closed); }
+    }
+    ledger_.closingsChanged(i);
   }
 }
 

@@ -78,9 +78,15 @@ class AntiAffinity {
     [[nodiscard]] Value at(Ledger::NodeIndex i) const { return i < values.size() ? values[i] : 0; }
   };
   using Keys = std::map<std::string, Key*>;
+  /// A domain that is closed for the first time.
+  struct Made {
+    const Key* key = nullptr;
+    Value value = 0;
+    std::shared_ptr<ClosedTerms> closed;
+  };
   struct Node {
     Ledger::NodeIndex index = 0;
-    std::vector<std::pair<std::size_t, Value>> labels;  // hashes of keys and values
+    std::vector<std::pair<std::size_t, Value>> labels;  // hashes of keys and values, ascending
   };
   using Uids = std::set<model::Uid>;
   using Values = std::vector<std::pair<Key*, Value>>;
@@ -93,7 +99,7 @@ class AntiAffinity {
   void set(Key& key, Ledger::NodeIndex i, Value value);
   void refer(Ledger::NodeIndex i);
   void count(const Pod& pod, int by);
-  void note(const Key& key, Value value, const std::shared_ptr<ClosedTerms>& made, std::vector<bool>& nodes);
+  void note(const Key& key, Value value, std::vector<bool>& nodes);
   [[nodiscard]] Values changedOf(const model::NodeName& name) const;
   [[nodiscard]] Uids podsOn(const model::NodeName& name) const;
 

@@ -259,7 +259,9 @@ void Ledger::setClosedTo(NodeIndex i, std::vector<std::shared_ptr<const ClosedTe
 }
 
 void Ledger::closeTo(NodeIndex i, std::shared_ptr<const ClosedTerms> terms) {
-  nodes_[i]->closed_to.push_back(std::move(terms));
+  auto& closed = nodes_[i]->closed_to;
+  if (closed.capacity() == 0) { closed.reserve(8); }  // one pod may close it for many keys
+  closed.push_back(std::move(terms));
 }
 
 void Ledger::closingsChanged(NodeIndex i) {
