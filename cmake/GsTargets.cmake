@@ -101,7 +101,7 @@ set(GS_SIM_SEEDS 2000 CACHE STRING "seeds that the test sim_seeds plays")
 function(gs_sim)
   get_property(folders GLOBAL PROPERTY GS_FOLDERS)
   add_library(sim STATIC)
-  foreach(part call_rates cluster extras features judge judge_grant judge_quota judge_settled judge_waiting ledger_check mutators
+  foreach(part call_rates cluster extras features judge judge_grant judge_quota judge_settled judge_waiting kube_side ledger_check mutators
                plan plan_features play share_judge share_side)
     target_sources(sim PRIVATE "${CMAKE_SOURCE_DIR}/test/sim/${part}.cc")
   endforeach()
@@ -115,7 +115,7 @@ function(gs_sim)
   set_tests_properties(sim_seeds sim_known_seeds PROPERTIES LABELS world TIMEOUT 2400 COST 800)
   # bin/mutants: the same with bugs that are put in on purpose, one after the other; each must be found. Its controller,
   # engine, scheduler and kapi come first as objects, so that nothing is taken from the libraries.
-  foreach(folder controller engine scheduler kapi)
+  foreach(folder controller engine scheduler serve kapi)
     get_target_property(sources ${folder} SOURCES)
     add_library(${folder}_mutant OBJECT ${sources})
     target_compile_definitions(${folder}_mutant PRIVATE GS_MUTANTS)
@@ -123,7 +123,7 @@ function(gs_sim)
   endforeach()
   add_executable(mutants_main "${CMAKE_SOURCE_DIR}/test/sim/mutants_main.cc" $<TARGET_OBJECTS:controller_mutant>
                               $<TARGET_OBJECTS:engine_mutant> $<TARGET_OBJECTS:scheduler_mutant>
-                              $<TARGET_OBJECTS:kapi_mutant>)
+                              $<TARGET_OBJECTS:serve_mutant> $<TARGET_OBJECTS:kapi_mutant>)
   set_target_properties(mutants_main PROPERTIES OUTPUT_NAME mutants)
   target_link_libraries(mutants_main PRIVATE sim)
   set(quick "")

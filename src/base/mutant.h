@@ -40,6 +40,9 @@ enum class Bug {
   RetriesAtOnce,        // every wait after a failure is a millisecond
   WaitsInSlots,         // who waits after a failure keeps its slot
   NoWindows,            // a namespace may use every slot
+  AnswersTooEarly,      // kube-scheduler is told that its pod is bound once its GPUs are reserved
+  AdoptsElsewhere,      // leases of another node than kube-scheduler asks for are taken over
+  BindsUnseen,          // a pod that is not seen yet is bound as one without GPUs
 };
 
 /// Defined by the program that plants.

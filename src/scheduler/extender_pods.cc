@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "base/mutant.h"
 #include "sched/fit.h"
 #include "sched/quota.h"
 #include "sched/what_if.h"
@@ -124,6 +125,7 @@ void ExtenderPods::grant(BindRequest request) {
       return answer(request.id, BindAnswer::Kind::Failed, onNode(request.node, why));
     }
   }
+  if (GS_MUTANT(AnswersTooEarly)) { return answer(request.id, BindAnswer::Kind::Bound); }
   b_.binder.askedFor(request.uid);
   left_.erase(request.uid);
   const model::Uid uid = request.uid;
@@ -156,7 +158,8 @@ std::string ExtenderPods::whyNot(const model::Pod& pod, const BindRequest& reque
 /// The GPUs are chosen now: others may have got those that there were when its node was filtered.
 std::string ExtenderPods::begin(const model::Pod& pod, const model::NodeName& node) {
   if (!c_.cache().leasesOf(pod.uid).empty()) {
-    if (!b_.leftovers.removing(pod.uid) && b_.leftovers.adopt(pod, &node)) { return ""; }
+    const model::NodeName* only_there = GS_MUTANT(AdoptsElsewhere) ? nullptr : &node;
+    if (!b_.leftovers.removing(pod.uid) && b_.leftovers.adopt(pod, only_there)) { return ""; }
     left_[pod.uid] = c_.now.mono - kAskedAgainWithin;  // not there: then they go at once
     c_.reconciles.add(pod.uid);
     return "leases of an earlier decision are being taken back; ask again";

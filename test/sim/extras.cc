@@ -6,6 +6,7 @@
 
 #include "kapi/kinds.h"
 #include "test/sim/cluster.h"
+#include "test/sim/kube_side.h"
 #include "test/world/combined_replica.h"
 #include "test/world/objects.h"
 
@@ -37,6 +38,7 @@ scheduler::Config Extras::config() const {
   scheduler::Config config;
   config.visible_uuids = plan_.has(Feature::Uuids);
   if (plan_.has(Feature::Quotas)) { config.quota.map = {"kube-system", kQuotaMap}; }
+  if (plan_.has(Feature::KubeScheduler)) { config.extender_pods = {kKubeName}; }
   if (plan_.has(Feature::Stuck)) {  // few enough that a play's pods could fill them
     config.max_open_grants = 3;
     config.max_pending_writes = 2;
@@ -45,7 +47,7 @@ scheduler::Config Extras::config() const {
 }
 
 sandbox::MakeCompanion Extras::companion() const {
-  if (!plan_.has(Feature::Combined)) { return {}; }
+  if (!plan_.has(Feature::Combined) && !plan_.has(Feature::KubeScheduler)) { return {}; }
   return test::combined();
 }
 

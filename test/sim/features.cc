@@ -36,6 +36,7 @@ constexpr std::array<Row, kFeatures> kRows{{
     {Feature::Unstarted, "unstarted", 8},
     {Feature::Quotas, "quotas", 10},
     {Feature::Unenforced, "unenforced", 15},
+    {Feature::KubeScheduler, "kube-scheduler", 12},
 }};
 
 /// Features that show what is not mended yet.

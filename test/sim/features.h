@@ -12,32 +12,33 @@
 namespace gs::sim {
 
 enum class Feature : std::uint8_t {
-  Rates,        // judge: no key is tried again and again
-  Standby,      // judge: a standby's ledger is like a rebuilt one
-  Unknown,      // judge: an Unknown GPU is given only when nothing Healthy fits
-  Uuids,        // --visible-devices=uuid
-  Renumber,     // GPUs get other ids, are lost, swapped or replaced under running pods
-  Foreign,      // pods of another scheduler, deleted by force while no agent has seen them
-  Sidecars,     // containers that run on when the main ones ended
-  Stuck,        // writes of one namespace, kind or object fail all the time
-  Forbidden,    // leases may not be written for a while
-  LeaseEdits,   // labels and annotations of leases are edited
-  PodEdits,     // annotations of pods are edited
-  Forged,       // pods that come with a node and annotations of their own
-  Unmanaged,    // leases of others under the names of GPU leases
-  Another,      // another installation, in the same lease namespace
-  Restore,      // the API server goes back to an older state
-  Resources,    // cpu, taints
-  Enforcer,     // the enforcer label changes
-  Clock,        // the wall clock jumps
-  LatePatches,  // an extender's annotations land more than 10 s late
-  Large,        // hundreds of pods
-  Combined,     // scheduler and extender in one process, on one ledger
-  Unstarted,    // pods are failed while their containers are said to wait, and run
-  Quotas,       // GPUs of each model that a namespace may have, which change
-  Unenforced,   // agents of some nodes give containers no GPUs: plain pods are counted there
+  Rates,          // judge: no key is tried again and again
+  Standby,        // judge: a standby's ledger is like a rebuilt one
+  Unknown,        // judge: an Unknown GPU is given only when nothing Healthy fits
+  Uuids,          // --visible-devices=uuid
+  Renumber,       // GPUs get other ids, are lost, swapped or replaced under running pods
+  Foreign,        // pods of another scheduler, deleted by force while no agent has seen them
+  Sidecars,       // containers that run on when the main ones ended
+  Stuck,          // writes of one namespace, kind or object fail all the time
+  Forbidden,      // leases may not be written for a while
+  LeaseEdits,     // labels and annotations of leases are edited
+  PodEdits,       // annotations of pods are edited
+  Forged,         // pods that come with a node and annotations of their own
+  Unmanaged,      // leases of others under the names of GPU leases
+  Another,        // another installation, in the same lease namespace
+  Restore,        // the API server goes back to an older state
+  Resources,      // cpu, taints
+  Enforcer,       // the enforcer label changes
+  Clock,          // the wall clock jumps
+  LatePatches,    // an extender's annotations land more than 10 s late
+  Large,          // hundreds of pods
+  Combined,       // scheduler and extender in one process, on one ledger
+  Unstarted,      // pods are failed while their containers are said to wait, and run
+  Quotas,         // GPUs of each model that a namespace may have, which change
+  Unenforced,     // agents of some nodes give containers no GPUs: plain pods are counted there
+  KubeScheduler,  // a kube-scheduler places some of the pods, and asks us as its extender
 };
-inline constexpr std::size_t kFeatures = 24;
+inline constexpr std::size_t kFeatures = 25;
 using Features = std::set<Feature>;
 
 [[nodiscard]] const char* nameOf(Feature feature);

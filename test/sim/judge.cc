@@ -206,7 +206,7 @@ void Judge::podChanged(const apiserver::HistoryEntry& entry) {
   if (pod.finished && !isSaidToWait(*entry.after)) { clean_.insert(uid); }
   if (pod.live() && pod.ids.empty()) { unnamed_.insert(uid); }
   const bool by_others = hand_;
-  if (bound_now && pod.scheduler == kOurs && !by_others) { bound(uid, pod, fence_before); }
+  if (bound_now && pod.isGivenByUs() && !by_others) { bound(uid, pod, fence_before); }
 }
 
 void Judge::editedByHand(const std::string& uid, Pod& pod, const Pod& known) const {

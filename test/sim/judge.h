@@ -20,6 +20,7 @@
 #include "json/value.h"
 #include "kapi/call.h"
 #include "sandbox/world/world.h"
+#include "test/sim/kube_side.h"
 #include "test/sim/past.h"
 #include "test/sim/plan.h"
 
@@ -124,6 +125,12 @@ class Judge {
     /// For each of its ids, when it was told UUIDs; else none.
     [[nodiscard]] const std::vector<std::string>& toldUuids() const;
     [[nodiscard]] bool live() const { return !node.empty() && !finished; }
+    /// A kube-scheduler finds its node, and asks us about GPUs.
+    [[nodiscard]] bool isKubes() const { return scheduler == kKubeName; }
+    /// Whoever placed it, we gave it its GPUs, or were to.
+    [[nodiscard]] bool isGivenByUs() const {
+      return scheduler == kOurs || (isKubes() && (gpus > 0 || !claim.empty()));
+    }
     [[nodiscard]] std::string text() const { return "pod " + ns + "/" + name; }
   };
   struct Part {

@@ -34,7 +34,7 @@ void Judge::bound(const std::string& uid, const Pod& pod, const std::string& fen
     return;
   }
   quotaOn(uid, pod, decided_at);
-  if (plan_.has(Feature::Resources)) { resourcesOn(uid, pod, sent->second.at); }
+  if (plan_.has(Feature::Resources) && !pod.isKubes()) { resourcesOn(uid, pod, sent->second.at); }
   if (pod.allocated.empty()) { return countOn(uid, pod, sent->second, decided_at); }
   if (pod.claim.empty() && !enforced_.contains(pod.node)) {
     wrong(fmt::format("{} was bound to {}, where its node's device plugin picks", pod.text(), pod.allocated));
@@ -46,7 +46,7 @@ void Judge::bound(const std::string& uid, const Pod& pod, const std::string& fen
   asAsked(uid, pod, decided_at);
   countOn(uid, pod, sent->second, decided_at);
   seesWhatItHas(pod, decided_at);
-  healthyFirst(uid, pod, decided_at);
+  if (!pod.isKubes()) { healthyFirst(uid, pod, decided_at); }  // which node is not ours to say
   limitsOn(uid, pod, decided_at);
 }
 

@@ -332,6 +332,9 @@ std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
   if (waits && !never_placed_.contains(pod.name) && shouldFit(pod)) {
     return fmt::format("pod {}/{} waits, and there is room; it is told: {}", pod.ns, pod.name, pod.told);
   }
+  if (pod.isKubes()) {  // its scheduler tells it, which it does not here
+    return pod.told.empty() ? "" : fmt::format("{} is told by us: {}", pod.text(), pod.told);
+  }
   if (waits && pod.told.empty()) {
     return fmt::format("pod {}/{} waits and is not told why", pod.ns, pod.name);
   }
@@ -357,7 +360,7 @@ std::set<std::string> Judge::knownToSome() const {
 std::string Judge::settled() const {
   if (std::string wrong = leasesWrong(); !wrong.empty()) { return wrong; }
   for (const auto& [uid, pod] : pods_) {
-    if (pod.scheduler != kOurs) { continue; }
+    if (!pod.isGivenByUs()) { continue; }
     if (std::string wrong = podWrong(uid, pod); !wrong.empty()) { return wrong; }
   }
   return claimsWrong();

@@ -61,9 +61,11 @@ std::set<std::string> Judge::notUsable() const {
   }
   for (const auto& [uid, tried] : tried_) {
     // What a Binding that may have been carried out gives by number no lease names.
-    const auto pod = plan_.has(Feature::Unenforced) ? pods_.find(uid) : pods_.end();
+    const auto pod = pods_.find(uid);
     if (pod == pods_.end() || pod->second.gpus == 0 || !pod->second.node.empty()) { continue; }
-    for (const auto& [node, at] : tried) { nodes.insert(node); }
+    for (const auto& [node, at] : tried) {
+      if (!enforced_.contains(node)) { nodes.insert(node); }
+    }
   }
   for (const auto& [uid, gone] : gone_) {
     // What no lease names drains as well: by count, or known to its leader only.

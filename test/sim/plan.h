@@ -81,6 +81,7 @@ enum class Op : std::uint8_t {
   // x slot, y how, z seconds: its pod is failed once it is bound, its containers waiting,
   // and goes so much later
   FailUnstarted,
+  KubeRestart,  // kube-scheduler forgets what it knew
 };
 
 struct Step {

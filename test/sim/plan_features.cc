@@ -283,6 +283,24 @@ class Scenes {
     for (int i = 4 + below(8); i > 0; --i) { add(any(kPlayTime), Op::AddPod, below(kSlots), 7 + below(2)); }
   }
 
+  /// Pods of its (KubeSide::takes) come in bursts; a replica or itself goes at a bad moment.
+  void kubeScheduler() {
+    for (int scenes = 3 + below(4); scenes > 0; --scenes) {
+      const milliseconds at = any(kPlayTime);
+      for (int i = 2 + below(5); i > 0; --i) {
+        constexpr int kFlavours[] = {0, 0, 2, 4, 7, 8, 0, 5, 10};
+        add(at + any(milliseconds{400}), Op::AddPod, 2 + 4 * below(4) + below(2), kFlavours[below(9)]);
+      }
+      if (rng_.chance(40)) { add(at + any(milliseconds{700}), Op::KubeRestart); }
+      if (rng_.chance(40)) {
+        const int replica = below(kReplicas);
+        add(at + any(milliseconds{700}), Op::LastWord, replica, below(10), below(8));
+        add(at + milliseconds{3'000} + any(milliseconds{4'000}), Op::Start, replica);
+      }
+      for (int i = below(3); i > 0; --i) { add(at + any(milliseconds{6'000}), Op::EndPod, below(kSlots)); }
+    }
+  }
+
  private:
   int below(int n) { return static_cast<int>(rng_.below(static_cast<std::uint64_t>(n))); }
   milliseconds any(milliseconds limit) { return milliseconds{below(static_cast<int>(limit.count()))}; }
@@ -323,6 +341,7 @@ void addScenes(Scenes& scenes, Feature feature) {
     case Feature::Unstarted: return scenes.unstarted();
     case Feature::Quotas: return scenes.quotas();
     case Feature::Unenforced: return scenes.unenforced();
+    case Feature::KubeScheduler: return scenes.kubeScheduler();
     case Feature::Rates:
     case Feature::Standby:
     case Feature::Unknown:
@@ -341,7 +360,8 @@ void addFeatures(Plan& plan, const Features& allowed, const Features& forced) {
     const bool drawn = scenes.isDrawn(percentOf(feature)) || is_large;
     // Nodes of gpu-manager have no model: no share would be placed.
     const bool possible = (feature != Feature::LatePatches || plan.extenders > 0) &&
-                          (feature != Feature::Quotas || !plan.has(Feature::Combined));
+                          (feature != Feature::Quotas || !plan.has(Feature::Combined)) &&
+                          (feature != Feature::KubeScheduler || plan.extenders == 0);
     if (!possible || !(forced.contains(feature) || (allowed.contains(feature) && drawn))) { continue; }
     plan.features.insert(feature);
     addScenes(scenes, feature);
@@ -383,6 +403,7 @@ std::string featureText(const Step& s) {
       return fmt::format(
           "pod {} is failed as it is bound, its containers waiting, how {}, and goes {} s later", slotOf(s.x),
           s.y, s.z);
+    case Op::KubeRestart: return "kube-scheduler restarts";
     default: return "";
   }
 }

@@ -14,6 +14,7 @@
 #include "test/sim/cluster.h"
 #include "test/sim/extras.h"
 #include "test/sim/judge.h"
+#include "test/sim/kube_side.h"
 #include "test/sim/ledger_check.h"
 #include "test/sim/mutators.h"
 #include "test/sim/share_side.h"
@@ -58,6 +59,11 @@ class Play {
         ledgers_{world_, plan.has(Feature::Standby)},
         extras_{world_, judge_, ledgers_, plan} {
     if (plan.hasShares()) { shares_ = std::make_unique<ShareSide>(world_, plan); }
+    if (plan.has(Feature::KubeScheduler)) { kube_ = std::make_unique<KubeSide>(world_, plan); }
+    world_.setListener([this](auto, extender::RequestId id, const extender::Answer& answer) {
+      const bool is_kubes = kube_ && kube_->answered(id, answer);
+      if (!is_kubes && shares_) { shares_->answered(id, answer); }
+    });
     world_.setJudge([this](sandbox::ReplicaId id, const kapi::Call& call) { return resultOf(id, call); });
     putIn(world_, plan.mutators);
     world_.setStreamJudge([this](sandbox::ReplicaId id, kapi::Token) { return lateness(id); });
@@ -109,7 +115,8 @@ class Play {
     leader_ = leader;
     extras_.look();
     const std::string& more = of_ours.empty() && shares_ ? shares_->watch() : of_ours;
-    const std::string& problem = more.empty() ? rates_.problem() : more;
+    const std::string& of_kube = more.empty() && kube_ ? kube_->problem() : more;
+    const std::string& problem = of_kube.empty() ? rates_.problem() : of_kube;
     if (problem.empty()) { return true; }
     if (out_.problem.empty()) {
       out_.problem = problem;
@@ -298,9 +305,7 @@ class Play {
       extras_.hindered(*how_long);
     }
     switch (s.op) {
-      case Op::AddPod:
-        request("POST", fmt::format("/api/v1/namespaces/{}/pods", kNamespaces[s.x % 2]), podObject(s.x, s.y));
-        return;
+      case Op::AddPod: return addPod(s);
       case Op::EndPod:
         world_.kubelet().finish(kNamespaces[s.x % 2], fmt::format("p{}", s.x / 2));
         world_.touch();
@@ -354,8 +359,17 @@ class Play {
         slow_until_ = world_.now().mono + std::chrono::seconds{s.y};
         slow_ms_ = s.z;
         return;
+      case Op::KubeRestart: return kube_->restart();
       default: extras_.carryOut(s); return;
     }
+  }
+
+  void addPod(const Step& s) {
+    Value pod = podObject(s.x, s.y);
+    const bool is_kubes = kube_ && KubeSide::takes(s.x, s.y);
+    if (is_kubes) { pod.child("spec").set("schedulerName", kKubeName); }
+    request("POST", fmt::format("/api/v1/namespaces/{}/pods", kNamespaces[s.x % 2]), std::move(pod));
+    if (is_kubes) { kube_->comes(kNamespaces[s.x % 2], podName(s.x)); }
   }
 
   /// How long the live ledger may be behind because of it.
@@ -447,6 +461,7 @@ class Play {
     world_.setApiAway(false);
     extras_.calmDown();
     if (shares_) { shares_->calmDown(); }
+    if (kube_) { kube_->calmDown(); }
     for (int i = 0; i < kReplicas + plan_.extenders; ++i) {
       if (world_.alive(i)) { world_.freeze(i, false); }
       restart(i);
@@ -493,6 +508,7 @@ class Play {
   Extras extras_;
   CallRates rates_{plan_.has(Feature::Large) ? kLargePods : std::size_t{kSlots}};
   std::unique_ptr<ShareSide> shares_;  // null: the plan has no extender
+  std::unique_ptr<KubeSide> kube_;     // null: nor a kube-scheduler
   Outcome out_;
   Mono began_{};
   std::optional<sandbox::ReplicaId> leader_;

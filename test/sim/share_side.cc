@@ -63,8 +63,6 @@ void ShareSide::begin() {
     nodes_.push_back(config.node);
   }
   for (int i = 0; i < extenders_; ++i) { world_.startExtender(); }
-  world_.setListener(
-      [this](auto, extender::RequestId request_id, const Answer& answer) { answered(request_id, answer); });
 }
 
 const std::string& ShareSide::watch() {

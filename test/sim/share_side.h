@@ -39,6 +39,8 @@ class ShareSide {
   /// overtaken.)
   [[nodiscard]] bool arePromisesBelieved() const { return !judge_.isPromiseOvertaken(); }
 
+  void answered(extender::RequestId request_id, const extender::Answer& answer);
+
  private:
   struct Asked {
     std::string pod, uid;
@@ -72,7 +74,6 @@ class ShareSide {
   void ask(const std::string& pod, const std::string& uid, Duration patience);
   void send(Asked asked, extender::Request question);
   void takeBack(const std::string& pod, const std::string& uid);
-  void answered(extender::RequestId request_id, const extender::Answer& answer);
   void bindLater(const std::string& pod, const std::string& uid, const Told& told);
   void bind(const std::string& pod, const std::string& uid, const std::string& node, bool as_told);
   void bindThrough(const std::string& pod, const std::string& uid, const std::string& node);

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "base/mutant.h"
 #include "extender/status_page.h"
 #include "scheduler/status_page.h"
 
@@ -23,7 +24,9 @@ bool isOffered(const scheduler::Scheduler& scheduler, const model::Pod& pod) {
 
 extender::Config besideScheduler(extender::Config config, const scheduler::Scheduler& scheduler) {
   config.own_scheduler = scheduler.name();
-  config.is_bound_by_others = [&scheduler](const model::Pod& pod) { return isOffered(scheduler, pod); };
+  config.is_bound_by_others = [&scheduler](const model::Pod& pod) {
+    return isOffered(scheduler, pod) && !GS_MUTANT(BindsUnseen);
+  };
   return config;
 }
 
