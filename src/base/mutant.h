@@ -43,6 +43,8 @@ enum class Bug {
   AnswersTooEarly,      // kube-scheduler is told that its pod is bound once its GPUs are reserved
   AdoptsElsewhere,      // leases of another node than kube-scheduler asks for are taken over
   BindsUnseen,          // a pod that is not seen yet is bound as one without GPUs
+  WakesNobody,          // a pod that kube-scheduler found no GPUs for is not shown that there are some
+  HoldsForEver,         // GPUs that are held for kube-scheduler's next request are held until that comes
 };
 
 /// Defined by the program that plants.

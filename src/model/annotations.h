@@ -22,6 +22,8 @@ inline constexpr const char* kVisibleDevicesKey = "gpu.scheduling/visible-device
 /// On a bound pod: the reservation that its Binding was made for, and the leases that were written for it.
 inline constexpr const char* kReservationKey = "gpu.scheduling/reservation";
 inline constexpr const char* kFenceKey = "gpu.scheduling/fence";
+/// Changes when a pod that its kube-scheduler found no GPUs for may have some.
+inline constexpr const char* kWakeKey = "gpu.scheduling/wake";
 inline constexpr const char* kLeaseNamespaceKey = "gpu.scheduling/lease-namespace";
 inline constexpr const char* kLeaseTermKey = "gpu.scheduling/lease-namespace-term";
 /// The --scheduler-name of the installation: beside the record of its lease namespace,

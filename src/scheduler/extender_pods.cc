@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "base/mutant.h"
+#include "sched/explain.h"
 #include "sched/fit.h"
 #include "sched/quota.h"
 #include "sched/what_if.h"
@@ -36,22 +37,47 @@ sched::OfferedNodes ExtenderPods::statesOf(const std::vector<model::NodeName>& n
   return out;
 }
 
-sched::Offers ExtenderPods::filter(const model::Pod& asked, const std::vector<model::NodeName>& nodes) const {
+sched::Offers ExtenderPods::filter(const model::Pod& asked, const std::vector<model::NodeName>& nodes) {
   const model::Pod& pod = newest(asked);
+  const auto held = b_.nominator.release(pod.uid);  // it counts for its quota and its node, too
   const auto door = b_.pending.readDoor(pod);
   if (const auto* blocked = std::get_if<sched::Blocked>(&door)) {
-    return sched::refusedBy(nodes.size(), blocked->text, true);
+    auto offers = sched::refusedBy(nodes.size(), blocked->text, true);
+    noteOffers(pod, offers);
+    return offers;
   }
-  return sched::offersFor(statesOf(nodes), std::get<sched::PodRequest>(door), pod.uid);
+  const auto& request = std::get<sched::PodRequest>(door);
+  auto offers = sched::offersFor(statesOf(nodes), request, pod.uid);
+  const auto at = held ? std::find(nodes.begin(), nodes.end(), held->node) : nodes.end();
+  if (at != nodes.end()) { b_.nominator.hold(pod, request, held->node, held->until); }
+  noteOffers(pod, offers);
+  return offers;
+}
+
+void ExtenderPods::noteOffers(const model::Pod& pod, const sched::Offers& offers) {
+  if (c_.cache().pod(pod.uid) == nullptr || pod.bound() || b_.binder.has(pod.uid)) { return; }
+  b_.nominator.asked(pod.uid,
+                     std::find(offers.of.begin(), offers.of.end(), sched::Offers::kFits) != offers.of.end());
 }
 
 std::vector<int> ExtenderPods::prioritize(const model::Pod& asked,
-                                          const std::vector<model::NodeName>& nodes) const {
+                                          const std::vector<model::NodeName>& nodes) {
   const model::Pod& pod = newest(asked);
+  if (!b_.binder.has(pod.uid)) { (void)b_.nominator.release(pod.uid); }
   const auto door = b_.pending.readDoor(pod);
   const auto* request = std::get_if<sched::PodRequest>(&door);
   if (request == nullptr) { return std::vector<int>(nodes.size(), 0); }
-  return sched::scoresFor(statesOf(nodes), *request, pod.uid);
+  auto scores = sched::scoresFor(statesOf(nodes), *request, pod.uid);
+  const auto best = std::max_element(scores.begin(), scores.end());
+  const bool known = c_.cache().pod(pod.uid) != nullptr && !pod.bound() && !b_.binder.has(pod.uid);
+  if (best == scores.end() || *best == 0 || !known) { return scores; }
+  const int highest = *best;
+  for (auto it = scores.begin(); it != scores.end(); ++it) {
+    if (it != best && *it == highest) { *it = highest - 1; }
+  }
+  b_.nominator.hold(pod, *request, nodes[static_cast<std::size_t>(best - scores.begin())],
+                    c_.now.mono + kHeldForBind);
+  return scores;
 }
 
 std::vector<std::size_t> ExtenderPods::preempt(const model::Pod& asked,
@@ -106,13 +132,55 @@ void ExtenderPods::bind(BindRequest request) {
   request.pod = pod->key;
   const bool has_turn = b_.binder.has(request.uid) || pod->bound() ||
                         (!queued_.contains(pod->key.ns) && b_.slots.free(pod->key.ns) > 0);
-  if (has_turn) { return grant(std::move(request)); }
-  ++queued_in_all_;
-  const std::string ns = pod->key.ns;
-  queued_[ns].push_back(std::move(request));
+  has_turn ? grant(std::move(request)) : enqueue(*pod, std::move(request));
+}
+
+void ExtenderPods::enqueue(const model::Pod& pod, BindRequest request) {
+  if (b_.slots.anyStuck(pod.key.ns)) {
+    c_.count(kExtenderBinds, {{"result", "busy"}});
+    return answer(request.id, BindAnswer::Kind::Failed,
+                  fmt::format("pods of namespace {} cannot be written now; ask again", pod.key.ns));
+  }
+  auto& queue = queued_[pod.key.ns];
+  const auto other = std::find_if(queue.begin(), queue.end(),
+                                  [&](const BindRequest& before) { return before.uid == request.uid; });
+  std::string why;
+  if (other == queue.end()) {
+    why = holdUntilItsTurn(pod, request);
+  } else if (other->node != request.node) {
+    why = fmt::format("pod {} is being bound to {}; ask again", pod.key.text(), other->node.text);
+  }
+  if (why.empty()) {
+    ++queued_in_all_;
+    queue.push_back(std::move(request));
+    return;
+  }
+  if (queue.empty()) { queued_.erase(pod.key.ns); }
+  answer(request.id, BindAnswer::Kind::Failed, std::move(why));
+}
+
+/// "" or why not. Who has leases of an earlier decision holds by those.
+std::string ExtenderPods::holdUntilItsTurn(const model::Pod& pod, const BindRequest& request) {
+  if (!c_.cache().leasesOf(pod.uid).empty()) { return ""; }
+  (void)b_.nominator.release(pod.uid);
+  const auto door = b_.pending.readDoor(pod);
+  if (const auto* blocked = std::get_if<sched::Blocked>(&door)) {
+    return onNode(request.node, blocked->text);
+  }
+  const auto& wish = std::get<sched::PodRequest>(door);
+  if (b_.nominator.hold(pod, wish, request.node, request.until)) { return ""; }
+  const sched::NodeState* state = c_.engine.ledger().find(request.node);
+  if (state == nullptr || !state->exists) {
+    return onNode(request.node, "gpu-scheduler does not know it yet; ask again");
+  }
+  auto misfit = sched::misfitOn(*state, wish, pod.uid);
+  if (!misfit) { return "its GPUs are reserved for the pod; ask again"; }
+  c_.count(kExtenderBinds, {{"result", "raced"}});
+  return onNode(request.node, sched::wordsOf(*misfit));
 }
 
 void ExtenderPods::grant(BindRequest request) {
+  (void)b_.nominator.release(request.uid);
   const model::Pod* pod = c_.cache().pod(request.uid);
   if (pod == nullptr) { return answer(request.id, BindAnswer::Kind::Failed, "the pod is gone"); }
   if (pod->bound() && pod->node == request.node) { return answer(request.id, BindAnswer::Kind::Bound); }

@@ -1,12 +1,14 @@
 // Pods that kube-scheduler places, and for which it asks us as an extender: which nodes have their GPUs,
 // which is best, and to bind them. A part of the scheduler's; one thread.
 //
-// filter(), prioritize() and preempt() look, and change nothing; they may come any number of times. bind()
-// chooses the GPUs anew on the node that was chosen, and grants them to the pod: from then on it goes the way
-// of every grant (binder.h), with leases, Binding and fence. Its caller is told when the pod is bound, when
+// filter(), prioritize() and preempt() write nothing; they may come any number of times. What is held for the
+// pod (nominator.h) is free for it while it is asked about. bind() chooses the GPUs anew on the node that was
+// chosen, and grants them to the pod: from then on it goes the way of every grant (binder.h), with leases,
+// Binding and fence. Its caller is told when the pod is bound, when
 // everything was given back, or at the latest when it gives up waiting (`until`). The Binding may be on its
 // way then: kube-scheduler asks again, and joins what is under way.
-// A namespace has no more of them under way than it has slots; others of it wait for one. Who waits does so
+// A namespace has no more of them under way than it has slots; others of it wait for one, and their GPUs are
+// held meanwhile, unless pods of it cannot be written (slots.h): then they are told to ask again. Who waits does so
 // with one of the workers that serve everybody, so at most Config::max_waiting_binds do, and of one namespace
 // half of those: who comes on top is told at once to ask again.
 // Leases of such a pod without a grant are an earlier leader's. They stand until kube-scheduler had the time
@@ -28,6 +30,7 @@
 #include "scheduler/context.h"
 #include "scheduler/lease_record.h"
 #include "scheduler/leftovers.h"
+#include "scheduler/nominator.h"
 #include "scheduler/pending_pods.h"
 #include "scheduler/slots.h"
 
@@ -67,13 +70,15 @@ class ExtenderPods : public controller::Part {
     PendingPods& pending;
     Binder& binder;
     Leftovers& leftovers;
+    Nominator& nominator;
   };
   ExtenderPods(Context& context, Beside beside) : c_{context}, b_{beside} { c_.parts.add(*this); }
 
-  /// As its object is known here, else as the caller has it.
-  [[nodiscard]] sched::Offers filter(const model::Pod& pod, const std::vector<model::NodeName>& nodes) const;
-  [[nodiscard]] std::vector<int> prioritize(const model::Pod& pod,
-                                            const std::vector<model::NodeName>& nodes) const;
+  /// As its object is known here, else as the caller has it. Of who fits nowhere it is remembered that it waits.
+  [[nodiscard]] sched::Offers filter(const model::Pod& pod, const std::vector<model::NodeName>& nodes);
+  /// Of the best nodes one has a better score than all others: there GPUs are held until bind() comes, since
+  /// many pods are filtered meanwhile.
+  [[nodiscard]] std::vector<int> prioritize(const model::Pod& pod, const std::vector<model::NodeName>& nodes);
   /// Positions of those where it would fit without their victims.
   [[nodiscard]] std::vector<std::size_t> preempt(const model::Pod& pod,
                                                  const std::vector<Preemption>& nodes) const;
@@ -94,13 +99,19 @@ class ExtenderPods : public controller::Part {
  private:
   /// It waits 10 s at most between two tries (its podMaxBackoffSeconds).
   static constexpr Duration kAskedAgainWithin = std::chrono::seconds{12};
+  /// From `priorities` to `bind` it takes some milliseconds, but where it binds volumes in between.
+  static constexpr Duration kHeldForBind = std::chrono::seconds{3};
   [[nodiscard]] const model::Pod& newest(const model::Pod& pod) const;
   [[nodiscard]] sched::OfferedNodes statesOf(const std::vector<model::NodeName>& nodes) const;
+  void noteOffers(const model::Pod& pod, const sched::Offers& offers);
   [[nodiscard]] std::string whyNot(const model::Pod& pod, const BindRequest& request) const;
+  /// Its GPUs are held until it has a slot; or it is answered.
+  void enqueue(const model::Pod& pod, BindRequest request);
   /// It has a grant from now on; or it is answered.
   void grant(BindRequest request);
   void grantQueued();
   [[nodiscard]] std::size_t waitingOf(const std::string& ns) const;
+  [[nodiscard]] std::string holdUntilItsTurn(const model::Pod& pod, const BindRequest& request);
   [[nodiscard]] std::string begin(const model::Pod& pod, const model::NodeName& node);
   void answer(std::uint64_t id, BindAnswer::Kind kind, std::string text = {});
 

@@ -86,11 +86,16 @@ void Placer::decide(const sched::Queue::Item& item) {
   followQuotas();
   if (const auto placed = c_.engine.decider().decide(item.pod_class)) { return place(*pod, item, *placed); }
   b_.pending.putBack(item);
-  c_.count(kScheduleAttempts, {{"result", "unschedulable"}, {"profile", c_.config.scheduler_name}});
+  if (c_.places(*pod)) {
+    c_.count(kScheduleAttempts, {{"result", "unschedulable"}, {"profile", c_.config.scheduler_name}});
+  }
   b_.unschedulable.reject(item.pod_class);
 }
 
 void Placer::place(const model::Pod& pod, const sched::Queue::Item& item, const sched::Placed& placed) {
+  if (!c_.places(pod)) {
+    return b_.nominator.wake(pod, c_.engine.decider().request(item.pod_class), placed.node);
+  }
   if (!placed.ids.empty() && !b_.record.ours()) {
     b_.pending.backOff(item, c_.now.mono + kAgainSoon);
     const auto text = std::make_shared<const std::string>(

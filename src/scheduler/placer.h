@@ -10,6 +10,7 @@
 #include "scheduler/context.h"
 #include "scheduler/lease_record.h"
 #include "scheduler/leftovers.h"
+#include "scheduler/nominator.h"
 #include "scheduler/pending_pods.h"
 #include "scheduler/probes.h"
 #include "scheduler/slots.h"
@@ -27,6 +28,7 @@ class Placer {
     Probes& probes;
     Binder& binder;
     Leftovers& leftovers;
+    Nominator& nominator;
   };
   Placer(Context& context, Beside beside) : c_{context}, b_{beside} {}
 

@@ -41,6 +41,7 @@ void Scheduler::reconcileEnded(const model::Uid& uid) {
   bound_leases_.forget(uid);
   device_health_.forget(uid);
   extender_pods_.forget(uid);
+  nominator_.forget(uid);
   binder_.ended(uid);
   const std::set<model::ObjectKey> leases = c_.cache().leasesOf(uid);
   if (leases.empty()) { return; }
@@ -59,6 +60,7 @@ void Scheduler::reconcileBound(const model::Pod& pod) {
   pending_.dequeue(pod.uid);
   leftovers_.forget(pod.uid);
   probes_.end(pod.uid);
+  nominator_.forget(pod.uid);
   if (!binder_.bound(pod)) { return; }
   pending_.over(pod.uid, false);
   if (c_.ours(pod)) { return device_health_.see(pod, bound_leases_.see(pod)); }
@@ -70,6 +72,14 @@ void Scheduler::reconcileBound(const model::Pod& pod) {
   c_.warnOnce(pod, "GpuHeldByForeignPod",
               fmt::format("annotation {} is set on a pod of scheduler {}; its GPUs count as held",
                           model::kAllocatedKey, pod.scheduler_name));
+}
+
+/// To find a node for it: one of ours, or one that its kube-scheduler found none for.
+bool Scheduler::isOurTurn(const model::Pod& pod) {
+  if (c_.places(pod)) { return true; }
+  if (!c_.asksUs(pod) || !sched::asksAtOwnDoor(pod, c_.engine.doors())) { return false; }
+  nominator_.seen(pod);
+  return nominator_.isToBeWoken(pod.uid);
 }
 
 void Scheduler::reconcileUnbound(const model::Pod& pod) {
@@ -86,7 +96,7 @@ void Scheduler::reconcileUnbound(const model::Pod& pod) {
     if (!pending_.mayTry(pod.uid)) { return; }
     if (!c_.places(pod)) { return extender_pods_.mayBeAskedAgain(pod.uid) ? void() : leftovers_.remove(pod); }
     if (!leadership_.taking() || !leftovers_.adopt(pod)) { leftovers_.remove(pod); }
-  } else if (pod.deleting || !leadership_.taking() || !c_.places(pod)) {
+  } else if (pod.deleting || !leadership_.taking() || !isOurTurn(pod)) {
     pending_.dequeue(pod.uid);
     extender_pods_.forget(pod.uid);
   } else {

@@ -50,8 +50,11 @@ Scheduler::Scheduler(Config config, Rng rng)
       blocked_{c_},
       device_health_{c_},
       claim_warnings_{c_},
-      extender_pods_{c_, {leadership_.record(), slots_, pending_, binder_, leftovers_}},
-      placer_{c_, {leadership_.record(), slots_, pending_, unschedulable_, probes_, binder_, leftovers_}} {
+      nominator_{c_},
+      extender_pods_{c_, {leadership_.record(), slots_, pending_, binder_, leftovers_, nominator_}},
+      placer_{c_,
+              {leadership_.record(), slots_, pending_, unschedulable_, probes_, binder_, leftovers_,
+               nominator_}} {
   pending_.reservedBy([this](const model::Uid& uid) { return binder_.reserved(uid); });
 }
 
@@ -323,7 +326,8 @@ bool Scheduler::underWay() const {
 
 std::size_t Scheduler::rememberedForTest() const {
   return binder_.size() + leftovers_.size() + pending_.size() + c_.warnings.size() + proofs_.size() +
-         probes_.size() + extender_pods_.size() + bound_leases_.failing() + device_health_.size();
+         probes_.size() + nominator_.size() + extender_pods_.size() + bound_leases_.failing() +
+         device_health_.size();
 }
 
 std::string Scheduler::answersNobodyBecause() const {

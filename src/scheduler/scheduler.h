@@ -34,6 +34,7 @@
 #include "scheduler/leadership.h"
 #include "scheduler/lease_desk.h"
 #include "scheduler/leftovers.h"
+#include "scheduler/nominator.h"
 #include "scheduler/pending_pods.h"
 #include "scheduler/placer.h"
 #include "scheduler/probes.h"
@@ -135,6 +136,7 @@ class Scheduler {
   void reconcileEnded(const model::Uid& uid);
   void reconcileBound(const model::Pod& pod);
   void reconcileUnbound(const model::Pod& pod);
+  bool isOurTurn(const model::Pod& pod);
   void noticed(const LeaseNotice& notice);
   [[nodiscard]] bool podWriteOpen(const model::Uid& uid) const;
 
@@ -154,6 +156,7 @@ class Scheduler {
   BlockedDevices blocked_;
   DeviceHealth device_health_;
   ClaimWarnings claim_warnings_;
+  Nominator nominator_;
   ExtenderPods extender_pods_;
   Placer placer_;
 

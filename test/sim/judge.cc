@@ -184,7 +184,9 @@ void Judge::podChanged(const apiserver::HistoryEntry& entry) {
   if (is_bound && known != pods_.end()) { pod.uuids = known->second.uuids; }
   const bool by_user = hand_ && (went_back_ == Mono{} || went_back_ != now_);
   if (by_user && bound_now) { pod.foreign = true; }
-  if (by_user && bound_now && (!pod.allocated.empty() || !pod.visible.empty())) {
+  // Who asks for no GPUs is bound as it is, by its kube-scheduler through us: what it says its author wrote.
+  const bool says_own = by_user || (pod.isKubes() && !pod.isGivenByUs());
+  if (says_own && bound_now && (!pod.allocated.empty() || !pod.visible.empty())) {
     pod.by_hand = pod.comes_by_hand = pod.misled = true;
   }
   if (by_user && is_bound && known != pods_.end()) { editedByHand(uid, pod, known->second); }

@@ -84,6 +84,20 @@ void KubeSide::considerLater(const std::string& uid, Duration by) {
   });
 }
 
+void KubeSide::look() {
+  std::vector<std::string> woken;
+  for (const auto& [uid, waiting] : waiting_) {
+    if (!waiting.unschedulable) { continue; }
+    const Value pod = objectOf(waiting);
+    const bool is_it = pod["metadata"]["uid"].str() == uid;
+    if (!is_it || pod["metadata"]["resourceVersion"].str() != waiting.asked) { woken.push_back(uid); }
+  }
+  for (const auto& uid : woken) {
+    waiting_[uid].unschedulable = false;
+    backOff(uid);
+  }
+}
+
 void KubeSide::backOff(const std::string& uid) {
   if (waiting_.contains(uid)) { considerLater(uid, calm_ ? 2s : 1s + upTo(8'000)); }
 }
@@ -129,7 +143,9 @@ void KubeSide::ask(Verb verb, const std::string& uid, std::vector<std::string> n
     request.pod = std::make_shared<const model::Pod>(std::move(named));
     request.node = model::NodeName{nodes.front()};
   } else {
-    request.pod = std::make_shared<const model::Pod>(kapi::decodePod(objectOf(waiting)));
+    const Value pod = objectOf(waiting);
+    waiting_[uid].asked = pod["metadata"]["resourceVersion"].str();
+    request.pod = std::make_shared<const model::Pod>(kapi::decodePod(pod));
   }
   if (verb == Verb::Preempt) { request.victims.resize(nodes.size()); }
   const extender::RequestId id = ++last_;
@@ -163,6 +179,11 @@ void KubeSide::filtered(const Asked& asked, const Answer& answer) {
   if (answer.kind == Kind::Untouched) { fit = asked.nodes; }
   for (std::size_t i = 0; answer.kind == Kind::Offered && i < asked.nodes.size(); ++i) {
     if (answer.offers.rejectionOf(i) == nullptr) { fit.push_back(asked.nodes[i]); }
+  }
+  const auto waiting = waiting_.find(asked.uid);
+  if (fit.empty() && answer.kind == Kind::Offered && waiting != waiting_.end()) {
+    waiting->second.unschedulable = true;
+    return considerLater(asked.uid, 300s);
   }
   if (fit.empty()) { return backOff(asked.uid); }
   if (fit.size() == 1) { return bindLater(asked.uid, fit.front()); }  // then it does not rank

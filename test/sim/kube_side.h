@@ -24,6 +24,9 @@ class KubeSide {
   /// A pod of its came.
   void comes(const std::string& ns, const std::string& name);
   void restart();
+  /// To be called whenever something changed: who fits nowhere is looked at again when its object changes, and
+  /// not otherwise for 5 minutes.
+  void look();
   /// False: somebody else asked.
   bool answered(extender::RequestId request_id, const extender::Answer& answer);
   /// From now on it does what schedulers should.
@@ -36,6 +39,8 @@ class KubeSide {
   struct Waiting {
     std::string ns, name;
     std::uint64_t turn = 0;  // counts when it is to be considered
+    std::string asked{};     // the version of its object that was asked about last
+    bool unschedulable = false;
   };
   struct Asked {
     std::string uid;

@@ -76,6 +76,8 @@ const std::vector<Case>& cases() {
       {"AnswersTooEarly", {Bug::AnswersTooEarly}, false, 1, {Feature::KubeScheduler}},
       {"AdoptsElsewhere", {Bug::AdoptsElsewhere}, false, 1, {Feature::KubeScheduler}},
       {"BindsUnseen", {Bug::BindsUnseen}, false, 1, {Feature::KubeScheduler}},
+      {"WakesNobody", {Bug::WakesNobody}, false, 1, {Feature::KubeScheduler}},
+      {"HoldsForEver", {Bug::HoldsForEver}, true, 1, {Feature::KubeScheduler}},
       {"StandbyIsDeaf", {}, false, 1, {Feature::Standby}},
       {"WaitsInSlots", {Bug::WaitsInSlots}, true, 1, {Feature::Stuck}},
       {"IgnoresRecord", {Bug::IgnoresRecord}, true, 1, {Feature::Another}},

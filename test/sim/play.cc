@@ -114,6 +114,7 @@ class Play {
     if (plan_.has(Feature::Stuck) && (!leader || leader != leader_)) { judge_.ledAnew(kTakeover); }
     leader_ = leader;
     extras_.look();
+    if (kube_) { kube_->look(); }
     const std::string& more = of_ours.empty() && shares_ ? shares_->watch() : of_ours;
     const std::string& of_kube = more.empty() && kube_ ? kube_->problem() : more;
     const std::string& problem = of_kube.empty() ? rates_.problem() : of_kube;

@@ -226,6 +226,63 @@ TEST_F(ExtenderPodsWorld, ANamespaceWhosePodsCanNotBeWrittenKeepsNobodyElseWaiti
   EXPECT_EQ(answered(), 12) << "nobody waits for longer than 4 s";
 }
 
+/// Nothing that kube-scheduler watches says that GPUs are free again.
+TEST_F(ExtenderPodsWorld, WhoFoundNoGpusIsShownThatThereAreSome) {
+  create("big", "four");
+  ASSERT_EQ(bind("big", "node-a").kind, Kind::Done);
+  create("q", "one");
+  const auto version = [&] { return std::string{podObject("q")["metadata"]["resourceVersion"].str()}; };
+  const std::string before = version();
+  EXPECT_EQ(filter("q", {"node-b"}).kind, Kind::Offered);
+  world.run(70s);
+  EXPECT_EQ(version(), before) << "it fits, and is to be bound";
+  ASSERT_NE(refusal(filter("q", {"node-a"}), 0), "");
+  ASSERT_TRUE(eventually([&] { return version() != before; })) << "it fits on node-b";
+  const std::string woken = version();
+  create("r", "one");
+  EXPECT_EQ(refusal(filter("q", {"node-b"}), 0), "") << "what is held for it is free for it";
+  ASSERT_NE(refusal(filter("q", {"node-a"}), 0), "");
+  world.run(5s);
+  EXPECT_EQ(version(), woken) << "not again at once";
+  ASSERT_TRUE(eventually([&] { return version() != woken; }, 30s));
+}
+
+/// An earlier leader refused it.
+TEST_F(ExtenderPodsWorld, WhoIsAskedAboutNoMoreIsShownThatItFitsAndNotWhileItIsGated) {
+  create("q", "one");
+  json::Value gated = pod("g", "one");
+  gated.child("spec").set("schedulerName", "gpu-kube");
+  gated.child("spec").set("schedulingGates",
+                          json::Array{json::Value{json::Object{{"name", "example.com/later"}}}});
+  world.create(gated);
+  const auto version = [&](const char* name) {
+    return std::string{podObject(name)["metadata"]["resourceVersion"].str()};
+  };
+  const std::string before = version("q");
+  const std::string of_gated = version("g");
+  world.run(50s);
+  EXPECT_EQ(version("q"), before);
+  EXPECT_TRUE(eventually([&] { return version("q") != before; }, 60s));
+  EXPECT_EQ(version("g"), of_gated);
+}
+
+/// Many are filtered before the first is bound.
+TEST_F(ExtenderPodsWorld, OnTheBestNodeGpusAreHeldForWhoComesFirst) {
+  world.create(claim("eight", 8));
+  create("fours", "four");
+  create("eights", "eight");
+  EXPECT_EQ(answerOf(ask(Verb::Rank, "fours", kBoth)).scores, (std::vector<int>{9, 10}));
+  EXPECT_EQ(refusal(filter("eights"), 1), "node(s) had too few free GPUs: need 8 and most free is 4");
+  EXPECT_EQ(leases(), 0U);
+  EXPECT_EQ(answerOf(ask(Verb::Rank, "fours", kBoth)).scores, (std::vector<int>{9, 10})) << "asked again";
+  world.run(3s);
+  EXPECT_EQ(refusal(filter("eights"), 1), "") << "its time is over";
+  EXPECT_EQ(answerOf(ask(Verb::Rank, "fours", kBoth)).kind, Kind::Offered);
+  EXPECT_EQ(bind("fours", "node-a").kind, Kind::Done) << "kube-scheduler had other reasons";
+  EXPECT_EQ(refusal(filter("eights"), 1), "");
+  expectSettled();
+}
+
 /// kube-scheduler binds side by side, and a namespace begins with few slots.
 TEST_F(ExtenderPodsWorld, WhoFindsNoSlotWaitsForOne) {
   std::vector<extender::RequestId> asked;

@@ -122,8 +122,14 @@ void Combined::askScheduler(extender::RequestId request_id, const extender::Requ
   }
   scheduler::ExtenderPods& pods = scheduler_.extenderPods(now);
   switch (request.verb) {
-    case extender::Verb::Filter: a.offers = pods.filter(*request.pod, nodes); return answer(Kind::Offered);
-    case extender::Verb::Rank: a.scores = pods.prioritize(*request.pod, nodes); return answer(Kind::Offered);
+    case extender::Verb::Filter:
+      a.offers = pods.filter(*request.pod, nodes);
+      answer(Kind::Offered);
+      return decide(now, out);
+    case extender::Verb::Rank:
+      a.scores = pods.prioritize(*request.pod, nodes);
+      answer(Kind::Offered);
+      return decide(now, out);
     case extender::Verb::Preempt: {
       std::vector<scheduler::Preemption> preemptions;
       for (std::size_t i = 0; i < nodes.size(); ++i) {

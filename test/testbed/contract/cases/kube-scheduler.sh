@@ -34,6 +34,20 @@ start_kube_scheduler
 claim one-gpu 'count: 1' | create
 claim two-gpus 'count: 2' | create
 
+step "who has a priority gets the GPUs of who has none: kube-scheduler finds whom to evict, and asks where that helps"
+create <<'YAML'
+{apiVersion: scheduling.k8s.io/v1, kind: PriorityClass, metadata: {name: urgent}, value: 1000}
+YAML
+kube_pod fills '' limits 'nvidia.com/gpu: 8' | create
+eventually "node of pod fills" node-b node_of fills
+kube_pod first '' limits 'nvidia.com/gpu: 5' spec 'priorityClassName: urgent' | create
+eventually_like "when pod fills is to go" '^20' field pod/fills .metadata.deletionTimestamp
+expect "node that pod first is to get" node-b "$(field pod/first .status.nominatedNodeName)"
+delete_pods fills # as its kubelet would
+eventually "node of pod first" node-b node_of first
+expect_sound
+delete_pods first
+
 step "a pod with a claim is bound with its lease and its annotations; pods that ask for no GPU are bound as they are"
 kube_pod alone two-gpus | create
 eventually_like "allocation of pod alone" '^node-[ab]:[0-9],[0-9]$' allocated alone
@@ -41,7 +55,7 @@ expect "leases" 2 "$(lease_count)"
 kube_pod plain | create
 eventually_like "node of pod plain" '^node-[ab]$' node_of plain
 expect "allocation of pod plain" "" "$(allocated plain)"
-expect "binds of pods with claims" 1 "$(binds bound)"
+expect "binds of pods with GPUs" 3 "$(binds bound)"
 
 step "required anti-affinity, which our own placement refuses: one on each node, and the third waits"
 apart='affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {apart: a}}, topologyKey: kubernetes.io/hostname}]}}'
@@ -51,6 +65,19 @@ done
 eventually "pods that are bound" 2 bound_count -l apart=a
 expect "nodes of them" "node-a node-b" "$(kubectl get pods -l apart=a -o json |
   jq -r '[.items[].spec.nodeName // empty] | sort | join(" ")')"
+
+step "a hard spread over zones, which our own placement refuses too: two in each"
+kubectl label node node-a topology.kubernetes.io/zone=east >/dev/null
+kubectl label node node-b topology.kubernetes.io/zone=west >/dev/null
+spread='topologySpreadConstraints: [{maxSkew: 1, topologyKey: topology.kubernetes.io/zone, whenUnsatisfiable: DoNotSchedule, labelSelector: {matchLabels: {spread: s}}}]'
+for i in 1 2 3 4; do
+  kube_pod "spread-$i" one-gpu spec "$spread" | sed 's/metadata: {/metadata: {labels: {spread: s}, /' | create
+done
+eventually "pods that are bound" 4 bound_count -l spread=s
+for node in node-a node-b; do
+  expect "pods on $node" 2 "$(kubectl get pods -l spread=s --field-selector "spec.nodeName=$node" -o name | wc -l)"
+done
+delete_pods -l spread=s
 
 step "a volume that only node-b has: the pod goes there, and the claim of the volume is bound first"
 create <<'YAML'
