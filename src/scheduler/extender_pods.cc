@@ -37,8 +37,24 @@ sched::OfferedNodes ExtenderPods::statesOf(const std::vector<model::NodeName>& n
   return out;
 }
 
-sched::Offers ExtenderPods::filter(const model::Pod& asked, const std::vector<model::NodeName>& nodes) {
-  const model::Pod& pod = newest(asked);
+void ExtenderPods::filter(FilterRequest request) {
+  if (!isCrowded(request.pod->key.ns)) { return answerFilter(request); }
+  paced_.emplace_back(c_.now.mono + kPaced, std::move(request));
+}
+
+/// So many of it are being bound, or of all, that the next would have to be told to ask again. Of who is
+/// stuck nobody waits for the end.
+bool ExtenderPods::isCrowded(const std::string& ns) const {
+  const std::size_t most = c_.config.max_waiting_binds;
+  if (b_.slots.anyStuck(ns)) { return false; }
+  return waitingOf(ns) >= (most * 3 + 7) / 8 || waiting_.size() + queued_in_all_ >= (most * 3 + 3) / 4;
+}
+
+void ExtenderPods::answerFilter(const FilterRequest& request) {
+  filter_answers_.push_back({request.id, true, offersFor(newest(*request.pod), request.nodes)});
+}
+
+sched::Offers ExtenderPods::offersFor(const model::Pod& pod, const std::vector<model::NodeName>& nodes) {
   const auto held = b_.nominator.release(pod.uid);  // it counts for its quota and its node, too
   const auto door = b_.pending.readDoor(pod);
   if (const auto* blocked = std::get_if<sched::Blocked>(&door)) {
@@ -260,6 +276,10 @@ void ExtenderPods::settle() {
     waiting_.erase(first, last);
   }
   if (!queued_.empty()) { grantQueued(); }
+  while (!paced_.empty() && !isCrowded(paced_.front().second.pod->key.ns)) {
+    answerFilter(paced_.front().second);
+    paced_.pop_front();
+  }
 }
 
 bool ExtenderPods::mayBeAskedAgain(const model::Uid& uid) {
@@ -272,6 +292,10 @@ bool ExtenderPods::mayBeAskedAgain(const model::Uid& uid) {
 
 /// Whoever gave up asks again, and then for another node perhaps: what was not sent yet is not sent any more.
 void ExtenderPods::tick(Now now, kapi::Effects& /*out*/) {
+  while (!paced_.empty() && paced_.front().first <= now.mono) {
+    answerFilter(paced_.front().second);
+    paced_.pop_front();
+  }
   for (auto it = waiting_.begin(); it != waiting_.end();) {
     if (now.mono < it->second.until) {
       ++it;
@@ -300,6 +324,7 @@ std::optional<Mono> ExtenderPods::nextDue() const {
   const auto sooner = [&due](Mono at) { due = due ? std::min(*due, at) : at; };
   for (const auto& [uid, request] : waiting_) { sooner(request.until); }
   for (const auto& [ns, requests] : queued_) { sooner(requests.front().until); }
+  if (!paced_.empty()) { sooner(paced_.front().first); }
   return due;
 }
 
@@ -311,6 +336,8 @@ void ExtenderPods::reset() {
   for (const auto& [ns, requests] : queued_) {
     for (const auto& request : requests) { refuse(request); }
   }
+  for (const auto& [until, request] : paced_) { filter_answers_.push_back({request.id}); }
+  paced_.clear();
   waiting_.clear();
   queued_.clear();
   queued_in_all_ = 0;

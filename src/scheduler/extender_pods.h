@@ -4,16 +4,17 @@
 // filter(), prioritize() and preempt() write nothing; they may come any number of times. What is held for the
 // pod (nominator.h) is free for it while it is asked about. bind() chooses the GPUs anew on the node that was
 // chosen, and grants them to the pod: from then on it goes the way of every grant (binder.h), with leases,
-// Binding and fence. Its caller is told when the pod is bound, when
-// everything was given back, or at the latest when it gives up waiting (`until`). The Binding may be on its
-// way then: kube-scheduler asks again, and joins what is under way.
-// A namespace has no more of them under way than it has slots; others of it wait for one, and their GPUs are
-// held meanwhile, unless pods of it cannot be written (slots.h): then they are told to ask again. Who waits does so
-// with one of the workers that serve everybody, so at most Config::max_waiting_binds do, and of one namespace
-// half of those: who comes on top is told at once to ask again.
-// Leases of such a pod without a grant are an earlier leader's. They stand until kube-scheduler had the time
-// to ask again: where it asks for the same node they are taken over, since it alone knows whether the rest of
-// the pod still fits there. Then they are fenced and deleted (leftovers.h).
+// Binding and fence. Its caller is told when the pod is bound, when everything was given back, or at the
+// latest when it gives up waiting (`until`). The Binding may be on its way then: kube-scheduler asks again,
+// and joins what is under way. A namespace has no more of them under way than it has slots. Others of it
+// wait for one, and their GPUs are held meanwhile, unless pods of it cannot be written (slots.h): then they
+// are told to ask again. Who waits does so with one of the workers that serve everybody, so at most
+// Config::max_waiting_binds do, and of one namespace half of those: who comes on top is told at once to ask
+// again. kube-scheduler filters one pod after the other and binds them side by side: so that not too many
+// come, filter() waits for a moment while many are being bound. Leases of such a pod without a grant are an
+// earlier leader's. They stand until kube-scheduler had the time to ask again: where it asks for the same
+// node they are taken over, since it alone knows whether the rest of the pod still fits there. Then they are
+// fenced and deleted (leftovers.h).
 #pragma once
 
 #include <cstdint>
@@ -45,6 +46,19 @@ struct BindRequest {
   Mono until{};  // nobody waits for the answer any more
 };
 
+/// On which of these nodes would it fit?
+struct FilterRequest {
+  std::uint64_t id = 0;  // its caller's
+  model::PodPtr pod;
+  std::vector<model::NodeName> nodes;
+};
+
+struct FilterAnswer {
+  std::uint64_t id = 0;
+  bool decided = false;  // else we do not decide now
+  sched::Offers offers{};
+};
+
 struct BindAnswer {
   enum class Kind : std::uint8_t {
     Bound,
@@ -74,8 +88,9 @@ class ExtenderPods : public controller::Part {
   };
   ExtenderPods(Context& context, Beside beside) : c_{context}, b_{beside} { c_.parts.add(*this); }
 
-  /// As its object is known here, else as the caller has it. Of who fits nowhere it is remembered that it waits.
-  [[nodiscard]] sched::Offers filter(const model::Pod& pod, const std::vector<model::NodeName>& nodes);
+  /// As its object is known here, else as the caller has it. Of who fits nowhere it is remembered that it
+  /// waits.
+  void filter(FilterRequest request);
   /// Of the best nodes one has a better score than all others: there GPUs are held until bind() comes, since
   /// many pods are filtered meanwhile.
   [[nodiscard]] std::vector<int> prioritize(const model::Pod& pod, const std::vector<model::NodeName>& nodes);
@@ -83,6 +98,7 @@ class ExtenderPods : public controller::Part {
   [[nodiscard]] std::vector<std::size_t> preempt(const model::Pod& pod,
                                                  const std::vector<Preemption>& nodes) const;
   void bind(BindRequest request);
+  [[nodiscard]] std::vector<FilterAnswer> takeFilterAnswers() { return std::exchange(filter_answers_, {}); }
   [[nodiscard]] std::vector<BindAnswer> takeAnswers() { return std::exchange(answers_, {}); }
 
   /// After every event: who waits is told what came of its pod.
@@ -99,10 +115,14 @@ class ExtenderPods : public controller::Part {
  private:
   /// It waits 10 s at most between two tries (its podMaxBackoffSeconds).
   static constexpr Duration kAskedAgainWithin = std::chrono::seconds{12};
-  /// From `priorities` to `bind` it takes some milliseconds, but where it binds volumes in between.
+  /// From `priorities` to `bind` it takes some milliseconds, unless it binds volumes in between.
   static constexpr Duration kHeldForBind = std::chrono::seconds{3};
+  static constexpr Duration kPaced = std::chrono::seconds{1};
   [[nodiscard]] const model::Pod& newest(const model::Pod& pod) const;
   [[nodiscard]] sched::OfferedNodes statesOf(const std::vector<model::NodeName>& nodes) const;
+  [[nodiscard]] bool isCrowded(const std::string& ns) const;
+  void answerFilter(const FilterRequest& request);
+  [[nodiscard]] sched::Offers offersFor(const model::Pod& pod, const std::vector<model::NodeName>& nodes);
   void noteOffers(const model::Pod& pod, const sched::Offers& offers);
   [[nodiscard]] std::string whyNot(const model::Pod& pod, const BindRequest& request) const;
   /// Its GPUs are held until it has a slot; or it is answered.
@@ -120,7 +140,9 @@ class ExtenderPods : public controller::Part {
   std::multimap<model::Uid, BindRequest> waiting_;         // for what comes of a grant
   std::map<std::string, std::deque<BindRequest>> queued_;  // for a slot, by namespace; none is empty
   std::size_t queued_in_all_ = 0;
-  std::map<model::Uid, Mono> left_;  // unbound pods with leases and no grant, since when
+  std::map<model::Uid, Mono> left_;                   // unbound pods with leases and no grant, since when
+  std::deque<std::pair<Mono, FilterRequest>> paced_;  // until when they wait at most
+  std::vector<FilterAnswer> filter_answers_;
   std::vector<BindAnswer> answers_;
 };
 

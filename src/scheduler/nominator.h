@@ -2,11 +2,11 @@
 // bind it; and the pods for which it found no node. A part of the scheduler's; one thread.
 //
 // kube-scheduler looks at a pod again when something changes that it watches. GPUs that are free again are
-// nothing of that: so a pod that found none waits in our queue as pods of our own do, and when its turn comes,
-// GPUs are held for it and an annotation of it is written, which wakes its kube-scheduler. That does not come
-// to pass where kube-scheduler refuses the node for other reasons, so each time the pod waits longer before.
-// What is held is a reservation of the ledger (Source::Reservation): nobody else is given it, and nothing of it
-// is written. It ends with the pod's next request, which may hold anew, or after its time.
+// nothing of that. So a pod that found none waits in our queue as pods of our own do. When its turn comes,
+// GPUs are held for it and an annotation of it is written, which wakes its kube-scheduler. That may refuse
+// the node for reasons of its own, so each time the pod waits longer before. What is held is a reservation
+// of the ledger (Source::Reservation): nobody else is given it, and nothing of it is written. It ends with
+// the pod's next request, which may hold anew, or after its time.
 #pragma once
 
 #include <map>
@@ -25,8 +25,8 @@ class Nominator : public controller::Part {
 
   /// Its kube-scheduler asked about it, and found a node or none: then it does not look again by itself.
   void asked(const model::Uid& uid, bool fits);
-  /// An unbound pod of a kube-scheduler that asks for GPUs. Where it was not asked about for long, it may have
-  /// been refused by an earlier leader.
+  /// An unbound pod of a kube-scheduler that asks for GPUs. Where it was not asked about for long, an earlier
+  /// leader may have refused it.
   void seen(const model::Pod& pod);
   /// It is to be woken once it fits.
   [[nodiscard]] bool isToBeWoken(const model::Uid& uid) const {

@@ -75,6 +75,7 @@ class Scheduler {
     return extender_pods_;
   }
   [[nodiscard]] std::vector<BindAnswer> takeBindAnswers() { return extender_pods_.takeAnswers(); }
+  [[nodiscard]] std::vector<FilterAnswer> takeFilterAnswers() { return extender_pods_.takeFilterAnswers(); }
   /// SIGTERM: no new decisions; what is under way goes on.
   void stopTaking() { leadership_.stop(); }
   /// Something that was decided has not come to its end yet: leases, a Binding, a fence.

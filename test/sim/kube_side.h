@@ -24,8 +24,8 @@ class KubeSide {
   /// A pod of its came.
   void comes(const std::string& ns, const std::string& name);
   void restart();
-  /// To be called whenever something changed: who fits nowhere is looked at again when its object changes, and
-  /// not otherwise for 5 minutes.
+  /// To be called whenever something changed: who fits nowhere is looked at again when its object changes,
+  /// and not otherwise for 5 minutes.
   void look();
   /// False: somebody else asked.
   bool answered(extender::RequestId request_id, const extender::Answer& answer);

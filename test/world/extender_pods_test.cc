@@ -20,7 +20,7 @@ const std::vector<std::string> kBoth{"node-a", "node-b"};
 /// The default nodes: node-a has four GPUs, node-b eight. A kube-scheduler's pods are those of gpu-kube.
 class ExtenderPodsWorld : public Cluster {
  protected:
-  ExtenderPodsWorld() {
+  explicit ExtenderPodsWorld(sandbox::World::Options options = {}) : Cluster{std::move(options)} {
     world.setListener([this](auto, extender::RequestId id, const Answer& answer) { answers[id] = answer; });
     start();
     EXPECT_TRUE(eventually([&] { return world.leadingExtender().has_value(); }));
@@ -280,6 +280,28 @@ TEST_F(ExtenderPodsWorld, OnTheBestNodeGpusAreHeldForWhoComesFirst) {
   EXPECT_EQ(answerOf(ask(Verb::Rank, "fours", kBoth)).kind, Kind::Offered);
   EXPECT_EQ(bind("fours", "node-a").kind, Kind::Done) << "kube-scheduler had other reasons";
   EXPECT_EQ(refusal(filter("eights"), 1), "");
+  expectSettled();
+}
+
+/// kube-scheduler binds side by side as many as it filters.
+struct SlowApi : ExtenderPodsWorld {
+  SlowApi() : ExtenderPodsWorld{slow()} {}
+  static sandbox::World::Options slow() {
+    sandbox::World::Options options;
+    options.latency = 50ms;
+    return options;
+  }
+};
+
+TEST_F(SlowApi, AFilterWaitsAMomentWhileManyAreBeingBound) {
+  for (int i = 0; i < 7; ++i) { create("p" + std::to_string(i), "one"); }
+  world.run(1s);
+  for (int i = 0; i < 6; ++i) { ask(Verb::Bind, "p" + std::to_string(i), {"node-b"}); }
+  const auto filtered = ask(Verb::Filter, "p6", kBoth);
+  world.run(60ms);
+  EXPECT_FALSE(answers.contains(filtered));
+  EXPECT_EQ(answerOf(filtered, 1s).kind, Kind::Offered);
+  ASSERT_TRUE(eventually([&] { return leases() == 6; }));
   expectSettled();
 }
 

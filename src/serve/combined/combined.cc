@@ -123,8 +123,7 @@ void Combined::askScheduler(extender::RequestId request_id, const extender::Requ
   scheduler::ExtenderPods& pods = scheduler_.extenderPods(now);
   switch (request.verb) {
     case extender::Verb::Filter:
-      a.offers = pods.filter(*request.pod, nodes);
-      answer(Kind::Offered);
+      pods.filter({request_id, request.pod, std::move(nodes)});
       return decide(now, out);
     case extender::Verb::Rank:
       a.scores = pods.prioritize(*request.pod, nodes);
@@ -150,6 +149,13 @@ std::vector<std::pair<extender::RequestId, extender::Answer>> Combined::takeAnsw
   auto out = extender_.takeAnswers();
   std::move(answers_.begin(), answers_.end(), std::back_inserter(out));
   answers_.clear();
+  for (auto& offered : scheduler_.takeFilterAnswers()) {
+    extender::Answer a;
+    a.kind = offered.decided ? extender::Answer::Kind::Offered : extender::Answer::Kind::Unavailable;
+    a.text = offered.decided ? "" : "this replica does not lead any more; ask again";
+    a.offers = std::move(offered.offers);
+    out.emplace_back(offered.id, std::move(a));
+  }
   for (auto& bound : scheduler_.takeBindAnswers()) {
     using Kind = scheduler::BindAnswer::Kind;
     extender::Answer a;
