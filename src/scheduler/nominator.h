@@ -58,7 +58,7 @@ class Nominator : public controller::Part {
     sched::Reservation hold;
     Mono until{};
   };
-  static constexpr kapi::RetryTerms kTerms{std::chrono::seconds{10}, std::chrono::minutes{5}};
+  static constexpr kapi::RetryTerms kTerms{std::chrono::seconds{5}, std::chrono::minutes{1}};
   Context& c_;
   controller::KeyedCalls<model::Uid> calls_;
   std::map<model::Uid, Mono> asked_;  // when last, or first seen

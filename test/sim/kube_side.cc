@@ -33,6 +33,7 @@ bool isReady(const Value& node) {
 KubeSide::KubeSide(sandbox::World& world, const Plan& plan)
     : world_{world},
       rng_{plan.seed ^ 0x6b75},
+      nodes_{kNodes + (plan.has(Feature::Large) ? kLargeNodes : 0)},
       may_go_back_{plan.has(Feature::Restore)},
       last_{kFirstRequest} {}
 
@@ -108,7 +109,7 @@ std::vector<std::string> KubeSide::feasibleFor(const Value& pod) {
   const bool tolerates = std::any_of(tolerations.begin(), tolerations.end(),
                                      [](const Value& t) { return t["key"].str() == "sim"; });
   std::vector<std::string> out;
-  for (int i = 0; i < kNodes; ++i) {
+  for (int i = 0; i < nodes_; ++i) {
     const auto* stored = world_.api().store().find({"/nodes", "", nodeName(i)});
     if (stored == nullptr || !isReady(*stored->object)) { continue; }
     const auto& taints = (*stored->object)["spec"]["taints"].items();

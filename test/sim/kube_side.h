@@ -67,6 +67,7 @@ class KubeSide {
 
   sandbox::World& world_;
   Rng rng_;
+  const int nodes_;
   bool may_go_back_;  // what was bound may not be any more
   bool calm_ = false;
   Tries waiting_;
