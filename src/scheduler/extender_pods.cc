@@ -38,7 +38,8 @@ sched::OfferedNodes ExtenderPods::statesOf(const std::vector<model::NodeName>& n
 }
 
 void ExtenderPods::filter(FilterRequest request) {
-  if (!isCrowded(request.pod->key.ns)) { return answerFilter(request); }
+  const bool too_many = paced_.size() >= std::max<std::size_t>(1, c_.config.max_waiting_binds / 4);
+  if (too_many || !isCrowded(request.pod->key.ns)) { return answerFilter(request); }
   paced_.emplace_back(c_.now.mono + kPaced, std::move(request));
 }
 
@@ -46,8 +47,18 @@ void ExtenderPods::filter(FilterRequest request) {
 /// stuck nobody waits for the end.
 bool ExtenderPods::isCrowded(const std::string& ns) const {
   const std::size_t most = c_.config.max_waiting_binds;
-  if (b_.slots.anyStuck(ns)) { return false; }
+  if (b_.slots.anyStuck(ns) || c_.now.mono - oldestOf(ns) >= kPaced) { return false; }
   return waitingOf(ns) >= (most * 3 + 7) / 8 || waiting_.size() + queued_in_all_ >= (most * 3 + 3) / 4;
+}
+
+/// When the first of those of that namespace came that are being bound.
+Mono ExtenderPods::oldestOf(const std::string& ns) const {
+  Mono oldest = c_.now.mono;
+  for (const auto& [uid, request] : waiting_) {
+    if (request.pod.ns == ns) { oldest = std::min(oldest, request.since); }
+  }
+  const auto queued = queued_.find(ns);
+  return queued == queued_.end() ? oldest : std::min(oldest, queued->second.front().since);
 }
 
 void ExtenderPods::answerFilter(const FilterRequest& request) {
@@ -146,6 +157,7 @@ void ExtenderPods::bind(BindRequest request) {
         fmt::format("as many pods of namespace {} as may are being bound already; ask again", pod->key.ns));
   }
   request.pod = pod->key;
+  request.since = c_.now.mono;
   const bool has_turn = b_.binder.has(request.uid) || pod->bound() ||
                         (!queued_.contains(pod->key.ns) && b_.slots.free(pod->key.ns) > 0);
   has_turn ? grant(std::move(request)) : enqueue(*pod, std::move(request));
@@ -276,10 +288,11 @@ void ExtenderPods::settle() {
     waiting_.erase(first, last);
   }
   if (!queued_.empty()) { grantQueued(); }
-  while (!paced_.empty() && !isCrowded(paced_.front().second.pod->key.ns)) {
-    answerFilter(paced_.front().second);
-    paced_.pop_front();
-  }
+  std::erase_if(paced_, [this](const auto& paced) {
+    if (isCrowded(paced.second.pod->key.ns)) { return false; }
+    answerFilter(paced.second);
+    return true;
+  });
 }
 
 bool ExtenderPods::mayBeAskedAgain(const model::Uid& uid) {

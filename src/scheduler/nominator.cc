@@ -15,28 +15,46 @@ namespace {
 /// kube-scheduler waits 10 s at most between two tries of a pod (its podMaxBackoffSeconds).
 constexpr Duration kAwaited = std::chrono::seconds{12};
 constexpr Duration kForgotten = std::chrono::seconds{60};  // nobody asked about it for so long
+constexpr std::size_t kWokenAtOnce = 8;
+constexpr Duration kBetweenForgotten = std::chrono::milliseconds{200};
 
 }  // namespace
 
 void Nominator::asked(const model::Uid& uid, bool fits) {
   asked_[uid] = c_.now.mono;
-  const bool changes = fits ? waiting_.erase(uid) > 0 : waiting_.insert(uid).second;
+  const bool changes = fits ? waiting_.erase(uid) > 0 : !waiting_.contains(uid);
+  if (!fits) { waiting_[uid] = Why::Refused; }
   if (changes) { c_.reconciles.add(uid); }
 }
 
 void Nominator::seen(const model::Pod& pod) {
   const Mono last = asked_.try_emplace(pod.uid, c_.now.mono).first->second;
-  if (last + kForgotten <= c_.now.mono && pod.scheduling_gates.empty()) { waiting_.insert(pod.uid); }
+  if (last + kForgotten <= c_.now.mono && pod.scheduling_gates.empty()) {
+    waiting_.try_emplace(pod.uid, Why::Forgotten);
+  }
 }
 
 /// What its next request finds is the truth; where none comes, seen() wakes it again.
 void Nominator::wake(const model::Pod& pod, const sched::PodRequest& request, const model::NodeName& node) {
-  waiting_.erase(pod.uid);
+  const auto waits = waiting_.find(pod.uid);
+  calls_.failed(pod.uid, c_.now.mono);  // the next time is later, whatever comes of this one
+  if (waits == waiting_.end() || GS_MUTANT(WakesNobody) || !mayWake(waits->second)) { return; }
+  if (waits->second == Why::Refused) {
+    if (!hold(pod, request, node, c_.now.mono + kAwaited)) { return; }
+    woken_.insert(pod.uid);
+  }
+  waiting_.erase(waits);
   asked_[pod.uid] = c_.now.mono;
-  calls_.failed(pod.uid, c_.now.mono);
-  if (GS_MUTANT(WakesNobody) || !hold(pod, request, node, c_.now.mono + kAwaited)) { return; }
   c_.sendAbout(pod.uid, kapi::annotatePod(pod, {{model::kWakeKey, c_.rng.uuid()}}, {}),
                calls_.begin(pod.uid));
+}
+
+bool Nominator::mayWake(Why why) {
+  if (woken_.size() >= kWokenAtOnce || calls_.underWay() >= kWokenAtOnce) { return false; }
+  if (why == Why::Refused) { return true; }
+  if (c_.now.mono < next_forgotten_) { return false; }
+  next_forgotten_ = c_.now.mono + kBetweenForgotten;
+  return true;
 }
 
 bool Nominator::hold(const model::Pod& pod, const sched::PodRequest& request, const model::NodeName& node,
@@ -55,6 +73,7 @@ bool Nominator::hold(const model::Pod& pod, const sched::PodRequest& request, co
 }
 
 std::optional<Nominator::Was> Nominator::release(const model::Uid& uid) {
+  woken_.erase(uid);
   const auto held = held_.extract(uid);
   if (held.empty()) { return std::nullopt; }
   return Was{held.mapped().node, held.mapped().until};
@@ -63,7 +82,7 @@ std::optional<Nominator::Was> Nominator::release(const model::Uid& uid) {
 void Nominator::forget(const model::Uid& uid) {
   asked_.erase(uid);
   waiting_.erase(uid);
-  held_.erase(uid);
+  (void)release(uid);
   calls_.forget(uid);
 }
 
@@ -78,13 +97,14 @@ void Nominator::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*o
     return;
   }
   (void)release(call->key);
-  if (asked_.contains(call->key)) { waiting_.insert(call->key); }
+  if (asked_.contains(call->key)) { waiting_.try_emplace(call->key, Why::Refused); }
 }
 
 void Nominator::tick(Now now, kapi::Effects& /*out*/) {
   for (auto& uid : calls_.takeDue(now.mono)) { c_.reconciles.add(std::move(uid)); }
   for (auto it = held_.begin(); it != held_.end();) {
     const bool is_over = it->second.until <= now.mono && !GS_MUTANT(HoldsForEver);
+    if (is_over) { woken_.erase(it->first); }
     it = is_over ? held_.erase(it) : std::next(it);
   }
 }
@@ -99,6 +119,7 @@ void Nominator::reset() {
   asked_.clear();
   waiting_.clear();
   held_.clear();
+  woken_.clear();
   calls_.reset();
 }
 

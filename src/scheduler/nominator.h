@@ -7,8 +7,11 @@
 // the node for reasons of its own, so each time the pod waits longer before. What is held is a reservation
 // of the ledger (Source::Reservation): nobody else is given it, and nothing of it is written. It ends with
 // the pod's next request, which may hold anew, or after its time.
+// Of those that were woken few have something at a time: who asks for GPUs and is refused by kube-scheduler
+// for ever takes no more from others than that.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -26,7 +29,7 @@ class Nominator : public controller::Part {
   /// Its kube-scheduler asked about it, and found a node or none: then it does not look again by itself.
   void asked(const model::Uid& uid, bool fits);
   /// An unbound pod of a kube-scheduler that asks for GPUs. Where it was not asked about for long, an earlier
-  /// leader may have refused it.
+  /// leader may have refused it, or its kube-scheduler has other reasons: it is woken, and nothing is held.
   void seen(const model::Pod& pod);
   /// It is to be woken once it fits.
   [[nodiscard]] bool isToBeWoken(const model::Uid& uid) const {
@@ -53,6 +56,8 @@ class Nominator : public controller::Part {
   [[nodiscard]] std::size_t size() const { return asked_.size() + held_.size() + calls_.size(); }
 
  private:
+  enum class Why : std::uint8_t { Refused, Forgotten };
+  [[nodiscard]] bool mayWake(Why why);
   struct Held {
     model::NodeName node;
     sched::Reservation hold;
@@ -62,8 +67,10 @@ class Nominator : public controller::Part {
   Context& c_;
   controller::KeyedCalls<model::Uid> calls_;
   std::map<model::Uid, Mono> asked_;  // when last, or first seen
-  std::set<model::Uid> waiting_;
+  std::map<model::Uid, Why> waiting_;
   std::map<model::Uid, Held> held_;
+  std::set<model::Uid> woken_;  // those whose GPUs are held since they were woken
+  Mono next_forgotten_{};       // that may be woken
 };
 
 }  // namespace gs::scheduler

@@ -242,7 +242,7 @@ TEST_F(ExtenderPodsWorld, WhoFoundNoGpusIsShownThatThereAreSome) {
   create("r", "one");
   EXPECT_EQ(refusal(filter("q", {"node-b"}), 0), "") << "what is held for it is free for it";
   ASSERT_NE(refusal(filter("q", {"node-a"}), 0), "");
-  world.run(5s);
+  world.run(2s);
   EXPECT_EQ(version(), woken) << "not again at once";
   ASSERT_TRUE(eventually([&] { return version() != woken; }, 30s));
 }
@@ -264,6 +264,9 @@ TEST_F(ExtenderPodsWorld, WhoIsAskedAboutNoMoreIsShownThatItFitsAndNotWhileItIsG
   EXPECT_EQ(version("q"), before);
   EXPECT_TRUE(eventually([&] { return version("q") != before; }, 60s));
   EXPECT_EQ(version("g"), of_gated);
+  world.create(claim("eight", 8));
+  create("eights", "eight");
+  EXPECT_EQ(refusal(filter("eights"), 1), "") << "nothing is held for who was not refused";
 }
 
 /// Many are filtered before the first is bound.
