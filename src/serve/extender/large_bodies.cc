@@ -1,10 +1,18 @@
 #include "serve/extender/large_bodies.h"
 
 #include <algorithm>
+#include <utility>
 
+#include "base/free_memory.h"
 #include "base/system_clock.h"
 
 namespace gs::serve {
+namespace {
+
+/// As many schedulers do not send at once; what takes so much is one request in a thousand, or an attack.
+constexpr std::size_t kTrimFrom = std::size_t{64} << 20;
+
+}  // namespace
 
 std::optional<LargeBodies::Turn> LargeBodies::take(std::size_t bytes, Duration patience) {
   if (!isLarge(bytes)) { return Turn{nullptr, 0}; }
@@ -25,6 +33,7 @@ std::optional<LargeBodies::Turn> LargeBodies::take(std::size_t bytes, Duration p
   }
   waiting_.erase(mine);
   in_work_ += bytes;
+  most_in_work_ = std::max(most_in_work_, in_work_);
   changed_.notifyAll();
   return Turn{this, bytes};
 }
@@ -35,9 +44,14 @@ std::size_t LargeBodies::waiting() const {
 }
 
 void LargeBodies::giveBack(std::size_t bytes) {
-  MutexLock lock{mutex_};
-  in_work_ -= bytes;
-  changed_.notifyAll();
+  bool trims = false;
+  {
+    MutexLock lock{mutex_};
+    in_work_ -= bytes;
+    changed_.notifyAll();
+    trims = in_work_ == 0 && std::exchange(most_in_work_, 0) >= kTrimFrom;
+  }
+  if (trims) { giveFreeMemoryBack(); }
 }
 
 }  // namespace gs::serve

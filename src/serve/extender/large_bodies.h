@@ -60,6 +60,7 @@ class LargeBodies {
   std::set<std::uint64_t> waiting_ GS_GUARDED_BY(mutex_);
   std::uint64_t last_ GS_GUARDED_BY(mutex_) = 0;
   std::size_t in_work_ GS_GUARDED_BY(mutex_) = 0;
+  std::size_t most_in_work_ GS_GUARDED_BY(mutex_) = 0;  // since it was 0
 };
 
 }  // namespace gs::serve
