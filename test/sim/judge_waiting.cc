@@ -78,6 +78,12 @@ std::set<std::string> Judge::notUsable() const {
                         (away || gone.counted > 0 || !gone.unleased.empty() || renumbered || gone.renamed);
     if (agents_ && (drains || machines_.isAgentDown(gone.node))) { nodes.insert(gone.node); }
   }
+  // What was given by number no lease names, and what ends while ids change may be held under several. Who
+  // did not hear how its pod ended, or saw it fail with containers that wait, waits for two looks too.
+  for (const auto& [node, times] : went_) {
+    const bool many = !enforced_.contains(node) || plan_.has(Feature::Renumber);
+    if (many && anyWentLately(node)) { nodes.insert(node); }
+  }
   if (led_anew_ == Mono{} || now_ >= led_anew_ + kTwoLooks) { return nodes; }
   for (const auto& [node, times] : went_) {  // a pod that went later this leader saw go
     const bool any = std::any_of(times.begin(), times.end(), [this](Mono went_at) {
