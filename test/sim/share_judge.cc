@@ -106,7 +106,12 @@ void ShareJudge::podChanged(const apiserver::HistoryEntry& entry) {
   const bool bound_now = !pod.node.empty() && (is_new || known->second.node.empty());
   // Where a late one took what it was promised, a new leader does not believe the promise, and gives others
   // what is left.
-  const bool overtaken = bound_now && !is_new && !isLeftFor(known->second, true);
+  // One that leads takes the promise back, which may come after the answer.
+  const bool taken_back = !is_new && pod.node.empty() && pod.named.empty() && !known->second.named.empty();
+  if (taken_back && !isLeftFor(known->second, true)) { taken_back_.insert(uid); }
+  if (pod.node.empty() && !pod.named.empty()) { taken_back_.erase(uid); }  // it has another
+  const bool overtaken =
+      bound_now && !is_new && (taken_back_.contains(uid) || !isLeftFor(known->second, true));
   pod.fair = bound_now ? bindings_[uid] && !overtaken : !is_new && known->second.fair;
   if (pod.fair && bound_now && pod.named != pod.node) {
     wrong(fmt::format("pod {} was bound to {} as it was told, its annotations say {}", pod.name, pod.node,

@@ -97,6 +97,7 @@ class ShareJudge {
   std::map<std::string, std::deque<Noted>> notes_;  // by uid, the newest last
   std::map<std::string, bool> bindings_;            // uid -> the one that is being carried out is fair
   std::set<std::string> late_;                      // uids
+  std::set<std::string> taken_back_{};              // promises that a late one had overtaken, by uid
   std::map<std::string, Node> nodes_;
 };
 
