@@ -338,12 +338,14 @@ void Ledger::hold(const model::NodeName& node, int id, const model::Uid& uid, So
   const std::int64_t anonymous = n.anonymous;
   countNamed(n, *device, -1);
   if (fresh) { holder = device->holders.insert(holder, Holder{uid, 0, {}, {}}); }
+  const bool was_sure = holder->isSure();
   holder->sources |= bitsOf(source);
   holder->said[positionOf(source)] = amount;
   const Amount counted = amountOf(*holder);
   countNamed(n, *device, +1);
-  const bool matters =
-      fresh || counted != holder->amount || device->use() != use_before || n.anonymous != anonymous;
+  const bool sure_changed = counted.shared && holder->isSure() != was_sure;  // isShareable() asks
+  const bool matters = fresh || counted != holder->amount || sure_changed || device->use() != use_before ||
+                       n.anonymous != anonymous;
   holder->amount = counted;
   if (matters) { holdersChanged(i, *device); }
 }
@@ -361,10 +363,12 @@ void Ledger::release(const model::NodeName& node, int id, const model::Uid& uid,
   const DeviceUse use_before = device->use();
   const std::int64_t anonymous = n->anonymous;
   countNamed(*n, *device, -1);
+  const bool was_sure = holder->isSure();
   holder->sources &= static_cast<std::uint8_t>(~bitsOf(source));
   holder->said[positionOf(source)] = {};
   const Amount counted = amountOf(*holder);
-  bool matters = holder->sources == 0 || counted != holder->amount;
+  const bool sure_changed = counted.shared && holder->isSure() != was_sure;
+  bool matters = holder->sources == 0 || counted != holder->amount || sure_changed;
   holder->amount = counted;
   if (holder->sources == 0) { device->holders.erase(holder); }
   countNamed(*n, *device, +1);

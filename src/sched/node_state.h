@@ -33,6 +33,11 @@ struct Holder {
   /// What counts: the word of the Lease, else of the BoundPod, the Reservation, Draining.
   Amount amount;
   std::array<Amount, 4> said{};  // by source (its bit's position); zero for a source that is not set
+  /// It surely has the device. An annotation that its author edited names what it does not have.
+  [[nodiscard]] bool isSure() const {
+    constexpr auto kSure = static_cast<unsigned>(Source::Lease) | static_cast<unsigned>(Source::Reservation);
+    return (sources & kSure) != 0;
+  }
   friend bool operator==(const Holder&, const Holder&) = default;
 };
 

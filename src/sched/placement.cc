@@ -48,9 +48,12 @@ std::size_t othersOn(const DeviceState& d, const model::Uid& self) {
 
 bool isFree(const DeviceState& d, const model::Uid& self) { return d.givable() && othersOn(d, self) == 0; }
 
-/// Free, or held only by sharers without amounts and not too many of them.
+/// Free, or held only by sharers without amounts and not too many of them, one of whom surely has it: else
+/// who joined would take a GPU that an anonymous pod may use.
 bool isShareable(const DeviceState& d, const DeviceRequest& request, const model::Uid& self) {
   static constexpr Amount kJustShared{true, 0, 0};
+  const auto is_sure = [&](const Holder& h) { return h.uid != self && h.isSure(); };
+  if (othersOn(d, self) > 0 && std::none_of(d.holders.begin(), d.holders.end(), is_sure)) { return false; }
   return d.givable() && othersOn(d, self) < request.max_sharers &&
          std::all_of(d.holders.begin(), d.holders.end(),
                      [&](const Holder& h) { return h.uid == self || h.amount == kJustShared; });
