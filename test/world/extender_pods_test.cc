@@ -308,6 +308,22 @@ TEST_F(SlowApi, AFilterWaitsAMomentWhileManyAreBeingBound) {
   expectSettled();
 }
 
+/// GPUs are held for each, and kube-scheduler may have reasons of its own to refuse them all.
+TEST_F(ExtenderPodsWorld, FewAreShownAtATimeThatTheyFit) {
+  std::map<std::string, std::string> before;
+  for (int i = 0; i < 12; ++i) {
+    const std::string name = "p" + std::to_string(i);
+    create(name, "one");
+    before[name] = podObject(name)["metadata"]["resourceVersion"].str();
+    ASSERT_NE(refusal(filter(name, {"node-x"}), 0), "");
+  }
+  world.run(3s);
+  const auto woken = std::count_if(before.begin(), before.end(), [&](const auto& of) {
+    return podObject(of.first)["metadata"]["resourceVersion"].str() != of.second;
+  });
+  EXPECT_LE(woken, 8);
+}
+
 /// kube-scheduler binds side by side, and a namespace begins with few slots.
 TEST_F(ExtenderPodsWorld, WhoFindsNoSlotWaitsForOne) {
   std::vector<extender::RequestId> asked;
