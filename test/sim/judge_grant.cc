@@ -124,11 +124,20 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
   const bool joins = !pod.ids.empty() && std::all_of(pod.ids.begin(), pod.ids.end(), [&](int id) {
     const auto lease = leases_.find({pod.node, id});
     if (lease == leases_.end()) { return false; }
-    const bool has_others =  // whose part of the lease went by hand, or has the number that it had
-        lease->second.shared && std::any_of(pods_.begin(), pods_.end(), [&](const auto& other) {
-          return other.first != owner && other.second.live() &&
-                 holds(other.first, other.second, {pod.node, id});
-        });
+    // Others whose part of the lease went by hand, or has the number that it had; or whose Binding is on its
+    // way since before their GPU got this number.
+    const bool has_others =
+        lease->second.shared && (std::any_of(pods_.begin(), pods_.end(),
+                                             [&](const auto& other) {
+                                               return other.first != owner && other.second.live() &&
+                                                      holds(other.first, other.second, {pod.node, id});
+                                             }) ||
+                                 std::any_of(leases_.begin(), leases_.end(), [&](const auto& other) {
+                                   const auto& [device, by] = other;
+                                   return device.node == pod.node && device.id != id && by.shared &&
+                                          !by.uuid.empty() && by.uuid == lease->second.uuid &&
+                                          !by.isSharedBy(owner) && !by.holders.empty();
+                                 }));
     if (has_others || lease->second.joined.contains(owner) || lease->second.holders.size() > 1) {
       return true;
     }
@@ -288,6 +297,7 @@ void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
       continue;
     }
     if (other.node != pod.node && isFullFor(pod, other.node, from)) { continue; }
+    if (hasLostOne(other.node)) { continue; }
     if (plan_.has(Feature::Large) && podsOn(other.node) + 48 >= 110) {
       continue;
     }  // those under way count there too
@@ -302,6 +312,19 @@ bool Judge::isFullFor(const Pod& pod, const std::string& node, Mono from) const 
   const auto past = past_nodes_.find(node);
   return pod.gpus > 0 && past != past_nodes_.end() &&
          past->second.any(from, now_, [&](const Node& n) { return asked > n.allocatable; });
+}
+
+bool Judge::hasLostOne(const std::string& node) const {
+  return plan_.has(Feature::Renumber) && std::any_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
+           const Pod& pod = entry.second;
+           if (!pod.live() || pod.node != node || pod.gpus == 0) { return false; }
+           const auto& told = pod.toldUuids();
+           return std::any_of(told.begin(), told.end(), [&](const std::string& uuid) {
+             return std::none_of(gpus_.begin(), gpus_.end(), [&](const auto& gpu) {
+               return gpu.first.node == node && gpu.second.uuid == uuid;
+             });
+           });
+         });
 }
 
 bool Judge::isUntold(const std::string& node) const {
