@@ -56,8 +56,10 @@ void CallRates::answered(int process, const kapi::Call& call, const kapi::Outcom
                   call.subresource.empty() ? "" : "/", call.subresource, call.key.ns, nameOf(call),
                   claimant.empty() ? "" : " for ", claimant);
   const std::size_t in_minute = addTo(calls_[key], now, kMinute);
+  // Each of several leases that had that name, one after the other, is deleted at its own pace.
+  const std::string of = fmt::format("{} {}", key, call.body["preconditions"]["uid"].str());
   const std::size_t in_second =
-      outcome.result == kapi::CallResult::Applied ? 0 : addTo(useless_[key], now, kSecond);
+      outcome.result == kapi::CallResult::Applied ? 0 : addTo(useless_[of], now, kSecond);
   most_.in_minute = std::max(most_.in_minute, in_minute);
   most_.in_second = std::max(most_.in_second, in_second);
   const bool is_of_many = call.kind == kapi::kLease && claimant.empty();
