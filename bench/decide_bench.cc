@@ -21,8 +21,8 @@
 
 #include "base/random.h"
 #include "bench/figures.h"
-#include "sched/decider.h"
-#include "sched/queue.h"
+#include "sched/placement/decider.h"
+#include "sched/placement/queue.h"
 
 namespace gs::sched {
 namespace {

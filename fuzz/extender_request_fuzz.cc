@@ -8,9 +8,9 @@
 #include <string>
 #include <string_view>
 
-#include "extender/request_handler_hand_test.h"
+#include "extender/protocol/request_handler_hand_test.h"
 #include "json/value.h"
-#include "sched/shares.h"
+#include "sched/ledger/shares.h"
 
 namespace {
 

@@ -1,6 +1,6 @@
 // gpu-admission: which flags (every one that its ancestors had), which types, and how they are wired. The
 // machine is extender/standalone.h, what runs it process/service.h.
-#include "extender/metrics.h"
+#include "extender/grants/metrics.h"
 #include "extender/standalone.h"
 #include "extender/status_page.h"
 #include "process/klog_flags.h"

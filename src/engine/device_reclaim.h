@@ -32,7 +32,7 @@
 #include "base/clock.h"
 #include "model/node.h"
 #include "model/pod.h"
-#include "sched/ledger.h"
+#include "sched/ledger/ledger.h"
 
 namespace gs::engine {
 

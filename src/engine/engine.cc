@@ -5,8 +5,8 @@
 #include "base/mutant.h"
 #include "engine/held_devices.h"
 #include "kapi/kinds.h"
-#include "sched/quota.h"
-#include "sched/shares.h"
+#include "sched/ledger/quota.h"
+#include "sched/ledger/shares.h"
 
 namespace gs::engine {
 

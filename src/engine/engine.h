@@ -26,12 +26,12 @@
 #include "engine/cache.h"
 #include "engine/device_reclaim.h"
 #include "engine/quota_table.h"
-#include "sched/anti_affinity.h"
-#include "sched/decider.h"
 #include "sched/doors/door.h"
-#include "sched/ledger.h"
-#include "sched/queue.h"
-#include "sched/quota.h"
+#include "sched/ledger/anti_affinity.h"
+#include "sched/ledger/ledger.h"
+#include "sched/ledger/quota.h"
+#include "sched/placement/decider.h"
+#include "sched/placement/queue.h"
 
 namespace gs::engine {
 

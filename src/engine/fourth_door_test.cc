@@ -6,7 +6,7 @@
 
 #include "engine/engine.h"
 #include "kapi/kinds.h"
-#include "sched/shares.h"
+#include "sched/ledger/shares.h"
 #include "testing/builders.h"
 
 namespace gs::engine {

@@ -6,7 +6,7 @@
 #include "engine/engine.h"
 #include "engine/held_devices.h"
 #include "model/annotations.h"
-#include "sched/shares.h"
+#include "sched/ledger/shares.h"
 
 namespace gs::engine {
 

@@ -12,7 +12,7 @@
 #include <tuple>
 
 #include "extender/extender.h"
-#include "sched/quota.h"
+#include "sched/ledger/quota.h"
 
 namespace gs::extender {
 

@@ -2,7 +2,7 @@
 // and what becomes of the rest.
 #include "base/cpu_time_test.h"
 #include "extender/extender_hand_test.h"
-#include "extender/metrics.h"
+#include "extender/grants/metrics.h"
 #include "kapi/kinds.h"
 #include "kapi/write.h"
 

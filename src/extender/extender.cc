@@ -6,12 +6,12 @@
 #include <set>
 #include <tuple>
 
-#include "extender/reasons.h"
+#include "extender/protocol/reasons.h"
 #include "kapi/kinds.h"
 #include "kapi/retry_wait.h"
 #include "kapi/write.h"
 #include "sched/doors/vcuda.h"
-#include "sched/what_if.h"
+#include "sched/placement/what_if.h"
 
 namespace gs::extender {
 namespace {

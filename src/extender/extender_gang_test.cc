@@ -2,7 +2,7 @@
 // so none of them is taken before all have a node.
 #include "base/cpu_time_test.h"
 #include "extender/extender_hand_test.h"
-#include "extender/metrics.h"
+#include "extender/grants/metrics.h"
 
 namespace gs::extender {
 namespace {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "extender/extender.h"
-#include "extender/pod_server_test.h"
+#include "extender/protocol/pod_server_test.h"
 #include "kapi/kinds.h"
 
 namespace gs::extender {

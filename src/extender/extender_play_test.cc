@@ -10,7 +10,7 @@
 
 #include "base/random.h"
 #include "extender/extender.h"
-#include "extender/pod_server_test.h"
+#include "extender/protocol/pod_server_test.h"
 #include "kapi/kinds.h"
 #include "sched/doors/vcuda.h"
 

@@ -1,5 +1,5 @@
 #include "extender/extender_hand_test.h"
-#include "extender/metrics.h"
+#include "extender/grants/metrics.h"
 
 namespace gs::extender {
 namespace {

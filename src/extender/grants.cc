@@ -6,7 +6,7 @@
 #include <set>
 
 #include "extender/extender.h"
-#include "extender/metrics.h"
+#include "extender/grants/metrics.h"
 #include "kapi/retry_wait.h"
 #include "sched/doors/vcuda.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "extender/pod_server_test.h"
+#include "extender/protocol/pod_server_test.h"
 #include "extender/status_page.h"
 #include "kapi/kinds.h"
 

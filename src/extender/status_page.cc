@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/metrics.h"
-#include "extender/metrics.h"
+#include "extender/grants/metrics.h"
 
 namespace gs::extender {
 namespace {

@@ -1,7 +1,7 @@
 #include "extender/status_page.h"
 
 #include "extender/extender_hand_test.h"
-#include "extender/metrics.h"
+#include "extender/grants/metrics.h"
 #include "kapi/kinds.h"
 
 namespace gs::extender {

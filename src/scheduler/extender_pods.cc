@@ -5,11 +5,11 @@
 #include <algorithm>
 
 #include "base/mutant.h"
-#include "sched/explain.h"
-#include "sched/fit.h"
-#include "sched/quota.h"
-#include "sched/what_if.h"
-#include "scheduler/metrics.h"
+#include "sched/ledger/quota.h"
+#include "sched/placement/explain.h"
+#include "sched/placement/fit.h"
+#include "sched/placement/what_if.h"
+#include "scheduler/core/metrics.h"
 
 namespace gs::scheduler {
 namespace {

@@ -26,14 +26,14 @@
 #include <vector>
 
 #include "controller/parts.h"
-#include "sched/offers.h"
-#include "scheduler/binder.h"
-#include "scheduler/context.h"
-#include "scheduler/lease_record.h"
-#include "scheduler/leftovers.h"
-#include "scheduler/nominator.h"
-#include "scheduler/pending_pods.h"
-#include "scheduler/slots.h"
+#include "sched/placement/offers.h"
+#include "scheduler/core/context.h"
+#include "scheduler/core/slots.h"
+#include "scheduler/pending/pending_pods.h"
+#include "scheduler/placing/binder.h"
+#include "scheduler/placing/leftovers.h"
+#include "scheduler/placing/nominator.h"
+#include "scheduler/term/lease_record.h"
 
 namespace gs::scheduler {
 

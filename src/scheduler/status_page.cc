@@ -5,7 +5,7 @@
 #include <array>
 #include <iterator>
 
-#include "scheduler/metrics.h"
+#include "scheduler/core/metrics.h"
 
 namespace gs::scheduler {
 namespace {

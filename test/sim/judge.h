@@ -235,8 +235,8 @@ class Judge {
   void healthyFirst(const std::string& uid, const Pod& pod, Mono decided);
   /// It asks for GPUs by limits, and so many are asked for there that its kubelet offers no more.
   [[nodiscard]] bool isFullFor(const Pod& pod, const std::string& node, Mono from) const;
-  /// A pod there has a GPU by its number that its node lists no more while the others were renumbered: another
-  /// one counts as its (R13).
+  /// A pod there has a GPU by its number that its node lists no more while the others were renumbered:
+  /// another one counts as its (R13).
   [[nodiscard]] bool hasLostOne(const std::string& node) const;
   /// Its GPUs are numbered otherwise than its status says: its agent is down.
   [[nodiscard]] bool isUntold(const std::string& node) const;

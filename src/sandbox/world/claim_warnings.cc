@@ -4,7 +4,7 @@
 #include <string>
 
 #include "kapi/decode.h"
-#include "sched/claim_oddities.h"
+#include "sched/placement/claim_oddities.h"
 
 namespace gs::sandbox {
 namespace {

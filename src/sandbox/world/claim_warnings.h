@@ -1,5 +1,5 @@
-// Answers writes of odd GpuClaims with warnings (sched/claim_oddities.h), as an admission webhook does on a
-// real cluster: kubectl prints them, and the write is accepted as it was.
+// Answers writes of odd GpuClaims with warnings (sched/placement/claim_oddities.h), as an admission webhook
+// does on a real cluster: kubectl prints them, and the write is accepted as it was.
 #pragma once
 
 #include <memory>

@@ -18,7 +18,7 @@
 #include "model/claim.h"
 #include "model/node.h"
 #include "model/pod.h"
-#include "sched/request.h"
+#include "sched/request/request.h"
 
 namespace gs::sched {
 
@@ -55,7 +55,7 @@ struct Holdings {
   // Shares, by container; their ids are empty where nothing is said.
   SharePicks shares;
   std::int64_t milli = 0;  // that count against a quota for its shares, bound or not
-  /// The kubelet has not taken it: its node may yet choose other devices (sched/shares.h).
+  /// The kubelet has not taken it: its node may yet choose other devices (sched/ledger/shares.h).
   bool on_the_way = false;
 };
 
@@ -111,7 +111,7 @@ inline constexpr std::array<const Door*, 4> kDoors{&kClaimDoor, &kMapDoor, &kVcu
 /// Who sees to the rest of the pod: selectors, taints, volumes, affinity ...
 enum class Filters : std::uint8_t {
   Ours,
-  Theirs,  // the scheduler that places it, and asks us about GPUs (sched/offers.h)
+  Theirs,  // the scheduler that places it, and asks us about GPUs (sched/placement/offers.h)
 };
 
 /// What a pod of our scheduler asks for. Order of checks: scheduling gates (Blocked kind "SchedulingGated":

@@ -7,7 +7,7 @@
 
 #include <optional>
 
-#include "sched/topology.h"
+#include "sched/policy/topology.h"
 
 namespace gs::sched {
 

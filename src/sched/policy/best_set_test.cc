@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "sched/test_nodes.h"
+#include "sched/ledger/test_nodes.h"
 
 namespace gs::sched {
 namespace {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "sched/test_nodes.h"
+#include "sched/ledger/test_nodes.h"
 
 namespace gs::sched {
 namespace {

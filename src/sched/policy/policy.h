@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sched/policy/terms.h"
-#include "sched/request.h"
+#include "sched/request/request.h"
 
 namespace gs::sched {
 

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "sched/test_nodes.h"
+#include "sched/ledger/test_nodes.h"
 
 namespace gs::sched {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "sched/topology.h"
+#include "sched/policy/topology.h"
 
 namespace gs::sched {
 

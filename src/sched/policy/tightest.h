@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-#include "sched/request.h"
+#include "sched/request/request.h"
 
 namespace gs::sched {
 

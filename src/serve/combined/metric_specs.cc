@@ -1,6 +1,6 @@
 #include "serve/combined/metric_specs.h"
 
-#include "scheduler/metrics.h"
+#include "scheduler/core/metrics.h"
 #include "serve/extender/metric_specs.h"
 
 namespace gs::serve {

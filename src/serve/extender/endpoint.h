@@ -6,7 +6,7 @@
 #include <functional>
 #include <utility>
 
-#include "extender/request_handler.h"
+#include "extender/protocol/request_handler.h"
 #include "process/service.h"
 #include "serve/extender/flags.h"
 #include "serve/extender/server.h"

@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/ascii.h"
-#include "extender/request_handler.h"
-#include "extender/wire.h"
+#include "extender/protocol/request_handler.h"
+#include "extender/protocol/wire.h"
 #include "k8s/kubeconfig.h"
 #include "process/process.h"
 #include "sched/doors/door.h"

@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "base/system_clock.h"
-#include "extender/wire.h"
+#include "extender/protocol/wire.h"
 #include "net/http_client.h"
 
 namespace gs::serve {

@@ -1,6 +1,6 @@
 #include "serve/extender/metric_specs.h"
 
-#include "extender/metrics.h"
+#include "extender/grants/metrics.h"
 
 namespace gs::serve {
 

@@ -7,7 +7,7 @@
 
 #include "base/mutex.h"
 #include "base/system_clock.h"
-#include "extender/metrics.h"
+#include "extender/grants/metrics.h"
 #include "process/health_page.h"
 
 namespace gs::serve {

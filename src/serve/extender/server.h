@@ -12,7 +12,7 @@
 
 #include "base/metrics.h"
 #include "base/result.h"
-#include "extender/request_handler.h"
+#include "extender/protocol/request_handler.h"
 #include "kapi/call.h"
 #include "net/http_server.h"
 #include "serve/extender/forwarder.h"

@@ -12,7 +12,7 @@ What is checked, of each decision, with what the earlier ones hold:
  - quota: the namespace may have that many more cores of that model, in that pool
  - devices: container by container the tightest device with room, or the tightest untouched ones; exactly these ids
  - node: of those that fit and where the choice is certain the tightest (free cores, free memory, name). Certain means, by the
-   rule of sched/shares.h, written again here: whatever pods of the node the kubelet has taken so far. Which ones the extender
+   rule of sched/ledger/shares.h, written again here: whatever pods of the node the kubelet has taken so far. Which ones the extender
    knew to be taken is not seen from outside: those that the watch had brought by some moment, which lies between
    KNOWN seconds before the decision and the write of the annotations. One such moment must explain the choice
  - gpu-manager, which picks the devices of shares itself, by the same rule, when the kubelet takes a pod: in the order

@@ -1,0 +1,57 @@
+#include "extender/grants/slots.h"
+
+namespace gs::extender {
+
+bool Slots::take(const std::string& ns, const model::Uid& pod) {
+  Room& room = rooms_[ns];
+  if (taken_ >= all_ || room.taken >= each_) {
+    room.waiting.insert(pod);
+    return false;
+  }
+  room.waiting.erase(pod);
+  ++room.taken;
+  ++taken_;
+  return true;
+}
+
+void Slots::give(const std::string& ns) {
+  const auto it = rooms_.find(ns);
+  if (it == rooms_.end() || it->second.taken == 0) { return; }
+  --it->second.taken;
+  --taken_;
+  tidy(ns);
+}
+
+std::optional<model::Uid> Slots::next() {
+  if (taken_ >= all_) { return std::nullopt; }
+  auto it = rooms_.upper_bound(last_);
+  for (std::size_t i = 0; i < rooms_.size(); ++i, ++it) {
+    if (it == rooms_.end()) { it = rooms_.begin(); }
+    Room& room = it->second;
+    if (room.taken >= each_ || room.waiting.empty()) { continue; }
+    last_ = it->first;
+    const model::Uid pod = room.waiting.extract(room.waiting.begin()).value();
+    tidy(last_);
+    return pod;
+  }
+  return std::nullopt;
+}
+
+void Slots::forget(const std::string& ns, const model::Uid& pod) {
+  const auto it = rooms_.find(ns);
+  if (it == rooms_.end()) { return; }
+  it->second.waiting.erase(pod);
+  tidy(ns);
+}
+
+void Slots::clear() {
+  rooms_.clear();
+  taken_ = 0;
+}
+
+void Slots::tidy(const std::string& ns) {
+  const auto it = rooms_.find(ns);
+  if (it != rooms_.end() && it->second.taken == 0 && it->second.waiting.empty()) { rooms_.erase(it); }
+}
+
+}  // namespace gs::extender

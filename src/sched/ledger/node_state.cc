@@ -1,0 +1,145 @@
+#include "sched/ledger/node_state.h"
+
+#include <algorithm>
+
+#include "model/annotations.h"
+#include "sched/doors/door.h"
+#include "sched/ledger/derive.h"
+#include "sched/ledger/shares.h"
+
+namespace gs::sched {
+
+DeviceUse DeviceState::use() const {
+  if (holders.empty()) { return DeviceUse::Free; }
+  const auto draining = static_cast<std::uint8_t>(Source::Draining);
+  const bool only =
+      std::all_of(holders.begin(), holders.end(), [&](const Holder& h) { return h.sources == draining; });
+  return only ? DeviceUse::Draining : DeviceUse::Held;
+}
+
+const DeviceState* NodeState::device(int id) const {
+  const auto it = std::lower_bound(devices.begin(), devices.end(), id,
+                                   [](const DeviceState& d, int wanted) { return d.facts.id < wanted; });
+  return it == devices.end() || it->facts.id != id ? nullptr : &*it;
+}
+
+bool NodeState::closedTo(model::TermId term) const {
+  return std::any_of(closed_to.begin(), closed_to.end(),
+                     [&](const auto& terms) { return terms->contains(term); });
+}
+
+namespace {
+
+/// Numbers the whole devices; null when there are none or too many.
+TopologyPtr numberDevices(NodeState& n, TopologyPool* pool) {
+  Topology::Devices whole;
+  n.whole = 0;
+  for (auto& d : n.devices) {
+    d.bit = -1;
+    if (!d.listed || d.facts.partitioned) { continue; }
+    if (++n.whole <= kMaxDevices) {
+      d.bit = static_cast<std::int16_t>(n.whole - 1);
+      whole.push_back(&d.facts);
+    }
+  }
+  if (n.isWide()) {
+    for (auto& d : n.devices) { d.bit = -1; }
+  }
+  if (whole.empty() || n.isWide()) { return nullptr; }
+  return pool != nullptr ? pool->share(whole) : std::make_shared<const Topology>(whole);
+}
+
+}  // namespace
+
+void deriveDevices(NodeState& n, TopologyPool* pool) {
+  n.topology = numberDevices(n, pool);
+  n.healthy = n.unknown = n.held = 0;
+  for (const auto& d : n.devices) {
+    if (d.bit < 0) { continue; }
+    if (!d.holders.empty()) { n.held |= bit(d.bit); }
+    if (!d.givable()) { continue; }
+    const bool trusted = d.facts.health == model::Health::Healthy && !n.agent_stale;
+    (trusted ? n.healthy : n.unknown) |= bit(d.bit);
+  }
+}
+
+bool isNamedBy(const DeviceState& d, const Holder& holder, std::uint8_t without) {
+  const auto shown = [&](const Holder& h) {
+    return h.sources & ~without & ~static_cast<unsigned>(Source::Reservation);
+  };
+  const unsigned sources = shown(holder);
+  if (sources == 0) { return false; }
+  const auto& users = d.facts.in_use_by;
+  if (std::find(users.begin(), users.end(), holder.uid) != users.end()) { return true; }
+  if ((sources & static_cast<unsigned>(Source::Lease)) != 0) { return true; }
+  return d.givable() && std::none_of(d.holders.begin(), d.holders.end(), [&](const Holder& other) {
+           return other.uid != holder.uid && shown(other) != 0;
+         });
+}
+
+void deriveAnonymous(NodeState& n) {
+  n.anonymous = 0;
+  for (auto& counted : n.counted) { counted.named = 0; }
+  if (n.counted.empty()) { return; }
+  for (const auto& d : n.devices) {
+    for (const auto& holder : d.holders) {
+      const auto it = countedAt(n.counted, holder.uid);
+      if (it != n.counted.end() && it->uid == holder.uid && isNamedBy(d, holder)) { ++it->named; }
+    }
+  }
+  for (const auto& counted : n.counted) { n.anonymous += counted.anonymous(); }
+}
+
+namespace {
+
+/// As its label says; else as a door does, or as the node looks.
+Enforcer enforcerOf(const NodeState& n, const std::optional<ShareNode>& said) {
+  if (const auto it = n.node.labels.find(model::kEnforcerLabel); it != n.node.labels.end()) {
+    for (const Enforcer e :
+         {Enforcer::Agent, Enforcer::Kubelet, Enforcer::GpuManager, Enforcer::Hami, Enforcer::Gpushare}) {
+      if (it->second == enforcerName(e)) { return e; }
+    }
+  }
+  if (said) { return said->enforcer; }
+  return n.has_status ? Enforcer::Agent : Enforcer::Kubelet;
+}
+
+}  // namespace
+
+void deriveFacts(NodeState& n, Doors doors) {
+  const auto said = shareNodeOf(n.node, doors);
+  n.enforcer = enforcerOf(n, said);
+  n.share_devices = said ? std::clamp<std::int64_t>(said->devices, 0, model::kMaxDeviceId + 1) : 0;
+  n.share_mib = n.share_devices > 0 ? said->mib : 0;
+}
+
+namespace {
+
+void deriveFreeShares(NodeState& n) {
+  n.free_milli = n.free_mib = 0;
+  if (n.share_devices == 0) { return; }
+  for (const FreeShare& d : freeShares(n)) {
+    n.free_milli += d.milli;
+    n.free_mib += d.mib;
+  }
+}
+
+}  // namespace
+
+void deriveFree(NodeState& n) {
+  deriveFreeShares(n);
+  std::int64_t free = 0;
+  if (!n.has_status) {
+    free = n.node.allocatable.get(model::kNvidiaGpu) - n.used.get(model::kNvidiaGpu);
+  } else if (n.isWide()) {
+    free = std::count_if(n.devices.begin(), n.devices.end(),
+                         [](const DeviceState& d) { return d.givable() && d.holders.empty(); }) -
+           n.anonymous;
+  } else {
+    free = countOf((n.healthy | n.unknown) & ~n.held) - n.anonymous;
+  }
+  n.free_devices = std::max<std::int64_t>(0, free);
+  n.overcommitted = free < 0;
+}
+
+}  // namespace gs::sched

@@ -1,0 +1,135 @@
+// One node as policies read it: its facts, its devices and who holds them, and what is used there. Made and
+// changed only by the Ledger (sched/ledger/ledger.h), which also keeps the derived part, so that a policy
+// need not walk the devices.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "model/node.h"
+#include "sched/policy/topology.h"
+#include "sched/request/request.h"
+
+namespace gs::sched {
+
+/// Who says that a pod holds a device. Bits.
+enum class Source : std::uint8_t { Reservation = 1, Lease = 2, BoundPod = 4, Draining = 8 };
+
+/// How much of a device a holder takes. Exclusive: all of it.
+struct Amount {
+  bool shared = false;
+  std::int64_t milli = 0;
+  std::int64_t mib = 0;
+  friend auto operator<=>(const Amount&, const Amount&) = default;
+};
+
+struct Holder {
+  model::Uid uid;
+  std::uint8_t sources = 0;  // bits of Source
+  /// What counts: the word of the Lease, else of the BoundPod, the Reservation, Draining.
+  Amount amount;
+  std::array<Amount, 4> said{};  // by source (its bit's position); zero for a source that is not set
+  /// It surely has the device. An annotation that its author edited names what it does not have.
+  [[nodiscard]] bool isSure() const {
+    constexpr auto kSure = static_cast<unsigned>(Source::Lease) | static_cast<unsigned>(Source::Reservation);
+    return (sources & kSure) != 0;
+  }
+  friend bool operator==(const Holder&, const Holder&) = default;
+};
+
+enum class DeviceUse : std::uint8_t { Free, Held, Draining };  // Draining: only Source::Draining holds it
+
+struct DeviceState {
+  model::Device facts;
+  bool listed = false;          // in the node's GpuNodeStatus now; holdings may name devices that are not
+  std::int16_t bit = -1;        // in NodeState::topology; -1: not there
+  std::vector<Holder> holders;  // sorted by uid
+  [[nodiscard]] DeviceUse use() const;
+  /// Could it ever be given: listed, not cut up by MIG, not Unhealthy.
+  [[nodiscard]] bool givable() const {
+    return listed && !facts.partitioned && facts.health != model::Health::Unhealthy;
+  }
+};
+
+/// A pod that was placed here by shares and that the kubelet has not taken yet (sched/ledger/shares.h),
+/// and who says so.
+struct InFlight {
+  model::Uid uid;
+  Source source{};  // Reservation or BoundPod; of a pod with both the latter counts
+  SharePicks picks;
+  std::string gang{};  // as in PodRequest; of a Reservation
+  friend bool operator==(const InFlight&, const InFlight&) = default;
+};
+
+/// A pod that has GPUs of this node by their number (nvidia.com/gpu): the kubelet chose which. Those that are
+/// surely its own are `named`:
+///   - what its agent sees it use;
+///   - what a lease of it names: nobody else writes these, and none is written for what an edited annotation
+///     names and could not be given;
+///   - what it alone holds of the devices that could be given.
+/// Whatever else its annotation names takes nothing off the number: whoever may edit the annotation would
+/// free a GPU that the pod's containers have.
+struct Counted {
+  model::Uid uid;
+  std::int64_t devices = 0;
+  std::int64_t named = 0;
+  [[nodiscard]] std::int64_t anonymous() const { return std::max<std::int64_t>(0, devices - named); }
+  friend bool operator==(const Counted&, const Counted&) = default;
+};
+
+/// The terms that close the nodes with one value of a topology key, and how many pods say each
+/// (sched/ledger/anti_affinity.h). One for all those nodes.
+using ClosedTerms = std::map<model::TermId, int>;
+
+struct NodeState {
+  bool exists = false;  // a Node object is there
+  bool has_status = false;
+  bool enforces = false;     // its agent gives containers the devices that are chosen, and no others
+  bool agent_stale = false;  // R6: agent not Ready for 60 s, every device counts as Unknown
+  Enforcer enforcer = Enforcer::Kubelet;
+  model::Node node;                  // name always set
+  std::vector<DeviceState> devices;  // sorted by facts.id
+  model::Resources used;
+  std::int64_t used_pods = 0;
+  std::vector<Counted> counted;                               // sorted by uid
+  std::vector<std::shared_ptr<const ClosedTerms>> closed_to;  // pods that these mean may not come
+  std::vector<InFlight> in_flight;                            // sorted by uid, source
+
+  // Derived.
+  std::int64_t whole = 0;  // devices listed and not cut up by MIG
+  TopologyPtr topology;    // of those; null when there are none or more than kMaxDevices ("wide")
+  Mask healthy = 0;        // of those: may be given
+  Mask unknown = 0;        // of those: only when nothing healthy fits
+  Mask held = 0;           // of those: somebody holds it
+  /// Of the counted devices those that are not named. They count against the devices that may be given (R13:
+  /// held by id + anonymous <= healthy).
+  std::int64_t anonymous = 0;
+  /// Not held, not Unhealthy, less the anonymous. Without a status: allocatable less used of nvidia.com/gpu.
+  std::int64_t free_devices = 0;
+  /// Fewer are left than anonymous pods have: some GPU that is held by id is theirs too.
+  bool overcommitted = false;
+  /// Devices that gpu-manager gives by shares, ids 0 to share_devices - 1;
+  /// not those that a GpuNodeStatus lists.
+  std::int64_t share_devices = 0;
+  std::int64_t share_mib = 0;   // of each
+  std::int64_t free_milli = 0;  // of all
+  std::int64_t free_mib = 0;
+  std::uint64_t version = 0;  // of the last change that may alter a decision; grows over the whole ledger
+  std::uint64_t facts_version = 0;  // of the last one of what is not use: labels, taints, status, health ...
+
+  std::uint64_t closed_version = 0;  // of the last change of `closed_to`; that is none of `version`
+
+  [[nodiscard]] const DeviceState* device(int id) const;
+  [[nodiscard]] bool closedTo(model::TermId term) const;
+  /// What decides about this request changed last.
+  [[nodiscard]] std::uint64_t versionFor(const PodRequest& request) const {
+    return request.kept_away_by.empty() ? version : std::max(version, closed_version);
+  }
+  [[nodiscard]] bool isWide() const { return whole > kMaxDevices; }
+};
+
+}  // namespace gs::sched

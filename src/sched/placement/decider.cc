@@ -1,0 +1,402 @@
+#include "sched/placement/decider.h"
+
+#include <algorithm>
+#include <bit>
+#include <iterator>
+#include <limits>
+#include <list>
+#include <set>
+#include <unordered_map>
+#include <utility>
+
+#include "base/check.h"
+#include "sched/ledger/node_changes.h"
+#include "sched/placement/choice_memo.h"
+#include "sched/placement/name_ranks.h"
+#include "sched/placement/node_ranking.h"
+
+namespace gs::sched {
+namespace {
+
+using NodeIndex = Ledger::NodeIndex;
+
+/// How all nodes stand for one class.
+struct Order {
+  NodeRanking ranking;
+  std::vector<std::uint64_t> seen;     // NodeState::versionFor that the key is from; 0: never
+  std::vector<std::uint8_t> facts_ok;  // refuseFacts() had nothing to say at that version
+  RecentChanges::Moment moment = 0;    // that it is from
+  std::uint64_t epoch = 0;             // of the ranks
+  /// The quota allows more now, or less: nodes of these models, or all, are to be looked at again.
+  std::set<std::string> models;
+  bool all_models = false;
+  RejectionBoard board;
+  bool refused = false;  // the board was asked
+};
+
+struct Class {
+  PodRequest request;
+  ChoiceMemo::ShapeId shape = 0;
+  std::unique_ptr<Order> order;
+  std::list<EquivalenceClass>::iterator place{};  // among those with an order
+  /// Nodes that did not change after that moment do not take it,
+  /// as long as the quota allows no other models than `allowed`.
+  RecentChanges::Moment nowhere = 0;
+  std::vector<std::string> allowed;
+  std::size_t looks = 0;  // that an order would have saved, about
+};
+
+/// The quota allows no GPU at all.
+bool isOverQuota(const PodRequest& r) { return r.quota && r.quota->terms.models.empty(); }
+
+/// Whether they are the same but for the models that may be used.
+bool isAlike(const QuotaTerms& a, const QuotaTerms& b) {
+  return a.model_label == b.model_label && a.pool_label == b.pool_label && a.pools == b.pools;
+}
+
+}  // namespace
+
+struct Decider::Impl {
+  Impl(const Ledger& l, std::size_t most) : ledger{l}, most_orders{most}, changes{l} {}
+
+  Class& at(EquivalenceClass id) {
+    const auto it = classes.find(id);
+    GS_CHECK(it != classes.end(), "no class {}", id);
+    return it->second;
+  }
+
+  // ---- Looking at nodes
+
+  /// The choice on that node, by the rules of fitOn().
+  std::optional<Choice> offer(const Class& c, const NodeState& n) {
+    const PodRequest& r = c.request;
+    if (refuseUse(n, r) || refuseCounted(n, r)) { return std::nullopt; }
+    if (!takesDevices(n, r)) { return needsIds(r) ? std::nullopt : std::optional{Choice{}}; }
+    if (r.devices->shared || n.isWide()) {
+      const auto placed = tryPlace(n, *r.devices);
+      return placed ? std::optional{Choice{0, namesDevices(n, r) ? placed->score : 0}} : std::nullopt;
+    }
+    const auto choice = offerWhole(n, n.held, r.devices->count, [&](const Topology& t, Mask free) {
+      return memo.choose(c.shape, *r.devices, t, free);
+    });
+    return choice && !namesDevices(n, r) ? std::optional{Choice{}} : choice;
+  }
+
+  NodeRanking::Key keyOf(const Class& c, const NodeState& n) {
+    const auto choice = offer(c, n);
+    const auto free = static_cast<std::int32_t>(
+        std::min<std::int64_t>(n.free_devices, std::numeric_limits<std::int32_t>::max()));
+    return choice ? NodeRanking::Key{choice->score, free, true} : NodeRanking::Key{};
+  }
+
+  NodeRanking::Key orderedKeyOf(const Class& c, NodeIndex i) {
+    ++looks;
+    const NodeState& n = ledger.at(i);
+    Order& order = *c.order;
+    if (n.facts_version > order.seen[i]) { order.facts_ok[i] = refuseFacts(n, c.request) ? 0 : 1; }
+    order.seen[i] = n.versionFor(c.request);
+    return order.facts_ok[i] == 0 ? NodeRanking::Key{} : keyOf(c, n);
+  }
+
+  NodeRanking::Key singleKeyOf(const Class& c, NodeIndex i) {
+    ++looks;
+    const NodeRanking::Key key = keyOf(c, ledger.at(i));
+    return key.fits && refuseFacts(ledger.at(i), c.request) ? NodeRanking::Key{} : key;
+  }
+
+  // ---- Classes with an order
+
+  [[nodiscard]] std::size_t mostOrders() const {
+    const std::size_t room = kMaxOrderedNodes / std::max<std::size_t>(1, ledger.size());
+    return std::min(most_orders, std::max<std::size_t>(8, room));
+  }
+
+  /// Looks at those again whose model the quota allows now and did not, or the other way round.
+  void followTerms(Class& c) {
+    Order& order = *c.order;
+    const std::string& label = c.request.quota->terms.model_label;
+    for (NodeIndex i = 0; i < ledger.size(); ++i) {
+      const auto& labels = ledger.at(i).node.labels;
+      const auto model = labels.find(label);
+      if (!order.all_models && (model == labels.end() || !order.models.contains(model->second))) { continue; }
+      order.seen[i] = 0;
+      order.board.forget(i);
+      order.ranking.prepare(i, orderedKeyOf(c, i));
+    }
+    order.models.clear();
+    order.all_models = false;
+  }
+
+  /// Brings an order up to the ledger's present state.
+  const NodeRanking& catchUp(Class& c) {
+    names.catchUp(ledger);
+    Order& order = *c.order;
+    const RecentChanges& recent = changes.of(c.request);
+    const bool moved = order.epoch != names.epoch() || order.ranking.size() < ledger.size();
+    if (moved) {
+      const std::size_t room = std::bit_ceil(ledger.size());  // not anew for each node that somebody names
+      order.ranking.resize(room);
+      order.seen.resize(room);
+      order.facts_ok.resize(room);
+      order.epoch = names.epoch();
+    }
+    const bool bound_otherwise = order.all_models || !order.models.empty();
+    if (bound_otherwise) { followTerms(c); }
+    const bool anew = moved || bound_otherwise || recent.countSince(order.moment) > ledger.size() / kLogNodes;
+    recent.since(order.moment, [&](NodeIndex i, RecentChanges::Moment) {
+      if (anew) {
+        order.ranking.prepare(i, orderedKeyOf(c, i));
+      } else {
+        order.ranking.set(i, orderedKeyOf(c, i), names.ranks());
+      }
+      return true;
+    });
+    if (anew) {
+      order.ranking.rebuild(names.ranks());
+      looks += ledger.size() / kNumbersPerLook;
+    }
+    order.moment = recent.now();
+    return order.ranking;
+  }
+
+  void forgetOrder(Class& c) {
+    const bool bound_otherwise = c.order->all_models || !c.order->models.empty();
+    if (!bound_otherwise && !c.order->ranking.best()) { fitsNowhere(c, c.order->moment); }
+    c.order.reset();
+    ordered.erase(c.place);
+  }
+
+  /// Keeps the order that was just made for it, unless others need the room more.
+  void keepOrder(EquivalenceClass id, Class& c, bool fits) {
+    const bool full = ordered.size() >= mostOrders();
+    if (full && !fits) {
+      c.order.reset();
+      return;
+    }
+    while (ordered.size() >= mostOrders()) { forgetOrder(at(ordered.back())); }
+    ordered.push_front(id);
+    c.place = ordered.begin();
+  }
+
+  std::optional<NodeIndex> bestInOrder(EquivalenceClass id, Class& c) {
+    const bool known = c.order != nullptr;
+    if (!known) { c.order = std::make_unique<Order>(); }
+    const auto best = catchUp(c).best();
+    c.looks = 0;
+    if (!best) { fitsNowhere(c, c.order->moment); }
+    if (known) {
+      ordered.splice(ordered.begin(), ordered, c.place);
+    } else {
+      keepOrder(id, c, best.has_value());
+    }
+    return best;
+  }
+
+  // ---- Classes without one
+
+  static void fitsNowhere(Class& c, RecentChanges::Moment moment) {
+    if (moment <= c.nowhere) { return; }
+    c.nowhere = moment;
+    if (c.request.quota && c.allowed != c.request.quota->terms.models) {
+      c.allowed = c.request.quota->terms.models;
+    }
+  }
+
+  /// Whether to look at the changed nodes only: few nodes changed since it fitted nowhere, so an order of all
+  /// nodes would not have paid yet.
+  [[nodiscard]] bool isFew(const Class& c) const {
+    const std::size_t few = changes.of(c.request).countSince(c.nowhere);
+    return few == 0 || (c.nowhere > 0 && c.looks + few <= ledger.size());
+  }
+
+  std::optional<NodeIndex> bestOfFew(Class& c) {
+    names.catchUp(ledger);
+    const NodeRanking::Ranks& ranks = names.ranks();
+    std::optional<NodeIndex> best;
+    NodeRanking::Key best_key;
+    RecentChanges::Moment nowhere = changes.of(c.request).now();
+    changes.of(c.request).since(c.nowhere, [&](NodeIndex i, RecentChanges::Moment moment) {
+      ++c.looks;
+      const NodeRanking::Key key = singleKeyOf(c, i);
+      if (!key.fits) { return true; }
+      if (!best) { nowhere = moment - 1; }
+      if (!best || NodeRanking::isBetter(key, ranks[i], best_key, ranks[*best])) {
+        best = i;
+        best_key = key;
+      }
+      return true;
+    });
+    fitsNowhere(c, nowhere);
+    return best;
+  }
+
+  Standing lookAtChanged(Class& c, std::uint64_t most) {
+    const RecentChanges& recent = changes.of(c.request);
+    const std::uint64_t end = most > kAnyNumber - looks ? kAnyNumber : looks + most;
+    Standing standing = Standing::Nowhere;
+    RecentChanges::Moment nowhere = recent.now();
+    recent.since(c.nowhere, [&](NodeIndex i, RecentChanges::Moment moment) {
+      if (looks >= end) {
+        standing = Standing::Unknown;
+      } else if (singleKeyOf(c, i).fits) {
+        standing = Standing::Fits;
+      } else {
+        return true;
+      }
+      nowhere = moment - 1;
+      return false;
+    });
+    fitsNowhere(c, nowhere);
+    return standing;
+  }
+
+  // ---- Questions
+
+  Standing look(EquivalenceClass id, std::uint64_t most) {
+    Class& c = at(id);
+    if (isOverQuota(c.request)) { return Standing::Nowhere; }
+    changes.catchUp();
+    if (!c.order) { return lookAtChanged(c, most); }
+    return bestInOrder(id, c) ? Standing::Fits : Standing::Nowhere;
+  }
+
+  Rejection rejection(Class& c) {
+    changes.catchUp();
+    if (c.order) { (void)catchUp(c); }
+    RejectionBoard once;
+    RejectionBoard& board = c.order ? c.order->board : once;
+    const std::uint64_t before = board.looks();
+    Rejection rejection = board.explain(ledger, c.request);
+    looks += (board.looks() - before) * kLooksPerReason + ledger.size() / kNumbersPerLook;
+    if (c.order) { c.order->refused = true; }
+    return rejection;
+  }
+
+  std::optional<Placed> decide(EquivalenceClass id) {
+    Class& c = at(id);
+    if (isOverQuota(c.request)) { return std::nullopt; }
+    changes.catchUp();
+    const auto best = !c.order && isFew(c) ? bestOfFew(c) : bestInOrder(id, c);
+    if (!best) { return std::nullopt; }
+    const NodeState& n = ledger.at(*best);
+    Placed placed{n.node.name, {}, 0};
+    if (!namesDevices(n, c.request)) { return placed; }
+    if (c.request.devices->shared || n.isWide()) {
+      auto there = *tryPlace(n, *c.request.devices);
+      placed.ids = std::move(there.ids);
+      placed.score = there.score;
+    } else {
+      const Choice choice = *offer(c, n);
+      placed.ids = n.topology->ids(choice.set);
+      placed.score = choice.score;
+    }
+    return placed;
+  }
+
+  // ---- Quotas
+
+  /// From now on the quota leaves the class these terms. True: that may change where it fits.
+  bool bind(Class& c, const QuotaTerms& now) {
+    QuotaTerms& terms = c.request.quota->terms;
+    if (terms == now) { return false; }
+    const bool alike = isAlike(terms, now);
+    if (c.order) {
+      std::set_symmetric_difference(terms.models.begin(), terms.models.end(), now.models.begin(),
+                                    now.models.end(), std::inserter(c.order->models, c.order->models.end()));
+      c.order->all_models |= !alike;
+    }
+    const bool tried =
+        std::includes(c.allowed.begin(), c.allowed.end(), now.models.begin(), now.models.end());
+    if (!alike || !tried) { c.nowhere = 0; }
+    terms = now;
+    return true;
+  }
+
+  static constexpr std::size_t kLogNodes = 12;  // a node's place in an order costs so much of a look at all
+  static constexpr std::size_t kNumbersPerLook = 16;  // that are passed in the time of one look
+  static constexpr std::size_t kLooksPerReason = 4;   // to find out why a node refuses takes longer
+
+  const Ledger& ledger;
+  const std::size_t most_orders;
+  NodeChanges changes;
+  NameRanks names;
+  ChoiceMemo memo;
+  QuotaIndex quotas;
+  std::unordered_map<EquivalenceClass, Class> classes;
+  std::unordered_multimap<std::size_t, EquivalenceClass> by_hash;
+  EquivalenceClass next = 0;            // equivalent: an id says nothing, whatever the first one is
+  std::list<EquivalenceClass> ordered;  // those with an order, the last used first
+  std::uint64_t looks = 0;
+};
+
+Decider::Decider(const Ledger& ledger, std::size_t most_orders)
+    : impl_{std::make_unique<Impl>(ledger, most_orders)} {}
+Decider::~Decider() = default;
+
+EquivalenceClass Decider::classOf(const PodRequest& request) {
+  GS_CHECK(!request.devices || request.devices->count > 0, "a request for {} devices",
+           request.devices->count);
+  const std::size_t hash = hashOf(request);
+  const auto [begin, end] = impl_->by_hash.equal_range(hash);
+  for (auto it = begin; it != end; ++it) {
+    if (impl_->at(it->second).request == request) { return it->second; }
+  }
+  const EquivalenceClass id = impl_->next++;
+  Class c;
+  c.request = request;
+  if (!request.kept_away_by.empty()) { impl_->changes.watchClosings(); }
+  if (request.quota) {
+    c.allowed = request.quota->terms.models;
+    impl_->quotas.add(id, *request.quota);
+  }
+  if (request.devices) { c.shape = impl_->memo.join(*request.devices); }
+  impl_->classes.emplace(id, std::move(c));
+  impl_->by_hash.emplace(hash, id);
+  return id;
+}
+
+const PodRequest& Decider::request(EquivalenceClass id) const { return impl_->at(id).request; }
+
+void Decider::retire(EquivalenceClass id) {
+  const auto it = impl_->classes.find(id);
+  if (it == impl_->classes.end()) { return; }
+  const PodRequest& request = it->second.request;
+  const auto [begin, end] = impl_->by_hash.equal_range(hashOf(request));
+  impl_->by_hash.erase(std::find_if(begin, end, [&](const auto& entry) { return entry.second == id; }));
+  if (request.devices) { impl_->memo.leave(*request.devices); }
+  if (request.quota) { impl_->quotas.remove(id, *request.quota); }
+  if (it->second.order) { impl_->forgetOrder(it->second); }
+  impl_->classes.erase(it);
+}
+
+std::size_t Decider::classes() const { return impl_->classes.size(); }
+
+void Decider::retireAllBut(const std::function<bool(EquivalenceClass)>& wanted, std::size_t most) {
+  std::vector<EquivalenceClass> unwanted;
+  for (const auto& [id, c] : impl_->classes) {
+    if (unwanted.size() == most) { break; }
+    if (!wanted(id)) { unwanted.push_back(id); }
+  }
+  for (const EquivalenceClass id : unwanted) { retire(id); }
+}
+
+bool Decider::followQuotas(const QuotaIndex::RoomOf& room_of, bool all) {
+  bool changed = false;
+  impl_->quotas.follow(impl_->ledger, room_of, all, [&](EquivalenceClass id, const QuotaTerms& terms) {
+    if (impl_->bind(impl_->at(id), terms)) { changed = true; }
+  });
+  return changed;
+}
+
+std::uint64_t Decider::looks() const { return impl_->looks; }
+bool Decider::remembersRejection(EquivalenceClass id) const {
+  const Class& c = impl_->at(id);
+  return c.order && c.order->refused;
+}
+Rejection Decider::rejection(EquivalenceClass id) { return impl_->rejection(impl_->at(id)); }
+std::optional<Placed> Decider::decide(EquivalenceClass id) { return impl_->decide(id); }
+Decider::Standing Decider::look(EquivalenceClass id, std::uint64_t most_looks) {
+  return impl_->look(id, most_looks);
+}
+
+}  // namespace gs::sched

@@ -1,0 +1,92 @@
+// One decision: which node and which devices, or why none. Pure over the ledger; incremental.
+//
+// Equal requests form a class. A class keeps, for every node, whether it fits and with what score, ordered by
+// (score descending, fewer free devices, name); between decisions only nodes that changed are looked at
+// again, and of those only what is used there, unless the node's facts changed. A decision costs O(changed
+// nodes * log nodes), not O(nodes). Device choices are remembered by (devices' topology, free devices, what
+// is asked), so nodes of one make share them.
+// Rules: what refuses a node is sched/placement/fit.h; score and device choice are
+// sched/placement/placement.h. Ties across nodes: best score, then fewer free devices, then name. One answer
+// for one state, whatever order led to it.
+// The node orders of at most kMaxOrders classes are kept, fewer when there are very many nodes
+// (kMaxOrderedNodes in all, but never fewer than 8 classes); the least recently used goes,
+// for one that fits somewhere.
+// Of a class without an order one number is kept: the moment until which it fitted nowhere. Only nodes that
+// changed since can take it: so any number of classes that wait cost, each, a look at those,
+// and no memory by nodes.
+// Requests themselves are kept until retire().
+// One thread. The Ledger must outlive it.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sched/ledger/ledger.h"
+#include "sched/ledger/quota_index.h"
+#include "sched/placement/explain.h"
+#include "sched/placement/fit.h"
+#include "sched/request/reason.h"
+#include "sched/request/request.h"
+
+namespace gs::sched {
+
+using EquivalenceClass = std::uint32_t;
+inline constexpr std::size_t kMaxOrders = 256;
+inline constexpr std::size_t kMaxOrderedNodes = 1U << 21;
+
+struct Placed {
+  model::NodeName node;
+  std::vector<int> ids;  // ascending; empty when no exact devices are chosen
+  std::int64_t score = 0;
+  friend bool operator==(const Placed&, const Placed&) = default;
+};
+
+class Decider {
+ public:
+  explicit Decider(const Ledger& ledger, std::size_t most_orders = kMaxOrders);
+  ~Decider();
+
+  /// The class of `request`; the same id for equal requests until it is retired. Ids are never used again.
+  EquivalenceClass classOf(const PodRequest& request);
+  [[nodiscard]] const PodRequest& request(EquivalenceClass id) const;
+  /// No pod has this class any more: what is known of it is forgotten. An unknown id: no effect.
+  void retire(EquivalenceClass id);
+
+  [[nodiscard]] std::size_t classes() const;
+  /// Retires classes that `wanted` is false for, `most` of them in one call.
+  void retireAllBut(const std::function<bool(EquivalenceClass)>& wanted, std::size_t most);
+
+  /// What is used of the quotas changed, or (`all`) the quotas themselves. Classes that a quota binds go by
+  /// it from now on.
+  /// True: for some class that changes where it may be placed.
+  bool followQuotas(const QuotaIndex::RoomOf& room_of, bool all);
+
+  /// nullopt: fits nowhere now; rejection() says why.
+  [[nodiscard]] std::optional<Placed> decide(EquivalenceClass id);
+  /// Would decide() place it? Cheap when nothing changed.
+  [[nodiscard]] bool fits(EquivalenceClass id) { return look(id, kAnyNumber) == Standing::Fits; }
+  /// As fits(), in parts: after about so many looks it stops with Unknown,
+  /// and goes on there when it is asked again.
+  enum class Standing : std::uint8_t { Fits, Nowhere, Unknown };
+  [[nodiscard]] Standing look(EquivalenceClass id, std::uint64_t most_looks);
+  /// Why it fits nowhere (sched/placement/explain.h). Asking again costs a look at the nodes that changed
+  /// since, and a pass over the numbers of all nodes; of a class without an order a look at all nodes.
+  [[nodiscard]] Rejection rejection(EquivalenceClass id);
+  /// The rejection of this class is remembered by node.
+  [[nodiscard]] bool remembersRejection(EquivalenceClass id) const;
+
+  /// What all of this has cost so far, in nodes looked at; other work counts as the looks that take as long,
+  /// about.
+  [[nodiscard]] std::uint64_t looks() const;
+
+ private:
+  static constexpr std::uint64_t kAnyNumber = ~std::uint64_t{0};
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace gs::sched

@@ -1,0 +1,231 @@
+#include "sched/placement/explain.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace gs::sched {
+namespace {
+
+const char* kindOf(Reason r) {
+  switch (r) {
+    case Reason::Unschedulable: return "Unschedulable";
+    case Reason::NotReady: return "NotReady";
+    case Reason::SelectorMismatch: return "SelectorMismatch";
+    case Reason::ClaimSelectorMismatch: return "ClaimSelectorMismatch";
+    case Reason::UntoleratedTaint: return "UntoleratedTaint";
+    case Reason::ManagedByOther: return "ManagedByOther";
+    case Reason::TriedInVain: return "TriedInVain";
+    case Reason::ExceedsQuota: return "ExceedsQuota";
+    case Reason::TooManyPods: return "TooManyPods";
+    case Reason::InsufficientResource: return "InsufficientResource";
+    case Reason::ExistingAntiAffinity: return "ExistingAntiAffinity";
+    case Reason::NoGpuStatus: return "NoGpuStatus";
+    case Reason::NoGpu: return "NoGpu";
+    case Reason::TooFewGpus: return "TooFewGpus";
+    case Reason::TopologyImpossible: return "TopologyImpossible";
+    case Reason::TooFewHealthy: return "TooFewHealthy";
+    case Reason::TooFewFree: return "TooFewFree";
+    case Reason::TopologyUnmet: return "TopologyUnmet";
+    case Reason::NotTakenYet: return "NotTakenYet";
+  }
+  return "?";
+}
+
+/// What stands after the number of nodes.
+std::string textOf(const Misfit& m) {
+  switch (m.reason) {
+    case Reason::Unschedulable: return "node(s) were unschedulable";
+    case Reason::NotReady: return "node(s) were not ready";
+    case Reason::SelectorMismatch: return "node(s) didn't match Pod's node affinity/selector";
+    case Reason::ClaimSelectorMismatch:
+      return fmt::format("node(s) didn't match the claim's selector {}", m.detail);
+    case Reason::UntoleratedTaint: return fmt::format("node(s) had untolerated taint {{{}}}", m.detail);
+    case Reason::ManagedByOther: return fmt::format("node(s) were managed by {}", m.detail);
+    case Reason::TriedInVain: return "node(s) did not take this pod a moment ago";
+    case Reason::ExceedsQuota: return "ExceedsGPUQuota";
+    case Reason::TooManyPods: return "Too many pods";
+    case Reason::InsufficientResource: return fmt::format("Insufficient {}", m.detail);
+    case Reason::ExistingAntiAffinity: return "node(s) didn't satisfy existing pods anti-affinity rules";
+    case Reason::NoGpuStatus: return "node(s) had no GpuNodeStatus";
+    case Reason::NoGpu: return "node(s) had no GPU";
+    case Reason::TooFewGpus:
+      return fmt::format("node(s) had too few GPUs: need {} and the largest has {}", m.need, m.have);
+    case Reason::TopologyImpossible:
+      return m.detail.empty()
+                 ? fmt::format("node(s) had too few GPUs in one island: need {} and the largest has {}",
+                               m.need, m.have)
+                 : fmt::format(
+                       "node(s) had no island with enough bandwidth: need {} GPUs with {} GB/s per pair and "
+                       "best is {}",
+                       m.detail, m.need, m.have);
+    case Reason::TooFewHealthy:
+      return fmt::format("node(s) had too few healthy GPUs: need {} and most healthy is {}", m.need, m.have);
+    case Reason::TooFewFree:
+      return fmt::format("node(s) had too few free GPUs: need {} and most free is {}", m.need, m.have);
+    case Reason::NotTakenYet: return "node(s) had pods that gpu-manager has not taken yet";
+    case Reason::TopologyUnmet:
+      return m.detail.empty()
+                 ? fmt::format("node(s) had too few free GPUs in one island: need {} and most free is {}",
+                               m.need, m.have)
+                 : fmt::format(
+                       "node(s) had no free GPUs with enough bandwidth: need {} with {} GB/s per pair in one "
+                       "island and best is {}",
+                       m.detail, m.need, m.have);
+  }
+  return "?";
+}
+
+}  // namespace
+
+std::string wordsOf(const Misfit& misfit) {
+  std::string text = textOf(misfit);
+  std::replace(text.begin(), text.end(), ',', ';');  // a comma parts reasons
+  return text;
+}
+
+namespace {
+
+/// All nodes that say the same.
+struct ReasonGroup {
+  std::int64_t nodes = 0;
+  std::int64_t need = 0;
+  std::int64_t have = 0;
+
+  void add(std::int64_t node_need, std::int64_t node_have) {
+    ++nodes;
+    need = std::max(need, node_need);
+    have = std::max(have, node_have);
+  }
+};
+
+using ReasonGroups = std::map<std::pair<Reason, std::string>, ReasonGroup>;
+
+std::string textOf(const ReasonGroups& groups, std::size_t nodes) {
+  if (nodes == 0) { return "no nodes available to schedule pods"; }
+  std::vector<std::pair<std::int64_t, std::string>> parts;  // negative count, text
+  for (const auto& [key, g] : groups) {
+    parts.emplace_back(-g.nodes, wordsOf(Misfit{key.first, key.second, g.need, g.have}));
+  }
+  std::sort(parts.begin(), parts.end());
+  std::string out = fmt::format("0/{} nodes are available", nodes);
+  const char* separator = ": ";
+  for (const auto& [count, text] : parts) {
+    fmt::format_to(std::back_inserter(out), "{}{} {}", separator, -count, text);
+    separator = ", ";
+  }
+  return out + ".";
+}
+
+std::string kindOf(const ReasonGroups& groups) {
+  if (groups.empty()) { return "NoNodes"; }
+  std::string out;
+  Reason last{};
+  for (const auto& [key, group] : groups) {  // in the order of reasons
+    if (!out.empty() && key.first == last) { continue; }
+    out += (out.empty() ? "" : ",") + std::string{kindOf(key.first)};
+    last = key.first;
+  }
+  return out;
+}
+
+/// It would fit there if others ended.
+bool isHeldByOthers(Reason reason) { return reason == Reason::TooFewFree || reason == Reason::TopologyUnmet; }
+
+/// Those who hold devices of nodes that are added, while they are few and all known.
+class Holders {
+ public:
+  /// False: more nodes would not change anything.
+  bool add(const NodeState& node) {
+    few_ = few_ && node.has_status && node.anonymous == 0;
+    for (const auto& device : node.devices) {
+      for (const auto& holder : device.holders) {
+        uids_.insert(holder.uid);
+        few_ = few_ && uids_.size() <= kMostNamed;
+        if (!few_) { return false; }
+      }
+    }
+    return few_;
+  }
+  [[nodiscard]] std::vector<model::Uid> get() const {
+    return few_ ? std::vector<model::Uid>{uids_.begin(), uids_.end()} : std::vector<model::Uid>{};
+  }
+
+ private:
+  std::set<model::Uid> uids_;
+  bool few_ = true;
+};
+
+}  // namespace
+
+Rejection explainMisfits(const std::vector<Misfit>& misfits, std::size_t nodes) {
+  ReasonGroups groups;
+  for (const auto& m : misfits) { groups[{m.reason, m.detail}].add(m.need, m.have); }
+  return {kindOf(groups), textOf(groups, nodes)};
+}
+
+Rejection explainRejection(const Ledger& ledger, const PodRequest& request) {
+  Rejection rejection = explainMisfits(misfits(ledger, request), ledger.existing());
+  Holders holders;
+  for (Ledger::NodeIndex i = 0; i < ledger.size(); ++i) {
+    if (!ledger.at(i).exists) { continue; }
+    const auto misfit = misfitOn(ledger.at(i), request);
+    if (misfit && isHeldByOthers(misfit->reason) && !holders.add(ledger.at(i))) { break; }
+  }
+  rejection.holders = holders.get();
+  return rejection;
+}
+
+std::string rejectionText(const Ledger& ledger, const PodRequest& request) {
+  return explainRejection(ledger, request).text;
+}
+std::string rejectionKind(const Ledger& ledger, const PodRequest& request) {
+  return explainRejection(ledger, request).kind;
+}
+
+void RejectionBoard::look(const NodeState& node, const PodRequest& request, Entry& entry) {
+  ++looks_;
+  entry = {node.versionFor(request), 0, 0, 0};
+  auto misfit = node.exists ? misfitOn(node, request) : std::nullopt;
+  if (!misfit) { return; }
+  entry.need = misfit->need;
+  entry.have = misfit->have;
+  const auto next = static_cast<std::uint32_t>(groups_.size() + 1);
+  entry.group = groups_.try_emplace({misfit->reason, std::move(misfit->detail)}, next).first->second;
+}
+
+Rejection RejectionBoard::explain(const Ledger& ledger, const PodRequest& request) {
+  constexpr std::size_t kMostGroups =
+      1024;                            // details that no node has any more add up: then all is read anew
+  if (groups_.size() > kMostGroups) {  // equivalent: one more or less
+    groups_.clear();
+    entries_.clear();
+  }
+  entries_.resize(ledger.size());
+  for (Ledger::NodeIndex i = 0; i < ledger.size(); ++i) {
+    if (entries_[i].seen != ledger.at(i).versionFor(request)) { look(ledger.at(i), request, entries_[i]); }
+  }
+  std::vector<ReasonGroup> counted(groups_.size() + 1);
+  for (const auto& e : entries_) {
+    if (e.group != 0) { counted[e.group].add(e.need, e.have); }
+  }
+  ReasonGroups groups;
+  for (const auto& [key, group] : groups_) {
+    if (counted[group].nodes > 0) { groups.emplace(key, counted[group]); }
+  }
+  return {kindOf(groups), textOf(groups, ledger.existing()), holders(ledger)};
+}
+
+std::vector<model::Uid> RejectionBoard::holders(const Ledger& ledger) const {
+  std::vector<bool> is_held(groups_.size() + 1);
+  for (const auto& [key, group] : groups_) { is_held[group] = isHeldByOthers(key.first); }
+  Holders holders;
+  for (Ledger::NodeIndex i = 0; i < ledger.size(); ++i) {
+    if (is_held[entries_[i].group] && !holders.add(ledger.at(i))) { break; }
+  }
+  return holders.get();
+}
+
+}  // namespace gs::sched

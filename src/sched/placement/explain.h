@@ -1,0 +1,67 @@
+// Rejections in words: the same for conditions, events and the CLI, in kube-scheduler's form (R34). Pure
+// over the ledger. The free functions look at all nodes; RejectionBoard, which the Decider keeps per class,
+// only at those that changed since it was last asked.
+#pragma once
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sched/placement/fit.h"
+
+namespace gs::sched {
+
+inline constexpr std::size_t kMostNamed = 3;
+
+struct Rejection {
+  /// Which kinds of reasons apply, without numbers: changes only when the kind of rejection changes.
+  std::string kind;
+  /// "0/5 nodes are available: 3 node(s) had too few free GPUs: need 4 and most free is 2, 2 node(s) had
+  /// untolerated taint {k: v}." One aggregated text per reason, most nodes first then by text, no comma
+  /// inside a reason; with no nodes "no nodes available to schedule pods".
+  std::string text;
+  /// Who holds the GPUs that are not free, ascending, where that is all known and at most kMostNamed pods.
+  std::vector<model::Uid> holders{};
+  friend bool operator==(const Rejection&, const Rejection&) = default;
+};
+
+/// What a node says, without how many say so: "node(s) had no GPU". No comma inside.
+[[nodiscard]] std::string wordsOf(const Misfit& misfit);
+[[nodiscard]] Rejection explainRejection(const Ledger& ledger, const PodRequest& request);
+[[nodiscard]] std::string rejectionText(const Ledger& ledger, const PodRequest& request);
+[[nodiscard]] std::string rejectionKind(const Ledger& ledger, const PodRequest& request);
+
+/// The words for these nodes' reasons; `nodes`: how many there are.
+[[nodiscard]] Rejection explainMisfits(const std::vector<Misfit>& misfits, std::size_t nodes);
+
+/// Remembers each node's reason to refuse one request. Always for the same ledger and request.
+class RejectionBoard {
+ public:
+  /// As explainRejection(). Costs a look at the nodes that changed, and a pass over the numbers of all.
+  Rejection explain(const Ledger& ledger, const PodRequest& request);
+  /// What is known of that node is not true any more.
+  void forget(Ledger::NodeIndex i) {
+    if (i < entries_.size()) { entries_[i].seen = 0; }
+  }
+  /// Nodes looked at so far.
+  [[nodiscard]] std::uint64_t looks() const { return looks_; }
+
+ private:
+  struct Entry {
+    std::uint64_t seen = 0;  // NodeState::versionFor
+    std::int64_t need = 0;
+    std::int64_t have = 0;
+    std::uint32_t group = 0;  // 0: does not refuse
+  };
+  using GroupKey = std::pair<Reason, std::string>;  // and detail
+
+  void look(const NodeState& node, const PodRequest& request, Entry& entry);
+  [[nodiscard]] std::vector<model::Uid> holders(const Ledger& ledger) const;
+
+  std::vector<Entry> entries_;  // by the ledger's index
+  std::map<GroupKey, std::uint32_t> groups_;
+  std::uint64_t looks_ = 0;
+};
+
+}  // namespace gs::sched

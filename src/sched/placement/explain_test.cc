@@ -1,0 +1,168 @@
+#include "sched/placement/explain.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "sched/ledger/test_facts.h"
+
+namespace gs::sched {
+namespace {
+
+TEST(RejectionText, WithoutNodes) {
+  EXPECT_EQ(rejectionText(Ledger{}, testClaim(1)), "no nodes available to schedule pods");
+  EXPECT_EQ(rejectionKind(Ledger{}, testClaim(1)), "NoNodes");
+}
+
+TEST(RejectionText, JoinsNodesByReasonWithTheLargestNumber) {
+  Ledger l;
+  for (const char* name : {"a", "b", "c"}) { testNode(name).gpus(4).addTo(l); }
+  for (const char* name : {"d", "e"}) {
+    testNode(name).gpus(4).taint("team", "research", "NoSchedule").addTo(l);
+  }
+  for (int id = 0; id < 4; ++id) { l.hold(model::NodeName{"a"}, id, model::Uid{"p"}, Source::Lease, {}); }
+  for (int id = 0; id < 2; ++id) { l.hold(model::NodeName{"b"}, id, model::Uid{"p"}, Source::Lease, {}); }
+  l.hold(model::NodeName{"c"}, 0, model::Uid{"p"}, Source::Lease, {});
+  EXPECT_EQ(rejectionText(l, testClaim(4)),
+            "0/5 nodes are available: 3 node(s) had too few free GPUs: need 4 and most free is 3, "
+            "2 node(s) had untolerated taint {team: research}.");
+  EXPECT_EQ(rejectionKind(l, testClaim(4)), "UntoleratedTaint,TooFewFree");
+}
+
+struct TextCase {
+  const char* name;
+  Misfit misfit;
+  std::string expect;
+};
+class RejectionWords : public ::testing::TestWithParam<TextCase> {};
+TEST_P(RejectionWords, Are) {
+  EXPECT_EQ(explainMisfits({GetParam().misfit}, 1).text,
+            "0/1 nodes are available: 1 " + GetParam().expect + ".");
+}
+// clang-format off
+INSTANTIATE_TEST_SUITE_P(Table, RejectionWords, ::testing::Values(
+    TextCase{"Unschedulable", {Reason::Unschedulable, "", 0, 0}, "node(s) were unschedulable"},
+    TextCase{"InVain", {Reason::TriedInVain, "", 0, 0}, "node(s) did not take this pod a moment ago"},
+    TextCase{"NotReady", {Reason::NotReady, "", 0, 0}, "node(s) were not ready"},
+    TextCase{"Selector", {Reason::SelectorMismatch, "", 0, 0}, "node(s) didn't match Pod's node affinity/selector"},
+    TextCase{"ClaimSelector", {Reason::ClaimSelectorMismatch, "gpu-type=a100", 0, 0}, "node(s) didn't match the claim's selector gpu-type=a100"},
+    TextCase{"Taint", {Reason::UntoleratedTaint, "k: v", 0, 0}, "node(s) had untolerated taint {k: v}"},
+    TextCase{"EmptyTaint", {Reason::UntoleratedTaint, "k: ", 0, 0}, "node(s) had untolerated taint {k: }"},
+    TextCase{"Managed", {Reason::ManagedByOther, "gpu-manager", 0, 0}, "node(s) were managed by gpu-manager"},
+    TextCase{"Pods", {Reason::TooManyPods, "", 0, 0}, "Too many pods"},
+    TextCase{"Cpu", {Reason::InsufficientResource, "cpu", 0, 0}, "Insufficient cpu"},
+    TextCase{"AntiAffinity", {Reason::ExistingAntiAffinity, "", 0, 0},
+             "node(s) didn't satisfy existing pods anti-affinity rules"},
+    TextCase{"NoStatus", {Reason::NoGpuStatus, "", 0, 0}, "node(s) had no GpuNodeStatus"},
+    TextCase{"NoGpu", {Reason::NoGpu, "", 0, 0}, "node(s) had no GPU"},
+    TextCase{"TooFew", {Reason::TooFewGpus, "", 16, 8}, "node(s) had too few GPUs: need 16 and the largest has 8"},
+    TextCase{"Healthy", {Reason::TooFewHealthy, "", 4, 3}, "node(s) had too few healthy GPUs: need 4 and most healthy is 3"},
+    TextCase{"Free", {Reason::TooFewFree, "", 4, 2}, "node(s) had too few free GPUs: need 4 and most free is 2"},
+    TextCase{"Island", {Reason::TopologyUnmet, "", 4, 3}, "node(s) had too few free GPUs in one island: need 4 and most free is 3"},
+    TextCase{"BandwidthFree", {Reason::TopologyUnmet, "4", 900, 600},
+             "node(s) had no free GPUs with enough bandwidth: need 4 with 900 GB/s per pair in one island and best is 600"},
+    TextCase{"IslandNever", {Reason::TopologyImpossible, "", 6, 4}, "node(s) had too few GPUs in one island: need 6 and the largest has 4"},
+    TextCase{"Bandwidth", {Reason::TopologyImpossible, "4", 900, 600},
+             "node(s) had no island with enough bandwidth: need 4 GPUs with 900 GB/s per pair and best is 600"},
+    TextCase{"NoCommaInside", {Reason::UntoleratedTaint, "k: a,b", 0, 0}, "node(s) had untolerated taint {k: a;b}"}),
+    [](const auto& info) { return std::string{info.param.name}; });
+// clang-format on
+
+TEST(RejectionText, MostNodesFirstThenByText) {
+  const std::vector<Misfit> misfits{{Reason::UntoleratedTaint, "b: 1", 0, 0},
+                                    {Reason::InsufficientResource, "cpu", 0, 0},
+                                    {Reason::UntoleratedTaint, "a: 1", 0, 0},
+                                    {Reason::NotReady, "", 0, 0},
+                                    {Reason::NotReady, "", 0, 0}};
+  EXPECT_EQ(explainMisfits(misfits, 5).text,
+            "0/5 nodes are available: 2 node(s) were not ready, 1 Insufficient cpu, 1 node(s) had "
+            "untolerated taint {a: 1}, "
+            "1 node(s) had untolerated taint {b: 1}.");
+}
+
+TEST(RejectionHolders, AreNamedWhereTheyAreFewAndKnown) {
+  using Uids = std::vector<model::Uid>;
+  Ledger l;
+  for (const char* name : {"a", "b"}) { testNode(name).gpus(4).addTo(l); }
+  testNode("cordoned").gpus(4).taint("team", "research", "NoSchedule").addTo(l);
+  const auto hold = [&](const char* node, int id, const char* pod) {
+    l.hold(model::NodeName{node}, id, model::Uid{pod}, Source::Lease, {});
+  };
+  const auto holders = [&](std::int64_t gpus) { return explainRejection(l, testClaim(gpus)).holders; };
+  hold("cordoned", 0, "not asked");
+  hold("a", 0, "q");
+  hold("a", 1, "q");
+  EXPECT_EQ(holders(8), Uids{}) << "too few GPUs: nobody's end helps";
+  hold("b", 0, "p");
+  EXPECT_EQ(holders(4), (Uids{model::Uid{"p"}, model::Uid{"q"}}));
+  hold("b", 1, "r");
+  EXPECT_EQ(holders(4).size(), kMostNamed);
+  hold("b", 2, "s");
+  EXPECT_EQ(holders(4), Uids{}) << "four of them";
+}
+
+TEST(RejectionHolders, NotBesidePodsThatAreOnlyCounted) {
+  Ledger l;
+  testNode("a").gpus(2).addTo(l);
+  l.hold(model::NodeName{"a"}, 0, model::Uid{"p"}, Source::Lease, {});
+  EXPECT_EQ(explainRejection(l, testClaim(2)).holders.size(), 1U);
+  l.usePod(model::NodeName{"a"}, model::Uid{"q"}, Source::BoundPod, {}, 1);
+  EXPECT_TRUE(explainRejection(l, testClaim(2)).holders.empty()) << "whose the other one is nobody knows";
+}
+
+TEST(RejectionHolders, NotWhereNobodySaysWhichGpusThereAre) {
+  Ledger l;
+  testNode("a").resource(model::kNvidiaGpu, 2).withoutStatus().addTo(l);
+  model::Resources two;
+  two.extended[model::kNvidiaGpu] = 2;
+  l.usePod(model::NodeName{"a"}, model::Uid{"p"}, Source::BoundPod, two, 0);
+  l.hold(model::NodeName{"a"}, 0, model::Uid{"p"}, Source::BoundPod, {});
+  const Rejection rejection = explainRejection(l, testPlain(1));
+  EXPECT_EQ(rejection.kind, "TooFewFree");
+  EXPECT_TRUE(rejection.holders.empty());
+}
+
+TEST(RejectionKind, DoesNotChangeWithNumbersOrDetails) {
+  const std::vector<Misfit> before{{Reason::TooFewFree, "", 4, 2}, {Reason::UntoleratedTaint, "a: 1", 0, 0}};
+  const std::vector<Misfit> after{{Reason::UntoleratedTaint, "b: 1", 0, 0},
+                                  {Reason::TooFewFree, "", 4, 3},
+                                  {Reason::TooFewFree, "", 4, 0}};
+  EXPECT_EQ(explainMisfits(before, 2).kind, explainMisfits(after, 3).kind);
+  EXPECT_NE(explainMisfits(before, 2).kind, explainMisfits({before[0]}, 1).kind);
+}
+
+/// Reads "N text, N text" back; -1 where it has another form.
+std::int64_t sumOfCounts(std::string_view parts) {
+  std::int64_t sum = 0;
+  while (!parts.empty()) {
+    const std::size_t end = std::min(parts.find(", "), parts.size());
+    const std::string_view part = parts.substr(0, end);
+    const std::size_t digits = part.find_first_not_of("0123456789");
+    if (digits == 0 || digits == std::string_view::npos || part[digits] != ' ' ||
+        part.find(',') != std::string_view::npos) {
+      return -1;
+    }
+    sum += std::stoll(std::string{part.substr(0, digits)});
+    parts.remove_prefix(std::min(end + 2, parts.size()));
+  }
+  return sum;
+}
+
+RC_GTEST_PROP(RejectionTextProperty, HasKubeSchedulersFormAndNamesEveryNode, (std::uint64_t seed)) {
+  Ledger l;
+  TestFacts facts{l, seed};
+  facts.fill();
+  PodRequest request = drawRequest(facts.rng());
+  request.resources.extended["example.com/nobody-has-it"] = 1;
+  const std::string text = rejectionText(l, request);
+  const std::string head = "0/" + std::to_string(l.existing()) + " nodes are available: ";
+  RC_ASSERT(text.starts_with(head));
+  RC_ASSERT(text.ends_with("."));
+  RC_ASSERT(sumOfCounts(std::string_view{text}.substr(head.size(), text.size() - head.size() - 1)) ==
+            static_cast<std::int64_t>(l.existing()));
+}
+
+}  // namespace
+}  // namespace gs::sched

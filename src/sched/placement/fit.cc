@@ -1,0 +1,168 @@
+#include "sched/placement/fit.h"
+
+#include <algorithm>
+
+#include "sched/doors/door.h"
+#include "sched/ledger/quota.h"
+
+namespace gs::sched {
+namespace {
+
+/// As k8s.io/api/core/v1 Toleration.ToleratesTaint.
+bool tolerates(const model::Toleration& t, const model::Taint& taint) {
+  if (!t.effect.empty() && t.effect != taint.effect) { return false; }
+  if (!t.key.empty() && t.key != taint.key) { return false; }
+  return t.exists || t.value == taint.value;
+}
+
+bool toleratesAny(const std::vector<model::Toleration>& tolerations, const model::Taint& taint) {
+  return std::any_of(tolerations.begin(), tolerations.end(),
+                     [&](const auto& t) { return tolerates(t, taint); });
+}
+
+/// The first of them that the node does not have; nullptr: it has all.
+const std::pair<const std::string, std::string>* missingLabel(
+    const model::Node& node, const std::map<std::string, std::string>& wanted) {
+  const auto it = std::find_if(wanted.begin(), wanted.end(), [&](const auto& want) {
+    const auto label = node.labels.find(want.first);
+    return label == node.labels.end() || label->second != want.second;
+  });
+  return it == wanted.end() ? nullptr : &*it;
+}
+
+const model::Taint* untoleratedTaint(const model::Node& node,
+                                     const std::vector<model::Toleration>& tolerations) {
+  for (const auto& taint : node.taints) {
+    if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") { continue; }
+    if (!toleratesAny(tolerations, taint)) { return &taint; }
+  }
+  return nullptr;
+}
+
+/// Only what is asked for has to be there.
+bool isShort(std::int64_t asked, std::int64_t allocatable, std::int64_t used) {
+  return asked > 0 && asked > allocatable - used;
+}
+
+bool isKeptAway(const NodeState& n, const PodRequest& r) {
+  return std::any_of(r.kept_away_by.begin(), r.kept_away_by.end(),
+                     [&](const auto& term) { return n.closedTo(term); });
+}
+
+/// The one whose reason comes first; where both have the same reason, the one with less room.
+std::optional<Misfit> firstOf(std::optional<Misfit> a, std::optional<Misfit> b) {
+  if (!a || !b) { return a ? a : b; }
+  if (a->reason != b->reason) { return a->reason < b->reason ? a : b; }
+  return a->have <= b->have ? a : b;
+}
+
+}  // namespace
+
+std::optional<Misfit> refuseFacts(const NodeState& n, const PodRequest& r) {
+  static const model::Taint kCordoned{"node.kubernetes.io/unschedulable", "", "NoSchedule"};
+  if (n.node.unschedulable && !toleratesAny(r.tolerations, kCordoned)) {
+    return Misfit{Reason::Unschedulable, "", 0, 0};
+  }
+  if (!n.exists || !n.node.ready) { return Misfit{Reason::NotReady, "", 0, 0}; }
+  if (missingLabel(n.node, r.node_selector) != nullptr) { return Misfit{Reason::SelectorMismatch, "", 0, 0}; }
+  if (const auto* label = missingLabel(n.node, r.match_labels)) {
+    return Misfit{Reason::ClaimSelectorMismatch, label->first + "=" + label->second, 0, 0};
+  }
+  if (const model::Taint* taint = untoleratedTaint(n.node, r.tolerations)) {
+    return Misfit{Reason::UntoleratedTaint, taint->key + ": " + taint->value, 0, 0};
+  }
+  if (!isKeptBy(r.door, n.enforcer)) {
+    return Misfit{Reason::ManagedByOther, enforcerName(n.enforcer), 0, 0};
+  }
+  if (std::binary_search(r.not_on.begin(), r.not_on.end(), n.node.name)) {
+    return Misfit{Reason::TriedInVain, "", 0, 0};
+  }
+  if (r.quota && !passesQuota(n.node, r.quota->terms)) { return Misfit{Reason::ExceedsQuota, "", 0, 0}; }
+  return std::nullopt;
+}
+
+std::optional<Misfit> refuseUse(const NodeState& n, const PodRequest& r) {
+  if (n.used_pods + 1 > n.node.allocatable_pods) { return Misfit{Reason::TooManyPods, "", 0, 0}; }
+  const model::Resources& have = n.node.allocatable;
+  const auto lacking = [](const char* what) { return Misfit{Reason::InsufficientResource, what, 0, 0}; };
+  if (isShort(r.resources.cpu_milli, have.cpu_milli, n.used.cpu_milli)) { return lacking("cpu"); }
+  if (isShort(r.resources.memory, have.memory, n.used.memory)) { return lacking("memory"); }
+  if (isShort(r.resources.ephemeral, have.ephemeral, n.used.ephemeral)) {
+    return lacking("ephemeral-storage");
+  }
+  for (const auto& [name, asked] : r.resources.extended) {
+    if (name != model::kNvidiaGpu && isShort(asked, have.get(name), n.used.get(name))) {
+      return lacking(name.c_str());
+    }
+  }
+  if (isKeptAway(n, r)) { return Misfit{Reason::ExistingAntiAffinity, "", 0, 0}; }
+  return std::nullopt;
+}
+
+std::optional<Misfit> refuseCounted(const NodeState& n, const PodRequest& r) {
+  const std::int64_t asked = r.resources.extended.empty() ? 0 : r.resources.get(model::kNvidiaGpu);
+  if (asked <= 0) { return std::nullopt; }
+  const std::int64_t total = n.node.allocatable.get(model::kNvidiaGpu);
+  const std::int64_t used = n.used.get(model::kNvidiaGpu);
+  if (!isShort(asked, total, used)) { return std::nullopt; }
+  if (total <= 0) {
+    // Devices, but nobody who offers them as a resource: that is the device plugin's absence, not a lack of
+    // GPUs.
+    return n.whole > 0 ? Misfit{Reason::InsufficientResource, model::kNvidiaGpu, 0, 0}
+                       : Misfit{Reason::NoGpu, "", 0, 0};
+  }
+  if (asked > total) { return Misfit{Reason::TooFewGpus, "", asked, total}; }
+  return Misfit{Reason::TooFewFree, "", asked, std::max<std::int64_t>(0, total - used)};
+}
+
+bool needsIds(const PodRequest& r) { return r.door != nullptr && r.door->by_id; }
+
+bool takesDevices(const NodeState& n, const PodRequest& r) { return r.devices.has_value() && n.has_status; }
+
+bool namesDevices(const NodeState& n, const PodRequest& r) {
+  return takesDevices(n, r) && (needsIds(r) || n.enforces);
+}
+
+namespace {
+
+std::optional<Misfit> refuseOrdinary(const NodeState& n, const PodRequest& r) {
+  if (auto misfit = refuseFacts(n, r)) { return misfit; }
+  if (auto misfit = refuseUse(n, r)) { return misfit; }
+  if (needsIds(r) && !n.has_status) {
+    return firstOf(Misfit{Reason::NoGpuStatus, "", 0, 0}, refuseCounted(n, r));
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Verdict<Placement> fitOn(const NodeState& n, const PodRequest& r, const model::Uid& self) {
+  if (auto misfit = refuseOrdinary(n, r)) { return tl::unexpected(*std::move(misfit)); }
+  Verdict<Placement> placed =
+      takesDevices(n, r) ? place(n, *r.devices, self) : Verdict<Placement>{Placement{}};
+  auto misfit = firstOf(refuseCounted(n, r), placed ? std::nullopt : std::optional{placed.error()});
+  if (misfit) { return tl::unexpected(*std::move(misfit)); }
+  if (!namesDevices(n, r)) { return Placement{}; }
+  return placed;
+}
+
+std::optional<Misfit> misfitOn(const NodeState& n, const PodRequest& r, const model::Uid& self,
+                               const std::vector<int>* exact) {
+  if (exact == nullptr || !namesDevices(n, r)) {
+    auto fit = fitOn(n, r, self);
+    return fit ? std::nullopt : std::optional{std::move(fit.error())};
+  }
+  if (auto misfit = refuseOrdinary(n, r)) { return misfit; }
+  return firstOf(refuseCounted(n, r), refuseExact(n, *r.devices, *exact, self));
+}
+
+std::vector<Misfit> misfits(const Ledger& ledger, const PodRequest& request) {
+  std::vector<Misfit> out;
+  for (Ledger::NodeIndex i = 0; i < ledger.size(); ++i) {
+    if (!ledger.at(i).exists) { continue; }
+    if (auto misfit = misfitOn(ledger.at(i), request)) { out.push_back(*std::move(misfit)); }
+  }
+  return out;
+}
+
+}  // namespace gs::sched

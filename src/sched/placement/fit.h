@@ -1,0 +1,54 @@
+// Does a request fit a node? The node filters, in the order of sched/request/reason.h; the first that
+// refuses is the reason. Pure over the node's state. What kube-scheduler's default filters refuse is refused
+// here in its way: selectors, taints and tolerations, unschedulable nodes, counts of pods and resources (a
+// request of 0 always fits), anti-affinity of pods that are there.
+//
+// nvidia.com/gpu, the counted resource, binds only pods that ask for it, besides the devices themselves: for
+// such a pod on a node with a GpuNodeStatus, free is the smaller of (allocatable - used of nvidia.com/gpu)
+// and (devices not held, less the anonymous). A claim pod without that limit is not stopped by the resource:
+// the kubelet does not count it, and as long as allocatable is not below the devices that may be given the
+// second number is never the larger one (every user of the resource holds devices by id or anonymously).
+// Where allocatable is below them the device plugin is away or sees less, which says nothing about a pod that
+// is given its devices without it.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "sched/ledger/ledger.h"
+#include "sched/placement/placement.h"
+
+namespace gs::sched {
+
+// The filters, in this order. nullopt: not refused.
+
+/// What changes only with the node's facts: unschedulable, ready, selectors, taints, enforcer.
+[[nodiscard]] std::optional<Misfit> refuseFacts(const NodeState& node, const PodRequest& request);
+/// Pods, resources but for nvidia.com/gpu, anti-affinity of pods that are there.
+[[nodiscard]] std::optional<Misfit> refuseUse(const NodeState& node, const PodRequest& request);
+/// nvidia.com/gpu as a counted resource.
+[[nodiscard]] std::optional<Misfit> refuseCounted(const NodeState& node, const PodRequest& request);
+/// Its door takes devices by id only.
+[[nodiscard]] bool needsIds(const PodRequest& request);
+/// Does it take devices that are listed there? Else it takes none, or the counted resource only.
+[[nodiscard]] bool takesDevices(const NodeState& node, const PodRequest& request);
+/// And is it chosen which? Not for a pod that asks by nvidia.com/gpu alone where nobody gives containers what
+/// was chosen: the kubelet's device plugin picks there, and exact ids would be a fiction (R46). It needs as
+/// many that are free, and holds them by their number (sched::Counted).
+[[nodiscard]] bool namesDevices(const NodeState& node, const PodRequest& request);
+
+/// All of them: does this request fit that node now, and with which ids? (adoption, R38; also the
+/// reference for tests.) A node that does not exist refuses as not ready. `self`: devices held by this uid
+/// count as free for it (its resources are counted where it holds some: it is meant for a pod that is not
+/// bound).
+[[nodiscard]] Verdict<Placement> fitOn(const NodeState& node, const PodRequest& request,
+                                       const model::Uid& self = model::Uid{});
+/// The same without the ids. With `exact`, the ids must be exactly those.
+[[nodiscard]] std::optional<Misfit> misfitOn(const NodeState& node, const PodRequest& request,
+                                             const model::Uid& self = model::Uid{},
+                                             const std::vector<int>* exact = nullptr);
+
+/// Why it fits nowhere: one entry per node that exists and does not fit, in the ledger's index order.
+[[nodiscard]] std::vector<Misfit> misfits(const Ledger& ledger, const PodRequest& request);
+
+}  // namespace gs::sched

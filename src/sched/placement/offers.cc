@@ -1,0 +1,87 @@
+#include "sched/placement/offers.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "sched/placement/explain.h"
+#include "sched/placement/fit.h"
+
+namespace gs::sched {
+namespace {
+
+constexpr int kBest = 10;
+
+}  // namespace
+
+bool isNever(Reason reason) {
+  switch (reason) {
+    case Reason::ExceedsQuota:
+    case Reason::TooManyPods:
+    case Reason::InsufficientResource:
+    case Reason::ExistingAntiAffinity:
+    case Reason::TooFewFree:
+    case Reason::TopologyUnmet:
+    case Reason::NotTakenYet: return false;
+    default: return true;
+  }
+}
+
+Offers refusedBy(std::size_t nodes, std::string text, bool never) {
+  return {{{std::move(text), never}}, std::vector<std::uint32_t>(nodes, 0)};
+}
+
+Offers offersFor(const OfferedNodes& nodes, const PodRequest& request, const model::Uid& self) {
+  Offers out;
+  out.of.assign(nodes.size(), Offers::kFits);
+  std::map<std::pair<Reason, std::string>, std::uint32_t> groups;
+  std::vector<Misfit> largest;  // of each group
+  std::optional<std::uint32_t> unknown;
+  const auto add = [&](Misfit misfit) {
+    largest.push_back(std::move(misfit));
+    return static_cast<std::uint32_t>(largest.size() - 1);
+  };
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i] == nullptr) {
+      if (!unknown) { unknown = add({}); }
+      out.of[i] = *unknown;
+      continue;
+    }
+    auto misfit = misfitOn(*nodes[i], request, self);
+    if (!misfit) { continue; }
+    const auto [group, fresh] = groups.try_emplace({misfit->reason, misfit->detail}, 0);
+    if (fresh) { group->second = add(*misfit); }
+    Misfit& of_all = largest[group->second];
+    of_all.need = std::max(of_all.need, misfit->need);
+    of_all.have = std::max(of_all.have, misfit->have);
+    out.of[i] = group->second;
+  }
+  for (std::uint32_t g = 0; g < largest.size(); ++g) {
+    if (g == unknown) {
+      out.rejections.push_back({"node(s) were not known to gpu-scheduler yet", false});
+    } else {
+      out.rejections.push_back({wordsOf(largest[g]), isNever(largest[g].reason)});
+    }
+  }
+  return out;
+}
+
+std::vector<int> scoresFor(const OfferedNodes& nodes, const PodRequest& request, const model::Uid& self) {
+  using Rank = std::pair<std::int64_t, std::int64_t>;  // score, negative; free devices
+  std::map<Rank, std::vector<std::size_t>> ranked;     // best first
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    if (nodes[i] == nullptr) { continue; }
+    const auto fit = fitOn(*nodes[i], request, self);
+    if (fit) { ranked[{-fit->score, nodes[i]->free_devices}].push_back(i); }
+  }
+  std::vector<int> out(nodes.size(), 0);
+  int score = kBest;
+  for (const auto& [rank, positions] : ranked) {
+    for (const std::size_t i : positions) { out[i] = score; }
+    score = std::max(0, score - 1);
+  }
+  return out;
+}
+
+}  // namespace gs::sched

@@ -1,0 +1,301 @@
+#include "sched/placement/placement.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "sched/ledger/derive.h"
+#include "sched/policy/best_set.h"
+#include "sched/policy/contiguous.h"
+#include "sched/policy/policy.h"
+#include "sched/policy/prefer_ids.h"
+#include "sched/policy/spread.h"
+
+namespace gs::sched {
+namespace {
+
+// One decimal place of the score for each thing that counts (placement.h), the more important to the left.
+constexpr std::int64_t kMetScore = 100'000'000'000'000'000;
+constexpr std::int64_t kListedScore = 1'000'000'000'000'000;  // up to 64 of them
+constexpr std::int64_t kLayoutScore = 100'000'000'000'000;
+constexpr std::int64_t kWorstPairScore = 10'000'000;  // GB/s are at most 1,000,000
+
+Terms termsOf(const DeviceRequest& r) {
+  const bool ignore = r.topology == model::TopologyMode::Ignore;
+  return {static_cast<int>(r.count), r.topology == model::TopologyMode::Required,
+          ignore ? 0 : r.min_bandwidth_gbps};
+}
+
+bool looksAtTopology(const DeviceRequest& r) { return r.topology != model::TopologyMode::Ignore; }
+
+std::int64_t scoreOf(const Topology& t, Mask set, const DeviceRequest& r) {
+  const Connection c = t.connectionOf(set);
+  std::int64_t score = termsOf(r).metBy(c) ? kMetScore : 0;
+  score += kListedScore * static_cast<std::int64_t>(listedIn(t, set, r.prefer_ids).size());
+  if (r.count < 2) { return score; }
+  if (policyOf(r.policy).over_islands) { return score + kListedScore * islandsOf(t, set); }
+  const std::int64_t pairs = r.count * (r.count - 1) / 2;
+  return score + kLayoutScore * static_cast<std::int64_t>(layoutOf(t, set)) + kWorstPairScore * c.worst +
+         c.sum / pairs;
+}
+
+/// Holders other than `self`.
+std::size_t othersOn(const DeviceState& d, const model::Uid& self) {
+  return static_cast<std::size_t>(
+      std::count_if(d.holders.begin(), d.holders.end(), [&](const Holder& h) { return h.uid != self; }));
+}
+
+bool isFree(const DeviceState& d, const model::Uid& self) { return d.givable() && othersOn(d, self) == 0; }
+
+/// Free, or held only by sharers without amounts and not too many of them, one of whom surely has it: else
+/// who joined would take a GPU that an anonymous pod may use.
+bool isShareable(const DeviceState& d, const DeviceRequest& request, const model::Uid& self) {
+  static constexpr Amount kJustShared{true, 0, 0};
+  const auto is_sure = [&](const Holder& h) { return h.uid != self && h.isSure(); };
+  if (othersOn(d, self) > 0 && std::none_of(d.holders.begin(), d.holders.end(), is_sure)) { return false; }
+  return d.givable() && othersOn(d, self) < request.max_sharers &&
+         std::all_of(d.holders.begin(), d.holders.end(),
+                     [&](const Holder& h) { return h.uid == self || h.amount == kJustShared; });
+}
+
+/// How many may be given at once. Anonymous pods use devices that nobody holds by id,
+/// so that many fewer are free.
+std::int64_t availableFor(const NodeState& n, const DeviceRequest& r, const model::Uid& self) {
+  std::int64_t untouched = 0;
+  std::int64_t joined = 0;
+  for (const auto& d : n.devices) {
+    if (isFree(d, self)) {
+      ++untouched;
+    } else if (r.shared && isShareable(d, r, self)) {
+      ++joined;
+    }
+  }
+  return joined + std::max<std::int64_t>(0, untouched - n.anonymous);
+}
+
+Mask heldByOthers(const NodeState& n, const model::Uid& self) {
+  if (self.empty()) { return n.held; }
+  Mask held = 0;
+  for (const auto& d : n.devices) {
+    if (d.bit >= 0 && othersOn(d, self) > 0) { held |= bit(d.bit); }
+  }
+  return held;
+}
+
+/// Bits of the devices that may be shared, fewest holders first. Of those that nobody holds only as many as
+/// are surely not anonymous pods', listed ids before others.
+std::vector<int> sharingOrder(const NodeState& n, Mask health, const DeviceRequest& r,
+                              const model::Uid& self) {
+  std::vector<std::pair<std::size_t, int>> joined;
+  Mask untouched = 0;
+  for (const auto& d : n.devices) {
+    if (d.bit < 0 || (health & bit(d.bit)) == 0 || !isShareable(d, r, self)) { continue; }
+    const std::size_t others = othersOn(d, self);
+    if (others == 0) {
+      untouched |= bit(d.bit);
+    } else {
+      joined.emplace_back(others, d.bit);
+    }
+  }
+  const auto all_untouched =
+      std::count_if(n.devices.begin(), n.devices.end(), [&](const auto& d) { return isFree(d, self); });
+  const auto spare = static_cast<int>(std::clamp<std::int64_t>(all_untouched - n.anonymous, 0, kMaxDevices));
+  Mask listed = 0;
+  for (const int i : listedIn(*n.topology, untouched, r.prefer_ids)) { listed |= bit(i); }
+  Mask kept = lowest(listed, spare);
+  kept |= lowest(untouched & ~listed, spare - countOf(kept));
+  std::vector<int> order = ascending(kept);
+  std::sort(joined.begin(), joined.end());
+  for (const auto& [others, at] : joined) { order.push_back(at); }
+  return order;
+}
+
+std::optional<Choice> offerShared(const NodeState& n, const DeviceRequest& r, const model::Uid& self) {
+  if (n.topology == nullptr) { return std::nullopt; }
+  for (const Mask health : {n.healthy, n.healthy | n.unknown}) {
+    const std::vector<int> order = sharingOrder(n, health, r, self);
+    if (static_cast<std::int64_t>(order.size()) < r.count) { continue; }
+    const auto set = policyOf(r.policy).shared(*n.topology, order, r, termsOf(r));
+    if (!set) { continue; }
+    const std::int64_t score =
+        looksAtTopology(r) ? scoreOf(*n.topology, *set, r) : scoreOf(n.topology->flat(), *set, r);
+    return Choice{*set, score + ((*set & n.unknown) == 0 ? kHealthyScore : 0)};
+  }
+  return std::nullopt;
+}
+
+std::optional<Choice> offer(const NodeState& n, const DeviceRequest& r, const model::Uid& self) {
+  if (r.shared) { return offerShared(n, r, self); }
+  return offerWhole(n, heldByOthers(n, self), r.count,
+                    [&](const Topology& t, Mask free) { return chooseWhole(t, free, r); });
+}
+
+/// A wide node with only the first kMaxDevices devices that may be given to this request, of one island if
+/// named.
+NodeState narrowed(const NodeState& n, const DeviceRequest& r, const model::Uid& self,
+                   const std::string* island) {
+  NodeState out;
+  out.agent_stale = n.agent_stale;
+  for (const auto& d : n.devices) {
+    const bool may = r.shared ? isShareable(d, r, self) : isFree(d, self);
+    if (may && (island == nullptr || d.facts.island == *island) && out.devices.size() < kMaxDevices) {
+      out.devices.push_back(d);
+    }
+  }
+  deriveDevices(out, nullptr);
+  return out;
+}
+
+std::optional<Placement> placeWide(const NodeState& n, const DeviceRequest& r, const model::Uid& self) {
+  std::optional<Placement> best;
+  const auto look = [&](const std::string* island) {
+    const NodeState part = narrowed(n, r, self, island);
+    const auto choice = offer(part, r, self);
+    if (!choice) { return; }
+    Placement p{part.topology->ids(choice->set), choice->score};
+    if (!best || p.score > best->score || (p.score == best->score && p.ids < best->ids)) {
+      best = std::move(p);
+    }
+  };
+  if (availableFor(n, r, self) < r.count) { return best; }
+  look(nullptr);
+  std::set<std::string> islands;
+  for (const auto& d : n.devices) { islands.insert(d.facts.island); }
+  for (const auto& island : islands) { look(&island); }
+  return best;
+}
+
+/// What the island that serves best has of `usable`, all of `must` in it.
+Misfit islandMisfit(Reason reason, const Topology& t, Mask usable, Mask must, const DeviceRequest& r) {
+  int most = 0;
+  std::optional<std::int64_t> best_gbps;
+  for (const Mask island : t.islands()) {
+    const bool has_all = (must & ~island) == 0;
+    most = std::max(most, countOf(has_all ? usable & island : must & island));
+    const auto set = has_all ? bestSet(t, usable & island, static_cast<int>(r.count), must) : std::nullopt;
+    if (set) { best_gbps = std::max(best_gbps.value_or(0), t.connectionOf(*set).worst); }
+  }
+  if (!best_gbps) { return {reason, "", r.count, most}; }
+  return {reason, std::to_string(r.count), r.min_bandwidth_gbps, *best_gbps};
+}
+
+/// Whoever ends and whatever is repaired there: no island allows it. (Of a wide node nobody says so.)
+std::optional<Misfit> impossibleTopology(const NodeState& n, const DeviceRequest& r) {
+  if (r.topology != model::TopologyMode::Required || r.count < 2 || n.topology == nullptr) {
+    return std::nullopt;
+  }
+  DeviceRequest any = r;
+  any.policy = model::Policy::Contiguous;  // a policy chooses, but of the same sets
+  any.prefer_ids.clear();
+  if (chooseWhole(*n.topology, n.topology->all(), any)) { return std::nullopt; }
+  return islandMisfit(Reason::TopologyImpossible, *n.topology, n.topology->all(), 0, r);
+}
+
+/// Enough may be given, but no set of them is allowed.
+Misfit topologyMisfit(const NodeState& whole_node, const DeviceRequest& r, const model::Uid& self) {
+  const NodeState part = whole_node.isWide() ? narrowed(whole_node, r, self, nullptr) : NodeState{};
+  const NodeState& n = whole_node.isWide() ? part : whole_node;
+  const Topology& t = *n.topology;
+  Mask free = 0;
+  for (const auto& d : n.devices) {
+    if (d.bit >= 0 && (r.shared ? isShareable(d, r, self) : isFree(d, self))) { free |= bit(d.bit); }
+  }
+  Mask must = 0;  // listed ids that have to be in it
+  const auto listed = listedIn(t, free, r.prefer_ids);
+  for (const int i : listed) { must |= bit(i); }
+  if (static_cast<std::int64_t>(listed.size()) >= r.count) { free = std::exchange(must, 0); }
+  return islandMisfit(Reason::TopologyUnmet, t, free, must, r);
+}
+
+/// What never fits there.
+std::optional<Misfit> permanentMisfit(const NodeState& n, const DeviceRequest& r) {
+  const std::int64_t most = std::min<std::int64_t>(n.whole, r.count > kMaxDevices ? kMaxDevices : n.whole);
+  if (n.whole == 0) { return Misfit{Reason::NoGpu, "", 0, 0}; }
+  if (most < r.count) { return Misfit{Reason::TooFewGpus, "", r.count, most}; }
+  return impossibleTopology(n, r);
+}
+
+/// Too few of something now, whatever the topology; nullopt: there are enough.
+std::optional<Misfit> countMisfit(const NodeState& n, const DeviceRequest& r, const model::Uid& self) {
+  const auto usable =
+      std::count_if(n.devices.begin(), n.devices.end(), [](const DeviceState& d) { return d.givable(); });
+  if (usable < r.count) { return Misfit{Reason::TooFewHealthy, "", r.count, usable}; }
+  const std::int64_t free = availableFor(n, r, self);
+  if (free < r.count) { return Misfit{Reason::TooFewFree, "", r.count, free}; }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<Choice> chooseWhole(const Topology& t, Mask free, const DeviceRequest& r) {
+  if (countOf(free) < r.count) { return std::nullopt; }
+  if (r.count == 1 && r.prefer_ids.empty()) { return Choice{lowest(free, 1), kMetScore}; }
+  if (!looksAtTopology(r) && !policyOf(r.policy).over_islands) {
+    DeviceRequest plain = r;
+    plain.topology.reset();
+    plain.min_bandwidth_gbps = 0;  // equivalent: the score of every set and node is lower by the same
+    return chooseWhole(t.flat(), free, plain);
+  }
+  const auto set = policyOf(r.policy).whole(t, free, r, termsOf(r));
+  return set ? std::optional{Choice{*set, scoreOf(t, *set, r)}} : std::nullopt;
+}
+
+std::optional<Placement> tryPlace(const NodeState& node, const DeviceRequest& request,
+                                  const model::Uid& self) {
+  if (node.isWide()) { return placeWide(node, request, self); }
+  const auto choice = offer(node, request, self);
+  return choice ? std::optional{Placement{node.topology->ids(choice->set), choice->score}} : std::nullopt;
+}
+
+Verdict<Placement> place(const NodeState& node, const DeviceRequest& request, const model::Uid& self) {
+  if (auto placed = tryPlace(node, request, self)) { return *std::move(placed); }
+  if (auto misfit = permanentMisfit(node, request)) { return tl::unexpected(*std::move(misfit)); }
+  if (auto misfit = countMisfit(node, request, self)) { return tl::unexpected(*std::move(misfit)); }
+  return tl::unexpected(topologyMisfit(node, request, self));
+}
+
+namespace {
+
+/// These and no others.
+std::optional<Misfit> exactTopology(const Topology& t, const DeviceRequest& r) {
+  if (termsOf(r).allows(t, t.all())) { return std::nullopt; }
+  if (t.inOneIsland(t.all())) {
+    return Misfit{Reason::TopologyImpossible, std::to_string(r.count), r.min_bandwidth_gbps,
+                  t.connectionOf(t.all()).worst};
+  }
+  int most = 0;
+  for (const Mask island : t.islands()) { most = std::max(most, countOf(island)); }
+  return Misfit{Reason::TopologyImpossible, "", r.count, most};
+}
+
+}  // namespace
+
+std::optional<Misfit> refuseExact(const NodeState& node, const DeviceRequest& request,
+                                  const std::vector<int>& ids, const model::Uid& self) {
+  const std::set<int> wanted{ids.begin(), ids.end()};
+  std::int64_t there = 0;
+  std::int64_t usable = 0;
+  std::int64_t free = 0;
+  Topology::Devices devices;
+  for (const int id : wanted) {
+    const DeviceState* d = node.device(id);
+    if (d == nullptr || !d->listed || d->facts.partitioned) { continue; }
+    ++there;
+    usable += d->givable() ? 1 : 0;
+    free += (request.shared ? isShareable(*d, request, self) : isFree(*d, self)) ? 1 : 0;
+    if (devices.size() < kMaxDevices) { devices.push_back(&d->facts); }
+  }
+  const std::int64_t need = request.count;
+  if (node.whole == 0) { return Misfit{Reason::NoGpu, "", 0, 0}; }
+  if (there != need || static_cast<std::int64_t>(wanted.size()) != need) {
+    return Misfit{Reason::TooFewGpus, "", need, there};
+  }
+  if (auto misfit = exactTopology(Topology{devices}, request)) { return misfit; }
+  if (usable < need) { return Misfit{Reason::TooFewHealthy, "", need, usable}; }
+  free = std::min(free, availableFor(node, request, self));
+  if (free < need) { return Misfit{Reason::TooFewFree, "", need, free}; }
+  return std::nullopt;
+}
+
+}  // namespace gs::sched

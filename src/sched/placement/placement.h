@@ -1,0 +1,77 @@
+// Which devices of one node a request gets (R32). Pure over the node's state; the policies are in
+// sched/policy/.
+//
+// What may be given: devices that the status lists, not Unhealthy, not cut up by MIG, and not held
+// (Exclusive) or held only by sharers without amounts, fewer than the request allows (Shared). Devices of
+// Unknown health (all, when the agent is stale) are looked at only when the Healthy ones do not suffice or
+// allow no set.
+// Anonymous devices (NodeState::anonymous) are some of the free ones: that many fewer may be given, whichever
+// they are. Shared requests may still join devices that have sharers, which anonymous pods cannot be on.
+//
+// topology: Required refuses; Preferred and absent are scored, also a minimum bandwidth; Ignore is as if
+// nothing were known of islands and bandwidth, but for the policy spread, which is made of them.
+// Score, compared across nodes, the first that differs: all Healthy; minimum bandwidth reached; how many
+// listed ids (preferIds) or islands (spread); layout (consecutive in one island, one island, neither); worst
+// pair; mean pair. The last three not for spread. One device: only the first and whether it is listed.
+// Equal within a node: lowest ids.
+//
+// Bounded time: see policy/best_set.h and first_set.h. A node with more than kMaxDevices devices is looked at
+// through its kMaxDevices lowest free ids and those of each island; more than kMaxDevices devices for one pod
+// are refused as too many. nvidia.com/gpu, the counted resource, is not looked at here: see
+// sched/placement/fit.h.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "sched/ledger/node_state.h"
+#include "sched/request/reason.h"
+
+namespace gs::sched {
+
+struct Placement {
+  std::vector<int> ids;  // ascending
+  std::int64_t score = 0;
+  friend bool operator==(const Placement&, const Placement&) = default;
+};
+
+/// `self`: holdings of this uid do not count.
+[[nodiscard]] Verdict<Placement> place(const NodeState& node, const DeviceRequest& request,
+                                       const model::Uid& self = model::Uid{});
+/// The same without the reason, which costs more than the choice.
+[[nodiscard]] std::optional<Placement> tryPlace(const NodeState& node, const DeviceRequest& request,
+                                                const model::Uid& self = model::Uid{});
+/// Could it get exactly these (Unknown ones too)? nullopt: yes.
+[[nodiscard]] std::optional<Misfit> refuseExact(const NodeState& node, const DeviceRequest& request,
+                                                const std::vector<int>& ids,
+                                                const model::Uid& self = model::Uid{});
+
+// The parts of place() for whole devices of a node that is not wide, for a caller that remembers choices.
+
+/// A set of bits of the node's topology, and its score. From chooseWhole(): less kHealthyScore.
+struct Choice {
+  Mask set = 0;
+  std::int64_t score = 0;
+};
+/// The policy's choice out of `free`: a function of its arguments only.
+[[nodiscard]] std::optional<Choice> chooseWhole(const Topology& t, Mask free, const DeviceRequest& request);
+/// Added to a choice without Unknown devices.
+inline constexpr std::int64_t kHealthyScore = 1'000'000'000'000'000'000;
+
+/// place() for whole devices without the reason: `choose(topology, free)` stands for chooseWhole().
+template <class Choose>
+[[nodiscard]] std::optional<Choice> offerWhole(const NodeState& node, Mask held, std::int64_t count,
+                                               const Choose& choose) {
+  if (node.topology == nullptr) { return std::nullopt; }
+  const Mask healthy = node.healthy & ~held;
+  const Mask any = (node.healthy | node.unknown) & ~held;
+  if (countOf(any) - node.anonymous < count) { return std::nullopt; }
+  std::optional<Choice> choice;
+  if (countOf(healthy) - node.anonymous >= count) { choice = choose(*node.topology, healthy); }
+  if (!choice && any != healthy) { choice = choose(*node.topology, any); }
+  if (choice && (choice->set & node.unknown) == 0) { choice->score += kHealthyScore; }
+  return choice;
+}
+
+}  // namespace gs::sched

@@ -1,0 +1,55 @@
+// Why a node cannot take a pod. The first that applies, in this order, is the node's reason: of what is asked
+// of GPUs, what never changes there comes before what will pass. The words that a user reads are made in
+// sched/placement/explain.h.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/result.h"
+
+namespace gs::sched {
+
+enum class Reason : std::uint8_t {
+  Unschedulable,          // "node(s) were unschedulable"
+  NotReady,               // "node(s) were not ready"                     (R6)
+  SelectorMismatch,       // "node(s) didn't match Pod's node affinity/selector"
+  ClaimSelectorMismatch,  // "node(s) didn't match the claim's selector gpu-type=a100"
+  UntoleratedTaint,       // "node(s) had untolerated taint {key: value}"
+  ManagedByOther,         // "node(s) were managed by gpu-manager"
+  TriedInVain,            // "node(s) did not take this pod a moment ago"
+  ExceedsQuota,           // "ExceedsGPUQuota": the namespace may not have (more) GPUs of this model
+  TooManyPods,            // "Too many pods"
+  InsufficientResource,   // "Insufficient cpu"
+  ExistingAntiAffinity,   // "node(s) didn't satisfy existing pods anti-affinity rules"
+  NoGpuStatus,            // "node(s) had no GpuNodeStatus"
+  NoGpu,                  // "node(s) had no GPU"
+  TooFewGpus,  // "node(s) had too few GPUs: need 16 and the largest has 8"          never fits there
+  /// "node(s) had no island with enough bandwidth: need 4 GPUs with 900 GB/s per pair and best is 600"
+  /// or "node(s) had too few GPUs in one island: need 6 and the largest has 4"         never fits there
+  TopologyImpossible,
+  TooFewHealthy,  // "node(s) had too few healthy GPUs: need 4 and most healthy is 3"
+  TooFewFree,     // "node(s) had too few free GPUs: need 4 and most free is 2"
+  /// "node(s) had no free GPUs with enough bandwidth: need 4 with 900 GB/s per pair in one island and best is
+  /// 600" or "node(s) had too few free GPUs in one island: need 4 and most free is 3"
+  TopologyUnmet,
+  NotTakenYet,  // "node(s) had pods that gpu-manager has not taken yet"          (sched/ledger/shares.h)
+};
+
+/// One node's rejection. need/have are numbers that the aggregation joins (the largest `have` wins); 0 where
+/// a reason has none.
+struct Misfit {
+  Reason reason{};
+  /// Part of the reason's text: taint, resource, enforcer. TopologyImpossible, TopologyUnmet: "" when too few
+  /// are in one island (need, have count devices), else how many devices are wanted (need, have are GB/s).
+  std::string detail;
+  std::int64_t need = 0;
+  std::int64_t have = 0;
+  friend bool operator==(const Misfit&, const Misfit&) = default;
+};
+
+/// The value, or why there is none: a rejection is a value, never an error.
+template <class T>
+using Verdict = tl::expected<T, Misfit>;
+
+}  // namespace gs::sched

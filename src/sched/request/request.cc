@@ -1,0 +1,55 @@
+#include "sched/request/request.h"
+
+#include <functional>
+
+namespace gs::sched {
+namespace {
+
+std::size_t mix(std::size_t h, std::size_t v) { return (h ^ v) * 0x100000001b3ULL; }
+std::size_t mix(std::size_t h, const std::string& v) { return mix(h, std::hash<std::string>{}(v)); }
+
+std::size_t hashWith(std::size_t h, const DeviceRequest& r) {
+  h = mix(mix(h, static_cast<std::size_t>(r.count)), static_cast<std::size_t>(r.policy));
+  for (const int id : r.prefer_ids) { h = mix(h, static_cast<std::size_t>(id)); }
+  h = mix(mix(h, r.shared ? 1 : 0), r.max_sharers);
+  h = mix(h, r.topology ? 1 + static_cast<std::size_t>(*r.topology) : 0);
+  return mix(h, static_cast<std::size_t>(r.min_bandwidth_gbps));
+}
+
+}  // namespace
+
+const char* enforcerName(Enforcer e) {
+  switch (e) {
+    case Enforcer::Agent: return "agent";
+    case Enforcer::Kubelet: return "kubelet";
+    case Enforcer::GpuManager: return "gpu-manager";
+    case Enforcer::Hami: return "hami";
+    case Enforcer::Gpushare: return "gpushare";
+  }
+  return "?";
+}
+
+std::size_t hashOf(const PodRequest& r) {
+  std::size_t h = mix(r.door == nullptr ? 0 : 1, static_cast<std::size_t>(r.resources.cpu_milli));
+  h = mix(h, static_cast<std::size_t>(r.resources.memory));
+  h = mix(h, static_cast<std::size_t>(r.resources.ephemeral));
+  for (const auto& [name, amount] : r.resources.extended) {
+    h = mix(mix(h, name), static_cast<std::size_t>(amount));
+  }
+  for (const auto& [key, value] : r.node_selector) { h = mix(mix(h, key), value); }
+  for (const auto& [key, value] : r.match_labels) { h = mix(mix(h, key), value); }
+  for (const auto& t : r.tolerations) {
+    h = mix(mix(mix(mix(h, t.key), t.value), t.effect), t.exists ? 1 : 0);
+  }
+  if (r.quota) { h = mix(mix(h, r.quota->ns), static_cast<std::size_t>(r.quota->milli)); }
+  h = mix(mix(h, r.gang), r.only_certain ? 1 : 0);
+  for (const auto& s : r.shares) {
+    h = mix(mix(mix(h, static_cast<std::size_t>(s.whole)), static_cast<std::size_t>(s.milli)),
+            static_cast<std::size_t>(s.mib));
+  }
+  for (const auto& t : r.kept_away_by) { h = mix(h, static_cast<std::size_t>(t)); }
+  for (const auto& node : r.not_on) { h = mix(h, node.text); }
+  return r.devices ? hashWith(h, *r.devices) : h;
+}
+
+}  // namespace gs::sched

@@ -1,0 +1,89 @@
+#include "sched/request/request.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "sched/ledger/test_nodes.h"
+
+namespace gs::sched {
+namespace {
+
+/// With something in each field.
+PodRequest full() {
+  PodRequest r = testClaim(2);
+  r.devices->prefer_ids = {1, 2};
+  r.devices->topology = model::TopologyMode::Ignore;
+  r.shares = {{1, 0, 0}, {0, 500, 256}};
+  r.gang = "ml/gang";
+  r.quota = QuotaBound{"ml", 1'000, {}};
+  r.resources = {1'000, 1'024, 64, {{"example.com/nic", 1}}};
+  r.node_selector = {{"zone", "east"}};
+  r.match_labels = {{"gpu-type", "a100"}};
+  r.tolerations = {{"team", "research", "NoSchedule", false}};
+  r.kept_away_by = {7};
+  r.not_on = {model::NodeName{"node-a"}};
+  return r;
+}
+
+struct Change {
+  const char* name;
+  std::function<void(PodRequest&)> make;
+};
+class RequestHash : public testing::TestWithParam<Change> {};
+TEST_P(RequestHash, IsAnotherWhereThatFieldIs) {
+  PodRequest other = full();
+  GetParam().make(other);
+  ASSERT_NE(other, full());
+  EXPECT_NE(hashOf(other), hashOf(full()));
+}
+#define GS_CHANGE(name, ...)                   \
+  Change {                                     \
+#name, [](PodRequest & r) { __VA_ARGS__; } \
+  }
+INSTANTIATE_TEST_SUITE_P(
+    Table, RequestHash,
+    testing::Values(
+        GS_CHANGE(NoDoor, r.door = nullptr), GS_CHANGE(PlainDoor, r.door = &kPlainDoor),
+        GS_CHANGE(NoDevices, r.devices.reset()), GS_CHANGE(Count, r.devices->count = 3),
+        GS_CHANGE(Policy, r.devices->policy = model::Policy::Spread),
+        GS_CHANGE(PreferredId, r.devices->prefer_ids = {1, 3}),
+        GS_CHANGE(PreferredOrder, r.devices->prefer_ids = {2, 1}),
+        GS_CHANGE(PreferredCount, r.devices->prefer_ids = {1}), GS_CHANGE(Shared, r.devices->shared = true),
+        GS_CHANGE(MaxSharers, r.devices->max_sharers = 3), GS_CHANGE(NoTopology, r.devices->topology.reset()),
+        GS_CHANGE(Topology, r.devices->topology = model::TopologyMode::Required),
+        GS_CHANGE(MinBandwidth, r.devices->min_bandwidth_gbps = 300),
+        GS_CHANGE(ShareWhole, r.shares[0].whole = 2), GS_CHANGE(ShareMilli, r.shares[1].milli = 501),
+        GS_CHANGE(ShareMib, r.shares[1].mib = 512), GS_CHANGE(ShareCount, r.shares.pop_back()),
+        GS_CHANGE(ShareOrder, std::swap(r.shares[0], r.shares[1])),
+        GS_CHANGE(OnlyCertain, r.only_certain = false), GS_CHANGE(Gang, r.gang = "ml/other"),
+        GS_CHANGE(NoQuota, r.quota.reset()), GS_CHANGE(QuotaNamespace, r.quota->ns = "web"),
+        GS_CHANGE(QuotaMilli, r.quota->milli = 2'000), GS_CHANGE(Cpu, r.resources.cpu_milli = 1'001),
+        GS_CHANGE(Memory, r.resources.memory = 1'025), GS_CHANGE(Ephemeral, r.resources.ephemeral = 65),
+        GS_CHANGE(ExtendedAmount, r.resources.extended["example.com/nic"] = 2),
+        GS_CHANGE(ExtendedName, r.resources.extended = {{"example.com/fpga", 1}}),
+        GS_CHANGE(ExtendedCount, r.resources.extended["example.com/fpga"] = 0),
+        GS_CHANGE(SelectorKey, r.node_selector = {{"rack", "east"}}),
+        GS_CHANGE(SelectorValue, r.node_selector["zone"] = "west"),
+        GS_CHANGE(SelectorCount, r.node_selector["rack"] = "1"),
+        GS_CHANGE(MatchKey, r.match_labels = {{"gpu", "a100"}}),
+        GS_CHANGE(MatchValue, r.match_labels["gpu-type"] = "h100"),
+        GS_CHANGE(SelectorIsNoMatch, std::swap(r.node_selector, r.match_labels)),
+        GS_CHANGE(TolerationKey, r.tolerations[0].key = "user"),
+        GS_CHANGE(TolerationValue, r.tolerations[0].value = "web"),
+        GS_CHANGE(TolerationEffect, r.tolerations[0].effect = "NoExecute"),
+        GS_CHANGE(TolerationExists, r.tolerations[0].exists = true),
+        GS_CHANGE(TolerationCount, r.tolerations.clear()), GS_CHANGE(KeptAway, r.kept_away_by = {8}),
+        GS_CHANGE(KeptAwayCount, r.kept_away_by = {7, 8}),
+        GS_CHANGE(NotOn, r.not_on = {model::NodeName{"node-b"}}), GS_CHANGE(NotOnCount, r.not_on.clear())),
+    [](const auto& info) { return std::string{info.param.name}; });
+
+TEST(RequestHashOf, EqualRequestsHaveOne) {
+  PodRequest used = full();
+  used.quota->terms.models = {"V100"};
+  ASSERT_EQ(used, full()) << "what is left of a quota makes no other request";
+  EXPECT_EQ(hashOf(used), hashOf(full()));
+}
+
+}  // namespace
+}  // namespace gs::sched

@@ -1,0 +1,66 @@
+// One decision of ours under way: from "these devices for this pod" to the pod being seen bound, or
+// everything given back.
+//
+//   Leasing --all Held--> Binding --201--> Bound --pod seen bound--> (gone)
+//      |                    | 409: Reading (live GET) -> Binding again, at most 3 times
+//      |                    | a lease of it went meanwhile: Leasing
+//      |                    | unknown: Fencing -> Releasing, or Bound when the fence's answer shows it bound
+//      +--Lost, Refused, doomed--> Releasing --all Gone--> (gone; the pod is queued again)
+//
+// What waits holds no slot (slots.h). Devices are given back, and the pod waits, when a Binding was refused,
+// when the API took none for 10 s or says that it will not (429, no connection), and when the leases were not
+// there within 10 s. They are kept while an outcome is unknown, until the fence is answered; how many a
+// namespace can hold that way is bounded (slots.h).
+//
+// Invariant (R26): Releasing is entered only when no Binding was sent, every Binding sent was refused, or
+// after a fence whose answer shows the pod unbound (or the pod is gone).
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "model/ids.h"
+#include "sched/ledger/ledger.h"
+#include "sched/placement/decider.h"
+
+namespace gs::scheduler {
+
+enum class Stage : std::uint8_t { Leasing, Binding, Reading, Fencing, Releasing, Bound };
+
+struct Grant {
+  model::ReservationId id;
+  model::Uid uid;
+  model::ObjectKey pod;
+  model::NodeName node;
+  std::vector<int> ids;               // ascending; empty: no exact devices
+  std::vector<std::string> uuids;     // of those devices when this was decided, "" where the node did not say
+  const sched::Door* door = nullptr;  // at which the pod asked
+  bool shared = false;
+  std::string fence;  // the pod's fence value when this was decided
+  sched::Reservation hold;
+  Stage stage = Stage::Leasing;
+  std::set<model::ObjectKey> open_leases;  // Leasing: not yet Held; Releasing: not yet Gone
+  bool unknown_lease = false;  // some lease write was unknown: all are read back before the Binding
+  int sends = 0;               // Bindings sent on 409s
+  int rejections = 0;          // failures of the present stage that are tried again
+  Mono not_before{};
+  Mono leasing_since{};
+  Mono binding_since{};
+  Duration asked_for{};     // Releasing: how long the API server wants it to wait
+  std::string fence_value;  // the fence in flight
+  std::string why;          // Releasing: what went wrong, for the log
+  bool in_vain = false;     // something of it was refused or had no answer: another node may do
+  bool refused = false;     // Releasing: the API server did not take a write; the pod is told
+  bool asked = false;       // kube-scheduler asked for it (ExtenderPods), and waits
+  bool adopted = false;     // its leases are an earlier leader's, who may have sent a Binding too
+  bool rivalled = false;    // somebody else decided about this pod, and may have bound it
+
+  /// A Binding of it was sent and may have been applied, and takes devices.
+  [[nodiscard]] bool boundPerhaps() const {
+    return stage != Stage::Leasing && stage != Stage::Releasing && !ids.empty();
+  }
+};
+
+}  // namespace gs::scheduler

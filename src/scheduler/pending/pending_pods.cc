@@ -1,0 +1,201 @@
+#include "scheduler/pending/pending_pods.h"
+
+#include <utility>
+
+#include "sched/ledger/quota.h"
+
+namespace gs::scheduler {
+namespace {
+
+constexpr Duration kClaimGrace = std::chrono::seconds{1};
+constexpr Duration kAfterTurn = std::chrono::seconds{1};  // whoever was held back may be tried anywhere again
+
+}  // namespace
+
+PendingPods::PendingPods(Context& context)
+    : c_{context},
+      reporter_{c_.cache(), c_.recorder, c_.config.max_pending_writes, c_.parts},
+      claims_{c_.cache(),
+              {[this](const model::Uid& uid) { return whyWaiting(uid); },
+               [this](const model::Uid& uid) { return reserved_(uid); }},
+              c_.parts} {
+  c_.parts.add(*this);
+}
+
+sched::DoorResult PendingPods::readDoor(const model::Pod& pod) const {
+  const bool we_filter = !c_.asksUs(pod);
+  auto door = sched::readPod(pod, c_.cache().claim({pod.key.ns, sched::claimName(pod)}), c_.engine.doors(),
+                             we_filter ? sched::Filters::Ours : sched::Filters::Theirs);
+  auto* request = std::get_if<sched::PodRequest>(&door);
+  if (request == nullptr) { return door; }
+  if (request->devices) { request->devices->max_sharers = c_.config.max_sharers; }
+  if (we_filter) { request->kept_away_by = c_.engine.antiAffinity().meaning(pod.key.ns, pod.labels); }
+  const std::int64_t milli = sched::gpuMilli(*request);
+  if (milli > 0 && c_.engine.quota().awaited()) {
+    return sched::Blocked{"QuotaUnknown", "the GPU quotas are not known: " + c_.engine.quota().state()};
+  }
+  if (milli > 0) { request->quota = c_.engine.quotaBound(pod.key.ns, milli); }
+  if (we_filter) { request->not_on = in_vain_.leftOut(pod.uid, held_back_.contains(pod.uid), c_.now.mono); }
+  return door;
+}
+
+std::optional<sched::EquivalenceClass> PendingPods::enqueue(const model::Pod& pod) {
+  const auto door = readDoor(pod);
+  if (const auto* blocked = std::get_if<sched::Blocked>(&door)) {
+    dequeue(pod.uid);
+    block(pod.uid, blocked->kind == "SchedulingGated");
+    if (blocked->kind == "SchedulingGated") { return std::nullopt; }
+    // Pod and claim are often applied together, and come by two watches: a moment before anybody is told.
+    const auto seen = first_seen_.find(pod.uid);
+    if (blocked->kind == "ClaimMissing" && seen != first_seen_.end() &&
+        c_.now.mono < seen->second + kClaimGrace) {
+      c_.reconciles.addAt(seen->second + kClaimGrace, pod.uid);
+      return std::nullopt;
+    }
+    tell(pod, {blocked->kind, std::make_shared<const std::string>(blocked->text)});
+    return std::nullopt;
+  }
+  unblock(pod.uid);
+  const Item item{pod.uid, pod.priority, pod.created.time_since_epoch().count(),
+                  c_.engine.decider().classOf(std::get<sched::PodRequest>(door))};
+  const auto [known, fresh] = queued_.try_emplace(pod.uid, item);
+  if (!fresh && known->second.pod_class == item.pod_class && known->second.priority == item.priority) {
+    return std::nullopt;
+  }
+  known->second = item;
+  held_back_.remove(pod.uid);
+  if (!attempts_.due(pod.uid, c_.now.mono)) {
+    backOff(item, attempts_.notBefore(pod.uid));
+    return std::nullopt;
+  }
+  if (!c_.engine.queue().add(item)) { return std::nullopt; }
+  nowhereElse(pod.uid);
+  return item.pod_class;
+}
+
+void PendingPods::backOff(const Item& item, Mono until) {
+  queued_[item.uid] = item;
+  c_.engine.queue().backOff(item, until.time_since_epoch().count());
+}
+
+void PendingPods::putBack(const Item& item) {
+  queued_[item.uid] = item;
+  c_.engine.queue().add(item);
+}
+
+void PendingPods::block(const model::Uid& uid, bool gated) {
+  unblock(uid);
+  blocked_.emplace(uid, gated);
+  gated_ += gated ? 1 : 0;
+}
+
+void PendingPods::unblock(const model::Uid& uid) {
+  const auto blocked = blocked_.extract(uid);
+  if (!blocked.empty() && blocked.mapped()) { --gated_; }
+}
+
+void PendingPods::dequeue(const model::Uid& uid) {
+  unblock(uid);
+  if (queued_.erase(uid) == 0) { return; }
+  c_.engine.queue().remove(uid);
+  held_back_.remove(uid);
+}
+
+bool PendingPods::waitsAs(const model::Uid& uid, sched::EquivalenceClass pod_class) const {
+  const auto item = queued_.find(uid);
+  return item != queued_.end() && item->second.pod_class == pod_class;
+}
+
+std::unordered_set<sched::EquivalenceClass> PendingPods::classes() const {
+  std::unordered_set<sched::EquivalenceClass> used;
+  for (const auto& [uid, item] : queued_) { used.insert(item.pod_class); }
+  return used;
+}
+
+void PendingPods::holdBack(const Item& item, const std::string& ns, bool last) {
+  held_back_.add(ns, item, last || in_vain_.contains(item.uid));
+}
+
+std::optional<PendingPods::Item> PendingPods::bringBack(const std::string& ns) {
+  auto item = held_back_.take(ns);
+  if (!item) { return std::nullopt; }
+  c_.engine.queue().add(*item);
+  if (in_vain_.contains(item->uid)) { c_.reconciles.addAt(c_.now.mono + kAfterTurn, item->uid); }
+  return item;
+}
+
+void PendingPods::tell(const model::Pod& pod, const Rejection& rejection) {
+  ++told_;
+  waiting_text_[pod.uid] = rejection.text;
+  if (logged_.add(pod.uid, rejection.kind)) {
+    c_.log(kapi::Level::Info, "waits", {{"pod", pod.key.text()}, {"reason", *rejection.text}});
+  }
+  if (c_.places(pod)) { reporter_.waiting(pod.uid, rejection.kind, rejection.text); }  // else kube-scheduler
+  touchClaimOf(pod.uid);
+}
+
+std::string PendingPods::whyWaiting(const model::Uid& uid) const {
+  const auto it = waiting_text_.find(uid);
+  return it == waiting_text_.end() ? std::string{} : *it->second;
+}
+
+bool PendingPods::knowsMore(const model::Uid& uid, sched::EquivalenceClass pod_class) const {
+  return in_vain_.refused(uid) && !c_.engine.decider().request(pod_class).not_on.empty();
+}
+
+void PendingPods::triedInVain(const Grant& grant) {
+  if (c_.cache().pod(grant.uid) == nullptr) { return; }
+  const auto until = in_vain_.tried(grant.uid, grant.node, grant.refused, c_.now.mono);
+  if (until) { c_.reconciles.addAt(*until, grant.uid); }
+}
+
+std::optional<Mono> PendingPods::placed(const model::Uid& uid) {
+  attempts_.forget(uid);
+  in_vain_.forget(uid);
+  unblock(uid);
+  logged_.forget(uid);
+  const auto seen = first_seen_.extract(uid);
+  reporter_.silent(uid, true);
+  waiting_text_.erase(uid);
+  return seen.empty() ? std::nullopt : std::optional{seen.mapped()};
+}
+
+void PendingPods::over(const model::Uid& uid, bool gone) {
+  dequeue(uid);
+  logged_.forget(uid);
+  if (gone) {
+    attempts_.forget(uid);
+    in_vain_.forget(uid);
+  }
+  reporter_.silent(uid, true);
+  waiting_text_.erase(uid);
+  first_seen_.erase(uid);
+}
+
+void PendingPods::touchClaimOf(const model::Uid& uid) {
+  const model::Pod* pod = c_.cache().pod(uid);
+  if (pod == nullptr) { return; }
+  if (auto claim = sched::claimName(*pod); !claim.empty()) {
+    claims_.touched({pod->key.ns, std::move(claim)});
+  }
+}
+
+void PendingPods::tick(Now now, kapi::Effects& /*out*/) {
+  for (auto& uid : attempts_.takeDue(now.mono)) { c_.reconciles.add(std::move(uid)); }
+}
+
+/// The next term sees them for the first time: who ends meanwhile is not reconciled.
+void PendingPods::reset() {
+  for (const auto& [uid, item] : queued_) { c_.engine.queue().remove(uid); }
+  queued_.clear();
+  held_back_.clear();
+  blocked_.clear();
+  gated_ = 0;
+  logged_.reset();
+  attempts_.reset();
+  in_vain_.reset();
+  waiting_text_.clear();
+  first_seen_.clear();
+}
+
+}  // namespace gs::scheduler

@@ -1,0 +1,179 @@
+#include "scheduler/pending/unschedulable.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <iterator>
+#include <unordered_set>
+
+namespace gs::scheduler {
+namespace {
+
+constexpr Duration kRefreshGap = std::chrono::seconds{1};  // between two rounds through what pods are told
+constexpr Duration kRefreshTurn = std::chrono::milliseconds{50};  // between two parts of a round
+constexpr std::size_t kMaxClasses = 4096;   // over it, those without a pod are forgotten
+constexpr std::size_t kMostRetired = 8192;  // at once
+constexpr std::size_t kFewNodes = 512;      // looking at all of them is cheap
+constexpr std::size_t kClassesPerTurn = 4'096;
+constexpr std::size_t kActivatedPerTurn = 256;
+constexpr std::size_t kToldPerTurn = 1'024;
+
+}  // namespace
+
+/// A round through the unschedulable classes that is under way comes to this one too, and so to all others.
+std::vector<model::Uid> Unschedulable::markUnschedulable(sched::EquivalenceClass pod_class) {
+  const std::size_t before = c_.engine.queue().unschedulableClasses().size();
+  auto untold = c_.engine.queue().markUnschedulable(pod_class);
+  const std::size_t more = c_.engine.queue().unschedulableClasses().size() - before;
+  if (unchecked_ > 0) { unchecked_ += more; }
+  if (unrefreshed_ > 0) { unrefreshed_ += more; }
+  return untold;
+}
+
+void Unschedulable::refreshSoon() {
+  if (!refresh_at_) { refresh_at_ = c_.now.mono + kRefreshGap; }
+}
+
+/// Where it takes a look at many nodes to find new words, the old ones do until refresh() comes to them.
+void Unschedulable::reject(sched::EquivalenceClass pod_class) {
+  sched::Decider& decider = c_.engine.decider();
+  const bool cheap = decider.remembersRejection(pod_class) || c_.engine.ledger().size() <= kFewNodes;
+  if (cheap || !words_.contains(pod_class)) { return reject(pod_class, decider.rejection(pod_class)); }
+  tellSoon(pod_class, markUnschedulable(pod_class));
+  words_are_old_ = true;
+  refreshSoon();
+}
+
+/// As the nodes say it, and who holds what is not free where that is only a few pods.
+std::string Unschedulable::textOf(sched::Rejection rejection) const {
+  if (rejection.holders.empty()) { return std::move(rejection.text); }
+  std::vector<std::string> names;
+  for (const auto& uid : rejection.holders) {
+    const model::Pod* pod = c_.cache().pod(uid);
+    if (pod == nullptr) { return std::move(rejection.text); }
+    names.push_back(pod->key.text());
+  }
+  std::sort(names.begin(), names.end());
+  return fmt::format("{} Held by {}.", rejection.text, fmt::join(names, ", "));
+}
+
+/// Who was told already is told again only when the words changed.
+void Unschedulable::reject(sched::EquivalenceClass pod_class, sched::Rejection now) {
+  auto untold = markUnschedulable(pod_class);
+  Rejection& words = words_[pod_class];
+  std::string kind = now.kind;
+  std::string text = textOf(std::move(now));
+  if (words.text == nullptr || *words.text != text) {
+    words = {std::move(kind), std::make_shared<const std::string>(std::move(text))};
+    untold_.erase(pod_class);  // equivalent: some would be told twice
+    untold = c_.engine.queue().unschedulablePods(pod_class);
+  }
+  tellSoon(pod_class, std::move(untold));
+}
+
+void Unschedulable::joined(const model::Pod& pod, sched::EquivalenceClass pod_class) {
+  const auto words = words_.find(pod_class);
+  if (words != words_.end()) { pending_.tell(pod, words->second); }
+}
+
+void Unschedulable::lookAtAll() { unchecked_ = c_.engine.queue().unschedulableClasses().size(); }
+
+void Unschedulable::activateFitting() {
+  const auto end = c_.engine.ledger().changesEnd() + c_.engine.ledger().closings().end();
+  if (std::exchange(checked_changes_, end) != end) { lookAtAll(); }
+  sched::Decider& decider = c_.engine.decider();
+  const std::uint64_t until = decider.looks() + kLooksPerTurn;
+  std::size_t activated = 0;
+  for (std::size_t i = 0; i < kClassesPerTurn && activated < kActivatedPerTurn && unchecked_ > 0; ++i) {
+    if (decider.looks() >= until) { return; }
+    const auto next = c_.engine.queue().nextUnschedulable(last_checked_);
+    if (!next) {
+      unchecked_ = 0;
+      return;
+    }
+    const auto standing = decider.look(*next, until - decider.looks());
+    if (standing == sched::Decider::Standing::Unknown) { return; }  // it goes on there
+    last_checked_ = *next;
+    --unchecked_;
+    if (standing == sched::Decider::Standing::Fits) {
+      c_.engine.queue().activate(*next);
+      ++activated;
+    } else {
+      words_are_old_ = true;
+    }
+  }
+  if (words_are_old_) { refreshSoon(); }
+}
+
+/// One round through all of them, and another one if the ledger changed meanwhile.
+void Unschedulable::refresh(bool numbers_too) {
+  refresh_at_.reset();
+  sched::Decider& decider = c_.engine.decider();
+  if (unrefreshed_ == 0 || numbers_too) {
+    unrefreshed_ = c_.engine.queue().unschedulableClasses().size();
+    refresh_numbers_ = numbers_too;
+    words_are_old_ = false;
+  }
+  const std::uint64_t until = decider.looks() + kLooksPerTurn;
+  for (; unrefreshed_ > 0 && decider.looks() < until; --unrefreshed_) {
+    const auto next = c_.engine.queue().nextUnschedulable(last_refreshed_);
+    if (!next) { break; }
+    last_refreshed_ = *next;
+    const auto words = words_.find(*next);
+    sched::Rejection now = decider.rejection(*next);
+    const bool same = words != words_.end() && words->second.kind == now.kind;
+    if (!same || refresh_numbers_) { reject(*next, std::move(now)); }
+  }
+  unrefreshed_ = std::min(unrefreshed_, c_.engine.queue().unschedulableClasses().size());
+  if (unrefreshed_ > 0) {
+    refresh_at_ = c_.now.mono + kRefreshTurn;
+  } else if (words_are_old_) {
+    refresh_at_ = c_.now.mono + kRefreshGap;
+  }
+}
+
+void Unschedulable::tellSoon(sched::EquivalenceClass pod_class, std::vector<model::Uid> pods) {
+  if (pods.empty()) { return; }
+  auto& untold = untold_[pod_class];
+  untold.insert(untold.end(), std::make_move_iterator(pods.begin()), std::make_move_iterator(pods.end()));
+}
+
+/// Very many may have been unschedulable at once.
+void Unschedulable::tellSome() {
+  for (std::size_t left = kToldPerTurn; left > 0 && !untold_.empty(); --left) {
+    const auto first = untold_.begin();
+    const sched::EquivalenceClass pod_class = first->first;
+    const model::Uid uid = std::move(first->second.back());
+    first->second.pop_back();
+    if (first->second.empty()) { untold_.erase(first); }
+    const auto words = words_.find(pod_class);
+    const model::Pod* pod = c_.cache().pod(uid);
+    if (pod == nullptr || words == words_.end() || !pending_.waitsAs(uid, pod_class)) { continue; }
+    pending_.nowhereElse(uid);
+    if (!pending_.knowsMore(uid, pod_class)) { pending_.tell(*pod, words->second); }
+  }
+}
+
+void Unschedulable::retireClasses() {
+  if (c_.engine.decider().classes() <= kMaxClasses) { return; }
+  const std::unordered_set<sched::EquivalenceClass> used = pending_.classes();
+  const auto is_used = [&](sched::EquivalenceClass id) { return used.contains(id); };
+  c_.engine.decider().retireAllBut(is_used, kMostRetired);
+  std::erase_if(words_, [&](const auto& words) { return !is_used(words.first); });
+}
+
+void Unschedulable::tick(Now now, kapi::Effects& /*out*/) {
+  if (refresh_at_ && *refresh_at_ <= now.mono) { refresh(false); }
+}
+
+void Unschedulable::reset() {
+  const std::set<sched::EquivalenceClass> unschedulable = c_.engine.queue().unschedulableClasses();
+  for (const auto pod_class : unschedulable) { c_.engine.queue().activate(pod_class); }
+  words_.clear();
+  untold_.clear();  // equivalent: who is not unschedulable is not told
+  refresh_at_.reset();
+  unchecked_ = 0;
+}
+
+}  // namespace gs::scheduler

@@ -1,0 +1,77 @@
+// Pods for which there is no room, by class: they wait unschedulable until something changes that may let one
+// in. A part of the scheduler's; one thread.
+//
+// Three rounds go through the unschedulable classes, in turn and some at a time, so that no event takes long:
+//   - activateFitting(): classes that something fits now become ready again. Each looks at the nodes that
+//     changed since its last turn, and may stop among them: `c` classes and `n` changed nodes take at most
+//     1 + c / kClassesPerTurn + c * n / kLooksPerTurn events;
+//   - refresh(): what pods are told follows the cluster; soon when the kind of rejection changed, by the
+//     sweep when only numbers did;
+//   - tellSome(): pods that were not told yet.
+// A class that is unschedulable while a round is under way is come to by that round.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "scheduler/pending/pending_pods.h"
+
+namespace gs::scheduler {
+
+class Unschedulable : public controller::Part {
+ public:
+  /// At nodes (Decider::looks): after so many for unschedulable pods, and again for ready ones, another event
+  /// has its turn.
+  static constexpr std::uint64_t kLooksPerTurn = 8'192;
+
+  Unschedulable(Context& context, PendingPods& pending) : c_{context}, pending_{pending} {
+    c_.parts.add(*this);
+  }
+
+  /// Nothing fits a pod of that class: all of them wait, and for the same reason.
+  void reject(sched::EquivalenceClass pod_class);
+  /// It joins a class, and is told what the class is.
+  void joined(const model::Pod& pod, sched::EquivalenceClass pod_class);
+  void activateFitting();
+  /// Something changed that may let anybody in.
+  void lookAtAll();
+  void refresh(bool numbers_too);
+  void tellSome();
+  /// Requests that no pod makes any more are forgotten, when there are many.
+  void retireClasses();
+  /// Some were not looked at yet that may fit.
+  [[nodiscard]] bool mayFit() const { return unchecked_ > 0; }
+  [[nodiscard]] bool hasUntold() const { return !untold_.empty(); }
+
+  void tick(Now now, kapi::Effects& out) override;
+  [[nodiscard]] std::optional<Mono> nextDue() const override { return refresh_at_; }
+  void reset() override;
+
+ private:
+  std::vector<model::Uid> markUnschedulable(sched::EquivalenceClass pod_class);
+  void reject(sched::EquivalenceClass pod_class, sched::Rejection now);
+  [[nodiscard]] std::string textOf(sched::Rejection rejection) const;
+  void tellSoon(sched::EquivalenceClass pod_class, std::vector<model::Uid> pods);
+  void refreshSoon();
+
+  Context& c_;
+  PendingPods& pending_;
+  std::map<sched::EquivalenceClass, Rejection>
+      words_;  // what pods of a class are told while it is unschedulable; kept longer
+  std::map<sched::EquivalenceClass, std::vector<model::Uid>>
+      untold_;  // of those, who is to be told; no list is empty
+  std::uint64_t checked_changes_ =
+      0;                       // change of the ledger up to which unschedulable classes were looked at
+  std::size_t unchecked_ = 0;  // unschedulable classes that were not looked at since
+  sched::EquivalenceClass last_checked_ = 0;
+  sched::EquivalenceClass last_refreshed_ = 0;
+  std::size_t unrefreshed_ = 0;   // unschedulable classes that this round through their words has not come to
+  bool refresh_numbers_ = false;  // as this round does
+  bool words_are_old_ = false;    // the ledger changed since it began
+  std::optional<Mono> refresh_at_;  // unschedulable classes may be rejected for another reason now
+};
+
+}  // namespace gs::scheduler

@@ -1,0 +1,144 @@
+// The binder: grants, each on its way from its leases to the Binding, and back (grant.h has the states).
+//
+// It owns every decision that is under way: nobody else changes a grant. It gets there by the lease desk, a
+// Binding, and a fence where the outcome of a Binding is unknown. Once a pod is bound as decided, or
+// everything was given back, the grant is gone, and the pod is reconciled. Where a Binding was sent whose
+// grant is gone before anybody knew what came of it is kept, over a loss of leadership too: the pod may have
+// run there. A part of the scheduler's; one thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "controller/keyed_calls.h"
+#include "scheduler/core/context.h"
+#include "scheduler/core/slots.h"
+#include "scheduler/leases/gone_proofs.h"
+#include "scheduler/leases/lease_desk.h"
+#include "scheduler/pending/grant.h"
+#include "scheduler/pending/pending_pods.h"
+
+namespace gs::scheduler {
+
+class Binder : public controller::Part {
+ public:
+  Binder(Context& context, LeaseDesk& desk, Slots& slots, PendingPods& pending, GoneProofs& proofs)
+      : c_{context},
+        desk_{desk},
+        slots_{slots},
+        pending_{pending},
+        proofs_{proofs},
+        calls_{c_.parts.add(*this)} {}
+
+  /// Reserves what was decided, and takes the leases of it.
+  void grant(const model::Pod& pod, const sched::PodRequest& request, const sched::Placed& placed);
+  /// Takes over leases that an earlier leader wrote for this pod. They are written anew:
+  /// its late deletions miss them.
+  void adopt(const model::Pod& pod, const model::NodeName& node, const std::vector<int>& ids,
+             const sched::PodRequest& request);
+  [[nodiscard]] bool has(const model::Uid& uid) const { return grants_.contains(uid); }
+  /// Where its grant takes the pod.
+  [[nodiscard]] std::optional<model::NodeName> nodeOf(const model::Uid& uid) const;
+  /// Somebody waits for what comes of the pod's grant.
+  void askedFor(const model::Uid& uid);
+  /// Nobody waits any more: what no Binding was sent for is given back.
+  void notAskedForAnyMore(const model::Uid& uid);
+  struct Ended {
+    model::Uid uid;
+    bool bound = false;  // as decided
+    std::string why{};   // else
+  };
+  /// Grants that somebody asked for and that came to their end since.
+  [[nodiscard]] std::vector<Ended> takeEnded() { return std::exchange(ended_, {}); }
+  /// The next step of a pod's grant, if it has one; the pod is unbound as far as we know. Called whenever
+  /// anything about it may have changed. False: it has none.
+  bool advance(const model::Uid& uid);
+  /// What came of a lease. False: no grant waits for it.
+  bool noticed(const LeaseNotice& notice);
+  /// Its pod is bound, to what the grant asked for or not. False: wait, the answer to its Binding is on the
+  /// way and says which.
+  [[nodiscard]] bool bound(const model::Pod& pod);
+  /// Its pod is gone or has ended.
+  void ended(const model::Uid& uid);
+  /// A Binding or a fence of that pod may be open, so nothing else is written to it.
+  [[nodiscard]] bool writes(const model::Uid& uid) const;
+  /// Its Binding is unresolved for so long that the claim's phase says so (R45).
+  [[nodiscard]] bool reserved(const model::Uid& uid) const;
+  /// Its event is overdue when its Binding was applied so long ago: the pod is read.
+  void readOverdue(const model::Uid& uid);
+  /// At the beginning of a term: pods that came to something while we did not lead.
+  void settleBoundPerhaps();
+
+  void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
+  /// What was decided is forgotten. Its leases stay, and are adopted or fenced by whoever leads next,
+  /// we ourselves perhaps.
+  void reset() override;
+  /// Something that was decided has not come to its end yet.
+  [[nodiscard]] bool underWay() const;
+  [[nodiscard]] std::size_t grants() const { return grants_.size(); }
+  [[nodiscard]] std::size_t size() const { return grants_.size() + bound_perhaps_.size(); }
+
+ private:
+  static constexpr Duration kReservedAfter = std::chrono::seconds{1};
+  enum class Purpose : std::uint8_t { Bind, ReadAfterConflict, Fence, ReadBound };
+  struct Placing {
+    model::NodeName node;
+    std::vector<int> ids;
+    std::vector<std::string> uuids;
+  };
+  Grant make(const model::Pod& pod, const model::NodeName& node, std::vector<int> ids,
+             const sched::PodRequest& request);
+  void advance(Grant& grant, const model::Pod& pod);
+  bool gaveUpFor(Grant& grant, const model::Pod& pod);
+  bool gaveUpRenumbered(Grant& grant);
+  void call(Grant& grant, kapi::Call what, Purpose purpose);
+  void tryLater(Grant& grant, Duration retry_after);
+  [[nodiscard]] bool waitShortly(Grant& grant, Duration retry_after);
+  void takeLeases(Grant& grant, bool confirm);
+  [[nodiscard]] bool leasesFail(const Grant& grant) const;
+  [[nodiscard]] bool isLeasingTooLong(const Grant& grant) const;
+  [[nodiscard]] bool isOvertaken(const Grant& grant) const;
+  [[nodiscard]] bool isRenumbered(const Grant& grant) const;
+  [[nodiscard]] bool holdsAllLeases(const Grant& grant) const;
+  [[nodiscard]] bool awaitsBinding(const Grant& grant) const;
+  [[nodiscard]] bool boundByOthers(const Grant& grant) const;
+  [[nodiscard]] sched::Annotations annotationsOf(const Grant& grant, const model::Pod& pod) const;
+  void bindOrTakeAgain(Grant& grant);
+  void bind(Grant& grant);
+  void bindAnswered(Grant& grant, const kapi::Outcome& outcome);
+  void bindApplied(Grant& grant);
+  void bindLater(Grant& grant, const kapi::Outcome& outcome);
+  void conflictRead(Grant& grant, const kapi::Outcome& outcome);
+  void fence(Grant& grant);
+  void fenceAnswered(Grant& grant, const kapi::Outcome& outcome);
+  void judgeLivePod(Grant& grant, const model::Pod& pod, bool after_fence);
+  void giveUp(Grant& grant, std::string why);
+  void giveBut(const Grant& grant, const model::Pod& pod);
+  void release(Grant& grant, std::string why);
+  void finishRelease(const Grant& grant);
+  void scheduledEvent(const Grant& grant);
+  void logBound(const Grant& grant, std::optional<Mono> since);
+  [[nodiscard]] std::vector<int> boundTo(const Grant& grant) const;
+  std::vector<int> openLeases(Grant& grant);
+  void keepBoundPerhaps(const Grant& grant);
+  void endBoundPerhaps(const model::Uid& uid);
+  void tellCaller(const Grant& grant, bool bound, std::string why = {});
+  Grant* find(const model::Uid& uid);
+  [[nodiscard]] const Grant* find(const model::Uid& uid) const;
+  void forget(const model::Uid& uid);
+
+  Context& c_;
+  LeaseDesk& desk_;
+  Slots& slots_;
+  PendingPods& pending_;
+  GoneProofs& proofs_;
+  controller::KeyedCalls<model::Uid, Purpose> calls_;
+  std::map<model::Uid, Grant> grants_;
+  std::map<model::Uid, Placing> bound_perhaps_;
+  std::vector<Ended> ended_;
+};
+
+}  // namespace gs::scheduler

@@ -1,0 +1,76 @@
+// GPUs that are held for a while for a pod that a kube-scheduler places, on the node where it is expected to
+// bind it; and the pods for which it found no node. A part of the scheduler's; one thread.
+//
+// kube-scheduler looks at a pod again when something changes that it watches. GPUs that are free again are
+// nothing of that. So a pod that found none waits in our queue as pods of our own do. When its turn comes,
+// GPUs are held for it and an annotation of it is written, which wakes its kube-scheduler. That may refuse
+// the node for reasons of its own, so each time the pod waits longer before. What is held is a reservation
+// of the ledger (Source::Reservation): nobody else is given it, and nothing of it is written. It ends with
+// the pod's next request, which may hold anew, or after its time.
+// Of those that were woken few have something at a time: who asks for GPUs and is refused by kube-scheduler
+// for ever takes no more from others than that.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "controller/keyed_calls.h"
+#include "sched/ledger/ledger.h"
+#include "scheduler/core/context.h"
+
+namespace gs::scheduler {
+
+class Nominator : public controller::Part {
+ public:
+  explicit Nominator(Context& context) : c_{context}, calls_{c_.parts.add(*this), kTerms} {}
+
+  /// Its kube-scheduler asked about it, and found a node or none: then it does not look again by itself.
+  void asked(const model::Uid& uid, bool fits);
+  /// An unbound pod of a kube-scheduler that asks for GPUs. Where it was not asked about for long, an earlier
+  /// leader may have refused it, or its kube-scheduler has other reasons: it is woken, and nothing is held.
+  void seen(const model::Pod& pod);
+  /// It is to be woken once it fits.
+  [[nodiscard]] bool isToBeWoken(const model::Uid& uid) const {
+    return waiting_.contains(uid) && calls_.due(uid, c_.now.mono);
+  }
+  /// It fits there: see above.
+  void wake(const model::Pod& pod, const sched::PodRequest& request, const model::NodeName& node);
+
+  /// Until then. False: it does not fit there.
+  bool hold(const model::Pod& pod, const sched::PodRequest& request, const model::NodeName& node, Mono until);
+  struct Was {
+    model::NodeName node;
+    Mono until{};
+  };
+  /// What is held for it is free again; it is told what that was.
+  std::optional<Was> release(const model::Uid& uid);
+  /// It is gone, or bound.
+  void forget(const model::Uid& uid);
+
+  void handle(const kapi::Outcome& outcome, Now now, kapi::Effects& out) override;
+  void tick(Now now, kapi::Effects& out) override;
+  [[nodiscard]] std::optional<Mono> nextDue() const override;
+  void reset() override;
+  [[nodiscard]] std::size_t size() const { return asked_.size() + held_.size() + calls_.size(); }
+
+ private:
+  enum class Why : std::uint8_t { Refused, Forgotten };
+  [[nodiscard]] bool mayWake(Why why);
+  struct Held {
+    model::NodeName node;
+    sched::Reservation hold;
+    Mono until{};
+  };
+  static constexpr kapi::RetryTerms kTerms{std::chrono::seconds{5}, std::chrono::minutes{1}};
+  Context& c_;
+  controller::KeyedCalls<model::Uid> calls_;
+  std::map<model::Uid, Mono> asked_;  // when last, or first seen
+  std::map<model::Uid, Why> waiting_;
+  std::map<model::Uid, Held> held_;
+  std::set<model::Uid> woken_;  // those whose GPUs are held since they were woken
+  Mono next_forgotten_{};       // that may be woken
+};
+
+}  // namespace gs::scheduler
