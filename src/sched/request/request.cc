@@ -30,7 +30,7 @@ const char* enforcerName(Enforcer e) {
 }
 
 std::size_t hashOf(const PodRequest& r) {
-  std::size_t h = mix(r.door == nullptr ? 0 : 1, static_cast<std::size_t>(r.resources.cpu_milli));
+  std::size_t h = mix(std::hash<const Door*>{}(r.door), static_cast<std::size_t>(r.resources.cpu_milli));
   h = mix(h, static_cast<std::size_t>(r.resources.memory));
   h = mix(h, static_cast<std::size_t>(r.resources.ephemeral));
   for (const auto& [name, amount] : r.resources.extended) {
