@@ -361,6 +361,10 @@ class Play {
         slow_ms_ = s.z;
         return;
       case Op::KubeRestart: return kube_->restart();
+      case Op::Restore:
+        extras_.carryOut(s);
+        if (kube_) { kube_->restart(); }  // as all that watch are to be (docs/promises.md)
+        return;
       default: extras_.carryOut(s); return;
     }
   }

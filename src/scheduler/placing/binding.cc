@@ -207,6 +207,7 @@ void Binder::bindAnswered(Grant& grant, const kapi::Outcome& outcome) {
 void Binder::bindLater(Grant& grant, const kapi::Outcome& outcome) {
   if (waitShortly(grant, outcome.retry_after)) { return; }
   grant.refused = true;
+  grant.in_vain = outcome.result == kapi::CallResult::Refused;  // who says for so long that it is busy
   giveUp(grant, fmt::format("no Binding could be sent: {} {}", outcome.http, outcome.message));
 }
 
