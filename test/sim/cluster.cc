@@ -24,10 +24,10 @@ Value claimObject(int which, const std::string& ns) {
 }
 namespace {
 
-/// Its container asks for so much, too.
-Value withCpu(Value pod, const char* cpu) {
+/// Its container asks for so much of that, too.
+Value asking(Value pod, const char* resource, const char* amount) {
   Value& container = pod.child("spec").child("containers").array().at(0);
-  container.child("resources").set("requests", Object{{"cpu", cpu}});
+  container.child("resources").set("requests", Object{{resource, amount}});
   return pod;
 }
 Value withSidecar(Value pod) {
@@ -57,8 +57,10 @@ Value podObject(int slot, int flavour) {
     case 7: return test::pod(name, "", 1, ns);
     case 8: return test::pod(name, "", 2, ns);
     case 11: return withSidecar(test::pod(name, "one", 0, ns));
-    case 12: return withCpu(test::pod(name, "one", 0, ns), "24");
-    case 13: return withCpu(test::pod(name, "", 0, ns), "40");
+    case 12: return asking(test::pod(name, "one", 0, ns), "cpu", "24");
+    case 13: return asking(test::pod(name, "", 0, ns), "cpu", "40");
+    case 15: return asking(test::pod(name, "one", 0, ns), "memory", "200Gi");
+    case 16: return asking(test::pod(name, "", 0, ns), "memory", "320Gi");
     case 14: return tolerating(test::pod(name, "one", 0, ns));
     case 9: {  // another scheduler's, which counts GPUs and names none
       Value theirs = test::pod(name, "", 1, ns);

@@ -146,6 +146,8 @@ Judge::Pod Judge::podOf(const Value& object) {
     if (!limit.empty()) { pod.gpus += number(std::string{limit}); }
     const auto cpu = c["resources"]["requests"]["cpu"].str();
     if (!cpu.empty()) { pod.cpu += number(std::string{cpu}); }
+    const auto memory = c["resources"]["requests"]["memory"].str();  // always in Gi
+    if (!memory.empty()) { pod.memory += number(std::string{memory.substr(0, memory.size() - 2)}); }
   }
   const auto& tolerations = object["spec"]["tolerations"].items();
   pod.tolerates = std::any_of(tolerations.begin(), tolerations.end(),

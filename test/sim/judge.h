@@ -91,6 +91,8 @@ class Judge {
   /// So long a node is left out for a pod that was tried there in vain: its leases were waited for, and then
   /// others come first.
   static constexpr Duration kInVain = std::chrono::seconds{40};
+  static constexpr std::int64_t kCpus = 64;     // of each node (simNode())
+  static constexpr std::int64_t kMemory = 512;  // GiB
   static constexpr const char* kOurs = "gpu-scheduler";
   static constexpr const char* kClaimsId = "gpu.scheduling/gpuclaims";
 
@@ -107,7 +109,8 @@ class Judge {
     std::vector<int> named{};       // what somebody wrote there instead: held too
     std::set<std::string> uuids{};  // of those when it was decided, as its leases say
     int gpus = 0;                   // limits nvidia.com/gpu
-    int cpu = 0;
+    int cpu = 0;                    // requests, in whole ones
+    int memory = 0;                 // the same, GiB
     bool finished = false, deleting = false, tolerates = false;
     bool forgotten =
         false;  // a lease of it, which alone said the UUID of its GPU, was deleted or edited by hand
@@ -125,6 +128,7 @@ class Judge {
     /// For each of its ids, when it was told UUIDs; else none.
     [[nodiscard]] const std::vector<std::string>& toldUuids() const;
     [[nodiscard]] bool live() const { return !node.empty() && !finished; }
+    [[nodiscard]] bool asksResources() const { return cpu > 0 || memory > 0; }
     /// A kube-scheduler finds its node, and asks us about GPUs.
     [[nodiscard]] bool isKubes() const { return scheduler == kKubeName; }
     /// Whoever placed it, we gave it its GPUs, or were to.
@@ -311,7 +315,9 @@ class Judge {
   [[nodiscard]] std::string podWrong(const std::string& uid, const Pod& pod) const;
   /// Anywhere, but for those nodes.
   [[nodiscard]] bool shouldFit(const Pod& pod, const std::set<std::string>& without = {}) const;
-  [[nodiscard]] std::int64_t cpuUsedOn(const std::string& node) const;
+  /// What all pods that are bound there, but for this one, and this one ask for is there.
+  [[nodiscard]] bool hasResourcesFor(const Pod& pod, const std::string& uid, const std::string& node,
+                                     Mono bound_before) const;
   [[nodiscard]] std::int64_t podsOn(const std::string& node) const;
   [[nodiscard]] bool hasClaim(const Pod& pod) const;
   [[nodiscard]] std::int64_t freeOn(const std::string& node) const;

@@ -11,7 +11,6 @@ namespace gs::sim {
 namespace {
 
 constexpr auto kSo = [](bool is) { return is; };
-constexpr std::int64_t kCpus = 64;  // of each node
 constexpr Duration kAdopted = std::chrono::seconds{3};
 
 }  // namespace
@@ -232,15 +231,9 @@ void Judge::resourcesOn(const std::string& uid, const Pod& pod, Mono decided) {
     wrong(
         fmt::format("{} was bound to {}, which has a taint that it does not tolerate", pod.text(), pod.node));
   }
-  std::int64_t asked = pod.cpu;
-  for (const auto& [other_uid, other] : pods_) {
-    const bool counts =
-        other_uid != uid && other.live() && other.node == pod.node && other.bound_at + kKnown < decided;
-    asked += counts ? other.cpu : 0;
-  }
-  if (pod.cpu > 0 && asked > kCpus) {
-    wrong(fmt::format("{} was bound to {}, where pods ask for {} CPUs of {}", pod.text(), pod.node, asked,
-                      kCpus));
+  if (!hasResourcesFor(pod, uid, pod.node, decided - kKnown)) {
+    wrong(fmt::format("{} was bound to {}, where pods ask for more than {} CPUs or {} GiB", pod.text(),
+                      pod.node, kCpus, kMemory));
   }
 }
 
@@ -270,7 +263,7 @@ void Judge::seesWhatItHas(const Pod& pod, Mono decided) {
 
 /// One GPU of its own: an Unknown one only when no Healthy one was free all the time.
 void Judge::healthyFirst(const std::string& uid, const Pod& pod, Mono decided) {
-  if (!unknown_seen_ || pod.ids.size() != 1 || pod.cpu > 0 || plan_.has(Feature::Quotas)) { return; }
+  if (!unknown_seen_ || pod.ids.size() != 1 || pod.asksResources() || plan_.has(Feature::Quotas)) { return; }
   const Mono stuck = stuck_until_ == Mono{} ? Mono{} : stuck_until_ + kInVain;
   if (now_ < std::max(disturbed_until_, stuck)) { return; }  // it may have been tried in vain
   const Device device{pod.node, pod.ids.front()};

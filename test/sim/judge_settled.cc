@@ -65,10 +65,18 @@ std::int64_t Judge::joinableOn(const std::string& name) const {
   });
 }
 
-std::int64_t Judge::cpuUsedOn(const std::string& node) const {
-  std::int64_t used = 0;
-  for (const auto& [uid, pod] : pods_) { used += pod.live() && pod.node == node ? pod.cpu : 0; }
-  return used;
+bool Judge::hasResourcesFor(const Pod& pod, const std::string& uid, const std::string& node,
+                            Mono bound_before) const {
+  std::int64_t cpu = pod.cpu;
+  std::int64_t memory = pod.memory;
+  for (const auto& [other_uid, other] : pods_) {
+    if (other_uid == uid || !other.live() || other.node != node || other.bound_at >= bound_before) {
+      continue;
+    }
+    cpu += other.cpu;
+    memory += other.memory;
+  }
+  return (pod.cpu == 0 || cpu <= kCpus) && (pod.memory == 0 || memory <= kMemory);
 }
 
 std::int64_t Judge::podsOn(const std::string& node) const {
@@ -99,7 +107,7 @@ bool Judge::shouldFit(const Pod& pod, const std::set<std::string>& without) cons
       return false;
     }
     if (plan_.has(Feature::Large) && podsOn(name) >= 110) { return false; }
-    if (pod.cpu > 0 && cpuUsedOn(name) + pod.cpu > 64) { return false; }
+    if (!hasResourcesFor(pod, "", name, Mono::max())) { return false; }
     if (count == 0) { return true; }
     if (!isWithinQuota(pod, name, count)) { return false; }
     if (near && name == "n-0") { return false; }  // no links there; elsewhere all are linked to all

@@ -125,8 +125,8 @@ void Judge::lookAtWaiting() {
   if (now_ < disturbed_until_ || plan_.has(Feature::Quotas) || plan_.has(Feature::Large)) { return; }
   const std::set<std::string> not_usable = notUsable();
   for (const auto& [uid, pod] : pods_) {
-    // Whose Binding may have been carried out keeps its CPUs until that is known.
-    const bool fits = isHealthy(pod) && pod.cpu == 0 && !never_placed_.contains(pod.name) &&
+    // Whose Binding may have been carried out keeps its CPUs and memory until that is known.
+    const bool fits = isHealthy(pod) && !pod.asksResources() && !never_placed_.contains(pod.name) &&
                       !waitsForBackoff(uid) && shouldFit(pod, withSpoilt(uid, not_usable));
     if (!fits) {
       fits_since_.erase(uid);

@@ -38,8 +38,8 @@ KubeSide::KubeSide(sandbox::World& world, const Plan& plan)
       last_{kFirstRequest} {}
 
 bool KubeSide::takes(int slot, int flavour) {
-  const bool counts_cpus = flavour == 12 || flavour == 13;
-  return slot < kSlots && slot / 2 % 2 == 1 && flavour != 9 && !counts_cpus;
+  const bool is_filtered_there = flavour == 12 || flavour == 13 || flavour > 14;  // what we do not simulate
+  return slot < kSlots && slot / 2 % 2 == 1 && flavour != 9 && !is_filtered_there;
 }
 
 Value KubeSide::objectOf(const Waiting& pod) const {

@@ -172,6 +172,7 @@ class Scenes {
     for (int i = 1 + below(4); i > 0; --i) {
       add(any(kPlayTime), Op::Taint, below(kNodes), rng_.chance(60) ? 1 : 0);
     }
+    for (int i = 4 + below(6); i > 0; --i) { add(any(kPlayTime), Op::AddPod, below(kSlots), 15 + below(2)); }
   }
 
   void enforcer() {
