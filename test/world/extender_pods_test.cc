@@ -324,6 +324,28 @@ TEST_F(ExtenderPodsWorld, FewAreShownAtATimeThatTheyFit) {
   EXPECT_LE(woken, 8);
 }
 
+/// An earlier leader refused them, say. Nobody waits for longer because others had their turn first.
+TEST_F(ExtenderPodsWorld, ThoseOfWhomNobodyAsksAreWokenOneAfterTheOther) {
+  for (int i = 0; i < 40; ++i) { create("p" + std::to_string(i), "one"); }
+  const auto woken = [&] {
+    int n = 0;
+    for (int i = 0; i < 40; ++i) {
+      n += podObject("p" + std::to_string(i))["metadata"]["annotations"]["gpu.scheduling/wake"].isNull() ? 0
+                                                                                                         : 1;
+    }
+    return n;
+  };
+  world.run(50s);
+  EXPECT_EQ(woken(), 0) << "kube-scheduler may ask yet";
+  int before = 0;
+  for (int second = 0; second < 50; ++second) {
+    world.run(1s);
+    EXPECT_LE(woken() - before, 6);
+    before = woken();
+  }
+  EXPECT_EQ(before, 40);
+}
+
 /// kube-scheduler binds side by side, and a namespace begins with few slots.
 TEST_F(ExtenderPodsWorld, WhoFindsNoSlotWaitsForOne) {
   std::vector<extender::RequestId> asked;

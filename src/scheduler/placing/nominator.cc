@@ -23,23 +23,24 @@ constexpr Duration kBetweenForgotten = std::chrono::milliseconds{200};
 void Nominator::asked(const model::Uid& uid, bool fits) {
   asked_[uid] = c_.now.mono;
   const bool changes = fits ? waiting_.erase(uid) > 0 : !waiting_.contains(uid);
-  if (!fits) { waiting_[uid] = Why::Refused; }
+  if (!fits) { waiting_[uid].why = Why::Refused; }
   if (changes) { c_.reconciles.add(uid); }
 }
 
 void Nominator::seen(const model::Pod& pod) {
   const Mono last = asked_.try_emplace(pod.uid, c_.now.mono).first->second;
   if (last + kForgotten <= c_.now.mono && pod.scheduling_gates.empty()) {
-    waiting_.try_emplace(pod.uid, Why::Forgotten);
+    waiting_.try_emplace(pod.uid, Waits{Why::Forgotten});
   }
 }
 
 /// What its next request finds is the truth; where none comes, seen() wakes it again.
 void Nominator::wake(const model::Pod& pod, const sched::PodRequest& request, const model::NodeName& node) {
   const auto waits = waiting_.find(pod.uid);
+  if (waits == waiting_.end() || !mayWake(pod.uid, waits->second)) { return; }
   calls_.failed(pod.uid, c_.now.mono);  // the next time is later, whatever comes of this one
-  if (waits == waiting_.end() || GS_MUTANT(WakesNobody) || !mayWake(waits->second)) { return; }
-  if (waits->second == Why::Refused) {
+  if (GS_MUTANT(WakesNobody)) { return; }
+  if (waits->second.why == Why::Refused) {
     if (!hold(pod, request, node, c_.now.mono + kAwaited)) { return; }
     woken_.insert(pod.uid);
   }
@@ -49,12 +50,33 @@ void Nominator::wake(const model::Pod& pod, const sched::PodRequest& request, co
                calls_.begin(pod.uid));
 }
 
-bool Nominator::mayWake(Why why) {
-  if (woken_.size() >= kWokenAtOnce || calls_.underWay() >= kWokenAtOnce) { return false; }
-  if (why == Why::Refused) { return true; }
-  if (c_.now.mono < next_forgotten_) { return false; }
-  next_forgotten_ = c_.now.mono + kBetweenForgotten;
-  return true;
+std::size_t Nominator::room() const {
+  const std::size_t busy = std::max(woken_.size(), calls_.underWay());
+  return kWokenAtOnce - std::min(kWokenAtOnce, busy);
+}
+
+bool Nominator::mayWake(const model::Uid& uid, Waits& waits) {
+  const bool forgotten = waits.why == Why::Forgotten;
+  const bool has_turn = std::exchange(waits.has_turn, false);
+  if (room() > 0 && (!forgotten || has_turn || c_.now.mono >= next_forgotten_)) {
+    if (forgotten) { next_forgotten_ = c_.now.mono + kBetweenForgotten; }
+    return true;
+  }
+  waits.in_line = true;
+  (forgotten ? forgotten_line_ : line_).push_back(uid);
+  return false;
+}
+
+std::size_t Nominator::letIn(std::deque<model::Uid>& line, std::size_t most) {
+  std::size_t n = 0;
+  for (; n < most && !line.empty(); line.pop_front()) {
+    const auto waits = waiting_.find(line.front());
+    if (waits == waiting_.end() || !waits->second.in_line) { continue; }
+    waits->second = {waits->second.why, false, true};
+    c_.reconciles.add(line.front());
+    ++n;
+  }
+  return n;
 }
 
 bool Nominator::hold(const model::Pod& pod, const sched::PodRequest& request, const model::NodeName& node,
@@ -97,7 +119,7 @@ void Nominator::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*o
     return;
   }
   (void)release(call->key);
-  if (asked_.contains(call->key)) { waiting_.try_emplace(call->key, Why::Refused); }
+  if (asked_.contains(call->key)) { waiting_.try_emplace(call->key, Waits{Why::Refused}); }
 }
 
 void Nominator::tick(Now now, kapi::Effects& /*out*/) {
@@ -107,17 +129,26 @@ void Nominator::tick(Now now, kapi::Effects& /*out*/) {
     if (is_over) { woken_.erase(it->first); }
     it = is_over ? held_.erase(it) : std::next(it);
   }
+  (void)letIn(line_, room());
+  if (now.mono >= next_forgotten_ && letIn(forgotten_line_, std::min<std::size_t>(1, room())) > 0) {
+    next_forgotten_ = now.mono + kBetweenForgotten;
+  }
 }
 
 std::optional<Mono> Nominator::nextDue() const {
   std::optional<Mono> due = calls_.nextDue();
-  for (const auto& [uid, held] : held_) { due = due ? std::min(*due, held.until) : held.until; }
+  const auto sooner = [&](Mono at) { due = due ? std::min(*due, at) : at; };
+  for (const auto& [uid, held] : held_) { sooner(held.until); }
+  if (room() > 0 && !line_.empty()) { sooner(Mono{}); }
+  if (room() > 0 && !forgotten_line_.empty()) { sooner(next_forgotten_); }
   return due;
 }
 
 void Nominator::reset() {
   asked_.clear();
   waiting_.clear();
+  line_.clear();
+  forgotten_line_.clear();
   held_.clear();
   woken_.clear();
   calls_.reset();

@@ -12,6 +12,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -33,7 +34,8 @@ class Nominator : public controller::Part {
   void seen(const model::Pod& pod);
   /// It is to be woken once it fits.
   [[nodiscard]] bool isToBeWoken(const model::Uid& uid) const {
-    return waiting_.contains(uid) && calls_.due(uid, c_.now.mono);
+    const auto waits = waiting_.find(uid);
+    return waits != waiting_.end() && !waits->second.in_line && calls_.due(uid, c_.now.mono);
   }
   /// It fits there: see above.
   void wake(const model::Pod& pod, const sched::PodRequest& request, const model::NodeName& node);
@@ -53,11 +55,23 @@ class Nominator : public controller::Part {
   void tick(Now now, kapi::Effects& out) override;
   [[nodiscard]] std::optional<Mono> nextDue() const override;
   void reset() override;
-  [[nodiscard]] std::size_t size() const { return asked_.size() + held_.size() + calls_.size(); }
+  [[nodiscard]] std::size_t size() const {
+    return asked_.size() + held_.size() + calls_.size() + line_.size() + forgotten_line_.size();
+  }
 
  private:
   enum class Why : std::uint8_t { Refused, Forgotten };
-  [[nodiscard]] bool mayWake(Why why);
+  struct Waits {
+    Why why{};
+    bool in_line = false;   // it fits, and others come first
+    bool has_turn = false;  // it stood in line
+  };
+  /// How many may be woken now.
+  [[nodiscard]] std::size_t room() const;
+  /// False: it stands in line now.
+  [[nodiscard]] bool mayWake(const model::Uid& uid, Waits& waits);
+  /// So many of the line are looked at again.
+  std::size_t letIn(std::deque<model::Uid>& line, std::size_t most);
   struct Held {
     model::NodeName node;
     sched::Reservation hold;
@@ -67,7 +81,8 @@ class Nominator : public controller::Part {
   Context& c_;
   controller::KeyedCalls<model::Uid> calls_;
   std::map<model::Uid, Mono> asked_;  // when last, or first seen
-  std::map<model::Uid, Why> waiting_;
+  std::map<model::Uid, Waits> waiting_;
+  std::deque<model::Uid> line_, forgotten_line_;  // the first is next; some wait no more
   std::map<model::Uid, Held> held_;
   std::set<model::Uid> woken_;  // those whose GPUs are held since they were woken
   Mono next_forgotten_{};       // that may be woken
