@@ -2,6 +2,13 @@
 # shellcheck shell=bash disable=SC2034 # names for the callers
 
 KUBERNETES_VERSION=v1.33.13
+KUBERNETES_MODULE=kubernetes # its folder in modules/
+# GS_KUBERNETES=newest: servers of the newest release that can be compiled; kubectl stays that of the other one.
+KUBECTL_VERSION=$KUBERNETES_VERSION
+if [[ ${GS_KUBERNETES:-} == newest ]]; then
+  KUBERNETES_VERSION=v1.37.2
+  KUBERNETES_MODULE=kubernetes-newest
+fi
 ETCD_VERSION=v3.6.16
 KWOK_VERSION=v0.7.0
 
@@ -22,6 +29,7 @@ tool() {
     etcd) echo "$CACHE/etcd-$ETCD_VERSION/etcd" ;;
     kwok) echo "$CACHE/kwok-$KWOK_VERSION/kwok" ;;
     load) echo "$CACHE/load-$(load_version)/load" ;;
+    kubectl) echo "$CACHE/kubernetes-$KUBECTL_VERSION/kubectl" ;;
     *) echo "$CACHE/kubernetes-$KUBERNETES_VERSION/$1" ;;
   esac
 }

@@ -14,11 +14,6 @@ extender_account() {
   provider_kubeconfig kube-stack gpu-scheduler-sa >"$CASE_DIR/extender.kubeconfig"
 }
 
-# embedded FILE KEY: the text of a ConfigMap's KEY in a manifest.
-embedded() {
-  awk -v key="  $2: |" '$0 == key { inside = 1; next } inside && !/^    / { exit } inside { print substr($0, 5) }' "$1"
-}
-
 # The --config file of the manifests.
 extender_config() { embedded "$MANIFESTS/gpu-admission.yaml" gpu-admission.json; }
 

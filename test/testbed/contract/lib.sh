@@ -165,6 +165,11 @@ spec: {schedulerName: gpu-scheduler, containers: [{name: main, image: pause, res
 YAML
 }
 
+# embedded FILE KEY: the text of a ConfigMap's KEY in a manifest.
+embedded() {
+  awk -v key="  $2: |" '$0 == key { inside = 1; next } inside && !/^    / { exit } inside { print substr($0, 5) }' "$1"
+}
+
 # create [KUBECTL-OPTION...]: what stdin describes. (Its warnings, such as those about long names, are kept in a file.)
 create() {
   kubectl create "$@" -f - >/dev/null 2>>"$CASE_DIR/kubectl.log" || fail "kubectl create: $(tail -n 1 "$CASE_DIR/kubectl.log")"

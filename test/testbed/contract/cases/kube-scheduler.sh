@@ -2,35 +2,48 @@
 # Real server only: a real kube-scheduler places pods with claims, and asks gpu-scheduler for the GPUs.
 # Needs: kube-scheduler
 # What docs/kube-scheduler.md says: gpu-scheduler with --extender-pods, under exactly its role; kube-scheduler with
-# deploy/kube-scheduler/, of which only the addresses are changed.
+# deploy/kube-scheduler/.
 
-EXTENDER=http://127.0.0.1:3456
+# shellcheck source=../kube-scheduler.sh
+source "$CONTRACT/kube-scheduler.sh"
 
-start_kube_scheduler() {
-  local dir=$CASE_DIR/cluster config=$CASE_DIR/cluster/kube-scheduler.yaml
-  kubectl apply -f "$REPO/deploy/kube-scheduler/rbac.yaml" >/dev/null
-  {
-    sed "s|http://gpu-scheduler-extender.default.svc:3456|$EXTENDER|" "$REPO/deploy/kube-scheduler/config.yaml"
-    echo "clientConnection: {kubeconfig: $dir/kube-scheduler.kubeconfig}"
-  } >"$config"
-  provider_kubeconfig kube-system gpu-kube-scheduler >"$dir/kube-scheduler.kubeconfig"
-  define "$dir" kube-scheduler "$(tool kube-scheduler)" --config="$config" --secure-port=0
-  start "$dir" kube-scheduler
-}
-# kube_pod NAME [CLAIM [OPTION VALUE]...]: as pod, for that kube-scheduler.
-kube_pod() { pod "$@" | sed 's/schedulerName: gpu-scheduler/schedulerName: gpu-kube/'; }
 # come COUNT: one after the other.
 come() {
   local i
   for ((i = 1; i <= $1; i++)); do kube_pod "comes-$i" one-gpu | create; done
 }
-binds() { page scheduler /metrics | awk -v name="gpu_scheduler_extender_binds_total{result=\"$1\"}" '$1 == name { print $2 }'; }
-
 step "node-a (4 GPUs) and node-b (8 GPUs); gpu-scheduler with --extender-pods; a kube-scheduler that asks it"
 new_cluster
-SCHEDULER_FLAGS=(--extender-address="${EXTENDER#http://}" --extender-pods=gpu-kube)
+mapfile -t SCHEDULER_FLAGS < <(extender_flags "$EXTENDER")
+expect "flags of the Deployment" 2 "${#SCHEDULER_FLAGS[@]}"
 run_scheduler scheduler
 start_kube_scheduler
+
+step "deploy/kube-scheduler/ is accepted as it is: accounts, configuration, Deployments and Service"
+kubectl apply -f "$KUBE/" >/dev/null 2>>"$CASE_DIR/kubectl.log" || fail "$(tail -n 3 "$CASE_DIR/kubectl.log")"
+kubectl delete deployments gpu-scheduler -n default >/dev/null # no kubelet runs here
+kubectl delete deployments gpu-kube-scheduler -n kube-system >/dev/null
+
+step "the usage guide's examples 1 to 4 give its output"
+for file in claim pod multi-gpu; do to_kube <"$CONTRACT/manifests/$file.yaml" | kubectl apply -f - >/dev/null; done
+expect_allocated gpu-test node-a:0
+expect_allocated training-job node-b:0,1,2,3
+eventually "claim status" "node-a:0 node-b:0,1,2,3" \
+  kubectl get gpuclaim single-gpu multi-gpu -o jsonpath='{.items[0].status.allocated} {.items[1].status.allocated}'
+expect_words "kubectl get gpuclaim" 'NAME REQ POLICY TOPOLOGY ALLOCATED
+multi-gpu 4 contiguous Preferred node-b:0,1,2,3
+single-gpu 1 contiguous node-a:0' "$(kubectl get gpuclaim)"
+finish_pod gpu-test
+eventually_leases "gpu-node-b-0 gpu-node-b-1 gpu-node-b-2 gpu-node-b-3 "
+to_kube <"$CONTRACT/manifests/pinned-gpus.yaml" | kubectl apply -f - >/dev/null
+expect_allocated pinned-job node-a:0,1
+to_kube <"$CONTRACT/manifests/specific-node.yaml" | kubectl apply -f - >/dev/null
+expect_waiting a100-job '2 Insufficient nvidia.com/gpu' # its own count comes first
+finish_pod training-job
+expect_allocated a100-job node-b:0,1,2,3,4,5,6,7
+delete_pods gpu-test training-job pinned-job a100-job
+kubectl delete gpuclaims --all >/dev/null
+eventually_leases ""
 claim one-gpu 'count: 1' | create
 claim two-gpus 'count: 2' | create
 
@@ -45,7 +58,7 @@ eventually_like "when pod fills is to go" '^20' field pod/fills .metadata.deleti
 expect "node that pod first is to get" node-b "$(field pod/first .status.nominatedNodeName)"
 delete_pods fills # as its kubelet would
 eventually "node of pod first" node-b node_of first
-expect_sound
+expect_all_sound
 delete_pods first
 
 step "a pod with a claim is bound with its lease and its annotations; pods that ask for no GPU are bound as they are"
@@ -55,7 +68,7 @@ expect "leases" 2 "$(lease_count)"
 kube_pod plain | create
 eventually_like "node of pod plain" '^node-[ab]$' node_of plain
 expect "allocation of pod plain" "" "$(allocated plain)"
-expect "binds of pods with GPUs" 3 "$(binds bound)"
+expect "binds of pods with GPUs" 7 "$(binds bound)"
 
 step "required anti-affinity, which our own placement refuses: one on each node, and the third waits"
 apart='affinity: {podAntiAffinity: {requiredDuringSchedulingIgnoredDuringExecution: [{labelSelector: {matchLabels: {apart: a}}, topologyKey: kubernetes.io/hostname}]}}'
@@ -112,7 +125,7 @@ step "who finds no GPU is told why by kube-scheduler, in our words"
 claim nine-gpus 'count: 9' | create
 kube_pod large nine-gpus | create
 expect_waiting large '^0/2 nodes are available: .*too few'
-expect_sound
+expect_all_sound
 
 step "kill -9 of gpu-scheduler while pods come: each GPU goes to one, and all that fit are bound"
 delete_pods large apart-3 # one GPU of 12 is free for every pod that comes
@@ -124,12 +137,23 @@ run_scheduler scheduler
 finish_job maker
 eventually "pods bound" 12 bound_count
 expect "GPUs given" 12 "$(lease_count)"
-expect_sound
+expect_all_sound
 
 step "pods of our own name, beside: one waits while all is given, and is placed when GPUs come back"
 pod ours two-gpus | create
 expect_waiting ours 'too few free GPUs'
 delete_pods alone
 eventually_like "allocation of pod ours" '^node-[ab]:[0-9],[0-9]$' allocated ours
-expect_sound
+expect_all_sound
+
+step "a kube-scheduler that sends whole nodes in place of their names"
+delete_pods --all
+eventually_leases ""
+kill_kube_scheduler
+start_kube_scheduler 's/nodeCacheCapable: true/nodeCacheCapable: false/'
+kube_pod whole two-gpus | create
+eventually_like "allocation of pod whole" '^node-[ab]:[0-9],[0-9]$' allocated whole
+kube_pod larger nine-gpus | create
+expect_waiting larger '^0/2 nodes are available: .*too few'
+expect_all_sound
 stop_scheduler scheduler

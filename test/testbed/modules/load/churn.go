@@ -18,9 +18,8 @@ import (
 )
 
 const (
-	churnNamespace = "default"
-	churnLabel     = "testbed/churn"
-	staysLabel     = "testbed/stays"
+	churnLabel = "testbed/churn"
+	staysLabel = "testbed/stays"
 )
 
 // churnKinds are the pods of a churn, and how many of 20 are so. The claims it makes itself, each named as here.
@@ -70,7 +69,7 @@ func fateOf(i int) fate {
 // be done.
 type churn struct {
 	client  *kubernetes.Clientset
-	env     int
+	spec    podSpec // what all of them have
 	mutex   sync.Mutex
 	born    map[string]time.Time // creation, by name
 	bound   map[types.UID]time.Time
@@ -89,11 +88,14 @@ func churnCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clients
 	until := flags.String("until", "", "go on until this file is there, too")
 	rate := flags.Float64("per-second", 30, "how many are created in a second")
 	alive := flags.Int("alive", 500, "create none while so many exist")
-	env := flags.Int("env", 0, "environment variables of each, some 90 bytes of JSON each")
+	var spec podSpec
+	flags.IntVar(&spec.env, "env", 0, "environment variables of each, some 90 bytes of JSON each")
+	flags.StringVar(&spec.namespace, "namespace", "default", "their namespace, which must exist")
+	flags.StringVar(&spec.scheduler, "scheduler", "gpu-scheduler", "their schedulerName")
 	stay := flags.Int("stay", 100, "so many of them, the last ones, stay (label "+staysLabel+")")
 	patience := flags.Duration("patience", 2*time.Minute, "give up when for so long no pod is created, bound, ended or deleted")
 	return func(ctx context.Context, client *kubernetes.Clientset) error {
-		c := &churn{client: client, env: *env, patience: *patience, moved: time.Now(), born: map[string]time.Time{}, bound: map[types.UID]time.Time{},
+		c := &churn{client: client, spec: spec, patience: *patience, moved: time.Now(), born: map[string]time.Time{}, bound: map[types.UID]time.Time{},
 			ended: map[types.UID]time.Time{}, counts: map[string]int{}, numbers: map[string]int{}}
 		started := time.Now()
 		for _, one := range churnKinds {
@@ -119,8 +121,8 @@ func (c *churn) makeClaim(ctx context.Context, name string, devices object) erro
 	if name == "" {
 		return nil
 	}
-	return apply(ctx, c.client, "/apis/gpu.scheduling/v1/namespaces/"+churnNamespace+"/gpuclaims/"+name, object{
-		"apiVersion": "gpu.scheduling/v1", "kind": "GpuClaim", "metadata": object{"name": name, "namespace": churnNamespace},
+	return apply(ctx, c.client, "/apis/gpu.scheduling/v1/namespaces/"+c.spec.namespace+"/gpuclaims/"+name, object{
+		"apiVersion": "gpu.scheduling/v1", "kind": "GpuClaim", "metadata": object{"name": name, "namespace": c.spec.namespace},
 		"spec": object{"devices": devices},
 	})
 }
@@ -151,10 +153,9 @@ func (c *churn) makeAll(ctx context.Context, count, stay, alive int, gap time.Du
 // make tries until the pod is there. One that was created by a request whose answer was lost is there too.
 func (c *churn) make(ctx context.Context, i int, stays bool, next <-chan time.Time) {
 	kind := churnKinds[fateOf(i).kind]
-	pod := podObject(podSpec{
-		name: fmt.Sprintf("churn-%d", i), namespace: churnNamespace, scheduler: "gpu-scheduler", claim: kind.claim, gpus: kind.gpus,
-		env: c.env,
-	})
+	spec := c.spec
+	spec.name, spec.claim, spec.gpus = fmt.Sprintf("churn-%d", i), kind.claim, kind.gpus
+	pod := podObject(spec)
 	pod.Labels = map[string]string{churnLabel: "yes"}
 	if stays {
 		pod.Labels[staysLabel] = "yes"
@@ -164,7 +165,7 @@ func (c *churn) make(ctx context.Context, i int, stays bool, next <-chan time.Ti
 	c.mutex.Unlock()
 	for ctx.Err() == nil {
 		request, cancel := limited(ctx)
-		_, err := c.client.CoreV1().Pods(churnNamespace).Create(request, pod, metav1.CreateOptions{})
+		_, err := c.client.CoreV1().Pods(c.spec.namespace).Create(request, pod, metav1.CreateOptions{})
 		cancel()
 		if err == nil || apierrors.IsAlreadyExists(err) {
 			c.count("created")
@@ -221,7 +222,7 @@ func (c *churn) endAll(ctx context.Context, made <-chan int) error {
 			return ctx.Err()
 		}
 		request, cancel := limited(ctx)
-		pods, err := c.client.CoreV1().Pods(churnNamespace).List(request, metav1.ListOptions{LabelSelector: churnLabel})
+		pods, err := c.client.CoreV1().Pods(c.spec.namespace).List(request, metav1.ListOptions{LabelSelector: churnLabel})
 		cancel()
 		if err != nil {
 			c.noteFailure(err)
