@@ -216,6 +216,9 @@ void Judge::podChanged(const apiserver::HistoryEntry& entry) {
 void Judge::editedByHand(const std::string& uid, Pod& pod, const Pod& known) const {
   pod.by_hand = true;
   pod.renamed = known.renamed || pod.allocated != known.allocated;
+  const bool leased = std::any_of(leases_.begin(), leases_.end(),
+                                  [&](const auto& lease) { return lease.second.holders.contains(uid); });
+  pod.forgotten = pod.forgotten || (pod.renamed && pod.live() && !leased);  // nobody led who had written one
   // What its kubelet reads when it starts them is `visible`, else `allocated`.
   const bool sees_others = pod.visible != known.visible || pod.visible.empty();
   pod.retold = known.retold || sees_others;
