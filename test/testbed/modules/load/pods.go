@@ -14,9 +14,10 @@ import (
 	"k8s.io/client-go/kubernetes"
 )
 
-// podSpec is one kind of pod; at most one of claim, gpus and vcuda is set, none means a pod without GPUs.
+// podSpec is one kind of pod; at most one of claim, gpus, vcuda and template is set, none means a pod without GPUs.
 type podSpec struct {
 	namespace, name, scheduler, claim string
+	template                          string // ResourceClaimTemplate
 	gpus                              int
 	vcuda                             int    // hundredths of one GPU
 	node                              string // bound from the start
@@ -34,17 +35,18 @@ func podsCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clientse
 	flags.StringVar(&spec.claim, "claim", "", "pods that name this GpuClaim")
 	flags.IntVar(&spec.gpus, "gpus", 0, "pods with so many nvidia.com/gpu")
 	flags.IntVar(&spec.vcuda, "vcuda", 0, "pods with a share of so many hundredths of a GPU of gpu-manager's")
+	flags.StringVar(&spec.template, "template", "", "pods with a ResourceClaim made from this ResourceClaimTemplate")
 	flags.IntVar(&spec.env, "env", 0, "environment variables of their container, for the size of real pods")
 	boundTo := flags.Int("bound-to", 0, "create them bound, in turn to node-0 .. of so many nodes")
 	return func(ctx context.Context, client *kubernetes.Clientset) error {
 		kinds := 0
-		for _, given := range []bool{*plain, spec.claim != "", spec.gpus > 0, spec.vcuda > 0} {
+		for _, given := range []bool{*plain, spec.claim != "", spec.gpus > 0, spec.vcuda > 0, spec.template != ""} {
 			if given {
 				kinds++
 			}
 		}
 		if kinds != 1 {
-			return errors.New("give one of --claim, --gpus, --vcuda, --plain")
+			return errors.New("give one of --claim, --gpus, --vcuda, --template, --plain")
 		}
 		started := time.Now()
 		_, err := makePods(ctx, client, spec, *prefix, *count, *boundTo, *workers)
@@ -98,6 +100,10 @@ func podObject(spec podSpec) *corev1.Pod {
 	}
 	if spec.claim != "" {
 		pod.Annotations = map[string]string{claimAnnotation: spec.claim}
+	}
+	if spec.template != "" {
+		pod.Spec.ResourceClaims = []corev1.PodResourceClaim{{Name: "gpu", ResourceClaimTemplateName: &spec.template}}
+		pod.Spec.Containers[0].Resources.Claims = []corev1.ResourceClaim{{Name: "gpu"}}
 	}
 	return pod
 }
