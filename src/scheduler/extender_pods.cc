@@ -43,12 +43,16 @@ void ExtenderPods::filter(FilterRequest request) {
   paced_.emplace_back(c_.now.mono + kPaced, std::move(request));
 }
 
-/// So many of it are being bound, or of all, that the next would have to be told to ask again. Of who is
-/// stuck nobody waits for the end.
+/// So many of it are being bound, or of all, that the next would have to be told to ask again; or some, and
+/// they begin to take longer: more at once would only make each slower. Of who is stuck nobody waits for the
+/// end.
 bool ExtenderPods::isCrowded(const std::string& ns) const {
   const std::size_t most = c_.config.max_waiting_binds;
-  if (b_.slots.anyStuck(ns) || c_.now.mono - oldestOf(ns) >= kPaced) { return false; }
-  return waitingOf(ns) >= (most * 3 + 7) / 8 || waiting_.size() + queued_in_all_ >= (most * 3 + 3) / 4;
+  const Duration oldest = c_.now.mono - oldestOf(ns);
+  if (b_.slots.anyStuck(ns) || oldest >= kPaced) { return false; }
+  const std::size_t of_it = waitingOf(ns);
+  return of_it >= (most * 3 + 7) / 8 || waiting_.size() + queued_in_all_ >= (most * 3 + 3) / 4 ||
+         (of_it >= kSome && oldest >= kLonger);
 }
 
 /// When the first of those of that namespace came that are being bound.

@@ -121,6 +121,9 @@ class ExtenderPods : public controller::Part {
   /// Longer than a bind takes where all is well. One namespace whose binds take longer is not waited for: its
   /// pods would keep everybody's kube-scheduler waiting.
   static constexpr Duration kPaced = std::chrono::milliseconds{250};
+  static constexpr std::size_t kSome = 6;
+  /// A bind is two writes, one after the other.
+  static constexpr Duration kLonger = std::chrono::milliseconds{50};
   [[nodiscard]] const model::Pod& newest(const model::Pod& pod) const;
   [[nodiscard]] sched::OfferedNodes statesOf(const std::vector<model::NodeName>& nodes) const;
   [[nodiscard]] bool isCrowded(const std::string& ns) const;

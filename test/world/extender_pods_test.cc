@@ -20,8 +20,12 @@ const std::vector<std::string> kBoth{"node-a", "node-b"};
 /// The default nodes: node-a has four GPUs, node-b eight. A kube-scheduler's pods are those of gpu-kube.
 class ExtenderPodsWorld : public Cluster {
  protected:
-  explicit ExtenderPodsWorld(sandbox::World::Options options = {}) : Cluster{std::move(options)} {
-    world.setListener([this](auto, extender::RequestId id, const Answer& answer) { answers[id] = answer; });
+  explicit ExtenderPodsWorld(sandbox::World::Options options = {}, std::size_t waiting_binds = 16)
+      : Cluster{std::move(options)}, waiting_binds_{waiting_binds} {
+    world.setListener([this](auto, extender::RequestId id, const Answer& answer) {
+      answers[id] = answer;
+      answered_at[id] = world.now().mono;
+    });
     start();
     EXPECT_TRUE(eventually([&] { return world.leadingExtender().has_value(); }));
     world.create(claim("one", 1));
@@ -30,6 +34,7 @@ class ExtenderPodsWorld : public Cluster {
   sandbox::ReplicaId start() {
     scheduler::Config config;
     config.extender_pods = {"gpu-kube"};
+    config.max_waiting_binds = waiting_binds_;
     return world.startReplica(config, combined());
   }
   void create(const std::string& name, const std::string& of_claim, int gpus = 0) {
@@ -79,7 +84,11 @@ class ExtenderPodsWorld : public Cluster {
   }
 
   std::map<extender::RequestId, Answer> answers;
+  std::map<extender::RequestId, Mono> answered_at{};
   extender::RequestId last = 0;
+
+ private:
+  std::size_t waiting_binds_;
 };
 
 TEST_F(ExtenderPodsWorld, FilterLooksAndBindGivesLeasesAndBinding) {
@@ -288,22 +297,71 @@ TEST_F(ExtenderPodsWorld, OnTheBestNodeGpusAreHeldForWhoComesFirst) {
 
 /// kube-scheduler binds side by side as many as it filters.
 struct SlowApi : ExtenderPodsWorld {
-  SlowApi() : ExtenderPodsWorld{slow()} {}
+  explicit SlowApi(std::size_t waiting_binds = 16) : ExtenderPodsWorld{slow(), waiting_binds} {}
   static sandbox::World::Options slow() {
     sandbox::World::Options options;
-    options.latency = 50ms;
+    options.latency = kThereAndBack / 2;
     return options;
   }
+  /// p0 and so on, up to so many in all.
+  void beginToBind(int many) {
+    for (; begun_ < many; ++begun_) { ask(Verb::Bind, "p" + std::to_string(begun_), {"node-b"}); }
+  }
+
+  static constexpr Duration kThereAndBack = 100ms;
+
+ private:
+  int begun_ = 0;
 };
 
 TEST_F(SlowApi, AFilterWaitsAMomentWhileManyAreBeingBound) {
   for (int i = 0; i < 7; ++i) { create("p" + std::to_string(i), "one"); }
   world.run(1s);
-  for (int i = 0; i < 6; ++i) { ask(Verb::Bind, "p" + std::to_string(i), {"node-b"}); }
+  beginToBind(5);
+  const auto few = ask(Verb::Filter, "p6", kBoth);
+  beginToBind(6);
+  const auto many = ask(Verb::Filter, "p6", kBoth);
+  const Mono asked = world.now().mono;
+  world.run(1s);
+  EXPECT_EQ(answered_at[few] - asked, kThereAndBack);
+  EXPECT_GE(answered_at[many] - asked, kThereAndBack + 50ms);
+  EXPECT_LE(answered_at[many] - asked, kThereAndBack + 250ms);
+  ASSERT_TRUE(eventually([&] { return leases() == 6; }));
+  expectSettled();
+}
+
+/// One slow namespace would keep everybody's kube-scheduler waiting.
+TEST_F(SlowApi, ItDoesNotWaitForANamespaceWhoseBindsTakeLong) {
+  world.setJudge([](auto, const kapi::Call& call) -> sandbox::CallFault {
+    if (call.subresource != "binding") { return {}; }
+    return {.how = sandbox::CallFault::How::Late, .delay = 2s};
+  });
+  for (int i = 0; i < 7; ++i) { create("p" + std::to_string(i), "one"); }
+  world.run(1s);
+  beginToBind(6);
+  world.run(400ms);
   const auto filtered = ask(Verb::Filter, "p6", kBoth);
-  world.run(60ms);
-  EXPECT_FALSE(answers.contains(filtered));
-  EXPECT_EQ(answerOf(filtered, 1s).kind, Kind::Offered);
+  const Mono asked = world.now().mono;
+  world.run(1s);
+  EXPECT_EQ(answered_at[filtered] - asked, kThereAndBack);
+}
+
+/// However many may wait: those in line make each other slow, and then too many are told to ask again.
+struct SlowApiAndManyWorkers : SlowApi {
+  SlowApiAndManyWorkers() : SlowApi{256} {}
+};
+
+TEST_F(SlowApiAndManyWorkers, AFilterWaitsWhereBindsBeginToTakeLonger) {
+  for (int i = 0; i < 7; ++i) { create("p" + std::to_string(i), "one"); }
+  world.run(1s);
+  beginToBind(6);
+  const auto at_once = ask(Verb::Filter, "p6", kBoth);
+  const Mono asked = world.now().mono;
+  world.run(70ms);
+  const auto later = ask(Verb::Filter, "p6", kBoth);
+  world.run(1s);
+  EXPECT_EQ(answered_at[at_once] - asked, kThereAndBack) << "they had just begun";
+  EXPECT_GE(answered_at[later] - asked, 70ms + kThereAndBack + 20ms);
   ASSERT_TRUE(eventually([&] { return leases() == 6; }));
   expectSettled();
 }
