@@ -330,16 +330,34 @@ TEST_F(SlowApi, AFilterWaitsAMomentWhileManyAreBeingBound) {
   expectSettled();
 }
 
+/// A namespace begins with four slots.
+TEST_F(SlowApi, WhoWaitsForASlotHoldsItsGpus) {
+  for (int i = 0; i < 4; ++i) { create("p" + std::to_string(i), "one"); }
+  create("queued", "four");
+  create("other", "four");
+  world.run(1s);
+  beginToBind(4);
+  const auto bound = ask(Verb::Bind, "queued", {"node-a"});
+  const auto filtered = ask(Verb::Filter, "other", {"node-a"});
+  world.run(kThereAndBack);
+  ASSERT_TRUE(answers.contains(filtered));
+  EXPECT_EQ(refusal(answers[filtered], 0), "node(s) had too few free GPUs: need 4 and most free is 0");
+  EXPECT_EQ(leases(), 0U);
+  EXPECT_EQ(answerOf(bound).kind, Kind::Done);
+  expectSettled();
+}
+
 /// One slow namespace would keep everybody's kube-scheduler waiting.
 TEST_F(SlowApi, ItDoesNotWaitForANamespaceWhoseBindsTakeLong) {
   world.setJudge([](auto, const kapi::Call& call) -> sandbox::CallFault {
     if (call.subresource != "binding") { return {}; }
-    return {.how = sandbox::CallFault::How::Late, .delay = 2s};
+    return {.how = sandbox::CallFault::How::Refused, .http = 429};
   });
   for (int i = 0; i < 7; ++i) { create("p" + std::to_string(i), "one"); }
   world.run(1s);
   beginToBind(6);
   world.run(400ms);
+  ASSERT_EQ(answers.size(), 0U);
   const auto filtered = ask(Verb::Filter, "p6", kBoth);
   const Mono asked = world.now().mono;
   world.run(1s);
