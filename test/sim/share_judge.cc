@@ -70,6 +70,9 @@ ShareJudge::Pod ShareJudge::podOf(const Value& object) {
       pod.told = textOf(c["message"]);
     }
   }
+  for (const char* key : {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"}) {
+    if (pod.gang.empty()) { pod.gang = textOf(notes[key]); }
+  }
   pod.note = pod.named;
   for (const Value& c : object["spec"]["containers"].items()) {
     const Value& limits = c["resources"]["limits"];
@@ -239,31 +242,58 @@ bool ShareJudge::isLeftFor(const Pod& pod, bool beside_late) const {
   return true;
 }
 
+/// Beside a pod that is on its way a choice may not be certain, and what late ones hold is not looked at
+/// here. What unbound members of that gang were given does not count.
+bool ShareJudge::isUnclear(const std::string& node, const std::string& but_gang) const {
+  return std::any_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
+    const Pod& pod = entry.second;
+    const bool is_left_out = !but_gang.empty() && pod.gang == but_gang;
+    return (pod.live() && pod.node == node && (!pod.fair || !pod.assigned)) ||
+           (pod.waits() && pod.named == node && !is_left_out);
+  });
+}
+
+/// How many pods of one such container.
+int ShareJudge::roomFor(const Container& wants, const Node& node, const Use& use) {
+  int untouched = 0;
+  int shares = 0;
+  for (int id = 0; id < node.devices; ++id) {
+    if (use.whole.contains(id)) { continue; }
+    const auto share = use.shares.find(id);
+    const auto [cores, memory] = share == use.shares.end() ? std::pair{0, 0} : share->second;
+    untouched += share == use.shares.end() ? 1 : 0;
+    if (!wants.whole()) {
+      shares += std::min((kWhole - cores) / wants.cores, (node.memory_each - memory) / wants.memory);
+    }
+  }
+  return wants.whole() ? untouched / (wants.cores / kWhole) : shares;
+}
+
 bool ShareJudge::hasRoom(const Pod& pod) const {
   if (pod.containers.size() != 1) { return false; }  // more is more than counting
-  const Container& wants = pod.containers[0];
   return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
     const auto& [name, node] = entry;
-    // Beside a pod that is on its way a choice may not be certain,
-    // and what late ones hold is not looked at here.
-    const bool unclear = std::any_of(pods_.begin(), pods_.end(), [&, &n = name](const auto& p) {
-      const Pod& other = p.second;
-      return (other.live() && other.node == n && (!other.fair || !other.assigned)) ||
-             (other.waits() && other.named == n);
-    });
-    if (unclear) { return false; }
-    const Use use = useOf(name, true);
-    int untouched = 0;
-    bool fits = false;
-    for (int id = 0; id < node.devices; ++id) {
-      if (use.whole.contains(id)) { continue; }
-      const auto share = use.shares.find(id);
-      const auto [cores, memory] = share == use.shares.end() ? std::pair{0, 0} : share->second;
-      untouched += share == use.shares.end() ? 1 : 0;
-      fits = fits || (cores + wants.cores <= kWhole && memory + wants.memory <= node.memory_each);
-    }
-    return wants.whole() ? untouched >= wants.cores / kWhole : fits;
+    return !isUnclear(name, "") && roomFor(pod.containers[0], node, useOf(name, true)) > 0;
   });
+}
+
+bool ShareJudge::hasRoomForGang(const std::string& gang) const {
+  std::vector<const Pod*> members;
+  for (const auto& [uid, pod] : pods_) {
+    if (pod.gang == gang && pod.waits()) { members.push_back(&pod); }
+  }
+  if (members.empty()) { return false; }
+  const Pod& first = *members.front();
+  const bool are_equal = std::all_of(members.begin(), members.end(), [&](const Pod* pod) {
+    return pod->containers.size() == 1 && pod->containers[0].cores == first.containers[0].cores &&
+           pod->containers[0].memory == first.containers[0].memory;
+  });
+  if (!are_equal) { return false; }  // then it depends on who is given which
+  int room = 0;
+  for (const auto& [name, node] : nodes_) {
+    if (!isUnclear(name, gang)) { room += roomFor(first.containers[0], node, useOf(name, false)); }
+  }
+  return room >= static_cast<int>(members.size());
 }
 
 }  // namespace gs::sim

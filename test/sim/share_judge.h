@@ -45,6 +45,7 @@ class ShareJudge {
   };
   struct Pod {
     std::string name, node, named, time, note, told;
+    std::string gang;  // "": it is in none
     std::vector<Container> containers;
     bool assigned = false, finished = false, fair = false;
     Mono noted_at{};    // when the note became what it is
@@ -61,6 +62,9 @@ class ShareJudge {
   [[nodiscard]] bool isPromiseOvertaken() const;
   /// Some node has room for it: by the bound pods and, once all is quiet, those that have a note.
   [[nodiscard]] bool hasRoom(const Pod& pod) const;
+  /// Some members wait, and all of them have room at once beside the bound pods, where nobody else is on his
+  /// way. What they were given of it so far is theirs.
+  [[nodiscard]] bool hasRoomForGang(const std::string& gang) const;
 
  private:
   struct Node {
@@ -84,6 +88,8 @@ class ShareJudge {
   void podChanged(const apiserver::HistoryEntry& entry);
   void nodeChanged(const apiserver::HistoryEntry& entry);
   [[nodiscard]] bool isLeftFor(const Pod& pod, bool beside_late) const;
+  [[nodiscard]] bool isUnclear(const std::string& node, const std::string& but_gang) const;
+  [[nodiscard]] static int roomFor(const Container& wants, const Node& node, const Use& use);
   [[nodiscard]] Use useOf(const std::string& node, bool waiting_too) const;
   static void add(Use& use, const Pod& pod);
   void check(const std::string& node, const std::string& who);

@@ -148,6 +148,8 @@ int main(int argc, char** argv) {
   std::size_t after_trouble = 0;
   std::size_t share_bindings = 0;
   std::size_t late_bindings = 0;
+  std::size_t gangs_bound = 0;
+  std::size_t refused_members = 0;
   if (seeds == 0) {
     fmt::print(stderr, "sim: how many seeds? a whole number over 0\n");
     return 2;
@@ -160,6 +162,8 @@ int main(int argc, char** argv) {
     after_trouble += found.after_trouble;
     share_bindings += found.share_bindings;
     late_bindings += found.late_bindings;
+    gangs_bound += found.gangs_bound;
+    refused_members += found.refused_members;
     if (found.problem.empty()) { continue; }
     if (failed++ == 0) {
       report(plan, found);
@@ -171,8 +175,9 @@ int main(int argc, char** argv) {
   const double cpu = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
   fmt::print(
       "{} seeds from {}, {} failed, {} writes judged, {} quiet points compared ({} after a fault), "
-      "{} Bindings of shares and {} late ones, {:.0f} s of CPU\n",
-      seeds, first, failed, writes, quiet_points, after_trouble, share_bindings, late_bindings, cpu);
+      "{} Bindings of shares and {} late ones, {} gangs bound ({} members refused), {:.0f} s of CPU\n",
+      seeds, first, failed, writes, quiet_points, after_trouble, share_bindings, late_bindings, gangs_bound,
+      refused_members, cpu);
   if (seeds >= kEnough && (quiet_points < kQuietPoints * seeds || after_trouble < kAfterTrouble * seeds)) {
     fmt::print(stderr, "sim: the ledgers were compared too seldom\n");
     return 1;
