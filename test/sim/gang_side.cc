@@ -19,10 +19,13 @@ using extender::Verb;
 using json::Object;
 using json::Value;
 
-constexpr extender::RequestId kFirstRequest = extender::RequestId{1} << 41U;
+constexpr extender::RequestId kFirstRequest = extender::RequestId{1} << 39U;  // below KubeSide's
 constexpr Duration kAnswerTakes = 2ms;  // from the replica to its caller, and back
 constexpr Duration kUnderWay = 5s;      // older questions are not decided any more
 constexpr Duration kPatience = 5s;      // Volcano's, by default
+/// Volcano has a session each second, and each writes to a pod twice: it would be all that a play does, and
+/// more than the law of call rates allows of writers who try again by themselves.
+constexpr int kMostInVain = 4;
 
 std::string memberName(int gang, int member) { return fmt::format("g{}-{}", gang, member); }
 
@@ -172,7 +175,8 @@ void GangSide::giveUp(int number) {
   for (const Member& member : gang.members) {
     if (tells && waits(member)) { writeUnscheduled(world_, member.pod, ++said_); }
   }
-  later(number, 700ms + upTo(600), &GangSide::session);
+  gang.in_vain = std::min(gang.in_vain + 1, kMostInVain);
+  later(number, gang.in_vain * 1s + upTo(600), &GangSide::session);
 }
 
 // ---- questions
@@ -240,7 +244,8 @@ bool GangSide::stands(const Asked& asked) const {
 
 /// All at once, in most plays.
 void GangSide::bindAll(int number) {
-  const Gang& gang = gangs_[number];
+  Gang& gang = gangs_[number];
+  gang.in_vain = 0;
   const auto luck = calm_ ? 0 : rng_.below(100);
   const Duration first = upTo(luck < 80 ? 300 : 5'000);
   const std::uint64_t apart = luck < 60 ? 20 : luck < 90 ? 1'000 : 10'000;

@@ -53,6 +53,7 @@ class GangSide {
     std::uint64_t turn = 0;  // counts what it waits for: an answer or a moment; who comes later is not heard
     std::vector<Member> members{};
     std::vector<std::string> nodes{};  // that are left for the member whose turn it is, the next one last
+    int in_vain = 0;                   // sessions, in a row
     std::vector<Given> given{};        // what was asked for, of each member that had its turn
   };
   struct Asked {

@@ -65,6 +65,9 @@ ShareJudge::Pod ShareJudge::podOf(const Value& object) {
   pod.assigned = notes["tencent.com/gpu-assigned"].str() == "true";
   const auto phase = object["status"]["phase"].str();
   pod.finished = phase == "Succeeded" || phase == "Failed";
+  pod.leaves = pod.finished || object["metadata"].find("deletionTimestamp") != nullptr;
+  pod.refused = phase == "Failed" &&
+                object["status"]["message"].str().find("Nvidia node mismatch") != std::string_view::npos;
   for (const Value& c : object["status"]["conditions"].items()) {
     if (c["type"].str() == "PodScheduled" && c["status"].str() == "False") {
       pod.told = textOf(c["message"]);
@@ -96,7 +99,8 @@ void ShareJudge::nodeChanged(const apiserver::HistoryEntry& entry) {
 
 void ShareJudge::podChanged(const apiserver::HistoryEntry& entry) {
   if (entry.after == nullptr) {
-    pods_.erase(textOf((*entry.before)["metadata"]["uid"]));
+    const auto gone = pods_.extract(textOf((*entry.before)["metadata"]["uid"]));
+    if (!gone.empty() && !gone.mapped().leaves) { left_[gone.mapped().node] = now_; }
     return;
   }
   Pod pod = podOf(*entry.after);
@@ -122,6 +126,7 @@ void ShareJudge::podChanged(const apiserver::HistoryEntry& entry) {
   }
   if (bound_now && !pod.fair) { late_.insert(uid); }
   const bool same_note = !is_new && known->second.note == pod.note;
+  pod.came_at = is_new ? now_ : known->second.came_at;
   pod.noted_at = same_note ? known->second.noted_at : now_;
   pod.written_at = same_note && known->second.time == pod.time ? known->second.written_at : now_;
   const bool assigned_before = !is_new && known->second.assigned;
@@ -131,6 +136,8 @@ void ShareJudge::podChanged(const apiserver::HistoryEntry& entry) {
     notes.push_back({now_, pod.note, pod.named});
     if (notes.size() > kNotesKept) { notes.pop_front(); }
   }
+  if (pod.refused && !is_new && !known->second.refused) { checkRefusal(pod); }
+  if (pod.leaves && !is_new && !known->second.leaves) { left_[pod.node] = now_; }
   const bool counts = pod.fair && pod.live() && (bound_now || pod.assigned != assigned_before || !same_note);
   const std::string node = pod.node;
   const std::string name = pod.name;
@@ -212,6 +219,19 @@ void ShareJudge::check(const std::string& name, const std::string& who) {
     wrong(fmt::format("{} has {} devices in use and owes {} more, the last to pod {}", name, used.size(),
                       use.unknown, who));
   }
+}
+
+/// A choice may be as old as its pod: what writes it may land late, and the next leader believes it.
+void ShareJudge::checkRefusal(const Pod& pod) {
+  if (!pod.fair || !pod.gang.empty()) { return; }
+  const auto left = left_.find(pod.node);
+  const bool somebody_left = left != left_.end() && left->second + kHeard >= pod.came_at;
+  const bool is_late_there = std::any_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
+    return entry.second.live() && entry.second.node == pod.node && !entry.second.fair;
+  });
+  if (somebody_left || is_late_there) { return; }
+  wrong(fmt::format("pod {} was refused by gpu-manager of {}, which picked another device than '{}'",
+                    pod.name, pod.node, pod.note));
 }
 
 bool ShareJudge::isPromiseOvertaken() const {

@@ -7,6 +7,8 @@
 //   - shares by the device that the annotations name;
 //   - whole devices by number until gpu-manager says which it took: it takes any. A share that is on its way
 //     to one that it took so will be refused by it, and may have been chosen before anybody knew.
+// gpu-manager comes to the annotated device of each, but for members of a gang (R56), and where a late one is on
+// the node, or somebody left it since the device may have been chosen, or shortly before, not heard of.
 // Reads the store's history from where it was; the caller watches before history is compacted. One thread.
 #pragma once
 
@@ -48,6 +50,9 @@ class ShareJudge {
     std::string gang;  // "": it is in none
     std::vector<Container> containers;
     bool assigned = false, finished = false, fair = false;
+    bool leaves = false;   // or has ended
+    bool refused = false;  // by gpu-manager, which picked another device than the note's
+    Mono came_at{};
     Mono noted_at{};    // when the note became what it is
     Mono written_at{};  // when its annotations were written last, to the same words or others
     Mono assigned_at{};
@@ -93,6 +98,7 @@ class ShareJudge {
   [[nodiscard]] Use useOf(const std::string& node, bool waiting_too) const;
   static void add(Use& use, const Pod& pod);
   void check(const std::string& node, const std::string& who);
+  void checkRefusal(const Pod& pod);
   void wrong(std::string what);
 
   apiserver::Api& api_;
@@ -105,6 +111,7 @@ class ShareJudge {
   std::set<std::string> late_;                      // uids
   std::set<std::string> taken_back_{};              // promises that a late one had overtaken, by uid
   std::map<std::string, Node> nodes_;
+  std::map<std::string, Mono> left_;  // node -> when somebody left it last
 };
 
 }  // namespace gs::sim
