@@ -1,9 +1,10 @@
 // Gangs of pods that ask for shares of GPUs, and their scheduler: as Volcano does, it places all members that
-// wait in one session, or none. For each member it looks at one node after the other and allocates the first
-// that fits; when one member finds none it takes back what the others were given, and tries again a second
-// later; when all have a node it binds them. It gives up calls that are answered later, and sessions, and
-// dies in the midst of one. Members that gpu-manager refuses are made anew, as by their Job.
-// A member may be refused: that no other one is taken before all are bound is not promised.
+// wait in one session, or none. For each it looks at one node after the other and allocates the first that
+// fits; when one finds none it takes back what the others were given, and tries again some seconds later;
+// when all have a node it binds them. It gives up calls that are answered later, and sessions, and dies in
+// the midst of one.
+// gpu-manager may refuse a member: that none is taken before all are bound is not promised. It is made anew,
+// as by a Job.
 // A part of ShareSide, with a generator of its own.
 #pragma once
 

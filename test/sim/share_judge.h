@@ -7,8 +7,8 @@
 //   - shares by the device that the annotations name;
 //   - whole devices by number until gpu-manager says which it took: it takes any. A share that is on its way
 //     to one that it took so will be refused by it, and may have been chosen before anybody knew.
-// gpu-manager comes to the annotated device of each, but for members of a gang (R56), and where a late one is on
-// the node, or somebody left it since the device may have been chosen, or shortly before, not heard of.
+// gpu-manager comes to the annotated device of each, but for members of a gang (R56), and where a late one is
+// on the node, or somebody left it since the pod came, or shortly before.
 // Reads the store's history from where it was; the caller watches before history is compacted. One thread.
 #pragma once
 

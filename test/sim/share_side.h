@@ -1,7 +1,7 @@
 // The extender's part of a simulated cluster: nodes of gpu-manager, replicas of the extender alone if the
 // plan has some, and another scheduler that asks them and binds. It asks again, in parallel, gives up calls
 // that are answered later, binds late, and elsewhere; in some plays as Volcano's allocateFunc and
-// deallocateFunc do, and through the extender's own Binding.
+// deallocateFunc do, and through the extender's own Binding. Gangs are a part of their own (gang_side.h).
 // Owned by one play, with the World that must outlive it; what it draws at random shifts nothing of the rest.
 #pragma once
 

@@ -34,6 +34,7 @@ constexpr std::size_t kMostShortened = 400;  // steps: plays of more take second
 constexpr std::uint64_t kEnough = 200;       // seeds that must show everything that is counted
 constexpr std::size_t kQuietPoints = 3;      // compared, per seed
 constexpr std::size_t kAfterTrouble = 2;     // of them after a fault
+constexpr std::size_t kEnoughGangs = 50;     // plays with gangs
 
 /// What its line in known_seeds.txt begins with: without its features it would be another plan.
 std::string knownLine(const gs::sim::Plan& plan) {
@@ -148,6 +149,7 @@ int main(int argc, char** argv) {
   std::size_t after_trouble = 0;
   std::size_t share_bindings = 0;
   std::size_t late_bindings = 0;
+  std::size_t with_gangs = 0;
   std::size_t gangs_bound = 0;
   std::size_t refused_members = 0;
   if (seeds == 0) {
@@ -162,6 +164,7 @@ int main(int argc, char** argv) {
     after_trouble += found.after_trouble;
     share_bindings += found.share_bindings;
     late_bindings += found.late_bindings;
+    with_gangs += plan.has(gs::sim::Feature::Gangs) ? 1 : 0;
     gangs_bound += found.gangs_bound;
     refused_members += found.refused_members;
     if (found.problem.empty()) { continue; }
@@ -184,6 +187,10 @@ int main(int argc, char** argv) {
   }
   if (seeds >= kEnough && (share_bindings == 0 || late_bindings == 0)) {
     fmt::print(stderr, "sim: no shares of GPUs were bound, or none late\n");
+    return 1;
+  }
+  if (with_gangs >= kEnoughGangs && (gangs_bound < with_gangs / 4 || refused_members > gangs_bound / 4)) {
+    fmt::print(stderr, "sim: too few gangs were bound, or too many of their pods refused\n");
     return 1;
   }
   return failed == 0 ? 0 : 1;
