@@ -101,8 +101,8 @@ set(GS_SIM_SEEDS 2000 CACHE STRING "seeds that the test sim_seeds plays")
 function(gs_sim)
   get_property(folders GLOBAL PROPERTY GS_FOLDERS)
   add_library(sim STATIC)
-  foreach(part call_rates cluster extras features judge judge_grant judge_quota judge_settled judge_waiting kube_side ledger_check mutators
-               plan plan_features play share_judge share_side)
+  foreach(part call_rates cluster extras features gang_side judge judge_grant judge_quota judge_settled judge_waiting kube_side ledger_check mutators
+               plan plan_features play share_calls share_judge share_side)
     target_sources(sim PRIVATE "${CMAKE_SOURCE_DIR}/test/sim/${part}.cc")
   endforeach()
   target_include_directories(sim PUBLIC "${CMAKE_SOURCE_DIR}")

@@ -37,6 +37,7 @@ constexpr std::array<Row, kFeatures> kRows{{
     {Feature::Quotas, "quotas", 10},
     {Feature::Unenforced, "unenforced", 15},
     {Feature::KubeScheduler, "kube-scheduler", 12},
+    {Feature::Gangs, "gangs", 8},
 }};
 
 /// Features that show what is not mended yet.

@@ -37,8 +37,9 @@ enum class Feature : std::uint8_t {
   Quotas,         // GPUs of each model that a namespace may have, which change
   Unenforced,     // agents of some nodes give containers no GPUs: plain pods are counted there
   KubeScheduler,  // a kube-scheduler places some of the pods, and asks us as its extender
+  Gangs,          // pods that ask for shares are bound together or not at all, as by Volcano
 };
-inline constexpr std::size_t kFeatures = 25;
+inline constexpr std::size_t kFeatures = 26;
 using Features = std::set<Feature>;
 
 [[nodiscard]] const char* nameOf(Feature feature);

@@ -19,6 +19,8 @@ namespace gs::sim {
 inline constexpr int kNodes = 3;
 inline constexpr int kReplicas = 2;
 inline constexpr int kShareSlots = 10;
+inline constexpr int kGangs = 3;
+inline constexpr int kMostMembers = 4;    // of a gang
 inline constexpr int kSlots = 16;         // pods there may be at once: 8 names in 2 namespaces
 inline constexpr int kFirstLarge = 1000;  // slots of the many pods of a large play
 inline constexpr int kLargeNodes = 40;    // that it has more
@@ -82,6 +84,9 @@ enum class Op : std::uint8_t {
   // and goes so much later
   FailUnstarted,
   KubeRestart,  // kube-scheduler forgets what it knew
+  GangComes,    // x gang, y flavour, z members: pods that ask for shares, and are bound together
+  GangGoes,     // x gang, y 1: by force, z which member, from 1; 0: all
+  GangEnds,     // x gang
 };
 
 struct Step {

@@ -255,17 +255,39 @@ class Scenes {
   /// No extender is alone: what happens to those happens to the schedulers.
   /// No clock stands still (kShareWeights).
   void combined() {
-    if (plan_.extenders == 0) {
-      std::vector<milliseconds> hot(static_cast<std::size_t>(below(4)));
-      for (auto& moment : hot) { moment = any(milliseconds{37'000}); }
-      addShareSteps(plan_, rng_, hot, kReplicas);
-    }
+    if (plan_.extenders == 0) { shares(kReplicas); }
     plan_.extenders = 0;
     for (Step& s : plan_.steps) {
       if (s.op == Op::Stall) { s.op = Op::Freeze; }
       const bool of_replica =
           (s.op >= Op::Crash && s.op <= Op::Freeze) || s.op == Op::Break || s.op == Op::LastWord;
       if (of_replica) { s.x %= kReplicas; }
+    }
+  }
+
+  /// Some have all nodes for themselves when they come, and three members often fill those.
+  void gangs() {
+    if (!plan_.hasShares()) {
+      plan_.extenders = 1 + below(2);
+      if (rng_.chance(50)) { shares(plan_.extenders); }
+    }
+    for (int scenes = 2 + below(4); scenes > 0; --scenes) {
+      const milliseconds at = milliseconds{3'000} + any(kPlayTime);
+      const int gang = below(kGangs);
+      if (rng_.chance(60)) { removeShares(at - milliseconds{1'500}); }
+      for (int i = rng_.chance(30) ? 1 + below(3) : 0; i > 0; --i) {
+        add(at - milliseconds{1'000} + any(milliseconds{2'000}), Op::ShareComes, below(kShareSlots),
+            below(8));
+      }
+      add(at, Op::GangComes, gang, below(6), rng_.chance(50) ? 3 : 2 + below(kMostMembers - 1));
+      if (rng_.chance(30)) {
+        add(at + any(milliseconds{2'000}), Op::GangGoes, gang, below(2), 1 + below(kMostMembers));
+      }
+      if (rng_.chance(40)) { interruptExtender(at + any(milliseconds{1'500})); }
+      if (rng_.chance(60)) {
+        const milliseconds over = at + milliseconds{1'000} + any(milliseconds{20'000});
+        add(over, rng_.chance(50) ? Op::GangEnds : Op::GangGoes, gang, below(2));
+      }
     }
   }
 
@@ -308,6 +330,23 @@ class Scenes {
   void add(milliseconds at, Op op, int x = 0, int y = 0, int z = 0) {
     plan_.steps.push_back({std::max(at, milliseconds{0}), op, x, y, z});
   }
+  /// Pods of other schedulers that ask for shares, whom so many extenders answer, and what happens to them.
+  void shares(int extenders) {
+    std::vector<milliseconds> hot(static_cast<std::size_t>(below(4)));
+    for (auto& moment : hot) { moment = any(milliseconds{37'000}); }
+    addShareSteps(plan_, rng_, hot, extenders);
+  }
+  void removeShares(milliseconds at) {
+    for (int slot = 0; slot < kShareSlots; ++slot) { add(at, Op::ShareGoes, slot, 1); }
+    for (int gang = 0; gang < kGangs; ++gang) { add(at, Op::GangGoes, gang, 1); }
+  }
+  void interruptExtender(milliseconds at) {
+    const int replica = plan_.extenders > 0 ? kReplicas + below(plan_.extenders) : below(kReplicas);
+    constexpr Op kHow[] = {Op::Crash, Op::Stop, Op::Freeze, Op::LastWord};
+    const Op how = kHow[below(4)];
+    add(at, how, replica, how == Op::LastWord ? 4 : 1 + below(9), below(12));
+    add(at + milliseconds{1'000} + any(milliseconds{5'000}), Op::Start, replica);
+  }
   /// So many pods come within that time, in slots from `first` on.
   void pods(milliseconds from, milliseconds within, int count, int first = 0, int slots = kSlots) {
     constexpr int kFlavours[] = {0, 0, 2, 4, 7, 8, 0, 5};
@@ -343,6 +382,7 @@ void addScenes(Scenes& scenes, Feature feature) {
     case Feature::Quotas: return scenes.quotas();
     case Feature::Unenforced: return scenes.unenforced();
     case Feature::KubeScheduler: return scenes.kubeScheduler();
+    case Feature::Gangs: return scenes.gangs();
     case Feature::Rates:
     case Feature::Standby:
     case Feature::Unknown:
@@ -360,9 +400,11 @@ void addFeatures(Plan& plan, const Features& allowed, const Features& forced) {
     const bool is_large = feature == Feature::Large && plan.seed % kLargeEvery == 0;
     const bool drawn = scenes.isDrawn(percentOf(feature)) || is_large;
     // Nodes of gpu-manager have no model: no share would be placed.
-    const bool possible = (feature != Feature::LatePatches || plan.extenders > 0) &&
-                          (feature != Feature::Quotas || !plan.has(Feature::Combined)) &&
-                          (feature != Feature::KubeScheduler || plan.extenders == 0);
+    const bool possible =
+        (feature != Feature::LatePatches || plan.extenders > 0) &&
+        (feature != Feature::Quotas || !plan.has(Feature::Combined)) &&
+        (feature != Feature::KubeScheduler || plan.extenders == 0) &&
+        (feature != Feature::Gangs || plan.hasShares() || !plan.has(Feature::KubeScheduler));
     if (!possible || !(forced.contains(feature) || (allowed.contains(feature) && drawn))) { continue; }
     plan.features.insert(feature);
     addScenes(scenes, feature);
@@ -405,6 +447,11 @@ std::string featureText(const Step& s) {
           "pod {} is failed as it is bound, its containers waiting, how {}, and goes {} s later", slotOf(s.x),
           s.y, s.z);
     case Op::KubeRestart: return "kube-scheduler restarts";
+    case Op::GangComes: return fmt::format("gang {} comes, {} pods of flavour {}", s.x, s.z, s.y);
+    case Op::GangGoes:
+      return fmt::format("{} of gang {} {} deleted{}", s.z > 0 ? fmt::format("pod {}", s.z - 1) : "all", s.x,
+                         s.z > 0 ? "is" : "are", s.y != 0 ? " by force" : "");
+    case Op::GangEnds: return fmt::format("gang {} ends", s.x);
     default: return "";
   }
 }

@@ -97,6 +97,8 @@ class Play {
     if (shares_) {
       out_.share_bindings = shares_->bindings(true);
       out_.late_bindings = shares_->bindings(false);
+      out_.gangs_bound = shares_->gangsBound();
+      out_.refused_members = shares_->refusedMembers();
     }
     if (!tell_) { out_.log = world_.log(); }
     return std::move(out_);
@@ -353,7 +355,10 @@ class Play {
       case Op::ShareGoes:
       case Op::ShareAsked:
       case Op::ShareElsewhere:
-      case Op::ShareDropped: shares_->carryOut(s); return;
+      case Op::ShareDropped:
+      case Op::GangComes:
+      case Op::GangGoes:
+      case Op::GangEnds: shares_->carryOut(s); return;
       case Op::LastWord: last_words_.push_back(s); return;
       case Op::Unlucky: unlucky_[podPath(s.x)] = s; return;
       case Op::Slow:

@@ -13,11 +13,13 @@ struct Outcome {
   std::string problem;  // "" : nothing
   Duration at{};        // when it was seen, since the start
   std::size_t writes = 0;
-  std::size_t quiet_points = 0;    // at which the ledgers were compared, before the end
-  std::size_t after_trouble = 0;   // those of them that came after a fault
-  std::size_t share_bindings = 0;  // of pods that ask for shares: as their scheduler was told
-  std::size_t late_bindings = 0;   // others
-  std::vector<std::string> log;    // the scheduler's lines, and with `tell` each step and each write
+  std::size_t quiet_points = 0;     // at which the ledgers were compared, before the end
+  std::size_t after_trouble = 0;    // those of them that came after a fault
+  std::size_t share_bindings = 0;   // of pods that ask for shares: as their scheduler was told
+  std::size_t late_bindings = 0;    // others
+  std::size_t gangs_bound = 0;      // whole, of pods that ask for shares
+  std::size_t refused_members = 0;  // of gangs, by gpu-manager
+  std::vector<std::string> log;     // the scheduler's lines, and with `tell` each step and each write
 };
 
 [[nodiscard]] Outcome play(const Plan& plan, bool tell = false);

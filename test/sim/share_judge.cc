@@ -65,10 +65,16 @@ ShareJudge::Pod ShareJudge::podOf(const Value& object) {
   pod.assigned = notes["tencent.com/gpu-assigned"].str() == "true";
   const auto phase = object["status"]["phase"].str();
   pod.finished = phase == "Succeeded" || phase == "Failed";
+  pod.leaves = pod.finished || object["metadata"].find("deletionTimestamp") != nullptr;
+  pod.refused = phase == "Failed" &&
+                object["status"]["message"].str().find("Nvidia node mismatch") != std::string_view::npos;
   for (const Value& c : object["status"]["conditions"].items()) {
     if (c["type"].str() == "PodScheduled" && c["status"].str() == "False") {
       pod.told = textOf(c["message"]);
     }
+  }
+  for (const char* key : {"scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name"}) {
+    if (pod.gang.empty()) { pod.gang = textOf(notes[key]); }
   }
   pod.note = pod.named;
   for (const Value& c : object["spec"]["containers"].items()) {
@@ -93,7 +99,8 @@ void ShareJudge::nodeChanged(const apiserver::HistoryEntry& entry) {
 
 void ShareJudge::podChanged(const apiserver::HistoryEntry& entry) {
   if (entry.after == nullptr) {
-    pods_.erase(textOf((*entry.before)["metadata"]["uid"]));
+    const auto gone = pods_.extract(textOf((*entry.before)["metadata"]["uid"]));
+    if (!gone.empty() && !gone.mapped().leaves) { left_[gone.mapped().node] = now_; }
     return;
   }
   Pod pod = podOf(*entry.after);
@@ -119,6 +126,7 @@ void ShareJudge::podChanged(const apiserver::HistoryEntry& entry) {
   }
   if (bound_now && !pod.fair) { late_.insert(uid); }
   const bool same_note = !is_new && known->second.note == pod.note;
+  pod.came_at = is_new ? now_ : known->second.came_at;
   pod.noted_at = same_note ? known->second.noted_at : now_;
   pod.written_at = same_note && known->second.time == pod.time ? known->second.written_at : now_;
   const bool assigned_before = !is_new && known->second.assigned;
@@ -128,6 +136,8 @@ void ShareJudge::podChanged(const apiserver::HistoryEntry& entry) {
     notes.push_back({now_, pod.note, pod.named});
     if (notes.size() > kNotesKept) { notes.pop_front(); }
   }
+  if (pod.refused && !is_new && !known->second.refused) { checkRefusal(pod); }
+  if (pod.leaves && !is_new && !known->second.leaves) { left_[pod.node] = now_; }
   const bool counts = pod.fair && pod.live() && (bound_now || pod.assigned != assigned_before || !same_note);
   const std::string node = pod.node;
   const std::string name = pod.name;
@@ -211,6 +221,19 @@ void ShareJudge::check(const std::string& name, const std::string& who) {
   }
 }
 
+/// A choice may be as old as its pod: what writes it may land late, and the next leader believes it.
+void ShareJudge::checkRefusal(const Pod& pod) {
+  if (!pod.fair || !pod.gang.empty()) { return; }
+  const auto left = left_.find(pod.node);
+  const bool somebody_left = left != left_.end() && left->second + kHeard >= pod.came_at;
+  const bool is_late_there = std::any_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
+    return entry.second.live() && entry.second.node == pod.node && !entry.second.fair;
+  });
+  if (somebody_left || is_late_there) { return; }
+  wrong(fmt::format("pod {} was refused by gpu-manager of {}, which picked another device than '{}'",
+                    pod.name, pod.node, pod.note));
+}
+
 bool ShareJudge::isPromiseOvertaken() const {
   return std::any_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
     const Pod& pod = entry.second;
@@ -239,31 +262,58 @@ bool ShareJudge::isLeftFor(const Pod& pod, bool beside_late) const {
   return true;
 }
 
+/// Beside a pod that is on its way a choice may not be certain, and what late ones hold is not looked at
+/// here. What unbound members of that gang were given does not count.
+bool ShareJudge::isUnclear(const std::string& node, const std::string& but_gang) const {
+  return std::any_of(pods_.begin(), pods_.end(), [&](const auto& entry) {
+    const Pod& pod = entry.second;
+    const bool is_left_out = !but_gang.empty() && pod.gang == but_gang;
+    return (pod.live() && pod.node == node && (!pod.fair || !pod.assigned)) ||
+           (pod.waits() && pod.named == node && !is_left_out);
+  });
+}
+
+/// How many pods of one such container.
+int ShareJudge::roomFor(const Container& wants, const Node& node, const Use& use) {
+  int untouched = 0;
+  int shares = 0;
+  for (int id = 0; id < node.devices; ++id) {
+    if (use.whole.contains(id)) { continue; }
+    const auto share = use.shares.find(id);
+    const auto [cores, memory] = share == use.shares.end() ? std::pair{0, 0} : share->second;
+    untouched += share == use.shares.end() ? 1 : 0;
+    if (!wants.whole()) {
+      shares += std::min((kWhole - cores) / wants.cores, (node.memory_each - memory) / wants.memory);
+    }
+  }
+  return wants.whole() ? untouched / (wants.cores / kWhole) : shares;
+}
+
 bool ShareJudge::hasRoom(const Pod& pod) const {
   if (pod.containers.size() != 1) { return false; }  // more is more than counting
-  const Container& wants = pod.containers[0];
   return std::any_of(nodes_.begin(), nodes_.end(), [&](const auto& entry) {
     const auto& [name, node] = entry;
-    // Beside a pod that is on its way a choice may not be certain,
-    // and what late ones hold is not looked at here.
-    const bool unclear = std::any_of(pods_.begin(), pods_.end(), [&, &n = name](const auto& p) {
-      const Pod& other = p.second;
-      return (other.live() && other.node == n && (!other.fair || !other.assigned)) ||
-             (other.waits() && other.named == n);
-    });
-    if (unclear) { return false; }
-    const Use use = useOf(name, true);
-    int untouched = 0;
-    bool fits = false;
-    for (int id = 0; id < node.devices; ++id) {
-      if (use.whole.contains(id)) { continue; }
-      const auto share = use.shares.find(id);
-      const auto [cores, memory] = share == use.shares.end() ? std::pair{0, 0} : share->second;
-      untouched += share == use.shares.end() ? 1 : 0;
-      fits = fits || (cores + wants.cores <= kWhole && memory + wants.memory <= node.memory_each);
-    }
-    return wants.whole() ? untouched >= wants.cores / kWhole : fits;
+    return !isUnclear(name, "") && roomFor(pod.containers[0], node, useOf(name, true)) > 0;
   });
+}
+
+bool ShareJudge::hasRoomForGang(const std::string& gang) const {
+  std::vector<const Pod*> members;
+  for (const auto& [uid, pod] : pods_) {
+    if (pod.gang == gang && pod.waits()) { members.push_back(&pod); }
+  }
+  if (members.empty()) { return false; }
+  const Pod& first = *members.front();
+  const bool are_equal = std::all_of(members.begin(), members.end(), [&](const Pod* pod) {
+    return pod->containers.size() == 1 && pod->containers[0].cores == first.containers[0].cores &&
+           pod->containers[0].memory == first.containers[0].memory;
+  });
+  if (!are_equal) { return false; }  // then it depends on who is given which
+  int room = 0;
+  for (const auto& [name, node] : nodes_) {
+    if (!isUnclear(name, gang)) { room += roomFor(first.containers[0], node, useOf(name, false)); }
+  }
+  return room >= static_cast<int>(members.size());
 }
 
 }  // namespace gs::sim

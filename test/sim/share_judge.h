@@ -7,6 +7,8 @@
 //   - shares by the device that the annotations name;
 //   - whole devices by number until gpu-manager says which it took: it takes any. A share that is on its way
 //     to one that it took so will be refused by it, and may have been chosen before anybody knew.
+// gpu-manager comes to the annotated device of each, but for members of a gang (R56), and where a late one is
+// on the node, or somebody left it since the pod came, or shortly before.
 // Reads the store's history from where it was; the caller watches before history is compacted. One thread.
 #pragma once
 
@@ -45,8 +47,12 @@ class ShareJudge {
   };
   struct Pod {
     std::string name, node, named, time, note, told;
+    std::string gang;  // "": it is in none
     std::vector<Container> containers;
     bool assigned = false, finished = false, fair = false;
+    bool leaves = false;   // or has ended
+    bool refused = false;  // by gpu-manager, which picked another device than the note's
+    Mono came_at{};
     Mono noted_at{};    // when the note became what it is
     Mono written_at{};  // when its annotations were written last, to the same words or others
     Mono assigned_at{};
@@ -61,6 +67,9 @@ class ShareJudge {
   [[nodiscard]] bool isPromiseOvertaken() const;
   /// Some node has room for it: by the bound pods and, once all is quiet, those that have a note.
   [[nodiscard]] bool hasRoom(const Pod& pod) const;
+  /// Some members wait, and all of them have room at once beside the bound pods, where nobody else is on his
+  /// way. What they were given of it so far is theirs.
+  [[nodiscard]] bool hasRoomForGang(const std::string& gang) const;
 
  private:
   struct Node {
@@ -84,9 +93,12 @@ class ShareJudge {
   void podChanged(const apiserver::HistoryEntry& entry);
   void nodeChanged(const apiserver::HistoryEntry& entry);
   [[nodiscard]] bool isLeftFor(const Pod& pod, bool beside_late) const;
+  [[nodiscard]] bool isUnclear(const std::string& node, const std::string& but_gang) const;
+  [[nodiscard]] static int roomFor(const Container& wants, const Node& node, const Use& use);
   [[nodiscard]] Use useOf(const std::string& node, bool waiting_too) const;
   static void add(Use& use, const Pod& pod);
   void check(const std::string& node, const std::string& who);
+  void checkRefusal(const Pod& pod);
   void wrong(std::string what);
 
   apiserver::Api& api_;
@@ -99,6 +111,7 @@ class ShareJudge {
   std::set<std::string> late_;                      // uids
   std::set<std::string> taken_back_{};              // promises that a late one had overtaken, by uid
   std::map<std::string, Node> nodes_;
+  std::map<std::string, Mono> left_;  // node -> when somebody left it last
 };
 
 }  // namespace gs::sim

@@ -9,6 +9,7 @@
 #include "kapi/kinds.h"
 #include "test/sim/cluster.h"
 #include "test/sim/ledger_check.h"
+#include "test/sim/share_calls.h"
 #include "test/world/objects.h"
 
 namespace gs::sim {
@@ -28,10 +29,6 @@ constexpr Duration kPatience = 5s;      // kube-scheduler's, by default
 
 std::string nameOf(int slot) { return fmt::format("s{}", slot); }
 std::string shareNode(int node) { return fmt::format("m-{}", node); }
-std::string path(const std::string& pod, const char* sub = "") {
-  return fmt::format("/api/v1/namespaces/a/pods/{}{}", pod, sub);
-}
-
 std::vector<test::Vcuda> limitsOf(int flavour) {
   switch (flavour) {
     case 0: return {{30, 4}};
@@ -48,7 +45,11 @@ std::vector<test::Vcuda> limitsOf(int flavour) {
 }  // namespace
 
 ShareSide::ShareSide(sandbox::World& world, const Plan& plan)
-    : world_{world}, rng_{plan.seed ^ 0x5a4e}, extenders_{plan.extenders}, judge_{world.api()} {
+    : world_{world},
+      rng_{plan.seed ^ 0x5a4e},
+      extenders_{plan.extenders},
+      judge_{world.api()},
+      gangs_{world, judge_, plan, nodes_} {
   Rng style{plan.seed ^ 0x5a4f};
   allocates_ = style.chance(25);
   binds_through_ = style.chance(30);
@@ -85,7 +86,8 @@ void ShareSide::carryOut(const Step& s) {
       world_.touch();
       return;
     case Op::ShareGoes:
-      (void)world_.request("DELETE", path(pod), s.y != 0 ? Object{{"gracePeriodSeconds", 0}} : Object{});
+      (void)world_.request("DELETE", sharePodPath(pod),
+                           s.y != 0 ? Object{{"gracePeriodSeconds", 0}} : Object{});
       return;
     case Op::ShareAsked:
       for (int i = 0; i < s.y; ++i) {
@@ -100,7 +102,7 @@ void ShareSide::carryOut(const Step& s) {
       }
       return;
     case Op::ShareDropped: drop(s.x, s.y != 0); return;
-    default: return;
+    default: gangs_.carryOut(s); return;
   }
 }
 
@@ -119,7 +121,7 @@ void ShareSide::comes(int slot, int flavour) {
 void ShareSide::drop(int slot, bool tell) {
   const std::string pod = nameOf(slot);
   const auto it = mine_.find(pod);
-  if (it == mine_.end() || !waits(objectOf(pod), it->second.uid)) { return; }
+  if (it == mine_.end() || !isWaiting(storedPod(world_, pod), it->second.uid)) { return; }
   Mine& mine = it->second;
   mine.dropped = true;
   mine.told.stands = false;
@@ -132,30 +134,10 @@ void ShareSide::drop(int slot, bool tell) {
   if (!tell) { return; }
   if (!is_asked && !judge_.noteOf(mine.uid).empty()) { mine.told_so = world_.now().mono; }
   mine.leads = leads_;
-  sayUnscheduled(pod);
-}
-
-void ShareSide::sayUnscheduled(const std::string& pod) {
-  Value condition = Object{{"type", "PodScheduled"},
-                           {"status", "False"},
-                           {"reason", "Unschedulable"},
-                           {"message", fmt::format("0/2 nodes are available, try {}", ++said_)}};
-  (void)world_.request("PATCH", path(pod, "/status"),
-                       Object{{"status", Object{{"conditions", json::Array{std::move(condition)}}}}},
-                       "application/strategic-merge-patch+json");
+  writeUnscheduled(world_, pod, ++said_);
 }
 
 // ---- the scheduler
-
-Value ShareSide::objectOf(const std::string& pod) {
-  const auto* stored = world_.api().store().find({"/pods", "a", pod});
-  return stored == nullptr ? Value{} : *stored->object;
-}
-
-bool ShareSide::waits(const Value& pod, const std::string& uid) const {
-  return pod["metadata"]["uid"].str() == uid && pod["spec"]["nodeName"].str().empty() &&
-         pod["metadata"].find("deletionTimestamp") == nullptr;
-}
 
 void ShareSide::considerLater(const std::string& pod, const std::string& uid, Duration by) {
   const std::uint64_t turn = ++mine_[pod].turn;  // the last one counts
@@ -165,13 +147,13 @@ void ShareSide::considerLater(const std::string& pod, const std::string& uid, Du
 }
 
 void ShareSide::consider(const std::string& pod, const std::string& uid) {
-  if (!waits(objectOf(pod), uid) || mine_[pod].dropped) { return; }
+  if (!isWaiting(storedPod(world_, pod), uid) || mine_[pod].dropped) { return; }
   ask(pod, uid, !calm_ && rng_.chance(10) ? Duration{100ms} : kPatience);
   considerLater(pod, uid, kPatience + Duration{1ms} * static_cast<std::int64_t>(rng_.below(2'000)));
 }
 
 void ShareSide::ask(const std::string& pod, const std::string& uid, Duration patience) {
-  const Value object = objectOf(pod);
+  const Value object = storedPod(world_, pod);
   if (object["metadata"]["uid"].str() != uid) { return; }
   Asked asked{.pod = pod, .uid = uid, .at = world_.now().mono, .until = world_.now().mono + patience};
   for (const auto& node : nodes_) {
@@ -198,31 +180,23 @@ void ShareSide::send(Asked asked, extender::Request q) {
   mine.questions.push_back(asked);
   if (!asked.mentions(mine.told.node)) { mine.told.stands = false; }
   q.verb = asked.verb;
-  // A standby forwards to the leader; who has just lost the lease, or will, may be asked too.
-  const auto any = anyExtender();
-  const auto to = rng_.chance(60) ? world_.leadingExtender().value_or(any) : any;
+  const auto to = drawExtender(world_, rng_, extenders_);
   const auto nodes = asked.nodes;
   asked_[request_ids_] = std::move(asked);
   world_.ask(to, request_ids_, std::move(q), nodes);
-}
-
-sandbox::ReplicaId ShareSide::anyExtender() {
-  const int first = extenders_ > 0 ? kReplicas : 0;
-  const int count = extenders_ > 0 ? extenders_ : kReplicas;
-  return static_cast<sandbox::ReplicaId>(first + rng_.below(static_cast<std::uint64_t>(count)));
 }
 
 /// A session of Volcano's ends without the rest of the gang.
 void ShareSide::takeBack(const std::string& pod, const std::string& uid) {
   const Mono now = world_.now().mono;
   extender::Request q;
-  q.pod = std::make_shared<const model::Pod>(kapi::decodePod(objectOf(pod)));
+  q.pod = std::make_shared<const model::Pod>(kapi::decodePod(storedPod(world_, pod)));
   send({.pod = pod, .uid = uid, .at = now, .until = now + kPatience, .verb = Verb::Deallocate}, std::move(q));
 }
 
 /// The extender carries it out, with annotations of that node.
 void ShareSide::bindThrough(const std::string& pod, const std::string& uid, const std::string& node) {
-  if (!waits(objectOf(pod), uid)) { return; }
+  if (!isWaiting(storedPod(world_, pod), uid)) { return; }
   const Mono now = world_.now().mono;
   model::Pod named;
   named.key = {"a", pod};
@@ -236,6 +210,7 @@ void ShareSide::bindThrough(const std::string& pod, const std::string& uid, cons
 }
 
 void ShareSide::answered(extender::RequestId request_id, const Answer& answer) {
+  if (gangs_.answered(request_id, answer)) { return; }
   const auto node = asked_.extract(request_id);
   if (node.empty()) { return; }
   const Asked& asked = node.mapped();
@@ -249,7 +224,7 @@ void ShareSide::answered(extender::RequestId request_id, const Answer& answer) {
     return;
   }
   Mine& mine = mine_[asked.pod];
-  if (mine.dropped || !waits(objectOf(asked.pod), asked.uid)) { return; }
+  if (mine.dropped || !isWaiting(storedPod(world_, asked.pod), asked.uid)) { return; }
   if (is_chosen && allocates_ && !calm_ && rng_.chance(15)) { return takeBack(asked.pod, asked.uid); }
   if (is_chosen) {
     const std::string& chosen = asked.nodes.at(answer.chosen);
@@ -262,7 +237,7 @@ void ShareSide::answered(extender::RequestId request_id, const Answer& answer) {
     bindLater(asked.pod, asked.uid, mine.told);
     return;
   }
-  if (rng_.chance(70)) { sayUnscheduled(asked.pod); }
+  if (rng_.chance(70)) { writeUnscheduled(world_, asked.pod, ++said_); }
   considerLater(asked.pod, asked.uid, 500ms + Duration{1ms} * static_cast<std::int64_t>(rng_.below(1'000)));
 }
 
@@ -282,18 +257,24 @@ void ShareSide::bindLater(const std::string& pod, const std::string& uid, const 
 }
 
 void ShareSide::bind(const std::string& pod, const std::string& uid, const std::string& node, bool as_told) {
-  if (!waits(objectOf(pod), uid)) { return; }
+  if (!isWaiting(storedPod(world_, pod), uid)) { return; }
   (void)watch();
   judge_.binding(uid, as_told);
   ++bindings_.at(as_told ? 1 : 0);
-  (void)world_.request("POST", path(pod, "/binding"),
-                       Object{{"apiVersion", "v1"},
-                              {"kind", "Binding"},
-                              {"metadata", Object{{"name", pod}, {"uid", uid}}},
-                              {"target", Object{{"kind", "Node"}, {"name", node}}}});
+  writeBinding(world_, pod, uid, node);
 }
 
 // ---- the end
+
+std::size_t ShareSide::refusedMembers() const {
+  std::size_t refused = 0;
+  for (const auto& manager : managers_) {
+    refused +=
+        static_cast<std::size_t>(std::count_if(manager->refused().begin(), manager->refused().end(),
+                                               [this](const auto& one) { return gangs_.isMember(one.uid); }));
+  }
+  return refused;
+}
 
 const extender::Extender& ShareSide::extender(sandbox::ReplicaId id) const {
   const auto* companion = world_.extenderOfCompanion(id);
@@ -338,6 +319,7 @@ std::string ShareSide::reservationsWrong(sandbox::ReplicaId leader) const {
       return fmt::format("pod {} waits for shares, and there is room", pod.name);
     }
   }
+  if (std::string wrong = gangs_.starving(); !wrong.empty()) { return wrong; }
   if (sizes.writing + sizes.removing > 0) { return "an extender's writes do not come to an end"; }
   if (sizes.written != noted) {
     return fmt::format("{} pods wait with annotations, the extender knows {}", noted, sizes.written);

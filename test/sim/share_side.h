@@ -1,7 +1,7 @@
 // The extender's part of a simulated cluster: nodes of gpu-manager, replicas of the extender alone if the
 // plan has some, and another scheduler that asks them and binds. It asks again, in parallel, gives up calls
 // that are answered later, binds late, and elsewhere; in some plays as Volcano's allocateFunc and
-// deallocateFunc do, and through the extender's own Binding.
+// deallocateFunc do, and through the extender's own Binding. Gangs are a part of their own (gang_side.h).
 // Owned by one play, with the World that must outlive it; what it draws at random shifts nothing of the rest.
 #pragma once
 
@@ -15,6 +15,7 @@
 #include "base/random.h"
 #include "sandbox/node/gpu_manager.h"
 #include "sandbox/world/world.h"
+#include "test/sim/gang_side.h"
 #include "test/sim/plan.h"
 #include "test/sim/share_judge.h"
 
@@ -27,12 +28,20 @@ class ShareSide {
   void begin();
   void carryOut(const Step& step);
   const std::string& watch();
-  [[nodiscard]] std::size_t bindings(bool as_told) const { return bindings_[as_told ? 1 : 0]; }
+  [[nodiscard]] std::size_t bindings(bool as_told) const {
+    return bindings_[as_told ? 1 : 0] + gangs_.bindings(as_told);
+  }
+  [[nodiscard]] std::size_t gangsBound() const { return gangs_.gangsBound(); }
+  /// Members of gangs, by gpu-manager.
+  [[nodiscard]] std::size_t refusedMembers() const;
   /// Its replica? Then what becomes of its calls is drawn from here.
   [[nodiscard]] static bool isExtender(sandbox::ReplicaId id) { return id >= kReplicas; }
   [[nodiscard]] Rng& rng() { return rng_; }
   /// From now on its scheduler does what schedulers should.
-  void calmDown() { calm_ = true; }
+  void calmDown() {
+    calm_ = true;
+    gangs_.calmDown();
+  }
   /// "" or what is not as it should be now that nothing happens any more.
   [[nodiscard]] std::string settled();
   /// A new leader would adopt what this one promised. (Else this one waits for the end of what was
@@ -78,14 +87,10 @@ class ShareSide {
   void bind(const std::string& pod, const std::string& uid, const std::string& node, bool as_told);
   void bindThrough(const std::string& pod, const std::string& uid, const std::string& node);
   void drop(int slot, bool tell);
-  void sayUnscheduled(const std::string& pod);
-  [[nodiscard]] json::Value objectOf(const std::string& pod);
-  [[nodiscard]] bool waits(const json::Value& pod, const std::string& uid) const;
   [[nodiscard]] std::string reservationsWrong(sandbox::ReplicaId leader) const;
   [[nodiscard]] std::string reportsWrong();
   [[nodiscard]] std::string ledgerWrong(sandbox::ReplicaId leader);
   [[nodiscard]] const extender::Extender& extender(sandbox::ReplicaId id) const;
-  [[nodiscard]] sandbox::ReplicaId anyExtender();
 
   sandbox::World& world_;
   Rng rng_;
@@ -95,6 +100,7 @@ class ShareSide {
   std::vector<std::string> nodes_;
   std::vector<std::unique_ptr<sandbox::GpuManager>> managers_;
   ShareJudge judge_;
+  GangSide gangs_;
   std::map<extender::RequestId, Asked> asked_;
   extender::RequestId request_ids_ = 0;
   std::map<std::string, Mine> mine_;  // by name

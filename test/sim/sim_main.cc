@@ -34,6 +34,7 @@ constexpr std::size_t kMostShortened = 400;  // steps: plays of more take second
 constexpr std::uint64_t kEnough = 200;       // seeds that must show everything that is counted
 constexpr std::size_t kQuietPoints = 3;      // compared, per seed
 constexpr std::size_t kAfterTrouble = 2;     // of them after a fault
+constexpr std::size_t kEnoughGangs = 50;     // plays with gangs
 
 /// What its line in known_seeds.txt begins with: without its features it would be another plan.
 std::string knownLine(const gs::sim::Plan& plan) {
@@ -148,6 +149,9 @@ int main(int argc, char** argv) {
   std::size_t after_trouble = 0;
   std::size_t share_bindings = 0;
   std::size_t late_bindings = 0;
+  std::size_t with_gangs = 0;
+  std::size_t gangs_bound = 0;
+  std::size_t refused_members = 0;
   if (seeds == 0) {
     fmt::print(stderr, "sim: how many seeds? a whole number over 0\n");
     return 2;
@@ -160,6 +164,9 @@ int main(int argc, char** argv) {
     after_trouble += found.after_trouble;
     share_bindings += found.share_bindings;
     late_bindings += found.late_bindings;
+    with_gangs += plan.has(gs::sim::Feature::Gangs) ? 1 : 0;
+    gangs_bound += found.gangs_bound;
+    refused_members += found.refused_members;
     if (found.problem.empty()) { continue; }
     if (failed++ == 0) {
       report(plan, found);
@@ -171,14 +178,19 @@ int main(int argc, char** argv) {
   const double cpu = static_cast<double>(std::clock()) / CLOCKS_PER_SEC;
   fmt::print(
       "{} seeds from {}, {} failed, {} writes judged, {} quiet points compared ({} after a fault), "
-      "{} Bindings of shares and {} late ones, {:.0f} s of CPU\n",
-      seeds, first, failed, writes, quiet_points, after_trouble, share_bindings, late_bindings, cpu);
+      "{} Bindings of shares and {} late ones, {} gangs bound ({} members refused), {:.0f} s of CPU\n",
+      seeds, first, failed, writes, quiet_points, after_trouble, share_bindings, late_bindings, gangs_bound,
+      refused_members, cpu);
   if (seeds >= kEnough && (quiet_points < kQuietPoints * seeds || after_trouble < kAfterTrouble * seeds)) {
     fmt::print(stderr, "sim: the ledgers were compared too seldom\n");
     return 1;
   }
   if (seeds >= kEnough && (share_bindings == 0 || late_bindings == 0)) {
     fmt::print(stderr, "sim: no shares of GPUs were bound, or none late\n");
+    return 1;
+  }
+  if (with_gangs >= kEnoughGangs && (gangs_bound < with_gangs / 4 || refused_members > gangs_bound / 4)) {
+    fmt::print(stderr, "sim: too few gangs were bound, or too many of their pods refused\n");
     return 1;
   }
   return failed == 0 ? 0 : 1;

@@ -1,0 +1,53 @@
+#include "test/sim/share_calls.h"
+
+#include <fmt/format.h>
+
+#include "test/sim/plan.h"
+
+namespace gs::sim {
+
+using json::Object;
+using json::Value;
+
+std::string sharePodPath(const std::string& pod, const char* sub) {
+  return fmt::format("/api/v1/namespaces/a/pods/{}{}", pod, sub);
+}
+
+Value storedPod(sandbox::World& world, const std::string& pod) {
+  const auto* stored = world.api().store().find({"/pods", "a", pod});
+  return stored == nullptr ? Value{} : *stored->object;
+}
+
+bool isWaiting(const Value& pod, const std::string& uid) {
+  return pod["metadata"]["uid"].str() == uid && pod["spec"]["nodeName"].str().empty() &&
+         pod["metadata"].find("deletionTimestamp") == nullptr;
+}
+
+void writeUnscheduled(sandbox::World& world, const std::string& pod, std::uint64_t number) {
+  Value condition = Object{{"type", "PodScheduled"},
+                           {"status", "False"},
+                           {"reason", "Unschedulable"},
+                           {"message", fmt::format("0/2 nodes are available, try {}", number)}};
+  (void)world.request("PATCH", sharePodPath(pod, "/status"),
+                      Object{{"status", Object{{"conditions", json::Array{std::move(condition)}}}}},
+                      "application/strategic-merge-patch+json");
+}
+
+void writeBinding(sandbox::World& world, const std::string& pod, const std::string& uid,
+                  const std::string& node) {
+  (void)world.request("POST", sharePodPath(pod, "/binding"),
+                      Object{{"apiVersion", "v1"},
+                             {"kind", "Binding"},
+                             {"metadata", Object{{"name", pod}, {"uid", uid}}},
+                             {"target", Object{{"kind", "Node"}, {"name", node}}}});
+}
+
+/// A standby forwards to the leader; who has just lost the lease, or will, may be asked too.
+sandbox::ReplicaId drawExtender(sandbox::World& world, Rng& rng, int extenders) {
+  const int first = extenders > 0 ? kReplicas : 0;
+  const int count = extenders > 0 ? extenders : kReplicas;
+  const auto any = static_cast<sandbox::ReplicaId>(first + rng.below(static_cast<std::uint64_t>(count)));
+  return rng.chance(60) ? world.leadingExtender().value_or(any) : any;
+}
+
+}  // namespace gs::sim

@@ -1,0 +1,24 @@
+// What the simulated schedulers of pods that ask for shares read and write, in namespace "a".
+#pragma once
+
+#include <string>
+
+#include "base/random.h"
+#include "json/value.h"
+#include "sandbox/world/world.h"
+
+namespace gs::sim {
+
+[[nodiscard]] std::string sharePodPath(const std::string& pod, const char* sub = "");
+/// Null: it is not there.
+[[nodiscard]] json::Value storedPod(sandbox::World& world, const std::string& pod);
+/// It is that one, and may be bound.
+[[nodiscard]] bool isWaiting(const json::Value& pod, const std::string& uid);
+/// PodScheduled=False; `number` makes no two equal.
+void writeUnscheduled(sandbox::World& world, const std::string& pod, std::uint64_t number);
+void writeBinding(sandbox::World& world, const std::string& pod, const std::string& uid,
+                  const std::string& node);
+/// Whom a scheduler asks: of so many that are extenders alone; 0: each scheduler has one beside it.
+[[nodiscard]] sandbox::ReplicaId drawExtender(sandbox::World& world, Rng& rng, int extenders);
+
+}  // namespace gs::sim
