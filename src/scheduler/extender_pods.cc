@@ -43,26 +43,26 @@ void ExtenderPods::filter(FilterRequest request) {
   paced_.emplace_back(c_.now.mono + kPaced, std::move(request));
 }
 
-/// So many of it are being bound, or of all, that the next would have to be told to ask again; or some, and
-/// they begin to take longer: more at once would only make each slower. Of who is stuck nobody waits for the
-/// end.
+/// So many of it are being bound, or of all, that the next would have to be told to ask again; or some wait
+/// for a slot: more of them would only wait for longer. Nobody waits for those of whom the writes take long.
 bool ExtenderPods::isCrowded(const std::string& ns) const {
   const std::size_t most = c_.config.max_waiting_binds;
-  const Duration oldest = c_.now.mono - oldestOf(ns);
-  if (b_.slots.anyStuck(ns) || oldest >= kPaced) { return false; }
-  const std::size_t of_it = waitingOf(ns);
-  return of_it >= (most * 3 + 7) / 8 || waiting_.size() + queued_in_all_ >= (most * 3 + 3) / 4 ||
-         (of_it >= kSome && oldest >= kLonger);
+  const std::set<std::string> slow = slowNamespaces();
+  if (b_.slots.anyStuck(ns) || slow.contains(ns)) { return false; }
+  std::size_t in_all = 0;
+  for (const auto& [uid, request] : waiting_) { in_all += slow.contains(request.pod.ns) ? 0 : 1; }
+  for (const auto& [of, queue] : queued_) { in_all += slow.contains(of) ? 0 : queue.size(); }
+  const auto queued = queued_.find(ns);
+  return waitingOf(ns) >= (most * 3 + 7) / 8 || in_all >= (most * 3 + 3) / 4 ||
+         (queued != queued_.end() && queued->second.size() >= kQueued);
 }
 
-/// When the first of those of that namespace came that are being bound.
-Mono ExtenderPods::oldestOf(const std::string& ns) const {
-  Mono oldest = c_.now.mono;
+std::set<std::string> ExtenderPods::slowNamespaces() const {
+  std::set<std::string> out;
   for (const auto& [uid, request] : waiting_) {
-    if (request.pod.ns == ns) { oldest = std::min(oldest, request.since); }
+    if (c_.now.mono - request.since >= kPaced) { out.insert(request.pod.ns); }
   }
-  const auto queued = queued_.find(ns);
-  return queued == queued_.end() ? oldest : std::min(oldest, queued->second.front().since);
+  return out;
 }
 
 void ExtenderPods::answerFilter(const FilterRequest& request) {
@@ -161,7 +161,6 @@ void ExtenderPods::bind(BindRequest request) {
         fmt::format("as many pods of namespace {} as may are being bound already; ask again", pod->key.ns));
   }
   request.pod = pod->key;
-  request.since = c_.now.mono;
   const bool has_turn = b_.binder.has(request.uid) || pod->bound() ||
                         (!queued_.contains(pod->key.ns) && b_.slots.free(pod->key.ns) > 0);
   has_turn ? grant(std::move(request)) : enqueue(*pod, std::move(request));
@@ -227,6 +226,7 @@ void ExtenderPods::grant(BindRequest request) {
   }
   if (GS_MUTANT(AnswersTooEarly)) { return answer(request.id, BindAnswer::Kind::Bound); }
   b_.binder.askedFor(request.uid);
+  request.since = c_.now.mono;
   left_.erase(request.uid);
   const model::Uid uid = request.uid;
   waiting_.emplace(uid, std::move(request));

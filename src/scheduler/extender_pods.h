@@ -21,6 +21,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -44,7 +45,7 @@ struct BindRequest {
   model::Uid uid;
   model::NodeName node;
   Mono until{};  // nobody waits for the answer any more
-  Mono since{};  // set by bind()
+  Mono since{};  // its writes began
 };
 
 /// On which of these nodes would it fit?
@@ -118,16 +119,14 @@ class ExtenderPods : public controller::Part {
   static constexpr Duration kAskedAgainWithin = std::chrono::seconds{12};
   /// From `priorities` to `bind` it takes some milliseconds, unless it binds volumes in between.
   static constexpr Duration kHeldForBind = std::chrono::seconds{3};
-  /// Longer than a bind takes where all is well. One namespace whose binds take longer is not waited for: its
-  /// pods would keep everybody's kube-scheduler waiting.
+  /// Longer than the writes of a bind take where all is well. One namespace where they take longer is not
+  /// waited for: its pods would keep everybody's kube-scheduler waiting.
   static constexpr Duration kPaced = std::chrono::milliseconds{250};
-  static constexpr std::size_t kSome = 6;
-  /// A bind is two writes, one after the other.
-  static constexpr Duration kLonger = std::chrono::milliseconds{50};
+  static constexpr std::size_t kQueued = 2;
   [[nodiscard]] const model::Pod& newest(const model::Pod& pod) const;
   [[nodiscard]] sched::OfferedNodes statesOf(const std::vector<model::NodeName>& nodes) const;
   [[nodiscard]] bool isCrowded(const std::string& ns) const;
-  [[nodiscard]] Mono oldestOf(const std::string& ns) const;
+  [[nodiscard]] std::set<std::string> slowNamespaces() const;
   void answerFilter(const FilterRequest& request);
   [[nodiscard]] sched::Offers offersFor(const model::Pod& pod, const std::vector<model::NodeName>& nodes);
   void noteOffers(const model::Pod& pod, const sched::Offers& offers);

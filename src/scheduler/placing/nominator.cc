@@ -15,16 +15,34 @@ namespace {
 /// kube-scheduler waits 10 s at most between two tries of a pod (its podMaxBackoffSeconds).
 constexpr Duration kAwaited = std::chrono::seconds{12};
 constexpr Duration kForgotten = std::chrono::seconds{60};  // nobody asked about it for so long
-constexpr std::size_t kWokenAtOnce = 8;
+constexpr int kWokenAtOnce = 8;
+constexpr Duration kTurn = std::chrono::seconds{1};  // it may have to be looked at again first
+constexpr Duration kBetweenRefused = std::chrono::milliseconds{20};
 constexpr Duration kBetweenForgotten = std::chrono::milliseconds{200};
 
 }  // namespace
 
+Nominator::Nominator(Context& context)
+    : c_{context},
+      calls_{c_.parts.add(*this), kTerms},
+      lines_{Line{kBetweenRefused}, Line{kBetweenForgotten}},
+      woken_of_{kWokenAtOnce} {}
+
 void Nominator::asked(const model::Uid& uid, bool fits) {
   asked_[uid] = c_.now.mono;
-  const bool changes = fits ? waiting_.erase(uid) > 0 : !waiting_.contains(uid);
-  if (!fits) { waiting_[uid].why = Why::Refused; }
+  const bool changes = fits == waiting_.contains(uid);
+  if (fits) {
+    waitsNoMore(uid);
+  } else if (Waits& waits = waiting_[uid]; waits.why != Why::Refused) {
+    waitsNoMore(uid);
+    waiting_[uid].why = Why::Refused;
+  }
   if (changes) { c_.reconciles.add(uid); }
+}
+
+void Nominator::waitsNoMore(const model::Uid& uid) {
+  for (Line& line : lines_) { line.pods.remove(uid); }
+  waiting_.erase(uid);
 }
 
 void Nominator::seen(const model::Pod& pod) {
@@ -37,46 +55,59 @@ void Nominator::seen(const model::Pod& pod) {
 /// What its next request finds is the truth; where none comes, seen() wakes it again.
 void Nominator::wake(const model::Pod& pod, const sched::PodRequest& request, const model::NodeName& node) {
   const auto waits = waiting_.find(pod.uid);
-  if (waits == waiting_.end() || !mayWake(pod.uid, waits->second)) { return; }
+  if (waits == waiting_.end() || !mayWake(pod, waits->second)) { return; }
   calls_.failed(pod.uid, c_.now.mono);  // the next time is later, whatever comes of this one
   if (GS_MUTANT(WakesNobody)) { return; }
-  if (waits->second.why == Why::Refused) {
+  const Why why = waits->second.why;
+  if (why == Why::Refused) {
     if (!hold(pod, request, node, c_.now.mono + kAwaited)) { return; }
-    woken_.insert(pod.uid);
+    woken_.emplace(pod.uid, pod.key.ns);
+    woken_of_.take(pod.key.ns);
   }
-  waiting_.erase(waits);
+  waitsNoMore(pod.uid);
   asked_[pod.uid] = c_.now.mono;
   c_.sendAbout(pod.uid, kapi::annotatePod(pod, {{model::kWakeKey, c_.rng.uuid()}}, {}),
-               calls_.begin(pod.uid));
+               calls_.begin(pod.uid, why));
 }
 
-std::size_t Nominator::room() const {
-  const std::size_t busy = std::max(woken_.size(), calls_.underWay());
-  return kWokenAtOnce - std::min(kWokenAtOnce, busy);
+/// For those of whom nobody asked nothing is held.
+bool Nominator::hasRoom(Why why, const std::string& ns) const {
+  return calls_.underWay() < kWokenAtOnce && (why == Why::Forgotten || woken_of_.free(ns) > 0);
 }
 
-bool Nominator::mayWake(const model::Uid& uid, Waits& waits) {
-  const bool forgotten = waits.why == Why::Forgotten;
-  const bool has_turn = std::exchange(waits.has_turn, false);
-  if (room() > 0 && (!forgotten || has_turn || c_.now.mono >= next_forgotten_)) {
-    if (forgotten) { next_forgotten_ = c_.now.mono + kBetweenForgotten; }
+bool Nominator::mayWake(const model::Pod& pod, Waits& waits) {
+  Line& line = lineOf(waits.why);
+  const bool has_turn = std::exchange(waits.turn_until, Mono{}) > c_.now.mono;
+  const bool is_next = has_turn || (line.pods.empty() && c_.now.mono >= line.next);
+  if (is_next && hasRoom(waits.why, pod.key.ns)) {
+    if (!has_turn) { line.next = c_.now.mono + line.between; }
     return true;
   }
   waits.in_line = true;
-  (forgotten ? forgotten_line_ : line_).push_back(uid);
+  waits.ticket = line.pods.add(pod.uid, pod.key.ns, waits.ticket);
+  line.waits = false;
   return false;
 }
 
-std::size_t Nominator::letIn(std::deque<model::Uid>& line, std::size_t most) {
-  std::size_t n = 0;
-  for (; n < most && !line.empty(); line.pop_front()) {
-    const auto waits = waiting_.find(line.front());
-    if (waits == waiting_.end() || !waits->second.in_line) { continue; }
-    waits->second = {waits->second.why, false, true};
-    c_.reconciles.add(line.front());
-    ++n;
-  }
-  return n;
+/// It is looked at again whether it fits yet.
+void Nominator::letIn(Why why) {
+  Line& line = lineOf(why);
+  if (line.pods.empty() || line.waits || c_.now.mono < line.next) { return; }
+  const auto uid = line.pods.take([&](const std::string& ns) { return hasRoom(why, ns); });
+  line.waits = !uid;
+  if (!uid) { return; }
+  Waits& waits = waiting_.at(*uid);
+  waits.in_line = false;
+  waits.turn_until = c_.now.mono + kTurn;
+  line.next = c_.now.mono + line.between;
+  c_.reconciles.add(*uid);
+}
+
+void Nominator::wokenIsOver(const model::Uid& uid) {
+  const auto woken = woken_.extract(uid);
+  if (woken.empty()) { return; }
+  woken_of_.giveBack(woken.mapped());
+  lineOf(Why::Refused).waits = false;
 }
 
 bool Nominator::hold(const model::Pod& pod, const sched::PodRequest& request, const model::NodeName& node,
@@ -95,7 +126,7 @@ bool Nominator::hold(const model::Pod& pod, const sched::PodRequest& request, co
 }
 
 std::optional<Nominator::Was> Nominator::release(const model::Uid& uid) {
-  woken_.erase(uid);
+  wokenIsOver(uid);
   const auto held = held_.extract(uid);
   if (held.empty()) { return std::nullopt; }
   return Was{held.mapped().node, held.mapped().until};
@@ -103,7 +134,7 @@ std::optional<Nominator::Was> Nominator::release(const model::Uid& uid) {
 
 void Nominator::forget(const model::Uid& uid) {
   asked_.erase(uid);
-  waiting_.erase(uid);
+  waitsNoMore(uid);
   (void)release(uid);
   calls_.forget(uid);
 }
@@ -111,6 +142,7 @@ void Nominator::forget(const model::Uid& uid) {
 /// Where it was not written, the pod may have changed, which wakes kube-scheduler too; or it waits on.
 void Nominator::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*out*/) {
   const auto call = calls_.answered(outcome.token);
+  for (Line& line : lines_) { line.waits = false; }
   if (!call || call->stale) { return; }
   const bool applied = outcome.result == kapi::CallResult::Applied;
   const auto pod = outcome.object.as<model::Pod>();
@@ -119,38 +151,37 @@ void Nominator::handle(const kapi::Outcome& outcome, Now now, kapi::Effects& /*o
     return;
   }
   (void)release(call->key);
-  if (asked_.contains(call->key)) { waiting_.try_emplace(call->key, Waits{Why::Refused}); }
+  if (asked_.contains(call->key)) { waiting_.try_emplace(call->key, Waits{call->what}); }
 }
 
 void Nominator::tick(Now now, kapi::Effects& /*out*/) {
   for (auto& uid : calls_.takeDue(now.mono)) { c_.reconciles.add(std::move(uid)); }
   for (auto it = held_.begin(); it != held_.end();) {
     const bool is_over = it->second.until <= now.mono && !GS_MUTANT(HoldsForEver);
-    if (is_over) { woken_.erase(it->first); }
+    if (is_over) { wokenIsOver(it->first); }
     it = is_over ? held_.erase(it) : std::next(it);
   }
-  (void)letIn(line_, room());
-  if (now.mono >= next_forgotten_ && letIn(forgotten_line_, std::min<std::size_t>(1, room())) > 0) {
-    next_forgotten_ = now.mono + kBetweenForgotten;
-  }
+  letIn(Why::Refused);
+  letIn(Why::Forgotten);
 }
 
 std::optional<Mono> Nominator::nextDue() const {
   std::optional<Mono> due = calls_.nextDue();
   const auto sooner = [&](Mono at) { due = due ? std::min(*due, at) : at; };
   for (const auto& [uid, held] : held_) { sooner(held.until); }
-  if (room() > 0 && !line_.empty()) { sooner(Mono{}); }
-  if (room() > 0 && !forgotten_line_.empty()) { sooner(next_forgotten_); }
+  for (const Line& line : lines_) {
+    if (!line.pods.empty() && !line.waits) { sooner(line.next); }
+  }
   return due;
 }
 
 void Nominator::reset() {
   asked_.clear();
   waiting_.clear();
-  line_.clear();
-  forgotten_line_.clear();
+  lines_ = {Line{kBetweenRefused}, Line{kBetweenForgotten}};
   held_.clear();
   woken_.clear();
+  woken_of_.reset();
   calls_.reset();
 }
 

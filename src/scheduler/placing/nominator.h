@@ -7,25 +7,28 @@
 // the node for reasons of its own, so each time the pod waits longer before. What is held is a reservation
 // of the ledger (Source::Reservation): nobody else is given it, and nothing of it is written. It ends with
 // the pod's next request, which may hold anew, or after its time.
-// Of those that were woken few have something at a time: who asks for GPUs and is refused by kube-scheduler
-// for ever takes no more from others than that.
+// Of those that were woken few have something at a time, and of one namespace half of what it leaves to
+// others: who asks for GPUs and is refused by kube-scheduler for ever takes no more than that. The others
+// stand in line (wake_line.h), and so many a second have their turn.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <deque>
 #include <map>
 #include <optional>
-#include <set>
+#include <string>
 
+#include "controller/fair_share.h"
 #include "controller/keyed_calls.h"
 #include "sched/ledger/ledger.h"
 #include "scheduler/core/context.h"
+#include "scheduler/placing/wake_line.h"
 
 namespace gs::scheduler {
 
 class Nominator : public controller::Part {
  public:
-  explicit Nominator(Context& context) : c_{context}, calls_{c_.parts.add(*this), kTerms} {}
+  explicit Nominator(Context& context);
 
   /// Its kube-scheduler asked about it, and found a node or none: then it does not look again by itself.
   void asked(const model::Uid& uid, bool fits);
@@ -56,22 +59,31 @@ class Nominator : public controller::Part {
   [[nodiscard]] std::optional<Mono> nextDue() const override;
   void reset() override;
   [[nodiscard]] std::size_t size() const {
-    return asked_.size() + held_.size() + calls_.size() + line_.size() + forgotten_line_.size();
+    return asked_.size() + held_.size() + calls_.size() + lines_[0].pods.size() + lines_[1].pods.size();
   }
 
  private:
   enum class Why : std::uint8_t { Refused, Forgotten };
   struct Waits {
     Why why{};
-    bool in_line = false;   // it fits, and others come first
-    bool has_turn = false;  // it stood in line
+    bool in_line = false;      // it fits, and others come first
+    Mono turn_until{};         // it stood there
+    std::uint64_t ticket = 0;  // its place
   };
-  /// How many may be woken now.
-  [[nodiscard]] std::size_t room() const;
+  struct Line {
+    Duration between;  // two turns
+    WakeLine pods{};
+    Mono next{};         // turn
+    bool waits = false;  // none of them may be woken before another one is over
+  };
+  [[nodiscard]] Line& lineOf(Why why) { return lines_.at(static_cast<std::size_t>(why)); }
+  [[nodiscard]] bool hasRoom(Why why, const std::string& ns) const;
   /// False: it stands in line now.
-  [[nodiscard]] bool mayWake(const model::Uid& uid, Waits& waits);
-  /// So many of the line are looked at again.
-  std::size_t letIn(std::deque<model::Uid>& line, std::size_t most);
+  [[nodiscard]] bool mayWake(const model::Pod& pod, Waits& waits);
+  void letIn(Why why);
+  void waitsNoMore(const model::Uid& uid);
+  /// What was held for it since it was woken is over.
+  void wokenIsOver(const model::Uid& uid);
   struct Held {
     model::NodeName node;
     sched::Reservation hold;
@@ -79,13 +91,13 @@ class Nominator : public controller::Part {
   };
   static constexpr kapi::RetryTerms kTerms{std::chrono::seconds{5}, std::chrono::minutes{1}};
   Context& c_;
-  controller::KeyedCalls<model::Uid> calls_;
+  controller::KeyedCalls<model::Uid, Why> calls_;
   std::map<model::Uid, Mono> asked_;  // when last, or first seen
   std::map<model::Uid, Waits> waiting_;
-  std::deque<model::Uid> line_, forgotten_line_;  // the first is next; some wait no more
+  std::array<Line, 2> lines_;  // by Why
   std::map<model::Uid, Held> held_;
-  std::set<model::Uid> woken_;  // those whose GPUs are held since they were woken
-  Mono next_forgotten_{};       // that may be woken
+  std::map<model::Uid, std::string> woken_;  // those whose GPUs are held since they were woken; namespace
+  controller::FairShare woken_of_;           // how many of which namespace
 };
 
 }  // namespace gs::scheduler

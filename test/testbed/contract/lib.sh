@@ -170,6 +170,10 @@ embedded() {
   awk -v key="  $2: |" '$0 == key { inside = 1; next } inside && !/^    / { exit } inside { print substr($0, 5) }' "$1"
 }
 
+# patch_status NODE JSON-PATCH: as the agent writes the status of the node's GPUs.
+patch_status() { kubectl patch gns "$1" --subresource=status --type=json -p "$2" >/dev/null; }
+set_health() { patch_status "$1" '[{"op": "add", "path": "/status/devices/'"$2"'/health", "value": "'"$3"'"}]'; }
+
 # create [KUBECTL-OPTION...]: what stdin describes. (Its warnings, such as those about long names, are kept in a file.)
 create() {
   kubectl create "$@" -f - >/dev/null 2>>"$CASE_DIR/kubectl.log" || fail "kubectl create: $(tail -n 1 "$CASE_DIR/kubectl.log")"

@@ -2,9 +2,6 @@
 # GpuNodeStatus that comes, turns unhealthy, shrinks and goes; devices that are still in use after their pod ended;
 # nodes that belong to somebody else. No agent runs: its writes are made by hand.
 
-# patch_status NODE JSON-PATCH: as the agent writes the status of the node's GPUs.
-patch_status() { kubectl patch gns "$1" --subresource=status --type=json -p "$2" >/dev/null; }
-set_health() { patch_status "$1" '[{"op": "add", "path": "/status/devices/'"$2"'/health", "value": "'"$3"'"}]'; }
 # observe NODE MINUTE [UID]: the agent looks, and sees this pod (or nobody) on GPU 0.
 observe() {
   patch_status "$1" '[{"op": "add", "path": "/status/observedTime", "value": "2025-06-01T10:'"$2"':00Z"},

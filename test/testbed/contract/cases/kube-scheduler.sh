@@ -55,7 +55,7 @@ kube_pod fills '' limits 'nvidia.com/gpu: 8' | create
 eventually "node of pod fills" node-b node_of fills
 kube_pod first '' limits 'nvidia.com/gpu: 5' spec 'priorityClassName: urgent' | create
 eventually_like "when pod fills is to go" '^20' field pod/fills .metadata.deletionTimestamp
-expect "node that pod first is to get" node-b "$(field pod/first .status.nominatedNodeName)"
+eventually "node that pod first is to get" node-b field pod/first .status.nominatedNodeName
 delete_pods fills # as its kubelet would
 eventually "node of pod first" node-b node_of first
 expect_all_sound
@@ -167,6 +167,16 @@ claim nine-gpus 'count: 9' | create
 kube_pod large nine-gpus | create
 expect_waiting large '^0/2 nodes are available: .*too few'
 expect_all_sound
+
+step "a pod waits for GPUs that are sick: when they are well again it is placed, though kube-scheduler watches nothing of that"
+for id in 0 1 2 3; do set_health node-a "$id" Unhealthy; done
+claim on-a 'count: 1' "$(on node-a)" | create
+kube_pod sick on-a | create
+expect_waiting sick 'too few healthy GPUs'
+for id in 0 1 2 3; do set_health node-a "$id" Healthy; done
+eventually_like "allocation of pod sick" '^node-a:[0-3]$' allocated sick
+[[ -n $(field pod/sick '.metadata.annotations.gpu\.scheduling/wake') ]] || fail "it was not woken"
+delete_pods sick
 
 step "kill -9 of gpu-scheduler while pods come: each GPU goes to one, and all that fit are bound"
 delete_pods large apart-3 # one GPU of 12 is free for every pod that comes

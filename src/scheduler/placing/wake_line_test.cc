@@ -1,0 +1,61 @@
+#include "scheduler/placing/wake_line.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace gs::scheduler {
+namespace {
+
+struct WakeLineTest : ::testing::Test {
+  std::uint64_t add(const std::string& uid, const std::string& ns, std::uint64_t ticket = 0) {
+    return line.add(model::Uid{uid}, ns, ticket);
+  }
+  /// All that leave, when pods of these namespaces may not.
+  std::string leave(const std::vector<std::string>& but = {}) {
+    std::string out;
+    while (const auto uid = line.take(
+               [&](const auto& ns) { return std::find(but.begin(), but.end(), ns) == but.end(); })) {
+      out += uid->text + " ";
+    }
+    return out;
+  }
+  WakeLine line;
+};
+
+TEST_F(WakeLineTest, NamespacesTakeTurnsAndOfEachTheFirstIsNext) {
+  for (const char* uid : {"a1", "a2", "a3"}) { add(uid, "a"); }
+  add("c1", "c");
+  add("b1", "b");
+  add("b2", "b");
+  EXPECT_EQ(leave(), "a1 b1 c1 a2 b2 a3 ");
+  EXPECT_TRUE(line.empty());
+}
+
+TEST_F(WakeLineTest, WhoMayNotIsPassedOver) {
+  add("a1", "a");
+  add("b1", "b");
+  EXPECT_EQ(leave({"a"}), "b1 ");
+  EXPECT_EQ(line.size(), 1U);
+  EXPECT_EQ(leave(), "a1 ");
+}
+
+TEST_F(WakeLineTest, WhoComesBackStandsWhereItStood) {
+  const auto first = add("a1", "a");
+  add("a2", "a");
+  EXPECT_EQ(line.take([](const auto&) { return true; }), model::Uid{"a1"});
+  EXPECT_EQ(add("a1", "a", first), first);
+  EXPECT_EQ(leave(), "a1 a2 ");
+}
+
+TEST_F(WakeLineTest, NobodyStandsThereTwice) {
+  add("a1", "a");
+  add("a1", "b");
+  EXPECT_EQ(line.size(), 1U);
+  line.remove(model::Uid{"a1"});
+  line.remove(model::Uid{"unknown"});
+  EXPECT_EQ(leave(), "");
+}
+
+}  // namespace
+}  // namespace gs::scheduler
