@@ -207,8 +207,8 @@ void Binder::bindAnswered(Grant& grant, const kapi::Outcome& outcome) {
 void Binder::bindLater(Grant& grant, const kapi::Outcome& outcome) {
   if (waitShortly(grant, outcome.retry_after)) { return; }
   grant.refused = true;
-  // Who says again and again that it is busy may say so of one node only. (Where all are busy the pod comes to
-  // a worse node later: that is better than none.)
+  // Who says again and again that it is busy may say so of one node only. (Where all are busy the pod comes
+  // to a worse node later: that is better than none.)
   grant.in_vain = outcome.result == kapi::CallResult::Refused && grant.rejections > 1;
   giveUp(grant, fmt::format("no Binding could be sent: {} {}", outcome.http, outcome.message));
 }

@@ -18,7 +18,8 @@ std::vector<k8s::MetricSpec> schedulerMetrics() {
   out.push_back({scheduler::kFences, Kind::Counter, "Fences written to pods, by why.", {}});
   out.push_back({scheduler::kExtenderBinds,
                  Kind::Counter,
-                 "Binds that kube-schedulers asked for: bound, failed, raced (others got the GPUs), or busy (told to ask again).",
+                 "Binds that kube-schedulers asked for: bound, failed, raced (others got the GPUs), or busy "
+                 "(told to ask again).",
                  {}});
   out.push_back({scheduler::kAdoptions, Kind::Counter, "Lease sets of an earlier leader taken over.", {}});
   return out;
