@@ -22,7 +22,8 @@ class EventSender : public Part {
  public:
   static constexpr int kTries = 4;
   static constexpr int kInFlight = 8;
-  static constexpr std::size_t kWaiting = 1000;
+  /// Thousands of pods of one namespace may be bound before the events of half of them were taken.
+  static constexpr std::size_t kWaiting = 5000;
 
   EventSender(controller::EventRecorder& recorder, Parts& parts)
       : recorder_{recorder}, owner_{parts.add(*this)} {}
