@@ -258,6 +258,9 @@ class Judge {
   [[nodiscard]] bool isLeasedByOldNumber(const std::string& node, const Gpu& gpu) const;
   /// Its lease of this GPU stands under another number, and is shared.
   [[nodiscard]] bool sharesByAnotherName(const std::string& uid, const Device& device) const;
+  /// Its containers got another GPU than it was leased: its node had numbered them anew, and its agent was
+  /// down.
+  [[nodiscard]] bool gotAnother(const std::string& uid, const Device& device) const;
   void agentSawItFree(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease,
                       Process by);
   void nothingRunsOn(const std::string& uid, const Pod& pod, const Device& device, const Lease& lease,

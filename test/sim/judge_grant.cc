@@ -421,7 +421,9 @@ void Judge::agentSawItFree(const std::string& uid, const Pod& pod, const Device&
     if (wasToldByOthers(user)) { continue; }  // of anybody's GPUs
     const bool unheard = lease.since.at(uid) <= used_since + kKnown;
     if (unheard && (clean_.contains(user) || unnamed_.contains(user) || isUnspoken(user))) { continue; }
-    if (unheard && (lost_.contains(user) || couldNotKnow(user, device, by))) { continue; }
+    if (unheard && (gotAnother(user, device) || lost_.contains(user) || couldNotKnow(user, device, by))) {
+      continue;
+    }
     if (user != uid && !isShared(device, lease, user)) {
       wrong(fmt::format("{} was given {}, which containers of pod {} still have", pod.text(), device.text(),
                         user));
@@ -455,14 +457,17 @@ void Judge::nothingRunsOn(const std::string& uid, const Pod& pod, const Device& 
     }
     if (other != pods_.end() && isUnheardOf(running.uid, other->second, decided)) { continue; }
     if (isUnspoken(running.uid)) { continue; }  // whoever heard its agent is asked by agentSawItFree()
-    const auto leased = leased_uuids_.find(running.uid);
-    const bool has_another = plan_.has(Feature::Renumber) && leased != leased_uuids_.end() &&
-                             !leased->second.contains(gpus_.at(device).uuid);
-    if (has_another) { continue; }  // its node had numbered its GPUs anew, and its agent was down
+    if (gotAnother(running.uid, device)) { continue; }
     if (lost_.contains(running.uid) || couldNotKnow(running.uid, device, by)) { continue; }
     wrong(fmt::format("{} was given {}, where containers of pod {} run on unseen", pod.text(), device.text(),
                       running.uid));
   }
+}
+
+bool Judge::gotAnother(const std::string& uid, const Device& device) const {
+  const auto leased = leased_uuids_.find(uid);
+  return plan_.has(Feature::Renumber) && leased != leased_uuids_.end() &&
+         !leased->second.contains(gpus_.at(device).uuid);
 }
 
 bool Judge::isShared(const Device& device, const Lease& lease, const std::string& uid) const {
