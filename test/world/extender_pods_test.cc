@@ -314,27 +314,30 @@ struct SlowApi : ExtenderPodsWorld {
     for (; begun_ < many; ++begun_) { ask(Verb::Bind, "p" + std::to_string(begun_), {"node-b"}); }
   }
 
+  /// Four have a slot, and two wait for one.
+  void filterWaitsWhileSixAreBeingBound() {
+    for (int i = 0; i < 7; ++i) { create("p" + std::to_string(i), "one"); }
+    world.run(1s);
+    beginToBind(5);
+    const auto few = ask(Verb::Filter, "p6", kBoth);
+    beginToBind(6);
+    const auto many = ask(Verb::Filter, "p6", kBoth);
+    const Mono asked = world.now().mono;
+    world.run(1s);
+    EXPECT_EQ(answered_at[few] - asked, kThereAndBack);
+    EXPECT_GE(answered_at[many] - asked, kThereAndBack + 50ms);
+    EXPECT_LE(answered_at[many] - asked, kThereAndBack + 250ms);
+    ASSERT_TRUE(eventually([&] { return leases() == 6; }));
+    expectSettled();
+  }
+
   static constexpr Duration kThereAndBack = 100ms;
 
  private:
   int begun_ = 0;
 };
 
-TEST_F(SlowApi, AFilterWaitsAMomentWhileManyAreBeingBound) {
-  for (int i = 0; i < 7; ++i) { create("p" + std::to_string(i), "one"); }
-  world.run(1s);
-  beginToBind(5);
-  const auto few = ask(Verb::Filter, "p6", kBoth);
-  beginToBind(6);
-  const auto many = ask(Verb::Filter, "p6", kBoth);
-  const Mono asked = world.now().mono;
-  world.run(1s);
-  EXPECT_EQ(answered_at[few] - asked, kThereAndBack);
-  EXPECT_GE(answered_at[many] - asked, kThereAndBack + 50ms);
-  EXPECT_LE(answered_at[many] - asked, kThereAndBack + 250ms);
-  ASSERT_TRUE(eventually([&] { return leases() == 6; }));
-  expectSettled();
-}
+TEST_F(SlowApi, AFilterWaitsAMomentWhileManyAreBeingBound) { filterWaitsWhileSixAreBeingBound(); }
 
 /// A namespace begins with four slots.
 TEST_F(SlowApi, WhoWaitsForASlotHoldsItsGpus) {
@@ -384,21 +387,7 @@ struct SlowApiAndManyWorkers : SlowApi {
   SlowApiAndManyWorkers() : SlowApi{256} {}
 };
 
-TEST_F(SlowApiAndManyWorkers, AFilterWaitsWhileBindsWaitForASlot) {
-  for (int i = 0; i < 7; ++i) { create("p" + std::to_string(i), "one"); }
-  world.run(1s);
-  beginToBind(5);
-  const auto few = ask(Verb::Filter, "p6", kBoth);
-  beginToBind(6);
-  const auto many = ask(Verb::Filter, "p6", kBoth);
-  const Mono asked = world.now().mono;
-  world.run(1s);
-  EXPECT_EQ(answered_at[few] - asked, kThereAndBack);
-  EXPECT_GE(answered_at[many] - asked, kThereAndBack + 50ms);
-  EXPECT_LE(answered_at[many] - asked, kThereAndBack + 250ms);
-  ASSERT_TRUE(eventually([&] { return leases() == 6; }));
-  expectSettled();
-}
+TEST_F(SlowApiAndManyWorkers, AFilterWaitsWhileBindsWaitForASlot) { filterWaitsWhileSixAreBeingBound(); }
 
 /// GPUs are held for each that is woken, and kube-scheduler may have reasons of its own to refuse them all.
 struct Wakes : ExtenderPodsWorld {
