@@ -284,6 +284,7 @@ class Judge {
   // judge_waiting.cc
   void lookAtWaiting();
   [[nodiscard]] bool isHealthy(const Pod& pod) const;
+  [[nodiscard]] bool wasCountedOn(const std::string& uid, const std::string& node) const;
   [[nodiscard]] std::set<std::string> notUsable() const;
   [[nodiscard]] bool waitsForBackoff(const std::string& uid) const;
   [[nodiscard]] bool anyWentLately(const std::string& node) const;

@@ -51,6 +51,14 @@ bool Judge::isHealthy(const Pod& pod) const {
   }
 }
 
+/// A Binding that names no devices was sent for it: that node enforces none, or had not said so yet.
+bool Judge::wasCountedOn(const std::string& uid, const std::string& node) const {
+  const auto decided = decided_.find(uid);
+  return decided != decided_.end() &&
+         std::any_of(decided->second.begin(), decided->second.end(),
+                     [&](const auto& fence) { return fence.second.contains(toNode(node)); });
+}
+
 /// Nodes that take no leases now, and those where nobody says what containers of pods that are gone still
 /// have.
 std::set<std::string> Judge::notUsable() const {
@@ -64,7 +72,7 @@ std::set<std::string> Judge::notUsable() const {
     const auto pod = pods_.find(uid);
     if (pod == pods_.end() || pod->second.gpus == 0 || !pod->second.node.empty()) { continue; }
     for (const auto& [node, at] : tried) {
-      if (!enforced_.contains(node)) { nodes.insert(node); }
+      if (wasCountedOn(uid, node)) { nodes.insert(node); }
     }
   }
   for (const auto& [uid, gone] : gone_) {
