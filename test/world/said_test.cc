@@ -7,23 +7,25 @@ namespace {
 
 using namespace std::chrono_literals;
 
-sandbox::World::Options noting(std::vector<std::string>& lines) {
+struct Lines {
+  std::vector<std::string> lines;
+  std::vector<std::string> warnings;  // of those
+};
+
+sandbox::World::Options noting(Lines& to) {
   sandbox::World::Options options;
-  options.on_log = [&lines](sandbox::ReplicaId, const kapi::Log& log) {
+  options.on_log = [&to](sandbox::ReplicaId, const kapi::Log& log) {
     std::string line = log.message;
     for (const auto& [key, value] : log.fields) { line += " " + key + "=" + value; }
-    lines.push_back(std::move(line));
+    if (log.level >= kapi::Level::Warn) { to.warnings.push_back(line); }
+    to.lines.push_back(std::move(line));
   };
   return options;
 }
 
-struct Lines {
-  std::vector<std::string> lines;
-};
-
-class Said : private Lines, public Cluster {
+class Said : protected Lines, public Cluster {
  protected:
-  Said() : Cluster{noting(lines)} { startOne(); }
+  Said() : Cluster{noting(*this)} { startOne(); }
   [[nodiscard]] std::vector<std::string> about(const std::string& what) const {
     std::vector<std::string> out;
     for (const auto& line : lines) {
@@ -39,6 +41,13 @@ class Said : private Lines, public Cluster {
                                    : text.substr(at + name.size(), text.find('\n', at) - at - name.size());
   }
 };
+
+TEST_F(Said, AStartWithoutTroubleWarnsOfNothing) {
+  world.run(10s);
+  EXPECT_EQ(about("leading; catching up before deciding").size(), 1U);
+  EXPECT_EQ(about("deciding").size(), 1U);
+  EXPECT_EQ(warnings, std::vector<std::string>{});
+}
 
 TEST_F(Said, APlacementIsOneLine) {
   world.create(claim("one", 1));

@@ -73,9 +73,10 @@ class Leadership {
   [[nodiscard]] const LeaseRecord& record() const { return record_; }
   [[nodiscard]] InitialSync& initialSync() { return initial_sync_; }
   [[nodiscard]] const InitialSync& initialSync() const { return initial_sync_; }
-  /// Why it does not decide yet; "" nothing.
+  /// What keeps it from deciding, for the log; "" nothing: what was not answered yet is none.
   [[nodiscard]] std::string trouble() const {
-    return record_.trouble().empty() ? initial_sync_.error() : record_.trouble();
+    const bool fine = record_.trouble().empty() || record_.isFirstRead();
+    return fine ? initial_sync_.error() : record_.trouble();
   }
 
  private:

@@ -26,6 +26,8 @@ void LeaseRecord::send(kapi::Call call, State state) {
   next_call_ = std::move(call);
 }
 
+bool LeaseRecord::isFirstRead() const { return trouble_ == kNotRead; }
+
 void LeaseRecord::readCrd() { send(kapi::getObject(kapi::kCrd, {"", kClaimCrd}), State::Reading); }
 
 void LeaseRecord::start(std::string term, kapi::Effects& out) {

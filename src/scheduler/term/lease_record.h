@@ -52,6 +52,8 @@ class LeaseRecord : public controller::Part {
   [[nodiscard]] bool ours() const { return ours_ || GS_MUTANT(IgnoresRecord); }
   /// Why not, for /readyz; "" when settled.
   [[nodiscard]] const std::string& trouble() const { return trouble_; }
+  /// Nothing is wrong: it was not answered yet.
+  [[nodiscard]] bool isFirstRead() const;
   /// The CRD has come since this was last asked, and the record is ours.
   [[nodiscard]] bool takeCame() { return ours() && std::exchange(came_, false); }
   [[nodiscard]] std::optional<Mono> nextDue() const override;
