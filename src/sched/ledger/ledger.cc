@@ -410,8 +410,9 @@ void Ledger::usePod(const model::NodeName& node, const model::Uid& uid, Source s
     if (before != nullptr) { count(*nodes_[i], *before, -1); }
     count(*nodes_[i], next, +1);
   }
+  const bool recounts = counts && (next.counted > 0 || !nodes_[i]->counted.empty());
   uses.insert_or_assign(UseKey{uid, source}, std::move(next));
-  recount(i, uid);
+  if (recounts) { recount(i, uid); }
   if (matters) { changed(i); }
 }
 
@@ -432,7 +433,7 @@ void Ledger::unusePod(const model::NodeName& node, const model::Uid& uid, Source
     if (takes_over) { count(*n, other->second, +1); }
   }
   uses.erase(mine);
-  recount(i, uid);
+  if (counted) { recount(i, uid); }
   if (matters) { changed(i); }
   forgetIfNothing(i);
 }
