@@ -61,12 +61,14 @@ LAYERS = {
     "extender/protocol": ("engine sched controller model kapi json net/http_types.h base", "fmt expected",  PURE),
     "extender/grants":   ("extender/protocol engine sched controller model kapi base", "fmt expected",  PURE),
     "extender":  ("extender/grants extender/protocol engine sched controller model kapi json net/http_types.h base", "fmt expected",  PURE),
+    "webhook":   ("controller kapi json net/http_types.h model base",              "fmt expected",  PURE),
     "process":   ("k8s controller kapi net model base",                                      "fmt expected cli11", []),
     "serve/extender": ("extender sched model process k8s kapi net base",          "fmt expected",  ["random", "clock"]),
+    "serve/webhook": ("webhook process k8s kapi net model base",                 "fmt expected",  ["random", "clock"]),
     "serve/combined": ("serve/extender scheduler extender engine sched controller model process k8s kapi json net base", "fmt expected", ["random", "clock"]),
     "sandbox/node":  ("apiserver kapi json model base",                           "fmt expected",  PURE),
     "sandbox/controllers": ("apiserver kapi json model base",                     "fmt expected",  PURE),
-    "sandbox/world": ("sandbox/node sandbox/controllers apiserver scheduler extender engine sched controller kapi json yaml model base", "fmt expected", PURE),
+    "sandbox/world": ("sandbox/node sandbox/controllers apiserver webhook scheduler extender engine sched controller kapi json yaml model base", "fmt expected", PURE),
     "sandbox/serve": ("sandbox/node sandbox/world apiserver kapi json yaml net model base", "fmt expected", ["random", "clock"]),
     "testing":   ("model kapi base",                                              "fmt expected",  PURE),
     "apps":      ("*",                                                            "fmt expected",  []),
@@ -113,9 +115,9 @@ DIALECTS = {
     "vcuda": (r"[vV]cuda|tencent\.com/(?:vcuda|predicate|gpu-assigned)", "extender/ sandbox/node/gpu_manager"),
     "devices by id": (r"\bk(?:Allocated|VisibleDevices|Reservation)Key\b|\bkPlainDoor\b|"
                       r"gpu\.scheduling/(?:allocated|visible-devices|reservation)\b",
-                      "scheduler/ apps/gpu_scheduler_main.cc sandbox/node/kubelet.cc sandbox/serve/demo.cc"),
-    "claim": (r"\bkClaim(?:Key|Door)\b|gpu\.scheduling/claim\b", ""),
-    "map": (r"\bkMap(?:Key|Door)\b|gpu-scheduling-map", ""),
+                      "scheduler/ webhook/pod_mutation apps/gpu_scheduler_main.cc sandbox/node/kubelet.cc sandbox/serve/demo.cc"),
+    "claim": (r"\bkClaim(?:Key|Door)\b|gpu\.scheduling/claim\b", "webhook/pod_mutation"),
+    "map": (r"\bkMap(?:Key|Door)\b|gpu-scheduling-map", "webhook/pod_mutation"),
 }
 KNOWS_DIALECTS = "sched/doors/ model/ testing/"
 

@@ -1,9 +1,11 @@
 // Text by ASCII alone: names whose case does not count (HTTP headers, keys as Go reads them),
-// white space at the ends.
+// white space at the ends, lists.
 #pragma once
 
 #include <algorithm>
+#include <string>
 #include <string_view>
+#include <vector>
 
 namespace gs {
 
@@ -22,6 +24,18 @@ namespace gs {
   const auto first = text.find_first_not_of(kSpace);
   return first == std::string_view::npos ? std::string_view{}
                                          : text.substr(first, text.find_last_not_of(kSpace) - first + 1);
+}
+
+/// Of "a, b": "a" and "b"; what is empty is left out.
+[[nodiscard]] inline std::vector<std::string> commaList(std::string_view text) {
+  std::vector<std::string> out;
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string_view part = trim(text.substr(at, end - at));
+    if (!part.empty()) { out.emplace_back(part); }
+    at = end + 1;
+  }
+  return out;
 }
 
 }  // namespace gs

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/base64.h"
 #include "json/value.h"
-#include "k8s/base64.h"
 #include "yaml/yaml.h"
 
 namespace gs::k8s {

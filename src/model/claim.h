@@ -16,6 +16,8 @@ namespace gs::model {
 enum class Policy : std::uint8_t { Contiguous, Spread, PreferIds };
 /// As claims write them (spec.devices.policy), by Policy.
 inline constexpr std::array<std::string_view, 3> kPolicyNames{"contiguous", "spread", "preferIds"};
+/// spec.devices.preferIds means something to it.
+[[nodiscard]] constexpr bool readsIds(Policy policy) { return policy == Policy::PreferIds; }
 enum class Exclusivity : std::uint8_t { Exclusive, Shared, Mig };
 enum class TopologyMode : std::uint8_t { Ignore, Preferred, Required };
 

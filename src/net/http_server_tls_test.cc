@@ -9,6 +9,9 @@
 #include <fstream>
 #include <thread>
 
+#include "base/mutex.h"
+#include "base/system_clock.h"
+#include "net/certificate.h"
 #include "net/http_client.h"
 #include "net/http_server.h"
 #include "net/identity_test.h"
@@ -154,6 +157,51 @@ TEST_F(TlsAcceptorTest, ShowsARotatedPairAndKeepsTheOldOneWhileTheNewIsNoPair) {
   write("cert", "rubbish");
   now += std::chrono::seconds{1};
   EXPECT_EQ(shownBy(**acceptor, now), "next");
+}
+
+TEST_F(TlsAcceptorTest, ShowsThePairThatItIsGivenFromThenOn) {
+  Mono now{std::chrono::seconds{1000}};
+  std::shared_ptr<const ServerPair> pair;
+  const auto give = [&](const std::vector<std::string>& names) {
+    const Wall from = SystemClock{}.now().wall;
+    pair = std::make_shared<const ServerPair>(
+        makeCertificate(names, from, from + std::chrono::hours{1})->server);
+  };
+  auto acceptor = TlsAcceptor::load({.pair = [&] { return pair; }}, now);
+  ASSERT_TRUE(acceptor.has_value());
+  EXPECT_EQ((*acceptor)->accept(Fd{::socket(AF_UNIX, SOCK_STREAM, 0)}, now), nullptr) << "there is none yet";
+  give({"first"});
+  EXPECT_EQ(shownBy(**acceptor, now), "first") << "at once";
+  give({"second"});
+  EXPECT_EQ(shownBy(**acceptor, now), "first") << "looked again within a second";
+  now += std::chrono::seconds{1};
+  EXPECT_EQ(shownBy(**acceptor, now), "second");
+  pair = std::make_shared<const ServerPair>(ServerPair{pair->cert_pem, "rubbish"});
+  now += std::chrono::seconds{1};
+  EXPECT_EQ(shownBy(**acceptor, now), "second") << "what is no pair leaves the one before";
+  pair = nullptr;
+  now += std::chrono::seconds{1};
+  EXPECT_EQ(shownBy(**acceptor, now), "second");
+}
+
+TEST_F(HttpServerTls, AServerWithoutAPairYetClosesConnectionsAndServesWhenItHasOne) {
+  Mutex mutex;
+  std::shared_ptr<const ServerPair> pair;
+  const auto server = serve({.pair = [&] {
+    MutexLock lock{mutex};
+    return pair;
+  }});
+  const Wall from = SystemClock{}.now().wall;
+  const auto made =
+      makeCertificate({"hook.ns.svc"}, from - std::chrono::minutes{1}, from + std::chrono::hours{1});
+  ASSERT_TRUE(made.has_value());
+  HttpClient client{{.tls = {.ca_pem = made->ca_pem, .server_name = "hook.ns.svc"}}};
+  EXPECT_EQ(post(*server, client, "").status, 0);
+  {
+    MutexLock lock{mutex};
+    pair = std::make_shared<const ServerPair>(made->server);
+  }
+  EXPECT_EQ(post(*server, client, "").status, 200) << "a client checks it as an API server does";
 }
 
 }  // namespace

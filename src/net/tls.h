@@ -4,6 +4,8 @@
 // a rotated certificate takes effect without a restart.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
 
 namespace gs::net {
@@ -20,13 +22,22 @@ struct ClientTls {
   friend bool operator==(const ClientTls&, const ClientTls&) = default;
 };
 
+/// PEM text.
+struct ServerPair {
+  std::string cert_pem;  // with the chain after it
+  std::string key_pem;
+};
+
 /// A server. Its files are looked at again at most once a second, for new connections: a pair that has
 /// changed and fits is shown from then on; one that cannot be read, or does not fit, leaves the one before.
 /// TLS 1.2 and newer.
 struct ServerTls {
-  std::string cert_file;  // with the chain after it
-  std::string key_file;
+  std::string cert_file{};  // with the chain after it
+  std::string key_file{};
   std::string client_ca_file{};  // "": clients need no certificate
+  /// Instead of the two files: asked for at most once a second, on the server's thread. The same pointer is
+  /// the same pair. While it gives nullptr, connections are closed.
+  std::function<std::shared_ptr<const ServerPair>()> pair{};
 };
 
 }  // namespace gs::net

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "base/log.h"
+#include "net/pem.h"
 
 namespace gs::net {
 namespace {
@@ -42,15 +43,33 @@ Marks marksOf(const ServerTls& tls) {
   return {markOf(tls.cert_file), markOf(tls.key_file), markOf(tls.client_ca_file)};
 }
 
-std::string libraryError() {
-  const auto code = ERR_get_error();
-  ERR_clear_error();
-  std::array<char, 256> text{};
-  ERR_error_string_n(code, text.data(), text.size());
-  return text.data();
+Status useFiles(SSL_CTX* c, const ServerTls& tls) {
+  if (SSL_CTX_use_certificate_chain_file(c, tls.cert_file.c_str()) != 1) {
+    return fail(Code::Invalid, fmt::format("'{}' is not a PEM certificate that can be read: {}",
+                                           tls.cert_file, libraryError()));
+  }
+  if (SSL_CTX_use_PrivateKey_file(c, tls.key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
+    return fail(Code::Invalid, fmt::format("'{}' is not the PEM key of the certificate in '{}': {}",
+                                           tls.key_file, tls.cert_file, libraryError()));
+  }
+  return {};
 }
 
-Result<Context> load(const ServerTls& tls) {
+Status usePair(SSL_CTX* c, const ServerPair& pair) {
+  const auto chain = readCertificates(pair.cert_pem);
+  if (chain.empty() || SSL_CTX_use_certificate(c, chain.front().get()) != 1) {
+    return fail(Code::Invalid, "what is to be shown is not a PEM certificate: " + libraryError());
+  }
+  for (std::size_t i = 1; i < chain.size(); ++i) { SSL_CTX_add1_chain_cert(c, chain[i].get()); }
+  const OwnedKey key = readKey(pair.key_pem);
+  if (key == nullptr || SSL_CTX_use_PrivateKey(c, key.get()) != 1) {
+    return fail(Code::Invalid, "the PEM key is not that of the certificate: " + libraryError());
+  }
+  return {};
+}
+
+/// `pair` nullptr: what the files have.
+Result<Context> load(const ServerTls& tls, const ServerPair* pair) {
   ERR_clear_error();
   Context context{SSL_CTX_new(TLS_server_method())};
   if (context == nullptr) { return fail(Code::Internal, "TLS: " + libraryError()); }
@@ -59,13 +78,8 @@ Result<Context> load(const ServerTls& tls) {
   SSL_CTX_set_mode(
       c, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
   SSL_CTX_set_options(c, SSL_OP_IGNORE_UNEXPECTED_EOF | SSL_OP_NO_RENEGOTIATION);
-  if (SSL_CTX_use_certificate_chain_file(c, tls.cert_file.c_str()) != 1) {
-    return fail(Code::Invalid, fmt::format("'{}' is not a PEM certificate that can be read: {}",
-                                           tls.cert_file, libraryError()));
-  }
-  if (SSL_CTX_use_PrivateKey_file(c, tls.key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
-    return fail(Code::Invalid, fmt::format("'{}' is not the PEM key of the certificate in '{}': {}",
-                                           tls.key_file, tls.cert_file, libraryError()));
+  if (Status fits = pair != nullptr ? usePair(c, *pair) : useFiles(c, tls); !fits) {
+    return tl::unexpected(fits.error());
   }
   if (!tls.client_ca_file.empty()) {
     if (SSL_CTX_load_verify_locations(c, tls.client_ca_file.c_str(), nullptr) != 1) {
@@ -119,8 +133,9 @@ class TlsTransport final : public Transport {
 }  // namespace
 
 struct TlsAcceptor::Loaded {
-  Context context;
-  Marks marks;
+  Context context;  // nullptr: there is nothing to show yet
+  Marks marks{};
+  std::shared_ptr<const ServerPair> pair{};
 };
 
 TlsAcceptor::TlsAcceptor(ServerTls tls, std::unique_ptr<Loaded> loaded, Mono now)
@@ -128,25 +143,38 @@ TlsAcceptor::TlsAcceptor(ServerTls tls, std::unique_ptr<Loaded> loaded, Mono now
 TlsAcceptor::~TlsAcceptor() = default;
 
 Result<std::unique_ptr<TlsAcceptor>> TlsAcceptor::load(ServerTls tls, Mono now) {
-  const Marks marks = marksOf(tls);
-  auto context = net::load(tls);
-  if (!context) { return tl::unexpected(context.error()); }
   ignoreBrokenPipes();
-  auto loaded = std::make_unique<Loaded>(Loaded{*std::move(context), marks});
+  auto loaded = std::make_unique<Loaded>();
+  if (!tls.pair) {
+    loaded->marks = marksOf(tls);
+    auto context = net::load(tls, nullptr);
+    if (!context) { return tl::unexpected(context.error()); }
+    loaded->context = *std::move(context);
+  }
   return std::unique_ptr<TlsAcceptor>{new TlsAcceptor{std::move(tls), std::move(loaded), now}};
 }
 
-/// The marks are taken before the files are read: a change in between is seen next time.
-void TlsAcceptor::lookAgain(Mono now) {
-  if (now < look_again_) { return; }
-  look_again_ = now + kLook;
+/// Something else is to be shown. The marks are taken before the files are read: a change in between is seen
+/// next time.
+bool TlsAcceptor::hasChanged() {
   const Marks marks = marksOf(tls_);
-  if (marks == loaded_->marks) { return; }
-  loaded_->marks = marks;
-  auto context = net::load(tls_);
+  bool changed = std::exchange(loaded_->marks, marks) != marks;
+  auto pair = tls_.pair ? tls_.pair() : nullptr;
+  if (pair != nullptr && pair != loaded_->pair) {
+    loaded_->pair = std::move(pair);
+    changed = true;
+  }
+  return changed && (!tls_.pair || loaded_->pair != nullptr);
+}
+
+void TlsAcceptor::lookAgain(Mono now) {
+  look_again_ = now + kLook;
+  if (!hasChanged()) { return; }
+  const bool first = loaded_->context == nullptr;
+  auto context = net::load(tls_, loaded_->pair.get());
   if (context) {
     loaded_->context = *std::move(context);
-    log::info("the TLS certificate was read anew", {{"file", tls_.cert_file}});
+    if (!first) { log::info("the TLS certificate was read anew", {{"file", tls_.cert_file}}); }
   } else {
     log::warn("the new TLS certificate cannot be used; the one before is",
               {{"error", context.error().message}});
@@ -154,7 +182,9 @@ void TlsAcceptor::lookAgain(Mono now) {
 }
 
 std::unique_ptr<Transport> TlsAcceptor::accept(Fd socket, Mono now) {
-  lookAgain(now);
+  const bool has_none = loaded_->context == nullptr;  // the first one is not waited for
+  if (has_none || now >= look_again_) { lookAgain(now); }
+  if (loaded_->context == nullptr) { return nullptr; }
   Session session{SSL_new(loaded_->context.get())};
   if (session == nullptr || SSL_set_fd(session.get(), socket.get()) != 1) { return nullptr; }
   SSL_set_accept_state(session.get());

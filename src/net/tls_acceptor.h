@@ -18,12 +18,14 @@ class TlsAcceptor {
   static Result<std::unique_ptr<TlsAcceptor>> load(ServerTls tls, Mono now);
   ~TlsAcceptor();
 
-  /// The handshake is made by the transport's first reads and writes. nullptr: the library has no memory.
+  /// The handshake is made by the transport's first reads and writes. nullptr: the library has no memory, or
+  /// there is nothing to show yet.
   [[nodiscard]] std::unique_ptr<Transport> accept(Fd socket, Mono now);
 
  private:
   struct Loaded;
   TlsAcceptor(ServerTls tls, std::unique_ptr<Loaded> loaded, Mono now);
+  [[nodiscard]] bool hasChanged();
   void lookAgain(Mono now);
 
   ServerTls tls_;

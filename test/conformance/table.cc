@@ -8,6 +8,8 @@
 #include <fstream>
 #include <optional>
 
+#include "base/base64.h"
+
 namespace gs::conformance {
 namespace {
 
@@ -25,30 +27,10 @@ std::string contentType(std::string_view type) {
   return type.empty() ? "application/json" : std::string{type};
 }
 
-/// nullopt: not base64.
-std::optional<std::string> fromBase64(std::string_view text) {
-  static constexpr std::string_view kDigits =
-      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  while (text.ends_with('=')) { text.remove_suffix(1); }
-  std::string out;
-  std::uint32_t bits = 0;
-  int count = 0;
-  for (const char c : text) {
-    const auto digit = kDigits.find(c);
-    if (digit == std::string_view::npos) { return std::nullopt; }
-    bits = bits << 6U | static_cast<std::uint32_t>(digit);
-    count += 6;
-    if (count < 8) { continue; }
-    count -= 8;
-    out += static_cast<char>(bits >> static_cast<unsigned>(count) & 0xffU);
-  }
-  return out;
-}
-
 Result<std::string> bodyOf(const Value& line, const std::string& where) {
   if (line.find("text") != nullptr) { return std::string{line["text"].str()}; }
   if (line.find("base64") == nullptr) { return line["body"].isNull() ? "" : json::print(line["body"]); }
-  auto bytes = fromBase64(line["base64"].str());
+  auto bytes = decodeBase64(line["base64"].str());
   if (!bytes) { return fail(Code::Invalid, fmt::format("{}: 'base64' is none", where)); }
   return *std::move(bytes);
 }

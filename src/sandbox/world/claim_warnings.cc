@@ -28,7 +28,6 @@ class ClaimWarnings final : public apiserver::AdmissionPlugin {
       return response;
     }
     const model::GpuClaim claim = kapi::decodeClaim(object);
-    for (const auto& oddity : sched::odditiesOfSpec(claim)) { warn(oddity); }
     if (!request.old.isNull() && kapi::decodeClaim(request.old).count != claim.count) {
       warn(oddityOfCount(usersOf(claim)));
     }

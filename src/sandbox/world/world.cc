@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "sandbox/world/claim_warnings.h"
 #include "sandbox/world/crds.h"
+#include "sandbox/world/webhook_plugin.h"
 
 namespace gs::sandbox {
 namespace {
@@ -22,8 +23,10 @@ Rng schedulerRng(std::uint64_t seed) {
 }
 
 /// An API server with the chart's CRDs, or with what was saved.
-std::unique_ptr<apiserver::Api> makeApi(Rng rng, Now now, const json::Value& saved, bool with_crds) {
+std::unique_ptr<apiserver::Api> makeApi(Rng rng, Now now, const json::Value& saved, bool with_crds,
+                                        bool with_webhook) {
   auto api = std::make_unique<apiserver::Api>(rng, now);
+  if (with_webhook) { api->admission().add(webhookPlugin(webhook::Handler{{}})); }
   api->admission().add(claimWarnings(api->store()));
   if (!saved.isNull()) {
     const auto restored = api->restore(saved);
@@ -44,7 +47,7 @@ std::unique_ptr<apiserver::Api> makeApi(Rng rng, Now now, const json::Value& sav
 World::World(Options options)
     : options_{std::move(options)},
       queue_{options_.start},
-      api_{makeApi(apiRng(options_.seed), queue_.now(), options_.restore, options_.crds)},
+      api_{makeApi(apiRng(options_.seed), queue_.now(), options_.restore, options_.crds, options_.webhook)},
       transport_{queue_, *api_, {options_.latency, options_.records, [this] { changed(); }}},
       replicas_{queue_,
                 transport_,

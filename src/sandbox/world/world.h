@@ -41,6 +41,7 @@ class World {
     bool agents = true;        // false: GpuNodeStatus made by hand (no observedTime)
     bool kubelets = true;      // false: nothing runs; a pod that was bound stays as it is
     bool crds = true;          // false: without the chart's CRDs
+    bool webhook = false;      // true: admission asks the shipped one (webhook_plugin.h)
     bool controllers = false;  // of Deployments, ReplicaSets, StatefulSets and Jobs
     Duration latency = std::chrono::milliseconds{1};
     Duration lease_duration = std::chrono::seconds{5};

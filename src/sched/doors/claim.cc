@@ -2,7 +2,6 @@
 #include <fmt/format.h>
 
 #include "sched/doors/exact.h"
-#include "sched/policy/policy.h"
 
 namespace gs::sched {
 namespace {
@@ -53,7 +52,7 @@ DoorResult claimRequest(const model::Pod& pod, const Objects& named, PodRequest 
   DeviceRequest d;
   d.count = claim->count;
   d.policy = claim->policy;
-  if (policyOf(claim->policy).reads_list) { d.prefer_ids = claim->prefer_ids; }
+  if (model::readsIds(claim->policy)) { d.prefer_ids = claim->prefer_ids; }
   d.shared = claim->exclusivity == model::Exclusivity::Shared;
   d.topology = claim->topology;
   d.min_bandwidth_gbps = claim->topology ? claim->min_bandwidth_gbps : 0;

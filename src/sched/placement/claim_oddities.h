@@ -1,7 +1,6 @@
-// What is odd about a GpuClaim that is accepted all the same: a field that nobody reads as the spec stands, a
-// count that running pods do not follow, a deletion while pods have GPUs by the claim. Decided in one place:
-// the scheduler makes events of it, and the sandbox's API server warnings, as an admission webhook would.
-// Pure.
+// What is odd about a GpuClaim because of the pods that use it: a count that running pods do not follow, a
+// deletion while pods have GPUs by the claim. What its spec alone says is in model/claim_oddities.h. The
+// scheduler makes events of both, and the sandbox's API server warnings, as an admission webhook would. Pure.
 #pragma once
 
 #include <cstddef>
@@ -9,20 +8,14 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <vector>
 
-#include "model/claim.h"
+#include "model/claim_oddities.h"
 #include "model/ids.h"
 #include "model/pod.h"
 
 namespace gs::sched {
 
-struct ClaimOddity {
-  std::string reason;  // of an event
-  std::string about;   // what of the claim makes it odd: while that stays, it is the same oddity
-  std::string text;    // what is so, and what to do
-  friend bool operator==(const ClaimOddity&, const ClaimOddity&) = default;
-};
+using model::ClaimOddity;
 
 /// The pods that have GPUs by a claim. There may be very many: all are counted, and the first three named.
 class ClaimUsers {
@@ -50,8 +43,6 @@ class ClaimUsers {
   Some others_;  // that have another number of GPUs than `count_`
 };
 
-/// What its spec alone says.
-[[nodiscard]] std::vector<ClaimOddity> odditiesOfSpec(const model::GpuClaim& claim);
 /// The count was changed, and pods run with another one.
 [[nodiscard]] std::optional<ClaimOddity> oddityOfCount(const ClaimUsers& users);
 /// Of a claim that is deleted.

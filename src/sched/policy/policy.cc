@@ -31,8 +31,7 @@ constexpr DevicePolicy kPreferIds{
     },
     [](const Topology& t, const Order& order, const DeviceRequest& r, const Terms& terms) {
       return preferIdsShared(t, order, r.prefer_ids, terms);
-    },
-    false, true};
+    }};
 
 /// By model::Policy.
 constexpr std::array<const DevicePolicy*, model::kPolicyNames.size()> kPolicies{&kContiguous, &kSpread,

@@ -21,8 +21,6 @@ struct DevicePolicy {
                                 const DeviceRequest& request, const Terms& terms);
   /// More islands are better, even where the request ignores topology; layout and bandwidth have no say.
   bool over_islands = false;
-  /// The claim's preferIds are read. Elsewhere a request has none.
-  bool reads_list = false;
 };
 
 [[nodiscard]] const DevicePolicy& policyOf(model::Policy policy);

@@ -56,7 +56,7 @@ int ClaimWarnings::look(const model::ObjectKey& key) {
 int ClaimWarnings::lookAtSpec(const model::GpuClaim& claim, Known& known) {
   int said = 0;
   std::set<std::string> now;
-  for (const auto& oddity : sched::odditiesOfSpec(claim)) {
+  for (const auto& oddity : model::odditiesOfSpec(claim)) {
     now.insert(oddity.about);
     if (known.said.contains(oddity.about)) { continue; }
     say(claim.key, claim.uid, claim.revision, oddity);

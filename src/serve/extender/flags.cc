@@ -64,14 +64,8 @@ void addOffers(process::Command command, OfferFlags& f) {
 }
 
 std::set<std::string> OfferFlags::names() const {
-  std::set<std::string> out;
-  for (std::size_t at = 0; at <= extender_pods.size();) {
-    const std::size_t end = std::min(extender_pods.find(',', at), extender_pods.size());
-    const auto name = trim(std::string_view{extender_pods}.substr(at, end - at));
-    if (!name.empty()) { out.emplace(name); }
-    at = end + 1;
-  }
-  return out;
+  const auto names = commaList(extender_pods);
+  return {names.begin(), names.end()};
 }
 
 Status OfferFlags::check(const ExtenderFlags& extender, const std::string& own_name) const {

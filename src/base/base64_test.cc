@@ -1,9 +1,21 @@
-#include "k8s/base64.h"
+#include "base/base64.h"
 
 #include <gtest/gtest.h>
 
-namespace gs::k8s {
+namespace gs {
 namespace {
+
+TEST(Base64, EncodesWhatItDecodes) {
+  EXPECT_EQ(encodeBase64(""), "");
+  EXPECT_EQ(encodeBase64("f"), "Zg==");
+  EXPECT_EQ(encodeBase64("fo"), "Zm8=");
+  EXPECT_EQ(encodeBase64("foo"), "Zm9v");
+  std::string all;
+  for (int c = 0; c < 256; ++c) {
+    all.push_back(static_cast<char>(c));
+    EXPECT_EQ(decodeBase64(encodeBase64(all)), all);
+  }
+}
 
 TEST(Base64, DecodesWithPaddingAndLineBreaks) {
   EXPECT_EQ(decodeBase64(""), "");
@@ -23,4 +35,4 @@ TEST(Base64, RefusesEverythingElse) {
 }
 
 }  // namespace
-}  // namespace gs::k8s
+}  // namespace gs

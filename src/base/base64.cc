@@ -1,9 +1,12 @@
-#include "k8s/base64.h"
+#include "base/base64.h"
 
+#include <algorithm>
 #include <cstdint>
 
-namespace gs::k8s {
+namespace gs {
 namespace {
+
+constexpr std::string_view kDigits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 int digitOf(char c) {
   if (c >= 'A' && c <= 'Z') { return c - 'A'; }
@@ -14,6 +17,22 @@ int digitOf(char c) {
 }
 
 }  // namespace
+
+std::string encodeBase64(std::string_view bytes) {
+  std::string out;
+  out.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t at = 0; at < bytes.size(); at += 3) {
+    const std::size_t taken = std::min<std::size_t>(3, bytes.size() - at);
+    std::uint32_t bits = 0;
+    for (std::size_t i = 0; i < 3; ++i) {
+      bits = (bits << 8) | (i < taken ? static_cast<unsigned char>(bytes[at + i]) : 0U);
+    }
+    for (std::size_t i = 0; i < 4; ++i) {
+      out.push_back(i <= taken ? kDigits[(bits >> (18 - 6 * i)) & 63] : '=');
+    }
+  }
+  return out;
+}
 
 std::optional<std::string> decodeBase64(std::string_view text) {
   std::string out;
@@ -46,4 +65,4 @@ std::optional<std::string> decodeBase64(std::string_view text) {
   return out;
 }
 
-}  // namespace gs::k8s
+}  // namespace gs

@@ -1,0 +1,37 @@
+// What --inject-limits adds to pods, by claim: the machine writes it, the threads that answer reviews read
+// it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string_view>
+
+#include "base/mutex.h"
+#include "model/ids.h"
+
+namespace gs::serve {
+
+class ClaimLimits {
+ public:
+  /// nullopt: it is gone, or pods of it are not limited.
+  void set(const model::ObjectKey& claim, std::optional<std::int64_t> gpus) {
+    MutexLock lock{mutex_};
+    if (gpus) {
+      limits_.insert_or_assign(claim, *gpus);
+    } else {
+      limits_.erase(claim);
+    }
+  }
+  [[nodiscard]] std::optional<std::int64_t> of(std::string_view ns, std::string_view claim) const {
+    MutexLock lock{mutex_};
+    const auto it = limits_.find({std::string{ns}, std::string{claim}});
+    return it == limits_.end() ? std::nullopt : std::optional{it->second};
+  }
+
+ private:
+  mutable Mutex mutex_;
+  std::map<model::ObjectKey, std::int64_t> limits_ GS_GUARDED_BY(mutex_);
+};
+
+}  // namespace gs::serve

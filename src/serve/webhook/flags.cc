@@ -1,0 +1,76 @@
+#include "serve/webhook/flags.h"
+
+#include <fmt/format.h>
+
+#include "base/ascii.h"
+
+namespace gs::serve {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::size_t kWorkers = 32;
+constexpr std::size_t kConnections = 2'000;
+constexpr Duration kIdle = 120s;  // API servers keep theirs for 90
+
+}  // namespace
+
+void addWebhook(process::Command command, WebhookFlags& f) {
+  command.topic("Webhook")
+      .text("--addr", "HOST:PORT", f.address, "Where the API server asks, by HTTPS")
+      .text("--scheduler-names", "NAMES", f.schedulers,
+            "schedulerNames, parted by commas, of pods whose containers are told their GPUs")
+      .text("--device-order", "ORDER", f.device_order,
+            "CUDA_DEVICE_ORDER of containers that do not set it: ids are in PCI order; empty: none is set")
+      .flag("--inject-limits", f.inject_limits,
+            "Add nvidia.com/gpu to the limits of pods whose GpuClaim is Exclusive, and there when they are "
+            "created");
+  process::addServerTls(command, f.tls, ", instead of one that is made here");
+  process::addClientCa(command, f.tls);
+  command.topic("Certificate that is made here")
+      .name("--cert-secret", f.secret, "Secret of our namespace that it is kept in")
+      .name("--service", f.service, "Service of our namespace by which the API server reaches us")
+      .text("--mutating-config", "NAME", f.mutating,
+            "MutatingWebhookConfiguration that is told whom to trust; empty: none")
+      .text("--validating-config", "NAME", f.validating,
+            "ValidatingWebhookConfiguration that is told whom to trust; empty: none");
+}
+
+Status WebhookFlags::check() const {
+  if (commaList(schedulers).empty()) {
+    return fail(Code::Invalid,
+                fmt::format("--scheduler-names '{}' names nobody; write gpu-scheduler, say", schedulers));
+  }
+  if (tls.cert_file.empty() && tls.key_file.empty()) { return {}; }
+  const auto fits = process::serverTlsOf(tls);
+  return fits ? Status{} : tl::unexpected(fits.error());
+}
+
+webhook::PodRules WebhookFlags::rules() const {
+  webhook::PodRules out;
+  const auto names = commaList(schedulers);
+  out.schedulers = {names.begin(), names.end()};
+  out.device_order = device_order;
+  return out;
+}
+
+std::optional<webhook::Certificates::Config> WebhookFlags::certificates(const std::string& ns) const {
+  if (!makesCertificate()) { return std::nullopt; }
+  return webhook::Certificates::Config{
+      .secret = {ns, secret}, .service = service, .mutating = mutating, .validating = validating};
+}
+
+net::HttpServer::Options httpOptionsOf(const WebhookFlags& f, const ShownPair& pair) {
+  net::HttpServer::Options out;
+  out.address = f.address;
+  out.max_workers = kWorkers;
+  out.max_connections = kConnections;
+  out.connection.idle_timeout = kIdle;
+  out.tls = process::serverTlsOf(f.tls).value_or(std::nullopt);
+  if (f.makesCertificate()) {
+    out.tls = net::ServerTls{.client_ca_file = f.tls.client_ca_file, .pair = [&pair] { return pair.get(); }};
+  }
+  return out;
+}
+
+}  // namespace gs::serve

@@ -1,0 +1,45 @@
+#include "serve/webhook/server.h"
+
+#include <string>
+#include <vector>
+
+#include "base/system_clock.h"
+#include "process/health_page.h"
+#include "webhook/metrics.h"
+
+namespace gs::serve {
+
+Status WebhookServer::start(net::HttpServer::Options options) {
+  options.connection.limits.body_bytes = kMostReview;
+  auto server =
+      net::HttpServer::start(std::move(options), [this](const net::Request& r) { return answer(r); });
+  if (!server) { return tl::unexpected(server.error()); }
+  server_ = *std::move(server);
+  return {};
+}
+
+void WebhookServer::stop() {
+  if (server_) { server_->stop(); }
+}
+
+net::Response WebhookServer::answer(const net::Request& request) {
+  static const std::vector<double> kBuckets = {0.0001, 0.00025, 0.0005, 0.001, 0.0025,
+                                               0.005,  0.01,    0.05,   0.25,  1};
+  if (process::HealthPage::isHealth(request.path())) { return health_(request); }
+  const SystemClock clock;
+  const Mono began = clock.now().mono;
+  auto served = handler_.answer(request);
+  if (!served.path.empty()) {
+    const std::string path{served.path};
+    metrics_
+        .counter(webhook::kRequests, "Admission reviews, by path and result.",
+                 {{"path", path}, {"result", std::string{served.result}}})
+        .add();
+    metrics_
+        .histogram(webhook::kRequestSeconds, "Seconds to answer one, by path.", kBuckets, {{"path", path}})
+        .observe(std::chrono::duration<double>{clock.now().mono - began}.count());
+  }
+  return std::move(served.response);
+}
+
+}  // namespace gs::serve

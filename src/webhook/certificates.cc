@@ -1,0 +1,285 @@
+#include "webhook/certificates.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "base/base64.h"
+#include "kapi/time.h"
+#include "kapi/write.h"
+
+namespace gs::webhook {
+namespace {
+
+using json::Object;
+using json::Value;
+using kapi::CallResult;
+
+constexpr const char* kCa = "ca.crt";
+constexpr const char* kCertificate = "tls.crt";
+constexpr const char* kKey = "tls.key";
+/// Clocks of nodes differ.
+constexpr auto kBefore = std::chrono::minutes{5};
+
+std::string of(const Secret& secret, const char* name) {
+  const auto it = secret.data.find(name);
+  return it == secret.data.end() ? std::string{} : it->second;
+}
+
+Pair pairOf(const Secret& secret) { return {of(secret, kCa), of(secret, kCertificate), of(secret, kKey)}; }
+
+Value bodyOf(const model::ObjectKey& key, const Secret* there, const Pair& pair) {
+  Value metadata = Object{{"labels", Object{{"app.kubernetes.io/managed-by", Certificates::kManagedBy}}}};
+  if (there != nullptr) {
+    metadata.set("uid", there->uid.text);
+    metadata.set("resourceVersion", std::to_string(there->revision));
+  } else {
+    metadata.set("name", key.name);
+    metadata.set("namespace", key.ns);
+  }
+  Value body = Object{{"apiVersion", "v1"}, {"kind", "Secret"}};
+  body.set("metadata", std::move(metadata));
+  if (there == nullptr) { body.set("type", "kubernetes.io/tls"); }
+  body.set("data", Object{{kCa, encodeBase64(pair.ca)},
+                          {kCertificate, encodeBase64(pair.certificate)},
+                          {kKey, encodeBase64(pair.key)}});
+  return body;
+}
+
+}  // namespace
+
+Certificates::Certificates(Config config, Maker& maker)
+    : config_{std::move(config)},
+      maker_{maker},
+      calls_{config_.owner},
+      configurations_{Configuration{.name = config_.mutating}, Configuration{.name = config_.validating}} {}
+
+const kapi::Kind& Certificates::kindOf(What what) const {
+  switch (what) {
+    case What::Secret: return kSecret;
+    case What::Mutating: return kMutatingConfiguration;
+    case What::Validating: break;
+  }
+  return kValidatingConfiguration;
+}
+
+model::ObjectKey Certificates::keyOf(What what) const {
+  if (what == What::Secret) { return config_.secret; }
+  return {"", what == What::Mutating ? config_.mutating : config_.validating};
+}
+
+bool Certificates::isUsed(What what) const { return !keyOf(what).name.empty(); }
+
+std::vector<std::string> Certificates::names() const {
+  const std::string& ns = config_.secret.ns;
+  const std::string& service = config_.service;
+  return {fmt::format("{}.{}.svc", service, ns), service, fmt::format("{}.{}", service, ns),
+          fmt::format("{}.{}.svc.cluster.local", service, ns)};
+}
+
+// ---- time
+
+kapi::Effects Certificates::start(Now now) {
+  next_look_ = now.mono;
+  return tick(now);
+}
+
+kapi::Effects Certificates::tick(Now now) {
+  kapi::Effects out;
+  (void)calls_.takeDue(now.mono);
+  const bool all = now.mono >= next_look_;
+  if (all) { next_look_ = now.mono + kLook; }
+  for (const What what : kAll) {
+    const bool again = calls_.failures(what) > 0 || all;  // what failed is read again when its wait is over
+    if (isUsed(what) && again && calls_.due(what, now.mono)) { read(what, out); }
+  }
+  show(now, out);
+  wake(now, out);
+  return out;
+}
+
+void Certificates::wake(Now now, kapi::Effects& out) {
+  Mono at = next_look_;
+  if (const auto due = calls_.nextDue()) { at = std::min(at, *due); }
+  if (trusted_since_ && shown_ != stored_) { at = std::min(at, *trusted_since_ + kSpread); }
+  out.emplace_back(kapi::Wake{std::max(at, now.mono)});
+}
+
+// ---- answers
+
+void Certificates::read(What what, kapi::Effects& out) {
+  kapi::Call call = kapi::getObject(kindOf(what), keyOf(what));
+  call.token = calls_.begin(what, Doing::Read);
+  out.emplace_back(std::move(call));
+}
+
+void Certificates::say(What what, std::string trouble, kapi::Effects& out) {
+  std::string& known = trouble_.at(static_cast<std::size_t>(what));
+  if (known != trouble && !trouble.empty()) { out.emplace_back(kapi::Log{kapi::Level::Warn, trouble, {}}); }
+  known = std::move(trouble);
+}
+
+std::string Certificates::trouble() const {
+  for (const std::string& trouble : trouble_) {
+    if (!trouble.empty()) { return trouble; }
+  }
+  return {};
+}
+
+void Certificates::failed(What what, const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
+  (void)calls_.failed(what, now.mono, outcome.retry_after);
+  say(what,
+      fmt::format("{} {}: {} {}", kindOf(what)->name, keyOf(what).text(), outcome.http, outcome.message),
+      out);
+}
+
+kapi::Effects Certificates::handle(const kapi::Outcome& outcome, Now now) {
+  kapi::Effects out;
+  const auto answered = calls_.answered(outcome.token);
+  if (!answered || answered->stale) { return out; }
+  if (answered->what == Doing::Write) {
+    written(answered->key, outcome, now, out);
+  } else if (answered->key == What::Secret) {
+    secretRead(outcome, now, out);
+  } else {
+    configurationRead(answered->key, outcome, now, out);
+  }
+  show(now, out);
+  wake(now, out);
+  return out;
+}
+
+/// Whatever came of it, it is read again: what is there counts.
+void Certificates::written(What what, const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
+  const bool overtaken = outcome.http == 409;  // another replica was first
+  if (outcome.result == CallResult::Applied || (overtaken && calls_.failures(what) == 0)) {
+    if (overtaken) { (void)calls_.failed(what, now.mono); }
+    return read(what, out);
+  }
+  failed(what, outcome, now, out);
+}
+
+// ---- the Secret
+
+void Certificates::secretRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
+  if (outcome.notFound()) { return renew(nullptr, now, out); }
+  const auto secret = outcome.object.as<Secret>();
+  if (outcome.result != CallResult::Applied || secret == nullptr) {
+    return failed(What::Secret, outcome, now, out);
+  }
+  secretIs(*secret, now, out);
+}
+
+void Certificates::secretIs(const Secret& secret, Now now, kapi::Effects& out) {
+  const bool ours = secret.managed_by == kManagedBy;
+  Pair pair = pairOf(secret);
+  const auto life = maker_.check(pair, names().front());
+  const bool due = !life || now.wall >= life->from + (life->until - life->from) * 2 / 3;
+  if (ours && due) { return renew(&secret, now, out); }
+  calls_.worked(What::Secret);
+  if (!life) {
+    return say(
+        What::Secret,
+        fmt::format("secret {} is not ours (label app.kubernetes.io/managed-by), and cannot be used: {}; "
+                    "mend it, or delete it to have one made",
+                    config_.secret.text(), life.error().message),
+        out);
+  }
+  say(What::Secret,
+      now.wall < life->until
+          ? ""
+          : fmt::format("the certificate in secret {} ended at {}; whoever made it is to renew it",
+                        config_.secret.text(), kapi::timeText(life->until)),
+      out);
+  if (stored_ != nullptr && *stored_ == pair) { return; }
+  stored_ = std::make_shared<const Pair>(std::move(pair));
+  trusted_since_.reset();
+  for (const What what : {What::Mutating, What::Validating}) {
+    configuration(what).trusts = false;
+    if (isUsed(what) && !calls_.open(what)) { read(what, out); }
+  }
+}
+
+void Certificates::renew(const Secret* secret, Now now, kapi::Effects& out) {
+  if (!calls_.due(What::Secret, now.mono)) { return; }
+  auto made = maker_.make(names(), {now.wall - kBefore, now.wall + kLife});
+  if (!made) {
+    (void)calls_.failed(What::Secret, now.mono);
+    return say(What::Secret, "no certificate can be made: " + made.error().message, out);
+  }
+  if (secret != nullptr) {
+    const Pair before = pairOf(*secret);
+    const auto life = maker_.check(before, names().front());
+    if (life && now.wall < life->until) { made->ca += before.ca.substr(0, before.ca.find("-----BEGIN", 1)); }
+  }
+  kapi::Call call;
+  call.verb = secret == nullptr ? kapi::Verb::Create : kapi::Verb::MergePatch;
+  call.kind = kSecret;
+  call.key = config_.secret;
+  if (secret == nullptr) { call.key.name.clear(); }
+  call.body = bodyOf(config_.secret, secret, *made);
+  call.token = calls_.begin(What::Secret, Doing::Write);
+  out.emplace_back(kapi::Log{kapi::Level::Info,
+                             secret == nullptr ? "making a certificate" : "renewing the certificate",
+                             {{"secret", config_.secret.text()}}});
+  out.emplace_back(std::move(call));
+}
+
+// ---- the configurations
+
+void Certificates::configurationRead(What what, const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
+  Configuration& known = configuration(what);
+  known.absent = outcome.notFound();
+  const auto seen = outcome.object.as<WebhookConfiguration>();
+  if (!known.absent && (outcome.result != CallResult::Applied || seen == nullptr)) {
+    return failed(what, outcome, now, out);
+  }
+  calls_.worked(what);
+  say(what, "", out);
+  known.trusts = known.absent;
+  if (known.absent || stored_ == nullptr) { return; }
+  const bool trusts =
+      stored_->ca.empty() || std::all_of(seen->webhooks.begin(), seen->webhooks.end(),
+                                         [&](const auto& w) { return w.ca_bundle == stored_->ca; });
+  known.trusts = trusts;
+  if (!trusts) { trust(what, *seen, out); }
+}
+
+void Certificates::trust(What what, const WebhookConfiguration& seen, kapi::Effects& out) {
+  json::Array webhooks;
+  for (const auto& webhook : seen.webhooks) {
+    webhooks.emplace_back(
+        Object{{"name", webhook.name}, {"clientConfig", Object{{"caBundle", encodeBase64(stored_->ca)}}}});
+  }
+  kapi::Call call;
+  call.verb = kapi::Verb::StrategicPatch;  // webhooks merge by name
+  call.kind = kindOf(what);
+  call.key = seen.key;
+  call.body =
+      Object{{"metadata", Object{{"uid", seen.uid.text}, {"resourceVersion", std::to_string(seen.revision)}}},
+             {"webhooks", std::move(webhooks)}};
+  call.token = calls_.begin(what, Doing::Write);
+  out.emplace_back(kapi::Log{
+      kapi::Level::Info, "telling the API server whom to trust", {{"configuration", seen.key.name}}});
+  out.emplace_back(std::move(call));
+}
+
+// ---- what is shown
+
+bool Certificates::isTrusted() const {
+  return std::all_of(configurations_.begin(), configurations_.end(),
+                     [](const Configuration& c) { return c.name.empty() || c.trusts; });
+}
+
+void Certificates::show(Now now, kapi::Effects& out) {
+  if (stored_ == nullptr || shown_ == stored_) { return; }
+  if (!isTrusted()) { trusted_since_.reset(); }
+  if (isTrusted() && !trusted_since_) { trusted_since_ = now.mono; }
+  const bool spread = trusted_since_ && now.mono >= *trusted_since_ + kSpread;
+  if (shown_ != nullptr && !spread) { return; }
+  shown_ = stored_;
+  out.emplace_back(kapi::Log{
+      kapi::Level::Info, "showing the certificate of the secret", {{"secret", config_.secret.text()}}});
+}
+
+}  // namespace gs::webhook

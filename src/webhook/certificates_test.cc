@@ -1,0 +1,386 @@
+#include "webhook/certificates.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "base/base64.h"
+#include "kapi/decode.h"
+
+namespace gs::webhook {
+namespace {
+
+using namespace std::chrono_literals;
+using json::Object;
+using json::Value;
+
+/// "pair N until T", with the CA "ca N".
+class CountingMaker final : public Maker {
+ public:
+  Result<Pair> make(const std::vector<std::string>& names, Life life) override {
+    if (broken) { return fail(Code::Internal, "no entropy"); }
+    names_ = names;
+    ++made;
+    lives_[fmt::format("cert {}", made)] = life;
+    return Pair{fmt::format("-----BEGIN CA {}-----\n", made), fmt::format("cert {}", made),
+                fmt::format("key {}", made)};
+  }
+  Result<Life> check(const Pair& pair, const std::string&) override {
+    const auto it = lives_.find(pair.certificate);
+    if (it == lives_.end()) { return fail(Code::Invalid, "tls.crt is no PEM certificate"); }
+    return it->second;
+  }
+  void know(const std::string& certificate, Life life) { lives_[certificate] = life; }
+
+  int made = 0;
+  bool broken = false;
+  std::vector<std::string> names_;
+
+ private:
+  std::map<std::string, Life> lives_;
+};
+
+/// An API server with one Secret and two configurations.
+class Server {
+ public:
+  std::optional<Value> secret;
+  std::map<std::string, Value> configurations;  // by plural
+  int refuses = 0;                              // the next so many calls are answered 500
+  int writes = 0;
+
+  kapi::Outcome carryOut(const kapi::Call& call) {
+    if (refuses > 0) {
+      --refuses;
+      return answer(call, 500, Object{{"message", "broken"}});
+    }
+    const bool is_secret = call.kind == kSecret;
+    Value* stored = nullptr;
+    if (is_secret) {
+      stored = secret ? &*secret : nullptr;
+    } else if (const auto it = configurations.find(std::string{call.kind->plural});
+               it != configurations.end()) {
+      stored = &it->second;
+    }
+    if (call.verb == kapi::Verb::Create) {
+      if (stored != nullptr) { return answer(call, 409, status("AlreadyExists")); }
+      secret = call.body;
+      return answer(call, 201, bump(*secret));
+    }
+    if (stored == nullptr) { return answer(call, 404, status("NotFound")); }
+    if (call.verb == kapi::Verb::Get) { return answer(call, 200, *stored); }
+    if (call.body["metadata"]["resourceVersion"].str() != (*stored)["metadata"]["resourceVersion"].str()) {
+      return answer(call, 409, status("Conflict"));
+    }
+    if (is_secret) {
+      EXPECT_EQ(call.verb, kapi::Verb::MergePatch);
+      stored->set("data", call.body["data"]);
+    } else {
+      EXPECT_EQ(call.verb, kapi::Verb::StrategicPatch);
+      stored->set("webhooks", call.body["webhooks"]);
+    }
+    return answer(call, 200, bump(*stored));
+  }
+  void configure(const char* plural) {
+    Value& c = configurations[plural] =
+        Object{{"metadata", Object{{"name", "gpu-scheduler-webhook"}, {"uid", "c"}}},
+               {"webhooks", json::Array{Object{{"name", "pods"}}, Object{{"name", "more"}}}}};
+    (void)bump(c);
+  }
+  [[nodiscard]] std::string trusted(const char* plural) {
+    return decodeBase64(configurations[plural]["webhooks"].at(1)["clientConfig"]["caBundle"].str())
+        .value_or("?");
+  }
+  [[nodiscard]] std::string has(const char* key) const {
+    return secret ? decodeBase64((*secret)["data"][key].str()).value_or("?") : "no secret";
+  }
+
+ private:
+  static Value status(const char* reason) {
+    return Object{{"kind", "Status"}, {"reason", reason}, {"message", reason}};
+  }
+  const Value& bump(Value& object) {
+    object.child("metadata").set("resourceVersion", std::to_string(++revision_));
+    if (object["metadata"].find("uid") == nullptr) { object.child("metadata").set("uid", "s"); }
+    ++writes;
+    return object;
+  }
+  static kapi::Outcome answer(const kapi::Call& call, int http, const Value& body) {
+    return kapi::decodeAnswerValue(call, http, body);
+  }
+  int revision_ = 0;
+};
+
+constexpr const char* kMutating = "mutatingwebhookconfigurations";
+constexpr const char* kValidating = "validatingwebhookconfigurations";
+
+class Replica {
+ public:
+  Replica(Server& server, CountingMaker& maker)
+      : server_{server},
+        machine_{{.secret = {"ns", "cert"},
+                  .mutating = "gpu-scheduler-webhook",
+                  .validating = "gpu-scheduler-webhook",
+                  .owner = 60},
+                 maker} {}
+  void start(Now now) { take(machine_.start(now)); }
+  /// All calls that are under way are answered, and those that follow.
+  void settle(Now now) {
+    while (!calls_.empty()) {
+      const kapi::Call call = calls_.front();
+      calls_.erase(calls_.begin());
+      take(machine_.handle(server_.carryOut(call), now));
+    }
+  }
+  void tick(Now now) {
+    take(machine_.tick(now));
+    settle(now);
+  }
+  [[nodiscard]] std::string shown() const {
+    return machine_.shown() ? machine_.shown()->certificate : "nothing";
+  }
+  [[nodiscard]] const Certificates& machine() const { return machine_; }
+  [[nodiscard]] Mono wake() const { return wake_; }
+  [[nodiscard]] std::size_t calls() const { return calls_.size(); }
+  int warnings = 0;
+
+ private:
+  void take(kapi::Effects effects) {
+    for (auto& effect : effects) {
+      if (auto* call = std::get_if<kapi::Call>(&effect)) { calls_.push_back(std::move(*call)); }
+      if (auto* wake = std::get_if<kapi::Wake>(&effect)) { wake_ = wake->at; }
+      if (auto* log = std::get_if<kapi::Log>(&effect)) {
+        warnings += log->level == kapi::Level::Warn ? 1 : 0;
+      }
+    }
+  }
+  Server& server_;
+  Certificates machine_;
+  std::vector<kapi::Call> calls_;
+  Mono wake_{};
+};
+
+class CertificatesTest : public ::testing::Test {
+ protected:
+  CertificatesTest() {
+    server.configure(kMutating);
+    server.configure(kValidating);
+  }
+  void pass(Duration by) { clock.advance(by); }
+  /// Time passes as the replica asks for it.
+  void run(Replica& replica, Duration by) {
+    const Mono end = clock.now().mono + by;
+    while (replica.wake() <= end) {
+      clock.advance(std::max(replica.wake() - clock.now().mono, Duration{1ms}));
+      replica.tick(clock.now());
+    }
+    clock.advance(std::max(end - clock.now().mono, Duration{}));
+  }
+  ManualClock clock;
+  Server server;
+  CountingMaker maker;
+};
+
+TEST_F(CertificatesTest, OneIsMadeKeptAndTrusted) {
+  Replica replica{server, maker};
+  replica.start(clock.now());
+  EXPECT_EQ(replica.shown(), "nothing");
+  replica.settle(clock.now());
+  EXPECT_EQ(replica.shown(), "cert 1") << "there is nothing better to show";
+  EXPECT_EQ(server.has("tls.key"), "key 1");
+  EXPECT_EQ(server.trusted(kMutating), "-----BEGIN CA 1-----\n");
+  EXPECT_EQ(server.trusted(kValidating), "-----BEGIN CA 1-----\n");
+  EXPECT_EQ(maker.names_, (std::vector<std::string>{"gpu-scheduler-webhook.ns.svc", "gpu-scheduler-webhook",
+                                                    "gpu-scheduler-webhook.ns",
+                                                    "gpu-scheduler-webhook.ns.svc.cluster.local"}));
+  EXPECT_EQ(replica.machine().trouble(), "");
+  const int writes = server.writes;
+  run(replica, 24h);
+  EXPECT_EQ(server.writes, writes) << "nothing is written without need";
+  EXPECT_EQ(maker.made, 1);
+}
+
+TEST_F(CertificatesTest, TwoReplicasShowTheSame) {
+  Replica first{server, maker};
+  Replica second{server, maker};
+  first.start(clock.now());
+  second.start(clock.now());
+  first.settle(clock.now());
+  second.settle(clock.now());  // its read said 404 only if it was asked before; it makes one too, and loses
+  run(second, 2min);
+  first.tick(clock.now());
+  EXPECT_EQ(first.shown(), second.shown());
+  EXPECT_EQ(server.has("tls.crt"), first.shown());
+}
+
+TEST_F(CertificatesTest, WhoLosesTheRaceReadsWhatTheOtherWrote) {
+  Replica loser{server, maker};
+  loser.start(clock.now());
+  // Between its 404 and its creation.
+  struct Late final : Maker {
+    CountingMaker& of;
+    Server& server;
+    Late(CountingMaker& o, Server& s) : of{o}, server{s} {}
+    Result<Pair> make(const std::vector<std::string>& names, Life life) override {
+      auto mine = of.make(names, life);
+      if (!server.secret) {
+        auto theirs = of.make(names, life);
+        server.secret =
+            Object{{"metadata",
+                    Object{{"uid", "s"},
+                           {"name", "cert"},
+                           {"namespace", "ns"},
+                           {"resourceVersion", "99"},
+                           {"labels", Object{{"app.kubernetes.io/managed-by", Certificates::kManagedBy}}}}},
+                   {"data", Object{{"ca.crt", encodeBase64(theirs->ca)},
+                                   {"tls.crt", encodeBase64(theirs->certificate)},
+                                   {"tls.key", encodeBase64(theirs->key)}}}};
+      }
+      return mine;
+    }
+    Result<Life> check(const Pair& pair, const std::string& name) override { return of.check(pair, name); }
+  } late{maker, server};
+  Certificates machine{{.secret = {"ns", "cert"}, .owner = 60}, late};
+  kapi::Effects effects = machine.start(clock.now());
+  for (int i = 0; i < 10 && machine.shown() == nullptr; ++i) {
+    kapi::Effects next;
+    for (auto& effect : effects) {
+      if (auto* call = std::get_if<kapi::Call>(&effect)) {
+        auto more = machine.handle(server.carryOut(*call), clock.now());
+        next.insert(next.end(), more.begin(), more.end());
+      }
+    }
+    effects = std::move(next);
+  }
+  ASSERT_NE(machine.shown(), nullptr);
+  EXPECT_EQ(machine.shown()->certificate, "cert 2");
+}
+
+TEST_F(CertificatesTest, ItIsRenewedAtTwoThirdsOfItsLifeAndShownWhenItIsTrusted) {
+  Replica replica{server, maker};
+  replica.start(clock.now());
+  replica.settle(clock.now());
+  run(replica, 24h * 365 * 2 / 3 - 10min);
+  EXPECT_EQ(maker.made, 1);
+  while (maker.made == 1) { run(replica, 1min); }
+  EXPECT_EQ(server.trusted(kMutating), "-----BEGIN CA 2-----\n-----BEGIN CA 1-----\n")
+      << "both, while both are shown";
+  EXPECT_EQ(replica.shown(), "cert 1") << "an API server may not have heard of the new CA";
+  run(replica, Certificates::kSpread + 1s);
+  EXPECT_EQ(replica.shown(), "cert 2");
+  run(replica, 24h * 365 * 2 / 3);
+  EXPECT_EQ(maker.made, 3);
+  EXPECT_EQ(server.trusted(kMutating), "-----BEGIN CA 3-----\n-----BEGIN CA 2-----\n")
+      << "not all that ever were";
+}
+
+TEST_F(CertificatesTest, WhatAnUpgradeTookAwayComesBack) {
+  Replica replica{server, maker};
+  replica.start(clock.now());
+  replica.settle(clock.now());
+  server.configure(kMutating);  // applied anew, without a caBundle
+  run(replica, 61s);
+  EXPECT_EQ(server.trusted(kMutating), "-----BEGIN CA 1-----\n");
+  server.secret.reset();
+  run(replica, 61s);
+  EXPECT_EQ(maker.made, 2);
+  EXPECT_EQ(server.trusted(kMutating), "-----BEGIN CA 2-----\n");
+  run(replica, Certificates::kSpread + 1s);
+  EXPECT_EQ(replica.shown(), "cert 2");
+}
+
+TEST_F(CertificatesTest, OneThatWeMadeAndThatIsBrokenIsMadeAnew) {
+  Replica replica{server, maker};
+  replica.start(clock.now());
+  replica.settle(clock.now());
+  server.secret->child("data").set("tls.crt", encodeBase64("nonsense"));
+  run(replica, 61s);
+  EXPECT_EQ(maker.made, 2);
+  EXPECT_EQ(server.has("tls.crt"), "cert 2");
+}
+
+TEST_F(CertificatesTest, SomebodyElsesIsShownAndNeverWritten) {
+  const Wall now = clock.now().wall;
+  maker.know("theirs", {now, now + 1h});
+  server.secret = Object{
+      {"metadata", Object{{"name", "cert"}, {"namespace", "ns"}, {"uid", "s"}, {"resourceVersion", "5"}}},
+      {"data", Object{{"ca.crt", encodeBase64("their CA")},
+                      {"tls.crt", encodeBase64("theirs")},
+                      {"tls.key", encodeBase64("k")}}}};
+  Replica replica{server, maker};
+  replica.start(clock.now());
+  replica.settle(clock.now());
+  EXPECT_EQ(replica.shown(), "theirs");
+  EXPECT_EQ(server.trusted(kValidating), "their CA");
+  run(replica, 2h);
+  EXPECT_EQ(maker.made, 0);
+  EXPECT_NE(replica.machine().trouble().find("ended at"), std::string::npos) << replica.machine().trouble();
+  EXPECT_EQ(replica.warnings, 1) << "said once";
+}
+
+TEST_F(CertificatesTest, AScriptsSecretWithoutACaLeavesTheConfigurationsAlone) {
+  const Wall now = clock.now().wall;
+  maker.know("theirs", {now, now + 24h});
+  server.secret = Object{
+      {"metadata", Object{{"name", "cert"}, {"namespace", "ns"}, {"uid", "s"}, {"resourceVersion", "5"}}},
+      {"data", Object{{"tls.crt", encodeBase64("theirs")}, {"tls.key", encodeBase64("k")}}}};
+  const int writes = server.writes;
+  Replica replica{server, maker};
+  replica.start(clock.now());
+  replica.settle(clock.now());
+  EXPECT_EQ(replica.shown(), "theirs");
+  EXPECT_EQ(server.writes, writes);
+}
+
+TEST_F(CertificatesTest, OneThatCannotBeUsedSaysWhatToDo) {
+  server.secret = Object{
+      {"metadata", Object{{"name", "cert"}, {"namespace", "ns"}, {"uid", "s"}, {"resourceVersion", "5"}}},
+      {"data", Object{{"tls.crt", "!"}}}};
+  Replica replica{server, maker};
+  replica.start(clock.now());
+  replica.settle(clock.now());
+  EXPECT_EQ(replica.shown(), "nothing");
+  EXPECT_NE(replica.machine().trouble().find("secret ns/cert is not ours"), std::string::npos);
+  run(replica, 10min);
+  EXPECT_EQ(replica.warnings, 1);
+}
+
+TEST_F(CertificatesTest, AConfigurationThatIsNotThereYetIsNotWaitedFor) {
+  server.configurations.clear();
+  Replica replica{server, maker};
+  replica.start(clock.now());
+  replica.settle(clock.now());
+  EXPECT_EQ(replica.shown(), "cert 1");
+  EXPECT_EQ(replica.machine().trouble(), "");
+  server.configure(kMutating);
+  run(replica, 61s);
+  EXPECT_EQ(server.trusted(kMutating), "-----BEGIN CA 1-----\n");
+}
+
+TEST_F(CertificatesTest, AnApiServerThatRefusesIsAskedLessAndLess) {
+  server.refuses = 1'000'000;
+  Replica replica{server, maker};
+  replica.start(clock.now());
+  replica.settle(clock.now());
+  run(replica, 10min);
+  const int asked = 1'000'000 - server.refuses;
+  EXPECT_GT(asked, 30);
+  EXPECT_LT(asked, 3 * (60 + 15)) << "three objects, every 10 s at last";
+  EXPECT_NE(replica.machine().trouble(), "");
+  server.refuses = 0;
+  run(replica, 11s);
+  EXPECT_EQ(replica.shown(), "cert 1");
+  EXPECT_EQ(replica.machine().trouble(), "");
+}
+
+TEST_F(CertificatesTest, WithoutEntropyItSaysSoAndTriesAgain) {
+  maker.broken = true;
+  Replica replica{server, maker};
+  replica.start(clock.now());
+  replica.settle(clock.now());
+  EXPECT_NE(replica.machine().trouble().find("no entropy"), std::string::npos);
+  maker.broken = false;
+  run(replica, 11s);
+  EXPECT_EQ(replica.shown(), "cert 1");
+}
+
+}  // namespace
+}  // namespace gs::webhook

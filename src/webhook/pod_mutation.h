@@ -1,0 +1,48 @@
+// What the webhook changes in a pod that asks for GPUs: its containers are told which they get (R-number in
+// docs/rules.md).
+//
+//   gpu.scheduling/claim    is admitted before it is placed, so CUDA_VISIBLE_DEVICES becomes a reference to
+//                           the annotation gpu.scheduling/visible-devices, which the kubelet reads when it
+//                           starts the container
+//   gpu-scheduling-map      says itself which GPUs the pod gets: they are written as they stand there
+//
+// CUDA_DEVICE_ORDER is set besides, unless the user has set it: ids count GPUs by PCI address, and CUDA would
+// number the fastest first. A value of CUDA_VISIBLE_DEVICES that the user wrote is replaced, in its place;
+// later ones of the name are removed, for the last would count. All other entries stay in their order.
+// Containers, init containers and sidecars alike. What is right already is left alone: a second pass changes
+// nothing. Pods of other schedulers are not touched; one that has our annotation is warned.
+//
+// The patch grows with what is changed, the work with the pod. Pure.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "json/document.h"
+#include "model/annotations.h"
+#include "webhook/review.h"
+
+namespace gs::webhook {
+
+/// The annotations by which a pod asks for what is done here: those without one need not be sent.
+inline constexpr std::array kAskedBy{model::kClaimKey, model::kMapKey};
+
+struct PodRules {
+  std::set<std::string, std::less<>> schedulers{"gpu-scheduler"};  // whose pods are ours
+  std::string device_order = "PCI_BUS_ID";  // for CUDA_DEVICE_ORDER; "": it is left as it is
+};
+
+/// Of the claim that the pod names, where nvidia.com/gpu is to be added to its limits (--inject-limits):
+/// how many; nullopt: nothing is added. The namespace is the pod's.
+using LimitOf = std::function<std::optional<std::int64_t>(std::string_view ns, std::string_view claim)>;
+
+/// `ns`: of the request; the pod need not say it. `limit_of` may be empty.
+[[nodiscard]] Verdict mutatePod(const json::View& pod, std::string_view ns, const PodRules& rules,
+                                const LimitOf& limit_of = {});
+
+}  // namespace gs::webhook

@@ -1,0 +1,126 @@
+// The shipped webhook in front of a cluster: what containers are told, from apply to the running pod.
+#include "apiserver/patch/patch.h"
+#include "test/world/cluster.h"
+#include "webhook/pod_mutation.h"
+
+namespace gs::test {
+namespace {
+
+using namespace std::chrono_literals;
+using json::Array;
+using json::Object;
+using json::Value;
+
+sandbox::World::Options withWebhook() {
+  sandbox::World::Options options;
+  options.webhook = true;
+  return options;
+}
+
+class WebhookWorld : public Cluster {
+ protected:
+  WebhookWorld() : Cluster{withWebhook()} { startOne(); }
+  /// What the first container sees once the pod runs.
+  std::string seenBy(const std::string& name, const std::string& variable) {
+    EXPECT_TRUE(eventually([&] { return podObject(name)["status"]["phase"].str() == "Running"; }));
+    const auto* env = world.kubelet().envOf(std::string{podObject(name)["metadata"]["uid"].str()});
+    if (env == nullptr) { return "it did not start"; }
+    const auto it = env->find(variable);
+    return it == env->end() ? "not set" : it->second;
+  }
+};
+
+TEST_F(WebhookWorld, AContainerSeesTheGpusThatItsPodWasGiven) {
+  world.create(claim("two", 2));
+  world.create(pod("p", "two"));
+  const std::string seen = seenBy("p", "CUDA_VISIBLE_DEVICES");
+  EXPECT_EQ(seen, allocated("p").substr(allocated("p").find(':') + 1));
+  EXPECT_EQ(seenBy("p", "CUDA_DEVICE_ORDER"), "PCI_BUS_ID");
+  world.create(pod("plain", ""));
+  EXPECT_EQ(seenBy("plain", "CUDA_DEVICE_ORDER"), "not set");
+}
+
+TEST_F(WebhookWorld, AValueOfTheUsersGivesWay) {
+  world.create(claim("one", 1));
+  Value p = pod("p", "one");
+  p.child("spec")
+      .child("containers")
+      .array()
+      .at(0)
+      .set("env", Array{Object{{"name", "CUDA_VISIBLE_DEVICES"}, {"value", "7"}},
+                        Object{{"name", "CUDA_VISIBLE_DEVICES"}, {"value", "6"}}});
+  world.create(p);
+  const std::string seen = seenBy("p", "CUDA_VISIBLE_DEVICES");
+  EXPECT_EQ(seen, allocated("p").substr(allocated("p").find(':') + 1));
+}
+
+TEST_F(WebhookWorld, AClaimThatNobodyCouldBePlacedByIsRefusedAtOnce) {
+  Value wrong = claim("wrong", 1);
+  wrong.child("spec").child("devices").set("exclusivity", "MIG");
+  const auto answer = world.request("POST", "/apis/gpu.scheduling/v1/namespaces/default/gpuclaims", wrong);
+  EXPECT_EQ(answer.code, 422);
+  EXPECT_EQ(
+      answer.body["message"].str(),
+      "admission webhook \"gpuclaims.gpu-scheduler.svc\" denied the request: gpuclaim \"wrong\" is invalid: "
+      "spec.devices.exclusivity is \"MIG\": MIG partitions are not supported yet: write Exclusive or Shared");
+}
+
+/// Any pod: what is patched is a pod whose containers have each name of ours once and as it should be, with
+/// all other entries as they were; and a second pass has nothing to do.
+TEST(WebhookProperty, ASecondPassChangesNothing) {
+  Rng rng{7};
+  const auto someEntry = [&]() -> Value {
+    const char* names[] = {"A", "B", "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER"};
+    Object entry{{"name", names[rng.below(4)]}};
+    if (rng.chance(60)) { entry.set("value", std::to_string(rng.below(3))); }
+    if (rng.chance(30)) {
+      const char* path =
+          rng.chance(50) ? "metadata.annotations['gpu.scheduling/visible-devices']" : "metadata.name";
+      entry.set("valueFrom", Object{{"fieldRef", Object{{"fieldPath", path}}}});
+    }
+    return entry;
+  };
+  const auto others = [](const Value& container) {
+    std::vector<Value> out;
+    for (const Value& e : container["env"].items()) {
+      if (!e["name"].str().starts_with("CUDA_")) { out.push_back(e); }
+    }
+    return out;
+  };
+  const auto count = [](const Value& container, const char* name) {
+    const Array& env = container["env"].items();
+    return std::count_if(env.begin(), env.end(), [&](const Value& e) { return e["name"].str() == name; });
+  };
+  for (int round = 0; round < 2000; ++round) {
+    const bool by_map = rng.chance(50);
+    Value pod = Object{{"metadata", Object{{"name", "p-1"},
+                                           {"annotations", by_map ? Object{{"gpu-scheduling-map", "1=n:0,1"}}
+                                                                  : Object{{"gpu.scheduling/claim", "c"}}}}},
+                       {"spec", Object{{"schedulerName", "gpu-scheduler"}}}};
+    for (const char* list : {"containers", "initContainers"}) {
+      for (std::uint64_t i = rng.below(3); i > 0; --i) {
+        Object container{{"name", "c"}};
+        for (std::uint64_t e = rng.below(5); e > 0; --e) { container["env"].array().push_back(someEntry()); }
+        pod.child("spec").child(list).array().emplace_back(std::move(container));
+      }
+    }
+    const auto rules = webhook::PodRules{};
+    const std::string patch = webhook::mutatePod(pod, "default", rules).patch;
+    Value after = pod;
+    if (!patch.empty()) {
+      ASSERT_TRUE(apiserver::applyJsonPatch(after, *json::parse(patch)).has_value()) << patch;
+    }
+    EXPECT_EQ(webhook::mutatePod(after, "default", rules).patch, "") << json::print(after);
+    for (const char* list : {"containers", "initContainers"}) {
+      for (std::size_t i = 0; i < after["spec"][list].items().size(); ++i) {
+        const Value& container = after["spec"][list].at(i);
+        EXPECT_EQ(count(container, "CUDA_VISIBLE_DEVICES"), 1) << json::print(container);
+        EXPECT_GE(count(container, "CUDA_DEVICE_ORDER"), 1);
+        EXPECT_EQ(others(container), others(pod["spec"][list].at(i)));
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace gs::test
