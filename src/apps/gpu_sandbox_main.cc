@@ -20,8 +20,7 @@ struct Flags {
   process::TlsFlags tls;
   sandbox::ServeSettings serve;
   sandbox::NewNodes add;
-  std::string node;
-  std::string gpu;
+  std::string node, gpu;
   int xid = 79;
   int timeout_s = 120;
 };
@@ -45,6 +44,7 @@ void describeServe(const process::Program& program, Command serve_command, Flags
       .text("--data", "FILE", f.serve.data_file, "Keep the state there over a restart; without it in memory")
       .flag("--no-scheduler", f.serve.no_scheduler, "No scheduler inside: run gpu-scheduler beside it")
       .flag("--no-controllers", f.serve.no_controllers, "None inside: Deployments and Jobs make no pods")
+      .flag("--no-webhook", f.serve.no_webhook, "Containers are not told their GPUs, claims are not checked")
       .flag("--api-only", f.serve.api_only, "The API server alone: no nodes, controllers, scheduler or CRDs")
       .topic("Address")
       .text("--address", "HOST:PORT", f.serve.address, "Where to listen; port 0: any that is free")

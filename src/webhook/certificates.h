@@ -9,8 +9,8 @@
 // Replicas agree by the Secret's resourceVersion: whoever writes first wins, the other one reads.
 //
 // A Secret that somebody else made (cert-manager, a script) is shown and never written; its ca.crt, if it has
-// one, goes into the configurations, else they are left as they are. All is read again every minute, so what
-// an upgrade or a hand took away comes back. A configuration that is not there is nothing to write to.
+// one, goes into the configurations, else they are left as they are. All is read again twice a minute, so
+// what an upgrade or a hand took away comes back. A configuration that is not there is nothing to write to.
 //
 // Errors of the API are waited out with backoff, and said by trouble(). Keys are made by the Maker, which the
 // caller owns. One thread.
@@ -56,7 +56,7 @@ class Maker {
 
 class Certificates {
  public:
-  static constexpr Duration kLook = std::chrono::minutes{1};
+  static constexpr Duration kLook = std::chrono::seconds{30};
   static constexpr Duration kSpread = std::chrono::seconds{10};
   static constexpr auto kLife = std::chrono::hours{24 * 365};
   static constexpr const char* kManagedBy = "gpu-scheduler-webhook";

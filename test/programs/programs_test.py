@@ -21,7 +21,7 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BIN = pathlib.Path(os.environ.get("GS_BIN", ROOT / "build/release/bin"))
-PROGRAMS = ("gpu-scheduler", "gpu-admission", "gpu-sandbox")
+PROGRAMS = ("gpu-scheduler", "gpu-scheduler-webhook", "gpu-admission", "gpu-sandbox")
 PATIENCE = 60  # seconds: a limit for broken programs, never a measure
 WITHOUT_MEANING = "Of klog, taken without meaning"
 
@@ -117,7 +117,8 @@ class CommandLine(unittest.TestCase):
             self.assertEqual((done.stdout.strip(), done.stderr), (wanted, ""), line)
 
     def test_the_pages_of_docs_list_every_flag_and_no_other(self):
-        pages = [("gpu-scheduler", (), "scheduler"), ("gpu-admission", (), "extender"), ("gpu-sandbox", ("serve",), "sandbox")]
+        pages = [("gpu-scheduler", (), "scheduler"), ("gpu-scheduler-webhook", (), "webhook"), ("gpu-admission", (), "extender"),
+                 ("gpu-sandbox", ("serve",), "sandbox")]
         for program, path, name in pages:
             flags = flags_of(said(program, *path, "--help"), but=("General", WITHOUT_MEANING))
             text = (ROOT / f"docs/{name}.md").read_text()

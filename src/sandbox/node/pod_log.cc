@@ -6,6 +6,7 @@
 #include <charconv>
 #include <set>
 
+#include "base/ascii.h"
 #include "kapi/quantity.h"
 #include "kapi/time.h"
 #include "model/resources.h"
@@ -36,14 +37,9 @@ apiserver::Answer<std::string> chosenContainer(const Value& pod, const apiserver
       fmt::format("a container name must be specified for pod {}, choose one of: [{}]", route.name, names));
 }
 
-std::set<std::string> commaList(std::string_view text) {
-  std::set<std::string> out;
-  while (!text.empty()) {
-    const auto comma = text.find(',');
-    if (comma != 0) { out.emplace(text.substr(0, comma)); }
-    text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
-  }
-  return out;
+std::set<std::string> partsOf(std::string_view text) {
+  const auto parts = commaList(text);
+  return {parts.begin(), parts.end()};
 }
 
 bool usedBy(const Value& device, std::string_view uid) {
@@ -73,12 +69,12 @@ struct Sight {
 Sight sightOf(const Kubelet& kubelet, const Value& pod, const Value& container, const Env& env) {
   for (const char* name : {"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"}) {
     if (const auto it = env.find(name); it != env.end()) {
-      return {.all = it->second == "all", .names = commaList(it->second)};
+      return {.all = it->second == "all", .names = partsOf(it->second)};
     }
   }
   if (kapi::unitsOf(container["resources"]["limits"][model::kNvidiaGpu]).value_or(0) <= 0) { return {}; }
   const auto given = kubelet.devicesAtStart(std::string{pod["metadata"]["uid"].str()});
-  return given ? Sight{.names = commaList(*given)} : Sight{.by_use = true};
+  return given ? Sight{.names = partsOf(*given)} : Sight{.by_use = true};
 }
 
 /// `nvidia-smi -L` in a container with this env.
@@ -98,6 +94,27 @@ std::string listDevices(const apiserver::Api& api, const Kubelet& kubelet, const
     if (seen) { out += fmt::format("GPU {}: {} (UUID: {})\n", id, d["model"].str(), uuid); }
   }
   return out.empty() ? "No devices found.\n" : out;
+}
+
+/// The variable that a command prints by `printenv NAME`, alone or in a shell's line; "": none.
+std::string printedBy(const Value& container) {
+  constexpr std::string_view kPrint = "printenv ";
+  std::string line;
+  for (const char* part : {"command", "args"}) {
+    for (const Value& word : container[part].items()) { line += fmt::format("{} ", word.str()); }
+  }
+  const auto at = line.find(kPrint);
+  if (at == std::string::npos) { return {}; }
+  const auto begin = at + kPrint.size();
+  return line.substr(begin, line.find_first_of(" ;&|", begin) - begin);
+}
+
+std::string writtenBy(const apiserver::Api& api, const Kubelet& kubelet, const Value& pod,
+                      const Value& container, const Env& env) {
+  const std::string variable = printedBy(container);
+  if (variable.empty()) { return listDevices(api, kubelet, pod, container, env); }
+  const auto it = env.find(variable);
+  return it == env.end() ? std::string{} : it->second + "\n";
 }
 
 std::string lastLines(std::string text, const std::string& count) {
@@ -166,7 +183,7 @@ apiserver::Answer<apiserver::Response> logOf(const apiserver::Api& api, const Ku
   const std::string began = beganAt(pod, *container);
   apiserver::Response out;
   if (before(route, began, now)) { return apiserver::Response{204, {}}; }
-  out.text = lastLines(listDevices(api, kubelet, pod, containerOf(pod, *container), *env),
+  out.text = lastLines(writtenBy(api, kubelet, pod, containerOf(pod, *container), *env),
                        apiserver::valueOf(route.query, "tailLines"));
   if (apiserver::isTrue(route.query, "timestamps") && !began.empty()) { out.text = stamped(out.text, began); }
   return out;

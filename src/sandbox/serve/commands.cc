@@ -60,6 +60,7 @@ Result<Server::Options> optionsOf(const ServeSettings& settings) {
   };
   if (settings.no_scheduler || settings.api_only) { out.live.scheduler.reset(); }
   out.live.world.controllers = !settings.no_controllers && !settings.api_only;
+  out.live.world.webhook = !settings.no_webhook && !settings.api_only;
   if (settings.api_only) {
     out.live.world.nodes.clear();
     out.live.world.kubelets = false;

@@ -23,6 +23,7 @@ struct ServeSettings {
   std::optional<net::ServerTls> tls{};
   bool no_scheduler = false;
   bool no_controllers = false;
+  bool no_webhook = false;
   bool api_only = false;
   bool open = false;
   std::uint64_t seed = 1;

@@ -9,6 +9,7 @@
 
 #include "apiserver/present/table.h"
 #include "base/check.h"
+#include "sandbox/node/pod_log.h"
 #include "sandbox/serve/examples.h"
 #include "sandbox/world/world.h"
 #include "yaml/yaml.h"
@@ -26,7 +27,9 @@ std::vector<std::string> words(const std::string& text) {
 /// Plays commands in a World, prints what they print, and remembers whether it was right.
 class Demo {
  public:
-  explicit Demo(std::ostream& out) : out_{out}, world_{World::Options{}} { world_.startReplica(); }
+  explicit Demo(std::ostream& out) : out_{out}, world_{World::Options{.webhook = true}} {
+    world_.startReplica();
+  }
 
   bool play();
 
@@ -39,6 +42,7 @@ class Demo {
            const std::string& want, bool gpu_leases = false);
   void jsonpath(const std::string& pod, const std::string& want);
   void reason(const std::string& pod, const std::string& want);
+  void logs(const std::string& pod, const std::string& want);
   void waitFor(const char* what, const std::function<bool()>& fact);
   void bound(const std::string& pod);
   [[nodiscard]] json::Value pod(const std::string& name) {
@@ -116,6 +120,12 @@ void Demo::reason(const std::string& name, const std::string& want) {
   show("kubectl get pod " + name, "(no reason)", want);
 }
 
+void Demo::logs(const std::string& name, const std::string& want) {
+  const auto log = podLog(world_.api(), world_.kubelet(),
+                          {"GET", fmt::format("/api/v1/namespaces/default/pods/{}/log", name)}, world_.now());
+  show("kubectl logs " + name, log ? log->text : std::string{}, want);
+}
+
 void Demo::waitFor(const char* what, const std::function<bool()>& fact) {
   if (world_.runUntil(fact, 60s)) { return; }
   right_ = false;
@@ -169,6 +179,8 @@ bool Demo::play() {
   world_.kubelet().finish("default", "gpu-test");
   bound("late-job");
   jsonpath("late-job", "node-a:0,3");
+  title("Its container was told: it ran `printenv CUDA_VISIBLE_DEVICES`.");
+  logs("late-job", "0,3");
   get("pods", "/api/v1/namespaces/default/pods", "", "pods",
       "NAME READY STATUS RESTARTS AGE big-job 1/1 Running 0 ? gpu-test 0/1 Completed 0 ? late-job 1/1 "
       "Running 0 ? pinned-job 1/1 Running 0 ? "

@@ -1,0 +1,145 @@
+# shellcheck shell=bash
+# Real server only: the sandbox asks no webhook over the wire.
+# deploy/webhook/ as it is, but for the Service: no kubelet is there to run its pods, so it means this machine's port.
+# Containers are told their GPUs, claims are checked, nobody else writes results, the certificate is made, trusted and
+# renewed; and whatever becomes of the webhook, pods that do not ask for GPUs start as ever.
+
+SCHEDULER_ACCOUNT=system:serviceaccount:default:gpu-scheduler-webhook # whose requests are looked at
+WEBHOOK=$REPO/deploy/webhook
+PORT=8443 SECOND=8445
+
+# run_webhook NAME PORT [FLAG...]
+run_webhook() {
+  run_helper "$1" "$GS_BIN/gpu-scheduler-webhook" --kubeconfig="$CASE_DIR/webhook.kubeconfig" --addr="127.0.0.1:$2" \
+    --metrics-address="127.0.0.1:$(($2 + 1000))" "${@:3}"
+  eventually "/readyz of $1" 200 webhook_ready "$2"
+}
+webhook_ready() { curl --silent --max-time 5 --output /dev/null --write-out '%{http_code}' "http://127.0.0.1:$(($1 + 1000))/readyz"; }
+# asked PATH: reviews that were answered there, whatever came of them.
+asked() {
+  curl --silent --max-time 5 "http://127.0.0.1:$((PORT + 1000))/metrics" |
+    awk -v path="path=\"$1\"" '/^gpu_scheduler_webhook_requests_total/ && index($1, path) { n += $2 } END { print n + 0 }'
+}
+# serve_at PORT: where the API server asks.
+serve_at() {
+  kubectl apply -f - >/dev/null <<YAML
+apiVersion: v1
+kind: Service
+metadata: {name: gpu-scheduler-webhook, namespace: default}
+spec: {type: ExternalName, externalName: localhost, ports: [{name: https, port: $1}]}
+YAML
+  for kind in mutating validating; do
+    kubectl patch "${kind}webhookconfiguration" gpu-scheduler-webhook --type=json \
+      -p '[{"op": "replace", "path": "/webhooks/0/clientConfig/service/port", "value": '"$1"'}]' >/dev/null
+  done
+}
+# env_of POD [INDEX]: of that container.
+env_of() { kubectl get "pod/$1" -o json | jq -c ".spec.containers[${2:-0}].env // [] | map({(.name): (.value // .valueFrom.fieldRef.fieldPath)}) | add // {}"; }
+REFERENCE='{"CUDA_VISIBLE_DEVICES":"metadata.annotations['"'gpu.scheduling/visible-devices'"']","CUDA_DEVICE_ORDER":"PCI_BUS_ID"}'
+# mutated NAME: a new claim pod's environment.
+mutated() {
+  kubectl delete pod "$1" --force --grace-period=0 >/dev/null 2>&1 || true # it may not be there
+  pod "$1" one | kubectl create -f - >/dev/null
+  env_of "$1"
+}
+# shown_at PORT: the fingerprint of the certificate.
+shown_at() { openssl s_client -connect "127.0.0.1:$1" </dev/null 2>/dev/null | openssl x509 -noout -fingerprint; }
+# As a user who may edit everything in the namespace.
+as_user() { kubectl --as=alice "$@"; }
+# In milliseconds, how long it takes to make an ordinary pod.
+plain_takes() {
+  local at=${EPOCHREALTIME/./}
+  pod "$1" | sed 's/schedulerName: gpu-scheduler, //' | create
+  elapsed_ms "$at"
+}
+
+step "a scheduler, the webhook with its account and configurations; it makes a certificate and has it trusted"
+new_cluster
+kubectl create rolebinding alice --clusterrole=edit --user=alice >/dev/null
+kubectl create rolebinding alice-claims --clusterrole=gpu-claims --user=alice >/dev/null
+kubectl create clusterrole gpu-claims --verb='*' --resource=gpuclaims.gpu.scheduling >/dev/null
+run_scheduler scheduler
+kubectl apply -f "$WEBHOOK/rbac.yaml" -f "$WEBHOOK/configurations.yaml" -f "$WEBHOOK/policy.yaml" >/dev/null
+kubectl apply -f "$WEBHOOK/gpu-scheduler-webhook.yaml" --dry-run=server >/dev/null
+serve_at $PORT
+provider_kubeconfig default gpu-scheduler-webhook >"$CASE_DIR/webhook.kubeconfig"
+run_webhook webhook $PORT
+expect "keys of the secret" "ca.crt tls.crt tls.key" "$(field secret/gpu-scheduler-webhook-cert .data | jq -r 'keys | join(" ")')"
+claim one 'count: 1' | create
+
+step "a claim pod reads its annotation, a map pod has what its map says, another pod is never sent"
+eventually "environment of a claim pod" "$REFERENCE" mutated first
+expect_allocated first node-a:0
+expect "what the reference will give" 0 "$(field pod/first '.metadata.annotations.gpu\.scheduling/visible-devices')"
+pod sts-2 '' annotations 'gpu-scheduling-map: "0=node1:0,1\n2=node3:0,1,2"' | create
+expect "environment of a map pod" '{"CUDA_VISIBLE_DEVICES":"0,1,2","CUDA_DEVICE_ORDER":"PCI_BUS_ID"}' "$(env_of sts-2)"
+before=$(asked /mutate)
+pod plain | create
+expect "environment of another pod" '{}' "$(env_of plain)"
+expect "reviews of pods" "$before" "$(asked /mutate)"
+
+step "a claim pod of another scheduler is made as it is, with a warning"
+got=$(pod elsewhere one | sed 's/schedulerName: gpu-scheduler/schedulerName: other/' | kubectl create -f - 2>&1)
+expect_like "the warning" "Warning: annotation gpu.scheduling/claim is read on pods with spec.schedulerName gpu-scheduler only" "$got"
+expect "its environment" '{}' "$(env_of elsewhere)"
+
+step "a claim that nobody could be placed by is refused; what is not followed is warned of"
+expect_refused "a claim with MIG" 'denied the request: gpuclaim "mig" is invalid: spec.devices.exclusivity is "MIG"' \
+  as_user create -f - <<<"$(claim mig 'count: 1, exclusivity: MIG')"
+got=$(claim odd 'count: 1, preferIds: [1]' | as_user create -f - 2>&1)
+expect_like "the warning" 'Warning: spec.devices.preferIds \[1\] is ignored' "$got"
+
+step "a user who may edit pods cannot forge what only gpu-scheduler writes"
+FORGED='written by gpu-scheduler alone'
+forge() { pod forged '' annotations 'gpu.scheduling/allocated: "node-a:0,1"' spec 'nodeName: node-a' | as_user create -f -; }
+eventually_like "a pod with results" "$FORGED" forge # the policy is read a moment after it was made
+expect_refused "a running pod's results" "$FORGED" as_user annotate pod first --overwrite gpu.scheduling/allocated=node-b:7
+expect_refused "their removal" "$FORGED" as_user annotate pod first gpu.scheduling/visible-devices-
+as_user annotate pod first example.com/note=mine >/dev/null
+pod honest one | as_user create -f - >/dev/null
+expect_allocated honest node-a:1
+
+step "a second replica shows the same certificate; when it is spoilt, both show a new one, and no review is lost"
+run_webhook second $SECOND
+expect "its certificate" "$(shown_at $PORT)" "$(shown_at $SECOND)"
+old=$(shown_at $PORT)
+kubectl patch secret gpu-scheduler-webhook-cert -p '{"data": {"tls.crt": "bm9uc2Vuc2U="}}' >/dev/null 2>&1 # it warns that this is no PEM
+is_new() { if [[ $(shown_at "$1") == "$old" || $(mutated busy) != "$REFERENCE" ]]; then echo "old, or a review was lost"; else echo new; fi; }
+eventually "certificate of the first" new is_new $PORT
+eventually "certificate of the second" "$(shown_at $PORT)" shown_at $SECOND
+expect "environment of a claim pod" "$REFERENCE" "$(mutated busy)"
+
+step "what was used is what its role allows"
+end_helper second
+end_helper webhook
+run_webhook webhook $PORT --inject-limits
+limited() { mutated limited >/dev/null; field pod/limited '.spec.containers[0].resources'; }
+eventually "resources of a claim pod" '{"limits":{"nvidia.com/gpu":"1"},"requests":{"nvidia.com/gpu":"1"}}' limited
+allowed() {
+  kubectl get clusterrole/gpu-scheduler-webhook role/gpu-scheduler-webhook -o json | jq -r '.items[].rules[]
+    | .verbs[] as $verb | .apiGroups[] as $group | .resources[] | [$verb, . + (if $group == "" then "" else "." + $group end)] | join(" ")' | sort -u
+}
+used() { provider_audit | awk '{ print $1, $2 }' | sort -u; }
+expect "left: allowed and never used, right: used and not allowed" "" "$(comm -3 <(allowed) <(used))"
+
+step "a webhook that hangs or is gone, or whose certificate is over, holds up no pod that does not ask for GPUs"
+kill -s STOP "$(<"$CASE_DIR/webhook.pid")"
+took=$(plain_takes beside-a-hung-one)
+((took < 3000)) || fail "an ordinary pod took $took ms while the webhook hung"
+expect "environment of a claim pod, which is made all the same" '{}' "$(mutated hung)"
+kill -s CONT "$(<"$CASE_DIR/webhook.pid")"
+end_helper webhook
+expect "environment of a claim pod, which is made all the same" '{}' "$(mutated gone)"
+plain_takes beside-none >/dev/null
+{
+  openssl req -new -newkey rsa:2048 -nodes -keyout "$CASE_DIR/over.key" -out "$CASE_DIR/over.csr" \
+    -subj /CN=gpu-scheduler-webhook.default.svc -addext subjectAltName=DNS:gpu-scheduler-webhook.default.svc
+  openssl x509 -req -in "$CASE_DIR/over.csr" -signkey "$CASE_DIR/over.key" -copy_extensions copy -days -1 -out "$CASE_DIR/over.crt"
+} 2>"$CASE_DIR/openssl.log"
+for kind in mutating validating; do # it is trusted: that it is over is all that is wrong
+  kubectl patch "${kind}webhookconfiguration" gpu-scheduler-webhook --type=json -p '[{"op": "replace",
+    "path": "/webhooks/0/clientConfig/caBundle", "value": "'"$(base64 -w0 "$CASE_DIR/over.crt")"'"}]' >/dev/null
+done
+run_webhook over $PORT --tls-cert-file="$CASE_DIR/over.crt" --tls-private-key-file="$CASE_DIR/over.key"
+expect "environment of a claim pod, which is made all the same" '{}' "$(mutated expired)"
+plain_takes beside-an-old-one >/dev/null
