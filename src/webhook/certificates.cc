@@ -193,7 +193,6 @@ void Certificates::secretIs(const Secret& secret, Now now, kapi::Effects& out) {
       out);
   if (stored_ != nullptr && *stored_ == pair) { return; }
   stored_ = std::make_shared<const Pair>(std::move(pair));
-  trusted_since_.reset();
   for (const What what : {What::Mutating, What::Validating}) {
     configuration(what).trusts = false;
     if (isUsed(what) && !calls_.open(what)) { read(what, out); }

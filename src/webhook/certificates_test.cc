@@ -46,6 +46,7 @@ class Server {
   std::map<std::string, Value> configurations;  // by plural
   int refuses = 0;                              // the next so many calls are answered 500
   int writes = 0;
+  bool hides_secret = false;  // it cannot be read, and is there
 
   kapi::Outcome carryOut(const kapi::Call& call) {
     if (refuses > 0) {
@@ -59,6 +60,10 @@ class Server {
     } else if (const auto it = configurations.find(std::string{call.kind->plural});
                it != configurations.end()) {
       stored = &it->second;
+    }
+    if (is_secret && hides_secret) {
+      return call.verb == kapi::Verb::Get ? answer(call, 404, status("NotFound"))
+                                          : answer(call, 409, status("AlreadyExists"));
     }
     if (call.verb == kapi::Verb::Create) {
       if (stored != nullptr) { return answer(call, 409, status("AlreadyExists")); }
@@ -84,6 +89,11 @@ class Server {
         Object{{"metadata", Object{{"name", "gpu-scheduler-webhook"}, {"uid", "c"}}},
                {"webhooks", json::Array{Object{{"name", "pods"}}, Object{{"name", "more"}}}}};
     (void)bump(c);
+  }
+  void set(const char* plural, const std::string& ca) {
+    for (json::Value& webhook : configurations[plural].child("webhooks").array()) {
+      webhook.child("clientConfig").set("caBundle", encodeBase64(ca));
+    }
   }
   [[nodiscard]] std::string trusted(const char* plural) {
     return decodeBase64(configurations[plural]["webhooks"].at(1)["clientConfig"]["caBundle"].str())
@@ -274,6 +284,32 @@ TEST_F(CertificatesTest, ItIsRenewedAtTwoThirdsOfItsLifeAndShownWhenItIsTrusted)
       << "not all that ever were";
 }
 
+TEST_F(CertificatesTest, WhatIsTrustedNoMoreIsNotShownYet) {
+  Replica replica{server, maker};
+  replica.start(clock.now());
+  replica.settle(clock.now());
+  pass(24h * 365 * 2 / 3);
+  while (maker.made == 1) { run(replica, 1s); }
+  run(replica, Certificates::kSpread - 2s);
+  EXPECT_EQ(replica.shown(), "cert 1");
+  server.configure(kMutating);  // applied anew, without a caBundle
+  server.secret->child("data").set("tls.crt", encodeBase64("nonsense"));
+  while (maker.made == 2) { run(replica, 1s); }
+  EXPECT_NE(replica.shown(), "cert 3") << "an API server may not have heard of its CA";
+  run(replica, Certificates::kSpread + 1s);
+  EXPECT_EQ(replica.shown(), "cert 3");
+}
+
+TEST_F(CertificatesTest, WhoseCreationConflictsWithNothingWaits) {
+  server.hides_secret = true;
+  Replica replica{server, maker};
+  replica.start(clock.now());
+  replica.settle(clock.now());
+  EXPECT_EQ(maker.made, 1) << "it is not there, and cannot be created: no key is tried again at once";
+  run(replica, 1min);
+  EXPECT_LT(maker.made, 20);
+}
+
 TEST_F(CertificatesTest, WhatAnUpgradeTookAwayComesBack) {
   Replica replica{server, maker};
   replica.start(clock.now());
@@ -324,12 +360,14 @@ TEST_F(CertificatesTest, AScriptsSecretWithoutACaLeavesTheConfigurationsAlone) {
   server.secret = Object{
       {"metadata", Object{{"name", "cert"}, {"namespace", "ns"}, {"uid", "s"}, {"resourceVersion", "5"}}},
       {"data", Object{{"tls.crt", encodeBase64("theirs")}, {"tls.key", encodeBase64("k")}}}};
+  server.set(kMutating, "whom its owner trusts");
   const int writes = server.writes;
   Replica replica{server, maker};
   replica.start(clock.now());
   replica.settle(clock.now());
   EXPECT_EQ(replica.shown(), "theirs");
   EXPECT_EQ(server.writes, writes);
+  EXPECT_EQ(server.trusted(kMutating), "whom its owner trusts");
 }
 
 TEST_F(CertificatesTest, OneThatCannotBeUsedSaysWhatToDo) {
