@@ -62,6 +62,7 @@ LAYERS = {
     "extender/grants":   ("extender/protocol engine sched controller model kapi base", "fmt expected",  PURE),
     "extender":  ("extender/grants extender/protocol engine sched controller model kapi json net/http_types.h base", "fmt expected",  PURE),
     "webhook":   ("controller kapi json net/http_types.h model base",              "fmt expected",  PURE),
+    "check":     ("base",                                                         "fmt expected",  PURE),
     "process":   ("k8s controller kapi net model base",                                      "fmt expected cli11", []),
     "serve/extender": ("extender sched model process k8s kapi net base",          "fmt expected",  ["random", "clock"]),
     "serve/webhook": ("webhook process k8s kapi net model base",                 "fmt expected",  ["random", "clock"]),

@@ -21,7 +21,7 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BIN = pathlib.Path(os.environ.get("GS_BIN", ROOT / "build/release/bin"))
-PROGRAMS = ("gpu-scheduler", "gpu-scheduler-webhook", "gpu-admission", "gpu-sandbox")
+PROGRAMS = ("gpu-scheduler", "gpu-scheduler-webhook", "gpu-scheduler-check", "gpu-admission", "gpu-sandbox")
 PATIENCE = 60  # seconds: a limit for broken programs, never a measure
 WITHOUT_MEANING = "Of klog, taken without meaning"
 
@@ -188,6 +188,48 @@ def get(url, body=None):
             return answer.status, answer.read().decode()
     except urllib.error.HTTPError as error:
         return error.code, error.read().decode()
+
+
+class Check(unittest.TestCase):
+    def test_it_says_what_its_container_was_told_until_it_is_ended(self):
+        def lines(text):
+            return [line.split(" - ", 1)[1] for line in text.splitlines()]
+
+        environment = {"PATH": os.environ["PATH"], "NODE_NAME": "node-a", "CUDA_VISIBLE_DEVICES": "0,1", "LOG_INTERVAL": "1"}
+        with subprocess.Popen([BIN / "gpu-scheduler-check"], env=environment, stdout=subprocess.PIPE, text=True) as process:
+            said = [process.stdout.readline() for _ in range(5)]  # the last after a second
+            process.send_signal(signal.SIGINT)
+            rest = process.communicate(timeout=PATIENCE)[0]
+        self.assertEqual(process.returncode, 0)
+        node = "__main__ - INFO - Node: node-a, CUDA_VISIBLE_DEVICES: 0,1"
+        self.assertEqual(lines("".join(said)), ["__main__ - INFO - GPU Scheduler Check service starting...",
+                                                "__main__ - INFO - Log interval: 1 seconds",
+                                                "__main__ - INFO - Environment validation passed", node, node])
+        self.assertEqual(lines(rest)[-2:], ["__main__ - INFO - Received signal 2, shutting down gracefully...",
+                                            "__main__ - INFO - GPU Scheduler Check service stopped"])
+
+    def test_an_interval_that_is_none_is_refused(self):
+        for value, answer in (("0", "LOG_INTERVAL must be at least 1 second"), ("x", "LOG_INTERVAL is 'x'; write a whole number of seconds")):
+            done = subprocess.run([BIN / "gpu-scheduler-check"], env={"LOG_INTERVAL": value}, capture_output=True, text=True,
+                                  timeout=PATIENCE, check=False)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", answer + "\n"))
+
+    def test_the_certificate_script_leaves_what_its_guide_names(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = subprocess.run([ROOT / "gpu-scheduler/generate-webhook-certs.sh"], cwd=folder, capture_output=True, text=True,
+                                  timeout=PATIENCE, check=False)
+            self.assertEqual((done.returncode, done.stderr), (0, ""))
+            self.assertTrue(done.stdout.startswith("Certificates generated successfully!\n"))
+            certs = pathlib.Path(folder) / "certs"
+            self.assertEqual({path.name for path in certs.iterdir()},
+                             {"ca.key", "ca.crt", "ca.srl", "tls.key", "tls.crt", "csr.conf", "webhook-tls-secret.yaml"})
+            self.assertEqual((certs / "tls.key").stat().st_mode & 0o077, 0)
+            text = subprocess.run(["openssl", "x509", "-noout", "-text", "-in", certs / "tls.crt"], capture_output=True, text=True,
+                                  check=True).stdout
+            for wanted in ("DNS:gpu-scheduler-webhook.gpu-scheduler-system.svc.cluster.local", "Non Repudiation", "Public-Key: (2048 bit)"):
+                self.assertIn(wanted, text)
+            subprocess.run(["openssl", "verify", "-CAfile", certs / "ca.crt", certs / "tls.crt"], check=True, capture_output=True)
+            self.assertIn("name: gpu-scheduler-webhook-tls\n  namespace: gpu-scheduler-system", (certs / "webhook-tls-secret.yaml").read_text())
 
 
 class Programs(unittest.TestCase):

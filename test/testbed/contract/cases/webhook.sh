@@ -109,10 +109,17 @@ eventually "certificate of the first" new is_new $PORT
 eventually "certificate of the second" "$(shown_at $PORT)" shown_at $SECOND
 expect "environment of a claim pod" "$REFERENCE" "$(mutated busy)"
 
-step "what was used is what its role allows"
+step "the script's certificate is shown and trusted, in other namespaces too"
 end_helper second
 end_helper webhook
+stored() { kubectl get secret gpu-scheduler-webhook-cert -n "$1" -o jsonpath='{.data.tls\.crt}' | base64 -d | openssl x509 -noout "${@:2}"; }
+expect_like "the script's last line" 'Secret created: gpu-scheduler-webhook-cert \(namespace: gpu-system\)$' "$(bash -s -- gpu-system <"$REPO/hack/gen-webhook-certs.sh")"
+expect_like "its names" 'DNS:gpu-scheduler-webhook.gpu-system.svc, DNS:gpu-scheduler-webhook.gpu-system.svc.cluster.local$' "$(stored gpu-system -ext subjectAltName)"
+"$REPO/hack/gen-webhook-certs.sh" >"$CASE_DIR/script.log" 2>&1
 run_webhook webhook $PORT --inject-limits
+expect "what is shown" "$(stored default -fingerprint)" "$(shown_at $PORT)"
+
+step "what was used is what its role allows"
 limited() { mutated limited >/dev/null; field pod/limited '.spec.containers[0].resources'; }
 eventually "resources of a claim pod" '{"limits":{"nvidia.com/gpu":"1"},"requests":{"nvidia.com/gpu":"1"}}' limited
 allowed() {
