@@ -32,6 +32,8 @@ void describe(process::Command program, Flags& f) {
       .name("--scheduler-name", f.scheduler.scheduler_name, "Pods with this spec.schedulerName are ours")
       .choice("--visible-devices", {"ids", "uuid"}, f.visible_devices,
               "What the annotation gpu.scheduling/visible-devices holds")
+      .flag("--require-injection", f.scheduler.requires_injection,
+            "Claim pods wait while a container of theirs is not told its GPUs (the webhook sees to that)")
       .number("--max-sharers", "N", std::size_t{1}, model::kMaxSharers, f.scheduler.max_sharers,
               "Pods on one GPU of Shared claims")
       .text("--quota-config", "FILE", f.quota_file,

@@ -194,6 +194,30 @@ std::vector<model::AntiAffinityTerm> antiAffinity(const View& spec, const std::s
   return isTooMuch(out) ? everybodyFrom(out) : out;
 }
 
+bool isTold(const View& container, const std::string& path) {
+  const auto& env = container["env"].items();
+  return std::any_of(env.begin(), env.end(), [&](const View& e) {
+    return e["name"].str() == model::kToldVariable && e["valueFrom"]["fieldRef"]["fieldPath"].str() == path;
+  });
+}
+
+std::string untoldOf(const View& spec) {
+  static const std::string kPath = model::toldPath();
+  std::string first;
+  std::size_t more = 0;
+  for (const char* list : {"initContainers", "containers"}) {
+    for (const View container : spec[list].items()) {
+      if (isTold(container, kPath)) { continue; }
+      if (first.empty()) {
+        first = text(container["name"]).substr(0, 63);
+      } else {
+        ++more;
+      }
+    }
+  }
+  return more == 0 ? first : fmt::format("{} and {} more", first, more);
+}
+
 /// Limits only, of ordinary containers only: what node agents look at.
 std::vector<model::ShareAmounts> shareLimits(const View& spec) {
   std::vector<model::ShareAmounts> out;
@@ -298,6 +322,7 @@ model::Pod decodePod(const View& v) {
   for (const auto [key, value] : meta["annotations"].members()) {
     if (model::isReadAnnotation(key) && value.isString()) { pod.annotations.emplace(key, value.str()); }
   }
+  if (!pod.annotations.empty()) { pod.untold = untoldOf(spec); }
   pod.scheduler_name = text(spec["schedulerName"]);
   if (pod.scheduler_name.empty()) { pod.scheduler_name = "default-scheduler"; }
   pod.node = model::NodeName{spec["nodeName"].str()};

@@ -78,6 +78,30 @@ TEST(DecodePod, KeepsOnlyTheAnnotationsThatSomebodyReads) {
                                                 {"gpu-scheduling-map", "0=n:1"}}));
 }
 
+TEST(DecodePod, SaysWhichContainersAreNotToldTheirGpus) {
+  const std::string reference =
+      R"({"name":"CUDA_VISIBLE_DEVICES","valueFrom":{"fieldRef":{"apiVersion":"v1",)"
+      R"("fieldPath":"metadata.annotations['gpu.scheduling/visible-devices']"}}})";
+  const auto untold = [](const std::string& annotations, const std::string& spec) {
+    const auto pod =
+        json::parse(R"({"metadata":{"annotations":)" + annotations + R"(},"spec":)" + spec + "}");
+    EXPECT_TRUE(pod.has_value()) << spec;
+    return decodePod(*pod).untold;
+  };
+  const std::string asks = R"({"gpu.scheduling/claim":"c"})";
+  const std::string told = R"({"name":"a","env":[{"name":"X"},)" + reference + "]}";
+  EXPECT_EQ(untold(asks, R"({"containers":[)" + told + "]}"), "");
+  EXPECT_EQ(untold(asks, R"({"containers":[)" + told + R"(,{"name":"b"}]})"), "b");
+  EXPECT_EQ(untold(asks, R"({"initContainers":[{"name":"i"}],"containers":[)" + told +
+                             R"(,{"name":"b"},{"name":"c"}]})"),
+            "i and 2 more");
+  EXPECT_EQ(
+      untold(asks, R"({"containers":[{"name":"a","env":[{"name":"CUDA_VISIBLE_DEVICES","value":"0"}]}]})"),
+      "a");
+  EXPECT_EQ(untold("{}", R"({"containers":[{"name":"a"}]})"), "") << "it asks for nothing of ours";
+  EXPECT_EQ(untold(asks, R"({"containers":7})"), "");
+}
+
 TEST(DecodePod, ATolerationWithAnUnknownOperatorToleratesNothing) {
   EXPECT_EQ(decodePod(parsed(unboundPod())).tolerations,
             (std::vector<model::Toleration>{{"k", "v", "NoSchedule", false}, {"", "", "", true}}));

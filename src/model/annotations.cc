@@ -50,6 +50,8 @@ std::string_view withoutTail(std::string_view s) {
 
 }  // namespace
 
+std::string toldPath() { return fmt::format("metadata.annotations['{}']", kVisibleDevicesKey); }
+
 bool isReadAnnotation(std::string_view key) {
   return std::any_of(kReadKeys.begin(), kReadKeys.end(), [&](std::string_view read) {
     return read.ends_with('/') ? key.starts_with(read) : key == read;

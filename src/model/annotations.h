@@ -33,6 +33,11 @@ inline constexpr const char* kAddressKey = "gpu.scheduling/address";  // of a le
 inline constexpr const char* kManagedLabel = "gpu.scheduling/managed";
 inline constexpr const char* kPodLabel = "gpu.scheduling/pod";
 
+/// The variable by which a container is told its GPUs; and whether a fieldRef of that path gives it what the
+/// Binding wrote: `metadata.annotations['gpu.scheduling/visible-devices']`.
+inline constexpr const char* kToldVariable = "CUDA_VISIBLE_DEVICES";
+[[nodiscard]] std::string toldPath();
+
 /// Keys that some convention or rule reads on a pod, or what they begin with up to a "/".
 /// No others are kept of it.
 inline constexpr std::array<std::string_view, 3> kReadKeys{"gpu.scheduling/", "tencent.com/", kMapKey};

@@ -56,6 +56,10 @@ struct Pod {
   /// Only the keys that some convention or rule reads (isReadAnnotation() of model/annotations.h).
   std::map<std::string, std::string> annotations;
 
+  /// Of a pod with such keys: its containers that are not told their GPUs (model::kToldVariable is no
+  /// reference to what a Binding writes): the first one's name, and how many more there are. "": all are.
+  std::string untold;
+
   /// What the pod asks of a node: max(init containers, sum of containers + sidecars) + overhead.
   /// Counts as kube-scheduler's.
   Resources requests;

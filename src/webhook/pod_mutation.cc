@@ -15,7 +15,7 @@ using json::Object;
 using json::Value;
 using json::View;
 
-constexpr const char* kVisible = "CUDA_VISIBLE_DEVICES";
+constexpr const char* kVisible = model::kToldVariable;
 constexpr const char* kOrder = "CUDA_DEVICE_ORDER";
 constexpr const char* kGpuPath = "nvidia.com~1gpu";  // as a JSON pointer writes it
 
@@ -41,7 +41,7 @@ class Entry {
     return Entry{Object{{"name", kVisible}, {"value", value}}, true};
   }
   [[nodiscard]] static Entry reference() {
-    const std::string path = fmt::format("metadata.annotations['{}']", model::kVisibleDevicesKey);
+    const std::string path = model::toldPath();
     return Entry{Object{{"name", kVisible}, {"valueFrom", Object{{"fieldRef", Object{{"fieldPath", path}}}}}},
                  false};
   }

@@ -65,6 +65,93 @@ TEST_F(WebhookWorld, AClaimThatNobodyCouldBePlacedByIsRefusedAtOnce) {
       "spec.devices.exclusivity is \"MIG\": MIG partitions are not supported yet: write Exclusive or Shared");
 }
 
+sandbox::World::Options enforcingNothing() {
+  sandbox::World::Options options;
+  for (auto& node : options.nodes) { node.enforcement = model::Enforcement::Off; }
+  return options;
+}
+
+/// Without the webhook.
+class Untold : public Cluster {
+ protected:
+  explicit Untold(sandbox::World::Options options = enforcingNothing()) : Cluster{std::move(options)} {}
+  void start(bool requires_injection) {
+    scheduler::Config config;
+    config.requires_injection = requires_injection;
+    world.startReplica(config);
+    ASSERT_TRUE(eventually([&] { return world.leader().has_value(); }));
+    world.create(claim("one", 1));
+  }
+  [[nodiscard]] std::string note(const std::string& reason) {
+    for (const auto& e : world.get("/apis/events.k8s.io/v1/namespaces/default/events")["items"].items()) {
+      if (e["reason"].str() == reason) { return std::string{e["note"].str()}; }
+    }
+    return "";
+  }
+  [[nodiscard]] static Value told(Value pod) {
+    const Value from =
+        Object{{"fieldRef", Object{{"fieldPath", "metadata.annotations['gpu.scheduling/visible-devices']"}}}};
+    for (Value& container : pod.child("spec").child("containers").array()) {
+      container.set("env", Array{Object{{"name", "CUDA_VISIBLE_DEVICES"}, {"valueFrom", from}}});
+    }
+    return pod;
+  }
+};
+
+TEST_F(Untold, AClaimPodThatIsNotToldItsGpusIsWarnedOfOnce) {
+  start(false);
+  Value p = pod("p", "one");
+  p.child("spec").set("initContainers", Array{Object{{"name", "prepare"}, {"image", "cuda"}}});
+  world.create(p);
+  ASSERT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
+  world.run(2min);
+  EXPECT_EQ(note("GpuEnvMissing"),
+            "container prepare and 1 more have no CUDA_VISIBLE_DEVICES that refers to annotation "
+            "gpu.scheduling/visible-devices, so it may use any GPU of node " +
+                nodeOf("p") +
+                ", and the pod was given 0: "
+                "run gpu-scheduler-webhook, or write that entry into the pod");
+  EXPECT_EQ(warned("GpuEnvMissing"), true);
+}
+
+TEST_F(Untold, WhoIsToldOrAsksForNoClaimIsNotWarnedOf) {
+  start(false);
+  world.create(told(pod("told", "one")));
+  world.create(pod("plain", ""));
+  world.create(pod("limits", "", 1));
+  ASSERT_TRUE(eventually(
+      [&] { return !nodeOf("told").empty() && !nodeOf("plain").empty() && !nodeOf("limits").empty(); }));
+  world.run(1min);
+  EXPECT_FALSE(warned("GpuEnvMissing"));
+}
+
+TEST_F(Untold, WithRequireInjectionItWaitsAndSaysWhy) {
+  start(true);
+  world.create(pod("p", "one"));
+  ASSERT_TRUE(eventually([&] { return !whyWaiting("p").empty(); }));
+  EXPECT_EQ(
+      whyWaiting("p"),
+      "container main has no CUDA_VISIBLE_DEVICES that refers to annotation gpu.scheduling/visible-devices: "
+      "delete the pod and create it again while gpu-scheduler-webhook runs, or write that entry into it");
+  world.create(told(pod("told", "one")));
+  world.create(pod("limits", "", 1));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("told").empty() && !nodeOf("limits").empty(); }));
+  EXPECT_EQ(nodeOf("p"), "");
+}
+
+class UntoldWhereItIsEnforced : public Untold {
+ protected:
+  UntoldWhereItIsEnforced() : Untold{{}} {}
+};
+
+TEST_F(UntoldWhereItIsEnforced, NobodyIsWarned) {
+  start(false);
+  world.create(pod("p", "one"));
+  ASSERT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
+  world.run(1min);
+  EXPECT_FALSE(warned("GpuEnvMissing"));
+}
+
 /// Any pod: what is patched is a pod whose containers have each name of ours once and as it should be, with
 /// all other entries as they were; and a second pass has nothing to do.
 TEST(WebhookProperty, ASecondPassChangesNothing) {

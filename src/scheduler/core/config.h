@@ -17,6 +17,7 @@ struct Config {
   std::string instance = "gpu-scheduler-0";  // reportingInstance of events
   std::string lease_namespace = "default";
   bool visible_uuids = false;                    // --visible-devices=uuid
+  bool requires_injection = false;               // --require-injection: claim pods whose containers are told
   std::size_t max_sharers = model::kMaxSharers;  // --max-sharers: pods on one Shared GPU
   model::QuotaConfig quota{};                    // of GPUs by namespace; none by default
   std::size_t max_waiting_binds = 16;            // of --extender-pods: callers that wait at once

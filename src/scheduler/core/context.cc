@@ -45,6 +45,12 @@ void Context::warnOnce(const model::Pod& pod, const std::string& reason, const s
   events.send({kapi::kPod, pod.key, pod.uid, pod.revision, true, reason, "Scheduling", note}, now, out);
 }
 
+std::string untoldText(const model::Pod& pod) {
+  const bool several = pod.untold.find(" and ") != std::string::npos;
+  return fmt::format("container {} {} no {} that refers to annotation {}", pod.untold,
+                     several ? "have" : "has", model::kToldVariable, model::kVisibleDevicesKey);
+}
+
 std::string fenceOf(const model::Pod& pod) {
   const std::string* value = pod.annotation(model::kFenceKey);
   return value == nullptr ? std::string{} : *value;

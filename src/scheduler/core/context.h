@@ -82,6 +82,8 @@ class Context {
   void warnOnce(const model::Pod& pod, const std::string& reason, const std::string& note);
 };
 
+/// Of a pod with containers that are not told their GPUs: which, and what they lack.
+[[nodiscard]] std::string untoldText(const model::Pod& pod);
 /// The value that a pod's last fence left, "" for none.
 [[nodiscard]] std::string fenceOf(const model::Pod& pod);
 

@@ -28,6 +28,11 @@ sched::DoorResult PendingPods::readDoor(const model::Pod& pod) const {
                              we_filter ? sched::Filters::Ours : sched::Filters::Theirs);
   auto* request = std::get_if<sched::PodRequest>(&door);
   if (request == nullptr) { return door; }
+  if (c_.config.requires_injection && !pod.untold.empty() && !sched::claimName(pod).empty()) {
+    return sched::Blocked{"GpuEnvMissing", untoldText(pod) +
+                                               ": delete the pod and create it again while "
+                                               "gpu-scheduler-webhook runs, or write that entry into it"};
+  }
   if (request->devices) { request->devices->max_sharers = c_.config.max_sharers; }
   if (we_filter) { request->kept_away_by = c_.engine.antiAffinity().meaning(pod.key.ns, pod.labels); }
   const std::int64_t milli = sched::gpuMilli(*request);

@@ -142,6 +142,7 @@ void Binder::bindApplied(Grant& grant) {
   grant.not_before = c_.now.mono;
   tellCaller(grant, true);
   scheduledEvent(grant);
+  warnOfUntold(grant);
   c_.count(kScheduleAttempts, {{"result", "scheduled"}, {"profile", c_.config.scheduler_name}});
   const auto since = pending_.placed(grant.uid);
   logBound(grant, since);
@@ -173,6 +174,21 @@ void Binder::scheduledEvent(const Grant& grant) {
   if (pod != nullptr && !c_.places(*pod)) { return; }  // kube-scheduler says it of its own
   c_.events.send({kapi::kPod, grant.pod, grant.uid, pod == nullptr ? 0 : pod->revision, false, "Scheduled",
                   "Binding", note},
+                 c_.now, c_.out);
+}
+
+/// A claim pod whose containers were not told what it was given, where nobody keeps the others from them.
+void Binder::warnOfUntold(const Grant& grant) {
+  const model::Pod* pod = c_.cache().pod(grant.uid);
+  if (pod == nullptr || pod->untold.empty() || grant.ids.empty() || sched::claimName(*pod).empty()) {
+    return;
+  }
+  const sched::NodeState* node = c_.engine.ledger().find(grant.node);
+  if (node == nullptr || node->enforces) { return; }
+  c_.events.send({kapi::kPod, grant.pod, grant.uid, pod->revision, true, "GpuEnvMissing", "Binding",
+                  fmt::format("{}, so it may use any GPU of node {}, and the pod was given {}: run "
+                              "gpu-scheduler-webhook, or write that entry into the pod",
+                              untoldText(*pod), grant.node.text, model::printIds(grant.ids))},
                  c_.now, c_.out);
 }
 
