@@ -55,6 +55,9 @@ plain_takes() {
 
 step "a scheduler, the webhook with its account and configurations; it makes a certificate and has it trusted"
 new_cluster
+for node in node-a node-b; do # whose agents keep containers from no GPU
+  patch_status "$node" '[{"op": "replace", "path": "/status/enforcement", "value": "off"}]'
+done
 kubectl create rolebinding alice --clusterrole=edit --user=alice >/dev/null
 kubectl create rolebinding alice-claims --clusterrole=gpu-claims --user=alice >/dev/null
 kubectl create clusterrole gpu-claims --verb='*' --resource=gpuclaims.gpu.scheduling >/dev/null
@@ -138,6 +141,8 @@ kill -s CONT "$(<"$CASE_DIR/webhook.pid")"
 end_helper webhook
 expect "environment of a claim pod, which is made all the same" '{}' "$(mutated gone)"
 plain_takes beside-none >/dev/null
+eventually_like "what the scheduler says of it" 'Warning container main has no CUDA_VISIBLE_DEVICES .* so it may use any GPU of node node-[ab]' \
+  events_of gone GpuEnvMissing
 {
   openssl req -new -newkey rsa:2048 -nodes -keyout "$CASE_DIR/over.key" -out "$CASE_DIR/over.csr" \
     -subj /CN=gpu-scheduler-webhook.default.svc -addext subjectAltName=DNS:gpu-scheduler-webhook.default.svc
