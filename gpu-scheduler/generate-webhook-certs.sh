@@ -29,7 +29,7 @@ distinguished_name = dn
 req_extensions = v3
 prompt = no
 [dn]
-CN = $name
+CN = ${name:0:64}
 [v3]
 basicConstraints = CA:FALSE
 keyUsage = nonRepudiation, digitalSignature, keyEncipherment

@@ -21,9 +21,10 @@ done
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 name=$service.$namespace.svc
+common=${name:0:64} # a common name has no more room; the other names say it whole
 
 echo "1/5 a CA: $name"
-openssl req -x509 -newkey rsa:2048 -nodes -days $days -subj "/CN=$name" -keyout "$work/ca.key" -out "$work/ca.crt" 2>"$work/log" ||
+openssl req -x509 -newkey rsa:2048 -nodes -days $days -subj "/CN=${common:0:61} CA" -keyout "$work/ca.key" -out "$work/ca.crt" 2>"$work/log" ||
   { cat "$work/log" >&2; exit 1; }
 echo "2/5 a key and a request for $service, $service.$namespace, $name, $name.cluster.local"
 cat >"$work/csr.conf" <<CONF
@@ -33,7 +34,7 @@ keyUsage = nonRepudiation, digitalSignature, keyEncipherment
 extendedKeyUsage = serverAuth
 subjectAltName = DNS:$service, DNS:$service.$namespace, DNS:$name, DNS:$name.cluster.local
 CONF
-openssl req -new -newkey rsa:2048 -nodes -subj "/CN=$name" -keyout "$work/tls.key" -out "$work/tls.csr" 2>"$work/log" ||
+openssl req -new -newkey rsa:2048 -nodes -subj "/CN=$common" -keyout "$work/tls.key" -out "$work/tls.csr" 2>"$work/log" ||
   { cat "$work/log" >&2; exit 1; }
 echo "3/5 the CA signs it, for $days days"
 openssl x509 -req -in "$work/tls.csr" -CA "$work/ca.crt" -CAkey "$work/ca.key" -CAcreateserial -days $days \

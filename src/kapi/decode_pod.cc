@@ -195,10 +195,12 @@ std::vector<model::AntiAffinityTerm> antiAffinity(const View& spec, const std::s
 }
 
 bool isTold(const View& container, const std::string& path) {
-  const auto& env = container["env"].items();
-  return std::any_of(env.begin(), env.end(), [&](const View& e) {
-    return e["name"].str() == model::kToldVariable && e["valueFrom"]["fieldRef"]["fieldPath"].str() == path;
-  });
+  bool told = false;
+  for (const View e : container["env"].items()) {  // of several the last counts
+    if (e["name"].str() != model::kToldVariable) { continue; }
+    told = e["valueFrom"]["fieldRef"]["fieldPath"].str() == path;
+  }
+  return told;
 }
 
 std::string untoldOf(const View& spec) {

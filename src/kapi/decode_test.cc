@@ -98,6 +98,10 @@ TEST(DecodePod, SaysWhichContainersAreNotToldTheirGpus) {
   EXPECT_EQ(
       untold(asks, R"({"containers":[{"name":"a","env":[{"name":"CUDA_VISIBLE_DEVICES","value":"0"}]}]})"),
       "a");
+  EXPECT_EQ(untold(asks, R"({"containers":[{"name":"a","env":[)" + reference +
+                             R"(,{"name":"CUDA_VISIBLE_DEVICES","value":"0,1,2,3"}]}]})"),
+            "a")
+      << "the last entry is what the container sees";
   EXPECT_EQ(untold("{}", R"({"containers":[{"name":"a"}]})"), "") << "it asks for nothing of ours";
   EXPECT_EQ(untold(asks, R"({"containers":7})"), "");
 }

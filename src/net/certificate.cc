@@ -84,12 +84,24 @@ Result<Wall> wallOf(const ASN1_TIME* time) {
   return Wall{std::chrono::seconds{::timegm(&parts)}};
 }
 
-bool isSignedByOneOf(X509* certificate, std::string_view ca_pem) {
-  const auto all = readCertificates(ca_pem);
-  const bool found = std::any_of(all.begin(), all.end(), [&](const OwnedCertificate& ca) {
-    return X509_check_issued(ca.get(), certificate) == X509_V_OK &&
-           X509_verify(certificate, X509_get0_pubkey(ca.get())) == 1;
-  });
+struct FreeStore {
+  void operator()(X509_STORE* store) const { X509_STORE_free(store); }
+  void operator()(X509_STORE_CTX* context) const { X509_STORE_CTX_free(context); }
+  void operator()(STACK_OF(X509) * stack) const { sk_X509_free(stack); }
+};
+
+/// Whatever the time is. Those behind the first one may lead to `ca_pem`, which need not be a root.
+bool isTrusted(const std::vector<OwnedCertificate>& chain, std::string_view ca_pem) {
+  const std::unique_ptr<X509_STORE, FreeStore> store{X509_STORE_new()};
+  const std::unique_ptr<X509_STORE_CTX, FreeStore> context{X509_STORE_CTX_new()};
+  const std::unique_ptr<STACK_OF(X509), FreeStore> between{sk_X509_new_null()};
+  if (store == nullptr || context == nullptr || between == nullptr) { return false; }
+  for (const auto& ca : readCertificates(ca_pem)) { X509_STORE_add_cert(store.get(), ca.get()); }
+  for (std::size_t i = 1; i < chain.size(); ++i) { sk_X509_push(between.get(), chain[i].get()); }
+  X509_STORE_set_flags(store.get(), X509_V_FLAG_PARTIAL_CHAIN | X509_V_FLAG_NO_CHECK_TIME);
+  const bool found =
+      X509_STORE_CTX_init(context.get(), store.get(), chain.front().get(), between.get()) == 1 &&
+      X509_verify_cert(context.get()) == 1;
   ERR_clear_error();
   return found;
 }
@@ -131,11 +143,13 @@ Result<CertificateLife> checkCertificate(const ServerPair& pair, std::string_vie
     ERR_clear_error();
     return fail(Code::Invalid, "tls.key is not the PEM key of tls.crt");
   }
-  if (X509_check_host(certificate, name.data(), name.size(), 0, nullptr) != 1) {
+  // API servers look at no common name.
+  if (X509_check_host(certificate, name.data(), name.size(), X509_CHECK_FLAG_NEVER_CHECK_SUBJECT, nullptr) !=
+      1) {
     return fail(Code::Invalid, fmt::format("tls.crt is not for {}", name));
   }
-  if (!ca_pem.empty() && !isSignedByOneOf(certificate, ca_pem)) {
-    return fail(Code::Invalid, "no certificate of ca.crt has signed tls.crt");
+  if (!ca_pem.empty() && !isTrusted(chain, ca_pem)) {
+    return fail(Code::Invalid, "tls.crt does not lead to a certificate of ca.crt");
   }
   const auto from = wallOf(X509_get0_notBefore(certificate));
   const auto until = wallOf(X509_get0_notAfter(certificate));

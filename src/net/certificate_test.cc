@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/system_clock.h"
+#include "net/identity_test.h"
 
 namespace gs::net {
 namespace {
@@ -40,9 +41,23 @@ TEST(CertificateTest, WhatDoesNotFitIsNamed) {
             "tls.key is not the PEM key of tls.crt");
   EXPECT_EQ(why({one->server.cert_pem, ""}, "", "hook"), "tls.key is not the PEM key of tls.crt");
   EXPECT_EQ(why(one->server, "", "elsewhere"), "tls.crt is not for elsewhere");
-  EXPECT_EQ(why(one->server, other->ca_pem, "hook"), "no certificate of ca.crt has signed tls.crt");
-  EXPECT_EQ(why(one->server, "nonsense", "hook"), "no certificate of ca.crt has signed tls.crt");
+  EXPECT_EQ(why(one->server, other->ca_pem, "hook"), "tls.crt does not lead to a certificate of ca.crt");
+  EXPECT_EQ(why(one->server, "nonsense", "hook"), "tls.crt does not lead to a certificate of ca.crt");
   EXPECT_EQ(why(one->server, other->ca_pem + one->ca_pem, "hook"), "it fits") << "any of several";
+}
+
+TEST(CertificateTest, ACertificateMayStandBetween) {
+  const Identity root = makeIdentity("root", "", nullptr);
+  const Identity between = makeIdentity("between", "", &root, true);
+  const Identity server = makeIdentity("hook", "DNS:hook", &between);
+  EXPECT_TRUE(checkCertificate({server.cert_pem + between.cert_pem, server.key_pem}, root.cert_pem, "hook")
+                  .has_value());
+  EXPECT_TRUE(checkCertificate({server.cert_pem, server.key_pem}, between.cert_pem, "hook").has_value())
+      << "whom the API server trusts need not be a root";
+  EXPECT_FALSE(checkCertificate({server.cert_pem, server.key_pem}, root.cert_pem, "hook").has_value());
+  const Identity unnamed = makeIdentity("hook", "", &root);
+  EXPECT_FALSE(checkCertificate({unnamed.cert_pem, unnamed.key_pem}, root.cert_pem, "hook").has_value())
+      << "an API server looks at no common name";
 }
 
 TEST(CertificateTest, ALongNameIsMadeAllTheSame) {

@@ -38,7 +38,7 @@ void extend(X509* cert, int nid, const std::string& value) {
 
 }  // namespace
 
-Identity makeIdentity(const char* name, const std::string& san, const Identity* signer) {
+Identity makeIdentity(const char* name, const std::string& san, const Identity* signer, bool is_ca) {
   const Key key{EVP_EC_gen("P-256")};
   const Cert made{X509_new()};
   X509* cert = made.get();
@@ -57,7 +57,7 @@ Identity makeIdentity(const char* name, const std::string& san, const Identity* 
     issuer_key.reset(PEM_read_bio_PrivateKey(bioOf(signer->key_pem).get(), nullptr, nullptr, nullptr));
   }
   X509_set_issuer_name(cert, X509_get_subject_name(signer != nullptr ? issuer.get() : cert));
-  extend(cert, NID_basic_constraints, signer == nullptr ? "critical,CA:TRUE" : "CA:FALSE");
+  extend(cert, NID_basic_constraints, signer == nullptr || is_ca ? "critical,CA:TRUE" : "CA:FALSE");
   if (!san.empty()) { extend(cert, NID_subject_alt_name, san); }
   X509_sign(cert, signer != nullptr ? issuer_key.get() : key.get(), EVP_sha256());
   return {pemOf([&](BIO* out) { PEM_write_bio_X509(out, cert); }), pemOf([&](BIO* out) {

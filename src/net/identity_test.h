@@ -11,6 +11,8 @@ struct Identity {
 };
 
 /// `san` as OpenSSL writes it: "IP:127.0.0.1,DNS:api"; `signer` nullptr: a certificate authority.
-[[nodiscard]] Identity makeIdentity(const char* name, const std::string& san, const Identity* signer);
+/// `is_ca`: it may sign others all the same.
+[[nodiscard]] Identity makeIdentity(const char* name, const std::string& san, const Identity* signer,
+                                    bool is_ca = false);
 
 }  // namespace gs::net

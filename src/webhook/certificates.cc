@@ -26,6 +26,13 @@ std::string of(const Secret& secret, const char* name) {
   return it == secret.data.end() ? std::string{} : it->second;
 }
 
+/// Of a pair of ours that is the CA which signed it.
+std::string firstOf(const std::string& ca) {
+  constexpr std::string_view kEnd = "-----END CERTIFICATE-----";
+  const auto end = ca.find(kEnd);
+  return end == std::string::npos ? ca : ca.substr(0, std::min(end + kEnd.size() + 1, ca.size()));
+}
+
 Pair pairOf(const Secret& secret) { return {of(secret, kCa), of(secret, kCertificate), of(secret, kKey)}; }
 
 Value bodyOf(const model::ObjectKey& key, const Secret* there, const Pair& pair) {
@@ -149,13 +156,11 @@ kapi::Effects Certificates::handle(const kapi::Outcome& outcome, Now now) {
   return out;
 }
 
-/// Whatever came of it, it is read again: what is there counts.
+/// What is there counts, so it is read again: at once when it was taken, or another replica was first; for
+/// the next try the key waits in any case.
 void Certificates::written(What what, const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
-  const bool overtaken = outcome.http == 409;  // another replica was first
-  if (outcome.result == CallResult::Applied || (overtaken && calls_.failures(what) == 0)) {
-    if (overtaken) { (void)calls_.failed(what, now.mono); }
-    return read(what, out);
-  }
+  const bool first = calls_.failures(what) <= 1;
+  if (outcome.result == CallResult::Applied || (outcome.http == 409 && first)) { return read(what, out); }
   failed(what, outcome, now, out);
 }
 
@@ -174,7 +179,9 @@ void Certificates::secretIs(const Secret& secret, Now now, kapi::Effects& out) {
   const bool ours = secret.managed_by == kManagedBy;
   Pair pair = pairOf(secret);
   const auto life = maker_.check(pair, names().front());
-  const bool due = !life || now.wall >= life->from + (life->until - life->from) * 2 / 3;
+  const bool early = life && now.wall + kClocks < life->from;  // made by a node whose clock was wrong
+  const bool due =
+      !life || early || pair.ca.empty() || now.wall >= life->from + (life->until - life->from) * 2 / 3;
   if (ours && due) { return renew(&secret, now, out); }
   calls_.worked(What::Secret);
   if (!life) {
@@ -185,14 +192,16 @@ void Certificates::secretIs(const Secret& secret, Now now, kapi::Effects& out) {
                     config_.secret.text(), life.error().message),
         out);
   }
-  say(What::Secret,
-      now.wall < life->until
-          ? ""
-          : fmt::format("the certificate in secret {} ended at {}; whoever made it is to renew it",
-                        config_.secret.text(), kapi::timeText(life->until)),
-      out);
+  std::string trouble;
+  if (now.wall >= life->until || early) {
+    trouble =
+        fmt::format("the certificate in secret {} is good from {} to {}; whoever made it is to renew it",
+                    config_.secret.text(), kapi::timeText(life->from), kapi::timeText(life->until));
+  }
+  say(What::Secret, std::move(trouble), out);
   if (stored_ != nullptr && *stored_ == pair) { return; }
   stored_ = std::make_shared<const Pair>(std::move(pair));
+  stored_until_ = life->until;
   for (const What what : {What::Mutating, What::Validating}) {
     configuration(what).trusts = false;
     if (isUsed(what) && !calls_.open(what)) { read(what, out); }
@@ -209,7 +218,7 @@ void Certificates::renew(const Secret* secret, Now now, kapi::Effects& out) {
   if (secret != nullptr) {
     const Pair before = pairOf(*secret);
     const auto life = maker_.check(before, names().front());
-    if (life && now.wall < life->until) { made->ca += before.ca.substr(0, before.ca.find("-----BEGIN", 1)); }
+    if (life && now.wall < life->until) { made->ca += firstOf(before.ca); }
   }
   kapi::Call call;
   call.verb = secret == nullptr ? kapi::Verb::Create : kapi::Verb::MergePatch;
@@ -217,6 +226,7 @@ void Certificates::renew(const Secret* secret, Now now, kapi::Effects& out) {
   call.key = config_.secret;
   if (secret == nullptr) { call.key.name.clear(); }
   call.body = bodyOf(config_.secret, secret, *made);
+  (void)calls_.failed(What::Secret, now.mono);  // a try, until a read shows that it took
   call.token = calls_.begin(What::Secret, Doing::Write);
   out.emplace_back(kapi::Log{kapi::Level::Info,
                              secret == nullptr ? "making a certificate" : "renewing the certificate",
@@ -226,6 +236,18 @@ void Certificates::renew(const Secret* secret, Now now, kapi::Effects& out) {
 
 // ---- the configurations
 
+/// What is stored, and beside it what is shown while that is another one.
+std::string Certificates::wanted() const {
+  if (shown_ == nullptr || stored_->ca.find(firstOf(shown_->ca)) != std::string::npos) { return stored_->ca; }
+  return stored_->ca + shown_->ca;
+}
+
+/// Whom else it trusts does no harm: another replica may still show the certificate before.
+bool Certificates::isTrustedBy(const WebhookConfiguration::Webhook& webhook) const {
+  const bool shown = shown_ == nullptr || webhook.ca_bundle.find(firstOf(shown_->ca)) != std::string::npos;
+  return shown && webhook.ca_bundle.find(stored_->ca) != std::string::npos;
+}
+
 void Certificates::configurationRead(What what, const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   Configuration& known = configuration(what);
   known.absent = outcome.notFound();
@@ -233,22 +255,37 @@ void Certificates::configurationRead(What what, const kapi::Outcome& outcome, No
   if (!known.absent && (outcome.result != CallResult::Applied || seen == nullptr)) {
     return failed(what, outcome, now, out);
   }
-  calls_.worked(what);
-  say(what, "", out);
-  known.trusts = known.absent;
-  if (known.absent || stored_ == nullptr) { return; }
-  const bool trusts =
-      stored_->ca.empty() || std::all_of(seen->webhooks.begin(), seen->webhooks.end(),
-                                         [&](const auto& w) { return w.ca_bundle == stored_->ca; });
-  known.trusts = trusts;
-  if (!trusts) { trust(what, *seen, out); }
+  if (known.absent || stored_ == nullptr || stored_->ca.empty()) {
+    known.trusts = true;
+    calls_.worked(what);
+    return say(what, "", out);
+  }
+  const auto& all = seen->webhooks;
+  const bool any = std::any_of(all.begin(), all.end(), [&](const auto& w) { return asksUs(w); });
+  known.trusts =
+      any && std::all_of(all.begin(), all.end(), [&](const auto& w) { return !asksUs(w) || isTrustedBy(w); });
+  if (known.trusts) {
+    calls_.worked(what);
+    return say(what, "", out);
+  }
+  if (!any) {
+    (void)calls_.failed(what, now.mono);
+    return say(
+        what,
+        fmt::format("{} {} has no webhook that asks service {}/{}: write that into clientConfig.service",
+                    kindOf(what)->name, seen->key.name, config_.secret.ns, config_.service),
+        out);
+  }
+  if (calls_.due(what, now.mono)) { trust(what, *seen, now, out); }
 }
 
-void Certificates::trust(What what, const WebhookConfiguration& seen, kapi::Effects& out) {
+/// Counted as a try until a read shows that it took.
+void Certificates::trust(What what, const WebhookConfiguration& seen, Now now, kapi::Effects& out) {
   json::Array webhooks;
   for (const auto& webhook : seen.webhooks) {
+    if (!asksUs(webhook)) { continue; }
     webhooks.emplace_back(
-        Object{{"name", webhook.name}, {"clientConfig", Object{{"caBundle", encodeBase64(stored_->ca)}}}});
+        Object{{"name", webhook.name}, {"clientConfig", Object{{"caBundle", encodeBase64(wanted())}}}});
   }
   kapi::Call call;
   call.verb = kapi::Verb::StrategicPatch;  // webhooks merge by name
@@ -257,26 +294,35 @@ void Certificates::trust(What what, const WebhookConfiguration& seen, kapi::Effe
   call.body =
       Object{{"metadata", Object{{"uid", seen.uid.text}, {"resourceVersion", std::to_string(seen.revision)}}},
              {"webhooks", std::move(webhooks)}};
+  if (calls_.failures(what) == 0) {
+    out.emplace_back(kapi::Log{
+        kapi::Level::Info, "telling the API server whom to trust", {{"configuration", seen.key.name}}});
+  }
+  (void)calls_.failed(what, now.mono);
   call.token = calls_.begin(what, Doing::Write);
-  out.emplace_back(kapi::Log{
-      kapi::Level::Info, "telling the API server whom to trust", {{"configuration", seen.key.name}}});
   out.emplace_back(std::move(call));
 }
 
 // ---- what is shown
 
 bool Certificates::isTrusted() const {
+  if (stored_ != nullptr && stored_->ca.empty()) { return true; }  // its owner sees to that
   return std::all_of(configurations_.begin(), configurations_.end(),
                      [](const Configuration& c) { return c.name.empty() || c.trusts; });
 }
 
 void Certificates::show(Now now, kapi::Effects& out) {
-  if (stored_ == nullptr || shown_ == stored_) { return; }
-  if (!isTrusted()) { trusted_since_.reset(); }
-  if (isTrusted() && !trusted_since_) { trusted_since_ = now.mono; }
+  if (stored_ == nullptr) { return; }
+  const bool trusted = isTrusted();
+  was_trusted_ = was_trusted_ || trusted;
+  if (shown_ == stored_) { return; }
+  if (!trusted) { trusted_since_.reset(); }
+  if (trusted && !trusted_since_) { trusted_since_ = now.mono; }
   const bool spread = trusted_since_ && now.mono >= *trusted_since_ + kSpread;
-  if (shown_ != nullptr && !spread) { return; }
+  const bool over = shown_ == nullptr || now.wall >= shown_until_;
+  if (!over && !spread) { return; }
   shown_ = stored_;
+  shown_until_ = stored_until_;
   out.emplace_back(kapi::Log{
       kapi::Level::Info, "showing the certificate of the secret", {{"secret", config_.secret.text()}}});
 }

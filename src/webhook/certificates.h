@@ -4,8 +4,10 @@
 // away: nothing that could sign for others is kept. They stand in a Secret, so that all replicas show the
 // same; its ca.crt has the CA before it too, while that one lives. The CA is written into clientConfig of
 // our webhook configurations, where the API server reads whom to trust. A pair is shown only when the
-// configurations have trusted its CA for a while (kSpread), but for the first one; so a renewal refuses no
-// request. It is renewed when two thirds of its life are over.
+// configurations have trusted its CA for a while (kSpread), but for the first one and for one that takes the
+// place of one that is over; what is shown stays trusted meanwhile, so a renewal refuses no request. It is
+// renewed when two thirds of its life are over, or when its life has not begun by more than kClocks.
+// Of the configurations only webhooks that ask our Service are written.
 // Replicas agree by the Secret's resourceVersion: whoever writes first wins, the other one reads.
 //
 // A Secret that somebody else made (cert-manager, a script) is shown and never written; its ca.crt, if it has
@@ -58,6 +60,7 @@ class Certificates {
  public:
   static constexpr Duration kLook = std::chrono::seconds{30};
   static constexpr Duration kSpread = std::chrono::seconds{10};
+  static constexpr auto kClocks = std::chrono::hours{1};  // by which those of two nodes may differ
   static constexpr auto kLife = std::chrono::hours{24 * 365};
   static constexpr const char* kManagedBy = "gpu-scheduler-webhook";
 
@@ -78,6 +81,8 @@ class Certificates {
 
   /// What to show to who connects; nullptr: nothing yet.
   [[nodiscard]] const PairPtr& shown() const { return shown_; }
+  /// What is shown is trusted, or was at some time since the start.
+  [[nodiscard]] bool ready() const { return shown_ != nullptr && was_trusted_; }
   /// Why something is not as it should be; "" nothing.
   [[nodiscard]] std::string trouble() const;
 
@@ -103,10 +108,15 @@ class Certificates {
   void secretIs(const Secret& secret, Now now, kapi::Effects& out);
   void renew(const Secret* secret, Now now, kapi::Effects& out);
   void configurationRead(What what, const kapi::Outcome& outcome, Now now, kapi::Effects& out);
-  void trust(What what, const WebhookConfiguration& seen, kapi::Effects& out);
+  void trust(What what, const WebhookConfiguration& seen, Now now, kapi::Effects& out);
   void written(What what, const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void show(Now now, kapi::Effects& out);
   [[nodiscard]] bool isTrusted() const;
+  [[nodiscard]] std::string wanted() const;
+  [[nodiscard]] bool isTrustedBy(const WebhookConfiguration::Webhook& webhook) const;
+  [[nodiscard]] bool asksUs(const WebhookConfiguration::Webhook& webhook) const {
+    return webhook.service == model::ObjectKey{config_.secret.ns, config_.service};
+  }
   void say(What what, std::string trouble, kapi::Effects& out);
   void wake(Now now, kapi::Effects& out);
   [[nodiscard]] std::vector<std::string> names() const;
@@ -118,6 +128,9 @@ class Certificates {
   std::array<std::string, 3> trouble_{};  // by What
   PairPtr stored_;                        // as the Secret last had it
   PairPtr shown_;
+  Wall shown_until_{};
+  Wall stored_until_{};
+  bool was_trusted_ = false;
   std::optional<Mono> trusted_since_{};
   Mono next_look_{};
 };

@@ -21,7 +21,7 @@ class CountingMaker final : public Maker {
     names_ = names;
     ++made;
     lives_[fmt::format("cert {}", made)] = life;
-    return Pair{fmt::format("-----BEGIN CA {}-----\n", made), fmt::format("cert {}", made),
+    return Pair{fmt::format("CA {} -----END CERTIFICATE-----\n", made), fmt::format("cert {}", made),
                 fmt::format("key {}", made)};
   }
   Result<Life> check(const Pair& pair, const std::string&) override {
@@ -46,9 +46,13 @@ class Server {
   std::map<std::string, Value> configurations;  // by plural
   int refuses = 0;                              // the next so many calls are answered 500
   int writes = 0;
+  bool refuses_patches = false;  // of configurations
+  bool forgets_patches = false;
+  int calls = 0;
   bool hides_secret = false;  // it cannot be read, and is there
 
   kapi::Outcome carryOut(const kapi::Call& call) {
+    ++calls;
     if (refuses > 0) {
       --refuses;
       return answer(call, 500, Object{{"message", "broken"}});
@@ -80,14 +84,28 @@ class Server {
       stored->set("data", call.body["data"]);
     } else {
       EXPECT_EQ(call.verb, kapi::Verb::StrategicPatch);
-      stored->set("webhooks", call.body["webhooks"]);
+      if (refuses_patches) { return answer(call, 403, status("Forbidden")); }
+      if (forgets_patches) { return answer(call, 200, bump(*stored)); }
+      for (const json::Value& webhook : call.body["webhooks"].items()) {  // merged by name
+        for (json::Value& there : stored->child("webhooks").array()) {
+          if (there["name"].str() == webhook["name"].str()) {
+            there.child("clientConfig").set("caBundle", webhook["clientConfig"]["caBundle"]);
+          }
+        }
+      }
     }
     return answer(call, 200, bump(*stored));
   }
+  /// Two webhooks of ours, and another one's between them.
   void configure(const char* plural) {
-    Value& c = configurations[plural] =
-        Object{{"metadata", Object{{"name", "gpu-scheduler-webhook"}, {"uid", "c"}}},
-               {"webhooks", json::Array{Object{{"name", "pods"}}, Object{{"name", "more"}}}}};
+    const auto webhook = [](const char* name, const char* service) -> json::Value {
+      return Object{{"name", name},
+                    {"clientConfig", Object{{"service", Object{{"namespace", "ns"}, {"name", service}}}}}};
+    };
+    Value& c = configurations[plural] = Object{
+        {"metadata", Object{{"name", "gpu-scheduler-webhook"}, {"uid", "c"}}},
+        {"webhooks", json::Array{webhook("pods", "gpu-scheduler-webhook"), webhook("theirs", "another"),
+                                 webhook("more", "gpu-scheduler-webhook")}}};
     (void)bump(c);
   }
   void set(const char* plural, const std::string& ca) {
@@ -95,8 +113,8 @@ class Server {
       webhook.child("clientConfig").set("caBundle", encodeBase64(ca));
     }
   }
-  [[nodiscard]] std::string trusted(const char* plural) {
-    return decodeBase64(configurations[plural]["webhooks"].at(1)["clientConfig"]["caBundle"].str())
+  [[nodiscard]] std::string trusted(const char* plural, std::size_t webhook = 2) {
+    return decodeBase64(configurations[plural]["webhooks"].at(webhook)["clientConfig"]["caBundle"].str())
         .value_or("?");
   }
   [[nodiscard]] std::string has(const char* key) const {
@@ -196,12 +214,14 @@ TEST_F(CertificatesTest, OneIsMadeKeptAndTrusted) {
   replica.settle(clock.now());
   EXPECT_EQ(replica.shown(), "cert 1") << "there is nothing better to show";
   EXPECT_EQ(server.has("tls.key"), "key 1");
-  EXPECT_EQ(server.trusted(kMutating), "-----BEGIN CA 1-----\n");
-  EXPECT_EQ(server.trusted(kValidating), "-----BEGIN CA 1-----\n");
+  EXPECT_EQ(server.trusted(kMutating), "CA 1 -----END CERTIFICATE-----\n");
+  EXPECT_EQ(server.trusted(kValidating), "CA 1 -----END CERTIFICATE-----\n");
   EXPECT_EQ(maker.names_, (std::vector<std::string>{"gpu-scheduler-webhook.ns.svc", "gpu-scheduler-webhook",
                                                     "gpu-scheduler-webhook.ns",
                                                     "gpu-scheduler-webhook.ns.svc.cluster.local"}));
+  EXPECT_EQ(server.trusted(kMutating, 1), "") << "whom others trust is not ours to write";
   EXPECT_EQ(replica.machine().trouble(), "");
+  EXPECT_TRUE(replica.machine().ready());
   const int writes = server.writes;
   run(replica, 1h);
   EXPECT_EQ(server.writes, writes) << "nothing is written without need";
@@ -272,7 +292,7 @@ TEST_F(CertificatesTest, ItIsRenewedAtTwoThirdsOfItsLifeAndShownWhenItIsTrusted)
   run(replica, 1min);
   EXPECT_EQ(maker.made, 1);
   while (maker.made == 1) { run(replica, 1s); }
-  EXPECT_EQ(server.trusted(kMutating), "-----BEGIN CA 2-----\n-----BEGIN CA 1-----\n")
+  EXPECT_EQ(server.trusted(kMutating), "CA 2 -----END CERTIFICATE-----\nCA 1 -----END CERTIFICATE-----\n")
       << "both, while both are shown";
   EXPECT_EQ(replica.shown(), "cert 1") << "an API server may not have heard of the new CA";
   run(replica, Certificates::kSpread + 1s);
@@ -280,7 +300,7 @@ TEST_F(CertificatesTest, ItIsRenewedAtTwoThirdsOfItsLifeAndShownWhenItIsTrusted)
   pass(24h * 365 * 2 / 3);
   run(replica, 1min);
   EXPECT_EQ(maker.made, 3);
-  EXPECT_EQ(server.trusted(kMutating), "-----BEGIN CA 3-----\n-----BEGIN CA 2-----\n")
+  EXPECT_EQ(server.trusted(kMutating), "CA 3 -----END CERTIFICATE-----\nCA 2 -----END CERTIFICATE-----\n")
       << "not all that ever were";
 }
 
@@ -316,11 +336,12 @@ TEST_F(CertificatesTest, WhatAnUpgradeTookAwayComesBack) {
   replica.settle(clock.now());
   server.configure(kMutating);  // applied anew, without a caBundle
   run(replica, 61s);
-  EXPECT_EQ(server.trusted(kMutating), "-----BEGIN CA 1-----\n");
+  EXPECT_EQ(server.trusted(kMutating), "CA 1 -----END CERTIFICATE-----\n");
   server.secret.reset();
   run(replica, 61s);
   EXPECT_EQ(maker.made, 2);
-  EXPECT_EQ(server.trusted(kMutating), "-----BEGIN CA 2-----\n");
+  EXPECT_EQ(server.trusted(kMutating), "CA 2 -----END CERTIFICATE-----\nCA 1 -----END CERTIFICATE-----\n")
+      << "what is shown stays trusted";
   run(replica, Certificates::kSpread + 1s);
   EXPECT_EQ(replica.shown(), "cert 2");
 }
@@ -350,7 +371,8 @@ TEST_F(CertificatesTest, SomebodyElsesIsShownAndNeverWritten) {
   EXPECT_EQ(server.trusted(kValidating), "their CA");
   run(replica, 2h);
   EXPECT_EQ(maker.made, 0);
-  EXPECT_NE(replica.machine().trouble().find("ended at"), std::string::npos) << replica.machine().trouble();
+  EXPECT_NE(replica.machine().trouble().find("is good from"), std::string::npos)
+      << replica.machine().trouble();
   EXPECT_EQ(replica.warnings, 1) << "said once";
 }
 
@@ -392,7 +414,7 @@ TEST_F(CertificatesTest, AConfigurationThatIsNotThereYetIsNotWaitedFor) {
   EXPECT_EQ(replica.machine().trouble(), "");
   server.configure(kMutating);
   run(replica, 61s);
-  EXPECT_EQ(server.trusted(kMutating), "-----BEGIN CA 1-----\n");
+  EXPECT_EQ(server.trusted(kMutating), "CA 1 -----END CERTIFICATE-----\n");
 }
 
 TEST_F(CertificatesTest, AnApiServerThatRefusesIsAskedLessAndLess) {
@@ -409,6 +431,73 @@ TEST_F(CertificatesTest, AnApiServerThatRefusesIsAskedLessAndLess) {
   run(replica, 11s);
   EXPECT_EQ(replica.shown(), "cert 1");
   EXPECT_EQ(replica.machine().trouble(), "");
+}
+
+TEST_F(CertificatesTest, AConfigurationThatCannotBeWrittenIsTriedLessAndLess) {
+  for (bool Server::*how : {&Server::refuses_patches, &Server::forgets_patches}) {
+    server.*how = true;
+    server.secret.reset();
+    Replica replica{server, maker};
+    replica.start(clock.now());
+    replica.settle(clock.now());
+    EXPECT_EQ(replica.shown().substr(0, 4), "cert");
+    EXPECT_FALSE(replica.machine().ready()) << "nobody trusts it yet";
+    const int before = server.calls;
+    run(replica, 10min);
+    EXPECT_LT(server.calls - before, 2 * 3 * 80)
+        << "two objects: a read, a write, a read, every 10 s at last";
+    server.*how = false;
+    run(replica, 11s);
+    EXPECT_TRUE(replica.machine().ready());
+    EXPECT_EQ(replica.machine().trouble(), "");
+  }
+}
+
+TEST_F(CertificatesTest, AConfigurationThatAsksAnotherServiceIsSaid) {
+  server.configurations[kMutating].set(
+      "webhooks", json::Array{Object{{"name", "pods"}, {"clientConfig", Object{{"url", "https://x"}}}}});
+  Replica replica{server, maker};
+  replica.start(clock.now());
+  replica.settle(clock.now());
+  EXPECT_NE(replica.machine().trouble().find("has no webhook that asks service ns/gpu-scheduler-webhook"),
+            std::string::npos);
+  EXPECT_FALSE(replica.machine().ready());
+}
+
+TEST_F(CertificatesTest, OneThatANodeWithAWrongClockMadeIsMadeAnew) {
+  clock.setWall(clock.now().wall + 24h * 60);
+  Replica replica{server, maker};
+  replica.start(clock.now());
+  replica.settle(clock.now());
+  clock.setWall(clock.now().wall - 24h * 60);  // the clock is right now
+  run(replica, 31s);
+  EXPECT_EQ(maker.made, 2);
+  run(replica, 10min);
+  EXPECT_EQ(maker.made, 2);
+}
+
+TEST_F(CertificatesTest, WhatIsOverGivesWayThoughNothingIsTrustedYet) {
+  Replica replica{server, maker};
+  replica.start(clock.now());
+  replica.settle(clock.now());
+  server.refuses_patches = true;
+  server.secret->child("data").set("tls.crt", encodeBase64("nonsense"));
+  run(replica, 1min);
+  EXPECT_EQ(maker.made, 2);
+  EXPECT_EQ(replica.shown(), "cert 1") << "an API server trusts that one";
+  pass(24h * 366);
+  run(replica, 1min);
+  EXPECT_NE(replica.shown(), "cert 1");
+}
+
+TEST_F(CertificatesTest, OursWithoutItsCaIsMadeAnew) {
+  Replica replica{server, maker};
+  replica.start(clock.now());
+  replica.settle(clock.now());
+  server.secret->child("data").erase("ca.crt");
+  run(replica, 31s);
+  EXPECT_EQ(maker.made, 2);
+  EXPECT_NE(server.has("ca.crt"), "");
 }
 
 TEST_F(CertificatesTest, WithoutEntropyItSaysSoAndTriesAgain) {

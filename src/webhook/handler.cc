@@ -21,9 +21,9 @@ std::string_view resultOf(const Verdict& verdict) {
 
 Verdict Handler::decide(bool mutates, const Review& review) const {
   if (mutates && review.kind == "Pod" && review.group.empty()) {
-    return review.operation == "DELETE" || !review.subresource.empty()
-               ? Verdict{}
-               : mutatePod(review.object, review.ns, rules_, limit_of_);
+    const bool comes = review.operation == "CREATE" || review.operation.empty();  // env never changes later
+    return comes && review.subresource.empty() ? mutatePod(review.object, review.ns, rules_, limit_of_)
+                                               : Verdict{};
   }
   return !mutates && review.kind == "GpuClaim" && review.group == "gpu.scheduling" ? checkClaim(review)
                                                                                    : Verdict{};

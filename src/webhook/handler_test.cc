@@ -102,7 +102,10 @@ TEST(WebhookHandler, OtherKindsAndOperationsAreAllowed) {
   };
   EXPECT_TRUE(allowed("/mutate", R"({"group":"apps","kind":"Deployment"})", ""));
   EXPECT_TRUE(allowed("/mutate", R"({"group":"","kind":"Pod"})", R"(,"subResource":"ephemeralcontainers")"));
-  EXPECT_TRUE(allowed("/mutate", R"({"group":"","kind":"Pod"})", R"(,"operation":"DELETE")"));
+  for (const char* operation : {"UPDATE", "DELETE", "CONNECT"}) {
+    EXPECT_TRUE(allowed("/mutate", R"({"group":"","kind":"Pod"})",
+                        R"(,"operation":")" + std::string{operation} + "\""));
+  }
   EXPECT_TRUE(
       allowed("/mutate", R"({"group":"gpu.scheduling","kind":"GpuClaim"})", R"(,"operation":"CREATE")"));
   EXPECT_TRUE(allowed("/validate", R"({"group":"","kind":"Pod"})", R"(,"operation":"CREATE")"));

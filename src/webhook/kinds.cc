@@ -31,8 +31,11 @@ WebhookConfiguration decodeConfiguration(const View& v) {
   out.revision = kapi::objectRevision(v);
   for (const View webhook : v["webhooks"].items()) {
     if (out.webhooks.size() == kMostWebhooks) { break; }
+    const View client = webhook["clientConfig"];
     out.webhooks.push_back(
-        {kapi::text(webhook["name"]), decodeBase64(webhook["clientConfig"]["caBundle"].str()).value_or("")});
+        {kapi::text(webhook["name"]),
+         {kapi::text(client["service"]["namespace"]), kapi::text(client["service"]["name"])},
+         decodeBase64(client["caBundle"].str()).value_or("")});
   }
   return out;
 }

@@ -24,7 +24,8 @@ struct Secret {
 struct WebhookConfiguration {
   struct Webhook {
     std::string name;
-    std::string ca_bundle;  // decoded
+    model::ObjectKey service;  // that it asks; empty: a URL
+    std::string ca_bundle;     // decoded
     friend bool operator==(const Webhook&, const Webhook&) = default;
   };
   model::ObjectKey key;

@@ -52,7 +52,9 @@ class Entry {
   }
   [[nodiscard]] bool is(const View& old) const {
     if (is_literal_) {
-      return old["value"].str() == value_["value"].str() && old.find("value") && !old.find("valueFrom");
+      // A server leaves an empty value out.
+      const bool has_value = old["value"].isString() || !old.find("value");
+      return has_value && old["value"].str() == value_["value"].str() && !old.find("valueFrom");
     }
     // A server adds apiVersion to a fieldRef.
     return old["valueFrom"]["fieldRef"]["fieldPath"].str() ==

@@ -109,6 +109,18 @@ TEST(PodMutation, OfAMapOnlyAPlainValueIsReplacedInItsPlace) {
       R"({"op":"replace","path":"/spec/containers/2/env/0","value":{"name":"CUDA_VISIBLE_DEVICES","value":"0,1,2"}}])");
 }
 
+TEST(PodMutation, AnEmptyValueThatAServerLeftOutIsWhatTheMapSays) {
+  constexpr const char* kNone = R"({"gpu-scheduling-map":"2=node1:"})";
+  EXPECT_EQ(patchOf(podOf(kNone, R"("containers":[{"env":[{"name":"CUDA_VISIBLE_DEVICES"}]}])"), kNoOrder),
+            "");
+  EXPECT_EQ(patchOf(podOf(kNone, R"("containers":[{"env":[{"name":"CUDA_VISIBLE_DEVICES","value":""}]}])"),
+                    kNoOrder),
+            "");
+  EXPECT_NE(patchOf(podOf(kNone, R"("containers":[{"env":[{"name":"CUDA_VISIBLE_DEVICES","value":"1"}]}])"),
+                    kNoOrder),
+            "");
+}
+
 TEST(PodMutation, InitContainersAndSidecarsToo) {
   const Value pod =
       podOf(kByClaim, R"("initContainers":[{"name":"side","restartPolicy":"Always"}],"containers":[{}])");

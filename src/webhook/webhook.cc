@@ -84,9 +84,10 @@ std::string Webhook::readiness() const {
     ready = ready && fine;
     lines += fmt::format("{}: {}\n", what, !trouble.empty() ? trouble : fine ? "ok" : yet);
   };
-  if (claims_) { check("gpuclaims", claims_->synced(), claims_->trouble(), "not listed yet"); }
+  // Without claims no limits are injected; pods are told their GPUs all the same.
+  if (claims_) { check("gpuclaims", true, claims_->synced() ? claims_->trouble() : "not listed yet", ""); }
   if (certificates_) {
-    check("certificate", certificates_->shown() != nullptr, certificates_->trouble(), "not made yet");
+    check("certificate", certificates_->ready(), certificates_->trouble(), "not made or not trusted yet");
   }
   return (ready ? "1" : "0") + lines;
 }

@@ -11,7 +11,8 @@ using namespace std::chrono_literals;
 
 constexpr std::size_t kWorkers = 32;
 constexpr std::size_t kConnections = 2'000;
-constexpr Duration kIdle = 120s;  // API servers keep theirs for 90
+constexpr std::size_t kHeld = std::size_t{64} << 20;  // bytes of requests and answers
+constexpr Duration kIdle = 120s;                      // API servers keep theirs for 90
 
 }  // namespace
 
@@ -66,6 +67,7 @@ net::HttpServer::Options httpOptionsOf(const WebhookFlags& f, const ShownPair& p
   out.max_workers = kWorkers;
   out.max_connections = kConnections;
   out.connection.idle_timeout = kIdle;
+  out.max_held = kHeld;
   out.tls = process::serverTlsOf(f.tls).value_or(std::nullopt);
   if (f.makesCertificate()) {
     out.tls = net::ServerTls{.client_ca_file = f.tls.client_ca_file, .pair = [&pair] { return pair.get(); }};

@@ -99,6 +99,17 @@ eventually_like "a pod with results" "$FORGED" forge # the policy is read a mome
 expect_refused "a running pod's results" "$FORGED" as_user annotate pod first --overwrite gpu.scheduling/allocated=node-b:7
 expect_refused "their removal" "$FORGED" as_user annotate pod first gpu.scheduling/visible-devices-
 as_user annotate pod first example.com/note=mine >/dev/null
+# Who may bind pods, by either of the two ways, may not say what they have.
+kubectl create clusterrole binder --verb=create --resource=pods/binding,bindings >/dev/null
+kubectl create rolebinding binder --clusterrole=binder --user=alice >/dev/null
+pod loose | sed 's/schedulerName: gpu-scheduler, /schedulerName: nobody, /' | create
+binding() {
+  echo '{"apiVersion": "v1", "kind": "Binding", "metadata": {"name": "loose", "annotations": {"gpu.scheduling/allocated": "node-a:3"}},
+    "target": {"kind": "Node", "name": "node-a"}}'
+}
+for path in pods/loose/binding bindings; do
+  expect_refused "a Binding with results" "$FORGED" as_user create --raw "/api/v1/namespaces/default/$path" -f - <<<"$(binding)"
+done
 pod honest one | as_user create -f - >/dev/null
 expect_allocated honest node-a:1
 
