@@ -392,7 +392,7 @@ TEST_F(CertificatesTest, AScriptsSecretWithoutACaLeavesTheConfigurationsAlone) {
   EXPECT_EQ(server.trusted(kMutating), "whom its owner trusts");
 }
 
-TEST_F(CertificatesTest, OneThatCannotBeUsedSaysWhatToDo) {
+TEST_F(CertificatesTest, OneThatCannotBeUsedSaysWhatHelps) {
   server.secret = Object{
       {"metadata", Object{{"name", "cert"}, {"namespace", "ns"}, {"uid", "s"}, {"resourceVersion", "5"}}},
       {"data", Object{{"tls.crt", "!"}}}};

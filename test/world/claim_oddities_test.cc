@@ -14,15 +14,9 @@ constexpr const char* kClaims = "/apis/gpu.scheduling/v1/namespaces/default/gpuc
 constexpr const char* kMerge = "application/merge-patch+json";
 using Texts = std::vector<std::string>;
 
-sandbox::World::Options withWarnings() {
-  sandbox::World::Options options;
-  options.webhook = true;
-  return options;
-}
-
 class ClaimOddities : public Cluster {
  protected:
-  ClaimOddities() : Cluster{withWarnings()} {}
+  ClaimOddities() : Cluster{withWebhook()} {}
   static Value spec(const char* name, Value devices, Value topology = {}) {
     Value out = claim(name, 1);
     out.set("spec", Object{{"devices", std::move(devices)}});

@@ -11,6 +11,13 @@
 
 namespace gs::test {
 
+/// Admission asks the shipped webhook.
+inline sandbox::World::Options withWebhook() {
+  sandbox::World::Options options;
+  options.webhook = true;
+  return options;
+}
+
 class Cluster : public ::testing::Test {
  protected:
   explicit Cluster(sandbox::World::Options options = {}) : world{std::move(options)} {}

@@ -11,12 +11,6 @@ using json::Array;
 using json::Object;
 using json::Value;
 
-sandbox::World::Options withWebhook() {
-  sandbox::World::Options options;
-  options.webhook = true;
-  return options;
-}
-
 class WebhookWorld : public Cluster {
  protected:
   WebhookWorld() : Cluster{withWebhook()} { startOne(); }
