@@ -39,6 +39,11 @@ test-all: packages static ## both at a time, and looks by the second compiler an
 build: packages ## all programs, in build/release/bin
 	@$(STEP) "build" tools/build release
 
+.PHONY: image
+image: packages ## the container image of all programs, build/gpu-scheduler.tar, made without Docker
+	@$(STEP) "build the programs" tools/build release programs
+	@$(STEP) "image" tools/image build/gpu-scheduler.tar
+
 PREFIX ?= /usr/local
 .PHONY: install
 install: build ## all programs, their man pages and completions, below PREFIX (/usr/local)

@@ -9,6 +9,7 @@
 #include "scheduler/status_page.h"
 #include "serve/combined/combined.h"
 #include "serve/combined/metric_specs.h"
+#include "serve/crds/crds.h"
 #include "serve/extender/endpoint.h"
 #include "serve/extender/quota.h"
 
@@ -108,5 +109,6 @@ int main(int argc, char** argv) {
   gs::Flags flags;
   gs::describe(program.root(), flags);
   program.root().does([&] { return gs::run(program, flags); });
+  gs::serve::addCrds(program);
   return program.run(argc, argv);
 }

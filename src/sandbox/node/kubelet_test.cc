@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include "apiserver/handlers/api.h"
+#include "crds/crds.h"
 #include "sandbox/node/node_agent.h"
 #include "sandbox/node/program.h"
-#include "sandbox/world/crds.h"
 
 namespace gs::sandbox {
 namespace {
@@ -45,7 +45,7 @@ TEST(PodEnv, ResolvesLiteralsAndTheDownwardApi) {
 class NodesTest : public testing::Test {
  protected:
   NodesTest() {
-    for (const Value& crd : crds()) {
+    for (const Value& crd : crds::all()) {
       send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd);
     }
     settle(Duration{});
@@ -293,7 +293,7 @@ TEST_F(NodesTest, AnAgentThatIsDownSaysNothingAndItsPodIsNotReady) {
 TEST(NodesByHand, HaveAStatusWithoutObservedTime) {
   ManualClock clock;
   apiserver::Api api{Rng{1}, clock.now()};
-  for (const Value& crd : crds()) {
+  for (const Value& crd : crds::all()) {
     (void)api.handle(
         {"POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "application/json", crd},
         clock.now());

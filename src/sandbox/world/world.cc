@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "base/check.h"
+#include "crds/crds.h"
 #include "sandbox/world/claim_warnings.h"
-#include "sandbox/world/crds.h"
 #include "sandbox/world/webhook_plugin.h"
 
 namespace gs::sandbox {
@@ -34,7 +34,7 @@ std::unique_ptr<apiserver::Api> makeApi(Rng rng, Now now, const json::Value& sav
     return api;
   }
   if (!with_crds) { return api; }
-  for (const auto& crd : crds()) {
+  for (const auto& crd : crds::all()) {
     const auto answer = api->handle(
         {"POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", "application/json", crd}, now);
     GS_CHECK(answer.code == 201, "the built-in CRD was refused: {}", json::print(answer.body));

@@ -1,18 +1,18 @@
-#include "sandbox/world/crds.h"
+#include "crds/crds.h"
 
 #include "base/check.h"
 #include "yaml/yaml.h"
 
-namespace gs::sandbox {
+namespace gs::crds {
 
 namespace {
 
 std::vector<json::Value> read() {
-  const auto documents = yaml::toJson(crdsText());
+  const auto documents = yaml::toJson(text());
   GS_CHECK(documents.has_value(), "the built-in CRDs: {}", documents ? "" : documents.error().message);
   std::vector<json::Value> out;
-  for (const auto& text : *documents) {
-    auto value = json::parse(text);
+  for (const auto& one : *documents) {
+    auto value = json::parse(one);
     GS_CHECK(value.has_value(), "the built-in CRDs are no JSON after all");
     out.push_back(*std::move(value));
   }
@@ -21,9 +21,9 @@ std::vector<json::Value> read() {
 
 }  // namespace
 
-const std::vector<json::Value>& crds() {
-  static const std::vector<json::Value> all = read();
-  return all;
+const std::vector<json::Value>& all() {
+  static const std::vector<json::Value> documents = read();
+  return documents;
 }
 
-}  // namespace gs::sandbox
+}  // namespace gs::crds

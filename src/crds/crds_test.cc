@@ -1,14 +1,14 @@
-#include "sandbox/world/crds.h"
+#include "crds/crds.h"
 
 #include <gtest/gtest.h>
 
 #include "model/claim.h"
 
-namespace gs::sandbox {
+namespace gs::crds {
 namespace {
 
 const json::Value& schemaOf(const char* crd) {
-  for (const auto& doc : crds()) {
+  for (const auto& doc : all()) {
     if (doc["metadata"]["name"].str() == crd) {
       return doc["spec"]["versions"].items().at(0)["schema"]["openAPIV3Schema"];
     }
@@ -26,4 +26,4 @@ TEST(Crds, AClaimMayNameEachDevicePolicyAndNoOther) {
 }
 
 }  // namespace
-}  // namespace gs::sandbox
+}  // namespace gs::crds

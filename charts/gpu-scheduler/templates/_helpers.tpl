@@ -1,0 +1,125 @@
+{{- define "gpu-scheduler.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- end }}
+
+{{/* The name of the scheduler's objects; those of the others begin with it. At most 52, so that theirs have room. */}}
+{{- define "gpu-scheduler.fullname" -}}
+{{- if .Values.fullnameOverride }}
+{{- .Values.fullnameOverride | trunc 48 | trimSuffix "-" }}
+{{- else }}
+{{- $name := default .Chart.Name .Values.nameOverride }}
+{{- if contains $name .Release.Name }}
+{{- .Release.Name | trunc 48 | trimSuffix "-" }}
+{{- else }}
+{{- printf "%s-%s" .Release.Name $name | trunc 48 | trimSuffix "-" }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- define "gpu-scheduler.serviceAccount" -}}
+{{- if .Values.serviceAccount.create }}
+{{- default (include "gpu-scheduler.fullname" .) .Values.serviceAccount.name }}
+{{- else }}
+{{- required "serviceAccount.name is needed with serviceAccount.create=false" .Values.serviceAccount.name }}
+{{- end }}
+{{- end }}
+
+{{- define "gpu-scheduler.leaseNamespace" -}}
+{{- default .Release.Namespace .Values.leaseNamespace }}
+{{- end }}
+
+{{/* Labels by which a component is found, and nothing that changes: dict "root" $ "component" "" | "webhook" | ... */}}
+{{- define "gpu-scheduler.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "gpu-scheduler.componentName" . }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+{{- end }}
+
+{{- define "gpu-scheduler.componentName" -}}
+{{- $name := include "gpu-scheduler.name" .root }}
+{{- if .component }}{{ printf "%s-%s" $name .component }}{{ else }}{{ $name }}{{ end }}
+{{- end }}
+
+{{/* `app` is what the usage guide selects by, and how the scheduler knows an agent's pod. */}}
+{{- define "gpu-scheduler.labels" -}}
+{{ include "gpu-scheduler.selectorLabels" . }}
+app: {{ if .component }}gpu-scheduler-{{ .component }}{{ else }}gpu-scheduler{{ end }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+app.kubernetes.io/part-of: gpu-scheduler
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- end }}
+
+{{/* dict "root" $ "image" .Values.webhook.image: a component's image; what it does not say is that of `image`. */}}
+{{- define "gpu-scheduler.image" -}}
+{{- $own := .image | default dict }}
+{{- $common := .root.Values.image }}
+{{- printf "%s:%s" ($own.repository | default $common.repository) ($own.tag | default $common.tag | default .root.Chart.AppVersion) }}
+{{- end }}
+{{- define "gpu-scheduler.pullPolicy" -}}
+{{- ((.image | default dict).pullPolicy) | default .root.Values.image.pullPolicy }}
+{{- end }}
+
+{{/* "true" in modes in which a kube-scheduler of ours asks. */}}
+{{- define "gpu-scheduler.isAsked" -}}
+{{- if ne .Values.scheduler.mode "own" }}true{{ end }}
+{{- end }}
+
+{{/* schedulerNames whose pods the webhook tells their GPUs, parted by commas. */}}
+{{- define "gpu-scheduler.schedulerNames" -}}
+{{- if eq .Values.scheduler.mode "own" }}{{ .Values.scheduler.name }}
+{{- else if eq .Values.scheduler.mode "both" }}{{ .Values.scheduler.name }},{{ .Values.kubeScheduler.profileName }}
+{{- else }}{{ .Values.kubeScheduler.profileName }}{{ end }}
+{{- end }}
+
+{{/* Replicas apart, and on nodes of the control plane where there are some: dict "root" $ "component" ... */}}
+{{- define "gpu-scheduler.affinity" -}}
+{{- if .root.Values.affinity }}
+{{- toYaml .root.Values.affinity }}
+{{- else -}}
+nodeAffinity:
+  preferredDuringSchedulingIgnoredDuringExecution:
+  - weight: 100
+    preference:
+      matchExpressions:
+      - {key: node-role.kubernetes.io/control-plane, operator: Exists}
+podAntiAffinity:
+  preferredDuringSchedulingIgnoredDuringExecution:
+  - weight: 100
+    podAffinityTerm:
+      topologyKey: kubernetes.io/hostname
+      labelSelector:
+        matchLabels: {{- include "gpu-scheduler.selectorLabels" . | nindent 10 }}
+{{- end }}
+{{- end }}
+
+{{/* What every Deployment's pods say of where they run. */}}
+{{- define "gpu-scheduler.placement" -}}
+{{- with .root.Values.imagePullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 0 }}
+{{- end }}
+{{- with .root.Values.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+affinity: {{- include "gpu-scheduler.affinity" . | nindent 2 }}
+{{- with .root.Values.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.tolerations }}
+tolerations: {{- toYaml . | nindent 0 }}
+{{- end }}
+securityContext: {{- toYaml .root.Values.podSecurityContext | nindent 2 }}
+{{- end }}
+
+{{/* httpGet probes of a port: dict "live" path "ready" path "port" name */}}
+{{- define "gpu-scheduler.probes" -}}
+livenessProbe:
+  httpGet: {path: {{ .live }}, port: {{ .port }}}
+  initialDelaySeconds: 10
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 3
+readinessProbe:
+  httpGet: {path: {{ .ready }}, port: {{ .port }}}
+  periodSeconds: 5
+  timeoutSeconds: 5
+{{- end }}

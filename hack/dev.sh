@@ -1,0 +1,34 @@
+#!/usr/bin/env bash
+# dev.sh [HELM-ARG...]: gpu-scheduler of this checkout into the cluster of the current kubectl context, by Helm. Run
+# again, it upgrades.
+#   NAMESPACE  where to (default: default); it is made
+#   RELEASE    the release's name (default: gpu-scheduler)
+#   IMAGE      REPOSITORY:TAG of an image that the nodes have or can pull; without it the chart's
+# To take it away: helm uninstall RELEASE -n NAMESPACE
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+namespace=${NAMESPACE:-default}
+release=${RELEASE:-gpu-scheduler}
+for tool in helm kubectl; do
+  command -v "$tool" >/dev/null || { echo "$tool is not in PATH: install it" >&2; exit 1; }
+done
+
+image=()
+if [[ -n ${IMAGE:-} ]]; then
+  if ! [[ $IMAGE =~ ^(.+):([^:/]+)$ ]]; then
+    echo "IMAGE is '$IMAGE': write REPOSITORY:TAG" >&2
+    exit 2
+  fi
+  image=(--set "image.repository=${BASH_REMATCH[1]}" --set-string "image.tag=${BASH_REMATCH[2]}")
+fi
+
+echo "1/3 the kinds GpuClaim and GpuNodeStatus"
+kubectl apply --server-side --force-conflicts -f charts/gpu-scheduler/crds/crds.yaml
+kubectl wait --for=condition=Established --timeout=60s -f charts/gpu-scheduler/crds/crds.yaml >/dev/null
+echo "2/3 release $release in namespace $namespace"
+helm upgrade --install "$release" charts/gpu-scheduler --namespace "$namespace" --create-namespace "${image[@]}" "$@"
+echo "3/3 waiting until it runs"
+for what in $(kubectl get deployment,daemonset -n "$namespace" -l "app.kubernetes.io/instance=$release" -o name); do
+  kubectl rollout status -n "$namespace" "$what" --timeout=180s
+done

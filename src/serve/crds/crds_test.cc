@@ -1,0 +1,80 @@
+#include "serve/crds/crds.h"
+
+#include <gtest/gtest.h>
+
+#include "kapi/paths.h"
+
+namespace gs::serve {
+namespace {
+
+/// Answers each call as it is told, and keeps what was asked.
+class ScriptedClient : public k8s::Client {
+ public:
+  explicit ScriptedClient(std::vector<kapi::Outcome> answers) : answers_{std::move(answers)} {}
+  kapi::Outcome run(const kapi::Call& call, const std::function<bool()>&) override {
+    asked.push_back(call);
+    return answers_.at(asked.size() - 1);
+  }
+  kapi::WatchEnded watch(const kapi::OpenWatch&, const std::function<bool(kapi::WatchEvent)>&) override {
+    return {};
+  }
+  void cancel() override {}
+  [[nodiscard]] bool cancelled() const override { return false; }
+
+  std::vector<kapi::Call> asked;
+
+ private:
+  std::vector<kapi::Outcome> answers_;
+};
+
+kapi::Outcome answer(kapi::CallResult result, int http, const char* message = "") {
+  kapi::Outcome outcome;
+  outcome.result = result;
+  outcome.http = http;
+  outcome.message = message;
+  return outcome;
+}
+
+TEST(ApplyCrds, EachIsAppliedAsTheChartHasIt) {
+  ScriptedClient client{{answer(kapi::CallResult::Applied, 200), answer(kapi::CallResult::Applied, 201)}};
+  ASSERT_TRUE(applyCrds(client));
+  ASSERT_EQ(client.asked.size(), 2);
+  std::vector<std::string> targets;
+  for (const kapi::Call& call : client.asked) {
+    EXPECT_STREQ(kapi::contentType(call.verb), "application/apply-patch+yaml");
+    EXPECT_EQ(call.body["kind"].str(), "CustomResourceDefinition");
+    EXPECT_EQ(call.body["metadata"]["name"].str(), call.key.name);
+    targets.push_back(kapi::target(call));
+  }
+  const std::string path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/";
+  const std::string query = "?fieldManager=gpu-scheduler-crds&force=true";
+  EXPECT_EQ(targets, (std::vector<std::string>{path + "gpuclaims.gpu.scheduling" + query,
+                                               path + "gpunodestatuses.gpu.scheduling" + query}));
+}
+
+TEST(ApplyCrds, WhatTheServerDoesNotTakeIsSaidAndEndsIt) {
+  struct Case {
+    const char* name;
+    kapi::Outcome answer;
+    const char* said;
+  };
+  const Case cases[] = {
+      {"no right", answer(kapi::CallResult::Refused, 403, "forbidden"),
+       "CRD gpuclaims.gpu.scheduling was not applied: 403 forbidden"},
+      {"nobody there", answer(kapi::CallResult::NotSent, 0, "connection refused"),
+       "CRD gpuclaims.gpu.scheduling was not applied: connection refused"},
+      {"perhaps", answer(kapi::CallResult::Unknown, 504, "timeout"),
+       "CRD gpuclaims.gpu.scheduling was not applied: 504 timeout"},
+  };
+  for (const Case& c : cases) {
+    SCOPED_TRACE(c.name);
+    ScriptedClient client{{c.answer}};
+    const Status done = applyCrds(client);
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().message, c.said);
+    EXPECT_EQ(client.asked.size(), 1);
+  }
+}
+
+}  // namespace
+}  // namespace gs::serve
