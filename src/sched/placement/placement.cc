@@ -83,14 +83,14 @@ Mask heldByOthers(const NodeState& n, const model::Uid& self) {
   return held;
 }
 
-/// Bits of the devices that may be shared, fewest holders first. Of those that nobody holds only as many as
-/// are surely not anonymous pods', listed ids before others.
-std::vector<int> sharingOrder(const NodeState& n, Mask health, const DeviceRequest& r,
+/// Bits of the devices of `among` that may be shared, fewest holders first. Of those that nobody holds only as
+/// many as are surely not anonymous pods', listed ids before others.
+std::vector<int> sharingOrder(const NodeState& n, Mask among, const DeviceRequest& r,
                               const model::Uid& self) {
   std::vector<std::pair<std::size_t, int>> joined;
   Mask untouched = 0;
   for (const auto& d : n.devices) {
-    if (d.bit < 0 || (health & bit(d.bit)) == 0 || !isShareable(d, r, self)) { continue; }
+    if (d.bit < 0 || (among & bit(d.bit)) == 0 || !isShareable(d, r, self)) { continue; }
     const std::size_t others = othersOn(d, self);
     if (others == 0) {
       untouched |= bit(d.bit);
@@ -111,16 +111,33 @@ std::vector<int> sharingOrder(const NodeState& n, Mask health, const DeviceReque
   return order;
 }
 
+/// Where sharers look, one after the other: everywhere, then, where one island is Required, in each. Which
+/// untouched devices they may have depends on it.
+std::vector<Mask> placesOf(const NodeState& n, const DeviceRequest& r) {
+  std::vector<Mask> places{n.topology->all()};
+  if (r.topology == model::TopologyMode::Required && n.anonymous > 0) {
+    places.insert(places.end(), n.topology->islands().begin(), n.topology->islands().end());
+  }
+  return places;
+}
+
+std::optional<Choice> offerShared(const NodeState& n, Mask among, const DeviceRequest& r,
+                                  const model::Uid& self) {
+  const std::vector<int> order = sharingOrder(n, among, r, self);
+  if (static_cast<std::int64_t>(order.size()) < r.count) { return std::nullopt; }
+  const auto set = policyOf(r.policy).shared(*n.topology, order, r, termsOf(r));
+  if (!set) { return std::nullopt; }
+  const std::int64_t score =
+      looksAtTopology(r) ? scoreOf(*n.topology, *set, r) : scoreOf(n.topology->flat(), *set, r);
+  return Choice{*set, score + ((*set & n.unknown) == 0 ? kHealthyScore : 0)};
+}
+
 std::optional<Choice> offerShared(const NodeState& n, const DeviceRequest& r, const model::Uid& self) {
   if (n.topology == nullptr) { return std::nullopt; }
   for (const Mask health : {n.healthy, n.healthy | n.unknown}) {
-    const std::vector<int> order = sharingOrder(n, health, r, self);
-    if (static_cast<std::int64_t>(order.size()) < r.count) { continue; }
-    const auto set = policyOf(r.policy).shared(*n.topology, order, r, termsOf(r));
-    if (!set) { continue; }
-    const std::int64_t score =
-        looksAtTopology(r) ? scoreOf(*n.topology, *set, r) : scoreOf(n.topology->flat(), *set, r);
-    return Choice{*set, score + ((*set & n.unknown) == 0 ? kHealthyScore : 0)};
+    for (const Mask place : placesOf(n, r)) {
+      if (const auto choice = offerShared(n, health & place, r, self)) { return choice; }
+    }
   }
   return std::nullopt;
 }
@@ -144,6 +161,13 @@ NodeState narrowed(const NodeState& n, const DeviceRequest& r, const model::Uid&
     }
   }
   deriveDevices(out, nullptr);
+  const auto untouched = [&](const NodeState& of) {
+    return std::count_if(of.devices.begin(), of.devices.end(),
+                         [&](const auto& d) { return isFree(d, self); });
+  };
+  // As many of these are anonymous pods' as leave no more than are surely free on the whole node.
+  out.anonymous =
+      std::max<std::int64_t>(0, untouched(out) - std::max<std::int64_t>(0, untouched(n) - n.anonymous));
   return out;
 }
 
@@ -198,8 +222,11 @@ Misfit topologyMisfit(const NodeState& whole_node, const DeviceRequest& r, const
   const NodeState& n = whole_node.isWide() ? part : whole_node;
   const Topology& t = *n.topology;
   Mask free = 0;
+  for (const Mask place : r.shared ? placesOf(n, r) : std::vector<Mask>{}) {
+    for (const int i : sharingOrder(n, place & (n.healthy | n.unknown), r, self)) { free |= bit(i); }
+  }
   for (const auto& d : n.devices) {
-    if (d.bit >= 0 && (r.shared ? isShareable(d, r, self) : isFree(d, self))) { free |= bit(d.bit); }
+    if (d.bit >= 0 && !r.shared && isFree(d, self)) { free |= bit(d.bit); }
   }
   Mask must = 0;  // listed ids that have to be in it
   const auto listed = listedIn(t, free, r.prefer_ids);

@@ -213,6 +213,29 @@ TEST(PlaceAnonymous, AListedIdIsKeptAmongWhatSharersMayTouch) {
   EXPECT_EQ(placedText(place(stateOf(l, "a"), shared)), "0,2");
 }
 
+TEST(PlaceAnonymous, WhatTheyMayHaveIsNoPartOfAnIslandForSharers) {
+  Ledger l;
+  testNode("a").gpus(4, "x", 300).addTo(l);
+  l.usePod(model::NodeName{"a"}, model::Uid{"counted"}, Source::BoundPod, {}, 2);
+  l.hold(model::NodeName{"a"}, 3, model::Uid{"p"}, Source::Lease, {true, 0, 0});
+  DeviceRequest shared = with(2, TopologyMode::Required, 600);
+  shared.shared = true;
+  EXPECT_EQ(placedText(place(stateOf(l, "a"), shared)),
+            misfitText(Reason::TopologyImpossible, 600, 300, "2"));
+  shared.min_bandwidth_gbps = 300;
+  EXPECT_EQ(placedText(place(stateOf(l, "a"), shared)), "0,3") << "of 0 to 2 two may be theirs";
+
+  Ledger two;
+  testNode("b").gpus(2, "x", 300).gpus(2, "y", 900).addTo(two);
+  two.usePod(model::NodeName{"b"}, model::Uid{"counted"}, Source::BoundPod, {}, 2);
+  two.hold(model::NodeName{"b"}, 3, model::Uid{"p"}, Source::Lease, {true, 0, 0});
+  EXPECT_EQ(placedText(place(stateOf(two, "b"), shared)), "2,3") << "one of 0 to 2 is surely free: that";
+  two.hold(model::NodeName{"b"}, 2, model::Uid{"whole"}, Source::Lease, {});
+  two.usePod(model::NodeName{"b"}, model::Uid{"counted"}, Source::BoundPod, {}, 1);
+  EXPECT_EQ(placedText(place(stateOf(two, "b"), shared)), misfitText(Reason::TopologyUnmet, 2, 1))
+      << "one of 0 and 1 may be given, and 3";
+}
+
 // ---- Shared
 
 class PlaceShared : public ::testing::Test {
@@ -354,6 +377,20 @@ TEST(PlaceWide, TheSameRulesOnMoreThan64Devices) {
   DeviceRequest shared = testDevices(1);
   shared.shared = true;
   EXPECT_EQ(placedText(place(n, shared)), "64");
+}
+
+TEST(PlaceWide, SharersTakeNoMoreUntouchedDevicesThanAreSurelyFree) {
+  Ledger l;
+  testNode("a").gpus(70, "x").gpus(30, "y").addTo(l);
+  for (const int id : {70, 71}) {
+    l.hold(model::NodeName{"a"}, id, model::Uid{"p"}, Source::Lease, {true, 0, 0});
+  }
+  l.usePod(model::NodeName{"a"}, model::Uid{"counted"}, Source::BoundPod, {}, 97);
+  DeviceRequest shared = testDevices(3);
+  shared.shared = true;
+  EXPECT_EQ(placedText(place(stateOf(l, "a"), shared)), "70,71,72") << "98 are untouched, and one is free";
+  shared.count = 4;
+  EXPECT_EQ(placedText(place(stateOf(l, "a"), shared)), misfitText(Reason::TooFewFree, 4, 3));
 }
 
 TEST(PlaceWide, WithoutItsAgentAllItsDevicesAreUnknown) {
