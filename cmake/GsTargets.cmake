@@ -44,6 +44,29 @@ function(gs_library folder)
   endif()
 endfunction()
 
+# src/<folder>/*.proto: messages and services of gRPC, generated into a library of their own, <folder>_protos. Only unix
+# sockets are spoken, so the gRPC without TLS is enough.
+function(gs_protos folder)
+  file(GLOB protos CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/${folder}/*.proto")
+  set(to "${CMAKE_BINARY_DIR}/generated/${folder}")
+  file(MAKE_DIRECTORY "${to}")
+  set(sources "")
+  foreach(proto IN LISTS protos)
+    get_filename_component(name "${proto}" NAME_WE)
+    set(made "${to}/${name}.pb.cc" "${to}/${name}.grpc.pb.cc")
+    add_custom_command(OUTPUT ${made} "${to}/${name}.pb.h" "${to}/${name}.grpc.pb.h"
+                       COMMAND protobuf::protoc --cpp_out=${to} --grpc_out=${to} --plugin=protoc-gen-grpc=$<TARGET_FILE:gRPC::grpc_cpp_plugin>
+                               -I "${CMAKE_SOURCE_DIR}/src/${folder}" "${proto}"
+                       DEPENDS "${proto}" VERBATIM)
+    list(APPEND sources ${made})
+  endforeach()
+  add_library(${folder}_protos STATIC ${sources})
+  set_target_properties(${folder}_protos PROPERTIES UNITY_BUILD OFF)
+  target_compile_options(${folder}_protos PRIVATE -w)
+  target_include_directories(${folder}_protos SYSTEM PUBLIC "${to}")
+  target_link_libraries(${folder}_protos PUBLIC gRPC::grpc++_unsecure protobuf::libprotobuf-lite)
+endfunction()
+
 function(gs_app_deps app)
   set_property(GLOBAL PROPERTY GS_APP_DEPS_${app} ${ARGN})
 endfunction()

@@ -20,6 +20,8 @@ gs_find(rapidcheck CONFIG)
 gs_find(benchmark CONFIG)
 gs_find(Boost 1.81 CONFIG COMPONENTS json)
 gs_find(simdjson CONFIG)
+gs_find(Protobuf)
+gs_find(gRPC CONFIG)
 
 # Debian's package file for prometheus-cpp also wants the pull and push parts; the core library is all we use.
 if(NOT TARGET prometheus-cpp::core)

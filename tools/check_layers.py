@@ -63,6 +63,7 @@ LAYERS = {
     "extender":  ("extender/grants extender/protocol engine sched controller model kapi json net/http_types.h base", "fmt expected",  PURE),
     "webhook":   ("controller kapi json net/http_types.h model base",              "fmt expected",  PURE),
     "crds":      ("json yaml model/claim.h base",                                 "fmt expected",  PURE),
+    "rpc":       ("base",                                                         "fmt expected grpc",  []),
     "check":     ("base",                                                         "fmt expected",  PURE),
     "process":   ("k8s controller kapi net model base",                                      "fmt expected cli11", []),
     "serve/extender": ("extender sched model process k8s kapi net base",          "fmt expected",  ["random", "clock"]),
@@ -90,7 +91,7 @@ ONE_FILE = {
     "sha": "src/base/hash.cc",
     "re2": "src/apiserver/schema/pattern.cc",
 }
-ONE_FOLDER = {"simdjson": "src/json", "yaml-cpp": "src/yaml", "curl": "src/net", "asio": "src/net", "openssl": "src/net", "cli11": "src/process"}
+ONE_FOLDER = {"simdjson": "src/json", "yaml-cpp": "src/yaml", "curl": "src/net", "asio": "src/net", "openssl": "src/net", "cli11": "src/process", "grpc": "src/rpc"}
 
 # Which group a header belongs to: the first pattern that matches. Unknown third-party headers are refused.
 GROUPS = [
@@ -107,6 +108,7 @@ GROUPS = [
     ("openssl", r"openssl/"),
     ("re2", r"re2/"),
     ("cli11", r"CLI/"),
+    ("grpc", r"(grpcpp/|google/protobuf/|cri\.(grpc\.)?pb\.h)"),
     ("test", r"(gtest|rapidcheck)"),
     ("gmock", r"gmock/"),
     ("bench", r"benchmark/"),

@@ -83,8 +83,8 @@ Mask heldByOthers(const NodeState& n, const model::Uid& self) {
   return held;
 }
 
-/// Bits of the devices of `among` that may be shared, fewest holders first. Of those that nobody holds only as
-/// many as are surely not anonymous pods', listed ids before others.
+/// Bits of the devices of `among` that may be shared, fewest holders first. Of those that nobody holds only
+/// as many as are surely not anonymous pods', listed ids before others.
 std::vector<int> sharingOrder(const NodeState& n, Mask among, const DeviceRequest& r,
                               const model::Uid& self) {
   std::vector<std::pair<std::size_t, int>> joined;

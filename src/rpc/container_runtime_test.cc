@@ -1,0 +1,164 @@
+#include "rpc/container_runtime.h"
+
+#include <cri.grpc.pb.h>
+#include <grpcpp/grpcpp.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <filesystem>
+#include "base/mutex.h"
+
+namespace gs::rpc {
+namespace {
+
+namespace cri = ::runtime::v1;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+/// A container runtime that says what the test wants.
+class FakeRuntime final : public cri::RuntimeService::Service {
+ public:
+  grpc::Status Version(grpc::ServerContext*, const cri::VersionRequest*, cri::VersionResponse* out) override {
+    out->set_runtime_name("containerd");
+    out->set_runtime_version("v2.2.9");
+    return answer();
+  }
+  grpc::Status ListPodSandbox(grpc::ServerContext*, const cri::ListPodSandboxRequest*,
+                              cri::ListPodSandboxResponse* out) override {
+    *out = sandboxes;
+    return answer();
+  }
+  grpc::Status ListContainers(grpc::ServerContext* context, const cri::ListContainersRequest*,
+                              cri::ListContainersResponse* out) override {
+    while (hangs && !context->IsCancelled()) { ::usleep(1000); }
+    *out = containers;
+    return answer();
+  }
+
+  void sandbox(const std::string& id, const std::string& uid, cri::PodSandboxState state,
+               std::uint32_t attempt = 0, const std::string& allocated = "") {
+    cri::PodSandbox& added = *sandboxes.add_items();
+    added.set_id(id);
+    added.set_state(state);
+    added.mutable_metadata()->set_uid(uid);
+    added.mutable_metadata()->set_namespace_("ml");
+    added.mutable_metadata()->set_name("pod-" + uid);
+    added.mutable_metadata()->set_attempt(attempt);
+    if (!allocated.empty()) { (*added.mutable_annotations())["gpu"] = allocated; }
+  }
+  void container(const std::string& sandbox, cri::ContainerState state) {
+    cri::Container& added = *containers.add_containers();
+    added.set_pod_sandbox_id(sandbox);
+    added.set_state(state);
+  }
+
+  cri::ListPodSandboxResponse sandboxes;
+  cri::ListContainersResponse containers;
+  grpc::StatusCode code = grpc::StatusCode::OK;
+  std::atomic<bool> hangs = false;
+
+ private:
+  grpc::Status answer() const {
+    return code == grpc::StatusCode::OK ? grpc::Status::OK : grpc::Status{code, "no"};
+  }
+};
+
+class ContainerRuntimeTest : public ::testing::Test {
+ protected:
+  ContainerRuntimeTest() {
+    std::string name = (std::filesystem::temp_directory_path() / "criXXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+    socket_ = folder_ + "/cri.sock";
+  }
+  ~ContainerRuntimeTest() override {
+    end();
+    std::filesystem::remove_all(folder_);
+  }
+  void begin() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort("unix:" + socket_, grpc::InsecureServerCredentials());
+    builder.RegisterService(&fake_);
+    server_ = builder.BuildAndStart();
+  }
+  void end() {
+    if (server_ != nullptr) { server_->Shutdown(std::chrono::system_clock::now()); }
+    server_.reset();
+  }
+
+  FakeRuntime fake_;
+  std::unique_ptr<grpc::Server> server_;
+  std::string folder_;
+  std::string socket_;
+};
+
+TEST_F(ContainerRuntimeTest, SaysWhatItIs) {
+  begin();
+  EXPECT_EQ(ContainerRuntime{socket_}.version(seconds{10}), "containerd v2.2.9");
+}
+
+TEST_F(ContainerRuntimeTest, APodIsListedWhileSomethingOfItMayUseAGpu) {
+  fake_.sandbox("s-ready", "ready", cri::SANDBOX_READY, 0, "node-a:0");
+  fake_.sandbox("s-over", "over", cri::SANDBOX_NOTREADY);
+  fake_.sandbox("s-gone", "gone", cri::SANDBOX_NOTREADY);
+  for (const auto& [name, state] :
+       {std::pair{"created", cri::CONTAINER_CREATED}, std::pair{"running", cri::CONTAINER_RUNNING},
+        std::pair{"unknown", cri::CONTAINER_UNKNOWN}, std::pair{"exited", cri::CONTAINER_EXITED}}) {
+    fake_.sandbox(std::string{"s-"} + name, name, cri::SANDBOX_NOTREADY);
+    fake_.container(std::string{"s-"} + name, state);
+  }
+  fake_.container("s-over", cri::CONTAINER_EXITED);
+  fake_.container("s-nobody's", cri::CONTAINER_RUNNING);
+  begin();
+  const auto pods = ContainerRuntime{socket_}.pods(seconds{10});
+  ASSERT_TRUE(pods) << pods.error().message;
+  std::vector<std::string> uids;
+  for (const auto& [uid, pod] : *pods) { uids.push_back(uid); }
+  EXPECT_EQ(uids, (std::vector<std::string>{"created", "ready", "running", "unknown"}));
+  EXPECT_EQ(pods->at("ready"), (RuntimePod{"ml", "pod-ready", {{"gpu", "node-a:0"}}}));
+}
+
+TEST_F(ContainerRuntimeTest, OfTwoSandboxesOfAPodTheNewerOneCounts) {
+  fake_.sandbox("s-2", "twice", cri::SANDBOX_READY, 2, "new");
+  fake_.sandbox("s-1", "twice", cri::SANDBOX_READY, 1, "old");
+  fake_.sandbox("s-3", "again", cri::SANDBOX_READY, 1, "old");
+  fake_.sandbox("s-4", "again", cri::SANDBOX_READY, 2, "new");
+  begin();
+  const auto pods = ContainerRuntime{socket_}.pods(seconds{10});
+  ASSERT_TRUE(pods) << pods.error().message;
+  EXPECT_EQ(pods->at("twice").annotations.at("gpu"), "new");
+  EXPECT_EQ(pods->at("again").annotations.at("gpu"), "new");
+}
+
+TEST_F(ContainerRuntimeTest, SaysWhyThereIsNoAnswer) {
+  const ContainerRuntime runtime{socket_};
+  const auto nobody = runtime.pods(seconds{10});
+  ASSERT_FALSE(nobody);
+  EXPECT_EQ(nobody.error().code, Code::Unavailable);
+  EXPECT_EQ(nobody.error().message.find("the container runtime at " + socket_ + ": "), 0)
+      << nobody.error().message;
+  begin();
+  fake_.code = grpc::StatusCode::UNIMPLEMENTED;
+  Result<RuntimePods> refused;  // it connects anew a moment after somebody is there
+  do { refused = runtime.pods(seconds{10}); } while (refused.error().code == Code::Unavailable);
+  EXPECT_EQ(refused.error(), (Error{Code::Internal, "the container runtime at " + socket_ + ": no"}));
+  fake_.code = grpc::StatusCode::OK;
+  fake_.hangs = true;
+  EXPECT_EQ(runtime.pods(milliseconds{50}).error().code, Code::Deadline);
+  fake_.hangs = false;
+  EXPECT_TRUE(runtime.pods(seconds{10}));
+}
+
+TEST_F(ContainerRuntimeTest, FindsOneThatStartedAgain) {
+  begin();
+  const ContainerRuntime runtime{socket_};
+  ASSERT_TRUE(runtime.pods(seconds{10}));
+  end();
+  EXPECT_FALSE(runtime.pods(seconds{10}));
+  begin();
+  while (!runtime.pods(seconds{10})) {}
+  SUCCEED();
+}
+
+}  // namespace
+}  // namespace gs::rpc
