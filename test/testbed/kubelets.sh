@@ -18,13 +18,17 @@ node_names() {
   local i
   for ((i = 0; i < $1; i++)); do echo "node-${NODE_LETTERS:i:1}"; done
 }
-nodes_of() { sed -n 's|.*/||p' <(printf '%s\n' "$1"/namespaces/*.net) | sed -n 's/\.net$//p' | grep -vxF '*'; }
+nodes_of() {
+  local file
+  for file in "$1"/node-?.holder; do if [[ -f $file ]]; then basename "$file" .holder; fi; done
+}
 node_number() { local before=${NODE_LETTERS%%"${1#node-}"*}; echo $((${#before} + 1)); }
 node_ip() { echo "$NODE_ETHERNET.$((10 + $(node_number "$1")))"; }
 pods_of() { echo "10.244.$(node_number "$1").0/24"; }
 
-# into_node DIR NODE: the words before a command that make it run there; they become the command itself.
-into_node() { printf '%s\n' nsenter --mount="$1/namespaces/$2.mnt" --net="$1/namespaces/$2.net" --uts="$1/namespaces/$2.uts" --; }
+# into_node DIR NODE: the words before a command that make it run there; they become the command itself. (Namespaces are
+# those of a process: Linux 6.18 refuses by chance to give one of mounts a name, where its number is below that of its parent's.)
+into_node() { printf '%s\n' nsenter --target="$(<"$1/$2.holder")" --mount --net --uts --; }
 on_node() {
   local words
   mapfile -t words < <(into_node "$1" "$2")
@@ -82,14 +86,19 @@ make_ethernet() {
 }
 
 make_node() {
-  local dir=$1 node=$2 own=$1/$2 names=$1/namespaces
+  local dir=$1 node=$2 own=$1/$2 pid
   make_cgroups "$node"
-  mkdir -p "$own" "$names"
+  mkdir -p "$own"
   mount -t tmpfs -o mode=755 "$node" "$own"
-  touch "$names/$node".{mnt,net,uts}
-  unshare --mount="$names/$node.mnt" --net="$names/$node.net" --uts="$names/$node.uts" --propagation private \
-    bash -euc "$(declare -f furnish_node); furnish_node \"\$@\"" _ "$own" "$node" "${NODE_OWN[@]}"
-  ip link add "$node" type veth peer name eth0 netns "$names/$node.net"
+  setsid unshare --mount --net --uts --propagation private bash -euc "$(declare -f furnish_node); furnish_node \"\$@\"" \
+    _ "$own" "$node" "${NODE_OWN[@]}" >"$dir/$node.log" 2>&1 </dev/null &
+  pid=$!
+  until [[ -f $own/furnished ]]; do
+    kill -s 0 $pid 2>/dev/null || die "$node can't be made: $(tail -n 3 "$dir/$node.log")"
+    sleep 0.01
+  done
+  echo $pid >"$dir/$node.holder"
+  ip link add "$node" type veth peer name eth0 netns $pid
   ip link set "$node" master nodes up
   ip route add "$(pods_of "$node")" via "$(node_ip "$node")" dev nodes
   on_node "$dir" "$node" bash -euc 'ip link set lo up; ip address add "$1/24" dev eth0; ip link set eth0 up; ip route add default via "$2"' \
@@ -98,7 +107,7 @@ make_node() {
   write_kubelet_config "$dir" "$node"
 }
 
-# Runs in the new namespaces; kept whole, since it is handed over as text.
+# Runs in the new namespaces, and then holds them. Handed over as text, so it knows nothing of what stands around it.
 furnish_node() {
   local own=$1 node=$2 folder flag
   shift 2
@@ -119,6 +128,8 @@ furnish_node() {
     echo "${flag#*=}" >"$own/tunables/$(basename "${flag%=*}")"
     mount --bind "$own/tunables/$(basename "${flag%=*}")" "/proc/sys/${flag%=*}"
   done
+  touch "$own/furnished"
+  exec sleep infinity
 }
 
 # --- containerd and kubelet ------------------------------------------------------------------------------
@@ -189,8 +200,10 @@ define_kubelet() {
 # import_image DIR NODE TAR...
 import_image() {
   local dir=$1 node=$2 tar
-  shift 2
-  for tar in "$@"; do on_node "$dir" "$node" "$(tool ctr)" --namespace=k8s.io images import --local "$tar" >/dev/null; done
+  for tar in "${@:3}"; do
+    on_node "$dir" "$node" "$(tool ctr)" --namespace=k8s.io images import "$tar" >>"$dir/$node.log" 2>&1 ||
+      die "$tar can't be imported on $node: $(tail -n 1 "$dir/$node.log")"
+  done
 }
 
 wait_containerd() {
@@ -230,18 +243,17 @@ end_node() {
 
 # The shims are in the namespaces of the node, the containers in its cgroups.
 processes_of() {
-  local dir=$1 node=$2 tree mount file
-  mount=$(stat -L -c %i "$dir/namespaces/$node.mnt")
+  local dir=$1 node=$2 tree mounts file
+  mounts=$(readlink "/proc/$(<"$dir/$node.holder")/ns/mnt") || mounts=none
   for file in /proc/[0-9]*/ns/mnt; do
-    if [[ $(readlink "$file" 2>/dev/null) == "mnt:[$mount]" ]]; then cut -d / -f 3 <<<"$file"; fi
+    if [[ $(readlink "$file" 2>/dev/null) == "$mounts" ]]; then cut -d / -f 3 <<<"$file"; fi
   done
-  while read -r tree; do find "$tree/${TESTBED_CGROUP:-none}/$node" -name cgroup.procs -exec cat {} + 2>/dev/null; done < <(cgroup_trees) | sort -un
+  while read -r tree; do find "$tree/$TESTBED_CGROUP/$node" -name cgroup.procs -exec cat {} + 2>/dev/null; done < <(cgroup_trees) | sort -un
 }
 
 # remove_node DIR NODE: what is left of one that was ended.
 remove_node() {
-  local dir=$1 node=$2
-  ip link delete "$node" 2>/dev/null || true # gone with its namespace
-  umount "$dir/namespaces/$node".{mnt,net,uts}
-  umount --lazy "$dir/$node"
+  ip link delete "$2" 2>/dev/null || true # it went with its namespace
+  umount --lazy "$1/$2"
+  rm -f "$1/$2.holder"
 }
