@@ -12,7 +12,7 @@
 
 NODE_LETTERS=abcdefgh # as COMPONENTS has them
 NODE_ETHERNET=10.250.0
-NODE_OWN=(etc opt var) # folders of / of which a node has a copy, made as it is written
+NODE_OWN=(etc opt var) # folders of / of which each node has a copy, made when something there is written
 
 node_names() {
   local i
@@ -20,7 +20,7 @@ node_names() {
 }
 nodes_of() {
   local file
-  for file in "$1"/node-?.holder; do if [[ -f $file ]]; then basename "$file" .holder; fi; done
+  for file in "$1"/node-?.pid; do if [[ -f $file ]]; then basename "$file" .pid; fi; done
 }
 node_number() { local before=${NODE_LETTERS%%"${1#node-}"*}; echo $((${#before} + 1)); }
 node_ip() { echo "$NODE_ETHERNET.$((10 + $(node_number "$1")))"; }
@@ -28,7 +28,7 @@ pods_of() { echo "10.244.$(node_number "$1").0/24"; }
 
 # into_node DIR NODE: the words before a command that make it run there; they become the command itself. (Namespaces are
 # those of a process: Linux 6.18 refuses by chance to give one of mounts a name, where its number is below that of its parent's.)
-into_node() { printf '%s\n' nsenter --target="$(<"$1/$2.holder")" --mount --net --uts --; }
+into_node() { printf '%s\n' nsenter --target="$(<"$1/$2.pid")" --mount --net --uts --; }
 on_node() {
   local words
   mapfile -t words < <(into_node "$1" "$2")
@@ -93,11 +93,11 @@ make_node() {
   setsid unshare --mount --net --uts --propagation private bash -euc "$(declare -f furnish_node); furnish_node \"\$@\"" \
     _ "$own" "$node" "${NODE_OWN[@]}" >"$dir/$node.log" 2>&1 </dev/null &
   pid=$!
+  echo $pid >"$dir/$node.pid"
   until [[ -f $own/furnished ]]; do
     kill -s 0 $pid 2>/dev/null || die "$node can't be made: $(tail -n 3 "$dir/$node.log")"
     sleep 0.01
   done
-  echo $pid >"$dir/$node.holder"
   ip link add "$node" type veth peer name eth0 netns $pid
   ip link set "$node" master nodes up
   ip route add "$(pods_of "$node")" via "$(node_ip "$node")" dev nodes
@@ -129,7 +129,7 @@ furnish_node() {
     mount --bind "$own/tunables/$(basename "${flag%=*}")" "/proc/sys/${flag%=*}"
   done
   touch "$own/furnished"
-  exec sleep infinity
+  exec -a "$own/" sleep infinity # by its name `alive` knows whose it is
 }
 
 # --- containerd and kubelet ------------------------------------------------------------------------------
@@ -228,32 +228,40 @@ wait_node() {
 
 # --- the end ---------------------------------------------------------------------------------------------
 
-# end_node DIR NODE: its containers and whatever else runs there is killed.
+# end_node DIR NODE: its containers and whatever else runs there is killed, and it is taken away.
 end_node() {
-  local dir=$1 node=$2 tries pids
-  for ((tries = 0; tries < 100; tries++)); do
-    pids=$(processes_of "$dir" "$node")
-    if [[ -z $pids ]]; then return; fi
-    # One of them may have ended since.
-    xargs kill -s KILL <<<"$pids" 2>/dev/null || true
-    sleep 0.05
-  done
-  die "processes of $node can't be killed:" $pids
+  local dir=$1 node=$2 tries pids=none
+  # Only while somebody of this testbed holds its namespaces is it known whose they are; else all has ended with it.
+  if alive "$dir" "$node"; then
+    for ((tries = 0; tries < 200; tries++)); do
+      pids=$(processes_of "$dir" "$node")
+      if [[ -z $pids ]]; then break; fi
+      # One of them may have ended since.
+      xargs kill -s KILL <<<"$pids" 2>/dev/null || true
+      sleep 0.05
+    done
+    [[ -z $pids ]] || die "processes of $node can't be killed: ${pids//$'\n'/ }"
+    ip link delete "$node" 2>/dev/null || true # it goes with its namespace, a moment later
+  fi
+  if mountpoint --quiet "$dir/$node"; then umount --lazy "$dir/$node"; fi
+  rm -f "$dir/$node.pid"
 }
 
-# The shims are in the namespaces of the node, the containers in its cgroups.
+# The shims are in the namespaces of the node, the containers in its cgroups. The holder of the namespaces comes last, alone.
 processes_of() {
-  local dir=$1 node=$2 tree mounts file
-  mounts=$(readlink "/proc/$(<"$dir/$node.holder")/ns/mnt") || mounts=none
-  for file in /proc/[0-9]*/ns/mnt; do
-    if [[ $(readlink "$file" 2>/dev/null) == "$mounts" ]]; then cut -d / -f 3 <<<"$file"; fi
-  done
-  while read -r tree; do find "$tree/$TESTBED_CGROUP/$node" -name cgroup.procs -exec cat {} + 2>/dev/null; done < <(cgroup_trees) | sort -un
+  local dir=$1 node=$2 holder tree mounts file pids
+  holder=$(<"$dir/$node.pid")
+  mounts=$(readlink "/proc/$holder/ns/mnt") || return 0
+  pids=$({
+    for file in /proc/[0-9]*/ns/mnt; do
+      if [[ $(readlink "$file" 2>/dev/null) == "$mounts" ]]; then cut -d / -f 3 <<<"$file"; fi
+    done
+    while read -r tree; do find "$tree/$TESTBED_CGROUP/$node" -name cgroup.procs -exec cat {} + 2>/dev/null; done < <(cgroup_trees)
+  } | sort -un | grep -vx "$holder") || pids=$holder
+  echo "$pids"
 }
 
-# remove_node DIR NODE: what is left of one that was ended.
-remove_node() {
-  ip link delete "$2" 2>/dev/null || true # it went with its namespace
-  umount --lazy "$1/$2"
-  rm -f "$1/$2.holder"
+end_ethernet() {
+  if ip link show nodes >/dev/null 2>&1; then ip link delete nodes; fi
+  ip address delete 10.96.0.1/32 dev lo 2>/dev/null || true # it may never have been there
 }

@@ -119,10 +119,10 @@ provider_save() {
     # For who reads a failure; the case is over, and its verdict is not changed by a server that is half gone.
     timeout 20 kubectl get nodes,pods,leases,gpuclaims,gpunodestatuses,events -A -o yaml >"$CASE_DIR/objects.yaml" 2>&1 || true
   fi
-  local holder
-  for holder in "$CASE_DIR"/cluster/node-?.holder; do
+  local logs
+  for logs in "$CASE_DIR"/cluster/node-?/var/log/pods; do
     # What its pods said is gone with the node. They may be writing still.
-    if [[ -f $holder ]]; then cp -r "${holder%.holder}/var/log/pods" "$CASE_DIR/pods-of-$(basename "$holder" .holder)" 2>/dev/null || true; fi
+    if [[ -d $logs ]]; then cp -r "$logs" "$CASE_DIR/pods-of-$(basename "${logs%/var/log/pods}")" 2>/dev/null || true; fi
   done
   rm -rf "$CASE_DIR/cluster/etcd"
 }

@@ -70,7 +70,7 @@ expect "CUDA_VISIBLE_DEVICES in its container" 0 "$(seen_by holds)"
 step "the webhook, on node-b, is asked through its Service: so does one whose manifest says nothing"
 kubectl apply -f "$REPO/deploy/webhook/rbac.yaml" -f "$REPO/deploy/webhook/configurations.yaml" >/dev/null
 provider_kubeconfig default gpu-scheduler-webhook >"$CASE_DIR/webhook.kubeconfig"
-kubectl apply -f - >/dev/null <<'YAML'
+create <<'YAML'
 apiVersion: v1
 kind: Service
 metadata: {name: gpu-scheduler-webhook, namespace: default}
@@ -131,7 +131,7 @@ expect "what it sees" 0 "$(seen_by holds)"
 
 step "a pod that is deleted and ends slowly keeps its GPUs until its container has ended"
 claim all-node-b 'count: 8' "$(on node-b)" | create
-kubectl delete pod told >/dev/null
+delete_pods told
 pod slow all-node-b command 'trap "sleep 2; exit 0" TERM; while true; do sleep 0.1; done' | create
 runs slow
 slow=$(container_of slow)
