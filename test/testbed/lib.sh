@@ -3,7 +3,7 @@
 
 KUBERNETES_VERSION=v1.33.13
 KUBERNETES_MODULE=kubernetes # its folder in modules/
-# GS_KUBERNETES=newest: servers of the newest release that can be compiled; kubectl stays that of the other one.
+# GS_KUBERNETES=newest: servers of the newest release that can be compiled; kubectl and kubelet stay those of the other one.
 KUBECTL_VERSION=$KUBERNETES_VERSION
 if [[ ${GS_KUBERNETES:-} == newest ]]; then
   KUBERNETES_VERSION=v1.37.2
@@ -11,6 +11,8 @@ if [[ ${GS_KUBERNETES:-} == newest ]]; then
 fi
 ETCD_VERSION=v3.6.16
 KWOK_VERSION=v0.7.0
+CONTAINERD_VERSION=v2.2.9
+HELM_VERSION=v3.22.0
 
 TESTBED=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 REPO=$(cd "$TESTBED/../.." && pwd)
@@ -29,7 +31,9 @@ tool() {
     etcd) echo "$CACHE/etcd-$ETCD_VERSION/etcd" ;;
     kwok) echo "$CACHE/kwok-$KWOK_VERSION/kwok" ;;
     load) echo "$CACHE/load-$(load_version)/load" ;;
-    kubectl) echo "$CACHE/kubernetes-$KUBECTL_VERSION/kubectl" ;;
+    kubectl | kubelet) echo "$CACHE/kubernetes-$KUBECTL_VERSION/$1" ;;
+    containerd | containerd-shim-runc-v2 | ctr) echo "$CACHE/containerd-$CONTAINERD_VERSION/$1" ;;
+    helm) echo "$CACHE/helm-$HELM_VERSION/helm" ;;
     *) echo "$CACHE/kubernetes-$KUBERNETES_VERSION/$1" ;;
   esac
 }
@@ -42,7 +46,7 @@ load_version() { cat "$TESTBED"/modules/load/{go.mod,go.sum,*.go} | sha256sum | 
 #   NAME.pid   the process, as seen in the namespace where it was started
 #   NAME.log   stdout and stderr of all its runs
 # In the order in which they are started; stopped in reverse.
-COMPONENTS=(etcd apiserver controller-manager kube-scheduler kwok gpu-scheduler)
+COMPONENTS=(etcd apiserver controller-manager {containerd,kubelet}-node-{a..h} kube-scheduler kwok gpu-scheduler)
 
 # define DIR NAME PROGRAM ARG...
 define() {
@@ -193,4 +197,17 @@ free_ports() {
     if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then found[$port]=1; fi
   done
   echo "${!found[@]}"
+}
+
+# --- cgroups: the only thing of a testbed that does not end with its namespace ---------------------------
+
+# Where each tree of them is mounted; one of version 2, or several of version 1.
+cgroup_trees() { awk '$3 ~ /^cgroup2?$/ { print $2 }' /proc/self/mounts; }
+
+# remove_cgroups NAME: in each tree. Nothing is done to those that have processes.
+remove_cgroups() {
+  local tree
+  while read -r tree; do
+    [[ ! -d $tree/$1 ]] || find "$tree/$1" -depth -type d -exec rmdir {} + 2>/dev/null || true
+  done < <(cgroup_trees)
 }

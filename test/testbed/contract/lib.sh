@@ -142,14 +142,17 @@ YAML
 on() { echo "selector: {matchLabels: {kubernetes.io/hostname: $1}}"; }
 
 # pod NAME [CLAIM [OPTION VALUE]...]: a pod of ours; VALUE is the inside of YAML's {}. CLAIM '' for none.
-#   annotations, limits (of its container), spec
+#   annotations, limits and env (of its container), spec
+#   command      what a shell does in it, where pods run (new_cluster --kubelets); otherwise it only is there
 pod() {
-  local name=$1 claim=${2:-} annotations='' limits='' spec=''
+  local name=$1 claim=${2:-} annotations='' limits='' env='' spec='' program="image: 'pause:testbed'"
   if (($# > 1)); then shift 2; else shift; fi
   while (($# > 0)); do
     case $1 in
       annotations) annotations=$2 ;;
       limits) limits=$2 ;;
+      env) env=", env: [$2]" ;;
+      command) program="image: 'busybox:testbed', command: [sh, -c, $(jq -Rs . <<<"$2")]" ;;
       spec) spec=$2 ;;
       *) fail "pod $name: unknown option $1" ;;
     esac
@@ -161,7 +164,7 @@ pod() {
 apiVersion: v1
 kind: Pod
 metadata: {name: $name, annotations: {$annotations}}
-spec: {schedulerName: gpu-scheduler, containers: [{name: main, image: pause, resources: {limits: {$limits}}}]${spec:+, $spec}}
+spec: {schedulerName: gpu-scheduler, containers: [{name: main, $program$env, resources: {limits: {$limits}}}]${spec:+, $spec}}
 YAML
 }
 
@@ -225,15 +228,31 @@ events_of() {
 # No GPU is given twice, no lease is without its pod; `load judge` reads nothing but the API.
 expect_sound() { "$TESTBED/load" judge --within 90s >"$CASE_DIR/judge.log" 2>&1 || fail "the judge: $(<"$CASE_DIR/judge.log")"; }
 
+# --- pods that run (new_cluster --kubelets, real server only) ----------------
+
+runs() { eventually "state of pod $1" "Running true" state_of_pod "$@"; } # NAME [KUBECTL-OPTION...]
+state_of_pod() { field "pod/$1" '.status.phase} {.status.containerStatuses[0].ready' "${@:2}"; }
+# Which container it is, and how often it was started again.
+container_of() { field "pod/$1" '.status.containerStatuses[0].containerID} {.status.containerStatuses[0].restartCount' "${@:2}"; }
+# task_of NODE CONTAINER-OF-A-POD: RUNNING or STOPPED, "" once it is gone. That is what containerd says, also when no kubelet is there.
+task_of() {
+  local id=${2#containerd://}
+  provider_on_node "$1" ctr tasks list 2>/dev/null | awk -v id="${id%% *}" '$1 == id { print $3 }'
+}
+readiness_of() { field "node/$1" '.status.conditions[?(@.type=="Ready")].status'; }
+
 # --- cluster and schedulers --------------------------------------------------
 
 CRDS=$REPO/charts/gpu-scheduler/crds/crds.yaml
 
-# new_cluster [UP-OPTION...]: the CRDs, the guides' nodes, and the account that the scheduler runs under.
+# new_cluster [UP-OPTION...]: the CRDs, the guides' nodes, and the account that the scheduler runs under. With
+# `--kubelets 2` the nodes are real ones that only have made-up GPUs (real server only; a case that `# Needs: nodes`).
 new_cluster() {
+  local nodes=("$TESTBED/nodes")
+  if [[ " $* " == *' --kubelets '* ]]; then nodes+=(--existing); fi
   provider_up "$@" 2>>"$CASE_DIR/up.log"
   install_crds "$CRDS"
-  "$TESTBED/nodes"
+  "${nodes[@]}"
   scheduler_account
 }
 

@@ -14,6 +14,9 @@
 #                                 account, "-" for what it has not; nothing where requests aren't recorded
 #   provider_created_by FILE      prints "resource subresource name" of each object that was created by the token in FILE,
 #                                 "-" for no subresource (real only)
+#   provider_component ACTION NAME   ctl: kill, start ... a component such as kubelet-node-a (real only, as all about nodes)
+#   provider_on_node NODE CMD...  runs CMD on a node that has a kubelet (on-node)
+#   provider_images TAR...        gives every such node the images of these files
 #   provider_save                 keeps what helps to understand a failure, and throws away what is big
 # What they are given: CASE_DIR, an empty folder; TESTBED.
 
@@ -22,8 +25,12 @@ SCHEDULER_ACCOUNT=system:serviceaccount:default:gpu-scheduler # the account unde
 provider_up() {
   "$TESTBED/up" "$CASE_DIR/cluster" --audit-user "$SCHEDULER_ACCOUNT" "$@"
   export KUBECONFIG=$CASE_DIR/cluster/admin.kubeconfig
-  PATH=$(dirname "$(tool kubectl)"):$PATH
+  PATH=$(dirname "$(tool kubectl)"):$(dirname "$(tool helm)"):$PATH # helm is there in a case that says so at its head
 }
+
+provider_component() { "$TESTBED/ctl" "$CASE_DIR/cluster" "$@"; }
+provider_on_node() { "$TESTBED/on-node" "$CASE_DIR/cluster" "$@"; }
+provider_images() { "$TESTBED/image-import" "$CASE_DIR/cluster" "$@"; }
 
 provider_stop_api() { "$TESTBED/ctl" "$CASE_DIR/cluster" kill apiserver; }
 provider_start_api() {
@@ -112,5 +119,10 @@ provider_save() {
     # For who reads a failure; the case is over, and its verdict is not changed by a server that is half gone.
     timeout 20 kubectl get nodes,pods,leases,gpuclaims,gpunodestatuses,events -A -o yaml >"$CASE_DIR/objects.yaml" 2>&1 || true
   fi
+  local logs
+  for logs in "$CASE_DIR"/cluster/node-?/var/log/pods; do
+    # What its pods said is gone with the node. They may be writing still.
+    if [[ -d $logs ]]; then cp -r "$logs" "$CASE_DIR/pods-of-$(basename "${logs%/var/log/pods}")" 2>/dev/null || true; fi
+  done
   rm -rf "$CASE_DIR/cluster/etcd"
 }

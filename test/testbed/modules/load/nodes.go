@@ -19,6 +19,7 @@ type nodeSpec struct {
 	labels      object
 	gpuStatus   bool   // false: a node that no agent has looked at
 	enforcement string // what its GpuNodeStatus says of that
+	existing    bool   // a kubelet made it: it keeps its own resources and conditions
 	vcuda       bool   // gpu-manager gives its GPUs in shares; no GpuNodeStatus then
 }
 
@@ -31,6 +32,7 @@ func nodesCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clients
 	flags.IntVar(&spec.islandSize, "island-size", 0, "GPUs of one NVLink island (default: all of the node)")
 	flags.BoolVar(&spec.gpuStatus, "gpu-status", true, "make the GpuNodeStatus too (needs its CRD)")
 	flags.StringVar(&spec.enforcement, "enforcement", "devices", "what the GpuNodeStatus says: devices, env or off")
+	flags.BoolVar(&spec.existing, "existing", false, "the node has a kubelet: only its labels, its GPUs and its GpuNodeStatus are made up")
 	flags.BoolVar(&spec.vcuda, "vcuda", false, "nodes of gpu-manager: shares of GPUs in place of whole ones, no GpuNodeStatus")
 	flags.Func("label", "key=value, may be given several times", func(text string) error {
 		key, value, found := strings.Cut(text, "=")
@@ -79,9 +81,12 @@ func makeNode(ctx context.Context, client *kubernetes.Clientset, spec nodeSpec) 
 }
 
 func nodeObject(spec nodeSpec) object {
-	labels := object{
-		"kubernetes.io/hostname": spec.name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
-		"type": "kwok", // where kwok runs, it plays this node's kubelet
+	labels := object{}
+	if !spec.existing {
+		labels = object{
+			"kubernetes.io/hostname": spec.name, "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64",
+			"type": "kwok", // where kwok runs, it plays this node's kubelet
+		}
 	}
 	for key, value := range spec.labels {
 		labels[key] = value
@@ -90,24 +95,25 @@ func nodeObject(spec nodeSpec) object {
 }
 
 func nodeStatus(spec nodeSpec) object {
-	resources := object{"cpu": "64", "memory": "512Gi", "ephemeral-storage": "1Ti", "pods": "110"}
+	resources := object{}
+	if !spec.existing {
+		resources = object{"cpu": "64", "memory": "512Gi", "ephemeral-storage": "1Ti", "pods": "110"}
+	}
 	switch {
 	case spec.vcuda:
 		resources[vcudaCore], resources[vcudaMemory] = fmt.Sprint(100*spec.gpus), fmt.Sprint(vcudaMemoryEach*spec.gpus)
 	case spec.gpus > 0:
 		resources["nvidia.com/gpu"] = fmt.Sprint(spec.gpus)
 	}
-	now := time.Now().UTC().Format(time.RFC3339)
-	return object{
-		"apiVersion": "v1", "kind": "Node", "metadata": object{"name": spec.name},
-		"status": object{
-			"capacity": resources, "allocatable": resources,
-			"conditions": []object{{
-				"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "made by the testbed",
-				"lastHeartbeatTime": now, "lastTransitionTime": now,
-			}},
-		},
+	status := object{"capacity": resources, "allocatable": resources}
+	if !spec.existing {
+		now := time.Now().UTC().Format(time.RFC3339)
+		status["conditions"] = []object{{
+			"type": "Ready", "status": "True", "reason": "KubeletReady", "message": "made by the testbed",
+			"lastHeartbeatTime": now, "lastTransitionTime": now,
+		}}
 	}
+	return object{"apiVersion": "v1", "kind": "Node", "metadata": object{"name": spec.name}, "status": status}
 }
 
 func devices(spec nodeSpec) []object {
