@@ -13,6 +13,8 @@ ETCD_VERSION=v3.6.16
 KWOK_VERSION=v0.7.0
 CONTAINERD_VERSION=v2.2.9
 HELM_VERSION=v3.22.0
+CERT_MANAGER_VERSION=v1.21.2
+PROMETHEUS_OPERATOR_VERSION=v0.85.0
 
 TESTBED=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 REPO=$(cd "$TESTBED/../.." && pwd)
@@ -37,6 +39,9 @@ tool() {
     *) echo "$CACHE/kubernetes-$KUBERNETES_VERSION/$1" ;;
   esac
 }
+
+# Files of other projects' custom resources, which objects of the chart are checked against; `build crds` fetches them.
+foreign_crds() { echo "$CACHE/crds-cert-manager-$CERT_MANAGER_VERSION-prometheus-operator-$PROMETHEUS_OPERATOR_VERSION"; }
 
 # load is ours and has no version: its sources' hash is one.
 load_version() { cat "$TESTBED"/modules/load/{go.mod,go.sum,*.go} | sha256sum | cut -c1-12; }
