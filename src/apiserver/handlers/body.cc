@@ -59,7 +59,8 @@ Refused cannotHandle(const Resource& r, const std::string& why) {
 }
 
 NameRule nameRule(const Resource& r) {
-  return r.is("/namespaces") || r.is("apps/statefulsets") ? NameRule::Label : NameRule::Subdomain;
+  const bool label = r.is("/namespaces") || r.is("/services") || r.is("apps/statefulsets");
+  return label ? NameRule::Label : NameRule::Subdomain;
 }
 
 }  // namespace
@@ -155,6 +156,9 @@ Done validate(Call& call, const json::Value& object, const json::Value& old) {
   if (!errors.empty()) { return invalidKind(r.kind, r.storeGroup(), name, errors); }
   if (r.isWorkload() && old.isNull()) {
     for (auto& warning : workloadWarnings(r, object)) { call.warnings.push_back(std::move(warning)); }
+  }
+  if (r.isWebhooks()) {
+    for (auto& warning : webhookWarnings(object)) { call.warnings.push_back(std::move(warning)); }
   }
   if (r.custom) {
     for (auto& warning : finalizerWarnings(object["metadata"], old["metadata"])) {

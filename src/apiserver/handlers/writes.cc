@@ -71,6 +71,7 @@ Handled Writes::create(Call& call, json::Value object) {
   if (r.custom && isGoing(store_.find({std::string{kCrdsId}, "", r.plural + "." + r.group}))) {
     return notWhileTerminating(r);
   }
+  if (r.namespaced) { object.child("metadata").set("namespace", call.route.ns); }  // plugins see it
   const std::string name{object["metadata"]["name"].str()};
   const Admitted what{Operation::Create, r, name, kNothing};
   if (auto fine = admitMutating(admission_, call, what, object); !fine) {

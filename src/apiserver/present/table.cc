@@ -130,6 +130,12 @@ json::Array columnsOf(const Resource& r) {
     return {nameColumn(), column("Min Available"), column("Max Unavailable"),
             column("Allowed Disruptions", 0, "integer"), column("Age")};
   }
+  if (r.plural == "secrets") { return {nameColumn(), column("Type"), column("Data"), column("Age")}; }
+  if (r.plural == "services") {
+    return columns({{"Type", "Cluster-IP", "External-IP", "Port(s)", "Age"}, {"Selector"}});
+  }
+  if (r.plural == "endpointslices") { return columns({{"AddressType", "Ports", "Endpoints", "Age"}, {}}); }
+  if (r.isWebhooks()) { return {nameColumn(), column("Webhooks", 0, "integer"), column("Age")}; }
   if (auto made = workloadColumns(r)) { return *std::move(made); }
   return {nameColumn(), column("Created At", 0, "date")};
 }

@@ -1,5 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <string>
+#include <vector>
+
 #include "apiserver/present/table.h"
 
 namespace gs::apiserver {
@@ -33,6 +37,59 @@ FewCells bindingCells(const Value& binding) {
           {subjectsOf(binding, "User"), subjectsOf(binding, "Group"), subjectsOf(binding, "ServiceAccount")}};
 }
 
+std::string joined(const std::vector<std::string>& texts, const char* none) {
+  std::string out;
+  for (const std::string& text : texts) { out += (out.empty() ? "" : ",") + text; }
+  return out.empty() ? none : out;
+}
+
+/// As the real server shortens them: three, and how many more.
+std::string firstOf(std::vector<std::string> texts) {
+  constexpr std::size_t kMost = 3;
+  const std::size_t more = texts.size() > kMost ? texts.size() - kMost : 0;
+  texts.resize(texts.size() - more);
+  return joined(texts, "<unset>") + (more > 0 ? fmt::format(" + {} more...", more) : "");
+}
+
+FewCells serviceCells(const Value& service) {
+  const Value& spec = service["spec"];
+  const auto type = spec["type"].str();
+  const auto address = spec["clusterIP"].str();
+  std::vector<std::string> outside;
+  for (const Value& ip : spec["externalIPs"].items()) { outside.emplace_back(ip.str()); }
+  std::vector<std::string> ports;
+  for (const Value& p : spec["ports"].items()) {
+    const auto on_nodes = p["nodePort"].intOr(0);
+    ports.push_back(fmt::format("{}{}/{}", p["port"].intOr(0),
+                                on_nodes == 0 ? "" : fmt::format(":{}", on_nodes), p["protocol"].str()));
+  }
+  const std::string external = type == "ExternalName"
+                                   ? std::string{spec["externalName"].str()}
+                                   : joined(outside, type == "LoadBalancer" ? "<pending>" : "<none>");
+  std::vector<std::string> labels;
+  for (const auto& [key, value] : spec["selector"].members()) {
+    labels.push_back(fmt::format("{}={}", key, value.str()));
+  }
+  std::sort(labels.begin(), labels.end());
+  return {{Value{type}, Value{address.empty() ? "<none>" : address}, Value{external},
+           Value{joined(ports, "<none>")}},
+          {Value{joined(labels, "<none>")}}};
+}
+
+FewCells endpointCells(const Value& slice) {
+  std::vector<std::string> ports;
+  for (const Value& p : slice["ports"].items()) {
+    ports.push_back(p["port"].isInt() ? json::print(p["port"]) : std::string{p["name"].str()});
+  }
+  std::vector<std::string> addresses;
+  for (const Value& endpoint : slice["endpoints"].items()) {
+    for (const Value& address : endpoint["addresses"].items()) { addresses.emplace_back(address.str()); }
+  }
+  return {{Value{slice["addressType"].str()}, Value{firstOf(std::move(ports))},
+           Value{firstOf(std::move(addresses))}},
+          {}};
+}
+
 }  // namespace
 
 std::optional<FewCells> fewCells(const std::string& plural, const json::Value& object) {
@@ -47,6 +104,14 @@ std::optional<FewCells> fewCells(const std::string& plural, const json::Value& o
     return FewCells{{amountOrNone(spec["minAvailable"]), amountOrNone(spec["maxUnavailable"]),
                      Value{object["status"]["disruptionsAllowed"].intOr(0)}},
                     {}};
+  }
+  if (plural == "secrets") {
+    return FewCells{{Value{object["type"].str()}, Value{object["data"].members().size()}}, {}};
+  }
+  if (plural == "services") { return serviceCells(object); }
+  if (plural == "endpointslices") { return endpointCells(object); }
+  if (plural.ends_with("webhookconfigurations")) {
+    return FewCells{{Value{object["webhooks"].items().size()}}, {}};
   }
   return std::nullopt;
 }

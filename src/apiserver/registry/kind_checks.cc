@@ -139,6 +139,10 @@ FieldErrors checkKind(const Resource& r, const json::Value& object, const json::
   if (r.kind == "CustomResourceDefinition") { return checkCrd(object, old); }
   if (r.kind == "ControllerRevision") { return checkRevision(object, old); }
   if (r.isWorkload()) { return checkWorkload(r, object, old); }
+  if (r.isWebhooks()) { return checkWebhooks(object); }
+  if (r.kind == "Secret") { return checkSecret(object, old); }
+  if (r.kind == "Service") { return checkService(object); }
+  if (r.kind == "EndpointSlice") { return checkEndpoints(object, old); }
   return {};
 }
 
@@ -146,6 +150,10 @@ void defaultKind(const Resource& r, json::Value& object) {
   if (r.custom || !object.isObject()) { return; }
   if (r.kind == "Pod") { defaultPod(object); }
   if (r.isWorkload()) { defaultWorkload(r, object); }
+  if (r.isWebhooks()) { defaultWebhooks(r, object); }
+  if (r.kind == "Secret") { defaultSecret(object); }
+  if (r.kind == "Service") { defaultService(object); }
+  if (r.kind == "EndpointSlice") { defaultEndpoints(object); }
   if (r.kind == "CustomResourceDefinition") { defaultCrd(object); }
   if (r.kind == "PriorityClass" && object["preemptionPolicy"].isNull()) {
     object.set("preemptionPolicy", "PreemptLowerPriority");

@@ -45,6 +45,20 @@ void beginWorkload(const Resource& resource, json::Value& object);
 /// What users are warned of in a new one.
 [[nodiscard]] std::vector<std::string> workloadWarnings(const Resource& resource, const json::Value& object);
 
+// MutatingWebhookConfigurations and ValidatingWebhookConfigurations (webhook_checks.cc).
+[[nodiscard]] FieldErrors checkWebhooks(const json::Value& configuration);
+void defaultWebhooks(const Resource& resource, json::Value& configuration);
+/// What of it admission does not follow (webhooks/hooks.h).
+[[nodiscard]] std::vector<std::string> webhookWarnings(const json::Value& configuration);
+
+// Where webhooks are found, and whom to trust: Secrets, Services, EndpointSlices (service_checks.cc).
+[[nodiscard]] FieldErrors checkSecret(const json::Value& secret, const json::Value& old);
+[[nodiscard]] FieldErrors checkService(const json::Value& service);
+[[nodiscard]] FieldErrors checkEndpoints(const json::Value& slice, const json::Value& old);
+void defaultSecret(json::Value& secret);
+void defaultService(json::Value& service);
+void defaultEndpoints(json::Value& slice);
+
 // Custom resource definitions (crd_checks.cc).
 [[nodiscard]] FieldErrors checkCrd(const json::Value& crd, const json::Value& old);
 void defaultCrd(json::Value& crd);

@@ -22,6 +22,8 @@ constexpr const char* kBuiltins = R"(
 - v1 nodes Node cs no
 - v1 configmaps ConfigMap - cm
 - v1 serviceaccounts ServiceAccount - sa
+- v1 secrets Secret -
+- v1 services Service s svc all
 coordination.k8s.io v1 leases Lease u
 - v1 bindings Binding p
 - v1 events Event=CoreEvent u ev
@@ -29,6 +31,9 @@ events.k8s.io v1 events Event u ev
 apiextensions.k8s.io v1 customresourcedefinitions CustomResourceDefinition=Crd cs crd,crds api-extensions
 scheduling.k8s.io v1 priorityclasses PriorityClass c pc
 policy v1 poddisruptionbudgets PodDisruptionBudget s pdb
+discovery.k8s.io v1 endpointslices EndpointSlice -
+admissionregistration.k8s.io v1 mutatingwebhookconfigurations MutatingWebhookConfiguration c - api-extensions
+admissionregistration.k8s.io v1 validatingwebhookconfigurations ValidatingWebhookConfiguration c - api-extensions
 apps v1 controllerrevisions ControllerRevision -
 apps v1 deployments Deployment sr deploy all
 apps v1 replicasets ReplicaSet sr rs all

@@ -16,6 +16,9 @@ namespace gs::apiserver {
 inline constexpr std::string_view kCrdsId = "apiextensions.k8s.io/customresourcedefinitions";
 inline constexpr std::string_view kBindingsId = "/bindings";
 inline constexpr std::string_view kEventsId = "events.k8s.io/events";
+inline constexpr std::string_view kMutatingId = "admissionregistration.k8s.io/mutatingwebhookconfigurations";
+inline constexpr std::string_view kValidatingId =
+    "admissionregistration.k8s.io/validatingwebhookconfigurations";
 
 struct Resource {
   std::string group;  // "" core
@@ -51,19 +54,23 @@ struct Resource {
   [[nodiscard]] bool isCrds() const { return is(kCrdsId); }
   /// Its metadata is checked as core kinds have theirs checked.
   [[nodiscard]] bool coreMeta() const {
-    return !custom && !isCrds() && !coreEvents() && group != "coordination.k8s.io" && group != "policy";
+    return !custom && !isCrds() && !coreEvents() && group != "coordination.k8s.io" && group != "policy" &&
+           !isWebhooks();
   }
+  /// Of webhooks that admission asks.
+  [[nodiscard]] bool isWebhooks() const { return is(kMutatingId) || is(kValidatingId); }
   /// It has a pod template: a Deployment, ReplicaSet, StatefulSet or Job.
   [[nodiscard]] bool isWorkload() const {
     return (group == "apps" && plural != "controllerrevisions") || group == "batch";
   }
   /// metadata.generation counts changes of its spec.
   [[nodiscard]] bool counted() const {
-    return custom || isCrds() || is("/pods") || group == "policy" || isWorkload();
+    return custom || isCrds() || is("/pods") || group == "policy" || group == "discovery.k8s.io" ||
+           isWorkload() || isWebhooks();
   }
   /// A PUT may leave out the resourceVersion.
   [[nodiscard]] bool unconditional() const {
-    return !custom && !isCrds() && group != "policy" && plural != "leases";
+    return !custom && !isCrds() && group != "policy" && plural != "leases" && !isWebhooks();
   }
   [[nodiscard]] std::string apiVersion() const { return group.empty() ? version : group + "/" + version; }
   [[nodiscard]] Subject subject() const { return {group, plural, kind}; }

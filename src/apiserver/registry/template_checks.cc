@@ -77,16 +77,22 @@ std::string goSelector(const json::Value& selector) {
                      goLabels(selector["matchLabels"]), goRequirements(selector["matchExpressions"]));
 }
 
+FieldErrors checkRequirements(const json::Value& selector, const std::string& field) {
+  FieldErrors found = checkLabels(selector["matchLabels"], field + ".matchLabels");
+  const auto& requirements = selector["matchExpressions"].items();
+  for (std::size_t i = 0; i < requirements.size(); ++i) {
+    checkRequirement(requirements[i], fmt::format("{}.matchExpressions[{}]", field, i), found);
+  }
+  return found;
+}
+
 bool checkSelector(const json::Value& selector, const char* owner, FieldErrors& errors) {
   if (selector.isNull()) {
     errors.push_back(fieldRequired("spec.selector"));
     return true;  // it selects nothing
   }
-  FieldErrors found = checkLabels(selector["matchLabels"], "spec.selector.matchLabels");
   const auto& requirements = selector["matchExpressions"].items();
-  for (std::size_t i = 0; i < requirements.size(); ++i) {
-    checkRequirement(requirements[i], fmt::format("spec.selector.matchExpressions[{}]", i), found);
-  }
+  FieldErrors found = checkRequirements(selector, "spec.selector");
   const bool valid = found.empty();
   if (!valid) {
     found.push_back(fieldInvalid("spec.selector", goSelector(selector), "invalid label selector"));

@@ -15,6 +15,8 @@ namespace gs::apiserver {
 /// map[string]string{"app":"a"}
 [[nodiscard]] std::string goLabels(const json::Value& labels);
 
+/// What is wrong with a label selector, which is `field`.
+[[nodiscard]] FieldErrors checkRequirements(const json::Value& selector, const std::string& field);
 /// Adds what is wrong with `spec.selector`. `owner` "deployment": an empty selector is an error of it; "": it
 /// may be empty.
 /// False: what it selects cannot be said.

@@ -10,8 +10,8 @@ namespace gs::apiserver {
 namespace {
 
 // One type per line: `Name go-name field:type ...`; `go-name@`: its fields are owned as one. Types: string
-// uid bool int32 int64 float any quantity intstr time microtime, another type's name, [T] list, {T} map.
-// Before the type `*` = pointer (kept as given), `!` = always written. After a list `@a,b` = merged by these
+// uid bytes (base64) bool int32 int64 float any quantity intstr time microtime, another type's name, [T] list,
+// {T} map. Before the type `*` = pointer (kept as given), `!` = always written. After a list `@a,b` = merged by these
 // keys, `@` alone = a set.
 constexpr const char* kTypes = R"(
 OwnerReference v1.OwnerReference apiVersion:!string kind:!string name:!string uid:!uid controller:*bool blockOwnerDeletion:*bool
@@ -117,6 +117,24 @@ CrdSpec v1.CustomResourceDefinitionSpec group:!string names:!CrdNames scope:!str
 CrdCondition v1.CustomResourceDefinitionCondition type:!string status:!string lastTransitionTime:time reason:string message:string
 CrdStatus v1.CustomResourceDefinitionStatus conditions:![CrdCondition]@type acceptedNames:!CrdNames storedVersions:![string]
 Crd v1.CustomResourceDefinition kind:string apiVersion:string metadata:ObjectMeta spec:!CrdSpec status:CrdStatus
+Secret v1.Secret kind:string apiVersion:string metadata:ObjectMeta immutable:*bool data:{bytes} stringData:{string} type:string
+ServicePort v1.ServicePort name:string protocol:string appProtocol:*string port:!int32 targetPort:intstr nodePort:int32
+ServiceSpec v1.ServiceSpec ports:[ServicePort]@port,protocol selector:{string} clusterIP:string clusterIPs:[string] type:string externalIPs:[string] sessionAffinity:string loadBalancerIP:string loadBalancerSourceRanges:[string] externalName:string externalTrafficPolicy:string healthCheckNodePort:int32 publishNotReadyAddresses:bool sessionAffinityConfig:*any ipFamilies:[string] ipFamilyPolicy:*string allocateLoadBalancerNodePorts:*bool loadBalancerClass:*string internalTrafficPolicy:*string trafficDistribution:*string
+LoadBalancerStatus v1.LoadBalancerStatus ingress:[any]
+ServiceStatus v1.ServiceStatus loadBalancer:LoadBalancerStatus conditions:[PdbCondition]@type
+Service v1.Service kind:string apiVersion:string metadata:ObjectMeta spec:ServiceSpec status:ServiceStatus
+EndpointPort v1.EndpointPort name:*string protocol:*string port:*int32 appProtocol:*string
+EndpointConditions v1.EndpointConditions ready:*bool serving:*bool terminating:*bool
+Endpoint v1.Endpoint addresses:![string]@ conditions:EndpointConditions hostname:*string targetRef:*ObjectReference deprecatedTopology:{string} nodeName:*string zone:*string hints:*any
+EndpointSlice v1.EndpointSlice kind:string apiVersion:string metadata:ObjectMeta addressType:!string endpoints:![Endpoint] ports:![EndpointPort]
+ServiceReference v1.ServiceReference namespace:!string name:!string path:*string port:*int32
+WebhookClientConfig v1.WebhookClientConfig url:*string service:*ServiceReference caBundle:bytes
+WebhookRule v1.RuleWithOperations operations:[string] apiGroups:[string] apiVersions:[string] resources:[string] scope:*string
+MatchCondition v1.MatchCondition name:!string expression:!string
+MutatingWebhook v1.MutatingWebhook name:!string clientConfig:!WebhookClientConfig rules:[WebhookRule] failurePolicy:*string matchPolicy:*string namespaceSelector:*LabelSelector objectSelector:*LabelSelector sideEffects:*string timeoutSeconds:*int32 admissionReviewVersions:![string] reinvocationPolicy:*string matchConditions:[MatchCondition]@name
+ValidatingWebhook v1.ValidatingWebhook name:!string clientConfig:!WebhookClientConfig rules:[WebhookRule] failurePolicy:*string matchPolicy:*string namespaceSelector:*LabelSelector objectSelector:*LabelSelector sideEffects:*string timeoutSeconds:*int32 admissionReviewVersions:![string] matchConditions:[MatchCondition]@name
+MutatingWebhookConfiguration v1.MutatingWebhookConfiguration kind:string apiVersion:string metadata:ObjectMeta webhooks:[MutatingWebhook]@name
+ValidatingWebhookConfiguration v1.ValidatingWebhookConfiguration kind:string apiVersion:string metadata:ObjectMeta webhooks:[ValidatingWebhook]@name
 )";
 
 class Compiler {
@@ -186,23 +204,20 @@ class Compiler {
   }
 
   SchemaPtr named(std::string_view word) const {
-    static const std::map<std::string_view, Schema::Type> kLeaves{{"string", Schema::Type::String},
-                                                                  {"uid", Schema::Type::String},
-                                                                  {"bool", Schema::Type::Boolean},
-                                                                  {"int32", Schema::Type::Integer},
-                                                                  {"int64", Schema::Type::Integer},
-                                                                  {"float", Schema::Type::Number},
-                                                                  {"any", Schema::Type::Any},
-                                                                  {"quantity", Schema::Type::Quantity},
-                                                                  {"intstr", Schema::Type::IntOrString},
-                                                                  {"time", Schema::Type::Time},
-                                                                  {"microtime", Schema::Type::MicroTime}};
+    static const std::map<std::string_view, Schema::Type> kLeaves{
+        {"string", Schema::Type::String},     {"uid", Schema::Type::String},
+        {"bytes", Schema::Type::String},      {"bool", Schema::Type::Boolean},
+        {"int32", Schema::Type::Integer},     {"int64", Schema::Type::Integer},
+        {"float", Schema::Type::Number},      {"any", Schema::Type::Any},
+        {"quantity", Schema::Type::Quantity}, {"intstr", Schema::Type::IntOrString},
+        {"time", Schema::Type::Time},         {"microtime", Schema::Type::MicroTime}};
     const auto leaf = kLeaves.find(word);
     if (leaf == kLeaves.end()) { return type(word); }
     auto schema = std::make_shared<Schema>();
     schema->type = leaf->second;
     schema->go_name = leaf->second == Schema::Type::Any ? "interface {}"
                       : word == "uid"                   ? "types.UID"
+                      : word == "bytes"                 ? kGoBytes
                                                         : std::string{word};
     return schema;
   }

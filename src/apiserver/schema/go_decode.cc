@@ -6,6 +6,7 @@
 #include <limits>
 #include <optional>
 
+#include "base/base64.h"
 #include "kapi/quantity.h"
 #include "kapi/time.h"
 
@@ -46,6 +47,15 @@ const char* jsonKind(const Value& v) {
   return "number";
 }
 
+/// Where Go says that base64 went wrong.
+std::size_t wrongByte(std::string_view text) {
+  constexpr std::string_view kLetters =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/\r\n";
+  const auto end = text.find_first_not_of(kLetters);
+  if (end == std::string_view::npos) { return text.size() / 4 * 4; }
+  return end;
+}
+
 class Decoder {
  public:
   std::vector<std::string> unknown;
@@ -60,7 +70,7 @@ class Decoder {
       case Type::Object: return decodeStruct(*type, in, known, at, out);
       case Type::Map: return decodeMap(*type, in, known, at, out);
       case Type::List: return decodeList(*type, in, known, at, out);
-      case Type::String: return expect(in.isString(), *type, in, at, out);
+      case Type::String: return decodeText(*type, in, at, out);
       case Type::Boolean: return expect(in.isBool(), *type, in, at, out);
       case Type::Number: return expect(in.isNumber(), *type, in, at, out);
       case Type::Integer: return decodeInteger(*type, in, at, out);
@@ -93,6 +103,13 @@ class Decoder {
     if (!fits) { return wrongType(type, in, at, {}); }
     out = in;
     return true;
+  }
+
+  bool decodeText(const Schema& type, const Value& in, const Place& at, Value& out) {
+    if (!expect(in.isString(), type, in, at, out)) { return false; }
+    if (type.go_name != kGoBytes || decodeBase64(in.str())) { return true; }
+    error = fmt::format("illegal base64 data at input byte {}", wrongByte(in.str()));
+    return false;
   }
 
   bool decodeInteger(const Schema& type, const Value& in, const Place& at, Value& out) {

@@ -19,6 +19,9 @@
 
 namespace gs::apiserver {
 
+/// The go_name of bytes, which JSON holds as base64.
+inline constexpr const char* kGoBytes = "[]uint8";
+
 struct Schema;
 using SchemaPtr = std::shared_ptr<const Schema>;
 

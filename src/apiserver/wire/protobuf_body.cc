@@ -10,18 +10,22 @@
 #include <string>
 #include <vector>
 
+#include "base/base64.h"
+
 namespace gs::apiserver {
 namespace {
 
 constexpr std::string_view kMagic{"k8s\0", 4};
 
 // One message per line: its name, then its fields as NUMBER:FORM:NAME, with :MESSAGE for those that are
-// messages. Forms: text texts int bool map (of texts) one many. Fields that are not here are passed over. The
-// first are kinds.
+// messages. Forms: text texts int bool intstr map (of texts) bytes (a map of them) one many. Fields that are not
+// here are passed over. The first are kinds.
 constexpr const char* kMessages = R"(
 v1/Namespace 1:one:metadata:Meta
 v1/ConfigMap 1:one:metadata:Meta 2:map:data 4:bool:immutable
 v1/ServiceAccount 1:one:metadata:Meta
+v1/Secret 1:one:metadata:Meta 2:bytes:data 3:text:type 5:bool:immutable
+v1/Service 1:one:metadata:Meta 2:one:spec:ServiceSpec
 rbac.authorization.k8s.io/v1/Role 1:one:metadata:Meta 2:many:rules:Rule
 rbac.authorization.k8s.io/v1/ClusterRole 1:one:metadata:Meta 2:many:rules:Rule
 rbac.authorization.k8s.io/v1/RoleBinding 1:one:metadata:Meta 2:many:subjects:Subject 3:one:roleRef:RoleRef
@@ -34,6 +38,8 @@ apps/v1/Deployment 1:one:metadata:Meta 2:one:spec:DeploymentSpec
 batch/v1/Job 1:one:metadata:Meta 2:one:spec:JobSpec
 DeploymentSpec 1:int:replicas 2:one:selector:LabelSelector 3:one:template:PodTemplate 5:int:minReadySeconds 6:int:revisionHistoryLimit 7:bool:paused 9:int:progressDeadlineSeconds
 JobSpec 1:int:parallelism 2:int:completions 3:int:activeDeadlineSeconds 4:one:selector:LabelSelector 5:bool:manualSelector 6:one:template:PodTemplate 7:int:backoffLimit 8:int:ttlSecondsAfterFinished 9:text:completionMode 10:bool:suspend
+ServiceSpec 1:many:ports:ServicePort 2:map:selector 3:text:clusterIP 4:text:type 10:text:externalName
+ServicePort 1:text:name 2:text:protocol 3:int:port 4:intstr:targetPort 5:int:nodePort
 LabelSelector 1:map:matchLabels
 PodTemplate 1:one:metadata:Meta 2:one:spec:PodSpec
 PodSpec 2:many:containers:Container 3:text:restartPolicy 4:int:terminationGracePeriodSeconds 5:int:activeDeadlineSeconds 7:map:nodeSelector 8:text:serviceAccountName 19:text:schedulerName
@@ -149,6 +155,18 @@ const Messages& messages() {
 
 json::Value readMessage(const Message& message, std::string_view bytes);
 
+/// An IntOrString: which of them it is, the number, the text.
+json::Value numberOrText(std::string_view bytes) {
+  std::int64_t number = 0;
+  bool is_text = false;
+  const auto fields = fieldsIn(bytes).value_or(std::vector<Wire>{});
+  for (const Wire& field : fields) {
+    if (field.number == 1) { is_text = field.varint != 0; }
+    if (field.number == 2) { number = static_cast<std::int64_t>(field.varint); }
+  }
+  return is_text ? json::Value{bytesOf(fields, 3)} : json::Value{number};
+}
+
 void addField(json::Value& out, const MessageField& field, const Wire& wire) {
   if (field.form == "text" && !wire.bytes.empty()) { out.set(field.name, wire.bytes); }
   if (field.form == "texts") { out.child(field.name).array().emplace_back(wire.bytes); }
@@ -158,9 +176,13 @@ void addField(json::Value& out, const MessageField& field, const Wire& wire) {
   if (field.form == "many") {
     out.child(field.name).array().push_back(readMessage(messages().at(field.message), wire.bytes));
   }
-  if (field.form != "map") { return; }
+  if (field.form == "intstr") { out.set(field.name, numberOrText(wire.bytes)); }
+  if (field.form != "map" && field.form != "bytes") { return; }
   if (const auto entry = fieldsIn(wire.bytes)) {
-    out.child(field.name).set(bytesOf(*entry, 1), bytesOf(*entry, 2));
+    const auto value = bytesOf(*entry, 2);
+    out.child(field.name)
+        .set(bytesOf(*entry, 1),
+             field.form == "bytes" ? json::Value{encodeBase64(value)} : json::Value{value});
   }
 }
 
