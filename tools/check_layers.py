@@ -46,6 +46,7 @@ LAYERS = {
     "apiserver/lifecycle": ("apiserver/storage apiserver/registry kapi/time.h json base", "fmt expected",  PURE),
     "apiserver/present":  ("apiserver/registry apiserver/schema apiserver/meta apiserver/wire kapi/time.h json base", "fmt expected", PURE),
     "apiserver/admission": ("apiserver/storage apiserver/registry apiserver/meta json base", "fmt expected",  PURE),
+    "apiserver/webhooks": ("apiserver/admission apiserver/storage apiserver/patch apiserver/registry apiserver/meta json base", "fmt expected",  PURE),
     "apiserver/handlers": ("apiserver/admission apiserver/lifecycle apiserver/storage apiserver/patch apiserver/registry apiserver/schema apiserver/meta kapi/time.h "
                            "json base", "fmt expected",  PURE),
     "engine":    ("sched controller model kapi base",                                        "fmt expected",  PURE),

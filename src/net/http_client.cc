@@ -139,7 +139,9 @@ HttpClient::Core::Core(Options options)
   set(CURLOPT_HEADERDATA, static_cast<void*>(this));
   set(CURLOPT_WRITEFUNCTION, &onBody);
   set(CURLOPT_WRITEDATA, static_cast<void*>(this));
-  if (!options_.proxy.empty()) { set(CURLOPT_PROXY, options_.proxy.c_str()); }
+  if (options_.direct || !options_.proxy.empty()) {
+    set(CURLOPT_PROXY, options_.direct ? "" : options_.proxy.c_str());
+  }
   setTls();
 }
 

@@ -62,6 +62,7 @@ class HttpClient {
   struct Options {
     ClientTls tls{};
     std::string proxy{};  // "http://host:port"; "": the environment's
+    bool direct = false;  // no proxy, whatever the environment says
     Duration connect_timeout = std::chrono::seconds{5};
     /// A connection unused for longer is not used again: below the 90 s after which an API server closes it.
     Duration max_idle = std::chrono::seconds{60};

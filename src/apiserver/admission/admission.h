@@ -15,8 +15,10 @@
 // the request begins again from its body, on what is stored by then, and the answers that it got so far count
 // as long as what they were about is the same; else the plugin is asked anew, as a real server does when an
 // object changed in between. So a handler holds nothing while it waits, and writes nothing before the last
-// answer. A request of somebody who cannot wait (Api::handle, the controllers) has ticket 0: a plugin that
-// would answer later has to say at once what its failure policy says.
+// answer. A request of somebody who cannot wait (Api::handle) has ticket 0: a plugin that would answer later
+// has to say at once what its failure policy says.
+// A plugin that asks several others, each about what the one before made of the object, says so by `next`: it
+// is asked again at once, about the object as it is then, and finds there what it said.
 //
 // Plugins and what they are shown belong to the caller. One thread.
 #pragma once
@@ -54,6 +56,7 @@ struct AdmissionRequest {
   std::string_view user;  // as the client says; "" : unknown
   Now now;
   RequestId request_id = 0;
+  json::Value next{};  // what this plugin last said in `next`; null: it is asked for the first time
 };
 
 struct AdmissionResponse {
@@ -61,6 +64,7 @@ struct AdmissionResponse {
   /// Of mutate(): the object from now on. It is decoded as a body is: with defaults, and without fields that
   /// its kind does not have.
   std::optional<json::Value> object{};
+  json::Value next{};                   // of mutate(): not null: ask again, and show me this
   std::vector<std::string> warnings{};  // for whoever asked, bounded with all others (meta/warnings.h)
 };
 
@@ -93,10 +97,11 @@ class AdmissionNotes {
     std::size_t plugin = 0;
     json::Value object;
     json::Value old;
+    json::Value next;
     std::optional<AdmissionResponse> response{};
   };
-  [[nodiscard]] const AdmissionResponse* find(Pass pass, std::size_t plugin, const json::Value& object,
-                                              const json::Value& old) const;
+  [[nodiscard]] const AdmissionResponse* find(Pass pass, std::size_t plugin, const AdmissionRequest& request,
+                                              const json::Value& object) const;
 
   RequestId request_id_;
   std::vector<Note> notes_;  // only the last may lack its response
@@ -119,8 +124,11 @@ class Admission {
   using Pass = AdmissionNotes::Pass;
   template <class Ask>
   [[nodiscard]] Answer<AdmissionResponse> ask(AdmissionNotes& notes, Pass pass, std::size_t plugin,
-                                              const json::Value& object, const json::Value& old,
+                                              const AdmissionRequest& request, const json::Value& object,
                                               Ask ask) const;
+  [[nodiscard]] Done mutateBy(std::size_t plugin, AdmissionNotes& notes, AdmissionRequest request,
+                              json::Value& object, const Decode& decode,
+                              std::vector<std::string>& warnings) const;
 
   std::vector<std::unique_ptr<AdmissionPlugin>> plugins_;
 };

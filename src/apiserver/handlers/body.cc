@@ -59,8 +59,8 @@ Refused cannotHandle(const Resource& r, const std::string& why) {
 }
 
 NameRule nameRule(const Resource& r) {
-  const bool label = r.is("/namespaces") || r.is("/services") || r.is("apps/statefulsets");
-  return label ? NameRule::Label : NameRule::Subdomain;
+  if (r.is("/services")) { return NameRule::Service; }
+  return r.is("/namespaces") || r.is("apps/statefulsets") ? NameRule::Label : NameRule::Subdomain;
 }
 
 }  // namespace

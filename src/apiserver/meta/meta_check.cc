@@ -44,6 +44,11 @@ constexpr const char* kLabelRule =
     "and end with "
     "an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is "
     "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')";
+constexpr const char* kServiceNameRule =
+    "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic "
+    "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for "
+    "validation "
+    "is '[a-z]([-a-z0-9]*[a-z0-9])?')";
 constexpr const char* kNameRule =
     "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric "
     "character "
@@ -66,6 +71,7 @@ void addInvalid(FieldErrors& errors, const std::string& field, const json::Value
 }
 
 std::vector<std::string> nameErrors(std::string_view name, NameRule rule) {
+  if (rule == NameRule::Service) { return serviceNameErrors(name); }
   return rule == NameRule::Label ? dnsLabelErrors(name) : dnsSubdomainErrors(name);
 }
 
@@ -152,6 +158,13 @@ std::vector<std::string> dnsLabelErrors(std::string_view name) {
   std::vector<std::string> out;
   if (name.size() > 63) { out.push_back(maxLength(63)); }
   if (!isDnsLabel(name)) { out.emplace_back(isDnsSubdomain(name) ? "must not contain dots" : kLabelRule); }
+  return out;
+}
+
+std::vector<std::string> serviceNameErrors(std::string_view name) {
+  std::vector<std::string> out;
+  if (name.size() > 63) { out.push_back(maxLength(63)); }
+  if (!isDnsLabel(name) || name.front() < 'a') { out.emplace_back(kServiceNameRule); }
   return out;
 }
 

@@ -1,6 +1,7 @@
 // Validation of metadata and names with kube-apiserver's words.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,8 @@ namespace gs::apiserver {
 // What is wrong with a name; empty when nothing.
 [[nodiscard]] std::vector<std::string> dnsSubdomainErrors(std::string_view name);
 [[nodiscard]] std::vector<std::string> dnsLabelErrors(std::string_view name);
+/// DNS-1035: of a Service, or of a version of an API.
+[[nodiscard]] std::vector<std::string> serviceNameErrors(std::string_view name);
 [[nodiscard]] std::vector<std::string> qualifiedNameErrors(std::string_view name);
 [[nodiscard]] std::vector<std::string> labelValueErrors(std::string_view value);
 [[nodiscard]] std::vector<std::string> configKeyErrors(std::string_view key);
@@ -21,7 +24,7 @@ namespace gs::apiserver {
 
 [[nodiscard]] FieldErrors checkAnnotations(const json::Value& annotations, const std::string& field);
 
-enum class NameRule : bool { Subdomain, Label };
+enum class NameRule : std::uint8_t { Subdomain, Label, Service };
 /// Core kinds take a finalizer without a domain only if it is one of Kubernetes' own.
 enum class FinalizerRule : bool { AnyName, Core };
 

@@ -1,5 +1,5 @@
-// What the API server adds to Secrets, Services and EndpointSlices, and requires of them, as far as webhooks need
-// them: no address is given to a Service, since nobody forwards what is sent there.
+// What the API server adds to Secrets, Services and EndpointSlices, and requires of them, as far as webhooks
+// need them: no address is given to a Service, since nobody forwards what is sent there.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -39,6 +39,10 @@ void checkPorts(const Value& spec, FieldErrors& errors) {
     const auto protocol = ports[i]["protocol"].str();
     if (protocol != "TCP" && protocol != "UDP" && protocol != "SCTP") {
       errors.push_back(fieldNotSupported(at + ".protocol", ports[i]["protocol"], {"SCTP", "TCP", "UDP"}));
+    }
+    const Value& target = ports[i]["targetPort"];
+    if (target.isInt() && (target.intOr(0) < 1 || target.intOr(0) > 65535)) {
+      errors.push_back(fieldInvalid(at + ".targetPort", target, "must be between 1 and 65535, inclusive"));
     }
   }
 }

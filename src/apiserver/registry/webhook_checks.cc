@@ -1,5 +1,5 @@
-// What the API server adds to MutatingWebhookConfigurations and ValidatingWebhookConfigurations, and requires of
-// them.
+// What the API server adds to MutatingWebhookConfigurations and ValidatingWebhookConfigurations,
+// and requires of them.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -205,11 +205,6 @@ void checkClient(const Value& client, const std::string& at, FieldErrors& errors
 
 // ---- one webhook
 
-/// A version is called as a DNS-1035 label: v1beta1.
-bool isVersionName(std::string_view text) {
-  return dnsLabelErrors(text).empty() && text.front() >= 'a' && text.front() <= 'z';
-}
-
 void checkReviewVersions(const Value& versions, const std::string& at, FieldErrors& errors) {
   if (versions.items().empty()) {
     errors.push_back(fieldRequired(at, "must specify one of v1, v1beta1"));
@@ -221,13 +216,10 @@ void checkReviewVersions(const Value& versions, const std::string& at, FieldErro
     const std::string here = fmt::format("{}[{}]", at, i);
     if (!seen.insert(version.str()).second) {
       errors.push_back(fieldInvalid(here, version, "duplicate version"));
-    } else if (!isVersionName(version.str())) {
-      errors.push_back(fieldInvalid(
-          here, version,
-          "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an "
-          "alphabetic "
-          "character, and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for "
-          "validation is '[a-z]([-a-z0-9]*[a-z0-9])?')"));
+      continue;
+    }
+    for (const auto& why : serviceNameErrors(version.str())) {
+      errors.push_back(fieldInvalid(here, version, why));
     }
   }
   if (!seen.contains("v1") && !seen.contains("v1beta1")) {

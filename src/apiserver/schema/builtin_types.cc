@@ -10,9 +10,9 @@ namespace gs::apiserver {
 namespace {
 
 // One type per line: `Name go-name field:type ...`; `go-name@`: its fields are owned as one. Types: string
-// uid bytes (base64) bool int32 int64 float any quantity intstr time microtime, another type's name, [T] list,
-// {T} map. Before the type `*` = pointer (kept as given), `!` = always written. After a list `@a,b` = merged by these
-// keys, `@` alone = a set.
+// uid bytes (base64) bool int32 int64 float any quantity intstr time microtime, another type's name,
+// [T] list, {T} map. Before the type `*` = pointer (kept as given), `!` = always written. After a list
+// `@a,b` = merged by these keys, `@` alone = a set.
 constexpr const char* kTypes = R"(
 OwnerReference v1.OwnerReference apiVersion:!string kind:!string name:!string uid:!uid controller:*bool blockOwnerDeletion:*bool
 ObjectMeta v1.ObjectMeta name:string generateName:string namespace:string selfLink:string uid:uid resourceVersion:string generation:int64 creationTimestamp:time deletionTimestamp:*time deletionGracePeriodSeconds:*int64 labels:{string} annotations:{string} ownerReferences:[OwnerReference]@uid finalizers:[string]@ managedFields:[any]

@@ -66,6 +66,34 @@ apiserver::Response Client::create(const std::string& resource, const std::strin
   return send("POST", collectionOf(*api_.resources().stored(resource), ns), std::move(object));
 }
 
+Client::Made Client::createPod(const json::Value& owner, json::Value pod, const PodWords& words) {
+  const auto* r = api_.resources().ofKind(owner["apiVersion"].str(), owner["kind"].str());
+  const std::string ns{owner["metadata"]["namespace"].str()};
+  const apiserver::StoreKey key{r->storeId(), ns, nameOf(owner)};
+  if (orders_.of(key) >= PodOrders::kMostOfOne) { return Made::Enough; }
+  apiserver::Request request{"POST", collectionOf(*api_.resources().stored(kPods), ns), "application/json",
+                             std::move(pod)};
+  request.user_agent = kAgent;
+  auto begun = api_.begin(std::move(request), now_);
+  if (const auto* response = std::get_if<apiserver::Response>(&begun)) {
+    return tellOfPod(owner, *response, words);
+  }
+  orders_.add(std::get<apiserver::RequestId>(begun), {key, words});
+  return Made::Later;
+}
+
+Client::Made Client::tellOfPod(const json::Value& owner, const apiserver::Response& response,
+                               const PodWords& words) {
+  if (succeeded(response)) {
+    tell(owner, "Normal", "SuccessfulCreate", words.made + (words.with_name ? nameOf(response.body) : ""));
+    return Made::Yes;
+  }
+  if (isForEver(response)) { return Made::Never; }
+  refusal_ = reasonOf(response);
+  tell(owner, "Warning", "FailedCreate", words.refused + refusal_);
+  return Made::Refused;
+}
+
 apiserver::Response Client::put(const json::Value& object, const char* subresource) {
   return send("PUT", pathOf(object) + subresource, object);
 }

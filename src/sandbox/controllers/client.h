@@ -11,6 +11,7 @@
 #include "apiserver/handlers/api.h"
 #include "base/clock.h"
 #include "json/value.h"
+#include "sandbox/controllers/pod_orders.h"
 
 namespace gs::sandbox::controllers {
 
@@ -23,7 +24,7 @@ inline constexpr const char* kJobs = "batch/jobs";
 
 class Client {
  public:
-  Client(apiserver::Api& api, Now now) : api_{api}, now_{now} {}
+  Client(apiserver::Api& api, PodOrders& orders, Now now) : api_{api}, orders_{orders}, now_{now} {}
 
   [[nodiscard]] Now now() const { return now_; }
   /// Null: there is none. `resource` is "group/plural".
@@ -34,6 +35,19 @@ class Client {
                                                       const std::string& ns) const;
   /// The answer's body is what is stored then, or says why it was refused.
   apiserver::Response create(const std::string& resource, const std::string& ns, json::Value object);
+  enum class Made : std::uint8_t {
+    Yes,
+    Later,    // a webhook is asked: who has such an order open is looked at again when it is answered
+    Enough,   // not asked for: so many wait already
+    Refused,  // to be tried again
+    Never,    // its namespace goes
+  };
+  /// A pod of `owner`, with the Event about it.
+  Made createPod(const json::Value& owner, json::Value pod, const PodWords& words = {});
+  /// Why the last one was refused.
+  [[nodiscard]] const std::string& refusal() const { return refusal_; }
+  /// The answer about a pod, by the Event.
+  Made tellOfPod(const json::Value& owner, const apiserver::Response& response, const PodWords& words);
   apiserver::Response replace(const json::Value& object) { return put(object, ""); }
   apiserver::Response replaceStatus(const json::Value& object) { return put(object, "/status"); }
   apiserver::Response patch(const json::Value& object, json::Value change);
@@ -49,7 +63,9 @@ class Client {
   [[nodiscard]] std::string pathOf(const json::Value& object) const;
 
   apiserver::Api& api_;
+  PodOrders& orders_;
   Now now_;
+  std::string refusal_;
 };
 
 [[nodiscard]] inline bool succeeded(const apiserver::Response& response) { return response.code < 300; }

@@ -150,18 +150,30 @@ void Controllers::tick(Now now) {
 }
 
 void Controllers::act(const Key& key, Now now) {
-  Client client{api_, now};
+  Client client{api_, orders_, now};
   const apiserver::ObjectPtr object = client.find(key.resource, key.ns, key.name);
-  if (!object) { return; }
+  if (!object || orders_.of(key) > 0) { return; }
   const Again again = key.resource == kDeployments    ? syncDeployment(client, *object)
                       : key.resource == kReplicaSets  ? syncReplicaSet(client, *object)
                       : key.resource == kStatefulSets ? syncStatefulSet(client, *object)
                                                       : jobs_.sync(client, *object);
   if (again.after) { plan(key, now.mono + std::max(*again.after, config_.react_after)); }
-  if (!again.failed) {
-    failures_.erase(key);
-    return;
-  }
+  if (again.failed) { return retry(key, now); }
+  if (orders_.of(key) == 0) { failures_.erase(key); }
+}
+
+void Controllers::answered(apiserver::RequestId request_id, const apiserver::Response& response, Now now) {
+  const auto order = orders_.take(request_id);
+  if (!order) { return; }
+  Client client{api_, orders_, now};
+  const Key& key = order->owner;
+  const apiserver::ObjectPtr owner = client.find(key.resource, key.ns, key.name);
+  if (!owner) { return; }
+  if (client.tellOfPod(*owner, response, order->words) == Client::Made::Refused) { return retry(key, now); }
+  if (orders_.of(key) == 0) { plan(key, now.mono + config_.react_after); }
+}
+
+void Controllers::retry(const Key& key, Now now) {
   const int times = std::min(failures_[key]++, kMostDoublings);
   plan(key, now.mono + std::min(config_.first_retry * (1 << times), config_.longest_retry));
 }

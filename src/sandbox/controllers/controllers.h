@@ -12,10 +12,12 @@
 #include <set>
 #include <utility>
 
+#include "apiserver/handlers/request.h"
 #include "apiserver/storage/store.h"
 #include "base/clock.h"
 #include "sandbox/controllers/again.h"
 #include "sandbox/controllers/jobs.h"
+#include "sandbox/controllers/pod_orders.h"
 
 namespace gs::apiserver {
 class Api;
@@ -36,6 +38,8 @@ class Controllers {
 
   /// Does everything that is due.
   void tick(Now now);
+  /// A request of theirs that waited for a webhook.
+  void answered(apiserver::RequestId request_id, const apiserver::Response& response, Now now);
   /// When tick() has something to do next; sees what changed in the store first.
   [[nodiscard]] std::optional<Mono> nextDue(Now now);
 
@@ -52,6 +56,7 @@ class Controllers {
   void plan(const Key& key, Mono when);
   void forget(const Key& key, const json::Value& last);
   void act(const Key& key, Now now);
+  void retry(const Key& key, Now now);
 
   apiserver::Api& api_;
   Config config_;
@@ -61,6 +66,7 @@ class Controllers {
   std::set<std::pair<Mono, Key>> due_;
   std::map<Key, int> failures_;  // in a row
   Jobs jobs_;
+  PodOrders orders_;
 };
 
 }  // namespace gs::sandbox::controllers

@@ -128,16 +128,9 @@ bool JobTurn::createOne(std::optional<std::int64_t> index) {
     pod.child("spec").set("hostname", fmt::format("{}-{}", nameOf(job_), text));
     addIndexEnv(pod.child("spec"));
   }
-  const auto response =
-      client_.create(kPods, std::string{job_["metadata"]["namespace"].str()}, std::move(pod));
-  if (succeeded(response)) {
-    client_.tell(job_, "Normal", "SuccessfulCreate", fmt::format("Created pod: {}", nameOf(response.body)));
-    return true;
-  }
-  if (isForEver(response)) { return false; }
-  again_.failed = true;
-  client_.tell(job_, "Warning", "FailedCreate", "Error creating: " + reasonOf(response));
-  return false;
+  const auto made = client_.createPod(job_, std::move(pod));
+  again_.failed = again_.failed || made == Client::Made::Refused;
+  return made == Client::Made::Yes || made == Client::Made::Later;
 }
 
 void JobTurn::removeActive(std::size_t how_many, bool forgotten) {

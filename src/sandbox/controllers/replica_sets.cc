@@ -27,20 +27,13 @@ struct Changed {
 Changed createPods(Client& client, const Value& set, std::int64_t missing) {
   Value pod = podOf(set);
   pod.child("metadata").set("generateName", nameOf(set) + "-");
-  const std::string ns{set["metadata"]["namespace"].str()};
   std::int64_t left = std::min(missing, kMostAtOnce);
   for (std::int64_t batch = 1; left > 0; batch = std::min(2 * batch, left)) {
     Changed changed;
     for (std::int64_t i = 0; i < batch; ++i, --left) {
-      const auto response = client.create(kPods, ns, pod);
-      if (succeeded(response)) {
-        client.tell(set, "Normal", "SuccessfulCreate", fmt::format("Created pod: {}", nameOf(response.body)));
-      } else if (!isForEver(response)) {
-        changed = {"FailedCreate", reasonOf(response), true};
-        client.tell(set, "Warning", "FailedCreate", "Error creating: " + changed.message);
-      } else {
-        return {};
-      }
+      const auto made = client.createPod(set, pod);
+      if (made == Client::Made::Refused) { changed = {"FailedCreate", client.refusal(), true}; }
+      if (made == Client::Made::Never || made == Client::Made::Enough) { return {}; }
     }
     if (changed.retry) { return changed; }
   }

@@ -102,19 +102,11 @@ class Turn {
     labels.set(kRevisionLabel, nameOf(revision));
     pod.child("spec").set("hostname", name);
     pod.child("spec").set("subdomain", set_["spec"]["serviceName"]);
-    const auto response =
-        client_.create(kPods, std::string{set_["metadata"]["namespace"].str()}, std::move(pod));
-    if (succeeded(response)) {
-      client_.tell(set_, "Normal", "SuccessfulCreate",
-                   fmt::format("create Pod {} in StatefulSet {} successful", name, nameOf(set_)));
-      return true;
-    }
-    if (isForEver(response)) { return false; }
-    again_.failed = true;
-    client_.tell(set_, "Warning", "FailedCreate",
-                 fmt::format("create Pod {} in StatefulSet {} failed error: {}", name, nameOf(set_),
-                             reasonOf(response)));
-    return false;
+    const std::string what = fmt::format("create Pod {} in StatefulSet {} ", name, nameOf(set_));
+    const auto made =
+        client_.createPod(set_, std::move(pod), {what + "successful", false, what + "failed error: "});
+    again_.failed = again_.failed || made == Client::Made::Refused;
+    return made == Client::Made::Yes || made == Client::Made::Later;
   }
 
   void remove(const Value& pod) {

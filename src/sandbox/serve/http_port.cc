@@ -62,6 +62,19 @@ net::Response openApiV2() {
   return out;
 }
 
+/// As a Table, where that is wanted.
+void showAs(const apiserver::Wanted& wanted, World& w, const apiserver::Request& request,
+            apiserver::Response& response) {
+  if (wanted.form != apiserver::Form::Table || response.code >= 300) { return; }
+  const auto route = w.api().resources().route(request.target);
+  if (!route) { return; }
+  response.body =
+      apiserver::tableOfAnswer(*route->resource, response.body, w.now().wall, rowsOf(route->query));
+  if (response.body["kind"].str() == "Table") {
+    response.body.set("apiVersion", "meta.k8s.io/" + wanted.table_version);
+  }
+}
+
 net::Response stopping() {
   return asError(apiserver::refuse(503, "ServiceUnavailable", "the server is stopping, please try again"));
 }
@@ -217,27 +230,20 @@ net::Response HttpPort::watch(const apiserver::Request& request, const apiserver
 }
 
 net::Response HttpPort::carryOut(const apiserver::Request& request, const apiserver::Wanted& wanted) {
-  apiserver::Response response;
-  const bool asked = live_.ask([&](World& w) {
-    if (auto done = admin(w, request)) {
-      response = *std::move(done);
-      return;
-    }
-    if (auto log = podLog(w.api(), w.kubelet(), request, w.now())) {
-      response = *std::move(log);
-      return;
-    }
-    response = w.api().handle(request, w.now());
-    if (wanted.form != apiserver::Form::Table || response.code >= 300) { return; }
-    const auto route = w.api().resources().route(request.target);
-    if (!route) { return; }
-    response.body =
-        apiserver::tableOfAnswer(*route->resource, response.body, w.now().wall, rowsOf(route->query));
-    if (response.body["kind"].str() == "Table") {
-      response.body.set("apiVersion", "meta.k8s.io/" + wanted.table_version);
-    }
+  const bool reads = request.method == "GET";
+  auto response = live_.answer(request, [&](World& w) -> std::optional<apiserver::Response> {
+    if (auto done = admin(w, request)) { return done; }
+    if (auto log = podLog(w.api(), w.kubelet(), request, w.now())) { return log; }
+    if (!reads) { return std::nullopt; }
+    auto found = w.api().handle(request, w.now());
+    showAs(wanted, w, request, found);
+    return found;
   });
-  return asked ? answerOf(response) : stopping();
+  if (!response) { return stopping(); }
+  if (!reads && wanted.form == apiserver::Form::Table) {
+    (void)live_.ask([&](World& w) { showAs(wanted, w, request, *response); });
+  }
+  return answerOf(*response);
 }
 
 }  // namespace gs::sandbox

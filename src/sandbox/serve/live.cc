@@ -14,6 +14,7 @@ constexpr Duration kBookmarkEvery = 60s;
 constexpr Duration kBookmarkBeforeEnd = 2s;
 constexpr std::chrono::seconds kLongestWatch = 30min;
 constexpr Duration kLongestSleep = 60s;
+constexpr std::uint64_t kReviewSeed = 0x5ee7;
 
 World::Options realTime(World::Options options, Now origin) {
   options.start = origin.wall;
@@ -39,7 +40,16 @@ Live::Live(Options options, const Clock& clock)
     : options_{std::move(options)},
       clock_{clock},
       origin_{clock.now()},
-      world_{realTime(options_.world, origin_)} {
+      world_{realTime(options_.world, origin_)},
+      hook_calls_{[this](apiserver::CallId id, apiserver::HookAnswer answer) {
+        (void)queries_.push([this, id, answer = std::move(answer)] { hookAnswered(id, answer); });
+      }} {
+  apiserver::Api& api = world_.api();
+  auto webhooks = std::make_unique<apiserver::Webhooks>(
+      api.store(), Rng{options_.world.seed ^ kReviewSeed},
+      [this](apiserver::HookCall call) { return hook_calls_.start(std::move(call)); });
+  webhooks_ = webhooks.get();
+  api.admission().add(std::move(webhooks));
   world_.api().keepHistory(options_.history, options_.history_bytes);
   world_.api().compact();  // nobody watched before
   if (options_.scheduler) {
@@ -52,6 +62,7 @@ Live::Live(Options options, const Clock& clock)
 void Live::stop() {
   queries_.close();
   owner_->join();
+  hook_calls_.stop();
 }
 
 bool Live::ask(const Query& query) {
@@ -63,6 +74,25 @@ bool Live::ask(const Query& query) {
   if (!queries_.push([task] { (*task)(); })) { return false; }
   done.get();
   return true;
+}
+
+std::optional<apiserver::Response> Live::answer(apiserver::Request request, const First& first) {
+  const auto slot = std::make_shared<Mailbox<apiserver::Response>>(1);
+  const bool asked = ask([&](World& w) {
+    auto begun = [&]() -> std::variant<apiserver::Response, apiserver::RequestId> {
+      if (auto said = first(w)) { return *std::move(said); }
+      return w.api().begin(std::move(request), w.now());
+    }();
+    if (auto* response = std::get_if<apiserver::Response>(&begun)) {
+      (void)slot->tryPush(std::move(*response));
+    } else {
+      waiting_.emplace(std::get<apiserver::RequestId>(begun), slot);
+    }
+  });
+  if (!asked) { return std::nullopt; }
+  if (auto response = slot->pop(clock_.now().mono + options_.longest_request)) { return response; }
+  (void)ask([&](World&) { giveUp(slot); });
+  return slot->pop(Mono::min());
 }
 
 apiserver::Answer<std::shared_ptr<WatchStream>> Live::watch(const std::string& target) {
@@ -91,7 +121,31 @@ void Live::run() {
   for (const OpenStream& open : streams_) {
     if (const auto stream = open.stream.lock()) { stream->events.close(); }
   }
+  for (const auto& [request_id, slot] : waiting_) { slot->close(); }
   saveAtTheEnd();
+}
+
+void Live::hookAnswered(apiserver::CallId id, const apiserver::HookAnswer& answer) {
+  auto said = webhooks_->answered(id, answer);
+  if (!said) { return; }
+  auto response = world_.answered(said->request_id, std::move(said->response));
+  const auto at = waiting_.find(said->request_id);
+  if (!response || at == waiting_.end()) { return; }  // it waits for the next one
+  (void)at->second->tryPush(*std::move(response));
+  waiting_.erase(at);
+}
+
+/// It may have been answered in the last moment.
+void Live::giveUp(const Slot& slot) {
+  const auto at =
+      std::find_if(waiting_.begin(), waiting_.end(), [&](const auto& w) { return w.second == slot; });
+  if (at == waiting_.end()) { return; }
+  webhooks_->giveUp(at->first);
+  world_.api().giveUp(at->first);
+  waiting_.erase(at);
+  (void)slot->tryPush(apiserver::toResponse(
+      apiserver::refuse(504, "Timeout", "Timeout: request did not complete within requested timeout")
+          .value()));
 }
 
 void Live::advance() {

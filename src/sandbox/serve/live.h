@@ -4,22 +4,27 @@
 // Time of the World is time since the start; what it writes into objects is the clock's wall time. A watcher
 // that falls kMaxBehind events, or Options::max_behind bytes, behind is cut off and has to list again. What
 // changed is seen by watchers after the step (or the request) that changed it. Stopping answers what was
-// asked before, ends all streams, and releases the leader lease.
-// Any thread may call ask() and watch(), but never from inside a query.
+// asked before, ends all streams, and releases the leader lease. What waits for a webhook then is not answered.
+// Webhooks that are registered with the API server (apiserver/webhooks) are asked by threads beside it
+// (hook_calls.h): the owner goes on meanwhile, and whoever made the request waits in answer().
+// Any thread may call ask(), answer() and watch(), but never from inside a query.
 #pragma once
 
 #include <atomic>
 #include <cstddef>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
 
+#include "apiserver/webhooks/webhooks.h"
 #include "base/clock.h"
 #include "base/mailbox.h"
 #include "base/worker.h"
 #include "sandbox/node/pod_event.h"
+#include "sandbox/serve/hook_calls.h"
 #include "sandbox/world/world.h"
 
 namespace gs::sandbox {
@@ -55,6 +60,7 @@ class Live {
     /// Some changes are not worth a write of the file. After so many of them it is written all the same,
     /// since revisions may not go further than that above the last one that was saved.
     std::uint64_t max_unsaved = apiserver::Store::kLost / 2;
+    Duration longest_request = std::chrono::seconds{60};  // with all webhooks that it waits for
   };
   using Query = std::function<void(World&)>;
 
@@ -66,6 +72,10 @@ class Live {
 
   /// Runs `query` on the owner's thread and waits for it. False: stopped, and it was not run.
   bool ask(const Query& query);
+  using First = std::function<std::optional<apiserver::Response>(World&)>;
+  /// What `first` says to the request on the owner's thread, else what the API server says: waits for webhooks,
+  /// and is answered 504 when that takes too long. Nothing: stopped.
+  [[nodiscard]] std::optional<apiserver::Response> answer(apiserver::Request request, const First& first);
   /// Error 503: stopped.
   [[nodiscard]] apiserver::Answer<std::shared_ptr<WatchStream>> watch(const std::string& target);
   /// A second call does nothing.
@@ -81,7 +91,11 @@ class Live {
     bool begun = false;  // what there was at the beginning was given
   };
 
+  using Slot = std::shared_ptr<Mailbox<apiserver::Response>>;  // closed: nobody answers any more
+
   void run();
+  void hookAnswered(apiserver::CallId id, const apiserver::HookAnswer& answer);
+  void giveUp(const Slot& slot);
   void advance();
   [[nodiscard]] Mono sleepUntil() const;
   [[nodiscard]] apiserver::Answer<std::shared_ptr<WatchStream>> open(const std::string& target);
@@ -99,6 +113,9 @@ class Live {
   World world_;                                  // the owner's, once it runs
   std::optional<UnclaimedPods> unclaimed_pods_;  // with a scheduler inside only: else another may come
   Mailbox<std::function<void()>> queries_{1024};
+  HookCalls hook_calls_;
+  apiserver::Webhooks* webhooks_ = nullptr;       // in world_
+  std::map<apiserver::RequestId, Slot> waiting_;  // for webhooks
   std::list<OpenStream> streams_;
   std::uint64_t pumped_ = 0;  // revision up to which the streams were served
   std::uint64_t saved_ = 0;   // position in the history up to which was saved

@@ -104,6 +104,14 @@ void World::simulate() {
   changed();
 }
 
+std::optional<apiserver::Response> World::answered(apiserver::RequestId request_id,
+                                                   apiserver::AdmissionResponse said) {
+  auto response = api_->answered(request_id, std::move(said), now());
+  if (response && controllers_) { controllers_->answered(request_id, *response, now()); }
+  changed();
+  return response;
+}
+
 void World::goBack(const json::Value& saved) {
   transport_.endAllStreams(0);
   const auto restored = api_->goBack(saved);

@@ -127,6 +127,10 @@ class World {
   [[nodiscard]] Kubelet& kubelet() { return *kubelet_; }
   [[nodiscard]] NodeAgents& agents() { return *agents_; }
 
+  /// What an admission plugin says late to a request that waits (Api::answered); of the controllers' too.
+  [[nodiscard]] std::optional<apiserver::Response> answered(apiserver::RequestId request_id,
+                                                            apiserver::AdmissionResponse said);
+
   /// To be called after changing something through kubelet() or agents().
   void touch() { changed(); }
   /// Does it then, between two events.
