@@ -278,7 +278,7 @@ TEST_F(LateTest, ARequestWaitsAndOthersGoOn) {
   AdmissionResponse changed;
   changed.object = Object{{"apiVersion", "v1"},
                           {"kind", "ConfigMap"},
-                          {"metadata", Object{{"generateName", "m-"}}},
+                          {"metadata", Object{{"generateName", "m-"}, {"namespace", "default"}}},
                           {"data", Object{{"k", "v"}}}};
   EXPECT_FALSE(answer(request_id, std::move(changed)));  // now it waits for validate()
   EXPECT_EQ(names(kMaps), "other ");

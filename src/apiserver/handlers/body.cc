@@ -158,7 +158,7 @@ Done validate(Call& call, const json::Value& object, const json::Value& old) {
     for (auto& warning : workloadWarnings(r, object)) { call.warnings.push_back(std::move(warning)); }
   }
   if (r.isWebhooks()) {
-    for (auto& warning : webhookWarnings(object)) { call.warnings.push_back(std::move(warning)); }
+    for (auto& warning : webhookWarnings(object, old)) { call.warnings.push_back(std::move(warning)); }
   }
   if (r.custom) {
     for (auto& warning : finalizerWarnings(object["metadata"], old["metadata"])) {

@@ -48,8 +48,9 @@ void beginWorkload(const Resource& resource, json::Value& object);
 // MutatingWebhookConfigurations and ValidatingWebhookConfigurations (webhook_checks.cc).
 [[nodiscard]] FieldErrors checkWebhooks(const json::Value& configuration);
 void defaultWebhooks(const Resource& resource, json::Value& configuration);
-/// What of it admission does not follow (webhooks/hooks.h).
-[[nodiscard]] std::vector<std::string> webhookWarnings(const json::Value& configuration);
+/// What is new in it and not followed by admission (webhooks/hooks.h). `old` null: all is.
+[[nodiscard]] std::vector<std::string> webhookWarnings(const json::Value& configuration,
+                                                       const json::Value& old);
 
 // Where webhooks are found, and whom to trust: Secrets, Services, EndpointSlices (service_checks.cc).
 [[nodiscard]] FieldErrors checkSecret(const json::Value& secret, const json::Value& old);

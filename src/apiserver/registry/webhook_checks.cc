@@ -291,11 +291,12 @@ void defaultWebhooks(const Resource& resource, json::Value& configuration) {
   }
 }
 
-std::vector<std::string> webhookWarnings(const json::Value& configuration) {
+std::vector<std::string> webhookWarnings(const json::Value& configuration, const json::Value& old) {
   std::vector<std::string> out;
   const auto& webhooks = configuration["webhooks"].items();
   for (std::size_t i = 0; i < webhooks.size(); ++i) {
-    if (webhooks[i]["matchConditions"].items().empty()) { continue; }
+    const Value& conditions = webhooks[i]["matchConditions"];
+    if (conditions.items().empty() || conditions == old["webhooks"].at(i)["matchConditions"]) { continue; }
     out.push_back(
         fmt::format("webhooks[{}].matchConditions: the sandbox evaluates no CEL; webhook {} is asked about "
                     "all that its rules and selectors match",

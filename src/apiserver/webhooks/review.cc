@@ -142,7 +142,10 @@ HookVerdict patched(const Hook& hook, const Value& response, Value object, HookV
                     "operation",
                     goQuote(hook.name())));
   }
-  if (auto done = applyJsonPatch(object, *operations); !done) { return internal(done.error().message); }
+  if (!operations->isArray() || !applyJsonPatch(object, *operations)) {
+    return internal(fmt::format("the patch of webhook {} does not fit the object: {}", goQuote(hook.name()),
+                                json::print(*operations).substr(0, kMostOfBody)));
+  }
   verdict.object = std::move(object);
   return verdict;
 }
