@@ -24,8 +24,8 @@ bool names(const Value& texts, std::string_view wanted) {
                      [&](const Value& v) { return v.str() == "*" || v.str() == wanted; });
 }
 
-/// "pods", "pods/status", "pods/*", "*/status", "*", "*/*": a star stands for any resource, or any subresource;
-/// one alone for no subresource.
+/// "pods", "pods/status", "pods/*", "*/status", "*", "*/*": a star stands for any resource, or any
+/// subresource; one alone for no subresource.
 bool namesResource(const Value& texts, const AdmissionRequest& request) {
   const auto& items = texts.items();
   return std::any_of(items.begin(), items.end(), [&](const Value& v) {

@@ -1,10 +1,11 @@
-// The webhooks that are registered with the API server: which of them a request is shown to, and where they are.
+// The webhooks that are registered with the API server: which of them a request is shown to, and where they
+// are.
 //
 // What MutatingWebhookConfigurations and ValidatingWebhookConfigurations say, as kube-apiserver reads it
-// (apiserver/pkg/admission/plugin/webhook): rules, scope, both selectors. matchPolicy changes nothing, since each
-// resource is served in one version. matchConditions are CEL, which is not evaluated here: such a webhook is shown
-// all that the rest of it matches, and who writes one is warned. Nobody is asked about the configurations
-// themselves, so a wrong one can be mended.
+// (apiserver/pkg/admission/plugin/webhook): rules, scope, both selectors. matchPolicy changes nothing, since
+// each resource is served in one version. matchConditions are CEL, which is not evaluated here: such a
+// webhook is shown all that the rest of it matches, and who writes one is warned. Nobody is asked about the
+// configurations themselves, so a wrong one can be mended.
 //
 // Pure: reads the store.
 #pragma once
@@ -25,7 +26,8 @@ namespace gs::apiserver {
 
 enum class HookPass : bool { Mutating, Validating };
 
-/// Of one webhook, in the order in which they are asked: configurations by name, and as they are listed there.
+/// Of one webhook, in the order in which they are asked: configurations by name, and as they are listed
+/// there.
 struct HookId {
   std::string configuration;
   std::size_t index = 0;
@@ -59,8 +61,9 @@ struct HookAddress {
   std::string ca_pem{};       // who signed that; "": who the system trusts
 };
 
-/// Of a Service: where its type ExternalName says, else an address of its EndpointSlices that is ready. (A real
-/// server sends to the cluster IP, which nobody forwards here.) Error: why there is none, in a real server's words.
+/// Of a Service: where its type ExternalName says, else an address of its EndpointSlices that is ready. (A
+/// real server sends to the cluster IP, which nobody forwards here.) Error: why there is none, in a real
+/// server's words.
 [[nodiscard]] tl::expected<HookAddress, std::string> addressOf(const Hook& hook, const Store& store);
 
 }  // namespace gs::apiserver

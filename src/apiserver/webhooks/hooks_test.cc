@@ -78,7 +78,7 @@ constexpr const char* kGold = R"({"metadata":{"name":"p","labels":{"a":"b"}}})";
 INSTANTIATE_TEST_SUITE_P(
     Table, Matching,
     testing::Values(
-        //    name                 webhook                                what                       object  old  asked
+        //    name, webhook, what, object, old, asked
         Match{"TheRule", PODS(R"("CREATE")"), {}, kPlain, "null", true},
         Match{"NoRules", R"("name":"x")", {}, kPlain, "null", false},
         Match{"OtherOperation", PODS(R"("UPDATE","DELETE")"), {}, kPlain, "null", false},

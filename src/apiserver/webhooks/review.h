@@ -1,9 +1,11 @@
-// The AdmissionReview that a webhook is sent, and what its answer means, as kube-apiserver writes and reads them.
+// The AdmissionReview that a webhook is sent, and what its answer means, as kube-apiserver writes and reads
+// them.
 //
-// An answer is one of three: the webhook let it pass (with a change, perhaps), it refused, or it failed. Only a
-// failure is up to failurePolicy. A patch that is none, or that does not fit the object, is no failure but an
-// error of its own (500), whatever the policy is: as in a real server, so that nothing half changed goes on.
-// What comes from a webhook is believed in nothing: no content of it is more than an answer. Pure.
+// An answer is one of three: the webhook let it pass (with a change, perhaps), it refused, or it failed.
+// Only a failure is up to failurePolicy. A patch that is none, or that does not fit the object, is no
+// failure but an error of its own (500), whatever the policy is: as in a real server, so that nothing half
+// changed goes on. What comes from a webhook is believed in nothing: no content of it is more than an
+// answer. Pure.
 #pragma once
 
 #include <optional>

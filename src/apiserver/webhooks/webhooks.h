@@ -1,11 +1,12 @@
-// MutatingAdmissionWebhook and ValidatingAdmissionWebhook: the plugin that asks the webhooks which are registered
-// with this API server (hooks.h), without any I/O: it hands out calls, and is told what came of them.
+// MutatingAdmissionWebhook and ValidatingAdmissionWebhook: the plugin that asks the webhooks which are
+// registered with this API server (hooks.h), without any I/O: it hands out calls, and is told what came of
+// them.
 //
-// Mutating webhooks are asked one after the other, each about what the one before made of the object, decoded. One
-// with reinvocationPolicy IfNeeded is asked once more when a later one changed something. Validating ones are asked
-// at the same time, and the first in order that refuses is the answer. A webhook that is away, hangs or answers
-// nonsense (review.h) is passed over or refuses everything, as its failurePolicy says.
-// Who asks and cannot wait (ticket 0) is answered by failurePolicy, without a call.
+// Mutating webhooks are asked one after the other, each about what the one before made of the object,
+// decoded. One with reinvocationPolicy IfNeeded is asked once more when a later one changed something.
+// Validating ones are asked at the same time, and the first in order that refuses is the answer. A webhook
+// that is away, hangs or answers nonsense (review.h) is passed over or refuses everything, as its
+// failurePolicy says. Who asks and cannot wait (ticket 0) is answered by failurePolicy, without a call.
 //
 // Between two questions of one request all that is remembered goes along in AdmissionRequest::next, so that a
 // request which begins again asks nobody twice, and configurations may come and go meanwhile.

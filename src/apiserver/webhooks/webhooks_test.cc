@@ -1,5 +1,5 @@
-// Webhooks as requests meet them: who is asked, in which order, about what; late answers; failure policies. The test is the
-// webhook, and the network.
+// Webhooks as requests meet them: who is asked, in which order, about what; late answers; failure policies.
+// The test is the webhook, and the network.
 #include "apiserver/webhooks/webhooks.h"
 
 #include <map>

@@ -18,8 +18,8 @@ namespace {
 constexpr std::string_view kMagic{"k8s\0", 4};
 
 // One message per line: its name, then its fields as NUMBER:FORM:NAME, with :MESSAGE for those that are
-// messages. Forms: text texts int bool intstr map (of texts) bytes (a map of them) one many. Fields that are not
-// here are passed over. The first are kinds.
+// messages. Forms: text texts int bool intstr map (of texts) bytes (a map of them) one many. Fields that are
+// not here are passed over. The first are kinds.
 constexpr const char* kMessages = R"(
 v1/Namespace 1:one:metadata:Meta
 v1/ConfigMap 1:one:metadata:Meta 2:map:data 4:bool:immutable

@@ -1,10 +1,11 @@
 // The calls to webhooks: reviews go out by HTTPS on threads beside the cluster's, and what came back is told.
 //
-// A webhook that hangs holds up its own calls only: no more than kMostOfOne are under way to one, kMostOfAll to
-// all; what would be more is not taken. Threads are started as calls need them. A connection is made for each
-// call: one that the webhook closed meanwhile would lose a review. A proxy is asked only for hosts that are
-// neither a Service's nor this machine.
-// Any thread; `done` is called on a thread of the pool, also after stop() has begun, and must not wait for it.
+// A webhook that hangs holds up its own calls only: no more than kMostOfOne are under way to one, kMostOfAll
+// to all; what would be more is not taken. Threads are started as calls need them. A connection is made for
+// each call: one that the webhook closed meanwhile would lose a review. A proxy is asked only for hosts that
+// are neither a Service's nor this machine.
+// Any thread; `done` is called on a thread of the pool, also after stop() has begun, and must not wait for
+// it.
 #pragma once
 
 #include <functional>

@@ -4,9 +4,9 @@
 // Time of the World is time since the start; what it writes into objects is the clock's wall time. A watcher
 // that falls kMaxBehind events, or Options::max_behind bytes, behind is cut off and has to list again. What
 // changed is seen by watchers after the step (or the request) that changed it. Stopping answers what was
-// asked before, ends all streams, and releases the leader lease. What waits for a webhook then is not answered.
-// Webhooks that are registered with the API server (apiserver/webhooks) are asked by threads beside it
-// (hook_calls.h): the owner goes on meanwhile, and whoever made the request waits in answer().
+// asked before, ends all streams, and releases the leader lease. What waits for a webhook then is not
+// answered. Webhooks that are registered with the API server (apiserver/webhooks) are asked by threads
+// beside it (hook_calls.h): the owner goes on meanwhile, and whoever made the request waits in answer().
 // Any thread may call ask(), answer() and watch(), but never from inside a query.
 #pragma once
 
@@ -73,8 +73,8 @@ class Live {
   /// Runs `query` on the owner's thread and waits for it. False: stopped, and it was not run.
   bool ask(const Query& query);
   using First = std::function<std::optional<apiserver::Response>(World&)>;
-  /// What `first` says to the request on the owner's thread, else what the API server says: waits for webhooks,
-  /// and is answered 504 when that takes too long. Nothing: stopped.
+  /// What `first` says to the request on the owner's thread, else what the API server says: waits for
+  /// webhooks, and is answered 504 when that takes too long. Nothing: stopped.
   [[nodiscard]] std::optional<apiserver::Response> answer(apiserver::Request request, const First& first);
   /// Error 503: stopped.
   [[nodiscard]] apiserver::Answer<std::shared_ptr<WatchStream>> watch(const std::string& target);

@@ -1,4 +1,5 @@
-// Registered webhooks on a live cluster: requests over its port wait for an HTTPS server of ours, and others go on.
+// Registered webhooks on a live cluster: requests over its port wait for an HTTPS server of ours, and others
+// go on.
 #include <gtest/gtest.h>
 
 #include <algorithm>
