@@ -219,6 +219,9 @@ TEST(ReadAnswer, OfV1beta1IsReadLeniently) {
   const auto said =
       readAnswer(hook, {"u-1", "v1beta1", "https://x", kM}, {200, body, ""}, Object{{"kind", "ConfigMap"}});
   EXPECT_EQ(shown(said), R"(object {"kind":"ConfigMap","data":{"a":"b"}})");
+  const std::string broken = R"({"response":{"allowed":true,"patch":")" + encodeBase64("no json") + R"("}})";
+  EXPECT_EQ(shown(readAnswer(hook, {"u-1", "v1beta1", "https://x", kV}, {200, broken, ""}, Object{})),
+            "allowed");
 }
 
 }  // namespace

@@ -170,6 +170,7 @@ void Controllers::answered(apiserver::RequestId request_id, const apiserver::Res
   const apiserver::ObjectPtr owner = client.find(key.resource, key.ns, key.name);
   if (!owner) { return; }
   if (client.tellOfPod(*owner, response, order->words) == Client::Made::Refused) { return retry(key, now); }
+  // equivalent: a pod that was made plans a turn of its owner, too
   if (orders_.of(key) == 0) { plan(key, now.mono + config_.react_after); }
 }
 

@@ -133,6 +133,25 @@ TEST_F(HookCallsTest, NobodyThereAndNoAnswerInTime) {
   EXPECT_EQ(take().trouble, "context deadline exceeded");
 }
 
+/// Over the connection, too: the impatient one is answered first.
+TEST_F(HookCallsTest, EachHasItsOwnTime) {
+  Mailbox<bool> released{1};
+  {
+    const SecureServer server{[&](const net::Request&) {
+      (void)released.pop();
+      return net::textResponse(200, "late");
+    }};
+    ASSERT_TRUE(calls_.start(call(1, server.at("localhost"), server.ca())));
+    HookCall impatient = call(2, server.at("localhost"), server.ca());
+    impatient.timeout = 300ms;
+    ASSERT_TRUE(calls_.start(std::move(impatient)));
+    EXPECT_EQ(take().trouble, "context deadline exceeded");
+    EXPECT_EQ(last_, 2U);
+    released.close();
+    EXPECT_EQ(take().status, 200);
+  }
+}
+
 TEST_F(HookCallsTest, OneThatHangsHoldsUpItsOwnCallsOnly) {
   const net::ScriptedServer hangs{[](net::ScriptedServer::Peer& peer) { peer.waitForClose(); }};
   const std::string url = "https://127.0.0.1:" + std::to_string(hangs.port());

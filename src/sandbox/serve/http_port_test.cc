@@ -108,6 +108,27 @@ TEST_F(HttpPortTest, ADeploymentComesAsProtobuf) {
             R"(["sleep","5"])");
 }
 
+/// As `kubectl create secret generic` and `kubectl create service externalname` send them.
+TEST_F(HttpPortTest, ASecretAndAServiceComeAsProtobuf) {
+  const std::string entry = field(1, "key") + field(2, std::string_view{"\x00\xff", 2});
+  const auto secret = send("POST", "/api/v1/namespaces/default/secrets",
+                           envelope("v1", "Secret", field(1, field(1, "s")) + field(2, entry)),
+                           "application/vnd.kubernetes.protobuf");
+  EXPECT_EQ(secret.status, 201) << secret.body;
+  EXPECT_NE(secret.body.find(R"("data":{"key":"AP8="})"), std::string::npos) << secret.body;
+  const std::string by_number = std::string{"\x18\x50"} + field(4, std::string{"\x08\x00\x10\x51", 4});
+  const std::string by_name = std::string{"\x18\x50"} + field(4, std::string{"\x08\x01"} + field(3, "web"));
+  for (const auto& [port, shown] :
+       {std::pair{by_number, R"("targetPort":81)"}, {by_name, R"("targetPort":"web")"}}) {
+    const std::string spec = field(1, port) + field(4, "ExternalName") + field(10, "localhost");
+    const auto service = send("POST", "/api/v1/namespaces/default/services?dryRun=All",
+                              envelope("v1", "Service", field(1, field(1, "w")) + field(2, spec)),
+                              "application/vnd.kubernetes.protobuf");
+    EXPECT_EQ(service.status, 201) << service.body;
+    EXPECT_NE(service.body.find(shown), std::string::npos) << service.body;
+  }
+}
+
 TEST_F(HttpPortTest, AProtobufBodyOfAKindThatIsNotServedIsNoPage) {
   const std::string body = envelope("apps/v1", "DaemonSet", "");
   const auto refused = send("POST", "/apis/apps/v1/namespaces/default/daemonsets", body,

@@ -242,20 +242,27 @@ TEST(LiveWebhooksTime, ARequestThatWaitsTooLongIs504) {
   Live::Options options = withoutMachines();
   options.longest_request = {};
   Live live{std::move(options), clock};
+  apiserver::RequestId waits = 0;
   struct Never final : apiserver::AdmissionPlugin {
+    explicit Never(apiserver::RequestId& asked) : asked_{asked} {}
+    apiserver::RequestId& asked_;
     std::optional<apiserver::AdmissionResponse> mutate(const apiserver::AdmissionRequest& request,
                                                        Value&) override {
+      if (request.request_id != 0) { asked_ = request.request_id; }
       return request.resource.is("/configmaps") ? std::nullopt
                                                 : std::optional{apiserver::AdmissionResponse{}};
     }
   };
-  ASSERT_TRUE(live.ask([](World& w) { w.api().admission().add(std::make_unique<Never>()); }));
+  ASSERT_TRUE(live.ask([&](World& w) { w.api().admission().add(std::make_unique<Never>(waits)); }));
   HttpPort port{live};
   const auto answer =
       port.answer({"POST", kMaps, {{"Content-Type", "application/json"}}, R"({"metadata":{"name":"a"}})"});
   EXPECT_EQ(answer.status, 504) << answer.body;
   EXPECT_NE(answer.body.find("request did not complete within requested timeout"), std::string::npos)
       << answer.body;
+  ASSERT_TRUE(live.ask([&](World& w) {
+    EXPECT_FALSE(w.api().answered(waits, {}, w.now())) << "nobody waits for it any more";
+  }));
   EXPECT_NE(port.answer({"GET", kMaps, {}, ""}).body.find(R"("items":[])"), std::string::npos);
 }
 
