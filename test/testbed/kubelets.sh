@@ -102,6 +102,7 @@ make_node() {
   ip link add "$node" type veth peer name eth0 netns $pid
   ip link set "$node" master nodes up
   ip route add "$(pods_of "$node")" via "$(node_ip "$node")" dev nodes
+  # shellcheck disable=SC2016 # expanded there
   on_node "$dir" "$node" bash -euc 'ip link set lo up; ip address add "$1/24" dev eth0; ip link set eth0 up; ip route add default via "$2"' \
     _ "$(node_ip "$node")" "$NODE_ETHERNET.1"
   write_containerd_config "$dir" "$node"
