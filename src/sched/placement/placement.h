@@ -50,8 +50,8 @@ struct Placement {
                                                 const std::vector<int>& ids,
                                                 const model::Uid& self = model::Uid{});
 
-/// Of the devices that the request names (DeviceRequest::exact) those that others hold so that it may not have
-/// them.
+/// Of the devices that the request names (DeviceRequest::exact) those that others hold so that it may not
+/// have them.
 [[nodiscard]] std::vector<const DeviceState*> inItsWay(const NodeState& node, const DeviceRequest& request);
 
 // The parts of place() for whole devices of a node that is not wide, for a caller that remembers choices.

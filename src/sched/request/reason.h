@@ -31,9 +31,9 @@ enum class Reason : std::uint8_t {
   /// or "node(s) had too few GPUs in one island: need 6 and the largest has 4"         never fits there
   TopologyImpossible,
   TooFewHealthy,  // "node(s) had too few healthy GPUs: need 4 and most healthy is 3"
-  GpusUnhealthy,  // "node(s) had unhealthy GPU 5"                                  of those that are asked for
+  GpusUnhealthy,  // "node(s) had unhealthy GPU 5"             of those that the request names
   TooFewFree,     // "node(s) had too few free GPUs: need 4 and most free is 2"
-  GpusHeld,  // "node(s) had GPU 5 held Exclusive by another pod"              of those that are asked for
+  GpusHeld,       // "node(s) had GPU 5 held Exclusive by another pod"     of those that it names
   /// "node(s) had no free GPUs with enough bandwidth: need 4 with 900 GB/s per pair in one island and best is
   /// 600" or "node(s) had too few free GPUs in one island: need 4 and most free is 3"
   TopologyUnmet,
@@ -44,8 +44,9 @@ enum class Reason : std::uint8_t {
 /// a reason has none.
 struct Misfit {
   Reason reason{};
-  /// Part of the reason's text: taint, resource, enforcer, name, GPUs and what is with them. TopologyImpossible, TopologyUnmet: "" when too few
-  /// are in one island (need, have count devices), else how many devices are wanted (need, have are GB/s).
+  /// Part of the reason's text: taint, resource, enforcer, name, GPUs and what is with them.
+  /// TopologyImpossible, TopologyUnmet: "" when too few are in one island (need, have count devices), else how
+  /// many devices are wanted (need, have are GB/s).
   std::string detail;
   std::int64_t need = 0;
   std::int64_t have = 0;
