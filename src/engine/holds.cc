@@ -62,7 +62,8 @@ sched::Amount Engine::amountOf(const model::Pod& pod, const model::NodeName& nod
 std::vector<int> Engine::seenInUse(const model::Pod& pod, const sched::Holdings& said) const {
   std::vector<int> ids;
   const model::GpuNodeStatus* status = cache_.status(pod.node);
-  const bool asked = said.counted > 0 || said.ids.has_value() || !sched::claimName(pod).empty();
+  const bool asked =
+      said.counted > 0 || said.ids.has_value() || said.shared || !sched::claimName(pod).empty();
   if (status == nullptr || !asked) { return ids; }
   for (const auto& device : status->devices) {
     const auto& users = device.in_use_by;

@@ -45,8 +45,8 @@ enum class Reason : std::uint8_t {
 struct Misfit {
   Reason reason{};
   /// Part of the reason's text: taint, resource, enforcer, name, GPUs and what is with them.
-  /// TopologyImpossible, TopologyUnmet: "" when too few are in one island (need, have count devices), else how
-  /// many devices are wanted (need, have are GB/s).
+  /// TopologyImpossible, TopologyUnmet: "" when too few are in one island (need, have count devices), else
+  /// how many devices are wanted (need, have are GB/s).
   std::string detail;
   std::int64_t need = 0;
   std::int64_t have = 0;
