@@ -268,6 +268,8 @@ class Programs(unittest.TestCase):
         scheduler.until("ready", lambda: get(pages + "/readyz")[0] == 200)
         scheduler.until("leading", lambda: "\ngpu_scheduler_leading 1\n" in get(pages + "/metrics")[1])
         self.assertEqual(get(pages + "/healthz"), (200, "ok\n"))
+        self.assertEqual(get(pages + "/health"), (200, '{"service":"gpu-scheduler","status":"healthy"}'))
+        self.assertEqual(get(pages + "/ready"), (200, '{"service":"gpu-scheduler","status":"ready"}'))
         self.assertEqual(scheduler.terminate(), 0)
         lines = [json.loads(line) for line in scheduler.log.read_text().splitlines()]
         self.assertEqual(lines[-1]["msg"], "stopped")
