@@ -10,12 +10,13 @@ SCHEDULER_ACCOUNT=system:serviceaccount:$NAMESPACE:gpu-scheduler
 CHART=$REPO/charts/gpu-scheduler
 helm() { command helm "$@" 2> >(grep -v 'found symbolic link in path' >&2); }
 in_system() { kubectl -n "$NAMESPACE" "$@"; }
-ready() { in_system get "$1" -o json | jq -r '.status | "\(.updatedReplicas // 0) \(.readyReplicas // 0) of \(.replicas // 0)"'; }
+# Until its pods are the new ones, and ready.
+eventually_rolled_out() { in_system rollout status deployment/gpu-scheduler --timeout="${PATIENCE}s" >>"$CASE_DIR/rollout.log" 2>&1 || fail "$(tail -n 1 "$CASE_DIR/rollout.log")"; }
 # upgrade VALUE...: as the guide does, and until it is there.
 upgrade() {
   helm upgrade --install gpu-scheduler "$CHART" --namespace $NAMESPACE --create-namespace --set agent.enabled=false \
     --set image.repository=gpu-scheduler --set image.tag=0.1.0 "$@" >>"$CASE_DIR/helm.log"
-  eventually "gpu-scheduler" "2 2 of 2" ready deployment/gpu-scheduler
+  eventually_rolled_out
 }
 environment() { kubectl exec "$1" -- env | grep '^CUDA' | sort | tr '\n' ' '; }
 output() { kubectl logs "$@"; }
@@ -69,7 +70,7 @@ step "Full Deployment: the webhook beside it, with the certificate that the scri
 expect_like "what the script says" 'Certificates generated successfully!' "$(<"$CASE_DIR/script.log")"
 kubectl apply -f "$CASE_DIR/certs/webhook-tls-secret.yaml" >/dev/null 2>>"$CASE_DIR/kubectl.log" # it warns that Helm made the namespace
 upgrade --set webhook.enabled=true --set "webhook.caBundle=$(base64 -w 0 "$CASE_DIR/certs/ca.crt")"
-expect "containers of a pod" "scheduler webhook" "$(in_system get pods -l app.kubernetes.io/name=gpu-scheduler -o jsonpath='{.items[0].spec.containers[*].name}')"
+expect "containers of a pod" "scheduler webhook" "$(in_system get deployment gpu-scheduler -o jsonpath='{.spec.template.spec.containers[*].name}')"
 expect_words "kubectl get mutatingwebhookconfiguration" "NAME WEBHOOKS AGE
 gpu-scheduler-webhook 1 AGE" "$(kubectl get mutatingwebhookconfiguration gpu-scheduler-webhook)"
 
@@ -107,10 +108,12 @@ in_system rollout restart deployment/gpu-scheduler >/dev/null
 pod plain '' spec 'terminationGracePeriodSeconds: 1' | create
 runs plain
 in_system apply -f "$CASE_DIR/certs/webhook-tls-secret.yaml" >/dev/null 2>>"$CASE_DIR/kubectl.log"
-eventually "gpu-scheduler" "2 2 of 2" ready deployment/gpu-scheduler
+eventually_rolled_out
 
 step "Upgrade, Uninstall, and the Secret is removed"
 upgrade --set webhook.enabled=true --set "webhook.caBundle=$(base64 -w 0 "$CASE_DIR/certs/ca.crt")" --set resources.limits.cpu=1000m
+expect "requests answered 401 or 403" "" "$(provider_audit | awk '$6 == 401 || $6 == 403')"
+SCHEDULER_ACCOUNT=nobody # from now on: its rights go with the release, before it does
 helm uninstall gpu-scheduler -n $NAMESPACE >/dev/null
 in_system delete secret gpu-scheduler-webhook-tls >/dev/null
 expect "phase of a pod that has GPUs" Running "$(field pod/gpu-workload-0 .status.phase)"

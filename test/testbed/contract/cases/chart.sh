@@ -11,11 +11,11 @@ NAMESPACE=default
 SLEEP='exec sleep 1000000'
 # Helm says each time that templates/crds.yaml is a link.
 helm() { command helm "$@" 2> >(grep -v 'found symbolic link in path' >&2); }
-ready() { kubectl get "$1" -n "$NAMESPACE" -o json | jq -r '.status | "\(.readyReplicas // .numberReady // 0) of \(.replicas // .desiredNumberScheduled)"'; }
-eventually_up() {
-  eventually "gpu-scheduler" "2 of 2" ready deployment/gpu-scheduler
-  eventually "gpu-scheduler-webhook" "2 of 2" ready deployment/gpu-scheduler-webhook
-  eventually "gpu-scheduler-agent" "2 of 2" ready daemonset/gpu-scheduler-agent
+eventually_up() { # until all pods are those that were asked for last, and ready
+  local each
+  for each in deployment/gpu-scheduler deployment/gpu-scheduler-webhook daemonset/gpu-scheduler-agent; do
+    kubectl rollout status "$each" --timeout="${PATIENCE}s" >>"$CASE_DIR/rollout.log" 2>&1 || fail "$each: $(tail -n 1 "$CASE_DIR/rollout.log")"
+  done
 }
 output() { kubectl logs "$@"; }
 environment() { kubectl exec "$1" -- env | grep '^CUDA' | sort | tr '\n' ' '; }
@@ -110,7 +110,7 @@ eventually_like "who uses GPU 0 of node-a" "$holder" users_of node-a
 before=$(agent_on node-a)
 provider_on_node node-a pkill -KILL -f '^gpu-scheduler-agent' || true # by its process, as when it crashes
 eventually "starts of the agent" "1" field "$before" '.status.containerStatuses[0].restartCount'
-eventually "gpu-scheduler-agent" "2 of 2" ready daemonset/gpu-scheduler-agent
+eventually_up
 expect_like "who uses GPU 0 of node-a" "$holder" "$(users_of node-a)"
 pod next one-a command "$SLEEP" | create
 expect_allocated next node-a:1
