@@ -22,6 +22,8 @@ using model::Health;
 
 constexpr std::uint8_t kPodsOwner = controller::kAgentOwners.first;
 constexpr std::uint8_t kCallsOwner = kPodsOwner + 1;
+/// Two, and the first may have been on its way when the pod ended.
+constexpr int kOwed = 3;
 constexpr std::string_view kVanished =
     "the driver does not list it any more: lost, or taken out (a restart of the agent forgets it)";
 
@@ -207,15 +209,20 @@ void Agent::advance(Now now, kapi::Effects& out) {
   if (spec_done_ && knowsDevices() && calls_.due(What::Status, now.mono)) { publish(now, out); }
 }
 
+Duration Agent::pace() {
+  if (std::exchange(ends_, users_.ends()) != users_.ends()) { owed_ = kOwed; }
+  return users_.draining() || owed_ > 0 ? config_.draining : config_.calm;
+}
+
 void Agent::publish(Now now, kapi::Effects& out) {
   NodeView view = wanted();
-  const Duration pace = users_.draining() ? config_.draining : config_.calm;
-  next_ = std::min(next_, now.mono + pace);
+  const Duration until_next = pace();
+  next_ = std::min(next_, now.mono + until_next);
   if (written_ == view && now.mono < next_) { return; }
   if (observed_.empty()) { observed_ = kapi::microTimeText(now.wall); }
   sending_ = std::move(view);
   sending_time_ = observed_;
-  next_ = now.mono + pace;
+  next_ = now.mono + until_next;
   kapi::Call call;
   call.verb = kapi::Verb::Apply;
   call.kind = kOwnStatus;
@@ -228,7 +235,10 @@ void Agent::publish(Now now, kapi::Effects& out) {
 
 void Agent::wake(Now now, kapi::Effects& out) const {
   std::optional<Mono> at = calls_.nextDue();
-  if (written_ && !calls_.open(What::Status)) { at = at ? std::min(*at, next_) : next_; }
+  if (written_ && spec_done_ && !calls_.open(What::Status)) {
+    const Mono next = std::max(next_, calls_.notBefore(What::Status));
+    at = at ? std::min(*at, next) : next;
+  }
   if (at) { out.emplace_back(kapi::Wake{std::max(*at, now.mono)}); }
 }
 
@@ -326,6 +336,8 @@ void Agent::statusWritten(const kapi::Outcome& outcome, Now now, kapi::Effects& 
     }
     users_.number(sending_.devices);
     written_ = std::move(sending_);
+    if (std::exchange(written_time_, sending_time_) != sending_time_) { owed_ = std::max(0, owed_ - 1); }
+    next_ = now.mono + pace();
     calls_.worked(What::Status);
     return say(What::Status, "", out);
   }

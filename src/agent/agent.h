@@ -79,6 +79,7 @@ class Agent {
   void go(Now now, kapi::Effects& out);
   void advance(Now now, kapi::Effects& out);
   void publish(Now now, kapi::Effects& out);
+  [[nodiscard]] Duration pace();
   void wake(Now now, kapi::Effects& out) const;
 
   void keep(const Hardware& hardware);
@@ -108,7 +109,10 @@ class Agent {
   NodeView sending_;          // of the write under way
   std::string sending_time_;  // its observedTime
   std::optional<NodeView> written_;
+  std::string written_time_;
   Mono next_{};                            // when to write though nothing changed
+  std::uint64_t ends_ = 0;                 // of pods, that are counted in:
+  int owed_ = 0;                           // new observedTimes, to schedulers that wait for two since an end
   std::map<std::string, double> counted_;  // gauges as they were told
 };
 

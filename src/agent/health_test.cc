@@ -21,7 +21,7 @@ struct Case {
   Health health;
   const char* says;  // in its reason
 };
-class HealthTable : public testing::TestWithParam<Case> {};
+class HealthTable : public ::testing::TestWithParam<Case> {};
 TEST_P(HealthTable, Says) {
   const Verdict verdict = healthOf(GetParam().facts);
   EXPECT_EQ(verdict.health, GetParam().health) << verdict.reason;
@@ -31,7 +31,7 @@ TEST_P(HealthTable, Says) {
 
 INSTANTIATE_TEST_SUITE_P(
     Table, HealthTable,
-    testing::Values(
+    ::testing::Values(
         Case{"Fine", {}, Health::Healthy, ""},
         Case{"FineAndSaidSo", {.recovery = Recovery::None, .remaps = true}, Health::Healthy, ""},
         Case{"Lost", {.lost = true}, Health::Unhealthy, "GPU is lost"},

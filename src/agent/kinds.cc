@@ -55,6 +55,9 @@ Device deviceOf(const View& v) {
 
 OwnStatus decodeOwnStatus(const View& v) {
   OwnStatus out;
+  out.node = model::NodeName{kapi::objectKey(v).name};
+  out.uid = kapi::uidField(v);
+  out.revision = kapi::objectRevision(v);
   for (const View owner : v["metadata"]["ownerReferences"].items()) {
     if (owner["kind"].str() == "Node") { out.owner = model::Uid{owner["uid"].str()}; }
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "base/ascii.h"
 #include "model/annotations.h"
@@ -65,19 +66,20 @@ void Users::resolve(Pod& pod) const {
 void Users::changed(const model::Pod& pod) {
   Pod& mine = pods_[pod.uid];
   mine.is_there = true;
-  mine.ended = mine.ended || pod.finished();
-  if (!mine.over()) { mine.looks = 0; }
   auto allocation = allocationOf(pod);
-  if (allocation.empty() || mine.allocated) { return; }  // it is written once
-  mine.allocated = true;
-  mine.gpus.clear();
-  mine.said = std::move(allocation);
-  resolve(mine);
+  if (!allocation.empty() && !mine.allocated) {  // it is written once
+    mine.allocated = true;
+    mine.gpus.clear();
+    mine.said = std::move(allocation);
+    resolve(mine);
+  }
+  if (pod.finished() && !std::exchange(mine.ended, true)) { end(mine); }
 }
 
 void Users::gone(const model::Uid& uid) {
   const auto it = pods_.find(uid);
   if (it == pods_.end()) { return; }
+  if (!it->second.ended) { end(it->second); }
   it->second.is_there = false;
   if (!has_looked_ || pods_.size() > kMostPods) { pods_.erase(it); }
 }
@@ -94,7 +96,6 @@ void Users::seen(const Containers& containers) {
   }
   for (auto it = pods_.begin(); it != pods_.end();) {
     Pod& mine = it->second;
-    if (mine.over()) { mine.looks = std::min(mine.looks + 1, kLooks); }
     const bool is_named = containers.pods.contains(it->first);
     mine.has_containers = is_named;
     mine.looks_without = is_named || mine.is_there ? 0 : mine.looks_without + 1;
@@ -112,11 +113,10 @@ std::vector<model::Uid> Users::of(const Device& device) const {
 }
 
 bool Users::draining() const {
-  return has_looked_ && std::any_of(pods_.begin(), pods_.end(), [](const auto& entry) {
-           const Pod& pod = entry.second;
-           const bool has_gpus = !pod.gpus.empty() || !pod.said.empty();
-           return pod.over() && has_gpus && (pod.has_containers || pod.looks < kLooks);
-         });
+  return std::any_of(pods_.begin(), pods_.end(), [](const auto& entry) {
+    const Pod& pod = entry.second;
+    return pod.over() && pod.has_containers && pod.hasGpus();
+  });
 }
 
 }  // namespace gs::agent

@@ -10,6 +10,7 @@
 // The runtime's silence takes nobody away. Pure; one thread.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
@@ -51,9 +52,10 @@ class Users {
 
   /// Who uses it, ascending.
   [[nodiscard]] std::vector<model::Uid> of(const Device& device) const;
-  /// Somebody waits for a GPU of a pod that ended: its containers are still there, or fewer than two looks
-  /// have come since its end.
+  /// Somebody waits for the GPUs of a pod that ended: its containers are still there.
   [[nodiscard]] bool draining() const;
+  /// How many pods with GPUs have ended, or went, since the runtime answered first.
+  [[nodiscard]] std::uint64_t ends() const { return ends_; }
   /// Pods that something is kept of.
   [[nodiscard]] std::size_t size() const { return pods_.size(); }
 
@@ -65,15 +67,17 @@ class Users {
     bool is_there = false;       // its object
     bool ended = false;
     bool has_containers = false;
-    int looks = 0;          // since it is over
     int looks_without = 0;  // since its object is gone, in a row
     [[nodiscard]] bool over() const { return ended || !is_there; }
+    [[nodiscard]] bool hasGpus() const { return !gpus.empty() || !said.empty(); }
   };
   void resolve(Pod& pod) const;
+  void end(const Pod& pod) { ends_ += has_looked_ && pod.hasGpus() ? 1 : 0; }
 
   std::map<std::string, std::string> names_;  // by id, by UUID, by the UUID of a partition
   std::map<model::Uid, Pod> pods_;  // those whose object is there, and those that may have containers
   bool has_looked_ = false;
+  std::uint64_t ends_ = 0;
 };
 
 }  // namespace gs::agent

@@ -132,18 +132,20 @@ TEST_F(UsersTest, AnAllocationThatCannotBeReadIsNone) {
   EXPECT_EQ(text(), "-|p|-");
 }
 
-TEST_F(UsersTest, DrainingIsAPodThatEndedAndHasContainersOrIsNotLookedAtTwice) {
+TEST_F(UsersTest, DrainingIsAPodThatEndedAndHasContainers) {
+  look({});
   users.changed(pod("p").allocated("n:1").value());
   look({{"p", std::nullopt}});
   EXPECT_FALSE(users.draining());
+  EXPECT_EQ(users.ends(), 0U);
   users.changed(pod("p").allocated("n:1").phase(model::PodPhase::Failed).value());
   EXPECT_TRUE(users.draining());
+  EXPECT_EQ(users.ends(), 1U);
   look({});
-  EXPECT_TRUE(users.draining()) << "one look since";
-  look({});
-  EXPECT_FALSE(users.draining()) << "the object may stay for days";
-  look({{"p", std::nullopt}});
-  EXPECT_TRUE(users.draining());
+  EXPECT_FALSE(users.draining()) << "its object may stay for days";
+  users.changed(pod("p").allocated("n:1").phase(model::PodPhase::Failed).value());
+  users.gone(Uid{"p"});
+  EXPECT_EQ(users.ends(), 1U) << "an end counts once";
 }
 
 TEST_F(UsersTest, APodWithoutGpusDrainsNothing) {
@@ -152,6 +154,7 @@ TEST_F(UsersTest, APodWithoutGpusDrainsNothing) {
   users.gone(Uid{"p"});
   look({{"p", std::nullopt}});
   EXPECT_FALSE(users.draining());
+  EXPECT_EQ(users.ends(), 0U);
 }
 
 TEST_F(UsersTest, APodOfADevicePluginThatRunsDrainsNothing) {
@@ -170,6 +173,7 @@ TEST_F(UsersTest, WithoutARuntimeNothingDrainsAndNothingGrows) {
     EXPECT_FALSE(users.draining());
     users.gone(Uid{uid});
   }
+  EXPECT_EQ(users.ends(), 0U) << "nobody could show that they are over";
   EXPECT_EQ(users.size(), 0U);
 }
 
