@@ -265,12 +265,14 @@ void Agent::failed(What what, const kapi::Outcome& outcome, Now now, kapi::Effec
   (void)calls_.failed(what, now.mono, outcome.retry_after);
   static constexpr std::array kDoing{"reading the node", "reading GpuNodeStatus", "writing GpuNodeStatus",
                                      "writing the status of GpuNodeStatus"};
-  const char* doing = kDoing.at(static_cast<std::size_t>(what));
+  const std::string doing =
+      fmt::format("{} {}", kDoing.at(static_cast<std::size_t>(what)), config_.node.text);
   const bool no_kind = what != What::Node && outcome.http == 404 && !outcome.notFound();
+  const bool no_node = what == What::Node && outcome.notFound();
   say(what,
-      no_kind ? fmt::format("{} {}: its kind is not served; apply charts/gpu-scheduler/crds/crds.yaml", doing,
-                            config_.node.text)
-              : fmt::format("{} {}: {} {}", doing, config_.node.text, outcome.http, outcome.message),
+      no_kind   ? doing + ": its kind is not served; apply charts/gpu-scheduler/crds/crds.yaml"
+      : no_node ? doing + ": there is none; --node-name is to be that of this machine's Node"
+                : fmt::format("{}: {} {}", doing, outcome.http, outcome.message),
       out);
 }
 
@@ -282,12 +284,6 @@ void Agent::nodeRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out) 
     return say(What::Node, "", out);
   }
   failed(What::Node, outcome, now, out);
-  if (outcome.notFound()) {
-    say(What::Node,
-        fmt::format("there is no Node {}; --node-name is to be that of this machine's Node",
-                    config_.node.text),
-        out);
-  }
 }
 
 /// What was published before: those GPUs stay until a driver answers, and ids of pods mean them.

@@ -494,9 +494,10 @@ TEST_F(AgentTest, ItWaitsForItsNode) {
   node.reset();
   begin();
   look(seeing(hardware({"GPU-1A"})));
-  EXPECT_NE(agent->readiness().find("there is no Node n; --node-name"), std::string::npos);
+  EXPECT_NE(agent->readiness().find("reading the node n: there is none; --node-name"), std::string::npos);
   EXPECT_FALSE(status);
   wait(30s);
+  EXPECT_EQ(logs.size(), 1U);
   node = known;
   wait(10s);
   EXPECT_EQ(publishes, 1);

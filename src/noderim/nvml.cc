@@ -20,11 +20,11 @@ constexpr std::size_t kMostXids = 64;
 constexpr int kMostEvents = 256;
 constexpr std::uint64_t kXid = 8;
 
-Fault absent(const std::string& library, const std::string& why) {
+Fault absent(const std::string& why) {
   return {Fault::Kind::Absent,
-          fmt::format("there is no NVIDIA driver: {}: {}; install it on the node, or let "
-                      "the agent see its library (--nvml-library)",
-                      library, why)};
+          fmt::format("there is no NVIDIA driver: {}; install it on the node, or let the "
+                      "agent see its library (--nvml-library)",
+                      why)};
 }
 
 }  // namespace
@@ -38,13 +38,15 @@ tl::expected<void, Fault> Nvml::open() {
   auto loaded = NvmlCalls::load(options_.library);
   if (!loaded) {
     const std::string& why = loaded.error().message;
-    if (loaded.error().code == Code::NotFound) { return tl::unexpected(absent(options_.library, why)); }
+    if (loaded.error().code == Code::NotFound) { return tl::unexpected(absent(why)); }
     return tl::unexpected(Fault{Fault::Kind::Failing, fmt::format("{}: {}", options_.library, why)});
   }
   auto calls = *std::move(loaded);
   if (const int answer = calls->init(); answer != kNvmlOk) {
     const std::string why = calls->text(answer);
-    if (answer == kNvmlNoDriver) { return tl::unexpected(absent(options_.library, why)); }
+    if (answer == kNvmlNoDriver) {
+      return tl::unexpected(absent(fmt::format("{}: {}", options_.library, why)));
+    }
     const char* remedy = answer == kNvmlMismatch ? "; the driver was changed: reboot the node" : "";
     return tl::unexpected(
         Fault{Fault::Kind::Failing, fmt::format("the GPU driver cannot be used: {}{}", why, remedy)});

@@ -1,7 +1,8 @@
 #include "serve/agent/flags.h"
 
 #include <fmt/format.h>
-#include <stdlib.h>
+
+#include <cstdlib>
 
 #include "noderim/nvml.h"
 #include "noderim/simulated_gpus.h"
@@ -32,7 +33,7 @@ void addAgent(process::Command command, AgentFlags& f) {
 }
 
 std::optional<std::string> environment(const char* name) {
-  const char* value = getenv(name);
+  const char* value = std::getenv(name);
   return value == nullptr ? std::nullopt : std::optional<std::string>{value};
 }
 
