@@ -1,6 +1,6 @@
 // A libnvidia-ml.so.1 of our own for tests: NVML's C functions over a script, a file named by GS_FAKE_NVML, read
 // again by every call that counts the GPUs (test/nvml/README.md). With GS_FAKE_NVML_OLD it lacks what drivers of
-// the R450 time lack.
+// the 450 series lack.
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
