@@ -1,5 +1,7 @@
 #include "agent/users.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -39,6 +41,16 @@ std::set<std::string> allocationOf(const model::Pod& pod) {
 }
 
 }  // namespace
+
+PodContainers containersWith(const std::map<std::string, std::string>& annotations) {
+  const auto visible = annotations.find(model::kVisibleDevicesKey);
+  if (visible != annotations.end()) { return {visible->second}; }
+  const auto allocated = annotations.find(model::kAllocatedKey);
+  const auto read = allocated == annotations.end() ? std::nullopt
+                                                   : std::optional{model::parseAllocation(allocated->second)};
+  if (!read || !*read) { return {}; }
+  return {fmt::format("{}", fmt::join((*read)->ids, ","))};
+}
 
 void Users::number(const std::vector<Device>& devices) {
   names_.clear();

@@ -33,6 +33,10 @@ struct PodContainers {
   std::optional<std::string> visible;
   friend bool operator==(const PodContainers&, const PodContainers&) = default;
 };
+/// Of a pod with these annotations, as its containers' sandbox had them from the kubelet: which GPUs it was
+/// given (the values of model/annotations.h; what cannot be read is nothing).
+[[nodiscard]] PodContainers containersWith(const std::map<std::string, std::string>& annotations);
+
 /// All of them, in one look, by pod uid.
 struct Containers {
   std::map<model::Uid, PodContainers> pods;

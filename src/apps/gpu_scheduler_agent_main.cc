@@ -33,7 +33,9 @@ int run(const process::Program& program, const Flags& f) {
   serve::Looks looks{machine,
                      service.host(),
                      f.agent.source(serve::environment),
-                     {.pace = f.agent.pace(), .is_simulated = !f.agent.simulate.empty()}};
+                     {.pace = f.agent.pace(),
+                      .is_simulated = !f.agent.simulate.empty(),
+                      .container_runtime = f.agent.container_runtime}};
   process::Machine run = process::machineOf(machine);
   run.readiness = [&machine] { return machine.readiness(); };
   run.state = [] { return std::string{}; };

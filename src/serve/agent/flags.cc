@@ -19,8 +19,12 @@ void addGpuSource(process::Command command, AgentFlags& f) {
 }
 
 void addAgent(process::Command command, AgentFlags& f) {
-  command.topic("GPUs")
-      .duration("--poll-interval", f.poll, "How often it looks at the GPUs")
+  command.topic("Containers")
+      .text("--container-runtime", "SOCKET", f.container_runtime,
+            "Socket of the container runtime (CRI), which says whose containers there are; without it nobody "
+            "knows, and GPUs of a pod that was deleted by force stay taken")
+      .topic("GPUs")
+      .duration("--poll-interval", f.poll, "How often it looks at the GPUs, and at the containers")
       .duration("--driver-timeout", f.limit,
                 "After how long a look that does not come back is called hanging")
       .topic("What is published")

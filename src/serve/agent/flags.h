@@ -20,7 +20,8 @@ using Environment = std::function<std::optional<std::string>(const char* name)>;
 struct AgentFlags {
   std::string node_name;  // "": what the environment says
   std::string nvml_library = "libnvidia-ml.so.1";
-  std::string simulate;  // a node file; "": by NVML
+  std::string simulate;           // a node file; "": by NVML
+  std::string container_runtime;  // its socket; "": none is asked
   std::string enforce = "off";
   Duration poll = std::chrono::seconds{5};
   Duration limit = std::chrono::seconds{30};

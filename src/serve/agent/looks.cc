@@ -10,12 +10,27 @@ Looks::Looks(agent::Agent& machine, k8s::Host& host, std::unique_ptr<noderim::Gp
              Options options)
     : machine_{machine},
       host_{host},
-      options_{options},
-      poller_{std::move(source), options.pace, [this](const agent::LookPtr& look) { gpusSeen(look); }} {}
+      options_{std::move(options)},
+      gpus_{std::move(source), options_.pace, [this](const agent::LookPtr& look) { gpusSeen(look); }} {
+  if (options_.container_runtime.empty()) { return; }
+  containers_ = std::make_unique<noderim::ContainerPoller>(
+      options_.container_runtime, noderim::ContainerPoller::Pace{.every = options_.pace.every},
+      [this](const agent::ContainersLook& look) { containersSeen(look); });
+}
+
+void Looks::start() {
+  gpus_.start();
+  if (containers_ != nullptr) { containers_->start(); }
+}
+
+void Looks::stop() {
+  gpus_.stop();
+  if (containers_ != nullptr) { containers_->stop(); }
+}
 
 void Looks::gpusSeen(const agent::LookPtr& look) {
   (void)host_.act([this, look](Now now) { return machine_.looked(look, now); });
-  if (options_.is_simulated) { containersSeen(agent::Containers{}); }
+  if (options_.is_simulated && containers_ == nullptr) { containersSeen(agent::Containers{}); }
 }
 
 void Looks::containersSeen(const agent::ContainersLook& look) {
