@@ -178,6 +178,8 @@ TEST_F(NvmlTest, AnXidCountsOnAfterTheLookThatTookIt) {
   write(one("") + "xid 0 95\n");
   EXPECT_EQ(devices().at(0).gpu.health, Health::Unhealthy);
   EXPECT_EQ(devices().at(0).gpu.health, Health::Unhealthy);
+  write(one("") + "xid 0 95\nxid 0 31\n");
+  EXPECT_EQ(devices().at(0).gpu.health, Health::Unhealthy) << "one of a program beside it changes nothing";
 }
 
 TEST_F(NvmlTest, AnOlderDriverLeavesUnsaidWhatItDoesNotKnow) {
