@@ -279,6 +279,16 @@ TEST_F(AgentTest, NothingIsWrittenBeforeItIsKnownWhatStoodThere) {
   EXPECT_EQ(publishes, 2);
 }
 
+TEST_F(AgentTest, WhatTheDriverSaidCountsThoughWhatStoodThereIsReadLater) {
+  published();
+  breaks = 3;
+  begin();
+  look(seeing(hardware({"GPU-1A", "GPU-2B", "GPU-3C"})));
+  EXPECT_EQ(publishes, 1);
+  wait(10s);
+  EXPECT_EQ((*status)["status"]["total"].integer(), 3);
+}
+
 TEST_F(AgentTest, AGpuThatTheDriverListsNoMoreStaysUnhealthyAndIdsStay) {
   published();
   look(seeing(hardware({"GPU-2B"})));
@@ -512,6 +522,29 @@ TEST_F(AgentTest, WhatIsDeletedIsMadeAnewForTheNodeThatIsThere) {
   ASSERT_TRUE(status);
   EXPECT_EQ((*status)["metadata"]["ownerReferences"].at(0)["uid"].str(), "node-2");
   EXPECT_EQ((*status)["status"]["total"].integer(), 2);
+}
+
+TEST_F(AgentTest, AnOwnerThatIsRefusedIsReadAgain) {
+  holds_back = true;
+  begin();
+  node->child("metadata").set("uid", "node-0");  // it is read so, and then made anew
+  holds_back = false;
+  breaks_with = 422;
+  while (calls.size() > 1 || calls.front().kind != kOwnStatus || calls.front().verb == kapi::Verb::Get) {
+    const kapi::Call call = std::move(calls.front());
+    calls.erase(calls.begin());
+    holds_back = true;
+    take(agent->handle(carryOut(call), clock.now()));
+    holds_back = false;
+  }
+  EXPECT_EQ(calls.front().body["metadata"]["ownerReferences"].at(0)["uid"].str(), "node-0");
+  node->child("metadata").set("uid", "node-1");
+  breaks = 1;
+  answerAll();
+  look(seeing(hardware({"GPU-1A"})));
+  wait(10s);
+  ASSERT_TRUE(status);
+  EXPECT_EQ((*status)["metadata"]["ownerReferences"].at(0)["uid"].str(), "node-1");
 }
 
 TEST_F(AgentTest, AServerWhoseHistoryWentBackIsAFailure) {

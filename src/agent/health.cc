@@ -102,6 +102,9 @@ Verdict healthOf(const Facts& facts) {
   for (const Verdict& verdict : {memory, xids}) {
     if (verdict.health == Health::Unhealthy) { return verdict; }
   }
+  if (facts.split_into_nothing) {
+    return unhealthy("MIG is on, and there is no partition: make some, or turn MIG off");
+  }
   if (facts.fabric_pending) {
     return unknown("the NVLink fabric is not set up; see to nvidia-fabricmanager");
   }

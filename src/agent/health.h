@@ -34,11 +34,12 @@ struct Facts {
   bool lost = false;         // calls are answered "GPU is lost"
   bool needs_reset = false;  // calls are answered "reset required"
   std::optional<Recovery> recovery{};
-  bool remap_failed = false;     // a memory row could not be replaced
-  bool remap_pending = false;    // rows are replaced at the next reset
-  bool remaps = false;           // the GPU replaces rows by itself
-  std::int64_t uncorrected = 0;  // memory errors that ECC could not correct, since the driver was loaded
-  bool fabric_pending = false;   // NVSwitch fabric: not set up (yet)
+  bool remap_failed = false;        // a memory row could not be replaced
+  bool remap_pending = false;       // rows are replaced at the next reset
+  bool remaps = false;              // the GPU replaces rows by itself
+  std::int64_t uncorrected = 0;     // memory errors that ECC could not correct, since the driver was loaded
+  bool split_into_nothing = false;  // MIG is on, and there is no partition
+  bool fabric_pending = false;      // NVSwitch fabric: not set up (yet)
   std::set<std::uint64_t> xids{};
   std::string unreadable{};  // what could not be asked, and how it failed
 };

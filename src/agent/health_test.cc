@@ -47,6 +47,8 @@ INSTANTIATE_TEST_SUITE_P(
              Health::Unknown,
              "2 uncorrectable memory errors"},
         Case{"EccWhereNothingReplacesThem", {.uncorrected = 2}, Health::Unhealthy, "reset the GPU"},
+        Case{
+            "MigWithoutPartitions", {.split_into_nothing = true}, Health::Unhealthy, "there is no partition"},
         Case{"FabricNotSetUp", {.fabric_pending = true}, Health::Unknown, "nvidia-fabricmanager"},
         Case{"Unreadable", {.unreadable = "the driver cannot tell its name"}, Health::Unknown, "its name"},
         Case{"XidLost", withXids({79}), Health::Unhealthy, "XID 79: the GPU fell off the bus"},

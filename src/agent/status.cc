@@ -51,7 +51,8 @@ std::vector<PairLink> renumbered(const Hardware& hardware, const std::vector<std
   std::vector<PairLink> out;
   for (const PairLink& link : hardware.links) {
     if (link.a >= place.size() || link.b >= place.size() || link.a == link.b) { continue; }
-    const PairLink moved{place[link.a], place[link.b], link.type, std::min(link.gbps, kMostGbps)};
+    const PairLink moved{place[link.a], place[link.b], link.type,
+                         std::clamp<std::int64_t>(link.gbps, 0, kMostGbps)};
     if (moved.a < order.size() && moved.b < order.size()) { out.push_back(moved); }
   }
   return out;
@@ -82,7 +83,7 @@ Value partitionsValue(const std::vector<Partition>& partitions) {
     if (out.size() == kMostPartitions) { break; }
     out.emplace_back(Object{{"uuid", p.uuid},
                             {"profile", p.profile},
-                            {"memoryMiB", p.memory_mib},
+                            {"memoryMiB", std::max<std::int64_t>(0, p.memory_mib)},
                             {"milli", std::clamp(p.milli, 0, 1000)}});
   }
   return out;

@@ -131,11 +131,23 @@ TEST(Status, WhatTheCrdBoundsIsBounded) {
   gpu.numa_node = -7;
   gpu.partitions.resize(65);
   gpu.partitions[0].milli = 2000;
+  gpu.partitions[0].memory_mib = -1;
   const Value device = statusBody(model::NodeName{"n"}, view, "")["status"]["devices"].at(0);
+  EXPECT_EQ(device["partitions"].at(0)["memoryMiB"].integer(), 0);
   EXPECT_EQ(device["memoryMiB"].integer(), 0);
   EXPECT_EQ(device["numaNode"].integer(), -1);
   EXPECT_EQ(device["partitions"].items().size(), 64U);
   EXPECT_EQ(device["partitions"].at(0)["milli"].integer(), 1000);
+}
+
+TEST(Status, ABandwidthIsWhatTheApiTakes) {
+  Hardware hardware = three();
+  hardware.links[0].gbps = -5;
+  hardware.links[1].gbps = std::int64_t{1} << 40;
+  const auto devices = devicesOf(hardware);
+  EXPECT_EQ(devices[2].links[0].gbps, 2'147'483'647);
+  EXPECT_EQ(devices[2].links[1].gbps, 0);
+  EXPECT_EQ(devices[2].bandwidth_gbps, 0);
 }
 
 /// What was written is read again as it was, but for the users.

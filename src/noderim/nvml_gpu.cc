@@ -201,6 +201,7 @@ void readPartitions(const NvmlCalls& nvml, NvmlGpu& out) {
     if (nvml.mig_by_index(out.handle, i, &partition) != kNvmlOk) { continue; }  // a gap
     out.gpu.partitions.push_back(partitionOf(nvml, partition, out.gpu.memory_mib));
   }
+  out.facts.split_into_nothing = out.gpu.partitions.empty();
 }
 
 // ---- links between two

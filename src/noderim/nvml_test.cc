@@ -155,6 +155,8 @@ INSTANTIATE_TEST_SUITE_P(
         HealthCase{"RowsFailed", "failure=1", "", Health::Unhealthy, "could not be replaced"},
         HealthCase{"EccWithRows", "ecc=3", "", Health::Unknown, "3 uncorrectable"},
         HealthCase{"EccWithoutRows", "ecc=3 noremap=1", "", Health::Unhealthy, "3 uncorrectable"},
+        HealthCase{"MigWithoutPartitions", "mig=1", "", Health::Unhealthy, "there is no partition"},
+        HealthCase{"MigWithOne", "mig=1", "mig at=0 uuid=MIG-0\n", Health::Healthy, ""},
         HealthCase{"FabricInProgress", "fabric=2", "", Health::Unknown, "fabric"},
         HealthCase{"FabricNotStarted", "fabric=1", "", Health::Unknown, "fabric"},
         HealthCase{"FabricByTheOlderStruct", "fabric=2 fabricv2=1", "", Health::Unknown, "fabric"},
@@ -178,6 +180,8 @@ TEST_F(NvmlTest, AnXidCountsOnAfterTheLookThatTookIt) {
   write(one("") + "xid 0 95\n");
   EXPECT_EQ(devices().at(0).gpu.health, Health::Unhealthy);
   EXPECT_EQ(devices().at(0).gpu.health, Health::Unhealthy);
+  write(one("") + "xid 0 95\nxid 0 31\n");
+  EXPECT_EQ(devices().at(0).gpu.health, Health::Unhealthy) << "one of a program beside it changes nothing";
 }
 
 TEST_F(NvmlTest, AnOlderDriverLeavesUnsaidWhatItDoesNotKnow) {

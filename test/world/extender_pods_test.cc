@@ -7,7 +7,7 @@
 #include "test/world/cluster.h"
 #include "test/world/combined_replica.h"
 
-namespace gs::test {
+namespace gs::test::extender_pods {  // its Verb and Kind are not those of other tests
 namespace {
 
 using extender::Answer;
@@ -495,4 +495,4 @@ TEST_F(ExtenderPodsWorld, WhoFindsNoSlotWaitsForOne) {
 }
 
 }  // namespace
-}  // namespace gs::test
+}  // namespace gs::test::extender_pods
