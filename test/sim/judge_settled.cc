@@ -77,6 +77,7 @@ bool Judge::shouldFitAsMapped(const Pod& pod, const std::set<std::string>& witho
       without.contains(name)) {
     return false;
   }
+  if (plan_.has(Feature::Large) && podsOn(name) >= 110) { return false; }
   const auto& ids = pod.mapped->second;
   if (!ids.empty() && !isWithinQuota(pod, name, static_cast<std::int64_t>(ids.size()))) { return false; }
   std::int64_t untouched = 0;

@@ -117,6 +117,10 @@ TEST_F(LedgerNames, WhatOnlyAPodNamesIsNoNode) {
   EXPECT_EQ(named("ghost"), "b");
   drop("b");
   EXPECT_EQ(named("ghost"), "none");
+  put("ghost", "ghost");
+  EXPECT_EQ(named("ghost"), "ghost");
+  drop("ghost");
+  EXPECT_EQ(named("ghost"), "none") << "its label went with it, and its holdings stay";
 }
 
 }  // namespace
