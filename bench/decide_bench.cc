@@ -186,6 +186,24 @@ Run placeWithMisfits(int misfits, const std::vector<model::Uid>& uids) {
   return {cpuSeconds() - start, 20'000};
 }
 
+/// Pods of a map, each with a request of its own for two GPUs of one of 500 nodes, however many there are.
+Run fillMapped(int nodes, const std::vector<model::Uid>& uids) {
+  constexpr int kPods = 2'000;
+  const auto cluster = std::make_unique<Cluster>(nodes);
+  const double start = cpuSeconds();
+  for (int i = 0; i < kPods; ++i) {
+    PodRequest r;
+    r.door = &kMapDoor;
+    r.on_node = fmt::format("node-{:05}", i * 7 % 500);
+    r.devices.emplace();
+    r.devices->count = 2;
+    r.devices->exact = {i % 4, 4 + i % 4};
+    r.devices->shared = true;
+    cluster->placeOne(cluster->decider.classOf(r), uids[static_cast<std::size_t>(i)]);
+  }
+  return {cpuSeconds() - start, kPods};
+}
+
 // ---- as google benchmarks
 
 void report(benchmark::State& state, const Run& run) { state.SetIterationTime(run.seconds); }
@@ -210,6 +228,16 @@ BENCHMARK(BM_DecideSingles)
     ->Arg(500)
     ->Arg(5'000)
     ->Arg(50'000)
+    ->UseManualTime()
+    ->Unit(benchmark::kMillisecond);
+
+void BM_DecideMapped(benchmark::State& state) {
+  timeFill(state, fillMapped, static_cast<int>(state.range(0)), 2'000);
+}
+BENCHMARK(BM_DecideMapped)
+    ->Arg(500)
+    ->Arg(50'000)
+    ->Iterations(20)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 

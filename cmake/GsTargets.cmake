@@ -71,6 +71,19 @@ function(gs_app_deps app)
   set_property(GLOBAL PROPERTY GS_APP_DEPS_${app} ${ARGN})
 endfunction()
 
+# test/nvml: a libnvidia-ml.so.1 for tests, and one that lacks what older drivers lack.
+function(gs_fake_nvml)
+  foreach(kind fake old)
+    set(folder "${CMAKE_BINARY_DIR}/tests/nvml-${kind}")
+    add_library(nvml_${kind} MODULE "${CMAKE_SOURCE_DIR}/test/nvml/fake_nvml.cc")
+    set_target_properties(nvml_${kind} PROPERTIES OUTPUT_NAME nvidia-ml SUFFIX .so.1 LIBRARY_OUTPUT_DIRECTORY "${folder}")
+    target_link_libraries(nvml_${kind} PRIVATE gs_options)
+    target_compile_definitions(noderim_test PRIVATE "GS_NVML_${kind}=\"${folder}/libnvidia-ml.so.1\"")
+    add_dependencies(noderim_test nvml_${kind})
+  endforeach()
+  target_compile_definitions(nvml_old PRIVATE GS_FAKE_NVML_OLD)
+endfunction()
+
 # src/apps/gpu_scheduler_main.cc -> bin/gpu-scheduler
 function(gs_apps)
   file(GLOB mains CONFIGURE_DEPENDS "${CMAKE_SOURCE_DIR}/src/apps/*_main.cc")

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "agent/kinds.h"
 #include "kapi/decode.h"
 #include "kapi/paths.h"
 #include "kapi/write.h"
@@ -29,7 +30,9 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string_view in{reinterpret_cast<const char*>(data), size};
   if (const auto document = json::Document::read(in)) {
     const json::Value v = document->root().value();
-    for (const kapi::Kind kind : testing::allKinds()) {
+    auto kinds = testing::allKinds();
+    kinds.push_back(agent::kOwnStatus);
+    for (const kapi::Kind kind : kinds) {
       const auto object = kapi::decodeObject(kind, v);
       if (!(object == kapi::decodeObject(kind, document->root()))) { __builtin_trap(); }
       static_cast<void>(object.key());

@@ -33,8 +33,10 @@ bool changed(const gs::webhook::Handler& handler, Value& review) {
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view in{reinterpret_cast<const char*>(data), size};
-  if (gs::model::parseMap(in).size() > gs::model::kMostMapEntries) { __builtin_trap(); }
-  (void)gs::model::ordinalOf(in.substr(0, size / 2), in.substr(size / 2));
+  const auto ordinal = gs::model::ordinalOf(in.substr(0, size / 2), in.substr(size / 2));
+  const auto entry = gs::model::readMap(in, ordinal.value_or(0)).entry;
+  const auto gpus = gs::model::parseMapGpus(entry ? entry->gpus : in);
+  if (gpus && gpus->size() > gs::model::kMostMapGpus) { __builtin_trap(); }
   const gs::webhook::Handler handler{{}};
   for (const char* target : {"/validate", "/mutate"}) {
     const auto served =

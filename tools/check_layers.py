@@ -65,11 +65,14 @@ LAYERS = {
     "webhook":   ("controller kapi json net/http_types.h model base",              "fmt expected",  PURE),
     "crds":      ("json yaml model/claim.h base",                                 "fmt expected",  PURE),
     "rpc":       ("base",                                                         "fmt expected grpc",  []),
+    "agent":     ("controller kapi json model base",                              "fmt expected",  PURE),
+    "noderim":   ("rpc agent kapi json yaml model base",                          "fmt expected",  ["random"]),
     "check":     ("base",                                                         "fmt expected",  PURE),
     "process":   ("k8s controller kapi net model base",                                      "fmt expected cli11", []),
     "serve/extender": ("extender sched model process k8s kapi net base",          "fmt expected",  ["random", "clock"]),
     "serve/webhook": ("webhook process k8s kapi net model base",                 "fmt expected",  ["random", "clock"]),
     "serve/crds": ("crds process k8s kapi json base",                             "fmt expected",  ["random", "clock"]),
+    "serve/agent": ("noderim agent process k8s kapi json model base",                  "fmt expected",  ["random", "clock"]),
     "serve/combined": ("serve/extender scheduler extender engine sched controller model process k8s kapi json net base", "fmt expected", ["random", "clock"]),
     "sandbox/node":  ("apiserver crds kapi json model base",                          "fmt expected",  PURE),
     "sandbox/controllers": ("apiserver kapi json model base",                     "fmt expected",  PURE),
@@ -121,7 +124,7 @@ DIALECTS = {
     "vcuda": (r"[vV]cuda|tencent\.com/(?:vcuda|predicate|gpu-assigned)", "extender/ sandbox/node/gpu_manager"),
     "devices by id": (r"\bk(?:Allocated|VisibleDevices|Reservation)Key\b|\bkPlainDoor\b|"
                       r"gpu\.scheduling/(?:allocated|visible-devices|reservation)\b",
-                      "scheduler/ webhook/pod_mutation apps/gpu_scheduler_main.cc sandbox/node/kubelet.cc sandbox/serve/demo.cc"),
+                      "scheduler/ webhook/pod_mutation agent/users apps/gpu_scheduler_main.cc sandbox/node/kubelet.cc sandbox/serve/demo.cc"),
     "claim": (r"\bkClaim(?:Key|Door)\b|gpu\.scheduling/claim\b", "webhook/pod_mutation"),
     "map": (r"\bkMap(?:Key|Door)\b|gpu-scheduling-map", "webhook/pod_mutation"),
 }
@@ -147,7 +150,7 @@ BANNED_EVERYWHERE = {
              "outside is a Pattern (apiserver/schema/pattern.h)",
     "bits/stdc++.h": "include what is used",
 }
-SYSTEM_OK = {"base", "net", "k8s", "sandbox", "process", "apps"}  # may use POSIX headers such as <unistd.h>
+SYSTEM_OK = {"base", "net", "k8s", "noderim", "sandbox", "process", "apps"}  # may use POSIX headers such as <unistd.h>
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 COMMENT_OR_STRING = re.compile(r'//[^\n]*|/\*.*?\*/|R"(\w*)\(.*?\)\1"|"(?:\\.|[^"\\\n])*"', re.S)
 

@@ -92,6 +92,7 @@ int run(const process::Program& program, Flags& f) {
                 .election = f.election,
                 .pages = f.pages,
                 .metrics = serve::schedulerMetrics(),
+                .service = program.name(),
                 .said = {{"quotas", serve::quotaSource(f.scheduler.quota, f.quota_file)}}});
   if (!service) { return process::refuse(service.error()); }
   f.scheduler.lease_namespace = (*service)->leaseNamespace();

@@ -47,7 +47,7 @@ sched::Amount amountIn(const model::Lease& lease, const model::Uid& uid) {
 
 }  // namespace
 
-/// A pod's annotation does not say how much it holds; its lease does, else its claim.
+/// A pod's annotation does not say how much it holds; its lease does, else its door or its claim.
 sched::Amount Engine::amountOf(const model::Pod& pod, const model::NodeName& node, int id) const {
   for (const auto& key : cache_.leasesOf(pod.uid)) {
     const model::Lease& lease = *cache_.lease(key);
@@ -56,13 +56,14 @@ sched::Amount Engine::amountOf(const model::Pod& pod, const model::NodeName& nod
     return amountIn(lease, pod.uid);
   }
   if (const auto known = shares(pod.uid)) { return {*known, 0, 0}; }
-  return {isShared(cache_.claim({pod.key.ns, sched::claimName(pod)})), 0, 0};
+  return {holdingsOf(pod).shared || isShared(cache_.claim({pod.key.ns, sched::claimName(pod)})), 0, 0};
 }
 
 std::vector<int> Engine::seenInUse(const model::Pod& pod, const sched::Holdings& said) const {
   std::vector<int> ids;
   const model::GpuNodeStatus* status = cache_.status(pod.node);
-  const bool asked = said.counted > 0 || said.ids.has_value() || !sched::claimName(pod).empty();
+  const bool asked =
+      said.counted > 0 || said.ids.has_value() || said.shared || !sched::claimName(pod).empty();
   if (status == nullptr || !asked) { return ids; }
   for (const auto& device : status->devices) {
     const auto& users = device.in_use_by;

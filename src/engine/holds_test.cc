@@ -194,6 +194,24 @@ TEST_F(EngineTest, WithoutALeaseTheClaimSaysWhetherItIsShared) {
   EXPECT_TRUE(node().devices[0].holders[0].amount.shared);
 }
 
+TEST_F(EngineTest, WithoutALeaseAPodWithAMapSharesWhatItHas) {
+  const auto mapped = PodBuilder("p-0").annotate("gpu-scheduling-map", "0=node-a:0").on("node-a").running();
+  comes(PodBuilder(mapped).allocated("node-a:0"));
+  EXPECT_TRUE(node().devices[0].holders[0].amount.shared);
+  comes(leaseOf(mapped, 0));
+  EXPECT_FALSE(node().devices[0].holders[0].amount.shared) << "its lease knows better";
+}
+
+TEST_F(EngineTest, WhatAPodWithAMapUsesIsHeldThoughNothingElseSpeaksOfIt) {
+  comes(PodBuilder("p-0").annotate("gpu-scheduling-map", "0=node-a:0").on("node-a").running());
+  EXPECT_EQ(use(2), DeviceUse::Free);
+  auto seen = testing::makeStatus("node-a", 4);
+  seen.revision = 2;
+  seen.devices[2].in_use_by = {model::Uid{"uid-p-0"}};
+  statusComes(seen);
+  EXPECT_EQ(use(2), DeviceUse::Held);
+}
+
 TEST_F(EngineTest, AStatusThatShrinksTakesNothingFromHolders) {
   comes(PodBuilder("p").on("node-a").allocated("node-a:3").running());
   auto less = testing::makeStatus("node-a", 2);

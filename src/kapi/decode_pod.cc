@@ -320,6 +320,10 @@ model::Pod decodePod(const View& v) {
   pod.revision = objectRevision(v);
   pod.created = parseTime(meta["creationTimestamp"].str()).value_or(Wall{});
   pod.deleting = !meta["deletionTimestamp"].isNull();
+  const std::string_view generated_from = meta["generateName"].str();
+  if (pod.key.name.starts_with(generated_from) && generated_from.size() <= UINT8_MAX) {
+    pod.generated = static_cast<std::uint8_t>(generated_from.size());
+  }
   pod.is_agent = meta["labels"]["app"].str() == "gpu-scheduler-agent";
   for (const auto [key, value] : meta["annotations"].members()) {
     if (model::isReadAnnotation(key) && value.isString()) { pod.annotations.emplace(key, value.str()); }

@@ -78,6 +78,19 @@ TEST(DecodePod, KeepsOnlyTheAnnotationsThatSomebodyReads) {
                                                 {"gpu-scheduling-map", "0=n:1"}}));
 }
 
+TEST(DecodePod, SaysFromWhichCharactersItsNameWasGenerated) {
+  const auto generated = [](const std::string& meta) {
+    return static_cast<int>(decodePod(*json::parse(R"({"metadata":{)" + meta + "}}")).generated);
+  };
+  EXPECT_EQ(generated(R"("name":"sts-2","generateName":"sts-")"), 4);
+  EXPECT_EQ(generated(R"("name":"sts-2")"), 0);
+  EXPECT_EQ(generated(R"("name":"other-2","generateName":"sts-")"), 0) << "whoever made it wrote the name";
+  EXPECT_EQ(generated(R"("name":")" + std::string(300, 'n') + R"(-2","generateName":")" +
+                      std::string(300, 'n') + "\""),
+            0)
+      << "no name is so long";
+}
+
 TEST(DecodePod, SaysWhichContainersAreNotToldTheirGpus) {
   const std::string reference =
       R"({"name":"CUDA_VISIBLE_DEVICES","valueFrom":{"fieldRef":{"apiVersion":"v1",)"

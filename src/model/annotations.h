@@ -16,6 +16,7 @@ namespace gs::model {
 inline constexpr const char* kClaimKey = "gpu.scheduling/claim";
 inline constexpr const char* kMapKey = "gpu-scheduling-map";
 inline constexpr const char* kEnforcerLabel = "gpu.scheduling/enforcer";
+inline constexpr const char* kNodeNameLabel = "gpu-node-name";  // by which maps name a node (model/map.h)
 // Keys that only we write.
 inline constexpr const char* kAllocatedKey = "gpu.scheduling/allocated";
 inline constexpr const char* kVisibleDevicesKey = "gpu.scheduling/visible-devices";

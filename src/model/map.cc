@@ -1,9 +1,13 @@
 #include "model/map.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
+#include <utility>
 
 #include "base/ascii.h"
+#include "model/ids.h"
 
 namespace gs::model {
 namespace {
@@ -35,21 +39,34 @@ std::optional<std::pair<std::string_view, std::string_view>> partedBy(char mark,
   return std::pair{trim(text.substr(0, at)), trim(text.substr(at + 1))};
 }
 
+/// Digits and nothing else, up to the largest; nullopt: it is something else.
+std::optional<int> gpuId(std::string_view word) {
+  int id = 0;
+  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), id);
+  const bool all = error == std::errc{} && end == word.data() + word.size();
+  return all && isDigit(word.front()) && id <= kMaxDeviceId ? std::optional{id} : std::nullopt;
+}
+
 }  // namespace
 
-std::map<std::int64_t, MapEntry> parseMap(std::string_view text) {
-  std::map<std::int64_t, MapEntry> out;
+MapReading readMap(std::string_view text, std::int64_t ordinal) {
+  MapReading out;
+  std::optional<std::pair<std::string_view, std::string_view>> found;
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find('\n', at), text.size());
-    const auto line = partedBy('=', trim(text.substr(at, end - at)));
+    const std::string_view whole = trim(text.substr(at, end - at));
     at = end + 1;
+    const auto line = partedBy('=', whole);
     if (!line) { continue; }
-    const auto ordinal = wholeNumber(line->first);
-    if (!ordinal) { break; }
-    const auto entry = partedBy(':', line->second);
-    if (!entry || (out.size() == kMostMapEntries && !out.contains(*ordinal))) { continue; }
-    out.insert_or_assign(*ordinal, MapEntry{std::string{entry->first}, std::string{entry->second}});
+    const auto number = wholeNumber(line->first);
+    if (!number) {
+      out.ended_at = whole;
+      break;
+    }
+    const auto entry = *number == ordinal ? partedBy(':', line->second) : std::nullopt;
+    if (entry) { found = entry; }
   }
+  if (found) { out.entry = MapEntry{std::string{found->first}, std::string{found->second}}; }
   return out;
 }
 
@@ -59,6 +76,35 @@ std::optional<std::int64_t> ordinalOf(std::string_view name, std::string_view ge
   }
   const auto at = name.rfind('-');
   return at == std::string_view::npos ? std::nullopt : wholeNumber(name.substr(at + 1));
+}
+
+Result<std::vector<int>> parseMapGpus(std::string_view gpus) {
+  const auto wrong = [](std::string what) { return fail(Code::Invalid, std::move(what)); };
+  std::vector<int> ids;
+  std::string_view rest = trim(gpus);
+  for (bool more = !rest.empty(); more;) {
+    const auto comma = rest.find(',');
+    more = comma != std::string_view::npos;
+    const std::string_view word = trim(rest.substr(0, comma));
+    rest.remove_prefix(more ? comma + 1 : rest.size());
+    const auto id = gpuId(word);
+    if (word.find('/') != std::string_view::npos) {
+      return wrong(fmt::format("'{}' names a MIG partition; a map names whole GPUs, by their ids",
+                               word.substr(0, 64)));
+    }
+    if (!id) {
+      return wrong(fmt::format("'{}' is no GPU id; write ids from 0 to {} with a comma between them",
+                               word.substr(0, 64), kMaxDeviceId));
+    }
+    if (ids.size() == kMostMapGpus) {
+      return wrong(fmt::format("names more than {} GPUs; one pod gets no more", kMostMapGpus));
+    }
+    ids.push_back(*id);
+  }
+  std::sort(ids.begin(), ids.end());
+  const auto twice = std::adjacent_find(ids.begin(), ids.end());
+  if (twice != ids.end()) { return wrong(fmt::format("names GPU {} twice; write it once", *twice)); }
+  return ids;
 }
 
 }  // namespace gs::model

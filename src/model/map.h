@@ -9,32 +9,44 @@
 // node is a logical name. Lines without `=` or `:` are passed over, of lines with one ordinal the last
 // counts, and an ordinal that is no whole number ends the reading: what stands before it holds. That is how
 // the map scheduler read it, and what its users' manifests mean.
-// Reading is linear in the text, whatever stands in it. Pure.
+// What a pod's line says is kept as it stands there, for its containers are told that; whoever gives GPUs
+// reads their ids with parseMapGpus(), which takes no nonsense.
+// Reading is linear in the text, whatever stands in it, and keeps one line. Pure.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include "base/result.h"
 
 namespace gs::model {
 
 struct MapEntry {
   std::string node;
-  std::string gpus;  // as it stands there: what containers are told
+  std::string gpus;  // as it stands there
   friend bool operator==(const MapEntry&, const MapEntry&) = default;
 };
 
-/// Of more entries the first so many that are read hold.
-inline constexpr std::size_t kMostMapEntries = 10'000;
-
-[[nodiscard]] std::map<std::int64_t, MapEntry> parseMap(std::string_view text);
+/// What a map says of one ordinal.
+struct MapReading {
+  std::optional<MapEntry> entry;
+  std::string_view ended_at;  // the line at which reading ended, in the text; "": it was read to its end
+};
+[[nodiscard]] MapReading readMap(std::string_view text, std::int64_t ordinal);
 
 /// The number behind the last `-` of a pod's name: my-app-0 -> 0. Where the name begins with `generate_name`
 /// (metadata.generateName) and a number follows, that one. nullopt: it has none.
 [[nodiscard]] std::optional<std::int64_t> ordinalOf(std::string_view name,
                                                     std::string_view generate_name = {});
+
+/// One pod gets no more.
+inline constexpr std::size_t kMostMapGpus = 64;
+/// The ids of an entry: "0,1", in any order; "" is none. Ascending, each once, 0 to kMaxDeviceId. Error
+/// Invalid: what is wrong with it, and what to write.
+[[nodiscard]] Result<std::vector<int>> parseMapGpus(std::string_view gpus);
 
 }  // namespace gs::model

@@ -2,10 +2,21 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace gs::model {
 namespace {
 
 using Map = std::map<std::int64_t, MapEntry>;
+
+/// What it says of each of these ordinals.
+Map readAll(std::string_view text) {
+  Map out;
+  for (std::int64_t ordinal = -5; ordinal <= 20; ++ordinal) {
+    if (auto entry = readMap(text, ordinal).entry) { out.emplace(ordinal, *std::move(entry)); }
+  }
+  return out;
+}
 
 TEST(MapGrammar, IsReadAsTheMapSchedulerReadIt) {
   const struct {
@@ -31,16 +42,71 @@ TEST(MapGrammar, IsReadAsTheMapSchedulerReadIt) {
       {"99999999999999999999=a:1\n1=b:2", {}},
       {"0=:1", {{0, {"", "1"}}}},
   };
-  for (const auto& c : cases) { EXPECT_EQ(parseMap(c.text), c.want) << c.text; }
+  for (const auto& c : cases) { EXPECT_EQ(readAll(c.text), c.want) << c.text; }
 }
 
-TEST(MapGrammar, VeryManyLinesAreBounded) {
+TEST(MapGrammar, SaysWhereReadingEnded) {
+  EXPECT_EQ(readMap("0=a:1\n x = b:2 \n2=c:3", 2).ended_at, "x = b:2");
+  EXPECT_EQ(readMap("0=a:1\nno mark\n2=c:3", 5).ended_at, "");
+  EXPECT_EQ(readMap("0=a:1\nno colon=\n2=c:3", 2).ended_at, "no colon=");
+}
+
+TEST(MapGrammar, OfVeryManyLinesTheLastOfAnOrdinalCounts) {
   std::string text;
   for (int i = 0; i < 100'000; ++i) { text += std::to_string(i) + "=n:0\n"; }
   text += "7=again:1\n";
-  const Map map = parseMap(text);
-  EXPECT_EQ(map.size(), kMostMapEntries);
-  EXPECT_EQ(map.at(7).node, "again");
+  EXPECT_EQ(readMap(text, 7).entry, (MapEntry{"again", "1"}));
+  EXPECT_EQ(readMap(text, 99'999).entry, (MapEntry{"n", "0"}));
+  EXPECT_EQ(readMap(text, 100'000).entry, std::nullopt);
+}
+
+TEST(MapGpus, AreIdsEachOnceInAnyOrder) {
+  const struct {
+    const char* text;
+    std::vector<int> want;
+  } cases[] = {
+      {"", {}},        {"  ", {}},          {"0", {0}},       {"0,1,2", {0, 1, 2}},
+      {"2,0", {0, 2}}, {" 3 , 1 ", {1, 3}}, {"1023", {1023}}, {"007", {7}},
+  };
+  for (const auto& c : cases) {
+    const auto ids = parseMapGpus(c.text);
+    ASSERT_TRUE(ids.has_value()) << c.text;
+    EXPECT_EQ(*ids, c.want) << c.text;
+  }
+}
+
+TEST(MapGpus, SayWhatIsWrong) {
+  const struct {
+    const char* text;
+    const char* want;
+  } cases[] = {
+      {"x", "'x' is no GPU id; write ids from 0 to 1023 with a comma between them"},
+      {"0 1", "'0 1' is no GPU id; write ids from 0 to 1023 with a comma between them"},
+      {"0,", "'' is no GPU id; write ids from 0 to 1023 with a comma between them"},
+      {",", "'' is no GPU id; write ids from 0 to 1023 with a comma between them"},
+      {"-1", "'-1' is no GPU id; write ids from 0 to 1023 with a comma between them"},
+      {"+1", "'+1' is no GPU id; write ids from 0 to 1023 with a comma between them"},
+      {"1024", "'1024' is no GPU id; write ids from 0 to 1023 with a comma between them"},
+      {"99999999999", "'99999999999' is no GPU id; write ids from 0 to 1023 with a comma between them"},
+      {"0,GPU-1", "'GPU-1' is no GPU id; write ids from 0 to 1023 with a comma between them"},
+      {"3/1", "'3/1' names a MIG partition; a map names whole GPUs, by their ids"},
+      {"1,0,1", "names GPU 1 twice; write it once"},
+      {"1,01", "names GPU 1 twice; write it once"},
+  };
+  for (const auto& c : cases) {
+    const auto ids = parseMapGpus(c.text);
+    ASSERT_FALSE(ids.has_value()) << c.text;
+    EXPECT_EQ(ids.error().message, c.want) << c.text;
+  }
+}
+
+TEST(MapGpus, AreNotMoreThanOnePodGets) {
+  std::string text = "0";
+  for (std::size_t i = 1; i < kMostMapGpus; ++i) { text += "," + std::to_string(i); }
+  EXPECT_EQ(parseMapGpus(text)->size(), kMostMapGpus);
+  const auto one_more = parseMapGpus(text + ",64");
+  ASSERT_FALSE(one_more.has_value());
+  EXPECT_EQ(one_more.error().message, "names more than 64 GPUs; one pod gets no more");
 }
 
 TEST(MapGrammar, TheOrdinalIsTheNumberBehindTheLastHyphen) {

@@ -48,8 +48,9 @@ struct Pod {
   /// Every container of the spec, of every kind, is reported terminated, and none is started again
   /// (restartPolicy Never): what counts when the object went without an end.
   bool containers_reported_terminated = false;
-  bool ready = false;     // condition Ready=True
-  bool is_agent = false;  // label app=gpu-scheduler-agent
+  bool ready = false;          // condition Ready=True
+  bool is_agent = false;       // label app=gpu-scheduler-agent
+  std::uint8_t generated = 0;  // metadata.generateName is so many first characters of its name; 0: it is none
   std::int32_t priority = 0;
   Wall bound_at{};  // PodScheduled=True lastTransitionTime, else zero
 

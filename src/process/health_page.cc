@@ -36,6 +36,12 @@ net::Response HealthPage::ready(bool verbose) const {
   return net::textResponse(ok ? 200 : 503, ok && !verbose ? "ok\n" : text->substr(1));
 }
 
+/// The bytes that its users' probes and scripts look for.
+net::Response HealthPage::inJson(int status, const char* good, const char* bad) const {
+  return net::jsonResponse(status, fmt::format(R"({{"service":"{}","status":"{}"}})", wiring_.service,
+                                               status == 200 ? good : bad));
+}
+
 std::optional<std::string> HealthPage::state() const {
   MutexLock lock{mutex_};
   if (wiring_.now() >= state_until_) {
@@ -67,6 +73,10 @@ net::Response HealthPage::answer(const net::Request& request) const {
   if (request.path() == "/healthz" || request.path() == "/livez") { return health(); }
   if (request.path() == "/readyz") { return ready(request.target.find("verbose") != std::string::npos); }
   if (request.path() == "/metrics") { return metrics(); }
+  if (!wiring_.service.empty()) {
+    if (request.path() == "/health") { return inJson(health().status, "healthy", "unhealthy"); }
+    if (request.path() == "/ready") { return inJson(ready(false).status, "ready", "not ready"); }
+  }
   if (const auto other = wiring_.others.find(std::string{request.path()}); other != wiring_.others.end()) {
     auto text = other->second();
     return text ? net::textResponse(200, *std::move(text)) : noAnswer();

@@ -5,6 +5,8 @@
 //             or is done without; `?verbose` or a failure lists each check
 //   /metrics  Prometheus text; the machine's state is counted when asked for, once a second at most:
 //             whoever asks again and again must not keep the machine's thread
+//   /health, /ready  the same two in a line of JSON, as the map scheduler had them, of a program that has a
+//             name there: {"service":"gpu-scheduler","status":"healthy"}; without a line break
 //   others    text for whoever debugs, as the program has it
 // Thread-safe as far as what it is wired to is.
 #pragma once
@@ -34,6 +36,7 @@ class HealthPage {
     std::function<std::string()> metrics;  // that were counted
     std::function<k8s::ElectionThread::View()> election;
     std::function<Mono()> now;       // of a clock that every thread may ask
+    std::string service{};           // its name at /health and /ready; "": they are not served
     std::string standalone_gauge{};  // name of the gauge that is 1 while it leads without the lease; "" none
     std::map<std::string, Ask> others{};  // by path: text for whoever debugs
   };
@@ -44,6 +47,7 @@ class HealthPage {
 
  private:
   [[nodiscard]] net::Response ready(bool verbose) const;
+  [[nodiscard]] net::Response inJson(int status, const char* good, const char* bad) const;
   [[nodiscard]] net::Response health() const;
   [[nodiscard]] net::Response metrics() const;
   [[nodiscard]] std::optional<std::string> state() const GS_EXCLUDES(mutex_);

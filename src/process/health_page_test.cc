@@ -16,15 +16,19 @@ class HealthPageTest : public testing::Test {
   std::optional<std::string> dump = "what is known\n";
   bool unauthorized = false;
   k8s::ElectionThread::View election;
-  HealthPage page{{.failure = [this] { return failure; },
-                   .readiness = [this] { return readiness; },
-                   .state = [] { return std::optional<std::string>{"state 1\n"}; },
-                   .unauthorized = [this] { return unauthorized; },
-                   .metrics = [] { return std::string{"counted 1\n"}; },
-                   .election = [this] { return election; },
-                   .now = [] { return Mono{}; },
-                   .standalone_gauge = "runs_standalone",
-                   .others = {{"/debug/ledger", [this] { return dump; }}}}};
+  [[nodiscard]] HealthPage::Wiring wiring() {
+    return {.failure = [this] { return failure; },
+            .readiness = [this] { return readiness; },
+            .state = [] { return std::optional<std::string>{"state 1\n"}; },
+            .unauthorized = [this] { return unauthorized; },
+            .metrics = [] { return std::string{"counted 1\n"}; },
+            .election = [this] { return election; },
+            .now = [] { return Mono{}; },
+            .service = "gpu-scheduler",
+            .standalone_gauge = "runs_standalone",
+            .others = {{"/debug/ledger", [this] { return dump; }}}};
+  }
+  HealthPage page{wiring()};
 };
 
 TEST_F(HealthPageTest, IsReadyWhenTheMachineIsAndItsTokenIsTaken) {
@@ -56,6 +60,30 @@ TEST_F(HealthPageTest, AMachineThatCanDoNothingMoreIsToBeRestarted) {
   EXPECT_EQ(get("/healthz").body, "history went back\n");
   failure = std::nullopt;
   EXPECT_EQ(get("/healthz").body, "the owner thread does not answer\n");
+}
+
+TEST_F(HealthPageTest, SaysInJsonWhatTheMapSchedulerSaid) {
+  EXPECT_EQ(get("/health").status, 200);
+  EXPECT_EQ(get("/health").body, R"({"service":"gpu-scheduler","status":"healthy"})");
+  EXPECT_EQ(get("/health").headers, (net::Headers{{"Content-Type", "application/json"}}));
+  EXPECT_EQ(get("/ready?x=1").status, 200);
+  EXPECT_EQ(get("/ready").body, R"({"service":"gpu-scheduler","status":"ready"})");
+  readiness = "0cache: not listed yet\n";
+  EXPECT_EQ(get("/ready").status, 503);
+  EXPECT_EQ(get("/ready").body, R"({"service":"gpu-scheduler","status":"not ready"})");
+  EXPECT_EQ(get("/health").status, 200);
+  failure = "history went back";
+  EXPECT_EQ(get("/health").status, 500);
+  EXPECT_EQ(get("/health").body, R"({"service":"gpu-scheduler","status":"unhealthy"})");
+  EXPECT_EQ(get("/health/x").status, 404);
+}
+
+TEST_F(HealthPageTest, AProgramWithoutSuchUsersHasNeither) {
+  auto plain = wiring();
+  plain.service.clear();
+  HealthPage other{std::move(plain)};
+  EXPECT_EQ(other.answer({"GET", "/health", {}, ""}).status, 404);
+  EXPECT_EQ(other.answer({"GET", "/ready", {}, ""}).status, 404);
 }
 
 TEST_F(HealthPageTest, APageForWhoDebugsIsTheMachinesText) {

@@ -53,6 +53,7 @@ HealthPage::Wiring Service::pages(const Machine& machine) {
                          .metrics = [this] { return metrics_.text() + host_->metricsText(); },
                          .election = [this] { return host_->election(); },
                          .now = [this] { return host_->now(); },
+                         .service = options_.service,
                          .standalone_gauge = options_.standalone_gauge};
   for (const auto& [path, text] : machine.pages) { out.others.emplace(path, asks(text)); }
   return out;

@@ -67,6 +67,7 @@ class Service {
     std::string pages;                        // address of health and metrics; "": none
     bool goes_on_without_pages = false;       // another process may have the port
     std::vector<k8s::MetricSpec> metrics{};   // that the machine counts
+    std::string service{};                    // as in HealthPage
     std::string standalone_gauge{};           // as in HealthPage
     std::vector<log::Field> said{};           // at the start, beside the flags: where quotas come from, say
   };

@@ -176,10 +176,9 @@ Verdict mutatePod(const View& pod, std::string_view ns, const PodRules& rules, c
   } else {
     const auto ordinal =
         model::ordinalOf(pod["metadata"]["name"].str(), pod["metadata"]["generateName"].str());
-    const auto entries = ordinal ? model::parseMap(map->str()) : decltype(model::parseMap("")){};
-    const auto entry = ordinal ? entries.find(*ordinal) : entries.end();
-    if (entry == entries.end()) { return out; }  // why it waits, its scheduler says
-    injectIntoAll(patch, pod, Entry::literal(entry->second.gpus), rules.device_order);
+    const auto entry = ordinal ? model::readMap(map->str(), *ordinal).entry : std::nullopt;
+    if (!entry) { return out; }  // why it waits, its scheduler says
+    injectIntoAll(patch, pod, Entry::literal(entry->gpus), rules.device_order);
   }
   out.patch = patch.text();
   return out;

@@ -21,7 +21,7 @@ import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 BIN = pathlib.Path(os.environ.get("GS_BIN", ROOT / "build/release/bin"))
-PROGRAMS = ("gpu-scheduler", "gpu-scheduler-webhook", "gpu-scheduler-check", "gpu-admission", "gpu-sandbox")
+PROGRAMS = ("gpu-scheduler", "gpu-scheduler-webhook", "gpu-scheduler-agent", "gpu-scheduler-check", "gpu-admission", "gpu-sandbox")
 PATIENCE = 60  # seconds: a limit for broken programs, never a measure
 WITHOUT_MEANING = "Of klog, taken without meaning"
 
@@ -117,7 +117,8 @@ class CommandLine(unittest.TestCase):
             self.assertEqual((done.stdout.strip(), done.stderr), (wanted, ""), line)
 
     def test_the_pages_of_docs_list_every_flag_and_no_other(self):
-        pages = [("gpu-scheduler", (), "scheduler"), ("gpu-scheduler-webhook", (), "webhook"), ("gpu-admission", (), "extender"),
+        pages = [("gpu-scheduler", (), "scheduler"), ("gpu-scheduler-webhook", (), "webhook"), ("gpu-scheduler-agent", (), "agent"),
+                 ("gpu-admission", (), "extender"),
                  ("gpu-sandbox", ("serve",), "sandbox")]
         for program, path, name in pages:
             flags = flags_of(said(program, *path, "--help"), but=("General", WITHOUT_MEANING))
@@ -142,6 +143,8 @@ class CommandLine(unittest.TestCase):
             (["gpu-scheduler", "completion"], "'gpu-scheduler completion': shell is required; write bash, zsh or fish"),
             (["gpu-scheduler", "--scheduler-name="], "--scheduler-name is ''; write a name"),
             (["gpu-sandbox", "node", "remove", ""], "name is ''; write one that is not empty"),
+            (["gpu-scheduler-agent", "--enforce=all"], "--enforce is 'all'; write off, env or devices"),
+            (["gpu-scheduler-agent", "look", "--node-name=n", "--simulate=/not/there"], "--simulate: cannot read /not/there: No such file or directory"),
             (["gpu-scheduler", "--leader-elect="], "--leader-elect: '' is neither true nor false"),
             (["gpu-admission", "--incluster_mode="], "--incluster-mode: '' is neither true nor false"),
             (["gpu-sandbox", "serve", "--no-scheduler="], "--no-scheduler: '' is neither true nor false"),
@@ -179,6 +182,17 @@ class Running:
     def terminate(self):
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(PATIENCE)
+
+
+CRDS = ROOT / "charts/gpu-scheduler/crds/crds.yaml"
+NVML = BIN.parent / "tests/nvml-fake/libnvidia-ml.so.1"
+
+
+def write(url, method, body, kind="application/json"):
+    """Status of the answer."""
+    request = urllib.request.Request(url, data=body.encode(), method=method, headers={"Content-Type": kind})
+    with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
+        return answer.status
 
 
 def get(url, body=None):
@@ -268,6 +282,8 @@ class Programs(unittest.TestCase):
         scheduler.until("ready", lambda: get(pages + "/readyz")[0] == 200)
         scheduler.until("leading", lambda: "\ngpu_scheduler_leading 1\n" in get(pages + "/metrics")[1])
         self.assertEqual(get(pages + "/healthz"), (200, "ok\n"))
+        self.assertEqual(get(pages + "/health"), (200, '{"service":"gpu-scheduler","status":"healthy"}'))
+        self.assertEqual(get(pages + "/ready"), (200, '{"service":"gpu-scheduler","status":"ready"}'))
         self.assertEqual(scheduler.terminate(), 0)
         lines = [json.loads(line) for line in scheduler.log.read_text().splitlines()]
         self.assertEqual(lines[-1]["msg"], "stopped")
@@ -336,6 +352,116 @@ class Programs(unittest.TestCase):
         for gpu in ("8", "-1", "x"):
             code, _, err = call("gpu-sandbox", "gpu", "fail", "node-b", gpu, f"--kubeconfig={self.kubeconfig}")
             self.assertEqual((code, err), (2, f"node node-b has no GPU {gpu}: it has 0-7\n"))
+
+
+class Agent(unittest.TestCase):
+    """gpu-scheduler-agent on an API server with one Node that nobody else speaks for."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.kubeconfig = os.path.join(self.folder.name, "kubeconfig")
+        sandbox = self.run_program("gpu-sandbox", "serve", "--api-only", f"--kubeconfig-out={self.kubeconfig}")
+        text = sandbox.until("a kubeconfig", lambda: os.path.exists(self.kubeconfig) and pathlib.Path(self.kubeconfig).read_text())
+        self.server = re.search(r'http://[^"\s]+', text).group(0)
+        for crd in CRDS.read_text().split("\n---\n"):
+            name = re.search(r"^  name: (\S+)", crd, re.M).group(1)
+            write(f"{self.server}/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}?fieldManager=test", "PATCH", crd,
+                  "application/apply-patch+yaml")
+        write(f"{self.server}/api/v1/nodes", "POST", json.dumps({"metadata": {"name": "n"}}))
+
+    def tearDown(self):
+        self.doCleanups()
+        self.folder.cleanup()
+
+    def run_program(self, program, *arguments, **options):
+        running = Running(self.folder.name, program, *arguments, **options)
+        self.addCleanup(running.process.wait)
+        self.addCleanup(running.process.kill)
+        return running
+
+    def run_agent(self, *arguments, **environment):
+        return self.run_program("gpu-scheduler-agent", f"--kubeconfig={self.kubeconfig}", "--metrics-address=127.0.0.1:0",
+                                "--poll-interval=20ms", "--driver-timeout=200ms", *arguments,
+                                env={**os.environ, "NODE_NAME": "n", **environment})
+
+    def status(self):
+        code, text = get(f"{self.server}/apis/gpu.scheduling/v1/gpunodestatuses/n")
+        return json.loads(text).get("status", {}) if code == 200 else {}
+
+    def until(self, agent, what, holds):
+        def found():
+            status = self.status()
+            return status if status and holds(status) else None
+        return agent.until(what, found)
+
+    def replace(self, path, text):
+        """As a whole, so that nobody reads half of it."""
+        pathlib.Path(path + ".new").write_text(text)
+        os.replace(path + ".new", path)
+
+    def test_a_simulated_node_is_published_and_falls_sick_as_its_file_says(self):
+        file = os.path.join(self.folder.name, "nodes.yaml")
+        self.replace(file, "nodes:\n- name: n\n  gpus: {count: 2, model: M}\n")
+        agent = self.run_agent(f"--simulate={file}", "--enforce=env", "--publish-interval=100ms")
+        status = self.until(agent, "published", lambda s: s["conditions"][0]["status"] == "True" and s["total"] == 2)
+        self.assertEqual((status["healthy"], status["enforcement"], status["devices"][0]["model"]), (2, "env", "M"))
+        self.until(agent, "a new look at containers", lambda s: s["observedTime"] > status["observedTime"])
+        self.replace(file, "nodes:\n- name: n\n  gpus: {count: 2, health: [{id: 1, health: Unhealthy, reason: XID 79}]}\n")
+        status = self.until(agent, "sick", lambda s: s["healthy"] == 1)
+        self.assertEqual(status["devices"][1]["healthReason"], "XID 79")
+        self.replace(file, "nodes: 7\n")
+        status = self.until(agent, "in doubt", lambda s: s["healthy"] == 0)
+        self.assertEqual([d["health"] for d in status["devices"]], ["Unknown", "Unhealthy"])
+        pages = "http://" + re.search(r"pages=(\S+)", agent.line("msg=running")).group(1)
+        code, text = get(pages + "/readyz?verbose")
+        self.assertEqual(code, 200)
+        self.assertIn("driver: " + file, text)
+        self.assertIn('gpu_scheduler_agent_devices{health="Unhealthy"} 1\n', get(pages + "/metrics")[1])
+        self.assertEqual(agent.terminate(), 0)
+
+    def test_what_nvml_says_is_published_and_a_call_that_hangs_holds_up_nobody(self):
+        script = os.path.join(self.folder.name, "script")
+        whole = (ROOT / "test/nvml/dgx-h100.script").read_text()
+        self.replace(script, whole)
+        agent = self.run_agent(f"--nvml-library={NVML}", GS_FAKE_NVML=script)
+        status = self.until(agent, "published", lambda s: s["healthy"] == 8)
+        self.assertEqual((status["islands"], status["driverVersion"], status["devices"][3]["bandwidthGBps"]), (1, "550.54.15", 956))
+        self.replace(script, (ROOT / "test/nvml/gpu-lost.script").read_text())
+        status = self.until(agent, "lost", lambda s: s["healthy"] == 7)
+        self.assertIn("GPU is lost", status["devices"][3]["healthReason"])
+        self.replace(script, (ROOT / "test/nvml/hanging.script").read_text())
+        status = self.until(agent, "hanging", lambda s: s["healthy"] == 0)
+        driver = next(c for c in status["conditions"] if c["type"] == "DriverAnswers")
+        self.assertEqual((driver["status"], driver["reason"], status["total"]), ("False", "DriverHangs", 8))
+        again = self.run_agent(f"--nvml-library={NVML}", GS_FAKE_NVML=script)  # started while it hangs
+        again.line("has not answered")
+        self.assertEqual(self.status()["total"], 8)
+        self.assertEqual(again.terminate(), 0)
+        self.replace(script, whole)
+        self.until(agent, "well", lambda s: s["healthy"] == 8)
+        self.assertEqual(agent.terminate(), 0)
+
+    def test_without_a_driver_it_stays_up_and_says_so(self):
+        agent = self.run_agent("--nvml-library=libnvidia-that-is-not-there.so.1")
+        status = self.until(agent, "published", lambda s: s["conditions"])
+        driver = next(c for c in status["conditions"] if c["type"] == "DriverAnswers")
+        self.assertEqual((status["total"], driver["reason"]), (0, "DriverAbsent"))
+        self.assertEqual(agent.terminate(), 0)
+
+    def test_what_cannot_be_is_refused(self):
+        for flags, answer in ((["--enforce=devices"], "--enforce=devices is not there yet"), (["--simulate=/not/there"], "--simulate: ")):
+            code, _, err = call("gpu-scheduler-agent", "--node-name=n", *flags)
+            self.assertEqual((code, answer in err), (2, True), err)
+        done = subprocess.run([BIN / "gpu-scheduler-agent"], env={}, capture_output=True, text=True, timeout=PATIENCE, check=False)
+        self.assertEqual((done.returncode, "the node has no name" in done.stderr), (2, True), done.stderr)
+
+    def test_look_prints_what_would_be_published(self):
+        done = subprocess.run([BIN / "gpu-scheduler-agent", "look", "--node-name=n", f"--nvml-library={NVML}"], capture_output=True, text=True,
+                              timeout=PATIENCE, check=False, env={**os.environ, "GS_FAKE_NVML": str(ROOT / "test/nvml/hgx-a100.script")})
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(json.loads(done.stdout)["status"]["devices"][7]["bandwidthGBps"], 600)
+        code, out, err = call("gpu-scheduler-agent", "look", "--node-name=n", "--nvml-library=libnvidia-that-is-not-there.so.1")
+        self.assertEqual((code, out, err.startswith("there is no NVIDIA driver: ")), (2, "", True))
 
 
 if __name__ == "__main__":

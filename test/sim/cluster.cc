@@ -86,7 +86,28 @@ std::vector<model::Device> gpus(int node, int count) {
 }
 
 std::string nodeName(int node) { return fmt::format("n-{}", node); }
-std::string podName(int slot) { return fmt::format("p{}", slot / 2); }
+std::string podName(int slot) {
+  return slot >= kFirstMapped && slot < kFirstMapped + kMappedSlots
+             ? fmt::format("m-{}", (slot - kFirstMapped) / 2)
+             : fmt::format("p{}", slot / 2);
+}
+
+std::string logicalName(int which) {
+  return which < kNodes ? nodeName(which) : which < 5 ? fmt::format("gpus{}", which) : "nowhere";
+}
+
+std::string mapText(int slot, int name, int which) {
+  constexpr const char* kGpus[] = {"0",   "1",   "0,1", "2,1", "0", "2",    "",  // well
+                                   "0,9", "0,x", "1,1", "3/0", "",  "0,1 ", "-1"};
+  const int ordinal = (slot - kFirstMapped) / 2;
+  const std::string line = fmt::format("{}={}:{}", ordinal, logicalName(name), kGpus[which]);
+  if (which == 11) { return fmt::format("{}=n-0:0\n", ordinal + 1); }
+  return fmt::format("{}=n-1:0\n{}\n{}=n-2:0,1\n", ordinal + 1, line, ordinal + 2);
+}
+
+Value mappedPodObject(int slot, int name, int which) {
+  return test::mappedPod(podName(slot), mapText(slot, name, which), kNamespaces[slot % 2]);
+}
 std::string podPath(int slot) {
   return fmt::format("/api/v1/namespaces/{}/pods/{}", kNamespaces[slot % 2], podName(slot));
 }

@@ -17,6 +17,12 @@ inline constexpr const char* kClaimNames[] = {"one", "two", "shared", "near", "l
 /// one, two, shared, near (Required topology), late (made by a step only).
 [[nodiscard]] json::Value claimObject(int which, const std::string& ns);
 [[nodiscard]] json::Value podObject(int slot, int flavour);
+/// A pod with mapText().
+[[nodiscard]] json::Value mappedPodObject(int slot, int name, int which);
+/// One line for the pod of that slot, and some for others; for some `which` none for it, or a wrong one.
+[[nodiscard]] std::string mapText(int slot, int name, int which);
+/// By which maps mean nodes: 0..2 their own, 3..4 labels only, 5.. no node's. As a label: -1 and over 4 none.
+[[nodiscard]] std::string logicalName(int which);
 [[nodiscard]] std::string podName(int slot);
 [[nodiscard]] std::string podPath(int slot);
 [[nodiscard]] std::string nodeName(int node);

@@ -38,6 +38,7 @@ constexpr std::array<Row, kFeatures> kRows{{
     {Feature::Unenforced, "unenforced", 15},
     {Feature::KubeScheduler, "kube-scheduler", 12},
     {Feature::Gangs, "gangs", 8},
+    {Feature::Maps, "map", 12},
 }};
 
 /// Features that show what is not mended yet.

@@ -38,8 +38,9 @@ enum class Feature : std::uint8_t {
   Unenforced,     // agents of some nodes give containers no GPUs: plain pods are counted there
   KubeScheduler,  // a kube-scheduler places some of the pods, and asks us as its extender
   Gangs,          // pods that ask for shares are bound together or not at all, as by Volcano
+  Maps,           // pods that name node and GPUs in a map, which may be wrong; names of nodes move
 };
-inline constexpr std::size_t kFeatures = 26;
+inline constexpr std::size_t kFeatures = 27;
 using Features = std::set<Feature>;
 
 [[nodiscard]] const char* nameOf(Feature feature);

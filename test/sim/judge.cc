@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "model/annotations.h"
+#include "test/sim/cluster.h"
 
 namespace gs::sim {
 namespace {
@@ -131,6 +132,7 @@ Judge::Pod Judge::podOf(const Value& object) {
   pod.scheduler = str(object["spec"]["schedulerName"]);
   pod.node = str(object["spec"]["nodeName"]);
   pod.claim = str(notes["gpu.scheduling/claim"]);
+  pod.map = str(notes["gpu-scheduling-map"]);
   pod.fence = str(notes["gpu.scheduling/fence"]);
   pod.reservation = str(notes["gpu.scheduling/reservation"]);
   pod.visible = str(notes["gpu.scheduling/visible-devices"]);
@@ -149,6 +151,7 @@ Judge::Pod Judge::podOf(const Value& object) {
     const auto memory = c["resources"]["requests"]["memory"].str();  // always in Gi
     if (!memory.empty()) { pod.memory += number(std::string{memory.substr(0, memory.size() - 2)}); }
   }
+  if (!pod.map.empty()) { readMap(pod); }
   const auto& tolerations = object["spec"]["tolerations"].items();
   pod.tolerates = std::any_of(tolerations.begin(), tolerations.end(),
                               [](const Value& t) { return t["key"].str() == "sim"; });
@@ -157,6 +160,27 @@ Judge::Pod Judge::podOf(const Value& object) {
   const bool is_here = read && (read->node.empty() || read->node.text == pod.node);
   if (!pod.allocated.empty() && is_here) { pod.ids = read->ids; }
   return pod;
+}
+
+/// Maps are as mapText() makes them: the first line of the pod's number is its only one.
+void Judge::readMap(Pod& pod) {
+  const std::string start = pod.name.substr(pod.name.rfind('-') + 1) + "=";
+  std::istringstream lines{pod.map};
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(start)) { continue; }
+    const auto colon = line.find(':');
+    std::pair<std::string, std::vector<int>> said{line.substr(start.size(), colon - start.size()), {}};
+    std::istringstream words{line.substr(colon + 1)};
+    std::set<int> ids;
+    for (std::string word; std::getline(words, word, ',');) {
+      while (!word.empty() && word.back() == ' ') { word.pop_back(); }
+      const bool is_id = !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
+      if (!is_id || !ids.insert(number(word)).second) { return; }
+    }
+    said.second.assign(ids.begin(), ids.end());
+    pod.mapped = std::move(said);
+    return;
+  }
 }
 
 void Judge::podChanged(const apiserver::HistoryEntry& entry) {
@@ -385,15 +409,35 @@ void Judge::nodeChanged(const apiserver::HistoryEntry& entry) {
   if (entry.after == nullptr) {
     nodes_.erase(name);
     past_nodes_[name].set({}, now_);
+    nameNodes();
     return;
   }
   const auto allocatable = (*entry.after)["status"]["allocatable"]["nvidia.com/gpu"].str();
   const auto enforcer = (*entry.after)["metadata"]["labels"]["gpu.scheduling/enforcer"].str();
   const bool is_other = !enforcer.empty() && enforcer != "agent" && enforcer != "kubelet";
-  nodes_[name] = {true, conditionOf(*entry.after, "Ready") == "True",
+  nodes_[name] = {true,
+                  conditionOf(*entry.after, "Ready") == "True",
                   allocatable.empty() ? 0 : number(std::string{allocatable}),
-                  !(*entry.after)["spec"]["taints"].items().empty(), is_other};
+                  !(*entry.after)["spec"]["taints"].items().empty(),
+                  is_other,
+                  str((*entry.after)["metadata"]["labels"]["gpu-node-name"])};
   past_nodes_[name].set(nodes_[name], now_);
+  nameNodes();
+}
+
+/// The first by name that has the label; where none has, the one of that name.
+std::string Judge::nodeNamed(const std::string& name) const {
+  for (const auto& [node, facts] : nodes_) {
+    if (facts.label == name) { return node; }
+  }
+  return nodes_.contains(name) ? name : "";
+}
+
+void Judge::nameNodes() {
+  if (!plan_.has(Feature::Maps)) { return; }
+  for (int which = 0; which <= 5; ++which) {
+    (void)named_[logicalName(which)].set(nodeNamed(logicalName(which)), now_);
+  }
 }
 
 void Judge::claimChanged(const apiserver::HistoryEntry& entry) {

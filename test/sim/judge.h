@@ -108,9 +108,12 @@ class Judge {
     std::vector<int> ids{};
     std::vector<int> named{};       // what somebody wrote there instead: held too
     std::set<std::string> uuids{};  // of those when it was decided, as its leases say
-    int gpus = 0;                   // limits nvidia.com/gpu
-    int cpu = 0;                    // requests, in whole ones
-    int memory = 0;                 // the same, GiB
+    std::string map;                // gpu-scheduling-map
+    std::optional<std::pair<std::string, std::vector<int>>>
+        mapped{};    // node and ids of its line; it is right
+    int gpus = 0;    // limits nvidia.com/gpu
+    int cpu = 0;     // requests, in whole ones
+    int memory = 0;  // the same, GiB
     bool finished = false, deleting = false, tolerates = false;
     bool forgotten =
         false;  // a lease of it, which alone said the UUID of its GPU, was deleted or edited by hand
@@ -133,7 +136,7 @@ class Judge {
     [[nodiscard]] bool isKubes() const { return scheduler == kKubeName; }
     /// Whoever placed it, we gave it its GPUs, or were to.
     [[nodiscard]] bool isGivenByUs() const {
-      return scheduler == kOurs || (isKubes() && (gpus > 0 || !claim.empty()));
+      return scheduler == kOurs || (isKubes() && (gpus > 0 || !claim.empty() || !map.empty()));
     }
     [[nodiscard]] std::string text() const { return "pod " + ns + "/" + name; }
   };
@@ -170,6 +173,7 @@ class Judge {
     std::int64_t allocatable = 0;
     bool tainted = false;
     bool other_enforcer = false;  // of which our doors know nothing
+    std::string label{};          // gpu-node-name
     friend bool operator==(const Node&, const Node&) = default;
   };
   /// A claim, as far as it says what its pods get.
@@ -206,6 +210,7 @@ class Judge {
   };
 
   static Pod podOf(const json::Value& object);
+  static void readMap(Pod& pod);
   static std::pair<Device, Lease> leaseOf(const json::Value& object);
   void read(const apiserver::HistoryEntry& entry);
   void podChanged(const apiserver::HistoryEntry& entry);
@@ -218,6 +223,8 @@ class Judge {
   void statusChanged(const apiserver::HistoryEntry& entry);
   void nodeChanged(const apiserver::HistoryEntry& entry);
   void claimChanged(const apiserver::HistoryEntry& entry);
+  void nameNodes();
+  [[nodiscard]] std::string nodeNamed(const std::string& name) const;
   void wrong(std::string what);
 
   /// What tells Bindings without devices apart.
@@ -229,6 +236,7 @@ class Judge {
   void namesNone(const Pod& pod, const std::string& node, Mono sent);
   void asAsked(const std::string& uid, const Pod& pod, Mono decided);
   void asClaimed(const std::string& uid, const Pod& pod, Mono decided);
+  void asMapped(const std::string& uid, const Pod& pod, Mono decided);
   [[nodiscard]] bool isLinked(const Pod& pod, std::int64_t gbps) const;
   [[nodiscard]] bool isListed(const std::string& node, Mono decided) const;
   void countOn(const std::string& uid, const Pod& pod, const Sent& sent, Mono decided);
@@ -319,6 +327,9 @@ class Judge {
   [[nodiscard]] std::string podWrong(const std::string& uid, const Pod& pod) const;
   /// Anywhere, but for those nodes.
   [[nodiscard]] bool shouldFit(const Pod& pod, const std::set<std::string>& without = {}) const;
+  [[nodiscard]] bool shouldFitAsMapped(const Pod& pod, const std::set<std::string>& without) const;
+  [[nodiscard]] bool isFree(const Device& device, const Gpu& gpu) const;
+  [[nodiscard]] bool isJoinable(const Device& device, const Lease& lease) const;
   /// What all pods that are bound there, but for this one, and this one ask for is there.
   [[nodiscard]] bool hasResourcesFor(const Pod& pod, const std::string& uid, const std::string& node,
                                      Mono bound_before) const;
@@ -362,6 +373,7 @@ class Judge {
   std::set<std::string> enforced_;                // nodes whose agents give containers what was chosen
   std::map<std::string, Node> nodes_;
   std::map<std::string, Past<Node>> past_nodes_;
+  std::map<std::string, Past<std::string>> named_;  // by the name that maps have: the node, "" none
   std::map<std::pair<std::string, std::string>, Past<Ask>> claims_;    // by namespace and name
   std::map<std::string, Past<Quota>> quotas_;                          // by namespace
   std::map<std::pair<std::string, std::string>, std::string> fences_;  // (uid, resourceVersion) -> fence

@@ -34,8 +34,11 @@ void Judge::bound(const std::string& uid, const Pod& pod, const std::string& fen
   }
   quotaOn(uid, pod, decided_at);
   if (plan_.has(Feature::Resources) && !pod.isKubes()) { resourcesOn(uid, pod, sent->second.at); }
-  if (pod.allocated.empty()) { return countOn(uid, pod, sent->second, decided_at); }
-  if (pod.claim.empty() && !enforced_.contains(pod.node)) {
+  if (pod.allocated.empty()) {
+    if (!pod.map.empty()) { asMapped(uid, pod, decided_at); }
+    return countOn(uid, pod, sent->second, decided_at);
+  }
+  if (pod.claim.empty() && pod.map.empty() && !enforced_.contains(pod.node)) {
     wrong(fmt::format("{} was bound to {}, where its node's device plugin picks", pod.text(), pod.allocated));
   }
   for (const int id : pod.ids) {
@@ -59,7 +62,8 @@ Mono Judge::decidedAt(const Pod& pod, const Sent& sent) const {
 /// there are, or gives it those.
 void Judge::namesNone(const Pod& pod, const std::string& node, Mono sent) {
   const bool named = isListed(node, sent);
-  if (!pod.claim.empty() || (pod.gpus > 0 && named && enforced_.contains(node))) {
+  const bool maps_some = pod.mapped && !pod.mapped->second.empty();
+  if (!pod.claim.empty() || maps_some || (pod.gpus > 0 && named && enforced_.contains(node))) {
     wrong(fmt::format("a Binding of {} to {} names none of the GPUs that it asks for", pod.text(), node));
   }
 }
@@ -70,6 +74,7 @@ void Judge::asAsked(const std::string& uid, const Pod& pod, Mono decided) {
     return wrong(fmt::format("{} was bound to {} with {}", pod.text(), pod.node, pod.allocated));
   }
   if (!pod.claim.empty()) { return asClaimed(uid, pod, decided); }
+  if (!pod.map.empty()) { return asMapped(uid, pod, decided); }
   if (size != pod.gpus) {
     wrong(fmt::format("{} was bound to {}, and asks for {} GPUs", pod.text(), pod.allocated, pod.gpus));
   }
@@ -100,6 +105,26 @@ void Judge::asClaimed(const std::string& uid, const Pod& pod, Mono decided) {
   if (!any(suits)) {
     wrong(fmt::format("{} was bound to {}{}, which is not what claim {} asks for", pod.text(), pod.allocated,
                       shares ? " (Shared)" : "", pod.claim));
+  }
+}
+
+/// What stands in its map, on the node that had that name; to be shared.
+void Judge::asMapped(const std::string& uid, const Pod& pod, Mono decided) {
+  if (!pod.mapped) {
+    return wrong(fmt::format("{} was bound to {}, and its map is wrong: {}", pod.text(), pod.node, pod.map));
+  }
+  const auto& [name, ids] = *pod.mapped;
+  const auto is_it = [&](const std::string& node) { return node == pod.node; };
+  const auto named = named_.find(name);
+  if (named == named_.end() || !named->second.any(decided - kKnown, decided, is_it) || pod.ids != ids) {
+    return wrong(fmt::format("{} was bound to {} with {}, and its map says {}", pod.text(), pod.node,
+                             pod.allocated, pod.map));
+  }
+  for (const int id : ids) {
+    const auto lease = leases_.find({pod.node, id});
+    if (lease != leases_.end() && !lease->second.isSharedBy(uid)) {
+      wrong(fmt::format("{} has a map, and holds {}:{} alone", pod.text(), pod.node, id));
+    }
   }
 }
 
@@ -239,7 +264,7 @@ void Judge::resourcesOn(const std::string& uid, const Pod& pod, Mono decided) {
 
 /// The ids that it has, or the UUIDs that those had.
 void Judge::seesWhatItHas(const Pod& pod, Mono decided) {
-  if (!plan_.has(Feature::Uuids)) {
+  if (!plan_.has(Feature::Uuids) || !pod.map.empty()) {
     if (pod.visible != model::printIds(pod.ids)) {
       wrong(fmt::format("{} has GPUs {} and sees {}", pod.text(), model::printIds(pod.ids), pod.visible));
     }
@@ -364,7 +389,9 @@ void Judge::mayBeGiven(const Pod& pod, const Device& device, Mono decided) {
   if (past_nodes_[device.node].all(from, decided, [](const Node& n) { return n.other_enforcer; })) {
     wrong(fmt::format("{} was bound to {}, whose enforcer is another", pod.text(), device.node));
   }
-  if (!givable_[device].any(from, decided, kSo)) {
+  // Where no status lists GPUs, what a map names is taken as given.
+  const bool as_given = !pod.map.empty() && !isListed(device.node, decided);
+  if (!as_given && !givable_[device].any(from, decided, kSo)) {
     wrong(fmt::format("{} was given {}, which is {}", pod.text(), device.text(),
                       gpus_.contains(device) ? "Unhealthy" : "not there"));
   }

@@ -11,16 +11,17 @@ namespace gs::sim {
 
 using json::Value;
 
+/// Nobody's, as far as somebody knows.
+bool Judge::isFree(const Device& device, const Gpu& gpu) const {
+  if (gpu.health == "Unhealthy" || leases_.contains(device) || others_.contains(device)) { return false; }
+  if (isLeasedByOldNumber(device.node, gpu) || !gpu.in_use.empty()) { return false; }
+  return std::none_of(pods_.begin(), pods_.end(),
+                      [&](const auto& p) { return p.second.live() && mayHold(p.first, p.second, device); });
+}
+
 std::int64_t Judge::freeOn(const std::string& name) const {
   std::int64_t free = 0;
-  for (const auto& [device, gpu] : gpus_) {
-    if (device.node != name || gpu.health == "Unhealthy" || leases_.contains(device)) { continue; }
-    if (others_.contains(device) || isLeasedByOldNumber(name, gpu)) { continue; }
-    const bool taken = std::any_of(pods_.begin(), pods_.end(), [this, &d = device](const auto& p) {
-      return p.second.live() && mayHold(p.first, p.second, d);
-    });
-    free += taken || !gpu.in_use.empty() ? 0 : 1;
-  }
+  for (const auto& [device, gpu] : gpus_) { free += device.node == name && isFree(device, gpu) ? 1 : 0; }
   for (const auto& [uid, pod] : pods_) {
     if (!pod.live() || pod.node != name) { continue; }
     // Whose annotation names fewer than it asks for since somebody edited it, or what the leases of others
@@ -40,29 +41,58 @@ std::int64_t Judge::freeOn(const std::string& name) const {
   return free;
 }
 
-/// Devices that one more sharer may join.
+/// One more sharer may join.
+bool Judge::isJoinable(const Device& device, const Lease& lease) const {
+  const auto gpu = gpus_.find(device);
+  if (!lease.shared || lease.holders.size() >= model::kMaxSharers || gpu == gpus_.end() ||
+      gpu->second.health == "Unhealthy") {
+    return false;
+  }
+  // It stands for another GPU than the one that has this id now: nobody can join either by its name.
+  if (!lease.uuid.empty() && !gpu->second.uuid.empty() && lease.uuid != gpu->second.uuid) { return false; }
+  const bool others_have_it = std::any_of(pods_.begin(), pods_.end(), [&](const auto& pod) {
+    return !lease.holders.contains(pod.first) && pod.second.live() && mayHold(pod.first, pod.second, device);
+  });
+  if (others_have_it) { return false; }
+  // A pod without an allocation may use it too: its kubelet chose among GPUs of which it does not know the
+  // holders.
+  const auto& users = gpu->second.in_use;
+  return std::all_of(users.begin(), users.end(),
+                     [&](const auto& user) { return lease.holders.contains(user.first); });
+}
+
 std::int64_t Judge::joinableOn(const std::string& name) const {
   return std::count_if(leases_.begin(), leases_.end(), [&](const auto& entry) {
-    const Device& device = entry.first;
-    const Lease& lease = entry.second;
+    return entry.first.node == name && isJoinable(entry.first, entry.second);
+  });
+}
+
+/// Each of its GPUs is there, and free or to be joined; of the free ones as many are left as pods have by
+/// their number.
+bool Judge::shouldFitAsMapped(const Pod& pod, const std::set<std::string>& without) const {
+  if (!pod.mapped) { return false; }
+  const std::string name = nodeNamed(pod.mapped->first);
+  const auto node = nodes_.find(name);
+  if (node == nodes_.end() || !node->second.ready || node->second.other_enforcer || node->second.tainted ||
+      without.contains(name)) {
+    return false;
+  }
+  if (plan_.has(Feature::Large) && podsOn(name) >= 110) { return false; }
+  const auto& ids = pod.mapped->second;
+  if (!ids.empty() && !isWithinQuota(pod, name, static_cast<std::int64_t>(ids.size()))) { return false; }
+  std::int64_t untouched = 0;
+  for (const int id : ids) {
+    const Device device{name, id};
     const auto gpu = gpus_.find(device);
-    if (device.node != name || !lease.shared || lease.holders.size() >= model::kMaxSharers ||
-        gpu == gpus_.end() || gpu->second.health == "Unhealthy") {
+    const auto lease = leases_.find(device);
+    if (gpu == gpus_.end()) { return false; }
+    if (isFree(device, gpu->second)) {
+      ++untouched;
+    } else if (lease == leases_.end() || !isJoinable(device, lease->second)) {
       return false;
     }
-    // It stands for another GPU than the one that has this id now: nobody can join either by its name.
-    if (!lease.uuid.empty() && !gpu->second.uuid.empty() && lease.uuid != gpu->second.uuid) { return false; }
-    const bool others_have_it = std::any_of(pods_.begin(), pods_.end(), [&](const auto& pod) {
-      return !lease.holders.contains(pod.first) && pod.second.live() &&
-             mayHold(pod.first, pod.second, device);
-    });
-    if (others_have_it) { return false; }
-    // A pod without an allocation may use it too: its kubelet chose among GPUs of which it does not know the
-    // holders.
-    const auto& users = gpu->second.in_use;
-    return std::all_of(users.begin(), users.end(),
-                       [&holders = lease.holders](const auto& user) { return holders.contains(user.first); });
-  });
+  }
+  return untouched == 0 || untouched <= freeOn(name);
 }
 
 bool Judge::hasResourcesFor(const Pod& pod, const std::string& uid, const std::string& node,
@@ -90,6 +120,7 @@ bool Judge::hasClaim(const Pod& pod) const {
 
 /// By counting alone, for the requests that the plan makes.
 bool Judge::shouldFit(const Pod& pod, const std::set<std::string>& without) const {
+  if (!pod.map.empty()) { return shouldFitAsMapped(pod, without); }
   std::int64_t count = pod.gpus;
   bool shared = false;
   bool near = false;
@@ -345,6 +376,9 @@ std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
   }
   if (waits && pod.told.empty()) {
     return fmt::format("pod {}/{} waits and is not told why", pod.ns, pod.name);
+  }
+  if (waits && !pod.map.empty() && !pod.mapped && pod.told.find("gpu-scheduling-map") == std::string::npos) {
+    return fmt::format("{} has a wrong map, and is told '{}'", pod.text(), pod.told);
   }
   const bool missing = pod.told.find("not found in namespace") != std::string::npos;
   if (waits && !pod.claim.empty() && missing == hasClaim(pod)) {

@@ -6,6 +6,7 @@
 #include <array>
 
 #include "base/random.h"
+#include "test/sim/cluster.h"
 
 namespace gs::sim {
 namespace {
@@ -196,7 +197,7 @@ void addShares(Plan& plan, const std::vector<milliseconds>& hot) {
   addShareSteps(plan, rng, hot, plan.extenders);
 }
 
-std::string slotText(int slot) { return fmt::format("{}/p{}", slot % 2 == 0 ? "a" : "b", slot / 2); }
+std::string slotText(int slot) { return fmt::format("{}/{}", kNamespaces[slot % 2], podName(slot)); }
 
 std::string whatOf(const Step& s) {
   switch (s.op) {

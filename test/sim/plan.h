@@ -25,6 +25,8 @@ inline constexpr int kSlots = 16;         // pods there may be at once: 8 names 
 inline constexpr int kFirstLarge = 1000;  // slots of the many pods of a large play
 inline constexpr int kLargeNodes = 40;    // that it has more
 inline constexpr int kFirstForged = 100;  // slots of pods that come with annotations of their own
+inline constexpr int kFirstMapped = 500;  // slots of pods with a map
+inline constexpr int kMappedSlots = 12;
 
 enum class Op : std::uint8_t {
   AddPod,      // x slot, y flavour
@@ -87,6 +89,8 @@ enum class Op : std::uint8_t {
   GangComes,    // x gang, y flavour, z members: pods that ask for shares, and are bound together
   GangGoes,     // x gang, y 1: by force, z which member, from 1; 0: all
   GangEnds,     // x gang
+  MapPod,       // x slot, y node by which name, z which GPUs: a pod with a map (mapText())
+  NameNode,     // x node, y which name: its label gpu-node-name
 };
 
 struct Step {

@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include "base/random.h"
+#include "json/value.h"
+#include "test/sim/cluster.h"
 #include "test/sim/plan.h"
 
 namespace gs::sim {
@@ -324,7 +326,43 @@ class Scenes {
     }
   }
 
+  /// Pods with maps among others that want the same GPUs, while nodes take names from each other, and GPUs
+  /// go.
+  void maps() {
+    for (int scenes = 3 + below(4); scenes > 0; --scenes) {
+      const milliseconds at = any(kPlayTime);
+      if (rng_.chance(70)) { add(at - any(milliseconds{3'000}), Op::NameNode, below(kNodes), below(6)); }
+      if (rng_.chance(40)) { pods(at - milliseconds{2'000}, milliseconds{3'000}, 1 + below(4)); }
+      for (int i = 2 + below(6); i > 0; --i) {
+        const milliseconds comes = at + any(milliseconds{2'500});
+        const int slot = kFirstMapped + below(kMappedSlots);
+        if (rng_.chance(30)) { add(comes - milliseconds{50}, Op::KillPod, slot); }
+        const int which = rng_.chance(85) ? below(7) : 7 + below(7);
+        add(comes, Op::MapPod, slot, rng_.chance(75) ? below(3) : 3 + below(4), which);
+        if (rng_.chance(40)) {
+          constexpr Op kEnds[] = {Op::EndPod, Op::EndPod, Op::DeletePod, Op::KillPod};
+          add(comes + milliseconds{200} + any(milliseconds{12'000}), kEnds[below(4)], slot);
+        }
+      }
+      mapTrouble(at);
+    }
+  }
+
  private:
+  void mapTrouble(milliseconds at) {
+    if (rng_.chance(50)) { add(at + any(milliseconds{6'000}), Op::NameNode, below(kNodes), below(6)); }
+    if (rng_.chance(30)) { add(at + any(milliseconds{5'000}), Op::Resize, below(kNodes), 1 + below(4)); }
+    if (rng_.chance(30)) {
+      add(at + any(milliseconds{5'000}), Op::GpuHealth, below(kNodes), below(4), below(3));
+    }
+    if (rng_.chance(20)) { add(at + milliseconds{800} + any(milliseconds{4'000}), Op::DropLease, below(10)); }
+    if (rng_.chance(40)) {
+      const int replica = below(kReplicas);
+      add(at + any(milliseconds{2'000}), Op::LastWord, replica, below(10), below(8));
+      add(at + milliseconds{4'000} + any(milliseconds{4'000}), Op::Start, replica);
+    }
+    if (rng_.chance(30)) { pods(at + milliseconds{1'000}, milliseconds{4'000}, 3); }
+  }
   int below(int n) { return static_cast<int>(rng_.below(static_cast<std::uint64_t>(n))); }
   milliseconds any(milliseconds limit) { return milliseconds{below(static_cast<int>(limit.count()))}; }
   void add(milliseconds at, Op op, int x = 0, int y = 0, int z = 0) {
@@ -383,6 +421,7 @@ void addScenes(Scenes& scenes, Feature feature) {
     case Feature::Unenforced: return scenes.unenforced();
     case Feature::KubeScheduler: return scenes.kubeScheduler();
     case Feature::Gangs: return scenes.gangs();
+    case Feature::Maps: return scenes.maps();
     case Feature::Rates:
     case Feature::Standby:
     case Feature::Unknown:
@@ -390,7 +429,7 @@ void addScenes(Scenes& scenes, Feature feature) {
   }
 }
 
-std::string slotOf(int slot) { return fmt::format("{}/p{}", slot % 2 == 0 ? "a" : "b", slot / 2); }
+std::string slotOf(int slot) { return fmt::format("{}/{}", kNamespaces[slot % 2], podName(slot)); }
 
 }  // namespace
 
@@ -452,6 +491,9 @@ std::string featureText(const Step& s) {
       return fmt::format("{} of gang {} {} deleted{}", s.z > 0 ? fmt::format("pod {}", s.z - 1) : "all", s.x,
                          s.z > 0 ? "is" : "are", s.y != 0 ? " by force" : "");
     case Op::GangEnds: return fmt::format("gang {} ends", s.x);
+    case Op::MapPod:
+      return fmt::format("pod {} comes with map {}", slotOf(s.x), json::print(mapText(s.x, s.y, s.z)));
+    case Op::NameNode: return fmt::format("node {} has the name {}", s.x, s.y);
     default: return "";
   }
 }

@@ -309,8 +309,15 @@ class Play {
     }
     switch (s.op) {
       case Op::AddPod: return addPod(s);
+      case Op::MapPod: return addMapped(s);
+      case Op::NameNode:
+        (void)world_.request(
+            "PATCH", "/api/v1/nodes/" + nodeName(s.x),
+            Object{{"metadata", Object{{"labels", Object{{"gpu-node-name", nameLabel(s.y)}}}}}},
+            "application/merge-patch+json");
+        return;
       case Op::EndPod:
-        world_.kubelet().finish(kNamespaces[s.x % 2], fmt::format("p{}", s.x / 2));
+        world_.kubelet().finish(kNamespaces[s.x % 2], podName(s.x));
         world_.touch();
         return;
       case Op::DeletePod: request("DELETE", podPath(s.x)); return;
@@ -381,6 +388,16 @@ class Play {
     request("POST", fmt::format("/api/v1/namespaces/{}/pods", kNamespaces[s.x % 2]), std::move(pod));
     if (is_kubes) { kube_->comes(kNamespaces[s.x % 2], podName(s.x)); }
   }
+
+  /// Every third is one of its kube-scheduler, where there is one.
+  void addMapped(const Step& s) {
+    Value pod = mappedPodObject(s.x, s.y, s.z);
+    const bool is_kubes = kube_ && s.x / 2 % 3 == 0;
+    if (is_kubes) { pod.child("spec").set("schedulerName", kKubeName); }
+    request("POST", fmt::format("/api/v1/namespaces/{}/pods", kNamespaces[s.x % 2]), std::move(pod));
+    if (is_kubes) { kube_->comes(kNamespaces[s.x % 2], podName(s.x)); }
+  }
+  static Value nameLabel(int which) { return which < 5 ? Value{logicalName(which)} : Value{nullptr}; }
 
   /// How long the live ledger may be behind because of it.
   static std::optional<Duration> troubleOf(const Step& s) {

@@ -60,9 +60,9 @@ const char* nameOf(Cut cut) {
 }
 
 /// By which door the pod comes.
-enum class Way { Exclusive, Shared, Plain, Ordinary };
+enum class Way { Exclusive, Shared, Mapped, Plain, Ordinary };
 void PrintTo(Way way, std::ostream* out) {
-  *out << std::array{"Exclusive", "Shared", "Plain", "Ordinary"}.at(static_cast<std::size_t>(way));
+  *out << std::array{"Exclusive", "Shared", "Mapped", "Plain", "Ordinary"}.at(static_cast<std::size_t>(way));
 }
 
 /// A pod of two GPUs (an ordinary one: of none) is placed, runs and ends; then a pod that needs every GPU of
@@ -84,10 +84,12 @@ class Play {
         claim("two", 2, way_ == Way::Shared ? json::Object{{"exclusivity", "Shared"}} : json::Object{}));
     world_.create(claim("eight", 8));
     const bool claims = way_ == Way::Exclusive || way_ == Way::Shared;
-    world_.create(pod("worker", claims ? "two" : "", way_ == Way::Plain ? 2 : 0));
-    if (!until([&] { return isBound("worker"); })) { return "the pod was never bound"; }
+    const std::string worker = way_ == Way::Mapped ? "worker-0" : "worker";
+    world_.create(way_ == Way::Mapped ? mappedPod(worker, "0=node-b:0,1")
+                                      : pod(worker, claims ? "two" : "", way_ == Way::Plain ? 2 : 0));
+    if (!until([&] { return isBound(worker); })) { return "the pod was never bound"; }
     (void)settle();
-    world_.kubelet().finish("default", "worker");
+    world_.kubelet().finish("default", worker);
     world_.create(pod("big", "eight"));
     if (!until([&] { return isBound("big"); })) { return "the big pod was never bound"; }
     return settle();
@@ -150,13 +152,15 @@ std::string nameOf(Way way) {
   switch (way) {
     case Way::Exclusive: return "Exclusive";
     case Way::Shared: return "Shared";
+    case Way::Mapped: return "Mapped";
     case Way::Plain: return "Plain";
     case Way::Ordinary: return "Ordinary";
   }
   return "";
 }
 INSTANTIATE_TEST_SUITE_P(Pods, CutPoints,
-                         ::testing::Values(Way::Exclusive, Way::Shared, Way::Plain, Way::Ordinary),
+                         ::testing::Values(Way::Exclusive, Way::Shared, Way::Mapped, Way::Plain,
+                                           Way::Ordinary),
                          [](const auto& info) { return nameOf(info.param); });
 
 }  // namespace

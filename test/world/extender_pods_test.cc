@@ -7,7 +7,7 @@
 #include "test/world/cluster.h"
 #include "test/world/combined_replica.h"
 
-namespace gs::test {
+namespace gs::test::extender_pods {  // its Verb and Kind are not those of other tests
 namespace {
 
 using extender::Answer;
@@ -115,6 +115,31 @@ TEST_F(ExtenderPodsWorld, FilterLooksAndBindGivesLeasesAndBinding) {
   finish("p");
   ASSERT_TRUE(eventually([&] { return leases() == 0; }));
   expectSettled();
+}
+
+TEST_F(ExtenderPodsWorld, AMapIsServedByTheSameRules) {
+  const auto comes = [&](const char* name, const char* map) {
+    json::Value p = mappedPod(name, map);
+    p.child("spec").set("schedulerName", "gpu-kube");
+    world.create(p);
+    world.run(100ms);
+  };
+  comes("m-0", "0=node-b:3");
+  const Answer offered = filter("m-0");
+  EXPECT_EQ(refusal(offered, 0), "never: node(s) were not named node-b");
+  EXPECT_EQ(refusal(offered, 1), "");
+  EXPECT_EQ(bind("m-0", "node-a").kind, Kind::Failed);
+  EXPECT_EQ(bind("m-0", "node-b").kind, Kind::Done);
+  EXPECT_EQ(allocated("m-0"), "node-b:3");
+  comes("n-0", "0=node-b:3");
+  EXPECT_EQ(bind("n-0", "node-b").kind, Kind::Done);
+  create("p", "four");
+  ASSERT_EQ(bind("p", "node-a").kind, Kind::Done);
+  comes("o-0", "0=node-a:3");
+  EXPECT_EQ(refusal(filter("o-0"), 0), "node(s) had GPU 3 held Exclusive by another pod");
+  comes("q-1", "0=node-a:3");
+  EXPECT_EQ(refusal(filter("q-1"), 0),
+            "never: annotation gpu-scheduling-map has no line for index 1; add 1=<node>:<GPU ids>");
 }
 
 TEST_F(ExtenderPodsWorld, WhoFitsNowhereIsToldWhyAndWhetherItEverWill) {
@@ -470,4 +495,4 @@ TEST_F(ExtenderPodsWorld, WhoFindsNoSlotWaitsForOne) {
 }
 
 }  // namespace
-}  // namespace gs::test
+}  // namespace gs::test::extender_pods

@@ -37,6 +37,26 @@ inline const std::string kLeases = "/apis/coordination.k8s.io/v1/namespaces/defa
                                             {"containers", json::Array{json::Value{std::move(container)}}}}}};
 }
 
+/// The pod of an ordinal, with a map.
+[[nodiscard]] inline json::Value mappedPod(const std::string& name, const std::string& map,
+                                           const std::string& ns = "default") {
+  json::Value out = pod(name, "", 0, ns);
+  out.child("metadata").set("annotations", json::Object{{"gpu-scheduling-map", map}});
+  return out;
+}
+
+/// A Node that no agent speaks of.
+[[nodiscard]] inline json::Value bareNode(const std::string& name) {
+  json::Object amounts{{"cpu", "64"}, {"memory", "512Gi"}, {"pods", "110"}};
+  return json::Object{{"apiVersion", "v1"},
+                      {"kind", "Node"},
+                      {"metadata", json::Object{{"name", name}}},
+                      {"status", json::Object{{"capacity", amounts},
+                                              {"allocatable", amounts},
+                                              {"conditions", json::Array{json::Value{json::Object{
+                                                                 {"type", "Ready"}, {"status", "True"}}}}}}}};
+}
+
 /// A Node of gpu-manager: `devices` GPUs with so much vcuda-memory each.
 [[nodiscard]] inline json::Value gpuManagerNode(const std::string& name, int devices, int memory_each) {
   json::Object amounts{{"cpu", "64"},

@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 #include <algorithm>
 
-#include "model/annotations.h"
-
 namespace gs::sched {
 namespace {
 
@@ -46,15 +44,7 @@ Asked askedAt(const model::Pod& pod, Doors doors) {
 
 std::string textOf(const AskedBy& by) { return fmt::format("{} {}", by.what, by.name); }
 
-/// A convention that pods use already, and nobody serves yet: one that also says something else is told so.
-std::optional<AskedBy> mapAsked(const model::Pod& pod) {
-  return pod.annotation(model::kMapKey) != nullptr ? std::optional{AskedBy{"annotation", model::kMapKey}}
-                                                   : std::nullopt;
-}
-
 }  // namespace
-
-constinit const Door kMapDoor{.name = "map", .asked = mapAsked};
 
 bool asksAtOwnDoor(const model::Pod& pod, Doors doors) {
   const Asked asked = askedAt(pod, doors);

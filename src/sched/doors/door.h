@@ -50,6 +50,7 @@ struct Holdings {
   std::optional<std::vector<int>> ids;  // ascending; nullopt: it names none, or those of another node
   std::vector<std::string> uuids;       // what its containers were told, in the order of ids; empty: no UUIDs
   std::string reservation;              // whose leases were written for it; "": it does not say
+  bool shared = false;                  // they are Shared ones by its door, where no lease and no claim says
   /// Devices that the kubelet counts: so many, nobody says which. Those of `ids` are among them.
   std::int64_t counted = 0;
   // Shares, by container; their ids are empty where nothing is said.

@@ -24,6 +24,10 @@ model::GpuClaim claimWith(std::int64_t count, auto change) {
   return c;
 }
 
+PodBuilder mapped(const char* name, std::string map) {
+  return std::move(PodBuilder(name).annotate("gpu-scheduling-map", std::move(map)));
+}
+
 class DoorRefuses : public ::testing::TestWithParam<BlockedCase> {};
 
 TEST_P(DoorRefuses, SayingWhy) {
@@ -40,7 +44,7 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Values(
         BlockedCase{"Gated", PodBuilder("p").gate("g1").value(), {}, "SchedulingGated", "g1"},
         BlockedCase{"TwoDoors",
-                    PodBuilder("p").claim("c").annotate("gpu-scheduling-map", "a=0").value(),
+                    mapped("p-0", "0=n:0").claim("c").value(),
                     {},
                     "TwoDoors",
                     "gpu.scheduling/claim and annotation gpu-scheduling-map"},
@@ -74,12 +78,114 @@ INSTANTIATE_TEST_SUITE_P(
                     {},
                     "NoSuchDoor",
                     "resource tencent.com/vcuda-memory is not served by this scheduler yet"},
-        BlockedCase{"Map",
-                    PodBuilder("p").annotate("gpu-scheduling-map", "a=0").value(),
+        BlockedCase{"MapAndVcuda",
+                    [] {
+                      model::Pod pod = mapped("p-0", "0=n:0").value();
+                      pod.requests.extended[model::kVcudaCore] = 50;
+                      return pod;
+                    }(),
                     {},
-                    "NoSuchDoor",
-                    "gpu-scheduling-map"}),
+                    "TwoDoors",
+                    "annotation gpu-scheduling-map and resource tencent.com/vcuda-core"},
+        BlockedCase{"MapAndLimit",
+                    mapped("p-0", "0=n:0").gpus(2).value(),
+                    {},
+                    "LimitOnMap",
+                    "annotation gpu-scheduling-map names the pod's GPUs, but the pod sets "
+                    "resources.limits[\"nvidia.com/gpu\"]=2; remove the limit"},
+        BlockedCase{"MapNoOrdinal",
+                    mapped("web", "0=n:0").value(),
+                    {},
+                    "MapNoOrdinal",
+                    "annotation gpu-scheduling-map: the name of pod web ends with no number behind a -"},
+        BlockedCase{"MapNoEntry",
+                    mapped("p-7", "0=n:0\n1=n:1").value(),
+                    {},
+                    "MapNoEntry",
+                    "annotation gpu-scheduling-map has no line for index 7; add 7=<node>:<GPU ids>"},
+        BlockedCase{"MapReadInPart",
+                    mapped("p-2", "0=n:0\nx=n:1\n2=n:2").value(),
+                    {},
+                    "MapNoEntry",
+                    "(it is read up to the line \"x=n:1\" only: what stands before its = is no whole "
+                    "number)"},
+        BlockedCase{"MapNoNode",
+                    mapped("p-0", "0= :1").value(),
+                    {},
+                    "MapNoNode",
+                    "annotation gpu-scheduling-map, line \"0=:1\": no node is named between = and :; write "
+                    "0=<node>:<GPU ids>"},
+        BlockedCase{"MapLongNode",
+                    mapped("p-0", "0=" + std::string(254, 'n') + ":1").value(),
+                    {},
+                    "MapNoNode",
+                    "nnn...\": no node is named"},
+        BlockedCase{"MapGpus",
+                    mapped("p-1", "1=n:0,x").value(),
+                    {},
+                    "MapGpus",
+                    "annotation gpu-scheduling-map, line \"1=n:0,x\": 'x' is no GPU id; write ids from 0 "
+                    "to 1023 with a comma between them"},
+        BlockedCase{"MapTwice", mapped("p-1", "1=n:3,3").value(), {}, "MapGpus", "names GPU 3 twice"},
+        BlockedCase{"MapMig", mapped("p-1", "1=n:3/1").value(), {}, "MapGpus", "names a MIG partition"}),
     [](const auto& info) { return std::string{info.param.name}; });
+
+PodRequest readMapped(const PodBuilder& pod) {
+  const auto result = readPod(pod.value(), nullptr);
+  const auto* request = std::get_if<PodRequest>(&result);
+  return request == nullptr ? PodRequest{} : *request;
+}
+
+TEST(MapDoor, GivesThePodOfAnOrdinalItsNodeAndItsGpus) {
+  const PodRequest r = readMapped(mapped("my-app-1", "0=node1:0,1\n1= node2 : 2, 0\n"));
+  EXPECT_EQ(r.door, &kMapDoor);
+  EXPECT_EQ(r.on_node, "node2");
+  ASSERT_TRUE(r.devices);
+  EXPECT_EQ(r.devices->exact, (std::vector<int>{0, 2}));
+  EXPECT_EQ(r.devices->count, 2);
+  EXPECT_TRUE(r.devices->shared) << "two pods may name one GPU";
+}
+
+TEST(MapDoor, AnEntryWithoutGpusNamesTheNodeAlone) {
+  const PodRequest r = readMapped(mapped("p-0", "0=n:"));
+  EXPECT_EQ(r.door, &kMapDoor);
+  EXPECT_EQ(r.on_node, "n");
+  EXPECT_FALSE(r.devices);
+}
+
+TEST(MapDoor, TheOrdinalStandsBehindWhatTheNameWasGeneratedFrom) {
+  model::Pod pod = mapped("sts7", "7=n:0").value();
+  pod.generated = 3;
+  const auto read = readPod(pod, nullptr);
+  EXPECT_EQ(std::get<PodRequest>(read).on_node, "n");
+  pod.generated = 0;
+  EXPECT_EQ(std::get<Blocked>(readPod(pod, nullptr)).kind, "MapNoOrdinal");
+}
+
+TEST(MapDoor, AsksKubeSchedulersForTheSameNode) {
+  const model::Pod pod = mapped("p-0", "0=n:1").value();
+  const auto theirs = readPod(pod, nullptr, kDoors, Filters::Theirs);
+  EXPECT_EQ(std::get<PodRequest>(theirs).on_node, "n");
+  EXPECT_TRUE(asksAtOwnDoor(pod));
+}
+
+TEST(MapDoor, ItsPodsShareWhatTheyHave) {
+  const model::Pod pod = mapped("p-0", "0=n:1").allocated("n:1").on("n").value();
+  EXPECT_TRUE(holdingsOf(pod).shared);
+  EXPECT_EQ(holdingsOf(pod).ids, (std::vector<int>{1}));
+  EXPECT_FALSE(holdingsOf(PodBuilder("p").claim("c").allocated("n:1").on("n").value()).shared);
+  EXPECT_FALSE(holdingsOf(mapped("p-0", "0=n:1").claim("c").allocated("n:1").on("n").value()).shared)
+      << "its claim says whether";
+  EXPECT_FALSE(holdingsOf(PodBuilder("p").gpus(1).on("n").value()).shared);
+}
+
+TEST(MapDoor, TellsIdsForItsContainersWereToldIds) {
+  const auto told = kMapDoor.annotations(
+      {.node = model::NodeName{"n"}, .ids = {0, 1}, .uuids = {"GPU-a", "GPU-b"}, .reservation = "r"});
+  EXPECT_EQ(told.at(model::kVisibleDevicesKey), "0,1");
+  EXPECT_EQ(told.at(model::kAllocatedKey), "n:0,1");
+  EXPECT_EQ(told.at(model::kReservationKey), "r");
+}
 
 TEST(ClaimDoor, CarriesTheClaimIntoTheRequest) {
   const auto claim = claimWith(4, [](auto& c) {
@@ -137,7 +243,8 @@ TEST(Doors, EachReadsWhatItWrites) {
     pod.annotations = door->annotations(decision);
     const Holdings holdings = holdingsOf(pod);
     EXPECT_EQ(holdings.ids.value_or(std::vector<int>{}), decision.ids) << door->name;
-    EXPECT_EQ(holdings.uuids, by_shares ? std::vector<std::string>{} : decision.uuids) << door->name;
+    const bool tells_uuids = !by_shares && door != &kMapDoor;
+    EXPECT_EQ(holdings.uuids, tells_uuids ? decision.uuids : std::vector<std::string>{}) << door->name;
     EXPECT_EQ(holdings.reservation, by_shares ? "" : "r") << door->name;
     EXPECT_EQ(holdings.shares.at(0).asked, half) << door->name;
     EXPECT_EQ(holdings.shares.at(0).ids, by_shares ? std::vector<int>{2} : std::vector<int>{}) << door->name;

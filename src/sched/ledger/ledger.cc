@@ -171,7 +171,9 @@ void Ledger::upsertNode(const model::Node& node) {
     return;
   }
   chargeAll(i, modelOf(n), -1);
+  leaveName(i);
   n.node = node;
+  takeName(i);
   chargeAll(i, modelOf(n), +1);
   factsChanged(i);
 }
@@ -183,6 +185,7 @@ void Ledger::removeNode(const model::NodeName& name) {
   --existing_;
   comings_.append(i, mostChanges());
   chargeAll(i, modelOf(*n), -1);
+  leaveName(i);
   n->exists = false;
   n->node = model::Node{};
   n->node.name = name;
@@ -462,9 +465,11 @@ void Ledger::reclaimCounted(const model::NodeName& node, const model::Uid& uid, 
 /// CHECKs that there is the room that the decision saw: nothing came in between, so less would be a bug.
 void Ledger::checkRoom(const NodeState& n, const model::Uid& uid, const PodRequest& r,
                        const std::vector<int>& ids) const {
+  const bool as_given = !n.has_status && r.devices && !r.devices->exact.empty();
   for (const int id : ids) {
     const DeviceState* d = n.device(id);
-    GS_CHECK(d != nullptr && d->listed, "{}: device {} is not there", n.node.name.text, id);
+    if (d == nullptr && as_given) { continue; }
+    GS_CHECK(d != nullptr && (d->listed || as_given), "{}: device {} is not there", n.node.name.text, id);
     const bool shared = r.devices && r.devices->shared;
     std::size_t others = 0;
     for (const auto& h : d->holders) {

@@ -139,6 +139,10 @@ class Ledger {
   /// nullptr: nothing is known of it.
   [[nodiscard]] const NodeState* find(const model::NodeName& name) const;
   [[nodiscard]] std::optional<NodeIndex> indexOf(const model::NodeName& name) const;
+  /// The node that maps mean by this name: of those whose label model::kNodeNameLabel says so the first by
+  /// its own name; where none does, the one that has the name itself. nullopt: none. At most one node answers
+  /// to a name (NodeState::answersTo()). Costs the same whatever the number of nodes.
+  [[nodiscard]] std::optional<NodeIndex> named(const std::string& name) const;
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }             // indexes 0..size()-1
   [[nodiscard]] const NodeState& at(NodeIndex i) const { return *nodes_[i]; }  // exists may be false
   [[nodiscard]] std::size_t existing() const { return existing_; }             // Node objects there now
@@ -191,6 +195,8 @@ class Ledger {
 
   NodeIndex indexFor(const model::NodeName& name);
   NodeState* known(const model::NodeName& name, NodeIndex& i);
+  void takeName(NodeIndex i);
+  void leaveName(NodeIndex i);
   void count(NodeState& n, const Use& use, int sign);
   void charge(const std::string& model, const GpuCharge& charge, int sign);
   template <class Visit>
@@ -214,6 +220,8 @@ class Ledger {
   std::vector<Uses> uses_;                                    // by index, as nodes_
   std::vector<std::map<model::Uid, std::int64_t>> draining_;  // counted devices of ended pods; by index
   std::unordered_map<model::NodeName, NodeIndex> index_;
+  /// By value of the label model::kNodeNameLabel, the nodes that have it.
+  std::unordered_map<std::string, std::map<model::NodeName, NodeIndex>> labelled_;
   std::vector<NodeIndex> vacant_;
   std::size_t existing_ = 0;
   TopologyPool topologies_;

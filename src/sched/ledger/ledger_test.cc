@@ -386,6 +386,11 @@ void checkDerived(const NodeState& n) {
   RC_ASSERT(n.free_devices == std::max<std::int64_t>(0, free));
 }
 
+std::string nodeNamed(const Ledger& l, const std::string& name) {
+  const auto i = l.named(name);
+  return i ? l.at(*i).node.name.text : "none";
+}
+
 RC_GTEST_PROP(LedgerProperty, IsAFunctionOfTheFactsInWhateverOrder,
               (std::uint64_t seed, std::uint8_t steps)) {
   Ledger live;
@@ -396,6 +401,13 @@ RC_GTEST_PROP(LedgerProperty, IsAFunctionOfTheFactsInWhateverOrder,
   RC_ASSERT(live.dump() == rebuilt.dump());
   RC_ASSERT(live.dump(false) == rebuilt.dump(false));
   RC_ASSERT(live.existing() == rebuilt.existing());
+  for (int i = 0; i < 20; ++i) {
+    const std::string name = TestFacts::drawLogicalName(facts.rng());
+    RC_ASSERT(nodeNamed(live, name) == nodeNamed(rebuilt, name));
+    for (Ledger::NodeIndex n = 0; n < live.size(); ++n) {
+      RC_ASSERT(live.at(n).answersTo(name) == (live.named(name) == n));
+    }
+  }
   for (Ledger::NodeIndex i = 0; i < live.size(); ++i) { checkDerived(live.at(i)); }
 }
 

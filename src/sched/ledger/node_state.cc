@@ -28,6 +28,12 @@ bool NodeState::closedTo(model::TermId term) const {
                      [&](const auto& terms) { return terms->contains(term); });
 }
 
+bool NodeState::answersTo(const std::string& name) const {
+  if (by_own_name && node.name.text == name) { return true; }
+  const auto label = by_label ? node.labels.find(model::kNodeNameLabel) : node.labels.end();
+  return label != node.labels.end() && label->second == name;
+}
+
 namespace {
 
 /// Numbers the whole devices; null when there are none or too many.

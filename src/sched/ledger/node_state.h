@@ -98,6 +98,9 @@ struct NodeState {
   std::vector<Counted> counted;                               // sorted by uid
   std::vector<std::shared_ptr<const ClosedTerms>> closed_to;  // pods that these mean may not come
   std::vector<InFlight> in_flight;                            // sorted by uid, source
+  // By which names maps mean it (Ledger::named()).
+  bool by_label = false;
+  bool by_own_name = false;
 
   // Derived.
   std::int64_t whole = 0;  // devices listed and not cut up by MIG
@@ -125,6 +128,8 @@ struct NodeState {
 
   [[nodiscard]] const DeviceState* device(int id) const;
   [[nodiscard]] bool closedTo(model::TermId term) const;
+  /// Maps that say this name mean this node.
+  [[nodiscard]] bool answersTo(const std::string& name) const;
   /// What decides about this request changed last.
   [[nodiscard]] std::uint64_t versionFor(const PodRequest& request) const {
     return request.kept_away_by.empty() ? version : std::max(version, closed_version);

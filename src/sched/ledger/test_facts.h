@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "model/annotations.h"
 #include "sched/ledger/test_nodes.h"
 
 namespace gs::sched {
@@ -76,6 +77,12 @@ class TestFacts {
 
   Rng& rng() { return rng_; }
 
+  /// By which a map may mean one of the nodes, or none.
+  static std::string drawLogicalName(Rng& rng) {
+    return rng.chance(50) ? "gpu-" + std::to_string(rng.below(3))
+                          : "node-" + std::to_string(rng.below(kNames));
+  }
+
  private:
   static constexpr int kNames = 7;
   using HoldKey = std::tuple<model::NodeName, int, model::Uid, Source>;
@@ -102,6 +109,7 @@ class TestFacts {
     if (rng_.chance(50)) { t.resource(model::kNvidiaGpu, static_cast<std::int64_t>(rng_.below(9))); }
     if (rng_.chance(10)) { t.label("gpu.scheduling/enforcer", rng_.chance(50) ? "kubelet" : "hami"); }
     if (rng_.chance(5)) { t.node.share_capacity = {100, 0}; }
+    if (rng_.chance(30)) { t.label(model::kNodeNameLabel, drawLogicalName(rng_)); }
     nodes_[t.node.name] = t.node;
     ledger_.upsertNode(t.node);
   }
@@ -204,6 +212,14 @@ inline PodRequest drawRequest(Rng& rng) {
   if (rng.chance(25)) { r.node_selector["zone"] = "east"; }
   if (rng.chance(30)) { r.tolerations.push_back({"team", "", "", true}); }
   if (door == 0) { return r; }
+  if (door >= 8) {
+    std::set<int> ids;
+    for (std::uint64_t n = rng.below(3); n > 0; --n) { ids.insert(static_cast<int>(rng.below(8))); }
+    PodRequest mapped = testMapped(TestFacts::drawLogicalName(rng), {ids.begin(), ids.end()});
+    mapped.resources = r.resources;
+    mapped.tolerations = r.tolerations;
+    return mapped;
+  }
   r.door = door <= 2 ? &kPlainDoor : &kClaimDoor;
   DeviceRequest d;
   d.count = static_cast<std::int64_t>(1 + rng.below(4));

@@ -96,6 +96,18 @@ inline PodRequest testPlain(std::int64_t count) {
   return r;
 }
 
+/// These GPUs of the node of that name; none: the node alone.
+inline PodRequest testMapped(const std::string& on_node, std::vector<int> ids) {
+  PodRequest r;
+  r.door = &kMapDoor;
+  r.on_node = on_node;
+  if (ids.empty()) { return r; }
+  r.devices = testDevices(static_cast<std::int64_t>(ids.size()));
+  r.devices->exact = std::move(ids);
+  r.devices->shared = true;
+  return r;
+}
+
 inline const NodeState& stateOf(const Ledger& ledger, const std::string& name) {
   return *ledger.find(model::NodeName{name});
 }

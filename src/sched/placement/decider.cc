@@ -43,6 +43,8 @@ struct Class {
   /// as long as the quota allows no other models than `allowed`.
   RecentChanges::Moment nowhere = 0;
   std::vector<std::string> allowed;
+  /// Of a class that one node may take: the NodeState::versionFor() at which that one refused; 0: never.
+  std::uint64_t refused_at = 0;
   std::size_t looks = 0;  // that an order would have saved, about
 };
 
@@ -250,17 +252,36 @@ struct Decider::Impl {
     return standing;
   }
 
+  // ---- Classes of one node
+
+  static bool isForOne(const Class& c) { return !c.request.on_node.empty(); }
+
+  /// The one node that may take it, if it does. (When another one takes the name, both have changed.)
+  std::optional<NodeIndex> namedIfItFits(Class& c) {
+    const auto i = ledger.named(c.request.on_node);
+    const std::uint64_t version = i ? ledger.at(*i).versionFor(c.request) : 0;
+    if (version <= c.refused_at) { return std::nullopt; }
+    if (singleKeyOf(c, *i).fits) { return i; }
+    c.refused_at = version;
+    return std::nullopt;
+  }
+
   // ---- Questions
 
   Standing look(EquivalenceClass id, std::uint64_t most) {
     Class& c = at(id);
     if (isOverQuota(c.request)) { return Standing::Nowhere; }
+    if (isForOne(c)) { return namedIfItFits(c) ? Standing::Fits : Standing::Nowhere; }
     changes.catchUp();
     if (!c.order) { return lookAtChanged(c, most); }
     return bestInOrder(id, c) ? Standing::Fits : Standing::Nowhere;
   }
 
   Rejection rejection(Class& c) {
+    if (isForOne(c)) {
+      looks += kLooksPerReason;
+      return explainNamed(ledger, c.request);
+    }
     changes.catchUp();
     if (c.order) { (void)catchUp(c); }
     RejectionBoard once;
@@ -272,11 +293,16 @@ struct Decider::Impl {
     return rejection;
   }
 
+  std::optional<NodeIndex> bestOf(EquivalenceClass id, Class& c) {
+    if (isForOne(c)) { return namedIfItFits(c); }
+    changes.catchUp();
+    return !c.order && isFew(c) ? bestOfFew(c) : bestInOrder(id, c);
+  }
+
   std::optional<Placed> decide(EquivalenceClass id) {
     Class& c = at(id);
     if (isOverQuota(c.request)) { return std::nullopt; }
-    changes.catchUp();
-    const auto best = !c.order && isFew(c) ? bestOfFew(c) : bestInOrder(id, c);
+    const auto best = bestOf(id, c);
     if (!best) { return std::nullopt; }
     const NodeState& n = ledger.at(*best);
     Placed placed{n.node.name, {}, 0};
@@ -308,6 +334,7 @@ struct Decider::Impl {
     const bool tried =
         std::includes(c.allowed.begin(), c.allowed.end(), now.models.begin(), now.models.end());
     if (!alike || !tried) { c.nowhere = 0; }
+    c.refused_at = 0;
     terms = now;
     return true;
   }
@@ -391,7 +418,7 @@ bool Decider::followQuotas(const QuotaIndex::RoomOf& room_of, bool all) {
 std::uint64_t Decider::looks() const { return impl_->looks; }
 bool Decider::remembersRejection(EquivalenceClass id) const {
   const Class& c = impl_->at(id);
-  return c.order && c.order->refused;
+  return Impl::isForOne(c) || (c.order && c.order->refused);
 }
 Rejection Decider::rejection(EquivalenceClass id) { return impl_->rejection(impl_->at(id)); }
 std::optional<Placed> Decider::decide(EquivalenceClass id) { return impl_->decide(id); }

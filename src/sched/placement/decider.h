@@ -14,6 +14,8 @@
 // Of a class without an order one number is kept: the moment until which it fitted nowhere. Only nodes that
 // changed since can take it: so any number of classes that wait cost, each, a look at those,
 // and no memory by nodes.
+// A class of one node (PodRequest::on_node) needs neither: that node is found by its name, whatever the
+// number of nodes.
 // Requests themselves are kept until retire().
 // One thread. The Ledger must outlive it.
 #pragma once
@@ -76,7 +78,7 @@ class Decider {
   /// Why it fits nowhere (sched/placement/explain.h). Asking again costs a look at the nodes that changed
   /// since, and a pass over the numbers of all nodes; of a class without an order a look at all nodes.
   [[nodiscard]] Rejection rejection(EquivalenceClass id);
-  /// The rejection of this class is remembered by node.
+  /// The rejection of this class is remembered by node, or is one node's.
   [[nodiscard]] bool remembersRejection(EquivalenceClass id) const;
 
   /// What all of this has cost so far, in nodes looked at; other work counts as the looks that take as long,

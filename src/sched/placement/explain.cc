@@ -6,11 +6,14 @@
 #include <map>
 #include <set>
 
+#include "model/annotations.h"
+
 namespace gs::sched {
 namespace {
 
 const char* kindOf(Reason r) {
   switch (r) {
+    case Reason::OtherName: return "OtherName";
     case Reason::Unschedulable: return "Unschedulable";
     case Reason::NotReady: return "NotReady";
     case Reason::SelectorMismatch: return "SelectorMismatch";
@@ -25,9 +28,12 @@ const char* kindOf(Reason r) {
     case Reason::NoGpuStatus: return "NoGpuStatus";
     case Reason::NoGpu: return "NoGpu";
     case Reason::TooFewGpus: return "TooFewGpus";
+    case Reason::NoSuchGpus: return "NoSuchGpus";
     case Reason::TopologyImpossible: return "TopologyImpossible";
     case Reason::TooFewHealthy: return "TooFewHealthy";
+    case Reason::GpusUnhealthy: return "GpusUnhealthy";
     case Reason::TooFewFree: return "TooFewFree";
+    case Reason::GpusHeld: return "GpusHeld";
     case Reason::TopologyUnmet: return "TopologyUnmet";
     case Reason::NotTakenYet: return "NotTakenYet";
   }
@@ -37,6 +43,7 @@ const char* kindOf(Reason r) {
 /// What stands after the number of nodes.
 std::string textOf(const Misfit& m) {
   switch (m.reason) {
+    case Reason::OtherName: return fmt::format("node(s) were not named {}", m.detail);
     case Reason::Unschedulable: return "node(s) were unschedulable";
     case Reason::NotReady: return "node(s) were not ready";
     case Reason::SelectorMismatch: return "node(s) didn't match Pod's node affinity/selector";
@@ -53,6 +60,9 @@ std::string textOf(const Misfit& m) {
     case Reason::NoGpu: return "node(s) had no GPU";
     case Reason::TooFewGpus:
       return fmt::format("node(s) had too few GPUs: need {} and the largest has {}", m.need, m.have);
+    case Reason::NoSuchGpus: return fmt::format("node(s) had no {}", m.detail);
+    case Reason::GpusUnhealthy: return fmt::format("node(s) had unhealthy {}", m.detail);
+    case Reason::GpusHeld: return fmt::format("node(s) had {}", m.detail);
     case Reason::TopologyImpossible:
       return m.detail.empty()
                  ? fmt::format("node(s) had too few GPUs in one island: need {} and the largest has {}",
@@ -103,17 +113,28 @@ struct ReasonGroup {
 
 using ReasonGroups = std::map<std::pair<Reason, std::string>, ReasonGroup>;
 
+/// A reason with the number of nodes that have it.
+std::string partOf(const Misfit& m, std::int64_t count, std::size_t nodes) {
+  if (m.reason == Reason::OtherName && static_cast<std::size_t>(count) == nodes) {
+    Misfit none = m;
+    std::replace(none.detail.begin(), none.detail.end(), ',', ';');
+    return fmt::format("no node carries the name {}: set the label {}={} on the one that is meant",
+                       none.detail, model::kNodeNameLabel, none.detail);
+  }
+  return fmt::format("{} {}", count, wordsOf(m));
+}
+
 std::string textOf(const ReasonGroups& groups, std::size_t nodes) {
   if (nodes == 0) { return "no nodes available to schedule pods"; }
   std::vector<std::pair<std::int64_t, std::string>> parts;  // negative count, text
   for (const auto& [key, g] : groups) {
-    parts.emplace_back(-g.nodes, wordsOf(Misfit{key.first, key.second, g.need, g.have}));
+    parts.emplace_back(-g.nodes, partOf(Misfit{key.first, key.second, g.need, g.have}, g.nodes, nodes));
   }
   std::sort(parts.begin(), parts.end());
   std::string out = fmt::format("0/{} nodes are available", nodes);
   const char* separator = ": ";
   for (const auto& [count, text] : parts) {
-    fmt::format_to(std::back_inserter(out), "{}{} {}", separator, -count, text);
+    fmt::format_to(std::back_inserter(out), "{}{}", separator, text);
     separator = ", ";
   }
   return out + ".";
@@ -132,20 +153,24 @@ std::string kindOf(const ReasonGroups& groups) {
 }
 
 /// It would fit there if others ended.
-bool isHeldByOthers(Reason reason) { return reason == Reason::TooFewFree || reason == Reason::TopologyUnmet; }
+bool isHeldByOthers(Reason reason) {
+  return reason == Reason::TooFewFree || reason == Reason::GpusHeld || reason == Reason::TopologyUnmet;
+}
 
-/// Those who hold devices of nodes that are added, while they are few and all known.
+/// Those who hold devices of nodes that are added, while they are few and all known; of a request that names
+/// its devices those who hold these.
 class Holders {
  public:
   /// False: more nodes would not change anything.
-  bool add(const NodeState& node) {
+  bool add(const NodeState& node, const PodRequest& request) {
+    const bool names_them = request.devices && !request.devices->exact.empty();
+    if (names_them) {
+      for (const DeviceState* device : inItsWay(node, *request.devices)) { add(*device); }
+      return few_;
+    }
     few_ = few_ && node.has_status && node.anonymous == 0;
     for (const auto& device : node.devices) {
-      for (const auto& holder : device.holders) {
-        uids_.insert(holder.uid);
-        few_ = few_ && uids_.size() <= kMostNamed;
-        if (!few_) { return false; }
-      }
+      if (!add(device)) { return false; }
     }
     return few_;
   }
@@ -154,6 +179,15 @@ class Holders {
   }
 
  private:
+  bool add(const DeviceState& device) {
+    for (const auto& holder : device.holders) {
+      uids_.insert(holder.uid);
+      few_ = few_ && uids_.size() <= kMostNamed;
+      if (!few_) { return false; }
+    }
+    return few_;
+  }
+
   std::set<model::Uid> uids_;
   bool few_ = true;
 };
@@ -172,10 +206,23 @@ Rejection explainRejection(const Ledger& ledger, const PodRequest& request) {
   for (Ledger::NodeIndex i = 0; i < ledger.size(); ++i) {
     if (!ledger.at(i).exists) { continue; }
     const auto misfit = misfitOn(ledger.at(i), request);
-    if (misfit && isHeldByOthers(misfit->reason) && !holders.add(ledger.at(i))) { break; }
+    if (misfit && isHeldByOthers(misfit->reason) && !holders.add(ledger.at(i), request)) { break; }
   }
   rejection.holders = holders.get();
   return rejection;
+}
+
+Rejection explainNamed(const Ledger& ledger, const PodRequest& request) {
+  const auto i = ledger.named(request.on_node);
+  ReasonGroups groups;
+  Holders holders;
+  const auto others = static_cast<std::int64_t>(ledger.existing()) - (i ? 1 : 0);
+  if (others > 0) { groups[{Reason::OtherName, request.on_node}].nodes = others; }
+  if (const auto misfit = i ? misfitOn(ledger.at(*i), request) : std::nullopt) {
+    groups[{misfit->reason, misfit->detail}].add(misfit->need, misfit->have);
+    if (isHeldByOthers(misfit->reason)) { holders.add(ledger.at(*i), request); }
+  }
+  return {kindOf(groups), textOf(groups, ledger.existing()), holders.get()};
 }
 
 std::string rejectionText(const Ledger& ledger, const PodRequest& request) {
@@ -215,15 +262,15 @@ Rejection RejectionBoard::explain(const Ledger& ledger, const PodRequest& reques
   for (const auto& [key, group] : groups_) {
     if (counted[group].nodes > 0) { groups.emplace(key, counted[group]); }
   }
-  return {kindOf(groups), textOf(groups, ledger.existing()), holders(ledger)};
+  return {kindOf(groups), textOf(groups, ledger.existing()), holders(ledger, request)};
 }
 
-std::vector<model::Uid> RejectionBoard::holders(const Ledger& ledger) const {
+std::vector<model::Uid> RejectionBoard::holders(const Ledger& ledger, const PodRequest& request) const {
   std::vector<bool> is_held(groups_.size() + 1);
   for (const auto& [key, group] : groups_) { is_held[group] = isHeldByOthers(key.first); }
   Holders holders;
   for (Ledger::NodeIndex i = 0; i < ledger.size(); ++i) {
-    if (is_held[entries_[i].group] && !holders.add(ledger.at(i))) { break; }
+    if (is_held[entries_[i].group] && !holders.add(ledger.at(i), request)) { break; }
   }
   return holders.get();
 }

@@ -32,6 +32,10 @@ struct Rejection {
 [[nodiscard]] std::string rejectionText(const Ledger& ledger, const PodRequest& request);
 [[nodiscard]] std::string rejectionKind(const Ledger& ledger, const PodRequest& request);
 
+/// As explainRejection(), of a request for one node by its name (PodRequest::on_node), which is the only one
+/// that is looked at.
+[[nodiscard]] Rejection explainNamed(const Ledger& ledger, const PodRequest& request);
+
 /// The words for these nodes' reasons; `nodes`: how many there are.
 [[nodiscard]] Rejection explainMisfits(const std::vector<Misfit>& misfits, std::size_t nodes);
 
@@ -57,7 +61,7 @@ class RejectionBoard {
   using GroupKey = std::pair<Reason, std::string>;  // and detail
 
   void look(const NodeState& node, const PodRequest& request, Entry& entry);
-  [[nodiscard]] std::vector<model::Uid> holders(const Ledger& ledger) const;
+  [[nodiscard]] std::vector<model::Uid> holders(const Ledger& ledger, const PodRequest& request) const;
 
   std::vector<Entry> entries_;  // by the ledger's index
   std::map<GroupKey, std::uint32_t> groups_;

@@ -38,8 +38,8 @@ struct TextCase {
 };
 class RejectionWords : public ::testing::TestWithParam<TextCase> {};
 TEST_P(RejectionWords, Are) {
-  EXPECT_EQ(explainMisfits({GetParam().misfit}, 1).text,
-            "0/1 nodes are available: 1 " + GetParam().expect + ".");
+  EXPECT_EQ(explainMisfits({GetParam().misfit}, 2).text,
+            "0/2 nodes are available: 1 " + GetParam().expect + ".");
 }
 // clang-format off
 INSTANTIATE_TEST_SUITE_P(Table, RejectionWords, ::testing::Values(
@@ -50,6 +50,10 @@ INSTANTIATE_TEST_SUITE_P(Table, RejectionWords, ::testing::Values(
     TextCase{"ClaimSelector", {Reason::ClaimSelectorMismatch, "gpu-type=a100", 0, 0}, "node(s) didn't match the claim's selector gpu-type=a100"},
     TextCase{"Taint", {Reason::UntoleratedTaint, "k: v", 0, 0}, "node(s) had untolerated taint {k: v}"},
     TextCase{"EmptyTaint", {Reason::UntoleratedTaint, "k: ", 0, 0}, "node(s) had untolerated taint {k: }"},
+    TextCase{"OneOfThoseThatAreThere", {Reason::OtherName, "n", 0, 0}, "node(s) were not named n"},
+    TextCase{"NoSuch", {Reason::NoSuchGpus, "GPU 5", 0, 0}, "node(s) had no GPU 5"},
+    TextCase{"Sick", {Reason::GpusUnhealthy, "GPU 5", 0, 0}, "node(s) had unhealthy GPU 5"},
+    TextCase{"Held", {Reason::GpusHeld, "GPU 5 held in part by another pod", 0, 0}, "node(s) had GPU 5 held in part by another pod"},
     TextCase{"Managed", {Reason::ManagedByOther, "gpu-manager", 0, 0}, "node(s) were managed by gpu-manager"},
     TextCase{"Pods", {Reason::TooManyPods, "", 0, 0}, "Too many pods"},
     TextCase{"Cpu", {Reason::InsufficientResource, "cpu", 0, 0}, "Insufficient cpu"},
@@ -160,6 +164,10 @@ RC_GTEST_PROP(RejectionTextProperty, HasKubeSchedulersFormAndNamesEveryNode, (st
   const std::string head = "0/" + std::to_string(l.existing()) + " nodes are available: ";
   RC_ASSERT(text.starts_with(head));
   RC_ASSERT(text.ends_with("."));
+  if (!request.on_node.empty() && !l.named(request.on_node)) {
+    RC_ASSERT(text.starts_with(head + "no node carries the name " + request.on_node));
+    return;
+  }
   RC_ASSERT(sumOfCounts(std::string_view{text}.substr(head.size(), text.size() - head.size() - 1)) ==
             static_cast<std::int64_t>(l.existing()));
 }

@@ -60,6 +60,7 @@ std::optional<Misfit> firstOf(std::optional<Misfit> a, std::optional<Misfit> b) 
 
 std::optional<Misfit> refuseFacts(const NodeState& n, const PodRequest& r) {
   static const model::Taint kCordoned{"node.kubernetes.io/unschedulable", "", "NoSchedule"};
+  if (!r.on_node.empty() && !n.answersTo(r.on_node)) { return Misfit{Reason::OtherName, r.on_node, 0, 0}; }
   if (n.node.unschedulable && !toleratesAny(r.tolerations, kCordoned)) {
     return Misfit{Reason::Unschedulable, "", 0, 0};
   }
@@ -115,9 +116,11 @@ std::optional<Misfit> refuseCounted(const NodeState& n, const PodRequest& r) {
   return Misfit{Reason::TooFewFree, "", asked, std::max<std::int64_t>(0, total - used)};
 }
 
-bool needsIds(const PodRequest& r) { return r.door != nullptr && r.door->by_id; }
+bool needsIds(const PodRequest& r) { return r.door != nullptr && r.door->by_id && r.devices; }
 
-bool takesDevices(const NodeState& n, const PodRequest& r) { return r.devices.has_value() && n.has_status; }
+bool takesDevices(const NodeState& n, const PodRequest& r) {
+  return r.devices && (n.has_status || !r.devices->exact.empty());
+}
 
 bool namesDevices(const NodeState& n, const PodRequest& r) {
   return takesDevices(n, r) && (needsIds(r) || n.enforces);
@@ -128,7 +131,7 @@ namespace {
 std::optional<Misfit> refuseOrdinary(const NodeState& n, const PodRequest& r) {
   if (auto misfit = refuseFacts(n, r)) { return misfit; }
   if (auto misfit = refuseUse(n, r)) { return misfit; }
-  if (needsIds(r) && !n.has_status) {
+  if (needsIds(r) && !takesDevices(n, r)) {
     return firstOf(Misfit{Reason::NoGpuStatus, "", 0, 0}, refuseCounted(n, r));
   }
   return std::nullopt;

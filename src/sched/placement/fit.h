@@ -22,15 +22,16 @@ namespace gs::sched {
 
 // The filters, in this order. nullopt: not refused.
 
-/// What changes only with the node's facts: unschedulable, ready, selectors, taints, enforcer.
+/// What changes only with the node's facts: its names, unschedulable, ready, selectors, taints, enforcer.
 [[nodiscard]] std::optional<Misfit> refuseFacts(const NodeState& node, const PodRequest& request);
 /// Pods, resources but for nvidia.com/gpu, anti-affinity of pods that are there.
 [[nodiscard]] std::optional<Misfit> refuseUse(const NodeState& node, const PodRequest& request);
 /// nvidia.com/gpu as a counted resource.
 [[nodiscard]] std::optional<Misfit> refuseCounted(const NodeState& node, const PodRequest& request);
-/// Its door takes devices by id only.
+/// It takes devices, by id only.
 [[nodiscard]] bool needsIds(const PodRequest& request);
-/// Does it take devices that are listed there? Else it takes none, or the counted resource only.
+/// Does it take devices that are listed there, or that it names itself? Else it takes none, or the counted
+/// resource only.
 [[nodiscard]] bool takesDevices(const NodeState& node, const PodRequest& request);
 /// And is it chosen which? Not for a pod that asks by nvidia.com/gpu alone where nobody gives containers what
 /// was chosen: the kubelet's device plugin picks there, and exact ids would be a fiction (R46). It needs as

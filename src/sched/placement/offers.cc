@@ -22,6 +22,7 @@ bool isNever(Reason reason) {
     case Reason::InsufficientResource:
     case Reason::ExistingAntiAffinity:
     case Reason::TooFewFree:
+    case Reason::GpusHeld:
     case Reason::TopologyUnmet:
     case Reason::NotTakenYet: return false;
     default: return true;

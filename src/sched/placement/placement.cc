@@ -1,5 +1,7 @@
 #include "sched/placement/placement.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <set>
 #include <string>
@@ -48,15 +50,30 @@ std::size_t othersOn(const DeviceState& d, const model::Uid& self) {
 
 bool isFree(const DeviceState& d, const model::Uid& self) { return d.givable() && othersOn(d, self) == 0; }
 
-/// Free, or held only by sharers without amounts and not too many of them, one of whom surely has it: else
-/// who joined would take a GPU that an anonymous pod may use.
-bool isShareable(const DeviceState& d, const DeviceRequest& request, const model::Uid& self) {
+/// What others have of a device that somebody would share. Open: nothing, or they are sharers without
+/// amounts and not too many, one of whom surely has it: else who joined would take a GPU that an anonymous
+/// pod may use.
+enum class Held : std::uint8_t { Open, Alone, InPart, Full, Unsure };
+
+Held heldFor(const DeviceState& d, const DeviceRequest& request, const model::Uid& self) {
   static constexpr Amount kJustShared{true, 0, 0};
-  const auto is_sure = [&](const Holder& h) { return h.uid != self && h.isSure(); };
-  if (othersOn(d, self) > 0 && std::none_of(d.holders.begin(), d.holders.end(), is_sure)) { return false; }
-  return d.givable() && othersOn(d, self) < request.max_sharers &&
-         std::all_of(d.holders.begin(), d.holders.end(),
-                     [&](const Holder& h) { return h.uid == self || h.amount == kJustShared; });
+  std::size_t others = 0;
+  bool sure = false;
+  Held held = Held::Open;
+  for (const Holder& h : d.holders) {
+    if (h.uid == self) { continue; }
+    ++others;
+    sure = sure || h.isSure();
+    if (!h.amount.shared) { return Held::Alone; }
+    if (h.amount != kJustShared) { held = Held::InPart; }
+  }
+  if (others == 0 || held != Held::Open) { return held; }
+  if (!sure) { return Held::Unsure; }
+  return others < request.max_sharers ? Held::Open : Held::Full;
+}
+
+bool isShareable(const DeviceState& d, const DeviceRequest& request, const model::Uid& self) {
+  return d.givable() && heldFor(d, request, self) == Held::Open;
 }
 
 /// How many may be given at once. Anonymous pods use devices that nobody holds by id,
@@ -138,6 +155,81 @@ std::optional<Choice> offerShared(const NodeState& n, const DeviceRequest& r, co
     for (const Mask place : placesOf(n, r)) {
       if (const auto choice = offerShared(n, health & place, r, self)) { return choice; }
     }
+  }
+  return std::nullopt;
+}
+
+std::string gpusText(const std::vector<int>& ids) {
+  return fmt::format("GPU{} {}", ids.size() == 1 ? "" : "s", fmt::join(ids, " and "));
+}
+
+/// The first thing that is wrong with any of the ids; nullopt: they are there, and may be given to somebody.
+std::optional<Misfit> refuseIds(const NodeState& n, const std::vector<int>& ids) {
+  std::vector<int> missing;
+  std::vector<int> cut_up;
+  std::vector<int> unhealthy;
+  for (const int id : ids) {
+    const DeviceState* d = n.device(id);
+    if (d == nullptr || !d->listed) {
+      missing.push_back(id);
+    } else if (d->facts.partitioned) {
+      cut_up.push_back(id);
+    } else if (!d->givable()) {
+      unhealthy.push_back(id);
+    }
+  }
+  if (!missing.empty()) { return Misfit{Reason::NoSuchGpus, gpusText(missing), 0, 0}; }
+  if (!cut_up.empty()) {
+    return Misfit{Reason::NoSuchGpus, fmt::format("whole {}: MIG cuts it up", gpusText(cut_up)), 0, 0};
+  }
+  if (!unhealthy.empty()) { return Misfit{Reason::GpusUnhealthy, gpusText(unhealthy), 0, 0}; }
+  return std::nullopt;
+}
+
+/// As many others as pods have by their number must stay untouched: nobody knows which these have. (Of a node
+/// without a status its object says how many there are.)
+bool mayBeAnonymous(const NodeState& n, std::int64_t wanted, const model::Uid& self) {
+  if (n.anonymous <= 0 || wanted == 0) { return false; }
+  std::int64_t untouched = n.has_status ? 0 : n.node.allocatable.get(model::kNvidiaGpu);
+  for (const auto& d : n.devices) {
+    if (n.has_status) {
+      untouched += isFree(d, self) ? 1 : 0;
+    } else {
+      untouched -= othersOn(d, self) > 0 ? 1 : 0;
+    }
+  }
+  return wanted > untouched - n.anonymous;
+}
+
+std::string heldText(const std::vector<int>& ids, Held held, const DeviceRequest& r) {
+  const std::string gpus = gpusText(ids);
+  switch (held) {
+    case Held::Alone: return gpus + " held Exclusive by another pod";
+    case Held::InPart: return gpus + " held in part by another pod";
+    case Held::Full: return fmt::format("{} shared by {} pods already", gpus, r.max_sharers);
+    default: return gpus + " named by another pod that has no lease of it";
+  }
+}
+
+/// Why it cannot have exactly those that it names; nullopt: it can.
+std::optional<Misfit> refuseNamed(const NodeState& n, const DeviceRequest& r, const model::Uid& self) {
+  if (auto misfit = n.has_status ? refuseIds(n, r.exact) : std::nullopt) { return misfit; }
+  std::vector<int> taken;
+  std::vector<int> untouched;
+  Held how = Held::Open;  // the first of them
+  for (const int id : r.exact) {
+    const DeviceState* d = n.device(id);
+    const Held held = d == nullptr ? Held::Open : heldFor(*d, r, self);
+    if (how == Held::Open) { how = held; }
+    if (held != Held::Open && held == how) { taken.push_back(id); }
+    if (d == nullptr || othersOn(*d, self) == 0) { untouched.push_back(id); }
+  }
+  if (!taken.empty()) { return Misfit{Reason::GpusHeld, heldText(taken, how, r), 0, 0}; }
+  if (mayBeAnonymous(n, static_cast<std::int64_t>(untouched.size()), self)) {
+    return Misfit{Reason::GpusHeld,
+                  fmt::format("{} in use perhaps: pods there have {} GPUs by {} and nobody says which",
+                              gpusText(untouched), n.anonymous, model::kNvidiaGpu),
+                  0, 0};
   }
   return std::nullopt;
 }
@@ -270,12 +362,19 @@ std::optional<Choice> chooseWhole(const Topology& t, Mask free, const DeviceRequ
 
 std::optional<Placement> tryPlace(const NodeState& node, const DeviceRequest& request,
                                   const model::Uid& self) {
+  if (!request.exact.empty()) {
+    return refuseNamed(node, request, self) ? std::nullopt : std::optional{Placement{request.exact, 0}};
+  }
   if (node.isWide()) { return placeWide(node, request, self); }
   const auto choice = offer(node, request, self);
   return choice ? std::optional{Placement{node.topology->ids(choice->set), choice->score}} : std::nullopt;
 }
 
 Verdict<Placement> place(const NodeState& node, const DeviceRequest& request, const model::Uid& self) {
+  if (!request.exact.empty()) {
+    if (auto misfit = refuseNamed(node, request, self)) { return tl::unexpected(*std::move(misfit)); }
+    return Placement{request.exact, 0};
+  }
   if (auto placed = tryPlace(node, request, self)) { return *std::move(placed); }
   if (auto misfit = permanentMisfit(node, request)) { return tl::unexpected(*std::move(misfit)); }
   if (auto misfit = countMisfit(node, request, self)) { return tl::unexpected(*std::move(misfit)); }
@@ -300,6 +399,10 @@ std::optional<Misfit> exactTopology(const Topology& t, const DeviceRequest& r) {
 
 std::optional<Misfit> refuseExact(const NodeState& node, const DeviceRequest& request,
                                   const std::vector<int>& ids, const model::Uid& self) {
+  if (!request.exact.empty()) {
+    if (ids != request.exact) { return Misfit{Reason::TooFewGpus, "", request.count, 0}; }
+    return refuseNamed(node, request, self);
+  }
   const std::set<int> wanted{ids.begin(), ids.end()};
   std::int64_t there = 0;
   std::int64_t usable = 0;
@@ -323,6 +426,15 @@ std::optional<Misfit> refuseExact(const NodeState& node, const DeviceRequest& re
   free = std::min(free, availableFor(node, request, self));
   if (free < need) { return Misfit{Reason::TooFewFree, "", need, free}; }
   return std::nullopt;
+}
+
+std::vector<const DeviceState*> inItsWay(const NodeState& node, const DeviceRequest& request) {
+  std::vector<const DeviceState*> out;
+  for (const int id : request.exact) {
+    const DeviceState* d = node.device(id);
+    if (d != nullptr && heldFor(*d, request, {}) != Held::Open) { out.push_back(d); }
+  }
+  return out;
 }
 
 }  // namespace gs::sched

@@ -8,6 +8,9 @@
 // Anonymous devices (NodeState::anonymous) are some of the free ones: that many fewer may be given, whichever
 // they are. Shared requests may still join devices that have sharers, which anonymous pods cannot be on.
 //
+// Who names its devices (DeviceRequest::exact) gets these or none, Healthy or Unknown, whatever the others
+// are; where no status lists devices, they are there. The score says nothing then.
+//
 // topology: Required refuses; Preferred and absent are scored, also a minimum bandwidth; Ignore is as if
 // nothing were known of islands and bandwidth, but for the policy spread, which is made of them.
 // Score, compared across nodes, the first that differs: all Healthy; minimum bandwidth reached; how many
@@ -46,6 +49,10 @@ struct Placement {
 [[nodiscard]] std::optional<Misfit> refuseExact(const NodeState& node, const DeviceRequest& request,
                                                 const std::vector<int>& ids,
                                                 const model::Uid& self = model::Uid{});
+
+/// Of the devices that the request names (DeviceRequest::exact) those that others hold so that it may not
+/// have them.
+[[nodiscard]] std::vector<const DeviceState*> inItsWay(const NodeState& node, const DeviceRequest& request);
 
 // The parts of place() for whole devices of a node that is not wide, for a caller that remembers choices.
 

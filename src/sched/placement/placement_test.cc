@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "sched/ledger/derive.h"
 #include "sched/ledger/test_facts.h"
@@ -449,11 +450,51 @@ RC_GTEST_PROP(PlaceProperty, NeverIsSaidWhereTheIdleNodeWouldNotDoEither, (std::
   RC_ASSERT(is_never == !place(idle(n), r).has_value());
 }
 
+/// Nobody has it but sharers without amounts, one of whom surely; and it is there to be given.
+bool mayBeShared(const NodeState& n, int id) {
+  const DeviceState* d = n.device(id);
+  if (d == nullptr) { return !n.has_status; }
+  const bool shared = std::all_of(d->holders.begin(), d->holders.end(), [](const Holder& h) {
+    return h.amount == Amount{true, 0, 0};
+  });
+  const bool sure =
+      std::any_of(d->holders.begin(), d->holders.end(), [](const Holder& h) { return h.isSure(); });
+  return (!n.has_status || d->givable()) && shared && (sure || d->holders.empty());
+}
+
+RC_GTEST_PROP(PlaceProperty, WhoNamesGpusGetsTheseWheneverHeMay, (std::uint64_t seed)) {
+  DrawnNode drawn{seed};
+  const NodeState& n = drawn.any();
+  std::set<int> ids;
+  for (std::uint64_t i = 1 + drawn.facts.rng().below(3); i > 0; --i) {
+    ids.insert(static_cast<int>(drawn.facts.rng().below(10)));
+  }
+  const DeviceRequest r = *testMapped("any", {ids.begin(), ids.end()}).devices;
+  const bool each_may = std::all_of(ids.begin(), ids.end(), [&](int id) { return mayBeShared(n, id); });
+  const auto held = [](const DeviceState& d) { return !d.holders.empty(); };
+  const std::int64_t untouched =
+      n.has_status ? std::count_if(n.devices.begin(), n.devices.end(),
+                                   [&](const DeviceState& d) { return d.givable() && !held(d); })
+                   : n.node.allocatable.get(model::kNvidiaGpu) -
+                         std::count_if(n.devices.begin(), n.devices.end(), held);
+  const auto fresh = std::count_if(ids.begin(), ids.end(), [&](int id) {
+    return n.device(id) == nullptr || n.device(id)->holders.empty();
+  });
+  const bool room = n.anonymous == 0 || fresh == 0 || fresh <= untouched - n.anonymous;
+  const auto placed = place(n, r);
+  RC_CLASSIFY(placed.has_value(), "placed");
+  RC_CLASSIFY(each_may && !room, "perhaps in use");
+  RC_ASSERT(placed.has_value() == (each_may && room));
+  RC_ASSERT(tryPlace(n, r).has_value() == placed.has_value());
+  RC_ASSERT(!placed || placed->ids == r.exact);
+  RC_ASSERT(refuseExact(n, r, r.exact).has_value() == !placed.has_value());
+}
+
 RC_GTEST_PROP(PlaceProperty, GivesOnlyWhatMayBeGivenOrSaysWhyNot, (std::uint64_t seed)) {
   DrawnNode drawn{seed};
   const NodeState& n = drawn.any();
   PodRequest pod = drawRequest(drawn.facts.rng());
-  RC_PRE(pod.devices.has_value());
+  RC_PRE(pod.devices.has_value() && pod.devices->exact.empty());
   const DeviceRequest& r = *pod.devices;
   const auto placed = place(n, r);
   RC_CLASSIFY(placed.has_value(), "placed");

@@ -11,6 +11,7 @@
 namespace gs::sched {
 
 enum class Reason : std::uint8_t {
+  OtherName,              // "node(s) were not named node1"; all: "no node carries the name node1 ..."
   Unschedulable,          // "node(s) were unschedulable"
   NotReady,               // "node(s) were not ready"                     (R6)
   SelectorMismatch,       // "node(s) didn't match Pod's node affinity/selector"
@@ -25,11 +26,14 @@ enum class Reason : std::uint8_t {
   NoGpuStatus,            // "node(s) had no GpuNodeStatus"
   NoGpu,                  // "node(s) had no GPU"
   TooFewGpus,  // "node(s) had too few GPUs: need 16 and the largest has 8"          never fits there
+  NoSuchGpus,  // "node(s) had no GPU 5" or "node(s) had no whole GPU 5: MIG cuts it up"
   /// "node(s) had no island with enough bandwidth: need 4 GPUs with 900 GB/s per pair and best is 600"
   /// or "node(s) had too few GPUs in one island: need 6 and the largest has 4"         never fits there
   TopologyImpossible,
   TooFewHealthy,  // "node(s) had too few healthy GPUs: need 4 and most healthy is 3"
+  GpusUnhealthy,  // "node(s) had unhealthy GPU 5"             of those that the request names
   TooFewFree,     // "node(s) had too few free GPUs: need 4 and most free is 2"
+  GpusHeld,       // "node(s) had GPU 5 held Exclusive by another pod"     of those that it names
   /// "node(s) had no free GPUs with enough bandwidth: need 4 with 900 GB/s per pair in one island and best is
   /// 600" or "node(s) had too few free GPUs in one island: need 4 and most free is 3"
   TopologyUnmet,
@@ -40,8 +44,9 @@ enum class Reason : std::uint8_t {
 /// a reason has none.
 struct Misfit {
   Reason reason{};
-  /// Part of the reason's text: taint, resource, enforcer. TopologyImpossible, TopologyUnmet: "" when too few
-  /// are in one island (need, have count devices), else how many devices are wanted (need, have are GB/s).
+  /// Part of the reason's text: taint, resource, enforcer, name, GPUs and what is with them.
+  /// TopologyImpossible, TopologyUnmet: "" when too few are in one island (need, have count devices), else
+  /// how many devices are wanted (need, have are GB/s).
   std::string detail;
   std::int64_t need = 0;
   std::int64_t have = 0;

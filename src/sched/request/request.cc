@@ -11,6 +11,8 @@ std::size_t mix(std::size_t h, const std::string& v) { return mix(h, std::hash<s
 std::size_t hashWith(std::size_t h, const DeviceRequest& r) {
   h = mix(mix(h, static_cast<std::size_t>(r.count)), static_cast<std::size_t>(r.policy));
   for (const int id : r.prefer_ids) { h = mix(h, static_cast<std::size_t>(id)); }
+  h = mix(h, r.exact.size());
+  for (const int id : r.exact) { h = mix(h, static_cast<std::size_t>(id)); }
   h = mix(mix(h, r.shared ? 1 : 0), r.max_sharers);
   h = mix(h, r.topology ? 1 + static_cast<std::size_t>(*r.topology) : 0);
   return mix(h, static_cast<std::size_t>(r.min_bandwidth_gbps));
@@ -42,7 +44,7 @@ std::size_t hashOf(const PodRequest& r) {
     h = mix(mix(mix(mix(h, t.key), t.value), t.effect), t.exists ? 1 : 0);
   }
   if (r.quota) { h = mix(mix(h, r.quota->ns), static_cast<std::size_t>(r.quota->milli)); }
-  h = mix(mix(h, r.gang), r.only_certain ? 1 : 0);
+  h = mix(mix(mix(h, r.gang), r.on_node), r.only_certain ? 1 : 0);
   for (const auto& s : r.shares) {
     h = mix(mix(mix(h, static_cast<std::size_t>(s.whole)), static_cast<std::size_t>(s.milli)),
             static_cast<std::size_t>(s.mib));

@@ -33,6 +33,9 @@ struct DeviceRequest {
   std::int64_t count = 1;
   model::Policy policy = model::Policy::Contiguous;
   std::vector<int> prefer_ids;  // the most wanted first; none where the policy reads none
+  /// These and no others, ascending, `count` of them; empty: any. On a node without a GpuNodeStatus they are
+  /// taken as given.
+  std::vector<int> exact;
   /// Exclusive takes whole devices; Shared without amounts takes 0 milli and excludes Exclusive holders.
   bool shared = false;
   std::size_t max_sharers = model::kMaxSharers;  // of one device; Shared only
@@ -85,6 +88,7 @@ struct PodRequest {
   std::vector<ContainerShare> shares;  // by container
   bool only_certain = true;            // see sched/ledger/shares.h
   std::string gang{};                  // the namespace and name of the gang that the pod is placed with
+  std::string on_node{};               // the node that maps mean by that name (Ledger::named()); "": any
   std::optional<QuotaBound> quota;     // when the pod's namespace has one and the pod asks for GPUs
   model::Resources resources;
   std::map<std::string, std::string> node_selector;  // the pod's

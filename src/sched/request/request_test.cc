@@ -13,9 +13,11 @@ namespace {
 PodRequest full() {
   PodRequest r = testClaim(2);
   r.devices->prefer_ids = {1, 2};
+  r.devices->exact = {4, 5};
   r.devices->topology = model::TopologyMode::Ignore;
   r.shares = {{1, 0, 0}, {0, 500, 256}};
   r.gang = "ml/gang";
+  r.on_node = "node1";
   r.quota = QuotaBound{"ml", 1'000, {}};
   r.resources = {1'000, 1'024, 64, {{"example.com/nic", 1}}};
   r.node_selector = {{"zone", "east"}};
@@ -49,8 +51,12 @@ INSTANTIATE_TEST_SUITE_P(
         GS_CHANGE(Policy, r.devices->policy = model::Policy::Spread),
         GS_CHANGE(PreferredId, r.devices->prefer_ids = {1, 3}),
         GS_CHANGE(PreferredOrder, r.devices->prefer_ids = {2, 1}),
-        GS_CHANGE(PreferredCount, r.devices->prefer_ids = {1}), GS_CHANGE(Shared, r.devices->shared = true),
-        GS_CHANGE(MaxSharers, r.devices->max_sharers = 3), GS_CHANGE(NoTopology, r.devices->topology.reset()),
+        GS_CHANGE(PreferredCount, r.devices->prefer_ids = {1}), GS_CHANGE(ExactId, r.devices->exact = {4, 6}),
+        GS_CHANGE(NoExactId, r.devices->exact.clear()),
+        GS_CHANGE(PreferredIsNotExact, std::swap(r.devices->prefer_ids, r.devices->exact)),
+        GS_CHANGE(OnNode, r.on_node = "node2"), GS_CHANGE(OnAnyNode, r.on_node.clear()),
+        GS_CHANGE(Shared, r.devices->shared = true), GS_CHANGE(MaxSharers, r.devices->max_sharers = 3),
+        GS_CHANGE(NoTopology, r.devices->topology.reset()),
         GS_CHANGE(Topology, r.devices->topology = model::TopologyMode::Required),
         GS_CHANGE(MinBandwidth, r.devices->min_bandwidth_gbps = 300),
         GS_CHANGE(ShareWhole, r.shares[0].whole = 2), GS_CHANGE(ShareMilli, r.shares[1].milli = 501),

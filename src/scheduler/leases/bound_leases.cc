@@ -97,11 +97,12 @@ std::optional<std::vector<int>> BoundLeases::devicesOf(const model::Pod& pod,
   return whole ? whole : part ? part : told;
 }
 
-/// As its last lease said; without one as its claim says now; with neither:
+/// As its last lease said; without one as its door or its claim says now; with neither:
 /// when another pod of ours has a device too.
-/// Only pods with a claim ever share.
+/// Only pods of such a door and pods with a claim ever share.
 bool BoundLeases::sharesDevices(const model::Pod& pod, const std::vector<int>& ids) const {
   if (const auto known = c_.engine.shares(pod.uid)) { return *known; }
+  if (sched::holdingsOf(pod, c_.engine.doors()).shared) { return true; }
   if (const auto* claim = c_.cache().claim({pod.key.ns, sched::claimName(pod)})) {
     return claim->exclusivity == model::Exclusivity::Shared;
   }

@@ -1,4 +1,4 @@
-# shellcheck shell=bash
+# shellcheck shell=bash disable=SC2016 # what pods expand
 # Real server only: pods run.
 # Needs: nodes
 # Two real nodes, a kubelet and a containerd each, and pods that gpu-scheduler places there; GPUs are made up. Containers see
@@ -50,7 +50,6 @@ run_helper forward kubectl port-forward svc/web 18080:80
 eventually "the page by port-forward" web curl --silent --max-time 5 http://127.0.0.1:18080/
 end_kubectl forward
 expect "the page by a pod of the other node" web "$(kubectl exec visits -- wget -qO- "http://$(field pod/web .status.podIP):8080/")"
-# shellcheck disable=SC2016 # expanded in the pod
 whoami='wget -qO- --no-check-certificate --header "Authorization: Bearer $(cat /var/run/secrets/kubernetes.io/serviceaccount/token)" \
   --header "Content-Type: application/json" --post-data "{\"apiVersion\": \"authentication.k8s.io/v1\", \"kind\": \"SelfSubjectReview\"}" \
   "https://$KUBERNETES_SERVICE_HOST/apis/authentication.k8s.io/v1/selfsubjectreviews"'
@@ -144,14 +143,25 @@ note "the next one is placed $(elapsed_ms "$at") ms after the slow one was delet
 expect_like "the slow one's container" '^(STOPPED)?$' "$(task_of node-b "$slow")"
 runs next
 
-step "a pod that is deleted by force while nobody stops its container: its GPUs are given again at once, for no agent looks"
+# (`exec sleep` is process 1 of its container, and such a one does not end by SIGTERM.)
+step "a pod that is deleted by force gives its GPUs back at once, for no agent looks; its container ends later"
 forced=$(container_of next)
-provider_component kill kubelet-node-b
 delete_pods next
+at=${EPOCHREALTIME/./}
+pod after all-node-b command "$SLEEP" | create
+expect_allocated after node-b:0,1,2,3,4,5,6,7
+note "the next one is placed $(elapsed_ms "$at") ms after it was deleted; its container is $(task_of node-b "$forced")"
+eventually_like "the forced one's container" '^(STOPPED)?$' task_of node-b "$forced"
+note "and has ended $(elapsed_ms "$at") ms after"
+runs after
+
+step "the same while no kubelet stops the container: two have the GPUs, until the kubelet is there again"
+forced=$(container_of after)
+provider_component kill kubelet-node-b
+delete_pods after
 pod again all-node-b command "$SLEEP" | create
 expect_allocated again node-b:0,1,2,3,4,5,6,7
-# With an agent on node-b (design 3.9) `again` must wait here, with the reason, for as long as the container is RUNNING;
-# `inUseBy` of each of the 8 devices has the forced one's uid. Without one nobody can know.
+# Without an agent nobody can know. With one the next pod waits, in the case `chart`.
 expect "the forced one's container" RUNNING "$(task_of node-b "$forced")"
 provider_component start kubelet-node-b
 eventually_like "the forced one's container" '^(STOPPED)?$' task_of node-b "$forced"

@@ -1,0 +1,75 @@
+// What the GPUs of a node are, as a driver (or a node file) says it. Values without a driver's words:
+// noderim/ makes them, the agent publishes them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "model/node.h"
+
+namespace gs::agent {
+
+enum class LinkType : std::uint8_t { NvLink, Pcie };
+
+/// As the status says it.
+[[nodiscard]] constexpr const char* linkName(LinkType type) {
+  return type == LinkType::NvLink ? "nvlink" : "pcie";
+}
+
+/// A MIG partition.
+struct Partition {
+  std::string uuid;
+  std::string profile;  // 1g.10gb
+  std::int64_t memory_mib = 0;
+  int milli = 0;  // its part of the GPU, in thousandths
+  friend bool operator==(const Partition&, const Partition&) = default;
+};
+
+struct Gpu {
+  std::string uuid;  // "" where the driver cannot say it
+  std::string model;
+  std::int64_t memory_mib = 0;
+  std::string pci_bus_id;  // 00000000:1B:00.0; "" of one that is simulated
+  int numa_node = -1;      // -1: none, or not known
+  model::Health health = model::Health::Healthy;
+  std::string reason;  // why it is not Healthy
+  std::vector<Partition> partitions;
+  friend bool operator==(const Gpu&, const Gpu&) = default;
+};
+
+/// Between two GPUs, by their places in Hardware::gpus; the best one where there are several.
+struct PairLink {
+  std::size_t a = 0;
+  std::size_t b = 0;
+  LinkType type = LinkType::Pcie;
+  std::int64_t gbps = 0;  // both directions together, as vendors count
+  friend bool operator==(const PairLink&, const PairLink&) = default;
+};
+
+struct Hardware {
+  std::string driver_version;
+  std::vector<Gpu> gpus;  // in any order
+  std::vector<PairLink> links;
+  friend bool operator==(const Hardware&, const Hardware&) = default;
+};
+
+/// Why there is no Hardware.
+struct Fault {
+  enum class Kind : std::uint8_t {
+    Absent,   // there is no driver
+    Hanging,  // a call has not come back
+    Failing,  // it answers with an error
+  };
+  Kind kind{};
+  std::string text;  // a sentence for people
+  friend bool operator==(const Fault&, const Fault&) = default;
+};
+
+/// One look at the GPUs of the node.
+using Look = tl::expected<Hardware, Fault>;
+using LookPtr = std::shared_ptr<const Look>;
+
+}  // namespace gs::agent

@@ -1,0 +1,56 @@
+// What a driver reports of a GPU -> whether it may be given to a pod, and why not.
+//
+// Unhealthy is what no program can work on, or what may corrupt its results: never given. Unknown is what may
+// work: given only when no Healthy GPU fits. Whatever is not known to be harmless counts against the GPU.
+// XID errors are told once. They count until the agent is started again, or, where the driver says what is
+// to be done about a GPU (its recovery action, drivers 565 and newer), until it says that nothing is.
+// The groups of XIDs follow the vendor's catalogue for A100 to GB200; docs/agent.md has the table.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+
+#include "model/node.h"
+
+namespace gs::agent {
+
+/// What an XID error means for the GPU.
+enum class XidClass : std::uint8_t {
+  Lost,         // it is gone from the bus: the node has to be rebooted
+  Reset,        // nothing runs on it before it was reset
+  Application,  // a program's own fault
+  Record,       // worth a note only
+  Suspect,      // uncertain, or not in the catalogue
+};
+[[nodiscard]] XidClass classOf(std::uint64_t xid);
+
+/// What the driver says is to be done about it.
+enum class Recovery : std::uint8_t { None, Reset, Reboot, DrainPeers, DrainAndReset };
+
+/// Of one GPU, as far as its driver says it.
+struct Facts {
+  bool lost = false;         // calls are answered "GPU is lost"
+  bool needs_reset = false;  // calls are answered "reset required"
+  std::optional<Recovery> recovery{};
+  bool remap_failed = false;        // a memory row could not be replaced
+  bool remap_pending = false;       // rows are replaced at the next reset
+  bool remaps = false;              // the GPU replaces rows by itself
+  std::int64_t uncorrected = 0;     // memory errors that ECC could not correct, since the driver was loaded
+  bool split_into_nothing = false;  // MIG is on, and there is no partition
+  bool fabric_pending = false;      // NVSwitch fabric: not set up (yet)
+  std::set<std::uint64_t> xids{};
+  std::string unreadable{};  // what could not be asked, and how it failed
+};
+
+struct Verdict {
+  model::Health health = model::Health::Healthy;
+  std::string reason;  // "" of a Healthy one
+  friend bool operator==(const Verdict&, const Verdict&) = default;
+};
+
+/// The worst that holds.
+[[nodiscard]] Verdict healthOf(const Facts& facts);
+
+}  // namespace gs::agent

@@ -1,0 +1,25 @@
+// The agent's own GpuNodeStatus as it stands in the API: all that the agent writes there, so that it can
+// write it again. (What schedulers read of it is model::GpuNodeStatus.)
+#pragma once
+
+#include <string>
+
+#include "agent/status.h"
+#include "kapi/kind.h"
+
+namespace gs::agent {
+
+struct OwnStatus {
+  model::NodeName node;
+  model::Uid uid;
+  model::Revision revision = 0;
+  model::Uid owner;  // uid of the Node that owns it; "" none
+  NodeView view;     // its devices sorted by id, each once; users are not read
+  std::string observed_time;
+  friend bool operator==(const OwnStatus&, const OwnStatus&) = default;
+};
+[[nodiscard]] inline model::ObjectKey keyOf(const OwnStatus& status) { return {"", status.node.text}; }
+
+extern const kapi::Kind kOwnStatus;
+
+}  // namespace gs::agent

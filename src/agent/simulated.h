@@ -1,0 +1,13 @@
+// A node of the node file (kapi/node_file.h) as hardware, for machines without GPUs: `--simulate`.
+#pragma once
+
+#include "agent/hardware.h"
+#include "kapi/node_file.h"
+
+namespace gs::agent {
+
+/// Islands of the file become NVLinks between all GPUs of each, links within an island say how fast that pair
+/// is, links between two are PCIe.
+[[nodiscard]] Hardware hardwareOf(const kapi::SimNode& node);
+
+}  // namespace gs::agent

@@ -1,0 +1,66 @@
+// The GpuNodeStatus of a node as the agent means it, and as JSON. Rule 8 of the design; the CRD names every
+// field.
+//
+// Ids are places in PCI order, from 0. What the CRD would refuse is never written: more GPUs, links,
+// partitions or users than it takes are left out (a GPU whose users are cut is Unhealthy, since one that is
+// left out may still use it).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "agent/hardware.h"
+#include "base/clock.h"
+#include "json/value.h"
+#include "model/ids.h"
+#include "model/node.h"
+
+namespace gs::agent {
+
+struct DeviceLink {
+  int to = 0;
+  LinkType type{};
+  std::int64_t gbps = 0;
+  friend bool operator==(const DeviceLink&, const DeviceLink&) = default;
+};
+
+struct Device {
+  int id = 0;
+  Gpu gpu;
+  std::string island;
+  std::int64_t bandwidth_gbps = 0;  // the worst pair inside the island
+  std::vector<DeviceLink> links;    // by `to`
+  std::vector<model::Uid> in_use_by;
+  friend bool operator==(const Device&, const Device&) = default;
+};
+
+/// A GPU's name for as long as it lives: its UUID, else its id.
+[[nodiscard]] std::string nameOf(const Device& device);
+
+struct Condition {
+  std::string type;
+  bool holds = false;
+  std::string reason;   // one word
+  std::string message;  // a sentence
+  Wall since{};         // when `holds` changed last
+  friend bool operator==(const Condition&, const Condition&) = default;
+};
+
+struct NodeView {
+  std::vector<Device> devices;
+  std::string driver_version;
+  model::Enforcement enforcement = model::Enforcement::Off;
+  std::vector<Condition> conditions;
+  friend bool operator==(const NodeView&, const NodeView&) = default;
+};
+
+/// Sorted into PCI order and numbered, with islands and links. Users: nobody.
+[[nodiscard]] std::vector<Device> devicesOf(const Hardware& hardware);
+
+/// The body of a server-side apply of the status. `observed`: when the agent last looked; "" leaves it out.
+[[nodiscard]] json::Value statusBody(const model::NodeName& node, const NodeView& view,
+                                     const std::string& observed);
+/// Of the object itself, owned by the Node.
+[[nodiscard]] json::Value specBody(const model::NodeName& node, const model::Uid& node_uid);
+
+}  // namespace gs::agent

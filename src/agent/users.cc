@@ -1,0 +1,134 @@
+#include "agent/users.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "base/ascii.h"
+#include "model/annotations.h"
+
+namespace gs::agent {
+namespace {
+
+constexpr int kLooks = 2;
+/// While the runtime is silent, what was known of pods that are gone is kept up to here.
+constexpr std::size_t kMostPods = 4096;
+/// The most that a pod may name.
+constexpr std::size_t kMostNamed = model::kMaxDeviceId + 1;
+
+std::set<std::string> namedIn(std::string_view text) {
+  std::set<std::string> out;
+  for (const auto& name : commaList(text)) {
+    if (out.size() < kMostNamed) { out.emplace(name); }
+  }
+  return out;
+}
+
+/// UUIDs where they were written; else ids.
+std::set<std::string> allocationOf(const model::Pod& pod) {
+  const std::string* visible = pod.annotation(model::kVisibleDevicesKey);
+  const auto names = [&](const char* kind) { return visible->find(kind) != std::string::npos; };
+  if (visible != nullptr && (names("GPU-") || names("MIG-"))) { return namedIn(*visible); }
+  const std::string* allocated = pod.annotation(model::kAllocatedKey);
+  if (allocated == nullptr) { return {}; }
+  const auto read = model::parseAllocation(*allocated);
+  if (!read) { return {}; }
+  std::set<std::string> out;
+  for (const int id : read->ids) { out.insert(std::to_string(id)); }
+  return out;
+}
+
+}  // namespace
+
+PodContainers containersWith(const std::map<std::string, std::string>& annotations) {
+  const auto visible = annotations.find(model::kVisibleDevicesKey);
+  if (visible != annotations.end()) { return {visible->second}; }
+  const auto allocated = annotations.find(model::kAllocatedKey);
+  const auto read = allocated == annotations.end() ? std::nullopt
+                                                   : std::optional{model::parseAllocation(allocated->second)};
+  if (!read || !*read) { return {}; }
+  return {fmt::format("{}", fmt::join((*read)->ids, ","))};
+}
+
+void Users::number(const std::vector<Device>& devices) {
+  names_.clear();
+  for (const Device& device : devices) {
+    const std::string name = nameOf(device);
+    names_.emplace(std::to_string(device.id), name);
+    names_.emplace(name, name);
+    for (const Partition& partition : device.gpu.partitions) { names_.emplace(partition.uuid, name); }
+  }
+  for (auto& [uid, pod] : pods_) { resolve(pod); }
+}
+
+void Users::resolve(Pod& pod) const {
+  for (auto it = pod.said.begin(); it != pod.said.end();) {
+    const auto name = names_.find(*it);
+    if (name == names_.end()) {
+      ++it;
+      continue;
+    }
+    pod.gpus.insert(name->second);
+    it = pod.said.erase(it);
+  }
+}
+
+void Users::changed(const model::Pod& pod) {
+  Pod& mine = pods_[pod.uid];
+  mine.is_there = true;
+  auto allocation = allocationOf(pod);
+  if (!allocation.empty() && !mine.allocated) {  // it is written once
+    mine.allocated = true;
+    mine.gpus.clear();
+    mine.said = std::move(allocation);
+    resolve(mine);
+  }
+  if (pod.finished() && !std::exchange(mine.ended, true)) { end(mine); }
+}
+
+void Users::gone(const model::Uid& uid) {
+  const auto it = pods_.find(uid);
+  if (it == pods_.end()) { return; }
+  if (!it->second.ended) { end(it->second); }
+  it->second.is_there = false;
+  if (!has_looked_ || pods_.size() > kMostPods) { pods_.erase(it); }
+}
+
+void Users::seen(const Containers& containers) {
+  has_looked_ = true;
+  for (const auto& [uid, what] : containers.pods) {
+    Pod& mine = pods_[uid];
+    mine.has_containers = true;
+    mine.looks_without = 0;
+    if (mine.allocated || !what.visible) { continue; }
+    for (const auto& name : namedIn(*what.visible)) { mine.said.insert(name); }
+    resolve(mine);
+  }
+  for (auto it = pods_.begin(); it != pods_.end();) {
+    Pod& mine = it->second;
+    const bool is_named = containers.pods.contains(it->first);
+    mine.has_containers = is_named;
+    mine.looks_without = is_named || mine.is_there ? 0 : mine.looks_without + 1;
+    it = mine.looks_without >= kLooks ? pods_.erase(it) : std::next(it);
+  }
+}
+
+std::vector<model::Uid> Users::of(const Device& device) const {
+  const std::string name = nameOf(device);
+  std::vector<model::Uid> out;
+  for (const auto& [uid, pod] : pods_) {
+    if (pod.has_containers && pod.gpus.contains(name)) { out.push_back(uid); }
+  }
+  return out;
+}
+
+bool Users::draining() const {
+  return std::any_of(pods_.begin(), pods_.end(), [](const auto& entry) {
+    const Pod& pod = entry.second;
+    return pod.over() && pod.has_containers && pod.hasGpus();
+  });
+}
+
+}  // namespace gs::agent

@@ -1,0 +1,37 @@
+#include "noderim/container_poller.h"
+
+#include <utility>
+
+#include "base/system_clock.h"
+
+namespace gs::noderim {
+
+agent::Containers containersOf(const rpc::RuntimePods& pods) {
+  agent::Containers out;
+  for (const auto& [uid, pod] : pods) {
+    out.pods.emplace(model::Uid{uid}, agent::containersWith(pod.annotations));
+  }
+  return out;
+}
+
+ContainerPoller::ContainerPoller(std::string socket, Pace pace, Give give)
+    : runtime_{std::move(socket)}, pace_{pace}, give_{std::move(give)} {}
+
+void ContainerPoller::start() {
+  thread_ = std::make_unique<Worker>("containers", [this](const std::stop_token&) { run(); });
+}
+
+void ContainerPoller::stop() {
+  end_.close();
+  if (thread_ != nullptr) { thread_->join(); }
+}
+
+void ContainerPoller::run() {
+  const SystemClock clock;
+  while (!end_.drained()) {
+    give_(runtime_.pods(pace_.limit).map(containersOf));
+    (void)end_.pop(clock.now().mono + pace_.every);
+  }
+}
+
+}  // namespace gs::noderim

@@ -1,0 +1,141 @@
+#include "noderim/nvml.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "noderim/nvml_calls.h"
+#include "noderim/nvml_gpu.h"
+
+namespace gs::noderim {
+namespace {
+
+using agent::Fault;
+
+constexpr unsigned kMostGpus = 1024;
+/// Errors of one GPU that are kept: the first ones say what broke.
+constexpr std::size_t kMostXids = 64;
+constexpr int kMostEvents = 256;
+constexpr std::uint64_t kXid = 8;
+
+Fault absent(const std::string& why) {
+  return {Fault::Kind::Absent,
+          fmt::format("there is no NVIDIA driver: {}; install it on the node, or let the "
+                      "agent see its library (--nvml-library)",
+                      why)};
+}
+
+}  // namespace
+
+Nvml::Nvml(Options options) : options_{std::move(options)} {}
+
+Nvml::~Nvml() { close(); }
+
+tl::expected<void, Fault> Nvml::open() {
+  if (calls_ != nullptr) { return {}; }
+  auto loaded = NvmlCalls::load(options_.library);
+  if (!loaded) {
+    const std::string& why = loaded.error().message;
+    if (loaded.error().code == Code::NotFound) { return tl::unexpected(absent(why)); }
+    return tl::unexpected(Fault{Fault::Kind::Failing, fmt::format("{}: {}", options_.library, why)});
+  }
+  auto calls = *std::move(loaded);
+  if (const int answer = calls->init(); answer != kNvmlOk) {
+    const std::string why = calls->text(answer);
+    if (answer == kNvmlNoDriver) {
+      return tl::unexpected(absent(fmt::format("{}: {}", options_.library, why)));
+    }
+    const char* remedy = answer == kNvmlMismatch ? "; the driver was changed: reboot the node" : "";
+    return tl::unexpected(
+        Fault{Fault::Kind::Failing, fmt::format("the GPU driver cannot be used: {}{}", why, remedy)});
+  }
+  calls_ = std::move(calls);
+  if (calls_->event_set_create(&events_) != kNvmlOk) { events_ = nullptr; }
+  return {};
+}
+
+void Nvml::close() {
+  if (calls_ == nullptr) { return; }
+  if (events_ != nullptr) { (void)calls_->event_set_free(events_); }
+  events_ = nullptr;
+  watched_.clear();
+  (void)calls_->shutdown();
+  calls_.reset();
+}
+
+tl::unexpected<Fault> Nvml::failed(const char* what, int code) {
+  std::string text = fmt::format("the GPU driver cannot tell {}: {}", what, calls_->text(code));
+  close();
+  return tl::unexpected(Fault{Fault::Kind::Failing, std::move(text)});
+}
+
+/// Its errors are reported from now on.
+void Nvml::watch(void* handle) {
+  std::uint64_t supported = 0;
+  if (events_ == nullptr || calls_->supported_events(handle, &supported) != kNvmlOk) { return; }
+  if ((supported & kXid) != 0) { (void)calls_->register_events(handle, kXid, events_); }
+}
+
+void Nvml::takeErrors() {
+  for (int i = 0; events_ != nullptr && i < kMostEvents; ++i) {
+    NvmlEvent event{};
+    if (calls_->event_wait(events_, &event, 0) != kNvmlOk) { return; }
+    const auto gpu = watched_.find(event.device);
+    if ((event.type & kXid) == 0 || gpu == watched_.end()) { continue; }
+    auto& known = xids_[gpu->second];
+    if (known.size() < kMostXids) { known.insert(event.data); }
+  }
+}
+
+/// A GPU that is lost may not even be named: it is then who had its index before.
+NvmlGpu Nvml::read(unsigned index) {
+  NvmlDevice handle = nullptr;
+  const int answer = calls_->by_index(index, &handle);
+  NvmlGpu out;
+  if (answer == kNvmlOk) {
+    out = readGpu(*calls_, handle, options_.sysfs);
+    if (!out.gpu.uuid.empty() && watched_.insert_or_assign(handle, out.gpu.uuid).second) { watch(handle); }
+  } else {
+    out.facts.lost = answer == kNvmlLost;
+    out.facts.needs_reset = answer == kNvmlResetRequired;
+    out.facts.unreadable = fmt::format("the driver does not give it: {}", calls_->text(answer));
+  }
+  const auto before = seen_.find(index);
+  const bool unnamed = out.gpu.uuid.empty() || out.gpu.pci_bus_id.empty();
+  if (unnamed && before != seen_.end()) { out.gpu = before->second; }
+  if (!unnamed) { seen_[index] = out.gpu; }
+  return out;
+}
+
+agent::Hardware Nvml::hardwareOf(std::vector<NvmlGpu> gpus) const {
+  agent::Hardware out;
+  out.links = linksOf(*calls_, gpus);
+  for (NvmlGpu& one : gpus) {
+    if (const auto xids = xids_.find(one.gpu.uuid); xids != xids_.end()) { one.facts.xids = xids->second; }
+    auto verdict = agent::healthOf(one.facts);
+    one.gpu.health = verdict.health;
+    one.gpu.reason = std::move(verdict.reason);
+    out.gpus.push_back(std::move(one.gpu));
+  }
+  std::array<char, 80> version{};
+  if (calls_->driver_version(version.data(), version.size()) == kNvmlOk) {
+    out.driver_version = {version.begin(), std::find(version.begin(), version.end(), '\0')};
+  }
+  return out;
+}
+
+agent::Look Nvml::look() {
+  if (const auto opened = open(); !opened) { return tl::unexpected(opened.error()); }
+  unsigned count = 0;
+  if (const int answer = calls_->count(&count); answer != kNvmlOk) {
+    return failed("how many GPUs there are", answer);
+  }
+  std::vector<NvmlGpu> gpus;
+  for (unsigned index = 0; index < std::min(count, kMostGpus); ++index) { gpus.push_back(read(index)); }
+  takeErrors();
+  return hardwareOf(std::move(gpus));
+}
+
+}  // namespace gs::noderim

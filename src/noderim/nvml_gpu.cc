@@ -1,0 +1,293 @@
+#include "noderim/nvml_gpu.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+
+#include "base/ascii.h"
+#include "base/files.h"
+
+namespace gs::noderim {
+namespace {
+
+constexpr unsigned kMostLinks = 18;
+constexpr unsigned kMostPartitions = 64;
+constexpr int kUncorrected = 1;
+constexpr int kVolatile = 0;
+constexpr int kP2pNvLink = 2;
+constexpr int kRemoteSwitch = 2;
+constexpr int kSameNode = 40;  // as far as to another host bridge of the same NUMA node
+
+// Fields of GetFieldValues.
+constexpr unsigned kCommonMbps = 90;
+constexpr unsigned kLinkMbps = 164;
+constexpr unsigned kRecoveryAction = 230;
+
+template <std::size_t size>
+std::string textOf(const std::array<char, size>& from) {
+  return {from.begin(), std::find(from.begin(), from.end(), '\0')};
+}
+
+std::string busIdOf(const NvmlPci& pci) {
+  std::string out = textOf(pci.bus_id);
+  std::transform(out.begin(), out.end(), out.begin(),
+                 [](char c) { return c >= 'a' && c <= 'f' ? static_cast<char>(c - 'a' + 'A') : c; });
+  return out;
+}
+
+/// Notes what an answer says of the GPU. True: it is what was asked for.
+bool isFine(const NvmlCalls& nvml, int answer, const char* what, agent::Facts& facts) {
+  switch (answer) {
+    case kNvmlOk: return true;
+    case kNvmlUnsupported:
+    case kNvmlNoFunction:
+    case kNvmlForbidden: return false;
+    case kNvmlLost: facts.lost = true; return false;
+    case kNvmlResetRequired: facts.needs_reset = true; return false;
+    default: break;
+  }
+  if (facts.unreadable.empty()) {
+    facts.unreadable = fmt::format("the driver cannot tell its {}: {}", what, nvml.text(answer));
+  }
+  return false;
+}
+
+std::optional<std::uint64_t> fieldOf(const NvmlCalls& nvml, NvmlDevice handle, unsigned field,
+                                     unsigned scope = 0) {
+  NvmlField asked{};
+  asked.field = field;
+  asked.scope = scope;
+  if (nvml.fields(handle, 1, &asked) != kNvmlOk || asked.answer != kNvmlOk) { return std::nullopt; }
+  switch (asked.type) {
+    case 1:
+    case 5: return asked.value & 0xFFFF'FFFFU;
+    case 6: return asked.value & 0xFFFFU;
+    case 2:
+    case 3:
+    case 4: return asked.value;
+    default: return std::nullopt;  // none of those that are asked for is a double
+  }
+}
+
+/// "00000000:1B:00.0" -> what sysfs says of "0000:1b:00.0"; -1: nothing.
+int numaOf(const std::string& bus_id, const std::string& sysfs) {
+  if (bus_id.size() < 12) { return -1; }
+  std::string name = bus_id.substr(bus_id.size() - 12);
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](char c) { return c >= 'A' && c <= 'F' ? static_cast<char>(c - 'A' + 'a') : c; });
+  const auto text = readFile(fmt::format("{}/bus/pci/devices/{}/numa_node", sysfs, name), 64);
+  if (!text) { return -1; }
+  const std::string_view digits = trim(*text);
+  int out = -1;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
+  return error == std::errc{} && end == digits.data() + digits.size() ? out : -1;
+}
+
+void readWhatItIs(const NvmlCalls& nvml, const std::string& sysfs, NvmlGpu& out) {
+  std::array<char, 96> text{};
+  if (isFine(nvml, nvml.uuid(out.handle, text.data(), text.size()), "UUID", out.facts)) {
+    out.gpu.uuid = textOf(text);
+  }
+  text = {};
+  if (isFine(nvml, nvml.name(out.handle, text.data(), text.size()), "name", out.facts)) {
+    out.gpu.model = textOf(text);
+    std::replace(out.gpu.model.begin(), out.gpu.model.end(), ' ', '-');
+  }
+  NvmlMemoryV2 memory;
+  NvmlMemory older{};
+  if (nvml.memory_v2(out.handle, &memory) == kNvmlOk) {
+    out.gpu.memory_mib = static_cast<std::int64_t>(memory.total >> 20U);
+  } else if (isFine(nvml, nvml.memory(out.handle, &older), "memory", out.facts)) {
+    out.gpu.memory_mib = static_cast<std::int64_t>(older.total >> 20U);
+  }
+  NvmlPci pci{};
+  if (isFine(nvml, nvml.pci(out.handle, &pci), "place on the bus", out.facts)) {
+    out.gpu.pci_bus_id = busIdOf(pci);
+  }
+  out.gpu.numa_node = numaOf(out.gpu.pci_bus_id, sysfs);
+  unsigned numa = 0;
+  if (out.gpu.numa_node < 0 && nvml.numa(out.handle, &numa) == kNvmlOk) {
+    out.gpu.numa_node = static_cast<int>(numa);
+  }
+}
+
+void readHealth(const NvmlCalls& nvml, NvmlGpu& out) {
+  agent::Facts& facts = out.facts;
+  if (const auto action = fieldOf(nvml, out.handle, kRecoveryAction); action && *action <= 4) {
+    facts.recovery = static_cast<agent::Recovery>(*action);
+  }
+  unsigned corrected = 0;
+  unsigned uncorrected = 0;
+  unsigned pending = 0;
+  unsigned failure = 0;
+  const int rows = nvml.remapped_rows(out.handle, &corrected, &uncorrected, &pending, &failure);
+  if (isFine(nvml, rows, "remapped rows", facts)) {
+    facts.remaps = true;
+    facts.remap_pending = pending != 0;
+    facts.remap_failed = failure != 0;
+  }
+  std::uint64_t errors = 0;
+  const int ecc = nvml.ecc_errors(out.handle, kUncorrected, kVolatile, &errors);
+  if (isFine(nvml, ecc, "ECC errors", facts)) {
+    facts.uncorrected = static_cast<std::int64_t>(std::min<std::uint64_t>(errors, 1'000'000'000));
+  }
+}
+
+void readFabric(const NvmlCalls& nvml, NvmlGpu& out) {
+  NvmlFabric fabric;
+  int answer = nvml.fabric(out.handle, &fabric);
+  if (answer != kNvmlOk && answer != kNvmlNoFunction && answer != kNvmlUnsupported) {
+    fabric = {};
+    fabric.version = kFabricV2;
+    answer = nvml.fabric(out.handle, &fabric);
+  }
+  if (answer != kNvmlOk) { return; }
+  out.facts.fabric_pending = fabric.state == 1 || fabric.state == 2;
+  out.in_fabric = fabric.state == 3;
+  out.cluster = fabric.cluster;
+  out.clique = fabric.clique;
+}
+
+void readLinks(const NvmlCalls& nvml, NvmlGpu& out) {
+  const auto common = fieldOf(nvml, out.handle, kCommonMbps);
+  for (unsigned link = 0; link < kMostLinks; ++link) {
+    unsigned is_up = 0;
+    if (nvml.link_state(out.handle, link, &is_up) != kNvmlOk) { break; }  // it has no more, or none at all
+    if (is_up == 0) { continue; }
+    NvmlLink found;
+    int remote = 0xFF;
+    NvmlPci pci{};
+    found.to_switch = nvml.link_remote_type(out.handle, link, &remote) == kNvmlOk && remote == kRemoteSwitch;
+    if (nvml.link_remote_pci(out.handle, link, &pci) == kNvmlOk) { found.peer = busIdOf(pci); }
+    const auto mbps = fieldOf(nvml, out.handle, kLinkMbps, link);
+    found.mbps =
+        static_cast<std::int64_t>(std::min<std::uint64_t>(mbps ? *mbps : common.value_or(0), 10'000'000));
+    out.links.push_back(std::move(found));
+  }
+  (void)nvml.max_pcie_generation(out.handle, &out.pcie_generation);
+  (void)nvml.max_pcie_width(out.handle, &out.pcie_width);
+}
+
+agent::Partition partitionOf(const NvmlCalls& nvml, NvmlDevice handle, std::int64_t of_mib) {
+  agent::Partition out;
+  std::array<char, 96> text{};
+  if (nvml.uuid(handle, text.data(), text.size()) == kNvmlOk) { out.uuid = textOf(text); }
+  text = {};
+  if (nvml.name(handle, text.data(), text.size()) == kNvmlOk) {
+    const std::string name = textOf(text);  // "NVIDIA A100-SXM4-80GB MIG 1g.10gb"
+    const auto at = name.rfind(' ');
+    out.profile = at == std::string::npos ? name : name.substr(at + 1);
+  }
+  NvmlAttributes attributes{};
+  if (nvml.attributes(handle, &attributes) == kNvmlOk) {
+    out.memory_mib = static_cast<std::int64_t>(std::min<std::uint64_t>(attributes.memory_mib, 1U << 30U));
+  }
+  if (of_mib > 0) {
+    out.milli = static_cast<int>(std::min<std::int64_t>(1000, out.memory_mib * 1000 / of_mib));
+  }
+  return out;
+}
+
+void readPartitions(const NvmlCalls& nvml, NvmlGpu& out) {
+  unsigned mode = 0;
+  unsigned pending = 0;
+  unsigned most = 0;
+  if (nvml.mig_mode(out.handle, &mode, &pending) != kNvmlOk || mode != 1) { return; }
+  if (nvml.max_mig(out.handle, &most) != kNvmlOk) { return; }
+  for (unsigned i = 0; i < std::min(most, kMostPartitions); ++i) {
+    NvmlDevice partition = nullptr;
+    if (nvml.mig_by_index(out.handle, i, &partition) != kNvmlOk) { continue; }  // a gap
+    out.gpu.partitions.push_back(partitionOf(nvml, partition, out.gpu.memory_mib));
+  }
+  out.facts.split_into_nothing = out.gpu.partitions.empty();
+}
+
+// ---- links between two
+
+std::int64_t bothWays(std::int64_t mbps) { return (mbps * 2 + 500) / 1000; }
+
+/// MB/s, one direction; nullopt: no link leads there.
+std::optional<std::int64_t> directMbps(const NvmlGpu& from, const NvmlGpu& to) {
+  std::optional<std::int64_t> out;
+  for (const NvmlLink& link : from.links) {
+    if (!link.to_switch && !link.peer.empty() && link.peer == to.gpu.pci_bus_id) {
+      out = out.value_or(0) + link.mbps;
+    }
+  }
+  return out;
+}
+
+std::optional<std::int64_t> switchMbps(const NvmlGpu& gpu) {
+  std::optional<std::int64_t> out;
+  for (const NvmlLink& link : gpu.links) {
+    if (link.to_switch) { out = out.value_or(0) + link.mbps; }
+  }
+  return out;
+}
+
+bool reachBySwitch(const NvmlCalls& nvml, const NvmlGpu& a, const NvmlGpu& b) {
+  if (a.in_fabric && b.in_fabric && (a.cluster != b.cluster || a.clique != b.clique)) { return false; }
+  int status = 0;
+  return nvml.p2p(a.handle, b.handle, kP2pNvLink, &status) != kNvmlOk || status == 0;
+}
+
+std::optional<std::int64_t> nvlinkGbps(const NvmlCalls& nvml, const NvmlGpu& a, const NvmlGpu& b) {
+  const auto there = directMbps(a, b);
+  const auto back = directMbps(b, a);
+  if (there || back) { return bothWays(std::max(there.value_or(0), back.value_or(0))); }
+  const auto one = switchMbps(a);
+  const auto other = switchMbps(b);
+  if (!one || !other || !reachBySwitch(nvml, a, b)) { return std::nullopt; }
+  return bothWays(std::min(*one, *other));
+}
+
+/// GB/s of a generation with so many lanes, one direction, as vendors count: 1 GB/s per lane of generation 3.
+std::int64_t pcieGbps(const NvmlGpu& gpu) {
+  if (gpu.pcie_generation == 0 || gpu.pcie_generation > 8 || gpu.pcie_width > 64) { return 0; }
+  return (std::int64_t{gpu.pcie_width} << gpu.pcie_generation) / 8;
+}
+
+std::optional<agent::PairLink> linkOf(const NvmlCalls& nvml, const NvmlGpu& a, const NvmlGpu& b) {
+  if (const auto gbps = nvlinkGbps(nvml, a, b)) {
+    return agent::PairLink{0, 0, agent::LinkType::NvLink, *gbps};
+  }
+  int ancestor = 0;
+  if (nvml.ancestor(a.handle, b.handle, &ancestor) != kNvmlOk || ancestor > kSameNode) {
+    return std::nullopt;
+  }
+  return agent::PairLink{0, 0, agent::LinkType::Pcie, 2 * std::min(pcieGbps(a), pcieGbps(b))};
+}
+
+}  // namespace
+
+NvmlGpu readGpu(const NvmlCalls& nvml, NvmlDevice handle, const std::string& sysfs) {
+  NvmlGpu out;
+  out.handle = handle;
+  readWhatItIs(nvml, sysfs, out);
+  if (out.facts.lost) { return out; }  // each call more may take seconds
+  readHealth(nvml, out);
+  readFabric(nvml, out);
+  readLinks(nvml, out);
+  readPartitions(nvml, out);
+  return out;
+}
+
+std::vector<agent::PairLink> linksOf(const NvmlCalls& nvml, const std::vector<NvmlGpu>& gpus) {
+  std::vector<agent::PairLink> out;
+  for (std::size_t a = 0; a < gpus.size(); ++a) {
+    for (std::size_t b = a + 1; b < gpus.size(); ++b) {
+      const bool answers = gpus[a].handle != nullptr && gpus[b].handle != nullptr;
+      if (!answers || gpus[a].facts.lost || gpus[b].facts.lost) { continue; }
+      auto link = linkOf(nvml, gpus[a], gpus[b]);
+      if (!link) { continue; }
+      link->a = a;
+      link->b = b;
+      out.push_back(*link);
+    }
+  }
+  return out;
+}
+
+}  // namespace gs::noderim

@@ -1,0 +1,47 @@
+// The flags of gpu-scheduler-agent, and what follows from them. What is read into must outlive the parsing.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "agent/agent.h"
+#include "base/result.h"
+#include "noderim/gpu_source.h"
+#include "noderim/poller.h"
+#include "process/command.h"
+
+namespace gs::serve {
+
+/// A variable of the environment.
+using Environment = std::function<std::optional<std::string>(const char* name)>;
+
+struct AgentFlags {
+  std::string node_name;  // "": what the environment says
+  std::string nvml_library = "libnvidia-ml.so.1";
+  std::string simulate;           // a node file; "": by NVML
+  std::string container_runtime;  // its socket; "": none is asked
+  std::string enforce = "off";
+  Duration poll = std::chrono::seconds{5};
+  Duration limit = std::chrono::seconds{30};
+  Duration publish = std::chrono::seconds{60};
+  Duration publish_draining = std::chrono::seconds{10};
+
+  /// Error Invalid: a value that is not supported, or no node's name; of a node file, what is wrong in it.
+  [[nodiscard]] Status check(const Environment& environment) const;
+  /// --node-name, else NODE_NAME, else HOSTNAME; "" none of them.
+  [[nodiscard]] model::NodeName node(const Environment& environment) const;
+  [[nodiscard]] agent::Agent::Config config(const Environment& environment) const;
+  [[nodiscard]] noderim::Poller::Pace pace() const { return {poll, limit}; }
+  [[nodiscard]] std::unique_ptr<noderim::GpuSource> source(const Environment& environment) const;
+};
+/// Where the GPUs are.
+void addGpuSource(process::Command command, AgentFlags& flags);
+/// What the agent does with them.
+void addAgent(process::Command command, AgentFlags& flags);
+
+/// This process's.
+[[nodiscard]] std::optional<std::string> environment(const char* name);
+
+}  // namespace gs::serve
