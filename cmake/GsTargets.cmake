@@ -60,6 +60,7 @@ function(gs_protos folder)
                        DEPENDS "${proto}" VERBATIM)
     list(APPEND sources ${made})
   endforeach()
+  add_custom_target(${folder}_protos_made DEPENDS ${sources})  # for who looks at sources and compiles none
   add_library(${folder}_protos STATIC ${sources})
   set_target_properties(${folder}_protos PROPERTIES UNITY_BUILD OFF)
   target_compile_options(${folder}_protos PRIVATE -w)
