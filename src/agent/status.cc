@@ -92,17 +92,17 @@ Value partitionsValue(const std::vector<Partition>& partitions) {
 Value deviceValue(const Device& d) {
   const bool cut = d.in_use_by.size() > kMostUsers;
   Value out = Object{{"id", d.id}};
-  const auto setText = [&](const char* name, const std::string& text) {
+  const auto set_text = [&](const char* name, const std::string& text) {
     if (!text.empty()) { out.set(name, text); }
   };
-  setText("uuid", d.gpu.uuid);
-  setText("model", d.gpu.model);
+  set_text("uuid", d.gpu.uuid);
+  set_text("model", d.gpu.model);
   out.set("memoryMiB", std::max<std::int64_t>(0, d.gpu.memory_mib));
-  setText("pciBusId", d.gpu.pci_bus_id);
+  set_text("pciBusId", d.gpu.pci_bus_id);
   out.set("numaNode", std::max(-1, d.gpu.numa_node));
   out.set("health", healthText(cut ? model::Health::Unhealthy : d.gpu.health));
-  setText("healthReason",
-          cut ? fmt::format("{} pods use it, more than {}", d.in_use_by.size(), kMostUsers) : d.gpu.reason);
+  set_text("healthReason",
+           cut ? fmt::format("{} pods use it, more than {}", d.in_use_by.size(), kMostUsers) : d.gpu.reason);
   out.set("island", d.island);
   out.set("bandwidthGBps", d.bandwidth_gbps);
   if (!d.links.empty()) { out.set("links", linksValue(d.links)); }

@@ -147,7 +147,7 @@ std::optional<AdmissionResponse> Webhooks::mutate(const AdmissionRequest& reques
     const auto hook = nextHook(progress, request, object);
     if (!hook) { return refusedBy(hook.error()); }
     if (!*hook) { return AdmissionResponse{}; }
-    const auto unsent = send(HookPass::Mutating, **hook, request, object);
+    auto unsent = send(HookPass::Mutating, **hook, request, object);
     if (!unsent) {
       Question& question = questions_[request.request_id];
       question.object = object;
@@ -168,8 +168,7 @@ std::optional<AdmissionResponse> Webhooks::validate(const AdmissionRequest& requ
   for (const Hook& hook : registeredHooks(store_, HookPass::Validating)) {
     const auto asked = isAsked(hook, request, object, store_);
     if (!asked || *asked) {
-      const auto unsent =
-          asked ? send(HookPass::Validating, hook, request, object) : refusedBy(asked.error());
+      auto unsent = asked ? send(HookPass::Validating, hook, request, object) : refusedBy(asked.error());
       if (unsent && unsent->refused) {
         giveUp(request.request_id);
         return unsent;
