@@ -109,7 +109,7 @@ runs holds
 holder=$(uid_of pod/holds)
 eventually_like "who uses GPU 0 of node-a" "$holder" users_of node-a
 before=$(agent_on node-a)
-provider_on_node node-a pkill -KILL -f '^gpu-scheduler-agent' || true # by its process, as when it crashes
+provider_on_node node-a pkill -KILL -f '^gpu-scheduler-agent' # as when it crashes; nodes share their processes, so on both
 eventually "starts of the agent" "1" field "$before" '.status.containerStatuses[0].restartCount'
 eventually_up
 expect_like "who uses GPU 0 of node-a" "$holder" "$(users_of node-a)"
@@ -176,7 +176,8 @@ SCHEDULER_ACCOUNT=nobody # from now on: its rights go with the release, before i
 
 step "uninstall: claims, leases and pods stay; nothing of ours holds up new pods"
 helm uninstall gpu-scheduler >/dev/null
-expect "what is left of the release" "" "$(kubectl get all,configmap,serviceaccount,networkpolicy,poddisruptionbudget -l app.kubernetes.io/instance=gpu-scheduler -o name --field-selector=metadata.deletionTimestamp= 2>/dev/null | grep -v '^pod/' || true)"
+left() { kubectl get deployment,daemonset,service,configmap,serviceaccount,networkpolicy,poddisruptionbudget,role -l app.kubernetes.io/instance=gpu-scheduler -o name; }
+eventually "what is left of the release" "" left
 expect "webhook configurations" "" "$(kubectl get mutatingwebhookconfiguration,validatingwebhookconfiguration,validatingadmissionpolicy -o name)"
 expect "phase of a pod that has GPUs" Running "$(field pod/holds .status.phase)"
 expect_like "leases" '^gpu-node-a-0 ' "$(gpu_leases)"
