@@ -52,6 +52,18 @@ std::vector<Line> ending(int signal) {
           info("GPU Scheduler Check service stopped")};
 }
 
+Status expectation(const Env& env, const std::string& ids) {
+  const auto gpus = env(kGpus);
+  if (gpus && *gpus == ids) { return {}; }
+  if (!gpus) {
+    return fail(Code::Invalid,
+                fmt::format("{} is not set, and '{}' was expected; is gpu-scheduler's webhook installed?", kGpus, ids));
+  }
+  return fail(Code::Invalid, fmt::format("{} is '{}', and '{}' was expected; does the container, or a webhook of "
+                                         "others, set it?",
+                                         kGpus, *gpus, ids));
+}
+
 std::string print(const Line& line, Wall now) {
   const auto seconds = std::chrono::floor<std::chrono::seconds>(now);
   const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(now - seconds).count();

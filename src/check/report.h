@@ -36,6 +36,9 @@ struct Line {
 [[nodiscard]] Line state(const Env& env, const std::string& host);
 [[nodiscard]] std::vector<Line> ending(int signal);
 
+/// For `helm test`. Error Invalid: the container was not told `ids`, but others or nothing.
+[[nodiscard]] Status expectation(const Env& env, const std::string& ids);
+
 [[nodiscard]] std::string print(const Line& line, Wall now);
 
 }  // namespace gs::check

@@ -57,6 +57,16 @@ TEST(CheckReport, EndsWithTheSignalsNumber) {
             "2025-06-15 15:06:40,123 - __main__ - INFO - GPU Scheduler Check service stopped\n");
 }
 
+TEST(CheckReport, ExpectsTheIdsThatItIsGivenAndNoOthers) {
+  EXPECT_TRUE(expectation(envOf({{"CUDA_VISIBLE_DEVICES", "0,1"}}), "0,1"));
+  EXPECT_TRUE(expectation(envOf({{"CUDA_VISIBLE_DEVICES", ""}}), ""));
+  EXPECT_EQ(expectation(envOf({{"CUDA_VISIBLE_DEVICES", "0,1,2"}}), "0,1").error().message,
+            "CUDA_VISIBLE_DEVICES is '0,1,2', and '0,1' was expected; does the container, or a webhook of others, "
+            "set it?");
+  EXPECT_EQ(expectation(envOf({}), "").error().message,
+            "CUDA_VISIBLE_DEVICES is not set, and '' was expected; is gpu-scheduler's webhook installed?");
+}
+
 TEST(CheckReport, ItsIntervalIsAtLeastASecond) {
   EXPECT_EQ(interval(envOf({})).value(), 10s);
   EXPECT_EQ(interval(envOf({{"LOG_INTERVAL", "1"}})).value(), 1s);

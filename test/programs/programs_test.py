@@ -228,6 +228,14 @@ class Check(unittest.TestCase):
                                   timeout=PATIENCE, check=False)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", answer + "\n"))
 
+    def test_it_ends_with_whether_its_container_was_told_what_was_expected(self):
+        for ids, status, error in (("0,1", 0, ""), ("0", 1, "CUDA_VISIBLE_DEVICES is '0,1', and '0' was expected; "
+                                                            "does the container, or a webhook of others, set it?\n")):
+            done = subprocess.run([BIN / "gpu-scheduler-check", "expect", ids], env={"NODE_NAME": "n", "CUDA_VISIBLE_DEVICES": "0,1"},
+                                  capture_output=True, text=True, timeout=PATIENCE, check=False)
+            self.assertEqual((done.returncode, done.stderr), (status, error))
+            self.assertTrue(done.stdout.endswith(" - __main__ - INFO - Node: n, CUDA_VISIBLE_DEVICES: 0,1\n"))
+
     def test_the_certificate_script_leaves_what_its_guide_names(self):
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([ROOT / "gpu-scheduler/generate-webhook-certs.sh"], cwd=folder, capture_output=True, text=True,
