@@ -68,7 +68,8 @@ int main(int argc, char** argv) {
   program.root().does([] { return gs::run(); });
   std::string ids;
   program.root()
-      .command("expect", "Ends at once: with 0 if the container was told these GPUs and no others, else with 1")
+      .command("expect",
+               "Ends at once: with 0 if the container was told these GPUs and no others, else with 1")
       .word("ids", ids, "As CUDA_VISIBLE_DEVICES is to be: 0,1; without: empty", false)
       .does([&ids] { return gs::expect(ids); });
   return program.run(argc, argv);

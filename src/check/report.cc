@@ -57,11 +57,13 @@ Status expectation(const Env& env, const std::string& ids) {
   if (gpus && *gpus == ids) { return {}; }
   if (!gpus) {
     return fail(Code::Invalid,
-                fmt::format("{} is not set, and '{}' was expected; is gpu-scheduler's webhook installed?", kGpus, ids));
+                fmt::format("{} is not set, and '{}' was expected; is gpu-scheduler's webhook installed?",
+                            kGpus, ids));
   }
-  return fail(Code::Invalid, fmt::format("{} is '{}', and '{}' was expected; does the container, or a webhook of "
-                                         "others, set it?",
-                                         kGpus, *gpus, ids));
+  return fail(Code::Invalid,
+              fmt::format("{} is '{}', and '{}' was expected; does the container, or a webhook of "
+                          "others, set it?",
+                          kGpus, *gpus, ids));
 }
 
 std::string print(const Line& line, Wall now) {

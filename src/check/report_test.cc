@@ -60,9 +60,10 @@ TEST(CheckReport, EndsWithTheSignalsNumber) {
 TEST(CheckReport, ExpectsTheIdsThatItIsGivenAndNoOthers) {
   EXPECT_TRUE(expectation(envOf({{"CUDA_VISIBLE_DEVICES", "0,1"}}), "0,1"));
   EXPECT_TRUE(expectation(envOf({{"CUDA_VISIBLE_DEVICES", ""}}), ""));
-  EXPECT_EQ(expectation(envOf({{"CUDA_VISIBLE_DEVICES", "0,1,2"}}), "0,1").error().message,
-            "CUDA_VISIBLE_DEVICES is '0,1,2', and '0,1' was expected; does the container, or a webhook of others, "
-            "set it?");
+  EXPECT_EQ(
+      expectation(envOf({{"CUDA_VISIBLE_DEVICES", "0,1,2"}}), "0,1").error().message,
+      "CUDA_VISIBLE_DEVICES is '0,1,2', and '0,1' was expected; does the container, or a webhook of others, "
+      "set it?");
   EXPECT_EQ(expectation(envOf({}), "").error().message,
             "CUDA_VISIBLE_DEVICES is not set, and '' was expected; is gpu-scheduler's webhook installed?");
 }
