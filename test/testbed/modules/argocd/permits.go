@@ -26,6 +26,9 @@ func permits(args []string, objects io.Reader, out io.Writer) error {
 	if err := json.Unmarshal(text, &project); err != nil {
 		return fmt.Errorf("%s: %w", args[0], err)
 	}
+	if err := project.ValidateProject(); err != nil {
+		return fmt.Errorf("%s: %w", args[0], err)
+	}
 	cluster := &v1alpha1.Cluster{Server: args[1]}
 	stream := json.NewDecoder(objects)
 	for {
