@@ -190,7 +190,7 @@ wrong $complete 's/repoURL:/repoUrl:/' 'argocd/gpu-scheduler-complete-applicatio
 wrong $secret 's/environment: .*/environment: other/' 'selects clusters by the label environment=gpu-enabled, which argocd/local-cluster-secret.yaml does not have'
 wrong $secret 's/secret-type: cluster/secret-type: repository/' 'needs the label argocd.argoproj.io/secret-type=cluster'
 wrong $secret 's/^.*gpu.scheduling.repository.*$//' 'annotation gpu.scheduling/repository is ""'
-wrong $complete 's/- clusters:/- list:\n          elements: []/; /selector:|matchLabels:|^          values:/d; s/^            repo.*$//' 'gpu-scheduler-complete'
+wrong argocd/gpu-scheduler-applicationset.yaml '/selector:|matchLabels:/d' 'gpu-scheduler has no clusters generator with a selector'
 wrong $complete 's/chart: gpu-scheduler$/chart: gpu-scheduler-chart/' 'there is no chart charts/gpu-scheduler-chart'
 wrong $complete 's/upgrade: false/upgrad: false/' "charts/gpu-scheduler: .*'upgrad' not allowed"
 wrong charts/gpu-scheduler-check/templates/statefulset.yaml 's/replicas:/replicas: {/' 'charts/gpu-scheduler-check: '

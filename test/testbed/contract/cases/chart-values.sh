@@ -1,13 +1,17 @@
 # shellcheck shell=bash
 # Real server only: admission policies, and custom resources of other projects.
 # Needs: helm crds
-# The chart, without nodes: each set of values that charts/gpu-scheduler/ci/ has makes objects that the API server takes; values
-# that nobody reads are refused with their names; the CRDs are brought up to date without harm to what is on them.
+# Both charts, without nodes: each set of values that charts/*/ci/ has makes objects that the API server takes; values that
+# nobody reads are refused with their names; the CRDs are brought up to date without harm to what is on them.
 
 CHART=$REPO/charts/gpu-scheduler
+# shellcheck source=../guides.sh
+source "$CONTRACT/guides.sh"
 # Helm says each time that templates/crds.yaml is a link.
 quietly() { "$@" 2> >(grep -v 'found symbolic link in path' >&2); }
 render() { quietly helm template gpu-scheduler "$CHART" --kube-version 1.33.13 "$@"; }
+# of_check COMMAND...: the same of the check chart.
+of_check() { CHART=$CHART-check "$@"; }
 # taken VALUES...: what the server says of objects that it does not take.
 taken() { render "$@" | kubectl apply --dry-run=server -f - 2>&1 | grep -v ' (server dry run)$' || true; } # nothing is what is wanted
 refused() { render --set "$1" 2>&1 >/dev/null; }
@@ -28,6 +32,16 @@ for set in "${sets[@]}"; do
   expect "what is wrong with $(basename "$set")" "" "$(taken -f "$set")"
 done
 note "${#sets[@]} sets of values"
+of_check quietly helm lint "$CHART-check" >/dev/null
+expect "what is wrong with the check chart's default values" "" "$(of_check taken)"
+sets=("$CHART"-check/ci/*-values.yaml)
+for set in "${sets[@]}"; do
+  quietly helm lint --quiet "$CHART-check" -f "$set" >/dev/null
+  expect "what is wrong with $(basename "$set")" "" "$(of_check taken -f "$set")"
+done
+note "${#sets[@]} of the check chart"
+expect "objects of its default values" "NetworkPolicy Service ServiceAccount StatefulSet" \
+  "$(of_check render --no-hooks | sed -n 's/^kind: //p' | sort -u | tr '\n' ' ' | sed 's/ $//')"
 expect "objects of the default values" "ClusterRole ClusterRoleBinding DaemonSet Deployment MutatingWebhookConfiguration NetworkPolicy\
  PodDisruptionBudget Role RoleBinding Service ServiceAccount ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration" \
   "$(render --no-hooks | sed -n 's/^kind: //p' | sort -u | tr '\n' ' ' | sed 's/ $//')"
@@ -40,6 +54,15 @@ expect_like "replicaCount=two" "'/replicaCount': got string, want integer" "$(re
 expect_like "secret without a CA" 'webhook.certs.mode=secret needs webhook.caBundle' "$(refused webhook.certs.mode=secret)"
 expect_like "auto with a CA" 'webhook.caBundle is for a certificate of yours' "$(refused webhook.certs.mode=auto,webhook.caBundle=YQ==)"
 expect_like "an account of nobody" 'serviceAccount.name is needed' "$(refused serviceAccount.create=false)"
+expect_like "replicaCont=1" "additional properties 'replicaCont' not allowed" "$(of_check refused replicaCont=1)"
+expect_like "a row without its node" "missing properties 'nodeName', 'gpuDevices'" "$(of_check refused 'gpuScheduling.schedulingMap[0].podIndex=0')"
+expect_like "ids that are none" "'all' does not match pattern" \
+  "$(of_check refused 'gpuScheduling.schedulingMap[0].podIndex=0,gpuScheduling.schedulingMap[0].nodeName=a,gpuScheduling.schedulingMap[0].gpuDevices=all')"
+two='gpuScheduling.schedulingMap=[{"podIndex": 3, "nodeName": "a", "gpuDevices": "0"}, {"podIndex": 3, "nodeName": "b", "gpuDevices": "1"}]'
+expect_like "two rows for one pod" 'schedulingMap has podIndex 3 twice; give each pod one row' "$(of_check render --set-json "$two" 2>&1 >/dev/null || true)"
+
+step "the chart guide's commands that need no node"
+follow chart "$CHART"
 
 step "what the guides' values mean"
 # value PATH-OF-JQ VALUES...: of all objects.
@@ -56,6 +79,18 @@ expect "schedulerNames in mode both" "--scheduler-names=gpu-scheduler,gpu-kube" 
   "$(value '.spec.template.spec.containers[]?.args[]? | select(startswith("--scheduler-names"))' --set scheduler.mode=both)"
 expect "who places pods in mode kube-scheduler" "--schedule=false" \
   "$(value '.spec.template.spec.containers[]?.args[]? | select(startswith("--schedule="))' --set scheduler.mode=kube-scheduler)"
+expect "the check chart's map" "0=node1:0,1 1=node2:2 2=node3:0,1,2 3=node4:3 4=node4:3 for 5 pods" \
+  "$(of_check value 'select(.kind == "StatefulSet") | "\(.spec.template.metadata.annotations["gpu-scheduling-map"] | rtrimstr("\n") | gsub("\n"; " ")) for \(.spec.replicas) pods"')"
+expect "what its container is told of itself" "LOG_INTERVAL NODE_NAME POD_NAME POD_NAMESPACE" \
+  "$(of_check value 'select(.kind == "StatefulSet").spec.template.spec.containers[0].env[].name')"
+# Who runs, and what of: users, tokens, the root file system, capabilities, system calls.
+hardened() {
+  value 'select(.kind | test("^(Deployment|DaemonSet|StatefulSet|Pod)$")) | (.spec.template.spec // .spec) as $pod | $pod.containers[].securityContext
+    | [$pod.securityContext.runAsNonRoot, $pod.securityContext.seccompProfile.type, .readOnlyRootFilesystem, .allowPrivilegeEscalation, (.capabilities.drop | join(","))]
+    | join(",")' "$@" | tr ' ' '\n' | sort | uniq -c | tr -s ' ' | sed 's/^ //'
+}
+expect "what the check chart's pods may" "2 true,RuntimeDefault,true,false,ALL" "$(of_check hardened)"
+expect "tokens of theirs" "false false false" "$(of_check value '[.. | objects | .automountServiceAccountToken? | select(. != null)][]')"
 
 step "the rights are those of deploy/, which are compared with what is used"
 # rules_of FILE...: a line for each verb on each resource, by kind of role.
