@@ -3,8 +3,8 @@
 #
 # A guide is a text file. A line "$ COMMAND" is run, by bash, in the folder where the reader would be; what it prints follows,
 # errors too, as patterns: word by word, spacing does not count, ages are written AGE, * stands for anything, and a line "..." for
-# any lines. "(status N)" is the last line of a command that ends with another status than 0. "# " is a comment; "- COMMAND"
-# is a command of the guide that is not run here, with the reason behind it.
+# any lines. "(status N)" is the last line of a command that ends with another status than 0. "# " is a comment; "~ COMMAND"
+# is a command of the guide that is not run here; a comment says why.
 
 # follow GUIDE [FOLDER]: those of guides/GUIDE.txt, in FOLDER.
 follow() {
@@ -17,7 +17,7 @@ follow() {
         command=${line#'$ '} wanted=''
         count=$((count + 1))
         ;;
-      '# '* | '- '* | '') ;;
+      '# '* | '~ '* | '') ;;
       *) wanted+=$line$'\n' ;;
     esac
   done <"$file"
@@ -34,15 +34,16 @@ play() {
   if ((status != 0)); then echo "(status $status)" >>"$CASE_DIR/said"; fi
   got=$(words <"$CASE_DIR/said")
   printf '$ %s\n%s\n' "$1" "$got" >>"$CASE_DIR/guide.log"
-  is_shown "$(words <<<"$2")" "$got" || fail "\`$1\`: the guide shows '$(words <<<"$2")', and it prints '$got'"
+  is_shown "$(words <<<"$2")" "$got" || fail "\`$1\`: the guide shows '$MISSED' there, and it prints '$(tail -n 20 <<<"$got")' (all of it is in guide.log)"
 }
 
-# is_shown PATTERNS TEXT
+# is_shown PATTERNS TEXT: else MISSED is the first pattern that is not there, or "" where there is more than the guide shows.
 is_shown() {
   local -a patterns=() lines=()
   mapfile -t patterns < <([[ -z $1 ]] || printf '%s\n' "$1")
   mapfile -t lines < <([[ -z $2 ]] || printf '%s\n' "$2")
   local p=0 l=0
+  MISSED=''
   while ((p < ${#patterns[@]})); do
     if [[ ${patterns[p]} == ... ]]; then
       p=$((p + 1))
@@ -52,7 +53,10 @@ is_shown() {
       until ((l >= ${#lines[@]})) || [[ ${lines[l]} == ${patterns[p]} ]]; do l=$((l + 1)); done
     fi
     # shellcheck disable=SC2053
-    ((l < ${#lines[@]})) && [[ ${lines[l]} == ${patterns[p]} ]] || return 1
+    if ((l == ${#lines[@]})) || [[ ${lines[l]} != ${patterns[p]} ]]; then
+      MISSED=${patterns[p]}
+      return 1
+    fi
     p=$((p + 1)) l=$((l + 1))
   done
   ((l == ${#lines[@]}))
