@@ -115,15 +115,15 @@ follow check
 step "helm test: one more pod of the map's first row was told its ids; where the webhook leaves it out, it says so"
 kubectl label node node-a --overwrite gpu-node-name=node1 >/dev/null
 tested() { if helm test gpu-test -n $CHECKS >>"$CASE_DIR/check.log" 2>&1; then echo passed; else output "$(check_pod test-0)" -n $CHECKS; fi; }
-# leave_out OPERATION-OF-A-JSON-PATCH: the check's namespace, in what the webhook leaves out.
-leave_out() {
-  kubectl patch mutatingwebhookconfiguration gpu-scheduler-webhook --type=json \
-    -p '[{"path": "/webhooks/0/namespaceSelector/matchExpressions/0/values/'"$1"'}]' >/dev/null
+# change_excluded JSON-PATCH-OF-ONE: the namespaces that the webhook leaves out.
+change_excluded() {
+  kubectl patch mutatingwebhookconfiguration gpu-scheduler-webhook --type=json >/dev/null \
+    -p "[$(jq -c '.path = "/webhooks/0/namespaceSelector/matchExpressions/0/values/" + .path' <<<"$1")]"
 }
 expect "helm test" passed "$(tested)"
-leave_out '-", "op": "add", "value": "'$CHECKS
+change_excluded '{"op": "add", "path": "-", "value": "'$CHECKS'"}'
 eventually_like "helm test" "CUDA_VISIBLE_DEVICES is not set, and '0,1' was expected; is gpu-scheduler's webhook installed?" tested
-leave_out '3", "op": "remove'
+change_excluded '{"op": "remove", "path": "3"}'
 helm uninstall gpu-test -n $CHECKS >/dev/null
 eventually_leases "gpu-node-a-0 gpu-node-a-1 gpu-node-b-0 gpu-node-b-1 gpu-node-b-2 " -n $NAMESPACE
 
