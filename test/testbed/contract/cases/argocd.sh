@@ -73,7 +73,7 @@ kubectl create namespace argocd >/dev/null
 in_argo apply -f "$crds/argocd-applicationset-controller-role.yaml" -f "$crds/argocd-applicationset-controller-rolebinding.yaml" \
   -f "$crds/argocd-applicationset-controller-sa.yaml" >/dev/null
 in_argo create configmap argocd-cm >/dev/null
-in_argo create secret generic argocd-secret >/dev/null
+in_argo create secret generic argocd-secret --from-literal=server.secretkey=none >/dev/null
 in_argo label configmap/argocd-cm secret/argocd-secret app.kubernetes.io/part-of=argocd >/dev/null
 provider_kubeconfig argocd argocd-applicationset-controller >"$CASE_DIR/argo.kubeconfig"
 run_helper controller env KUBECONFIG="$CASE_DIR/argo.kubeconfig" "$(tool argocd)" --namespace argocd --enable-progressive-syncs \
