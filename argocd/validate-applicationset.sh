@@ -18,8 +18,8 @@ none() {
   wrong=$(cat)
   [[ -z $wrong ]] || fail "$1: $(head -n 1 <<<"$wrong")"
 }
-# json FILE: its objects, one a line.
-json() { kubectl create --dry-run=client --validate=false -o json -f "$1" | jq -c 'if .kind == "List" then .items[] else . end'; }
+# json FILE...: their objects, one a line.
+json() { kubectl create --dry-run=client --validate=false -o json "${@/#/--filename=}" | jq -c 'if .kind == "List" then .items[] else . end'; }
 
 # Before anything else can be asked.
 check_prerequisites() {
@@ -28,22 +28,24 @@ check_prerequisites() {
     command -v "$tool" >/dev/null || fail "$tool is not there; install it"
   done
   kubectl get --raw /version >/dev/null 2>&1 || fail "no cluster answers; set KUBECONFIG, or start the cluster"
+  kubectl get crds -o name >"$work/crds"
   for kind in applications applicationsets appprojects; do
-    kubectl get crd "$kind.argoproj.io" >/dev/null 2>&1 || fail "the cluster has no kind $kind.argoproj.io; install Argo CD first"
+    grep -q "/$kind.argoproj.io\$" "$work/crds" || fail "the cluster has no kind $kind.argoproj.io; install Argo CD first"
   done
   kubectl get namespace argocd >/dev/null 2>&1 || fail "the cluster has no namespace argocd; install Argo CD there"
 }
 
-# The server looks at each object as it would at `kubectl apply`.
+# The server looks at each object, and says which field it does not know.
 check_yaml() {
   local file said
   for file in "${FILES[@]}"; do
     [[ -f $file ]] || fail "argocd/$file is missing; take it from Git"
-    said=$(kubectl apply --dry-run=server -f "$file" 2>&1 >/dev/null) || fail "argocd/$file: $said"
   done
-  json gpu-scheduler-project.yaml >"$work/project"
-  json local-cluster-secret.yaml >"$work/secret"
-  for file in "${SETS[@]}"; do json "$file"; done >"$work/sets"
+  said=$(kubectl apply --server-side --field-manager=validate --force-conflicts --dry-run=server "${FILES[@]/#/--filename=}" 2>&1 >/dev/null) || fail "argocd: $said"
+  json "${FILES[@]}" >"$work/files"
+  jq -c 'select(.kind == "AppProject")' "$work/files" >"$work/project"
+  jq -c 'select(.kind == "Secret")' "$work/files" >"$work/secret"
+  jq -c 'select(.kind == "ApplicationSet")' "$work/files" >"$work/sets"
   # What each Application deploys: a chart, where to, under which name, and with which values.
   jq -c 'select(.metadata.name != "gpu-scheduler-parent") | .spec as $set | ($set.generators[].matrix.generators[]?.list.elements // empty | .[])
     // ($set.template | {chart: (.spec.source.path // "" | ltrimstr("charts/")), namespace: .spec.destination.namespace,
@@ -71,10 +73,10 @@ check_generators() {
     chart=$(jq -r .chart <<<"$deployed")
     [[ -f ../charts/$chart/Chart.yaml ]] || fail "there is no chart charts/$chart, which an ApplicationSet deploys; correct its path"
     jq -r '.text // (.chartValues | tojson)' <<<"$deployed" >"$work/values.yaml"
-    helm lint --quiet "../charts/$chart" -f "$work/values.yaml" >"$work/lint" 2>&1 || fail "charts/$chart: $(grep -m 1 '^- at\|ERROR' "$work/lint")"
     helm template "$(jq -r .release <<<"$deployed")" "../charts/$chart" --namespace "$(jq -r .namespace <<<"$deployed")" --include-crds \
-      -f "$work/values.yaml" 2>/dev/null | kubectl create --dry-run=client --validate=false -o json -f - | jq -c . >>"$work/objects"
+      -f "$work/values.yaml" >>"$work/rendered.yaml" 2>"$work/said" || fail "charts/$chart: $(grep -m 1 '^- at\|^Error: [^v]' "$work/said" || tail -n 1 "$work/said")"
   done <"$work/deployed"
+  json "$work/rendered.yaml" >"$work/objects"
 }
 
 # The project allows all of it, and nothing that does not exist.

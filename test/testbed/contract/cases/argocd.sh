@@ -185,15 +185,15 @@ wrong() {
 }
 errors=0
 complete=argocd/gpu-scheduler-complete-applicationset.yaml project=argocd/gpu-scheduler-project.yaml secret=argocd/local-cluster-secret.yaml
-wrong $project 's/^spec:/spec: [/' 'argocd/gpu-scheduler-project.yaml: error'
-wrong $complete 's/repoURL:/repoUrl:/' 'argocd/gpu-scheduler-complete-applicationset.yaml: .*repoU'
+wrong $project 's/^spec:/spec: [/' 'argocd: error: error parsing gpu-scheduler-project.yaml'
+wrong $complete 's/repoURL:/repoUrl:/' 'gpu-scheduler-complete.*[.]spec.template.spec.source.repoUrl: field not declared in schema'
 wrong $secret 's/environment: .*/environment: other/' 'selects clusters by the label environment=gpu-enabled, which argocd/local-cluster-secret.yaml does not have'
 wrong $secret 's/secret-type: cluster/secret-type: repository/' 'needs the label argocd.argoproj.io/secret-type=cluster'
 wrong $secret 's/^.*gpu.scheduling.repository.*$//' 'annotation gpu.scheduling/repository is ""'
 wrong argocd/gpu-scheduler-applicationset.yaml '/selector:|matchLabels:/d' 'gpu-scheduler has no clusters generator with a selector'
 wrong $complete 's/chart: gpu-scheduler$/chart: gpu-scheduler-chart/' 'there is no chart charts/gpu-scheduler-chart'
-wrong $complete 's/upgrade: false/upgrad: false/' "charts/gpu-scheduler: .*'upgrad' not allowed"
-wrong charts/gpu-scheduler-check/templates/statefulset.yaml 's/replicas:/replicas: {/' 'charts/gpu-scheduler-check: '
+wrong $complete 's/upgrade: false/upgrad: false/' "charts/gpu-scheduler: - at '/crds': additional properties 'upgrad' not allowed"
+wrong charts/gpu-scheduler-check/templates/statefulset.yaml 's/replicas:/replicas: {/' 'charts/gpu-scheduler-check: Error: YAML parse error on gpu-scheduler-check/templates/statefulset.yaml'
 wrong $project 's/kind: MutatingWebhookConfiguration/kind: MutatingAdmissionWebhook/' 'does not permit MutatingWebhookConfiguration of admissionregistration.k8s.io; add it to clusterResourceWhitelist'
 wrong $project '/kind: StatefulSet/d' 'does not permit StatefulSet of apps; add it to namespaceResourceWhitelist'
 wrong $project '/namespace: gpu-scheduler-tests/d' 'has no destination gpu-scheduler-tests'
