@@ -257,9 +257,13 @@ new_cluster() {
 }
 
 install_crds() {
+  local each
   kubectl apply -f "$1" >/dev/null
-  kubectl wait --for=condition=Established --timeout="${PATIENCE}s" -f "$1" >/dev/null
+  for each in $(kubectl get -f "$1" -o name); do eventually_served "${each#*/}"; done
 }
+
+# eventually_served CRD: objects of that kind can be made. (`kubectl wait` fails where there are no conditions yet.)
+eventually_served() { eventually "Established of $1" True field "crd/$1" '.status.conditions[?(@.type=="Established")].status'; }
 
 scheduler_account() {
   kubectl apply -f "$REPO/deploy/rbac/scheduler.yaml" >/dev/null

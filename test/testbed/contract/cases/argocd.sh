@@ -64,7 +64,10 @@ crds=$(foreign_crds)
 kubectl apply --server-side -f "$crds/application-crd.yaml" -f "$crds/applicationset-crd.yaml" -f "$crds/appproject-crd.yaml" \
   -f "$crds/cert-manager.io_certificates.yaml" -f "$crds/cert-manager.io_issuers.yaml" \
   -f "$crds/monitoring.coreos.com_servicemonitors.yaml" -f "$crds/monitoring.coreos.com_podmonitors.yaml" >/dev/null
-for name in applications applicationsets appprojects; do kubectl wait --for=condition=Established "crd/$name.argoproj.io" >/dev/null; done
+for name in applications applicationsets appprojects; do eventually_served "$name.argoproj.io"; done
+for name in certificates.cert-manager.io issuers.cert-manager.io servicemonitors.monitoring.coreos.com podmonitors.monitoring.coreos.com; do
+  eventually_served $name
+done
 expect_refused "no namespace" 'the cluster has no namespace argocd' validate
 expect_refused "no cluster" 'no cluster answers' env KUBECONFIG="$CASE_DIR/none" "$TREE/argocd/validate-applicationset.sh"
 

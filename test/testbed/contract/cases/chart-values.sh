@@ -23,7 +23,7 @@ crds=$(foreign_crds)
 kubectl apply --server-side -f "$crds/cert-manager.io_certificates.yaml" -f "$crds/cert-manager.io_issuers.yaml" \
   -f "$crds/monitoring.coreos.com_servicemonitors.yaml" -f "$crds/monitoring.coreos.com_podmonitors.yaml" >/dev/null
 for name in certificates.cert-manager.io issuers.cert-manager.io servicemonitors.monitoring.coreos.com podmonitors.monitoring.coreos.com; do
-  kubectl wait --for=condition=Established "crd/$name" >/dev/null
+  eventually_served $name
 done
 quietly helm lint "$CHART" >/dev/null
 eventually "what is wrong with the default values" "" taken
