@@ -387,7 +387,6 @@ void Engine::leaseRemoved(const model::Ptr<model::Lease>& before) {
   const auto device = deviceOf(*before);
   noteLost(before);
   placed_leases_.erase(before->key);
-  if (device) { unblockDevice(*device); }
   const sched::NodeState* node = device ? ledger_.find(device->first) : nullptr;
   if (const auto* d = node == nullptr ? nullptr : node->device(device->second)) {
     for (const auto& holder : d->holders) { touch(holder.uid); }  // its name is free for whoever has it
@@ -425,7 +424,7 @@ void Engine::blockDevice(const model::NodeName& node, int gpu) {
   ledger_.hold(node, gpu, kNobody, Source::Lease, {});
 }
 
-/// What stood under the device's name is gone, or names its pod: so it is known who holds the device.
+/// A lease that names its pod stands under the device's name again, so it is known who holds the device.
 void Engine::unblockDevice(const std::pair<model::NodeName, int>& device) {
   if (blocked_.erase(device) > 0) { ledger_.release(device.first, device.second, kNobody, Source::Lease); }
 }
