@@ -49,7 +49,7 @@ check_yaml() {
   # What each Application deploys: a chart, where to, under which name, and with which values.
   jq -c 'select(.metadata.name != "gpu-scheduler-parent") | .spec as $set | ($set.generators[].matrix.generators[]?.list.elements // empty | .[])
     // ($set.template | {chart: (.spec.source.path // "" | ltrimstr("charts/")), namespace: .spec.destination.namespace,
-        release: .spec.source.helm.releaseName, component: .metadata.labels["app.kubernetes.io/component"], text: .spec.source.helm.values})' \
+        release: .spec.source.helm.releaseName, component: .metadata.labels["app.kubernetes.io/component"], text: (.spec.source.helm.values // "{}")})' \
     "$work/sets" >"$work/deployed"
 }
 

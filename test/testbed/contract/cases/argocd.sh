@@ -32,9 +32,9 @@ said() {
     {"health": {"status": "'"$2"'"}, "sync": {"status": "'"$3"'", "revision": "0123456789abcdef"}, "operationState": '"$phase"'}}'
 }
 
-# objects NAMESPACE CHART HELM-OPTION...: what it renders, with hooks and CRDs, an object a line.
+# objects NAMESPACE CHART HELM-OPTION...: what it renders, with hooks, an object a line.
 objects() {
-  helm template "${RELEASE:-gpu-scheduler}" "$TREE/charts/$2" --namespace "$1" --include-crds "${@:3}" |
+  helm template "${RELEASE:-gpu-scheduler}" "$TREE/charts/$2" --namespace "$1" "${@:3}" |
     kubectl create --dry-run=client --validate=false -o json -f - | jq -c 'if .kind == "List" then .items[] else . end'
 }
 # refused_by_project [PROJECT-FILE]: those of stdin's objects that the project's rules refuse, by Argo CD's own code.
@@ -50,7 +50,9 @@ sync_application() {
     jq -c 'select(.metadata.annotations["helm.sh/hook"] != "test")' >"$CASE_DIR/$1.json"
   expect "what the project refuses of $1" "" "$(refused_by_project <"$CASE_DIR/$1.json")"
   kubectl create namespace "$namespace" >/dev/null
-  kubectl apply --server-side -f "$CASE_DIR/$1.json" >"$CASE_DIR/$1.log"
+  # Its hook before the sync.
+  if jq -e 'select(.kind == "Job")' "$CASE_DIR/$1.json" >/dev/null; then "$GS_BIN/gpu-scheduler" crds apply >/dev/null; fi
+  jq -c 'select(.metadata.annotations["helm.sh/hook"] | not)' "$CASE_DIR/$1.json" | kubectl apply --server-side -f - >"$CASE_DIR/$1.log"
   note "$1: $(wc -l <"$CASE_DIR/$1.log") objects in $namespace and the cluster"
 }
 
@@ -111,7 +113,7 @@ expect "what the parent reads there" gpu-scheduler-complete-applicationset.yaml 
 for name in $SCHEDULER $CHECK gpu-scheduler-complete; do
   expect "repository and revision of $name" "$URL main" "$(application "$name" '"\(.spec.source.repoURL) \(.spec.source.targetRevision)"')"
 done
-expect_words "the scheduler's values" $'crds:\nupgrade: false' "$(application $SCHEDULER .spec.source.helm.values)"
+expect "the scheduler's values, and who brings its CRDs" "{} true" "$(application $SCHEDULER '"\(.spec.source.helm.values) \(.spec.source.helm.skipCrds)"')"
 expect_like "the check's values" '^gpuScheduling: schedulingMap: - gpuDevices: 0,1 nodeName: node1 podIndex: 0 - ' "$(application $CHECK .spec.source.helm.values | tr -s ' \n' ' ')"
 expect "options of a sync" "CreateNamespace=true PrunePropagationPolicy=foreground PruneLast=true ApplyOutOfSyncOnly=true ServerSideApply=true" \
   "$(application $SCHEDULER '.spec.syncPolicy.syncOptions | join(" ")')"
@@ -145,6 +147,7 @@ said $CHECK Healthy Synced Succeeded
 eventually "rollout" "$SCHEDULER=Healthy $CHECK=Healthy" rollout
 eventually "what the set says" 'False ApplicationSet Rollout has completed' condition gpu-scheduler-complete RolloutProgressing
 transcript
+expect "the CRDs, by the hook" "customresourcedefinition.apiextensions.k8s.io/gpuclaims.gpu.scheduling" "$(kubectl get crd gpuclaims.gpu.scheduling -o name)"
 expect "the map of the StatefulSet" "0=node1:0,1 1=node2:2 2=node3:0,1,2" \
   "$(kubectl get statefulset -n gpu-scheduler-tests gpu-test-service-gpu-scheduler-check -o jsonpath='{.spec.template.metadata.annotations.gpu-scheduling-map}' | tr '\n' ' ' | sed 's/ $//')"
 
@@ -154,7 +157,7 @@ for chart in gpu-scheduler gpu-scheduler-check; do
   namespace=gpu-scheduler-system
   if [[ $chart == *check ]]; then namespace=gpu-scheduler-tests; fi
   for values in "$TREE/charts/$chart/"{values.yaml,ci/*-values.yaml}; do
-    objects $namespace $chart -f "$values" >"$CASE_DIR/objects.json"
+    objects $namespace $chart --include-crds -f "$values" >"$CASE_DIR/objects.json"
     expect "what it refuses of $chart with $(basename "$values")" "" "$(refused_by_project <"$CASE_DIR/objects.json")"
     mapfile -t -O ${#permitted[@]} permitted < <(jq -r '"\(if .apiVersion | contains("/") then .apiVersion | split("/")[0] else "" end) \(.kind)"' "$CASE_DIR/objects.json" | sort -u)
   done
@@ -195,7 +198,7 @@ wrong $secret 's/secret-type: cluster/secret-type: repository/' 'needs the label
 wrong $secret 's/^.*gpu.scheduling.repository.*$//' 'annotation gpu.scheduling/repository is ""'
 wrong argocd/gpu-scheduler-applicationset.yaml '/selector:|matchLabels:/d' 'gpu-scheduler has no clusters generator with a selector'
 wrong $complete 's/chart: gpu-scheduler$/chart: gpu-scheduler-chart/' 'there is no chart charts/gpu-scheduler-chart'
-wrong $complete 's/upgrade: false/upgrad: false/' "charts/gpu-scheduler: - at '/crds': additional properties 'upgrad' not allowed"
+wrong $complete 's/chartValues: \{\}/chartValues: {crds: {upgrad: true}}/' "charts/gpu-scheduler: - at '/crds': additional properties 'upgrad' not allowed"
 wrong charts/gpu-scheduler-check/templates/statefulset.yaml 's/replicas:/replicas: {/' 'charts/gpu-scheduler-check: Error: YAML parse error on gpu-scheduler-check/templates/statefulset.yaml'
 wrong $project 's/kind: MutatingWebhookConfiguration/kind: MutatingAdmissionWebhook/' 'does not permit MutatingWebhookConfiguration of admissionregistration.k8s.io; add it to clusterResourceWhitelist'
 wrong $project '/kind: StatefulSet/d' 'does not permit StatefulSet of apps; add it to namespaceResourceWhitelist'
