@@ -203,7 +203,7 @@ wrong charts/gpu-scheduler-check/templates/statefulset.yaml 's/replicas:/replica
 wrong $project 's/kind: MutatingWebhookConfiguration/kind: MutatingAdmissionWebhook/' 'does not permit MutatingWebhookConfiguration of admissionregistration.k8s.io; add it to clusterResourceWhitelist'
 wrong $project '/kind: StatefulSet/d' 'does not permit StatefulSet of apps; add it to namespaceResourceWhitelist'
 wrong $project '/namespace: gpu-scheduler-tests/d' 'has no destination gpu-scheduler-tests'
-wrong $project 's/kind: Job/kind: Jop/' 'permits batch Jop, a kind that is not there'
+wrong $project 's/^( *)- .*kind: Job\}/&\n\1- {group: batch, kind: Jop}/' 'permits batch Jop, a kind that is not there'
 wrong $project 's/proj:gpu-scheduler:gpu-scheduler-readonly, logs/proj:other:gpu-scheduler-readonly, logs/' 'is no policy of it'
 wrong $complete 's/prune: true/prune: false/' 'gpu-scheduler-complete: syncPolicy.automated needs prune and selfHeal'
 wrong $complete 's/allowEmpty: false/allowEmpty: true/' 'allowEmpty would delete all when Git is empty'
