@@ -239,7 +239,8 @@ void Certificates::renew(const Secret* secret, Now now, kapi::Effects& out) {
 /// What is stored, and beside it what is shown while that is another one.
 std::string Certificates::wanted() const {
   if (stored_->ca.empty()) {
-    const bool beside = shown_ != nullptr && shown_->ca.empty() && shown_->certificate != stored_->certificate;
+    const bool beside =
+        shown_ != nullptr && shown_->ca.empty() && shown_->certificate != stored_->certificate;
     return firstOf(stored_->certificate) + (beside ? "\n" + firstOf(shown_->certificate) : "");
   }
   if (shown_ == nullptr || stored_->ca.find(firstOf(shown_->ca)) != std::string::npos) { return stored_->ca; }

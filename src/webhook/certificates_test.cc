@@ -396,13 +396,13 @@ class AncestorsSecret : public CertificatesTest {
   void store(const std::string& certificate, int revision) {
     const Wall now = clock.now().wall;
     maker.know(certificate, {now, now + 24h}, "their CA");
-    server.secret = Object{{"metadata", Object{{"name", "cert"},
-                                               {"namespace", "ns"},
-                                               {"uid", "s"},
-                                               {"resourceVersion", std::to_string(revision)}}},
-                           {"type", "kubernetes.io/tls"},
-                           {"data", Object{{"tls.crt", encodeBase64(certificate)},
-                                           {"tls.key", encodeBase64("k")}}}};
+    server.secret =
+        Object{{"metadata", Object{{"name", "cert"},
+                                   {"namespace", "ns"},
+                                   {"uid", "s"},
+                                   {"resourceVersion", std::to_string(revision)}}},
+               {"type", "kubernetes.io/tls"},
+               {"data", Object{{"tls.crt", encodeBase64(certificate)}, {"tls.key", encodeBase64("k")}}}};
   }
   void start() {
     replica->start(clock.now());

@@ -92,6 +92,14 @@ expect() { [[ $2 == "$3" ]] || fail "$1: expected '$2', got '$3'"; }
 # expect_like WHAT REGEX GOT: an extended regular expression, found anywhere.
 expect_like() { [[ $3 =~ $2 ]] || fail "$1: expected /$2/, got '$3'"; }
 
+# expect_output WHAT WANTED COMMAND...: what it prints. One that fails is not what is wanted, whatever it prints: in
+# `expect WHAT "" "$(COMMAND)"` a COMMAND that fails would pass.
+expect_output() {
+  local got
+  if ! got=$("${@:3}"); then got+=" (failed)"; fi
+  expect "$1" "$2" "$got"
+}
+
 # expect_words WHAT WANTED GOT: line by line and word by word; spacing does not count, ages are written AGE.
 expect_words() { expect "$1" "$(words <<<"$2")" "$(words <<<"$3")"; }
 words() { sed -E 's/[[:space:]]+/ /g; s/^ //; s/ $//; s/ ([0-9]+[smhd])+$/ AGE/' | sed '/^$/d'; }
