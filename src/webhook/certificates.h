@@ -12,8 +12,9 @@
 //
 // A Secret that somebody else made (cert-manager, a script) is shown and never written; its ca.crt goes into
 // the configurations. Without one, a caBundle that leads to the certificate is left as it is, an empty one
-// becomes the certificate itself, and one that does not fit keeps us unready, for it is somebody's. All is read again twice a minute, so
-// what an upgrade or a hand took away comes back. A configuration that is not there is nothing to write to.
+// becomes the certificate itself, and one that does not fit keeps us unready, for it is somebody's. All is
+// read again twice a minute, so what an upgrade or a hand took away comes back. A configuration that is not
+// there is nothing to write to.
 //
 // Errors of the API are waited out with backoff, and said by trouble(). Keys are made by the Maker, which the
 // caller owns. One thread.
