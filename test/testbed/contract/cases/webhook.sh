@@ -164,6 +164,14 @@ eventually "certificate of the second" "$(shown_at $PORT)" shown_at $SECOND
 expect "environment of a claim pod" "$REFERENCE" "$(mutated busy)"
 expect "reviews that were lost meanwhile" "" "$(<"$CASE_DIR/lost")"
 
+step "while it runs, the script makes another one: that is shown by both in the end, and no review is lost"
+"$REPO/hack/gen-webhook-certs.sh" >"$CASE_DIR/script.log" 2>&1
+old=$(shown_at $PORT)
+eventually "certificate of the first" new is_new $PORT
+eventually "certificate of the second" "$(shown_at $PORT)" shown_at $SECOND
+expect "environment of a claim pod" "$REFERENCE" "$(mutated busy)"
+expect "reviews that were lost meanwhile" "" "$(<"$CASE_DIR/lost")"
+
 step "the script's certificate is shown and trusted, in other namespaces too"
 end_helper second
 end_helper webhook
@@ -189,7 +197,9 @@ allowed() {
     | .verbs[] as $verb | .apiGroups[] as $group | .resources[] | [$verb, . + (if $group == "" then "" else "." + $group end)] | join(" ")' | sort -u
 }
 used() { provider_audit | awk '{ print $1, $2 }' | sort -u; }
-expect "left: allowed and never used, right: used and not allowed" "" "$(comm -3 <(allowed) <(used))"
+allowed >"$CASE_DIR/allowed"
+used >"$CASE_DIR/used"
+expect_output "left: allowed and never used, right: used and not allowed" "" comm -3 "$CASE_DIR/allowed" "$CASE_DIR/used"
 
 step "a webhook that hangs or is gone, or whose certificate is over, holds up no pod that does not ask for GPUs"
 kill -s STOP "$(<"$CASE_DIR/webhook.pid")"
