@@ -107,6 +107,12 @@ too_long() { labels release --set nameOverride="$long" | awk 'length > 63'; }
 expect_output "label values that are too long" "" too_long
 expect "the Service of a release with dots in its name" "gpu-scheduler-v1-2 gpu-scheduler-v1-2-webhook" \
   "$(quietly helm template gpu-scheduler.v1.2 "$CHART" | kubectl create --dry-run=client --validate=false -o json -f - | jq -rs '[.[] | select(.kind == "Service").metadata.name] | join(" ")')"
+# The chart guide's `helm install gpu-scheduler .` stands in the folder of its script.
+expect "the chart by the folder gpu-scheduler/" "$(render | sha256sum)" "$(quietly helm template gpu-scheduler "$REPO/gpu-scheduler" --kube-version 1.33.13 | sha256sum)"
+cp -r "$REPO/gpu-scheduler" "$REPO/charts" "$CASE_DIR" && mkdir "$CASE_DIR/gpu-scheduler/certs" && touch "$CASE_DIR/gpu-scheduler/certs/ca.key"
+quietly helm package "$CASE_DIR/gpu-scheduler" -d "$CASE_DIR" >/dev/null
+expect_output_like "its files" 'gpu-scheduler/templates/scheduler/rbac.yaml' tar -tzf "$CASE_DIR/gpu-scheduler-0.1.0.tgz"
+expect "keys among them" 0 "$(tar -tzf "$CASE_DIR/gpu-scheduler-0.1.0.tgz" | awk '/certs/ { n++ } END { print n + 0 }')"
 
 step "the rights are those of deploy/, which are compared with what is used"
 # rules_of FILE...: a line for each verb on each resource, by kind of role.
