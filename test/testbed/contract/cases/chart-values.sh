@@ -181,7 +181,7 @@ leader 1 one
 expect_refused "a second one" 'its GPU leases are in namespace default, and its leader one renewed' second
 expect_refused "one of another name in its namespace" 'are those of scheduler gpu-scheduler, and scheduler.name is other' second --set leaseNamespace=default,scheduler.name=other
 quietly second --set leaseNamespace=default >/dev/null
-leader 1000 one
+leader 20 one # of a duration of 5 s
 quietly second >/dev/null
 leader 1 ""
 quietly second >/dev/null
