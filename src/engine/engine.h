@@ -55,8 +55,8 @@ class Engine {
   void leaseGone(const model::ObjectKey& key, const model::Uid& uid, model::Revision revision = 0);
   /// An ancestor's lease (no annotations) stands under the name of this device: count it as holding it.
   void placeLease(const model::ObjectKey& key, const model::NodeName& node, int gpu);
-  /// Something stands under the lease name of this device that names no pod (not ours, or unreadable): the
-  /// device counts as held until a lease of ours stands there, or unblockDevices().
+  /// Something stands under the lease name of this device that cannot be joined (not ours, unreadable, or of
+  /// another version): the device counts as held until that changes or goes, or unblockDevices().
   void blockDevice(const model::NodeName& node, int gpu);
   void unblockDevices();
   void unblockDevice(const std::pair<model::NodeName, int>& device);

@@ -550,6 +550,7 @@ TEST(DecodeObject, EveryKindKnowsItsKeyUidAndRevision) {
   EXPECT_EQ(decodeObject(kPod, v).key().ns, "ns");
   EXPECT_EQ(decodeObject(kNode, v).key().ns, "");
   EXPECT_EQ(decodeCrd(v).lease_namespace, "gs");
+  EXPECT_EQ(decodeCrd(v).schema, 0);
   EXPECT_TRUE(decodeObject(kEvent, v).empty());
   EXPECT_TRUE(decodeObject(kPod, json::Value{}).empty());
   EXPECT_EQ(model::Object{}.revision(), 0U);

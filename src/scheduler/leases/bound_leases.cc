@@ -190,7 +190,7 @@ void BoundLeases::keepLeases(const model::Pod& pod, const std::vector<int>& give
     const auto key = c_.leaseKey(pod.node, id);
     const model::Lease* lease = c_.cache().lease(key);
     const auto part = lease == nullptr ? std::nullopt : lease->partOf(pod.uid);
-    const bool written = part && lease->format > 0 &&  // an ancestor's has no annotations
+    const bool written = part && lease->isOurs() &&  // an ancestor's has no annotations
                          (!says_reservation || part->reservation == *reservation);
     if (written) {
       if (desk_.isGiving(key, pod.uid)) { desk_.forget(key, pod.uid); }  // its device has moved back
