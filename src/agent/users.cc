@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <utility>
 
@@ -18,15 +19,25 @@ constexpr std::size_t kMostPods = 4096;
 /// The most that a pod may name.
 constexpr std::size_t kMostNamed = model::kMaxDeviceId + 1;
 
+bool isUuid(std::string_view name) { return name.starts_with("GPU-") || name.starts_with("MIG-"); }
+
+/// An id that a GPU may have, or a UUID; "all", "none" and what else somebody may write name no GPU.
+bool isName(std::string_view name) {
+  if (isUuid(name)) { return true; }
+  int id = -1;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
+  return error == std::errc{} && end == name.data() + name.size() && id >= 0 && id <= model::kMaxDeviceId;
+}
+
 std::set<std::string> namedIn(std::string_view text) {
   std::set<std::string> out;
   for (const auto& name : commaList(text)) {
-    if (out.size() < kMostNamed) { out.emplace(name); }
+    if (out.size() < kMostNamed && isName(name)) { out.emplace(name); }
   }
   return out;
 }
 
-/// UUIDs where they were written; else ids.
+/// UUIDs where they were written; else ids, if they are of this node.
 std::set<std::string> allocationOf(const model::Pod& pod) {
   const std::string* visible = pod.annotation(model::kVisibleDevicesKey);
   const auto names = [&](const char* kind) { return visible->find(kind) != std::string::npos; };
@@ -34,7 +45,8 @@ std::set<std::string> allocationOf(const model::Pod& pod) {
   const std::string* allocated = pod.annotation(model::kAllocatedKey);
   if (allocated == nullptr) { return {}; }
   const auto read = model::parseAllocation(*allocated);
-  if (!read) { return {}; }
+  const bool of_another = read && !read->node.empty() && !pod.node.empty() && read->node != pod.node;
+  if (!read || of_another) { return {}; }
   std::set<std::string> out;
   for (const int id : read->ids) { out.insert(std::to_string(id)); }
   return out;
@@ -75,16 +87,36 @@ void Users::resolve(Pod& pod) const {
   }
 }
 
+void Users::seed(const std::vector<Device>& devices) {
+  for (const Device& device : devices) {
+    for (const auto& uid : device.in_use_by) {
+      if (has_looked_ && !pods_.contains(uid)) { continue; }
+      Pod& mine = pods_[uid];
+      if (!std::exchange(mine.seeded, true)) {
+        mine.gpus.clear();
+        std::erase_if(mine.said, [](const std::string& name) { return !isUuid(name); });
+      }
+      mine.gpus.insert(nameOf(device));
+      mine.has_containers |= !has_looked_;
+    }
+  }
+}
+
+/// It is written once. Ids of a pod that was seeded may be those of another order.
+void Users::allocate(Pod& pod, std::set<std::string> names) const {
+  if (names.empty() || std::exchange(pod.allocated, true)) { return; }
+  const bool by_uuid = std::all_of(names.begin(), names.end(), isUuid);
+  if (pod.seeded && !by_uuid) { return; }
+  const std::set<std::string> before = std::exchange(pod.gpus, {});
+  pod.said = std::move(names);
+  resolve(pod);
+  if (pod.seeded && !pod.said.empty()) { pod.gpus.insert(before.begin(), before.end()); }
+}
+
 void Users::changed(const model::Pod& pod) {
   Pod& mine = pods_[pod.uid];
   mine.is_there = true;
-  auto allocation = allocationOf(pod);
-  if (!allocation.empty() && !mine.allocated) {  // it is written once
-    mine.allocated = true;
-    mine.gpus.clear();
-    mine.said = std::move(allocation);
-    resolve(mine);
-  }
+  allocate(mine, allocationOf(pod));
   if (pod.finished() && !std::exchange(mine.ended, true)) { end(mine); }
 }
 
@@ -93,26 +125,37 @@ void Users::gone(const model::Uid& uid) {
   if (it == pods_.end()) { return; }
   if (!it->second.ended) { end(it->second); }
   it->second.is_there = false;
-  if (!has_looked_ || pods_.size() > kMostPods) { pods_.erase(it); }
+  const bool nobody_says = !has_looked_ && !it->second.seeded;
+  if (nobody_says || pods_.size() > kMostPods) { pods_.erase(it); }
 }
 
 void Users::seen(const Containers& containers) {
   has_looked_ = true;
   for (const auto& [uid, what] : containers.pods) {
     Pod& mine = pods_[uid];
-    mine.has_containers = true;
-    mine.looks_without = 0;
-    if (mine.allocated || !what.visible) { continue; }
-    for (const auto& name : namedIn(*what.visible)) { mine.said.insert(name); }
+    if (!what.visible || mine.allocated || mine.seeded || std::exchange(mine.told, true)) { continue; }
+    mine.said = namedIn(*what.visible);
     resolve(mine);
   }
   for (auto it = pods_.begin(); it != pods_.end();) {
     Pod& mine = it->second;
-    const bool is_named = containers.pods.contains(it->first);
-    mine.has_containers = is_named;
+    const auto named = containers.pods.find(it->first);
+    const bool is_named = named != containers.pods.end();
+    mine.has_containers = is_named && (!named->second.sandbox_only || !mine.over());
     mine.looks_without = is_named || mine.is_there ? 0 : mine.looks_without + 1;
     it = mine.looks_without >= kLooks ? pods_.erase(it) : std::next(it);
   }
+}
+
+std::optional<Users::Stray> Users::unknown() const {
+  if (!isNumbered()) { return std::nullopt; }
+  for (const auto& [uid, pod] : pods_) {
+    if (!pod.has_containers) { continue; }
+    for (const auto& name : pod.said) {
+      if (!name.starts_with("GPU-")) { return Stray{uid, name}; }  // what is not there is nobody else's
+    }
+  }
+  return std::nullopt;
 }
 
 std::vector<model::Uid> Users::of(const Device& device) const {
