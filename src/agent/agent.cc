@@ -54,9 +54,7 @@ const char* nameOf(Health health) {
   return "Unknown";
 }
 
-int badnessOf(Health health) {
-  return health == Health::Healthy ? 0 : health == Health::Unknown ? 1 : 2;
-}
+int badnessOf(Health health) { return health == Health::Healthy ? 0 : health == Health::Unknown ? 1 : 2; }
 
 /// For the condition: without what changes from one failure to the next, which only the log has.
 const char* silenceOf(Code code) {
@@ -76,8 +74,8 @@ void shutMoved(std::vector<Device>& devices, const std::set<std::string>& vanish
       if (below == nullptr) { below = &gpu.uuid; }
     } else if (below != nullptr && gpu.health != Health::Unhealthy) {
       gpu.health = Health::Unhealthy;
-      gpu.reason = fmt::format(
-          "indices moved since GPU {} vanished: drain the node and restart the agent", *below);
+      gpu.reason =
+          fmt::format("indices moved since GPU {} vanished: drain the node and restart the agent", *below);
     }
   }
 }
@@ -162,10 +160,10 @@ kapi::Effects Agent::containersSeen(const ContainersLook& look, Now now) {
   if (look) {
     users_.seen(*look);
     if (const auto stray = users_.unknown()) {
-      std::string message =
-          fmt::format("containers of pod {} have GPU {}, which is none of this node's: until they end, GPUs "
-                      "of pods that went without an end stay taken",
-                      stray->pod.text, stray->gpu);
+      std::string message = fmt::format(
+          "containers of pod {} have GPU {}, which is none of this node's: until they end, GPUs "
+          "of pods that went without an end stay taken",
+          stray->pod.text, stray->gpu);
       if (conditions_[kContainersCondition].message != message) {
         out.emplace_back(kapi::Log{kapi::Level::Warn, message, {}});
       }
@@ -238,8 +236,7 @@ void Agent::recall(Gpu& gpu) {
 /// What is published of it: while the driver is silent, what was known counts no more, and what was wrong
 /// still does.
 std::pair<Health, const std::string*> Agent::shown(const Device& device) const {
-  const bool is_doubted =
-      last_look_ != nullptr && !*last_look_ && device.gpu.health != Health::Unhealthy;
+  const bool is_doubted = last_look_ != nullptr && !*last_look_ && device.gpu.health != Health::Unhealthy;
   if (is_doubted) { return {Health::Unknown, &last_look_->error().text}; }
   return {device.gpu.health, &device.gpu.reason};
 }
@@ -395,8 +392,7 @@ void Agent::say(What what, std::string trouble, kapi::Effects& out) {
 
 void Agent::failed(What what, const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   const Duration wait = kapi::retryWait(calls_.failures(what) + 1, outcome.retry_after);
-  (void)calls_.failed(what, now.mono,
-                      std::chrono::duration_cast<Duration>(wait * (1 + 0.2 * rng_.unit())));
+  (void)calls_.failed(what, now.mono, std::chrono::duration_cast<Duration>(wait * (1 + 0.2 * rng_.unit())));
   static constexpr std::array kDoing{"reading the node", "reading GpuNodeStatus", "writing GpuNodeStatus",
                                      "writing the status of GpuNodeStatus",
                                      "taking GPUs of others out of GpuNodeStatus"};
@@ -499,10 +495,10 @@ void Agent::compare(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
                       written_->devices.end(), std::back_inserter(foreign),
                       [](const Device& a, const Device& b) { return a.id < b.id; });
   if (!foreign.empty()) {
-    const std::string message =
-        fmt::format("somebody else wrote GPUs {} into GpuNodeStatus {}, which this agent does not see: they "
-                    "are taken out",
-                    idsOf(foreign), config_.node.text);
+    const std::string message = fmt::format(
+        "somebody else wrote GPUs {} into GpuNodeStatus {}, which this agent does not see: they "
+        "are taken out",
+        idsOf(foreign), config_.node.text);
     out.emplace_back(kapi::Log{kapi::Level::Warn, message, {}});
     setCondition(kWriterCondition, false, "GpusOfAnotherWriter", message, now);
     foreign_ = own->revision;
@@ -514,7 +510,9 @@ void Agent::compare(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
 /// Whatever came of it, the next write's answer shows what is there.
 void Agent::devicesWritten(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   const bool is_behind = outcome.http == 409;  // somebody wrote in between
-  if (outcome.result != CallResult::Applied && !is_behind) { return failed(What::Devices, outcome, now, out); }
+  if (outcome.result != CallResult::Applied && !is_behind) {
+    return failed(What::Devices, outcome, now, out);
+  }
   if (!is_behind) { calls_.worked(What::Devices); }
   say(What::Devices, "", out);
 }

@@ -119,10 +119,10 @@ class Agent {
   std::string failure_;
 
   LookPtr last_look_;
-  std::optional<Hardware> known_;  // of the last look that saw some, with those that were there before
+  std::optional<Hardware> known_;   // of the last look that saw some, with those that were there before
   std::set<std::string> vanished_;  // UUIDs of the latter
   std::map<std::string, std::set<std::uint64_t>> xids_;  // of before the restart, by UUID
-  std::vector<Device> devices_;    // what is published, without users
+  std::vector<Device> devices_;                          // what is published, without users
   std::string driver_version_;
   std::map<std::string, Condition> conditions_;  // by type
   std::map<std::string, Condition> before_;      // as the API had them at the start
@@ -135,13 +135,13 @@ class Agent {
   std::string sending_time_;  // its observedTime
   std::optional<NodeView> written_;
   std::string written_time_;
-  Duration calm_;                          // as it was drawn for the present wait
-  Mono next_{};                            // when to write though nothing changed
+  Duration calm_;  // as it was drawn for the present wait
+  Mono next_{};    // when to write though nothing changed
   Mono written_at_{};
-  bool out_of_date_ = false;               // the last write is too old
-  model::Revision foreign_ = 0;            // of the status that shows GPUs of others; 0: none does
+  bool out_of_date_ = false;     // the last write is too old
+  model::Revision foreign_ = 0;  // of the status that shows GPUs of others; 0: none does
   std::map<std::string, std::pair<model::Health, std::string>> said_;  // health of GPUs, as it was logged
-  std::uint64_t ends_ = 0;                 // of pods, that are counted in:
+  std::uint64_t ends_ = 0;                                             // of pods, that are counted in:
   int owed_ = 0;                           // new observedTimes, to schedulers that wait for two since an end
   std::map<std::string, double> counted_;  // gauges as they were told
 };

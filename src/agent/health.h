@@ -2,9 +2,9 @@
 //
 // Unhealthy is what no program can work on, or what may corrupt its results: never given. Unknown is what may
 // work: given only when no Healthy GPU fits. Whatever is not known to be harmless counts against the GPU.
-// XID errors are told once. They count until the node is booted again (the agent reads them out of the reason
-// that it published, xidsIn()), or, where the driver says what is to be done about a GPU (its recovery action,
-// drivers 565 and newer), until it says that nothing is.
+// XID errors are told once. They count until the node is booted again (the agent reads them out of the
+// reason that it published, xidsIn()), or, where the driver says what is to be done about a GPU (its recovery
+// action, drivers 565 and newer), until it says that nothing is.
 // The groups of XIDs follow the vendor's catalogue for A100 to GB200; docs/agent.md has the table.
 #pragma once
 

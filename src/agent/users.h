@@ -65,8 +65,8 @@ class Users {
   [[nodiscard]] std::vector<model::Uid> of(const Device& device) const;
   /// Somebody waits for the GPUs of a pod that ended: its containers are still there.
   [[nodiscard]] bool draining() const;
-  /// A pod with containers and one of its GPUs, an id or a partition, that may be any GPU of the node. nullopt:
-  /// there is none, or the GPUs of the node are not known yet.
+  /// A pod with containers and one of its GPUs, an id or a partition, that may be any GPU of the node.
+  /// nullopt: there is none, or the GPUs of the node are not known yet.
   struct Stray {
     model::Uid pod;
     std::string gpu;

@@ -18,7 +18,9 @@ agent::Containers containersOf(const rpc::RuntimePods& pods) {
 }
 
 ContainerPoller::ContainerPoller(std::string socket, Pace pace, Give give)
-    : runtime_{std::move(socket), {model::kVisibleDevicesKey, model::kAllocatedKey}}, pace_{pace}, give_{std::move(give)} {}
+    : runtime_{std::move(socket), {model::kVisibleDevicesKey, model::kAllocatedKey}},
+      pace_{pace},
+      give_{std::move(give)} {}
 
 void ContainerPoller::start() {
   thread_ = std::make_unique<Worker>("containers", [this](const std::stop_token&) { run(); });

@@ -127,8 +127,9 @@ tl::expected<NvmlGpu, Fault> Nvml::read(unsigned index) {
   if (out.gpu.pci_bus_id.empty() && !is_out) {
     return tl::unexpected(Fault{
         Fault::Kind::Failing,
-        fmt::format("the GPU driver cannot tell where its GPU {} is on the bus, so that ids cannot be counted: {}",
-                    index, out.facts.unreadable.empty() ? "it says nothing" : out.facts.unreadable)});
+        fmt::format(
+            "the GPU driver cannot tell where its GPU {} is on the bus, so that ids cannot be counted: {}",
+            index, out.facts.unreadable.empty() ? "it says nothing" : out.facts.unreadable)});
   }
   if (!out.gpu.uuid.empty() && !out.gpu.pci_bus_id.empty()) { seen_[index] = out; }
   return out;

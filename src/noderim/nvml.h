@@ -3,9 +3,10 @@
 //
 // What is called, and the layout of what it fills, are those of NVML 13's header on x86-64
 // (https://docs.nvidia.com/deploy/nvml-api). A function that an older driver lacks, or a GPU does not
-// support, leaves what it would have said unsaid. What a look cannot tell of a GPU is as it was at the last one
-// that could, and the GPU is Unknown meanwhile. When the driver fails as a whole it is loaded into anew at
-// the next look.
+// support, leaves what it would have said unsaid. What a look cannot tell of a GPU is as it was at the last
+// one that could, and the GPU is Unknown meanwhile. A GPU that never had an address, and is not lost, is a
+// Fault of the whole look: nobody can say which ids the others have. When the driver fails as a whole it is
+// loaded into anew at the next look.
 // Bandwidth: NVLink by the speed that the driver gives per link, PCIe by generation and width; both
 // directions together, so that 18 links of 26.562 GB/s are 956.
 #pragma once

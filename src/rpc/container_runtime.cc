@@ -20,8 +20,8 @@ constexpr int kMostBytes = 64 << 20;
 std::shared_ptr<grpc::Channel> connectTo(const std::string& socket) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMostBytes);
-  // A runtime that starts again is found within a second. The least wait is also the most that one connect may
-  // take, and a machine under load takes seconds.
+  // A runtime that starts again is found within a second. The least wait is also the most that one connect
+  // may take, and a machine under load takes seconds.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
   arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 4000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
@@ -46,8 +46,8 @@ std::string labelOf(const cri::Container& container, const char* key) {
 }
 
 /// Of sandboxes with a container that is not over, or that are ready themselves; and of containers without.
-RuntimePods podsOf(const cri::ListPodSandboxResponse& sandboxes, const cri::ListContainersResponse& containers,
-                   const std::set<std::string>& keys) {
+RuntimePods podsOf(const cri::ListPodSandboxResponse& sandboxes,
+                   const cri::ListContainersResponse& containers, const std::set<std::string>& keys) {
   std::set<std::string> in_use;
   for (const cri::Container& container : containers.containers()) {
     if (container.state() != cri::CONTAINER_EXITED) { in_use.insert(container.pod_sandbox_id()); }

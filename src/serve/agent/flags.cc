@@ -33,7 +33,8 @@ void addGpuSource(process::Command command, AgentFlags& f) {
 void addAgent(process::Command command, AgentFlags& f) {
   command.topic("Containers")
       .text("--container-runtime", "SOCKET", f.container_runtime,
-            "Socket of the container runtime (CRI), by its path or as unix:///path, which says whose containers there are; without it nobody "
+            "Socket of the container runtime (CRI), by its path or as unix:///path, which says whose "
+            "containers there are; without it nobody "
             "knows, and GPUs of a pod that was deleted by force stay taken")
       .topic("GPUs")
       .duration("--poll-interval", f.poll, "How often it looks at the GPUs, and at the containers")
@@ -64,7 +65,8 @@ model::NodeName AgentFlags::node(const Environment& environment) const {
 /// unix:///run/containerd/containerd.sock, as crictl and the kubelet write it, or the path itself.
 std::string AgentFlags::runtimeSocket() const {
   static constexpr std::string_view kScheme = "unix://";
-  return container_runtime.starts_with(kScheme) ? container_runtime.substr(kScheme.size()) : container_runtime;
+  return container_runtime.starts_with(kScheme) ? container_runtime.substr(kScheme.size())
+                                                : container_runtime;
 }
 
 Status AgentFlags::check(const Environment& environment) const {

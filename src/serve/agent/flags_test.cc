@@ -51,7 +51,8 @@ TEST(AgentFlags, TheRuntimesSocketIsAPath) {
   EXPECT_EQ(socket(""), "");
   EXPECT_EQ(socket("/run/crio/crio.sock"), "/run/crio/crio.sock");
   EXPECT_EQ(socket("unix:///run/crio/crio.sock"), "/run/crio/crio.sock");
-  for (const char* no : {"crio.sock", "./crio.sock", "unix:crio.sock", "unix://crio.sock", "tcp://1.2.3.4:5"}) {
+  for (const char* no :
+       {"crio.sock", "./crio.sock", "unix:crio.sock", "unix://crio.sock", "tcp://1.2.3.4:5"}) {
     EXPECT_EQ(socket(no), "refused") << no;
   }
   EXPECT_EQ(flags.check(having({})).error().message,
