@@ -64,6 +64,8 @@ PodContainers containersWith(const std::map<std::string, std::string>& annotatio
   return {fmt::format("{}", fmt::join((*read)->ids, ","))};
 }
 
+std::set<std::string> annotationsThatSay() { return {model::kVisibleDevicesKey, model::kAllocatedKey}; }
+
 void Users::number(const std::vector<Device>& devices) {
   names_.clear();
   for (const Device& device : devices) {

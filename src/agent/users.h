@@ -39,6 +39,8 @@ struct PodContainers {
 };
 /// Of a pod with these annotations (the values of model/annotations.h; what cannot be read is nothing).
 [[nodiscard]] PodContainers containersWith(const std::map<std::string, std::string>& annotations);
+/// The annotations that containersWith() reads.
+[[nodiscard]] std::set<std::string> annotationsThatSay();
 
 /// All of them, in one look, by pod uid.
 struct Containers {

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "base/system_clock.h"
-#include "model/annotations.h"
 
 namespace gs::noderim {
 
@@ -18,9 +17,7 @@ agent::Containers containersOf(const rpc::RuntimePods& pods) {
 }
 
 ContainerPoller::ContainerPoller(std::string socket, Pace pace, Give give)
-    : runtime_{std::move(socket), {model::kVisibleDevicesKey, model::kAllocatedKey}},
-      pace_{pace},
-      give_{std::move(give)} {}
+    : runtime_{std::move(socket), agent::annotationsThatSay()}, pace_{pace}, give_{std::move(give)} {}
 
 void ContainerPoller::start() {
   thread_ = std::make_unique<Worker>("containers", [this](const std::stop_token&) { run(); });

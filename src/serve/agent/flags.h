@@ -28,8 +28,8 @@ struct AgentFlags {
   Duration publish = std::chrono::seconds{60};
   Duration publish_draining = std::chrono::seconds{10};
 
-  /// Error Invalid: a value that is not supported, a socket's path that is not absolute, or no node's name; of
-  /// a node file, what is wrong in it.
+  /// Error Invalid: a value that is not supported, a socket's path that is not absolute, or no node's name;
+  /// of a node file, what is wrong in it.
   [[nodiscard]] Status check(const Environment& environment) const;
   /// The path of the container runtime's socket; "" none is asked.
   [[nodiscard]] std::string runtimeSocket() const;
