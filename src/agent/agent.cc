@@ -8,6 +8,7 @@
 #include <set>
 #include <utility>
 
+#include "agent/health.h"
 #include "agent/metrics.h"
 #include "controller/parts.h"
 #include "kapi/kinds.h"

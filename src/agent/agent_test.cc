@@ -379,7 +379,9 @@ TEST_F(AgentTest, OnesThatVanishedAreKeptAsFarAsThereAreIds) {
   look(seeing(many(5)));
   EXPECT_EQ((*status)["status"]["total"].integer(), model::kMaxDeviceId + 1);
   EXPECT_EQ(device(0)["uuid"].str(), "GPU-5");
-  for (std::size_t i = 0; i <= model::kMaxDeviceId; ++i) { ASSERT_EQ(health(i), "Healthy") << i; }
+  for (std::size_t i = 0; i <= std::size_t{model::kMaxDeviceId}; ++i) {
+    ASSERT_EQ(health(i), "Healthy") << i;
+  }
 }
 
 TEST_F(AgentTest, OneThatWasReplacedIsForgotten) {

@@ -17,7 +17,6 @@ using kapi::text;
 constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max() / 4096;
 constexpr std::int64_t kMostInt = std::numeric_limits<std::int32_t>::max();
 constexpr std::size_t kMostConditions = 32;
-constexpr std::size_t kMostUsers = 256;  // as in the CRD
 
 model::Health healthOf(std::string_view name) {
   if (name == "Healthy") { return model::Health::Healthy; }

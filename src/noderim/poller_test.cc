@@ -154,6 +154,7 @@ TEST(Poller, EndsThoughACallHangsForEver) {
   }
   gate->set(true);  // the thread that was left behind ends
   while (gate->passed() == 0) { std::this_thread::yield(); }
+  std::this_thread::sleep_for(20ms);
   EXPECT_EQ(gate->endedOn(), std::thread::id{}) << "its source is left alone";
 }
 

@@ -71,7 +71,7 @@ RuntimePods podsOf(const cri::ListPodSandboxResponse& sandboxes,
     pod.annotations.clear();
     for (const auto& key : keys) {
       const auto it = sandbox.annotations().find(key);
-      if (it != sandbox.annotations().end()) { pod.annotations.emplace(*it); }
+      if (it != sandbox.annotations().end()) { pod.annotations.emplace(it->first, it->second); }
     }
   }
   for (const cri::Container& container : containers.containers()) {
