@@ -334,6 +334,15 @@ void fillIn(NvmlGpu& gpu, const NvmlGpu& before) {
   text(gpu.gpu.pci_bus_id, before.gpu.pci_bus_id);
   if (gpu.gpu.memory_mib == 0) { gpu.gpu.memory_mib = before.gpu.memory_mib; }
   if (gpu.partitions_unread) { gpu.gpu.partitions = before.gpu.partitions; }
+  for (agent::Partition& partition : gpu.gpu.partitions) {
+    for (const agent::Partition& known : before.gpu.partitions) {
+      if (known.uuid != partition.uuid) { continue; }
+      text(partition.profile, known.profile);
+      if (partition.memory_mib != 0) { continue; }
+      partition.memory_mib = known.memory_mib;
+      partition.milli = known.milli;
+    }
+  }
   if (gpu.fabric_unread) {
     gpu.cluster = before.cluster;
     gpu.clique = before.clique;

@@ -225,8 +225,10 @@ TEST_F(NvmlTest, WhatALostGpuCannotTellIsAsItWas) {
 
 TEST_F(NvmlTest, WhatOneLookCannotTellIsAsItWas) {
   const std::string words = "mig=1 links=2*switch@25000 fabric=3 cluster=7 numa=0 ";
-  const std::string partition = "mig at=0 uuid=MIG-0 name=A_MIG_1g.10gb mib=1\n";
-  const std::string script = two(words) + partition;
+  const std::string rest = " name=A_MIG_1g.10gb mib=1\n";
+  const std::string script = one(words) + "mig at=0 uuid=MIG-1" + rest +
+                             "gpu uuid=GPU-2 name=X mib=1 pci=00000000:02:00.0 " + words +
+                             "\nmig at=0 uuid=MIG-2" + rest;
   write(script);
   const auto before = devices();
   ASSERT_EQ(before.at(1).gpu.partitions.size(), 1U);
