@@ -639,7 +639,7 @@ TEST_F(AgentTest, GpusThatSomebodyElseWroteAreTakenOut) {
   foreign = 9;
   wait(66s);
   EXPECT_EQ(taken_out, 1);
-  ASSERT_EQ((*status)["status"]["devices"].size(), 2U);
+  ASSERT_EQ((*status)["status"]["devices"].items().size(), 2U);
   EXPECT_NE(
       std::find(logs.begin(), logs.end(),
                 "somebody else wrote GPUs 9 into GpuNodeStatus n, which this agent does not see: they are "
