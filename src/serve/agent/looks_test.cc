@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "process/service.h"
+#include "serve/agent/metric_specs.h"
 
 namespace gs::serve {
 namespace {
@@ -17,7 +18,7 @@ std::string containersAfterALook(Looks::Options options) {
   agent::Agent machine{{.node = model::NodeName{"n"}}, Rng{1}};
   k8s::Access nowhere;
   nowhere.server = "http://127.0.0.1:1";
-  k8s::Host host{nowhere, {.user_agent = "test", .metrics = {}, .election = {}}, Rng{1}};
+  k8s::Host host{nowhere, {.user_agent = "test", .metrics = agentMetrics(), .election = {}}, Rng{1}};
   host.start(process::machineOf(machine).run);
   Looks looks{machine, host, std::make_unique<NoGpus>(), std::move(options)};
   looks.gpusSeen(std::make_shared<const agent::Look>(agent::Hardware{}));
