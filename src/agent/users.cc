@@ -19,11 +19,8 @@ constexpr std::size_t kMostPods = 4096;
 /// The most that a pod may name.
 constexpr std::size_t kMostNamed = model::kMaxDeviceId + 1;
 
-bool isUuid(std::string_view name) { return name.starts_with("GPU-") || name.starts_with("MIG-"); }
-
-/// An id that a GPU may have, or a UUID; "all", "none" and what else somebody may write name no GPU.
-bool isName(std::string_view name) {
-  if (isUuid(name)) { return true; }
+/// That a GPU may have.
+bool isId(std::string_view name) {
   int id = -1;
   const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
   return error == std::errc{} && end == name.data() + name.size() && id >= 0 && id <= model::kMaxDeviceId;
@@ -32,7 +29,7 @@ bool isName(std::string_view name) {
 std::set<std::string> namedIn(std::string_view text) {
   std::set<std::string> out;
   for (const auto& name : commaList(text)) {
-    if (out.size() < kMostNamed && isName(name)) { out.emplace(name); }
+    if (out.size() < kMostNamed) { out.emplace(name); }
   }
   return out;
 }
@@ -96,7 +93,7 @@ void Users::seed(const std::vector<Device>& devices) {
       Pod& mine = pods_[uid];
       if (!std::exchange(mine.seeded, true)) {
         mine.gpus.clear();
-        std::erase_if(mine.said, [](const std::string& name) { return !isUuid(name); });
+        std::erase_if(mine.said, isId);
       }
       mine.gpus.insert(nameOf(device));
       mine.has_containers |= !has_looked_;
@@ -107,8 +104,8 @@ void Users::seed(const std::vector<Device>& devices) {
 /// It is written once. Ids of a pod that was seeded may be those of another order.
 void Users::allocate(Pod& pod, std::set<std::string> names) const {
   if (names.empty() || std::exchange(pod.allocated, true)) { return; }
-  const bool by_uuid = std::all_of(names.begin(), names.end(), isUuid);
-  if (pod.seeded && !by_uuid) { return; }
+  const bool by_id = std::any_of(names.begin(), names.end(), isId);
+  if (pod.seeded && by_id) { return; }
   const std::set<std::string> before = std::exchange(pod.gpus, {});
   pod.said = std::move(names);
   resolve(pod);
@@ -154,7 +151,8 @@ std::optional<Users::Stray> Users::unknown() const {
   for (const auto& [uid, pod] : pods_) {
     if (!pod.has_containers) { continue; }
     for (const auto& name : pod.said) {
-      if (!name.starts_with("GPU-")) { return Stray{uid, name}; }  // what is not there is nobody else's
+      // A GPU that is not there is nobody else's, and "all" or what else somebody may write is none.
+      if (isId(name) || name.starts_with("MIG-")) { return Stray{uid, name}; }
     }
   }
   return std::nullopt;
