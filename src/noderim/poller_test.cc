@@ -151,6 +151,7 @@ TEST(Poller, EndsThoughACallHangsForEver) {
     Poller poller{std::make_unique<GatedSource>(gate), {1ms, 1ms}, given.give()};
     poller.start();
     ASSERT_NE(given.next(), nullptr);
+    while (gate->mostInside() == 0) { std::this_thread::yield(); }
   }
   gate->set(true);  // the thread that was left behind ends
   while (gate->passed() == 0) { std::this_thread::yield(); }
