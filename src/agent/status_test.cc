@@ -150,15 +150,16 @@ TEST(Status, ABandwidthIsWhatTheApiTakes) {
   EXPECT_EQ(devices[2].bandwidth_gbps, 0);
 }
 
-/// What was written is read again as it was, but for the users.
+/// What was written is read again as it was.
 TEST(OwnStatus, IsWhatWasWritten) {
   Hardware hardware = three();
   hardware.gpus[0].health = model::Health::Unknown;
   hardware.gpus[0].reason = "why";
   hardware.gpus[0].partitions = {{"MIG-1", "1g.10gb", 9'728, 121}};
-  const NodeView view = viewOf(hardware);
+  NodeView view = viewOf(hardware);
+  view.devices[1].in_use_by = {model::Uid{"p"}, model::Uid{"q"}};
   Value body = statusBody(model::NodeName{"n"}, view, "t");
-  body.child("metadata") = specBody(model::NodeName{"n"}, model::Uid{"node-uid"})["metadata"];
+  body.child("metadata") = specBody(model::NodeName{"n"}, model::Uid{"node-uid"}, "boot-1")["metadata"];
   const auto own = kapi::decodeObject(kOwnStatus, body).as<OwnStatus>();
   ASSERT_NE(own, nullptr);
   EXPECT_EQ(own->view.devices, view.devices);
@@ -166,17 +167,27 @@ TEST(OwnStatus, IsWhatWasWritten) {
   EXPECT_EQ(own->view.conditions, view.conditions);
   EXPECT_EQ(own->observed_time, "t");
   EXPECT_EQ(own->owner, model::Uid{"node-uid"});
+  EXPECT_EQ(own->boot_id, "boot-1");
+}
+
+TEST(Status, APatchOfTheDevicesIsOfOneRevisionAndHoldsNothingElse) {
+  const NodeView view = viewOf(three());
+  const Value body = devicesBody(view, 7);
+  const Value whole = statusBody(model::NodeName{"n"}, view, "t");
+  EXPECT_EQ(json::print(body["metadata"]), R"({"resourceVersion":"7"})");
+  EXPECT_EQ(body["status"]["devices"], whole["status"]["devices"]);
+  EXPECT_EQ(body["status"].members().size(), 1U);
 }
 
 TEST(OwnStatus, TakesNonsenseAsNothing) {
   const auto text = R"({"status":{"devices":[{"id":"x"},{"id":4096},{"id":2,"numaNode":-9,"memoryMiB":"?"},
-                        {"id":2},{"id":1,"links":[{"to":-1},{"to":0,"gbps":-5}],"inUseBy":["u"]},7],
+                        {"id":2},{"id":1,"links":[{"to":-1},{"to":0,"gbps":-5}],"inUseBy":["u",7,""]},7],
                         "conditions":7}})";
   const auto own = kapi::decodeObject(kOwnStatus, json::parse(text).value()).as<OwnStatus>();
   ASSERT_EQ(own->view.devices.size(), 2U);
   EXPECT_EQ(own->view.devices[0].id, 1);
   EXPECT_EQ(own->view.devices[0].links, (std::vector<DeviceLink>{{0, LinkType::Pcie, 0}}));
-  EXPECT_TRUE(own->view.devices[0].in_use_by.empty());
+  EXPECT_EQ(own->view.devices[0].in_use_by, std::vector{model::Uid{"u"}});
   EXPECT_EQ(own->view.devices[1].gpu.numa_node, -1);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <utility>
 
@@ -18,6 +19,13 @@ constexpr std::size_t kMostPods = 4096;
 /// The most that a pod may name.
 constexpr std::size_t kMostNamed = model::kMaxDeviceId + 1;
 
+/// That a GPU may have.
+bool isId(std::string_view name) {
+  int id = -1;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
+  return error == std::errc{} && end == name.data() + name.size() && id >= 0 && id <= model::kMaxDeviceId;
+}
+
 std::set<std::string> namedIn(std::string_view text) {
   std::set<std::string> out;
   for (const auto& name : commaList(text)) {
@@ -26,7 +34,7 @@ std::set<std::string> namedIn(std::string_view text) {
   return out;
 }
 
-/// UUIDs where they were written; else ids.
+/// UUIDs where they were written; else ids, if they are of this node.
 std::set<std::string> allocationOf(const model::Pod& pod) {
   const std::string* visible = pod.annotation(model::kVisibleDevicesKey);
   const auto names = [&](const char* kind) { return visible->find(kind) != std::string::npos; };
@@ -34,7 +42,8 @@ std::set<std::string> allocationOf(const model::Pod& pod) {
   const std::string* allocated = pod.annotation(model::kAllocatedKey);
   if (allocated == nullptr) { return {}; }
   const auto read = model::parseAllocation(*allocated);
-  if (!read) { return {}; }
+  const bool of_another = read && !read->node.empty() && !pod.node.empty() && read->node != pod.node;
+  if (!read || of_another) { return {}; }
   std::set<std::string> out;
   for (const int id : read->ids) { out.insert(std::to_string(id)); }
   return out;
@@ -51,6 +60,8 @@ PodContainers containersWith(const std::map<std::string, std::string>& annotatio
   if (!read || !*read) { return {}; }
   return {fmt::format("{}", fmt::join((*read)->ids, ","))};
 }
+
+std::set<std::string> annotationsThatSay() { return {model::kVisibleDevicesKey, model::kAllocatedKey}; }
 
 void Users::number(const std::vector<Device>& devices) {
   names_.clear();
@@ -75,16 +86,36 @@ void Users::resolve(Pod& pod) const {
   }
 }
 
+void Users::seed(const std::vector<Device>& devices) {
+  for (const Device& device : devices) {
+    for (const auto& uid : device.in_use_by) {
+      if (has_looked_ && !pods_.contains(uid)) { continue; }
+      Pod& mine = pods_[uid];
+      if (!std::exchange(mine.seeded, true)) {
+        mine.gpus.clear();
+        std::erase_if(mine.said, isId);
+      }
+      mine.gpus.insert(nameOf(device));
+      mine.has_containers |= !has_looked_;
+    }
+  }
+}
+
+/// It is written once. Ids of a pod that was seeded may be those of another order.
+void Users::allocate(Pod& pod, std::set<std::string> names) const {
+  if (names.empty() || std::exchange(pod.allocated, true)) { return; }
+  const bool by_id = std::any_of(names.begin(), names.end(), isId);
+  if (pod.seeded && by_id) { return; }
+  const std::set<std::string> before = std::exchange(pod.gpus, {});
+  pod.said = std::move(names);
+  resolve(pod);
+  if (pod.seeded && !pod.said.empty()) { pod.gpus.insert(before.begin(), before.end()); }
+}
+
 void Users::changed(const model::Pod& pod) {
   Pod& mine = pods_[pod.uid];
   mine.is_there = true;
-  auto allocation = allocationOf(pod);
-  if (!allocation.empty() && !mine.allocated) {  // it is written once
-    mine.allocated = true;
-    mine.gpus.clear();
-    mine.said = std::move(allocation);
-    resolve(mine);
-  }
+  allocate(mine, allocationOf(pod));
   if (pod.finished() && !std::exchange(mine.ended, true)) { end(mine); }
 }
 
@@ -93,26 +124,38 @@ void Users::gone(const model::Uid& uid) {
   if (it == pods_.end()) { return; }
   if (!it->second.ended) { end(it->second); }
   it->second.is_there = false;
-  if (!has_looked_ || pods_.size() > kMostPods) { pods_.erase(it); }
+  const bool nobody_says = !has_looked_ && !it->second.seeded;
+  if (nobody_says || pods_.size() > kMostPods) { pods_.erase(it); }
 }
 
 void Users::seen(const Containers& containers) {
   has_looked_ = true;
   for (const auto& [uid, what] : containers.pods) {
     Pod& mine = pods_[uid];
-    mine.has_containers = true;
-    mine.looks_without = 0;
-    if (mine.allocated || !what.visible) { continue; }
-    for (const auto& name : namedIn(*what.visible)) { mine.said.insert(name); }
+    if (!what.visible || mine.allocated || mine.seeded || std::exchange(mine.told, true)) { continue; }
+    mine.said = namedIn(*what.visible);
     resolve(mine);
   }
   for (auto it = pods_.begin(); it != pods_.end();) {
     Pod& mine = it->second;
-    const bool is_named = containers.pods.contains(it->first);
-    mine.has_containers = is_named;
+    const auto named = containers.pods.find(it->first);
+    const bool is_named = named != containers.pods.end();
+    mine.has_containers = is_named && (!named->second.sandbox_only || !mine.over());
     mine.looks_without = is_named || mine.is_there ? 0 : mine.looks_without + 1;
     it = mine.looks_without >= kLooks ? pods_.erase(it) : std::next(it);
   }
+}
+
+std::optional<Users::Stray> Users::unknown() const {
+  if (!isNumbered()) { return std::nullopt; }
+  for (const auto& [uid, pod] : pods_) {
+    if (!pod.has_containers) { continue; }
+    for (const auto& name : pod.said) {
+      // A GPU that is not there is nobody else's, and "all" or what else somebody may write is none.
+      if (isId(name) || name.starts_with("MIG-")) { return Stray{uid, name}; }
+    }
+  }
+  return std::nullopt;
 }
 
 std::vector<model::Uid> Users::of(const Device& device) const {

@@ -2,9 +2,12 @@
 //
 // Two things are put together. The container runtime says whose containers there are (Containers); it goes on
 // saying so when the pod's object is gone, and that is the point. The pod's object, while it was there, said
-// which GPUs the pod has (its allocation); of a pod that we never saw, the container's own environment does.
+// which GPUs the pod has (its allocation); of a pod that we never saw, the annotations that the kubelet gave
+// the runtime with the pod's sandbox do. No container's environment is read.
 // What a pod has is kept by the GPUs' names (nameOf()): an id means the GPU that had it when the pod was
-// first seen, whatever ids do later. Ids that no GPU has had yet are looked up again when numbers come.
+// first seen, whatever ids do later. What was published before a restart (seed()) says which GPU that was.
+// Names that no GPU has had yet are looked up again when numbers come; while a pod with containers has some,
+// nobody can say that the other GPUs are free (unknown()).
 // A pod is forgotten when its object is gone and two looks since have not named it (one may have begun
 // before); at once while there has been no look, and so nobody who could name it.
 // The runtime's silence takes nobody away. Pure; one thread.
@@ -28,14 +31,16 @@ namespace gs::agent {
 /// What the runtime says of one pod whose containers may use GPUs: one of them is created or running, or its
 /// sandbox is ready, so that one may come. (Containers that have exited hold nothing.)
 struct PodContainers {
-  /// What its containers were told: CUDA_VISIBLE_DEVICES, or NVIDIA_VISIBLE_DEVICES where a device plugin
-  /// gave them out; ids or UUIDs with commas. nullopt: nothing.
+  /// Which GPUs its sandbox's annotations say that it was given; ids or UUIDs with commas. nullopt: nothing.
   std::optional<std::string> visible;
+  /// It has a sandbox and no container. Of a pod that has ended, or whose object is gone, that is nobody.
+  bool sandbox_only = false;
   friend bool operator==(const PodContainers&, const PodContainers&) = default;
 };
-/// Of a pod with these annotations, as its containers' sandbox had them from the kubelet: which GPUs it was
-/// given (the values of model/annotations.h; what cannot be read is nothing).
+/// Of a pod with these annotations (the values of model/annotations.h; what cannot be read is nothing).
 [[nodiscard]] PodContainers containersWith(const std::map<std::string, std::string>& annotations);
+/// The annotations that containersWith() reads.
+[[nodiscard]] std::set<std::string> annotationsThatSay();
 
 /// All of them, in one look, by pod uid.
 struct Containers {
@@ -49,6 +54,10 @@ class Users {
  public:
   /// From now on ids are these.
   void number(const std::vector<Device>& devices);
+  [[nodiscard]] bool isNumbered() const { return !names_.empty(); }
+  /// Who used them when they were published last, before a restart: they do until a look says otherwise, and
+  /// have these GPUs whatever their ids mean now. After looks, only the latter. Comes before number().
+  void seed(const std::vector<Device>& devices);
   /// A pod of this node as the API has it.
   void changed(const model::Pod& pod);
   void gone(const model::Uid& uid);
@@ -58,6 +67,13 @@ class Users {
   [[nodiscard]] std::vector<model::Uid> of(const Device& device) const;
   /// Somebody waits for the GPUs of a pod that ended: its containers are still there.
   [[nodiscard]] bool draining() const;
+  /// A pod with containers and one of its GPUs, an id or a partition, that may be any GPU of the node.
+  /// nullopt: there is none, or the GPUs of the node are not known yet.
+  struct Stray {
+    model::Uid pod;
+    std::string gpu;
+  };
+  [[nodiscard]] std::optional<Stray> unknown() const;
   /// How many pods with GPUs have ended, or went, since the runtime answered first.
   [[nodiscard]] std::uint64_t ends() const { return ends_; }
   /// Pods that something is kept of.
@@ -67,7 +83,9 @@ class Users {
   struct Pod {
     std::set<std::string> said;  // ids and UUIDs that are not looked up yet
     std::set<std::string> gpus;  // names
-    bool allocated = false;      // the object said so: what containers were told does not count
+    bool allocated = false;      // the object said so: what its sandbox was told does not count
+    bool told = false;           // the sandbox said so
+    bool seeded = false;         // the status of before a restart said so
     bool is_there = false;       // its object
     bool ended = false;
     bool has_containers = false;
@@ -76,6 +94,7 @@ class Users {
     [[nodiscard]] bool hasGpus() const { return !gpus.empty() || !said.empty(); }
   };
   void resolve(Pod& pod) const;
+  void allocate(Pod& pod, std::set<std::string> names) const;
   void end(const Pod& pod) { ends_ += has_looked_ && pod.hasGpus() ? 1 : 0; }
 
   std::map<std::string, std::string> names_;  // by id, by UUID, by the UUID of a partition
