@@ -10,6 +10,10 @@ using namespace std::chrono_literals;
 using json::Object;
 using json::Value;
 
+constexpr const char* kAwaits =
+    "0/4 nodes are available: 1 node(s) had no GpuNodeStatus yet: its agent is waited for, 3 node(s) were "
+    "not "
+    "named bare.";
 constexpr const char* kGuide = "0=node1:0,1\n1=node2:2\n2=node3:0,1,2\n";
 
 /// Three machines with the names that the guide's map has, by their labels.
@@ -172,6 +176,8 @@ TEST_F(MapWorld, ANodeWithoutTheLabelIsMeantByItsOwnName) {
   world.create(bareNode("bare"));
   comes("m-0", "0=bare:5");
   comes("n-0", "0=bare:5,900");
+  ASSERT_TRUE(waitsFor("m-0", kAwaits)) << "an agent may be about to start";
+  world.run(60s);
   ASSERT_TRUE(has("m-0", "bare:5")) << "nobody says which GPUs it has: they are taken as given";
   ASSERT_TRUE(has("n-0", "bare:5,900"));
   EXPECT_EQ(holder("gpu-bare-5"), "shared");
@@ -181,6 +187,58 @@ TEST_F(MapWorld, ANodeWithoutTheLabelIsMeantByItsOwnName) {
   world.run(40s);
   EXPECT_EQ(leases(), 1U);
   EXPECT_EQ(holder("gpu-bare-5"), "shared");
+}
+
+Value statusOf(const char* node, const char* health) {
+  const Object device{{"id", 0}, {"uuid", "GPU-bare-0"}, {"health", health}};
+  return Object{{"apiVersion", "gpu.scheduling/v1"},
+                {"kind", "GpuNodeStatus"},
+                {"metadata", Object{{"name", node}}},
+                {"spec", Object{{"nodeName", node}}},
+                {"status", Object{{"devices", json::Array{device}}}}};
+}
+
+TEST_F(MapWorld, ANodeThatJoinsIsNotUsedBeforeItsAgentHasSpoken) {
+  comes("m-0", "0=bare:0");
+  comes("n-0", "0=bare:5");
+  world.create(bareNode("bare"));
+  ASSERT_TRUE(waitsFor("m-0", kAwaits));
+  world.create(statusOf("bare", "Unhealthy"));
+  ASSERT_TRUE(waitsFor("m-0",
+                       "0/4 nodes are available: 1 node(s) had unhealthy GPU 0, 3 node(s) were not named "
+                       "bare."));
+  ASSERT_TRUE(
+      waitsFor("n-0", "0/4 nodes are available: 1 node(s) had no GPU 5, 3 node(s) were not named bare."));
+  ASSERT_EQ(world.request("DELETE", "/apis/gpu.scheduling/v1/gpunodestatuses/bare").code, 200);
+  world.run(150s);
+  EXPECT_TRUE(waitsFor("m-0", kAwaits)) << "nothing new is given there while it is away";
+  EXPECT_EQ(leases(), 0U);
+}
+
+TEST_F(MapWorld, APlainPodGetsNoGpuThatAMapNames) {
+  Value node = bareNode("bare");
+  node.child("status").child("allocatable").set("nvidia.com/gpu", "4");
+  node.child("status").child("capacity").set("nvidia.com/gpu", "4");
+  world.create(node);
+  comes("m-0", "0=bare:0,1,2");
+  world.run(60s);
+  ASSERT_TRUE(has("m-0", "bare:0,1,2"));
+  Value plain = pod("plain", "", 2);
+  Value small = pod("small", "", 1);
+  for (Value* p : {&plain, &small}) {
+    p->child("spec").set("nodeSelector", Object{{"pool", "bare"}});
+    world.create(*p);
+  }
+  ASSERT_EQ(world
+                .request("PATCH", "/api/v1/nodes/bare",
+                         Object{{"metadata", Object{{"labels", Object{{"pool", "bare"}}}}}},
+                         "application/merge-patch+json")
+                .code,
+            200);
+  EXPECT_TRUE(eventually([&] { return nodeOf("small") == "bare"; }, 20s));
+  EXPECT_TRUE(waitsFor("plain",
+                       "0/4 nodes are available: 3 node(s) didn't match Pod's node affinity/selector, 1 "
+                       "node(s) had too few free GPUs: need 2 and most free is 0."));
 }
 
 TEST_F(MapWorld, WhatADeletedPodHadIsGivenBack) {

@@ -26,6 +26,7 @@ const char* kindOf(Reason r) {
     case Reason::InsufficientResource: return "InsufficientResource";
     case Reason::ExistingAntiAffinity: return "ExistingAntiAffinity";
     case Reason::NoGpuStatus: return "NoGpuStatus";
+    case Reason::AwaitsStatus: return "AwaitsStatus";
     case Reason::NoGpu: return "NoGpu";
     case Reason::TooFewGpus: return "TooFewGpus";
     case Reason::NoSuchGpus: return "NoSuchGpus";
@@ -57,6 +58,7 @@ std::string textOf(const Misfit& m) {
     case Reason::InsufficientResource: return fmt::format("Insufficient {}", m.detail);
     case Reason::ExistingAntiAffinity: return "node(s) didn't satisfy existing pods anti-affinity rules";
     case Reason::NoGpuStatus: return "node(s) had no GpuNodeStatus";
+    case Reason::AwaitsStatus: return "node(s) had no GpuNodeStatus yet: its agent is waited for";
     case Reason::NoGpu: return "node(s) had no GPU";
     case Reason::TooFewGpus:
       return fmt::format("node(s) had too few GPUs: need {} and the largest has {}", m.need, m.have);

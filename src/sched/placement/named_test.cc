@@ -98,6 +98,27 @@ TEST_F(Named, WithoutAStatusIdsAreTakenAsGiven) {
   EXPECT_EQ(give({0, 1}), "node(s) had GPU 1 held Exclusive by another pod");
 }
 
+TEST_F(Named, WhereAStatusIsAwaitedIdsMeanNothing) {
+  testNode("a").withoutStatus().resource(model::kNvidiaGpu, 2).addTo(ledger);
+  Decider d{ledger};
+  const auto c = d.classOf(testMapped("a", {0}));
+  EXPECT_TRUE(d.fits(c));
+  ledger.setAwaitsStatus(model::NodeName{"a"}, true);
+  EXPECT_EQ(give({0}), "node(s) had no GpuNodeStatus yet: its agent is waited for");
+  EXPECT_FALSE(d.fits(c));
+  EXPECT_TRUE(decideOnce(testMapped("a", {}))) << "it names none";
+  EXPECT_TRUE(decideOnce(testPlain(2))) << "its kubelet counts them";
+  ledger.setAwaitsStatus(model::NodeName{"a"}, false);
+  EXPECT_TRUE(d.fits(c));
+  ledger.setAwaitsStatus(model::NodeName{"a"}, true);
+  ledger.removeNode(model::NodeName{"a"});
+  testNode("a").withoutStatus().addTo(ledger);
+  EXPECT_EQ(give({0}), "0") << "another node of that name";
+  testNode("a").gpus(1).addTo(ledger);
+  ledger.setAwaitsStatus(model::NodeName{"a"}, true);
+  EXPECT_EQ(give({0}), "0") << "here it is";
+}
+
 TEST_F(Named, LeavesTheGpusThatPodsHaveByTheirNumber) {
   testNode("a").gpus(3).addTo(ledger);
   ledger.usePod(model::NodeName{"a"}, model::Uid{"n"}, Source::BoundPod, {}, 2);

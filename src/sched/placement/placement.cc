@@ -190,14 +190,10 @@ std::optional<Misfit> refuseIds(const NodeState& n, const std::vector<int>& ids)
 /// without a status its object says how many there are.)
 bool mayBeAnonymous(const NodeState& n, std::int64_t wanted, const model::Uid& self) {
   if (n.anonymous <= 0 || wanted == 0) { return false; }
-  std::int64_t untouched = n.has_status ? 0 : n.node.allocatable.get(model::kNvidiaGpu);
-  for (const auto& d : n.devices) {
-    if (n.has_status) {
-      untouched += isFree(d, self) ? 1 : 0;
-    } else {
-      untouched -= othersOn(d, self) > 0 ? 1 : 0;
-    }
-  }
+  const std::int64_t untouched = n.has_status
+                                     ? std::count_if(n.devices.begin(), n.devices.end(),
+                                                     [&](const DeviceState& d) { return isFree(d, self); })
+                                     : unheldOf(n, self);
   return wanted > untouched - n.anonymous;
 }
 
