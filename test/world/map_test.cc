@@ -64,6 +64,14 @@ class MapWorld : public Cluster {
                         "application/merge-patch+json")
                .code == 200;
   }
+  bool saysNow(const std::string& pod, const char* map) {
+    const Object annotations{{"gpu-scheduling-map", map}};
+    return world
+               .request("PATCH", "/api/v1/namespaces/default/pods/" + pod,
+                        Object{{"metadata", Object{{"annotations", annotations}}}},
+                        "application/merge-patch+json")
+               .code == 200;
+  }
   std::string holder(const std::string& lease) {
     return std::string{world.get(kLeases + lease)["spec"]["holderIdentity"].str()};
   }
@@ -101,6 +109,27 @@ TEST_F(MapGuide, ItsStatefulSetLandsAsItIsWritten) {
   EXPECT_EQ(seen("gpu-workload-2"), "0,1,2");
   EXPECT_EQ(leases(), 6U);
   expectSettled();
+}
+
+TEST_F(MapGuide, AMapThatSaysSomethingElseThanTheContainersWereToldIsRefused) {
+  world.create(claim("four", 4));
+  Value first = pod("first", "four");
+  first.child("spec").set("nodeSelector", Object{{"gpu-node-name", "node1"}});
+  world.create(first);
+  ASSERT_TRUE(has("first", "machine-3:0,1,2,3"));
+  comes("m-0", "0=node1:1");
+  ASSERT_TRUE(eventually([&] { return !whyWaiting("m-0").empty(); }));
+  ASSERT_TRUE(saysNow("m-0", "0=node2:3"));
+  EXPECT_TRUE(
+      waitsFor("m-0",
+               "annotation gpu-scheduling-map, line \"0=node2:3\": when the pod was created container "
+               "main was told CUDA_VISIBLE_DEVICES=\"1\"; delete the pod and create it again"));
+  ASSERT_TRUE(saysNow("m-0", "0=node2:1"));
+  EXPECT_TRUE(has("m-0", "machine-2:1")) << "the same ids, on another node";
+  ASSERT_TRUE(saysNow("m-0", "0=node2:3"));
+  deletePod("m-0", true);
+  comes("m-0", "0=node2:3");
+  EXPECT_TRUE(has("m-0", "machine-2:3"));
 }
 
 TEST_F(MapWorld, TwoPodsShareAGpuAndAnExclusiveOneWaits) {
@@ -198,6 +227,25 @@ Value statusOf(const char* node, const char* health) {
                 {"status", Object{{"devices", json::Array{device}}}}};
 }
 
+TEST_F(MapWorld, ALargeNodeThatNobodySpeaksOfKeepsAllItsLeases) {
+  Value node = bareNode("bare");
+  for (const char* what : {"capacity", "allocatable"}) {
+    node.child("status").child(what).set("nvidia.com/gpu", "32");
+  }
+  world.create(node);
+  std::string ids = "0";
+  for (int id = 1; id < 32; ++id) { ids += fmt::format(",{}", id); }
+  comes("m-0", "0=bare:" + ids);
+  world.run(60s);
+  ASSERT_TRUE(has("m-0", "bare:" + ids));
+  EXPECT_EQ(leases(), 32U);
+  ASSERT_EQ(world.request("DELETE", kLeases + "gpu-bare-30").code, 200);
+  EXPECT_TRUE(eventually([&] { return leases() == 32; }, 60s)) << "one that is deleted by hand is written again";
+  world.restart(*world.leader());
+  world.run(60s);
+  EXPECT_EQ(leases(), 32U);
+}
+
 TEST_F(MapWorld, ANodeThatJoinsIsNotUsedBeforeItsAgentHasSpoken) {
   comes("m-0", "0=bare:0");
   comes("n-0", "0=bare:5");
@@ -287,14 +335,8 @@ TEST_F(MapWorld, AMapThatChangesIsReadAnew) {
   ASSERT_TRUE(has("first", "machine-3:0,1,2,3"));
   comes("m-0", "0=node1:1");
   ASSERT_TRUE(eventually([&] { return !whyWaiting("m-0").empty(); }));
-  ASSERT_EQ(
-      world
-          .request("PATCH", "/api/v1/namespaces/default/pods/m-0",
-                   Object{{"metadata", Object{{"annotations", Object{{"gpu-scheduling-map", "0=node2:3"}}}}}},
-                   "application/merge-patch+json")
-          .code,
-      200);
-  EXPECT_TRUE(has("m-0", "machine-2:3"));
+  ASSERT_TRUE(saysNow("m-0", "0=node2:3"));
+  EXPECT_TRUE(has("m-0", "machine-2:3")) << "nobody told its containers anything";
 }
 
 }  // namespace

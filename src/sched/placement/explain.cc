@@ -7,6 +7,7 @@
 #include <set>
 
 #include "model/annotations.h"
+#include "model/map.h"
 
 namespace gs::sched {
 namespace {
@@ -120,6 +121,7 @@ std::string partOf(const Misfit& m, std::int64_t count, std::size_t nodes) {
   if (m.reason == Reason::OtherName && static_cast<std::size_t>(count) == nodes) {
     Misfit none = m;
     std::replace(none.detail.begin(), none.detail.end(), ',', ';');
+    if (!model::isLabelValue(m.detail)) { return fmt::format("no node is named {}", none.detail); }
     return fmt::format("no node carries the name {}: set the label {}={} on the one that is meant",
                        none.detail, model::kNodeNameLabel, none.detail);
   }

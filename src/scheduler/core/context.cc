@@ -47,8 +47,12 @@ void Context::warnOnce(const model::Pod& pod, const std::string& reason, const s
 
 std::string untoldText(const model::Pod& pod) {
   const bool several = pod.untold.find(" and ") != std::string::npos;
-  return fmt::format("container {} {} no {} that refers to annotation {}", pod.untold,
-                     several ? "have" : "has", model::kToldVariable, model::kVisibleDevicesKey);
+  const char* has = several ? "have" : "has";
+  if (pod.annotation(model::kMapKey) != nullptr) {
+    return fmt::format("container {} {} no {}", pod.untold, has, model::kToldVariable);
+  }
+  return fmt::format("container {} {} no {} that refers to annotation {}", pod.untold, has,
+                     model::kToldVariable, model::kVisibleDevicesKey);
 }
 
 std::string fenceOf(const model::Pod& pod) {
