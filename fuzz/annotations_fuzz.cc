@@ -1,5 +1,5 @@
-// Any bytes as an allocation, as a map and as names: what is read survives being printed; of a map a pod's own
-// part is as good as all of it; names keep their limits.
+// Any bytes as an allocation, as a map and as names: what is read survives being printed; of a map a pod's
+// own part is as good as all of it; names keep their limits.
 #include <algorithm>
 #include <cstdint>
 #include <functional>

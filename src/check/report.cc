@@ -27,8 +27,8 @@ Result<std::chrono::seconds> interval(const Env& env) {
   }
   if (seconds < 1) { return fail(Code::Invalid, "LOG_INTERVAL must be at least 1 second"); }
   if (seconds > kLongest) {
-    return fail(Code::Invalid, fmt::format("LOG_INTERVAL is '{}'; write {} seconds (a day) or less", *text,
-                                           kLongest));
+    return fail(Code::Invalid,
+                fmt::format("LOG_INTERVAL is '{}'; write {} seconds (a day) or less", *text, kLongest));
   }
   return std::chrono::seconds{seconds};
 }

@@ -14,7 +14,7 @@
 #include "kapi/quantity.h"
 #include "kapi/time.h"
 #include "model/annotations.h"
-#include "model/map.h"
+#include "model/told.h"
 
 namespace gs::kapi {
 namespace {
@@ -209,10 +209,10 @@ View toldBy(const View& container) {
 /// It stands there itself. (A server leaves an empty value out.)
 bool isLiteral(const View& entry) { return entry.isObject() && !entry["valueFrom"].isObject(); }
 
-bool isTold(const View& container, bool has_map) {
+bool isTold(const View& container, bool by_value) {
   static const std::string kPath = model::toldPath();
   const View entry = toldBy(container);
-  return entry["valueFrom"]["fieldRef"]["fieldPath"].str() == kPath || (has_map && isLiteral(entry));
+  return entry["valueFrom"]["fieldRef"]["fieldPath"].str() == kPath || (by_value && isLiteral(entry));
 }
 
 std::string nameOf(const View& container) {
@@ -226,11 +226,11 @@ void eachContainer(const View& spec, const Visit& visit) {
   }
 }
 
-std::string untoldOf(const View& spec, bool has_map) {
+std::string untoldOf(const View& spec, bool by_value) {
   std::string first;
   std::size_t more = 0;
   eachContainer(spec, [&](const View& container) {
-    if (isTold(container, has_map)) { return; }
+    if (isTold(container, by_value)) { return; }
     if (first.empty()) {
       first = nameOf(container);
     } else {
@@ -240,29 +240,27 @@ std::string untoldOf(const View& spec, bool has_map) {
   return more == 0 ? first : fmt::format("{} and {} more", first, more);
 }
 
-/// `gpus`: what the pod's map says.
-std::string toldOtherwise(const View& spec, const std::string& gpus) {
+std::string toldOtherwise(const View& spec, const model::Pod& pod) {
   std::string out;
   eachContainer(spec, [&](const View& container) {
     const View entry = toldBy(container);
-    if (!out.empty() || !isLiteral(entry) || model::tellsSame(entry["value"].str(), gpus)) { return; }
+    if (!out.empty() || !isLiteral(entry) || !model::saysOthers(pod, entry["value"].str())) { return; }
     out = fmt::format("container {} was told {}=\"{}\"", nameOf(container), model::kToldVariable,
                       utf8Prefix(entry["value"].str(), kMaxNameShown));
   });
   return out;
 }
 
-/// What the map says of the pod, which is small whatever its size: all pods of a StatefulSet have all of it.
-/// It is read once, where it decides.
-void readMap(const View& map, const View& spec, model::Pod& pod) {
-  std::string& own = pod.annotations[model::kMapKey];
-  if (pod.bound()) { return; }
-  const std::string_view name = pod.key.name;
-  const auto ordinal = model::ordinalOf(name, name.substr(0, pod.generated));
-  if (!ordinal) { return; }
-  own = model::ownMap(map.str(), *ordinal);
-  const auto entry = model::readMap(own, *ordinal).entry;
-  if (entry) { pod.told_otherwise = toldOtherwise(spec, entry->gpus); }
+/// Of a pod whose name and node are read. What all pods of a set have may be large.
+void readAnnotations(const View& annotations, const View& spec, model::Pod& pod) {
+  for (const auto [key, value] : annotations.members()) {
+    if (!model::isReadAnnotation(key) || !value.isString()) { continue; }
+    pod.annotations.try_emplace(std::string{key}, model::keptOf(pod, key, value.str()));
+  }
+  if (pod.annotations.empty()) { return; }
+  const bool by_value = model::isToldByValue(pod);
+  pod.untold = untoldOf(spec, by_value);
+  if (by_value && !pod.bound()) { pod.told_otherwise = toldOtherwise(spec, pod); }
 }
 
 /// Limits only, of ordinary containers only: what node agents look at.
@@ -370,18 +368,10 @@ model::Pod decodePod(const View& v) {
     pod.generated = static_cast<std::uint8_t>(generated_from.size());
   }
   pod.is_agent = meta["labels"]["app"].str() == "gpu-scheduler-agent";
-  for (const auto [key, value] : meta["annotations"].members()) {
-    const bool is_map = key == model::kMapKey;
-    if (!is_map && model::isReadAnnotation(key) && value.isString()) {
-      pod.annotations.emplace(key, value.str());
-    }
-  }
   pod.scheduler_name = text(spec["schedulerName"]);
   if (pod.scheduler_name.empty()) { pod.scheduler_name = "default-scheduler"; }
   pod.node = model::NodeName{spec["nodeName"].str()};
-  const View map = meta["annotations"][model::kMapKey];
-  if (map.isString()) { readMap(map, spec, pod); }
-  if (!pod.annotations.empty()) { pod.untold = untoldOf(spec, map.isString()); }
+  readAnnotations(meta["annotations"], spec, pod);
   const std::int64_t priority = spec["priority"].intOr(0);
   pod.priority = static_cast<std::int32_t>(std::clamp<std::int64_t>(priority, INT32_MIN, INT32_MAX));
   std::set<std::string> unsupported;

@@ -98,17 +98,17 @@ std::string logicalName(int which) {
 
 namespace {
 
-constexpr const char* kMappedGpus[] = {"0", "1", "0,1", "2,1", "0", "2", "",  // well
-                                       "0,9", "0,x", "1,1", "3/0", "", "0,1 ", "-1"};
+constexpr const char* kMappedGpus[] = {"0",   "1",   "0,1", "2,1", "0", "2",    "",  // well
+                                       "0,9", "0,x", "1,1", "3/0", "",  "0,1 ", "-1"};
 constexpr int kWellMapped = 7;
 
 /// With lines that are passed over, or that end the reading.
 std::string oddMap(int ordinal, const std::string& node, int which) {
   switch (which) {
     case 14: return fmt::format("{}=n-1:3\n +{} = {} : 1, 0 \n", ordinal, ordinal, node);  // the last counts
-    case 15: return fmt::format("{}={}:0\nno mark\nx=n-0:0\n{}=n-2:3\n", ordinal, node, ordinal);  // the first
-    case 16:
-      return fmt::format("99999999999999999999=n-1:0\n{}=n-2\n0_0{}={}:2\n", ordinal, ordinal, node);
+    case 15:
+      return fmt::format("{}={}:0\nno mark\nx=n-0:0\n{}=n-2:3\n", ordinal, node, ordinal);  // the first
+    case 16: return fmt::format("99999999999999999999=n-1:0\n{}=n-2\n0_0{}={}:2\n", ordinal, ordinal, node);
     default: return fmt::format("=n-1:0\n{}={}:0\n", ordinal, node);  // none does
   }
 }

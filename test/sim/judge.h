@@ -106,9 +106,9 @@ class Judge {
     std::string ns, name, scheduler, node, claim, fence, allocated, reservation, visible;
     std::vector<std::string> told_uuids{};  // which `visible` says
     std::vector<int> ids{};
-    std::vector<int> named{};       // what somebody wrote there instead: held too
-    std::set<std::string> uuids{};  // of those when it was decided, as its leases say
-    std::string map;                // gpu-scheduling-map
+    std::vector<int> named{};              // what somebody wrote there instead: held too
+    std::set<std::string> uuids{};         // of those when it was decided, as its leases say
+    std::string map;                       // gpu-scheduling-map
     std::optional<std::string> literal{};  // what its container's CUDA_VISIBLE_DEVICES says itself
     std::optional<std::pair<std::string, std::vector<int>>>
         mapped{};    // node and ids of its line; it is right

@@ -240,7 +240,8 @@ TEST_F(MapWorld, ALargeNodeThatNobodySpeaksOfKeepsAllItsLeases) {
   ASSERT_TRUE(has("m-0", "bare:" + ids));
   EXPECT_EQ(leases(), 32U);
   ASSERT_EQ(world.request("DELETE", kLeases + "gpu-bare-30").code, 200);
-  EXPECT_TRUE(eventually([&] { return leases() == 32; }, 60s)) << "one that is deleted by hand is written again";
+  EXPECT_TRUE(eventually([&] { return leases() == 32; }, 60s))
+      << "one that is deleted by hand is written again";
   world.restart(*world.leader());
   world.run(60s);
   EXPECT_EQ(leases(), 32U);

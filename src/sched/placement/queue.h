@@ -99,7 +99,7 @@ class Queue {
 
   std::unordered_map<model::Uid, Entry> entries_;
   std::unordered_map<EquivalenceClass, Class> classes_;
-  Items fronts_;  // the first of each class that is not unschedulable
+  Items fronts_;                              // the first of each class that is not unschedulable
   std::set<EquivalenceClass> unschedulable_;  // these two together
   std::set<EquivalenceClass> anywhere_;
   std::unordered_map<std::string, std::set<EquivalenceClass>> by_node_;  // none is empty

@@ -33,7 +33,9 @@ std::string joinedUids(const std::vector<model::Uid>& uids) {
 TEST(Queue, WhoWaitsForOneNodeIsFoundByItsName) {
   Queue q;
   using Classes = std::set<EquivalenceClass>;
-  const auto add = [&](const char* uid, EquivalenceClass pod_class) { q.add({model::Uid{uid}, 0, 0, pod_class}); };
+  const auto add = [&](const char* uid, EquivalenceClass pod_class) {
+    q.add({model::Uid{uid}, 0, 0, pod_class});
+  };
   add("a", 1);
   add("b", 2);
   add("c", 3);

@@ -106,7 +106,9 @@ void Unschedulable::noteChanges() {
   const auto follow = [&](const auto& log, std::uint64_t& from) {
     changed = changed || from != log.end();
     if (from < log.begin()) { lookAtAll(); }
-    for (std::uint64_t at = std::max(from, log.begin()); at < log.end(); ++at) { wake(ledger.at(log.at(at))); }
+    for (std::uint64_t at = std::max(from, log.begin()); at < log.end(); ++at) {
+      wake(ledger.at(log.at(at)));
+    }
     from = log.end();
   };
   follow(ledger.changes(), checked_changes_);

@@ -177,7 +177,8 @@ void Binder::scheduledEvent(const Grant& grant) {
                  c_.now, c_.out);
 }
 
-/// A pod of a claim or a map whose containers were not told what it was given, where nobody keeps the others from them.
+/// A pod of a claim or a map whose containers were not told what it was given, where nobody keeps the others
+/// from them.
 void Binder::warnOfUntold(const Grant& grant) {
   const model::Pod* pod = c_.cache().pod(grant.uid);
   if (pod == nullptr || pod->untold.empty() || grant.ids.empty() ||
