@@ -119,7 +119,7 @@ void Unschedulable::noteChanges() {
   }
 }
 
-/// False: it is not done, and goes on in the next turn.
+/// False: it is not done, and goes on in the next turn (not of a class that one node may take).
 bool Unschedulable::look(sched::EquivalenceClass pod_class, std::uint64_t until) {
   sched::Decider& decider = c_.engine.decider();
   const auto standing = decider.look(pod_class, until - decider.looks());
@@ -133,11 +133,14 @@ bool Unschedulable::look(sched::EquivalenceClass pod_class, std::uint64_t until)
   return true;
 }
 
+/// In turn, as some may be woken again and again.
 void Unschedulable::lookAtWoken(std::uint64_t until) {
   while (!woken_.empty() && c_.engine.decider().looks() < until && activated_ < kActivatedPerTurn) {
-    const sched::EquivalenceClass next = *woken_.begin();
-    if (c_.engine.queue().unschedulableClasses().contains(next) && !look(next, until)) { return; }
+    auto next = woken_.upper_bound(last_woken_);
+    if (next == woken_.end()) { next = woken_.begin(); }
+    last_woken_ = *next;
     woken_.erase(next);
+    if (c_.engine.queue().unschedulableClasses().contains(last_woken_)) { (void)look(last_woken_, until); }
   }
 }
 

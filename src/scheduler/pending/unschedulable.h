@@ -75,7 +75,8 @@ class Unschedulable : public controller::Part {
   std::uint64_t checked_comings_ = 0;
   std::size_t unchecked_ = 0;  // of those that any node may take, how many were not looked at since
   std::set<sched::EquivalenceClass> woken_;  // of the others those that are to be looked at
-  std::size_t activated_ = 0;                // in this turn
+  sched::EquivalenceClass last_woken_ = 0;
+  std::size_t activated_ = 0;  // in this turn
   sched::EquivalenceClass last_checked_ = 0;
   sched::EquivalenceClass last_refreshed_ = 0;
   std::size_t unrefreshed_ = 0;   // unschedulable classes that this round through their words has not come to
