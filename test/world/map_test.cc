@@ -11,9 +11,9 @@ using json::Object;
 using json::Value;
 
 constexpr const char* kAwaits =
-    "0/4 nodes are available: 1 node(s) had no GpuNodeStatus yet: its agent is waited for, 3 node(s) were "
-    "not "
-    "named bare.";
+    "0/4 nodes are available: 3 node(s) were not named bare, 1 node(s) had no GpuNodeStatus yet: its agent "
+    "is "
+    "waited for.";
 constexpr const char* kGuide = "0=node1:0,1\n1=node2:2\n2=node3:0,1,2\n";
 
 /// Three machines with the names that the guide's map has, by their labels.
@@ -218,13 +218,30 @@ TEST_F(MapWorld, ANodeWithoutTheLabelIsMeantByItsOwnName) {
   EXPECT_EQ(holder("gpu-bare-5"), "shared");
 }
 
-Value statusOf(const char* node, const char* health) {
-  const Object device{{"id", 0}, {"uuid", "GPU-bare-0"}, {"health", health}};
-  return Object{{"apiVersion", "gpu.scheduling/v1"},
-                {"kind", "GpuNodeStatus"},
-                {"metadata", Object{{"name", node}}},
-                {"spec", Object{{"nodeName", node}}},
-                {"status", Object{{"devices", json::Array{device}}}}};
+TEST_F(MapWorld, ANodeThatJoinsIsNotUsedBeforeItsAgentHasSpoken) {
+  const std::string statuses = "/apis/gpu.scheduling/v1/gpunodestatuses/";
+  comes("m-0", "0=bare:0");
+  comes("n-0", "0=bare:5");
+  world.create(bareNode("bare"));
+  ASSERT_TRUE(waitsFor("m-0", kAwaits));
+  world.create(Object{{"apiVersion", "gpu.scheduling/v1"},
+                      {"kind", "GpuNodeStatus"},
+                      {"metadata", Object{{"name", "bare"}}},
+                      {"spec", Object{{"nodeName", "bare"}}}});
+  const Object device{{"id", 0}, {"uuid", "GPU-bare-0"}, {"health", "Unhealthy"}};
+  ASSERT_EQ(world
+                .request("PATCH", statuses + "bare/status",
+                         Object{{"status", Object{{"devices", json::Array{device}}}}},
+                         "application/merge-patch+json")
+                .code,
+            200);
+  const std::string others = "0/4 nodes are available: 3 node(s) were not named bare, 1 node(s) had ";
+  EXPECT_TRUE(waitsFor("m-0", others + "unhealthy GPU 0."));
+  EXPECT_TRUE(waitsFor("n-0", others + "no GPU 5."));
+  ASSERT_EQ(world.request("DELETE", statuses + "bare").code, 200);
+  world.run(150s);
+  EXPECT_TRUE(waitsFor("m-0", kAwaits)) << "nothing new is given there while it is away";
+  EXPECT_EQ(leases(), 0U);
 }
 
 TEST_F(MapWorld, ALargeNodeThatNobodySpeaksOfKeepsAllItsLeases) {
@@ -245,23 +262,6 @@ TEST_F(MapWorld, ALargeNodeThatNobodySpeaksOfKeepsAllItsLeases) {
   world.restart(*world.leader());
   world.run(60s);
   EXPECT_EQ(leases(), 32U);
-}
-
-TEST_F(MapWorld, ANodeThatJoinsIsNotUsedBeforeItsAgentHasSpoken) {
-  comes("m-0", "0=bare:0");
-  comes("n-0", "0=bare:5");
-  world.create(bareNode("bare"));
-  ASSERT_TRUE(waitsFor("m-0", kAwaits));
-  world.create(statusOf("bare", "Unhealthy"));
-  ASSERT_TRUE(waitsFor("m-0",
-                       "0/4 nodes are available: 1 node(s) had unhealthy GPU 0, 3 node(s) were not named "
-                       "bare."));
-  ASSERT_TRUE(
-      waitsFor("n-0", "0/4 nodes are available: 1 node(s) had no GPU 5, 3 node(s) were not named bare."));
-  ASSERT_EQ(world.request("DELETE", "/apis/gpu.scheduling/v1/gpunodestatuses/bare").code, 200);
-  world.run(150s);
-  EXPECT_TRUE(waitsFor("m-0", kAwaits)) << "nothing new is given there while it is away";
-  EXPECT_EQ(leases(), 0U);
 }
 
 TEST_F(MapWorld, APlainPodGetsNoGpuThatAMapNames) {
