@@ -82,9 +82,9 @@ TEST(WebhookHandler, AReviewThatDoesNotSayItsKindHasAPod) {
   const Value other_index = with(R"("sts-2")", R"("sts-5")");
   EXPECT_TRUE(other_index["allowed"].boolOr(false));
   EXPECT_FALSE(other_index.find("patch"));
-  EXPECT_FALSE(with(R"("object":{)", R"("object":{"kind":"Job",)").find("patch"));
-  EXPECT_TRUE(with(R"("object":{)", R"("object":{"kind":"Pod",)").find("patch"));
-  EXPECT_FALSE(with(R"("request":{)", R"("request":{"kind":{"group":"apps"},)").find("patch"));
+  EXPECT_EQ(with(R"("object":{)", R"("object":{"kind":"Job",)")["patch"].str(), "");
+  EXPECT_NE(with(R"("object":{)", R"("object":{"kind":"Pod",)")["patch"].str(), "");
+  EXPECT_EQ(with(R"("request":{)", R"("request":{"kind":{"group":"apps"},)")["patch"].str(), "");
 }
 
 TEST(WebhookHandler, WhatIsNoReviewIsRefusedWithItsReason) {

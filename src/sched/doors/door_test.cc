@@ -124,7 +124,7 @@ INSTANTIATE_TEST_SUITE_P(
                     mapped("p-0", "0=" + std::string(122, 'n') + "\u20acn:1").value(),
                     {},
                     "MapNoNode",
-                    "line \"0=" + std::string(122, 'n') + "\u20ac...\": \"" + std::string(122, 'n') + "\u20acn\" can"},
+                    "line \"0=" + std::string(122, 'n') + "\u20acn...\": \"" + std::string(122, 'n') + "\u20acn\" can"},
         BlockedCase{"MapCutBeforeACharacter",
                     mapped("p-0", "0=" + std::string(125, 'n') + "\u20acn:1").value(),
                     {},
