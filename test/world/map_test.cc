@@ -11,9 +11,8 @@ using json::Object;
 using json::Value;
 
 constexpr const char* kAwaits =
-    "0/4 nodes are available: 3 node(s) were not named bare, 1 node(s) had no GpuNodeStatus yet: its agent "
-    "is "
-    "waited for.";
+    "0/4 nodes are available: 3 node(s) were not named bare, "
+    "1 node(s) had no GpuNodeStatus yet: its agent is waited for.";
 constexpr const char* kGuide = "0=node1:0,1\n1=node2:2\n2=node3:0,1,2\n";
 
 /// Three machines with the names that the guide's map has, by their labels.
