@@ -26,7 +26,11 @@ Result<std::chrono::seconds> interval(const Env& env) {
     return fail(Code::Invalid, fmt::format("LOG_INTERVAL is '{}'; write a whole number of seconds", *text));
   }
   if (seconds < 1) { return fail(Code::Invalid, "LOG_INTERVAL must be at least 1 second"); }
-  return std::chrono::seconds{std::min(seconds, kLongest)};
+  if (seconds > kLongest) {
+    return fail(Code::Invalid,
+                fmt::format("LOG_INTERVAL is '{}'; write {} seconds (a day) or less", *text, kLongest));
+  }
+  return std::chrono::seconds{seconds};
 }
 
 std::vector<Line> beginning(const Env& env, std::chrono::seconds every) {

@@ -28,7 +28,8 @@ struct Line {
   friend bool operator==(const Line&, const Line&) = default;
 };
 
-/// LOG_INTERVAL, 10 s where it is not set. Error Invalid: it is no whole number of seconds from 1 on.
+/// LOG_INTERVAL, 10 s where it is not set. Error Invalid: it is no whole number of seconds from 1 to a
+/// day.
 [[nodiscard]] Result<std::chrono::seconds> interval(const Env& env);
 /// What it begins with: that it starts, and what of the environment is missing, if anything is.
 [[nodiscard]] std::vector<Line> beginning(const Env& env, std::chrono::seconds every);

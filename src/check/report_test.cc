@@ -71,7 +71,9 @@ TEST(CheckReport, ExpectsTheIdsThatItIsGivenAndNoOthers) {
 TEST(CheckReport, ItsIntervalIsAtLeastASecond) {
   EXPECT_EQ(interval(envOf({})).value(), 10s);
   EXPECT_EQ(interval(envOf({{"LOG_INTERVAL", "1"}})).value(), 1s);
-  EXPECT_EQ(interval(envOf({{"LOG_INTERVAL", "999999999999"}})).value(), 24h);
+  EXPECT_EQ(interval(envOf({{"LOG_INTERVAL", "86400"}})).value(), 24h);
+  EXPECT_EQ(interval(envOf({{"LOG_INTERVAL", "86401"}})).error().message,
+            "LOG_INTERVAL is '86401'; write 86400 seconds (a day) or less");
   for (const char* wrong : {"0", "-3"}) {
     EXPECT_EQ(interval(envOf({{"LOG_INTERVAL", wrong}})).error().message,
               "LOG_INTERVAL must be at least 1 second");

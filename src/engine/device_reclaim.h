@@ -75,6 +75,11 @@ class DeviceReclaim {
     return due_.empty() ? std::nullopt : std::optional{due_.begin()->first};
   }
 
+  /// An agent pod is bound there that has not ended.
+  [[nodiscard]] bool hasAgent(const model::NodeName& node) const {
+    const auto it = agents_.find(node);
+    return it != agents_.end() && !it->second.ready.empty();
+  }
   /// No device of this pod is Draining.
   [[nodiscard]] bool reclaimed(const model::Uid& uid) const;
   /// Nodes of which anything is kept, for tests of what grows.

@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/awaited_status.h"
 #include "engine/cache.h"
 #include "engine/device_reclaim.h"
 #include "engine/quota_table.h"
@@ -87,7 +88,7 @@ class Engine {
   /// not known. From then on a uid in `inUseBy` that is not among the pods is an ended pod's.
   void synced(Mono now);
   void tick(Mono now);
-  [[nodiscard]] std::optional<Mono> nextDue() const { return reclaim_.nextDue(); }
+  [[nodiscard]] std::optional<Mono> nextDue() const;
   /// See DeviceReclaim.
   [[nodiscard]] std::optional<std::uint64_t> wantsStatusRevision() const { return reclaim_.wantsFloor(); }
   void tellStatusRevision(std::uint64_t number, model::Revision revision) {
@@ -190,6 +191,7 @@ class Engine {
   sched::Ledger ledger_;
   sched::AntiAffinity anti_affinity_;
   DeviceReclaim reclaim_;
+  AwaitedStatus awaited_;
   Tombstones orderly_;  // pods whose end we saw, with all that they held, or that they held nothing
   Tombstones assumed_;  // others that are gone, as far as assumeEnded() knew what they held
   sched::Decider decider_;
