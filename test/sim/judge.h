@@ -38,7 +38,7 @@ class Judge {
   Judge(sandbox::World& world, const Plan& plan)
       : api_{world.api()},
         kubelet_{world.kubelet()},
-        machines_{world.agents()},
+        machines_{world.machines()},
         agents_{plan.agents},
         plan_{plan} {}
 
@@ -340,7 +340,7 @@ class Judge {
 
   apiserver::Api& api_;
   const sandbox::Kubelet& kubelet_;
-  const sandbox::NodeAgents& machines_;
+  const sandbox::Machines& machines_;
   bool agents_;
   const Plan& plan_;
   bool hand_ = false;

@@ -434,24 +434,24 @@ class Play {
   }
 
   void changeNode(const Step& s) {
-    auto& agents = world_.agents();
+    auto& machines = world_.machines();
     const std::string node = nodeName(s.x);
     const bool there = !gone_.contains(s.x);
     if (s.op == Op::NodeBack) {
-      if (gone_.erase(s.x) > 0) { agents.addNode(simNode(s.x, !plan_.has(Feature::Unenforced))); }
+      if (gone_.erase(s.x) > 0) { machines.addNode(simNode(s.x, !plan_.has(Feature::Unenforced))); }
     } else if (there && s.op == Op::NodeGone) {
       gone_.insert(s.x);
-      agents.removeNode(node);
+      machines.removeNode(node);
     } else if (there && s.op == Op::GpuHealth) {
       constexpr model::Health kHealth[] = {model::Health::Healthy, model::Health::Unhealthy,
                                            model::Health::Unknown};
-      agents.setHealth(node, s.y, kHealth[s.z]);
+      machines.setHealth(node, s.y, kHealth[s.z]);
     } else if (there && s.op == Op::Resize) {
-      agents.setDevices(node, gpus(s.x, s.y));
+      machines.setDevices(node, gpus(s.x, s.y));
     } else if (there && s.op == Op::NodeReady) {
-      agents.setNodeReady(node, s.y != 0);
+      machines.setNodeReady(node, s.y != 0);
     } else if (there && s.op == Op::AgentDown) {
-      agents.setAgentDown(node, s.y != 0);
+      machines.setAgentDown(node, s.y != 0);
     }
     world_.touch();
   }
@@ -494,9 +494,9 @@ class Play {
       restart(i);
     }
     for (int n = 0; n < kNodes; ++n) {
-      if (gone_.contains(n)) { world_.agents().addNode(simNode(n, !plan_.has(Feature::Unenforced))); }
-      world_.agents().setAgentDown(nodeName(n), false);
-      world_.agents().setNodeReady(nodeName(n), true);
+      if (gone_.contains(n)) { world_.machines().addNode(simNode(n, !plan_.has(Feature::Unenforced))); }
+      world_.machines().setAgentDown(nodeName(n), false);
+      world_.machines().setNodeReady(nodeName(n), true);
     }
     gone_.clear();
     world_.touch();
