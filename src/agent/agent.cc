@@ -286,7 +286,8 @@ void Agent::nodeRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out) 
   failed(What::Node, outcome, now, out);
 }
 
-/// What was published before: those GPUs stay until a driver answers, and ids of pods mean them.
+/// What was published before: those GPUs stay until a driver answers, ids of pods mean them, and who used them
+/// does.
 void Agent::ownRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   const auto own = outcome.object.as<OwnStatus>();
   const bool is_there = outcome.result == CallResult::Applied && own != nullptr;
@@ -299,6 +300,7 @@ void Agent::ownRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
     devices_ = own->view.devices;
     driver_version_ = own->view.driver_version;
   }
+  users_.remember(own->view.devices);
   users_.number(own->view.devices);
   if (observed_.empty()) { observed_ = own->observed_time; }
   for (const Condition& before : own->view.conditions) {

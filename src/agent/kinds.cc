@@ -50,6 +50,10 @@ Device deviceOf(const View& v) {
     const auto type = link["type"].str() == linkName(LinkType::NvLink) ? LinkType::NvLink : LinkType::Pcie;
     if (to >= 0) { out.links.push_back({static_cast<int>(to), type, bounded(link["gbps"], kMostInt)}); }
   }
+  for (const View uid : v["inUseBy"].items()) {
+    if (out.in_use_by.size() == kMostUsers) { break; }
+    out.in_use_by.emplace_back(text(uid));
+  }
   return out;
 }
 

@@ -14,7 +14,7 @@ struct OwnStatus {
   model::Uid uid;
   model::Revision revision = 0;
   model::Uid owner;  // uid of the Node that owns it; "" none
-  NodeView view;     // its devices sorted by id, each once; users are not read
+  NodeView view;     // its devices sorted by id, each once
   std::string observed_time;
   friend bool operator==(const OwnStatus&, const OwnStatus&) = default;
 };

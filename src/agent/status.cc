@@ -21,7 +21,6 @@ using json::Value;
 // As in the CRD.
 constexpr std::size_t kMostDevices = model::kMaxDeviceId + 1;
 constexpr std::size_t kMostPartitions = 64;
-constexpr std::size_t kMostUsers = 256;
 constexpr std::int64_t kMostGbps = 2'147'483'647;
 
 const char* healthText(model::Health health) {

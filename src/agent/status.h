@@ -17,6 +17,9 @@
 
 namespace gs::agent {
 
+/// Of a device, as in the CRD.
+inline constexpr std::size_t kMostUsers = 256;
+
 struct DeviceLink {
   int to = 0;
   LinkType type{};

@@ -26,6 +26,8 @@ std::set<std::string> namedIn(std::string_view text) {
   return out;
 }
 
+bool isId(std::string_view name) { return name.find_first_not_of("0123456789") == std::string_view::npos; }
+
 /// UUIDs where they were written; else ids.
 std::set<std::string> allocationOf(const model::Pod& pod) {
   const std::string* visible = pod.annotation(model::kVisibleDevicesKey);
@@ -52,6 +54,16 @@ PodContainers containersWith(const std::map<std::string, std::string>& annotatio
   return {fmt::format("{}", fmt::join((*read)->ids, ","))};
 }
 
+void Users::remember(const std::vector<Device>& devices) {
+  for (const Device& device : devices) {
+    for (const auto& uid : device.in_use_by) {
+      Pod& pod = pods_[uid];
+      pod.gpus.insert(nameOf(device));
+      pod.remembered = true;
+    }
+  }
+}
+
 void Users::number(const std::vector<Device>& devices) {
   names_.clear();
   for (const Device& device : devices) {
@@ -70,7 +82,7 @@ void Users::resolve(Pod& pod) const {
       ++it;
       continue;
     }
-    pod.gpus.insert(name->second);
+    if (!pod.remembered || !isId(*it)) { pod.gpus.insert(name->second); }
     it = pod.said.erase(it);
   }
 }
@@ -81,7 +93,7 @@ void Users::changed(const model::Pod& pod) {
   auto allocation = allocationOf(pod);
   if (!allocation.empty() && !mine.allocated) {  // it is written once
     mine.allocated = true;
-    mine.gpus.clear();
+    if (!mine.remembered) { mine.gpus.clear(); }
     mine.said = std::move(allocation);
     resolve(mine);
   }

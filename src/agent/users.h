@@ -4,7 +4,8 @@
 // saying so when the pod's object is gone, and that is the point. The pod's object, while it was there, said
 // which GPUs the pod has (its allocation); of a pod that we never saw, the container's own environment does.
 // What a pod has is kept by the GPUs' names (nameOf()): an id means the GPU that had it when the pod was
-// first seen, whatever ids do later. Ids that no GPU has had yet are looked up again when numbers come.
+// first seen, whatever ids do later, and by whatever process of the agent: what one published the next one
+// remembers. Ids that no GPU has had yet are looked up again when numbers come.
 // A pod is forgotten when its object is gone and two looks since have not named it (one may have begun
 // before); at once while there has been no look, and so nobody who could name it.
 // The runtime's silence takes nobody away. Pure; one thread.
@@ -47,6 +48,9 @@ using ContainersLook = Result<Containers>;
 
 class Users {
  public:
+  /// The status of before, with its users: of pods that it names ids that it has are known by it.
+  /// Before number().
+  void remember(const std::vector<Device>& devices);
   /// From now on ids are these.
   void number(const std::vector<Device>& devices);
   /// A pod of this node as the API has it.
@@ -68,6 +72,7 @@ class Users {
     std::set<std::string> said;  // ids and UUIDs that are not looked up yet
     std::set<std::string> gpus;  // names
     bool allocated = false;      // the object said so: what containers were told does not count
+    bool remembered = false;     // `gpus` has what ids meant that are numbers of GPUs now
     bool is_there = false;       // its object
     bool ended = false;
     bool has_containers = false;

@@ -187,5 +187,52 @@ TEST_F(UsersTest, WhatIsKeptWhileTheRuntimeIsSilentIsBounded) {
   EXPECT_LE(users.size(), 4'096U);
 }
 
+/// Numbered anew twice, by two restarts: what stood there in between says what the id of before meant.
+TEST(UsersOfAnEarlierAgent, AreKnownByWhatItPublished) {
+  const auto p = PodBuilder{"p"}.uid("p").running().allocated("n:0").value();
+  for (const bool pod_first : {false, true}) {
+    SCOPED_TRACE(pod_first);
+    auto before = gpus({"GPU-b", "GPU-a"});
+    before[1].in_use_by = {Uid{"p"}};
+    Users users;
+    if (pod_first) { users.changed(p); }
+    users.remember(before);
+    users.number(before);
+    if (!pod_first) { users.changed(p); }
+    users.seen({{{Uid{"p"}, {"0"}}}});
+    users.number(gpus({"GPU-b"}));
+    EXPECT_EQ(users.of(before[1]), (std::vector<Uid>{Uid{"p"}}));
+    EXPECT_EQ(users.of(before[0]), std::vector<Uid>{});
+  }
+}
+
+TEST(UsersOfAnEarlierAgent, HaveWhatTheyNameByUuidAndWhatNobodyCouldLookUp) {
+  auto before = gpus({"GPU-a", "GPU-b"});
+  before[0].in_use_by = {Uid{"p"}, Uid{"q"}};
+  Users users;
+  users.remember(before);
+  users.number(before);
+  users.changed(PodBuilder{"p"}.uid("p").running().allocated("n:0,2").value());
+  users.seen({{{Uid{"p"}, {}}, {Uid{"q"}, {"GPU-b"}}}});
+  const auto now = gpus({"GPU-a", "GPU-b", "GPU-c"});
+  users.number(now);
+  EXPECT_EQ(users.of(now[0]), (std::vector<Uid>{Uid{"p"}, Uid{"q"}}));
+  EXPECT_EQ(users.of(now[1]), (std::vector<Uid>{Uid{"q"}}));
+  EXPECT_EQ(users.of(now[2]), (std::vector<Uid>{Uid{"p"}}));
+}
+
+TEST(UsersOfAnEarlierAgent, AreForgottenWhenNobodyNamesThem) {
+  auto before = gpus({"GPU-a"});
+  before[0].in_use_by = {Uid{"p"}};
+  Users users;
+  users.remember(before);
+  users.number(before);
+  EXPECT_EQ(users.size(), 1U);
+  EXPECT_EQ(users.of(before[0]), std::vector<Uid>{}) << "its containers were not seen yet";
+  users.seen({});
+  users.seen({});
+  EXPECT_EQ(users.size(), 0U);
+}
+
 }  // namespace
 }  // namespace gs::agent

@@ -39,6 +39,7 @@ constexpr std::array<Row, kFeatures> kRows{{
     {Feature::KubeScheduler, "kube-scheduler", 12},
     {Feature::Gangs, "gangs", 8},
     {Feature::Maps, "map", 12},
+    {Feature::Agents, "agents", 15},
 }};
 
 /// Features that show what is not mended yet.

@@ -91,6 +91,12 @@ enum class Op : std::uint8_t {
   GangEnds,     // x gang
   MapPod,       // x slot, y node by which name, z which GPUs: a pod with a map (mapText())
   NameNode,     // x node, y which name: its label gpu-node-name
+  AgentFaults,    // y seconds, z permille: agents' calls are refused, lost, late, or their last ones
+  AgentSlow,      // y seconds, z ms at most: agents' watches bring things late
+  AgentDies,      // x node: another process starts
+  Plug,           // x node, y GPUs from now on, which its agent sees come and go
+  DriverFails,    // x node, y seconds: a call of its driver hangs
+  RuntimeSilent,  // x node, y seconds: its container runtime does not answer
 };
 
 struct Step {

@@ -243,7 +243,7 @@ TEST_F(NodesTest, TheRuntimeSaysWhatContainersWereTold) {
   const model::Uid plain{bound("plain", {}, 2)};
   const model::Uid none{bound("none", {})};
   settle(1s);
-  const auto pods = machines_.containers(machine()).pods;
+  const auto pods = machines_.containers(machine())->pods;
   const auto uuid = [&](std::size_t id) { return machine().sim.devices.at(id).uuid; };
   EXPECT_EQ(pods.at(claimed).visible, "0");
   EXPECT_EQ(pods.at(plain).visible, uuid(1) + "," + uuid(2)) << "the lowest that nobody has";
@@ -253,7 +253,9 @@ TEST_F(NodesTest, TheRuntimeSaysWhatContainersWereTold) {
   EXPECT_EQ(machines_.heldBy(claimed.text), (std::set<std::string>{uuid(1)})) << "the same GPU as before";
   kubelet_.finish("default", "claimed");
   settle(1s);
-  EXPECT_FALSE(machines_.containers(machine()).pods.contains(claimed));
+  EXPECT_FALSE(machines_.containers(machine())->pods.contains(claimed));
+  machines_.setRuntimeSilent("node-a", true);
+  EXPECT_FALSE(machines_.containers(machine()));
   EXPECT_TRUE(machines_.heldBy(claimed.text).empty());
 }
 

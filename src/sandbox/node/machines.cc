@@ -131,6 +131,17 @@ void Machines::changeDevices(Machine& m, std::vector<model::Device> devices) {
   m.dirty = true;
 }
 
+void Machines::setDriver(const std::string& node, std::optional<agent::Fault> fault) {
+  Machine* m = find(node);
+  if (m == nullptr || m->fault == fault) { return; }
+  m->fault = std::move(fault);
+  m->hardware = ++changes_;
+}
+
+void Machines::setRuntimeSilent(const std::string& node, bool silent) {
+  if (Machine* m = find(node)) { m->is_silent = silent; }
+}
+
 void Machines::setAgentDown(const std::string& node, bool down) {
   Machine* m = find(node);
   if (m == nullptr) { return; }
@@ -333,10 +344,12 @@ std::set<std::string> Machines::heldBy(const std::string& uid) const {
 }
 
 agent::LookPtr Machines::look(const Machine& machine) {
+  if (machine.fault) { return std::make_shared<const agent::Look>(tl::unexpected(*machine.fault)); }
   return std::make_shared<const agent::Look>(agent::hardwareOf(machine.sim));
 }
 
-agent::Containers Machines::containers(const Machine& machine) const {
+agent::ContainersLook Machines::containers(const Machine& machine) const {
+  if (machine.is_silent) { return fail(Code::Unavailable, "connection refused"); }
   agent::Containers out;
   for (const auto& r : kubelet_.running(machine.sim.name.text)) {
     agent::PodContainers& pod = out.pods[model::Uid{r.uid}];

@@ -60,6 +60,10 @@ class Machines {
   /// The GPUs that containers of this pod have, by UUID, whether or not an agent says so; those without one
   /// are left out.
   [[nodiscard]] std::set<std::string> heldBy(const std::string& uid) const;
+  /// Looks at its GPUs fail so from now on; nullopt: they do not.
+  void setDriver(const std::string& node, std::optional<agent::Fault> fault);
+  /// Its container runtime answers nobody while it is silent.
+  void setRuntimeSilent(const std::string& node, bool silent);
   /// No agent runs while it is down, and its pod is not Ready.
   void setAgentDown(const std::string& node, bool down);
   [[nodiscard]] bool isAgentDown(const std::string& node) const;
@@ -74,6 +78,8 @@ class Machines {
 
    private:
     friend Machines;
+    std::optional<agent::Fault> fault;
+    bool is_silent = false;
     bool created = false;
     bool agent_down = false;
     bool agent_anew = true;
@@ -94,7 +100,7 @@ class Machines {
   [[nodiscard]] static agent::LookPtr look(const Machine& machine);
   /// As the container runtime says it now: what containers were told, by what their pods said when they
   /// started, else by the device plugin.
-  [[nodiscard]] agent::Containers containers(const Machine& machine) const;
+  [[nodiscard]] agent::ContainersLook containers(const Machine& machine) const;
 
  private:
   void create(Machine& m, Now now);
