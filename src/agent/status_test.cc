@@ -150,13 +150,13 @@ TEST(Status, ABandwidthIsWhatTheApiTakes) {
   EXPECT_EQ(devices[2].bandwidth_gbps, 0);
 }
 
-/// What was written is read again as it was, but for the users.
 TEST(OwnStatus, IsWhatWasWritten) {
   Hardware hardware = three();
   hardware.gpus[0].health = model::Health::Unknown;
   hardware.gpus[0].reason = "why";
   hardware.gpus[0].partitions = {{"MIG-1", "1g.10gb", 9'728, 121}};
-  const NodeView view = viewOf(hardware);
+  NodeView view = viewOf(hardware);
+  view.devices[1].in_use_by = {model::Uid{"p"}, model::Uid{"q"}};
   Value body = statusBody(model::NodeName{"n"}, view, "t");
   body.child("metadata") = specBody(model::NodeName{"n"}, model::Uid{"node-uid"})["metadata"];
   const auto own = kapi::decodeObject(kOwnStatus, body).as<OwnStatus>();

@@ -40,6 +40,7 @@ constexpr std::array<Row, kFeatures> kRows{{
     {Feature::Gangs, "gangs", 8},
     {Feature::Maps, "map", 12},
     {Feature::Agents, "agents", 15},
+    {Feature::Webhook, "webhook", 15},
 }};
 
 /// Features that show what is not mended yet.

@@ -324,6 +324,7 @@ class Judge {
   [[nodiscard]] std::vector<Device> heldByName(const Pod& pod) const;
   [[nodiscard]] bool isOfForged(const Lease& lease) const;
   [[nodiscard]] bool isMisread(const std::string& uid, const Pod& pod) const;
+  [[nodiscard]] bool isToldOther(const std::string& uid, const Pod& pod) const;
   [[nodiscard]] std::string podWrong(const std::string& uid, const Pod& pod) const;
   /// Anywhere, but for those nodes.
   [[nodiscard]] bool shouldFit(const Pod& pod, const std::set<std::string>& without = {}) const;
