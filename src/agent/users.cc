@@ -26,8 +26,6 @@ std::set<std::string> namedIn(std::string_view text) {
   return out;
 }
 
-bool isId(std::string_view name) { return name.find_first_not_of("0123456789") == std::string_view::npos; }
-
 /// UUIDs where they were written; else ids.
 std::set<std::string> allocationOf(const model::Pod& pod) {
   const std::string* visible = pod.annotation(model::kVisibleDevicesKey);
@@ -56,6 +54,7 @@ PodContainers containersWith(const std::map<std::string, std::string>& annotatio
 
 void Users::remember(const std::vector<Device>& devices) {
   for (const Device& device : devices) {
+    ids_before_.insert(std::to_string(device.id));
     for (const auto& uid : device.in_use_by) {
       Pod& pod = pods_[uid];
       pod.gpus.insert(nameOf(device));
@@ -82,7 +81,7 @@ void Users::resolve(Pod& pod) const {
       ++it;
       continue;
     }
-    if (!pod.remembered || !isId(*it)) { pod.gpus.insert(name->second); }
+    if (!pod.remembered || !ids_before_.contains(*it)) { pod.gpus.insert(name->second); }
     it = pod.said.erase(it);
   }
 }

@@ -72,7 +72,7 @@ class Users {
     std::set<std::string> said;  // ids and UUIDs that are not looked up yet
     std::set<std::string> gpus;  // names
     bool allocated = false;      // the object said so: what containers were told does not count
-    bool remembered = false;     // `gpus` has what ids meant that are numbers of GPUs now
+    bool remembered = false;     // `gpus` has what those of ids_before_ mean that it was told
     bool is_there = false;       // its object
     bool ended = false;
     bool has_containers = false;
@@ -85,6 +85,7 @@ class Users {
 
   std::map<std::string, std::string> names_;  // by id, by UUID, by the UUID of a partition
   std::map<model::Uid, Pod> pods_;  // those whose object is there, and those that may have containers
+  std::set<std::string> ids_before_;  // in the status that is remembered
   bool has_looked_ = false;
   std::uint64_t ends_ = 0;
 };

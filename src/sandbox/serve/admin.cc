@@ -101,11 +101,7 @@ apiserver::Refused notSimulated(const std::string& node) {
 
 std::vector<int> gpusOf(World& world, const std::string& node) {
   std::vector<int> out;
-  const auto* status = world.api().store().find({"gpu.scheduling/gpunodestatuses", "", node});
-  if (status == nullptr) { return out; }
-  for (const Value& d : (*status->object)["status"]["devices"].items()) {
-    out.push_back(static_cast<int>(d["id"].intOr(-1)));
-  }
+  for (const auto& device : world.machines().devicesOf(node)) { out.push_back(device.id); }
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -135,6 +131,7 @@ Reply changeGpu(World& world, const std::string& node, const std::string& gpu, c
   const auto [end, error] = std::from_chars(gpu.data(), gpu.data() + gpu.size(), id);
   const bool number = error == std::errc{} && end == gpu.data() + gpu.size();
   const std::vector<int> there = gpusOf(world, node);
+  world.agents().lookNow(node);
   if (!number || !std::binary_search(there.begin(), there.end(), id)) { return noSuchGpu(node, gpu, there); }
   if (what == "repair") {
     world.machines().setHealth(node, id, model::Health::Healthy);

@@ -70,6 +70,15 @@ void Agents::crash(const std::string& node) {
   startSoon(p);
 }
 
+void Agents::lookNow(const std::string& node) {
+  later(processOf(node), queue_.now().mono, [this](Process& alive) { look(alive); });
+}
+
+std::uint64_t Agents::starts(const std::string& node) const {
+  const auto it = of_node_.find(node);
+  return it == of_node_.end() ? 0 : processes_[it->second]->address.life;
+}
+
 const agent::Agent* Agents::of(const std::string& node) const {
   const auto it = of_node_.find(node);
   return it == of_node_.end() ? nullptr : processes_[it->second]->machine.get();

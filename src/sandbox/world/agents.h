@@ -40,9 +40,13 @@ class Agents final : public Transport::Clients {
   void follow();
   /// Its process dies, and is started again.
   void crash(const std::string& node);
+  /// It looks now, whenever its next look is due, so that nobody who changed its machine waits for that.
+  void lookNow(const std::string& node);
 
   /// Nullptr: none runs there now.
   [[nodiscard]] const agent::Agent* of(const std::string& node) const;
+  /// How many have been started there.
+  [[nodiscard]] std::uint64_t starts(const std::string& node) const;
   /// Whose calls those are; "" nobody's.
   [[nodiscard]] const std::string& nodeOf(ReplicaId id) const;
 
