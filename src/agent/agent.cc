@@ -286,8 +286,8 @@ void Agent::nodeRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out) 
   failed(What::Node, outcome, now, out);
 }
 
-/// What was published before: those GPUs stay until a driver answers, ids of pods mean them, and who used them
-/// does.
+/// What was published before: those GPUs stay until a driver answers, ids of pods mean them, and who used
+/// them does.
 void Agent::ownRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   const auto own = outcome.object.as<OwnStatus>();
   const bool is_there = outcome.result == CallResult::Applied && own != nullptr;

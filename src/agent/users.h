@@ -84,7 +84,7 @@ class Users {
   void end(const Pod& pod) { ends_ += has_looked_ && pod.hasGpus() ? 1 : 0; }
 
   std::map<std::string, std::string> names_;  // by id, by UUID, by the UUID of a partition
-  std::map<model::Uid, Pod> pods_;  // those whose object is there, and those that may have containers
+  std::map<model::Uid, Pod> pods_;    // those whose object is there, and those that may have containers
   std::set<std::string> ids_before_;  // in the status that is remembered
   bool has_looked_ = false;
   std::uint64_t ends_ = 0;

@@ -79,7 +79,9 @@ void AgentSide::carryOut(const Step& s) {
       machines.setRuntimeSilent(node, true);
       nodes_[node].blind_until = std::max(nodes_[node].blind_until, now + std::chrono::seconds{s.y});
       world_.after(std::chrono::seconds{s.y}, [this, node] {
-        if (nodes_[node].blind_until <= world_.now().mono) { world_.machines().setRuntimeSilent(node, false); }
+        if (nodes_[node].blind_until <= world_.now().mono) {
+          world_.machines().setRuntimeSilent(node, false);
+        }
       });
       break;
     default: return;
@@ -158,15 +160,17 @@ void AgentSide::statusLeaves(const std::string& name, const Value& status) {
   if (node.blind_until >= from) { return; }
   for (const auto& user : says) {
     if (node.users.any(from, now, [&](const Users& users) { return users.contains(user); })) { continue; }
-    return wrong(fmt::format("the agent of {} says that pod {} uses {}, which its containers have not for {} s",
-                             name, user.second, user.first, kSeen / 1s));
+    return wrong(
+        fmt::format("the agent of {} says that pod {} uses {}, which its containers have not for {} s", name,
+                    user.second, user.first, kSeen / 1s));
   }
   for (const auto& user : usersOn(world_.machines().all().at(name))) {
     const bool long_there = node.users.all(from, now, [&](const Users& u) { return u.contains(user); });
     if (!long_there || !listed.contains(user.first) || says.contains(user)) { continue; }
-    return wrong(fmt::format("the agent of {} does not say that pod {} uses {}, which its containers have for "
-                             "{} s",
-                             name, user.second, user.first, kSeen / 1s));
+    return wrong(
+        fmt::format("the agent of {} does not say that pod {} uses {}, which its containers have for "
+                    "{} s",
+                    name, user.second, user.first, kSeen / 1s));
   }
 }
 

@@ -40,8 +40,7 @@ class AgentCuts : public OneNode {
     return calls_;
   }
   void expectStatusIsRight() {
-    const auto status =
-        kapi::decodeGpuNodeStatus(world.get("/apis/gpu.scheduling/v1/gpunodestatuses/n"));
+    const auto status = kapi::decodeGpuNodeStatus(world.get("/apis/gpu.scheduling/v1/gpunodestatuses/n"));
     std::string text;
     for (const auto& d : status.devices) {
       text += fmt::format("{}{} ", d.uuid, d.health == model::Health::Healthy ? "" : " sick");

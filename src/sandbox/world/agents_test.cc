@@ -35,12 +35,11 @@ class AgentsTest : public testing::Test {
     if (gpus > 0) {
       container["resources"] = Object{{"limits", Object{{"nvidia.com/gpu", std::to_string(gpus)}}}};
     }
-    world_.create(
-        Object{{"apiVersion", "v1"},
-               {"kind", "Pod"},
-               {"metadata", Object{{"name", name}}},
-               {"spec",
-                Object{{"restartPolicy", "Never"}, {"containers", Array{Value{std::move(container)}}}}}});
+    world_.create(Object{
+        {"apiVersion", "v1"},
+        {"kind", "Pod"},
+        {"metadata", Object{{"name", name}}},
+        {"spec", Object{{"restartPolicy", "Never"}, {"containers", Array{Value{std::move(container)}}}}}});
     const auto answer =
         world_.request("POST", "/api/v1/namespaces/default/pods/" + name + "/binding",
                        Object{{"metadata", Object{{"name", name}, {"annotations", std::move(annotations)}}},
@@ -91,10 +90,9 @@ TEST_F(AgentsTest, ContainersOfAPodDeletedByForceAreSeenWhileTheyLinger) {
   world_.kubelet().setConfig({.linger = 45s});
   const std::string uid = bound("p", Object{{"gpu.scheduling/visible-devices", "0"}});
   ASSERT_TRUE(soon([&] { return users(0) == onlyUser(uid); }));
-  EXPECT_EQ(world_
-                .request("DELETE", "/api/v1/namespaces/default/pods/p", Object{{"gracePeriodSeconds", 0}})
-                .code,
-            200);
+  EXPECT_EQ(
+      world_.request("DELETE", "/api/v1/namespaces/default/pods/p", Object{{"gracePeriodSeconds", 0}}).code,
+      200);
   world_.run(12s);
   const std::string first = observed();
   world_.run(12s);

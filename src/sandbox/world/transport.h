@@ -1,5 +1,5 @@
-// The wire between processes of a World, replicas or agents, and its API server: calls take time and may fail, streams bring
-// what changed, and whoever is cut off hears nothing.
+// The wire between processes of a World, replicas or agents, and its API server: calls take time and may
+// fail, streams bring what changed, and whoever is cut off hears nothing.
 //
 // A call that was handed to send() is answered exactly once, unless its sender dies; what was carried out is
 // not undone by that. A stream's events come in order; different streams may overtake each other when the

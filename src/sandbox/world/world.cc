@@ -59,9 +59,8 @@ World::World(Options options)
                 schedulerRng(options_.seed),
                 Rng{options_.seed ^ kExtenderSeed}},
       kubelet_{std::make_unique<Kubelet>(*api_)},
-      machines_{std::make_unique<Machines>(*api_, *kubelet_,
-                                           options_.restore.isNull() ? options_.nodes : machinesIn(*api_),
-                                           options_.agents)},
+      machines_{std::make_unique<Machines>(
+          *api_, *kubelet_, options_.restore.isNull() ? options_.nodes : machinesIn(*api_), options_.agents)},
       agents_{std::make_unique<Agents>(queue_, agent_wire_, *machines_, Rng{options_.seed ^ kAgentSeed})} {
   transport_.connect(replicas_);
   agent_wire_.connect(*agents_);

@@ -2,9 +2,9 @@
 //
 // An API server in memory (api.h), simulated machines and their kubelets, the shipped agent on each machine
 // (agents.h), and any number of replicas of the scheduler and of the extender alone (replicas.h), with wires
-// between that take time and can fail (transport.h), on one queue of what is to happen (event_queue.h). This class puts them together. What
-// happens to a call is decided by a Judge, so tests and seeds can refuse, lose, delay or cut at any point.
-// Same options and same Judge: the same bytes.
+// between that take time and can fail (transport.h), on one queue of what is to happen (event_queue.h).
+// This class puts them together. What happens to a call is decided by a Judge, so tests and seeds can refuse,
+// lose, delay or cut at any point. Same options and same Judges: the same bytes.
 //
 // Time moves only in run() and runUntil(); between two events nothing happens. One thread. live.h runs one
 // along the real clock.
