@@ -86,15 +86,20 @@ void Users::resolve(Pod& pod) const {
   }
 }
 
+void Users::give(Pod& pod, std::set<std::string> names) const {
+  if (names == pod.named) { return; }  // nor does it mean other GPUs by now
+  if (!pod.remembered) { pod.gpus.clear(); }
+  pod.named = std::move(names);
+  pod.said = pod.named;
+  resolve(pod);
+}
+
 void Users::changed(const model::Pod& pod) {
   Pod& mine = pods_[pod.uid];
-  mine.is_there = true;
+  const bool is_late = mine.told || (std::exchange(mine.is_there, true) && mine.has_containers);
   auto allocation = allocationOf(pod);
-  if (!allocation.empty() && !mine.allocated) {  // it is written once
-    mine.allocated = true;
-    if (!mine.remembered) { mine.gpus.clear(); }
-    mine.said = std::move(allocation);
-    resolve(mine);
+  if (!allocation.empty() && !is_late && !std::exchange(mine.allocated, true)) {  // it is written once
+    give(mine, std::move(allocation));
   }
   if (pod.finished() && !std::exchange(mine.ended, true)) { end(mine); }
 }
@@ -113,9 +118,7 @@ void Users::seen(const Containers& containers) {
     Pod& mine = pods_[uid];
     mine.has_containers = true;
     mine.looks_without = 0;
-    if (mine.allocated || !what.visible) { continue; }
-    for (const auto& name : namedIn(*what.visible)) { mine.said.insert(name); }
-    resolve(mine);
+    if (what.visible && !std::exchange(mine.told, true)) { give(mine, namedIn(*what.visible)); }
   }
   for (auto it = pods_.begin(); it != pods_.end();) {
     Pod& mine = it->second;

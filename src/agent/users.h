@@ -1,8 +1,9 @@
 // Which pods' containers have which GPUs: status.devices[].inUseBy.
 //
 // Two things are put together. The container runtime says whose containers there are (Containers); it goes on
-// saying so when the pod's object is gone, and that is the point. The pod's object, while it was there, said
-// which GPUs the pod has (its allocation); of a pod that we never saw, the container's own environment does.
+// saying so when the pod's object is gone, and that is the point. Which GPUs the pod has says its object (its
+// allocation) until a look tells what its containers were started with, which then counts for good; what is
+// written into the object of a pod that runs is somebody's edit.
 // What a pod has is kept by the GPUs' names (nameOf()): an id means the GPU that had it when the pod was
 // first seen, whatever ids do later, and by whatever process of the agent: what one published the next one
 // remembers. Ids that no GPU has had yet are looked up again when numbers come.
@@ -69,11 +70,13 @@ class Users {
 
  private:
   struct Pod {
-    std::set<std::string> said;  // ids and UUIDs that are not looked up yet
-    std::set<std::string> gpus;  // names
-    bool allocated = false;      // the object said so: what containers were told does not count
-    bool remembered = false;     // `gpus` has what those of ids_before_ mean that it was told
-    bool is_there = false;       // its object
+    std::set<std::string> named;  // ids and UUIDs that it was given
+    std::set<std::string> said;   // those of them that are not looked up yet
+    std::set<std::string> gpus;   // names
+    bool allocated = false;       // the object said so
+    bool told = false;            // its containers were
+    bool remembered = false;      // `gpus` has what those of ids_before_ mean that it was told
+    bool is_there = false;        // its object
     bool ended = false;
     bool has_containers = false;
     int looks_without = 0;  // since its object is gone, in a row
@@ -81,6 +84,7 @@ class Users {
     [[nodiscard]] bool hasGpus() const { return !gpus.empty() || !said.empty(); }
   };
   void resolve(Pod& pod) const;
+  void give(Pod& pod, std::set<std::string> names) const;
   void end(const Pod& pod) { ends_ += has_looked_ && pod.hasGpus() ? 1 : 0; }
 
   std::map<std::string, std::string> names_;  // by id, by UUID, by the UUID of a partition

@@ -187,6 +187,37 @@ TEST_F(UsersTest, WhatIsKeptWhileTheRuntimeIsSilentIsBounded) {
   EXPECT_LE(users.size(), 4'096U);
 }
 
+/// Whoever may edit pods frees no GPU that containers have.
+TEST_F(UsersTest, WhatIsWrittenWhileContainersRunCountsForNothing) {
+  users.changed(pod("p").value());  // a device plugin's
+  look({{"p", "GPU-a"}});
+  users.changed(pod("q").value());
+  look({{"p", "GPU-a"}, {"q", std::nullopt}});
+  for (const char* uid : {"p", "q"}) { users.changed(pod(uid).allocated("n:1").value()); }
+  EXPECT_EQ(text(), "p|-|-");
+}
+
+TEST_F(UsersTest, WhatContainersWereToldCountsMoreThanTheObject) {
+  users.changed(pod("p").allocated("n:0").value());  // edited before they began
+  look({{"p", "1"}});
+  EXPECT_EQ(text(), "-|p|-");
+  Users later;  // after a restart the object is seen first
+  later.number(devices);
+  later.changed(pod("p").allocated("n:0,2").value());
+  users = later;
+  look({{"p", "1"}});
+  EXPECT_EQ(text(), "-|p|-");
+}
+
+/// What the object said when it was first seen means the GPUs of then.
+TEST_F(UsersTest, TheSameSaidLaterMeansTheSame) {
+  users.changed(pod("p").allocated("n:0").value());
+  devices = gpus({"GPU-c", "GPU-a", "GPU-b"});
+  users.number(devices);
+  look({{"p", "0"}});
+  EXPECT_EQ(text(), "-|p|-");
+}
+
 /// Numbered anew twice, by two restarts: what stood there in between says what the id of before meant.
 TEST(UsersOfAnEarlierAgent, AreKnownByWhatItPublished) {
   const auto p = PodBuilder{"p"}.uid("p").running().allocated("n:0").value();

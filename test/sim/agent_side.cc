@@ -18,12 +18,14 @@ using How = CallFault::How;
 
 /// What was so for so long a look has seen.
 constexpr Duration kSeen = sandbox::Agents::kLookEvery + 1s;
-constexpr Duration kMinute = 60s;
+/// So long after a change all that is told of it has come.
+constexpr Duration kSettles = 20s;
+constexpr Duration kRateWindow = 60s;
 /// Every ten seconds while GPUs wait to be free, and what is found out after a start.
 constexpr std::size_t kMostCalmWrites = 9;
 /// Once a minute, and the write takes its time.
 constexpr Duration kOldestLook = 75s;
-constexpr std::uint64_t kFaultSeed = 0xa9e275;
+constexpr std::uint64_t kAgentFaultSeed = 0xa9e275;
 
 std::string_view healthText(model::Health health) {
   return health == model::Health::Healthy     ? "Healthy"
@@ -38,7 +40,7 @@ void forgetBefore(std::deque<Mono>& times, Mono from) {
 }  // namespace
 
 AgentSide::AgentSide(sandbox::World& world, const Plan& plan)
-    : world_{world}, plan_{plan}, rng_{plan.seed ^ kFaultSeed} {
+    : world_{world}, plan_{plan}, rng_{plan.seed ^ kAgentFaultSeed} {
   sandbox::Transport& wire = world_.agentWire();
   wire.setJudge([this](sandbox::ReplicaId id, const kapi::Call& call) { return resultOf(id, call); });
   wire.setStreamJudge([this](sandbox::ReplicaId, kapi::Token) { return lateness(); });
@@ -137,11 +139,26 @@ void AgentSide::look() {
   const Mono now = world_.now().mono;
   for (const auto& [name, machine] : world_.machines().all()) {
     Node& node = nodes_[name];
-    const bool other_process = std::exchange(node.process, machine.agent) != machine.agent;
-    if (other_process) { node.began = now; }
-    const bool other_users = node.users.set(usersOn(machine), now);
+    const bool other_process =
+        std::exchange(node.process, world_.agents().starts(name)) != world_.agents().starts(name);
     const bool other_hardware = std::exchange(node.hardware, machine.hardware) != machine.hardware;
+    if (other_process || other_hardware) { node.plain_from = std::max(node.plain_from, now + kSettles); }
+    const Users users = usersOn(machine);
+    noteUnclear(node, users, other_hardware);
+    const bool other_users = node.users.set(users, now);
     if (other_process || other_users || other_hardware) { node.changes.push_back(now); }
+  }
+}
+
+/// Told by number, a pod whose containers start as numbers change has one GPU for its scheduler and agent, and
+/// another one for the driver.
+void AgentSide::noteUnclear(Node& node, const Users& now_there, bool shaken) {
+  const Mono now = world_.now().mono;
+  if (shaken) { node.shaken = now; }
+  for (const auto& user : now_there) {
+    const bool was_there =
+        node.users.any(now - kSettles, now - kSeen, [&](const Users& u) { return u.contains(user); });
+    if (node.shaken + kSettles > now && !was_there) { unclear_.insert(user.second); }
   }
 }
 
@@ -157,8 +174,11 @@ void AgentSide::statusLeaves(const std::string& name, const Value& status) {
     listed.insert(uuid);
     for (const Value& uid : device["inUseBy"].items()) { says.emplace(uuid, uid.str()); }
   }
-  if (node.blind_until >= from) { return; }
+  const bool hindered = node.plain_from > now || node.blind_until >= from || faults_until_ + kSettles > now ||
+                        slow_until_ + kSettles > now;
+  if (hindered) { return; }
   for (const auto& user : says) {
+    if (unclear_.contains(user.second)) { continue; }
     if (node.users.any(from, now, [&](const Users& users) { return users.contains(user); })) { continue; }
     return wrong(
         fmt::format("the agent of {} says that pod {} uses {}, which its containers have not for {} s", name,
@@ -167,6 +187,7 @@ void AgentSide::statusLeaves(const std::string& name, const Value& status) {
   for (const auto& user : usersOn(world_.machines().all().at(name))) {
     const bool long_there = node.users.all(from, now, [&](const Users& u) { return u.contains(user); });
     if (!long_there || !listed.contains(user.first) || says.contains(user)) { continue; }
+    if (unclear_.contains(user.second)) { continue; }
     return wrong(
         fmt::format("the agent of {} does not say that pod {} uses {}, which its containers have for "
                     "{} s",
@@ -180,8 +201,8 @@ void AgentSide::answered(sandbox::ReplicaId id, const kapi::Call& call, const ka
   Node& node = nodes_[name];
   const Mono now = world_.now().mono;
   node.writes.push_back(now);
-  forgetBefore(node.writes, now - kMinute);
-  forgetBefore(node.changes, now - kMinute - kSeen);
+  forgetBefore(node.writes, now - kRateWindow);
+  forgetBefore(node.changes, now - kRateWindow - kSeen);
   if (node.writes.size() > kMostCalmWrites + 2 * node.changes.size()) {
     wrong(fmt::format("the agent of {} wrote {} times within a minute, in which {} things changed", name,
                       node.writes.size(), node.changes.size()));
@@ -235,12 +256,12 @@ std::string AgentSide::wrongOf(const std::string& name, const Machines::Machine&
   for (const auto& [uuid, uid] : usersOn(machine)) {
     const bool is_listed = std::any_of(machine.sim.devices.begin(), machine.sim.devices.end(),
                                        [&, &its = uuid](const auto& d) { return d.uuid == its; });
-    if (is_listed && says.erase({uuid, uid}) == 0) {
+    if (is_listed && says.erase({uuid, uid}) == 0 && !unclear_.contains(uid)) {
       return fmt::format("the status of {} does not say that pod {} uses {}", name, uid, uuid);
     }
   }
   for (const auto& [uuid, uid] : says) {
-    if (!world_.machines().heldBy(uid).contains(uuid)) {
+    if (!world_.machines().heldBy(uid).contains(uuid) && !unclear_.contains(uid)) {
       return fmt::format("the status of {} says that pod {} uses {}, it does not", name, uid, uuid);
     }
   }

@@ -1,7 +1,7 @@
 // The shipped agents of a play: what goes wrong with them, and the laws of what they write.
 //
 // At any time a status that leaves an agent names for each GPU the pods whose containers have it, neither
-// more nor less than what was so within the last look; and no agent writes much more often than something
+// more nor less than what was so within the last look, unless something hinders it; and no agent writes much more often than something
 // changed. Once everything is quiet each status tells its machine as it is: GPUs, health, users, its owner,
 // and a look that is not old.
 // What fails is drawn from a generator of its own. Nothing of the agent's code is asked. Must not outlive the
@@ -38,9 +38,10 @@ class AgentSide {
   using Users = std::set<std::pair<std::string, std::string>>;  // UUID of a GPU, uid of who has it
   struct Node {
     Past<Users> users{};
-    std::uint64_t process = 0;  // Machine::agent
-    Mono began{};               // its process
-    Mono blind_until{};         // its container runtime said nothing
+    std::uint64_t process = 0;  // of its agent
+    Mono plain_from{};          // from then on nothing keeps its agent from seeing and saying what is so
+    Mono blind_until{};         // its container runtime says nothing
+    Mono shaken{};              // when its GPUs changed last
     std::deque<Mono> changes{};
     std::deque<Mono> writes{};  // that were carried out
     Users counted{};            // of the last change
@@ -53,12 +54,14 @@ class AgentSide {
   void statusLeaves(const std::string& node, const json::Value& status);
   [[nodiscard]] Users usersOn(const sandbox::Machines::Machine& machine) const;
   [[nodiscard]] std::string wrongOf(const std::string& name, const sandbox::Machines::Machine& machine) const;
+  void noteUnclear(Node& node, const Users& now_there, bool shaken);
   void wrong(std::string what);
 
   sandbox::World& world_;
   const Plan& plan_;
   Rng rng_;
   std::map<std::string, Node> nodes_;
+  std::set<std::string> unclear_;  // uids of pods that were told numbers of GPUs as those changed
   std::uint64_t seen_containers_ = 0;
   std::uint64_t seen_machines_ = 0;
   Mono faults_until_{};

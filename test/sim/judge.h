@@ -166,6 +166,7 @@ class Judge {
   struct Link {
     std::string island;
     std::int64_t gbps = 0;
+    friend bool operator==(const Link&, const Link&) = default;
   };
   struct Node {
     bool there = false;
@@ -237,7 +238,7 @@ class Judge {
   void asAsked(const std::string& uid, const Pod& pod, Mono decided);
   void asClaimed(const std::string& uid, const Pod& pod, Mono decided);
   void asMapped(const std::string& uid, const Pod& pod, Mono decided);
-  [[nodiscard]] bool isLinked(const Pod& pod, std::int64_t gbps) const;
+  [[nodiscard]] bool isLinked(const Pod& pod, std::int64_t gbps, Mono decided) const;
   [[nodiscard]] bool isListed(const std::string& node, Mono decided) const;
   void countOn(const std::string& uid, const Pod& pod, const Sent& sent, Mono decided);
   [[nodiscard]] std::map<std::string, std::int64_t> goneCounted(const std::string& node, const Sent& sent,
@@ -367,11 +368,11 @@ class Judge {
   std::map<Device, Past<std::string>> healths_;
   std::map<Device, Past<bool>> open_;  // Healthy, and nobody's: since one was Unknown
   bool unknown_seen_ = false;
-  std::set<Device> others_;                       // leases of that name that are not managed
-  std::map<std::string, Mono> name_free_;         // node -> when one of those went last
-  std::map<Device, Link> links_;                  // as its status last said
-  std::map<std::string, Past<bool>> has_status_;  // by node
-  std::set<std::string> enforced_;                // nodes whose agents give containers what was chosen
+  std::set<Device> others_;                                 // leases of that name that are not managed
+  std::map<std::string, Mono> name_free_;                   // node -> when one of those went last
+  std::map<std::string, Past<std::map<int, Link>>> links_;  // of a node's GPUs, as its status said
+  std::map<std::string, Past<bool>> has_status_;            // by node
+  std::set<std::string> enforced_;  // nodes whose agents give containers what was chosen
   std::map<std::string, Node> nodes_;
   std::map<std::string, Past<Node>> past_nodes_;
   std::map<std::string, Past<std::string>> named_;  // by the name that maps have: the node, "" none

@@ -75,7 +75,7 @@ struct EditedOfACount : Edited {
     p.child("spec").set("nodeName", "n");
     world.create(p);
     ASSERT_TRUE(eventually([&] { return running("p"); }));
-    world.run(2s);
+    world.run(6s);  // its agent looks every five
   }
   [[nodiscard]] std::int64_t free() {
     return world.scheduler(0).engine().ledger().find(model::NodeName{"n"})->free_devices;

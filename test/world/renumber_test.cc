@@ -308,7 +308,7 @@ TEST_F(ToldUuids, AMissingLeaseIsWrittenForTheGpuThatItsPodWasTold) {
   ASSERT_TRUE(eventually([&] { return leases() == 0; }, 120s));
   world.create(claim("two", 2));
   world.create(pod("w", "two"));
-  ASSERT_TRUE(eventually([&] { return allocated("w") == "n:1,2" && leases() == 2; }));
+  ASSERT_TRUE(eventually([&] { return allocated("w") == "n:1,2" && leases() == 2; })) << allocated("w");
   world.crash(0);
   const json::Object edit{
       {"metadata", json::Object{{"annotations", json::Object{{"gpu.scheduling/uuid", "X"}}}}}};

@@ -249,7 +249,7 @@ TEST_F(Scheduling, AnAnnotationChangedByHandMakesNobodyShare) {
 
 TEST_F(Scheduling, AnUnhealthyDeviceIsNotGiven) {
   world.machines().failGpu("node-a", 0, 79);
-  world.run(2s);
+  world.run(6s);  // its agent looks every five
   world.create(claim("one", 1));
   world.create(pod("p", "one"));
   ASSERT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));

@@ -146,7 +146,8 @@ void Machines::setAgentDown(const std::string& node, bool down) {
   Machine* m = find(node);
   if (m == nullptr) { return; }
   m->agent_ready = !down;
-  m->agent_anew = m->agent_anew || std::exchange(m->agent_down, down) != down;
+  const bool other = std::exchange(m->agent_down, down) != down;
+  m->agent_anew = m->agent_anew || other;
 }
 
 bool Machines::isAgentDown(const std::string& node) const {
