@@ -300,7 +300,7 @@ void Agent::ownRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
     devices_ = own->view.devices;
     driver_version_ = own->view.driver_version;
   }
-  users_.remember(own->view.devices);
+  users_.seed(own->view.devices);
   users_.number(own->view.devices);
   if (observed_.empty()) { observed_ = own->observed_time; }
   for (const Condition& before : own->view.conditions) {

@@ -52,13 +52,15 @@ PodContainers containersWith(const std::map<std::string, std::string>& annotatio
   return {fmt::format("{}", fmt::join((*read)->ids, ","))};
 }
 
-void Users::remember(const std::vector<Device>& devices) {
+void Users::seed(const std::vector<Device>& devices) {
   for (const Device& device : devices) {
     ids_before_.insert(std::to_string(device.id));
     for (const auto& uid : device.in_use_by) {
+      if (has_looked_ && !pods_.contains(uid)) { continue; }
       Pod& pod = pods_[uid];
+      pod.has_containers = pod.has_containers || !has_looked_;
       pod.gpus.insert(nameOf(device));
-      pod.remembered = true;
+      pod.seeded = true;
     }
   }
 }
@@ -81,14 +83,14 @@ void Users::resolve(Pod& pod) const {
       ++it;
       continue;
     }
-    if (!pod.remembered || !ids_before_.contains(*it)) { pod.gpus.insert(name->second); }
+    if (!pod.seeded || !ids_before_.contains(*it)) { pod.gpus.insert(name->second); }
     it = pod.said.erase(it);
   }
 }
 
 void Users::give(Pod& pod, std::set<std::string> names) const {
   if (names == pod.named) { return; }  // nor does it mean other GPUs by now
-  if (!pod.remembered) { pod.gpus.clear(); }
+  if (!pod.seeded) { pod.gpus.clear(); }
   pod.named = std::move(names);
   pod.said = pod.named;
   resolve(pod);
@@ -109,7 +111,8 @@ void Users::gone(const model::Uid& uid) {
   if (it == pods_.end()) { return; }
   if (!it->second.ended) { end(it->second); }
   it->second.is_there = false;
-  if (!has_looked_ || pods_.size() > kMostPods) { pods_.erase(it); }
+  const bool nobody_says = !has_looked_ && !it->second.seeded;
+  if (nobody_says || pods_.size() > kMostPods) { pods_.erase(it); }
 }
 
 void Users::seen(const Containers& containers) {
@@ -118,7 +121,8 @@ void Users::seen(const Containers& containers) {
     Pod& mine = pods_[uid];
     mine.has_containers = true;
     mine.looks_without = 0;
-    if (what.visible && !std::exchange(mine.told, true)) { give(mine, namedIn(*what.visible)); }
+    if (!what.visible || mine.allocated || std::exchange(mine.told, true)) { continue; }
+    give(mine, namedIn(*what.visible));
   }
   for (auto it = pods_.begin(); it != pods_.end();) {
     Pod& mine = it->second;

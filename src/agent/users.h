@@ -1,9 +1,9 @@
 // Which pods' containers have which GPUs: status.devices[].inUseBy.
 //
 // Two things are put together. The container runtime says whose containers there are (Containers); it goes on
-// saying so when the pod's object is gone, and that is the point. Which GPUs the pod has says its object (its
-// allocation) until a look tells what its containers were started with, which then counts for good; what is
-// written into the object of a pod that runs is somebody's edit.
+// saying so when the pod's object is gone, and that is the point. The pod's object, while it was there, said
+// which GPUs the pod has (its allocation); of a pod that we never saw, or that had none when its containers
+// were seen, what those were told does. What is written there while they run is somebody's edit.
 // What a pod has is kept by the GPUs' names (nameOf()): an id means the GPU that had it when the pod was
 // first seen, whatever ids do later, and by whatever process of the agent: what one published the next one
 // remembers. Ids that no GPU has had yet are looked up again when numbers come.
@@ -49,9 +49,9 @@ using ContainersLook = Result<Containers>;
 
 class Users {
  public:
-  /// The status of before, with its users: of pods that it names ids that it has are known by it.
-  /// Before number().
-  void remember(const std::vector<Device>& devices);
+  /// The status of before a restart, with its users: they use these GPUs until a look says otherwise, and ids
+  /// of theirs that it has mean these. After looks, only the latter. Comes before number().
+  void seed(const std::vector<Device>& devices);
   /// From now on ids are these.
   void number(const std::vector<Device>& devices);
   /// A pod of this node as the API has it.
@@ -75,7 +75,7 @@ class Users {
     std::set<std::string> gpus;   // names
     bool allocated = false;       // the object said so
     bool told = false;            // its containers were
-    bool remembered = false;      // `gpus` has what those of ids_before_ mean that it was told
+    bool seeded = false;          // `gpus` has what those of ids_before_ mean that it was told
     bool is_there = false;        // its object
     bool ended = false;
     bool has_containers = false;

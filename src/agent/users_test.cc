@@ -197,18 +197,6 @@ TEST_F(UsersTest, WhatIsWrittenWhileContainersRunCountsForNothing) {
   EXPECT_EQ(text(), "p|-|-");
 }
 
-TEST_F(UsersTest, WhatContainersWereToldCountsMoreThanTheObject) {
-  users.changed(pod("p").allocated("n:0").value());  // edited before they began
-  look({{"p", "1"}});
-  EXPECT_EQ(text(), "-|p|-");
-  Users later;  // after a restart the object is seen first
-  later.number(devices);
-  later.changed(pod("p").allocated("n:0,2").value());
-  users = later;
-  look({{"p", "1"}});
-  EXPECT_EQ(text(), "-|p|-");
-}
-
 /// What the object said when it was first seen means the GPUs of then.
 TEST_F(UsersTest, TheSameSaidLaterMeansTheSame) {
   users.changed(pod("p").allocated("n:0").value());
@@ -227,7 +215,7 @@ TEST(UsersOfAnEarlierAgent, AreKnownByWhatItPublished) {
     before[1].in_use_by = {Uid{"p"}};
     Users users;
     if (pod_first) { users.changed(p); }
-    users.remember(before);
+    users.seed(before);
     users.number(before);
     if (!pod_first) { users.changed(p); }
     users.seen({{{Uid{"p"}, {"0"}}}});
@@ -241,7 +229,7 @@ TEST(UsersOfAnEarlierAgent, HaveWhatTheyNameByUuidAndWhatNobodyCouldLookUp) {
   auto before = gpus({"GPU-a", "GPU-b"});
   before[0].in_use_by = {Uid{"p"}, Uid{"q"}};
   Users users;
-  users.remember(before);
+  users.seed(before);
   users.number(before);
   users.changed(PodBuilder{"p"}.uid("p").running().allocated("n:0,2").value());
   users.seen({{{Uid{"p"}, {}}, {Uid{"q"}, {"GPU-b"}}}});
@@ -256,11 +244,13 @@ TEST(UsersOfAnEarlierAgent, AreForgottenWhenNobodyNamesThem) {
   auto before = gpus({"GPU-a"});
   before[0].in_use_by = {Uid{"p"}};
   Users users;
-  users.remember(before);
+  users.seed(before);
   users.number(before);
   EXPECT_EQ(users.size(), 1U);
-  EXPECT_EQ(users.of(before[0]), std::vector<Uid>{}) << "its containers were not seen yet";
+  users.gone(Uid{"p"});
+  EXPECT_EQ(users.of(before[0]), (std::vector<Uid>{Uid{"p"}})) << "until a look says otherwise";
   users.seen({});
+  EXPECT_EQ(users.of(before[0]), std::vector<Uid>{});
   users.seen({});
   EXPECT_EQ(users.size(), 0U);
 }

@@ -33,6 +33,11 @@ std::string_view healthText(model::Health health) {
                                               : "Unknown";
 }
 
+bool has(const Machines::Machine& machine, const std::string& uuid) {
+  const auto& devices = machine.sim.devices;
+  return std::any_of(devices.begin(), devices.end(), [&](const auto& d) { return d.uuid == uuid; });
+}
+
 void forgetBefore(std::deque<Mono>& times, Mono from) {
   while (!times.empty() && times.front() < from) { times.pop_front(); }
 }
@@ -40,7 +45,10 @@ void forgetBefore(std::deque<Mono>& times, Mono from) {
 }  // namespace
 
 AgentSide::AgentSide(sandbox::World& world, const Plan& plan)
-    : world_{world}, plan_{plan}, rng_{plan.seed ^ kAgentFaultSeed} {
+    : world_{world},
+      plan_{plan},
+      rng_{plan.seed ^ kAgentFaultSeed},
+      judges_users_{!plan.has(Feature::PodEdits) && !plan.has(Feature::Forged)} {
   sandbox::Transport& wire = world_.agentWire();
   wire.setJudge([this](sandbox::ReplicaId id, const kapi::Call& call) { return resultOf(id, call); });
   wire.setStreamJudge([this](sandbox::ReplicaId, kapi::Token) { return lateness(); });
@@ -71,6 +79,7 @@ void AgentSide::carryOut(const Step& s) {
     case Op::AgentDies: world_.agents().crash(node); return;
     case Op::Plug: machines.plugDevices(node, gpus(s.x, s.y)); break;
     case Op::DriverFails:
+      nodes_[node].ignorant_until = std::max(nodes_[node].ignorant_until, now + std::chrono::seconds{s.y});
       machines.setDriver(node, agent::Fault{agent::Fault::Kind::Hanging, "a call of the driver hangs"});
       world_.after(std::chrono::seconds{s.y}, [this, node] {
         world_.machines().setDriver(node, std::nullopt);
@@ -144,7 +153,9 @@ void AgentSide::look() {
     const bool other_hardware = std::exchange(node.hardware, machine.hardware) != machine.hardware;
     if (other_process || other_hardware) { node.plain_from = std::max(node.plain_from, now + kSettles); }
     const Users users = usersOn(machine);
-    noteUnclear(node, users, other_hardware);
+    const bool knows_not = world_.agents().of(name) == nullptr || node.ignorant_until > now;
+    if (other_hardware || (node.shaken && knows_not)) { node.shaken = now; }
+    noteUnclear(node, users);
     const bool other_users = node.users.set(users, now);
     if (other_process || other_users || other_hardware) { node.changes.push_back(now); }
   }
@@ -152,13 +163,13 @@ void AgentSide::look() {
 
 /// Told by number, a pod whose containers start as numbers change has one GPU for its scheduler and agent, and
 /// another one for the driver.
-void AgentSide::noteUnclear(Node& node, const Users& now_there, bool shaken) {
+void AgentSide::noteUnclear(Node& node, const Users& now_there) {
   const Mono now = world_.now().mono;
-  if (shaken) { node.shaken = now; }
+  if (!node.shaken || *node.shaken + kSettles <= now) { return; }
   for (const auto& user : now_there) {
     const bool was_there =
         node.users.any(now - kSettles, now - kSeen, [&](const Users& u) { return u.contains(user); });
-    if (node.shaken + kSettles > now && !was_there) { unclear_.insert(user.second); }
+    if (!was_there) { unclear_.insert(user.second); }
   }
 }
 
@@ -166,6 +177,7 @@ void AgentSide::statusLeaves(const std::string& name, const Value& status) {
   look();
   const Mono now = world_.now().mono;
   Node& node = nodes_[name];
+  const Machines::Machine& machine = world_.machines().all().at(name);
   const Mono from = now - kSeen;
   Users says;
   std::set<std::string> listed;
@@ -176,15 +188,15 @@ void AgentSide::statusLeaves(const std::string& name, const Value& status) {
   }
   const bool hindered = node.plain_from > now || node.blind_until >= from || faults_until_ + kSettles > now ||
                         slow_until_ + kSettles > now;
-  if (hindered) { return; }
+  if (hindered || !judges_users_) { return; }
   for (const auto& user : says) {
-    if (unclear_.contains(user.second)) { continue; }
+    if (unclear_.contains(user.second) || !has(machine, user.first)) { continue; }
     if (node.users.any(from, now, [&](const Users& users) { return users.contains(user); })) { continue; }
     return wrong(
         fmt::format("the agent of {} says that pod {} uses {}, which its containers have not for {} s", name,
                     user.second, user.first, kSeen / 1s));
   }
-  for (const auto& user : usersOn(world_.machines().all().at(name))) {
+  for (const auto& user : usersOn(machine)) {
     const bool long_there = node.users.all(from, now, [&](const Users& u) { return u.contains(user); });
     if (!long_there || !listed.contains(user.first) || says.contains(user)) { continue; }
     if (unclear_.contains(user.second)) { continue; }
@@ -253,15 +265,15 @@ std::string AgentSide::wrongOf(const std::string& name, const Machines::Machine&
     return fmt::format("the status of {} says that {} is {}, and it is not there", name, uuid,
                        (*device)["health"].str());
   }
+  if (!judges_users_) { return ""; }
   for (const auto& [uuid, uid] : usersOn(machine)) {
-    const bool is_listed = std::any_of(machine.sim.devices.begin(), machine.sim.devices.end(),
-                                       [&, &its = uuid](const auto& d) { return d.uuid == its; });
-    if (is_listed && says.erase({uuid, uid}) == 0 && !unclear_.contains(uid)) {
+    if (has(machine, uuid) && says.erase({uuid, uid}) == 0 && !unclear_.contains(uid)) {
       return fmt::format("the status of {} does not say that pod {} uses {}", name, uid, uuid);
     }
   }
   for (const auto& [uuid, uid] : says) {
-    if (!world_.machines().heldBy(uid).contains(uuid) && !unclear_.contains(uid)) {
+    const bool known = has(machine, uuid) && !unclear_.contains(uid);
+    if (known && !world_.machines().heldBy(uid).contains(uuid)) {
       return fmt::format("the status of {} says that pod {} uses {}, it does not", name, uid, uuid);
     }
   }

@@ -4,12 +4,15 @@
 // more nor less than what was so within the last look, unless something hinders it; and no agent writes much more often than something
 // changed. Once everything is quiet each status tells its machine as it is: GPUs, health, users, its owner,
 // and a look that is not old.
+// (Where annotations of pods are edited or forged, users are not judged: an agent believes what a pod's object
+// says when it is first seen.)
 // What fails is drawn from a generator of its own. Nothing of the agent's code is asked. Must not outlive the
 // World. One thread.
 #pragma once
 
 #include <deque>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -38,10 +41,11 @@ class AgentSide {
   using Users = std::set<std::pair<std::string, std::string>>;  // UUID of a GPU, uid of who has it
   struct Node {
     Past<Users> users{};
-    std::uint64_t process = 0;  // of its agent
-    Mono plain_from{};          // from then on nothing keeps its agent from seeing and saying what is so
-    Mono blind_until{};         // its container runtime says nothing
-    Mono shaken{};              // when its GPUs changed last
+    std::uint64_t process = 0;     // of its agent
+    Mono plain_from{};             // from then on nothing keeps its agent from seeing and saying what is so
+    Mono blind_until{};            // its container runtime says nothing
+    Mono ignorant_until{};         // its driver hangs
+    std::optional<Mono> shaken{};  // the last moment at which its agent did not know how its GPUs changed
     std::deque<Mono> changes{};
     std::deque<Mono> writes{};  // that were carried out
     Users counted{};            // of the last change
@@ -54,7 +58,7 @@ class AgentSide {
   void statusLeaves(const std::string& node, const json::Value& status);
   [[nodiscard]] Users usersOn(const sandbox::Machines::Machine& machine) const;
   [[nodiscard]] std::string wrongOf(const std::string& name, const sandbox::Machines::Machine& machine) const;
-  void noteUnclear(Node& node, const Users& now_there, bool shaken);
+  void noteUnclear(Node& node, const Users& now_there);
   void wrong(std::string what);
 
   sandbox::World& world_;
@@ -68,6 +72,7 @@ class AgentSide {
   std::uint64_t fault_permille_ = 0;
   Mono slow_until_{};
   std::uint64_t slow_ms_ = 1;
+  const bool judges_users_;
   std::string problem_;
 };
 

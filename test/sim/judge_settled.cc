@@ -338,10 +338,11 @@ bool Judge::isOfForged(const Lease& lease) const {
   });
 }
 
-/// Its containers see other GPUs than it has, though admission asked the webhook. What somebody edited, or a
-/// restore took back, they do not see.
+/// Its containers see other GPUs than it has, though admission asked the webhook, which tells those of our
+/// schedulers' pods. What somebody edited, or a restore took back, they do not see.
 bool Judge::isToldOther(const std::string& uid, const Pod& pod) const {
-  const bool edited = pod.retold || pod.misled || pod.renamed || went_back_ != Mono{};
+  const bool edited =
+      pod.scheduler != kOurs || pod.retold || pod.misled || pod.renamed || went_back_ != Mono{};
   if (!plan_.has(Feature::Webhook) || pod.claim.empty() || edited) { return false; }
   const sandbox::Env* env = kubelet_.envOf(uid);
   const auto told = env == nullptr ? sandbox::Env::const_iterator{} : env->find("CUDA_VISIBLE_DEVICES");

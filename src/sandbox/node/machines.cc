@@ -196,6 +196,7 @@ std::optional<Mono> Machines::nextDue(Now now) {
 void Machines::tick(Now now) {
   commanded_ = false;
   const bool containers_changed = std::exchange(seen_changes_, kubelet_.changes()) != kubelet_.changes();
+  if (containers_changed) { ++changes_; }
   for (const std::string& node : std::exchange(to_remove_, {})) {
     (void)send("DELETE", "/api/v1/nodes/" + node, {}, now);
     if (agents_) {

@@ -94,7 +94,7 @@ class Machines {
   };
   /// By name.
   [[nodiscard]] const std::map<std::string, Machine>& all() const { return machines_; }
-  /// Changes with who is in all(), and with each `agent` and `hardware` there.
+  /// Changes with who is in all(), with each `agent` and `hardware` there, and with heldBy().
   [[nodiscard]] std::uint64_t changes() const { return changes_; }
   /// As the driver says it now.
   [[nodiscard]] static agent::LookPtr look(const Machine& machine);

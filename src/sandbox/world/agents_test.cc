@@ -179,16 +179,12 @@ TEST_F(AgentsTest, ItsNodeTakesTheStatusAlongAndOneThatComesBackHasItAnew) {
             world_.get("/api/v1/nodes/node-a")["metadata"]["uid"]);
 }
 
-/// A server that was restored from a backup is one whose answers of before are worth nothing.
-TEST_F(AgentsTest, AnotherOneStartsWhenTheServerWentBack) {
+TEST_F(AgentsTest, TellTheTruthToAServerThatWentBack) {
   const Value saved = world_.api().save();
-  for (int i = 0; i < 8; ++i) { bound("many-" + std::to_string(i), {}); }
   const std::string uid = bound("p", Object{{"gpu.scheduling/visible-devices", "0"}});
   ASSERT_TRUE(soon([&] { return users(0) == onlyUser(uid); }));
-  const auto before = world_.agents().starts("node-a");
   world_.goBack(saved);
   world_.run(3min);
-  EXPECT_GT(world_.agents().starts("node-a"), before);
   EXPECT_EQ(users(0), "[]") << "its containers went with its pod";
 }
 
