@@ -18,7 +18,9 @@ using How = CallFault::How;
 
 /// What was so for so long a look has seen.
 constexpr Duration kSeen = sandbox::Agents::kLookEvery + 1s;
-/// So long after a change all that is told of it has come.
+/// So long after a fault, a start or a change an agent says what is so.
+constexpr Duration kRecovers = 8s;
+/// So long after its node's GPUs got other numbers nobody decides by the old ones.
 constexpr Duration kSettles = 20s;
 constexpr Duration kRateWindow = 60s;
 /// Every ten seconds while GPUs wait to be free, and what is found out after a start.
@@ -101,11 +103,15 @@ void AgentSide::carryOut(const Step& s) {
 }
 
 void AgentSide::calmDown() {
-  faults_until_ = slow_until_ = Mono{};
+  const Mono now = world_.now().mono;
+  faults_until_ = std::min(faults_until_, now);
+  slow_until_ = std::min(slow_until_, now);
   for (const auto& [name, machine] : world_.machines().all()) {
     world_.machines().setDriver(name, std::nullopt);
     world_.machines().setRuntimeSilent(name, false);
-    nodes_[name].blind_until = std::min(nodes_[name].blind_until, world_.now().mono);
+    Node& node = nodes_[name];
+    node.blind_until = std::min(node.blind_until, now);
+    node.ignorant_until = std::min(node.ignorant_until, now);
   }
 }
 
@@ -151,7 +157,7 @@ void AgentSide::look() {
     const bool other_process =
         std::exchange(node.process, world_.agents().starts(name)) != world_.agents().starts(name);
     const bool other_hardware = std::exchange(node.hardware, machine.hardware) != machine.hardware;
-    if (other_process || other_hardware) { node.plain_from = std::max(node.plain_from, now + kSettles); }
+    if (other_process || other_hardware) { node.plain_from = std::max(node.plain_from, now + kRecovers); }
     const Users users = usersOn(machine);
     const bool knows_not = world_.agents().of(name) == nullptr || node.ignorant_until > now;
     if (other_hardware || (node.shaken && knows_not)) { node.shaken = now; }
@@ -161,8 +167,8 @@ void AgentSide::look() {
   }
 }
 
-/// Told by number, a pod whose containers start as numbers change has one GPU for its scheduler and agent, and
-/// another one for the driver.
+/// Told by number, a pod whose containers start as numbers change has one GPU for its scheduler and agent,
+/// and another one for the driver.
 void AgentSide::noteUnclear(Node& node, const Users& now_there) {
   const Mono now = world_.now().mono;
   if (!node.shaken || *node.shaken + kSettles <= now) { return; }
@@ -186,9 +192,10 @@ void AgentSide::statusLeaves(const std::string& name, const Value& status) {
     listed.insert(uuid);
     for (const Value& uid : device["inUseBy"].items()) { says.emplace(uuid, uid.str()); }
   }
-  const bool hindered = node.plain_from > now || node.blind_until >= from || faults_until_ + kSettles > now ||
-                        slow_until_ + kSettles > now;
-  if (hindered || !judges_users_) { return; }
+  const Mono hindered_until =
+      std::max({node.plain_from, node.blind_until + kRecovers, faults_until_ + kRecovers,
+                slow_until_ + kRecovers, node.ignorant_until + kRecovers});
+  if (hindered_until > now || !judges_users_) { return; }
   for (const auto& user : says) {
     if (unclear_.contains(user.second) || !has(machine, user.first)) { continue; }
     if (node.users.any(from, now, [&](const Users& users) { return users.contains(user); })) { continue; }

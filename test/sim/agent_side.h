@@ -1,9 +1,9 @@
 // The shipped agents of a play: what goes wrong with them, and the laws of what they write.
 //
 // At any time a status that leaves an agent names for each GPU the pods whose containers have it, neither
-// more nor less than what was so within the last look, unless something hinders it; and no agent writes much more often than something
-// changed. Once everything is quiet each status tells its machine as it is: GPUs, health, users, its owner,
-// and a look that is not old.
+// more nor less than what was so within the last look, unless something hinders it; and no agent writes much
+// more often than something changed. Once everything is quiet each status tells its machine as it is: GPUs,
+// health, users, its owner, and a look that is not old.
 // (Where annotations of pods are edited or forged, users are not judged: an agent believes what a pod's object
 // says when it is first seen.)
 // What fails is drawn from a generator of its own. Nothing of the agent's code is asked. Must not outlive the
