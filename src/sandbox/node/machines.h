@@ -99,7 +99,7 @@ class Machines {
   /// As the driver says it now.
   [[nodiscard]] static agent::LookPtr look(const Machine& machine);
   /// As the container runtime says it now: what containers were told, by what their pods said when they
-  /// started, else by the device plugin.
+  /// started, else by the device plugin. (Of the latter a real runtime tells noderim/ nothing yet.)
   [[nodiscard]] agent::ContainersLook containers(const Machine& machine) const;
 
  private:
