@@ -50,7 +50,7 @@ AgentSide::AgentSide(sandbox::World& world, const Plan& plan)
     : world_{world},
       plan_{plan},
       rng_{plan.seed ^ kAgentFaultSeed},
-      judges_users_{!plan.has(Feature::PodEdits) && !plan.has(Feature::Forged)} {
+      judges_users_{!plan.has(Feature::PodEdits) && !plan.has(Feature::Forged) && !plan.has(Feature::Large)} {
   sandbox::Transport& wire = world_.agentWire();
   wire.setJudge([this](sandbox::ReplicaId id, const kapi::Call& call) { return resultOf(id, call); });
   wire.setStreamJudge([this](sandbox::ReplicaId, kapi::Token) { return lateness(); });
@@ -148,7 +148,7 @@ AgentSide::Users AgentSide::usersOn(const Machines::Machine& machine) const {
 void AgentSide::look() {
   const std::uint64_t containers = world_.kubelet().changes();
   const std::uint64_t machines = world_.machines().changes();
-  if (containers == seen_containers_ && machines == seen_machines_) { return; }
+  if (!judges_users_ || (containers == seen_containers_ && machines == seen_machines_)) { return; }
   seen_containers_ = containers;
   seen_machines_ = machines;
   const Mono now = world_.now().mono;
@@ -215,7 +215,8 @@ void AgentSide::statusLeaves(const std::string& name, const Value& status) {
 }
 
 void AgentSide::answered(sandbox::ReplicaId id, const kapi::Call& call, const kapi::Outcome& outcome) {
-  if (call.subresource != "status" || outcome.result != kapi::CallResult::Applied) { return; }
+  const bool written = call.subresource == "status" && outcome.result == kapi::CallResult::Applied;
+  if (!written || !judges_users_) { return; }
   const std::string& name = world_.agents().nodeOf(id);
   Node& node = nodes_[name];
   const Mono now = world_.now().mono;
