@@ -98,7 +98,7 @@ void Users::give(Pod& pod, std::set<std::string> names) const {
 
 void Users::changed(const model::Pod& pod) {
   Pod& mine = pods_[pod.uid];
-  const bool is_late = mine.told || (std::exchange(mine.is_there, true) && mine.has_containers);
+  const bool is_late = std::exchange(mine.is_there, true) && mine.has_containers;
   auto allocation = allocationOf(pod);
   if (!allocation.empty() && !is_late && !std::exchange(mine.allocated, true)) {  // it is written once
     give(mine, std::move(allocation));

@@ -161,7 +161,7 @@ void AgentSide::look() {
     const Users users = usersOn(machine);
     const bool knows_not = world_.agents().of(name) == nullptr || node.ignorant_until > now;
     if (other_hardware || (node.shaken && knows_not)) { node.shaken = now; }
-    noteUnclear(node, users);
+    noteUnclear(name, node);
     const bool other_users = node.users.set(users, now);
     if (other_process || other_users || other_hardware) { node.changes.push_back(now); }
   }
@@ -169,13 +169,12 @@ void AgentSide::look() {
 
 /// Told by number, a pod whose containers start as numbers change has one GPU for its scheduler and agent,
 /// and another one for the driver.
-void AgentSide::noteUnclear(Node& node, const Users& now_there) {
+void AgentSide::noteUnclear(const std::string& name, Node& node) {
   const Mono now = world_.now().mono;
-  if (!node.shaken || *node.shaken + kSettles <= now) { return; }
-  for (const auto& user : now_there) {
-    const bool was_there =
-        node.users.any(now - kSettles, now - kSeen, [&](const Users& u) { return u.contains(user); });
-    if (!was_there) { unclear_.insert(user.second); }
+  const bool shaken = node.shaken && *node.shaken + kSettles > now;
+  for (const auto& running : world_.kubelet().running(name)) {
+    const Mono began = node.began.try_emplace(running.uid, now).first->second;
+    if (shaken && began + kSeen > now) { unclear_.insert(running.uid); }
   }
 }
 

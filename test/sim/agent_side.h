@@ -46,6 +46,7 @@ class AgentSide {
     Mono blind_until{};            // its container runtime says nothing
     Mono ignorant_until{};         // its driver hangs
     std::optional<Mono> shaken{};  // the last moment at which its agent did not know how its GPUs changed
+    std::map<std::string, Mono> began{};  // uids of pods -> when they had containers first
     std::deque<Mono> changes{};
     std::deque<Mono> writes{};  // that were carried out
     Users counted{};            // of the last change
@@ -58,7 +59,7 @@ class AgentSide {
   void statusLeaves(const std::string& node, const json::Value& status);
   [[nodiscard]] Users usersOn(const sandbox::Machines::Machine& machine) const;
   [[nodiscard]] std::string wrongOf(const std::string& name, const sandbox::Machines::Machine& machine) const;
-  void noteUnclear(Node& node, const Users& now_there);
+  void noteUnclear(const std::string& name, Node& node);
   void wrong(std::string what);
 
   sandbox::World& world_;
