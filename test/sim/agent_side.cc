@@ -124,7 +124,10 @@ CallFault AgentSide::resultOf(sandbox::ReplicaId id, const kapi::Call& call) {
     case 2: return {How::Refused, kapi::isRead(call.verb) ? 500 : 409, {}, false, false};
     case 3: return {How::LostBefore, 0, {}, false, false};
     case 4: return {How::LostAfter, 0, {}, false, false};
-    case 5: return {How::Late, 0, Duration{50ms} * (1 + rng_.below(200)), false, false};
+    case 5: {
+      const How how = plan_.has(Feature::LateStatuses) ? How::Late : How::LostBefore;
+      return {how, 0, Duration{50ms} * (1 + rng_.below(200)), false, false};
+    }
     case 6: return {How::Normal, 0, {}, true, false};
     default: return {How::Normal, 0, {}, false, true};
   }

@@ -446,6 +446,7 @@ void addScenes(Scenes& scenes, Feature feature) {
     case Feature::Rates:
     case Feature::Standby:
     case Feature::Unknown:
+    case Feature::LateStatuses:
     case Feature::Webhook:
     case Feature::Uuids: return;
   }
