@@ -32,7 +32,7 @@ struct Gpu {
   std::string uuid;  // "" where the driver cannot say it
   std::string model;
   std::int64_t memory_mib = 0;
-  std::string pci_bus_id;  // 00000000:1B:00.0; "" of one that is simulated
+  std::string pci_bus_id;  // 00000000:1B:00.0; "" where the driver cannot say it
   int numa_node = -1;      // -1: none, or not known
   model::Health health = model::Health::Healthy;
   std::string reason;  // why it is not Healthy

@@ -1,5 +1,7 @@
 #include "agent/simulated.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 namespace gs::agent {
@@ -22,6 +24,7 @@ Hardware hardwareOf(const kapi::SimNode& node) {
     gpu.uuid = d.uuid;
     gpu.model = d.model;
     gpu.memory_mib = d.memory_mib;
+    gpu.pci_bus_id = fmt::format("{:08X}:{:02X}:00.0", d.id / 256, d.id % 256);
     gpu.health = d.health;
     gpu.reason = d.health_reason;
     out.gpus.push_back(std::move(gpu));

@@ -87,13 +87,14 @@ void Users::resolve(Pod& pod) const {
 }
 
 void Users::seed(const std::vector<Device>& devices) {
+  for (const Device& device : devices) { ids_before_.insert(std::to_string(device.id)); }
   for (const Device& device : devices) {
     for (const auto& uid : device.in_use_by) {
       if (has_looked_ && !pods_.contains(uid)) { continue; }
       Pod& mine = pods_[uid];
       if (!std::exchange(mine.seeded, true)) {
         mine.gpus.clear();
-        std::erase_if(mine.said, isId);
+        std::erase_if(mine.said, [this](const auto& name) { return ids_before_.contains(name); });
       }
       mine.gpus.insert(nameOf(device));
       mine.has_containers |= !has_looked_;
@@ -101,21 +102,27 @@ void Users::seed(const std::vector<Device>& devices) {
   }
 }
 
-/// It is written once. Ids of a pod that was seeded may be those of another order.
-void Users::allocate(Pod& pod, std::set<std::string> names) const {
-  if (names.empty() || std::exchange(pod.allocated, true)) { return; }
-  const bool by_id = std::any_of(names.begin(), names.end(), isId);
-  if (pod.seeded && by_id) { return; }
-  const std::set<std::string> before = std::exchange(pod.gpus, {});
-  pod.said = std::move(names);
+/// What a pod says that it was given. Of one that was seeded, ids that were published then are known already,
+/// and may be others' by now.
+void Users::give(Pod& pod, std::set<std::string> names) const {
+  if (pod.seeded) {
+    std::erase_if(names, [this](const auto& name) { return ids_before_.contains(name); });
+    pod.said.merge(names);
+  } else {
+    pod.gpus.clear();
+    pod.said = std::move(names);
+  }
   resolve(pod);
-  if (pod.seeded && !pod.said.empty()) { pod.gpus.insert(before.begin(), before.end()); }
 }
 
+/// The object says it once, before there are containers: what is written there later is somebody's edit.
 void Users::changed(const model::Pod& pod) {
   Pod& mine = pods_[pod.uid];
-  mine.is_there = true;
-  allocate(mine, allocationOf(pod));
+  const bool is_late = std::exchange(mine.is_there, true) && mine.has_containers;
+  auto allocation = allocationOf(pod);
+  if (!is_late && !allocation.empty() && !std::exchange(mine.allocated, true)) {
+    give(mine, std::move(allocation));
+  }
   if (pod.finished() && !std::exchange(mine.ended, true)) { end(mine); }
 }
 
@@ -132,9 +139,8 @@ void Users::seen(const Containers& containers) {
   has_looked_ = true;
   for (const auto& [uid, what] : containers.pods) {
     Pod& mine = pods_[uid];
-    if (!what.visible || mine.allocated || mine.seeded || std::exchange(mine.told, true)) { continue; }
-    mine.said = namedIn(*what.visible);
-    resolve(mine);
+    if (!what.visible || mine.allocated || std::exchange(mine.told, true)) { continue; }
+    give(mine, namedIn(*what.visible));
   }
   for (auto it = pods_.begin(); it != pods_.end();) {
     Pod& mine = it->second;

@@ -283,5 +283,73 @@ TEST_F(UsersTest, WhatIsKeptWhileTheRuntimeIsSilentIsBounded) {
   EXPECT_LE(users.size(), 4'096U);
 }
 
+/// Whoever may edit pods frees no GPU that containers have.
+TEST_F(UsersTest, WhatIsWrittenWhileContainersRunCountsForNothing) {
+  users.changed(pod("p").value());  // a device plugin's
+  look({{"p", "GPU-a"}});
+  users.changed(pod("q").value());
+  look({{"p", "GPU-a"}, {"q", std::nullopt}});
+  for (const char* uid : {"p", "q"}) { users.changed(pod(uid).allocated("n:1").value()); }
+  EXPECT_EQ(text(), "p|-|-");
+}
+
+/// What the object said when it was first seen means the GPUs of then.
+TEST_F(UsersTest, TheSameSaidLaterMeansTheSame) {
+  users.changed(pod("p").allocated("n:0").value());
+  devices = gpus({"GPU-c", "GPU-a", "GPU-b"});
+  users.number(devices);
+  look({{"p", "0"}});
+  EXPECT_EQ(text(), "-|p|-");
+}
+
+/// Numbered anew twice, by two restarts: what stood there in between says what the id of before meant.
+TEST(UsersOfAnEarlierAgent, AreKnownByWhatItPublished) {
+  const auto p = PodBuilder{"p"}.uid("p").running().allocated("n:0").value();
+  for (const bool pod_first : {false, true}) {
+    SCOPED_TRACE(pod_first);
+    auto before = gpus({"GPU-b", "GPU-a"});
+    before[1].in_use_by = {Uid{"p"}};
+    Users users;
+    if (pod_first) { users.changed(p); }
+    users.seed(before);
+    users.number(before);
+    if (!pod_first) { users.changed(p); }
+    users.seen({{{Uid{"p"}, {"0"}}}});
+    users.number(gpus({"GPU-b"}));
+    EXPECT_EQ(users.of(before[1]), (std::vector<Uid>{Uid{"p"}}));
+    EXPECT_EQ(users.of(before[0]), std::vector<Uid>{});
+  }
+}
+
+TEST(UsersOfAnEarlierAgent, HaveWhatTheyNameByUuidAndWhatNobodyCouldLookUp) {
+  auto before = gpus({"GPU-a", "GPU-b"});
+  before[0].in_use_by = {Uid{"p"}, Uid{"q"}};
+  Users users;
+  users.seed(before);
+  users.number(before);
+  users.changed(PodBuilder{"p"}.uid("p").running().allocated("n:0,2").value());
+  users.seen({{{Uid{"p"}, {}}, {Uid{"q"}, {"GPU-b"}}}});
+  const auto now = gpus({"GPU-a", "GPU-b", "GPU-c"});
+  users.number(now);
+  EXPECT_EQ(users.of(now[0]), (std::vector<Uid>{Uid{"p"}, Uid{"q"}}));
+  EXPECT_EQ(users.of(now[1]), (std::vector<Uid>{Uid{"q"}}));
+  EXPECT_EQ(users.of(now[2]), (std::vector<Uid>{Uid{"p"}}));
+}
+
+TEST(UsersOfAnEarlierAgent, AreForgottenWhenNobodyNamesThem) {
+  auto before = gpus({"GPU-a"});
+  before[0].in_use_by = {Uid{"p"}};
+  Users users;
+  users.seed(before);
+  users.number(before);
+  EXPECT_EQ(users.size(), 1U);
+  users.gone(Uid{"p"});
+  EXPECT_EQ(users.of(before[0]), (std::vector<Uid>{Uid{"p"}})) << "until a look says otherwise";
+  users.seen({});
+  EXPECT_EQ(users.of(before[0]), std::vector<Uid>{});
+  users.seen({});
+  EXPECT_EQ(users.size(), 0U);
+}
+
 }  // namespace
 }  // namespace gs::agent

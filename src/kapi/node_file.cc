@@ -256,30 +256,6 @@ constexpr const char* kDefaultFile = R"({"nodes": [
    "gpus": {"count": 8, "model": "NVIDIA-A100-SXM4-80GB", "memoryMiB": 81920,
             "islands": [{"ids": [0, 1, 2, 3], "bandwidthGBps": 600}, {"ids": [4, 5, 6, 7], "bandwidthGBps": 600}]}}]})";
 
-const char* healthText(model::Health health) {
-  switch (health) {
-    case model::Health::Healthy: return "Healthy";
-    case model::Health::Unhealthy: return "Unhealthy";
-    case model::Health::Unknown: break;
-  }
-  return "Unknown";
-}
-
-Value encodeDevice(const Device& d) {
-  Value out = json::Object{{"id", d.id},
-                           {"uuid", d.uuid},
-                           {"model", d.model},
-                           {"memoryMiB", d.memory_mib},
-                           {"health", healthText(d.health)},
-                           {"island", d.island},
-                           {"bandwidthGBps", d.bandwidth_gbps}};
-  if (!d.health_reason.empty()) { out.set("healthReason", d.health_reason); }
-  for (const auto& link : d.links) {
-    out.child("links").array().emplace_back(json::Object{{"to", link.to}, {"gbps", link.gbps}});
-  }
-  return out;
-}
-
 }  // namespace
 
 Result<std::vector<SimNode>> readNodeFile(const Value& file) {
@@ -336,41 +312,6 @@ Value encodeNode(const SimNode& node) {
   status.child("conditions")
       .array()
       .emplace_back(json::Object{{"type", "Ready"}, {"status", "True"}, {"reason", "KubeletReady"}});
-  return out;
-}
-
-namespace {
-
-/// What `kubectl get gns` shows and no column can count. Nothing decides by it.
-void setCounts(Value& status, const std::vector<Device>& devices) {
-  std::size_t healthy = 0;
-  std::size_t free = 0;
-  std::set<std::string> islands;
-  for (const Device& d : devices) {
-    const bool well = d.health == model::Health::Healthy;
-    healthy += well ? 1 : 0;
-    free += well && d.in_use_by.empty() ? 1 : 0;
-    islands.insert(d.island);
-  }
-  status.set("total", devices.size());
-  status.set("healthy", healthy);
-  status.set("free", free);
-  status.set("islands", islands.size());
-}
-
-}  // namespace
-
-Value encodeGpuNodeStatus(const SimNode& node, const std::string& observed_time) {
-  Value out = json::Object{{"apiVersion", "gpu.scheduling/v1"}, {"kind", "GpuNodeStatus"}};
-  out.child("metadata").set("name", node.name.text);
-  out.child("spec").set("nodeName", node.name.text);
-  Value& status = out.child("status");
-  setCounts(status, node.devices);
-  json::Array devices;
-  for (const Device& d : node.devices) { devices.push_back(encodeDevice(d)); }
-  status.set("devices", std::move(devices));
-  status.set("enforcement", enforcementName(node.enforcement));
-  if (!observed_time.empty()) { status.set("observedTime", observed_time); }
   return out;
 }
 

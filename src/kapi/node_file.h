@@ -41,9 +41,7 @@ struct SimNode {
 /// topology=nvlink).
 [[nodiscard]] std::vector<SimNode> defaultNodes();
 
-/// The objects an API server would hold for it.
+/// Its Node. (What is said of its GPUs is the agent's: agent/simulated.h, agent/status.h.)
 [[nodiscard]] json::Value encodeNode(const SimNode& node);
-/// `observed_time` "" leaves it out.
-[[nodiscard]] json::Value encodeGpuNodeStatus(const SimNode& node, const std::string& observed_time);
 
 }  // namespace gs::kapi

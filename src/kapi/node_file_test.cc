@@ -140,32 +140,5 @@ TEST(EncodeNode, DecodesToTheSameFacts) {
   EXPECT_EQ(node.allocatable.get(model::kNvidiaGpu), 7);
 }
 
-TEST(EncodeGpuNodeStatus, DecodesToTheSameDevices) {
-  SimNode sim = defaultNodes()[1];
-  sim.devices[2].health = model::Health::Unknown;
-  sim.devices[3].health_reason = "XID 79";
-  sim.devices[0].links = {{1, 600}};
-  sim.enforcement = model::Enforcement::Env;
-  const auto v = encodeGpuNodeStatus(sim, "2025-06-15T15:06:40Z");
-  const model::GpuNodeStatus s = decodeGpuNodeStatus(v);
-  EXPECT_EQ(s.node, sim.name);
-  EXPECT_EQ(s.devices, sim.devices);
-  EXPECT_EQ(s.observed_time, "2025-06-15T15:06:40Z");
-  EXPECT_EQ(s.enforcement, model::Enforcement::Env);
-  EXPECT_EQ(v["status"]["total"].integer(), 8);
-  const json::Value by_hand = encodeGpuNodeStatus(sim, "");
-  EXPECT_EQ(by_hand["status"].find("observedTime"), nullptr);
-}
-
-TEST(EncodeGpuNodeStatus, CountsWhatColumnsShow) {
-  SimNode sim = defaultNodes()[1];
-  sim.devices[2].health = model::Health::Unknown;
-  for (const std::size_t i : {2, 5}) { sim.devices[i].in_use_by = {model::Uid{"u"}}; }
-  const json::Value status = encodeGpuNodeStatus(sim, "")["status"];
-  EXPECT_EQ(status["healthy"].integer(), 7);
-  EXPECT_EQ(status["free"].integer(), 6);
-  EXPECT_EQ(status["islands"].integer(), 2);
-}
-
 }  // namespace
 }  // namespace gs::kapi

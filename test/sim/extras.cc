@@ -234,9 +234,9 @@ void Extras::ownLease(const Step& s) {
 // ---- nodes
 
 void Extras::renumber(const Step& s) {
-  auto& agents = world_.agents();
+  auto& machines = world_.machines();
   const std::string node = nodeName(s.x);
-  auto devices = agents.devicesOf(node);
+  auto devices = machines.devicesOf(node);
   if (devices.empty()) { return; }
   const auto at = static_cast<std::size_t>(s.z) % devices.size();
   auto uuids = devices;
@@ -248,7 +248,7 @@ void Extras::renumber(const Step& s) {
     default: uuids.erase(uuids.begin() + static_cast<std::ptrdiff_t>(at)); break;
   }
   for (std::size_t i = 0; i < uuids.size(); ++i) { uuids[i].id = static_cast<int>(i); }
-  agents.setDevices(node, std::move(uuids));
+  machines.setDevices(node, std::move(uuids));
   world_.touch();
 }
 

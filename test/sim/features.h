@@ -39,8 +39,11 @@ enum class Feature : std::uint8_t {
   KubeScheduler,  // a kube-scheduler places some of the pods, and asks us as its extender
   Gangs,          // pods that ask for shares are bound together or not at all, as by Volcano
   Maps,           // pods that name node and GPUs in a map, which may be wrong; names of nodes move
+  Agents,         // agents' calls fail and come late, agents die, drivers hang, runtimes are silent
+  LateStatuses,   // of agents' calls that fail some land up to 10 s later
+  Webhook,        // admission asks our webhook, by which containers of claims' pods are told their GPUs
 };
-inline constexpr std::size_t kFeatures = 27;
+inline constexpr std::size_t kFeatures = 30;
 using Features = std::set<Feature>;
 
 [[nodiscard]] const char* nameOf(Feature feature);

@@ -406,6 +406,7 @@ void Judge::statusChanged(const apiserver::HistoryEntry& entry) {
   last_change_ = now_;
   const std::string& node = entry.key.name;
   const auto before = gpus_;
+  std::map<int, Link> links;
   has_status_[node].set(entry.after != nullptr, now_);
   std::erase_if(gpus_, [&](const auto& gpu) { return gpu.first.node == node; });
   const Value& after = entry.after == nullptr ? Value{} : *entry.after;
@@ -418,7 +419,7 @@ void Judge::statusChanged(const apiserver::HistoryEntry& entry) {
     uuids_[device].set(gpu.uuid, now_);
     healths_[device].set(gpu.health, now_);
     unknown_seen_ = unknown_seen_ || (gpu.health == "Unknown" && plan_.has(Feature::Unknown));
-    links_[device] = {str(d["island"]), d["bandwidthGBps"].intOr(0)};
+    links[device.id] = {str(d["island"]), d["bandwidthGBps"].intOr(0)};
     givable_[device].set(gpu.health != "Unhealthy", now_);
     const auto was = before.find(device);
     for (const Value& uid : d["inUseBy"].items()) {
@@ -426,6 +427,7 @@ void Judge::statusChanged(const apiserver::HistoryEntry& entry) {
       gpu.in_use[str(uid)] = known ? was->second.in_use.at(str(uid)) : now_;
     }
   }
+  if (entry.after != nullptr) { links_[node].set(std::move(links), now_); }
   for (const auto& [device, gpu] : before) {
     if (device.node != node || gpus_.contains(device)) { continue; }
     givable_[device].set(false, now_);

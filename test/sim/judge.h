@@ -38,7 +38,7 @@ class Judge {
   Judge(sandbox::World& world, const Plan& plan)
       : api_{world.api()},
         kubelet_{world.kubelet()},
-        machines_{world.agents()},
+        machines_{world.machines()},
         agents_{plan.agents},
         plan_{plan} {}
 
@@ -167,6 +167,7 @@ class Judge {
   struct Link {
     std::string island;
     std::int64_t gbps = 0;
+    friend bool operator==(const Link&, const Link&) = default;
   };
   struct Node {
     bool there = false;
@@ -238,7 +239,7 @@ class Judge {
   void asAsked(const std::string& uid, const Pod& pod, Mono decided);
   void asClaimed(const std::string& uid, const Pod& pod, Mono decided);
   void asMapped(const std::string& uid, const Pod& pod, Mono decided);
-  [[nodiscard]] bool isLinked(const Pod& pod, std::int64_t gbps) const;
+  [[nodiscard]] bool isLinked(const Pod& pod, std::int64_t gbps, Mono decided) const;
   [[nodiscard]] bool isListed(const std::string& node, Mono decided) const;
   [[nodiscard]] bool isBare(const std::string& node, Mono decided) const;
   [[nodiscard]] std::int64_t mostAllocatable(const std::string& node, Mono decided) const;
@@ -327,6 +328,7 @@ class Judge {
   [[nodiscard]] std::vector<Device> heldByName(const Pod& pod) const;
   [[nodiscard]] bool isOfForged(const Lease& lease) const;
   [[nodiscard]] bool isMisread(const std::string& uid, const Pod& pod) const;
+  [[nodiscard]] bool isToldOther(const std::string& uid, const Pod& pod) const;
   [[nodiscard]] std::string podWrong(const std::string& uid, const Pod& pod) const;
   /// Anywhere, but for those nodes.
   [[nodiscard]] bool shouldFit(const Pod& pod, const std::set<std::string>& without = {}) const;
@@ -343,7 +345,7 @@ class Judge {
 
   apiserver::Api& api_;
   const sandbox::Kubelet& kubelet_;
-  const sandbox::NodeAgents& machines_;
+  const sandbox::Machines& machines_;
   bool agents_;
   const Plan& plan_;
   bool hand_ = false;
@@ -369,11 +371,11 @@ class Judge {
   std::map<Device, Past<std::string>> healths_;
   std::map<Device, Past<bool>> open_;  // Healthy, and nobody's: since one was Unknown
   bool unknown_seen_ = false;
-  std::set<Device> others_;                       // leases of that name that are not managed
-  std::map<std::string, Mono> name_free_;         // node -> when one of those went last
-  std::map<Device, Link> links_;                  // as its status last said
-  std::map<std::string, Past<bool>> has_status_;  // by node
-  std::set<std::string> enforced_;                // nodes whose agents give containers what was chosen
+  std::set<Device> others_;                                 // leases of that name that are not managed
+  std::map<std::string, Mono> name_free_;                   // node -> when one of those went last
+  std::map<std::string, Past<std::map<int, Link>>> links_;  // of a node's GPUs, as its status said
+  std::map<std::string, Past<bool>> has_status_;            // by node
+  std::set<std::string> enforced_;  // nodes whose agents give containers what was chosen
   std::map<std::string, Node> nodes_;
   std::map<std::string, Past<Node>> past_nodes_;
   std::map<std::string, Past<std::string>> named_;  // by the name that maps have: the node, "" none

@@ -100,7 +100,8 @@ void Judge::asClaimed(const std::string& uid, const Pod& pod, Mono decided) {
     return lease != leases_.end() && lease->second.isSharedBy(uid);
   });
   const auto suits = [&](const Ask& ask) {
-    return ask.there && ask.count == size && ask.shared == shares && (!ask.near || isLinked(pod, ask.gbps));
+    return ask.there && ask.count == size && ask.shared == shares &&
+           (!ask.near || isLinked(pod, ask.gbps, decided));
   };
   if (!any(suits)) {
     wrong(fmt::format("{} was bound to {}{}, which is not what claim {} asks for", pod.text(), pod.allocated,
@@ -129,15 +130,18 @@ void Judge::asMapped(const std::string& uid, const Pod& pod, Mono decided) {
 }
 
 /// All in one island, where each pair has so much bandwidth. One GPU needs no link.
-bool Judge::isLinked(const Pod& pod, std::int64_t gbps) const {
-  if (pod.ids.size() < 2) { return true; }
-  const auto linkOf = [&](int id) {
-    const auto link = links_.find({pod.node, id});
-    return link == links_.end() ? Link{} : link->second;
-  };
-  const std::string island = linkOf(pod.ids.front()).island;
-  return std::all_of(pod.ids.begin(), pod.ids.end(),
-                     [&](int id) { return linkOf(id).island == island && linkOf(id).gbps >= gbps; });
+bool Judge::isLinked(const Pod& pod, std::int64_t gbps, Mono decided) const {
+  const auto past = links_.find(pod.node);
+  if (pod.ids.size() < 2 || past == links_.end()) { return pod.ids.size() < 2; }
+  return past->second.any(decided - kKnown, decided, [&](const std::map<int, Link>& links) {
+    const auto linkOf = [&](int id) {
+      const auto link = links.find(id);
+      return link == links.end() ? Link{} : link->second;
+    };
+    const std::string island = linkOf(pod.ids.front()).island;
+    return std::all_of(pod.ids.begin(), pod.ids.end(),
+                       [&](int id) { return linkOf(id).island == island && linkOf(id).gbps >= gbps; });
+  });
 }
 
 /// Pods without an allocation hold GPUs that nobody can name (R13), but for those that the agent sees them

@@ -338,6 +338,17 @@ bool Judge::isOfForged(const Lease& lease) const {
   });
 }
 
+/// Its containers see other GPUs than it has, though admission asked the webhook, which tells those of our
+/// schedulers' pods. What somebody edited, or a restore took back, they do not see.
+bool Judge::isToldOther(const std::string& uid, const Pod& pod) const {
+  const bool edited =
+      pod.scheduler != kOurs || pod.retold || pod.misled || pod.renamed || went_back_ != Mono{};
+  if (!plan_.has(Feature::Webhook) || pod.claim.empty() || edited) { return false; }
+  const sandbox::Env* env = kubelet_.envOf(uid);
+  const auto told = env == nullptr ? sandbox::Env::const_iterator{} : env->find("CUDA_VISIBLE_DEVICES");
+  return env != nullptr && (told == env->end() || told->second != pod.visible);
+}
+
 std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
   if (pod.by_hand) { return ""; }
   for (const Device& device : pod.live() ? heldByName(pod) : std::vector<Device>{}) {
@@ -366,6 +377,9 @@ std::string Judge::podWrong(const std::string& uid, const Pod& pod) const {
   if (pod.live() && !plan_.has(Feature::Uuids) && pod.visible != model::printIds(pod.ids)) {
     return fmt::format("pod {}/{} has GPUs {} and sees {}", pod.ns, pod.name, model::printIds(pod.ids),
                        pod.visible);
+  }
+  if (pod.live() && isToldOther(uid, pod)) {
+    return fmt::format("{} has GPUs {}, and its containers are told others", pod.text(), pod.visible);
   }
   const bool waits = pod.node.empty() && !pod.deleting && !pod.finished;
   if (waits && !never_placed_.contains(pod.name) && shouldFit(pod)) {

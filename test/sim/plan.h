@@ -85,12 +85,18 @@ enum class Op : std::uint8_t {
   // x slot, y how, z seconds: its pod is failed once it is bound, its containers waiting,
   // and goes so much later
   FailUnstarted,
-  KubeRestart,  // kube-scheduler forgets what it knew
-  GangComes,    // x gang, y flavour, z members: pods that ask for shares, and are bound together
-  GangGoes,     // x gang, y 1: by force, z which member, from 1; 0: all
-  GangEnds,     // x gang
-  MapPod,       // x slot, y node by which name, z which GPUs: a pod with a map (mapText())
-  NameNode,     // x node, y which name: its label gpu-node-name
+  KubeRestart,    // kube-scheduler forgets what it knew
+  GangComes,      // x gang, y flavour, z members: pods that ask for shares, and are bound together
+  GangGoes,       // x gang, y 1: by force, z which member, from 1; 0: all
+  GangEnds,       // x gang
+  MapPod,         // x slot, y node by which name, z which GPUs: a pod with a map (mapText())
+  NameNode,       // x node, y which name: its label gpu-node-name
+  AgentFaults,    // y seconds, z permille: agents' calls are refused, lost, late, or their last ones
+  AgentSlow,      // y seconds, z ms at most: agents' watches bring things late
+  AgentDies,      // x node: another process starts
+  Plug,           // x node, y GPUs from now on, which its agent sees come and go
+  DriverFails,    // x node, y seconds: a call of its driver hangs
+  RuntimeSilent,  // x node, y seconds: its container runtime does not answer
 };
 
 struct Step {

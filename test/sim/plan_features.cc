@@ -303,6 +303,26 @@ class Scenes {
     }
   }
 
+  /// Pods come and go while nodes' agents are hindered.
+  void agents() {
+    for (int scenes = 2 + below(3); scenes > 0; --scenes) {
+      const milliseconds at = any(kPlayTime);
+      const int node = below(kNodes);
+      pods(at - milliseconds{3'000}, milliseconds{8'000}, 5);
+      if (rng_.chance(70)) { add(at, Op::AgentFaults, 0, 3 + below(12), 100 + below(600)); }
+      if (rng_.chance(40)) { add(at, Op::AgentSlow, 0, 3 + below(12), 500 + below(8'000)); }
+      for (int i = below(3); i > 0; --i) { add(at + any(milliseconds{6'000}), Op::AgentDies, below(kNodes)); }
+      if (rng_.chance(40)) { add(at + any(milliseconds{4'000}), Op::Plug, node, below(5)); }
+      if (rng_.chance(40)) { add(at + any(milliseconds{4'000}), Op::DriverFails, node, 2 + below(20)); }
+      if (rng_.chance(40)) { add(at + any(milliseconds{4'000}), Op::RuntimeSilent, node, 2 + below(20)); }
+      for (int i = 1 + below(4); i > 0; --i) {
+        constexpr Op kEnds[] = {Op::EndPod, Op::DeletePod, Op::KillPod, Op::KillPod};
+        add(at + any(milliseconds{8'000}), kEnds[below(4)], below(kSlots));
+      }
+      pods(at + milliseconds{2'000}, milliseconds{12'000}, 4);
+    }
+  }
+
   /// More pods that ask by number than the rest has.
   void unenforced() {
     for (int i = 4 + below(8); i > 0; --i) { add(any(kPlayTime), Op::AddPod, below(kSlots), 7 + below(2)); }
@@ -409,6 +429,7 @@ void addScenes(Scenes& scenes, Feature feature) {
     case Feature::Forged: return scenes.forged();
     case Feature::Unmanaged: return scenes.unmanaged();
     case Feature::Another: return scenes.another();
+    case Feature::Agents: return scenes.agents();
     case Feature::Restore: return scenes.restore();
     case Feature::Resources: return scenes.resources();
     case Feature::Enforcer: return scenes.enforcer();
@@ -425,6 +446,8 @@ void addScenes(Scenes& scenes, Feature feature) {
     case Feature::Rates:
     case Feature::Standby:
     case Feature::Unknown:
+    case Feature::LateStatuses:
+    case Feature::Webhook:
     case Feature::Uuids: return;
   }
 }
@@ -485,6 +508,12 @@ std::string featureText(const Step& s) {
       return fmt::format(
           "pod {} is failed as it is bound, its containers waiting, how {}, and goes {} s later", slotOf(s.x),
           s.y, s.z);
+    case Op::AgentFaults: return fmt::format("{} permille of agents' calls fail for {} s", s.z, s.y);
+    case Op::AgentSlow: return fmt::format("watches of agents are up to {} ms late for {} s", s.z, s.y);
+    case Op::AgentDies: return fmt::format("the agent of node {} dies", s.x);
+    case Op::Plug: return fmt::format("node {} has {} GPUs, which its agent sees", s.x, s.y);
+    case Op::DriverFails: return fmt::format("the driver of node {} hangs for {} s", s.x, s.y);
+    case Op::RuntimeSilent: return fmt::format("the runtime of node {} is silent for {} s", s.x, s.y);
     case Op::KubeRestart: return "kube-scheduler restarts";
     case Op::GangComes: return fmt::format("gang {} comes, {} pods of flavour {}", s.x, s.z, s.y);
     case Op::GangGoes:

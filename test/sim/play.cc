@@ -10,6 +10,7 @@
 #include "kapi/kinds.h"
 #include "kapi/paths.h"
 #include "sandbox/world/world.h"
+#include "test/sim/agent_side.h"
 #include "test/sim/call_rates.h"
 #include "test/sim/cluster.h"
 #include "test/sim/extras.h"
@@ -42,6 +43,7 @@ sandbox::World::Options optionsOf(const Plan& plan) {
   sandbox::World::Options options;
   options.seed = plan.seed;
   options.agents = plan.agents;
+  options.webhook = plan.has(Feature::Webhook);
   options.nodes.clear();
   const int nodes = plan.has(Feature::Large) ? kNodes + kLargeNodes : kNodes;
   for (int i = 0; i < nodes; ++i) { options.nodes.push_back(simNode(i, !plan.has(Feature::Unenforced))); }
@@ -59,6 +61,7 @@ class Play {
         ledgers_{world_, plan.has(Feature::Standby)},
         extras_{world_, judge_, ledgers_, plan} {
     if (plan.hasShares()) { shares_ = std::make_unique<ShareSide>(world_, plan); }
+    if (plan.agents) { agents_ = std::make_unique<AgentSide>(world_, plan); }
     if (plan.has(Feature::KubeScheduler)) { kube_ = std::make_unique<KubeSide>(world_, plan); }
     world_.setListener([this](auto, extender::RequestId id, const extender::Answer& answer) {
       const bool is_kubes = kube_ && kube_->answered(id, answer);
@@ -117,9 +120,11 @@ class Play {
     leader_ = leader;
     extras_.look();
     if (kube_) { kube_->look(); }
+    if (agents_) { agents_->look(); }
     const std::string& more = of_ours.empty() && shares_ ? shares_->watch() : of_ours;
     const std::string& of_kube = more.empty() && kube_ ? kube_->problem() : more;
-    const std::string& problem = of_kube.empty() ? rates_.problem() : of_kube;
+    const std::string& of_agents = of_kube.empty() && agents_ ? agents_->problem() : of_kube;
+    const std::string& problem = of_agents.empty() ? rates_.problem() : of_agents;
     if (problem.empty()) { return true; }
     if (out_.problem.empty()) {
       out_.problem = problem;
@@ -372,6 +377,14 @@ class Play {
         slow_until_ = world_.now().mono + std::chrono::seconds{s.y};
         slow_ms_ = s.z;
         return;
+      case Op::AgentFaults:
+      case Op::AgentSlow:
+      case Op::AgentDies:
+      case Op::Plug:
+      case Op::DriverFails:
+      case Op::RuntimeSilent:
+        if (agents_) { agents_->carryOut(s); }
+        return;
       case Op::KubeRestart: return kube_->restart();
       case Op::Restore:
         extras_.carryOut(s);
@@ -434,24 +447,24 @@ class Play {
   }
 
   void changeNode(const Step& s) {
-    auto& agents = world_.agents();
+    auto& machines = world_.machines();
     const std::string node = nodeName(s.x);
     const bool there = !gone_.contains(s.x);
     if (s.op == Op::NodeBack) {
-      if (gone_.erase(s.x) > 0) { agents.addNode(simNode(s.x, !plan_.has(Feature::Unenforced))); }
+      if (gone_.erase(s.x) > 0) { machines.addNode(simNode(s.x, !plan_.has(Feature::Unenforced))); }
     } else if (there && s.op == Op::NodeGone) {
       gone_.insert(s.x);
-      agents.removeNode(node);
+      machines.removeNode(node);
     } else if (there && s.op == Op::GpuHealth) {
       constexpr model::Health kHealth[] = {model::Health::Healthy, model::Health::Unhealthy,
                                            model::Health::Unknown};
-      agents.setHealth(node, s.y, kHealth[s.z]);
+      machines.setHealth(node, s.y, kHealth[s.z]);
     } else if (there && s.op == Op::Resize) {
-      agents.setDevices(node, gpus(s.x, s.y));
+      machines.setDevices(node, gpus(s.x, s.y));
     } else if (there && s.op == Op::NodeReady) {
-      agents.setNodeReady(node, s.y != 0);
+      machines.setNodeReady(node, s.y != 0);
     } else if (there && s.op == Op::AgentDown) {
-      agents.setAgentDown(node, s.y != 0);
+      machines.setAgentDown(node, s.y != 0);
     }
     world_.touch();
   }
@@ -489,14 +502,15 @@ class Play {
     extras_.calmDown();
     if (shares_) { shares_->calmDown(); }
     if (kube_) { kube_->calmDown(); }
+    if (agents_) { agents_->calmDown(); }
     for (int i = 0; i < kReplicas + plan_.extenders; ++i) {
       if (world_.alive(i)) { world_.freeze(i, false); }
       restart(i);
     }
     for (int n = 0; n < kNodes; ++n) {
-      if (gone_.contains(n)) { world_.agents().addNode(simNode(n, !plan_.has(Feature::Unenforced))); }
-      world_.agents().setAgentDown(nodeName(n), false);
-      world_.agents().setNodeReady(nodeName(n), true);
+      if (gone_.contains(n)) { world_.machines().addNode(simNode(n, !plan_.has(Feature::Unenforced))); }
+      world_.machines().setAgentDown(nodeName(n), false);
+      world_.machines().setNodeReady(nodeName(n), true);
     }
     gone_.clear();
     world_.touch();
@@ -520,6 +534,7 @@ class Play {
     if (!leader) { return "nobody leads"; }
     if (std::string wrong = judge_.settled(); !wrong.empty()) { return wrong; }
     if (std::string wrong = shares_ ? shares_->settled() : ""; !wrong.empty()) { return wrong; }
+    if (std::string wrong = agents_ ? agents_->settled() : ""; !wrong.empty()) { return wrong; }
     ledgers_.leaveOut(judge_.knownToSome());
     return judge_.hasOthersLeases() || anyReads(plan_.mutators)
                ? ""
@@ -535,6 +550,7 @@ class Play {
   Extras extras_;
   CallRates rates_{plan_.has(Feature::Large) ? kLargePods : std::size_t{kSlots}};
   std::unique_ptr<ShareSide> shares_;  // null: the plan has no extender
+  std::unique_ptr<AgentSide> agents_;  // null: statuses are made by hand
   std::unique_ptr<KubeSide> kube_;     // null: nor a kube-scheduler
   Outcome out_;
   Mono began_{};

@@ -67,7 +67,7 @@ struct EditedOfACount : Edited {
   void SetUp() override {
     std::vector<model::Device> devices = gpusOf({"GPU-0", "GPU-1", "GPU-2"});
     devices[2].health = model::Health::Unhealthy;
-    world.agents().setDevices("n", devices);
+    world.machines().setDevices("n", devices);
     world.touch();
     startOne();
     world.create(claim("one", 1));
@@ -75,7 +75,7 @@ struct EditedOfACount : Edited {
     p.child("spec").set("nodeName", "n");
     world.create(p);
     ASSERT_TRUE(eventually([&] { return running("p"); }));
-    world.run(2s);
+    world.run(6s);  // its agent looks every five
   }
   [[nodiscard]] std::int64_t free() {
     return world.scheduler(0).engine().ledger().find(model::NodeName{"n"})->free_devices;
@@ -101,7 +101,7 @@ TEST_P(Edited, ALeaseOfAGpuThatIsListedNoMoreIsWrittenAgain) {
   world.create(pod("q", "one"));
   ASSERT_TRUE(eventually([&] { return running("q"); }));
   ASSERT_EQ(allocated("q"), "n:1");
-  world.agents().setDevices("n", gpusOf({"GPU-0"}));
+  world.machines().setDevices("n", gpusOf({"GPU-0"}));
   world.touch();
   world.run(2s);
   ASSERT_EQ(world.request("DELETE", kLeases + "gpu-n-1").code, 200);
@@ -146,7 +146,7 @@ struct RenumberedAndEdited : Edited {
     world.create(claim("one", 1, {{"exclusivity", "Shared"}}));
     world.create(pod("p", "one"));
     ASSERT_TRUE(eventually([&] { return running("p"); }));
-    world.agents().setDevices("n", gpusOf({"GPU-1", "GPU-0"}));
+    world.machines().setDevices("n", gpusOf({"GPU-1", "GPU-0"}));
     world.touch();
     ASSERT_TRUE(eventually([&] { return names(1, "p"); }));
     world.run(40s);

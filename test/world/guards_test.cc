@@ -429,7 +429,7 @@ TEST_F(Guards, WhoTakesHisIdsAndHisReservationAwayFreesNothing) {
 class Overtaken : public Guards, public ::testing::WithParamInterface<bool> {};
 
 TEST_P(Overtaken, APodWhoseGpusOthersTookWhileItsLeasesWereWrittenIsDecidedAnew) {
-  world.agents().setAgentDown("node-a", !GetParam());
+  world.machines().setAgentDown("node-a", !GetParam());
   world.run(1s);
   json::Value theirs = pod("theirs", "", 1);
   theirs.child("spec").set("schedulerName", "default-scheduler");

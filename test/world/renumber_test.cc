@@ -28,7 +28,7 @@ class Renumbered : public OneNode {
     EXPECT_EQ(allocated("r"), "n:1");
   }
   void nowThereAre(const std::vector<std::string>& uuids) {
-    world.agents().setDevices("n", gpusOf(uuids));
+    world.machines().setDevices("n", gpusOf(uuids));
     world.touch();
     world.run(5s);
   }
@@ -306,9 +306,14 @@ TEST_F(ToldUuids, AMissingLeaseIsWrittenForTheGpuThatItsPodWasTold) {
   finish("p");
   finish("r");
   ASSERT_TRUE(eventually([&] { return leases() == 0; }, 120s));
+  world.run(6s);  // until its agent has seen them end
+  world.create(pod("s", "one"));
+  ASSERT_TRUE(eventually([&] { return allocated("s") == "n:0"; }));
   world.create(claim("two", 2));
   world.create(pod("w", "two"));
-  ASSERT_TRUE(eventually([&] { return allocated("w") == "n:1,2" && leases() == 2; }));
+  ASSERT_TRUE(eventually([&] { return allocated("w") == "n:1,2"; })) << allocated("w");
+  finish("s");
+  ASSERT_TRUE(eventually([&] { return leases() == 2; }, 120s));
   world.crash(0);
   const json::Object edit{
       {"metadata", json::Object{{"annotations", json::Object{{"gpu.scheduling/uuid", "X"}}}}}};
@@ -329,7 +334,7 @@ TEST_F(ToldIds, AMissingLeaseIsWrittenThoughAnotherWhoIsGivenNoneWasToldItsId) {
   world.crash(0);
   auto devices = gpusOf({"GPU-0", "GPU-3", "GPU-1"});
   devices[2].health = model::Health::Unhealthy;
-  world.agents().setDevices("n", devices);
+  world.machines().setDevices("n", devices);
   world.touch();
   ASSERT_EQ(world.request("DELETE", kLeases + "gpu-n-2").code, 200);
   world.restart(0);
@@ -354,7 +359,7 @@ TEST_F(Adopted, IsFencedBeforeItIsGivenBackForOtherNumbers) {
     }
     if (!std::exchange(renumbered, true)) {
       world.after(10ms, [&] {
-        world.agents().setDevices("n", gpusOf({"GPU-9"}));  // replaced; the node came up again
+        world.machines().setDevices("n", gpusOf({"GPU-9"}));  // replaced; the node came up again
         world.touch();
       });
     }

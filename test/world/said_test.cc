@@ -129,16 +129,16 @@ TEST_F(Said, AGpuThatFailsUnderAPodIsSaidToPodAndNodeOnceUntilItIsWell) {
   const auto told = [&](const std::string& of) { return eventsAbout(world, of, "GpuUnhealthy"); };
   world.run(60s);
   EXPECT_EQ(told("p"), 0U);
-  world.agents().setHealth(node, id, model::Health::Unhealthy, "XID 79");
+  world.machines().setHealth(node, id, model::Health::Unhealthy, "XID 79");
   world.run(5s);  // not by the next sweep only
   EXPECT_EQ(told("p"), 1U);
   EXPECT_EQ(told(node), 1U);
   world.run(5min);
   EXPECT_EQ(told("p") + told(node), 2U) << "once";
   EXPECT_FALSE(allocated("p").empty()) << "nothing is taken away";
-  world.agents().setHealth(node, id, model::Health::Healthy, "");
+  world.machines().setHealth(node, id, model::Health::Healthy, "");
   world.run(7min);
-  world.agents().setHealth(node, id, model::Health::Unhealthy, "XID 79");
+  world.machines().setHealth(node, id, model::Health::Unhealthy, "XID 79");
   world.run(60s);
   EXPECT_EQ(told("p") + told(node), 4U) << "it failed again";
 }

@@ -248,8 +248,8 @@ TEST_F(Scheduling, AnAnnotationChangedByHandMakesNobodyShare) {
 }
 
 TEST_F(Scheduling, AnUnhealthyDeviceIsNotGiven) {
-  world.agents().failGpu("node-a", 0, 79);
-  world.run(2s);
+  world.machines().failGpu("node-a", 0, 79);
+  world.run(6s);  // its agent looks every five
   world.create(claim("one", 1));
   world.create(pod("p", "one"));
   ASSERT_TRUE(eventually([&] { return !nodeOf("p").empty(); }));
@@ -607,7 +607,7 @@ TEST_F(Scheduling, AForeignPodsDeviceDrainsAsACountWhenThePodIsForceDeleted) {
   sandbox::Kubelet::Config kubelet;
   kubelet.linger = 20s;
   world.kubelet().setConfig(kubelet);
-  world.agents().setAgentDown("node-a", true);
+  world.machines().setAgentDown("node-a", true);
   world.run(1s);
   json::Value theirs = pod("theirs", "", 1);
   theirs.child("spec").set("schedulerName", "default-scheduler");
@@ -621,7 +621,7 @@ TEST_F(Scheduling, AForeignPodsDeviceDrainsAsACountWhenThePodIsForceDeleted) {
   world.create(greedy);
   world.run(10s);
   EXPECT_EQ(nodeOf("greedy"), "") << "a container of it runs on";
-  world.agents().setAgentDown("node-a", false);
+  world.machines().setAgentDown("node-a", false);
   world.touch();
   EXPECT_TRUE(eventually([&] { return !nodeOf("greedy").empty(); }, 120s)) << whyWaiting("greedy");
 }

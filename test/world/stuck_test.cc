@@ -129,7 +129,7 @@ TEST_F(Storms, APodThatWasTriedInVainIsToldWhatItWaitsForNow) {
   world.create(pod("p", "eight"));
   world.run(15s);
   EXPECT_NE(whyWaiting("p").find("the Binding was refused"), std::string::npos) << whyWaiting("p");
-  world.agents().setHealth("node-b", 0, model::Health::Unhealthy);
+  world.machines().setHealth("node-b", 0, model::Health::Unhealthy);
   world.touch();
   EXPECT_TRUE(eventually(
       [&] { return whyWaiting("p").find("need 8 and most healthy is 7") != std::string::npos; }, 90s))

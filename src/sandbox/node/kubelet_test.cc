@@ -4,7 +4,7 @@
 
 #include "apiserver/handlers/api.h"
 #include "crds/crds.h"
-#include "sandbox/node/node_agent.h"
+#include "sandbox/node/machines.h"
 #include "sandbox/node/program.h"
 
 namespace gs::sandbox {
@@ -59,9 +59,7 @@ class NodesTest : public testing::Test {
   }
   Value get(const std::string& target) { return api_.handle({"GET", target, "", {}}, clock_.now()).body; }
   Value getPod(const std::string& name) { return get("/api/v1/namespaces/default/pods/" + name); }
-  Value status(const std::string& node) {
-    return get("/apis/gpu.scheduling/v1/gpunodestatuses/" + node)["status"];
-  }
+  const Machines::Machine& machine() { return machines_.all().at("node-a"); }
 
   /// A pod bound to node-a with these annotations.
   std::string bound(const std::string& name, Object annotations, int gpus = 0, const char* node = "node-a") {
@@ -93,11 +91,11 @@ class NodesTest : public testing::Test {
     for (int steps = 0; steps < 10'000; ++steps) {
       const Now now = clock_.now();
       const Mono due =
-          std::min(kubelet_.nextDue(now).value_or(Mono::max()), agents_.nextDue(now).value_or(Mono::max()));
+          std::min(kubelet_.nextDue(now).value_or(Mono::max()), machines_.nextDue(now).value_or(Mono::max()));
       if (due > until) { break; }
       clock_.advance(std::max(due, now.mono) - now.mono);
       kubelet_.tick(clock_.now());
-      agents_.tick(clock_.now());
+      machines_.tick(clock_.now());
       ASSERT_LT(steps, 9'999) << "never quiet";
     }
     clock_.advance(until - clock_.now().mono);
@@ -106,7 +104,7 @@ class NodesTest : public testing::Test {
   ManualClock clock_;
   apiserver::Api api_{Rng{1}, clock_.now()};
   Kubelet kubelet_{api_};
-  NodeAgents agents_{api_, kubelet_, kapi::defaultNodes()};
+  Machines machines_{api_, kubelet_, kapi::defaultNodes()};
 };
 
 TEST_F(NodesTest, ABoundPodRunsAfterHalfASecondWithItsEnv) {
@@ -183,7 +181,7 @@ TEST_F(NodesTest, ANodeThatIsDownDoesNothing) {
 TEST_F(NodesTest, PodsOfANodeThatVanishedAreFailedAndDeleted) {
   const std::string uid = bound("p", Object{{"gpu.scheduling/visible-devices", "0"}});
   settle(1s);
-  agents_.removeNode("node-a");
+  machines_.removeNode("node-a");
   settle(30s);
   EXPECT_EQ(getPod("p")["status"]["phase"].str(), "Running");
   EXPECT_TRUE(kubelet_.running("node-a").empty());
@@ -199,95 +197,66 @@ TEST_F(NodesTest, APodBoundToANodeThatIsNotThereNeverRuns) {
   EXPECT_EQ(getPod("p")["reason"].str(), "NotFound");
 }
 
-TEST_F(NodesTest, AgentsPublishTheirDevicesOwnedByTheNode) {
-  const Value object = get("/apis/gpu.scheduling/v1/gpunodestatuses/node-b");
-  EXPECT_EQ(object["status"]["total"].intOr(0), 8);
-  EXPECT_EQ(object["spec"]["nodeName"].str(), "node-b");
-  EXPECT_EQ(object["metadata"]["ownerReferences"].at(0)["uid"],
-            get("/api/v1/nodes/node-b")["metadata"]["uid"]);
-  EXPECT_FALSE(object["status"]["observedTime"].str().empty());
+TEST_F(NodesTest, AMachineHasItsNodeAndAnAgentPod) {
   EXPECT_EQ(get("/api/v1/nodes/node-b")["status"]["allocatable"]["nvidia.com/gpu"].str(), "8");
   settle(1s);
   EXPECT_EQ(get("/api/v1/namespaces/kube-system/pods/gpu-scheduler-agent-node-b")["status"]["phase"].str(),
             "Running");
 }
 
-TEST_F(NodesTest, InUseByNamesWhoseContainersHoldADevice) {
-  const std::string uid = bound("p", Object{{"gpu.scheduling/allocated", "node-a:1,2"}});
-  settle(1s);
-  const Value devices = status("node-a")["devices"];
-  EXPECT_TRUE(devices.at(0)["inUseBy"].items().empty());
-  EXPECT_EQ(devices.at(1)["inUseBy"].at(0).str(), uid);
-  EXPECT_EQ(devices.at(2)["inUseBy"].at(0).str(), uid);
-  kubelet_.finish("default", "p");
-  settle(1s);
-  EXPECT_TRUE(status("node-a")["devices"].at(1)["inUseBy"].items().empty());
-}
-
-TEST_F(NodesTest, PlainPodsUseTheLowestDevicesThatNobodyHas) {
-  bound("claimed", Object{{"gpu.scheduling/visible-devices", "0"}});
-  settle(1s);
-  const std::string uid = bound("plain", {}, 2);
-  settle(1s);
-  const Value devices = status("node-a")["devices"];
-  EXPECT_EQ(devices.at(1)["inUseBy"].at(0).str(), uid);
-  EXPECT_EQ(devices.at(2)["inUseBy"].at(0).str(), uid);
-  EXPECT_TRUE(devices.at(3)["inUseBy"].items().empty());
-}
-
-TEST_F(NodesTest, ContainersOfAPodDeletedByForceMayLinger) {
-  kubelet_.setConfig({.linger = 25s});
-  const std::string uid = bound("p", Object{{"gpu.scheduling/visible-devices", "0"}});
-  settle(1s);
-  send("DELETE", "/api/v1/namespaces/default/pods/p", Object{{"gracePeriodSeconds", 0}});
-  settle(2s);
-  EXPECT_EQ(getPod("p")["reason"].str(), "NotFound");
-  EXPECT_EQ(status("node-a")["devices"].at(0)["inUseBy"].at(0).str(), uid);
-  const std::string first{status("node-a")["observedTime"].str()};
-  settle(12s);
-  const std::string second{status("node-a")["observedTime"].str()};
-  EXPECT_NE(first, second) << "a device that may be Draining is looked at every 10 s";
-  settle(15s);
-  EXPECT_TRUE(status("node-a")["devices"].at(0)["inUseBy"].items().empty());
-}
-
-TEST_F(NodesTest, ObservedTimeMovesEveryMinuteWhenAllIsQuiet) {
-  settle(5s);
-  const std::string first{status("node-a")["observedTime"].str()};
-  settle(40s);
-  EXPECT_EQ(status("node-a")["observedTime"].str(), first);
-  settle(30s);
-  EXPECT_NE(status("node-a")["observedTime"].str(), first);
-}
-
-TEST_F(NodesTest, AFailedGpuIsPublishedAtOnceAndNotAllocatable) {
-  settle(5s);
-  agents_.failGpu("node-a", 3, 79);
+TEST_F(NodesTest, AFailedGpuIsNotAllocatableAndTheNextLookShowsIt) {
+  const auto known = machine().hardware;
+  machines_.failGpu("node-a", 3, 79);
   settle(1ms);
-  const Value device = status("node-a")["devices"].at(3);
-  EXPECT_EQ(device["health"].str(), "Unhealthy");
-  EXPECT_EQ(device["healthReason"].str(), "XID 79");
   EXPECT_EQ(get("/api/v1/nodes/node-a")["status"]["allocatable"]["nvidia.com/gpu"].str(), "3");
+  EXPECT_NE(machine().hardware, known);
+  const auto look = Machines::look(machine());
+  ASSERT_TRUE(*look);
+  EXPECT_EQ((*look)->gpus.at(3).health, model::Health::Unhealthy);
+  EXPECT_EQ((*look)->gpus.at(3).reason, "XID 79");
 }
 
-TEST_F(NodesTest, AnAgentThatIsDownSaysNothingAndItsPodIsNotReady) {
-  settle(5s);
-  agents_.setAgentDown("node-a", true);
-  agents_.failGpu("node-a", 0, 48);
-  settle(5min);
-  EXPECT_EQ(status("node-a")["devices"].at(0)["health"].str(), "Healthy");
-  const auto ready = [&] {
-    const Value pod = get("/api/v1/namespaces/kube-system/pods/gpu-scheduler-agent-node-a");
-    for (const Value& c : pod["status"]["conditions"].items()) {
-      if (c["type"].str() == "Ready") { return std::string{c["status"].str()}; }
-    }
-    return std::string{};
-  };
-  EXPECT_EQ(ready(), "False");
-  agents_.setAgentDown("node-a", false);
+TEST_F(NodesTest, AnAgentIsAnotherProcessAfterItWasDownAndWhenTheMachineWasOff) {
+  const auto first = machine().agent;
+  EXPECT_NE(first, 0U);
+  machines_.failGpu("node-a", 3, 79);
+  settle(1ms);
+  EXPECT_EQ(machine().agent, first);
+  machines_.setAgentDown("node-a", true);
+  settle(1ms);
+  EXPECT_EQ(machine().agent, 0U);
+  machines_.setDevices("node-a", {});
+  settle(1ms);
+  EXPECT_EQ(machine().agent, 0U);
+  machines_.setAgentDown("node-a", false);
+  settle(1ms);
+  const auto second = machine().agent;
+  EXPECT_GT(second, first);
+  machines_.setDevices("node-a", {});
+  settle(1ms);
+  EXPECT_GT(machine().agent, second);
+}
+
+TEST_F(NodesTest, TheRuntimeSaysWhatContainersWereTold) {
+  const model::Uid claimed{bound("claimed", Object{{"gpu.scheduling/visible-devices", "0"}})};
   settle(1s);
-  EXPECT_EQ(ready(), "True");
-  EXPECT_EQ(status("node-a")["devices"].at(0)["health"].str(), "Unhealthy");
+  const model::Uid plain{bound("plain", {}, 2)};
+  const model::Uid none{bound("none", {})};
+  settle(1s);
+  const auto pods = machines_.containers(machine())->pods;
+  const auto uuid = [&](std::size_t id) { return machine().sim.devices.at(id).uuid; };
+  EXPECT_EQ(pods.at(claimed).visible, "0");
+  EXPECT_EQ(pods.at(plain).visible, uuid(1) + "," + uuid(2)) << "the lowest that nobody has";
+  EXPECT_EQ(pods.at(none).visible, std::nullopt);
+  machines_.setDevices("node-a", {machine().sim.devices.at(3), machine().sim.devices.at(0)});
+  settle(1s);
+  EXPECT_EQ(machines_.heldBy(claimed.text), (std::set<std::string>{uuid(1)})) << "the same GPU as before";
+  kubelet_.finish("default", "claimed");
+  settle(1s);
+  EXPECT_FALSE(machines_.containers(machine())->pods.contains(claimed));
+  machines_.setRuntimeSilent("node-a", true);
+  EXPECT_FALSE(machines_.containers(machine()));
+  EXPECT_TRUE(machines_.heldBy(claimed.text).empty());
 }
 
 TEST(NodesByHand, HaveAStatusWithoutObservedTime) {
@@ -299,18 +268,18 @@ TEST(NodesByHand, HaveAStatusWithoutObservedTime) {
         clock.now());
   }
   Kubelet kubelet{api};
-  NodeAgents agents{api, kubelet, kapi::defaultNodes(), false};
-  EXPECT_EQ(agents.nextDue(clock.now()), clock.now().mono);
-  agents.tick(clock.now());
+  Machines machines{api, kubelet, kapi::defaultNodes(), false};
+  EXPECT_EQ(machines.nextDue(clock.now()), clock.now().mono);
+  machines.tick(clock.now());
   const Value object =
       api.handle({"GET", "/apis/gpu.scheduling/v1/gpunodestatuses/node-a", "", {}}, clock.now()).body;
   EXPECT_EQ(object["status"]["total"].intOr(0), 4);
   EXPECT_EQ(object["status"].find("observedTime"), nullptr);
-  EXPECT_FALSE(agents.nextDue(clock.now() /* the kubelet saw the Nodes come */) > clock.now().mono);
-  agents.tick(clock.now());
+  EXPECT_FALSE(machines.nextDue(clock.now() /* the kubelet saw the Nodes come */) > clock.now().mono);
+  machines.tick(clock.now());
   (void)kubelet.nextDue(clock.now());
-  agents.tick(clock.now());
-  EXPECT_EQ(agents.nextDue(clock.now()), std::nullopt);
+  machines.tick(clock.now());
+  EXPECT_EQ(machines.nextDue(clock.now()), std::nullopt);
 }
 
 }  // namespace

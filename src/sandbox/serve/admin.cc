@@ -54,7 +54,7 @@ Reply addNodes(World& world, const apiserver::Request& request) {
   for (const auto& node : *nodes) {
     if (isNode(world, node.name.text)) { return apiserver::alreadyExists(kNodeSubject, node.name.text); }
   }
-  for (const auto& node : *nodes) { world.agents().addNode(node); }
+  for (const auto& node : *nodes) { world.machines().addNode(node); }
   return done();
 }
 
@@ -101,11 +101,7 @@ apiserver::Refused notSimulated(const std::string& node) {
 
 std::vector<int> gpusOf(World& world, const std::string& node) {
   std::vector<int> out;
-  const auto* status = world.api().store().find({"gpu.scheduling/gpunodestatuses", "", node});
-  if (status == nullptr) { return out; }
-  for (const Value& d : (*status->object)["status"]["devices"].items()) {
-    out.push_back(static_cast<int>(d["id"].intOr(-1)));
-  }
+  for (const auto& device : world.machines().devicesOf(node)) { out.push_back(device.id); }
   std::sort(out.begin(), out.end());
   return out;
 }
@@ -130,14 +126,15 @@ apiserver::Refused noSuchGpu(const std::string& node, const std::string& gpu, co
 
 Reply changeGpu(World& world, const std::string& node, const std::string& gpu, const std::string& what,
                 const apiserver::Request& request) {
-  if (!world.agents().has(node)) { return notSimulated(node); }
+  if (!world.machines().has(node)) { return notSimulated(node); }
   int id = -1;
   const auto [end, error] = std::from_chars(gpu.data(), gpu.data() + gpu.size(), id);
   const bool number = error == std::errc{} && end == gpu.data() + gpu.size();
   const std::vector<int> there = gpusOf(world, node);
+  world.agents().lookNow(node);
   if (!number || !std::binary_search(there.begin(), there.end(), id)) { return noSuchGpu(node, gpu, there); }
   if (what == "repair") {
-    world.agents().setHealth(node, id, model::Health::Healthy);
+    world.machines().setHealth(node, id, model::Health::Healthy);
     return done();
   }
   const std::int64_t xid = request.body["xid"].intOr(-1);
@@ -145,7 +142,7 @@ Reply changeGpu(World& world, const std::string& node, const std::string& gpu, c
     return apiserver::badRequest(fmt::format("xid {} is no error number; write one from 0 to {}, such as 79",
                                              json::print(request.body["xid"]), kMaxXid));
   }
-  world.agents().failGpu(node, id, static_cast<int>(xid));
+  world.machines().failGpu(node, id, static_cast<int>(xid));
   return done();
 }
 
@@ -157,7 +154,7 @@ Reply carryOut(World& world, const apiserver::Request& request) {
   if (!isNode(world, steps[1])) { return apiserver::notFound(kNodeSubject, steps[1]); }
   if (steps.size() == 2) {
     if (request.method != "DELETE") { return apiserver::methodNotAllowed(); }
-    world.agents().removeNode(steps[1]);
+    world.machines().removeNode(steps[1]);
     return done();
   }
   if (steps.size() == 3 && steps[2] == "drain") {

@@ -28,8 +28,8 @@ kapi::Outcome failed(const kapi::Call& call, kapi::CallResult result, std::strin
   return o;
 }
 
-Transport::Transport(EventQueue& queue, apiserver::Api& api, Options options)
-    : queue_{queue}, port_{api}, options_{std::move(options)} {}
+Transport::Transport(EventQueue& queue, ApiPort& port, Options options)
+    : queue_{queue}, port_{port}, options_{std::move(options)} {}
 
 // ---------------------------------------------------------------- calls
 

@@ -1,12 +1,12 @@
-// The wire between the replicas of a World and its API server: calls take time and may fail, streams bring
-// what changed, and whoever is cut off hears nothing.
+// The wire between processes of a World, replicas or agents, and its API server: calls take time and may
+// fail, streams bring what changed, and whoever is cut off hears nothing.
 //
 // A call that was handed to send() is answered exactly once, unless its sender dies; what was carried out is
 // not undone by that. A stream's events come in order; different streams may overtake each other when the
 // stream judge holds them.
 // Judges and witness are asked in the order of virtual time, so that one seed gives one run. Senders are
-// known by number and life: an answer to a former life is thrown away (clients). `queue` and `api` must
-// outlive it. One thread.
+// known by number and life: an answer to a former life is thrown away (clients). No two senders of one port
+// have the same number, on whatever wire. `queue` and `port` must outlive it. One thread.
 #pragma once
 
 #include <cstdint>
@@ -90,7 +90,7 @@ class Transport {
     std::function<void()> changed{};  // the server was asked for something; it leads to changed() here
   };
 
-  Transport(EventQueue& queue, apiserver::Api& api, Options options);
+  Transport(EventQueue& queue, ApiPort& port, Options options);
   /// Before anything is sent. They must outlive it.
   void connect(Clients& clients) { clients_ = &clients; }
 
@@ -134,7 +134,7 @@ class Transport {
   void forEachClient(Each each);
 
   EventQueue& queue_;
-  ApiPort port_;
+  ApiPort& port_;
   Options options_;
   Clients* clients_ = nullptr;
   Judge judge_;

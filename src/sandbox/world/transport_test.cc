@@ -89,7 +89,8 @@ class TransportTest : public testing::Test, public Transport::Clients {
   EventQueue queue_{ManualClock{}.now().wall};
   apiserver::Api api_{Rng{1}, queue_.now()};
   bool dies_of_events_ = false;
-  Transport transport_{queue_, api_, {1ms, true, [this] { transport_.changed(); }}};
+  ApiPort port_{api_};
+  Transport transport_{queue_, port_, {1ms, true, [this] { transport_.changed(); }}};
 
  private:
   std::string heard_;

@@ -12,6 +12,7 @@ namespace gs::sandbox {
 namespace {
 
 constexpr std::uint64_t kExtenderSeed = 0xe87e4de5;
+constexpr std::uint64_t kAgentSeed = 0xa9e27;
 
 // One seed, what it gives in a fixed order: first the API server's, then what schedulers draw.
 Rng apiRng(std::uint64_t seed) { return Rng{seed}.split(); }
@@ -48,7 +49,9 @@ World::World(Options options)
     : options_{std::move(options)},
       queue_{options_.start},
       api_{makeApi(apiRng(options_.seed), queue_.now(), options_.restore, options_.crds, options_.webhook)},
-      transport_{queue_, *api_, {options_.latency, options_.records, [this] { changed(); }}},
+      port_{*api_},
+      transport_{queue_, port_, {options_.latency, options_.records, [this] { changed(); }}},
+      agent_wire_{queue_, port_, {options_.latency, false, [this] { changed(); }}},
       replicas_{queue_,
                 transport_,
                 {options_.lease_duration, options_.renew_deadline, options_.retry_period, options_.records,
@@ -56,10 +59,11 @@ World::World(Options options)
                 schedulerRng(options_.seed),
                 Rng{options_.seed ^ kExtenderSeed}},
       kubelet_{std::make_unique<Kubelet>(*api_)},
-      agents_{std::make_unique<NodeAgents>(*api_, *kubelet_,
-                                           options_.restore.isNull() ? options_.nodes : machinesIn(*api_),
-                                           options_.agents)} {
+      machines_{std::make_unique<Machines>(
+          *api_, *kubelet_, options_.restore.isNull() ? options_.nodes : machinesIn(*api_), options_.agents)},
+      agents_{std::make_unique<Agents>(queue_, agent_wire_, *machines_, Rng{options_.seed ^ kAgentSeed})} {
   transport_.connect(replicas_);
+  agent_wire_.connect(*agents_);
   if (options_.controllers) { controllers_.emplace(*api_); }
   changed();
 }
@@ -85,9 +89,10 @@ bool World::runUntil(const std::function<bool()>& done, Duration limit) {
 
 void World::changed() {
   transport_.changed();
+  agent_wire_.changed();
   const auto running = options_.kubelets ? kubelet_->nextDue(now()) : std::nullopt;
   const auto controlled = controllers_ ? controllers_->nextDue(now()) : std::nullopt;
-  const auto due = std::min({running.value_or(Mono::max()), agents_->nextDue(now()).value_or(Mono::max()),
+  const auto due = std::min({running.value_or(Mono::max()), machines_->nextDue(now()).value_or(Mono::max()),
                              controlled.value_or(Mono::max())});
   if (due == Mono::max() || (simulate_at_ && *simulate_at_ <= due)) { return; }
   simulate_at_ = due;
@@ -99,7 +104,8 @@ void World::changed() {
 void World::simulate() {
   simulate_at_.reset();
   if (options_.kubelets) { kubelet_->tick(now()); }
-  agents_->tick(now());
+  machines_->tick(now());
+  agents_->follow();
   if (controllers_) { controllers_->tick(now()); }
   changed();
 }
@@ -114,6 +120,7 @@ std::optional<apiserver::Response> World::answered(apiserver::RequestId request_
 
 void World::goBack(const json::Value& saved) {
   transport_.endAllStreams(0);
+  agent_wire_.endAllStreams(0);
   const auto restored = api_->goBack(saved);
   GS_CHECK(restored.has_value(), "the saved state: {}", restored ? "" : restored.error().message);
   changed();

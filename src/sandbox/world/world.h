@@ -1,10 +1,10 @@
 // The World: a whole cluster in one thread on virtual time, deterministic for one seed.
 //
-// An API server in memory (api.h), simulated kubelets and node agents, and any number of replicas of the
-// scheduler and of the extender alone (replicas.h), with a wire between that takes time and can fail
-// (transport.h), on one queue of what is to happen (event_queue.h). This class puts them together. What
-// happens to a call is decided by a Judge, so tests and seeds can refuse, lose, delay or cut at any point.
-// Same options and same Judge: the same bytes.
+// An API server in memory (api.h), simulated machines and their kubelets, the shipped agent on each machine
+// (agents.h), and any number of replicas of the scheduler and of the extender alone (replicas.h), with wires
+// between that take time and can fail (transport.h), on one queue of what is to happen (event_queue.h).
+// This class puts them together. What happens to a call is decided by a Judge, so tests and seeds can refuse,
+// lose, delay or cut at any point. Same options and same Judges: the same bytes.
 //
 // Time moves only in run() and runUntil(); between two events nothing happens. One thread. live.h runs one
 // along the real clock.
@@ -24,7 +24,8 @@
 #include "kapi/node_file.h"
 #include "sandbox/controllers/controllers.h"
 #include "sandbox/node/kubelet.h"
-#include "sandbox/node/node_agent.h"
+#include "sandbox/node/machines.h"
+#include "sandbox/world/agents.h"
 #include "sandbox/world/companion.h"
 #include "sandbox/world/event_queue.h"
 #include "sandbox/world/replicas.h"
@@ -116,7 +117,10 @@ class World {
   /// Its clock stands still for so long, while it goes on working: then it is that much behind, for good.
   void stallClock(ReplicaId id, Duration by) { replicas_.stallClock(id, by); }
   /// Every request fails to connect while true; streams end.
-  void setApiAway(bool away) { transport_.setApiAway(away); }
+  void setApiAway(bool away) {
+    transport_.setApiAway(away);
+    agent_wire_.setApiAway(away);
+  }
   /// The API server has an older state again (what Api::save() gave), as after a restore of etcd;
   /// connections are lost.
   void goBack(const json::Value& saved);
@@ -125,13 +129,17 @@ class World {
 
   // Nodes.
   [[nodiscard]] Kubelet& kubelet() { return *kubelet_; }
-  [[nodiscard]] NodeAgents& agents() { return *agents_; }
+  [[nodiscard]] Machines& machines() { return *machines_; }
+  /// The processes of the shipped agent, and the wire by which they reach the API server: its judge, stream
+  /// judge, witness and tampering are of their own. setApiAway() is for both wires.
+  [[nodiscard]] Agents& agents() { return *agents_; }
+  [[nodiscard]] Transport& agentWire() { return agent_wire_; }
 
   /// What an admission plugin says late to a request that waits (Api::answered); of the controllers' too.
   [[nodiscard]] std::optional<apiserver::Response> answered(apiserver::RequestId request_id,
                                                             apiserver::AdmissionResponse said);
 
-  /// To be called after changing something through kubelet() or agents().
+  /// To be called after changing something through kubelet(), machines() or agents().
   void touch() { changed(); }
   /// Does it then, between two events.
   void after(Duration by, std::function<void()> action) { queue_.after(by, std::move(action)); }
@@ -160,12 +168,15 @@ class World {
   Options options_;
   EventQueue queue_;
   std::unique_ptr<apiserver::Api> api_;
+  ApiPort port_;
   Transport transport_;
+  Transport agent_wire_;
   Replicas replicas_;
   std::unique_ptr<Kubelet> kubelet_;
-  std::unique_ptr<NodeAgents> agents_;
+  std::unique_ptr<Machines> machines_;
+  std::unique_ptr<Agents> agents_;
   std::optional<controllers::Controllers> controllers_;
-  std::optional<Mono> simulate_at_;  // what kubelets and agents have to do next
+  std::optional<Mono> simulate_at_;  // what kubelets and machines have to do next
 };
 
 }  // namespace gs::sandbox

@@ -1,22 +1,23 @@
-// Simulated nodes and their agents: Node objects, agent pods,
-// and the GpuNodeStatus that each agent publishes.
+// Simulated machines: their Node objects, their GPUs, what their container runtimes know, and whether an
+// agent is to run on each.
 //
-// The first tick creates the Nodes of the list (and, with agents, a Ready agent pod on each, in kube-system).
-// An agent writes `spec` and the owner (its Node) once, by server-side apply as gpu-agent, and `status` as
-// gpu-agent-status: devices with their health, `inUseBy` from the simulated kubelet's containers, and
-// observedTime at once when something changed, every 10 s while a container outlives its pod (the device may
-// be Draining), else every 60 s (R5).
-// A container keeps the GPU itself that it got: when ids change under it, `inUseBy` follows the GPU's UUID.
-// Without agents the status is made by hand: written on a command only, no observedTime, no inUseBy.
+// The first tick creates the Nodes of the list (and, with agents, a Ready agent pod on each, in kube-system,
+// as a DaemonSet would). What the agent itself does is the shipped one's: sandbox/world/agents.h runs it on
+// what is told here, look() and containers().
+// A container keeps the GPU itself that it got when it was first seen, whatever ids do later.
+// Without agents each GpuNodeStatus is made by hand: written on a command only, no observedTime, no inUseBy.
 // Commands take effect at the next tick(). One thread.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "agent/hardware.h"
+#include "agent/users.h"
 #include "base/clock.h"
 #include "kapi/node_file.h"
 #include "sandbox/node/addresses.h"
@@ -31,10 +32,10 @@ namespace gs::sandbox {
 /// The machines whose Nodes, GpuNodeStatuses and agent pods are in `api`: those that made them there.
 [[nodiscard]] std::vector<kapi::SimNode> machinesIn(const apiserver::Api& api);
 
-class NodeAgents {
+class Machines {
  public:
   /// `api` and `kubelet` must outlive it.
-  NodeAgents(apiserver::Api& api, Kubelet& kubelet, std::vector<kapi::SimNode> nodes, bool agents = true);
+  Machines(apiserver::Api& api, Kubelet& kubelet, std::vector<kapi::SimNode> nodes, bool agents = true);
 
   void tick(Now now);
   [[nodiscard]] std::optional<Mono> nextDue(Now now);
@@ -49,46 +50,68 @@ class NodeAgents {
   void failGpu(const std::string& node, int gpu, int xid) {
     setHealth(node, gpu, model::Health::Unhealthy, "XID " + std::to_string(xid));
   }
-  /// What the agent finds from now on (GPUs pulled or added).
+  /// These GPUs are in it from now on, by their places on the bus (id, from 0), as when it was off for a
+  /// moment: its agent starts anew. Containers run on, with the GPUs that they have.
   void setDevices(const std::string& node, std::vector<model::Device> devices);
+  /// The same under an agent that goes on, and keeps those that it finds no more.
+  void plugDevices(const std::string& node, std::vector<model::Device> devices);
   /// What its agent would find; none: no such machine.
   [[nodiscard]] std::vector<model::Device> devicesOf(const std::string& node) const;
   /// The GPUs that containers of this pod have, by UUID, whether or not an agent says so; those without one
   /// are left out.
   [[nodiscard]] std::set<std::string> heldBy(const std::string& uid) const;
-  /// The agent says nothing while it is down, and its pod is not Ready.
+  /// Looks at its GPUs fail so from now on; nullopt: they do not.
+  void setDriver(const std::string& node, std::optional<agent::Fault> fault);
+  /// Its container runtime answers nobody while it is silent.
+  void setRuntimeSilent(const std::string& node, bool silent);
+  /// No agent runs while it is down, and its pod is not Ready.
   void setAgentDown(const std::string& node, bool down);
   [[nodiscard]] bool isAgentDown(const std::string& node) const;
   /// The Node's Ready condition.
   void setNodeReady(const std::string& node, bool ready);
 
- private:
+  // What an agent meets.
   struct Machine {
     kapi::SimNode sim;
+    std::uint64_t agent = 0;     // which process of it is to run: another number another one; 0 none
+    std::uint64_t hardware = 0;  // which look() there is: changes with it
+
+   private:
+    friend Machines;
+    std::optional<agent::Fault> fault;
+    bool is_silent = false;
     bool created = false;
-    std::string owner_uid;      // of the Node that the GpuNodeStatus was given to; "" : not yet
+    bool agent_down = false;
+    bool agent_anew = true;
     std::optional<bool> ready;  // a command to carry out
     std::optional<bool> agent_ready;
-    bool agent_down = false;
-    bool dirty = true;  // devices changed by a command
-    std::vector<model::Device> published;
-    std::optional<Mono> next;  // when it looks again
+    bool dirty = true;         // devices changed by a command
+    std::optional<Mono> next;  // when what was made by hand is written again
     /// Pods with containers -> what those got, as it was said to them ("0", "GPU-1", "#0" the first of those
     /// that a pod which names none was given) -> the UUID of the GPU that it was then,
     /// or its id where it has none.
     std::map<std::string, std::map<std::string, std::string>> held;
   };
+  /// By name.
+  [[nodiscard]] const std::map<std::string, Machine>& all() const { return machines_; }
+  /// Changes with who is in all(), with each `agent` and `hardware` there, and with heldBy().
+  [[nodiscard]] std::uint64_t changes() const { return changes_; }
+  /// As the driver says it now.
+  [[nodiscard]] static agent::LookPtr look(const Machine& machine);
+  /// As the container runtime says it now: what containers were told, by what their pods said when they
+  /// started, else by the device plugin. (Of the latter a real runtime tells noderim/ nothing yet.)
+  [[nodiscard]] agent::ContainersLook containers(const Machine& machine) const;
 
+ private:
   void create(Machine& m, Now now);
   void keepAgentPod(const Machine& m, Now now);
   void createAgentPod(const Machine& m, Now now);
   void carryOut(Machine& m, Now now);
-  void look(Machine& m, Now now);
-  bool publish(Machine& m, const std::vector<model::Device>& devices, bool with_time, Now now);
-  bool own(Machine& m, Now now);
+  void runAgent(Machine& m);
+  void changeDevices(Machine& m, std::vector<model::Device> devices);
+  void writeByHand(Machine& m, Now now);
   void setAllocatable(const Machine& m, Now now);
   void seeContainers(Machine& m) const;
-  [[nodiscard]] std::vector<model::Device> withUsers(const Machine& m, bool& draining) const;
   [[nodiscard]] Machine* find(const std::string& node);
   bool send(std::string method, std::string target, json::Value body, Now now,
             std::string type = "application/json");
@@ -100,6 +123,7 @@ class NodeAgents {
   std::vector<std::string> to_remove_;
   Addresses addresses_{"10.0"};
   std::uint64_t seen_changes_ = 0;
+  std::uint64_t changes_ = 1;
   bool commanded_ = true;
 };
 

@@ -1,9 +1,12 @@
-#include "sandbox/node/node_agent.h"
+#include "sandbox/node/machines.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
+#include "agent/simulated.h"
+#include "agent/status.h"
 #include "apiserver/handlers/api.h"
 #include "kapi/decode.h"
 #include "kapi/time.h"
@@ -16,8 +19,6 @@ using json::Array;
 using json::Object;
 using json::Value;
 
-constexpr Duration kCalm = std::chrono::seconds{60};
-constexpr Duration kDraining = std::chrono::seconds{10};
 constexpr Duration kRetry = std::chrono::seconds{1};
 constexpr const char* kAgentNamespace = "kube-system";
 constexpr const char* kMerge = "application/merge-patch+json";
@@ -65,7 +66,7 @@ std::vector<kapi::SimNode> machinesIn(const apiserver::Api& api) {
   return out;
 }
 
-NodeAgents::NodeAgents(apiserver::Api& api, Kubelet& kubelet, std::vector<kapi::SimNode> nodes, bool agents)
+Machines::Machines(apiserver::Api& api, Kubelet& kubelet, std::vector<kapi::SimNode> nodes, bool agents)
     : api_{api}, kubelet_{kubelet}, agents_{agents} {
   for (auto& node : nodes) { addNode(std::move(node)); }
   const auto [first, last] = api_.store().range("/nodes");
@@ -78,60 +79,83 @@ NodeAgents::NodeAgents(apiserver::Api& api, Kubelet& kubelet, std::vector<kapi::
 
 // ---- commands
 
-NodeAgents::Machine* NodeAgents::find(const std::string& node) {
+Machines::Machine* Machines::find(const std::string& node) {
   const auto at = machines_.find(node);
   if (at == machines_.end()) { return nullptr; }
   commanded_ = true;
   return &at->second;
 }
 
-void NodeAgents::addNode(kapi::SimNode node) {
+void Machines::addNode(kapi::SimNode node) {
   Machine& m = machines_[node.name.text];
   m = Machine{};
   m.sim = std::move(node);
+  m.hardware = ++changes_;
   commanded_ = true;
 }
 
-void NodeAgents::removeNode(const std::string& node) {
+void Machines::removeNode(const std::string& node) {
   machines_.erase(node);
+  ++changes_;
   to_remove_.push_back(node);
   commanded_ = true;
 }
 
-void NodeAgents::setHealth(const std::string& node, int gpu, model::Health health,
-                           const std::string& reason) {
+void Machines::setHealth(const std::string& node, int gpu, model::Health health, const std::string& reason) {
   Machine* m = find(node);
   if (m == nullptr) { return; }
-  for (auto& d : m->sim.devices) {
+  auto devices = m->sim.devices;
+  for (auto& d : devices) {
     if (d.id != gpu) { continue; }
     d.health = health;
     d.health_reason = reason;
-    m->dirty = true;
   }
+  changeDevices(*m, std::move(devices));
 }
 
-void NodeAgents::setDevices(const std::string& node, std::vector<model::Device> devices) {
+void Machines::setDevices(const std::string& node, std::vector<model::Device> devices) {
   if (Machine* m = find(node)) {
-    if (agents_) { seeContainers(*m); }
-    m->sim.devices = std::move(devices);
-    m->dirty = true;
+    changeDevices(*m, std::move(devices));
+    m->agent_anew = true;
   }
 }
 
-void NodeAgents::setAgentDown(const std::string& node, bool down) {
-  if (Machine* m = find(node)) {
-    m->agent_down = down;
-    m->agent_ready = !down;
-    m->dirty = m->dirty || !down;
-  }
+void Machines::plugDevices(const std::string& node, std::vector<model::Device> devices) {
+  if (Machine* m = find(node)) { changeDevices(*m, std::move(devices)); }
 }
 
-bool NodeAgents::isAgentDown(const std::string& node) const {
+void Machines::changeDevices(Machine& m, std::vector<model::Device> devices) {
+  if (agents_) { seeContainers(m); }
+  m.sim.devices = std::move(devices);
+  m.hardware = ++changes_;
+  m.dirty = true;
+}
+
+void Machines::setDriver(const std::string& node, std::optional<agent::Fault> fault) {
+  Machine* m = find(node);
+  if (m == nullptr || m->fault == fault) { return; }
+  m->fault = std::move(fault);
+  m->hardware = ++changes_;
+}
+
+void Machines::setRuntimeSilent(const std::string& node, bool silent) {
+  if (Machine* m = find(node)) { m->is_silent = silent; }
+}
+
+void Machines::setAgentDown(const std::string& node, bool down) {
+  Machine* m = find(node);
+  if (m == nullptr) { return; }
+  m->agent_ready = !down;
+  const bool other = std::exchange(m->agent_down, down) != down;
+  m->agent_anew = m->agent_anew || other;
+}
+
+bool Machines::isAgentDown(const std::string& node) const {
   const auto it = machines_.find(node);
   return it != machines_.end() && it->second.agent_down;
 }
 
-void NodeAgents::setNodeReady(const std::string& node, bool ready) {
+void Machines::setNodeReady(const std::string& node, bool ready) {
   if (Machine* m = find(node)) { m->ready = ready; }
 }
 
@@ -159,8 +183,8 @@ void describe(Value& node, const std::string& address, Now now) {
 
 }  // namespace
 
-std::optional<Mono> NodeAgents::nextDue(Now now) {
-  if (commanded_ || kubelet_.changes() != seen_changes_) { return now.mono; }
+std::optional<Mono> Machines::nextDue(Now now) {
+  if (commanded_ || (agents_ && kubelet_.changes() != seen_changes_)) { return now.mono; }
   std::optional<Mono> due;
   for (const auto& entry : machines_) {
     const auto& next = entry.second.next;
@@ -169,9 +193,10 @@ std::optional<Mono> NodeAgents::nextDue(Now now) {
   return due;
 }
 
-void NodeAgents::tick(Now now) {
+void Machines::tick(Now now) {
   commanded_ = false;
-  seen_changes_ = kubelet_.changes();
+  const bool containers_changed = std::exchange(seen_changes_, kubelet_.changes()) != kubelet_.changes();
+  if (containers_changed) { ++changes_; }
   for (const std::string& node : std::exchange(to_remove_, {})) {
     (void)send("DELETE", "/api/v1/nodes/" + node, {}, now);
     if (agents_) {
@@ -183,13 +208,17 @@ void NodeAgents::tick(Now now) {
   for (auto& [name, m] : machines_) {
     if (!m.created) { create(m, now); }
     if (agents_) { keepAgentPod(m, now); }
-    if (agents_) { seeContainers(m); }
+    if (agents_ && (containers_changed || m.dirty)) { seeContainers(m); }
     carryOut(m, now);
-    look(m, now);
+    if (agents_) { runAgent(m); }
+    if (m.dirty && !m.sim.devices.empty()) { setAllocatable(m, now); }
+    const bool is_due = m.dirty || (m.next && *m.next <= now.mono);
+    m.dirty = false;
+    if (is_due && !agents_) { writeByHand(m, now); }
   }
 }
 
-void NodeAgents::create(Machine& m, Now now) {
+void Machines::create(Machine& m, Now now) {
   m.created = true;
   Value node = kapi::encodeNode(m.sim);
   describe(node, addresses_.next(), now);
@@ -197,13 +226,13 @@ void NodeAgents::create(Machine& m, Now now) {
 }
 
 /// As a DaemonSet does: one on the node, again when somebody deleted it.
-void NodeAgents::keepAgentPod(const Machine& m, Now now) {
+void Machines::keepAgentPod(const Machine& m, Now now) {
   const bool there = api_.store().find({"/pods", kAgentNamespace, agentPod(m.sim)}) != nullptr;
   const bool node = api_.store().find({"/nodes", "", m.sim.name.text}) != nullptr;
   if (node && !there) { createAgentPod(m, now); }
 }
 
-void NodeAgents::createAgentPod(const Machine& m, Now now) {
+void Machines::createAgentPod(const Machine& m, Now now) {
   Value pod = Object{{"apiVersion", "v1"}, {"kind", "Pod"}};
   // A pod of the machine itself, so that draining leaves it alone.
   pod.set("metadata", Object{{"name", agentPod(m.sim)},
@@ -217,7 +246,7 @@ void NodeAgents::createAgentPod(const Machine& m, Now now) {
 }
 
 /// Ready conditions that a command asked for.
-void NodeAgents::carryOut(Machine& m, Now now) {
+void Machines::carryOut(Machine& m, Now now) {
   const auto conditions = [](bool ready) {
     return Object{
         {"status", Object{{"conditions",
@@ -235,76 +264,32 @@ void NodeAgents::carryOut(Machine& m, Now now) {
   }
 }
 
-/// One look of the agent at its node: publishes when something changed or it is time.
-void NodeAgents::look(Machine& m, Now now) {
-  if (m.agent_down) {
-    m.next.reset();
-    return;
-  }
-  bool draining = false;
-  std::vector<model::Device> devices = agents_ ? withUsers(m, draining) : m.sim.devices;
-  const bool changed = m.dirty || devices != m.published;
-  const bool due = agents_ && m.next && *m.next <= now.mono;
-  const Duration pace = draining ? kDraining : kCalm;
-  if (!changed && !due) {
-    if (m.next && *m.next > now.mono + pace) { m.next = now.mono + pace; }
-    return;
-  }
-  if (m.dirty && !m.sim.devices.empty()) { setAllocatable(m, now); }
-  if (!publish(m, devices, agents_, now)) {
-    m.dirty = true;
-    m.next = now.mono + (m.owner_uid.empty() ? kRetry : kCalm);  // not served yet, or the Node went
-    return;
-  }
-  m.published = std::move(devices);
-  m.dirty = false;
-  m.next = agents_ ? std::optional{now.mono + pace} : std::nullopt;
+void Machines::runAgent(Machine& m) {
+  if (!std::exchange(m.agent_anew, false)) { return; }
+  ++changes_;
+  m.agent = m.agent_down ? 0 : changes_;
 }
 
-bool NodeAgents::publish(Machine& m, const std::vector<model::Device>& devices, bool with_time, Now now) {
-  if (!own(m, now)) { return false; }
-  kapi::SimNode seen = m.sim;
-  seen.devices = devices;
-  Value body = kapi::encodeGpuNodeStatus(seen, with_time ? kapi::microTimeText(now.wall) : std::string{});
-  body.erase("spec");
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    Value& users = body.child("status").child("devices").array()[i].child("inUseBy");
-    users = Array{};
-    for (const auto& uid : devices[i].in_use_by) { users.array().emplace_back(uid.text); }
-  }
-  return send(
-      "PATCH",
-      fmt::format(
-          "/apis/gpu.scheduling/v1/gpunodestatuses/{}/status?fieldManager=gpu-agent-status&force=true",
-          m.sim.name.text),
-      std::move(body), now, kApply);
-}
-
-/// The object itself, owned by the Node as it is now. False: no such Node, or its kind is not served yet.
-bool NodeAgents::own(Machine& m, Now now) {
+/// As somebody would who has `gpu-scheduler-agent look` tell him. Its kind may not be served yet.
+void Machines::writeByHand(Machine& m, Now now) {
   const apiserver::StoredObject* node = api_.store().find({"/nodes", "", m.sim.name.text});
-  if (node == nullptr) { return false; }
-  const std::string uid{(*node->object)["metadata"]["uid"].str()};
-  const bool there = api_.store().find({"gpu.scheduling/gpunodestatuses", "", m.sim.name.text}) != nullptr;
-  if (there && uid == m.owner_uid) { return true; }
-  Value body = kapi::encodeGpuNodeStatus(m.sim, {});
-  body.erase("status");
-  body.child("metadata")
-      .set("ownerReferences",
-           Array{Value{
-               Object{{"apiVersion", "v1"}, {"kind", "Node"}, {"name", m.sim.name.text}, {"uid", uid}}}});
-  if (!send("PATCH",
-            fmt::format("/apis/gpu.scheduling/v1/gpunodestatuses/{}?fieldManager=gpu-agent&force=true",
-                        m.sim.name.text),
-            std::move(body), now, kApply)) {
-    return false;
-  }
-  m.owner_uid = uid;
-  return true;
+  const model::Uid owner{node == nullptr ? "" : std::string{(*node->object)["metadata"]["uid"].str()}};
+  agent::NodeView view;
+  view.devices = agent::devicesOf(agent::hardwareOf(m.sim));
+  view.enforcement = m.sim.enforcement;
+  const auto apply = [&](const char* what, Value body) {
+    return send("PATCH",
+                fmt::format("/apis/gpu.scheduling/v1/gpunodestatuses/{}{}?fieldManager=by-hand&force=true",
+                            m.sim.name.text, what),
+                std::move(body), now, kApply);
+  };
+  const bool written = node != nullptr && apply("", agent::specBody(m.sim.name, owner)) &&
+                       apply("/status", agent::statusBody(m.sim.name, view, ""));
+  m.next = written ? std::nullopt : std::optional{now.mono + kRetry};
 }
 
 /// nvidia.com/gpu as the kubelet counts it: the healthy devices.
-void NodeAgents::setAllocatable(const Machine& m, Now now) {
+void Machines::setAllocatable(const Machine& m, Now now) {
   const auto healthy = std::count_if(m.sim.devices.begin(), m.sim.devices.end(),
                                      [](const auto& d) { return d.health == model::Health::Healthy; });
   (void)send("PATCH", "/api/v1/nodes/" + m.sim.name.text + "/status",
@@ -315,7 +300,7 @@ void NodeAgents::setAllocatable(const Machine& m, Now now) {
 }
 
 /// Notes which GPUs containers that are new got. One that is named and not there may come later.
-void NodeAgents::seeContainers(Machine& m) const {
+void Machines::seeContainers(Machine& m) const {
   const auto running = kubelet_.running(m.sim.name.text);
   std::set<std::string> alive;
   std::set<std::string> used;
@@ -345,12 +330,12 @@ void NodeAgents::seeContainers(Machine& m) const {
   }
 }
 
-std::vector<model::Device> NodeAgents::devicesOf(const std::string& node) const {
+std::vector<model::Device> Machines::devicesOf(const std::string& node) const {
   const auto at = machines_.find(node);
   return at == machines_.end() ? std::vector<model::Device>{} : at->second.sim.devices;
 }
 
-std::set<std::string> NodeAgents::heldBy(const std::string& uid) const {
+std::set<std::string> Machines::heldBy(const std::string& uid) const {
   std::set<std::string> out;
   for (const auto& [node, m] : machines_) {
     const auto at = m.held.find(uid);
@@ -360,24 +345,29 @@ std::set<std::string> NodeAgents::heldBy(const std::string& uid) const {
   return out;
 }
 
-std::vector<model::Device> NodeAgents::withUsers(const Machine& m, bool& draining) const {
-  std::vector<model::Device> devices = m.sim.devices;
-  for (const auto& r : kubelet_.running(m.sim.name.text)) {
-    const auto got = m.held.find(r.uid);
-    if (got == m.held.end()) { continue; }
-    bool has_some = false;
-    for (auto& d : devices) {
-      const auto is_it = [&](const auto& entry) { return entry.second == nameOf(d); };
-      if (std::none_of(got->second.begin(), got->second.end(), is_it)) { continue; }
-      has_some = true;
-      d.in_use_by.emplace_back(r.uid);
-    }
-    draining = draining || (r.ended && (has_some || r.devices.empty()));
-  }
-  return devices;  // running() is ordered by uid, so inUseBy is too
+agent::LookPtr Machines::look(const Machine& machine) {
+  if (machine.fault) { return std::make_shared<const agent::Look>(tl::unexpected(*machine.fault)); }
+  return std::make_shared<const agent::Look>(agent::hardwareOf(machine.sim));
 }
 
-bool NodeAgents::send(std::string method, std::string target, json::Value body, Now now, std::string type) {
+agent::ContainersLook Machines::containers(const Machine& machine) const {
+  if (machine.is_silent) { return fail(Code::Unavailable, "connection refused"); }
+  agent::Containers out;
+  for (const auto& r : kubelet_.running(machine.sim.name.text)) {
+    agent::PodContainers& pod = out.pods[model::Uid{r.uid}];
+    const auto got = machine.held.find(r.uid);
+    if (!r.devices.empty()) {
+      pod.visible = r.devices;
+    } else if (got != machine.held.end()) {
+      std::vector<std::string> gpus;
+      for (const auto& [said, gpu] : got->second) { gpus.push_back(gpu); }
+      pod.visible = fmt::format("{}", fmt::join(gpus, ","));
+    }
+  }
+  return out;
+}
+
+bool Machines::send(std::string method, std::string target, json::Value body, Now now, std::string type) {
   return api_.handle({std::move(method), std::move(target), std::move(type), std::move(body)}, now).code <
          300;
 }

@@ -1,0 +1,293 @@
+#include "test/sim/agent_side.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "kapi/time.h"
+#include "test/sim/cluster.h"
+
+namespace gs::sim {
+namespace {
+
+using namespace std::chrono_literals;
+using json::Value;
+using sandbox::CallFault;
+using sandbox::Machines;
+using How = CallFault::How;
+
+/// What was so for so long a look has seen.
+constexpr Duration kSeen = sandbox::Agents::kLookEvery + 1s;
+/// So long after a fault, a start or a change an agent says what is so.
+constexpr Duration kRecovers = 8s;
+/// So long after its node's GPUs got other numbers nobody decides by the old ones.
+constexpr Duration kSettles = 20s;
+constexpr Duration kRateWindow = 60s;
+/// Every ten seconds while GPUs wait to be free, and what is found out after a start.
+constexpr std::size_t kMostCalmWrites = 9;
+/// Once a minute, and the write takes its time.
+constexpr Duration kOldestLook = 75s;
+constexpr std::uint64_t kAgentFaultSeed = 0xa9e275;
+
+std::string_view healthText(model::Health health) {
+  return health == model::Health::Healthy     ? "Healthy"
+         : health == model::Health::Unhealthy ? "Unhealthy"
+                                              : "Unknown";
+}
+
+bool has(const Machines::Machine& machine, const std::string& uuid) {
+  const auto& devices = machine.sim.devices;
+  return std::any_of(devices.begin(), devices.end(), [&](const auto& d) { return d.uuid == uuid; });
+}
+
+void forgetBefore(std::deque<Mono>& times, Mono from) {
+  while (!times.empty() && times.front() < from) { times.pop_front(); }
+}
+
+}  // namespace
+
+AgentSide::AgentSide(sandbox::World& world, const Plan& plan)
+    : world_{world},
+      plan_{plan},
+      rng_{plan.seed ^ kAgentFaultSeed},
+      judges_users_{!plan.has(Feature::PodEdits) && !plan.has(Feature::Forged) && !plan.has(Feature::Large)} {
+  sandbox::Transport& wire = world_.agentWire();
+  wire.setJudge([this](sandbox::ReplicaId id, const kapi::Call& call) { return resultOf(id, call); });
+  wire.setStreamJudge([this](sandbox::ReplicaId, kapi::Token) { return lateness(); });
+  wire.setWitness([this](sandbox::ReplicaId id, const kapi::Call& call, const kapi::Outcome& outcome) {
+    answered(id, call, outcome);
+  });
+}
+
+void AgentSide::wrong(std::string what) {
+  if (problem_.empty()) { problem_ = std::move(what); }
+}
+
+// ---- what goes wrong
+
+void AgentSide::carryOut(const Step& s) {
+  Machines& machines = world_.machines();
+  const std::string node = nodeName(s.x);
+  const Mono now = world_.now().mono;
+  switch (s.op) {
+    case Op::AgentFaults:
+      faults_until_ = now + std::chrono::seconds{s.y};
+      fault_permille_ = static_cast<std::uint64_t>(s.z);
+      return;
+    case Op::AgentSlow:
+      slow_until_ = now + std::chrono::seconds{s.y};
+      slow_ms_ = static_cast<std::uint64_t>(s.z);
+      return;
+    case Op::AgentDies: world_.agents().crash(node); return;
+    case Op::Plug: machines.plugDevices(node, gpus(s.x, s.y)); break;
+    case Op::DriverFails:
+      nodes_[node].ignorant_until = std::max(nodes_[node].ignorant_until, now + std::chrono::seconds{s.y});
+      machines.setDriver(node, agent::Fault{agent::Fault::Kind::Hanging, "a call of the driver hangs"});
+      world_.after(std::chrono::seconds{s.y}, [this, node] {
+        world_.machines().setDriver(node, std::nullopt);
+        world_.touch();
+      });
+      break;
+    case Op::RuntimeSilent:
+      machines.setRuntimeSilent(node, true);
+      nodes_[node].blind_until = std::max(nodes_[node].blind_until, now + std::chrono::seconds{s.y});
+      world_.after(std::chrono::seconds{s.y}, [this, node] {
+        if (nodes_[node].blind_until <= world_.now().mono) {
+          world_.machines().setRuntimeSilent(node, false);
+        }
+      });
+      break;
+    default: return;
+  }
+  world_.touch();
+}
+
+void AgentSide::calmDown() {
+  const Mono now = world_.now().mono;
+  faults_until_ = std::min(faults_until_, now);
+  slow_until_ = std::min(slow_until_, now);
+  for (const auto& [name, machine] : world_.machines().all()) {
+    world_.machines().setDriver(name, std::nullopt);
+    world_.machines().setRuntimeSilent(name, false);
+    Node& node = nodes_[name];
+    node.blind_until = std::min(node.blind_until, now);
+    node.ignorant_until = std::min(node.ignorant_until, now);
+  }
+}
+
+CallFault AgentSide::resultOf(sandbox::ReplicaId id, const kapi::Call& call) {
+  if (call.subresource == "status") { statusLeaves(world_.agents().nodeOf(id), call.body["status"]); }
+  if (world_.now().mono >= faults_until_ || rng_.below(1000) >= fault_permille_) { return {}; }
+  switch (rng_.below(8)) {
+    case 0: return {How::Refused, 429, {}, false, false};
+    case 1: return {How::Refused, 500, {}, false, false};
+    case 2: return {How::Refused, kapi::isRead(call.verb) ? 500 : 409, {}, false, false};
+    case 3: return {How::LostBefore, 0, {}, false, false};
+    case 4: return {How::LostAfter, 0, {}, false, false};
+    case 5: {
+      const How how = plan_.has(Feature::LateStatuses) ? How::Late : How::LostBefore;
+      return {how, 0, Duration{50ms} * (1 + rng_.below(200)), false, false};
+    }
+    case 6: return {How::Normal, 0, {}, true, false};
+    default: return {How::Normal, 0, {}, false, true};
+  }
+}
+
+Duration AgentSide::lateness() {
+  if (world_.now().mono >= slow_until_ || rng_.chance(40)) { return {}; }
+  return Duration{1ms} * static_cast<std::int64_t>(rng_.below(slow_ms_));
+}
+
+// ---- what must hold at any time
+
+AgentSide::Users AgentSide::usersOn(const Machines::Machine& machine) const {
+  Users out;
+  for (const auto& running : world_.kubelet().running(machine.sim.name.text)) {
+    for (const auto& uuid : world_.machines().heldBy(running.uid)) { out.emplace(uuid, running.uid); }
+  }
+  return out;
+}
+
+void AgentSide::look() {
+  const std::uint64_t containers = world_.kubelet().changes();
+  const std::uint64_t machines = world_.machines().changes();
+  if (!judges_users_ || (containers == seen_containers_ && machines == seen_machines_)) { return; }
+  seen_containers_ = containers;
+  seen_machines_ = machines;
+  const Mono now = world_.now().mono;
+  for (const auto& [name, machine] : world_.machines().all()) {
+    Node& node = nodes_[name];
+    const bool other_process =
+        std::exchange(node.process, world_.agents().starts(name)) != world_.agents().starts(name);
+    const bool other_hardware = std::exchange(node.hardware, machine.hardware) != machine.hardware;
+    if (other_process || other_hardware) { node.plain_from = std::max(node.plain_from, now + kRecovers); }
+    const Users users = usersOn(machine);
+    const bool knows_not = world_.agents().of(name) == nullptr || node.ignorant_until > now;
+    if (other_hardware || (node.shaken && knows_not)) { node.shaken = now; }
+    noteUnclear(name, node);
+    const bool other_users = node.users.set(users, now);
+    if (other_process || other_users || other_hardware) { node.changes.push_back(now); }
+  }
+}
+
+/// Told by number, a pod whose containers start as numbers change has one GPU for its scheduler and agent,
+/// and another one for the driver.
+void AgentSide::noteUnclear(const std::string& name, Node& node) {
+  const Mono now = world_.now().mono;
+  const bool shaken = node.shaken && *node.shaken + kSettles > now;
+  for (const auto& running : world_.kubelet().running(name)) {
+    const Mono began = node.began.try_emplace(running.uid, now).first->second;
+    if (shaken && began + kSeen > now) { unclear_.insert(running.uid); }
+  }
+}
+
+void AgentSide::statusLeaves(const std::string& name, const Value& status) {
+  look();
+  const Mono now = world_.now().mono;
+  Node& node = nodes_[name];
+  const Machines::Machine& machine = world_.machines().all().at(name);
+  const Mono from = now - kSeen;
+  Users says;
+  std::set<std::string> listed;
+  for (const Value& device : status["devices"].items()) {
+    const std::string uuid{device["uuid"].str()};
+    listed.insert(uuid);
+    for (const Value& uid : device["inUseBy"].items()) { says.emplace(uuid, uid.str()); }
+  }
+  const Mono hindered_until =
+      std::max({node.plain_from, node.blind_until + kRecovers, faults_until_ + kRecovers,
+                slow_until_ + kRecovers, node.ignorant_until + kRecovers});
+  if (hindered_until > now || !judges_users_) { return; }
+  for (const auto& user : says) {
+    if (unclear_.contains(user.second) || !has(machine, user.first)) { continue; }
+    if (node.users.any(from, now, [&](const Users& users) { return users.contains(user); })) { continue; }
+    return wrong(
+        fmt::format("the agent of {} says that pod {} uses {}, which its containers have not for {} s", name,
+                    user.second, user.first, kSeen / 1s));
+  }
+  for (const auto& user : usersOn(machine)) {
+    const bool long_there = node.users.all(from, now, [&](const Users& u) { return u.contains(user); });
+    if (!long_there || !listed.contains(user.first) || says.contains(user)) { continue; }
+    if (unclear_.contains(user.second)) { continue; }
+    return wrong(
+        fmt::format("the agent of {} does not say that pod {} uses {}, which its containers have for "
+                    "{} s",
+                    name, user.second, user.first, kSeen / 1s));
+  }
+}
+
+void AgentSide::answered(sandbox::ReplicaId id, const kapi::Call& call, const kapi::Outcome& outcome) {
+  const bool written = call.subresource == "status" && outcome.result == kapi::CallResult::Applied;
+  if (!written || !judges_users_) { return; }
+  const std::string& name = world_.agents().nodeOf(id);
+  Node& node = nodes_[name];
+  const Mono now = world_.now().mono;
+  node.writes.push_back(now);
+  forgetBefore(node.writes, now - kRateWindow);
+  forgetBefore(node.changes, now - kRateWindow - kSeen);
+  if (node.writes.size() > kMostCalmWrites + 2 * node.changes.size()) {
+    wrong(fmt::format("the agent of {} wrote {} times within a minute, in which {} things changed", name,
+                      node.writes.size(), node.changes.size()));
+  }
+}
+
+// ---- what must hold in the end
+
+std::string AgentSide::settled() const {
+  for (const auto& [name, machine] : world_.machines().all()) {
+    if (std::string what = wrongOf(name, machine); !what.empty()) { return what; }
+  }
+  return "";
+}
+
+std::string AgentSide::wrongOf(const std::string& name, const Machines::Machine& machine) const {
+  const auto& store = world_.api().store();
+  const auto* stored = store.find({"gpu.scheduling/gpunodestatuses", "", name});
+  const auto* node = store.find({"/nodes", "", name});
+  if (stored == nullptr || node == nullptr) { return fmt::format("node {} has no status", name); }
+  const Value& owner = (*stored->object)["metadata"]["ownerReferences"].at(0)["uid"];
+  if (owner != (*node->object)["metadata"]["uid"]) {
+    return fmt::format("the status of {} is owned by another Node", name);
+  }
+  const Value& status = (*stored->object)["status"];
+  const auto observed = kapi::parseTime(status["observedTime"].str());
+  if (!plan_.has(Feature::Clock) && (!observed || *observed + kOldestLook < world_.now().wall)) {
+    return fmt::format("the status of {} is of {}", name, status["observedTime"].str());
+  }
+  std::map<std::string, const Value*> listed;
+  Users says;
+  for (const Value& device : status["devices"].items()) {
+    const std::string uuid{device["uuid"].str()};
+    listed[uuid] = &device;
+    for (const Value& uid : device["inUseBy"].items()) { says.emplace(uuid, uid.str()); }
+  }
+  for (const auto& device : machine.sim.devices) {
+    const auto it = listed.find(device.uuid);
+    const std::string health{it == listed.end() ? "not there" : (*it->second)["health"].str()};
+    if (health != healthText(device.health)) {
+      return fmt::format("the status of {} says that {} is {}, it is {}", name, device.uuid, health,
+                         healthText(device.health));
+    }
+    listed.erase(device.uuid);
+  }
+  for (const auto& [uuid, device] : listed) {  // it was pulled under this very agent
+    if ((*device)["health"].str() == "Unhealthy") { continue; }
+    return fmt::format("the status of {} says that {} is {}, and it is not there", name, uuid,
+                       (*device)["health"].str());
+  }
+  if (!judges_users_) { return ""; }
+  for (const auto& [uuid, uid] : usersOn(machine)) {
+    if (has(machine, uuid) && says.erase({uuid, uid}) == 0 && !unclear_.contains(uid)) {
+      return fmt::format("the status of {} does not say that pod {} uses {}", name, uid, uuid);
+    }
+  }
+  for (const auto& [uuid, uid] : says) {
+    const bool known = has(machine, uuid) && !unclear_.contains(uid);
+    if (known && !world_.machines().heldBy(uid).contains(uuid)) {
+      return fmt::format("the status of {} says that pod {} uses {}, it does not", name, uid, uuid);
+    }
+  }
+  return "";
+}
+
+}  // namespace gs::sim

@@ -1,0 +1,80 @@
+// The shipped agents of a play: what goes wrong with them, and the laws of what they write.
+//
+// At any time a status that leaves an agent names for each GPU the pods whose containers have it, neither
+// more nor less than what was so within the last look, unless something hinders it; and no agent writes much
+// more often than something changed. Once everything is quiet each status tells its machine as it is: GPUs,
+// health, users, its owner, and a look that is not old.
+// (Where annotations of pods are edited or forged, users are not judged: an agent believes what a pod's
+// object says when it is first seen. Nor are they in large plays, which would take too long.)
+// What fails is drawn from a generator of its own. Nothing of the agent's code is asked. Must not outlive the
+// World. One thread.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "base/random.h"
+#include "sandbox/world/world.h"
+#include "test/sim/past.h"
+#include "test/sim/plan.h"
+
+namespace gs::sim {
+
+class AgentSide {
+ public:
+  AgentSide(sandbox::World& world, const Plan& plan);
+
+  void carryOut(const Step& step);
+  /// To be called whenever something changed.
+  void look();
+  void calmDown();
+  /// "" or the first thing that must never be.
+  [[nodiscard]] const std::string& problem() const { return problem_; }
+  /// "" or what is not as it should be now that nothing happens any more.
+  [[nodiscard]] std::string settled() const;
+
+ private:
+  using Users = std::set<std::pair<std::string, std::string>>;  // UUID of a GPU, uid of who has it
+  struct Node {
+    Past<Users> users{};
+    std::uint64_t process = 0;     // of its agent
+    Mono plain_from{};             // from then on nothing keeps its agent from seeing and saying what is so
+    Mono blind_until{};            // its container runtime says nothing
+    Mono ignorant_until{};         // its driver hangs
+    std::optional<Mono> shaken{};  // the last moment at which its agent did not know how its GPUs changed
+    std::map<std::string, Mono> began{};  // uids of pods -> when they had containers first
+    std::deque<Mono> changes{};
+    std::deque<Mono> writes{};  // that were carried out
+    Users counted{};            // of the last change
+    std::uint64_t hardware = 0;
+  };
+
+  [[nodiscard]] sandbox::CallFault resultOf(sandbox::ReplicaId id, const kapi::Call& call);
+  void answered(sandbox::ReplicaId id, const kapi::Call& call, const kapi::Outcome& outcome);
+  [[nodiscard]] Duration lateness();
+  void statusLeaves(const std::string& node, const json::Value& status);
+  [[nodiscard]] Users usersOn(const sandbox::Machines::Machine& machine) const;
+  [[nodiscard]] std::string wrongOf(const std::string& name, const sandbox::Machines::Machine& machine) const;
+  void noteUnclear(const std::string& name, Node& node);
+  void wrong(std::string what);
+
+  sandbox::World& world_;
+  const Plan& plan_;
+  Rng rng_;
+  std::map<std::string, Node> nodes_;
+  std::set<std::string> unclear_;  // uids of pods that were told numbers of GPUs as those changed
+  std::uint64_t seen_containers_ = 0;
+  std::uint64_t seen_machines_ = 0;
+  Mono faults_until_{};
+  std::uint64_t fault_permille_ = 0;
+  Mono slow_until_{};
+  std::uint64_t slow_ms_ = 1;
+  const bool judges_users_;
+  std::string problem_;
+};
+
+}  // namespace gs::sim
