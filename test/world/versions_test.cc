@@ -1,5 +1,5 @@
-// Leases that another version of this program wrote, in a format to come or one that is gone: such a version may
-// have led before, or stands by (kapi/lease_format.h, docs/upgrades.md).
+// Leases that another version of this program wrote, in a format to come or one that is gone: such a version
+// may have led before, or stands by (kapi/lease_format.h, docs/upgrades.md).
 #include <string>
 
 #include "test/world/one_node.h"
