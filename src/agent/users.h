@@ -3,8 +3,8 @@
 // Two things are put together. The container runtime says whose containers there are (Containers); it goes on
 // saying so when the pod's object is gone, and that is the point. The pod's object, while it was there, said
 // which GPUs the pod has (its allocation); of a pod that we never saw, the annotations that the kubelet gave
-// the runtime with the pod's sandbox do. What is written there while its containers run is somebody's edit, and
-// frees nothing. No container's environment is read.
+// the runtime with the pod's sandbox do. What is written there while its containers run is somebody's edit,
+// and frees nothing. No container's environment is read.
 // What a pod has is kept by the GPUs' names (nameOf()): an id means the GPU that had it when the pod was
 // first seen, whatever ids do later. What was published before a restart (seed()) says which GPU that was.
 // Names that no GPU has had yet are looked up again when numbers come; while a pod with containers has some,
@@ -99,7 +99,7 @@ class Users {
   void end(const Pod& pod) { ends_ += has_looked_ && pod.hasGpus() ? 1 : 0; }
 
   std::map<std::string, std::string> names_;  // by id, by UUID, by the UUID of a partition
-  std::map<model::Uid, Pod> pods_;  // those whose object is there, and those that may have containers
+  std::map<model::Uid, Pod> pods_;    // those whose object is there, and those that may have containers
   std::set<std::string> ids_before_;  // in the status that was seeded
   bool has_looked_ = false;
   std::uint64_t ends_ = 0;
