@@ -36,11 +36,11 @@ note "${#sets[@]} sets of values"
 of_check quietly helm lint "$CHART-check" >/dev/null
 # Of a pod, such as the one of helm test, the server wants to see the account.
 for name in gpu-scheduler-gpu-scheduler-check somebody; do kubectl create --save-config serviceaccount "$name" >/dev/null; done
-expect "what is wrong with the check chart's default values" "" "$(of_check taken)"
+expect_output "what is wrong with the check chart's default values" "" of_check taken
 sets=("$CHART"-check/ci/*-values.yaml)
 for set in "${sets[@]}"; do
   quietly helm lint --quiet "$CHART-check" -f "$set" >/dev/null
-  expect "what is wrong with $(basename "$set")" "" "$(of_check taken -f "$set")"
+  expect_output "what is wrong with $(basename "$set")" "" of_check taken -f "$set"
 done
 note "${#sets[@]} of the check chart"
 expect "objects of its default values" "NetworkPolicy Service ServiceAccount StatefulSet" \
