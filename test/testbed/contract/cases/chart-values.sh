@@ -181,10 +181,9 @@ step "a release that has the CRDs among its templates: an upgrade to this chart 
 mkdir -p "$CASE_DIR/old/templates"
 printf '%s\n' 'apiVersion: v2' 'name: gpu-scheduler' 'version: 0.0.1' >"$CASE_DIR/old/Chart.yaml"
 grep -v resource-policy "$CHART/crds/crds.yaml" >"$CASE_DIR/old/templates/crds.yaml"
-kubectl delete -f "$REPO/deploy/rbac/scheduler.yaml" >/dev/null # the chart has objects of the same names
 kubectl delete -f "$CHART/crds/crds.yaml" >/dev/null
 helm install gpu-scheduler "$CASE_DIR/old" >/dev/null
-kubectl wait --for=condition=Established crd/gpuclaims.gpu.scheduling >/dev/null
+eventually_served gpuclaims.gpu.scheduling
 claim kept 'count: 2' | create
 # As docs/migration.md says.
 kubectl apply --server-side --force-conflicts -f "$CHART/crds/crds.yaml" >/dev/null
@@ -196,7 +195,7 @@ expect "the claim's count after the uninstall, too" 2 "$(field gpuclaim/kept .sp
 step "or its objects are deleted without the CRDs, and Helm forgets it"
 kubectl delete -f "$CHART/crds/crds.yaml" >/dev/null
 helm install gpu-scheduler "$CASE_DIR/old" >/dev/null
-kubectl wait --for=condition=Established crd/gpuclaims.gpu.scheduling >/dev/null
+eventually_served gpuclaims.gpu.scheduling
 claim kept 'count: 2' | create
 others() { awk 'BEGIN { RS = "---\n" } /\nkind:/ && !/\nkind: CustomResourceDefinition/ { printf "---\n%s", $0 }'; }
 expect_output "objects beside the CRDs" "" eval 'helm get manifest gpu-scheduler | others'
