@@ -59,6 +59,7 @@ class AgentSide {
   void statusLeaves(const std::string& node, const json::Value& status);
   [[nodiscard]] Users usersOn(const sandbox::Machines::Machine& machine) const;
   [[nodiscard]] std::string wrongOf(const std::string& name, const sandbox::Machines::Machine& machine) const;
+  [[nodiscard]] bool isUnclear(const sandbox::Machines::Machine& machine, const std::string& uid) const;
   void noteUnclear(const std::string& name, Node& node);
   void wrong(std::string what);
 
