@@ -50,7 +50,8 @@ AgentSide::AgentSide(sandbox::World& world, const Plan& plan)
     : world_{world},
       plan_{plan},
       rng_{plan.seed ^ kAgentFaultSeed},
-      judges_users_{!plan.has(Feature::PodEdits) && !plan.has(Feature::Forged) && !plan.has(Feature::Large)} {
+      judges_users_{!plan.has(Feature::PodEdits) && !plan.has(Feature::Forged) &&
+                    !plan.has(Feature::Restore) && !plan.has(Feature::Large)} {
   sandbox::Transport& wire = world_.agentWire();
   wire.setJudge([this](sandbox::ReplicaId id, const kapi::Call& call) { return resultOf(id, call); });
   wire.setStreamJudge([this](sandbox::ReplicaId, kapi::Token) { return lateness(); });
