@@ -410,6 +410,22 @@ Result measureQuota(int kinds, bool quota) {
   return follow(drive, fmt::format("256 decisions, {} kinds, {}", kinds, with), kapi::kPod, lines);
 }
 
+/// So many pods wait with maps, each for other GPUs of a node whose GPUs are all taken.
+double measureMaps(int n) {
+  auto listed = cluster(kNodes, kNodes);
+  for (int i = 0; i < n; ++i) {
+    const std::string map =
+        fmt::format("{}={}:{},{}", i, nodeName(i % kNodes), i / kNodes % kGpus, (i / kNodes + 1) % kGpus);
+    of(listed, kapi::kPod)
+        .emplace_back(PodBuilder(fmt::format("mapped-{}", i)).annotate(model::kMapKey, map).make());
+  }
+  SchedulerDrive drive{withQuota(), std::move(listed)};
+  drive.run(std::chrono::seconds{60});
+  std::vector<std::string> lines;
+  for (int i = 0; i < 100; ++i) { lines.push_back(guest(i, drive.nextRevision())); }
+  return follow(drive, fmt::format("100 nodes change, {} maps wait", n), kapi::kPod, lines).ms;
+}
+
 double measureTerms() {
   model::Labels labels;
   for (int i = 0; i < 64; ++i) { labels[fmt::format("app{}", i)] = std::to_string(i); }
@@ -573,6 +589,7 @@ double measureCrowds(const std::function<bool(const std::string&)>& wanted) {
   for (const int kinds : {250, 270, 1'000, 10'000}) {
     if (wanted("crowd of kinds")) { worst = std::max(worst, measureKinds(kinds)); }
   }
+  if (wanted("crowd of maps")) { worst = std::max(worst, measureMaps(10'000)); }
   return worst;
 }
 

@@ -27,8 +27,9 @@ echo "1/3 the kinds GpuClaim and GpuNodeStatus"
 kubectl apply --server-side --force-conflicts -f charts/gpu-scheduler/crds/crds.yaml
 kubectl wait --for=condition=Established --timeout=60s -f charts/gpu-scheduler/crds/crds.yaml >/dev/null
 echo "2/3 release $release in namespace $namespace"
-helm upgrade --install "$release" charts/gpu-scheduler --namespace "$namespace" --create-namespace "${image[@]}" "$@"
+helm upgrade --install "$release" charts/gpu-scheduler --namespace "$namespace" --create-namespace ${image[@]+"${image[@]}"} "$@"
 echo "3/3 waiting until it runs"
-for what in $(kubectl get deployment,daemonset -n "$namespace" -l "app.kubernetes.io/instance=$release" -o name); do
+all=$(kubectl get deployment,daemonset -n "$namespace" -l "app.kubernetes.io/instance=$release" -o name)
+for what in $all; do
   kubectl rollout status -n "$namespace" "$what" --timeout=180s
 done

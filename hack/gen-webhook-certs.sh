@@ -40,23 +40,25 @@ echo "3/5 the CA signs it, for $days days"
 openssl x509 -req -in "$work/tls.csr" -CA "$work/ca.crt" -CAkey "$work/ca.key" -CAcreateserial -days $days \
   -extfile "$work/csr.conf" -extensions v3 -out "$work/tls.crt" 2>"$work/log" || { cat "$work/log" >&2; exit 1; }
 
-echo "4/5 namespace $namespace and secret $secret"
+echo "4/5 whom the API server is to trust: beside the new CA the one of what is shown now, until that is no longer shown"
+for kind in mutatingwebhookconfiguration validatingwebhookconfiguration; do
+  if ! kubectl get "$kind" "$service" >/dev/null 2>&1; then
+    echo "    $kind/$service is not there yet; the webhook writes it there"
+    continue
+  fi
+  # The first one: those behind it are of certificates before.
+  kubectl get "$kind" "$service" -o jsonpath='{.webhooks[0].clientConfig.caBundle}' | openssl base64 -d -A |
+    awk '!over { print } /END CERTIFICATE/ { over = 1 }' | cat "$work/ca.crt" - >"$work/bundle"
+  kubectl patch "$kind" "$service" --type=json -p '[{"op": "add", "path": "/webhooks/0/clientConfig/caBundle",
+    "value": "'"$(openssl base64 -A <"$work/bundle")"'"}]' >/dev/null
+  echo "    $kind/$service"
+done
+
+echo "5/5 namespace $namespace and secret $secret"
 kubectl create namespace "$namespace" --dry-run=client -o yaml | kubectl apply -f - >/dev/null
 kubectl create secret generic "$secret" -n "$namespace" --type=kubernetes.io/tls --from-file=tls.crt="$work/tls.crt" \
   --from-file=tls.key="$work/tls.key" --from-file=ca.crt="$work/ca.crt" --dry-run=client -o yaml | kubectl apply --server-side --force-conflicts -f - >/dev/null
 kubectl label secret "$secret" -n "$namespace" app.kubernetes.io/managed-by- >/dev/null # yours: the webhook never writes it
-
-echo "5/5 whom the API server is to trust"
-bundle=$(base64 <"$work/ca.crt" | tr -d '\n')
-for kind in mutatingwebhookconfiguration validatingwebhookconfiguration; do
-  if kubectl get "$kind" "$service" >/dev/null 2>&1; then
-    kubectl patch "$kind" "$service" --type=json \
-      -p '[{"op": "add", "path": "/webhooks/0/clientConfig/caBundle", "value": "'"$bundle"'"}]' >/dev/null
-    echo "    $kind/$service"
-  else
-    echo "    $kind/$service is not there yet; the webhook writes it there"
-  fi
-done
 
 echo
 echo "Secret created: $secret (namespace: $namespace)"

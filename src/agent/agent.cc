@@ -8,9 +8,11 @@
 #include <set>
 #include <utility>
 
+#include "agent/health.h"
 #include "agent/metrics.h"
 #include "controller/parts.h"
 #include "kapi/kinds.h"
+#include "kapi/retry_wait.h"
 #include "kapi/time.h"
 #include "kapi/write.h"
 
@@ -26,6 +28,8 @@ constexpr std::uint8_t kCallsOwner = kPodsOwner + 1;
 constexpr int kOwed = 3;
 constexpr std::string_view kVanished =
     "the driver does not list it any more: lost, or taken out (a restart of the agent forgets it)";
+/// So many times `calm` without a write, and others cannot know how the node is.
+constexpr int kMostMissed = 3;
 
 controller::Reflector::Config podsOf(const model::NodeName& node) {
   controller::Reflector::Config out{.kind = kapi::kPod, .owner = kPodsOwner, .ns = {}};
@@ -42,19 +46,55 @@ const char* nameOf(Fault::Kind kind) {
   return "DriverFails";
 }
 
-/// What was known of it counts no more; what was wrong with it still does.
-void doubt(std::vector<Device>& devices, const std::string& why) {
-  for (Device& device : devices) {
-    if (device.gpu.health == Health::Unhealthy) { continue; }
-    device.gpu.health = Health::Unknown;
-    device.gpu.reason = why;
+const char* nameOf(Health health) {
+  switch (health) {
+    case Health::Healthy: return "Healthy";
+    case Health::Unhealthy: return "Unhealthy";
+    case Health::Unknown: break;
   }
+  return "Unknown";
+}
+
+int badnessOf(Health health) { return health == Health::Healthy ? 0 : health == Health::Unknown ? 1 : 2; }
+
+/// For the condition: without what changes from one failure to the next, which only the log has.
+const char* silenceOf(Code code) {
+  switch (code) {
+    case Code::Unavailable: return "the container runtime does not answer: nobody listens at its socket";
+    case Code::Deadline: return "the container runtime does not answer in time";
+    default: return "the container runtime answers with an error (the agent's log has it)";
+  }
+}
+
+/// CUDA counts without those that went: whoever is told an id above theirs gets another GPU than is meant.
+void shutMoved(std::vector<Device>& devices, const std::set<std::string>& vanished) {
+  const std::string* below = nullptr;
+  for (Device& device : devices) {
+    Gpu& gpu = device.gpu;
+    if (vanished.contains(gpu.uuid)) {
+      if (below == nullptr) { below = &gpu.uuid; }
+    } else if (below != nullptr && gpu.health != Health::Unhealthy) {
+      gpu.health = Health::Unhealthy;
+      gpu.reason =
+          fmt::format("indices moved since GPU {} vanished: drain the node and restart the agent", *below);
+    }
+  }
+}
+
+std::string idsOf(const std::vector<Device>& devices) {
+  std::vector<int> ids;
+  for (const Device& device : devices) { ids.push_back(device.id); }
+  return fmt::format("{}", fmt::join(ids, ", "));
 }
 
 }  // namespace
 
 Agent::Agent(Config config, Rng rng)
-    : config_{std::move(config)}, pods_{podsOf(config_.node), rng}, calls_{kCallsOwner} {}
+    : config_{std::move(config)},
+      pods_{podsOf(config_.node), rng},
+      rng_{rng.split()},
+      calls_{kCallsOwner},
+      calm_{config_.calm} {}
 
 // ---- what happens
 
@@ -111,6 +151,7 @@ kapi::Effects Agent::looked(const LookPtr& look, Now now) {
     setCondition(kDriverCondition, false, nameOf(fault.kind), fault.text, now);
   }
   last_look_ = look;
+  sayHealth(out);
   go(now, out);
   return out;
 }
@@ -119,12 +160,23 @@ kapi::Effects Agent::containersSeen(const ContainersLook& look, Now now) {
   kapi::Effects out;
   if (look) {
     users_.seen(*look);
-    observed_ = kapi::microTimeText(now.wall);
-    setCondition(kContainersCondition, true, "Seen", "the container runtime answers", now);
+    if (const auto stray = users_.unknown()) {
+      std::string message = fmt::format(
+          "containers of pod {} have GPU {}, which is none of this node's: until they end, GPUs "
+          "of pods that went without an end stay taken",
+          stray->pod.text, stray->gpu);
+      if (conditions_[kContainersCondition].message != message) {
+        out.emplace_back(kapi::Log{kapi::Level::Warn, message, {}});
+      }
+      setCondition(kContainersCondition, false, "GpuNotListed", std::move(message), now);
+    } else {
+      observed_ = kapi::microTimeText(now.wall);
+      setCondition(kContainersCondition, true, "Seen", "the container runtime answers", now);
+    }
   } else {
-    const std::string message = "the container runtime does not answer: " + look.error().message;
+    const char* message = silenceOf(look.error().code);
     if (conditions_[kContainersCondition].message != message) {
-      out.emplace_back(kapi::Log{kapi::Level::Warn, message, {}});
+      out.emplace_back(kapi::Log{kapi::Level::Warn, look.error().message, {}});
     }
     setCondition(kContainersCondition, false, "RuntimeSilent", message, now);
   }
@@ -141,6 +193,7 @@ void Agent::keep(const Hardware& hardware) {
     uuids.insert(gpu.uuid);
     addresses.insert(gpu.pci_bus_id);
   }
+  vanished_.clear();
   if (known_) {
     for (const Gpu& gpu : known_->gpus) {
       const bool replaced = !gpu.pci_bus_id.empty() && addresses.contains(gpu.pci_bus_id);
@@ -149,11 +202,65 @@ void Agent::keep(const Hardware& hardware) {
       all.gpus.push_back(gpu);
       all.gpus.back().health = Health::Unhealthy;
       all.gpus.back().reason = kVanished;
+      vanished_.insert(gpu.uuid);
     }
   }
   known_ = std::move(all);
-  devices_ = devicesOf(*known_);
   driver_version_ = hardware.driver_version;
+  arrange();
+}
+
+void Agent::arrange() {
+  devices_ = devicesOf(*known_);
+  for (Device& device : devices_) { recall(device.gpu); }
+  shutMoved(devices_, vanished_);
+}
+
+void Agent::recall(Gpu& gpu) {
+  const auto before = xids_.find(gpu.uuid);
+  if (before == xids_.end()) { return; }
+  if (gpu.is_cleared) {
+    xids_.erase(before);
+    return;
+  }
+  auto xids = xidsIn(gpu.reason);
+  const bool says_more = xids.empty() && !gpu.reason.empty();
+  xids.insert(before->second.begin(), before->second.end());
+  Facts facts;
+  facts.xids = std::move(xids);
+  Verdict verdict = agent::healthOf(facts);
+  if (badnessOf(verdict.health) < badnessOf(gpu.health)) { return; }
+  gpu.health = verdict.health;
+  gpu.reason = says_more ? verdict.reason + "; " + gpu.reason : std::move(verdict.reason);
+}
+
+/// What is published of it: while the driver is silent, what was known counts no more, and what was wrong
+/// still does.
+std::pair<Health, const std::string*> Agent::shown(const Device& device) const {
+  const bool is_doubted = last_look_ != nullptr && !*last_look_ && device.gpu.health != Health::Unhealthy;
+  if (is_doubted) { return {Health::Unknown, &last_look_->error().text}; }
+  return {device.gpu.health, &device.gpu.reason};
+}
+
+void Agent::sayHealth(kapi::Effects& out) {
+  std::map<std::string, std::pair<Health, std::string>> now;
+  for (const Device& device : devices_) {
+    const auto [health, reason] = shown(device);
+    const std::string name = agent::nameOf(device);
+    const auto before = said_.find(name);
+    const Health was = before == said_.end() ? Health::Healthy : before->second.first;
+    if (was != health) {
+      const auto level = badnessOf(health) > badnessOf(was) ? kapi::Level::Warn : kapi::Level::Info;
+      out.emplace_back(kapi::Log{level,
+                                 "a GPU's health changed",
+                                 {{"gpu", name},
+                                  {"was", before == said_.end() ? "" : nameOf(was)},
+                                  {"is", nameOf(health)},
+                                  {"reason", *reason}}});
+    }
+    now.emplace(name, std::pair{health, *reason});
+  }
+  said_ = std::move(now);
 }
 
 void Agent::setCondition(const char* type, bool holds, std::string reason, std::string message, Now now) {
@@ -172,14 +279,19 @@ NodeView Agent::wanted() const {
   out.driver_version = driver_version_;
   out.enforcement = config_.enforcement;
   for (const auto& [type, condition] : conditions_) { out.conditions.push_back(condition); }
-  if (last_look_ != nullptr && !*last_look_) { doubt(out.devices, last_look_->error().text); }
-  for (Device& device : out.devices) { device.in_use_by = users_.of(device); }
+  for (Device& device : out.devices) {
+    const auto [health, reason] = shown(device);
+    if (reason != &device.gpu.reason) { device.gpu.reason = *reason; }
+    device.gpu.health = health;
+    device.in_use_by = users_.of(device);
+  }
   return out;
 }
 
 void Agent::go(Now now, kapi::Effects& out) {
   (void)calls_.takeDue(now.mono);
   advance(now, out);
+  out_of_date_ = written_ && now.mono - written_at_ > kMostMissed * config_.calm;
   count(out);
   wake(now, out);
 }
@@ -197,24 +309,41 @@ void Agent::advance(Now now, kapi::Effects& out) {
   if (!spec_done_ && node_uid_.empty() && calls_.due(What::Node, now.mono)) {
     send(What::Node, kapi::getObject(kapi::kNode, key), out);
   }
-  if (!spec_done_ && !node_uid_.empty() && calls_.due(What::Spec, now.mono)) {
+  // Not before the boot of the status that stands there was read.
+  if (own_known_ && !spec_done_ && !node_uid_.empty() && calls_.due(What::Spec, now.mono)) {
     kapi::Call call;
     call.verb = kapi::Verb::Apply;
     call.kind = kOwnStatus;
     call.key = key;
     call.query = "fieldManager=gpu-agent&force=true";
-    call.body = specBody(config_.node, node_uid_);
+    call.body = specBody(config_.node, node_uid_, config_.boot_id);
     send(What::Spec, std::move(call), out);
   }
-  if (spec_done_ && knowsDevices() && calls_.due(What::Status, now.mono)) { publish(now, out); }
+  if (foreign_ != 0 && calls_.due(What::Devices, now.mono)) {
+    kapi::Call call;
+    call.verb = kapi::Verb::MergePatch;
+    call.kind = kOwnStatus;
+    call.key = key;
+    call.subresource = "status";
+    call.query = "fieldManager=gpu-agent-status";
+    call.body = devicesBody(*written_, std::exchange(foreign_, 0));
+    send(What::Devices, std::move(call), out);
+  }
+  const bool may_write = spec_done_ && knowsDevices() && !calls_.open(What::Devices);
+  if (may_write && calls_.due(What::Status, now.mono)) { publish(now, out); }
+}
+
+Duration Agent::drawCalm() {
+  return std::chrono::duration_cast<Duration>(config_.calm * (0.9 + 0.2 * rng_.unit()));
 }
 
 Duration Agent::pace() {
   if (std::exchange(ends_, users_.ends()) != users_.ends()) { owed_ = kOwed; }
-  return users_.draining() || owed_ > 0 ? config_.draining : config_.calm;
+  return users_.draining() || owed_ > 0 ? config_.draining : calm_;
 }
 
 void Agent::publish(Now now, kapi::Effects& out) {
+  if (!users_.isNumbered()) { users_.number(devices_); }
   NodeView view = wanted();
   const Duration until_next = pace();
   next_ = std::min(next_, now.mono + until_next);
@@ -235,7 +364,7 @@ void Agent::publish(Now now, kapi::Effects& out) {
 
 void Agent::wake(Now now, kapi::Effects& out) const {
   std::optional<Mono> at = calls_.nextDue();
-  if (written_ && spec_done_ && !calls_.open(What::Status)) {
+  if (written_ && spec_done_ && !calls_.open(What::Status) && !calls_.open(What::Devices)) {
     const Mono next = std::max(next_, calls_.notBefore(What::Status));
     at = at ? std::min(*at, next) : next;
   }
@@ -252,6 +381,7 @@ void Agent::answered(const kapi::Outcome& outcome, Now now, kapi::Effects& out) 
     case What::Own: return ownRead(outcome, now, out);
     case What::Spec: return specWritten(outcome, now, out);
     case What::Status: return statusWritten(outcome, now, out);
+    case What::Devices: return devicesWritten(outcome, now, out);
   }
 }
 
@@ -262,9 +392,11 @@ void Agent::say(What what, std::string trouble, kapi::Effects& out) {
 }
 
 void Agent::failed(What what, const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
-  (void)calls_.failed(what, now.mono, outcome.retry_after);
+  const Duration wait = kapi::retryWait(calls_.failures(what) + 1, outcome.retry_after);
+  (void)calls_.failed(what, now.mono, std::chrono::duration_cast<Duration>(wait * (1 + 0.2 * rng_.unit())));
   static constexpr std::array kDoing{"reading the node", "reading GpuNodeStatus", "writing GpuNodeStatus",
-                                     "writing the status of GpuNodeStatus"};
+                                     "writing the status of GpuNodeStatus",
+                                     "taking GPUs of others out of GpuNodeStatus"};
   const std::string doing =
       fmt::format("{} {}", kDoing.at(static_cast<std::size_t>(what)), config_.node.text);
   const bool no_kind = what != What::Node && outcome.http == 404 && !outcome.notFound();
@@ -286,8 +418,7 @@ void Agent::nodeRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out) 
   failed(What::Node, outcome, now, out);
 }
 
-/// What was published before: those GPUs stay until a driver answers, ids of pods mean them, and who used
-/// them does.
+/// What was published before: those GPUs stay until a driver answers, and ids of pods mean them.
 void Agent::ownRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   const auto own = outcome.object.as<OwnStatus>();
   const bool is_there = outcome.result == CallResult::Applied && own != nullptr;
@@ -299,6 +430,13 @@ void Agent::ownRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
   if (!known_) {
     devices_ = own->view.devices;
     driver_version_ = own->view.driver_version;
+  }
+  if (!config_.boot_id.empty() && own->boot_id == config_.boot_id) {
+    for (const Device& device : own->view.devices) {
+      auto xids = xidsIn(device.gpu.reason);
+      if (!xids.empty() && !device.gpu.uuid.empty()) { xids_[device.gpu.uuid] = std::move(xids); }
+    }
+    if (known_) { arrange(); }
   }
   users_.seed(own->view.devices);
   users_.number(own->view.devices);
@@ -334,6 +472,9 @@ void Agent::statusWritten(const kapi::Outcome& outcome, Now now, kapi::Effects& 
     }
     users_.number(sending_.devices);
     written_ = std::move(sending_);
+    written_at_ = now.mono;
+    compare(outcome, now, out);
+    calm_ = drawCalm();
     if (std::exchange(written_time_, sending_time_) != sending_time_) { owed_ = std::max(0, owed_ - 1); }
     next_ = now.mono + pace();
     calls_.worked(What::Status);
@@ -347,15 +488,41 @@ void Agent::statusWritten(const kapi::Outcome& outcome, Now now, kapi::Effects& 
   }
 }
 
+void Agent::compare(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
+  const auto own = outcome.object.as<OwnStatus>();
+  if (own == nullptr) { return; }
+  std::vector<Device> foreign;
+  std::set_difference(own->view.devices.begin(), own->view.devices.end(), written_->devices.begin(),
+                      written_->devices.end(), std::back_inserter(foreign),
+                      [](const Device& a, const Device& b) { return a.id < b.id; });
+  if (!foreign.empty()) {
+    const std::string message = fmt::format(
+        "somebody else wrote GPUs {} into GpuNodeStatus {}, which this agent does not see: they "
+        "are taken out",
+        idsOf(foreign), config_.node.text);
+    out.emplace_back(kapi::Log{kapi::Level::Warn, message, {}});
+    setCondition(kWriterCondition, false, "GpusOfAnotherWriter", message, now);
+    foreign_ = own->revision;
+  } else if (conditions_.contains(kWriterCondition)) {
+    setCondition(kWriterCondition, true, "Only", "the list holds this agent's GPUs only", now);
+  }
+}
+
+/// Whatever came of it, the next write's answer shows what is there.
+void Agent::devicesWritten(const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
+  const bool is_behind = outcome.http == 409;  // somebody wrote in between
+  if (outcome.result != CallResult::Applied && !is_behind) {
+    return failed(What::Devices, outcome, now, out);
+  }
+  if (!is_behind) { calls_.worked(What::Devices); }
+  say(What::Devices, "", out);
+}
+
 // ---- what is told of it
 
 void Agent::count(kapi::Effects& out) {
   std::map<std::string, double> now{{"Healthy", 0}, {"Unhealthy", 0}, {"Unknown", 0}};
-  const NodeView view = wanted();
-  for (const Device& device : view.devices) {
-    const Health health = device.gpu.health;
-    ++now[health == Health::Healthy ? "Healthy" : health == Health::Unhealthy ? "Unhealthy" : "Unknown"];
-  }
+  for (const Device& device : devices_) { ++now[nameOf(shown(device).first)]; }
   now["driver"] = last_look_ != nullptr && last_look_->has_value() ? 1 : 0;
   now["containers"] = conditions_.at(kContainersCondition).holds ? 1 : 0;
   for (const auto& [what, value] : now) {
@@ -383,12 +550,16 @@ std::string Agent::readiness() const {
   for (const auto& [what, trouble] : trouble_) {
     if (writes.empty()) { writes = trouble; }
   }
-  line("status", !writes.empty() ? writes : written_ ? "" : "not written yet");
+  const char* state = !written_ ? "not written yet" : out_of_date_ ? "nothing was written lately" : "";
+  line("status", !writes.empty() ? writes : state);
   line("pods", pods_.trouble());
   for (const auto& [type, condition] : conditions_) {
-    line(type == kDriverCondition ? "driver" : "containers", condition.holds ? "" : condition.message);
+    const char* what = type == kDriverCondition       ? "driver"
+                       : type == kContainersCondition ? "containers"
+                                                      : "writers";
+    line(what, condition.holds ? "" : condition.message);
   }
-  return (written_ ? "1" : "0") + lines;
+  return (written_ && !out_of_date_ ? "1" : "0") + lines;
 }
 
 }  // namespace gs::agent

@@ -9,22 +9,30 @@
 // Written by server-side apply with force, the object itself as `gpu-agent`, its status as
 // `gpu-agent-status`: at once when something changed, else every `draining` while a pod's GPUs wait to be
 // free, else every `calm`. One write at a time; what changes meanwhile goes with the next. What fails is
-// tried again with backoff, whatever the answer, and said once.
+// tried again with backoff, whatever the answer, and said once. `calm` and the waits are drawn within a tenth
+// and a fifth, so that the agents of a big cluster do not write in one second.
 //
 // What schedulers conclude from it, and therefore holds:
 //   - A GPU that was published stays listed for the life of the process: one that the driver lists no more is
-//     Unhealthy. So ids do not move under running pods.
+//     Unhealthy. But CUDA counts without it, so a container that is told an id above its own gets the GPU
+//     after the one that is meant: those are Unhealthy too, until a restart counts anew. Ids move when a GPU
+//     appears before others on the bus, or after a restart; pods are known by the GPUs that they had.
+//   - inUseBy goes on over a restart: who was listed is, until a look at the containers says otherwise.
 //   - Without a driver the GPUs that were known, from before a restart too, stay, Unknown (or Unhealthy, if
 //     they were). Never is a good list replaced by none because nobody answers.
 //   - observedTime is the last look at the *containers*, since schedulers free the GPUs of a pod without an
 //     end when two new looks do not show it. Without a runtime it stays as it was (or the time of the first
-//     write): such GPUs then stay Draining. inUseBy names nobody then.
+//     write): such GPUs then stay Draining. It also stands still while a pod's containers have a GPU that no
+//     GPU of the node is (Users::unknown()).
+//   - The list holds this agent's GPUs only: what others wrote into it is taken out when an answer shows it.
 // One thread; time is an argument.
 #pragma once
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "agent/hardware.h"
 #include "agent/kinds.h"
@@ -39,6 +47,8 @@ namespace gs::agent {
 
 inline constexpr const char* kDriverCondition = "DriverAnswers";
 inline constexpr const char* kContainersCondition = "ContainersSeen";
+/// There since somebody else wrote GPUs into the list.
+inline constexpr const char* kWriterCondition = "OnlyWriter";
 
 class Agent {
  public:
@@ -47,6 +57,7 @@ class Agent {
     model::Enforcement enforcement = model::Enforcement::Off;
     Duration calm = std::chrono::seconds{60};
     Duration draining = std::chrono::seconds{10};
+    std::string boot_id{};  // of the machine; "" not known: XIDs of before a restart are forgotten
   };
   Agent(Config config, Rng rng);
 
@@ -60,11 +71,12 @@ class Agent {
   [[nodiscard]] bool underWay() const { return false; }
   /// Why it can do nothing more; "" it can.
   [[nodiscard]] std::string failure() const { return failure_; }
-  /// "1" once this process has written the status, else "0"; then a line for each check.
+  /// "1" once this process has written the status, and while its last write is not older than three times
+  /// `calm`; else "0". Then a line for each check.
   [[nodiscard]] std::string readiness() const;
 
  private:
-  enum class What : std::uint8_t { Node, Own, Spec, Status };
+  enum class What : std::uint8_t { Node, Own, Spec, Status, Devices };
 
   void take(controller::Reflector::Output output, kapi::Effects& out);
   void answered(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
@@ -72,6 +84,9 @@ class Agent {
   void ownRead(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void specWritten(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void statusWritten(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
+  /// The answer to a write shows GPUs that were not in it.
+  void compare(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
+  void devicesWritten(const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void failed(What what, const kapi::Outcome& outcome, Now now, kapi::Effects& out);
   void say(What what, std::string trouble, kapi::Effects& out);
   void send(What what, kapi::Call call, kapi::Effects& out);
@@ -80,9 +95,16 @@ class Agent {
   void advance(Now now, kapi::Effects& out);
   void publish(Now now, kapi::Effects& out);
   [[nodiscard]] Duration pace();
+  [[nodiscard]] Duration drawCalm();
   void wake(Now now, kapi::Effects& out) const;
 
   void keep(const Hardware& hardware);
+  /// devices_ of known_.
+  void arrange();
+  /// Errors of before a restart count on.
+  void recall(Gpu& gpu);
+  [[nodiscard]] std::pair<model::Health, const std::string*> shown(const Device& device) const;
+  void sayHealth(kapi::Effects& out);
   [[nodiscard]] bool knowsDevices() const { return last_look_ != nullptr && own_known_; }
   [[nodiscard]] NodeView wanted() const;
   void setCondition(const char* type, bool holds, std::string reason, std::string message, Now now);
@@ -90,14 +112,17 @@ class Agent {
 
   Config config_;
   controller::Reflector pods_;
+  Rng rng_;
   controller::KeyedCalls<What> calls_;
   Users users_;
   std::map<What, std::string> trouble_;
   std::string failure_;
 
   LookPtr last_look_;
-  std::optional<Hardware> known_;  // of the last look that saw some, with those that were there before
-  std::vector<Device> devices_;    // what is published, without users
+  std::optional<Hardware> known_;   // of the last look that saw some, with those that were there before
+  std::set<std::string> vanished_;  // UUIDs of the latter
+  std::map<std::string, std::set<std::uint64_t>> xids_;  // of before the restart, by UUID
+  std::vector<Device> devices_;                          // what is published, without users
   std::string driver_version_;
   std::map<std::string, Condition> conditions_;  // by type
   std::map<std::string, Condition> before_;      // as the API had them at the start
@@ -110,8 +135,13 @@ class Agent {
   std::string sending_time_;  // its observedTime
   std::optional<NodeView> written_;
   std::string written_time_;
-  Mono next_{};                            // when to write though nothing changed
-  std::uint64_t ends_ = 0;                 // of pods, that are counted in:
+  Duration calm_;  // as it was drawn for the present wait
+  Mono next_{};    // when to write though nothing changed
+  Mono written_at_{};
+  bool out_of_date_ = false;     // the last write is too old
+  model::Revision foreign_ = 0;  // of the status that shows GPUs of others; 0: none does
+  std::map<std::string, std::pair<model::Health, std::string>> said_;  // health of GPUs, as it was logged
+  std::uint64_t ends_ = 0;                                             // of pods, that are counted in:
   int owed_ = 0;                           // new observedTimes, to schedulers that wait for two since an end
   std::map<std::string, double> counted_;  // gauges as they were told
 };

@@ -37,6 +37,7 @@ struct Gpu {
   model::Health health = model::Health::Healthy;
   std::string reason;  // why it is not Healthy
   std::vector<Partition> partitions;
+  bool is_cleared = false;  // the driver says that nothing is to be done about it: errors of before are over
   friend bool operator==(const Gpu&, const Gpu&) = default;
 };
 

@@ -4,7 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <vector>
+
+#include "base/ascii.h"
 
 namespace gs::agent {
 namespace {
@@ -58,7 +61,7 @@ Verdict byXids(const Facts& facts) {
     return unhealthy(listOf(lost) + ": the GPU fell off the bus; reboot the node");
   }
   if (const auto reset = ofClass(facts, XidClass::Reset); !reset.empty()) {
-    return unhealthy(listOf(reset) + ": reset the GPU, then start the agent again");
+    return unhealthy(listOf(reset) + ": reset the GPU, or reboot the node");
   }
   if (const auto suspect = ofClass(facts, XidClass::Suspect); !suspect.empty()) {
     return unknown(listOf(suspect) + ": may be harmless; look at the kernel's log");
@@ -105,11 +108,28 @@ Verdict healthOf(const Facts& facts) {
   if (facts.split_into_nothing) {
     return unhealthy("MIG is on, and there is no partition: make some, or turn MIG off");
   }
+  if (facts.fabric_failed) { return unhealthy("the NVLink fabric failed; see to nvidia-fabricmanager"); }
+  if (facts.fabric_limited) {
+    return unknown("the NVLink fabric works with less than it has; see to nvidia-fabricmanager");
+  }
   if (facts.fabric_pending) {
     return unknown("the NVLink fabric is not set up; see to nvidia-fabricmanager");
   }
   if (!facts.unreadable.empty()) { return unknown(facts.unreadable); }
   return memory.health != Health::Healthy ? memory : xids;
+}
+
+std::set<std::uint64_t> xidsIn(std::string_view reason) {
+  static constexpr std::string_view kBegin = "XID ";
+  const auto end = reason.find(':');
+  if (!reason.starts_with(kBegin) || end == std::string_view::npos) { return {}; }
+  std::set<std::uint64_t> out;
+  for (const auto& number : commaList(reason.substr(kBegin.size(), end - kBegin.size()))) {
+    std::uint64_t xid = 0;
+    const auto [at, error] = std::from_chars(number.data(), number.data() + number.size(), xid);
+    if (error == std::errc{} && at == number.data() + number.size()) { out.insert(xid); }
+  }
+  return out;
 }
 
 }  // namespace gs::agent

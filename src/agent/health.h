@@ -2,8 +2,9 @@
 //
 // Unhealthy is what no program can work on, or what may corrupt its results: never given. Unknown is what may
 // work: given only when no Healthy GPU fits. Whatever is not known to be harmless counts against the GPU.
-// XID errors are told once. They count until the agent is started again, or, where the driver says what is
-// to be done about a GPU (its recovery action, drivers 565 and newer), until it says that nothing is.
+// XID errors are told once. They count until the node is booted again (the agent reads them out of the
+// reason that it published, xidsIn()), or, where the driver says what is to be done about a GPU (its recovery
+// action, drivers 565 and newer), until it says that nothing is.
 // The groups of XIDs follow the vendor's catalogue for A100 to GB200; docs/agent.md has the table.
 #pragma once
 
@@ -11,6 +12,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 
 #include "model/node.h"
 
@@ -40,6 +42,8 @@ struct Facts {
   std::int64_t uncorrected = 0;     // memory errors that ECC could not correct, since the driver was loaded
   bool split_into_nothing = false;  // MIG is on, and there is no partition
   bool fabric_pending = false;      // NVSwitch fabric: not set up (yet)
+  bool fabric_failed = false;       // it was set up, and that failed, or it is not well
+  bool fabric_limited = false;      // it works, with less than it has
   std::set<std::uint64_t> xids{};
   std::string unreadable{};  // what could not be asked, and how it failed
 };
@@ -52,5 +56,7 @@ struct Verdict {
 
 /// The worst that holds.
 [[nodiscard]] Verdict healthOf(const Facts& facts);
+/// The XIDs that a reason of healthOf() gives; none: it speaks of something else.
+[[nodiscard]] std::set<std::uint64_t> xidsIn(std::string_view reason);
 
 }  // namespace gs::agent

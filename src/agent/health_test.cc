@@ -50,6 +50,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{
             "MigWithoutPartitions", {.split_into_nothing = true}, Health::Unhealthy, "there is no partition"},
         Case{"FabricNotSetUp", {.fabric_pending = true}, Health::Unknown, "nvidia-fabricmanager"},
+        Case{"FabricFailed", {.fabric_failed = true}, Health::Unhealthy, "the NVLink fabric failed"},
+        Case{"FabricLimited", {.fabric_limited = true}, Health::Unknown, "less than it has"},
         Case{"Unreadable", {.unreadable = "the driver cannot tell its name"}, Health::Unknown, "its name"},
         Case{"XidLost", withXids({79}), Health::Unhealthy, "XID 79: the GPU fell off the bus"},
         Case{"XidReset", withXids({31, 95, 119}), Health::Unhealthy, "XID 95, 119: reset the GPU"},
@@ -83,6 +85,18 @@ TEST(Xid, IsOfTheClassThatTheCatalogueGives) {
   all_are(XidClass::Record,
           {14, 37, 38, 43, 44, 45, 63, 66, 67, 92, 93, 106, 108, 121, 137, 141, 152, 154, 157, 160, 161});
   all_are(XidClass::Suspect, {0, 1, 54, 78, 142, 151, 159, 162, 170, 173, 1ULL << 60U});
+}
+
+TEST(Xid, AreReadOutOfTheReasonThatNamesThem) {
+  for (const auto& xids : {std::set<std::uint64_t>{79}, {48, 95}, {54, 999}}) {
+    Facts facts;
+    facts.xids = xids;
+    EXPECT_EQ(xidsIn(healthOf(facts).reason), xids);
+    EXPECT_EQ(xidsIn(healthOf(facts).reason + "; GPU is lost"), xids);
+  }
+  for (const char* other : {"", "XID", "XID 95", "XID : x", "XID 95x: y", "GPU is lost: XID 95: z"}) {
+    EXPECT_TRUE(xidsIn(other).empty()) << other;
+  }
 }
 
 }  // namespace

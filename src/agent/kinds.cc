@@ -45,14 +45,14 @@ Device deviceOf(const View& v) {
   out.gpu = gpuOf(v);
   out.island = text(v["island"]);
   out.bandwidth_gbps = bounded(v["bandwidthGBps"], kMostInt);
+  for (const View uid : v["inUseBy"].items()) {
+    if (out.in_use_by.size() == kMostUsers) { break; }
+    if (!uid.str().empty()) { out.in_use_by.emplace_back(uid.str()); }
+  }
   for (const View link : v["links"].items()) {
     const auto to = bounded(link["to"], model::kMaxDeviceId, -1);
     const auto type = link["type"].str() == linkName(LinkType::NvLink) ? LinkType::NvLink : LinkType::Pcie;
     if (to >= 0) { out.links.push_back({static_cast<int>(to), type, bounded(link["gbps"], kMostInt)}); }
-  }
-  for (const View uid : v["inUseBy"].items()) {
-    if (out.in_use_by.size() == kMostUsers) { break; }
-    out.in_use_by.emplace_back(text(uid));
   }
   return out;
 }
@@ -65,6 +65,7 @@ OwnStatus decodeOwnStatus(const View& v) {
   for (const View owner : v["metadata"]["ownerReferences"].items()) {
     if (owner["kind"].str() == "Node") { out.owner = model::Uid{owner["uid"].str()}; }
   }
+  out.boot_id = text(v["metadata"]["annotations"][kBootIdKey]);
   const View status = v["status"];
   for (const View one : status["devices"].items()) {
     if (Device device = deviceOf(one); device.id >= 0) { out.view.devices.push_back(std::move(device)); }

@@ -16,6 +16,7 @@ struct OwnStatus {
   model::Uid owner;  // uid of the Node that owns it; "" none
   NodeView view;     // its devices sorted by id, each once
   std::string observed_time;
+  std::string boot_id;  // of the machine, when the agent started that wrote it; "" not known
   friend bool operator==(const OwnStatus&, const OwnStatus&) = default;
 };
 [[nodiscard]] inline model::ObjectKey keyOf(const OwnStatus& status) { return {"", status.node.text}; }

@@ -131,6 +131,12 @@ void setCounts(Value& status, const std::vector<Device>& devices) {
   status.set("islands", islands.size());
 }
 
+Array devicesValue(const std::vector<Device>& devices) {
+  Array out;
+  for (const Device& device : devices) { out.push_back(deviceValue(device)); }
+  return out;
+}
+
 Value conditionsValue(const std::vector<Condition>& conditions) {
   Array out;
   for (const Condition& c : conditions) {
@@ -182,9 +188,7 @@ Value statusBody(const model::NodeName& node, const NodeView& view, const std::s
   Value out = objectOf(node);
   Value& status = out.child("status");
   setCounts(status, view.devices);
-  Array devices;
-  for (const Device& device : view.devices) { devices.push_back(deviceValue(device)); }
-  status.set("devices", std::move(devices));
+  status.set("devices", devicesValue(view.devices));
   if (!view.driver_version.empty()) { status.set("driverVersion", view.driver_version); }
   status.set("enforcement", model::enforcementName(view.enforcement));
   status.set("conditions", conditionsValue(view.conditions));
@@ -192,12 +196,20 @@ Value statusBody(const model::NodeName& node, const NodeView& view, const std::s
   return out;
 }
 
-Value specBody(const model::NodeName& node, const model::Uid& node_uid) {
+Value devicesBody(const NodeView& view, model::Revision revision) {
+  Value out = Object{};
+  out.child("metadata").set("resourceVersion", std::to_string(revision));
+  out.child("status").set("devices", devicesValue(view.devices));
+  return out;
+}
+
+Value specBody(const model::NodeName& node, const model::Uid& node_uid, const std::string& boot_id) {
   Value out = objectOf(node);
   Array owners;
   owners.emplace_back(
       Object{{"apiVersion", "v1"}, {"kind", kapi::kNode->name}, {"name", node.text}, {"uid", node_uid.text}});
   out.child("metadata").set("ownerReferences", std::move(owners));
+  if (!boot_id.empty()) { out.child("metadata").set("annotations", Object{{kBootIdKey, boot_id}}); }
   out.child("spec").set("nodeName", node.text);
   return out;
 }

@@ -17,7 +17,7 @@
 
 namespace gs::agent {
 
-/// Of a device, as in the CRD.
+/// Of one GPU, as in the CRD.
 inline constexpr std::size_t kMostUsers = 256;
 
 struct DeviceLink {
@@ -63,7 +63,13 @@ struct NodeView {
 /// The body of a server-side apply of the status. `observed`: when the agent last looked; "" leaves it out.
 [[nodiscard]] json::Value statusBody(const model::NodeName& node, const NodeView& view,
                                      const std::string& observed);
-/// Of the object itself, owned by the Node.
-[[nodiscard]] json::Value specBody(const model::NodeName& node, const model::Uid& node_uid);
+/// Names the boot of the machine that the status is of (/proc/sys/kernel/random/boot_id).
+inline constexpr const char* kBootIdKey = "gpu.scheduling/boot-id";
+/// Of the object itself, owned by the Node. `boot_id` "": not known.
+[[nodiscard]] json::Value specBody(const model::NodeName& node, const model::Uid& node_uid,
+                                   const std::string& boot_id = {});
+/// The body of a merge patch that makes the list of devices these, whoever wrote others into it. (An apply
+/// takes out only what its own field manager put there.) Only on the object as it was at `revision`.
+[[nodiscard]] json::Value devicesBody(const NodeView& view, model::Revision revision);
 
 }  // namespace gs::agent

@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include "agent/kinds.h"
+#include "agent/simulated.h"
 #include "kapi/decode.h"
 
 namespace gs::agent {
@@ -149,6 +150,7 @@ TEST(Status, ABandwidthIsWhatTheApiTakes) {
   EXPECT_EQ(devices[2].bandwidth_gbps, 0);
 }
 
+/// What was written is read again as it was.
 TEST(OwnStatus, IsWhatWasWritten) {
   Hardware hardware = three();
   hardware.gpus[0].health = model::Health::Unknown;
@@ -157,7 +159,7 @@ TEST(OwnStatus, IsWhatWasWritten) {
   NodeView view = viewOf(hardware);
   view.devices[1].in_use_by = {model::Uid{"p"}, model::Uid{"q"}};
   Value body = statusBody(model::NodeName{"n"}, view, "t");
-  body.child("metadata") = specBody(model::NodeName{"n"}, model::Uid{"node-uid"})["metadata"];
+  body.child("metadata") = specBody(model::NodeName{"n"}, model::Uid{"node-uid"}, "boot-1")["metadata"];
   const auto own = kapi::decodeObject(kOwnStatus, body).as<OwnStatus>();
   ASSERT_NE(own, nullptr);
   EXPECT_EQ(own->view.devices, view.devices);
@@ -165,18 +167,49 @@ TEST(OwnStatus, IsWhatWasWritten) {
   EXPECT_EQ(own->view.conditions, view.conditions);
   EXPECT_EQ(own->observed_time, "t");
   EXPECT_EQ(own->owner, model::Uid{"node-uid"});
+  EXPECT_EQ(own->boot_id, "boot-1");
+}
+
+TEST(Status, APatchOfTheDevicesIsOfOneRevisionAndHoldsNothingElse) {
+  const NodeView view = viewOf(three());
+  const Value body = devicesBody(view, 7);
+  const Value whole = statusBody(model::NodeName{"n"}, view, "t");
+  EXPECT_EQ(json::print(body["metadata"]), R"({"resourceVersion":"7"})");
+  EXPECT_EQ(body["status"]["devices"], whole["status"]["devices"]);
+  EXPECT_EQ(body["status"].members().size(), 1U);
 }
 
 TEST(OwnStatus, TakesNonsenseAsNothing) {
   const auto text = R"({"status":{"devices":[{"id":"x"},{"id":4096},{"id":2,"numaNode":-9,"memoryMiB":"?"},
-                        {"id":2},{"id":1,"links":[{"to":-1},{"to":0,"gbps":-5}],"inUseBy":["u"]},7],
+                        {"id":2},{"id":1,"links":[{"to":-1},{"to":0,"gbps":-5}],"inUseBy":["u",7,""]},7],
                         "conditions":7}})";
   const auto own = kapi::decodeObject(kOwnStatus, json::parse(text).value()).as<OwnStatus>();
   ASSERT_EQ(own->view.devices.size(), 2U);
   EXPECT_EQ(own->view.devices[0].id, 1);
   EXPECT_EQ(own->view.devices[0].links, (std::vector<DeviceLink>{{0, LinkType::Pcie, 0}}));
-  EXPECT_EQ(own->view.devices[0].in_use_by, (std::vector<model::Uid>{model::Uid{"u"}}));
+  EXPECT_EQ(own->view.devices[0].in_use_by, std::vector{model::Uid{"u"}});
   EXPECT_EQ(own->view.devices[1].gpu.numa_node, -1);
+}
+
+/// A scheduler reads the same of a simulated agent and of the sandbox's own.
+TEST(Simulated, IsWhatTheNodeFileSays) {
+  const auto file = json::parse(R"({"nodes":[{"name":"n","gpus":{"count":4,"model":"M","memoryMiB":7,
+      "islands":[{"ids":[0,2],"bandwidthGBps":600},{"ids":[1,3],"bandwidthGBps":400}],
+      "links":[{"from":1,"to":3,"gbps":200},{"from":2,"to":3,"gbps":64}],
+      "health":[{"id":3,"health":"Unhealthy","reason":"XID 79"}]}}]})");
+  const auto node = kapi::readNodeFile(*file)->front();
+  const auto devices = devicesOf(hardwareOf(node));
+  ASSERT_EQ(devices.size(), 4U);
+  EXPECT_EQ(devices[2].island, devices[0].island);
+  EXPECT_EQ(devices[3].island, devices[1].island);
+  EXPECT_NE(devices[0].island, devices[1].island);
+  EXPECT_EQ(devices[2].bandwidth_gbps, 600);
+  EXPECT_EQ(devices[1].bandwidth_gbps, 200) << "the link says what the pair has";
+  EXPECT_EQ(devices[2].links, (std::vector<DeviceLink>{{0, LinkType::NvLink, 600}, {3, LinkType::Pcie, 64}}));
+  EXPECT_EQ(devices[3].gpu.health, model::Health::Unhealthy);
+  EXPECT_EQ(devices[3].gpu.reason, "XID 79");
+  EXPECT_EQ(devices[0].gpu.uuid, node.devices[0].uuid);
+  EXPECT_EQ(devices[0].gpu.memory_mib, 7);
 }
 
 }  // namespace

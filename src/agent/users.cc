@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <iterator>
 #include <utility>
 
@@ -18,6 +19,13 @@ constexpr std::size_t kMostPods = 4096;
 /// The most that a pod may name.
 constexpr std::size_t kMostNamed = model::kMaxDeviceId + 1;
 
+/// That a GPU may have.
+bool isId(std::string_view name) {
+  int id = -1;
+  const auto [end, error] = std::from_chars(name.data(), name.data() + name.size(), id);
+  return error == std::errc{} && end == name.data() + name.size() && id >= 0 && id <= model::kMaxDeviceId;
+}
+
 std::set<std::string> namedIn(std::string_view text) {
   std::set<std::string> out;
   for (const auto& name : commaList(text)) {
@@ -26,7 +34,7 @@ std::set<std::string> namedIn(std::string_view text) {
   return out;
 }
 
-/// UUIDs where they were written; else ids.
+/// UUIDs where they were written; else ids, if they are of this node.
 std::set<std::string> allocationOf(const model::Pod& pod) {
   const std::string* visible = pod.annotation(model::kVisibleDevicesKey);
   const auto names = [&](const char* kind) { return visible->find(kind) != std::string::npos; };
@@ -34,7 +42,8 @@ std::set<std::string> allocationOf(const model::Pod& pod) {
   const std::string* allocated = pod.annotation(model::kAllocatedKey);
   if (allocated == nullptr) { return {}; }
   const auto read = model::parseAllocation(*allocated);
-  if (!read) { return {}; }
+  const bool of_another = read && !read->node.empty() && !pod.node.empty() && read->node != pod.node;
+  if (!read || of_another) { return {}; }
   std::set<std::string> out;
   for (const int id : read->ids) { out.insert(std::to_string(id)); }
   return out;
@@ -52,18 +61,7 @@ PodContainers containersWith(const std::map<std::string, std::string>& annotatio
   return {fmt::format("{}", fmt::join((*read)->ids, ","))};
 }
 
-void Users::seed(const std::vector<Device>& devices) {
-  for (const Device& device : devices) {
-    ids_before_.insert(std::to_string(device.id));
-    for (const auto& uid : device.in_use_by) {
-      if (has_looked_ && !pods_.contains(uid)) { continue; }
-      Pod& pod = pods_[uid];
-      pod.has_containers = pod.has_containers || !has_looked_;
-      pod.gpus.insert(nameOf(device));
-      pod.seeded = true;
-    }
-  }
-}
+std::set<std::string> annotationsThatSay() { return {model::kVisibleDevicesKey, model::kAllocatedKey}; }
 
 void Users::number(const std::vector<Device>& devices) {
   names_.clear();
@@ -83,24 +81,46 @@ void Users::resolve(Pod& pod) const {
       ++it;
       continue;
     }
-    if (!pod.seeded || !ids_before_.contains(*it)) { pod.gpus.insert(name->second); }
+    pod.gpus.insert(name->second);
     it = pod.said.erase(it);
   }
 }
 
+void Users::seed(const std::vector<Device>& devices) {
+  for (const Device& device : devices) { ids_before_.insert(std::to_string(device.id)); }
+  for (const Device& device : devices) {
+    for (const auto& uid : device.in_use_by) {
+      if (has_looked_ && !pods_.contains(uid)) { continue; }
+      Pod& mine = pods_[uid];
+      if (!std::exchange(mine.seeded, true)) {
+        mine.gpus.clear();
+        std::erase_if(mine.said, [this](const auto& name) { return ids_before_.contains(name); });
+      }
+      mine.gpus.insert(nameOf(device));
+      mine.has_containers |= !has_looked_;
+    }
+  }
+}
+
+/// What a pod says that it was given. Of one that was seeded, ids that were published then are known already,
+/// and may be others' by now.
 void Users::give(Pod& pod, std::set<std::string> names) const {
-  if (names == pod.named) { return; }  // nor does it mean other GPUs by now
-  if (!pod.seeded) { pod.gpus.clear(); }
-  pod.named = std::move(names);
-  pod.said = pod.named;
+  if (pod.seeded) {
+    std::erase_if(names, [this](const auto& name) { return ids_before_.contains(name); });
+    pod.said.merge(names);
+  } else {
+    pod.gpus.clear();
+    pod.said = std::move(names);
+  }
   resolve(pod);
 }
 
+/// The object says it once, before there are containers: what is written there later is somebody's edit.
 void Users::changed(const model::Pod& pod) {
   Pod& mine = pods_[pod.uid];
   const bool is_late = std::exchange(mine.is_there, true) && mine.has_containers;
   auto allocation = allocationOf(pod);
-  if (!allocation.empty() && !is_late && !std::exchange(mine.allocated, true)) {  // it is written once
+  if (!is_late && !allocation.empty() && !std::exchange(mine.allocated, true)) {
     give(mine, std::move(allocation));
   }
   if (pod.finished() && !std::exchange(mine.ended, true)) { end(mine); }
@@ -119,18 +139,29 @@ void Users::seen(const Containers& containers) {
   has_looked_ = true;
   for (const auto& [uid, what] : containers.pods) {
     Pod& mine = pods_[uid];
-    mine.has_containers = true;
-    mine.looks_without = 0;
     if (!what.visible || mine.allocated || std::exchange(mine.told, true)) { continue; }
     give(mine, namedIn(*what.visible));
   }
   for (auto it = pods_.begin(); it != pods_.end();) {
     Pod& mine = it->second;
-    const bool is_named = containers.pods.contains(it->first);
-    mine.has_containers = is_named;
+    const auto named = containers.pods.find(it->first);
+    const bool is_named = named != containers.pods.end();
+    mine.has_containers = is_named && (!named->second.sandbox_only || !mine.over());
     mine.looks_without = is_named || mine.is_there ? 0 : mine.looks_without + 1;
     it = mine.looks_without >= kLooks ? pods_.erase(it) : std::next(it);
   }
+}
+
+std::optional<Users::Stray> Users::unknown() const {
+  if (!isNumbered()) { return std::nullopt; }
+  for (const auto& [uid, pod] : pods_) {
+    if (!pod.has_containers) { continue; }
+    for (const auto& name : pod.said) {
+      // A GPU that is not there is nobody else's, and "all" or what else somebody may write is none.
+      if (isId(name) || name.starts_with("MIG-")) { return Stray{uid, name}; }
+    }
+  }
+  return std::nullopt;
 }
 
 std::vector<model::Uid> Users::of(const Device& device) const {

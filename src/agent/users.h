@@ -2,11 +2,13 @@
 //
 // Two things are put together. The container runtime says whose containers there are (Containers); it goes on
 // saying so when the pod's object is gone, and that is the point. The pod's object, while it was there, said
-// which GPUs the pod has (its allocation); of a pod that we never saw, or that had none when its containers
-// were seen, what those were told does. What is written there while they run is somebody's edit.
+// which GPUs the pod has (its allocation); of a pod that we never saw, the annotations that the kubelet gave
+// the runtime with the pod's sandbox do. What is written there while its containers run is somebody's edit,
+// and frees nothing. No container's environment is read.
 // What a pod has is kept by the GPUs' names (nameOf()): an id means the GPU that had it when the pod was
-// first seen, whatever ids do later, and by whatever process of the agent: what one published the next one
-// remembers. Ids that no GPU has had yet are looked up again when numbers come.
+// first seen, whatever ids do later. What was published before a restart (seed()) says which GPU that was.
+// Names that no GPU has had yet are looked up again when numbers come; while a pod with containers has some,
+// nobody can say that the other GPUs are free (unknown()).
 // A pod is forgotten when its object is gone and two looks since have not named it (one may have begun
 // before); at once while there has been no look, and so nobody who could name it.
 // The runtime's silence takes nobody away. Pure; one thread.
@@ -30,14 +32,16 @@ namespace gs::agent {
 /// What the runtime says of one pod whose containers may use GPUs: one of them is created or running, or its
 /// sandbox is ready, so that one may come. (Containers that have exited hold nothing.)
 struct PodContainers {
-  /// What its containers were told: CUDA_VISIBLE_DEVICES, or NVIDIA_VISIBLE_DEVICES where a device plugin
-  /// gave them out; ids or UUIDs with commas. nullopt: nothing.
+  /// Which GPUs its sandbox's annotations say that it was given; ids or UUIDs with commas. nullopt: nothing.
   std::optional<std::string> visible;
+  /// It has a sandbox and no container. Of a pod that has ended, or whose object is gone, that is nobody.
+  bool sandbox_only = false;
   friend bool operator==(const PodContainers&, const PodContainers&) = default;
 };
-/// Of a pod with these annotations, as its containers' sandbox had them from the kubelet: which GPUs it was
-/// given (the values of model/annotations.h; what cannot be read is nothing).
+/// Of a pod with these annotations (the values of model/annotations.h; what cannot be read is nothing).
 [[nodiscard]] PodContainers containersWith(const std::map<std::string, std::string>& annotations);
+/// The annotations that containersWith() reads.
+[[nodiscard]] std::set<std::string> annotationsThatSay();
 
 /// All of them, in one look, by pod uid.
 struct Containers {
@@ -49,11 +53,12 @@ using ContainersLook = Result<Containers>;
 
 class Users {
  public:
-  /// The status of before a restart, with its users: they use these GPUs until a look says otherwise, and ids
-  /// of theirs that it has mean these. After looks, only the latter. Comes before number().
-  void seed(const std::vector<Device>& devices);
   /// From now on ids are these.
   void number(const std::vector<Device>& devices);
+  [[nodiscard]] bool isNumbered() const { return !names_.empty(); }
+  /// Who used them when they were published last, before a restart: they do until a look says otherwise, and
+  /// have these GPUs whatever their ids mean now. After looks, only the latter. Comes before number().
+  void seed(const std::vector<Device>& devices);
   /// A pod of this node as the API has it.
   void changed(const model::Pod& pod);
   void gone(const model::Uid& uid);
@@ -63,6 +68,13 @@ class Users {
   [[nodiscard]] std::vector<model::Uid> of(const Device& device) const;
   /// Somebody waits for the GPUs of a pod that ended: its containers are still there.
   [[nodiscard]] bool draining() const;
+  /// A pod with containers and one of its GPUs, an id or a partition, that may be any GPU of the node.
+  /// nullopt: there is none, or the GPUs of the node are not known yet.
+  struct Stray {
+    model::Uid pod;
+    std::string gpu;
+  };
+  [[nodiscard]] std::optional<Stray> unknown() const;
   /// How many pods with GPUs have ended, or went, since the runtime answered first.
   [[nodiscard]] std::uint64_t ends() const { return ends_; }
   /// Pods that something is kept of.
@@ -70,13 +82,12 @@ class Users {
 
  private:
   struct Pod {
-    std::set<std::string> named;  // ids and UUIDs that it was given
-    std::set<std::string> said;   // those of them that are not looked up yet
-    std::set<std::string> gpus;   // names
-    bool allocated = false;       // the object said so
-    bool told = false;            // its containers were
-    bool seeded = false;          // `gpus` has what those of ids_before_ mean that it was told
-    bool is_there = false;        // its object
+    std::set<std::string> said;  // ids and UUIDs that are not looked up yet
+    std::set<std::string> gpus;  // names
+    bool allocated = false;      // the object said so: what its sandbox was told does not count
+    bool told = false;           // the sandbox said so
+    bool seeded = false;         // the status of before a restart said so
+    bool is_there = false;       // its object
     bool ended = false;
     bool has_containers = false;
     int looks_without = 0;  // since its object is gone, in a row
@@ -89,7 +100,7 @@ class Users {
 
   std::map<std::string, std::string> names_;  // by id, by UUID, by the UUID of a partition
   std::map<model::Uid, Pod> pods_;    // those whose object is there, and those that may have containers
-  std::set<std::string> ids_before_;  // in the status that is remembered
+  std::set<std::string> ids_before_;  // in the status that was seeded
   bool has_looked_ = false;
   std::uint64_t ends_ = 0;
 };

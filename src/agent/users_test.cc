@@ -126,6 +126,102 @@ TEST_F(UsersTest, IdsThatNoGpuHasYetAreLookedUpWhenOneHasThem) {
   EXPECT_EQ(text(), "-|-|p");
 }
 
+TEST_F(UsersTest, AnAllocationOnAnotherNodeIsNone) {
+  users.changed(pod("p").on("n").allocated("n:0").value());
+  users.changed(pod("q").on("n").allocated("other:1").value());
+  users.changed(pod("r").on("n").allocated("2").value());
+  look({{"p", std::nullopt}, {"q", std::nullopt}, {"r", std::nullopt}});
+  EXPECT_EQ(text(), "p|-|r");
+}
+
+/// A pod that nobody knows by its object has what its sandbox said at first, in the order of then.
+TEST_F(UsersTest, WhatASandboxSaysIsLookedUpOnce) {
+  look({{"p", "0"}});
+  devices = gpus({"GPU-b", "GPU-a", "GPU-c"});
+  users.number(devices);
+  for (int i = 0; i < 3; ++i) { look({{"p", "0"}}); }
+  EXPECT_EQ(text(), "-|p|-");
+}
+
+TEST_F(UsersTest, OfAPodThatIsOverASandboxAloneIsNobody) {
+  const auto sandbox = [&](const std::vector<const char*>& uids) {
+    Containers containers;
+    for (const char* uid : uids) { containers.pods[Uid{uid}] = {"1", true}; }
+    users.seen(containers);
+  };
+  users.changed(pod("p").allocated("n:0").value());
+  sandbox({"p", "q"});
+  EXPECT_EQ(text(), "p|-|-") << "a container of p may come, and q's object is gone";
+  users.changed(pod("p").allocated("n:0").phase(model::PodPhase::Failed).value());
+  EXPECT_EQ(text(), "p|-|-") << "until a look";
+  sandbox({"p"});
+  EXPECT_EQ(text(), "-|-|-");
+  EXPECT_FALSE(users.draining());
+  look({{"p", std::nullopt}});
+  EXPECT_EQ(text(), "p|-|-") << "a container counts";
+}
+
+// ---- over a restart
+
+TEST_F(UsersTest, SeedsAreUsersUntilALookSaysOtherwise) {
+  Users fresh;
+  devices[1].in_use_by = {Uid{"p"}, Uid{"q"}};
+  fresh.seed(devices);
+  fresh.number(devices);
+  users = fresh;
+  EXPECT_EQ(text(), "-|p q|-");
+  users.gone(Uid{"q"});
+  EXPECT_EQ(text(), "-|p q|-") << "whose object went while nobody looked";
+  look({{"p", std::nullopt}});
+  EXPECT_EQ(text(), "-|p|-");
+}
+
+TEST_F(UsersTest, ASeedBeatsIdsAndUuidsBeatASeed) {
+  Users fresh;
+  devices[1].in_use_by = {Uid{"p"}, Uid{"q"}, Uid{"r"}};
+  fresh.changed(pod("p").allocated("n:0").value());
+  fresh.seed(devices);
+  fresh.number(devices);
+  fresh.changed(pod("q").allocated("n:0").annotate(model::kVisibleDevicesKey, "GPU-c").value());
+  fresh.changed(pod("r").allocated("n:0").annotate(model::kVisibleDevicesKey, "GPU-gone").value());
+  users = fresh;
+  look({{"p", "0"}, {"q", "0"}, {"r", "0"}});
+  EXPECT_EQ(text(), "-|p r|q");
+}
+
+TEST_F(UsersTest, ASeedThatComesAfterLooksOnlySaysWhichGpus) {
+  Users fresh;
+  devices[1].in_use_by = {Uid{"p"}, Uid{"q"}};
+  users = fresh;
+  look({{"p", "0"}});
+  users.seed(devices);
+  users.number(devices);
+  EXPECT_EQ(text(), "-|p|-");
+}
+
+TEST_F(UsersTest, GpusThatNobodyKnowsAreSaidWhileThePodHasContainers) {
+  const auto stray = [&] {
+    const auto found = users.unknown();
+    return found ? found->pod.text + " " + found->gpu : "";
+  };
+  users.changed(pod("p").allocated("n:0,7").value());
+  EXPECT_EQ(stray(), "");
+  look({{"p", std::nullopt}});
+  EXPECT_EQ(stray(), "p 7");
+  devices = gpus({"a", "b", "c", "d", "e", "f", "g", "h"});
+  users.number(devices);
+  EXPECT_EQ(stray(), "");
+  look({{"q", "MIG-9"}});
+  EXPECT_EQ(stray(), "q MIG-9");
+  look({{"r", "GPU-9"}});
+  EXPECT_EQ(stray(), "") << "a GPU that is not there is nobody else's";
+  look({{"s", "all"}, {"t", "-1"}, {"u", "1024"}, {"v", "1x"}});
+  EXPECT_EQ(stray(), "") << "these name none";
+  users = {};
+  look({{"p", "0"}});
+  EXPECT_EQ(stray(), "") << "no GPU is known yet";
+}
+
 TEST_F(UsersTest, AnAllocationThatCannotBeReadIsNone) {
   users.changed(pod("p").allocated("n:x,y").value());
   look({{"p", "1"}});

@@ -35,7 +35,7 @@ int run(const process::Program& program, const Flags& f) {
                      f.agent.source(serve::environment),
                      {.pace = f.agent.pace(),
                       .is_simulated = !f.agent.simulate.empty(),
-                      .container_runtime = f.agent.container_runtime}};
+                      .container_runtime = f.agent.runtimeSocket()}};
   process::Machine run = process::machineOf(machine);
   run.readiness = [&machine] { return machine.readiness(); };
   run.state = [] { return std::string{}; };

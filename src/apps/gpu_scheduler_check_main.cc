@@ -50,6 +50,14 @@ int run() {
   }
 }
 
+int expect(const std::string& ids) {
+  write(check::state(variable, process::hostName()));
+  const auto met = check::expectation(variable, ids);
+  if (met) { return 0; }
+  std::fprintf(stderr, "%s\n", met.error().message.c_str());
+  return 1;
+}
+
 }  // namespace
 }  // namespace gs
 
@@ -58,5 +66,11 @@ int main(int argc, char** argv) {
                                "Writes the node that it is on and the GPUs that its container was told "
                                "(CUDA_VISIBLE_DEVICES), every LOG_INTERVAL seconds."};
   program.root().does([] { return gs::run(); });
+  std::string ids;
+  program.root()
+      .command("expect",
+               "Ends at once: with 0 if the container was told these GPUs and no others, else with 1")
+      .word("ids", ids, "As CUDA_VISIBLE_DEVICES is to be: 0,1; without: empty", false)
+      .does([&ids] { return gs::expect(ids); });
   return program.run(argc, argv);
 }

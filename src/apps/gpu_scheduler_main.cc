@@ -34,9 +34,9 @@ void describe(process::Command program, Flags& f) {
       .choice("--visible-devices", {"ids", "uuid"}, f.visible_devices,
               "What the annotation gpu.scheduling/visible-devices holds")
       .flag("--require-injection", f.scheduler.requires_injection,
-            "Claim pods wait while a container of theirs is not told its GPUs (the webhook sees to that)")
+            "Pods of claims and maps wait while a container is not told its GPUs (the webhook sees to that)")
       .number("--max-sharers", "N", std::size_t{1}, model::kMaxSharers, f.scheduler.max_sharers,
-              "Pods on one GPU of Shared claims")
+              "Pods on one GPU of Shared claims and of maps")
       .text("--quota-config", "FILE", f.quota_file,
             "Says where the quotas of GPUs are, and which node labels they mean; without it nobody has one");
   process::addCluster(program, f.cluster);

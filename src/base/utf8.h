@@ -28,6 +28,8 @@ namespace gs {
 }
 
 [[nodiscard]] bool isUtf8(std::string_view text);
+/// As much of its start as fits into so many bytes, without a part of a character.
+[[nodiscard]] std::string_view utf8Prefix(std::string_view text, std::size_t most);
 /// How many characters.
 [[nodiscard]] std::size_t codePoints(std::string_view text);
 

@@ -36,6 +36,29 @@ INSTANTIATE_TEST_SUITE_P(Table, Utf8,
                                          Sequence{"NoLead", "\xff", 0}),
                          [](const auto& each) { return each.param.name; });
 
+TEST(Utf8Text, ABeginningEndsBetweenCharacters) {
+  const struct {
+    const char* text;
+    std::size_t most;
+    const char* want;
+  } cases[] = {
+      {"abc", 3, "abc"},
+      {"abc", 2, "ab"},
+      {"abc", 0, ""},
+      {"", 0, ""},
+      {"a\u00e9", 2, "a"},
+      {"a\u00e9b", 3, "a\u00e9"},
+      {"\u20ac\u20ac", 4, "\u20ac"},
+      {"\u20ac\u20ac", 5, "\u20ac"},
+      {"\U0001f600x", 3, ""},
+      {"x\U0001f600x", 4, "x"},
+      {"x\U0001f600x", 5, "x\U0001f600"},
+      {"\x80\x80\x80\x80\x80", 4, "\x80\x80\x80\x80"},
+      {"a\xe2\x82z", 3, "a\xe2\x82"},
+  };
+  for (const auto& c : cases) { EXPECT_EQ(utf8Prefix(c.text, c.most), c.want) << c.text << c.most; }
+}
+
 TEST(Utf8Text, NothingHasNoCharacters) {
   EXPECT_TRUE(isUtf8(""));
   EXPECT_EQ(codePoints(""), 0);

@@ -26,7 +26,11 @@ Result<std::chrono::seconds> interval(const Env& env) {
     return fail(Code::Invalid, fmt::format("LOG_INTERVAL is '{}'; write a whole number of seconds", *text));
   }
   if (seconds < 1) { return fail(Code::Invalid, "LOG_INTERVAL must be at least 1 second"); }
-  return std::chrono::seconds{std::min(seconds, kLongest)};
+  if (seconds > kLongest) {
+    return fail(Code::Invalid,
+                fmt::format("LOG_INTERVAL is '{}'; write {} seconds (a day) or less", *text, kLongest));
+  }
+  return std::chrono::seconds{seconds};
 }
 
 std::vector<Line> beginning(const Env& env, std::chrono::seconds every) {
@@ -50,6 +54,20 @@ Line state(const Env& env, const std::string& host) {
 std::vector<Line> ending(int signal) {
   return {info(fmt::format("Received signal {}, shutting down gracefully...", signal)),
           info("GPU Scheduler Check service stopped")};
+}
+
+Status expectation(const Env& env, const std::string& ids) {
+  const auto gpus = env(kGpus);
+  if (gpus && *gpus == ids) { return {}; }
+  if (!gpus) {
+    return fail(Code::Invalid,
+                fmt::format("{} is not set, and '{}' was expected; is gpu-scheduler's webhook installed?",
+                            kGpus, ids));
+  }
+  return fail(Code::Invalid,
+              fmt::format("{} is '{}', and '{}' was expected; does the container, or a webhook of "
+                          "others, set it?",
+                          kGpus, *gpus, ids));
 }
 
 std::string print(const Line& line, Wall now) {

@@ -28,13 +28,17 @@ struct Line {
   friend bool operator==(const Line&, const Line&) = default;
 };
 
-/// LOG_INTERVAL, 10 s where it is not set. Error Invalid: it is no whole number of seconds from 1 on.
+/// LOG_INTERVAL, 10 s where it is not set. Error Invalid: it is no whole number of seconds from 1 to a
+/// day.
 [[nodiscard]] Result<std::chrono::seconds> interval(const Env& env);
 /// What it begins with: that it starts, and what of the environment is missing, if anything is.
 [[nodiscard]] std::vector<Line> beginning(const Env& env, std::chrono::seconds every);
 /// Node and GPUs; without NODE_NAME the host's name.
 [[nodiscard]] Line state(const Env& env, const std::string& host);
 [[nodiscard]] std::vector<Line> ending(int signal);
+
+/// For `helm test`. Error Invalid: the container was not told `ids`, but others or nothing.
+[[nodiscard]] Status expectation(const Env& env, const std::string& ids);
 
 [[nodiscard]] std::string print(const Line& line, Wall now);
 

@@ -57,10 +57,23 @@ TEST(CheckReport, EndsWithTheSignalsNumber) {
             "2025-06-15 15:06:40,123 - __main__ - INFO - GPU Scheduler Check service stopped\n");
 }
 
+TEST(CheckReport, ExpectsTheIdsThatItIsGivenAndNoOthers) {
+  EXPECT_TRUE(expectation(envOf({{"CUDA_VISIBLE_DEVICES", "0,1"}}), "0,1"));
+  EXPECT_TRUE(expectation(envOf({{"CUDA_VISIBLE_DEVICES", ""}}), ""));
+  EXPECT_EQ(
+      expectation(envOf({{"CUDA_VISIBLE_DEVICES", "0,1,2"}}), "0,1").error().message,
+      "CUDA_VISIBLE_DEVICES is '0,1,2', and '0,1' was expected; does the container, or a webhook of others, "
+      "set it?");
+  EXPECT_EQ(expectation(envOf({}), "").error().message,
+            "CUDA_VISIBLE_DEVICES is not set, and '' was expected; is gpu-scheduler's webhook installed?");
+}
+
 TEST(CheckReport, ItsIntervalIsAtLeastASecond) {
   EXPECT_EQ(interval(envOf({})).value(), 10s);
   EXPECT_EQ(interval(envOf({{"LOG_INTERVAL", "1"}})).value(), 1s);
-  EXPECT_EQ(interval(envOf({{"LOG_INTERVAL", "999999999999"}})).value(), 24h);
+  EXPECT_EQ(interval(envOf({{"LOG_INTERVAL", "86400"}})).value(), 24h);
+  EXPECT_EQ(interval(envOf({{"LOG_INTERVAL", "86401"}})).error().message,
+            "LOG_INTERVAL is '86401'; write 86400 seconds (a day) or less");
   for (const char* wrong : {"0", "-3"}) {
     EXPECT_EQ(interval(envOf({{"LOG_INTERVAL", wrong}})).error().message,
               "LOG_INTERVAL must be at least 1 second");

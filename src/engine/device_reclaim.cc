@@ -197,8 +197,9 @@ void DeviceReclaim::statusChanged(const model::GpuNodeStatus& status, Mono now) 
   // The first look that we hear of may be older than the end: it says nothing new.
   const bool new_look =
       !seen.time.empty() && !status.observed_time.empty() && status.observed_time != seen.time;
+  const bool same_look = !seen.time.empty() && status.observed_time == seen.time;
   seen.time = status.observed_time;
-  seen.users.clear();
+  if (!same_look) { seen.users.clear(); }  // nobody looked: an agent that has just started may name fewer
   for (const auto& device : status.devices) {
     seen.users.insert(device.in_use_by.begin(), device.in_use_by.end());
   }

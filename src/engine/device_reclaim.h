@@ -10,7 +10,7 @@
 // without that uid.
 // Looks: the agent's times are compared only with each other, and only for change. A watch may be late, so a
 // look counts only when it was written after the end: its revision is above one that the statuses had when
-// somebody asked after the end (wantsFloor()).
+// somebody asked after the end (wantsFloor()). Only a new look takes users away: one with the old time adds.
 // Away: a Node or a status that went may come back, with the containers of before. When it does within
 // kAgentGone, what was freed because it was away is Draining again. (Nothing is given there while it is
 // away.) UUIDs: when a status renumbers the node, what is Draining follows its device to the new id.
@@ -75,6 +75,11 @@ class DeviceReclaim {
     return due_.empty() ? std::nullopt : std::optional{due_.begin()->first};
   }
 
+  /// An agent pod is bound there that has not ended.
+  [[nodiscard]] bool hasAgent(const model::NodeName& node) const {
+    const auto it = agents_.find(node);
+    return it != agents_.end() && !it->second.ready.empty();
+  }
   /// No device of this pod is Draining.
   [[nodiscard]] bool reclaimed(const model::Uid& uid) const;
   /// Nodes of which anything is kept, for tests of what grows.

@@ -64,6 +64,15 @@ TEST_F(DeviceReclaimTest, WhileTheContainerHoldsItTheDeviceDrains) {
   EXPECT_EQ(use(), sched::DeviceUse::Free);
 }
 
+TEST_F(DeviceReclaimTest, OnlyANewLookTakesUsersAway) {
+  look("t1", {pod});
+  end(true);
+  look("t1", {});
+  EXPECT_FALSE(reclaim.reclaimed(pod)) << "nobody looked at the containers in between";
+  look("t2", {});
+  EXPECT_TRUE(reclaim.reclaimed(pod));
+}
+
 TEST_F(DeviceReclaimTest, AForceDeletedPodNeedsTheSecondNewLook) {
   end(false);
   EXPECT_EQ(use(), sched::DeviceUse::Draining);

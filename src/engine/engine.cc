@@ -13,7 +13,12 @@ namespace gs::engine {
 using sched::Source;
 
 Engine::Engine(sched::Doors doors)
-    : doors_{doors}, ledger_{doors}, anti_affinity_{ledger_}, reclaim_{ledger_}, decider_{ledger_} {
+    : doors_{doors},
+      ledger_{doors},
+      anti_affinity_{ledger_},
+      reclaim_{ledger_},
+      awaited_{ledger_},
+      decider_{ledger_} {
   reclaim_.setComplete(false, Mono{});
 }
 
@@ -82,7 +87,10 @@ void Engine::podChanged(const model::PodPtr& before, const model::Pod* after, Mo
     if (any.bound()) { reclaim_.lives(uid, any.node); }
     for (const auto& key : cache_.leasesOf(uid)) { noteSharing(uid, *cache_.lease(key)); }
   }
-  if (any.is_agent && any.bound()) { reclaim_.agentChanged(any.node, uid, !over, any.ready, now); }
+  if (any.is_agent && any.bound()) {
+    reclaim_.agentChanged(any.node, uid, !over, any.ready, now);
+    awaited_.agentChanged(any.node, reclaim_.hasAgent(any.node));
+  }
   derive(uid);
   touch(uid);
   if (notes_shares_ && !holdingsOf(any).shares.empty()) { touched_shares_.insert(uid); }
@@ -197,6 +205,7 @@ void Engine::applyNode(const controller::Change& change, Mono now) {
     ledger_.removeNode(name);
   }
   anti_affinity_.nodeChanged(name);
+  awaited_.nodeChanged(name, now);
   reclaim_.nodeChanged(name, now);
   // Who ended while it was away may still have containers there.
   const model::GpuNodeStatus* status = cache_.status(name);
@@ -222,6 +231,7 @@ void Engine::applyStatus(const controller::Change& change, Mono now) {
     const bool other_ids = isRenumbered(cache_.status(name), status.get());
     if (!cache_.putStatus(status)) { return; }
     ledger_.upsertStatus(*status);
+    awaited_.statusChanged(name, true);
     if (other_ids) { renumbered(name); }
     touchHolders(name, other_health);
     for (const auto& uid : users) { userChanged(uid); }
@@ -229,6 +239,7 @@ void Engine::applyStatus(const controller::Change& change, Mono now) {
     if (synced_) { reclaimUnknown(*status, now); }
   } else if (const auto users = changedUsers(cache_.status(name), nullptr); cache_.removeStatus(name)) {
     ledger_.removeStatus(name);
+    awaited_.statusChanged(name, false);
     renumbered(name);
     for (const auto& uid : users) { userChanged(uid); }
     reclaim_.statusGone(name, now);
@@ -483,8 +494,15 @@ void Engine::learn(const model::Object& object, Mono now) {
   for (auto& uid : reclaim_.takeFreed()) { touch(uid); }
 }
 
+std::optional<Mono> Engine::nextDue() const {
+  const auto freed = reclaim_.nextDue();
+  const auto taken = awaited_.nextDue();
+  return freed && taken ? std::min(freed, taken) : freed ? freed : taken;
+}
+
 void Engine::tick(Mono now) {
   reclaim_.tick(now);
+  awaited_.tick(now);
   for (auto& uid : reclaim_.takeFreed()) { touch(uid); }
 }
 

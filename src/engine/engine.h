@@ -23,6 +23,7 @@
 #include <string>
 #include <vector>
 
+#include "engine/awaited_status.h"
 #include "engine/cache.h"
 #include "engine/device_reclaim.h"
 #include "engine/quota_table.h"
@@ -55,8 +56,8 @@ class Engine {
   void leaseGone(const model::ObjectKey& key, const model::Uid& uid, model::Revision revision = 0);
   /// An ancestor's lease (no annotations) stands under the name of this device: count it as holding it.
   void placeLease(const model::ObjectKey& key, const model::NodeName& node, int gpu);
-  /// Something stands under the lease name of this device that names no pod (not ours, or unreadable): the
-  /// device counts as held until a lease of ours stands there, or unblockDevices().
+  /// Something stands under the lease name of this device that cannot be joined (not ours, unreadable, or of
+  /// another version): the device counts as held until that changes or goes, or unblockDevices().
   void blockDevice(const model::NodeName& node, int gpu);
   void unblockDevices();
   void unblockDevice(const std::pair<model::NodeName, int>& device);
@@ -87,7 +88,7 @@ class Engine {
   /// not known. From then on a uid in `inUseBy` that is not among the pods is an ended pod's.
   void synced(Mono now);
   void tick(Mono now);
-  [[nodiscard]] std::optional<Mono> nextDue() const { return reclaim_.nextDue(); }
+  [[nodiscard]] std::optional<Mono> nextDue() const;
   /// See DeviceReclaim.
   [[nodiscard]] std::optional<std::uint64_t> wantsStatusRevision() const { return reclaim_.wantsFloor(); }
   void tellStatusRevision(std::uint64_t number, model::Revision revision) {
@@ -190,6 +191,7 @@ class Engine {
   sched::Ledger ledger_;
   sched::AntiAffinity anti_affinity_;
   DeviceReclaim reclaim_;
+  AwaitedStatus awaited_;
   Tombstones orderly_;  // pods whose end we saw, with all that they held, or that they held nothing
   Tombstones assumed_;  // others that are gone, as far as assumeEnded() knew what they held
   sched::Decider decider_;

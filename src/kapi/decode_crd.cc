@@ -20,6 +20,8 @@ model::Crd decodeCrd(const json::View& v) {
   crd.revision = objectRevision(v);
   crd.lease_namespace = text(v["metadata"]["annotations"][model::kLeaseNamespaceKey]);
   crd.lease_scheduler = text(v["metadata"]["annotations"][model::kLeaseSchedulerKey]);
+  crd.schema =
+      smallNumber(v["metadata"]["annotations"][model::kSchemaVersionKey].str(), 1'000'000).value_or(0);
   crd.lease_term = text(v["metadata"]["annotations"][model::kLeaseTermKey]);
   return crd;
 }

@@ -1,11 +1,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 
 #include "kapi/decode.h"
 #include "kapi/fields.h"
 #include "kapi/kinds.h"
+#include "kapi/lease_format.h"
 #include "kapi/time.h"
 #include "model/annotations.h"
 
@@ -35,13 +35,6 @@ class Annotations {
 /// Keeps the first complaint.
 void malformed(Lease& lease, std::string what) {
   if (lease.malformed.empty()) { lease.malformed = std::move(what); }
-}
-
-std::optional<int> smallNumber(std::string_view s, int most) {
-  int n = -1;
-  const auto [end, error] = std::from_chars(s.data(), s.data() + s.size(), n);
-  if (error != std::errc{} || end != s.data() + s.size() || n < 0 || n > most) { return std::nullopt; }
-  return n;
 }
 
 /// "" when `devices` is "<node>:<ids>" of this lease's node with this lease's gpu among them. A lease that
@@ -122,9 +115,11 @@ void readOwner(const Annotations& from, Lease& lease) {
 /// The annotations of R63. What can be read is read even when another part is malformed.
 void readGpuLease(const Annotations& from, Lease& lease) {
   lease.format = smallNumber(from.get("format"), 1'000'000).value_or(0);
-  if (lease.format != 1) {
+  if (lease.format != leaseFormat()) {
     malformed(lease,
-              fmt::format("format '{}' is not known; this program reads format 1", from.get("format")));
+              fmt::format("format '{}' is another version's, this one reads {}: its GPU is held until its "
+                          "pod has ended",
+                          from.get("format"), leaseFormat()));
     lease.format = std::max(lease.format, 1);
   }
   lease.node = model::NodeName{from.get("node")};

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/mutant.h"
+#include "base/utf8.h"
 #include "kapi/decode.h"
 #include "kapi/fields.h"
 #include "kapi/kinds.h"
@@ -13,6 +14,7 @@
 #include "kapi/quantity.h"
 #include "kapi/time.h"
 #include "model/annotations.h"
+#include "model/told.h"
 
 namespace gs::kapi {
 namespace {
@@ -26,6 +28,7 @@ constexpr std::size_t kMaxTerms = 64;        // of its anti-affinity
 constexpr std::size_t kMaxNames = 4096;      // of namespaces, and of values of labels, in all of them
 constexpr std::size_t kMaxEntries = 256;     // of a list or map that each node is compared with
 constexpr std::size_t kMaxUnsupported = 16;  // that it is told
+constexpr std::size_t kMaxNameShown = 63;    // of a container's name, and of what it is told
 
 template <class T>
 void sortUnique(std::vector<T>& list) {
@@ -194,30 +197,70 @@ std::vector<model::AntiAffinityTerm> antiAffinity(const View& spec, const std::s
   return isTooMuch(out) ? everybodyFrom(out) : out;
 }
 
-bool isTold(const View& container, const std::string& path) {
-  bool told = false;
-  for (const View e : container["env"].items()) {  // of several the last counts
-    if (e["name"].str() != model::kToldVariable) { continue; }
-    told = e["valueFrom"]["fieldRef"]["fieldPath"].str() == path;
+/// The entry that says which GPUs a container sees: of several the last counts.
+View toldBy(const View& container) {
+  View told;
+  for (const View e : container["env"].items()) {
+    if (e["name"].str() == model::kToldVariable) { told = e; }
   }
   return told;
 }
 
-std::string untoldOf(const View& spec) {
+/// It stands there itself. (A server leaves an empty value out.)
+bool isLiteral(const View& entry) { return entry.isObject() && !entry["valueFrom"].isObject(); }
+
+bool isTold(const View& container, bool by_value) {
   static const std::string kPath = model::toldPath();
+  const View entry = toldBy(container);
+  return entry["valueFrom"]["fieldRef"]["fieldPath"].str() == kPath || (by_value && isLiteral(entry));
+}
+
+std::string nameOf(const View& container) {
+  return std::string{utf8Prefix(container["name"].str(), kMaxNameShown)};
+}
+
+template <class Visit>
+void eachContainer(const View& spec, const Visit& visit) {
+  for (const char* list : {"initContainers", "containers"}) {
+    for (const View container : spec[list].items()) { visit(container); }
+  }
+}
+
+std::string untoldOf(const View& spec, bool by_value) {
   std::string first;
   std::size_t more = 0;
-  for (const char* list : {"initContainers", "containers"}) {
-    for (const View container : spec[list].items()) {
-      if (isTold(container, kPath)) { continue; }
-      if (first.empty()) {
-        first = text(container["name"]).substr(0, 63);
-      } else {
-        ++more;
-      }
+  eachContainer(spec, [&](const View& container) {
+    if (isTold(container, by_value)) { return; }
+    if (first.empty()) {
+      first = nameOf(container);
+    } else {
+      ++more;
     }
-  }
+  });
   return more == 0 ? first : fmt::format("{} and {} more", first, more);
+}
+
+std::string toldOtherwise(const View& spec, const model::Pod& pod) {
+  std::string out;
+  eachContainer(spec, [&](const View& container) {
+    const View entry = toldBy(container);
+    if (!out.empty() || !isLiteral(entry) || !model::saysOthers(pod, entry["value"].str())) { return; }
+    out = fmt::format("container {} was told {}=\"{}\"", nameOf(container), model::kToldVariable,
+                      utf8Prefix(entry["value"].str(), kMaxNameShown));
+  });
+  return out;
+}
+
+/// Of a pod whose name and node are read. What all pods of a set have may be large.
+void readAnnotations(const View& annotations, const View& spec, model::Pod& pod) {
+  for (const auto [key, value] : annotations.members()) {
+    if (!model::isReadAnnotation(key) || !value.isString()) { continue; }
+    pod.annotations.try_emplace(std::string{key}, model::keptOf(pod, key, value.str()));
+  }
+  if (pod.annotations.empty()) { return; }
+  const bool by_value = model::isToldByValue(pod);
+  pod.untold = untoldOf(spec, by_value);
+  if (by_value && !pod.bound()) { pod.told_otherwise = toldOtherwise(spec, pod); }
 }
 
 /// Limits only, of ordinary containers only: what node agents look at.
@@ -325,13 +368,10 @@ model::Pod decodePod(const View& v) {
     pod.generated = static_cast<std::uint8_t>(generated_from.size());
   }
   pod.is_agent = meta["labels"]["app"].str() == "gpu-scheduler-agent";
-  for (const auto [key, value] : meta["annotations"].members()) {
-    if (model::isReadAnnotation(key) && value.isString()) { pod.annotations.emplace(key, value.str()); }
-  }
-  if (!pod.annotations.empty()) { pod.untold = untoldOf(spec); }
   pod.scheduler_name = text(spec["schedulerName"]);
   if (pod.scheduler_name.empty()) { pod.scheduler_name = "default-scheduler"; }
   pod.node = model::NodeName{spec["nodeName"].str()};
+  readAnnotations(meta["annotations"], spec, pod);
   const std::int64_t priority = spec["priority"].intOr(0);
   pod.priority = static_cast<std::int32_t>(std::clamp<std::int64_t>(priority, INT32_MIN, INT32_MAX));
   std::set<std::string> unsupported;

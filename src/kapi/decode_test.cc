@@ -75,7 +75,7 @@ TEST(DecodePod, KeepsOnlyTheAnnotationsThatSomebodyReads) {
   EXPECT_EQ(decodePod(parsed(kPodText)).annotations,
             (std::map<std::string, std::string>{{"gpu.scheduling/claim", "four"},
                                                 {"tencent.com/vcuda-core-limit", "50"},
-                                                {"gpu-scheduling-map", "0=n:1"}}));
+                                                {"gpu-scheduling-map", ""}}));
 }
 
 TEST(DecodePod, SaysFromWhichCharactersItsNameWasGenerated) {
@@ -117,6 +117,63 @@ TEST(DecodePod, SaysWhichContainersAreNotToldTheirGpus) {
       << "the last entry is what the container sees";
   EXPECT_EQ(untold("{}", R"({"containers":[{"name":"a"}]})"), "") << "it asks for nothing of ours";
   EXPECT_EQ(untold(asks, R"({"containers":7})"), "");
+}
+
+model::Pod podWithMap(const std::string& map, const std::string& spec, const std::string& name = "p-1") {
+  const auto pod =
+      json::parse(R"({"metadata":{"name":")" + name + R"(","annotations":{"gpu-scheduling-map":)" +
+                  json::print(map) + R"(}},"spec":)" + spec + "}");
+  EXPECT_TRUE(pod.has_value());
+  return decodePod(*pod);
+}
+
+TEST(DecodePod, KeepsOfAMapWhatItSaysOfThePod) {
+  std::string map;
+  for (int i = 0; i < 20'000; ++i) { map += std::to_string(i) + "=node:0,1\n"; }
+  const auto kept = [&](const std::string& spec, const std::string& name) {
+    return podWithMap(map, spec, name).annotations;
+  };
+  using Kept = std::map<std::string, std::string>;
+  EXPECT_EQ(kept("{}", "p-7"), (Kept{{"gpu-scheduling-map", "7=node:0,1"}}));
+  EXPECT_EQ(kept("{}", "p-20000"), (Kept{{"gpu-scheduling-map", ""}}));
+  EXPECT_EQ(kept("{}", "p"), (Kept{{"gpu-scheduling-map", ""}}));
+  EXPECT_EQ(kept(R"({"nodeName":"n"})", "p-7"), (Kept{{"gpu-scheduling-map", ""}})) << "that it has one";
+  EXPECT_TRUE(podWithMap("", R"({"nodeName":"n"})").annotation("gpu-scheduling-map") != nullptr);
+}
+
+TEST(DecodePod, SeesWhatItsContainersWereToldOfItsMap) {
+  const auto env = [](const std::string& entries) { return R"({"name":"a","env":[)" + entries + "]}"; };
+  const auto literal = [](const std::string& value) {
+    return R"({"name":"CUDA_VISIBLE_DEVICES","value":")" + value + R"("})";
+  };
+  const auto containers = [](const std::string& list) { return R"({"containers":[)" + list + "]}"; };
+  const auto told = [&](const std::string& spec, const std::string& map = "1=n:0, 1") {
+    return podWithMap(map, spec).told_otherwise;
+  };
+  EXPECT_EQ(told(containers(env(literal("0, 1")))), "");
+  EXPECT_EQ(told(containers(env(literal("1,0")))), "") << "the same two";
+  EXPECT_EQ(told(containers(env(literal("2")))), "container a was told CUDA_VISIBLE_DEVICES=\"2\"");
+  EXPECT_EQ(told(containers(env(literal("2") + "," + literal("0, 1")))), "") << "the last one counts";
+  EXPECT_EQ(told(containers(env(R"({"name":"CUDA_VISIBLE_DEVICES"})"))),
+            "container a was told CUDA_VISIBLE_DEVICES=\"\"");
+  EXPECT_EQ(told(containers(env(R"({"name":"CUDA_VISIBLE_DEVICES"})")), "1=n:"), "");
+  EXPECT_EQ(told(containers(env(""))), "") << "nothing at all: see untold";
+  EXPECT_EQ(told(R"({"initContainers":[)" + env(literal("7")) + R"(],"containers":[)" + env(literal("0, 1")) +
+                 "]}"),
+            "container a was told CUDA_VISIBLE_DEVICES=\"7\"");
+  EXPECT_EQ(told(R"({"nodeName":"n","containers":[)" + env(literal("7")) + "]}"), "") << "it is bound";
+  EXPECT_EQ(told(containers(env(literal(std::string(62, 'x') + "\u20ac")))),
+            "container a was told CUDA_VISIBLE_DEVICES=\"" + std::string(62, 'x') + "\"");
+
+  EXPECT_EQ(podWithMap("1=n:0", containers(env(literal("0")))).untold, "");
+  EXPECT_EQ(podWithMap("1=n:0", containers(env(""))).untold, "a");
+  EXPECT_EQ(podWithMap("1=n:0", containers(env(
+                                    R"({"name":"CUDA_VISIBLE_DEVICES","valueFrom":{"fieldRef":{"fieldPath":)"
+                                    R"("metadata.annotations['gpu.scheduling/visible-devices']"}}})")))
+                .untold,
+            "");
+  EXPECT_EQ(podWithMap("1=n:0", containers(env(R"({"name":"CUDA_VISIBLE_DEVICES","valueFrom":{}})"))).untold,
+            "a");
 }
 
 TEST(DecodePod, ATolerationWithAnUnknownOperatorToleratesNothing) {
@@ -550,6 +607,7 @@ TEST(DecodeObject, EveryKindKnowsItsKeyUidAndRevision) {
   EXPECT_EQ(decodeObject(kPod, v).key().ns, "ns");
   EXPECT_EQ(decodeObject(kNode, v).key().ns, "");
   EXPECT_EQ(decodeCrd(v).lease_namespace, "gs");
+  EXPECT_EQ(decodeCrd(v).schema, 0);
   EXPECT_TRUE(decodeObject(kEvent, v).empty());
   EXPECT_TRUE(decodeObject(kPod, json::Value{}).empty());
   EXPECT_EQ(model::Object{}.revision(), 0U);

@@ -1,5 +1,7 @@
 #include "kapi/fields.h"
 
+#include <charconv>
+
 #include "kapi/quantity.h"
 
 namespace gs::kapi {
@@ -15,6 +17,13 @@ std::map<std::string, std::string> stringMap(const json::View& v) {
 std::int64_t bounded(const json::View& v, std::int64_t most, std::int64_t fallback) {
   const auto n = v.integer();
   return n && *n >= 0 && *n <= most ? *n : fallback;
+}
+
+std::optional<int> smallNumber(std::string_view text, int most) {
+  int n = -1;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (error != std::errc{} || end != text.data() + text.size() || n < 0 || n > most) { return std::nullopt; }
+  return n;
 }
 
 bool addAmount(model::Resources& to, std::string_view name, const json::View& quantity) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -20,6 +21,9 @@ namespace gs::kapi {
 }
 /// A whole number from 0 to `most`; `fallback` for anything else.
 [[nodiscard]] std::int64_t bounded(const json::View& v, std::int64_t most, std::int64_t fallback = 0);
+
+/// The same of a text such as an annotation's; nothing for anything else.
+[[nodiscard]] std::optional<int> smallNumber(std::string_view text, int most);
 
 /// Adds one entry of a ResourceList ("cpu": "500m") to `to`; "pods" is left out. False:
 /// it cannot be read or is negative.

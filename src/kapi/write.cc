@@ -7,6 +7,7 @@
 
 #include "base/percent.h"
 #include "kapi/kinds.h"
+#include "kapi/lease_format.h"
 #include "kapi/paths.h"
 #include "kapi/time.h"
 #include "model/annotations.h"
@@ -76,7 +77,7 @@ Value gpuLeaseAnnotations(const model::Lease& lease) {
   const auto put = [&out](const char* name, const std::string& value) {
     if (!value.empty()) { out.set(std::string{"gpu.scheduling/"} + name, value); }
   };
-  put("format", "1");
+  put("format", std::to_string(leaseFormat()));
   put("node", lease.node.text);
   put("gpu", std::to_string(lease.gpu));
   put("uuid", lease.uuid);

@@ -30,6 +30,7 @@ inline constexpr const char* kLeaseTermKey = "gpu.scheduling/lease-namespace-ter
 /// The --scheduler-name of the installation: beside the record of its lease namespace,
 /// and on its leader lease.
 inline constexpr const char* kLeaseSchedulerKey = "gpu.scheduling/lease-namespace-scheduler";
+inline constexpr const char* kSchemaVersionKey = "gpu.scheduling/schema-version";  // of a CRD: counts changes
 inline constexpr const char* kAddressKey = "gpu.scheduling/address";  // of a leader lease: the holder's URL
 inline constexpr const char* kManagedLabel = "gpu.scheduling/managed";
 inline constexpr const char* kPodLabel = "gpu.scheduling/pod";

@@ -1,4 +1,4 @@
-// What we read of a CustomResourceDefinition: the record of the lease namespace (R20).
+// What we read of a CustomResourceDefinition: the record of the lease namespace (R20), and how new it is.
 #pragma once
 
 #include <string>
@@ -15,6 +15,7 @@ struct Crd {
   std::string lease_term;       // annotation gpu.scheduling/lease-namespace-term
   std::string
       lease_scheduler{};  // annotation gpu.scheduling/lease-namespace-scheduler, "" of an earlier version
+  int schema = 0;         // annotation gpu.scheduling/schema-version, 0 of an earlier version
   friend bool operator==(const Crd&, const Crd&) = default;
 };
 

@@ -52,7 +52,7 @@ struct Lease {
     friend bool operator==(const Record&, const Record&) = default;
   } record;
   std::vector<ShareHolder> holders;  // non-empty only for a shared lease; sorted by uid
-  /// "" or why the annotations of a format-1 lease cannot be read. Such a lease still holds its device when
+  /// "" or why its annotations cannot be read, or not all of them. Such a lease still holds its device when
   /// node and gpu are known.
   std::string malformed;
 
@@ -62,6 +62,8 @@ struct Lease {
   /// What it says of one of them, shared or not.
   [[nodiscard]] std::optional<ShareHolder> partOf(const Uid& who) const;
   [[nodiscard]] bool names(const Uid& who) const { return partOf(who).has_value(); }
+  /// It has annotations of ours, of whatever format.
+  [[nodiscard]] bool isOurs() const { return format > 0; }
   /// It is for another GPU than this one; false while one of them says no UUID.
   [[nodiscard]] bool isOfAnother(const std::string& gpu) const {
     return !uuid.empty() && !gpu.empty() && uuid != gpu;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/ascii.h"
+#include "base/utf8.h"
 #include "model/ids.h"
 
 namespace gs::model {
@@ -14,9 +15,16 @@ namespace {
 
 bool isDigit(char c) { return c >= '0' && c <= '9'; }
 
-/// As Python's int(): a sign, digits, single underscores between them. nullopt: it is none, or has more than
-/// 64 bits.
-std::optional<std::int64_t> wholeNumber(std::string_view text) {
+constexpr std::size_t kMostKept = 300;   // of a text that is shown or refused only
+constexpr std::size_t kMostQuoted = 64;  // of a word that is no id
+
+/// A whole number of any size.
+struct Whole {
+  std::optional<std::int64_t> value;  // nullopt: it has more than 64 bits
+};
+
+/// As Python's int(): a sign, digits, single underscores between them. nullopt: it is none.
+std::optional<Whole> wholeNumber(std::string_view text) {
   text = trim(text);
   const bool negative = text.starts_with('-');
   if (negative || text.starts_with('+')) { text.remove_prefix(1); }
@@ -29,7 +37,26 @@ std::optional<std::int64_t> wholeNumber(std::string_view text) {
   }
   std::int64_t out = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), out);
-  return after_digit && error == std::errc{} ? std::optional{out} : std::nullopt;
+  if (!after_digit) { return std::nullopt; }
+  return Whole{error == std::errc{} ? std::optional{out} : std::nullopt};
+}
+
+std::string quoted(std::string_view word) { return fmt::format("'{}'", utf8Prefix(word, kMostQuoted)); }
+
+bool isLetterOrDigit(char c) { return isDigit(c) || (lowerAscii(c) >= 'a' && lowerAscii(c) <= 'z'); }
+
+/// Letters, digits and what of `others` is not at its ends.
+bool isName(std::string_view text, std::string_view others, std::size_t most) {
+  return !text.empty() && text.size() <= most && isLetterOrDigit(text.front()) &&
+         isLetterOrDigit(text.back()) && std::all_of(text.begin(), text.end(), [&](char c) {
+           return isLetterOrDigit(c) || others.find(c) != std::string_view::npos;
+         });
+}
+
+/// Its start, and a mark that there is more.
+std::string beginning(std::string_view text, std::size_t most) {
+  if (text.size() <= most) { return std::string{text}; }
+  return std::string{utf8Prefix(text, most)} + "...";
 }
 
 /// The text before the first `mark`, and the one behind it; nullopt: there is no such.
@@ -63,23 +90,53 @@ MapReading readMap(std::string_view text, std::int64_t ordinal) {
       out.ended_at = whole;
       break;
     }
-    const auto entry = *number == ordinal ? partedBy(':', line->second) : std::nullopt;
-    if (entry) { found = entry; }
+    if (number->value != ordinal) { continue; }
+    if (const auto entry = partedBy(':', line->second)) {
+      found = entry;
+    } else {
+      out.without_colon = line->second;
+    }
   }
   if (found) { out.entry = MapEntry{std::string{found->first}, std::string{found->second}}; }
   return out;
 }
 
+std::string ownMap(std::string_view text, std::int64_t ordinal) {
+  const MapReading read = readMap(text, ordinal);
+  std::string out;
+  if (read.entry) {
+    out = fmt::format("{}={}:{}", ordinal, beginning(read.entry->node, kMostKept),
+                      beginning(read.entry->gpus, kMostMapText + 4));
+  } else if (!read.without_colon.empty()) {
+    out = fmt::format("{}={}", ordinal, beginning(read.without_colon, kMostKept));
+  }
+  if (read.ended_at.empty()) { return out; }
+  const std::string end = beginning(read.ended_at, kMostKept);
+  return fmt::format("{}\n{}{}", out, end, end.find('=') == std::string::npos ? "=" : "");
+}
+
 std::optional<std::int64_t> ordinalOf(std::string_view name, std::string_view generate_name) {
   if (!generate_name.empty() && name.starts_with(generate_name)) {
-    if (const auto ordinal = wholeNumber(name.substr(generate_name.size()))) { return ordinal; }
+    if (const auto ordinal = wholeNumber(name.substr(generate_name.size()))) { return ordinal->value; }
   }
   const auto at = name.rfind('-');
-  return at == std::string_view::npos ? std::nullopt : wholeNumber(name.substr(at + 1));
+  const auto ordinal = at == std::string_view::npos ? std::nullopt : wholeNumber(name.substr(at + 1));
+  return ordinal ? ordinal->value : std::nullopt;
+}
+
+bool isLabelValue(std::string_view text) { return isName(text, "-_.", kMostLabelValue); }
+
+bool isNodeName(std::string_view text) {
+  return isName(text, "-.", kMostNodeName) &&
+         std::none_of(text.begin(), text.end(), [](char c) { return c != lowerAscii(c); });
 }
 
 Result<std::vector<int>> parseMapGpus(std::string_view gpus) {
   const auto wrong = [](std::string what) { return fail(Code::Invalid, std::move(what)); };
+  if (gpus.size() > kMostMapText) {
+    return wrong(
+        fmt::format("the GPU ids are {} bytes long; write no more than {}", gpus.size(), kMostMapText));
+  }
   std::vector<int> ids;
   std::string_view rest = trim(gpus);
   for (bool more = !rest.empty(); more;) {
@@ -89,12 +146,12 @@ Result<std::vector<int>> parseMapGpus(std::string_view gpus) {
     rest.remove_prefix(more ? comma + 1 : rest.size());
     const auto id = gpuId(word);
     if (word.find('/') != std::string_view::npos) {
-      return wrong(fmt::format("'{}' names a MIG partition; a map names whole GPUs, by their ids",
-                               word.substr(0, 64)));
+      return wrong(
+          fmt::format("{} names a MIG partition; a map names whole GPUs, by their ids", quoted(word)));
     }
     if (!id) {
-      return wrong(fmt::format("'{}' is no GPU id; write ids from 0 to {} with a comma between them",
-                               word.substr(0, 64), kMaxDeviceId));
+      return wrong(fmt::format("{} is no GPU id; write ids from 0 to {} with a comma between them",
+                               quoted(word), kMaxDeviceId));
     }
     if (ids.size() == kMostMapGpus) {
       return wrong(fmt::format("names more than {} GPUs; one pod gets no more", kMostMapGpus));
@@ -105,6 +162,13 @@ Result<std::vector<int>> parseMapGpus(std::string_view gpus) {
   const auto twice = std::adjacent_find(ids.begin(), ids.end());
   if (twice != ids.end()) { return wrong(fmt::format("names GPU {} twice; write it once", *twice)); }
   return ids;
+}
+
+bool tellsSame(std::string_view told, std::string_view gpus) {
+  if (told == gpus) { return true; }
+  const auto a = parseMapGpus(told);
+  const auto b = parseMapGpus(gpus);
+  return a && b && *a == *b;
 }
 
 }  // namespace gs::model

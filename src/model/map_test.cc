@@ -1,6 +1,7 @@
 #include "model/map.h"
 
 #include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
 
 #include <map>
 
@@ -39,7 +40,8 @@ TEST(MapGrammar, IsReadAsTheMapSchedulerReadIt) {
       {"_1=a:1", {}},
       {"1_=a:1", {}},
       {"=a:1\n1=b:2", {}},
-      {"99999999999999999999=a:1\n1=b:2", {}},
+      {"99999999999999999999=a:1\n1=b:2", {{1, {"b", "2"}}}},
+      {"-99999999999999999999=a:1\n1=b:2", {{1, {"b", "2"}}}},
       {"0=:1", {{0, {"", "1"}}}},
   };
   for (const auto& c : cases) { EXPECT_EQ(readAll(c.text), c.want) << c.text; }
@@ -49,6 +51,89 @@ TEST(MapGrammar, SaysWhereReadingEnded) {
   EXPECT_EQ(readMap("0=a:1\n x = b:2 \n2=c:3", 2).ended_at, "x = b:2");
   EXPECT_EQ(readMap("0=a:1\nno mark\n2=c:3", 5).ended_at, "");
   EXPECT_EQ(readMap("0=a:1\nno colon=\n2=c:3", 2).ended_at, "no colon=");
+}
+
+TEST(MapGrammar, SaysWhatItsOwnLineLacks) {
+  EXPECT_EQ(readMap("0=a\n1=b\n 0 = node1 \n", 0).without_colon, "node1");
+  EXPECT_EQ(readMap("0=a\n1=b:2", 1).without_colon, "");
+}
+
+/// What decides is the same, and what is shown begins alike.
+void sameOfIts(std::string_view text, std::int64_t ordinal) {
+  const std::string own = ownMap(text, ordinal);
+  const MapReading whole = readMap(text, ordinal);
+  const MapReading part = readMap(own, ordinal);
+  EXPECT_LE(own.size(), 2'048U);
+  EXPECT_EQ(ownMap(own, ordinal), own) << "once more changes nothing";
+  ASSERT_EQ(part.entry.has_value(), whole.entry.has_value()) << text;
+  if (whole.entry) {
+    const bool is_name = whole.entry->node.size() <= kMostNodeName;
+    EXPECT_EQ(part.entry->node.size() <= kMostNodeName, is_name);
+    if (is_name) { EXPECT_EQ(part.entry->node, whole.entry->node); }
+    const auto ids = parseMapGpus(whole.entry->gpus);
+    const auto part_ids = parseMapGpus(part.entry->gpus);
+    ASSERT_EQ(part_ids.has_value(), ids.has_value()) << text;
+    if (ids) { EXPECT_EQ(part.entry->gpus, whole.entry->gpus); }
+  }
+  EXPECT_EQ(part.ended_at.substr(0, 128), whole.ended_at.substr(0, 128)) << text;
+  if (!whole.entry) { EXPECT_EQ(part.without_colon.substr(0, 128), whole.without_colon.substr(0, 128)); }
+}
+
+TEST(MapGrammar, OfAMapAPodsOwnPartIsEnough) {
+  const std::string far(5'000, ' ');
+  const std::string name(400, 'n');
+  const std::string texts[] = {
+      "",
+      "0=a:1\n2=b:0,1\n7=c:2",
+      "0=a:1\nx=b:2\n2=c:3",
+      "2=a:1\n" + name + "=b:2\n",
+      "2=a",
+      "2=" + name,
+      "2=" + name + ":0",
+      "2=n:0," + far + "1",
+      "2=n:0" + far + "x",
+      "2=n: " + far + "0" + far + "\n",
+      "2=n:" + std::string(1'024, '0'),
+      "2=n:" + std::string(1'025, '0'),
+      "2=" + std::string(253, 'n') + ":0",
+      "2=" + std::string(254, 'n') + ":0",
+      "2=a=b:c:d\n=x",
+      "2=a:\u20ac" + name + "\u20ac",
+  };
+  for (const std::string& text : texts) { sameOfIts(text, 2); }
+}
+
+RC_GTEST_PROP(MapGrammarProperty, OfAMapAPodsOwnPartIsEnough, ()) {
+  const auto words = *rc::gen::container<std::vector<std::string>>(rc::gen::elementOf(
+      std::vector<std::string>{"2", "1", "=", "=", ":", ":", "a", "x", "\n", "\n", "2=", "0", ",", " ", "-",
+                               "+", "_", "9999999999999999999999", "2=n:0"}));
+  std::string text;
+  for (const auto& word : words) { text += word; }
+  sameOfIts(text, 2);
+}
+
+TEST(MapGrammar, ANodeIsCalledByALabelOrItsName) {
+  EXPECT_TRUE(isLabelValue("Node_1.a-b"));
+  EXPECT_TRUE(isLabelValue(std::string(63, 'n')));
+  EXPECT_TRUE(isNodeName("node-1.example.com"));
+  EXPECT_TRUE(isNodeName(std::string(253, 'n')));
+  for (const char* no : {"", "node 1", "-a", "a-", "a,b", "a=b", "\u00e9", "a/b"}) {
+    EXPECT_FALSE(isLabelValue(no) || isNodeName(no)) << no;
+  }
+  EXPECT_FALSE(isLabelValue(std::string(64, 'n')));
+  EXPECT_FALSE(isNodeName(std::string(254, 'n')));
+  EXPECT_FALSE(isNodeName("Node"));
+  EXPECT_FALSE(isNodeName("a_b"));
+}
+
+TEST(MapGpus, AreToldAsTheyStandOrAsTheSameSet) {
+  EXPECT_TRUE(tellsSame("0, 1", "0, 1"));
+  EXPECT_TRUE(tellsSame("1,0", "0, 1"));
+  EXPECT_TRUE(tellsSame("", ""));
+  EXPECT_TRUE(tellsSame("x", "x"));
+  EXPECT_FALSE(tellsSame("x", "y"));
+  EXPECT_FALSE(tellsSame("", "0"));
+  EXPECT_FALSE(tellsSame("0", "0,1"));
 }
 
 TEST(MapGrammar, OfVeryManyLinesTheLastOfAnOrdinalCounts) {
@@ -92,6 +177,11 @@ TEST(MapGpus, SayWhatIsWrong) {
       {"3/1", "'3/1' names a MIG partition; a map names whole GPUs, by their ids"},
       {"1,0,1", "names GPU 1 twice; write it once"},
       {"1,01", "names GPU 1 twice; write it once"},
+      {"\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac"
+       "\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac",
+       "'\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac\u20ac"
+       "\u20ac\u20ac\u20ac\u20ac\u20ac' is no GPU id; "
+       "write ids from 0 to 1023 with a comma between them"},
   };
   for (const auto& c : cases) {
     const auto ids = parseMapGpus(c.text);
@@ -107,6 +197,14 @@ TEST(MapGpus, AreNotMoreThanOnePodGets) {
   const auto one_more = parseMapGpus(text + ",64");
   ASSERT_FALSE(one_more.has_value());
   EXPECT_EQ(one_more.error().message, "names more than 64 GPUs; one pod gets no more");
+}
+
+TEST(MapGpus, AreWrittenInSoManyBytes) {
+  const std::string space(kMostMapText - 3, ' ');
+  EXPECT_TRUE(parseMapGpus("0," + space + "1").has_value());
+  const auto longer = parseMapGpus("0, " + space + "1");
+  ASSERT_FALSE(longer.has_value());
+  EXPECT_EQ(longer.error().message, "the GPU ids are 1025 bytes long; write no more than 1024");
 }
 
 TEST(MapGrammar, TheOrdinalIsTheNumberBehindTheLastHyphen) {

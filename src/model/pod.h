@@ -54,12 +54,17 @@ struct Pod {
   std::int32_t priority = 0;
   Wall bound_at{};  // PodScheduled=True lastTransitionTime, else zero
 
-  /// Only the keys that some convention or rule reads (isReadAnnotation() of model/annotations.h).
+  /// Only the keys that some convention or rule reads (isReadAnnotation() of model/annotations.h). Of a map
+  /// only what it says of this pod (ownMap() of model/map.h), and nothing of it once the pod is bound.
   std::map<std::string, std::string> annotations;
 
   /// Of a pod with such keys: its containers that are not told their GPUs (model::kToldVariable is no
-  /// reference to what a Binding writes): the first one's name, and how many more there are. "": all are.
+  /// reference to what a Binding writes; with a map it may be a value): the first one's name, and how many
+  /// more there are. "": all are.
   std::string untold;
+  /// Of an unbound pod with a map: the first container that is told something else than its map says now, and
+  /// what: "container a was told CUDA_VISIBLE_DEVICES="0"". "": none is.
+  std::string told_otherwise;
 
   /// What the pod asks of a node: max(init containers, sum of containers + sidecars) + overhead.
   /// Counts as kube-scheduler's.

@@ -9,13 +9,15 @@ namespace gs::noderim {
 agent::Containers containersOf(const rpc::RuntimePods& pods) {
   agent::Containers out;
   for (const auto& [uid, pod] : pods) {
-    out.pods.emplace(model::Uid{uid}, agent::containersWith(pod.annotations));
+    agent::PodContainers containers = agent::containersWith(pod.annotations);
+    containers.sandbox_only = !pod.has_container;
+    out.pods.emplace(model::Uid{uid}, std::move(containers));
   }
   return out;
 }
 
 ContainerPoller::ContainerPoller(std::string socket, Pace pace, Give give)
-    : runtime_{std::move(socket)}, pace_{pace}, give_{std::move(give)} {}
+    : runtime_{std::move(socket), agent::annotationsThatSay()}, pace_{pace}, give_{std::move(give)} {}
 
 void ContainerPoller::start() {
   thread_ = std::make_unique<Worker>("containers", [this](const std::stop_token&) { run(); });
@@ -23,13 +25,16 @@ void ContainerPoller::start() {
 
 void ContainerPoller::stop() {
   end_.close();
+  runtime_.cancel();
   if (thread_ != nullptr) { thread_->join(); }
 }
 
 void ContainerPoller::run() {
   const SystemClock clock;
   while (!end_.drained()) {
-    give_(runtime_.pods(pace_.limit).map(containersOf));
+    const auto look = runtime_.pods(pace_.limit).map(containersOf);
+    if (end_.drained()) { return; }  // it may have been cut short
+    give_(look);
     (void)end_.pop(clock.now().mono + pace_.every);
   }
 }

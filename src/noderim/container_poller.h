@@ -24,7 +24,7 @@ class ContainerPoller {
   using Give = std::function<void(const agent::ContainersLook&)>;
   struct Pace {
     Duration every = std::chrono::seconds{5};
-    Duration limit = std::chrono::seconds{4};  // of one look; stop() waits for it
+    Duration limit = std::chrono::seconds{4};  // of one look; stop() cuts it short
   };
   /// `socket`: as rpc::ContainerRuntime has it.
   ContainerPoller(std::string socket, Pace pace, Give give);
@@ -34,6 +34,7 @@ class ContainerPoller {
 
   /// Begins with a look at once. Call once.
   void start();
+  /// Ends a call that is under way.
   void stop();
 
  private:

@@ -1,9 +1,16 @@
 #include "noderim/container_poller.h"
 
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <thread>
 
+#include "base/temp_folder_test.h"
 #include "model/annotations.h"
 
 namespace gs::noderim {
@@ -28,17 +35,24 @@ TEST(ContainersOf, GpusAreThoseOfTheAnnotations) {
   rpc::RuntimePods pods;
   agent::Containers wanted;
   for (const Case& c : cases) {
-    pods[c.name] = {"ml", "p", c.annotations};
+    pods[c.name] = {"ml", "p", c.annotations, true};
     wanted.pods[model::Uid{c.name}] = {c.visible};
   }
+  pods["no container yet"] = {"ml", "p", {{model::kAllocatedKey, "4"}}, false};
+  wanted.pods[model::Uid{"no container yet"}] = {"4", true};
   EXPECT_EQ(containersOf(pods), wanted);
 }
 
 TEST(ContainerPollerTest, SaysAgainAndAgainThatNobodyAnswersAndEndsAtOnce) {
   Mailbox<agent::ContainersLook> came{8};
+  std::atomic<bool> stopped = false;
+  std::atomic<int> after = 0;
   ContainerPoller poller{"/nowhere/cri.sock",
                          {.every = milliseconds{1}, .limit = milliseconds{200}},
-                         [&came](const agent::ContainersLook& look) { (void)came.tryPush(look); }};
+                         [&](const agent::ContainersLook& look) {
+                           if (stopped) { ++after; }
+                           (void)came.tryPush(look);
+                         }};
   poller.start();
   for (int i = 0; i < 2; ++i) {
     const auto look = came.pop();
@@ -46,9 +60,33 @@ TEST(ContainerPollerTest, SaysAgainAndAgainThatNobodyAnswersAndEndsAtOnce) {
     EXPECT_EQ(look->error().message.find("the container runtime at /nowhere/cri.sock: "), 0);
   }
   poller.stop();
-  came.close();
-  while (came.pop()) {}
-  EXPECT_TRUE(came.drained()) << "nothing is given after stop()";
+  stopped = true;
+  std::this_thread::sleep_for(milliseconds{20});  // twenty looks, were there any
+  EXPECT_EQ(after, 0) << "nothing is given after stop()";
+}
+
+/// A socket that takes connections and says nothing.
+TEST(ContainerPollerTest, StopEndsACallThatHangs) {
+  const TempFolder folder;
+  const std::string socket = folder.path("cri.sock");
+  const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  ASSERT_LT(socket.size(), sizeof(address.sun_path));
+  std::copy(socket.begin(), socket.end(), address.sun_path);
+  ASSERT_EQ(::bind(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address)), 0);
+  ASSERT_EQ(::listen(fd, 8), 0);
+  std::atomic<int> given = 0;
+  ContainerPoller poller{socket,
+                         {.every = milliseconds{1}, .limit = std::chrono::hours{1}},
+                         [&given](const agent::ContainersLook&) { ++given; }};
+  poller.start();
+  const int accepted = ::accept(fd, nullptr, nullptr);  // the call is under way
+  EXPECT_GE(accepted, 0);
+  poller.stop();  // within the time that a test has
+  EXPECT_EQ(given, 0);
+  ::close(accepted);
+  ::close(fd);
 }
 
 TEST(ContainerPollerTest, MayBeStoppedBeforeItWasStarted) {

@@ -71,11 +71,17 @@ tl::unexpected<Fault> Nvml::failed(const char* what, int code) {
   return tl::unexpected(Fault{Fault::Kind::Failing, std::move(text)});
 }
 
-/// Its errors are reported from now on.
-void Nvml::watch(void* handle) {
+/// Its errors are reported from now on. What fails is tried again at the next look.
+void Nvml::watch(void* handle, const std::string& uuid) {
+  if (const auto known = watched_.find(handle); known != watched_.end()) {
+    known->second = uuid;
+    return;
+  }
   std::uint64_t supported = 0;
   if (events_ == nullptr || calls_->supported_events(handle, &supported) != kNvmlOk) { return; }
-  if ((supported & kXid) != 0) { (void)calls_->register_events(handle, kXid, events_); }
+  const bool tells = (supported & kXid) != 0;
+  if (tells && calls_->register_events(handle, kXid, events_) != kNvmlOk) { return; }
+  watched_.emplace(handle, uuid);
 }
 
 void Nvml::takeErrors() {
@@ -90,22 +96,42 @@ void Nvml::takeErrors() {
 }
 
 /// A GPU that is lost may not even be named: it is then who had its index before.
-NvmlGpu Nvml::read(unsigned index) {
+const NvmlGpu* Nvml::knownAs(unsigned index, const agent::Gpu& gpu) const {
+  const auto has = [&](const auto& name) {
+    return std::find_if(seen_.begin(), seen_.end(), [&](const auto& one) { return name(one.second.gpu); });
+  };
+  auto it = seen_.find(index);
+  if (!gpu.uuid.empty()) {
+    it = has([&](const agent::Gpu& known) { return known.uuid == gpu.uuid; });
+  } else if (!gpu.pci_bus_id.empty()) {
+    it = has([&](const agent::Gpu& known) { return known.pci_bus_id == gpu.pci_bus_id; });
+  }
+  return it == seen_.end() ? nullptr : &it->second;
+}
+
+tl::expected<NvmlGpu, Fault> Nvml::read(unsigned index) {
   NvmlDevice handle = nullptr;
   const int answer = calls_->by_index(index, &handle);
   NvmlGpu out;
   if (answer == kNvmlOk) {
     out = readGpu(*calls_, handle, options_.sysfs);
-    if (!out.gpu.uuid.empty() && watched_.insert_or_assign(handle, out.gpu.uuid).second) { watch(handle); }
+    if (!out.gpu.uuid.empty()) { watch(handle, out.gpu.uuid); }
   } else {
     out.facts.lost = answer == kNvmlLost;
     out.facts.needs_reset = answer == kNvmlResetRequired;
     out.facts.unreadable = fmt::format("the driver does not give it: {}", calls_->text(answer));
   }
-  const auto before = seen_.find(index);
-  const bool unnamed = out.gpu.uuid.empty() || out.gpu.pci_bus_id.empty();
-  if (unnamed && before != seen_.end()) { out.gpu = before->second; }
-  if (!unnamed) { seen_[index] = out.gpu; }
+  if (answer != kNvmlOk) { out.fabric_unread = out.links_unread = out.partitions_unread = true; }
+  if (const NvmlGpu* before = knownAs(index, out.gpu)) { fillIn(out, *before); }
+  const bool is_out = out.facts.lost || out.facts.needs_reset;  // CUDA counts without it, so it comes last
+  if (out.gpu.pci_bus_id.empty() && !is_out) {
+    return tl::unexpected(Fault{
+        Fault::Kind::Failing,
+        fmt::format(
+            "the GPU driver cannot tell where its GPU {} is on the bus, so that ids cannot be counted: {}",
+            index, out.facts.unreadable.empty() ? "it says nothing" : out.facts.unreadable)});
+  }
+  if (!out.gpu.uuid.empty() && !out.gpu.pci_bus_id.empty()) { seen_[index] = out; }
   return out;
 }
 
@@ -117,6 +143,7 @@ agent::Hardware Nvml::hardwareOf(std::vector<NvmlGpu> gpus) const {
     auto verdict = agent::healthOf(one.facts);
     one.gpu.health = verdict.health;
     one.gpu.reason = std::move(verdict.reason);
+    one.gpu.is_cleared = one.facts.recovery == agent::Recovery::None;
     out.gpus.push_back(std::move(one.gpu));
   }
   std::array<char, 80> version{};
@@ -133,7 +160,11 @@ agent::Look Nvml::look() {
     return failed("how many GPUs there are", answer);
   }
   std::vector<NvmlGpu> gpus;
-  for (unsigned index = 0; index < std::min(count, kMostGpus); ++index) { gpus.push_back(read(index)); }
+  for (unsigned index = 0; index < std::min(count, kMostGpus); ++index) {
+    auto gpu = read(index);
+    if (!gpu) { return tl::unexpected(std::move(gpu.error())); }
+    gpus.push_back(*std::move(gpu));
+  }
   takeErrors();
   return hardwareOf(std::move(gpus));
 }

@@ -3,8 +3,10 @@
 //
 // What is called, and the layout of what it fills, are those of NVML 13's header on x86-64
 // (https://docs.nvidia.com/deploy/nvml-api). A function that an older driver lacks, or a GPU does not
-// support, leaves what it would have said unsaid. When the driver fails as a whole it is loaded into anew at
-// the next look.
+// support, leaves what it would have said unsaid. What a look cannot tell of a GPU is as it was at the last
+// one that could, and the GPU is Unknown meanwhile. A GPU that never had an address, and is not lost, is a
+// Fault of the whole look: nobody can say which ids the others have. When the driver fails as a whole it is
+// loaded into anew at the next look.
 // Bandwidth: NVLink by the speed that the driver gives per link, PCIe by generation and width; both
 // directions together, so that 18 links of 26.562 GB/s are 956.
 #pragma once
@@ -39,8 +41,10 @@ class Nvml final : public GpuSource {
   void close();
   /// Of the driver as a whole: it is loaded into anew at the next look.
   [[nodiscard]] tl::unexpected<agent::Fault> failed(const char* what, int code);
-  [[nodiscard]] NvmlGpu read(unsigned index);
-  void watch(void* handle);
+  /// Error: it has not been seen before, and nobody can say where it is.
+  [[nodiscard]] tl::expected<NvmlGpu, agent::Fault> read(unsigned index);
+  [[nodiscard]] const NvmlGpu* knownAs(unsigned index, const agent::Gpu& gpu) const;
+  void watch(void* handle, const std::string& uuid);
   void takeErrors();
   [[nodiscard]] agent::Hardware hardwareOf(std::vector<NvmlGpu> gpus) const;
 
@@ -48,7 +52,7 @@ class Nvml final : public GpuSource {
   std::unique_ptr<NvmlCalls> calls_;                     // nullptr: not loaded
   void* events_ = nullptr;                               // the set by which GPUs report errors; nullptr: none
   std::map<void*, std::string> watched_;                 // UUIDs by handle
-  std::map<unsigned, agent::Gpu> seen_;                  // by the driver's index, when it answered last
+  std::map<unsigned, NvmlGpu> seen_;                     // by the driver's index, when it answered last
   std::map<std::string, std::set<std::uint64_t>> xids_;  // by UUID, since the process began
 };
 

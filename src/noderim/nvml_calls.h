@@ -24,6 +24,8 @@ inline constexpr int kNvmlNoFunction = 13;
 inline constexpr int kNvmlLost = 15;
 inline constexpr int kNvmlResetRequired = 16;
 inline constexpr int kNvmlMismatch = 18;
+inline constexpr int kNvmlVersion = 25;  // of a struct, that the library does not know
+inline constexpr int kNvmlUnknown = 999;
 
 struct NvmlMemory {
   std::uint64_t total, free, used;

@@ -18,6 +18,9 @@ constexpr int kUncorrected = 1;
 constexpr int kVolatile = 0;
 constexpr int kP2pNvLink = 2;
 constexpr int kRemoteSwitch = 2;
+constexpr int kFabricCompleted = 3;
+constexpr int kFabricUnhealthy = 2;
+constexpr int kFabricLimited = 3;
 constexpr int kSameNode = 40;  // as far as to another host bridge of the same NUMA node
 
 // Fields of GetFieldValues.
@@ -37,21 +40,24 @@ std::string busIdOf(const NvmlPci& pci) {
   return out;
 }
 
-/// Notes what an answer says of the GPU. True: it is what was asked for.
-bool isFine(const NvmlCalls& nvml, int answer, const char* what, agent::Facts& facts) {
-  switch (answer) {
-    case kNvmlOk: return true;
-    case kNvmlUnsupported:
-    case kNvmlNoFunction:
-    case kNvmlForbidden: return false;
-    case kNvmlLost: facts.lost = true; return false;
-    case kNvmlResetRequired: facts.needs_reset = true; return false;
-    default: break;
-  }
+/// What was asked for does not exist there, or may not be asked: that says nothing of the GPU.
+bool isSilence(int answer) {
+  return answer == kNvmlUnsupported || answer == kNvmlNoFunction || answer == kNvmlForbidden;
+}
+
+/// Notes what a failure says of the GPU.
+void note(const NvmlCalls& nvml, int answer, const char* what, agent::Facts& facts) {
+  if (answer == kNvmlLost) { facts.lost = true; }
+  if (answer == kNvmlResetRequired) { facts.needs_reset = true; }
   if (facts.unreadable.empty()) {
     facts.unreadable = fmt::format("the driver cannot tell its {}: {}", what, nvml.text(answer));
   }
-  return false;
+}
+
+/// True: the answer is what was asked for. Else notes it.
+bool isFine(const NvmlCalls& nvml, int answer, const char* what, agent::Facts& facts) {
+  if (answer != kNvmlOk && !isSilence(answer)) { note(nvml, answer, what, facts); }
+  return answer == kNvmlOk;
 }
 
 std::optional<std::uint64_t> fieldOf(const NvmlCalls& nvml, NvmlDevice handle, unsigned field,
@@ -138,33 +144,58 @@ void readHealth(const NvmlCalls& nvml, NvmlGpu& out) {
 void readFabric(const NvmlCalls& nvml, NvmlGpu& out) {
   NvmlFabric fabric;
   int answer = nvml.fabric(out.handle, &fabric);
-  if (answer != kNvmlOk && answer != kNvmlNoFunction && answer != kNvmlUnsupported) {
+  if (answer == kNvmlVersion || answer == kNvmlInvalid) {
     fabric = {};
     fabric.version = kFabricV2;
     answer = nvml.fabric(out.handle, &fabric);
   }
+  out.fabric_unread = !isFine(nvml, answer, "fabric", out.facts) && !isSilence(answer);
   if (answer != kNvmlOk) { return; }
-  out.facts.fabric_pending = fabric.state == 1 || fabric.state == 2;
-  out.in_fabric = fabric.state == 3;
+  const bool is_done = fabric.state == kFabricCompleted;
+  const bool is_up = is_done && fabric.status == static_cast<std::uint32_t>(kNvmlOk);
+  out.facts.fabric_pending = fabric.state == 1 || fabric.state == 2 || (is_done && !is_up);
+  out.facts.fabric_failed = is_up && fabric.summary == kFabricUnhealthy;
+  out.facts.fabric_limited = is_up && fabric.summary == kFabricLimited;
+  out.in_fabric = is_up;
   out.cluster = fabric.cluster;
   out.clique = fabric.clique;
+}
+
+/// nullopt: it cannot be told where it leads, as the facts say now.
+std::optional<NvmlLink> readLink(const NvmlCalls& nvml, NvmlGpu& out, unsigned link,
+                                 std::optional<std::uint64_t> common) {
+  NvmlLink found;
+  int remote = 0xFF;
+  const int type = nvml.link_remote_type(out.handle, link, &remote);
+  NvmlPci pci{};
+  const int place = nvml.link_remote_pci(out.handle, link, &pci);
+  for (const int answer : {type, place}) {
+    if (answer == kNvmlOk || answer == kNvmlInvalid || isSilence(answer)) { continue; }
+    note(nvml, answer, "NVLinks", out.facts);
+    return std::nullopt;
+  }
+  found.to_switch = type == kNvmlOk && remote == kRemoteSwitch;
+  if (place == kNvmlOk) { found.peer = busIdOf(pci); }
+  const auto mbps = fieldOf(nvml, out.handle, kLinkMbps, link);
+  found.mbps =
+      static_cast<std::int64_t>(std::min<std::uint64_t>(mbps ? *mbps : common.value_or(0), 10'000'000));
+  return found;
 }
 
 void readLinks(const NvmlCalls& nvml, NvmlGpu& out) {
   const auto common = fieldOf(nvml, out.handle, kCommonMbps);
   for (unsigned link = 0; link < kMostLinks; ++link) {
     unsigned is_up = 0;
-    if (nvml.link_state(out.handle, link, &is_up) != kNvmlOk) { break; }  // it has no more, or none at all
+    const int answer = nvml.link_state(out.handle, link, &is_up);
+    if (answer == kNvmlNoFunction) { break; }
+    if (answer == kNvmlInvalid || answer == kNvmlUnsupported) { continue; }  // there is none with this number
+    out.links_unread |= !isFine(nvml, answer, "NVLinks", out.facts);
+    if (out.links_unread) { break; }
     if (is_up == 0) { continue; }
-    NvmlLink found;
-    int remote = 0xFF;
-    NvmlPci pci{};
-    found.to_switch = nvml.link_remote_type(out.handle, link, &remote) == kNvmlOk && remote == kRemoteSwitch;
-    if (nvml.link_remote_pci(out.handle, link, &pci) == kNvmlOk) { found.peer = busIdOf(pci); }
-    const auto mbps = fieldOf(nvml, out.handle, kLinkMbps, link);
-    found.mbps =
-        static_cast<std::int64_t>(std::min<std::uint64_t>(mbps ? *mbps : common.value_or(0), 10'000'000));
-    out.links.push_back(std::move(found));
+    auto found = readLink(nvml, out, link, common);
+    out.links_unread |= !found;
+    if (out.links_unread) { break; }
+    out.links.push_back(*std::move(found));
   }
   (void)nvml.max_pcie_generation(out.handle, &out.pcie_generation);
   (void)nvml.max_pcie_width(out.handle, &out.pcie_width);
@@ -190,16 +221,29 @@ agent::Partition partitionOf(const NvmlCalls& nvml, NvmlDevice handle, std::int6
   return out;
 }
 
+/// A GPU of which it is not known whether it is split must not be given whole: whatever else than "it cannot
+/// be" makes it unreadable.
 void readPartitions(const NvmlCalls& nvml, NvmlGpu& out) {
+  const auto gives_up = [&](int answer) {
+    out.partitions_unread = true;
+    note(nvml, answer, "partitions (MIG)", out.facts);
+  };
   unsigned mode = 0;
   unsigned pending = 0;
   unsigned most = 0;
-  if (nvml.mig_mode(out.handle, &mode, &pending) != kNvmlOk || mode != 1) { return; }
-  if (nvml.max_mig(out.handle, &most) != kNvmlOk) { return; }
+  const int has_mode = nvml.mig_mode(out.handle, &mode, &pending);
+  if (has_mode == kNvmlUnsupported || has_mode == kNvmlNoFunction) { return; }
+  if (has_mode != kNvmlOk) { return gives_up(has_mode); }
+  if (mode != 1) { return; }
+  if (const int answer = nvml.max_mig(out.handle, &most); answer != kNvmlOk) { return gives_up(answer); }
   for (unsigned i = 0; i < std::min(most, kMostPartitions); ++i) {
-    NvmlDevice partition = nullptr;
-    if (nvml.mig_by_index(out.handle, i, &partition) != kNvmlOk) { continue; }  // a gap
-    out.gpu.partitions.push_back(partitionOf(nvml, partition, out.gpu.memory_mib));
+    NvmlDevice handle = nullptr;
+    const int answer = nvml.mig_by_index(out.handle, i, &handle);
+    if (answer == kNvmlNotFound) { continue; }  // a gap
+    if (answer != kNvmlOk) { return gives_up(answer); }
+    agent::Partition partition = partitionOf(nvml, handle, out.gpu.memory_mib);
+    if (partition.uuid.empty()) { return gives_up(kNvmlUnknown); }
+    out.gpu.partitions.push_back(std::move(partition));
   }
   out.facts.split_into_nothing = out.gpu.partitions.empty();
 }
@@ -230,7 +274,9 @@ std::optional<std::int64_t> switchMbps(const NvmlGpu& gpu) {
 bool reachBySwitch(const NvmlCalls& nvml, const NvmlGpu& a, const NvmlGpu& b) {
   if (a.in_fabric && b.in_fabric && (a.cluster != b.cluster || a.clique != b.clique)) { return false; }
   int status = 0;
-  return nvml.p2p(a.handle, b.handle, kP2pNvLink, &status) != kNvmlOk || status == 0;
+  const int answer = nvml.p2p(a.handle, b.handle, kP2pNvLink, &status);
+  const bool cannot_say = answer == kNvmlNoFunction || answer == kNvmlUnsupported;
+  return cannot_say || (answer == kNvmlOk && status == 0);
 }
 
 std::optional<std::int64_t> nvlinkGbps(const NvmlCalls& nvml, const NvmlGpu& a, const NvmlGpu& b) {
@@ -265,13 +311,46 @@ std::optional<agent::PairLink> linkOf(const NvmlCalls& nvml, const NvmlGpu& a, c
 NvmlGpu readGpu(const NvmlCalls& nvml, NvmlDevice handle, const std::string& sysfs) {
   NvmlGpu out;
   out.handle = handle;
+  out.fabric_unread = out.links_unread = out.partitions_unread = true;
   readWhatItIs(nvml, sysfs, out);
   if (out.facts.lost) { return out; }  // each call more may take seconds
   readHealth(nvml, out);
+  if (out.facts.lost) { return out; }
+  out.fabric_unread = out.links_unread = out.partitions_unread = false;
   readFabric(nvml, out);
   readLinks(nvml, out);
   readPartitions(nvml, out);
   return out;
+}
+
+void fillIn(NvmlGpu& gpu, const NvmlGpu& before) {
+  const auto text = [](std::string& to, const std::string& from) {
+    if (to.empty()) { to = from; }
+  };
+  const bool misplaced = gpu.gpu.pci_bus_id.empty() || gpu.gpu.numa_node < 0;
+  if (misplaced) { gpu.gpu.numa_node = before.gpu.numa_node; }
+  text(gpu.gpu.uuid, before.gpu.uuid);
+  text(gpu.gpu.model, before.gpu.model);
+  text(gpu.gpu.pci_bus_id, before.gpu.pci_bus_id);
+  if (gpu.gpu.memory_mib == 0) { gpu.gpu.memory_mib = before.gpu.memory_mib; }
+  if (gpu.partitions_unread) { gpu.gpu.partitions = before.gpu.partitions; }
+  for (agent::Partition& partition : gpu.gpu.partitions) {
+    for (const agent::Partition& known : before.gpu.partitions) {
+      if (known.uuid != partition.uuid) { continue; }
+      text(partition.profile, known.profile);
+      if (partition.memory_mib != 0) { continue; }
+      partition.memory_mib = known.memory_mib;
+      partition.milli = known.milli;
+    }
+  }
+  if (gpu.fabric_unread) {
+    gpu.cluster = before.cluster;
+    gpu.clique = before.clique;
+    gpu.in_fabric = before.in_fabric;
+  }
+  if (gpu.links_unread) { gpu.links = before.links; }
+  if (gpu.pcie_generation == 0) { gpu.pcie_generation = before.pcie_generation; }
+  if (gpu.pcie_width == 0) { gpu.pcie_width = before.pcie_width; }
 }
 
 std::vector<agent::PairLink> linksOf(const NvmlCalls& nvml, const std::vector<NvmlGpu>& gpus) {

@@ -30,10 +30,17 @@ struct NvmlGpu {
   bool in_fabric = false;
   unsigned pcie_generation = 0;  // 0: not known
   unsigned pcie_width = 0;
+  // What was not told, so that what was known of it goes on to count.
+  bool fabric_unread = false;
+  bool links_unread = false;
+  bool partitions_unread = false;
 };
 
 /// Never fails: what cannot be asked is noted in the facts. `sysfs`: /sys.
 [[nodiscard]] NvmlGpu readGpu(const NvmlCalls& nvml, NvmlDevice handle, const std::string& sysfs);
+
+/// What this look could not tell is as it was; `before` is the same GPU. Health is what this look says.
+void fillIn(NvmlGpu& gpu, const NvmlGpu& before);
 
 /// Between all pairs of them, by their places.
 [[nodiscard]] std::vector<agent::PairLink> linksOf(const NvmlCalls& nvml, const std::vector<NvmlGpu>& gpus);

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "agent/health.h"
 #include "agent/status.h"
 #include "base/files.h"
 #include "base/temp_folder_test.h"
@@ -160,7 +161,29 @@ INSTANTIATE_TEST_SUITE_P(
         HealthCase{"FabricInProgress", "fabric=2", "", Health::Unknown, "fabric"},
         HealthCase{"FabricNotStarted", "fabric=1", "", Health::Unknown, "fabric"},
         HealthCase{"FabricByTheOlderStruct", "fabric=2 fabricv2=1", "", Health::Unknown, "fabric"},
-        HealthCase{"FabricCompleted", "fabric=3", "", Health::Healthy, ""},
+        HealthCase{"FabricCompleted", "fabric=3 summary=1", "", Health::Healthy, ""},
+        HealthCase{"FabricCompletedWithAnError", "fabric=3 fabricstatus=999", "", Health::Unknown,
+                   "not set up"},
+        HealthCase{"FabricUnhealthy", "fabric=3 summary=2", "", Health::Unhealthy, "fabric failed"},
+        HealthCase{"FabricLimited", "fabric=3 summary=3", "", Health::Unknown, "less than it has"},
+        HealthCase{"FabricUnreadable", "fabric=3", "fail nvmlDeviceGetGpuFabricInfoV 999\n", Health::Unknown,
+                   "cannot tell its fabric"},
+        HealthCase{"MigModeUnsupported", "", "fail nvmlDeviceGetMigMode 3\n", Health::Healthy, ""},
+        HealthCase{"MigModeUnreadable", "", "fail nvmlDeviceGetMigMode 999\n", Health::Unknown,
+                   "cannot tell its partitions"},
+        HealthCase{"MigModeForbidden", "", "fail nvmlDeviceGetMigMode 4\n", Health::Unknown,
+                   "cannot tell its partitions"},
+        HealthCase{"MigCountUnreadable", "mig=1", "fail nvmlDeviceGetMaxMigDeviceCount 3\n", Health::Unknown,
+                   "cannot tell its partitions"},
+        HealthCase{"MigHandleUnreadable", "mig=1",
+                   "mig at=0 uuid=MIG-0\nfail nvmlDeviceGetMigDeviceHandleByIndex 2\n", Health::Unknown,
+                   "cannot tell its partitions"},
+        HealthCase{"MigOneWithoutAName", "mig=1", "mig at=0\n", Health::Unknown,
+                   "cannot tell its partitions"},
+        HealthCase{"LinksUnreadable", "links=2*switch@1", "fail nvmlDeviceGetNvLinkState 999\n",
+                   Health::Unknown, "cannot tell its NVLinks"},
+        HealthCase{"LostAtItsLinks", "links=2*switch@1", "fail nvmlDeviceGetNvLinkRemotePciInfo_v2 15\n",
+                   Health::Unhealthy, "GPU is lost"},
         HealthCase{"Xid", "", "xid 0 95\n", Health::Unhealthy, "XID 95"},
         HealthCase{"XidOfAProgram", "", "xid 0 31\n", Health::Healthy, ""},
         HealthCase{"XidThatWasSeenTo", "recovery=0", "xid 0 95\n", Health::Healthy, ""},
@@ -169,10 +192,100 @@ INSTANTIATE_TEST_SUITE_P(
                    "wants the GPU reset"},
         HealthCase{"AnErrorThatSaysNothing", "", "fail nvmlDeviceGetName 999\n", Health::Unknown,
                    "the driver cannot tell its name: Unknown Error (999)"},
-        HealthCase{"NoPermission", "", "fail nvmlDeviceGetTotalEccErrors 4\n", Health::Healthy, ""},
-        HealthCase{"NoHandle", "", "fail nvmlDeviceGetHandleByIndex_v2 999\n", Health::Unknown,
-                   "does not give it"}),
+        HealthCase{"NoPermission", "", "fail nvmlDeviceGetTotalEccErrors 4\n", Health::Healthy, ""}),
     [](const auto& info) { return std::string{info.param.name}; });
+
+/// Nobody can say which ids the others have.
+TEST_F(NvmlTest, OneThatWasNeverSeenAndHasNoAddressIsAFaultOfTheLook) {
+  write(two("") + "fail nvmlDeviceGetHandleByIndex_v2 999\n");
+  EXPECT_EQ(fault(), (Fault{Fault::Kind::Failing,
+                            "the GPU driver cannot tell where its GPU 0 is on the bus, so that ids cannot be "
+                            "counted: the driver does not give it: Unknown Error (999)"}));
+  write(two(""));
+  (void)devices();
+  write(two("") + "fail nvmlDeviceGetHandleByIndex_v2 999\n");
+  const auto all = devices();
+  EXPECT_EQ(all.at(1).gpu.uuid, "GPU-2");
+  EXPECT_EQ(all.at(1).gpu.health, Health::Unknown);
+}
+
+/// As drivers do it: a GPU that fell off the bus still has its name, and nothing else.
+TEST_F(NvmlTest, WhatALostGpuCannotTellIsAsItWas) {
+  const std::string split = "mig=1 links=2*switch@25000 numa=0 ";
+  const std::string partition = "mig at=0 uuid=MIG-0 name=A_MIG_1g.10gb mib=1\n";
+  write(one(split) + partition);
+  const auto before = devices().at(0).gpu;
+  write(one(split + "lost=real") + partition);
+  const auto after = devices().at(0).gpu;
+  EXPECT_EQ(after.health, Health::Unhealthy);
+  EXPECT_EQ(after.memory_mib, 1);
+  EXPECT_EQ(after.partitions, before.partitions);
+  EXPECT_EQ(after.numa_node, before.numa_node);
+}
+
+TEST_F(NvmlTest, WhatOneLookCannotTellIsAsItWas) {
+  const std::string words = "mig=1 links=2*switch@25000 fabric=3 cluster=7 numa=0 ";
+  const std::string rest = " name=A_MIG_1g.10gb mib=1\n";
+  const std::string script = one(words) + "mig at=0 uuid=MIG-1" + rest +
+                             "gpu uuid=GPU-2 name=X mib=1 pci=00000000:02:00.0 " + words +
+                             "\nmig at=0 uuid=MIG-2" + rest;
+  write(script);
+  const auto before = devices();
+  ASSERT_EQ(before.at(1).gpu.partitions.size(), 1U);
+  for (const char* call :
+       {"nvmlDeviceGetName", "nvmlDeviceGetPciInfo_v3", "nvmlDeviceGetUUID", "nvmlDeviceGetMigMode",
+        "nvmlDeviceGetMaxMigDeviceCount", "nvmlDeviceGetMigDeviceHandleByIndex", "nvmlDeviceGetNvLinkState",
+        "nvmlDeviceGetNvLinkRemotePciInfo_v2", "nvmlDeviceGetGpuFabricInfoV"}) {
+    SCOPED_TRACE(call);
+    write(script + "fail " + call + " 999\n");
+    auto now = devices();
+    ASSERT_EQ(now.size(), 2U);
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      EXPECT_EQ(now[i].gpu.reason.find("the driver cannot tell its "), 0U) << now[i].gpu.reason;
+      now[i].gpu.health = before[i].gpu.health;
+      now[i].gpu.reason = before[i].gpu.reason;
+    }
+    EXPECT_EQ(now, before);
+  }
+}
+
+TEST_F(NvmlTest, ALostGpuIsAskedNothingMore) {
+  write(one(""));
+  (void)devices();
+  write(one("lost=1") + "hang nvmlDeviceGetTotalEccErrors\n");
+  EXPECT_EQ(devices().at(0).gpu.health, Health::Unhealthy);
+}
+
+TEST_F(NvmlTest, ReportsOfErrorsAreAskedForAgainWhenThatFailed) {
+  write(one("") + "fail nvmlDeviceRegisterEvents 999\n");
+  (void)devices();
+  write(one(""));
+  (void)devices();
+  write(one("") + "xid 0 95\n");
+  EXPECT_EQ(devices().at(0).gpu.health, Health::Unhealthy);
+}
+
+TEST_F(NvmlTest, OneLookTakesSoManyErrorsAndTheNextTheRest) {
+  std::string script = one("");
+  for (int i = 0; i < 256; ++i) { script += "xid 0 31\n"; }
+  write(script + "xid 0 95\n");
+  EXPECT_EQ(devices().at(0).gpu.health, Health::Healthy);
+  EXPECT_EQ(devices().at(0).gpu.health, Health::Unhealthy);
+}
+
+TEST_F(NvmlTest, TheFirstErrorsOfAGpuAreKept) {
+  std::string script = one("");
+  for (int i = 0; i < 70; ++i) { script += "xid 0 " + std::to_string(1000 + i) + "\n"; }
+  write(script);
+  EXPECT_EQ(agent::xidsIn(devices().at(0).gpu.reason).size(), 64U);
+}
+
+TEST_F(NvmlTest, WhereTheDriverSaysThatNothingIsToBeDoneErrorsOfBeforeAreOver) {
+  write(one("recovery=0"));
+  EXPECT_TRUE(devices().at(0).gpu.is_cleared);
+  write(one(""));
+  EXPECT_FALSE(devices().at(0).gpu.is_cleared) << "it does not say";
+}
 
 TEST_F(NvmlTest, AnXidCountsOnAfterTheLookThatTookIt) {
   write(one(""));
@@ -225,6 +338,17 @@ TEST_F(NvmlTest, GpusThatCannotReachEachOtherAreNoIsland) {
   EXPECT_EQ(islandsIn(devices()), "01");
   write(pair("fabric=3 clique=1", "fabric=3 clique=2"));
   EXPECT_EQ(islandsIn(devices()), "01");
+  write(pair("fabric=3 cluster=1", "fabric=3 cluster=2"));
+  EXPECT_EQ(islandsIn(devices()), "01");
+  write(pair("p2p=a", "p2p=a") + "fail nvmlDeviceGetP2PStatus 3\n");
+  EXPECT_EQ(islandsIn(devices()), "00") << "it cannot be asked";
+  write(pair("p2p=a", "p2p=a") + "fail nvmlDeviceGetP2PStatus 999\n");
+  EXPECT_EQ(islandsIn(devices()), "01");
+}
+
+TEST_F(NvmlTest, LinksAfterOneThatIsNotThereCount) {
+  write(two("links=18*switch@25000 nolink=3"));
+  EXPECT_EQ(devices().at(0).bandwidth_gbps, 850);
 }
 
 TEST_F(NvmlTest, PcieIsThatOfTheSlowerSlot) {

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <chrono>
-#include <optional>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "base/mutex.h"
 
@@ -26,11 +26,13 @@ agent::LookPtr overdue(Duration limit) {
 
 /// Between the thread that looks and the one that waits for it. Both own it.
 struct Poller::Shared {
-  std::unique_ptr<GpuSource> source;  // of the thread that looks
+  std::unique_ptr<GpuSource> source;  // of the thread that looks, which also ends it
   Mutex mutex;
   Signal changed;
   bool wanted GS_GUARDED_BY(mutex) = false;  // a look, and it has not begun
   bool stopping GS_GUARDED_BY(mutex) = false;
+  bool left GS_GUARDED_BY(mutex) = false;   // nobody waits for the thread any more
+  bool ended GS_GUARDED_BY(mutex) = false;  // the thread, and its source
   agent::LookPtr came GS_GUARDED_BY(mutex);
 
   /// The thread that looks. Static, so that nothing but `self` is used by it.
@@ -39,7 +41,7 @@ struct Poller::Shared {
       {
         MutexLock lock{self->mutex};
         while (!self->wanted && !self->stopping) { self->changed.wait(self->mutex); }
-        if (self->stopping) { return; }
+        if (self->stopping) { break; }
         self->wanted = false;
       }
       auto look = std::make_shared<const agent::Look>(self->source->look());
@@ -47,6 +49,26 @@ struct Poller::Shared {
       self->came = std::move(look);
       self->changed.notifyAll();
     }
+    end(self);
+  }
+  /// The driver is left on the thread that called it; one that came back too late, while the process ends, is
+  /// not called any more.
+  static void end(const std::shared_ptr<Shared>& self) {
+    {
+      MutexLock lock{self->mutex};
+      if (self->left) { return; }
+    }
+    self->source.reset();
+    MutexLock lock{self->mutex};
+    self->ended = true;
+    self->changed.notifyAll();
+  }
+  /// False: it has not ended until `deadline`.
+  bool waitForEnd(SteadyClock::time_point deadline) GS_EXCLUDES(mutex) {
+    MutexLock lock{mutex};
+    while (!ended && changed.waitUntil(mutex, deadline)) {}
+    left = !ended;
+    return ended;
   }
   void want() GS_EXCLUDES(mutex) {
     MutexLock lock{mutex};
@@ -54,15 +76,9 @@ struct Poller::Shared {
     changed.notifyAll();
   }
   /// nullptr: none until `deadline`, or it is to stop.
-  agent::LookPtr next(std::optional<SteadyClock::time_point> deadline) GS_EXCLUDES(mutex) {
+  agent::LookPtr next(SteadyClock::time_point deadline) GS_EXCLUDES(mutex) {
     MutexLock lock{mutex};
-    while (came == nullptr && !stopping) {
-      if (!deadline) {
-        changed.wait(mutex);
-      } else if (!changed.waitUntil(mutex, *deadline)) {
-        break;
-      }
-    }
+    while (came == nullptr && !stopping && changed.waitUntil(mutex, deadline)) {}
     return stopping ? nullptr : std::exchange(came, nullptr);
   }
   /// False: it is to stop.
@@ -92,9 +108,9 @@ void Poller::run() {
   do {
     shared_->want();
     agent::LookPtr look = shared_->next(SteadyClock::now() + pace_.limit);
-    if (look == nullptr && !shared_->isStopping()) {
+    while (look == nullptr && !shared_->isStopping()) {
       give_(overdue(pace_.limit));
-      look = shared_->next(std::nullopt);
+      look = shared_->next(SteadyClock::now() + pace_.limit);
     }
     if (look == nullptr) { return; }
     give_(look);
@@ -107,7 +123,11 @@ void Poller::stop() {
     shared_->stopping = true;
     shared_->changed.notifyAll();
   }
+  const bool was_started = watch_ != nullptr;
   watch_.reset();
+  if (!was_started || shared_->waitForEnd(SteadyClock::now() + kPatience)) { return; }
+  static auto* const kLeft = new std::vector<std::shared_ptr<Shared>>;  // for ever, on purpose
+  kLeft->push_back(shared_);
 }
 
 }  // namespace gs::noderim

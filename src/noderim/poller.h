@@ -1,9 +1,11 @@
 // Poller: asks a GpuSource for a look every now and then, and says so when it does not come.
 //
 // A driver's call may hang, for ever. So looks are made on a thread of their own, which nobody waits for
-// without a limit: when a look is overdue, a Fault (Hanging) is given out once in its place, and the look
-// itself when it comes after all. There is one such thread and no other is begun meanwhile.
-// stop() leaves a thread that hangs behind; what it uses lives as long as it does.
+// without a limit: when a look is overdue, a Fault (Hanging) is given out in its place, again each `limit`
+// while it hangs (who takes it may have dropped one), and the look itself when it comes after all. There is
+// one such thread and no other is begun meanwhile.
+// stop() waits kPatience for that thread, which ends the source (a driver is left by who called it). One that
+// hangs is left behind, and its source is never ended: what it uses lives as long as the process.
 // `give` is called from the Poller's own second thread, never after stop() has returned.
 #pragma once
 
@@ -28,6 +30,8 @@ class Poller {
   Poller(const Poller&) = delete;
   Poller& operator=(const Poller&) = delete;
   ~Poller() { stop(); }
+
+  static constexpr Duration kPatience = std::chrono::milliseconds{500};
 
   /// Begins with a look at once. Call once.
   void start();

@@ -5,8 +5,9 @@
 #include <grpcpp/grpcpp.h>
 
 #include <cstdint>
-#include <set>
 #include <utility>
+
+#include "base/mutex.h"
 
 namespace gs::rpc {
 namespace cri = ::runtime::v1;
@@ -19,9 +20,10 @@ constexpr int kMostBytes = 64 << 20;
 std::shared_ptr<grpc::Channel> connectTo(const std::string& socket) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(kMostBytes);
-  // A runtime that starts again is found within a second.
+  // A runtime that starts again is found within a second. The least wait is also the most that one connect
+  // may take, and a machine under load takes seconds.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);
-  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 200);
+  arguments.SetInt(GRPC_ARG_MIN_RECONNECT_BACKOFF_MS, 4000);
   arguments.SetInt(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 1000);
   return grpc::CreateCustomChannel("unix:" + socket, grpc::InsecureChannelCredentials(), arguments);
 }
@@ -34,24 +36,54 @@ Code codeOf(grpc::StatusCode code) {
   }
 }
 
-/// Of sandboxes with a container that is not over, or that are ready themselves.
+constexpr const char* kUidLabel = "io.kubernetes.pod.uid";
+constexpr const char* kNameLabel = "io.kubernetes.pod.name";
+constexpr const char* kNamespaceLabel = "io.kubernetes.pod.namespace";
+
+std::string labelOf(const cri::Container& container, const char* key) {
+  const auto it = container.labels().find(key);
+  return it == container.labels().end() ? std::string{} : it->second;
+}
+
+/// Of sandboxes with a container that is not over, or that are ready themselves; and of containers without.
 RuntimePods podsOf(const cri::ListPodSandboxResponse& sandboxes,
-                   const cri::ListContainersResponse& containers) {
+                   const cri::ListContainersResponse& containers, const std::set<std::string>& keys) {
   std::set<std::string> in_use;
   for (const cri::Container& container : containers.containers()) {
     if (container.state() != cri::CONTAINER_EXITED) { in_use.insert(container.pod_sandbox_id()); }
   }
   RuntimePods out;
-  std::map<std::string, std::uint32_t>
-      attempts;  // a pod whose sandbox ended gets another one: the newest is right
+  // A pod whose sandbox ended gets another one: the newest is right.
+  std::map<std::string, std::uint32_t> attempts;
+  std::set<std::string> listed;
   for (const cri::PodSandbox& sandbox : sandboxes.items()) {
-    if (sandbox.state() != cri::SANDBOX_READY && !in_use.contains(sandbox.id())) { continue; }
+    listed.insert(sandbox.id());
+    const bool has_container = in_use.contains(sandbox.id());
+    if (sandbox.state() != cri::SANDBOX_READY && !has_container) { continue; }
     const cri::PodSandboxMetadata& who = sandbox.metadata();
+    RuntimePod& pod = out[who.uid()];
+    pod.has_container |= has_container;
     const auto [attempt, is_first] = attempts.emplace(who.uid(), who.attempt());
     if (!is_first && attempt->second > who.attempt()) { continue; }
     attempt->second = who.attempt();
-    out[who.uid()] = {
-        who.namespace_(), who.name(), {sandbox.annotations().begin(), sandbox.annotations().end()}};
+    pod.ns = who.namespace_();
+    pod.name = who.name();
+    pod.annotations.clear();
+    for (const auto& key : keys) {
+      const auto it = sandbox.annotations().find(key);
+      if (it != sandbox.annotations().end()) { pod.annotations.emplace(it->first, it->second); }
+    }
+  }
+  for (const cri::Container& container : containers.containers()) {
+    const std::string uid = labelOf(container, kUidLabel);
+    const bool is_over = container.state() == cri::CONTAINER_EXITED;
+    if (is_over || uid.empty() || listed.contains(container.pod_sandbox_id())) { continue; }
+    RuntimePod& pod = out[uid];
+    pod.has_container = true;
+    if (pod.name.empty()) {
+      pod.ns = labelOf(container, kNamespaceLabel);
+      pod.name = labelOf(container, kNameLabel);
+    }
   }
   return out;
 }
@@ -59,16 +91,35 @@ RuntimePods podsOf(const cri::ListPodSandboxResponse& sandboxes,
 }  // namespace
 
 struct ContainerRuntime::Channel {
-  std::unique_ptr<cri::RuntimeService::Stub> stub;
+  explicit Channel(std::unique_ptr<cri::RuntimeService::Stub> to) : stub{std::move(to)} {}
+
+  const std::unique_ptr<cri::RuntimeService::Stub> stub;
+  Mutex mutex;
+  grpc::ClientContext* under_way GS_GUARDED_BY(mutex) = nullptr;
+  bool is_cancelled GS_GUARDED_BY(mutex) = false;
 
   /// One call that takes until `end` at most.
   template <class Request, class Response>
   grpc::Status call(grpc::Status (cri::RuntimeService::Stub::*method)(grpc::ClientContext*, const Request&,
                                                                       Response*),
-                    Response& response, std::chrono::system_clock::time_point end) const {
+                    Response& response, std::chrono::system_clock::time_point end) GS_EXCLUDES(mutex) {
     grpc::ClientContext context;
     context.set_deadline(end);
-    return (stub.get()->*method)(&context, Request{}, &response);
+    if (!begin(context)) { return grpc::Status::CANCELLED; }
+    const grpc::Status out = (stub.get()->*method)(&context, Request{}, &response);
+    MutexLock lock{mutex};
+    under_way = nullptr;
+    return out;
+  }
+  bool begin(grpc::ClientContext& context) GS_EXCLUDES(mutex) {
+    MutexLock lock{mutex};
+    if (!is_cancelled) { under_way = &context; }
+    return !is_cancelled;
+  }
+  void cancel() GS_EXCLUDES(mutex) {
+    MutexLock lock{mutex};
+    is_cancelled = true;
+    if (under_way != nullptr) { under_way->TryCancel(); }
   }
 };
 
@@ -86,9 +137,10 @@ tl::unexpected<Error> failed(const grpc::Status& status, const std::string& sock
 
 }  // namespace
 
-ContainerRuntime::ContainerRuntime(std::string socket)
+ContainerRuntime::ContainerRuntime(std::string socket, std::set<std::string> annotations)
     : socket_{std::move(socket)},
-      channel_{std::make_unique<Channel>(Channel{cri::RuntimeService::NewStub(connectTo(socket_))})} {}
+      annotations_{std::move(annotations)},
+      channel_{std::make_unique<Channel>(cri::RuntimeService::NewStub(connectTo(socket_)))} {}
 
 ContainerRuntime::~ContainerRuntime() = default;
 
@@ -112,7 +164,9 @@ Result<RuntimePods> ContainerRuntime::pods(Duration limit) const {
       !done.ok()) {
     return failed(done, socket_);
   }
-  return podsOf(sandboxes, containers);
+  return podsOf(sandboxes, containers, annotations_);
 }
+
+void ContainerRuntime::cancel() const { channel_->cancel(); }
 
 }  // namespace gs::rpc

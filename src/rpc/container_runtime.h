@@ -3,11 +3,13 @@
 //
 // A pod is listed while something of it may use a GPU: a container that is created, running or of unknown
 // state, or a sandbox that is ready, so that a container may come. Containers that have exited hold nothing.
+// A container whose sandbox is not listed is known by the label that the kubelet gave it.
 // One call at a time; any thread. gRPC is behind this header.
 #pragma once
 
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 
 #include "base/clock.h"
@@ -20,7 +22,8 @@ namespace gs::rpc {
 struct RuntimePod {
   std::string ns;
   std::string name;
-  std::map<std::string, std::string> annotations;
+  std::map<std::string, std::string> annotations;  // of those that were asked for
+  bool has_container = false;                      // one that has not exited
   friend bool operator==(const RuntimePod&, const RuntimePod&) = default;
 };
 /// By uid.
@@ -28,8 +31,9 @@ using RuntimePods = std::map<std::string, RuntimePod>;
 
 class ContainerRuntime {
  public:
-  /// `socket`: its path, /run/containerd/containerd.sock say. Connects when it is asked.
-  explicit ContainerRuntime(std::string socket);
+  /// `socket`: its path, /run/containerd/containerd.sock say. Connects when it is asked. `annotations`: the
+  /// keys that are kept (a pod may have 256 KiB of others).
+  ContainerRuntime(std::string socket, std::set<std::string> annotations);
   ContainerRuntime(const ContainerRuntime&) = delete;
   ContainerRuntime& operator=(const ContainerRuntime&) = delete;
   ~ContainerRuntime();
@@ -39,10 +43,13 @@ class ContainerRuntime {
   /// All of them. Unavailable: nobody answers at the socket; Deadline: not within `limit`; Internal: it
   /// answered with an error. Messages name the socket.
   [[nodiscard]] Result<RuntimePods> pods(Duration limit) const;
+  /// The call under way and all later ones fail at once. From any thread; a second call does nothing.
+  void cancel() const;
 
  private:
   struct Channel;
   const std::string socket_;
+  const std::set<std::string> annotations_;
   const std::unique_ptr<Channel> channel_;
 };
 

@@ -7,7 +7,8 @@
 
 #include <atomic>
 #include <filesystem>
-#include "base/mutex.h"
+#include <set>
+#include <thread>
 
 namespace gs::rpc {
 namespace {
@@ -31,6 +32,7 @@ class FakeRuntime final : public cri::RuntimeService::Service {
   }
   grpc::Status ListContainers(grpc::ServerContext* context, const cri::ListContainersRequest*,
                               cri::ListContainersResponse* out) override {
+    ++calls;
     while (hangs && !context->IsCancelled()) { ::usleep(1000); }
     *out = containers;
     return answer();
@@ -46,16 +48,24 @@ class FakeRuntime final : public cri::RuntimeService::Service {
     added.mutable_metadata()->set_name("pod-" + uid);
     added.mutable_metadata()->set_attempt(attempt);
     if (!allocated.empty()) { (*added.mutable_annotations())["gpu"] = allocated; }
+    (*added.mutable_annotations())["other"] = other;
   }
-  void container(const std::string& sandbox, cri::ContainerState state) {
+  void container(const std::string& sandbox, cri::ContainerState state, const std::string& uid = "") {
     cri::Container& added = *containers.add_containers();
+    if (!uid.empty()) {
+      (*added.mutable_labels())["io.kubernetes.pod.uid"] = uid;
+      (*added.mutable_labels())["io.kubernetes.pod.name"] = "pod-" + uid;
+      (*added.mutable_labels())["io.kubernetes.pod.namespace"] = "ml";
+    }
     added.set_pod_sandbox_id(sandbox);
     added.set_state(state);
   }
 
   cri::ListPodSandboxResponse sandboxes;
   cri::ListContainersResponse containers;
-  grpc::StatusCode code = grpc::StatusCode::OK;
+  std::string other = "of no interest";
+  std::atomic<grpc::StatusCode> code = grpc::StatusCode::OK;
+  std::atomic<int> calls = 0;
   std::atomic<bool> hangs = false;
 
  private:
@@ -63,6 +73,8 @@ class FakeRuntime final : public cri::RuntimeService::Service {
     return code == grpc::StatusCode::OK ? grpc::Status::OK : grpc::Status{code, "no"};
   }
 };
+
+const std::set<std::string> kKeys{"gpu", "none has this"};
 
 class ContainerRuntimeTest : public ::testing::Test {
  protected:
@@ -94,7 +106,7 @@ class ContainerRuntimeTest : public ::testing::Test {
 
 TEST_F(ContainerRuntimeTest, SaysWhatItIs) {
   begin();
-  EXPECT_EQ(ContainerRuntime{socket_}.version(seconds{10}), "containerd v2.2.9");
+  EXPECT_EQ((ContainerRuntime{socket_, kKeys}).version(seconds{10}), "containerd v2.2.9");
 }
 
 TEST_F(ContainerRuntimeTest, APodIsListedWhileSomethingOfItMayUseAGpu) {
@@ -109,13 +121,20 @@ TEST_F(ContainerRuntimeTest, APodIsListedWhileSomethingOfItMayUseAGpu) {
   }
   fake_.container("s-over", cri::CONTAINER_EXITED);
   fake_.container("s-nobody's", cri::CONTAINER_RUNNING);
+  fake_.container("s-that-went", cri::CONTAINER_RUNNING, "left");
+  fake_.container("s-that-went-too", cri::CONTAINER_EXITED, "left over");
+  fake_.container("s-over", cri::CONTAINER_EXITED, "over");
   begin();
-  const auto pods = ContainerRuntime{socket_}.pods(seconds{10});
+  const auto pods = ContainerRuntime{socket_, kKeys}.pods(seconds{10});
   ASSERT_TRUE(pods) << pods.error().message;
   std::vector<std::string> uids;
-  for (const auto& [uid, pod] : *pods) { uids.push_back(uid); }
-  EXPECT_EQ(uids, (std::vector<std::string>{"created", "ready", "running", "unknown"}));
-  EXPECT_EQ(pods->at("ready"), (RuntimePod{"ml", "pod-ready", {{"gpu", "node-a:0"}}}));
+  for (const auto& [uid, pod] : *pods) {
+    uids.push_back(uid);
+    EXPECT_EQ(pod.has_container, uid != "ready") << uid;
+  }
+  EXPECT_EQ(uids, (std::vector<std::string>{"created", "left", "ready", "running", "unknown"}));
+  EXPECT_EQ(pods->at("ready"), (RuntimePod{"ml", "pod-ready", {{"gpu", "node-a:0"}}, false}));
+  EXPECT_EQ(pods->at("left"), (RuntimePod{"ml", "pod-left", {}, true}));
 }
 
 TEST_F(ContainerRuntimeTest, OfTwoSandboxesOfAPodTheNewerOneCounts) {
@@ -123,15 +142,31 @@ TEST_F(ContainerRuntimeTest, OfTwoSandboxesOfAPodTheNewerOneCounts) {
   fake_.sandbox("s-1", "twice", cri::SANDBOX_READY, 1, "old");
   fake_.sandbox("s-3", "again", cri::SANDBOX_READY, 1, "old");
   fake_.sandbox("s-4", "again", cri::SANDBOX_READY, 2, "new");
+  fake_.container("s-1", cri::CONTAINER_RUNNING, "twice");
   begin();
-  const auto pods = ContainerRuntime{socket_}.pods(seconds{10});
+  const auto pods = ContainerRuntime{socket_, kKeys}.pods(seconds{10});
   ASSERT_TRUE(pods) << pods.error().message;
+  EXPECT_TRUE(pods->at("twice").has_container) << "of whichever sandbox";
   EXPECT_EQ(pods->at("twice").annotations.at("gpu"), "new");
   EXPECT_EQ(pods->at("again").annotations.at("gpu"), "new");
 }
 
+/// A node may have hundreds of pods with annotations of 256 KiB; gRPC's own limit is 4 MiB.
+TEST_F(ContainerRuntimeTest, AnAnswerMayBeLarge) {
+  fake_.other.assign(100'000, 'x');
+  for (int i = 0; i < 100; ++i) {
+    const std::string name = std::to_string(i);
+    fake_.sandbox("s-" + name, name, cri::SANDBOX_READY, 0, "n:" + name);
+  }
+  begin();
+  const auto pods = ContainerRuntime{socket_, kKeys}.pods(seconds{10});
+  ASSERT_TRUE(pods) << pods.error().message;
+  EXPECT_EQ(pods->size(), 100U);
+  EXPECT_EQ(pods->at("99").annotations, (std::map<std::string, std::string>{{"gpu", "n:99"}}));
+}
+
 TEST_F(ContainerRuntimeTest, SaysWhyThereIsNoAnswer) {
-  const ContainerRuntime runtime{socket_};
+  const ContainerRuntime runtime{socket_, kKeys};
   const auto nobody = runtime.pods(seconds{10});
   ASSERT_FALSE(nobody);
   EXPECT_EQ(nobody.error().code, Code::Unavailable);
@@ -139,25 +174,50 @@ TEST_F(ContainerRuntimeTest, SaysWhyThereIsNoAnswer) {
       << nobody.error().message;
   begin();
   fake_.code = grpc::StatusCode::UNIMPLEMENTED;
-  Result<RuntimePods> refused;  // it connects anew a moment after somebody is there
-  do { refused = runtime.pods(seconds{10}); } while (refused.error().code == Code::Unavailable);
+  auto refused = runtime.pods(seconds{10});  // it connects anew a moment after somebody is there
+  for (int i = 0; i < 1000 && !refused && refused.error().code == Code::Unavailable; ++i) {
+    ::usleep(10'000);
+    refused = runtime.pods(seconds{10});
+  }
+  ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error(), (Error{Code::Internal, "the container runtime at " + socket_ + ": no"}));
   fake_.code = grpc::StatusCode::OK;
   fake_.hangs = true;
-  EXPECT_EQ(runtime.pods(milliseconds{50}).error().code, Code::Deadline);
+  const auto late = runtime.pods(milliseconds{50});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Code::Deadline);
   fake_.hangs = false;
   EXPECT_TRUE(runtime.pods(seconds{10}));
 }
 
+TEST_F(ContainerRuntimeTest, ACallThatIsCancelledComesBackAndLaterOnesToo) {
+  fake_.hangs = true;
+  begin();
+  const ContainerRuntime runtime{socket_, kKeys};
+  std::thread other{[&] {
+    while (fake_.calls == 0) { ::usleep(1000); }
+    runtime.cancel();
+  }};
+  EXPECT_FALSE(runtime.pods(std::chrono::hours{1}));
+  other.join();
+  const int before = fake_.calls;
+  EXPECT_FALSE(runtime.pods(std::chrono::hours{1}));
+  EXPECT_EQ(fake_.calls, before);
+}
+
 TEST_F(ContainerRuntimeTest, FindsOneThatStartedAgain) {
   begin();
-  const ContainerRuntime runtime{socket_};
+  const ContainerRuntime runtime{socket_, kKeys};
   ASSERT_TRUE(runtime.pods(seconds{10}));
   end();
   EXPECT_FALSE(runtime.pods(seconds{10}));
   begin();
-  while (!runtime.pods(seconds{10})) {}
-  SUCCEED();
+  auto found = runtime.pods(seconds{10});
+  for (int i = 0; i < 1000 && !found; ++i) {
+    ::usleep(10'000);
+    found = runtime.pods(seconds{10});
+  }
+  EXPECT_TRUE(found) << found.error().message;
 }
 
 }  // namespace

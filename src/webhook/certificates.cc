@@ -26,7 +26,7 @@ std::string of(const Secret& secret, const char* name) {
   return it == secret.data.end() ? std::string{} : it->second;
 }
 
-/// Of a pair of ours that is the CA which signed it.
+/// Of the `ca` of a pair of ours that is the CA which signed it, of a `certificate` the one for our Service.
 std::string firstOf(const std::string& ca) {
   constexpr std::string_view kEnd = "-----END CERTIFICATE-----";
   const auto end = ca.find(kEnd);
@@ -238,14 +238,30 @@ void Certificates::renew(const Secret* secret, Now now, kapi::Effects& out) {
 
 /// What is stored, and beside it what is shown while that is another one.
 std::string Certificates::wanted() const {
+  if (stored_->ca.empty()) {
+    const bool beside =
+        shown_ != nullptr && shown_->ca.empty() && shown_->certificate != stored_->certificate;
+    return firstOf(stored_->certificate) + (beside ? "\n" + firstOf(shown_->certificate) : "");
+  }
   if (shown_ == nullptr || stored_->ca.find(firstOf(shown_->ca)) != std::string::npos) { return stored_->ca; }
   return stored_->ca + shown_->ca;
 }
 
 /// Whom else it trusts does no harm: another replica may still show the certificate before.
 bool Certificates::isTrustedBy(const WebhookConfiguration::Webhook& webhook) const {
+  if (stored_->ca.empty()) {
+    const Pair pair{webhook.ca_bundle, stored_->certificate, stored_->key};
+    return !webhook.ca_bundle.empty() && maker_.check(pair, names().front()).has_value();
+  }
   const bool shown = shown_ == nullptr || webhook.ca_bundle.find(firstOf(shown_->ca)) != std::string::npos;
   return shown && webhook.ca_bundle.find(stored_->ca) != std::string::npos;
+}
+
+/// Where the Secret says of no CA, whoever set a caBundle keeps it, but for what we wrote there ourselves.
+bool Certificates::isOursToWrite(const WebhookConfiguration::Webhook& webhook) const {
+  const std::string& bundle = webhook.ca_bundle;
+  return !stored_->ca.empty() || bundle.empty() ||
+         (shown_ != nullptr && shown_->ca.empty() && bundle.starts_with(firstOf(shown_->certificate)));
 }
 
 void Certificates::configurationRead(What what, const kapi::Outcome& outcome, Now now, kapi::Effects& out) {
@@ -255,7 +271,7 @@ void Certificates::configurationRead(What what, const kapi::Outcome& outcome, No
   if (!known.absent && (outcome.result != CallResult::Applied || seen == nullptr)) {
     return failed(what, outcome, now, out);
   }
-  if (known.absent || stored_ == nullptr || stored_->ca.empty()) {
+  if (known.absent || stored_ == nullptr) {
     known.trusts = true;
     calls_.worked(what);
     return say(what, "", out);
@@ -276,6 +292,17 @@ void Certificates::configurationRead(What what, const kapi::Outcome& outcome, No
                     kindOf(what)->name, seen->key.name, config_.secret.ns, config_.service),
         out);
   }
+  const bool may = std::all_of(all.begin(), all.end(), [&](const auto& w) {
+    return !asksUs(w) || isTrustedBy(w) || isOursToWrite(w);
+  });
+  if (!may) {
+    (void)calls_.failed(what, now.mono);
+    return say(what,
+               fmt::format("{} {} has a caBundle that did not sign the certificate of secret {}, and that "
+                           "secret has no ca.crt: write its CA there, or into clientConfig.caBundle",
+                           kindOf(what)->name, seen->key.name, config_.secret.text()),
+               out);
+  }
   if (calls_.due(what, now.mono)) { trust(what, *seen, now, out); }
 }
 
@@ -283,7 +310,7 @@ void Certificates::configurationRead(What what, const kapi::Outcome& outcome, No
 void Certificates::trust(What what, const WebhookConfiguration& seen, Now now, kapi::Effects& out) {
   json::Array webhooks;
   for (const auto& webhook : seen.webhooks) {
-    if (!asksUs(webhook)) { continue; }
+    if (!asksUs(webhook) || isTrustedBy(webhook)) { continue; }
     webhooks.emplace_back(
         Object{{"name", webhook.name}, {"clientConfig", Object{{"caBundle", encodeBase64(wanted())}}}});
   }
@@ -306,7 +333,6 @@ void Certificates::trust(What what, const WebhookConfiguration& seen, Now now, k
 // ---- what is shown
 
 bool Certificates::isTrusted() const {
-  if (stored_ != nullptr && stored_->ca.empty()) { return true; }  // its owner sees to that
   return std::all_of(configurations_.begin(), configurations_.end(),
                      [](const Configuration& c) { return c.name.empty() || c.trusts; });
 }

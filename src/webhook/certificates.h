@@ -10,9 +10,11 @@
 // Of the configurations only webhooks that ask our Service are written.
 // Replicas agree by the Secret's resourceVersion: whoever writes first wins, the other one reads.
 //
-// A Secret that somebody else made (cert-manager, a script) is shown and never written; its ca.crt, if it has
-// one, goes into the configurations, else they are left as they are. All is read again twice a minute, so
-// what an upgrade or a hand took away comes back. A configuration that is not there is nothing to write to.
+// A Secret that somebody else made (cert-manager, a script) is shown and never written; its ca.crt goes into
+// the configurations. Without one, a caBundle that leads to the certificate is left as it is, an empty one
+// becomes the certificate itself, and one that does not fit keeps us unready, for it is somebody's. All is
+// read again twice a minute, so what an upgrade or a hand took away comes back. A configuration that is not
+// there is nothing to write to.
 //
 // Errors of the API are waited out with backoff, and said by trouble(). Keys are made by the Maker, which the
 // caller owns. One thread.
@@ -114,6 +116,7 @@ class Certificates {
   [[nodiscard]] bool isTrusted() const;
   [[nodiscard]] std::string wanted() const;
   [[nodiscard]] bool isTrustedBy(const WebhookConfiguration::Webhook& webhook) const;
+  [[nodiscard]] bool isOursToWrite(const WebhookConfiguration::Webhook& webhook) const;
   [[nodiscard]] bool asksUs(const WebhookConfiguration::Webhook& webhook) const {
     return webhook.service == model::ObjectKey{config_.secret.ns, config_.service};
   }

@@ -27,9 +27,18 @@ class CountingMaker final : public Maker {
   Result<Life> check(const Pair& pair, const std::string&) override {
     const auto it = lives_.find(pair.certificate);
     if (it == lives_.end()) { return fail(Code::Invalid, "tls.crt is no PEM certificate"); }
+    const auto signer = signers_.find(pair.certificate);
+    if (!pair.ca.empty() && signer != signers_.end() && pair.ca != signer->second &&
+        pair.ca.find(pair.certificate) == std::string::npos) {
+      return fail(Code::Invalid, "tls.crt does not lead to a certificate of ca.crt");
+    }
     return it->second;
   }
   void know(const std::string& certificate, Life life) { lives_[certificate] = life; }
+  void know(const std::string& certificate, Life life, const std::string& signer) {
+    know(certificate, life);
+    signers_[certificate] = signer;
+  }
 
   int made = 0;
   bool broken = false;
@@ -37,6 +46,7 @@ class CountingMaker final : public Maker {
 
  private:
   std::map<std::string, Life> lives_;
+  std::map<std::string, std::string> signers_;  // of those of somebody else
 };
 
 /// An API server with one Secret and two configurations.
@@ -376,20 +386,70 @@ TEST_F(CertificatesTest, SomebodyElsesIsShownAndNeverWritten) {
   EXPECT_EQ(replica.warnings, 1) << "said once";
 }
 
-TEST_F(CertificatesTest, AScriptsSecretWithoutACaLeavesTheConfigurationsAlone) {
-  const Wall now = clock.now().wall;
-  maker.know("theirs", {now, now + 24h});
-  server.secret = Object{
-      {"metadata", Object{{"name", "cert"}, {"namespace", "ns"}, {"uid", "s"}, {"resourceVersion", "5"}}},
-      {"data", Object{{"tls.crt", encodeBase64("theirs")}, {"tls.key", encodeBase64("k")}}}};
-  server.set(kMutating, "whom its owner trusts");
+/// As an ancestor's script makes it: type kubernetes.io/tls, which has no ca.crt.
+class AncestorsSecret : public CertificatesTest {
+ protected:
+  AncestorsSecret() {
+    store("theirs", 5);
+    replica.emplace(server, maker);
+  }
+  void store(const std::string& certificate, int revision) {
+    const Wall now = clock.now().wall;
+    maker.know(certificate, {now, now + 24h}, "their CA");
+    server.secret =
+        Object{{"metadata", Object{{"name", "cert"},
+                                   {"namespace", "ns"},
+                                   {"uid", "s"},
+                                   {"resourceVersion", std::to_string(revision)}}},
+               {"type", "kubernetes.io/tls"},
+               {"data", Object{{"tls.crt", encodeBase64(certificate)}, {"tls.key", encodeBase64("k")}}}};
+  }
+  void start() {
+    replica->start(clock.now());
+    replica->settle(clock.now());
+  }
+  std::optional<Replica> replica;
+};
+
+TEST_F(AncestorsSecret, WhoseCaIsTrustedLeavesTheConfigurationsAlone) {
+  server.set(kMutating, "their CA");
+  server.set(kValidating, "their CA");
   const int writes = server.writes;
-  Replica replica{server, maker};
-  replica.start(clock.now());
-  replica.settle(clock.now());
-  EXPECT_EQ(replica.shown(), "theirs");
+  start();
+  EXPECT_EQ(replica->shown(), "theirs");
+  EXPECT_TRUE(replica->machine().ready());
+  run(*replica, 61s);
   EXPECT_EQ(server.writes, writes);
-  EXPECT_EQ(server.trusted(kMutating), "whom its owner trusts");
+  EXPECT_EQ(server.trusted(kMutating), "their CA");
+  EXPECT_EQ(replica->machine().trouble(), "");
+}
+
+TEST_F(AncestorsSecret, WhomNobodyTrustsYetIsTrustedItself) {
+  start();
+  EXPECT_EQ(replica->shown(), "theirs");
+  EXPECT_EQ(server.trusted(kMutating), "theirs");
+  EXPECT_EQ(server.trusted(kValidating), "theirs");
+  EXPECT_TRUE(replica->machine().ready());
+  EXPECT_EQ(replica->machine().trouble(), "");
+  store("theirs anew", 6);  // the script was run again
+  while (server.trusted(kMutating) == "theirs") { run(*replica, 1s); }
+  EXPECT_EQ(server.trusted(kMutating), "theirs anew\ntheirs") << "both, while both are shown";
+  EXPECT_EQ(replica->shown(), "theirs");
+  run(*replica, Certificates::kSpread + 1s);
+  EXPECT_EQ(replica->shown(), "theirs anew");
+}
+
+TEST_F(AncestorsSecret, WhomAnotherCaDidNotSignIsUnreadyAndSaysWhatHelps) {
+  server.set(kMutating, "somebody's CA");
+  start();
+  EXPECT_EQ(server.trusted(kMutating), "somebody's CA");
+  EXPECT_FALSE(replica->machine().ready());
+  EXPECT_NE(replica->machine().trouble().find("has no ca.crt: write its CA there"), std::string::npos)
+      << replica->machine().trouble();
+  server.set(kMutating, "their CA");
+  run(*replica, 61s);
+  EXPECT_TRUE(replica->machine().ready());
+  EXPECT_EQ(replica->machine().trouble(), "");
 }
 
 TEST_F(CertificatesTest, OneThatCannotBeUsedSaysWhatHelps) {

@@ -17,10 +17,17 @@ std::string_view resultOf(const Verdict& verdict) {
   return verdict.patch.empty() ? "allowed" : "patched";
 }
 
+/// A review that does not say what its object is has a pod: nothing else comes to /mutate.
+bool isPod(const Review& review) {
+  if (!review.group.empty()) { return false; }
+  const std::string_view kind = review.kind.empty() ? review.object["kind"].str() : review.kind;
+  return kind == "Pod" || kind.empty();
+}
+
 }  // namespace
 
 Verdict Handler::decide(bool mutates, const Review& review) const {
-  if (mutates && review.kind == "Pod" && review.group.empty()) {
+  if (mutates && isPod(review)) {
     const bool comes = review.operation == "CREATE" || review.operation.empty();  // env never changes later
     return comes && review.subresource.empty() ? mutatePod(review.object, review.ns, rules_, limit_of_)
                                                : Verdict{};

@@ -4,7 +4,8 @@
 //   POST /validate   GpuClaims (claim_check.h); any query
 //
 // What is no review is answered 400, with `allowed: false` and the reason in a review's form; other paths
-// 404, other methods 405. An object of another kind is allowed, untouched.
+// 404, other methods 405. An object of another kind is allowed, untouched; on /mutate one of no kind is a
+// pod.
 // Keeps nothing between requests: any thread may call it, many at a time. Pure.
 #pragma once
 

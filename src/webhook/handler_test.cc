@@ -55,6 +55,38 @@ TEST(WebhookHandler, AnswersInTheVersionThatItIsAskedIn) {
   }
 }
 
+TEST(WebhookHandler, AReviewThatDoesNotSayItsKindHasAPod) {
+  // The map scheduler's worked example, byte for byte.
+  const std::string asked =
+      R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"r-9","object":{"metadata":)"
+      R"({"name":"sts-2","generateName":"sts-","annotations":{"gpu-scheduling-map":"0=node1:0,1\n2=node3:0,1,2"}},)"
+      R"("spec":{"schedulerName":"gpu-scheduler","containers":[{"name":"a"},{"name":"b","env":[{"name":"X",)"
+      R"("value":"1"}]},{"name":"c","env":[{"name":"CUDA_VISIBLE_DEVICES","value":"9"}]}]}}}})";
+  const auto answer = [](const std::string& body) {
+    return responseOf(Handler{{.schedulers = {"gpu-scheduler"}, .device_order = ""}}.answer(
+        {.method = "POST", .target = "/mutate", .headers = {}, .body = body}));
+  };
+  const Value response = answer(asked);
+  EXPECT_EQ(response["uid"].str(), "r-9");
+  EXPECT_TRUE(response["allowed"].boolOr(false));
+  EXPECT_EQ(response["patchType"].str(), "JSONPatch");
+  EXPECT_EQ(
+      decodeBase64(response["patch"].str()),
+      R"([{"op":"add","path":"/spec/containers/0/env","value":[{"name":"CUDA_VISIBLE_DEVICES","value":"0,1,2"}]},)"
+      R"({"op":"add","path":"/spec/containers/1/env/-","value":{"name":"CUDA_VISIBLE_DEVICES","value":"0,1,2"}},)"
+      R"({"op":"replace","path":"/spec/containers/2/env/0/value","value":"0,1,2"}])");
+  const auto with = [&](const std::string& old, const std::string& text) {
+    std::string body = asked;
+    return answer(body.replace(body.find(old), old.size(), text));
+  };
+  const Value other_index = with(R"("sts-2")", R"("sts-5")");
+  EXPECT_TRUE(other_index["allowed"].boolOr(false));
+  EXPECT_FALSE(other_index.find("patch"));
+  EXPECT_EQ(with(R"("object":{)", R"("object":{"kind":"Job",)")["patch"].str(), "");
+  EXPECT_NE(with(R"("object":{)", R"("object":{"kind":"Pod",)")["patch"].str(), "");
+  EXPECT_EQ(with(R"("request":{)", R"("request":{"kind":{"group":"apps"},)")["patch"].str(), "");
+}
+
 TEST(WebhookHandler, WhatIsNoReviewIsRefusedWithItsReason) {
   const struct {
     const char* body;
@@ -64,6 +96,10 @@ TEST(WebhookHandler, WhatIsNoReviewIsRefusedWithItsReason) {
       {"{", "no JSON"},
       {"[]", "send an AdmissionReview"},
       {R"({"apiVersion":"v1","kind":"Pod"})", "apiVersion 'v1', kind 'Pod'"},
+      {"{\"kind\":"
+       "\"xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+       "xxxxxxxxx\u20ac\"}",
+       "xxxxxxxxx'; send"},
       {R"({"apiVersion":"admission.k8s.io/v2","kind":"AdmissionReview"})", "admission.k8s.io/v2"},
       {R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview"})", "empty request"},
       {R"({"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":7})", "empty request"},

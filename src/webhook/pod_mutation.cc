@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "base/utf8.h"
 #include "model/annotations.h"
 #include "model/map.h"
 #include "model/resources.h"
@@ -19,19 +20,31 @@ constexpr const char* kVisible = model::kToldVariable;
 constexpr const char* kOrder = "CUDA_DEVICE_ORDER";
 constexpr const char* kGpuPath = "nvidia.com~1gpu";  // as a JSON pointer writes it
 
-/// A JSON patch that grows.
+constexpr std::size_t kMostContainers = 1'000;
+constexpr std::size_t kMostPatch = std::size_t{1} << 20;
+
+/// A JSON patch that grows, as its text. Over kMostPatch bytes it is dropped.
 class Patch {
  public:
   void add(std::string path, Value value) { op("add", std::move(path), std::move(value)); }
   void replace(std::string path, Value value) { op("replace", std::move(path), std::move(value)); }
-  void remove(std::string path) { ops_.emplace_back(Object{{"op", "remove"}, {"path", std::move(path)}}); }
-  [[nodiscard]] std::string text() const { return ops_.empty() ? std::string{} : json::print(ops_); }
+  void remove(std::string path) { append(Object{{"op", "remove"}, {"path", std::move(path)}}); }
+  [[nodiscard]] bool isTooLong() const { return is_too_long_; }
+  [[nodiscard]] std::string text() && { return text_.empty() ? std::string{} : std::move(text_) + "]"; }
 
  private:
   void op(const char* name, std::string path, Value value) {
-    ops_.emplace_back(Object{{"op", name}, {"path", std::move(path)}, {"value", std::move(value)}});
+    append(Object{{"op", name}, {"path", std::move(path)}, {"value", std::move(value)}});
   }
-  json::Array ops_;
+  void append(const Value& operation) {
+    if (is_too_long_) { return; }
+    text_ += text_.empty() ? '[' : ',';
+    text_ += json::print(operation);
+    is_too_long_ = text_.size() >= kMostPatch;
+    if (is_too_long_) { text_ = {}; }
+  }
+  std::string text_;
+  bool is_too_long_ = false;
 };
 
 /// What the entry CUDA_VISIBLE_DEVICES is to be.
@@ -141,7 +154,25 @@ void limitTo(Patch& patch, const View& pod, std::int64_t count) {
 }
 
 /// The API server cuts warnings off.
-std::string_view shown(std::string_view text) { return text.substr(0, 63); }
+std::string_view shown(std::string_view text) { return utf8Prefix(text, 63); }
+
+std::size_t containersOf(const View& pod) {
+  return pod["spec"]["initContainers"].items().size() + pod["spec"]["containers"].items().size();
+}
+
+std::string tooMuch(const std::string& what) {
+  return fmt::format("the pod has {}: its containers are left as they are, and are not told their GPUs by {}",
+                     what, kVisible);
+}
+
+/// What the map says of this pod, as it stands there; nullopt: nothing that its scheduler would give it.
+std::optional<std::string> mappedGpus(const View& pod, std::string_view map) {
+  const View meta = pod["metadata"];
+  const auto ordinal = model::ordinalOf(meta["name"].str(), meta["generateName"].str());
+  auto entry = ordinal ? model::readMap(map, *ordinal).entry : std::nullopt;
+  if (!entry || !model::parseMapGpus(entry->gpus)) { return std::nullopt; }
+  return std::move(entry->gpus);
+}
 
 }  // namespace
 
@@ -163,9 +194,14 @@ Verdict mutatePod(const View& pod, std::string_view ns, const PodRules& rules, c
   }
   if (claim && map) {
     out.warnings.push_back(
-        fmt::format("the pod asks for GPUs by annotation {} and by annotation {}: it will wait "
-                    "until one of them is gone",
+        fmt::format("the pod asks for GPUs by annotation {} and by annotation {}: it gets none; delete it "
+                    "and create it again without one of them",
                     model::kClaimKey, model::kMapKey));
+    return out;
+  }
+  const std::size_t containers = containersOf(pod);
+  if (containers > kMostContainers) {
+    out.warnings.push_back(tooMuch(fmt::format("{} containers, more than {}", containers, kMostContainers)));
     return out;
   }
   Patch patch;
@@ -174,13 +210,16 @@ Verdict mutatePod(const View& pod, std::string_view ns, const PodRules& rules, c
     const auto count = limit_of ? limit_of(ns, claim->str()) : std::nullopt;
     if (count) { limitTo(patch, pod, *count); }
   } else {
-    const auto ordinal =
-        model::ordinalOf(pod["metadata"]["name"].str(), pod["metadata"]["generateName"].str());
-    const auto entry = ordinal ? model::readMap(map->str(), *ordinal).entry : std::nullopt;
-    if (!entry) { return out; }  // why it waits, its scheduler says
-    injectIntoAll(patch, pod, Entry::literal(entry->gpus), rules.device_order);
+    const auto gpus = mappedGpus(pod, map->str());
+    if (!gpus) { return out; }  // why it waits, its scheduler says
+    injectIntoAll(patch, pod, Entry::literal(*gpus), rules.device_order);
   }
-  out.patch = patch.text();
+  if (patch.isTooLong()) {
+    out.warnings.push_back(
+        tooMuch(fmt::format("entries of env that take more than {} bytes to put right", kMostPatch)));
+    return out;
+  }
+  out.patch = std::move(patch).text();
   return out;
 }
 

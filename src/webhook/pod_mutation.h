@@ -12,7 +12,9 @@
 // Containers, init containers and sidecars alike. What is right already is left alone: a second pass changes
 // nothing. Pods of other schedulers are not touched; one that has our annotation is warned.
 //
-// The patch grows with what is changed, the work with the pod. Pure.
+// The patch grows with what is changed, up to 1 MiB, the work with the pod. A pod with more than 1,000
+// containers, or whose patch would be longer, is left as it is, with a warning; one whose map says nothing
+// that it could be given (parseMapGpus() of model/map.h), without one: its scheduler says why it waits. Pure.
 #pragma once
 
 #include <array>

@@ -167,7 +167,10 @@ TEST(PodMutation, WhoAsksInTwoWaysIsWarned) {
   const Verdict verdict = mutatePod(pod, "default", {});
   EXPECT_EQ(verdict.patch, "");
   ASSERT_EQ(verdict.warnings.size(), 1U);
-  EXPECT_NE(verdict.warnings[0].find("until one of them is gone"), std::string::npos);
+  EXPECT_EQ(
+      verdict.warnings[0],
+      "the pod asks for GPUs by annotation gpu.scheduling/claim and by annotation gpu-scheduling-map: it "
+      "gets none; delete it and create it again without one of them");
 }
 
 TEST(PodMutation, LimitsAreAddedToTheFirstContainerOnce) {
@@ -204,6 +207,67 @@ TEST(PodMutation, FiveHundredContainersAreOnePatch) {
   ASSERT_TRUE(operations.has_value());
   EXPECT_EQ(operations->items().size(), 1000U);
   EXPECT_EQ(operations->at(999)["path"].str(), "/spec/containers/499/env/-");
+}
+
+std::string containersOf(int count, const char* each) {
+  std::string out = "\"containers\":[";
+  for (int i = 0; i < count; ++i) { out += std::string{i > 0 ? "," : ""} + each; }
+  return out + "]";
+}
+
+TEST(PodMutation, OfVeryManyContainersNoneIsTold) {
+  for (const char* how : {kByClaim, kByMap}) {
+    EXPECT_NE(patchOf(podOf(how, containersOf(999, "{}") + R"(,"initContainers":[{}])")), "");
+    const Verdict more =
+        mutatePod(podOf(how, containersOf(1'000, "{}") + R"(,"initContainers":[{}])"), "", {});
+    EXPECT_TRUE(more.allowed);
+    EXPECT_EQ(more.patch, "");
+    EXPECT_EQ(more.warnings,
+              (std::vector<std::string>{
+                  "the pod has 1001 containers, more than 1000: its containers are left as they are, and are "
+                  "not told their GPUs by CUDA_VISIBLE_DEVICES"}));
+  }
+}
+
+TEST(PodMutation, APatchHasAnEnd) {
+  std::string env = R"({"env":[{"name":"CUDA_VISIBLE_DEVICES"})";
+  for (int i = 0; i < 20; ++i) { env += R"(,{"name":"CUDA_VISIBLE_DEVICES","value":"0"})"; }
+  const Verdict verdict = mutatePod(podOf(kByClaim, containersOf(1'000, (env + "]}").c_str())), "", {});
+  EXPECT_EQ(verdict.patch, "");
+  ASSERT_EQ(verdict.warnings.size(), 1U);
+  EXPECT_EQ(
+      verdict.warnings[0],
+      "the pod has entries of env that take more than 1048576 bytes to put right: its containers are left "
+      "as they are, and are not told their GPUs by CUDA_VISIBLE_DEVICES");
+  EXPECT_LE(verdict.warnings[0].size(), 256U);
+}
+
+TEST(PodMutation, WhatAMapSaysIsWrittenOnlyWhereItCouldBeGiven) {
+  const auto patchFor = [](const std::string& gpus, const char* name = "sts-2") {
+    const Value map = Value{json::Object{{"gpu-scheduling-map", "2=n:" + gpus}}};
+    return patchOf(podOf(json::print(map).c_str(), R"("containers":[{}])", name));
+  };
+  EXPECT_NE(patchFor("0, 1"), "");
+  EXPECT_NE(patchFor(""), "") << "none";
+  EXPECT_EQ(patchFor("all"), "");
+  EXPECT_EQ(patchFor("0,0"), "");
+  EXPECT_EQ(patchFor(std::string(250'000, '0')), "");
+}
+
+TEST(PodMutation, TheOrdinalMayFollowWhatTheNameIsGeneratedFrom) {
+  const Value pod = parsed(R"({"metadata":{"name":"sts7","generateName":"sts","annotations":)"
+                           R"({"gpu-scheduling-map":"7=n:3"}},"spec":{"schedulerName":"gpu-scheduler",)"
+                           R"("containers":[{}]}})");
+  EXPECT_EQ(
+      patchOf(pod, kNoOrder),
+      R"([{"op":"add","path":"/spec/containers/0/env","value":[{"name":"CUDA_VISIBLE_DEVICES","value":"3"}]}])");
+}
+
+TEST(PodMutation, WarningsEndBetweenCharacters) {
+  Value pod = podOf(kByClaim, R"("containers":[{}])");
+  pod.child("spec").set("schedulerName", std::string(62, 'x') + "\u20ac");
+  EXPECT_NE(mutatePod(pod, "default", {}).warnings.at(0).find("'" + std::string(62, 'x') + "'"),
+            std::string::npos);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "base/base64.h"
+#include "base/utf8.h"
 
 namespace gs::webhook {
 namespace {
@@ -15,7 +16,7 @@ constexpr int kUnprocessable = 422;
 
 bool isServed(std::string_view version) { return version == kVersions[0] || version == kVersions[1]; }
 
-std::string beginning(std::string_view text) { return std::string{text.substr(0, 100)}; }
+std::string_view beginning(std::string_view text) { return utf8Prefix(text, 100); }
 
 }  // namespace
 

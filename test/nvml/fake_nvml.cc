@@ -1,6 +1,6 @@
-// A libnvidia-ml.so.1 of our own for tests: NVML's C functions over a script, a file named by GS_FAKE_NVML, read
-// again by every call that counts the GPUs (test/nvml/README.md). With GS_FAKE_NVML_OLD it lacks what drivers of
-// the 450 series lack.
+// A libnvidia-ml.so.1 of our own for tests: NVML's C functions over a script, a file named by GS_FAKE_NVML,
+// read again by every call that counts the GPUs (test/nvml/README.md). With GS_FAKE_NVML_OLD it lacks what
+// drivers of the 450 series lack.
 #include <chrono>
 #include <cstdint>
 #include <cstdlib>
@@ -47,6 +47,7 @@ struct Fabric {
 struct Gpu {
   std::map<std::string, std::string> said;
   std::vector<Gpu> partitions;
+  bool is_registered = false;  // its errors are told
   std::string text(const char* key, const char* preset = "") const {
     const auto it = said.find(key);
     return it == said.end() ? preset : it->second;
@@ -124,7 +125,10 @@ void renew() {
   Script& now = script();
   while (now.gpus.size() < fresh.gpus.size()) { now.gpus.emplace_back(); }
   now.gpus.resize(fresh.gpus.size());
-  for (std::size_t i = 0; i < fresh.gpus.size(); ++i) { now.gpus[i] = fresh.gpus[i]; }
+  for (std::size_t i = 0; i < fresh.gpus.size(); ++i) {
+    fresh.gpus[i].is_registered = now.gpus[i].is_registered;
+    now.gpus[i] = fresh.gpus[i];
+  }
   now.driver = fresh.driver;
   now.hangs = fresh.hangs;
   now.fails = fresh.fails;
@@ -171,7 +175,13 @@ void fill(Pci* out, const std::string& bus_id) {
   std::memcpy(out->bus_id, bus_id.c_str(), std::min(bus_id.size(), sizeof(out->bus_id) - 1));
 }
 
-#define GS_GPU_CALL(name)                                       \
+/// lost=real: as drivers do, what it is called is still told.
+bool isNamed(Device device) { return !isLost(device) || of(device)->text("lost") == "real"; }
+
+#define GS_NAME_CALL(name)                                            \
+  if (const int failed = enter(name); failed != 0) { return failed; } \
+  if (!isNamed(device)) { return 15; }
+#define GS_GPU_CALL(name)                                             \
   if (const int failed = enter(name); failed != 0) { return failed; } \
   if (isLost(device)) { return 15; }
 
@@ -208,11 +218,11 @@ GS_EXPORT int nvmlDeviceGetHandleByIndex_v2(unsigned index, Device* device) {
   return enter("nvmlDeviceGetHandleByIndex_v2");
 }
 GS_EXPORT int nvmlDeviceGetUUID(Device device, char* to, unsigned size) {
-  GS_GPU_CALL("nvmlDeviceGetUUID");
+  GS_NAME_CALL("nvmlDeviceGetUUID");
   return give(to, size, of(device)->text("uuid"));
 }
 GS_EXPORT int nvmlDeviceGetName(Device device, char* to, unsigned size) {
-  GS_GPU_CALL("nvmlDeviceGetName");
+  GS_NAME_CALL("nvmlDeviceGetName");
   return give(to, size, of(device)->text("name"));
 }
 GS_EXPORT int nvmlDeviceGetMemoryInfo(Device device, std::uint64_t* memory) {
@@ -221,7 +231,7 @@ GS_EXPORT int nvmlDeviceGetMemoryInfo(Device device, std::uint64_t* memory) {
   return 0;
 }
 GS_EXPORT int nvmlDeviceGetPciInfo_v3(Device device, Pci* pci) {
-  GS_GPU_CALL("nvmlDeviceGetPciInfo_v3");
+  GS_NAME_CALL("nvmlDeviceGetPciInfo_v3");
   fill(pci, of(device)->text("pci"));
   return 0;
 }
@@ -235,6 +245,7 @@ GS_EXPORT int nvmlDeviceGetNvLinkState(Device device, unsigned link, unsigned* i
   const auto links = linksOf(*of(device));
   if (links.empty()) { return 3; }
   if (link >= links.size()) { return 2; }
+  if (of(device)->has("nolink") && link == of(device)->number("nolink")) { return 3; }
   *is_up = link >= of(device)->number("down") ? 1 : 0;  // down=2: the first two are
   return 0;
 }
@@ -281,6 +292,7 @@ GS_EXPORT int nvmlDeviceGetFieldValues(Device device, int count, Field* fields) 
 GS_EXPORT int nvmlEventSetCreate(void** set) {
   *set = &xidsTold();
   xidsTold() = 0;
+  for (Gpu& gpu : script().gpus) { gpu.is_registered = false; }
   return 0;
 }
 GS_EXPORT int nvmlEventSetFree(void* /*set*/) { return 0; }
@@ -291,11 +303,13 @@ GS_EXPORT int nvmlDeviceGetSupportedEventTypes(Device device, std::uint64_t* typ
 }
 GS_EXPORT int nvmlDeviceRegisterEvents(Device device, std::uint64_t types, void* /*set*/) {
   GS_GPU_CALL("nvmlDeviceRegisterEvents");
-  of(device)->said["registered"] = std::to_string(types);
+  of(device)->is_registered = true;
   return (types & ~std::uint64_t{8 | 2}) == 0 ? 0 : 2;
 }
 GS_EXPORT int nvmlEventSetWait_v2(void* /*set*/, Event* event, unsigned /*ms*/) {
   const auto& xids = script().xids;
+  const auto is_told = [&] { return script().gpus.at(xids[xidsTold()].first).is_registered; };
+  while (xidsTold() < xids.size() && !is_told()) { ++xidsTold(); }  // nobody wanted to know
   if (xidsTold() >= xids.size()) { return 10; }
   const auto [gpu, xid] = xids[xidsTold()++];
   std::memset(event, 0, sizeof(*event));
@@ -334,6 +348,9 @@ GS_EXPORT int nvmlDeviceGetGpuFabricInfoV(Device device, Fabric* fabric) {
   if (fabric->version != (knows_v3 ? 0x03000028U : 0x02000024U)) { return 25; }
   fabric->state = static_cast<std::uint8_t>(of(device)->number("fabric"));
   fabric->clique = static_cast<std::uint32_t>(of(device)->number("clique"));
+  fabric->status = static_cast<std::uint32_t>(of(device)->number("fabricstatus"));
+  fabric->cluster[0] = static_cast<std::uint8_t>(of(device)->number("cluster"));
+  if (knows_v3) { fabric->summary = static_cast<std::uint8_t>(of(device)->number("summary")); }
   return 0;
 }
 GS_EXPORT int nvmlDeviceGetNumaNodeId(Device device, unsigned* node) {

@@ -228,6 +228,14 @@ class Check(unittest.TestCase):
                                   timeout=PATIENCE, check=False)
             self.assertEqual((done.returncode, done.stdout, done.stderr), (1, "", answer + "\n"))
 
+    def test_it_ends_with_whether_its_container_was_told_what_was_expected(self):
+        for ids, status, error in (("0,1", 0, ""), ("0", 1, "CUDA_VISIBLE_DEVICES is '0,1', and '0' was expected; "
+                                                            "does the container, or a webhook of others, set it?\n")):
+            done = subprocess.run([BIN / "gpu-scheduler-check", "expect", ids], env={"NODE_NAME": "n", "CUDA_VISIBLE_DEVICES": "0,1"},
+                                  capture_output=True, text=True, timeout=PATIENCE, check=False)
+            self.assertEqual((done.returncode, done.stderr), (status, error))
+            self.assertTrue(done.stdout.endswith(" - __main__ - INFO - Node: n, CUDA_VISIBLE_DEVICES: 0,1\n"))
+
     def test_the_certificate_script_leaves_what_its_guide_names(self):
         with tempfile.TemporaryDirectory() as folder:
             done = subprocess.run([ROOT / "gpu-scheduler/generate-webhook-certs.sh"], cwd=folder, capture_output=True, text=True,
@@ -244,6 +252,41 @@ class Check(unittest.TestCase):
                 self.assertIn(wanted, text)
             subprocess.run(["openssl", "verify", "-CAfile", certs / "ca.crt", certs / "tls.crt"], check=True, capture_output=True)
             self.assertIn("name: gpu-scheduler-webhook-tls\n  namespace: gpu-scheduler-system", (certs / "webhook-tls-secret.yaml").read_text())
+
+
+class Image(unittest.TestCase):
+    """tools/image: what the agent loads in it."""
+
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        self.addCleanup(self.folder.cleanup)
+        self.root = pathlib.Path(self.folder.name) / "root"
+        self.environment = {**os.environ, "GS_BIN": str(BIN)}
+
+    def make_root(self, root, **environment):
+        return subprocess.run([ROOT / "tools/image", "--root", root], capture_output=True, text=True, timeout=PATIENCE, check=False,
+                              env={**self.environment, **environment})
+
+    def test_a_drivers_library_that_needs_parts_of_an_old_glibc_is_loaded(self):
+        done = self.make_root(self.root)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        # No NVML, so the agent gets as far as its first function.
+        subprocess.run(["gcc", "-shared", "-x", "c", "/dev/null", "-o", self.root / "libnvidia-ml.so.1", "-Wl,--no-as-needed",
+                        "-l:libdl.so.2", "-l:libpthread.so.0", "-l:librt.so.1", "-l:libutil.so.1"], check=True)
+        enter = ["chroot"] if os.geteuid() == 0 else ["unshare", "--map-root-user", "chroot"]
+        done = subprocess.run([*enter, self.root, "/usr/bin/gpu-scheduler-agent", "look", "--node-name=n", "--nvml-library=/libnvidia-ml.so.1"],
+                              capture_output=True, text=True, timeout=PATIENCE, check=False)
+        self.assertEqual(done.stderr, "/libnvidia-ml.so.1: it has not the functions of NVML\n")
+
+    def test_a_library_that_is_not_there_is_named(self):
+        """A machine without it: an ldd that does not find it."""
+        fakes = pathlib.Path(self.folder.name) / "fakes"
+        fakes.mkdir()
+        (fakes / "ldd").write_text("#!/bin/sh\necho '  libcurl.so.4 => not found'\n")
+        (fakes / "ldd").chmod(0o755)
+        done = self.make_root(self.root, PATH=f"{fakes}:{os.environ['PATH']}")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("libcurl.so.4 => not found", done.stderr)
 
 
 class Programs(unittest.TestCase):

@@ -96,17 +96,42 @@ std::string logicalName(int which) {
   return which < kNodes ? nodeName(which) : which < 5 ? fmt::format("gpus{}", which) : "nowhere";
 }
 
+namespace {
+
+constexpr const char* kMappedGpus[] = {"0",   "1",   "0,1", "2,1", "0", "2",    "",  // well
+                                       "0,9", "0,x", "1,1", "3/0", "",  "0,1 ", "-1"};
+constexpr int kWellMapped = 7;
+
+/// With lines that are passed over, or that end the reading.
+std::string oddMap(int ordinal, const std::string& node, int which) {
+  switch (which) {
+    case 14: return fmt::format("{}=n-1:3\n +{} = {} : 1, 0 \n", ordinal, ordinal, node);  // the last counts
+    case 15:
+      return fmt::format("{}={}:0\nno mark\nx=n-0:0\n{}=n-2:3\n", ordinal, node, ordinal);  // the first
+    case 16: return fmt::format("99999999999999999999=n-1:0\n{}=n-2\n0_0{}={}:2\n", ordinal, ordinal, node);
+    default: return fmt::format("=n-1:0\n{}={}:0\n", ordinal, node);  // none does
+  }
+}
+
+}  // namespace
+
 std::string mapText(int slot, int name, int which) {
-  constexpr const char* kGpus[] = {"0",   "1",   "0,1", "2,1", "0", "2",    "",  // well
-                                   "0,9", "0,x", "1,1", "3/0", "",  "0,1 ", "-1"};
   const int ordinal = (slot - kFirstMapped) / 2;
-  const std::string line = fmt::format("{}={}:{}", ordinal, logicalName(name), kGpus[which]);
   if (which == 11) { return fmt::format("{}=n-0:0\n", ordinal + 1); }
-  return fmt::format("{}=n-1:0\n{}\n{}=n-2:0,1\n", ordinal + 1, line, ordinal + 2);
+  if (which >= 14) { return oddMap(ordinal, logicalName(name), which); }
+  return fmt::format("{}=n-1:0\n{}={}:{}\n{}=n-2:0,1\n", ordinal + 1, ordinal, logicalName(name),
+                     kMappedGpus[which], ordinal + 2);
 }
 
 Value mappedPodObject(int slot, int name, int which) {
-  return test::mappedPod(podName(slot), mapText(slot, name, which), kNamespaces[slot % 2]);
+  Value pod = test::mappedPod(podName(slot), mapText(slot, name, which), kNamespaces[slot % 2]);
+  if (slot % 4 < 2 && which < kWellMapped) {  // as the webhook tells it
+    const Object told{{"name", "CUDA_VISIBLE_DEVICES"}, {"value", kMappedGpus[which]}};
+    for (Value& container : pod.child("spec").child("containers").array()) {
+      container.set("env", json::Array{told});
+    }
+  }
+  return pod;
 }
 std::string podPath(int slot) {
   return fmt::format("/api/v1/namespaces/{}/pods/{}", kNamespaces[slot % 2], podName(slot));

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cctype>
 #include <sstream>
 
 #include "model/annotations.h"
@@ -144,6 +145,9 @@ Judge::Pod Judge::podOf(const Value& object) {
     if (c["type"].str() == "PodScheduled" && c["status"].str() == "False") { pod.told = str(c["message"]); }
   }
   for (const Value& c : object["spec"]["containers"].items()) {
+    for (const Value& e : c["env"].items()) {
+      if (e["name"].str() == "CUDA_VISIBLE_DEVICES" && e.find("value")) { pod.literal = str(e["value"]); }
+    }
     const auto limit = c["resources"]["limits"]["nvidia.com/gpu"].str();
     if (!limit.empty()) { pod.gpus += number(std::string{limit}); }
     const auto cpu = c["resources"]["requests"]["cpu"].str();
@@ -162,25 +166,53 @@ Judge::Pod Judge::podOf(const Value& object) {
   return pod;
 }
 
-/// Maps are as mapText() makes them: the first line of the pod's number is its only one.
+namespace {
+
+std::string_view stripped(std::string_view text) {
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.front())) != 0) {
+    text.remove_prefix(1);
+  }
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text.back())) != 0) {
+    text.remove_suffix(1);
+  }
+  return text;
+}
+
+/// As Python's int() reads it, without leading zeros and signs: "" when it doesn't.
+std::string wholeNumber(std::string_view text) {
+  text = stripped(text);
+  if (text.starts_with('+') || text.starts_with('-')) { text.remove_prefix(1); }
+  std::string digits{text};
+  std::erase(digits, '_');
+  if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos) { return {}; }
+  return digits.erase(0, std::min(digits.find_first_not_of('0'), digits.size() - 1));
+}
+
+}  // namespace
+
+/// The last line of the pod's number that has a colon; reading ends where a number is none.
 void Judge::readMap(Pod& pod) {
-  const std::string start = pod.name.substr(pod.name.rfind('-') + 1) + "=";
+  const std::string own = pod.name.substr(pod.name.rfind('-') + 1);
+  std::optional<std::string> found;
   std::istringstream lines{pod.map};
   for (std::string line; std::getline(lines, line);) {
-    if (!line.starts_with(start)) { continue; }
-    const auto colon = line.find(':');
-    std::pair<std::string, std::vector<int>> said{line.substr(start.size(), colon - start.size()), {}};
-    std::istringstream words{line.substr(colon + 1)};
-    std::set<int> ids;
-    for (std::string word; std::getline(words, word, ',');) {
-      while (!word.empty() && word.back() == ' ') { word.pop_back(); }
-      const bool is_id = !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
-      if (!is_id || !ids.insert(number(word)).second) { return; }
-    }
-    said.second.assign(ids.begin(), ids.end());
-    pod.mapped = std::move(said);
-    return;
+    const auto mark = line.find('=');
+    if (mark == std::string::npos) { continue; }
+    const std::string number = wholeNumber(line.substr(0, mark));
+    if (number.empty()) { break; }
+    if (number == own && line.find(':', mark) != std::string::npos) { found = line.substr(mark + 1); }
   }
+  if (!found) { return; }
+  const auto colon = found->find(':');
+  std::set<int> ids;
+  std::istringstream words{found->substr(colon + 1)};
+  for (std::string each; std::getline(words, each, ',');) {
+    const std::string word{stripped(each)};
+    if (word.empty() && stripped(found->substr(colon + 1)).empty()) { break; }
+    const bool is_id = !word.empty() && word.find_first_not_of("0123456789") == std::string::npos;
+    if (!is_id || !ids.insert(number(word)).second) { return; }
+  }
+  pod.mapped = {std::string{stripped(found->substr(0, colon))}, std::vector<int>{ids.begin(), ids.end()}};
 }
 
 void Judge::podChanged(const apiserver::HistoryEntry& entry) {

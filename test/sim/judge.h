@@ -106,9 +106,10 @@ class Judge {
     std::string ns, name, scheduler, node, claim, fence, allocated, reservation, visible;
     std::vector<std::string> told_uuids{};  // which `visible` says
     std::vector<int> ids{};
-    std::vector<int> named{};       // what somebody wrote there instead: held too
-    std::set<std::string> uuids{};  // of those when it was decided, as its leases say
-    std::string map;                // gpu-scheduling-map
+    std::vector<int> named{};              // what somebody wrote there instead: held too
+    std::set<std::string> uuids{};         // of those when it was decided, as its leases say
+    std::string map;                       // gpu-scheduling-map
+    std::optional<std::string> literal{};  // what its container's CUDA_VISIBLE_DEVICES says itself
     std::optional<std::pair<std::string, std::vector<int>>>
         mapped{};    // node and ids of its line; it is right
     int gpus = 0;    // limits nvidia.com/gpu
@@ -240,6 +241,8 @@ class Judge {
   void asMapped(const std::string& uid, const Pod& pod, Mono decided);
   [[nodiscard]] bool isLinked(const Pod& pod, std::int64_t gbps, Mono decided) const;
   [[nodiscard]] bool isListed(const std::string& node, Mono decided) const;
+  [[nodiscard]] bool isBare(const std::string& node, Mono decided) const;
+  [[nodiscard]] std::int64_t mostAllocatable(const std::string& node, Mono decided) const;
   void countOn(const std::string& uid, const Pod& pod, const Sent& sent, Mono decided);
   [[nodiscard]] std::map<std::string, std::int64_t> goneCounted(const std::string& node, const Sent& sent,
                                                                 Mono decided) const;

@@ -148,10 +148,15 @@ bool Judge::isLinked(const Pod& pod, std::int64_t gbps, Mono decided) const {
 /// use: there is a GPU left for each of them, of those that may be given. Who joins GPUs that others share
 /// takes none, also when they end meanwhile.
 void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, Mono decided) {
+<<<<<<< HEAD
+  const bool bare = isBare(pod.node, decided);
+  if (pod.ids.empty() && (pod.gpus == 0 || (!bare && !isListed(pod.node, decided)))) { return; }
+=======
   if (pod.ids.empty() && (pod.gpus == 0 || !isListed(pod.node, decided))) { return; }
   // A map may name GPUs of a Node of which no agent has told yet.
   const auto told = has_status_.find(pod.node);
   if (told == has_status_.end() || !told->second.any(decided - kKnown, decided, kSo)) { return; }
+>>>>>>> a86d3cb
   const bool joins = !pod.ids.empty() && std::all_of(pod.ids.begin(), pod.ids.end(), [&](int id) {
     const auto lease = leases_.find({pod.node, id});
     if (lease == leases_.end()) { return false; }
@@ -186,7 +191,7 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
     const bool is_named = !other.ids.empty() && !other.isUnspoken();
     for (const Device& held : is_named ? heldByName(other) : std::vector<Device>{}) { named.insert(held.id); }
     if (is_named || other.bound_at + kKnown >= decided) { continue; }
-    if (other.gpus == 0 && other.claim.empty()) {
+    if (other.gpus == 0 && other.claim.empty() && other.map.empty()) {
       continue;
     }  // it asked for none; what it uses it was told by hand
     std::int64_t seen = 0;
@@ -214,10 +219,14 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
     }
     counted += std::max<std::int64_t>(0, gpus - seen);
   }
-  const auto left = std::count_if(givable_.begin(), givable_.end(), [&](const auto& gpu) {
+  auto left = std::count_if(givable_.begin(), givable_.end(), [&](const auto& gpu) {
     return gpu.first.node == pod.node && !named.contains(gpu.first.id) &&
            gpu.second.any(decided - kKnown, decided, kSo);
   });
+  if (bare) {
+    left = mostAllocatable(pod.node, decided) - static_cast<std::int64_t>(named.size());
+    if (!pod.ids.empty() && counted == 0) { return; }  // ids are taken as given there, whatever is offered
+  }
   if (pod.ids.empty()) { counted += pod.gpus; }
   if (counted > left) {
     wrong(fmt::format("{} was bound to {}, where {} GPUs are named, {} counted, and {} left for them",
@@ -229,6 +238,23 @@ void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, 
 bool Judge::isListed(const std::string& node, Mono decided) const {
   const auto status = has_status_.find(node);
   return status != has_status_.end() && !status->second.any(decided - kReopened, decided, std::not_fn(kSo));
+}
+
+/// Surely nobody said which GPUs it has: its object says how many.
+bool Judge::isBare(const std::string& node, Mono decided) const {
+  const auto status = has_status_.find(node);
+  return status != has_status_.end() && status->second.all(decided - kReopened, decided, std::not_fn(kSo));
+}
+
+std::int64_t Judge::mostAllocatable(const std::string& node, Mono decided) const {
+  std::int64_t most = 0;
+  const auto past = past_nodes_.find(node);
+  if (past == past_nodes_.end()) { return most; }
+  (void)past->second.any(decided - kKnown, decided, [&](const Node& n) {
+    most = std::max(most, n.allocatable);
+    return false;
+  });
+  return most;
 }
 
 /// Pods that were deleted by force while they held GPUs that nobody named, and whose containers run on: uid
@@ -269,8 +295,13 @@ void Judge::resourcesOn(const std::string& uid, const Pod& pod, Mono decided) {
   }
 }
 
-/// The ids that it has, or the UUIDs that those had.
+/// The ids that it has, or the UUIDs that those had. What stands in its container was written when it came.
 void Judge::seesWhatItHas(const Pod& pod, Mono decided) {
+  const auto told = pod.literal ? model::parseAllocation(*pod.literal) : fail(Code::Invalid, "");
+  if (pod.literal && (!told || told->ids != pod.ids)) {
+    wrong(fmt::format("{} has GPUs {}, and its container sees {}", pod.text(), model::printIds(pod.ids),
+                      *pod.literal));
+  }
   if (!plan_.has(Feature::Uuids) || !pod.map.empty()) {
     if (pod.visible != model::printIds(pod.ids)) {
       wrong(fmt::format("{} has GPUs {} and sees {}", pod.text(), model::printIds(pod.ids), pod.visible));

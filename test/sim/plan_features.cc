@@ -357,7 +357,7 @@ class Scenes {
         const milliseconds comes = at + any(milliseconds{2'500});
         const int slot = kFirstMapped + below(kMappedSlots);
         if (rng_.chance(30)) { add(comes - milliseconds{50}, Op::KillPod, slot); }
-        const int which = rng_.chance(85) ? below(7) : 7 + below(7);
+        const int which = rng_.chance(85) ? below(7) : 7 + below(11);
         add(comes, Op::MapPod, slot, rng_.chance(75) ? below(3) : 3 + below(4), which);
         if (rng_.chance(40)) {
           constexpr Op kEnds[] = {Op::EndPod, Op::EndPod, Op::DeletePod, Op::KillPod};

@@ -15,6 +15,7 @@ CONTAINERD_VERSION=v2.2.9
 HELM_VERSION=v3.22.0
 CERT_MANAGER_VERSION=v1.21.2
 PROMETHEUS_OPERATOR_VERSION=v0.85.0
+ARGOCD_VERSION=v3.2.1
 
 TESTBED=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 REPO=$(cd "$TESTBED/../.." && pwd)
@@ -32,7 +33,8 @@ tool() {
   case $1 in
     etcd) echo "$CACHE/etcd-$ETCD_VERSION/etcd" ;;
     kwok) echo "$CACHE/kwok-$KWOK_VERSION/kwok" ;;
-    load) echo "$CACHE/load-$(load_version)/load" ;;
+    load) echo "$CACHE/load-$(sources_version load)/load" ;;
+    argocd) echo "$CACHE/argocd-$ARGOCD_VERSION-$(sources_version argocd)/argocd" ;;
     kubectl | kubelet) echo "$CACHE/kubernetes-$KUBECTL_VERSION/$1" ;;
     containerd | containerd-shim-runc-v2 | ctr) echo "$CACHE/containerd-$CONTAINERD_VERSION/$1" ;;
     helm) echo "$CACHE/helm-$HELM_VERSION/helm" ;;
@@ -40,11 +42,11 @@ tool() {
   esac
 }
 
-# Files of other projects' custom resources, which objects of the chart are checked against; `build crds` fetches them.
-foreign_crds() { echo "$CACHE/crds-cert-manager-$CERT_MANAGER_VERSION-prometheus-operator-$PROMETHEUS_OPERATOR_VERSION"; }
+# Files of other projects' custom resources, which objects of the charts are checked against; `build crds` fetches them.
+foreign_crds() { echo "$CACHE/crds-cert-manager-$CERT_MANAGER_VERSION-prometheus-operator-$PROMETHEUS_OPERATOR_VERSION-argocd-$ARGOCD_VERSION"; }
 
-# load is ours and has no version: its sources' hash is one.
-load_version() { cat "$TESTBED"/modules/load/{go.mod,go.sum,*.go} | sha256sum | cut -c1-12; }
+# What is ours has no version: its sources' hash is one.
+sources_version() { cat "$TESTBED/modules/$1"/{go.mod,go.sum,*.go} | sha256sum | cut -c1-12; }
 
 # A testbed is a folder DIR (absolute), and each component of it is three files there:
 #   NAME.args  its command line, one argument a line, the program first

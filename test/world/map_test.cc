@@ -10,6 +10,9 @@ using namespace std::chrono_literals;
 using json::Object;
 using json::Value;
 
+constexpr const char* kAwaits =
+    "0/4 nodes are available: 3 node(s) were not named bare, "
+    "1 node(s) had no GpuNodeStatus yet: its agent is waited for.";
 constexpr const char* kGuide = "0=node1:0,1\n1=node2:2\n2=node3:0,1,2\n";
 
 /// Three machines with the names that the guide's map has, by their labels.
@@ -60,6 +63,14 @@ class MapWorld : public Cluster {
                         "application/merge-patch+json")
                .code == 200;
   }
+  bool saysNow(const std::string& pod, const char* map) {
+    const Object annotations{{"gpu-scheduling-map", map}};
+    return world
+               .request("PATCH", "/api/v1/namespaces/default/pods/" + pod,
+                        Object{{"metadata", Object{{"annotations", annotations}}}},
+                        "application/merge-patch+json")
+               .code == 200;
+  }
   std::string holder(const std::string& lease) {
     return std::string{world.get(kLeases + lease)["spec"]["holderIdentity"].str()};
   }
@@ -97,6 +108,27 @@ TEST_F(MapGuide, ItsStatefulSetLandsAsItIsWritten) {
   EXPECT_EQ(seen("gpu-workload-2"), "0,1,2");
   EXPECT_EQ(leases(), 6U);
   expectSettled();
+}
+
+TEST_F(MapGuide, AMapThatSaysSomethingElseThanTheContainersWereToldIsRefused) {
+  world.create(claim("four", 4));
+  Value first = pod("first", "four");
+  first.child("spec").set("nodeSelector", Object{{"gpu-node-name", "node1"}});
+  world.create(first);
+  ASSERT_TRUE(has("first", "machine-3:0,1,2,3"));
+  comes("m-0", "0=node1:1");
+  ASSERT_TRUE(eventually([&] { return !whyWaiting("m-0").empty(); }));
+  ASSERT_TRUE(saysNow("m-0", "0=node2:3"));
+  EXPECT_TRUE(
+      waitsFor("m-0",
+               "annotation gpu-scheduling-map, line \"0=node2:3\": when the pod was created container "
+               "main was told CUDA_VISIBLE_DEVICES=\"1\"; delete the pod and create it again"));
+  ASSERT_TRUE(saysNow("m-0", "0=node2:1"));
+  EXPECT_TRUE(has("m-0", "machine-2:1")) << "the same ids, on another node";
+  ASSERT_TRUE(saysNow("m-0", "0=node2:3"));
+  deletePod("m-0", true);
+  comes("m-0", "0=node2:3");
+  EXPECT_TRUE(has("m-0", "machine-2:3"));
 }
 
 TEST_F(MapWorld, TwoPodsShareAGpuAndAnExclusiveOneWaits) {
@@ -172,6 +204,8 @@ TEST_F(MapWorld, ANodeWithoutTheLabelIsMeantByItsOwnName) {
   world.create(bareNode("bare"));
   comes("m-0", "0=bare:5");
   comes("n-0", "0=bare:5,900");
+  ASSERT_TRUE(waitsFor("m-0", kAwaits)) << "an agent may be about to start";
+  world.run(60s);
   ASSERT_TRUE(has("m-0", "bare:5")) << "nobody says which GPUs it has: they are taken as given";
   ASSERT_TRUE(has("n-0", "bare:5,900"));
   EXPECT_EQ(holder("gpu-bare-5"), "shared");
@@ -181,6 +215,78 @@ TEST_F(MapWorld, ANodeWithoutTheLabelIsMeantByItsOwnName) {
   world.run(40s);
   EXPECT_EQ(leases(), 1U);
   EXPECT_EQ(holder("gpu-bare-5"), "shared");
+}
+
+TEST_F(MapWorld, ANodeThatJoinsIsNotUsedBeforeItsAgentHasSpoken) {
+  const std::string statuses = "/apis/gpu.scheduling/v1/gpunodestatuses/";
+  comes("m-0", "0=bare:0");
+  comes("n-0", "0=bare:5");
+  world.create(bareNode("bare"));
+  ASSERT_TRUE(waitsFor("m-0", kAwaits));
+  world.create(Object{{"apiVersion", "gpu.scheduling/v1"},
+                      {"kind", "GpuNodeStatus"},
+                      {"metadata", Object{{"name", "bare"}}},
+                      {"spec", Object{{"nodeName", "bare"}}}});
+  const Object device{{"id", 0}, {"uuid", "GPU-bare-0"}, {"health", "Unhealthy"}};
+  ASSERT_EQ(world
+                .request("PATCH", statuses + "bare/status",
+                         Object{{"status", Object{{"devices", json::Array{device}}}}},
+                         "application/merge-patch+json")
+                .code,
+            200);
+  const std::string others = "0/4 nodes are available: 3 node(s) were not named bare, 1 node(s) had ";
+  EXPECT_TRUE(waitsFor("m-0", others + "unhealthy GPU 0."));
+  EXPECT_TRUE(waitsFor("n-0", others + "no GPU 5."));
+  ASSERT_EQ(world.request("DELETE", statuses + "bare").code, 200);
+  world.run(150s);
+  EXPECT_TRUE(waitsFor("m-0", kAwaits)) << "nothing new is given there while it is away";
+  EXPECT_EQ(leases(), 0U);
+}
+
+TEST_F(MapWorld, ALargeNodeThatNobodySpeaksOfKeepsAllItsLeases) {
+  Value node = bareNode("bare");
+  for (const char* what : {"capacity", "allocatable"}) {
+    node.child("status").child(what).set("nvidia.com/gpu", "32");
+  }
+  world.create(node);
+  std::string ids = "0";
+  for (int id = 1; id < 32; ++id) { ids += fmt::format(",{}", id); }
+  comes("m-0", "0=bare:" + ids);
+  world.run(60s);
+  ASSERT_TRUE(has("m-0", "bare:" + ids));
+  EXPECT_EQ(leases(), 32U);
+  ASSERT_EQ(world.request("DELETE", kLeases + "gpu-bare-30").code, 200);
+  EXPECT_TRUE(eventually([&] { return leases() == 32; }, 60s))
+      << "one that is deleted by hand is written again";
+  world.restart(*world.leader());
+  world.run(60s);
+  EXPECT_EQ(leases(), 32U);
+}
+
+TEST_F(MapWorld, APlainPodGetsNoGpuThatAMapNames) {
+  Value node = bareNode("bare");
+  node.child("status").child("allocatable").set("nvidia.com/gpu", "4");
+  node.child("status").child("capacity").set("nvidia.com/gpu", "4");
+  world.create(node);
+  comes("m-0", "0=bare:0,1,2");
+  world.run(60s);
+  ASSERT_TRUE(has("m-0", "bare:0,1,2"));
+  Value plain = pod("plain", "", 2);
+  Value small = pod("small", "", 1);
+  for (Value* p : {&plain, &small}) {
+    p->child("spec").set("nodeSelector", Object{{"pool", "bare"}});
+    world.create(*p);
+  }
+  ASSERT_EQ(world
+                .request("PATCH", "/api/v1/nodes/bare",
+                         Object{{"metadata", Object{{"labels", Object{{"pool", "bare"}}}}}},
+                         "application/merge-patch+json")
+                .code,
+            200);
+  EXPECT_TRUE(eventually([&] { return nodeOf("small") == "bare"; }, 20s));
+  EXPECT_TRUE(waitsFor("plain",
+                       "0/4 nodes are available: 3 node(s) didn't match Pod's node affinity/selector, 1 "
+                       "node(s) had too few free GPUs: need 2 and most free is 0."));
 }
 
 TEST_F(MapWorld, WhatADeletedPodHadIsGivenBack) {
@@ -229,14 +335,8 @@ TEST_F(MapWorld, AMapThatChangesIsReadAnew) {
   ASSERT_TRUE(has("first", "machine-3:0,1,2,3"));
   comes("m-0", "0=node1:1");
   ASSERT_TRUE(eventually([&] { return !whyWaiting("m-0").empty(); }));
-  ASSERT_EQ(
-      world
-          .request("PATCH", "/api/v1/namespaces/default/pods/m-0",
-                   Object{{"metadata", Object{{"annotations", Object{{"gpu-scheduling-map", "0=node2:3"}}}}}},
-                   "application/merge-patch+json")
-          .code,
-      200);
-  EXPECT_TRUE(has("m-0", "machine-2:3"));
+  ASSERT_TRUE(saysNow("m-0", "0=node2:3"));
+  EXPECT_TRUE(has("m-0", "machine-2:3")) << "nobody told its containers anything";
 }
 
 }  // namespace

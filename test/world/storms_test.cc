@@ -7,6 +7,7 @@
 
 #include "kapi/kinds.h"
 #include "model/annotations.h"
+#include "model/map.h"
 #include "scheduler/status_page.h"
 #include "test/world/one_node.h"
 
@@ -301,10 +302,10 @@ class WithoutStatuses : public Cluster {
   }
 };
 
-TEST_F(WithoutStatuses, NoMoreThanANodeHasAreLeased) {
+TEST_F(WithoutStatuses, NoMoreThanAMapMayNameAreLeased) {
   world.create(forged(500));
   world.run(40s);
-  EXPECT_EQ(leases(), 16U);
+  EXPECT_EQ(leases(), model::kMostMapGpus);
 }
 
 /// What an earlier version may have written: a lease for each GPU that a pod says it has.

@@ -94,6 +94,39 @@ TEST(Turns, AKindThatWaitsLooksOnlyAtTheNodeThatChanged) {
 }
 
 /// All nodes change at once: what every kind looks at then is spread over events.
+/// Nearly every pod with a map is a kind of its own, and one node alone may take it.
+TEST(Turns, AMapThatWaitsIsLookedAtWhenItsNodeChangesAndAtNoOtherTime) {
+  constexpr int kNodes = 40;
+  constexpr int kPods = 2'000;
+  bench::SchedulerDrive::Listed listed;
+  for (int i = 0; i < kNodes; ++i) {
+    put(listed, kapi::kNode, testing::makeNode("n" + std::to_string(i)));
+    put(listed, kapi::kGpuNodeStatus, testing::makeStatus("n" + std::to_string(i), 4, 4));
+  }
+  for (int i = 0; i < kPods; ++i) {
+    put(listed, kapi::kPod,
+        testing::PodBuilder(fmt::format("m-{}", i))
+            .annotate(model::kMapKey, fmt::format("{}=n{}:{}", i, i % kNodes, 4 + i / kNodes))
+            .value());
+  }
+  bench::SchedulerDrive drive{{}, std::move(listed)};
+  drive.run(std::chrono::minutes{2});
+  ASSERT_EQ(drive.scheduler().pending().unschedulable, std::size_t{kPods});
+  const auto& decider = drive.scheduler().engine().decider();
+  const auto before = decider.looks();
+  (void)drive.tellLine(
+      kapi::kPod, R"({"type":"ADDED","object":{"metadata":{"name":"guest","namespace":"default","uid":"guest",
+      "resourceVersion":"9000"},"spec":{"nodeName":"n7","containers":[{"name":"c","resources":{"requests":{"cpu":"1"}}}]}}})");
+  drive.run(std::chrono::milliseconds{1});
+  EXPECT_EQ(decider.looks() - before, std::uint64_t{kPods / kNodes});
+  (void)drive.tellLine(kapi::kNode, R"({"type":"MODIFIED","object":{"metadata":{"name":"n8","uid":"uid-n8",
+      "resourceVersion":"9001","labels":{"gpu-node-name":"n7"}},"status":{"allocatable":{"cpu":"64","pods":"110"},
+      "conditions":[{"type":"Ready","status":"True"}]}}})");
+  const auto at_all = decider.looks();
+  drive.run(std::chrono::milliseconds{1});
+  EXPECT_EQ(decider.looks() - at_all, std::uint64_t{2 * kPods / kNodes}) << "it has that name, too";
+}
+
 TEST(Turns, KindsThatKeepAnOrderOfTheNodesCatchUpSomeAtATime) {
   constexpr int kNodes = 1'000;
   constexpr int kKinds = 200;

@@ -133,6 +133,31 @@ TEST_F(Untold, WithRequireInjectionItWaitsAndSaysWhy) {
   EXPECT_EQ(nodeOf("p"), "");
 }
 
+TEST_F(Untold, AMapPodThatIsNotToldItsGpusIsWarnedOf) {
+  start(false);
+  world.create(mappedPod("m-0", "0=node-a:1"));
+  Value literal = mappedPod("n-1", "1=node-a:1");
+  for (Value& container : literal.child("spec").child("containers").array()) {
+    container.set("env", Array{Object{{"name", "CUDA_VISIBLE_DEVICES"}, {"value", "1"}}});
+  }
+  world.create(literal);
+  ASSERT_TRUE(eventually([&] { return !nodeOf("m-0").empty() && !nodeOf("n-1").empty(); }));
+  world.run(1min);
+  EXPECT_EQ(
+      note("GpuEnvMissing"),
+      "container main has no CUDA_VISIBLE_DEVICES, so it may use any GPU of node node-a, and the pod was "
+      "given 1: run gpu-scheduler-webhook, or write that entry into the pod");
+}
+
+TEST_F(Untold, AMapPodWaitsToBeToldToo) {
+  start(true);
+  world.create(mappedPod("m-0", "0=node-a:1"));
+  ASSERT_TRUE(eventually([&] { return !whyWaiting("m-0").empty(); }));
+  EXPECT_EQ(whyWaiting("m-0"),
+            "container main has no CUDA_VISIBLE_DEVICES: delete the pod and create it again while "
+            "gpu-scheduler-webhook runs, or write that entry into it");
+}
+
 class UntoldWhereItIsEnforced : public Untold {
  protected:
   UntoldWhereItIsEnforced() : Untold{{}} {}

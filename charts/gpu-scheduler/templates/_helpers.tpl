@@ -1,18 +1,17 @@
+{{/* At most 48, so that with a component's name it is a label's value still. */}}
 {{- define "gpu-scheduler.name" -}}
-{{- default .Chart.Name .Values.nameOverride | trunc 63 | trimSuffix "-" }}
+{{- default .Chart.Name .Values.nameOverride | trunc 48 | trimSuffix "-" }}
 {{- end }}
 
-{{/* The name of the scheduler's objects; those of the others begin with it. At most 52, so that theirs have room. */}}
+{{/* The name of the scheduler's objects; those of the others begin with it. At most 48, so that theirs have room; without a
+dot, which a release may have in its name and a Service may not. */}}
 {{- define "gpu-scheduler.fullname" -}}
 {{- if .Values.fullnameOverride }}
 {{- .Values.fullnameOverride | trunc 48 | trimSuffix "-" }}
 {{- else }}
 {{- $name := default .Chart.Name .Values.nameOverride }}
-{{- if contains $name .Release.Name }}
-{{- .Release.Name | trunc 48 | trimSuffix "-" }}
-{{- else }}
-{{- printf "%s-%s" .Release.Name $name | trunc 48 | trimSuffix "-" }}
-{{- end }}
+{{- $whole := ternary .Release.Name (printf "%s-%s" .Release.Name $name) (contains $name .Release.Name) }}
+{{- $whole | replace "." "-" | trunc 48 | trimSuffix "-" }}
 {{- end }}
 {{- end }}
 
@@ -46,7 +45,7 @@ app: {{ if .component }}gpu-scheduler-{{ .component }}{{ else }}gpu-scheduler{{ 
 app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
 app.kubernetes.io/managed-by: {{ .root.Release.Service }}
 app.kubernetes.io/part-of: gpu-scheduler
-helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" | trunc 63 | trimSuffix "-" }}
 {{- end }}
 
 {{/* dict "root" $ "image" .Values.webhook.image: a component's image; what it does not say is that of `image`. */}}

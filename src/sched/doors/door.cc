@@ -51,6 +51,11 @@ bool asksAtOwnDoor(const model::Pod& pod, Doors doors) {
   return asked.door != nullptr && asked.door->own;
 }
 
+bool asksById(const model::Pod& pod, Doors doors) {
+  const Asked asked = askedAt(pod, doors);
+  return asked.door != nullptr && asked.door->by_id;
+}
+
 DoorResult readPod(const model::Pod& pod, const model::GpuClaim* claim, Doors doors, Filters filters) {
   const bool all = filters == Filters::Ours;
   if (all && !pod.scheduling_gates.empty()) {

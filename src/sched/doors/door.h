@@ -123,6 +123,8 @@ enum class Filters : std::uint8_t {
                                  Filters filters = Filters::Ours);
 /// It asks for GPUs at a door of ours.
 [[nodiscard]] bool asksAtOwnDoor(const model::Pod& pod, Doors doors = kDoors);
+/// It asks at a door whose pods are given devices by id, and are to be told which.
+[[nodiscard]] bool asksById(const model::Pod& pod, Doors doors = kDoors);
 [[nodiscard]] Holdings holdingsOf(const model::Pod& pod, Doors doors = kDoors);
 /// What the first door says that has anything to say of this node.
 [[nodiscard]] std::optional<ShareNode> shareNodeOf(const model::Node& node, Doors doors = kDoors);

@@ -15,7 +15,7 @@ struct BlockedCase {
   model::Pod pod;
   std::optional<model::GpuClaim> claim;
   const char* kind;
-  const char* says;  // a part of the text that names field and fix
+  std::string says;  // a part of the text that names field and fix
 };
 
 model::GpuClaim claimWith(std::int64_t count, auto change) {
@@ -109,6 +109,37 @@ INSTANTIATE_TEST_SUITE_P(
                     "MapNoEntry",
                     "(it is read up to the line \"x=n:1\" only: what stands before its = is no whole "
                     "number)"},
+        BlockedCase{"MapNoColon",
+                    mapped("p-0", "0=node1\n1=n:1").value(),
+                    {},
+                    "MapNoEntry",
+                    "annotation gpu-scheduling-map, line \"0=node1\": it has no ':'; write 0=<node>:<GPU ids>"},
+        BlockedCase{"MapNoName",
+                    mapped("p-0", "0=node 1:1").value(),
+                    {},
+                    "MapNoNode",
+                    "line \"0=node 1:1\": \"node 1\" can be no node's name and no value of the label "
+                    "gpu-node-name; write that of a node"},
+        BlockedCase{"MapOtherAlphabet",
+                    mapped("p-0", "0=" + std::string(122, 'n') + "\u20acn:1").value(),
+                    {},
+                    "MapNoNode",
+                    "line \"0=" + std::string(122, 'n') + "\u20acn...\": \"" + std::string(122, 'n') + "\u20acn\" can"},
+        BlockedCase{"MapCutBeforeACharacter",
+                    mapped("p-0", "0=" + std::string(125, 'n') + "\u20acn:1").value(),
+                    {},
+                    "MapNoNode",
+                    "line \"0=" + std::string(125, 'n') + "...\": "},
+        BlockedCase{"MapToldOther",
+                    [] {
+                      model::Pod pod = mapped("p-0", "0=n:1").value();
+                      pod.told_otherwise = "container a was told CUDA_VISIBLE_DEVICES=\"0\"";
+                      return pod;
+                    }(),
+                    {},
+                    "MapToldOther",
+                    "annotation gpu-scheduling-map, line \"0=n:1\": when the pod was created container a was "
+                    "told CUDA_VISIBLE_DEVICES=\"0\"; delete the pod and create it again"},
         BlockedCase{"MapNoNode",
                     mapped("p-0", "0= :1").value(),
                     {},
@@ -146,6 +177,11 @@ TEST(MapDoor, GivesThePodOfAnOrdinalItsNodeAndItsGpus) {
   EXPECT_TRUE(r.devices->shared) << "two pods may name one GPU";
 }
 
+TEST(MapDoor, ANodesNameMayBeAsLongAsAnyIs) {
+  EXPECT_EQ(readMapped(mapped("p-0", "0=" + std::string(253, 'n') + ":0")).on_node, std::string(253, 'n'));
+  EXPECT_EQ(readMapped(mapped("p-0", "0=Node_1:0")).on_node, "Node_1") << "by its label";
+}
+
 TEST(MapDoor, AnEntryWithoutGpusNamesTheNodeAlone) {
   const PodRequest r = readMapped(mapped("p-0", "0=n:"));
   EXPECT_EQ(r.door, &kMapDoor);
@@ -160,6 +196,13 @@ TEST(MapDoor, TheOrdinalStandsBehindWhatTheNameWasGeneratedFrom) {
   EXPECT_EQ(std::get<PodRequest>(read).on_node, "n");
   pod.generated = 0;
   EXPECT_EQ(std::get<Blocked>(readPod(pod, nullptr)).kind, "MapNoOrdinal");
+}
+
+TEST(Doors, WhoIsGivenDevicesByIdIsToBeToldWhich) {
+  EXPECT_TRUE(asksById(mapped("p-0", "0=n:1").value()));
+  EXPECT_TRUE(asksById(PodBuilder("p").claim("c").gpus(1).value()));
+  EXPECT_FALSE(asksById(PodBuilder("p").gpus(1).value()));
+  EXPECT_FALSE(asksById(PodBuilder("p").value()));
 }
 
 TEST(MapDoor, AsksKubeSchedulersForTheSameNode) {

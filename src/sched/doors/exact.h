@@ -1,5 +1,5 @@
-// Devices by id, as this scheduler gives them: what it writes on the pods of the claim door and of the plain
-// door, and reads back. scheduler/ answers in this convention, with leases beside it, and may ask here;
+// Devices by id, as this scheduler gives them: what it writes on the pods of the claim, map and plain doors,
+// and reads back. scheduler/ answers in this convention, with leases beside it, and may ask here;
 // others ask the table (door.h).
 #pragma once
 

@@ -1,31 +1,46 @@
 // The map door: annotation gpu-scheduling-map says by a pod's ordinal on which node it runs, and with which
-// GPUs (model/map.h, R74). They are Shared: two pods may name one GPU.
+// GPUs (model/map.h, R74). They are Shared: two pods may name one GPU. Its containers are told at admission
+// what stands there, so a map that says something else by now is refused.
 #include <fmt/format.h>
 
+#include "base/utf8.h"
 #include "model/map.h"
 #include "sched/doors/exact.h"
 
 namespace gs::sched {
 namespace {
 
-constexpr std::size_t kMostNodeName = 253;  // as Kubernetes has it
-constexpr std::size_t kMostShown = 128;     // of a value, which may be long
+constexpr std::size_t kMostShown = 128;  // of a value, which may be long
 
 Blocked wrong(const char* kind, const std::string& what) {
   return {kind, fmt::format("annotation {}{}", model::kMapKey, what)};
 }
 
 std::string shown(std::string_view text) {
-  return fmt::format("\"{}{}\"", text.substr(0, kMostShown), text.size() > kMostShown ? "..." : "");
+  return fmt::format("\"{}{}\"", utf8Prefix(text, kMostShown), text.size() > kMostShown ? "..." : "");
 }
 
-Blocked noEntry(std::int64_t ordinal, std::string_view ended_at) {
+Blocked noEntry(std::int64_t ordinal, const model::MapReading& read) {
   std::string what = fmt::format(" has no line for index {}; add {}=<node>:<GPU ids>", ordinal, ordinal);
-  if (!ended_at.empty()) {
+  if (!read.without_colon.empty()) {
+    what = fmt::format(", line {}: it has no ':'; write {}=<node>:<GPU ids>",
+                       shown(fmt::format("{}={}", ordinal, read.without_colon)), ordinal);
+  }
+  if (!read.ended_at.empty()) {
     what += fmt::format(" (it is read up to the line {} only: what stands before its = is no whole number)",
-                        shown(ended_at));
+                        shown(read.ended_at));
   }
   return wrong("MapNoEntry", what);
+}
+
+/// What is wrong with the name of its node; "": nothing.
+std::string wrongName(const std::string& node, std::int64_t ordinal) {
+  if (node.empty() || node.size() > model::kMostNodeName) {
+    return fmt::format("no node is named between = and :; write {}=<node>:<GPU ids>", ordinal);
+  }
+  if (model::isLabelValue(node) || model::isNodeName(node)) { return {}; }
+  return fmt::format("{} can be no node's name and no value of the label {}; write that of a node",
+                     shown(node), model::kNodeNameLabel);
 }
 
 std::optional<AskedBy> mapAsked(const model::Pod& pod) {
@@ -48,15 +63,19 @@ DoorResult mapRequest(const model::Pod& pod, const Objects& /*named*/, PodReques
                                              name, name));
   }
   const model::MapReading read = model::readMap(*pod.annotation(model::kMapKey), *ordinal);
-  if (!read.entry) { return noEntry(*ordinal, read.ended_at); }
+  if (!read.entry) { return noEntry(*ordinal, read); }
   const auto& [node, gpus] = *read.entry;
   const std::string line = ", line " + shown(fmt::format("{}={}:{}", *ordinal, node, gpus));
-  if (node.empty() || node.size() > kMostNodeName) {
-    return wrong("MapNoNode", fmt::format("{}: no node is named between = and :; write {}=<node>:<GPU ids>",
-                                          line, *ordinal));
+  if (const std::string what = wrongName(node, *ordinal); !what.empty()) {
+    return wrong("MapNoNode", fmt::format("{}: {}", line, what));
   }
   auto ids = model::parseMapGpus(gpus);
   if (!ids) { return wrong("MapGpus", fmt::format("{}: {}", line, ids.error().message)); }
+  if (!pod.told_otherwise.empty()) {
+    return wrong("MapToldOther",
+                 fmt::format("{}: when the pod was created {}; delete the pod and create it again", line,
+                             pod.told_otherwise));
+  }
   base.on_node = node;
   if (ids->empty()) { return base; }
   DeviceRequest d;

@@ -187,6 +187,7 @@ void Ledger::removeNode(const model::NodeName& name) {
   chargeAll(i, modelOf(*n), -1);
   leaveName(i);
   n->exists = false;
+  n->awaits_status = false;
   n->node = model::Node{};
   n->node.name = name;
   chargeAll(i, "", +1);
@@ -247,6 +248,14 @@ void Ledger::setAgentStale(const model::NodeName& name, bool stale) {
   deriveDevices(*nodes_[i], &topologies_);
   factsChanged(i);
   forgetIfNothing(i);
+}
+
+void Ledger::setAwaitsStatus(const model::NodeName& name, bool awaits) {
+  NodeIndex i = 0;
+  NodeState* n = known(name, i);
+  if (n == nullptr || !n->exists || n->awaits_status == awaits) { return; }
+  n->awaits_status = awaits;
+  if (!n->has_status) { factsChanged(i); }
 }
 
 void Ledger::setClosedTo(NodeIndex i, std::vector<std::shared_ptr<const ClosedTerms>> terms) {

@@ -380,9 +380,11 @@ void checkDerived(const NodeState& n) {
   RC_ASSERT(n.held == held);
   RC_ASSERT(n.healthy == healthy);
   RC_ASSERT(n.unknown == unknown);
-  const std::int64_t free = n.has_status
-                                ? countOf((healthy | unknown) & ~held) - n.anonymous
-                                : n.node.allocatable.get(model::kNvidiaGpu) - n.used.get(model::kNvidiaGpu);
+  const std::int64_t free =
+      n.has_status ? countOf((healthy | unknown) & ~held) - n.anonymous
+                   : std::min(n.node.allocatable.get(model::kNvidiaGpu) - n.used.get(model::kNvidiaGpu),
+                              n.node.allocatable.get(model::kNvidiaGpu) -
+                                  static_cast<std::int64_t>(n.devices.size()) - n.anonymous);
   RC_ASSERT(n.free_devices == std::max<std::int64_t>(0, free));
 }
 

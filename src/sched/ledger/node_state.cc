@@ -34,6 +34,13 @@ bool NodeState::answersTo(const std::string& name) const {
   return label != node.labels.end() && label->second == name;
 }
 
+std::int64_t unheldOf(const NodeState& n, const model::Uid& self) {
+  const auto held = std::count_if(n.devices.begin(), n.devices.end(), [&](const DeviceState& d) {
+    return std::any_of(d.holders.begin(), d.holders.end(), [&](const Holder& h) { return h.uid != self; });
+  });
+  return n.node.allocatable.get(model::kNvidiaGpu) - held;
+}
+
 namespace {
 
 /// Numbers the whole devices; null when there are none or too many.
@@ -136,7 +143,8 @@ void deriveFree(NodeState& n) {
   deriveFreeShares(n);
   std::int64_t free = 0;
   if (!n.has_status) {
-    free = n.node.allocatable.get(model::kNvidiaGpu) - n.used.get(model::kNvidiaGpu);
+    free = std::min(n.node.allocatable.get(model::kNvidiaGpu) - n.used.get(model::kNvidiaGpu),
+                    unheldOf(n) - n.anonymous);
   } else if (n.isWide()) {
     free = std::count_if(n.devices.begin(), n.devices.end(),
                          [](const DeviceState& d) { return d.givable() && d.holders.empty(); }) -
@@ -145,7 +153,7 @@ void deriveFree(NodeState& n) {
     free = countOf((n.healthy | n.unknown) & ~n.held) - n.anonymous;
   }
   n.free_devices = std::max<std::int64_t>(0, free);
-  n.overcommitted = free < 0;
+  n.overcommitted = free < 0 && n.anonymous > 0;
 }
 
 }  // namespace gs::sched

@@ -88,6 +88,9 @@ using ClosedTerms = std::map<model::TermId, int>;
 struct NodeState {
   bool exists = false;  // a Node object is there
   bool has_status = false;
+  /// Of one without a status: an agent is to say, perhaps, which devices there are. Until then ids mean
+  /// nothing there.
+  bool awaits_status = false;
   bool enforces = false;     // its agent gives containers the devices that are chosen, and no others
   bool agent_stale = false;  // R6: agent not Ready for 60 s, every device counts as Unknown
   Enforcer enforcer = Enforcer::Kubelet;
@@ -111,7 +114,7 @@ struct NodeState {
   /// Of the counted devices those that are not named. They count against the devices that may be given (R13:
   /// held by id + anonymous <= healthy).
   std::int64_t anonymous = 0;
-  /// Not held, not Unhealthy, less the anonymous. Without a status: allocatable less used of nvidia.com/gpu.
+  /// Not held, not Unhealthy, less the anonymous. Without a status: see sched/placement/fit.h.
   std::int64_t free_devices = 0;
   /// Fewer are left than anonymous pods have: some GPU that is held by id is theirs too.
   bool overcommitted = false;
@@ -136,5 +139,9 @@ struct NodeState {
   }
   [[nodiscard]] bool isWide() const { return whole > kMaxDevices; }
 };
+
+/// Of a node without a status, whose object says how many GPUs there are: those that nobody, but for `self`,
+/// holds by id. Below 0: more are named than there are.
+[[nodiscard]] std::int64_t unheldOf(const NodeState& n, const model::Uid& self = model::Uid{});
 
 }  // namespace gs::sched

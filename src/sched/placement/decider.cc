@@ -260,7 +260,10 @@ struct Decider::Impl {
   std::optional<NodeIndex> namedIfItFits(Class& c) {
     const auto i = ledger.named(c.request.on_node);
     const std::uint64_t version = i ? ledger.at(*i).versionFor(c.request) : 0;
-    if (version <= c.refused_at) { return std::nullopt; }
+    if (version <= c.refused_at) {
+      ++looks;
+      return std::nullopt;
+    }
     if (singleKeyOf(c, *i).fits) { return i; }
     c.refused_at = version;
     return std::nullopt;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "model/annotations.h"
+#include "model/map.h"
 
 namespace gs::sched {
 namespace {
@@ -26,6 +27,7 @@ const char* kindOf(Reason r) {
     case Reason::InsufficientResource: return "InsufficientResource";
     case Reason::ExistingAntiAffinity: return "ExistingAntiAffinity";
     case Reason::NoGpuStatus: return "NoGpuStatus";
+    case Reason::AwaitsStatus: return "AwaitsStatus";
     case Reason::NoGpu: return "NoGpu";
     case Reason::TooFewGpus: return "TooFewGpus";
     case Reason::NoSuchGpus: return "NoSuchGpus";
@@ -57,6 +59,7 @@ std::string textOf(const Misfit& m) {
     case Reason::InsufficientResource: return fmt::format("Insufficient {}", m.detail);
     case Reason::ExistingAntiAffinity: return "node(s) didn't satisfy existing pods anti-affinity rules";
     case Reason::NoGpuStatus: return "node(s) had no GpuNodeStatus";
+    case Reason::AwaitsStatus: return "node(s) had no GpuNodeStatus yet: its agent is waited for";
     case Reason::NoGpu: return "node(s) had no GPU";
     case Reason::TooFewGpus:
       return fmt::format("node(s) had too few GPUs: need {} and the largest has {}", m.need, m.have);
@@ -118,6 +121,7 @@ std::string partOf(const Misfit& m, std::int64_t count, std::size_t nodes) {
   if (m.reason == Reason::OtherName && static_cast<std::size_t>(count) == nodes) {
     Misfit none = m;
     std::replace(none.detail.begin(), none.detail.end(), ',', ';');
+    if (!model::isLabelValue(m.detail)) { return fmt::format("no node is named {}", none.detail); }
     return fmt::format("no node carries the name {}: set the label {}={} on the one that is meant",
                        none.detail, model::kNodeNameLabel, none.detail);
   }

@@ -60,6 +60,7 @@ INSTANTIATE_TEST_SUITE_P(Table, RejectionWords, ::testing::Values(
     TextCase{"AntiAffinity", {Reason::ExistingAntiAffinity, "", 0, 0},
              "node(s) didn't satisfy existing pods anti-affinity rules"},
     TextCase{"NoStatus", {Reason::NoGpuStatus, "", 0, 0}, "node(s) had no GpuNodeStatus"},
+    TextCase{"NoStatusYet", {Reason::AwaitsStatus, "", 0, 0}, "node(s) had no GpuNodeStatus yet: its agent is waited for"},
     TextCase{"NoGpu", {Reason::NoGpu, "", 0, 0}, "node(s) had no GPU"},
     TextCase{"TooFew", {Reason::TooFewGpus, "", 16, 8}, "node(s) had too few GPUs: need 16 and the largest has 8"},
     TextCase{"Healthy", {Reason::TooFewHealthy, "", 4, 3}, "node(s) had too few healthy GPUs: need 4 and most healthy is 3"},

@@ -100,12 +100,13 @@ std::optional<Misfit> refuseUse(const NodeState& n, const PodRequest& r) {
   return std::nullopt;
 }
 
-std::optional<Misfit> refuseCounted(const NodeState& n, const PodRequest& r) {
+std::optional<Misfit> refuseCounted(const NodeState& n, const PodRequest& r, const model::Uid& self) {
   const std::int64_t asked = r.resources.extended.empty() ? 0 : r.resources.get(model::kNvidiaGpu);
   if (asked <= 0) { return std::nullopt; }
   const std::int64_t total = n.node.allocatable.get(model::kNvidiaGpu);
-  const std::int64_t used = n.used.get(model::kNvidiaGpu);
-  if (!isShort(asked, total, used)) { return std::nullopt; }
+  std::int64_t free = total - n.used.get(model::kNvidiaGpu);
+  if (!n.has_status) { free = std::min(free, unheldOf(n, self) - n.anonymous); }
+  if (asked <= free) { return std::nullopt; }
   if (total <= 0) {
     // Devices, but nobody who offers them as a resource: that is the device plugin's absence, not a lack of
     // GPUs.
@@ -113,13 +114,13 @@ std::optional<Misfit> refuseCounted(const NodeState& n, const PodRequest& r) {
                        : Misfit{Reason::NoGpu, "", 0, 0};
   }
   if (asked > total) { return Misfit{Reason::TooFewGpus, "", asked, total}; }
-  return Misfit{Reason::TooFewFree, "", asked, std::max<std::int64_t>(0, total - used)};
+  return Misfit{Reason::TooFewFree, "", asked, std::max<std::int64_t>(0, free)};
 }
 
 bool needsIds(const PodRequest& r) { return r.door != nullptr && r.door->by_id && r.devices; }
 
 bool takesDevices(const NodeState& n, const PodRequest& r) {
-  return r.devices && (n.has_status || !r.devices->exact.empty());
+  return r.devices && (n.has_status || (!r.devices->exact.empty() && !n.awaits_status));
 }
 
 bool namesDevices(const NodeState& n, const PodRequest& r) {
@@ -128,11 +129,12 @@ bool namesDevices(const NodeState& n, const PodRequest& r) {
 
 namespace {
 
-std::optional<Misfit> refuseOrdinary(const NodeState& n, const PodRequest& r) {
+std::optional<Misfit> refuseOrdinary(const NodeState& n, const PodRequest& r, const model::Uid& self) {
   if (auto misfit = refuseFacts(n, r)) { return misfit; }
   if (auto misfit = refuseUse(n, r)) { return misfit; }
   if (needsIds(r) && !takesDevices(n, r)) {
-    return firstOf(Misfit{Reason::NoGpuStatus, "", 0, 0}, refuseCounted(n, r));
+    const Reason silent = n.awaits_status ? Reason::AwaitsStatus : Reason::NoGpuStatus;
+    return firstOf(Misfit{silent, "", 0, 0}, refuseCounted(n, r, self));
   }
   return std::nullopt;
 }
@@ -140,10 +142,10 @@ std::optional<Misfit> refuseOrdinary(const NodeState& n, const PodRequest& r) {
 }  // namespace
 
 Verdict<Placement> fitOn(const NodeState& n, const PodRequest& r, const model::Uid& self) {
-  if (auto misfit = refuseOrdinary(n, r)) { return tl::unexpected(*std::move(misfit)); }
+  if (auto misfit = refuseOrdinary(n, r, self)) { return tl::unexpected(*std::move(misfit)); }
   Verdict<Placement> placed =
       takesDevices(n, r) ? place(n, *r.devices, self) : Verdict<Placement>{Placement{}};
-  auto misfit = firstOf(refuseCounted(n, r), placed ? std::nullopt : std::optional{placed.error()});
+  auto misfit = firstOf(refuseCounted(n, r, self), placed ? std::nullopt : std::optional{placed.error()});
   if (misfit) { return tl::unexpected(*std::move(misfit)); }
   if (!namesDevices(n, r)) { return Placement{}; }
   return placed;
@@ -155,8 +157,8 @@ std::optional<Misfit> misfitOn(const NodeState& n, const PodRequest& r, const mo
     auto fit = fitOn(n, r, self);
     return fit ? std::nullopt : std::optional{std::move(fit.error())};
   }
-  if (auto misfit = refuseOrdinary(n, r)) { return misfit; }
-  return firstOf(refuseCounted(n, r), refuseExact(n, *r.devices, *exact, self));
+  if (auto misfit = refuseOrdinary(n, r, self)) { return misfit; }
+  return firstOf(refuseCounted(n, r, self), refuseExact(n, *r.devices, *exact, self));
 }
 
 std::vector<Misfit> misfits(const Ledger& ledger, const PodRequest& request) {

@@ -10,6 +10,9 @@
 // second number is never the larger one (every user of the resource holds devices by id or anonymously).
 // Where allocatable is below them the device plugin is away or sees less, which says nothing about a pod that
 // is given its devices without it.
+// On a node without a GpuNodeStatus nobody says which devices there are. Of as many as are allocatable those
+// that map pods hold by id are no others' there, and anonymous pods use some of the rest: free is the smaller
+// of (allocatable - used of nvidia.com/gpu) and (allocatable - held by id - anonymous).
 #pragma once
 
 #include <optional>
@@ -26,8 +29,9 @@ namespace gs::sched {
 [[nodiscard]] std::optional<Misfit> refuseFacts(const NodeState& node, const PodRequest& request);
 /// Pods, resources but for nvidia.com/gpu, anti-affinity of pods that are there.
 [[nodiscard]] std::optional<Misfit> refuseUse(const NodeState& node, const PodRequest& request);
-/// nvidia.com/gpu as a counted resource.
-[[nodiscard]] std::optional<Misfit> refuseCounted(const NodeState& node, const PodRequest& request);
+/// nvidia.com/gpu as a counted resource. `self`: devices held by this uid do not count.
+[[nodiscard]] std::optional<Misfit> refuseCounted(const NodeState& node, const PodRequest& request,
+                                                  const model::Uid& self = model::Uid{});
 /// It takes devices, by id only.
 [[nodiscard]] bool needsIds(const PodRequest& request);
 /// Does it take devices that are listed there, or that it names itself? Else it takes none, or the counted

@@ -205,6 +205,37 @@ TEST(FitUse, CountsWhatOthersUse) {
   EXPECT_EQ(misfitOn(stateOf(l, "a"), testPlain(1)), bare(Reason::TooManyPods));
 }
 
+/// Nobody says there which devices there are: as many as are allocatable, those that pods name among them.
+TEST(FitUse, WithoutAStatusWhatIsHeldByIdIsNoOthers) {
+  Ledger l;
+  testNode("a").withoutStatus().resource(model::kNvidiaGpu, 4).addTo(l);
+  const model::NodeName a{"a"};
+  const model::Uid p{"p"};
+  for (const int id : {0, 1, 2}) { l.hold(a, id, p, Source::Lease, {true, 0, 0}); }
+  l.hold(a, 2, model::Uid{"q"}, Source::Lease, {true, 0, 0});
+  EXPECT_EQ(stateOf(l, "a").free_devices, 1);
+  EXPECT_EQ(misfitOn(stateOf(l, "a"), testPlain(1)), std::nullopt);
+  EXPECT_EQ(misfitOn(stateOf(l, "a"), testPlain(2)), (Misfit{Reason::TooFewFree, "", 2, 1}));
+  EXPECT_EQ(misfitOn(stateOf(l, "a"), testPlain(3), p), std::nullopt)
+      << "of its own only the one that it shares is another's too";
+  EXPECT_EQ(misfitOn(stateOf(l, "a"), testPlain(4), p), (Misfit{Reason::TooFewFree, "", 4, 3}));
+  l.usePod(a, model::Uid{"n"}, Source::BoundPod, testPlain(1).resources, 1);
+  EXPECT_EQ(stateOf(l, "a").free_devices, 0);
+  EXPECT_EQ(misfitOn(stateOf(l, "a"), testPlain(1)), (Misfit{Reason::TooFewFree, "", 1, 0}));
+  EXPECT_FALSE(stateOf(l, "a").overcommitted);
+  l.hold(a, 3, p, Source::Lease, {true, 0, 0});
+  EXPECT_TRUE(stateOf(l, "a").overcommitted) << "one of the four is named, and used by its number";
+}
+
+TEST(FitUse, MoreNamedThanThereAreIsNobodysGpuByNumber) {
+  Ledger l;
+  testNode("a").withoutStatus().addTo(l);
+  l.hold(model::NodeName{"a"}, 5, model::Uid{"p"}, Source::Lease, {true, 0, 0});
+  EXPECT_FALSE(stateOf(l, "a").overcommitted);
+  EXPECT_EQ(stateOf(l, "a").free_devices, 0);
+  EXPECT_EQ(misfitOn(stateOf(l, "a"), testPlain(1)), bare(Reason::NoGpu));
+}
+
 TEST(FitUse, FreeIsTheSmallerOfResourceAndDevices) {
   Ledger l;
   testNode("a").gpus(4).resource(model::kNvidiaGpu, 4).addTo(l);

@@ -1,6 +1,8 @@
 // Requests for GPUs by their ids on a node by its name, as maps make them: fit, decision, words.
 #include <gtest/gtest.h>
 
+#include <numeric>
+
 #include "model/annotations.h"
 #include "sched/ledger/quota.h"
 #include "sched/ledger/test_nodes.h"
@@ -64,6 +66,9 @@ TEST_F(Named, WaitsForWhatOthersHave) {
   hold(3, "t", kShared);
   EXPECT_EQ(give({3}, 2), "node(s) had GPU 3 shared by 2 pods already");
   EXPECT_EQ(give({3}, 3), "3");
+  EXPECT_EQ(give({0, 1}), "node(s) had GPU 0 held Exclusive by another pod")
+      << "the first reason, and whose it is";
+  EXPECT_EQ(give({1, 2, 3}, 2), "node(s) had GPU 1 held in part by another pod");
   hold(4, "p", {});
   EXPECT_EQ(give({0, 3, 4}), "node(s) had GPUs 0 and 4 held Exclusive by another pod");
   hold(3, "u", {}, Source::Draining);
@@ -96,6 +101,42 @@ TEST_F(Named, WithoutAStatusIdsAreTakenAsGiven) {
   EXPECT_EQ(give({0}, 2), "node(s) had GPU 0 shared by 2 pods already");
   hold(1, "x", {});
   EXPECT_EQ(give({0, 1}), "node(s) had GPU 1 held Exclusive by another pod");
+}
+
+TEST_F(Named, WithoutAStatusItNamesNoMoreThanANodeMayHave) {
+  testNode("a").withoutStatus().addTo(ledger);
+  std::vector<int> ids(16);
+  std::iota(ids.begin(), ids.end(), 0);
+  EXPECT_EQ(give(ids), model::printIds(ids));
+  ids.push_back(16);
+  EXPECT_EQ(give(ids), "node(s) had no GpuNodeStatus: a pod may name no more than 16 GPUs there");
+  testNode("a").withoutStatus().resource(model::kNvidiaGpu, 17).addTo(ledger);
+  EXPECT_EQ(give(ids), model::printIds(ids));
+  testNode("a").withoutStatus().resource(model::kNvidiaGpu, 1).addTo(ledger);
+  EXPECT_EQ(give({0, 7}), "node(s) had no GpuNodeStatus: a pod may name no more than 1 GPUs there");
+  testNode("a").gpus(2).resource(model::kNvidiaGpu, 1).addTo(ledger);
+  EXPECT_EQ(give({0, 1}), "0,1") << "its status says which there are";
+}
+
+TEST_F(Named, WhereAStatusIsAwaitedIdsMeanNothing) {
+  testNode("a").withoutStatus().resource(model::kNvidiaGpu, 2).addTo(ledger);
+  Decider d{ledger};
+  const auto c = d.classOf(testMapped("a", {0}));
+  EXPECT_TRUE(d.fits(c));
+  ledger.setAwaitsStatus(model::NodeName{"a"}, true);
+  EXPECT_EQ(give({0}), "node(s) had no GpuNodeStatus yet: its agent is waited for");
+  EXPECT_FALSE(d.fits(c));
+  EXPECT_TRUE(decideOnce(testMapped("a", {}))) << "it names none";
+  EXPECT_TRUE(decideOnce(testPlain(2))) << "its kubelet counts them";
+  ledger.setAwaitsStatus(model::NodeName{"a"}, false);
+  EXPECT_TRUE(d.fits(c));
+  ledger.setAwaitsStatus(model::NodeName{"a"}, true);
+  ledger.removeNode(model::NodeName{"a"});
+  testNode("a").withoutStatus().addTo(ledger);
+  EXPECT_EQ(give({0}), "0") << "another node of that name";
+  testNode("a").gpus(1).addTo(ledger);
+  ledger.setAwaitsStatus(model::NodeName{"a"}, true);
+  EXPECT_EQ(give({0}), "0") << "here it is";
 }
 
 TEST_F(Named, LeavesTheGpusThatPodsHaveByTheirNumber) {
@@ -181,9 +222,11 @@ TEST_F(Named, SaysThatNoNodeHasTheName) {
   testNode("a").gpus(1).addTo(ledger);
   testNode("b").gpus(1).addTo(ledger);
   EXPECT_EQ(
-      why(testMapped("x,y", {0})),
-      "0/2 nodes are available: no node carries the name x;y: set the label gpu-node-name=x;y on the one "
-      "that is meant.");
+      why(testMapped("x", {0})),
+      "0/2 nodes are available: no node carries the name x: set the label gpu-node-name=x on the one that is "
+      "meant.");
+  EXPECT_EQ(why(testMapped("x,y", {0})), "0/2 nodes are available: no node is named x;y.")
+      << "no label can say that";
 }
 
 TEST_F(Named, SaysWhoHasWhatItWaitsFor) {
@@ -217,7 +260,7 @@ TEST_F(Named, ADecisionLooksAtOneNodeHoweverManyThereAre) {
   Decider d{ledger};
   const auto c = d.classOf(testMapped("n-700", {0}));
   EXPECT_EQ(d.decide(c)->node.text, "n-700");
-  EXPECT_LE(d.looks(), 1U);
+  EXPECT_EQ(d.looks(), 1U);
   ledger.hold(model::NodeName{"n-700"}, 0, model::Uid{"p"}, Source::Lease, {});
   EXPECT_FALSE(d.decide(c));
   const auto before = d.looks();
@@ -225,11 +268,11 @@ TEST_F(Named, ADecisionLooksAtOneNodeHoweverManyThereAre) {
     ledger.hold(model::NodeName{"n-" + std::to_string(i)}, 0, model::Uid{"p"}, Source::Lease, {});
     EXPECT_FALSE(d.fits(c));
   }
-  EXPECT_EQ(d.looks(), before) << "others changed";
+  EXPECT_EQ(d.looks(), before + 100) << "others changed: that takes one look to see";
   ledger.release(model::NodeName{"n-700"}, 0, model::Uid{"p"}, Source::Lease);
   EXPECT_TRUE(d.fits(c));
   (void)d.rejection(c);
-  EXPECT_LE(d.looks(), before + 6);
+  EXPECT_EQ(d.looks(), before + 100 + 1 + 4) << "to say why takes longer than to look";
 }
 
 TEST_F(Named, FollowsTheNameToAnotherNode) {

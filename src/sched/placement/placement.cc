@@ -186,18 +186,24 @@ std::optional<Misfit> refuseIds(const NodeState& n, const std::vector<int>& ids)
   return std::nullopt;
 }
 
+/// Where no status says which there are: as many as are allocatable may be named, or as no node has more of.
+std::optional<Misfit> refuseTooMany(const NodeState& n, const std::vector<int>& ids) {
+  constexpr std::int64_t kMostOfANode = 16;
+  const std::int64_t allocatable = n.node.allocatable.get(model::kNvidiaGpu);
+  const std::int64_t most = allocatable > 0 ? allocatable : kMostOfANode;
+  if (static_cast<std::int64_t>(ids.size()) <= most) { return std::nullopt; }
+  return Misfit{Reason::NoSuchGpus,
+                fmt::format("GpuNodeStatus: a pod may name no more than {} GPUs there", most), 0, 0};
+}
+
 /// As many others as pods have by their number must stay untouched: nobody knows which these have. (Of a node
 /// without a status its object says how many there are.)
 bool mayBeAnonymous(const NodeState& n, std::int64_t wanted, const model::Uid& self) {
   if (n.anonymous <= 0 || wanted == 0) { return false; }
-  std::int64_t untouched = n.has_status ? 0 : n.node.allocatable.get(model::kNvidiaGpu);
-  for (const auto& d : n.devices) {
-    if (n.has_status) {
-      untouched += isFree(d, self) ? 1 : 0;
-    } else {
-      untouched -= othersOn(d, self) > 0 ? 1 : 0;
-    }
-  }
+  const std::int64_t untouched = n.has_status
+                                     ? std::count_if(n.devices.begin(), n.devices.end(),
+                                                     [&](const DeviceState& d) { return isFree(d, self); })
+                                     : unheldOf(n, self);
   return wanted > untouched - n.anonymous;
 }
 
@@ -213,7 +219,7 @@ std::string heldText(const std::vector<int>& ids, Held held, const DeviceRequest
 
 /// Why it cannot have exactly those that it names; nullopt: it can.
 std::optional<Misfit> refuseNamed(const NodeState& n, const DeviceRequest& r, const model::Uid& self) {
-  if (auto misfit = n.has_status ? refuseIds(n, r.exact) : std::nullopt) { return misfit; }
+  if (auto misfit = n.has_status ? refuseIds(n, r.exact) : refuseTooMany(n, r.exact)) { return misfit; }
   std::vector<int> taken;
   std::vector<int> untouched;
   Held how = Held::Open;  // the first of them

@@ -481,10 +481,12 @@ RC_GTEST_PROP(PlaceProperty, WhoNamesGpusGetsTheseWheneverHeMay, (std::uint64_t 
     return n.device(id) == nullptr || n.device(id)->holders.empty();
   });
   const bool room = n.anonymous == 0 || fresh == 0 || fresh <= untouched - n.anonymous;
+  const std::int64_t offered = n.node.allocatable.get(model::kNvidiaGpu);
+  const bool few = n.has_status || offered <= 0 || static_cast<std::int64_t>(ids.size()) <= offered;
   const auto placed = place(n, r);
   RC_CLASSIFY(placed.has_value(), "placed");
   RC_CLASSIFY(each_may && !room, "perhaps in use");
-  RC_ASSERT(placed.has_value() == (each_may && room));
+  RC_ASSERT(placed.has_value() == (each_may && room && few));
   RC_ASSERT(tryPlace(n, r).has_value() == placed.has_value());
   RC_ASSERT(!placed || placed->ids == r.exact);
   RC_ASSERT(refuseExact(n, r, r.exact).has_value() == !placed.has_value());

@@ -19,10 +19,19 @@ void Queue::showFront(Class& c) {
 }
 
 void Queue::noteUnschedulable(EquivalenceClass id, const Class& c) {
-  if (c.unschedulable && !c.waiting.empty()) {
-    unschedulable_.insert(id);
-  } else {
-    unschedulable_.erase(id);
+  const bool is = c.unschedulable && !c.waiting.empty();
+  if (is != unschedulable_.contains(id)) {
+    if (is) {
+      unschedulable_.insert(id);
+      (c.on_node.empty() ? anywhere_ : by_node_[c.on_node]).insert(id);
+    } else {
+      unschedulable_.erase(id);
+      anywhere_.erase(id);
+      const auto named = by_node_.find(c.on_node);
+      if (named != by_node_.end() && named->second.erase(id) > 0 && named->second.empty()) {
+        by_node_.erase(named);
+      }
+    }
   }
 }
 
@@ -94,11 +103,12 @@ void Queue::backOff(const Item& item, std::int64_t until_ns) {
   ++sizes_.backoff;
 }
 
-std::vector<model::Uid> Queue::markUnschedulable(EquivalenceClass pod_class) {
+std::vector<model::Uid> Queue::markUnschedulable(EquivalenceClass pod_class, const std::string& on_node) {
   Class& c = classes_[pod_class];
   if (!c.unschedulable) {
     hideFront(c);
     c.unschedulable = true;
+    c.on_node = on_node;
     sizes_.ready -= c.waiting.size();
     sizes_.unschedulable += c.waiting.size();
     noteUnschedulable(pod_class, c);
@@ -121,10 +131,17 @@ void Queue::activate(EquivalenceClass pod_class) {
   forgetIfEmpty(pod_class);
 }
 
-std::optional<EquivalenceClass> Queue::nextUnschedulable(EquivalenceClass id) const {
-  if (unschedulable_.empty()) { return std::nullopt; }
-  const auto next = unschedulable_.upper_bound(id);
-  return next == unschedulable_.end() ? *unschedulable_.begin() : *next;
+std::optional<EquivalenceClass> Queue::nextOf(const std::set<EquivalenceClass>& classes,
+                                              EquivalenceClass id) {
+  if (classes.empty()) { return std::nullopt; }
+  const auto next = classes.upper_bound(id);
+  return next == classes.end() ? *classes.begin() : *next;
+}
+
+const std::set<EquivalenceClass>& Queue::unschedulableOn(const std::string& name) const {
+  static const std::set<EquivalenceClass> kNone;
+  const auto named = by_node_.find(name);
+  return named == by_node_.end() ? kNone : named->second;
 }
 
 std::vector<model::Uid> Queue::unschedulablePods(EquivalenceClass pod_class) const {

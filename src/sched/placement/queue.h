@@ -43,12 +43,22 @@ class Queue {
   /// those backing off join when they are due.
   /// Returns, in queue order, the uids that no markUnschedulable() returned since they were added: a class
   /// that is activated and unschedulable again costs only what was touched.
-  std::vector<model::Uid> markUnschedulable(EquivalenceClass pod_class);
+  /// `on_node`: the name of the one node that may take it, as its request says; "": any may.
+  std::vector<model::Uid> markUnschedulable(EquivalenceClass pod_class, const std::string& on_node = {});
   void activate(EquivalenceClass pod_class);
   /// Unschedulable classes with at least one pod, ascending.
   [[nodiscard]] const std::set<EquivalenceClass>& unschedulableClasses() const { return unschedulable_; }
   /// The one after `id`, after the last one the first; nullopt: there is none.
-  [[nodiscard]] std::optional<EquivalenceClass> nextUnschedulable(EquivalenceClass id) const;
+  [[nodiscard]] std::optional<EquivalenceClass> nextUnschedulable(EquivalenceClass id) const {
+    return nextOf(unschedulable_, id);
+  }
+  /// Of the unschedulable ones those that any node may take, ascending; the one after `id` as above.
+  [[nodiscard]] const std::set<EquivalenceClass>& unschedulableAnywhere() const { return anywhere_; }
+  [[nodiscard]] std::optional<EquivalenceClass> nextAnywhere(EquivalenceClass id) const {
+    return nextOf(anywhere_, id);
+  }
+  /// And those that only the node of that name may.
+  [[nodiscard]] const std::set<EquivalenceClass>& unschedulableOn(const std::string& name) const;
   [[nodiscard]] std::vector<model::Uid> unschedulablePods(
       EquivalenceClass pod_class) const;  // in queue order
   void tick(
@@ -70,6 +80,7 @@ class Queue {
     Items waiting;
     Items untold;  // of those: no markUnschedulable() returned them
     bool unschedulable = false;
+    std::string on_node{};  // as it was marked
   };
   struct Entry {
     Item item;
@@ -83,11 +94,15 @@ class Queue {
   void hideFront(const Class& c);
   void forgetIfEmpty(EquivalenceClass id);
   void noteUnschedulable(EquivalenceClass id, const Class& c);
+  [[nodiscard]] static std::optional<EquivalenceClass> nextOf(const std::set<EquivalenceClass>& classes,
+                                                              EquivalenceClass id);
 
   std::unordered_map<model::Uid, Entry> entries_;
   std::unordered_map<EquivalenceClass, Class> classes_;
-  Items fronts_;  // the first of each class that is not unschedulable
-  std::set<EquivalenceClass> unschedulable_;
+  Items fronts_;                              // the first of each class that is not unschedulable
+  std::set<EquivalenceClass> unschedulable_;  // these two together
+  std::set<EquivalenceClass> anywhere_;
+  std::unordered_map<std::string, std::set<EquivalenceClass>> by_node_;  // none is empty
   std::set<std::pair<std::int64_t, model::Uid>> backing_off_;
   Sizes sizes_;
 };

@@ -30,6 +30,33 @@ std::string joinedUids(const std::vector<model::Uid>& uids) {
   return out;
 }
 
+TEST(Queue, WhoWaitsForOneNodeIsFoundByItsName) {
+  Queue q;
+  using Classes = std::set<EquivalenceClass>;
+  const auto add = [&](const char* uid, EquivalenceClass pod_class) {
+    q.add({model::Uid{uid}, 0, 0, pod_class});
+  };
+  add("a", 1);
+  add("b", 2);
+  add("c", 3);
+  (void)q.markUnschedulable(1);
+  (void)q.markUnschedulable(2, "n");
+  (void)q.markUnschedulable(3, "n");
+  EXPECT_EQ(q.unschedulableClasses(), (Classes{1, 2, 3}));
+  EXPECT_EQ(q.unschedulableAnywhere(), (Classes{1}));
+  EXPECT_EQ(q.nextAnywhere(1), 1U);
+  EXPECT_EQ(q.unschedulableOn("n"), (Classes{2, 3}));
+  EXPECT_EQ(q.unschedulableOn("m"), Classes{});
+  q.activate(2);
+  EXPECT_EQ(q.unschedulableOn("n"), (Classes{3}));
+  q.remove(model::Uid{"c"});
+  EXPECT_EQ(q.unschedulableOn("n"), Classes{});
+  (void)q.markUnschedulable(2, "m");
+  EXPECT_EQ(q.unschedulableOn("m"), (Classes{2}));
+  q.remove(model::Uid{"a"});
+  EXPECT_EQ(q.nextAnywhere(0), std::nullopt);
+}
+
 TEST(Queue, PriorityThenTimeThenUid) {
   Queue q;
   for (const auto& i : {item("d", 0, 5), item("c", 0, 1, 7), item("b", 0, 1, 8), item("a", 9, 99, 7)}) {

@@ -24,6 +24,7 @@ enum class Reason : std::uint8_t {
   InsufficientResource,   // "Insufficient cpu"
   ExistingAntiAffinity,   // "node(s) didn't satisfy existing pods anti-affinity rules"
   NoGpuStatus,            // "node(s) had no GpuNodeStatus"
+  AwaitsStatus,           // "node(s) had no GpuNodeStatus yet: its agent is waited for"
   NoGpu,                  // "node(s) had no GPU"
   TooFewGpus,  // "node(s) had too few GPUs: need 16 and the largest has 8"          never fits there
   NoSuchGpus,  // "node(s) had no GPU 5" or "node(s) had no whole GPU 5: MIG cuts it up"

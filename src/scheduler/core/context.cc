@@ -3,6 +3,7 @@
 #include "engine/held_devices.h"
 #include "kapi/kinds.h"
 #include "model/annotations.h"
+#include "model/told.h"
 
 namespace gs::scheduler {
 
@@ -47,8 +48,12 @@ void Context::warnOnce(const model::Pod& pod, const std::string& reason, const s
 
 std::string untoldText(const model::Pod& pod) {
   const bool several = pod.untold.find(" and ") != std::string::npos;
-  return fmt::format("container {} {} no {} that refers to annotation {}", pod.untold,
-                     several ? "have" : "has", model::kToldVariable, model::kVisibleDevicesKey);
+  const char* has = several ? "have" : "has";
+  if (model::isToldByValue(pod)) {
+    return fmt::format("container {} {} no {}", pod.untold, has, model::kToldVariable);
+  }
+  return fmt::format("container {} {} no {} that refers to annotation {}", pod.untold, has,
+                     model::kToldVariable, model::kVisibleDevicesKey);
 }
 
 std::string fenceOf(const model::Pod& pod) {

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "base/mutant.h"
+#include "model/map.h"
 #include "sched/doors/door.h"
 #include "sched/doors/exact.h"
 #include "scheduler/leases/claimant.h"
@@ -137,18 +138,18 @@ bool BoundLeases::anotherWasTold(const model::Pod& pod, int id) const {
   });
 }
 
-/// The devices whose leases may be written for a bound pod that names these (R11). As many as a node has are
-/// taken as given: its status may list one no more under a running pod, and a node without one lists nothing.
+/// The devices whose leases may be written for a bound pod that names these (R11). As many as a map may name,
+/// or a node has, are taken as given: its status may list one no more under a running pod, and a node without
+/// one lists nothing.
 /// Who names more gets those that are listed. A pod that has GPUs by their number gets none for what could
 /// not be given and it was never leased: its lease would be believed (sched::Counted), and whoever edits its
 /// annotation would free what its containers have.
 std::vector<int> BoundLeases::leasable(const model::Pod& pod, const std::vector<int>& ids) const {
-  constexpr std::size_t kMostOfANode = 16;
   const model::GpuNodeStatus* status = c_.cache().status(pod.node);
-  const std::size_t most = std::max(kMostOfANode, status == nullptr ? 0 : status->devices.size());
+  const std::size_t most = std::max(model::kMostMapGpus, status == nullptr ? 0 : status->devices.size());
   const bool counted = sched::holdingsOf(pod, c_.engine.doors()).counted > 0;
   if (ids.size() <= most && (status == nullptr || !counted)) { return ids; }
-  if (status == nullptr) { return {ids.begin(), ids.begin() + std::ptrdiff_t{kMostOfANode}}; }
+  if (status == nullptr) { return {ids.begin(), ids.begin() + std::ptrdiff_t{model::kMostMapGpus}}; }
   std::set<int> may;
   for (const auto& device : status->devices) {
     if (!counted || device.health != model::Health::Unhealthy) { may.insert(device.id); }
@@ -190,7 +191,7 @@ void BoundLeases::keepLeases(const model::Pod& pod, const std::vector<int>& give
     const auto key = c_.leaseKey(pod.node, id);
     const model::Lease* lease = c_.cache().lease(key);
     const auto part = lease == nullptr ? std::nullopt : lease->partOf(pod.uid);
-    const bool written = part && lease->format > 0 &&  // an ancestor's has no annotations
+    const bool written = part && lease->isOurs() &&  // an ancestor's has no annotations
                          (!says_reservation || part->reservation == *reservation);
     if (written) {
       if (desk_.isGiving(key, pod.uid)) { desk_.forget(key, pod.uid); }  // its device has moved back

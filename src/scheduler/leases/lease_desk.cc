@@ -30,7 +30,6 @@ model::Lease newLease(const model::ObjectKey& key, const Claimant& c) {
   model::Lease l;
   l.key = key;
   l.managed = true;
-  l.format = 1;
   l.node = c.node;
   l.gpu = c.gpu;
   l.uuid = c.gpu_uuid;
@@ -44,7 +43,7 @@ model::Lease newLease(const model::ObjectKey& key, const Claimant& c) {
 
 /// It is the claimant's lease of this device, but for its label.
 bool isOursUnlabelled(const model::Lease& lease, const Claimant& c) {
-  return lease.format == 1 && lease.malformed.empty() && lease.node == c.node && lease.gpu == c.gpu &&
+  return lease.isOurs() && lease.malformed.empty() && lease.node == c.node && lease.gpu == c.gpu &&
          namesExactly(lease, c);
 }
 
@@ -138,7 +137,9 @@ bool LeaseDesk::settleOne(const model::ObjectKey& key, Desk& desk, const model::
     desk.must_read = true;
     return false;
   }  // the cache may be behind
-  if (lease->uids().empty()) { engine_.blockDevice(wish.take->node, wish.take->gpu); }
+  if (lease->uids().empty() || !lease->malformed.empty()) {
+    engine_.blockDevice(wish.take->node, wish.take->gpu);
+  }
   if (lease->node.empty()) { engine_.placeLease(key, wish.take->node, wish.take->gpu); }
   notify(What::Lost, key, uid, false,
          fmt::format("GPU {} of node {} is held by {}", wish.take->gpu, wish.take->node.text,

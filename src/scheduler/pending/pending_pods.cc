@@ -28,7 +28,8 @@ sched::DoorResult PendingPods::readDoor(const model::Pod& pod) const {
                              we_filter ? sched::Filters::Ours : sched::Filters::Theirs);
   auto* request = std::get_if<sched::PodRequest>(&door);
   if (request == nullptr) { return door; }
-  if (c_.config.requires_injection && !pod.untold.empty() && !sched::claimName(pod).empty()) {
+  const bool by_id = request->door != nullptr && request->door->by_id;
+  if (c_.config.requires_injection && !pod.untold.empty() && by_id) {
     return sched::Blocked{"GpuEnvMissing", untoldText(pod) +
                                                ": delete the pod and create it again while "
                                                "gpu-scheduler-webhook runs, or write that entry into it"};

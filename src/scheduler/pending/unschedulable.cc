@@ -7,6 +7,8 @@
 #include <iterator>
 #include <unordered_set>
 
+#include "model/annotations.h"
+
 namespace gs::scheduler {
 namespace {
 
@@ -23,10 +25,12 @@ constexpr std::size_t kToldPerTurn = 1'024;
 
 /// A round through the unschedulable classes that is under way comes to this one too, and so to all others.
 std::vector<model::Uid> Unschedulable::markUnschedulable(sched::EquivalenceClass pod_class) {
-  const std::size_t before = c_.engine.queue().unschedulableClasses().size();
-  auto untold = c_.engine.queue().markUnschedulable(pod_class);
-  const std::size_t more = c_.engine.queue().unschedulableClasses().size() - before;
-  if (unchecked_ > 0) { unchecked_ += more; }
+  sched::Queue& queue = c_.engine.queue();
+  const std::size_t before = queue.unschedulableClasses().size();
+  const std::size_t before_anywhere = queue.unschedulableAnywhere().size();
+  auto untold = queue.markUnschedulable(pod_class, c_.engine.decider().request(pod_class).on_node);
+  const std::size_t more = queue.unschedulableClasses().size() - before;
+  if (unchecked_ > 0) { unchecked_ += queue.unschedulableAnywhere().size() - before_anywhere; }
   if (unrefreshed_ > 0) { unrefreshed_ += more; }
   return untold;
 }
@@ -77,31 +81,86 @@ void Unschedulable::joined(const model::Pod& pod, sched::EquivalenceClass pod_cl
   if (words != words_.end()) { pending_.tell(pod, words->second); }
 }
 
-void Unschedulable::lookAtAll() { unchecked_ = c_.engine.queue().unschedulableClasses().size(); }
+void Unschedulable::lookAtAll() {
+  const sched::Queue& queue = c_.engine.queue();
+  unchecked_ = queue.unschedulableAnywhere().size();
+  std::set_difference(queue.unschedulableClasses().begin(), queue.unschedulableClasses().end(),
+                      queue.unschedulableAnywhere().begin(), queue.unschedulableAnywhere().end(),
+                      std::inserter(woken_, woken_.end()));
+}
+
+/// Those that wait for it by a name that it has now. (Of a name that it gave away another one has changed.)
+void Unschedulable::wake(const sched::NodeState& node) {
+  const auto wakeOn = [&](const std::string& name) {
+    const auto& classes = c_.engine.queue().unschedulableOn(name);
+    woken_.insert(classes.begin(), classes.end());
+  };
+  if (node.by_own_name) { wakeOn(node.node.name.text); }
+  const auto label = node.by_label ? node.node.labels.find(model::kNodeNameLabel) : node.node.labels.end();
+  if (label != node.node.labels.end()) { wakeOn(label->second); }
+}
+
+void Unschedulable::noteChanges() {
+  const sched::Ledger& ledger = c_.engine.ledger();
+  bool changed = false;
+  const auto follow = [&](const auto& log, std::uint64_t& from) {
+    changed = changed || from != log.end();
+    if (from < log.begin()) { lookAtAll(); }
+    for (std::uint64_t at = std::max(from, log.begin()); at < log.end(); ++at) {
+      wake(ledger.at(log.at(at)));
+    }
+    from = log.end();
+  };
+  follow(ledger.changes(), checked_changes_);
+  follow(ledger.closings(), checked_closings_);
+  if (changed) { unchecked_ = c_.engine.queue().unschedulableAnywhere().size(); }
+  if (std::exchange(checked_comings_, ledger.comings().end()) != checked_comings_) {
+    words_are_old_ = true;  // they say how many nodes there are
+  }
+}
+
+/// False: it is not done, and goes on in the next turn (not of a class that one node may take).
+bool Unschedulable::look(sched::EquivalenceClass pod_class, std::uint64_t until) {
+  sched::Decider& decider = c_.engine.decider();
+  const auto standing = decider.look(pod_class, until - decider.looks());
+  if (standing == sched::Decider::Standing::Unknown) { return false; }
+  if (standing == sched::Decider::Standing::Fits) {
+    c_.engine.queue().activate(pod_class);
+    ++activated_;
+  } else {
+    words_are_old_ = true;
+  }
+  return true;
+}
+
+/// In turn, as some may be woken again and again.
+void Unschedulable::lookAtWoken(std::uint64_t until) {
+  while (!woken_.empty() && c_.engine.decider().looks() < until && activated_ < kActivatedPerTurn) {
+    auto next = woken_.upper_bound(last_woken_);
+    if (next == woken_.end()) { next = woken_.begin(); }
+    last_woken_ = *next;
+    woken_.erase(next);
+    if (c_.engine.queue().unschedulableClasses().contains(last_woken_)) { (void)look(last_woken_, until); }
+  }
+}
 
 void Unschedulable::activateFitting() {
-  const auto end = c_.engine.ledger().changesEnd() + c_.engine.ledger().closings().end();
-  if (std::exchange(checked_changes_, end) != end) { lookAtAll(); }
+  noteChanges();
   sched::Decider& decider = c_.engine.decider();
   const std::uint64_t until = decider.looks() + kLooksPerTurn;
-  std::size_t activated = 0;
-  for (std::size_t i = 0; i < kClassesPerTurn && activated < kActivatedPerTurn && unchecked_ > 0; ++i) {
+  activated_ = 0;
+  // Half of the turn at most, for whoever names one node busily would keep all others waiting.
+  lookAtWoken(unchecked_ == 0 ? until : until - kLooksPerTurn / 2);
+  for (std::size_t i = 0; i < kClassesPerTurn && activated_ < kActivatedPerTurn && unchecked_ > 0; ++i) {
     if (decider.looks() >= until) { return; }
-    const auto next = c_.engine.queue().nextUnschedulable(last_checked_);
+    const auto next = c_.engine.queue().nextAnywhere(last_checked_);
     if (!next) {
       unchecked_ = 0;
-      return;
+      break;
     }
-    const auto standing = decider.look(*next, until - decider.looks());
-    if (standing == sched::Decider::Standing::Unknown) { return; }  // it goes on there
+    if (!look(*next, until)) { return; }  // it goes on there
     last_checked_ = *next;
     --unchecked_;
-    if (standing == sched::Decider::Standing::Fits) {
-      c_.engine.queue().activate(*next);
-      ++activated;
-    } else {
-      words_are_old_ = true;
-    }
   }
   if (words_are_old_) { refreshSoon(); }
 }
@@ -174,6 +233,7 @@ void Unschedulable::reset() {
   untold_.clear();  // equivalent: who is not unschedulable is not told
   refresh_at_.reset();
   unchecked_ = 0;
+  woken_.clear();
 }
 
 }  // namespace gs::scheduler

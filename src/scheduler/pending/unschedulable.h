@@ -4,7 +4,8 @@
 // Three rounds go through the unschedulable classes, in turn and some at a time, so that no event takes long:
 //   - activateFitting(): classes that something fits now become ready again. Each looks at the nodes that
 //     changed since its last turn, and may stop among them: `c` classes and `n` changed nodes take at most
-//     1 + c / kClassesPerTurn + c * n / kLooksPerTurn events;
+//     1 + c / kClassesPerTurn + c * n / kLooksPerTurn events. A class that only one node may take (pods with
+//     maps, each a class of its own, are such) has a turn when that node changed, and costs nothing else;
 //   - refresh(): what pods are told follows the cluster; soon when the kind of rejection changed, by the
 //     sweep when only numbers did;
 //   - tellSome(): pods that were not told yet.
@@ -14,6 +15,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,7 +45,7 @@ class Unschedulable : public controller::Part {
   /// Requests that no pod makes any more are forgotten, when there are many.
   void retireClasses();
   /// Some were not looked at yet that may fit.
-  [[nodiscard]] bool mayFit() const { return unchecked_ > 0; }
+  [[nodiscard]] bool mayFit() const { return unchecked_ > 0 || !woken_.empty(); }
   [[nodiscard]] bool hasUntold() const { return !untold_.empty(); }
 
   void tick(Now now, kapi::Effects& out) override;
@@ -56,6 +58,10 @@ class Unschedulable : public controller::Part {
   [[nodiscard]] std::string textOf(sched::Rejection rejection) const;
   void tellSoon(sched::EquivalenceClass pod_class, std::vector<model::Uid> pods);
   void refreshSoon();
+  void noteChanges();
+  void wake(const sched::NodeState& node);
+  void lookAtWoken(std::uint64_t until);
+  bool look(sched::EquivalenceClass pod_class, std::uint64_t until);
 
   Context& c_;
   PendingPods& pending_;
@@ -63,9 +69,14 @@ class Unschedulable : public controller::Part {
       words_;  // what pods of a class are told while it is unschedulable; kept longer
   std::map<sched::EquivalenceClass, std::vector<model::Uid>>
       untold_;  // of those, who is to be told; no list is empty
-  std::uint64_t checked_changes_ =
-      0;                       // change of the ledger up to which unschedulable classes were looked at
-  std::size_t unchecked_ = 0;  // unschedulable classes that were not looked at since
+  // Changes of the ledger up to which unschedulable classes were looked at.
+  std::uint64_t checked_changes_ = 0;
+  std::uint64_t checked_closings_ = 0;
+  std::uint64_t checked_comings_ = 0;
+  std::size_t unchecked_ = 0;  // of those that any node may take, how many were not looked at since
+  std::set<sched::EquivalenceClass> woken_;  // of the others those that are to be looked at
+  sched::EquivalenceClass last_woken_ = 0;
+  std::size_t activated_ = 0;  // in this turn
   sched::EquivalenceClass last_checked_ = 0;
   sched::EquivalenceClass last_refreshed_ = 0;
   std::size_t unrefreshed_ = 0;   // unschedulable classes that this round through their words has not come to

@@ -177,10 +177,12 @@ void Binder::scheduledEvent(const Grant& grant) {
                  c_.now, c_.out);
 }
 
-/// A claim pod whose containers were not told what it was given, where nobody keeps the others from them.
+/// A pod of a claim or a map whose containers were not told what it was given, where nobody keeps the others
+/// from them.
 void Binder::warnOfUntold(const Grant& grant) {
   const model::Pod* pod = c_.cache().pod(grant.uid);
-  if (pod == nullptr || pod->untold.empty() || grant.ids.empty() || sched::claimName(*pod).empty()) {
+  if (pod == nullptr || pod->untold.empty() || grant.ids.empty() ||
+      !sched::asksById(*pod, c_.engine.doors())) {
     return;
   }
   const sched::NodeState* node = c_.engine.ledger().find(grant.node);

@@ -27,7 +27,7 @@ std::optional<Leftovers::Whole> Leftovers::wholeSet(const model::Pod& pod) const
   for (const auto& key : keys) {
     const model::Lease& lease = *c_.cache().lease(key);
     const auto entry = lease.partOf(pod.uid);
-    if (lease.format != 1 || !lease.malformed.empty() || lease.shared() != any.shared() || !entry ||
+    if (!lease.isOurs() || !lease.malformed.empty() || lease.shared() != any.shared() || !entry ||
         entry->reservation != first->reservation || entry->devices != first->devices ||
         engine::isAnother(c_.cache().status(lease.node), lease.gpu, lease.uuid)) {
       return std::nullopt;

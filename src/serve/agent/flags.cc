@@ -3,11 +3,23 @@
 #include <fmt/format.h>
 
 #include <cstdlib>
+#include <string_view>
 
+#include "base/ascii.h"
+#include "base/files.h"
 #include "noderim/nvml.h"
 #include "noderim/simulated_gpus.h"
 
 namespace gs::serve {
+namespace {
+
+/// "" this kernel does not say it.
+std::string bootId() {
+  const auto text = readFile("/proc/sys/kernel/random/boot_id", 64);
+  return text ? std::string{trim(*text)} : std::string{};
+}
+
+}  // namespace
 
 void addGpuSource(process::Command command, AgentFlags& f) {
   command.topic("GPUs")
@@ -21,7 +33,8 @@ void addGpuSource(process::Command command, AgentFlags& f) {
 void addAgent(process::Command command, AgentFlags& f) {
   command.topic("Containers")
       .text("--container-runtime", "SOCKET", f.container_runtime,
-            "Socket of the container runtime (CRI), which says whose containers there are; without it nobody "
+            "Socket of the container runtime (CRI), by its path or as unix:///path, which says whose "
+            "containers there are; without it nobody "
             "knows, and GPUs of a pod that was deleted by force stay taken")
       .topic("GPUs")
       .duration("--poll-interval", f.poll, "How often it looks at the GPUs, and at the containers")
@@ -49,7 +62,20 @@ model::NodeName AgentFlags::node(const Environment& environment) const {
   return {};
 }
 
+/// unix:///run/containerd/containerd.sock, as crictl and the kubelet write it, or the path itself.
+std::string AgentFlags::runtimeSocket() const {
+  static constexpr std::string_view kScheme = "unix://";
+  return container_runtime.starts_with(kScheme) ? container_runtime.substr(kScheme.size())
+                                                : container_runtime;
+}
+
 Status AgentFlags::check(const Environment& environment) const {
+  if (!container_runtime.empty() && !runtimeSocket().starts_with('/')) {
+    return fail(Code::Invalid,
+                fmt::format("--container-runtime={} is not the path of a socket: write "
+                            "/run/containerd/containerd.sock say, or unix:///run/containerd/containerd.sock",
+                            container_runtime));
+  }
   if (enforce == "devices") {
     return fail(Code::Invalid,
                 "--enforce=devices is not there yet: containers would have GPUs of others; "
@@ -68,7 +94,8 @@ agent::Agent::Config AgentFlags::config(const Environment& environment) const {
   return {.node = node(environment),
           .enforcement = enforce == "env" ? model::Enforcement::Env : model::Enforcement::Off,
           .calm = publish,
-          .draining = publish_draining};
+          .draining = publish_draining,
+          .boot_id = simulate.empty() ? bootId() : ""};
 }
 
 std::unique_ptr<noderim::GpuSource> AgentFlags::source(const Environment& environment) const {

@@ -21,15 +21,18 @@ struct AgentFlags {
   std::string node_name;  // "": what the environment says
   std::string nvml_library = "libnvidia-ml.so.1";
   std::string simulate;           // a node file; "": by NVML
-  std::string container_runtime;  // its socket; "": none is asked
+  std::string container_runtime;  // as it was written
   std::string enforce = "off";
   Duration poll = std::chrono::seconds{5};
   Duration limit = std::chrono::seconds{30};
   Duration publish = std::chrono::seconds{60};
   Duration publish_draining = std::chrono::seconds{10};
 
-  /// Error Invalid: a value that is not supported, or no node's name; of a node file, what is wrong in it.
+  /// Error Invalid: a value that is not supported, a socket's path that is not absolute, or no node's name;
+  /// of a node file, what is wrong in it.
   [[nodiscard]] Status check(const Environment& environment) const;
+  /// The path of the container runtime's socket; "" none is asked.
+  [[nodiscard]] std::string runtimeSocket() const;
   /// --node-name, else NODE_NAME, else HOSTNAME; "" none of them.
   [[nodiscard]] model::NodeName node(const Environment& environment) const;
   [[nodiscard]] agent::Agent::Config config(const Environment& environment) const;

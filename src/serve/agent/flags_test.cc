@@ -41,6 +41,25 @@ TEST(AgentFlags, WhatCannotBeIsRefused) {
   EXPECT_NE(flags.check(having({})).error().message.find("--simulate: "), std::string::npos);
 }
 
+TEST(AgentFlags, TheRuntimesSocketIsAPath) {
+  AgentFlags flags;
+  flags.node_name = "n";
+  const auto socket = [&](const char* written) {
+    flags.container_runtime = written;
+    return flags.check(having({})) ? flags.runtimeSocket() : "refused";
+  };
+  EXPECT_EQ(socket(""), "");
+  EXPECT_EQ(socket("/run/crio/crio.sock"), "/run/crio/crio.sock");
+  EXPECT_EQ(socket("unix:///run/crio/crio.sock"), "/run/crio/crio.sock");
+  for (const char* no :
+       {"crio.sock", "./crio.sock", "unix:crio.sock", "unix://crio.sock", "tcp://1.2.3.4:5"}) {
+    EXPECT_EQ(socket(no), "refused") << no;
+  }
+  EXPECT_EQ(flags.check(having({})).error().message,
+            "--container-runtime=tcp://1.2.3.4:5 is not the path of a socket: write "
+            "/run/containerd/containerd.sock say, or unix:///run/containerd/containerd.sock");
+}
+
 TEST(AgentFlags, SayWhatTheMachineGoesBy) {
   AgentFlags flags;
   flags.node_name = "n";
@@ -53,6 +72,9 @@ TEST(AgentFlags, SayWhatTheMachineGoesBy) {
   EXPECT_EQ(config.node.text, "n");
   EXPECT_EQ(config.calm, std::chrono::seconds{7});
   EXPECT_EQ(config.draining, std::chrono::seconds{3});
+  EXPECT_EQ(config.boot_id.size(), 36U) << "a UUID of the kernel's";
+  flags.simulate = "nodes.yaml";
+  EXPECT_EQ(flags.config(having({})).boot_id, "") << "nothing is told by XIDs";
 }
 
 TEST(PrintedLook, IsTheStatusThatWouldBeWritten) {

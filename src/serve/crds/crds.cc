@@ -8,7 +8,9 @@
 #include "base/system_clock.h"
 #include "crds/crds.h"
 #include "k8s/api.h"
+#include "kapi/decode.h"
 #include "kapi/kinds.h"
+#include "kapi/write.h"
 #include "process/flags.h"
 #include "process/process.h"
 
@@ -33,28 +35,45 @@ std::string whyNot(const kapi::Outcome& outcome) {
   return fmt::format("{} {}", outcome.http, outcome.message);
 }
 
+int schemaOf(const kapi::Outcome& outcome) {
+  const auto crd = outcome.object.as<model::Crd>();
+  return crd == nullptr ? 0 : crd->schema;
+}
+
 int apply(const process::ClusterFlags& cluster, const process::Program& program) {
   auto access = cluster.access();
   if (!access) { return process::ended(tl::unexpected(access.error())); }
   const SystemClock clock;
   k8s::Api api{*std::move(access), process::userAgentOf(program.name()), clock};
-  const Status done = applyCrds(*api.connect());
-  if (done) { std::printf("The CRDs of %s are those of this version.\n", api.access().server.c_str()); }
-  return process::ended(done);
+  const auto later = applyCrds(*api.connect());
+  if (!later) { return process::ended(tl::unexpected(later.error())); }
+  for (const std::string& one : *later) { std::printf("%s\n", one.c_str()); }
+  std::printf("The %sCRDs of %s are those of this version.\n", later->empty() ? "" : "other ",
+              api.access().server.c_str());
+  return 0;
 }
 
 }  // namespace
 
-Status applyCrds(k8s::Client& client) {
+Result<std::vector<std::string>> applyCrds(k8s::Client& client) {
+  std::vector<std::string> later;
   for (const json::Value& crd : crds::all()) {
     const kapi::Call call = applyOf(crd);
-    const kapi::Outcome outcome = client.run(call, {});
+    kapi::Outcome outcome = client.run(kapi::getObject(kapi::kCrd, call.key), {});
+    const int there = schemaOf(outcome);
+    const int ours = kapi::decodeCrd(json::View{crd}).schema;
+    if (there > ours) {
+      later.push_back(fmt::format("CRD {} stays as it is: its schema {} is later than this version's, {}.",
+                                  call.key.name, there, ours));
+      continue;
+    }
+    if (outcome.result == kapi::CallResult::Applied || outcome.notFound()) { outcome = client.run(call, {}); }
     if (outcome.result != kapi::CallResult::Applied) {
       return fail(Code::Unavailable,
                   fmt::format("CRD {} was not applied: {}", call.key.name, whyNot(outcome)));
     }
   }
-  return {};
+  return later;
 }
 
 void addCrds(process::Program& program) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+
 #include "kapi/paths.h"
 
 namespace gs::serve {
@@ -35,12 +37,29 @@ kapi::Outcome answer(kapi::CallResult result, int http, const char* message = ""
   return outcome;
 }
 
+kapi::Outcome notThere() {
+  kapi::Outcome outcome = answer(kapi::CallResult::Refused, 404, "not found");
+  outcome.reason = "NotFound";
+  return outcome;
+}
+kapi::Outcome withSchema(int schema) {
+  kapi::Outcome outcome = answer(kapi::CallResult::Applied, 200);
+  model::Crd crd;
+  crd.schema = schema;
+  outcome.object = model::Object{std::make_shared<model::Crd>(std::move(crd))};
+  return outcome;
+}
+
 TEST(ApplyCrds, EachIsAppliedAsTheChartHasIt) {
-  ScriptedClient client{{answer(kapi::CallResult::Applied, 200), answer(kapi::CallResult::Applied, 201)}};
-  ASSERT_TRUE(applyCrds(client));
-  ASSERT_EQ(client.asked.size(), 2);
+  ScriptedClient client{{withSchema(1), answer(kapi::CallResult::Applied, 200), notThere(),
+                         answer(kapi::CallResult::Applied, 201)}};
+  const auto later = applyCrds(client);
+  ASSERT_TRUE(later);
+  EXPECT_EQ(*later, std::vector<std::string>{});
+  ASSERT_EQ(client.asked.size(), 4);
   std::vector<std::string> targets;
   for (const kapi::Call& call : client.asked) {
+    if (call.verb == kapi::Verb::Get) { continue; }
     EXPECT_STREQ(kapi::contentType(call.verb), "application/apply-patch+yaml");
     EXPECT_EQ(call.body["kind"].str(), "CustomResourceDefinition");
     EXPECT_EQ(call.body["metadata"]["name"].str(), call.key.name);
@@ -50,6 +69,16 @@ TEST(ApplyCrds, EachIsAppliedAsTheChartHasIt) {
   const std::string query = "?fieldManager=gpu-scheduler-crds&force=true";
   EXPECT_EQ(targets, (std::vector<std::string>{path + "gpuclaims.gpu.scheduling" + query,
                                                path + "gpunodestatuses.gpu.scheduling" + query}));
+}
+
+TEST(ApplyCrds, ALaterSchemaStays) {
+  ScriptedClient client{{withSchema(2), answer(kapi::CallResult::Applied, 200), withSchema(1'000)}};
+  const auto later = applyCrds(client);
+  ASSERT_TRUE(later);
+  EXPECT_EQ(*later,
+            (std::vector<std::string>{"CRD gpunodestatuses.gpu.scheduling stays as it is: its schema 1000 "
+                                      "is later than this version's, 2."}));
+  EXPECT_EQ(client.asked.size(), 3) << "an equal one is applied: somebody may have edited it";
 }
 
 TEST(ApplyCrds, WhatTheServerDoesNotTakeIsSaidAndEndsIt) {
@@ -69,7 +98,7 @@ TEST(ApplyCrds, WhatTheServerDoesNotTakeIsSaidAndEndsIt) {
   for (const Case& c : cases) {
     SCOPED_TRACE(c.name);
     ScriptedClient client{{c.answer}};
-    const Status done = applyCrds(client);
+    const auto done = applyCrds(client);
     ASSERT_FALSE(done);
     EXPECT_EQ(done.error().message, c.said);
     EXPECT_EQ(client.asked.size(), 1);

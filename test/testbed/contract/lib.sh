@@ -72,12 +72,14 @@ state_of() {
     echo "ended with status $(<"$CASE_DIR/$1.status")"
 }
 
+forbidden_requests() { provider_audit | awk '$6 == 401 || $6 == 403' | sort | uniq -c; }
+
 # The last step of every case: whatever it did, the scheduler asked for nothing that its role does not give.
 end_case() {
   expect_running
   if [[ -n ${KUBECONFIG:-} ]]; then
     step "no request of the scheduler was forbidden"
-    expect "requests answered 401 or 403" "" "$(provider_audit | awk '$6 == 401 || $6 == 403' | sort | uniq -c)"
+    expect_output "requests answered 401 or 403" "" forbidden_requests
   fi
   finish_step
   print_line "passed  $CASE in $(elapsed_ms "$CASE_BEGAN") ms"
@@ -91,6 +93,21 @@ expect() { [[ $2 == "$3" ]] || fail "$1: expected '$2', got '$3'"; }
 
 # expect_like WHAT REGEX GOT: an extended regular expression, found anywhere.
 expect_like() { [[ $3 =~ $2 ]] || fail "$1: expected /$2/, got '$3'"; }
+
+# expect_output WHAT WANTED COMMAND...: what it prints. One that fails is not what is wanted, whatever it prints: in
+# `expect WHAT "" "$(COMMAND)"` a COMMAND that fails would pass.
+expect_output() {
+  local got
+  if ! got=$("${@:3}"); then got+=" (failed)"; fi
+  expect "$1" "$2" "$got"
+}
+
+# expect_output_like WHAT REGEX COMMAND...
+expect_output_like() {
+  local got
+  if ! got=$("${@:3}"); then got+=" (failed)"; fi
+  expect_like "$1" "$2" "$got"
+}
 
 # expect_words WHAT WANTED GOT: line by line and word by word; spacing does not count, ages are written AGE.
 expect_words() { expect "$1" "$(words <<<"$2")" "$(words <<<"$3")"; }
@@ -201,7 +218,7 @@ why() { field "pod/$1" '.status.conditions[?(@.type=="PodScheduled")].message' "
 expect_waiting() { # NAME REGEX-OF-THE-MESSAGE [KUBECTL-OPTION...]
   eventually_like "why pod $1 waits" "$2" why "$1" "${@:3}"
   expect "reason of pod $1's condition" Unschedulable "$(waits "$1" "${@:3}")"
-  expect "node of pod $1" "" "$(node_of "$1" "${@:3}")"
+  expect_output "node of pod $1" "" node_of "$1" "${@:3}"
 }
 
 expect_allocated() { # NAME NODE:IDS [KUBECTL-OPTION...]
@@ -257,9 +274,13 @@ new_cluster() {
 }
 
 install_crds() {
+  local each
   kubectl apply -f "$1" >/dev/null
-  kubectl wait --for=condition=Established --timeout="${PATIENCE}s" -f "$1" >/dev/null
+  for each in $(kubectl get -f "$1" -o name); do eventually_served "${each#*/}"; done
 }
+
+# eventually_served CRD: objects of that kind can be made. (`kubectl wait` fails where there are no conditions yet.)
+eventually_served() { eventually "Established of $1" True field "crd/$1" '.status.conditions[?(@.type=="Established")].status'; }
 
 scheduler_account() {
   kubectl apply -f "$REPO/deploy/rbac/scheduler.yaml" >/dev/null

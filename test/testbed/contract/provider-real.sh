@@ -11,7 +11,7 @@
 #   provider_bindings_at_once     no longer so; those under way stay as late as they are
 #   provider_kubeconfig [NAMESPACE NAME]   prints a kubeconfig for that ServiceAccount (default gpu-scheduler)
 #   provider_audit                prints "verb resource.group subresource namespace name code" of each request of that
-#                                 account, "-" for what it has not; nothing where requests aren't recorded
+#                                 account, "-" for what it has not; fails where requests aren't recorded
 #   provider_created_by FILE      prints "resource subresource name" of each object that was created by the token in FILE,
 #                                 "-" for no subresource (real only)
 #   provider_component ACTION NAME   ctl: kill, start ... a component such as kubelet-node-a (real only, as all about nodes)
@@ -91,7 +91,7 @@ provider_bindings_at_once() { kubectl delete validatingwebhookconfiguration mute
 provider_kubeconfig() { "$TESTBED/kubeconfig-for" "$CASE_DIR/cluster" serviceaccount "${1:-default}" "${2:-gpu-scheduler}"; }
 
 provider_audit() {
-  [[ -f $CASE_DIR/cluster/audit.log ]] || return 0
+  if [[ ! -s $CASE_DIR/cluster/audit.log ]]; then echo "the API server has written no audit log" >&2; return 1; fi
   # -R: the last line may be half written. An API server that has just been started again answers 403 to everybody until
   # it has read the roles: those of the first 10 s say nothing about ours.
   local starts=[]

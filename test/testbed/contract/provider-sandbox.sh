@@ -54,7 +54,7 @@ YAML
 }
 
 provider_audit() {
-  if [[ ! -f $CASE_DIR/requests.log ]]; then return; fi
+  if [[ ! -f $CASE_DIR/requests.log ]]; then echo "the sandbox has written no log of requests" >&2; return 1; fi
   sed -n "s/^$SCHEDULER_ACCOUNT //p" "$CASE_DIR/requests.log"
 }
 

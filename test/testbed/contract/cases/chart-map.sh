@@ -2,12 +2,14 @@
 # Real server only: pods run.
 # Needs: nodes kube-scheduler helm
 # The map scheduler's chart guide on two real nodes: the scheduler alone, then with its webhook beside it and the certificate of
-# generate-webhook-certs.sh; a StatefulSet with a map; health, logs, environment; upgrade, uninstall. Nodes have no GpuNodeStatus:
-# which GPUs they have is not known.
+# generate-webhook-certs.sh; a StatefulSet with a map; the check chart; health, logs, environment; upgrade, uninstall. Nodes have no
+# GpuNodeStatus: which GPUs they have is not known.
 
 NAMESPACE=gpu-scheduler-system
 SCHEDULER_ACCOUNT=system:serviceaccount:$NAMESPACE:gpu-scheduler
 CHART=$REPO/charts/gpu-scheduler
+# shellcheck source=../guides.sh
+source "$CONTRACT/guides.sh"
 helm() { command helm "$@" 2> >(grep -v 'found symbolic link in path' >&2); }
 in_system() { kubectl -n "$NAMESPACE" "$@"; }
 # Until its pods are the new ones, and ready.
@@ -18,7 +20,7 @@ upgrade() {
     --set image.repository=gpu-scheduler --set image.tag=0.1.0 "$@" >>"$CASE_DIR/helm.log"
   eventually_rolled_out
 }
-environment() { kubectl exec "$1" -- env | grep '^CUDA' | sort | tr '\n' ' '; }
+environment() { kubectl exec "$1" -- env | sed -n '/^CUDA/p' | sort | tr '\n' ' '; }
 output() { kubectl logs "$@"; }
 placed() { kubectl get pods "$@" -o jsonpath='{range .items[*]}{.metadata.name}={.metadata.annotations.gpu\.scheduling/allocated} {end}'; }
 # stateful NAME REPLICAS MAP-LINES CONTAINER
@@ -60,7 +62,7 @@ upgrade --set webhook.enabled=false
 stateful my-app 2 $'0=node1:0,1\n1=node2:2' "$SLEEPS"
 eventually "pods" "my-app-0=node-a:0,1 my-app-1=node-b:2 " placed -l app=my-app
 runs my-app-1
-expect "environment without the webhook" "" "$(environment my-app-1 || true)" # grep finds nothing
+expect_output "environment without the webhook" "" environment my-app-1
 expect "GPU leases" "gpu-node-a-0 gpu-node-a-1 gpu-node-b-2 " "$(gpu_leases -n $NAMESPACE)"
 kubectl delete statefulset my-app --cascade=foreground >/dev/null
 eventually "GPU leases" "" gpu_leases -n $NAMESPACE
@@ -87,11 +89,43 @@ kubectl label node node-b --overwrite gpu-node-name=node3 >/dev/null
 eventually "allocation of gpu-workload-2" node-b:0,1,2 allocated gpu-workload-2
 runs gpu-workload-2
 
-step "the check service says what it was given, beside one that has the same GPU"
-stateful check 1 '0=node1:1' '{name: check, image: "gpu-scheduler:0.1.0", command: [gpu-scheduler-check],
-          env: [{name: NODE_NAME, valueFrom: {fieldRef: {fieldPath: spec.nodeName}}}]}'
-eventually_like "log of check-0" ' - __main__ - INFO - Node: node-a, CUDA_VISIBLE_DEVICES: 1' output check-0
-expect "holders of GPU 1 of node-a" "2" "$(holders_of gpu-node-a-1 -n $NAMESPACE | wc -l)"
+step "the check chart: each of its five pods logs the ids of its row, and no others; two nodes are four by their names, in turn"
+CHECKS=gpu-scheduler-tests
+in_checks() { kubectl -n $CHECKS "$@"; }
+check_pod() { echo "gpu-test-gpu-scheduler-check-$1"; }
+for name in node-a=node1 node-b=node2; do kubectl label node "${name%=*}" --overwrite "gpu-node-name=${name#*=}" >/dev/null; done
+helm install gpu-test "$REPO/charts/gpu-scheduler-check" --namespace $CHECKS --create-namespace --set logInterval=1 >"$CASE_DIR/check.log"
+for index in 0 1; do runs "$(check_pod $index)" -n $CHECKS; done
+for index in 2 3 4; do expect_waiting "$(check_pod $index)" 'node[34]' -n $CHECKS; done
+for name in node-a=node3 node-b=node4; do kubectl label node "${name%=*}" --overwrite "gpu-node-name=${name#*=}" >/dev/null; done
+for index in 2 3 4; do runs "$(check_pod $index)" -n $CHECKS; done
+# What a pod said of itself, whatever the times.
+said() { in_checks logs "$1" | sed -E 's/^[-0-9]+ [:0-9]+,[0-9]+ //' | awk '!seen[$0]++'; }
+for row in "0 node-a 0,1" "1 node-b 2" "2 node-a 0,1,2" "3 node-b 3" "4 node-b 3"; do
+  read -r index node ids <<<"$row"
+  eventually "log of $(check_pod "$index")" "- __main__ - INFO - GPU Scheduler Check service starting...
+- __main__ - INFO - Log interval: 1 seconds
+- __main__ - INFO - Environment validation passed
+- __main__ - INFO - Node: $node, CUDA_VISIBLE_DEVICES: $ids" said "$(check_pod "$index")"
+  note "$(check_pod "$index"): $(said "$(check_pod "$index")" | tail -n 1)"
+done
+expect "holders of GPU 3 of node-b" 2 "$(holders_of gpu-node-b-3 -n $NAMESPACE | wc -l)"
+follow check
+
+step "helm test: one more pod of the map's first row was told its ids; where the webhook leaves it out, it says so"
+kubectl label node node-a --overwrite gpu-node-name=node1 >/dev/null
+tested() { if helm test gpu-test -n $CHECKS >>"$CASE_DIR/check.log" 2>&1; then echo passed; else output "$(check_pod test-0)" -n $CHECKS; fi; }
+# change_excluded JSON-PATCH-OF-ONE: the namespaces that the webhook leaves out.
+change_excluded() {
+  kubectl patch mutatingwebhookconfiguration gpu-scheduler-webhook --type=json >/dev/null \
+    -p "[$(jq -c '.path = "/webhooks/0/namespaceSelector/matchExpressions/0/values/" + .path' <<<"$1")]"
+}
+expect "helm test" passed "$(tested)"
+change_excluded '{"op": "add", "path": "-", "value": "'$CHECKS'"}'
+eventually_like "helm test" "CUDA_VISIBLE_DEVICES is not set, and '0,1' was expected; is gpu-scheduler's webhook installed?" tested
+change_excluded '{"op": "remove", "path": "3"}'
+helm uninstall gpu-test -n $CHECKS >/dev/null
+eventually_leases "gpu-node-a-0 gpu-node-a-1 gpu-node-b-0 gpu-node-b-1 gpu-node-b-2 " -n $NAMESPACE
 
 step "health and logs, as the guide asks for them"
 run_helper forward kubectl port-forward svc/gpu-scheduler 18080:8080 -n $NAMESPACE
@@ -112,9 +146,9 @@ eventually_rolled_out
 
 step "Upgrade, Uninstall, and the Secret is removed"
 upgrade --set webhook.enabled=true --set "webhook.caBundle=$(base64 -w 0 "$CASE_DIR/certs/ca.crt")" --set resources.limits.cpu=1000m
-expect "requests answered 401 or 403" "" "$(provider_audit | awk '$6 == 401 || $6 == 403')"
+expect_output "requests answered 401 or 403" "" forbidden_requests
 SCHEDULER_ACCOUNT=nobody # from now on: its rights go with the release, before it does
 helm uninstall gpu-scheduler -n $NAMESPACE >/dev/null
 in_system delete secret gpu-scheduler-webhook-tls >/dev/null
 expect "phase of a pod that has GPUs" Running "$(field pod/gpu-workload-0 .status.phase)"
-expect "webhook configurations" "" "$(kubectl get mutatingwebhookconfiguration,validatingwebhookconfiguration -o name)"
+expect_output "webhook configurations" "" kubectl get mutatingwebhookconfiguration,validatingwebhookconfiguration -o name

@@ -1,33 +1,50 @@
 # shellcheck shell=bash
 # Real server only: admission policies, and custom resources of other projects.
 # Needs: helm crds
-# The chart, without nodes: each set of values that charts/gpu-scheduler/ci/ has makes objects that the API server takes; values
-# that nobody reads are refused with their names; the CRDs are brought up to date without harm to what is on them.
+# Both charts, without nodes: each set of values that charts/*/ci/ has makes objects that the API server takes; values that
+# nobody reads are refused with their names; the CRDs are brought up to date without harm to what is on them.
 
 CHART=$REPO/charts/gpu-scheduler
+# shellcheck source=../guides.sh
+source "$CONTRACT/guides.sh"
 # Helm says each time that templates/crds.yaml is a link.
 quietly() { "$@" 2> >(grep -v 'found symbolic link in path' >&2); }
 render() { quietly helm template gpu-scheduler "$CHART" --kube-version 1.33.13 "$@"; }
+# of_check COMMAND...: the same of the check chart.
+of_check() { CHART=$CHART-check "$@"; }
 # taken VALUES...: what the server says of objects that it does not take.
-taken() { render "$@" | kubectl apply --dry-run=server -f - 2>&1 | grep -v ' (server dry run)$' || true; } # nothing is what is wanted
+taken() { render "$@" | kubectl apply --dry-run=server -f - 2>&1 | { grep -v ' (server dry run)$' || true; }; } # nothing is what is wanted
 refused() { render --set "$1" 2>&1 >/dev/null; }
 
 step "the API server takes what each set of values makes"
-new_cluster
+provider_up 2>>"$CASE_DIR/up.log"
+install_crds "$CRDS"
 crds=$(foreign_crds)
 kubectl apply --server-side -f "$crds/cert-manager.io_certificates.yaml" -f "$crds/cert-manager.io_issuers.yaml" \
   -f "$crds/monitoring.coreos.com_servicemonitors.yaml" -f "$crds/monitoring.coreos.com_podmonitors.yaml" >/dev/null
 for name in certificates.cert-manager.io issuers.cert-manager.io servicemonitors.monitoring.coreos.com podmonitors.monitoring.coreos.com; do
-  kubectl wait --for=condition=Established "crd/$name" >/dev/null
+  eventually_served $name
 done
 quietly helm lint "$CHART" >/dev/null
 eventually "what is wrong with the default values" "" taken
 sets=("$CHART"/ci/*-values.yaml)
 for set in "${sets[@]}"; do
   quietly helm lint --quiet "$CHART" -f "$set" >/dev/null
-  expect "what is wrong with $(basename "$set")" "" "$(taken -f "$set")"
+  expect_output "what is wrong with $(basename "$set")" "" taken -f "$set"
 done
 note "${#sets[@]} sets of values"
+of_check quietly helm lint "$CHART-check" >/dev/null
+# Of a pod, such as the one of helm test, the server wants to see the account.
+for name in gpu-scheduler-gpu-scheduler-check somebody; do kubectl create --save-config serviceaccount "$name" >/dev/null; done
+expect "what is wrong with the check chart's default values" "" "$(of_check taken)"
+sets=("$CHART"-check/ci/*-values.yaml)
+for set in "${sets[@]}"; do
+  quietly helm lint --quiet "$CHART-check" -f "$set" >/dev/null
+  expect "what is wrong with $(basename "$set")" "" "$(of_check taken -f "$set")"
+done
+note "${#sets[@]} of the check chart"
+expect "objects of its default values" "NetworkPolicy Service ServiceAccount StatefulSet" \
+  "$(of_check render --no-hooks | sed -n 's/^kind: //p' | sort -u | tr '\n' ' ' | sed 's/ $//')"
 expect "objects of the default values" "ClusterRole ClusterRoleBinding DaemonSet Deployment MutatingWebhookConfiguration NetworkPolicy\
  PodDisruptionBudget Role RoleBinding Service ServiceAccount ValidatingAdmissionPolicy ValidatingAdmissionPolicyBinding ValidatingWebhookConfiguration" \
   "$(render --no-hooks | sed -n 's/^kind: //p' | sort -u | tr '\n' ' ' | sed 's/ $//')"
@@ -40,6 +57,38 @@ expect_like "replicaCount=two" "'/replicaCount': got string, want integer" "$(re
 expect_like "secret without a CA" 'webhook.certs.mode=secret needs webhook.caBundle' "$(refused webhook.certs.mode=secret)"
 expect_like "auto with a CA" 'webhook.caBundle is for a certificate of yours' "$(refused webhook.certs.mode=auto,webhook.caBundle=YQ==)"
 expect_like "an account of nobody" 'serviceAccount.name is needed' "$(refused serviceAccount.create=false)"
+expect_like "a toleration's misspelt key" "additional properties 'efect' not allowed" "$(refused 'tolerations[0].efect=NoSchedule')"
+expect_like "a resource of no name" "invalid propertyName 'memroy'" "$(refused resources.limits.memroy=1Gi)"
+expect_like "securityContext" "additional properties 'runAsUsr' not allowed" "$(refused securityContext.runAsUsr=1)"
+expect_like "podSecurityContext" "additional properties 'fsGrp' not allowed" "$(refused podSecurityContext.fsGrp=1)"
+expect_like "affinity" "additional properties 'nodeAfinity' not allowed" "$(refused affinity.nodeAfinity.x=1)"
+expect_like "service.targetPort" "/service/targetPort" "$(refused service.targetPort=helth)"
+for socket in /run/containerd.sock /containerd.sock /run/containerd/ /etc/x.sock; do # all of /run would be mounted, or of /
+  expect_like "containerRuntimeSocket=$socket" "/agent/containerRuntimeSocket" "$(refused "agent.containerRuntimeSocket=$socket")"
+done
+expect_like "a name that no Service may have" "/fullnameOverride" "$(refused 'fullnameOverride=a.b')"
+expect_like "a label that is none" "/nameOverride" "$(refused 'nameOverride=a b')"
+
+step "values that are right one by one and never work together are refused"
+expect_like "two without election" 'leaderElection.enabled=false with replicaCount=2' "$(refused leaderElection.enabled=false)"
+expect_like "renewDeadline" 'retryPeriod \(500ms\) < renewDeadline \(0.1m\) < leaseDuration \(5s\) must hold' "$(refused leaderElection.renewDeadline=0.1m)"
+expect_like "retryPeriod" 'must hold' "$(refused leaderElection.retryPeriod=3s)"
+for mode in kube-scheduler both; do
+  expect_like "one name in mode $mode" 'kubeScheduler.profileName and scheduler.name are both gpu-scheduler' \
+    "$(refused scheduler.mode=$mode,kubeScheduler.profileName=gpu-scheduler)"
+done
+expect_like "nobody who injects" 'scheduler.requireInjection=true with webhook.enabled=false' "$(refused webhook.enabled=false,scheduler.requireInjection=true)"
+expect_like "an issuer without a name" 'webhook.certs.issuerRef has no name' "$(refused webhook.certs.mode=cert-manager,webhook.certs.issuerRef.kind=ClusterIssuer)"
+expect_like "an issuer that nobody asks" 'webhook.certs.issuerRef is for webhook.certs.mode=cert-manager' "$(refused webhook.certs.issuerRef.name=mine)"
+expect_like "replicaCont=1" "additional properties 'replicaCont' not allowed" "$(of_check refused replicaCont=1)"
+expect_like "a row without its node" "missing properties 'nodeName', 'gpuDevices'" "$(of_check refused 'gpuScheduling.schedulingMap[0].podIndex=0')"
+expect_like "ids that are none" "'all' does not match pattern" \
+  "$(of_check refused 'gpuScheduling.schedulingMap[0].podIndex=0,gpuScheduling.schedulingMap[0].nodeName=a,gpuScheduling.schedulingMap[0].gpuDevices=all')"
+two='gpuScheduling.schedulingMap=[{"podIndex": 3, "nodeName": "a", "gpuDevices": "0"}, {"podIndex": 3, "nodeName": "b", "gpuDevices": "1"}]'
+expect_like "two rows for one pod" 'schedulingMap has podIndex 3 twice; give each pod one row' "$(of_check render --set-json "$two" 2>&1 >/dev/null || true)"
+
+step "the chart guide's commands that need no node"
+follow chart "$CHART"
 
 step "what the guides' values mean"
 # value PATH-OF-JQ VALUES...: of all objects.
@@ -50,12 +99,58 @@ expect "containers of the scheduler's pod with a CA" "scheduler webhook" \
 expect "its Secret" gpu-scheduler-webhook-tls "$(value 'select(.kind == "Deployment").spec.template.spec.volumes[]?.secret.secretName' --set "webhook.caBundle=$CA")"
 expect "who is trusted" "$CA $CA" "$(value '.webhooks[]?.clientConfig.caBundle // empty' --set "webhook.caBundle=$CA")"
 expect "failure policies" "Fail Ignore" "$(value '.webhooks[]?.failurePolicy' --set webhook.failurePolicy=Fail)"
-expect "rights to Secrets with a certificate of one's own" "" \
-  "$(value '.rules[]? | select(.resources // [] | index("secrets")) | .verbs[]' --set "webhook.caBundle=$CA")"
+expect_output "rights to Secrets with a certificate of one's own" "" value '.rules[]? | select(.resources // [] | index("secrets")) | .verbs[]' --set "webhook.caBundle=$CA"
 expect "schedulerNames in mode both" "--scheduler-names=gpu-scheduler,gpu-kube" \
   "$(value '.spec.template.spec.containers[]?.args[]? | select(startswith("--scheduler-names"))' --set scheduler.mode=both)"
 expect "who places pods in mode kube-scheduler" "--schedule=false" \
   "$(value '.spec.template.spec.containers[]?.args[]? | select(startswith("--schedule="))' --set scheduler.mode=kube-scheduler)"
+expect_output "rights to Secrets with cert-manager" "" value '.rules[]? | select(.resources // [] | index("secrets")) | .verbs[]' --set webhook.certs.mode=cert-manager
+expect "rights to Secrets by default" "create get patch" "$(value '.rules[]? | select(.resources // [] | index("secrets")) | .verbs[]')"
+expect "what YAML reads of agent.enforce: off" "--enforce=off" \
+  "$(value 'select(.kind == "DaemonSet").spec.template.spec.containers[].args[] | select(startswith("--enforce"))' --set agent.enforce=false)"
+expect "the socket's folder on k3s" /run/k3s/containerd \
+  "$(value 'select(.kind == "DaemonSet").spec.template.spec.volumes[].hostPath.path' --set agent.containerRuntimeSocket=/run/k3s/containerd/containerd.sock)"
+expect "SELinux type of the agent" spc_t \
+  "$(value 'select(.kind == "DaemonSet").spec.template.spec.containers[].securityContext.seLinuxOptions.type' --set agent.seLinuxOptions.type=spc_t)"
+expect "one that may never be two" Recreate "$(value 'select(.metadata.name == "gpu-scheduler" and .kind == "Deployment").spec.strategy.type' --set leaderElection.enabled=false,replicaCount=1)"
+images() { quietly helm template gpu-scheduler "$CHART" --set scheduler.mode=both "$@" | sed -n 's/^ *image: "\?\(registry[^"]*\)"\?/\1/p'; }
+expect "kube-scheduler of a GKE cluster" registry.k8s.io/kube-scheduler:v1.33.5 "$(images --kube-version v1.33.5-gke.1080000)"
+expect "of a k3s cluster" registry.k8s.io/kube-scheduler:v1.34.1 "$(images --kube-version v1.34.1+k3s1)"
+expect "one that is named" registry.k8s.io/kube-scheduler:v1.33.1 "$(images --set kubeScheduler.image.tag=v1.33.1)"
+expect "PodMonitors" "agent=gpu-scheduler-agent:health webhook=gpu-scheduler:webhook-health" "$(value 'select(.kind == "PodMonitor")
+  | "\(.metadata.name | split("-") | last)=\(.spec.selector.matchLabels["app.kubernetes.io/name"]):\(.spec.podMetricsEndpoints[].port)"' \
+  --set "webhook.caBundle=$CA,metrics.serviceMonitor.enabled=true")"
+# What changes a program's file starts it anew.
+checksum() { value 'select(.kind == "Deployment").spec.template.metadata.annotations // {} | to_entries[] | select(.key | startswith("checksum/")) | .value' "$@"; }
+MODE=scheduler.mode=both,quota.enabled=true
+for change in kubeScheduler.profileName=other quota.poolLabel=pool; do
+  [[ $(checksum --set $MODE | wc -w) == 2 && $(checksum --set $MODE) != "$(checksum --set "$MODE,$change")" ]] || fail "$change starts nothing anew"
+done
+long=$(printf 'a%.0s' {1..63})
+labels() { quietly helm template "$1" "$CHART" --set scheduler.mode=both "${@:2}" | kubectl create --dry-run=client --validate=false -o json -f - |
+  jq -rs '.[] | .metadata.labels // {}, (.spec.template.metadata.labels // {})? | .[]' | sort -u; }
+too_long() { labels release --set nameOverride="$long" | awk 'length > 63'; }
+expect_output "label values that are too long" "" too_long
+expect "the Service of a release with dots in its name" "gpu-scheduler-v1-2 gpu-scheduler-v1-2-webhook" \
+  "$(quietly helm template gpu-scheduler.v1.2 "$CHART" | kubectl create --dry-run=client --validate=false -o json -f - | jq -rs '[.[] | select(.kind == "Service").metadata.name] | join(" ")')"
+# The chart guide's `helm install gpu-scheduler .` stands in the folder of its script.
+expect "the chart by the folder gpu-scheduler/" "$(render | sha256sum)" "$(quietly helm template gpu-scheduler "$REPO/gpu-scheduler" --kube-version 1.33.13 | sha256sum)"
+cp -r "$REPO/gpu-scheduler" "$REPO/charts" "$CASE_DIR" && mkdir "$CASE_DIR/gpu-scheduler/certs" && touch "$CASE_DIR/gpu-scheduler/certs/ca.key"
+quietly helm package "$CASE_DIR/gpu-scheduler" -d "$CASE_DIR" >/dev/null
+expect_output_like "its files" 'gpu-scheduler/templates/scheduler/rbac.yaml' tar -tzf "$CASE_DIR/gpu-scheduler-0.1.0.tgz"
+expect "keys among them" 0 "$(tar -tzf "$CASE_DIR/gpu-scheduler-0.1.0.tgz" | awk '/certs/ { n++ } END { print n + 0 }')"
+expect "the check chart's map" "0=node1:0,1 1=node2:2 2=node3:0,1,2 3=node4:3 4=node4:3 for 5 pods" \
+  "$(of_check value 'select(.kind == "StatefulSet") | "\(.spec.template.metadata.annotations["gpu-scheduling-map"] | rtrimstr("\n") | gsub("\n"; " ")) for \(.spec.replicas) pods"')"
+expect "what its container is told of itself" "LOG_INTERVAL NODE_NAME POD_NAME POD_NAMESPACE" \
+  "$(of_check value 'select(.kind == "StatefulSet").spec.template.spec.containers[0].env[].name')"
+# Who runs, and what of: users, tokens, the root file system, capabilities, system calls.
+hardened() {
+  value 'select(.kind | test("^(Deployment|DaemonSet|StatefulSet|Pod)$")) | (.spec.template.spec // .spec) as $pod | $pod.containers[].securityContext
+    | [$pod.securityContext.runAsNonRoot, $pod.securityContext.seccompProfile.type, .readOnlyRootFilesystem, .allowPrivilegeEscalation, (.capabilities.drop | join(","))]
+    | join(",")' "$@" | tr ' ' '\n' | sort | uniq -c | tr -s ' ' | sed 's/^ //'
+}
+expect "what the check chart's pods may" "2 true,RuntimeDefault,true,false,ALL" "$(of_check hardened)"
+expect "tokens of theirs" "false false false" "$(of_check value '[.. | objects | .automountServiceAccountToken? | select(. != null)][]')"
 
 step "the rights are those of deploy/, which are compared with what is used"
 # rules_of FILE...: a line for each verb on each resource, by kind of role.
@@ -79,3 +174,52 @@ expect "columns of the new one" 7 "$(columns)"
 expect "the record" kept "$(field crd/gpuclaims.gpu.scheduling '.metadata.annotations.gpu\.scheduling/lease-namespace')"
 expect "the claim's count" 1 "$(field gpuclaim/one .spec.devices.count)"
 expect "the CRDs that are built in" "$(cat "$CHART/crds/crds.yaml")" "$("$GS_BIN/gpu-scheduler" crds print)"
+
+step "a release that has the CRDs among its templates: an upgrade to this chart takes no claim away"
+mkdir -p "$CASE_DIR/old/templates"
+printf '%s\n' 'apiVersion: v2' 'name: gpu-scheduler' 'version: 0.0.1' >"$CASE_DIR/old/Chart.yaml"
+grep -v resource-policy "$CHART/crds/crds.yaml" >"$CASE_DIR/old/templates/crds.yaml"
+kubectl delete -f "$REPO/deploy/rbac/scheduler.yaml" >/dev/null # the chart has objects of the same names
+kubectl delete -f "$CHART/crds/crds.yaml" >/dev/null
+helm install gpu-scheduler "$CASE_DIR/old" >/dev/null
+kubectl wait --for=condition=Established crd/gpuclaims.gpu.scheduling >/dev/null
+claim kept 'count: 2' | create
+# As docs/migration.md says.
+kubectl apply --server-side --force-conflicts -f "$CHART/crds/crds.yaml" >/dev/null
+quietly helm upgrade gpu-scheduler "$CHART" --no-hooks >/dev/null
+expect "the claim's count" 2 "$(field gpuclaim/kept .spec.devices.count)"
+quietly helm uninstall gpu-scheduler --no-hooks >/dev/null
+expect "the claim's count after the uninstall, too" 2 "$(field gpuclaim/kept .spec.devices.count)"
+
+step "or its objects are deleted without the CRDs, and Helm forgets it"
+kubectl delete -f "$CHART/crds/crds.yaml" >/dev/null
+helm install gpu-scheduler "$CASE_DIR/old" >/dev/null
+kubectl wait --for=condition=Established crd/gpuclaims.gpu.scheduling >/dev/null
+claim kept 'count: 2' | create
+others() { awk 'BEGIN { RS = "---\n" } /\nkind:/ && !/\nkind: CustomResourceDefinition/ { printf "---\n%s", $0 }'; }
+expect_output "objects beside the CRDs" "" eval 'helm get manifest gpu-scheduler | others'
+kubectl delete secret -l owner=helm,name=gpu-scheduler >/dev/null
+kubectl apply --server-side --force-conflicts -f "$CHART/crds/crds.yaml" >/dev/null
+quietly helm install gpu-scheduler "$CHART" >/dev/null
+expect "the claim's count" 2 "$(field gpuclaim/kept .spec.devices.count)"
+
+step "one installation a cluster: while a leader of another namespace is alive, or under another name, Helm says so"
+kubectl create namespace another >/dev/null
+kubectl annotate --overwrite crd gpuclaims.gpu.scheduling gpu.scheduling/lease-namespace=default gpu.scheduling/lease-namespace-scheduler=gpu-scheduler >/dev/null
+leader() { # SECONDS-AGO HOLDER
+  kubectl apply -f - >/dev/null <<YAML
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: scheduler.gpu.scheduling, namespace: default}
+spec: {holderIdentity: "$2", leaseDurationSeconds: 5, renewTime: "$(date -u -d "-$1 seconds" +%Y-%m-%dT%H:%M:%S.000000Z)"}
+YAML
+}
+second() { helm install second "$CHART" -n another --set fullnameOverride=second --dry-run=server "$@"; }
+leader 1 one
+expect_refused "a second one" 'its GPU leases are in namespace default, and its leader one renewed' second
+expect_refused "one of another name in its namespace" 'are those of scheduler gpu-scheduler, and scheduler.name is other' second --set leaseNamespace=default,scheduler.name=other
+quietly second --set leaseNamespace=default >/dev/null
+leader 20 one # of a duration of 5 s
+quietly second >/dev/null
+leader 1 ""
+quietly second >/dev/null

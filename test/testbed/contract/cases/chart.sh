@@ -20,6 +20,9 @@ eventually_up() { # until all pods are those that were asked for last, and ready
 output() { kubectl logs "$@"; }
 environment() { kubectl exec "$1" -- env | grep '^CUDA' | sort | tr '\n' ' '; }
 users_of() { field "gns/$1" '.status.devices[*].inUseBy'; } # as text: [] where nobody
+observed_on() { field "gns/$1" .status.observedTime; }
+# looked_again NODE TIME: whether its agent has looked since it said TIME.
+looked_again() { if [[ $(observed_on "$1") == "$2" ]]; then echo no; else echo yes; fi; }
 agent_on() { kubectl get pods -l app=gpu-scheduler-agent --field-selector "spec.nodeName=$1" -o name; }
 # name_image IMAGE AS: the guide's images are the testbed's here.
 name_image() {
@@ -110,8 +113,10 @@ holder=$(uid_of pod/holds)
 eventually_like "who uses GPU 0 of node-a" "$holder" users_of node-a
 before=$(agent_on node-a)
 provider_on_node node-a pkill -KILL -f '^gpu-scheduler-agent' # as when it crashes; nodes share their processes, so on both
+seen=$(observed_on node-a)
 eventually "starts of the agent" "1" field "$before" '.status.containerStatuses[0].restartCount'
 eventually_up
+eventually "a look of the agent's since" yes looked_again node-a "$seen"
 expect_like "who uses GPU 0 of node-a" "$holder" "$(users_of node-a)"
 pod next one-a command "$SLEEP" | create
 expect_allocated next node-a:1
@@ -145,16 +150,22 @@ provider_component kill kubelet-node-a # nobody stops the container
 delete_pods slow
 pod after one-a command "$SLEEP" | create
 expect_waiting after 'too few free GPUs: need 1 and most free is 0'
+# By two looks of the agent's that do not show it a pod that nobody says has ended would be taken for gone.
+for look in first second; do
+  seen=$(observed_on node-a)
+  eventually "the $look look since then" yes looked_again node-a "$seen"
+done
 expect "the slow one's container" RUNNING "$(task_of node-a "$slow")"
+expect_output "node of the next one" "" node_of after
 provider_component start kubelet-node-a
-eventually_like "the slow one's container" '^(STOPPED)?$' task_of node-a "$slow"
-expect_allocated after node-a:3
+eventually "allocation of the next one" node-a:3 allocated after
+expect_output_like "the slow one's container by then" '^(STOPPED)?$' task_of node-a "$slow"
 runs after
 expect_sound
 
 step "upgrade and rollback: the CRDs follow, pods and GPUs stay"
 kubectl patch crd gpuclaims.gpu.scheduling --type=json -p '[{"op": "remove", "path": "/spec/versions/0/additionalPrinterColumns"}]' >/dev/null
-helm upgrade gpu-scheduler "$CHART" --reuse-values --set scheduler.logLevel=debug >"$CASE_DIR/upgrade.log"
+helm upgrade gpu-scheduler "$CHART" --reset-then-reuse-values --set scheduler.logLevel=debug >"$CASE_DIR/upgrade.log"
 expect "columns of the CRD" 7 "$(kubectl get crd gpuclaims.gpu.scheduling -o json | jq '.spec.versions[0].additionalPrinterColumns | length')"
 eventually_up
 helm rollback gpu-scheduler 1 >/dev/null
@@ -170,15 +181,17 @@ allowed() {
 }
 # A server-side apply of what is not there is a patch to the audit log, and needs create besides.
 used() { (provider_audit | awk '{ print $1, $2, $3 }' && echo "create gpunodestatuses.gpu.scheduling -") | sort -u; }
-expect "left: allowed and never used, right: used and not allowed" "" "$(comm -3 <(allowed) <(used))"
-expect "requests answered 401 or 403" "" "$(provider_audit | awk '$6 == 401 || $6 == 403')"
+allowed >"$CASE_DIR/allowed"
+used >"$CASE_DIR/used"
+expect_output "left: allowed and never used, right: used and not allowed" "" comm -3 "$CASE_DIR/allowed" "$CASE_DIR/used"
+expect_output "requests answered 401 or 403" "" forbidden_requests
 SCHEDULER_ACCOUNT=nobody # from now on: its rights go with the release, before it does
 
 step "uninstall: claims, leases and pods stay; nothing of ours holds up new pods"
 helm uninstall gpu-scheduler >/dev/null
-left() { kubectl get deployment,daemonset,service,configmap,serviceaccount,networkpolicy,poddisruptionbudget,role -l app.kubernetes.io/instance=gpu-scheduler -o name; }
+left() { kubectl get -A pod,job,secret,deployment,daemonset,service,configmap,serviceaccount,networkpolicy,poddisruptionbudget,role,rolebinding,clusterrole,clusterrolebinding -l app.kubernetes.io/instance=gpu-scheduler -o name; }
 eventually "what is left of the release" "" left
-expect "webhook configurations" "" "$(kubectl get mutatingwebhookconfiguration,validatingwebhookconfiguration,validatingadmissionpolicy -o name)"
+expect_output "webhook configurations" "" kubectl get mutatingwebhookconfiguration,validatingwebhookconfiguration,validatingadmissionpolicy -o name
 expect "phase of a pod that has GPUs" Running "$(field pod/holds .status.phase)"
 expect_like "leases" '^gpu-node-a-0 ' "$(gpu_leases)"
 pod plain | sed 's/schedulerName: gpu-scheduler, //' | create

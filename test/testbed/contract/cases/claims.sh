@@ -125,7 +125,7 @@ pod gated one spec 'schedulingGates: [{name: example.com/gate}]' | create
 pod after-gated one | create
 eventually_like "a pod created after it" '^node-' allocated after-gated
 expect "the gated pod's condition is the API server's" SchedulingGated "$(waits gated)"
-expect "node of the gated pod" "" "$(node_of gated)"
+expect_output "node of the gated pod" "" node_of gated
 kubectl patch pod gated --type=merge -p '{"spec": {"schedulingGates": null}}' >/dev/null
 eventually_like "allocation when the gate is gone" '^node-' allocated gated
 expect_sound
@@ -138,7 +138,7 @@ eventually_like "allocation" '^node-[ab]:[0-9],[0-9]$' allocated plain
 eventually "leases" 2 lease_count
 pod ordinary | create
 eventually_like "node of the ordinary pod" '^node-[ab]$' node_of ordinary
-expect "its annotations" "" "$(field pod/ordinary .metadata.annotations)"
+expect_output "its annotations" "" field pod/ordinary .metadata.annotations
 expect_sound
 
 step "where the agent gives containers no GPUs, nvidia.com/gpu is counted: no ids, no lease, and a claim finds as many fewer"
@@ -147,7 +147,7 @@ leases_before=$(lease_count)
 { pod counted '' limits 'nvidia.com/gpu: 1' spec 'nodeSelector: {kubernetes.io/hostname: node-c}'
   claim c-two 'count: 2' "$(on node-c)"; } | create
 eventually "node" node-c node_of counted
-expect "allocation" "" "$(allocated counted)"
+expect_output "allocation" "" allocated counted
 expect "leases" "$leases_before" "$(lease_count)"
 pod beside c-two | create
 expect_waiting beside 'need 2 and most free is 1'

@@ -94,7 +94,7 @@ pod urgent all spec 'priorityClassName: urgent' | create
 expect_waiting urgent 'need 8'
 finish_pod holder
 expect_allocated urgent node-b:0,1,2,3,4,5,6,7
-expect "node of the ordinary one" "" "$(node_of ordinary)"
+expect_output "node of the ordinary one" "" node_of ordinary
 delete_pods urgent
 expect_allocated ordinary node-b:0,1,2,3,4,5,6,7
 expect_sound
@@ -115,7 +115,7 @@ expect "its holders" "$(printf '%s\n' "$(uid_of pod/s1)" "$(uid_of pod/s5)" | so
 expect_waiting own 'need 1 and most free is 0'
 delete_pods s1
 eventually "holders when one is gone" "$(uid_of pod/s5)" holders_of gpu-node-a-0
-expect "node of the Exclusive pod" "" "$(node_of own)"
+expect_output "node of the Exclusive pod" "" node_of own
 delete_pods s5
 expect_allocated own node-a:0
 expect_sound

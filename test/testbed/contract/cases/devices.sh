@@ -21,8 +21,8 @@ step "a node without GpuNodeStatus: nvidia.com/gpu is only counted there, a clai
 "$TESTBED/load" nodes --name node-c --gpus 2 --gpu-status=false
 pod counted '' limits 'nvidia.com/gpu: 1' spec 'nodeSelector: {kubernetes.io/hostname: node-c}' | create
 eventually "node" node-c node_of counted
-expect "allocation" "" "$(allocated counted)"
-expect "leases" "" "$(gpu_leases)"
+expect_output "allocation" "" allocated counted
+expect_output "leases" "" gpu_leases
 { claim c-one 'count: 1' "$(on node-c)"; pod waits-for-status c-one
   claim c-two 'count: 2' "$(on node-c)"; pod waits-for-both c-two; } | create
 expect_waiting waits-for-status '1 node\(s\) had no GpuNodeStatus'
@@ -102,7 +102,7 @@ pod third d-one | create
 expect_waiting third 'need 1 and most free is 0'
 observe node-d 03
 settled once
-expect "node after one look" "" "$(node_of third)"
+expect_output "node after one look" "" node_of third
 observe node-d 04
 expect_allocated third node-d:0
 expect_sound

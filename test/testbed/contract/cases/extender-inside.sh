@@ -78,7 +78,7 @@ step "kill -9: the next one knows all of it from the API"
 kill_scheduler scheduler
 run_scheduler scheduler
 expect "answer for who was given a node before" "200 shares" "$(ask given)"
-expect "node of the pod that the quota refused" "" "$(node_of refused)"
+expect_output "node of the pod that the quota refused" "" node_of refused
 eventually "GPUs of the quota in use" 3.5 used
 expect "devices that are held" "3 2" "$(held claims) $(held shares)"
 expect "its devices" "$(jq -c 'del(.["tencent.com/predicate-time"])' <<<"$given")" \

@@ -105,7 +105,7 @@ expect_like "/readyz of alone" 'quota: off: ConfigMap kube-system.gpuquota may n
 expect "gpu_admission_standalone" 1 "$(gauge standalone alone)"
 expect "gpu_admission_quota_forbidden" 1 "$(gauge quota_forbidden alone)"
 expect_like "its log" 'works alone, without the leader lease kube-stack/extender.gpu.scheduling' "$(<"$CASE_DIR/alone.log")"
-expect "leases in kube-stack" "" "$(leases_in_stack)"
+expect_output "leases in kube-stack" "" leases_in_stack
 
 step "quotas are off there"
 share unlimited

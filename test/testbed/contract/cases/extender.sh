@@ -122,7 +122,7 @@ reason='Insufficient tencent.com/vcuda-core|ExceedsGPUQuota: (M40 used [0-9.]+, 
 reason+='[^,]+ is not in the quota of team|the quota of team is for [^ ]+)'
 expect "other reasons than the quota" "" \
   "$(reasons team | awk -v text="^0/20 nodes are available: ((, )?[0-9]+ ($reason))+[.]" '$0 !~ text')"
-expect "and of others" "" "$(waiting free)"
+expect_output "and of others" "" waiting free
 expect_like "event of one" '^0/20 nodes are available: .*ExceedsGPUQuota' "$(refusals "$(head -n 1 <<<"$waits")" team)"
 
 step "a quota that is changed counts at once"
@@ -131,7 +131,7 @@ set_quota '{"team": {"quota": {"M40": 6, "P100": 48}}}'
 eventually "limit" 48 metric "$limit"
 vcuda raised team 5
 eventually_like "node of a new pod" '^gpu-' node_of raised -n team
-expect "refusals of it" "" "$(refusals raised team)"
+expect_output "refusals of it" "" refusals raised team
 eventually "pods of team that wait" "" waiting team
 set_quota "$QUOTA"
 eventually "limit" "" metric "$limit"

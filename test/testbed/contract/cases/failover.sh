@@ -120,7 +120,7 @@ kubectl uncordon narrow >/dev/null
 expect_allocated next narrow:0
 late_bindings() { provider_audit | awk '$3 == "binding" && $5 == "late" { print $6 }' | sort | uniq -c | xargs; }
 eventually "Bindings of pod late, by status code" "1 409" late_bindings
-expect "its node" "" "$(node_of late)"
+expect_output "its node" "" node_of late
 expect_sound
 signal_scheduler alpha CONT
 eventually "gpu_scheduler_leading of the old leader" 0 leading alpha

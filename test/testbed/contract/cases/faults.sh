@@ -3,6 +3,9 @@
 # Two schedulers in a churn of 2,000 pods, while the leader's token is revoked, leader, API server and etcd die by kill -9,
 # the leader stands still for 15 s, and leases are deleted by hand. `load follow` reads nothing but the API and judges every change of pods and leases.
 
+# shellcheck source=../churn.sh
+source "$CONTRACT/churn.sh"
+
 step "40 nodes of 8 GPUs, two schedulers, a judge, and pods that come, run, end and go"
 provider_up 2>>"$CASE_DIR/up.log"
 install_crds "$CRDS"
@@ -17,27 +20,6 @@ expect_ready beta
 run_job follow "$TESTBED/load" follow --until "$CASE_DIR/judged"
 eventually_like "the judge" watching cat "$CASE_DIR/follow.log"
 run_job churn "$TESTBED/load" churn --count 2000 --per-second 30 --until "$CASE_DIR/enough"
-
-# newest_pod [JSONPATH-FILTER]: the highest number of a pod of the churn; they are created in this order.
-newest_pod() {
-  kubectl get pods -l testbed/churn -o jsonpath="{range .items[${1:-*}]}{.metadata.name}{\"\n\"}{end}" |
-    sed 's/churn-//' | sort -n | tail -n 1
-}
-newest_bound() { newest_pod '?(@.spec.nodeName)'; }
-
-# placed_since MOMENT: pods are created and placed again, 20 of them; it reports when.
-placed_since() {
-  local newest='' wanted='' deadline=$((SECONDS + PATIENCE))
-  until [[ -n $wanted ]] && ((newest >= wanted)); do
-    ((SECONDS < deadline)) || fail "expected pods to be placed up to churn-${wanted:-?}, but the newest that is bound is churn-${newest:-?}"
-    expect_running
-    sleep 0.15
-    # An API server that has just come back may refuse.
-    if [[ -z $wanted ]] && newest=$(newest_pod 2>>"$CASE_DIR/kubectl.log"); then wanted=$((newest + 20)); fi
-    newest=$(newest_bound 2>>"$CASE_DIR/kubectl.log") || newest=''
-  done
-  note "churn-$newest is placed, $(elapsed_ms "$1") ms after it"
-}
 
 # One of the two, whichever leads.
 leader() {
@@ -56,7 +38,6 @@ a_leader() {
   done
   echo "$name"
 }
-now() { echo "${EPOCHREALTIME/./}"; }
 placed_since "$(now)"
 
 step "the leader's token is revoked: it is unready and gives up leading, and the other one goes on"

@@ -67,7 +67,7 @@ eventually_like "allocation of pod alone" '^node-[ab]:[0-9],[0-9]$' allocated al
 expect "leases" 2 "$(lease_count)"
 kube_pod plain | create
 eventually_like "node of pod plain" '^node-[ab]$' node_of plain
-expect "allocation of pod plain" "" "$(allocated plain)"
+expect_output "allocation of pod plain" "" allocated plain
 expect "binds of pods with GPUs" 7 "$(binds bound)"
 
 step "required anti-affinity, which our own placement refuses: one on each node, and the third waits"
@@ -215,6 +215,7 @@ run_scheduler scheduler
 pod own two-gpus | create
 kube_pod again two-gpus | create
 eventually_like "allocation of pod again" '^node-[ab]:[0-9],[0-9]$' allocated again
-expect "node and condition of pod own" "" "$(node_of own)$(why own)"
+expect_output "node of pod own" "" node_of own
+expect_output "its condition" "" why own
 expect_all_sound
 stop_scheduler scheduler

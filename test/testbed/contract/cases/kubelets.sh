@@ -140,7 +140,7 @@ kubectl delete pod slow --wait=false >/dev/null
 at=${EPOCHREALTIME/./}
 eventually "node of the next" node-b node_of next
 note "the next one is placed $(elapsed_ms "$at") ms after the slow one was deleted"
-expect_like "the slow one's container" '^(STOPPED)?$' "$(task_of node-b "$slow")"
+expect_output_like "the slow one's container" '^(STOPPED)?$' task_of node-b "$slow"
 runs next
 
 # (`exec sleep` is process 1 of its container, and such a one does not end by SIGTERM.)

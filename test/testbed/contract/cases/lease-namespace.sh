@@ -14,7 +14,7 @@ allow_leases_in() {
 step "the first scheduler records its lease namespace before it writes a lease"
 new_cluster
 allow_leases_in elsewhere
-expect "record before" "" "$(record)"
+expect_output "record before" "" record
 run_scheduler first
 expect "record" default "$(record)"
 { claim two 'count: 2'; claim shared 'count: 1, exclusivity: Shared' "$(on node-b)"; pod a two; pod s1 shared; } | create
@@ -34,7 +34,7 @@ expect "its status code" 503 "$(ready_code second)"
 pod b two | create
 eventually_like "the first still serves" '^node-' allocated b
 expect "record" default "$(record)"
-expect "GPU leases elsewhere" "" "$(gpu_leases -n elsewhere)"
+expect_output "GPU leases elsewhere" "" gpu_leases -n elsewhere
 # Still so when the two lease durations for which it watches the first's leader lease are over.
 eventually_like "/readyz after that" 'may be alive' page second '/readyz?verbose'
 expect "status code of the second" 503 "$(ready_code second)"
@@ -56,7 +56,7 @@ step "it serves new pods and frees the GPUs of those that end"
 delete_pods a
 { claim four 'count: 2' "$(on node-a)"; pod c four; } | create
 expect_allocated c node-a:0,1
-expect "leases in the former namespace" "" "$(gpu_leases -n default)"
+expect_output "leases in the former namespace" "" gpu_leases -n default
 expect_sound
 
 step "the first, started again, waits in turn"

@@ -34,7 +34,7 @@ leaves=$(kubectl get pods -o json | jq -r '.items[] | select(.metadata.name != "
   and .metadata.annotations["gpu.scheduling/allocated"] == "node-a:0").metadata.name')
 expect_like "a second pod on GPU 0" '^filler-[1-4]$' "$leaves"
 delete_pods "$leaves"
-expect "requests on record" "" "$(used)"
+expect_output "requests on record" "" used
 
 step "the scheduler takes its leases over, places a pod and lets one go"
 run_scheduler scheduler
@@ -62,5 +62,5 @@ stop_scheduler scheduler
 step "what the roles allow is what was used, line by line"
 allowed >"$CASE_DIR/allowed"
 used >"$CASE_DIR/used"
-expect "left: allowed and never used, right: used and not allowed" "" "$(comm -3 "$CASE_DIR/allowed" "$CASE_DIR/used")"
+expect_output "left: allowed and never used, right: used and not allowed" "" comm -3 "$CASE_DIR/allowed" "$CASE_DIR/used"
 note "$(wc -l <"$CASE_DIR/allowed") verbs"

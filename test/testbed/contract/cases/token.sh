@@ -50,12 +50,13 @@ bound=$(bound_count)
 pods=$(kubectl get pods -o name | wc -l)
 note "$bound pods are bound, $((pods - bound)) wait"
 expect "placements by alpha's metrics" "$bound" "$(said_placed alpha)"
-expect "node of the last pod" "" "$(node_of late)"
-expect "its condition" "" "$(waits late)"
+expect_output "node of the last pod" "" node_of late
+expect_output "its condition" "" waits late
 (($(scheduled_events) <= bound)) || fail "$(scheduled_events) events say Scheduled, of $bound pods"
 facts >"$CASE_DIR/before"
 sleep 5 # in which a scheduler that went on would have written something
-expect "what changed in the meantime" "" "$(facts | comm -3 "$CASE_DIR/before" -)"
+facts >"$CASE_DIR/after"
+expect_output "what changed in the meantime" "" comm -3 "$CASE_DIR/before" "$CASE_DIR/after"
 expect "/readyz of alpha" 503 "$(ready_code alpha)"
 expect "/readyz of beta" 503 "$(ready_code beta)"
 

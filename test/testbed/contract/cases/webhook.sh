@@ -113,6 +113,42 @@ done
 pod honest one | as_user create -f - >/dev/null
 expect_allocated honest node-a:1
 
+step "who is given the word may write results; a second policy of ours cuts nobody off"
+sed 's/name: gpu-scheduler-results/name: second-results/; s/policyName: gpu-scheduler-results/policyName: second-results/' "$WEBHOOK/policy.yaml" | create
+SECOND_SAYS='ValidatingAdmissionPolicy .second-results.'
+deny_by_second() { kubectl delete validatingadmissionpolicybinding gpu-scheduler-results --wait=true >/dev/null 2>&1 || true; forge 2>&1 || true; }
+eventually_like "what the second policy says" "$SECOND_SAYS.*$FORGED" deny_by_second
+kubectl apply -f "$WEBHOOK/policy.yaml" >/dev/null
+pod bound one | create
+expect_allocated bound node-a:2
+kubectl create rolebinding carol --clusterrole=edit --user=carol >/dev/null
+kubectl create clusterrolebinding carol --clusterrole=gpu-scheduler-results --user=carol >/dev/null
+as_carol() { kubectl --as=carol "$@"; }
+as_carol annotate pod bound --overwrite gpu.scheduling/wake=1 >/dev/null
+expect_refused "the same by alice" "$FORGED" as_user annotate pod bound --overwrite gpu.scheduling/wake=2
+
+step "the scheduler's account changes no lease of others outside its namespace"
+kubectl create namespace elsewhere >/dev/null
+lease_elsewhere() { # NAME LABELS
+  echo '{"apiVersion": "coordination.k8s.io/v1", "kind": "Lease", "metadata": {"name": "'"$1"'", "namespace": "elsewhere", "labels": {'"${2:-}"'}}}'
+}
+for each in theirs again; do lease_elsewhere $each | create; done
+lease_elsewhere ancestors '"gpu.scheduling/managed": "true"' | create
+as_scheduler() { kubectl --as=system:serviceaccount:default:gpu-scheduler -n elsewhere "$@"; }
+take() { lease_elsewhere theirs | as_scheduler replace -f -; }
+take >/dev/null # RBAC cannot tell them apart
+kubectl apply -f "$REPO/deploy/rbac/lease-policy.yaml" >/dev/null
+MANAGED='with the label gpu.scheduling/managed=true only'
+eventually_like "what is said of a lease of others" "$MANAGED" take
+relabel() { lease_elsewhere theirs '"gpu.scheduling/managed": "true"' | as_scheduler replace -f -; }
+expect_refused "a label of ours on it" "$MANAGED" relabel
+expect_refused "its deletion" "$MANAGED" as_scheduler delete lease theirs
+expect_refused "the deletion of all" "$MANAGED" as_scheduler delete --raw /apis/coordination.k8s.io/v1/namespaces/elsewhere/leases/again
+as_scheduler delete lease ancestors >/dev/null
+kubectl -n elsewhere patch lease theirs --type=merge -p '{"spec": {"holderIdentity": "mine"}}' >/dev/null # nobody else is kept from them
+delete_pods bound
+eventually_leases "gpu-node-a-0 gpu-node-a-1 "
+
 step "a second replica shows the same certificate; when it is spoilt, both show a new one, and no review is lost"
 run_webhook second $SECOND
 expect "its certificate" "$(shown_at $PORT)" "$(shown_at $SECOND)"
@@ -128,6 +164,14 @@ eventually "certificate of the second" "$(shown_at $PORT)" shown_at $SECOND
 expect "environment of a claim pod" "$REFERENCE" "$(mutated busy)"
 expect "reviews that were lost meanwhile" "" "$(<"$CASE_DIR/lost")"
 
+step "while it runs, the script makes another one: that is shown by both in the end, and no review is lost"
+"$REPO/hack/gen-webhook-certs.sh" >"$CASE_DIR/script.log" 2>&1
+old=$(shown_at $PORT)
+eventually "certificate of the first" new is_new $PORT
+eventually "certificate of the second" "$(shown_at $PORT)" shown_at $SECOND
+expect "environment of a claim pod" "$REFERENCE" "$(mutated busy)"
+expect "reviews that were lost meanwhile" "" "$(<"$CASE_DIR/lost")"
+
 step "the script's certificate is shown and trusted, in other namespaces too"
 end_helper second
 end_helper webhook
@@ -135,8 +179,15 @@ stored() { kubectl get secret gpu-scheduler-webhook-cert -n "$1" -o jsonpath='{.
 expect_like "the script's last line" 'Secret created: gpu-scheduler-webhook-cert \(namespace: gpu-system\)$' "$(bash -s -- gpu-system <"$REPO/hack/gen-webhook-certs.sh")"
 expect_like "its names" 'DNS:gpu-scheduler-webhook.gpu-system.svc, DNS:gpu-scheduler-webhook.gpu-system.svc.cluster.local$' "$(stored gpu-system -ext subjectAltName)"
 "$REPO/hack/gen-webhook-certs.sh" >"$CASE_DIR/script.log" 2>&1
+# As an ancestor's script leaves it: no ca.crt, and nobody told the API server.
+kubectl patch secret gpu-scheduler-webhook-cert --type=json -p '[{"op": "remove", "path": "/data/ca.crt"}]' >/dev/null
+for kind in mutating validating; do
+  kubectl patch "${kind}webhookconfiguration" gpu-scheduler-webhook --type=json -p '[{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]' >/dev/null
+done
 run_webhook webhook $PORT --inject-limits
 expect "what is shown" "$(stored default -fingerprint)" "$(shown_at $PORT)"
+told() { mutated trusting | jq -r 'keys | join(" ")'; }
+eventually "environment of a claim pod" "CUDA_DEVICE_ORDER CUDA_VISIBLE_DEVICES" told
 
 step "what was used is what its role allows"
 limited() { mutated limited >/dev/null; field pod/limited '.spec.containers[0].resources'; }
@@ -146,7 +197,9 @@ allowed() {
     | .verbs[] as $verb | .apiGroups[] as $group | .resources[] | [$verb, . + (if $group == "" then "" else "." + $group end)] | join(" ")' | sort -u
 }
 used() { provider_audit | awk '{ print $1, $2 }' | sort -u; }
-expect "left: allowed and never used, right: used and not allowed" "" "$(comm -3 <(allowed) <(used))"
+allowed >"$CASE_DIR/allowed"
+used >"$CASE_DIR/used"
+expect_output "left: allowed and never used, right: used and not allowed" "" comm -3 "$CASE_DIR/allowed" "$CASE_DIR/used"
 
 step "a webhook that hangs or is gone, or whose certificate is over, holds up no pod that does not ask for GPUs"
 kill -s STOP "$(<"$CASE_DIR/webhook.pid")"

@@ -21,6 +21,9 @@ expect_like "its report" $'^ok      inner .*passed  harness-inner in [0-9]+ ms$'
 step "each check fails when it should"
 fails "expect" "a: expected '1', got '2'" 'expect a 1 2'
 fails "expect_like" "a: expected /\^x\\$/, got 'xx'" 'expect_like a "^x$" xx'
+fails "expect_output" "a: expected '', got ' \(failed\)'" 'expect_output a "" false'
+fails "expect_output_like" "a: expected /\^x\?\\$/, got ' \(failed\)'" 'expect_output_like a "^x?$" false'
+fails "the audit of a cluster that has none" "a: expected '', got ' \(failed\)'" 'expect_output a "" provider_audit'
 fails "expect_words" "a: expected 'b c', got 'b d'" 'expect_words a "b  c" "b   d"'
 fails "expect_words and rows" "a: expected 'b" 'expect_words a "b" "b
 c"'

@@ -78,6 +78,9 @@ type churn struct {
 	failed  int // requests without success
 	numbers map[string]int
 
+	made  map[string]time.Time // by name: when the API server said that it is there
+	waits []wait
+
 	patience time.Duration // how long it goes on while nothing comes of it
 	moved    time.Time     // when a pod was last created, seen bound, ended or deleted
 	last     error         // of the last request without success
@@ -93,10 +96,11 @@ func churnCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clients
 	flags.StringVar(&spec.namespace, "namespace", "default", "their namespace, which must exist")
 	flags.StringVar(&spec.scheduler, "scheduler", "gpu-scheduler", "their schedulerName")
 	stay := flags.Int("stay", 100, "so many of them, the last ones, stay (label "+staysLabel+")")
+	disturbed := flags.String("disturbed", "", "lines of this file, `FROM TO WHAT` in ms since 1970, say when WHAT was away: binding is told without such times, too")
 	patience := flags.Duration("patience", 2*time.Minute, "give up when for so long no pod is created, bound, ended or deleted")
 	return func(ctx context.Context, client *kubernetes.Clientset) error {
 		c := &churn{client: client, spec: spec, patience: *patience, moved: time.Now(), born: map[string]time.Time{}, bound: map[types.UID]time.Time{},
-			ended: map[types.UID]time.Time{}, counts: map[string]int{}, numbers: map[string]int{}}
+			made: map[string]time.Time{}, ended: map[types.UID]time.Time{}, counts: map[string]int{}, numbers: map[string]int{}}
 		started := time.Now()
 		for _, one := range churnKinds {
 			if err := c.makeClaim(ctx, one.claim, one.devices); err != nil {
@@ -113,7 +117,7 @@ func churnCommand(flags *flag.FlagSet) func(context.Context, *kubernetes.Clients
 		fmt.Printf("created=%d ended=%d deleted_while_running=%d deleted_unbound=%d stay=%d requests_failed=%d ",
 			c.counts["created"], c.counts["ended"], c.counts["running"], c.counts["unbound"], *stay, c.failed)
 		printRate("pods", c.counts["created"], time.Since(started))
-		return nil
+		return printWaits(c.waits, *disturbed)
 	}
 }
 
@@ -168,6 +172,9 @@ func (c *churn) make(ctx context.Context, i int, stays bool, next <-chan time.Ti
 		_, err := c.client.CoreV1().Pods(c.spec.namespace).Create(request, pod, metav1.CreateOptions{})
 		cancel()
 		if err == nil || apierrors.IsAlreadyExists(err) {
+			c.mutex.Lock()
+			c.made[pod.Name] = time.Now()
+			c.mutex.Unlock()
 			c.count("created")
 			return
 		}
@@ -280,6 +287,10 @@ func (c *churn) next(ctx context.Context, pod *corev1.Pod, now time.Time) func()
 	_, everBound := c.bound[pod.UID]
 	if pod.Spec.NodeName != "" && !everBound {
 		c.bound[pod.UID], c.moved = now, now
+		if made, known := c.made[pod.Name]; known {
+			c.waits = append(c.waits, wait{made, now})
+			delete(c.made, pod.Name)
+		}
 	}
 	switch {
 	case f.brief:
