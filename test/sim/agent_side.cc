@@ -261,7 +261,12 @@ std::string AgentSide::wrongOf(const std::string& name, const Machines::Machine&
   }
   const Value& status = (*stored->object)["status"];
   const auto observed = kapi::parseTime(status["observedTime"].str());
-  if (!plan_.has(Feature::Clock) && (!observed || *observed + kOldestLook < world_.now().wall)) {
+  // While containers have a GPU that is not there by a number, its agent does not say that it looked.
+  const auto running = world_.kubelet().running(name);
+  const bool says_no_time =
+      std::any_of(running.begin(), running.end(), [&](const auto& r) { return isUnclear(machine, r.uid); });
+  if (!plan_.has(Feature::Clock) && !says_no_time &&
+      (!observed || *observed + kOldestLook < world_.now().wall)) {
     return fmt::format("the status of {} is of {}", name, status["observedTime"].str());
   }
   std::map<std::string, const Value*> listed;
