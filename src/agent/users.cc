@@ -121,7 +121,10 @@ void Users::changed(const model::Pod& pod) {
   const bool is_late = std::exchange(mine.is_there, true) && mine.has_containers;
   auto allocation = allocationOf(pod);
   if (!is_late && !allocation.empty() && !std::exchange(mine.allocated, true)) {
+    const bool by_uuid = std::none_of(allocation.begin(), allocation.end(), isId);
+    auto before = by_uuid ? std::exchange(mine.gpus, {}) : std::set<std::string>{};
     give(mine, std::move(allocation));
+    if (!mine.said.empty()) { mine.gpus.merge(before); }  // not all of them are there
   }
   if (pod.finished() && !std::exchange(mine.ended, true)) { end(mine); }
 }

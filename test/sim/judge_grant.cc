@@ -148,15 +148,8 @@ bool Judge::isLinked(const Pod& pod, std::int64_t gbps, Mono decided) const {
 /// use: there is a GPU left for each of them, of those that may be given. Who joins GPUs that others share
 /// takes none, also when they end meanwhile.
 void Judge::countOn(const std::string& owner, const Pod& pod, const Sent& sent, Mono decided) {
-<<<<<<< HEAD
   const bool bare = isBare(pod.node, decided);
   if (pod.ids.empty() && (pod.gpus == 0 || (!bare && !isListed(pod.node, decided)))) { return; }
-=======
-  if (pod.ids.empty() && (pod.gpus == 0 || !isListed(pod.node, decided))) { return; }
-  // A map may name GPUs of a Node of which no agent has told yet.
-  const auto told = has_status_.find(pod.node);
-  if (told == has_status_.end() || !told->second.any(decided - kKnown, decided, kSo)) { return; }
->>>>>>> a86d3cb
   const bool joins = !pod.ids.empty() && std::all_of(pod.ids.begin(), pod.ids.end(), [&](int id) {
     const auto lease = leases_.find({pod.node, id});
     if (lease == leases_.end()) { return false; }
